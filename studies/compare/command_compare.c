@@ -206,6 +206,7 @@ static const Kind kinds[] = {
               "measured on a particle system, truncation error of the trained network, "
               "perplexity over seeds. " KIND_ORDERS,
      .words = "compare.md",
+     .runs = {"scheme", "seed", "layers", "valid_ppl,test_ppl"},
      .judge = judge,
      .table =
          {{"compare", compare_columns, "Schemes side by side, with 95 % intervals.", KIND_ALL},
@@ -224,8 +225,6 @@ static const Kind kinds[] = {
            "Slopes of log perplexity, less the baseline's, on log layers, with 95 % intervals.",
            KIND_ALL},
           BESIDE_TABLE(beside_schemes),
-          {"tune", study_tune_columns,
-           "The rates and dropouts that were tried, and those that were chosen.", KIND_SOME},
           {"runs", compare_run_columns, "Trainings, and measures of each network", 0},
           {"epochs", epoch_columns, "Validation perplexity after every epoch", 0},
           {"curves", curve_columns, "Curves of training, means over seeds", 0}},
@@ -246,6 +245,7 @@ static const Kind kinds[] = {
          "Compares pairs of schemes, one for the encoder and one for the decoder: exact orders, "
          "truncation errors of the trained layers, perplexity and BLEU over seeds. " KIND_ORDERS,
      .words = "compare.md",
+     .runs = {"pair", "seed", NULL, "valid_ppl"},
      .table = {{"compare", pair_columns,
                 "Pairs of schemes side by side, with 95 % intervals over seeds.", KIND_ALL},
                {"differences", runtable_differences,

@@ -46,7 +46,8 @@ void compare_controlled(const Study *u, const Table *t, char out[512]);
 extern const Column compare_run_columns[], compare_columns[], curve_columns[], epoch_columns[],
     regression_columns[], dial_columns[];
 extern const char compare_run_names[], pair_run_names[]; /* all of runs.csv */
-int compare_value(const Study *u, const StudyDesign *d, size_t k, const char *name, RunValue *out);
+int compare_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
+                  RunValue *out);
 /* Make the tables. dial and regression have no rows where no dial:S,THETA is among the schemes. */
 int compare_table(Study *u, Column **own, Sheet **out);
 int compare_correlations(Study *u, Column **own, Sheet **out);
@@ -81,7 +82,8 @@ typedef struct {
 extern const Column pair_run_columns[], pair_columns[];
 int pair_open(Study *u);
 void pair_drop(void *own);
-int pair_value(const Study *u, const StudyDesign *d, size_t k, const char *name, RunValue *out);
+int pair_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
+               RunValue *out);
 int pair_table(Study *u, Column **own, Sheet **out);
 int pair_differences(Study *u, Column **own, Sheet **out);
 int pair_print(const Study *u, int form, int brief, FILE *f);

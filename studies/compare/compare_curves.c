@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "studies/compare/compare.h"
-#include "studies/runs/recorded.h"
 #include "studies/tools/command.h"
 
 typedef struct {
@@ -27,11 +26,11 @@ const Column epoch_columns[] = {
 static int read_ends(const Study *u, const StudyDesign *d, size_t k, double *ppl, size_t epochs,
                      size_t *ends)
 {
-    RunSpec s = study_spec(u, d, k);
+    RunSpec s = study_spec(d, &d->run[k]);
     RunRow *row;
     size_t rows;
     *ends = 0;
-    if (isnan(d->run[k].result.valid_ppl) || recorded_alone(&u->runs, &s) != SIZE_MAX) return 0;
+    if (isnan(d->run[k].result.valid_ppl) || d->run[k].row != SIZE_MAX) return 0;
     TRY(runs_log(u->dir, &s, &row, &rows));
     for (size_t i = 0; i < rows; i++) {
         if (!(row[i].valid_ppl > 0 && row[i].epoch >= 1 && row[i].epoch <= (double)epochs))
@@ -129,7 +128,7 @@ static int add_curve(const Study *u, const StudyDesign *d, Sheet *out)
     RunRow *sum = NULL;
     int code = 0;
     for (size_t k = 0; code == 0 && k < d->seeds; k++) {
-        RunSpec s = study_spec(u, d, k);
+        RunSpec s = study_spec(d, &d->run[k]);
         code = add_log(u, &s, &sum, &rows);
     }
     double n = (double)d->seeds;
@@ -151,6 +150,6 @@ int compare_curves(Study *u, Column **own, Sheet **out)
     (void)own;
     TRY(sheet_new(curve_columns, out));
     for (size_t i = 0; i < u->designs; i++)
-        if (study_has_logs(u, &u->design[i])) TRY(add_curve(u, &u->design[i], *out));
+        if (study_has_logs(&u->design[i])) TRY(add_curve(u, &u->design[i], *out));
     return 0;
 }

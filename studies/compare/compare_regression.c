@@ -137,25 +137,15 @@ static void add_point(const Study *u, const StudyDesign *c, size_t parts, double
               &(DialRow){parts, c->spec.layers, theta, c->name, mean[0], mean[1], errors_of(u, c)});
 }
 
-/* The data of the levels of one dial: (levels), and for runs (levels, seeds); NaN: no run. */
+enum { VALID, TEST, ERRORS, TEXTS };
+static const char *const texts[TEXTS] = {"validation", "test", "error"};
+
+/* The levels of one dial: x (levels, SLOPES), theta and the distance; y (levels, seeds) of each text, NaN: no run; of errors
+ * the logarithm. */
 typedef struct {
-    double *theta, *distance, *x; /* x (levels, SLOPES): both */
-    double *valid, *test, *error; /* error: its logarithm */
+    double *x, *y[TEXTS];
     Sheet *out;
 } Levels;
-
-static size_t levels_room(const Study *u)
-{
-    return (2 + SLOPES + 3 * u->seeds) * u->designs;
-}
-
-static Levels levels_in(const Study *u, double *room, Sheet *out)
-{
-    double *runs = room + (2 + SLOPES) * u->designs;
-    size_t n = u->seeds * u->designs;
-    return (Levels){room, room + u->designs, room + 2 * u->designs, runs, runs + n, runs + 2 * n,
-                    out};
-}
 
 /* Finds the levels from `least` on; returns their number. */
 static size_t find_levels(const Study *u, size_t parts, size_t layers, double least,
@@ -166,43 +156,38 @@ static size_t find_levels(const Study *u, size_t parts, size_t layers, double le
     for (size_t i = 0; i < u->designs; i++) {
         const StudyDesign *c = &u->design[i];
         if (!is_level(u, c, parts, layers, &theta) || theta < least) continue;
-        l->theta[n] = l->x[SLOPES * n] = theta;
-        l->distance[n] = l->x[SLOPES * n + 1] = fabs(theta - 1 / ((double)parts - 1));
+        l->x[SLOPES * n] = theta;
+        l->x[SLOPES * n + 1] = fabs(theta - 1 / ((double)parts - 1));
         for (size_t j = 0, at = n * u->seeds; j < u->seeds; j++, at++) {
             double error = c->run[j].value[study_value_at("truncation")];
-            l->valid[at] = c->run[j].result.valid_ppl;
-            l->test[at] = c->run[j].result.test_ppl;
-            l->error[at] = error > 0 ? log(error) : NAN;
+            l->y[VALID][at] = c->run[j].result.valid_ppl;
+            l->y[TEST][at] = c->run[j].result.test_ppl;
+            l->y[ERRORS][at] = error > 0 ? log(error) : NAN;
         }
         n++;
     }
     return n;
 }
 
-/* Adds rows of the slopes; with too few runs it prints words and adds no row. */
-static int add_rows(const Levels *l, RegressionRow *row, int code, const Slope *slope)
+/* Adds the rows of a text's slopes; with too few runs it prints words and adds no row. */
+static int add_slopes(const Study *u, RegressionRow row, int text, const Levels *l)
 {
+    Slope slope[SLOPES];
+    const double *y = l->y[text];
+    row.text = texts[text];
+    int code = regression_within(y, l->x, row.levels, u->seeds, SLOPES, slope, &row.fit);
+    if (code == 0) code = regression_lack(y, l->x, row.levels, u->seeds, SLOPES, &row.lack);
     if (code == ERR_ACCURACY) {
-        progress_note("no regression of the %s along dial:%zu: %s", row->text, row->parts,
+        progress_note("no regression of the %s along dial:%zu: %s", row.text, row.parts,
                       error_text());
         return 0;
     }
     for (size_t k = 0; code == 0 && k < SLOPES; k++) {
-        row->term = slope_names[k];
-        row->slope = slope[k];
-        sheet_row(l->out, row);
+        row.term = slope_names[k];
+        row.slope = slope[k];
+        sheet_row(l->out, &row);
     }
     return code;
-}
-
-static int add_slopes(const Study *u, RegressionRow row, const char *text, const double *y,
-                      const Levels *l)
-{
-    Slope slope[SLOPES];
-    row.text = text;
-    int code = regression_within(y, l->x, row.levels, u->seeds, SLOPES, slope, &row.fit);
-    if (code == 0) code = regression_lack(y, l->x, row.levels, u->seeds, SLOPES, &row.lack);
-    return add_rows(l, &row, code, slope);
 }
 
 /* Adds the rows of these levels. */
@@ -211,12 +196,11 @@ static int add_levels(const Study *u, RegressionRow row, const Levels *l)
     size_t measured = 0;
     if (row.levels < SLOPES + 1) return 0; /* nothing could contradict a line through them */
     row.least = INFINITY;
-    for (size_t i = 0; i < row.levels; i++) row.least = fmin(row.least, l->theta[i]);
-    TRY(add_slopes(u, row, "validation", l->valid, l));
-    TRY(add_slopes(u, row, "test", l->test, l));
-    for (size_t k = 0; k < row.levels * u->seeds; k++) measured += isnan(l->error[k]) ? 0 : 1;
-    if (measured == 0) return 0;
-    return add_slopes(u, row, "error", l->error, l);
+    for (size_t i = 0; i < row.levels; i++) row.least = fmin(row.least, l->x[SLOPES * i]);
+    for (size_t k = 0; k < row.levels * u->seeds; k++)
+        if (!isnan(l->y[ERRORS][k])) measured++;
+    for (int text = 0; text < (measured ? TEXTS : ERRORS); text++) TRY(add_slopes(u, row, text, l));
+    return 0;
 }
 
 /* Adds the rows of one dial at one depth: for all its levels and, where there are levels below 1/S, for those from
@@ -258,9 +242,11 @@ int compare_regression(Study *u, Column **own, Sheet **out)
     size_t parts;
     (void)own;
     TRY(sheet_new(regression_columns, out));
-    double *room = memory_new(levels_room(u), sizeof *room);
+    double *room = memory_new((SLOPES + TEXTS * u->seeds) * u->designs, sizeof *room);
     int code = room ? 0 : ERR_MEMORY;
-    Levels l = levels_in(u, room, *out);
+    Levels l = {.x = room, .out = *out};
+    for (size_t t = 0; code == 0 && t < TEXTS; t++)
+        l.y[t] = room + (SLOPES + t * u->seeds) * u->designs;
     for (size_t i = 0; code == 0 && i < u->designs; i++)
         if (is_first(u, i, &parts)) code = add_dial(u, parts, u->design[i].spec.layers, &l);
     memory_free(room);

@@ -5,7 +5,6 @@
 
 #include "bridge/truncation.h"
 #include "studies/compare/compare.h"
-#include "studies/runs/recorded.h"
 #include "studies/tools/command.h"
 
 /* ---- runs.csv ------------------------------------------------------------------------------------ */
@@ -18,42 +17,41 @@ const char compare_run_names[] =
     "layer_truncation\0layer_truncation_slope\0check\0truncation_low\0truncation_high\0"
     "truncation_time\0one_by_one\0epochs\0corpus\0";
 const Column compare_run_columns[] = {
-    VALUE("scheme"), VALUE("layers"), VALUE("seed"), VALUE("valid_ppl"), {0}};
+    VALUE("scheme", .page = 1),
+    VALUE("layers", .page = 1),
+    VALUE("seed", .page = 1),
+    VALUE("valid_ppl", .form = SHEET_FIXED, .digits = 2, .page = 1),
+    VALUE("test_ppl", .form = SHEET_FIXED, .digits = 2, .page = 1),
+    VALUE("part", .page = 1, .words = "tuning: for the choice of rate and dropout"),
+    {0}};
 
 /* Returns the time of a recorded run, or of its scheme. */
-static const char *time_of(const Study *u, const StudyDesign *d, size_t k)
+static const char *time_of(const Study *u, const StudyDesign *d, const StudyRun *r)
 {
     const CompareDesign *c = d->own;
-    const RunSpec s = study_spec(u, d, k);
-    size_t row = recorded_alone(&u->runs, &s);
     const char *told =
-        row == SIZE_MAX ? "" : csv_named(&u->runs.recorded.table, row, "truncation_time");
+        r->row == SIZE_MAX ? "" : csv_named(&u->runs.recorded.table, r->row, "truncation_time");
     return *told ? told : c->time;
 }
 
-int compare_value(const Study *u, const StudyDesign *d, size_t k, const char *name, RunValue *out)
+int compare_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
+                  RunValue *out)
 {
     static char controlled[512]; /* copied into the sheet at once */
     const ConvergenceStudy *orders = &compare_of(u)->orders;
     const Convergence *m = &orders->scheme[((const CompareDesign *)d->own)->index];
-    const struct {
-        const char *name, *text;
-        double x;
-    } list[] = {{"order", NULL, m->theory.order < 0 ? (double)NAN : (double)m->theory.order},
-                {"measured", NULL, m->slope},
-                {"low", NULL, m->low},
-                {"high", NULL, m->high},
-                {"system", orders->system->name, NAN},
-                {"verdict", verdict_name(m->verdict), NAN},
-                {"control_of", controlled, NAN},
-                {"truncation_time", time_of(u, d, k), NAN}};
+    const RunNamed list[] = {
+        {"order", {NULL, m->theory.order < 0 ? (double)NAN : (double)m->theory.order}},
+        {"measured", {NULL, m->slope}},
+        {"low", {NULL, m->low}},
+        {"high", {NULL, m->high}},
+        {"system", {orders->system->name, NAN}},
+        {"verdict", {verdict_name(m->verdict), NAN}},
+        {"control_of", {controlled, NAN}},
+        {"truncation_time", {time_of(u, d, r), NAN}},
+        {NULL, {NULL, NAN}}};
     compare_controlled(u, d->spec.scheme, controlled);
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (strcmp(name, list[i].name) == 0) {
-            *out = (RunValue){list[i].text, list[i].x};
-            return 1;
-        }
-    return 0;
+    return runtable_named(list, name, out);
 }
 
 /* ---- a row a design ------------------------------------------------------------------------------ */

@@ -99,7 +99,7 @@ static int check_search(const Study *u)
     const Backend *b;
     Model *m;
     Translator *t;
-    RunSpec s = study_spec(u, &u->design[0], 0);
+    RunSpec s = study_spec(&u->design[0], u->design[0].run);
     TRY(network_backend(u->options, &b));
     TRY(runs_model(u->options, &s, u->corpus.vocab.size, b, &m));
     int code = translator_new(u->options, m, &u->corpus.vocab, u->corpus.bpe, 1, NULL, &t);

@@ -44,25 +44,19 @@ static double order(int of)
     return of < 0 ? (double)NAN : (double)of;
 }
 
-int pair_value(const Study *u, const StudyDesign *d, size_t k, const char *name, RunValue *out)
+int pair_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
+               RunValue *out)
 {
     static char how[640]; /* copied into the sheet at once */
     const PairDesign *p = d->own;
-    int measured = d->run[k].lines.x && measure_how_pairs(u, how, sizeof how) == 0;
-    const struct {
-        const char *name, *text;
-        double x;
-    } list[] = {{"encoder", p->encoder->name, NAN},
-                {"decoder", p->decoder->name, NAN},
-                {"encoder_order", NULL, order(p->encoder_order)},
-                {"decoder_order", NULL, order(p->decoder_order)},
-                {"how", measured ? how : NULL, NAN}};
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (strcmp(name, list[i].name) == 0) {
-            *out = (RunValue){list[i].text, list[i].x};
-            return 1;
-        }
-    return 0;
+    int measured = r->lines.x && measure_how_pairs(u, how, sizeof how) == 0;
+    const RunNamed list[] = {{"encoder", {p->encoder->name, NAN}},
+                             {"decoder", {p->decoder->name, NAN}},
+                             {"encoder_order", {NULL, order(p->encoder_order)}},
+                             {"decoder_order", {NULL, order(p->decoder_order)}},
+                             {"how", {measured ? how : NULL, NAN}},
+                             {NULL, {NULL, NAN}}};
+    return runtable_named(list, name, out);
 }
 
 /* ---- pairs --------------------------------------------------------------------------------------- */

@@ -165,13 +165,15 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* Is this the directory of a training, under runs/, runs-NAME/ or tune/ of a comparison, whose runs.csv has its
- * results? It has a file that only `train` writes. */
+/* Is this the directory of a training, under runs/, runs-NAME/ or tune/ of a comparison, or pretrained/ or fresh/ of a
+ * fine-tuning, whose runs.csv has its results? The former has a file that only `train` writes. */
 static int is_training(const FTSENT *e)
 {
     char path[OUTPUT_PATH];
     const char *above = e->fts_parent ? e->fts_parent->fts_name : "";
     if (e->fts_level < 2) return 0;
+    if (strcmp(above, "pretrained") == 0 || strcmp(above, "fresh") == 0)
+        return strncmp(e->fts_name, "rate", 4) == 0;
     if (strncmp(above, "runs", 4) != 0 && strcmp(above, "tune") != 0) return 0;
     return output_path(path, e->fts_path, "scheme.txt") == 0 && output_exists(path);
 }

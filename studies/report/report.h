@@ -97,6 +97,7 @@ void page_table(FILE *f, const Csv *c, const PageTable *t,
 typedef struct {
     char place[4096];
     Verdict verdict;
+    size_t runs, done; /* of its table of runs */
 } Brief;
 
 /* The page's state. Tables and figures are numbered through all sections. */

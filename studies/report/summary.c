@@ -17,6 +17,25 @@ static int open_table(const Summary *s, const char *path, char full[OUTPUT_PATH]
     return csv_open(c, full);
 }
 
+static int is_runs(const Study *study, const FoundFile *f)
+{
+    return study->kind->runs.design && !f->plot &&
+           strcmp(study->kind->table[f->which].file, "runs") == 0;
+}
+
+/* Tells how many of a study's runs are done where some are not. */
+static void count_runs(const Summary *s, const Study *study, Brief *b)
+{
+    char full[OUTPUT_PATH];
+    Csv c;
+    for (const FoundFile *f = study->file; f < study->file + study->files; f++) {
+        if (!is_runs(study, f) || open_table(s, f->path, full, &c) != 0) continue;
+        kind_count(study->kind, &c, &b->runs, &b->done);
+        csv_close(&c);
+    }
+    if (b->done < b->runs) verdict_say(&b->verdict, "%zu of %zu runs; ", b->done, b->runs);
+}
+
 static void judge(const Summary *s, const Study *study, Verdict *v)
 {
     char full[OUTPUT_PATH];
@@ -27,6 +46,7 @@ static void judge(const Summary *s, const Study *study, Verdict *v)
         study->kind->judge(&c, v);
         csv_close(&c);
     }
+    verdict_end(v);
     summary_ended(s, study, v);
 }
 
@@ -35,6 +55,7 @@ static void brief_study(const Summary *s, const Study *study, Brief *b)
     *b = (Brief){0};
     snprintf(b->place, sizeof b->place, "%s%s%s%s", *study->dir ? study->dir : ".",
              *study->prefix ? ", files " : "", study->prefix, *study->prefix ? "…" : "");
+    count_runs(s, study, b);
     judge(s, study, &b->verdict);
 }
 
@@ -101,7 +122,7 @@ static void put_terms(Summary *s, const Used *u)
     if (known) fputs("</dl>\n</details>\n", s->f);
 }
 
-static void put_table(Summary *s, const KindTable *k, const FoundFile *file, Used *u)
+static void put_table(Summary *s, const KindTable *k, size_t most, const FoundFile *file, Used *u)
 {
     char full[OUTPUT_PATH], label[64], *caption = NULL;
     Csv c;
@@ -116,7 +137,7 @@ static void put_table(Summary *s, const KindTable *k, const FoundFile *file, Use
         caption = o.text;
     }
     snprintf(label, sizeof label, "Table %zu", ++s->tables);
-    PageTable t = {caption ? caption : k->caption,   label, k->columns, k->most, file->path,
+    PageTable t = {caption ? caption : k->caption,   label, k->columns, most, file->path,
                    u->tables++ && c.rows > KIND_SOME};
     page_table(s->f, &c, &t, use, u);
     output_drop(&o);
@@ -165,16 +186,18 @@ static void put_plot(Summary *s, const Study *study, const FoundFile *file)
 
 /* ---- sections ------------------------------------------------------------------------------------ */
 
-/* Shows a study's tables, or with `data` the data of its plots. */
-static void put_tables(Summary *s, const Study *study, int data, Used *used)
+/* Shows a study's tables, or with `data` the data of its plots. The runs of an unfinished study are a table. */
+static void put_tables(Summary *s, const Study *study, const Brief *b, int data, Used *used)
 {
     for (const FoundFile *f = study->file; f < study->file + study->files; f++) {
         const KindTable *k = &study->kind->table[f->which];
-        if (f->plot || data != !k->most) continue;
+        size_t most =
+            k->most || f->plot || !is_runs(study, f) || b->done == b->runs ? k->most : KIND_MANY;
+        if (f->plot || data != !most) continue;
         if (data)
             put_data(s, k, f);
         else
-            put_table(s, k, f, used);
+            put_table(s, k, most, f, used);
     }
 }
 
@@ -197,13 +220,13 @@ static int put_study(Summary *s, size_t i, const Brief *b)
     int first = i == 0 || strcmp(study[-1].dir, study->dir) != 0;
     page_print(s->f, "<p>%w</p>\n", study->kind->about);
     Used used = {.kind = study->kind};
-    put_tables(s, study, 0, &used);
+    put_tables(s, study, b, 0, &used);
     if (study->kind->words) summary_words(s, beside(study, study->kind->words, path), 0);
     if (first) summary_words(s, beside(study, "README.md", path), 1);
     for (size_t k = 0; k < study->files; k++)
         if (study->file[k].plot) put_plot(s, study, &study->file[k]);
     put_terms(s, &used);
-    put_tables(s, study, 1, &used);
+    put_tables(s, study, b, 1, &used);
     memory_free(used.column);
     summary_commands(s, study);
     if (first) summary_text(s, beside(study, "config.ini", path), "Options");

@@ -35,6 +35,12 @@ static const char *first_name(const Csv *t, size_t row)
     return csv_cell(t, row, 0);
 }
 
+int recorded_chooses(const Csv *t, size_t row)
+{
+    const char *part = csv_named(t, row, "part");
+    return strcmp(part, "tuning") == 0 || strcmp(part, "trial") == 0;
+}
+
 /* Returns 1 for a row that is no finished run: a bound, or a run that failed. */
 static int is_none(const Csv *t, size_t row)
 {
@@ -80,7 +86,10 @@ static int is_row(const Runs *r, const RunSpec *s, size_t row)
     const Csv *t = &r->recorded.table;
     char corpus[32];
     snprintf(corpus, sizeof corpus, "%016llx", (unsigned long long)r->checksum);
-    if (is_none(t, row)) return 0;
+    if (is_none(t, row) || recorded_chooses(t, row) != s->untested) return 0;
+    if (s->untested && !(is_number(t, row, "rate", strtod(s->rate, NULL)) &&
+                         is_number(t, row, "dropout", strtod(s->dropout, NULL))))
+        return 0;
     if (!is_name(t, row, s->encoder ? "decoder" : "scheme", s->scheme)) return 0;
     if (s->encoder && (!is_name(t, row, "encoder", s->encoder) ||
                        !is_number(t, row, "encoder_layers", (double)s->encoder_layers)))
@@ -100,7 +109,7 @@ static int has_folder(const Runs *r, const RunSpec *s)
 
 size_t recorded_alone(const Runs *r, const RunSpec *s)
 {
-    for (size_t i = 0; !s->untested && i < r->recorded.table.rows; i++)
+    for (size_t i = 0; i < r->recorded.table.rows; i++)
         if (is_row(r, s, i)) return has_folder(r, s) ? SIZE_MAX : i;
     return SIZE_MAX;
 }
@@ -175,7 +184,8 @@ int recorded_keep(const Runs *r)
 {
     const Csv *t = &r->recorded.table;
     for (size_t row = 0; row < t->rows; row++)
-        if (!r->recorded.taken[row] && !is_none(t, row) && !row_has_folder(r, row))
+        if (!r->recorded.taken[row] && !is_none(t, row) && !recorded_chooses(t, row) &&
+            !row_has_folder(r, row))
             return error_set(ERR_INPUT,
                              "%s:%zu: %s with seed %s has no folder and is no run of this study, "
                              "so writing the file anew would lose it: give another --out",

@@ -192,9 +192,7 @@ static int do_job(const Job *j, RunResult *out, int *state)
     char path[OUTPUT_PATH];
     Lease claim;
     int mine;
-    size_t row = recorded_alone(j->runs, j->spec);
     *state = RUN_THERE;
-    if (row != SIZE_MAX) return recorded_result(j->runs, j->spec, row, out);
     if (is_done(j) && !exists(j->dir, "claim")) return read_result(j->dir, out);
     TRY(output_directory(j->dir));
     TRY(output_path(path, j->dir, "claim"));
@@ -218,9 +216,6 @@ int runs_spare(const Runs *r, const RunSpec *s)
 {
     Job j;
     int code = job_open(&j, r, s);
-    size_t row = recorded_alone(r, s);
-    RunResult recorded;
-    if (code == 0 && row != SIZE_MAX) code = recorded_result(r, s, row, &recorded);
     if (code == 0 && !is_done(&j) && run_there(&j) != RERUN_SHORTER)
         code = rerun_refuse(j.options, command_train.groups, (Stacks){s->scheme, s->encoder},
                             r->checksum, j.dir, 0);
@@ -248,7 +243,7 @@ static int study_options(const OptionGroup *const *groups, const Options *o, con
     return shared_options(o, 0, *out);
 }
 
-static int compare_studies(const Runs *r, const Options *there)
+int runs_same_study(const Runs *r, const Options *there)
 {
     Options *old = NULL, *now = NULL;
     char words[OPTION_WORDS];
@@ -264,31 +259,24 @@ static int compare_studies(const Runs *r, const Options *there)
     return code;
 }
 
-int runs_same_study(const Runs *r, const OptionGroup *const *groups)
+int runs_study(const OptionGroup *const *groups, const char *dir, Options **there)
 {
     char path[OUTPUT_PATH];
-    Options *there;
-    TRY(output_path(path, r->dir, "config.ini"));
+    *there = NULL;
+    TRY(output_path(path, dir, "config.ini"));
     if (!output_exists(path)) return 0;
-    TRY(options_new(groups, &there));
-    int code = options_read(there, path);
-    if (code == 0) code = compare_studies(r, there);
-    options_free(there);
+    TRY(options_new(groups, there));
+    int code = options_read(*there, path);
+    if (code != 0) options_free(*there);
+    if (code != 0) *there = NULL;
     return code;
 }
 
-int runs_warmup(Options *o, const OptionGroup *const *groups, const char *dir)
+int runs_warmup(Options *o, const Options *there)
 {
-    char path[OUTPUT_PATH];
-    Options *there;
-    TRY(output_path(path, dir, "config.ini"));
-    if (!output_exists(path) || options_rank(o, "warmup") != OPTION_DEFAULT) return 0;
-    TRY(options_new(groups, &there));
-    int code = options_read(there, path);
-    if (code == 0 && options_rank(there, "warmup") == OPTION_FILE)
-        code = options_set(o, OPTION_FILE, "", "warmup", options_text(there, "warmup"));
-    options_free(there);
-    return code;
+    if (options_rank(o, "warmup") != OPTION_DEFAULT || options_rank(there, "warmup") != OPTION_FILE)
+        return 0;
+    return options_set(o, OPTION_FILE, "", "warmup", options_text(there, "warmup"));
 }
 
 int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state)
@@ -296,6 +284,17 @@ int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state)
     Job j;
     int code = job_open(&j, r, s);
     if (code == 0) code = do_job(&j, out, state);
+    options_free(j.options);
+    return code;
+}
+
+int runs_look(const Runs *r, const RunSpec *s, RunResult *out)
+{
+    Job j;
+    char dir[OUTPUT_PATH];
+    if (runs_directory(r->dir, s, dir) != 0 || !exists(dir, "result.csv")) return 0;
+    int code = job_open(&j, r, s);
+    if (code == 0 && is_done(&j)) code = read_result(j.dir, out);
     options_free(j.options);
     return code;
 }

@@ -78,22 +78,25 @@ int runs_name(const RunSpec *s, char out[512]);
 /* Writes its directory: DIR/runs/..., for a choice DIR/tune/.... */
 int runs_directory(const char *dir, const RunSpec *s, char out[OUTPUT_PATH]);
 
-/* Returns ERR_INPUT where DIR/config.ini is of a study, of these groups, whose runs have other options than those of
- * this one, and names them: each would take the other's runs for foreign ones. Schemes, depths and seeds may
- * differ, and where epochs are added the runs go on. */
-int runs_same_study(const Runs *r, const OptionGroup *const *groups);
+/* Reads the options, of these groups, of the study in DIR; NULL: there is none. The caller frees them. */
+int runs_study(const OptionGroup *const *groups, const char *dir, Options **there);
+/* Returns ERR_INPUT where that study's runs have other options than those of this one, and names them: each would take the
+ * other's runs for foreign ones. Schemes, depths and seeds may differ, and where epochs are added the runs go on. */
+int runs_same_study(const Runs *r, const Options *there);
 
-/* Sets --warmup, where it is not given, to that of the study in DIR, of these groups: its runs have it, and go on with
- * it where epochs are added. Its own default depends on their number (network_warmup). */
-int runs_warmup(Options *o, const OptionGroup *const *groups, const char *dir);
+/* Sets --warmup, where it is not given, to that of the study: its runs have it, and go on with it where epochs are added. Its
+ * own default depends on their number (network_warmup). */
+int runs_warmup(Options *o, const Options *there);
 
-/* Returns ERR_INPUT where the run's row in DIR/runs.csv is refused (recorded_result), and where its directory holds a run of
- * other options, finished or stopped, which training would destroy. A run of fewer epochs is no error; the training goes on from it. */
+/* Returns ERR_INPUT where the run's directory holds a run of other options, finished or stopped, which training would destroy. A run of fewer epochs is no error; the training goes on from it. */
 int runs_spare(const Runs *r, const RunSpec *s);
 
 /* Trains a run, or finds it trained, failed or taken by another process. *state out: not RUN_OPEN; *out is set with
  * RUN_THERE and RUN_TRAINED. ERR_INTERRUPTED after command_stop. */
 int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state);
+
+/* Reads the result of a run that this or another process has finished; *out stays as it is where none has. */
+int runs_look(const Runs *r, const RunSpec *s, RunResult *out);
 
 /* Makes the model of a run, for evaluation. ERR_INPUT with words. */
 int runs_model(const Options *o, const RunSpec *s, size_t V, const Backend *b, Model **out);

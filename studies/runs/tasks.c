@@ -51,14 +51,18 @@ static int do_task(const Work *w, Task *list, size_t n, size_t i, Pace *p)
     int was = t->state;
     double begun = clock_now();
     if (command_stop) return command_interrupted();
-    if (w->measure) return w->measure(w->study, t);
-    runs_name(&t->spec, name);
-    if (was == RUN_OPEN) progress_note("run %zu of %zu: %s", i + 1, n, name);
-    TRY(runs_do(w->runs, &t->spec, &t->result, &t->state));
-    if (t->state == was) return 0;
-    if (was == RUN_BUSY) progress_note("run %zu of %zu: %s", i + 1, n, name);
-    tell_task(list, n, i, p, clock_now() - begun);
-    return 0;
+    if (w->measure) {
+        TRY(w->measure(w->study, t));
+    } else {
+        runs_name(&t->spec, name);
+        if (was == RUN_OPEN) progress_note("run %zu of %zu: %s", i + 1, n, name);
+        TRY(runs_do(w->runs, &t->spec, &t->result, &t->state));
+        if (t->state == was) return 0;
+        if (was == RUN_BUSY) progress_note("run %zu of %zu: %s", i + 1, n, name);
+        tell_task(list, n, i, p, clock_now() - begun);
+    }
+    if (!w->ended || t->state <= RUN_BUSY) return 0;
+    return w->ended(w->study, t, was == RUN_BUSY || t->state != RUN_THERE);
 }
 
 /* Waits a second, or less if the command is to stop. */

@@ -20,9 +20,11 @@ typedef struct {
 typedef struct {
     const Runs *runs;
     int wait; /* 0: returns once only tasks of other processes are left */
-    /* Does a task: sets its state to one other than RUN_OPEN. NULL: the task is trained. */
+    /* Does a task in its own way: sets its state to one other than RUN_OPEN. NULL: the task is trained by trotter train. */
     int (*measure)(void *study, Task *t);
-    void *study; /* argument of measure */
+    /* Called when a task has ended; fresh 0: it had ended before. NULL: nothing */
+    int (*ended)(void *study, Task *t, int fresh);
+    void *study; /* argument of both */
     const char *
         config; /* the command for tasks_save_config, before anything is trained; NULL: not saved */
     int follow; /* 1: other runs of the study follow, so that it may need more rows of runs.csv (recorded_keep) */

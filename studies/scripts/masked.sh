@@ -49,7 +49,7 @@ pretrain() {
 # shellcheck disable=SC2086
 finetune() {
     eval "options=\$$2"
-    [ -e "$out/$2-$3-$1/result.csv" ] ||
+    [ -e "$out/$2-$3-$1/predictions.csv" ] ||
         "$trotter" finetune --model "$out/masked-$1/runs/$3-layers2-seed$1" $options $grid --out "$out/$2-$3-$1"
 }
 
@@ -92,7 +92,7 @@ for task in sst2 cola; do
     list=
     for scheme in $schemes; do # the others are compared with the first
         for d in "$out/$task-$scheme"-[0-9]*/; do
-            [ ! -e "$d/result.csv" ] || list="$list,${d%/}"
+            [ ! -e "$d/predictions.csv" ] || list="$list,${d%/}"
         done
     done
     [ -z "$list" ] || "$trotter" finetune --together "${list#,}" --out "$out/$task"

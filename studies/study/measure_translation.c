@@ -10,7 +10,6 @@
 #include "studies/measure/translated.h"
 #include "studies/model/trained.h"
 #include "studies/model/translator.h"
-#include "studies/runs/recorded.h"
 #include "studies/study/measures.h"
 #include "studies/tools/command.h"
 #include "studies/tools/progress.h"
@@ -121,7 +120,7 @@ static int read_lines(const StudyMeasured *r, const Csv *c, Statistics *out)
 static int same_options(const StudyMeasured *r)
 {
     const Csv *c = &r->study->runs.recorded.table;
-    const char *there = csv_named(c, recorded_alone(&r->study->runs, &r->spec), "how");
+    const char *there = csv_named(c, r->run->row, "how");
     char how[640];
     size_t at = 0;
     TRY(measure_how_pairs(r->study, how, sizeof how));

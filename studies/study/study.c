@@ -23,11 +23,6 @@ static const Option statistics_options[] = {
 };
 const OptionGroup study_statistics_group = {"Statistics", 0, statistics_options};
 
-static int tunes(const Study *u)
-{
-    return options_known(u->options, "tune") && options_flag(u->options, "tune");
-}
-
 /* ---- opening ------------------------------------------------------------------------------------- */
 
 /* Finds what a training would find wrong, before any is begun, and how many numbers each network has. */
@@ -36,52 +31,78 @@ static int check_runs(Study *u)
     const Backend *b;
     TRY(network_backend(u->options, &b));
     for (size_t i = 0; i < u->designs; i++) {
-        RunSpec s = study_spec(u, &u->design[i], 0);
+        RunSpec s = study_spec(&u->design[i], u->design[i].run);
         TRY(runs_check(u->options, &s, u->corpus.vocab.size, b, &u->design[i].spec.numbers));
     }
     return 0;
 }
 
+static int new_more(Study *u)
+{
+    u->more = memory_new(1, u->kind->study_bytes);
+    return u->more ? 0 : ERR_MEMORY;
+}
+
 static int open_designs(Study *u, const StudyKind *kinds)
 {
     Options *o = u->options;
-    TRY(network_corpus(o, tunes(u), &u->corpus));
+    TRY(network_corpus(o, study_tunes(u), &u->corpus));
     for (u->kind = kinds; u->kind->is && !u->kind->is(o, &u->corpus);) u->kind++;
     if (!u->kind->pairs) TRY(network_language(o, &u->corpus));
     TRY(study_check_measures(u));
-    u->more = memory_new(1, u->kind->study_bytes);
-    if (!u->more) return ERR_MEMORY;
+    TRY(new_more(u));
     TRY(u->kind->open(u));
     if (!u->kind->pairs) TRY(network_adaptive(o, &u->corpus));
     TRY(study_check_contrasts(u));
+    if (study_tunes(u)) TRY(study_grid(u));
     return check_runs(u);
+}
+
+/* Opens a study whose trainings are its own. */
+static int open_own(Study *u, const StudyKind *kind)
+{
+    u->kind = kind;
+    u->runs = (Runs){.options = u->options, .dir = u->dir, .who = u->worker.name};
+    TRY(new_more(u));
+    return kind->open(u);
+}
+
+/* Takes the warm-up of the study that DIR holds, and refuses one of other options. */
+static int same_study(Study *u)
+{
+    Options *there;
+    TRY(runs_study(u->groups, u->dir, &there));
+    int code = there ? runs_warmup(u->options, there) : 0;
+    if (code == 0) code = network_warmup(u->options, &u->corpus);
+    if (code == 0 && there) code = runs_same_study(&u->runs, there);
+    options_free(there);
+    return code;
 }
 
 static int open_study(Study *u, const StudyKind *kinds)
 {
+    if (kinds->one) return open_own(u, kinds);
     TRY(network_check(u->options));
     TRY(open_designs(u, kinds));
-    TRY(runs_warmup(u->options, u->groups, u->dir));
-    TRY(network_warmup(u->options, &u->corpus));
-    TRY(output_directory(u->dir));
     u->runs =
         (Runs){.options = u->options, .corpus = &u->corpus, .dir = u->dir, .who = u->worker.name};
-    TRY(runs_same_study(&u->runs, u->groups));
+    TRY(same_study(u));
+    TRY(output_directory(u->dir));
     TRY(runs_open(&u->runs));
     snprintf(u->checksum, sizeof u->checksum, "%016llx", (unsigned long long)u->runs.checksum);
+    u->unigram = runs_unigram(&u->corpus);
     TRY(study_take(u));
     runs_note(&u->runs, "begins: %zu designs%s", u->designs,
-              tunes(u) ? ", to be tuned; the test text is not opened" : "");
+              study_tunes(u) ? ", to be tuned; the test text is not opened" : "");
     return u->kind->begin ? u->kind->begin(u) : 0;
 }
 
 /* Opens all three texts, once nothing depends on the choice any more. */
 static int open_test(Study *u)
 {
-    if (tunes(u)) {
-        corpus_free(&u->corpus);
-        TRY(network_corpus(u->options, 0, &u->corpus));
-    }
+    if (!study_tunes(u)) return 0;
+    corpus_free(&u->corpus);
+    TRY(network_corpus(u->options, 0, &u->corpus));
     u->unigram = runs_unigram(&u->corpus);
     return 0;
 }
@@ -94,15 +115,19 @@ static void close_study(Study *u)
         for (size_t k = 0; k < d->seeds; k++) metric_free(&d->run[k].lines);
         if (u->kind->drop && d->own) u->kind->drop(d->own);
         memory_free(d->own);
+        memory_free(d->trial);
         memory_free(d->run);
     }
     memory_free(u->design);
+    memory_free(u->point);
     memory_free(u->more);
     for (int i = 0; i < STUDY_TABLES; i++) {
         sheet_free(u->sheet[i]);
         memory_free(u->own[i]);
     }
     runtable_close(&u->table);
+    for (size_t i = 0; i < u->files; i++) memory_free(u->file[i]);
+    memory_free(u->file);
     csv_close(&u->lines);
     runs_close(&u->runs);
     corpus_free(&u->corpus);
@@ -166,10 +191,10 @@ static int save(void *study)
     Output o;
     for (int i = 0; i < STUDY_TABLES && u->kind->table[i].name; i++)
         TRY(save_table(u, &u->kind->table[i], u->sheet[i]));
-    TRY(study_published(u));
+    if (!u->kind->one) TRY(study_published(u));
     TRY(output_open(&o));
     TRY(output_put(&o, u->kind->print(u, SHEET_MARKDOWN, 0, o.f), u->dir, u->kind->words));
-    return u->kind->save(u);
+    return u->kind->save ? u->kind->save(u) : 0;
 }
 
 /* Names the designs that are no better than frequencies; with `mixed` they are no fault where others are better. */
@@ -177,6 +202,7 @@ static int judge(const Study *u)
 {
     char names[512] = "";
     size_t n = 0, better = 0;
+    if (u->kind->one) return 0;
     for (size_t i = 0; i < u->designs; i++) {
         const RunDesign *d = study_design(u, i);
         int beats = study_beats_unigram(u, i);
@@ -197,12 +223,12 @@ static int judge(const Study *u)
 static int do_study(Study *u, const StudyKind *kinds)
 {
     TRY(open_study(u, kinds));
-    if (tunes(u)) TRY(study_tune(u));
-    TRY(u->kind->train ? u->kind->train(u) : study_train(u, u->worker.leader, 0));
-    TRY(study_measure(u));
+    if (study_tunes(u)) TRY(study_tune(u));
+    TRY(u->kind->train ? u->kind->train(u) : study_train(u, 0, u->worker.leader, 0));
+    if (!u->kind->one) TRY(study_measure(u));
     if (!tasks_write_tables(u->worker.leader)) return 0;
     TRY(open_test(u));
-    TRY(study_record(u));
+    if (!u->files) TRY(study_record(u));
     TRY(study_tables(u));
     TRY(show(u));
     TRY(tasks_save_tables(&u->runs, save, u));
@@ -211,7 +237,8 @@ static int do_study(Study *u, const StudyKind *kinds)
 
 int study_run(const StudyKind *kinds, const OptionGroup *const *groups, Options *o)
 {
-    if (options_text(o, "config")) TRY(options_read(o, options_text(o, "config")));
+    if (options_known(o, "config") && options_text(o, "config"))
+        TRY(options_read(o, options_text(o, "config")));
     Study u = {.options = o,
                .groups = groups,
                .dir = options_text(o, "out"),

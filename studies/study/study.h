@@ -4,10 +4,11 @@
  *
  *   open      the corpus is read, the kind makes its designs, a folder of another study is refused
  *   take      runs that have a row in DIR/runs.csv and no folder are finished
- *   tune      with --tune: rate and dropout of each design (study_tune.c)
+ *   tune      with --tune: rate and dropout of each design, by runs of the part `tuning` (study_tune.c)
  *   train     seed by seed, so that a study that is stopped has whole seeds of all designs (study_train.c)
  *   measure   each trained network by the rows of study_measures (study_measure.c)
- *   record    runs.csv, a row a run; it is read back, and the kind's sheets are made of it (study_record.c)
+ *   record    runs.csv, a row a run, made again whenever one ends; at last it is read back, and the kind's sheets are made of
+ *             it (study_record.c)
  *   show      words and tables on stdout, files, plots, the papers' figures beside; exit status
  *
  * To add a study, write its row and the function that makes its designs; to add a measure, its row in study_measures and
@@ -24,8 +25,17 @@
 
 enum { STUDY_TABLES = 12, STUDY_NAME = 2 * TABLE_NAME + 64, STUDY_VALUES = 32, STUDY_COLUMNS = 64 };
 
+/* A point of the grid from which each design has its own chosen. */
+typedef struct {
+    char rate[32], dropout[32]; /* as written */
+    uint64_t seed;
+} StudyPoint;
+
 /* A training of a design. */
 typedef struct {
+    uint64_t seed;
+    const StudyPoint *point;    /* that it tries; NULL: a run of the study */
+    size_t row;                 /* of runs.csv, which has it alone; SIZE_MAX: it has a folder */
     RunResult result;           /* NaN: it failed, or is not done */
     int state;                  /* RUN_*; RUN_OPEN: not tried */
     double value[STUDY_VALUES]; /* of the columns of study_measures in turn; NaN: not measured */
@@ -37,7 +47,8 @@ typedef struct {
     char name[STUDY_NAME];      /* in tables; the only one of that name in its panel */
     char label[STUDY_NAME];     /* in plots and words */
     RunSpec spec;               /* of its runs; seed, rate and dropout are set by study_spec */
-    char rate[32], dropout[32]; /* its own, tuned or recorded; "": the options' */
+    StudyRun *trial;            /* (points) for the choice; NULL: there is none */
+    char rate[32], dropout[32]; /* its own, chosen or recorded; "": the options' */
     size_t same;                /* the first design that is the same map; itself */
     size_t seeds;               /* trainings, from the study's first seed on */
     StudyRun *run;              /* (seeds) */
@@ -59,11 +70,16 @@ typedef struct {
     size_t seeds, seed; /* --seeds; the first */
     size_t designs;
     StudyDesign *design; /* (designs) */
-    size_t baseline;     /* from which differences are shown; `designs`: none */
-    size_t failed;       /* runs */
-    char runs_file[OUTPUT_PATH], lines_file[OUTPUT_PATH];
-    Csv lines;      /* of lines.csv, once it is read for recorded translations */
-    RunTable table; /* of that file; a design for each above, in their order */
+    size_t points;
+    StudyPoint *point; /* (points) of the grid */
+    size_t baseline;   /* from which differences are shown; `designs`: none */
+    size_t failed;     /* runs */
+    char lines_file[OUTPUT_PATH];
+    Csv lines;    /* of lines.csv, once it is read for recorded translations */
+    size_t files; /* tables of runs that are read */
+    char **
+        file; /* (files); DIR/runs.csv where the kind's open names none (study_file), which then trains nothing */
+    RunTable table; /* of them; a design for each above, in their order */
     Column *own[STUDY_TABLES];
     Sheet *sheet[STUDY_TABLES]; /* of the kind's tables */
     void *more;                 /* the kind's, of study_bytes */
@@ -88,20 +104,28 @@ struct StudyKind {
     int (*open)(Study *u);            /* makes the designs (study_add); sets baseline */
     int (*begin)(Study *u);           /* before any training, with DIR there; NULL: nothing */
     int (*train)(Study *u);           /* NULL: study_train alone */
-    void (*drop)(void *own);          /* frees what StudyDesign.own holds; NULL: nothing */
-    void (*close)(Study *u);          /* frees what Study.more holds; NULL: nothing */
-    const RunTableAsked asked;        /* what runs.csv is read by */
-    const char *runs; /* names of runs.csv's columns, found in study_record.c, each with its NUL */
+    /* Does a training that is not one of `trotter train`: sets its StudyRun (t->more) and t->state. With it the options are
+     * not those of language models: `open` reads all texts and takes the folder, and sets checksum. NULL: trotter train */
+    int (*one)(void *study, Task *t);
+    void (*drop)(void *own);   /* frees what StudyDesign.own holds; NULL: nothing */
+    void (*close)(Study *u);   /* frees what Study.more holds; NULL: nothing */
+    const RunTableAsked asked; /* what runs.csv is read by */
+    const char *
+        runs; /* names of runs.csv's columns, found in study_record.c, each with its NUL; behind '?': left out where
+                         it is empty */
     /* What a run has under a name that is the kind's own: returns 1 where it is. */
-    int (*value)(const Study *u, const StudyDesign *d, size_t k, const char *name, RunValue *out);
+    int (*value)(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
+                 RunValue *out);
     int bounds; /* 1: rows of runs.csv for perplexities that need no network */
-    int mixed;  /* 1: designs no better than frequencies are part of the answer where others are */
+    RunValue (*bound)(const Study *u,
+                      const char *name); /* a row of another such number; NULL: none */
+    int mixed; /* 1: designs no better than frequencies are part of the answer where others are */
     StudyTable table[STUDY_TABLES];
     const char *csv;   /* the table of --csv */
     const char *words; /* file of the words and tables */
     /* Prints words and tables; brief: as stdout has them without --explain. */
     int (*print)(const Study *u, int form, int brief, FILE *f);
-    int (*save)(const Study *u);    /* more files, and the plots */
+    int (*save)(const Study *u);    /* more files, and the plots; NULL: nothing */
     int (*verdict)(const Study *u); /* at the end; NULL: nothing more can be wrong */
 };
 
@@ -124,32 +148,43 @@ extern const OptionGroup study_statistics_group;
      1e-3}
 /* clang-format on */
 
-/* ---- designs (study_train.c) ---- */
+/* Adds the table DIR/runs.csv of a folder to those that are read. ERR_MEMORY, ERR_INPUT. */
+int study_file(Study *u, const char *dir);
+
+/* ---- designs (study_designs.c) ---- */
 
 /* Adds a design with so many trainings: *out, to be filled at once; its name and label are `name`. ERR_MEMORY. */
 int study_add(Study *u, const char *name, const RunSpec *spec, size_t seeds, StudyDesign **out);
 /* Gives a design more trainings. ERR_MEMORY. */
-int study_seeds(StudyDesign *d, size_t seeds);
-/* Returns the run of a design with its k-th seed. */
-RunSpec study_spec(const Study *u, const StudyDesign *d, size_t k);
-/* Trains all runs that were not tried. wait 0: returns once only those of other processes are left. follow 1: more runs may
- * be added to designs. */
-int study_train(Study *u, int wait, int follow);
-/* Returns 1 where a run of the design diverged. */
+int study_seeds(const Study *u, StudyDesign *d, size_t seeds);
+RunSpec study_spec(const StudyDesign *d, const StudyRun *r);
+/* Gives every design a run for each point of the grid. ERR_MEMORY. */
+int study_trials(Study *u);
+/* Returns 1 where a run diverged; a run of the design. */
+int study_run_diverged(const Study *u, const StudyRun *r);
 int study_diverged(const Study *u, const StudyDesign *d);
-/* Returns 1 where every run of a design has a folder, and so its log. */
-int study_has_logs(const Study *u, const StudyDesign *d);
+/* Returns 1 where every run of a design has a folder, and so its log; where none has one. */
+int study_recorded(const StudyDesign *d);
+int study_has_logs(const StudyDesign *d);
+int study_tunes(const Study *u); /* 1: with --tune */
+
+/* ---- trainings (study_train.c) ---- */
+
+/* Trains all runs that were not tried; trials 1: those of the grid. wait 0: returns once only those of other processes are
+ * left. follow 1: more runs may be added to designs. */
+int study_train(Study *u, int trials, int wait, int follow);
 
 /* ---- tuning (study_tune.c) ---- */
 
 /* --tune and the grid; of study_tune. */
 extern const OptionGroup study_tune_group;
-extern const Column study_tune_columns[]; /* of tune.csv */
-/* Chooses rate and dropout of every design by validation perplexity with one seed; writes DIR/tune.csv. Designs whose runs are
- * all recorded keep theirs. */
+/* Makes the grid of the options. ERR_INPUT. */
+int study_grid(Study *u);
+/* Chooses rate and dropout of every design by validation perplexity with one seed. Designs whose runs are all recorded keep
+ * theirs. */
 int study_tune(Study *u);
 
-/* ---- measures (study_measure.c) ---- */
+/* ---- measures (study_columns.c, study_measure.c) ---- */
 
 /* A run that is measured. */
 typedef struct {
@@ -177,7 +212,7 @@ typedef struct {
 } StudyMeasure;
 extern const StudyMeasure *const study_measures[]; /* up to NULL */
 
-/* Takes what DIR/runs.csv tells of runs that have no folder: rate, dropout, measures. ERR_INPUT where rate or dropout
+/* Takes what DIR/runs.csv tells of runs that have no folder: result, rate, dropout, measures. ERR_INPUT where rate or dropout
  * differ within a design, or from the options' without --tune; where measures were made in another way. */
 int study_take(Study *u); /* study_take.c */
 /* Returns how many of its runs have a number above this in a column of a measure. */
@@ -201,6 +236,9 @@ int study_runs_sheet(const Study *u, const char *names, Column **own, Sheet **ou
 int study_designs_sheet(const Study *u, const Column *list, RunMore *more, const size_t *order,
                         size_t count, Column **own, Sheet **out);
 int study_record(const Study *u);
+/* The same while runs are at work, with what other processes have finished; in the process that writes tables alone, and not
+ * where rows would be lost. */
+int study_remake(Study *u);
 /* Reads DIR/runs.csv and makes the sheets. */
 int study_tables(Study *u);
 /* Returns the sheet of a table of the kind. */

@@ -6,81 +6,8 @@
 
 #include "kernels/clock.h"
 #include "studies/runs/lease.h"
-#include "studies/runs/recorded.h"
-#include "studies/study/measures.h"
+#include "studies/study/study.h"
 #include "studies/tools/command.h"
-
-const StudyMeasure *const study_measures[] = {&measure_truncation,
-                                              &measure_one_by_one,
-                                              &measure_translation,
-                                              &measure_sides,
-                                              &measure_gaining,
-                                              &measure_norm,
-                                              NULL};
-
-/* ---- columns ------------------------------------------------------------------------------------- */
-
-size_t study_value_at(const char *column)
-{
-    size_t at = 0;
-    for (const StudyMeasure *const *m = study_measures; *m; m++)
-        for (const Column *c = (*m)->columns; c->name; c++, at++)
-            if (strcmp(c->name, column) == 0) return at;
-    return STUDY_VALUES;
-}
-
-size_t study_count(const StudyDesign *d, const char *column, double above)
-{
-    size_t n = 0, at = study_value_at(column);
-    for (size_t k = 0; k < d->seeds; k++) n += d->run[k].value[at] > above;
-    return n;
-}
-
-static int has(const Column *list, const char *name)
-{
-    for (; list->name || list->head; list++)
-        if (list->name && strcmp(list->name, name) == 0) return 1;
-    return 0;
-}
-
-/* Adds a column to a list that ends behind it, unless it is there. */
-static void add(Column *list, Column c)
-{
-    if (has(list, c.name)) return;
-    while (list->name || list->head) list++;
-    c.sparse = 1;
-    *list = c;
-}
-
-Column *study_columns(const Column *list, int ends)
-{
-    size_t n = 0;
-    while (list[n].name || list[n].head) n++;
-    Column *out = memory_new(n + 3 * STUDY_VALUES, sizeof *out);
-    if (!out) return NULL;
-    memcpy(out, list, n * sizeof *out);
-    for (const StudyMeasure *const *m = study_measures; *m; m++) {
-        if (has(list, (*m)->columns->name)) continue;
-        for (const Column *c = (*m)->columns; c->name; c++) {
-            add(out, ends ? *c : (Column){.name = c->name});
-            if (ends && c->low)
-                add(out, (Column){.name = c->low, .words = STATISTICS_POSITIVE_LOW});
-            if (ends && c->low) add(out, (Column){.name = c->high});
-        }
-    }
-    return out;
-}
-
-const char *const *study_positive(void)
-{
-    static const char *list[STUDY_VALUES + 1];
-    size_t n = 0;
-    for (const StudyMeasure *const *m = study_measures; *m; m++)
-        for (const Column *c = (*m)->columns; c->name; c++)
-            if (c->low) list[n++] = c->name;
-    list[n] = NULL;
-    return list;
-}
 
 /* ---- their files --------------------------------------------------------------------------------- */
 
@@ -216,13 +143,19 @@ static size_t list_runs(Study *u, Task *list, StudyMeasured *of)
         for (size_t k = 0; k < u->design[i].seeds; k++) {
             StudyDesign *d = &u->design[i];
             StudyRun *run = &d->run[k];
-            const RunSpec s = study_spec(u, d, k);
-            if (isnan(run->result.valid_ppl) || recorded_alone(&u->runs, &s) != SIZE_MAX) continue;
+            const RunSpec s = study_spec(d, run);
+            if (isnan(run->result.valid_ppl) || run->row != SIZE_MAX) continue;
             of[n] = (StudyMeasured){.study = u, .run = run, .spec = s, .design = d->name};
             list[n] = (Task){.spec = s, .more = &of[n]};
             n++;
         }
     return n;
+}
+
+static int measured(void *study, Task *t, int fresh)
+{
+    (void)t;
+    return fresh ? study_remake(study) : 0;
 }
 
 int study_measure(Study *u)
@@ -232,7 +165,11 @@ int study_measure(Study *u)
     Task *list = memory_new(most, sizeof *list);
     StudyMeasured *of = memory_new(most, sizeof *of);
     int code = list && of ? 0 : ERR_MEMORY;
-    const Work w = {&u->runs, u->worker.leader, measure_all, u};
+    const Work w = {.runs = &u->runs,
+                    .wait = u->worker.leader,
+                    .measure = measure_all,
+                    .ended = measured,
+                    .study = u};
     if (code == 0) code = tasks_run(&w, list, list_runs(u, list, of));
     memory_free(list);
     memory_free(of);

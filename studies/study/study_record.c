@@ -4,20 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "studies/runs/recorded.h"
 #include "studies/study/measures.h"
 #include "studies/tools/command.h"
 
 /* ---- values of a run ----------------------------------------------------------------------------- */
-
-static RunValue number(double x)
-{
-    return (RunValue){NULL, x};
-}
-
-static RunValue text(const char *words)
-{
-    return (RunValue){words, NAN};
-}
 
 /* Returns a number of the run's result; NaN: it has none of that name. */
 static double result_of(const StudyRun *r, const char *name)
@@ -30,44 +21,48 @@ static double result_of(const StudyRun *r, const char *name)
 }
 
 /* Returns what any study knows of a run. */
-static RunValue common(const Study *u, const StudyDesign *d, size_t k, const char *name)
+static RunValue common(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name)
 {
     const Options *o = u->options;
     const Table *t = d->spec.scheme;
-    const StudyRun *r = &d->run[k];
+    const RunSpec s = study_spec(d, r);
+    int open = study_tunes(u) && !s.rate; /* it is not chosen yet */
     size_t F = table_evals(t, OP_F), G = table_evals(t, OP_G);
-    const struct {
-        const char *name;
-        RunValue value;
-    } list[] = {
-        {"scheme", text(t->name)},
-        {"layers", number((double)d->spec.layers)},
-        {"encoder_layers", number((double)d->spec.encoder_layers)},
-        {"seed", number((double)(u->seed + k))},
-        {"epochs", number((double)options_size(o, "epochs"))},
-        {"rate", number(strtod(*d->rate ? d->rate : options_text(o, "rate"), NULL))},
-        {"dropout", number(strtod(*d->dropout ? d->dropout : options_text(o, "dropout"), NULL))},
-        {"corpus", text(u->checksum)},
-        {"same_as", text(d == &u->design[d->same] ? NULL : u->design[d->same].name)},
-        {"diverged", text(runs_diverged(&r->result, 1, u->corpus.vocab.size) ? "yes" : NULL)},
-        {"evals_F", number((double)F)},
-        {"evals_G", number((double)G)},
-        {"evaluations", number((double)(F + G))},
-        {"parameters", number(r->result.params)},
+    RunValue v;
+    const RunNamed list[] = {
+        {"scheme", runtable_text(t->name)},
+        {"layers", runtable_number((double)d->spec.layers)},
+        {"encoder_layers", runtable_number((double)d->spec.encoder_layers)},
+        {"seed", runtable_number((double)r->seed)},
+        {"epochs", runtable_number((double)options_size(o, "epochs"))},
+        {"rate", runtable_number(open ? (double)NAN
+                                      : strtod(s.rate ? s.rate : options_text(o, "rate"), NULL))},
+        {"dropout",
+         runtable_number(open ? (double)NAN
+                              : strtod(s.dropout ? s.dropout : options_text(o, "dropout"), NULL))},
+        {"corpus", runtable_text(u->checksum)},
+        {"same_as", runtable_text(d == &u->design[d->same] ? NULL : u->design[d->same].name)},
+        {"diverged", runtable_text(study_run_diverged(u, r) ? "yes" : NULL)},
+        {"evals_F", runtable_number((double)F)},
+        {"evals_G", runtable_number((double)G)},
+        {"evaluations", runtable_number((double)(F + G))},
+        {"parameters", runtable_number(r->result.params)},
+        {NULL, {NULL, NAN}},
     };
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (strcmp(name, list[i].name) == 0) return list[i].value;
-    return number(result_of(r, name));
+    if (runtable_named(list, name, &v)) return v;
+    return runtable_number(result_of(r, name));
 }
 
 /* Returns what a run has under the name of a column: the kind's own, a measure, a result, or one that all studies have. */
-static RunValue value_of(const Study *u, const StudyDesign *d, size_t k, const char *name)
+static RunValue value_of(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name)
 {
-    RunValue v = number(NAN);
+    RunValue v = runtable_number(NAN);
     size_t at = study_value_at(name);
-    if (u->kind->value && u->kind->value(u, d, k, name, &v)) return v;
-    if (at < STUDY_VALUES) return number(d->run[k].value[at]);
-    return strcmp(name, u->kind->asked.design) == 0 ? text(d->name) : common(u, d, k, name);
+    if (!u->kind->one && r->point && strcmp(name, "part") == 0) return runtable_text("tuning");
+    if (u->kind->value && u->kind->value(u, d, r, name, &v)) return v;
+    if (at < STUDY_VALUES) return runtable_number(r->value[at]);
+    return strcmp(name, u->kind->asked.design) == 0 ? runtable_text(d->name)
+                                                    : common(u, d, r, name);
 }
 
 /* ---- runs.csv ------------------------------------------------------------------------------------ */
@@ -75,7 +70,7 @@ static RunValue value_of(const Study *u, const StudyDesign *d, size_t k, const c
 /* A row of runs.csv: of a run, or of a perplexity that needs no network. */
 typedef struct {
     const StudyDesign *d;
-    size_t k;
+    const StudyRun *run;
     const char *bound;
     double valid, test;
 } RunsRow;
@@ -89,18 +84,19 @@ static RunValue row_value(const void *of, size_t i, const char *name)
 {
     const Rows *r = of;
     const RunsRow *row = &r->row[i];
-    if (row->d) return value_of(r->u, row->d, row->k, name);
-    if (strcmp(name, r->u->kind->asked.design) == 0) return text(row->bound);
-    if (strcmp(name, "part") == 0) return text("bound");
-    return number(strcmp(name, "valid_ppl") == 0  ? row->valid
-                  : strcmp(name, "test_ppl") == 0 ? row->test
-                                                  : NAN);
+    if (row->d) return value_of(r->u, row->d, row->run, name);
+    if (!row->bound) return r->u->kind->bound(r->u, name);
+    if (strcmp(name, r->u->kind->asked.design) == 0) return runtable_text(row->bound);
+    if (strcmp(name, "part") == 0) return runtable_text("bound");
+    return runtable_number(strcmp(name, "valid_ppl") == 0  ? row->valid
+                           : strcmp(name, "test_ppl") == 0 ? row->test
+                                                           : NAN);
 }
 
-/* bounds 1: with the rows of perplexities that need no network. */
-static int make_runs(const Study *u, const Column *list, int bounds, Column **own, Sheet **out)
+/* all 1: with the runs for a choice that were tried, and the perplexities that need no network. */
+static int make_runs(const Study *u, const Column *list, int all, Column **own, Sheet **out)
 {
-    size_t n = 2;
+    size_t n = 3 + u->designs * u->points;
     double least = exp(u->corpus.entropy_rate);
     for (size_t i = 0; i < u->designs; i++) n += u->design[i].seeds;
     RunsRow *row = memory_new(n, sizeof *row);
@@ -108,9 +104,15 @@ static int make_runs(const Study *u, const Column *list, int bounds, Column **ow
     n = 0;
     for (size_t i = 0; i < u->designs; i++)
         for (size_t k = 0; k < u->design[i].seeds; k++)
-            row[n++] = (RunsRow){.d = &u->design[i], .k = k};
-    if (bounds) row[n++] = (RunsRow){NULL, 0, "unigram", u->unigram.valid, u->unigram.test};
-    if (bounds && !isnan(least)) row[n++] = (RunsRow){NULL, 0, "entropy rate", least, least};
+            row[n++] = (RunsRow){.d = &u->design[i], .run = &u->design[i].run[k]};
+    for (size_t i = 0; all && i < u->designs; i++)
+        for (size_t k = 0; k < u->points; k++)
+            if (u->design[i].trial[k].state != RUN_OPEN)
+                row[n++] = (RunsRow){.d = &u->design[i], .run = &u->design[i].trial[k]};
+    if (all && u->kind->bound) row[n++] = (RunsRow){.d = NULL};
+    all &= u->kind->bounds;
+    if (all) row[n++] = (RunsRow){NULL, 0, "unigram", u->unigram.valid, u->unigram.test};
+    if (all && !isnan(least)) row[n++] = (RunsRow){NULL, 0, "entropy rate", least, least};
     int code = runtable_values(list, row_value, &(Rows){u, row}, n, own, out);
     memory_free(row);
     return code;
@@ -119,7 +121,8 @@ static int make_runs(const Study *u, const Column *list, int bounds, Column **ow
 /* Makes a list of columns of these names. */
 static void name_columns(const char *names, Column list[STUDY_COLUMNS])
 {
-    for (; *names; names += strlen(names) + 1) *list++ = (Column){.name = names};
+    for (; *names; names += strlen(names) + 1)
+        *list++ = (Column){.name = names + (*names == '?'), .sparse = *names == '?'};
     *list = (Column){0};
 }
 
@@ -148,24 +151,54 @@ int study_record(const Study *u)
     Sheet *s = NULL;
     Column names[STUDY_COLUMNS], *own = NULL;
     name_columns(u->kind->runs, names);
-    Column *list = study_columns(names, 0);
-    int code = list ? make_runs(u, list, u->kind->bounds, &own, &s) : ERR_MEMORY;
+    Column *list = u->kind->one ? names : study_columns(names, 0);
+    int code = list ? make_runs(u, list, 1, &own, &s) : ERR_MEMORY;
     if (code == 0 && u->kind->pairs) code = record_lines(u);
     if (code == 0) code = output_sheet(s, SHEET_CSV, u->dir, "runs.csv");
     sheet_free(s);
     memory_free(own);
-    memory_free(list);
+    if (list != names) memory_free(list);
     return code;
 }
 
+/* Reads what other processes have finished. */
+static int look(Study *u)
+{
+    for (size_t i = 0; i < u->designs; i++) {
+        StudyDesign *d = &u->design[i];
+        for (size_t k = 0; k < d->seeds + (d->trial ? u->points : 0); k++) {
+            StudyRun *r = k < d->seeds ? &d->run[k] : &d->trial[k - d->seeds];
+            RunSpec s = study_spec(d, r);
+            if (r->state == RUN_OPEN) TRY(runs_look(&u->runs, &s, &r->result));
+        }
+    }
+    return 0;
+}
+
+int study_remake(Study *u)
+{
+    if (!u->worker.leader || recorded_keep(&u->runs) != 0) return 0;
+    if (!u->kind->one) TRY(look(u));
+    return study_record(u);
+}
+
 /* ---- what is read off it ------------------------------------------------------------------------- */
+
+int study_file(Study *u, const char *dir)
+{
+    char path[OUTPUT_PATH];
+    TRY(output_path(path, dir, "runs.csv"));
+    TRY(memory_more(&u->file, u->files, sizeof *u->file));
+    u->file[u->files] = memory_string(path);
+    return u->file[u->files++] ? 0 : ERR_MEMORY;
+}
 
 int study_tables(Study *u)
 {
     RunTableAsked asked = u->kind->asked;
     asked.positive = study_positive();
-    TRY(output_path(u->runs_file, u->dir, "runs.csv"));
-    TRY(runtable_open((const char *[]){u->runs_file}, 1, &asked, &u->table));
+    if (!u->files) TRY(study_file(u, u->dir));
+    TRY(runtable_open((const char *const *)u->file, u->files, &asked, &u->table));
     for (int i = 0; i < STUDY_TABLES && u->kind->table[i].name; i++)
         TRY(u->kind->table[i].make(u, &u->own[i], &u->sheet[i]));
     return 0;

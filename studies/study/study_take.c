@@ -22,7 +22,7 @@ static int take_text(const Study *u, const StudyDesign *d, size_t row, const cha
     const Csv *t = &u->runs.recorded.table;
     const Options *o = u->options;
     const char *there = csv_named(t, row, name), *now = *out ? out : options_text(o, name);
-    int tuned = options_known(o, "tune") && options_flag(o, "tune");
+    int tuned = study_tunes(u);
     double x = number_at(t, row, name);
     if (isnan(x)) return 0;
     if (x != strtod(now, NULL) && (*out || !tuned))
@@ -33,13 +33,18 @@ static int take_text(const Study *u, const StudyDesign *d, size_t row, const cha
     return 0;
 }
 
-/* spec: of the run. */
-static int take_run(Study *u, StudyDesign *d, StudyRun *run, const RunSpec *spec, size_t row)
+static int take_run(Study *u, StudyDesign *d, StudyRun *run)
 {
     const Csv *t = &u->runs.recorded.table;
-    const StudyMeasured r = {.study = u, .run = run, .spec = *spec, .design = d->name};
+    const StudyMeasured r = {.study = u, .run = run, .spec = study_spec(d, run), .design = d->name};
     const Column *c;
     double *x = run->value;
+    size_t row = run->state == RUN_OPEN ? recorded_alone(&u->runs, &r.spec) : SIZE_MAX;
+    if (row == SIZE_MAX) return 0;
+    TRY(recorded_result(&u->runs, &r.spec, row, &run->result));
+    run->row = row;
+    run->state = RUN_THERE;
+    if (run->point) return 0;
     TRY(take_text(u, d, row, "rate", d->rate));
     TRY(take_text(u, d, row, "dropout", d->dropout));
     for (const StudyMeasure *const *m = study_measures; *m; m++) {
@@ -52,12 +57,15 @@ static int take_run(Study *u, StudyDesign *d, StudyRun *run, const RunSpec *spec
 
 int study_take(Study *u)
 {
-    for (size_t i = 0; i < u->designs; i++)
-        for (size_t k = 0; k < u->design[i].seeds; k++) {
-            StudyDesign *d = &u->design[i];
-            RunSpec s = study_spec(u, d, k);
-            size_t row = recorded_alone(&u->runs, &s);
-            if (row != SIZE_MAX) TRY(take_run(u, d, &d->run[k], &s, row));
+    size_t taken = 0;
+    for (size_t i = 0; i < u->designs; i++) {
+        StudyDesign *d = &u->design[i];
+        for (size_t k = 0; k < d->seeds; k++) {
+            TRY(take_run(u, d, &d->run[k]));
+            taken += d->run[k].row != SIZE_MAX;
         }
+        for (size_t k = 0; d->trial && k < u->points; k++) TRY(take_run(u, d, &d->trial[k]));
+    }
+    if (taken) runs_note(&u->runs, "%zu runs are recorded in %s", taken, u->runs.recorded.path);
     return 0;
 }

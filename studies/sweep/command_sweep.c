@@ -79,7 +79,7 @@ static int train(Study *u)
     Sweep *of = u->more;
     size_t seeds = options_size(u->options, "seeds");
     int confirms = options_flag(u->options, "confirm");
-    TRY(study_train(u, u->worker.leader || confirms, confirms));
+    TRY(study_train(u, 0, u->worker.leader || confirms, confirms));
     of->best = find_best(u);
     StudyDesign *d = of->best < u->designs ? &u->design[of->best] : NULL;
     if (!confirms || !d || d->seeds >= seeds) return 0;
@@ -87,9 +87,9 @@ static int train(Study *u)
               "%s is the best sandwich on validation (seed %zu: %.4f): trained again with %zu "
               "seeds",
               d->spec.scheme->name, u->seed, d->run[0].result.valid_ppl, seeds);
-    TRY(study_seeds(d, seeds));
+    TRY(study_seeds(u, d, seeds));
     TRY(study_take(u));
-    return study_train(u, u->worker.leader, 0);
+    return study_train(u, 0, u->worker.leader, 0);
 }
 
 static void drop(void *own)
@@ -141,6 +141,7 @@ static const Kind kinds[] = {
          "in the splitting error; it is positive where s comes first. The interleaved word is "
          "the baseline.",
      .words = "sweep.md",
+     .runs = {"word", "seed", NULL, "valid_ppl,test_ppl"},
      .table = {{"words", sweep_word_columns,
                 "Words, their splitting errors, and perplexities over seeds.", KIND_MANY},
                {"differences", runtable_differences,

@@ -87,7 +87,8 @@ extern const Column sweep_run_columns[], sweep_word_columns[], sweep_family_colu
 extern const char sweep_run_names[]; /* all of runs.csv */
 
 /* What a run has under a name of its word's (StudyKind.value). */
-int sweep_value(const Study *u, const StudyDesign *d, size_t k, const char *name, RunValue *out);
+int sweep_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
+                RunValue *out);
 /* Make the tables: of words in order, and from the best to the worst; of correlations, all and those of validation. */
 int sweep_wide(Study *u, Column **own, Sheet **out);
 int sweep_brief(Study *u, Column **own, Sheet **out);

@@ -17,49 +17,50 @@ const char sweep_run_names[] =
     "euler_norm\0bottom_s\0bottom_f\0top_s\0top_f\0evals_F\0evals_G\0params\0best_epoch\0"
     "tokens_per_s\0peak_bytes\0epochs\0";
 const Column sweep_run_columns[] = {
-    VALUE("word"), VALUE("seed"), VALUE("valid_ppl"), VALUE("test_ppl"), {0}};
+    VALUE("word", .page = 1),
+    VALUE("seed", .page = 1),
+    VALUE("valid_ppl", .form = SHEET_FIXED, .digits = 2, .page = 1),
+    VALUE("test_ppl", .form = SHEET_FIXED, .digits = 2, .page = 1),
+    VALUE("part", .page = 1,
+          .words =
+              "choice: it chose the best sandwich, in no comparison; confirmation: its others"),
+    {0}};
 
-/* The sandwich that its first seed chose is counted without that seed, which is a lucky one. */
-static int is_choice(const Study *u, const StudyDesign *d, size_t k)
+/* The sandwich that its first seed chose is counted without that seed, which is a lucky one; the others confirm it. */
+static const char *part_of(const Study *u, const StudyDesign *d, const StudyRun *r)
 {
-    return options_flag(u->options, "confirm") && d == &u->design[sweep_of(u)->best] &&
-           d->seeds > 1 && k == 0;
+    size_t best = sweep_of(u)->best;
+    if (!options_flag(u->options, "confirm") || best >= u->designs || d != &u->design[best])
+        return NULL;
+    return d->seeds == 1 ? NULL : r == d->run ? "choice" : "confirmation";
 }
 
-int sweep_value(const Study *u, const StudyDesign *d, size_t k, const char *name, RunValue *out)
+int sweep_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
+                RunValue *out)
 {
     const SweepWord *w = d->own;
     const double none = NAN, s = (double)w->count[0], f = (double)w->count[1];
-    const struct {
-        const char *name;
-        double x;
-    } list[] = {{"s", s},
-                {"f", f},
-                {"sublayers", s + f},
-                {"k", w->k < 0 ? none : (double)w->k},
-                {"area", w->area},
-                {"|area|", fabs(w->area)},
-                {"relative_area", w->share},
-                {"FFG", w->FFG},
-                {"FGG", w->FGG},
-                {"order", w->order < 0 ? none : (double)w->order},
-                {"order_trained", (double)w->order_trained},
-                {"error_norm", w->norm},
-                {"euler_norm", w->euler_norm},
-                {"bottom_s", w->halves.bottom[0]},
-                {"bottom_f", w->halves.bottom[1]},
-                {"top_s", w->halves.top[0]},
-                {"top_f", w->halves.top[1]}};
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (strcmp(name, list[i].name) == 0) {
-            *out = (RunValue){NULL, list[i].x};
-            return 1;
-        }
-    *out = (RunValue){strcmp(name, "families") == 0 ? w->families
-                      : is_choice(u, d, k)          ? "choice"
-                                                    : NULL,
-                      NAN};
-    return strcmp(name, "families") == 0 || strcmp(name, "part") == 0;
+    const RunNamed list[] = {{"s", {NULL, s}},
+                             {"f", {NULL, f}},
+                             {"sublayers", {NULL, s + f}},
+                             {"k", {NULL, w->k < 0 ? none : (double)w->k}},
+                             {"area", {NULL, w->area}},
+                             {"|area|", {NULL, fabs(w->area)}},
+                             {"relative_area", {NULL, w->share}},
+                             {"FFG", {NULL, w->FFG}},
+                             {"FGG", {NULL, w->FGG}},
+                             {"order", {NULL, w->order < 0 ? none : (double)w->order}},
+                             {"order_trained", {NULL, (double)w->order_trained}},
+                             {"error_norm", {NULL, w->norm}},
+                             {"euler_norm", {NULL, w->euler_norm}},
+                             {"bottom_s", {NULL, w->halves.bottom[0]}},
+                             {"bottom_f", {NULL, w->halves.bottom[1]}},
+                             {"top_s", {NULL, w->halves.top[0]}},
+                             {"top_f", {NULL, w->halves.top[1]}},
+                             {"families", {w->families, NAN}},
+                             {"part", {part_of(u, d, r), NAN}},
+                             {NULL, {NULL, NAN}}};
+    return runtable_named(list, name, out);
 }
 
 int sweep_shown(Study *u, Column **own, Sheet **out)

@@ -176,7 +176,7 @@ static int add_sandwiches(Study *u)
 }
 
 /* Sets how often each word is trained, and the names of its families. */
-static int finish(const Study *u)
+static int finish(Study *u)
 {
     for (size_t i = 0; i < u->designs; i++) {
         SweepWord *w = u->design[i].own;
@@ -186,7 +186,8 @@ static int finish(const Study *u)
             if (sweep_is(w, family))
                 n += (size_t)snprintf(w->families + n, sizeof w->families - n, "%s%s", n ? " " : "",
                                       sweep_family(family));
-        TRY(study_seeds(&u->design[i], options_size(u->options, often ? "seeds" : "family-seeds")));
+        TRY(study_seeds(u, &u->design[i],
+                        options_size(u->options, often ? "seeds" : "family-seeds")));
     }
     return 0;
 }

@@ -95,7 +95,7 @@ static const Column design_columns[] = {
 
 enum { RELATED = 16 };
 typedef struct {
-    const Options *options;
+    Options *options;
     RunTable t;
     const char *base; /* NULL: none */
     const char *why;  /* it is not shown whether the plan is older than the data; NULL: it is */
@@ -248,6 +248,28 @@ static int save(Study *u, const char *dir)
     return runtable_forest(&u->t, 0, dir);
 }
 
+/* Takes the columns of a study's own table of runs where none is named: the first file is one. */
+static int take_kind(Options *o, const char *file)
+{
+    static const char *const named[] = {"design", "seed", "by", "measure"};
+    char head[256] = "";
+    FILE *f = fopen(file, "rb");
+    size_t n = f ? fread(head, 1, sizeof head - 1, f) : 0;
+    if (f) fclose(f);
+    head[n] = '\0';
+    const Kind *k = kind_of_runs(head);
+    for (int i = 0; i < 4; i++)
+        if (options_text(o, named[i])) return 0;
+    if (!k) return 0;
+    const char *value[] = {k->runs.design, k->runs.seed, k->runs.by, k->runs.measure};
+    for (int i = 0; i < 4; i++)
+        if (value[i]) TRY(options_set(o, OPTION_DEFAULT, "", named[i], value[i]));
+    if (k->runs.more) TRY(options_set(o, OPTION_DEFAULT, "", "more-is-better", "yes"));
+    progress_note("%s is of 'trotter %s': --design %s --seed %s%s%s --measure %s", file, k->command,
+                  value[0], value[1], value[2] ? " --by " : "", value[2] ? value[2] : "", value[3]);
+    return 0;
+}
+
 /* name: room for the files' names. */
 static int read_files(Study *u, const char **name)
 {
@@ -275,6 +297,7 @@ static int study(Study *u)
     size_t n = 0;
     while (options_item(o, "file", n)) n++;
     if (n == 0) return error_set(ERR_INPUT, "expected CSV files with a row a run");
+    TRY(take_kind(u->options, options_item(o, "file", 0)));
     const char **name = memory_new(n, sizeof *name);
     int code = name ? read_files(u, name) : ERR_MEMORY;
     memory_free(name);

@@ -161,8 +161,9 @@ static int read_row(Reading *r, size_t f, size_t row, double *x, int *kind)
     RunTable *t = r->t;
     RunCell *c = &t->row[t->rows];
     *c = (RunCell){.file = f, .row = row, .next = SIZE_MAX};
-    TRY(read_numbers(t, c, x, kind));
     const char *part = cell_of(t, c, "part");
+    if (strcmp(part, "tuning") == 0 || strcmp(part, "trial") == 0) return 0;
+    TRY(read_numbers(t, c, x, kind));
     if (strcmp(part, "bound") == 0) return add_bound(t, c, x);
     if (*kind == NONE) return 0;
     c->counts = strcmp(part, "choice") != 0;

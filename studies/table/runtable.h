@@ -22,7 +22,8 @@
  *   diverged   yes: the run diverged, although its number is finite (NaN and inf say so themselves)
  *   same_as    name of the design, earlier in the table, of which this one is the same map under another name: the two
  *              count as one design, with the earlier one's runs
- *   part       choice: the run chose its design, so it is in the mean, and in no comparison;
+ *   part       tuning, trial: a run for a choice of rate, seed or the like, which is not read;
+ *              choice: the run chose its design, so it is in the mean, and in no comparison;
  *              bound: not a run but a number to be beaten (frequencies of words), named by the first design column
  */
 #ifndef TROTTER_RUNTABLE_H
@@ -168,6 +169,15 @@ RunValue runtable_value(const RunTable *t, size_t design, const char *name);
 /* Returns the mean of a column over the seeds that all designs of the panel with a number have; without one, over the
  * design's own: the effect of one seed on all must not decide a rank. */
 double runtable_even(const RunTable *t, size_t design, const char *column);
+
+/* Values by name, up to a NULL name; returns 1 and sets *out where the name is one. */
+typedef struct {
+    const char *name;
+    RunValue value;
+} RunNamed;
+int runtable_named(const RunNamed *list, const char *name, RunValue *out);
+RunValue runtable_number(double x);
+RunValue runtable_text(const char *words);
 
 /* The line of a column of such values: its name, and other members of Column as designators. */
 #define VALUE(...)          \

@@ -8,9 +8,24 @@
 
 static const RunValue none = {NULL, NAN};
 
-static RunValue number(double x)
+RunValue runtable_number(double x)
 {
     return (RunValue){NULL, x};
+}
+
+RunValue runtable_text(const char *words)
+{
+    return (RunValue){words, NAN};
+}
+
+int runtable_named(const RunNamed *list, const char *name, RunValue *out)
+{
+    for (; list->name; list++)
+        if (strcmp(name, list->name) == 0) {
+            *out = list->value;
+            return 1;
+        }
+    return 0;
 }
 
 /* ---- measures ------------------------------------------------------------------------------------ */
@@ -32,34 +47,29 @@ static int of_measure(const RunTable *t, size_t design, const char *name, RunVal
     size_t m = 0;
     for (; m < t->measures; m++)
         if (strcmp(name, t->measure[m].column) == 0) {
-            *out = number(d->mean[m].n == 0 && d->diverged.count ? INFINITY : d->mean[m].mean);
+            *out = runtable_number(d->mean[m].n == 0 && d->diverged.count ? INFINITY
+                                                                          : d->mean[m].mean);
             return 1;
         }
     const char *what = behind_stem(t, name, &m);
     if (!what) return 0;
     const RunModel *l = runtable_model(t, d->panel, m);
-    const struct {
-        const char *name;
-        double x;
-    } list[] = {{"sd", d->mean[m].sd},
-                {"low", d->mean[m].low},
-                {"high", d->mean[m].high},
-                {"diff", d->alone[m].mean},
-                {"diff_pooled_low", d->alone[m].low},
-                {"diff_pooled_high", d->alone[m].high},
-                {"diff_pooled_error", d->alone[m].error},
-                {"diff_dunnett_low", d->together[m].low},
-                {"diff_dunnett_high", d->together[m].high},
-                {"diff_dunnett_p", d->together[m].p},
-                {"equal_p", d->equal[m]},
-                {"pooled_sd", l->model.pooled.sd},
-                {"pooled_df", (double)l->model.pooled.df},
-                {"seed_correlation", l->model.correlation}};
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (strcmp(what, list[i].name) == 0) {
-            *out = number(list[i].x);
-            return 1;
-        }
+    const RunNamed list[] = {{"sd", runtable_number(d->mean[m].sd)},
+                             {"low", runtable_number(d->mean[m].low)},
+                             {"high", runtable_number(d->mean[m].high)},
+                             {"diff", runtable_number(d->alone[m].mean)},
+                             {"diff_pooled_low", runtable_number(d->alone[m].low)},
+                             {"diff_pooled_high", runtable_number(d->alone[m].high)},
+                             {"diff_pooled_error", runtable_number(d->alone[m].error)},
+                             {"diff_dunnett_low", runtable_number(d->together[m].low)},
+                             {"diff_dunnett_high", runtable_number(d->together[m].high)},
+                             {"diff_dunnett_p", runtable_number(d->together[m].p)},
+                             {"equal_p", runtable_number(d->equal[m])},
+                             {"pooled_sd", runtable_number(l->model.pooled.sd)},
+                             {"pooled_df", runtable_number((double)l->model.pooled.df)},
+                             {"seed_correlation", runtable_number(l->model.correlation)},
+                             {NULL, none}};
+    if (runtable_named(list, what, out)) return 1;
     *out = (RunValue){l->model.paired ? "yes" : "no", NAN};
     return strcmp(what, "seeds_paired") == 0;
 }
@@ -118,7 +128,7 @@ static RunValue of_column(const RunTable *t, size_t design, const char *name, do
     if (has_column(t, name)) {
         const char *text = collect(t, design, name, x);
         if (text) return (RunValue){text, NAN};
-        RunValue v = number(summarise(t, name, x).mean);
+        RunValue v = runtable_number(summarise(t, name, x).mean);
         if (!isnan(v.x)) return v;
     }
     for (size_t i = 0; i < sizeof end / sizeof *end; i++) {
@@ -129,7 +139,7 @@ static RunValue of_column(const RunTable *t, size_t design, const char *name, do
         if (!has_column(t, column)) return none;
         collect(t, design, column, x);
         Interval v = summarise(t, column, x);
-        return number(i == 0 ? v.sd : i == 1 ? v.low : v.high);
+        return runtable_number(i == 0 ? v.sd : i == 1 ? v.low : v.high);
     }
     return none;
 }
@@ -138,9 +148,9 @@ RunValue runtable_value(const RunTable *t, size_t design, const char *name)
 {
     RunValue v;
     const RunDesign *d = &t->design[design];
-    if (strcmp(name, "seeds") == 0) return number((double)d->mean[0].n);
+    if (strcmp(name, "seeds") == 0) return runtable_number((double)d->mean[0].n);
     if (strcmp(name, "baseline") == 0) return (RunValue){t->base, NAN};
-    if (strcmp(name, "margin") == 0) return number(isnan(d->equal[0]) ? NAN : t->margin);
+    if (strcmp(name, "margin") == 0) return runtable_number(isnan(d->equal[0]) ? NAN : t->margin);
     if (of_measure(t, design, name, &v)) return v;
     return of_column(t, design, name, t->work);
 }

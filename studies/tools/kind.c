@@ -46,6 +46,28 @@ int kind_begins(const KindTable *t, const char *line)
     return 1;
 }
 
+const Kind *kind_of_runs(const char *line)
+{
+    for (const Kind *k = kind_next(NULL); k; k = kind_next(k))
+        for (const KindTable *t = k->table; k->runs.design && t->file; t++)
+            if (strcmp(t->file, "runs") == 0 && kind_begins(t, line)) return k;
+    return NULL;
+}
+
+void kind_count(const Kind *k, const Csv *c, size_t *runs, size_t *done)
+{
+    static const char *const others[] = {"bound", "tuning", "trial"};
+    char measure[64];
+    *runs = *done = 0;
+    snprintf(measure, sizeof measure, "%.*s", (int)strcspn(k->runs.measure, ","), k->runs.measure);
+    for (size_t row = 0; row < c->rows; row++) {
+        size_t i = 0;
+        while (i < 3 && strcmp(csv_named(c, row, "part"), others[i]) != 0) i++;
+        *runs += i == 3;
+        *done += i == 3 && *csv_named(c, row, measure);
+    }
+}
+
 /* Returns 1 where a column holds an end of another column's interval. */
 static int is_end(const Column *list, const char *name)
 {

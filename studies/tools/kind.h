@@ -38,6 +38,13 @@ typedef struct {
     const char *caption; /* as `about` is */
 } KindPlot;
 
+/* Names of columns of a study's table of runs, `runs`, by which it is read. A row without a number under `measure` (the
+ * first, where there are several between commas) is of a run that is not done. */
+typedef struct {
+    const char *design, *seed, *by, *measure; /* by: values that are looked at apart; NULL: none */
+    int more;                                 /* 1: more is better */
+} KindRuns;
+
 typedef struct {
     const char *command; /* words after `trotter`; of its options only those that identify it */
     const char *title;
@@ -46,6 +53,7 @@ typedef struct {
     void (*judge)(const Csv *first, Verdict *out); /* of the first table; NULL: no verdict */
     KindTable table[KIND_TABLES];                  /* ends with a NULL file */
     KindPlot plot[KIND_PLOTS];                     /* ends with a NULL file */
+    KindRuns runs;                                 /* design NULL: there is none */
     const char *also; /* another command that writes these files beside its own; NULL: none */
 } Kind;
 
@@ -59,6 +67,10 @@ const Kind *kind_next(const Kind *k);
 /* Returns its place among them, from 0; for NULL the number of kinds. */
 size_t kind_place(const Kind *k);
 
+/* Counts the runs of a study in its table of runs (not those for a choice, nor bounds), and those that are done. */
+void kind_count(const Kind *k, const Csv *c, size_t *runs, size_t *done);
+/* Returns the kind whose table of runs begins like this line; NULL: none. */
+const Kind *kind_of_runs(const char *line);
 /* Returns 1 where the first line of a file is that of this table. */
 int kind_begins(const KindTable *t, const char *line);
 /* Writes the columns that a page shows to out, in order, at most `room`. Returns how many; 0: all columns of the

@@ -1,4 +1,5 @@
-/* test_compare_recorded.c: runs.csv alone gives the tables of `trotter compare` again; rows that do not fit are refused. */
+/* test_compare_recorded.c: runs.csv alone gives the tables of `trotter compare` again; rows that do not fit are refused; while
+ * a study runs it has what is done. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/compare.h"
@@ -113,6 +114,32 @@ TEST(test_means_of_errors)
     assert_true(number(out, "heun-layer,", "truncation_low") == .4);
     assert_true(number(out, "heun-layer,", "truncation_high") == .6);
     assert_string_equal(cell(out, "transformer,", "truncation_low"), "");
+}
+
+/* runs.csv is made again when a run ends: a study that was stopped shows what it has. It ends as one that was not. */
+TEST(test_unfinished)
+{
+    static const char form[] =
+        "compare --scheme euler,transformer --seeds 1 --epochs 40 --out %s" TINY;
+    char line[512];
+    snprintf(line, sizeof line, form, "half");
+    assert_int_equal(interrupt_at("half/runs.csv", 0, line), 130);
+    file_read("half/runs.csv", big, sizeof big);
+    assert_true(number(big, "euler,1,1,", "valid_ppl") > 1);
+    assert_string_equal(cell(big, "transformer,1,1,", "valid_ppl"), "");
+    run_ok("report half --out page.html");
+    shell_ok("grep -q '1 of 2 runs[<;]' page.html && grep -q '<th[^>]*>transformer' page.html");
+    run_ok("table half/runs.csv");
+    assert_non_null(
+        strstr(err, "is of 'trotter compare': --design scheme --seed seed --by layers"));
+    assert_non_null(strstr(err, "transformer: 1 run without a number"));
+    run_ok("%s", line);
+    must_count("half", ": trains euler", 1);
+    run_ok(form, "never");
+    shell_ok("for d in half never; do cut -d, -f1-21 $d/runs.csv >$d/rows; done");
+    assert_same_file("half", "never", "rows", 1);
+    run_ok("report half --out page.html");
+    shell_ok("! grep -q '1 of 2 runs[<;]' page.html");
 }
 
 TEST_MAIN(study_open, program_close)

@@ -51,7 +51,7 @@ static double cell(const char *dir, const char *file, const char *start, const c
 
 static double score(const char *dir, const char *start, const char *column)
 {
-    return cell(dir, "result", start, column);
+    return cell(dir, "runs", start, column);
 }
 
 /* ---- learning ------------------------------------------------------------------------------------------- */
@@ -84,12 +84,13 @@ TEST(classes)
     assert_true(says("648 examples to train on, 72 to choose by, 80 of dev"));
     assert_false(says("lose their ends"));
     shell_ok(
-        "for f in config.ini grid.csv finetune.csv finetune.md finetune.tex model.safetensors vocab.txt; do test -s yes/$f || exit 1; done");
+        "for f in config.ini runs.csv finetune.csv finetune.md finetune.tex model.safetensors vocab.txt; do test -s yes/$f || exit 1; done");
     shell_ok("test ! -e yes/pretrained/rate0.01-seed1/state.safetensors");
     run_ok("report yes --out page.html");
+    assert_true(says("2 studies, 3 tables"));
     shell_ok("tail -1 yes/finetune.csv | awk -F, -v OFS=, '{ print $1, $7 }' >majority");
     shell_ok(
-        "awk -F, '$4 == \"majority\" { print \"majority,\" $13 }' yes/result.csv | cmp - majority");
+        "awk -F, '$4 == \"majority\" { print \"majority,\" $14 }' yes/runs.csv | cmp - majority");
     shell_ok("grep -q '^| majority ' yes/finetune.md && grep -q '^majority ' yes/finetune.tex");
 }
 
@@ -115,7 +116,7 @@ TEST(blind_labels)
            " --epochs 4 --pretrained-only --out blind");
     double x = score("blind", "pretrained", "accuracy");
     if (!(x > .3 && x < .7)) fail_msg("accuracy %g", x);
-    shell_ok("! grep -q fresh blind/result.csv");
+    shell_ok("! grep -q fresh blind/runs.csv");
 }
 
 /* Targets are in thousands: the network learns them scaled. */
@@ -128,7 +129,7 @@ TEST(numbers)
     shell_ok(
         "awk -F, '$1 == \"pretrained\" { d = $3 - $4; s += d * d; n++ } END { exit !(sqrt(s / n) < 500) }' number-out/predictions.csv");
     shell_ok(
-        "head -1 number-out/result.csv | grep -q pearson,spearman && ! head -1 number-out/result.csv | grep -q accuracy");
+        "head -1 number-out/runs.csv | grep -q pearson,spearman && ! head -1 number-out/runs.csv | grep -q accuracy");
 }
 
 /* There are four classes, which depend on both sentences; each sentence has its own segments. */
@@ -137,7 +138,7 @@ TEST(pairs_of_sentences)
     run_ok("finetune --model run --task pair.tsv" GRID " --epochs 12 --pretrained-only --out pair");
     double x = score("pair", "pretrained", "accuracy");
     if (!(x > .85)) fail_msg("accuracy %g", x);
-    shell_ok("! head -1 pair/result.csv | grep -q f1");
+    shell_ok("! head -1 pair/runs.csv | grep -q f1");
 }
 
 /* Lines of QQP with a column too many are left out, told, and recorded; predictions are numbered by the file's lines. */
@@ -174,13 +175,11 @@ TEST(the_best_is_chosen)
 {
     run_ok(
         "finetune --model run --task yes.tsv --threads 1 --rates 1e-6,1e-2 --seeds 2 --epochs 3 --out grid");
-    shell_ok("test $(wc -l <grid/grid.csv) = 9");
+    shell_ok("test $(grep -c ,trial, grid/runs.csv) = 8");
     shell_ok(
-        "awk -F, 'NR > 1 && $5 > best[$1] { best[$1] = $5; rate[$1] = $2; seed[$1] = $3; epoch[$1] = $4 } END { for (s in best) "
-        "print s \",\" rate[s] \",\" seed[s] \",\" epoch[s] }' grid/grid.csv | sort >best");
-    shell_ok(
-        "awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR > 1 && $at[\"start\"] != \"majority\" { print $at[\"start\"] \",\" "
-        "$at[\"rate\"] \",\" $at[\"seed\"] \",\" $at[\"best_epoch\"] }' grid/result.csv | sort >chosen");
+        "cut -d, -f4,5,9-12 grid/runs.csv | awk -F, '$2 == \"trial\" && $6 > best[$1] { best[$1] = $6; of[$1] = $3 \",\" $4 \",\" $5 "
+        "\",\" $6 } END { for (s in best) print s \",,\" of[s] }' | sort >best");
+    shell_ok("cut -d, -f4,5,9-12 grid/runs.csv | grep ',,.*[0-9]' | sort >chosen");
     shell_ok("cmp best chosen");
     assert_true(score("grid", "pretrained", "rate") == 1e-2);
     shell_ok("test $(ls grid/*/*/model.safetensors | wc -l) = 2"); /* the best of each start */
@@ -188,7 +187,7 @@ TEST(the_best_is_chosen)
     run_ok(
         "finetune --model second --task yes.tsv --threads 1 --rates 1e-2 --seeds 2 --epochs 1 --pretrained-only --out other-seeds");
     shell_ok(
-        "cut -d, -f3 other-seeds/grid.csv | tail -n +2 | sort | tr '\\n' ' ' | grep -qx '3 4 '");
+        "grep ,trial, other-seeds/runs.csv | cut -d, -f10 | sort | tr '\\n' ' ' | grep -qx '3 4 '");
 }
 
 /* Seeds and rates that agree to six digits have their own folders, so that the weights of the best trial stay. */
@@ -202,7 +201,7 @@ TEST(every_trial_has_a_folder)
         "rate0.010000001-seed1234567 rate0.010000001-seed1234568 '");
     assert_true(says("pretrained, rate 0.010000001, seed 1234568 (4 of 4)"));
     shell_ok(
-        "awk -F, 'NR > 1 && $5 > best { best = $5; name = \"rate\" $2 \"-seed\" $3 } END { print name }' near-by/grid.csv >name "
+        "awk -F, '$5 == \"trial\" && $12 > best { best = $12; name = \"rate\" $9 \"-seed\" $10 } END { print name }' near-by/runs.csv >name "
         "&& test \"$(ls near-by/pretrained/*/model.safetensors)\" = near-by/pretrained/$(cat name)/model.safetensors");
 }
 
@@ -212,10 +211,11 @@ TEST(goes_on)
 #define LONG "finetune --model run --task yes.tsv --threads 1 --rates 1e-2 --epochs 3"
     run_ok(LONG " --out whole");
     shell_ok(
-        "cp -r whole parts && head -3 whole/grid.csv >parts/grid.csv && rm -r parts/*.safetensors parts/result.csv "
+        "cp -r whole parts && sed '/,fresh,trial,/d' whole/runs.csv >parts/runs.csv && rm -r parts/*.safetensors "
         "parts/predictions.csv parts/fresh");
     run_ok(LONG " --out parts");
-    assert_same_file("whole", "parts", "result.csv", 1);
+    shell_ok("for d in whole parts; do cut -d, -f1-12,14- $d/runs.csv >$d/rows; done");
+    assert_same_file("whole", "parts", "rows", 1); /* but for seconds */
     assert_same_file("whole", "parts", "predictions.csv", 1);
     assert_same_file("whole", "parts", "model.safetensors", 1);
     pid_t pid = shell_start("stopped", "timeout -s INT 0.4 %s " LONG " --out stopped", program);
@@ -223,8 +223,9 @@ TEST(goes_on)
     if (status != 124 && status != 130 && status != 0) fail_msg("status %d", status);
     run_ok(LONG " --out stopped");
     assert_same_file("whole", "stopped", "predictions.csv", 1);
+    shell_ok("cp whole/runs.csv before");
     run_ok(LONG " --out whole"); /* nothing is left to do */
-    assert_same_file("whole", "parts", "result.csv", 1);
+    shell_ok("cmp before whole/runs.csv");
 #undef LONG
 }
 
@@ -236,7 +237,7 @@ TEST(interrupted)
     assert_int_equal(status, 130);
     shell_ok(
         "tail -1 child.err | grep -qx 'trotter finetune: interrupted; the same command goes on from here'");
-    assert_false(file_exists("endless/result.csv"));
+    assert_false(file_exists("endless/predictions.csv"));
 }
 
 /* ---- several ------------------------------------------------------------------------------------------- */
@@ -263,12 +264,12 @@ TEST(several_encoders)
     run_ok("finetune --model run --task blind.tsv" GRID " --epochs 1 --pretrained-only --out of-3");
     must_refuse("finetune --together of-1,of-3 --out mixed", "task");
     must_refuse("finetune --together of-1 --model run --out x", "--together or --model, not both");
-    must_refuse("finetune --together of-1,text --out x", "text/result.csv");
+    must_refuse("finetune --together of-1,text --out x", "text/runs.csv");
     shell_ok(
         "cp -r of-1 spoilt && awk -F, -v OFS=, '$1 == \"fresh\" && $2 == 1 { $4 = 1 - $4 } 1' of-1/predictions.csv >spoilt/predictions.csv");
     must_refuse("finetune --together spoilt --out x", "accuracy of fresh is");
     shell_ok(
-        "awk -F, -v OFS=, '$2 == 3 { $3 = 1 - $3 } 1' of-2/predictions.csv >spoilt/predictions.csv; cp of-2/result.csv spoilt");
+        "awk -F, -v OFS=, '$2 == 3 { $3 = 1 - $3 } 1' of-2/predictions.csv >spoilt/predictions.csv; cp of-2/runs.csv spoilt");
     must_refuse("finetune --together of-1,spoilt --out x", "have other dev texts");
 }
 
@@ -343,7 +344,7 @@ TEST(refusals)
     shell_ok(
         "sed '2s/no$/yes/; 2s/yes$/no/; 3s/yes$/no/' yes.tsv >changed.tsv && cp yes.tsv kept.tsv && cp changed.tsv yes.tsv");
     must_refuse(TASK " --epochs 1 --pretrained-only --out r",
-                "(its examples were others than now)");
+                "(its weights or examples were others than now)");
     shell_ok("cp kept.tsv yes.tsv");
     shell_ok(
         "printf 'sentence\\tlabel\\nw1 <eos> w2\\tyes\\nw1\\tno\\nw2\\tno\\nw3\\tno\\n' >end.tsv");

@@ -217,6 +217,8 @@ TEST(recorded_studies)
     assert_int_equal(glob(dir, 0, NULL, &found), 0);
     snprintf(dir, sizeof dir, "%.4000s/*/*/runs.csv", root);
     glob(dir, GLOB_APPEND, NULL, &found);
+    snprintf(dir, sizeof dir, "%.4000s/*/*/*/runs.csv", root);
+    glob(dir, GLOB_APPEND, NULL, &found);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         const char *runs = found.gl_pathv[i];
         static char text[1 << 18];
@@ -224,6 +226,7 @@ TEST(recorded_studies)
         snprintf(dir, sizeof dir, "%.*s", (int)(strlen(runs) - strlen("/runs.csv")), runs);
         if (strncmp(text, "word,", 5) == 0) continue;
         snprintf(recorded, sizeof recorded, "%s/compare.csv", dir);
+        if (access(recorded, R_OK) != 0) continue; /* runs for a choice, or of a fine-tuning */
         slurp(recorded, designs, sizeof designs);
         if (strncmp(text, "pair,", 5) == 0 || !is_whole(text)) continue;
         for (int test = 0; test < 2; test++) {
