@@ -293,7 +293,7 @@ const Command command_order = {
         "With --adaptive every scheme with an estimate of its error (a line error = ... in its text) takes\n"
         "steps as long as tolerance*(1 + |y|) allows (RMS norm, PI control; Gustafsson 1991). Hairer's rule\n"
         "gives the first step unless --h0 does. The other libraries begin with it too, but have their\n"
-        "own norms and controllers. A pair of order p whose estimate is O(h^(q+1)) has an error that goes\n"
+        "own norms, controllers. A pair of order p whose estimate is O(h^(q+1)) has an error that goes\n"
         "like tolerance^(p/(q+1)). That power is `expected`; the fitted one is `slope`. Exit status 1: a\n"
         "scheme did not come to t-end.\n"
         "\n" LANGUAGE_OF_SYSTEMS "\n"
