@@ -11,7 +11,7 @@ static void *cuda_scratch(size_t)
 extern "C" void machine_code(const Attention *a, void *x)
 {
     cuda_attention_matrix(a, x, x);
-    cuda_attention_matrix_back(a, x, x, x, x, x, x, 0, x, x);
+    cuda_attention_matrix_back(a, x, x, x, x, x, x, 0, x);
 }
 
 enum { NUMBERS = 96 };

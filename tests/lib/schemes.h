@@ -405,7 +405,7 @@ static inline void assert_limits(const char *text, double real, double imag, dou
 
 /* Begins a field's function, as TEST begins a test. */
 #define UNUSED __attribute__((unused))
-#define FIELD(name)                                                           \
+#define OWN_FIELD(name)                                                       \
     static void name(UNUSED const System *s, UNUSED int set, UNUSED double t, \
                      UNUSED const double *y, UNUSED double *dy)
 

@@ -192,12 +192,12 @@ static void count(int op, int set, double t, const double *y, double *dy)
     counted->field[op](counted, set, t, y, dy);
 }
 
-FIELD(count_F)
+OWN_FIELD(count_F)
 {
     count(OP_F, set, t, y, dy);
 }
 
-FIELD(count_G)
+OWN_FIELD(count_G)
 {
     count(OP_G, set, t, y, dy);
 }

@@ -89,21 +89,21 @@ TEST(test_limits_of_one_field)
 
 static size_t counted; /* evaluations of F and G below */
 
-FIELD(counting_F)
+OWN_FIELD(counting_F)
 {
     const System *base = s->context;
     counted++;
     base->field[OP_F](base, set, t, y, dy);
 }
 
-FIELD(counting_G)
+OWN_FIELD(counting_G)
 {
     const System *base = s->context;
     counted++;
     base->field[OP_G](base, set, t, y, dy);
 }
 
-FIELD(no_field)
+OWN_FIELD(no_field)
 {
     counted++;
     memset(dy, 0, s->n * s->d * sizeof *dy);

@@ -295,19 +295,19 @@ TEST(test_ends)
 static double rate;
 static size_t calls[2]; /* of F and G */
 
-FIELD(rest)
+OWN_FIELD(rest)
 {
     calls[OP_F]++;
     dy[0] = 0;
 }
 
-FIELD(grow)
+OWN_FIELD(grow)
 {
     calls[OP_G]++;
     dy[0] = rate * y[0];
 }
 
-FIELD(square)
+OWN_FIELD(square)
 {
     dy[0] = y[0] * y[0];
 }

@@ -155,18 +155,18 @@ TEST(test_order_six)
 
 static double rate; /* rate of the stiff systems */
 
-FIELD(rest)
+OWN_FIELD(rest)
 {
     dy[0] = 0;
 }
 
-FIELD(decay)
+OWN_FIELD(decay)
 {
     dy[0] = -rate * y[0];
 }
 
 /* This is the field of Prothero, Robinson 1974. The solution is cos t, however stiff. */
-FIELD(follow)
+OWN_FIELD(follow)
 {
     dy[0] = -rate * (y[0] - cos(t)) - sin(t);
 }
@@ -354,7 +354,7 @@ TEST(test_closed_flows)
 static size_t values; /* calls of counted() */
 
 /* Computes u' = -u. */
-FIELD(counted)
+OWN_FIELD(counted)
 {
     values++;
     dy[0] = -y[0];

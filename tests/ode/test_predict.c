@@ -18,12 +18,12 @@ static OrderStudy study(const Table *t, const System *s, const Theory *th, int l
 
 /* ---- closed forms -------------------------------------------------------------------------------- */
 
-FIELD(growth)
+OWN_FIELD(growth)
 {
     dy[0] = y[0];
 }
 
-FIELD(rest)
+OWN_FIELD(rest)
 {
     dy[0] = 0;
 }
@@ -224,7 +224,7 @@ TEST(test_fifth_order)
 
 /* ---- no prediction ------------------------------------------------------------------------------- */
 
-FIELD(kink)
+OWN_FIELD(kink)
 {
     dy[0] = 1 + fabs(y[0] - 1.7);
 }

@@ -166,14 +166,14 @@ TEST(test_amplification)
 
 static size_t counted;
 
-FIELD(counting_F)
+OWN_FIELD(counting_F)
 {
     const System *base = s->context;
     counted++;
     base->field[OP_F](base, set, t, y, dy);
 }
 
-FIELD(counting_G)
+OWN_FIELD(counting_G)
 {
     const System *base = s->context;
     counted++;

@@ -187,13 +187,13 @@ static void note(int op, double t, double h)
     snprintf(seen + n, sizeof seen - n, "; ");
 }
 
-FIELD(watch_F)
+OWN_FIELD(watch_F)
 {
     note(OP_F, t, 0);
     dy[0] = 1;
 }
 
-FIELD(watch_G)
+OWN_FIELD(watch_G)
 {
     note(OP_G, t, 0);
     dy[0] = 1;

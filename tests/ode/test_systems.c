@@ -321,7 +321,7 @@ TEST(test_published_e5)
     for (int k = 0; k < 4; k++) assert_true(fabs(y[k] / known[k] - 1) <= 1e-7);
 }
 
-FIELD(kinked)
+OWN_FIELD(kinked)
 {
     for (size_t i = 0; i < s->n * s->d; i++) dy[i] = y[i] * y[i];
 }
