@@ -112,6 +112,11 @@ void *model_data(Model *m);
 void *model_grad(Model *m);
 void *model_moment(Model *m, int which); /* 0: m, 1: v */
 
+/* begin.c. Sets the parameters of m that a trained model `from` has too, by their names; the others stay. Rows of words
+ * (embedding, output) go by word (V of m): the number of each word in `from`, or SIZE_MAX, whose rows stay. *taken out:
+ * the number of tensors. ERR_INPUT for a tensor of another shape and for adaptive ends of other words, m untouched. */
+int model_begin(Model *m, Model *from, const size_t *word, size_t *taken);
+
 /* spans.c. For a model with spans, gives z (A, H) host out, the spans in tokens of the A attention slots in plan order;
  * *loss (may be NULL) = their term in the loss. */
 void model_spans(const Model *m, double *z, double *loss);

@@ -1,15 +1,16 @@
-/* command_plot.c: overlays saved results of `order`, or curves of `truncation`: error
- * against step and against work. */
+/* command_plot.c: overlays saved results of `order`, or curves of `truncation` (error against step and against work), or
+ * logs of trainings. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "studies/order/curves.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 
 static const Option input_options[] = {
     {"file", OPTION_LIST, NULL, "FILE",
-     "CSV file that 'trotter order' or 'trotter truncation' wrote; --file itself may be left out"},
+     "CSV file that 'trotter order', 'truncation' or 'train' wrote; --file itself may be left out"},
     {"scheme", OPTION_TEXT, "all", "A,B,...", "keep only these schemes"},
     {0},
 };
@@ -89,6 +90,7 @@ typedef struct {
     size_t common;        /* bytes of the folder path that all files share */
     int known[COLUMNS];   /* some point has a number there */
     int relative;         /* 1: errors of a trained layer, over the flow's displacement */
+    int logs;             /* the files are logs of trainings */
     int systems, several; /* more than one system; a scheme and system in more than one file */
 } Overlay;
 
@@ -189,7 +191,8 @@ static int add_table(Overlay *v, size_t file, const Csv *c)
         return error_set(
             ERR_INPUT,
             "%s:1: expected columns scheme, error and h or evals, as in the order.csv "
-            "of 'trotter order --out', or the curves.csv of 'trotter truncation --out'",
+            "of 'trotter order --out', or the curves.csv of 'trotter truncation --out'; or step and train_loss, "
+            "as in the log.csv of 'trotter train'",
             c->file);
     if (file && relative != v->relative)
         return error_set(ERR_INPUT,
@@ -216,18 +219,25 @@ static void find_common(Overlay *v)
     v->common = n;
 }
 
-static int add_files(Overlay *v)
+static int count_files(Overlay *v)
 {
-    const char *file;
     while (options_item(v->options, "file", v->files)) v->files++;
     if (v->files == 0) return error_set(ERR_INPUT, "expected a CSV file or more");
     find_common(v);
+    return 0;
+}
+
+static int add_files(Overlay *v)
+{
+    const char *file;
     for (size_t i = 0; (file = options_item(v->options, "file", i)); i++) {
         Csv c;
         TRY(csv_open(&c, file));
-        int code = add_table(v, i, &c);
+        v->logs |= i == 0 && curves_are(&c);
+        int code = v->logs ? 0 : add_table(v, i, &c);
         csv_close(&c);
         TRY(code);
+        if (v->logs) return 0;
     }
     return v->count ? 0 : error_set(ERR_INPUT, "no point of the wanted schemes in the files");
 }
@@ -299,7 +309,9 @@ static int show(Overlay *v)
 {
     const Options *o = v->options;
     const char *dir = options_text(o, "out");
+    TRY(count_files(v));
     TRY(add_files(v));
+    if (v->logs) return curves_study(o, v->common);
     tabulate(v);
     int csv = options_flag(o, "csv");
     TRY(sheet_write(csv ? v->points : v->summary, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
@@ -333,6 +345,12 @@ static const Kind kinds[] = {{.command = "plot",
                               .plot = {{"overlay", "Error against step."},
                                        {"overlay-work", "Error against evaluations of F and G."},
                                        {"overlay-time", "Error against time."}}},
+                             {.command = "plot",
+                              .title = "Curves of trainings",
+                              .about = "Logs of several trainings in the same plots.",
+                              .table = {{"curves", log_curve_columns, "Rows of the logs", 0}},
+                              .plot = {{"curves", "Validation perplexity against steps."},
+                                       {"curves-loss", "Training loss against steps."}}},
                              {0}};
 
 const Command command_plot = {
@@ -342,7 +360,8 @@ const Command command_plot = {
         "Draws every scheme of every file: error against step, against evaluations, and, where they are known,\n"
         "against seconds. It reads files that 'trotter order --csv' or '--out DIR' wrote (order.csv, work.csv)\n"
         "and finds the columns scheme, system, h, evals, seconds and error by their names. It also reads\n"
-        "curves.csv of several networks, which 'trotter truncation --out DIR' wrote: error against step.\n",
+        "curves.csv of several networks, which 'trotter truncation --out DIR' wrote: error against step. Of the\n"
+        "log.csv of trainings, also of those that still run, it draws loss and validation perplexity against steps.\n",
     .example = "rk4/order.csv heun/order.csv --out out/plot",
     .groups = groups,
     .kinds = kinds,

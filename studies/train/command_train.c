@@ -28,6 +28,9 @@ static const Option scheme_options[] = {
      "cross-attention after each attention (default: " USUAL ")",
      .flags = OPTION_MAY_DIFFER},
     SELECT_FILE,
+    {"from", OPTION_TEXT, NULL, "MODEL",
+     "begin with the weights of a trained model, a run's DIR or a .safetensors file: tensors by name, rows of words by "
+     "word; scheme, depth, text and recipe may be others"},
     {"untested", OPTION_FLAG, NULL, NULL, "do not read the test text; test_ppl stays empty",
      .flags = OPTION_MAY_DIFFER},
     {0},
@@ -167,7 +170,7 @@ static int begin_files(Training *r)
     return drop_result(r);
 }
 
-static int end_files(const Training *r, int code)
+static int end_files(Training *r, int code)
 {
     if (code != 0 && code != ERR_INTERRUPTED) return code;
     char words[900];
@@ -175,6 +178,7 @@ static int end_files(const Training *r, int code)
     if (r->goes_on) TRY(write_config(r));
     if (code == 0) return 0;
     TRY(drop_result(r));
+    if (r->validated) tell_plots(r);
     return error_set(code, "%s", words);
 }
 
@@ -266,6 +270,8 @@ static int build(Training *r, Options *o)
     TRY(memory_forecast_check(o, b, r->need));
     TRY(network_trained(o, r->stacks, r->corpus.vocab.size, b, ranks, NULL, NULL, &r->model));
     TRY(network_warmup(o, &r->corpus));
+    int begins = !options_flag(o, "resume") || !rerun_has_state(r->dir);
+    if (begins && options_text(o, "from")) TRY(train_begin(o, &r->corpus.vocab, r->model));
     return network_metadata(o, r->stacks, &r->corpus, r->model, &r->meta);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/clock.h"
 #include "studies/plot/plot.h"
 #include "studies/runs/runs.h"
 #include "studies/tools/command.h"
@@ -50,6 +51,14 @@ static const char *perplexity_name(const Training *r)
     return is_masked(r) ? "pseudo-perplexity" : "perplexity";
 }
 
+/* Draws the curves so far, where that is due after a validation: 10 seconds after the last time, and in at most a
+ * twentieth of the time. What fails here fails again at the end, where it is told. */
+static void draw_on_the_way(Training *r)
+{
+    r->validated = 1;
+    if (clock_now() - r->drawn >= fmax(10, 20 * r->drawing)) tell_plots(r);
+}
+
 void tell_report(void *arg, const TrainReport *t)
 {
     Training *r = arg;
@@ -73,6 +82,7 @@ void tell_report(void *arg, const TrainReport *t)
             r->name, seed, t->epoch, t->epochs, (unsigned long long)t->step,
             (unsigned long long)t->steps, left, t->train_loss, t->tokens_per_s, unit(r)->token);
     tell_log(r);
+    if (t->valid_ppl > 0) draw_on_the_way(r);
 }
 
 /* Prints the memory that the run will take, before it begins. */
@@ -145,8 +155,9 @@ int parts_words(const Corpus *c, char words[PARTS_WORDS])
 
 void tell_begin(void *arg)
 {
-    const Training *r = arg;
+    Training *r = arg;
     char words[PARTS_WORDS];
+    r->drawn = clock_now();
     tell_history(r);
     tell_warmup(r);
     if (parts_words(&r->corpus, words)) progress_note("%s", words);
@@ -254,14 +265,18 @@ static int draw_perplexity(const Training *r, const char *what)
     return plot_finish(p);
 }
 
-int tell_plots(const Training *r)
+int tell_plots(Training *r)
 {
+    double begun = clock_now();
     char what[600];
     size_t layers = options_size(r->options, "layers");
     snprintf(what, sizeof what, "%s, %zu layer%s, %s", r->name, layers, layers == 1 ? "" : "s",
              plot_folder(r->corpus.name));
     TRY(draw_loss(r, what));
-    return draw_perplexity(r, what);
+    TRY(draw_perplexity(r, what));
+    r->drawn = clock_now();
+    r->drawing = r->drawn - begun;
+    return 0;
 }
 
 /* Names the weights that the perplexities belong to. */

@@ -21,6 +21,12 @@ int judge_new(const Options *o, Stacks s, const Corpus *c, const Backend *b, Jud
 int judge_score(Judge *j, Model *m, double *score);
 void judge_free(Judge *j); /* NULL allowed */
 
+/* ---- begin.c --------------------------------------------------------------------------------- */
+
+/* Sets what the model of --from has in common with m, whose words are v: tensors by name, rows of words by word. Tells how
+ * many. ERR_INPUT where tensors have other shapes, heads differ, or nothing is common. */
+int train_begin(const Options *o, const Vocab *v, Model *m);
+
 /* ---- tell.c: tells how a training goes and what came of it ----------------------------------- */
 
 /* One rank's part since this process began. */
@@ -56,9 +62,11 @@ typedef struct {
     Model *model;
     Metadata meta;
     TrainResult result;
-    Share *shares; /* (ranks) what each rank did; on the first rank */
-    FILE *log;     /* DIR/log.csv while it is copied to stdout; NULL: not wanted */
-    Judge *judge;  /* judge of --best bleu, else NULL */
+    Share *shares;         /* (ranks) what each rank did; on the first rank */
+    FILE *log;             /* DIR/log.csv while it is copied to stdout; NULL: not wanted */
+    Judge *judge;          /* judge of --best bleu, else NULL */
+    double drawn, drawing; /* when its plots were drawn last, or the run began; seconds that took */
+    int validated;         /* 1: this process has validated */
     Asking ask[SPLITS];
 } Training;
 
@@ -77,9 +85,10 @@ int tell_there(Training *r);
 /* With --csv copies the new lines of log.csv to stdout. */
 void tell_log(Training *r);
 
-/* tell_result writes DIR/result.csv; tell_plots draws loss and perplexity. */
+/* tell_result writes DIR/result.csv; tell_plots draws loss and perplexity. tell_report draws them too, in at most a
+ * twentieth of the time. */
 int tell_result(const Training *r);
-int tell_plots(const Training *r);
+int tell_plots(Training *r);
 
 /* Writes the last line. */
 void tell_end(const Training *r, double seconds);

@@ -152,6 +152,7 @@ TEST(stopped_and_resumed)
             interrupt_at("stopped/log.csv", 31, TRAIN "--epochs 30 %s --out stopped", options[i]);
         assert_int_equal(status, 130);
         assert_false(file_exists("stopped/result.csv"));
+        assert_true(file_exists("stopped/loss.gp") && file_exists("stopped/perplexity.gp"));
         must_refuse("train --resume --best perplexity --out stopped", ", now perplexity)");
         must_refuse("train --resume --patience 2 --out stopped", ", now 2)");
         run_ok("train --resume --out stopped");

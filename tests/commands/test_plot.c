@@ -175,6 +175,36 @@ TEST_DRAWN(test_curves)
     plot_must_refuse("a.csv gelu.csv", "two kinds of errors", "gelu.csv: errors of");
 }
 
+/* Logs of trainings, one of which still runs, and other columns than ours. */
+TEST_DRAWN(test_logs)
+{
+    shell_ok("mkdir -p runs/heun runs/rk4");
+    file_text("runs/heun/log.csv",
+              "step,epoch,train_loss,valid_ppl\n10,1,3.5,\n20,1,3,30\n40,2,2.5,20\n60,3,2,25\n");
+    file_text("runs/rk4/log.csv", "epoch,step,train_loss\n1,10,3.25\n");
+    run_ok("plot runs/heun/log.csv runs/rk4/log.csv --out logs");
+    const char *row = strstr(out, "\nheun ");
+    double last[6];
+    assert_non_null(row);
+    assert_int_equal(sscanf(row, " heun %lf %lf %lf %lf %lf %lf", last, last + 1, last + 2,
+                            last + 3, last + 4, last + 5),
+                     6);
+    assert_float_equal(last[0], 60, 0);
+    assert_float_equal(last[3], 25, 0);
+    assert_float_equal(last[4], 20, 0);
+    assert_float_equal(last[5], 40, 0);
+    assert_int_equal(has_images("logs/curves"), has_tool("gnuplot"));
+    run_ok("plot runs/heun/log.csv runs/rk4/log.csv --csv");
+    assert_int_equal(count_lines(out), 1 + 5);
+    assert_string_equal(out_cell(5, "line"), "2");
+    assert_string_equal(out_cell(5, "name"), "rk4");
+    assert_string_equal(out_cell(5, "train_loss"), "3.25");
+    assert_string_equal(out_cell(5, "valid_ppl"), "");
+    plot_must_refuse("runs/rk4/log.csv a.csv", "no log", "a.csv:1: expected columns step");
+    plot_must_refuse("a.csv runs/rk4/log.csv", "a log behind",
+                     "runs/rk4/log.csv:1: expected columns");
+}
+
 static int is_alive(const char *pid)
 {
     return shell("grep -q sleep /proc/%d/cmdline", atoi(pid)) == 0; /* empty where nobody waited */

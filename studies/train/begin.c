@@ -1,0 +1,56 @@
+/* begin.c: `train --from`: a training begins with the weights of a trained model. */
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/memory.h"
+#include "studies/model/trained.h"
+#include "studies/tools/command.h"
+#include "studies/train/train.h"
+
+/* Finds each word of v in the model's words; word (v->size) out. Returns how many are there. */
+static size_t find_words(const Vocab *v, const Vocab *there, size_t *word)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < v->size; i++) {
+        int32_t id = vocab_find(there, v->word[i], strlen(v->word[i]));
+        word[i] = id < 0 ? SIZE_MAX : (size_t)id;
+        found += id >= 0;
+    }
+    return found;
+}
+
+static int begin(const Network *n, const char *dir, const Vocab *v, Model *m, size_t *word)
+{
+    const Param *list;
+    size_t taken, found = find_words(v, &n->vocab, word), all = model_params(m, &list);
+    size_t heads = model_config(m)->heads, there = model_config(n->model)->heads;
+    if (heads != there)
+        return error_set(ERR_INPUT, "--from %s: it has %zu heads, and this model %zu", dir, there,
+                         heads);
+    int code = model_begin(m, n->model, word, &taken);
+    if (code == ERR_INPUT) {
+        char words[600];
+        snprintf(words, sizeof words, "%s", error_text());
+        return error_set(code, "--from %s: %s", dir, words);
+    }
+    TRY(code);
+    if (taken == 0 || found == 0)
+        return error_set(ERR_INPUT, "--from %s: it has no %s of this model", dir,
+                         taken ? "word" : "tensor");
+    progress_note("weights from %s: %zu of %zu tensors, rows of %zu of %zu words; the others begin "
+                  "by the seed",
+                  dir, taken, all, found, v->size);
+    return 0;
+}
+
+int train_begin(const Options *o, const Vocab *v, Model *m)
+{
+    const char *dir = options_text(o, "from");
+    Network n;
+    TRY(trained_on_machine(dir, o, &n));
+    size_t *word = memory_new(v->size, sizeof *word);
+    int code = word ? begin(&n, dir, v, m, word) : ERR_MEMORY;
+    memory_free(word);
+    network_free(&n);
+    return code;
+}
