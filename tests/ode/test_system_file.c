@@ -309,7 +309,7 @@ TEST(test_bad)
         {"system x\nparam m = 1, 2\nG = m[t]\n", "test:3:7: 'm[t]' has no meaning"},
         {"system x\nparam m = 1, 2\nG = m[3]\n", "test:3:7: 'm' has the numbers 1 to 2"},
         {"system x\nparam m = 1, 2\nG = m\n", "test:3:6: "},
-        {"system x\nparam m = 1, 2\nparam m = 1\n", "test:3:7: 'm' is taken"},
+        {"system x\nparam m = 1, 2\nparam m = 1\n", "test:3:6: 'm' is taken"},
         {"system x\nn 3\nmemory 2\nparam m = 1, 2, 3\nC = sum m[j]*z\n", "test:5:11: 'm' has 3"},
         {"system x\nmemory = y\n", "test:2:10: "},
         {"system x\nd 2\nmemory1 = 1\nmemory = 1\n", "test:4:7: "},
