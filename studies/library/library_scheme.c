@@ -284,7 +284,7 @@ static int copy_condition(void *to, const ConditionRow *r)
 {
     Copy *c = to;
     TrotterCondition row = {.order = r->order,
-                            .condition = copy_text(c, r->condition),
+                            .condition = copy_text(c, *r->condition ? r->condition : r->tree),
                             .right = copy_text(c, r->right),
                             .left = copy_text(c, r->left),
                             .holds = r->holds};

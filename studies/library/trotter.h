@@ -107,8 +107,9 @@ typedef struct {
 } TrotterCondition;
 
 /* *conditions (*count): the order conditions of order 1 .. degree, a rooted tree each, of a one-step scheme of
- * stages or flows, in one colour where all stages are H = F + G; TROTTER_INPUT: another scheme, a degree too high. Source: Hairer, Norsett, Wanner 1993, theorem
- * II.2.13. Caller: trotter_free of *conditions. */
+ * stages or flows: of one colour where all stages are H = F + G. Flows have no sums; their tree stands there.
+ * TROTTER_INPUT: another scheme, a degree too high. Source: Hairer, Norsett, Wanner 1993, theorem II.2.13. Caller:
+ * trotter_free of *conditions. */
 int trotter_scheme_conditions(const TrotterScheme *s, int degree, TrotterCondition **conditions,
                               size_t *count);
 

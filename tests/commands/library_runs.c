@@ -19,7 +19,7 @@
 
 static double y[32];
 static TrotterRun run;
-static TrotterScheme *euler, *pair, *split;
+static TrotterScheme *euler, *pair, *split, *past;
 static TrotterSystem *F, *G, *wild, *ends;
 
 static int decay(void *arg, double t, const double *x, double *dx)
@@ -112,7 +112,10 @@ static int conditions(void)
     NEED(strcmp(c[3].condition, "sum b_i a_ij c_j") == 0);
     NEED(strcmp(c[3].right, "1/6") == 0 && strcmp(c[3].left, "0") == 0);
     trotter_free(c);
-    NEED(trotter_scheme_conditions(split, 3, &c, &n) == TROTTER_INPUT && !c && n == 0);
+    DONE(trotter_scheme_conditions(split, 3, &c, &n));
+    NEED(n == 20 && strcmp(c[19].condition, "G'G'G") == 0 && c[19].holds && !c[18].holds);
+    trotter_free(c);
+    NEED(trotter_scheme_conditions(past, 3, &c, &n) == TROTTER_INPUT && !c && n == 0);
     NEED(trotter_scheme_conditions(euler, 99, &c, &n) == TROTTER_INPUT);
     NULL_REFUSED(trotter_scheme_conditions(NULL, 2, &c, &n));
     NULL_REFUSED(trotter_scheme_conditions(euler, 2, NULL, &n));
@@ -195,6 +198,7 @@ int main(void)
     DONE(trotter_scheme_find("euler", &euler));
     DONE(trotter_scheme_find("dormand-prince", &pair));
     DONE(trotter_scheme_find("strang-marchuk", &split));
+    DONE(trotter_scheme_find("ab2", &past));
     DONE(trotter_system_make(1, 1, &one, decay, NULL, NULL, &F));
     DONE(trotter_system_make(1, 1, &one, NULL, decay, NULL, &G));
     DONE(trotter_system_make(1, 1, &one, burst, NULL, NULL, &wild));
@@ -204,6 +208,7 @@ int main(void)
     trotter_scheme_free(euler);
     trotter_scheme_free(pair);
     trotter_scheme_free(split);
+    trotter_scheme_free(past);
     trotter_system_free(F);
     trotter_system_free(G);
     trotter_system_free(wild);

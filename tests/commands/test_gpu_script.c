@@ -17,11 +17,12 @@ static void executable(const char *name, const char *text)
 static void prepare(void)
 {
     file_text("passes", PASSES);
-    shell_ok("mkdir -p bin; chmod +x passes; for t in kernels/test_kernels "
-             "kernels/test_attention_kernels kernels/test_backend bridge/test_device nn/test_model "
-             "nn/test_store_model nn/test_train nn/test_twin commands/test_gpus; do "
-             "mkdir -p build/release/tests/${t%%/*} && cp passes build/release/tests/$t || exit 1; "
-             "done");
+    shell_ok(
+        "mkdir -p bin; chmod +x passes; for t in kernels/test_kernels "
+        "kernels/test_decode_kernels kernels/test_attention_kernels kernels/test_backend bridge/test_device nn/test_model "
+        "nn/test_store_model nn/test_train nn/test_twin commands/test_gpus; do "
+        "mkdir -p build/release/tests/${t%%/*} && cp passes build/release/tests/$t || exit 1; "
+        "done");
     executable("bin/nvidia-smi", "#!/bin/sh\necho one device\n");
     executable("build/release/trotter", "#!/bin/sh\nexit 1\n");
 }

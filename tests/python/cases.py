@@ -91,7 +91,9 @@ def theory():
     mine = trotter.conditions("rk4", 5)
     assert len(told) == 17 and mine == told and not mine[-1].holds and all(x.holds for x in mine[:8])
     assert r"\sum b_{i} c_{i}^{2} &= \tfrac{1}{3} && \checkmark" in mine._repr_latex_()
-    assert "H" in raises(trotter.conditions, "strang-marchuk", 3)[1]
+    assert "one-step" in raises(trotter.conditions, "ab2", 3)[1]
+    split = trotter.conditions("strang-marchuk", 3)
+    assert split[-1].condition == "G'G'G" and split[-1].holds and not split[-2].holds and len(split) == 20
     tableau = trotter.Scheme('{"name": "mid", "A": [[0], ["1/2"]], "b": [0, 1]}')
     assert tableau.name == "mid" and trotter.order(tableau).order == 2
     assert str(terms) == "h^3 1/12 H''(H,H)\nh^3 -1/6 H'H'H" and "sum b_i c_i^2 = 1/3, not met: 1/2" in str(trotter.conditions("heun", 3))

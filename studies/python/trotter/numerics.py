@@ -162,7 +162,7 @@ class Conditions(list):
 
 
 def conditions(scheme: SchemeLike, degree: int) -> Conditions:
-    """The order conditions up to an order, one a rooted tree, of a one-step scheme whose stages are all H = F + G.
+    """The order conditions up to an order, one a rooted tree, of a one-step scheme.
 
     Error: another scheme. Source: Hairer, Norsett, Wanner 1993, theorem II.2.13."""
     s = as_scheme(scheme)
