@@ -96,7 +96,7 @@ READERS = ode/scheme/scheme ode/scheme/butcher ode/scheme/statement ode/scheme/e
           studies/model/network studies/model/metadata nn/text/read nn/text/words nn/text/text nn/text/vocab nn/text/corpus nn/text/folder nn/text/bpe nn/text/bpe_learn nn/text/numbers nn/text/pairs \
           nn/model/store_in nn/model/store_model studies/metrics/lines studies/metrics/tokenise studies/finetune/labelled \
           studies/metrics/m2_file
-FUZZED  = $(READERS) ode/scheme/table ode/scheme/pair ode/scheme/print ode/scheme/split ode/field/program studies/tools/output studies/tools/sheet studies/tools/nearest \
+FUZZED  = $(READERS) ode/scheme/table ode/scheme/kinds ode/scheme/pair ode/scheme/print ode/scheme/split ode/field/program studies/tools/output studies/tools/sheet studies/tools/nearest \
           studies/plot/plot studies/plot/gnuplot studies/metrics/symbols studies/metrics/metric studies/metrics/bleu \
           studies/metrics/chrf studies/metrics/rouge studies/metrics/bootstrap studies/metrics/agreement studies/metrics/m2 \
           nn/model/store_out nn/model/plan nn/model/fold nn/model/model nn/model/params nn/model/layout nn/model/arena bridge/compile kernels/error kernels/file kernels/memory
