@@ -264,7 +264,7 @@ static int build(Training *r, Options *o)
     TRY(memory_forecast_check(o, b, r->need));
     TRY(network_trained(o, r->stacks, r->corpus.vocab.size, b, ranks, NULL, NULL, &r->model));
     TRY(network_warmup(o, &r->corpus));
-    int begins = !options_flag(o, "resume") || !rerun_has_state(r->dir);
+    int begins = options_flag(o, "resume") ? !rerun_has_state(r->dir) : !is_there(r);
     if (begins && options_text(o, "from")) TRY(train_begin(o, &r->corpus.vocab, r->model));
     return network_metadata(o, r->stacks, &r->corpus, r->model, &r->meta);
 }

@@ -71,6 +71,8 @@ TEST(a_run_that_goes_on_needs_it_no_more)
     assert_int_equal(status, 130);
     shell_ok("rm -r gone");
     run_ok("train --resume --out stopped");
+    run_ok(
+        "train --corpus text --from gone --epochs 60 --out stopped --untied" SMALL_TRAINING); /* is there */
     must_refuse("train --corpus text --from gone --out never", "gone/model.safetensors");
 }
 
