@@ -63,7 +63,6 @@ TEST(marks_of_a_byte_order)
     file_text("source", "one two\nthree\n");
     file_text("target", "eins zwei\ndrei\n");
     file_text("lines", "the cat sat\na dog ran\n");
-    file_text("gold", "S the cat sat\nA 0 1|||X|||a|||REQUIRED|||-NONE-|||0\n\nS a dog ran\n");
     assert_unmarked("translate --threads 1 --model pieces --text %s", "source", 0);
     assert_unmarked("score --model pieces --text target --source-text %s", "source", 1);
     assert_unmarked("score --model lm --text %s", "lines", 1);
@@ -77,8 +76,6 @@ TEST(marks_of_a_byte_order)
     assert_unmarked("bleu --csv --tokenize none --reference lines --hypothesis %s | cut -d, -f2-",
                     "lines", 0);
     assert_unmarked("bleu --csv --tokenize none --hypothesis lines --reference %s", "lines", 1);
-    assert_unmarked("m2 --csv --hypothesis lines --gold %s", "gold", 0);
-    assert_unmarked("m2 --csv --gold gold --hypothesis %s | cut -d, -f2-", "lines", 0);
     assert_unmarked("data --corpus %s --csv | cut -d, -f2-", "text/train.txt", 0);
     shell_ok("%s translate --threads 1 --model pieces <source >want; { printf '\\357\\273\\277'; "
              "cat source; } | %s translate --threads 1 --model pieces >got",
