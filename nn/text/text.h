@@ -231,9 +231,6 @@ int batches_new(const Text *t, const Text *source, const Vocab *v, const Asking 
 /* Returns the ERR_INPUT that batches_new would return, or 0, and allocates nothing. */
 int batches_check(const Text *t, const Text *source, const Vocab *v, const Asking *ask, int context,
                   size_t batch_tokens, size_t T);
-/* Counts the bytes that batches_new allocates for a text that batches_check accepts. */
-size_t batches_bytes(const Text *t, const Text *source, const Vocab *v, const Asking *ask,
-                     int context, size_t batch_tokens, size_t T);
 void batches_epoch(Batches *b, long epoch);        /* sets the order */
 size_t batches_count(const Batches *b);            /* batches in this epoch */
 size_t batches_tokens(const Batches *b, size_t i); /* N of batch i < count */

@@ -164,7 +164,6 @@ TEST(what_pairs_cannot_is_told_first)
         {PAIRS " --level char", "its words have no characters"},
         {PAIRS " --vocabulary 4", "no vocabulary limit"},
         {"train --corpus reverse:1", "V from 2 to 10000"},
-        {PAIRS " --memory-limit 1M", "--memory-limit 1M: this training needs"},
         {"train --corpus text --encoder heun",
          "--encoder: corpus text is a text, which has no source"},
         {"train --corpus text --decoder heun", "--decoder: corpus text is a text"},
