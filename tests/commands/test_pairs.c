@@ -211,12 +211,12 @@ TEST(errors_of_either_side)
            " --activation gelu --encoder macaron --layers 2 --encoder-layers 1 --out both" SHORT);
     run_ok("truncation --model both" FILES " --scheme heun,macaron "
            "--sentences 2 --tokens 4 --csv --summary");
-    assert_non_null(strstr(out, "heun-decoder,0,split,frozen,2,"));
-    assert_non_null(strstr(out, "macaron-decoder,1,split,frozen,1,"));
+    assert_non_null(strstr(out, "heun-decoder,0,split,2,"));
+    assert_non_null(strstr(out, "macaron-decoder,1,split,1,"));
     run_ok("truncation --model both" FILES " --side encoder "
            "--scheme heun,macaron --sentences 2 --tokens 4 --csv --summary");
-    assert_non_null(strstr(out, "heun,0,split,frozen,2,"));
-    assert_non_null(strstr(out, "macaron,0,split,frozen,1,"));
+    assert_non_null(strstr(out, "heun,0,split,2,"));
+    assert_non_null(strstr(out, "macaron,0,split,1,"));
     assert_null(strstr(out, "macaron,1,"));
     run_ok("truncation --model both" FILES " --jacobian --csv");
     assert_non_null(strstr(out, "lipschitz_C"));
