@@ -8,7 +8,6 @@
 #include "kernels/memory.h"
 #include "kernels/text.h"
 #include "kernels/threads.h"
-#include "studies/model/texts.h"
 
 #define TO(member) NETWORK_SETS(member)
 
@@ -303,9 +302,7 @@ int network_corpus(const Options *o, int untested, Corpus *c)
     TRY(check_parts(o));
     CorpusChoice w = network_choice(o);
     w.untested = untested;
-    TRY(corpus_choose(options_text(o, "corpus"), &w, c));
-    texts_tell_corpus(c);
-    return 0;
+    return corpus_choose(options_text(o, "corpus"), &w, c);
 }
 
 static int add_cuts(const Options *o, ModelConfig *c)

@@ -37,16 +37,6 @@ typedef struct {
 /* The names that text_read takes, for the help of an option. */
 #define NETWORK_TEXTS "; -: standard input; kjv:train, kjv:valid or kjv:test: a built-in text"
 
-/* The option of all commands that read texts (texts.h). */
-/* clang-format off */
-#define NETWORK_MARKS                                                                              \
-    {"replace-marks", OPTION_FLAG, NULL, NULL,                                                     \
-     "read what would be refused in a text of pairs or pieces: a tab as a space, and the @s at "   \
-     "the end of a word that ends in @@ as one @ (@@ marks a piece whose word goes on); stderr "   \
-     "says how many; a model that was trained so reads all texts so",                              \
-     0, 0, .sets = {NETWORK_SETS(corpus.replace)}}
-/* clang-format on */
-
 /* Options that network_corpus reads. */
 /* clang-format off */
 #define NETWORK_CORPUS                                                                             \
@@ -82,8 +72,7 @@ typedef struct {
      0, 1e9,                                                                                       \
      .sets = {NETWORK_SETS(corpus.vocab_limit)}},                                                  \
     {"corpus-seed", OPTION_SIZE, "1", "N", "seed of a markov or reverse corpus", 0, 1e18,          \
-     .sets = {NETWORK_SETS(corpus.seed)}},                                                         \
-    NETWORK_MARKS
+     .sets = {NETWORK_SETS(corpus.seed)}}
 /* clang-format on */
 
 extern const OptionGroup network_text_group;     /* corpus, context, sequence */
@@ -104,7 +93,7 @@ extern const OptionGroup *const network_groups[];
 /* Finds the backend of --device, --precision and --kernel; sets the threads. */
 int network_backend(const Options *o, const Backend **out);
 
-/* Reads the corpus, and tells what was replaced in it. untested: without the test text, which is not even opened. */
+/* Reads the corpus. untested: without the test text, which is not even opened. */
 int network_corpus(const Options *o, int untested, Corpus *c);
 
 /* Returns ERR_INPUT where an option of a training has no effect because of another option, or because another is

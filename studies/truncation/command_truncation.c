@@ -61,8 +61,7 @@ static const Option output_options[] = {
 static const OptionGroup study_group = {"Study", 1, study_options};
 static const OptionGroup other_group = {"Other studies of the field", 1, other_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&study_group, &texts_group, &other_group, &output_group,
-                                            NULL};
+static const OptionGroup *const groups[] = {&study_group, &other_group, &output_group, NULL};
 
 /* ---- input ------------------------------------------------------------------------------------------ */
 
@@ -74,8 +73,8 @@ static int read_sentences(const Options *o, TruncationInput *in)
     if (tokens == 0 && options_flag(o, "jacobian")) tokens = 10;
     if (tokens == 0 || tokens > c->max_length) tokens = c->max_length;
     if (tokens < 2) return error_set(ERR_INPUT, "the model reads one token at a time");
-    TRY(texts_read(o, &in->network, options_text(o, "text"), &in->text));
-    if (source) TRY(texts_read(o, &in->network, source, &in->source));
+    TRY(texts_read(&in->network, options_text(o, "text"), &in->text));
+    if (source) TRY(texts_read(&in->network, source, &in->source));
     return sentences_draw(&in->network.vocab, &in->text, source ? &in->source : NULL,
                           options_size(o, "sentences"), tokens, options_size(o, "seed"),
                           &in->drawn);
