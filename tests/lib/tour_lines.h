@@ -221,7 +221,7 @@ static const struct {
     {NULL, "text", "text/valid.txt|text/test.txt", 1},
     {"bleu", "reference", "text/valid.txt|text/valid.txt,text/valid.txt", 1},
     {"bleu", "hypothesis", "text/valid.txt|text/test.txt|text/valid.txt,text/test.txt", 1},
-    {"bleu", "metrics", "bleu|chrf|rouge|bleu,rouge", 0},
+    {"bleu", "metrics", "bleu|chrf|bleu,chrf", 0},
     {"bleu", "bootstrap", "0|3|50", 0},
     {NULL, "prompt", "the cat|unheard of words|a", 0},
     {NULL, "file", "study/order.csv|study/work.csv|more.csv", 1},

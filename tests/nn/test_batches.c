@@ -2,7 +2,6 @@
  * epoch). */
 #include "tests/lib/test.h"
 
-
 #include "kernels/random.h"
 #include "nn/text/corpus.h"
 #include "tests/lib/scratch.h"
