@@ -72,7 +72,7 @@ typedef struct {
     const double *memory; /* (M, d) */
 } LayerOf;
 int bridge_system(Model *m, const LayerOf *of, System **out);
-/* Moves such a system to another layer: depth-time is piecewise constant in the weights. */
+/* Moves such a system to another layer. */
 void bridge_layer(System *s, int layer);
 /* Returns 0, or the code of a sublayer evaluation that failed since bridge_system (its values were NaN). */
 int bridge_system_failed(const System *s);

@@ -6,23 +6,12 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- which layer ---------------------------------------------------------------------------------- */
-
-/* Chooses the layer of a time: from t = l on, also where rounding has put it just below l. */
-static void stand(const LayerField *f, double t)
-{
-    const double rounding = 1e-9;
-    double l = floor(t + rounding);
-    int layer = f->pin >= 0 ? f->pin : l < 0 ? 0 : l > f->top ? f->top : (int)l;
-    bridge_layer(f->raw, layer);
-}
-
 /* ---- fields ---------------------------------------------------------------------------------------- */
 
 static void own(const System *s, int op, int set, double t, const double *y, double *dy)
 {
     const LayerField *f = s->context;
-    stand(f, t);
+    bridge_layer(f->raw, f->pin);
     f->raw->field[op](f->raw, set, t, y, dy);
 }
 
@@ -45,7 +34,7 @@ static void weighted(const LayerField *f, int op, double c, double t, const doub
 {
     memset(dy, 0, f->N * sizeof *dy);
     if (c == 0) return;
-    stand(f, t);
+    bridge_layer(f->raw, f->pin);
     for (int set = 1; set <= f->sets[op]; set++) {
         double share = c * f->share[op][set - 1];
         if (share == 0) continue;

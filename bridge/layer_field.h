@@ -8,7 +8,7 @@
  *   layer   L(y) = F(y) + G(y + F(y)), for a decoder F, C and G in turn, as the first operator; the others are zero
  *   layer_flow  weight[OP_F] L: the flow's field where L is the field
  *
- * All read the weights of layer `pin`; where that is -1, of layer floor(t), at most `top`.
+ * All read the weights of layer `pin` at all times.
  */
 #ifndef TROTTER_LAYER_FIELD_H
 #define TROTTER_LAYER_FIELD_H
@@ -22,7 +22,7 @@ typedef struct {
     int sets[COLOURS];      /* sets of each operator; 0: the model lacks it, and it is zero */
     double *share[COLOURS]; /* (sets) weights of the means, sum 1 */
     double weight[COLOURS];
-    int pin, top;
+    int pin;
     Eval paired[2]; /* operator and set that pair uses as F and as G */
     System own, mean, whole, layer, layer_flow, pair;
     double *first, *point, *part; /* (N) scratch */

@@ -16,11 +16,6 @@ const char *truncation_field(int field)
     return field == FIELD_LAYER ? "layer" : "split";
 }
 
-const char *truncation_depth(int depth)
-{
-    return depth == DEPTH_PIECEWISE ? "piecewise" : "frozen";
-}
-
 /* ---- a sentence ------------------------------------------------------------------------------------- */
 
 static void forget_layer(Truncator *u)
@@ -172,9 +167,8 @@ static void compare(Truncator *u, const ExactFlow *f, size_t j, const double *y,
 static int step(Truncator *u, Stepper *st, const ExactFlow *f, size_t j, TruncationPoint *p)
 {
     const double *begin = flow_state(u, f, j, 1);
-    double t = u->options.depth == DEPTH_PIECEWISE ? u->layer : 0;
     displace(u, f, j, p);
-    TRY(stepper_begin(st, t, p->h, begin, START_GIVEN, flow_state(u, f, j, 2)));
+    TRY(stepper_begin(st, 0, p->h, begin, START_GIVEN, flow_state(u, f, j, 2)));
     int code = stepper_step(st);
     if (code == ERR_NUMERIC) p->error = p->relative = INFINITY;
     if (code != 0) return code == ERR_NUMERIC ? 0 : code;
@@ -194,8 +188,7 @@ static int first_step(Truncator *u, const double weight[COLOURS], int network, T
 
 static int all_steps(Truncator *u, const ExactFlow *f, Stepper *st, Truncation *t)
 {
-    u->field->pin = u->options.depth == DEPTH_PIECEWISE ? -1 : u->layer;
-    u->field->top = u->layer;
+    u->field->pin = u->layer;
     for (size_t j = 0; j < u->points; j++) {
         TruncationPoint *p = &t->point[j];
         *p = (TruncationPoint){.h = ldexp(1, -(int)j),
@@ -283,15 +276,11 @@ static void judge_remainder(const Truncator *u, double accuracy, Truncation *t)
     t->remainder_tolerance = f.tolerance;
 }
 
-static int add_terms(Truncator *u, const Scheme *s, const ExactFlow *f, Truncation *t)
+static int add_terms(Truncator *u, const Scheme *s, Truncation *t)
 {
     double accuracy = 0, displacement = t->point[0].displacement;
-    int told = 0, looks_back = f->history > 0;
+    int told = 0;
     const double *y = u->state + (size_t)u->layer * u->N;
-    if (u->options.depth == DEPTH_PIECEWISE) {
-        if (looks_back) return 0; /* it steps across the jump, so there is no expansion */
-        y = flow_state(u, f, 0, 1);
-    }
     int kinks = !model_smooth(u->model); /* no second derivative */
     if (!(displacement > 0) || (kinks && s->order > 1)) return 0;
     TRY(terms_find(u, s, y, displacement, t, &accuracy, &told));
@@ -308,20 +297,19 @@ static int measure(Truncator *u, const Scheme *s, Truncation *t)
     double weight[COLOURS] = {0};
     for (int op = 0; op < s->table->colours; op++) weight[op] = table_double(s->table->weight[op]);
     TRY(stepper_new(s->table, steps_on(u, s), &st));
-    int frozen = u->options.depth == DEPTH_FROZEN;
     u->solved = 0;
-    u->wanted = (frozen ? flow_time(u, 0) : 0) + flow_time(u, stepper_history(st));
+    u->wanted = flow_time(0) + flow_time(stepper_history(st));
     /* First, because one more flow would move the next. */
-    int code = frozen ? flow_find(u, weight, 0, &f) : 0;
+    int code = flow_find(u, weight, 0, &f);
     if (code == 0) code = flow_find(u, weight, stepper_history(st), &f);
     if (code == 0) code = all_steps(u, f, st, t);
     stepper_free(st);
-    if (code == 0 && frozen && f->missing[0]) code = first_step(u, weight, 0, &t->point[0]);
+    if (code == 0 && f->missing[0]) code = first_step(u, weight, 0, &t->point[0]);
     TRY(code);
     for (int op = 0; op < COLOURS; op++) t->time[op] = weight[op];
     t->history = f->history;
     t->agreement = f->agreement == 0 ? 0 : f->agreement / t->point[0].displacement;
-    if (u->options.terms) TRY(add_terms(u, s, f, t));
+    if (u->options.terms) TRY(add_terms(u, s, t));
     judge(t);
     if (s->network) TRY(first_step(u, weight, 1, &t->point[0]));
     return bridge_system_failed(u->field->raw);
@@ -336,7 +324,6 @@ int truncator_measure(Truncator *u, int layer, const Table *scheme, Truncation *
     TRY(scheme_find(u, scheme, &s));
     *out = (Truncation){.layer = layer,
                         .field = u->options.field,
-                        .depth = u->options.depth,
                         .sets = s->own,
                         .network = s->network,
                         .tokens = u->n,

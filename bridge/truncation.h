@@ -14,14 +14,10 @@
  *                 scheme with the same sets and weights reads each set by itself; any other reads the means in
  *                 all its sets.
  *   FIELD_LAYER   L(y) = F(y) + G(y + F(y)), frozen at h = 1, for schemes whose stages are all L.
- * Weights along depth, which is time:
- *   DEPTH_FROZEN     this layer's, at all times. A one-step scheme starts from the network's own state
- *                    x entering the layer; one that looks back D steps, at time D h on the exact flow
- *                    from x, with its history on the same flow: the exact forward flow.
- *   DEPTH_PIECEWISE  those of layer floor(t): the flow begins at the embedding, layer l is entered at t = l,
- *                    histories reach back into earlier layers (a point whose h is too large for that is left
- *                    out).
- * Learned coefficients stand at their starting values, except at h = 1 of the model's own scheme (frozen): that point
+ * It has this layer's weights at all times. A one-step scheme starts from the network's own state x entering the
+ * layer; one that looks back D steps, at time D h on the exact flow from x, with its history on the same flow: the exact
+ * forward flow.
+ * Learned coefficients stand at their starting values, except at h = 1 of the model's own scheme: that point
  * is the trained network's own step, from its own state, with its learned coefficients (and its own history). Without
  * learned coefficients a multistep scheme has its history on the exact flow: earlier layers have other weights, so
  * their slopes do not belong to this layer's field. A point is left out if its history begins more than 4 behind; this
@@ -45,9 +41,7 @@
 #include "ode/ode.h"
 
 enum { FIELD_SPLIT, FIELD_LAYER };
-enum { DEPTH_FROZEN, DEPTH_PIECEWISE };
 const char *truncation_field(int field); /* "split", "layer" */
-const char *truncation_depth(int depth); /* "frozen", "piecewise" */
 
 enum { TRUNCATION_POINTS = 12, TRUNCATION_TERMS = 14 };
 /* The order governs an error that is within this many percent of its leading term. */
@@ -57,7 +51,7 @@ enum { TRUNCATION_POINTS = 12, TRUNCATION_TERMS = 14 };
 
 /* All zero means the defaults. */
 typedef struct {
-    int field, depth;
+    int field;
     int halvings; /* points - 1: h = 1 .. 2^-halvings, at most TRUNCATION_POINTS - 1; 0: 6 */
     int terms;    /* 1: compute the leading terms and the remainder too */
     int side;     /* SIDE_* of the layers */
@@ -87,7 +81,7 @@ typedef struct {
 
 /* Result for one scheme, layer and sentence. */
 typedef struct {
-    int layer, field, depth;
+    int layer, field;
     int history; /* steps back that the scheme reads */
     /* Distance of the exact flow, by operator, that a step of 1 is measured against. */
     double time[COLOURS];

@@ -1,6 +1,5 @@
 /* truncation_flow.c: the exact flow of a layer's field by two independent integrators (ode/field/reference.c),
- * kept for all schemes that need the same flow. With weights piecewise in depth, each layer's stretch is
- * solved by itself from the end of the one before: no integrator steps across the jump. */
+ * kept for all schemes that need the same flow. */
 #include "bridge/truncator.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
@@ -9,8 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Times that differ by less differ by rounding alone. */
-static const double rounding = 1e-12;
 /* Largest distance from the layer's state where a step may begin: five steps at h = 1. */
 static const double farthest = 4;
 
@@ -38,10 +35,9 @@ static double tolerance(const Truncator *u)
     return !model_smooth(u->model) ? 1e-8 : 1e-13;
 }
 
-double flow_time(const Truncator *u, int history)
+double flow_time(int history)
 {
     double h = 1;
-    if (u->options.depth == DEPTH_PIECEWISE) return u->layer + 1;
     while (history * h > farthest) h /= 2;
     return (history + 1) * h;
 }
@@ -73,57 +69,15 @@ static int solve(Truncator *u, System *s, int layer, const double *y0, const dou
     return 0;
 }
 
-/* Returns the layer whose stretch has a time; its end belongs to the next, except the last. */
-static int stretch(double t, int last)
-{
-    int l = (int)floor(t + rounding);
-    return l < last ? l : last;
-}
-
-/* Solves stretch l from y0 at the times in it; y0 becomes its end. t, y, which: room for count + 1. */
-static int solve_stretch(Truncator *u, System *s, int l, double *y0, const double *time,
-                         size_t count, ExactFlow *f, double *t, double *y, size_t *which)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < count; i++)
-        if (time[i] >= -rounding && stretch(time[i], u->layer) == l) {
-            which[n] = i;
-            t[n++] = fmax(time[i] - l, 0);
-        }
-    size_t wanted = n;
-    if (l < u->layer) t[n++] = 1;
-    TRY(solve(u, s, l, y0, t, n, y, &f->agreement));
-    for (size_t k = 0; k < wanted; k++)
-        memcpy(f->y + which[k] * u->N, y + k * u->N, u->N * sizeof *y);
-    if (l < u->layer) memcpy(y0, y + wanted * u->N, u->N * sizeof *y);
-    return 0;
-}
-
-static int solve_piecewise(Truncator *u, System *s, const double *time, size_t count, ExactFlow *f)
-{
-    double *t = memory_new(count + 1, sizeof *t), *y = memory_new(count + 2, u->N * sizeof *y);
-    size_t *which = memory_new(count + 1, sizeof *which);
-    int code = t && y && which ? 0 : ERR_MEMORY;
-    double *y0 = y ? y + (count + 1) * u->N : NULL;
-    if (code == 0) memcpy(y0, u->state, u->N * sizeof *y0);
-    for (int l = 0; l <= u->layer && code == 0; l++)
-        code = solve_stretch(u, s, l, y0, time, count, f, t, y, which);
-    memory_free(t);
-    memory_free(y);
-    memory_free(which);
-    return code;
-}
-
 /* Sets the rows' times: row r of point j at end - r h; 0 is the step's end, 1 its beginning. */
 static void set_times(const Truncator *u, ExactFlow *f, double *time)
 {
     int rows = f->history + 2;
     for (size_t j = 0; j < u->points; j++) {
         double h = ldexp(1, -(int)j);
-        int piecewise = u->options.depth == DEPTH_PIECEWISE;
-        double begin = piecewise ? u->layer : f->history * h;
+        double begin = f->history * h;
         for (int r = 0; r < rows; r++) time[j * (size_t)rows + (size_t)r] = begin + (1 - r) * h;
-        f->missing[j] = piecewise ? begin - f->history * h < -rounding : begin > farthest;
+        f->missing[j] = begin > farthest;
     }
 }
 
@@ -136,9 +90,7 @@ static int solve_flow(Truncator *u, ExactFlow *f)
     f->missing = memory_new(u->points, sizeof *f->missing);
     int code = time && f->y && f->missing ? 0 : ERR_MEMORY;
     if (code == 0) set_times(u, f, time);
-    if (code == 0 && u->options.depth == DEPTH_PIECEWISE)
-        code = solve_piecewise(u, s, time, count, f);
-    else if (code == 0)
+    if (code == 0)
         code = solve(u, s, u->layer, u->state + (size_t)u->layer * u->N, time, count, f->y,
                      &f->agreement);
     memory_free(time);
@@ -150,7 +102,7 @@ int flow_find(Truncator *u, const double weight[COLOURS], int history, const Exa
     for (size_t i = 0; i < u->flows; i++) {
         const ExactFlow *f = *out = &u->flow[i];
         if (f->history != history || memcmp(f->weight, weight, sizeof f->weight) != 0) continue;
-        u->solved += flow_time(u, history);
+        u->solved += flow_time(history);
         return 0;
     }
     TRY(memory_more(&u->flow, u->flows, sizeof *u->flow));

@@ -74,7 +74,7 @@ void scheme_free(Scheme *s);
 
 /* truncation_flow.c. flow_find finds a flow in the cache or solves it; borrowed until the next sentence or layer. flow_time returns the
  * time it covers. */
-double flow_time(const Truncator *u, int history);
+double flow_time(int history);
 int flow_find(Truncator *u, const double weight[COLOURS], int history, const ExactFlow **out);
 const double *flow_state(const Truncator *u, const ExactFlow *f, size_t point, int row);
 void flow_free(ExactFlow *f);

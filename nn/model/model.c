@@ -145,12 +145,11 @@ int model_new(const ModelConfig *config, Plan *plan, const Backend *backend, int
 }
 
 int model_count(const ModelConfig *config, Plan *plan, const Backend *backend, int training,
-                size_t *bytes, size_t *numbers)
+                size_t *bytes)
 {
     Model *m;
     TRY(make(config, plan, backend, training, 1, &m));
     *bytes = model_bytes(m);
-    *numbers = model_size(m);
     model_free(m);
     return 0;
 }

@@ -93,9 +93,9 @@ enum {
     MEMORY_KINDS
 };
 size_t model_bytes(const Model *m);
-/* Count model_bytes and model_size of what model_new would build, without building it; the plan is taken likewise. */
+/* Counts model_bytes of what model_new would build, without building it; the plan is taken likewise. */
 int model_count(const ModelConfig *config, Plan *plan, const Backend *backend, int training,
-                size_t *bytes, size_t *numbers);
+                size_t *bytes);
 size_t model_memory(const Model *m, int kind);
 const char *model_memory_name(int kind);
 

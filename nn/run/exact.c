@@ -12,16 +12,11 @@ static int is_best(size_t V, const double *z, size_t target)
     return 1;
 }
 
-size_t model_exact_bytes(size_t V)
-{
-    return LOGIT_LEAST * V * sizeof(double);
-}
-
 /* Reads the rows that model_forward left in out.hidden, so few at a time that the room on the host is small. */
 int model_exact(Model *m, const Batch *x, double *mean, size_t *exact)
 {
     size_t V = m->config.vocab, s = 0;
-    double *z = memory_new(1, model_exact_bytes(V));
+    double *z = memory_new(LOGIT_LEAST * V, sizeof *z);
     int code = z ? model_forward(m, x, 0, 0, NULL, mean) : ERR_MEMORY, good = 1;
     *exact = 0;
     for (size_t at = 0, n; at < x->N && code == 0; at += n) {

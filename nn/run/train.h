@@ -47,14 +47,13 @@ void model_tally_set(Model *m, double loss, double norm);
 /* Writes logits (N, V) host, dropout off; with tails log p, whose softmax is also p, or ERR_MEMORY. */
 int model_logits(Model *m, const Batch *b, double *logits);
 /* exact.c. Runs model_forward with train 0 and counts the sequences whose target is the most probable token in every
- * row (among equals the least id, as in greedy decoding). Allocates model_exact_bytes(V). */
+ * row (among equals the least id, as in greedy decoding). Allocates LOGIT_LEAST * V numbers. */
 int model_exact(Model *m, const Batch *b, double *mean, size_t *exact);
 /* exact.c. Runs model_forward with train 0 and gives z (S, C) host: logits of the sequences' classes; C = 1: numbers. */
 int model_classes(Model *m, const Batch *b, double *z);
 /* Runs model_forward with train 0 and counts the sequences whose label is the most probable class (the first among
  * equals). Allocates (S, C) numbers. */
 int model_right(Model *m, const Batch *b, double *mean, size_t *right);
-size_t model_exact_bytes(size_t V);
 /* parts.c. These serve the bridge and tests: dropout off, host doubles, one sequence a side. model_sublayer applies one
  * sublayer slot (in a post plan without its norm) or one norm to x (N, D) and gives y (N, D); the KEYS of
  * cross-attention read memory (M, D), which is NULL for others. model_run_pair runs the whole plan from r0 = x (N, D) and, with two

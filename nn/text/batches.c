@@ -403,16 +403,6 @@ static Batches fields(const Text *t, const Text *source, const Vocab *v, const A
     return b;
 }
 
-size_t batches_bytes(const Text *t, const Text *source, const Vocab *v, const Asking *ask,
-                     int context, size_t batch_tokens, size_t T)
-{
-    Batches b = fields(t, source, v, ask, context, batch_tokens, T);
-    size_t bytes = sizeof b;
-    find_rooms(&b, most_sequences(&b));
-    for (int i = 0; i < ROOMS; i++) bytes += b.room[i].count * b.room[i].each;
-    return bytes;
-}
-
 int batches_new(const Text *t, const Text *source, const Vocab *v, const Asking *ask, int context,
                 size_t batch_tokens, size_t T, uint64_t seed, Batches **out)
 {

@@ -110,13 +110,13 @@ int bpe_check(const BpeText *t)
     if (word)
         return error_set(ERR_INPUT,
                          "%s:%zu: a word ends in '" BPE_MARK "', the mark of a piece: is the "
-                         "text in pieces already? (--replace-marks reads one '@' there)",
+                         "text in pieces already? ('trotter bpe --undo' joins them)",
                          t->file, text_line(t, word));
     if (!tab) return 0;
     return error_set(
         ERR_INPUT,
         "%s:%zu: a tab, where a blank is to be: it would be a character of a word here "
-        "and stand between words elsewhere (--replace-marks reads a blank there)",
+        "and stand between words elsewhere",
         t->file, text_line(t, tab));
 }
 

@@ -34,46 +34,6 @@ int pieces_cut(const Bpe *bpe, const BpeText *t, char **pieces, size_t *count)
     return bpe ? bpe_apply(bpe, t, pieces, count) : 0;
 }
 
-/* Returns the bytes of the run of '@' at text + i. */
-static size_t run_at(const char *text, size_t i, size_t bytes)
-{
-    size_t n = i;
-    while (n < bytes && text[n] == '@') n++;
-    return n - i;
-}
-
-static int ends_word(const char *text, size_t i, size_t bytes)
-{
-    return i == bytes || strchr(" \t\r\n", text[i]);
-}
-
-size_t marks_replace(char *text, size_t bytes, Replaced *r)
-{
-    size_t n = 0;
-    int tab = 0, mark = 0; /* the line had one */
-    for (size_t i = 0; i < bytes; i++) {
-        size_t run = run_at(text, i, bytes);
-        if (text[i] == '\n') tab = mark = 0;
-        if (text[i] == '\t') {
-            r->tabs++;
-            r->tab_lines += !tab;
-            tab = 1;
-            text[i] = ' ';
-        } else if (run > 1 && ends_word(text, i + run, bytes)) {
-            r->marks++;
-            r->mark_lines += !mark;
-            mark = 1;
-            i += run - 1;
-        } else if (run > 1) {
-            memmove(text + n, text + i, run - 1);
-            n += run - 1;
-            i += run - 1;
-        }
-        text[n++] = text[i];
-    }
-    return n;
-}
-
 int piece_goes_on(const Vocab *v, const char *word, size_t bytes)
 {
     enum { MARK = sizeof BPE_MARK - 1 };

@@ -17,18 +17,6 @@ static int check_words(const BpeText *t)
     return error_set(ERR_INPUT, "%s has no word, only blank lines", t->file);
 }
 
-static int replace(RawSplit *r, int side, Replaced *what)
-{
-    BpeText *t = &r->text[side];
-    if (!r->own[side]) {
-        r->own[side] = memory_new(t->count + 1, 1);
-        if (!r->own[side]) return ERR_MEMORY;
-        t->bytes = memcpy(r->own[side], t->bytes, t->count);
-    }
-    t->count = marks_replace(r->own[side], t->count, what);
-    return 0;
-}
-
 /* Cuts a side in pieces; without merges it only checks it. */
 static int cut(const Bpe *bpe, RawSplit *r, int side)
 {
@@ -67,17 +55,13 @@ static int add(const CorpusChoice *w, int split, RawSplit *r, Corpus *c)
 {
     int train = split == SPLIT_TRAIN, pairs = r->sides > 1;
     Text *const out[2] = {pairs ? &c->source[split] : &c->text[split], &c->text[split]};
-    Replaced replaced[2] = {{0}};
     if (train && !pairs) TRY(check_words(&r->text[0]));
-    for (int i = 0; i < r->sides && w->replace; i++) TRY(replace(r, i, &replaced[i]));
     if (train) TRY(pieces_find(w, r->text, (size_t)r->sides, &c->bpe));
     for (int i = 0; i < r->sides && (c->bpe || pairs); i++) TRY(cut(c->bpe, r, i));
     if (train)
         TRY(vocab_build(r->text, (size_t)r->sides, c->bpe ? LEVEL_PIECE : w->level, w->vocab_limit,
                         pairs, &c->vocab));
-    TRY(encode(r, train || !w->eval_tokens ? SIZE_MAX : w->eval_tokens, &c->vocab, out));
-    for (int i = 0; i < r->sides; i++) out[i]->replaced = replaced[i];
-    return 0;
+    return encode(r, train || !w->eval_tokens ? SIZE_MAX : w->eval_tokens, &c->vocab, out);
 }
 
 int split_add(const CorpusChoice *w, int split, RawSplit *r, Corpus *c)

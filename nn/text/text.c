@@ -84,17 +84,14 @@ int text_encode(const BpeText *raw, const Bpe *bpe, const Vocab *v, Text *t)
     return code;
 }
 
-int text_read(const char *file, const Bpe *bpe, int replace, const Vocab *v, Text *t)
+int text_read(const char *file, const Bpe *bpe, const Vocab *v, Text *t)
 {
     char *bytes;
     BpeText raw = {.file = strcmp(file, "-") == 0 ? "standard input" : file};
-    Replaced r = {0};
     *t = (Text){0};
     TRY(read_named(file, &bytes, &raw.count));
-    if (replace) raw.count = marks_replace(bytes, raw.count, &r);
     raw.bytes = bytes;
     int code = text_encode(&raw, bpe, v, t);
-    t->replaced = r;
     memory_free(bytes);
     return code;
 }

@@ -26,11 +26,6 @@ typedef struct {
     size_t advised; /* limit that keeps the words its training text repeats; 0: no text made it */
 } Vocab;
 
-/* What marks_replace replaced, and in how many lines. */
-typedef struct {
-    size_t tabs, tab_lines, marks, mark_lines;
-} Replaced;
-
 typedef struct {
     char *file;                   /* the text's origin, for messages */
     size_t tokens;                /* <eos> included */
@@ -43,7 +38,6 @@ typedef struct {
     /* Tokens, in the text as read, that are pieces whose word goes on with the next token. So the text has tokens -
      * goes_on words, <eos> included. */
     size_t goes_on;
-    Replaced replaced; /* before it was read */
 } Text;
 
 typedef struct {
@@ -81,7 +75,6 @@ typedef struct {
     /* Shares of one file's lines for training, validation and test, each above 0; they are divided by their sum
      * (single.c). All 0: PARTS_USUAL for one file. Other corpora need all 0, else ERR_INPUT. */
     double parts[SPLITS];
-    int replace; /* 1: marks_replace first (--replace-marks), so that what bpe_check refuses is read */
 } CorpusChoice;
 #define PARTS_USUAL "0.9,0.05,0.05"
 
@@ -124,12 +117,8 @@ void vocab_free(Vocab *v);
  * line that has the `most`-th token. */
 int text_encode(const BpeText *raw, const Bpe *bpe, const Vocab *v, Text *t);
 int text_begin(const BpeText *raw, size_t most, const Vocab *v, Text *t);
-/* Reads a text from a file, from standard input ("-") or from kjv:train, kjv:valid, kjv:test. replace: after
- * marks_replace. */
-int text_read(const char *file, const Bpe *bpe, int replace, const Vocab *v, Text *t);
-/* Replaces, in place, what bpe_check refuses in a text of words: a tab by a blank, and the @s at the end of a word that
- * ends in "@@" by one, so that no word vanishes. Adds what it did to *r and returns the bytes that are left. */
-size_t marks_replace(char *text, size_t bytes, Replaced *r);
+/* Reads a text from a file, from standard input ("-") or from kjv:train, kjv:valid, kjv:test. */
+int text_read(const char *file, const Bpe *bpe, const Vocab *v, Text *t);
 /* Checks that every line is a sentence. ERR_INPUT where <eos> is written inside a line. */
 int text_sentences(const Text *t, int32_t eos);
 /* Returns 0 where line i of both texts can be a pair, for all i. Unequal counts of lines, a line that is blank on one
@@ -231,9 +220,6 @@ int batches_new(const Text *t, const Text *source, const Vocab *v, const Asking 
 /* Returns the ERR_INPUT that batches_new would return, or 0, and allocates nothing. */
 int batches_check(const Text *t, const Text *source, const Vocab *v, const Asking *ask, int context,
                   size_t batch_tokens, size_t T);
-/* Counts the bytes that batches_new allocates for a text that batches_check accepts. */
-size_t batches_bytes(const Text *t, const Text *source, const Vocab *v, const Asking *ask,
-                     int context, size_t batch_tokens, size_t T);
 void batches_epoch(Batches *b, long epoch);        /* sets the order */
 size_t batches_count(const Batches *b);            /* batches in this epoch */
 size_t batches_tokens(const Batches *b, size_t i); /* N of batch i < count */

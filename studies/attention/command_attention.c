@@ -43,7 +43,7 @@ static const Option output_options[] = {
 
 static const OptionGroup study_group = {"Study", 1, study_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&study_group, &texts_group, &output_group, NULL};
+static const OptionGroup *const groups[] = {&study_group, &output_group, NULL};
 
 /* A row for two models. */
 typedef struct {
@@ -392,7 +392,7 @@ static int study(Study *u)
     const char *text = options_text(u->options, "text");
     if (!text) return error_set(ERR_INPUT, "--text is needed");
     TRY(load(u));
-    TRY(texts_read(u->options, &u->network[0], text, &u->text));
+    TRY(texts_read(&u->network[0], text, &u->text));
     if (u->models > 1) {
         TRY(make_room(u));
         TRY(read_all(u));

@@ -16,18 +16,12 @@ static const Option text_options[] = {
 };
 
 static const Option metric_options[] = {
-    {"metrics", OPTION_TEXT, "bleu,chrf", "A,B,...",
-     "bleu, chrf (chrF2), rouge (ROUGE-1, ROUGE-2, ROUGE-L)"},
+    {"metrics", OPTION_TEXT, "bleu,chrf", "A,B,...", "bleu, chrf (chrF2)"},
     {"tokenize", OPTION_CHOICE, "13a", TOKENIZE_NAMES,
      "how BLEU cuts words; none: at white space alone, for text that is tokenised already",
      .sets = {MEMBER(MetricOptions, tokenize)}},
     {"lowercase", OPTION_FLAG, NULL, NULL, "score in lower case",
      .sets = {MEMBER(MetricOptions, lowercase)}},
-    {"smooth", OPTION_CHOICE, "exp", SMOOTH_NAMES,
-     "smoothing of BLEU, for n-gram orders without a match; add-k: for all orders above 1",
-     .sets = {MEMBER(MetricOptions, smooth)}},
-    {"smooth-value", OPTION_REAL, NULL, "X",
-     "value of the smoothing floor (0.1 unless given) or add-k (1)", 0, 1e6},
     {0},
 };
 
@@ -57,7 +51,6 @@ typedef struct {
     const char *system, *metric;
     double score, precision[BLEU_ORDERS], brevity, ratio;
     size_t hypothesis, reference; /* lengths in words */
-    double rouge_precision, rouge_recall;
     double mean, low, high, difference, difference_low, difference_high, p, p_two_sided;
     size_t resamples, seed;
     const char *signature;
@@ -69,8 +62,7 @@ typedef struct {
 
 static const Column columns[] = {
     COLUMN(ScoreRow, system, .place = 1, .words = "file of the hypotheses"),
-    COLUMN(ScoreRow, metric, .place = 2,
-           .words = "BLEU, chrF2, ROUGE-1, ROUGE-2, ROUGE-L (F of ROUGE)"),
+    COLUMN(ScoreRow, metric, .place = 2, .words = "BLEU, chrF2"),
     COLUMN(ScoreRow, score, .place = 3, .digits = 2, .form = SHEET_FIXED,
            .words = "score of the whole text, 0 to 100", .low = "low", .high = "high"),
     FIELD(ScoreRow, "precision_1", precision[0], .words = PRECISION "1"),
@@ -82,26 +74,22 @@ static const Column columns[] = {
     FIELD(ScoreRow, "hypothesis_length", hypothesis, .words = "words of the hypotheses, of BLEU"),
     FIELD(ScoreRow, "reference_length", reference,
           .words = "words of the references of the closest length, of BLEU"),
-    FIELD(ScoreRow, "precision", rouge_precision, .place = 4, .digits = 2, .form = SHEET_FIXED,
-          .sparse = 1, .words = "precision of ROUGE, 0 to 100, mean over lines"),
-    FIELD(ScoreRow, "recall", rouge_recall, .place = 5, .digits = 2, .form = SHEET_FIXED,
-          .sparse = 1, .words = "recall of ROUGE, 0 to 100, mean over lines"),
     COLUMN(ScoreRow, mean, .sparse = 1, .words = "mean score over resamples of the lines"),
-    COLUMN(ScoreRow, low, .place = 6, .digits = 2, .form = SHEET_FIXED, .sparse = 1,
+    COLUMN(ScoreRow, low, .place = 4, .digits = 2, .form = SHEET_FIXED, .sparse = 1,
            .words = "lower end" RESAMPLED),
-    COLUMN(ScoreRow, high, .place = 7, .digits = 2, .form = SHEET_FIXED, .sparse = 1,
+    COLUMN(ScoreRow, high, .place = 5, .digits = 2, .form = SHEET_FIXED, .sparse = 1,
            .words = "upper end" RESAMPLED),
-    COLUMN(ScoreRow, difference, .place = 8, .digits = 2, .form = SHEET_FIXED, .sparse = 1,
+    COLUMN(ScoreRow, difference, .place = 6, .digits = 2, .form = SHEET_FIXED, .sparse = 1,
            .words = "score less that of the first system", .low = "difference_low",
            .high = "difference_high"),
-    COLUMN(ScoreRow, difference_low, .head = "low", .place = 9, .digits = 2, .form = SHEET_FIXED,
+    COLUMN(ScoreRow, difference_low, .head = "low", .place = 7, .digits = 2, .form = SHEET_FIXED,
            .sparse = 1, .words = "lower end" RESAMPLED),
-    COLUMN(ScoreRow, difference_high, .head = "high", .place = 10, .digits = 2, .form = SHEET_FIXED,
+    COLUMN(ScoreRow, difference_high, .head = "high", .place = 8, .digits = 2, .form = SHEET_FIXED,
            .sparse = 1, .words = "upper end" RESAMPLED),
-    COLUMN(ScoreRow, p, .place = 11, .digits = 2, .sparse = 1,
+    COLUMN(ScoreRow, p, .place = 9, .digits = 2, .sparse = 1,
            .words =
                "p of the difference as sacreBLEU's paired bootstrap has it, one-sided at best"),
-    COLUMN(ScoreRow, p_two_sided, .head = "two-sided", .place = 12, .digits = 2, .sparse = 1,
+    COLUMN(ScoreRow, p_two_sided, .head = "two-sided", .place = 10, .digits = 2, .sparse = 1,
            .words = "two-sided p of the difference, by the same resamples"),
     COLUMN(ScoreRow, resamples, .sparse = 1, .words = "resamples of the lines"),
     COLUMN(ScoreRow, seed, .sparse = 1, .words = "seed of the resamples"),
@@ -125,21 +113,19 @@ typedef struct {
 
 static int choose_metrics(Study *u)
 {
-    static const char *const names[] = {"bleu", "chrf", "rouge"};
-    static const int first[] = {METRIC_BLEU, METRIC_CHRF, METRIC_ROUGE_1, METRICS};
+    static const char *const names[] = {"bleu", "chrf"};
     char name[32];
     for (const char *at = options_text(u->options, "metrics"), *end; at;
          at = *end ? end + 1 : NULL) {
         size_t k = 0;
         end = strchrnul(at, ',');
         snprintf(name, sizeof name, "%.*s", (int)(end - at < 31 ? end - at : 31), at);
-        while (k < 3 && strcmp(name, names[k]) != 0) k++;
-        if (k == 3)
-            return error_set(ERR_INPUT,
-                             "--metrics: expected bleu, chrf, rouge, or several separated by "
-                             "commas, not '%s'",
-                             name);
-        for (int m = first[k]; m < first[k + 1]; m++) u->wanted[m] = 1;
+        while (k < METRICS && strcmp(name, names[k]) != 0) k++;
+        if (k == METRICS)
+            return error_set(
+                ERR_INPUT, "--metrics: expected bleu, chrf, or both separated by a comma, not '%s'",
+                name);
+        u->wanted[k] = 1;
     }
     return 0;
 }
@@ -148,12 +134,6 @@ static int read_given(Study *u)
 {
     const Options *o = u->options;
     options_fill(o, groups, &u->metric);
-    int has_value = u->metric.smooth == SMOOTH_FLOOR || u->metric.smooth == SMOOTH_ADD_K;
-    int given = options_rank(o, "smooth-value") != OPTION_DEFAULT;
-    if (given && !has_value)
-        return error_set(ERR_INPUT,
-                         "--smooth-value has no meaning without --smooth floor or add-k");
-    u->metric.smooth_value = given ? options_real(o, "smooth-value") : NAN;
     TRY(choose_metrics(u));
     const char *reference = options_text(o, "reference");
     int standard = 0;
@@ -202,7 +182,6 @@ static void add_row(Study *u, int metric, size_t s)
 {
     double sums[METRIC_WIDTH];
     const Resampled *x = &u->result[s];
-    int rouge = metric >= METRIC_ROUGE_1;
     metric_sum(&u->statistics[s], sums);
     ScoreRow row = {.system = u->system.of[s].file,
                     .metric = metric_name(metric),
@@ -212,8 +191,6 @@ static void add_row(Study *u, int metric, size_t s)
                     .ratio = NAN,
                     .hypothesis = SIZE_MAX,
                     .reference = SIZE_MAX,
-                    .rouge_precision = rouge ? rouge_mean(sums, ROUGE_PRECISION) : NAN,
-                    .rouge_recall = rouge ? rouge_mean(sums, ROUGE_RECALL) : NAN,
                     .mean = x->mean,
                     .low = x->low,
                     .high = x->high,
@@ -226,7 +203,7 @@ static void add_row(Study *u, int metric, size_t s)
                     .seed = u->resamples ? u->seed : SIZE_MAX,
                     .signature = u->signature[metric]};
     if (metric == METRIC_BLEU) {
-        BleuScore b = bleu_score(sums, u->metric.smooth, u->metric.smooth_value);
+        BleuScore b = bleu_score(sums);
         memcpy(row.precision, b.precision, sizeof row.precision);
         row.brevity = b.brevity;
         row.ratio = b.ratio;
@@ -250,8 +227,8 @@ static int add_metric(Study *u, int metric)
     }
     progress_show("%zu resamples of %s", u->resamples, metric_name(metric));
     if (code == 0)
-        code = bootstrap_means(metric, &u->metric, u->statistics, NULL, u->system.count,
-                               u->resamples, u->seed, u->result);
+        code = bootstrap_means(metric, u->statistics, NULL, u->system.count, u->resamples, u->seed,
+                               u->result);
     for (size_t s = 0; code == 0 && s < u->system.count; s++) add_row(u, metric, s);
     for (size_t s = 0; s < u->system.count; s++) metric_free(&u->statistics[s]);
     return code;
@@ -324,7 +301,7 @@ static int run(Options *o)
 static const Kind kinds[] = {
     {.command = "bleu",
      .title = "Scores of translations",
-     .about = "Corpus BLEU, chrF2 and ROUGE of translations against references. Differences are "
+     .about = "Corpus BLEU and chrF2 of translations against references. Differences are "
               "against the first system, on the same resampled lines.",
      .table =
          {{"bleu", columns,
@@ -334,11 +311,10 @@ static const Kind kinds[] = {
 
 const Command command_bleu = {
     .name = "bleu",
-    .purpose = "score translations by BLEU, chrF2 and ROUGE; compare systems",
+    .purpose = "score translations by BLEU and chrF2; compare systems",
     .about =
         "Scores translations against references, line i against line i of each reference. BLEU and chrF2 are those of\n"
-        "sacreBLEU 2.6. ROUGE is the mean over lines, of words cut at white space and not stemmed. BLEU comes from\n"
-        "sums over the whole text and depends on how words are cut: 13a for text as people write it, none for text\n"
+        "sacreBLEU 2.6. BLEU comes from sums over the whole text and depends on how words are cut: 13a for text as people write it, none for text\n"
         "that is tokenised already, as that of the papers on Multi30k. The signature below the table names all that a\n"
         "score depends on.\n"
         "\n"

@@ -90,14 +90,12 @@ static const OptionGroup masked_group = {"Masked words", 1, masked_options};
 static const OptionGroup depth_group = {"Model", 1, depth_options};
 static const OptionGroup score_group = {"Translations", 1, score_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&scheme_group,        &truncation_group,
-                                            &masked_group,        &study_tune_group,
-                                            &network_text_group,  &depth_group,
-                                            &network_model_group, &network_training_group,
-                                            &network_seed_group,  &network_machine_group,
-                                            &network_limit_group, &translator_group,
-                                            &score_group,         &study_statistics_group,
-                                            &output_group,        NULL};
+static const OptionGroup *const groups[] = {
+    &scheme_group,           &truncation_group,       &masked_group,
+    &study_tune_group,       &network_text_group,     &depth_group,
+    &network_model_group,    &network_training_group, &network_seed_group,
+    &network_machine_group,  &translator_group,       &score_group,
+    &study_statistics_group, &output_group,           NULL};
 
 static int has_pairs(const Options *o, const Corpus *c)
 {

@@ -106,7 +106,6 @@ static int draw(const void *study, const RunTable *t, size_t design, size_t less
                 RunDrawn *out)
 {
     const Study *u = study;
-    const MetricOptions metric = measure_metric(u);
     Resampled drawn[2];
     size_t runs[2];
     (void)t;
@@ -115,8 +114,8 @@ static int draw(const void *study, const RunTable *t, size_t design, size_t less
     if (!run) return ERR_MEMORY;
     runs[0] = list_lines(&u->design[less], run);
     runs[1] = list_lines(&u->design[design], run + runs[0]);
-    int code = bootstrap_means(METRIC_BLEU, &metric, run, runs, 2, BOOTSTRAP_RESAMPLES,
-                               BOOTSTRAP_SEED, drawn);
+    int code =
+        bootstrap_means(METRIC_BLEU, run, runs, 2, BOOTSTRAP_RESAMPLES, BOOTSTRAP_SEED, drawn);
     memory_free(run);
     if (code == 0)
         *out = (RunDrawn){drawn[1].difference_low, drawn[1].difference_high, drawn[1].p_two_sided};

@@ -29,8 +29,8 @@ static const Option output_options[] = {
 
 static const OptionGroup classify_group = {"Sentences", 0, classify_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&classify_group, &texts_group, &network_machine_group,
-                                            &output_group, NULL};
+static const OptionGroup *const groups[] = {&classify_group, &network_machine_group, &output_group,
+                                            NULL};
 
 /* A row for one line. */
 typedef struct {

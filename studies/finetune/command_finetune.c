@@ -83,9 +83,9 @@ static const OptionGroup task_group = {NULL, 1, task_options};
 static const OptionGroup training_group = {"Training", 1, training_options};
 static const OptionGroup start_group = {NULL, 0, start_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&file_group,     &task_group,  &texts_group,
-                                            &training_group, &start_group, &network_machine_group,
-                                            &output_group,   NULL};
+static const OptionGroup *const groups[] = {
+    &file_group,   &task_group, &training_group, &start_group, &network_machine_group,
+    &output_group, NULL};
 
 static const StudyKind studies[] = {{
     .command = "finetune",

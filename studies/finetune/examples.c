@@ -22,7 +22,6 @@ Scale examples_scale(const Labelled *train)
 static int encode(const Network *n, const char *file, char *const *sentence, size_t count, Text *t)
 {
     BpeText raw = {.file = file};
-    Replaced r = {0};
     for (size_t i = 0; i < count; i++) raw.count += strlen(sentence[i]) + 1;
     char *text = memory_new(raw.count + 1, 1), *p = text;
     if (!text) return ERR_MEMORY;
@@ -30,10 +29,8 @@ static int encode(const Network *n, const char *file, char *const *sentence, siz
         p = stpcpy(p, sentence[i]);
         *p++ = '\n';
     }
-    if (texts_replace(NULL, n)) raw.count = marks_replace(text, raw.count, &r);
     raw.bytes = text;
     int code = text_encode(&raw, n->bpe, &n->vocab, t);
-    t->replaced = r;
     memory_free(text);
     if (code != 0 || t->blank == 0) return code;
     return error_set(ERR_INPUT, "%s: a sentence is nothing but blanks", file);

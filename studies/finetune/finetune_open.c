@@ -105,7 +105,7 @@ static int set(Options *o, const char *name, size_t value)
  * that a fine-tuning changes. */
 static int describe(Finetune *f)
 {
-    static const OptionGroup *const given[] = {&network_machine_group, &texts_group, NULL};
+    static const OptionGroup *const given[] = {&network_machine_group, NULL};
     Options *machine;
     TRY(options_new(given, &machine));
     int code = options_given(machine, f->options);

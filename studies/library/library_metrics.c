@@ -8,11 +8,7 @@
 static const struct {
     const char *name;
     int metric;
-} of_lines[] = {{"bleu", METRIC_BLEU},
-                {"chrf", METRIC_CHRF},
-                {"rouge-1", METRIC_ROUGE_1},
-                {"rouge-2", METRIC_ROUGE_2},
-                {"rouge-l", METRIC_ROUGE_L}};
+} of_lines[] = {{"bleu", METRIC_BLEU}, {"chrf", METRIC_CHRF}};
 
 /* Joins the strings to a text with one line each. */
 static int join(const char *file, const char *const *list, size_t n, Lines *out)
@@ -42,7 +38,7 @@ static int find(const char *metric, const char *tokenize, int *number, MetricOpt
         return error_set(ERR_INPUT, "no metric of lines has the name %.60s", metric);
     if (cut < 0) return error_set(ERR_INPUT, "tokenize %.60s: expected " TOKENIZE_NAMES, tokenize);
     *number = of_lines[i].metric;
-    *o = (MetricOptions){.tokenize = cut, .smooth = SMOOTH_EXP, .smooth_value = NAN};
+    *o = (MetricOptions){.tokenize = cut};
     return 0;
 }
 
@@ -65,7 +61,7 @@ int trotter_score_lines(const char *metric, const char *tokenize, size_t n,
     if (code == 0) code = metric_lines(number, &o, &h, &r, 1, &s);
     if (code == 0) {
         metric_sum(&s, sums);
-        *score = metric_score(number, &o, sums);
+        *score = metric_score(number, sums);
     }
     metric_free(&s);
     lines_free(&h);

@@ -68,7 +68,7 @@ static int score_lines(const Corpus *c, int split, const MetricOptions *o, const
     if (code == 0) code = metric_lines(METRIC_CHRF, o, hypothesis, &reference, 1, &chrf);
     if (code == 0) {
         metric_sum(&bleu, sums);
-        BleuScore b = bleu_score(sums, o->smooth, o->smooth_value);
+        BleuScore b = bleu_score(sums);
         out->bleu = b.score;
         out->brevity = b.brevity;
         metric_sum(&chrf, sums);

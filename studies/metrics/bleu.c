@@ -5,11 +5,6 @@
 
 #include "kernels/error.h"
 
-double bleu_smooth_value(int smooth)
-{
-    return smooth == SMOOTH_FLOOR ? 0.1 : smooth == SMOOTH_ADD_K ? 1 : NAN;
-}
-
 static size_t apart(size_t a, size_t b)
 {
     return a > b ? a - b : b - a;
@@ -32,27 +27,20 @@ int bleu_line(const Symbols *hypothesis, const Symbols *reference, size_t refere
     return 0;
 }
 
-BleuScore bleu_score(const double *sums, int smooth, double value)
+BleuScore bleu_score(const double *sums)
 {
     double c = sums[BLEU_HYPOTHESIS], r = sums[BLEU_REFERENCE], any = 0, logs = 0, power = 1;
     BleuScore s = {.brevity = c < r ? (c > 0 ? exp(1 - r / c) : 0) : 1,
                    .ratio = r > 0 ? c / r : 0,
                    .hypothesis = (size_t)c,
                    .reference = (size_t)r};
-    if (isnan(value)) value = bleu_smooth_value(smooth);
     for (size_t n = 0; n < BLEU_ORDERS; n++) any += sums[BLEU_MATCHES + n];
     if (any == 0) return s;
     for (size_t n = 0; n < BLEU_ORDERS; n++) {
-        double more = smooth == SMOOTH_ADD_K && n > 0 ? value : 0;
-        double matches = sums[BLEU_MATCHES + n] + more, totals = sums[BLEU_TOTALS + n] + more;
+        double matches = sums[BLEU_MATCHES + n], totals = sums[BLEU_TOTALS + n];
         if (totals == 0) return s; /* longer orders have none either */
-        if (matches > 0)
-            s.precision[n] = 100 * matches / totals;
-        else if (smooth == SMOOTH_EXP)
-            s.precision[n] = 100 / ((power *= 2) * totals);
-        else if (smooth == SMOOTH_FLOOR)
-            s.precision[n] = 100 * value / totals;
-        logs += log(s.precision[n]); /* -inf for 0 */
+        s.precision[n] = matches > 0 ? 100 * matches / totals : 100 / ((power *= 2) * totals);
+        logs += log(s.precision[n]);
     }
     s.score = s.brevity * exp(logs / BLEU_ORDERS);
     return s;

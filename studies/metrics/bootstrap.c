@@ -114,7 +114,6 @@ int bootstrap_scores(BootstrapScore score, void *arg, size_t n, const size_t *ru
 
 typedef struct {
     int metric;
-    const MetricOptions *o;
     const Statistics *run; /* (all) */
     size_t all;
     double *sums; /* (all, width) */
@@ -130,15 +129,14 @@ static int score_texts(void *arg, const size_t *draw, size_t n, double *score)
         for (size_t r = 0; r < t->all; r++)
             for (size_t j = 0; j < width; j++)
                 t->sums[r * width + j] += t->run[r].x[draw[i] * width + j];
-    for (size_t r = 0; r < t->all; r++)
-        score[r] = metric_score(t->metric, t->o, t->sums + r * width);
+    for (size_t r = 0; r < t->all; r++) score[r] = metric_score(t->metric, t->sums + r * width);
     return 0;
 }
 
-int bootstrap_means(int metric, const MetricOptions *o, const Statistics *run, const size_t *runs,
-                    size_t systems, size_t resamples, uint64_t seed, Resampled *out)
+int bootstrap_means(int metric, const Statistics *run, const size_t *runs, size_t systems,
+                    size_t resamples, uint64_t seed, Resampled *out)
 {
-    Texts t = {.metric = metric, .o = o, .run = run};
+    Texts t = {.metric = metric, .run = run};
     for (size_t s = 0; s < systems; s++) t.all += runs ? runs[s] : 1;
     t.sums = memory_new(t.all, run[0].width * sizeof *t.sums);
     if (!t.sums) return ERR_MEMORY;

@@ -43,7 +43,7 @@ int bootstrap_scores(BootstrapScore score, void *arg, size_t n, const size_t *ru
 
 /* Scores systems (>= 1) whose runs' statistics have the same metric, options, references and lines; runs and the rest are
  * as above. */
-int bootstrap_means(int metric, const MetricOptions *o, const Statistics *run, const size_t *runs,
-                    size_t systems, size_t resamples, uint64_t seed, Resampled *out);
+int bootstrap_means(int metric, const Statistics *run, const size_t *runs, size_t systems,
+                    size_t resamples, uint64_t seed, Resampled *out);
 
 #endif

@@ -10,19 +10,13 @@
 #include "kernels/tick.h"
 #include "studies/tools/option.h"
 
-/* The symbols of a line: words of the tokenisation, characters, or words at white space. */
-enum { OF_TOKENS, OF_CHARACTERS, OF_WORDS };
-
 static const struct {
     const char *name;
-    int of;
-    size_t width, order; /* order: of ROUGE; 0: ROUGE-L */
+    int characters; /* 1: a line is its characters; 0: words of the tokenisation */
+    size_t width;
 } table[METRICS] = {
-    [METRIC_BLEU] = {"BLEU", OF_TOKENS, BLEU_STATISTICS, 0},
-    [METRIC_CHRF] = {"chrF2", OF_CHARACTERS, CHRF_STATISTICS, 0},
-    [METRIC_ROUGE_1] = {"ROUGE-1", OF_WORDS, ROUGE_STATISTICS, 1},
-    [METRIC_ROUGE_2] = {"ROUGE-2", OF_WORDS, ROUGE_STATISTICS, 2},
-    [METRIC_ROUGE_L] = {"ROUGE-L", OF_WORDS, ROUGE_STATISTICS, 0},
+    [METRIC_BLEU] = {"BLEU", 0, BLEU_STATISTICS},
+    [METRIC_CHRF] = {"chrF2", 1, CHRF_STATISTICS},
 };
 
 const char *metric_name(int metric)
@@ -54,21 +48,20 @@ static void work_free(Work *w)
 static int add_line(int metric, const MetricOptions *o, const Lines *hypothesis,
                     const Lines *reference, size_t i, Work *w, Words *words, double *out)
 {
-    int of = table[metric].of;
+    int characters = table[metric].characters;
     for (size_t t = 0; t < w->texts; t++) {
         const Line *line = t ? &reference[t - 1].line[i] : &hypothesis->line[i];
         TRY(tokenise_read(line->text, line->bytes, o->lowercase, &w->text[t], &w->room));
-        if (of == OF_CHARACTERS)
+        if (characters)
             tokenise_squeeze(&w->text[t]);
         else
-            TRY(tokenise(of == OF_TOKENS ? o->tokenize : TOKENIZE_NONE, &w->text[t], &w->room));
+            TRY(tokenise(o->tokenize, &w->text[t], &w->room));
     }
-    for (size_t t = 0; of != OF_CHARACTERS && t < w->texts; t++)
+    for (size_t t = 0; !characters && t < w->texts; t++)
         TRY(symbols_words(&w->text[t], words, &w->words[t]));
-    const Symbols *all = of == OF_CHARACTERS ? w->text : w->words;
+    const Symbols *all = characters ? w->text : w->words;
     if (metric == METRIC_BLEU) return bleu_line(all, all + 1, w->texts - 1, out);
-    if (metric == METRIC_CHRF) return chrf_line(all, all + 1, w->texts - 1, out);
-    return rouge_line(table[metric].order, all, all + 1, w->texts - 1, out);
+    return chrf_line(all, all + 1, w->texts - 1, out);
 }
 
 static int add_lines(int metric, const MetricOptions *o, const Lines *hypothesis,
@@ -115,26 +108,20 @@ void metric_sum(const Statistics *s, double *sums)
         for (size_t k = 0; k < s->width; k++) sums[k] += s->x[i * s->width + k];
 }
 
-double metric_score(int metric, const MetricOptions *o, const double *sums)
+double metric_score(int metric, const double *sums)
 {
-    if (metric == METRIC_BLEU) return bleu_score(sums, o->smooth, o->smooth_value).score;
-    return metric == METRIC_CHRF ? chrf_score(sums) : rouge_mean(sums, ROUGE_F);
+    return metric == METRIC_BLEU ? bleu_score(sums).score : chrf_score(sums);
 }
 
 void metric_signature(int metric, const MetricOptions *o, size_t references, size_t resamples,
                       size_t seed, const char *version, char out[METRIC_SIGNATURE])
 {
-    char tokenize[OPTION_VALUE], smooth[OPTION_VALUE], drawn[80] = "",
-                                                       how[120] = "tok:none|stem:no";
-    double value = isnan(o->smooth_value) ? bleu_smooth_value(o->smooth) : o->smooth_value;
+    char tokenize[OPTION_VALUE], drawn[80] = "", how[120] = "eff:yes|nc:6|nw:0|space:no";
     if (resamples) snprintf(drawn, sizeof drawn, "bs:%zu|seed:%zu|", resamples, seed);
     if (metric == METRIC_BLEU) {
         option_value(TOKENIZE_NAMES, o->tokenize, tokenize);
-        option_value(SMOOTH_NAMES, o->smooth, smooth);
-        int n = snprintf(how, sizeof how, "eff:no|tok:%s|smooth:%s", tokenize, smooth);
-        if (!isnan(value)) snprintf(how + n, sizeof how - (size_t)n, "[%.2f]", value);
+        snprintf(how, sizeof how, "eff:no|tok:%s|smooth:exp", tokenize);
     }
-    if (metric == METRIC_CHRF) snprintf(how, sizeof how, "eff:yes|nc:6|nw:0|space:no");
     snprintf(out, METRIC_SIGNATURE, "nrefs:%zu|%scase:%s|%s|version:%s", references, drawn,
              o->lowercase ? "lc" : "mixed", how, version);
 }

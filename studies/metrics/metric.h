@@ -3,7 +3,7 @@
  *     Statistics s;
  *     TRY(metric_lines(METRIC_BLEU, &options, &hypothesis, reference, 1, &s));
  *     metric_sum(&s, sums);
- *     double score = metric_score(METRIC_BLEU, &options, sums);
+ *     double score = metric_score(METRIC_BLEU, sums);
  *
  * The score of any lines is that of the sums of their statistics, so resampling does not need the texts
  * (bootstrap.h).
@@ -27,22 +27,12 @@
  * over lines. It is 0 without any matching word, and where an order has no n-gram at all. Source: Papineni, Roukos,
  * Ward, Zhu 2002, section 2; Post 2018.
  *
- * Smoothing of orders without a match (Chen and Cherry 2014, section 3):
- *   exp     the k-th such order has p_n = 100 / (2^k totals_n)                  their method 3
- *   floor   100 x / totals_n, x = 0.1 unless it is given                        method 1
- *   add-k   matches and totals of every order above 1 are k = 1 more           method 2
- *   none    p_n = 0, and BLEU is 0 */
+ * The k-th order without a match has p_n = 100 / (2^k totals_n), sacreBLEU's smoothing exp (Chen and Cherry 2014,
+ * section 3, method 3). */
 
 enum { BLEU_ORDERS = 4, BLEU_STATISTICS = 2 + 2 * BLEU_ORDERS };
 /* A line's statistics: words of the hypothesis, the closest reference length, matches (4), totals (4). */
 enum { BLEU_HYPOTHESIS, BLEU_REFERENCE, BLEU_MATCHES, BLEU_TOTALS = BLEU_MATCHES + BLEU_ORDERS };
-
-enum { SMOOTH_EXP, SMOOTH_FLOOR, SMOOTH_ADD_K, SMOOTH_NONE };
-/* Names of the smoothings, in this order: values of an option, read by option_index and option_value. */
-#define SMOOTH_NAMES "exp|floor|add-k|none"
-
-/* Returns the value of a smoothing where none is given: 0.1 for floor, 1 for add-k, NaN for the others. */
-double bleu_smooth_value(int smooth);
 
 /* Writes the statistics of one line, whole numbers, to out (BLEU_STATISTICS). hypothesis and reference are words as
  * numbers; references >= 1. ERR_MEMORY. */
@@ -56,9 +46,8 @@ typedef struct {
     size_t hypothesis, reference;  /* c, r, in words */
 } BleuScore;
 
-/* Returns the score of statistics summed over lines, sums (BLEU_STATISTICS). value: that of the smoothing; NaN:
- * bleu_smooth_value. */
-BleuScore bleu_score(const double *sums, int smooth, double value);
+/* Returns the score of statistics summed over lines, sums (BLEU_STATISTICS). */
+BleuScore bleu_score(const double *sums);
 
 /* ---- chrf.c -------------------------------------------------------------------------------- */
 
@@ -83,43 +72,17 @@ int chrf_line(const Symbols *hypothesis, const Symbols *reference, size_t refere
 /* Returns the score, 0 .. 100, of statistics summed over lines, sums (CHRF_STATISTICS). */
 double chrf_score(const double *sums);
 
-/* ---- rouge.c ------------------------------------------------------------------------------- */
-
-/* ROUGE-1, ROUGE-2 and ROUGE-L, means over lines.
- *
- *   ROUGE-N   matches are n-grams that both have, clipped; P = matches / those of the hypothesis, R = matches / those of
- *             the reference
- *   ROUGE-L   the same of the longest common subsequence of words, the line being one sentence
- *   F = 2 P R / (P + R)
- *
- * A line without n-grams has 0. With several references a line takes the first of those with the largest F; there is no
- * jackknife. Words are cut at white space alone and neither stemmed nor lower-cased, so programs that do so give other
- * figures. Source: Lin 2004, sections 2 and 3. */
-
-/* A line's statistics, each 0 .. 1, and 1 for the line itself. */
-enum { ROUGE_PRECISION, ROUGE_RECALL, ROUGE_F, ROUGE_LINES, ROUGE_STATISTICS };
-
-/* Writes the statistics of one line to out (ROUGE_STATISTICS): of ROUGE-N for N = order, of ROUGE-L with order 0; words
- * are numbers. ERR_MEMORY. */
-int rouge_line(size_t order, const Symbols *hypothesis, const Symbols *reference, size_t references,
-               double *out);
-
-/* Returns the mean over lines, 0 .. 100, of a statistic above; sums: over lines (ROUGE_STATISTICS). */
-double rouge_mean(const double *sums, int statistic);
-
 /* ---- metric.c ------------------------------------------------------------------------------ */
 
-enum { METRIC_BLEU, METRIC_CHRF, METRIC_ROUGE_1, METRIC_ROUGE_2, METRIC_ROUGE_L, METRICS };
+enum { METRIC_BLEU, METRIC_CHRF, METRICS };
 enum { METRIC_WIDTH = CHRF_STATISTICS }; /* the most statistics of a line that a metric has */
 
 typedef struct {
-    int tokenize; /* for BLEU alone; chrF has no words, ROUGE cuts at white space */
+    int tokenize; /* for BLEU alone; chrF has no words */
     int lowercase;
-    int smooth;          /* for BLEU */
-    double smooth_value; /* NaN: bleu_smooth_value */
 } MetricOptions;
 
-/* Returns its usual name: "BLEU", "chrF2", "ROUGE-1". */
+/* Returns its usual name: "BLEU", "chrF2". */
 const char *metric_name(int metric);
 
 typedef struct {
@@ -137,8 +100,8 @@ void metric_free(Statistics *s);
 /* Sums the statistics over all lines; sums (s->width) out. */
 void metric_sum(const Statistics *s, double *sums);
 
-/* Returns the score of sums, 0 .. 100; for ROUGE that is F. */
-double metric_score(int metric, const MetricOptions *o, const double *sums);
+/* Returns the score of sums, 0 .. 100. */
+double metric_score(int metric, const double *sums);
 
 /* Writes how a score was made, in the form of sacreBLEU's signatures:
  * "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:V". It has `resamples` and seed too unless resamples is 0. */

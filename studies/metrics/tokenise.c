@@ -18,7 +18,7 @@ int tokenise_is_blank(uint32_t c)
 }
 
 /* MARK: ASCII punctuation, symbols and the blank, without ' , - . */
-enum { NONE, MARK, DIGIT, OTHER_THAN_DIGIT, STOP, DASH, OTHER_THAN_NUMBER, PUNCTUATION, SYMBOL };
+enum { NONE, MARK, DIGIT, OTHER_THAN_DIGIT, STOP, DASH };
 
 static int is(int class, uint32_t c)
 {
@@ -28,10 +28,7 @@ static int is(int class, uint32_t c)
     case DIGIT: return c >= '0' && c <= '9';
     case OTHER_THAN_DIGIT: return c < '0' || c > '9';
     case STOP: return c == '.' || c == ',';
-    case DASH: return c == '-';
-    case OTHER_THAN_NUMBER: return !uc_is_general_category_withtable(c, UC_CATEGORY_MASK_N);
-    case PUNCTUATION: return uc_is_general_category_withtable(c, UC_CATEGORY_MASK_P);
-    default: return uc_is_general_category_withtable(c, UC_CATEGORY_MASK_S);
+    default: return c == '-';
     }
 }
 
@@ -50,11 +47,6 @@ static const Rule rules_13a[] = {
     {STOP, OTHER_THAN_DIGIT, 1}, /* 5.b   -> 5 . b, the end of the line being a blank */
     {DIGIT, DASH, 0},            /* 1-b   -> 1 - b */
     {0}};
-
-static const Rule rules_intl[] = {{OTHER_THAN_NUMBER, PUNCTUATION, 0}, /* a.b   -> a . b */
-                                  {PUNCTUATION, OTHER_THAN_NUMBER, 1}, /* 5.b   -> 5 . b */
-                                  {SYMBOL, NONE, 1},                   /* 5+b   -> 5 + b */
-                                  {0}};
 
 static int apply(const Rule *r, const Symbols *in, Symbols *out)
 {
@@ -184,7 +176,6 @@ int tokenise(int how, Symbols *text, Symbols *room)
     while (text->n && tokenise_is_blank(text->x[text->n - 1])) text->n--;
     if (how == TOKENIZE_13A) TRY(prepare_13a(text));
     if (how == TOKENIZE_13A) TRY(apply_all(rules_13a, text, room));
-    if (how == TOKENIZE_INTL) TRY(apply_all(rules_intl, text, room));
     join_words(text);
     return 0;
 }

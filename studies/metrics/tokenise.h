@@ -4,10 +4,8 @@
  *   13a    as mteval-v13a, WMT's: &quot; &amp; &lt; &gt; are characters again, <skipped> goes; ASCII punctuation and
  *          symbols but ' , - . stand alone, full stop and comma too unless digits are on both sides, and a dash
  *          behind a digit
- *   intl   as the international tokenisation of mteval-v14, by Unicode's general categories: punctuation (P) stands
- *          alone unless numbers (N) are on both sides or one of them and an end of the line, symbols (S) always
  *
- * White space is that of Python's str.split: Unicode's White_Space and U+001C to U+001F. Categories and cases are those
+ * White space is that of Python's str.split: Unicode's White_Space and U+001C to U+001F. Cases are those
  * of libunistring's Unicode. Source: Post 2018 ("A call for clarity in reporting BLEU scores"); its program, sacreBLEU
  * 2.6, gives the same words.
  */
@@ -49,9 +47,9 @@ int grams_match(size_t n, const Symbols *a, const Symbols *b, size_t references,
 
 /* ---- tokenise.c ---------------------------------------------------------------------------- */
 
-enum { TOKENIZE_NONE, TOKENIZE_13A, TOKENIZE_INTL };
+enum { TOKENIZE_NONE, TOKENIZE_13A };
 /* Names of the tokenisations, in this order: values of an option, read by option_index and option_value. */
-#define TOKENIZE_NAMES "none|13a|intl"
+#define TOKENIZE_NAMES "none|13a"
 
 /* Writes the characters of a text in valid UTF-8 to out; `lowercase`: in Unicode's full lower case, for no particular
  * language. `room` is overwritten. ERR_MEMORY. */

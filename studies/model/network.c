@@ -8,7 +8,6 @@
 #include "kernels/memory.h"
 #include "kernels/text.h"
 #include "kernels/threads.h"
-#include "studies/model/texts.h"
 
 #define TO(member) NETWORK_SETS(member)
 
@@ -192,14 +191,6 @@ const OptionGroup network_model_group = {NULL, 1, model_options};
 const OptionGroup network_training_group = {"Training", 1, training_options};
 const OptionGroup network_machine_group = {"Machine", 1, machine_options};
 
-static const Option limit_options[] = {
-    {"memory-limit", OPTION_BYTES, NULL, "BYTES",
-     "refuse a training that needs more memory in a process or, with --device cuda, on its device; for "
-     "example 4G"},
-    {0},
-};
-const OptionGroup network_limit_group = {NULL, 0, limit_options};
-
 static const Option seed_options[] = {
     {"seed", OPTION_SIZE, "1", "N", "seed of the weights, of dropout and of the order of batches",
      0, 1e18, .sets = {TO(train.seed), TO(model.seed)}},
@@ -311,9 +302,7 @@ int network_corpus(const Options *o, int untested, Corpus *c)
     TRY(check_parts(o));
     CorpusChoice w = network_choice(o);
     w.untested = untested;
-    TRY(corpus_choose(options_text(o, "corpus"), &w, c));
-    texts_tell_corpus(c);
-    return 0;
+    return corpus_choose(options_text(o, "corpus"), &w, c);
 }
 
 static int add_cuts(const Options *o, ModelConfig *c)
@@ -460,15 +449,14 @@ static int check_ranks(const ModelConfig *c, const Options *o, int ranks)
 }
 
 int network_trained(const Options *o, Stacks s, size_t V, const Backend *b, int ranks,
-                    size_t *bytes, size_t *numbers, Model **out)
+                    size_t *bytes, Model **out)
 {
     ModelConfig config;
     Plan *plan;
     TRY(config_of(o, V, ranks, s.encoder ? 2 : 1, &config));
     TRY(check_ranks(&config, o, ranks));
     TRY(network_plan(o, s, &plan));
-    return out ? model_new(&config, plan, b, 1, out)
-               : model_count(&config, plan, b, 1, bytes, numbers);
+    return out ? model_new(&config, plan, b, 1, out) : model_count(&config, plan, b, 1, bytes);
 }
 
 void network_length(const Options *o, char out[64])

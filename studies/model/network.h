@@ -37,16 +37,6 @@ typedef struct {
 /* The names that text_read takes, for the help of an option. */
 #define NETWORK_TEXTS "; -: standard input; kjv:train, kjv:valid or kjv:test: a built-in text"
 
-/* The option of all commands that read texts (texts.h). */
-/* clang-format off */
-#define NETWORK_MARKS                                                                              \
-    {"replace-marks", OPTION_FLAG, NULL, NULL,                                                     \
-     "read what would be refused in a text of pairs or pieces: a tab as a space, and the @s at "   \
-     "the end of a word that ends in @@ as one @ (@@ marks a piece whose word goes on); stderr "   \
-     "says how many; a model that was trained so reads all texts so",                              \
-     0, 0, .sets = {NETWORK_SETS(corpus.replace)}}
-/* clang-format on */
-
 /* Options that network_corpus reads. */
 /* clang-format off */
 #define NETWORK_CORPUS                                                                             \
@@ -82,8 +72,7 @@ typedef struct {
      0, 1e9,                                                                                       \
      .sets = {NETWORK_SETS(corpus.vocab_limit)}},                                                  \
     {"corpus-seed", OPTION_SIZE, "1", "N", "seed of a markov or reverse corpus", 0, 1e18,          \
-     .sets = {NETWORK_SETS(corpus.seed)}},                                                         \
-    NETWORK_MARKS
+     .sets = {NETWORK_SETS(corpus.seed)}}
 /* clang-format on */
 
 extern const OptionGroup network_text_group;     /* corpus, context, sequence */
@@ -92,12 +81,11 @@ extern const OptionGroup network_model_group;    /* width, ... */
 extern const OptionGroup network_training_group; /* rate, epochs, ... */
 extern const OptionGroup network_seed_group;     /* seed */
 extern const OptionGroup network_machine_group;  /* device, precision, threads */
-extern const OptionGroup network_limit_group;    /* memory-limit; goes on with the one before */
 /* classes, segments: for an encoder that was fine-tuned ('trotter finetune') and gives labels in place of masked words.
  * Metadata has them; no command line does. */
 extern const OptionGroup network_label_group;
 
-/* The groups above except network_limit_group: all that a model and its training take. Ends with NULL. */
+/* The groups above: all that a model and its training take. Ends with NULL. */
 extern const OptionGroup *const network_groups[];
 
 /* ---- network.c ------------------------------------------------------------------------------- */
@@ -105,7 +93,7 @@ extern const OptionGroup *const network_groups[];
 /* Finds the backend of --device, --precision and --kernel; sets the threads. */
 int network_backend(const Options *o, const Backend **out);
 
-/* Reads the corpus, and tells what was replaced in it. untested: without the test text, which is not even opened. */
+/* Reads the corpus. untested: without the test text, which is not even opened. */
 int network_corpus(const Options *o, int untested, Corpus *c);
 
 /* Returns ERR_INPUT where an option of a training has no effect because of another option, or because another is
@@ -149,9 +137,9 @@ int network_model_of(const Options *o, Plan *plan, size_t V, const Backend *b, i
                      size_t max_params, Model **out);
 
 /* Makes a model for training as one of so many ranks (ERR_INPUT where a batch has fewer sequences). With out NULL it
- * only counts the model's memory and its numbers. */
+ * only counts the model's memory. */
 int network_trained(const Options *o, Stacks s, size_t V, const Backend *b, int ranks,
-                    size_t *bytes, size_t *numbers, Model **out);
+                    size_t *bytes, Model **out);
 
 /* Returns the training of o, without directory, report and stop. */
 TrainConfig network_training(const Options *o);
@@ -165,22 +153,6 @@ typedef struct {
     const char *token, *word;
 } Unit;
 const Unit *network_unit(const Vocab *v);
-
-/* ---- memory_forecast.c: whether a training fits into the memory it may take ------------------- */
-
-/* Computes the most memory that the training of o would take as one of `ranks`, before it is allocated: what
- * the process holds now (with the corpus), the model's own count, the reading of its files, and what
- * training adds besides. On a device: the model's count alone. */
-int memory_forecast(const Options *o, Stacks s, const Corpus *c, const Backend *b, int ranks,
-                    size_t *bytes);
-
-/* Returns ERR_INPUT, naming the need and what makes it less, where the need is above --memory-limit; ERR_MEMORY where
- * the system gives no address space for what a processor's memory has to hold (ulimit -v). */
-int memory_forecast_check(const Options *o, const Backend *b, size_t need);
-
-/* Makes the heap keep, from here on, what the products' buffers have taken, and serve every buffer below 32
- * MB itself. glibc's own rule depends on which buffer was freed first, so the peak varied by 20 MB. */
-void memory_forecast_begin(void);
 
 /* ---- metadata.c ------------------------------------------------------------------------------ */
 

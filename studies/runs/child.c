@@ -69,9 +69,9 @@ static int check_result(const char *dir, int code)
     return code;
 }
 
-int child_train(const char *dir, int resume, const char *limit, Lease *claim)
+int child_train(const char *dir, int resume, Lease *claim)
 {
-    char config[OUTPUT_PATH], *argv[9];
+    char config[OUTPUT_PATH], *argv[7];
     int n = 0;
     pid_t child;
     TRY(output_path(config, dir, "config.ini"));
@@ -81,8 +81,6 @@ int child_train(const char *dir, int resume, const char *limit, Lease *claim)
     if (!resume) argv[n++] = config;
     argv[n++] = (char *)"--out";
     argv[n++] = (char *)dir;
-    if (limit) argv[n++] = (char *)"--memory-limit";
-    if (limit) argv[n++] = (char *)limit;
     argv[n] = NULL;
     TRY(spawn(argv, claim, &child));
     return check_result(dir, wait_for(child, claim));

@@ -16,8 +16,7 @@
  *
  * Figures of an encoder with a decoder that are not run here have the reason as their note. WMT'14 has 4.5 million pairs, on
  * which two cores would train a base model in months. The texts of IWSLT'14 and CNN/DailyMail are not available to this
- * project, and NUCLE, on which corrections are trained and scored, has a licence. `trotter bleu --metrics rouge` and
- * `trotter m2` compute their metrics. A word there is one layer.
+ * project, and NUCLE, on which corrections are trained and scored, has a licence. A word there is one layer.
  *
  * Source: Li et al. 2022 (ODE Transformer, ACL), tables 1, 4 (its RK2-block is the gated one by its program's README), 5, 6;
  * Press, Smith, Levy 2020 (Sandwich, ACL); Lu et al. 2019 (Macaron), table 1, whose figures of the Transformer come from

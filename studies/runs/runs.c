@@ -155,7 +155,7 @@ static int train(const Job *j, Lease *claim)
     TRY(write_config(j));
     if (strcmp(options_text(j->runs->options, "device"), "cpu") != 0)
         worker_device(backend_devices());
-    return child_train(j->dir, resume, options_text(j->runs->options, "memory-limit"), claim);
+    return child_train(j->dir, resume, claim);
 }
 
 static void note_result(const Job *j, const RunResult *r)

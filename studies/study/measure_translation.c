@@ -175,9 +175,7 @@ static int score_split(const StudyMeasured *r, Translator *t, const MetricOption
 
 MetricOptions measure_metric(const Study *u)
 {
-    return (MetricOptions){.tokenize = options_choice(u->options, "tokenize"),
-                           .smooth = SMOOTH_EXP,
-                           .smooth_value = NAN};
+    return (MetricOptions){.tokenize = options_choice(u->options, "tokenize")};
 }
 
 static int translate(const StudyMeasured *r, TranslatedScore *valid, TranslatedScore *test)

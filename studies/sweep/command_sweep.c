@@ -54,10 +54,17 @@ static const Option output_options[] = {
 static const OptionGroup word_group = {"Words", 1, word_options};
 static const OptionGroup truncation_group = {"Truncation error", 1, truncation_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {
-    &word_group,          &truncation_group,       &network_text_group, &network_depth_group,
-    &network_model_group, &network_training_group, &network_seed_group, &network_machine_group,
-    &network_limit_group, &study_statistics_group, &output_group,       NULL};
+static const OptionGroup *const groups[] = {&word_group,
+                                            &truncation_group,
+                                            &network_text_group,
+                                            &network_depth_group,
+                                            &network_model_group,
+                                            &network_training_group,
+                                            &network_seed_group,
+                                            &network_machine_group,
+                                            &study_statistics_group,
+                                            &output_group,
+                                            NULL};
 
 /* Finds the best sandwich by the first seed on validation, as most sandwiches have no other seed. The
  * plain interleaved word does not count. */

@@ -53,7 +53,6 @@ extern const Command command_schemes, command_expand, command_stability, command
     command_truncation,
     command_attention,
     command_bleu,
-    command_m2,
     command_bench,
     command_report,
     command_manual;

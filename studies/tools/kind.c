@@ -155,7 +155,6 @@ static const struct {
     {"h", "step size"},
     {"t_end", "time of the comparison"},
     {"field", "split: $y' = F + G$; layer: $y' = L(y)$, $L$ one Transformer layer's increment"},
-    {"depth", "how weights vary in depth-time: frozen in a layer, or piecewise constant"},
     {"sets", "parameter sets of the trained layer: their weighted mean, or each its own"},
     {"asymptotic_h", "largest h such that the slope is seen at this h and below"},
     {"relative_error", "error of a step over the exact flow's displacement in the same step (h = "

@@ -402,12 +402,6 @@ size_t options_size(const Options *o, const char *name)
     return text ? (size_t)strtoull(text, NULL, 10) : 0;
 }
 
-size_t options_bytes(const Options *o, const char *name)
-{
-    const char *text = options_text(o, name);
-    return text ? option_bytes(text) : 0;
-}
-
 double options_real(const Options *o, const char *name)
 {
     const char *text = number_text(o, name);

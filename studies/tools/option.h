@@ -22,8 +22,7 @@ enum {
     OPTION_CHOICE,
     OPTION_LIST,
     OPTION_SIZES, /* numbers separated by commas, each in the range */
-    OPTION_REALS,
-    OPTION_BYTES /* 4000000000, or 4G; K, M, G, T are powers of 1024 */
+    OPTION_REALS
 };
 enum { OPTION_ALIASES = 2 };
 enum { OPTION_DEFAULT, OPTION_FILE, OPTION_ARGUMENT }; /* ranks */
@@ -120,7 +119,6 @@ void options_fill(const Options *o, const OptionGroup *const *groups, void *reco
 const char *options_text(const Options *o, const char *name);
 size_t options_size(const Options *o, const char *name);
 double options_real(const Options *o, const char *name);
-size_t options_bytes(const Options *o, const char *name); /* 0 without one */
 int options_flag(const Options *o, const char *name);
 int options_choice(const Options *o, const char *name);
 const char *options_item(const Options *o, const char *name, size_t i); /* NULL past the end */

@@ -1,7 +1,6 @@
 /* option_check.c: checks the text of an option's value by its type, and says what is expected. */
 #include "studies/tools/option_check.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
@@ -23,17 +22,6 @@ static int is_real(const Option *p, const char *text)
     char *end;
     double x = strtod(text, &end);
     return *end == '\0' && isfinite(x) && x >= p->low && x <= p->high;
-}
-
-size_t option_bytes(const char *text)
-{
-    static const char units[] = "KMGT";
-    size_t digits = strspn(text, "0123456789");
-    const char *unit = text[digits] ? strchr(units, toupper((unsigned char)text[digits])) : NULL;
-    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
-    if (digits == 0 || digits > 18 || text[digits + (unit != NULL)]) return 0;
-    size_t n = strtoull(text, NULL, 10);
-    return n <= SIZE_MAX >> shift ? n << shift : 0;
 }
 
 int option_part(const char *text, size_t i, char out[32])
@@ -101,7 +89,6 @@ int option_check(const Option *p, const char *text, char *words, size_t bytes)
         [OPTION_FLAG] = "yes or no",
         [OPTION_TEXT] = "a text",
         [OPTION_LIST] = "a text",
-        [OPTION_BYTES] = "bytes, as 4000000000, or with K, M, G or T (of 1024), as 4G",
     };
     if (p->type == OPTION_CHOICE)
         snprintf(words, bytes, "expected one of %s", p->values);
@@ -112,7 +99,6 @@ int option_check(const Option *p, const char *text, char *words, size_t bytes)
     switch (p->type) {
     case OPTION_FLAG: return option_index(flag_words, text) >= 0;
     case OPTION_CHOICE: return option_index(p->values, text) >= 0;
-    case OPTION_BYTES: return option_bytes(text) > 0;
     case OPTION_SIZE: return is_size(p, text);
     case OPTION_REAL: return is_real(p, text);
     case OPTION_SIZES: return are_parts(is_size, p, text);

@@ -38,8 +38,8 @@ static const Option output_options[] = {
 
 static const OptionGroup eval_group = {"Evaluation", 1, eval_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&eval_group, &texts_group, &network_machine_group,
-                                            &output_group, NULL};
+static const OptionGroup *const groups[] = {&eval_group, &network_machine_group, &output_group,
+                                            NULL};
 
 /* bits_per_character is for tokens that are characters, words and word_ppl for pieces, pairs and exact for an encoder
  * and a decoder and for next sentences; else they are undefined. */
@@ -173,8 +173,8 @@ static int eval_files(const Options *o, Network *n)
 {
     Text t = {0}, source = {0};
     const char *file = options_text(o, "source-text");
-    int code = texts_read(o, n, options_text(o, "text"), &t);
-    if (code == 0 && file) code = texts_read(o, n, file, &source);
+    int code = texts_read(n, options_text(o, "text"), &t);
+    if (code == 0 && file) code = texts_read(n, file, &source);
     if (code == 0 && n->encoder && !file)
         code =
             error_set(ERR_INPUT, "%s is an encoder and a decoder: --source-text FILE is needed too",

@@ -37,8 +37,8 @@ static const Option seed_options[] = {
 
 static const OptionGroup generate_group = {"Generation", 1, generate_options};
 static const OptionGroup seed_group = {"Seed", 1, seed_options};
-static const OptionGroup *const groups[] = {&generate_group, &texts_group, &seed_group,
-                                            &network_machine_group, NULL};
+static const OptionGroup *const groups[] = {&generate_group, &seed_group, &network_machine_group,
+                                            NULL};
 
 /* A text while it grows. */
 typedef struct {
@@ -158,8 +158,8 @@ static int speech_open(Speech *s, const Text *prompt)
     return 0;
 }
 
-/* Reads the prompt into *bytes, with what was replaced in *r. */
-static int read_prompt(const Options *o, const Network *n, char **bytes, size_t *count, Replaced *r)
+/* Reads the prompt into *bytes. */
+static int read_prompt(const Options *o, char **bytes, size_t *count)
 {
     const char *prompt = options_text(o, "prompt"), *file = options_text(o, "prompt-file");
     if (file && *prompt)
@@ -170,7 +170,6 @@ static int read_prompt(const Options *o, const Network *n, char **bytes, size_t 
         *count = strlen(prompt);
         if (!(*bytes = memory_string(prompt))) return ERR_MEMORY;
     }
-    if (texts_replace(o, n)) *count = marks_replace(*bytes, *count, r);
     return 0;
 }
 
@@ -180,9 +179,8 @@ static int generate(const Options *o, Network *n)
     char *pieces = NULL, *read;
     Speech s = {.options = o, .net = n};
     Text t = {0};
-    Replaced r = {0};
     size_t count;
-    TRY(read_prompt(o, n, &read, &raw.count, &r));
+    TRY(read_prompt(o, &read, &raw.count));
     raw.bytes = read;
     int code = 0;
     if (n->bpe) {
@@ -191,7 +189,6 @@ static int generate(const Options *o, Network *n)
         raw.count = count;
     }
     if (code == 0) code = text_encode(&raw, NULL, &n->vocab, &t);
-    t.replaced = r;
     if (code == 0) code = warn_unknown(raw.bytes, raw.count, &n->vocab);
     if (code == 0) texts_tell(&t);
     if (code == 0) code = speech_open(&s, &t);

@@ -40,7 +40,7 @@ int judge_new(const Options *o, Stacks s, const Corpus *c, const Backend *b, Jud
 
 int judge_score(Judge *j, Model *m, double *score)
 {
-    static const MetricOptions metric = {.tokenize = TOKENIZE_NONE, .smooth_value = NAN};
+    static const MetricOptions metric = {.tokenize = TOKENIZE_NONE};
     TranslatedScore s;
     model_backend(m)->copy(model_data(j->model), model_data(m), model_size(m));
     TRY(translated_score(j->translator, j->corpus, SPLIT_VALID, &metric,

@@ -97,8 +97,8 @@ static void tell_memory(const Training *r)
     for (int k = 0; k < MEMORY_KINDS; k++)
         n += (size_t)snprintf(words + n, sizeof words - n, "%s %s %.1f", k ? "," : "",
                               model_memory_name(k), per * (double)model_memory(m, k));
-    progress_note("memory of the model: %.1f %s at its peak:%s %s; of the process: about %.1f MB",
-                  per * (double)model_bytes(m), name, words, name, 1e-6 * (double)r->need);
+    progress_note("memory of the model: %.1f %s at its peak:%s %s", per * (double)model_bytes(m),
+                  name, words, name);
 }
 
 /* Prints a changed length. A length may change, so it is no reason to refuse, but a damaged

@@ -57,7 +57,6 @@ typedef struct {
     Lease claim;  /* claim of the directory */
     int goes_on;  /* 1: continues from the state that an earlier run left in the directory */
     int there;    /* 1: the run is finished already */
-    size_t need;  /* bytes, forecast before the model is built */
     Corpus corpus;
     Model *model;
     Metadata meta;

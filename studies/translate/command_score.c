@@ -23,8 +23,7 @@ static const Option score_options[] = {
 };
 
 static const OptionGroup score_group = {"Scores", 0, score_options};
-static const OptionGroup *const groups[] = {&score_group, &texts_group, &network_machine_group,
-                                            NULL};
+static const OptionGroup *const groups[] = {&score_group, &network_machine_group, NULL};
 
 /* A line of the text. */
 typedef struct {
@@ -161,8 +160,8 @@ static int score(const Options *o, Network *n)
                          "%s is an encoder and a decoder: --source-text FILE is needed too", dir);
     if (!n->encoder && file)
         return error_set(ERR_INPUT, "%s is a language model, which reads no --source-text", dir);
-    int code = texts_read(o, n, options_text(o, "text"), &t);
-    if (code == 0 && file) code = texts_read(o, n, file, &source);
+    int code = texts_read(n, options_text(o, "text"), &t);
+    if (code == 0 && file) code = texts_read(n, file, &source);
     if (code == 0) texts_tell(&t);
     if (code == 0) texts_tell(&source);
     if (code == 0) code = score_text(o, n, &t, &source);

@@ -32,7 +32,7 @@ static const Option translate_options[] = {
 };
 
 static const OptionGroup translate_group = {"Translation", 0, translate_options};
-static const OptionGroup *const groups[] = {&translate_group, &texts_group, &translator_group,
+static const OptionGroup *const groups[] = {&translate_group, &translator_group,
                                             &network_machine_group, NULL};
 
 enum { WINDOW = 16 /* batches */, READ_BYTES = 1 << 16 };
@@ -57,7 +57,6 @@ typedef struct {
     size_t nbest;
     size_t done, left_out; /* lines translated; too long */
     Text counts;           /* of the source so far */
-    int replace;           /* --replace-marks */
     int lost;              /* stdout takes no more: it is full, or its reader is gone */
     double begun;
 } Job;
@@ -172,12 +171,9 @@ static int translate_window(Job *j, size_t bytes)
 {
     char *text = j->in.bytes + j->in.begin;
     Text t = {0};
-    Replaced r = {0};
-    size_t count = j->replace ? marks_replace(text, bytes, &r) : bytes;
-    const BpeText raw = {j->in.name, text, count, j->in.lines};
+    const BpeText raw = {j->in.name, text, bytes, j->in.lines};
     if (!j->net.bpe) TRY(bpe_check(&raw));
     int code = text_encode(&raw, j->net.bpe, &j->net.vocab, &t);
-    t.replaced = r;
     if (code == 0) code = text_sentences(&t, j->net.vocab.eos);
     if (code == 0) texts_count(&j->counts, &t);
     if (code == 0) code = translator_run(j->translator, &t, take, j);
@@ -229,7 +225,6 @@ static int translate(Job *j)
                        &j->translator));
     TRY(open_source(options_text(o, "text"), &j->in));
     j->counts.file = (char *)j->in.name;
-    j->replace = texts_replace(o, &j->net);
     j->out = stdout;
     if (!file) {
         int code = translate_all(j);

@@ -26,8 +26,6 @@ static const Option study_options[] = {
     {"field", OPTION_CHOICE, NULL, "split|layer",
      "split: y' = F + G; layer: y' = L(y), L frozen at h = 1 (default: split, and also layer for "
      "schemes over L)"},
-    {"depth", OPTION_CHOICE, "frozen", "frozen|piecewise",
-     "weights along depth-time: this layer's at all times, or piecewise constant"},
     {"sentences", OPTION_SIZE, "16", "N", "sentences, drawn by the seed", 1, 100000},
     {"tokens", OPTION_SIZE, NULL, "N",
      "tokens of a sentence at most, <eos> first (default: as many as the model was trained on, "
@@ -63,8 +61,7 @@ static const Option output_options[] = {
 static const OptionGroup study_group = {"Study", 1, study_options};
 static const OptionGroup other_group = {"Other studies of the field", 1, other_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&study_group, &texts_group, &other_group, &output_group,
-                                            NULL};
+static const OptionGroup *const groups[] = {&study_group, &other_group, &output_group, NULL};
 
 /* ---- input ------------------------------------------------------------------------------------------ */
 
@@ -76,8 +73,8 @@ static int read_sentences(const Options *o, TruncationInput *in)
     if (tokens == 0 && options_flag(o, "jacobian")) tokens = 10;
     if (tokens == 0 || tokens > c->max_length) tokens = c->max_length;
     if (tokens < 2) return error_set(ERR_INPUT, "the model reads one token at a time");
-    TRY(texts_read(o, &in->network, options_text(o, "text"), &in->text));
-    if (source) TRY(texts_read(o, &in->network, source, &in->source));
+    TRY(texts_read(&in->network, options_text(o, "text"), &in->text));
+    if (source) TRY(texts_read(&in->network, source, &in->source));
     return sentences_draw(&in->network.vocab, &in->text, source ? &in->source : NULL,
                           options_size(o, "sentences"), tokens, options_size(o, "seed"),
                           &in->drawn);
@@ -113,8 +110,7 @@ static int open_input(const Options *o, TruncationInput *in)
     *in = (TruncationInput){.dir = options_text(o, "out")};
     if (!dir || !options_text(o, "text"))
         return error_set(ERR_INPUT, "--%s is needed", dir ? "text" : "model");
-    in->options = (TruncationOptions){.depth = options_choice(o, "depth"),
-                                      .halvings = (int)options_size(o, "halvings"),
+    in->options = (TruncationOptions){.halvings = (int)options_size(o, "halvings"),
                                       .tolerance = options_real(o, "tolerance")};
     if (options_text(o, "field")) in->fields[options_choice(o, "field")] = 1;
     TRY(trained_load(dir, 0, options_size(o, "threads"), &in->network));
@@ -142,7 +138,7 @@ static void print_words(const TruncationStudy *u)
         agreement = u->cell[i].agreement > agreement ? u->cell[i].agreement : agreement;
     printf(
         "The %s was trained as %s and has %zu layer%s; it reads %zu sentence%s. Weights are\n"
-        "%s in depth-time. error is at h = 1, the network's own step: the RMS of step - exact flow, divided\n"
+        "frozen in depth-time. error is at h = 1, the network's own step: the RMS of step - exact flow, divided\n"
         "by the flow's displacement in that step, as median over sentences; low and high are its quartiles.\n"
         "slope is the power of h in the RMS itself, order + 1 from h = `from h` down. leading is the part\n"
         "of the error that theory predicts; rest is what remains. time is that of the exact flow against\n"
@@ -152,8 +148,7 @@ static void print_words(const TruncationStudy *u)
         : u->in->options.side == SIDE_SOURCE ? "encoder"
                                              : "decoder",
         u->in->trained->name, u->layers, u->layers == 1 ? "" : "s", u->in->drawn.of.count,
-        u->in->drawn.of.count == 1 ? "" : "s", truncation_depth(u->in->options.depth), agreement,
-        u->check);
+        u->in->drawn.of.count == 1 ? "" : "s", agreement, u->check);
 }
 
 /* Prints whether the order describes the steps that the network takes. */
@@ -254,7 +249,7 @@ static const Kind kinds[] = {
     {.command = "truncation --refine",
      .title = "Smaller steps through trained weights",
      .about = "Shows perplexity when a trained network's layers take smaller steps, without "
-              "retraining; weights are piecewise constant in depth-time.",
+              "retraining.",
      .table = {{"refine", refine_steps, "Perplexity against steps a layer.", KIND_MANY}},
      .plot = {{"refine", "Perplexity against steps a layer."}}},
     {0}};
@@ -284,10 +279,9 @@ const Command command_truncation = {
         "The field is F + G; for a decoder's layer it is F + C + G with the encoder's output at rest. F is\n"
         "the layer's attention sets, weighted as its own scheme weighs them, and G its feed-forward sets. A\n"
         "scheme with the same sets reads each by itself (sets: own), and any other reads the mean (sets:\n"
-        "mean). Multistep schemes have their history on the exact forward flow; with --depth piecewise it\n"
-        "reaches into the layers before, across the jump of the weights (verdict jump). Learned scalars and\n"
-        "gates of a scheme stand at their starting values; those of the model's own scheme are as trained\n"
-        "at h = 1, the network's own step, with its own history (weights frozen).\n"
+        "mean). Multistep schemes have their history on the exact forward flow. Learned scalars and gates\n"
+        "of a scheme stand at their starting values; those of the model's own scheme are as trained at\n"
+        "h = 1, the network's own step, with its own history.\n"
         "\n"
         "--jacobian works at the states that enter the layers. lipschitz_F, _G, _C are the largest singular\n"
         "values of F', G', C' by power iteration, so the Lipschitz constants at that point. The eigenvalues\n"

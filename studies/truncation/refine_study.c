@@ -9,15 +9,18 @@
 #include "studies/truncation/truncation_study.h"
 
 typedef struct {
-    const char *scheme, *depth;
+    const char *scheme;
     size_t substeps, tokens;
     double h, nll, ppl;
 } RefineRow;
 
-const Column refine_steps[] = {COLUMN(RefineRow, scheme), COLUMN(RefineRow, substeps),
-                               COLUMN(RefineRow, h),      COLUMN(RefineRow, tokens),
-                               COLUMN(RefineRow, nll),    COLUMN(RefineRow, ppl, .digits = 5),
-                               COLUMN(RefineRow, depth),  {0}};
+const Column refine_steps[] = {COLUMN(RefineRow, scheme),
+                               COLUMN(RefineRow, substeps),
+                               COLUMN(RefineRow, h),
+                               COLUMN(RefineRow, tokens),
+                               COLUMN(RefineRow, nll),
+                               COLUMN(RefineRow, ppl, .digits = 5),
+                               {0}};
 
 typedef struct {
     TruncationInput *in;
@@ -42,7 +45,7 @@ static int refine_once(Study *u, const Table *scheme, size_t substeps)
 {
     const Network *n = &u->in->network;
     Model *m;
-    RefineRow row = {scheme->name, "piecewise", substeps, 0, 1.0 / (double)substeps, 0, 0};
+    RefineRow row = {scheme->name, substeps, 0, 1.0 / (double)substeps, 0, 0};
     TRY(bridge_refine(n->model, n->table, scheme, substeps, &m));
     int code = evaluate(u, m, &row.nll, &row.tokens);
     model_free(m);
@@ -115,8 +118,7 @@ static int run(Study *u, size_t most, int csv, const char *dir)
     TRY(refine_all(u, most));
     if (!csv)
         printf("The model was trained as %s and has perplexity %.5g on %zu tokens. Symbols of a "
-               "scheme have\ntheir starting values; weights are piecewise constant in "
-               "depth-time.\n\n",
+               "scheme have\ntheir starting values.\n\n",
                u->in->network.table->name, exp(u->own), tokens);
     TRY(output_shown(u->table, csv, dir, "refine"));
     return dir ? draw(u, dir) : 0;

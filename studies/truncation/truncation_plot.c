@@ -44,8 +44,7 @@ static void add_guides(const TruncationStudy *u, Plot *p)
 static int draw_errors(const TruncationStudy *u, const char *dir)
 {
     char title[256];
-    snprintf(title, sizeof title, "Truncation error of a trained layer, %s weights (%s)",
-             truncation_depth(u->in->options.depth),
+    snprintf(title, sizeof title, "Truncation error of a trained layer (%s)",
              !model_smooth(u->in->network.model) ? "ReLU" : "GELU");
     PlotFrame frame = {"truncation", title, "step h (1: the network's own)",
                        plot_narrow() ? "error / exact displacement"

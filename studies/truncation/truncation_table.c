@@ -8,7 +8,7 @@
 
 /* One step size in one layer, or in all layers together. Three tables show parts of this row. */
 typedef struct {
-    const char *scheme, *name, *field, *depth;
+    const char *scheme, *name, *field;
     size_t layer, sentences;
     double h, error, floor, remainder;
     Spread relative;
@@ -31,7 +31,6 @@ const Column truncation_points[] = {
            .words = "size below which an error is rounding or comes from the exact flow"),
     COLUMN(PointRow, remainder),
     COLUMN(PointRow, field),
-    COLUMN(PointRow, depth),
     COLUMN(PointRow, sentences, .words = "sentences measured"),
     {0}};
 const Column truncation_curves[] = {
@@ -40,7 +39,7 @@ const Column truncation_layers[] = {
     COLUMN(PointRow, name, .words = NAME), COLUMN(PointRow, layer), RELATIVE, {0}};
 
 typedef struct {
-    const char *scheme, *field, *depth, *sets, *verdict, *remainder_verdict, *time;
+    const char *scheme, *field, *sets, *verdict, *remainder_verdict, *time;
     int governed;
     size_t layer;
     int order;
@@ -52,7 +51,6 @@ const Column truncation_verdicts[] = {
     COLUMN(VerdictRow, scheme, .place = 1),
     COLUMN(VerdictRow, layer, .place = 2),
     COLUMN(VerdictRow, field, .place = 3),
-    COLUMN(VerdictRow, depth),
     COLUMN(VerdictRow, order, .place = 6,
            .words = "exact order of the scheme in this field, against the flow over its time"),
     FIELD(VerdictRow, "slope", slope.median, .form = SHEET_FIXED, .digits = 2, .place = 7,
@@ -168,7 +166,6 @@ static void add_point(const TruncationStudy *u, Sheet *to, size_t i, size_t laye
     sheet_row(to, &(PointRow){.scheme = s->scheme->name,
                               .name = s->name,
                               .field = truncation_field(s->field),
-                              .depth = truncation_depth(u->in->options.depth),
                               .layer = layer,
                               .sentences = u->in->drawn.of.count,
                               .h = ldexp(1, -(int)j),
@@ -189,7 +186,6 @@ static const char *slope_verdict(const TruncationStudy *u, const Truncation *t, 
                                  double tolerance, double error, int settled)
 {
     int order = t->order;
-    if (t->depth == DEPTH_PIECEWISE && t->history) return isnan(error) ? "no history" : "jump";
     if (error == 0) return "exact";
     if (isnan(slope)) return "floor";
     if (has_kinks(u) && order + 1 > 2.5 && (slope < order + 0.9 || !settled)) return "kinks";
@@ -217,7 +213,6 @@ static void add_verdict(TruncationStudy *u, size_t i, size_t layer, const Trunca
     VerdictRow v = {.scheme = s->scheme->name,
                     .time = time,
                     .field = truncation_field(s->field),
-                    .depth = truncation_depth(t->depth),
                     .sets = t->sets ? "own" : "mean",
                     .layer = layer,
                     .order = t->order,

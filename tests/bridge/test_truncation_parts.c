@@ -1,5 +1,5 @@
-/* test_truncation_parts.c: the parts of the truncation error: states between layers, exact paths, weights
- * piecewise constant in depth, Jacobians, refinement, shortage of memory. */
+/* test_truncation_parts.c: the parts of the truncation error: states between layers, exact paths,
+ * Jacobians, refinement, shortage of memory. */
 #include "tests/lib/test.h"
 
 #include "bridge/truncator.h"
@@ -58,45 +58,6 @@ TEST(test_states_control)
     assert_int_equal(truncator_new(m, other, &(TruncationOptions){0}, &u), 0);
     assert_int_equal(layers_sentence(u, N, &check), 0);
     assert_true(check > 1e-4);
-}
-
-/* ---- depth ------------------------------------------------------------------------------------------ */
-
-/* Copies layer 0 to layer 1. */
-static void repeat_layer(Model *m)
-{
-    const Param *p;
-    size_t n = model_params(m, &p);
-    const Backend *b = model_backend(m);
-    for (size_t i = 0; i < n; i++) {
-        char name[96];
-        double *x = malloc(p[i].size * sizeof *x);
-        if (strncmp(p[i].name, "layers.0", 8) == 0) {
-            snprintf(name, sizeof name, "%s", p[i].name);
-            name[7] = '1';
-            b->get(x, backend_at(b, model_data(m), p[i].offset), p[i].size);
-            layers_put(m, name, 0, x, p[i].size);
-        }
-        free(x);
-    }
-}
-
-/* Weights are piecewise constant. Where two layers are alike a multistep scheme meets its order across
- * them. Where they differ its history ends at a jump and the error is O(h). */
-TEST(test_piecewise)
-{
-    OWN_TABLE *t = layers_find("ab2");
-    for (int alike = 0; alike < 2; alike++) {
-        OWN_MODEL *m = layers_model(t, 2, D, ACT_GELU);
-        Truncation r;
-        layers_shake(m, 0.1);
-        if (alike) repeat_layer(m);
-        OWN_TRUNCATOR *u = open(m, t, (TruncationOptions){.depth = DEPTH_PIECEWISE, .halvings = 8});
-        assert_int_equal(truncator_measure(u, 1, t, &r), 0);
-        if (!(fabs(r.slope - (alike ? 3 : 1)) <= 0.2)) fail_msg("slope %g", r.slope);
-        assert_int_equal(truncator_measure(u, 0, t, &r), 0);
-        assert_true(isnan(r.point[0].error) && isnan(r.slope)); /* no history */
-    }
 }
 
 /* ---- refinement ------------------------------------------------------------------------------------- */

@@ -164,7 +164,6 @@ TEST(what_pairs_cannot_is_told_first)
         {PAIRS " --level char", "its words have no characters"},
         {PAIRS " --vocabulary 4", "no vocabulary limit"},
         {"train --corpus reverse:1", "V from 2 to 10000"},
-        {PAIRS " --memory-limit 1M", "--memory-limit 1M: this training needs"},
         {"train --corpus text --encoder heun",
          "--encoder: corpus text is a text, which has no source"},
         {"train --corpus text --decoder heun", "--decoder: corpus text is a text"},
@@ -212,12 +211,12 @@ TEST(errors_of_either_side)
            " --activation gelu --encoder macaron --layers 2 --encoder-layers 1 --out both" SHORT);
     run_ok("truncation --model both" FILES " --scheme heun,macaron "
            "--sentences 2 --tokens 4 --csv --summary");
-    assert_non_null(strstr(out, "heun-decoder,0,split,frozen,2,"));
-    assert_non_null(strstr(out, "macaron-decoder,1,split,frozen,1,"));
+    assert_non_null(strstr(out, "heun-decoder,0,split,2,"));
+    assert_non_null(strstr(out, "macaron-decoder,1,split,1,"));
     run_ok("truncation --model both" FILES " --side encoder "
            "--scheme heun,macaron --sentences 2 --tokens 4 --csv --summary");
-    assert_non_null(strstr(out, "heun,0,split,frozen,2,"));
-    assert_non_null(strstr(out, "macaron,0,split,frozen,1,"));
+    assert_non_null(strstr(out, "heun,0,split,2,"));
+    assert_non_null(strstr(out, "macaron,0,split,1,"));
     assert_null(strstr(out, "macaron,1,"));
     run_ok("truncation --model both" FILES " --jacobian --csv");
     assert_non_null(strstr(out, "lipschitz_C"));

@@ -1,6 +1,6 @@
 /* test_texts.c: texts as users have them, given to all commands that read texts: with a byte-order mark, which each reads
  * as the text without it; with words that a model does not know, which each tells; with <eos> in a line; with tabs and
- * words that end in @@, which --replace-marks reads. */
+ * words that end in @@, which are refused. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/counting.h"
@@ -63,7 +63,6 @@ TEST(marks_of_a_byte_order)
     file_text("source", "one two\nthree\n");
     file_text("target", "eins zwei\ndrei\n");
     file_text("lines", "the cat sat\na dog ran\n");
-    file_text("gold", "S the cat sat\nA 0 1|||X|||a|||REQUIRED|||-NONE-|||0\n\nS a dog ran\n");
     assert_unmarked("translate --threads 1 --model pieces --text %s", "source", 0);
     assert_unmarked("score --model pieces --text target --source-text %s", "source", 1);
     assert_unmarked("score --model lm --text %s", "lines", 1);
@@ -77,8 +76,6 @@ TEST(marks_of_a_byte_order)
     assert_unmarked("bleu --csv --tokenize none --reference lines --hypothesis %s | cut -d, -f2-",
                     "lines", 0);
     assert_unmarked("bleu --csv --tokenize none --hypothesis lines --reference %s", "lines", 1);
-    assert_unmarked("m2 --csv --hypothesis lines --gold %s", "gold", 0);
-    assert_unmarked("m2 --csv --gold gold --hypothesis %s | cut -d, -f2-", "lines", 0);
     assert_unmarked("data --corpus %s --csv | cut -d, -f2-", "text/train.txt", 0);
     shell_ok("%s translate --threads 1 --model pieces <source >want; { printf '\\357\\273\\277'; "
              "cat source; } | %s translate --threads 1 --model pieces >got",
@@ -187,112 +184,18 @@ TEST(ends_inside_lines)
     free(single);
 }
 
-#define DIRTY "one\ttwo@@\tthree@@@@\n\tfour \n@@ a@@b @@@c five@@\r\n"
-#define CLEAN "one two@ three@\n four \n@ a@@b @@@c five@\r\n"
-#define TOLD "dirty: 3 tabs in 2 lines replaced by spaces\n"
-#define TOLD_MARKS "dirty: @@ at the end of 4 words in 2 lines replaced by @\n"
-
-TEST(marks_are_replaced)
+/* What pieces cannot show again is refused. */
+TEST(marks_are_refused)
 {
-    static const char *const command[] = {
-        "translate --threads 1 --model pieces --text %s",
-        "score --model pieces --source-text source --text %s",
-        "score --model pieces --text source --source-text %s",
-        "score --model piece-lm --text %s",
-        "eval --csv --model piece-lm --text %s",
-        "eval --csv --model pieces --source-text source --text %s",
-        "generate --tokens 3 --model piece-lm --prompt-file %s",
-        "attention --model piece-lm --sentences 1 --out maps --text %s",
-        "truncation --model piece-lm --csv --sentences 1 --text %s",
-    };
-    file_text("dirty", DIRTY);
-    file_text("clean", CLEAN);
-    file_text("source", "one\ntwo\nthree\n");
-    for (size_t i = 0; i < sizeof command / sizeof *command; i++) {
-        char line[256], option[300];
-        snprintf(line, sizeof line, command[i], "dirty");
-        must_refuse(line, "--replace-marks");
-        snprintf(option, sizeof option, "%s --replace-marks", line);
-        char *got = said(option);
-        if (i < 6 && (!says(TOLD) || !says(TOLD_MARKS))) fail_msg("%s: %s", option, err);
-        snprintf(line, sizeof line, command[i], "clean");
-        char *want = said(line);
-        if (i < 6 && (says("replaced"))) fail_msg("%s: %s", line, err);
-        if (strcmp(got, want) != 0) fail_msg("%s: %s and not %s", option, got, want);
-        free(want);
-        free(got);
-    }
     file_text("tab", "one\ttwo\n");
     must_refuse("translate --model pieces --text tab",
                 "tab:1: a tab, where a blank is to be: it would be a character of a word here and "
-                "stand between words elsewhere (--replace-marks reads a blank there)");
+                "stand between words elsewhere");
     file_text("mark", "one two@@\n");
-    must_refuse("translate --model pieces --text mark", "(--replace-marks reads one '@' there)");
-    /* the sum over windows of lines */
-    shell_ok("for i in $(seq 40); do printf '\tone\n\n'; done >dirty");
-    run_ok("translate --threads 1 --model pieces --sentences 1 --replace-marks --text dirty");
-    if (!says("dirty: 40 tabs in 40 lines replaced by spaces\n")) fail_msg("%s", err);
-}
-
-/* A corpus with them is read as the clean one, and the model reads other texts so without being told. */
-TEST(marks_of_a_corpus_are_replaced)
-{
-    static const char *const kind[][2] = {{"c/train.de", PAIRS "--bpe 40 "},
-                                          {"text/train.txt", LINES "--bpe 12 "}};
-    for (size_t i = 0; i < 2; i++) {
-        char line[512];
-        for (int clean = 0; clean < 2; clean++) {
-            const char *text = clean ? "s/ /@ /1" : "s/ /@@\\t/1";
-            shell_ok("cp %s kept; sed -i '2%s' %s", kind[i][0], text, kind[i][0]);
-            snprintf(line, sizeof line, "%s --out %s%zu", kind[i][1], clean ? "clean" : "dirty", i);
-            if (!clean) must_refuse(line, "train.");
-            if (!clean) assert_true(says("--replace-marks"));
-            if (!clean) strcat(line, " --replace-marks");
-            run_ok(line);
-            snprintf(line, sizeof line, "%s: 1 tab in 1 line replaced by spaces\n", kind[i][0]);
-            assert_true(says(line) == !clean);
-            snprintf(line, sizeof line, "%s: @@ at the end of 1 word in 1 line replaced by @\n",
-                     kind[i][0]);
-            assert_true(says(line) == !clean);
-            if (!clean && i) run_ok("data --corpus text --bpe 12 --replace-marks --csv");
-            shell_ok("cp kept %s", kind[i][0]);
-        }
-        shell_ok(
-            "for d in clean%zu dirty%zu; do tail -c 4000 $d/model.safetensors >$d/numbers; done; "
-            "for f in vocab.txt codes.bpe numbers; do cmp clean%zu/$f dirty%zu/$f || exit 1; done",
-            i, i, i, i);
-    }
-    file_text("dirty", DIRTY);
-    file_text("clean", CLEAN);
-    char *got = eval_csv("dirty1 --text dirty"), *want = eval_csv("clean1 --text clean");
-    assert_string_equal(got, want);
-    must_refuse("eval --model clean1 --text dirty", "--replace-marks"); /* the control */
-    free(got);
-    free(want);
-    run_ok("train --config dirty1/config.ini --max-steps 1 --out replayed");
-    assert_true(file_exists("replayed/result.csv"));
-}
-
-/* Encoders with labels: a tab stands between columns there. */
-TEST(marks_of_sentences_are_replaced)
-{
-    shell_ok(
-        "sed 's/the cat/the@@ cat/' labels.tsv >marked.tsv; sed 's/the cat/the@ cat/' labels.tsv "
-        ">plain.tsv");
+    must_refuse("translate --model pieces --text mark", "('trotter bpe --undo' joins them)");
+    shell_ok("sed 's/the cat/the@@ cat/' labels.tsv >marked.tsv");
     must_refuse("finetune --model piece-encoder --task marked.tsv --out refused",
-                "--replace-marks");
-    run_ok("finetune --model piece-encoder --task marked.tsv --replace-marks" TUNE "dirty-labels");
-    assert_true(says("@@ at the end of 9 words in 9 lines replaced by @\n"));
-    run_ok("finetune --model piece-encoder --task plain.tsv" TUNE "clean-labels");
-    file_text("dirty", "the@@ cat sat\n");
-    file_text("clean", "the@ cat sat\n");
-    char *got = said("classify --csv --model dirty-labels --text dirty --replace-marks");
-    assert_true(says("dirty: @@ at the end of 1 word in 1 line replaced by @\n"));
-    char *want = said("classify --csv --model clean-labels --text clean");
-    assert_string_equal(got, want);
-    must_refuse("classify --model clean-labels --text dirty", "--replace-marks");
-    free(got);
-    free(want);
+                "a word ends in '@@'");
 }
 
 TEST_MAIN(open_all, program_close)

@@ -183,9 +183,6 @@ TEST_DRAWN(test_others)
     run_ok("eval --model smooth --text text.txt --csv --precision f64");
     double nll = atof(strchr(strchr(out, '\n'), ',') + 1);
     assert_true(fabs(nll - refined) <= 1e-6 * nll); /* one step a layer is the model */
-    run_ok(STUDY "--model smooth --scheme ab2 --depth piecewise --csv --summary");
-    assert_string_equal(cell("ab2,0,split,piecewise", "verdict"), "no history");
-    assert_string_equal(cell("ab2,1,split,piecewise", "verdict"), "jump");
 }
 
 /* The first scheme on the first layer may take minutes: the time left is shown before it is done. */

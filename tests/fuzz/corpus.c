@@ -24,7 +24,7 @@ static void check_vocab(const Vocab *v, size_t limit)
 static void encode(const Vocab *v, const uint8_t *data, size_t size)
 {
     Text t;
-    if (text_read(fuzz_file(data, size), NULL, 0, v, &t) == 0) {
+    if (text_read(fuzz_file(data, size), NULL, v, &t) == 0) {
         check_text(&t, v);
         text_free(&t);
     }

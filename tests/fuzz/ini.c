@@ -3,9 +3,13 @@
 #include "studies/model/network.h"
 #include "tests/fuzz/fuzz.h"
 
-static const OptionGroup *const groups[] = {
-    &network_text_group, &network_model_group,   &network_depth_group, &network_training_group,
-    &network_seed_group, &network_machine_group, &network_limit_group, NULL};
+static const OptionGroup *const groups[] = {&network_text_group,
+                                            &network_model_group,
+                                            &network_depth_group,
+                                            &network_training_group,
+                                            &network_seed_group,
+                                            &network_machine_group,
+                                            NULL};
 
 static char *written(const Options *o, size_t *bytes)
 {

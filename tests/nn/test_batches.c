@@ -2,8 +2,6 @@
  * epoch). */
 #include "tests/lib/test.h"
 
-#include <malloc.h>
-
 #include "kernels/random.h"
 #include "nn/text/corpus.h"
 #include "tests/lib/scratch.h"
@@ -464,30 +462,6 @@ TEST(test_failing_allocator)
 {
     for (with_source = 0; with_source < 2; with_source++)
         assert_true(fail_each(job, ERR_MEMORY) >= 10 + 3 * with_source);
-}
-
-/* The counted bytes are those taken, by glibc's count: each allocation adds less than a page and its head. */
-TEST(test_bytes)
-{
-#ifdef __SANITIZE_ADDRESS__
-    print_message("# SKIP the sanitizer's own allocator\n");
-    skip();
-#endif
-    OWN_CORPUS c;
-    assert_int_equal(corpus_choose("reverse:26", &(CorpusChoice){LEVEL_WORD, 0, 1}, &c), 0);
-    for (int pairs = 0; pairs < 2; pairs++)
-        for (int context = pairs ? CONTEXT_SENTENCE : CONTEXT_STREAM; context <= CONTEXT_SENTENCE;
-             context++) {
-            const Text *t = &c.text[SPLIT_TRAIN], *source = pairs ? &c.source[SPLIT_TRAIN] : NULL;
-            OWN_BATCHES *b;
-            size_t bytes = batches_bytes(t, source, &c.vocab, NULL, context, 4096, 13);
-            struct mallinfo2 before = mallinfo2();
-            assert_int_equal(batches_new(t, source, &c.vocab, NULL, context, 4096, 13, 1, &b), 0);
-            struct mallinfo2 now = mallinfo2();
-            size_t took = now.uordblks + now.hblkhd - before.uordblks - before.hblkhd;
-            if (!(took >= bytes && took <= bytes + 14 * (4096 + 256)))
-                fail_msg("context %d: told %zu, took %zu", context, bytes, took);
-        }
 }
 
 TEST_MAIN(scratch_open, scratch_close)

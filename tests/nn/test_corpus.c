@@ -92,7 +92,7 @@ TEST(test_lines)
         }
         for (int k = 0; k <= chars; k++) {
             OWN_TEXT t;
-            assert_int_equal(text_read(file_text("lines", text), NULL, 0, k ? &w : &v, &t), 0);
+            assert_int_equal(text_read(file_text("lines", text), NULL, k ? &w : &v, &t), 0);
             assert_string_equal(tiny_spell(&v, &t), row[i].tokens);
             assert_true(t.lines == row[i].lines && t.blank == row[i].blank && t.unknown == 0);
         }
@@ -119,7 +119,7 @@ TEST(test_kjv_by_characters)
 static void refuse_text(const char *file, const Vocab *v, const char *words)
 {
     Text t;
-    assert_int_equal(text_read(file, NULL, 0, v, &t), ERR_INPUT);
+    assert_int_equal(text_read(file, NULL, v, &t), ERR_INPUT);
     if (!error_has(words)) fail_msg("%s, not %s", error_text(), words);
     assert_null(t.id);
 }
@@ -133,7 +133,7 @@ TEST(test_refused_texts)
     refuse_text(file_text("empty", ""), &v, "empty is empty");
     refuse_text(file_write("nul", "a\na\0a\n", 6), &v, "nul:2:");
     refuse_text(file_text("word", "a\na\n\na new\n"), &v, "word:4: 'new'");
-    assert_int_equal(text_read(file_text("good", "a\na\n"), NULL, 0, &v, &t), 0); /* control */
+    assert_int_equal(text_read(file_text("good", "a\na\n"), NULL, &v, &t), 0); /* control */
     assert_int_equal(vocab_write(&v, file_path("v")), 0);
     assert_int_equal(vocab_read(file_path("v"), &read), 0); /* a model's: no limit helps any more */
     refuse_text(file_path("word"), &read, "word:4: 'new'");
@@ -148,7 +148,7 @@ TEST(test_long_line)
     const char *file = file_write("long", s, n);
     OWN_VOCAB v = words_in(s, n, 0);
     OWN_TEXT t;
-    assert_int_equal(text_read(file, NULL, 0, &v, &t), 0);
+    assert_int_equal(text_read(file, NULL, &v, &t), 0);
     assert_int_equal(t.tokens, n / 4 + 1);
     assert_int_equal(t.lines, 1);
     memset(s, 'x', n); /* and a word of 10 MB */
@@ -258,7 +258,7 @@ TEST(test_own_unk)
     OWN_TEXT t;
     assert_int_equal(v.size, 5);
     assert_string_equal(v.word[v.unk], "<unk>");
-    assert_int_equal(text_read(file_text("t", "of newer\n"), NULL, 0, &v, &t), 0);
+    assert_int_equal(text_read(file_text("t", "of newer\n"), NULL, &v, &t), 0);
     assert_string_equal(tiny_spell(&v, &t), "of <unk> <eos>");
     assert_int_equal(t.unknown, 1);
     assert_int_equal(five.size, 5);              /* nothing to cut, no second <unk> */
@@ -407,7 +407,7 @@ TEST(test_one_file)
         CorpusChoice w = {.parts = {s[0], s[1], s[2]}};
         assert_int_equal(corpus_choose(file, &w, &c), 0);
         assert_true(c.single && c.vocab.unk < 0);
-        assert_int_equal(text_read(file, NULL, 0, &c.vocab, &whole), 0);
+        assert_int_equal(text_read(file, NULL, &c.vocab, &whole), 0);
         double sum = x[0] + x[1] + x[2], upto = 0;
         for (int k = 0; k < SPLITS; k++) {
             const Text *t = &c.text[k];
@@ -540,7 +540,7 @@ static int job_text(void)
     OWN_VOCAB v;
     OWN_TEXT t = {0};
     TRY(vocab_read(file_path("v"), &v));
-    TRY(text_read(file_path("ends"), NULL, 0, &v, &t));
+    TRY(text_read(file_path("ends"), NULL, &v, &t));
     assert_int_equal(t.writtens, 5);
     return 0;
 }

@@ -144,7 +144,7 @@ TEST(test_markov_seed)
     char *p = s;
     for (size_t i = 0; i < t->tokens; i++)
         p += t->id[i] ? sprintf(p, "%s ", a.vocab.word[t->id[i]]) : sprintf(p, "\n");
-    assert_int_equal(text_read(file_text("markov", s), NULL, 0, &a.vocab, &again), 0);
+    assert_int_equal(text_read(file_text("markov", s), NULL, &a.vocab, &again), 0);
     assert_true(tiny_same_text(t, &again));
     assert_int_equal(again.blank, 0);
 }

@@ -71,7 +71,7 @@ TEST(test_codes)
     assert_true(vocab_hash(&c.vocab) != vocab_hash(&other.vocab));
     /* A file read alone has the ids of the corpus. */
     OWN_TEXT t;
-    assert_int_equal(text_read(file_path("valid.txt"), c.bpe, 0, &c.vocab, &t), 0);
+    assert_int_equal(text_read(file_path("valid.txt"), c.bpe, &c.vocab, &t), 0);
     assert_ids(&t, c.text[SPLIT_VALID].id, c.text[SPLIT_VALID].tokens);
     assert_int_equal(t.goes_on, 3);
     file_text("train.txt", "a@@ b\n");
@@ -284,55 +284,6 @@ TEST(test_refused_texts)
     }
 }
 
-/* ---- what is refused, replaced ------------------------------------------------------------------------ */
-
-TEST(test_marks_replaced)
-{
-    static const struct {
-        const char *text, *clean;
-        Replaced r; /* tabs, their lines, marks, their lines */
-    } row[] = {
-        {"", "", {0}},
-        {"a b\n", "a b\n", {0}},
-        {"a\tb\t\n\n\tc", "a b \n\n c", {3, 2, 0, 0}},
-        {"user@@ x", "user@ x", {0, 0, 1, 1}},
-        {"x@@\r\n@@@@\n@ @@", "x@\r\n@\n@ @", {0, 0, 3, 3}},
-        {"a@@\tb@@\n", "a@ b@\n", {1, 1, 2, 1}},
-        {"a@@b @@a a@ @", "a@@b @@a a@ @", {0}},
-        {"a@@b@@@c@@", "a@@b@@@c@", {0, 0, 1, 1}},
-    };
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        char text[64];
-        Replaced r = {0};
-        strcpy(text, row[i].text);
-        size_t n = marks_replace(text, strlen(text), &r);
-        text[n] = '\0';
-        assert_string_equal(text, row[i].clean);
-        assert_memory_equal(&r, &row[i].r, sizeof r);
-    }
-}
-
-/* Whatever a text has, it is then taken, with as many words and lines, and nothing more is replaced. */
-TEST(test_replaced_marks_are_taken)
-{
-    static const char *const part[] = {"@", "@", "@@", "a", "\t", " ", "\n", "\r\n"};
-    uint64_t k = 0;
-    size_t refused = 0;
-    for (int i = 0; i < 2000; i++) {
-        char text[64] = "";
-        Replaced r = {0}, none = {0};
-        for (int j = 0; j < 12; j++) strcat(text, part[random_below(7, 1, k++, 8)]);
-        size_t n = strlen(text), words = tokens_of(text, n);
-        refused += bpe_check(&(BpeText){"text", text, n, 0}) != 0;
-        n = marks_replace(text, n, &r);
-        assert_int_equal(bpe_check(&(BpeText){"text", text, n, 0}), 0);
-        assert_int_equal(tokens_of(text, n), words);
-        assert_int_equal(marks_replace(text, n, &none), n);
-        assert_int_equal(none.tabs + none.marks, 0);
-    }
-    assert_true(refused > 1000); /* the control */
-}
-
 /* ---- no memory ---------------------------------------------------------------------------------- */
 
 static CorpusChoice wanted;
@@ -342,7 +293,7 @@ static int open_job(void)
     OWN_CORPUS c;
     OWN_TEXT t = {0};
     TRY(corpus_choose(folder, &wanted, &c));
-    return text_read(file_path("valid.txt"), c.bpe, 0, &c.vocab, &t);
+    return text_read(file_path("valid.txt"), c.bpe, &c.vocab, &t);
 }
 
 TEST(test_every_allocation_fails)
@@ -353,7 +304,7 @@ TEST(test_every_allocation_fails)
     assert_true(fail_each(open_job, 0) > 50);
     char codes[PATH_MAX];
     snprintf(codes, sizeof codes, "%s", file_path("codes"));
-    wanted = (CorpusChoice){.codes = codes, .replace = 1};
+    wanted = (CorpusChoice){.codes = codes};
     assert_true(fail_each(open_job, 0) > 30);
 }
 

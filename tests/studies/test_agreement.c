@@ -318,27 +318,6 @@ TEST(bootstrap)
     }
 }
 
-/* Accuracy is a mean over examples, as ROUGE is over lines: both have the same draws and the same interval. */
-TEST(bootstrap_is_that_of_texts)
-{
-    Answers gold = system_of(1, 0, label[0], value[0]), run = system_of(.7, 1, label[1], value[1]);
-    double row[N][ROUGE_STATISTICS] = {{0}};
-    MetricOptions o = {TOKENIZE_NONE, 0, SMOOTH_EXP, NAN};
-    Statistics s = {N, ROUGE_STATISTICS, row[0]};
-    Resampled x, y;
-    for (size_t i = 0; i < N; i++) {
-        row[i][ROUGE_F] = run.label[i] == gold.label[i];
-        row[i][ROUGE_LINES] = 1;
-    }
-    assert_int_equal(agreement_bootstrap(AGREEMENT_ACCURACY, &gold, &run, NULL, 1, 500, 7, &x), 0);
-    assert_int_equal(bootstrap_means(METRIC_ROUGE_1, &o, &s, NULL, 1, 500, 7, &y), 0);
-    assert_true(fabs(100 * x.score - y.score) <= 1e-10 && fabs(100 * x.mean - y.mean) <= 1e-10);
-    assert_true(fabs(100 * x.low - y.low) <= 1e-10 && fabs(100 * x.high - y.high) <= 1e-10);
-    /* control: other draws */
-    assert_int_equal(bootstrap_means(METRIC_ROUGE_1, &o, &s, NULL, 1, 500, 8, &y), 0);
-    assert_true(fabs(100 * x.mean - y.mean) > 1e-10);
-}
-
 /* A system with a NaN has no interval, and the others' do not change. */
 TEST(what_is_not_finite)
 {

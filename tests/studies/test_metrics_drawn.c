@@ -1,4 +1,4 @@
-/* test_metrics_drawn.c: BLEU, chrF2 and ROUGE of drawn texts against a slow reader that shares no line of code with them.
+/* test_metrics_drawn.c: BLEU and chrF2 of drawn texts against a slow reader that shares no line of code with them.
  * The slow reader makes mistakes on purpose, and each of them must be seen. */
 #include "tests/lib/test.h"
 
@@ -9,11 +9,8 @@
 /* ---- the slow reader ------------------------------------------------------------------------------- */
 
 /* The slow reader works on texts of one byte a character: bytes above 0x80 stand for characters beyond ASCII, and the
- * texts for the metrics are written with those. Tokenisations are the regular expressions of mteval-v13a and v14, by
+ * texts for the metrics are written with those. Tokenisations are the regular expressions of mteval-v13a, by
  * the C library. */
-#define WIDE_P "\x81"     /* « */
-#define WIDE_S "\x82"     /* € */
-#define WIDE_N "\x83\x87" /* ½ and the Arabic 3 */
 static const char *const wide[] = {"", "«", "€", "½", "ä", "Ä", "\u00a0", "\u0663"};
 
 static const char letters[] = "aabbAB  ..,,--55&;'+<\t\x81\x82\x83\x84\x85\x86\x87";
@@ -85,11 +82,6 @@ static void slow_tokenise(int how, int lowercase, const char *line, char *out)
         substitute(out, "([.,])([^0-9])", " 1 2");
         substitute(out, "([0-9])(-)", "1 2 ");
     }
-    if (how == TOKENIZE_INTL) {
-        substitute(out, "([^0-9" WIDE_N "])([.,&;'" WIDE_P "-])", "1 2 ");
-        substitute(out, "([.,&;'" WIDE_P "-])([^0-9" WIDE_N "])", " 1 2");
-        substitute(out, "([+<" WIDE_S "])", " 1 ");
-    }
 }
 
 /* A line as words, or as characters without blanks; each is a text. */
@@ -145,17 +137,14 @@ typedef struct {
     double c, r, matches[4], totals[4];
 } SlowBleu;
 
-static double slow_bleu_score(const SlowBleu *s, const MetricOptions *o, int mistake)
+static double slow_bleu_score(const SlowBleu *s, int mistake)
 {
     double product = 1, fallen = 1;
-    double value = isnan(o->smooth_value) ? (o->smooth == SMOOTH_FLOOR ? .1 : 1) : o->smooth_value;
     if (s->matches[0] == 0) return 0;
     for (int n = 0; n < 4; n++) {
         double m = s->matches[n], t = s->totals[n];
-        if (o->smooth == SMOOTH_ADD_K && n) m += value, t += value;
         if (t == 0) return 0;
-        if (m == 0 && o->smooth == SMOOTH_EXP) m = pow(2, -fallen++);
-        if (m == 0 && o->smooth == SMOOTH_FLOOR) m = value;
+        if (m == 0) m = pow(2, -fallen++);
         product *= m / t;
     }
     double brevity = s->c < s->r && mistake != NO_BREVITY ? exp(1 - s->r / s->c) : 1;
@@ -191,9 +180,9 @@ static double slow_bleu(const MetricOptions *o, const SlowText *h, const SlowTex
             sum.matches[n - 1] += slow_matches(&a, b, references, n, mistake);
             sum.totals[n - 1] += a.n >= n ? (double)(a.n - n + 1) : 0;
         }
-        mean += slow_bleu_score(&sum, o, mistake) / (double)h->lines;
+        mean += slow_bleu_score(&sum, mistake) / (double)h->lines;
     }
-    return mistake == LINE_MEAN ? mean : slow_bleu_score(&sum, o, mistake);
+    return mistake == LINE_MEAN ? mean : slow_bleu_score(&sum, mistake);
 }
 
 /* Returns chrF from the counts of n-grams: hypothesis, reference, matches for each order. */
@@ -209,6 +198,9 @@ static double slow_chrf_score(double count[6][3])
         }
     return P > 0 ? 100 * 5 * (P / orders) * (R / orders) / (4 * P / orders + R / orders) : 0;
 }
+
+/* 1: a line had two references of the same score, of which rounding chooses. */
+static int tied;
 
 static double slow_chrf(const MetricOptions *o, const SlowText *h, const SlowText *r,
                         size_t references, int mistake)
@@ -231,49 +223,13 @@ static double slow_chrf(const MetricOptions *o, const SlowText *h, const SlowTex
                 here[n - 1][2] = slow_matches(&a, &b, 1, n, mistake);
             }
             double score = slow_chrf_score(here);
+            tied |= score > 0 && fabs(score - most) < 1e-9 && memcmp(best, here, sizeof best) != 0;
             if (score > most) most = score, memcpy(best, here, sizeof best);
         }
         for (int n = 0; n < 6; n++)
             for (int k = 0; k < 3; k++) sum[n][k] += best[n][k];
     }
     return slow_chrf_score(sum);
-}
-
-/* Returns the length of the longest common subsequence by its definition: equal words are both in it; of two others one
- * is not. */
-static size_t slow_common(const SlowWords *a, size_t i, const SlowWords *b, size_t j)
-{
-    if (i == a->n || j == b->n) return 0;
-    if (strcmp(a->word[i], b->word[j]) == 0) return 1 + slow_common(a, i + 1, b, j + 1);
-    size_t x = slow_common(a, i + 1, b, j), y = slow_common(a, i, b, j + 1);
-    return x > y ? x : y;
-}
-
-/* Computes ROUGE-1 and ROUGE-2; order 0 means ROUGE-L. */
-static double slow_rouge(size_t order, const MetricOptions *o, const SlowText *h, const SlowText *r,
-                         size_t references, int mistake)
-{
-    static SlowWords a, b;
-    char line[SLOW_LINE];
-    double sum = 0;
-    size_t n = order ? order : 1;
-    for (size_t i = 0; i < h->lines; i++) {
-        double best = 0;
-        slow_tokenise(TOKENIZE_NONE, mistake == KEEP_CASE ? 0 : o->lowercase, h->line[i], line);
-        slow_words(line, 0, &a);
-        for (size_t k = 0; k < (mistake == FIRST_REFERENCE ? 1 : references); k++) {
-            slow_tokenise(TOKENIZE_NONE, mistake == KEEP_CASE ? 0 : o->lowercase, r[k].line[i],
-                          line);
-            slow_words(line, 0, &b);
-            double m =
-                order ? slow_matches(&a, &b, 1, n, mistake) : (double)slow_common(&a, 0, &b, 0);
-            double both =
-                (double)(a.n >= n ? a.n - n + 1 : 0) + (double)(b.n >= n ? b.n - n + 1 : 0);
-            if (m > 0) best = fmax(best, 2 * m / both); /* 2PR / (P + R) */
-        }
-        sum += best / (double)h->lines;
-    }
-    return 100 * sum;
 }
 
 /* ---- random texts -------------------------------------------------------------------------------- */
@@ -317,25 +273,21 @@ static double slow_score(int metric, const MetricOptions *o, const SlowText *h, 
                          size_t references, int mistake)
 {
     if (metric == METRIC_BLEU) return slow_bleu(o, h, r, references, mistake);
-    if (metric == METRIC_CHRF) return slow_chrf(o, h, r, references, mistake);
-    size_t order = metric == METRIC_ROUGE_1 ? 1 : metric == METRIC_ROUGE_2 ? 2 : 0;
-    return slow_rouge(order, o, h, r, references, mistake);
+    return slow_chrf(o, h, r, references, mistake);
 }
 
 /* The slow reader agrees to rounding on texts with all options, and each of its mistakes is seen in some texts. */
 TEST(slow_reader)
 {
     static SlowText h, r[REFERENCES];
-    size_t seen[MISTAKES] = {0}, scored[METRICS] = {0};
-    for (drawing.stream = 0; drawing.stream < 600; drawing.stream++) {
+    size_t seen[MISTAKES] = {0}, scored[METRICS] = {0}, ties = 0;
+    for (drawing.stream = 0; drawing.stream < 1200; drawing.stream++) {
         char *text[REFERENCES + 1] = {NULL}, *hypothesis;
         double sums[METRIC_WIDTH];
         drawing.index = 0;
         size_t references = 1 + below(REFERENCES);
         h.lines = 1 + below(SLOW_LINES);
-        MetricOptions o = {(int)below(3), (int)below(2), (int)below(4), NAN};
-        if (below(2) && (o.smooth == SMOOTH_FLOOR || o.smooth == SMOOTH_ADD_K))
-            o.smooth_value = .25 * (double)(1 + below(8));
+        MetricOptions o = {(int)below(2), (int)below(2)};
         for (size_t i = 0; i < h.lines; i++) {
             for (size_t k = 0; k < references; k++)
                 draw_line(k ? r[0].line[i] : NULL, r[k].line[i]);
@@ -348,14 +300,16 @@ TEST(slow_reader)
         hypothesis = wide_text(&h);
         for (int m = 0; m < METRICS; m++) {
             sums_of(m, &o, hypothesis, (const char *const *)text, sums);
-            double got = metric_score(m, &o, sums);
+            double got = metric_score(m, sums);
+            tied = 0;
             double want = slow_score(m, &o, &h, r, references, NO_MISTAKE);
+            ties += (size_t)tied;
+            if (tied) continue;
             if (!(fabs(got - want) <= 1e-9))
                 fail_msg(
-                    "%s, draw %zu: %.12g, not %.12g; tokenisation %d, lower case %d, smoothing "
-                    "%d, of\n%sagainst\n%s",
+                    "%s, draw %zu: %.12g, not %.12g; tokenisation %d, lower case %d, of\n%sagainst\n%s",
                     metric_name(m), (size_t)drawing.stream, got, want, o.tokenize, o.lowercase,
-                    o.smooth, hypothesis, text[0]);
+                    hypothesis, text[0]);
             scored[m] += want > 0;
             for (int k = 1; k < MISTAKES; k++)
                 seen[k] += fabs(slow_score(m, &o, &h, r, references, k) - got) > 1e-6;
@@ -363,9 +317,12 @@ TEST(slow_reader)
         for (size_t k = 0; k < references; k++) free(text[k]);
         free(hypothesis);
     }
+    assert_true(ties < 60);
     for (int k = 1; k < MISTAKES; k++)
         if (seen[k] < 10) fail_msg("mistake %d is seen in %zu scores alone", k, seen[k]);
-    for (int m = 0; m < METRICS; m++) assert_true(scored[m] > 200);
+    for (int m = 0; m < METRICS; m++)
+        if (scored[m] < 200)
+            fail_msg("%s is above 0 in %zu texts alone", metric_name(m), scored[m]);
 }
 
 TEST_MAIN(NULL, NULL)

@@ -43,7 +43,7 @@ static const Option two[] = {
     {"file", OPTION_LIST, NULL, "FILE", "files", 0, 0, .flags = 32},
     {"sizes", OPTION_SIZES, NULL, "N,...", "sizes", 0, 1e18},
     {"reals", OPTION_REALS, "0.5,1", "X,...", "reals", 0, 1},
-    {"room", OPTION_BYTES, NULL, "BYTES", "bytes", 0, 0},
+    {"room", OPTION_TEXT, NULL, "TEXT", "a text", 0, 0},
     {"flat", OPTION_FLAG, NULL, NULL, "begins as flag does", 0, 0},
     {0},
 };
@@ -113,32 +113,6 @@ TEST(lists_have_parts)
     assert_false(options_part(o, "sizes", 3, part));
     assert_true(options_part(o, "reals", 1, part)); /* the default's */
     assert_string_equal(part, "1");
-    options_free(o);
-}
-
-TEST(bytes_have_units)
-{
-    static const struct {
-        const char *text;
-        size_t bytes;
-    } good[] = {{"1", 1},
-                {"4000000000", 4000000000},
-                {"3k", 3 << 10},
-                {"2M", 2 << 20},
-                {"1g", 1 << 30},
-                {"5T", (size_t)5 << 40},
-                {"17179869183G", SIZE_MAX - (1 << 30) + 1}};
-    static const char *const bad[] = {"",    "0",    "0G",           "G",
-                                      "4X",  "4GB",  "4 G",          "-1",
-                                      "1e9", "1.5G", "17179869184G", "1234567890123456789"};
-    Options *o = fresh();
-    assert_int_equal(options_bytes(o, "room"), 0);
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        assert_int_equal(set(o, "room", good[i].text), 0);
-        if (options_bytes(o, "room") != good[i].bytes) fail_msg("%s", good[i].text);
-    }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        expect(bad[i], set(o, "room", bad[i]), ERR_INPUT, "--room: expected bytes, as 4000000000");
     options_free(o);
 }
 
@@ -336,14 +310,13 @@ static int count_for(const Options *o, const char *scheme, int ranks, int device
 {
     Zoo z;
     Table *t;
-    size_t numbers;
     const Backend *b;
     assert_int_equal(network_backend(o, &b), 0);
     Backend fake = *b;
     if (device) fake.record = recorded_by_nobody;
     assert_int_equal(zoo_open(&z), 0);
     assert_int_equal(zoo_find(&z, scheme, "euler", &t), 0);
-    int code = network_trained(o, (Stacks){t}, 9, &fake, ranks, bytes, &numbers, NULL);
+    int code = network_trained(o, (Stacks){t}, 9, &fake, ranks, bytes, NULL);
     table_free(t);
     zoo_close(&z);
     return code;
