@@ -326,13 +326,14 @@ static void close_all(Walk *w, const char *what, const double *t, size_t count, 
 }
 
 /* Solves for y by rk8pd, and for other (count, N; NULL: no check) by Gragg's rule, or in closed form, which
- * then is the answer. */
+ * then is the answer; without a check it is where rk8pd takes more than CHECK_STEPS. */
 static int solve(Walk *w, const double *t, const size_t *order, size_t count, double *y,
                  double *other, double *agreement)
 {
-    if (other && w->s->solution) w->checks = CHECK_STEPS;
+    if (w->s->solution) w->checks = CHECK_STEPS;
     TRY(march_both(w, rk8pd, work_solution, t, order, count, y));
     *agreement = w->apart;
+    if (!other && w->checks == 0) close_all(w, work_solution, t, count, y);
     if (!other) return 0;
     if (w->s->solution)
         close_all(w, work_check, t, count, other);

@@ -1,4 +1,5 @@
-/* band.c: the banded matrix of a step's implicit stages, which GMRES (krylov.c) takes as its preconditioner.
+/* band.c: the banded matrix of a step's implicit stages, or of a Rosenbrock method's, which GMRES (krylov.c) takes as its
+ * preconditioner.
  *
  * Nothing tells which coordinates a field couples, so some are moved, one at a time: what does not see them keeps its
  * bits. Where all that changes is near, the derivative is taken as a band, and 2 width + 1 differences give all of its

@@ -1,5 +1,5 @@
 /* band.h: a preconditioner for fields whose particles see their neighbours on a grid or ring. Private to ode/
- * (implicit.c). */
+ * (implicit.c, functions.c). */
 #ifndef TROTTER_BAND_H
 #define TROTTER_BAND_H
 

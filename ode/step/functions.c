@@ -1,12 +1,13 @@
 /* functions.c: applies functions of a derivative A to increments r.
  *
  * phi_J(c h A) r comes from exponential.c, by the action of A, which is that of derivative.c. For the stages of Rosenbrock
- * methods and W-methods (1 - c h A) x = r is solved. A is the derivative of some operators' sum at the state y where the step begins, by central differences: up to LU_MOST
- * unknowns a matrix, made once a step and factored once for each c; beyond, GMRES takes its action (derivative.c). For
- * W it is that of all operators where the run began, or where a step was rejected. A field that depends on time is taken
- * as autonomous, with t' = 1 beside y' = f: then the increment r has a component tau h in t, its row's node, and
- * A adds df/dt tau h (Hairer, Wanner 1996, IV.7, equations 7.4 and 7.25). A W-method has its order for any matrix, also one
- * without this part. */
+ * methods and W-methods (1 - c h A) x = r is solved. A is the derivative of some operators' sum at the state y where the
+ * step begins, by central differences: up to LU_MOST unknowns a matrix, made once a step and factored once for each c;
+ * beyond, GMRES takes its action (derivative.c), and where coordinates see near ones alone a banded matrix (band.c), made
+ * once a step too, is its preconditioner. For W it is that of all operators where the run began, or where a step was
+ * rejected. A field that depends on time is taken as autonomous, with t' = 1 beside y' = f: then the increment r has a
+ * component tau h in t, its row's node, and A adds df/dt tau h (Hairer, Wanner 1996, IV.7, equations 7.4 and 7.25). A
+ * W-method has its order for any matrix, also one without this part. */
 #include "ode/step/functions.h"
 
 #include <math.h>
@@ -16,6 +17,7 @@
 #include "kernels/memory.h"
 #include "ode/field/system.h"
 #include "ode/scheme/rationals.h"
+#include "ode/step/band.h"
 #include "ode/step/krylov.h"
 #include "ode/step/lu.h"
 
@@ -35,14 +37,16 @@ typedef struct {
 typedef struct {
     size_t of;   /* its derivative */
     double c, h; /* h: it is factored for that; 0: it is not */
-    double *LU;  /* (N, N) */
+    double *LU;  /* (N, N); NULL: not dense */
     size_t *pivot;
+    Band band; /* without LU */
 } Matrix;
 
 struct Functions {
     const Table *t;
     const System *s;
     size_t N, points, taken, matrices;
+    size_t probes, unspent;  /* values of fields for finding bands; those not yet counted */
     Taken *derivative;       /* (points) room */
     Matrix *matrix;          /* (points) room */
     size_t *of;              /* (points): its matrix */
@@ -52,6 +56,7 @@ struct Functions {
     /* The action of the matrix reads these. */
     Derivative A;
     double factor;
+    Band *band;   /* NULL: no preconditioner */
     size_t count; /* values of fields */
     int failed;   /* the last system was not solved */
 };
@@ -70,6 +75,28 @@ static int add_derivative(Functions *m, int ops, int set, int w, int dense, size
     if (m->s->timed && !w && !(a->by_time = memory_new(COLOURS, m->N * sizeof(double))))
         return ERR_MEMORY;
     if (dense && !(a->J = memory_new(m->N * m->N, sizeof(double)))) return ERR_MEMORY;
+    return 0;
+}
+
+/* Lists the evaluations of a derivative's operators; returns their number. */
+static size_t list(const Taken *a, Eval eval[COLOURS], int which[COLOURS])
+{
+    size_t count = 0;
+    for (int op = 0; op < COLOURS; op++) {
+        if (!(a->ops >> op & 1)) continue;
+        which[count] = (int)count;
+        eval[count++] = (Eval){.op = op, .set = a->set};
+    }
+    return count;
+}
+
+static int add_band(Functions *m, Matrix *x)
+{
+    Eval eval[COLOURS];
+    int which[COLOURS];
+    size_t count = list(&m->derivative[x->of], eval, which);
+    TRY(band_new(&x->band, m->s, eval, which, count, 1, m->scratch));
+    m->probes += x->band.probes;
     return 0;
 }
 
@@ -92,7 +119,7 @@ static int add_point(Functions *m, size_t e, int dense)
     }
     Matrix *x = &m->matrix[m->matrices++];
     *x = (Matrix){.of = at, .c = c};
-    if (!dense) return 0;
+    if (!dense) return add_band(m, x);
     x->LU = memory_new(m->N * m->N, sizeof *x->LU);
     x->pivot = memory_new(m->N, sizeof *x->pivot);
     return x->LU && x->pivot ? 0 : ERR_MEMORY;
@@ -140,11 +167,19 @@ void functions_free(Functions *m)
     for (size_t i = 0; i < m->matrices; i++) {
         memory_free(m->matrix[i].LU);
         memory_free(m->matrix[i].pivot);
+        band_free(&m->matrix[i].band);
     }
     krylov_free(&m->krylov);
     void *owned[] = {m->derivative, m->matrix, m->of, m->node, m->scratch};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) memory_free(owned[i]);
     memory_free(m);
+}
+
+void functions_begin(Functions *m)
+{
+    functions_forget(m, 0);
+    functions_forget(m, 1);
+    m->unspent = m->probes;
 }
 
 void functions_forget(Functions *m, int w)
@@ -172,6 +207,19 @@ static void find_jacobian(Functions *m, Taken *a)
     }
 }
 
+/* Computes the derivatives in a band. */
+static void find_band(Functions *m, Taken *a, Band *b)
+{
+    Eval eval[COLOURS];
+    int which[COLOURS];
+    size_t N = m->N, count = list(a, eval, which);
+    double scale = system_rms(N, a->y, NULL), *step = m->scratch + 2 * N;
+    for (size_t i = 0; i < N; i++) step[i] = lu_difference(a->y[i], scale > 0 ? scale : 1);
+    for (size_t i = 0; i < count; i++)
+        band_derive(b, i, m->s, &eval[i], a->t, step, a->y, m->scratch);
+    m->count += count * band_calls(b);
+}
+
 /* Finds df/dt of one operator. */
 static void find_by_time(Functions *m, Taken *a, int op)
 {
@@ -191,8 +239,12 @@ static void take(Functions *m, Taken *a, double t, const double *y)
     if (a->J) find_jacobian(m, a);
     for (int op = 0; op < COLOURS && a->by_time; op++)
         if (a->ops >> op & 1) find_by_time(m, a, op);
-    for (size_t i = 0; i < m->matrices; i++)
-        if (&m->derivative[m->matrix[i].of] == a) m->matrix[i].h = 0;
+    for (size_t i = 0; i < m->matrices; i++) {
+        Matrix *x = &m->matrix[i];
+        if (&m->derivative[x->of] != a) continue;
+        x->h = 0;
+        if (!a->J && !x->band.wide) find_band(m, a, &x->band);
+    }
 }
 
 /* ---- solving ---------------------------------------------------------------------------------------- */
@@ -204,6 +256,23 @@ static void refactor(const Functions *m, Matrix *x, double h)
     for (size_t i = 0; i < N * N; i++) x->LU[i] = (i % (N + 1) == 0) - x->c * h * J[i];
     lu_factor(N, x->LU, x->pivot);
     x->h = h;
+}
+
+static void refactor_band(const Functions *m, Matrix *x, double h)
+{
+    Eval eval[COLOURS];
+    int which[COLOURS];
+    size_t count = list(&m->derivative[x->of], eval, which);
+    band_clear(&x->band);
+    for (size_t i = 0; i < count; i++) band_take(&x->band, i, 0, 0, x->c * h);
+    band_factor(&x->band);
+    x->h = h;
+}
+
+static void ease(void *functions, double *x)
+{
+    Functions *m = functions;
+    band_solve(m->band, x);
 }
 
 /* Computes Ax = (1 - factor A) x. */
@@ -219,11 +288,15 @@ static void apply(void *functions, const double *x, double *Ax)
 }
 
 /* Solves by the action; b (N) is lost. */
-static void solve_by_action(Functions *m, const Taken *a, double factor, double *b, double *x)
+static void solve_by_action(Functions *m, Matrix *matrix, double h, double *b, double *x)
 {
+    const Taken *a = &m->derivative[matrix->of];
+    m->band = matrix->band.wide ? NULL : &matrix->band;
+    if (m->band && matrix->h != h) refactor_band(m, matrix, h);
     m->A = (Derivative){m->s, a->ops, a->set, a->t, a->y, m->scratch + 6 * m->N, m->scratch};
-    m->factor = factor;
+    m->factor = matrix->c * h;
     m->krylov.apply = apply;
+    m->krylov.precondition = m->band ? ease : NULL;
     m->krylov.arg = m;
     if (krylov_solve(&m->krylov, b, krylov_tolerance, RESTARTS, x) < 0) x[0] = NAN;
 }
@@ -241,7 +314,7 @@ static void solve(Functions *m, int point, double t, double h, const double *y, 
         for (size_t i = 0; i < N && a->ops >> op & 1; i++)
             b[i] += factor * h * m->node[point][op] * a->by_time[(size_t)op * N + i];
     if (!a->J) {
-        solve_by_action(m, a, factor, b, x);
+        solve_by_action(m, matrix, h, b, x);
         return;
     }
     if (matrix->h != h) refactor(m, matrix, h);
@@ -253,15 +326,16 @@ size_t functions_apply(Functions *m, const Eval *e, double t, double h, const do
 {
     const Point *p = &m->t->point[e->point];
     size_t N = m->N;
-    m->count = 0;
+    m->count = m->unspent;
+    m->unspent = 0;
     if (p->phi == PHI_SOLVE) {
         solve(m, e->point, t, h, y, r, k);
         m->failed = isfinite(r[0]) && !isfinite(k[0]);
     } else {
         m->A = (Derivative){m->s, p->ops, e->set, t, y, m->scratch + 6 * N, m->scratch + 3 * N};
-        m->count = derivative_evals(&m->A) * exponential_phi(N, derivative_act, &m->A, 0,
-                                                             table_double(p->scale) * h, p->phi - 1,
-                                                             r, k, m->scratch);
+        m->count += derivative_evals(&m->A) * exponential_phi(N, derivative_act, &m->A, 0,
+                                                              table_double(p->scale) * h,
+                                                              p->phi - 1, r, k, m->scratch);
     }
     for (size_t i = 0; i < N; i++) k[i] /= h;
     return m->count;

@@ -8,9 +8,12 @@
 typedef struct Functions Functions;
 
 /* Prepares for the stages phiJ(c A) and solve(c A) of a frozen table on a system; both are borrowed. dense: unknowns up
- * to which systems are solved by factors; beyond, by their action. Nothing is allocated after this. */
+ * to which systems are solved by factors; beyond, by their action, with a banded preconditioner where there is one.
+ * Nothing is allocated after this. */
 int functions_new(const Table *t, const System *s, size_t dense, Functions **out);
 void functions_free(Functions *m);
+/* Forgets all derivatives, so that a run does not depend on what was run before. */
+void functions_begin(Functions *m);
 /* Forgets the derivatives of fields, or with w those that W stands for, so that they are taken anew where asked for. */
 void functions_forget(Functions *m, int w);
 /* Computes k (N) = phi_J(c h A) r / h, or (1 - c h A)^-1 (r + c h^2 sum of tau_op df_op/dt) / h, of evaluation e; r (N).

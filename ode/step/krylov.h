@@ -1,4 +1,4 @@
-/* krylov.h: large linear systems by their action alone. Private to ode/ (implicit.c). */
+/* krylov.h: large linear systems by their action alone. Private to ode/ (implicit.c, functions.c). */
 #ifndef TROTTER_KRYLOV_H
 #define TROTTER_KRYLOV_H
 

@@ -415,7 +415,7 @@ int stepper_begin(Stepper *st, double t, double h, const double *y, int start, c
     st->start = start;
     st->tried = 0;
     for (int i = 0; st->implicit && i <= st->depth; i++) implicit_begin(st->implicit[i]);
-    if (st->functions) functions_forget(st->functions, 1);
+    if (st->functions) functions_begin(st->functions);
     if (start == START_GIVEN && stepper_history(st) > 0) {
         if (!past) return error_set(ERR_MISUSE, "scheme %s needs a history", st->table->name);
         TRY(begin_given(st, past));

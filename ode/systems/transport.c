@@ -90,30 +90,31 @@ typedef struct {
     double spread, carry;
 } Shifted;
 
-static double complex below(const Shifted *m, size_t i)
+static double below(const Shifted *m, size_t i)
 {
     return -(m->spread + m->carry * m->a[i]);
 }
 
-static double complex above(const Shifted *m, size_t i)
+static double above(const Shifted *m, size_t i)
 {
     return -(m->spread - m->carry * m->a[i]);
 }
 
 /* Solves (z - F - G without the ring's seam) x = x for two right sides by elimination; spread is large beside carry. p,
- * q (n) in and out, e (n): scratch. */
-static void eliminate(const Shifted *m, size_t n, double first, double complex last,
-                      double complex *p, double complex *q, double complex *e)
+ * q (n) in and out, e (n): scratch. Columns of F + G inside sum to 0, so pivot i is over - below(i) with over_(i+1) = z -
+ * above(i+1) over_i / pivot_i: no difference of large numbers, in which z would lose its digits. */
+static void eliminate(const Shifted *m, size_t n, double first, double last, double complex *p,
+                      double complex *q, double complex *e)
 {
-    double complex before = 0;
+    double complex over = m->z - above(m, 0) - first;
     for (size_t i = 0; i < n; i++) {
-        double complex low = i ? below(m, i - 1) : 0;
-        double complex d = m->z + 2 * m->spread - low * before;
-        if (i == 0) d -= first;
-        if (i == n - 1) d -= last;
-        p[i] = (p[i] - (i ? low * p[i - 1] : 0)) / d;
-        q[i] = (q[i] - (i ? low * q[i - 1] : 0)) / d;
-        before = e[i] = i + 1 < n ? above(m, i + 1) / d : 0;
+        double low = i ? below(m, i - 1) : 0;
+        double complex d = over - below(m, i) - (i == n - 1 ? last : 0);
+        double complex part = conj(d) / (creal(d) * creal(d) + cimag(d) * cimag(d)); /* 1 / d */
+        p[i] = (p[i] - (i ? low * p[i - 1] : 0)) * part;
+        q[i] = (q[i] - (i ? low * q[i - 1] : 0)) * part;
+        e[i] = i + 1 < n ? above(m, i + 1) * part : 0;
+        over = m->z - e[i] * over;
     }
     for (size_t i = n - 1; i-- > 0;) {
         p[i] -= e[i] * p[i + 1];
@@ -125,8 +126,8 @@ static void eliminate(const Shifted *m, size_t n, double first, double complex l
 static void solve_shifted(const Shifted *m, size_t n, int ring, double complex *x,
                           double complex *work)
 {
-    double complex *q = work, *e = work + n, seam = below(m, n - 1), turn = above(m, 0);
-    double gamma = -2 * m->spread;
+    double complex *q = work, *e = work + n;
+    double seam = below(m, n - 1), turn = above(m, 0), gamma = -2 * m->spread;
     for (size_t i = 0; i < n; i++) q[i] = 0;
     if (ring) q[0] = gamma, q[n - 1] = turn;
     eliminate(m, n, ring ? gamma : 0, ring ? seam * turn / gamma : 0, x, q, e);

@@ -66,32 +66,43 @@ static void derive(Poly *out, const Poly *p)
 /* Multiplies by the number > 0, or < 0, that makes the coefficients whole numbers without a common factor. */
 static void scale(Poly *p, int sign)
 {
-    mpq_t by;
+    mpz_t below, factor;
     if (p->degree < 0) return;
-    mpq_init(by);
-    mpz_set_ui(mpq_numref(by), 1);
-    mpz_set_ui(mpq_denref(by), 0);
+    mpz_init_set_ui(below, 1);
+    mpz_init(factor);
     for (int i = 0; i <= p->degree; i++) {
-        mpz_lcm(mpq_numref(by), mpq_numref(by), mpq_denref(p->c[i]));
-        mpz_gcd(mpq_denref(by), mpq_denref(by), mpq_numref(p->c[i]));
+        mpz_lcm(below, below, mpq_denref(p->c[i]));
+        mpz_gcd(factor, factor, mpq_numref(p->c[i]));
     }
-    if (sign < 0) mpz_neg(mpq_numref(by), mpq_numref(by));
-    mpq_canonicalize(by);
-    for (int i = 0; i <= p->degree; i++) mpq_mul(p->c[i], p->c[i], by);
-    mpq_clear(by);
+    if (sign < 0) mpz_neg(factor, factor);
+    for (int i = 0; i <= p->degree; i++) {
+        mpz_ptr c = mpq_numref(p->c[i]), d = mpq_denref(p->c[i]);
+        mpz_divexact(c, c, factor);
+        mpz_divexact(d, below, d);
+        mpz_mul(c, c, d);
+        mpz_set_ui(d, 1);
+    }
+    mpz_clears(below, factor, NULL);
 }
 
-/* Replaces p by a positive multiple of p mod q. Where both have whole coefficients so has all between. */
+/* Replaces p by a positive multiple of p mod q, q not 0; both have whole coefficients. */
 static void remainder_of(Poly *p, const Poly *q)
 {
-    mpq_t by;
-    mpq_init(by);
-    mpq_set_ui(by, 1, 1);
-    for (int i = q->degree; i <= p->degree; i++) mpq_mul(by, by, q->c[q->degree]);
-    if ((p->degree - q->degree) % 2 == 0) mpq_mul(by, by, q->c[q->degree]);
-    for (int i = 0; i <= p->degree; i++) mpq_mul(p->c[i], p->c[i], by);
-    mpq_clear(by);
-    poly_divide(p, q, NULL);
+    mpz_srcptr by = mpq_numref(q->c[q->degree]);
+    int turned = 0; /* p is a negative multiple */
+    while (p->degree >= q->degree) {
+        mpz_srcptr lead = mpq_numref(p->c[p->degree]);
+        int shift = p->degree - q->degree;
+        for (int i = 0; i < p->degree; i++) {
+            mpz_ptr c = mpq_numref(p->c[i]);
+            mpz_mul(c, c, by);
+            if (i >= shift) mpz_submul(c, lead, mpq_numref(q->c[i - shift]));
+        }
+        mpq_set_ui(p->c[p->degree], 0, 1);
+        turned ^= mpz_sgn(by) < 0;
+        poly_trim(p);
+    }
+    for (int i = 0; i <= p->degree && turned; i++) mpq_neg(p->c[i], p->c[i]);
 }
 
 /* ---- Sturm chains ---------------------------------------------------------------------------------- */
@@ -136,11 +147,27 @@ static int chain_new(Chain *s, const Poly *p)
     return 0;
 }
 
+/* Returns the sign of p(x), p of whole coefficients: with x = a/b that of sum c_i a^i b^(n-i). */
+static int whole_sign(const Poly *p, const mpq_t x)
+{
+    mpz_t v, power;
+    mpz_init(v);
+    mpz_init_set_ui(power, 1);
+    for (int i = p->degree; i >= 0; i--) {
+        mpz_mul(v, v, mpq_numref(x));
+        mpz_addmul(v, mpq_numref(p->c[i]), power);
+        mpz_mul(power, power, mpq_denref(x));
+    }
+    int sign = mpz_sgn(v);
+    mpz_clears(v, power, NULL);
+    return sign;
+}
+
 static int variations(const Chain *s, const mpq_t x)
 {
     int last = 0, n = 0;
     for (int i = 0; i < s->count; i++) {
-        int sign = poly_sign(&s->p[i], x);
+        int sign = whole_sign(&s->p[i], x);
         n += sign * last < 0;
         if (sign) last = sign;
     }
@@ -152,31 +179,25 @@ static int roots_between(const Chain *s, const mpq_t a, const mpq_t b)
     return variations(s, a) - variations(s, b);
 }
 
-int poly_sign(const Poly *p, const mpq_t x)
+/* Makes the chain of p and divides p by its last member. */
+static int divide_repeated(const Poly *p, Chain *s, Poly *simple, Poly *repeated)
 {
-    mpq_t v;
-    mpq_init(v);
-    for (int i = p->degree; i >= 0; i--) {
-        mpq_mul(v, v, x);
-        mpq_add(v, v, p->c[i]);
-    }
-    int sign = mpq_sgn(v);
-    mpq_clear(v);
-    return sign;
-}
-
-int poly_squarefree(const Poly *p, Poly *simple, Poly *repeated)
-{
-    Chain s;
     Poly rest = {0};
-    int code = chain_new(&s, p);
-    if (code == 0) code = poly_new(&rest, p->degree);
+    TRY(chain_new(s, p));
+    int code = poly_new(&rest, p->degree);
     if (code == 0) {
-        poly_copy(repeated, &s.p[s.count - 1]);
+        poly_copy(repeated, &s->p[s->count - 1]);
         poly_copy(&rest, p);
         poly_divide(&rest, repeated, simple);
     }
     poly_free(&rest);
+    return code;
+}
+
+int poly_squarefree(const Poly *p, Poly *simple, Poly *repeated)
+{
+    Chain s = {0};
+    int code = divide_repeated(p, &s, simple, repeated);
     chain_free(&s);
     return code;
 }
@@ -230,21 +251,21 @@ static int isolate(Search *s)
 /* Returns p's sign between the root in (low, high] and the next; a little beyond a root at high. */
 static int sign_after(Search *s)
 {
-    if (poly_sign(&s->simple, s->high) != 0) return poly_sign(s->p, s->high);
+    if (whole_sign(&s->simple, s->high) != 0) return whole_sign(s->p, s->high);
     mpq_set(s->middle, s->bound);
     while (roots_between(&s->chain, s->high, s->middle) > 0) halve(s->high, s->middle, s->middle);
-    return poly_sign(s->p, s->middle);
+    return whole_sign(s->p, s->middle);
 }
 
 static double refine(Search *s)
 {
     mpq_t width;
-    int above = poly_sign(&s->simple, s->high), narrow = above == 0;
+    int above = whole_sign(&s->simple, s->high), narrow = above == 0;
     mpq_init(width);
     if (narrow) mpq_set(s->low, s->high);
     while (!narrow) {
         halve(s->low, s->high, s->middle);
-        int sign = poly_sign(&s->simple, s->middle);
+        int sign = whole_sign(&s->simple, s->middle);
         mpq_set(sign == above || sign == 0 ? s->high : s->low, s->middle);
         if (sign == 0) mpq_set(s->low, s->middle);
         mpq_sub(width, s->high, s->low);
@@ -289,9 +310,14 @@ int poly_interval(const Poly *p, double *end)
     if (code == 0) code = poly_new(&s.repeated, p->degree);
     if (code == 0) {
         drop_zero_roots(p, &q);
-        code = poly_squarefree(&q, &s.simple, &s.repeated);
+        scale(&q, 1);
+        code = divide_repeated(&q, &s.chain, &s.simple, &s.repeated);
+        scale(&s.simple, 1);
     }
-    if (code == 0) code = chain_new(&s.chain, &s.simple);
+    if (code == 0 && s.repeated.degree > 0) {
+        chain_free(&s.chain);
+        code = chain_new(&s.chain, &s.simple);
+    }
     if (code == 0) search(&s, end);
     if (code == 0 && mpq_sgn(q.c[0]) > 0) *end = 0;
     chain_free(&s.chain);

@@ -22,9 +22,6 @@ void poly_divide(Poly *p, const Poly *q, Poly *quotient);
  * rooms of p->degree; p is not zero. */
 int poly_squarefree(const Poly *p, Poly *simple, Poly *repeated);
 
-/* Returns the sign of p(x). */
-int poly_sign(const Poly *p, const mpq_t x);
-
 /* Finds sup of X with p <= 0 on [0, X], to 16 digits; inf without end; 0 where p > 0 at once.
  * Sturm's theorem isolates the roots: none is missed. */
 int poly_interval(const Poly *p, double *end);

@@ -29,6 +29,7 @@ typedef struct {
     int order,
         estimate_order; /* of the solution it continues, and q as in theory_embedded; -1: they vary */
     int dense;          /* it takes a matrix with a row for each coordinate */
+    size_t evals;       /* of the field in a step; 0: they vary */
 } PeerPair;
 const PeerPair *peers_pair(size_t i); /* NULL past the end; GSL's come first */
 

@@ -5,7 +5,11 @@
  * tolerance^(1/(q+1)), so the error at the end, O(h^p), goes like tolerance^(p/(q+1)): this is the expected slope. It
  * is fitted by least squares to the runs that reached the end in ten steps or more with an error well above that of
  * rounding and the reference. In shorter runs the first and the last step count too much. For our schemes the values
- * between steps (dense.c) are measured too. */
+ * between steps (dense.c) are measured too.
+ *
+ * An explicit pair takes steps within its stability on a stiff system, whatever the tolerance: on a fine grid hundreds of
+ * thousands. A run ends where it has taken as many values of coordinates as take about a second, and its pair's smaller
+ * tolerances, which take no fewer, are not tried. */
 #include "studies/order/order.h"
 
 #include <float.h>
@@ -20,9 +24,16 @@
 #include "studies/statistics/regression.h"
 #include "studies/tools/command.h"
 
-enum { MOST_STEPS = 1000000, REPEATS = 3, FEWEST = 10 /* fewest steps of a fitted run */ };
-enum { TIMES = 200 };             /* number of places between steps */
-enum { STIFF_MOST = 1024 };       /* most unknowns of a dense matrix */
+enum {
+    MOST_STEPS = 1000000,
+    LEAST_STEPS = 1000,
+    REPEATS = 3,
+    FEWEST = 10 /* fewest steps of a fitted run */
+};
+enum { TIMES = 200 };       /* number of places between steps */
+enum { STIFF_MOST = 1024 }; /* most unknowns of a dense matrix */
+static const double most_values =
+    0x1p28;                       /* of coordinates of fields in a run, from LEAST_STEPS on */
 static const double above = 10;   /* a fitted error exceeds this many floors */
 static const double brief = 0.02; /* seconds; a shorter run is timed again */
 
@@ -46,7 +57,10 @@ const Column adaptive_columns[] = {
     FIELD(PointRow, "evals", run.evals, .words = "evaluations of F and G in all"),
     COLUMN(PointRow, seconds, .digits = 3, .words = "time of one run"),
     COLUMN(PointRow, outcome,
-           .words = "done, underflow (steps below the spacing of numbers), or too many steps"),
+           .words =
+               "done, underflow (steps below the spacing of numbers), or stopped after as many "
+               "steps as a second's values of the field allow; smaller tolerances then have no "
+               "row"),
     {0}};
 
 typedef struct {
@@ -88,6 +102,7 @@ typedef struct {
     double *tolerance, *first; /* (count) absolute and relative tolerance in one; first steps */
     double *x, *error;         /* (count) logarithms for the fit */
     size_t unfinished;         /* number of unfinished runs of our schemes */
+    size_t stopped;            /* number of stopped ones, peers' too */
     Sheet *points, *summary;
     size_t series;
     const char **name; /* (series) names of the plots' lines */
@@ -99,7 +114,8 @@ typedef struct {
     const Table *table; /* NULL: a peer */
     const PeerPair *peer;
     int order, embedded, estimate;
-    Dense dense; /* for our schemes */
+    size_t evals; /* of F, G and C in a step; 0: they vary */
+    Dense dense;  /* for our schemes */
 } Runner;
 
 /* ---- which schemes --------------------------------------------------------------------------------- */
@@ -227,25 +243,42 @@ static double error_within(const Study *u)
     return most;
 }
 
+/* Returns the most steps of a run. */
+static size_t most_steps(const Study *u, const Runner *r)
+{
+    double values = (double)(u->system->n * u->system->d * r->evals);
+    return values > 0 ? (size_t)fmax(LEAST_STEPS, fmin(MOST_STEPS, most_values / values))
+                      : MOST_STEPS;
+}
+
 /* Runs every tolerance of one runner. A scheme of ours writes the first steps, a peer reads them. */
 static int run_all(Study *u, const Runner *r)
 {
     size_t fitted = 0;
+    double stopped = 0; /* the largest tolerance at which a run was */
     for (size_t i = 0; i < u->count; i++) {
         double tolerance = u->tolerance[i];
+        if (tolerance < stopped) continue;
         AdaptOptions o = {.absolute = tolerance,
                           .relative = tolerance,
                           .t_end = u->t_end,
                           .first = r->table ? options_real(u->options, "h0") : u->first[i],
-                          .most = MOST_STEPS};
+                          .most = most_steps(u, r)};
         PointRow row = {.scheme = r->name, .system = u->system->name, .tolerance = tolerance};
         progress_show("%s on %s at tolerance %g", r->name, u->system->name, tolerance);
         TRY(run_timed(u, r, &o, &row.run, &row.seconds));
-        if (r->table) u->first[i] = row.run.first;
+        for (size_t k = i; r->table && k < u->count; k++) u->first[k] = row.run.first;
         int done = row.run.outcome == ADAPT_DONE;
         row.error = done ? order_distance(u->system->n * u->system->d, u->y, u->exact) : NAN;
         row.within = done && r->dense.order ? error_within(u) : NAN;
+        char words[48];
         row.outcome = adapt_outcome(row.run.outcome);
+        if (row.run.outcome == ADAPT_STEPS) {
+            snprintf(words, sizeof words, "stopped after %zu steps", o.most);
+            row.outcome = words;
+            stopped = fmax(stopped, tolerance);
+            u->stopped++;
+        }
         u->unfinished += r->table && !done;
         sheet_row(u->points, &row);
         double floor = u->agreement + 2 * DBL_EPSILON * sqrt((double)row.run.steps) * u->norm;
@@ -283,6 +316,7 @@ static int run_schemes(Study *u, const Selection *s)
                     .order = theory_order(&theory, u->system),
                     .embedded = e.order,
                     .estimate = e.estimate_order};
+        for (int op = 0; op < COLOURS; op++) r.evals += table_evals(s->scheme[i]->pair, op);
         TRY(dense_find(s->scheme[i], &r.dense));
         int code = run_all(u, &r);
         dense_free(&r.dense);
@@ -315,7 +349,8 @@ static int run_peers(Study *u)
                                  .peer = p,
                                  .order = p->order,
                                  .embedded = p->estimate_order,
-                                 .estimate = p->estimate_order}));
+                                 .estimate = p->estimate_order,
+                                 .evals = p->evals * system_parts(u->system)}));
     }
     return 0;
 }
@@ -378,6 +413,12 @@ static int show(const Study *u)
         TRY(sheet_write(u->points, SHEET_PLAIN, stdout));
         putchar('\n');
     }
+    if (u->stopped)
+        printf(
+            "%zu runs were stopped: the system is stiff for them, or the tolerance small. Smaller "
+            "tolerances of theirs were not tried.\nImplicit pairs take fewer steps: --scheme "
+            "tr-bdf2,rodas4\n\n",
+            u->stopped);
     return sheet_write(u->summary, SHEET_PLAIN, stdout);
 }
 

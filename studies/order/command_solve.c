@@ -101,6 +101,7 @@ typedef struct {
     Column *columns;            /* of solution.csv */
     char (*names)[48];          /* (N) of its coordinates */
     Sheet *solution, *shown, *runs;
+    int kept; /* solution.csv is wanted */
     size_t unfinished;
 } Study;
 
@@ -132,13 +133,13 @@ static int make_columns(Study *u)
     return sheet_new(u->columns, &u->shown);
 }
 
-/* Adds a state to the table, and with `show` to that for people. */
+/* Adds a state to the table where that is wanted, and with `show` to that for people. */
 static void add_state(Study *u, const char *scheme, double t, const double *y, double error,
                       int show)
 {
     *u->row = (StateRow){scheme, t, error};
     memcpy(u->row->y, y, u->N * sizeof *y);
-    sheet_row(u->solution, u->row);
+    if (u->kept) sheet_row(u->solution, u->row);
     if (show) sheet_row(u->shown, u->row);
 }
 
@@ -417,6 +418,7 @@ static int study(Study *u, Selection *s)
 {
     const char *dir = options_text(u->options, "out");
     RunRow none;
+    u->kept = dir || options_flag(u->options, "csv");
     TRY(trained_check(&u->network, s));
     TRY(adaptive_one_field(s));
     u->word = system_weigh(u->system, s->scheme[0]);

@@ -222,6 +222,11 @@ TEST(test_pairs)
     must_say("schemes --csv --scheme dormand-prince", "dormand-prince,6,6,6,");
     must_say("order --adaptive --scheme heun-euler --tolerances 1e-3,1e-4,1e-5 --out pairs --csv",
              "\ngsl:rkf45,attention,0.001,");
+    size_t steps, rejected, evals; /* GSL's rkf45 takes 6 values a try, and the first one */
+    const char *rkf45 = strstr(out, "\ngsl:rkf45,attention,1e-05,");
+    assert_int_equal(
+        sscanf(rkf45, "%*[^,],attention,1e-05,%*f,,%zu,%zu,%zu", &steps, &rejected, &evals), 3);
+    assert_true(evals == 2 * (6 * (steps + rejected) + 1));
     const char *arkode = strstr(out, "\narkode:erk,attention,1e-05,"); /* as `make peers` found */
     assert_true(!arkode == (strstr(err, "ARKODE's rows are left out") != NULL));
     double error = 0;
@@ -238,6 +243,13 @@ TEST(test_pairs)
              "convection-diffusion --particles 600 --t-end 0.01",
              "");
     assert_non_null(strstr(err, "gsl:msbdf is left out"));
+    /* a fine grid: an explicit pair is stopped, and its smaller tolerance is not tried; an implicit one goes on */
+    expect(1, "order --adaptive --scheme heun-euler,rodas4 --tolerances 1e-3,1e-4 --system "
+              "transport --particles 4096 --t-end 0.1 --csv");
+    assert_non_null(strstr(out, ",stopped after 16384 steps\nrodas4,transport,0.001,"));
+    assert_non_null(strstr(out, ",done\nrodas4,transport,0.0001,"));
+    assert_non_null(strstr(out, ",done\ngsl:rkf45,transport,0.001,"));
+    assert_null(strstr(out, "gsl:rkf45,transport,0.0001,"));
     must_say("schemes --dense --scheme rk4", "b1 = theta - 3/2*theta^2 + 2/3*theta^3\n");
     must_say("schemes --dense --scheme lie-trotter", "lie-trotter: no values within a step");
     must_say("order --adaptive --scheme all --tolerances 1e-3 --summary --csv", "\nheun-euler,");

@@ -263,6 +263,57 @@ TEST(test_paths)
     }
 }
 
+static void far_field(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set, (void)t;
+    for (size_t i = 0; i < s->n; i++) dy[i] = -2000 * y[i] + 999 * y[(i * 7 + 20) % s->n];
+}
+
+/* Solves for two stages with different c, two steps of one derivative; returns the values of fields, x (2, N) out. */
+static size_t two_steps(const System *s, size_t dense, double *x)
+{
+    OWN_TABLE *t = frozen("k1 = H(y)\nk2 = solve(1/4 H)(k1)\nk3 = solve(1/2 F)(k2)\ny' = y + k3");
+    size_t N = s->n * s->d, evals = 0;
+    OWN_REALS *r = numbers(N);
+    Functions *m;
+    assert_int_equal(functions_new(t, s, dense, &m), 0);
+    functions_begin(m);
+    for (int step = 0; step < 2; step++) {
+        double h = step ? 0.05 : 0.1;
+        for (size_t i = 0; i < N; i++) r[i] = s->initial[i] + 0.1 * sin((double)i);
+        evals += functions_apply(m, &t->eval[2], 0, h, s->initial, r, x);
+        memcpy(r, x, N * sizeof *r);
+        evals += functions_apply(m, &t->eval[3], 0, h, s->initial, r, x + N);
+    }
+    assert_false(functions_failed(m));
+    functions_free(m);
+    return evals;
+}
+
+/* Stiff bands between ends, on a ring, and of two coordinates: few values of the fields, and what dense matrices give. The
+ * control sees far ones, and so many more. */
+TEST(test_bands)
+{
+    static const char *const systems[] = {"transport:peclet=0.01",
+                                          "transport:peclet=0.01:periodic:wave=0.5"};
+    static const char text[] =
+        "system pair\nn 37\nd 2\nring\nF1 = 900*(y[i+1] - 2*y + y[i-1]) + y2^2\n"
+        "F2 = 500*(y[i+1] - 2*y + y[i-1]) - y1*y2\ninitial = 1 + sin(i + c)\n";
+    OWN_REALS *x = numbers((size_t)4 * 96);
+    for (int k = 0; k < 3; k++) {
+        OWN_SYSTEM *s = k == 2 ? read_system(text, 0, 0) : sized(systems[k], 96, 0, 1);
+        size_t N = s->n * s->d;
+        two_steps(s, SIZE_MAX, x);
+        size_t evals = two_steps(s, 0, x + 2 * N);
+        double off = relative_distance(x + 2 * N, x, 2 * N);
+        if (!(off <= 1e-7 && evals <= 80)) fail_msg("%s: %g, %zu", s->name, off, evals);
+    }
+    OWN_SYSTEM *far = sized("transport", 96, 0, 1);
+    far->field[OP_F] = far_field;
+    far->linear_ops = 0;
+    assert_true(two_steps(far, 0, x) > 80);
+}
+
 /* A matrix without an inverse is told: 1 - h lambda = 0. */
 TEST(test_singular)
 {
