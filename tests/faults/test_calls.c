@@ -46,8 +46,6 @@ TEST(a_stop_before_a_training_begins_is_not_lost)
 
 static int open_all(void **state)
 {
-    if (program_open_drawn(state) != 0) return -1;
-    command_rows_files();
-    return 0;
+    return command_rows_open(state);
 }
 TEST_MAIN(open_all, program_close)

@@ -3,6 +3,8 @@
 #ifndef TROTTER_TESTS_COMMAND_ROWS_H
 #define TROTTER_TESTS_COMMAND_ROWS_H
 
+#include <unistd.h>
+
 #include "tests/lib/program.h"
 #include "tests/lib/traced.h"
 
@@ -61,8 +63,8 @@ static const CommandRow command_rows[] = {
 };
 enum { COMMAND_ROWS = sizeof command_rows / sizeof *command_rows };
 
-/* Makes in/. */
-static inline void command_rows_files(void)
+/* Opens a scratch folder, in memory where that can be, as disks take long to sync; makes in/. */
+static inline int command_rows_open(void **state)
 {
     static const char *const made[] = {
         TINY_TEXT " ; mv o model",
@@ -72,6 +74,8 @@ static inline void command_rows_files(void)
         "finetune --model masked --task task.tsv --threads 1 --rates 1e-2 --seeds 1 --epochs 1 "
         "--pretrained-only --out tuned",
         "order --scheme euler,heun --out study"};
+    if (!getenv("TMPDIR") && access("/dev/shm", W_OK) == 0) setenv("TMPDIR", "/dev/shm", 1);
+    if (program_open_drawn(state) != 0) return -1;
     shell_ok("mkdir in");
     corpus_write("in/text", 60, 12);
     corpus_write("in/pairs", 40, 8);
@@ -89,6 +93,36 @@ static inline void command_rows_files(void)
         "'sentence\\tlabel\\n'; sed '/cat/s/$/\\tyes/; /yes/!s/$/\\tno/' text/train.txt; } >task.tsv");
     for (size_t i = 0; i < sizeof made / sizeof *made; i++)
         if (shell("cd in && %s %s", program, made[i]) > 1) fail_msg("%s: %s", made[i], err);
+}
+
+/* Tells whether TROTTER_ROWS, a part of a line, chooses this one; without it all are. */
+static inline int command_rows_chosen(const CommandRow *row)
+{
+    const char *part = getenv("TROTTER_ROWS");
+    return !part || strstr(row->line, part) != NULL;
+}
+
+/* Keeps what the line wrote in box/, to compare with. */
+static inline void command_rows_keep(const CommandRow *row)
+{
+    shell_ok("rm -rf kept; mkdir kept; cd box && [ -z '%s' ] || cp --parents %s ../kept",
+             row->kept ? row->kept : "", row->kept ? row->kept : "");
+}
+
+/* Returns the name of a file in box/ that is not as it was kept; NULL: none. */
+static inline const char *command_rows_differ(const CommandRow *row)
+{
+    static char name[256];
+    for (const char *at = row->kept ? row->kept : ""; *at; at += strspn(at, " ")) {
+        char kept[300], now[300];
+        size_t n = strcspn(at, " ");
+        snprintf(name, sizeof name, "%.*s", (int)n, at);
+        snprintf(kept, sizeof kept, "kept/%s", name);
+        snprintf(now, sizeof now, "box/%s", name);
+        if (!file_exists(now) || !same_files(kept, now)) return name;
+        at += n;
+    }
+    return NULL;
 }
 
 static inline void command_rows_box(void)
