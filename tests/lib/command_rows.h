@@ -42,7 +42,7 @@ static const CommandRow command_rows[] = {
     {"eval --model model --text text/valid.txt --csv", NULL, 1, NULL},
     {"generate --model model --prompt \"the cat\" --tokens 5", NULL, 1, NULL},
     {"finetune --model masked --task task.tsv --threads 1 --rates 1e-2 --seeds 1 --epochs 2 --out o",
-     "o/runs.csv o/model.safetensors", 0, NULL},
+     "o/predictions.csv o/model.safetensors", 0, NULL},
     {"classify --model tuned --text said", NULL, 1, NULL},
     {"translate --model pair --text pairs/test.en --threads 1 --out t", "t", 1, NULL},
     {"score --model model --text text/valid.txt --threads 1 --out t", "t", 1, NULL},
@@ -93,6 +93,7 @@ static inline int command_rows_open(void **state)
         "'sentence\\tlabel\\n'; sed '/cat/s/$/\\tyes/; /yes/!s/$/\\tno/' text/train.txt; } >task.tsv");
     for (size_t i = 0; i < sizeof made / sizeof *made; i++)
         if (shell("cd in && %s %s", program, made[i]) > 1) fail_msg("%s: %s", made[i], err);
+    return 0;
 }
 
 /* Tells whether TROTTER_ROWS, a part of a line, chooses this one; without it all are. */
