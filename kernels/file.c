@@ -62,19 +62,21 @@ static int create(const char *temporary)
     return fd;
 }
 
-/* Syncs the folder of `file`, cut off in place in `path`, where the file system can. */
-static int sync_folder(const char *file, char *path)
+/* Syncs the folder that holds `file`, where the file system can. */
+static int sync_folder(const char *file)
 {
-    char *slash = strrchr(path, '/');
-    if (slash) slash[slash == path] = 0;
-    int fd = open(slash ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char path[PATH_MAX] = ".";
+    const char *slash = strrchr(file, '/');
+    int n = slash == file ? 1 : slash ? (int)(slash - file) : 0;
+    if (n) snprintf(path, sizeof path, "%.*s", n, file);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int bad = fd < 0 || (fsync(fd) != 0 && errno != EINVAL);
     int code = bad ? failed("sync the folder of", file) : 0;
     if (fd >= 0) close(fd);
     return code;
 }
 
-static int replace(const char *file, char *temporary, Next next, void *arg)
+static int replace(const char *file, const char *temporary, Next next, void *arg)
 {
     int fd = create(temporary);
     if (fd < 0) return failed("create", temporary);
@@ -82,7 +84,16 @@ static int replace(const char *file, char *temporary, Next next, void *arg)
     if (close(fd) != 0 && !code) code = failed("close", file);
     if (!code && rename(temporary, file) != 0) code = failed("rename to", file);
     if (code) unlink(temporary);
-    return code ? code : sync_folder(file, temporary);
+    return code ? code : sync_folder(file);
+}
+
+int file_folder(const char *path)
+{
+    struct stat s;
+    if (mkdir(path, 0777) == 0) return sync_folder(path);
+    if (errno == EEXIST && stat(path, &s) == 0 && S_ISDIR(s.st_mode)) return 0;
+    return error_set(ERR_INPUT, "%s: %s", path,
+                     errno == EEXIST ? "not a directory" : strerror(errno));
 }
 
 int file_stream(const char *file, Next next, void *arg)

@@ -17,6 +17,9 @@ int file_replace(const char *file, const void *bytes, size_t count);
  * ends the writing and is returned, and an old file stays. */
 int file_stream(const char *file, int (*next)(void *arg, FilePart *part), void *arg);
 
+/* Makes a folder whose name, too, survives a power cut; one that exists is no error. ERR_INPUT, ERR_SYSTEM. */
+int file_folder(const char *path);
+
 /* Removes what dead writers of this machine left in a directory: files NAME.tmp-PID where no process has the number
  * PID, as it is printed. Only a caller who alone writes there may use it: a writer on another machine looks dead. */
 void file_sweep(const char *dir);

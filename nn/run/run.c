@@ -158,10 +158,17 @@ static int print_recipe(Run *r)
     return 0;
 }
 
+static int log_failed(Run *r)
+{
+    return error_set(ERR_SYSTEM, "%s: %s", run_file(r, "log.csv"), strerror(errno));
+}
+
+/* The rows of log.csv that the state counts are durable before it is. */
 int run_save(Run *r)
 {
     char line[RUN_LINE], epochs[32], most[32];
     if (!r->files) return 0;
+    if (r->log && fsync(fileno(r->log)) != 0 && errno != EINVAL) return log_failed(r);
     print_progress(&r->p, r->t->judge != NULL, line);
     snprintf(epochs, sizeof epochs, "%ld", r->t->epochs);
     snprintf(most, sizeof most, "%" PRIu64, r->t->max_steps);
@@ -273,11 +280,6 @@ size_t run_epoch_steps(const TrainConfig *t, size_t batches)
 double run_loss(const Progress *p)
 {
     return p->sum_tokens ? p->sum_nll / (double)p->sum_tokens : NAN;
-}
-
-static int log_failed(Run *r)
-{
-    return error_set(ERR_SYSTEM, "%s: %s", run_file(r, "log.csv"), strerror(errno));
 }
 
 TrainReport run_report(const Run *r, double loss, double ppl, double exact, double score)

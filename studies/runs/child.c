@@ -14,17 +14,30 @@
 #include "kernels/ranks.h"
 #include "studies/tools/command.h"
 
+/* Keeps requests to stop waiting, or lets them come. */
+static void hold_stops(int on)
+{
+    sigset_t stops;
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGINT);
+    sigaddset(&stops, SIGTERM);
+    sigprocmask(on ? SIG_BLOCK : SIG_UNBLOCK, &stops, NULL);
+}
+
 /* Turns the child into the program. It has its own process group, as a Ctrl-C comes to the parent first and is passed
  * on once; the end of the parent stops it as an interrupt does. It calls only what may follow a fork. It is the
  * parent's program, even if a new one was built over it since: the parent's file then has no name any more. */
 static void become(char *const argv[], const char *program, pid_t parent, const Lease *claim)
 {
+    signal(SIGINT, SIG_DFL); /* the handlers only take notes, which exec would wipe out */
+    signal(SIGTERM, SIG_DFL);
     int null = open("/dev/null", O_RDWR);
     dup2(null, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     lease_pass(claim);
+    hold_stops(0);
     if (getppid() == parent) execv(program, argv);
     if (getppid() == parent) execv("/proc/self/exe", argv);
     _exit(127);
@@ -35,8 +48,10 @@ static int spawn(char *const argv[], const Lease *claim, pid_t *child)
     const char *program = command_program();
     ranks_forget(); /* the child trains alone, whoever started us */
     pid_t parent = getpid();
+    hold_stops(1);
     *child = fork();
     if (*child == 0) become(argv, program, parent, claim);
+    hold_stops(0);
     return *child < 0 ? error_set(ERR_SYSTEM, "%s: %s", program, strerror(errno)) : 0;
 }
 

@@ -37,7 +37,8 @@ static int write_words(int fd, const char *path, const char *who)
     return pwrite(fd, line, sizeof line, 0) == sizeof line ? 0 : failed(path);
 }
 
-/* Makes our own file beside the claim, locked, with `who` in it. */
+/* Makes our own file beside the claim, locked, with `who` in it. It is synced before it gets the claim's name: without
+ * words, as a power cut may leave it, the claim could be another host's. */
 static int make_own(const char *path, const char *who, char own[OUTPUT_PATH], int *fd)
 {
     int n = snprintf(own, OUTPUT_PATH, "%s.", path);
@@ -48,6 +49,7 @@ static int make_own(const char *path, const char *who, char own[OUTPUT_PATH], in
     if (*fd < 0) return failed(own);
     lock(*fd); /* if refused: nobody can get a lock */
     int code = write_words(*fd, own, who);
+    if (code == 0 && fsync(*fd) != 0 && errno != EINVAL) code = failed(own);
     if (code != 0) {
         unlink(own);
         close(*fd);

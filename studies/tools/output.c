@@ -14,15 +14,6 @@
 #include "kernels/memory.h"
 #include "kernels/text.h"
 
-static int make_one(const char *path)
-{
-    struct stat s;
-    if (mkdir(path, 0777) == 0) return 0;
-    if (errno == EEXIST && stat(path, &s) == 0 && S_ISDIR(s.st_mode)) return 0;
-    return error_set(ERR_INPUT, "%s: %s", path,
-                     errno == EEXIST ? "not a directory" : strerror(errno));
-}
-
 int output_directory(const char *dir)
 {
     char path[OUTPUT_PATH];
@@ -30,7 +21,7 @@ int output_directory(const char *dir)
     for (char *c = path + 1; *c; c++) {
         if (*c != '/') continue;
         *c = '\0';
-        TRY(make_one(path));
+        TRY(file_folder(path));
         *c = '/';
     }
     return 0;

@@ -1,0 +1,264 @@
+/* traced.c: see traced.h. */
+#include "tests/lib/traced.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/lib/test.h"
+
+#ifdef __x86_64__
+#define CALL(name)        \
+    {                     \
+        SYS_##name, #name \
+    }
+static const struct {
+    long number;
+    const char *name;
+} calls[] = {
+    CALL(openat),
+    CALL(open),
+    CALL(creat),
+    CALL(read),
+    CALL(pread64),
+    CALL(write),
+    CALL(writev),
+    CALL(pwrite64),
+    CALL(lseek),
+    CALL(fsync),
+    CALL(fdatasync),
+    CALL(ftruncate),
+    CALL(truncate),
+    CALL(rename),
+    CALL(renameat),
+    CALL(renameat2),
+    CALL(unlink),
+    CALL(unlinkat),
+    CALL(link),
+    CALL(linkat),
+    CALL(mkdir),
+    CALL(mkdirat),
+    CALL(rmdir),
+    CALL(close),
+    CALL(fcntl),
+    CALL(flock),
+    CALL(newfstatat),
+    CALL(getdents64),
+    CALL(access),
+    CALL(readlink),
+    CALL(utimensat),
+    CALL(mmap),
+    CALL(mremap),
+    CALL(brk),
+    CALL(mprotect),
+    CALL(fork),
+    CALL(vfork),
+    CALL(clone),
+    CALL(clone3),
+    CALL(execve),
+    CALL(pipe2),
+    CALL(dup2),
+    CALL(wait4),
+    CALL(chdir),
+    CALL(clock_nanosleep),
+    CALL(sched_getaffinity),
+    CALL(getrandom),
+    CALL(rt_sigaction),
+    CALL(ioctl),
+    CALL(getcwd),
+};
+enum { CALLS = sizeof calls / sizeof *calls };
+
+const char *traced_name(long number)
+{
+    for (int i = 0; i < CALLS; i++)
+        if (calls[i].number == number) return calls[i].name;
+    return NULL;
+}
+
+long traced_number(int i)
+{
+    return i < CALLS ? calls[i].number : -1;
+}
+
+/* Lets the kernel stop this process at the calls above. */
+static int filter(void)
+{
+    struct sock_filter rule[CALLS + 5] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, CALLS + 1),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
+    for (int i = 0; i < CALLS; i++)
+        rule[3 + i] = (struct sock_filter)BPF_JUMP(
+            BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i].number, (uint8_t)(CALLS - i), 0);
+    rule[3 + CALLS] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    rule[4 + CALLS] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE);
+    struct sock_fprog all = {CALLS + 5, rule};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all);
+}
+
+static void become(const char *dir, char *const argv[], const char *out_file, const char *err_file,
+                   int go)
+{
+    char byte;
+    int data = open(out_file, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    int words = open(err_file, O_WRONLY | O_CREAT | O_TRUNC, 0666), none = open("/dev/null", 0);
+    signal(SIGINT, SIG_DFL); /* a shell's background ignores SIGINT */
+    signal(SIGALRM, SIG_DFL);
+    setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    if (dup2(none, 0) < 0 || dup2(data, 1) < 0 || dup2(words, 2) < 0) _exit(125);
+    if (chdir(dir) != 0 || setsid() < 0 || read(go, &byte, 1) != 1) _exit(125);
+    close(none);
+    close(data);
+    close(words);
+    close(go);
+    if (filter() != 0) _exit(125);
+    execv(argv[0], argv);
+    _exit(127);
+}
+
+static void nothing(int number)
+{
+    (void)number;
+}
+
+/* Interrupts waitpid 50 times a second, or no longer. */
+static void interrupt_waits(int on)
+{
+    const struct timeval often = {0, on ? 20000 : 0};
+    sigaction(SIGALRM, &(struct sigaction){.sa_handler = nothing}, NULL);
+    setitimer(ITIMER_REAL, &(struct itimerval){often, often}, NULL);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Carries out what `meet` says of the call at which a process stands. Returns what it said. */
+static int at_call(Traced *t, pid_t pid, pid_t first)
+{
+    struct user_regs_struct r;
+    if (ptrace(PTRACE_GETREGS, pid, NULL, &r) != 0) return TRACE_PASS; /* it was killed meanwhile */
+    Call c = {pid, (long)r.orig_rax, {r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9}, pid == first};
+    int what = t->meet(t->arg, &c);
+    r.rdi = c.arg[0], r.rsi = c.arg[1], r.rdx = c.arg[2], r.r10 = c.arg[3];
+    if (what < 0 || what == TRACE_PRETEND) {
+        r.orig_rax = (unsigned long long)-1;
+        r.rax = (unsigned long long)(what < 0 ? what : 0);
+    }
+    ptrace(PTRACE_SETREGS, pid, NULL, &r);
+    return what;
+}
+
+/* Waits for all processes of the session, and ends them where it is time. */
+static void watch(Traced *t, pid_t first)
+{
+    double end = now() + t->seconds, release = 0;
+    pid_t held = 0;
+    int status, living = 1, ended = 0;
+    while (living > 0) {
+        pid_t pid = waitpid(-1, &status, __WALL);
+        if (held && now() > release) ptrace(PTRACE_CONT, held, 0, 0), held = 0;
+        if (pid < 0 && errno != EINTR) return;
+        if (now() > end) {
+            if (ended) t->left++;
+            t->late |= !ended;
+            kill(-first, SIGKILL);
+            end = INFINITY;
+        }
+        if (pid < 0) continue;
+        if (WIFEXITED(status) || WIFSIGNALED(status)) {
+            if (pid == first) t->status = status, ended = 1, end = now() + 1;
+            continue;
+        }
+        int event = status >> 16, signal = event ? 0 : WSTOPSIG(status);
+        int what = event == PTRACE_EVENT_SECCOMP ? at_call(t, pid, first) : TRACE_PASS;
+        if (what == TRACE_KILL) kill(-first, SIGKILL);
+        if (what == TRACE_HOLD)
+            held = pid, release = now() + TRACE_HELD;
+        else
+            ptrace(PTRACE_CONT, pid, 0, signal);
+    }
+}
+
+int traced_run(Traced *t, const char *dir, char *const argv[], const char *out_file,
+               const char *err_file)
+{
+    int go[2];
+    t->status = t->late = t->left = 0;
+    if (pipe(go) != 0) return -1;
+    pid_t pid = fork();
+    if (pid == 0) become(dir, argv, out_file, err_file, go[0]);
+    close(go[0]);
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    int options = PTRACE_O_TRACESECCOMP | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+                  PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL;
+    int bad = ptrace(PTRACE_SEIZE, pid, 0, options) != 0 || write(go[1], "", 1) != 1;
+    close(go[1]);
+    if (bad) {
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        return -1;
+    }
+    interrupt_waits(1);
+    watch(t, pid);
+    interrupt_waits(0);
+    return WIFEXITED(t->status) && WEXITSTATUS(t->status) == 125 ? -1 : 0;
+}
+
+int traced_bytes(const Call *c, unsigned long long at, void *bytes, size_t count)
+{
+    struct iovec here = {bytes, count}, there = {(void *)(uintptr_t)at, count};
+    return process_vm_readv(c->pid, &here, 1, &there, 1, 0) == (ssize_t)count ? 0 : -1;
+}
+
+int traced_text(const Call *c, unsigned long long at, char *text, size_t room)
+{
+    for (size_t n = 0; n + 1 < room; n++) {
+        if (traced_bytes(c, at + n, text + n, 1) != 0) return -1;
+        if (!text[n]) return 0;
+    }
+    text[room - 1] = '\0';
+    return 0;
+}
+#else
+int traced_run(Traced *t, const char *dir, char *const argv[], const char *out_file,
+               const char *err_file)
+{
+    (void)t, (void)dir, (void)argv, (void)out_file, (void)err_file;
+    return -1;
+}
+
+int traced_bytes(const Call *c, unsigned long long at, void *bytes, size_t count)
+{
+    (void)c, (void)at, (void)bytes, (void)count;
+    return -1;
+}
+
+int traced_text(const Call *c, unsigned long long at, char *text, size_t room)
+{
+    (void)c, (void)at, (void)text, (void)room;
+    return -1;
+}
+#endif

@@ -1,0 +1,53 @@
+/* traced.h: runs a program and all that it starts under ptrace(2), and shows each of its system calls that can fail to a
+ * function before the kernel sees it. The function lets the call pass, changes it, makes it fail, or ends the program
+ * there. Unlike a library put in place of the C library's functions, it also sees the calls of stdio, of gnuplot and of
+ * what a program does before main. A filter (seccomp) keeps the calls that nobody asks for at full speed.
+ * Sources: Linux, ptrace(2); Documentation/userspace-api/seccomp_filter.rst.
+ *
+ * Clocks are no system calls here: Linux reads them from memory (vdso(7)).
+ */
+#ifndef TROTTER_TESTS_TRACED_H
+#define TROTTER_TESTS_TRACED_H
+
+#include <sys/types.h>
+
+/* A call at its entry; changed arguments are given to the kernel. */
+typedef struct {
+    pid_t pid;
+    long number;
+    unsigned long long arg[6];
+    int first; /* 1: the process that traced_run started, not one of its children */
+} Call;
+
+/* What becomes of the call, beside a negative number: it fails, with this errno. */
+enum {
+    TRACE_PASS,
+    TRACE_PRETEND, /* it is not done, and returns 0 */
+    TRACE_HOLD,    /* it is done after TRACE_HELD seconds, while other processes go on */
+    TRACE_KILL,    /* all processes end here, as at a power cut */
+};
+#define TRACE_HELD 0.3
+
+typedef struct {
+    int (*meet)(void *arg, Call *c);
+    void *arg;
+    double seconds; /* after these the program is ended */
+    int status;     /* of the first process, as waitpid gives it */
+    int late;       /* 1: it did not end in time */
+    int left;       /* processes that went on a second after the first had ended */
+} Traced;
+
+/* Runs argv in a folder, with its data in `out_file` and its words in `err_file`. Returns 0, or -1 where this machine
+ * does not let processes be traced, or has other registers than x86-64. */
+int traced_run(Traced *t, const char *dir, char *const argv[], const char *out_file,
+               const char *err_file);
+
+/* Copies a text of the process at `at` (NUL-ended, cut at `room`), or `count` bytes. Returns 0 where they are read. */
+int traced_text(const Call *c, unsigned long long at, char *text, size_t room);
+int traced_bytes(const Call *c, unsigned long long at, void *bytes, size_t count);
+
+/* Returns the name of a system call, or NULL where traced_run does not show it; all of them end with NULL. */
+const char *traced_name(long number);
+long traced_number(int i);
+
+#endif
