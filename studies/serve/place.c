@@ -74,7 +74,7 @@ static void put_work(FILE *f, const Table *t)
     fputs("</dd>\n", f);
 }
 
-/* Writes an end of a stability interval; the axis is worth a word only where there is a bound. */
+/* Writes an end of a stability interval. */
 static void put_limit(FILE *f, double x, const char *unit)
 {
     if (isnan(x))
@@ -91,9 +91,9 @@ static int put_stability(FILE *f, const Table *frozen)
     Stiff s = {.a_stable = TOLD_NOT, .l_stable = TOLD_NOT};
     TRY(stability_limits(frozen, &real, &imag));
     if (table_solves(frozen)) TRY(stability_stiff(frozen, &s));
-    fputs("<dt>stable from 0 to</dt><dd>", f);
+    fputs("<dt>stable</dt><dd>on the real axis from ", f);
     put_limit(f, real, "");
-    fputs(" and ", f);
+    fputs(", on the imaginary axis to ", f);
     put_limit(f, imag, "&nbsp;i");
     fputs(s.l_stable == TOLD_YES ? "; L-stable" : s.a_stable == TOLD_YES ? "; A-stable" : "", f);
     fputs("</dd>\n", f);
@@ -116,12 +116,9 @@ static void put_term(FILE *f, const Expansion *e, const ExpansionTerm *x, int fi
         snprintf(number, sizeof number, "%.5g", table_double(x->c));
     int below = *number == '-';
     const char *size = number + below;
-    snprintf(text, sizeof text, "%s%s%s%s",
-             below   ? first ? "-" : "- "
-             : first ? ""
-                     : "+ ",
-             strcmp(size, "1") == 0 ? "" : size, strcmp(size, "1") == 0 ? "" : " ", x->name);
-    fputs(first ? "" : " ", f);
+    snprintf(text, sizeof text, "%s%s%s", strcmp(size, "1") == 0 ? "" : size,
+             strcmp(size, "1") == 0 ? "" : " ", x->name);
+    fputs(below ? first ? "−" : " − " : first ? "" : " + ", f);
     formula_put(f, text);
 }
 

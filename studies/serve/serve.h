@@ -94,7 +94,7 @@ typedef struct {
 } Job;
 
 int job_start(Job *j, int root, const Request *r);
-/* Reads what has come. Returns 0 while the child works, else ends the job and returns the status of its answer: 200; 422:
+/* Reads what has come. Returns 0 while the child works, else ends the job and returns the status of its answer: 200; 422: answered as text,
  * the text is a line on what is wrong with the request; 503: the work was too much, `words` say so. */
 int job_step(Job *j, const char **words);
 void job_end(Job *j); /* ends the child too */

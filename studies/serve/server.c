@@ -144,6 +144,8 @@ static const char *const headers[][2] = {
     {"Connection", "close"},
 };
 
+static const char plain[] = "text/plain; charset=utf-8";
+
 /* Sends a response, which it takes over; NULL: there was no memory for it. */
 static enum MHD_Result send_out(struct MHD_Connection *c, unsigned status, const char *type,
                                 struct MHD_Response *r)
@@ -167,7 +169,7 @@ static enum MHD_Result send_text(struct MHD_Connection *c, unsigned status, cons
 
 static enum MHD_Result send_words(struct MHD_Connection *c, unsigned status, const char *words)
 {
-    return send_text(c, status, "text/plain; charset=utf-8", words, strlen(words));
+    return send_text(c, status, plain, words, strlen(words));
 }
 
 static void free_text(void *text)
@@ -175,15 +177,14 @@ static void free_text(void *text)
     memory_free(text);
 }
 
-/* Sends what the child wrote. */
+/* Sends what the child wrote; words on what is wrong are an answer too, in plain text. */
 static enum MHD_Result send_job(Ask *a)
 {
     if (a->status == 503) return send_words(a->connection, 503, a->words);
     char *text = a->job.text;
     a->job.text = NULL;
     return send_out(
-        a->connection, a->status,
-        a->status == 200 ? a->request.resource->type : "text/plain; charset=utf-8",
+        a->connection, 200, a->status == 200 ? a->request.resource->type : plain,
         MHD_create_response_from_buffer_with_free_callback(a->job.bytes, text, free_text));
 }
 
