@@ -16,9 +16,20 @@
 #include "studies/report/report.h"
 #include "studies/tools/output.h"
 
-enum { LIST_MOST = 4000, HEAD_BYTES = 4096 };
+enum { LIST_MOST = 4000 };
 
 /* ---- opening --------------------------------------------------------------------------------------- */
+
+int path_allowed(const char *path)
+{
+    const char *name = path;
+    for (const char *c = path; *c; c++) {
+        int begins = c == path || c[-1] == '/';
+        if ((unsigned char)*c < ' ' || *c == 127 || (begins && (*c == '/' || *c == '.'))) return 0;
+        if (*c == '/') name = c + 1;
+    }
+    return strcmp(name, "log.csv") == 0 || strcmp(name, "runs.csv") == 0;
+}
 
 int file_below(int root, const char *path)
 {
@@ -107,53 +118,6 @@ int file_list(const Request *r, FILE *f)
     for (FTSENT *e; walk && rows < LIST_MOST && (e = fts_read(walk));)
         list_entry(walk, e, s, &rows);
     if (walk) fts_close(walk);
-    int code = sheet_write(s, SHEET_CSV, f);
-    sheet_free(s);
-    return code;
-}
-
-typedef struct {
-    const char *name, *words;
-    int shown, design;
-} NameRow;
-
-static const Column name_columns[] = {COLUMN(NameRow, name),
-                                      COLUMN(NameRow, words),
-                                      COLUMN(NameRow, shown, .form = SHEET_FLAG),
-                                      COLUMN(NameRow, design, .form = SHEET_FLAG),
-                                      {0}};
-
-/* Returns 1 where the column is one of a list "a,b,c". */
-static int is_among(const char *list, const char *name)
-{
-    size_t n = strlen(name);
-    for (const char *at = list; at && *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] != '\0'))
-        if (strcspn(at, ",") == n && memcmp(at, name, n) == 0) return 1;
-    return 0;
-}
-
-static void name_row(const Kind *k, const char *name, Sheet *s)
-{
-    const char *words = kind_column(k, name);
-    int design = k && (is_among(k->runs.design, name) || is_among(k->runs.seed, name)),
-        shown = !k || design || is_among(k->runs.by, name) || is_among(k->runs.measure, name);
-    sheet_row(s, &(NameRow){name, words ? words : "", shown, design});
-}
-
-int file_columns(const Request *r, FILE *f)
-{
-    char head[HEAD_BYTES];
-    Sheet *s;
-    int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = file_below(here, r->path);
-    ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof head - 1);
-    if (fd >= 0) close(fd);
-    if (here >= 0) close(here);
-    if (n < 0) return error_set(ERR_INPUT, "%s: there is no such table", r->path);
-    head[n] = '\0';
-    head[strcspn(head, "\r\n")] = '\0';
-    const Kind *k = kind_of_runs(head);
-    TRY(sheet_new(name_columns, &s));
-    for (char *rest = head, *name; (name = strsep(&rest, ","));) name_row(k, name, s);
     int code = sheet_write(s, SHEET_CSV, f);
     sheet_free(s);
     return code;

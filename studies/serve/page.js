@@ -241,7 +241,7 @@ async function pollCurves() {
 
 /* ---- tables of runs ---- */
 
-const table = { names: [], rows: [], info: {}, sort: -1, down: false };
+const table = { names: [], rows: [], sort: -1, down: false };
 
 /* Is a word of "Keep" met? name<number, name>number, name=text, or a text in some cell. */
 function keeps(row, word) {
@@ -275,16 +275,16 @@ function writer(j) {
 
 function headCell(j) {
     const name = table.names[j], sorted = table.sort === j ? (table.down ? "descending" : "ascending") : undefined;
-    const button = make("button", { type: "button", title: table.info[name]?.words || name });
+    const button = make("button", { type: "button", title: name });
     name.split(/(?<=_)/).forEach((part, i) => button.append(...(i ? [make("wbr"), part] : [part])));
     button.addEventListener("click", () => { sortBy(j); $("runs-rows").querySelectorAll("button")[shownColumns().indexOf(j)]?.focus(); });
     return make("th", { scope: "col", "aria-sort": sorted }, button);
 }
 
-/* Columns that the list of the program shows, without those that are empty in every row. */
+/* The first columns, which name a run and have its main results, or all; none that is empty in every row. */
 function shownColumns() {
-    const all = $("runs-all").checked;
-    return table.names.map((n, j) => j).filter(j => all || (table.info[table.names[j]]?.shown !== "no" && table.rows.some(r => r[j])));
+    const full = [...table.names.keys()].filter(j => table.rows.some(r => r[j]));
+    return $("runs-all").checked ? full : full.slice(0, 6);
 }
 
 function showRows() {
@@ -308,7 +308,6 @@ async function openTable() {
         const bytes = Uint8Array.from(await readFile(path, 0), c => c.charCodeAt(0));
         [table.names = [], ...table.rows] = readCsv(new TextDecoder().decode(bytes));
         table.rows = table.rows.filter(r => r.length === table.names.length);
-        table.info = Object.fromEntries(readRows(await ask("columns", { path })).map(r => [r.name, r]));
         table.sort = -1;
         $("runs-sort").replaceChildren(new Option("order of the file", -1), ...table.names.map((n, j) => new Option(n, j)));
         showRows();
@@ -333,7 +332,6 @@ async function showTables() {
 /* ---- a scheme ---- */
 
 let asked = new AbortController(), pause, drawn = {};
-const schemeNames = new Map();
 
 /* The lines of a CSV of points, by scheme: [name, [line, ...]]. */
 function byScheme(rows) {
@@ -417,15 +415,9 @@ async function showScheme() {
     tell("order", $("scheme-order"), drawOrder, text, signal);
 }
 
-async function listNames() {
-    if (schemeNames.size) return;
-    for (const r of readRows(await ask("names"))) schemeNames.set(r.name, r.text);
-    $("scheme-names").append(...[...schemeNames.keys()].map(n => new Option(n, n)));
-}
-
 /* ---- views ---- */
 
-const views = { report: showReport, curves: pollCurves, runs: showTables, scheme: () => { listNames().catch(() => {}); showScheme(); } };
+const views = { report: showReport, curves: pollCurves, runs: showTables, scheme: showScheme };
 
 function showView() {
     const name = location.hash.slice(1) || "report";
@@ -449,10 +441,5 @@ $("runs-find").addEventListener("input", showRows);
 $("runs-all").addEventListener("change", showRows);
 $("runs-sort").addEventListener("change", () => { table.sort = -2; sortBy(+$("runs-sort").value); });
 $("scheme-text").addEventListener("input", () => { clearTimeout(pause); pause = setTimeout(showScheme, 300); });
-$("scheme-names").addEventListener("change", () => {
-    const text = schemeNames.get($("scheme-names").value);
-    if (text) $("scheme-text").value = text;
-    showScheme();
-});
 for (const form of document.forms) form.addEventListener("submit", e => e.preventDefault());
 showView();

@@ -4,107 +4,74 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/error.h"
+#include "kernels/memory.h"
 #include "ode/ode.h"
 #include "studies/measure/convergence.h"
 #include "studies/measure/expansion.h"
 #include "studies/measure/region.h"
 #include "studies/plot/contour.h"
 #include "studies/report/report.h"
-#include "studies/tools/command.h"
+#include "studies/tools/select.h"
 
 enum { POINTS = 241, TERMS_MOST = 12 };
 
 /* ---- reading --------------------------------------------------------------------------------------- */
 
-typedef struct {
-    Table **scheme; /* (count), as written */
-    size_t count;
-} Typed;
-
-static void typed_free(Typed *t)
+static int check_size(const Selection *s)
 {
-    for (size_t i = 0; i < t->count; i++) table_free(t->scheme[i]);
-    memory_free(t->scheme);
-}
-
-static int check_size(const Typed *t)
-{
-    if (t->count > PLACE_SCHEMES)
+    if (s->count == 0) return error_set(ERR_INPUT, "scheme:1:1: expected 'scheme NAME'");
+    if (s->count > PLACE_SCHEMES)
         return error_set(ERR_INPUT, "a page tells of at most %d schemes at a time, not of %zu",
-                         PLACE_SCHEMES, t->count);
-    for (size_t i = 0; i < t->count; i++)
-        if (t->scheme[i]->stages > PLACE_STAGES || t->scheme[i]->flows > PLACE_STAGES)
+                         PLACE_SCHEMES, s->count);
+    for (size_t i = 0; i < s->count; i++)
+        if (s->scheme[i]->stages > PLACE_STAGES || s->scheme[i]->flows > PLACE_STAGES)
             return error_set(ERR_INPUT,
                              "%s has more than %d stages, too many for a page: trotter schemes "
                              "--scheme-file has no such limit",
-                             t->scheme[i]->name, PLACE_STAGES);
+                             s->scheme[i]->name, PLACE_STAGES);
     return 0;
 }
 
-/* Reads schemes, or a tableau, as --scheme-file does. */
-static int typed_read(const Request *r, Typed *t)
+/* Reads schemes, or a tableau, as --scheme-file does, and freezes them. Caller: select_close, after errors too. */
+static int read_text(const Request *r, Selection *s)
 {
     size_t bytes = strlen(r->text);
-    *t = (Typed){0};
-    int code = (butcher_is(r->text, bytes) ? butcher_parse : scheme_parse)("scheme", r->text, bytes,
-                                                                           &t->scheme, &t->count);
-    if (code == 0 && t->count == 0)
-        code = error_set(ERR_INPUT, "scheme:1:1: expected 'scheme NAME'");
-    if (code == 0) code = check_size(t);
-    if (code != 0) typed_free(t);
-    return code;
+    *s = (Selection){0};
+    TRY((butcher_is(r->text, bytes) ? butcher_parse : scheme_parse)("scheme", r->text, bytes,
+                                                                    &s->scheme, &s->count));
+    TRY(check_size(s));
+    for (size_t i = 0; i < s->count; i++) {
+        Table *frozen = table_freeze(s->scheme[i]);
+        if (!frozen) return ERR_MEMORY;
+        table_free(s->scheme[i]);
+        s->scheme[i] = frozen;
+    }
+    return 0;
 }
 
 /* ---- order and terms ------------------------------------------------------------------------------- */
 
-static void put_count(FILE *f, size_t n, const char *word, int *first)
-{
-    if (n == 0) return;
-    fprintf(f, "%s%zu&nbsp;%s", *first ? "" : " + ", n, word);
-    *first = 0;
-}
-
-static void put_work(FILE *f, const Table *t)
-{
-    int first = 1;
-    fputs("<dt>evaluations</dt><dd>", f);
-    for (int op = 0; op < t->colours; op++)
-        put_count(f, table_evals(t, op), (char[]){table_letters[op], '\0'}, &first);
-    if (t->flows) put_count(f, t->flows, "exact flows", &first);
-    fputs("</dd>\n", f);
-}
-
-/* Writes an end of a stability interval. */
-static void put_limit(FILE *f, double x, const char *unit)
-{
-    if (isnan(x))
-        fputs("unknown", f);
-    else if (isinf(x))
-        fprintf(f, "%s∞%s", x < 0 ? "−" : "", unit);
-    else
-        fprintf(f, "%s%.4g%s", x < 0 ? "−" : "", fabs(x), unit);
-}
-
-static int put_stability(FILE *f, const Table *frozen)
+static int put_facts(FILE *f, const Table *t)
 {
     double real, imag;
-    Stiff s = {.a_stable = TOLD_NOT, .l_stable = TOLD_NOT};
-    TRY(stability_limits(frozen, &real, &imag));
-    if (table_solves(frozen)) TRY(stability_stiff(frozen, &s));
-    fputs("<dt>stable</dt><dd>on the real axis from ", f);
-    put_limit(f, real, "");
-    fputs(", on the imaginary axis to ", f);
-    put_limit(f, imag, "&nbsp;i");
-    fputs(s.l_stable == TOLD_YES ? "; L-stable" : s.a_stable == TOLD_YES ? "; A-stable" : "", f);
-    fputs("</dd>\n", f);
+    Theory theory;
+    TRY(theory_search(t, TREE_MAX_1, &theory));
+    TRY(stability_limits(t, &real, &imag));
+    page_print(f, "<section class=\"scheme\">\n<h3>%s</h3>\n", t->name);
+    if (t->title) page_print(f, "<p class=\"soft\">%s</p>\n", t->title);
+    fprintf(f,
+            "<dl class=\"facts\">\n<dt>order</dt><dd><b class=\"order\">%s%d</b>%s</dd>\n"
+            "<dt>evaluations</dt><dd>",
+            theory.order == theory.searched ? "at least " : "", theory.order,
+            theory.order == 0 ? ": it is not consistent" : "");
+    for (int op = 0; op < t->colours; op++)
+        if (table_evals(t, op)) fprintf(f, "%zu&nbsp;%c ", table_evals(t, op), table_letters[op]);
+    fprintf(f,
+            "</dd>\n<dt>stable</dt><dd>on the real axis from %.4g, on the imaginary axis to "
+            "%.4g&nbsp;i</dd>\n</dl>\n",
+            real, imag);
     return 0;
-}
-
-static void put_order(FILE *f, const Theory *theory)
-{
-    fprintf(f, "<dt>order</dt><dd><b class=\"order\">%s%d</b>%s</dd>\n",
-            theory->order == theory->searched ? "at least " : "", theory->order,
-            theory->order == 0 ? ": it is not consistent" : "");
 }
 
 /* Writes "+ 1/12 [F,[F,G]]". */
@@ -154,32 +121,16 @@ static int put_expansion(FILE *f, const Table *t)
     return 0;
 }
 
-static int put_scheme(FILE *f, const Table *t)
-{
-    Theory theory;
-    TRY(theory_search(t, TREE_MAX_1, &theory));
-    page_print(f, "<section class=\"scheme\">\n<h3>%s</h3>\n", t->name);
-    if (t->title) page_print(f, "<p class=\"soft\">%s</p>\n", t->title);
-    fputs("<dl class=\"facts\">\n", f);
-    put_order(f, &theory);
-    put_work(f, t);
-    Table *frozen = table_freeze(t);
-    int code = frozen ? put_stability(f, frozen) : ERR_MEMORY;
-    table_free(frozen);
-    TRY(code);
-    fputs("</dl>\n", f);
-    TRY(put_expansion(f, t));
-    fputs("</section>\n", f);
-    return 0;
-}
-
 int place_check(const Request *r, FILE *f)
 {
-    Typed t;
-    TRY(typed_read(r, &t));
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < t.count; i++) code = put_scheme(f, t.scheme[i]);
-    typed_free(&t);
+    Selection s;
+    int code = read_text(r, &s);
+    for (size_t i = 0; code == 0 && i < s.count; i++) {
+        code = put_facts(f, s.scheme[i]);
+        if (code == 0) code = put_expansion(f, s.scheme[i]);
+        fputs("</section>\n", f);
+    }
+    select_close(&s);
     return code;
 }
 
@@ -264,15 +215,10 @@ static int write_region(Table *const *frozen, size_t count, FILE *f)
 
 int place_region(const Request *r, FILE *f)
 {
-    Typed t;
-    Table *frozen[PLACE_SCHEMES] = {0};
-    TRY(typed_read(r, &t));
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < t.count; i++)
-        if (!(frozen[i] = table_freeze(t.scheme[i]))) code = ERR_MEMORY;
-    if (code == 0) code = write_region(frozen, t.count, f);
-    for (size_t i = 0; i < t.count; i++) table_free(frozen[i]);
-    typed_free(&t);
+    Selection s;
+    int code = read_text(r, &s);
+    if (code == 0) code = write_region(s.scheme, s.count, f);
+    select_close(&s);
     return code;
 }
 
@@ -280,49 +226,15 @@ int place_region(const Request *r, FILE *f)
 
 int place_order(const Request *r, FILE *f)
 {
-    Typed t;
-    TRY(typed_read(r, &t));
+    Selection s;
     ConvergenceStudy u = {0};
-    SystemChoice system = {.seed = 1};
-    OrderOptions how = {.halvings = 7};
-    int code =
-        convergence_run(&system, &how, &(Selection){.scheme = t.scheme, .count = t.count}, &u);
+    int code = read_text(r, &s);
+    if (code == 0)
+        code = convergence_run(&(SystemChoice){.seed = 1}, &(OrderOptions){.halvings = 7}, &s, &u);
     if (code == 0) code = sheet_write(u.points, SHEET_CSV, f);
     if (code == 0) fputc('\n', f);
     if (code == 0) code = sheet_write(u.summary, SHEET_CSV, f);
     convergence_free(&u);
-    typed_free(&t);
-    return code;
-}
-
-/* ---- texts to begin with ---------------------------------------------------------------------------- */
-
-typedef struct {
-    const char *name, *text;
-} NamedText;
-
-static const Column text_columns[] = {COLUMN(NamedText, name), COLUMN(NamedText, text), {0}};
-
-static int add_text(const Table *t, Sheet *s)
-{
-    Output o;
-    TRY(output_open(&o));
-    int code = table_print(t, o.f);
-    if (code == 0 && fflush(o.f) == 0) sheet_row(s, &(NamedText){t->name, o.text});
-    output_drop(&o);
-    return code;
-}
-
-int place_names(const Request *r, FILE *f)
-{
-    Zoo z;
-    Sheet *s = NULL;
-    (void)r;
-    TRY(zoo_open(&z));
-    int code = sheet_new(text_columns, &s);
-    for (size_t i = 0; code == 0 && i < z.built_in; i++) code = add_text(z.scheme[i], s);
-    if (code == 0) code = sheet_write(s, SHEET_CSV, f);
-    sheet_free(s);
-    zoo_close(&z);
+    select_close(&s);
     return code;
 }

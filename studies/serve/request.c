@@ -13,16 +13,15 @@ static const char csv[] = "text/csv; charset=utf-8", html[] = "text/html; charse
 
 static const Resource resources[] = {
     {"", ASK_PAGE, 0, html, NULL},
+    {"report.css", ASK_REPORT_STYLE, 0, "text/css; charset=utf-8", NULL},
     {"page.css", ASK_STYLE, 0, "text/css; charset=utf-8", NULL},
     {"page.js", ASK_SCRIPT, 0, "text/javascript; charset=utf-8", NULL},
     {"report", ASK_WORK, 0, html, file_report},
     {"files", ASK_WORK, 0, csv, file_list},
-    {"columns", ASK_WORK, FIELD_PATH, csv, file_columns},
     {"file", ASK_FILE, FIELD_PATH | FIELD_FROM, csv, NULL},
     {"check", ASK_WORK, FIELD_TEXT, html, place_check},
     {"region", ASK_WORK, FIELD_TEXT, csv, place_region},
     {"order", ASK_WORK, FIELD_TEXT, csv, place_order},
-    {"names", ASK_WORK, 0, csv, place_names},
 };
 
 /* ---- who asks ------------------------------------------------------------------------------------ */
@@ -58,17 +57,6 @@ static int own_host(const Door *d, const char *host)
 }
 
 /* ---- what is asked ------------------------------------------------------------------------------- */
-
-int path_allowed(const char *path)
-{
-    const char *name = path;
-    for (const char *c = path; *c; c++) {
-        int begins = c == path || c[-1] == '/';
-        if ((unsigned char)*c < ' ' || *c == 127 || (begins && (*c == '/' || *c == '.'))) return 0;
-        if (*c == '/') name = c + 1;
-    }
-    return strcmp(name, "log.csv") == 0 || strcmp(name, "runs.csv") == 0;
-}
 
 static int hex(char c)
 {

@@ -19,7 +19,7 @@
 enum { TOKEN_DIGITS = 32, ADDRESS_MOST = 32768, PATH_MOST = 1024, TEXT_MOST = 8192 };
 
 /* What is asked for: files that the program has in it, work for a child, a file's bytes. */
-enum { ASK_PAGE, ASK_STYLE, ASK_SCRIPT, ASK_FILE, ASK_WORK };
+enum { ASK_PAGE, ASK_REPORT_STYLE, ASK_STYLE, ASK_SCRIPT, ASK_FILE, ASK_WORK };
 
 typedef struct Request Request;
 typedef int Work(const Request *r, FILE *f);
@@ -57,11 +57,11 @@ int door_lock(Door *d);
 int request_read(const Door *d, const char *method, const char *host, const char *address,
                  Request *out, const char **words);
 
+/* ---- file.c -------------------------------------------------------------------------------------- */
+
 /* Returns 1 for the path of a table that may be read: relative, its parts neither empty nor beginning with '.', without
  * control characters, the last one log.csv or runs.csv. */
 int path_allowed(const char *path);
-
-/* ---- file.c -------------------------------------------------------------------------------------- */
 
 /* Opens a regular file below a directory's descriptor. Every part of the path is opened by itself and no symbolic link is
  * followed, so that none leads out. Returns a descriptor for reading, or -1. */
@@ -71,11 +71,9 @@ int file_below(int root, const char *path);
 enum { FILE_MOST = 1 << 20 };
 int file_part(int root, const char *path, size_t from, char **bytes, size_t *count);
 
-/* Both write CSV and read the folder that the process is in. file_list: the log.csv and runs.csv below it: path, bytes,
- * seconds since it changed, whether its training is over. Hidden folders and symbolic links are left out.
- * file_columns: of a runs.csv, name, words, whether a page shows it, whether it tells designs apart. */
+/* Writes the log.csv and runs.csv below the folder that the process is in, as CSV: path, bytes, seconds since it changed,
+ * whether its training is over. Hidden folders and symbolic links are left out. */
 int file_list(const Request *r, FILE *f);
-int file_columns(const Request *r, FILE *f);
 /* Writes the report of the folder as HTML (studies/report/report.h). */
 int file_report(const Request *r, FILE *f);
 
@@ -103,13 +101,11 @@ void job_end(Job *j); /* ends the child too */
 
 /* place_check: HTML with order, counts, stability and leading terms of every scheme of the text. ERR_INPUT with
  * "scheme:LINE:COLUMN: ..." as words, as the commands have them. place_region and place_order write CSV: the boundary of
- * the region of stability (region_lines); errors over steps on the default system (order_points). place_names: the
- * built-in schemes, name and text. A text has at most PLACE_SCHEMES schemes of PLACE_STAGES stages. */
+ * the region of stability (region_lines); errors over steps on the default system (order_points). A text has at most PLACE_SCHEMES schemes of PLACE_STAGES stages. */
 enum { PLACE_SCHEMES = 6, PLACE_STAGES = 24 };
 int place_check(const Request *r, FILE *f);
 int place_region(const Request *r, FILE *f);
 int place_order(const Request *r, FILE *f);
-int place_names(const Request *r, FILE *f);
 
 /* ---- server.c ------------------------------------------------------------------------------------ */
 

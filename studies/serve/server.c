@@ -28,7 +28,6 @@ int server_run(const char *dir, unsigned port)
 #include "kernels/clock.h"
 #include "kernels/memory.h"
 #include "studies/report/report.h"
-#include "studies/tools/output.h"
 
 /* What the page is made of. */
 __asm__(".pushsection .rodata\n"
@@ -146,10 +145,11 @@ static const char *const headers[][2] = {
 
 static const char plain[] = "text/plain; charset=utf-8";
 
-/* Sends a response, which it takes over; NULL: there was no memory for it. */
-static enum MHD_Result send_out(struct MHD_Connection *c, unsigned status, const char *type,
-                                struct MHD_Response *r)
+static enum MHD_Result send_text(struct MHD_Connection *c, unsigned status, const char *type,
+                                 const char *text, size_t bytes)
 {
+    struct MHD_Response *r =
+        MHD_create_response_from_buffer(bytes, (void *)text, MHD_RESPMEM_MUST_COPY);
     if (!r) return MHD_NO;
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
         MHD_add_response_header(r, headers[i][0], headers[i][1]);
@@ -160,32 +160,17 @@ static enum MHD_Result send_out(struct MHD_Connection *c, unsigned status, const
     return done;
 }
 
-static enum MHD_Result send_text(struct MHD_Connection *c, unsigned status, const char *type,
-                                 const char *text, size_t bytes)
-{
-    return send_out(c, status, type,
-                    MHD_create_response_from_buffer(bytes, (void *)text, MHD_RESPMEM_MUST_COPY));
-}
-
 static enum MHD_Result send_words(struct MHD_Connection *c, unsigned status, const char *words)
 {
     return send_text(c, status, plain, words, strlen(words));
-}
-
-static void free_text(void *text)
-{
-    memory_free(text);
 }
 
 /* Sends what the child wrote; words on what is wrong are an answer too, in plain text. */
 static enum MHD_Result send_job(Ask *a)
 {
     if (a->status == 503) return send_words(a->connection, 503, a->words);
-    char *text = a->job.text;
-    a->job.text = NULL;
-    return send_out(
-        a->connection, 200, a->status == 200 ? a->request.resource->type : plain,
-        MHD_create_response_from_buffer_with_free_callback(a->job.bytes, text, free_text));
+    return send_text(a->connection, 200, a->status == 200 ? a->request.resource->type : plain,
+                     a->job.text, a->job.bytes);
 }
 
 static enum MHD_Result begin_work(Server *s, Ask *a)
@@ -208,33 +193,20 @@ static enum MHD_Result send_file(Server *s, Ask *a)
     size_t count;
     if (file_part(s->root, a->request.path, a->request.from, &bytes, &count) != 0)
         return send_words(a->connection, 404, error_text());
-    return send_out(a->connection, 200, a->request.resource->type,
-                    MHD_create_response_from_buffer_with_free_callback(count, bytes, free_text));
-}
-
-/* Sends the page's style behind that of the report. */
-static enum MHD_Result send_style(Ask *a)
-{
-    Output o;
-    if (output_open(&o) != 0) return MHD_NO;
-    fprintf(o.f, "%s\n%s", page_style(), serve_css);
-    fflush(o.f);
-    enum MHD_Result done =
-        send_text(a->connection, 200, a->request.resource->type, o.text, o.bytes);
-    output_drop(&o);
+    enum MHD_Result done = send_text(a->connection, 200, a->request.resource->type, bytes, count);
+    memory_free(bytes);
     return done;
 }
 
 static enum MHD_Result send_asked(Server *s, Ask *a)
 {
+    static const char *const fixed[] = {
+        [ASK_PAGE] = serve_html, [ASK_STYLE] = serve_css, [ASK_SCRIPT] = serve_js};
     const Resource *r = a->request.resource;
-    switch (r->ask) {
-    case ASK_WORK: return begin_work(s, a);
-    case ASK_FILE: return send_file(s, a);
-    case ASK_STYLE: return send_style(a);
-    case ASK_SCRIPT: return send_text(a->connection, 200, r->type, serve_js, strlen(serve_js));
-    default: return send_text(a->connection, 200, r->type, serve_html, strlen(serve_html));
-    }
+    if (r->ask == ASK_WORK) return begin_work(s, a);
+    if (r->ask == ASK_FILE) return send_file(s, a);
+    const char *text = r->ask == ASK_REPORT_STYLE ? page_style() : fixed[r->ask];
+    return send_text(a->connection, 200, r->type, text, strlen(text));
 }
 
 static enum MHD_Result on_request(void *server, struct MHD_Connection *c, const char *url,

@@ -310,14 +310,8 @@ TEST(nothing_is_written)
     make_results();
     serve("results");
     unsigned long before = tree("results");
-    static const char *const resources[] = {"",
-                                            "page.css",
-                                            "page.js",
-                                            "report",
-                                            "files",
-                                            "names",
-                                            "file?path=a/b/log.csv&from=0",
-                                            "columns?path=a/b/log.csv"};
+    static const char *const resources[] = {
+        "", "page.css", "report.css", "page.js", "report", "files", "file?path=a/b/log.csv&from=0"};
     for (size_t i = 0; i < sizeof resources / sizeof *resources; i++)
         must_say(ask(resources[i]), 200, "");
     must_say(ask_scheme("check", SCHEME), 200, "");
@@ -356,7 +350,6 @@ TEST(schemes_are_told)
     for (int i = 0; i < 7; i++)
         snprintf(many + strlen(many), 64, "scheme s%d\nk1 = H(y)\ny' = y + k1\n", i);
     must_say(ask_scheme("check", many), 200, "at most 6 schemes");
-    must_say(ask("names"), 200, "name,text\neuler,");
     unserve();
 }
 
