@@ -257,6 +257,8 @@ TEST(what_is_read)
         if (status != rows[i].status || strstr(answer, "words of"))
             fail_msg("%s: %d, expected %d: %.300s", rows[i].path, status, rows[i].status, answer);
         if (status == 200) assert_string_equal(body, LOG);
+        if (status == 404 && !strstr(body, "there is no such table"))
+            fail_msg("%s was opened: %.300s", rows[i].path, answer);
     }
     must_say(ask("file?path=a/b/log.csv&from=67"), 200, "\r\n\r\n1,1,9,2.5,12,0.1,1,9\n");
     must_say(ask("file?path=a/b/log.csv&from=900"), 200, "Content-Length: 0");
@@ -353,6 +355,31 @@ TEST(schemes_are_told)
     unserve();
 }
 
+/* The kernel keeps the bounds of the server's child: its /proc/CHILD/limits has them. */
+static void must_be_confined(void)
+{
+    static const char *const bounds[] = {
+        "Max cpu time              10                   10 ",
+        "Max file size             0                    0 ",
+#ifndef __SANITIZE_ADDRESS__
+        "Max address space         1073741824           1073741824 "
+#endif
+    };
+    char name[64], limits[4096];
+    int child = 0;
+    snprintf(name, sizeof name, "/proc/%d/task/%d/children", (int)server, (int)server);
+    FILE *f = fopen(name, "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%d", &child), 1);
+    fclose(f);
+    snprintf(name, sizeof name, "/proc/%d/limits", child);
+    assert_non_null(f = fopen(name, "r"));
+    limits[fread(limits, 1, sizeof limits - 1, f)] = '\0';
+    fclose(f);
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
+        if (!strstr(limits, bounds[i])) fail_msg("not '%s': %s", bounds[i], limits);
+}
+
 /* Work that takes too long is ended, and meanwhile others are answered. */
 TEST(work_is_bounded)
 {
@@ -371,6 +398,7 @@ TEST(work_is_bounded)
     assert_int_equal(send(fd, head, m, 0), (ssize_t)m);
     must_say(ask(""), 200, "<!DOCTYPE html>");
     assert_true(clock_now() - begin < 5);
+    must_be_confined();
     must_say(hear(fd), 503, "too much work for a page");
     assert_true(clock_now() - begin < WORK_WAIT + 5);
     must_say(ask_scheme("check", SCHEME), 200, "");
