@@ -36,6 +36,7 @@
 #   make clean              remove build/ and out/
 #
 # The CUDA backends are built where nvcc is found (PATH, /usr/local/cuda); `make NO_CUDA=1` leaves them out.
+# `trotter serve` is built where libmicrohttpd is; `make NO_HTTP=1`.
 # Training by several processes is built where Open MPI's header is (libopenmpi-dev); `make NO_MPI=1`. On several
 # GPUs: where nccl.h is too; `make NO_NCCL=1`.
 # One build directory per flavour: build/release, build/sanitize. Variables: CC, PREFIX, DESTDIR,

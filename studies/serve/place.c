@@ -54,6 +54,7 @@ static int read_text(const Request *r, Selection *s)
 
 static int put_facts(FILE *f, const Table *t)
 {
+    char limit[2][32];
     double real, imag;
     Theory theory;
     TRY(theory_search(t, TREE_MAX_1, &theory));
@@ -67,10 +68,13 @@ static int put_facts(FILE *f, const Table *t)
             theory.order == 0 ? ": it is not consistent" : "");
     for (int op = 0; op < t->colours; op++)
         if (table_evals(t, op)) fprintf(f, "%zu&nbsp;%c ", table_evals(t, op), table_letters[op]);
-    fprintf(f,
-            "</dd>\n<dt>stable</dt><dd>on the real axis from %.4g, on the imaginary axis to "
-            "%.4g&nbsp;i</dd>\n</dl>\n",
-            real, imag);
+    snprintf(limit[0], sizeof *limit, "%.4g", real);
+    snprintf(limit[1], sizeof *limit, "%.4g", imag);
+    fputs("</dd>\n<dt>stable</dt><dd>on the real axis from ", f);
+    formula_put(f, limit[0]);
+    fputs(", on the imaginary axis to ", f);
+    formula_put(f, limit[1]);
+    fputs("&nbsp;i</dd>\n</dl>\n", f);
     return 0;
 }
 

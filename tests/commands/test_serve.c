@@ -542,8 +542,8 @@ static void write_log(const char *name, double least)
     fclose(f);
 }
 
-/* In a browser, by keyboard alone: four views at 390 and 1280 pixels, dark and light; nothing is wider than the page, the
- * console has no word, a typed scheme gets its order and an error leads to its place (tests/python/serve_page.py, which has
+/* In a browser, by keyboard: four views at 390 and 1280 pixels, dark and light; nothing is wider than the page, the
+ * console has no word, a curve grows, runs are chosen, filtered and sorted, a typed scheme gets its order and an error leads to its place (tests/python/serve_page.py, which has
  * its controls). The console's words on a script in a name would be heard too. */
 TEST(in_a_browser)
 {
@@ -559,8 +559,9 @@ TEST(in_a_browser)
     run_ok("schemes --scheme euler,heun --out page/s");
     serve("page");
     assert_non_null(getcwd(here, sizeof here));
-    int status = shell("timeout 240 python3 %s/tests/python/serve_page.py http://127.0.0.1:%u/%s/",
-                       here, door.port, door.token);
+    int status = shell(
+        "timeout 240 python3 %s/tests/python/serve_page.py http://127.0.0.1:%u/%s/ page/b/log.csv",
+        here, door.port, door.token);
     if (status != 0) fail_msg("%.600s%.1200s", out, err);
     unserve();
 }

@@ -1,5 +1,6 @@
-"""serve_page.py ADDRESS [FOLDER]: the page of `trotter serve` in headless Chromium, by keyboard, at 390 and 1280 pixels, dark
-and light. Ends with 1 and words where something is not as it should be; pictures go to FOLDER."""
+"""serve_page.py ADDRESS LOG [FOLDER]: the page of `trotter serve` in headless Chromium, by keyboard, at 390 and 1280 pixels, dark
+and light. The training of LOG, a
+log.csv, goes on meanwhile. Ends with 1 and words where something is not as it should be; pictures go to FOLDER."""
 import base64
 import json
 import os
@@ -109,6 +110,45 @@ def look(b, address, width, scheme, folder):
             b.picture(os.path.join(folder, f"{name}-{width}-{scheme}.png"))
 
 
+def choose_runs(b, log):
+    """Takes a run from the curves and puts it back, and waits for one that grows."""
+    paths = "document.querySelectorAll('#curves-chart path').length"
+    b.value("location.hash = 'curves'")
+    b.wait(f"{paths} > 1", "no curves")
+    before = b.value(paths)
+    b.tab_to("#curves-list input", "a run")
+    b.key(" ", 32, " ")
+    b.wait(f"{paths} < {before}", "a run does not go")
+    b.key(" ", 32, " ")
+    b.wait(f"{paths} === {before}", "a run does not come back")
+    points = b.value("document.querySelectorAll('#curves-chart circle').length")
+    with open(log, encoding="utf-8") as f:
+        step = int(f.read().strip().split("\n")[-1].split(",")[0]) + 10
+    with open(log, "a", encoding="utf-8") as f:
+        f.write(f"{step},1,9999,2.5,31.5,0.1,1,9\n")
+    b.wait(f"document.querySelector('#curves-list').textContent.includes('in training, step {step}')", "no curve grows")
+    b.wait(f"document.querySelectorAll('#curves-chart circle').length === {points + 1}", "its point is not drawn")
+
+
+def filter_and_sort(b):
+    b.value("location.hash = 'runs'")
+    b.wait("document.querySelectorAll('#runs-rows tbody tr').length === 2", "not two runs")
+    b.tab_to("#runs-find", "the filter")
+    b.call("Input.insertText", text="valid_ppl<33 seed=1")
+    b.wait("document.querySelector('#runs-said').textContent === '1 of 2 runs.'", "runs are not filtered")
+    b.value("document.querySelector('#runs-find').select()")
+    b.call("Input.insertText", text=" ")
+    b.tab_to("#runs-sort", "the order")
+    first = "document.querySelector('#runs-rows tbody th').textContent"
+    b.value("document.querySelector('#runs-sort').value = 3, document.querySelector('#runs-sort').dispatchEvent(new Event('change'))")
+    b.wait(f"{first} === '<script>alert(1)</script>'", "runs are not sorted")
+    if b.value("document.querySelector('#runs-rows thead').offsetHeight") > 0:
+        b.tab_to("#runs-rows [aria-sort] button", "the head of the column")
+        b.key("Enter", 13, "\r")
+        b.wait(f"{first} === 'euler'", "runs are not sorted the other way round")
+    b.value("location.hash = 'scheme'")
+
+
 def type_scheme(b):
     """Types a scheme; reads its order, then an error and where it is."""
     b.tab_to("#scheme-text", "the text")
@@ -127,11 +167,13 @@ def type_scheme(b):
 
 
 def main():
-    address, folder = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
+    address, log, folder = sys.argv[1], sys.argv[2], sys.argv[3] if len(sys.argv) > 3 else None
     b = Browser()
     for width in (1280, 390):
         for scheme in ("light", "dark"):
             look(b, address, width, scheme, folder)
+        choose_runs(b, log)
+        filter_and_sort(b)
         type_scheme(b)
     if b.said:
         sys.exit("the console has: " + "\n".join(b.said))
