@@ -86,7 +86,7 @@ static int decode(const char *s, size_t n, char *out, size_t room)
 static int read_number(const char *s, size_t n, size_t *out)
 {
     *out = 0;
-    if (n == 0 || n > 15) return 0;
+    if (n > 15) return 0;
     for (size_t i = 0; i < n; i++) {
         if (!isdigit((unsigned char)s[i])) return 0;
         *out = *out * 10 + (size_t)(s[i] - '0');

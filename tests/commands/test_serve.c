@@ -246,6 +246,7 @@ TEST(what_is_read)
         {"a/b/log.csv%", 400},
         {"a/b/log.csv%2", 400},
         {"a/b/log.csv%zz", 400},
+        {"a/b/log.csv%2z", 400},
         {"", 400},
     };
     make_results();
@@ -265,6 +266,8 @@ TEST(what_is_read)
     static const char *const malformed[] = {"file?path=a/b/log.csv",
                                             "file?path=a/b/log.csv&from=-1",
                                             "file?path=a/b/log.csv&from=",
+                                            "file?path=a/b/log.csv&from=1234567890123456",
+                                            "file?path=a/b/log.csv&other=0",
                                             "file?path=a/b/log.csv&from=0&from=0",
                                             "file?from=0",
                                             "file",
