@@ -284,7 +284,7 @@ function headCell(j) {
 /* The first columns, which name a run and have its main results, or all; none that is empty in every row. */
 function shownColumns() {
     const full = [...table.names.keys()].filter(j => table.rows.some(r => r[j]));
-    return $("runs-all").checked ? full : full.slice(0, 6);
+    return $("runs-all").checked ? full : full.slice(0, 5);
 }
 
 function showRows() {

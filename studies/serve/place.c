@@ -66,8 +66,9 @@ static int put_facts(FILE *f, const Table *t)
             "<dt>evaluations</dt><dd>",
             theory.order == theory.searched ? "at least " : "", theory.order,
             theory.order == 0 ? ": it is not consistent" : "");
-    for (int op = 0; op < t->colours; op++)
-        if (table_evals(t, op)) fprintf(f, "%zu&nbsp;%c ", table_evals(t, op), table_letters[op]);
+    for (int op = 0, some = 0; op < t->colours; op++)
+        if (table_evals(t, op))
+            fprintf(f, "%s%zu&nbsp;%c", some++ ? " + " : "", table_evals(t, op), table_letters[op]);
     snprintf(limit[0], sizeof *limit, "%.4g", real);
     snprintf(limit[1], sizeof *limit, "%.4g", imag);
     fputs("</dd>\n<dt>stable</dt><dd>on the real axis from ", f);
