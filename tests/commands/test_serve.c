@@ -358,8 +358,21 @@ TEST(schemes_are_told)
     unserve();
 }
 
-/* The kernel keeps the bounds of the server's child: its /proc/CHILD/limits has them. */
-static void must_be_confined(void)
+/* Returns the child of the server; 0: it has none. */
+static int child_of_server(void)
+{
+    char name[64];
+    int child = 0;
+    snprintf(name, sizeof name, "/proc/%d/task/%d/children", (int)server, (int)server);
+    FILE *f = fopen(name, "r");
+    assert_non_null(f);
+    if (fscanf(f, "%d", &child) != 1) child = 0;
+    fclose(f);
+    return child;
+}
+
+/* The kernel keeps the bounds of a child: its /proc/CHILD/limits has them. */
+static void must_be_confined(int child)
 {
     static const char *const bounds[] = {
         "Max cpu time              10                   10 ",
@@ -369,43 +382,58 @@ static void must_be_confined(void)
 #endif
     };
     char name[64], limits[4096];
-    int child = 0;
-    snprintf(name, sizeof name, "/proc/%d/task/%d/children", (int)server, (int)server);
+    snprintf(name, sizeof name, "/proc/%d/limits", child);
     FILE *f = fopen(name, "r");
     assert_non_null(f);
-    assert_int_equal(fscanf(f, "%d", &child), 1);
-    fclose(f);
-    snprintf(name, sizeof name, "/proc/%d/limits", child);
-    assert_non_null(f = fopen(name, "r"));
     limits[fread(limits, 1, sizeof limits - 1, f)] = '\0';
     fclose(f);
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
         if (!strstr(limits, bounds[i])) fail_msg("not '%s': %s", bounds[i], limits);
 }
 
+/* Asks for the region of a scheme that reads 64 states of the past, which takes more than the bound. */
+static int ask_much(void)
+{
+    static char head[16384];
+    int fd = connect_to();
+    size_t n = (size_t)snprintf(
+        head, sizeof head, "GET /%s/region?text=scheme%%20long%%0ak1=H(y)%%0ay%%27=k1", door.token);
+    for (int i = 1; i <= 64; i++) n += (size_t)snprintf(head + n, 32, "%%20+%%201/64*y[-%d]", i);
+    n += (size_t)snprintf(head + n, 64, " HTTP/1.1\r\nHost: localhost:%u\r\n\r\n", door.port);
+    assert_int_equal(send(fd, head, n, 0), (ssize_t)n);
+    for (int i = 0; i < 500 && !child_of_server(); i++) pause_ms(10);
+    return fd;
+}
+
 /* Work that takes too long is ended, and meanwhile others are answered. */
 TEST(work_is_bounded)
 {
-    char text[4096];
     make_results();
     serve("results");
-    size_t n = (size_t)snprintf(text, sizeof text, "scheme long\nk1 = H(y)\ny' = k1");
-    for (int i = 1; i <= 64; i++) n += (size_t)snprintf(text + n, 32, " + 1/64*y[-%d]", i);
     double begin = clock_now();
-    static char head[4 * sizeof text];
-    size_t m = (size_t)snprintf(head, sizeof head, "GET /%s/region?text=", door.token);
-    for (const char *c = text; *c; c++)
-        m += (size_t)snprintf(head + m, 4, "%%%02x", (unsigned char)*c);
-    m += (size_t)snprintf(head + m, 64, " HTTP/1.1\r\nHost: localhost:%u\r\n\r\n", door.port);
-    int fd = connect_to();
-    assert_int_equal(send(fd, head, m, 0), (ssize_t)m);
+    int fd = ask_much();
     must_say(ask(""), 200, "<!DOCTYPE html>");
     assert_true(clock_now() - begin < 5);
-    must_be_confined();
+    must_be_confined(child_of_server());
     must_say(hear(fd), 503, "too much work for a page");
     assert_true(clock_now() - begin < WORK_WAIT + 5);
     must_say(ask_scheme("check", SCHEME), 200, "");
     unserve();
+}
+
+/* Work ends too where nobody waits for it, and where the server ends. */
+TEST(work_is_given_up)
+{
+    make_results();
+    serve("results");
+    close(ask_much());
+    for (int i = 0; i < 200 && child_of_server(); i++) pause_ms(10);
+    assert_int_equal(child_of_server(), 0);
+    int fd = ask_much(), child = child_of_server();
+    assert_true(child > 0);
+    unserve();
+    assert_int_equal(test_signal(child, 0), -1);
+    close(fd);
 }
 
 /* ---- slow, large, many ------------------------------------------------------------------------------ */
