@@ -308,8 +308,9 @@ async function openTable() {
         const bytes = Uint8Array.from(await readFile(path, 0), c => c.charCodeAt(0));
         [table.names = [], ...table.rows] = readCsv(new TextDecoder().decode(bytes));
         table.rows = table.rows.filter(r => r.length === table.names.length);
-        table.sort = -1;
+        if (table.path !== path) Object.assign(table, { path, sort: -1, down: false });
         $("runs-sort").replaceChildren(new Option("order of the file", -1), ...table.names.map((n, j) => new Option(n, j)));
+        $("runs-sort").value = table.sort;
         showRows();
     } catch (e) {
         $("runs-said").textContent = e.message;
@@ -317,6 +318,7 @@ async function openTable() {
 }
 
 async function showTables() {
+    $("runs-said").textContent = "Looking for tables …";
     try {
         const before = $("runs-table").value;
         const paths = readRows(await ask("files")).map(r => r.path).filter(p => /(^|\/)runs\.csv$/.test(p));

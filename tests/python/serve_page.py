@@ -131,8 +131,8 @@ def choose_runs(b, log):
 
 
 def filter_and_sort(b):
-    b.value("location.hash = 'runs'")
-    b.wait("document.querySelectorAll('#runs-rows tbody tr').length === 2", "not two runs")
+    b.value("new Promise(done => { addEventListener('hashchange', done, {once: true}); location.hash = 'runs'; })")
+    b.wait("document.querySelector('#runs-said').textContent === '2 of 2 runs.'", "not two runs")
     b.tab_to("#runs-find", "the filter")
     b.call("Input.insertText", text="valid_ppl<33 seed=1")
     b.wait("document.querySelector('#runs-said').textContent === '1 of 2 runs.'", "runs are not filtered")
