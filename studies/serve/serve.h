@@ -92,8 +92,8 @@ typedef struct {
 } Job;
 
 int job_start(Job *j, int root, const Request *r);
-/* Reads what has come. Returns 0 while the child works, else ends the job and returns the status of its answer: 200; 422: answered as text,
- * the text is a line on what is wrong with the request; 503: the work was too much, `words` say so. */
+/* Reads what has come. Returns 0 while the child works, else ends the job and returns 200; 422: the text is a line on what
+ * is wrong with the request; 503: the work was too much, as `words` say. */
 int job_step(Job *j, const char **words);
 void job_end(Job *j); /* ends the child too */
 
@@ -101,7 +101,9 @@ void job_end(Job *j); /* ends the child too */
 
 /* place_check: HTML with order, counts, stability and leading terms of every scheme of the text. ERR_INPUT with
  * "scheme:LINE:COLUMN: ..." as words, as the commands have them. place_region and place_order write CSV: the boundary of
- * the region of stability (region_lines); errors over steps on the default system (order_points). A text has at most PLACE_SCHEMES schemes of PLACE_STAGES stages. */
+ * the region of stability, closed at the edge of what was looked at; errors over steps on the default system and, behind
+ * an empty line, what they show (order_points, order_summary). A text has at most PLACE_SCHEMES schemes of PLACE_STAGES
+ * stages. */
 enum { PLACE_SCHEMES = 6, PLACE_STAGES = 24 };
 int place_check(const Request *r, FILE *f);
 int place_region(const Request *r, FILE *f);
