@@ -9,8 +9,8 @@
 int server_run(const char *dir, unsigned port)
 {
     (void)dir, (void)port;
-    return error_set(ERR_INPUT, "this build has no web server: install libmicrohttpd-dev (Debian: "
-                                "apt-get install libmicrohttpd-dev), then build again");
+    return error_set(ERR_INPUT, "this build has no web server: install the package "
+                                "libmicrohttpd-dev, then build again");
 }
 
 #else
