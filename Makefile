@@ -36,6 +36,7 @@
 #   make clean              remove build/ and out/
 #
 # The CUDA backends are built where nvcc is found (PATH, /usr/local/cuda); `make NO_CUDA=1` leaves them out.
+# `trotter serve` is built where libmicrohttpd is; `make NO_HTTP=1`.
 # Training by several processes is built where Open MPI's header is (libopenmpi-dev); `make NO_MPI=1`. On several
 # GPUs: where nccl.h is too; `make NO_NCCL=1`.
 # One build directory per flavour: build/release, build/sanitize. Variables: CC, PREFIX, DESTDIR,
@@ -51,7 +52,7 @@ B       := build/$(FLAVOUR)
 
 PACKAGES = gcc g++ libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev libdnnl-dev libgmp-dev \
            librandom123-dev libunistring-dev libcmocka-dev libjansson-dev libinih-dev nettle-dev libcmark-gfm-dev \
-           libcmark-gfm-extensions-dev gnuplot-nox fonts-dejavu-core clang-format
+           libcmark-gfm-extensions-dev libmicrohttpd-dev gnuplot-nox fonts-dejavu-core clang-format
 
 # What a row of a table leaves out is 0, on purpose.
 WARN   = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wno-missing-field-initializers \
@@ -74,10 +75,12 @@ LDFLAGS += $(filter -fsanitize%,$(CFLAGS)) $(RACE) -fopenmp -Wl,-z,relro,-z,now
 OPENBLAS_DIR := $(firstword $(wildcard /usr/lib/*/openblas-openmp))
 # oneDNN's products of f32 where its header is there; `make NO_DNNL=1` leaves it out.
 DNNL   := $(if $(NO_DNNL),,$(if $(wildcard /usr/include/dnnl.h),-DHAVE_DNNL))
+# The web server of `trotter serve` likewise; `make NO_HTTP=1`.
+HTTP   := $(if $(NO_HTTP),,$(if $(wildcard /usr/include/microhttpd.h),-DHAVE_MICROHTTPD))
 # Open MPI, loaded by the processes that mpirun starts; `make NO_MPI=1` leaves it out.
 MPI    := $(if $(NO_MPI),,$(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I ompi-c 2>/dev/null)))
 LDLIBS  = -lgsl $(if $(OPENBLAS_DIR),-L$(OPENBLAS_DIR) -Wl$(comma)-rpath$(comma)$(OPENBLAS_DIR)) \
-          -lopenblas $(if $(DNNL),-ldnnl) -lgmp -ljansson -linih -lnettle -lcmark-gfm-extensions -lcmark-gfm -lunistring -lm
+          -lopenblas $(if $(DNNL),-ldnnl) $(if $(HTTP),-lmicrohttpd) -lgmp -ljansson -linih -lnettle -lcmark-gfm-extensions -lcmark-gfm -lunistring -lm
 
 # ---- sources: every .c of a room belongs to it ---------------------------------------------------
 ROOMS  = kernels ode nn bridge
@@ -94,7 +97,7 @@ TESTS  = $(TESTSRC:%.c=$(B)/%)
 # from a file, and plots: the rest of the program is that of the release build.
 READERS = ode/scheme/scheme ode/scheme/butcher ode/scheme/statement ode/scheme/expression ode/scheme/zoo ode/field/system_file ode/field/formula studies/tools/option studies/tools/csv \
           studies/model/network studies/model/metadata nn/text/read nn/text/words nn/text/text nn/text/vocab nn/text/corpus nn/text/folder nn/text/bpe nn/text/bpe_learn nn/text/numbers nn/text/pairs \
-          nn/model/store_in nn/model/store_model studies/metrics/lines studies/metrics/tokenise studies/finetune/labelled
+          nn/model/store_in nn/model/store_model studies/metrics/lines studies/metrics/tokenise studies/finetune/labelled studies/serve/request
 FUZZED  = $(READERS) ode/scheme/table ode/scheme/kinds ode/scheme/pair ode/scheme/print ode/scheme/split ode/field/program studies/tools/output studies/tools/sheet studies/tools/nearest \
           studies/plot/plot studies/plot/gnuplot studies/metrics/symbols studies/metrics/metric studies/metrics/bleu \
           studies/metrics/chrf studies/metrics/bootstrap studies/metrics/agreement \
@@ -187,10 +190,11 @@ $(foreach i,$(CPU),$(eval $(call CPU_RULE,$(i))))
 
 # What was found here when objects were made; those that depend on it are made again where it is another.
 $(B)/found: FORCE
-	@mkdir -p $(@D); echo '$(MPI) $(DNNL)' | cmp -s - $@ || echo '$(MPI) $(DNNL)' >$@
+	@mkdir -p $(@D); echo '$(MPI) $(DNNL) $(HTTP)' | cmp -s - $@ || echo '$(MPI) $(DNNL) $(HTTP)' >$@
 $(B)/kernels/mpi.o $(CPUOBJ): $(B)/found
 .PHONY: FORCE
 
+$(B)/studies/serve/server.o: ALL_CFLAGS += $(HTTP)
 $(B)/kernels/mpi.o: ALL_CFLAGS += $(if $(MPI),-DHAVE_MPI $(MPI))
 
 # ---- CUDA: one source, machine code of sm_80 and sm_90, PTX for what comes later -------------------
@@ -209,6 +213,7 @@ $(ODE_HOT:%=$(B)/ode/%.o): ALL_CFLAGS += -ffp-contract=fast
 $(B)/ode/scheme/zoo.o: ode/scheme/zoo.scheme
 $(B)/nn/text/builtin.o: $(wildcard nn/kjv/*)
 $(B)/studies/report/page.o: studies/report/page.css
+$(B)/studies/serve/server.o: $(wildcard studies/serve/page.*) $(B)/found
 
 # ---- tests ---------------------------------------------------------------------------------------
 TESTLIB = $(patsubst %.c,$(B)/%.o,$(wildcard tests/lib/*.c))
@@ -400,7 +405,7 @@ $(B)/tests/faults/test_faults: $(B)/tests/fuzz/seal.o
 
 # The tests that reach the readers.
 COVERING = readers bleu labelled bleu_command options starved scheme system_file system_command corpus reverse bpe pair_corpus pair_files store store_model recipe \
-           cli generate plot fuzz report
+           cli generate plot fuzz report serve
 
 COVER = $(foreach c,$(COVERING),$(patsubst %.c,build/coverage/%,$(filter %/test_$(c).c,$(TESTSRC))))
 

@@ -27,6 +27,7 @@ const Command *const command_table[] = {&command_schemes,
                                         &command_attention,
                                         &command_bench,
                                         &command_report,
+                                        &command_serve,
                                         &command_manual,
                                         NULL};
 /* clang-format on */

@@ -17,6 +17,11 @@ __asm__(".pushsection .rodata\n"
         ".popsection\n");
 extern const char page_css_begin[];
 
+const char *page_style(void)
+{
+    return page_css_begin;
+}
+
 void page_begin(FILE *f, const char *title)
 {
     page_print(

@@ -63,6 +63,8 @@ void found_free(Found *f);
  * `title` is written as it is. */
 void page_begin(FILE *f, const char *title);
 void page_end(FILE *f);
+/* Returns the style that page_begin puts into the page. */
+const char *page_style(void);
 
 /* Puts a drawing into the page as an image: scripts, links and loads inside it do nothing there. alt:
  * text for a screen reader. */

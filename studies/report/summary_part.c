@@ -22,12 +22,19 @@ void summary_refuse(Summary *s)
 
 /* ---- texts --------------------------------------------------------------------------------------- */
 
+/* Returns 1 where there is a file, not a symbolic link, which could lead out of the directory. */
+static int is_file(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 /* Reads a file if it exists. Returns 0 where it does not exist or cannot be read; the latter gives a warning. */
 static int read_there(Summary *s, const char *path, char **text)
 {
     char full[OUTPUT_PATH];
     size_t bytes;
-    if (output_path(full, s->found->root, "%s", path) != 0 || !output_exists(full)) return 0;
+    if (output_path(full, s->found->root, "%s", path) != 0 || !is_file(full)) return 0;
     if (output_read(full, text, &bytes) == 0) return 1;
     summary_refuse(s);
     return 0;
@@ -245,7 +252,7 @@ static int open_commands(const Summary *s, const char *dir, char full[OUTPUT_PAT
     char folder[OUTPUT_PATH];
     TRY(output_path(folder, s->found->root, "%s", dir));
     TRY(output_path(full, folder, "%s", RECORD_FILE));
-    if (!output_exists(full)) return 0;
+    if (!is_file(full)) return 0;
     int code = csv_open(c, full);
     return code == 0 ? 1 : code;
 }

@@ -55,6 +55,7 @@ extern const Command command_schemes, command_expand, command_stability, command
     command_bleu,
     command_bench,
     command_report,
+    command_serve,
     command_manual;
 /* clang-format on */
 

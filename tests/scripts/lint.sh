@@ -41,11 +41,13 @@ studies/metrics: studies/metrics studies/tools nn kernels
 studies/measure: studies/measure studies/metrics studies/model studies/plot studies/tools bridge nn ode kernels
 studies/table: studies/table studies/plot studies/statistics studies/tools kernels
 studies/runs: studies/runs studies/model studies/plot studies/statistics studies/tools bridge nn ode kernels
+studies/serve: studies/serve studies/report studies/measure studies/plot studies/tools ode kernels
 tests/lib: tests/lib studies bridge nn ode kernels
 tests/studies: tests/studies tests/fuzz tests/lib studies bridge nn ode kernels
 tests/faults: tests/faults tests/fuzz tests/lib studies bridge nn ode kernels
 tests/cuda: tests/cuda tests/lib kernels"
-# A command includes its own folder and what all commands share, and no other command; a folder of tests likewise.
+# A command includes its own folder and what all commands share, and no other command (serve, whose page has that of
+# report, does); a folder of tests likewise.
 shared='studies/study studies/runs studies/table studies/measure studies/metrics studies/model studies/plot studies/statistics studies/tools bridge nn ode kernels'
 rules_of() {
     allowed=$(echo "$rules" | sed -n "s|^$1: *||p")

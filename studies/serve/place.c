@@ -1,0 +1,245 @@
+/* place.c: tells of typed schemes what `schemes`, `expand`, `stability` and `order` tell, by the same functions. */
+#include "studies/serve/serve.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "ode/ode.h"
+#include "studies/measure/convergence.h"
+#include "studies/measure/expansion.h"
+#include "studies/measure/region.h"
+#include "studies/plot/contour.h"
+#include "studies/report/report.h"
+#include "studies/tools/select.h"
+
+enum { POINTS = 241, TERMS_MOST = 12 };
+
+/* ---- reading --------------------------------------------------------------------------------------- */
+
+static int check_size(const Selection *s)
+{
+    if (s->count == 0) return error_set(ERR_INPUT, "scheme:1:1: expected 'scheme NAME'");
+    if (s->count > PLACE_SCHEMES)
+        return error_set(ERR_INPUT, "a page tells of at most %d schemes at a time, not of %zu",
+                         PLACE_SCHEMES, s->count);
+    for (size_t i = 0; i < s->count; i++)
+        if (s->scheme[i]->stages > PLACE_STAGES || s->scheme[i]->flows > PLACE_STAGES)
+            return error_set(ERR_INPUT,
+                             "%s has more than %d stages, too many for a page: trotter schemes "
+                             "--scheme-file has no such limit",
+                             s->scheme[i]->name, PLACE_STAGES);
+    return 0;
+}
+
+/* Reads schemes, or a tableau, as --scheme-file does, and freezes them. Caller: select_close, after errors too. */
+static int read_text(const Request *r, Selection *s)
+{
+    size_t bytes = strlen(r->text);
+    *s = (Selection){0};
+    TRY((butcher_is(r->text, bytes) ? butcher_parse : scheme_parse)("scheme", r->text, bytes,
+                                                                    &s->scheme, &s->count));
+    TRY(check_size(s));
+    for (size_t i = 0; i < s->count; i++) {
+        Table *frozen = table_freeze(s->scheme[i]);
+        if (!frozen) return ERR_MEMORY;
+        table_free(s->scheme[i]);
+        s->scheme[i] = frozen;
+    }
+    return 0;
+}
+
+/* ---- order and terms ------------------------------------------------------------------------------- */
+
+static int put_facts(FILE *f, const Table *t)
+{
+    char limit[2][32];
+    double real, imag;
+    Theory theory;
+    TRY(theory_search(t, TREE_MAX_1, &theory));
+    TRY(stability_limits(t, &real, &imag));
+    page_print(f, "<section class=\"scheme\">\n<h3>%s</h3>\n", t->name);
+    if (t->title) page_print(f, "<p class=\"soft\">%s</p>\n", t->title);
+    fprintf(f,
+            "<dl class=\"facts\">\n<dt>order</dt><dd><b class=\"order\">%s%d</b>%s</dd>\n"
+            "<dt>evaluations</dt><dd>",
+            theory.order == theory.searched ? "at least " : "", theory.order,
+            theory.order == 0 ? ": it is not consistent" : "");
+    for (int op = 0, some = 0; op < t->colours; op++)
+        if (table_evals(t, op))
+            fprintf(f, "%s%zu&nbsp;%c", some++ ? " + " : "", table_evals(t, op), table_letters[op]);
+    snprintf(limit[0], sizeof *limit, "%.4g", real);
+    snprintf(limit[1], sizeof *limit, "%.4g", imag);
+    fputs("</dd>\n<dt>stable</dt><dd>on the real axis from ", f);
+    formula_put(f, limit[0]);
+    fputs(", on the imaginary axis to ", f);
+    formula_put(f, limit[1]);
+    fputs("&nbsp;i</dd>\n</dl>\n", f);
+    return 0;
+}
+
+/* Writes "+ 1/12 [F,[F,G]]". */
+static void put_term(FILE *f, const Expansion *e, const ExpansionTerm *x, int first)
+{
+    char number[256], text[EXPANSION_NAME + 300];
+    expansion_number(e->table, x->c, number, sizeof number);
+    if (!e->table->exact || strlen(number) > 24)
+        snprintf(number, sizeof number, "%.5g", table_double(x->c));
+    int below = *number == '-';
+    const char *size = number + below;
+    snprintf(text, sizeof text, "%s%s%s", strcmp(size, "1") == 0 ? "" : size,
+             strcmp(size, "1") == 0 ? "" : " ", x->name);
+    fputs(below ? first ? "−" : " − " : first ? "" : " + ", f);
+    formula_put(f, text);
+}
+
+/* Writes the terms of the lowest degree. */
+static void put_terms(FILE *f, const Expansion *e)
+{
+    char power[16];
+    size_t n = 0, all = 0;
+    int degree = e->count ? e->term[0].degree : 0;
+    while (all < e->count && e->term[all].degree == degree) all++;
+    if (e->warning[0]) page_print(f, "<p class=\"soft\">%s</p>\n", e->warning);
+    if (all == 0) return;
+    fputs(e->basis == BASIS_BRACKETS ? "<p class=\"terms\">log(step)/h − field = "
+                                     : "<p class=\"terms\">numerical − exact = ",
+          f);
+    snprintf(power, sizeof power, "h^%d", degree - (e->basis == BASIS_BRACKETS));
+    formula_put(f, power);
+    fputs(" (", f);
+    for (; n < all && n < TERMS_MOST; n++) put_term(f, e, &e->term[n], n == 0);
+    fputs(")", f);
+    if (n < all) fprintf(f, " and %zu terms more (<code>trotter expand</code>)", all - n);
+    fputs(" + …</p>\n", f);
+}
+
+static int put_expansion(FILE *f, const Table *t)
+{
+    Expansion e;
+    int flows = t->flows > 0;
+    TRY(expansion_find(t, flows ? BASIS_BRACKETS : BASIS_TREES, 0, !flows && table_one_field(t),
+                       &e));
+    put_terms(f, &e);
+    expansion_free(&e);
+    return 0;
+}
+
+int place_check(const Request *r, FILE *f)
+{
+    Selection s;
+    int code = read_text(r, &s);
+    for (size_t i = 0; code == 0 && i < s.count; i++) {
+        code = put_facts(f, s.scheme[i]);
+        if (code == 0) code = put_expansion(f, s.scheme[i]);
+        fputs("</section>\n", f);
+    }
+    select_close(&s);
+    return code;
+}
+
+/* ---- the region of stability ------------------------------------------------------------------------ */
+
+typedef struct {
+    const char *scheme;
+    size_t line;
+    double re, im;
+    int edge; /* on the edge of what was looked at, where the region may go on */
+} PointRow;
+
+static const Column point_columns[] = {COLUMN(PointRow, scheme),
+                                       COLUMN(PointRow, line),
+                                       COLUMN(PointRow, re, .digits = 6),
+                                       COLUMN(PointRow, im, .digits = 6),
+                                       COLUMN(PointRow, edge, .form = SHEET_FLAG),
+                                       {0}};
+
+typedef struct {
+    Sheet *to;
+    const char *scheme;
+    const Region *region;
+} Boundary;
+
+static void add_point(void *context, size_t line, double x, double y)
+{
+    const Boundary *b = context;
+    const Region *u = b->region;
+    double at[] = {x, y};
+    int edge = 0;
+    for (int k = 0; k < 2; k++) {
+        double cells = (at[k] - u->origin[k]) / u->step[k];
+        edge |= cells <= 1 || cells >= (double)u->points - 2;
+    }
+    sheet_row(b->to, &(PointRow){b->scheme, line, x, y, edge});
+}
+
+/* Makes the edge unstable, so that every line around the region is closed. */
+static void close_edge(double *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        v[i] = v[(n - 1) * n + i] = v[i * n] = v[i * n + n - 1] = INFINITY;
+}
+
+/* Looks around the farthest finite limit. */
+static int choose_box(Table *const *frozen, size_t count, Region *u)
+{
+    double far = 0, real, imag;
+    for (size_t i = 0; i < count; i++) {
+        TRY(stability_limits(frozen[i], &real, &imag));
+        if (isfinite(real)) far = fmax(far, -real);
+        if (isfinite(imag)) far = fmax(far, imag);
+    }
+    if (!(far > 0)) far = 4;
+    double low[] = {-1.3 * far, -1.3 * far}, size[] = {2 * far, 2.6 * far};
+    for (int k = 0; k < 2; k++) {
+        u->origin[k] = low[k];
+        u->step[k] = size[k] / (double)(u->points - 1);
+    }
+    return 0;
+}
+
+static int write_region(Table *const *frozen, size_t count, FILE *f)
+{
+    Region u = {.table = frozen, .count = count, .plane = PLANE_LAMBDA, .points = POINTS};
+    Sheet *s = NULL;
+    TRY(choose_box(frozen, count, &u));
+    TRY(region_fill(&u));
+    int code = sheet_new(point_columns, &s);
+    for (size_t i = 0; code == 0 && i < count; i++) {
+        Boundary b = {s, frozen[i]->name, &u};
+        double *v = u.modulus + i * u.points * u.points;
+        close_edge(v, u.points);
+        code = contour_find(v, u.points, u.points, u.origin, u.step, 1 + 1e-9, add_point, &b);
+    }
+    if (code == 0) code = sheet_write(s, SHEET_CSV, f);
+    sheet_free(s);
+    memory_free(u.modulus);
+    return code;
+}
+
+int place_region(const Request *r, FILE *f)
+{
+    Selection s;
+    int code = read_text(r, &s);
+    if (code == 0) code = write_region(s.scheme, s.count, f);
+    select_close(&s);
+    return code;
+}
+
+/* ---- errors by step --------------------------------------------------------------------------------- */
+
+int place_order(const Request *r, FILE *f)
+{
+    Selection s;
+    ConvergenceStudy u = {0};
+    int code = read_text(r, &s);
+    if (code == 0)
+        code = convergence_run(&(SystemChoice){.seed = 1}, &(OrderOptions){.halvings = 7}, &s, &u);
+    if (code == 0) code = sheet_write(u.points, SHEET_CSV, f);
+    if (code == 0) fputc('\n', f);
+    if (code == 0) code = sheet_write(u.summary, SHEET_CSV, f);
+    convergence_free(&u);
+    select_close(&s);
+    return code;
+}

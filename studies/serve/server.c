@@ -1,0 +1,310 @@
+/* server.c: one thread that answers from files and waits for children that work. A connection takes one request. Source
+ * of the headers: W3C, Content Security Policy Level 3; RFC 9110. */
+#include "studies/serve/serve.h"
+
+#include "kernels/error.h"
+
+#ifndef HAVE_MICROHTTPD
+
+int server_run(const char *dir, unsigned port)
+{
+    (void)dir, (void)port;
+    return error_set(ERR_INPUT, "this build has no web server: install the package "
+                                "libmicrohttpd-dev, then build again");
+}
+
+#else
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <microhttpd.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "kernels/clock.h"
+#include "kernels/memory.h"
+#include "studies/report/report.h"
+
+/* What the page is made of. */
+__asm__(".pushsection .rodata\n"
+        "serve_html: .incbin \"studies/serve/page.html\"\n .byte 0\n"
+        "serve_css: .incbin \"studies/serve/page.css\"\n .byte 0\n"
+        "serve_js: .incbin \"studies/serve/page.js\"\n .byte 0\n"
+        ".popsection\n");
+extern const char serve_html[], serve_css[], serve_js[];
+
+enum { SEATS = 32, JOBS = 6, HEAD_SECONDS = 10, WHOLE_SECONDS = 60, TICK = 250 };
+
+/* ---- connections ----------------------------------------------------------------------------------- */
+
+/* A request on its way; libmicrohttpd keeps it for the connection. */
+typedef struct Ask {
+    char *address; /* as it was sent */
+    struct MHD_Connection *connection;
+    Request request;
+    Job job;
+    int working; /* 1: its child works, 2: it has ended, and its status and words stand here */
+    unsigned status;
+    const char *words;
+} Ask;
+
+typedef struct {
+    struct MHD_Daemon *daemon;
+    Door door;
+    int root;
+    Ask *at_work[JOBS];
+    struct {
+        int socket;   /* -1: free */
+        double until; /* when it is cut off */
+    } seat[SEATS];
+} Server;
+
+static volatile sig_atomic_t stop;
+
+static void on_stop(int signal_number)
+{
+    (void)signal_number;
+    stop = 1;
+}
+
+static int socket_of(struct MHD_Connection *c)
+{
+    const union MHD_ConnectionInfo *i =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return i ? i->connect_fd : -1;
+}
+
+/* Gives a connection this long from now on; seconds 0: it has ended. */
+static void set_seat(Server *s, int from, int socket, double seconds)
+{
+    size_t i = 0;
+    while (i < SEATS && s->seat[i].socket != from) i++;
+    if (i == SEATS) return;
+    s->seat[i].socket = seconds > 0 ? socket : -1;
+    s->seat[i].until = clock_now() + seconds;
+}
+
+static void on_connection(void *server, struct MHD_Connection *c, void **context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    (void)context;
+    int begins = code == MHD_CONNECTION_NOTIFY_STARTED, socket = socket_of(c);
+    set_seat(server, begins ? -1 : socket, socket, begins ? HEAD_SECONDS : 0);
+}
+
+/* Cuts off who takes too long: to send a head, or to take the answer. */
+static void cut_off(Server *s)
+{
+    double now = clock_now();
+    for (size_t i = 0; i < SEATS; i++)
+        if (s->seat[i].socket >= 0 && now > s->seat[i].until)
+            shutdown(s->seat[i].socket, SHUT_RDWR);
+}
+
+static void *on_address(void *server, const char *address, struct MHD_Connection *c)
+{
+    (void)server;
+    Ask *a = memory_new(1, sizeof *a);
+    if (!a || !(a->address = memory_string(address))) return memory_free(a);
+    a->connection = c;
+    a->job.pipe = -1;
+    return a;
+}
+
+static void on_end(void *server, struct MHD_Connection *c, void **state,
+                   enum MHD_RequestTerminationCode why)
+{
+    Server *s = server;
+    Ask *a = *state;
+    (void)c, (void)why;
+    if (!a) return;
+    for (size_t i = 0; i < JOBS; i++)
+        if (s->at_work[i] == a) s->at_work[i] = NULL;
+    job_end(&a->job);
+    memory_free(a->address);
+    *state = memory_free(a);
+}
+
+/* ---- answers --------------------------------------------------------------------------------------- */
+
+static const char *const headers[][2] = {
+    {"Content-Security-Policy",
+     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+     "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {"Cross-Origin-Opener-Policy", "same-origin"},
+    {"Cache-Control", "no-store"},
+    {"Connection", "close"},
+};
+
+static const char plain[] = "text/plain; charset=utf-8";
+
+static enum MHD_Result send_text(struct MHD_Connection *c, unsigned status, const char *type,
+                                 const char *text, size_t bytes)
+{
+    struct MHD_Response *r =
+        MHD_create_response_from_buffer(bytes, (void *)text, MHD_RESPMEM_MUST_COPY);
+    if (!r) return MHD_NO;
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        MHD_add_response_header(r, headers[i][0], headers[i][1]);
+    MHD_add_response_header(r, "Content-Type", type);
+    if (status == 405) MHD_add_response_header(r, "Allow", "GET, HEAD");
+    enum MHD_Result done = MHD_queue_response(c, status, r);
+    MHD_destroy_response(r);
+    return done;
+}
+
+static enum MHD_Result send_words(struct MHD_Connection *c, unsigned status, const char *words)
+{
+    return send_text(c, status, plain, words, strlen(words));
+}
+
+/* Sends what the child wrote; words on what is wrong are an answer too, in plain text. */
+static enum MHD_Result send_job(Ask *a)
+{
+    if (a->status == 503) return send_words(a->connection, 503, a->words);
+    return send_text(a->connection, 200, a->status == 200 ? a->request.resource->type : plain,
+                     a->job.text, a->job.bytes);
+}
+
+static enum MHD_Result begin_work(Server *s, Ask *a)
+{
+    size_t i = 0;
+    while (i < JOBS && s->at_work[i]) i++;
+    if (i == JOBS)
+        return send_words(a->connection, 503, "the server is at work; ask again in some seconds");
+    if (job_start(&a->job, s->root, &a->request) != 0)
+        return send_words(a->connection, 503, error_text());
+    a->working = 1;
+    s->at_work[i] = a;
+    MHD_suspend_connection(a->connection);
+    return MHD_YES;
+}
+
+static enum MHD_Result send_file(Server *s, Ask *a)
+{
+    char *bytes;
+    size_t count;
+    if (file_part(s->root, a->request.path, a->request.from, &bytes, &count) != 0)
+        return send_words(a->connection, 404, error_text());
+    enum MHD_Result done = send_text(a->connection, 200, a->request.resource->type, bytes, count);
+    memory_free(bytes);
+    return done;
+}
+
+static enum MHD_Result send_asked(Server *s, Ask *a)
+{
+    static const char *const fixed[] = {
+        [ASK_PAGE] = serve_html, [ASK_STYLE] = serve_css, [ASK_SCRIPT] = serve_js};
+    const Resource *r = a->request.resource;
+    if (r->ask == ASK_WORK) return begin_work(s, a);
+    if (r->ask == ASK_FILE) return send_file(s, a);
+    const char *text = r->ask == ASK_REPORT_STYLE ? page_style() : fixed[r->ask];
+    return send_text(a->connection, 200, r->type, text, strlen(text));
+}
+
+static enum MHD_Result on_request(void *server, struct MHD_Connection *c, const char *url,
+                                  const char *method, const char *version, const char *upload,
+                                  size_t *bytes, void **state)
+{
+    Server *s = server;
+    Ask *a = *state;
+    (void)url, (void)version, (void)upload, (void)bytes;
+    if (!a) return MHD_NO;
+    if (a->working == 2) return send_job(a);
+    const char *words,
+        *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+    int socket = socket_of(c),
+        status = request_read(&s->door, method, host, a->address, &a->request, &words);
+    set_seat(s, socket, socket, WHOLE_SECONDS);
+    return status == 200 ? send_asked(s, a) : send_words(c, (unsigned)status, words);
+}
+
+/* ---- the loop -------------------------------------------------------------------------------------- */
+
+static void step_jobs(Server *s, const struct pollfd *gone)
+{
+    for (size_t i = 0; i < JOBS; i++) {
+        Ask *a = s->at_work[i];
+        if (!a) continue;
+        if (gone[i].fd >= 0 && gone[i].revents) job_end(&a->job); /* nobody waits for it */
+        a->words = "it was given up";
+        a->status = a->job.child ? (unsigned)job_step(&a->job, &a->words) : 503;
+        if (a->status == 0) continue;
+        a->working = 2;
+        s->at_work[i] = NULL;
+        MHD_resume_connection(a->connection);
+    }
+}
+
+static void loop(Server *s)
+{
+    MHD_UNSIGNED_LONG_LONG due;
+    int connections = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    while (!stop) {
+        struct pollfd wait[1 + 2 * JOBS] = {{connections, POLLIN, 0}};
+        for (size_t i = 0; i < JOBS; i++) {
+            const Ask *a = s->at_work[i];
+            wait[1 + i] = (struct pollfd){a ? socket_of(a->connection) : -1, POLLRDHUP, 0};
+            wait[1 + JOBS + i] = (struct pollfd){a ? a->job.pipe : -1, POLLIN, 0};
+        }
+        int soon = MHD_get_timeout(s->daemon, &due) == MHD_YES && due < TICK ? (int)due : TICK;
+        if (poll(wait, 1 + 2 * JOBS, soon) < 0 && errno != EINTR) break;
+        step_jobs(s, wait + 1);
+        cut_off(s);
+        MHD_run(s->daemon);
+    }
+}
+
+/* Binds to 127.0.0.1 alone. */
+static int begin(Server *s, unsigned port)
+{
+    struct sockaddr_in here = {.sin_family = AF_INET,
+                               .sin_port = htons((uint16_t)port),
+                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    for (size_t i = 0; i < SEATS; i++) s->seat[i].socket = -1;
+    s->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, s,
+        MHD_OPTION_SOCK_ADDR, &here, MHD_OPTION_CONNECTION_LIMIT, (unsigned)SEATS,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HEAD_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)2 * ADDRESS_MOST, MHD_OPTION_URI_LOG_CALLBACK, on_address, s,
+        MHD_OPTION_NOTIFY_COMPLETED, on_end, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    if (!s->daemon)
+        return error_set(ERR_INPUT, "port %u of the loopback address: %s", port, strerror(errno));
+    s->door.port = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
+    return 0;
+}
+
+int server_run(const char *dir, unsigned port)
+{
+    static Server s;
+    struct sigaction end = {.sa_handler = on_stop, .sa_flags = (int)SA_RESETHAND};
+    TRY(door_lock(&s.door));
+    s.root = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (s.root < 0) return error_set(ERR_INPUT, "%s: %s", dir, strerror(errno));
+    int code = begin(&s, port);
+    if (code == 0) {
+        sigaction(SIGINT, &end, NULL);
+        sigaction(SIGTERM, &end, NULL);
+        printf("http://127.0.0.1:%u/%s/\n", s.door.port, s.door.token);
+        fflush(stdout);
+        loop(&s);
+        for (size_t i = 0; i < JOBS; i++)
+            if (s.at_work[i]) {
+                job_end(&s.at_work[i]->job);
+                MHD_resume_connection(s.at_work[i]->connection);
+            }
+        MHD_stop_daemon(s.daemon);
+    }
+    close(s.root);
+    return code;
+}
+
+#endif

@@ -1,0 +1,600 @@
+/* test_serve.c: `trotter serve`, asked through plain sockets: who is answered, what is read, what is never written, and what
+ * slow, many and hostile requests cost. test_serve_page.c has the page in a browser. */
+#include "tests/lib/test.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <ftw.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "kernels/clock.h"
+#include "studies/serve/serve.h"
+#include "tests/lib/html.h"
+#include "tests/lib/program.h"
+
+/* ---- a server and requests ------------------------------------------------------------------------- */
+
+static pid_t server;
+static Door door;            /* its token and port */
+static char answer[8 << 20]; /* head and body of the last answer */
+static const char *body;
+
+/* Starts the server of a folder; skips the test where the program was built without. */
+static void serve(const char *dir)
+{
+    char told[256] = "";
+    server = shell_start("serve", "%s serve %s", program, dir);
+    for (int i = 0; i < 1000 && !strchr(told, '\n'); i++) {
+        pause_ms(10);
+        file_read("serve.out", told, sizeof told);
+        file_read("serve.err", answer, sizeof answer);
+        if (strstr(answer, "libmicrohttpd")) skip();
+    }
+    assert_int_equal(sscanf(told, "http://127.0.0.1:%u/%32s/", &door.port, door.token), 2);
+    assert_int_equal(strlen(door.token), TOKEN_DIGITS);
+    assert_int_equal(count_lines(told), 1);
+}
+
+static void unserve(void)
+{
+    assert_int_equal(test_signal(server, SIGINT), 0);
+    assert_int_equal(shell_finish(server), 0);
+}
+
+static int connect_to(void)
+{
+    struct sockaddr_in there = {AF_INET, htons((uint16_t)door.port), {htonl(INADDR_LOOPBACK)}, {0}};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&there, sizeof there), 0);
+    return fd;
+}
+
+/* Reads until the server closes, for at most 30 s. Returns the status; 0: there was no answer. */
+static int hear(int fd)
+{
+    size_t n = 0;
+    int status = 0;
+    struct pollfd wait = {fd, POLLIN, 0};
+    while (n + 1 < sizeof answer && poll(&wait, 1, 30000) == 1) {
+        ssize_t got = read(fd, answer + n, sizeof answer - 1 - n);
+        if (got <= 0) break;
+        n += (size_t)got;
+    }
+    answer[n] = '\0';
+    close(fd);
+    body = strstr(answer, "\r\n\r\n");
+    body = body ? body + 4 : answer + n;
+    sscanf(answer, "HTTP/1.1 %d", &status);
+    return status;
+}
+
+/* Sends bytes as they are. */
+static int say(const char *head, size_t bytes)
+{
+    int fd = connect_to();
+    for (ssize_t n; bytes > 0; head += n, bytes -= (size_t)n)
+        if ((n = send(fd, head, bytes, MSG_NOSIGNAL)) <= 0) break;
+    return hear(fd);
+}
+
+/* Asks for what stands behind the token. */
+static int ask(const char *resource)
+{
+    static char head[2 * ADDRESS_MOST];
+    int n = snprintf(head, sizeof head, "GET /%s/%s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n",
+                     door.token, resource, door.port);
+    return say(head, (size_t)n);
+}
+
+/* Asks about a scheme's text. */
+static int ask_scheme(const char *resource, const char *text)
+{
+    static char address[4 * TEXT_MOST];
+    size_t n = (size_t)snprintf(address, sizeof address, "%s?text=", resource);
+    for (; *text; text++) n += (size_t)snprintf(address + n, 4, "%%%02x", (unsigned char)*text);
+    return ask(address);
+}
+
+static void must_say(int status, int expected, const char *words)
+{
+    if (status != expected || !strstr(answer, words))
+        fail_msg("status %d, expected %d with '%s': %.600s", status, expected, words, answer);
+}
+
+#define SCHEME "scheme typed\nk1 = H(y)\nk2 = H(y + k1)\ny' = y + 1/2*k1 + 1/2*k2\n"
+#define SECRET "words of a file outside\n"
+#define LOG \
+    "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s\n1,1,9,2.5,12,0.1,1,9\n"
+
+/* A folder of results with a training, a table of runs and what must not be read. */
+static void make_results(void)
+{
+    static int there;
+    if (there++) return;
+    shell_ok("mkdir -p results/a/b results/.hidden results/dir/log.csv outside && mkfifo "
+             "results/a/runs.csv && ln -s ../../secret results/a/secret && ln -s /etc results/etc "
+             "&& ln -s ../../outside results/a/out");
+    file_text("secret", SECRET);
+    file_text("outside/log.csv", SECRET);
+    file_text("results/a/b/log.csv", LOG);
+    file_text("results/.hidden/log.csv", SECRET);
+    file_text("results/a/notes.csv", SECRET);
+    shell_ok(
+        "ln -s ../../secret results/a/log.csv; ln -s ../secret results/README.md; ln -s ../../../secret "
+        "results/a/b/config.ini");
+    run_ok("schemes --scheme euler,heun --out results/s");
+    shell_ok("ln -s ../../secret results/s/README.md");
+}
+
+/* ---- who is answered -------------------------------------------------------------------------------- */
+
+TEST(who_may_ask)
+{
+    static const struct {
+        const char *line, *host;
+        int status;
+    } rows[] = {
+        {"GET /%s/", "127.0.0.1:%u", 200},
+        {"GET /%s/", "localhost:%u", 200},
+        {"HEAD /%s/", "localhost:%u", 200},
+        {"GET /%s/", "example.org:%u", 403},
+        {"GET /%s/", "127.0.0.1", 403},
+        {"GET /%s/", "127.0.0.1:%u0", 403},
+        {"GET /%s/", "127.0.0.1:%u.evil", 403},
+        {"GET /%s/", "LOCALHOST.evil:%u", 403},
+        {"GET /%s/", NULL, 400},
+        {"POST /%s/", "127.0.0.1:%u", 405},
+        {"PUT /%s/log.csv", "127.0.0.1:%u", 405},
+        {"DELETE /%s/", "127.0.0.1:%u", 405},
+        {"OPTIONS /%s/", "127.0.0.1:%u", 405},
+        {"TRACE /%s/", "127.0.0.1:%u", 405},
+        {"GET /", "127.0.0.1:%u", 403},
+        {"GET /%s", "127.0.0.1:%u", 403},
+        {"GET /%sa/", "127.0.0.1:%u", 403},
+        {"GET //%s/", "127.0.0.1:%u", 403},
+        {"GET /%s/nothing", "127.0.0.1:%u", 404},
+        {"GET /%s/report?x=1", "127.0.0.1:%u", 400},
+    };
+    make_results();
+    serve("results");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char head[512], line[128], host[128] = "";
+        snprintf(line, sizeof line, rows[i].line, door.token);
+        if (rows[i].host) snprintf(host, sizeof host, rows[i].host, door.port);
+        int n = snprintf(head, sizeof head, "%s HTTP/1.1\r\n%s%s%s\r\n", line,
+                         rows[i].host ? "Host: " : "", host, rows[i].host ? "\r\n" : "");
+        int status = say(head, (size_t)n);
+        if (status != rows[i].status)
+            fail_msg("%s, Host: %s: %d, expected %d", line, host, status, rows[i].status);
+        if (strncmp(line, "HEAD", 4) == 0) assert_string_equal(body, "");
+    }
+    char right[sizeof door.token];
+    strcpy(right, door.token);
+    for (int i = 0; i < TOKEN_DIGITS; i += 31) {
+        door.token[i] = right[i] == '0' ? '1' : '0';
+        must_say(ask(""), 403, "no address");
+        strcpy(door.token, right);
+    }
+    must_say(ask(""), 200, "<!DOCTYPE html>");
+    must_say(200, 200,
+             "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
+             "img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'");
+    must_say(200, 200, "X-Content-Type-Options: nosniff");
+    must_say(200, 200, "Referrer-Policy: no-referrer");
+    assert_null(strstr(answer, "Access-Control"));
+    assert_null(strstr(answer, "unsafe"));
+    unserve();
+}
+
+/* The server listens on the loopback address alone, and every start has another token. */
+TEST(where_it_listens)
+{
+    char first[sizeof door.token], table[1 << 16], port[32];
+    make_results();
+    serve("results");
+    strcpy(first, door.token);
+    snprintf(port, sizeof port, ":%04X ", door.port);
+    FILE *f = fopen("/proc/net/tcp", "r");
+    if (f) {
+        table[fread(table, 1, sizeof table - 1, f)] = '\0';
+        fclose(f);
+        const char *at = strstr(table, port);
+        assert_non_null(at);
+        assert_int_equal(strncmp(at - 8, "0100007F", 8), 0);
+    }
+    unserve();
+    serve("results");
+    assert_string_not_equal(first, door.token);
+    unserve();
+    must_refuse("serve results --port 80", "1024");
+    must_refuse("serve nowhere", "nowhere");
+    must_refuse("serve", "trotter serve DIR");
+}
+
+/* ---- what is read ----------------------------------------------------------------------------------- */
+
+TEST(what_is_read)
+{
+    static const struct {
+        const char *path;
+        int status;
+    } rows[] = {
+        {"a/b/log.csv", 200},
+        {"a%2fb%2Flog.csv", 200},
+        {"a/log.csv", 404},     /* a link out */
+        {"a/out/log.csv", 404}, /* through a link out */
+        {"a/runs.csv", 404},    /* a FIFO */
+        {"dir/log.csv", 404},   /* a folder */
+        {"nowhere/log.csv", 404},
+        {"a/notes.csv", 400}, /* no table of runs */
+        {"a/secret", 400},
+        {".hidden/log.csv", 400},
+        {"../outside/log.csv", 400},
+        {"..%2foutside%2flog.csv", 400},
+        {"%2e%2e/outside/log.csv", 400},
+        {"a/%2e%2e/%2e%2e/outside/log.csv", 400},
+        {"%252e%252e/outside/log.csv", 404},
+        {"a/./b/log.csv", 400},
+        {"a//b/log.csv", 400},
+        {"/etc/log.csv", 400},
+        {"%2fetc%2fpasswd", 400},
+        {"a/b/log.csv%00", 400},
+        {"a/b/log.csv%0a", 400},
+        {"a/b/log.csv%", 400},
+        {"a/b/log.csv%2", 400},
+        {"a/b/log.csv%zz", 400},
+        {"a/b/log.csv%2z", 400},
+        {"", 400},
+    };
+    make_results();
+    serve("results");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char resource[256];
+        snprintf(resource, sizeof resource, "file?path=%s&from=0", rows[i].path);
+        int status = ask(resource);
+        if (status != rows[i].status || strstr(answer, "words of"))
+            fail_msg("%s: %d, expected %d: %.300s", rows[i].path, status, rows[i].status, answer);
+        if (status == 200) assert_string_equal(body, LOG);
+        if (status == 404 && !strstr(body, "there is no such table"))
+            fail_msg("%s was opened: %.300s", rows[i].path, answer);
+    }
+    must_say(ask("file?path=a/b/log.csv&from=67"), 200, "\r\n\r\n1,1,9,2.5,12,0.1,1,9\n");
+    must_say(ask("file?path=a/b/log.csv&from=900"), 200, "Content-Length: 0");
+    static const char *const malformed[] = {"file?path=a/b/log.csv",
+                                            "file?path=a/b/log.csv&from=-1",
+                                            "file?path=a/b/log.csv&from=",
+                                            "file?path=a/b/log.csv&from=1234567890123456",
+                                            "file?path=a/b/log.csv&other=0",
+                                            "file?path=a/b/log.csv&from=0&from=0",
+                                            "file?from=0",
+                                            "file",
+                                            "check",
+                                            "check?text=",
+                                            "file?path=a/b/log.csv&from=0&text=a"};
+    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++)
+        must_say(ask(malformed[i]), 400, "malformed");
+    must_say(ask("../%s/"), 404, "");
+    must_say(ask("files"), 200, "a/b/log.csv,");
+    assert_null(strstr(body, "hidden"));
+    assert_null(strstr(body, "a/log.csv"));
+    assert_null(strstr(body, "out/"));
+    must_say(ask("report"), 200, "Schemes");
+    assert_null(strstr(body, SECRET));
+    shell_ok("rm results/s/README.md; echo 'words of its own' >results/s/README.md");
+    must_say(ask("report"), 200, "words of its own"); /* control: such a file is shown */
+    unserve();
+}
+
+/* ---- what is written -------------------------------------------------------------------------------- */
+
+static unsigned long seen;
+
+static int look(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)type, (void)at;
+    for (const char *c = path; *c; c++) seen = seen * 31 + (unsigned char)*c;
+    seen = seen * 31 + (unsigned long)st->st_size;
+    seen = seen * 31 + (unsigned long)st->st_mtim.tv_sec * 1000000007ul +
+           (unsigned long)st->st_mtim.tv_nsec;
+    return 0;
+}
+
+/* Returns a number that names, sizes and times of all files below decide. */
+static unsigned long tree(const char *dir)
+{
+    seen = 1;
+    assert_int_equal(nftw(file_path(dir), look, 16, FTW_PHYS), 0);
+    return seen;
+}
+
+TEST(nothing_is_written)
+{
+    make_results();
+    serve("results");
+    unsigned long before = tree("results");
+    static const char *const resources[] = {
+        "", "page.css", "report.css", "page.js", "report", "files", "file?path=a/b/log.csv&from=0"};
+    for (size_t i = 0; i < sizeof resources / sizeof *resources; i++)
+        must_say(ask(resources[i]), 200, "");
+    must_say(ask_scheme("check", SCHEME), 200, "");
+    must_say(ask_scheme("region", SCHEME), 200, "");
+    must_say(ask_scheme("order", SCHEME), 200, "");
+    assert_true(tree("results") == before);
+    file_text("results/a/b/log.csv", LOG); /* control */
+    assert_true(tree("results") != before);
+    unserve();
+}
+
+/* ---- schemes ---------------------------------------------------------------------------------------- */
+
+TEST(schemes_are_told)
+{
+    char wide[4096], many[8192] = "";
+    make_results();
+    serve("results");
+    must_say(ask_scheme("check", SCHEME), 200, "<b class=\"order\">2</b>");
+    must_say(200, 200, "alttext=\"1/12 H&#39;&#39;(H,H)\"");
+    assert_null(html_unbalanced(body));
+    must_say(ask_scheme("check", "scheme s\nflow 1/2 G\nflow F\nflow 1/2 G\n"), 200,
+             "alttext=\"1/12 [F,[F,G]]\"");
+    must_say(ask_scheme("check", "scheme a\nflow\n"), 200, "scheme:2:5: expected a number");
+    must_say(ask_scheme("check", "<script>alert(1)</script>"), 200, "scheme:1:1: expected");
+    must_say(200, 200, "Content-Type: text/plain"); /* words, not HTML */
+    must_say(ask_scheme("region", SCHEME), 200, "scheme,line,re,im,edge\ntyped,");
+    must_say(ask_scheme("order", SCHEME), 200, "\ntyped,attention,2,1.99");
+    size_t n = (size_t)snprintf(wide, sizeof wide, "scheme wide\n");
+    for (int i = 1; i <= 25; i++) n += (size_t)snprintf(wide + n, 16, "k%d = H(y)\n", i);
+    snprintf(wide + n, sizeof wide - n, "y' = y + k1\n");
+    must_say(ask_scheme("check", wide), 200, "more than 24 stages");
+    wide[n - strlen("k25 = H(y)\n")] = '\0';
+    strcat(wide, "y' = y + k1\n");
+    must_say(ask_scheme("check", wide), 200, "<b class=\"order\">1</b>"); /* control: one less */
+    for (int i = 0; i < 7; i++)
+        snprintf(many + strlen(many), 64, "scheme s%d\nk1 = H(y)\ny' = y + k1\n", i);
+    must_say(ask_scheme("check", many), 200, "at most 6 schemes");
+    unserve();
+}
+
+/* Returns the child of the server; 0: it has none. */
+static int child_of_server(void)
+{
+    char name[64];
+    int child = 0;
+    snprintf(name, sizeof name, "/proc/%d/task/%d/children", (int)server, (int)server);
+    FILE *f = fopen(name, "r");
+    assert_non_null(f);
+    if (fscanf(f, "%d", &child) != 1) child = 0;
+    fclose(f);
+    return child;
+}
+
+/* The kernel keeps the bounds of a child: its /proc/CHILD/limits has them. */
+static void must_be_confined(int child)
+{
+    static const char *const bounds[] = {
+        "Max cpu time              10                   10 ",
+        "Max file size             0                    0 ",
+#ifndef __SANITIZE_ADDRESS__
+        "Max address space         1073741824           1073741824 "
+#endif
+    };
+    char name[64], limits[4096];
+    snprintf(name, sizeof name, "/proc/%d/limits", child);
+    FILE *f = fopen(name, "r");
+    assert_non_null(f);
+    limits[fread(limits, 1, sizeof limits - 1, f)] = '\0';
+    fclose(f);
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
+        if (!strstr(limits, bounds[i])) fail_msg("not '%s': %s", bounds[i], limits);
+}
+
+/* Asks for the region of a scheme that reads 64 states of the past, which takes more than the bound. */
+static int ask_much(void)
+{
+    static char head[16384];
+    int fd = connect_to();
+    size_t n = (size_t)snprintf(
+        head, sizeof head, "GET /%s/region?text=scheme%%20long%%0ak1=H(y)%%0ay%%27=k1", door.token);
+    for (int i = 1; i <= 64; i++) n += (size_t)snprintf(head + n, 32, "%%20+%%201/64*y[-%d]", i);
+    n += (size_t)snprintf(head + n, 64, " HTTP/1.1\r\nHost: localhost:%u\r\n\r\n", door.port);
+    assert_int_equal(send(fd, head, n, 0), (ssize_t)n);
+    for (int i = 0; i < 500 && !child_of_server(); i++) pause_ms(10);
+    return fd;
+}
+
+/* Work that takes too long is ended, and meanwhile others are answered. */
+TEST(work_is_bounded)
+{
+    make_results();
+    serve("results");
+    double begin = clock_now();
+    int fd = ask_much();
+    must_say(ask(""), 200, "<!DOCTYPE html>");
+    assert_true(clock_now() - begin < 5);
+    must_be_confined(child_of_server());
+    must_say(hear(fd), 503, "too much work for a page");
+    assert_true(clock_now() - begin < WORK_WAIT + 5);
+    must_say(ask_scheme("check", SCHEME), 200, "");
+    unserve();
+}
+
+/* Work ends too where nobody waits for it, and where the server ends. */
+TEST(work_is_given_up)
+{
+    make_results();
+    serve("results");
+    close(ask_much());
+    for (int i = 0; i < 200 && child_of_server(); i++) pause_ms(10);
+    assert_int_equal(child_of_server(), 0);
+    int fd = ask_much(), child = child_of_server();
+    assert_true(child > 0);
+    unserve();
+    assert_int_equal(test_signal(child, 0), -1);
+    close(fd);
+}
+
+/* ---- slow, large, many ------------------------------------------------------------------------------ */
+
+TEST(large_heads)
+{
+    static char head[1 << 18];
+    make_results();
+    serve("results");
+    size_t n = (size_t)snprintf(
+        head, sizeof head, "GET /%s/ HTTP/1.1\r\nHost: localhost:%u\r\nX: ", door.token, door.port);
+    memset(head + n, 'a', sizeof head - n);
+    assert_int_not_equal(say(head, sizeof head), 200);
+    n = (size_t)snprintf(head, sizeof head, "GET /%s/check?text=", door.token);
+    memset(head + n, 'a', sizeof head - n);
+    assert_int_not_equal(say(head, sizeof head), 200);
+    snprintf(head + n + ADDRESS_MOST, 64, " HTTP/1.1\r\nHost: localhost:%u\r\n\r\n", door.port);
+    must_say(say(head, strlen(head)), 414, "too long");
+    head[n + TEXT_MOST + 1] = '\0';
+    snprintf(head + strlen(head), 64, " HTTP/1.1\r\nHost: localhost:%u\r\n\r\n", door.port);
+    must_say(say(head, strlen(head)), 400, "malformed"); /* a text that is too long by one */
+    assert_int_not_equal(say("\0\0\0\0\r\n\r\n", 8), 200);
+    must_say(ask(""), 200, "");
+    unserve();
+}
+
+/* Connections that never end their heads are cut off after some seconds, and do not keep others out for longer. */
+TEST(slow_heads)
+{
+    enum { SLOW = 40 };
+    int fd[SLOW], open = SLOW;
+    make_results();
+    serve("results");
+    double begin = clock_now();
+    for (int i = 0; i < SLOW; i++) fd[i] = connect_to();
+    while (open > 0 && clock_now() - begin < 40) {
+        pause_ms(300);
+        open = 0;
+        for (int i = 0; i < SLOW; i++) open += send(fd[i], "G", 1, MSG_NOSIGNAL) == 1;
+    }
+    for (int i = 0; i < SLOW; i++) close(fd[i]);
+    assert_int_equal(open, 0);
+    must_say(ask(""), 200, "<!DOCTYPE html>");
+    unserve();
+}
+
+static size_t resident(void)
+{
+    char name[64];
+    size_t all, there = 0;
+    snprintf(name, sizeof name, "/proc/%d/statm", (int)server);
+    FILE *f = fopen(name, "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%zu %zu", &all, &there), 2);
+    fclose(f);
+    return there * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Counts the open descriptors of the server, which has a moment to close the last connection. */
+static int descriptors(void)
+{
+    char name[64];
+    int n = 0;
+    pause_ms(500);
+    snprintf(name, sizeof name, "/proc/%d/fd", (int)server);
+    DIR *d = opendir(name);
+    assert_non_null(d);
+    while (readdir(d)) n++;
+    closedir(d);
+    return n;
+}
+
+static void ask_many(size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        static const char *const each[] = {"", "page.js", "nothing", "file?path=a/b/log.csv&from=0",
+                                           "file?path=../log.csv&from=0"};
+        static const int expected[] = {200, 200, 404, 200, 400};
+        if (i % 50 == 0) must_say(ask("files"), 200, "a/b/log.csv");
+        must_say(ask(each[i % 5]), expected[i % 5], "");
+    }
+}
+
+TEST(many_requests)
+{
+    make_results();
+    serve("results");
+    ask_many(500);
+    size_t memory = resident();
+    int open = descriptors();
+    ask_many(10000);
+    assert_int_equal(descriptors(), open);
+#ifndef __SANITIZE_ADDRESS__ /* which keeps what was freed */
+    if (resident() > memory + (1 << 20)) fail_msg("%zu bytes more", resident() - memory);
+#endif
+    (void)memory;
+    unserve();
+}
+
+/* ---- names of strangers ----------------------------------------------------------------------------- */
+
+#define HOSTILE "<script>alert(1)<!--'\"&"
+TEST(hostile_names)
+{
+    make_results();
+    shell_ok("mkdir -p 'hostile/<img src=x onerror=alert(1)>'");
+    run_ok("schemes --scheme euler --out hostile/s");
+    char *text = file_slurp("hostile/s/schemes.csv", NULL), *at = strstr(text, "\neuler");
+    FILE *f = fopen(file_path("hostile/<img src=x onerror=alert(1)>/schemes.csv"), "w");
+    assert_non_null(f);
+    fprintf(f, "%.*s\n\"<script>alert(1)<!--'\"\"&\"%s", (int)(at - text), text, at + 6);
+    fclose(f);
+    free(text);
+    serve("hostile");
+    must_say(ask("report"), 200, "&lt;script&gt;alert(1)&lt;!--&#39;&quot;&amp;");
+    must_say(200, 200, "&lt;img src=x onerror=alert(1)&gt;");
+    const char *begin = strstr(body, "<header>");
+    assert_non_null(begin);
+    const char *bad = html_reaching_out(begin);
+    if (bad) fail_msg("the report has '%.80s'", bad);
+    assert_non_null(html_reaching_out("<p>" HOSTILE)); /* control */
+    unserve();
+}
+
+/* ---- the page --------------------------------------------------------------------------------------- */
+
+/* Writes the log of a training that learns, with a validation every fifth row. */
+static void write_log(const char *name, double least)
+{
+    FILE *f = fopen(file_path(name), "w");
+    assert_non_null(f);
+    fprintf(f, "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s\n");
+    for (int i = 1; i <= 30; i++) {
+        fprintf(f, "%d,1,%d,%g,", 10 * i, 100 * i, 3 + least / i);
+        fprintf(f, i % 5 ? ",0.1,1,9\n" : "%g,0.1,1,9\n", 30 + 300 * least / i);
+    }
+    fclose(f);
+}
+
+/* In a browser, by keyboard: four views at 390 and 1280 pixels, dark and light; nothing is wider than the page, the
+ * console has no word, a curve grows, runs are chosen, filtered and sorted, a typed scheme gets its order and an error leads to its place (tests/python/serve_page.py, which has
+ * its controls). The console's words on a script in a name would be heard too. */
+TEST(in_a_browser)
+{
+    char here[PATH_MAX];
+    need_tool("chromium");
+    need_tool("python3");
+    shell_ok("mkdir -p 'page/<img src=x onerror=alert(1)>' page/b");
+    write_log("page/<img src=x onerror=alert(1)>/log.csv", 2);
+    write_log("page/b/log.csv", 3);
+    file_text("page/runs.csv",
+              "scheme,layers,seed,valid_ppl,test_ppl\n<script>alert(1)</script>,1,1,30.5,31\n"
+              "euler,1,2,33.25,32\n");
+    run_ok("schemes --scheme euler,heun --out page/s");
+    serve("page");
+    assert_non_null(getcwd(here, sizeof here));
+    int status = shell(
+        "timeout 240 python3 %s/tests/python/serve_page.py http://127.0.0.1:%u/%s/ page/b/log.csv",
+        here, door.port, door.token);
+    if (status != 0) fail_msg("%.600s%.1200s", out, err);
+    unserve();
+}
+
+TEST_MAIN(program_open, program_close)
