@@ -30,7 +30,7 @@
 #                           build with, and studies/bench/peer/torch_lm.py (PEER=FILE: another script too)
 #   make dist               out/trotter-VERSION.tar.xz: what is committed, to build from
 #   make deb                out/*.deb for Debian 12: trotter, libtrotter0, libtrotter-dev (dpkg-dev)
-#   make peers              Boost.odeint and ARKODE as peers of `trotter bench ode` and `order --adaptive`, each where it is
+#   make peers              Boost.odeint and ARKODE as peers of `trotter order --adaptive`, each where it is
 #                           (g++ and libboost-dev; libsundials-dev, 300 MB, which nothing else needs)
 #   make deps               install the Debian packages (as root or through sudo); NO_DEPS=1 keeps every command from it
 #   make clean              remove build/ and out/

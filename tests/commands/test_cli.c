@@ -31,7 +31,7 @@ TEST(test_short_help)
         must_agree(args, same);
     }
     assert_true(count > 20);
-    must_agree("bench ode -h", "bench ode --help");
+    must_agree("bench theory -h", "bench theory --help");
     must_agree("order --systems -h --csv", "order --help");
     must_refuse("order -g", "unknown option '-g'");
     free(help);
