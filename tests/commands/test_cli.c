@@ -69,7 +69,6 @@ TEST(test_bad_arguments)
         {"schemes --print --csv", "expected --print or --csv, not both"},
         {"order --figure 84", "--figure has no meaning without --out"},
         {"order --system kepler:peclet=1", "system kepler has no options; 'peclet=1'"},
-        {"stability --system kepler --peclet 1", "system kepler has no options; 'peclet=1'"},
         {"design --scheme heun --out /proc/foo", "/proc: nothing can be written here"},
         {"schemes --sheme euler", "nearest is '--scheme'"},
         {"schemes --scheme", "needs a value"},

@@ -46,13 +46,11 @@ static const struct {
 } studies[] = {
     {"order --system linear --scheme euler,heun --halvings 4", "Measured order of convergence"},
     {"order --invariant --scheme euler --t-end 20", "Energy over long times"},
-    {"order --frames 3 --system vortex", "Particles over time"},
     {"solve --scheme rk4 --times 9", "Solution of a system"},
     {"schemes --scheme euler,heun", "Schemes"},
     {"schemes --structure --scheme euler,heun", "Schemes"},
     {"expand --scheme heun,lie-trotter --degree 3", "Error terms"},
     {"stability --scheme rk4 --points 21", "Stability"},
-    {"stability --system transport --peclet 1,9 --scheme heun", "Largest stable steps"},
     {"stability --split --scheme lie-trotter --points 21", "Stability"},
     {"verify --claim lie-error", "The papers&#39; claims"},
     {"data --corpus markov", "Corpus"},

@@ -193,14 +193,12 @@ static void draw_orders(void)
         "order --system linear --scheme euler,heun --halvings 4 --out @order",
         "order --invariant --scheme heun --out @drift",
         "order --adaptive --scheme heun-euler --tolerances 1e-3,1e-4 --out @adaptive",
-        "order --system convection-diffusion --particles 8 --frames 2 --out @frames",
         "solve --system kepler --scheme heun,rk4 --out @solve",
         "expand --scheme word:sffs,word:ssff --out @expand",
         "design --scheme looped-learn --starts 2 --evaluations 40 --out @design",
         "stability --scheme heun,leapfrog --out @stability",
         "stability --scheme heun --split --out @split",
         "stability --scheme heun --order-star --out @stars",
-        "stability --scheme heun --system transport --peclet 1,3 --particles 8 --out @steps",
     };
     write_table("stranger.csv");
     write_table(odd_path("stranger.csv"));
