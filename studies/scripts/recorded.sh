@@ -80,7 +80,7 @@ dial() {
         TROTTER=$program sh "$results/../scripts/dial.sh" --corpus ptb --out dial --only "$name" --processes 1 \
             >table.txt 2>words.txt || { cat words.txt >&2; exit 1; }
         rm -rf new && cp -r "dial/$name" new
-        take "dial/$name" $tables dial.csv regression.csv dial.svg dial-error.svg
+        take "dial/$name" $tables
     done
 }
 

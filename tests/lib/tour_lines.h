@@ -254,7 +254,6 @@ static const struct {
     {NULL, "tune-rate", "1e-3", 0},
     {NULL, "tune-dropout", "0", 0},
     {"compare", "one-by-one", "1|20", 0},
-    {"compare", "dial", "2|2,3", 0},
     {"compare", "contrast", "transformer - heun|euler heun - transformer", 0},
     {NULL, "truncation", "0|1", 1},
     {NULL, "truncation-tokens", "2|3", 1},
@@ -314,7 +313,7 @@ static const char of_pairs[] =
     " source target bpe codes encoder decoder encoder-layers pair tokenize best beam penalty alpha "
     "min-length max-length max-ratio max-extra no-repeat no-unknown sentences ";
 static const char of_texts[] =
-    " scheme dial contrast controls baseline system system-file tune tune-rate tune-dropout tune-seed context level "
+    " scheme contrast controls baseline system system-file tune tune-rate tune-dropout tune-seed context level "
     "adaptive span vocabulary words ";
 
 /* Each kind of measurement of bench has its options; modest lines use ode's. */

@@ -214,8 +214,6 @@ static void draw_models(void)
             "1 --out @compare");
     trotter("compare" NET
             "--scheme transformer,rk4-layer --layers 1,2 --by-depth --seeds 2 --out @depth");
-    trotter("compare" NET "--scheme dial:2,0,dial:2,1/2,dial:2,1 --seeds 2 --truncation 1 --rate "
-            "0.1 --warmup 1 --out @dial");
     trotter("compare" NET "--source a --target b --pair transformer/transformer,macaron/macaron "
             "--seeds 2 --truncation 1 --rate 0.03 --warmup 1 --out @pairs"); /* beats words */
     trotter("sweep" NET "--interleaved --permutations 2 --random 2 --sandwiches --words sffs "
