@@ -68,7 +68,7 @@ static const Option score_options[] = {
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/compare", "DIR",
      "write runs.csv, compare.csv, .md, .tex, differences, correlations, curves, plots, study.log, "
-     "the source papers' figures beside ours (published.csv, .md, .tex) where the papers have "
+     "the source papers' figures beside ours (published.csv, .tex) where the papers have "
      "some, and each run under DIR/runs",
      0, 0},
     PLOT_FIGURE,
@@ -221,8 +221,7 @@ static const Kind kinds[] = {
               {"depth", "Validation perplexity by depth, means over seeds."},
               {"epochs", "Validation perplexity after every epoch, means over seeds."},
               {"curves", "Training loss against tokens, means over seeds."},
-              {"gradients", "Norm of the gradient against steps, means over seeds."},
-              BESIDE_PLOT}},
+              {"gradients", "Norm of the gradient against steps, means over seeds."}}},
     {.command = "compare --source",
      .title = "Comparison of encoders and decoders",
      .about =

@@ -48,7 +48,7 @@ make_new() { "$program" "$@" --out new >table.txt 2>words.txt || { cat words.txt
 # begin FOLDER: makes the folder `new` with the folder's runs.
 begin() { rm -rf new && mkdir new && cp "$results/$1/runs.csv" new; }
 
-tables="runs.csv compare.csv differences.csv correlations.csv published.csv published.md truncation.svg evaluations.svg"
+tables="runs.csv compare.csv differences.csv correlations.csv published.csv truncation.svg evaluations.svg"
 
 # schemes FOLDER: prints the schemes of its table as one word.
 schemes() { awk -F, 'NR > 1 && $1 != "unigram" && !seen[$1]++ { printf "%s%s", n++ ? "," : "", $1 }' "$results/$1/compare.csv"; }
