@@ -30,7 +30,7 @@
 #                           build with, and studies/bench/peer/torch_lm.py (PEER=FILE: another script too)
 #   make dist               out/trotter-VERSION.tar.xz: what is committed, to build from
 #   make deb                out/*.deb for Debian 12: trotter, libtrotter0, libtrotter-dev (dpkg-dev)
-#   make peers              Boost.odeint and ARKODE as peers of `trotter bench ode` and `order --adaptive`, each where it is
+#   make peers              Boost.odeint and ARKODE as peers of `trotter order --adaptive`, each where it is
 #                           (g++ and libboost-dev; libsundials-dev, 300 MB, which nothing else needs)
 #   make deps               install the Debian packages (as root or through sudo); NO_DEPS=1 keeps every command from it
 #   make clean              remove build/ and out/
@@ -51,8 +51,8 @@ CXX     := $(if $(filter default undefined,$(origin CXX)),g++,$(CXX))
 B       := build/$(FLAVOUR)
 
 PACKAGES = gcc g++ libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev libdnnl-dev libgmp-dev \
-           librandom123-dev libunistring-dev libcmocka-dev libjansson-dev libinih-dev nettle-dev libcmark-gfm-dev \
-           libcmark-gfm-extensions-dev libmicrohttpd-dev gnuplot-nox fonts-dejavu-core clang-format
+           librandom123-dev libunistring-dev libcmocka-dev libjansson-dev libinih-dev nettle-dev libmicrohttpd-dev \
+           gnuplot-nox fonts-dejavu-core clang-format
 
 # What a row of a table leaves out is 0, on purpose.
 WARN   = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wno-missing-field-initializers \
@@ -80,7 +80,7 @@ HTTP   := $(if $(NO_HTTP),,$(if $(wildcard /usr/include/microhttpd.h),-DHAVE_MIC
 # Open MPI, loaded by the processes that mpirun starts; `make NO_MPI=1` leaves it out.
 MPI    := $(if $(NO_MPI),,$(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I ompi-c 2>/dev/null)))
 LDLIBS  = -lgsl $(if $(OPENBLAS_DIR),-L$(OPENBLAS_DIR) -Wl$(comma)-rpath$(comma)$(OPENBLAS_DIR)) \
-          -lopenblas $(if $(DNNL),-ldnnl) $(if $(HTTP),-lmicrohttpd) -lgmp -ljansson -linih -lnettle -lcmark-gfm-extensions -lcmark-gfm -lunistring -lm
+          -lopenblas $(if $(DNNL),-ldnnl) $(if $(HTTP),-lmicrohttpd) -lgmp -ljansson -linih -lnettle -lunistring -lm
 
 # ---- sources: every .c of a room belongs to it ---------------------------------------------------
 ROOMS  = kernels ode nn bridge

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "nn/nn.h"
-#include "studies/measure/peers.h"
+#include "ode/ode.h"
 #include "studies/tools/option.h"
 #include "studies/tools/sheet.h"
 
@@ -66,16 +66,8 @@ int bench_stream(const Options *o, const BenchReport *out);
 int bench_tell(const Options *o, const char *name, const Column *list,
                int (*fill)(const Options *o, BenchReport *out));
 
-/* ---- bench_peers.c: the peers that are built in --------------------------------------------------- */
-
-/* They solve problems whose field is peers_field. */
-extern const Peer bench_trotter; /* methods: schemes */
-extern const Peer bench_gsl;     /* methods: odeiv2 steppers: rk2, rk4, rk8pd */
-extern const Peer bench_field;   /* one evaluation of F + G a step */
-
 /* ---- the benches ---------------------------------------------------------------------------------- */
 
-int bench_ode(const Options *o);
 int bench_train(const Options *o);
 int bench_pairs(const Options *o);
 int bench_translate(const Options *o);

@@ -4,20 +4,13 @@
 #include "studies/model/network.h"
 
 static const Option bench_options[] = {
-    {"what", OPTION_CHOICE, NULL, "ode|train|pairs|translate|model|theory",
-     "what to time; `trotter bench ode` is --what ode"},
+    {"what", OPTION_CHOICE, NULL, "train|pairs|translate|model|theory",
+     "what to time; `trotter bench train` is --what train"},
     {"repeats", OPTION_SIZE, "21", "N",
      "largest number of rounds, in each of which all contenders take turns", 3, BENCH_REPEATS},
     {"budget", OPTION_REAL, "5", "S",
-     "seconds for each contender (ode), network or search; once they are spent, no round after the third begins",
-     0, 1e5},
-    {0},
-};
-
-static const Option ode_options[] = {
-    {"system", OPTION_CHOICE, "all", "all|henon|fisher|attention", "system to step"},
-    {"piece", OPTION_REAL, "10", "MS",
-     "milliseconds of a piece, up to a factor of 2; at least one step", 0.01, 1e4},
+     "seconds for each network or search; once they are spent, no round after the third begins", 0,
+     1e5},
     {0},
 };
 
@@ -29,25 +22,17 @@ static const Option output_options[] = {
 
 static const OptionGroup bench_group = {"Bench", 1, bench_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup ode_group = {"Particle systems", 1, ode_options};
-static const OptionGroup *const groups[] = {&bench_group,
-                                            &ode_group,
-                                            &bench_train_group,
-                                            &bench_size_group,
-                                            &bench_pairs_group,
-                                            &bench_translate_group,
-                                            &bench_peer_group,
-                                            &bench_model_group,
-                                            &network_machine_group,
-                                            &output_group,
-                                            NULL};
+static const OptionGroup *const groups[] = {&bench_group,           &bench_train_group,
+                                            &bench_size_group,      &bench_pairs_group,
+                                            &bench_translate_group, &bench_peer_group,
+                                            &bench_model_group,     &network_machine_group,
+                                            &output_group,          NULL};
 enum { BENCH_GROUPS = 7 };
 static const struct {
     const char *title;
     int (*run)(const Options *o);
     const OptionGroup *groups[BENCH_GROUPS];
 } benches[] = {
-    {"bench ode", bench_ode, {&bench_group, &ode_group, &output_group}},
     {"bench train",
      bench_train,
      {&bench_group, &bench_train_group, &bench_peer_group, &network_machine_group, &output_group}},
@@ -75,9 +60,8 @@ static const OptionGroup *const *narrow(const Options *o, const char **where)
 static int run(Options *o)
 {
     if (!options_text(o, "what"))
-        return error_set(
-            ERR_INPUT,
-            "say what to time: trotter bench ode, train, pairs, translate, model, theory");
+        return error_set(ERR_INPUT,
+                         "say what to time: trotter bench train, pairs, translate, model, theory");
     return benches[options_choice(o, "what")].run(o);
 }
 
@@ -94,11 +78,6 @@ const Command command_bench = {
     .name = "bench",
     .purpose = "measure speed side by side with other libraries on this machine",
     .about =
-        "bench ode measures steps per second of euler, rk4 and strang-marchuk:exact on two cheap systems (one\n"
-        "thread, processor time) and on attention (all threads, time on the clock; with OMP_NUM_THREADS=1\n"
-        "processor time). GSL's odeiv2 (rk4) and Boost.odeint (euler, rk4; `make peers` builds it) stand beside\n"
-        "them, compared by the time per evaluation of F + G.\n"
-        "\n"
         "bench theory measures the time to find orders, of schemes with more and more stages and of higher order.\n"
         "\n"
         "bench train measures tokens per second of whole training steps (forward, backward, clipping, Adam;\n"
@@ -136,7 +115,7 @@ const Command command_bench = {
         "numbers: --bandwidth, --product-rate and --vector-rate (an H100 SXM's, by NVIDIA's data sheet, dense)\n"
         "and --launch (assumed). The measured time stands beside the estimate where there is a device, and `not\n"
         "measured` where there is none.\n",
-    .often = "what repeats budget system scheme width size stacks peer device csv out",
+    .often = "what repeats budget scheme width size stacks peer device csv out",
     .example = "train --scheme transformer,macaron --width 128",
     .groups = groups,
     .kinds = kinds,

@@ -24,10 +24,6 @@ static const Option scheme_options[] = {
      "for a corpus of pairs, instead of --scheme: ENCODER/DECODER; the first pair is the "
      "baseline; NAME@LAYERS sets the layers of a side",
      0, 0},
-    {"dial", OPTION_SIZES, NULL, "S,...",
-     "add a family of S evaluations, dial:S,THETA, at THETA = 0, 1/2, 3/4, 1, 5/4, 3/2 and 2 times 1/(S-1), and "
-     "at 1/S; without --scheme and --scheme-file take only these",
-     2, 64},
     {"controls", OPTION_FLAG, NULL, NULL,
      "add looped:N and repeat:N, controls of equal evaluations, for every scheme with N F and N G",
      0, 0},
@@ -72,7 +68,7 @@ static const Option score_options[] = {
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/compare", "DIR",
      "write runs.csv, compare.csv, .md, .tex, differences, correlations, curves, plots, study.log, "
-     "the source papers' figures beside ours (published.csv, .md, .tex) where the papers have "
+     "the source papers' figures beside ours (published.csv, .tex) where the papers have "
      "some, and each run under DIR/runs",
      0, 0},
     PLOT_FIGURE,
@@ -131,15 +127,13 @@ static int by_depth(const Options *o, const Corpus *c)
                           {"test_ppl", "test", "test", 0, 1}}},                                  \
     .runs = compare_run_names, .value = compare_value, .bounds = 1, .csv = "compare",            \
     .words = "compare.md", .verdict = verdict
-#define SCHEME_TABLES                                                                            \
-    {"differences", NULL, STUDY_CSV | STUDY_TEX, study_differences},                             \
-        {"dial", NULL, STUDY_CSV | STUDY_ROWS, compare_dial},                                    \
-        {"regression", NULL, STUDY_CSV | STUDY_TEX | STUDY_MD | STUDY_ROWS, compare_regression}, \
-        {"compare", NULL, STUDY_CSV | STUDY_TEX, compare_table},                                 \
-        {"curves", NULL, STUDY_CSV | STUDY_ROWS, compare_curves},                                \
-        {"epochs", NULL, STUDY_CSV | STUDY_ROWS, compare_epochs},                                \
-    {                                                                                            \
-        "correlations", NULL, STUDY_CSV | STUDY_TEX, compare_correlations                        \
+#define SCHEME_TABLES                                                     \
+    {"differences", NULL, STUDY_CSV | STUDY_TEX, study_differences},      \
+        {"compare", NULL, STUDY_CSV | STUDY_TEX, compare_table},          \
+        {"curves", NULL, STUDY_CSV | STUDY_ROWS, compare_curves},         \
+        {"epochs", NULL, STUDY_CSV | STUDY_ROWS, compare_epochs},         \
+    {                                                                     \
+        "correlations", NULL, STUDY_CSV | STUDY_TEX, compare_correlations \
     }
 
 static const StudyKind studies[] = {
@@ -214,11 +208,6 @@ static const Kind kinds[] = {
            "Rank correlations (Spearman) of perplexity. Brackets hold 95 % bootstrap "
            "intervals over 7 or more designs.",
            KIND_ALL},
-          {"regression", regression_columns,
-           "Perplexity along dial:S,THETA: slopes in theta and in the distance from the "
-           "point of order 2, with 95 % intervals.",
-           KIND_ALL},
-          {"dial", dial_columns, "Perplexity along the dial, as drawn", 0},
           {"depth", depth_columns,
            "Slopes of log perplexity, less the baseline's, on log layers, with 95 % intervals.",
            KIND_ALL},
@@ -229,14 +218,10 @@ static const Kind kinds[] = {
      .plot = {{"truncation",
                "Perplexity against the truncation error of the trained network's own step."},
               {"evaluations", "Perplexity by evaluations of F and G a layer."},
-              {"dial", "Perplexity against theta of dial:S,THETA, with 95 % intervals."},
-              {"dial-error",
-               "Truncation error against theta of dial:S,THETA, with 95 % intervals."},
               {"depth", "Validation perplexity by depth, means over seeds."},
               {"epochs", "Validation perplexity after every epoch, means over seeds."},
               {"curves", "Training loss against tokens, means over seeds."},
-              {"gradients", "Norm of the gradient against steps, means over seeds."},
-              BESIDE_PLOT}},
+              {"gradients", "Norm of the gradient against steps, means over seeds."}}},
     {.command = "compare --source",
      .title = "Comparison of encoders and decoders",
      .about =
@@ -269,13 +254,6 @@ const Command command_compare = {
         "that is tenable); seeds are paired where that helps. They are corrected for their number (Dunnett;\n"
         "--all-pairs: Tukey). Rank correlations of perplexity run over all designs; equal maps count once.\n"
         "Splittings without suffix have Euler sub-flows everywhere.\n"
-        "\n"
-        "dial:S,THETA is a family of equal evaluations, parameters and time: k_i = H(y + THETA (k_1 + ... + "
-        "k_(i-1)))\n"
-        "for i = 1 ... S, y' = y + (k_1 + ... + k_S)/S. THETA = 0 is one Euler step, 1/S is S Euler steps of 1/S, and\n"
-        "1/(S-1) is of order 2. For three or more levels perplexity is fitted on THETA and on the distance from\n"
-        "order 2 (regression.csv, dial.csv and plots). 'compare --dial 2 --tune --seeds 8 --all-pairs --equivalence\n"
-        "1' is a whole study: tuning, trainings, tables and plots; given again it goes on.\n"
         "\n"
         "Each training is one 'trotter train' under DIR/runs. Given again, the command reads finished runs\n"
         "and continues stopped ones; a run that has a row in DIR/runs.csv and no folder is finished, so that\n"

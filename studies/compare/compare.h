@@ -1,6 +1,6 @@
 /* compare.h: the studies behind `trotter compare` (studies/study): schemes of language models, and pairs of an encoder's and
  * a decoder's scheme. Their parts: the rows (command_compare.c), designs (compare_designs.c, pairs.c), tables
- * (compare_table.c, compare_curves.c, compare_regression.c, pairs_table.c), words (compare_print.c) and plots
+ * (compare_table.c, compare_curves.c, pairs_table.c), words (compare_print.c) and plots
  * (compare_plot.c).
  */
 #ifndef TROTTER_COMPARE_H
@@ -31,8 +31,7 @@ static inline const Compare *compare_of(const Study *u)
     return u->more;
 }
 
-/* Makes the designs of --scheme or --scheme-file, the levels of --dial (alone where no scheme is named), and with --controls
- * looped:N and repeat:N for every N > 1 at which a scheme evaluates F and G N times each; finds equal maps and the
+/* Makes the designs of --scheme or --scheme-file, and with --controls looped:N and repeat:N for every N > 1 at which a scheme evaluates F and G N times each; finds equal maps and the
  * baseline. */
 int compare_open(Study *u);
 /* Measures the orders, in the process that writes the tables. */
@@ -42,27 +41,22 @@ void compare_close(Study *u);
  * control. */
 void compare_controlled(const Study *u, const Table *t, char out[512]);
 
-/* Columns of runs.csv (its first), compare.csv, curves.csv, epochs.csv, regression.csv, dial.csv. */
-extern const Column compare_run_columns[], compare_columns[], curve_columns[], epoch_columns[],
-    regression_columns[], dial_columns[];
+/* Columns of runs.csv (its first), compare.csv, curves.csv, epochs.csv. */
+extern const Column compare_run_columns[], compare_columns[], curve_columns[], epoch_columns[];
 extern const char compare_run_names[], pair_run_names[]; /* all of runs.csv */
 int compare_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
                   RunValue *out);
-/* Make the tables. dial and regression have no rows where no dial:S,THETA is among the schemes. */
+/* Make the tables. */
 int compare_table(Study *u, Column **own, Sheet **out);
 int compare_correlations(Study *u, Column **own, Sheet **out);
 int compare_curves(Study *u, Column **own, Sheet **out);
 int compare_epochs(Study *u, Column **own, Sheet **out);
-int compare_dial(Study *u, Column **own, Sheet **out);
-int compare_regression(Study *u, Column **own, Sheet **out);
 /* Returns 1 where the order governs a design's error at h = 1, else 0; -1: unknown. */
 int compare_governs(const Study *u, size_t i);
 
 int compare_print(const Study *u, int form, int brief, FILE *f);
-int compare_regression_show(const Study *u, int form, FILE *f);
-/* Draw the plots, and those of the dial; compare_save writes the files of the orders too. */
+/* Draws the plots, and writes the files of the orders too. */
 int compare_save(const Study *u);
-int compare_regression_plot(const Study *u);
 
 /* By depth, compare_depth.c: the rows of the slopes, and what differs from a comparison without. */
 extern const Column depth_columns[];

@@ -1,4 +1,4 @@
-/* compare_designs.c: makes the designs of a comparison of schemes: those named, the dial, controls, depths. */
+/* compare_designs.c: makes the designs of a comparison of schemes: those named, controls, depths. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,31 +53,6 @@ static int is_control(const Table *t)
     return strncmp(t->name, "looped:", 7) == 0 || strncmp(t->name, "repeat:", 7) == 0;
 }
 
-/* Writes the names of dial:S-THETA at the multiples m / 4 of 1/(S-1), the level of order 2, and at 1/S, from the least
- * on, each behind a comma. */
-static void write_dial(size_t S, FILE *f)
-{
-    static const size_t quarters[] = {0, 2, 3, 4, 5, 6, 8};
-    size_t last = 0;
-    for (size_t i = 0; i < sizeof quarters / sizeof *quarters; i++) {
-        size_t m = quarters[i];
-        if (last * S < 4 * (S - 1) && m * S > 4 * (S - 1)) fprintf(f, ",dial:%zu-1/%zu", S, S);
-        fprintf(f, ",dial:%zu-%zu/%zu", S, m, 4 * (S - 1));
-        last = m;
-    }
-}
-
-/* Writes the names of all levels of --dial so; "" where it is not given. Caller: memory_free. */
-static int write_dials(const Options *o, char **names)
-{
-    char part[32];
-    Output out;
-    TRY(output_open(&out));
-    for (size_t i = 0; options_text(o, "dial") && options_part(o, "dial", i, part); i++)
-        write_dial(strtoul(part, NULL, 10), out.f);
-    return output_take(&out, 0, names);
-}
-
 static int add_controls(Study *u)
 {
     size_t asked = u->schemes.count, added = 0;
@@ -101,17 +76,9 @@ static int add_controls(Study *u)
 static int select_schemes(Study *u)
 {
     Options *o = u->options;
-    char *dials;
-    TRY(write_dials(o, &dials));
-    int code = 0,
-        alone = options_rank(o, "scheme") == OPTION_DEFAULT && !options_item(o, "scheme-file", 0);
-    if (*dials && alone) code = options_set(o, OPTION_DEFAULT, "", "scheme", dials + 1);
-    if (code == 0) code = select_open(o, "euler", &u->schemes);
-    if (code == 0) code = select_record(&u->schemes, o);
-    if (code == 0 && *dials) code = select_add(dials + 1, "euler", &u->schemes);
-    if (code == 0 && options_flag(o, "controls")) code = add_controls(u);
-    memory_free(dials);
-    return code;
+    TRY(select_open(o, "euler", &u->schemes));
+    TRY(select_record(&u->schemes, o));
+    return options_flag(o, "controls") ? add_controls(u) : 0;
 }
 
 void compare_controlled(const Study *u, const Table *t, char out[512])

@@ -297,6 +297,5 @@ int compare_save(const Study *u)
         TRY(draw_gradients(u));
     }
     TRY(draw_by_evaluations(u));
-    TRY(compare_regression_plot(u));
     return draw_against_truncation(u);
 }

@@ -268,7 +268,6 @@ static int print_all(const Study *u, int form, FILE *f)
     print_caption(u, f);
     TRY(sheet_write(study_sheet(u, "compare"), form, f));
     TRY(print_differences(u, form, 1, f));
-    TRY(compare_regression_show(u, form, f));
     fputs(correlation_words, f);
     return sheet_write(study_sheet(u, "correlations"), form, f);
 }
@@ -280,7 +279,6 @@ int compare_print(const Study *u, int form, int brief, FILE *f)
     print_recipe(u, f);
     TRY(sheet_write(study_sheet(u, "compare"), form, f));
     TRY(print_differences(u, form, 0, f));
-    TRY(compare_regression_show(u, form, f));
     for (size_t p = 0; p < u->table.panels; p++)
         if (runtable_model(&u->table, p, 0)->designs > designs)
             designs = runtable_model(&u->table, p, 0)->designs;

@@ -111,8 +111,8 @@ static int check_search(const Study *u)
 /* Returns ERR_INPUT where an option for language models alone is given. */
 static int check_options(const Options *o)
 {
-    static const char *const alone[] = {"tune",     "dial",   "controls",   "by-depth",
-                                        "baseline", "system", "system-file"};
+    static const char *const alone[] = {"tune",     "controls", "by-depth",
+                                        "baseline", "system",   "system-file"};
     for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
         if (options_rank(o, alone[i]) != OPTION_DEFAULT)
             return error_set(ERR_INPUT,

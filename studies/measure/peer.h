@@ -1,5 +1,5 @@
-/* peer.h: a stepper of Trotter or of another library; all run on the same field of the same system. studies/bench times
- * them, and studies/order has them take steps by tolerance. C and C++. */
+/* peer.h: an integrator of another library, on the field of a particle system; studies/order has it take steps by
+ * tolerance. C and C++. */
 #ifndef TROTTER_PEER_H
 #define TROTTER_PEER_H
 
@@ -10,22 +10,11 @@ extern "C" {
 #endif
 
 typedef struct {
-    size_t N;              /* coordinates */
-    const double *initial; /* (N) */
-    double h;
+    size_t N;                                                        /* coordinates */
+    const double *initial;                                           /* (N) */
     void (*field)(double t, const double *y, double *dy, void *arg); /* F + G, counted */
     void *arg;
 } PeerProblem;
-
-typedef struct {
-    const char *name;
-    /* Begins a run of `method` from the initial state; the run borrows the problem. NULL: the method is unknown or
-     * memory is short. */
-    void *(*open)(const char *method, const PeerProblem *p);
-    int (*steps)(void *run, size_t count); /* 0, or a code as in kernels/error.h */
-    void (*close)(void *run);
-    void (*tell)(void *run, double *calls); /* as in Contender (bench_ode.c); or NULL */
-} Peer;
 
 /* A run by tolerance, from the initial state at time 0. The library compares steps with absolute + relative |y|, in its
  * own norm and by its own controller. */
@@ -41,10 +30,9 @@ typedef struct {
 } PeerRun;
 
 /* The record that build/peers/boost_ode.so and arkode.so export; dlsym finds it. */
-enum { PEER_VERSION = 3 };
+enum { PEER_VERSION = 4 };
 typedef struct {
     int version;
-    Peer peer;
     /* Runs a method; y (N) out. Returns 0, or a code as in kernels/error.h. Methods of Boost: cash-karp, dopri5,
      * fehlberg78; of ARKODE: erk, dirk. */
     int (*adapt)(const char *method, const PeerProblem *p, const PeerTolerance *o, double *y,

@@ -142,7 +142,7 @@ int peers_adapt(const PeerPair *pair, const System *s, const AdaptOptions *o, do
     if (pair->library && !library) return ERR_INPUT;
     PeerField field = {s, memory_new(s->n * s->d, sizeof(double)), 0};
     if (!field.scratch) return ERR_MEMORY;
-    const PeerProblem p = {s->n * s->d, s->initial, o->first, peers_field, &field};
+    const PeerProblem p = {s->n * s->d, s->initial, peers_field, &field};
     const PeerTolerance tolerance = {o->absolute, o->relative, o->t_end, o->first, o->most};
     PeerRun run;
     int code = (library ? library->adapt : gsl_adapt)(pair->method, &p, &tolerance, y, &run);

@@ -40,9 +40,6 @@ static const Option study_options[] = {
      "them), beside GSL's, Boost's and ARKODE's; --h0 is the first step"},
     {"tolerances", OPTION_REALS, "1e-3,1e-4,1e-5,1e-6,1e-7,1e-8,1e-9,1e-10", "X,...",
      "tolerances of --adaptive; each is both absolute and relative", 1e-14, 1, .needs = "adaptive"},
-    {"frames", OPTION_SIZE, NULL, "N",
-     "draw the particles at N times instead, in --out: first two coordinates, coloured by the third",
-     2, 24, .needs = "out"},
     {0},
 };
 
@@ -193,23 +190,19 @@ static int run(Options *o)
                            options_size(o, "seed")};
     int invariant = options_flag(o, "invariant"), adaptive = options_flag(o, "adaptive");
     TRY(options_needs(o));
-    TRY(options_either(o, "invariant", "frames"));
-    TRY(options_either(o, "adaptive", "frames"));
     TRY(options_either(o, "adaptive", "invariant"));
     TRY(options_either(o, "adaptive", "local"));
     TRY(options_either(o, "invariant", "local"));
     TRY(options_either(o, "csv", "format"));
     TRY(options_either(o, "csv", "columns"));
-    for (size_t i = 0; i < 6; i++)
-        TRY(options_either(o, i % 2 ? "columns" : "format",
-                           (const char *[]){"invariant", "adaptive", "frames"}[i / 2]));
+    for (size_t i = 0; i < 4; i++)
+        TRY(options_either(o, i % 2 ? "columns" : "format", i / 2 ? "adaptive" : "invariant"));
     TRY(check_columns(o));
     if (invariant && options_rank(o, "halvings") != OPTION_DEFAULT)
         return error_set(ERR_INPUT, "--halvings has no meaning with --invariant: give --h0");
     if (adaptive && options_rank(o, "halvings") != OPTION_DEFAULT)
         return error_set(ERR_INPUT, "--halvings has no meaning with --adaptive: give --tolerances");
     if (options_flag(o, "systems")) return list_systems(options_flag(o, "csv"));
-    if (options_size(o, "frames")) return frames_study(o, &system);
     int trained = system.name && trained_named(system.name);
     const char *usual = invariant ? INVARIANT_SCHEMES : adaptive ? "all" : trained ? ONE_SET : NULL;
     if (usual && options_rank(o, "scheme") == OPTION_DEFAULT)
@@ -258,14 +251,6 @@ static const Kind kinds[] = {
                {"adaptive", adaptive_columns, "Errors and work by tolerance.", KIND_ALL}},
      .plot = {{"precision", "Error against evaluations of F and G; each point is one tolerance."},
               {"tolerance", "Error against tolerance."}}},
-    {.command = "order --frames",
-     .title = "Particles over time",
-     .about = "The particles of a system at some times, by the reference solution.",
-     .table = {{"frames", frame_columns, "Places of the particles", 0}},
-     .plot =
-         {{"frames",
-           "First two coordinates of each particle; the colour is the third or, where there is none, "
-           "the particle's number."}}},
     {0}};
 
 const Command command_order = {

@@ -26,18 +26,6 @@ double order_distance(size_t N, const double *x, const double *y);
  * tolerance to --out. ERR_CHECK where a pair of ours does not reach the end. */
 int adaptive_study(const Options *o, const SystemChoice *system, const Selection *s);
 
-/* ---- frames.c -------------------------------------------------------------------------------- */
-
-/* The particles of a system at some times, as small pictures beside each other. */
-
-/* The columns of frames.csv. */
-extern const Column frame_columns[];
-
-/* Writes DIR/frames.csv of --out and draws the plot frames: the particles at --frames times from 0 to --t-end, in equal
- * steps. It shows their first two coordinates, coloured by the third or, without a third, by their
- * number. The states are those of the reference solution, to 1e-6. A system of one coordinate: ERR_INPUT. */
-int frames_study(const Options *o, const SystemChoice *system);
-
 /* ---- invariant.c ----------------------------------------------------------------------------- */
 
 /* Energy drift and reversal of several schemes on one particle system, with a plot. */

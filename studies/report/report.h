@@ -122,9 +122,8 @@ void summary_text(Summary *s, const char *path, const char *title);
 /* Reads an SVG file that is complete, as far as its size, first and last words show. The caller frees *text
  * (memory_free). ERR_INPUT, ERR_MEMORY. */
 int summary_drawing(const Summary *s, const char *file, char **text, size_t *bytes);
-/* Shows the beginning of a Markdown file, without its tables where `tables` is 0; does nothing where the file is
- * missing. Its links, images and raw HTML are shown as text. */
-void summary_words(Summary *s, const char *path, int tables);
+/* Shows the beginning of a command's Markdown file as text, without its tables; does nothing where the file is missing. */
+void summary_words(Summary *s, const char *path);
 /* Shows the commands recorded for a study, and how they ended. */
 void summary_commands(Summary *s, const Study *study);
 /* Adds to `v` how the last of them ended, if not well. */

@@ -221,8 +221,8 @@ static int put_study(Summary *s, size_t i, const Brief *b)
     page_print(s->f, "<p>%w</p>\n", study->kind->about);
     Used used = {.kind = study->kind};
     put_tables(s, study, b, 0, &used);
-    if (study->kind->words) summary_words(s, beside(study, study->kind->words, path), 0);
-    if (first) summary_words(s, beside(study, "README.md", path), 1);
+    if (study->kind->words) summary_words(s, beside(study, study->kind->words, path));
+    if (first) summary_text(s, beside(study, "README.md", path), "Notes");
     for (size_t k = 0; k < study->files; k++)
         if (study->file[k].plot) put_plot(s, study, &study->file[k]);
     put_terms(s, &used);
@@ -303,7 +303,7 @@ int summary_write(Summary *s, const char *title)
         /* A study in the directory itself shows its words in its own section. */
         int own = 0;
         for (size_t i = 0; i < n; i++) own |= !*s->found->study[i].dir;
-        if (!own) summary_words(s, "README.md", 1);
+        if (!own) summary_text(s, "README.md", "Notes");
         for (size_t i = 0; code == 0 && i < n; i++) code = put_study(s, i, &b[i]);
         if (formulas(s->found)) put_notation(s);
         put_left(s);

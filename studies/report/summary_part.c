@@ -1,6 +1,4 @@
 /* summary_part.c: writes texts with their drawings, and recorded commands, as parts of a section. */
-#include <cmark-gfm-core-extensions.h>
-#include <cmark-gfm.h>
 #include <ctype.h>
 #include <gsl/gsl_sort.h>
 #include <stdlib.h>
@@ -91,122 +89,29 @@ int summary_drawing(const Summary *s, const char *file, char **text, size_t *byt
     return error_set(ERR_INPUT, "%s: not a whole SVG drawing", file);
 }
 
-/* ---- notes --------------------------------------------------------------------------------------- */
+/* ---- words --------------------------------------------------------------------------------------- */
 
-static void replace(cmark_node *node, cmark_node_type type, const char *text)
+/* Writes the lines of a command's Markdown that are no row of a table; blank lines around those are one. */
+static void put_lines(FILE *f, const char *text, size_t n)
 {
-    cmark_node *in = cmark_node_new(type);
-    if (text) cmark_node_set_literal(in, text);
-    cmark_node_replace(node, in);
-    cmark_node_free(node);
-}
-
-/* Replaces a link or image by its words, unless they are the address, and by the address as code: the page
- * neither loads nor leads away. */
-static void unlink_address(cmark_node *node)
-{
-    cmark_node *child = cmark_node_first_child(node);
-    const char *url = cmark_node_get_url(node),
-               *words = child ? cmark_node_get_literal(child) : NULL;
-    if (!words || cmark_node_next(child) || strcmp(words, url) != 0) {
-        while (child && cmark_node_insert_before(node, child)) child = cmark_node_first_child(node);
-        cmark_node *blank = cmark_node_new(CMARK_NODE_TEXT);
-        cmark_node_set_literal(blank, " ");
-        cmark_node_insert_before(node, blank);
+    int blank = 1;
+    for (const char *at = text, *end = text + n, *next; at < end; at = next) {
+        size_t length = strcspn(at, "\n");
+        next = at + length < end ? at + length + 1 : end;
+        if (*at == '|' || (length == 0 && blank)) continue;
+        blank = length == 0;
+        html_bytes(f, at, (size_t)(next - at));
     }
-    replace(node, CMARK_NODE_CODE, url);
 }
 
-/* Puts a table in a frame, as the page's other tables are. */
-static void frame_table(cmark_node *table)
-{
-    cmark_node *frame = cmark_node_new(CMARK_NODE_CUSTOM_BLOCK);
-    cmark_node_set_on_enter(frame, "<div class=\"wide\">");
-    cmark_node_set_on_exit(frame, "</div>");
-    cmark_node_insert_before(table, frame);
-    cmark_node_append_child(frame, table);
-}
-
-/* Fits a node into the page; nodes that hold others when the walk leaves them. Raw HTML is shown as text, and headings
- * rank below the section's. Without tables the text is a command's, whose lines end where sentences do. */
-static void fit_node(cmark_node *node, int leaving, int tables)
-{
-    int level;
-    cmark_node *before;
-    const char *words;
-    switch (cmark_node_get_type(node)) {
-    case CMARK_NODE_HTML_BLOCK:
-        replace(node, CMARK_NODE_CODE_BLOCK, cmark_node_get_literal(node));
-        return;
-    case CMARK_NODE_HTML_INLINE:
-        replace(node, CMARK_NODE_TEXT, cmark_node_get_literal(node));
-        return;
-    case CMARK_NODE_SOFTBREAK:
-        before = cmark_node_previous(node);
-        words = before ? cmark_node_get_literal(before) : NULL;
-        if (!tables && words && *words && words[strlen(words) - 1] == '.')
-            replace(node, CMARK_NODE_LINEBREAK, NULL);
-        return;
-    case CMARK_NODE_LINK:
-    case CMARK_NODE_IMAGE:
-        if (leaving) unlink_address(node);
-        return;
-    case CMARK_NODE_HEADING:
-        level = cmark_node_get_heading_level(node);
-        if (leaving) cmark_node_set_heading_level(node, level < 4 ? level + 2 : 6);
-        return;
-    default:
-        if (!leaving || strcmp(cmark_node_get_type_string(node), "table") != 0) return;
-    }
-    if (tables)
-        frame_table(node);
-    else
-        cmark_node_free(node);
-}
-
-/* Finds rows with many bars. The time of cmark-gfm is quadratic in a row's bars: minutes for a hostile row. */
-static int has_wide_row(const char *text, size_t n)
-{
-    enum { BARS_MOST = 128 };
-    for (size_t i = 0, bars = 0; i < n; i++) {
-        bars = text[i] == '\n' ? 0 : bars + (text[i] == '|');
-        if (bars > BARS_MOST) return 1;
-    }
-    return 0;
-}
-
-/* Writes Markdown as HTML. The library ends the program when memory is short, so its input is bounded. */
-static void put_markdown(FILE *f, const char *text, size_t n, int tables)
-{
-    cmark_gfm_core_extensions_ensure_registered();
-    cmark_parser *parser = cmark_parser_new(CMARK_OPT_VALIDATE_UTF8);
-    cmark_parser_attach_syntax_extension(parser, cmark_find_syntax_extension("table"));
-    cmark_parser_feed(parser, text, n);
-    cmark_node *root = cmark_parser_finish(parser);
-    cmark_iter *iter = cmark_iter_new(root);
-    for (cmark_event_type e; (e = cmark_iter_next(iter)) != CMARK_EVENT_DONE;)
-        fit_node(cmark_iter_get_node(iter), e == CMARK_EVENT_EXIT, tables);
-    char *html = cmark_render_html(root, CMARK_OPT_TABLE_PREFER_STYLE_ATTRIBUTES,
-                                   cmark_parser_get_syntax_extensions(parser));
-    fputs(html, f);
-    free(html);
-    cmark_iter_free(iter);
-    cmark_node_free(root);
-    cmark_parser_free(parser);
-}
-
-void summary_words(Summary *s, const char *path, int tables)
+void summary_words(Summary *s, const char *path)
 {
     char *text;
     if (!read_there(s, path, &text)) return;
     size_t n = beginning(text);
-    int wide = has_wide_row(text, n);
-    fputs(wide ? "<pre>" : "<div class=\"words\">\n", s->f);
-    if (wide)
-        html_bytes(s->f, text, n);
-    else
-        put_markdown(s->f, text, n, tables);
-    fputs(wide ? "</pre>\n" : "</div>\n", s->f);
+    fputs("<div class=\"words\">", s->f);
+    put_lines(s->f, text, n);
+    fputs("</div>\n", s->f);
     put_more(s, text + n);
     memory_free(text);
 }

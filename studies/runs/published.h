@@ -12,12 +12,7 @@ enum {
     MEASURE_TEST,
     MEASURE_UNSAID, /* perplexity of either text */
     MEASURE_BITS,
-    MEASURE_MEMORY, /* not of a text: for claims alone */
-    MEASURE_BLEU, /* of test translations; from here on the figures are of an encoder with a decoder */
-    MEASURE_ROUGE_1,
-    MEASURE_ROUGE_2,
-    MEASURE_ROUGE_L,
-    MEASURE_M2
+    MEASURE_BLEU /* of test translations, by an encoder with a decoder */
 };
 
 typedef struct {

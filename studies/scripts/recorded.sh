@@ -48,7 +48,7 @@ make_new() { "$program" "$@" --out new >table.txt 2>words.txt || { cat words.txt
 # begin FOLDER: makes the folder `new` with the folder's runs.
 begin() { rm -rf new && mkdir new && cp "$results/$1/runs.csv" new; }
 
-tables="runs.csv compare.csv differences.csv correlations.csv published.csv published.md truncation.svg evaluations.svg"
+tables="runs.csv compare.csv differences.csv correlations.csv published.csv truncation.svg evaluations.svg"
 
 # schemes FOLDER: prints the schemes of its table as one word.
 schemes() { awk -F, 'NR > 1 && $1 != "unigram" && !seen[$1]++ { printf "%s%s", n++ ? "," : "", $1 }' "$results/$1/compare.csv"; }
@@ -80,7 +80,7 @@ dial() {
         TROTTER=$program sh "$results/../scripts/dial.sh" --corpus ptb --out dial --only "$name" --processes 1 \
             >table.txt 2>words.txt || { cat words.txt >&2; exit 1; }
         rm -rf new && cp -r "dial/$name" new
-        take "dial/$name" $tables dial.csv regression.csv dial.svg dial-error.svg
+        take "dial/$name" $tables
     done
 }
 

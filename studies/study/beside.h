@@ -38,18 +38,13 @@ int beside_spread(const Study *u, const Published *p, Pooled spread[2]);
 /* Finds every pair of a row and a design; caller: memory_free. *count = 0 and *list NULL: none. */
 int beside_find(const Study *u, Beside **list, size_t *count);
 
-/* Columns of published.csv and .md; only the name of the designs' column differs. */
+/* Columns of published.csv; only the name of the designs' column differs. */
 extern const Column beside_schemes[], beside_words[], beside_pairs[];
 
-/* The table and the plot, for a kind of study that has them. */
+/* The table, for a kind of study that has it. */
 #define BESIDE_TABLE(columns)                                                                    \
     {                                                                                            \
         "published", columns,                                                                    \
             "The source papers' figures beside these, with 95 % intervals over seeds.", KIND_ALL \
     }
-#define BESIDE_PLOT                                                                     \
-    {                                                                                   \
-        "published", "Perplexity over the baseline's: the papers' across, these upward" \
-    }
-
 #endif

@@ -257,8 +257,7 @@ void study_print_recipe(const Study *u, FILE *f);
 
 /* ---- the papers' figures (study_published.c) ---- */
 
-/* Writes DIR/published.csv, published.md, published.tex, and with two ratios or more the plot `published`; nothing where
- * no row of the papers has this corpus and these designs. */
+/* Writes DIR/published.csv and published.tex; nothing where the papers have no figure of the corpus and the designs. */
 int study_published(const Study *u);
 
 #endif

@@ -1,10 +1,9 @@
-/* study_published.c: puts the papers' figures beside a study's own, as tables and as a plot (beside.h). */
+/* study_published.c: puts the papers' figures beside a study's own, as tables (beside.h). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "studies/model/network.h"
-#include "studies/plot/plot.h"
 #include "studies/study/beside.h"
 #include "studies/tools/command.h"
 
@@ -267,98 +266,6 @@ static int make_table(const Study *u, const Beside *list, size_t n, Sheet **out)
     return 0;
 }
 
-/* Returns 1 where two rows do not differ in measure, size and note. */
-static int is_told(const Published *a, const Published *b)
-{
-    return a->measure == b->measure && strcmp(a->size, b->size) == 0 &&
-           strcmp(a->note, b->note) == 0;
-}
-
-/* Prints what the papers report about their models, once where it is the same. */
-static void print_sizes(const Beside *list, size_t n, FILE *f)
-{
-    for (size_t i = 0; i < n; i++) {
-        const Published *p = list[i].row;
-        size_t k = 0;
-        while (!is_told(list[k].row, p)) k++;
-        if (k == i)
-            fprintf(f, "- %s, %s: %s; %s; %s.\n", p->source, p->row,
-                    published_measures[p->measure].words, p->size, p->note);
-    }
-}
-
-static int print_brief(const Study *u, const Beside *list, size_t n, const Sheet *table, FILE *f)
-{
-    fprintf(
-        f,
-        "The table shows the papers' figures on the %s beside ours (width %zu, inner %zu, "
-        "%zu heads).\nTheir models have another recipe than ours, so a difference from a paper's "
-        "figure (less) is not the\neffect of a scheme. ± is half of the 95 %% interval over "
-        "seeds (Student's t) of our mean, and of less\ntoo, as the paper's figure is taken as "
-        "exact. A ratio divides the paper's figure by that of its\nbaseline, or ours by that of "
-        "our baseline (geometric means); it is below 1 where the scheme is\nbetter than the "
-        "baseline. from and to are the ends of the 95 %% interval of valid ratio, with one\n"
-        "standard deviation of the logarithms, pooled over our designs of that depth.\n\n",
-        list->row->corpus, options_size(u->options, "width"), options_size(u->options, "inner"),
-        options_size(u->options, "heads"));
-    TRY(sheet_write(table, SHEET_MARKDOWN, f));
-    fputs("\nThe papers' models:\n\n", f);
-    print_sizes(list, n, f);
-    return 0;
-}
-
-static int save_markdown(const Study *u, const Beside *list, size_t n, const Sheet *table)
-{
-    Output o;
-    TRY(output_open(&o));
-    return output_put(&o, print_brief(u, list, n, table, o.f), u->dir, "published.md");
-}
-
-/* ---- gain against gain ------------------------------------------------------------------------- */
-
-static int has_gain(const Beside *b)
-{
-    return b->gain[0].n > 0 && !isnan(b->ratio);
-}
-
-static void draw_pair(const Study *u, Plot *p, const Beside *b, size_t i)
-{
-    char words[160];
-    int x = sheet_column(columns_of(u), "published_ratio"),
-        y = sheet_column(columns_of(u), "valid_ratio");
-    snprintf(words, sizeof words, "%.60s, %zu layer%s", b->ours->name, b->ours->spec.layers,
-             b->ours->spec.layers == 1 ? "" : "s");
-    int low = sheet_column(columns_of(u), "valid_ratio_pooled_low");
-    size_t look = (size_t)(b->ours - u->design); /* a design has one look in all rows */
-    if (!isnan(b->gain[0].low)) {
-        plot_item(p, "published.csv", "every ::%zu::%zu using %d:%d:(0):($%d-$%d)", i + 1, i + 1, x,
-                  low, sheet_column(columns_of(u), "valid_ratio_pooled_high"), low);
-        plot_interval(p, plot_colour(look), 1.5);
-    }
-    plot_item(p, "published.csv",
-              "every ::%zu::%zu using %d:%d with points title %s noenhanced pt %d ps 1.6 lc rgb %s",
-              i + 1, i + 1, x, y, words, plot_point(look), plot_colour(look));
-}
-
-static int draw(const Study *u, const Beside *list, size_t n)
-{
-    size_t gains = 0;
-    Plot *p;
-    PlotFrame frame = {"published", "Gain over the baseline: the papers' and ours, 95 % intervals",
-                       "the paper's figure / its baseline's", "ours / our baseline's (validation)",
-                       0};
-    for (size_t i = 0; i < n; i++) gains += (size_t)has_gain(&list[i]);
-    if (gains < 2) return 0;
-    TRY(plot_new(u->dir, &frame, &p));
-    plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
-    plot_setting(p, "set xtics 0.01\nset format x '%%.2f'");
-    plot_item(p, NULL, "x with lines title 'as in the paper' lw 1 dt 2 lc rgb '#777777'");
-    plot_level(p, 1, "no gain");
-    for (size_t i = 0; i < n; i++)
-        if (has_gain(&list[i])) draw_pair(u, p, &list[i], i);
-    return plot_finish(p);
-}
-
 int study_published(const Study *u)
 {
     Beside *list;
@@ -369,8 +276,6 @@ int study_published(const Study *u)
     int code = make_table(u, list, n, &table);
     if (code == 0) code = output_sheet(table, SHEET_CSV, u->dir, "published.csv");
     if (code == 0) code = output_sheet(table, SHEET_LATEX, u->dir, "published.tex");
-    if (code == 0 && !u->kind->pairs) code = save_markdown(u, list, n, table);
-    if (code == 0 && !u->kind->pairs) code = draw(u, list, n);
     sheet_free(table);
     memory_free(list);
     return code;

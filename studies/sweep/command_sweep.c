@@ -41,7 +41,7 @@ static const Option truncation_options[] = {STUDY_TRUNCATION("0"), {0}};
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/sweep", "DIR",
      "write runs.csv, words.csv, differences.csv, correlations.csv, halves.csv, sweep.md, plots, "
-     "study.log, the source papers' figures beside ours (published.csv, .md, .tex) where the "
+     "study.log, the source papers' figures beside ours (published.csv, .tex) where the "
      "papers have some, and each run under DIR/runs",
      0, 0},
     PLOT_FIGURE,
@@ -172,8 +172,7 @@ static const Kind kinds[] = {
               {"halves", "Sublayers in the bottom and top half of better and other words."},
               {"sandwich", "Perplexity against the sandwich coefficient k."},
               {"seeds", "Validation perplexity by seed."},
-              {"area", "Validation perplexity against signed area."},
-              BESIDE_PLOT}},
+              {"area", "Validation perplexity against signed area."}}},
     {0}};
 
 const Command command_sweep = {

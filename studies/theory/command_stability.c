@@ -29,31 +29,20 @@ static const Option plane_options[] = {
     {0},
 };
 
-static const Option spectrum_options[] = {
-    {"system", OPTION_TEXT, NULL, "P",
-     "print largest stable steps on a particle system instead; 'trotter order --systems' has the names"},
-    {"peclet", OPTION_REALS, NULL, "A,B,...", "values of the system's option of that name", 1e-2,
-     1e9, .needs = "system"},
-    {"particles", OPTION_SIZES, NULL, "A,B,...", "sizes of the system", 1, 1024, .needs = "system"},
-    {0},
-};
-
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write |R| on the grid, or the steps, as CSV"},
+    {"csv", OPTION_FLAG, NULL, NULL, "write |R| on the grid as CSV"},
     {"out", OPTION_TEXT, NULL, "DIR",
      "write limits.csv, .md, .tex, stability.csv, contours.csv, phase.csv and the plots (.gp, .svg, "
      ".png); with --split: limits, split.csv, split-contours.csv and the plot; with --order-star the same of that name; for several schemes "
-     "stability-inside.csv or split-inside.csv too; with --system: steps.csv, .md, .tex and the plot against --peclet"},
+     "stability-inside.csv or split-inside.csv too"},
     PLOT_FIGURE,
     {0},
 };
 
 static const OptionGroup scheme_group = {"Schemes", 1, scheme_options};
 static const OptionGroup plane_group = {"Plane", 1, plane_options};
-static const OptionGroup system_group = {"System", 1, spectrum_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&scheme_group, &plane_group, &system_group,
-                                            &output_group, NULL};
+static const OptionGroup *const groups[] = {&scheme_group, &plane_group, &output_group, NULL};
 
 typedef struct {
     const char *scheme;
@@ -303,15 +292,7 @@ static int run(Options *o)
                      : imaginary                   ? PLANE_IMAG
                                                    : PLANE_REAL;
     TRY(options_either(o, "order-star", "split"));
-    TRY(options_either(o, "order-star", "system"));
-    TRY(options_either(o, "system", "split"));
-    TRY(options_either(o, "system", "box"));
     TRY(select_open(o, "exact", &u.schemes));
-    if (options_text(o, "system")) {
-        int done = spectrum_study(o, &u.schemes);
-        select_close(&u.schemes);
-        return done;
-    }
     u.table = memory_new(u.schemes.count, sizeof *u.table);
     u.real = memory_new(u.schemes.count, sizeof *u.real);
     u.imag = memory_new(u.schemes.count, sizeof *u.imag);
@@ -344,11 +325,6 @@ static const Kind kinds[] = {
               {"phase*", "Errors of phase and amplitude of a step on y' = iωy."},
               {"order-star*", "Order stars: where |R(z)| is above |exp(z)|."},
               {"split*", "Boundaries |R| = 1 on the split test equation."}}},
-    {.command = "stability --system",
-     .title = "Largest stable steps",
-     .about = "The largest step at which $|R| ≤ 1$ for all eigenvalues of a particle system.",
-     .table = {{"steps", spectrum_columns, "Largest stable steps.", KIND_ALL}},
-     .plot = {{"steps", "Largest stable step against the Peclet number."}}},
     {0}};
 
 const Command command_stability = {
@@ -376,16 +352,8 @@ const Command command_stability = {
         "`ssp` is the coefficient of strong stability, for one-step schemes whose stages are all H (Gottlieb,\n"
         "Ketcheson, Shu 2011). For implicit stages, a_stable, l_stable and r_infinity, |R| at infinity, are\n"
         "decided exactly for one-step schemes and searched for others; alpha, in degrees, is the angle of\n"
-        "A(alpha)-stability. For an IMEX scheme all four are of its implicit part.\n"
-        "\n"
-        "--system prints the largest stable step on a particle system: |R| <= 1 for the eigenvalues of its\n"
-        "Jacobian at the initial state, split by Rayleigh quotients into lambda_F and lambda_G (exact for\n"
-        "stages H, and where F and G commute and are normal). Particles that move on curves have growing\n"
-        "eigenvalues in the Jacobian of one moment; those are left out and counted. On linear systems runs of\n"
-        "800 steps stand beside it; they do not see growth that is slower than the decay of other waves.\n"
-        "F_least and F_greatest are the ends of the real parts of the eigenvalues of F's Jacobian: they say how\n"
-        "stiff F is, and whether it is dissipative.\n",
-    .often = "scheme scheme-file split imaginary order-star box system csv out figure",
+        "A(alpha)-stability. For an IMEX scheme all four are of its implicit part.\n",
+    .often = "scheme scheme-file split imaginary order-star box csv out figure",
     .example = "--scheme euler,heun,rk4 --out out/stability",
     .groups = groups,
     .kinds = kinds,

@@ -49,18 +49,6 @@ extern const Column phase_columns[];
 int phase_save(Table *const *table, size_t count, const double *imag, const char *const *curveless,
                const char *dir);
 
-/* ---- spectrum.c ------------------------------------------------------------------------------ */
-
-/* The largest stable step of schemes on a particle system, by the eigenvalues of its Jacobian. */
-
-/* The columns of steps.csv. */
-extern const Column spectrum_columns[];
-
-/* Makes a row for every scheme, number of --particles and value of --peclet of --system. With --out also writes
- * DIR/steps.csv and, where there are several Peclet numbers, the plot steps. More than 1024 coordinates,
- * decoders' schemes: ERR_INPUT. */
-int spectrum_study(const Options *o, const Selection *schemes);
-
 /* ---- structure_table.c: the structure that the schemes' tables preserve, as a report --------- */
 
 /* Makes a row of structure_columns for each scheme; unknown values stay empty. degree: highest degree of the trees

@@ -220,10 +220,6 @@ TEST(reverse)
     assert_true(count_words(published, "IWSLT") >= 1);
     assert_true(count_words(published, "not run: its text is not at hand") >= 1);
     assert_int_equal(strncmp(published, "source,row,pair,layers,corpus,measure,published,", 48), 0);
-    assert_int_equal(count_words(published, "CoNLL-2014"), 3);
-    assert_int_equal(count_words(published, "not run: its text is licensed"), 3);
-    assert_int_equal(count_words(published, ",ROUGE-"), 9);
-    assert_int_equal(count_words(published, ",M2 F0.5,"), 3);
     free(published);
 }
 

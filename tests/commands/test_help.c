@@ -130,7 +130,7 @@ TEST(test_command_line)
     must_refuse("train --help shedule",
                 "nothing has 'shedule'; the nearest option is '--schedule'");
     must_refuse("train --help qqqqqq", "nothing has 'qqqqqq'; --help all shows all options");
-    must_refuse("bench ode --help beams", "nothing has 'beams'; "); /* of another bench */
+    must_refuse("bench theory --help beams", "nothing has 'beams'; "); /* of another bench */
     must_refuse("train --help=", "expected a text");
 }
 

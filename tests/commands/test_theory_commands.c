@@ -380,52 +380,10 @@ TEST(test_embedded_region)
     assert_true(file_has("pair1/stability.gp", "every ::1::121 using"));
 }
 
-/* Returns Euler's largest stable step on the ring: |1 + h lambda_k| <= 1 for every wave k up to h = -2 Re lambda_k /
- * |lambda_k|^2. An excess of 10^-9 is taken for rounding, which moves h by 10^-9 / (h |Re lambda_k|) < 10^-5. */
-static double euler_on_ring(int n, double nu)
-{
-    double most = INFINITY, dx = 2 * acos(-1) / n;
-    for (int k = 1; k < n; k++) {
-        double re = -2 * nu * (1 - cos(k * dx)) / (dx * dx), im = sin(k * dx) / dx;
-        most = fmin(most, -2 * re / (re * re + im * im));
-    }
-    return most;
-}
-
-TEST(test_largest_steps)
-{
-    int line, found = 0;
-    double peclet, h, run;
-    run_ok("stability --system transport:periodic --particles 16,32 --peclet 1,100 --scheme "
-           "euler,rk4 --csv --out steps");
-    for (const char *at = strchr(out, '\n'); at && at[1]; at = strchr(at + 1, '\n')) {
-        if (!strstr(at, "euler")) break; /* the first two are Euler's of 16 points */
-        assert_int_equal(sscanf(at, "%d,%lf,%lf,%lf", &line, &peclet, &h, &run), 4);
-        double exact = euler_on_ring(16, 1 / peclet);
-        if (line != 1) break;
-        found++;
-        assert_true(fabs(h / exact - 1) <= 1e-4);
-        assert_false(fabs(h / euler_on_ring(16, 1.01 / peclet) - 1) <= 1e-4);
-        assert_true(peclet > 1 || fabs(run / h - 1) <= 0.01);
-        /* F's eigenvalues range from -4 nu / dx^2 to 0 */
-        double ends[2], least = -4 / peclet / pow(2 * acos(-1) / 16, 2);
-        assert_int_equal(sscanf(at, "%*d,%*f,%*f,%*f,%*d,%lf,%lf", ends, ends + 1), 2);
-        assert_true(fabs(ends[0] / least - 1) <= 1e-6 && ends[1] == 0);
-        assert_false(fabs(1.01 * ends[0] / least - 1) <= 1e-6);
-    }
-    assert_int_equal(found, 2);
-    shell_ok("test $(wc -l < steps/steps.csv) = 9 && "
-             "test -s steps/steps.gp");
-    must_say("stability --system transport --scheme strang-marchuk", "inf");
-}
-
 TEST(test_lists)
 {
     must_say("order --systems --csv", "system,title,default\nattention,");
     must_say("order --systems", "transport:peclet=X");
-    run_ok("order --frames 3 --system kepler --t-end 1 --out frames");
-    shell_ok("test $(wc -l < frames/frames.csv) = 13"); /* 4 particles */
-    shell_ok("test $(grep -c ^3,1, frames/frames.csv) = 4");
     must_say("verify --list --csv", "id,source,expected,origin\nlie-error,\"");
 }
 
@@ -510,14 +468,6 @@ TEST(test_hostile)
                                       "expand --basis words --scheme lie-trotter",
                                       "expand --latex --csv",
                                       "schemes --degree 30",
-                                      "stability --peclet 1",
-                                      "stability --system nowhere",
-                                      "stability --system attention --peclet 3",
-                                      "stability --system attention --particles 512",
-                                      "stability --system linear --split",
-                                      "stability --system linear --scheme transformer-decoder",
-                                      "order --frames 3",
-                                      "order --frames 3 --out frames --system transport",
                                       "order --system transport:round",
                                       "stability --points 1",
                                       "stability --points 100000",

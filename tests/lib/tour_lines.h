@@ -177,7 +177,6 @@ static const struct {
     int always;
 } modest_values[] = {
     {"bench", "scheme", "transformer|heun-layer", 0},
-    {"bench", "system", "henon|fisher", 0},
     {"design", "scheme", "looped-learn|looped-learn|rk2-gate|heun", 1},
     {"design", "order", "1|2", 0},
     {"design", "evaluations", "1|20|100", 1},
@@ -255,7 +254,6 @@ static const struct {
     {NULL, "tune-rate", "1e-3", 0},
     {NULL, "tune-dropout", "0", 0},
     {"compare", "one-by-one", "1|20", 0},
-    {"compare", "dial", "2|2,3", 0},
     {"compare", "contrast", "transformer - heun|euler heun - transformer", 0},
     {NULL, "truncation", "0|1", 1},
     {NULL, "truncation-tokens", "2|3", 1},
@@ -278,9 +276,8 @@ static const struct {
     {NULL, "h0", "0.1|0.25", 0},
     {NULL, "points", "3|20", 0},
     {NULL, "degree", "2|3|4", 0},
-    {NULL, "what", "ode", 1},
+    {NULL, "what", "theory", 1},
     {NULL, "repeats", "1|2", 1},
-    {NULL, "piece", "1", 1},
     {NULL, "budget", "0.1", 1},
 };
 enum { MODEST = sizeof modest_values / sizeof *modest_values };
@@ -316,7 +313,7 @@ static const char of_pairs[] =
     " source target bpe codes encoder decoder encoder-layers pair tokenize best beam penalty alpha "
     "min-length max-length max-ratio max-extra no-repeat no-unknown sentences ";
 static const char of_texts[] =
-    " scheme dial contrast controls baseline system system-file tune tune-rate tune-dropout tune-seed context level "
+    " scheme contrast controls baseline system system-file tune tune-rate tune-dropout tune-seed context level "
     "adaptive span vocabulary words ";
 
 /* Each kind of measurement of bench has its options; modest lines use ode's. */
@@ -353,8 +350,7 @@ static void draw_named(const Command *c, const Option *o, char *value, size_t ro
         snprintf(value, room, "%s", tour.claim[below(tour.claims)]);
     } else if (strcmp(o->name, "system") == 0) {
         snprintf(value, room, "%s",
-                 strcmp(c->name, "bench") == 0 || chance(80) ? tour.system[below(tour.systems)]
-                                                             : "network:deep:1");
+                 chance(80) ? tour.system[below(tour.systems)] : "network:deep:1");
     } else {
         size_t most = strcmp(c->name, "train") == 0 ? 1 : 1 + below(2);
         for (size_t i = 0; i < most; i++)

@@ -193,14 +193,12 @@ static void draw_orders(void)
         "order --system linear --scheme euler,heun --halvings 4 --out @order",
         "order --invariant --scheme heun --out @drift",
         "order --adaptive --scheme heun-euler --tolerances 1e-3,1e-4 --out @adaptive",
-        "order --system convection-diffusion --particles 8 --frames 2 --out @frames",
         "solve --system kepler --scheme heun,rk4 --out @solve",
         "expand --scheme word:sffs,word:ssff --out @expand",
         "design --scheme looped-learn --starts 2 --evaluations 40 --out @design",
         "stability --scheme heun,leapfrog --out @stability",
         "stability --scheme heun --split --out @split",
         "stability --scheme heun --order-star --out @stars",
-        "stability --scheme heun --system transport --peclet 1,3 --particles 8 --out @steps",
     };
     write_table("stranger.csv");
     write_table(odd_path("stranger.csv"));
@@ -216,8 +214,6 @@ static void draw_models(void)
             "1 --out @compare");
     trotter("compare" NET
             "--scheme transformer,rk4-layer --layers 1,2 --by-depth --seeds 2 --out @depth");
-    trotter("compare" NET "--scheme dial:2,0,dial:2,1/2,dial:2,1 --seeds 2 --truncation 1 --rate "
-            "0.1 --warmup 1 --out @dial");
     trotter("compare" NET "--source a --target b --pair transformer/transformer,macaron/macaron "
             "--seeds 2 --truncation 1 --rate 0.03 --warmup 1 --out @pairs"); /* beats words */
     trotter("sweep" NET "--interleaved --permutations 2 --random 2 --sandwiches --words sffs "

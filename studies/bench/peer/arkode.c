@@ -90,4 +90,4 @@ static int adapt(const char *method, const PeerProblem *p, const PeerTolerance *
 }
 
 extern const PeerLibrary peer_library;
-const PeerLibrary peer_library = {PEER_VERSION, {"arkode", NULL, NULL, NULL, NULL}, adapt};
+const PeerLibrary peer_library = {PEER_VERSION, adapt};
