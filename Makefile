@@ -10,6 +10,8 @@
 #   make check-peer         logits, gradients, ten steps of Adam against PyTorch, where it is (python3-torch)
 #   make soak               1,000 faults of each kind: kills, full disks, damaged files; 1,000 command lines with random
 #                           options (SEED=N draws others)
+#   make check-faults       every command with system calls and allocations that fail, and after power cuts: FAULTS=300 of each
+#                           command and kind (0: all), SEED=N draws others
 #   make soak-memory        resident memory of trainings of TIME seconds each: its slope, with its 95 % interval
 #   make check-valgrind     memcheck on a short training
 #   make fuzz               coverage-guided fuzzing of every reader (needs clang), TIME=seconds each, READER=name,
@@ -339,6 +341,14 @@ $(B)/tests/peer/dump: $(B)/tests/peer/dump.o $(CUDAOBJ) $(B)/libtrotter.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(CUDALIBS)
 .PHONY: check-peer
 
+# Of each command: system calls and allocations that fail, and disks after power cuts; 0: all of them, for hours.
+FAULTS ?= 300
+check-faults: build
+	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/tests/faults/test_calls $(B)/tests/faults/test_power
+	TROTTER=$(B)/trotter TROTTER_POWER=$(FAULTS) TROTTER_FAULT_SEED=$(SEED) OMP_WAIT_POLICY=passive $(B)/tests/faults/test_power
+	TROTTER=$(B)/trotter TROTTER_CALLS=$(FAULTS) TROTTER_FAULT_SEED=$(SEED) OMP_WAIT_POLICY=passive $(B)/tests/faults/test_calls
+.PHONY: check-faults
+
 SEED ?= 1
 soak: build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/tests/faults/test_faults $(B)/tests/faults/test_tour
@@ -398,6 +408,10 @@ $(F)/%: $(F)/lib/tests/fuzz/%.o $(F)/lib/tests/fuzz/seeds.o $(F)/lib/tests/fuzz/
 	$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS) -lgomp
 
 $(B)/tests/faults/test_faults: $(B)/tests/fuzz/seal.o
+$(B)/tests/faults/starve.so: tests/faults/starve.c Makefile
+	@mkdir -p $(@D)
+	$(CC) -D_GNU_SOURCE -O2 -fPIC -shared $(WARN) -o $@ $<
+$(B)/tests/faults/test_calls: | $(B)/tests/faults/starve.so
 
 # The tests that reach the readers.
 COVERING = readers bleu labelled bleu_command m2 m2_command options starved scheme system_file system_command corpus reverse bpe pair_corpus pair_files store store_model recipe \
