@@ -3,6 +3,7 @@
 #ifndef TROTTER_TESTS_COMMAND_ROWS_H
 #define TROTTER_TESTS_COMMAND_ROWS_H
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tests/lib/program.h"
@@ -62,6 +63,50 @@ static const CommandRow command_rows[] = {
     {"manual --out man", "man/trotter-train.1 man/trotter.1", 1, NULL},
 };
 enum { COMMAND_ROWS = sizeof command_rows / sizeof *command_rows };
+
+static inline void command_rows_box(void)
+{
+    shell_ok("rm -rf box; cp -a in box");
+}
+
+/* Runs a line in box/ as traced_run does; out and err have its words. Values may stand in "". */
+static inline int command_rows_trace(Traced *t, const char *line)
+{
+    char words[2048], *argv[64] = {program}, box[PATH_MAX], data[PATH_MAX], said[PATH_MAX];
+    int argc = 1;
+    snprintf(words, sizeof words, "%s", line);
+    for (char *at = words; *(at += strspn(at, " ")) && argc < 63;) {
+        char end[] = {*at == '"' ? '"' : ' ', '\0'};
+        at += *at == '"';
+        argv[argc++] = at;
+        at += strcspn(at, end);
+        if (*at) *at++ = '\0';
+    }
+    argv[argc] = NULL;
+    strcpy(box, file_path("box"));
+    strcpy(data, file_path("out.txt"));
+    strcpy(said, file_path("err.txt"));
+    char *path = strdup(getenv("PATH"));
+    if (!path || setenv("PATH", "/nowhere", 1) != 0)
+        abort(); /* no gnuplot: its calls are not ours */
+    int code = traced_run(t, box, argv, data, said);
+    setenv("PATH", path, 1);
+    free(path);
+    file_read("out.txt", out, sizeof out);
+    file_read("err.txt", err, sizeof err);
+    return code;
+}
+
+/* Ends a training where it is about to save its second state. */
+static inline int command_rows_cut(void *arg, Call *c)
+{
+    char name[256] = "";
+    int *states = arg;
+    if (c->number != SYS_rename || traced_text(c, c->arg[1], name, sizeof name) != 0)
+        return TRACE_PASS;
+    *states += strstr(name, "state.safetensors") != NULL;
+    return *states == 2 ? TRACE_KILL : TRACE_PASS;
+}
 
 /* Opens a scratch folder, in memory where that can be, as disks take long to sync; makes in/. */
 static inline int command_rows_open(void **state)
@@ -124,39 +169,6 @@ static inline const char *command_rows_differ(const CommandRow *row)
         at += n;
     }
     return NULL;
-}
-
-static inline void command_rows_box(void)
-{
-    shell_ok("rm -rf box; cp -a in box");
-}
-
-/* Runs a line in box/ as traced_run does; out and err have its words. Values may stand in "". */
-static inline int command_rows_trace(Traced *t, const char *line)
-{
-    char words[2048], *argv[64] = {program}, box[PATH_MAX], data[PATH_MAX], said[PATH_MAX];
-    int argc = 1;
-    snprintf(words, sizeof words, "%s", line);
-    for (char *at = words; *(at += strspn(at, " ")) && argc < 63;) {
-        char end[] = {*at == '"' ? '"' : ' ', '\0'};
-        at += *at == '"';
-        argv[argc++] = at;
-        at += strcspn(at, end);
-        if (*at) *at++ = '\0';
-    }
-    argv[argc] = NULL;
-    strcpy(box, file_path("box"));
-    strcpy(data, file_path("out.txt"));
-    strcpy(said, file_path("err.txt"));
-    char *path = strdup(getenv("PATH"));
-    if (!path || setenv("PATH", "/nowhere", 1) != 0)
-        abort(); /* no gnuplot: its calls are not ours */
-    int code = traced_run(t, box, argv, data, said);
-    setenv("PATH", path, 1);
-    free(path);
-    file_read("out.txt", out, sizeof out);
-    file_read("err.txt", err, sizeof err);
-    return code;
 }
 
 #endif
