@@ -12,6 +12,7 @@
 #                           options (SEED=N draws others)
 #   make check-faults       every command with system calls and allocations that fail, and after power cuts: FAULTS=300 of each
 #                           command and kind (0: all), SEED=N draws others
+#   make check-builds       two builds in two folders are the same bytes; gcc and clang, -O0 and -O3, without a warning
 #   make soak-memory        resident memory of trainings of TIME seconds each: its slope, with its 95 % interval
 #   make check-valgrind     memcheck on a short training
 #   make fuzz               coverage-guided fuzzing of every reader (needs clang), TIME=seconds each, READER=name,
@@ -70,7 +71,9 @@ RACE   := $(if $(filter race,$(FLAVOUR)),-fsanitize=thread)
 CFLAGS  ?= $(CFLAGS_$(FLAVOUR))
 # Objects are good for the program and for the shared library alike.
 PIC = -fPIC -fno-semantic-interposition
-ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -I. $(WARN) $(CFLAGS) $(PIC) -fopenmp -MMD -MP
+# With SOURCE_DATE_EPOCH, as for a release, the folder of the build leaves no trace in it.
+PLACE = $(if $(SOURCE_DATE_EPOCH),-ffile-prefix-map=$(CURDIR)=.)
+ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -I. $(WARN) $(CFLAGS) $(PLACE) $(PIC) -fopenmp -MMD -MP
 LDFLAGS += $(filter -fsanitize%,$(CFLAGS)) $(RACE) -fopenmp -Wl,-z,relro,-z,now
 # The OpenMP build of OpenBLAS shares our threads; it is found beside the pthread build by path.
 OPENBLAS_DIR := $(firstword $(wildcard /usr/lib/*/openblas-openmp))
@@ -347,7 +350,10 @@ check-faults: build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/tests/faults/test_calls $(B)/tests/faults/test_power
 	TROTTER=$(B)/trotter TROTTER_POWER=$(FAULTS) TROTTER_FAULT_SEED=$(SEED) OMP_WAIT_POLICY=passive $(B)/tests/faults/test_power
 	TROTTER=$(B)/trotter TROTTER_CALLS=$(FAULTS) TROTTER_FAULT_SEED=$(SEED) OMP_WAIT_POLICY=passive $(B)/tests/faults/test_calls
-.PHONY: check-faults
+# Builds that are the same bytes; gcc and clang; -O0 and -O3, without a warning.
+check-builds: deps
+	@sh tests/scripts/builds.sh $(JOBS)
+.PHONY: check-faults check-builds
 
 SEED ?= 1
 soak: build
