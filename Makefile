@@ -10,6 +10,9 @@
 #   make check-peer         logits, gradients, ten steps of Adam against PyTorch, where it is (python3-torch)
 #   make soak               1,000 faults of each kind: kills, full disks, damaged files; 1,000 command lines with random
 #                           options (SEED=N draws others)
+#   make check-faults       every command with system calls and allocations that fail, and after power cuts: FAULTS=300 of each
+#                           command and kind (0: all), SEED=N draws others
+#   make check-builds       two builds in two folders are the same bytes; gcc and clang, -O0 and -O3, without a warning
 #   make soak-memory        resident memory of trainings of TIME seconds each: its slope, with its 95 % interval
 #   make check-valgrind     memcheck on a short training
 #   make fuzz               coverage-guided fuzzing of every reader (needs clang), TIME=seconds each, READER=name,
@@ -69,7 +72,9 @@ RACE   := $(if $(filter race,$(FLAVOUR)),-fsanitize=thread)
 CFLAGS  ?= $(CFLAGS_$(FLAVOUR))
 # Objects are good for the program and for the shared library alike.
 PIC = -fPIC -fno-semantic-interposition
-ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -I. $(WARN) $(CFLAGS) $(PIC) -fopenmp -MMD -MP
+# With SOURCE_DATE_EPOCH, as for a release, the folder of the build leaves no trace in it.
+PLACE = $(if $(SOURCE_DATE_EPOCH),-ffile-prefix-map=$(CURDIR)=.)
+ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -I. $(WARN) $(CFLAGS) $(PLACE) $(PIC) -fopenmp -MMD -MP
 LDFLAGS += $(filter -fsanitize%,$(CFLAGS)) $(RACE) -fopenmp -Wl,-z,relro,-z,now
 # The OpenMP build of OpenBLAS shares our threads; it is found beside the pthread build by path.
 OPENBLAS_DIR := $(firstword $(wildcard /usr/lib/*/openblas-openmp))
@@ -343,6 +348,17 @@ $(B)/tests/peer/dump: $(B)/tests/peer/dump.o $(CUDAOBJ) $(B)/libtrotter.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(CUDALIBS)
 .PHONY: check-peer
 
+# Of each command: system calls and allocations that fail, and disks after power cuts; 0: all of them, for hours.
+FAULTS ?= 300
+check-faults: build
+	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/tests/faults/test_calls $(B)/tests/faults/test_power
+	TROTTER=$(B)/trotter TROTTER_POWER=$(FAULTS) TROTTER_FAULT_SEED=$(SEED) OMP_WAIT_POLICY=passive $(B)/tests/faults/test_power
+	TROTTER=$(B)/trotter TROTTER_CALLS=$(FAULTS) TROTTER_FAULT_SEED=$(SEED) OMP_WAIT_POLICY=passive $(B)/tests/faults/test_calls
+# Builds that are the same bytes; gcc and clang; -O0 and -O3, without a warning.
+check-builds: deps
+	@sh tests/scripts/builds.sh $(JOBS)
+.PHONY: check-faults check-builds
+
 SEED ?= 1
 soak: build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/tests/faults/test_faults $(B)/tests/faults/test_tour
@@ -402,6 +418,10 @@ $(F)/%: $(F)/lib/tests/fuzz/%.o $(F)/lib/tests/fuzz/seeds.o $(F)/lib/tests/fuzz/
 	$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS) -lgomp
 
 $(B)/tests/faults/test_faults: $(B)/tests/fuzz/seal.o
+$(B)/tests/faults/starve.so: tests/faults/starve.c Makefile
+	@mkdir -p $(@D)
+	$(CC) -D_GNU_SOURCE -O2 -fPIC -shared $(WARN) -o $@ $<
+$(B)/tests/faults/test_calls: | $(B)/tests/faults/starve.so
 
 # The tests that reach the readers.
 COVERING = readers bleu labelled bleu_command options starved scheme system_file system_command corpus reverse bpe pair_corpus pair_files store store_model recipe \

@@ -170,6 +170,16 @@ static int bound(const char *file, FILE *f, size_t *most)
     return 0;
 }
 
+/* Sets the error of a file that cannot be opened or read: ERR_INPUT where it is no file for us, else ERR_SYSTEM, which no
+ * caller takes for a file that is not there. */
+static int unread(const char *what, const char *file)
+{
+    int e = errno;
+    int ours = e == ENOENT || e == ENOTDIR || e == EACCES || e == EISDIR || e == ENAMETOOLONG ||
+               e == ELOOP || e == ENXIO;
+    return error_set(ours ? ERR_INPUT : ERR_SYSTEM, "cannot %s %s: %s", what, file, strerror(e));
+}
+
 static int read_stream(const char *file, FILE *f, size_t most, char **bytes, size_t *count)
 {
     size_t room = size_hint(f, most) + 1;
@@ -192,8 +202,7 @@ static int read_stream(const char *file, FILE *f, size_t most, char **bytes, siz
     if (!p) return ERR_MEMORY;
     *bytes = p;
     *count = n;
-    if (ferror(f)) return error_set(ERR_INPUT, "cannot read %s: %s", file, strerror(errno));
-    return 0;
+    return ferror(f) ? unread("read", file) : 0;
 }
 
 int file_whole(const char *file, size_t most, char **bytes, size_t *count)
@@ -201,7 +210,7 @@ int file_whole(const char *file, size_t most, char **bytes, size_t *count)
     *bytes = NULL;
     *count = 0;
     FILE *f = fopen(file, "rb");
-    if (!f) return error_set(ERR_INPUT, "cannot open %s: %s", file, strerror(errno));
+    if (!f) return unread("open", file);
     size_t asked = most;
     int code = bound(file, f, &most);
     if (code == 0) code = read_stream(file, f, most, bytes, count);

@@ -13,7 +13,7 @@
 
 enum { LINE = 64, HUGE_PAGE = 2 << 20 };
 
-static atomic_size_t live, calls, fail_at;
+static atomic_size_t live, calls, fail_at, refused;
 
 static void *allocate(size_t bytes)
 {
@@ -33,6 +33,7 @@ void *memory_new(size_t n, size_t size)
     }
     void *p = call == atomic_load(&fail_at) ? NULL : allocate(bytes);
     if (!p) {
+        atomic_fetch_add(&refused, 1);
         error_set(ERR_MEMORY, "out of memory: %zu bytes", bytes);
         return NULL;
     }
@@ -82,6 +83,11 @@ void memory_fail_at(size_t k)
 size_t memory_live(void)
 {
     return atomic_load(&live);
+}
+
+size_t memory_refused(void)
+{
+    return atomic_load(&refused);
 }
 
 size_t memory_calls(void)

@@ -29,9 +29,10 @@ void *memory_free(void *p);
 /* Makes the k-th allocation from now fail (k = 1: the next; 0: none), for tests. */
 void memory_fail_at(size_t k);
 
-/* Return the allocations alive now, and the calls made since the program began. */
+/* Return the allocations alive now, the calls made since the program began, and those that got no memory. */
 size_t memory_live(void);
 size_t memory_calls(void);
+size_t memory_refused(void);
 
 #ifdef __cplusplus
 }

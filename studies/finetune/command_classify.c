@@ -92,14 +92,14 @@ static int read_labels(Study *u, const char *file)
                      u->classes);
 }
 
-/* Returns 1 where a piece of metadata has this value. */
-static int has(const char *file, const char *key, const char *value)
+/* Tells in *is whether a piece of metadata has this value. */
+static int has(const char *file, const char *key, const char *value, int *is)
 {
     char *text;
-    if (store_meta(file, key, &text) != 0) return 0;
-    int same = strcmp(text, value) == 0;
-    memory_free(text);
-    return same;
+    int code = store_meta(file, key, &text);
+    *is = code == 0 && strcmp(text, value) == 0;
+    if (code == 0) memory_free(text);
+    return code == ERR_INPUT ? 0 : code;
 }
 
 static int open_model(Study *u, const char *dir)
@@ -113,9 +113,11 @@ static int open_model(Study *u, const char *dir)
             ERR_INPUT, "%s tells no labels: 'trotter finetune --model %s --task ...' trains it to",
             dir, dir);
     TRY(network_load(dir, u->options, &u->net));
-    u->pairs = has(file, "sentences", "2");
-    u->change = (has(file, "tokenize", "13a") ? LABELLED_CUT : 0) |
-                (has(file, "lowercase", "yes") ? LABELLED_LOWER : 0);
+    int cut, lower;
+    TRY(has(file, "sentences", "2", &u->pairs));
+    TRY(has(file, "tokenize", "13a", &cut));
+    TRY(has(file, "lowercase", "yes", &lower));
+    u->change = (cut ? LABELLED_CUT : 0) | (lower ? LABELLED_LOWER : 0);
     return read_labels(u, file);
 }
 

@@ -255,7 +255,8 @@ static int find_checksum(Study *u)
     uint64_t h = hash_examples(HASH_START, &f->on_rest, &f->rest);
     h = hash_examples(h, &f->on_chosen, &f->chosen);
     h = hash_examples(h, &f->on_dev, &f->dev);
-    if (store_meta(f->weights, STORE_CHECKSUM, &sum) == ERR_MEMORY) return ERR_MEMORY;
+    int code = store_meta(f->weights, STORE_CHECKSUM, &sum);
+    if (code != 0 && code != ERR_INPUT) return code;
     if (sum) h = hash_bytes(h, sum, strlen(sum));
     memory_free(sum);
     snprintf(u->checksum, sizeof u->checksum, "%016" PRIx64, h);

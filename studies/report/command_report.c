@@ -27,6 +27,8 @@ static int write_page(const Found *found, const char *title, const char *path)
     TRY(output_open(&o));
     Summary s = {.found = found, .f = o.f};
     int code = summary_write(&s, title);
+    if (code == 0 && memory_refused()) /* what was left out for that is not broken */
+        code = error_set(ERR_MEMORY, "out of memory: the page would not be whole");
     TRY(output_end(&o, code, path));
     progress_note("%zu studies, %zu tables, %zu plots; left out: %zu files; %s", found->studies,
                   s.tables, s.figures, s.refused + found->outside, path);

@@ -3,6 +3,7 @@
 #ifndef TROTTER_TESTS_COMMAND_ROWS_H
 #define TROTTER_TESTS_COMMAND_ROWS_H
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tests/lib/program.h"
@@ -63,69 +64,6 @@ static const CommandRow command_rows[] = {
 };
 enum { COMMAND_ROWS = sizeof command_rows / sizeof *command_rows };
 
-/* Opens a scratch folder, in memory where that can be, as disks take long to sync; makes in/. */
-static inline int command_rows_open(void **state)
-{
-    static const char *const made[] = {
-        TINY_TEXT " ; mv o model",
-        TINY_TEXT " --seed 2; mv o twin",
-        TINY_PAIRS,
-        "train --objective masked --corpus text --epochs 1 --max-steps 4 --out masked" TINY_TRAIN,
-        "finetune --model masked --task task.tsv --threads 1 --rates 1e-2 --seeds 1 --epochs 1 "
-        "--pretrained-only --out tuned",
-        "order --scheme euler,heun --out study"};
-    if (!getenv("TMPDIR") && access("/dev/shm", W_OK) == 0) setenv("TMPDIR", "/dev/shm", 1);
-    if (program_open_drawn(state) != 0) return -1;
-    shell_ok("mkdir in");
-    corpus_write("in/text", 60, 12);
-    corpus_write("in/pairs", 40, 8);
-    file_text("in/more.scheme", "scheme mine\nk1 = F(y)\nk2 = G(y + k1)\ny' = y + k1 + k2\n");
-    file_text("in/forms.scheme", "scheme root\nlearn a = 1/2\nk1 = H(y)\nk2 = H(y + a*k1)\n"
-                                 "y' = y + (1-a)*k1 + a*k2\n");
-    file_text("in/swarm.txt", "system swarm\nn 3\nd 2\nF = mean (z - y)*exp(-r2)\nG1 = -y1\n"
-                              "initial = cos(2*pi*i/n) + normal/10\nt-end 1\nh0 1/8\n");
-    file_text("in/runs.csv", "scheme,system,seed,seconds,error\neuler,x,1,2,0.1\neuler,x,2,2,0.2\n"
-                             "heun,x,1,2,0.3\nheun,x,2,3,0.3\n");
-    shell_ok(
-        "cd in && for s in train valid test; do for l in en de; do sed 's/the/'$l'/' "
-        "pairs/$s.txt >pairs/$s.$l; done; done; rm pairs/*.txt; head -4 text/valid.txt >said; "
-        "sed 's/.*/S &\\nA 0 1|||D|||this|||r|||c|||0\\n/' text/valid.txt >gold.m2; { printf "
-        "'sentence\\tlabel\\n'; sed '/cat/s/$/\\tyes/; /yes/!s/$/\\tno/' text/train.txt; } >task.tsv");
-    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
-        if (shell("cd in && %s %s", program, made[i]) > 1) fail_msg("%s: %s", made[i], err);
-    return 0;
-}
-
-/* Tells whether TROTTER_ROWS, a part of a line, chooses this one; without it all are. */
-static inline int command_rows_chosen(const CommandRow *row)
-{
-    const char *part = getenv("TROTTER_ROWS");
-    return !part || strstr(row->line, part) != NULL;
-}
-
-/* Keeps what the line wrote in box/, to compare with. */
-static inline void command_rows_keep(const CommandRow *row)
-{
-    shell_ok("rm -rf kept; mkdir kept; cd box && [ -z '%s' ] || cp --parents %s ../kept",
-             row->kept ? row->kept : "", row->kept ? row->kept : "");
-}
-
-/* Returns the name of a file in box/ that is not as it was kept; NULL: none. */
-static inline const char *command_rows_differ(const CommandRow *row)
-{
-    static char name[256];
-    for (const char *at = row->kept ? row->kept : ""; *at; at += strspn(at, " ")) {
-        char kept[300], now[300];
-        size_t n = strcspn(at, " ");
-        snprintf(name, sizeof name, "%.*s", (int)n, at);
-        snprintf(kept, sizeof kept, "kept/%s", name);
-        snprintf(now, sizeof now, "box/%s", name);
-        if (!file_exists(now) || !same_files(kept, now)) return name;
-        at += n;
-    }
-    return NULL;
-}
-
 static inline void command_rows_box(void)
 {
     shell_ok("rm -rf box; cp -a in box");
@@ -157,6 +95,85 @@ static inline int command_rows_trace(Traced *t, const char *line)
     file_read("out.txt", out, sizeof out);
     file_read("err.txt", err, sizeof err);
     return code;
+}
+
+/* Ends a training where it is about to save its second state. */
+static inline int command_rows_cut(void *arg, Call *c)
+{
+    char name[256] = "";
+    int *states = arg;
+    if (c->number != SYS_rename || traced_text(c, c->arg[1], name, sizeof name) != 0)
+        return TRACE_PASS;
+    *states += strstr(name, "state.safetensors") != NULL;
+    return *states == 2 ? TRACE_KILL : TRACE_PASS;
+}
+
+/* Opens a scratch folder, in memory where that can be, as disks take long to sync; makes in/. */
+static inline int command_rows_open(void **state)
+{
+    static const char *const made[] = {
+        TINY_TEXT " ; mv o model",
+        TINY_TEXT " --seed 2; mv o twin",
+        TINY_PAIRS,
+        "train --objective masked --corpus text --epochs 1 --max-steps 4 --out masked" TINY_TRAIN,
+        "finetune --model masked --task task.tsv --threads 1 --rates 1e-2 --seeds 1 --epochs 1 "
+        "--pretrained-only --out tuned",
+        "order --scheme euler,heun --out study"};
+    if (!getenv("TMPDIR") && access("/dev/shm", W_OK) == 0) setenv("TMPDIR", "/dev/shm", 1);
+    if (program_open_drawn(state) != 0) return -1;
+    shell_ok("mkdir in");
+    corpus_write("in/text", 60, 12);
+    corpus_write("in/pairs", 40, 8);
+    file_text("in/more.scheme", "scheme mine\nk1 = F(y)\nk2 = G(y + k1)\ny' = y + k1 + k2\n");
+    file_text("in/forms.scheme", "scheme root\nlearn a = 1/2\nk1 = H(y)\nk2 = H(y + a*k1)\n"
+                                 "y' = y + (1-a)*k1 + a*k2\n");
+    file_text("in/swarm.txt", "system swarm\nn 3\nd 2\nF = mean (z - y)*exp(-r2)\nG1 = -y1\n"
+                              "initial = cos(2*pi*i/n) + normal/10\nt-end 1\nh0 1/8\n");
+    file_text("in/runs.csv", "scheme,system,seed,seconds,error\neuler,x,1,2,0.1\neuler,x,2,2,0.2\n"
+                             "heun,x,1,2,0.3\nheun,x,2,3,0.3\n");
+    shell_ok(
+        "cd in && for s in train valid test; do for l in en de; do sed 's/the/'$l'/' "
+        "pairs/$s.txt >pairs/$s.$l; done; done; rm pairs/*.txt; head -4 text/valid.txt >said; "
+        "sed 's/.*/S &\\nA 0 1|||D|||this|||r|||c|||0\\n/' text/valid.txt >gold.m2; { printf "
+        "'sentence\\tlabel\\n'; sed '/cat/s/$/\\tyes/; /yes/!s/$/\\tno/' text/train.txt; } >task.tsv");
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+        if (shell("cd in && %s %s", program, made[i]) > 1) fail_msg("%s: %s", made[i], err);
+    int states = 0;
+    Traced t = {.meet = command_rows_cut, .arg = &states, .seconds = 60};
+    command_rows_box();
+    if (command_rows_trace(&t, TINY_TEXT) == 0)
+        shell_ok("mv box/o in/half; rm -f in/half/*.tmp-* in/half/*.claim");
+    return 0;
+}
+
+/* Tells whether TROTTER_ROWS, a part of a line, chooses this one; without it all are. */
+static inline int command_rows_chosen(const CommandRow *row)
+{
+    const char *part = getenv("TROTTER_ROWS");
+    return !part || strstr(row->line, part) != NULL;
+}
+
+/* Keeps what the line wrote in box/, to compare with. */
+static inline void command_rows_keep(const CommandRow *row)
+{
+    shell_ok("rm -rf kept; mkdir kept; cd box && [ -z '%s' ] || cp --parents %s ../kept",
+             row->kept ? row->kept : "", row->kept ? row->kept : "");
+}
+
+/* Returns the name of a file in box/ that is not as it was kept; NULL: none. */
+static inline const char *command_rows_differ(const CommandRow *row)
+{
+    static char name[256];
+    for (const char *at = row->kept ? row->kept : ""; *at; at += strspn(at, " ")) {
+        char kept[300], now[300];
+        size_t n = strcspn(at, " ");
+        snprintf(name, sizeof name, "%.*s", (int)n, at);
+        snprintf(kept, sizeof kept, "kept/%s", name);
+        snprintf(now, sizeof now, "box/%s", name);
+        if (!file_exists(now) || !same_files(kept, now)) return name;
+        at += n;
+    }
+    return NULL;
 }
 
 #endif

@@ -11,7 +11,7 @@
 
 #include <sys/types.h>
 
-/* A call at its entry; changed arguments are given to the kernel. */
+/* A call at its entry; changed arguments are given to the kernel, and their registers stay changed. */
 typedef struct {
     pid_t pid;
     long number;
