@@ -19,7 +19,8 @@ static const Option output_options[] = {
      2, TREE_MAX_1},
     {"print", OPTION_FLAG, NULL, NULL, "print the texts of the schemes instead"},
     {"tableau", OPTION_CHOICE, NULL, "json|drawn|latex",
-     "print the Butcher tableau of each Runge-Kutta scheme instead; --scheme-file reads json and drawn"},
+     "print the Butcher tableau of each Runge-Kutta scheme instead, of Rosenbrock methods alpha, gamma and b (latex); "
+     "--scheme-file reads json and drawn"},
     {"dense", OPTION_FLAG, NULL, NULL,
      "print the weights of each scheme's slopes for values within a step instead, as polynomials of theta"},
     {"structure", OPTION_FLAG, NULL, NULL,
