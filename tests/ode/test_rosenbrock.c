@@ -464,7 +464,7 @@ TEST(test_refused)
     }
 }
 
-/* Exponential methods of two and three steps (Norsett 1969; Cox, Matthews 2002) have their orders; with another weight they
+/* Exponential methods of two and three steps (Lawson 1967; Norsett 1969; Cox, Matthews 2002) have their orders; with another weight they
  * do not. */
 TEST(test_multistep)
 {
@@ -474,6 +474,12 @@ TEST(test_multistep)
         int order;
     } row[] = {{"k4 = phi2(F)(k2 - k2[-1])\ny' = y + k3 + k4", 2},
                {"k4 = phi1(F)(k2 - k2[-1])\ny' = y + k3 + k4", 1},
+               {"k4 = phi1(F)(k2)\nk5 = phi0(F)(k2)\nk6 = phi0(2 F)(k2[-1])\n"
+                "y' = y + k3 - k4 + 3/2*k5 - 1/2*k6",
+                2},
+               {"k4 = phi1(F)(k2)\nk5 = phi0(F)(k2)\nk6 = phi0(F)(k2[-1])\n"
+                "y' = y + k3 - k4 + 3/2*k5 - 1/2*k6",
+                1},
                {"k4 = phi2(F)(3/2*k2 - 2*k2[-1] + 1/2*k2[-2])\n"
                 "k5 = phi3(F)(k2 - 2*k2[-1] + k2[-2])\ny' = y + k3 + k4 + k5",
                 3}};
