@@ -171,11 +171,10 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
         row.theory.order_autonomous != row.theory.order ? row.theory.order_autonomous : -1;
     row.at_least = lower_bounds(&row, 1);
     tell_rounding(scheme, &row, words);
-    Table *t = table_freeze(scheme);
-    if (!t) return ERR_MEMORY;
+    TABLE(t);
+    TRY(theory_freeze(scheme, &t));
     int code = stability_limits(t, &row.real_limit, &row.imag_limit);
     if (code == 0) code = stability_ssp(t, &row.ssp);
-    table_free(t);
     TRY(code);
     sheet_row(r, &row);
     return 0;

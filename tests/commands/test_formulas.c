@@ -240,6 +240,25 @@ TEST(test_trees)
         "pdflatex -halt-on-error -interaction=nonstopmode trees.tex >trees.txt && ! grep Overfull trees.txt");
 }
 
+/* Gauss's method of two stages, A-stable, with fractions that round its coefficients: |R| - 1 is of their rounding. With
+ * fewer digits it is another method. */
+TEST(test_rounded_stability)
+{
+    static const char text[] = "scheme gauss\nk1 = H(y + 1/4*k1 - %s*k2)\n"
+                               "k2 = H(y + 538675134594813/1000000000000000*k1 + 1/4*k2)\n"
+                               "y' = y + 1/2*k1 + 1/2*k2\n";
+    for (int i = 0; i < 2; i++) {
+        char whole[512];
+        snprintf(whole, sizeof whole, text,
+                 i ? "386751/10000000" : "386751345948129/10000000000000000");
+        file_text("gauss.scheme", whole);
+        run_ok("schemes --scheme-file gauss.scheme --scheme gauss --csv");
+        assert_true(isinf(out_number(1, "imag_limit")) == !i);
+        run_ok("stability --scheme-file gauss.scheme --scheme gauss");
+        assert_true((strstr(out, "  inf  ") != NULL) == !i);
+    }
+}
+
 /* Heun's method with decimals, with fractions that round them, and with a fraction too far off. */
 TEST(test_rounded_coefficients)
 {
