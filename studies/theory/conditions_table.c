@@ -7,7 +7,7 @@ const Column condition_columns[] = {
     COLUMN(ConditionRow, scheme),
     COLUMN(ConditionRow, order),
     COLUMN(
-        ConditionRow, condition, .sparse = 1,
+        ConditionRow, condition, .sparse = 1, .form = SHEET_FORMULA,
         .words =
             "the sum over all letters, c_i = sum of a_ij; of a Rosenbrock method alpha, beta = alpha "
             "+ gamma"),
