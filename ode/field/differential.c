@@ -98,6 +98,23 @@ static double direction(const Differ *m, const Tree *t, unsigned signs)
     return product;
 }
 
+static int is_matrix(const Differ *m, const Tree *t)
+{
+    return m->f->w && t->colour == OP_C;
+}
+
+/* Adds W v to out (N): the derivative of F + G at the initial state, where the run began; clocks stand (functions.c). */
+static void add_matrix(Differ *m, const double *v, double *out)
+{
+    const double *y = m->y;
+    double t = m->t;
+    memset(m->w, 0, (m->N + COLOURS) * sizeof *m->w);
+    memcpy(m->w, v, m->N * sizeof *m->w);
+    differ_stand(m, 0, m->s->initial);
+    for (int op = 0; op < OP_C; op++) add_taylor(m, op, 1, 1, m->w, NULL, out);
+    differ_stand(m, t, y);
+}
+
 /* Computes F(t)(y) of a tree whose children are known. A field's leaf has its colour's number. */
 static void evaluate(Differ *m, size_t tree)
 {
@@ -112,6 +129,10 @@ static void evaluate(Differ *m, size_t tree)
         memset(m->w, 0, (m->N + COLOURS) * sizeof *m->w);
         field(m, t->colour, 0, m->w, out);
         if (!m->f->timed) out[m->N + (size_t)t->colour] = m->speed[t->colour];
+        return;
+    }
+    if (is_matrix(m, t)) {
+        add_matrix(m, differ_value(m, (size_t)t->child[0]), out);
         return;
     }
     unsigned all = 1u << (t->children - 1);
@@ -135,7 +156,7 @@ void differ_mark(Differ *m, size_t tree)
 {
     const Tree *t = &m->f->tree[tree];
     m->needed[tree] = 1;
-    if (!tree_is_clock(m->f, tree)) m->needed[t->colour] = 1;
+    if (!tree_is_clock(m->f, tree) && !is_matrix(m, t)) m->needed[t->colour] = 1;
     for (int i = 0; i < t->children; i++) differ_mark(m, (size_t)t->child[i]);
 }
 

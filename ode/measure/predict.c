@@ -11,7 +11,8 @@
  * agree; `accuracy` says how well.
  *
  * Time: each operator has its own clock, one more coordinate, of speed 1 / weight (step.c). Where every stage is
- * H one colour is enough, 37 trees up to order 6 in place of 1202, or 11220 for a decoder.
+ * H one colour is enough, 37 trees up to order 6 in place of 1202, or 11220 for a decoder. A W-method's trees have W, the
+ * Jacobian where the run began, in which vertices of one child stand.
  * Source: Hairer, Norsett, Wanner 1993, II.8 (leading term of the global error), III.4 (multistep).
  */
 #include "ode/field/differential.h"
@@ -140,7 +141,7 @@ static void error_slope(Terms *m, const Path *p, size_t i, double *k)
     differ_stand(&m->d, p->t_end * (double)i / (double)p->intervals, p->y + i * m->d.N);
     for (size_t c = 0; c < m->d.N; c++) k[c] = p->d[i * m->d.N + c] / m->root;
     for (int op = 0; op < (m->d.one ? 1 : m->d.colours); op++)
-        differ_along(&m->d, op, m->part[op], p->z, k);
+        if (m->part[op] != 0) differ_along(&m->d, op, m->part[op], p->z, k);
 }
 
 /* Computes e (N) at t_end by the classical Runge-Kutta method, a step over 2 `stride` intervals. */
@@ -326,10 +327,11 @@ static int open_terms(const Table *t, const System *s, double t_end, int order, 
     int timed = s->timed && table_written(t);
     *f = NULL;
     *m = (Terms){0};
-    if (order < 0 || order >= ORDER_MAX || !(t_end > 0) || table_w(t)) return 0;
+    if (order < 0 || order >= ORDER_MAX || !(t_end > 0)) return 0;
     int colours = table_tree_colours(t);
     if (order >= forest_timed_most(colours, timed)) return 0;
     TRY(forest_timed(order + 1, colours, timed, f));
+    (*f)->w = table_w(t);
     int code = terms_new(m, t, s, *f);
     if (code == 0) return 0;
     close_terms(m, *f);

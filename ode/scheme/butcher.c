@@ -27,8 +27,8 @@
 #include "ode/scheme/rationals.h"
 #include "ode/scheme/scheme.h"
 
-enum { STAGES = 256, ENTRY = 640 /* fractions of 300 digits */ };
-typedef char Entry[ENTRY];
+enum { STAGES = 256, ENTRY = TABLEAU_ENTRY };
+typedef TableauEntry Entry;
 
 /* A tableau as texts of numbers. A missing entry of a row is "0", a missing c is "". */
 typedef struct {
@@ -426,12 +426,16 @@ static int check_table(const Table *t)
     int plain = table_over(t, OP_H) && t->colours == 2 && is_plain(&t->update);
     for (size_t p = 0; plain && p < t->points; p++) plain = is_plain(&t->point[p].row);
     if (plain && !table_written(t)) return 0;
+    if (table_rosenbrock(t))
+        return error_set(ERR_INPUT,
+                         "%s is a Rosenbrock method: its alpha, gamma and b are printed by "
+                         "--tableau latex alone",
+                         t->name);
     return error_set(ERR_INPUT,
                      "%s has no tableau: it is no one-step method whose stages are all H", t->name);
 }
 
-/* Writes a fraction, or for an inexact table the shortest decimals of the double: 0.2 stays 0.2. */
-static void put_number(const Table *t, const mpq_t q, Entry out)
+void tableau_number(const Table *t, const mpq_t q, TableauEntry out)
 {
     if (t->exact)
         gmp_snprintf(out, ENTRY, "%Qd", q);
@@ -454,10 +458,11 @@ static int fill(Tableau *b, const Table *t)
             add_entry(t, i < t->stages ? &eval_point(t, t->stage[i].eval)->row : &t->update, j, 0,
                       sum);
             if (i == t->stages + HAT) add_entry(t, &t->error, j, 1, sum);
-            put_number(t, sum, row_of(b, i)[j]);
+            tableau_number(t, sum, row_of(b, i)[j]);
         }
     for (size_t i = 0; i < t->stages; i++)
-        put_number(t, eval_point(t, t->stage[i].eval)->c[OP_F], row_of(b, t->stages + NODES)[i]);
+        tableau_number(t, eval_point(t, t->stage[i].eval)->c[OP_F],
+                       row_of(b, t->stages + NODES)[i]);
     return 0;
 }
 
@@ -511,8 +516,7 @@ static void draw(const Tableau *b, const Table *t, FILE *f)
     for (size_t i = n; i < rows; i++) draw_row(b, i, n, width, f);
 }
 
-/* Writes an entry for LaTeX: -1/2 as -\tfrac{1}{2}, 1e-07 as 1\cdot10^{-07}. */
-static void put_entry_latex(const char *x, FILE *f)
+void tableau_latex(const char *x, FILE *f)
 {
     size_t minus = *x == '-', n = strcspn(x, "/e");
     if (x[n] == '/')
@@ -530,10 +534,10 @@ static void print_latex(const Tableau *b, const Table *t, FILE *f)
             t->name, n);
     for (size_t i = 0; i < rows; i++) {
         fputs(i == n ? "  \\hline\n  " : "  ", f);
-        if (i < n) put_entry_latex(row_of(b, n + NODES)[i], f);
+        if (i < n) tableau_latex(row_of(b, n + NODES)[i], f);
         for (size_t j = 0; j < (i < n && !implicit ? i : n); j++) {
             fputs(" & ", f);
-            put_entry_latex(row_of(b, i)[j], f);
+            tableau_latex(row_of(b, i)[j], f);
         }
         fputs(i + 1 < rows ? " \\\\\n" : "\n", f);
     }
@@ -544,6 +548,7 @@ int butcher_print(const Table *written, int form, FILE *f)
 {
     const Table *t = table_whole(written);
     Tableau b = {.file = t->name};
+    if (form == BUTCHER_LATEX && table_rosenbrock(t)) return rosenbrock_latex(t, f);
     TRY(check_table(t));
     TRY(fill(&b, t));
     (form == BUTCHER_JSON ? print_json : form == BUTCHER_LATEX ? print_latex : draw)(&b, t, f);

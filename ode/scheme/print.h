@@ -1,5 +1,6 @@
 /* print.h: the pieces of a scheme's text, for texts that are made of a table, and their way back into one. Private to
- * ode/scheme (print.c; over.c, fixed_point.c, zoo.c, compose.c, butcher.c). */
+ * ode/scheme (print.c; over.c, fixed_point.c, zoo.c, compose.c, butcher.c,
+ * rosenbrock.c). */
 #ifndef TROTTER_PRINT_H
 #define TROTTER_PRINT_H
 
@@ -29,6 +30,13 @@ void print_stages(const Pen *pen); /* the lines of symbols and stages */
 /* Prints y' = ... and the error; behind > 0: a stage G at the new state, k`behind`, is added to it. */
 void print_update(const Pen *pen, size_t behind);
 void print_flows(const Pen *pen);
+
+/* butcher.c: tableau_number writes an entry of a table's tableau, a fraction, or for an inexact table the shortest decimals
+ * of the double: 0.2 stays 0.2. tableau_latex prints it for LaTeX: -1/2 as -\tfrac{1}{2}, 1e-07 as 1\cdot10^{-07}. */
+enum { TABLEAU_ENTRY = 640 /* fractions of 300 digits */ };
+typedef char TableauEntry[TABLEAU_ENTRY];
+void tableau_number(const Table *t, const mpq_t q, TableauEntry out);
+void tableau_latex(const char *entry, FILE *f);
 
 /* scheme.c: reads the scheme that `write` writes of `of`; name is for messages. Caller frees. */
 typedef int SchemeWriter(const void *of, FILE *f);

@@ -82,9 +82,23 @@ int butcher_is(const char *text, size_t bytes);
 /* Parses as scheme_parse does, one tableau, or a pair with two rows of weights; butcher.c has both forms. A c that is
  * not the sum of its row becomes a node, with a note. */
 int butcher_parse(const char *file, const char *text, size_t bytes, Table ***list, size_t *count);
-/* Prints a one-step table of stages H, in a form that reads back as it, or as LaTeX. ERR_INPUT: another table. */
+/* Prints a one-step table of stages H, in a form that reads back as it, or as LaTeX; a Rosenbrock method as LaTeX.
+ * ERR_INPUT: another table. */
 enum { BUTCHER_JSON, BUTCHER_DRAWN, BUTCHER_LATEX };
 int butcher_print(const Table *t, int form, FILE *f);
+
+/* ---- rosenbrock.c: Rosenbrock methods and W-methods as alpha, gamma and b ------------------------ */
+
+/* k_i = h H(y + sum over j < i of alpha_ij k_j) + h J sum over j <= i of gamma_ij k_j, y' = y + sum b_i k_i; for a W-method
+ * J is any matrix. alpha, gamma (stages, stages) by rows; b, bhat (stages). Source: Hairer, Wanner 1996, IV.7. */
+typedef struct {
+    size_t stages;
+    mpq_t *alpha, *gamma, *b, *bhat;
+} Rosenbrock;
+/* Finds them for a table whose stages are H and solve of all operators. ERR_INPUT, in words: another table. */
+int rosenbrock_find(const Table *t, Rosenbrock *out);
+void rosenbrock_free(Rosenbrock *r);
+int rosenbrock_latex(const Table *t, FILE *f);
 
 /* ---- over.c: a scheme over another operator ----------------------------------------------------- */
 

@@ -202,9 +202,10 @@ static int check_increment(Parser *p, const Head *h, const Row *r, int timed)
     Stage *s = &t->stage[t->stages];
     for (size_t i = 0; i < r->terms; i++)
         if (timed || r->term[i].eval < 0 || r->term[i].eval >= s->eval)
-            return cursor_error(&p->cursor,
-                                "expected slopes of stages before it in a stage of a phi function "
-                                "or solve, and no state or '@'");
+            return cursor_error(
+                &p->cursor,
+                "expected slopes of stages before it, of this step or past ones, in a stage of a phi function "
+                "or solve, and no state or '@'");
     s->op = t->eval[s->eval].op = h->op;
     s->set = t->eval[s->eval].set = h->set;
     return 0;

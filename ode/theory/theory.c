@@ -277,6 +277,17 @@ int theory_search(const Table *t, int most, Theory *out)
     return code;
 }
 
+int theory_freeze(const Table *t, Table **out)
+{
+    Theory th;
+    if (!(*out = table_freeze(t))) return ERR_MEMORY;
+    if (!theory_may_round(*out)) return 0;
+    int code = theory_search(*out, TREE_MAX_1, &th);
+    if (code == 0 && th.order_exact < th.order_autonomous) (*out)->exact = 0;
+    if (code != 0) table_free(*out), *out = NULL;
+    return code;
+}
+
 int theory_embedded(const Table *t, int most, Embedded *out)
 {
     Theory theory;

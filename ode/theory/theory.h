@@ -200,6 +200,9 @@ void theory_state(const Table *t, mpq_t out);
 
 /* Returns whether an exact table has fractions long enough to be roundings. */
 int theory_may_round(const Table *t);
+/* Freezes a table; one of fractions that are roundings, as its order conditions tell, becomes inexact: what follows takes
+ * 1e-17 beside 1 for nothing, as it does for decimals. */
+int theory_freeze(const Table *t, Table **out);
 /* Returns whether an error's coefficient counts as zero: 0, or 1e-12 in an inexact table. */
 int theory_is_zero(const Table *t, const mpq_t defect);
 

@@ -160,7 +160,9 @@ int trotter_scheme_stability(const TrotterScheme *s, double *real, double *imagi
     GIVEN(real, imaginary);
     *real = *imaginary = NAN;
     GIVEN(s);
-    return stability_limits(s->frozen, real, imaginary);
+    TABLE(t);
+    TRY(theory_freeze(s->table, &t));
+    return stability_limits(t, real, imaginary);
 }
 
 /* Returns the amplification factor where every operator has the same share of z. */

@@ -17,8 +17,8 @@ typedef struct {
 } ConditionRow;
 
 /* Calls `take` with the row of each condition of order 1 .. degree, whose texts live as long as the call. A scheme whose
- * stages are all H has the trees of one colour, others those of two or three. ERR_INPUT: a scheme with history or with
- * functions of derivatives. */
+ * stages are all H, or a Rosenbrock method, has the trees of one colour, a W-method those of H and W, others those of two
+ * or three. ERR_INPUT: a scheme with history, an exponential integrator, solve of one operator. */
 typedef int ConditionTaker(void *to, const ConditionRow *row);
 int conditions_each(const Table *t, int degree, ConditionTaker *take, void *to);
 

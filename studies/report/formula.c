@@ -106,13 +106,27 @@ static void put_operator(FILE *f, const char *s, const char *end)
         put(f, "mo", s, end);
 }
 
+/* Writes a letter or word; some words are signs. */
+static void put_word(FILE *f, const char *s, const char *end)
+{
+    static const char *const sign[][3] = {
+        {"sum", "mo", "∑"}, {"alpha", "mi", "α"}, {"beta", "mi", "β"}, {"gamma", "mi", "γ"}};
+    size_t n = (size_t)(end - s);
+    for (size_t i = 0; i < sizeof sign / sizeof *sign; i++)
+        if (strlen(sign[i][0]) == n && strncmp(s, sign[i][0], n) == 0) {
+            fprintf(f, "<%s>%s</%s>", sign[i][1], sign[i][2], sign[i][1]);
+            return;
+        }
+    put(f, n == 1 || (unsigned char)*s >= 0x80 ? "mi" : "mtext", s, end);
+}
+
 /* Writes a letter or word at s up to `name`, its index up to `index`, and primes for the rest. The primes stand on the
  * line, since the glyphs themselves are raised. */
 static void put_letter(FILE *f, const char *s, const char *name, const char *index, const char *end)
 {
     static const char *const prime[] = {"′", "″", "‴", "⁗"};
     fputs(index > name ? "<msub>" : "", f);
-    put(f, name - s == 1 || (unsigned char)*s >= 0x80 ? "mi" : "mtext", s, name);
+    put_word(f, s, name);
     if (index > name) {
         if (index[-1] == '}') {
             fputs("<mrow>", f);
@@ -190,12 +204,31 @@ static void put_power(FILE *f, const char *s, const char *end)
     fputs("</mrow>", f);
 }
 
+/* Returns the end of what follows a letter with a capital above and letters below, ^F_ij; NULL: something else. */
+static const char *both_scripts(const char *to, const char *end)
+{
+    if (end - to < 4 || *to != '^' || !isupper((unsigned char)to[1]) || to[2] != '_') return NULL;
+    const char *last = to + 3;
+    while (is_letter(last, end)) last++;
+    return last > to + 3 ? last : NULL;
+}
+
 static void put_row(FILE *f, Span row)
 {
     for (const char *s = row.s; s < row.end;) {
         const char *to = piece(NULL, s, row.end), *power = NULL;
         if (*s == ' ') {
             s++;
+            continue;
+        }
+        const char *both = both_scripts(to, row.end);
+        if (both) {
+            fputs("<msubsup>", f);
+            piece(f, s, to);
+            put(f, "mi", to + 3, both);
+            put(f, "mi", to + 1, to + 2);
+            fputs("</msubsup>", f);
+            s = both;
             continue;
         }
         if (to + 1 < row.end && *to == '^') power = piece(NULL, to + 1, row.end);

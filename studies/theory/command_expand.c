@@ -243,7 +243,10 @@ static int show_conditions(const Options *o, const Selection *s)
     TRY(sheet_new(condition_columns, &r));
     int csv = options_flag(o, "csv"),
         code = conditions_tell(s, degree, r, NULL, options_text(o, "out"));
-    if (code == 0 && !csv) puts("order conditions: c_i = sum of a_ij, sums over all letters\n");
+    if (code == 0 && !csv)
+        puts(
+            "order conditions, sums over all letters: c_i = sum of a_ij; of Rosenbrock methods alpha_i = sum of\n"
+            "alpha_ij, gamma_i and beta_i = alpha_i + gamma_i too; W is a W-method's matrix\n");
     if (code == 0) code = output_shown(r, csv, options_text(o, "out"), "conditions");
     sheet_free(r);
     return code;
@@ -317,7 +320,8 @@ const Command command_expand = {
         "one-step scheme is the exact flow of y' = F + G + h f_2(y) + h^2 f_3(y) + ...; a term of `degree`\n"
         "vertices has h^(degree-1), and degree 1 is the field itself.\n"
         "--conditions 4 prints the order conditions, sum b_i c_i a_ij c_j = 1/8; where not every stage is H,\n"
-        "sum b^F_i c^G_i = 1/2, b^F and c^G the weights of slopes of F and G.\n"
+        "sum b^F_i c^G_i = 1/2, b^F and c^G the weights of slopes of F and G. Rosenbrock methods have alpha,\n"
+        "beta = alpha + gamma and b as Hairer and Wanner write them, W-methods gamma for their matrix W.\n"
         "\n"
         "trotter expand --modified --one-field --scheme euler --degree 3 prints the terms of\n"
         "H - h/2 H'H + h^2 (1/3 H'H'H + 1/12 H''(H,H)).\n",

@@ -19,7 +19,8 @@ static const Option output_options[] = {
      2, TREE_MAX_1},
     {"print", OPTION_FLAG, NULL, NULL, "print the texts of the schemes instead"},
     {"tableau", OPTION_CHOICE, NULL, "json|drawn|latex",
-     "print the Butcher tableau of each Runge-Kutta scheme instead; --scheme-file reads json and drawn"},
+     "print the Butcher tableau of each Runge-Kutta scheme instead, of Rosenbrock methods alpha, gamma and b (latex); "
+     "--scheme-file reads json and drawn"},
     {"dense", OPTION_FLAG, NULL, NULL,
      "print the weights of each scheme's slopes for values within a step instead, as polynomials of theta"},
     {"structure", OPTION_FLAG, NULL, NULL,
@@ -170,11 +171,10 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
         row.theory.order_autonomous != row.theory.order ? row.theory.order_autonomous : -1;
     row.at_least = lower_bounds(&row, 1);
     tell_rounding(scheme, &row, words);
-    Table *t = table_freeze(scheme);
-    if (!t) return ERR_MEMORY;
+    TABLE(t);
+    TRY(theory_freeze(scheme, &t));
     int code = stability_limits(t, &row.real_limit, &row.imag_limit);
     if (code == 0) code = stability_ssp(t, &row.ssp);
-    table_free(t);
     TRY(code);
     sheet_row(r, &row);
     return 0;

@@ -146,8 +146,8 @@ static int find_limits(Study *u)
 {
     TRY(sheet_new(limit_columns, &u->limits));
     for (size_t i = 0; i < u->schemes.count; i++) {
-        if (!(u->table[i] = table_freeze(u->schemes.scheme[i]))) return ERR_MEMORY;
-        progress_show("stability limits of %s", u->table[i]->name);
+        progress_show("stability limits of %s", u->schemes.scheme[i]->name);
+        TRY(theory_freeze(u->schemes.scheme[i], &u->table[i]));
         TRY(stability_limits(u->table[i], &u->real[i], &u->imag[i]));
         TRY(add_limits(u, i));
     }

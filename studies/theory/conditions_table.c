@@ -6,8 +6,11 @@
 const Column condition_columns[] = {
     COLUMN(ConditionRow, scheme),
     COLUMN(ConditionRow, order),
-    COLUMN(ConditionRow, condition, .sparse = 1,
-           .words = "the sum over all letters, c_i = sum of a_ij"),
+    COLUMN(
+        ConditionRow, condition, .sparse = 1, .form = SHEET_FORMULA,
+        .words =
+            "the sum over all letters, c_i = sum of a_ij; of a Rosenbrock method alpha, beta = alpha "
+            "+ gamma"),
     COLUMN(ConditionRow, right, .form = SHEET_FORMULA, .words = "1/gamma, what the sum should be"),
     COLUMN(ConditionRow, left, .form = SHEET_FORMULA, .words = "the sum of this scheme"),
     COLUMN(ConditionRow, holds, .form = SHEET_FLAG, .words = "within the rounding, if any"),
@@ -46,8 +49,8 @@ int conditions_tell(const Selection *s, int degree, Sheet *sheet, FILE *latex, c
         TreePage page;
         if (dir) TRY(tree_page_open(&page));
         if (latex)
-            fprintf(latex, "%% %s: order conditions, c_i = sum of a_ij\n\\begin{align*}\n",
-                    t->name);
+            fprintf(latex, "%% %s: order conditions, %s\n\\begin{align*}\n", t->name,
+                    table_rosenbrock(t) ? "beta = alpha + gamma" : "c_i = sum of a_ij");
         code = conditions_each(t, degree, take, &(Taken){sheet, latex, dir ? &page : NULL});
         if (latex && code == 0) fputs("\n\\end{align*}\n", latex);
         if (dir) code = tree_page_close(&page, code, dir, t->name);

@@ -173,6 +173,38 @@ TEST(test_conditions)
     must_refuse("expand --conditions 9 --scheme macaron", "1 to 8");
 }
 
+/* ROS2 with g = 1/2: alpha_21 = 1, gamma_21 = -1, b = (1/2, 1/2), so beta_i = 1/2 for both, and beta_ij beta_j is 1/4 and
+ * then 0 + 1/4. A W-method's sums are apart. */
+TEST(test_rosenbrock_conditions)
+{
+    static const char stages[] = "k1 = H(y)\nk2 = solve(1/2 %c)(k1)\nk3 = H(y + k2)\n"
+                                 "k4 = solve(1/2 %c)(k3 - 2*k2)\ny' = y + 3/2*k2 + 1/2*k4\n";
+    char text[512];
+    size_t n = (size_t)snprintf(text, sizeof text, "scheme ros\n");
+    n += (size_t)snprintf(text + n, sizeof text - n, stages, 'H', 'H');
+    n += (size_t)snprintf(text + n, sizeof text - n, "scheme w\n");
+    snprintf(text + n, sizeof text - n, stages, 'W', 'W');
+    file_text("ros.txt", text);
+    run_ok("expand --conditions 4 --scheme-file ros.txt --scheme ros --csv");
+    assert_int_equal(count_lines(out), 1 + 8);
+    assert_non_null(strstr(out, "ros,2,sum b_i beta_i,1/2,1/2,yes,H'H,"));
+    assert_non_null(strstr(out, "ros,3,sum b_i alpha_i^2,1/3,1/2,no,"));
+    assert_non_null(strstr(out, "ros,3,sum b_i beta_ij beta_j,1/6,1/4,no,"));
+    assert_non_null(strstr(out, "ros,4,sum b_i alpha_i alpha_ij beta_j,1/8,1/4,no,"));
+    assert_non_null(strstr(out, "ros,4,sum b_i beta_ij alpha_j^2,1/12,1/4,no,"));
+    run_ok("expand --conditions 3 --scheme-file ros.txt --scheme w --csv");
+    assert_int_equal(count_lines(out), 1 + 1 + 2 + 5);
+    assert_non_null(strstr(out, "w,2,sum b_i gamma_i,0,0,yes,W'H,"));
+    assert_non_null(strstr(out, "w,3,sum b_i alpha_ij gamma_j,0,1/4,no,H'W'H,"));
+    assert_non_null(strstr(out, "w,3,sum b_i gamma_ij alpha_j,0,1/4,no,W'H'H,"));
+    must_say("expand --conditions 3 --scheme rodas4 --latex",
+             "\\sum b_i \\beta_{ij} \\beta_j &= \\tfrac{1}{6}\n");
+    must_refuse("expand --conditions 3 --scheme etd-rk4", "an exponential integrator");
+    must_say("schemes --tableau latex --scheme-file ros.txt --scheme ros",
+             "  -\\tfrac{1}{2} & -1 & \\tfrac{1}{2}\n\\end{array}");
+    must_refuse("schemes --tableau json --scheme ros2", "by --tableau latex alone");
+}
+
 static size_t file_words(const char *file, const char *word)
 {
     char *text = file_slurp(file, NULL);
@@ -206,6 +238,25 @@ TEST(test_trees)
     if (shell("kpsewhich tikz.sty >none") != 0) skip();
     shell_ok(
         "pdflatex -halt-on-error -interaction=nonstopmode trees.tex >trees.txt && ! grep Overfull trees.txt");
+}
+
+/* Gauss's method of two stages, A-stable, with fractions that round its coefficients: |R| - 1 is of their rounding. With
+ * fewer digits it is another method. */
+TEST(test_rounded_stability)
+{
+    static const char text[] = "scheme gauss\nk1 = H(y + 1/4*k1 - %s*k2)\n"
+                               "k2 = H(y + 538675134594813/1000000000000000*k1 + 1/4*k2)\n"
+                               "y' = y + 1/2*k1 + 1/2*k2\n";
+    for (int i = 0; i < 2; i++) {
+        char whole[512];
+        snprintf(whole, sizeof whole, text,
+                 i ? "386751/10000000" : "386751345948129/10000000000000000");
+        file_text("gauss.scheme", whole);
+        run_ok("schemes --scheme-file gauss.scheme --scheme gauss --csv");
+        assert_true(isinf(out_number(1, "imag_limit")) == !i);
+        run_ok("stability --scheme-file gauss.scheme --scheme gauss");
+        assert_true((strstr(out, "  inf  ") != NULL) == !i);
+    }
 }
 
 /* Heun's method with decimals, with fractions that round them, and with a fraction too far off. */
@@ -243,7 +294,7 @@ TEST(test_latex_tableau)
              "   & \\tfrac{1}{2} & \\tfrac{1}{2} \\\\\n   & 1 & 0\n\\end{array}\n");
     must_say("schemes --tableau latex --scheme implicit-euler",
              "  1 & 1 \\\\\n  \\hline\n   & 1\n");
-    must_say("schemes --tableau latex --scheme bogacki-shampine,dormand-prince,rk4",
+    must_say("schemes --tableau latex --scheme ros2,bogacki-shampine,dormand-prince,rk4",
              "-\\tfrac{2187}{6784}");
     file_text("tableaus.tex", out);
     must_refuse("schemes --tableau latex --scheme macaron", "macaron has no tableau");

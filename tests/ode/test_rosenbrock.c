@@ -127,6 +127,43 @@ TEST(test_any_matrix)
     assert_int_equal(found, b.f->count);
 }
 
+/* The language's transformed stages are the published alpha, gamma and b: Lang, Verwer 2001; Hairer, Wanner 1996; Rang,
+ * Angermann 2005, table 4. */
+TEST(test_letters)
+{
+    static const struct {
+        const char *name;
+        char letter;
+        size_t i, j;
+        double value;
+    } row[] = {{"ros3p", 'a', 2, 0, 1},
+               {"ros3p", 'g', 1, 0, -1},
+               {"ros3p", 'g', 2, 0, -0.78867513459481287},
+               {"ros3p", 'g', 2, 1, -1.0773502691896260},
+               {"ros3p", 'b', 0, 0, 2. / 3},
+               {"rodas4", 'a', 1, 0, 0.386},
+               {"rodas4", 'g', 1, 0, -0.3543},
+               {"rodas4", 'a', 2, 1, 0.06392529247458205},
+               {"ros34pw2", 'a', 1, 0, 0.87173304301691801},
+               {"ros34pw2", 'a', 2, 1, -0.11299064236484185},
+               {"ros34pw2", 'g', 3, 1, -1.2232505839045147},
+               {"ros34pw2", 'b', 0, 2, 1.5452602553351020},
+               {"ros34pw2", 'h', 0, 0, 0.37810903145819369}};
+    for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+        OWN_TABLE *t = scheme(row[k].name);
+        Rosenbrock r;
+        assert_int_equal(rosenbrock_find(t->pair, &r), 0);
+        mpq_t *of = row[k].letter == 'a'   ? r.alpha
+                    : row[k].letter == 'g' ? r.gamma
+                    : row[k].letter == 'b' ? r.b
+                                           : r.bhat;
+        double x = table_double(of[row[k].i * r.stages + row[k].j]);
+        rosenbrock_free(&r);
+        if (!(fabs(x - row[k].value) <= 2e-15))
+            fail_msg("%s %c%zu%zu: %.17g", row[k].name, row[k].letter, row[k].i, row[k].j, x);
+    }
+}
+
 static double complex known_factor(size_t i, double complex z)
 {
     double complex P = 0, power = 1, below = 1;
@@ -209,6 +246,28 @@ TEST(test_measured)
     OWN_TABLE *t = frozen("ros3p");
     exchange(t); /* control: of order 1 where W is no Jacobian */
     assert_int_equal(order_verdict(t, s, 3), VERDICT_DISAGREE);
+}
+
+/* The measured error of a W-method is the predicted one, in direction too, with W where the run began. That of the same
+ * method with the Jacobian is another. */
+TEST(test_predicted)
+{
+    static const char *const systems[] = {"attention", "forced", "vortex"};
+    static const char *const names[] = {"ros2-w", "ros34pw2"};
+    for (size_t k = 0; k < 3; k++)
+        for (size_t i = 0; i < 2; i++) {
+            OWN_SYSTEM *s = make(systems[k]);
+            OWN_TABLE *t = frozen(names[i]);
+            size_t N = s->n * s->d;
+            OWN_REALS *vector = numbers(2 * N);
+            int order = order_of(t);
+            Prediction p = predict(t, s, 0, vector);
+            OWN_STUDY m = measured(t, s, (OrderOptions){.halvings = 6}, order, 1);
+            assert_int_equal(order_match(&m, p.global, p.accuracy, vector + N), VERDICT_AGREE);
+            exchange(t);
+            p = predict(t, s, 0, vector);
+            assert_true(order_match(&m, p.global, p.accuracy, vector + N) != VERDICT_AGREE);
+        }
 }
 
 /* A field that depends on time takes the steps that it takes with time as a coordinate. */
@@ -394,9 +453,18 @@ TEST(test_refused)
     assert_refused(zoo_compose(&zoo, "ros2,ros2", total, &out), "ros2,ros2", "a Rosenbrock method");
     refuse_name("ros2-layer", "a Rosenbrock method has no form over other operators");
     refuse_name("ros2:fixed-point-2", "no implicit stage");
+    static const char *const others[] = {
+        "k1 = H(y)\nk2 = solve(1/2 F)(k1)\ny' = y + k2",
+        "k1 = H(y)\nk2 = solve(1/2 H)(k1)\ny' = y + k1 + k2",
+        "k1 = H(y)\nk2 = solve(1/2 H)(k1)\nk3 = H(y + k1)\nk4 = solve(1/2 H)(k3)\ny' = y + k4"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        OWN_TABLE *t = frozen(others[i]);
+        Rosenbrock r;
+        assert_refused(rosenbrock_find(t, &r), "is no Rosenbrock method of alpha, gamma and b", "");
+    }
 }
 
-/* Exponential methods of two and three steps (Norsett 1969; Cox, Matthews 2002) have their orders; with another weight they
+/* Exponential methods of two and three steps (Lawson 1967; Norsett 1969; Cox, Matthews 2002) have their orders; with another weight they
  * do not. */
 TEST(test_multistep)
 {
@@ -406,6 +474,12 @@ TEST(test_multistep)
         int order;
     } row[] = {{"k4 = phi2(F)(k2 - k2[-1])\ny' = y + k3 + k4", 2},
                {"k4 = phi1(F)(k2 - k2[-1])\ny' = y + k3 + k4", 1},
+               {"k4 = phi1(F)(k2)\nk5 = phi0(F)(k2)\nk6 = phi0(2 F)(k2[-1])\n"
+                "y' = y + k3 - k4 + 3/2*k5 - 1/2*k6",
+                2},
+               {"k4 = phi1(F)(k2)\nk5 = phi0(F)(k2)\nk6 = phi0(F)(k2[-1])\n"
+                "y' = y + k3 - k4 + 3/2*k5 - 1/2*k6",
+                1},
                {"k4 = phi2(F)(3/2*k2 - 2*k2[-1] + 1/2*k2[-2])\n"
                 "k5 = phi3(F)(k2 - 2*k2[-1] + k2[-2])\ny' = y + k3 + k4 + k5",
                 3}};

@@ -43,6 +43,9 @@ static const struct {
      "<mi>O</mi><mrow>" L "<msup><mi>h</mi><mrow><mi>p</mi><mo>+</mo><mn>1</mn></mrow>"
      "</msup>" R "</mrow>"},
     {"(sf)^n", "<msup><mrow>" L "<mtext>sf</mtext>" R "</mrow><mrow><mi>n</mi></mrow></msup>"},
+    {"sum beta_ij", "<mo>∑</mo><msub><mi>β</mi><mi>ij</mi></msub>"},
+    {"b^F_i c^2",
+     "<msubsup><mi>b</mi><mi>i</mi><mi>F</mi></msubsup><msup><mi>c</mi><mrow><mn>2</mn></mrow></msup>"},
     {"h^degree", "<msup><mi>h</mi><mrow><mtext>degree</mtext></mrow></msup>"},
     {"F'G1", F "<mo>′</mo><msub>" G "<mn>1</mn></msub>"},
     {"h·λ_F", "<mi>h</mi><mo>·</mo><msub><mi>λ</mi>" F "</msub>"},
