@@ -17,11 +17,11 @@ static const Option text_options[] = {
 
 static const Option metric_options[] = {
     {"metrics", OPTION_TEXT, "bleu,chrf", "A,B,...",
-     "bleu, chrf (chrF2), rouge (ROUGE-1, ROUGE-2, ROUGE-L)"},
+     "bleu, chrf (chrF2), chrf++ (chrF2++), ter, rouge (ROUGE-1, ROUGE-2, ROUGE-L)"},
     {"tokenize", OPTION_CHOICE, "13a", TOKENIZE_NAMES,
      "how BLEU cuts words; none: at white space alone, for text that is tokenised already",
      .sets = {MEMBER(MetricOptions, tokenize)}},
-    {"lowercase", OPTION_FLAG, NULL, NULL, "score in lower case",
+    {"lowercase", OPTION_FLAG, NULL, NULL, "score in lower case, as TER always is",
      .sets = {MEMBER(MetricOptions, lowercase)}},
     {"smooth", OPTION_CHOICE, "exp", SMOOTH_NAMES,
      "smoothing of BLEU, for n-gram orders without a match; add-k: for all orders above 1",
@@ -70,9 +70,10 @@ typedef struct {
 static const Column columns[] = {
     COLUMN(ScoreRow, system, .place = 1, .words = "file of the hypotheses"),
     COLUMN(ScoreRow, metric, .place = 2,
-           .words = "BLEU, chrF2, ROUGE-1, ROUGE-2, ROUGE-L (F of ROUGE)"),
+           .words = "BLEU, chrF2, chrF2++, TER, ROUGE-1, ROUGE-2, ROUGE-L (F of ROUGE)"),
     COLUMN(ScoreRow, score, .place = 3, .digits = 2, .form = SHEET_FIXED,
-           .words = "score of the whole text, 0 to 100", .low = "low", .high = "high"),
+           .words = "score of the whole text, 0 to 100; of TER less is better", .low = "low",
+           .high = "high"),
     FIELD(ScoreRow, "precision_1", precision[0], .words = PRECISION "1"),
     FIELD(ScoreRow, "precision_2", precision[1], .words = PRECISION "2"),
     FIELD(ScoreRow, "precision_3", precision[2], .words = PRECISION "3"),
@@ -125,19 +126,21 @@ typedef struct {
 
 static int choose_metrics(Study *u)
 {
-    static const char *const names[] = {"bleu", "chrf", "rouge"};
-    static const int first[] = {METRIC_BLEU, METRIC_CHRF, METRIC_ROUGE_1, METRICS};
+    static const char *const names[] = {"bleu", "chrf", "chrf++", "ter", "rouge"};
+    static const int first[] = {METRIC_BLEU, METRIC_CHRF,    METRIC_CHRF_WORDS,
+                                METRIC_TER,  METRIC_ROUGE_1, METRICS};
+    enum { NAMES = sizeof names / sizeof *names };
     char name[32];
     for (const char *at = options_text(u->options, "metrics"), *end; at;
          at = *end ? end + 1 : NULL) {
         size_t k = 0;
         end = strchrnul(at, ',');
         snprintf(name, sizeof name, "%.*s", (int)(end - at < 31 ? end - at : 31), at);
-        while (k < 3 && strcmp(name, names[k]) != 0) k++;
-        if (k == 3)
+        while (k < NAMES && strcmp(name, names[k]) != 0) k++;
+        if (k == NAMES)
             return error_set(ERR_INPUT,
-                             "--metrics: expected bleu, chrf, rouge, or several separated by "
-                             "commas, not '%s'",
+                             "--metrics: expected bleu, chrf, chrf++, ter, rouge, or several "
+                             "separated by commas, not '%s'",
                              name);
         for (int m = first[k]; m < first[k + 1]; m++) u->wanted[m] = 1;
     }
@@ -324,8 +327,9 @@ static int run(Options *o)
 static const Kind kinds[] = {
     {.command = "bleu",
      .title = "Scores of translations",
-     .about = "Corpus BLEU, chrF2 and ROUGE of translations against references. Differences are "
-              "against the first system, on the same resampled lines.",
+     .about =
+         "Corpus BLEU, chrF2, TER and ROUGE of translations against references. Differences are "
+         "against the first system, on the same resampled lines.",
      .table =
          {{"bleu", columns,
            "Scores. In brackets 95 % intervals over resamples of the lines (paired bootstrap).",
@@ -334,10 +338,10 @@ static const Kind kinds[] = {
 
 const Command command_bleu = {
     .name = "bleu",
-    .purpose = "score translations by BLEU, chrF2 and ROUGE; compare systems",
+    .purpose = "score translations by BLEU, chrF2, TER and ROUGE; compare systems",
     .about =
-        "Scores translations against references, line i against line i of each reference. BLEU and chrF2 are those of\n"
-        "sacreBLEU 2.6. ROUGE is the mean over lines, of words cut at white space and not stemmed. BLEU comes from\n"
+        "Scores translations against references, line i against line i of each reference. BLEU, chrF2, chrF2++ and TER\n"
+        "are those of sacreBLEU 2.6. ROUGE is the mean over lines, of words cut at white space and not stemmed. BLEU comes from\n"
         "sums over the whole text and depends on how words are cut: 13a for text as people write it, none for text\n"
         "that is tokenised already, as that of the papers on Multi30k. The signature below the table names all that a\n"
         "score depends on.\n"

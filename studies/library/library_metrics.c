@@ -8,10 +8,9 @@
 static const struct {
     const char *name;
     int metric;
-} of_lines[] = {{"bleu", METRIC_BLEU},
-                {"chrf", METRIC_CHRF},
-                {"rouge-1", METRIC_ROUGE_1},
-                {"rouge-2", METRIC_ROUGE_2},
+} of_lines[] = {{"bleu", METRIC_BLEU},         {"chrf", METRIC_CHRF},
+                {"chrf++", METRIC_CHRF_WORDS}, {"ter", METRIC_TER},
+                {"rouge-1", METRIC_ROUGE_1},   {"rouge-2", METRIC_ROUGE_2},
                 {"rouge-l", METRIC_ROUGE_L}};
 
 /* Joins the strings to a text with one line each. */

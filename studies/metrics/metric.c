@@ -10,8 +10,8 @@
 #include "kernels/tick.h"
 #include "studies/tools/option.h"
 
-/* The symbols of a line: words of the tokenisation, characters, or words at white space. */
-enum { OF_TOKENS, OF_CHARACTERS, OF_WORDS };
+/* The symbols of a line: words of the tokenisation, characters, words at white space, or characters and words. */
+enum { OF_TOKENS, OF_CHARACTERS, OF_WORDS, OF_BOTH };
 
 static const struct {
     const char *name;
@@ -20,6 +20,8 @@ static const struct {
 } table[METRICS] = {
     [METRIC_BLEU] = {"BLEU", OF_TOKENS, BLEU_STATISTICS, 0},
     [METRIC_CHRF] = {"chrF2", OF_CHARACTERS, CHRF_STATISTICS, 0},
+    [METRIC_CHRF_WORDS] = {"chrF2++", OF_BOTH, CHRF_WORDS_STATISTICS, 0},
+    [METRIC_TER] = {"TER", OF_WORDS, TER_STATISTICS, 0},
     [METRIC_ROUGE_1] = {"ROUGE-1", OF_WORDS, ROUGE_STATISTICS, 1},
     [METRIC_ROUGE_2] = {"ROUGE-2", OF_WORDS, ROUGE_STATISTICS, 2},
     [METRIC_ROUGE_L] = {"ROUGE-L", OF_WORDS, ROUGE_STATISTICS, 0},
@@ -57,17 +59,20 @@ static int add_line(int metric, const MetricOptions *o, const Lines *hypothesis,
     int of = table[metric].of;
     for (size_t t = 0; t < w->texts; t++) {
         const Line *line = t ? &reference[t - 1].line[i] : &hypothesis->line[i];
-        TRY(tokenise_read(line->text, line->bytes, o->lowercase, &w->text[t], &w->room));
-        if (of == OF_CHARACTERS)
-            tokenise_squeeze(&w->text[t]);
-        else
+        TRY(tokenise_read(line->text, line->bytes, o->lowercase || metric == METRIC_TER,
+                          &w->text[t], &w->room));
+        if (of != OF_CHARACTERS)
             TRY(tokenise(of == OF_TOKENS ? o->tokenize : TOKENIZE_NONE, &w->text[t], &w->room));
+        if (of == OF_BOTH) TRY(tokenise_punctuation(&w->text[t], &w->room));
     }
     for (size_t t = 0; of != OF_CHARACTERS && t < w->texts; t++)
         TRY(symbols_words(&w->text[t], words, &w->words[t]));
-    const Symbols *all = of == OF_CHARACTERS ? w->text : w->words;
+    for (size_t t = 0; (of == OF_CHARACTERS || of == OF_BOTH) && t < w->texts; t++)
+        tokenise_squeeze(&w->text[t]);
+    const Symbols *all = w->words;
     if (metric == METRIC_BLEU) return bleu_line(all, all + 1, w->texts - 1, out);
-    if (metric == METRIC_CHRF) return chrf_line(all, all + 1, w->texts - 1, out);
+    if (metric == METRIC_TER) return ter_line(all, all + 1, w->texts - 1, out);
+    if (of != OF_WORDS) return chrf_line(w->text, of == OF_BOTH ? all : NULL, w->texts, out);
     return rouge_line(table[metric].order, all, all + 1, w->texts - 1, out);
 }
 
@@ -118,7 +123,9 @@ void metric_sum(const Statistics *s, double *sums)
 double metric_score(int metric, const MetricOptions *o, const double *sums)
 {
     if (metric == METRIC_BLEU) return bleu_score(sums, o->smooth, o->smooth_value).score;
-    return metric == METRIC_CHRF ? chrf_score(sums) : rouge_mean(sums, ROUGE_F);
+    if (metric == METRIC_CHRF) return chrf_score(sums, 0);
+    if (metric == METRIC_CHRF_WORDS) return chrf_score(sums, CHRF_WORDS);
+    return metric == METRIC_TER ? ter_score(sums) : rouge_mean(sums, ROUGE_F);
 }
 
 void metric_signature(int metric, const MetricOptions *o, size_t references, size_t resamples,
@@ -135,6 +142,8 @@ void metric_signature(int metric, const MetricOptions *o, size_t references, siz
         if (!isnan(value)) snprintf(how + n, sizeof how - (size_t)n, "[%.2f]", value);
     }
     if (metric == METRIC_CHRF) snprintf(how, sizeof how, "eff:yes|nc:6|nw:0|space:no");
+    if (metric == METRIC_CHRF_WORDS) snprintf(how, sizeof how, "eff:yes|nc:6|nw:2|space:no");
+    if (metric == METRIC_TER) snprintf(how, sizeof how, "tok:tercom|norm:no|punct:yes|asian:no");
     snprintf(out, METRIC_SIGNATURE, "nrefs:%zu|%scase:%s|%s|version:%s", references, drawn,
-             o->lowercase ? "lc" : "mixed", how, version);
+             o->lowercase || metric == METRIC_TER ? "lc" : "mixed", how, version);
 }

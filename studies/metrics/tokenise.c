@@ -189,6 +189,30 @@ int tokenise(int how, Symbols *text, Symbols *room)
     return 0;
 }
 
+static int is_ascii_punctuation(uint32_t c)
+{
+    return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
+           (c >= '{' && c <= '~');
+}
+
+int tokenise_punctuation(Symbols *text, Symbols *room)
+{
+    room->n = 0;
+    TRY(symbols_room(room, 2 * text->n)); /* a blank for a character at most */
+    for (size_t i = 0, end; i < text->n; i = end) {
+        for (end = i + 1; end < text->n && text->x[end] != ' ';) end++;
+        size_t word = i + (text->x[i] == ' '); /* behind the blank before it */
+        int several = end - word > 1, ends = several && is_ascii_punctuation(text->x[end - 1]);
+        int begins = several && !ends && is_ascii_punctuation(text->x[word]);
+        for (size_t k = i; k < end; k++) {
+            if ((ends && k == end - 1) || (begins && k == word + 1)) room->x[room->n++] = ' ';
+            room->x[room->n++] = text->x[k];
+        }
+    }
+    swap(text, room);
+    return 0;
+}
+
 void tokenise_squeeze(Symbols *text)
 {
     size_t n = 0;

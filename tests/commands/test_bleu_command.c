@@ -142,7 +142,7 @@ TEST(refusals)
         {"--reference ref", "standard input is empty"},
         {"--reference ref,,ref --hypothesis good", "expected file names separated by commas"},
         {"--reference ref --hypothesis ''", "--hypothesis"},
-        {"--reference ref --hypothesis good --metrics bleu,ter", "not 'ter'"},
+        {"--reference ref --hypothesis good --metrics bleu,wer", "not 'wer'"},
         {"--reference ref --hypothesis good --metrics ''", "--metrics"},
         {"--reference ref --hypothesis good --tokenize zh", "13a"},
         {"--reference ref --hypothesis good --smooth-value 1", "--smooth-value has no meaning"},

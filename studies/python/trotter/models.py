@@ -64,8 +64,8 @@ def load(directory, sequence: int = 0) -> Model:
 
 
 def score(metric: str, said, right, tokenize: str = "13a") -> float:
-    """bleu, chrf, rouge-1, rouge-2, rouge-l of lists of lines, 0 .. 100; accuracy, f1, matthews of classes 0, 1, ...;
-    pearson, spearman of numbers. tokenize: none, 13a, intl, for BLEU alone."""
+    """bleu, chrf, chrf++, ter, rouge-1, rouge-2, rouge-l of lists of lines, 0 .. 100; accuracy, f1, matthews of classes
+    0, 1, ...; pearson, spearman of numbers. tokenize: none, 13a, intl, for BLEU alone."""
     out, n = c_double(), len(said)
     if n != len(right):
         raise ValueError("%d answers and %d right ones" % (n, len(right)))
