@@ -94,7 +94,7 @@ TESTS  = $(TESTSRC:%.c=$(B)/%)
 # from a file, and plots: the rest of the program is that of the release build.
 READERS = ode/scheme/scheme ode/scheme/butcher ode/scheme/statement ode/scheme/expression ode/scheme/zoo ode/field/system_file ode/field/formula studies/tools/option studies/tools/csv \
           studies/model/network studies/model/metadata nn/text/read nn/text/words nn/text/text nn/text/vocab nn/text/corpus nn/text/folder nn/text/bpe nn/text/bpe_learn nn/text/numbers nn/text/pairs \
-          nn/model/store_in nn/model/store_model studies/metrics/lines studies/metrics/tokenise studies/finetune/labelled \
+          nn/model/store_in nn/model/store_model studies/metrics/lines studies/metrics/tokenise studies/metrics/detokenise studies/finetune/labelled \
           studies/metrics/m2_file
 FUZZED  = $(READERS) ode/scheme/table ode/scheme/kinds ode/scheme/pair ode/scheme/print ode/scheme/split ode/field/program studies/tools/output studies/tools/sheet studies/tools/nearest \
           studies/plot/plot studies/plot/gnuplot studies/metrics/symbols studies/metrics/metric studies/metrics/bleu \

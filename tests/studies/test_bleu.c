@@ -172,13 +172,14 @@ TEST(rouge_by_hand)
 /* ---- tokenisation -------------------------------------------------------------------------------- */
 
 /* Returns the words of a line; good until the next call. */
-static const char *cut(int how, int lowercase, const char *text)
+static const char *changed(int (*change)(int, Symbols *, Symbols *), int how, int lowercase,
+                           const char *text)
 {
     static char out[512];
     Symbols s = {0}, room = {0};
     size_t n = 0;
     assert_int_equal(tokenise_read(text, strlen(text), lowercase, &s, &room), 0);
-    assert_int_equal(tokenise(how, &s, &room), 0);
+    assert_int_equal(change(how, &s, &room), 0);
     for (size_t i = 0; i < s.n; i++) {
         uint32_t c = s.x[i];
         if (c < 0x80) out[n++] = (char)c;
@@ -190,6 +191,11 @@ static const char *cut(int how, int lowercase, const char *text)
     symbols_free(&s);
     symbols_free(&room);
     return out;
+}
+
+static const char *cut(int how, int lowercase, const char *text)
+{
+    return changed(tokenise, how, lowercase, text);
 }
 
 TEST(tokenisation)
@@ -220,6 +226,18 @@ TEST(tokenisation)
          "f\u200bg",
          "a,b c d e f\u200bg"},
         {TOKENIZE_NONE, "", ""},
+        {TOKENIZE_EN, "The dogs' bone isn't (he said) 5,300 $ in the 1990's, 'so!",
+         "The dogs ' bone isn 't ( he said ) 5,300 $ in the 1990 's , ' so !"},
+        {TOKENIZE_EN, "Mr. Smith of the U.S. Army met J. Doe. He left at No. 5. Then he ...slept",
+         "Mr. Smith of the U.S. Army met J. Doe . He left at No. 5 . Then he ... slept"},
+        {TOKENIZE_EN, "in No. Two,", "in No . Two ,"},
+        {TOKENIZE_EN, "i.e. that e.g.", "i.e. that e.g ."},
+        {TOKENIZE_EN, " 'Tis\ta well-known\x07 'end.'", "'Tis a well-known ' end . '"},
+        {TOKENIZE_DE, "Am 3. Mai geht's z.B. bzw. so. Ende 0. Das",
+         "Am 3. Mai geht ' s z.B. bzw. so . Ende 0 . Das"},
+        {TOKENIZE_FR, "L'été, M. Hugo (p. 5) dit: «aujourd'hui!»",
+         "L' été , M. Hugo ( p. 5 ) dit : « aujourd' hui ! »"},
+        {TOKENIZE_FR, "", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(cut(cases[i].how, 0, cases[i].text), cases[i].words);
@@ -228,6 +246,29 @@ TEST(tokenisation)
     assert_string_equal(cut(TOKENIZE_NONE, 1, "'Σ Σ'"), "'σ σ'");
     assert_string_equal(cut(TOKENIZE_NONE, 1, "ΑΣ'"), "ας'");
     assert_string_equal(cut(TOKENIZE_NONE, 1, "ÄSOP ΟΔΟΣ Σ ΟΣ'Α ΟΣ' İ"), "äsop οδος σ οσ'α ος' i̇");
+}
+
+/* Words are joined as Moses does, and cut again they are the same. */
+TEST(detokenisation)
+{
+    static const struct {
+        int how;
+        const char *words, *text;
+    } cases[] = {
+        {TOKENIZE_EN, "the dogs ' bone isn 't &quot; ( his ) &quot; , 5 $ 3 !",
+         "the dogs' bone isn't \"(his)\", 5 $3!"},
+        {TOKENIZE_EN, "' so ' he said : ... ' and ' &amp;lt;", "'so' he said:... 'and' &lt;"},
+        {TOKENIZE_DE, "geht ' s ' so , sagt „ er “", "geht 's' so, sagt „er“"},
+        {TOKENIZE_FR, "l&apos; été , dit - il ( % ) !", "l'été, dit - il ( %) !"},
+        {TOKENIZE_EN, "'s a", "'s a"},
+        {TOKENIZE_EN, "", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(changed(detokenise, cases[i].how, 0, cases[i].words), cases[i].text);
+    static const char words[] = "Mr. Smith 's dog ( 5,300 $ ) isn 't at \" home \" .";
+    char text[sizeof words];
+    strcpy(text, changed(detokenise, TOKENIZE_EN, 0, words));
+    assert_string_equal(cut(TOKENIZE_EN, 0, text), words);
 }
 
 TEST(looks_tokenised)
@@ -457,6 +498,14 @@ static int score_job(void)
     Resampled x;
     int code = lines_read(file_path("h"), &h);
     if (code == 0) code = lines_read(file_path("r"), &r);
+    Symbols text = {0}, room = {0};
+    for (int how = TOKENIZE_EN; code == 0 && how <= TOKENIZE_FR; how++) {
+        code = tokenise_read(h.line[0].text, h.line[0].bytes, 0, &text, &room);
+        if (code == 0) code = tokenise(how, &text, &room);
+        if (code == 0) code = detokenise(how, &text, &room);
+    }
+    symbols_free(&text);
+    symbols_free(&room);
     for (int m = 0; code == 0 && m < METRICS; m++) {
         code = metric_lines(m, &starved, &h, &r, 1, &s);
         if (code == 0) code = bootstrap_means(m, &starved, &s, NULL, 1, 3, 1, &x);
