@@ -121,6 +121,7 @@ typedef struct {
     double end_rate;   /* for a schedule that ends, else 0 */
     size_t accumulate; /* batches whose gradients make one step; 0 is 1 */
     long average;      /* 2 and more: the model is the mean of that many last epochs' ends */
+    long keep;         /* out/epoch-E.safetensors stays for every E that it divides; 0: none */
     AdamConfig adam;   /* the schedule sets its rate */
     long epochs;
     uint64_t max_steps; /* 0: no limit */
