@@ -236,6 +236,47 @@ static void check_output(Model *m, const BeamConfig *c, const Batch *x, size_t s
 }
 
 /* So it is on every backend. A beam of one is greedy. */
+/* Several models, and beginnings: the second search agrees, and each changes what is found. */
+TEST(means_and_beginnings)
+{
+    enum { TRIALS = 24, SENTENCES = 4 };
+    static const int32_t begins[] = {3, 3, 7};
+    const BeamPrefix prefix[SENTENCES] = {{begins, 3}, {begins, 0}, {begins + 2, 1}, {begins, 2}};
+    size_t differ = 0;
+    OWN_OUTPUTS *other = calloc(1, sizeof *other);
+    assert_non_null(other);
+    for (size_t i = 0; tested_backend(i); i++)
+        for (uint64_t v = 0; v < (i ? 2 : TRIALS); v++) {
+            const Backend *b = backend(i ? tested_backend(i) : "cpu-f64");
+            OWN_MODEL *m = random_model(b, &tiny_pairs[v % 2], V, SENTENCES * 6, v);
+            OWN_MODEL *second = random_model(b, &tiny_pairs[v / 2 % 2], V, SENTENCES * 6, v + 99);
+            BeamConfig c = drawn(v, SENTENCES, NULL), plain;
+            c.banned_count = c.no_repeat = 0; /* beginnings may repeat */
+            plain = c;
+            c.other = &second;
+            c.others = v % 3 != 0;
+            c.prefix = v % 3 == 1 ? NULL : prefix;
+            Sources k;
+            Batch x = sources(&k, V, v, 0, SENTENCES);
+            OWN_OUTPUTS *found = calloc(x.S, sizeof *found), *alone = search(m, &plain, &x);
+            OWN_BEAM *beam = beam_of(m, &c);
+            assert_non_null(found);
+            assert_int_equal(beam_search(beam, &x, keep, found), 0);
+            for (size_t s = 0, rows = 0; s < x.S; s++) {
+                BeamConfig own = c;
+                size_t longest = longest_of(&c, &x, s);
+                if (own.min_length > longest) own.min_length = longest;
+                peer(m, &x, s, &own, longest, PEER_RIGHT, other, &rows);
+                if (i == 0 && !same_outputs(&found[s], other, 1e-10))
+                    fail_msg("trial %zu, sentence %zu: others are found", (size_t)v, s);
+                differ += !same_outputs(&found[s], &alone[s], 1e-12);
+                for (size_t t = 0; c.prefix && t < prefix[s].length && t < longest; t++)
+                    assert_int_equal(found[s].best[0].token[t], prefix[s].token[t]);
+            }
+        }
+    assert_true(differ > 40);
+}
+
 TEST(scores_are_those_of_a_pass)
 {
     for (size_t i = 0; tested_backend(i); i++)
