@@ -420,6 +420,7 @@ static size_t longest_of(const Beam *b, const Batch *x, size_t s)
     size_t from = x->source.start[s], end = x->source.start[s + 1];
     if (end > from && x->source.input[end - 1] == c->eos) end--;
     double most = floor(c->max_ratio * (double)(end - from) + c->max_extra);
+    if (c->prefix) most = fmax(most, (double)c->prefix[s].length);
     return most < (double)c->max_length ? (size_t)most : c->max_length;
 }
 

@@ -79,7 +79,7 @@ double penalty_value(int kind, double alpha, size_t length);
 /* A beginning that all outputs of a sentence have; it may hold what is banned or repeats. */
 typedef struct {
     const int32_t *token; /* (length) without <eos> */
-    size_t length;
+    size_t length;        /* at most max_length; it may be above max_ratio and max_extra */
 } BeamPrefix;
 
 typedef struct {

@@ -252,6 +252,7 @@ TEST(means_and_beginnings)
             OWN_MODEL *second = random_model(b, &tiny_pairs[v / 2 % 2], V, SENTENCES * 6, v + 99);
             BeamConfig c = drawn(v, SENTENCES, NULL), plain;
             c.banned_count = c.no_repeat = 0; /* beginnings may repeat */
+            if (c.max_length < 3) c.max_length = 3;
             plain = c;
             c.other = &second;
             c.others = v % 3 != 0;
@@ -265,6 +266,7 @@ TEST(means_and_beginnings)
             for (size_t s = 0, rows = 0; s < x.S; s++) {
                 BeamConfig own = c;
                 size_t longest = longest_of(&c, &x, s);
+                if (c.prefix && prefix[s].length > longest) longest = prefix[s].length;
                 if (own.min_length > longest) own.min_length = longest;
                 peer(m, &x, s, &own, longest, PEER_RIGHT, other, &rows);
                 if (i == 0 && !same_outputs(&found[s], other, 1e-10))
