@@ -269,25 +269,28 @@ static int save(Study *u, const char *dir)
     return runtable_forest(&u->t, 0, dir);
 }
 
-/* Takes the columns of a study's own table of runs where none is named: the first file is one. */
+/* Takes the columns of a study's own table of runs, which the first file is, where none is named: those of the design, and
+ * the measure. */
 static int take_kind(Options *o, const char *file)
 {
-    static const char *const named[] = {"design", "seed", "by", "measure"};
+    static const char *const named[] = {"design", "by", "seed", "measure"};
     char head[256] = "";
     FILE *f = fopen(file, "rb");
     size_t n = f ? fread(head, 1, sizeof head - 1, f) : 0;
     if (f) fclose(f);
     head[n] = '\0';
     const Kind *k = kind_of_runs(head);
-    for (int i = 0; i < 4; i++)
-        if (options_text(o, named[i])) return 0;
     if (!k) return 0;
-    const char *value[] = {k->runs.design, k->runs.seed, k->runs.by, k->runs.measure};
-    for (int i = 0; i < 4; i++)
-        if (value[i]) TRY(options_set(o, OPTION_DEFAULT, "", named[i], value[i]));
-    if (k->runs.more) TRY(options_set(o, OPTION_DEFAULT, "", "more-is-better", "yes"));
-    progress_note("%s is of 'trotter %s': --design %s --seed %s%s%s --measure %s", file, k->command,
-                  value[0], value[1], value[2] ? " --by " : "", value[2] ? value[2] : "", value[3]);
+    const char *value[] = {k->runs.design, k->runs.by, k->runs.seed, k->runs.measure};
+    int own = options_text(o, "design") || options_text(o, "by") || options_text(o, "seed");
+    int measure = options_text(o, "measure") != NULL;
+    for (int i = own ? 3 : 0; i < 4; i++)
+        if (value[i] && !(i == 3 && measure))
+            TRY(options_set(o, OPTION_DEFAULT, "", named[i], value[i]));
+    if (k->runs.more && !measure) TRY(options_set(o, OPTION_DEFAULT, "", "more-is-better", "yes"));
+    if (!own)
+        progress_note("%s is of 'trotter %s': --design %s --seed %s%s%s", file, k->command,
+                      value[0], value[2], value[1] ? " --by " : "", value[1] ? value[1] : "");
     return 0;
 }
 
