@@ -502,20 +502,28 @@ TEST(a_search_is_ended_from_outside)
     assert_memory_equal(one, other, 4 * sizeof *one);
 }
 
-static Model *fixed;
+static Model *fixed, *other;
 
 static int job(void)
 {
     BeamConfig c = search_of(2, LONGEST, 3);
     OWN_BEAM *b = NULL;
-    return beam_new(fixed, &c, &b);
+    Sources k;
+    Batch x = sources(&k, V, 1, 0, 3);
+    static Outputs found[3];
+    c.other = &other;
+    c.others = 1;
+    TRY(beam_new(fixed, &c, &b));
+    return beam_search(b, &x, keep, found);
 }
 
 TEST(short_of_memory)
 {
-    fixed = random_model(backend("cpu-f32"), tiny_pairs, V, 6, 2);
+    fixed = random_model(backend("cpu-f32"), tiny_pairs, V, 18, 2);
+    other = random_model(backend("cpu-f32"), tiny_pairs, V, 18, 3);
     assert_true(fail_each(job, ERR_MEMORY) > 30);
     model_free(fixed);
+    model_free(other);
 }
 
 TEST(bytes_grow_with_rows)
