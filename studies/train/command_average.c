@@ -103,8 +103,7 @@ const Command command_average = {
         "ends of epochs that 'trotter train --keep N' kept, or trainings that went on from one model (--from). Models\n"
         "trained from different seeds have no use in a mean; 'trotter translate --model A --model B' uses them\n"
         "together. 'trotter train --average N' makes the mean of the last N epochs by itself.\n",
-    .example =
-        "--model out/a/epoch-8.safetensors --model out/a/epoch-10.safetensors --out out/mean",
+    .example = "--model out/a/epoch-8.safetensors --model out/a --out out/mean",
     .groups = groups,
     .run = run,
 };
