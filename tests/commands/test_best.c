@@ -194,9 +194,9 @@ TEST(averages)
     run_ok("average --model mean --model made --out made");
     assert_true(same_files("mean/model.safetensors", "made/model.safetensors"));
     must_refuse("average --model mean --out made", "twice or more");
-    run_ok(TRAIN "--epochs 1 --decoder macaron --out other");
-    must_refuse("average --model mean --model other --out made",
-                "other has other layers than mean");
+    run_ok(TRAIN "--epochs 1 --decoder macaron --out layers");
+    must_refuse("average --model mean --model layers --out made",
+                "layers has other layers than mean");
     run_ok(TRAIN "--epochs 6 --average 2 --keep 3 --out kept");
     for (int e = 1; e <= 6; e++) {
         char name[64];
