@@ -366,6 +366,7 @@ static int add_log_p(const Decoding *d, int first, double *z, double *sum)
         n = ends_logits(d->m, &d->pass, at);
         TRY(d->m->ends->logits(d->m, at, n, z + at * V));
     }
+    TRY(d->m->backend->wait());
     for (size_t r = 0; r < N; r++, z += V, sum += V) {
         double top = z[0], total = 0;
         for (size_t v = 1; v < V; v++) top = fmax(top, z[v]);
