@@ -102,10 +102,10 @@ TESTS  = $(TESTSRC:%.c=$(B)/%)
 # from a file, and plots: the rest of the program is that of the release build.
 READERS = ode/scheme/scheme ode/scheme/butcher ode/scheme/statement ode/scheme/expression ode/scheme/zoo ode/field/system_file ode/field/formula studies/tools/option studies/tools/csv \
           studies/model/network studies/model/metadata nn/text/read nn/text/words nn/text/text nn/text/vocab nn/text/corpus nn/text/folder nn/text/bpe nn/text/bpe_learn nn/text/numbers nn/text/pairs \
-          nn/model/store_in nn/model/store_model studies/metrics/lines studies/metrics/tokenise studies/finetune/labelled studies/serve/request
+          nn/model/store_in nn/model/store_model studies/metrics/lines studies/metrics/tokenise studies/metrics/detokenise studies/finetune/labelled studies/serve/request
 FUZZED  = $(READERS) ode/scheme/table ode/scheme/kinds ode/scheme/pair ode/scheme/print ode/scheme/split ode/field/program studies/tools/output studies/tools/sheet studies/tools/nearest \
           studies/plot/plot studies/plot/gnuplot studies/metrics/symbols studies/metrics/metric studies/metrics/bleu \
-          studies/metrics/chrf studies/metrics/bootstrap studies/metrics/agreement \
+          studies/metrics/chrf studies/metrics/ter studies/metrics/bootstrap studies/metrics/agreement \
           nn/model/store_out nn/model/plan nn/model/fold nn/model/model nn/model/params nn/model/layout nn/model/arena bridge/compile kernels/error kernels/file kernels/memory
 
 # Each tests/fuzz/NAME.c is a harness for libFuzzer; test_fuzz links all of them, as fuzz_NAME.

@@ -47,7 +47,7 @@ typedef struct {
 
 struct Beam {
     BeamConfig c;
-    Decoding *d;
+    Decoding **d; /* (1 + c.others) */
     int pairs;
     size_t V, rows, ask,
         ends;      /* ask: most tokens of decoding_best; ends: most finished of a sentence */
@@ -61,8 +61,8 @@ struct Beam {
     double *ended_log_p;         /* (sentences, ends, max_length + 1) */
     Candidate *candidate;        /* (beam, 2 beam) */
     int32_t *next, *parent, *of; /* (rows) lists for decoding_step */
-    int32_t *index, *eos;        /* (rows, ask), (rows) */
-    double *value, *eos_log_p;   /* (rows, ask), (rows) */
+    int32_t *index, *only;       /* (rows, ask), (rows) the token that must come */
+    double *value, *only_log_p;  /* (rows, ask), (rows) */
     unsigned char *mark;         /* (V) BANNED, REPEATS */
 };
 enum { BANNED = 1, REPEATS = 2 };
@@ -95,6 +95,24 @@ static int check_lengths(const Model *m, const BeamConfig *c)
     return 0;
 }
 
+static int check_others(const Model *m, const BeamConfig *c)
+{
+    const ModelConfig *a = model_config(m);
+    for (size_t k = 0; k < c->others; k++) {
+        const ModelConfig *b = model_config(c->other[k]);
+        if (b->vocab != a->vocab || model_plan(m)->sides != model_plan(c->other[k])->sides)
+            return error_set(ERR_INPUT, "beam search: model %zu has other words than the first",
+                             k + 2);
+        if (b->max_tokens < a->max_tokens || b->max_length < a->max_length ||
+            b->max_source < a->max_source || b->max_source_length < a->max_source_length)
+            return error_set(ERR_INPUT,
+                             "beam search: model %zu has room for fewer tokens than the first: "
+                             "--sequence and --batch-tokens set both alike",
+                             k + 2);
+    }
+    return 0;
+}
+
 int beam_check(const Model *m, const BeamConfig *c)
 {
     size_t V = model_config(m)->vocab, most = model_config(m)->max_tokens;
@@ -113,6 +131,7 @@ int beam_check(const Model *m, const BeamConfig *c)
                          "beam search: a length penalty of exponent %g is not in -%d..%d", c->alpha,
                          ALPHA_MOST, ALPHA_MOST);
     TRY(check_lengths(m, c));
+    TRY(check_others(m, c));
     if (c->eos < 0 || (size_t)c->eos >= V)
         return error_set(ERR_INPUT, "beam search: <eos> is no token of the model");
     for (size_t i = 0; i < c->banned_count; i++)
@@ -154,10 +173,11 @@ static size_t arrays(const Model *m, const BeamConfig *c, Beam *b, int *code)
                 {(void **)&b->parent, R, word},
                 {(void **)&b->of, R, word},
                 {(void **)&b->index, R, ask * word},
-                {(void **)&b->eos, R, word},
+                {(void **)&b->only, R, word},
                 {(void **)&b->value, R, ask * number},
-                {(void **)&b->eos_log_p, R, number},
-                {(void **)&b->mark, model_config(m)->vocab, 1}};
+                {(void **)&b->only_log_p, R, number},
+                {(void **)&b->mark, model_config(m)->vocab, 1},
+                {(void **)&b->d, 1 + c->others, sizeof *b->d}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         sum += list[i].n * list[i].size;
         if (!code) continue;
@@ -170,7 +190,10 @@ static size_t arrays(const Model *m, const BeamConfig *c, Beam *b, int *code)
 size_t beam_bytes(const Model *m, const BeamConfig *c)
 {
     size_t rows = c->beam * c->sentences;
-    return decoding_bytes(m, rows, c->max_length + 1, ask_for(m, c)) + arrays(m, c, NULL, NULL);
+    size_t bytes = arrays(m, c, NULL, NULL);
+    for (size_t k = 0; k <= c->others; k++)
+        bytes += decoding_bytes(k ? c->other[k - 1] : m, rows, c->max_length + 1, ask_for(m, c));
+    return bytes;
 }
 
 int beam_new(Model *m, const BeamConfig *config, Beam **out)
@@ -187,13 +210,14 @@ int beam_new(Model *m, const BeamConfig *config, Beam **out)
         b->ends = 2 * config->beam - 1;
         arrays(m, config, b, &code);
     }
-    if (code == 0) code = decoding_new(m, b->rows, config->max_length + 1, b->ask, &b->d);
+    for (size_t k = 0; code == 0 && k <= config->others; k++)
+        code = decoding_new(k ? config->other[k - 1] : m, b->rows, config->max_length + 1, b->ask,
+                            &b->d[k]);
     if (code) {
         beam_free(b);
         return code;
     }
     for (size_t i = 0; i < config->banned_count; i++) b->mark[config->banned[i]] = BANNED;
-    for (size_t r = 0; r < b->rows; r++) b->eos[r] = config->eos;
     *out = b;
     return 0;
 }
@@ -201,11 +225,14 @@ int beam_new(Model *m, const BeamConfig *config, Beam **out)
 void beam_free(Beam *b)
 {
     if (!b) return;
-    decoding_free(b->d);
-    void *list[] = {b->live[0],   b->live[1],  b->token[0],  b->token[1], b->log_p[0],
-                    b->log_p[1],  b->sentence, b->best,      b->ended,    b->ended_log_p,
-                    b->candidate, b->next,     b->parent,    b->of,       b->index,
-                    b->eos,       b->value,    b->eos_log_p, b->mark,     b};
+    for (size_t k = 0; b->d && k <= b->c.others; k++) decoding_free(b->d[k]);
+    void *list[] = {b->live[0],     b->live[1],   b->token[0],
+                    b->token[1],    b->log_p[0],  b->log_p[1],
+                    b->sentence,    b->best,      b->ended,
+                    b->ended_log_p, b->candidate, b->next,
+                    b->parent,      b->of,        b->index,
+                    b->only,        b->value,     b->only_log_p,
+                    b->mark,        b->d,         b};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) memory_free(list[i]);
 }
 
@@ -227,12 +254,21 @@ static size_t mark_repeats(Beam *b, size_t t, const int32_t *y, int on)
     return marked;
 }
 
+/* Returns the only token that may follow the t tokens of a hypothesis: <eos> at the longest length, the next of its
+ * sentence's prefix, or -1. */
+static int32_t forced(const Beam *b, const Live *l, size_t t)
+{
+    if (t == b->sentence[l->sentence].longest) return b->c.eos;
+    if (!b->c.prefix || t >= b->c.prefix[l->sentence].length) return -1;
+    return b->c.prefix[l->sentence].token[t];
+}
+
 static size_t asked(Beam *b, size_t t)
 {
     size_t most = 0, open = 0;
     for (size_t r = 0; r < b->count[0]; r++) {
         const Live *l = &b->live[0][r];
-        if (t == b->sentence[l->sentence].longest) continue;
+        if (forced(b, l, t) >= 0) continue;
         size_t n = mark_repeats(b, t, l->token, 0);
         most = n > most ? n : most;
         open++;
@@ -269,8 +305,9 @@ static int list_candidates(Beam *b, size_t first, size_t end, size_t t, size_t K
     *n = 0;
     for (size_t r = first; r < end; r++) {
         const Live *l = &b->live[0][r];
-        if (t == s->longest) {
-            TRY(add(b, n, r, t, b->c.eos, b->eos_log_p[r]));
+        int32_t only = forced(b, l, t);
+        if (only >= 0) {
+            TRY(add(b, n, r, t, only, b->only_log_p[r]));
             continue;
         }
         mark_repeats(b, t, l->token, 1);
@@ -349,11 +386,18 @@ static int advance(Beam *b, size_t first, size_t end, size_t t, size_t K, BeamDo
 
 static int step(Beam *b, size_t t, BeamDone *done, void *arg)
 {
-    TRY(decoding_step(b->d, b->count[0], b->next, b->parent, b->of));
-    size_t K = asked(b, t), ending = 0;
-    for (size_t r = 0; r < b->count[0]; r++)
-        ending += t == b->sentence[b->live[0][r].sentence].longest;
-    TRY(decoding_best(b->d, K, b->index, b->value, ending ? b->eos : NULL, b->eos_log_p));
+    for (size_t k = 0; k <= b->c.others; k++)
+        TRY(decoding_step(b->d[k], b->count[0], b->next, b->parent, b->of));
+    size_t K = asked(b, t), forces = 0;
+    for (size_t r = 0; r < b->count[0]; r++) {
+        int32_t token = forced(b, &b->live[0][r], t);
+        b->only[r] = token >= 0 ? token : b->c.eos;
+        forces += token >= 0;
+    }
+    int32_t *only = forces ? b->only : NULL;
+    TRY(b->c.others
+            ? decoding_mean(b->d, 1 + b->c.others, K, b->index, b->value, only, b->only_log_p)
+            : decoding_best(b->d[0], K, b->index, b->value, only, b->only_log_p));
     b->count[1] = 0;
     for (size_t first = 0, end; first < b->count[0]; first = end) {
         end = first + 1;
@@ -376,13 +420,14 @@ static size_t longest_of(const Beam *b, const Batch *x, size_t s)
     size_t from = x->source.start[s], end = x->source.start[s + 1];
     if (end > from && x->source.input[end - 1] == c->eos) end--;
     double most = floor(c->max_ratio * (double)(end - from) + c->max_extra);
+    if (c->prefix) most = fmax(most, (double)c->prefix[s].length);
     return most < (double)c->max_length ? (size_t)most : c->max_length;
 }
 
 int beam_search(Beam *b, const Batch *x, BeamDone *done, void *arg)
 {
     NEED(x->S >= 1 && x->S <= b->c.sentences);
-    TRY(decoding_begin(b->d, b->pairs ? x : NULL));
+    for (size_t k = 0; k <= b->c.others; k++) TRY(decoding_begin(b->d[k], b->pairs ? x : NULL));
     for (size_t s = 0; s < x->S; s++) {
         size_t most = longest_of(b, x, s);
         b->sentence[s] = (Sentence){b->c.min_length < most ? b->c.min_length : most, most, 0,

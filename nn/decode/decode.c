@@ -358,6 +358,44 @@ static int best_with_tails(Decoding *d, size_t at, size_t n, size_t K, int32_t *
     return code;
 }
 
+/* Adds probabilities (N, V) of the last step to those of sum, as logarithms; first: sum is not read. z (N, V): room. */
+static int add_log_p(const Decoding *d, int first, double *z, double *sum)
+{
+    size_t N = d->pass.N, V = d->m->config.vocab;
+    for (size_t at = 0, n; at < N; at += n) {
+        n = ends_logits(d->m, &d->pass, at);
+        TRY(d->m->ends->logits(d->m, at, n, z + at * V));
+    }
+    TRY(d->m->backend->wait());
+    for (size_t r = 0; r < N; r++, z += V, sum += V) {
+        double top = z[0], total = 0;
+        for (size_t v = 1; v < V; v++) top = fmax(top, z[v]);
+        for (size_t v = 0; v < V; v++) total += exp(z[v] - top);
+        for (size_t v = 0; v < V; v++) {
+            double x = z[v] - top - log(total), y = first ? -INFINITY : sum[v];
+            sum[v] = fmax(x, y) + log1p(exp(-fabs(x - y)));
+        }
+    }
+    return 0;
+}
+
+int decoding_mean(Decoding *const *d, size_t models, size_t K, int32_t *index, double *value,
+                  const int32_t *only, double *log_p)
+{
+    size_t N = d[0]->pass.N, V = d[0]->m->config.vocab;
+    double *z = memory_new(N, V * sizeof *z), *sum = memory_new(N, V * sizeof *sum);
+    int code = z && sum ? 0 : ERR_MEMORY;
+    for (size_t k = 0; k < models && code == 0; k++) code = add_log_p(d[k], k == 0, z, sum);
+    for (size_t i = 0; i < N * V && code == 0; i++) sum[i] -= log((double)models);
+    for (size_t r = 0; r < N && code == 0; r++) {
+        if (only) log_p[r] = sum[r * V + (size_t)only[r]];
+        best_of_host(V, K, sum + r * V, index + r * K, value + r * K);
+    }
+    memory_free(z);
+    memory_free(sum);
+    return code;
+}
+
 int decoding_best(Decoding *d, size_t K, int32_t *index, double *value, const int32_t *only,
                   double *log_p)
 {

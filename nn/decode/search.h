@@ -42,6 +42,11 @@ int decoding_step(Decoding *d, size_t N, const int32_t *token, const int32_t *pa
 int decoding_best(Decoding *d, size_t K, int32_t *index, double *value, const int32_t *only,
                   double *log_p);
 
+/* Does the same for several models (models >= 1) that made the same steps, with log p of the mean of their
+ * probabilities. The host does the work, in double. Allocates 2 N V numbers: ERR_MEMORY. */
+int decoding_mean(Decoding *const *d, size_t models, size_t K, int32_t *index, double *value,
+                  const int32_t *only, double *log_p);
+
 /* ---- sample.c: draws ------------------------------------------------------------------------------ */
 
 typedef struct {
@@ -71,6 +76,12 @@ enum { PENALTY_NONE, PENALTY_POWER, PENALTY_GNMT, PENALTIES };
 #define PENALTY_NAMES "none|power|gnmt"
 double penalty_value(int kind, double alpha, size_t length);
 
+/* A beginning that all outputs of a sentence have; it may hold what is banned or repeats. */
+typedef struct {
+    const int32_t *token; /* (length) without <eos> */
+    size_t length;        /* at most max_length; it may be above max_ratio and max_extra */
+} BeamPrefix;
+
 typedef struct {
     size_t beam;  /* >= 1; 1 is greedy search */
     size_t nbest; /* 1 .. beam */
@@ -87,6 +98,10 @@ typedef struct {
     const int32_t *banned; /* (banned_count) never part of an output; not eos */
     size_t banned_count;
     size_t sentences;         /* most in a batch */
+    const BeamPrefix *prefix; /* (sentences) of the batch of each search; NULL: none */
+    /* Models beside the first, of the same words and at least its sizes; probabilities are then the mean over all. */
+    Model *const *other; /* (others) */
+    size_t others;
     const volatile int *stop; /* set by a signal handler: ERR_INTERRUPTED; NULL: none */
 } BeamConfig;
 
@@ -120,7 +135,7 @@ size_t beam_bytes(const Model *m, const BeamConfig *config);
  * its finished ones are then sorted by score. A sentence that has ended is computed no longer. Results do not depend on
  * the other sentences of the batch: in f64 not in one bit. ERR_NUMERIC: a log p is not finite. ERR_INPUT: no output is
  * allowed. Hypotheses finished before an error, or before `stop`, were given to `done`. Allocates nothing (except in
- * decoding_best). */
+ * decoding_best of a model with tails and in decoding_mean). Source of means: Sutskever, Vinyals, Le 2014; fairseq. */
 int beam_search(Beam *b, const Batch *x, BeamDone *done, void *arg);
 
 #endif

@@ -122,6 +122,9 @@ int store_save(const Model *m, const char *file, const StoreText *meta, size_t c
 /* Reads one metadata value of a file: caller frees *value (memory_free); missing: ERR_INPUT. It reads the header only
  * and checks that half of the checksum. */
 int store_meta(const char *file, const char *key, char **value);
+/* Gives each metadata value but the checksum to `each`, whose code other than 0 ends it. Checks as store_meta. */
+typedef int StoreEach(void *arg, const char *key, const char *value);
+int store_metas(const char *file, StoreEach *each, void *arg);
 /* Loads every parameter of m by name, F32 or F64; a missing, extra or misshapen tensor, a truncated
  * or altered header, a checksum that does not fit, a number that is not finite: ERR_INPUT with words, m
  * untouched. */

@@ -333,3 +333,20 @@ int store_meta(const char *file, const char *key, char **value)
     close_file(&o);
     return code;
 }
+
+int store_metas(const char *file, StoreEach *each, void *arg)
+{
+    Opened o;
+    size_t end;
+    const char *key;
+    json_t *value;
+    TRY(header_end(file, &end));
+    int code = open_file(file, end, &o);
+    if (!code) code = check_sum(&o, STORE_DIGITS / 2, 0);
+    json_object_foreach (code ? NULL : json_object_get(o.root, STORE_METADATA), key, value) {
+        if (strcmp(key, STORE_CHECKSUM) != 0) code = each(arg, key, json_string_value(value));
+        if (code) break;
+    }
+    close_file(&o);
+    return code;
+}

@@ -355,9 +355,14 @@ static const char *epoch_file(Run *r, long epoch)
     return run_file(r, name);
 }
 
+static int is_kept(const Run *r, long epoch)
+{
+    return r->t->keep > 0 && epoch % r->t->keep == 0;
+}
+
 int checkpoint_add(Run *r)
 {
-    if (r->t->average < 2 || !r->files) return 0;
+    if ((r->t->average < 2 && !is_kept(r, r->p.epoch)) || !r->files) return 0;
     return store_save(r->m, epoch_file(r, r->p.epoch), r->t->meta, r->t->meta_count);
 }
 
@@ -374,7 +379,7 @@ static void forget(Run *r, long last)
         long epoch;
         int end = 0;
         if (sscanf(e->d_name, "epoch-%ld.safetensors%n", &epoch, &end) == 1 && end &&
-            e->d_name[end] == 0 && epoch <= last)
+            e->d_name[end] == 0 && epoch <= last && !is_kept(r, epoch))
             unlink(epoch_file(r, epoch));
     }
     if (d) closedir(d);

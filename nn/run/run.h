@@ -57,7 +57,7 @@ double run_rate(const Run *r, uint64_t step);
 /* Returns the steps of an epoch of `batches` batches: each takes t->accumulate of them, the last perhaps fewer. */
 size_t run_epoch_steps(const TrainConfig *t, size_t batches);
 
-/* With t->average: checkpoint_add saves the parameters at the end of epoch p.epoch in a file; checkpoint_prune, once
+/* With t->average or t->keep: checkpoint_add saves the parameters at the end of epoch p.epoch in a file; checkpoint_prune, once
  * the state is written, removes those that the last epochs do not need; run_average makes the model the mean of the
  * last *count. */
 int checkpoint_add(Run *r);

@@ -69,6 +69,9 @@ int model_embed(Model *m, int side, size_t N, const int32_t *token, double *y);
  * a_i0 .. a_ii, sum 1, and zeros behind; in a bidirectional plan a_i0 .. a_i,N-1. They are those of kernels/backend.h,
  * with relative positions. Tokens as model_embed. Allocates (N, 3 D) numbers. */
 int model_attention(Model *m, size_t N, const int32_t *token, double *weights);
+/* Adds to weights (N, M) the mean over heads of the weights of the last cross-attention that is evaluated, of a batch of
+ * one pair with M source tokens and N target tokens: row i sums to 1. Dropout off. A model without: ERR_MISUSE. */
+int model_cross_attention(Model *m, const Batch *b, double *weights);
 
 /* share.c. share_batch gives a rank of `size` ranks its share of a batch: consecutive whole sequences, cut where the
  * tokens divide best. Every rank has some where there are enough, and at most share_most rows. first: rows of the batch
@@ -120,6 +123,7 @@ typedef struct {
     double end_rate;   /* for a schedule that ends, else 0 */
     size_t accumulate; /* batches whose gradients make one step; 0 is 1 */
     long average;      /* 2 and more: the model is the mean of that many last epochs' ends */
+    long keep;         /* out/epoch-E.safetensors stays for every E that it divides; 0: none */
     AdamConfig adam;   /* the schedule sets its rate */
     long epochs;
     uint64_t max_steps; /* 0: no limit */

@@ -85,3 +85,55 @@ int model_attention(Model *m, size_t N, const int32_t *token, double *weights)
     memory_free(x.relative);
     return code;
 }
+
+/* ---- cross-attention ------------------------------------------------------------------------------ */
+
+typedef struct {
+    size_t M;
+    double *q, *kv; /* (N, D), (M, 2 D) of the last evaluation */
+    int seen;
+} Across;
+
+static void see_across(const Pass *p, size_t i, void *context)
+{
+    const Model *m = p->m;
+    const PlanInstr *in = &m->plan->instr[i];
+    Across *x = context;
+    size_t D = m->config.width;
+    if (m->plan->slot[in->slot].kind != SLOT_CROSS) return;
+    m->backend->get(x->q, m->work[i].in, p->N * D);
+    m->backend->get(x->kv, m->state[in->term[1].x], x->M * 2 * D);
+    x->seen = 1;
+}
+
+static void add_across(const Model *m, const Across *x, size_t N, double *row, double *weights)
+{
+    size_t D = m->config.width, E = m->E, H = m->config.heads;
+    for (size_t h = 0; h < H; h++)
+        for (size_t i = 0; i < N; i++) {
+            for (size_t j = 0; j < x->M; j++)
+                row[j] = score(x->q + i * D + h * E, x->kv + j * 2 * D + h * E, NULL, E);
+            softmax(row, x->M);
+            for (size_t j = 0; j < x->M; j++) weights[i * x->M + j] += row[j] / (double)H;
+        }
+}
+
+int model_cross_attention(Model *m, const Batch *b, double *weights)
+{
+    Pass p;
+    size_t M = b->source.N, D = m->config.width;
+    NEED(b->S == 1 && m->plan->sides > 1);
+    TRY(pass_begin(m, b, 0, &p));
+    double *room = memory_new(b->N * D + M * 2 * D + M, sizeof *room);
+    if (!room) return ERR_MEMORY;
+    Across x = {M, room, room + b->N * D, 0};
+    pass_step(&p, 0, 0);
+    p.see = see_across;
+    p.context = &x;
+    pass_forward(m, &p);
+    int code = m->backend->wait();
+    if (code == 0 && !x.seen) code = ERR_MISUSE;
+    if (code == 0) add_across(m, &x, b->N, x.kv + M * 2 * D, weights);
+    memory_free(room);
+    return code;
+}

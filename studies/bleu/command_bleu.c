@@ -16,11 +16,11 @@ static const Option text_options[] = {
 };
 
 static const Option metric_options[] = {
-    {"metrics", OPTION_TEXT, "bleu,chrf", "A,B,...", "bleu, chrf (chrF2)"},
+    {"metrics", OPTION_TEXT, "bleu,chrf", "A,B,...", "bleu, chrf (chrF2), chrf++ (chrF2++), ter"},
     {"tokenize", OPTION_CHOICE, "13a", TOKENIZE_NAMES,
      "how BLEU cuts words; none: at white space alone, for text that is tokenised already",
      .sets = {MEMBER(MetricOptions, tokenize)}},
-    {"lowercase", OPTION_FLAG, NULL, NULL, "score in lower case",
+    {"lowercase", OPTION_FLAG, NULL, NULL, "score in lower case, as TER always is",
      .sets = {MEMBER(MetricOptions, lowercase)}},
     {0},
 };
@@ -62,9 +62,10 @@ typedef struct {
 
 static const Column columns[] = {
     COLUMN(ScoreRow, system, .place = 1, .words = "file of the hypotheses"),
-    COLUMN(ScoreRow, metric, .place = 2, .words = "BLEU, chrF2"),
+    COLUMN(ScoreRow, metric, .place = 2, .words = "BLEU, chrF2, chrF2++, TER"),
     COLUMN(ScoreRow, score, .place = 3, .digits = 2, .form = SHEET_FIXED,
-           .words = "score of the whole text, 0 to 100", .low = "low", .high = "high"),
+           .words = "score of the whole text, 0 to 100; of TER less is better", .low = "low",
+           .high = "high"),
     FIELD(ScoreRow, "precision_1", precision[0], .words = PRECISION "1"),
     FIELD(ScoreRow, "precision_2", precision[1], .words = PRECISION "2"),
     FIELD(ScoreRow, "precision_3", precision[2], .words = PRECISION "3"),
@@ -113,7 +114,7 @@ typedef struct {
 
 static int choose_metrics(Study *u)
 {
-    static const char *const names[] = {"bleu", "chrf"};
+    static const char *const names[METRICS] = {"bleu", "chrf", "chrf++", "ter"};
     char name[32];
     for (const char *at = options_text(u->options, "metrics"), *end; at;
          at = *end ? end + 1 : NULL) {
@@ -122,9 +123,10 @@ static int choose_metrics(Study *u)
         snprintf(name, sizeof name, "%.*s", (int)(end - at < 31 ? end - at : 31), at);
         while (k < METRICS && strcmp(name, names[k]) != 0) k++;
         if (k == METRICS)
-            return error_set(
-                ERR_INPUT, "--metrics: expected bleu, chrf, or both separated by a comma, not '%s'",
-                name);
+            return error_set(ERR_INPUT,
+                             "--metrics: expected bleu, chrf, chrf++, ter, or several separated by "
+                             "commas, not '%s'",
+                             name);
         u->wanted[k] = 1;
     }
     return 0;
@@ -301,7 +303,7 @@ static int run(Options *o)
 static const Kind kinds[] = {
     {.command = "bleu",
      .title = "Scores of translations",
-     .about = "Corpus BLEU and chrF2 of translations against references. Differences are "
+     .about = "Corpus BLEU, chrF2 and TER of translations against references. Differences are "
               "against the first system, on the same resampled lines.",
      .table =
          {{"bleu", columns,
@@ -311,10 +313,11 @@ static const Kind kinds[] = {
 
 const Command command_bleu = {
     .name = "bleu",
-    .purpose = "score translations by BLEU and chrF2; compare systems",
+    .purpose = "score translations by BLEU, chrF2 and TER; compare systems",
     .about =
-        "Scores translations against references, line i against line i of each reference. BLEU and chrF2 are those of\n"
-        "sacreBLEU 2.6. BLEU comes from sums over the whole text and depends on how words are cut: 13a for text as people write it, none for text\n"
+        "Scores translations against references, line i against line i of each reference. BLEU, chrF2, chrF2++ and TER\n"
+        "are those of sacreBLEU 2.6. BLEU comes from sums over the whole text and depends on how words are cut: 13a for\n"
+        "text as people write it, none for text\n"
         "that is tokenised already, as that of the papers on Multi30k. The signature below the table names all that a\n"
         "score depends on.\n"
         "\n"

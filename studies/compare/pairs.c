@@ -102,7 +102,7 @@ static int check_search(const Study *u)
     RunSpec s = study_spec(&u->design[0], u->design[0].run);
     TRY(network_backend(u->options, &b));
     TRY(runs_model(u->options, &s, u->corpus.vocab.size, b, &m));
-    int code = translator_new(u->options, m, &u->corpus.vocab, u->corpus.bpe, 1, NULL, &t);
+    int code = translator_new(u->options, &m, 1, &u->corpus.vocab, u->corpus.bpe, 1, NULL, &t);
     translator_free(t);
     model_free(m);
     return code;

@@ -8,7 +8,10 @@
 static const struct {
     const char *name;
     int metric;
-} of_lines[] = {{"bleu", METRIC_BLEU}, {"chrf", METRIC_CHRF}};
+} of_lines[] = {{"bleu", METRIC_BLEU},
+                {"chrf", METRIC_CHRF},
+                {"chrf++", METRIC_CHRF_WORDS},
+                {"ter", METRIC_TER}};
 
 /* Joins the strings to a text with one line each. */
 static int join(const char *file, const char *const *list, size_t n, Lines *out)

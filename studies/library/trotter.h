@@ -226,8 +226,8 @@ int trotter_model_truncation(TrotterModel *m, const TrotterScheme *s, size_t lay
 
 /* ---- metrics ------------------------------------------------------------------------------------- */
 
-/* Sets *score for n lines against one reference each, as `trotter bleu` does. metric: "bleu" or "chrf".
- * tokenize: "none" or "13a", for BLEU alone. 0 .. 100. */
+/* Sets *score for n lines against one reference each, as `trotter bleu` does. metric: "bleu", "chrf", "chrf++" or
+ * "ter". tokenize: "none" or "13a", for BLEU alone. 0 .. 100, TER above too. */
 int trotter_score_lines(const char *metric, const char *tokenize, size_t n,
                         const char *const *hypothesis, const char *const *reference, double *score);
 /* Sets *score for n predicted labels or values against the right ones: "accuracy", "f1", "matthews" for classes 0, 1,

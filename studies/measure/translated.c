@@ -72,7 +72,7 @@ static int score_lines(const Corpus *c, int split, const MetricOptions *o, const
         out->bleu = b.score;
         out->brevity = b.brevity;
         metric_sum(&chrf, sums);
-        out->chrf = chrf_score(sums);
+        out->chrf = metric_score(METRIC_CHRF, sums);
     }
     if (code == 0 && lines)
         *lines = bleu;

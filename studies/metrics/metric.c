@@ -10,13 +10,18 @@
 #include "kernels/tick.h"
 #include "studies/tools/option.h"
 
+/* The symbols of a line: words of the tokenisation, characters, words at white space, or characters and words. */
+enum { OF_TOKENS, OF_CHARACTERS, OF_WORDS, OF_BOTH };
+
 static const struct {
     const char *name;
-    int characters; /* 1: a line is its characters; 0: words of the tokenisation */
+    int of;
     size_t width;
 } table[METRICS] = {
-    [METRIC_BLEU] = {"BLEU", 0, BLEU_STATISTICS},
-    [METRIC_CHRF] = {"chrF2", 1, CHRF_STATISTICS},
+    [METRIC_BLEU] = {"BLEU", OF_TOKENS, BLEU_STATISTICS},
+    [METRIC_CHRF] = {"chrF2", OF_CHARACTERS, CHRF_STATISTICS},
+    [METRIC_CHRF_WORDS] = {"chrF2++", OF_BOTH, CHRF_WORDS_STATISTICS},
+    [METRIC_TER] = {"TER", OF_WORDS, TER_STATISTICS},
 };
 
 const char *metric_name(int metric)
@@ -48,20 +53,23 @@ static void work_free(Work *w)
 static int add_line(int metric, const MetricOptions *o, const Lines *hypothesis,
                     const Lines *reference, size_t i, Work *w, Words *words, double *out)
 {
-    int characters = table[metric].characters;
+    int of = table[metric].of;
     for (size_t t = 0; t < w->texts; t++) {
         const Line *line = t ? &reference[t - 1].line[i] : &hypothesis->line[i];
-        TRY(tokenise_read(line->text, line->bytes, o->lowercase, &w->text[t], &w->room));
-        if (characters)
-            tokenise_squeeze(&w->text[t]);
-        else
-            TRY(tokenise(o->tokenize, &w->text[t], &w->room));
+        TRY(tokenise_read(line->text, line->bytes, o->lowercase || metric == METRIC_TER,
+                          &w->text[t], &w->room));
+        if (of != OF_CHARACTERS)
+            TRY(tokenise(of == OF_TOKENS ? o->tokenize : TOKENIZE_NONE, &w->text[t], &w->room));
+        if (of == OF_BOTH) TRY(tokenise_punctuation(&w->text[t], &w->room));
     }
-    for (size_t t = 0; !characters && t < w->texts; t++)
+    for (size_t t = 0; of != OF_CHARACTERS && t < w->texts; t++)
         TRY(symbols_words(&w->text[t], words, &w->words[t]));
-    const Symbols *all = characters ? w->text : w->words;
+    for (size_t t = 0; (of == OF_CHARACTERS || of == OF_BOTH) && t < w->texts; t++)
+        tokenise_squeeze(&w->text[t]);
+    const Symbols *all = w->words;
     if (metric == METRIC_BLEU) return bleu_line(all, all + 1, w->texts - 1, out);
-    return chrf_line(all, all + 1, w->texts - 1, out);
+    if (metric == METRIC_TER) return ter_line(all, all + 1, w->texts - 1, out);
+    return chrf_line(w->text, of == OF_BOTH ? all : NULL, w->texts, out);
 }
 
 static int add_lines(int metric, const MetricOptions *o, const Lines *hypothesis,
@@ -110,7 +118,9 @@ void metric_sum(const Statistics *s, double *sums)
 
 double metric_score(int metric, const double *sums)
 {
-    return metric == METRIC_BLEU ? bleu_score(sums).score : chrf_score(sums);
+    if (metric == METRIC_BLEU) return bleu_score(sums).score;
+    if (metric == METRIC_TER) return ter_score(sums);
+    return chrf_score(sums, metric == METRIC_CHRF_WORDS ? CHRF_WORDS : 0);
 }
 
 void metric_signature(int metric, const MetricOptions *o, size_t references, size_t resamples,
@@ -122,6 +132,9 @@ void metric_signature(int metric, const MetricOptions *o, size_t references, siz
         option_value(TOKENIZE_NAMES, o->tokenize, tokenize);
         snprintf(how, sizeof how, "eff:no|tok:%s|smooth:exp", tokenize);
     }
+    if (metric == METRIC_CHRF) snprintf(how, sizeof how, "eff:yes|nc:6|nw:0|space:no");
+    if (metric == METRIC_CHRF_WORDS) snprintf(how, sizeof how, "eff:yes|nc:6|nw:2|space:no");
+    if (metric == METRIC_TER) snprintf(how, sizeof how, "tok:tercom|norm:no|punct:yes|asian:no");
     snprintf(out, METRIC_SIGNATURE, "nrefs:%zu|%scase:%s|%s|version:%s", references, drawn,
-             o->lowercase ? "lc" : "mixed", how, version);
+             o->lowercase || metric == METRIC_TER ? "lc" : "mixed", how, version);
 }

@@ -51,38 +51,63 @@ BleuScore bleu_score(const double *sums);
 
 /* ---- chrf.c -------------------------------------------------------------------------------- */
 
-/* chrF2 of a corpus, with the numbers of sacreBLEU 2.6: character n-grams of orders 1 to 6, no word n-grams,
- * all white space removed, beta = 2.
+/* chrF2 and chrF2++ of a corpus, with the numbers of sacreBLEU 2.6: character n-grams of orders 1 to 6, all white space
+ * removed, beta = 2. chrF2++ has word n-grams of orders 1 and 2 too; of a word of several characters that ends in ASCII
+ * punctuation, or else begins with it, this character is a word of its own.
  *
  *   P = mean over n of matches_n / hypothesis_n,   R = mean over n of matches_n / reference_n
  *   chrF2 = 100 (1 + beta^2) P R / (beta^2 P + R)
  *
  * The counts are sums over lines, and the means are over those orders that hypotheses and references both have. A
  * line's n-grams of a hypothesis count only where its reference has any of that order. With several references a line
- * takes the first of those whose own chrF2 is largest. Source: Popovic 2015 (chrF), 2016 (beta = 2). */
+ * takes the first of those whose own score is largest. Source: Popovic 2015 (chrF), 2016 (beta = 2), 2017 (chrF++). */
 
-enum { CHRF_ORDERS = 6, CHRF_STATISTICS = 3 * CHRF_ORDERS };
 /* A line's statistics: for each order hypothesis_n, reference_n, matches_n. */
 enum { CHRF_HYPOTHESIS, CHRF_REFERENCE, CHRF_MATCHES, CHRF_EACH };
+enum {
+    CHRF_ORDERS = 6,
+    CHRF_WORDS = 2, /* orders of words in chrF2++ */
+    CHRF_STATISTICS = CHRF_EACH * CHRF_ORDERS,
+    CHRF_WORDS_STATISTICS = CHRF_EACH * (CHRF_ORDERS + CHRF_WORDS)
+};
 
-/* Writes the statistics of one line, whole numbers, to out (CHRF_STATISTICS). hypothesis and reference are characters
- * without white space. ERR_MEMORY. */
-int chrf_line(const Symbols *hypothesis, const Symbols *reference, size_t references, double *out);
+/* Writes the statistics of one line, whole numbers, to out (CHRF_STATISTICS). The first of `character` (texts) is the
+ * hypothesis, the others are references, in characters without white space; `word` (texts) has the same lines in words,
+ * for chrF2++ and out (CHRF_WORDS_STATISTICS), or is NULL. ERR_MEMORY. */
+int chrf_line(const Symbols *character, const Symbols *word, size_t texts, double *out);
 
-/* Returns the score, 0 .. 100, of statistics summed over lines, sums (CHRF_STATISTICS). */
-double chrf_score(const double *sums);
+/* Returns the score, 0 .. 100, of statistics summed over lines, sums. words: 0 for chrF2, CHRF_WORDS for chrF2++. */
+double chrf_score(const double *sums, size_t words);
+
+/* ---- ter.c --------------------------------------------------------------------------------- */
+
+/* Translation edit rate of a corpus, with the numbers of sacreBLEU 2.6 as it is used by default: words are cut at white
+ * space and lower-cased, and nothing else is normalised.
+ *
+ *   TER = 100 edits / words of the references
+ *
+ * An edit is a word that is inserted, deleted or replaced, or a run of words that moves to another place; less is
+ * better, and more than 100 is possible. With several references a line has the fewest edits over them and the mean of
+ * their lengths. Source: Snover, Dorr, Schwartz, Micciulla, Makhoul 2006, section 3. */
+enum { TER_EDITS, TER_LENGTH, TER_STATISTICS };
+
+/* Writes the statistics of one line to out (TER_STATISTICS); words are numbers. ERR_MEMORY. */
+int ter_line(const Symbols *hypothesis, const Symbols *reference, size_t references, double *out);
+
+/* Returns the score of statistics summed over lines, sums (TER_STATISTICS); 100 without a word in the references. */
+double ter_score(const double *sums);
 
 /* ---- metric.c ------------------------------------------------------------------------------ */
 
-enum { METRIC_BLEU, METRIC_CHRF, METRICS };
-enum { METRIC_WIDTH = CHRF_STATISTICS }; /* the most statistics of a line that a metric has */
+enum { METRIC_BLEU, METRIC_CHRF, METRIC_CHRF_WORDS, METRIC_TER, METRICS };
+enum { METRIC_WIDTH = CHRF_WORDS_STATISTICS }; /* the most statistics of a line that a metric has */
 
 typedef struct {
-    int tokenize; /* for BLEU alone; chrF has no words */
-    int lowercase;
+    int tokenize;  /* for BLEU alone; the others cut at white space */
+    int lowercase; /* TER is lower-cased always */
 } MetricOptions;
 
-/* Returns its usual name: "BLEU", "chrF2". */
+/* Returns its usual name: "BLEU", "chrF2", "chrF2++", "TER". */
 const char *metric_name(int metric);
 
 typedef struct {
@@ -100,7 +125,7 @@ void metric_free(Statistics *s);
 /* Sums the statistics over all lines; sums (s->width) out. */
 void metric_sum(const Statistics *s, double *sums);
 
-/* Returns the score of sums, 0 .. 100. */
+/* Returns the score of sums, 0 .. 100, TER's above it too. */
 double metric_score(int metric, const double *sums);
 
 /* Writes how a score was made, in the form of sacreBLEU's signatures:

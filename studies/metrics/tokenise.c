@@ -17,8 +17,26 @@ int tokenise_is_blank(uint32_t c)
     return (c >= 0x1C && c <= 0x1F) || uc_is_property_white_space(c);
 }
 
-/* MARK: ASCII punctuation, symbols and the blank, without ' , - . */
-enum { NONE, MARK, DIGIT, OTHER_THAN_DIGIT, STOP, DASH };
+/* MARK: ASCII punctuation, symbols and the blank, without ' , - .; SPECIAL: what is none of letter, digit, blank and
+ * . ' ` , - */
+enum {
+    NONE,
+    MARK,
+    DIGIT,
+    OTHER_THAN_DIGIT,
+    STOP,
+    DASH,
+    NUMBER,
+    OTHER_THAN_NUMBER,
+    SPECIAL,
+    COMMA,
+    QUOTE,
+    LETTER,
+    OTHER_THAN_LETTER,
+    OTHER_THAN_EITHER, /* letter or number */
+    LETTER_S
+};
+enum { DOT_OF_SEVERAL = 0x110000 }; /* a full stop beside another one; no character */
 
 static int is(int class, uint32_t c)
 {
@@ -28,41 +46,75 @@ static int is(int class, uint32_t c)
     case DIGIT: return c >= '0' && c <= '9';
     case OTHER_THAN_DIGIT: return c < '0' || c > '9';
     case STOP: return c == '.' || c == ',';
-    default: return c == '-';
+    case DASH: return c == '-';
+    case NUMBER: return uc_is_general_category_withtable(c, UC_CATEGORY_MASK_N);
+    case OTHER_THAN_NUMBER: return !is(NUMBER, c);
+    case COMMA: return c == ',';
+    case QUOTE: return c == '\'';
+    case LETTER: return uc_is_property_alphabetic(c);
+    case OTHER_THAN_LETTER: return !is(LETTER, c);
+    case OTHER_THAN_EITHER: return !is(LETTER, c) && !is(NUMBER, c);
+    case LETTER_S: return c == 's';
+    default:
+        return c != DOT_OF_SEVERAL && (c >= 0x80 || !memchr(" .'`,-", (int)c, 6)) &&
+               !is(LETTER, c) && !uc_is_general_category_withtable(c, UC_CATEGORY_MASK_Nd);
     }
 }
 
 /* ---- rules --------------------------------------------------------------------------------------- */
 
-/* A rule matches one character, or two, between which it puts a blank. One more blank goes before or behind two; a
- * single one gets a blank on both sides. */
+/* A rule matches one to three characters and puts blanks before those that `blanks` names: 1 the first, 2 the second, 4
+ * the third, and so on to the character behind the last. */
 typedef struct {
-    int first, second; /* second NONE: a single character */
-    int before;        /* 1: a blank before the first; 0: behind the second */
+    int class[3]; /* NONE: no further character */
+    int blanks;
 } Rule;
 
 static const Rule rules_13a[] = {
-    {MARK, NONE, 1},             /* a(b   -> a ( b */
-    {OTHER_THAN_DIGIT, STOP, 0}, /* a.b   -> a . b */
-    {STOP, OTHER_THAN_DIGIT, 1}, /* 5.b   -> 5 . b, the end of the line being a blank */
-    {DIGIT, DASH, 0},            /* 1-b   -> 1 - b */
-    {0}};
+    {{MARK}, 3},                   /* a(b   -> a ( b */
+    {{OTHER_THAN_DIGIT, STOP}, 6}, /* a.b   -> a . b */
+    {{STOP, OTHER_THAN_DIGIT}, 3}, /* 5.b   -> 5 . b, the end of the line being a blank */
+    {{DIGIT, DASH}, 6},            /* 1-b   -> 1 - b */
+    {{0}}};
+
+/* Moses, before apostrophes. */
+static const Rule rules_moses[] = {{{SPECIAL}, 3},                  /* a(b   -> a ( b */
+                                   {{OTHER_THAN_NUMBER, COMMA}, 6}, /* a,5   -> a , 5 */
+                                   {{COMMA, OTHER_THAN_NUMBER}, 3}, /* 5,b   -> 5 , b */
+                                   {{0}}};
+
+static const Rule rules_en[] = {{{OTHER_THAN_LETTER, QUOTE, OTHER_THAN_LETTER}, 6},
+                                {{OTHER_THAN_EITHER, QUOTE, LETTER}, 6},
+                                {{LETTER, QUOTE, OTHER_THAN_LETTER}, 6}, /* dogs' a -> dogs ' a */
+                                {{LETTER, QUOTE, LETTER}, 2},            /* dog's   -> dog 's */
+                                {{NUMBER, QUOTE, LETTER_S}, 2},          /* 1990's  -> 1990 's */
+                                {{0}}};
+
+static const Rule rules_de[] = {{{QUOTE}, 3}, {{0}}};
+
+static const Rule rules_fr[] = {{{OTHER_THAN_LETTER, QUOTE, OTHER_THAN_LETTER}, 6},
+                                {{OTHER_THAN_LETTER, QUOTE, LETTER}, 6},
+                                {{LETTER, QUOTE, OTHER_THAN_LETTER}, 6},
+                                {{LETTER, QUOTE, LETTER}, 4}, /* l'ami -> l' ami */
+                                {{0}}};
 
 static int apply(const Rule *r, const Symbols *in, Symbols *out)
 {
     size_t n = 0;
     out->n = 0;
     TRY(symbols_room(out, 3 * in->n)); /* two blanks around each */
-    for (size_t i = 0; i < in->n; i++) {
-        uint32_t c = in->x[i];
-        int matches =
-            is(r->first, c) && (!r->second || (i + 1 < in->n && is(r->second, in->x[i + 1])));
-        if (matches && r->before) out->x[n++] = ' ';
-        out->x[n++] = c;
-        if (matches) out->x[n++] = ' ';
-        if (!matches || !r->second) continue;
-        out->x[n++] = in->x[++i];
-        if (!r->before) out->x[n++] = ' ';
+    for (size_t i = 0; i < in->n;) {
+        size_t k = 0, length = 1;
+        while (length < 3 && r->class[length]) length++;
+        while (k < length && i + k < in->n && is(r->class[k], in -> x[i + k])) k++;
+        if (k < length) {
+            out->x[n++] = in->x[i++];
+            continue;
+        }
+        for (k = 0; k <= length; k++) {
+            if (r->blanks & 1 << k) out->x[n++] = ' ';
+            if (k < length) out->x[n++] = in->x[i++];
+        }
     }
     out->n = n;
     return 0;
@@ -77,7 +129,7 @@ static void swap(Symbols *a, Symbols *b)
 
 static int apply_all(const Rule *r, Symbols *text, Symbols *room)
 {
-    for (; r->first; r++) {
+    for (; r->class[0]; r++) {
         TRY(apply(r, text, room));
         swap(text, room);
     }
@@ -86,8 +138,7 @@ static int apply_all(const Rule *r, Symbols *text, Symbols *room)
 
 /* ---- 13a's escapes ------------------------------------------------------------------------------- */
 
-/* Replaces every `word` by the character, or removes it where that is 0. */
-static void replace(Symbols *s, const char *word, uint32_t character)
+void tokenise_replace(Symbols *s, const char *word, uint32_t character)
 {
     size_t length = strlen(word), n = 0;
     for (size_t i = 0; i < s->n;) {
@@ -103,11 +154,11 @@ static void replace(Symbols *s, const char *word, uint32_t character)
 /* Replaces the escapes, and puts blanks at the ends of the line for the rules. */
 static int prepare_13a(Symbols *text)
 {
-    replace(text, "<skipped>", 0);
-    replace(text, "&quot;", '"');
-    replace(text, "&amp;", '&');
-    replace(text, "&lt;", '<');
-    replace(text, "&gt;", '>');
+    tokenise_replace(text, "<skipped>", 0);
+    tokenise_replace(text, "&quot;", '"');
+    tokenise_replace(text, "&amp;", '&');
+    tokenise_replace(text, "&lt;", '<');
+    tokenise_replace(text, "&gt;", '>');
     TRY(symbols_room(text, text->n + 2));
     memmove(text->x + 1, text->x, text->n * sizeof *text->x);
     text->n += 2;
@@ -171,12 +222,165 @@ static void join_words(Symbols *s)
     s->n = n;
 }
 
+/* ---- Moses --------------------------------------------------------------------------------------- */
+
+enum { ENGLISH, GERMAN, FRENCH };
+
+/* Well-known abbreviations, behind which a full stop is no end of a sentence; those behind # only before a digit. */
+static const char *const abbreviations[] = {
+    [ENGLISH] =
+        " Adm Bros Capt Cmdr Col Corp Cpl Dr Drs Gen Gov Hon Insp Lt MM Maj Messrs Mlle Mme Mr Mrs Ms Msgr Nos Nr Op "
+        "Ph Prof Pvt Rep Reps Res Rev Sen Sens Sgt Sr St Supt rev v vs Jan Feb Mar Apr Jun Jul Aug Sep Oct Nov Dec "
+        "# No Art pp ",
+    [GERMAN] =
+        " Ca Chr Co Corp Dr Gen Gov Ltd MM Mio Mme Mr Mrd Mrs Ms Nr Prof Sr St Std Zt bzgl bzw ca etc evtl ggf "
+        "jun sen sog usf usw vgl vs # No Art pp ",
+    [FRENCH] =
+        " MM al art av boul ca cf chap dir env etc ex fasc fig hab ibid id inf ms pl pp sec sect suiv sup suppl "
+        "tél vol vs éd # "};
+
+/* Returns 1 where a full stop behind word (n) is no end: an abbreviation, or one letter (in English a capital, in French
+ * not a); in German a number below 100 too. `digit`: a digit follows. */
+static int is_abbreviation(int language, const uint32_t *word, size_t n, int digit)
+{
+    enum { MOST = 8 };
+    char text[4 * MOST + 3] = " ";
+    size_t bytes = 1;
+    int digits = n <= 2 && word[0] != '0';
+    if (n > MOST) return 0;
+    for (size_t i = 0; i < n; i++) {
+        digits = digits && is(DIGIT, word[i]);
+        bytes += (size_t)u8_uctomb((uint8_t *)text + bytes, word[i], 4);
+    }
+    int small = n == 1 && word[0] >= 'a' && word[0] <= 'z';
+    if (n == 1 && word[0] >= 'A' && word[0] <= 'Z') return 1;
+    if (small && language == FRENCH && word[0] != 'a') return 1;
+    if ((small || digits) && language == GERMAN) return 1;
+    strcpy(text + bytes, " ");
+    const char *found = strstr(abbreviations[language], text);
+    return found && (digit || found < strchr(abbreviations[language], '#'));
+}
+
+/* Returns 1 where the full stop behind word (n), which is not the line's last, stays with it; next: what follows. */
+static int keeps_stop(int language, const uint32_t *word, size_t n, uint32_t next)
+{
+    int stop = 0, letter = 0;
+    for (size_t i = 0; i < n; i++) {
+        stop |= word[i] == '.';
+        letter |= is(LETTER, word[i]);
+    }
+    return (stop && letter) || uc_is_property_lowercase(next) ||
+           is_abbreviation(language, word, n, is(DIGIT, next));
+}
+
+/* Cuts full stops off the ends of words. */
+static int cut_stops(int language, const Symbols *in, Symbols *out)
+{
+    size_t n = 0;
+    out->n = 0;
+    TRY(symbols_room(out, 2 * in->n + 2));
+    for (size_t i = 0, end; i < in->n; i = end + 1) {
+        for (end = i; end < in->n && in->x[end] != ' ';) end++;
+        size_t length = end - i;
+        memcpy(out->x + n, in->x + i, length * sizeof *in->x);
+        n += length;
+        uint32_t last = in->x[end - 1];
+        int cuts = last == '.' && length > 1 &&
+                   (end == in->n || !keeps_stop(language, in->x + i, length - 1, in->x[end + 1]));
+        int quoted = end == in->n && last == '\'' && length > 2 && in->x[end - 2] == '.';
+        if (cuts || quoted) {
+            n -= 1 + (size_t)quoted;
+            out->x[n++] = ' ';
+            out->x[n++] = '.';
+        }
+        if (quoted) {
+            out->x[n++] = ' ';
+            out->x[n++] = last;
+        }
+        if (end < in->n) out->x[n++] = ' ';
+    }
+    out->n = n;
+    return 0;
+}
+
+/* Makes a word of each run of several full stops. */
+static int part_stops(const Symbols *in, Symbols *out)
+{
+    size_t n = 0;
+    out->n = 0;
+    TRY(symbols_room(out, 3 * in->n));
+    for (size_t i = 0, end; i < in->n; i = end) {
+        for (end = i; end < in->n && in->x[end] == '.';) end++;
+        if (end - i < 2) {
+            end = i + 1;
+            out->x[n++] = in->x[i];
+            continue;
+        }
+        out->x[n++] = ' ';
+        for (; i < end; i++) out->x[n++] = DOT_OF_SEVERAL;
+        out->x[n++] = ' ';
+    }
+    out->n = n;
+    return 0;
+}
+
+static int tokenise_moses(int language, Symbols *text, Symbols *room)
+{
+    static const Rule *const apostrophes[] = {rules_en, rules_de, rules_fr};
+    size_t n = 0;
+    for (size_t i = 0; i < text->n; i++)
+        if (text->x[i] >= ' ' || uc_is_property_white_space(text->x[i])) text->x[n++] = text->x[i];
+    text->n = n;
+    join_words(text);
+    TRY(apply(&rules_moses[0], text, room));
+    swap(text, room);
+    TRY(part_stops(text, room));
+    swap(text, room);
+    TRY(apply_all(rules_moses + 1, text, room));
+    if (text->n && text->x[text->n - 1] == ',') {
+        text->x[text->n - 1] = ' ';
+        TRY(symbols_add(text, ','));
+    }
+    TRY(apply_all(apostrophes[language], text, room));
+    join_words(text);
+    TRY(cut_stops(language, text, room));
+    swap(text, room);
+    for (size_t i = 0; i < text->n; i++)
+        if (text->x[i] == DOT_OF_SEVERAL) text->x[i] = '.';
+    return 0;
+}
+
 int tokenise(int how, Symbols *text, Symbols *room)
 {
     while (text->n && tokenise_is_blank(text->x[text->n - 1])) text->n--;
     if (how == TOKENIZE_13A) TRY(prepare_13a(text));
     if (how == TOKENIZE_13A) TRY(apply_all(rules_13a, text, room));
+    if (how >= TOKENIZE_EN) return tokenise_moses(how - TOKENIZE_EN, text, room);
     join_words(text);
+    return 0;
+}
+
+static int is_ascii_punctuation(uint32_t c)
+{
+    return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
+           (c >= '{' && c <= '~');
+}
+
+int tokenise_punctuation(Symbols *text, Symbols *room)
+{
+    room->n = 0;
+    TRY(symbols_room(room, 2 * text->n)); /* a blank for a character at most */
+    for (size_t i = 0, end; i < text->n; i = end) {
+        for (end = i + 1; end < text->n && text->x[end] != ' ';) end++;
+        size_t word = i + (text->x[i] == ' '); /* behind the blank before it */
+        int several = end - word > 1, ends = several && is_ascii_punctuation(text->x[end - 1]);
+        int begins = several && !ends && is_ascii_punctuation(text->x[word]);
+        for (size_t k = i; k < end; k++) {
+            if ((ends && k == end - 1) || (begins && k == word + 1)) room->x[room->n++] = ' ';
+            room->x[room->n++] = text->x[k];
+        }
+    }
+    swap(text, room);
     return 0;
 }
 

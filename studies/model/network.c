@@ -129,6 +129,10 @@ static const Option training_options[] = {
      "keep the mean of the models at the ends of the last N epochs (DIR/epoch-*.safetensors, each of the "
      "model's size) instead of the best model; 0 or 1: keep the best model",
      0, 1e6, .sets = {TO(train.average)}},
+    {"keep", OPTION_SIZE, NULL, "N",
+     "keep the model at the end of every Nth epoch, as DIR/epoch-E.safetensors, which every --model reads and "
+     "'trotter average' takes (default: none)",
+     1, 1e6, .flags = OPTION_MAY_DIFFER, .sets = {TO(train.keep)}},
     {"dropout", OPTION_REAL, "0.1", "P",
      "dropout of the embedding, sublayer outputs, attention weights and activations", 0, 0.99,
      .sets = {TO(model.dropout)}},

@@ -34,11 +34,14 @@ static const Option search_options[] = {
 const OptionGroup translator_group = {"Search", 1, search_options};
 
 struct Translator {
-    Model *model;
+    Model *const *model; /* (models) */
+    size_t models;
+    const Text *begins;
+    BeamPrefix *prefix; /* (sentences) of a batch */
     const Vocab *vocab;
     const Bpe *bpe;
     Beam *beam;
-    size_t sentences, tokens, longest; /* of a batch; of a source */
+    size_t sentences, tokens, longest, most; /* of a batch; of a source; of an output */
     int32_t banned;
     /* A batch: (sentences) lines, (tokens) ids and positions, (sentences + 1) starts. */
     size_t *line, *start;
@@ -49,6 +52,7 @@ struct Translator {
 /* The state of one line. */
 typedef struct {
     size_t first, length; /* tokens of the source, <eos> included */
+    BeamPrefix begins;
     int done;
     size_t count;
     Hypothesis *best; /* one block with all its arrays */
@@ -64,7 +68,7 @@ typedef struct {
 
 static int open_search(const Options *o, size_t nbest, const volatile int *stop, Translator *t)
 {
-    const ModelConfig *c = model_config(t->model);
+    const ModelConfig *c = model_config(t->model[0]);
     size_t beam = options_size(o, "beam"), most = options_size(o, "max-length");
     if (beam > c->max_tokens)
         return error_set(ERR_INPUT,
@@ -79,12 +83,15 @@ static int open_search(const Options *o, size_t nbest, const volatile int *stop,
     if (t->sentences > c->max_tokens / beam) t->sentences = c->max_tokens / beam;
     t->tokens = c->max_source;
     t->longest = c->max_source_length;
+    t->most = most ? most : c->max_length - 1;
+    t->prefix = memory_new(t->sentences, sizeof *t->prefix);
+    if (!t->prefix) return ERR_MEMORY;
     BeamConfig b = {.beam = beam,
                     .nbest = nbest,
                     .penalty = options_choice(o, "penalty"),
                     .alpha = options_real(o, "alpha"),
                     .min_length = options_size(o, "min-length"),
-                    .max_length = most ? most : c->max_length - 1,
+                    .max_length = t->most,
                     .max_ratio = options_real(o, "max-ratio"),
                     .max_extra = options_real(o, "max-extra"),
                     .no_repeat = options_size(o, "no-repeat"),
@@ -92,22 +99,25 @@ static int open_search(const Options *o, size_t nbest, const volatile int *stop,
                     .banned = &t->banned,
                     .banned_count = options_flag(o, "no-unknown") && t->vocab->unk >= 0,
                     .sentences = t->sentences,
+                    .prefix = t->prefix,
+                    .other = t->model + 1,
+                    .others = t->models - 1,
                     .stop = stop};
     t->banned = t->vocab->unk;
     /* The keys and values of all hypotheses at their longest, for every evaluation, may take SEARCH_BYTES; fewer
      * sentences are searched together where they take more. */
-    while (t->sentences > 1 && beam_check(t->model, &b) == 0 &&
-           beam_bytes(t->model, &b) > SEARCH_BYTES)
+    while (t->sentences > 1 && beam_check(t->model[0], &b) == 0 &&
+           beam_bytes(t->model[0], &b) > SEARCH_BYTES)
         b.sentences = t->sentences = (t->sentences + 1) / 2;
-    return beam_new(t->model, &b, &t->beam);
+    return beam_new(t->model[0], &b, &t->beam);
 }
 
-int translator_new(const Options *o, Model *m, const Vocab *v, const Bpe *bpe, size_t nbest,
-                   const volatile int *stop, Translator **out)
+int translator_new(const Options *o, Model *const *model, size_t models, const Vocab *v,
+                   const Bpe *bpe, size_t nbest, const volatile int *stop, Translator **out)
 {
     Translator *t = *out = memory_new(1, sizeof *t);
     if (!t) return ERR_MEMORY;
-    *t = (Translator){.model = m, .vocab = v, .bpe = bpe};
+    *t = (Translator){.model = model, .models = models, .vocab = v, .bpe = bpe};
     int code = open_search(o, nbest, stop, t);
     if (code == 0) {
         t->line = memory_new(t->sentences, sizeof *t->line);
@@ -125,9 +135,15 @@ int translator_new(const Options *o, Model *m, const Vocab *v, const Bpe *bpe, s
     return code;
 }
 
+void translator_begins(Translator *t, const Text *begins)
+{
+    t->begins = begins;
+}
+
 void translator_free(Translator *t)
 {
     if (!t) return;
+    memory_free(t->prefix);
     beam_free(t->beam);
     memory_free(t->line);
     memory_free(t->start);
@@ -201,6 +217,7 @@ static int search(Work *w, const Text *source, const Place *place, size_t n, siz
         const Line *l = &w->line[place[*taken].line];
         if (x->source.N + l->length > t->tokens) break;
         t->line[x->S] = place[*taken].line;
+        t->prefix[x->S] = l->begins;
         t->start[x->S++] = x->source.N;
         for (size_t i = 0; i < l->length; i++, x->source.N++) {
             x->source.input[x->source.N] = source->id[l->first + i];
@@ -210,6 +227,21 @@ static int search(Work *w, const Text *source, const Place *place, size_t n, siz
     }
     t->start[x->S] = x->source.N;
     return beam_search(t->beam, x, keep, w);
+}
+
+/* Finds the beginning of each line. */
+static int find_begins(const Translator *t, Line *line, size_t lines)
+{
+    for (size_t i = 0, at = 0; t->begins && i < lines; i++) {
+        size_t first = at;
+        while (t->begins->id[at] != t->vocab->eos) at++;
+        line[i].begins = (BeamPrefix){t->begins->id + first, at++ - first};
+        if (line[i].begins.length > t->most)
+            return error_set(
+                ERR_INPUT, "line %zu: a beginning of %zu tokens, and a translation has at most %zu",
+                i + 1, line[i].begins.length, t->most);
+    }
+    return 0;
 }
 
 int translator_run(Translator *t, const Text *source, TranslatorDone *done, void *arg)
@@ -227,6 +259,7 @@ int translator_run(Translator *t, const Text *source, TranslatorDone *done, void
         if (!l->done) place[n++] = (Place){l->length, i};
     }
     int code = place && w.line ? 0 : ERR_MEMORY;
+    if (code == 0) code = find_begins(t, w.line, w.lines);
     if (code == 0) qsort(place, n, sizeof *place, shorter);
     for (size_t i = 0, taken; i < n && code == 0; i += taken)
         code = search(&w, source, place + i, n - i, &taken);

@@ -11,11 +11,13 @@ extern const OptionGroup translator_group;
 
 typedef struct Translator Translator;
 
-/* Makes a translator. m has two sides and is built without training; all but o is borrowed until translator_free.
- * nbest: best hypotheses that are reported for a source, at most the beam. ERR_INPUT with words where the options
- * contradict each other or the model. */
-int translator_new(const Options *o, Model *m, const Vocab *v, const Bpe *bpe, size_t nbest,
-                   const volatile int *stop, Translator **out);
+/* Makes a translator by the mean of model[0 .. models-1], of two sides and without training; all but o is borrowed until
+ * translator_free. nbest: best hypotheses that are reported for a source, at most the beam. ERR_INPUT with words where
+ * the options contradict each other or a model. */
+int translator_new(const Options *o, Model *const *model, size_t models, const Vocab *v,
+                   const Bpe *bpe, size_t nbest, const volatile int *stop, Translator **out);
+/* From here on translations begin with the same line of `begins`, which is borrowed; NULL: with anything. */
+void translator_begins(Translator *t, const Text *begins);
 void translator_free(Translator *t); /* NULL allowed */
 
 /* The result of a line. */
@@ -31,7 +33,8 @@ typedef struct {
  * call. A result other than 0 ends the work with that code. */
 typedef int TranslatorDone(void *arg, const Translation *t);
 
-/* Translates every line of a text. Lines of like length are searched together. ERR_INTERRUPTED after stop. */
+/* Translates every line of a text. Lines of like length are searched together. ERR_INTERRUPTED after stop; ERR_INPUT
+ * for a beginning without room. */
 int translator_run(Translator *t, const Text *source, TranslatorDone *done, void *arg);
 
 /* Writes the words of n tokens to *line, with pieces put together and <eos> left out; without '\n', ended by a NUL.

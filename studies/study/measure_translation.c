@@ -185,7 +185,7 @@ static int translate(const StudyMeasured *r, TranslatedScore *valid, TranslatedS
     Network n;
     Translator *t = NULL;
     TRY(trained_on_machine(r->dir, o, &n));
-    int code = translator_new(o, n.model, &n.vocab, n.bpe, 1, &command_stop, &t);
+    int code = translator_new(o, &n.model, 1, &n.vocab, n.bpe, 1, &command_stop, &t);
     if (code == 0) code = score_split(r, t, &metric, "valid.out", SPLIT_VALID, valid, NULL);
     if (code == 0) code = score_split(r, t, &metric, "test.out", SPLIT_TEST, test, &r->run->lines);
     translator_free(t);

@@ -20,7 +20,8 @@ static int open_search(const Options *o, Stacks s, const Backend *b, Judge *j)
     TRY(options_new(search, &j->search));
     TRY(options_set(j->search, OPTION_ARGUMENT, "", "beam", "1"));
     TRY(network_model(o, s, c->vocab.size, b, 0, &j->model));
-    return translator_new(j->search, j->model, &c->vocab, c->bpe, 1, &command_stop, &j->translator);
+    return translator_new(j->search, &j->model, 1, &c->vocab, c->bpe, 1, &command_stop,
+                          &j->translator);
 }
 
 int judge_new(const Options *o, Stacks s, const Corpus *c, const Backend *b, Judge **out)

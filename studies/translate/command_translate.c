@@ -13,12 +13,18 @@
 #include "studies/model/texts.h"
 #include "studies/model/translator.h"
 #include "studies/tools/command.h"
+#include "studies/translate/alignment.h"
 
 static const Option translate_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR", "directory of a trained encoder and decoder"},
+    {"model", OPTION_LIST, NULL, "DIR",
+     "directory of a trained encoder and decoder; given several times, the mean of the models' probabilities decides"},
     {"text", OPTION_TEXT, NULL, "FILE", "file of the source (default: standard input)"},
     {"out", OPTION_TEXT, NULL, "FILE",
      "file of the translations, written when all are there (default: standard output, line by line)"},
+    {"prefix", OPTION_TEXT, NULL, "FILE",
+     "words with which the translations begin, line by line; a blank line leaves it free"},
+    {"alignment", OPTION_TEXT, NULL, "FILE",
+     "file for pairs i-j, line by line: source word i, from 0, has most of the last cross-attention of target word j"},
     {"nbest", OPTION_SIZE, "0", "N",
      "write the N best translations of each sentence as lines NUMBER ||| words ||| logp= sum of log p ||| score, "
      "with the sentence's number from 0; 0: the best alone, as plain lines",
@@ -50,7 +56,14 @@ typedef struct {
 
 typedef struct {
     const Options *options;
-    Network net;
+    size_t models;
+    Network *net;    /* (models) */
+    Model **model;   /* (models) of net */
+    Text begins;     /* --prefix */
+    size_t begun_at; /* its next token */
+    Output pairs;    /* --alignment */
+    size_t said;
+    int32_t *say; /* (said) best translations of a window, for --alignment; <eos> alone: none */
     Translator *translator;
     Source in;
     FILE *out;
@@ -127,7 +140,7 @@ static int write_line(Job *j, const Translation *t, size_t which)
 {
     const Hypothesis *h = &t->best[which];
     char *words;
-    TRY(translator_words(&j->net.vocab, j->net.bpe, h->token, h->length, &words));
+    TRY(translator_words(&j->net->vocab, j->net->bpe, h->token, h->length, &words));
     if (j->nbest)
         fprintf(j->out, "%zu ||| %s ||| logp= %.9g ||| %.9g\n", j->in.lines + t->line, words,
                 h->sum, h->score);
@@ -149,17 +162,52 @@ static void show_progress(const Job *j)
                   *left ? " left" : "");
 }
 
+static int keep_best(Job *j, const Translation *t)
+{
+    const Hypothesis none = {.length = 1, .token = &j->net->vocab.eos};
+    const Hypothesis *h = t->count ? t->best : &none;
+    int32_t *grown = memory_grow(j->say, j->said, j->said + h->length, sizeof *grown);
+    if (!grown) return ERR_MEMORY;
+    memcpy(grown + j->said, h->token, h->length * sizeof *grown);
+    j->say = grown;
+    j->said += h->length;
+    return 0;
+}
+
+/* Writes the alignments of a window, whose search is over. */
+static int align_window(Job *j, const Text *source)
+{
+    int32_t eos = j->net->vocab.eos;
+    size_t from = 0, at = 0;
+    for (size_t i = 0; i < source->lines; i++) {
+        size_t n = 1, m = 1;
+        while (source->id[from + n - 1] != eos) n++;
+        while (j->say[at + m - 1] != eos) m++;
+        if (m > 1)
+            TRY(alignment_write(j->model, j->models, j->net, source->id + from, n, j->say + at, m,
+                                j->pairs.f));
+        else
+            fputc('\n', j->pairs.f);
+        from += n;
+        at += m;
+    }
+    j->said = 0;
+    j->say = memory_free(j->say);
+    return 0;
+}
+
 static int take(void *arg, const Translation *t)
 {
     Job *j = arg;
     for (size_t i = 0; i < t->count; i++) TRY(write_line(j, t, i));
+    if (j->pairs.f) TRY(keep_best(j, t));
     if (t->count == 0 && j->nbest == 0) fputc('\n', j->out);
     if (t->too_long) {
         j->left_out++;
         notice_warn("%s:%zu: %zu tokens, <eos> included, and the model takes %zu: an empty line "
                     "(--sequence N takes longer ones)",
                     j->in.name, j->in.lines + t->line + 1, t->too_long,
-                    model_config(j->net.model)->max_source_length);
+                    model_config(j->net->model)->max_source_length);
     }
     j->done++;
     show_progress(j);
@@ -167,16 +215,34 @@ static int take(void *arg, const Translation *t)
     return j->lost ? error_set(ERR_SYSTEM, "cannot write: %s", strerror(errno)) : 0;
 }
 
+/* Makes the next lines of --prefix those of a window. */
+static int take_begins(Job *j, size_t lines, Text *window)
+{
+    *window = j->begins;
+    if (j->in.lines + lines > j->begins.lines)
+        return error_set(ERR_INPUT,
+                         "--prefix: %s has %zu lines and %s more: one for each is needed",
+                         j->begins.file, j->begins.lines, j->in.name);
+    window->id += j->begun_at;
+    window->lines = lines;
+    for (size_t n = 0; n < lines;) n += j->begins.id[j->begun_at++] == j->net->vocab.eos;
+    translator_begins(j->translator, window);
+    return 0;
+}
+
 static int translate_window(Job *j, size_t bytes)
 {
     char *text = j->in.bytes + j->in.begin;
     Text t = {0};
     const BpeText raw = {j->in.name, text, bytes, j->in.lines};
-    if (!j->net.bpe) TRY(bpe_check(&raw));
-    int code = text_encode(&raw, j->net.bpe, &j->net.vocab, &t);
-    if (code == 0) code = text_sentences(&t, j->net.vocab.eos);
+    if (!j->net->bpe) TRY(bpe_check(&raw));
+    int code = text_encode(&raw, j->net->bpe, &j->net->vocab, &t);
+    if (code == 0) code = text_sentences(&t, j->net->vocab.eos);
+    Text begins;
+    if (code == 0 && j->begins.id) code = take_begins(j, t.lines, &begins);
     if (code == 0) texts_count(&j->counts, &t);
     if (code == 0) code = translator_run(j->translator, &t, take, j);
+    if (code == 0 && j->pairs.f) code = align_window(j, &t);
     text_free(&t);
     return code;
 }
@@ -212,17 +278,13 @@ static int translate_all(Job *j)
 static int translate(Job *j)
 {
     const Options *o = j->options;
-    const char *dir = options_text(o, "model"), *file = options_text(o, "out");
+    const char *file = options_text(o, "out"), *prefix = options_text(o, "prefix");
     size_t nbest = j->nbest = options_size(o, "nbest");
     Output out;
-    if (!j->net.encoder)
-        return error_set(
-            ERR_INPUT,
-            "%s is a language model, which translates nothing; 'trotter generate' lets "
-            "it go on with a text",
-            dir);
-    TRY(translator_new(o, j->net.model, &j->net.vocab, j->net.bpe, nbest ? nbest : 1, &command_stop,
-                       &j->translator));
+    TRY(translator_new(o, j->model, j->models, &j->net->vocab, j->net->bpe, nbest ? nbest : 1,
+                       &command_stop, &j->translator));
+    if (prefix) TRY(texts_read(j->net, prefix, &j->begins));
+    if (prefix) TRY(text_sentences(&j->begins, j->net->vocab.eos));
     TRY(open_source(options_text(o, "text"), &j->in));
     j->counts.file = (char *)j->in.name;
     j->out = stdout;
@@ -235,19 +297,57 @@ static int translate(Job *j)
     return output_end(&out, translate_all(j), file);
 }
 
+/* Loads model i, which must have the words of the first. */
+static int load(Job *j, size_t i)
+{
+    const char *dir = options_item(j->options, "model", i);
+    Network *n = &j->net[i];
+    TRY(network_load(dir, j->options, n));
+    j->model[i] = n->model;
+    TRY(network_tells_next(n, dir));
+    if (!n->encoder)
+        return error_set(
+            ERR_INPUT,
+            "%s is a language model, which translates nothing; 'trotter generate' lets "
+            "it go on with a text",
+            dir);
+    if (vocab_hash(&n->vocab) == vocab_hash(&j->net->vocab) && !n->bpe == !j->net->bpe &&
+        (!n->bpe || bpe_hash(n->bpe) == bpe_hash(j->net->bpe)))
+        return 0;
+    return error_set(ERR_INPUT,
+                     "%s has other words than %s: models that translate together share them", dir,
+                     options_item(j->options, "model", 0));
+}
+
+static int translate_pairs(Job *j)
+{
+    const char *file = options_text(j->options, "alignment");
+    if (!file) return translate(j);
+    TRY(output_open(&j->pairs));
+    return output_end(&j->pairs, translate(j), file);
+}
+
 static int run(Options *o)
 {
     Job j = {.options = o, .in.fd = -1};
-    const char *dir = options_text(o, "model"), *file = options_text(o, "out");
-    if (!dir) return error_set(ERR_INPUT, "--model is needed");
+    const char *file = options_text(o, "out"), *pairs = options_text(o, "alignment");
+    while (options_item(o, "model", j.models)) j.models++;
+    if (j.models == 0) return error_set(ERR_INPUT, "--model is needed");
     if (file) TRY(output_check_file(file));
-    TRY(network_load(dir, o, &j.net));
-    int code = network_tells_next(&j.net, dir);
-    if (code == 0) code = translate(&j);
+    if (pairs) TRY(output_check_file(pairs));
+    j.net = memory_new(j.models, sizeof *j.net);
+    j.model = memory_new(j.models, sizeof *j.model);
+    int code = j.net && j.model ? 0 : ERR_MEMORY;
+    for (size_t i = 0; i < j.models && code == 0; i++) code = load(&j, i);
+    if (code == 0) code = translate_pairs(&j);
     if (j.in.fd > STDIN_FILENO) close(j.in.fd);
     memory_free(j.in.bytes);
+    memory_free(j.say);
+    text_free(&j.begins);
     translator_free(j.translator);
-    network_free(&j.net);
+    for (size_t i = 0; j.net && i < j.models; i++) network_free(&j.net[i]);
+    memory_free(j.net);
+    memory_free(j.model);
     return code;
 }
 

@@ -188,6 +188,21 @@ TEST(averages)
     assert_int_equal(log_of("both").epochs, 6);
     shell_ok("for d in mean both; do tail -c 20000 $d/model.safetensors >$d/numbers; done");
     assert_true(same_files("mean/numbers", "both/numbers"));
+    run_ok("average --model mean/epoch-4.safetensors --model mean/epoch-5.safetensors --model "
+           "mean/epoch-6.safetensors --out made");
+    assert_true(same_files("mean/model.safetensors", "made/model.safetensors"));
+    run_ok("average --model mean --model made --out made");
+    assert_true(same_files("mean/model.safetensors", "made/model.safetensors"));
+    must_refuse("average --model mean --out made", "twice or more");
+    run_ok(TRAIN "--epochs 1 --decoder macaron --out layers");
+    must_refuse("average --model mean --model layers --out made",
+                "layers has other layers than mean");
+    run_ok(TRAIN "--epochs 6 --average 2 --keep 3 --out kept");
+    for (int e = 1; e <= 6; e++) {
+        char name[64];
+        snprintf(name, sizeof name, "kept/epoch-%d.safetensors", e);
+        assert_int_equal(file_exists(name), e == 3 || e >= 5);
+    }
     must_refuse(TRAIN "--epochs 2 --average 3 --out refused", "--average 3: there are the ends of");
 }
 

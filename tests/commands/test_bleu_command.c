@@ -80,6 +80,20 @@ TEST(options)
     assert_null(strstr(out, "difference"));
 }
 
+TEST(tokenize)
+{
+    file_text("raw", "Das ist's: 5 €.\n\nÄ (so)\n");
+    run_ok("tokenize --rules de --lowercase --text raw --out cut");
+    assert_int_equal(shell("cat cut"), 0);
+    assert_string_equal(out, "das ist ' s : 5 € .\n\nä ( so )\n");
+    assert_int_equal(shell("%s tokenize <raw | %s tokenize --detokenize", program, program), 0);
+    assert_string_equal(out, "Das ist's: 5 €.\n\nÄ (so)\n");
+    run_ok("tokenize --rules 13a --text raw");
+    assert_string_equal(out, "Das ist's : 5 € .\n\nÄ ( so )\n");
+    int status = shell("%s tokenize --rules 13a --detokenize --text raw", program);
+    assert_true(refused(status, "tokenize", "--detokenize has --rules en, de and fr"));
+}
+
 TEST(several_systems)
 {
     static char first[sizeof out];
@@ -139,7 +153,7 @@ TEST(refusals)
         {"--reference ref", "standard input is empty"},
         {"--reference ref,,ref --hypothesis good", "expected file names separated by commas"},
         {"--reference ref --hypothesis ''", "--hypothesis"},
-        {"--reference ref --hypothesis good --metrics bleu,ter", "not 'ter'"},
+        {"--reference ref --hypothesis good --metrics bleu,wer", "not 'wer'"},
         {"--reference ref --hypothesis good --metrics ''", "--metrics"},
         {"--reference ref --hypothesis good --tokenize zh", "13a"},
         {"--reference ref --hypothesis good --bootstrap -1", "--bootstrap"},

@@ -46,6 +46,24 @@ static inline void whole(Model *m, const Batch *x, size_t s, size_t n, int32_t *
     }
 }
 
+/* Computes the same of the mean of the probabilities of m and the search's other models. */
+static inline void whole_mean(Model *m, const BeamConfig *c, const Batch *x, size_t s, size_t n,
+                              int32_t *input, double *log_p)
+{
+    double *one = calloc(n * model_config(m)->vocab, sizeof *one);
+    size_t numbers = n * model_config(m)->vocab;
+    assert_non_null(one);
+    whole(m, x, s, n, input, log_p);
+    for (size_t i = 0; i < numbers && c->others; i++) log_p[i] = exp(log_p[i]);
+    for (size_t k = 0; k < c->others; k++) {
+        whole(c->other[k], x, s, n, input, one);
+        for (size_t i = 0; i < numbers; i++) log_p[i] += exp(one[i]);
+    }
+    for (size_t i = 0; i < numbers && c->others; i++)
+        log_p[i] = log(log_p[i] / (double)(1 + c->others));
+    free(one);
+}
+
 /* ---- a second search -------------------------------------------------------------------------------------- */
 
 static inline double penalised(const BeamConfig *c, double sum, size_t length)
@@ -133,12 +151,15 @@ static inline void peer(Model *m, const Batch *x, size_t s, const BeamConfig *c,
         for (size_t r = 0; r < n; r++, ++*rows) {
             int32_t input[LONGEST + 2] = {EOS};
             memcpy(input + 1, live[r].token, t * sizeof *input);
-            whole(m, x, s, t + 1, input, log_p);
+            whole_mean(m, c, x, s, t + 1, input, log_p);
             for (size_t v = 0; v < words; v++) {
                 Grown g = {live[r], r};
                 g.o.token[t] = (int32_t)v;
                 g.o.length = t + 1;
                 g.o.sum += g.o.log_p[t] = log_p[t * words + v];
+                int begins = t < longest && c->prefix && t < c->prefix[s].length;
+                if (begins && (int32_t)v == c->prefix[s].token[t]) grown[count++] = g;
+                if (begins) continue;
                 if (t == longest ? v != EOS : v == EOS && t < c->min_length) continue;
                 int banned = wrong != PEER_REPEATS && repeats(&g.o, c->no_repeat);
                 for (size_t k = 0; k < c->banned_count; k++) banned |= c->banned[k] == (int32_t)v;

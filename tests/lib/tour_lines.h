@@ -206,6 +206,7 @@ static const struct {
     {"score", "model", "pair|pair|model", 1},
     {"score", "text", "pairs/test.de", 1},
     {"score", "source-text", "pairs/test.en", 1},
+    {"tokenize", "text", "pairs/train.en|pairs/train.de", 1},
     {"bpe", "text", "pairs/train.en|pairs/train.de", 1},
     {NULL, "codes", "pair/codes.bpe", 0},
     {NULL, "bpe", "1|5", 0},

@@ -236,6 +236,49 @@ static void check_output(Model *m, const BeamConfig *c, const Batch *x, size_t s
 }
 
 /* So it is on every backend. A beam of one is greedy. */
+/* Several models, and beginnings: the second search agrees, and each changes what is found. */
+TEST(means_and_beginnings)
+{
+    enum { TRIALS = 24, SENTENCES = 4 };
+    static const int32_t begins[] = {3, 3, 7};
+    const BeamPrefix prefix[SENTENCES] = {{begins, 3}, {begins, 0}, {begins + 2, 1}, {begins, 2}};
+    size_t differ = 0;
+    OWN_OUTPUTS *other = calloc(1, sizeof *other);
+    assert_non_null(other);
+    for (size_t i = 0; tested_backend(i); i++)
+        for (uint64_t v = 0; v < (i ? 2 : TRIALS); v++) {
+            const Backend *b = backend(i ? tested_backend(i) : "cpu-f64");
+            OWN_MODEL *m = random_model(b, &tiny_pairs[v % 2], V, SENTENCES * 6, v);
+            OWN_MODEL *second = random_model(b, &tiny_pairs[v / 2 % 2], V, SENTENCES * 6, v + 99);
+            BeamConfig c = drawn(v, SENTENCES, NULL), plain;
+            c.banned_count = c.no_repeat = 0; /* beginnings may repeat */
+            if (c.max_length < 3) c.max_length = 3;
+            plain = c;
+            c.other = &second;
+            c.others = v % 3 != 0;
+            c.prefix = v % 3 == 1 ? NULL : prefix;
+            Sources k;
+            Batch x = sources(&k, V, v, 0, SENTENCES);
+            OWN_OUTPUTS *found = calloc(x.S, sizeof *found), *alone = search(m, &plain, &x);
+            OWN_BEAM *beam = beam_of(m, &c);
+            assert_non_null(found);
+            assert_int_equal(beam_search(beam, &x, keep, found), 0);
+            for (size_t s = 0, rows = 0; s < x.S; s++) {
+                BeamConfig own = c;
+                size_t longest = longest_of(&c, &x, s);
+                if (c.prefix && prefix[s].length > longest) longest = prefix[s].length;
+                if (own.min_length > longest) own.min_length = longest;
+                peer(m, &x, s, &own, longest, PEER_RIGHT, other, &rows);
+                if (i == 0 && !same_outputs(&found[s], other, 1e-10))
+                    fail_msg("trial %zu, sentence %zu: others are found", (size_t)v, s);
+                differ += !same_outputs(&found[s], &alone[s], 1e-12);
+                for (size_t t = 0; c.prefix && t < prefix[s].length && t < longest; t++)
+                    assert_int_equal(found[s].best[0].token[t], prefix[s].token[t]);
+            }
+        }
+    assert_true(differ > 40);
+}
+
 TEST(scores_are_those_of_a_pass)
 {
     for (size_t i = 0; tested_backend(i); i++)
@@ -459,20 +502,28 @@ TEST(a_search_is_ended_from_outside)
     assert_memory_equal(one, other, 4 * sizeof *one);
 }
 
-static Model *fixed;
+static Model *fixed, *other;
 
 static int job(void)
 {
     BeamConfig c = search_of(2, LONGEST, 3);
     OWN_BEAM *b = NULL;
-    return beam_new(fixed, &c, &b);
+    Sources k;
+    Batch x = sources(&k, V, 1, 0, 3);
+    static Outputs found[3];
+    c.other = &other;
+    c.others = 1;
+    TRY(beam_new(fixed, &c, &b));
+    return beam_search(b, &x, keep, found);
 }
 
 TEST(short_of_memory)
 {
-    fixed = random_model(backend("cpu-f32"), tiny_pairs, V, 6, 2);
+    fixed = random_model(backend("cpu-f32"), tiny_pairs, V, 18, 2);
+    other = random_model(backend("cpu-f32"), tiny_pairs, V, 18, 3);
     assert_true(fail_each(job, ERR_MEMORY) > 30);
     model_free(fixed);
+    model_free(other);
 }
 
 TEST(bytes_grow_with_rows)

@@ -1,4 +1,4 @@
-/* test_bleu.c: BLEU and chrF2 by hand and against figures of sacreBLEU 2.6 (test_metrics_drawn.c has a slow reader);
+/* test_bleu.c: BLEU, chrF2 and TER by hand and against figures of sacreBLEU 2.6 (test_metrics_drawn.c has a slow reader);
  * tokenisations; refused files; paired bootstrap. */
 #include "tests/lib/test.h"
 
@@ -95,18 +95,57 @@ TEST(chrf_by_hand)
     lower.lowercase = 1;
     expect_score(METRIC_CHRF, &lower, "ÄÖÜ", "äöü", NULL, 100);
     assert_true(score_of(METRIC_CHRF, &usual, "ÄÖÜ", "äöü", NULL) == 0);
+    /* words `(b` `)` against `(` `b` `x`: none; characters 2 of 3, 1 of 2, 0 of 1: P = R = 7/6 / 5 */
+    expect_score(METRIC_CHRF_WORDS, &usual, "(b)", "(b x", NULL, 700 / 30.);
+    expect_score(METRIC_CHRF_WORDS, &usual, "a .b", "a. b", NULL, 100); /* words `a` `.` `b` */
+}
+
+/* Snover et al. 2006, section 3, have an example of one shift, two replaced words and one that is missing: 4 of 13
+ * words. */
+TEST(ter_by_hand)
+{
+    expect_score(
+        METRIC_TER, &usual,
+        "THIS WEEK THE SAUDIS denied information published in the new york times",
+        "SAUDI ARABIA denied THIS WEEK information published in the AMERICAN new york times", NULL,
+        400 / 13.);
+    expect_score(METRIC_TER, &usual, "c d a b", "a b c d", NULL, 25); /* one shift */
+    expect_score(METRIC_TER, &usual, "A b", "a B", NULL, 0);          /* lower-cased */
+    expect_score(METRIC_TER, &usual, "a b c", "x", NULL, 300);
+    expect_score(METRIC_TER, &usual, "\n", "a b", NULL, 100);
+    expect_score(METRIC_TER, &usual, "a", "\n", NULL, 100);            /* as sacreBLEU */
+    expect_score(METRIC_TER, &usual, "a b", "a x y", "a b c d e", 50); /* 2 edits, mean length 4 */
+}
+
+/* Lines turned by some words, with figures of sacreBLEU 2.6: they depend on the limits of how far a run moves, of the
+ * distance from the diagonal, and of how many shifts are tried. */
+TEST(ter_of_long_lines)
+{
+    static const struct {
+        size_t words, turned;
+        double want;
+    } line[] = {{28, 14, 100}, {70, 1, 200 / 70.}, {90, 35, 100}};
+    for (size_t k = 0; k < sizeof line / sizeof *line; k++) {
+        char r[512] = "", h[512] = "";
+        for (size_t i = 0, a = 0, b = 0; i < line[k].words; i++) {
+            a += (size_t)sprintf(r + a, "%zu ", i);
+            b += (size_t)sprintf(h + b, "%zu ", (i + line[k].turned) % line[k].words);
+        }
+        expect_score(METRIC_TER, &usual, h, r, NULL, line[k].want);
+    }
 }
 
 /* ---- tokenisation -------------------------------------------------------------------------------- */
 
 /* Returns the words of a line; good until the next call. */
-static const char *cut(int how, int lowercase, const char *text)
+static const char *changed(int (*change)(int, Symbols *, Symbols *), int how, int lowercase,
+                           const char *text)
 {
     static char out[512];
     Symbols s = {0}, room = {0};
     size_t n = 0;
     assert_int_equal(tokenise_read(text, strlen(text), lowercase, &s, &room), 0);
-    assert_int_equal(tokenise(how, &s, &room), 0);
+    assert_int_equal(change(how, &s, &room), 0);
     for (size_t i = 0; i < s.n; i++) {
         uint32_t c = s.x[i];
         if (c < 0x80) out[n++] = (char)c;
@@ -118,6 +157,11 @@ static const char *cut(int how, int lowercase, const char *text)
     symbols_free(&s);
     symbols_free(&room);
     return out;
+}
+
+static const char *cut(int how, int lowercase, const char *text)
+{
+    return changed(tokenise, how, lowercase, text);
 }
 
 TEST(tokenisation)
@@ -141,6 +185,18 @@ TEST(tokenisation)
          "f\u200bg",
          "a,b c d e f\u200bg"},
         {TOKENIZE_NONE, "", ""},
+        {TOKENIZE_EN, "The dogs' bone isn't (he said) 5,300 $ in the 1990's, 'so!",
+         "The dogs ' bone isn 't ( he said ) 5,300 $ in the 1990 's , ' so !"},
+        {TOKENIZE_EN, "Mr. Smith of the U.S. Army met J. Doe. He left at No. 5. Then he ...slept",
+         "Mr. Smith of the U.S. Army met J. Doe . He left at No. 5 . Then he ... slept"},
+        {TOKENIZE_EN, "in No. Two,", "in No . Two ,"},
+        {TOKENIZE_EN, "i.e. that e.g.", "i.e. that e.g ."},
+        {TOKENIZE_EN, " 'Tis\ta well-known\x07 'end.'", "'Tis a well-known ' end . '"},
+        {TOKENIZE_DE, "Am 3. Mai geht's z.B. bzw. so. Ende 0. Das",
+         "Am 3. Mai geht ' s z.B. bzw. so . Ende 0 . Das"},
+        {TOKENIZE_FR, "L'été, M. Hugo (p. 5) dit: «aujourd'hui!»",
+         "L' été , M. Hugo ( p. 5 ) dit : « aujourd' hui ! »"},
+        {TOKENIZE_FR, "", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(cut(cases[i].how, 0, cases[i].text), cases[i].words);
@@ -149,6 +205,29 @@ TEST(tokenisation)
     assert_string_equal(cut(TOKENIZE_NONE, 1, "'Σ Σ'"), "'σ σ'");
     assert_string_equal(cut(TOKENIZE_NONE, 1, "ΑΣ'"), "ας'");
     assert_string_equal(cut(TOKENIZE_NONE, 1, "ÄSOP ΟΔΟΣ Σ ΟΣ'Α ΟΣ' İ"), "äsop οδος σ οσ'α ος' i̇");
+}
+
+/* Words are joined as Moses does, and cut again they are the same. */
+TEST(detokenisation)
+{
+    static const struct {
+        int how;
+        const char *words, *text;
+    } cases[] = {
+        {TOKENIZE_EN, "the dogs ' bone isn 't &quot; ( his ) &quot; , 5 $ 3 !",
+         "the dogs' bone isn't \"(his)\", 5 $3!"},
+        {TOKENIZE_EN, "' so ' he said : ... ' and ' &amp;lt;", "'so' he said:... 'and' &lt;"},
+        {TOKENIZE_DE, "geht ' s ' so , sagt „ er “", "geht 's' so, sagt „er“"},
+        {TOKENIZE_FR, "l&apos; été , dit - il ( % ) !", "l'été, dit - il ( %) !"},
+        {TOKENIZE_EN, "'s a", "'s a"},
+        {TOKENIZE_EN, "", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(changed(detokenise, cases[i].how, 0, cases[i].words), cases[i].text);
+    static const char words[] = "Mr. Smith 's dog ( 5,300 $ ) isn 't at \" home \" .";
+    char text[sizeof words];
+    strcpy(text, changed(detokenise, TOKENIZE_EN, 0, words));
+    assert_string_equal(cut(TOKENIZE_EN, 0, text), words);
 }
 
 TEST(looks_tokenised)
@@ -267,7 +346,8 @@ TEST(bootstrap)
         assert_true(x[1].p == 1 && x[1].p_two_sided == 1 && x[1].difference == 0);
         assert_true(x[1].difference_low == 0 && x[1].difference_high == 0 &&
                     x[1].mean == x[0].mean);
-        assert_true(x[2].p < .01 && x[2].p_two_sided < .01 && x[2].difference_low > 0);
+        assert_true(x[2].p < .01 && x[2].p_two_sided < .01);
+        assert_true(m == METRIC_TER ? x[2].difference_high < 0 : x[2].difference_low > 0);
         assert_true(x[2].score - x[0].score == x[2].difference);
         assert_true(x[0].low < x[0].score && x[0].score < x[0].high);
         assert_true(fabs(x[0].mean - x[0].score) < x[0].high - x[0].low);
@@ -336,6 +416,10 @@ TEST(signatures)
     assert_string_equal(text, "nrefs:1|case:mixed|eff:no|tok:none|smooth:exp|version:x");
     metric_signature(METRIC_CHRF, &o, 1, 0, 0, "x", text);
     assert_string_equal(text, "nrefs:1|case:lc|eff:yes|nc:6|nw:0|space:no|version:x");
+    metric_signature(METRIC_CHRF_WORDS, &usual, 1, 0, 0, "x", text);
+    assert_string_equal(text, "nrefs:1|case:mixed|eff:yes|nc:6|nw:2|space:no|version:x");
+    metric_signature(METRIC_TER, &usual, 1, 0, 0, "x", text);
+    assert_string_equal(text, "nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:x");
 }
 
 /* ---- short memory -------------------------------------------------------------------------------- */
@@ -349,6 +433,14 @@ static int score_job(void)
     Resampled x;
     int code = lines_read(file_path("h"), &h);
     if (code == 0) code = lines_read(file_path("r"), &r);
+    Symbols text = {0}, room = {0};
+    for (int how = TOKENIZE_EN; code == 0 && how <= TOKENIZE_FR; how++) {
+        code = tokenise_read(h.line[0].text, h.line[0].bytes, 0, &text, &room);
+        if (code == 0) code = tokenise(how, &text, &room);
+        if (code == 0) code = detokenise(how, &text, &room);
+    }
+    symbols_free(&text);
+    symbols_free(&room);
     for (int m = 0; code == 0 && m < METRICS; m++) {
         code = metric_lines(m, &starved, &h, &r, 1, &s);
         if (code == 0) code = bootstrap_means(m, &s, NULL, 1, 3, 1, &x);
@@ -378,11 +470,13 @@ TEST(short_memory)
  * must not be part of the repository: TROTTER_MULTI30K is the folder that has it. */
 TEST(multi30k)
 {
-    static const double want[3][3] = {{0.603609, 0.725774, 18.362189},
-                                      {50.408734, 50.449965, 77.588018},
-                                      {0.570304, 0.569886, 19.317058}};
-    static const int metric[] = {METRIC_BLEU, METRIC_BLEU, METRIC_CHRF},
-                     tokenize[] = {TOKENIZE_NONE, TOKENIZE_13A, TOKENIZE_NONE};
+    enum { KINDS = 5 };
+    static const double want[3][KINDS] = {{0.603609, 0.725774, 18.362189, 15.651660, 97.413864},
+                                          {50.408734, 50.449965, 77.588018, 77.463631, 16.640502},
+                                          {0.570304, 0.569886, 19.317058, 16.992446, 104.709576}};
+    static const int metric[KINDS] = {METRIC_BLEU, METRIC_BLEU, METRIC_CHRF, METRIC_CHRF_WORDS,
+                                      METRIC_TER},
+                     tokenize[KINDS] = {TOKENIZE_NONE, TOKENIZE_13A};
     const char *dir = getenv("TROTTER_MULTI30K");
     char line[PATH_MAX + 256];
     Lines h[3], reference;
@@ -402,7 +496,7 @@ TEST(multi30k)
             lines_read(file_path("moved"), &h[2]) | lines_read(file_path("whole"), &reference),
         0);
     for (int copy = 0; copy < 3; copy++) {
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < KINDS; k++) {
             MetricOptions o = usual;
             Statistics s;
             Resampled x;

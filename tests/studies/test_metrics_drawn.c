@@ -1,4 +1,4 @@
-/* test_metrics_drawn.c: BLEU and chrF2 of drawn texts against a slow reader that shares no line of code with them.
+/* test_metrics_drawn.c: BLEU, chrF2 and TER of drawn texts against a slow reader that shares no line of code with them.
  * The slow reader makes mistakes on purpose, and each of them must be seen. */
 #include "tests/lib/test.h"
 
@@ -32,6 +32,8 @@ enum {
     LINE_MEAN,
     KEEP_CASE,
     NO_TOKENS,
+    NO_PUNCTUATION,
+    NO_SHIFT,
     MISTAKES
 };
 
@@ -185,12 +187,30 @@ static double slow_bleu(const MetricOptions *o, const SlowText *h, const SlowTex
     return mistake == LINE_MEAN ? mean : slow_bleu_score(&sum, mistake);
 }
 
+/* Cuts ASCII punctuation off words of several characters: from the end or, where there is none, from the beginning. */
+static void slow_punctuation(SlowWords *w)
+{
+    static const char marks[] = ".,-&;'+<";
+    for (size_t i = 0; i < w->n; i++) {
+        char *word = w->word[i];
+        size_t length = strlen(word);
+        int ends = length > 1 && strchr(marks, word[length - 1]);
+        int begins = length > 1 && strchr(marks, word[0]);
+        if (!ends && !begins) continue;
+        size_t cut = ends ? length - 1 : 1;
+        memmove(w->word + i + 1, w->word + i, (w->n - i) * sizeof w->word[0]);
+        memmove(w->word[i + 1], w->word[i + 1] + cut, length - cut + 1);
+        w->word[i++][cut] = '\0';
+        assert_true(++w->n < SLOW_WORDS);
+    }
+}
+
 /* Returns chrF from the counts of n-grams: hypothesis, reference, matches for each order. */
-static double slow_chrf_score(double count[6][3])
+static double slow_chrf_score(double count[8][3])
 {
     double P = 0, R = 0;
     int orders = 0;
-    for (int n = 0; n < 6; n++)
+    for (int n = 0; n < 8; n++)
         if (count[n][0] > 0 && count[n][1] > 0) {
             P += count[n][2] / count[n][0];
             R += count[n][2] / count[n][1];
@@ -202,34 +222,168 @@ static double slow_chrf_score(double count[6][3])
 /* 1: a line had two references of the same score, of which rounding chooses. */
 static int tied;
 
-static double slow_chrf(const MetricOptions *o, const SlowText *h, const SlowText *r,
-                        size_t references, int mistake)
+/* Counts the n-grams of the line `text` and of one reference, into count[0] for n = 1. */
+static void slow_grams(const char *text, const char *reference, int words, int mistake,
+                       double (*count)[3])
 {
     static SlowWords a, b;
-    double sum[6][3] = {{0}};
-    char line[SLOW_LINE];
+    slow_words(text, !words, &a);
+    slow_words(reference, !words, &b);
+    if (words && mistake != NO_PUNCTUATION) {
+        slow_punctuation(&a);
+        slow_punctuation(&b);
+    }
+    for (size_t n = 1; n <= (words ? 2 : 6); n++) {
+        count[n - 1][1] = b.n >= n ? (double)(b.n - n + 1) : 0;
+        count[n - 1][0] = b.n >= n && a.n >= n ? (double)(a.n - n + 1) : 0;
+        count[n - 1][2] = slow_matches(&a, &b, 1, n, mistake);
+    }
+}
+
+static double slow_chrf(int words, const MetricOptions *o, const SlowText *h, const SlowText *r,
+                        size_t references, int mistake)
+{
+    double sum[8][3] = {{0}};
+    char line[SLOW_LINE], reference[SLOW_LINE];
     int lower = mistake == KEEP_CASE ? 0 : o->lowercase;
     for (size_t i = 0; i < h->lines; i++) {
-        double best[6][3], most = -1;
+        double best[8][3], most = -1;
         slow_tokenise(TOKENIZE_NONE, lower, h->line[i], line);
-        slow_words(line, 1, &a);
         for (size_t k = 0; k < (mistake == FIRST_REFERENCE ? 1 : references); k++) {
-            double here[6][3];
-            slow_tokenise(TOKENIZE_NONE, lower, r[k].line[i], line);
-            slow_words(line, 1, &b);
-            for (size_t n = 1; n <= 6; n++) {
-                here[n - 1][1] = b.n >= n ? (double)(b.n - n + 1) : 0;
-                here[n - 1][0] = b.n >= n && a.n >= n ? (double)(a.n - n + 1) : 0;
-                here[n - 1][2] = slow_matches(&a, &b, 1, n, mistake);
-            }
+            double here[8][3] = {{0}};
+            slow_tokenise(TOKENIZE_NONE, lower, r[k].line[i], reference);
+            slow_grams(line, reference, 0, mistake, here);
+            if (words) slow_grams(line, reference, 1, mistake, here + 6);
             double score = slow_chrf_score(here);
             tied |= score > 0 && fabs(score - most) < 1e-9 && memcmp(best, here, sizeof best) != 0;
             if (score > most) most = score, memcpy(best, here, sizeof best);
         }
-        for (int n = 0; n < 6; n++)
+        for (int n = 0; n < 8; n++)
             for (int k = 0; k < 3; k++) sum[n][k] += best[n][k];
     }
     return slow_chrf_score(sum);
+}
+
+/* ---- edits ----------------------------------------------------------------------------------------- */
+
+enum { SLOW_EDITS = 26 }; /* more than the words of a line */
+
+/* A hypothesis while its words move, and a reference. */
+typedef struct {
+    size_t n, m;
+    const char *h[SLOW_EDITS], *r[SLOW_EDITS];
+    size_t d[SLOW_EDITS][SLOW_EDITS]; /* edit distance of the first i and j words */
+} SlowEdits;
+
+static size_t slow_distance(SlowEdits *e)
+{
+    for (size_t i = 0; i <= e->n; i++)
+        for (size_t j = 0; j <= e->m; j++) {
+            size_t least = i + j;
+            if (i && e->d[i - 1][j] + 1 < least) least = e->d[i - 1][j] + 1;
+            if (j && e->d[i][j - 1] + 1 < least) least = e->d[i][j - 1] + 1;
+            if (i && j) {
+                size_t both = e->d[i - 1][j - 1] + (strcmp(e->h[i - 1], e->r[j - 1]) != 0);
+                if (both < least) least = both;
+            }
+            e->d[i][j] = least;
+        }
+    return e->d[e->n][e->m];
+}
+
+/* Goes back from the ends: wrong words, and how many of the hypothesis stand up to each of the reference. */
+static void slow_align(const SlowEdits *e, int *bad, int *bad_r, size_t *upto)
+{
+    size_t i = e->n, j = e->m;
+    while (i || j) {
+        size_t here = e->d[i][j];
+        int differ = i && j && strcmp(e->h[i - 1], e->r[j - 1]) != 0;
+        if (i && j && e->d[i - 1][j - 1] + (size_t)differ == here) {
+            bad[i - 1] = bad_r[j - 1] = differ;
+            upto[j] = i--;
+            j--;
+        } else if (i && e->d[i - 1][j] + 1 == here) {
+            bad[--i] = 1;
+        } else {
+            bad_r[j - 1] = 1;
+            upto[j--] = i;
+        }
+    }
+    upto[0] = 0;
+}
+
+static int any_of(const int *x, size_t from, size_t n)
+{
+    int any = 0;
+    for (size_t i = from; i < from + n; i++) any |= x[i];
+    return any;
+}
+
+/* Takes `length` words at `from` out and puts them where `to` stood. */
+static void slow_shift(const SlowEdits *e, size_t from, size_t length, size_t to, SlowEdits *out)
+{
+    size_t n = 0;
+    *out = *e;
+    for (size_t i = 0; i < e->n; i++)
+        if (i < from || i >= from + length) out->h[n++] = e->h[i];
+    if (to > from + length) to -= length;
+    if (to > n) to = n;
+    memmove(out->h + to + length, out->h + to, (n - to) * sizeof out->h[0]);
+    memcpy(out->h + to, e->h + from, length * sizeof out->h[0]);
+}
+
+/* Makes the shift that gains most, the longest, the first, to the first place; returns 0 where none gains. */
+static int slow_step(SlowEdits *e)
+{
+    int bad[SLOW_EDITS], bad_r[SLOW_EDITS], moved = 0;
+    size_t upto[SLOW_EDITS], cost = slow_distance(e), least = cost, longest = 0;
+    SlowEdits best = *e, tried;
+    slow_align(e, bad, bad_r, upto);
+    for (size_t from = 0; from < e->n; from++)
+        for (size_t to = 0; to <= e->n; to++)
+            for (size_t at = 0; at < e->m; at++)
+                for (size_t n = 1; from + n <= e->n && at + n <= e->m; n++) {
+                    int there = 0;
+                    if (strcmp(e->h[from + n - 1], e->r[at + n - 1]) != 0) break;
+                    for (size_t k = at; k <= at + n; k++) there |= upto[k] == to;
+                    if (!there || !any_of(bad, from, n) || !any_of(bad_r, at, n)) continue;
+                    if (from < upto[at + 1] && upto[at + 1] <= from + n) continue;
+                    slow_shift(e, from, n, to, &tried);
+                    size_t now = slow_distance(&tried);
+                    int equal = now == least && moved;
+                    if (now > least || (equal && n <= longest)) continue;
+                    if (now == cost) continue;
+                    least = now, longest = n, best = tried, moved = 1;
+                }
+    *e = best;
+    return moved;
+}
+
+static double slow_ter(const SlowText *h, const SlowText *r, size_t references, int mistake)
+{
+    static SlowWords a, b;
+    double edits = 0, length = 0;
+    char line[SLOW_LINE];
+    for (size_t i = 0; i < h->lines; i++) {
+        size_t fewest = SIZE_MAX;
+        slow_tokenise(TOKENIZE_NONE, mistake != KEEP_CASE, h->line[i], line);
+        slow_words(line, 0, &a);
+        for (size_t k = 0; k < references; k++) {
+            SlowEdits e = {.n = a.n};
+            slow_tokenise(TOKENIZE_NONE, mistake != KEEP_CASE, r[k].line[i], line);
+            slow_words(line, 0, &b);
+            e.m = b.n;
+            for (size_t j = 0; j < a.n; j++) e.h[j] = a.word[j];
+            for (size_t j = 0; j < b.n; j++) e.r[j] = b.word[j];
+            size_t shifts = 0;
+            while (mistake != NO_SHIFT && slow_step(&e)) shifts++;
+            size_t here = shifts + slow_distance(&e);
+            if (here < fewest && (mistake != FIRST_REFERENCE || k == 0)) fewest = here;
+            length += (double)b.n / (double)references;
+        }
+        edits += (double)fewest;
+    }
+    return length > 0 ? 100 * edits / length : edits > 0 ? 100 : 0;
 }
 
 /* ---- random texts -------------------------------------------------------------------------------- */
@@ -242,6 +396,12 @@ static void draw_line(const char *before, char *line)
         strcpy(line, before);
         for (size_t length = strlen(line); length && changes; changes--)
             line[below(length)] = letters[below(sizeof letters - 1)];
+        const char *middle = strchr(line, ' ');
+        if (middle && below(2)) { /* the first word goes to the end */
+            char moved[SLOW_LINE];
+            sprintf(moved, "%s %.*s", middle + 1, (int)(middle - line), line);
+            strcpy(line, moved);
+        }
         return;
     }
     for (size_t i = 0; i < n; i++) line[i] = letters[below(sizeof letters - 1)];
@@ -273,7 +433,9 @@ static double slow_score(int metric, const MetricOptions *o, const SlowText *h, 
                          size_t references, int mistake)
 {
     if (metric == METRIC_BLEU) return slow_bleu(o, h, r, references, mistake);
-    return slow_chrf(o, h, r, references, mistake);
+    if (metric == METRIC_CHRF) return slow_chrf(0, o, h, r, references, mistake);
+    if (metric == METRIC_CHRF_WORDS) return slow_chrf(1, o, h, r, references, mistake);
+    return slow_ter(h, r, references, mistake);
 }
 
 /* The slow reader agrees to rounding on texts with all options, and each of its mistakes is seen in some texts. */

@@ -64,7 +64,7 @@ def load(directory, sequence: int = 0) -> Model:
 
 
 def score(metric: str, said, right, tokenize: str = "13a") -> float:
-    """bleu, chrf of lists of lines, 0 .. 100; accuracy, f1, matthews of classes 0, 1, ...;
+    """bleu, chrf, chrf++, ter of lists of lines, 0 .. 100; accuracy, f1, matthews of classes 0, 1, ...;
     pearson, spearman of numbers. tokenize: none, 13a, for BLEU alone."""
     out, n = c_double(), len(said)
     if n != len(right):
