@@ -548,7 +548,6 @@ int butcher_print(const Table *written, int form, FILE *f)
 {
     const Table *t = table_whole(written);
     Tableau b = {.file = t->name};
-    if (form == BUTCHER_LATEX && table_rosenbrock(t)) return rosenbrock_latex(t, f);
     TRY(check_table(t));
     TRY(fill(&b, t));
     (form == BUTCHER_JSON ? print_json : form == BUTCHER_LATEX ? print_latex : draw)(&b, t, f);

@@ -82,8 +82,7 @@ int butcher_is(const char *text, size_t bytes);
 /* Parses as scheme_parse does, one tableau, or a pair with two rows of weights; butcher.c has both forms. A c that is
  * not the sum of its row becomes a node, with a note. */
 int butcher_parse(const char *file, const char *text, size_t bytes, Table ***list, size_t *count);
-/* Prints a one-step table of stages H, in a form that reads back as it, or as LaTeX; a Rosenbrock method as LaTeX.
- * ERR_INPUT: another table. */
+/* Prints a one-step table of stages H, in a form that reads back as it, or as LaTeX. ERR_INPUT: another table. */
 enum { BUTCHER_JSON, BUTCHER_DRAWN, BUTCHER_LATEX };
 int butcher_print(const Table *t, int form, FILE *f);
 
@@ -93,7 +92,7 @@ int butcher_print(const Table *t, int form, FILE *f);
  * J is any matrix. alpha, gamma (stages, stages) by rows; b, bhat (stages). Source: Hairer, Wanner 1996, IV.7. */
 typedef struct {
     size_t stages;
-    mpq_t *alpha, *gamma, *b, *bhat;
+    mpq_t *M, *alpha, *gamma, *b, *bhat; /* M (stages, stages): the language's stages are M k */
 } Rosenbrock;
 /* Finds them for a table whose stages are H and solve of all operators. ERR_INPUT, in words: another table. */
 int rosenbrock_find(const Table *t, Rosenbrock *out);

@@ -28,6 +28,8 @@ static const double krylov_tolerance = 1e-9; /* near what differences along dire
 typedef struct {
     int ops, set, w; /* w: 1: it is W */
     int known;
+    size_t evals; /* of its operators */
+    Eval eval[COLOURS];
     double t, *y;    /* where it was taken; y (N) */
     double *J;       /* (N, N); NULL: not dense */
     double *by_time; /* (COLOURS, N), of fields that depend on time */
@@ -71,6 +73,8 @@ static int add_derivative(Functions *m, int ops, int set, int w, int dense, size
     }
     Taken *a = &m->derivative[m->taken++];
     *a = (Taken){.ops = ops, .set = set, .w = w};
+    for (int op = 0; op < COLOURS; op++)
+        if (ops >> op & 1) a->eval[a->evals++] = (Eval){.op = op, .set = set};
     if (!(a->y = memory_new(m->N, sizeof(double)))) return ERR_MEMORY;
     if (m->s->timed && !w && !(a->by_time = memory_new(COLOURS, m->N * sizeof(double))))
         return ERR_MEMORY;
@@ -78,24 +82,11 @@ static int add_derivative(Functions *m, int ops, int set, int w, int dense, size
     return 0;
 }
 
-/* Lists the evaluations of a derivative's operators; returns their number. */
-static size_t list(const Taken *a, Eval eval[COLOURS], int which[COLOURS])
-{
-    size_t count = 0;
-    for (int op = 0; op < COLOURS; op++) {
-        if (!(a->ops >> op & 1)) continue;
-        which[count] = (int)count;
-        eval[count++] = (Eval){.op = op, .set = a->set};
-    }
-    return count;
-}
-
 static int add_band(Functions *m, Matrix *x)
 {
-    Eval eval[COLOURS];
-    int which[COLOURS];
-    size_t count = list(&m->derivative[x->of], eval, which);
-    TRY(band_new(&x->band, m->s, eval, which, count, 1, m->scratch));
+    static const int which[COLOURS] = {0, 1, 2};
+    const Taken *a = &m->derivative[x->of];
+    TRY(band_new(&x->band, m->s, a->eval, which, a->evals, 1, m->scratch));
     m->probes += x->band.probes;
     return 0;
 }
@@ -190,34 +181,37 @@ void functions_forget(Functions *m, int w)
 
 /* ---- derivatives ------------------------------------------------------------------------------------ */
 
+/* Sets and returns the steps of differences (N). */
+static double *set_steps(Functions *m, const Taken *a)
+{
+    double scale = system_rms(m->N, a->y, NULL), *step = m->scratch + 2 * m->N;
+    for (size_t i = 0; i < m->N; i++) step[i] = lu_difference(a->y[i], scale > 0 ? scale : 1);
+    return step;
+}
+
 /* Computes J, operator by operator; the matrix that is factored last has room for one more. */
 static void find_jacobian(Functions *m, Taken *a)
 {
     size_t N = m->N;
-    double scale = system_rms(N, a->y, NULL), *step = m->scratch + 2 * N;
+    double *step = set_steps(m, a);
     Matrix *spare = &m->matrix[m->matrices - 1];
     spare->h = 0;
     memset(a->J, 0, N * N * sizeof *a->J);
-    for (size_t i = 0; i < N; i++) step[i] = lu_difference(a->y[i], scale > 0 ? scale : 1);
-    for (int op = 0; op < COLOURS; op++) {
-        if (!(a->ops >> op & 1)) continue;
-        differentials_jacobian(m->s, op, a->set, a->t, step, a->y, m->scratch, spare->LU);
+    for (size_t k = 0; k < a->evals; k++) {
+        differentials_jacobian(m->s, a->eval[k].op, a->set, a->t, step, a->y, m->scratch,
+                               spare->LU);
         for (size_t i = 0; i < N * N; i++) a->J[i] += spare->LU[i];
-        m->count += 2 * N;
     }
+    m->count += 2 * N * a->evals;
 }
 
 /* Computes the derivatives in a band. */
 static void find_band(Functions *m, Taken *a, Band *b)
 {
-    Eval eval[COLOURS];
-    int which[COLOURS];
-    size_t N = m->N, count = list(a, eval, which);
-    double scale = system_rms(N, a->y, NULL), *step = m->scratch + 2 * N;
-    for (size_t i = 0; i < N; i++) step[i] = lu_difference(a->y[i], scale > 0 ? scale : 1);
-    for (size_t i = 0; i < count; i++)
-        band_derive(b, i, m->s, &eval[i], a->t, step, a->y, m->scratch);
-    m->count += count * band_calls(b);
+    double *step = set_steps(m, a);
+    for (size_t i = 0; i < a->evals; i++)
+        band_derive(b, i, m->s, &a->eval[i], a->t, step, a->y, m->scratch);
+    m->count += a->evals * band_calls(b);
 }
 
 /* Finds df/dt of one operator. */
@@ -260,11 +254,8 @@ static void refactor(const Functions *m, Matrix *x, double h)
 
 static void refactor_band(const Functions *m, Matrix *x, double h)
 {
-    Eval eval[COLOURS];
-    int which[COLOURS];
-    size_t count = list(&m->derivative[x->of], eval, which);
     band_clear(&x->band);
-    for (size_t i = 0; i < count; i++) band_take(&x->band, i, 0, 0, x->c * h);
+    for (size_t i = 0; i < m->derivative[x->of].evals; i++) band_take(&x->band, i, 0, 0, x->c * h);
     band_factor(&x->band);
     x->h = h;
 }

@@ -97,10 +97,11 @@ static int check(const Table *t)
 {
     Rosenbrock r;
     if (t->past_y || t->past_k)
-        return error_set(ERR_INPUT,
-                         "%s: --conditions are those of one-step schemes; the terms of a multistep "
-                         "scheme are printed by --degree",
-                         t->name);
+        return error_set(
+            ERR_INPUT,
+            "%s is a multistep scheme, and --conditions are those of one-step schemes: "
+            "its terms are printed by --degree",
+            t->name);
     if (table_exponential(t))
         return error_set(ERR_INPUT,
                          "%s is an exponential integrator, whose conditions have phi functions of "

@@ -24,16 +24,12 @@
 #include "studies/statistics/regression.h"
 #include "studies/tools/command.h"
 
-enum {
-    MOST_STEPS = 1000000,
-    LEAST_STEPS = 1000,
-    REPEATS = 3,
-    FEWEST = 10 /* fewest steps of a fitted run */
-};
+enum { MOST_STEPS = 1000000, LEAST_STEPS = 1000, REPEATS = 3 };
+enum { FEWEST = 10 };       /* fewest steps of a fitted run */
 enum { TIMES = 200 };       /* number of places between steps */
 enum { STIFF_MOST = 1024 }; /* most unknowns of a dense matrix */
-static const double most_values =
-    0x1p28;                       /* of coordinates of fields in a run, from LEAST_STEPS on */
+/* Values of coordinates that a run may take beyond LEAST_STEPS. */
+static const double most_values = 0x1p28;
 static const double above = 10;   /* a fitted error exceeds this many floors */
 static const double brief = 0.02; /* seconds; a shorter run is timed again */
 
@@ -57,10 +53,8 @@ const Column adaptive_columns[] = {
     FIELD(PointRow, "evals", run.evals, .words = "evaluations of F and G in all"),
     COLUMN(PointRow, seconds, .digits = 3, .words = "time of one run"),
     COLUMN(PointRow, outcome,
-           .words =
-               "done, underflow (steps below the spacing of numbers), or stopped after as many "
-               "steps as a second's values of the field allow; smaller tolerances then have no "
-               "row"),
+           .words = "done, underflow (steps below the spacing of numbers), or stopped after many "
+                    "steps; smaller tolerances then have no row"),
     {0}};
 
 typedef struct {

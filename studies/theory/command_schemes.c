@@ -185,8 +185,10 @@ static int print_texts(const Selection *s, int form)
 {
     for (size_t i = 0; i < s->count; i++) {
         if (i) putchar('\n');
-        TRY(form < 0 ? table_print(s->scheme[i], stdout)
-                     : butcher_print(s->scheme[i], form, stdout));
+        const Table *t = s->scheme[i];
+        TRY(form < 0                                       ? table_print(t, stdout)
+            : form == BUTCHER_LATEX && table_rosenbrock(t) ? rosenbrock_latex(t, stdout)
+                                                           : butcher_print(t, form, stdout));
     }
     return 0;
 }

@@ -201,7 +201,7 @@ TEST(test_rosenbrock_conditions)
              "\\sum b_i \\beta_{ij} \\beta_j &= \\tfrac{1}{6}\n");
     must_refuse("expand --conditions 3 --scheme etd-rk4", "an exponential integrator");
     must_say("schemes --tableau latex --scheme-file ros.txt --scheme ros",
-             "  -\\tfrac{1}{2} & -1 & \\tfrac{1}{2}\n\\end{array}");
+             "  2 & -\\tfrac{1}{2} & -1 & \\tfrac{1}{2} \\\\\n\\end{array}");
     must_refuse("schemes --tableau json --scheme ros2", "by --tableau latex alone");
 }
 
