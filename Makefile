@@ -50,7 +50,7 @@ CXX     := $(if $(filter default undefined,$(origin CXX)),g++,$(CXX))
 B       := build/$(FLAVOUR)
 
 PACKAGES = gcc g++ libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev libdnnl-dev libgmp-dev \
-           librandom123-dev libunistring-dev libcmocka-dev libjansson-dev libinih-dev nettle-dev libcmark-gfm-dev \
+           librandom123-dev libunistring-dev libcmocka-dev libjansson-dev libpcre2-dev libinih-dev nettle-dev libcmark-gfm-dev \
            libcmark-gfm-extensions-dev gnuplot-nox fonts-dejavu-core clang-format
 
 # What a row of a table leaves out is 0, on purpose.
@@ -77,7 +77,7 @@ DNNL   := $(if $(NO_DNNL),,$(if $(wildcard /usr/include/dnnl.h),-DHAVE_DNNL))
 # Open MPI, loaded by the processes that mpirun starts; `make NO_MPI=1` leaves it out.
 MPI    := $(if $(NO_MPI),,$(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I ompi-c 2>/dev/null)))
 LDLIBS  = -lgsl $(if $(OPENBLAS_DIR),-L$(OPENBLAS_DIR) -Wl$(comma)-rpath$(comma)$(OPENBLAS_DIR)) \
-          -lopenblas $(if $(DNNL),-ldnnl) -lgmp -ljansson -linih -lnettle -lcmark-gfm-extensions -lcmark-gfm -lunistring -lm
+          -lopenblas $(if $(DNNL),-ldnnl) -lgmp -ljansson -lpcre2-8 -linih -lnettle -lcmark-gfm-extensions -lcmark-gfm -lunistring -lm
 
 # ---- sources: every .c of a room belongs to it ---------------------------------------------------
 ROOMS  = kernels ode nn bridge
