@@ -74,8 +74,8 @@ static int is_blank(ucs4_t c)
 static int is_control(ucs4_t c)
 {
     if (c == '\t' || c == '\n' || c == '\r') return 0;
-    return c == 0xfffd || (uc_is_general_category(c, UC_OTHER) &&
-                           !uc_is_general_category(c, UC_UNASSIGNED));
+    return c == 0xfffd ||
+           (uc_is_general_category(c, UC_OTHER) && !uc_is_general_category(c, UC_UNASSIGNED));
 }
 
 static int is_chinese(ucs4_t c)

@@ -381,7 +381,8 @@ const Unit *network_unit(const Vocab *v)
 {
     static const Unit unit[] = {[LEVEL_WORD] = {"token", "word"},
                                 [LEVEL_CHAR] = {"character", "character"},
-                                [LEVEL_PIECE] = {"token", "piece"}};
+                                [LEVEL_PIECE] = {"token", "piece"},
+                                [LEVEL_TOKEN] = {"token", "token"}};
     return &unit[v->level];
 }
 
