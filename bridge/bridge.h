@@ -20,6 +20,9 @@ typedef struct {
     int match;
     int masks;
     int norm; /* NORM_PRE: F(y) = Attention(LN(y)); NORM_POST: see below */
+    /* 1: a norm stands behind the input of each side (BERT, Devlin et al. 2019); NORM_POST alone. Dropout of the input
+     * comes before it. */
+    int input_norm;
     /* For bridge_plan: an encoder alone, whose attention sees all tokens of a sequence. */
     int bidirectional;
     /* Replaces each step by this many of size 1 / substeps, with the layer's weights; 0 is 1. */

@@ -433,17 +433,30 @@ static int add_memory(Plan *plan)
     return slot < 0 ? slot : plan_norm(plan, slot, plan->output);
 }
 
+/* Returns the register that a side's first layer reads: its input, or the norm of it. */
+static int add_input(Plan *plan, const BridgeOptions *o, int side)
+{
+    if (!o->input_norm) return side;
+    if (!plan->post)
+        return error_set(ERR_INPUT, "a norm behind the input needs norms behind the sublayers");
+    int slot = plan_slot(plan, (PlanSlot){.kind = SLOT_NORM, .side = side, .set = 2});
+    return slot < 0 ? slot : plan_norm(plan, slot, side);
+}
+
 static int add_sides(Plan *plan, const Table *encoder, const Table *decoder, const BridgeOptions *o,
                      size_t above, PlanStates *s)
 {
-    int draws = 0;
+    int draws = 0, begin;
     s->memory = -1;
     if (encoder) {
-        TRY(add_layers(plan, encoder, o, above, SIDE_SOURCE, 1, -1, &draws, s->at[SIDE_SOURCE]));
+        if ((begin = add_input(plan, o, SIDE_SOURCE)) < 0) return begin;
+        TRY(add_layers(plan, encoder, o, above, SIDE_SOURCE, begin, -1, &draws,
+                       s->at[SIDE_SOURCE]));
         s->memory = add_memory(plan);
         if (s->memory < 0) return s->memory;
     }
-    return add_layers(plan, decoder, o, o->layers, SIDE_TARGET, 0, s->memory, &draws,
+    if ((begin = add_input(plan, o, SIDE_TARGET)) < 0) return begin;
+    return add_layers(plan, decoder, o, o->layers, SIDE_TARGET, begin, s->memory, &draws,
                       s->at[SIDE_TARGET]);
 }
 

@@ -56,12 +56,16 @@ typedef struct {
     uint64_t first; /* index of element 0: rows of the batch that others have, times columns */
 } Dropout;
 
-enum {
-    ACT_RELU,
-    ACT_GELU,
-    ACT_SIGMOID,
-    ACT_TANH
-}; /* GELU: the tanh form, Hendrycks, Gimpel 2016 */
+/* GELU (Hendrycks, Gimpel 2016): the tanh form, and ACT_ERF u Phi(u), Phi the normal distribution's. */
+enum { ACT_RELU, ACT_GELU, ACT_SIGMOID, ACT_TANH, ACT_ERF };
+
+/* A norm of rows. NORM_LAYER: y = (x - mean) / sqrt(variance + eps) w + b, biased variance (Ba, Kiros, Hinton 2016, eq.
+ * 4); NORM_RMS: y = x / sqrt(mean x^2 + eps) w, without b (Zhang, Sennrich 2019, eq. 4). */
+enum { NORM_LAYER, NORM_RMS };
+typedef struct {
+    int kind;   /* NORM_* */
+    double eps; /* > 0 */
+} NormKind;
 
 /* Marks in lists of rows or targets: no row; a row that only fills a matrix up and has no loss at all. */
 enum { NO_ROW = -1, FILLER = -2 };
@@ -194,14 +198,15 @@ struct Backend {
     void (*gemm)(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,
                  size_t lda, const void *B, size_t ldb, double beta, void *C, size_t ldc);
 
-    /* y = (x - mean) rstd w + b by rows, biased variance, eps 1e-5 (Ba, Kiros, Hinton 2016, eq. 4).
-     * x, y (N, D), y: factors; w, b (D); stats (N, 2) out: mean, rstd. */
-    void (*norm)(size_t N, size_t D, const void *x, const void *w, const void *b, void *y,
-                 void *stats);
+    /* y = (x - mean) rstd w + b by rows. x, y (N, D), y: factors; w, b (D), b NULL for NORM_RMS; stats (N, 2) out: mean
+     * (0 for NORM_RMS), rstd. */
+    void (*norm)(size_t N, size_t D, NormKind kind, const void *x, const void *w, const void *b,
+                 void *y, void *stats);
     /* dy (N, D) in; dx (N, D), dw (D), db (D) accumulate; with `term` dx is written: first the sum of n <= LIN_FUSED terms
      * as by lin, none of which is dx. */
-    void (*norm_back)(size_t N, size_t D, const void *x, const void *w, const void *stats,
-                      const void *dy, size_t n, const LinTerm *term, void *dx, void *dw, void *db);
+    void (*norm_back)(size_t N, size_t D, NormKind kind, const void *x, const void *w,
+                      const void *stats, const void *dy, size_t n, const LinTerm *term, void *dx,
+                      void *dw, void *db);
 
     /* out (N, D); lse (N, H) out: log of the softmax denominator, all that backward needs. */
     void (*attention)(const Attention *a, void *out, void *lse);
@@ -224,10 +229,10 @@ struct Backend {
      * being the x of some; and with w the norm of r, with w, c, y (N, D) and stats as for norm; y: factors. k need not
      * be left unless `kept`. */
     void (*residual)(size_t N, size_t D, void *k, const void *b, Dropout drop, int kept, size_t n,
-                     const LinTerm *term, void *r, const void *w, const void *c, void *y,
-                     void *stats);
-    /* y (N, M) = dropout(act(u + b)), factors; act: ACT_RELU, ACT_GELU or ACT_TANH. GELU and tanh leave u + b in u for
-     * backward; ReLU leaves u alone, and y may be u. */
+                     const LinTerm *term, void *r, NormKind kind, const void *w, const void *c,
+                     void *y, void *stats);
+    /* y (N, M) = dropout(act(u + b)), factors; act: any but ACT_SIGMOID. ReLU leaves u alone, and y may be u; the others
+     * leave u + b in u for backward. */
     void (*bias_act)(size_t N, size_t M, void *u, const void *b, int act, Dropout drop, void *y);
     /* u, y as forward left them; ReLU reads only y, the others only u. dy (N, M) in, du (N, M) out, factors, which may
      * be dy; db (M) accumulates. */

@@ -178,22 +178,23 @@ static void gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha, con
 
 /* ---- rows --------------------------------------------------------------------------------------- */
 
-static void norm(size_t N, size_t D, const void *x, const void *w, const void *b, void *y,
-                 void *stats)
+static void norm(size_t N, size_t D, NormKind kind, const void *x, const void *w, const void *b,
+                 void *y, void *stats)
 {
     add_bytes(COUNT_NORM, 1, (F32 + size_of(y)) * (double)(N * D), (double)(N * D));
 }
 
-static void norm_back(size_t N, size_t D, const void *x, const void *w, const void *stats,
-                      const void *dy, size_t n, const LinTerm *term, void *dx, void *dw, void *db)
+static void norm_back(size_t N, size_t D, NormKind kind, const void *x, const void *w,
+                      const void *stats, const void *dy, size_t n, const LinTerm *term, void *dx,
+                      void *dw, void *db)
 {
     size_t more = dx ? 1 + (term ? n : 1) : 0;
     add_numbers(COUNT_NORM, dw || db ? SUMS : 1, (double)(2 + more) * (double)(N * D));
 }
 
 static void residual(size_t N, size_t D, void *k, const void *b, Dropout d, int kept, size_t n,
-                     const LinTerm *term, void *r, const void *w, const void *c, void *y,
-                     void *stats)
+                     const LinTerm *term, void *r, NormKind kind, const void *w, const void *c,
+                     void *y, void *stats)
 {
     size_t others = 0;
     for (size_t i = 0; i < n; i++) others += term[i].x != k;

@@ -112,49 +112,66 @@ static inline real gelu_sigmoid(real u)
     return 1 / (1 + fast_exp(-GELU_2A * (u + GELU_B * u * u * u)));
 }
 
-static void gelu_row(size_t n, real *u, const real *b, const real *keep, real *y)
+static inline real gelu(real u)
 {
-#pragma omp simd
-    for (size_t i = 0; i < n; i++) {
-        u[i] += b[i];
-        y[i] = u[i] * gelu_sigmoid(u[i]) * keep[i];
-    }
+    return u * gelu_sigmoid(u);
 }
 
-static void gelu_row_back(size_t n, const real *u, const real *y, const Dropout *drop,
-                          uint64_t index, real *dy)
+static inline real gelu_slope(real u)
 {
-    (void)y;
-    real keep[TILE];
-    keep_fill(drop, index, n, keep);
-#pragma omp simd
-    for (size_t i = 0; i < n; i++) {
-        real s = gelu_sigmoid(u[i]);
-        real slope = s + u[i] * s * (1 - s) * GELU_2A * (1 + 3 * GELU_B * u[i] * u[i]);
-        dy[i] *= keep[i] * slope;
-    }
+    real s = gelu_sigmoid(u);
+    return s + u * s * (1 - s) * GELU_2A * (1 + 3 * GELU_B * u * u);
 }
 
-/* Computes tanh by the library, in double, because it serves few numbers. */
-static void tanh_row(size_t n, real *u, const real *b, const real *keep, real *y)
+/* tanh and GELU by the error function are the library's, in double: they serve few numbers, and models of others. */
+static inline real tanh_of(real u)
 {
-    for (size_t i = 0; i < n; i++) {
-        u[i] += b[i];
-        y[i] = (real)tanh((double)u[i]) * keep[i];
-    }
+    return (real)tanh((double)u);
 }
 
-static void tanh_row_back(size_t n, const real *u, const real *y, const Dropout *drop,
-                          uint64_t index, real *dy)
+static inline real tanh_slope(real u)
 {
-    (void)y;
-    real keep[TILE];
-    keep_fill(drop, index, n, keep);
-    for (size_t i = 0; i < n; i++) {
-        double t = tanh((double)u[i]);
-        dy[i] *= keep[i] * (real)(1 - t * t);
-    }
+    double t = tanh((double)u);
+    return (real)(1 - t * t);
 }
+
+static inline double normal_below(double u)
+{
+    return 0.5 * (1 + erf(u * M_SQRT1_2));
+}
+
+static inline real erf_gelu(real u)
+{
+    return (real)(u * normal_below((double)u));
+}
+
+static inline real erf_gelu_slope(real u)
+{
+    double x = (double)u;
+    return (real)(normal_below(x) + x * exp(-0.5 * x * x) * 0.39894228040143267794);
+}
+
+/* Makes name_row and name_row_back of an activation that keeps u + b, from its value and its slope there. */
+#define ACT_ROWS(name, value, slope)                                                         \
+    static void name##_row(size_t n, real *u, const real *b, const real *keep, real *y)      \
+    {                                                                                        \
+        _Pragma("omp simd") for (size_t i = 0; i < n; i++)                                   \
+        {                                                                                    \
+            u[i] += b[i];                                                                    \
+            y[i] = value(u[i]) * keep[i];                                                    \
+        }                                                                                    \
+    }                                                                                        \
+    static void name##_row_back(size_t n, const real *u, const real *y, const Dropout *drop, \
+                                uint64_t index, real *dy)                                    \
+    {                                                                                        \
+        real keep[TILE];                                                                     \
+        (void)y;                                                                             \
+        keep_fill(drop, index, n, keep);                                                     \
+        _Pragma("omp simd") for (size_t i = 0; i < n; i++) dy[i] *= keep[i] * slope(u[i]);   \
+    }
+ACT_ROWS(gelu, gelu, gelu_slope)
+ACT_ROWS(tanh, tanh_of, tanh_slope)
+ACT_ROWS(erf, erf_gelu, erf_gelu_slope)
 
 /* Computes dy *= keep, for no activation. */
 static void drop_row_back(size_t n, const real *u, const real *y, const Dropout *drop,
@@ -176,7 +193,8 @@ static const struct {
     RowBack *row_back;
 } act_table[] = {[ACT_RELU] = {relu_row, relu_row_back},
                  [ACT_GELU] = {gelu_row, gelu_row_back},
-                 [ACT_TANH] = {tanh_row, tanh_row_back}};
+                 [ACT_TANH] = {tanh_row, tanh_row_back},
+                 [ACT_ERF] = {erf_row, erf_row_back}};
 
 static void bias_drop_row(size_t D, size_t r, real *x, const real *b, const Dropout *drop)
 {
@@ -197,8 +215,8 @@ static void cpu_bias_drop(size_t N, size_t D, void *x, const void *b, Dropout dr
 
 /* Works row by row, while a row is in the cache. */
 static void cpu_residual(size_t N, size_t D, void *k, const void *b, Dropout drop, int kept,
-                         size_t n, const LinTerm *term, void *r, const void *w, const void *c,
-                         void *y, void *stats)
+                         size_t n, const LinTerm *term, void *r, NormKind kind, const void *w,
+                         const void *c, void *y, void *stats)
 {
     (void)kept;
 #pragma omp parallel for schedule(static)
@@ -206,7 +224,7 @@ static void cpu_residual(size_t N, size_t D, void *k, const void *b, Dropout dro
         real *sum = (real *)r + row * D;
         bias_drop_row(D, row, k, b, &drop);
         lin_row(D, 0, D, n, term, row, sum);
-        if (w) norm_row(D, sum, w, c, (real *)y + row * D, (real *)stats + 2 * row);
+        if (w) norm_row(D, kind, sum, w, c, (real *)y + row * D, (real *)stats + 2 * row);
     }
 }
 

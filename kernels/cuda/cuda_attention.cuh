@@ -362,13 +362,8 @@ static Heads heads_of(const Attention *a, size_t most, size_t length, size_t sid
 
 static HeadsBack back_of(const void *lse, const void *dout, void *dq, void *dk, void *dv, int more)
 {
-    return (HeadsBack){(const float *)lse,
-                       (const float *)dout,
-                       (float *)dq,
-                       (float *)dk,
-                       (float *)dv,
-                       more,
-                       NULL};
+    return (HeadsBack){
+        (const float *)lse, (const float *)dout, (float *)dq, (float *)dk, (float *)dv, more, NULL};
 }
 
 static size_t blocks_of(const Heads *p)

@@ -77,9 +77,19 @@ static __device__ inline float gelu_slope(float u)
     return s + u * s * (1 - s) * 1.59576912160573071176f * (1 + 3 * 0.044715f * u * u);
 }
 
+/* Returns Phi(u), the normal distribution's. */
+static __device__ inline float normal_below(float u)
+{
+    return 0.5f * (1 + erff(u * 0.70710678118654752440f));
+}
+
 static __device__ inline float act_value(int act, float z)
 {
-    return act == ACT_GELU ? z * gelu_sigmoid(z) : act == ACT_TANH ? tanhf(z) : z < 0 ? 0 : z;
+    return act == ACT_GELU   ? z * gelu_sigmoid(z)
+           : act == ACT_ERF  ? z * normal_below(z)
+           : act == ACT_TANH ? tanhf(z)
+           : z < 0           ? 0
+                             : z;
 }
 
 /* y = act(u + b) keep; all but ReLU leave u + b in u. */
@@ -117,6 +127,7 @@ static __device__ inline float act_slope(int act, float x)
 {
     if (act == ACT_RELU) return x > 0;
     if (act == ACT_GELU) return gelu_slope(x);
+    if (act == ACT_ERF) return normal_below(x) + x * expf(-0.5f * x * x) * 0.39894228040143267794f;
     float t = tanhf(x);
     return 1 - t * t;
 }

@@ -214,7 +214,8 @@ struct Model {
     Work *work;     /* (instrs) as forward writes it */
     Work *again;    /* (instrs) as backward reads it, training */
 
-    void *positions; /* (max_length, D) sinusoids, or NULL */
+    void *positions; /* (longest, D) added to the input: sinusoids, or a tensor; NULL: none */
+    size_t position; /* offset of that tensor */
     Output out;
     void *zeros; /* (D), for dropout without a bias, or NULL */
     Tails tails;
@@ -277,6 +278,23 @@ static inline size_t most_rows(const Model *m, int side)
 static inline int activation(const Model *m, int slot)
 {
     return m->config.first_relu && m->plan->slot[slot].set == 1 ? ACT_RELU : m->config.act;
+}
+
+static inline NormKind norm_kind(const Model *m)
+{
+    double eps = m->config.norm_eps;
+    return (NormKind){m->config.norm, eps > 0 ? eps : 1e-5};
+}
+
+/* Return the bias of a norm, and its gradient; NULL: NORM_RMS has none. */
+static inline void *norm_bias(const Model *m, size_t offset)
+{
+    return m->config.norm == NORM_RMS ? NULL : data(m, offset);
+}
+
+static inline void *norm_bias_grad(const Model *m, size_t offset)
+{
+    return m->config.norm == NORM_RMS ? NULL : grad(m, offset);
 }
 
 /* Tells whether a norm stands behind the last layer. */

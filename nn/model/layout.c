@@ -506,6 +506,7 @@ static int lay_flat(Model *m)
 int layout_buffers(Model *m)
 {
     TRY(lay_flat(m));
+    if (m->config.positions & POSITIONS_LEARNED && !m->counted) m->positions = data(m, m->position);
     if (m->twin) TRY(m->backend->weights(m->data, m->size, m->twin));
     return lay_arena(m);
 }

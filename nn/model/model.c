@@ -89,8 +89,12 @@ static int check_shape(const ModelConfig *c, const Plan *p)
         return error_set(ERR_INPUT, "width %zu is odd: sinusoid positions need an even width",
                          c->width);
     TRY(check_rates(c));
-    if (c->act != ACT_RELU && c->act != ACT_GELU)
+    if (c->act != ACT_RELU && c->act != ACT_GELU && c->act != ACT_ERF)
         return error_set(ERR_INPUT, "activation must be relu or gelu");
+    if ((c->positions & POSITIONS_SINUSOID) && (c->positions & POSITIONS_LEARNED))
+        return error_set(ERR_INPUT, "positions are either sinusoids or learned");
+    if (!(c->norm_eps >= 0 && c->norm_eps < 1))
+        return error_set(ERR_INPUT, "epsilon of norms: %g is not in [0, 1)", c->norm_eps);
     return 0;
 }
 

@@ -45,19 +45,26 @@ static const struct {
              [SLOT_FEEDFORWARD] = {"up", "down", 0, 0},
              [SLOT_CROSS] = {"q", "out", 1, 1}};
 
+/* Adds a norm's weight and, except for NORM_RMS, its bias. */
+static void add_norm(Model *m, const char *name, size_t *w, size_t *b)
+{
+    size_t D = m->config.width;
+    *w = add(m, D, 0, START_VALUE, 1, "%s.weight", name);
+    if (m->config.norm != NORM_RMS) *b = add(m, D, 0, START_VALUE, 0, "%s.bias", name);
+}
+
 static void add_slot(Model *m, const PlanSlot *s, SlotParams *o)
 {
     size_t D = m->config.width;
-    char name[64];
+    char name[64], norm[72];
     const char *side = plan_prefix(m->plan, s->side);
+    snprintf(name, sizeof name, "%slayers.%d.%s.%d", side, s->layer, plan_kind_name(s->kind),
+             s->set);
     if (s->kind == SLOT_NORM)
-        snprintf(name, sizeof name, "%snorm", side);
+        snprintf(norm, sizeof norm, "%s%s", side, plan_norm_name(s));
     else
-        snprintf(name, sizeof name, "%slayers.%d.%s.%d", side, s->layer, plan_kind_name(s->kind),
-                 s->set);
-    const char *norm = s->kind == SLOT_NORM ? "" : ".norm";
-    o->norm_w = add(m, D, 0, START_VALUE, 1, "%s%s.weight", name, norm);
-    o->norm_b = add(m, D, 0, START_VALUE, 0, "%s%s.bias", name, norm);
+        snprintf(norm, sizeof norm, "%s.norm", name);
+    add_norm(m, norm, &o->norm_w, &o->norm_b);
     if (s->kind != SLOT_NORM) {
         const char *in = kinds[s->kind].in, *out = kinds[s->kind].out;
         o->I = s->inner ? s->inner : kinds[s->kind].I * D;
@@ -133,8 +140,7 @@ static void add_heads(Model *m)
         h->segments = add(m, c->segments, D, START_NORMAL, 1 / sqrt((double)D), "segment.weight");
     if (c->masked) {
         add_dense(m, &h->words, "head.dense");
-        h->words.w = add(m, D, 0, START_VALUE, 1, "head.norm.weight");
-        h->words.b = add(m, D, 0, START_VALUE, 0, "head.norm.bias");
+        add_norm(m, "head.norm", &h->words.w, &h->words.b);
     }
     if (c->classes) {
         add_dense(m, &h->label, "pool");
@@ -168,10 +174,9 @@ void params_list(Model *m)
     size_t D = m->config.width;
     int untied = m->config.untied;
     m->embed = m->out.matrix = add_head(m, "embed", START_NORMAL, !untied);
-    if (ends_in_norm(m)) {
-        m->out.norm_w = add(m, D, 0, START_VALUE, 1, "final_norm.weight");
-        m->out.norm_b = add(m, D, 0, START_VALUE, 0, "final_norm.bias");
-    }
+    if (m->config.positions & POSITIONS_LEARNED)
+        m->position = add(m, longest(m), D, START_NORMAL, 1 / sqrt((double)D), "position.weight");
+    if (ends_in_norm(m)) add_norm(m, "final_norm", &m->out.norm_w, &m->out.norm_b);
     if (untied)
         m->out.matrix = add_head(m, "output", m->config.tails ? START_NORMAL : START_XAVIER, 1);
     for (size_t i = 0; i < p->slots; i++) add_slot(m, &p->slot[i], &m->slot[i]);
@@ -242,7 +247,7 @@ int params_init(Model *m)
     double *chunk = memory_new(D > CHUNK ? D : CHUNK, sizeof *chunk);
     if (!chunk) return ERR_MEMORY;
     for (size_t k = 0; k < m->params; k++) init_param(m, k, chunk);
-    if (m->positions) init_positions(m, chunk);
+    if (m->config.positions & POSITIONS_SINUSOID) init_positions(m, chunk);
     memory_free(chunk);
     return 0;
 }

@@ -114,7 +114,8 @@ static void inside(const Model *m, const Pass *p, const PlanInstr *in, const voi
     const SlotParams *o = &m->slot[in->slot];
     size_t N = instr_rows(p, in), D = m->config.width;
     if (!m->plan->post && !normed)
-        b->norm(N, D, x, data(m, o->norm_w), data(m, o->norm_b), w->normed, w->stats);
+        b->norm(N, D, norm_kind(m), x, data(m, o->norm_w), norm_bias(m, o->norm_b), w->normed,
+                w->stats);
     if (p->attend && plan_attends(&m->plan->slot[in->slot])) {
         p->attend(p, in, w);
         return;

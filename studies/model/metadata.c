@@ -79,7 +79,7 @@ static int put_options(Metadata *d, const Options *o)
     const Option *p;
     const char *text;
     for (size_t i = 0; options_recorded(o, i, &p, &text); i++)
-        if (!(p->flags & OPTION_SOURCE) && !names_scheme(p->name))
+        if (!(p->flags & OPTION_SOURCE) && !names_scheme(p->name) && strcmp(p->name, "gelu") != 0)
             TRY(network_metadata_put(d, p->name, text));
     return 0;
 }
@@ -88,7 +88,8 @@ static int put_options(Metadata *d, const Options *o)
 static int put_defaults(Metadata *d, const Options *o, const ModelConfig *c)
 {
     const Option *p;
-    if (c->act == ACT_GELU) TRY(network_metadata_put(d, "gelu", "tanh"));
+    if (c->act == ACT_GELU || c->act == ACT_ERF)
+        TRY(network_metadata_put(d, "gelu", c->act == ACT_ERF ? "erf" : "tanh"));
     for (size_t i = 0; (p = options_otherwise(o, i)); i++)
         if (p->flags & OPTION_MAP) TRY(network_metadata_put(d, p->name, p->otherwise));
     return 0;

@@ -44,9 +44,10 @@ static const Option model_options[] = {
      .flags = OPTION_MAP, .sets = {TO(bridge.inner)}},
     {"heads", OPTION_SIZE, "4", "H", "number of attention heads; D must be a multiple of H", 1,
      1024, .flags = OPTION_MAP, .sets = {TO(model.heads)}},
-    {"positions", OPTION_CHOICE, "sinusoid", "none|sinusoid|relative|both",
+    {"positions", OPTION_CHOICE, "sinusoid", "none|sinusoid|relative|both|learned",
      "position encoding: none, sinusoid, relative (Shaw, on keys, "
-     "clip " TEXT(NETWORK_CLIP) ") or both",
+     "clip " TEXT(
+         NETWORK_CLIP) "), both, or learned (a row for each place of the longest sequence)",
      .flags = OPTION_MAP, .sets = {TO(model.positions)}},
     {"activation", OPTION_CHOICE, "relu", "relu|gelu",
      "activation of feed-forward networks: relu, or gelu in its tanh form", .flags = OPTION_MAP,
@@ -82,6 +83,10 @@ static const Option model_options[] = {
     {"next-sentence", OPTION_FLAG, NULL, NULL,
      "with --objective masked: learn also whether the second half of a sequence follows the first",
      .needs = "objective"},
+    {"norm-kind", OPTION_CHOICE, NULL, "layer|rms",
+     "layer: layer norms; rms: y = x / sqrt(mean x^2 + eps) * weight, without mean and bias (Zhang and "
+     "Sennrich 2019)",
+     .otherwise = "layer", .sets = {TO(model.norm)}},
     {"masks", OPTION_CHOICE, "stage", "stage|step",
      "stage: draw a dropout mask for each evaluation; step: draw one for each sublayer, which all its "
      "evaluations share",
@@ -178,10 +183,17 @@ static const Option machine_options[] = {
     {0},
 };
 
-/* The options in the metadata of a fine-tuned encoder; no command takes them. */
+/* The options in the metadata of a fine-tuned encoder, and of models of other programs; no command takes them. */
 static const Option label_options[] = {
     {"classes", OPTION_SIZE, NULL, "C", "an encoder's classes of a sequence; 1: a number", 1, 1e6},
     {"segments", OPTION_SIZE, NULL, "N", "sentences of a sequence that are told apart", 0, 2},
+    {"gelu", OPTION_CHOICE, NULL, "tanh|erf", "form of GELU"},
+    {"plain-input", OPTION_FLAG, NULL, NULL, "a word's row enters without the factor sqrt(D)",
+     .sets = {TO(model.plain_input)}},
+    {"input-norm", OPTION_FLAG, NULL, NULL, "a norm stands behind the input",
+     .sets = {TO(bridge.input_norm)}},
+    {"norm-eps", OPTION_REAL, NULL, "X", "epsilon of norms", 1e-30, 0.1,
+     .sets = {TO(model.norm_eps)}},
     {0},
 };
 
@@ -245,10 +257,17 @@ int network_backend(const Options *o, const Backend **out)
     return threads_room(backend_threads((int)options_size(o, "threads")), 0);
 }
 
+/* Bits of the choices of --positions. */
+static const int positions_of[] = {0, POSITIONS_SINUSOID, POSITIONS_RELATIVE,
+                                   POSITIONS_SINUSOID | POSITIONS_RELATIVE, POSITIONS_LEARNED};
+
 NetworkConfig network_config(const Options *o)
 {
     NetworkConfig c = {.model.clip = NETWORK_CLIP};
     options_fill(o, network_groups, &c);
+    c.model.positions = positions_of[c.model.positions];
+    if (options_known(o, "gelu") && options_choice(o, "gelu") && c.model.act == ACT_GELU)
+        c.model.act = ACT_ERF;
     int attention = options_known(o, "attention-dropout") && options_text(o, "attention-dropout"),
         activation =
             options_known(o, "activation-dropout") && options_text(o, "activation-dropout");
