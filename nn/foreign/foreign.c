@@ -375,6 +375,10 @@ static int want_tensor(Loading *l, const FamilyTensor *row, size_t layer)
     for (; same_ours(one, row); one++) TRY(want_row(l, one, layer, p, &at));
     l->used[p - l->param] = at > 0;
     if (at == p->rows || at == 0) return 0;
+    if (row->how & FAMILY_MORE_ROWS)
+        return error_set(ERR_INPUT,
+                         "%s has positions for at most %zu tokens: --sequence %zu is too long",
+                         l->f->dir, at, p->rows);
     return error_set(ERR_INPUT, "%s: '%s' has %zu rows, where %s needs %zu", l->f->dir, row->theirs,
                      at, ours, p->rows);
 }

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""tiny_models.py DIR: writes tiny models of random weights as Hugging Face's `transformers` does, with their logits.
+
+Each of DIR/gpt2, DIR/llama and DIR/bert gets config.json, model.safetensors, tokenizer.json, a text, and logits.npy:
+the logits (N, V), in float64 by the formulas of the papers, of each token of the text after those before it (bert: of
+each token with all others). Only NumPy is used, and nothing of this program. tests/foreign/ holds what
+`tests/python/tiny_models.py tests/foreign` wrote; tests/commands/test_foreign.c compares the program with it.
+
+Source: Radford et al. 2019 (GPT-2: pre-norm, learned positions, GELU by tanh, tied output, matrices (in, out)).
+"""
+import json
+import os
+import struct
+import sys
+
+import numpy as np
+
+TEXT = "In the beginning God created the heaven and the earth.\nIt isn't 1984, naïve \U0001f600  friend!\n"
+
+
+def safetensors(path, tensors, dtype):
+    """Writes tensors as F16, BF16 or F32, and returns them in float64 as a reader gets them."""
+    header, data, read = {}, b"", {}
+    for name, x in tensors.items():
+        f32 = np.asarray(x, np.float32)
+        if dtype == "BF16":  # cut the lower half of each f32
+            raw = (f32.view(np.uint32) >> 16).astype(np.uint16)
+            read[name] = (raw.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+        else:
+            raw = f32.astype({"F16": np.float16, "F32": np.float32}[dtype])
+            read[name] = raw.astype(np.float64)
+        header[name] = {"dtype": dtype, "shape": list(f32.shape), "data_offsets": [len(data), len(data) + raw.nbytes]}
+        data += raw.tobytes()
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + data)
+    return read
+
+
+def merges_of(words, count):
+    """Learns byte-pair merges from lists of symbols, the most frequent pair first."""
+    merges = []
+    for _ in range(count):
+        pairs = {}
+        for w in words:
+            for pair in zip(w, w[1:]):
+                pairs[pair] = pairs.get(pair, 0) + 1
+        best = max(pairs, key=lambda p: (pairs[p], p))
+        merges.append(best)
+        for w in words:
+            i = 0
+            while i + 1 < len(w):
+                if (w[i], w[i + 1]) == best:
+                    w[i : i + 2] = [w[i] + w[i + 1]]
+                i += 1
+    return merges
+
+
+def norm(x, w, b, eps):
+    m = x.mean(-1, keepdims=True)
+    return (x - m) / np.sqrt(((x - m) ** 2).mean(-1, keepdims=True) + eps) * w + b
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def attend(q, k, v, heads, causal):
+    """q (T, H E), k and v (T, K E), H a multiple of K: head h reads key head h K // H."""
+    T, E = len(q), q.shape[1] // heads
+    kv = k.shape[1] // E
+    out = np.empty_like(q)
+    for h in range(heads):
+        a, g = slice(h * E, h * E + E), slice(h * kv // heads * E, h * kv // heads * E + E)
+        s = q[:, a] @ k[:, g].T / np.sqrt(E)
+        if causal:
+            s = np.where(np.tril(np.ones((T, T))) > 0, s, -np.inf)
+        out[:, a] = softmax(s) @ v[:, g]
+    return out
+
+
+def by_blocks(forward, ids, first, T):
+    """Logits of ids, each after those before it in its block of T; the text begins with `first`."""
+    x = [first] + ids[:-1]
+    return np.concatenate([forward(x[i : i + T]) for i in range(0, len(x), T)])
+
+
+# ---- byte-level BPE, by the words of a simple split (the test texts agree with GPT-2's pattern on it) ----
+
+
+def byte_characters():
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    other = [b for b in range(256) if b not in plain]
+    return {**{b: chr(b) for b in plain}, **{b: chr(256 + i) for i, b in enumerate(other)}}
+
+
+def byte_level(special, split):
+    to = byte_characters()
+    words = [[to[b] for b in (" " + w).encode()] for w in TEXT.split()]
+    merges = merges_of(words, 40)
+    vocab = {c: i for i, c in enumerate(to.values())}
+    for a, b in merges:
+        vocab.setdefault(a + b, len(vocab))
+    vocab[special] = len(vocab)
+    added = {"id": vocab[special], "content": special, "single_word": False, "lstrip": False, "rstrip": False,
+             "normalized": False, "special": True}
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    return {"version": "1.0", "truncation": None, "padding": None, "added_tokens": [added], "normalizer": None,
+            "pre_tokenizer": level, "post_processor": None, "decoder": level,
+            "model": {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": "",
+                      "end_of_word_suffix": "", "fuse_unk": False, "byte_fallback": False, "vocab": vocab,
+                      "merges": [" ".join(m) for m in merges]}}
+
+
+def bpe(symbols, rank):
+    s = list(symbols)
+    while True:
+        found = [(rank[p], i) for i, p in enumerate(zip(s, s[1:])) if p in rank]
+        if not found:
+            return s
+        i = min(found)[1]
+        s[i : i + 2] = [s[i] + s[i + 1]]
+
+
+def gpt2_words(text):
+    """GPT-2's pattern for the texts here, by Python's `re`, where [^\\W\\d_] is a letter."""
+    import re
+
+    letters, other = r"[^\W\d_]+", r"(?:[^\s\w]|_)+"
+    return re.findall(rf"'s|'t|'re|'ve|'m|'ll|'d| ?{letters}| ?\d+| ?{other}|\s+(?!\S)|\s+", text)
+
+
+def byte_ids(tokenizer, text):
+    to, vocab = byte_characters(), tokenizer["model"]["vocab"]
+    rank = {tuple(m.split(" ")): i for i, m in enumerate(tokenizer["model"]["merges"])}
+    return [vocab[t] for w in gpt2_words(text) for t in bpe([to[b] for b in w.encode()], rank)]
+
+
+# ---- GPT-2 ----
+
+
+def gpt2(rng):
+    D, L, H, P = 16, 2, 4, 24
+    tok = byte_level("<|endoftext|>", None)
+    V = len(tok["model"]["vocab"]) + 3  # embeddings are often padded
+    n = lambda *s: rng.normal(0, 0.3, s)
+    w = {"transformer.wte.weight": n(V, D), "transformer.wpe.weight": n(P, D)}
+    for l in range(L):
+        p = f"transformer.h.{l}."
+        w.update({p + "ln_1.weight": 1 + n(D), p + "ln_1.bias": n(D), p + "attn.c_attn.weight": n(D, 3 * D),
+                  p + "attn.c_attn.bias": n(3 * D), p + "attn.c_proj.weight": n(D, D), p + "attn.c_proj.bias": n(D),
+                  p + "ln_2.weight": 1 + n(D), p + "ln_2.bias": n(D), p + "mlp.c_fc.weight": n(D, 4 * D),
+                  p + "mlp.c_fc.bias": n(4 * D), p + "mlp.c_proj.weight": n(4 * D, D), p + "mlp.c_proj.bias": n(D)})
+    w.update({"transformer.ln_f.weight": 1 + n(D), "transformer.ln_f.bias": n(D)})
+    config = {"architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "n_embd": D, "n_layer": L, "n_head": H,
+              "n_positions": P, "n_inner": None, "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5,
+              "vocab_size": V, "bos_token_id": V - 4, "eos_token_id": V - 4}
+
+    def forward(w, ids):
+        g = lambda k: w["transformer." + k]
+        gelu = lambda u: u / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (u + 0.044715 * u**3)))
+        y = g("wte.weight")[ids] + g("wpe.weight")[: len(ids)]
+        for l in range(L):
+            p = f"h.{l}."
+            x = norm(y, g(p + "ln_1.weight"), g(p + "ln_1.bias"), 1e-5)
+            q, k, v = np.split(x @ g(p + "attn.c_attn.weight") + g(p + "attn.c_attn.bias"), 3, axis=1)
+            y = y + attend(q, k, v, H, True) @ g(p + "attn.c_proj.weight") + g(p + "attn.c_proj.bias")
+            x = norm(y, g(p + "ln_2.weight"), g(p + "ln_2.bias"), 1e-5)
+            u = gelu(x @ g(p + "mlp.c_fc.weight") + g(p + "mlp.c_fc.bias"))
+            y = y + u @ g(p + "mlp.c_proj.weight") + g(p + "mlp.c_proj.bias")
+        return norm(y, g("ln_f.weight"), g("ln_f.bias"), 1e-5) @ g("wte.weight").T
+
+    return config, tok, w, "F16", lambda w: by_blocks(lambda x: forward(w, x), byte_ids(tok, TEXT), V - 4, P)
+
+
+def main(out):
+    for seed, (name, make) in enumerate({"gpt2": gpt2}.items()):
+        config, tokenizer, weights, dtype, logits = make(np.random.default_rng(seed))
+        os.makedirs(os.path.join(out, name), exist_ok=True)
+        at = lambda file: os.path.join(out, name, file)
+        for file, content in ("config.json", config), ("tokenizer.json", tokenizer):
+            with open(at(file), "w", encoding="utf-8") as f:
+                json.dump(content, f, ensure_ascii=False)
+                f.write("\n")
+        read = safetensors(at("model.safetensors"), weights, dtype)
+        np.save(at("logits.npy"), logits(read).astype(np.float32))
+        with open(at("text.txt"), "w", encoding="utf-8") as f:
+            f.write(TEXT)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
