@@ -56,8 +56,13 @@ typedef struct {
     uint64_t first; /* index of element 0: rows of the batch that others have, times columns */
 } Dropout;
 
-/* GELU (Hendrycks, Gimpel 2016): the tanh form, and ACT_ERF u Phi(u), Phi the normal distribution's. */
-enum { ACT_RELU, ACT_GELU, ACT_SIGMOID, ACT_TANH, ACT_ERF };
+/* GELU (Hendrycks, Gimpel 2016): the tanh form, and ACT_ERF u Phi(u), Phi the normal distribution's. Gated ones have two
+ * inputs, act(u) v: SwiGLU u sigmoid(u) v, GEGLU GELU(u) v (Shazeer 2020, eq. 6). */
+enum { ACT_RELU, ACT_GELU, ACT_SIGMOID, ACT_TANH, ACT_ERF, ACT_SWIGLU, ACT_GEGLU };
+static inline int act_gated(int act)
+{
+    return act == ACT_SWIGLU || act == ACT_GEGLU;
+}
 
 /* A norm of rows. NORM_LAYER: y = (x - mean) / sqrt(variance + eps) w + b, biased variance (Ba, Kiros, Hinton 2016, eq.
  * 4); NORM_RMS: y = x / sqrt(mean x^2 + eps) w, without b (Zhang, Sennrich 2019, eq. 4). */
@@ -232,10 +237,10 @@ struct Backend {
                      const LinTerm *term, void *r, NormKind kind, const void *w, const void *c,
                      void *y, void *stats);
     /* y (N, M) = dropout(act(u + b)), factors; act: any but ACT_SIGMOID. ReLU leaves u alone, and y may be u; the others
-     * leave u + b in u for backward. */
+     * leave u + b in u for backward. A gated one has u (N, 2M), b (2M): a row's M numbers u, then its M numbers v. */
     void (*bias_act)(size_t N, size_t M, void *u, const void *b, int act, Dropout drop, void *y);
     /* u, y as forward left them; ReLU reads only y, the others only u. dy (N, M) in, du (N, M) out, factors, which may
-     * be dy; db (M) accumulates. */
+     * be dy; db (M) accumulates. Gated: du (N, 2M), which may be u, and db (2M). */
     void (*bias_act_back)(size_t N, size_t M, const void *u, const void *y, int act, Dropout drop,
                           const void *dy, void *du, void *db);
 

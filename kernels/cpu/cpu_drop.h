@@ -173,6 +173,48 @@ ACT_ROWS(gelu, gelu, gelu_slope)
 ACT_ROWS(tanh, tanh_of, tanh_slope)
 ACT_ROWS(erf, erf_gelu, erf_gelu_slope)
 
+static inline real silu(real u)
+{
+    return u / (1 + fast_exp(-u));
+}
+
+static inline real silu_slope(real u)
+{
+    real s = 1 / (1 + fast_exp(-u));
+    return s + u * s * (1 - s);
+}
+
+/* Makes the rows of a gated activation: b and c are the biases of u and v. du and dv may be u and v. */
+#define GATED_ROWS(name, value, slope)                                                       \
+    static void name##_row(size_t n, real *u, real *v, const real *b, const real *c,         \
+                           const real *keep, real *y)                                        \
+    {                                                                                        \
+        _Pragma("omp simd") for (size_t i = 0; i < n; i++)                                   \
+        {                                                                                    \
+            u[i] += b[i], v[i] += c[i];                                                      \
+            y[i] = value(u[i]) * v[i] * keep[i];                                             \
+        }                                                                                    \
+    }                                                                                        \
+    static void name##_row_back(size_t n, const real *u, const real *v, const Dropout *drop, \
+                                uint64_t index, const real *dy, real *du, real *dv)          \
+    {                                                                                        \
+        real keep[TILE];                                                                     \
+        keep_fill(drop, index, n, keep);                                                     \
+        _Pragma("omp simd") for (size_t i = 0; i < n; i++)                                   \
+        {                                                                                    \
+            real d = dy[i] * keep[i], x = u[i], other = v[i];                                \
+            du[i] = d * other * slope(x);                                                    \
+            dv[i] = d * value(x);                                                            \
+        }                                                                                    \
+    }
+GATED_ROWS(swiglu, silu, silu_slope)
+GATED_ROWS(geglu, gelu, gelu_slope)
+
+typedef void GatedRow(size_t n, real *u, real *v, const real *b, const real *c, const real *keep,
+                      real *y);
+typedef void GatedBack(size_t n, const real *u, const real *v, const Dropout *drop, uint64_t index,
+                       const real *dy, real *du, real *dv);
+
 /* Computes dy *= keep, for no activation. */
 static void drop_row_back(size_t n, const real *u, const real *y, const Dropout *drop,
                           uint64_t index, real *dy)
@@ -191,10 +233,14 @@ typedef void RowBack(size_t n, const real *u, const real *y, const Dropout *drop
 static const struct {
     void (*row)(size_t n, real *u, const real *b, const real *keep, real *y);
     RowBack *row_back;
+    GatedRow *gated; /* of gated ones, which have no others */
+    GatedBack *gated_back;
 } act_table[] = {[ACT_RELU] = {relu_row, relu_row_back},
                  [ACT_GELU] = {gelu_row, gelu_row_back},
                  [ACT_TANH] = {tanh_row, tanh_row_back},
-                 [ACT_ERF] = {erf_row, erf_row_back}};
+                 [ACT_ERF] = {erf_row, erf_row_back},
+                 [ACT_SWIGLU] = {.gated = swiglu_row, .gated_back = swiglu_row_back},
+                 [ACT_GEGLU] = {.gated = geglu_row, .gated_back = geglu_row_back}};
 
 static void bias_drop_row(size_t D, size_t r, real *x, const real *b, const Dropout *drop)
 {
@@ -239,7 +285,11 @@ static void cpu_bias_act(size_t N, size_t M, void *u_, const void *b_, int act, 
             real keep[TILE], *ur = u + r * M + c;
             size_t n = least(TILE, M - c);
             keep_fill(&drop, r * M + c, n, keep);
-            act_table[act].row(n, ur, b + c, keep, y + r * M + c);
+            if (act_gated(act))
+                act_table[act].gated(n, ur + r * M, ur + (r + 1) * M, b + c, b + M + c, keep,
+                                     y + r * M + c);
+            else
+                act_table[act].row(n, ur, b + c, keep, y + r * M + c);
         }
 }
 
@@ -278,11 +328,38 @@ static void cpu_bias_drop_back(size_t N, size_t D, size_t n, const LinTerm *term
     rows_back(drop_row_back, N, D, NULL, NULL, &drop, n, term, dx, db);
 }
 
+/* Goes back through a gated activation: du (N, 2M); db (2M) += its column sums. */
+static void gated_back(GatedBack *row_back, size_t N, size_t M, const real *u, const Dropout *drop,
+                       const real *dy, real *du, real *db)
+{
+    int panels = panels_of(N);
+    for (size_t c = 0; c < M; c += SUMS) {
+        size_t n = least(SUMS, M - c);
+#pragma omp parallel for ordered schedule(static, 1)
+        for (int t = 0; t < panels; t++) {
+            real sum[2][SUMS] = {{0}};
+            Range rows = range_of(N, t, panels);
+            for (size_t r = rows.lo; r < rows.hi; r++)
+                for (size_t k = 0; k < n; k += TILE) {
+                    size_t at = r * M + c + k, to = at + r * M, tile = least(TILE, n - k);
+                    row_back(tile, u + to, u + to + M, drop, at, dy + at, du + to, du + to + M);
+                    add_scaled(tile, 1, du + to, sum[0] + k);
+                    add_scaled(tile, 1, du + to + M, sum[1] + k);
+                }
+#pragma omp ordered
+            for (size_t k = 0; db && k < 2; k++) add_scaled(n, 1, sum[k], db + k * M + c);
+        }
+    }
+}
+
 static void cpu_bias_act_back(size_t N, size_t M, const void *u, const void *y, int act,
                               Dropout drop, const void *dy, void *du, void *db)
 {
     const LinTerm all = {.c = 1, .x = dy};
-    rows_back(act_table[act].row_back, N, M, u, y, &drop, 1, &all, du, db);
+    if (act_gated(act))
+        gated_back(act_table[act].gated_back, N, M, u, &drop, dy, du, db);
+    else
+        rows_back(act_table[act].row_back, N, M, u, y, &drop, 1, &all, du, db);
 }
 
 #endif

@@ -33,8 +33,8 @@
 enum { LOGIT_LEAST = 64, MODEL_BUFFERS = 32 };
 
 /* A sublayer is norm -> y = x W_in^T (I, D) -> core -> y = c W_out^T (D, O) -> + b, dropout. The core is attention (I =
- * 3D, O = D), cross-attention (I = O = D, x being the queries' alone) or bias and activation (I = O = M). Members are
- * offsets into data. */
+ * 3D, O = D), cross-attention (I = O = D, x being the queries' alone) or bias and activation (I = O = M; gated I = 2 M). Members
+ * are offsets into data. */
 typedef struct {
     size_t I, O;           /* 0 for a norm */
     size_t norm_w, norm_b; /* (D) */

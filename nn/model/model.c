@@ -89,8 +89,8 @@ static int check_shape(const ModelConfig *c, const Plan *p)
         return error_set(ERR_INPUT, "width %zu is odd: sinusoid positions need an even width",
                          c->width);
     TRY(check_rates(c));
-    if (c->act != ACT_RELU && c->act != ACT_GELU && c->act != ACT_ERF)
-        return error_set(ERR_INPUT, "activation must be relu or gelu");
+    if (c->act != ACT_RELU && c->act != ACT_GELU && c->act != ACT_ERF && !act_gated(c->act))
+        return error_set(ERR_INPUT, "activation must be relu, gelu, swiglu or geglu");
     if ((c->positions & POSITIONS_SINUSOID) && (c->positions & POSITIONS_LEARNED))
         return error_set(ERR_INPUT, "positions are either sinusoids or learned");
     if (!(c->norm_eps >= 0 && c->norm_eps < 1))

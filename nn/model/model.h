@@ -20,7 +20,7 @@ typedef struct {
     int untied;    /* the output has a separate matrix, output.weight */
     /* 1: the last layer's output makes the logits without a norm; a post plan does so anyway. */
     int no_final_norm;
-    int act;         /* ACT_RELU, ACT_GELU, ACT_ERF */
+    int act;         /* ACT_RELU, ACT_GELU, ACT_ERF, ACT_SWIGLU, ACT_GEGLU */
     int plain_input; /* 1: a word's row enters as it is, else times sqrt(D) */
     int norm;        /* NORM_LAYER, NORM_RMS: of every norm */
     double norm_eps; /* 0: 1e-5 */

@@ -45,6 +45,12 @@ static const struct {
              [SLOT_FEEDFORWARD] = {"up", "down", 0, 0},
              [SLOT_CROSS] = {"q", "out", 1, 1}};
 
+/* Tells whether a slot is a feed-forward network with a gated activation, whose first matrix has twice its rows. */
+static int is_gated(const Model *m, const PlanSlot *s)
+{
+    return s->kind == SLOT_FEEDFORWARD && act_gated(activation(m, (int)(s - m->plan->slot)));
+}
+
 /* Adds a norm's weight and, except for NORM_RMS, its bias. */
 static void add_norm(Model *m, const char *name, size_t *w, size_t *b)
 {
@@ -66,8 +72,9 @@ static void add_slot(Model *m, const PlanSlot *s, SlotParams *o)
         snprintf(norm, sizeof norm, "%s.norm", name);
     add_norm(m, norm, &o->norm_w, &o->norm_b);
     if (s->kind != SLOT_NORM) {
-        const char *in = kinds[s->kind].in, *out = kinds[s->kind].out;
-        o->I = s->inner ? s->inner : kinds[s->kind].I * D;
+        int gated = is_gated(m, s);
+        const char *in = gated ? "gate_up" : kinds[s->kind].in, *out = kinds[s->kind].out;
+        o->I = s->inner ? (size_t)(1 + gated) * s->inner : kinds[s->kind].I * D;
         o->O = s->inner ? s->inner : kinds[s->kind].O * D;
         o->in_w = add(m, o->I, D, START_XAVIER, 0, "%s.%s.weight", name, in);
         o->in_b = add(m, o->I, 0, START_VALUE, 0, "%s.%s.bias", name, in);

@@ -83,15 +83,15 @@ static void attention_core_back(const Model *m, const Pass *p, const PlanInstr *
 static void activation_core(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     const SlotParams *o = &m->slot[in->slot];
-    m->backend->bias_act(instr_rows(p, in), o->I, w->in, data(m, o->in_b), activation(m, in->slot),
-                         drop_eval(p, in, DROP_ACTIVATION, o->I), w->core);
+    m->backend->bias_act(instr_rows(p, in), o->O, w->in, data(m, o->in_b), activation(m, in->slot),
+                         drop_eval(p, in, DROP_ACTIVATION, o->O), w->core);
 }
 
 static void activation_core_back(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     const SlotParams *o = &m->slot[in->slot];
-    m->backend->bias_act_back(instr_rows(p, in), o->I, w->in, w->core, activation(m, in->slot),
-                              drop_eval(p, in, DROP_ACTIVATION, o->I), w->dcore, w->din,
+    m->backend->bias_act_back(instr_rows(p, in), o->O, w->in, w->core, activation(m, in->slot),
+                              drop_eval(p, in, DROP_ACTIVATION, o->O), w->dcore, w->din,
                               grad(m, o->in_b));
 }
 

@@ -88,7 +88,7 @@ static int put_options(Metadata *d, const Options *o)
 static int put_defaults(Metadata *d, const Options *o, const ModelConfig *c)
 {
     const Option *p;
-    if (c->act == ACT_GELU || c->act == ACT_ERF)
+    if (c->act == ACT_GELU || c->act == ACT_ERF || c->act == ACT_GEGLU)
         TRY(network_metadata_put(d, "gelu", c->act == ACT_ERF ? "erf" : "tanh"));
     for (size_t i = 0; (p = options_otherwise(o, i)); i++)
         if (p->flags & OPTION_MAP) TRY(network_metadata_put(d, p->name, p->otherwise));

@@ -49,9 +49,10 @@ static const Option model_options[] = {
      "clip " TEXT(
          NETWORK_CLIP) "), both, or learned (a row for each place of the longest sequence)",
      .flags = OPTION_MAP, .sets = {TO(model.positions)}},
-    {"activation", OPTION_CHOICE, "relu", "relu|gelu",
-     "activation of feed-forward networks: relu, or gelu in its tanh form", .flags = OPTION_MAP,
-     .sets = {TO(model.act)}},
+    {"activation", OPTION_CHOICE, "relu", "relu|gelu|swiglu|geglu",
+     "activation of feed-forward networks: relu, gelu in its tanh form, or gated (Shazeer 2020), with 3 D M "
+     "numbers instead of 2 D M",
+     .flags = OPTION_MAP, .sets = {TO(model.act)}},
     {"first-relu", OPTION_FLAG, NULL, NULL,
      "use relu in the first feed-forward network of each layer, whatever --activation is, as the "
      "released Macaron-BERT does",
@@ -257,7 +258,8 @@ int network_backend(const Options *o, const Backend **out)
     return threads_room(backend_threads((int)options_size(o, "threads")), 0);
 }
 
-/* Bits of the choices of --positions. */
+/* The choices of --activation, and bits of those of --positions. */
+static const int act_of[] = {ACT_RELU, ACT_GELU, ACT_SWIGLU, ACT_GEGLU};
 static const int positions_of[] = {0, POSITIONS_SINUSOID, POSITIONS_RELATIVE,
                                    POSITIONS_SINUSOID | POSITIONS_RELATIVE, POSITIONS_LEARNED};
 
@@ -266,6 +268,8 @@ NetworkConfig network_config(const Options *o)
     NetworkConfig c = {.model.clip = NETWORK_CLIP};
     options_fill(o, network_groups, &c);
     c.model.positions = positions_of[c.model.positions];
+    c.model.act = act_of[c.model.act];
+    c.bridge.gated = act_gated(c.model.act);
     if (options_known(o, "gelu") && options_choice(o, "gelu") && c.model.act == ACT_GELU)
         c.model.act = ACT_ERF;
     int attention = options_known(o, "attention-dropout") && options_text(o, "attention-dropout"),

@@ -66,7 +66,11 @@ def C(w, told, p, y, memory):
 
 def G(w, told, p, y):
     relu = told["activation"] == "relu" or (told.get("first-relu") == "yes" and p.endswith(".1"))
-    u = linear(w, p + ".up", norm(w, p + ".norm", y, told))
+    x = norm(w, p + ".norm", y, told)
+    if p + ".gate_up.weight" in w:
+        u, v = np.split(linear(w, p + ".gate_up", x), 2, -1)
+        return linear(w, p + ".down", v * (gelu(u) if told["activation"] == "geglu" else u / (1 + np.exp(-u))))
+    u = linear(w, p + ".up", x)
     return linear(w, p + ".down", np.maximum(u, 0) if relu else gelu(u, told))
 
 NAME, NUMBER = r"[A-Za-z]\w*(?![\w.])", r"\d+(?:\.\d*)?(?:e[-+]?\d+)?(?!\w)"

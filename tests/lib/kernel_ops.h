@@ -107,6 +107,8 @@ static double ref_act(int act, double u)
     if (act == ACT_RELU) return u > 0 ? u : 0;
     if (act == ACT_GELU) return 0.5 * u * (1 + tanh(sqrt(2 / M_PI) * (u + 0.044715 * u * u * u)));
     if (act == ACT_TANH) return tanh(u);
+    if (act == ACT_SWIGLU) return u / (1 + exp(-u));
+    if (act == ACT_GEGLU) return ref_act(ACT_GELU, u);
     if (act == ACT_ERF) return u * 0.5 * erfc(-u / sqrt(2));
     return u;
 }
@@ -136,6 +138,35 @@ static void bias_dback(const Backend *b, const Trial *t, void *const *in, void *
         b->bias_drop_back(t->N, t->D, 1, &(LinTerm){.c = 1, .x = din[0]}, t->drop, din[0], din[1]);
     else
         b->bias_act_back(t->N, t->D, u, y, t->act, t->drop, din[0], din[0], din[1]);
+}
+
+/* Gated activations: u (N, 2 D), b (2 D). */
+static size_t gated_inputs(const Trial *t, int i)
+{
+    return 2 * bias_inputs(t, i);
+}
+static size_t size_2ND(const Trial *t)
+{
+    return 2 * t->N * t->D;
+}
+static void gated_ref(const Trial *t, const double *const *in, double *out)
+{
+    size_t D = t->D;
+    for (size_t i = 0; i < t->N * D; i++) {
+        const double *u = in[0] + i / D * 2 * D + i % D, *b = in[1] + i % D;
+        out[i] = ref_act(t->act, u[0] + b[0]) * (u[D] + b[D]) * ref_keep(&t->drop, i);
+    }
+}
+static void gated_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
+{
+    b->copy(kept, in[0], 2 * t->N * t->D);
+    b->bias_act(t->N, t->D, kept, in[1], t->act, t->drop, out);
+}
+static void gated_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
+                        const void *dout, void *const *din)
+{
+    (void)in, (void)out;
+    b->bias_act_back(t->N, t->D, kept, NULL, t->act, t->drop, dout, din[0], din[1]);
 }
 
 /* ---- sum after a sublayer: k, b, x, w, c; act: the norm of x / 2 + 5/4 k', or that sum and k' ----------------- */
@@ -393,6 +424,7 @@ static void best_run(const Backend *b, const Trial *t, void *const *in, void *ou
 #define ATTENTION size_ND, size_NH, attention_count, attention_ref, attention_run, attention_dback
 #define LISTS listed_inputs, size_ND, size_none, listed_count, listed_ref, listed_run, NULL
 #define BIAS bias_count, bias_ref, bias_run, bias_dback
+#define GATED gated_inputs, size_ND, size_2ND, bias_count, gated_ref, gated_run, gated_dback
 #define GATE gate_inputs, size_N, size_none, norm_count, gate_ref, gate_run, gate_dback
 #define LOSS loss_inputs, size_N, size_NV, loss_count, loss_ref, loss_run, loss_dback
 #define BEST loss_inputs, best_output, best_output, loss_count, best_ref, best_run, NULL
@@ -418,6 +450,8 @@ static const Op op_table[] = {
     {"bias_act, GELU", ACT_GELU, 1, 0, 0, bias_inputs, size_ND, size_ND, BIAS},
     {"bias_act, GELU by erf", ACT_ERF, 1, 0, 0, bias_inputs, size_ND, size_ND, BIAS},
     {"bias_act, tanh", ACT_TANH, 1, 0, 0, bias_inputs, size_ND, size_ND, BIAS},
+    {"bias_act, SwiGLU", ACT_SWIGLU, 1, 0, 0, GATED},
+    {"bias_act, GEGLU", ACT_GEGLU, 1, 0, 0, GATED},
     {"residual", SUM_NORM, 1, 0, 0, residual_inputs, size_ND, residual_kept, norm_count,
      residual_ref, residual_run, residual_dback},
     {"residual, RMS", SUM_RMS, 1, 0, 0, residual_rms_inputs, size_ND, residual_kept, norm_count,

@@ -102,7 +102,8 @@ static void probe_model(Probe *p, const char *what, double tol)
 typedef struct {
     double h, tol;
 } Steps;
-static const Steps smooth = {1e-4, 1e-6}, steep = {2e-5, 1e-6}, exact = {1e-4, 1e-7}, kinks = {1e-7, 1e-5};
+static const Steps smooth = {1e-4, 1e-6}, steep = {2e-5, 1e-6}, exact = {1e-4, 1e-7},
+                   kinks = {1e-7, 1e-5};
 
 static void check(Plan *plan, const char *name, ModelConfig config, Steps s)
 {
@@ -148,8 +149,9 @@ TEST(blocks_of_today)
 {
     static const TinyPlan *const lists[] = {tiny_plans, tiny_pairs};
     const ModelConfig config[] = {
-        TINY_WITH(c.norm = NORM_RMS, c.norm_eps = 1e-3),
-        TINY_WITH(c.positions = POSITIONS_LEARNED, c.plain_input = 1, c.act = ACT_ERF)};
+        TINY_WITH(c.norm = NORM_RMS, c.norm_eps = 1e-3, c.act = ACT_SWIGLU),
+        TINY_WITH(c.positions = POSITIONS_LEARNED, c.plain_input = 1, c.act = ACT_ERF),
+        TINY_WITH(c.act = ACT_GEGLU, c.recompute = 1)};
     for (size_t i = 0; i < sizeof config / sizeof *config; i++)
         for (int k = 0; k < 2; k++) check_list(lists[k], config[i], steep);
     check(input_norm(), "input norm", config[1], steep);
