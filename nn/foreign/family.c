@@ -65,13 +65,67 @@ static const FamilyTensor gpt2_tensors[] = {
     {"*.attn.masked_bias"},
     {0}};
 
+/* ---- Llama: Touvron et al. 2023; also Mistral and Qwen 2, which differ in biases ------------------- */
+
+static const FamilyWord gated[] = {{"silu", "swiglu"}, {"swish", "swiglu"}, {0}};
+
+static const FamilySetting llama_settings[] = {
+    {"layers", "num_hidden_layers"},
+    {"width", "hidden_size"},
+    {"heads", "num_attention_heads"},
+    {"kv-heads", "num_key_value_heads", "=num_attention_heads"},
+    {"inner", "intermediate_size"},
+    {"sequence", "max_position_embeddings", "1024", .most = FOREIGN_TOKENS},
+    {"batch-tokens", "max_position_embeddings", "1024", .most = FOREIGN_TOKENS},
+    {"activation", "hidden_act", "silu", gated},
+    {"norm-kind", NULL, "rms"},
+    {"norm-eps", "rms_norm_eps", "1e-6"},
+    {"untied", "tie_word_embeddings", "false", untied},
+    {"positions", NULL, "rotary"},
+    {"rotary-base", "rope_theta", "10000"},
+    {"plain-input", NULL, "yes"},
+    {0}};
+
+/* An attention that sees a window alone is as ours for texts within it, so sliding_window must be null. */
+static const FamilyDemand llama_demands[] = {
+    {"rope_scaling", ""}, {"rope_type", "default"}, {"sliding_window", ""}, {0}};
+static const FamilyDemand qwen_demands[] = {
+    {"rope_scaling", ""}, {"rope_type", "default"}, {"use_sliding_window", "false"}, {0}};
+
+static const FamilyTensor llama_tensors[] = {
+    {"embed_tokens.weight", "embed.weight"},
+    {"layers.#.input_layernorm.weight", "layers.#.attn.1.norm.weight"},
+    {"layers.#.self_attn.q_proj.weight", "layers.#.attn.1.qkv.weight"},
+    {"layers.#.self_attn.k_proj.weight", "layers.#.attn.1.qkv.weight"},
+    {"layers.#.self_attn.v_proj.weight", "layers.#.attn.1.qkv.weight"},
+    {"layers.#.self_attn.q_proj.bias", "layers.#.attn.1.qkv.bias", FAMILY_MAY_MISS},
+    {"layers.#.self_attn.k_proj.bias", "layers.#.attn.1.qkv.bias", FAMILY_MAY_MISS},
+    {"layers.#.self_attn.v_proj.bias", "layers.#.attn.1.qkv.bias", FAMILY_MAY_MISS},
+    {"layers.#.self_attn.o_proj.weight", "layers.#.attn.1.out.weight"},
+    {"layers.#.self_attn.o_proj.bias", "layers.#.attn.1.out.bias", FAMILY_MAY_MISS},
+    {"layers.#.post_attention_layernorm.weight", "layers.#.ffn.1.norm.weight"},
+    {"layers.#.mlp.gate_proj.weight", "layers.#.ffn.1.gate_up.weight"},
+    {"layers.#.mlp.up_proj.weight", "layers.#.ffn.1.gate_up.weight"},
+    {"layers.#.mlp.gate_proj.bias", "layers.#.ffn.1.gate_up.bias", FAMILY_MAY_MISS},
+    {"layers.#.mlp.up_proj.bias", "layers.#.ffn.1.gate_up.bias", FAMILY_MAY_MISS},
+    {"layers.#.mlp.down_proj.weight", "layers.#.ffn.1.down.weight"},
+    {"layers.#.mlp.down_proj.bias", "layers.#.ffn.1.down.bias", FAMILY_MAY_MISS},
+    {"norm.weight", "final_norm.weight"},
+    {"lm_head.weight", "output.weight", FAMILY_MAY_MISS},
+    {"*.rotary_emb.inv_freq"},
+    {0}};
+
 /* ---- all ----------------------------------------------------------------------------------------- */
 
-const Family families[] = {{"gpt2",
-                            "transformer.",
-                            "transformer",
-                            gpt2_settings,
-                            gpt2_demands,
-                            gpt2_tensors,
-                            {NULL, NULL, NULL, NULL}},
-                           {0}};
+const Family families[] = {
+    {"gpt2", "transformer.", "transformer", gpt2_settings, gpt2_demands, gpt2_tensors, {0}},
+    {"llama", "model.", "transformer", llama_settings, llama_demands, llama_tensors, {0, "<unk>"}},
+    {"mistral",
+     "model.",
+     "transformer",
+     llama_settings,
+     llama_demands,
+     llama_tensors,
+     {0, "<unk>"}},
+    {"qwen2", "model.", "transformer", llama_settings, qwen_demands, llama_tensors, {0}},
+    {0}};

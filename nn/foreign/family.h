@@ -14,7 +14,7 @@ typedef struct {
     const char *option;
     const char *key; /* NULL: the value is `otherwise` */
     const char *
-        otherwise; /* where the key is absent or null; "4*KEY": four times another; NULL: it must be there */
+        otherwise; /* where the key is absent or null; "4*KEY": four times another, "=KEY": as another; NULL: it must be there */
     const FamilyWord *words; /* all values that are supported; NULL: a number, as it stands */
     size_t most;             /* a larger number becomes this; 0: no limit */
 } FamilySetting;

@@ -68,10 +68,11 @@ static int read_json(const char *file, json_t **out)
 
 /* ---- config.json --------------------------------------------------------------------------------- */
 
-/* Writes a plain value of config.json as text; 0: it is absent, null, or no plain value. */
+/* Writes a plain value of config.json, or of its rope_parameters, as text; 0: it is absent, null, or no plain value. */
 static int value_of(const json_t *config, const char *key, char out[NAME])
 {
     const json_t *x = json_object_get(config, key);
+    if (!x) x = json_object_get(json_object_get(config, "rope_parameters"), key);
     if (json_is_string(x)) return snprintf(out, NAME, "%s", json_string_value(x)) > 0;
     if (json_is_boolean(x)) return snprintf(out, NAME, "%s", json_is_true(x) ? "true" : "false");
     if (json_is_integer(x))
@@ -96,7 +97,8 @@ static int find_otherwise(const Foreign *f, const FamilySetting *s, char value[N
         if (n > 0 && n < 1 << 28) return snprintf(value, NAME, "%d", 4 * (int)n), 0;
         o = NULL;
     }
-    if (o) return snprintf(value, NAME, "%s", o), 0;
+    if (o && *o == '=' && value_of(f->config, o + 1, value)) return 0;
+    if (o && *o != '=') return snprintf(value, NAME, "%s", o), 0;
     return error_set(ERR_INPUT, "%s: no %s", f->config_file, s->key);
 }
 
@@ -117,8 +119,8 @@ static int check_demand(const Foreign *f, const FamilyDemand *d)
 {
     char value[NAME] = "";
     const json_t *x = json_object_get(f->config, d->key);
-    if (!x || json_is_null(x)) return 0;
-    if (value_of(f->config, d->key, value) && strcmp(value, d->value) == 0) return 0;
+    int plain = value_of(f->config, d->key, value);
+    if ((!plain && (!x || json_is_null(x))) || strcmp(value, d->value) == 0) return 0;
     return error_set(ERR_INPUT, "%s: %s other than %s is not supported", f->config_file, d->key,
                      *d->value ? d->value : "null");
 }

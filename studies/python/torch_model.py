@@ -8,7 +8,7 @@ The formulas are those of nn/format.md; schemes that read earlier layers and nor
 import math, re, sys
 import torch
 from torch import nn
-from torch.nn.functional import gelu, layer_norm, linear
+from torch.nn.functional import gelu, layer_norm, linear, silu
 from read_model import PLAIN, load, statements
 
 class Layer(nn.Module):
@@ -38,15 +38,29 @@ class Layer(nn.Module):
 
     def F(self, p, y):
         T, H, c = y.shape[-2], int(self.told["heads"]), int(self.told["relative_clip"])
-        q, k, v = (x.unflatten(-1, (H, -1)).transpose(-2, -3) for x in self.linear(p + ".qkv", self.inside(p, y)).chunk(3, -1))
+        K = int(self.told.get("kv-heads", H))
+        x = self.linear(p + ".qkv", self.inside(p, y)).unflatten(-1, (H + 2 * K, -1)).transpose(-2, -3)
+        q, k, v = (x.repeat_interleave(H // x.shape[-3], -3) for x in x.split([H, K, K], -3))
+        if self.told["positions"] == "rotary":
+            q, k = self.turn(q), self.turn(k)
         s, apart = q @ k.transpose(-1, -2), torch.arange(T) - torch.arange(T)[:, None]
         if self.get(p + ".relative.weight") is not None:
             s = s + torch.einsum("...hie,ije->...hij", q, self.get(p + ".relative.weight")[apart.clamp(-c, c) + c])
         a = (s / math.sqrt(q.shape[-1])).masked_fill(apart > 0, -math.inf).softmax(-1)
         return self.linear(p + ".out", (a @ v).transpose(-2, -3).flatten(-2))
 
+    def turn(self, x):
+        half = x.shape[-1] // 2
+        t = torch.arange(x.shape[-2])[:, None] * float(self.told.get("rotary-base", 10000)) ** (-torch.arange(half).to(x) / half)
+        a, b = x.chunk(2, -1)
+        return torch.cat([a * t.cos() - b * t.sin(), b * t.cos() + a * t.sin()], -1)
+
     def G(self, p, y):
-        u = self.linear(p + ".up", self.inside(p, y))
+        gated = {"swiglu": silu, "geglu": lambda u: activate(self.told, u)}.get(self.told["activation"])
+        u = self.linear(p + (".gate_up" if gated else ".up"), self.inside(p, y))
+        if gated:
+            gate, up = u.chunk(2, -1)
+            return self.linear(p + ".down", gated(gate) * up)
         relu = self.told["activation"] == "relu" or (self.told.get("first-relu") == "yes" and p.endswith(".1"))
         return self.linear(p + ".down", u.relu() if relu else activate(self.told, u))
 

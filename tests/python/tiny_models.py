@@ -2,11 +2,12 @@
 """tiny_models.py DIR: writes tiny models of random weights as Hugging Face's `transformers` does, with their logits.
 
 Each of DIR/gpt2, DIR/llama and DIR/bert gets config.json, model.safetensors, tokenizer.json, a text, and logits.npy:
-the logits (N, V), in float64 by the formulas of the papers, of each token of the text after those before it (bert: of
-each token with all others). Only NumPy is used, and nothing of this program. tests/foreign/ holds what
+the logits (16, V), in float64 by the formulas of the papers, of the last 16 tokens of the text after those before them
+(bert: of each token with all others). Only NumPy is used, and nothing of this program. tests/foreign/ holds what
 `tests/python/tiny_models.py tests/foreign` wrote; tests/commands/test_foreign.c compares the program with it.
 
-Source: Radford et al. 2019 (GPT-2: pre-norm, learned positions, GELU by tanh, tied output, matrices (in, out)).
+Source: Radford et al. 2019 (GPT-2: pre-norm, learned positions, GELU by tanh, tied output, matrices (in, out)); Touvron
+et al. 2023 (Llama: RMS norm, rotary positions, SwiGLU, no biases), with shared keys (Ainslie et al. 2023).
 """
 import json
 import os
@@ -175,8 +176,85 @@ def gpt2(rng):
     return config, tok, w, "F16", lambda w: by_blocks(lambda x: forward(w, x), byte_ids(tok, TEXT), V - 4, P)
 
 
+# ---- Llama ----
+
+SPACE = "\u2581"
+
+
+def metaspace():
+    words = [list(SPACE + w) for w in TEXT.split()]
+    vocab = {"<unk>": 0, "<s>": 1, "</s>": 2, **{f"<0x{b:02X}>": 3 + b for b in range(256)}}
+    for c in sorted({c for w in words for c in w if c.isascii() or c == SPACE}):
+        vocab[c] = len(vocab)
+    merges = [m for m in merges_of(words, 40) if all(c in vocab for c in "".join(m))]
+    for a, b in merges:
+        vocab.setdefault(a + b, len(vocab))
+    added = [{"id": i, "content": c, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False,
+              "special": True} for i, c in enumerate(("<unk>", "<s>", "</s>"))]
+    normal = [{"type": "Prepend", "prepend": SPACE}, {"type": "Replace", "pattern": {"String": " "}, "content": SPACE}]
+    back = [{"type": "Replace", "pattern": {"String": SPACE}, "content": " "}, {"type": "ByteFallback"},
+            {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]
+    return {"version": "1.0", "truncation": None, "padding": None, "added_tokens": added,
+            "normalizer": {"type": "Sequence", "normalizers": normal}, "pre_tokenizer": None, "post_processor": None,
+            "decoder": {"type": "Sequence", "decoders": back},
+            "model": {"type": "BPE", "dropout": None, "unk_token": "<unk>", "continuing_subword_prefix": None,
+                      "end_of_word_suffix": None, "fuse_unk": True, "byte_fallback": True, "vocab": vocab,
+                      "merges": [list(m) for m in merges]}}
+
+
+def metaspace_ids(tokenizer, text):
+    vocab = tokenizer["model"]["vocab"]
+    rank = {tuple(m): i for i, m in enumerate(tokenizer["model"]["merges"])}
+    return [i for t in bpe(SPACE + text.replace(" ", SPACE), rank)
+            for i in ([vocab[t]] if t in vocab else [vocab[f"<0x{b:02X}>"] for b in t.encode()])]
+
+
+def llama(rng):
+    D, L, H, K, M = 16, 2, 4, 2, 24
+    tok = metaspace()
+    V = len(tok["model"]["vocab"])
+    n = lambda *s: rng.normal(0, 0.3, s)
+    w = {"model.embed_tokens.weight": n(V, D), "model.norm.weight": 1 + n(D), "lm_head.weight": n(V, D)}
+    for l in range(L):
+        p = f"model.layers.{l}."
+        w.update({p + "self_attn.q_proj.weight": n(D, D), p + "self_attn.k_proj.weight": n(D // H * K, D),
+                  p + "self_attn.v_proj.weight": n(D // H * K, D), p + "self_attn.o_proj.weight": n(D, D),
+                  p + "mlp.gate_proj.weight": n(M, D), p + "mlp.up_proj.weight": n(M, D),
+                  p + "mlp.down_proj.weight": n(D, M), p + "input_layernorm.weight": 1 + n(D),
+                  p + "post_attention_layernorm.weight": 1 + n(D)})
+    config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": D, "num_hidden_layers": L,
+              "num_attention_heads": H, "num_key_value_heads": K, "intermediate_size": M, "hidden_act": "silu",
+              "max_position_embeddings": 20, "rms_norm_eps": 1e-4, "tie_word_embeddings": False, "vocab_size": V,
+              "rope_parameters": {"rope_theta": 500.0, "rope_type": "default"}, "bos_token_id": 1, "eos_token_id": 2}
+
+    def rms(x, g):
+        return x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-4) * g
+
+    def turn(x):
+        """Rotary positions: numbers e and e + E/2 of each head are a point that turns by i 500^(-2 e / E)."""
+        E = D // H
+        x = x.reshape(len(x), -1, E)
+        t = (np.arange(len(x))[:, None] * 500.0 ** (-2 * np.arange(E // 2) / E))[:, None]
+        a, b = x[..., : E // 2], x[..., E // 2 :]
+        return np.concatenate([a * np.cos(t) - b * np.sin(t), b * np.cos(t) + a * np.sin(t)], -1).reshape(len(x), -1)
+
+    def forward(w, ids):
+        y = w["model.embed_tokens.weight"][ids]
+        for l in range(L):
+            g = lambda k: w[f"model.layers.{l}.{k}.weight"]
+            x = rms(y, g("input_layernorm"))
+            q, k, v = (x @ g(f"self_attn.{c}_proj").T for c in "qkv")
+            y = y + attend(turn(q), turn(k), v, H, True) @ g("self_attn.o_proj").T
+            x = rms(y, g("post_attention_layernorm"))
+            z = x @ g("mlp.gate_proj").T
+            y = y + (z / (1 + np.exp(-z)) * (x @ g("mlp.up_proj").T)) @ g("mlp.down_proj").T
+        return rms(y, w["model.norm.weight"]) @ w["lm_head.weight"].T
+
+    return config, tok, w, "BF16", lambda w: by_blocks(lambda x: forward(w, x), metaspace_ids(tok, TEXT), 1, 20)
+
+
 def main(out):
-    for seed, (name, make) in enumerate({"gpt2": gpt2}.items()):
+    for seed, (name, make) in enumerate({"gpt2": gpt2, "llama": llama}.items()):
         config, tokenizer, weights, dtype, logits = make(np.random.default_rng(seed))
         os.makedirs(os.path.join(out, name), exist_ok=True)
         at = lambda file: os.path.join(out, name, file)
@@ -185,7 +263,7 @@ def main(out):
                 json.dump(content, f, ensure_ascii=False)
                 f.write("\n")
         read = safetensors(at("model.safetensors"), weights, dtype)
-        np.save(at("logits.npy"), logits(read).astype(np.float32))
+        np.save(at("logits.npy"), logits(read)[-16:].astype(np.float32))
         with open(at("text.txt"), "w", encoding="utf-8") as f:
             f.write(TEXT)
 
