@@ -4,6 +4,9 @@
  * `transformers` writes. */
 #include "nn/foreign/family.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #define TANH "tanh"
 static const FamilyWord activations[] = {{"gelu_new", "gelu"},
                                          {"gelu_pytorch_tanh", "gelu"},
@@ -129,3 +132,12 @@ const Family families[] = {
      {0, "<unk>"}},
     {"qwen2", "model.", "transformer", llama_settings, qwen_demands, llama_tensors, {0}},
     {0}};
+
+void family_name(const char *prefix, const char *pattern, size_t layer, char out[FAMILY_NAME])
+{
+    size_t n = strcspn(pattern, "#");
+    if (pattern[n])
+        snprintf(out, FAMILY_NAME, "%s%.*s%zu%s", prefix, (int)n, pattern, layer, pattern + n + 1);
+    else
+        snprintf(out, FAMILY_NAME, "%s%s", prefix, pattern);
+}

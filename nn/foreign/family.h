@@ -45,4 +45,8 @@ typedef struct {
 
 extern const Family families[]; /* ends with a row of zeros */
 
+enum { FAMILY_NAME = 200 };
+/* Writes a pattern's name, with the layer in place of '#'. */
+void family_name(const char *prefix, const char *pattern, size_t layer, char out[FAMILY_NAME]);
+
 #endif

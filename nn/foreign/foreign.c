@@ -14,7 +14,13 @@
 #include "nn/foreign/family.h"
 #include "nn/model/store.h"
 
-enum { PATH = 1024, NAME = 200, SETTINGS_MOST = 32, SHARDS_MOST = 1000, LAYERS_MOST = 10000 };
+enum {
+    PATH = 1024,
+    NAME = FAMILY_NAME,
+    SETTINGS_MOST = 32,
+    SHARDS_MOST = 1000,
+    LAYERS_MOST = 10000
+};
 
 /* A file of weights: its header, by names. */
 typedef struct {
@@ -288,16 +294,6 @@ typedef struct {
     const Param *param;
 } Loading;
 
-/* Writes a pattern's name, with the layer in place of '#'. */
-static void name_of(const char *prefix, const char *pattern, size_t layer, char out[NAME])
-{
-    size_t n = strcspn(pattern, "#");
-    if (pattern[n])
-        snprintf(out, NAME, "%s%.*s%zu%s", prefix, (int)n, pattern, layer, pattern + n + 1);
-    else
-        snprintf(out, NAME, "%s%s", prefix, pattern);
-}
-
 /* Finds a tensor of theirs, with or without the prefix; *name is the header's. NULL: no file has it. */
 static const json_t *find_tensor(const Foreign *f, const char *pattern, size_t layer,
                                  const char **name, size_t *shard)
@@ -307,7 +303,7 @@ static const json_t *find_tensor(const Foreign *f, const char *pattern, size_t l
     for (int i = 0; i < 2; i++)
         for (*shard = 0; *shard < f->shards; ++*shard) {
             json_t *header = f->shard[*shard].header;
-            name_of(prefix[i], pattern, layer, wanted);
+            family_name(prefix[i], pattern, layer, wanted);
             void *at = json_object_iter_at(header, wanted);
             if (!at) continue;
             *name = json_object_iter_key(at);
@@ -369,7 +365,7 @@ static int want_tensor(Loading *l, const FamilyTensor *row, size_t layer)
 {
     char ours[NAME];
     size_t at = 0;
-    name_of("", row->ours, layer, ours);
+    family_name("", row->ours, layer, ours);
     const Param *p = model_find(l->m, ours);
     if (!p && row->how & FAMILY_MAY_MISS) return 0;
     if (!p) return error_set(ERR_MISUSE, "the model has no tensor %s", ours);

@@ -158,7 +158,8 @@ static int add_characters(Encoding *e, const char *text, size_t bytes)
     const Tokenizer *t = e->t;
     size_t n = 1;
     for (size_t i = 0; i < bytes; i += n) {
-        if (!t->bytes) n = (size_t)u8_mblen((const uint8_t *)text + i, bytes - i);
+        ucs4_t c; /* u8_mblen would give NUL no byte */
+        if (!t->bytes) n = (size_t)u8_mbtouc(&c, (const uint8_t *)text + i, bytes - i);
         int32_t id = t->bytes ? t->byte[(unsigned char)text[i]] : find(t, text + i, n);
         TRY(id >= 0 ? add_symbol(e, id) : add_unknown(e, text + i, n));
     }
@@ -227,6 +228,13 @@ static int cut_word(Encoding *e, const char *text, size_t bytes)
     return t->unknown < 0 ? 0 : put(e, t->unknown);
 }
 
+static int find_word(Encoding *e, const char *text, size_t bytes)
+{
+    int32_t id = find(e->t, text, bytes);
+    id = id < 0 ? e->t->unknown : id;
+    return id < 0 ? 0 : put(e, id);
+}
+
 /* ---- a text -------------------------------------------------------------------------------------- */
 
 /* Encodes what is between added tokens. */
@@ -248,7 +256,9 @@ static int encode_plain(Encoding *e, int first, const char *text, size_t bytes)
     for (size_t i = 0; i < p.spans && code == 0; i++) {
         const char *piece = p.text.byte + p.span[i].begin;
         size_t n = p.span[i].end - p.span[i].begin;
-        code = t->model == MODEL_BPE ? merge_piece(e, piece, n) : cut_word(e, piece, n);
+        code = t->model == MODEL_BPE         ? merge_piece(e, piece, n)
+               : t->model == MODEL_WORDPIECE ? cut_word(e, piece, n)
+                                             : find_word(e, piece, n);
     }
     pieces_free(&p);
     return code;

@@ -5,7 +5,7 @@
  * What is read (all else is refused by its name):
  *   normalizer     Prepend, Replace (of a string), NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, BertNormalizer
  *   pre_tokenizer  ByteLevel, Split (isolated or removed), Metaspace, Digits, BertPreTokenizer, WhitespaceSplit
- *   model          BPE (byte level or byte_fallback), WordPiece
+ *   model          BPE (byte level or byte_fallback), WordPiece, WordLevel
  *   added_tokens   found in a text before all else, also where `normalized` is true
  * Sequences of these are read too. What post_processor adds to a text is left to the reader of the text.
  *
@@ -30,8 +30,8 @@ size_t tokenizer_size(const Tokenizer *t);                    /* the largest id 
 const char *tokenizer_name(const Tokenizer *t, size_t id);    /* NULL: no token has this id */
 int32_t tokenizer_find(const Tokenizer *t, const char *name); /* -1: no token has this name */
 
-/* Returns what a token shows of a text, *bytes long: "Ġthe" is " the", "▁the" is " the", "##ing" is "ing". A token of a
- * WordPiece that begins a word has a blank in front. */
+/* Returns what a token shows of a text, *bytes long: "Ġthe" is " the", "▁the" is " the", "##ing" is "ing". A token of
+ * WordPiece or WordLevel that begins a word has a blank in front. */
 const char *tokenizer_shown(const Tokenizer *t, size_t id, size_t *bytes);
 
 /* Appends the tokens of a text, UTF-8, to *id (*count), which memory_more made or which is NULL. ERR_INPUT: text that is

@@ -280,7 +280,7 @@ static size_t show_word(const Tokenizer *t, const char *name, char *out)
     unsigned byte;
     if (t->model == MODEL_WORDPIECE && prefix && strncmp(name, t->prefix, prefix) == 0)
         name += prefix;
-    else if (t->model == MODEL_WORDPIECE)
+    else if (t->model != MODEL_BPE)
         out[n++] = ' ';
     if (t->fallback && strlen(name) == 6 && sscanf(name, "<0x%2X>", &byte) == 1)
         return out[0] = (char)byte, 1;
@@ -390,6 +390,7 @@ static int read_model(Tokenizer *t, const json_t *m)
     const char *type = text_of(m, "type");
     int merges = json_is_array(json_object_get(m, "merges"));
     if (strcmp(type, "WordPiece") == 0) return read_wordpiece(t, m);
+    if (strcmp(type, "WordLevel") == 0) return t->model = MODEL_WORDS, 0;
     if (strcmp(type, "BPE") == 0 || (!*type && merges)) return read_bpe(t, m);
     return unsupported(t, "model", type);
 }

@@ -82,7 +82,7 @@ int cut_apply(const Cut *c, const char *file, int first, Pieces *p);
 void pieces_free(Pieces *p);
 
 enum { STEPS_MOST = 16 };
-enum { MODEL_BPE, MODEL_WORDPIECE };
+enum { MODEL_BPE, MODEL_WORDPIECE, MODEL_WORDS };
 
 /* A merge makes symbol `id` of two neighbours; merges apply in the order of their list. */
 typedef struct {

@@ -196,4 +196,39 @@ TEST(sharded)
     must_refuse("eval --model m --text m/text.txt", "is no name of a file of weights");
 }
 
+/* Trains a small model in DIR; what it learns does not matter. */
+static void train(const char *dir, const char *options)
+{
+    assert_true(trained(program_run(
+        "train --corpus kjv --vocabulary 120 --eval-tokens 200 --untested --width 16 --inner 24 "
+        "--heads 2 --sequence 12 --batch-tokens 96 --max-steps 8 --epochs 1 --threads 1 --rate 1e-2 "
+        "--warmup 1 --out %s %s",
+        dir, options)));
+}
+
+/* An exported model read again gives the model's own perplexity and, to f32's rounding of two tables, its logits. */
+TEST(there_and_back)
+{
+    static const char *const models[] = {"--layers 2", "--activation gelu --untied",
+                                         "--positions none", "--positions learned"};
+    shell_ok("printf 'the lord said unto the king\\n\\nof the  land\\n' >said");
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        train("ours", models[i]);
+        run_ok("export --model ours --out theirs");
+        for (int k = 0; k < 2; k++)
+            run_ok("eval --threads 1 --model %s --text said --sequence 12 --precision f64 --logits "
+                   "%s.npy",
+                   k ? "theirs" : "ours", k ? "theirs" : "ours");
+        assert_true(differ("theirs.npy", "ours.npy") <= 4 * 8 * 0x1p-23);
+        shell_ok("rm -r ours theirs");
+    }
+    train("other", "--positions relative");
+    must_refuse("export --model other --out theirs", "its positions are relative or rotary");
+    train("other-scheme", "--scheme rk4");
+    must_refuse("export --model other-scheme --out theirs", "another scheme than transformer");
+    train("post", "--norm post");
+    must_refuse("export --model post --out theirs", "its norms are behind sublayers");
+    must_refuse("export --model post", "--out is needed");
+}
+
 TEST_MAIN(open_all, program_close)
