@@ -118,6 +118,66 @@ static const FamilyTensor llama_tensors[] = {
     {"*.rotary_emb.inv_freq"},
     {0}};
 
+/* ---- BERT: Devlin et al. 2019, an encoder asked masked words ---------------------------------------- */
+
+static const FamilySetting bert_settings[] = {
+    {"layers", "num_hidden_layers"},
+    {"width", "hidden_size"},
+    {"heads", "num_attention_heads"},
+    {"inner", "intermediate_size"},
+    {"sequence", "max_position_embeddings", "512", .most = FOREIGN_TOKENS},
+    {"batch-tokens", "max_position_embeddings", "512", .most = FOREIGN_TOKENS},
+    {"activation", "hidden_act", "gelu", activations},
+    {"gelu", "hidden_act", "gelu", gelus},
+    {"norm-eps", "layer_norm_eps", "1e-12"},
+    {"untied", "tie_word_embeddings", "true", untied},
+    {"norm", NULL, "post"},
+    {"input-norm", NULL, "yes"},
+    {"objective", NULL, "masked"},
+    {"context", NULL, "sentence"},
+    {"positions", NULL, "learned"},
+    {"plain-input", NULL, "yes"},
+    {0}};
+
+static const FamilyDemand bert_demands[] = {
+    {"position_embedding_type", "absolute"}, {"is_decoder", "false"}, {0}};
+
+static const FamilyTensor bert_tensors[] = {
+    {"embeddings.word_embeddings.weight", "embed.weight"},
+    {"embeddings.position_embeddings.weight", "position.weight", FAMILY_MORE_ROWS},
+    {"embeddings.token_type_embeddings.weight", "position.weight", FAMILY_ADDED},
+    {"embeddings.LayerNorm.weight", "input.norm.weight"},
+    {"embeddings.LayerNorm.bias", "input.norm.bias"},
+    {"encoder.layer.#.attention.self.query.weight", "layers.#.attn.1.qkv.weight"},
+    {"encoder.layer.#.attention.self.key.weight", "layers.#.attn.1.qkv.weight"},
+    {"encoder.layer.#.attention.self.value.weight", "layers.#.attn.1.qkv.weight"},
+    {"encoder.layer.#.attention.self.query.bias", "layers.#.attn.1.qkv.bias"},
+    {"encoder.layer.#.attention.self.key.bias", "layers.#.attn.1.qkv.bias"},
+    {"encoder.layer.#.attention.self.value.bias", "layers.#.attn.1.qkv.bias"},
+    {"encoder.layer.#.attention.output.dense.weight", "layers.#.attn.1.out.weight"},
+    {"encoder.layer.#.attention.output.dense.bias", "layers.#.attn.1.out.bias"},
+    {"encoder.layer.#.attention.output.LayerNorm.weight", "layers.#.attn.1.norm.weight"},
+    {"encoder.layer.#.attention.output.LayerNorm.bias", "layers.#.attn.1.norm.bias"},
+    {"encoder.layer.#.intermediate.dense.weight", "layers.#.ffn.1.up.weight"},
+    {"encoder.layer.#.intermediate.dense.bias", "layers.#.ffn.1.up.bias"},
+    {"encoder.layer.#.output.dense.weight", "layers.#.ffn.1.down.weight"},
+    {"encoder.layer.#.output.dense.bias", "layers.#.ffn.1.down.bias"},
+    {"encoder.layer.#.output.LayerNorm.weight", "layers.#.ffn.1.norm.weight"},
+    {"encoder.layer.#.output.LayerNorm.bias", "layers.#.ffn.1.norm.bias"},
+    {"cls.predictions.transform.dense.weight", "head.dense.weight"},
+    {"cls.predictions.transform.dense.bias", "head.dense.bias"},
+    {"cls.predictions.transform.LayerNorm.weight", "head.norm.weight"},
+    {"cls.predictions.transform.LayerNorm.bias", "head.norm.bias"},
+    {"cls.predictions.bias", "output.bias"},
+    {"cls.predictions.decoder.weight", "output.weight", FAMILY_MAY_MISS},
+    {"cls.predictions.decoder.bias"},
+    {"*.position_ids"},
+    {"*pooler.dense.weight"},
+    {"*pooler.dense.bias"},
+    {"*seq_relationship.weight"},
+    {"*seq_relationship.bias"},
+    {0}};
+
 /* ---- all ----------------------------------------------------------------------------------------- */
 
 const Family families[] = {
@@ -130,6 +190,13 @@ const Family families[] = {
      llama_demands,
      llama_tensors,
      {0, "<unk>"}},
+    {"bert",
+     "bert.",
+     "transformer",
+     bert_settings,
+     bert_demands,
+     bert_tensors,
+     {"[SEP]", "[UNK]", "[CLS]", "[MASK]"}},
     {"qwen2", "model.", "transformer", llama_settings, qwen_demands, llama_tensors, {0}},
     {0}};
 

@@ -24,9 +24,11 @@ typedef struct {
     const char *key, *value;
 } FamilyDemand;
 
-enum { FAMILY_TRANSPOSED = 1, FAMILY_MAY_MISS = 2, FAMILY_MORE_ROWS = 4 };
+/* ADDED: its first row is added to every row of ours, after all else. */
+enum { FAMILY_TRANSPOSED = 1, FAMILY_MAY_MISS = 2, FAMILY_MORE_ROWS = 4, FAMILY_ADDED = 8 };
 
-/* A tensor of theirs, and ours that it makes; '#' is the number of a layer. Rows of one of ours that follow each other
+/* A tensor of theirs, and ours that it makes; '#' is the number of a layer. A weight or bias of a norm may be called gamma
+ * or beta. Rows of one of ours that follow each other
  * lie one below the other in it. ours NULL: it is not read; theirs may then begin with '*'. */
 typedef struct {
     const char *theirs, *ours;

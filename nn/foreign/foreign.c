@@ -292,19 +292,28 @@ typedef struct {
     Wanted *wanted; /* (shards) */
     char *used;     /* (tensors of m) 1: filled */
     const Param *param;
+    double *added; /* (cols of `to`) a row that is added to all rows of `to`; NULL: there is none */
+    const Param *to;
 } Loading;
 
-/* Finds a tensor of theirs, with or without the prefix; *name is the header's. NULL: no file has it. */
+/* Writes a tensor's name in variant i < 4: without and with the prefix, today's and the first BERT's. */
+static void variant(const Foreign *f, const char *pattern, size_t layer, int i, char out[NAME])
+{
+    family_name(i & 1 ? f->family->prefix : "", pattern, layer, out);
+    char *dot = strrchr(out, '.');
+    if (i & 2 && dot && strcmp(dot, ".weight") == 0) strcpy(dot, ".gamma");
+    if (i & 2 && dot && strcmp(dot, ".bias") == 0) strcpy(dot, ".beta");
+}
+
+/* Finds a tensor of theirs; *name is the header's. NULL: no file has it. */
 static const json_t *find_tensor(const Foreign *f, const char *pattern, size_t layer,
                                  const char **name, size_t *shard)
 {
-    const char *const prefix[] = {"", f->family->prefix};
     char wanted[NAME];
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 4; i++)
         for (*shard = 0; *shard < f->shards; ++*shard) {
-            json_t *header = f->shard[*shard].header;
-            family_name(prefix[i], pattern, layer, wanted);
-            void *at = json_object_iter_at(header, wanted);
+            variant(f, pattern, layer, i, wanted);
+            void *at = json_object_iter_at(f->shard[*shard].header, wanted);
             if (!at) continue;
             *name = json_object_iter_key(at);
             return json_object_iter_value(at);
@@ -355,6 +364,38 @@ static int want_row(Loading *l, const FamilyTensor *row, size_t layer, const Par
     return 0;
 }
 
+/* Wants a row that is added to all rows of p when all else is read. */
+static int want_added(Loading *l, const FamilyTensor *row, const Param *p)
+{
+    const char *name;
+    size_t shard;
+    if (!find_tensor(l->f, row->theirs, 0, &name, &shard))
+        return error_set(ERR_INPUT, "%s: no tensor '%s'", l->f->dir, row->theirs);
+    if (l->added) return error_set(ERR_MISUSE, "two tensors are added");
+    l->added = memory_new(p->cols, sizeof *l->added);
+    l->to = p;
+    if (!l->added) return ERR_MEMORY;
+    return want(
+        l, shard,
+        (Tensor){.name = name, .rows = 1, .cols = p->cols, .data = l->added, .more_rows = 1});
+}
+
+static int add_row(const Loading *l)
+{
+    const Backend *b = model_backend(l->m);
+    size_t D = l->to ? l->to->cols : 0;
+    double *x = memory_new(D, sizeof *x);
+    if (!x) return ERR_MEMORY;
+    for (size_t i = 0; l->to && i < l->to->rows; i++) {
+        void *at = backend_at(b, model_data(l->m), l->to->offset + i * D);
+        b->get(x, at, D);
+        for (size_t c = 0; c < D; c++) x[c] += l->added[c];
+        b->put(at, x, D);
+    }
+    memory_free(x);
+    return 0;
+}
+
 static int same_ours(const FamilyTensor *a, const FamilyTensor *b)
 {
     return a->ours && b->ours && strcmp(a->ours, b->ours) == 0;
@@ -369,8 +410,8 @@ static int want_tensor(Loading *l, const FamilyTensor *row, size_t layer)
     const Param *p = model_find(l->m, ours);
     if (!p && row->how & FAMILY_MAY_MISS) return 0;
     if (!p) return error_set(ERR_MISUSE, "the model has no tensor %s", ours);
-    const FamilyTensor *one = row;
-    for (; same_ours(one, row); one++) TRY(want_row(l, one, layer, p, &at));
+    for (const FamilyTensor *one = row; same_ours(one, row); one++)
+        TRY(one->how & FAMILY_ADDED ? want_added(l, one, p) : want_row(l, one, layer, p, &at));
     l->used[p - l->param] = at > 0;
     if (at == p->rows || at == 0) return 0;
     if (row->how & FAMILY_MORE_ROWS)
@@ -432,7 +473,7 @@ static int load(Loading *l)
         TRY(tensors_read(l->f->shard[i].file, l->wanted[i].tensor, l->wanted[i].count, STORE_ANY,
                          STORE_FINITE));
     }
-    return 0;
+    return add_row(l);
 }
 
 int foreign_load(const Foreign *f, Model *m)
@@ -443,5 +484,6 @@ int foreign_load(const Foreign *f, Model *m)
     for (size_t i = 0; l.wanted && i < f->shards; i++) memory_free(l.wanted[i].tensor);
     memory_free(l.wanted);
     memory_free(l.used);
+    memory_free(l.added);
     return code;
 }

@@ -7,7 +7,8 @@ the logits (16, V), in float64 by the formulas of the papers, of the last 16 tok
 `tests/python/tiny_models.py tests/foreign` wrote; tests/commands/test_foreign.c compares the program with it.
 
 Source: Radford et al. 2019 (GPT-2: pre-norm, learned positions, GELU by tanh, tied output, matrices (in, out)); Touvron
-et al. 2023 (Llama: RMS norm, rotary positions, SwiGLU, no biases), with shared keys (Ainslie et al. 2023).
+et al. 2023 (Llama: RMS norm, rotary positions, SwiGLU, no biases), with shared keys (Ainslie et al. 2023);
+Devlin et al. 2019 (BERT: norms behind sublayers and behind the input, GELU by erf, a dense layer before the words).
 """
 import json
 import os
@@ -219,12 +220,16 @@ def llama(rng):
         p = f"model.layers.{l}."
         w.update({p + "self_attn.q_proj.weight": n(D, D), p + "self_attn.k_proj.weight": n(D // H * K, D),
                   p + "self_attn.v_proj.weight": n(D // H * K, D), p + "self_attn.o_proj.weight": n(D, D),
+                  p + "self_attn.q_proj.bias": n(D), p + "self_attn.k_proj.bias": n(D // H * K),
+                  p + "self_attn.v_proj.bias": n(D // H * K), p + "self_attn.o_proj.bias": n(D),
+              p + "self_attn.q_proj.bias": n(D), p + "self_attn.k_proj.bias": n(D // H * K),
+              p + "self_attn.v_proj.bias": n(D // H * K), p + "self_attn.o_proj.bias": n(D),
                   p + "mlp.gate_proj.weight": n(M, D), p + "mlp.up_proj.weight": n(M, D),
                   p + "mlp.down_proj.weight": n(D, M), p + "input_layernorm.weight": 1 + n(D),
                   p + "post_attention_layernorm.weight": 1 + n(D)})
     config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": D, "num_hidden_layers": L,
               "num_attention_heads": H, "num_key_value_heads": K, "intermediate_size": M, "hidden_act": "silu",
-              "max_position_embeddings": 20, "rms_norm_eps": 1e-4, "tie_word_embeddings": False, "vocab_size": V,
+              "max_position_embeddings": 20, "rms_norm_eps": 1e-4, "tie_word_embeddings": False, "vocab_size": V, "attention_bias": True,
               "rope_parameters": {"rope_theta": 500.0, "rope_type": "default"}, "bos_token_id": 1, "eos_token_id": 2}
 
     def rms(x, g):
@@ -243,8 +248,9 @@ def llama(rng):
         for l in range(L):
             g = lambda k: w[f"model.layers.{l}.{k}.weight"]
             x = rms(y, g("input_layernorm"))
-            q, k, v = (x @ g(f"self_attn.{c}_proj").T for c in "qkv")
-            y = y + attend(turn(q), turn(k), v, H, True) @ g("self_attn.o_proj").T
+            b = lambda c: w[f"model.layers.{l}.self_attn.{c}_proj.bias"]
+            q, k, v = (x @ g(f"self_attn.{c}_proj").T + b(c) for c in "qkv")
+            y = y + attend(turn(q), turn(k), v, H, True) @ g("self_attn.o_proj").T + b("o")
             x = rms(y, g("post_attention_layernorm"))
             z = x @ g("mlp.gate_proj").T
             y = y + (z / (1 + np.exp(-z)) * (x @ g("mlp.up_proj").T)) @ g("mlp.down_proj").T
@@ -253,8 +259,102 @@ def llama(rng):
     return config, tok, w, "BF16", lambda w: by_blocks(lambda x: forward(w, x), metaspace_ids(tok, TEXT), 1, 20)
 
 
+# ---- BERT ----
+
+
+def wordpiece():
+    """Words, some cut in two, and letters; the text has no accents and is in small letters once it is normalised."""
+    vocab = {c: i for i, c in enumerate(("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"))}
+    words = sorted({w.strip(".'").lower() for w in TEXT.split() if w.isascii()})
+    for i, w in enumerate(words):
+        for piece in [w] if i % 2 or len(w) < 4 else [w[:3], "##" + w[3:]]:
+            vocab.setdefault(piece, len(vocab))
+    for c in "abcdefghijklmnopqrstuvwxyz0123456789.,'!":
+        vocab.setdefault(c, len(vocab))
+        vocab.setdefault("##" + c, len(vocab))
+    added = [{"id": i, "content": c, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False,
+              "special": True} for c, i in list(vocab.items())[:5]]
+    return {"version": "1.0", "truncation": None, "padding": None, "added_tokens": added,
+            "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True,
+                           "strip_accents": None, "lowercase": True},
+            "pre_tokenizer": {"type": "BertPreTokenizer"}, "post_processor": None,
+            "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
+            "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+                      "max_input_chars_per_word": 100, "vocab": vocab}}
+
+
+def wordpiece_ids(vocab, line):
+    import re
+    import unicodedata
+
+    small = "".join(c for c in unicodedata.normalize("NFD", line) if unicodedata.category(c) != "Mn").lower()
+    ids = []
+    for word in re.findall(r"\w+|[^\w\s]", small):
+        at, cut = 0, []
+        while at < len(word):
+            ends = [e for e in range(len(word), at, -1) if "##" * (at > 0) + word[at:e] in vocab]
+            if not ends:
+                cut = [vocab["[UNK]"]]
+                break
+            cut.append(vocab["##" * (at > 0) + word[at : ends[0]]])
+            at = ends[0]
+        ids += cut
+    return ids
+
+
+def bert(rng):
+    D, L, H, M, P = 16, 2, 4, 32, 32
+    tok = wordpiece()
+    vocab = tok["model"]["vocab"]
+    V = len(vocab)
+    n = lambda *s: rng.normal(0, 0.3, s)
+    e, c = "bert.embeddings.", "cls.predictions."
+    w = {e + "word_embeddings.weight": n(V, D), e + "position_embeddings.weight": n(P, D),
+         e + "token_type_embeddings.weight": n(2, D), e + "LayerNorm.weight": 1 + n(D), e + "LayerNorm.bias": n(D),
+         c + "transform.dense.weight": n(D, D), c + "transform.dense.bias": n(D), c + "bias": n(V),
+         c + "transform.LayerNorm.gamma": 1 + n(D), c + "transform.LayerNorm.beta": n(D)}
+    for l in range(L):
+        p = f"bert.encoder.layer.{l}."
+        for name, o, i in (("attention.self.query", D, D), ("attention.self.key", D, D), ("attention.self.value", D, D),
+                           ("attention.output.dense", D, D), ("intermediate.dense", M, D), ("output.dense", D, M)):
+            w.update({p + name + ".weight": n(o, i), p + name + ".bias": n(o)})
+        for name in "attention.output.LayerNorm", "output.LayerNorm":
+            w.update({p + name + ".weight": 1 + n(D), p + name + ".bias": n(D)})
+    config = {"architectures": ["BertForMaskedLM"], "model_type": "bert", "hidden_size": D, "num_hidden_layers": L,
+              "num_attention_heads": H, "intermediate_size": M, "hidden_act": "gelu", "max_position_embeddings": P,
+              "type_vocab_size": 2, "layer_norm_eps": 1e-12, "vocab_size": V, "pad_token_id": 0}
+
+    def forward(w, ids):
+        import math
+
+        gelu = lambda u: u / 2 * (1 + np.vectorize(math.erf)(u / np.sqrt(2)))
+        line = lambda p, x: x @ w[p + ".weight"].T + w[p + ".bias"]
+        ln = lambda p, x: norm(x, w[p + ".weight"], w[p + ".bias"], 1e-12)
+        y = w[e + "word_embeddings.weight"][ids] + w[e + "position_embeddings.weight"][: len(ids)]
+        y = ln(e + "LayerNorm", y + w[e + "token_type_embeddings.weight"][0])
+        for l in range(L):
+            p = f"bert.encoder.layer.{l}."
+            q, k, v = (line(p + "attention.self." + a, y) for a in ("query", "key", "value"))
+            y = ln(p + "attention.output.LayerNorm", y + line(p + "attention.output.dense", attend(q, k, v, H, False)))
+            y = ln(p + "output.LayerNorm", y + line(p + "output.dense", gelu(line(p + "intermediate.dense", y))))
+        h = norm(gelu(line(c + "transform.dense", y)), w[c + "transform.LayerNorm.gamma"],
+                 w[c + "transform.LayerNorm.beta"], 1e-12)
+        return h @ w[e + "word_embeddings.weight"].T + w[c + "bias"]
+
+    def logits(w):
+        """Of each token, masked alone in [CLS] line [SEP]."""
+        rows = []
+        for line in TEXT.splitlines():
+            ids = [vocab["[CLS]"]] + wordpiece_ids(vocab, line) + [vocab["[SEP]"]]
+            for i in range(1, len(ids) - 1):
+                rows.append(forward(w, ids[:i] + [vocab["[MASK]"]] + ids[i + 1 :])[i])
+        return np.array(rows)
+
+    return config, tok, w, "F32", logits
+
+
 def main(out):
-    for seed, (name, make) in enumerate({"gpt2": gpt2, "llama": llama}.items()):
+    for seed, (name, make) in enumerate({"gpt2": gpt2, "llama": llama, "bert": bert}.items()):
         config, tokenizer, weights, dtype, logits = make(np.random.default_rng(seed))
         os.makedirs(os.path.join(out, name), exist_ok=True)
         at = lambda file: os.path.join(out, name, file)
