@@ -106,6 +106,9 @@ typedef struct {
  * Vaswani et al. 2017, eq. 1; relative term on keys: Shaw, Uszkoreit, Vaswani 2018, eq. 4 (causal rows
  * meet rows 0 .. clip of it alone). Dropout index of a_ij of head h: ((row i of the batch) * H + h) * Tmax + j, Tmax = longest.
  *
+ * Grouped heads (Ainslie et al. 2023): k and v have K heads of E numbers, and the queries of head h read the one of number
+ * h / (H / K).
+ *
  * There are N = start[S] queries and M keys, memory[S] or N. q, k, v in one matrix (N, 3D): ldq = ldk = 3D,
  * k = q + D, v = q + 2D. Every length is at least 1. Models must refuse what is not defined: causal or relative with
  * memory. The results for a sequence, except drelative, do not depend on the other sequences in its batch, to the bit. */
@@ -117,8 +120,9 @@ typedef struct {
     size_t longest;       /* Tmax >= every length of keys */
     size_t rows, keys;    /* attention_rows, _keys, the sizes that blocks are made for; 0: Tmax */
     size_t D, H;          /* width, heads; H divides D */
+    size_t kv;            /* K, which divides H; 0: H */
     const void *q;        /* (N, D), row stride ldq: head h at columns h*E */
-    const void *k, *v;    /* (M, D), row stride ldk */
+    const void *k, *v;    /* (M, K E), row stride ldk */
     size_t ldq, ldk;
     const void *relative; /* (2*clip+1, E) or NULL; row clip + clamp(j-i, -clip, clip) */
     size_t clip;          /* 0 with NULL */
@@ -136,8 +140,9 @@ typedef struct {
     const int32_t *key;   /* (N, ld) */
     size_t ld;            /* >= every count */
     size_t D, H;          /* width, heads; H divides D */
+    size_t kv;            /* K, as in Attention */
     const void *q;        /* (N, D), row stride ldq */
-    const void *k, *v;    /* (rows, D), row stride ldk */
+    const void *k, *v;    /* (rows, K E), row stride ldk */
     size_t ldq, ldk;
     const void *relative; /* (2*clip+1, E) or NULL; rows 0 .. clip are read */
     size_t clip;          /* 0 with NULL */
@@ -221,6 +226,13 @@ struct Backend {
     void (*attention_back)(const Attention *a, const void *out, const void *lse, const void *dout,
                            void *dq, void *dk, void *dv, int more, void *drelative);
 
+    /* Rotary positions (Su et al. 2021, section 3.2.2), in place, of H heads of E numbers, E even, in x (N, H E), row
+     * stride ld. In row r with i = position[r], the pair (x_e, x_(e + E/2)), e < E/2, of each head turns by the angle
+     * whose cosine is table (., E) at (i, e) and whose sine is at (i, E/2 + e); back = 1: by its opposite. These pairs
+     * are those of GPT-NeoX and of Llama as Hugging Face writes it; the paper pairs neighbours. */
+    void (*rotate)(size_t N, size_t H, size_t E, void *x, size_t ld, const int32_t *position,
+                   const void *table, int back);
+
     /* out (N, D). */
     void (*attend)(const Listed *a, void *out);
 
@@ -293,7 +305,7 @@ struct Backend {
 #define BACKEND_KERNELS(prefix, gemm_, attention_, attention_back_)                                     \
     .fill = prefix##fill, .copy = prefix##copy, .gemm = gemm_,                  \
     .norm = prefix##norm, .norm_back = prefix##norm_back, .attention = attention_,                      \
-    .attention_back = attention_back_, .attend = prefix##attend, .bias_drop = prefix##bias_drop,        \
+    .attention_back = attention_back_, .rotate = prefix##rotate, .attend = prefix##attend, .bias_drop = prefix##bias_drop,        \
     .bias_drop_back = prefix##bias_drop_back, .residual = prefix##residual,                             \
     .bias_act = prefix##bias_act, .bias_act_back = prefix##bias_act_back, .lin = prefix##lin,           \
     .lin_back = prefix##lin_back, .gate = prefix##gate, .gate_back = prefix##gate_back,                 \
@@ -315,6 +327,12 @@ static inline size_t attention_rows(const Attention *a)
 static inline size_t attention_keys(const Attention *a)
 {
     return a->keys ? a->keys : a->longest;
+}
+
+/* Returns how many heads of queries read one head of keys and values. */
+static inline size_t attention_each(size_t H, size_t kv)
+{
+    return kv ? H / kv : 1;
 }
 
 /* Steps over i factors. */

@@ -36,16 +36,10 @@ void ends_scatter(const Model *m, size_t n, size_t cols, size_t rows, const int3
     m->backend->embed_back(n, cols, rows, index, 1, no_drop, dy, dx);
 }
 
-/* Returns the positions of a side's rows. */
-static const int32_t *position_of(const Model *m, int side)
-{
-    return side == SIDE_SOURCE ? m->batch.place : m->batch.position;
-}
-
 void ends_embed(const Model *m, const Pass *p, int side, const int32_t *index, const void *E)
 {
     size_t D = m->config.width;
-    m->backend->embed(rows(p, side), D, index, position_of(m, side), E, ends_scale(m), m->positions,
+    m->backend->embed(rows(p, side), D, index, places(m, side), E, ends_scale(m), m->positions,
                       ends_drop(m, p, side), m->state[side]);
 }
 
@@ -61,8 +55,8 @@ void ends_embed_back(const Model *m, const Pass *p, int side, size_t words, cons
 void ends_position_back(const Model *m, const Pass *p, int side, Dropout drop, const void *dx)
 {
     if (!(m->config.positions & POSITIONS_LEARNED)) return;
-    m->backend->embed_back(rows(p, side), m->config.width, longest(m), position_of(m, side), 1,
-                           drop, dx, grad(m, m->position));
+    m->backend->embed_back(rows(p, side), m->config.width, longest(m), places(m, side), 1, drop, dx,
+                           grad(m, m->position));
 }
 
 /* ---- a loss -------------------------------------------------------------------------------------- */

@@ -463,6 +463,7 @@ static int lay_flat(Model *m)
     size_t labels = m->config.classes ? N : 0, segments = m->config.segments ? N : 0;
     size_t numbers = m->size * e, trained = m->training ? numbers : 0;
     size_t sines = m->config.positions & POSITIONS_SINUSOID ? longest(m) : 0;
+    size_t turns = m->config.positions & POSITIONS_ROTARY ? longest(m) : 0;
     const struct {
         void **p;
         size_t bytes;
@@ -474,6 +475,7 @@ static int lay_flat(Model *m)
         {&m->moment[0], trained, MEMORY_MOMENTS},
         {&m->moment[1], trained, MEMORY_MOMENTS},
         {&m->positions, sines * m->config.width * e, MEMORY_WORKSPACE},
+        {&m->turns, turns * m->E * e, MEMORY_WORKSPACE},
         {(void **)&m->batch.input, inputs * sizeof *m->batch.input, MEMORY_WORKSPACE},
         {(void **)&m->batch.target, N * sizeof *m->batch.target, MEMORY_WORKSPACE},
         {(void **)&m->batch.position, N * sizeof *m->batch.position, MEMORY_WORKSPACE},

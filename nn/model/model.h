@@ -10,14 +10,22 @@
 
 /* ---- model.c, params.c: a model ------------------------------------------------------------------- */
 
-enum { POSITIONS_SINUSOID = 1, POSITIONS_RELATIVE = 2, POSITIONS_LEARNED = 4 }; /* bits */
+enum {
+    POSITIONS_SINUSOID = 1,
+    POSITIONS_RELATIVE = 2,
+    POSITIONS_LEARNED = 4,
+    POSITIONS_ROTARY = 8
+}; /* bits */
 enum { TAILS_MOST = 8 };
 
 typedef struct {
     size_t vocab, width, heads;
-    int positions; /* bits of POSITIONS_*; 0: none */
-    size_t clip;   /* longest distance of relative positions; usually 8 */
-    int untied;    /* the output has a separate matrix, output.weight */
+    size_t
+        kv_heads; /* K, heads of keys and values in self-attention, which divides heads; 0: heads */
+    double rotary_base; /* 0: 10000 */
+    int positions;      /* bits of POSITIONS_*; 0: none */
+    size_t clip;        /* longest distance of relative positions; usually 8 */
+    int untied;         /* the output has a separate matrix, output.weight */
     /* 1: the last layer's output makes the logits without a norm; a post plan does so anyway. */
     int no_final_norm;
     int act;         /* ACT_RELU, ACT_GELU, ACT_ERF, ACT_SWIGLU, ACT_GEGLU */

@@ -37,13 +37,12 @@ __attribute__((format(printf, 6, 7))) static size_t add(Model *m, size_t rows, s
     return p->offset;
 }
 
-/* Names of a sublayer's two matrices, and inner widths I and O in D; 0: the slot's inner width. */
+/* Names of a sublayer's two matrices. */
 static const struct {
     const char *in, *out;
-    size_t I, O;
-} kinds[] = {[SLOT_ATTENTION] = {"qkv", "out", 3, 1},
-             [SLOT_FEEDFORWARD] = {"up", "down", 0, 0},
-             [SLOT_CROSS] = {"q", "out", 1, 1}};
+} kinds[] = {[SLOT_ATTENTION] = {"qkv", "out"},
+             [SLOT_FEEDFORWARD] = {"up", "down"},
+             [SLOT_CROSS] = {"q", "out"}};
 
 /* Tells whether a slot is a feed-forward network with a gated activation, whose first matrix has twice its rows. */
 static int is_gated(const Model *m, const PlanSlot *s)
@@ -74,8 +73,10 @@ static void add_slot(Model *m, const PlanSlot *s, SlotParams *o)
     if (s->kind != SLOT_NORM) {
         int gated = is_gated(m, s);
         const char *in = gated ? "gate_up" : kinds[s->kind].in, *out = kinds[s->kind].out;
-        o->I = s->inner ? (size_t)(1 + gated) * s->inner : kinds[s->kind].I * D;
-        o->O = s->inner ? s->inner : kinds[s->kind].O * D;
+        o->I = s->inner                    ? (size_t)(1 + gated) * s->inner
+               : s->kind == SLOT_ATTENTION ? D + 2 * key_width(m)
+                                           : D;
+        o->O = s->inner ? s->inner : D;
         o->in_w = add(m, o->I, D, START_XAVIER, 0, "%s.%s.weight", name, in);
         o->in_b = add(m, o->I, 0, START_VALUE, 0, "%s.%s.bias", name, in);
         o->out_w = add(m, D, o->O, START_XAVIER, 0, "%s.%s.weight", name, out);
@@ -248,6 +249,21 @@ static void init_positions(Model *m, double *row)
     }
 }
 
+/* Writes cos(i w_e) and sin(i w_e), w_e = base^(-2 e / E), e < E/2. Source: Su et al. 2021, eq. 15. */
+static void init_turns(Model *m, double *row)
+{
+    size_t E = m->E, half = E / 2;
+    double base = m->config.rotary_base > 0 ? m->config.rotary_base : 10000;
+    for (size_t i = 0; i < longest(m); i++) {
+        for (size_t e = 0; e < half; e++) {
+            double angle = (double)i * pow(base, -2 * (double)e / (double)E);
+            row[e] = cos(angle);
+            row[half + e] = sin(angle);
+        }
+        m->backend->put(backend_at(m->backend, m->turns, i * E), row, E);
+    }
+}
+
 int params_init(Model *m)
 {
     size_t D = m->config.width;
@@ -255,6 +271,7 @@ int params_init(Model *m)
     if (!chunk) return ERR_MEMORY;
     for (size_t k = 0; k < m->params; k++) init_param(m, k, chunk);
     if (m->config.positions & POSITIONS_SINUSOID) init_positions(m, chunk);
+    if (m->turns) init_turns(m, chunk);
     memory_free(chunk);
     return 0;
 }

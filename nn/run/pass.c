@@ -318,10 +318,10 @@ static void final_norm_back(const Model *m, const Pass *p)
 
 /* ---- passes ------------------------------------------------------------------------------------- */
 
-/* Positions are rows of what is added to the input, where anything is. */
+/* Positions are rows of what is added to the input or turns heads, where anything is or does. */
 static size_t positions(const Model *m, size_t most)
 {
-    return m->positions ? most : SIZE_MAX;
+    return m->positions || m->turns ? most : SIZE_MAX;
 }
 
 static int check_target(const Model *m, const Batch *x)

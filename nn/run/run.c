@@ -111,6 +111,8 @@ static const struct {
     {", validated every ", OF(train.eval_every), .when = OF(train.eval_every)},
     {", plain input ", OF(model.plain_input), .when = OF(model.plain_input)},
     {", norm kind ", OF(model.norm), .when = OF(model.norm)},
+    {", heads of keys ", OF(model.kv_heads), .when = OF(model.kv_heads)},
+    {", rotary base ", OF(model.rotary_base), .when = OF(model.rotary_base)},
     {", norm epsilon ", OF(model.norm_eps), .when = OF(model.norm_eps)},
 };
 

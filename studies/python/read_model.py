@@ -44,13 +44,24 @@ def gelu(u, told={}):
     return u / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (u + 0.044715 * u ** 3)))
 
 def F(w, told, p, y):
-    T, H, c = len(y), int(told["heads"]), int(told["relative_clip"])
-    q, k, v = linear(w, p + ".qkv", norm(w, p + ".norm", y, told)).reshape(T, 3, H, -1).transpose(1, 2, 0, 3)
+    T, H, c, D = len(y), int(told["heads"]), int(told["relative_clip"]), y.shape[1]
+    K, x = int(told.get("kv-heads", H)), linear(w, p + ".qkv", norm(w, p + ".norm", y, told))
+    q, k, v = (x.reshape(T, -1, D // H).transpose(1, 0, 2) for x in np.split(x, (D, D + D // H * K), -1))
+    if told["positions"] == "rotary":
+        q, k = (turn(x, float(told.get("rotary-base", 10000))) for x in (q, k))
+    k, v = np.repeat(k, H // K, 0), np.repeat(v, H // K, 0)
     s, apart = q @ k.transpose(0, 2, 1), np.arange(T)[None] - np.arange(T)[:, None]
     if p + ".relative.weight" in w:
         s = s + np.einsum("hie,ije->hij", q, w[p + ".relative.weight"][np.clip(apart, -c, c) + c])
     seen = told["format"] == "trotter encoder 1" or p.startswith("encoder.") or apart <= 0
     return linear(w, p + ".out", attend(np.where(seen, s, -np.inf), v))
+
+def turn(x, base):
+    """Rotary positions of heads x (H, T, E): numbers e and e + E/2 are a pair."""
+    T, E = x.shape[1:]
+    angle = np.arange(T)[:, None] * base ** (-2 * np.arange(E // 2) / E)
+    a, b, c, s = x[..., :E // 2], x[..., E // 2:], np.cos(angle), np.sin(angle)
+    return np.concatenate([a * c - b * s, b * c + a * s], -1)
 
 def attend(s, v):
     s = s / np.sqrt(v.shape[-1])

@@ -90,6 +90,42 @@ static void skip_dback(const Backend *b, const Trial *t, void *const *in, void *
                  norm_shift(t, din[2]));
 }
 
+/* ---- rotary positions: x, whose last columns may stay; table (V, E) ------------------------------- */
+
+static size_t rotate_width(const Trial *t)
+{
+    return t->D / t->H / 2 * 2;
+}
+static size_t rotate_inputs(const Trial *t, int i)
+{
+    return (size_t[INPUTS]){t->N * t->D, t->V * rotate_width(t)}[i];
+}
+static void rotate_ref(const Trial *t, const double *const *in, double *out)
+{
+    size_t E = rotate_width(t);
+    memcpy(out, in[0], t->N * t->D * sizeof *out);
+    for (size_t r = 0; r < t->N; r++)
+        for (size_t c = 0; c < t->H * E; c++) {
+            size_t e = c % E, pair = e < E / 2 ? c + E / 2 : c - E / 2;
+            const double *turn = in[1] + (size_t)t->position[r] * E + e % (E / 2),
+                         *x = in[0] + r * t->D;
+            out[r * t->D + c] = x[c] * turn[0] + (e < E / 2 ? -1 : 1) * x[pair] * turn[E / 2];
+        }
+}
+static void rotate_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
+{
+    (void)kept;
+    b->copy(out, in[0], t->N * t->D);
+    b->rotate(t->N, t->H, rotate_width(t), out, t->D, t->position, in[1], 0);
+}
+static void rotate_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
+                         const void *dout, void *const *din)
+{
+    (void)kept, (void)out;
+    b->copy(din[0], dout, t->N * t->D);
+    b->rotate(t->N, t->H, rotate_width(t), din[0], t->D, t->position, in[1], 1);
+}
+
 /* ---- bias and dropout, bias and activation: x, b ------------------------------------------------ */
 
 static size_t bias_inputs(const Trial *t, int i)
@@ -443,6 +479,13 @@ static const Op op_table[] = {
     {"attention, all, relative, more", ALL | CLIP | MORE, 1, 0, 0, more_inputs, ATTENTION, 4},
     {"attention, memory", ALL | MEMORY, 5, 0, 0, memory_inputs, ATTENTION},
     {"attention, memory, more", ALL | MEMORY | MORE, 1, 0, 0, memory_inputs, ATTENTION, 4},
+    {"attention, grouped", GROUPED, 1, 0, 0, attention_inputs, ATTENTION},
+    {"attention, grouped, relative, more", GROUPED | CLIP | MORE, 1, 0, 0, more_inputs, ATTENTION,
+     4},
+    {"attention, grouped, memory", GROUPED | ALL | MEMORY, 5, 0, 0, memory_inputs, ATTENTION},
+    {"rotate", 0, 1, 2, 0, rotate_inputs, size_ND, size_none, bias_count, rotate_ref, rotate_run,
+     rotate_dback},
+    {"attend, grouped, relative", GROUPED | CLIP, 0, ~0u, 0, LISTS},
     {"attend", 0, 0, ~0u, 0, LISTS},
     {"attend, relative", CLIP, 0, ~0u, 0, LISTS},
     {"bias_drop", ACT_NONE, 1, 0, 0, bias_inputs, size_ND, size_none, BIAS},

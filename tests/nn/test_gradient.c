@@ -149,7 +149,7 @@ TEST(blocks_of_today)
 {
     static const TinyPlan *const lists[] = {tiny_plans, tiny_pairs};
     const ModelConfig config[] = {
-        TINY_WITH(c.norm = NORM_RMS, c.norm_eps = 1e-3, c.act = ACT_SWIGLU),
+        tiny_today(),
         TINY_WITH(c.positions = POSITIONS_LEARNED, c.plain_input = 1, c.act = ACT_ERF),
         TINY_WITH(c.act = ACT_GEGLU, c.recompute = 1)};
     for (size_t i = 0; i < sizeof config / sizeof *config; i++)
