@@ -240,6 +240,13 @@ size_t foreign_most(const Foreign *f)
     return f->bytes + 1; /* two bytes a number, and as many biases that the files lack */
 }
 
+int foreign_ends(const Foreign *f)
+{
+    const json_t *end = json_object_get(f->config, "eos_token_id"),
+                 *begin = json_object_get(f->config, "bos_token_id");
+    return f->family->mark[0] || !begin || json_is_null(begin) || json_equal(begin, end);
+}
+
 /* ---- words --------------------------------------------------------------------------------------- */
 
 /* Returns the name of the token that begins a text. */

@@ -26,6 +26,8 @@ void foreign_free(Foreign *f); /* NULL allowed */
 size_t foreign_settings(const Foreign *f, const StoreText **list);
 /* Returns the most numbers that a model of these files can have. */
 size_t foreign_most(const Foreign *f);
+/* Returns 1 where the token that begins a text ends one too, so that lines can be texts of their own. */
+int foreign_ends(const Foreign *f);
 /* Reads tokenizer.json. Caller: vocab_free. */
 int foreign_words(const Foreign *f, Vocab *v);
 /* Fills all tensors of a model that was built with these settings. ERR_INPUT: m is to be thrown away. */

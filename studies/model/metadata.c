@@ -345,7 +345,12 @@ static int describe_foreign(Network *n, const char *dir, const Options *given,
             TRY(options_set(n->options, OPTION_FILE, where, s[i].key, s[i].value));
     TRY(foreign_words(n->foreign, &n->vocab));
     n->vocab.lines = options_choice(n->options, "context") == CONTEXT_SENTENCE;
-    return 0;
+    if (!n->vocab.lines || foreign_ends(n->foreign)) return 0;
+    return error_set(
+        ERR_INPUT,
+        "%s: the token that begins a text is not the one that ends it, so a line alone "
+        "has no end to predict: leave --context sentence out",
+        dir);
 }
 
 int network_describe(const char *dir, const Options *given, Network *n, char file[OUTPUT_PATH])

@@ -1,5 +1,6 @@
 /* test_foreign.c: directories of Hugging Face. For every family of the table, tests/foreign/TYPE has a tiny model of
- * random weights and its logits, which tests/python/tiny_models.py computed in float64 from the papers' formulas. */
+ * random weights and its logits, which tests/python/tiny_models.py computed in float64 from the papers' formulas.
+ * TROTTER_FOREIGN: another such folder, as tests/python/tiny_transformers.py makes with `transformers`. */
 #include "tests/lib/test.h"
 
 #include <math.h>
@@ -13,7 +14,8 @@ static char data[PATH_MAX];
 
 static int open_all(void **state)
 {
-    return program_open(state) != 0 || !realpath("tests/foreign", data) ? -1 : 0;
+    const char *other = getenv("TROTTER_FOREIGN");
+    return program_open(state) != 0 || !realpath(other ? other : "tests/foreign", data) ? -1 : 0;
 }
 
 /* Families without a model of their own have llama's tensors and settings. */
@@ -65,7 +67,7 @@ TEST(another_weight_gives_other_logits)
         size_t n;
         fetch(f->type);
         char *file = file_slurp("m/model.safetensors", &n);
-        file[n - 2000 + 1] ^= (char)0x80;
+        file[n - 2000 + 3] ^= (char)0x80;
         file_write("m/model.safetensors", file, n);
         free(file);
         eval_logits(f, "--precision f64");
@@ -91,6 +93,19 @@ TEST(a_text_goes_on)
     run_ok("generate --threads 1 --model m --prompt 'In the na\xc3\xafve' --tokens 3 --seed 2");
     assert_int_equal(strncmp(out, "In the na\xc3\xafve", 12), 0);
     assert_string_equal(err, "");
+}
+
+/* Attention of one model is drawn, for an encoder's masks too. */
+TEST(attention_is_seen)
+{
+    for (const Family *f = families; f->type; f++) {
+        fetch(f->type);
+        run_ok("attention --model m --text m/text.txt --sequence 20 --sentences 1 --out maps");
+        char *csv = file_slurp("maps/maps.csv", NULL);
+        assert_true(count_lines(csv) > 20);
+        free(csv);
+        shell_ok("rm -r maps");
+    }
 }
 
 TEST(a_corpus_and_lines)
@@ -162,6 +177,10 @@ TEST(refusals)
                 "for at most 24 tokens");
     shell_ok("rm m/tokenizer.json");
     must_refuse("eval --model m --text m/text.txt", "m/tokenizer.json");
+    fetch("llama");
+    must_refuse("eval --model m --text m/text.txt --context sentence", "is not the one that ends");
+    fetch("gpt2");
+    must_refuse("train --corpus kjv --from m --out no", "--from m: it has a tokenizer");
     file_text("bad.txt", "\xff\xfe\n");
     fetch("gpt2");
     must_refuse("eval --model m --text bad.txt", "bad.txt:1: not UTF-8");
