@@ -4,9 +4,10 @@
 #include "kernels/memory.h"
 #include "nn/run/pass.h"
 
-/* Sends the places of one sequence's rows. */
+/* Sends the places of one sequence's rows, by which heads are turned. */
 static int send_places(const Model *m, size_t N, int32_t *to)
 {
+    NEED(N <= longest(m));
     int32_t *place = memory_new(N, sizeof *place);
     if (!place) return ERR_MEMORY;
     for (size_t i = 0; i < N; i++) place[i] = (int32_t)i;

@@ -384,7 +384,7 @@ TEST(two_sides_by_numpy)
         {"turns", "--encoder macaron --decoder transformer --layers 2 --encoder-layers 3",
          "--positions both"},
         {"layered", "--encoder transformer --decoder heun-layer --layers 2", "--activation gelu"},
-        {"today", "--encoder macaron --decoder heun-layer --layers 2",
+        {"modern", "--encoder macaron --decoder heun-layer --layers 2",
          "--activation swiglu --norm-kind rms --positions rotary --kv-heads 1"},
         {"unsplit", "--encoder euler --decoder euler", "--untied --no-final-norm"},
         {"dense", "--encoder rk2-dlcl --decoder ab2 --layers 3 --encoder-layers 3", ""},
@@ -416,7 +416,7 @@ TEST(two_sides_by_numpy)
         "    return [v[x] for x in text.split()]\n"
         "def ids(d): return words(d, '3 1 2 5 <eos>'), words(d, '<eos> 2 4 1')\n"
         "def far(d, z): return abs(z - numpy.load(d + '.npy')).max()\n"
-        "for d in ('turns', 'layered', 'unsplit', 'today'):\n"
+        "for d in ('turns', 'layered', 'unsplit', 'modern'):\n"
         "    (source, target), (told, w) = ids(d), r.read(d + '/model.safetensors')\n"
         "    def of(target=target, source=source, **changed): return far(d, r.logits({**told, **changed}, w, target, source=source))\n"
         "    assert of() < 1e-6, (d, of())\n"

@@ -65,10 +65,15 @@ TEST(sublayers_make_the_plan)
     double x[N * D], y[N * D], k[N * D];
     for (size_t i = 0; tested_backend(i); i++) {
         for (int today = 0; today < 2; today++) {
-            OWN_MODEL *m =
-                shaken(tested_backend(i), today ? tiny_today() : tiny_config(), tiny_residual(), 1);
+            ModelConfig c = today ? tiny_today() : tiny_config();
+            c.max_length = TINY_ROWS + 3;
+            OWN_MODEL *m = shaken(tested_backend(i), c, tiny_residual(), 1);
             for (int j = 0; j < N * D; j++) x[j] = sin(j + 1);
             assert_int_equal(model_run_plan(m, N, x, y), 0);
+            Batch other = tiny_batch(); /* positions of another pass do not stay */
+            OWN_NUMBERS *z = tiny_logits(m, &other);
+            assert_int_equal(model_run_plan(m, N, x, k), 0);
+            assert_memory_equal(k, y, sizeof y);
             for (int slot = 0; slot < 2; slot++) {
                 assert_int_equal(model_sublayer(m, slot, N, x, 0, NULL, k), 0);
                 for (int j = 0; j < N * D; j++) x[j] += k[j];
