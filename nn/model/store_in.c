@@ -195,10 +195,10 @@ static int match_all(const Opened *o, const Entry *e, size_t n, const Tensor *t,
         if (!match[i] && t[i].may_miss) continue;
         if (!match[i]) return bad_entry(o, t[i].name, "it is missing");
         if (!has_shape(match[i], &t[i])) return bad_entry(o, t[i].name, "it has another shape");
-        if (element && match[i]->element != element)
-            return bad_entry(o, t[i].name, "it has another precision");
         if (!match[i]->element && !t[i].unread)
             return bad_entry(o, t[i].name, "its dtype is none of F32, F64, F16, BF16");
+        if (element && match[i]->element != element)
+            return bad_entry(o, t[i].name, "it has another precision");
     }
     return wanted & STORE_MORE || n == count ? 0 : extra(o, e, n, t, count);
 }

@@ -137,9 +137,9 @@ static int speak(Speech *s, const Text *prompt)
 {
     size_t more = options_size(s->options, "tokens"), token;
     /* Then the prompt, without the <eos> that ends its last line. A tokenizer's text has none. */
-    size_t n = prompt->tokens - (s->net->vocab.tokens == NULL);
+    size_t last = s->net->vocab.tokens == NULL;
     append(s, s->net->vocab.eos);
-    for (size_t i = 0; i < n; i++) append(s, prompt->id[i]);
+    for (size_t i = 0; i + last < prompt->tokens; i++) append(s, prompt->id[i]);
     for (size_t i = 0; i < more; i++) {
         TRY(choose(s, &token));
         append(s, (int32_t)token);
