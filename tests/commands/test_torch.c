@@ -24,6 +24,8 @@ static const char *const networks[] = {
     "lm-resnet --layers 3",
     "rk2-dlcl --layers 3",
     "transformer --norm-kind rms --positions learned",
+    "transformer --layers 2 --norm-kind rms --positions rotary --activation swiglu --kv-heads 1",
+    "heun-layer --activation geglu",
 };
 enum { NETWORKS = sizeof networks / sizeof *networks };
 
@@ -45,7 +47,7 @@ static const char code[] =
 
 TEST(logits_by_torch)
 {
-    if (shell("/usr/bin/python3 -c 'import torch, numpy'") != 0) {
+    if (shell("command -v python3 && /usr/bin/python3 -c 'import torch, numpy'") != 0) {
         print_message("no PyTorch: apt-get install python3-torch\n");
         skip();
     }
