@@ -54,8 +54,8 @@ CXX     := $(if $(filter default undefined,$(origin CXX)),g++,$(CXX))
 B       := build/$(FLAVOUR)
 
 PACKAGES = gcc g++ libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev libdnnl-dev libgmp-dev \
-           librandom123-dev libunistring-dev libcmocka-dev libjansson-dev libinih-dev nettle-dev libmicrohttpd-dev \
-           gnuplot-nox fonts-dejavu-core clang-format
+           librandom123-dev libunistring-dev libcmocka-dev libjansson-dev libpcre2-dev libinih-dev nettle-dev \
+           libmicrohttpd-dev gnuplot-nox fonts-dejavu-core clang-format
 
 # What a row of a table leaves out is 0, on purpose.
 WARN   = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wno-missing-field-initializers \
@@ -85,7 +85,7 @@ HTTP   := $(if $(NO_HTTP),,$(if $(wildcard /usr/include/microhttpd.h),-DHAVE_MIC
 # Open MPI, loaded by the processes that mpirun starts; `make NO_MPI=1` leaves it out.
 MPI    := $(if $(NO_MPI),,$(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I ompi-c 2>/dev/null)))
 LDLIBS  = -lgsl $(if $(OPENBLAS_DIR),-L$(OPENBLAS_DIR) -Wl$(comma)-rpath$(comma)$(OPENBLAS_DIR)) \
-          -lopenblas $(if $(DNNL),-ldnnl) $(if $(HTTP),-lmicrohttpd) -lgmp -ljansson -linih -lnettle -lunistring -lm
+          -lopenblas $(if $(DNNL),-ldnnl) $(if $(HTTP),-lmicrohttpd) -lgmp -ljansson -lpcre2-8 -linih -lnettle -lunistring -lm
 
 # ---- sources: every .c of a room belongs to it ---------------------------------------------------
 ROOMS  = kernels ode nn bridge
@@ -106,6 +106,7 @@ READERS = ode/scheme/scheme ode/scheme/butcher ode/scheme/statement ode/scheme/e
 FUZZED  = $(READERS) ode/scheme/table ode/scheme/kinds ode/scheme/pair ode/scheme/print ode/scheme/split ode/field/program studies/tools/output studies/tools/sheet studies/tools/nearest \
           studies/plot/plot studies/plot/gnuplot studies/metrics/symbols studies/metrics/metric studies/metrics/bleu \
           studies/metrics/chrf studies/metrics/ter studies/metrics/bootstrap studies/metrics/agreement \
+          nn/text/tokenizer nn/text/tokenizer_read nn/text/normalise nn/text/pretokens nn/foreign/foreign nn/foreign/family \
           nn/model/store_out nn/model/plan nn/model/fold nn/model/model nn/model/params nn/model/layout nn/model/arena bridge/compile kernels/error kernels/file kernels/memory
 
 # Each tests/fuzz/NAME.c is a harness for libFuzzer; test_fuzz links all of them, as fuzz_NAME.

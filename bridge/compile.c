@@ -59,16 +59,19 @@ int bridge_inner(const Table *t, const BridgeOptions *o, size_t *inner)
     size_t f = count_sets(t, OP_F), g = count_sets(t, OP_G), c = count_sets(t, OP_C);
     *inner = o->inner;
     if (o->match == MATCH_NONE || t->word || g == 0) return 0;
-    size_t more = (f > 1 ? f - 1 : 0) + (c > 1 ? c - 1 : 0), lost = 2 * o->width * more;
-    if (lost < o->inner && (o->inner - lost) % g == 0) {
+    static const char *const loss[2][2] = {{"2 d", "4/3 d"}, {"(d + e)", "2/3 (d + e)"}};
+    size_t d = o->width, keys = o->keys ? o->keys : d, matrices = o->gated ? 3 : 2;
+    size_t numbers = 2 * (d + keys) * (f > 1 ? f - 1 : 0) + 4 * d * (c > 1 ? c - 1 : 0);
+    size_t lost = numbers / matrices;
+    if (numbers % matrices == 0 && lost < o->inner && (o->inner - lost) % g == 0) {
         *inner = (o->inner - lost) / g;
         return 0;
     }
     return error_set(
         ERR_INPUT,
-        "%s: equal parameters need inner width (M - 2 d (f-1))/g whole and positive, but M = %zu, "
+        "%s: equal parameters need inner width (M - %s (f-1))/g whole and positive, but M = %zu, "
         "d = %zu, %zu attention and %zu feed-forward sets; change --inner, or use --match none",
-        t->name, o->inner, o->width, f + c, g);
+        t->name, loss[keys < d][o->gated != 0], o->inner, o->width, f + c, g);
 }
 
 /* Finds or makes a slot. A new slot of cross-attention gets its keys and values at once, from the memory. */
@@ -433,17 +436,30 @@ static int add_memory(Plan *plan)
     return slot < 0 ? slot : plan_norm(plan, slot, plan->output);
 }
 
+/* Returns the register that a side's first layer reads: its input, or the norm of it. */
+static int add_input(Plan *plan, const BridgeOptions *o, int side)
+{
+    if (!o->input_norm) return side;
+    if (!plan->post)
+        return error_set(ERR_INPUT, "a norm behind the input needs norms behind the sublayers");
+    int slot = plan_slot(plan, (PlanSlot){.kind = SLOT_NORM, .side = side, .set = 2});
+    return slot < 0 ? slot : plan_norm(plan, slot, side);
+}
+
 static int add_sides(Plan *plan, const Table *encoder, const Table *decoder, const BridgeOptions *o,
                      size_t above, PlanStates *s)
 {
-    int draws = 0;
+    int draws = 0, begin;
     s->memory = -1;
     if (encoder) {
-        TRY(add_layers(plan, encoder, o, above, SIDE_SOURCE, 1, -1, &draws, s->at[SIDE_SOURCE]));
+        if ((begin = add_input(plan, o, SIDE_SOURCE)) < 0) return begin;
+        TRY(add_layers(plan, encoder, o, above, SIDE_SOURCE, begin, -1, &draws,
+                       s->at[SIDE_SOURCE]));
         s->memory = add_memory(plan);
         if (s->memory < 0) return s->memory;
     }
-    return add_layers(plan, decoder, o, o->layers, SIDE_TARGET, 0, s->memory, &draws,
+    if ((begin = add_input(plan, o, SIDE_TARGET)) < 0) return begin;
+    return add_layers(plan, decoder, o, o->layers, SIDE_TARGET, begin, s->memory, &draws,
                       s->at[SIDE_TARGET]);
 }
 

@@ -56,12 +56,21 @@ typedef struct {
     uint64_t first; /* index of element 0: rows of the batch that others have, times columns */
 } Dropout;
 
-enum {
-    ACT_RELU,
-    ACT_GELU,
-    ACT_SIGMOID,
-    ACT_TANH
-}; /* GELU: the tanh form, Hendrycks, Gimpel 2016 */
+/* GELU (Hendrycks, Gimpel 2016): the tanh form, and ACT_ERF u Phi(u), Phi the normal distribution's. Gated ones have two
+ * inputs, act(u) v: SwiGLU u sigmoid(u) v, GEGLU GELU(u) v (Shazeer 2020, eq. 6). */
+enum { ACT_RELU, ACT_GELU, ACT_SIGMOID, ACT_TANH, ACT_ERF, ACT_SWIGLU, ACT_GEGLU };
+static inline int act_gated(int act)
+{
+    return act == ACT_SWIGLU || act == ACT_GEGLU;
+}
+
+/* A norm of rows. NORM_LAYER: y = (x - mean) / sqrt(variance + eps) w + b, biased variance (Ba, Kiros, Hinton 2016, eq.
+ * 4); NORM_RMS: y = x / sqrt(mean x^2 + eps) w, without b (Zhang, Sennrich 2019, eq. 4). */
+enum { NORM_LAYER, NORM_RMS };
+typedef struct {
+    int kind;   /* NORM_* */
+    double eps; /* > 0 */
+} NormKind;
 
 /* Marks in lists of rows or targets: no row; a row that only fills a matrix up and has no loss at all. */
 enum { NO_ROW = -1, FILLER = -2 };
@@ -97,6 +106,9 @@ typedef struct {
  * Vaswani et al. 2017, eq. 1; relative term on keys: Shaw, Uszkoreit, Vaswani 2018, eq. 4 (causal rows
  * meet rows 0 .. clip of it alone). Dropout index of a_ij of head h: ((row i of the batch) * H + h) * Tmax + j, Tmax = longest.
  *
+ * Grouped heads (Ainslie et al. 2023): k and v have K heads of E numbers, and the queries of head h read the one of number
+ * h / (H / K).
+ *
  * There are N = start[S] queries and M keys, memory[S] or N. q, k, v in one matrix (N, 3D): ldq = ldk = 3D,
  * k = q + D, v = q + 2D. Every length is at least 1. Models must refuse what is not defined: causal or relative with
  * memory. The results for a sequence, except drelative, do not depend on the other sequences in its batch, to the bit. */
@@ -108,8 +120,9 @@ typedef struct {
     size_t longest;       /* Tmax >= every length of keys */
     size_t rows, keys;    /* attention_rows, _keys, the sizes that blocks are made for; 0: Tmax */
     size_t D, H;          /* width, heads; H divides D */
+    size_t kv;            /* K, which divides H; 0: H */
     const void *q;        /* (N, D), row stride ldq: head h at columns h*E */
-    const void *k, *v;    /* (M, D), row stride ldk */
+    const void *k, *v;    /* (M, K E), row stride ldk */
     size_t ldq, ldk;
     const void *relative; /* (2*clip+1, E) or NULL; row clip + clamp(j-i, -clip, clip) */
     size_t clip;          /* 0 with NULL */
@@ -127,8 +140,9 @@ typedef struct {
     const int32_t *key;   /* (N, ld) */
     size_t ld;            /* >= every count */
     size_t D, H;          /* width, heads; H divides D */
+    size_t kv;            /* K, as in Attention */
     const void *q;        /* (N, D), row stride ldq */
-    const void *k, *v;    /* (rows, D), row stride ldk */
+    const void *k, *v;    /* (rows, K E), row stride ldk */
     size_t ldq, ldk;
     const void *relative; /* (2*clip+1, E) or NULL; rows 0 .. clip are read */
     size_t clip;          /* 0 with NULL */
@@ -194,14 +208,15 @@ struct Backend {
     void (*gemm)(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,
                  size_t lda, const void *B, size_t ldb, double beta, void *C, size_t ldc);
 
-    /* y = (x - mean) rstd w + b by rows, biased variance, eps 1e-5 (Ba, Kiros, Hinton 2016, eq. 4).
-     * x, y (N, D), y: factors; w, b (D); stats (N, 2) out: mean, rstd. */
-    void (*norm)(size_t N, size_t D, const void *x, const void *w, const void *b, void *y,
-                 void *stats);
+    /* y = (x - mean) rstd w + b by rows. x, y (N, D), y: factors; w, b (D), b NULL for NORM_RMS; stats (N, 2) out: mean
+     * (0 for NORM_RMS), rstd. */
+    void (*norm)(size_t N, size_t D, NormKind kind, const void *x, const void *w, const void *b,
+                 void *y, void *stats);
     /* dy (N, D) in; dx (N, D), dw (D), db (D) accumulate; with `term` dx is written: first the sum of n <= LIN_FUSED terms
      * as by lin, none of which is dx. */
-    void (*norm_back)(size_t N, size_t D, const void *x, const void *w, const void *stats,
-                      const void *dy, size_t n, const LinTerm *term, void *dx, void *dw, void *db);
+    void (*norm_back)(size_t N, size_t D, NormKind kind, const void *x, const void *w,
+                      const void *stats, const void *dy, size_t n, const LinTerm *term, void *dx,
+                      void *dw, void *db);
 
     /* out (N, D); lse (N, H) out: log of the softmax denominator, all that backward needs. */
     void (*attention)(const Attention *a, void *out, void *lse);
@@ -210,6 +225,13 @@ struct Backend {
      * and values); none of the three is NULL. drelative as `relative` accumulates (NULL with it). */
     void (*attention_back)(const Attention *a, const void *out, const void *lse, const void *dout,
                            void *dq, void *dk, void *dv, int more, void *drelative);
+
+    /* Rotary positions (Su et al. 2021, section 3.2.2), in place, of H heads of E numbers, E even, in x (N, H E), row
+     * stride ld. In row r with i = position[r], the pair (x_e, x_(e + E/2)), e < E/2, of each head turns by the angle
+     * whose cosine is table (., E) at (i, e) and whose sine is at (i, E/2 + e); back = 1: by its opposite. These pairs
+     * are those of GPT-NeoX and of Llama as Hugging Face writes it; the paper pairs neighbours. */
+    void (*rotate)(size_t N, size_t H, size_t E, void *x, size_t ld, const int32_t *position,
+                   const void *table, int back);
 
     /* out (N, D). */
     void (*attend)(const Listed *a, void *out);
@@ -224,13 +246,13 @@ struct Backend {
      * being the x of some; and with w the norm of r, with w, c, y (N, D) and stats as for norm; y: factors. k need not
      * be left unless `kept`. */
     void (*residual)(size_t N, size_t D, void *k, const void *b, Dropout drop, int kept, size_t n,
-                     const LinTerm *term, void *r, const void *w, const void *c, void *y,
-                     void *stats);
-    /* y (N, M) = dropout(act(u + b)), factors; act: ACT_RELU, ACT_GELU or ACT_TANH. GELU and tanh leave u + b in u for
-     * backward; ReLU leaves u alone, and y may be u. */
+                     const LinTerm *term, void *r, NormKind kind, const void *w, const void *c,
+                     void *y, void *stats);
+    /* y (N, M) = dropout(act(u + b)), factors; act: any but ACT_SIGMOID. ReLU leaves u alone, and y may be u; the others
+     * leave u + b in u for backward. A gated one has u (N, 2M), b (2M): a row's M numbers u, then its M numbers v. */
     void (*bias_act)(size_t N, size_t M, void *u, const void *b, int act, Dropout drop, void *y);
     /* u, y as forward left them; ReLU reads only y, the others only u. dy (N, M) in, du (N, M) out, factors, which may
-     * be dy; db (M) accumulates. */
+     * be dy; db (M) accumulates. Gated: du (N, 2M), which may be u, and db (2M). */
     void (*bias_act_back)(size_t N, size_t M, const void *u, const void *y, int act, Dropout drop,
                           const void *dy, void *du, void *db);
 
@@ -283,7 +305,7 @@ struct Backend {
 #define BACKEND_KERNELS(prefix, gemm_, attention_, attention_back_)                                     \
     .fill = prefix##fill, .copy = prefix##copy, .gemm = gemm_,                  \
     .norm = prefix##norm, .norm_back = prefix##norm_back, .attention = attention_,                      \
-    .attention_back = attention_back_, .attend = prefix##attend, .bias_drop = prefix##bias_drop,        \
+    .attention_back = attention_back_, .rotate = prefix##rotate, .attend = prefix##attend, .bias_drop = prefix##bias_drop,        \
     .bias_drop_back = prefix##bias_drop_back, .residual = prefix##residual,                             \
     .bias_act = prefix##bias_act, .bias_act_back = prefix##bias_act_back, .lin = prefix##lin,           \
     .lin_back = prefix##lin_back, .gate = prefix##gate, .gate_back = prefix##gate_back,                 \
@@ -305,6 +327,12 @@ static inline size_t attention_rows(const Attention *a)
 static inline size_t attention_keys(const Attention *a)
 {
     return a->keys ? a->keys : a->longest;
+}
+
+/* Returns how many heads of queries read one head of keys and values. */
+static inline size_t attention_each(size_t H, size_t kv)
+{
+    return kv ? H / kv : 1;
 }
 
 /* Steps over i factors. */

@@ -178,22 +178,23 @@ static void gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha, con
 
 /* ---- rows --------------------------------------------------------------------------------------- */
 
-static void norm(size_t N, size_t D, const void *x, const void *w, const void *b, void *y,
-                 void *stats)
+static void norm(size_t N, size_t D, NormKind kind, const void *x, const void *w, const void *b,
+                 void *y, void *stats)
 {
     add_bytes(COUNT_NORM, 1, (F32 + size_of(y)) * (double)(N * D), (double)(N * D));
 }
 
-static void norm_back(size_t N, size_t D, const void *x, const void *w, const void *stats,
-                      const void *dy, size_t n, const LinTerm *term, void *dx, void *dw, void *db)
+static void norm_back(size_t N, size_t D, NormKind kind, const void *x, const void *w,
+                      const void *stats, const void *dy, size_t n, const LinTerm *term, void *dx,
+                      void *dw, void *db)
 {
     size_t more = dx ? 1 + (term ? n : 1) : 0;
     add_numbers(COUNT_NORM, dw || db ? SUMS : 1, (double)(2 + more) * (double)(N * D));
 }
 
 static void residual(size_t N, size_t D, void *k, const void *b, Dropout d, int kept, size_t n,
-                     const LinTerm *term, void *r, const void *w, const void *c, void *y,
-                     void *stats)
+                     const LinTerm *term, void *r, NormKind kind, const void *w, const void *c,
+                     void *y, void *stats)
 {
     size_t others = 0;
     for (size_t i = 0; i < n; i++) others += term[i].x != k;
@@ -212,7 +213,7 @@ static double seen(const Attention *a)
 static int by_matrix(const Attention *a)
 {
     size_t E = a->D / a->H;
-    return all.bf16 && E % 16 == 0 && E <= 128 && !a->relative;
+    return all.bf16 && E % 16 == 0 && E <= 128 && !a->relative && attention_each(a->H, a->kv) == 1;
 }
 
 static double attention_rate(const Attention *a)
@@ -232,11 +233,17 @@ static void attention_back(const Attention *a, const void *out, const void *lse,
 {
     enum { SIDE = 64 };
     double rows = (double)a->S * (double)attention_keys(a) * (double)a->D;
-    int matrix = by_matrix(a);
+    int matrix = by_matrix(a), apart = a->memory || more || attention_each(a->H, a->kv) > 1;
     size_t tile = matrix && a->D / a->H > 64 ? SIDE / 2 : SIDE;
-    size_t kernels = attention_keys(a) <= tile && (matrix || (!a->memory && !more)) ? 2 : 3;
+    size_t kernels = attention_keys(a) <= tile && (matrix || !apart) ? 2 : 3;
     if (a->relative && drelative) kernels++;
     add(COUNT_ATTENTION, kernels, F32 * 8 * rows, 10 * (double)a->D * seen(a), attention_rate(a));
+}
+
+static void rotate(size_t N, size_t H, size_t E, void *x, size_t ld, const int32_t *position,
+                   const void *table, int back)
+{
+    add_numbers(COUNT_ATTENTION, 1, 3 * (double)(N * H * E));
 }
 
 /* Decoding is not counted. */
@@ -257,7 +264,7 @@ static void bias_drop_back(size_t N, size_t D, size_t n, const LinTerm *term, Dr
 
 static void bias_act(size_t N, size_t M, void *u, const void *b, int act, Dropout d, void *y)
 {
-    double bytes = F32 * (act == ACT_RELU ? 1 : 2) + size_of(y);
+    double bytes = F32 * (act == ACT_RELU ? 1 : act_gated(act) ? 4 : 2) + size_of(y);
     add_bytes(COUNT_BIAS, 1, bytes * (double)(N * M), (double)(N * M));
 }
 
@@ -265,6 +272,7 @@ static void bias_act_back(size_t N, size_t M, const void *u, const void *y, int 
                           const void *dy, void *du, void *db)
 {
     double bytes = size_of(act == ACT_RELU ? y : u) + size_of(dy) + size_of(du);
+    if (act_gated(act)) bytes += size_of(u) + size_of(du);
     add_bytes(COUNT_BIAS, SUMS, bytes * (double)(N * M), (double)(N * M));
 }
 

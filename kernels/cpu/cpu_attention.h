@@ -33,7 +33,7 @@ enum { BLOCK = 64, BAND = 2 * BLOCK, STRIP = 16, CHUNK = 128, RELATIVE_MAX = 819
  * `key`, of E numbers each. */
 typedef struct {
     const Attention *a;
-    size_t first, T, key, M, E, ldq, ldk, head;
+    size_t first, T, key, M, E, ldq, ldk, head, kv; /* kv: the head of keys and values */
     const real *q, *k, *v;
     real scale;
 } Head;
@@ -41,6 +41,7 @@ typedef struct {
 static Head head_of(const Attention *a, size_t item)
 {
     size_t s = item / a->H, h = item % a->H, E = a->D / a->H;
+    size_t kv = h / attention_each(a->H, a->kv);
     const size_t *keys = a->memory ? a->memory : a->start;
     return (Head){.a = a,
                   .first = a->start[s],
@@ -51,9 +52,10 @@ static Head head_of(const Attention *a, size_t item)
                   .ldq = a->ldq,
                   .ldk = a->ldk,
                   .head = h,
+                  .kv = kv,
                   .q = (const real *)a->q + a->start[s] * a->ldq + h * E,
-                  .k = (const real *)a->k + keys[s] * a->ldk + h * E,
-                  .v = (const real *)a->v + keys[s] * a->ldk + h * E,
+                  .k = (const real *)a->k + keys[s] * a->ldk + kv * E,
+                  .v = (const real *)a->v + keys[s] * a->ldk + kv * E,
                   .scale = (real)(1 / sqrt((double)E))};
 }
 
@@ -341,7 +343,7 @@ static void head_back(const Attention *a, size_t item, const HeadBack *all)
 {
     Head p = head_of(a, item);
     size_t at = p.first * a->D + p.head * p.E, q = p.first * p.ldq + p.head * p.E;
-    size_t k = p.key * p.ldk + p.head * p.E;
+    size_t k = p.key * p.ldk + p.kv * p.E;
     HeadBack b = {.out = all->out + at,
                   .lse = all->lse + p.first * a->H + p.head,
                   .dout = all->dout + at,
@@ -349,17 +351,17 @@ static void head_back(const Attention *a, size_t item, const HeadBack *all)
                   .dk = all->dk + k,
                   .dv = all->dv + k,
                   .drelative = all->drelative,
-                  .more = all->more};
+                  .more = all->more || p.head % attention_each(a->H, a->kv) > 0};
     for (size_t i0 = 0; i0 < p.T; i0 += BLOCK) attend_rows_back(&p, i0, &b);
 }
 
-/* Runs backward. Threads take every `panels`-th item; each sums dr of its items on its stack, and the sums are
+/* Runs backward. Threads take every `panels`-th head of keys, with the heads that read it; each sums dr of its items on its stack, and the sums are
  * added in order. If a table of relative positions is too large for that, one thread sums it. */
 static void cpu_attention_back(const Attention *a, const void *out, const void *lse,
                                const void *dout, void *dq, void *dk, void *dv, int more,
                                void *drelative)
 {
-    size_t items = a->S * a->H, E = a->D / a->H;
+    size_t each = attention_each(a->H, a->kv), groups = a->S * a->H / each, E = a->D / a->H;
     size_t rows = (a->causal ? 1 : 2) * a->clip + 1, relative = drelative ? rows * E : 0;
     size_t panels = relative > RELATIVE_MAX ? 1 : (size_t)omp_get_max_threads();
 #pragma omp parallel for ordered schedule(static, 1)
@@ -370,9 +372,30 @@ static void cpu_attention_back(const Attention *a, const void *out, const void *
             memset(sum, 0, relative * sizeof *sum);
             all.drelative = relative ? sum : NULL;
         }
-        for (size_t item = t; item < items; item += panels) head_back(a, item, &all);
+        for (size_t group = t; group < groups; group += panels)
+            for (size_t h = 0; h < each; h++) head_back(a, group * each + h, &all);
 #pragma omp ordered
         if (panels > 1) add_scaled(relative, 1, sum, drelative);
+    }
+}
+
+static void cpu_rotate(size_t N, size_t H, size_t E, void *x_, size_t ld, const int32_t *position,
+                       const void *table, int back)
+{
+    size_t half = E / 2;
+    real sign = back ? -1 : 1;
+#pragma omp parallel for schedule(static)
+    for (size_t r = 0; r < N; r++) {
+        const real *cosine = (const real *)table + (size_t)position[r] * E, *sine = cosine + half;
+        for (size_t h = 0; h < H; h++) {
+            real *x = (real *)x_ + r * ld + h * E, *y = x + half;
+#pragma omp simd
+            for (size_t e = 0; e < half; e++) {
+                real a = x[e], b = y[e], s = sign * sine[e];
+                x[e] = a * cosine[e] - b * s;
+                y[e] = b * cosine[e] + a * s;
+            }
+        }
     }
 }
 

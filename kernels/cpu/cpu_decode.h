@@ -11,9 +11,10 @@
 /* Computes head h of query n, BLOCK keys at a time, with a running maximum and denominator as in attend_rows. */
 static void attend_listed(const Listed *a, size_t n, size_t h, real *out)
 {
-    size_t E = a->D / a->H, count = (size_t)a->count[n], at = h * E;
+    size_t E = a->D / a->H, count = (size_t)a->count[n];
+    size_t at = h / attention_each(a->H, a->kv) * E;
     const int32_t *key = a->key + n * a->ld;
-    const real *q = (const real *)a->q + n * a->ldq + at, *k = a->k, *v = a->v;
+    const real *q = (const real *)a->q + n * a->ldq + h * E, *k = a->k, *v = a->v;
     real S[BLOCK], keep[BLOCK], max = UNSEEN, sum = 0, scale = (real)(1 / sqrt((double)E));
     for (size_t j = 0; j < BLOCK; j++) keep[j] = 1;
     for (size_t e = 0; e < E; e++) out[e] = 0;

@@ -112,49 +112,108 @@ static inline real gelu_sigmoid(real u)
     return 1 / (1 + fast_exp(-GELU_2A * (u + GELU_B * u * u * u)));
 }
 
-static void gelu_row(size_t n, real *u, const real *b, const real *keep, real *y)
+static inline real gelu(real u)
 {
-#pragma omp simd
-    for (size_t i = 0; i < n; i++) {
-        u[i] += b[i];
-        y[i] = u[i] * gelu_sigmoid(u[i]) * keep[i];
-    }
+    return u * gelu_sigmoid(u);
 }
 
-static void gelu_row_back(size_t n, const real *u, const real *y, const Dropout *drop,
-                          uint64_t index, real *dy)
+static inline real gelu_slope(real u)
 {
-    (void)y;
-    real keep[TILE];
-    keep_fill(drop, index, n, keep);
-#pragma omp simd
-    for (size_t i = 0; i < n; i++) {
-        real s = gelu_sigmoid(u[i]);
-        real slope = s + u[i] * s * (1 - s) * GELU_2A * (1 + 3 * GELU_B * u[i] * u[i]);
-        dy[i] *= keep[i] * slope;
-    }
+    real s = gelu_sigmoid(u);
+    return s + u * s * (1 - s) * GELU_2A * (1 + 3 * GELU_B * u * u);
 }
 
-/* Computes tanh by the library, in double, because it serves few numbers. */
-static void tanh_row(size_t n, real *u, const real *b, const real *keep, real *y)
+/* tanh and GELU by the error function are the library's, in double: they serve few numbers, and models of others. */
+static inline real tanh_of(real u)
 {
-    for (size_t i = 0; i < n; i++) {
-        u[i] += b[i];
-        y[i] = (real)tanh((double)u[i]) * keep[i];
-    }
+    return (real)tanh((double)u);
 }
 
-static void tanh_row_back(size_t n, const real *u, const real *y, const Dropout *drop,
-                          uint64_t index, real *dy)
+static inline real tanh_slope(real u)
 {
-    (void)y;
-    real keep[TILE];
-    keep_fill(drop, index, n, keep);
-    for (size_t i = 0; i < n; i++) {
-        double t = tanh((double)u[i]);
-        dy[i] *= keep[i] * (real)(1 - t * t);
-    }
+    double t = tanh((double)u);
+    return (real)(1 - t * t);
 }
+
+static inline double normal_below(double u)
+{
+    return 0.5 * (1 + erf(u * M_SQRT1_2));
+}
+
+static inline real erf_gelu(real u)
+{
+    return (real)(u * normal_below((double)u));
+}
+
+static inline real erf_gelu_slope(real u)
+{
+    double x = (double)u;
+    return (real)(normal_below(x) + x * exp(-0.5 * x * x) * 0.39894228040143267794);
+}
+
+/* Makes name_row and name_row_back of an activation that keeps u + b, from its value and its slope there. */
+#define ACT_ROWS(name, value, slope)                                                         \
+    static void name##_row(size_t n, real *u, const real *b, const real *keep, real *y)      \
+    {                                                                                        \
+        _Pragma("omp simd") for (size_t i = 0; i < n; i++)                                   \
+        {                                                                                    \
+            u[i] += b[i];                                                                    \
+            y[i] = value(u[i]) * keep[i];                                                    \
+        }                                                                                    \
+    }                                                                                        \
+    static void name##_row_back(size_t n, const real *u, const real *y, const Dropout *drop, \
+                                uint64_t index, real *dy)                                    \
+    {                                                                                        \
+        real keep[TILE];                                                                     \
+        (void)y;                                                                             \
+        keep_fill(drop, index, n, keep);                                                     \
+        _Pragma("omp simd") for (size_t i = 0; i < n; i++) dy[i] *= keep[i] * slope(u[i]);   \
+    }
+ACT_ROWS(gelu, gelu, gelu_slope)
+ACT_ROWS(tanh, tanh_of, tanh_slope)
+ACT_ROWS(erf, erf_gelu, erf_gelu_slope)
+
+static inline real silu(real u)
+{
+    return u / (1 + fast_exp(-u));
+}
+
+static inline real silu_slope(real u)
+{
+    real s = 1 / (1 + fast_exp(-u));
+    return s + u * s * (1 - s);
+}
+
+/* Makes the rows of a gated activation: b and c are the biases of u and v. du and dv may be u and v. */
+#define GATED_ROWS(name, value, slope)                                                       \
+    static void name##_row(size_t n, real *u, real *v, const real *b, const real *c,         \
+                           const real *keep, real *y)                                        \
+    {                                                                                        \
+        _Pragma("omp simd") for (size_t i = 0; i < n; i++)                                   \
+        {                                                                                    \
+            u[i] += b[i], v[i] += c[i];                                                      \
+            y[i] = value(u[i]) * v[i] * keep[i];                                             \
+        }                                                                                    \
+    }                                                                                        \
+    static void name##_row_back(size_t n, const real *u, const real *v, const Dropout *drop, \
+                                uint64_t index, const real *dy, real *du, real *dv)          \
+    {                                                                                        \
+        real keep[TILE];                                                                     \
+        keep_fill(drop, index, n, keep);                                                     \
+        _Pragma("omp simd") for (size_t i = 0; i < n; i++)                                   \
+        {                                                                                    \
+            real d = dy[i] * keep[i], x = u[i], other = v[i];                                \
+            du[i] = d * other * slope(x);                                                    \
+            dv[i] = d * value(x);                                                            \
+        }                                                                                    \
+    }
+GATED_ROWS(swiglu, silu, silu_slope)
+GATED_ROWS(geglu, gelu, gelu_slope)
+
+typedef void GatedRow(size_t n, real *u, real *v, const real *b, const real *c, const real *keep,
+                      real *y);
+typedef void GatedBack(size_t n, const real *u, const real *v, const Dropout *drop, uint64_t index,
+                       const real *dy, real *du, real *dv);
 
 /* Computes dy *= keep, for no activation. */
 static void drop_row_back(size_t n, const real *u, const real *y, const Dropout *drop,
@@ -174,9 +233,14 @@ typedef void RowBack(size_t n, const real *u, const real *y, const Dropout *drop
 static const struct {
     void (*row)(size_t n, real *u, const real *b, const real *keep, real *y);
     RowBack *row_back;
+    GatedRow *gated; /* of gated ones, which have no others */
+    GatedBack *gated_back;
 } act_table[] = {[ACT_RELU] = {relu_row, relu_row_back},
                  [ACT_GELU] = {gelu_row, gelu_row_back},
-                 [ACT_TANH] = {tanh_row, tanh_row_back}};
+                 [ACT_TANH] = {tanh_row, tanh_row_back},
+                 [ACT_ERF] = {erf_row, erf_row_back},
+                 [ACT_SWIGLU] = {.gated = swiglu_row, .gated_back = swiglu_row_back},
+                 [ACT_GEGLU] = {.gated = geglu_row, .gated_back = geglu_row_back}};
 
 static void bias_drop_row(size_t D, size_t r, real *x, const real *b, const Dropout *drop)
 {
@@ -197,8 +261,8 @@ static void cpu_bias_drop(size_t N, size_t D, void *x, const void *b, Dropout dr
 
 /* Works row by row, while a row is in the cache. */
 static void cpu_residual(size_t N, size_t D, void *k, const void *b, Dropout drop, int kept,
-                         size_t n, const LinTerm *term, void *r, const void *w, const void *c,
-                         void *y, void *stats)
+                         size_t n, const LinTerm *term, void *r, NormKind kind, const void *w,
+                         const void *c, void *y, void *stats)
 {
     (void)kept;
 #pragma omp parallel for schedule(static)
@@ -206,7 +270,7 @@ static void cpu_residual(size_t N, size_t D, void *k, const void *b, Dropout dro
         real *sum = (real *)r + row * D;
         bias_drop_row(D, row, k, b, &drop);
         lin_row(D, 0, D, n, term, row, sum);
-        if (w) norm_row(D, sum, w, c, (real *)y + row * D, (real *)stats + 2 * row);
+        if (w) norm_row(D, kind, sum, w, c, (real *)y + row * D, (real *)stats + 2 * row);
     }
 }
 
@@ -221,7 +285,11 @@ static void cpu_bias_act(size_t N, size_t M, void *u_, const void *b_, int act, 
             real keep[TILE], *ur = u + r * M + c;
             size_t n = least(TILE, M - c);
             keep_fill(&drop, r * M + c, n, keep);
-            act_table[act].row(n, ur, b + c, keep, y + r * M + c);
+            if (act_gated(act))
+                act_table[act].gated(n, ur + r * M, ur + (r + 1) * M, b + c, b + M + c, keep,
+                                     y + r * M + c);
+            else
+                act_table[act].row(n, ur, b + c, keep, y + r * M + c);
         }
 }
 
@@ -260,11 +328,38 @@ static void cpu_bias_drop_back(size_t N, size_t D, size_t n, const LinTerm *term
     rows_back(drop_row_back, N, D, NULL, NULL, &drop, n, term, dx, db);
 }
 
+/* Goes back through a gated activation: du (N, 2M); db (2M) += its column sums. */
+static void gated_back(GatedBack *row_back, size_t N, size_t M, const real *u, const Dropout *drop,
+                       const real *dy, real *du, real *db)
+{
+    int panels = panels_of(N);
+    for (size_t c = 0; c < M; c += SUMS) {
+        size_t n = least(SUMS, M - c);
+#pragma omp parallel for ordered schedule(static, 1)
+        for (int t = 0; t < panels; t++) {
+            real sum[2][SUMS] = {{0}};
+            Range rows = range_of(N, t, panels);
+            for (size_t r = rows.lo; r < rows.hi; r++)
+                for (size_t k = 0; k < n; k += TILE) {
+                    size_t at = r * M + c + k, to = at + r * M, tile = least(TILE, n - k);
+                    row_back(tile, u + to, u + to + M, drop, at, dy + at, du + to, du + to + M);
+                    add_scaled(tile, 1, du + to, sum[0] + k);
+                    add_scaled(tile, 1, du + to + M, sum[1] + k);
+                }
+#pragma omp ordered
+            for (size_t k = 0; db && k < 2; k++) add_scaled(n, 1, sum[k], db + k * M + c);
+        }
+    }
+}
+
 static void cpu_bias_act_back(size_t N, size_t M, const void *u, const void *y, int act,
                               Dropout drop, const void *dy, void *du, void *db)
 {
     const LinTerm all = {.c = 1, .x = dy};
-    rows_back(act_table[act].row_back, N, M, u, y, &drop, 1, &all, du, db);
+    if (act_gated(act))
+        gated_back(act_table[act].gated_back, N, M, u, &drop, dy, du, db);
+    else
+        rows_back(act_table[act].row_back, N, M, u, y, &drop, 1, &all, du, db);
 }
 
 #endif

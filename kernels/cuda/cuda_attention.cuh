@@ -241,7 +241,7 @@ static __device__ inline void columns_back(const Heads *p, const HeadsBack *b, c
                                            const Room *m, int j0, float *slice)
 {
     float dk[ROWS][COLS], dv[ROWS][COLS], s[ROWS][COLS], lse[ROWS], delta[ROWS];
-    size_t at = (h->key + (size_t)j0) * p->ldk + h->head * (size_t)p->E;
+    size_t at = (h->key + (size_t)j0) * p->ldk + h->kv * (size_t)p->E;
     int begin = first_row(h, j0);
     Rows yk = {b->dk + at, p->ldk, h->M - j0}, yv = {b->dv + at, p->ldk, h->M - j0};
     for (int i0 = begin; i0 < h->T; i0 += SIDE) {
@@ -266,18 +266,23 @@ static __device__ inline void columns_back(const Heads *p, const HeadsBack *b, c
     write_rows(dv, yv.at, yv.ld, yv.rows, 0, p->E, p->wide);
 }
 
-/* Runs over all heads, the longest columns first. */
+/* Runs over all heads, the longest columns first. Where heads share keys, `heads` counts those of keys, and a block adds
+ * the shares of the heads that read one. */
 template <int KEPT, int ALONE>
 static __global__ void __launch_bounds__(TILE_THREADS, 3) attend_columns_back(Heads p, HeadsBack b)
 {
     CUDA_DYNAMIC(float4, attention_shared);
     Room m = room_of(attention_shared);
     float *slice = ALONE ? slice_of(&p, &b) : NULL;
-    for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
-        OneHead h = head_of(&p, item);
-        for (int j0 = (int)(blockIdx.x / p.lanes) * SIDE; j0 < h.M; j0 += p.tiles * SIDE)
-            columns_back<KEPT, ALONE>(&p, &b, &h, &m, j0, slice);
-    }
+    const size_t each = KEPT || ALONE ? 1 : p.each;
+    const int more = b.more;
+    for (size_t item = blockIdx.x % p.lanes * each; item < p.heads * each; item += p.lanes * each)
+        for (size_t i = 0; i < each; i++) {
+            OneHead h = head_of(&p, item + i);
+            b.more = more || i > 0;
+            for (int j0 = (int)(blockIdx.x / p.lanes) * SIDE; j0 < h.M; j0 += p.tiles * SIDE)
+                columns_back<KEPT, ALONE>(&p, &b, &h, &m, j0, slice);
+        }
 }
 
 /* Computes dq of rows i0 .. of a head. */
@@ -343,6 +348,7 @@ static Heads heads_of(const Attention *a, size_t most, size_t length, size_t sid
                a->D,
                a->longest,
                a->S * a->H,
+               attention_each(a->H, a->kv),
                0,
                0,
                (int)(a->D / a->H),
@@ -362,13 +368,8 @@ static Heads heads_of(const Attention *a, size_t most, size_t length, size_t sid
 
 static HeadsBack back_of(const void *lse, const void *dout, void *dq, void *dk, void *dv, int more)
 {
-    return (HeadsBack){(const float *)lse,
-                       (const float *)dout,
-                       (float *)dq,
-                       (float *)dk,
-                       (float *)dv,
-                       more,
-                       NULL};
+    return (HeadsBack){
+        (const float *)lse, (const float *)dout, (float *)dq, (float *)dk, (float *)dv, more, NULL};
 }
 
 static size_t blocks_of(const Heads *p)
@@ -390,7 +391,10 @@ static void cuda_attention(const Attention *a, void *out, void *lse)
 template <int KEPT>
 static void attend_tiles_back(const Heads *all, const Heads *sliced, HeadsBack b)
 {
-    RUN((attend_columns_back<KEPT, 0>), blocks_of(all), TILE_THREADS, ROOM_BYTES, *all, b);
+    Heads columns = *all;
+    columns.heads /= all->each;
+    columns.lanes = least(columns.lanes, columns.heads);
+    RUN((attend_columns_back<KEPT, 0>), blocks_of(&columns), TILE_THREADS, ROOM_BYTES, columns, b);
     RUN(attend_rows_back<KEPT>, blocks_of(sliced), TILE_THREADS, ROOM_BYTES, *sliced, b);
 }
 
@@ -416,13 +420,40 @@ static void cuda_attention_back(const Attention *a, const void *out, const void 
         if (!b.slices) return;
     }
     RUN(attend_delta<AsItIs>, blocks_of(&all), TILE_THREADS, 0, all, b, (const float *)out);
-    if (T <= SIDE && !a->memory && !more)
+    if (T <= SIDE && !a->memory && !more && all.each == 1)
         RUN((attend_columns_back<0, 1>), slices, TILE_THREADS, ROOM_BYTES, sliced, b);
-    else if (all.E <= SIDE && !more)
+    else if (all.E <= SIDE && !more && all.each == 1)
         attend_tiles_back<1>(&all, &sliced, b);
     else
         attend_tiles_back<0>(&all, &sliced, b);
     if (b.slices) sum_slices(slices, size, b.slices, drelative);
+}
+
+/* ---- rotary positions ------------------------------------------------------------------------------ */
+
+/* Turns pair c of row r; a row has E / 2 pairs a head. */
+struct Rotate {
+    size_t E, ld;
+    float *x;
+    const int32_t *position;
+    const float *table;
+    float sign;
+    __device__ void begin() {}
+    template <int W> __device__ void at(size_t r, size_t c) const
+    {
+        size_t half = E / 2, e = c % half;
+        const float *turn = table + (size_t)position[r] * E + e;
+        float *p = x + r * ld + c / half * E + e, a = p[0], b = p[half], s = sign * turn[half];
+        p[0] = a * turn[0] - b * s;
+        p[half] = b * turn[0] + a * s;
+    }
+};
+
+static void cuda_rotate(size_t N, size_t H, size_t E, void *x, size_t ld, const int32_t *position,
+                        const void *table, int back)
+{
+    each_row(N, H * (E / 2), 0,
+             Rotate{E, ld, (float *)x, position, (const float *)table, back ? -1.0f : 1.0f});
 }
 
 #endif

@@ -10,7 +10,7 @@
 /* Computes attention of single queries. A warp has a head of a query, and takes WARP keys at a time: first a lane a
  * key, for the scores and their exponentials; then a lane a column, for the sum of values, which waits in `out` for the
  * next keys. */
-static __global__ void attend_listed_kernel(Listed a, float scale, float *out)
+static __global__ void attend_listed_kernel(Listed a, size_t each, float scale, float *out)
 {
     size_t item = blockIdx.x * (size_t)(BLOCK_THREADS / WARP) + threadIdx.x / WARP;
     if (item >= a.N * a.H) return; /* this holds for the whole warp */
@@ -18,7 +18,8 @@ static __global__ void attend_listed_kernel(Listed a, float scale, float *out)
     size_t count = (size_t)a.count[n];
     const int32_t *key = a.key + n * a.ld;
     const float *q = (const float *)a.q + n * a.ldq + h * E;
-    const float *k = (const float *)a.k + h * E, *v = (const float *)a.v + h * E;
+    size_t at = h / each * E;
+    const float *k = (const float *)a.k + at, *v = (const float *)a.v + at;
     const float *relative = (const float *)a.relative;
     float *y = out + n * a.D + h * E, top = -INFINITY, sum = 0;
     for (size_t j0 = 0; j0 < count; j0 += WARP) {
@@ -52,7 +53,7 @@ static void cuda_attend(const Listed *a, void *out)
 {
     float scale = (float)(1 / sqrt((double)(a->D / a->H)));
     RUN(attend_listed_kernel, blocks_for(a->N * a->H, BLOCK_THREADS / WARP), BLOCK_THREADS, 0, *a,
-        scale, (float *)out);
+        attention_each(a->H, a->kv), scale, (float *)out);
 }
 
 /* ---- the best of a row --------------------------------------------------------------------------- */

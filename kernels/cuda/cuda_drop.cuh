@@ -77,9 +77,20 @@ static __device__ inline float gelu_slope(float u)
     return s + u * s * (1 - s) * 1.59576912160573071176f * (1 + 3 * 0.044715f * u * u);
 }
 
+/* Returns Phi(u), the normal distribution's. */
+static __device__ inline float normal_below(float u)
+{
+    return 0.5f * (1 + erff(u * 0.70710678118654752440f));
+}
+
 static __device__ inline float act_value(int act, float z)
 {
-    return act == ACT_GELU ? z * gelu_sigmoid(z) : act == ACT_TANH ? tanhf(z) : z < 0 ? 0 : z;
+    return act == ACT_GELU || act == ACT_GEGLU ? z * gelu_sigmoid(z)
+           : act == ACT_SWIGLU                 ? z / (1 + expf(-z))
+           : act == ACT_ERF                    ? z * normal_below(z)
+           : act == ACT_TANH                   ? tanhf(z)
+           : z < 0                             ? 0
+                                               : z;
 }
 
 /* y = act(u + b) keep; all but ReLU leave u + b in u. */
@@ -105,9 +116,39 @@ struct BiasAct {
     }
 };
 
+/* y = act(u + b) (v + c) keep, of a gated activation: u and v stand in a row, and so do b and c. */
+struct GatedAct {
+    size_t M;
+    int act;
+    float *u;
+    Out y;
+    const float *b;
+    Keep keep;
+    __device__ void begin()
+    {
+        keep_begin(&keep);
+    }
+    template <int W> __device__ void at(size_t r, size_t c) const
+    {
+        float *p = u + 2 * r * M + c;
+        Pack<W> x = load<W>(p), v = load<W>(p + M), bias = load<W>(b + c),
+                more = load<W>(b + M + c), k = keep_pack<W>(&keep, r * M + c);
+        for (int i = 0; i < W; i++) x.x[i] += bias.x[i], v.x[i] += more.x[i];
+        store(p, x);
+        store(p + M, v);
+        for (int i = 0; i < W; i++) v.x[i] *= act_value(act, x.x[i]) * k.x[i];
+        store(y, r * M + c, v);
+    }
+};
+
 static void cuda_bias_act(size_t N, size_t M, void *u, const void *b, int act, Dropout drop,
                           void *y)
 {
+    if (act_gated(act)) {
+        each_row(N, M, wide(M, u, b, y),
+                 GatedAct{M, act, (float *)u, out_of(y), (const float *)b, keep_of(&drop)});
+        return;
+    }
     each_row(N, M, wide(M, u, b, y),
              BiasAct{M, act, (float *)u, out_of(y), (const float *)b, keep_of(&drop)});
 }
@@ -116,7 +157,12 @@ static void cuda_bias_act(size_t N, size_t M, void *u, const void *b, int act, D
 static __device__ inline float act_slope(int act, float x)
 {
     if (act == ACT_RELU) return x > 0;
-    if (act == ACT_GELU) return gelu_slope(x);
+    if (act == ACT_GELU || act == ACT_GEGLU) return gelu_slope(x);
+    if (act == ACT_SWIGLU) {
+        float s = 1 / (1 + expf(-x));
+        return s + x * s * (1 - s);
+    }
+    if (act == ACT_ERF) return normal_below(x) + x * expf(-0.5f * x * x) * 0.39894228040143267794f;
     float t = tanhf(x);
     return 1 - t * t;
 }
@@ -148,9 +194,46 @@ struct ActBack {
     }
 };
 
+/* The adjoints of u and v of a gated activation, in a row, and their column sums. du may be u. */
+struct GatedBack {
+    enum { SUMS = 2 };
+    size_t M;
+    int act;
+    const float *u, *dy;
+    Out du;
+    Keep keep;
+    __device__ void begin()
+    {
+        keep_begin(&keep);
+    }
+    template <int W> __device__ void at(size_t r, size_t c, Pack<W> *sum) const
+    {
+        size_t to = 2 * r * M + c;
+        Pack<W> x = load<W>(u + to), v = load<W>(u + to + M), d = load<W>(dy + r * M + c);
+        Pack<W> k = keep_pack<W>(&keep, r * M + c);
+        for (int i = 0; i < W; i++) {
+            float g = d.x[i] * k.x[i], value = act_value(act, x.x[i]);
+            x.x[i] = g * v.x[i] * act_slope(act, x.x[i]);
+            v.x[i] = g * value;
+            sum[0].x[i] += x.x[i];
+            sum[1].x[i] += v.x[i];
+        }
+        store(du, to, x);
+        store(du, to + M, v);
+    }
+};
+
 static void cuda_bias_act_back(size_t N, size_t M, const void *u, const void *y, int act,
                                Dropout drop, const void *dy, void *du, void *db)
 {
+    if (act_gated(act)) {
+        float *sums = (float *)db;
+        sum_columns(
+            N, M, wide(M, u, dy, du),
+            GatedBack{M, act, (const float *)u, (const float *)dy, out_of(du), keep_of(&drop)},
+            Targets<2>{{sums, sums ? sums + M : NULL}});
+        return;
+    }
     int relu = act == ACT_RELU;
     const void *x = relu ? y : u;
     float scale = relu ? (float)(1 / (1 - drop.rate)) : 1;

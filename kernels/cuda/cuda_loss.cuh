@@ -89,7 +89,7 @@ static __global__ void cross_entropy_kernel(size_t V, const float *z_, const int
     const float *z = z_ + blockIdx.x * V;
     float top = -INFINITY, part = 0;
     int32_t t = target[blockIdx.x];
-    if (t == FILLER) {           /* true for all threads of the block */
+    if (t == FILLER) { /* true for all threads of the block */
         Pack<W> none;
         for (int i = 0; i < W; i++) none.x[i] = 0;
         if (threadIdx.x == 0) nll[blockIdx.x] = 0;

@@ -1,22 +1,23 @@
-/* cuda_norm.cuh: layer norm by rows, forward and backward, alone and fused with its neighbours in a network. Part of
+/* cuda_norm.cuh: norms of rows, forward and backward, alone and fused with its neighbours in a network. Part of
  * cuda.cu. Formulas: cpu_norm.h. */
 #ifndef TROTTER_CUDA_NORM_CUH
 #define TROTTER_CUDA_NORM_CUH
 
 #include "kernels/cuda/cuda_drop.cuh"
 
-#define NORM_EPS 1e-5f
-
 /* Inputs and outputs of a norm except x; w NULL: there is no norm. */
 typedef struct {
     const float *w, *b;
     Out y;
     float *stats;
+    float eps;
+    int centred; /* 0: NORM_RMS, without mean and b */
 } Norm;
 
-static Norm norm_of(const void *w, const void *b, void *y, void *stats)
+static Norm norm_of(NormKind kind, const void *w, const void *b, void *y, void *stats)
 {
-    return (Norm){(const float *)w, (const float *)b, out_of(y), (float *)stats};
+    return (Norm){(const float *)w, (const float *)b, out_of(y),
+                  (float *)stats,   (float)kind.eps,  kind.kind == NORM_LAYER};
 }
 
 /* Computes y of row x from its sum, of which each thread of the block gives its part. */
@@ -24,14 +25,15 @@ template <int W>
 static __device__ inline void norm_row(size_t D, const float *x, float sum, Norm n, float *room)
 {
     size_t c0 = (size_t)threadIdx.x * W, step = (size_t)blockDim.x * W;
-    float mean = block_sum(sum, room) / (float)D, square = 0;
+    float mean = n.centred ? block_sum(sum, room) / (float)D : 0, square = 0;
     for (size_t c = c0; c < D; c += step) {
         Pack<W> v = load<W>(x + c);
         for (int i = 0; i < W; i++) square += (v.x[i] - mean) * (v.x[i] - mean);
     }
-    float rstd = 1 / sqrtf(block_sum(square, room) / (float)D + NORM_EPS);
+    float rstd = 1 / sqrtf(block_sum(square, room) / (float)D + n.eps);
     for (size_t c = c0; c < D; c += step) {
-        Pack<W> v = load<W>(x + c), scale = load<W>(n.w + c), shift = load<W>(n.b + c);
+        Pack<W> v = load<W>(x + c), scale = load<W>(n.w + c), shift = {};
+        if (n.centred) shift = load<W>(n.b + c);
         for (int i = 0; i < W; i++) v.x[i] = (v.x[i] - mean) * rstd * scale.x[i] + shift.x[i];
         store(n.y, blockIdx.x * D + c, v);
     }
@@ -52,12 +54,12 @@ template <int W> static __global__ void norm_kernel(size_t D, const float *x, No
     norm_row<W>(D, xr, sum, n, room);
 }
 
-static void cuda_norm(size_t N, size_t D, const void *x, const void *w, const void *b, void *y,
-                      void *stats)
+static void cuda_norm(size_t N, size_t D, NormKind kind, const void *x, const void *w,
+                      const void *b, void *y, void *stats)
 {
     int four = wide(D, x, w, b, y);
     RUN_WIDE(four, norm_kernel, N, lanes_for(D, four ? 4 : 1), 0, D, (const float *)x,
-             norm_of(w, b, y, stats));
+             norm_of(kind, w, b, y, stats));
 }
 
 /* ---- behind a sublayer ---------------------------------------------------------------------------- */
@@ -99,14 +101,14 @@ static __global__ void residual_kernel(size_t D, Behind s, Terms t, float *r, No
 }
 
 static void cuda_residual(size_t N, size_t D, void *k, const void *b, Dropout drop, int kept,
-                          size_t n, const LinTerm *term, void *r, const void *w, const void *c,
-                          void *y, void *stats)
+                          size_t n, const LinTerm *term, void *r, NormKind kind, const void *w,
+                          const void *c, void *y, void *stats)
 {
     Behind s = {(float *)k, (const float *)b, keep_of(&drop), kept};
     Terms t = terms_of(n, term);
     int four = wide(D, k, b, r) && wide(D, w, c, y) && terms_wide(&t);
     RUN_WIDE(four, residual_kernel, N, lanes_for(D, four ? 4 : 1), 0, D, s, t, (float *)r,
-             norm_of(w, c, y, stats));
+             norm_of(kind, w, c, y, stats));
 }
 
 /* ---- backward ------------------------------------------------------------------------------------- */
@@ -115,7 +117,7 @@ static void cuda_residual(size_t N, size_t D, void *k, const void *b, Dropout dr
 typedef struct {
     const float *x, *w, *stats, *dy;
     float *dx;
-    size_t more;
+    int more, centred;
     Terms terms; /* last, as in DropBack */
 } NormBack;
 
@@ -132,7 +134,7 @@ static __device__ inline void norm_row_back(size_t D, size_t r, const NormBack *
             sx += d.x[i] * scale.x[i] * (v.x[i] - mean);
         }
     }
-    s = block_sum(s, room) / (float)D;
+    s = b->centred ? block_sum(s, room) / (float)D : 0;
     sx = block_sum(sx, room) * (rstd * rstd / (float)D);
     for (size_t c = c0; c < D; c += step) {
         Pack<W> v = load<W>(b->x + row + c), scale = load<W>(b->w + c),
@@ -183,13 +185,13 @@ static __global__ void norm_back_kernel(size_t N, size_t D, size_t rows, NormBac
 
 enum { NORM_ROWS = 4, NORM_PANELS = 1024, NORM_SHARED = 32 << 10 };
 
-static void cuda_norm_back(size_t N, size_t D, const void *x, const void *w, const void *stats,
-                           const void *dy, size_t n, const LinTerm *term, void *dx, void *dw,
-                           void *db)
+static void cuda_norm_back(size_t N, size_t D, NormKind kind, const void *x, const void *w,
+                           const void *stats, const void *dy, size_t n, const LinTerm *term,
+                           void *dx, void *dw, void *db)
 {
-    NormBack b = {(const float *)x,  (const float *)w, (const float *)stats,
-                  (const float *)dy, (float *)dx,      !term,
-                  terms_of(n, term)};
+    NormBack b = {(const float *)x,        (const float *)w, (const float *)stats,
+                  (const float *)dy,       (float *)dx,      !term,
+                  kind.kind == NORM_LAYER, terms_of(n, term)};
     size_t panels = least(blocks_for(N, NORM_ROWS), NORM_PANELS),
            rows = N ? blocks_for(N, panels) : 1;
     size_t bytes = 2 * D * sizeof(float), shared = bytes <= NORM_SHARED && (dw || db) ? bytes : 0;

@@ -16,6 +16,7 @@ typedef struct {
     const size_t *start, *keys; /* first rows of queries, and of keys and values */
     const float *q, *k, *v, *relative;
     size_t ldq, ldk, H, D, longest, heads; /* heads: S H */
+    size_t each;                           /* heads of queries that read one of keys and values */
     size_t lanes;                          /* heads that have separate blocks */
     int tiles;                             /* blocks of a head */
     int E, clip, rows, causal;             /* rows: those of `relative` that are read */
@@ -26,7 +27,7 @@ typedef struct {
 
 /* One head of one sequence: T queries from row `first` of the batch, M keys from row `key`. */
 typedef struct {
-    size_t first, key, head;
+    size_t first, key, head, kv; /* kv: the head of keys and values */
     int T, M, causal;
     const float *q, *k, *v;
     uint64_t stream;
@@ -35,11 +36,11 @@ typedef struct {
 static __device__ inline OneHead head_of(const Heads *p, size_t item)
 {
     size_t s = item / p->H, head = item % p->H, first = p->start[s], key = p->keys[s];
-    size_t at = head * (size_t)p->E;
+    size_t kv = head / p->each, at = kv * (size_t)p->E;
     int T = (int)(p->start[s + 1] - first), M = (int)(p->keys[s + 1] - key);
-    const float *q = p->q + first * p->ldq + at;
+    const float *q = p->q + first * p->ldq + head * (size_t)p->E;
     const float *k = p->k + key * p->ldk + at, *v = p->v + key * p->ldk + at;
-    OneHead h = {first, key, head, T, M, p->causal, q, k, v, keep_stream(&p->keep)};
+    OneHead h = {first, key, head, kv, T, M, p->causal, q, k, v, keep_stream(&p->keep)};
     return h;
 }
 

@@ -57,20 +57,27 @@ static void attend(const Pass *p, const PlanInstr *in, const Work *w)
     const Lists *l = cross ? &d->cross : &d->self;
     size_t at =
         cross ? (size_t)d->memory_of[in->slot] * d->sources : (size_t)d->cache_of[i] * cells(d);
-    void *k = backend_at(b, cross ? d->memory : d->cache, at * 2 * D);
+    size_t wide = cross ? D : key_width(m);
+    void *k = backend_at(b, cross ? d->memory : d->cache, at * 2 * wide);
     project(m, o, N, 0, D, w->normed, w->in);
-    if (!cross) project(m, o, N, D, 2 * D, w->normed, backend_at(b, k, d->used * 2 * D));
+    if (!cross) {
+        void *own = backend_at(b, k, d->used * 2 * wide);
+        project(m, o, N, D, 2 * wide, w->normed, own);
+        turn_heads(m, SIDE_TARGET, N, c->heads, w->in, D, 0);
+        turn_heads(m, SIDE_TARGET, N, wide / m->E, own, 2 * wide, 0);
+    }
     Listed a = {.N = N,
                 .count = l->count,
                 .key = l->key,
                 .ld = l->ld,
                 .D = D,
                 .H = c->heads,
+                .kv = cross ? 0 : c->kv_heads,
                 .q = w->in,
                 .k = k,
-                .v = backend_at(b, k, D),
+                .v = backend_at(b, k, wide),
                 .ldq = D,
-                .ldk = 2 * D,
+                .ldk = 2 * wide,
                 .relative = relative ? data(m, o->relative) : NULL,
                 .clip = relative ? c->clip : 0};
     b->attend(&a, w->out);
@@ -125,7 +132,7 @@ static void sizes_of(const Model *m, size_t rows, size_t length, size_t best, si
     const Backend *b = m->backend;
     size_t caches, memories, D = m->config.width, word = sizeof(int32_t);
     count_caches(m, NULL, NULL, &caches, &memories);
-    size[CACHE] = caches * rows * length * 2 * D;
+    size[CACHE] = caches * rows * length * 2 * key_width(m);
     size[MEMORY] = memories * m->config.max_source * 2 * D;
     size[SELF_KEY] = backend_elements(b, rows * length * word);
     size[CROSS_KEY] = backend_elements(b, rows * m->config.max_source_length * word);

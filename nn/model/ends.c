@@ -16,7 +16,7 @@ static const Dropout no_drop = {0};
 
 double ends_scale(const Model *m)
 {
-    return sqrt((double)m->config.width);
+    return m->config.plain_input ? 1 : sqrt((double)m->config.width);
 }
 
 Dropout ends_drop(const Model *m, const Pass *p, int side)
@@ -39,8 +39,7 @@ void ends_scatter(const Model *m, size_t n, size_t cols, size_t rows, const int3
 void ends_embed(const Model *m, const Pass *p, int side, const int32_t *index, const void *E)
 {
     size_t D = m->config.width;
-    const int32_t *position = side == SIDE_SOURCE ? m->batch.place : m->batch.position;
-    m->backend->embed(rows(p, side), D, index, position, E, ends_scale(m), m->positions,
+    m->backend->embed(rows(p, side), D, index, places(m, side), E, ends_scale(m), m->positions,
                       ends_drop(m, p, side), m->state[side]);
 }
 
@@ -50,6 +49,14 @@ void ends_embed_back(const Model *m, const Pass *p, int side, size_t words, cons
     size_t D = m->config.width;
     m->backend->embed_back(rows(p, side), D, words, index, ends_scale(m), ends_drop(m, p, side),
                            m->adjoint[side], dE);
+    ends_position_back(m, p, side, ends_drop(m, p, side), m->adjoint[side]);
+}
+
+void ends_position_back(const Model *m, const Pass *p, int side, Dropout drop, const void *dx)
+{
+    if (!(m->config.positions & POSITIONS_LEARNED)) return;
+    m->backend->embed_back(rows(p, side), m->config.width, longest(m), places(m, side), 1, drop, dx,
+                           grad(m, m->position));
 }
 
 /* ---- a loss -------------------------------------------------------------------------------------- */

@@ -111,7 +111,7 @@ void ends_gather(const Model *m, size_t n, size_t cols, const int32_t *index, co
                  void *y);
 void ends_scatter(const Model *m, size_t n, size_t cols, size_t rows, const int32_t *index,
                   const void *dy, void *dx);
-/* Return sqrt(D), the factor of the embedding, and the embedding's dropout. */
+/* Return sqrt(D) or 1, the factor of the embedding, and the embedding's dropout. */
 double ends_scale(const Model *m);
 Dropout ends_drop(const Model *m, const Pass *p, int side);
 size_t ends_logits(const Model *m, const Pass *p, size_t at);
@@ -122,6 +122,8 @@ Labels ends_labels(const Model *m, const Pass *p);
 void ends_embed(const Model *m, const Pass *p, int side, const int32_t *index, const void *E);
 void ends_embed_back(const Model *m, const Pass *p, int side, size_t rows, const int32_t *index,
                      void *dE);
+/* Adds the gradient of learned positions, where there are any, from dx (N, D), the adjoint of what `drop` left. */
+void ends_position_back(const Model *m, const Pass *p, int side, Dropout drop, const void *dx);
 
 /* filled.c. filled_rows returns the rows that n rows of a batch are filled up to, at most `most` if n is not more.
  * filled_most bounds the rows of all clusters together. filled_list sets list[n .. size-1] to the filler and returns

@@ -33,8 +33,8 @@
 enum { LOGIT_LEAST = 64, MODEL_BUFFERS = 32 };
 
 /* A sublayer is norm -> y = x W_in^T (I, D) -> core -> y = c W_out^T (D, O) -> + b, dropout. The core is attention (I =
- * 3D, O = D), cross-attention (I = O = D, x being the queries' alone) or bias and activation (I = O = M). Members are
- * offsets into data. */
+ * D + 2 K E, O = D), cross-attention (I = O = D, x being the queries' alone) or bias and activation (I = O = M; gated I = 2 M). Members
+ * are offsets into data. */
 typedef struct {
     size_t I, O;           /* 0 for a norm */
     size_t norm_w, norm_b; /* (D) */
@@ -214,7 +214,9 @@ struct Model {
     Work *work;     /* (instrs) as forward writes it */
     Work *again;    /* (instrs) as backward reads it, training */
 
-    void *positions; /* (max_length, D) sinusoids, or NULL */
+    void *positions; /* (longest, D) added to the input: sinusoids, or a tensor; NULL: none */
+    size_t position; /* offset of that tensor */
+    void *turns;     /* (longest, E) cosines, then sines, of rotary positions; NULL: none */
     Output out;
     void *zeros; /* (D), for dropout without a bias, or NULL */
     Tails tails;
@@ -277,6 +279,42 @@ static inline size_t most_rows(const Model *m, int side)
 static inline int activation(const Model *m, int slot)
 {
     return m->config.first_relu && m->plan->slot[slot].set == 1 ? ACT_RELU : m->config.act;
+}
+
+/* Returns the numbers of a token's keys in self-attention, K E; so many are its values. */
+static inline size_t key_width(const Model *m)
+{
+    return (m->config.kv_heads ? m->config.kv_heads : m->config.heads) * m->E;
+}
+
+/* Returns the positions of a side's rows in their sequences. */
+static inline const int32_t *places(const Model *m, int side)
+{
+    return side == SIDE_SOURCE ? m->batch.place : m->batch.position;
+}
+
+/* Turns n heads of queries or keys, x (N, n E) with row stride ld, where positions are rotary; back: their adjoints. */
+static inline void turn_heads(const Model *m, int side, size_t N, size_t n, void *x, size_t ld,
+                              int back)
+{
+    if (m->turns) m->backend->rotate(N, n, m->E, x, ld, places(m, side), m->turns, back);
+}
+
+static inline NormKind norm_kind(const Model *m)
+{
+    double eps = m->config.norm_eps;
+    return (NormKind){m->config.norm, eps > 0 ? eps : 1e-5};
+}
+
+/* Return the bias of a norm, and its gradient; NULL: NORM_RMS has none. */
+static inline void *norm_bias(const Model *m, size_t offset)
+{
+    return m->config.norm == NORM_RMS ? NULL : data(m, offset);
+}
+
+static inline void *norm_bias_grad(const Model *m, size_t offset)
+{
+    return m->config.norm == NORM_RMS ? NULL : grad(m, offset);
 }
 
 /* Tells whether a norm stands behind the last layer. */

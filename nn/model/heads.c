@@ -154,6 +154,7 @@ static void embed_back(const Model *m, const Pass *p)
     b->embed_back(p->N, D, V, m->batch.input, ends_scale(m), no_drop, dx, grad(m, m->embed));
     b->embed_back(p->N, D, m->config.segments, h->segment, ends_scale(m), no_drop, dx,
                   grad(m, h->segments));
+    ends_position_back(m, p, SIDE_TARGET, no_drop, dx);
 }
 
 /* ---- a dense layer over rows of out.hidden ---------------------------------------------------------- */
@@ -246,12 +247,18 @@ static void label_back(const Model *m, const Pass *p)
 
 /* ---- words ---------------------------------------------------------------------------------------- */
 
+/* Returns the form of GELU in the head, which is tanh's unless the network has the other. */
+static int head_act(const Model *m)
+{
+    return m->config.act == ACT_ERF ? ACT_ERF : ACT_GELU;
+}
+
 static void words_head(const Model *m, const Pass *p)
 {
     const Head *h = &m->heads.words;
-    dense(m, h, p->words, ACT_GELU, no_drop);
-    m->backend->norm(p->words, m->config.width, h->act, data(m, h->w), data(m, h->b), m->out.asked,
-                     m->heads.stats);
+    dense(m, h, p->words, head_act(m), no_drop);
+    m->backend->norm(p->words, m->config.width, norm_kind(m), h->act, data(m, h->w),
+                     norm_bias(m, h->b), m->out.asked, m->heads.stats);
 }
 
 static void words_back(const Model *m, const Pass *p)
@@ -260,9 +267,9 @@ static void words_back(const Model *m, const Pass *p)
     const Head *h = &m->heads.words;
     size_t D = m->config.width;
     b->fill(h->dact, 0, p->words * D);
-    b->norm_back(p->words, D, h->act, data(m, h->w), m->heads.stats, m->out.dasked, 0, NULL,
-                 h->dact, grad(m, h->w), grad(m, h->b));
-    dense_back(m, p, h, p->words, ACT_GELU, no_drop);
+    b->norm_back(p->words, D, norm_kind(m), h->act, data(m, h->w), m->heads.stats, m->out.dasked, 0,
+                 NULL, h->dact, grad(m, h->w), norm_bias_grad(m, h->b));
+    dense_back(m, p, h, p->words, head_act(m), no_drop);
 }
 
 /* ---- both ----------------------------------------------------------------------------------------- */

@@ -358,8 +358,8 @@ static void need_all(Pieces *o, int *written, int *end)
 
 /* Sets the buffers that backward reads: forward left them, or they are made again. Where factors are kept apart, dy and
  * din are factors; among the numbers dqkv stands behind dcore, and dnormed takes dcore's place in the end. Elsewhere
- * they share: dy is the adjoint of the register; din is that of the core, behind dcore in attention, and in the place
- * of the output in GELU, which is not needed then; dnormed takes the place of normed. */
+ * they share: dy is the adjoint of the register; din is that of the core, behind dcore in attention, in the place
+ * of the output in GELU, which is not needed then, and of the input in a gated activation; dnormed takes the place of normed. */
 static void lay_again(const Model *m, int i)
 {
     const Backend *b = m->backend;
@@ -377,9 +377,10 @@ static void lay_again(const Model *m, int i)
     again->dqkv = attends ? backend_at(b, own.adjoints, O) : NULL;
     again->dnormed = apart ? own.adjoints : again->normed;
     again->dy = apart ? own.dfactors : m->adjoint[in->out];
-    again->din = apart     ? backend_factor_at(b, own.dfactors, rows_of(m, s->side, D))
-                 : attends ? again->dqkv
-                           : again->dcore;
+    again->din = apart         ? backend_factor_at(b, own.dfactors, rows_of(m, s->side, D))
+                 : attends     ? again->dqkv
+                 : o->I > o->O ? again->in
+                               : again->dcore;
 }
 
 static void lay_works(Model *m)
@@ -462,6 +463,7 @@ static int lay_flat(Model *m)
     size_t labels = m->config.classes ? N : 0, segments = m->config.segments ? N : 0;
     size_t numbers = m->size * e, trained = m->training ? numbers : 0;
     size_t sines = m->config.positions & POSITIONS_SINUSOID ? longest(m) : 0;
+    size_t turns = m->config.positions & POSITIONS_ROTARY ? longest(m) : 0;
     const struct {
         void **p;
         size_t bytes;
@@ -473,6 +475,7 @@ static int lay_flat(Model *m)
         {&m->moment[0], trained, MEMORY_MOMENTS},
         {&m->moment[1], trained, MEMORY_MOMENTS},
         {&m->positions, sines * m->config.width * e, MEMORY_WORKSPACE},
+        {&m->turns, turns * m->E * e, MEMORY_WORKSPACE},
         {(void **)&m->batch.input, inputs * sizeof *m->batch.input, MEMORY_WORKSPACE},
         {(void **)&m->batch.target, N * sizeof *m->batch.target, MEMORY_WORKSPACE},
         {(void **)&m->batch.position, N * sizeof *m->batch.position, MEMORY_WORKSPACE},
@@ -506,6 +509,7 @@ static int lay_flat(Model *m)
 int layout_buffers(Model *m)
 {
     TRY(lay_flat(m));
+    if (m->config.positions & POSITIONS_LEARNED && !m->counted) m->positions = data(m, m->position);
     if (m->twin) TRY(m->backend->weights(m->data, m->size, m->twin));
     return lay_arena(m);
 }

@@ -34,7 +34,7 @@ static size_t count_terms(const Plan *p)
 int lists_make(Model *m)
 {
     const Plan *p = m->plan;
-    size_t params = 5 + 10 + 8 * p->slots + 2 * p->gates + p->scalars + 4 * TAILS_MOST;
+    size_t params = 6 + 10 + 8 * p->slots + 2 * p->gates + p->scalars + 4 * TAILS_MOST;
     size_t terms = count_terms(p), tail = m->config.tails ? filled_most(m) : 0;
     m->param = memory_new(params, sizeof *m->param);
     m->start = memory_new(params, sizeof *m->start);

@@ -89,8 +89,22 @@ static int check_shape(const ModelConfig *c, const Plan *p)
         return error_set(ERR_INPUT, "width %zu is odd: sinusoid positions need an even width",
                          c->width);
     TRY(check_rates(c));
-    if (c->act != ACT_RELU && c->act != ACT_GELU)
-        return error_set(ERR_INPUT, "activation must be relu or gelu");
+    if (c->act != ACT_RELU && c->act != ACT_GELU && c->act != ACT_ERF && !act_gated(c->act))
+        return error_set(ERR_INPUT, "activation must be relu, gelu, swiglu or geglu");
+    if (c->kv_heads && c->heads % c->kv_heads)
+        return error_set(ERR_INPUT,
+                         "%zu heads are not divisible by %zu heads of keys: change either",
+                         c->heads, c->kv_heads);
+    if ((c->positions & POSITIONS_ROTARY) && c->width / c->heads % 2)
+        return error_set(ERR_INPUT,
+                         "heads of width %zu are odd: rotary positions need an even width",
+                         c->width / c->heads);
+    if (!(c->rotary_base >= 0 && c->rotary_base < 1e30))
+        return error_set(ERR_INPUT, "base of rotary positions: %g is not positive", c->rotary_base);
+    if ((c->positions & POSITIONS_SINUSOID) && (c->positions & POSITIONS_LEARNED))
+        return error_set(ERR_INPUT, "positions are either sinusoids or learned");
+    if (!(c->norm_eps >= 0 && c->norm_eps < 1))
+        return error_set(ERR_INPUT, "epsilon of norms: %g is not in [0, 1)", c->norm_eps);
     return 0;
 }
 

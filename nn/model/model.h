@@ -10,17 +10,28 @@
 
 /* ---- model.c, params.c: a model ------------------------------------------------------------------- */
 
-enum { POSITIONS_SINUSOID = 1, POSITIONS_RELATIVE = 2 }; /* bits */
+enum {
+    POSITIONS_SINUSOID = 1,
+    POSITIONS_RELATIVE = 2,
+    POSITIONS_LEARNED = 4,
+    POSITIONS_ROTARY = 8
+}; /* bits */
 enum { TAILS_MOST = 8 };
 
 typedef struct {
     size_t vocab, width, heads;
-    int positions; /* bits of POSITIONS_*; 0: none */
-    size_t clip;   /* longest distance of relative positions; usually 8 */
-    int untied;    /* the output has a separate matrix, output.weight */
+    size_t
+        kv_heads; /* K, heads of keys and values in self-attention, which divides heads; 0: heads */
+    double rotary_base; /* 0: 10000 */
+    int positions;      /* bits of POSITIONS_*; 0: none */
+    size_t clip;        /* longest distance of relative positions; usually 8 */
+    int untied;         /* the output has a separate matrix, output.weight */
     /* 1: the last layer's output makes the logits without a norm; a post plan does so anyway. */
     int no_final_norm;
-    int act; /* ACT_RELU, ACT_GELU */
+    int act;         /* ACT_RELU, ACT_GELU, ACT_ERF, ACT_SWIGLU, ACT_GEGLU */
+    int plain_input; /* 1: a word's row enters as it is, else times sqrt(D) */
+    int norm;        /* NORM_LAYER, NORM_RMS: of every norm */
+    double norm_eps; /* 0: 1e-5 */
     /* 1: ReLU in feed-forward sets 1, whatever act is, as in the public code of Macaron's BERT. */
     int first_relu;
     double dropout; /* on embedding, sublayer outputs, attention weights, activations */
@@ -59,7 +70,8 @@ typedef struct Model Model;
 
 /* Builds a model of a checked plan and initialises it (names and shapes of tensors: params.c; those of tails:
  * adaptive.c): embedding N(0, 1/d), linear layers (packed qkv as one matrix) Xavier uniform,
- * biases 0, norms 1 and 0, scalars as the plan says, gates 0, relative positions Xavier uniform. A parameter's draws
+ * biases 0, norms 1 and 0, scalars as the plan says, gates 0, relative positions Xavier uniform, learned positions as
+ * the embedding. A parameter's draws
  * depend on (seed, its name) only, so two schemes share the values of the tensors they have in common. training 0: no
  * gradient or optimiser memory. Takes ownership of the plan in any case. Width not divisible by heads: ERR_INPUT. */
 int model_new(const ModelConfig *config, Plan *plan, const Backend *backend, int training,

@@ -37,31 +37,46 @@ __attribute__((format(printf, 6, 7))) static size_t add(Model *m, size_t rows, s
     return p->offset;
 }
 
-/* Names of a sublayer's two matrices, and inner widths I and O in D; 0: the slot's inner width. */
+/* Names of a sublayer's two matrices. */
 static const struct {
     const char *in, *out;
-    size_t I, O;
-} kinds[] = {[SLOT_ATTENTION] = {"qkv", "out", 3, 1},
-             [SLOT_FEEDFORWARD] = {"up", "down", 0, 0},
-             [SLOT_CROSS] = {"q", "out", 1, 1}};
+} kinds[] = {[SLOT_ATTENTION] = {"qkv", "out"},
+             [SLOT_FEEDFORWARD] = {"up", "down"},
+             [SLOT_CROSS] = {"q", "out"}};
+
+/* Tells whether a slot is a feed-forward network with a gated activation, whose first matrix has twice its rows. */
+static int is_gated(const Model *m, const PlanSlot *s)
+{
+    return s->kind == SLOT_FEEDFORWARD && act_gated(activation(m, (int)(s - m->plan->slot)));
+}
+
+/* Adds a norm's weight and, except for NORM_RMS, its bias. */
+static void add_norm(Model *m, const char *name, size_t *w, size_t *b)
+{
+    size_t D = m->config.width;
+    *w = add(m, D, 0, START_VALUE, 1, "%s.weight", name);
+    if (m->config.norm != NORM_RMS) *b = add(m, D, 0, START_VALUE, 0, "%s.bias", name);
+}
 
 static void add_slot(Model *m, const PlanSlot *s, SlotParams *o)
 {
     size_t D = m->config.width;
-    char name[64];
+    char name[64], norm[72];
     const char *side = plan_prefix(m->plan, s->side);
+    snprintf(name, sizeof name, "%slayers.%d.%s.%d", side, s->layer, plan_kind_name(s->kind),
+             s->set);
     if (s->kind == SLOT_NORM)
-        snprintf(name, sizeof name, "%snorm", side);
+        snprintf(norm, sizeof norm, "%s%s", side, plan_norm_name(s));
     else
-        snprintf(name, sizeof name, "%slayers.%d.%s.%d", side, s->layer, plan_kind_name(s->kind),
-                 s->set);
-    const char *norm = s->kind == SLOT_NORM ? "" : ".norm";
-    o->norm_w = add(m, D, 0, START_VALUE, 1, "%s%s.weight", name, norm);
-    o->norm_b = add(m, D, 0, START_VALUE, 0, "%s%s.bias", name, norm);
+        snprintf(norm, sizeof norm, "%s.norm", name);
+    add_norm(m, norm, &o->norm_w, &o->norm_b);
     if (s->kind != SLOT_NORM) {
-        const char *in = kinds[s->kind].in, *out = kinds[s->kind].out;
-        o->I = s->inner ? s->inner : kinds[s->kind].I * D;
-        o->O = s->inner ? s->inner : kinds[s->kind].O * D;
+        int gated = is_gated(m, s);
+        const char *in = gated ? "gate_up" : kinds[s->kind].in, *out = kinds[s->kind].out;
+        o->I = s->inner                    ? (size_t)(1 + gated) * s->inner
+               : s->kind == SLOT_ATTENTION ? D + 2 * key_width(m)
+                                           : D;
+        o->O = s->inner ? s->inner : D;
         o->in_w = add(m, o->I, D, START_XAVIER, 0, "%s.%s.weight", name, in);
         o->in_b = add(m, o->I, 0, START_VALUE, 0, "%s.%s.bias", name, in);
         o->out_w = add(m, D, o->O, START_XAVIER, 0, "%s.%s.weight", name, out);
@@ -133,8 +148,7 @@ static void add_heads(Model *m)
         h->segments = add(m, c->segments, D, START_NORMAL, 1 / sqrt((double)D), "segment.weight");
     if (c->masked) {
         add_dense(m, &h->words, "head.dense");
-        h->words.w = add(m, D, 0, START_VALUE, 1, "head.norm.weight");
-        h->words.b = add(m, D, 0, START_VALUE, 0, "head.norm.bias");
+        add_norm(m, "head.norm", &h->words.w, &h->words.b);
     }
     if (c->classes) {
         add_dense(m, &h->label, "pool");
@@ -168,10 +182,9 @@ void params_list(Model *m)
     size_t D = m->config.width;
     int untied = m->config.untied;
     m->embed = m->out.matrix = add_head(m, "embed", START_NORMAL, !untied);
-    if (ends_in_norm(m)) {
-        m->out.norm_w = add(m, D, 0, START_VALUE, 1, "final_norm.weight");
-        m->out.norm_b = add(m, D, 0, START_VALUE, 0, "final_norm.bias");
-    }
+    if (m->config.positions & POSITIONS_LEARNED)
+        m->position = add(m, longest(m), D, START_NORMAL, 1 / sqrt((double)D), "position.weight");
+    if (ends_in_norm(m)) add_norm(m, "final_norm", &m->out.norm_w, &m->out.norm_b);
     if (untied)
         m->out.matrix = add_head(m, "output", m->config.tails ? START_NORMAL : START_XAVIER, 1);
     for (size_t i = 0; i < p->slots; i++) add_slot(m, &p->slot[i], &m->slot[i]);
@@ -236,13 +249,29 @@ static void init_positions(Model *m, double *row)
     }
 }
 
+/* Writes cos(i w_e) and sin(i w_e), w_e = base^(-2 e / E), e < E/2. Source: Su et al. 2021, eq. 15. */
+static void init_turns(Model *m, double *row)
+{
+    size_t E = m->E, half = E / 2;
+    double base = m->config.rotary_base > 0 ? m->config.rotary_base : 10000;
+    for (size_t i = 0; i < longest(m); i++) {
+        for (size_t e = 0; e < half; e++) {
+            double angle = (double)i * pow(base, -2 * (double)e / (double)E);
+            row[e] = cos(angle);
+            row[half + e] = sin(angle);
+        }
+        m->backend->put(backend_at(m->backend, m->turns, i * E), row, E);
+    }
+}
+
 int params_init(Model *m)
 {
     size_t D = m->config.width;
     double *chunk = memory_new(D > CHUNK ? D : CHUNK, sizeof *chunk);
     if (!chunk) return ERR_MEMORY;
     for (size_t k = 0; k < m->params; k++) init_param(m, k, chunk);
-    if (m->positions) init_positions(m, chunk);
+    if (m->config.positions & POSITIONS_SINUSOID) init_positions(m, chunk);
+    if (m->turns) init_turns(m, chunk);
     memory_free(chunk);
     return 0;
 }

@@ -231,7 +231,7 @@ static int check_slots(const Plan *p)
         NEED_OF("slot", i, inside(s->kind, SLOT_KINDS) && inside(s->side, (size_t)p->sides));
         NEED_OF("slot", i, s->kind != SLOT_CROSS || (p->sides == 2 && s->side == SIDE_TARGET));
         NEED_OF("slot", i, inside(s->layer, p->layers[s->side]) && s->set >= 1);
-        NEED_OF("slot", i, s->kind != SLOT_NORM || (s->layer == 0 && s->set == 1));
+        NEED_OF("slot", i, s->kind != SLOT_NORM || (s->layer == 0 && s->set <= 1 + p->post));
         NEED_OF("slot", i, (s->kind == SLOT_FEEDFORWARD) == (s->inner > 0));
         NEED_OF("slot", i, plan_find_slot(p, s->side, s->kind, s->layer, s->set) == (int)i);
     }
@@ -424,7 +424,7 @@ static void print_of_slot(const Plan *p, const PlanInstr *in, FILE *f)
     const PlanSlot *s = &p->slot[in->slot];
     fprintf(f, "r%d = %s", in->out, plan_prefix(p, s->side));
     if (s->kind == SLOT_NORM)
-        fputs("norm", f);
+        fputs(plan_norm_name(s), f);
     else
         fprintf(f, "layers.%d.%s.%d%s", s->layer, plan_kind_name(s->kind), s->set,
                 in->op == PLAN_NORM   ? ".norm"

@@ -45,8 +45,9 @@ enum { FACTOR_SCALAR, FACTOR_GATE };
 enum { PLAN_FACTORS = 4, PLAN_NAME = 32 };
 
 /* A sublayer and its weights. It is saved as layers.<layer>.attn|ffn.<set>; in a plan of two sides as
- * encoder.layers.<layer>.attn|ffn.<set> and decoder.layers.<layer>.attn|ffn|cross.<set>. SLOT_NORM is a layer norm
- * alone, for the whole side; it is saved as encoder.norm or decoder.norm, its layer is 0 and its set 1. */
+ * encoder.layers.<layer>.attn|ffn.<set> and decoder.layers.<layer>.attn|ffn|cross.<set>. SLOT_NORM is a norm
+ * alone, for the whole side; its layer is 0. Set 1 is saved as encoder.norm, set 2, which stands behind the input of a
+ * post plan, as input.norm (encoder.input.norm, decoder.input.norm). */
 typedef struct {
     int kind;     /* SLOT_* */
     int layer;    /* from 0 */
@@ -147,6 +148,12 @@ int plan_find_keys(const Plan *p, int slot);
 int plan_sets(const Plan *p, int side, int kind);
 /* Returns the prefix of a side's tensor names: "" in a plan of one side, else "encoder." or "decoder.". */
 const char *plan_prefix(const Plan *p, int side);
+/* Returns the name of a SLOT_NORM behind its prefix. */
+static inline const char *plan_norm_name(const PlanSlot *s)
+{
+    return s->set == 1 ? "norm" : "input.norm";
+}
+
 /* Returns "attn", "ffn", "cross" or "norm". */
 const char *plan_kind_name(int kind);
 

@@ -20,8 +20,9 @@
 #define STORE_METADATA "__metadata__"
 #define STORE_CHECKSUM "checksum"
 
-enum { STORE_ANY = 0, STORE_F32 = 4, STORE_F64 = 8 }; /* element: bytes, in memory and on disk */
-enum { STORE_DIGITS = 32 };                           /* hexadecimal digits of a checksum */
+/* Elements. We write F32 and F64, whose numbers are their bytes; files of other programs may have the others. */
+enum { STORE_ANY = 0, STORE_BF16 = 1, STORE_F16 = 2, STORE_F32 = 4, STORE_F64 = 8 };
+enum { STORE_DIGITS = 32 }; /* hexadecimal digits of a checksum */
 /* Demands of a reader; MORE: the file may hold other tensors too. */
 enum { STORE_SEALED = 1, STORE_FINITE = 2, STORE_MORE = 4 };
 
@@ -32,7 +33,10 @@ typedef struct {
     const Backend *backend;
     /* With a backend: the numbers are here, in its element type, and data is not read. */
     void *device;
-    int may_miss; /* 1: it keeps its values where a file lacks it */
+    int may_miss;   /* 1: it keeps its values where a file lacks it */
+    int transposed; /* 1: the file has (cols, rows) */
+    int more_rows;  /* 1: the file may have more rows, which are not read */
+    int unread;     /* 1: the file may have it in any shape and type; it is not read */
 } Tensor;
 
 enum { STORE_CHUNK = 4096 }; /* numbers that pass through the host at a time */
@@ -44,7 +48,8 @@ static inline size_t tensor_numbers(const Tensor *t)
 
 /* ---- store_out.c: what both directions share ---- */
 
-int store_element(const char *dtype); /* returns the bytes of "F32", "F64"; 0: another type */
+/* Returns the bytes of a number of a type, 0: unknown; *element out: STORE_*, 0 where we read none of it. */
+size_t store_element(const char *dtype, int *element);
 const char *store_dtype(int element); /* returns the name; NULL: none */
 /* digits out: the checksum above and a NUL. data_hash: hash(data). meta, a map of strings, may hold a checksum, which
  * is not read. */
@@ -59,6 +64,9 @@ int tensors_write(const char *file, const Tensor *t, size_t count, int element,
                   const StoreText *meta, size_t metas);
 
 /* ---- store_in.c ---- */
+
+/* Reads and checks a file's header: an object of tensors and metadata. Caller: json_decref. */
+int store_header(const char *file, json_t **root);
 
 /* Fills t (count)'s data from a file that holds these names and shapes, and (except with STORE_MORE) no others.
  * element: that of the file, or STORE_ANY. The checksum is verified where there is one. wanted: bits of STORE_SEALED

@@ -31,7 +31,8 @@ typedef struct {
 typedef struct {
     const char *name;
     const json_t *shape;
-    int element;
+    int element;       /* STORE_*, or 0: of a type that is not read */
+    size_t bytes;      /* of a number */
     size_t begin, end; /* place in the data */
 } Entry;
 
@@ -86,9 +87,9 @@ static size_t whole(const json_t *array, size_t i)
 }
 
 /* Returns the bytes of a shape, or SIZE_MAX where they fit no size. */
-static size_t bytes_of(const json_t *shape, int element)
+static size_t bytes_of(const json_t *shape, size_t element)
 {
-    size_t n = (size_t)element;
+    size_t n = element;
     for (size_t i = 0; i < json_array_size(shape); i++) {
         size_t dim = whole(shape, i);
         if (dim == SIZE_MAX || __builtin_mul_overflow(n, dim, &n)) return SIZE_MAX;
@@ -100,14 +101,15 @@ static int read_entry(const Opened *o, const char *name, const json_t *json, Ent
 {
     const json_t *at = json_object_get(json, "data_offsets");
     const char *dtype = json_string_value(json_object_get(json, "dtype"));
-    *e = (Entry){name, json_object_get(json, "shape"), dtype ? store_element(dtype) : 0,
-                 whole(at, 0), whole(at, 1)};
+    *e = (Entry){
+        .name = name, json_object_get(json, "shape"), .begin = whole(at, 0), .end = whole(at, 1)};
+    e->bytes = dtype ? store_element(dtype, &e->element) : 0;
     if (json_object_size(json) != 3 || !json_is_array(e->shape) || json_array_size(at) != 2)
         return bad_entry(o, name, "expected dtype, shape and data_offsets");
-    if (!e->element) return bad_entry(o, name, "dtype is neither F32 nor F64");
+    if (!e->bytes) return bad_entry(o, name, "its dtype is unknown");
     if (e->begin > e->end || e->end > o->size)
         return bad_entry(o, name, "data_offsets are not in the file");
-    if (bytes_of(e->shape, e->element) != e->end - e->begin)
+    if (bytes_of(e->shape, e->bytes) != e->end - e->begin)
         return bad_entry(o, name, "shape and data_offsets do not agree");
     return 0;
 }
@@ -155,9 +157,10 @@ static int check_sum(const Opened *o, int from, int sealed)
 
 static int has_shape(const Entry *e, const Tensor *t)
 {
-    size_t dims = t->cols ? 2 : 1;
-    return json_array_size(e->shape) == dims && whole(e->shape, 0) == t->rows &&
-           (!t->cols || whole(e->shape, 1) == t->cols);
+    size_t dims = t->cols ? 2 : 1, rows = whole(e->shape, (size_t)t->transposed);
+    return t->unread || (json_array_size(e->shape) == dims &&
+                         (rows == t->rows || (t->more_rows && rows > t->rows)) &&
+                         (!t->cols || whole(e->shape, !t->transposed) == t->cols));
 }
 
 /* Finds a tensor's entry by a walk around e (n) from *from: most files are in our order. */
@@ -192,32 +195,55 @@ static int match_all(const Opened *o, const Entry *e, size_t n, const Tensor *t,
         if (!match[i] && t[i].may_miss) continue;
         if (!match[i]) return bad_entry(o, t[i].name, "it is missing");
         if (!has_shape(match[i], &t[i])) return bad_entry(o, t[i].name, "it has another shape");
+        if (!match[i]->element && !t[i].unread)
+            return bad_entry(o, t[i].name, "its dtype is none of F32, F64, F16, BF16");
         if (element && match[i]->element != element)
             return bad_entry(o, t[i].name, "it has another precision");
     }
     return wanted & STORE_MORE || n == count ? 0 : extra(o, e, n, t, count);
 }
 
-static void from_element(const char *p, size_t n, int element, double *x)
+static double from_half(uint16_t h)
 {
-    if (element == STORE_F64)
-        memcpy(x, p, n * sizeof *x);
-    else
-        for (size_t i = 0; i < n; i++) {
-            float f;
-            memcpy(&f, p + i * sizeof f, sizeof f);
-            x[i] = (double)f;
-        }
+    int exponent = h >> 10 & 31, fraction = h & 1023;
+    double x = exponent == 31  ? fraction ? NAN : INFINITY
+               : exponent == 0 ? ldexp(fraction, -24)
+                               : ldexp(1024 + fraction, exponent - 25);
+    return h >> 15 ? -x : x;
 }
 
-static void take_numbers(const char *p, int element, const Tensor *t)
+static double from_one(const char *p, int element)
+{
+    double d = 0;
+    float f;
+    uint32_t high;
+    uint16_t h;
+    if (element == STORE_F64) return memcpy(&d, p, sizeof d), d;
+    if (element == STORE_F32) return memcpy(&f, p, sizeof f), (double)f;
+    memcpy(&h, p, sizeof h);
+    if (element == STORE_F16) return from_half(h);
+    high = (uint32_t)h << 16; /* bfloat16: the upper half of an f32 */
+    return memcpy(&f, &high, sizeof f), (double)f;
+}
+
+/* Gives n numbers of a tensor (rows, cols), from number `at` on; t NULL: as they lie. */
+static void from_element(const char *p, const Entry *e, const Tensor *t, size_t at, size_t n,
+                         double *x)
+{
+    for (size_t i = 0, k = at; i < n; i++, k++) {
+        size_t place = t && t->transposed ? k % t->cols * t->rows + k / t->cols : k;
+        x[i] = from_one(p + place * e->bytes, e->element);
+    }
+}
+
+static void take_numbers(const char *p, const Entry *e, const Tensor *t)
 {
     double x[STORE_CHUNK];
-    size_t all = tensor_numbers(t), n;
-    if (!t->backend) from_element(p, all, element, t->data);
+    size_t all = t->unread ? 0 : tensor_numbers(t), n;
+    if (!t->backend) from_element(p, e, t, 0, all, t->data);
     for (size_t at = 0; t->backend && at < all; at += n) {
         n = all - at < STORE_CHUNK ? all - at : STORE_CHUNK;
-        from_element(p + at * (size_t)element, n, element, x);
+        from_element(p, e, t, at, n, x);
         t->backend->put(backend_at(t->backend, t->device, at), x, n);
     }
 }
@@ -225,11 +251,10 @@ static void take_numbers(const char *p, int element, const Tensor *t)
 static int check_finite(const Opened *o, const Entry *e)
 {
     double x[STORE_CHUNK];
-    size_t size = (size_t)e->element, n;
-    for (size_t at = e->begin; at < e->end; at += n * size) {
-        n = (e->end - at) / size;
-        n = n < STORE_CHUNK ? n : STORE_CHUNK;
-        from_element(o->data + at, n, e->element, x);
+    size_t all = (e->end - e->begin) / e->bytes, n;
+    for (size_t at = 0; at < all; at += n) {
+        n = all - at < STORE_CHUNK ? all - at : STORE_CHUNK;
+        from_element(o->data + e->begin, e, NULL, at, n, x);
         for (size_t i = 0; i < n; i++)
             if (!isfinite(x[i])) return bad_entry(o, e->name, "a number in it is not finite");
     }
@@ -243,9 +268,9 @@ static int load(const Opened *o, Entry *e, size_t n, const Entry **match, const 
     TRY(check_sum(o, 0, wanted & STORE_SEALED));
     TRY(match_all(o, e, n, t, count, element, wanted, match));
     for (size_t i = 0; wanted & STORE_FINITE && i < count; i++)
-        if (match[i]) TRY(check_finite(o, match[i]));
+        if (match[i] && !t[i].unread) TRY(check_finite(o, match[i]));
     for (size_t i = 0; i < count; i++)
-        if (match[i]) take_numbers(o->data + match[i]->begin, match[i]->element, &t[i]);
+        if (match[i]) take_numbers(o->data + match[i]->begin, match[i], &t[i]);
     return 0;
 }
 
@@ -320,6 +345,18 @@ static int copy_text(const Opened *o, const char *key, char **value)
     if (!text) return error_set(ERR_INPUT, "%s: no metadata '%s'", o->file, key);
     *value = memory_string(text);
     return *value ? 0 : ERR_MEMORY;
+}
+
+int store_header(const char *file, json_t **root)
+{
+    Opened o;
+    size_t end;
+    *root = NULL;
+    TRY(header_end(file, &end));
+    int code = open_file(file, end, &o);
+    if (!code) *root = json_incref(o.root);
+    close_file(&o);
+    return code;
 }
 
 int store_meta(const char *file, const char *key, char **value)

@@ -13,9 +13,19 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data go out as they lie in memory");
 
-int store_element(const char *dtype)
+size_t store_element(const char *dtype, int *element)
 {
-    return strcmp(dtype, "F32") == 0 ? STORE_F32 : strcmp(dtype, "F64") == 0 ? STORE_F64 : 0;
+    static const struct {
+        const char *name;
+        size_t bytes;
+        int element;
+    } type[] = {{"F32", 4, STORE_F32},   {"F64", 8, STORE_F64}, {"F16", 2, STORE_F16},
+                {"BF16", 2, STORE_BF16}, {"I64", 8, 0},         {"I32", 4, 0},
+                {"I16", 2, 0},           {"U8", 1, 0},          {"I8", 1, 0},
+                {"BOOL", 1, 0}};
+    for (size_t i = 0; i < sizeof type / sizeof *type; i++)
+        if (strcmp(dtype, type[i].name) == 0) return *element = type[i].element, type[i].bytes;
+    return 0;
 }
 
 const char *store_dtype(int element)

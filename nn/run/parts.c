@@ -4,6 +4,18 @@
 #include "kernels/memory.h"
 #include "nn/run/pass.h"
 
+/* Sends the places of one sequence's rows, by which heads are turned. */
+static int send_places(const Model *m, size_t N, int32_t *to)
+{
+    NEED(N <= longest(m));
+    int32_t *place = memory_new(N, sizeof *place);
+    if (!place) return ERR_MEMORY;
+    for (size_t i = 0; i < N; i++) place[i] = (int32_t)i;
+    m->backend->send(to, place, N * sizeof *place);
+    memory_free(place);
+    return 0;
+}
+
 /* Begins a pass over one sequence of N rows and, with two sides, one of M, without dropout. */
 static int begin_rows(const Model *m, size_t N, size_t M, Pass *p)
 {
@@ -11,6 +23,8 @@ static int begin_rows(const Model *m, size_t N, size_t M, Pass *p)
     NEED(N >= 1 && N <= m->config.max_tokens);
     m->backend->send(m->batch.begins, begins, sizeof begins);
     *p = (Pass){.m = m, .N = N, .S = 1};
+    if (m->turns) TRY(send_places(m, N, m->batch.position));
+    if (m->turns && m->plan->sides > 1) TRY(send_places(m, M, m->batch.place));
     if (m->plan->sides == 1) return 0;
     NEED(M >= 1 && M <= m->config.max_source);
     p->source.N = M;

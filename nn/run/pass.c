@@ -88,11 +88,11 @@ static NormOf norm_of(const Model *m, size_t i)
 {
     const PlanInstr *in = &m->plan->instr[i];
     if (i == m->plan->instrs)
-        return (NormOf){data(m, m->out.norm_w), data(m, m->out.norm_b), m->out.hidden,
+        return (NormOf){data(m, m->out.norm_w), norm_bias(m, m->out.norm_b), m->out.hidden,
                         m->out.stats};
     const SlotParams *o = &m->slot[in->slot];
     const Work *w = &m->work[i];
-    return (NormOf){data(m, o->norm_w), data(m, o->norm_b),
+    return (NormOf){data(m, o->norm_w), norm_bias(m, o->norm_b),
                     in->op == PLAN_NORM ? m->state[in->out] : w->normed, w->stats};
 }
 
@@ -111,7 +111,7 @@ static int eval(void *arg, const PlanInstr *in)
     if (f.line) {
         line_terms(m, line);
         m->backend->residual(N, D, y, bias, sublayer_drop(p, in), f.kept, line->terms, m->term,
-                             m->state[line->out], n.w, n.b, n.y, n.stats);
+                             m->state[line->out], norm_kind(m), n.w, n.b, n.y, n.stats);
     } else {
         m->backend->bias_drop(N, D, y, bias, sublayer_drop(p, in));
     }
@@ -136,9 +136,9 @@ static void norm_adjoint(const Model *m, const Pass *p, size_t i, const void *dy
     const SlotParams *o = &m->slot[in->slot];
     int x = in->term[0].x, pulls = fuse_pulls(m, i, x);
     size_t n = pulls ? pull_terms(m, x, (int)i) : 0;
-    m->backend->norm_back(instr_rows(p, in), m->config.width, m->state[x], data(m, o->norm_w),
-                          m->again[i].stats, dy, n, pulls ? m->term : NULL, m->adjoint[x],
-                          grad(m, o->norm_w), grad(m, o->norm_b));
+    m->backend->norm_back(instr_rows(p, in), m->config.width, norm_kind(m), m->state[x],
+                          data(m, o->norm_w), m->again[i].stats, dy, n, pulls ? m->term : NULL,
+                          m->adjoint[x], grad(m, o->norm_w), norm_bias_grad(m, o->norm_b));
 }
 
 static void eval_back(const Pass *p, const PlanInstr *in)
@@ -192,8 +192,8 @@ static int norm(void *arg, const PlanInstr *in)
     const Model *m = p->m;
     const SlotParams *o = &m->slot[in->slot];
     if (fused(p, index_of(m, in)).normed) return 0;
-    m->backend->norm(instr_rows(p, in), m->config.width, m->state[in->term[0].x],
-                     data(m, o->norm_w), data(m, o->norm_b), m->state[in->out],
+    m->backend->norm(instr_rows(p, in), m->config.width, norm_kind(m), m->state[in->term[0].x],
+                     data(m, o->norm_w), norm_bias(m, o->norm_b), m->state[in->out],
                      m->work[index_of(m, in)].stats);
     return 0;
 }
@@ -297,8 +297,9 @@ void pass_end(const Model *m, const Pass *p)
         m->backend->copy(m->out.hidden, m->state[m->plan->output], p->N * m->config.width);
         return;
     }
-    m->backend->norm(p->N, m->config.width, m->state[m->plan->output], data(m, m->out.norm_w),
-                     data(m, m->out.norm_b), m->out.hidden, m->out.stats);
+    m->backend->norm(p->N, m->config.width, norm_kind(m), m->state[m->plan->output],
+                     data(m, m->out.norm_w), norm_bias(m, m->out.norm_b), m->out.hidden,
+                     m->out.stats);
 }
 
 /* Writes the output's adjoint; nothing has added to it before. */
@@ -310,17 +311,17 @@ static void final_norm_back(const Model *m, const Pass *p)
         m->backend->copy(m->adjoint[r], m->out.dhidden, p->N * m->config.width);
         return;
     }
-    m->backend->norm_back(p->N, m->config.width, m->state[r], data(m, m->out.norm_w), m->out.stats,
-                          m->out.dhidden, 0, &nothing, m->adjoint[r], grad(m, m->out.norm_w),
-                          grad(m, m->out.norm_b));
+    m->backend->norm_back(p->N, m->config.width, norm_kind(m), m->state[r], data(m, m->out.norm_w),
+                          m->out.stats, m->out.dhidden, 0, &nothing, m->adjoint[r],
+                          grad(m, m->out.norm_w), norm_bias_grad(m, m->out.norm_b));
 }
 
 /* ---- passes ------------------------------------------------------------------------------------- */
 
-/* Positions are rows of the sinusoids, where there are any. */
+/* Positions are rows of what is added to the input or turns heads, where anything is or does. */
 static size_t positions(const Model *m, size_t most)
 {
-    return m->positions ? most : SIZE_MAX;
+    return m->positions || m->turns ? most : SIZE_MAX;
 }
 
 static int check_target(const Model *m, const Batch *x)

@@ -109,6 +109,11 @@ static const struct {
     {", first ReLU ", OF(model.first_relu), .when = OF(model.first_relu)},
     {", no final norm ", OF(model.no_final_norm), .when = OF(model.no_final_norm)},
     {", validated every ", OF(train.eval_every), .when = OF(train.eval_every)},
+    {", plain input ", OF(model.plain_input), .when = OF(model.plain_input)},
+    {", norm kind ", OF(model.norm), .when = OF(model.norm)},
+    {", heads of keys ", OF(model.kv_heads), .when = OF(model.kv_heads)},
+    {", rotary base ", OF(model.rotary_base), .when = OF(model.rotary_base)},
+    {", norm epsilon ", OF(model.norm_eps), .when = OF(model.norm_eps)},
 };
 
 static double member_value(const void *record, Member m)

@@ -21,14 +21,14 @@ static Dropout drop_eval(const Pass *p, const PlanInstr *in, int kind, size_t co
 
 /* ---- sublayers ---------------------------------------------------------------------------------- */
 
-/* Describes the attention of an EVAL. Self-attention has q, k, v in w->in (N, 3D); cross-attention has q there, and k
+/* Describes the attention of an EVAL. Self-attention has q, k, v in w->in (N, I); cross-attention has q there, and k
  * and v in the register of its KEYS. */
 static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     const ModelConfig *c = &m->config;
     const PlanSlot *s = &m->plan->slot[in->slot];
     int cross = s->kind == SLOT_CROSS, relative = !cross && c->positions & POSITIONS_RELATIVE;
-    size_t D = c->width, keys = cross ? 2 * D : 3 * D;
+    size_t D = c->width, I = m->slot[in->slot].I, wide = cross ? D : key_width(m);
     size_t most = cross || s->side == SIDE_SOURCE ? c->max_source_length : c->max_length;
     size_t rows = s->side == SIDE_SOURCE ? p->source.longest : p->longest;
     const void *k = cross ? m->state[in->term[1].x] : backend_at(m->backend, w->in, D);
@@ -41,11 +41,12 @@ static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, c
                        .keys = cross ? p->source.longest : rows,
                        .D = D,
                        .H = c->heads,
+                       .kv = cross ? 0 : c->kv_heads,
                        .q = w->in,
                        .k = k,
-                       .v = backend_at(m->backend, k, D),
-                       .ldq = cross ? D : 3 * D,
-                       .ldk = keys,
+                       .v = backend_at(m->backend, k, wide),
+                       .ldq = I,
+                       .ldk = cross ? 2 * D : I,
                        .relative = relative ? data(m, m->slot[in->slot].relative) : NULL,
                        .clip = relative ? c->clip : 0,
                        .drop = drop_eval(p, in, DROP_WEIGHTS, c->heads * most)};
@@ -58,11 +59,21 @@ typedef struct {
     int drop; /* DROP_* of the sublayer's output */
 } Core;
 
+/* Turns the queries and keys of self-attention in x (N, I), or their adjoints back, where positions are rotary. */
+static void turn(const Model *m, const Pass *p, const PlanInstr *in, void *x, int back)
+{
+    const PlanSlot *s = &m->plan->slot[in->slot];
+    size_t n = m->config.heads + key_width(m) / m->E;
+    if (s->kind == SLOT_ATTENTION)
+        turn_heads(m, s->side, instr_rows(p, in), n, x, m->slot[in->slot].I, back);
+}
+
 static void attention_core(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     Attention a = attention(m, p, in, w);
     const SlotParams *o = &m->slot[in->slot];
     m->backend->bias_drop(instr_rows(p, in), o->I, w->in, data(m, o->in_b), no_drop);
+    turn(m, p, in, w->in, 0);
     m->backend->attention(&a, w->out, w->lse);
     core_factors(m, instr_rows(p, in), w);
 }
@@ -74,8 +85,9 @@ static void attention_core_back(const Model *m, const Pass *p, const PlanInstr *
     int cross = a.memory != NULL; /* other EVALs add to the adjoints of its keys and values */
     void *dk = cross ? m->adjoint[in->term[1].x] : backend_at(m->backend, w->dqkv, a.D);
     m->backend->attention_back(&a, w->out, w->lse, w->dcore, w->dqkv, dk,
-                               backend_at(m->backend, dk, a.D), cross,
+                               backend_at(m->backend, dk, cross ? a.D : key_width(m)), cross,
                                a.relative ? grad(m, o->relative) : NULL);
+    turn(m, p, in, w->dqkv, 1);
     m->backend->bias_drop_back(instr_rows(p, in), o->I, 1, &(LinTerm){.c = 1, .x = w->dqkv},
                                no_drop, w->din, grad(m, o->in_b));
 }
@@ -83,15 +95,15 @@ static void attention_core_back(const Model *m, const Pass *p, const PlanInstr *
 static void activation_core(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     const SlotParams *o = &m->slot[in->slot];
-    m->backend->bias_act(instr_rows(p, in), o->I, w->in, data(m, o->in_b), activation(m, in->slot),
-                         drop_eval(p, in, DROP_ACTIVATION, o->I), w->core);
+    m->backend->bias_act(instr_rows(p, in), o->O, w->in, data(m, o->in_b), activation(m, in->slot),
+                         drop_eval(p, in, DROP_ACTIVATION, o->O), w->core);
 }
 
 static void activation_core_back(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     const SlotParams *o = &m->slot[in->slot];
-    m->backend->bias_act_back(instr_rows(p, in), o->I, w->in, w->core, activation(m, in->slot),
-                              drop_eval(p, in, DROP_ACTIVATION, o->I), w->dcore, w->din,
+    m->backend->bias_act_back(instr_rows(p, in), o->O, w->in, w->core, activation(m, in->slot),
+                              drop_eval(p, in, DROP_ACTIVATION, o->O), w->dcore, w->din,
                               grad(m, o->in_b));
 }
 
@@ -114,7 +126,8 @@ static void inside(const Model *m, const Pass *p, const PlanInstr *in, const voi
     const SlotParams *o = &m->slot[in->slot];
     size_t N = instr_rows(p, in), D = m->config.width;
     if (!m->plan->post && !normed)
-        b->norm(N, D, x, data(m, o->norm_w), data(m, o->norm_b), w->normed, w->stats);
+        b->norm(N, D, norm_kind(m), x, data(m, o->norm_w), norm_bias(m, o->norm_b), w->normed,
+                w->stats);
     if (p->attend && plan_attends(&m->plan->slot[in->slot])) {
         p->attend(p, in, w);
         return;

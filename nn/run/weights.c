@@ -10,7 +10,7 @@
 #include "kernels/memory.h"
 
 typedef struct {
-    double *qkv;      /* (N, 3 D) one evaluation */
+    double *qkv;      /* (N, D + 2 K E) one evaluation, turned where positions are rotary */
     double *relative; /* (2 clip + 1, E) its slot's */
     double *next;     /* weights of the next evaluation, (H, N, N) */
 } Watch;
@@ -36,18 +36,19 @@ static void softmax(double *a, size_t n)
  * distance (kernels/backend.h). */
 static void head_weights(const Model *m, const Watch *x, size_t N, size_t h, double *w)
 {
-    size_t D = m->config.width, E = m->E, clip = m->config.clip;
+    size_t D = m->config.width, E = m->E, clip = m->config.clip, ld = D + 2 * key_width(m);
+    size_t key = D + h / attention_each(m->config.heads, m->config.kv_heads) * E;
     int causal = plan_causal(m->plan, SIDE_TARGET),
         relative = m->config.positions & POSITIONS_RELATIVE;
     memset(w, 0, N * N * sizeof *w);
     for (size_t i = 0; i < N; i++) {
-        const double *q = x->qkv + i * 3 * D + h * E;
+        const double *q = x->qkv + i * ld + h * E;
         size_t seen = causal ? i + 1 : N;
         for (size_t j = 0; j < seen; j++) {
             size_t back = j < i ? i - j : 0, ahead = j > i ? j - i : 0;
             size_t row = clip + (ahead < clip ? ahead : clip) - (back < clip ? back : clip);
             const double *r = relative ? x->relative + row * E : NULL;
-            w[i * N + j] = score(q, x->qkv + j * 3 * D + D + h * E, r, E);
+            w[i * N + j] = score(q, x->qkv + j * ld + key, r, E);
         }
         softmax(w + i * N, seen);
     }
@@ -60,7 +61,7 @@ static void see(const Pass *p, size_t i, void *context)
     const Backend *b = m->backend;
     Watch *x = context;
     if (m->plan->slot[in->slot].kind != SLOT_ATTENTION) return;
-    b->get(x->qkv, m->work[i].in, p->N * 3 * m->config.width);
+    b->get(x->qkv, m->work[i].in, p->N * m->slot[in->slot].I);
     if (m->config.positions & POSITIONS_RELATIVE)
         b->get(x->relative, backend_at(b, m->data, m->slot[in->slot].relative),
                (2 * m->config.clip + 1) * m->E);

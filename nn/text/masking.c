@@ -36,6 +36,7 @@ int masking_draw(const Vocab *v, uint64_t seed, long epoch, size_t i, int32_t id
 
 int masking_has(const Vocab *v)
 {
+    if (v->tokens) return v->first >= 0 && v->mask >= 0;
     return v->size > 2 && v->first == (int32_t)v->size - 2 && v->mask == (int32_t)v->size - 1;
 }
 

@@ -25,7 +25,7 @@ int masking_draw(const Vocab *v, uint64_t seed, long epoch, size_t i, int32_t id
 
 /* Appends <cls> and <mask> to a vocabulary; either there already: ERR_INPUT. */
 int masking_words(Vocab *v);
-/* masking_has: 1 where a vocabulary ends in them; masking_check: else ERR_INPUT, naming the file. */
+/* masking_has: 1 where a vocabulary ends in them, or a tokenizer has its own; masking_check: else ERR_INPUT, naming the file. */
 int masking_has(const Vocab *v);
 int masking_check(const Vocab *v, const char *file);
 

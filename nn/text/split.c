@@ -55,6 +55,7 @@ static int add(const CorpusChoice *w, int split, RawSplit *r, Corpus *c)
 {
     int train = split == SPLIT_TRAIN, pairs = r->sides > 1;
     Text *const out[2] = {pairs ? &c->source[split] : &c->text[split], &c->text[split]};
+    if (w->vocab) return text_begin(&r->text[0], SIZE_MAX, w->vocab, out[0]);
     if (train && !pairs) TRY(check_words(&r->text[0]));
     if (train) TRY(pieces_find(w, r->text, (size_t)r->sides, &c->bpe));
     for (int i = 0; i < r->sides && (c->bpe || pairs); i++) TRY(cut(c->bpe, r, i));

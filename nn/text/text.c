@@ -60,8 +60,50 @@ static int fill(const char *bytes, size_t count, size_t most, const Vocab *v, Te
     return 0;
 }
 
+/* Encodes each line alone, with <eos> behind it. */
+static int tokenize_lines(const BpeText *raw, const Vocab *v, Text *t)
+{
+    const char *end = raw->bytes + raw->count;
+    for (const char *at = raw->bytes, *stop; at < end; at = stop + 1) {
+        size_t begun = t->tokens;
+        stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop ? stop : end;
+        size_t n = (size_t)(stop - at);
+        n -= n && at[n - 1] == '\r';
+        TRY(tokenizer_encode(v->tokens, t->file, at, n, &t->id, &t->tokens));
+        t->blank += t->tokens == begun;
+        TRY(memory_more(&t->id, t->tokens, sizeof *t->id));
+        t->id[t->tokens++] = v->eos;
+    }
+    return 0;
+}
+
+static int tokenize(const BpeText *raw, const Vocab *v, Text *t)
+{
+    const char *word;
+    size_t n, words = 0;
+    TRY(v->lines
+            ? tokenize_lines(raw, v, t)
+            : tokenizer_encode(v->tokens, t->file, raw->bytes, raw->count, &t->id, &t->tokens));
+    for (Scan s = scan_begin(raw->bytes, raw->count, LEVEL_WORD); scan_next(&s, &word, &n); words++)
+        t->lines += n == 0;
+    t->goes_on = t->tokens - words;
+    for (size_t i = 0; i < t->tokens; i++) t->unknown += t->id[i] == v->unk;
+    return 0;
+}
+
+static int begin_tokens(const BpeText *raw, const Vocab *v, Text *t)
+{
+    *t = (Text){.before = raw->before};
+    t->file = memory_string(raw->file);
+    int code = t->file ? tokenize(raw, v, t) : ERR_MEMORY;
+    if (code) text_free(t);
+    return code;
+}
+
 int text_begin(const BpeText *raw, size_t most, const Vocab *v, Text *t)
 {
+    if (v->tokens) return begin_tokens(raw, v, t);
     *t = (Text){.before = raw->before};
     t->file = memory_string(raw->file);
     t->id = memory_new(count_tokens(raw->bytes, raw->count, v->level), sizeof *t->id);
@@ -92,6 +134,7 @@ int text_read(const char *file, const Bpe *bpe, const Vocab *v, Text *t)
     TRY(read_named(file, &bytes, &raw.count));
     raw.bytes = bytes;
     int code = text_encode(&raw, bpe, v, t);
+    if (code == 0 && t->tokens == 0) code = error_set(ERR_INPUT, "%s: no token in it", t->file);
     memory_free(bytes);
     return code;
 }

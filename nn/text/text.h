@@ -6,12 +6,15 @@
 #include <stdint.h>
 
 #include "nn/text/bpe.h"
+#include "nn/text/tokenizer.h"
 
 /* ---- corpus.c: text to token ids -------------------------------------------------------------- */
 
 enum { SPLIT_TRAIN, SPLIT_VALID, SPLIT_TEST, SPLITS };
 enum { CONTEXT_STREAM, CONTEXT_SENTENCE };
-enum { LEVEL_WORD, LEVEL_CHAR, LEVEL_PIECE }; /* kind of a token; PIECE: part of a word (bpe.h) */
+/* Kind of a token. PIECE: part of a word (bpe.h); TOKEN: of a tokenizer (tokenizer.h). */
+enum { LEVEL_WORD, LEVEL_CHAR, LEVEL_PIECE, LEVEL_TOKEN };
+enum { VOCAB_MARKS = 4 };
 
 /* Ids follow the falling count in the training text, ties bytewise; order of first appearance would change when the
  * vocabulary is cut. <eos> and <unk> are ordinary words of this order. */
@@ -23,6 +26,10 @@ typedef struct {
     int32_t eos;         /* id of <eos>: every line ends in it */
     int32_t unk;         /* id of <unk>, or -1 where the vocabulary has none */
     int32_t first, mask; /* ids of <cls> and <mask>, or -1 (nn/text/masking.h) */
+    /* LEVEL_TOKEN: what cuts a text, owned. A text is then cut as a whole, ends of lines included, and `eos` begins it;
+     * lines 1: each line is cut alone and ends in `eos`. */
+    Tokenizer *tokens;
+    int lines;
     size_t advised; /* limit that keeps the words its training text repeats; 0: no text made it */
 } Vocab;
 
@@ -37,7 +44,7 @@ typedef struct {
         writtens; /* (writtens) tokens that are such an <eos>, ascending; NULL where there are none */
     /* Tokens, in the text as read, that are pieces whose word goes on with the next token. So the text has tokens -
      * goes_on words, <eos> included. */
-    size_t goes_on;
+    size_t goes_on; /* LEVEL_TOKEN: tokens less words, modulo 2^64 where there are more words */
 } Text;
 
 typedef struct {
@@ -75,6 +82,7 @@ typedef struct {
     /* Shares of one file's lines for training, validation and test, each above 0; they are divided by their sum
      * (single.c). All 0: PARTS_USUAL for one file. Other corpora need all 0, else ERR_INPUT. */
     double parts[SPLITS];
+    const Vocab *vocab; /* LEVEL_TOKEN: that of all texts, borrowed; the corpus then has none */
 } CorpusChoice;
 #define PARTS_USUAL "0.9,0.05,0.05"
 
@@ -109,6 +117,9 @@ void corpus_free(Corpus *c);
  * word twice, no <eos>: ERR_INPUT); the caller sets level. vocab_write writes as file_replace does. */
 int vocab_read(const char *file, Vocab *v);
 int vocab_write(const Vocab *v, const char *file);
+/* Makes a vocabulary of V >= tokenizer_size(t) tokens, which owns t in any case. mark: names of what begins a text, of
+ * the unknown token, and of an encoder's first and masked ones (text.c, masking.h); only the first has to exist. */
+int vocab_tokens(Tokenizer *t, size_t V, const char *const mark[VOCAB_MARKS], Vocab *v);
 uint64_t vocab_hash(
     const Vocab *v); /* FNV-1a (nn/text/hash.h) of the words by id, a NUL behind each */
 int32_t vocab_find(const Vocab *v, const char *word, size_t bytes); /* -1: not there */

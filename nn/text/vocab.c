@@ -72,7 +72,10 @@ static size_t words_repeated(const Words *w)
     return n;
 }
 
-static int fill(const Word *list, size_t n, Vocab *v)
+/* Words that a vocabulary itself speaks of: <eos>, <unk>, and an encoder's two. */
+static const char *const own_marks[VOCAB_MARKS] = {WORD_EOS, WORD_UNK, WORD_FIRST, WORD_MASK};
+
+static int fill(const Word *list, size_t n, const char *const mark[VOCAB_MARKS], Vocab *v)
 {
     Index *ix = v->index = memory_new(1, sizeof *ix);
     if (!ix) return ERR_MEMORY;
@@ -87,18 +90,16 @@ static int fill(const Word *list, size_t n, Vocab *v)
         p += list[i].bytes + 1;
     }
     v->size = n;
-    v->eos = vocab_find(v, WORD_EOS, strlen(WORD_EOS));
-    v->unk = vocab_find(v, WORD_UNK, strlen(WORD_UNK));
-    v->first = vocab_find(v, WORD_FIRST, strlen(WORD_FIRST));
-    v->mask = vocab_find(v, WORD_MASK, strlen(WORD_MASK));
-    return v->eos >= 0 ? 0 : error_set(ERR_INPUT, "a vocabulary without " WORD_EOS);
+    int32_t *const id[VOCAB_MARKS] = {&v->eos, &v->unk, &v->first, &v->mask};
+    for (int i = 0; i < VOCAB_MARKS; i++) *id[i] = vocab_find(v, mark[i], strlen(mark[i]));
+    return v->eos >= 0 ? 0 : error_set(ERR_INPUT, "a vocabulary without %s", mark[0]);
 }
 
 /* Makes a vocabulary of n distinct words, by id; <eos> must be among them. */
 static int make(const Word *list, size_t n, Vocab *v)
 {
     *v = (Vocab){0};
-    int code = fill(list, n, v);
+    int code = fill(list, n, own_marks, v);
     if (code) vocab_free(v);
     return code;
 }
@@ -159,6 +160,25 @@ int vocab_numbered(const char *prefix, size_t n, Vocab *v)
     return code;
 }
 
+int vocab_tokens(Tokenizer *t, size_t V, const char *const mark[VOCAB_MARKS], Vocab *v)
+{
+    enum { NAME = 32 };
+    *v = (Vocab){.level = LEVEL_TOKEN, .tokens = t};
+    Word *list = memory_new(V, sizeof *list);
+    char *spare = memory_new(V, NAME);
+    int code = list && spare ? 0 : ERR_MEMORY;
+    for (size_t i = 0; i < V && code == 0; i++) {
+        const char *name = tokenizer_name(t, i);
+        if (!name) name = spare + i * NAME, sprintf(spare + i * NAME, "<no token %zu>", i);
+        list[i] = (Word){name, strlen(name), 0};
+    }
+    if (code == 0) code = fill(list, V, mark, v);
+    memory_free(list);
+    memory_free(spare);
+    if (code) vocab_free(v);
+    return code;
+}
+
 int vocab_number(const char *name, size_t usual, size_t least, size_t most, size_t *V)
 {
     size_t proper = strcspn(name, ":"),
@@ -185,6 +205,7 @@ void vocab_free(Vocab *v)
     }
     memory_free(ix);
     memory_free(v->word);
+    tokenizer_free(v->tokens);
     *v = (Vocab){0};
 }
 

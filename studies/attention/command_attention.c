@@ -392,6 +392,7 @@ static int study(Study *u)
     const char *text = options_text(u->options, "text");
     if (!text) return error_set(ERR_INPUT, "--text is needed");
     TRY(load(u));
+    u->network[0].vocab.lines = 1;
     TRY(texts_read(&u->network[0], text, &u->text));
     if (u->models > 1) {
         TRY(make_room(u));

@@ -100,6 +100,7 @@ int fields_open(const Options *o, Fields *out)
     if (!plan_causal(model_plan(n->model), SIDE_TARGET))
         drop_growth(out, "the model's attention is not causal, so that its Jacobian has no blocks, "
                          "one of each token");
+    out->network.vocab.lines = 1;
     TRY(texts_read(n, options_text(o, "text"), &out->text));
     TRY(sentences_draw(&n->vocab, &out->text, NULL, options_size(o, "sentences"),
                        tokens && tokens < most ? tokens : most, options_size(o, "seed"),

@@ -79,7 +79,7 @@ static int put_options(Metadata *d, const Options *o)
     const Option *p;
     const char *text;
     for (size_t i = 0; options_recorded(o, i, &p, &text); i++)
-        if (!(p->flags & OPTION_SOURCE) && !names_scheme(p->name))
+        if (!(p->flags & OPTION_SOURCE) && !names_scheme(p->name) && strcmp(p->name, "gelu") != 0)
             TRY(network_metadata_put(d, p->name, text));
     return 0;
 }
@@ -88,7 +88,8 @@ static int put_options(Metadata *d, const Options *o)
 static int put_defaults(Metadata *d, const Options *o, const ModelConfig *c)
 {
     const Option *p;
-    if (c->act == ACT_GELU) TRY(network_metadata_put(d, "gelu", "tanh"));
+    if (c->act == ACT_GELU || c->act == ACT_ERF || c->act == ACT_GEGLU)
+        TRY(network_metadata_put(d, "gelu", c->act == ACT_ERF ? "erf" : "tanh"));
     for (size_t i = 0; (p = options_otherwise(o, i)); i++)
         if (p->flags & OPTION_MAP) TRY(network_metadata_put(d, p->name, p->otherwise));
     return 0;
@@ -268,13 +269,14 @@ static int build(Network *n, const char *file)
 {
     const Backend *b;
     struct stat s;
-    if (stat(file, &s) != 0) return error_set(ERR_INPUT, "%s: %s", file, strerror(errno));
-    size_t most = (size_t)s.st_size / sizeof(float) + 1;
+    if (stat(file, &s) != 0 && !n->foreign)
+        return error_set(ERR_INPUT, "%s: %s", file, strerror(errno));
+    size_t most = n->foreign ? foreign_most(n->foreign) : (size_t)s.st_size / sizeof(float) + 1;
     TRY(network_backend(n->options, &b));
     Plan *plan;
     TRY(of_file(file, network_plan(n->options, (Stacks){n->table, n->encoder}, &plan)));
     TRY(of_file(file, network_model_of(n->options, plan, n->vocab.size, b, 0, most, &n->model)));
-    return store_load(n->model, file);
+    return n->foreign ? foreign_load(n->foreign, n->model) : store_load(n->model, file);
 }
 
 /* Finds the files of a directory, or of a file of weights with its words and merges beside it. */
@@ -316,10 +318,46 @@ static int describe(Network *n, const char *dir, const Options *given, char file
     return 0;
 }
 
+static int take_scheme(Network *n, const char *name)
+{
+    Zoo z;
+    TRY(zoo_open(&z));
+    int code = zoo_find(&z, name, "euler", &n->table);
+    zoo_close(&z);
+    return code;
+}
+
+/* Reads all but the model of a directory of another program. */
+static int describe_foreign(Network *n, const char *dir, const Options *given,
+                            char file[OUTPUT_PATH])
+{
+    const StoreText *s;
+    char where[600];
+    TRY(output_path(file, dir, "config.json"));
+    snprintf(where, sizeof where, "%.500s: ", file);
+    TRY(foreign_open(dir, &n->foreign));
+    TRY(options_new(network_groups, &n->options));
+    TRY(options_given(n->options, given));
+    for (size_t i = 0, count = foreign_settings(n->foreign, &s); i < count; i++)
+        if (strcmp(s[i].key, "scheme") == 0)
+            TRY(take_scheme(n, s[i].value));
+        else
+            TRY(options_set(n->options, OPTION_FILE, where, s[i].key, s[i].value));
+    TRY(foreign_words(n->foreign, &n->vocab));
+    n->vocab.lines = options_choice(n->options, "context") == CONTEXT_SENTENCE;
+    if (!n->vocab.lines || foreign_ends(n->foreign)) return 0;
+    return error_set(
+        ERR_INPUT,
+        "%s: the token that begins a text is not the one that ends it, so a line alone "
+        "has no end to predict: leave --context sentence out",
+        dir);
+}
+
 int network_describe(const char *dir, const Options *given, Network *n, char file[OUTPUT_PATH])
 {
     *n = (Network){0};
-    int code = describe(n, dir, given, file);
+    int code =
+        foreign_is(dir) ? describe_foreign(n, dir, given, file) : describe(n, dir, given, file);
     if (code != 0) network_free(n);
     return code;
 }
@@ -339,6 +377,7 @@ int network_own_corpus(const Network *n, int untested, Corpus *c)
     w.untested = untested;
     if (!corpus_is_file(options_text(n->options, "corpus"))) memset(w.parts, 0, sizeof w.parts);
     if (n->bpe) w.merges = 0, w.codes = n->codes;
+    if (n->foreign) w.vocab = &n->vocab;
     return corpus_choose(options_text(n->options, "corpus"), &w, c);
 }
 
@@ -379,6 +418,7 @@ void network_free(Network *n)
     vocab_free(&n->vocab);
     bpe_free(n->bpe);
     memory_free(n->codes);
+    foreign_free(n->foreign);
     options_free(n->options);
     *n = (Network){0};
 }

@@ -43,13 +43,16 @@ static const Option model_options[] = {
      .flags = OPTION_MAP, .sets = {TO(bridge.inner)}},
     {"heads", OPTION_SIZE, "4", "H", "number of attention heads; D must be a multiple of H", 1,
      1024, .flags = OPTION_MAP, .sets = {TO(model.heads)}},
-    {"positions", OPTION_CHOICE, "sinusoid", "none|sinusoid|relative|both",
+    {"positions", OPTION_CHOICE, "sinusoid", "none|sinusoid|relative|both|learned|rotary",
      "position encoding: none, sinusoid, relative (Shaw, on keys, "
-     "clip " TEXT(NETWORK_CLIP) ") or both",
+     "clip " TEXT(
+         NETWORK_CLIP) "), both, learned (a row for each place of the longest sequence) or rotary "
+                       "(queries and keys turn, Su et al. 2021)",
      .flags = OPTION_MAP, .sets = {TO(model.positions)}},
-    {"activation", OPTION_CHOICE, "relu", "relu|gelu",
-     "activation of feed-forward networks: relu, or gelu in its tanh form", .flags = OPTION_MAP,
-     .sets = {TO(model.act)}},
+    {"activation", OPTION_CHOICE, "relu", "relu|gelu|swiglu|geglu",
+     "activation of feed-forward networks: relu, gelu in its tanh form, or gated (Shazeer 2020), with 3 D M "
+     "numbers instead of 2 D M",
+     .flags = OPTION_MAP, .sets = {TO(model.act)}},
     {"first-relu", OPTION_FLAG, NULL, NULL,
      "use relu in the first feed-forward network of each layer, whatever --activation is, as the "
      "released Macaron-BERT does",
@@ -81,6 +84,14 @@ static const Option model_options[] = {
     {"next-sentence", OPTION_FLAG, NULL, NULL,
      "with --objective masked: learn also whether the second half of a sequence follows the first",
      .needs = "objective"},
+    {"kv-heads", OPTION_SIZE, NULL, "N",
+     "number of heads of keys and values in self-attention, a divisor of H; each serves H / N heads of queries "
+     "(Ainslie et al. 2023; default: H)",
+     1, 1024, .sets = {TO(model.kv_heads)}},
+    {"norm-kind", OPTION_CHOICE, NULL, "layer|rms",
+     "layer: layer norms; rms: y = x / sqrt(mean x^2 + eps) * weight, without mean and bias (Zhang and "
+     "Sennrich 2019)",
+     .otherwise = "layer", .sets = {TO(model.norm)}},
     {"masks", OPTION_CHOICE, "stage", "stage|step",
      "stage: draw a dropout mask for each evaluation; step: draw one for each sublayer, which all its "
      "evaluations share",
@@ -181,10 +192,19 @@ static const Option machine_options[] = {
     {0},
 };
 
-/* The options in the metadata of a fine-tuned encoder; no command takes them. */
+/* The options in the metadata of a fine-tuned encoder, and of models of other programs; no command takes them. */
 static const Option label_options[] = {
     {"classes", OPTION_SIZE, NULL, "C", "an encoder's classes of a sequence; 1: a number", 1, 1e6},
     {"segments", OPTION_SIZE, NULL, "N", "sentences of a sequence that are told apart", 0, 2},
+    {"gelu", OPTION_CHOICE, NULL, "tanh|erf", "form of GELU"},
+    {"plain-input", OPTION_FLAG, NULL, NULL, "a word's row enters without the factor sqrt(D)",
+     .sets = {TO(model.plain_input)}},
+    {"input-norm", OPTION_FLAG, NULL, NULL, "a norm stands behind the input",
+     .sets = {TO(bridge.input_norm)}},
+    {"rotary-base", OPTION_REAL, NULL, "X", "base of rotary positions", 1, 1e12,
+     .sets = {TO(model.rotary_base)}},
+    {"norm-eps", OPTION_REAL, NULL, "X", "epsilon of norms", 1e-30, 0.1,
+     .sets = {TO(model.norm_eps)}},
     {0},
 };
 
@@ -240,10 +260,25 @@ int network_backend(const Options *o, const Backend **out)
     return threads_room(backend_threads((int)options_size(o, "threads")), 0);
 }
 
+/* The choices of --activation, and bits of those of --positions. */
+static const int act_of[] = {ACT_RELU, ACT_GELU, ACT_SWIGLU, ACT_GEGLU};
+static const int positions_of[] = {0,
+                                   POSITIONS_SINUSOID,
+                                   POSITIONS_RELATIVE,
+                                   POSITIONS_SINUSOID | POSITIONS_RELATIVE,
+                                   POSITIONS_LEARNED,
+                                   POSITIONS_ROTARY};
+
 NetworkConfig network_config(const Options *o)
 {
     NetworkConfig c = {.model.clip = NETWORK_CLIP};
     options_fill(o, network_groups, &c);
+    c.model.positions = positions_of[c.model.positions];
+    c.model.act = act_of[c.model.act];
+    c.bridge.gated = act_gated(c.model.act);
+    if (c.model.kv_heads) c.bridge.keys = c.model.width / c.model.heads * c.model.kv_heads;
+    if (options_known(o, "gelu") && options_choice(o, "gelu") && c.model.act == ACT_GELU)
+        c.model.act = ACT_ERF;
     int attention = options_known(o, "attention-dropout") && options_text(o, "attention-dropout"),
         activation =
             options_known(o, "activation-dropout") && options_text(o, "activation-dropout");
@@ -374,7 +409,8 @@ const Unit *network_unit(const Vocab *v)
 {
     static const Unit unit[] = {[LEVEL_WORD] = {"token", "word"},
                                 [LEVEL_CHAR] = {"character", "character"},
-                                [LEVEL_PIECE] = {"token", "piece"}};
+                                [LEVEL_PIECE] = {"token", "piece"},
+                                [LEVEL_TOKEN] = {"token", "token"}};
     return &unit[v->level];
 }
 

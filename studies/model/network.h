@@ -11,6 +11,7 @@
 #define TROTTER_NETWORK_H
 
 #include "bridge/bridge.h"
+#include "nn/foreign/foreign.h"
 #include "studies/tools/option.h"
 #include "studies/tools/output.h"
 
@@ -33,6 +34,11 @@ typedef struct {
     const Table *layers;  /* a language model's, or the decoder's */
     const Table *encoder; /* NULL: a language model */
 } Stacks;
+
+/* What --model takes, for its help. */
+#define NETWORK_DIR                                                                               \
+    "directory with model.safetensors and vocab.txt, or one of Hugging Face's with config.json, " \
+    "model.safetensors and tokenizer.json"
 
 /* The names that text_read takes, for the help of an option. */
 #define NETWORK_TEXTS "; -: standard input; kjv:train, kjv:valid or kjv:test: a built-in text"
@@ -184,15 +190,16 @@ typedef struct {
     Table *encoder;   /* NULL: a language model */
     Model *model;
     Vocab vocab;
-    Bpe *bpe;    /* NULL: its tokens are not pieces */
-    char *codes; /* the file of bpe, or NULL; owned */
+    Bpe *bpe;         /* NULL: its tokens are not pieces */
+    char *codes;      /* the file of bpe, or NULL; owned */
+    Foreign *foreign; /* NULL: the directory is ours */
 } Network;
 
 /* Rebuilds the model of DIR/model.safetensors (or of the file `dir` ending in .safetensors, with vocab.txt and, where
  * its words are in pieces, codes.bpe beside it) from its metadata and loads its weights, without memory for training.
  * The metadata must have scheme, scheme_text, layers, width, inner, heads, positions, activation; the rest has
  * defaults, so that another program can write such a file. Options given on the command line override what the metadata
- * says. */
+ * says. A directory of another program (nn/foreign/foreign.h) is read likewise, with the scheme of its family. */
 int network_load(const char *dir, const Options *given, Network *n);
 /* Does the same without the model, which stays NULL; file out: the file with its weights. */
 int network_describe(const char *dir, const Options *given, Network *n, char file[OUTPUT_PATH]);

@@ -2,7 +2,7 @@
 
 Language models, and encoders alone, whose first ID is that of <cls>: words, or where a model tells no words its classes or number.
 Of an encoder and a decoder: the source's IDs, "/", the target's. A model that it cannot read, as with norm post, is refused."""
-import json, re, struct, sys
+import json, math, re, struct, sys
 import numpy as np
 
 def load(file):
@@ -31,21 +31,37 @@ def statements(told, side):
 def linear(w, p, x):
     return x @ w[p + ".weight"].T + w[p + ".bias"]
 
-def norm(w, p, x):
-    x = x - x.mean(-1, keepdims=True)
-    return x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5) * w[p + ".weight"] + w[p + ".bias"]
+def norm(w, p, x, told={}):
+    """A layer norm or, without bias, an RMS norm."""
+    layer = p + ".bias" in w
+    x = x - x.mean(-1, keepdims=True) * layer
+    x = x / np.sqrt((x * x).mean(-1, keepdims=True) + float(told.get("norm-eps", 1e-5))) * w[p + ".weight"]
+    return x + w[p + ".bias"] if layer else x
 
-def gelu(u):
+def gelu(u, told={}):
+    if told.get("gelu") == "erf":
+        return u / 2 * (1 + np.vectorize(math.erf)(u / np.sqrt(2)))
     return u / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (u + 0.044715 * u ** 3)))
 
 def F(w, told, p, y):
-    T, H, c = len(y), int(told["heads"]), int(told["relative_clip"])
-    q, k, v = linear(w, p + ".qkv", norm(w, p + ".norm", y)).reshape(T, 3, H, -1).transpose(1, 2, 0, 3)
+    T, H, c, D = len(y), int(told["heads"]), int(told["relative_clip"]), y.shape[1]
+    K, x = int(told.get("kv-heads", H)), linear(w, p + ".qkv", norm(w, p + ".norm", y, told))
+    q, k, v = (x.reshape(T, -1, D // H).transpose(1, 0, 2) for x in np.split(x, (D, D + D // H * K), -1))
+    if told["positions"] == "rotary":
+        q, k = (turn(x, float(told.get("rotary-base", 10000))) for x in (q, k))
+    k, v = np.repeat(k, H // K, 0), np.repeat(v, H // K, 0)
     s, apart = q @ k.transpose(0, 2, 1), np.arange(T)[None] - np.arange(T)[:, None]
     if p + ".relative.weight" in w:
         s = s + np.einsum("hie,ije->hij", q, w[p + ".relative.weight"][np.clip(apart, -c, c) + c])
     seen = told["format"] == "trotter encoder 1" or p.startswith("encoder.") or apart <= 0
     return linear(w, p + ".out", attend(np.where(seen, s, -np.inf), v))
+
+def turn(x, base):
+    """Rotary positions of heads x (H, T, E): numbers e and e + E/2 are a pair."""
+    T, E = x.shape[1:]
+    angle = np.arange(T)[:, None] * base ** (-2 * np.arange(E // 2) / E)
+    a, b, c, s = x[..., :E // 2], x[..., E // 2:], np.cos(angle), np.sin(angle)
+    return np.concatenate([a * c - b * s, b * c + a * s], -1)
 
 def attend(s, v):
     s = s / np.sqrt(v.shape[-1])
@@ -55,14 +71,18 @@ def attend(s, v):
 def C(w, told, p, y, memory):
     """Cross-attention, from y to the encoder's output."""
     heads = lambda x, n: x.reshape(len(x), n, int(told["heads"]), -1).transpose(1, 2, 0, 3)
-    q, = heads(linear(w, p + ".q", norm(w, p + ".norm", y)), 1)
+    q, = heads(linear(w, p + ".q", norm(w, p + ".norm", y, told)), 1)
     k, v = heads(linear(w, p + ".kv", memory), 2)
     return linear(w, p + ".out", attend(q @ k.transpose(0, 2, 1), v))
 
 def G(w, told, p, y):
     relu = told["activation"] == "relu" or (told.get("first-relu") == "yes" and p.endswith(".1"))
-    u = linear(w, p + ".up", norm(w, p + ".norm", y))
-    return linear(w, p + ".down", np.maximum(u, 0) if relu else gelu(u))
+    x = norm(w, p + ".norm", y, told)
+    if p + ".gate_up.weight" in w:
+        u, v = np.split(linear(w, p + ".gate_up", x), 2, -1)
+        return linear(w, p + ".down", v * (gelu(u) if told["activation"] == "geglu" else u / (1 + np.exp(-u))))
+    u = linear(w, p + ".up", x)
+    return linear(w, p + ".down", np.maximum(u, 0) if relu else gelu(u, told))
 
 NAME, NUMBER = r"[A-Za-z]\w*(?![\w.])", r"\d+(?:\.\d*)?(?:e[-+]?\d+)?(?!\w)"
 PLAIN = r"(?:%s|%s|[-+/^() ]|\*(?!\*))*" % (NAME, NUMBER)  # all that is evaluated: names of step, numbers, arithmetic
@@ -108,7 +128,10 @@ def embed(told, w, ids, segments=None):
     y, angle = w["embed.weight"][ids], np.arange(T)[:, None] * 10000.0 ** -(np.arange(D // 2) / max(D // 2 - 1, 1))
     if "segment.weight" in w:
         y = y + w["segment.weight"][[0] * T if segments is None else segments]
-    y = np.sqrt(D) * y
+    if told.get("plain-input") != "yes":
+        y = np.sqrt(D) * y
+    if told["positions"] == "learned":
+        y = y + w["position.weight"][:T]
     if told["positions"] in ("sinusoid", "both"):
         y = y + np.concatenate([np.sin(angle), np.cos(angle)], 1)
     return y
@@ -118,20 +141,20 @@ def encoded(told, w, source):
     y = embed(told, w, source)
     for layer in range(int(told.get("encoder-layers", told["layers"]))):
         y = step(w, told, layer, y, "encoder.")
-    return norm(w, "encoder.norm", y)
+    return norm(w, "encoder.norm", y, told)
 
 def hidden(told, w, ids, segments=None, source=None):
     """The output, under its norm where it has one, a row for each id; segments: 0 or 1 for each id, of a model of two."""
     y, memory = embed(told, w, ids, segments), None if source is None else encoded(told, w, source)
     for layer in range(int(told["layers"])):
         y = step(w, told, layer, y, "" if source is None else "decoder.", memory)
-    return norm(w, "final_norm", y) if "final_norm.weight" in w else y
+    return norm(w, "final_norm", y, told) if "final_norm.weight" in w else y
 
 def logits(told, w, ids, segments=None, source=None):
     """Of words: for each id what follows it, of an encoder alone what it is. Targets and language models begin with <eos>."""
     h = hidden(told, w, ids, segments, source)
     if told["format"] == "trotter encoder 1":
-        h = norm(w, "head.norm", gelu(linear(w, "head.dense", h)))
+        h = norm(w, "head.norm", gelu(linear(w, "head.dense", h), told), told)
     return h @ w.get("output.weight", w["embed.weight"]).T + w.get("output.bias", 0)
 
 def classes(told, w, ids, segments=None):

@@ -44,7 +44,7 @@ extern const Command command_schemes, command_expand, command_stability, command
     command_solve,
     command_plot,
     command_verify,
-    command_data, command_tokenize, command_bpe, command_train, command_average, command_eval, command_generate,
+    command_data, command_tokenize, command_bpe, command_train, command_average, command_eval, command_generate, command_export,
     command_finetune, command_classify,
     command_translate, command_score,
     command_compare,

@@ -49,7 +49,12 @@ int train_begin(const Options *o, const Vocab *v, Model *m)
     Network n;
     TRY(trained_on_machine(dir, o, &n));
     size_t *word = memory_new(v->size, sizeof *word);
-    int code = word ? begin(&n, dir, v, m, word) : ERR_MEMORY;
+    int code = !word       ? ERR_MEMORY
+               : n.foreign ? error_set(ERR_INPUT,
+                                       "--from %s: it has a tokenizer, which no corpus "
+                                       "is cut by here",
+                                       dir)
+                           : begin(&n, dir, v, m, word);
     memory_free(word);
     network_free(&n);
     return code;

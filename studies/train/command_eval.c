@@ -8,7 +8,7 @@
 #include "studies/train/train.h"
 
 static const Option eval_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR", "directory with model.safetensors and vocab.txt"},
+    {"model", OPTION_TEXT, NULL, "DIR", NETWORK_DIR},
     {"text", OPTION_TEXT, NULL, "FILE", "text to evaluate" NETWORK_TEXTS},
     {"source-text", OPTION_TEXT, NULL, "FILE",
      "for an encoder and a decoder: source of the text, whose line i belongs to line i of the text",
@@ -124,7 +124,7 @@ static int report_result(const Evaluation *e, const Text *t, const Asking *ask, 
 {
     Sheet *r;
     double ppl = exp(e->mean);
-    int next = !ask && !e->pairs, pieces = next && level == LEVEL_PIECE;
+    int next = !ask && !e->pairs, pieces = next && (level == LEVEL_PIECE || level == LEVEL_TOKEN);
     TRY(sheet_new(columns, &r));
     sheet_row(r,
               &(Result){.tokens = e->tokens,
@@ -192,7 +192,7 @@ static int eval_corpus(const Options *o, Network *n)
     Corpus c;
     int split = options_choice(o, "split");
     TRY(network_own_corpus(n, split != SPLIT_TEST, &c));
-    int code = vocab_hash(&c.vocab) == vocab_hash(&n->vocab)
+    int code = n->foreign || vocab_hash(&c.vocab) == vocab_hash(&n->vocab)
                    ? eval_text(o, n, &c.text[split], &c.source[split])
                    : error_set(ERR_INPUT, "--corpus: the words of %s are not those of %s", c.name,
                                options_text(o, "model"));

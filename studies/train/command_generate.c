@@ -12,7 +12,7 @@
 #include "studies/model/texts.h"
 
 static const Option generate_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR", "directory with model.safetensors and vocab.txt"},
+    {"model", OPTION_TEXT, NULL, "DIR", NETWORK_DIR},
     {"prompt", OPTION_TEXT, "", "TEXT",
      "text to continue, spelled like the training text of the model"},
     {"prompt-file", OPTION_TEXT, NULL, "FILE",
@@ -93,9 +93,13 @@ static void print_token(const Speech *s, size_t i)
     const Vocab *v = &s->net->vocab;
     const char *word = v->word[s->id[i]], *before = v->word[s->id[i - 1]];
     int apart = s->id[i - 1] != v->eos && !piece_goes_on(v, before, strlen(before));
+    size_t bytes;
     if (s->id[i] == v->eos)
         putchar('\n');
-    else if (v->level == LEVEL_CHAR)
+    else if (v->tokens) {
+        const char *shown = tokenizer_shown(v->tokens, (size_t)s->id[i], &bytes);
+        fwrite(shown, 1, bytes, stdout);
+    } else if (v->level == LEVEL_CHAR)
         fputs(strcmp(word, CHAR_BLANK) == 0 ? " " : word, stdout);
     else
         printf("%s%.*s", apart ? " " : "", (int)shown(v, word, strlen(word)), word);
@@ -132,8 +136,10 @@ static int warn_unknown(const char *prompt, size_t count, const Vocab *v)
 static int speak(Speech *s, const Text *prompt)
 {
     size_t more = options_size(s->options, "tokens"), token;
-    append(s, s->net->vocab.eos); /* then the prompt, without the <eos> that ends its last line */
-    for (size_t i = 0; i + 1 < prompt->tokens; i++) append(s, prompt->id[i]);
+    /* Then the prompt, without the <eos> that ends its last line. A tokenizer's text has none. */
+    size_t last = s->net->vocab.tokens == NULL;
+    append(s, s->net->vocab.eos);
+    for (size_t i = 0; i + last < prompt->tokens; i++) append(s, prompt->id[i]);
     for (size_t i = 0; i < more; i++) {
         TRY(choose(s, &token));
         append(s, (int32_t)token);
@@ -189,7 +195,7 @@ static int generate(const Options *o, Network *n)
         raw.count = count;
     }
     if (code == 0) code = text_encode(&raw, NULL, &n->vocab, &t);
-    if (code == 0) code = warn_unknown(raw.bytes, raw.count, &n->vocab);
+    if (code == 0 && !n->foreign) code = warn_unknown(raw.bytes, raw.count, &n->vocab);
     if (code == 0) texts_tell(&t);
     if (code == 0) code = speech_open(&s, &t);
     if (code == 0) code = speak(&s, &t);

@@ -12,8 +12,7 @@
 #define USUAL "euler,transformer,macaron,strang-marchuk,heun,heun-layer,rk4,rk4-layer,ab2"
 
 static const Option study_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR",
-     "directory with model.safetensors and vocab.txt, or the .safetensors file itself"},
+    {"model", OPTION_TEXT, NULL, "DIR", NETWORK_DIR ", or our .safetensors file itself"},
     {"text", OPTION_TEXT, NULL, "FILE", "text that sentences are drawn from" NETWORK_TEXTS},
     {"source-text", OPTION_TEXT, NULL, "FILE",
      "for a model with an encoder: the sources of the text's lines, line by line"},
@@ -73,6 +72,7 @@ static int read_sentences(const Options *o, TruncationInput *in)
     if (tokens == 0 && options_flag(o, "jacobian")) tokens = 10;
     if (tokens == 0 || tokens > c->max_length) tokens = c->max_length;
     if (tokens < 2) return error_set(ERR_INPUT, "the model reads one token at a time");
+    in->network.vocab.lines = 1;
     TRY(texts_read(&in->network, options_text(o, "text"), &in->text));
     if (source) TRY(texts_read(&in->network, source, &in->source));
     return sentences_draw(&in->network.vocab, &in->text, source ? &in->source : NULL,

@@ -212,6 +212,11 @@ TEST(test_equal_parameters)
         OWN_PLAN *p = plan_named(NULL, same[i], o);
         assert_int_equal(matrix_numbers(p, SIDE_TARGET), 2 * (4 * D * D + 2 * D * INNER));
     }
+    OWN_PLAN *gated =
+        plan_named(NULL, "att-ffn-att",
+                   (BridgeOptions){.layers = 1, .width = 6, .inner = 20, .gated = 1, .keys = 3});
+    assert_int_equal(gated->slot[plan_find_slot(gated, SIDE_TARGET, SLOT_FEEDFORWARD, 0, 1)].inner,
+                     20 - 2 * (6 + 3) / 3);
     static const struct {
         const char *name, *solver;
         size_t inner;

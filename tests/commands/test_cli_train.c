@@ -42,6 +42,8 @@ TEST(test_train_variants)
         "--label-smoothing 0.1 --weight-decay 0.1",
         "--adaptive 3,5 --accumulate 2 --scheme rk2-gate --positions both",
         "--adaptive 3,6 --adaptive-factor 2 --untied",
+        "--norm-kind rms --activation swiglu --positions rotary --kv-heads 1 --scheme heun-layer",
+        "--norm-kind rms --activation geglu --positions learned --norm post --adaptive 3,6",
         "--adaptive 4 --adaptive-factor 2 --norm post --recompute --context sentence",
     };
     for (size_t i = 0; i < sizeof variant / sizeof *variant; i++) {

@@ -353,10 +353,29 @@ TEST(encoders_by_numpy)
         "ids = [v[x] for x in '<cls> the <eos> of the <eos>'.split()]\n"
         "cut = float(open('cut.csv').read().split('\\n')[1].split(',')[2])\n"
         "assert abs(label([0, 0, 0, 1, 1, 1])[1] - cut) < 1e-9 and abs(cut - float(line[2])) > 1e-9\n"
-        "for d in ('first-relu', 'gate', 'learn'):\n"
+        "for d in ('first-relu', 'gate', 'learn', 'today', 'learned'):\n"
         "    a = trotter.load(d).logits([1, 2, 3])\n"
         "    b = read_model.logits(*read_model.read(d + '/model.safetensors'), [1, 2, 3])\n"
         "    assert abs(a - b).max() < 1e-12 * abs(a).max(), d\n"
+        /* What only models of other programs tell. */
+        "import json, os, struct\n"
+        "def told_otherwise(d, **more):\n"
+        "    told, w = read_model.read(d + '/model.safetensors')\n"
+        "    head, data = {'__metadata__': {k: v for k, v in {**told, **more}.items() if k != 'checksum'}}, b''\n"
+        "    for name, x in w.items():\n"
+        "        head[name] = {'dtype': 'F64', 'shape': x.shape, 'data_offsets': [len(data), len(data) + x.nbytes]}\n"
+        "        data += x.tobytes()\n"
+        "    os.makedirs('other', exist_ok=True)\n"
+        "    open('other/vocab.txt', 'w').write(open(d + '/vocab.txt').read())\n"
+        "    line = json.dumps(head).encode()\n"
+        "    line += b' ' * (-len(line) % 8)\n"
+        "    open('other/model.safetensors', 'wb').write(struct.pack('<Q', len(line)) + line + data)\n"
+        "    a = trotter.load('other').logits([1, 2, 3])\n"
+        "    b = read_model.logits(*read_model.read('other/model.safetensors'), [1, 2, 3])\n"
+        "    assert abs(a - b).max() < 1e-12 * abs(a).max(), more\n"
+        "    return a\n"
+        "for d, key, value in (('first-relu', 'gelu', 'erf'), ('today', 'plain-input', 'yes'), ('today', 'norm-eps', '1e-2'), ('today', 'rotary-base', '50')):\n"
+        "    assert abs(told_otherwise(d, **{key: value}) - told_otherwise(d)).max() > 1e-9, key\n"
         "for d in ('post', 'leapfrog'):\n"
         "    try: read_model.read(d + '/model.safetensors')\n"
         "    except ValueError as e: assert 'not read here' in str(e)\n"
@@ -365,13 +384,16 @@ TEST(encoders_by_numpy)
     "train --corpus kjv --vocabulary 200 --eval-tokens 300 --untested --max-steps 3" SMALL_TRAINING
     run_ok(OTHER " --scheme rk2-gate --out gate");
     run_ok(OTHER " --scheme looped-learn --out learn");
+    run_ok(OTHER " --scheme heun-layer --layers 2 --activation swiglu --norm-kind rms --positions "
+                 "rotary --kv-heads 1 --out today");
+    run_ok(OTHER " --activation geglu --positions learned --untied --out learned");
     run_ok(OTHER " --norm post --out post");
     run_ok(OTHER " --scheme leapfrog --layers 2 --out leapfrog");
     file_text("encoders.py", code);
     if (shell(PYTHON "encoders.py", root, python) != 0) fail_msg("%s", err);
 }
 
-/* Models of two sides are read by NumPy, as nn/format.md says, and compared with the program: three by the small reader, and
+/* Models of two sides are read by NumPy, as nn/format.md says, and compared with the program: four by the small reader, and
  * three whose schemes read earlier layers by the rules of that page, written out here. Mistakes of a reading are
  * seen. */
 TEST(two_sides_by_numpy)
@@ -381,6 +403,8 @@ TEST(two_sides_by_numpy)
         {"turns", "--encoder macaron --decoder transformer --layers 2 --encoder-layers 3",
          "--positions both"},
         {"layered", "--encoder transformer --decoder heun-layer --layers 2", "--activation gelu"},
+        {"modern", "--encoder macaron --decoder heun-layer --layers 2",
+         "--activation swiglu --norm-kind rms --positions rotary --kv-heads 1"},
         {"unsplit", "--encoder euler --decoder euler", "--untied --no-final-norm"},
         {"dense", "--encoder rk2-dlcl --decoder ab2 --layers 3 --encoder-layers 3", ""},
         {"steps", "--encoder ab3 --decoder lm-resnet --layers 3 --encoder-layers 4", ""}};
@@ -411,7 +435,7 @@ TEST(two_sides_by_numpy)
         "    return [v[x] for x in text.split()]\n"
         "def ids(d): return words(d, '3 1 2 5 <eos>'), words(d, '<eos> 2 4 1')\n"
         "def far(d, z): return abs(z - numpy.load(d + '.npy')).max()\n"
-        "for d in ('turns', 'layered', 'unsplit'):\n"
+        "for d in ('turns', 'layered', 'unsplit', 'modern'):\n"
         "    (source, target), (told, w) = ids(d), r.read(d + '/model.safetensors')\n"
         "    def of(target=target, source=source, **changed): return far(d, r.logits({**told, **changed}, w, target, source=source))\n"
         "    assert of() < 1e-6, (d, of())\n"

@@ -37,7 +37,7 @@ static Calls calls_of(const Backend *b, const TinyPlan *t, int act, size_t clip,
 {
     static const Speeds speeds = {1, 1, 1, 1};
     const AdamConfig adam = {.rate = 1e-3, .beta1 = .9, .beta2 = .99, .eps = 1e-8, .clip = 1};
-    ModelConfig c = tiny_config();
+    ModelConfig c = act_gated(act) ? tiny_today() : tiny_config();
     Calls n = {0};
     Model *m;
     c.act = act, c.clip = clip;
@@ -86,6 +86,8 @@ TEST(what_is_counted_is_what_is_launched)
     for (const TinyPlan *t = tiny_plans; t->name; t++)
         for (size_t i = 0; i < sizeof names / sizeof *names; i++, k++)
             compare(names[i], t, k % 2 ? ACT_RELU : ACT_GELU, k % 4 ? 0 : 2, k % 5 ? 12 : LONGEST);
+    for (size_t i = 0; i < 6; i++)
+        compare(names[i % 3], &tiny_plans[i], ACT_SWIGLU, 0, i % 2 ? 12 : LONGEST);
 }
 
 /* A product counts 2 m n k operations and its bytes. The twin of a weight is read and not made. */

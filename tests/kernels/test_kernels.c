@@ -404,10 +404,10 @@ static void run_part(Run *u, size_t s, size_t end, uint64_t shift, void *const *
     const Backend *b = u->b;
     int apart = op->act & (MEMORY | MORE);
     const size_t *keys = op->act & MEMORY ? t->memory : t->start;
-    size_t q = t->start[s] * t->D, k = keys[s] * t->D;
+    size_t q = t->start[s] * t->D, W = kv_width(t);
     void *in[INPUTS], *d[INPUTS];
     for (int a = 0; a < INPUTS; a++) {
-        size_t at = a == 0 ? (apart ? 1 : 3) * q : a == 2 ? 2 * k : 0;
+        size_t at = a == 0 ? q + (apart ? 0 : t->start[s] * 2 * W) : a == 2 ? keys[s] * 2 * W : 0;
         in[a] = backend_at(b, u->in[a], at);
         d[a] = backend_at(b, din[a], at);
     }

@@ -90,23 +90,33 @@ enum {
     CLIP = 3,
     ALL = 16 /* not causal */,
     MEMORY = 32 /* another text, apart */,
-    MORE = 64 /* apart */
+    MORE = 64 /* apart */,
+    GROUPED = 128 /* fewer heads of keys and values */
 };
+/* Returns the heads of keys and values, and their numbers in a row. */
+static size_t kv_heads(const Trial *t)
+{
+    return !(t->act & GROUPED) ? t->H : t->H % 2 ? 1 : t->H / 2;
+}
+static size_t kv_width(const Trial *t)
+{
+    return kv_heads(t) * (t->D / t->H);
+}
 static size_t attention_inputs(const Trial *t, int i)
 {
-    return i == 0 ? 3 * t->N * t->D : 0;
+    return i == 0 ? t->N * (t->D + 2 * kv_width(t)) : 0;
 }
 static size_t relative_inputs(const Trial *t, int i)
 {
-    return (size_t[INPUTS]){3 * t->N * t->D, (2 * CLIP + 1) * t->D / t->H}[i];
+    return (size_t[INPUTS]){attention_inputs(t, 0), (2 * CLIP + 1) * t->D / t->H}[i];
 }
 static size_t memory_inputs(const Trial *t, int i)
 {
-    return (size_t[INPUTS]){t->N * t->D, 0, 2 * t->M * t->D}[i];
+    return (size_t[INPUTS]){t->N * t->D, 0, 2 * t->M * kv_width(t)}[i];
 }
 static size_t more_inputs(const Trial *t, int i)
 {
-    return (size_t[INPUTS]){t->N * t->D, relative_inputs(t, 1), 2 * t->N * t->D}[i];
+    return (size_t[INPUTS]){t->N * t->D, relative_inputs(t, 1), 2 * t->N * kv_width(t)}[i];
 }
 static size_t attention_count(const Trial *t)
 {
@@ -121,17 +131,18 @@ static size_t attention_count(const Trial *t)
 /* These return row r of q, and of k, which v follows. */
 static const double *ref_query(const Trial *t, const double *const *in, size_t r)
 {
-    return in[0] + r * t->D * (t->act & (MEMORY | MORE) ? 1 : 3);
+    return in[0] + r * (t->D + (t->act & (MEMORY | MORE) ? 0 : 2 * kv_width(t)));
 }
 static const double *ref_keys(const Trial *t, const double *const *in, size_t r)
 {
-    return t->act & (MEMORY | MORE) ? in[2] + r * 2 * t->D : in[0] + r * 3 * t->D + t->D;
+    size_t W = kv_width(t);
+    return t->act & (MEMORY | MORE) ? in[2] + r * 2 * W : in[0] + r * (t->D + 2 * W) + t->D;
 }
 /* Returns exp(s) of rows i and j of a sequence. q and k are these rows, of which it takes head h. */
 static double attention_weight(const Trial *t, const double *const *in, size_t h, size_t i,
                                size_t j, const double *q, const double *k)
 {
-    size_t E = t->D / t->H;
+    size_t E = t->D / t->H, kv = h * kv_heads(t) / t->H;
     int clip = t->act & CLIP, x = (int)j - (int)i,
         row = clip + (x < -clip  ? -clip
                       : x > clip ? clip
@@ -139,7 +150,7 @@ static double attention_weight(const Trial *t, const double *const *in, size_t h
     double s = 0;
     if (t->spoil == SPOIL_SIDES && row > clip) row = clip;
     for (size_t e = 0; e < E; e++)
-        s += q[h * E + e] * (k[h * E + e] + (clip ? in[1][(size_t)row * E + e] : 0));
+        s += q[h * E + e] * (k[kv * E + e] + (clip ? in[1][(size_t)row * E + e] : 0));
     return exp(s / sqrt((double)E));
 }
 /* Returns how many keys row i of a sequence sees, the first so many of `keys`. */
@@ -166,7 +177,8 @@ static void attention_row(const Trial *t, const double *const *in, size_t h, siz
         double a = attention_weight(t, in, h, i, j, q, k + j * ld) / sum;
         a *= ref_keep(&t->drop, (r * t->H + h) * t->longest + j);
         for (size_t e = 0; e < E; e++)
-            out[r * t->D + h * E + e] += a * k[j * ld + t->D + h * E + e];
+            out[r * t->D + h * E + e] +=
+                a * k[j * ld + kv_width(t) + h * kv_heads(t) / t->H * E + e];
     }
 }
 static void attention_ref(const Trial *t, const double *const *in, double *out)
@@ -180,7 +192,7 @@ static void attention_ref(const Trial *t, const double *const *in, double *out)
 static void *keys_or_values(const Backend *b, const Trial *t, void *const *in, size_t v)
 {
     int apart = t->act & (MEMORY | MORE);
-    return backend_at(b, in[apart ? 2 : 0], (v + !apart) * t->D);
+    return backend_at(b, in[apart ? 2 : 0], (apart ? 0 : t->D) + v * kv_width(t));
 }
 static Attention attention_of(const Backend *b, const Trial *t, void *const *in)
 {
@@ -192,11 +204,12 @@ static Attention attention_of(const Backend *b, const Trial *t, void *const *in)
                        .longest = t->longest,
                        .D = t->D,
                        .H = t->H,
+                       .kv = t->act & GROUPED ? kv_heads(t) : 0,
                        .q = in[0],
                        .k = keys_or_values(b, t, in, 0),
                        .v = keys_or_values(b, t, in, 1),
-                       .ldq = (apart ? 1 : 3) * t->D,
-                       .ldk = (apart ? 2 : 3) * t->D,
+                       .ldq = t->D + (apart ? 0 : 2 * kv_width(t)),
+                       .ldk = (apart ? 0 : t->D) + 2 * kv_width(t),
                        .relative = t->act & CLIP ? in[1] : NULL,
                        .clip = (size_t)(t->act & CLIP),
                        .drop = t->drop};
@@ -229,11 +242,12 @@ static size_t listed_count(const Trial *t)
 static void listed_row(const Trial *t, const double *const *in, size_t h, size_t n, double *out)
 {
     size_t E = t->D / t->H, count = (size_t)t->count[n], clip = (size_t)(t->act & CLIP);
+    size_t W = kv_width(t), kv = h * kv_heads(t) / t->H * E;
     size_t first = t->spoil == SPOIL_MASK && count > 1;
     const double *q = in[0] + n * t->D + h * E;
     double sum = 0, w[LISTED];
     for (size_t j = first; j < count; j++) {
-        const double *k = in[2] + (size_t)t->key[n * LISTED + j] * 2 * t->D + h * E;
+        const double *k = in[2] + (size_t)t->key[n * LISTED + j] * 2 * W + kv;
         size_t x = count - 1 - j + (t->spoil == SPOIL_SIDES), row = x < clip ? clip - x : 0;
         double s = 0;
         for (size_t e = 0; e < E; e++) s += q[e] * (k[e] + (clip ? in[1][row * E + e] : 0));
@@ -244,7 +258,7 @@ static void listed_row(const Trial *t, const double *const *in, size_t h, size_t
         out[n * t->D + h * E + e] = 0;
         for (size_t j = first; j < count; j++)
             out[n * t->D + h * E + e] +=
-                w[j] / sum * in[2][((size_t)t->key[n * LISTED + j] * 2 + 1) * t->D + h * E + e];
+                w[j] / sum * in[2][((size_t)t->key[n * LISTED + j] * 2 + 1) * W + kv + e];
     }
 }
 static void listed_ref(const Trial *t, const double *const *in, double *out)
@@ -261,11 +275,12 @@ static void listed_run(const Backend *b, const Trial *t, void *const *in, void *
                 .ld = LISTED,
                 .D = t->D,
                 .H = t->H,
+                .kv = t->act & GROUPED ? kv_heads(t) : 0,
                 .q = in[0],
                 .k = in[2],
-                .v = backend_at(b, in[2], t->D),
+                .v = backend_at(b, in[2], kv_width(t)),
                 .ldq = t->D,
-                .ldk = 2 * t->D,
+                .ldk = 2 * kv_width(t),
                 .relative = t->act & CLIP ? in[1] : NULL,
                 .clip = (size_t)(t->act & CLIP)};
     b->attend(&a, out);

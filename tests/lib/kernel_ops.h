@@ -10,8 +10,22 @@
 
 #include "tests/lib/kernel_attention_ops.h"
 
-/* ---- layer norm: x, w, b ------------------------------------------------------------------------ */
+/* ---- norms: x, w, b; act: RMS or 0 --------------------------------------------------------------- */
 
+enum { RMS = 8 };
+static NormKind norm_of_trial(const Trial *t)
+{
+    return t->act & RMS ? (NormKind){NORM_RMS, 2} : (NormKind){NORM_LAYER, 1e-5};
+}
+/* Returns the bias of a norm, or its adjoint. */
+static void *norm_shift(const Trial *t, void *b)
+{
+    return t->act & RMS ? NULL : b;
+}
+static size_t rms_inputs(const Trial *t, int i)
+{
+    return (size_t[INPUTS]){t->N * t->D, t->D}[i];
+}
 static size_t norm_inputs(const Trial *t, int i)
 {
     return (size_t[INPUTS]){t->N * t->D, t->D, t->D}[i];
@@ -26,21 +40,24 @@ static void norm_ref(const Trial *t, const double *const *in, double *out)
     for (size_t r = 0; r < t->N; r++) {
         const double *x = in[0] + r * D;
         double mean = 0, var = 0;
-        for (size_t i = 0; i < D; i++) mean += x[i] / (double)D;
+        int rms = (t->act & RMS) != 0;
+        for (size_t i = 0; i < D && !rms; i++) mean += x[i] / (double)D;
         for (size_t i = 0; i < D; i++) var += (x[i] - mean) * (x[i] - mean) / (double)D;
         for (size_t i = 0; i < D; i++)
-            out[r * D + i] = (x[i] - mean) / sqrt(var + 1e-5) * in[1][i] + in[2][i];
+            out[r * D + i] =
+                (x[i] - mean) / sqrt(var + norm_of_trial(t).eps) * in[1][i] + (rms ? 0 : in[2][i]);
     }
 }
 static void norm_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
 {
-    b->norm(t->N, t->D, in[0], in[1], in[2], out, kept);
+    b->norm(t->N, t->D, norm_of_trial(t), in[0], in[1], norm_shift(t, in[2]), out, kept);
 }
 static void norm_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
                        const void *dout, void *const *din)
 {
     (void)out;
-    b->norm_back(t->N, t->D, in[0], in[1], kept, dout, 0, NULL, din[0], din[1], din[2]);
+    b->norm_back(t->N, t->D, norm_of_trial(t), in[0], in[1], kept, dout, 0, NULL, din[0], din[1],
+                 norm_shift(t, din[2]));
 }
 
 /* These compute y + x / 2 - y / 4, the norm y with x beside it. The adjoint of x begins as the sum of terms. */
@@ -57,7 +74,8 @@ static void skip_run(const Backend *b, const Trial *t, void *const *in, void *ou
 {
     void *y = kept;
     const LinTerm term[] = {{.c = 0.75, .x = y}, {.c = 0.5, .x = in[0]}};
-    b->norm(t->N, t->D, in[0], in[1], in[2], y, backend_at(b, kept, t->N * t->D));
+    b->norm(t->N, t->D, norm_of_trial(t), in[0], in[1], norm_shift(t, in[2]), y,
+            backend_at(b, kept, t->N * t->D));
     b->lin(t->N, t->D, 2, term, out);
 }
 static void skip_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
@@ -68,7 +86,44 @@ static void skip_dback(const Backend *b, const Trial *t, void *const *in, void *
     const LinTerm scaled = {.c = 0.75, .x = dout};
     const LinTerm term[] = {{.c = 2, .x = dout}, {.c = -1.5, .x = dout}};
     b->lin(t->N, t->D, 1, &scaled, dy);
-    b->norm_back(t->N, t->D, in[0], in[1], stats, dy, 2, term, din[0], din[1], din[2]);
+    b->norm_back(t->N, t->D, norm_of_trial(t), in[0], in[1], stats, dy, 2, term, din[0], din[1],
+                 norm_shift(t, din[2]));
+}
+
+/* ---- rotary positions: x, whose last columns may stay; table (V, E) ------------------------------- */
+
+static size_t rotate_width(const Trial *t)
+{
+    return t->D / t->H / 2 * 2;
+}
+static size_t rotate_inputs(const Trial *t, int i)
+{
+    return (size_t[INPUTS]){t->N * t->D, t->V * rotate_width(t)}[i];
+}
+static void rotate_ref(const Trial *t, const double *const *in, double *out)
+{
+    size_t E = rotate_width(t);
+    memcpy(out, in[0], t->N * t->D * sizeof *out);
+    for (size_t r = 0; r < t->N; r++)
+        for (size_t c = 0; c < t->H * E; c++) {
+            size_t e = c % E, pair = e < E / 2 ? c + E / 2 : c - E / 2;
+            const double *turn = in[1] + (size_t)t->position[r] * E + e % (E / 2),
+                         *x = in[0] + r * t->D;
+            out[r * t->D + c] = x[c] * turn[0] + (e < E / 2 ? -1 : 1) * x[pair] * turn[E / 2];
+        }
+}
+static void rotate_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
+{
+    (void)kept;
+    b->copy(out, in[0], t->N * t->D);
+    b->rotate(t->N, t->H, rotate_width(t), out, t->D, t->position, in[1], 0);
+}
+static void rotate_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
+                         const void *dout, void *const *din)
+{
+    (void)kept, (void)out;
+    b->copy(din[0], dout, t->N * t->D);
+    b->rotate(t->N, t->H, rotate_width(t), din[0], t->D, t->position, in[1], 1);
 }
 
 /* ---- bias and dropout, bias and activation: x, b ------------------------------------------------ */
@@ -88,6 +143,9 @@ static double ref_act(int act, double u)
     if (act == ACT_RELU) return u > 0 ? u : 0;
     if (act == ACT_GELU) return 0.5 * u * (1 + tanh(sqrt(2 / M_PI) * (u + 0.044715 * u * u * u)));
     if (act == ACT_TANH) return tanh(u);
+    if (act == ACT_SWIGLU) return u / (1 + exp(-u));
+    if (act == ACT_GEGLU) return ref_act(ACT_GELU, u);
+    if (act == ACT_ERF) return u * 0.5 * erfc(-u / sqrt(2));
     return u;
 }
 static void bias_ref(const Trial *t, const double *const *in, double *out)
@@ -118,9 +176,38 @@ static void bias_dback(const Backend *b, const Trial *t, void *const *in, void *
         b->bias_act_back(t->N, t->D, u, y, t->act, t->drop, din[0], din[0], din[1]);
 }
 
+/* Gated activations: u (N, 2 D), b (2 D). */
+static size_t gated_inputs(const Trial *t, int i)
+{
+    return 2 * bias_inputs(t, i);
+}
+static size_t size_2ND(const Trial *t)
+{
+    return 2 * t->N * t->D;
+}
+static void gated_ref(const Trial *t, const double *const *in, double *out)
+{
+    size_t D = t->D;
+    for (size_t i = 0; i < t->N * D; i++) {
+        const double *u = in[0] + i / D * 2 * D + i % D, *b = in[1] + i % D;
+        out[i] = ref_act(t->act, u[0] + b[0]) * (u[D] + b[D]) * ref_keep(&t->drop, i);
+    }
+}
+static void gated_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
+{
+    b->copy(kept, in[0], 2 * t->N * t->D);
+    b->bias_act(t->N, t->D, kept, in[1], t->act, t->drop, out);
+}
+static void gated_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
+                        const void *dout, void *const *din)
+{
+    (void)in, (void)out;
+    b->bias_act_back(t->N, t->D, kept, NULL, t->act, t->drop, dout, din[0], din[1]);
+}
+
 /* ---- sum after a sublayer: k, b, x, w, c; act: the norm of x / 2 + 5/4 k', or that sum and k' ----------------- */
 
-enum { SUM_NORM, SUM_ALONE };
+enum { SUM_NORM, SUM_ALONE, SUM_RMS = RMS };
 static size_t residual_inputs(const Trial *t, int i)
 {
     return (size_t[INPUTS]){t->N * t->D, t->D, t->N * t->D, t->D, t->D}[i];
@@ -128,6 +215,10 @@ static size_t residual_inputs(const Trial *t, int i)
 static size_t alone_inputs(const Trial *t, int i)
 {
     return i < 3 ? residual_inputs(t, i) : 0;
+}
+static size_t residual_rms_inputs(const Trial *t, int i)
+{
+    return i < 4 ? residual_inputs(t, i) : 0;
 }
 /* Counts k', the sum and stats. */
 static size_t residual_kept(const Trial *t)
@@ -156,11 +247,13 @@ static void residual_run(const Backend *b, const Trial *t, void *const *in, void
     const LinTerm term[] = {{.c = 0.5, .x = in[2]}, {.c = 1.25, .x = k}};
     const LinTerm again = {.c = 1, .dx = out};
     b->copy(k, in[0], n);
-    if (t->act == SUM_NORM) {
-        b->residual(t->N, t->D, k, in[1], t->drop, 0, 2, term, r, in[3], in[4], out, stats);
+    if (t->act != SUM_ALONE) {
+        b->residual(t->N, t->D, k, in[1], t->drop, 0, 2, term, r, norm_of_trial(t), in[3],
+                    norm_shift(t, in[4]), out, stats);
         return;
     }
-    b->residual(t->N, t->D, k, in[1], t->drop, 1, 2, term, out, NULL, NULL, NULL, NULL);
+    b->residual(t->N, t->D, k, in[1], t->drop, 1, 2, term, out, norm_of_trial(t), NULL, NULL, NULL,
+                NULL);
     b->lin_back(t->N, t->D, 1, &again, k);
 }
 static void residual_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
@@ -171,12 +264,13 @@ static void residual_dback(const Backend *b, const Trial *t, void *const *in, vo
     LinTerm x = {.c = 0.5, .dx = din[2]};
     LinTerm k[] = {{.c = 1.25, .x = dr}, {.c = 1, .x = dr}};
     (void)out;
-    if (t->act == SUM_NORM)
-        b->norm_back(t->N, t->D, r, in[3], stats, dout, 0, &x, dr, din[3], din[4]);
+    if (t->act != SUM_ALONE)
+        b->norm_back(t->N, t->D, norm_of_trial(t), r, in[3], stats, dout, 0, &x, dr, din[3],
+                     norm_shift(t, din[4]));
     else
         b->copy(dr, dout, n);
     if (x.dx) b->lin_back(t->N, t->D, 1, &x, dr);
-    b->bias_drop_back(t->N, t->D, t->act == SUM_NORM ? 1 : 2, k, t->drop, din[0], din[1]);
+    b->bias_drop_back(t->N, t->D, t->act == SUM_ALONE ? 2 : 1, k, t->drop, din[0], din[1]);
 }
 
 /* ---- linear combination: x0, x1, x2, scalars (2), gate (N) -------------------------------------- */
@@ -366,12 +460,15 @@ static void best_run(const Backend *b, const Trial *t, void *const *in, void *ou
 #define ATTENTION size_ND, size_NH, attention_count, attention_ref, attention_run, attention_dback
 #define LISTS listed_inputs, size_ND, size_none, listed_count, listed_ref, listed_run, NULL
 #define BIAS bias_count, bias_ref, bias_run, bias_dback
+#define GATED gated_inputs, size_ND, size_2ND, bias_count, gated_ref, gated_run, gated_dback
 #define GATE gate_inputs, size_N, size_none, norm_count, gate_ref, gate_run, gate_dback
 #define LOSS loss_inputs, size_N, size_NV, loss_count, loss_ref, loss_run, loss_dback
 #define BEST loss_inputs, best_output, best_output, loss_count, best_ref, best_run, NULL
 
 static const Op op_table[] = {
     {"norm", 0, 0, 0, 0, norm_inputs, size_ND, size_2N, norm_count, norm_ref, norm_run, norm_dback},
+    {"norm, RMS", RMS, 0, 0, 0, rms_inputs, size_ND, size_2N, norm_count, norm_ref, norm_run,
+     norm_dback},
     {"norm, skip", 0, 1, 0, 0, norm_inputs, size_ND, skip_kept, norm_count, skip_ref, skip_run,
      skip_dback},
     {"attention", 0, 1, 0, 0, attention_inputs, ATTENTION},
@@ -382,13 +479,25 @@ static const Op op_table[] = {
     {"attention, all, relative, more", ALL | CLIP | MORE, 1, 0, 0, more_inputs, ATTENTION, 4},
     {"attention, memory", ALL | MEMORY, 5, 0, 0, memory_inputs, ATTENTION},
     {"attention, memory, more", ALL | MEMORY | MORE, 1, 0, 0, memory_inputs, ATTENTION, 4},
+    {"attention, grouped", GROUPED, 1, 0, 0, attention_inputs, ATTENTION},
+    {"attention, grouped, relative, more", GROUPED | CLIP | MORE, 1, 0, 0, more_inputs, ATTENTION,
+     4},
+    {"attention, grouped, memory", GROUPED | ALL | MEMORY, 5, 0, 0, memory_inputs, ATTENTION},
+    {"rotate", 0, 1, 2, 0, rotate_inputs, size_ND, size_none, bias_count, rotate_ref, rotate_run,
+     rotate_dback},
+    {"attend, grouped, relative", GROUPED | CLIP, 0, ~0u, 0, LISTS},
     {"attend", 0, 0, ~0u, 0, LISTS},
     {"attend, relative", CLIP, 0, ~0u, 0, LISTS},
     {"bias_drop", ACT_NONE, 1, 0, 0, bias_inputs, size_ND, size_none, BIAS},
     {"bias_act, ReLU", ACT_RELU, 1, 0, 0, bias_inputs, size_ND, size_ND, BIAS},
     {"bias_act, GELU", ACT_GELU, 1, 0, 0, bias_inputs, size_ND, size_ND, BIAS},
+    {"bias_act, GELU by erf", ACT_ERF, 1, 0, 0, bias_inputs, size_ND, size_ND, BIAS},
     {"bias_act, tanh", ACT_TANH, 1, 0, 0, bias_inputs, size_ND, size_ND, BIAS},
+    {"bias_act, SwiGLU", ACT_SWIGLU, 1, 0, 0, GATED},
+    {"bias_act, GEGLU", ACT_GEGLU, 1, 0, 0, GATED},
     {"residual", SUM_NORM, 1, 0, 0, residual_inputs, size_ND, residual_kept, norm_count,
+     residual_ref, residual_run, residual_dback},
+    {"residual, RMS", SUM_RMS, 1, 0, 0, residual_rms_inputs, size_ND, residual_kept, norm_count,
      residual_ref, residual_run, residual_dback},
     {"residual, alone", SUM_ALONE, 1, 0, 0, alone_inputs, size_ND, residual_kept, bias_count,
      residual_ref, residual_run, residual_dback},

@@ -60,6 +60,7 @@ Model *layers_model(const Table *t, size_t layers, size_t width, int act)
                      .seed = 5};
     Plan *plan;
     Model *m;
+    if (act_gated(act)) c.positions = POSITIONS_ROTARY, c.norm = NORM_RMS;
     if (bridge_plan(t, &o, &plan) != 0 || model_new(&c, plan, f64, 0, &m) != 0)
         fail_msg("%s: %s", t->name, error_text());
     return m;

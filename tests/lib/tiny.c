@@ -308,6 +308,12 @@ ModelConfig tiny_config(void)
                          .seed = 11};
 }
 
+ModelConfig tiny_today(void)
+{
+    return TINY_WITH(c.norm = NORM_RMS, c.norm_eps = 1e-3, c.act = ACT_SWIGLU,
+                     c.positions = POSITIONS_ROTARY, c.kv_heads = 1);
+}
+
 Batch tiny_batch(void)
 {
     static size_t start[] = {0, 5, 6, TINY_ROWS};

@@ -87,6 +87,8 @@ Plan *tiny_transformer(int post);
 
 /* Returns sinusoids and relative positions (clip 2), GELU, tied, dropout 0.2. */
 ModelConfig tiny_config(void);
+/* The same with RMS norms, SwiGLU, rotary positions and one head of keys for two of queries. */
+ModelConfig tiny_today(void);
 /* The same with fields changed: TINY_WITH(c.untied = 1, c.dropout = 0). */
 #define TINY_WITH(...)                 \
     __extension__({                    \

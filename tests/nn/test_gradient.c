@@ -97,11 +97,13 @@ static void probe_model(Probe *p, const char *what, double tol)
     memory_free(p->grad);
 }
 
-/* Steps and tolerances of differences: of smooth networks, of smooth pairs, and of networks with kinks. */
+/* Steps and tolerances of differences: of smooth networks, of those with large derivatives, of smooth pairs, and of
+ * networks with kinks. */
 typedef struct {
     double h, tol;
 } Steps;
-static const Steps smooth = {1e-4, 1e-6}, exact = {1e-4, 1e-7}, kinks = {1e-7, 1e-5};
+static const Steps smooth = {1e-4, 1e-6}, steep = {2e-5, 1e-6}, exact = {1e-4, 1e-7},
+                   kinks = {1e-7, 1e-5};
 
 static void check(Plan *plan, const char *name, ModelConfig config, Steps s)
 {
@@ -127,6 +129,36 @@ TEST(smooth_networks)
     check_smooth(tiny_config());
     check_smooth(TINY_WITH(c.no_final_norm = 1));
     check_list(tiny_all, TINY_WITH(c.untied = 1, c.positions = 0, c.dropout = 0), smooth);
+}
+
+/* Makes x = LN(r0), then LN(x + F(x)): a norm behind the input. */
+static Plan *input_norm(void)
+{
+    Plan *p = plan_new(1);
+    p->post = 1;
+    int n = plan_slot(p, (PlanSlot){.kind = SLOT_NORM, .side = SIDE_TARGET, .set = 2});
+    int f = plan_slot(p, (PlanSlot){.kind = SLOT_ATTENTION, .side = SIDE_TARGET, .set = 1});
+    int x = plan_norm(p, n, 0), k = plan_eval(p, f, x, 0);
+    int y = plan_lin(p, 2, (PlanTerm[]){{.c = 1, .x = x}, {.c = 1, .x = k}});
+    p->output = plan_norm(p, f, y);
+    return p;
+}
+
+/* Blocks of today's networks, alone and together. */
+TEST(blocks_of_today)
+{
+    static const TinyPlan *const lists[] = {tiny_plans, tiny_pairs};
+    const ModelConfig config[] = {
+        tiny_today(),
+        TINY_WITH(c.positions = POSITIONS_LEARNED, c.plain_input = 1, c.act = ACT_ERF),
+        TINY_WITH(c.act = ACT_GEGLU, c.recompute = 1)};
+    for (size_t i = 0; i < sizeof config / sizeof *config; i++)
+        for (int k = 0; k < 2; k++) check_list(lists[k], config[i], steep);
+    check(input_norm(), "input norm", config[1], steep);
+    check(tiny_encoder(tiny_residual()), "encoder", tiny_head_config(config[0], &tiny_heads[1]),
+          smooth);
+    check(tiny_encoder(tiny_residual()), "encoder", tiny_head_config(config[1], &tiny_heads[1]),
+          smooth);
 }
 
 TEST(networks_with_relu)

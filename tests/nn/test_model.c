@@ -64,16 +64,24 @@ TEST(sublayers_make_the_plan)
 {
     double x[N * D], y[N * D], k[N * D];
     for (size_t i = 0; tested_backend(i); i++) {
-        OWN_MODEL *m = shaken(tested_backend(i), tiny_config(), tiny_residual(), 1);
-        for (int j = 0; j < N * D; j++) x[j] = sin(j + 1);
-        assert_int_equal(model_run_plan(m, N, x, y), 0);
-        for (int slot = 0; slot < 2; slot++) {
-            assert_int_equal(model_sublayer(m, slot, N, x, 0, NULL, k), 0);
-            for (int j = 0; j < N * D; j++) x[j] += k[j];
+        for (int today = 0; today < 2; today++) {
+            ModelConfig c = today ? tiny_today() : tiny_config();
+            c.max_length = TINY_ROWS + 3;
+            OWN_MODEL *m = shaken(tested_backend(i), c, tiny_residual(), 1);
+            for (int j = 0; j < N * D; j++) x[j] = sin(j + 1);
+            assert_int_equal(model_run_plan(m, N, x, y), 0);
+            Batch other = tiny_batch(); /* positions of another pass do not stay */
+            OWN_NUMBERS *z = tiny_logits(m, &other);
+            assert_int_equal(model_run_plan(m, N, x, k), 0);
+            assert_memory_equal(k, y, sizeof y);
+            for (int slot = 0; slot < 2; slot++) {
+                assert_int_equal(model_sublayer(m, slot, N, x, 0, NULL, k), 0);
+                for (int j = 0; j < N * D; j++) x[j] += k[j];
+            }
+            assert_true(distance(x, y, N * D) <= rounding_of(m));
+            assert_int_equal(model_sublayer(m, 2, N, x, 0, NULL, k), ERR_MISUSE);
+            assert_int_equal(model_sublayer(m, 0, TINY_ROWS + 4, x, 0, NULL, k), ERR_MISUSE);
         }
-        assert_true(distance(x, y, N * D) <= rounding_of(m));
-        assert_int_equal(model_sublayer(m, 2, N, x, 0, NULL, k), ERR_MISUSE);
-        assert_int_equal(model_sublayer(m, 0, TINY_ROWS + 4, x, 0, NULL, k), ERR_MISUSE);
     }
 }
 
@@ -198,19 +206,23 @@ TEST(poisoned_memory_changes_nothing)
 /* Masks and insides that are made again are the same, and so are gradients, bit for bit. */
 TEST(recomputing_changes_no_bit)
 {
-    for (Each e = {.plans = tiny_all, .training = 1}; each_next(&e);) {
-        OWN_MODEL *r = each_twin(&e, TINY_WITH(c.recompute = 1), 1);
-        double mean[2];
-        for (uint64_t step = 1; step <= 2; step++) {
-            assert_int_equal(model_gradient(e.m, &e.x, step, &mean[0]), 0);
-            assert_int_equal(model_gradient(r, &e.x, step, &mean[1]), 0);
-            assert_true(tiny_same(e.m, model_grad(e.m), r, model_grad(r)));
-            assert_memory_equal(&mean[0], &mean[1], sizeof *mean);
+    for (Each e = {.plans = tiny_all, .training = 1}; each_next(&e);)
+        for (int today = 0; today < 2; today++) {
+            ModelConfig again = today ? tiny_today() : tiny_config();
+            if (today) model_free(e.m), e.m = each_twin(&e, again, 1);
+            again.recompute = 1;
+            OWN_MODEL *r = each_twin(&e, again, 1);
+            double mean[2];
+            for (uint64_t step = 1; step <= 2; step++) {
+                assert_int_equal(model_gradient(e.m, &e.x, step, &mean[0]), 0);
+                assert_int_equal(model_gradient(r, &e.x, step, &mean[1]), 0);
+                assert_true(tiny_same(e.m, model_grad(e.m), r, model_grad(r)));
+                assert_memory_equal(&mean[0], &mean[1], sizeof *mean);
+            }
+            assert_int_equal(model_gradient(r, &e.x, 1, &mean[1]), 0); /* another step's masks */
+            assert_false(tiny_same(e.m, model_grad(e.m), r, model_grad(r)));
+            assert_true(model_bytes(r) < model_bytes(e.m));
         }
-        assert_int_equal(model_gradient(r, &e.x, 1, &mean[1]), 0); /* another step's masks */
-        assert_false(tiny_same(e.m, model_grad(e.m), r, model_grad(r)));
-        assert_true(model_bytes(r) < model_bytes(e.m));
-    }
 }
 
 /* A step allocates no memory. */

@@ -184,6 +184,11 @@ TEST(bad_shapes_are_refused)
                                TINY_WITH(c.dropout = -0.1),
                                TINY_WITH(c.dropout = NAN),
                                TINY_WITH(c.act = ACT_TANH),
+                               TINY_WITH(c.kv_heads = 3),
+                               TINY_WITH(c.heads = 8, c.positions = POSITIONS_ROTARY),
+                               TINY_WITH(c.positions = POSITIONS_LEARNED | POSITIONS_SINUSOID),
+                               TINY_WITH(c.norm_eps = NAN),
+                               TINY_WITH(c.rotary_base = -1),
                                TINY_WITH(c.smoothing = -0.1),
                                TINY_WITH(c.smoothing = 1),
                                TINY_WITH(c.smoothing = NAN)};

@@ -200,7 +200,9 @@ static const struct {
      "'c': this model has no"},
     {"{" GOOD_A "," GOOD_B "," GOOD_B "}", 20, "duplicate"},
     {"{\"__metadata__\":{\"k\":\"\",\"k\":\"\"}," GOOD_A "," GOOD_B "}", 20, "duplicate"},
-    {"{" A("BF16", "[2,2]", "[0,8]") "," GOOD_B "}", 20, "neither F32 nor F64"},
+    {"{" A("BF16", "[2,2]", "[0,8]") "," GOOD_B "}", 20, "another shape"},
+    {"{" A("I32", "[2,1]", "[0,8]") "," GOOD_B "}", 20, "none of F32, F64, F16, BF16"},
+    {"{" A("F8", "[8,1]", "[0,8]") "," GOOD_B "}", 20, "dtype is unknown"},
     {"{" A("F64", "[1,1]", "[0,8]") "," GOOD_B "}", 20, "another shape"},
     {"{" A("F32", "[2]", "[0,8]") "," GOOD_B "}", 20, "another shape"},
     {"{" A("F32", "[2,2]", "[0,16]") "," B("F32", "[3]", "[16,28]") "}", 28, "another shape"},
@@ -217,7 +219,7 @@ static const struct {
     {"{" A("F32", "[9223372036854775807,9223372036854775807]", "[0,8]") "," GOOD_B "}", 20,
      "do not agree"},
     {"{" A("F32", "[99999999999999999999,1]", "[0,8]") "," GOOD_B "}", 20, "header, byte"},
-    {"{\"a\":{\"dtype\":1,\"shape\":[2,1],\"data_offsets\":[0,8]}," GOOD_B "}", 20, "neither"},
+    {"{\"a\":{\"dtype\":1,\"shape\":[2,1],\"data_offsets\":[0,8]}," GOOD_B "}", 20, "unknown"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[0,8],\"x\":0}," GOOD_B "}", 20,
      "expected dtype"},
     {"{\"a\":3," GOOD_B "}", 20, "expected dtype"},
@@ -228,6 +230,37 @@ static const struct {
     {"{}", 0, "'a': it is missing"},
     {"{\"\xff\":1," GOOD_A "," GOOD_B "}", 20, "header, byte"},
 };
+
+/* Halves of files of others, transposed, with rows that are left and a tensor that is not read. */
+TEST(halves)
+{
+    static const char header[] =
+        "{\"a\":{\"dtype\":\"F16\",\"shape\":[3,2],\"data_offsets\":[0,12]},"
+        "\"b\":{\"dtype\":\"BF16\",\"shape\":[2,2],\"data_offsets\":[12,20]},"
+        "\"c\":{\"dtype\":\"BOOL\",\"shape\":[1,1,4],\"data_offsets\":[20,24]}} ";
+    static const uint16_t data[] = {0x3c00, 0x0001, 0xc000, 0x7bff, 0x8000, 0x3555,
+                                    0x3fc0, 0xc2f6, 0x7f80, 0x7fc0, 0,      0};
+    double a[6], b[2];
+    Tensor t[] = {{.name = "a", .rows = 2, .cols = 3, .data = a, .transposed = 1},
+                  {.name = "b", .rows = 1, .cols = 2, .data = b, .more_rows = 1},
+                  {.name = "c", .unread = 1}};
+    char file[512];
+    uint64_t n = sizeof header - 1;
+    memcpy(file, &n, 8);
+    memcpy(file + 8, header, n);
+    memcpy(file + 8 + n, data, sizeof data);
+    file_write("halves", file, 8 + n + sizeof data);
+    assert_int_equal(tensors_read(file_path("halves"), t, 3, STORE_ANY, 0), 0);
+    static const double first[] = {1, -2, -0.0, 0x1p-24, 65504, 0x1.554p-2}, second[] = {1.5, -123};
+    assert_memory_equal(a, first, sizeof first);
+    assert_memory_equal(b, second, sizeof second);
+    assert_int_equal(tensors_read(file_path("halves"), t, 3, STORE_ANY, STORE_FINITE), ERR_INPUT);
+    assert_true(error_has("'b': a number in it is not finite")); /* infinity, in a row behind */
+    t[0].transposed = 0;
+    assert_int_equal(tensors_read(file_path("halves"), t, 3, STORE_ANY, 0), ERR_INPUT);
+    assert_true(error_has("another shape"));
+    assert_int_equal(tensors_read(file_path("halves"), t, 2, STORE_ANY, 0), ERR_INPUT);
+}
 
 TEST(test_hostile_headers)
 {

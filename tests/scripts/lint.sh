@@ -26,6 +26,7 @@ ode/step: ode/step ode/field ode/theory ode/scheme $base
 ode/measure: ode/measure ode/step ode/field ode/theory ode/scheme $base
 nn/text: nn/text nn/nn.h kernels
 nn/model: nn/model nn/text nn/nn.h kernels
+nn/foreign: nn/foreign nn/model nn/text nn/nn.h kernels
 nn/run: nn/run nn/model nn/text nn/nn.h kernels
 nn/decode: nn/decode nn/run nn/model nn/text nn/nn.h kernels
 kernels/cpu: kernels

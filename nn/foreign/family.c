@@ -1,0 +1,210 @@
+/* family.c: the table of families of models that foreign.c reads. A new family is a row here.
+ *
+ * Source: GPT-2: Radford et al. 2019; its matrices are (in, out). Names and settings are those of the files that
+ * `transformers` writes. */
+#include "nn/foreign/family.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TANH "tanh"
+static const FamilyWord activations[] = {{"gelu_new", "gelu"},
+                                         {"gelu_pytorch_tanh", "gelu"},
+                                         {"gelu_fast", "gelu"},
+                                         {"gelu", "gelu"},
+                                         {"gelu_python", "gelu"},
+                                         {"relu", "relu"},
+                                         {0}};
+static const FamilyWord gelus[] = {{"gelu_new", TANH},
+                                   {"gelu_pytorch_tanh", TANH},
+                                   {"gelu_fast", TANH},
+                                   {"gelu", "erf"},
+                                   {"gelu_python", "erf"},
+                                   {"relu", TANH},
+                                   {0}};
+static const FamilyWord untied[] = {{"true", "no"}, {"false", "yes"}, {0}};
+
+/* ---- GPT-2 --------------------------------------------------------------------------------------- */
+
+static const FamilySetting gpt2_settings[] = {
+    {"layers", "n_layer"},
+    {"width", "n_embd"},
+    {"heads", "n_head"},
+    {"inner", "n_inner", "4*n_embd"},
+    {"sequence", "n_positions", .most = FOREIGN_TOKENS},
+    {"batch-tokens", "n_positions", .most = FOREIGN_TOKENS},
+    {"activation", "activation_function", "gelu_new", activations},
+    {"gelu", "activation_function", "gelu_new", gelus},
+    {"norm-eps", "layer_norm_epsilon", "1e-5"},
+    {"untied", "tie_word_embeddings", "true", untied},
+    {"positions", NULL, "learned"},
+    {"plain-input", NULL, "yes"},
+    {0}};
+
+static const FamilyDemand gpt2_demands[] = {{"scale_attn_weights", "true"},
+                                            {"scale_attn_by_inverse_layer_idx", "false"},
+                                            {"add_cross_attention", "false"},
+                                            {0}};
+
+static const FamilyTensor gpt2_tensors[] = {
+    {"wte.weight", "embed.weight"},
+    {"wpe.weight", "position.weight", FAMILY_MORE_ROWS},
+    {"h.#.ln_1.weight", "layers.#.attn.1.norm.weight"},
+    {"h.#.ln_1.bias", "layers.#.attn.1.norm.bias"},
+    {"h.#.attn.c_attn.weight", "layers.#.attn.1.qkv.weight", FAMILY_TRANSPOSED},
+    {"h.#.attn.c_attn.bias", "layers.#.attn.1.qkv.bias"},
+    {"h.#.attn.c_proj.weight", "layers.#.attn.1.out.weight", FAMILY_TRANSPOSED},
+    {"h.#.attn.c_proj.bias", "layers.#.attn.1.out.bias"},
+    {"h.#.ln_2.weight", "layers.#.ffn.1.norm.weight"},
+    {"h.#.ln_2.bias", "layers.#.ffn.1.norm.bias"},
+    {"h.#.mlp.c_fc.weight", "layers.#.ffn.1.up.weight", FAMILY_TRANSPOSED},
+    {"h.#.mlp.c_fc.bias", "layers.#.ffn.1.up.bias"},
+    {"h.#.mlp.c_proj.weight", "layers.#.ffn.1.down.weight", FAMILY_TRANSPOSED},
+    {"h.#.mlp.c_proj.bias", "layers.#.ffn.1.down.bias"},
+    {"ln_f.weight", "final_norm.weight"},
+    {"ln_f.bias", "final_norm.bias"},
+    {"lm_head.weight", "output.weight", FAMILY_MAY_MISS},
+    {"*.attn.bias"},
+    {"*.attn.masked_bias"},
+    {0}};
+
+/* ---- Llama: Touvron et al. 2023; also Mistral and Qwen 2, which differ in biases ------------------- */
+
+static const FamilyWord gated[] = {{"silu", "swiglu"}, {"swish", "swiglu"}, {0}};
+
+static const FamilySetting llama_settings[] = {
+    {"layers", "num_hidden_layers"},
+    {"width", "hidden_size"},
+    {"heads", "num_attention_heads"},
+    {"kv-heads", "num_key_value_heads", "=num_attention_heads"},
+    {"inner", "intermediate_size"},
+    {"sequence", "max_position_embeddings", "1024", .most = FOREIGN_TOKENS},
+    {"batch-tokens", "max_position_embeddings", "1024", .most = FOREIGN_TOKENS},
+    {"activation", "hidden_act", "silu", gated},
+    {"norm-kind", NULL, "rms"},
+    {"norm-eps", "rms_norm_eps", "1e-6"},
+    {"untied", "tie_word_embeddings", "false", untied},
+    {"positions", NULL, "rotary"},
+    {"rotary-base", "rope_theta", "10000"},
+    {"plain-input", NULL, "yes"},
+    {0}};
+
+/* An attention that sees a window alone is as ours for texts within it, so sliding_window must be null. */
+static const FamilyDemand llama_demands[] = {
+    {"rope_scaling", ""}, {"rope_type", "default"}, {"sliding_window", ""}, {0}};
+static const FamilyDemand qwen_demands[] = {
+    {"rope_scaling", ""}, {"rope_type", "default"}, {"use_sliding_window", "false"}, {0}};
+
+static const FamilyTensor llama_tensors[] = {
+    {"embed_tokens.weight", "embed.weight"},
+    {"layers.#.input_layernorm.weight", "layers.#.attn.1.norm.weight"},
+    {"layers.#.self_attn.q_proj.weight", "layers.#.attn.1.qkv.weight"},
+    {"layers.#.self_attn.k_proj.weight", "layers.#.attn.1.qkv.weight"},
+    {"layers.#.self_attn.v_proj.weight", "layers.#.attn.1.qkv.weight"},
+    {"layers.#.self_attn.q_proj.bias", "layers.#.attn.1.qkv.bias", FAMILY_MAY_MISS},
+    {"layers.#.self_attn.k_proj.bias", "layers.#.attn.1.qkv.bias", FAMILY_MAY_MISS},
+    {"layers.#.self_attn.v_proj.bias", "layers.#.attn.1.qkv.bias", FAMILY_MAY_MISS},
+    {"layers.#.self_attn.o_proj.weight", "layers.#.attn.1.out.weight"},
+    {"layers.#.self_attn.o_proj.bias", "layers.#.attn.1.out.bias", FAMILY_MAY_MISS},
+    {"layers.#.post_attention_layernorm.weight", "layers.#.ffn.1.norm.weight"},
+    {"layers.#.mlp.gate_proj.weight", "layers.#.ffn.1.gate_up.weight"},
+    {"layers.#.mlp.up_proj.weight", "layers.#.ffn.1.gate_up.weight"},
+    {"layers.#.mlp.gate_proj.bias", "layers.#.ffn.1.gate_up.bias", FAMILY_MAY_MISS},
+    {"layers.#.mlp.up_proj.bias", "layers.#.ffn.1.gate_up.bias", FAMILY_MAY_MISS},
+    {"layers.#.mlp.down_proj.weight", "layers.#.ffn.1.down.weight"},
+    {"layers.#.mlp.down_proj.bias", "layers.#.ffn.1.down.bias", FAMILY_MAY_MISS},
+    {"norm.weight", "final_norm.weight"},
+    {"lm_head.weight", "output.weight", FAMILY_MAY_MISS},
+    {"*.rotary_emb.inv_freq"},
+    {0}};
+
+/* ---- BERT: Devlin et al. 2019, an encoder asked masked words ---------------------------------------- */
+
+static const FamilySetting bert_settings[] = {
+    {"layers", "num_hidden_layers"},
+    {"width", "hidden_size"},
+    {"heads", "num_attention_heads"},
+    {"inner", "intermediate_size"},
+    {"sequence", "max_position_embeddings", "512", .most = FOREIGN_TOKENS},
+    {"batch-tokens", "max_position_embeddings", "512", .most = FOREIGN_TOKENS},
+    {"activation", "hidden_act", "gelu", activations},
+    {"gelu", "hidden_act", "gelu", gelus},
+    {"norm-eps", "layer_norm_eps", "1e-12"},
+    {"untied", "tie_word_embeddings", "true", untied},
+    {"norm", NULL, "post"},
+    {"input-norm", NULL, "yes"},
+    {"objective", NULL, "masked"},
+    {"context", NULL, "sentence"},
+    {"positions", NULL, "learned"},
+    {"plain-input", NULL, "yes"},
+    {0}};
+
+static const FamilyDemand bert_demands[] = {
+    {"position_embedding_type", "absolute"}, {"is_decoder", "false"}, {0}};
+
+static const FamilyTensor bert_tensors[] = {
+    {"embeddings.word_embeddings.weight", "embed.weight"},
+    {"embeddings.position_embeddings.weight", "position.weight", FAMILY_MORE_ROWS},
+    {"embeddings.token_type_embeddings.weight", "position.weight", FAMILY_ADDED},
+    {"embeddings.LayerNorm.weight", "input.norm.weight"},
+    {"embeddings.LayerNorm.bias", "input.norm.bias"},
+    {"encoder.layer.#.attention.self.query.weight", "layers.#.attn.1.qkv.weight"},
+    {"encoder.layer.#.attention.self.key.weight", "layers.#.attn.1.qkv.weight"},
+    {"encoder.layer.#.attention.self.value.weight", "layers.#.attn.1.qkv.weight"},
+    {"encoder.layer.#.attention.self.query.bias", "layers.#.attn.1.qkv.bias"},
+    {"encoder.layer.#.attention.self.key.bias", "layers.#.attn.1.qkv.bias"},
+    {"encoder.layer.#.attention.self.value.bias", "layers.#.attn.1.qkv.bias"},
+    {"encoder.layer.#.attention.output.dense.weight", "layers.#.attn.1.out.weight"},
+    {"encoder.layer.#.attention.output.dense.bias", "layers.#.attn.1.out.bias"},
+    {"encoder.layer.#.attention.output.LayerNorm.weight", "layers.#.attn.1.norm.weight"},
+    {"encoder.layer.#.attention.output.LayerNorm.bias", "layers.#.attn.1.norm.bias"},
+    {"encoder.layer.#.intermediate.dense.weight", "layers.#.ffn.1.up.weight"},
+    {"encoder.layer.#.intermediate.dense.bias", "layers.#.ffn.1.up.bias"},
+    {"encoder.layer.#.output.dense.weight", "layers.#.ffn.1.down.weight"},
+    {"encoder.layer.#.output.dense.bias", "layers.#.ffn.1.down.bias"},
+    {"encoder.layer.#.output.LayerNorm.weight", "layers.#.ffn.1.norm.weight"},
+    {"encoder.layer.#.output.LayerNorm.bias", "layers.#.ffn.1.norm.bias"},
+    {"cls.predictions.transform.dense.weight", "head.dense.weight"},
+    {"cls.predictions.transform.dense.bias", "head.dense.bias"},
+    {"cls.predictions.transform.LayerNorm.weight", "head.norm.weight"},
+    {"cls.predictions.transform.LayerNorm.bias", "head.norm.bias"},
+    {"cls.predictions.bias", "output.bias"},
+    {"cls.predictions.decoder.weight", "output.weight", FAMILY_MAY_MISS},
+    {"cls.predictions.decoder.bias"},
+    {"*.position_ids"},
+    {"*pooler.dense.weight"},
+    {"*pooler.dense.bias"},
+    {"*seq_relationship.weight"},
+    {"*seq_relationship.bias"},
+    {0}};
+
+/* ---- all ----------------------------------------------------------------------------------------- */
+
+const Family families[] = {
+    {"gpt2", "transformer.", "transformer", gpt2_settings, gpt2_demands, gpt2_tensors, {0}},
+    {"llama", "model.", "transformer", llama_settings, llama_demands, llama_tensors, {0, "<unk>"}},
+    {"mistral",
+     "model.",
+     "transformer",
+     llama_settings,
+     llama_demands,
+     llama_tensors,
+     {0, "<unk>"}},
+    {"bert",
+     "bert.",
+     "transformer",
+     bert_settings,
+     bert_demands,
+     bert_tensors,
+     {"[SEP]", "[UNK]", "[CLS]", "[MASK]"}},
+    {"qwen2", "model.", "transformer", llama_settings, qwen_demands, llama_tensors, {0}},
+    {0}};
+
+void family_name(const char *prefix, const char *pattern, size_t layer, char out[FAMILY_NAME])
+{
+    size_t n = strcspn(pattern, "#");
+    if (pattern[n])
+        snprintf(out, FAMILY_NAME, "%s%.*s%zu%s", prefix, (int)n, pattern, layer, pattern + n + 1);
+    else
+        snprintf(out, FAMILY_NAME, "%s%s", prefix, pattern);
+}

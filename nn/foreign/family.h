@@ -1,0 +1,54 @@
+/* family.h: shared by family.c, the table of families, and foreign.c, which reads a directory by it. */
+#ifndef TROTTER_FAMILY_H
+#define TROTTER_FAMILY_H
+
+#include "nn/foreign/foreign.h"
+
+/* A value of config.json and ours. */
+typedef struct {
+    const char *theirs, *ours;
+} FamilyWord;
+
+/* An option of ours, by a key of config.json. */
+typedef struct {
+    const char *option;
+    const char *key; /* NULL: the value is `otherwise` */
+    const char *
+        otherwise; /* where the key is absent or null; "4*KEY": four times another, "=KEY": as another; NULL: it must be there */
+    const FamilyWord *words; /* all values that are supported; NULL: a number, as it stands */
+    size_t most;             /* a larger number becomes this; 0: no limit */
+} FamilySetting;
+
+/* A key that must have this value where it is there and not null. */
+typedef struct {
+    const char *key, *value;
+} FamilyDemand;
+
+/* ADDED: its first row is added to every row of ours, after all else. */
+enum { FAMILY_TRANSPOSED = 1, FAMILY_MAY_MISS = 2, FAMILY_MORE_ROWS = 4, FAMILY_ADDED = 8 };
+
+/* A tensor of theirs, and ours that it makes; '#' is the number of a layer. A weight or bias of a norm may be called gamma
+ * or beta. Rows of one of ours that follow each other
+ * lie one below the other in it. ours NULL: it is not read; theirs may then begin with '*'. */
+typedef struct {
+    const char *theirs, *ours;
+    int how; /* bits of FAMILY_* */
+} FamilyTensor;
+
+typedef struct {
+    const char *type;             /* model_type */
+    const char *prefix;           /* which names of tensors may have in front */
+    const char *scheme;           /* of a layer */
+    const FamilySetting *setting; /* each list ends with a row of zeros */
+    const FamilyDemand *demand;
+    const FamilyTensor *tensor;
+    const char *const mark[VOCAB_MARKS]; /* as of vocab_tokens; NULL: bos_token_id, or none */
+} Family;
+
+extern const Family families[]; /* ends with a row of zeros */
+
+enum { FAMILY_NAME = 200 };
+/* Writes a pattern's name, with the layer in place of '#'. */
+void family_name(const char *prefix, const char *pattern, size_t layer, char out[FAMILY_NAME]);
+
+#endif

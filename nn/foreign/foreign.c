@@ -1,0 +1,496 @@
+/* foreign.c: reads a directory of another program by the table of families (foreign.h). */
+#include "nn/foreign/foreign.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "kernels/error.h"
+#include "kernels/file.h"
+#include "kernels/memory.h"
+#include "kernels/text.h"
+#include "nn/foreign/family.h"
+#include "nn/model/store.h"
+
+enum {
+    PATH = 1024,
+    NAME = FAMILY_NAME,
+    SETTINGS_MOST = 32,
+    SHARDS_MOST = 1000,
+    LAYERS_MOST = 10000
+};
+
+/* A file of weights: its header, by names. */
+typedef struct {
+    char file[PATH];
+    json_t *header;
+} Shard;
+
+struct Foreign {
+    char *dir, config_file[PATH];
+    json_t *config;
+    const Family *family;
+    size_t layers, settings;
+    StoreText setting[SETTINGS_MOST];
+    size_t shards;
+    Shard *shard;
+    size_t bytes; /* of all files of weights */
+};
+
+static int path(const char *dir, const char *name, char out[PATH])
+{
+    if (snprintf(out, PATH, "%s/%s", dir, name) < PATH) return 0;
+    return error_set(ERR_INPUT, "%.100s...: name too long", dir);
+}
+
+static int exists(const char *dir, const char *name)
+{
+    char file[PATH];
+    struct stat s;
+    return path(dir, name, file) == 0 && stat(file, &s) == 0;
+}
+
+int foreign_is(const char *dir)
+{
+    return exists(dir, "config.json") && !exists(dir, "config.ini");
+}
+
+static int read_json(const char *file, json_t **out)
+{
+    json_error_t e = {0};
+    char *bytes;
+    size_t count;
+    TRY(file_whole(file, SIZE_MAX, &bytes, &count));
+    *out = json_loadb(bytes, count, JSON_REJECT_DUPLICATES, &e);
+    memory_free(bytes);
+    if (*out && json_is_object(*out)) return 0;
+    return error_set(ERR_INPUT, "%s:%d: %s", file, *out ? 1 : e.line,
+                     *out      ? "expected an object"
+                     : *e.text ? e.text
+                               : "out of memory");
+}
+
+/* ---- config.json --------------------------------------------------------------------------------- */
+
+/* Writes a plain value of config.json, or of its rope_parameters, as text; 0: it is absent, null, or no plain value. */
+static int value_of(const json_t *config, const char *key, char out[NAME])
+{
+    const json_t *x = json_object_get(config, key);
+    if (!x) x = json_object_get(json_object_get(config, "rope_parameters"), key);
+    if (json_is_string(x)) return snprintf(out, NAME, "%s", json_string_value(x)) > 0;
+    if (json_is_boolean(x)) return snprintf(out, NAME, "%s", json_is_true(x) ? "true" : "false");
+    if (json_is_integer(x))
+        return snprintf(out, NAME, "%" JSON_INTEGER_FORMAT, json_integer_value(x));
+    return json_is_real(x) ? snprintf(out, NAME, "%.17g", json_real_value(x)) : 0;
+}
+
+static int put_setting(Foreign *f, const char *option, const char *value)
+{
+    if (f->settings == SETTINGS_MOST) return error_set(ERR_MISUSE, "too many settings");
+    StoreText *s = &f->setting[f->settings++];
+    *s = (StoreText){memory_string(option), memory_string(value)};
+    return s->key && s->value ? 0 : ERR_MEMORY;
+}
+
+/* Finds what stands where a key is absent. */
+static int find_otherwise(const Foreign *f, const FamilySetting *s, char value[NAME])
+{
+    const char *o = s->otherwise;
+    if (o && strncmp(o, "4*", 2) == 0) {
+        json_int_t n = json_integer_value(json_object_get(f->config, o + 2));
+        if (n > 0 && n < 1 << 28) return snprintf(value, NAME, "%d", 4 * (int)n), 0;
+        o = NULL;
+    }
+    if (o && *o == '=' && value_of(f->config, o + 1, value)) return 0;
+    if (o && *o != '=') return snprintf(value, NAME, "%s", o), 0;
+    return error_set(ERR_INPUT, "%s: no %s", f->config_file, s->key);
+}
+
+static int take_setting(Foreign *f, const FamilySetting *s)
+{
+    char value[NAME];
+    if (!s->key || !value_of(f->config, s->key, value)) TRY(find_otherwise(f, s, value));
+    size_t n = strtoul(value, NULL, 10);
+    if (s->most && n > s->most) snprintf(value, NAME, "%zu", s->most);
+    if (!s->words) return put_setting(f, s->option, value);
+    for (const FamilyWord *w = s->words; w->theirs; w++)
+        if (strcmp(w->theirs, value) == 0) return put_setting(f, s->option, w->ours);
+    return error_set(ERR_INPUT, "%s: %s \"%.100s\" is not supported", f->config_file, s->key,
+                     value);
+}
+
+static int check_demand(const Foreign *f, const FamilyDemand *d)
+{
+    char value[NAME] = "";
+    const json_t *x = json_object_get(f->config, d->key);
+    int plain = value_of(f->config, d->key, value);
+    if ((!plain && (!x || json_is_null(x))) || strcmp(value, d->value) == 0) return 0;
+    return error_set(ERR_INPUT, "%s: %s other than %s is not supported", f->config_file, d->key,
+                     *d->value ? d->value : "null");
+}
+
+static int find_family(Foreign *f)
+{
+    char type[NAME] = "", known[NAME] = "";
+    value_of(f->config, "model_type", type);
+    for (const Family *m = families; m->type; m++) {
+        size_t n = strlen(known);
+        if (strcmp(m->type, type) == 0) f->family = m;
+        snprintf(known + n, NAME - n, "%s%s", n ? ", " : "", m->type);
+    }
+    if (f->family) return 0;
+    return error_set(ERR_INPUT, "%s: model_type \"%.100s\" is not supported (%s are)",
+                     f->config_file, type, known);
+}
+
+static int read_config(Foreign *f)
+{
+    TRY(path(f->dir, "config.json", f->config_file));
+    TRY(read_json(f->config_file, &f->config));
+    TRY(find_family(f));
+    TRY(put_setting(f, "scheme", f->family->scheme));
+    for (const FamilyDemand *d = f->family->demand; d->key; d++) TRY(check_demand(f, d));
+    for (const FamilySetting *s = f->family->setting; s->option; s++) TRY(take_setting(f, s));
+    for (size_t i = 0; i < f->settings; i++)
+        if (strcmp(f->setting[i].key, "layers") == 0)
+            f->layers = strtoul(f->setting[i].value, NULL, 10);
+    if (f->layers > 0 && f->layers <= LAYERS_MOST) return 0;
+    return error_set(ERR_INPUT, "%s: unusable number of layers", f->config_file);
+}
+
+/* ---- files of weights ---------------------------------------------------------------------------- */
+
+static int add_shard(Foreign *f, const char *name)
+{
+    struct stat s;
+    for (size_t i = 0; i < f->shards; i++)
+        if (strcmp(strrchr(f->shard[i].file, '/') + 1, name) == 0) return 0;
+    if (strchr(name, '/') || f->shards == SHARDS_MOST)
+        return error_set(ERR_INPUT, "%s: '%.100s' is no name of a file of weights", f->dir, name);
+    TRY(memory_more(&f->shard, f->shards, sizeof *f->shard));
+    Shard *one = &f->shard[f->shards];
+    TRY(path(f->dir, name, one->file));
+    TRY(store_header(one->file, &one->header));
+    f->shards++;
+    if (stat(one->file, &s) == 0) f->bytes += (size_t)s.st_size;
+    return 0;
+}
+
+static int add_shards(Foreign *f, const json_t *index)
+{
+    const char *name;
+    json_t *file, *map = json_object_get(index, "weight_map");
+    json_object_foreach (map, name, file)
+        TRY(add_shard(f, json_is_string(file) ? json_string_value(file) : ""));
+    return f->shards ? 0 : error_set(ERR_INPUT, "%s: an index without weight_map", f->dir);
+}
+
+static int find_shards(Foreign *f)
+{
+    static const char index[] = "model.safetensors.index.json";
+    char file[PATH];
+    json_t *list = NULL;
+    if (exists(f->dir, "model.safetensors") || !exists(f->dir, index))
+        return add_shard(f, "model.safetensors");
+    TRY(path(f->dir, index, file));
+    int code = read_json(file, &list);
+    if (code == 0) code = add_shards(f, list);
+    json_decref(list);
+    return code;
+}
+
+int foreign_open(const char *dir, Foreign **out)
+{
+    Foreign *f = memory_new(1, sizeof *f);
+    *out = NULL;
+    if (!f || !(f->dir = memory_string(dir))) return memory_free(f), ERR_MEMORY;
+    int code = read_config(f);
+    if (code == 0) code = find_shards(f);
+    if (code == 0)
+        *out = f;
+    else
+        foreign_free(f);
+    return code;
+}
+
+void foreign_free(Foreign *f)
+{
+    if (!f) return;
+    for (size_t i = 0; i < f->settings; i++) {
+        memory_free(f->setting[i].key);
+        memory_free(f->setting[i].value);
+    }
+    for (size_t i = 0; i < f->shards; i++) json_decref(f->shard[i].header);
+    memory_free(f->shard);
+    json_decref(f->config);
+    memory_free(f->dir);
+    memory_free(f);
+}
+
+size_t foreign_settings(const Foreign *f, const StoreText **list)
+{
+    *list = f->setting;
+    return f->settings;
+}
+
+size_t foreign_most(const Foreign *f)
+{
+    return f->bytes + 1; /* two bytes a number, and as many biases that the files lack */
+}
+
+int foreign_ends(const Foreign *f)
+{
+    const json_t *end = json_object_get(f->config, "eos_token_id"),
+                 *begin = json_object_get(f->config, "bos_token_id");
+    return f->family->mark[0] || !begin || json_is_null(begin) || json_equal(begin, end);
+}
+
+/* ---- words --------------------------------------------------------------------------------------- */
+
+/* Returns the name of the token that begins a text. */
+static const char *first_token(const Foreign *f, const Tokenizer *t)
+{
+    static const char *const keys[] = {"bos_token_id", "eos_token_id"};
+    const char *name = NULL;
+    for (int i = 0; i < 2 && !name; i++) {
+        const json_t *id = json_object_get(f->config, keys[i]);
+        if (json_is_array(id)) id = json_array_get(id, 0);
+        if (json_is_integer(id) && json_integer_value(id) >= 0)
+            name = tokenizer_name(t, (size_t)json_integer_value(id));
+    }
+    return name;
+}
+
+int foreign_words(const Foreign *f, Vocab *v)
+{
+    char file[PATH];
+    Tokenizer *t;
+    const char *mark[VOCAB_MARKS] = {""};
+    json_int_t V = json_integer_value(json_object_get(f->config, "vocab_size"));
+    *v = (Vocab){0};
+    TRY(path(f->dir, "tokenizer.json", file));
+    TRY(tokenizer_read(file, &t));
+    for (int i = 0; i < VOCAB_MARKS; i++) mark[i] = f->family->mark[i] ? f->family->mark[i] : "";
+    if (!f->family->mark[0]) mark[0] = first_token(f, t);
+    int code = 0;
+    if (V < (json_int_t)tokenizer_size(t) || V > TOKENS_MOST)
+        code = error_set(ERR_INPUT,
+                         "%s: its ids go up to %zu, and vocab_size is %" JSON_INTEGER_FORMAT, file,
+                         tokenizer_size(t) - 1, V);
+    else if (!mark[0])
+        code = error_set(ERR_INPUT, "%s: no token of %s is bos_token_id", f->config_file, file);
+    if (code) return tokenizer_free(t), code;
+    return vocab_tokens(t, (size_t)V, mark, v);
+}
+
+/* ---- tensors ------------------------------------------------------------------------------------- */
+
+/* Tensors of one file that are wanted. */
+typedef struct {
+    size_t count;
+    Tensor *tensor;
+} Wanted;
+
+typedef struct {
+    const Foreign *f;
+    Model *m;
+    Wanted *wanted; /* (shards) */
+    char *used;     /* (tensors of m) 1: filled */
+    const Param *param;
+    double *added; /* (cols of `to`) a row that is added to all rows of `to`; NULL: there is none */
+    const Param *to;
+} Loading;
+
+/* Writes a tensor's name in variant i < 4: without and with the prefix, today's and the first BERT's. */
+static void variant(const Foreign *f, const char *pattern, size_t layer, int i, char out[NAME])
+{
+    family_name(i & 1 ? f->family->prefix : "", pattern, layer, out);
+    char *dot = strrchr(out, '.');
+    if (i & 2 && dot && strcmp(dot, ".weight") == 0) strcpy(dot, ".gamma");
+    if (i & 2 && dot && strcmp(dot, ".bias") == 0) strcpy(dot, ".beta");
+}
+
+/* Finds a tensor of theirs; *name is the header's. NULL: no file has it. */
+static const json_t *find_tensor(const Foreign *f, const char *pattern, size_t layer,
+                                 const char **name, size_t *shard)
+{
+    char wanted[NAME];
+    for (int i = 0; i < 4; i++)
+        for (*shard = 0; *shard < f->shards; ++*shard) {
+            variant(f, pattern, layer, i, wanted);
+            void *at = json_object_iter_at(f->shard[*shard].header, wanted);
+            if (!at) continue;
+            *name = json_object_iter_key(at);
+            return json_object_iter_value(at);
+        }
+    return NULL;
+}
+
+static int want(Loading *l, size_t shard, Tensor t)
+{
+    Wanted *w = &l->wanted[shard];
+    TRY(memory_more(&w->tensor, w->count, sizeof *w->tensor));
+    w->tensor[w->count++] = t;
+    return 0;
+}
+
+/* Returns dimension i of a tensor in a header, or 0. */
+static size_t dimension(const json_t *tensor, size_t i)
+{
+    json_int_t n = json_integer_value(json_array_get(json_object_get(tensor, "shape"), i));
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* Makes theirs rows *row .. of ours; *row goes on behind them. */
+static int want_row(Loading *l, const FamilyTensor *row, size_t layer, const Param *p, size_t *at)
+{
+    const char *name;
+    size_t shard;
+    const Backend *b = model_backend(l->m);
+    const json_t *theirs = find_tensor(l->f, row->theirs, layer, &name, &shard);
+    int transposed = (row->how & FAMILY_TRANSPOSED) != 0;
+    if (!theirs && row->how & FAMILY_MAY_MISS) return 0;
+    if (!theirs)
+        return error_set(ERR_INPUT, "%s: no tensor '%s' (layer %zu)", l->f->dir, row->theirs,
+                         layer);
+    size_t rows = dimension(theirs, (size_t)transposed), cols = p->cols ? p->cols : 1;
+    if (row->how & FAMILY_MORE_ROWS && rows > p->rows) rows = p->rows;
+    if (rows > p->rows - *at)
+        return error_set(ERR_INPUT, "%s: tensor '%s' has another shape", l->f->dir, name);
+    TRY(want(l, shard,
+             (Tensor){.name = name,
+                      .rows = rows,
+                      .cols = p->cols,
+                      .backend = b,
+                      .device = backend_at(b, model_data(l->m), p->offset + *at * cols),
+                      .transposed = transposed,
+                      .more_rows = (row->how & FAMILY_MORE_ROWS) != 0}));
+    *at += rows;
+    return 0;
+}
+
+/* Wants a row that is added to all rows of p when all else is read. */
+static int want_added(Loading *l, const FamilyTensor *row, const Param *p)
+{
+    const char *name;
+    size_t shard;
+    if (!find_tensor(l->f, row->theirs, 0, &name, &shard))
+        return error_set(ERR_INPUT, "%s: no tensor '%s'", l->f->dir, row->theirs);
+    if (l->added) return error_set(ERR_MISUSE, "two tensors are added");
+    l->added = memory_new(p->cols, sizeof *l->added);
+    l->to = p;
+    if (!l->added) return ERR_MEMORY;
+    return want(
+        l, shard,
+        (Tensor){.name = name, .rows = 1, .cols = p->cols, .data = l->added, .more_rows = 1});
+}
+
+static int add_row(const Loading *l)
+{
+    const Backend *b = model_backend(l->m);
+    size_t D = l->to ? l->to->cols : 0;
+    double *x = memory_new(D, sizeof *x);
+    if (!x) return ERR_MEMORY;
+    for (size_t i = 0; l->to && i < l->to->rows; i++) {
+        void *at = backend_at(b, model_data(l->m), l->to->offset + i * D);
+        b->get(x, at, D);
+        for (size_t c = 0; c < D; c++) x[c] += l->added[c];
+        b->put(at, x, D);
+    }
+    memory_free(x);
+    return 0;
+}
+
+static int same_ours(const FamilyTensor *a, const FamilyTensor *b)
+{
+    return a->ours && b->ours && strcmp(a->ours, b->ours) == 0;
+}
+
+/* Wants all rows of the table, from *row on, that make one tensor of ours; *row goes on behind them. */
+static int want_tensor(Loading *l, const FamilyTensor *row, size_t layer)
+{
+    char ours[NAME];
+    size_t at = 0;
+    family_name("", row->ours, layer, ours);
+    const Param *p = model_find(l->m, ours);
+    if (!p && row->how & FAMILY_MAY_MISS) return 0;
+    if (!p) return error_set(ERR_MISUSE, "the model has no tensor %s", ours);
+    for (const FamilyTensor *one = row; same_ours(one, row); one++)
+        TRY(one->how & FAMILY_ADDED ? want_added(l, one, p) : want_row(l, one, layer, p, &at));
+    l->used[p - l->param] = at > 0;
+    if (at == p->rows || at == 0) return 0;
+    if (row->how & FAMILY_MORE_ROWS)
+        return error_set(ERR_INPUT,
+                         "%s has positions for at most %zu tokens: --sequence %zu is too long",
+                         l->f->dir, at, p->rows);
+    return error_set(ERR_INPUT, "%s: '%s' has %zu rows, where %s needs %zu", l->f->dir, row->theirs,
+                     at, ours, p->rows);
+}
+
+/* Checks that no matrix and no gain of ours kept the value that it began with: only biases may be absent. */
+static int check_filled(const Loading *l)
+{
+    const Param *p;
+    for (size_t i = 0, n = model_params(l->m, &p); i < n; i++) {
+        const char *dot = strrchr(p[i].name, '.');
+        if (!l->used[i] && !(dot && strcmp(dot, ".bias") == 0))
+            return error_set(ERR_INPUT, "%s: no tensor for %s", l->f->dir, p[i].name);
+    }
+    return 0;
+}
+
+static int matches(const char *name, const char *pattern)
+{
+    size_t n = strlen(name), p = strlen(pattern);
+    if (*pattern != '*') return strcmp(name, pattern) == 0;
+    return n + 1 >= p && strcmp(name + n - (p - 1), pattern + 1) == 0;
+}
+
+/* Lists the tensors that a file may have beside those wanted: masks, and an output that is tied. */
+static int want_unread(Loading *l, size_t shard)
+{
+    const char *name;
+    json_t *value;
+    const char *prefix = l->f->family->prefix;
+    json_object_foreach (l->f->shard[shard].header, name, value) {
+        const char *plain = strncmp(name, prefix, strlen(prefix)) ? name : name + strlen(prefix);
+        int unread = 0;
+        for (const FamilyTensor *t = l->f->family->tensor; t->theirs; t++)
+            if (matches(plain, t->theirs))
+                unread |= !t->ours || (t->how & FAMILY_MAY_MISS && !strchr(t->theirs, '#') &&
+                                       !model_find(l->m, t->ours));
+        if (unread) TRY(want(l, shard, (Tensor){.name = name, .unread = 1}));
+    }
+    return 0;
+}
+
+static int load(Loading *l)
+{
+    const FamilyTensor *first = l->f->family->tensor;
+    for (const FamilyTensor *t = first; t->theirs; t++) {
+        size_t layers = strchr(t->theirs, '#') ? l->f->layers : 1;
+        if (!t->ours || (t > first && same_ours(t, t - 1))) continue;
+        for (size_t i = 0; i < layers; i++) TRY(want_tensor(l, t, i));
+    }
+    TRY(check_filled(l));
+    for (size_t i = 0; i < l->f->shards; i++) {
+        TRY(want_unread(l, i));
+        TRY(tensors_read(l->f->shard[i].file, l->wanted[i].tensor, l->wanted[i].count, STORE_ANY,
+                         STORE_FINITE));
+    }
+    return add_row(l);
+}
+
+int foreign_load(const Foreign *f, Model *m)
+{
+    Loading l = {.f = f, .m = m, .wanted = memory_new(f->shards, sizeof *l.wanted)};
+    l.used = memory_new(model_params(m, &l.param), sizeof *l.used);
+    int code = l.wanted && l.used ? load(&l) : ERR_MEMORY;
+    for (size_t i = 0; l.wanted && i < f->shards; i++) memory_free(l.wanted[i].tensor);
+    memory_free(l.wanted);
+    memory_free(l.used);
+    memory_free(l.added);
+    return code;
+}

@@ -1,0 +1,334 @@
+/* tokenizer.c: a text -> tokens (tokenizer.h).
+ *
+ * Merges of a piece: its characters are a linked list of symbols. A heap holds the pairs that may merge, the earliest
+ * merge first, of equal ones the leftmost; a pair whose symbols have changed meanwhile is passed over. So n characters
+ * take n log n steps, also where a whole text is one piece. */
+#include "nn/text/tokenizer.h"
+
+#include <string.h>
+#include <unictype.h>
+#include <unistr.h>
+
+#include "kernels/error.h"
+#include "kernels/memory.h"
+#include "nn/text/tokenizer_steps.h"
+
+enum { NONE = UINT32_MAX };
+
+typedef struct {
+    int32_t id;
+    uint32_t before, after; /* neighbours, or NONE */
+} Symbol;
+
+typedef struct {
+    uint32_t merge, at; /* of the symbol at `at` and the one after it */
+    int32_t left, right;
+} Candidate;
+
+/* A text being encoded. */
+typedef struct {
+    const Tokenizer *t;
+    const char *file;
+    int32_t **id;
+    size_t *count;
+    Symbol *symbol; /* (symbols) */
+    size_t symbols;
+    Candidate *heap; /* (heaped), the least first */
+    size_t heaped, room;
+} Encoding;
+
+static int put(Encoding *e, int32_t id)
+{
+    TRY(memory_more(e->id, *e->count, sizeof **e->id));
+    (*e->id)[(*e->count)++] = id;
+    return 0;
+}
+
+static int32_t find(const Tokenizer *t, const char *text, size_t bytes)
+{
+    int32_t i = words_find(&t->names, text, bytes);
+    return i < 0 ? -1 : t->id_of[i];
+}
+
+int32_t tokenizer_find(const Tokenizer *t, const char *name)
+{
+    return find(t, name, strlen(name));
+}
+
+size_t tokenizer_size(const Tokenizer *t)
+{
+    return t->size;
+}
+
+const char *tokenizer_name(const Tokenizer *t, size_t id)
+{
+    return id < t->size ? t->name[id] : NULL;
+}
+
+const char *tokenizer_shown(const Tokenizer *t, size_t id, size_t *bytes)
+{
+    *bytes = id < t->size && t->shown[id] ? t->shown_bytes[id] : 0;
+    return *bytes ? t->shown[id] : "";
+}
+
+/* ---- merges -------------------------------------------------------------------------------------- */
+
+static int earlier(const Candidate *a, const Candidate *b)
+{
+    return a->merge != b->merge ? a->merge < b->merge : a->at < b->at;
+}
+
+static int heap_add(Encoding *e, Candidate c)
+{
+    if (e->heaped == e->room) {
+        size_t room = 2 * e->room + 64;
+        Candidate *more = memory_grow(e->heap, e->room, room, sizeof *more);
+        if (!more) return ERR_MEMORY;
+        e->heap = more, e->room = room;
+    }
+    size_t i = e->heaped++;
+    for (size_t up; i && (up = (i - 1) / 2, earlier(&c, &e->heap[up])); i = up)
+        e->heap[i] = e->heap[up];
+    e->heap[i] = c;
+    return 0;
+}
+
+static Candidate heap_take(Encoding *e)
+{
+    Candidate first = e->heap[0], last = e->heap[--e->heaped];
+    size_t i = 0;
+    for (size_t down; (down = 2 * i + 1) < e->heaped; i = down) {
+        down += down + 1 < e->heaped && earlier(&e->heap[down + 1], &e->heap[down]);
+        if (!earlier(&e->heap[down], &last)) break;
+        e->heap[i] = e->heap[down];
+    }
+    e->heap[i] = last;
+    return first;
+}
+
+/* Adds the pair that begins with symbol `at`, if a merge joins it. */
+static int consider(Encoding *e, uint32_t at)
+{
+    if (at == NONE || e->symbol[at].after == NONE) return 0;
+    int32_t left = e->symbol[at].id, right = e->symbol[e->symbol[at].after].id;
+    uint64_t key = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
+    uint32_t merge = left < 0 || right < 0 ? NONE : numbers_find(&e->t->pair, key, NONE);
+    return merge == NONE ? 0 : heap_add(e, (Candidate){merge, at, left, right});
+}
+
+/* Joins a pair that is still there. A symbol that was joined to the one before it has id -1. */
+static int join(Encoding *e, Candidate c)
+{
+    Symbol *s = &e->symbol[c.at];
+    if (s->id != c.left || s->after == NONE || e->symbol[s->after].id != c.right) return 0;
+    Symbol *right = &e->symbol[s->after];
+    s->id = e->t->merge[c.merge].id;
+    s->after = right->after;
+    right->id = -1;
+    if (s->after != NONE) e->symbol[s->after].before = c.at;
+    TRY(consider(e, s->before));
+    return consider(e, c.at);
+}
+
+static int add_symbol(Encoding *e, int32_t id)
+{
+    size_t n = e->symbols;
+    if (n >= NONE - 1) return error_set(ERR_INPUT, "%s: too long a piece", e->file);
+    TRY(memory_more(&e->symbol, n, sizeof *e->symbol));
+    e->symbol[n] = (Symbol){id, n ? (uint32_t)n - 1 : NONE, NONE};
+    if (n) e->symbol[n - 1].after = (uint32_t)n;
+    e->symbols++;
+    return 0;
+}
+
+/* Adds a character that is no token: its bytes, or <unk>, or nothing. */
+static int add_unknown(Encoding *e, const char *c, size_t bytes)
+{
+    const Tokenizer *t = e->t;
+    int all = t->fallback;
+    for (size_t i = 0; i < bytes; i++) all &= t->byte[(unsigned char)c[i]] >= 0;
+    for (size_t i = 0; all && i < bytes; i++) TRY(add_symbol(e, t->byte[(unsigned char)c[i]]));
+    if (all || t->unknown < 0) return 0;
+    if (t->fuse && e->symbols && e->symbol[e->symbols - 1].id == t->unknown) return 0;
+    return add_symbol(e, t->unknown);
+}
+
+static int add_characters(Encoding *e, const char *text, size_t bytes)
+{
+    const Tokenizer *t = e->t;
+    size_t n = 1;
+    for (size_t i = 0; i < bytes; i += n) {
+        ucs4_t c; /* u8_mblen would give NUL no byte */
+        if (!t->bytes) n = (size_t)u8_mbtouc(&c, (const uint8_t *)text + i, bytes - i);
+        int32_t id = t->bytes ? t->byte[(unsigned char)text[i]] : find(t, text + i, n);
+        TRY(id >= 0 ? add_symbol(e, id) : add_unknown(e, text + i, n));
+    }
+    return 0;
+}
+
+/* The token that a whole piece is, where such tokens need no merges; -1: none. */
+static int32_t whole(const Tokenizer *t, const char *text, size_t bytes)
+{
+    Buffer b = {0};
+    int32_t id = -1;
+    if (!t->ignore_merges) return -1;
+    for (size_t i = 0; t->bytes && i < bytes; i++) {
+        int32_t one = t->byte[(unsigned char)text[i]];
+        if (one < 0 || buffer_add(&b, t->name[one], strlen(t->name[one])) != 0) break;
+    }
+    id = t->bytes ? find(t, b.byte ? b.byte : "", b.count) : find(t, text, bytes);
+    buffer_free(&b);
+    return id;
+}
+
+static int merge_piece(Encoding *e, const char *text, size_t bytes)
+{
+    int32_t id = whole(e->t, text, bytes);
+    if (id >= 0) return put(e, id);
+    e->symbols = e->heaped = 0;
+    TRY(add_characters(e, text, bytes));
+    for (size_t i = 0; i + 1 < e->symbols; i++) TRY(consider(e, (uint32_t)i));
+    while (e->heaped) TRY(join(e, heap_take(e)));
+    for (size_t i = 0; i < e->symbols; i++)
+        if (e->symbol[i].id >= 0) TRY(put(e, e->symbol[i].id));
+    return 0;
+}
+
+/* ---- WordPiece ----------------------------------------------------------------------------------- */
+
+/* Finds the longest token that text (bytes) begins with; *taken out: its bytes of the text. */
+static int32_t longest(const Tokenizer *t, const char *text, size_t bytes, int goes_on, Buffer *b,
+                       size_t *taken)
+{
+    size_t before = goes_on ? strlen(t->prefix) : 0;
+    b->count = 0;
+    if (buffer_add(b, t->prefix, before) || buffer_add(b, text, bytes)) return -1;
+    for (*taken = bytes; *taken; --*taken) {
+        int32_t id = find(t, b->byte, before + *taken);
+        if (id >= 0) return id;
+    }
+    return -1;
+}
+
+/* Cuts a word, from the left, in the longest tokens; a word with a rest is unknown as a whole. */
+static int cut_word(Encoding *e, const char *text, size_t bytes)
+{
+    const Tokenizer *t = e->t;
+    size_t begun = *e->count, taken = 0;
+    int32_t id = u8_mbsnlen((const uint8_t *)text, bytes) > t->longest ? -1 : 0;
+    Buffer b = {0};
+    int code = 0;
+    for (size_t i = 0; i < bytes && id >= 0 && code == 0; i += taken) {
+        id = longest(t, text + i, bytes - i, i > 0, &b, &taken);
+        if (id >= 0) code = put(e, id);
+    }
+    buffer_free(&b);
+    if (id >= 0 || code) return code;
+    *e->count = begun;
+    return t->unknown < 0 ? 0 : put(e, t->unknown);
+}
+
+static int find_word(Encoding *e, const char *text, size_t bytes)
+{
+    int32_t id = find(e->t, text, bytes);
+    id = id < 0 ? e->t->unknown : id;
+    return id < 0 ? 0 : put(e, id);
+}
+
+/* ---- a text -------------------------------------------------------------------------------------- */
+
+/* Encodes what is between added tokens. */
+static int encode_plain(Encoding *e, int first, const char *text, size_t bytes)
+{
+    const Tokenizer *t = e->t;
+    Pieces p = {{0}};
+    int code = bytes ? buffer_add(&p.text, text, bytes) : 0;
+    for (const Normal *n = t->normal; n->kind && code == 0; n++) {
+        Buffer out = {0};
+        code = normal_apply(n, p.text.byte ? p.text.byte : "", p.text.count, &out);
+        buffer_free(&p.text);
+        p.text = out;
+    }
+    if (code == 0 && p.text.count) code = memory_more(&p.span, 0, sizeof *p.span);
+    if (code == 0 && p.text.count) p.span[p.spans++] = (Span){0, p.text.count};
+    for (const Cut *c = t->cut; c->kind && p.spans && code == 0; c++)
+        code = cut_apply(c, e->file, first, &p);
+    for (size_t i = 0; i < p.spans && code == 0; i++) {
+        const char *piece = p.text.byte + p.span[i].begin;
+        size_t n = p.span[i].end - p.span[i].begin;
+        code = t->model == MODEL_BPE         ? merge_piece(e, piece, n)
+               : t->model == MODEL_WORDPIECE ? cut_word(e, piece, n)
+                                             : find_word(e, piece, n);
+    }
+    pieces_free(&p);
+    return code;
+}
+
+/* Returns the longest added token that text (bytes) begins with, or NULL. */
+static const Added *added_at(const Tokenizer *t, const char *text, size_t bytes)
+{
+    const Added *best = NULL;
+    size_t most = 0;
+    if (!bytes || !t->begins[(unsigned char)*text]) return NULL;
+    for (size_t i = 0; i < t->addeds; i++) {
+        const char *name = t->name[t->added[i].id];
+        size_t n = strlen(name);
+        if (n <= most || n > bytes || memcmp(name, text, n) != 0) continue;
+        best = &t->added[i];
+        most = n;
+    }
+    return best;
+}
+
+static size_t blanks(const char *text, size_t bytes)
+{
+    ucs4_t c;
+    size_t i = 0;
+    for (size_t n; i < bytes; i += n) {
+        n = (size_t)u8_mbtouc(&c, (const uint8_t *)text + i, bytes - i);
+        if (!uc_is_property_white_space(c)) break;
+    }
+    return i;
+}
+
+/* Returns `end` without the blanks before it. */
+static size_t trim(const char *text, size_t begin, size_t end)
+{
+    for (size_t i = begin; i < end; i++)
+        if (blanks(text + i, end - i) == end - i) return i;
+    return end;
+}
+
+static int encode(Encoding *e, const char *text, size_t bytes)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < bytes;) {
+        const Added *a = added_at(e->t, text + i, bytes - i);
+        if (!a) {
+            i++;
+            continue;
+        }
+        TRY(encode_plain(e, from == 0, text + from, (a->left ? trim(text, from, i) : i) - from));
+        TRY(put(e, a->id));
+        i += strlen(e->t->name[a->id]);
+        if (a->right) i += blanks(text + i, bytes - i);
+        from = i;
+    }
+    return encode_plain(e, from == 0, text + from, bytes - from);
+}
+
+int tokenizer_encode(const Tokenizer *t, const char *file, const char *text, size_t bytes,
+                     int32_t **id, size_t *count)
+{
+    const uint8_t *wrong = u8_check((const uint8_t *)text, bytes);
+    Encoding e = {.t = t, .file = file, .id = id, .count = count};
+    if (wrong) {
+        BpeText raw = {.file = file, .bytes = text, .count = bytes};
+        return error_set(ERR_INPUT, "%s:%zu: not UTF-8", file,
+                         text_line(&raw, (const char *)wrong));
+    }
+    int code = encode(&e, text, bytes);
+    memory_free(e.symbol);
+    memory_free(e.heap);
+    return code;
+}

@@ -1,0 +1,42 @@
+/* tokenizer.h: a tokenizer as tokenizer.json of Hugging Face's `tokenizers` describes it: a text is normalised, cut in
+ * pieces, and each piece is cut in tokens by byte-pair merges or by WordPiece. A text and its tokens' texts agree byte
+ * for byte for byte-level merges; elsewhere as far as the normaliser keeps the text.
+ *
+ * What is read (all else is refused by its name):
+ *   normalizer     Prepend, Replace (of a string), NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, BertNormalizer
+ *   pre_tokenizer  ByteLevel, Split (isolated or removed), Metaspace, Digits, BertPreTokenizer, WhitespaceSplit
+ *   model          BPE (byte level or byte_fallback), WordPiece, WordLevel
+ *   added_tokens   found in a text before all else, also where `normalized` is true
+ * Sequences of these are read too. What post_processor adds to a text is left to the reader of the text.
+ *
+ * Source: Sennrich, Haddow, Birch 2016 (BPE); Radford et al. 2019, section 2.2 (bytes); Kudo, Richardson 2018
+ * (SentencePiece: metaspace, byte fallback); Wu et al. 2016, section 4.1 (WordPiece, greedy). */
+#ifndef TROTTER_TOKENIZER_H
+#define TROTTER_TOKENIZER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct Tokenizer Tokenizer;
+
+enum { TOKENS_MOST = 10000000 }; /* ids are below this */
+
+/* Reads a tokenizer.json. ERR_INPUT, naming the file and the part. Caller: tokenizer_free. */
+int tokenizer_read(const char *file, Tokenizer **out);
+int tokenizer_parse(const char *file, const char *json, size_t bytes, Tokenizer **out);
+void tokenizer_free(Tokenizer *t); /* NULL allowed */
+
+size_t tokenizer_size(const Tokenizer *t);                    /* the largest id + 1 */
+const char *tokenizer_name(const Tokenizer *t, size_t id);    /* NULL: no token has this id */
+int32_t tokenizer_find(const Tokenizer *t, const char *name); /* -1: no token has this name */
+
+/* Returns what a token shows of a text, *bytes long: "Ġthe" is " the", "▁the" is " the", "##ing" is "ing". A token of
+ * WordPiece or WordLevel that begins a word has a blank in front. */
+const char *tokenizer_shown(const Tokenizer *t, size_t id, size_t *bytes);
+
+/* Appends the tokens of a text, UTF-8, to *id (*count), which memory_more made or which is NULL. ERR_INPUT: text that is
+ * not UTF-8 (with file and line), a pattern that gives up on it. */
+int tokenizer_encode(const Tokenizer *t, const char *file, const char *text, size_t bytes,
+                     int32_t **id, size_t *count);
+
+#endif

@@ -1,0 +1,124 @@
+/* tokenizer_steps.h: shared by the files behind tokenizer.h.
+ *
+ *   tokenizer_read.c  tokenizer.json -> Tokenizer      tokenizer.c  a text -> tokens
+ *   normalise.c       a text -> a text                 pretokens.c  a text -> pieces
+ */
+#ifndef TROTTER_TOKENIZER_STEPS_H
+#define TROTTER_TOKENIZER_STEPS_H
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "nn/text/corpus.h"
+#include "nn/text/tokenizer.h"
+
+/* A growing text. */
+typedef struct {
+    char *byte; /* (count), a NUL behind */
+    size_t count, room;
+} Buffer;
+
+int buffer_add(Buffer *b, const void *bytes, size_t count);
+int buffer_character(Buffer *b, uint32_t c);
+void buffer_free(Buffer *b);
+
+/* A normaliser. A step of zeros in a list ends it. */
+enum {
+    NORMAL_NONE,
+    NORMAL_PREPEND, /* text, before a text that is not empty */
+    NORMAL_REPLACE, /* every `text` by `with` */
+    NORMAL_NFC,
+    NORMAL_NFD,
+    NORMAL_NFKC,
+    NORMAL_NFKD,
+    NORMAL_LOWER,
+    NORMAL_STRIP,   /* marks that do not take room (Mn) */
+    NORMAL_CLEAN,   /* of BERT: no control characters; blanks are U+0020 */
+    NORMAL_CHINESE, /* of BERT: blanks around Chinese characters */
+};
+typedef struct {
+    int kind;
+    char *text, *with; /* owned */
+} Normal;
+
+/* Makes *out of a text; out holds nothing before, and is freed by the caller in any case. */
+int normal_apply(const Normal *n, const char *text, size_t bytes, Buffer *out);
+
+/* A pre-tokenizer. */
+enum {
+    CUT_NONE,
+    CUT_BYTES,      /* code, if there is one; tokens are of bytes */
+    CUT_SPLIT,      /* at the matches of code, which are pieces, or are removed */
+    CUT_METASPACE,  /* blanks become `text`, which begins pieces */
+    CUT_DIGITS,     /* runs of numerals, or each */
+    CUT_BLANKS,     /* blanks are removed */
+    CUT_PUNCTUATION /* each is a piece */
+};
+enum { PREFIX_NEVER, PREFIX_FIRST, PREFIX_ALWAYS };
+typedef struct {
+    int kind;
+    pcre2_code *code;
+    int removed, each, prefix; /* prefix: PREFIX_*, of CUT_BYTES and CUT_METASPACE */
+    int whole;                 /* CUT_METASPACE: it cuts nothing */
+    char *text;
+} Cut;
+
+/* A window of a text. */
+typedef struct {
+    size_t begin, end;
+} Span;
+
+/* A text in pieces. */
+typedef struct {
+    Buffer text;
+    Span *span; /* (spans) */
+    size_t spans;
+} Pieces;
+
+/* Compiles a pattern of the library `tokenizers`. ERR_INPUT, naming file. */
+int cut_compile(const char *file, const char *pattern, int literal, pcre2_code **code);
+/* Cuts p further. first: the text begins what was given. */
+int cut_apply(const Cut *c, const char *file, int first, Pieces *p);
+void pieces_free(Pieces *p);
+
+enum { STEPS_MOST = 16 };
+enum { MODEL_BPE, MODEL_WORDPIECE, MODEL_WORDS };
+
+/* A merge makes symbol `id` of two neighbours; merges apply in the order of their list. */
+typedef struct {
+    int32_t id;
+} Merge;
+
+typedef struct {
+    int32_t id;
+    int left, right; /* blanks on a side belong to it */
+} Added;
+
+struct Tokenizer {
+    char *file;
+    Normal normal[STEPS_MOST];
+    Cut cut[STEPS_MOST];
+    int model;
+    int bytes;      /* CUT_BYTES is among the cuts: the model's characters stand for bytes */
+    Words names;    /* of all tokens; their texts are in arena */
+    int32_t *id_of; /* (names.size) */
+    char *arena;
+    size_t size;       /* ids */
+    const char **name; /* (size); NULL: no token */
+    char **shown;      /* (size), windows of shown_text; NULL: no token */
+    size_t *shown_bytes;
+    char *shown_text;
+    Merge *merge;
+    size_t merges;
+    Numbers pair;      /* left id << 32 | right id -> number in merge */
+    int32_t byte[256]; /* ids of bytes, or -1: by byte-level characters or as <0xNN> */
+    int fallback, fuse, ignore_merges;
+    int32_t unknown; /* -1: none */
+    char *prefix;    /* of a WordPiece that goes on */
+    size_t longest;  /* characters of a word that WordPiece cuts */
+    Added *added;
+    size_t addeds;
+    unsigned char begins[256]; /* 1: an added token begins with this byte */
+};
+
+#endif
