@@ -429,31 +429,4 @@ static void cuda_attention_back(const Attention *a, const void *out, const void 
     if (b.slices) sum_slices(slices, size, b.slices, drelative);
 }
 
-/* ---- rotary positions ------------------------------------------------------------------------------ */
-
-/* Turns pair c of row r; a row has E / 2 pairs a head. */
-struct Rotate {
-    size_t E, ld;
-    float *x;
-    const int32_t *position;
-    const float *table;
-    float sign;
-    __device__ void begin() {}
-    template <int W> __device__ void at(size_t r, size_t c) const
-    {
-        size_t half = E / 2, e = c % half;
-        const float *turn = table + (size_t)position[r] * E + e;
-        float *p = x + r * ld + c / half * E + e, a = p[0], b = p[half], s = sign * turn[half];
-        p[0] = a * turn[0] - b * s;
-        p[half] = b * turn[0] + a * s;
-    }
-};
-
-static void cuda_rotate(size_t N, size_t H, size_t E, void *x, size_t ld, const int32_t *position,
-                        const void *table, int back)
-{
-    each_row(N, H * (E / 2), 0,
-             Rotate{E, ld, (float *)x, position, (const float *)table, back ? -1.0f : 1.0f});
-}
-
 #endif

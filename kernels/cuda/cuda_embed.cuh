@@ -4,7 +4,7 @@
  * (Knuth, The Art of Computer Programming 3, 5.2.5, algorithm R). Then blocks sum runs of equal tokens, PLACES places
  * of the sorted list each. A run that passes a block's end leaves partial sums, which the last launch adds in order.
  * The work is linear in the rows, many blocks share a frequent word, and every sum has a fixed order. Rows of NO_ROW,
- * whose digits are all ones, come last and are left out.
+ * whose digits are all ones, come last and are left out. Behind it: rotary positions.
  */
 #ifndef TROTTER_CUDA_EMBED_CUH
 #define TROTTER_CUDA_EMBED_CUH
@@ -144,6 +144,33 @@ static void cuda_embed_back(size_t N, size_t D, size_t V, const int32_t *token, 
     RUN_WIDE(w, runs_kernel, blocks, lanes_for(D, w ? 4 : 1), 0, N, D, token, order, (float)scale,
              keep_of(&drop), dh, dE, partial);
     RUN(join_kernel, blocks > 1 ? blocks : 0, lanes_for(D, 1), 0, N, D, token, order, partial, dE);
+}
+
+/* ---- rotary positions ------------------------------------------------------------------------------ */
+
+/* Turns pair c of row r; a row has E / 2 pairs a head. */
+struct Rotate {
+    size_t E, ld;
+    float *x;
+    const int32_t *position;
+    const float *table;
+    float sign;
+    __device__ void begin() {}
+    template <int W> __device__ void at(size_t r, size_t c) const
+    {
+        size_t half = E / 2, e = c % half;
+        const float *turn = table + (size_t)position[r] * E + e;
+        float *p = x + r * ld + c / half * E + e, a = p[0], b = p[half], s = sign * turn[half];
+        p[0] = a * turn[0] - b * s;
+        p[half] = b * turn[0] + a * s;
+    }
+};
+
+static void cuda_rotate(size_t N, size_t H, size_t E, void *x, size_t ld, const int32_t *position,
+                        const void *table, int back)
+{
+    each_row(N, H * (E / 2), 0,
+             Rotate{E, ld, (float *)x, position, (const float *)table, back ? -1.0f : 1.0f});
 }
 
 #endif
