@@ -108,25 +108,6 @@ TEST(test_length_in_words)
     assert_non_null(strstr(out, "training took 2 epochs.\n"));
 }
 
-/* A field with kinks has the tolerance of 1e-6 unless another is asked for; an error at h = 1 hardly depends on it. */
-TEST(test_tolerance)
-{
-    static const char *const asked[] = {"0", "1e-6", "1e-9", "1e-3"};
-    double error[4];
-    char line[512];
-    for (size_t i = 0; i < 4; i++) {
-        snprintf(
-            line, sizeof line,
-            "compare --scheme heun-layer --seeds 1 --epochs 1 --activation relu --truncation 1 "
-            "--truncation-tolerance %s --csv --out within" MEASURED,
-            asked[i]);
-        run_ok(line);
-        error[i] = number(out, "heun-layer,", "truncation");
-    }
-    assert_true(error[0] == error[1] && fabs(error[1] / error[2] - 1) < 1e-5);
-    assert_true(fabs(error[3] - error[2]) > fabs(error[1] - error[2])); /* the control */
-}
-
 /* ---- controls and equal maps ----------------------------------------------------------------- */
 
 TEST(test_controls)
@@ -508,37 +489,6 @@ TEST(test_warmup_of_a_study)
     run_ok(longer);
     shell_ok("! grep -qx 'warmup = 1' warm/config.ini && cd warm && "
              "grep -x 'warmup = .*' config.ini >w && grep -qxf w runs/euler-seed1/config.ini");
-}
-
-/* Scheme names may end as the names of depths do: every run has its own folder, whose result is that of this scheme and
- * depth. Ordinary names keep the folders that they had. */
-TEST(test_names_of_runs)
-{
-    static const char text[] = "scheme euler-layers1\nk1 = H(y)\ny' = y + k1\n"
-                               "scheme euler-layers2\nk1 = H(y)\ny' = y + k1\n"
-                               "scheme euler-layers2-layers1\nk1 = H(y)\ny' = y + k1\n";
-    static const struct {
-        const char *run, *row;
-    } list[] = {{"euler", "euler,1,"},
-                {"euler-layers2", "euler,2,"},
-                {"euler-layers1-layers1", "euler-layers1,1,"},
-                {"euler-layers1-layers2", "euler-layers1,2,"},
-                {"euler-layers2-layers1", "euler-layers2,1,"},
-                {"euler-layers2-layers2", "euler-layers2,2,"},
-                {"euler-layers2-layers1-layers1", "euler-layers2-layers1,1,"},
-                {"euler-layers2-layers1-layers2", "euler-layers2-layers1,2,"}};
-    file_text("names.scheme", text);
-    run_ok("compare --scheme euler,euler-layers1,euler-layers2,euler-layers2-layers1 --layers 1,2 "
-           "--scheme-file names.scheme --seeds 1 --epochs 1 --out names" TINY);
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        char name[128], csv[1024];
-        snprintf(name, sizeof name, "names/runs/%s-seed1/result.csv", list[i].run);
-        file_read(name, csv, sizeof csv);
-        const char *row = strchr(csv, '\n');
-        if (!row || strncmp(row + 1, list[i].row, strlen(list[i].row)) != 0)
-            fail_msg("%s: %s", name, csv);
-    }
-    must_count("names", ": trains ", 8);
 }
 
 /* Only the first process of a job writes tables; the others train and leave. */

@@ -1,5 +1,5 @@
 /* test_compare_recorded.c: runs.csv alone gives the tables of `trotter compare` again; rows that do not fit are refused; while
- * a study runs it has what is done. */
+ * a study runs it has what is done. Names of runs; tolerance; --by-depth. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/compare.h"
@@ -140,6 +140,122 @@ TEST(test_unfinished)
     assert_same_file("half", "never", "rows", 1);
     run_ok("report half --out page.html");
     shell_ok("! grep -q '1 of 2 runs[<;]' page.html");
+}
+
+/* A field with kinks has the tolerance of 1e-6 unless another is asked for; an error at h = 1 hardly depends on it. */
+TEST(test_tolerance)
+{
+    static const char *const asked[] = {"0", "1e-6", "1e-9", "1e-3"};
+    double error[4];
+    char line[512];
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(
+            line, sizeof line,
+            "compare --scheme heun-layer --seeds 1 --epochs 1 --activation relu --truncation 1 "
+            "--truncation-tolerance %s --csv --out within" MEASURED,
+            asked[i]);
+        run_ok(line);
+        error[i] = number(out, "heun-layer,", "truncation");
+    }
+    assert_true(error[0] == error[1] && fabs(error[1] / error[2] - 1) < 1e-5);
+    assert_true(fabs(error[3] - error[2]) > fabs(error[1] - error[2])); /* the control */
+}
+
+/* Scheme names may end as the names of depths do: every run has its own folder, whose result is that of this scheme and
+ * depth. Ordinary names keep the folders that they had. */
+TEST(test_names_of_runs)
+{
+    static const char text[] = "scheme euler-layers1\nk1 = H(y)\ny' = y + k1\n"
+                               "scheme euler-layers2\nk1 = H(y)\ny' = y + k1\n"
+                               "scheme euler-layers2-layers1\nk1 = H(y)\ny' = y + k1\n";
+    static const struct {
+        const char *run, *row;
+    } list[] = {{"euler", "euler,1,"},
+                {"euler-layers2", "euler,2,"},
+                {"euler-layers1-layers1", "euler-layers1,1,"},
+                {"euler-layers1-layers2", "euler-layers1,2,"},
+                {"euler-layers2-layers1", "euler-layers2,1,"},
+                {"euler-layers2-layers2", "euler-layers2,2,"},
+                {"euler-layers2-layers1-layers1", "euler-layers2-layers1,1,"},
+                {"euler-layers2-layers1-layers2", "euler-layers2-layers1,2,"}};
+    file_text("names.scheme", text);
+    run_ok("compare --scheme euler,euler-layers1,euler-layers2,euler-layers2-layers1 --layers 1,2 "
+           "--scheme-file names.scheme --seeds 1 --epochs 1 --out names" TINY);
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        char name[128], csv[1024];
+        snprintf(name, sizeof name, "names/runs/%s-seed1/result.csv", list[i].run);
+        file_read(name, csv, sizeof csv);
+        const char *row = strchr(csv, '\n');
+        if (!row || strncmp(row + 1, list[i].row, strlen(list[i].row)) != 0)
+            fail_msg("%s: %s", name, csv);
+    }
+    must_count("names", ": trains ", 8);
+}
+
+/* ---- by depth --------------------------------------------------------------------------------- */
+
+enum { DEPTHS = 3, SEEDS = 3 };
+
+/* Writes runs of two schemes at these depths: log perplexity of the second less the first is -.05 + .02 log layers, and .003
+ * more in one run at the last depth. params (2, DEPTHS): the models' parameters. Twice the perplexity on the test text. */
+static void write_runs(const char *params[2][DEPTHS])
+{
+    static const char *const scheme[] = {"transformer", "heun-layer"};
+    static char runs[4096];
+    size_t n = (size_t)sprintf(
+        runs, "scheme,layers,params,seed,best_epoch,valid_ppl,test_ppl,tokens_per_s,peak_bytes\n");
+    for (int i = 0; i < 2; i++)
+        for (int l = 0; l < DEPTHS; l++)
+            for (int k = 1; k <= SEEDS; k++) {
+                double x = log(1 << l), off = l == 2 && k == 1 ? .003 : 0,
+                       ppl = exp(1 - .1 * x + .04 * k + i * (-.05 + .02 * x + off));
+                n += (size_t)sprintf(runs + n, "%s,%d,%s,%d,1,%.17g,%.17g,1,1\n", scheme[i], 1 << l,
+                                     params[i][l], k, ppl, 2 * ppl);
+            }
+    mkdir(file_path("depth"), 0777);
+    file_write("depth/runs.csv", runs, n);
+}
+
+/* By hand: log layers about their mean are -log 2, 0, log 2, with a sum of squares over three seeds of 6 log(2)^2, so that
+ * .003 at the last depth moves the slope by .003 / (6 log 2). The rest has 9 - 3 - 1 degrees of freedom. */
+TEST(slopes)
+{
+    static char cells[2][DEPTHS][32];
+    const char *params[2][DEPTHS];
+    static const char args[] =
+        "compare --scheme transformer,heun-layer --layers 1,2,4 --by-depth " TINY;
+    char line[512];
+    snprintf(line, sizeof line, "%s --seeds 1 --epochs 1 --csv --out made", args);
+    run_ok(line);
+    for (int i = 0; i < 2; i++)
+        for (int l = 0; l < DEPTHS; l++) {
+            snprintf(cells[i][l], 32, "%s", out_cell(1 + DEPTHS * i + l, "params"));
+            params[i][l] = cells[i][l];
+        }
+    write_runs(params);
+    snprintf(line, sizeof line, "%s --seeds 3 --out depth", args);
+    run_ok(line);
+    assert_non_null(strstr(out, "on log layers"));
+    assert_int_equal(count_words(err, "epoch 1 of"), 0);
+    file_read("depth/depth.csv", big, sizeof big);
+    assert_int_equal(count_lines(big), 3);
+    static const char *const row[] = {"heun-layer,transformer,validation,",
+                                      "heun-layer,transformer,test,"};
+    for (int i = 0; i < 2; i++) {
+        double slope = number(big, row[i], "slope");
+        assert_true(fabs(slope - .02 - .003 / (6 * log(2))) < 1e-12);
+        assert_true(number(big, row[i], "df") == 5 && number(big, row[i], "levels") == 3);
+        assert_true(number(big, row[i], "slope_low") < slope && number(big, row[i], "p") < .01);
+        /* the error follows from the standard deviation of the rest: 6 log(2)^2 */
+        double e = .003,
+               rest = e * e * (1 - 1. / 3 - 1. / 6); /* less the seed's mean and the slope */
+        assert_true(fabs(number(big, row[i], "error") - sqrt(rest / 5 / 6) / log(2)) < 1e-9);
+    }
+    shell_ok(
+        "test -s depth/depth.tex && test -s depth/depth.gp && grep -q 'log layers' depth/compare.md");
+    run_ok("report depth");
+    must_refuse("compare --by-depth --scheme transformer --layers 2 --out one" TINY,
+                "--by-depth: expected several numbers of --layers");
 }
 
 TEST_MAIN(study_open, program_close)

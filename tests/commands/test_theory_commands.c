@@ -517,4 +517,38 @@ TEST(test_large)
 #undef BIG
 }
 
+/* A plot without boundaries says on which side all of it is; with several schemes it counts the stable ones. */
+TEST(test_stable)
+{
+    run_ok("stability --split --imaginary --scheme strang-marchuk --points 11 --out still");
+    assert_true(file_has("still/split.gp", "strang-marchuk (stable all over)"));
+    run_ok("stability --split --scheme euler,rk4 --points 21 --box=-4,0,-4,0 --out sides");
+    assert_true(file_has("sides/split.gp", "'split-inside.csv' using 1:2:3 with image"));
+    char *text = file_slurp("sides/split-inside.csv", NULL);
+    int seen[3] = {0};
+    for (int i = 1; i < count_lines(text); i++) {
+        double z = atof(cell_of(text, i, "zF")) + atof(cell_of(text, i, "zG"));
+        int stable = atoi(cell_of(text, i, "stable"));
+        int want = (z >= -2 - 1e-9) + (z >= -2.78529); /* both functions depend on the sum alone */
+        if (stable != want) fail_msg("%g: %d stable, not %d", z, stable, want);
+        seen[stable]++;
+    }
+    assert_true(seen[0] && seen[1] && seen[2]);
+    free(text);
+}
+
+/* The axes through 0 are drawn after the shade, which would hide them, with one scheme and with several. */
+TEST(test_zero)
+{
+    for (int several = 0; several < 2; several++) {
+        run_ok("stability --scheme heun%s --points 11 --box=-4,1,-3,3 --out zero",
+               several ? ",rk4" : "");
+        char *text = file_slurp("zero/stability.gp", NULL), *shade = strstr(text, "with image");
+        assert_non_null(shade);
+        assert_non_null(strstr(shade, "using (-4):(0):(5):(0) with vectors"));
+        assert_non_null(strstr(shade, "using (0):(-3):(0):(6) with vectors"));
+        free(text);
+    }
+}
+
 TEST_MAIN(program_open, program_close)

@@ -1,11 +1,11 @@
 /* test_beam.c: beam search against a second search without caches and the number of possible outputs, alone and in
- * batches; lengths, repeats and refusals. The second search (tests/lib/slow_beam.h) also makes mistakes that others
+ * batches; lengths, repeats and refusals. The second search (tests/nn/slow_beam.h) also makes mistakes that others
  * made, and the tests must see them. */
 #include "tests/lib/test.h"
 
 #include "kernels/random.h"
 #include "tests/lib/scratch.h"
-#include "tests/lib/slow_beam.h"
+#include "tests/nn/slow_beam.h"
 
 /* ---- models, sources --------------------------------------------------------------------------------- */
 

@@ -1,11 +1,11 @@
 /* test_bpe.c: byte-pair encoding against slow programs that do the same: a learner that follows subword-nmt's
- * learn_bpe.py letter by letter, and an applier on strings (tests/lib/slow_bpe.h). */
+ * learn_bpe.py letter by letter, and an applier on strings (tests/nn/slow_bpe.h). */
 #include "tests/lib/test.h"
 
 #include "nn/text/corpus.h"
 #include "nn/text/hash.h"
 #include "tests/lib/scratch.h"
-#include "tests/lib/slow_bpe.h"
+#include "tests/nn/slow_bpe.h"
 #include "tests/lib/tiny.h"
 
 /* ---- learning ----------------------------------------------------------------------------------- */
