@@ -49,6 +49,11 @@ static const Option question_options[] = {
 
 static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL, "write the designs as CSV", 0, 0},
+    {"columns", OPTION_TEXT, NULL, "A,B,...",
+     "show the table of a paper: 'design', 'n' and columns of the runs, as '51.99 ± 0.72'; NAME=HEAD renames one",
+     0, 0},
+    {"format", OPTION_CHOICE, NULL, "text|markdown|latex", "the form of --columns (default: text)",
+     0, 0},
     {"out", OPTION_TEXT, NULL, "DIR",
      "write table.csv, .tex, .md, differences.csv, .tex, correlations.csv, .tex and the plot forest.svg",
      0, 0},
@@ -229,6 +234,22 @@ static int print_all(const Study *u, int form, FILE *f)
     return sheet_write(u->correlations, form, f);
 }
 
+/* Prints the table of --columns. LaTeX has its words in a comment. */
+static int print_paper(const Study *u, FILE *f)
+{
+    const Options *o = u->options;
+    int form = options_text(o, "format") ? SHEET_PLAIN + options_choice(o, "format") : SHEET_PLAIN;
+    const char *strong = form == SHEET_PLAIN ? "*" : "bold";
+    if (form != SHEET_LATEX) TRY(runtable_paper(&u->t, options_text(o, "columns"), form, f));
+    fprintf(
+        f,
+        "%s±: half of the 95 %% interval of a design's runs (Student's t); %s: the best, shown to be better "
+        "than all others\n%s(all pairs, Tukey).\n",
+        form == SHEET_LATEX ? "% " : "\n", strong, form == SHEET_LATEX ? "% " : "");
+    if (form == SHEET_LATEX) TRY(runtable_paper(&u->t, options_text(o, "columns"), form, f));
+    return 0;
+}
+
 /* ---- all ----------------------------------------------------------------------------------------- */
 
 static int save(Study *u, const char *dir)
@@ -248,25 +269,28 @@ static int save(Study *u, const char *dir)
     return runtable_forest(&u->t, 0, dir);
 }
 
-/* Takes the columns of a study's own table of runs where none is named: the first file is one. */
+/* Takes the columns of a study's own table of runs, which the first file is, where none is named: those of the design, and
+ * the measure. */
 static int take_kind(Options *o, const char *file)
 {
-    static const char *const named[] = {"design", "seed", "by", "measure"};
+    static const char *const named[] = {"design", "by", "seed", "measure"};
     char head[256] = "";
     FILE *f = fopen(file, "rb");
     size_t n = f ? fread(head, 1, sizeof head - 1, f) : 0;
     if (f) fclose(f);
     head[n] = '\0';
     const Kind *k = kind_of_runs(head);
-    for (int i = 0; i < 4; i++)
-        if (options_text(o, named[i])) return 0;
     if (!k) return 0;
-    const char *value[] = {k->runs.design, k->runs.seed, k->runs.by, k->runs.measure};
-    for (int i = 0; i < 4; i++)
-        if (value[i]) TRY(options_set(o, OPTION_DEFAULT, "", named[i], value[i]));
-    if (k->runs.more) TRY(options_set(o, OPTION_DEFAULT, "", "more-is-better", "yes"));
-    progress_note("%s is of 'trotter %s': --design %s --seed %s%s%s --measure %s", file, k->command,
-                  value[0], value[1], value[2] ? " --by " : "", value[2] ? value[2] : "", value[3]);
+    const char *value[] = {k->runs.design, k->runs.by, k->runs.seed, k->runs.measure};
+    int own = options_text(o, "design") || options_text(o, "by") || options_text(o, "seed");
+    int measure = options_text(o, "measure") != NULL;
+    for (int i = own ? 3 : 0; i < 4; i++)
+        if (value[i] && !(i == 3 && measure))
+            TRY(options_set(o, OPTION_DEFAULT, "", named[i], value[i]));
+    if (k->runs.more && !measure) TRY(options_set(o, OPTION_DEFAULT, "", "more-is-better", "yes"));
+    if (!own)
+        progress_note("%s is of 'trotter %s': --design %s --seed %s%s%s", file, k->command,
+                      value[0], value[2], value[1] ? " --by " : "", value[1] ? value[1] : "");
     return 0;
 }
 
@@ -297,6 +321,9 @@ static int study(Study *u)
     size_t n = 0;
     while (options_item(o, "file", n)) n++;
     if (n == 0) return error_set(ERR_INPUT, "expected CSV files with a row a run");
+    TRY(options_either(o, "csv", "columns"));
+    if (options_text(o, "format") && !options_text(o, "columns"))
+        return error_set(ERR_INPUT, "--format: expected --columns too, as design,valid_ppl");
     TRY(take_kind(u->options, options_item(o, "file", 0)));
     const char **name = memory_new(n, sizeof *name);
     int code = name ? read_files(u, name) : ERR_MEMORY;
@@ -308,9 +335,11 @@ static int study(Study *u)
     TRY(add_designs(u));
     TRY(add_differences(u));
     TRY(add_correlations(u));
+    if (options_text(o, "columns")) TRY(print_paper(u, stdout));
     tell(u);
-    TRY(options_flag(o, "csv") ? sheet_write(u->designs, SHEET_CSV, stdout)
-                               : print_all(u, SHEET_PLAIN, stdout));
+    if (!options_text(o, "columns"))
+        TRY(options_flag(o, "csv") ? sheet_write(u->designs, SHEET_CSV, stdout)
+                                   : print_all(u, SHEET_PLAIN, stdout));
     plot_figure(options_text(o, "figure"));
     return options_text(o, "out") ? save(u, options_text(o, "out")) : 0;
 }
@@ -354,7 +383,8 @@ const Command command_table_of_runs = {
         "\n"
         "An empty cell or NA is a missing run; NaN and inf are runs that diverged. Several files are put together.\n"
         "A contrast of --plan counts as planned where git shows that the plan was committed before the data.\n",
-    .often = "file design seed measure by more-is-better baseline all-pairs contrast plan csv out",
+    .often =
+        "file design seed measure by more-is-better baseline all-pairs contrast plan columns format csv out",
     .example = "runs.csv --measure valid_ppl --baseline transformer",
     .groups = groups,
     .kinds = kinds,

@@ -166,6 +166,7 @@ typedef struct {
  * _seeds_paired, _seed_correlation; another column of the runs: its text, or the mean of its numbers, and COLUMN_sd, _low,
  * _high of these. Undefined and unknown: {NULL, NaN}. */
 RunValue runtable_value(const RunTable *t, size_t design, const char *name);
+int runtable_has(const RunTable *t, const char *name); /* 1: a file has this column */
 /* Returns the mean of a column over the seeds that all designs of the panel with a number have; without one, over the
  * design's own: the effect of one seed on all must not decide a rank. */
 double runtable_even(const RunTable *t, size_t design, const char *column);
@@ -246,6 +247,14 @@ extern const Column runtable_correlations[];
  * seed: of the bootstrap. ERR_MEMORY. */
 int runtable_relate(const RunTable *t, const RunRelation *list, const char *groups, uint64_t seed,
                     Sheet *out);
+
+/* ---- the table of a paper (runtable_paper.c) ---- */
+
+/* Writes a row a design, in a form of sheet.h, with the columns NAME or NAME=HEAD, separated by commas: `design`, `n` (its
+ * runs), a measure or another column of the runs. Numbers of several runs are "mean ± half of the 95 % interval" in one
+ * cell. A measure's best mean is strong where Tukey's intervals show it to be better than all
+ * others of its panel. LaTeX fits a column of a page of two. ERR_INPUT, ERR_MEMORY. */
+int runtable_paper(const RunTable *t, const char *columns, int form, FILE *f);
 
 /* ---- plot (runtable_plot.c) ---- */
 

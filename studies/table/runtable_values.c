@@ -113,7 +113,7 @@ static Interval summarise(const RunTable *t, const char *name, const double *x)
     return v;
 }
 
-static int has_column(const RunTable *t, const char *name)
+int runtable_has(const RunTable *t, const char *name)
 {
     for (size_t f = 0; f < t->files; f++)
         if (csv_column(&t->file[f], name) >= 0) return 1;
@@ -125,7 +125,7 @@ static RunValue of_column(const RunTable *t, size_t design, const char *name, do
 {
     static const char *const end[] = {"_sd", "_low", "_high"};
     char column[256];
-    if (has_column(t, name)) {
+    if (runtable_has(t, name)) {
         const char *text = collect(t, design, name, x);
         if (text) return (RunValue){text, NAN};
         RunValue v = runtable_number(summarise(t, name, x).mean);
@@ -136,7 +136,7 @@ static RunValue of_column(const RunTable *t, size_t design, const char *name, do
         if (n <= less || n - less >= sizeof column || strcmp(name + n - less, end[i]) != 0)
             continue;
         snprintf(column, sizeof column, "%.*s", (int)(n - less), name);
-        if (!has_column(t, column)) return none;
+        if (!runtable_has(t, column)) return none;
         collect(t, design, column, x);
         Interval v = summarise(t, column, x);
         return runtable_number(i == 0 ? v.sd : i == 1 ? v.low : v.high);

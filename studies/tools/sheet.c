@@ -64,6 +64,11 @@ int sheet_new(const Column *list, Sheet **out)
     return 0;
 }
 
+void sheet_one_column(Sheet *r)
+{
+    r->narrow = 1;
+}
+
 void sheet_free(Sheet *r)
 {
     if (!r) return;
@@ -122,6 +127,14 @@ static void add_number(Sheet *r, const Column *c, double x)
     add(r, exact, isfinite(x) ? shown : exact, 1);
 }
 
+/* Returns whether a text is a number with its interval, or nothing, as in a column of numbers. */
+static int is_cell(const char *text)
+{
+    if (!text || strcmp(text, "inf") == 0) return 1;
+    text += strspn(text, "*");
+    return strchr("-0123456789", *text) && text[strspn(text, "-+.e0123456789 ±*")] == '\0';
+}
+
 static void add_member(Sheet *r, const Column *c, const void *member)
 {
     const char *text = c->type == SHEET_TEXT ? *(const char *const *)member : NULL;
@@ -135,7 +148,8 @@ static void add_member(Sheet *r, const Column *c, const void *member)
     if (whole >= 0 && c->form == SHEET_FLAG) text = whole ? "yes" : "no";
     if (whole >= 0) size = (size_t)whole;
     if (size != SIZE_MAX) snprintf(number, sizeof number, "%zu", size);
-    add(r, text ? text : number, text ? text : number, !text && c->type != SHEET_TEXT);
+    add(r, text ? text : number, text ? text : number,
+        c->form == SHEET_CELL ? is_cell(text) : !text && c->type != SHEET_TEXT);
 }
 
 /* Returns the column of this name, which must exist. */

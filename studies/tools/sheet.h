@@ -30,8 +30,18 @@ typedef struct Sheet Sheet;
 enum { SHEET_DOUBLE, SHEET_SIZE, SHEET_INT, SHEET_TEXT }; /* type of the member */
 /* What digits count: significant digits; digits behind the point; nothing (yes, no). SHEET_FORMULA is a text that holds
  * a formula in the program's notation, which `trotter report` typesets; SHEET_WORDS is prose with formulas in it.
- * SHEET_SCIENTIFIC: 1.23e-4, digits as FIXED. */
-enum { SHEET_REAL, SHEET_FIXED, SHEET_FLAG, SHEET_FORMULA, SHEET_WORDS, SHEET_SCIENTIFIC };
+ * SHEET_SCIENTIFIC: 1.23e-4, digits as FIXED.
+ * SHEET_CELL is a text that may be a number with its interval; behind SHEET_STRONG_MARK it is bold in LaTeX. */
+enum {
+    SHEET_REAL,
+    SHEET_FIXED,
+    SHEET_FLAG,
+    SHEET_FORMULA,
+    SHEET_WORDS,
+    SHEET_SCIENTIFIC,
+    SHEET_CELL
+};
+enum { SHEET_STRONG_MARK = '*' };
 
 typedef struct {
     const char *name; /* in CSV and in plots; NULL: a column of tables for people alone */
@@ -85,6 +95,9 @@ int sheet_column(const Column *list, const char *name);
  * without a group, then these of each group. Borrows nothing. ERR_INPUT for a name that no column has. Rows
  * are added before. */
 int sheet_choose(Sheet *r, const char *names);
+
+/* Makes LaTeX fit a column of a page of two (84 mm) in place of a whole line. */
+void sheet_one_column(Sheet *r);
 
 void sheet_free(Sheet *r);
 size_t sheet_rows(const Sheet *r);

@@ -30,6 +30,7 @@ struct Sheet {
     Cell *cell;      /* (cells), row-major */
     size_t streamed; /* cells already written by sheet_stream */
     int header;      /* written by sheet_stream */
+    int narrow;      /* LaTeX for one column of a page of two */
     int code;
 };
 

@@ -152,16 +152,34 @@ static const struct {
     {"", "", {345, 0.01, 12}},
     {"{\\footnotesize\\setlength{\\tabcolsep}{4pt}%\n\\noindent\n", "}\n", {345, 0.0085, 8}},
 };
+static const double latex_column = 239; /* 84 mm */
 enum { LATEX_ROWS = 50 };
+
+/* Returns whether a cell is strong; its text then begins with the mark. */
+static int is_strong(const Sheet *r, size_t first, size_t column)
+{
+    return first != SIZE_MAX && r->slot[column].column->form == SHEET_CELL &&
+           *r->cell[first + column].shown == SHEET_STRONG_MARK;
+}
+
+static void latex_cell(const Sheet *r, size_t first, size_t column, const char *text, FILE *f)
+{
+    int strong = is_strong(r, first, column);
+    if (strong) fputs("\\textbf{", f);
+    (first != SIZE_MAX && r->cell[first + column].number ? latex_number
+                                                         : latex_text)(f, text + strong);
+    if (strong) fputc('}', f);
+}
 
 static void latex_row(const Sheet *r, size_t first, const Part *p, FILE *f)
 {
     for (size_t k = 0; k < p->count; k++) {
+        size_t column = r->view[p->column[k]];
         const char *text = sheet_seen(r, first, p->column[k]);
-        int mistaken = k == 0 && (*text == '[' || *text == '*'); /* for an argument of \\ */
+        /* for an argument of \\ */
+        int mistaken = k == 0 && (*text == '[' || *text == '*') && !is_strong(r, first, column);
         fputs(k ? " & " : mistaken ? "{}" : "", f);
-        (first != SIZE_MAX && r->cell[first + r->view[p->column[k]]].number ? latex_number
-                                                                            : latex_text)(f, text);
+        latex_cell(r, first, column, text, f);
     }
     fputs(" \\\\\n", f);
 }
@@ -215,15 +233,23 @@ static void latex_table(const Sheet *r, const Shape *s, const Part *p, size_t ro
     fputs("\\bottomrule\n\\end{tabular}\n", f);
 }
 
+static Line latex_line(const Sheet *r, int small)
+{
+    Line line = latex_size[small].line;
+    if (r->narrow) line.length = latex_column;
+    return line;
+}
+
 static void write_latex(const Sheet *r, const Shape *s, Part *p, FILE *f)
 {
-    int small = take_part(r, s, &latex_size[0].line, 0, 0, p) < r->shown;
-    const Line *line = &latex_size[small].line;
-    size_t names = small ? count_names(r, s, line) : 0;
+    Line line = latex_line(r, 0);
+    int small = take_part(r, s, &line, 0, 0, p) < r->shown;
+    line = latex_line(r, small);
+    size_t names = small ? count_names(r, s, &line) : 0;
     fputs(latex_size[small].before, f);
     for (size_t row = 0; row == 0 || row < r->cells; row += LATEX_ROWS * r->columns)
         for (size_t from = 0, to; from < r->shown; from = to) {
-            to = take_part(r, s, line, names, from, p);
+            to = take_part(r, s, &line, names, from, p);
             if (row || from) fputs("\n\\medskip\\noindent\n", f);
             latex_table(r, s, p, row, f);
         }

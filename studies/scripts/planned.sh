@@ -1,0 +1,91 @@
+#!/bin/sh
+# planned.sh: trains the planned studies of studies/results/planned, each by its name. They need a GPU; a processor would take weeks.
+#
+#   sh studies/scripts/planned.sh NAME --corpus DIR [--glue DIR] --out OUT [--processes N] [--device D] [--precision P] [--list]
+#
+#   moonshot     fgfg-error beside repeat:2, d 512
+#   depth        eight schemes at 1 to 12 layers
+#   translation  nine pairs of schemes at 6 + 6 layers; --corpus has Multi30k. TR_SEEDS=N is the number of seeds that the plan then has
+#   sandwich     24 words of 16 + 16 sublayers
+#   masked       encoders of 12 layers; --glue has SST-2 and CoLA
+#
+# The other corpus is WikiText-2, in words. N processes (4) share the trainings. A stopped study goes on with the same command. --list shows the commands alone. Afterwards
+# `trotter table OUT/NAME/runs.csv --plan studies/results/planned/NAME.txt` has the primary contrast, and git says that the plan was older than the data.
+set -eu
+cd "$(dirname "$0")/../.."
+plans=studies/results/planned
+name=${1:-} corpus='' glue='' out='' processes=4 device=cuda precision=bf16 list=0
+[ -f "$plans/$name.txt" ] || { sed -n '2,/^set/s/^# \{0,1\}//p' studies/scripts/planned.sh >&2; exit 2; }
+shift
+while [ $# -gt 0 ]; do
+    case $1 in
+    --list) list=1 ;;
+    --corpus | --glue | --out | --processes | --device | --precision)
+        [ $# -gt 1 ] || { echo "planned.sh: $1 needs a value" >&2; exit 2; }
+        eval "${1#--}=\$2"
+        shift ;;
+    *)
+        echo "planned.sh: $1: no such option (see the head of the script)" >&2
+        exit 2 ;;
+    esac
+    shift
+done
+[ $list = 0 ] || : "${corpus:=DIR}" "${glue:=DIR}" "${out:=OUT}"
+[ -n "$corpus" ] && [ -n "$out" ] || { echo "planned.sh: --corpus DIR and --out OUT are needed" >&2; exit 2; }
+[ "$name" != masked ] || [ -n "$glue" ] || { echo "planned.sh: masked needs --glue DIR" >&2; exit 2; }
+trotter=${TROTTER:-build/trotter}
+machine="--device $device --precision $precision"
+
+# study FOLDER COMMAND OPTIONS...: by all processes at once.
+study() {
+    folder=$out/$1 command=$2 workers=
+    shift 2
+    # shellcheck disable=SC2086
+    set -- "$trotter" "$command" --corpus "$corpus" $machine "$@" --out "$folder"
+    if [ $list = 1 ]; then echo "$*"; return; fi
+    mkdir -p "$folder"
+    for i in $(seq 2 "$processes"); do
+        "$@" >/dev/null 2>"$folder-process-$i.log" &
+        workers="$workers $!"
+    done
+    "$@"
+    # shellcheck disable=SC2086
+    [ -z "$workers" ] || wait $workers
+}
+
+long="--epochs 20 --patience 3"
+d256="--width 256 --inner 1024 --heads 4 --sequence 128 --batch-tokens 4096 --rate 7e-4 --warmup 1000"
+case $name in
+moonshot)
+    # shellcheck disable=SC2086
+    study moonshot compare --scheme-file studies/schemes/study.scheme --scheme repeat:2,fgfg-error --baseline repeat:2 --seed 101 --seeds 24 \
+        --width 512 --inner 2048 --heads 8 --context sentence --sequence 128 --batch-tokens 4096 --beta2 0.997 --warmup 2000 $long \
+        --tune --tune-rate 3.5e-4,7e-4,1.4e-3 --tune-dropout 0.1,0.3 --tune-seed 900 --truncation 8 --truncation-tolerance 1e-5 ;;
+depth)
+    # shellcheck disable=SC2086
+    study depth compare --scheme transformer,heun-layer,rk2-gate,repeat:2,looped:4,rk4-layer,repeat:4,macaron --baseline repeat:4 --layers 1,2,4,6,12 \
+        --by-depth --seed 201 --seeds 4 $d256 --dropout 0.3 $long --truncation 0 ;;
+translation)
+    pairs="--source en --target de --bpe 10000 --layers 6 $d256 --dropout 0.3 --label-smoothing 0.1 --beta2 0.98 --epochs 30 --patience 5 --truncation 0"
+    # shellcheck disable=SC2086
+    study translation-spread compare $pairs --seed 301 --seeds 6 --pair transformer/transformer
+    # shellcheck disable=SC2086
+    [ -z "${TR_SEEDS:-}" ] || study translation compare $pairs --seed 311 --seeds "$TR_SEEDS" --pair \
+        transformer/transformer,macaron/macaron,rk2-gate/transformer,repeat:2/transformer,looped:2/transformer,rk4-layer/transformer,repeat:4/transformer,looped:4/transformer,transformer/strang-decoder ;;
+sandwich)
+    # shellcheck disable=SC2086
+    study sandwich sweep --pairs 16 --words "$(sed -n 's/^# word //p' $plans/sandwich.txt | paste -sd, -)" --seed 401 --seeds 2 $d256 --dropout 0.2 $long ;;
+masked)
+    # shellcheck disable=SC2086
+    study masked compare --objective masked --bpe 8000 --layers 12 --scheme transformer,macaron,att-ffn-att --seed 501 --seeds 5 --width 256 --inner 1024 --heads 4 \
+        --sequence 128 --activation gelu --dropout 0.1 --batch-tokens 4096 --rate 2e-3 --warmup 1000 --schedule linear --epochs 40 --truncation 0
+    for task in sst2 cola; do
+        together=
+        for run in "$out"/masked/runs/*-layers12-seed*/; do
+            folder=$out/$task-$(basename "$run")
+            [ $list = 1 ] || [ -e "$folder/predictions.csv" ] || "$trotter" finetune --model "${run%/}" --data "$glue" --task $task --device "$device" --out "$folder"
+            together=${together:+$together,}$folder
+        done
+        [ $list = 1 ] || "$trotter" finetune --together "$together" --out "$out/$task"
+    done ;;
+esac
