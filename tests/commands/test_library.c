@@ -31,7 +31,7 @@ static int compile_and_run(const char *file, const char *arguments)
 {
     shell_ok(
         "PKG_CONFIG_PATH=usr/lib/pkgconfig gcc -std=c99 -Wall -Wextra -Wpedantic -Werror -o program.of.c %s $(PKG_CONFIG_PATH=usr/lib/pkgconfig "
-        "pkg-config --cflags --libs trotter) -lm",
+        "pkg-config --cflags --libs trotter) -lm -lpthread",
         file);
     return shell("LD_LIBRARY_PATH=usr/lib ./program.of.c %s", arguments);
 }
@@ -181,6 +181,14 @@ TEST(runs_conditions_and_regions)
     char file[PATH_MAX + 64];
     snprintf(file, sizeof file, "%s/tests/commands/library_runs.c", root);
     if (compile_and_run(file, "") != 0) fail_msg("%s%s", out, err);
+}
+
+/* Two threads, a child, bytes without sense, many calls (library_process.c). */
+TEST(other_peoples_processes)
+{
+    char file[PATH_MAX + 64];
+    snprintf(file, sizeof file, "%s/tests/commands/library_process.c", root);
+    if (compile_and_run(file, "run") != 0) fail_msg("%s%s", out, err);
 }
 
 static const char model_cases[] =

@@ -253,7 +253,7 @@ TEST(commands_bear_failing_calls)
         Fault none = {.way = WAYS};
         Traced t = {.meet = fail_one, .arg = &none, .seconds = SECONDS};
         size_t faults = 0;
-        if (!command_rows_chosen(&command_rows[i])) continue;
+        if (!command_rows_chosen(&command_rows[i], most == FEW)) continue;
         command_rows_box();
         trace(&t, command_rows[i].line);
         keep_whole(&command_rows[i], WEXITSTATUS(t.status));
@@ -271,7 +271,7 @@ TEST(commands_bear_failing_allocations)
     char text[32];
     all = 0;
     for (size_t i = 0; i < COMMAND_ROWS; i++) {
-        if (!command_rows_chosen(&command_rows[i])) continue;
+        if (!command_rows_chosen(&command_rows[i], most == FEW)) continue;
         command_rows_box();
         keep_whole(&command_rows[i], starve(command_rows[i].line, 0));
         file_read("starved", text, sizeof text);

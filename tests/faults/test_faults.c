@@ -1,4 +1,5 @@
-/* test_faults.c: training runs that are killed, stopped, starved of disk, moved and damaged at random moments. Each
+/* test_faults.c: training runs that are stopped, moved and damaged at random moments (killed and starved at each:
+ * test_power.c, test_calls.c). Each
  * time the run either continues correctly, to the bit, or ends with one line and the right exit status, and the
  * earlier files are still there.
  *
@@ -27,11 +28,6 @@ static char whole_eval[sizeof out];
 static const char *again(void)
 {
     return file_exists("run/config.ini") ? RUN "run --resume" : RUN "run";
-}
-
-static const char *again_on_disk(void)
-{
-    return file_exists("run/config.ini") ? RUN "full/run --resume" : RUN "full/run";
 }
 
 /* Counts temporary files of the run. */
@@ -77,19 +73,6 @@ static void begin_run(void)
 
 /* ---- stopped and starved ------------------------------------------------------------------------- */
 
-/* Kills a run up to three times. */
-static void killed(void)
-{
-    begin_run();
-    for (size_t k = draw_below(3); k > 0; k--) {
-        pid_t pid = start(again(), (Limits){0});
-        wait_seconds(draw() * whole_seconds);
-        test_signal(pid, SIGKILL);
-        finish(pid);
-    }
-    check_end("killed");
-}
-
 /* Sends SIGTERM, as a queue does, or SIGINT: the run is saved with status 130, and nothing is done twice. */
 static void asked_to_stop(void)
 {
@@ -101,30 +84,6 @@ static void asked_to_stop(void)
     soak.told += status == 130;
     if (status == 130) assert_true(file_exists("run/state.safetensors"));
     check_end("stopped");
-}
-
-/* Runs with limits: it ends as usual, or with one line and status 1 (2: before it began). */
-static void limited(const char *what, Limits l)
-{
-    int status = finish(start(l.pages ? again_on_disk() : again(), l));
-    int told = failures_told() == 1 && (status == 1 || status == 2);
-    check_told(status == 0 || told, what, status);
-    check_end(what);
-}
-
-/* Allows no file to grow beyond a random size. */
-static void file_size_limit(void)
-{
-    shell_ok("rm -rf run");
-    limited("file-size limit", (Limits){.bytes = 1 + draw_below(whole_state.size + 512)});
-}
-
-/* Fills the disk at a random moment of a new run or of one that goes on. */
-static void full_disk(void)
-{
-    shell_ok("rm -rf run");
-    if (draw_below(2)) begin_run();
-    limited("full disk", (Limits){.pages = run_pages() + draw_below(14)});
 }
 
 /* Makes the directory read-only. Permissions do not stop root, who becomes nobody. */
@@ -259,13 +218,6 @@ static void blown_up(void)
 
 /* ---- all of them --------------------------------------------------------------------------------------- */
 
-static int disk_can_be_filled(void)
-{
-    pid_t pid = fork();
-    if (pid == 0) _exit(mount_disk(4) == 0 ? 0 : 1);
-    return finish(pid) == 0;
-}
-
 static int can_be_nobody(void)
 {
     shell_ok("chmod 0555 full");
@@ -281,10 +233,7 @@ static struct {
     int (*can)(void); /* NULL: always */
     const char *reason;
 } kinds[] = {
-    {"killed", killed, 0, NULL, NULL},
     {"asked to stop", asked_to_stop, 0, NULL, NULL},
-    {"file-size limit", file_size_limit, 1, NULL, NULL},
-    {"full disk", full_disk, 1, disk_can_be_filled, "no file system can be mounted here"},
     {"read-only directory", read_only, 1, can_be_nobody, "root cannot become nobody here"},
     {"copied elsewhere", copied, 0, NULL, NULL},
     {"damaged state", damaged_state, 1, NULL, NULL},

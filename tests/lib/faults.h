@@ -6,17 +6,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
-#include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "kernels/random.h"
 #include "tests/lib/program.h"
 
-enum { ROOM = 1 << 20, PAGE = 4096, NOBODY = 65534 };
+enum { ROOM = 1 << 20, NOBODY = 65534 };
 
 static struct {
     size_t each; /* faults of each kind */
@@ -75,39 +72,12 @@ static inline Bytes damaged(const Bytes *good)
     return bad;
 }
 
-/* Returns how many pages a file system needs for run/. */
-static inline size_t run_pages(void)
-{
-    size_t pages = 1;
-    struct stat s;
-    DIR *d = opendir(file_path("run"));
-    for (struct dirent *e; d && (e = readdir(d));)
-        if (fstatat(dirfd(d), e->d_name, &s, 0) == 0 && S_ISREG(s.st_mode))
-            pages += ((size_t)s.st_size + PAGE - 1) / PAGE;
-    if (d) closedir(d);
-    return pages;
-}
-
 /* ---- children ------------------------------------------------------------------------------------ */
 
-/* Limits of a child; 0 is no limit. */
+/* Limits of a child. */
 typedef struct {
-    size_t bytes; /* no file may be longer */
-    /* The child sees a disk of so many pages at full/, with a copy of run/. At its end this copy replaces
-     * run/. */
-    size_t pages;
     int powerless; /* it becomes NOBODY where we are root */
 } Limits;
-
-/* Mounts a disk at full/ that other processes do not see. It is gone with its process. */
-static inline int mount_disk(size_t pages)
-{
-    char options[64];
-    snprintf(options, sizeof options, "size=%zu", pages * PAGE);
-    if (unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0) return -1;
-    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) return -1;
-    return mount("none", file_path("full"), "tmpfs", 0, options);
-}
 
 static inline int redirect(const char *name, int to)
 {
@@ -128,8 +98,6 @@ static inline void execute(int fd, char *line)
 static inline int enter(Limits l)
 {
     int fd = open(program, O_RDONLY); /* opened before it may be out of reach */
-    if (l.bytes) setrlimit(RLIMIT_FSIZE, &(struct rlimit){l.bytes, l.bytes});
-    if (l.pages && mount_disk(l.pages) != 0) return -1;
     if (chdir(folder) != 0 || redirect("out.txt", 1) < 0 || redirect("err.txt", 2) < 0) return -1;
     if (l.powerless && geteuid() == 0 && (setgid(NOBODY) != 0 || setuid(NOBODY) != 0)) return -1;
     return fd;
@@ -140,8 +108,7 @@ static inline int code_of(int status)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 192 + WTERMSIG(status);
 }
 
-/* Starts the program in a new process. Where a disk limits it, run/ is copied to the disk before and back
- * after. */
+/* Starts the program in a new process. */
 static inline pid_t start(const char *arguments, Limits l)
 {
     char line[2 * PATH_MAX];
@@ -150,15 +117,6 @@ static inline pid_t start(const char *arguments, Limits l)
     if (pid != 0) return pid;
     int fd = enter(l);
     if (fd < 0) _exit(127);
-    if (l.pages) {
-        if (system("if [ -d run ]; then cp -a run full/; fi") != 0) _exit(127);
-        pid_t inner = fork();
-        int status = 0;
-        if (inner == 0) execute(fd, line);
-        waitpid(inner, &status, 0);
-        if (system("rm -rf run; if [ -d full/run ]; then cp -a full/run .; fi") != 0) _exit(127);
-        _exit(code_of(status));
-    }
     execute(fd, line);
     _exit(127);
 }

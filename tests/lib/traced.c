@@ -184,7 +184,7 @@ static void watch(Traced *t, pid_t first)
         if (now() > end) {
             if (ended) t->left++;
             t->late |= !ended;
-            kill(-first, SIGKILL);
+            test_signal_group(first, SIGKILL);
             end = INFINITY;
         }
         if (pid < 0) continue;
@@ -194,7 +194,7 @@ static void watch(Traced *t, pid_t first)
         }
         int event = status >> 16, signal = event ? 0 : WSTOPSIG(status);
         int what = event == PTRACE_EVENT_SECCOMP ? at_call(t, pid, first) : TRACE_PASS;
-        if (what == TRACE_KILL) kill(-first, SIGKILL);
+        if (what == TRACE_KILL) test_signal_group(first, SIGKILL);
         if (what == TRACE_HOLD)
             held = pid, release = now() + TRACE_HELD;
         else
@@ -217,7 +217,7 @@ int traced_run(Traced *t, const char *dir, char *const argv[], const char *out_f
     int bad = ptrace(PTRACE_SEIZE, pid, 0, options) != 0 || write(go[1], "", 1) != 1;
     close(go[1]);
     if (bad) {
-        kill(pid, SIGKILL);
+        test_signal(pid, SIGKILL);
         waitpid(pid, NULL, 0);
         return -1;
     }
