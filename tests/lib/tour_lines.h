@@ -9,7 +9,7 @@ enum { FEW = 20, COMMANDS = 32, OPTIONS = 112, NAMES = 256, WORDS = 96, LINE_BYT
 
 /* ---- the program's own texts --------------------------------------------------------------------------- */
 
-enum { KIND_FLAG, KIND_TEXT, KIND_SIZE, KIND_REAL, KIND_CHOICE, KIND_BYTES };
+enum { KIND_FLAG, KIND_TEXT, KIND_SIZE, KIND_REAL, KIND_CHOICE, KINDS };
 
 typedef struct {
     char name[48];
@@ -78,7 +78,6 @@ static void read_kind(Option *o, const char *words)
     if (strncmp(at, "a whole number", 14) == 0) o->kind = KIND_SIZE;
     if (strncmp(at, "a number", 8) == 0) o->kind = KIND_REAL;
     if (strncmp(at, "a text", 6) == 0) o->kind = KIND_TEXT;
-    if (strncmp(at, "bytes", 5) == 0) o->kind = KIND_BYTES;
     if (o->kind == KIND_FLAG) fail_msg("--%s: of which kind is '%s'?", o->name, words);
 }
 
@@ -380,8 +379,6 @@ static void draw_modest(const Command *c, const Option *o, char *value, size_t r
         snprintf(value, room, "%g", x > o->low ? x < o->high ? x : o->high : o->low);
     } else if (o->kind == KIND_CHOICE) {
         draw_choice(o->choices, value, room);
-    } else if (o->kind == KIND_BYTES) {
-        draw_choice("1G|512M|4000000000", value, room);
     } else {
         snprintf(value, room, "%s", texts[below(sizeof texts / sizeof *texts)]);
     }
