@@ -98,8 +98,7 @@ int finding_derive_text(Finding *f, const char *map, const char *term, const cha
 
 /* ---- claims_report.c -------------------------------------------------------------------------- */
 
-/* Both write all claims in the given order, with evidence and derivations. */
-int claims_markdown(const Claim *const *c, const Finding *f, size_t count, FILE *out);
+/* Writes all claims in the given order, with evidence and derivations. */
 int claims_latex(const Claim *const *c, const Finding *f, size_t count, FILE *out);
 
 /* ---- claims_sine.c: a field whose derivatives are known ---------------------------------------- */
