@@ -9,13 +9,6 @@
 #include "studies/tools/select.h"
 #include "studies/tools/sheet.h"
 
-/* ---- lattice.c: a splitting as a path in the plane of times spent under F and under G -------- */
-
-/* Draws DIR/NAME.csv, .gp, .svg, .png: the path of a table of flows against its chord. The area between
- * them is shaded by sign; its size and the brackets of degree 3 stand beside it. */
-extern const Column lattice_columns[]; /* columns of the CSV */
-int lattice_draw(const Table *t, const char *dir, const char *name);
-
 /* ---- conditions_table.c: order conditions as formulas ------------------------------------------- */
 
 /* Adds a row of condition_columns for each condition of order 1 .. degree and each scheme, or writes them as LaTeX

@@ -79,8 +79,6 @@ TEST(test_expand)
     }
     assert_true(depth == 0 && deepest > 0);
     must_say("expand --scheme word:ssfsff,yoshida4 --out x", "7/2");
-    assert_true(
-        file_has("x/path-word-ssfsff.csv", "part,F,G\npath,0,0\npath,1,0\npath,2,0\npath,2,1\n"));
 }
 
 /* The modified equation has a field of degree 1. A list with a multistep scheme, brackets and too high a degree are
