@@ -30,18 +30,6 @@ void tree_page_add(TreePage *p, const ConditionRow *row);
 /* Where code is 0, writes DIR/trees-SCHEME.svg and .tex; frees the page in any case. Returns code, or that of writing. */
 int tree_page_close(TreePage *p, int code, const char *dir, const char *scheme);
 
-/* ---- phase_plot.c ---------------------------------------------------------------------------- */
-
-/* Curves of dispersion and dissipation of schemes along the imaginary axis. */
-
-/* The columns of phase.csv. */
-extern const Column phase_columns[];
-
-/* Writes DIR/phase.csv and draws the plots phase, phase-2, ... of frozen tables (count). imag: ends of their stability
- * intervals on the imaginary axis. curveless: the reason why a table has no curve, for the key, or NULL. */
-int phase_save(Table *const *table, size_t count, const double *imag, const char *const *curveless,
-               const char *dir);
-
 /* ---- structure_table.c: the structure that the schemes' tables preserve, as a report --------- */
 
 /* Makes a row of structure_columns for each scheme; unknown values stay empty. degree: highest degree of the trees
