@@ -266,7 +266,7 @@ int run_has_pairs(const Run *r)
 int run_has_exact(const Run *r)
 {
     const Asking *ask = r->t->ask;
-    return ask ? ask->next || ask->label : run_has_pairs(r);
+    return ask ? ask->label != NULL : run_has_pairs(r);
 }
 
 double run_rate(const Run *r, uint64_t step)

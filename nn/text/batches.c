@@ -9,8 +9,6 @@
  *
  *   masked, stream     the text cut every T - 1 tokens, as above
  *   masked, sentence   a line, cut every T - 1 tokens
- *   masked, next       two segments of whole lines, up to (T - 1) / 2 tokens each; the second follows the first in the
- *                      text, or with probability 1/2 is the second segment of another sequence
  *   label              line i of the text, and of the second text if there is one
  *
  * With a source a sequence is a whole line of the text and the same line of the source, which is not shifted: n words
@@ -35,8 +33,7 @@ typedef struct {
 
 typedef struct {
     Window target, source; /* the source, or second segment; length 0 where there is none */
-    /* A label's line; for next 1: the second segment follows; masks one by one: the masked token. */
-    size_t number;
+    size_t number;         /* a label's line; masks one by one: the masked token */
 } Sequence;
 
 /* An array of a Batches: the place of its address, and its size. */
@@ -54,8 +51,8 @@ struct Batches {
     int context;
     uint64_t seed;
     long epoch;
-    size_t T;       /* longest window, at most the text; for a segment pair the longest of either */
-    size_t longest; /* most tokens of a sequence, both sides together */
+    size_t T;                  /* longest window, at most the text */
+    size_t longest;            /* most tokens of a sequence, both sides together */
     size_t tokens, rows;       /* most tokens of a side, most sequences of a batch */
     size_t sequences, batches; /* in this epoch */
     Sequence *sequence, *cut;  /* in this epoch's order; in the text's order */
@@ -72,12 +69,6 @@ enum { DRAW_OFFSET, DRAW_SEQUENCES, DRAW_BATCHES, DRAWS };
 static uint64_t stream_of(long epoch, int draw)
 {
     return UINT64_C(0x4261746368000000) + (uint64_t)epoch * DRAWS + (uint64_t)draw;
-}
-
-/* Returns a stream that differs from those above, so that those do not change. */
-static uint64_t stream_of_segments(long epoch)
-{
-    return UINT64_C(0x5365676d00000000) + (uint64_t)(epoch + 1);
 }
 
 static size_t least(size_t a, size_t b)
@@ -151,31 +142,6 @@ static size_t cut_labelled(const Batches *b, Sequence *out)
     return n;
 }
 
-/* Returns the end of the whole lines from i on that have at most T tokens together; a longer line gives a part. */
-static size_t segment_end(const Batches *b, size_t i)
-{
-    size_t tokens = b->text->tokens, most = least(i + b->T, tokens), end = i, next = i;
-    while (next < most && (next = line_end(b->text, b->eos, next, most)) <= most) {
-        if (b->text->id[next - 1] != b->eos) break;
-        end = next;
-    }
-    return end > i ? end : most;
-}
-
-/* Cuts the text in pairs of segments. An odd segment at the end has no second one and is left out. */
-static size_t cut_segments(const Batches *b, Sequence *out)
-{
-    size_t n = 0, tokens = b->text->tokens;
-    for (size_t i = 0; i < tokens;) {
-        size_t middle = segment_end(b, i);
-        size_t end = middle < tokens ? segment_end(b, middle) : middle;
-        if (end > middle && out) out[n] = (Sequence){{i, middle - i}, {middle, end - middle}, 1};
-        n += end > middle;
-        i = end;
-    }
-    return n;
-}
-
 /* Makes a sequence of every token of every window: as many sequences as tokens that can be masked. */
 static size_t cut_each(const Batches *b, Sequence *out)
 {
@@ -195,21 +161,7 @@ static size_t cut_text(const Batches *b, size_t offset, Sequence *out)
 {
     if (b->ask.what == ASK_LABEL) return cut_labelled(b, out);
     if (b->ask.what == ASK_MASKED && b->ask.each) return cut_each(b, out);
-    if (b->ask.what == ASK_MASKED && b->ask.next) return cut_segments(b, out);
     return cut_windows(b, offset, out);
-}
-
-/* Gives half of the sequences the second segment of another one. `sequence` is scratch. */
-static void exchange_segments(Batches *b, long epoch)
-{
-    uint64_t seed = epoch < 0 ? 0 : b->seed, stream = stream_of_segments(epoch);
-    memcpy(b->sequence, b->cut, b->sequences * sizeof *b->cut);
-    for (size_t i = 0; i < b->sequences && b->sequences > 1; i++) {
-        if (random_uniform(seed, stream, 2 * i) < 0.5) continue;
-        size_t other = (size_t)random_below(seed, stream, 2 * i + 1, b->sequences - 1);
-        b->cut[i].source = b->sequence[other + (other >= i)].source;
-        b->cut[i].number = 0;
-    }
 }
 
 /* Sets sequence to cut in the order given, sorted by length if `sort` (counting sort, stable). */
@@ -258,9 +210,8 @@ void batches_epoch(Batches *b, long epoch)
     if (train && !sentence) offset = random_below(b->seed, stream_of(epoch, DRAW_OFFSET), 0, b->T);
     b->epoch = epoch;
     b->sequences = cut_text(b, offset, b->cut);
-    if (b->ask.next) exchange_segments(b, epoch);
     shuffle(b, epoch, DRAW_SEQUENCES, b->sequences, b->order);
-    order_sequences(b, train && (sentence || b->ask.next));
+    order_sequences(b, train && sentence);
     pack(b);
     shuffle(b, epoch, DRAW_BATCHES, b->batches, b->turn);
 }
@@ -268,7 +219,7 @@ void batches_epoch(Batches *b, long epoch)
 /* Tells whether rows belong to different segments. */
 static int has_segments(const Batches *b)
 {
-    return b->ask.what != ASK_NEXT && (b->ask.next || b->source);
+    return b->ask.what != ASK_NEXT && b->source;
 }
 
 /* Lists all arrays, for the most sequences of an epoch. */
@@ -278,7 +229,7 @@ static void find_rooms(Batches *b, size_t most)
     size_t tokens = asked ? b->tokens : least(b->tokens, b->text->tokens);
     size_t rows = least(tokens, most);
     size_t source = b->source && !asked ? least(b->tokens, b->source->tokens) : 0;
-    int labelled = b->ask.next || b->ask.label, valued = b->ask.value != NULL;
+    int labelled = b->ask.label != NULL, valued = b->ask.value != NULL;
     Batch *d = &b->data;
     const Room all[ROOMS] = {
         {&b->sequence, most, sizeof *b->sequence},
@@ -355,20 +306,20 @@ static int check_sizes(const Text *t, int context, size_t batch_tokens, size_t T
 }
 
 /* Returns the rows of <cls> and one segment, or two. */
-static size_t least_rows(const Asking *ask, const Text *source)
+static size_t least_rows(const Text *source)
 {
-    return ask->next || (source && source->tokens) ? 3 : 2;
+    return source && source->tokens ? 3 : 2;
 }
 
 static int check_asked(const Asking *ask, const Text *t, const Text *source, const Vocab *v,
                        size_t T)
 {
     TRY(masking_check(v, t->file));
-    if (T < least_rows(ask, source))
+    if (T < least_rows(source))
         return error_set(ERR_INPUT,
                          "sequences of %zu tokens, where %zu are needed: " WORD_FIRST
                          " and a word of each segment",
-                         T, least_rows(ask, source));
+                         T, least_rows(source));
     if (ask->what == ASK_MASKED)
         return source && source->tokens
                    ? error_set(ERR_INPUT, "%s: masked words are of a text alone", source->file)
@@ -392,7 +343,7 @@ static Batches fields(const Text *t, const Text *source, const Vocab *v, const A
     if (source && source->tokens) b.source = source;
     if (ask) {
         b.ask = *ask;
-        b.T = ask->next ? (T - 1) / 2 : T - 1;
+        b.T = T - 1;
         b.longest = T;
         b.rows = SIZE_MAX;
         return b;
@@ -415,10 +366,7 @@ int batches_new(const Text *t, const Text *source, const Vocab *v, const Asking 
     int code = allocate(b);
     if (!code) batches_epoch(b, -1);
     if (!code && b->sequences == 0)
-        code = error_set(ERR_INPUT,
-                         b->ask.next ? "%s: a text of two segments at least is needed"
-                                     : "%s: every line is blank: no sentence",
-                         t->file);
+        code = error_set(ERR_INPUT, "%s: every line is blank: no sentence", t->file);
     if (code)
         batches_free(b);
     else
@@ -449,12 +397,10 @@ static int is_asked(const Batches *b, const Sequence *q, size_t i, int32_t *inpu
 
 static size_t count_asked(const Batches *b, const Sequence *q)
 {
-    const Window w[] = {q->target, q->source};
     size_t n = 0;
     int32_t input;
-    for (int k = 0; k < 2; k++)
-        for (size_t j = 0; j < w[k].length; j++)
-            n += (size_t)is_asked(b, q, w[k].first + j, &input);
+    for (size_t j = 0; j < q->target.length; j++)
+        n += (size_t)is_asked(b, q, q->target.first + j, &input);
     return n;
 }
 
@@ -496,7 +442,6 @@ static void add_asked(const Batches *b, const Sequence *q, Batch *d)
     add_row(b, b->vocab->first, 0, 0, d);
     add_window(b, q, b->text, q->target, 0, 1, d);
     add_window(b, q, b->source ? b->source : b->text, q->source, 1, 1 + q->target.length, d);
-    if (ask->next) d->asked.label[d->S] = (int32_t)q->number;
     if (ask->label) d->asked.label[d->S] = ask->label[q->number];
     if (ask->value) d->asked.value[d->S] = ask->value[q->number];
     d->start[++d->S] = d->N;

@@ -217,9 +217,7 @@ typedef struct Batches Batches;
 enum { ASK_NEXT, ASK_MASKED, ASK_LABEL };
 typedef struct {
     int what; /* ASK_MASKED, ASK_LABEL */
-    /* masked: sequences are two segments; label 1: the second follows the first, else 0. */
-    int next;
-    int each; /* masked: every token alone, in a separate sequence; not with next */
+    int each; /* masked: every token alone, in a separate sequence */
     /* One value a line of the text, borrowed; ASK_LABEL has one of the two lists. A line that is too long loses its
      * end, the longer of two first. */
     const int32_t *label;

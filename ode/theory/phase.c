@@ -291,32 +291,3 @@ void phase_free(Phase *p)
 {
     mpq_clears(p->dispersion, p->dissipation, NULL);
 }
-
-/* ---- curves -------------------------------------------------------------------------------------------- */
-
-int phase_errors(const Table *t, const double *nu, size_t count, double *dispersion,
-                 double *dissipation)
-{
-    Stability *s;
-    mpq_t theta;
-    mpq_init(theta);
-    exact_power(t, theta);
-    double turn = table_double(theta), at = 0, factor[2] = {1, 0};
-    mpq_clear(theta);
-    TRY(stability_new(t, &s));
-    for (size_t i = 0; i < count; i++) {
-        double z[COLOURS][2] = {{0}}, c = cos(turn * (nu[i] - at)), d = sin(turn * (nu[i] - at));
-        double guess[2] = {c * factor[0] - d * factor[1], c * factor[1] + d * factor[0]};
-        for (int op = 0; op < t->colours; op++) z[op][1] = nu[i] / t->colours;
-        at = nu[i];
-        factor[0] = guess[0];
-        factor[1] = guess[1];
-        stability_follow(s, (const double(*)[2])z, factor);
-        c = cos(turn * at);
-        d = sin(turn * at); /* exp(i theta nu) / zeta */
-        dispersion[i] = atan2(d * factor[0] - c * factor[1], c * factor[0] + d * factor[1]);
-        dissipation[i] = 1 - hypot(factor[0], factor[1]);
-    }
-    stability_free(s);
-    return 0;
-}

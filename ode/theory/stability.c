@@ -135,26 +135,3 @@ double stability_at(Stability *s, const double lambda[][2])
     amp_polynomial(&s->a, z);
     return amp_radius(&s->a);
 }
-
-/* Follows a root of zeta^d + p_1 zeta^(d-1) + ..., p_0 = 1. */
-void stability_follow(Stability *s, const double lambda[][2], double factor[2])
-{
-    double complex z[COLOURS] = {0}, x = factor[0] + factor[1] * I, step = 1;
-    read_lambda(s->t, lambda, z);
-    if (s->t->flows) {
-        x = cexp(flow_exponent(s->t, z));
-    } else {
-        amp_polynomial(&s->a, z);
-        for (int turn = 0; turn < 50 && cabs(step) > 0x1p-52 * cabs(x); turn++) {
-            double complex f = s->a.p[0], g = 0;
-            for (size_t m = 1; m <= s->a.degree; m++) {
-                g = g * x + f;
-                f = f * x + s->a.p[m];
-            }
-            step = g == 0 ? 0 : f / g;
-            x -= step;
-        }
-    }
-    factor[0] = creal(x);
-    factor[1] = cimag(x);
-}

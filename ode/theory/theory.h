@@ -287,9 +287,6 @@ double stability_at(Stability *s, const double z[][2]);
 /* Returns roughly the multiplications that stability_at takes. */
 size_t stability_work(const Stability *s);
 
-/* Refines a factor at z by Newton's iteration. factor in: near it; out: the factor. */
-void stability_follow(Stability *s, const double z[][2], double factor[2]);
-
 /* ---- limit.c ------------------------------------------------------------------------------------ */
 
 /* Finds the ends of the stability interval from 0 on the negative real and the positive imaginary axis, to 10 digits at
@@ -331,11 +328,6 @@ typedef struct {
 /* Finds them for a frozen table. Caller: phase_free. */
 int phase_find(const Table *t, Phase *out);
 void phase_free(Phase *p);
-
-/* Computes the two errors, dispersion and dissipation (count), at nu (count). nu rises from near 0 by steps in which
- * the factor can be followed. Errors below about 1e-14 are rounding. ERR_INPUT: more than 255 factors. */
-int phase_errors(const Table *t, const double *nu, size_t count, double *dispersion,
-                 double *dissipation);
 
 /* ---- ssp.c --------------------------------------------------------------------------------------- */
 

@@ -1,16 +1,14 @@
 /* attention.c: computes distances between attention distributions, and between heads (attention.h). */
 #include "studies/attention/attention.h"
 
-#include <gsl/gsl_sort.h>
 #include <math.h>
-#include <string.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
 
 /* ---- two distributions --------------------------------------------------------------------------- */
 
-static double over_positions(size_t n, const double *a, const double *b)
+double attention_distance(size_t n, const double *a, const double *b)
 {
     double moved = 0, sum = 0;
     for (size_t j = 0; j < n; j++) {
@@ -20,27 +18,11 @@ static double over_positions(size_t n, const double *a, const double *b)
     return sum;
 }
 
-static double over_values(size_t n, const double *a, const double *b, double *work)
-{
-    double sum = 0;
-    memcpy(work, a, n * sizeof *work);
-    memcpy(work + n, b, n * sizeof *work);
-    gsl_sort(work, 1, n);
-    gsl_sort(work + n, 1, n);
-    for (size_t j = 0; j < n; j++) sum += fabs(work[j] - work[n + j]);
-    return sum / (double)n;
-}
-
-double attention_distance(int over, size_t n, const double *a, const double *b, double *work)
-{
-    return over == OVER_VALUES ? over_values(n, a, b, work) : over_positions(n, a, b);
-}
-
 /* ---- heads --------------------------------------------------------------------------------------- */
 
-int head_sums_new(size_t A, size_t H, int over, HeadSums *s)
+int head_sums_new(size_t A, size_t H, HeadSums *s)
 {
-    *s = (HeadSums){.A = A, .H = H, .over = over};
+    *s = (HeadSums){.A = A, .H = H};
     if (H > ASSIGNMENT_MAX)
         return error_set(ERR_INPUT, "%zu heads; at most %d can be matched", H, ASSIGNMENT_MAX);
     s->cost = memory_new(A * H, H * sizeof *s->cost);
@@ -59,13 +41,13 @@ void head_sums_free(HeadSums *s)
 /* Compares one sublayer at token i. here (H, H) out, added to cost; a, b (H, N, N). Returns the
  * least sum of matched heads. */
 static double add_token(const HeadSums *s, size_t N, size_t i, const double *a, const double *b,
-                        double *here, double *cost, double *work)
+                        double *here, double *cost)
 {
     size_t to[ASSIGNMENT_MAX], H = s->H;
     for (size_t g = 0; g < H; g++)
         for (size_t h = 0; h < H; h++) {
             const double *x = a + (g * N + i) * N, *y = b + (h * N + i) * N;
-            here[g * H + h] = attention_distance(s->over, s->whole ? N : i + 1, x, y, work);
+            here[g * H + h] = attention_distance(s->whole ? N : i + 1, x, y);
             cost[g * H + h] += here[g * H + h];
         }
     return assignment_find(H, here, to);
@@ -74,12 +56,11 @@ static double add_token(const HeadSums *s, size_t N, size_t i, const double *a, 
 int head_sums_add(HeadSums *s, size_t N, const double *a, const double *b)
 {
     size_t H = s->H, all = H * N * N;
-    double *here = memory_new(H * H + 2 * N, sizeof *here);
+    double *here = memory_new(H * H, sizeof *here);
     if (!here) return ERR_MEMORY;
     for (size_t l = 0; l < s->A; l++)
         for (size_t i = 0; i < N; i++)
-            s->token[l] += add_token(s, N, i, a + l * all, b + l * all, here, s->cost + l * H * H,
-                                     here + H * H);
+            s->token[l] += add_token(s, N, i, a + l * all, b + l * all, here, s->cost + l * H * H);
     s->tokens += N;
     memory_free(here);
     return 0;

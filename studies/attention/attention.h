@@ -22,19 +22,13 @@ double assignment_find(size_t n, const double *cost, size_t *to);
  * Source: Press, Smith, Levy 2020, section 6. The i-th attention sublayers of two models are compared at one
  * token. Heads are matched one to one so that the sum of the distances between the matched heads'
  * distributions is least. That sum is the distance at this token and sublayer; it is averaged over tokens
- * and sublayers. The paper does not say what is moved where. Both readings are here:
- *
- *   positions   the weights are mass on the tokens 0 .. n-1 that are seen, and moving mass by one token
- *               costs 1. On a line the earth mover's distance is the L1 norm of the difference of the
- *               cumulative sums: sum_j |sum_(k<=j) (a_k - b_k)|, in tokens (Vallender 1973).
- *   values      each of the n weights is a sample, a number with 1/n of the mass; order and place are lost.
- *               The distance is the mean of |a_(j) - b_(j)| over the sorted weights. The size of
- *               the numbers in their table 7 (1e-3) fits this reading better. */
+ * and sublayers. The paper does not say what is moved where. Here the weights are mass on the
+ * tokens 0 .. n-1 that are seen, and moving mass by one token costs 1. On a line the earth mover's
+ * distance is the L1 norm of the difference of the cumulative sums: sum_j |sum_(k<=j) (a_k - b_k)|, in
+ * tokens (Vallender 1973). */
 
-enum { OVER_POSITIONS, OVER_VALUES };
-
-/* Returns the distance of two distributions a, b (n >= 1), as above; work (2 n). */
-double attention_distance(int over, size_t n, const double *a, const double *b, double *work);
+/* Returns the distance of two distributions a, b (n >= 1), as above. */
+double attention_distance(size_t n, const double *a, const double *b);
 
 typedef struct {
     double token; /* heads matched anew at every token, as in the paper */
@@ -46,12 +40,11 @@ typedef struct {
  * sums of matched ones. ERR_MEMORY. */
 typedef struct {
     size_t A, H;
-    int over;
     int whole;     /* 1: for encoders alone, whose tokens see all tokens (head_sums_new: 0) */
     size_t tokens; /* so far */
     double *cost, *token;
 } HeadSums;
-int head_sums_new(size_t A, size_t H, int over, HeadSums *s);
+int head_sums_new(size_t A, size_t H, HeadSums *s);
 void head_sums_free(HeadSums *s);
 int head_sums_add(HeadSums *s, size_t N, const double *a, const double *b);
 /* Returns means over the tokens, for sublayer i; i = A: over all sublayers. */

@@ -21,8 +21,6 @@ static const Option study_options[] = {
     {"context", OPTION_CHOICE, "stream", "stream|sentence",
      "stream: the text in blocks; sentence: each line alone"},
     {"sequence", OPTION_SIZE, "64", "T", "longest block in tokens", 2, 4096},
-    {"over", OPTION_CHOICE, "positions", "positions|values",
-     "positions: mass moves along the tokens; values: weights as samples, wherever they are"},
     {"threads", OPTION_SIZE, "1", "N", "threads of the kernels; 0: one per core", 0, 1024},
     {0},
 };
@@ -173,7 +171,7 @@ static int make_room(Study *u)
     u->sum = memory_new(u->pairs, sizeof *u->sum);
     if (!u->sum) return ERR_MEMORY;
     for (size_t i = 0; i < u->pairs; i++) {
-        TRY(head_sums_new(u->A, u->H, options_choice(u->options, "over"), &u->sum[i]));
+        TRY(head_sums_new(u->A, u->H, &u->sum[i]));
         u->sum[i].whole = is_encoder(&u->network[0]);
     }
     for (size_t k = 0; k < u->models; k++)
@@ -348,15 +346,13 @@ static void print_words(const Study *u, FILE *f)
     fprintf(
         f,
         "%zu models with %zu attention sublayers of %zu heads read %zu tokens of %s.\n"
-        "distance is the earth mover's distance of the heads' distributions %s,\n"
+        "distance is the earth mover's distance of the heads' distributions along the tokens, in tokens,\n"
         "summed over heads that are matched anew at every token: the mean over tokens, sublayers\n"
         "and pairs of models. matched_once matches the heads of a sublayer once for all tokens.\n"
         "low and high are the ends of the 95 %% interval over pairs (Student's t), which is too\n"
         "narrow, as pairs share models. p_apart is the p, over divisions of the models, of models\n"
         "of two schemes being no farther apart than models of one.\n\n",
-        u->models, u->A, u->H, u->sum[0].tokens, options_text(u->options, "text"),
-        options_choice(u->options, "over") == OVER_POSITIONS ? "along the tokens, in tokens"
-                                                             : "between their values");
+        u->models, u->A, u->H, u->sum[0].tokens, options_text(u->options, "text"));
 }
 
 static int show(const Study *u)
@@ -448,9 +444,8 @@ const Command command_attention = {
         "sublayers. The table has the means over all pairs of models of each pair of schemes: baseline with\n"
         "baseline, sandwich with sandwich, baseline with sandwich. --csv prints every pair.\n"
         "\n"
-        "--over positions: attention weights are mass on the tokens seen, and moving all of it by one token\n"
-        "costs 1. --over values: the weights are samples of a number, wherever they stand. The paper does\n"
-        "not say which it means; the size of the numbers in its table 7 fits the second better.\n"
+        "Attention weights are mass on the tokens seen, and moving all of it by one token costs 1. The paper\n"
+        "does not say what it moves; the size of the numbers in its table 7 fits differences of weights better.\n"
         "\n"
         "--out also draws where tokens look in the first lines of the text: a map for each attention\n"
         "sublayer, the mean over heads, or with --by-head a picture of each sublayer with a map for each\n"
@@ -460,7 +455,7 @@ const Command command_attention = {
         "are compared line by line. The command does not read models that translate. Models need the same\n"
         "vocabulary, as many heads and as many attention sublayers (evaluations, where a scheme evaluates\n"
         "one several times).\n",
-    .often = "model text tokens over sentences by-head csv out",
+    .often = "model text tokens sentences by-head csv out",
     .example = "--model out/a --model out/b --text kjv:valid --out out/maps",
     .groups = groups,
     .kinds = kinds,

@@ -21,8 +21,8 @@ static const Option file_options[] = {
 
 static const Option task_options[] = {
     {"task", OPTION_TEXT, NULL, "NAME",
-     "a task of GLUE that --tasks lists, or FILE.tsv, with tabs between columns: the first line names them "
-     "(sentence, label, and sentence2 for pairs), each further line is an example",
+     "a task of GLUE (cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte, wnli), or FILE.tsv, with tabs between columns: the "
+     "first line names them (sentence, label, and sentence2 for pairs), each further line is an example",
      0, 0},
     {"values", OPTION_FLAG, NULL, NULL, "labels of FILE.tsv are numbers, not classes", 0, 0},
     {"lowercase", OPTION_FLAG, NULL, NULL, "lower-case the sentences", 0, 0},
@@ -74,7 +74,6 @@ static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL, "print finetune.csv instead of the table", 0, 0},
     {"config", OPTION_TEXT, NULL, "FILE",
      "read options from a file like DIR/config.ini; the command line overrides it", 0, 0},
-    {"tasks", OPTION_FLAG, NULL, NULL, "list the tasks and their metrics; train nothing", 0, 0},
     {0},
 };
 
@@ -110,7 +109,6 @@ static const StudyKind studies[] = {{
 
 static int run(Options *o)
 {
-    if (options_flag(o, "tasks")) return labelled_list(options_flag(o, "csv"));
     return study_run(studies, groups, o);
 }
 
@@ -152,14 +150,13 @@ const Command command_finetune = {
         "grid for comparison, and the table has the score of always saying the most frequent label (of numbers:\n"
         "their mean). Ctrl-C saves; the same command goes on.\n"
         "\n"
-        "A task's first metric chooses (--tasks lists them); the CSV files have all others that fit. Scores are\n"
-        "of GLUE's dev texts, as its test texts have no labels. 'trotter classify --model DIR' labels sentences\n"
-        "with the fine-tuned encoder.\n"
+        "A task's first metric chooses; the CSV files have all others that fit. Scores are of GLUE's dev texts,\n"
+        "as its test texts have no labels. 'trotter classify --model DIR' labels sentences with the fine-tuned\n"
+        "encoder.\n"
         "\n"
         "--together puts several encoders into one table. Encoders of one scheme that were pre-trained with other\n"
         "seeds are runs of it: their mean score has an interval over seeds and one over resampled examples.\n",
-    .often =
-        "model data task tasks dev rates seeds epochs lowercase pretrained-only device out together",
+    .often = "model data task dev rates seeds epochs lowercase pretrained-only device out together",
     .example = "--model out/bert --data glue --task SST-2",
     .groups = groups,
     .saves = 1,

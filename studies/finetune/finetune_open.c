@@ -68,7 +68,7 @@ static int read_task(Finetune *f)
     f->task = labelled_task(task);
     if (!f->task && !is_file(task))
         return error_set(ERR_INPUT,
-                         "--task %s: expected a task of GLUE ('trotter finetune --tasks' lists "
+                         "--task %s: expected a task of GLUE ('trotter finetune --help task' names "
                          "them) or a file, as mine.tsv",
                          task);
     if (!f->task) {

@@ -55,9 +55,6 @@ int labelled_change(int change, const char *text, size_t bytes, char **out);
 /* Returns the row of a name, in any case and with or without hyphens ("SST-2": sst2), or NULL. */
 const LabelledTask *labelled_task(const char *name);
 
-/* Prints both tables, a row a task: its folder, sentences, labels, metrics (tasks_table.c). */
-int labelled_list(int csv);
-
 typedef struct {
     size_t count;
     char **first, **second; /* (count) valid UTF-8; second NULL: single sentences */

@@ -81,9 +81,6 @@ static const Option model_options[] = {
      "next: learn to predict every next word; masked: train an encoder alone, which sees all words of "
      "a sequence, to predict masked words",
      .otherwise = "next", .sets = {TO(model.masked), TO(bridge.bidirectional)}},
-    {"next-sentence", OPTION_FLAG, NULL, NULL,
-     "with --objective masked: learn also whether the second half of a sequence follows the first",
-     .needs = "objective"},
     {"kv-heads", OPTION_SIZE, NULL, "N",
      "number of heads of keys and values in self-attention, a divisor of H; each serves H / N heads of queries "
      "(Ainslie et al. 2023; default: H)",
@@ -285,8 +282,6 @@ NetworkConfig network_config(const Options *o)
     c.model.dropout_apart = attention || activation;
     if (!attention) c.model.attention_dropout = c.model.dropout;
     if (!activation) c.model.activation_dropout = c.model.dropout;
-    if (options_known(o, "next-sentence") && options_flag(o, "next-sentence"))
-        c.model.classes = c.model.segments = 2;
     if (!options_known(o, "classes") || !options_size(o, "classes")) return c;
     c.model.masked = 0;
     c.model.classes = options_size(o, "classes");
@@ -319,9 +314,8 @@ CorpusChoice network_choice(const Options *o)
 
 const Asking *network_asking(const Options *o, Asking ask[SPLITS])
 {
-    ModelConfig c = network_config(o).model;
-    for (int s = 0; s < SPLITS; s++) ask[s] = (Asking){.what = ASK_MASKED, .next = c.classes == 2};
-    return c.masked ? ask : NULL;
+    for (int s = 0; s < SPLITS; s++) ask[s] = (Asking){.what = ASK_MASKED};
+    return network_config(o).model.masked ? ask : NULL;
 }
 
 /* Checks that there are as many shares as texts. */
@@ -374,8 +368,6 @@ int network_check(const Options *o)
 {
     size_t epochs = options_size(o, "epochs"), average = options_size(o, "average");
     TRY(options_needs(o));
-    if (options_flag(o, "next-sentence") && !network_config(o).model.masked)
-        return error_set(ERR_INPUT, "--next-sentence: of --objective masked");
     if (average <= epochs) return 0;
     return error_set(ERR_INPUT, "--average %zu: there are the ends of --epochs %zu only", average,
                      epochs);

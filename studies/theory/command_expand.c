@@ -1,11 +1,9 @@
 /* command_expand.c: expands a scheme's local error in elementary differentials of numerical - exact, or in brackets of
  * log(step)/h - (F + G), and finds its modified equation. */
-#include <ctype.h>
 #include <string.h>
 
 #include "studies/measure/derivation.h"
 #include "studies/measure/expansion.h"
-#include "studies/plot/plot.h"
 #include "studies/theory/theory.h"
 #include "studies/tools/command.h"
 #include "studies/tools/notation.h"
@@ -36,9 +34,8 @@ static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
     {"latex", OPTION_FLAG, NULL, NULL, "write the terms as LaTeX (align* of amsmath)"},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write DIR/expand.csv, expand.md, expand.tex and the lattice path of every splitting of F and G (.csv, "
-     ".gp, .svg, .png); with --conditions their table and trees-NAME.svg, .tex (TikZ); with --steps steps.csv, .tex"},
-    PLOT_FIGURE,
+     "write DIR/expand.csv, .md and .tex; with --conditions their table and trees-NAME.svg, .tex (TikZ); with --steps "
+     "steps.csv, .tex"},
     {0},
 };
 
@@ -112,17 +109,6 @@ static int write_latex(const Expansion *e, size_t n, FILE *f)
     return 0;
 }
 
-/* Draws DIR/path-NAME..., with '-' in place of characters that plot_new refuses. */
-static int save_path(const Table *t, const char *dir)
-{
-    char name[TABLE_NAME + 8];
-    snprintf(name, sizeof name, "path-%s", t->name);
-    name[60] = '\0';
-    for (char *c = name; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("-_.+", *c)) *c = '-';
-    return lattice_draw(t, dir, name);
-}
-
 static int save(const Expansion *e, size_t n, const Sheet *r, const char *dir)
 {
     Output o;
@@ -130,10 +116,7 @@ static int save(const Expansion *e, size_t n, const Sheet *r, const char *dir)
     TRY(output_sheet(r, SHEET_CSV, dir, "expand.csv"));
     TRY(output_sheet(r, SHEET_MARKDOWN, dir, "expand.md"));
     TRY(output_open(&o));
-    TRY(output_put(&o, write_latex(e, n, o.f), dir, "expand.tex"));
-    for (size_t i = 0; i < n; i++)
-        if (e[i].table->flows && e[i].table->colours == 2) TRY(save_path(e[i].table, dir));
-    return 0;
+    return output_put(&o, write_latex(e, n, o.f), dir, "expand.tex");
 }
 
 /* Checks that every scheme that was named, not one of a group, has an expansion: the reason was told as a warning. */
@@ -290,15 +273,11 @@ static const Kind kinds[] = {
      .table = {{"expand", expansion_columns, "Leading terms of the error.", KIND_MANY},
                {"conditions", condition_columns, "Order conditions.", KIND_MANY},
                {"steps", derivation_columns, "How the coefficients come about, line by line.",
-                KIND_ALL},
-               {"*", lattice_columns, "A splitting's path", 0}},
+                KIND_ALL}},
      .plot =
          {{"trees-*",
            "The rooted trees of the conditions, with the scheme's coefficient; red: not met. Blue is F, orange G, "
-           "green C."},
-          {"path-*",
-           "A splitting as a path in times under F and G; the area between path and chord is the "
-           "coefficient of $[F,G]$."}}},
+           "green C."}}},
     {0}};
 
 const Command command_expand = {

@@ -1,5 +1,5 @@
 /* command_stability.c: draws the region |R| <= 1 on the test equation, in the plane of h lambda or of its two parts,
- * and dispersion and dissipation along the imaginary axis. */
+ * and tells dispersion and dissipation along the imaginary axis. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static const Option plane_options[] = {
 static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL, "write |R| on the grid as CSV"},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write limits.csv, .md, .tex, stability.csv, contours.csv, phase.csv and the plots (.gp, .svg, "
+     "write limits.csv, .md, .tex, stability.csv, contours.csv and the plot (.gp, .svg, "
      ".png); with --split: limits, split.csv, split-contours.csv and the plot; with --order-star the same of that name; for several schemes "
      "stability-inside.csv or split-inside.csv too"},
     PLOT_FIGURE,
@@ -89,8 +89,7 @@ typedef struct {
     double *real, *imag;
     Table **
         drawn; /* (2 count) tables of the region: borrowed, each with its embedded method, owned, behind it */
-    int *of;                /* (2 count) as in Region */
-    const char **curveless; /* (count) reason why it has no curve of dispersion; NULL: it has one */
+    int *of; /* (2 count) as in Region */
     Region region;
     Sheet *limits;
 } Study;
@@ -135,8 +134,6 @@ static int add_limits(Study *u, size_t i)
         row.dispersion = constant_text(t, row.phase.dispersion, text[0]);
     if (isfinite(row.phase.dissipation_order))
         row.dissipation = constant_text(t, row.phase.dissipation, text[1]);
-    if (isnan(row.phase.dispersion_order)) u->curveless[i] = " (not told)";
-    if (isinf(row.phase.dispersion_order)) u->curveless[i] = " (no error)";
     sheet_row(u->limits, &row);
     phase_free(&row.phase);
     return 0;
@@ -233,8 +230,6 @@ static int save(const Study *u, const char *dir)
 {
     TRY(output_directory(dir));
     TRY(output_table(u->limits, dir, "limits"));
-    if (u->region.plane == PLANE_LAMBDA)
-        TRY(phase_save(u->table, u->schemes.count, u->imag, u->curveless, dir));
     return region_save(&u->region, dir);
 }
 
@@ -276,7 +271,6 @@ static void study_free(Study *u)
     memory_free(u->table);
     memory_free(u->real);
     memory_free(u->imag);
-    memory_free(u->curveless);
     memory_free(u->region.modulus);
     sheet_free(u->limits);
     select_close(&u->schemes);
@@ -296,12 +290,11 @@ static int run(Options *o)
     u.table = memory_new(u.schemes.count, sizeof *u.table);
     u.real = memory_new(u.schemes.count, sizeof *u.real);
     u.imag = memory_new(u.schemes.count, sizeof *u.imag);
-    u.curveless = memory_new(u.schemes.count, sizeof *u.curveless);
     u.region.table = u.table;
     u.region.count = u.schemes.count;
     u.region.real = u.real;
     u.region.imag = u.imag;
-    int code = u.table && u.real && u.imag && u.curveless ? study(o, &u) : ERR_MEMORY;
+    int code = u.table && u.real && u.imag ? study(o, &u) : ERR_MEMORY;
     study_free(&u);
     return code;
 }
@@ -317,12 +310,10 @@ static const Kind kinds[] = {
                {"*", region_split_grid, "|R| on a grid of $z_F$, $z_G$", 0},
                {"*", region_lines, "Boundaries |R| = 1", 0},
                {"*", region_split_lines, "Boundaries |R| = 1", 0},
-               {"phase", phase_columns, "Dispersion and dissipation of a step on y' = iωy.", 0},
                {"*", region_inside, "How many schemes are stable", 0},
                {"*", region_split_inside, "How many schemes are stable", 0}},
      .plot = {{"stability*",
                "Boundaries |R| = 1 of the regions of stability; dashed: embedded methods."},
-              {"phase*", "Errors of phase and amplitude of a step on y' = iωy."},
               {"order-star*", "Order stars: where |R(z)| is above |exp(z)|."},
               {"split*", "Boundaries |R| = 1 on the split test equation."}}},
     {0}};

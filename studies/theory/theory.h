@@ -9,13 +9,6 @@
 #include "studies/tools/select.h"
 #include "studies/tools/sheet.h"
 
-/* ---- lattice.c: a splitting as a path in the plane of times spent under F and under G -------- */
-
-/* Draws DIR/NAME.csv, .gp, .svg, .png: the path of a table of flows against its chord. The area between
- * them is shaded by sign; its size and the brackets of degree 3 stand beside it. */
-extern const Column lattice_columns[]; /* columns of the CSV */
-int lattice_draw(const Table *t, const char *dir, const char *name);
-
 /* ---- conditions_table.c: order conditions as formulas ------------------------------------------- */
 
 /* Adds a row of condition_columns for each condition of order 1 .. degree and each scheme, or writes them as LaTeX
@@ -36,18 +29,6 @@ int tree_page_open(TreePage *p);
 void tree_page_add(TreePage *p, const ConditionRow *row);
 /* Where code is 0, writes DIR/trees-SCHEME.svg and .tex; frees the page in any case. Returns code, or that of writing. */
 int tree_page_close(TreePage *p, int code, const char *dir, const char *scheme);
-
-/* ---- phase_plot.c ---------------------------------------------------------------------------- */
-
-/* Curves of dispersion and dissipation of schemes along the imaginary axis. */
-
-/* The columns of phase.csv. */
-extern const Column phase_columns[];
-
-/* Writes DIR/phase.csv and draws the plots phase, phase-2, ... of frozen tables (count). imag: ends of their stability
- * intervals on the imaginary axis. curveless: the reason why a table has no curve, for the key, or NULL. */
-int phase_save(Table *const *table, size_t count, const double *imag, const char *const *curveless,
-               const char *dir);
 
 /* ---- structure_table.c: the structure that the schemes' tables preserve, as a report --------- */
 

@@ -42,7 +42,7 @@ static const OptionGroup *const groups[] = {&eval_group, &network_machine_group,
                                             NULL};
 
 /* bits_per_character is for tokens that are characters, words and word_ppl for pieces, pairs and exact for an encoder
- * and a decoder and for next sentences; else they are undefined. */
+ * and a decoder; else they are undefined. */
 typedef struct {
     size_t tokens;
     double nll, ppl, bits_per_character;
@@ -61,12 +61,11 @@ static const Column columns[] = {
            .words = "words that the predicted pieces make, the ends of lines included"),
     COLUMN(Result, word_ppl, .digits = 7, .sparse = 1,
            .words = "perplexity per word, exp(nll tokens / words)"),
-    COLUMN(Result, pairs, .sparse = 1, .words = "pairs of lines, or of segments"),
+    COLUMN(Result, pairs, .sparse = 1, .words = "pairs of lines"),
     COLUMN(
         Result, exact, .digits = 4, .sparse = 1,
         .words =
-            "share of the pairs of lines whose target is the most probable token at every place, or of "
-            "those of segments where the model knows whether the second follows the first"),
+            "share of the pairs of lines whose target is the most probable token at every place"),
     {0}};
 
 enum { HEAD = 128 }; /* bytes of a NumPy file's header */
@@ -145,7 +144,7 @@ static int find_asking(const Options *o, const Network *n, Asking *ask, const As
 {
     const ModelConfig *c = model_config(n->model);
     int one = options_flag(o, "one-by-one");
-    *ask = (Asking){.what = ASK_MASKED, .next = c->classes == 2 && !one, .each = one};
+    *ask = (Asking){.what = ASK_MASKED, .each = one};
     *asked = c->masked ? ask : NULL;
     if (c->masked || !one) return 0;
     return error_set(ERR_INPUT,
@@ -243,8 +242,7 @@ const Command command_eval = {
         "words, each predicted from the words that remain in its sequence. Do not compare it with perplexities of\n"
         "next words. The masked words are one set, drawn once for all models: each word but <eos> with probability\n"
         "0.15. With --one-by-one every word but <eos> is masked by itself, in a separate copy of its sequence\n"
-        "(Salazar et al. 2020). For a model trained with --next-sentence `exact` is the share of `pairs` where it\n"
-        "knows whether the second half of a sequence follows the first (not with --one-by-one).\n",
+        "(Salazar et al. 2020).\n",
     .often = "model text source-text corpus split device csv logits",
     .example = "--model out/macaron --corpus kjv --split test",
     .groups = groups,

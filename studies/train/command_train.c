@@ -485,11 +485,7 @@ const Command command_train = {
         "words of a sequence: <cls> and up to T - 1 words. It predicts each word but <eos> with probability 0.15. In\n"
         "its place stands <mask> 8 times in 10, any word of the vocabulary once, and the word itself once; each epoch\n"
         "draws anew. Validation masks the same words for all models, always with <mask> ('trotter eval --help all'\n"
-        "says more).\n"
-        "\n"
-        "With --next-sentence a sequence is two segments of whole lines, of at most (T - 1) / 2 words each. The\n"
-        "second follows the first in the text, or with probability 1/2 belongs to another sequence; the encoder\n"
-        "predicts at <cls> whether it follows. train_loss and perplexities are of words alone.\n",
+        "says more).\n",
     .often =
         "corpus scheme layers width heads epochs batch-tokens rate dropout seed device out resume",
     .example = "--corpus kjv --scheme macaron --epochs 1 --out out/macaron",

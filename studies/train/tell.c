@@ -36,13 +36,12 @@ static int is_masked(const Training *r)
     return model_config(r->model)->masked;
 }
 
-/* Writes the share of exact pairs, or of next sentences, behind a comma; nothing for a text. */
-static void exact_words(const Training *r, double share, char words[EXACT])
+/* Writes the share of exact pairs behind a comma; nothing for a text. */
+static void exact_words(double share, char words[EXACT])
 {
     *words = '\0';
     if (isnan(share)) return;
-    snprintf(words, EXACT, ", %.1f %% %s", 100 * share,
-             is_masked(r) ? "of next segments told" : "exact");
+    snprintf(words, EXACT, ", %.1f %% exact", 100 * share);
 }
 
 /* Returns the name of the exp of a mean loss. */
@@ -66,7 +65,7 @@ void tell_report(void *arg, const TrainReport *t)
     size_t seed = options_size(r->options, "seed");
     lease_keep(&r->claim);
     progress_time(t->seconds_left, left);
-    exact_words(r, t->valid_exact, exact);
+    exact_words(t->valid_exact, exact);
     if (!isnan(t->valid_score)) snprintf(score, sizeof score, ", BLEU %.2f", t->valid_score);
     if (t->within)
         snprintf(step, sizeof step, ", step %llu of %llu", (unsigned long long)t->step,
@@ -311,8 +310,8 @@ void tell_end(const Training *r, double seconds)
     name_model(&r->result, model, sizeof model);
     progress_time(seconds, time);
     if (first) snprintf(of, sizeof of, "the first %.20s %ss of ", first, unit(r)->token);
-    exact_words(r, r->result.valid_exact, exact[0]);
-    exact_words(r, r->result.test_exact, exact[1]);
+    exact_words(r->result.valid_exact, exact[0]);
+    exact_words(r->result.test_exact, exact[1]);
     per_word(r, SPLIT_VALID, r->result.valid_ppl, word[0]);
     per_word(r, SPLIT_TEST, r->result.test_ppl, word[1]);
     if (!isnan(r->result.test_ppl))

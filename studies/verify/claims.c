@@ -417,12 +417,6 @@ static const Claim claims[] = {
      {0, "rk3", "y - k1 + 2 k2, as Kutta has it"}},
 
     /* ---- Sandwich Transformer: words -------------------------------------------------------------- */
-    {INFERENCE("permutations-better",
-               SANDWICH "section 3.1, \"a better ordering than interleaving probably exists\""),
-     "The best of the 20 permutations is better than the luck of seeds explains: the best of 20 more "
-     "trainings of the interleaved word would be as good with probability below .05.",
-     REFUTED(check_luck, "permutation", "best"),
-     {1, "worst", "the worst of them, which seeds do not explain"}},
     {OWN("sandwich-area", SANDWICH "section 4, read as a splitting"),
      "The word s^k (sf)^(n-k) f^k has signed area (n + k (2n - k - 1))/2, the coefficient of "
      "[F,G]: n/2 when interleaved, more with every k.",

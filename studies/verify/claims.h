@@ -98,8 +98,7 @@ int finding_derive_text(Finding *f, const char *map, const char *term, const cha
 
 /* ---- claims_report.c -------------------------------------------------------------------------- */
 
-/* Both write all claims in the given order, with evidence and derivations. */
-int claims_markdown(const Claim *const *c, const Finding *f, size_t count, FILE *out);
+/* Writes all claims in the given order, with evidence and derivations. */
 int claims_latex(const Claim *const *c, const Finding *f, size_t count, FILE *out);
 
 /* ---- claims_sine.c: a field whose derivatives are known ---------------------------------------- */
@@ -184,10 +183,6 @@ ClaimCheck check_diffusion; /* interaction as in a system file; interaction if *
 /* claims_euler.c */
 ClaimCheck check_euler; /* c of the factor c sum a^2 of F'F, maps */
 
-/* claims_figures.c */
-ClaimCheck check_luck; /* words drawn at random: best or worst, which seeds alone do not explain */
-ClaimCheck check_perplexity; /* scheme; loss or flow: the one that should fall with the steps */
-
 /* claims_word.c */
 ClaimCheck check_brackets;     /* scheme, degree, brackets */
 ClaimCheck check_sandwich;     /* c of (n + k (2n - k - c)) / 2, largest n; "decoder" or NULL */
@@ -197,8 +192,9 @@ ClaimCheck check_decoder_word; /* a decoder's sandwich as printed, its n, its k 
 ClaimCheck check_backward; /* statements, polynomial, terms shared with 1/(1-z) */
 
 /* claims_network.c */
-ClaimCheck check_layer;    /* scheme, the paper's equations by name */
-ClaimCheck check_released; /* scheme, factor of the state, equations, scheme over y + L(y) */
+ClaimCheck check_layer;      /* scheme, the paper's equations by name */
+ClaimCheck check_released;   /* scheme, factor of the state, equations, scheme over y + L(y) */
+ClaimCheck check_perplexity; /* scheme; loss or flow: the one that should fall with the steps */
 
 /* claims_gradient.c */
 ClaimCheck check_gradient; /* scheme, formula, layers, formula if */

@@ -1,5 +1,4 @@
-/* claims_report.c: writes claims and findings as Markdown and as LaTeX, with the
- * coefficients of the derivations. */
+/* claims_report.c: writes claims and findings as LaTeX, with the coefficients of the derivations. */
 #include <ctype.h>
 #include <string.h>
 
@@ -30,31 +29,7 @@ static int power(const Derived *d)
     return n;
 }
 
-/* ---- Markdown ------------------------------------------------------------------------------------------ */
-
-/* Writes text with a backslash before characters that are special in Markdown or a table. */
-static void markdown_text(FILE *out, const char *s)
-{
-    for (; *s; s++) {
-        if (strchr("|*_[]<>`\\", *s)) putc('\\', out);
-        putc(*s, out);
-    }
-}
-
-static void markdown_derivation(const Finding *f, FILE *out)
-{
-    for (size_t i = 0, n; i < f->count; i += n) {
-        n = run_length(f, i);
-        fprintf(out, "\n| ");
-        markdown_text(out, f->derived[i].map);
-        fprintf(out, " | power of h | coefficient |\n|---|---|---|\n");
-        for (size_t k = i; k < i + n; k++)
-            fprintf(out, "| `%s` | %d | %s |\n", f->derived[k].term, power(&f->derived[k]),
-                    f->derived[k].coefficient);
-    }
-}
-
-/* ---- LaTeX --------------------------------------------------------------------------------------------- */
+/* ---- derivations --------------------------------------------------------------------------------------- */
 
 static void latex_derivation(const Finding *f, FILE *out)
 {
@@ -81,20 +56,18 @@ static void latex_derivation(const Finding *f, FILE *out)
     }
 }
 
-/* ---- both ---------------------------------------------------------------------------------------------- */
+/* ---- the report ------------------------------------------------------------------------------------------ */
 
-/* What stands before a claim's id, source, origin, statement, verdict and evidence, and around all claims. */
-typedef struct {
-    void (*text)(FILE *out, const char *s);
-    void (*derivation)(const Finding *f, FILE *out);
-    const char *begin, *before[6], *end;
-} Form;
-
-static int report(const Form *o, const Claim *const *c, const Finding *f, size_t count, FILE *out)
+int claims_latex(const Claim *const *c, const Finding *f, size_t count, FILE *out)
 {
+    static const char *const before[] = {"\n\\subsection*{", "}\n\\emph{",   " (", ").} ",
+                                         "\n\n\\textbf{",    ".} Evidence: "};
     char verdict[512];
-    fputs(o->begin, out);
-    o->text(out, reading);
+    fputs("\\documentclass[a4paper]{article}\n\\usepackage[T1]{fontenc}\n"
+          "\\usepackage{amsmath,textcomp}\n\\begin{document}\n"
+          "\\section*{Derivations, claim by claim}\n\\sloppy\n",
+          out);
+    notation_latex(out, reading);
     fputs("\n", out);
     for (size_t i = 0; i < count; i++) {
         claim_verdict(c[i], finding_verdict(&f[i]), verdict, sizeof verdict);
@@ -102,35 +75,12 @@ static int report(const Form *o, const Claim *const *c, const Finding *f, size_t
         const char *part[] = {c[i]->id,        c[i]->source, claim_origin(c[i]->origin),
                               c[i]->statement, verdict,      f[i].text};
         for (int k = 0; k < 6; k++) {
-            fputs(o->before[k], out);
-            o->text(out, part[k]);
+            fputs(before[k], out);
+            notation_latex(out, part[k]);
         }
         fputs(".\n", out);
-        o->derivation(&f[i], out);
+        latex_derivation(&f[i], out);
     }
-    fputs(o->end, out);
+    fputs("\n\\end{document}\n", out);
     return ferror(out) ? error_set(ERR_SYSTEM, "the report cannot be written") : 0;
-}
-
-int claims_markdown(const Claim *const *c, const Finding *f, size_t count, FILE *out)
-{
-    static const Form form = {markdown_text,
-                              markdown_derivation,
-                              "# Derivations, claim by claim\n\n",
-                              {"\n## ", "\n\n*", "* (", ")\n\n", "\n\n**", ".** Evidence: "},
-                              ""};
-    return report(&form, c, f, count, out);
-}
-
-int claims_latex(const Claim *const *c, const Finding *f, size_t count, FILE *out)
-{
-    static const Form form = {
-        notation_latex,
-        latex_derivation,
-        "\\documentclass[a4paper]{article}\n\\usepackage[T1]{fontenc}\n"
-        "\\usepackage{amsmath,textcomp}\n\\begin{document}\n"
-        "\\section*{Derivations, claim by claim}\n\\sloppy\n",
-        {"\n\\subsection*{", "}\n\\emph{", " (", ").} ", "\n\n\\textbf{", ".} Evidence: "},
-        "\n\\end{document}\n"};
-    return report(&form, c, f, count, out);
 }

@@ -25,7 +25,7 @@ static const Option output_options[] = {
     {"steps", OPTION_FLAG, NULL, NULL,
      "print the derivation of each claim too: stages or flows expanded, put in, what cancels"},
     {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
-    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/verify.csv, DIR/verify.md and DIR/verify.tex too"},
+    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/verify.csv and DIR/verify.tex too"},
     {0},
 };
 
@@ -275,8 +275,6 @@ static int save(const Verification *v, const Sheet *r, const char *dir)
     Output o;
     TRY(output_directory(dir));
     TRY(output_sheet(r, SHEET_CSV, dir, "verify.csv"));
-    TRY(output_open(&o));
-    TRY(output_put(&o, claims_markdown(v->claim, v->finding, v->done, o.f), dir, "verify.md"));
     if (v->steps) TRY(save_steps(v, dir));
     TRY(output_open(&o));
     return output_put(&o, claims_latex(v->claim, v->finding, v->done, o.f), dir, "verify.tex");

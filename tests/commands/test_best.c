@@ -114,27 +114,6 @@ TEST(the_best_by_bleu_is_kept)
     run_ok("report bleu --out page.html");
 }
 
-/* A training ends as soon as that many epochs brought nothing better (by perplexity: test_cli_train.c). */
-TEST(patience)
-{
-    for (int n = 1; n <= 6; n += 5) {
-        long epoch, best = 1;
-        double ppl, exact;
-        run_ok(TRAIN "--epochs 60 --patience %d --best bleu --out patient", n);
-        result_of("patient", &epoch, &ppl, &exact);
-        Log l = log_of("patient");
-        assert_int_equal(epoch, best_of(&l));
-        assert_true(l.epochs == 60 || l.epochs == epoch + n);
-        for (long e = 1; e < l.epochs; e++) { /* it did not have to end at an earlier epoch */
-            if (l.score[e] > l.score[best]) best = e;
-            assert_true(e - best < n);
-        }
-        print_message("# patience %d: %ld epochs, best %ld\n", n, l.epochs, epoch);
-        assert_true(n > 1 || l.epochs < 60); /* it ends one of them */
-        shell_ok("rm -r patient");
-    }
-}
-
 /* Checks that two logs agree except in their column of speeds. */
 static void same_logs(const char *a, const char *b)
 {

@@ -319,7 +319,7 @@ TEST(encoders_by_numpy)
 #define ENCODER                                                                                 \
     "--corpus kjv --vocabulary 200 --eval-tokens 300 --untested --scheme macaron --first-relu " \
     "--layers 2 --activation gelu --positions both --max-steps 8" SMALL_TRAINING
-    run_ok("train --objective masked --next-sentence " ENCODER " --out encoder");
+    run_ok("train --objective masked " ENCODER " --out encoder");
     run_ok("train --no-final-norm " ENCODER " --out first-relu");
     shell_ok("printf 'and the lord said unto moses\n' >said");
     run_ok(

@@ -90,45 +90,6 @@ TEST(neighbours_tell)
     if (!(masked < 6)) fail_msg("pseudo-perplexity %g", masked);
 }
 
-TEST(next_sentences)
-{
-    run_ok(TRAIN SHORT " --next-sentence --out next");
-    assert_non_null(strstr(err, "of next segments told"));
-    char *text = eval_csv("next --corpus text");
-    Row r = read_row(text, "tokens,nll,ppl,pairs,exact\n");
-    assert_true(fabs(r.ppl - result_of("next", "valid_ppl")) <= 1e-6 * r.ppl);
-    free(text);
-    shell_ok("head -1 next/log.csv | grep -q ,valid_exact$");
-    text = eval_csv("next --corpus text --one-by-one");
-    read_row(text, "tokens,nll,ppl\n");
-    free(text);
-}
-
-/* A model learns whether lines follow each other: four lines in a row are of one topic. Where lines are in any order,
- * nothing can be learned. */
-TEST(next_sentences_are_learned)
-{
-    static const char *const texts[] = {"topics", "mixed"};
-    double told[2];
-    shell_ok(
-        "mkdir -p topics mixed && for f in train valid test; do awk -v f=$f 'BEGIN { srand(f == \"train\" ? 1 : f == \"valid\" ? 2 : "
-        "3); for (i = 0; i < (f == \"train\" ? 3000 : 600); i++) { if (i %% 4 == 0) t = int(6 * rand()); line = \"\"; for (k = 0; k < "
-        "4; k++) line = line \" t\" t \"w\" int(2 * rand()); print line } }' >topics/$f.txt; awk 'BEGIN { srand(4) } { print rand() "
-        "\"\\t\" $0 }' topics/$f.txt | sort -n | cut -f2 >mixed/$f.txt; done");
-    for (int k = 0; k < 2; k++) {
-        char line[400];
-        run_ok(
-            "train --objective masked --next-sentence --corpus %s --width 32 --inner 64 --heads 4 --sequence 12 --layers 1 "
-            "--batch-tokens 512 --threads 1 --rate 3e-3 --warmup 20 --epochs 12 --dropout 0 --out learnt-%s",
-            texts[k], texts[k]);
-        snprintf(line, sizeof line, "learnt-%s", texts[k]);
-        told[k] = result_of(line, "test_exact");
-    }
-    /* 300 sequences of two lines: .5 +- .03 by chance */
-    if (!(told[0] > .8 && told[1] > .35 && told[1] < .65))
-        fail_msg("told right: %g and, where nothing tells, %g", told[0], told[1]);
-}
-
 /* Checks that a run that is stopped at a step and resumed is the run that was not stopped. It compares the numbers of
  * their states: the stop adds a validation, which may hold the best model. */
 static void check_resume(const char *more)
@@ -149,7 +110,7 @@ static void check_resume(const char *more)
 TEST(goes_on_to_the_same_bits)
 {
     check_resume("");
-    check_resume(" --next-sentence --context sentence --accumulate 2");
+    check_resume(" --context sentence --accumulate 2");
 }
 
 TEST(every_context_and_norm)
@@ -244,11 +205,8 @@ TEST(what_is_refused)
 {
     static const char *const row[][2] = {
         {TRAIN " --adaptive 4 --out no", "adaptive embeddings are of language models"},
-        {"train --next-sentence --out no", "without --objective"},
-        {"train --objective next --next-sentence --out no", "of --objective masked"},
         {"train --objective masked --corpus reverse:5 --out no", "has pairs"},
         {"train --objective masked --corpus text --sequence 1 --out no", "<cls>"},
-        {"train --objective masked --next-sentence --corpus text --sequence 2 --out no", "<cls>"},
         {"train --objective masked --corpus marked --out no", "<mask>"},
         {"generate --model told", "encoder alone"},
         {"attention --model told --text text/valid.txt", "two models"},

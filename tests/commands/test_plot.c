@@ -562,8 +562,6 @@ TEST(test_one_place)
         snprintf(name, sizeof name, "twins/%s.gp", looks[i][0]);
         assert_non_null(strstr(look_of(name, looks[i][1]), looks[i][2]));
     }
-    assert_true(file_has("twins/phase.gp", "title 'implicit-midpoint'.'' noenhanced lc rgb "
-                                           "'#d55e00' lw 2 dt '_ '"));
 }
 
 /* Writes the tables of two studies and one of one point. */

@@ -31,7 +31,7 @@ static const struct {
      "--epochs 2 --dropout 0.2" TINY,
      5e-4,
      {2, 0}},
-    {"train --objective masked --next-sentence --scheme transformer --precision f64 --epochs 2 "
+    {"train --objective masked --scheme transformer --precision f64 --epochs 2 "
      "--dropout 0.2" TINY,
      1e-8,
      {3, 0}},

@@ -380,24 +380,6 @@ TEST(numbers_of_r)
     assert_false(fabs(number(differences, "b,a,", "p") - missing[0][0]) <= 2e-6);
 }
 
-/* R's example of bartlett.test (InsectSprays): p-value = 9.085e-05. */
-TEST(unequal_spreads)
-{
-    static const int sprays[6][12] = {{10, 7, 20, 14, 14, 12, 10, 23, 17, 20, 14, 13},
-                                      {11, 17, 21, 11, 16, 14, 17, 17, 19, 21, 7, 13},
-                                      {0, 1, 7, 2, 3, 1, 2, 1, 3, 0, 1, 4},
-                                      {3, 5, 12, 6, 4, 3, 5, 5, 5, 5, 2, 4},
-                                      {3, 5, 3, 5, 3, 6, 1, 1, 3, 2, 6, 4},
-                                      {11, 9, 15, 22, 15, 16, 13, 10, 26, 26, 24, 13}};
-    int n = sprintf(big, "spray,plot,count\n");
-    for (int i = 0; i < 72; i++)
-        n += sprintf(big + n, "%c,%d,%d\n", 'A' + i / 12, i % 12, sprays[i / 12][i % 12]);
-    file_text("runs.csv", big);
-    run_ok("table runs.csv --seed plot");
-    assert_non_null(strstr(out, "(Bartlett's test of equal ones: p 9.1e-05)"));
-    assert_non_null(strstr(out, "So one standard deviation is doubtful"));
-}
-
 /* ---- what is left out ------------------------------------------------------------------------------ */
 
 TEST(missing_and_diverged)

@@ -43,17 +43,6 @@ static int open_all(void **state)
     return 0;
 }
 
-/* Returns line i of a text without its end; "" past the last. Eight lines are there at a time. */
-static const char *line_of(const char *text, size_t i)
-{
-    static char line[8][512];
-    static int turn;
-    char *l = line[turn++ % 8];
-    for (; i > 0 && *text; i--) text += strcspn(text, "\n") + 1;
-    snprintf(l, sizeof line[0], "%.*s", (int)strcspn(text, "\n"), text);
-    return l;
-}
-
 static size_t count_tokens(const char *line)
 {
     size_t n = *line != '\0';

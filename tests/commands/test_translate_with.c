@@ -31,17 +31,6 @@ static int open_all(void **state)
     return 0;
 }
 
-/* Returns line i of a text without its end; good until the next but one call. */
-static const char *line_of(const char *text, size_t i)
-{
-    static char line[2][256];
-    static int turn;
-    char *l = line[turn++ % 2];
-    for (; i > 0 && *text; i--) text += strcspn(text, "\n") + 1;
-    snprintf(l, sizeof line[0], "%.*s", (int)strcspn(text, "\n"), text);
-    return l;
-}
-
 /* A model with itself is itself; the order of two does not matter, and both decide. */
 TEST(several_models)
 {

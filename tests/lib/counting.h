@@ -1,4 +1,4 @@
-/* counting.h: a tiny parallel corpus in files: numbers counted in English and in German. */
+/* counting.h: a tiny parallel corpus in files, numbers counted in English and in German; lines of what is made of it. */
 #ifndef TROTTER_TESTS_COUNTING_H
 #define TROTTER_TESTS_COUNTING_H
 
@@ -34,6 +34,17 @@ static inline void counting_write(size_t most, size_t numbers)
             file_text(file, text[i]);
         }
     }
+}
+
+/* Returns line i of a text without its end; "" past the last. Eight lines are there at a time. */
+static inline const char *line_of(const char *text, size_t i)
+{
+    static char line[8][512];
+    static int turn;
+    char *l = line[turn++ % 8];
+    for (; i > 0 && *text; i--) text += strcspn(text, "\n") + 1;
+    snprintf(l, sizeof line[0], "%.*s", (int)strcspn(text, "\n"), text);
+    return l;
 }
 
 #endif

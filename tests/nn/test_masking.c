@@ -1,5 +1,5 @@
 /* test_masking.c: the words that an encoder is asked, and their sequences: counts against binomial bounds, every row
- * against its text, segments and labels. */
+ * against its text and labels. */
 #include "tests/lib/test.h"
 
 #include "kernels/random.h"
@@ -229,67 +229,7 @@ TEST(masks_one_by_one)
     }
 }
 
-/* ---- segments and labels -------------------------------------------------------------------------------- */
-
-/* Returns the place in the text of a window's first row, found from a row with a word. The window is rows from ..
- * end-1. */
-static size_t place(const Batch *x, size_t from, size_t end)
-{
-    for (size_t r = from; r < end; r++)
-        if (token_of(x, r)) return (size_t)token_of(x, r) - 1 - (r - from);
-    return SIZE_MAX;
-}
-
-typedef struct {
-    double sequences, next;
-} Segments;
-
-/* Checks that both segments are runs of the text, of at most half a sequence, and follow one another exactly where the
- * label says so. */
-static Segments check_segments(Batches *b, const Text *t, size_t T)
-{
-    Segments n = {0};
-    for (size_t i = 0; i < batches_count(b); i++) {
-        Batch x;
-        assert_int_equal(batches_get(b, i, &x), 0);
-        for (size_t s = 0; s < x.S; s++) {
-            size_t from = x.start[s] + 1, end = x.start[s + 1], middle = from;
-            assert_int_equal(x.asked.segment[from - 1], 0);
-            while (middle < end && x.asked.segment[middle] == 0) middle++;
-            for (size_t r = middle; r < end; r++) assert_int_equal(x.asked.segment[r], 1);
-            assert_true(middle > from && end > middle);
-            assert_true(middle - from <= (T - 1) / 2 && end - middle <= (T - 1) / 2);
-            size_t first = place(&x, from, middle), second = place(&x, middle, end);
-            if (first == SIZE_MAX || second == SIZE_MAX) continue;
-            for (size_t r = from; r < middle; r++)
-                assert_int_equal(token_of(&x, r), t->id[first + r - from]);
-            for (size_t r = middle; r < end; r++)
-                assert_int_equal(token_of(&x, r), t->id[second + r - middle]);
-            assert_int_equal(x.asked.label[s], second == first + middle - from);
-            n.sequences++;
-            n.next += x.asked.label[s];
-        }
-        assert_true(fabs(x.asked.weight - (double)x.asked.count / (double)x.S) < 1e-12);
-    }
-    return n;
-}
-
-TEST(next_sentences)
-{
-    OWN_TEXT t = tiny_placed(3, TOKENS);
-    Asking ask = {.what = ASK_MASKED, .next = 1};
-    Segments all = {0};
-    OWN_BATCHES *b = open_asked(&t, NULL, &all_words, ask, CONTEXT_STREAM, 300, 25);
-    for (long epoch = -1; epoch < 40; epoch++) {
-        batches_epoch(b, epoch);
-        Segments n = check_segments(b, &t, 25);
-        assert_true(n.sequences > TOKENS / 26. * 0.9);
-        all.sequences += n.sequences;
-        all.next += n.next;
-    }
-    assert_true(binomial(all.next, all.sequences, 0.5));
-    assert_false(binomial(all.next, all.sequences, 0.56));
-}
+/* ---- labels -------------------------------------------------------------------------------- */
 
 /* Makes a text of lines with the given lengths. Word k of line i is 1 + 10 i + k. */
 static Text lines_of(size_t n, const size_t *length)
@@ -371,7 +311,6 @@ TEST(what_is_refused)
         size_t T;
     } row[] = {{&none, NULL, {.what = ASK_MASKED}, 64},
                {&all_words, NULL, {.what = ASK_MASKED}, 1},
-               {&all_words, NULL, {.what = ASK_MASKED, .next = 1}, 2},
                {&all_words, &t, {.what = ASK_MASKED}, 64}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         Batches *b;
@@ -393,10 +332,9 @@ static int job_asked(void)
 /* A failing allocation leaves nothing allocated. */
 TEST(nothing_leaks)
 {
-    static const Asking kinds[] = {
-        {.what = ASK_MASKED}, {.what = ASK_MASKED, .next = 1}, {.what = ASK_MASKED, .each = 1}};
+    static const Asking kinds[] = {{.what = ASK_MASKED}, {.what = ASK_MASKED, .each = 1}};
     asked_text = tiny_placed(3, TOKENS);
-    for (size_t k = 0; k < 3; k++) {
+    for (size_t k = 0; k < 2; k++) {
         asked_how = kinds[k];
         assert_true(fail_each(job_asked, ERR_MEMORY) >= 5);
     }

@@ -114,10 +114,10 @@ enum { WIDTH = 512 }; /* the papers' width, for the share of the ends */
  * after. */
 static Model *model_for(const Case *k, const Backend *b, const Vocab *v, size_t tokens, size_t T)
 {
-    ModelConfig config = TINY_WITH(
-        c.vocab = v->size, c.width = WIDTH, c.max_tokens = tokens, c.max_length = T,
-        c.tails = k->tails, c.cut[0] = v->size / 10, c.cut[1] = v->size * 2 / 5, c.factor = 4,
-        c.masked = k->ask != NULL, c.classes = c.segments = k->ask && k->ask->next ? 2 : 0);
+    ModelConfig config =
+        TINY_WITH(c.vocab = v->size, c.width = WIDTH, c.max_tokens = tokens, c.max_length = T,
+                  c.tails = k->tails, c.cut[0] = v->size / 10, c.cut[1] = v->size * 2 / 5,
+                  c.factor = 4, c.masked = k->ask != NULL);
     Plan *plan = tiny_residual();
     Model *m;
     assert_int_equal(model_new(&config, k->ask ? tiny_encoder(plan) : plan, b, 1, &m), 0);
@@ -168,10 +168,8 @@ static double share(const Asked *a)
     return (double)a->replayed / (double)a->steps;
 }
 
-static const Asking masked = {.what = ASK_MASKED}, next = {.what = ASK_MASKED, .next = 1};
+static const Asking masked = {.what = ASK_MASKED};
 
-/* With two segments a batch has another number of rows almost every time, since half of them are exchanged in every
- * epoch. */
 static const Case cases[] = {
     {"plain", 0, 1, 0, NULL, CONTEXT_SENTENCE, 0.95, 0.95},
     {"plain", 0, 2, 0, NULL, CONTEXT_SENTENCE, 0.95, 0.9},
@@ -183,7 +181,6 @@ static const Case cases[] = {
     {"masked", 0, 1, 0, &masked, CONTEXT_SENTENCE, 0.95, 0.85},
     {"masked, stream", 0, 1, 0, &masked, CONTEXT_STREAM, 0.95, 0.9},
     {"masked", 1, 2, 0, &masked, CONTEXT_SENTENCE, 0.95, 0.9},
-    {"masked, next", 0, 1, 0, &next, CONTEXT_SENTENCE, 0.7, 0.6},
 };
 
 /* Runs a case once. */

@@ -76,7 +76,7 @@ echo 'w1 w2 w3 w4' >text
 say eval eval --model train/macaron --text text
 say eval-csv eval --model train/macaron --text text --csv
 say generate generate --model train/macaron --tokens 10 --seed 3
-say train-masked train --scheme macaron $tiny --max-steps 12 --objective masked --next-sentence --out train/masked
+say train-masked train --scheme macaron $tiny --max-steps 12 --objective masked --out train/masked
 say eval-masked eval --model train/masked --corpus markov:64 --csv
 say eval-one-by-one eval --model train/masked --text text --one-by-one --csv
 mkdir pairs

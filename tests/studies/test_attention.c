@@ -150,18 +150,13 @@ TEST(test_assignment)
 
 TEST(test_known_distances)
 {
-    double work[8];
     const double first[] = {1, 0, 0, 0}, last[] = {0, 0, 0, 1}, even[] = {.25, .25, .25, .25},
                  back[] = {0, .5, .5, 0};
-    assert_true(attention_distance(OVER_POSITIONS, 4, first, first, work) == 0);
-    assert_true(attention_distance(OVER_POSITIONS, 4, first, last, work) == 3);
-    assert_true(attention_distance(OVER_POSITIONS, 4, first, even, work) == 1.5); /* mean place */
-    assert_true(attention_distance(OVER_POSITIONS, 4, even, back, work) == 0.5);
-    assert_true(attention_distance(OVER_POSITIONS, 1, first, first, work) == 0);
-    /* values: places do not matter, sizes do */
-    assert_true(attention_distance(OVER_VALUES, 4, first, last, work) == 0);
-    assert_true(attention_distance(OVER_VALUES, 4, first, even, work) == (0.75 + 3 * 0.25) / 4);
-    assert_true(attention_distance(OVER_VALUES, 4, even, back, work) == 0.25);
+    assert_true(attention_distance(4, first, first) == 0);
+    assert_true(attention_distance(4, first, last) == 3);
+    assert_true(attention_distance(4, first, even) == 1.5); /* mean place */
+    assert_true(attention_distance(4, even, back) == 0.5);
+    assert_true(attention_distance(1, first, first) == 0);
 }
 
 /* ---- heads ------------------------------------------------------------------------------------- */
@@ -178,10 +173,10 @@ static void draw_weights(uint64_t seed, double *w)
     }
 }
 
-static HeadDistance distance_of(int over, const double *a, const double *b)
+static HeadDistance distance_of(const double *a, const double *b)
 {
     HeadSums s;
-    assert_int_equal(head_sums_new(A, HEADS, over, &s), 0);
+    assert_int_equal(head_sums_new(A, HEADS, &s), 0);
     assert_int_equal(head_sums_add(&s, N, a, b), 0);
     HeadDistance d = head_sums_mean(&s, A), mean = {0, 0};
     for (size_t l = 0; l < A; l++) {
@@ -201,25 +196,23 @@ TEST(test_heads)
     double a[ALL], b[ALL], c[ALL];
     static const size_t order[A][HEADS] = {{2, 0, 1}, {1, 0, 2}};
     enum { SHEET = N * N, LAYER = HEADS * SHEET };
-    for (int over = 0; over < 2; over++) {
-        draw_weights(1, a);
-        for (size_t l = 0; l < A; l++)
-            for (size_t h = 0; h < HEADS; h++)
-                memcpy(b + l * LAYER + h * SHEET, a + l * LAYER + order[l][h] * SHEET,
-                       SHEET * sizeof *b);
-        HeadDistance d = distance_of(over, a, a);
-        assert_true(d.token == 0 && d.once == 0);
-        d = distance_of(over, a, b);
-        assert_true(d.token == 0 && d.once == 0);
-        memcpy(c, a + LAYER, LAYER * sizeof *c);
-        memcpy(c + LAYER, a, LAYER * sizeof *c);
-        assert_true(distance_of(over, a, c).token > 0.01);
-        draw_weights(2, c);
-        d = distance_of(over, a, c);
-        HeadDistance turned = distance_of(over, c, b);
-        assert_true(d.token > 0.01 && d.once > d.token);
-        assert_true(fabs(d.token - turned.token) <= 1e-14 && fabs(d.once - turned.once) <= 1e-14);
-    }
+    draw_weights(1, a);
+    for (size_t l = 0; l < A; l++)
+        for (size_t h = 0; h < HEADS; h++)
+            memcpy(b + l * LAYER + h * SHEET, a + l * LAYER + order[l][h] * SHEET,
+                   SHEET * sizeof *b);
+    HeadDistance d = distance_of(a, a);
+    assert_true(d.token == 0 && d.once == 0);
+    d = distance_of(a, b);
+    assert_true(d.token == 0 && d.once == 0);
+    memcpy(c, a + LAYER, LAYER * sizeof *c);
+    memcpy(c + LAYER, a, LAYER * sizeof *c);
+    assert_true(distance_of(a, c).token > 0.01);
+    draw_weights(2, c);
+    d = distance_of(a, c);
+    HeadDistance turned = distance_of(c, b);
+    assert_true(d.token > 0.01 && d.once > d.token);
+    assert_true(fabs(d.token - turned.token) <= 1e-14 && fabs(d.once - turned.once) <= 1e-14);
 }
 
 /* ---- the command ------------------------------------------------------------------------------- */
@@ -235,37 +228,32 @@ TEST(test_command)
     const char *row = strchr(out, '\n') + 1;
     assert_non_null(strstr(row, ",0,0\n"));
     assert_int_equal(count_lines(out), 2);
-    static const char *const over[] = {"positions", "values"};
-    for (int i = 0; i < 2; i++) {
-        run_ok("attention" ONE TWO " --model s/runs/word:ssff:euler-seed1 --model "
-               "s/runs/word:ssff:euler-seed2/model.safetensors" TEXT "--over %s --csv --out a",
-               over[i]);
-        assert_int_equal(count_lines(out), 1 + 6);
-        double cross = 0, pair[6];
-        int pairs = 0;
-        for (row = strchr(out, '\n') + 1; *row; row = strchr(row, '\n') + 1) {
-            char a[32], b[32];
-            double tokens, d, once;
-            if (sscanf(row, "%*[^,],%*[^,],%31[^,],%31[^,],%lf,%lf,%lf", a, b, &tokens, &d,
-                       &once) != 5)
-                fail_msg("%s", row);
-            assert_true(d > 0 && once >= d && tokens >= 100 && tokens < 116);
-            if (strcmp(a, b) != 0) cross += d / 4;
-            pair[pairs++] = d;
-        }
-        file_read("a/schemes.csv", big, sizeof big);
-        assert_int_equal(count_lines(big), 4);
-        assert_string_equal(cell(big, "word:sfsf:euler,word:ssff:euler,", "pairs"), "4");
-        assert_string_equal(cell(big, "word:ssff:euler,word:ssff:euler,", "pairs"), "1");
-        double told = number(big, "word:sfsf:euler,word:ssff:euler,", "distance");
-        assert_true(fabs(told - cross) <= 1e-12 * cross);
-        /* of the three divisions in pairs, count those whose pairs are no farther apart than the schemes' */
-        int apart = 0;
-        for (int k = 0; k < 3; k++) apart += pair[k] + pair[5 - k] <= pair[0] + pair[5];
-        told = number(big, "word:sfsf:euler,word:ssff:euler,", "p_apart");
-        assert_true(fabs(told - apart / 3.0) <= 1e-12);
-        assert_string_equal(cell(big, "word:ssff:euler,word:ssff:euler,", "p_apart"), "");
+    run_ok("attention" ONE TWO " --model s/runs/word:ssff:euler-seed1 --model "
+           "s/runs/word:ssff:euler-seed2/model.safetensors" TEXT "--csv --out a");
+    assert_int_equal(count_lines(out), 1 + 6);
+    double cross = 0, pair[6];
+    int pairs = 0;
+    for (row = strchr(out, '\n') + 1; *row; row = strchr(row, '\n') + 1) {
+        char a[32], b[32];
+        double tokens, d, once;
+        if (sscanf(row, "%*[^,],%*[^,],%31[^,],%31[^,],%lf,%lf,%lf", a, b, &tokens, &d, &once) != 5)
+            fail_msg("%s", row);
+        assert_true(d > 0 && once >= d && tokens >= 100 && tokens < 116);
+        if (strcmp(a, b) != 0) cross += d / 4;
+        pair[pairs++] = d;
     }
+    file_read("a/schemes.csv", big, sizeof big);
+    assert_int_equal(count_lines(big), 4);
+    assert_string_equal(cell(big, "word:sfsf:euler,word:ssff:euler,", "pairs"), "4");
+    assert_string_equal(cell(big, "word:ssff:euler,word:ssff:euler,", "pairs"), "1");
+    double told = number(big, "word:sfsf:euler,word:ssff:euler,", "distance");
+    assert_true(fabs(told - cross) <= 1e-12 * cross);
+    /* of the three divisions in pairs, count those whose pairs are no farther apart than the schemes' */
+    int apart = 0;
+    for (int k = 0; k < 3; k++) apart += pair[k] + pair[5 - k] <= pair[0] + pair[5];
+    told = number(big, "word:sfsf:euler,word:ssff:euler,", "p_apart");
+    assert_true(fabs(told - apart / 3.0) <= 1e-12);
+    assert_string_equal(cell(big, "word:ssff:euler,word:ssff:euler,", "p_apart"), "");
 }
 
 /* Returns the largest |sum of a row's weights - 1| of DIR/maps.csv, and counts weights of keys ahead of the query;

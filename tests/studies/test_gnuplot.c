@@ -194,7 +194,6 @@ static void draw_orders(void)
         "order --invariant --scheme heun --out @drift",
         "order --adaptive --scheme heun-euler --tolerances 1e-3,1e-4 --out @adaptive",
         "solve --system kepler --scheme heun,rk4 --out @solve",
-        "expand --scheme word:sffs,word:ssff --out @expand",
         "design --scheme looped-learn --starts 2 --evaluations 40 --out @design",
         "stability --scheme heun,leapfrog --out @stability",
         "stability --scheme heun --split --out @split",
