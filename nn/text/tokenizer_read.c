@@ -7,6 +7,7 @@
 #include "kernels/error.h"
 #include "kernels/file.h"
 #include "kernels/memory.h"
+#include "kernels/parsed.h"
 #include "nn/text/tokenizer_steps.h"
 
 /* GPT-2's pattern (Radford et al. 2019, in their code). */
@@ -417,10 +418,10 @@ int tokenizer_parse(const char *file, const char *json, size_t bytes, Tokenizer 
     Tokenizer *t = memory_new(1, sizeof *t);
     *out = NULL;
     if (!t || !(t->file = memory_string(file))) return memory_free(t), ERR_MEMORY;
-    json_t *root = json_loadb(json, bytes, JSON_REJECT_DUPLICATES, &e);
-    int code =
-        root ? read_all(t, root)
-             : error_set(ERR_INPUT, "%s:%d: %s", file, e.line, *e.text ? e.text : "out of memory");
+    json_t *root;
+    int code = parsed_json(json, bytes, &e, &root);
+    if (code == ERR_INPUT) error_set(code, "%s:%d: %s", file, e.line, e.text);
+    if (code == 0) code = read_all(t, root);
     json_decref(root);
     if (code == 0)
         *out = t;
