@@ -19,10 +19,11 @@ static uint64_t seed = 1;
 static size_t all;
 static char starving[PATH_MAX]; /* starve.so, beside this program */
 
-/* How a call fails: by an errno, or by fewer bytes than asked. Those of which `retried` is 1 are to be tried again. */
+/* How a call fails: by an errno, or by fewer bytes than asked. Those of which `retried` is 1 are to be tried again. Where
+ * `lasts` is 1 all later ones but to stderr fail too: a full disk, and the limit of a file's size with its signal. */
 static const struct {
     long number;
-    int error, retried;
+    int error, retried, lasts;
 } ways[] = {
     {SYS_openat, EMFILE},
     {SYS_openat, EIO},
@@ -34,6 +35,8 @@ static const struct {
     {SYS_write, ENOSPC},
     {SYS_write, EIO},
     {SYS_write, EDQUOT},
+    {SYS_write, ENOSPC, .lasts = 1},
+    {SYS_write, EFBIG, .lasts = 1},
     {SYS_pwrite64, EIO},
     {SYS_lseek, EINVAL},
     {SYS_fsync, EIO},
@@ -135,7 +138,10 @@ static int fail_one(void *arg, Call *c)
     if (c->first && c->number == SYS_rt_sigaction && c->arg[0] == SIGPIPE) f->begun = 1;
     for (int i = 0; f->begun && i < WAYS; i++) {
         if (ways[i].number != c->number || is_code(c)) continue;
-        if (f->met[i]++ != f->at || i != f->way) continue;
+        size_t n = f->met[i]++;
+        if (i != f->way || n < f->at || (n > f->at && !ways[i].lasts)) continue;
+        if (ways[i].lasts && c->arg[0] == STDERR_FILENO) continue;
+        if (ways[i].error == EFBIG) test_signal(c->pid, SIGXFSZ);
         if (c->number == SYS_openat || c->number == SYS_newfstatat)
             traced_text(c, c->arg[1], f->what, sizeof f->what);
         else
@@ -205,8 +211,8 @@ static int is_lost(int way, size_t at)
         why = judge(WIFEXITED(t.status) ? WEXITSTATUS(t.status) : -1, ways[way].retried,
                     ways[way].number != SYS_unlink);
     if (!why) return 0;
-    printf("LOST %.40s: %s %zu (%s), %s: %s: %.300s\n", whole.row->line,
-           traced_name(ways[way].number), at, f.what,
+    printf("LOST %.40s: %s %zu%s (%s), %s: %s: %.300s\n", whole.row->line,
+           traced_name(ways[way].number), at, ways[way].lasts ? " and later" : "", f.what,
            ways[way].error == SHORT ? "short" : strerrorname_np(ways[way].error), why,
            last_line(err));
     return 1;
