@@ -12,7 +12,7 @@
 #include "kernels/random.h"
 #include "tests/lib/command_rows.h"
 
-enum { FEW = 6, SHORT = 1, SECONDS = 30 };
+enum { FEW = 4, SHORT = 1, SECONDS = 30 };
 
 static size_t most = FEW;
 static uint64_t seed = 1;

@@ -145,7 +145,7 @@ static inline int command_rows_open(void **state)
 }
 
 /* Tells whether TROTTER_ROWS, a part of a line, chooses this one. Without it all are, or, for `few`, schemes, train and
- * compare. */
+ * sweep. */
 static inline int command_rows_chosen(const CommandRow *row, int few)
 {
     const char *part = getenv("TROTTER_ROWS");
