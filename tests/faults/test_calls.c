@@ -175,6 +175,8 @@ static const char *judge(int status, int retried, int tidy)
     static char first[sizeof err];
     const CommandRow *row = whole.row;
     if (status == whole.status) {
+        if (says("warning: left out"))
+            return NULL; /* as report does with a file that it cannot read */
         int other = row->same_stdout && strcmp(out, whole.data) != 0;
         return (other && !says("warning: ")) || command_rows_differ(row) ? "other results" : NULL;
     }
@@ -194,6 +196,7 @@ static const char *judge(int status, int retried, int tidy)
 
 static void keep_whole(const CommandRow *row, int status)
 {
+    if (status > 1) fail_msg("%s: status %d: %s", row->line, status, err); /* nothing is tried */
     whole.row = row;
     whole.status = status;
     strcpy(whole.data, out);
@@ -281,7 +284,7 @@ TEST(commands_bear_failing_allocations)
         command_rows_box();
         keep_whole(&command_rows[i], starve(command_rows[i].line, 0));
         file_read("starved", text, sizeof text);
-        if (atol(text) < 10) fail_msg("%s: %s allocations", command_rows[i].line, text);
+        assert_true(atol(text) >= 10);
         lost += try_row(NULL, (size_t)atol(text));
     }
     printf("# %zu failing allocations tried, %zu lost (seed %llu)\n", all, lost,

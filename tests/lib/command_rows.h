@@ -57,7 +57,7 @@ static const CommandRow command_rows[] = {
      "o/truncation.csv", 0, NULL},
     {"attention --model model --model twin --text text/valid.txt --tokens 20 --out o",
      "o/attention.csv", 1, NULL},
-    {"bench ode --scheme euler --system fisher --repeats 3 --budget 0.01 --out o", NULL, 0, NULL},
+    {"bench model --scheme euler --width 512 --layers 1 --csv", NULL, 0, NULL},
     {"report study --out page.html", "page.html", 1, NULL},
     {"manual --out man", "man/trotter-train.1 man/trotter.1", 1, NULL},
 };
