@@ -320,13 +320,9 @@ TEST(endless_inputs_are_refused)
         {"table fifo", waits},
         {"data --corpus fifo", waits},
         {"schemes --scheme-file fifo", waits},
-        {"order --system-file fifo", waits},
-        {"bleu --reference said --hypothesis fifo", waits},
-        {"train --config fifo", waits},
         {"eval --text said --model foreign", "foreign/config.json is a FIFO"},
         {"eval --text said --model deep", deep},
         {"eval --text said --model named", deep},
-        {"schemes --scheme-file deep/config.json", deep},
         {"report fifo", "fifo/report.html: Not a directory"},
         {"report foreign", "no study in it"},
         {"schemes --scheme euler --scheme-file late", NULL}, /* the control has a writer */
