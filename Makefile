@@ -12,7 +12,7 @@
 #                           options (SEED=N draws others)
 #   make check-faults       every command with system calls and allocations that fail, and after power cuts: FAULTS=300 of each
 #                           command and kind (0: all), SEED=N draws others
-#   make check-builds       two builds in two folders are the same bytes; gcc and clang, -O0 and -O3, without a warning
+#   make check-builds       two builds in two folders are the same bytes; gcc -O0 and -O3, and clang, without a warning
 #   make soak-memory        resident memory of trainings of TIME seconds each: its slope, with its 95 % interval
 #   make check-valgrind     memcheck on a short training
 #   make fuzz               coverage-guided fuzzing of every reader (needs clang), TIME=seconds each, READER=name,
@@ -355,7 +355,7 @@ check-faults: build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/tests/faults/test_calls $(B)/tests/faults/test_power
 	TROTTER=$(B)/trotter TROTTER_POWER=$(FAULTS) TROTTER_FAULT_SEED=$(SEED) OMP_WAIT_POLICY=passive $(B)/tests/faults/test_power
 	TROTTER=$(B)/trotter TROTTER_CALLS=$(FAULTS) TROTTER_FAULT_SEED=$(SEED) OMP_WAIT_POLICY=passive $(B)/tests/faults/test_calls
-# Builds that are the same bytes; gcc and clang; -O0 and -O3, without a warning.
+# Builds that are the same bytes; gcc -O0 and -O3, and clang, without a warning.
 check-builds: deps
 	@sh tests/scripts/builds.sh $(JOBS)
 .PHONY: check-faults check-builds

@@ -93,7 +93,7 @@ static void *take_factors(size_t n)
 
 static int is_factor(const void *x)
 {
-    return (const char *)x >= (char *)NULL + FACTORS;
+    return (uintptr_t)x >= FACTORS;
 }
 
 static double size_of(const void *x)
@@ -159,7 +159,7 @@ static double factor(size_t rows, size_t columns, const void *x, size_t ld)
 {
     double n = (double)rows * (double)columns;
     if (!all.bf16) return F32 * n;
-    size_t at = is_factor(x)   ? (size_t)((const char *)x - (char *)NULL)
+    size_t at = is_factor(x)   ? (uintptr_t)x
                 : is_weight(x) ? (size_t)((const char *)x - all.weights) / 2
                                : 1;
     if (ld % 8 || at % 16) add_bytes(COUNT_ROUND, 1, (size_of(x) + BF16) * n, n);
@@ -368,8 +368,8 @@ const Backend *counts_backend(const char *name)
     all.bf16 = i == 2;
     all.weights = NULL;
     all.weight_bytes = 0;
-    all.next = (char *)NULL + (1 << 20);
-    all.next_factor = (char *)NULL + FACTORS;
+    all.next = (char *)(uintptr_t)(1 << 20);
+    all.next_factor = (char *)(uintptr_t)FACTORS;
     all.backend = (Backend){.name = names[i],
                             .kernel = "counted",
                             .size = F32,

@@ -13,12 +13,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "kernels/error.h"
@@ -180,6 +183,36 @@ static int unread(const char *what, const char *file)
     return error_set(ours ? ERR_INPUT : ERR_SYSTEM, "cannot %s %s: %s", what, file, strerror(e));
 }
 
+/* Tells whether a pipe open at fd has a writer. tee(2) alone does, without taking what is in it. */
+static int has_writer(int fd)
+{
+    int room[2];
+    if (pipe(room) != 0) return 1;
+    int has = tee(fd, room[1], 1, SPLICE_F_NONBLOCK) != 0;
+    close(room[0]);
+    close(room[1]);
+    return has;
+}
+
+/* Opens a file to be read. A FIFO of a folder without a writer is waited for, and not for ever: *lonely is 1 then. */
+static FILE *open_read(const char *file, int *lonely)
+{
+    struct stat s;
+    struct statfs of;
+    *lonely = 0;
+    if (stat(file, &s) != 0 || !S_ISFIFO(s.st_mode)) return fopen(file, "rb");
+    int fd = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return NULL;
+    int named = fstatfs(fd, &of) == 0 && of.f_type != PIPEFS_MAGIC;
+    struct pollfd begins = {.fd = fd, .events = POLLIN};
+    for (int i = 0; named && i < 10 * FILE_FIFO_SECONDS && !has_writer(fd); i++)
+        if (poll(&begins, 1, 100) > 0) named = 0;
+    *lonely = named && !has_writer(fd);
+    FILE *f = fcntl(fd, F_SETFL, 0) == 0 ? fdopen(fd, "rb") : NULL;
+    if (!f) close(fd);
+    return f;
+}
+
 static int read_stream(const char *file, FILE *f, size_t most, char **bytes, size_t *count)
 {
     size_t room = size_hint(f, most) + 1;
@@ -209,10 +242,14 @@ int file_whole(const char *file, size_t most, char **bytes, size_t *count)
 {
     *bytes = NULL;
     *count = 0;
-    FILE *f = fopen(file, "rb");
+    int lonely;
+    FILE *f = open_read(file, &lonely);
     if (!f) return unread("open", file);
     size_t asked = most;
     int code = bound(file, f, &most);
+    if (lonely)
+        code = error_set(ERR_INPUT, "%s is a FIFO that nobody opened to write to it in %d s", file,
+                         FILE_FIFO_SECONDS);
     if (code == 0) code = read_stream(file, f, most, bytes, count);
     fclose(f);
     if (code == 0 && most < asked && *count == most)

@@ -26,7 +26,9 @@ void file_sweep(const char *dir);
 
 /* Reads the first `most` bytes of a file, or all (SIZE_MAX). A NUL is added behind *bytes. ERR_INPUT: a file that
  * cannot be read, a device other than a terminal and /dev/null, more than file_pipe_most bytes (4 GiB) from what is no
- * regular file. ERR_SYSTEM: the system fails, so the file may be good. Caller: memory_free. */
+ * regular file, a FIFO without a writer for FILE_FIFO_SECONDS. ERR_SYSTEM: the system fails, so the file may be good.
+ * Caller: memory_free. */
+enum { FILE_FIFO_SECONDS = 3 };
 extern size_t file_pipe_most;
 int file_whole(const char *file, size_t most, char **bytes, size_t *count);
 

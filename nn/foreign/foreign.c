@@ -10,6 +10,7 @@
 #include "kernels/error.h"
 #include "kernels/file.h"
 #include "kernels/memory.h"
+#include "kernels/parsed.h"
 #include "kernels/text.h"
 #include "nn/foreign/family.h"
 #include "nn/model/store.h"
@@ -63,13 +64,11 @@ static int read_json(const char *file, json_t **out)
     char *bytes;
     size_t count;
     TRY(file_whole(file, SIZE_MAX, &bytes, &count));
-    *out = json_loadb(bytes, count, JSON_REJECT_DUPLICATES, &e);
+    int code = parsed_json(bytes, count, &e, out);
     memory_free(bytes);
-    if (*out && json_is_object(*out)) return 0;
-    return error_set(ERR_INPUT, "%s:%d: %s", file, *out ? 1 : e.line,
-                     *out      ? "expected an object"
-                     : *e.text ? e.text
-                               : "out of memory");
+    if (code == ERR_INPUT) return error_set(code, "%s:%d: %s", file, e.line, e.text);
+    TRY(code);
+    return json_is_object(*out) ? 0 : error_set(ERR_INPUT, "%s:1: expected an object", file);
 }
 
 /* ---- config.json --------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include "kernels/error.h"
 #include "kernels/file.h"
 #include "kernels/memory.h"
+#include "kernels/parsed.h"
 #include "nn/text/hash.h"
 #include "nn/model/store.h"
 
@@ -61,15 +62,14 @@ static int check_metadata(const char *file, const json_t *root)
     return 0;
 }
 
-/* Parses the header; root: an object with valid metadata. Short of memory, jansson 2.14 gives no
- * words, or a wrong token (ERR_INPUT), or a short one (the checksum finds it). */
+/* Parses the header; root: an object with valid metadata. */
 static int parse_header(const char *file, const char *header, size_t n, json_t **root)
 {
     json_error_t e;
     if (header[0] != '{') return error_set(ERR_INPUT, "%s: the header is not a JSON object", file);
-    *root = json_loadb(header, n, JSON_REJECT_DUPLICATES, &e);
-    if (!*root && !*e.text) return store_no_memory();
-    if (!*root) return error_set(ERR_INPUT, "%s: header, byte %d: %s", file, e.position, e.text);
+    int code = parsed_json(header, n, &e, root);
+    if (code == ERR_INPUT) error_set(code, "%s: header, byte %d: %s", file, e.position, e.text);
+    TRY(code);
     return check_metadata(file, *root);
 }
 

@@ -6,7 +6,7 @@
 #include "nn/text/corpus.h"
 
 #define BPE_END "</w>" /* behind a word's last character */
-enum { BPE_UNKNOWN = UINT32_MAX };
+#define BPE_UNKNOWN UINT32_MAX
 
 typedef struct {
     uint32_t a, b, made; /* symbols */

@@ -178,13 +178,13 @@ uint64_t corpus_checksum(const Corpus *c)
 }
 
 /* Uses p(w) = (count of w in train + 1) / (N + V), Laplace 1814. */
-double corpus_unigram(const Corpus *c, int split)
+int corpus_unigram(const Corpus *c, int split, double *ppl)
 {
     const Text *train = &c->text[SPLIT_TRAIN], *t = &c->text[split];
     int32_t skip = c->marks ? c->vocab.eos : -1;
     size_t V = c->vocab.size - (c->marks ? 3 : 0), N[2] = {0};
     double *count = memory_new(c->vocab.size, sizeof *count), nll = 0;
-    if (!count) return NAN;
+    if (!count) return ERR_MEMORY;
     for (size_t i = 0; i < train->tokens; i++) count[train->id[i]]++, N[0] += train->id[i] != skip;
     for (size_t i = 0; i < t->tokens; i++) {
         if (t->id[i] == skip) continue;
@@ -192,5 +192,6 @@ double corpus_unigram(const Corpus *c, int split)
         N[1]++;
     }
     memory_free(count);
-    return exp(nll / (double)N[1] + log((double)(N[0] + V)));
+    *ppl = exp(nll / (double)N[1] + log((double)(N[0] + V)));
+    return 0;
 }

@@ -148,10 +148,9 @@ size_t text_predicted(const Text *t, int32_t eos, int context);
  * sources. Two corpora that differ in one token have different hashes. */
 uint64_t corpus_checksum(const Corpus *c);
 
-/* Returns the perplexity of the text under the training text's add-one unigram counts, which a model reaches that
- * learned only the frequencies of words. With marks it counts words that can be masked, so without <eos>. NaN: out of
- * memory. */
-double corpus_unigram(const Corpus *c, int split);
+/* Computes the perplexity of the text under the training text's add-one unigram counts, which a model reaches that
+ * learned only the frequencies of words. With marks it counts words that can be masked, so without <eos>. ERR_MEMORY. */
+int corpus_unigram(const Corpus *c, int split, double *ppl);
 
 /* A batch: packed sequences (kernels/backend.h). The batch owns its arrays. */
 typedef struct {

@@ -13,7 +13,7 @@
 #include "kernels/memory.h"
 #include "nn/text/tokenizer_steps.h"
 
-enum { NONE = UINT32_MAX };
+#define NONE UINT32_MAX
 
 typedef struct {
     int32_t id;

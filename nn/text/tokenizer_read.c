@@ -7,6 +7,7 @@
 #include "kernels/error.h"
 #include "kernels/file.h"
 #include "kernels/memory.h"
+#include "kernels/parsed.h"
 #include "nn/text/tokenizer_steps.h"
 
 /* GPT-2's pattern (Radford et al. 2019, in their code). */
@@ -95,21 +96,21 @@ static int read_normal(Tokenizer *t, const json_t *o, int inside)
 
 /* ---- pre_tokenizer ------------------------------------------------------------------------------- */
 
-static int add_cut(Tokenizer *t, Cut cut, Cut **out)
+/* Returns the new one; NULL: ERR_INPUT. */
+static Cut *add_cut(Tokenizer *t, Cut cut)
 {
     Cut *c = t->cut;
     while (c->kind) c++;
-    if (c == t->cut + STEPS_MOST - 1) return bad(t, "too many pre-tokenizers");
-    if (t->bytes) return bad(t, "ByteLevel is not the last pre-tokenizer");
+    if (c == t->cut + STEPS_MOST - 1) return bad(t, "too many pre-tokenizers"), NULL;
+    if (t->bytes) return bad(t, "ByteLevel is not the last pre-tokenizer"), NULL;
     *c = cut;
-    *out = c;
-    return 0;
+    return c;
 }
 
 static int read_bytes(Tokenizer *t, const json_t *o)
 {
-    Cut *c;
-    TRY(add_cut(t, (Cut){CUT_BYTES}, &c));
+    Cut *c = add_cut(t, (Cut){CUT_BYTES});
+    if (!c) return ERR_INPUT;
     c->prefix = flag_of(o, "add_prefix_space", 1) ? PREFIX_ALWAYS : PREFIX_NEVER;
     t->bytes = 1;
     return flag_of(o, "use_regex", 1) ? cut_compile(t->file, GPT2_PATTERN, 0, &c->code) : 0;
@@ -122,12 +123,12 @@ static int read_split(Tokenizer *t, const json_t *o)
                *literal = json_string_value(json_object_get(pattern, "String")),
                *behavior = text_of(o, "behavior");
     int removed = strcmp(behavior, "Removed") == 0;
-    Cut *c;
     if (!regex && !literal) return bad(t, "Split has no pattern");
     if (!removed && strcmp(behavior, "Isolated") != 0)
         return unsupported(t, "behavior of Split", behavior);
     if (flag_of(o, "invert", 0)) return unsupported(t, "setting of Split", "invert");
-    TRY(add_cut(t, (Cut){CUT_SPLIT, .removed = removed}, &c));
+    Cut *c = add_cut(t, (Cut){CUT_SPLIT, .removed = removed});
+    if (!c) return ERR_INPUT;
     return cut_compile(t->file, regex ? regex : literal, !regex, &c->code);
 }
 
@@ -135,9 +136,9 @@ static int read_metaspace(Tokenizer *t, const json_t *o)
 {
     const char *mark = text_of(o, "replacement"), *scheme = text_of(o, "prepend_scheme");
     int always = flag_of(o, "add_prefix_space", 1);
-    Cut *c;
     if (strcmp(mark, METASPACE) != 0) return unsupported(t, "replacement of Metaspace", mark);
-    TRY(add_cut(t, (Cut){CUT_METASPACE, .whole = !flag_of(o, "split", 1)}, &c));
+    Cut *c = add_cut(t, (Cut){CUT_METASPACE, .whole = !flag_of(o, "split", 1)});
+    if (!c) return ERR_INPUT;
     if (*scheme) always = strcmp(scheme, "always") == 0;
     c->prefix = always ? PREFIX_ALWAYS : strcmp(scheme, "first") == 0 ? PREFIX_FIRST : PREFIX_NEVER;
     c->text = memory_string(METASPACE);
@@ -146,9 +147,8 @@ static int read_metaspace(Tokenizer *t, const json_t *o)
 
 static int read_bert_cuts(Tokenizer *t)
 {
-    Cut *c;
-    TRY(add_cut(t, (Cut){CUT_BLANKS, .removed = 1}, &c));
-    return add_cut(t, (Cut){CUT_PUNCTUATION, .each = 1}, &c);
+    if (!add_cut(t, (Cut){CUT_BLANKS, .removed = 1})) return ERR_INPUT;
+    return add_cut(t, (Cut){CUT_PUNCTUATION, .each = 1}) ? 0 : ERR_INPUT;
 }
 
 static int read_cut(Tokenizer *t, const json_t *o, int inside)
@@ -156,7 +156,6 @@ static int read_cut(Tokenizer *t, const json_t *o, int inside)
     const char *type = text_of(o, "type");
     json_t *list = json_object_get(o, "pretokenizers"), *item;
     size_t i;
-    Cut *c;
     if (!o || json_is_null(o)) return 0;
     if (strcmp(type, "Sequence") == 0 && json_is_array(list) && !inside) {
         json_array_foreach(list, i, item) TRY(read_cut(t, item, 1));
@@ -167,9 +166,11 @@ static int read_cut(Tokenizer *t, const json_t *o, int inside)
     if (strcmp(type, "Metaspace") == 0) return read_metaspace(t, o);
     if (strcmp(type, "BertPreTokenizer") == 0) return read_bert_cuts(t);
     if (strcmp(type, "Digits") == 0)
-        return add_cut(t, (Cut){CUT_DIGITS, .each = flag_of(o, "individual_digits", 0)}, &c);
+        return add_cut(t, (Cut){CUT_DIGITS, .each = flag_of(o, "individual_digits", 0)})
+                   ? 0
+                   : ERR_INPUT;
     if (strcmp(type, "WhitespaceSplit") == 0)
-        return add_cut(t, (Cut){CUT_BLANKS, .removed = 1}, &c);
+        return add_cut(t, (Cut){CUT_BLANKS, .removed = 1}) ? 0 : ERR_INPUT;
     return unsupported(t, "pre-tokenizer", type);
 }
 
@@ -417,10 +418,10 @@ int tokenizer_parse(const char *file, const char *json, size_t bytes, Tokenizer 
     Tokenizer *t = memory_new(1, sizeof *t);
     *out = NULL;
     if (!t || !(t->file = memory_string(file))) return memory_free(t), ERR_MEMORY;
-    json_t *root = json_loadb(json, bytes, JSON_REJECT_DUPLICATES, &e);
-    int code =
-        root ? read_all(t, root)
-             : error_set(ERR_INPUT, "%s:%d: %s", file, e.line, *e.text ? e.text : "out of memory");
+    json_t *root;
+    int code = parsed_json(json, bytes, &e, &root);
+    if (code == ERR_INPUT) error_set(code, "%s:%d: %s", file, e.line, e.text);
+    if (code == 0) code = read_all(t, root);
     json_decref(root);
     if (code == 0)
         *out = t;

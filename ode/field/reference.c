@@ -75,12 +75,17 @@ static void walk_close(Walk *w)
     if (w->evolve) gsl_odeiv2_evolve_free(w->evolve);
 }
 
+/* The kind behind gsl_odeiv2_control_y_new, which GSL 2.7 exports and does not declare. That function writes through NULL
+ * where memory is short. */
+extern const gsl_odeiv2_control_type *gsl_odeiv2_control_standard;
+
 /* GSL reports shortage and failure through its handler, which aborts unless it is off. */
 static int open_gsl(Walk *w)
 {
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
     w->step = gsl_odeiv2_step_alloc(gsl_odeiv2_step_rk8pd, w->N);
-    w->control = gsl_odeiv2_control_y_new(w->tolerance, w->tolerance);
+    w->control = gsl_odeiv2_control_alloc(gsl_odeiv2_control_standard);
+    if (w->control) gsl_odeiv2_control_init(w->control, w->tolerance, w->tolerance, 1, 0);
     w->evolve = gsl_odeiv2_evolve_alloc(w->N);
     gsl_set_error_handler(handler);
     return w->step && w->control && w->evolve ? 0 : error_set(ERR_MEMORY, "out of memory in GSL");

@@ -23,6 +23,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/parsed.h"
 #include "ode/scheme/print.h"
 #include "ode/scheme/rationals.h"
 #include "ode/scheme/scheme.h"
@@ -150,13 +151,16 @@ static int hint_fraction(const Tableau *b, const char *text, size_t bytes, size_
 static int parse_json(Tableau *b, const char *text, size_t bytes)
 {
     json_error_t e;
-    json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &e);
-    if (!root && !*e.text) return error_set(ERR_MEMORY, "out of memory: a tableau");
-    if (!root && e.position > 0) TRY(hint_fraction(b, text, bytes, (size_t)e.position, e.line));
-    int code = json_is_object(root)
-                   ? read_json(b, root)
-                   : error_set(ERR_INPUT, "%s:%d: %s", b->file, root ? 1 : e.line,
-                               root ? "expected an object with A, b and c" : e.text);
+    json_t *root;
+    int code = parsed_json(text, bytes, &e, &root);
+    if (code == ERR_INPUT) {
+        if (e.position > 0) TRY(hint_fraction(b, text, bytes, (size_t)e.position, e.line));
+        return error_set(code, "%s:%d: %s", b->file, e.line, e.text);
+    }
+    TRY(code);
+    if (!json_is_object(root))
+        code = error_set(ERR_INPUT, "%s:1: expected an object with A, b and c", b->file);
+    if (code == 0) code = read_json(b, root);
     json_decref(root);
     return code;
 }

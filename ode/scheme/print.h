@@ -4,6 +4,8 @@
 #ifndef TROTTER_PRINT_H
 #define TROTTER_PRINT_H
 
+#include <stdio.h> /* before gmp.h, which declares gmp_fprintf only behind it */
+
 #include "ode/scheme/table.h"
 
 typedef struct Pen Pen;

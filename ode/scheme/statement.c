@@ -21,15 +21,16 @@ static int parse_operator(Parser *p, int most, int *op, int *set)
     long s = 1;
     cursor_blanks(c);
     if (c->at < c->end) found = memchr(table_letters, *c->at, (size_t)most);
-    if (!found)
-        return cursor_error(c, "expected an operator: %s",
-                            most == COLOURS ? "F, G or C" : "F, G, C, H, L or A");
+    if (!found) {
+        cursor_error(c, "expected an operator: %s",
+                     most == COLOURS ? "F, G or C" : "F, G, C, H, L or A");
+        return ERR_INPUT; /* plainly not 0: gcc -O3 then sees that *op is set where 0 is returned */
+    }
     *op = (int)(found - table_letters);
     c->at++;
     if (c->at < c->end && isdigit((unsigned char)*c->at)) TRY(cursor_integer(c, 999, &s));
-    if (s == 0) return cursor_error(c, "expected a parameter set from 1");
     *set = (int)s;
-    return 0;
+    return s > 0 ? 0 : cursor_error(c, "expected a parameter set from 1");
 }
 
 /* Returns whether an operator stands at the cursor, and not a name that begins like one. */

@@ -24,8 +24,8 @@ enum { ARGUMENTS = 64, NUMBERS = 12, LINE = 4096 };
 static const char *const tuned[] = {
     "MALLOC_MMAP_THRESHOLD_=4294967296", "MALLOC_TRIM_THRESHOLD_=17179869184",
     "MALLOC_TOP_PAD_=67108864",
-    "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/openblas-openmp/libblas.so.3:"
-    "/usr/lib/x86_64-linux-gnu/openblas-openmp/liblapack.so.3"};
+    ("LD_PRELOAD=/usr/lib/x86_64-linux-gnu/openblas-openmp/libblas.so.3:"
+     "/usr/lib/x86_64-linux-gnu/openblas-openmp/liblapack.so.3")};
 enum { TUNED = sizeof tuned / sizeof *tuned };
 
 /* The ways to run a script; the first of a device runs it as it stands. best: in the environment above. core: with

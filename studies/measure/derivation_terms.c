@@ -58,7 +58,8 @@ int pen_find(const DerivationField *of, const Series *s, size_t tree, mpq_t out)
 /* Writes a power of h: "" for h^0, "h ", "h^2 ". */
 const char *pen_power(int power, char out[16])
 {
-    snprintf(out, 16, power == 0 ? "" : power == 1 ? "h " : "h^%d ", power);
+    snprintf(out, 16, power == 1 ? "h " : "h^%d ", power);
+    if (power == 0) *out = '\0';
     return out;
 }
 

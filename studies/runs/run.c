@@ -82,9 +82,10 @@ int runs_diverged(const RunResult *r, size_t n, size_t V)
     return 0;
 }
 
-Unigram runs_unigram(const Corpus *c)
+int runs_unigram(const Corpus *c, Unigram *u)
 {
-    return (Unigram){corpus_unigram(c, SPLIT_VALID), corpus_unigram(c, SPLIT_TEST)};
+    TRY(corpus_unigram(c, SPLIT_VALID, &u->valid));
+    return corpus_unigram(c, SPLIT_TEST, &u->test);
 }
 
 int runs_beats_unigram(double valid, double test, const Unigram *u)

@@ -113,7 +113,7 @@ int runs_diverged(const RunResult *r, size_t n, size_t V);
 typedef struct {
     double valid, test;
 } Unigram;
-Unigram runs_unigram(const Corpus *c);
+int runs_unigram(const Corpus *c, Unigram *u); /* ERR_MEMORY */
 /* Returns 1 where the perplexities of both texts are below the unigram's; NaN is not. */
 int runs_beats_unigram(double valid, double test, const Unigram *u);
 

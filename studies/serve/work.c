@@ -22,7 +22,7 @@ static const char too_much[] =
 
 /* ---- the child ------------------------------------------------------------------------------------ */
 
-static void limit(int what, rlim_t most)
+static void limit(__rlimit_resource_t what, rlim_t most)
 {
     setrlimit(what, &(struct rlimit){most, most});
 }

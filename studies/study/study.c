@@ -90,7 +90,7 @@ static int open_study(Study *u, const StudyKind *kinds)
     TRY(output_directory(u->dir));
     TRY(runs_open(&u->runs));
     snprintf(u->checksum, sizeof u->checksum, "%016llx", (unsigned long long)u->runs.checksum);
-    u->unigram = runs_unigram(&u->corpus);
+    TRY(runs_unigram(&u->corpus, &u->unigram));
     TRY(study_take(u));
     runs_note(&u->runs, "begins: %zu designs%s", u->designs,
               study_tunes(u) ? ", to be tuned; the test text is not opened" : "");
@@ -103,8 +103,7 @@ static int open_test(Study *u)
     if (!study_tunes(u)) return 0;
     corpus_free(&u->corpus);
     TRY(network_corpus(u->options, 0, &u->corpus));
-    u->unigram = runs_unigram(&u->corpus);
-    return 0;
+    return runs_unigram(&u->corpus, &u->unigram);
 }
 
 static void close_study(Study *u)

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "studies/plot/plot.h"
 #include "studies/table/runtable.h"
@@ -275,7 +276,8 @@ static int take_kind(Options *o, const char *file)
 {
     static const char *const named[] = {"design", "by", "seed", "measure"};
     char head[256] = "";
-    FILE *f = fopen(file, "rb");
+    struct stat s; /* of a pipe nothing is taken away */
+    FILE *f = stat(file, &s) == 0 && S_ISREG(s.st_mode) ? fopen(file, "rb") : NULL;
     size_t n = f ? fread(head, 1, sizeof head - 1, f) : 0;
     if (f) fclose(f);
     head[n] = '\0';

@@ -197,7 +197,7 @@ static int place_runs(Reading *r, const double *x, const int *kind, const RunCel
         if (at[i]) return both(r, at[i], c);
         at[i] = c;
         if (kind[k] == CELL_DIVERGED) count(&d->diverged, t, c);
-        t->runs += isfinite(x[k * RUNTABLE_MEASURES]);
+        t->runs += (size_t)(isfinite(x[k * RUNTABLE_MEASURES]) != 0);
         for (size_t m = 0; m < t->measures; m++)
             if (isfinite(x[k * RUNTABLE_MEASURES + m]))
                 numbers(t, m, c->design)[c->seed] = x[k * RUNTABLE_MEASURES + m];

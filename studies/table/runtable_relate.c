@@ -62,7 +62,7 @@ static double of_map(const RunTable *t, size_t i, const char *name, const char *
         sum += x;
         n++;
     }
-    return n ? sum / n : NAN;
+    return n > 0 ? sum / n : NAN;
 }
 
 /* Adds a row over the designs of a panel whose groups have the word; NULL: over all. */

@@ -170,11 +170,11 @@ double runtable_even(const RunTable *t, size_t design, const char *column)
     }
     collect(t, design, column, x);
     for (size_t j = 0; j < t->seeds; j++) {
-        if (!shared[j] || isnan(x[j])) continue;
+        if (shared[j] == 0 || isnan(x[j])) continue;
         sum += x[j];
         n++;
     }
-    return n ? sum / n : summarise(t, column, x).mean;
+    return n > 0 ? sum / n : summarise(t, column, x).mean;
 }
 
 /* ---- sheets -------------------------------------------------------------------------------------- */

@@ -42,12 +42,15 @@ static void add_row(Sheet *r, const Text *t)
     sheet_row(r, &(TextRow){t->file, sum, t->lines, t->tokens, t->unknown});
 }
 
-static void print_bounds(const Corpus *c)
+static int print_bounds(const Corpus *c)
 {
     static const char *const tokens[] = {
         [LEVEL_WORD] = "words", [LEVEL_CHAR] = "characters", [LEVEL_PIECE] = "pieces"};
     char words[PARTS_WORDS];
+    double valid, test;
     int pairs = c->source[SPLIT_TRAIN].tokens > 0;
+    TRY(corpus_unigram(c, SPLIT_VALID, &valid));
+    TRY(corpus_unigram(c, SPLIT_TEST, &test));
     printf("\nvocabulary: %zu %s%s; corpus_checksum of its models: %016" PRIx64 "\n", c->vocab.size,
            tokens[c->vocab.level], c->vocab.unk < 0 ? ", none of them <unk>" : "",
            corpus_checksum(c));
@@ -56,10 +59,11 @@ static void print_bounds(const Corpus *c)
         printf(
             "pairs: line i of a source and line i of its target; what follows is about targets\n");
     printf("unigram perplexity (what the frequencies of %s alone reach): valid %.2f, test %.2f\n",
-           tokens[c->vocab.level], corpus_unigram(c, SPLIT_VALID), corpus_unigram(c, SPLIT_TEST));
+           tokens[c->vocab.level], valid, test);
     if (!isnan(c->entropy_rate))
         printf("entropy rate%s: %.6f nats a token, so no model has a perplexity below %.4f\n",
                pairs ? ", given the source" : "", c->entropy_rate, exp(c->entropy_rate));
+    return 0;
 }
 
 static int show(const Options *o, const Corpus *c, Sheet *r)
@@ -71,8 +75,7 @@ static int show(const Options *o, const Corpus *c, Sheet *r)
         add_row(r, &c->text[split]);
     }
     TRY(output_shown(r, csv, dir, "data"));
-    if (!csv) print_bounds(c);
-    return 0;
+    return csv ? 0 : print_bounds(c);
 }
 
 static int run(Options *o)

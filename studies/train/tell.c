@@ -224,7 +224,9 @@ static size_t log_rows(const Training *r)
 static int draw_loss(const Training *r, const char *what)
 {
     char title[700], nats[32];
+    double unigram;
     Plot *p;
+    TRY(corpus_unigram(&r->corpus, SPLIT_VALID, &unigram));
     snprintf(title, sizeof title, "Loss: %s", what);
     snprintf(nats, sizeof nats, "nats a %s", unit(r)->token);
     PlotFrame frame = {"loss", title, "step", nats, 0};
@@ -241,7 +243,7 @@ static int draw_loss(const Training *r, const char *what)
               sheet_column(log_columns, "valid_ppl"));
     plot_style(p, 1);
     snprintf(nats, sizeof nats, "%s frequencies", unit(r)->word);
-    plot_level(p, log(corpus_unigram(&r->corpus, SPLIT_VALID)), nats);
+    plot_level(p, log(unigram), nats);
     if (!isnan(r->corpus.entropy_rate)) plot_level(p, r->corpus.entropy_rate, "entropy rate");
     return plot_finish(p);
 }
@@ -295,7 +297,8 @@ static void per_word(const Training *r, int split, double ppl, char words[WORDS]
 
 int tell_use(const Training *r)
 {
-    double unigram = corpus_unigram(&r->corpus, SPLIT_VALID);
+    double unigram;
+    TRY(corpus_unigram(&r->corpus, SPLIT_VALID, &unigram));
     if (is_masked(r) || r->result.valid_ppl < unigram) return 0;
     return error_set(ERR_CHECK,
                      "perplexity %.2f on validation is no better than %s frequencies alone, %.2f",

@@ -308,4 +308,47 @@ TEST_DRAWN(test_plots_cut_short)
     assert_true(file_exists("cut/order.svg") && !file_exists("cut/order.png"));
 }
 
+/* What may have no end, no writer or no bottom is refused within seconds. All lines run at once, as a FIFO takes three. */
+TEST(endless_inputs_are_refused)
+{
+    static const char waits[] = "fifo is a FIFO that nobody opened",
+                      deep[] = "maximum parsing depth";
+    static const char *const row[][2] = {
+        {"plot /dev/zero", "/dev/zero is a device"},
+        {"table /dev/zero", "/dev/zero is a device"},
+        {"plot fifo", waits},
+        {"table fifo", waits},
+        {"data --corpus fifo", waits},
+        {"schemes --scheme-file fifo", waits},
+        {"eval --text said --model foreign", "foreign/config.json is a FIFO"},
+        {"eval --text said --model deep", deep},
+        {"eval --text said --model named", deep},
+        {"report fifo", "fifo/report.html: Not a directory"},
+        {"report foreign", "no study in it"},
+        {"schemes --scheme euler --scheme-file late", NULL}, /* the control has a writer */
+    };
+    enum { ROWS = sizeof row / sizeof *row };
+    char lines[8192], name[32];
+    size_t n = 0;
+    shell_ok(
+        "mkfifo fifo late; mkdir foreign deep named; mkfifo foreign/config.json; echo a >said; { "
+        "printf '{\"a\":'; head -c 1000000 /dev/zero | tr '\\0' '['; } | tee named/tokenizer.json "
+        ">deep/config.json; printf '\\2\\0\\0\\0\\0\\0\\0\\0{}' >named/model.safetensors; echo "
+        "'{\"model_type\":\"gpt2\",\"n_layer\":2,\"n_head\":2,\"n_embd\":8,\"vocab_size\":30,"
+        "\"n_positions\":32}' >named/config.json");
+    for (size_t i = 0; i < ROWS; i++)
+        n += (size_t)snprintf(lines + n, sizeof lines - n,
+                              "{ timeout 9 %s %s 2>words.%zu; echo $? >>words.%zu; } & ", program,
+                              row[i][0], i, i);
+    shell("%s { sleep 1; echo 'scheme own\nk1 = H(y)\ny'\"'\"' = y + k1' >late; } & wait", lines);
+    for (size_t i = 0; i < ROWS; i++) {
+        snprintf(name, sizeof name, "words.%zu", i);
+        file_read(name, err, sizeof err);
+        const char *end = strchr(err, '\n'), *words = row[i][1];
+        if (words ? !strstr(err, words) || !end || strcmp(end, "\n2\n") != 0
+                  : strcmp(err, "0\n") != 0)
+            fail_msg("%s: %s", row[i][0], err);
+    }
+}
+
 TEST_MAIN(program_open, program_close)

@@ -1,7 +1,6 @@
 /* test_faults.c: training runs that are stopped, moved and damaged at random moments (killed and starved at each:
- * test_power.c, test_calls.c). Each
- * time the run either continues correctly, to the bit, or ends with one line and the right exit status, and the
- * earlier files are still there.
+ * test_power.c, test_calls.c). Each time the run either continues correctly, to the bit, or ends with one line and the
+ * right exit status, and the earlier files are still there.
  *
  * TROTTER_FAULTS is the number of faults of each kind; TROTTER_FAULT_SEED draws others (`make soak`).
  */

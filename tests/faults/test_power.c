@@ -12,7 +12,7 @@
 #include "tests/lib/command_rows.h"
 #include "tests/lib/disk.h"
 
-enum { FEW = 4, DRAWS = 3, SEEN = 1 << 16 };
+enum { FEW = 3, DRAWS = 3, SEEN = 1 << 16 };
 
 static size_t most = FEW;
 static uint64_t seed = 1;

@@ -48,7 +48,6 @@ static const CommandRow command_rows[] = {
     {"translate --model pair --text pairs/test.en --threads 1 --out t", "t", 1, NULL},
     {"score --model model --text text/valid.txt --threads 1 --out t", "t", 1, NULL},
     {"bleu --reference text/valid.txt --hypothesis text/test.txt", NULL, 1, NULL},
-    {"m2 --gold gold.m2 --hypothesis text/valid.txt", NULL, 1, NULL},
     {"compare --scheme euler,heun --seeds 1 --epochs 3 --corpus text --out o" TINY_TRAIN,
      "o/runs/euler-seed1/model.safetensors o/runs/heun-seed1/model.safetensors", 0, NULL},
     {"sweep --words sf,fs --seeds 1 --epochs 3 --corpus text --out o" TINY_TRAIN, "o/words.csv", 0,
@@ -58,7 +57,7 @@ static const CommandRow command_rows[] = {
      "o/truncation.csv", 0, NULL},
     {"attention --model model --model twin --text text/valid.txt --tokens 20 --out o",
      "o/attention.csv", 1, NULL},
-    {"bench ode --scheme euler --system fisher --repeats 3 --budget 0.01 --out o", NULL, 0, NULL},
+    {"bench model --scheme euler --width 512 --layers 1 --csv", NULL, 0, NULL},
     {"report study --out page.html", "page.html", 1, NULL},
     {"manual --out man", "man/trotter-train.1 man/trotter.1", 1, NULL},
 };
@@ -133,8 +132,7 @@ static inline int command_rows_open(void **state)
                              "heun,x,1,2,0.3\nheun,x,2,3,0.3\n");
     shell_ok(
         "cd in && for s in train valid test; do for l in en de; do sed 's/the/'$l'/' "
-        "pairs/$s.txt >pairs/$s.$l; done; done; rm pairs/*.txt; head -4 text/valid.txt >said; "
-        "sed 's/.*/S &\\nA 0 1|||D|||this|||r|||c|||0\\n/' text/valid.txt >gold.m2; { printf "
+        "pairs/$s.txt >pairs/$s.$l; done; done; rm pairs/*.txt; head -4 text/valid.txt >said; { printf "
         "'sentence\\tlabel\\n'; sed '/cat/s/$/\\tyes/; /yes/!s/$/\\tno/' text/train.txt; } >task.tsv");
     for (size_t i = 0; i < sizeof made / sizeof *made; i++)
         if (shell("cd in && %s %s", program, made[i]) > 1) fail_msg("%s: %s", made[i], err);
@@ -147,7 +145,7 @@ static inline int command_rows_open(void **state)
 }
 
 /* Tells whether TROTTER_ROWS, a part of a line, chooses this one. Without it all are, or, for `few`, schemes, train and
- * compare. */
+ * sweep. */
 static inline int command_rows_chosen(const CommandRow *row, int few)
 {
     const char *part = getenv("TROTTER_ROWS");

@@ -24,77 +24,25 @@
 #include "tests/lib/test.h"
 
 #ifdef __x86_64__
-#define CALL(name)        \
-    {                     \
-        SYS_##name, #name \
-    }
-static const struct {
-    long number;
-    const char *name;
-} calls[] = {
-    CALL(openat),
-    CALL(open),
-    CALL(creat),
-    CALL(read),
-    CALL(pread64),
-    CALL(write),
-    CALL(writev),
-    CALL(pwrite64),
-    CALL(lseek),
-    CALL(fsync),
-    CALL(fdatasync),
-    CALL(ftruncate),
-    CALL(truncate),
-    CALL(rename),
-    CALL(renameat),
-    CALL(renameat2),
-    CALL(unlink),
-    CALL(unlinkat),
-    CALL(link),
-    CALL(linkat),
-    CALL(mkdir),
-    CALL(mkdirat),
-    CALL(rmdir),
-    CALL(close),
-    CALL(fcntl),
-    CALL(flock),
-    CALL(newfstatat),
-    CALL(getdents64),
-    CALL(access),
-    CALL(readlink),
-    CALL(utimensat),
-    CALL(mmap),
-    CALL(mremap),
-    CALL(brk),
-    CALL(mprotect),
-    CALL(fork),
-    CALL(vfork),
-    CALL(clone),
-    CALL(clone3),
-    CALL(execve),
-    CALL(pipe2),
-    CALL(dup2),
-    CALL(wait4),
-    CALL(chdir),
-    CALL(clock_nanosleep),
-    CALL(sched_getaffinity),
-    CALL(getrandom),
-    CALL(rt_sigaction),
-    CALL(ioctl),
-    CALL(getcwd),
-};
-enum { CALLS = sizeof calls / sizeof *calls };
+#define EACH_CALL(X)                                                                               \
+    X(openat), X(open), X(creat), X(read), X(pread64), X(write), X(writev), X(pwrite64), X(lseek), \
+        X(fsync), X(fdatasync), X(ftruncate), X(truncate), X(rename), X(renameat), X(renameat2),   \
+        X(unlink), X(unlinkat), X(link), X(linkat), X(mkdir), X(mkdirat), X(rmdir), X(close),      \
+        X(fcntl), X(flock), X(newfstatat), X(getdents64), X(access), X(readlink), X(utimensat),    \
+        X(mmap), X(mremap), X(brk), X(mprotect), X(fork), X(vfork), X(clone), X(clone3),           \
+        X(execve), X(pipe2), X(dup2), X(wait4), X(chdir), X(clock_nanosleep),                      \
+        X(sched_getaffinity), X(getrandom), X(rt_sigaction), X(ioctl), X(getcwd)
+#define NUMBER(call) SYS_##call
+#define NAME(call) #call
+static const long numbers[] = {EACH_CALL(NUMBER)};
+static const char *const names[] = {EACH_CALL(NAME)};
+enum { CALLS = sizeof numbers / sizeof *numbers };
 
-const char *traced_name(long number)
+const char *traced_name(long call)
 {
     for (int i = 0; i < CALLS; i++)
-        if (calls[i].number == number) return calls[i].name;
+        if (numbers[i] == call) return names[i];
     return NULL;
-}
-
-long traced_number(int i)
-{
-    return i < CALLS ? calls[i].number : -1;
 }
 
 /* Lets the kernel stop this process at the calls above. */
@@ -105,8 +53,8 @@ static int filter(void)
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, CALLS + 1),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
     for (int i = 0; i < CALLS; i++)
-        rule[3 + i] = (struct sock_filter)BPF_JUMP(
-            BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i].number, (uint8_t)(CALLS - i), 0);
+        rule[3 + i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)numbers[i],
+                                                   (uint8_t)(CALLS - i), 0);
     rule[3 + CALLS] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     rule[4 + CALLS] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE);
     struct sock_fprog all = {CALLS + 5, rule};

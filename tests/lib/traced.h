@@ -46,8 +46,7 @@ int traced_run(Traced *t, const char *dir, char *const argv[], const char *out_f
 int traced_text(const Call *c, unsigned long long at, char *text, size_t room);
 int traced_bytes(const Call *c, unsigned long long at, void *bytes, size_t count);
 
-/* Returns the name of a system call, or NULL where traced_run does not show it; all of them end with NULL. */
-const char *traced_name(long number);
-long traced_number(int i);
+/* Returns the name of a system call, or NULL where traced_run does not show it. */
+const char *traced_name(long call);
 
 #endif

@@ -22,6 +22,13 @@ static Vocab words_in(const char *text, size_t count, size_t limit)
     return v;
 }
 
+static double unigram(const Corpus *c)
+{
+    double ppl;
+    assert_int_equal(corpus_unigram(c, SPLIT_TEST, &ppl), 0);
+    return ppl;
+}
+
 /* ---- scanning ----------------------------------------------------------------------------------- */
 
 /* What is no regular file has no size to trust, and is read up to a bound. */
@@ -334,7 +341,7 @@ TEST(test_kjv)
     assert_int_equal(all.vocab.size, 12149 + 2);
     assert_int_equal(all.text[SPLIT_TRAIN].unknown, 0);
     assert_true(all.text[SPLIT_VALID].unknown > 0);
-    double cut = corpus_unigram(&c, SPLIT_TEST), uncut = corpus_unigram(&all, SPLIT_TEST);
+    double cut = unigram(&c), uncut = unigram(&all);
     assert_true(cut > 100 && cut < uncut && uncut < 1000);
     assert_true(strstr(builtin_kjv_legend().bytes, "unrestricted use") != NULL);
 }
@@ -367,7 +374,7 @@ TEST(test_directories)
         assert_string_equal(tiny_spell(&c.vocab, &c.text[SPLIT_VALID]), "c b <eos>");
         assert_string_equal(tiny_spell(&c.vocab, &c.text[SPLIT_TEST]), "b <eos> <eos>");
         /* counts <eos> 2, a 2, b 1, c 1; V = 4, N = 6: 3/10 for each <eos>, 2/10 for b */
-        assert_true(fabs(corpus_unigram(&c, SPLIT_TEST) - cbrt(1 / (0.3 * 0.3 * 0.2))) < 1e-12);
+        assert_true(fabs(unigram(&c) - cbrt(1 / (0.3 * 0.3 * 0.2))) < 1e-12);
         remove(file_path(form[i][1]));
         tiny_refuse(folder, (CorpusChoice){0}, "no text for valid");
         assert_true(error_has("ptb.NAME.txt"));

@@ -22,7 +22,8 @@ TEST(the_toy_is_learned)
             trial_init(&a, NULL, context);
             a.t.epochs = 20;
             assert_int_equal(run_on(&a, tested_backend(i)), 0);
-            double unigram = corpus_unigram(&corpus, SPLIT_VALID);
+            double unigram;
+            assert_int_equal(corpus_unigram(&corpus, SPLIT_VALID, &unigram), 0);
             assert_true(unigram > 9);
             assert_true(a.last_loss < log(unigram));
             assert_true(a.result.valid_ppl < 2 && a.result.test_ppl < 2);

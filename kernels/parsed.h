@@ -1,0 +1,15 @@
+/* parsed.h: a JSON text is read whole or refused.
+ *
+ * Short of memory, jansson 2.14 drops a character of a name or a value and goes on, or calls it invalid. So while a text
+ * is read, a function stands before jansson's malloc (json_set_alloc_funcs) and notes that memory was refused. One thread
+ * reads at a time. */
+#ifndef TROTTER_PARSED_H
+#define TROTTER_PARSED_H
+
+#include <jansson.h>
+
+/* Reads a text of n bytes without a name twice in an object. Caller: json_decref(*root), NULL unless 0 is returned.
+ * ERR_MEMORY with words; ERR_INPUT, where *e says what is wrong and the caller finds the words. */
+int parsed_json(const char *text, size_t n, json_error_t *e, json_t **root);
+
+#endif
