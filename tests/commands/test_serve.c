@@ -4,7 +4,6 @@
 
 #include <arpa/inet.h>
 #include <dirent.h>
-#include <errno.h>
 #include <ftw.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -49,8 +48,7 @@ static int connect_to(void)
     struct sockaddr_in there = {AF_INET, htons((uint16_t)door.port), {htonl(INADDR_LOOPBACK)}, {0}};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     assert_true(fd >= 0);
-    if (connect(fd, (struct sockaddr *)&there, sizeof there) != 0)
-        fail_msg("connect: %s", strerror(errno));
+    if (connect(fd, (struct sockaddr *)&there, sizeof there) != 0) fail_msg("connect: %m");
     return fd;
 }
 
