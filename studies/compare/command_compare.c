@@ -8,7 +8,6 @@
 #include "studies/model/network.h"
 #include "studies/model/translator.h"
 #include "studies/plot/plot.h"
-#include "studies/study/beside.h"
 #include "studies/study/measures.h"
 #include "studies/tools/command.h"
 #include "studies/tools/progress.h"
@@ -68,8 +67,7 @@ static const Option score_options[] = {
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/compare", "DIR",
      "write runs.csv, compare.csv, .md, .tex, differences, correlations, curves, plots, study.log, "
-     "the source papers' figures beside ours (published.csv, .tex) where the papers have "
-     "some, and each run under DIR/runs",
+     "and each run under DIR/runs",
      0, 0},
     PLOT_FIGURE,
     {"csv", OPTION_FLAG, NULL, NULL, "print the whole table as CSV", 0, 0},
@@ -211,7 +209,6 @@ static const Kind kinds[] = {
           {"depth", depth_columns,
            "Slopes of log perplexity, less the baseline's, on log layers, with 95 % intervals.",
            KIND_ALL},
-          BESIDE_TABLE(beside_schemes),
           {"runs", compare_run_columns, "Trainings, and measures of each network", 0},
           {"epochs", epoch_columns, "Validation perplexity after every epoch", 0},
           {"curves", curve_columns, "Curves of training, means over seeds", 0}},
@@ -234,7 +231,6 @@ static const Kind kinds[] = {
                {"differences", runtable_differences,
                 "Differences of pairs of schemes, with 95 % intervals that hold together as told.",
                 KIND_ALL},
-               {"published", beside_pairs, "Figures as the papers have them.", KIND_ALL},
                {"runs", pair_run_columns, "Trainings", KIND_MANY},
                {"lines", measure_lines, "Matches of each line's translation", 0},
                {"forest", runtable_forest_columns, "Pairs, as drawn", 0}},

@@ -190,7 +190,6 @@ static int save(void *study)
     Output o;
     for (int i = 0; i < STUDY_TABLES && u->kind->table[i].name; i++)
         TRY(save_table(u, &u->kind->table[i], u->sheet[i]));
-    if (!u->kind->one) TRY(study_published(u));
     TRY(output_open(&o));
     TRY(output_put(&o, u->kind->print(u, SHEET_MARKDOWN, 0, o.f), u->dir, u->kind->words));
     return u->kind->save ? u->kind->save(u) : 0;

@@ -9,7 +9,7 @@
  *   measure   each trained network by the rows of study_measures (study_measure.c)
  *   record    runs.csv, a row a run, made again whenever one ends; at last it is read back, and the kind's sheets are made of
  *             it (study_record.c)
- *   show      words and tables on stdout, files, plots, the papers' figures beside; exit status
+ *   show      words and tables on stdout, files, plots; exit status
  *
  * To add a study, write its row and the function that makes its designs; to add a measure, its row in study_measures and
  * the function that computes it. A measure's columns stand in every table of runs and of designs without more.
@@ -254,10 +254,5 @@ const RunDesign *study_design(const Study *u, size_t i); /* in the table */
 int study_beats_unigram(const Study *u, size_t i);       /* NaN does not */
 /* Prints "Corpus X has N training tokens and a vocabulary of V. The models have ...". */
 void study_print_recipe(const Study *u, FILE *f);
-
-/* ---- the papers' figures (study_published.c) ---- */
-
-/* Writes DIR/published.csv and published.tex; nothing where the papers have no figure of the corpus and the designs. */
-int study_published(const Study *u);
 
 #endif

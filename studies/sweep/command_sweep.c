@@ -6,7 +6,6 @@
 
 #include "studies/model/network.h"
 #include "studies/plot/plot.h"
-#include "studies/study/beside.h"
 #include "studies/sweep/sweep.h"
 #include "studies/tools/command.h"
 #include "studies/tools/progress.h"
@@ -41,8 +40,7 @@ static const Option truncation_options[] = {STUDY_TRUNCATION("0"), {0}};
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/sweep", "DIR",
      "write runs.csv, words.csv, differences.csv, correlations.csv, halves.csv, sweep.md, plots, "
-     "study.log, the source papers' figures beside ours (published.csv, .tex) where the "
-     "papers have some, and each run under DIR/runs",
+     "study.log, and each run under DIR/runs",
      0, 0},
     PLOT_FIGURE,
     {"csv", OPTION_FLAG, NULL, NULL, "print one row per run as CSV", 0, 0},
@@ -163,8 +161,7 @@ static const Kind kinds[] = {
                 KIND_ALL},
                {"runs", sweep_run_columns, "Trainings", 0},
                {"families", sweep_family_columns, "Trainings by family, as drawn", 0},
-               {"sandwich", sweep_sandwich_columns, "Sandwiches, as drawn", 0},
-               BESIDE_TABLE(beside_words)},
+               {"sandwich", sweep_sandwich_columns, "Sandwiches, as drawn", 0}},
      .plot = {{"permutations",
                "Validation perplexities of random permutations beside the baseline's."},
               {"random", "Validation perplexities of random words of equal parameters beside the "

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "studies/model/network.h"
-#include "studies/runs/published.h"
 #include "studies/tools/output.h"
 #include "studies/sweep/sweep.h"
 #include "studies/tools/command.h"
@@ -65,18 +64,6 @@ static void print_spread(Interval words, const Interval *seeds, size_t better, F
     fprintf(f, ".\n");
 }
 
-/* Prints the paper's own words of a family. */
-static void print_published(int family, FILE *f)
-{
-    for (size_t i = 0; i < published_draw_count; i++) {
-        const PublishedDraw *d = &published_draws[i];
-        if (strcmp(d->family, sweep_family(family)) != 0) continue;
-        Interval seeds = published_interleaved();
-        fprintf(f, "    published, with another recipe (%s; %s): ", d->source, d->corpus);
-        print_spread(statistics_mean(d->word, 1, PUBLISHED_DRAWN), &seeds, published_better(d), f);
-    }
-}
-
 /* Prints the spread of words with one seed beside that of the baseline's seeds. */
 static int print_answer(const Study *u, int family, FILE *f)
 {
@@ -94,7 +81,6 @@ static int print_answer(const Study *u, int family, FILE *f)
     if (n < 3) return 0;
     fprintf(f, "%s words with their first seed have validation perplexity ", sweep_family(family));
     print_spread(spread, sweep_has_baseline(u) ? &t->design[u->baseline].mean[0] : NULL, better, f);
-    print_published(family, f);
     return 0;
 }
 
