@@ -81,9 +81,9 @@ typedef struct {
         file; /* (files); DIR/runs.csv where the kind's open names none (study_file), which then trains nothing */
     RunTable table; /* of them; a design for each above, in their order */
     Sheet *means, *differences, *correlations; /* correlations NULL: the kind has none */
-    Sheet *also[STUDY_ALSO];                     /* of the kind's own tables */
-    Column *own[3];                              /* of the first three */
-    void *more;                                  /* the kind's, of study_bytes */
+    Sheet *also[STUDY_ALSO];                   /* of the kind's own tables */
+    Column *own[3];                            /* of the first three */
+    void *more;                                /* the kind's, of study_bytes */
 } Study;
 
 /* A table of a kind's own, kept as NAME.csv where it has rows. */
