@@ -43,15 +43,6 @@ static const Option scheme_options[] = {
 
 static const Option truncation_options[] = {STUDY_TRUNCATION("16"), {0}};
 
-static const Option masked_options[] = {
-    {"one-by-one", OPTION_SIZE, NULL, "N",
-     "with --objective masked: also measure pseudo-perplexity with one word masked at a time, on "
-     "the first N tokens of the validation text, to the end of their line; every word takes one "
-     "pass of a sequence (default: none)",
-     1, 1e15},
-    {0},
-};
-
 static const Option depth_options[] = {
     {"layers", OPTION_SIZES, "1", "L,...",
      "blocks, each one step of the scheme; each number has its own row", 1, NETWORK_LAYERS},
@@ -80,16 +71,23 @@ static const Option output_options[] = {
 
 static const OptionGroup scheme_group = {"Schemes", 1, scheme_options};
 static const OptionGroup truncation_group = {"Truncation error", 1, truncation_options};
-static const OptionGroup masked_group = {"Masked words", 1, masked_options};
 static const OptionGroup depth_group = {"Model", 1, depth_options};
 static const OptionGroup score_group = {"Translations", 1, score_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {
-    &scheme_group,           &truncation_group,       &masked_group,
-    &study_tune_group,       &network_text_group,     &depth_group,
-    &network_model_group,    &network_training_group, &network_seed_group,
-    &network_machine_group,  &translator_group,       &score_group,
-    &study_statistics_group, &output_group,           NULL};
+static const OptionGroup *const groups[] = {&scheme_group,
+                                            &truncation_group,
+                                            &study_tune_group,
+                                            &network_text_group,
+                                            &depth_group,
+                                            &network_model_group,
+                                            &network_training_group,
+                                            &network_seed_group,
+                                            &network_machine_group,
+                                            &translator_group,
+                                            &score_group,
+                                            &study_statistics_group,
+                                            &output_group,
+                                            NULL};
 
 static int has_pairs(const Options *o, const Corpus *c)
 {

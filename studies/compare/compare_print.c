@@ -91,19 +91,12 @@ static void print_regime(const Study *u, FILE *f)
 
 static void print_truncation(const Study *u, FILE *f)
 {
+    const Options *options = u->options;
     size_t measured = count_above(u, "truncation", -INFINITY), runs = count_runs(u);
-    if (options_size(u->options, "truncation") == 0 || measured == 0) return;
-    fprintf(
-        f,
-        "error is the RMS of the trained network's own step (h = 1) minus the exact flow of its "
-        "F + G, divided\n"
-        "by the flow's displacement: the median over %zu sentences of validation text and all "
-        "layers, and the\nmean over seeds. The ± beside it is half of its 95 %% interval over "
-        "seeds. time is that of the exact\nflow against which a step is measured; a scheme that "
-        "goes another distance has its own. leading is\nthe error's leading term, which theory "
-        "predicts. slope is the power of h in the error before the\ndivision, order + 1 for "
-        "small h; only smooth models (GELU) have slopes above 2.5.\n",
-        options_size(u->options, "truncation"));
+    if (options_size(options, "truncation") == 0 || measured == 0) return;
+    fprintf(f,
+            "Truncation errors are medians over %zu sentences of validation text and all layers.\n",
+            options_size(options, "truncation"));
     if (measured < runs)
         fprintf(
             f,
@@ -162,16 +155,8 @@ static void print_columns(const Study *u, FILE *f)
         options_choice(o, "match") == MATCH_PARAMETERS
             ? "equal:\ninner widths shrink where a scheme has more sets"
             : "not matched");
-    if (options_text(o, "one-by-one"))
-        fprintf(f,
-                "one by one is the pseudo-perplexity of the first %zu tokens of the validation "
-                "text, to the end of\ntheir line, with one word masked at a time.\n",
-                options_size(o, "one-by-one"));
     print_truncation(u, f);
-    fprintf(f,
-            "order is the exact order p, with local error O(h^(p+1)); measured is the slope of the "
-            "global error\non the particle system '%s' (%s).\n",
-            orders->system->name, orders->system->title);
+    fprintf(f, "The particle system is '%s' (%s).\n", orders->system->name, orders->system->title);
 }
 
 int compare_caption(const Study *u, int brief, FILE *f)

@@ -15,7 +15,7 @@ const char compare_run_names[] =
     "dropout\0best_epoch\0gaining\0tokens_per_s\0peak_bytes\0valid_exact\0test_exact\0"
     "truncation\0truncation_slope\0truncation_leading\0truncation_governed\0"
     "layer_truncation\0layer_truncation_slope\0check\0truncation_low\0truncation_high\0"
-    "truncation_time\0one_by_one\0epochs\0corpus\0";
+    "truncation_time\0epochs\0corpus\0";
 const Column compare_run_columns[] = {
     VALUE("scheme", .page = 1),
     VALUE("layers", .page = 1),
@@ -58,11 +58,13 @@ int compare_value(const Study *u, const StudyDesign *d, const StudyRun *r, const
 
 #define ERROR \
     "error of the trained network's step (h = 1), divided by the exact flow's displacement in it"
-#define SLOPE "power of h in that error before the division, order + 1 for small h"
+#define SLOPE \
+    "power of h in that error before the division: order + 1 for small h, above 2.5 for smooth models (GELU) alone"
 
 const Column compare_columns[] = {
     VALUE("scheme", .place = 1, .page = 1),
-    VALUE("order", .place = 3, .page = 3, .words = "exact order of the scheme"),
+    VALUE("order", .place = 3, .page = 3,
+          .words = "exact order p of the scheme, with local error O(h^(p+1))"),
     VALUE("system"),
     VALUE("measured", .form = SHEET_FIXED, .digits = 2, .place = 4, .page = 4,
           .words = "slope of the global error on the particle system"),
@@ -113,13 +115,6 @@ const Column compare_columns[] = {
     VALUE("truncation_governs", .page = 22,
           .words = "whether the order governs h = 1: the mean error is within " TRUNCATION_PERCENT
                    " of the mean leading term"),
-    VALUE("one_by_one", .form = SHEET_FIXED, .digits = 2, .low = "one_by_one_low",
-          .high = "one_by_one_high", .head = "one by one", .half = "±", .place = 15, .page = 23,
-          .sparse = 1,
-          .words = "pseudo-perplexity of the beginning of the validation text, one word masked at "
-                   "a time"),
-    VALUE("one_by_one_low", .sparse = 1, .words = STATISTICS_POSITIVE_LOW),
-    VALUE("one_by_one_high", .sparse = 1),
     {0}};
 
 static double mean_of(const Study *u, size_t i, const char *name)

@@ -134,14 +134,12 @@ int pair_caption(const Study *u, int brief, FILE *f)
         "95 %% interval of a row's own runs (Student's t).\n",
         options_text(o, "rate"), options_text(o, "dropout"), options_text(o, "norm"), u->seeds,
         u->seeds == 1 ? "" : "s");
-    fprintf(f,
-            "BLEU is corpus BLEU (tokenize %s, smoothing exp, case as it is) of translations with "
-            "beam %s and\nlength penalty %s %s. Perplexities are of the target's tokens. orders "
-            "and errors are of encoder and\ndecoder: the exact order p, with local error "
-            "O(h^(p+1)), and the error of a trained layer's own step\nagainst the exact flow, "
-            "divided by the flow's displacement: the median over %zu sentences and all\nlayers, "
-            "and the mean over seeds.\n",
-            options_text(o, "tokenize"), options_text(o, "beam"), options_text(o, "penalty"),
-            options_text(o, "alpha"), options_size(o, "truncation"));
+    fprintf(
+        f,
+        "BLEU is corpus BLEU (tokenize %s, smoothing exp, case as it is) of translations with beam %s "
+        "and\nlength penalty %s %s. Perplexities are of the target's tokens. Truncation errors are medians "
+        "over %zu\nsentences and all layers.\n",
+        options_text(o, "tokenize"), options_text(o, "beam"), options_text(o, "penalty"),
+        options_text(o, "alpha"), options_size(o, "truncation"));
     return 0;
 }

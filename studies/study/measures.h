@@ -8,7 +8,6 @@
 
 /* measure_truncation.c: truncation errors at h = 1 of a language model's layers; those of an encoder's and a decoder's */
 extern const StudyMeasure measure_truncation, measure_sides;
-extern const StudyMeasure measure_one_by_one; /* pseudo-perplexity, one word masked at a time */
 extern const StudyMeasure
     measure_translation; /* BLEU and chrF2 of both texts, and the lines' sums */
 extern const StudyMeasure

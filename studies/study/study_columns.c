@@ -4,13 +4,9 @@
 #include "kernels/memory.h"
 #include "studies/study/measures.h"
 
-const StudyMeasure *const study_measures[] = {&measure_truncation,
-                                              &measure_one_by_one,
-                                              &measure_translation,
-                                              &measure_sides,
-                                              &measure_gaining,
-                                              &measure_norm,
-                                              NULL};
+const StudyMeasure *const study_measures[] = {&measure_truncation, &measure_translation,
+                                              &measure_sides,      &measure_gaining,
+                                              &measure_norm,       NULL};
 
 size_t study_value_at(const char *column)
 {

@@ -124,7 +124,6 @@ static const StudyKind studies[] = {{
     .mixed = 1,
     .name = "words",
     .columns = sweep_word_columns,
-    .more = sweep_more,
     .best_first = 1,
     .relations = sweep_relations,
     .groups = "families",

@@ -87,10 +87,7 @@ extern const char sweep_run_names[]; /* all of runs.csv */
 /* What a run has under a name of its word's (StudyKind.value). */
 int sweep_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
                 RunValue *out);
-RunMore sweep_more;
 extern const RunRelation sweep_relations[];
-/* Returns 1 where the interleaved word has a mean validation perplexity. */
-int sweep_has_baseline(const Study *u);
 
 /* ---- sweep_print.c ----------------------------------------------------------------------------------- */
 

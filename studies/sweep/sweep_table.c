@@ -98,25 +98,7 @@ const Column sweep_word_columns[] = {
     VALUE("test_sd"),
     VALUE("test_low", .words = STATISTICS_POSITIVE_LOW),
     VALUE("test_high"),
-    VALUE("better", .page = 1,
-          .words = "whether validation perplexity is lower than the baseline's mean"),
     {0}};
-
-int sweep_has_baseline(const Study *u)
-{
-    return u->baseline < u->designs && study_design(u, u->baseline)->mean[0].n > 0;
-}
-
-int sweep_more(const void *study, const RunTable *t, size_t design, const char *name, RunValue *out)
-{
-    const Study *u = study;
-    if (strcmp(name, "better") != 0) return 0;
-    *out = runtable_text(NULL);
-    if (sweep_has_baseline(u))
-        out->text =
-            t->design[design].mean[0].mean < t->design[u->baseline].mean[0].mean ? "yes" : "no";
-    return 1;
-}
 
 const RunRelation sweep_relations[] = {{"area", "area"},
                                        {"|area|", "|area|"},

@@ -253,7 +253,6 @@ static const struct {
     {NULL, "tune", NULL, 0},
     {NULL, "tune-rate", "1e-3", 0},
     {NULL, "tune-dropout", "0", 0},
-    {"compare", "one-by-one", "1|20", 0},
     {"compare", "contrast", "transformer - heun|euler heun - transformer", 0},
     {NULL, "truncation", "0|1", 1},
     {NULL, "truncation-tokens", "2|3", 1},
