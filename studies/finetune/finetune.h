@@ -83,7 +83,7 @@ int finetune_metadata(Finetune *f, const Model *m, const StudyRun *r);
 /* ---- trials.c ---- */
 
 /* Does a training of the grid (StudyKind.one). ERR_INTERRUPTED, with everything saved. */
-int finetune_trial(void *study, Task *t);
+StudyWork finetune_trial;
 /* Does those that runs.csv has not, chooses the best of each start, and reads the dev text with it. ERR_CHECK where all
  * trials of a start diverged. */
 int finetune_train(Study *u);

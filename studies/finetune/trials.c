@@ -158,19 +158,11 @@ static int keep_best(const Study *u, const StudyDesign *d)
     return 0;
 }
 
-static const StudyDesign *design_of(const Study *u, const StudyRun *r)
+int finetune_trial(Study *u, StudyTask *t)
 {
-    const StudyDesign *d = u->design;
-    while (r < d->trial || r >= d->trial + u->points) d++;
-    return d;
-}
-
-int finetune_trial(void *study, Task *t)
-{
-    Study *u = study;
     const Finetune *f = u->more;
-    StudyRun *r = t->more;
-    const StudyDesign *d = design_of(u, r);
+    StudyRun *r = t->run;
+    const StudyDesign *d = t->design;
     size_t n = f->chosen.count, C = f->train.classes ? f->train.classes : 1;
     char took[32];
     Judge w = {

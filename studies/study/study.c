@@ -7,6 +7,7 @@
 
 #include "studies/model/network.h"
 #include "studies/tools/command.h"
+#include "studies/tools/progress.h"
 
 static const Option statistics_options[] = {
     {"contrast", OPTION_LIST, NULL, "TEXT",
@@ -153,7 +154,11 @@ static int judge(const Study *u)
     const char *word = network_unit(&u->corpus.vocab)->word;
     int part = u->kind->mixed && better;
     if (n && part) notice_warn("no better than %s frequencies: %s", word, names);
-    TRY(tasks_verdict(u->failed, word, part ? "" : names));
+    if (u->failed) return error_set(ERR_CHECK, "%zu run(s) failed", u->failed);
+    if (n && !part)
+        return error_set(ERR_CHECK,
+                         "no better than %s frequencies, so there is nothing to compare: %s", word,
+                         names);
     return u->kind->verdict ? u->kind->verdict(u) : 0;
 }
 
@@ -165,12 +170,15 @@ static int do_study(Study *u, const StudyKind *kinds)
     if (study_tunes(u)) TRY(study_tune(u));
     TRY(u->kind->train ? u->kind->train(u) : study_train(u, 0, u->worker.leader, 0));
     if (!u->kind->one) TRY(study_measure(u));
-    if (!tasks_write_tables(u->worker.leader)) return 0;
+    if (!u->worker.leader) {
+        progress_note("nothing is left to train here; the first process writes the tables");
+        return 0;
+    }
     TRY(open_test(u));
     if (!u->files) TRY(study_record(u));
     TRY(study_tables(u));
     TRY(study_show(u));
-    TRY(tasks_save_tables(&u->runs, study_save, u));
+    TRY(study_save(u));
     return judge(u);
 }
 

@@ -18,7 +18,7 @@
 #define TROTTER_STUDY_H
 
 #include "studies/metrics/metric.h"
-#include "studies/runs/tasks.h"
+#include "studies/runs/runs.h"
 #include "studies/runs/worker.h"
 #include "studies/table/runtable.h"
 #include "studies/tools/select.h"
@@ -56,7 +56,17 @@ typedef struct {
 } StudyDesign;
 
 typedef struct StudyKind StudyKind;
+typedef struct Study Study;
+/* A run that is to be trained or measured, and how far that is: RUN_*. */
 typedef struct {
+    StudyDesign *design;
+    StudyRun *run;
+    int state;
+} StudyTask;
+/* Does one: sets its state to one other than RUN_OPEN. */
+typedef int StudyWork(Study *u, StudyTask *t);
+
+struct Study {
     const StudyKind *kind;
     Options *options;
     const OptionGroup *const *groups; /* the options' */
@@ -84,7 +94,7 @@ typedef struct {
     Sheet *also[STUDY_ALSO];                   /* of the kind's own tables */
     Column *own[3];                            /* of the first three */
     void *more;                                /* the kind's, of study_bytes */
-} Study;
+};
 
 /* A table of a kind's own, kept as NAME.csv where it has rows. */
 typedef struct {
@@ -104,9 +114,9 @@ struct StudyKind {
     int (*open)(Study *u);            /* makes the designs (study_add); sets baseline */
     int (*begin)(Study *u);           /* before any training, with DIR there; NULL: nothing */
     int (*train)(Study *u);           /* NULL: study_train alone */
-    /* Does a training that is not one of `trotter train`: sets its StudyRun (t->more) and t->state. With it the options are
+    /* Does a training that is not one of `trotter train`: sets its StudyRun and t->state. With it the options are
      * not those of language models: `open` reads all texts and takes the folder, and sets checksum. NULL: trotter train */
-    int (*one)(void *study, Task *t);
+    StudyWork *one;
     void (*drop)(void *own); /* frees what StudyDesign.own holds; NULL: nothing */
     void (*close)(Study *u); /* frees what Study.more holds; NULL: nothing */
     /* ---- runs.csv ---- */
@@ -184,8 +194,13 @@ int study_tunes(const Study *u); /* 1: with --tune */
 
 /* ---- trainings (study_train.c) ---- */
 
+/* Works off a list (n): measures the runs or, with NULL, trains them. wait: as below. */
+int study_work(Study *u, StudyWork *measure, StudyTask *list, size_t n, int wait);
+/* Returns room for all runs of the study; NULL: out of memory. Caller: memory_free. */
+StudyTask *study_tasks(const Study *u);
 /* Trains all runs that were not tried; trials 1: those of the grid. wait 0: returns once only those of other processes are
- * left. follow 1: more runs may be added to designs. */
+ * left. follow 1: more runs may be added to designs. ERR_INTERRUPTED after command_stop; ERR_INPUT, before anything is trained,
+ * where that would destroy something. */
 int study_train(Study *u, int trials, int wait, int follow);
 
 /* ---- tuning (study_tune.c) ---- */
@@ -255,9 +270,9 @@ int study_check_contrasts(const Study *u);
 
 /* ---- words and files (study_show.c) ---- */
 
-/* Prints words and tables, or with --csv the designs; saves tables, words and plots. */
+/* Prints words and tables, or with --csv the designs; saves tables, words and plots, unless another process does. */
 int study_show(const Study *u);
-int study_save(void *study);
+int study_save(const Study *u);
 
 const RunDesign *study_design(const Study *u, size_t i); /* in the table */
 int study_beats_unigram(const Study *u, size_t i);       /* NaN does not */

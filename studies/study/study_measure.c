@@ -102,21 +102,24 @@ static int measure_run(const StudyMeasured *r, const StudyMeasure *m, double *va
     return code;
 }
 
-/* Makes all wanted measures of a run; for tasks_run. A network that diverged is worse than drawing words at random, and its
- * flows may leave the range of numbers after long hours: only its log is read. */
-static int measure_all(void *study, Task *t)
+/* Makes all wanted measures of a run. A network that diverged is worse than drawing words at random, and its flows may leave the
+ * range of numbers after long hours: only its log is read. */
+static int measure_all(Study *u, StudyTask *t)
 {
     char dir[OUTPUT_PATH];
-    StudyMeasured *r = t->more;
-    double *value = r->run->value;
-    int busy = 0, state, far = runs_diverged(&r->run->result, 1, r->study->corpus.vocab.size);
-    TRY(runs_name(&t->spec, r->name));
-    TRY(runs_directory(r->study->dir, &t->spec, dir));
-    r->dir = dir;
+    StudyMeasured r = {.study = u,
+                       .run = t->run,
+                       .spec = study_spec(t->design, t->run),
+                       .design = t->design->name,
+                       .dir = dir};
+    double *value = t->run->value;
+    int busy = 0, state, far = study_run_diverged(u, t->run);
+    TRY(runs_name(&r.spec, r.name));
+    TRY(runs_directory(u->dir, &r.spec, dir));
     t->state = RUN_THERE;
     for (const StudyMeasure *const *m = study_measures; *m; m++) {
-        if ((*m)->wanted(study) > 0 && !(far && (*m)->how)) {
-            TRY(measure_run(r, *m, value, &state));
+        if ((*m)->wanted(u) > 0 && !(far && (*m)->how)) {
+            TRY(measure_run(&r, *m, value, &state));
             busy |= state == RUN_BUSY;
             if (state == RUN_TRAINED) t->state = RUN_TRAINED;
         }
@@ -135,43 +138,19 @@ int study_check_measures(const Study *u)
     return 0;
 }
 
-/* Lists the runs to be measured, as recorded ones have their numbers. Returns how many. */
-static size_t list_runs(Study *u, Task *list, StudyMeasured *of)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < u->designs; i++)
-        for (size_t k = 0; k < u->design[i].seeds; k++) {
-            StudyDesign *d = &u->design[i];
-            StudyRun *run = &d->run[k];
-            const RunSpec s = study_spec(d, run);
-            if (isnan(run->result.valid_ppl) || run->row != SIZE_MAX) continue;
-            of[n] = (StudyMeasured){.study = u, .run = run, .spec = s, .design = d->name};
-            list[n] = (Task){.spec = s, .more = &of[n]};
-            n++;
-        }
-    return n;
-}
-
-static int measured(void *study, Task *t, int fresh)
-{
-    (void)t;
-    return fresh ? study_remake(study) : 0;
-}
-
+/* Measures all runs that have no numbers recorded. */
 int study_measure(Study *u)
 {
-    size_t most = 0;
-    for (size_t i = 0; i < u->designs; i++) most += u->design[i].seeds;
-    Task *list = memory_new(most, sizeof *list);
-    StudyMeasured *of = memory_new(most, sizeof *of);
-    int code = list && of ? 0 : ERR_MEMORY;
-    const Work w = {.runs = &u->runs,
-                    .wait = u->worker.leader,
-                    .measure = measure_all,
-                    .ended = measured,
-                    .study = u};
-    if (code == 0) code = tasks_run(&w, list, list_runs(u, list, of));
+    StudyTask *list = study_tasks(u);
+    size_t n = 0;
+    if (!list) return ERR_MEMORY;
+    for (size_t i = 0; i < u->designs; i++)
+        for (size_t k = 0; k < u->design[i].seeds; k++) {
+            StudyRun *run = &u->design[i].run[k];
+            if (!isnan(run->result.valid_ppl) && run->row == SIZE_MAX)
+                list[n++] = (StudyTask){&u->design[i], run, RUN_OPEN};
+        }
+    int code = study_work(u, measure_all, list, n, u->worker.leader);
     memory_free(list);
-    memory_free(of);
     return code;
 }

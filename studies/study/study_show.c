@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "studies/model/network.h"
+#include "studies/runs/lease.h"
 #include "studies/study/study.h"
 #include "studies/tools/command.h"
 
@@ -57,10 +58,19 @@ static int print_correlations(const Study *u, int form, int brief, FILE *f)
     return code;
 }
 
+/* Says what the columns of the designs mean. */
+static void explain(const Column *list, FILE *f)
+{
+    for (; list->name || list->head; list++)
+        if (list->place && list->words && !list->sparse)
+            fprintf(f, "%s: %s.\n", list->head ? list->head : list->name, list->words);
+}
+
 /* Prints words and tables; brief: as stdout has them without --explain. */
 static int print(const Study *u, int form, int brief, FILE *f)
 {
     TRY(u->kind->caption(u, brief, f));
+    if (!brief) explain(u->own[0], f);
     if (!brief) runtable_cut(&u->table, f);
     fputc('\n', f);
     TRY(sheet_write(u->means, form, f));
@@ -104,9 +114,8 @@ static int save_tables(const Study *u)
     return 0;
 }
 
-int study_save(void *study)
+static int save(const Study *u)
 {
-    const Study *u = study;
     const StudyKind *k = u->kind;
     char words[64];
     Output o;
@@ -117,4 +126,18 @@ int study_save(void *study)
     TRY(runtable_forest(&u->table, k->shown, k->apart, u->dir));
     if (k->scatter) TRY(runtable_scatter(&u->table, k->shown, k->scatter, u->dir));
     return k->save ? k->save(u) : 0;
+}
+
+int study_save(const Study *u)
+{
+    char path[OUTPUT_PATH];
+    Lease claim;
+    int mine;
+    TRY(output_path(path, u->dir, "tables.claim"));
+    TRY(lease_take(path, u->worker.name, &claim, &mine));
+    if (!mine) return 0;
+    int code = save(u);
+    lease_drop(&claim);
+    if (code == 0) runs_note(&u->runs, "tables and plots are written");
+    return code;
 }
