@@ -30,7 +30,6 @@ static const Option search_options[] = {
      "evaluations of the objective, shared by the starts; each start ends the step of its simplex, and rounding takes more",
      1, 1e9},
     {"seed", OPTION_SIZE, "1", "N", "seed of the draws", 0, 1e18},
-    {"within", OPTION_REAL, "4", "X", "keep coefficients in [-X, X]", 1e-3, 100},
     {"rise", OPTION_REAL, "0.01", "X", "share by which rounding may worsen the figure", 0, 1},
     {0},
 };
@@ -291,7 +290,6 @@ static int study(const Options *o, Study *u)
                                  .starts = options_size(o, "starts"),
                                  .evaluations = options_size(o, "evaluations"),
                                  .seed = options_size(o, "seed"),
-                                 .within = options_real(o, "within"),
                                  .rise = options_real(o, "rise"),
                                  .stop = &command_stop};
     TRY(select_open(o, "exact", &u->schemes));

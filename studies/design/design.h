@@ -159,7 +159,6 @@ typedef struct {
     size_t evaluations;
     uint64_t seed;
     Fields *fields;           /* borrowed; NULL: none */
-    double within;            /* coefficients stay in [-within, within] */
     double rise;              /* rounding may worsen the figure by this share */
     const volatile int *stop; /* set by a signal handler: ends with the best so far; NULL: none */
 } SearchOptions;

@@ -12,14 +12,14 @@
 #include "studies/tools/progress.h"
 
 static const double refused = 1e30; /* the simplex takes only finite numbers */
+static const double widest = 4;     /* coefficients stay in [-widest, widest] */
 
 int objective_at(Form *f, const SearchOptions *o, const double *x, double *figure)
 {
     Table *t;
     for (size_t i = 0; i < f->n; i++)
-        if (!(fabs(x[i]) <= o->within))
-            return error_set(ERR_ACCURACY, "a coefficient is out of [-%g, %g]", o->within,
-                             o->within);
+        if (!(fabs(x[i]) <= widest))
+            return error_set(ERR_ACCURACY, "a coefficient is out of [-%g, %g]", widest, widest);
     TRY(form_at(f, x, &t));
     int code = o->objective->figure(&(Against){f->forest, f->order, o->fields}, t, figure);
     table_free(t);

@@ -47,11 +47,6 @@ typedef struct {
     const char *column[2]; /* names of x and y in each table */
     const char *title, *x, *y;
 } Plane;
-#define SPLIT(x, y)                                                                                \
-    {                                                                                              \
-        "split", "split-contours.csv", region_split_grid, region_split_lines, region_split_inside, \
-            {"zF", "zG"}, "Stability on the split test equation: |R| = 1", x, y                    \
-    }
 static const Plane planes[] = {
     {"stability",
      "contours.csv",
@@ -62,8 +57,15 @@ static const Plane planes[] = {
      "Stability regions: |R(z)| = 1",
      "Re z,  z = hλ",
      "Im z"},
-    SPLIT("h λ_F (real)", "h λ_G (real)"),
-    SPLIT("Im h λ_F (real part 0)", "Im h λ_G (real part 0)"),
+    {"split",
+     "split-contours.csv",
+     region_split_grid,
+     region_split_lines,
+     region_split_inside,
+     {"zF", "zG"},
+     "Stability on the split test equation: |R| = 1",
+     "h λ_F (real)",
+     "h λ_G (real)"},
     {"order-star",
      "order-star-contours.csv",
      region_grid,
@@ -111,13 +113,13 @@ static int check_work(const Region *u)
  * decoder is F and C in equal shares. */
 static void split_point(int plane, int colours, double x, double y, double z[COLOURS][2])
 {
-    int part = plane == PLANE_IMAG, attention = colours - 1;
+    int attention = colours - 1;
     for (int op = 0; op < colours; op++) {
         z[op][0] = x / colours;
         z[op][1] = y / colours;
-        if (plane == PLANE_LAMBDA || plane == PLANE_STAR) continue;
-        z[op][part] = op == OP_G ? y : x / attention;
-        z[op][!part] = 0;
+        if (plane != PLANE_SPLIT) continue;
+        z[op][0] = op == OP_G ? y : x / attention;
+        z[op][1] = 0;
     }
 }
 

@@ -10,9 +10,9 @@
 #include "studies/tools/sheet.h"
 
 /* The plane is that of z = h lambda in equal shares of all operators, or that of h lambda_F and h lambda_G,
- * both real or both imaginary. PLANE_STAR is that of z again, with |R(z) e^-z| in the place of |R|: the order star, whose
+ * both real. PLANE_STAR is that of z again, with |R(z) e^-z| in the place of |R|: the order star, whose
  * p + 1 sectors at 0 tell the order p (Wanner, Hairer, Norsett 1978). */
-enum { PLANE_LAMBDA, PLANE_REAL, PLANE_IMAG, PLANE_STAR };
+enum { PLANE_LAMBDA, PLANE_SPLIT, PLANE_STAR };
 
 typedef struct {
     Table *const *table; /* frozen, (count), borrowed */

@@ -20,7 +20,6 @@ static const Option scheme_options[] = {
 static const Option plane_options[] = {
     {"split", OPTION_FLAG, NULL, NULL,
      "use the split test equation: the plane of h lambda_F, h lambda_G, both real"},
-    {"imaginary", OPTION_FLAG, NULL, NULL, "make both imaginary, with --split", .needs = "split"},
     {"order-star", OPTION_FLAG, NULL, NULL,
      "tell |R(z) e^-z| in place of |R|: where it is above 1 is the order star"},
     {"box", OPTION_TEXT, NULL, "A,B,C,D",
@@ -177,7 +176,7 @@ static void default_box(const Study *u, double box[4])
     double far = 0;
     for (size_t i = 0; i < u->schemes.count; i++)
         if (isfinite(u->imag[i])) far = fmax(far, u->imag[i]);
-    for (size_t i = 0; i < u->schemes.count && (u->region.plane != PLANE_IMAG || far == 0); i++)
+    for (size_t i = 0; i < u->schemes.count; i++)
         if (isfinite(u->real[i])) far = fmax(far, -u->real[i]);
     if (!(far > 0)) far = 3;
     if (u->region.plane == PLANE_STAR)
@@ -279,12 +278,9 @@ static void study_free(Study *u)
 static int run(Options *o)
 {
     Study u = {.region.points = options_size(o, "points")};
-    int split = options_flag(o, "split"), imaginary = options_flag(o, "imaginary");
-    TRY(options_needs(o));
     u.region.plane = options_flag(o, "order-star") ? PLANE_STAR
-                     : !split                      ? PLANE_LAMBDA
-                     : imaginary                   ? PLANE_IMAG
-                                                   : PLANE_REAL;
+                     : options_flag(o, "split")    ? PLANE_SPLIT
+                                                   : PLANE_LAMBDA;
     TRY(options_either(o, "order-star", "split"));
     TRY(select_open(o, "exact", &u.schemes));
     u.table = memory_new(u.schemes.count, sizeof *u.table);
@@ -326,8 +322,7 @@ const Command command_stability = {
         "largest amplification factor of one step on y' = lambda_F y + lambda_G y.\n"
         "\n"
         "--csv writes scheme,re,im,modulus, where z = h lambda and lambda_F = lambda_G = lambda/2; with --split\n"
-        "scheme,zF,zG,modulus, h lambda_F and h lambda_G real, or with --imaginary their imaginary parts (real\n"
-        "parts 0). For a decoder's scheme each of F, C and G has lambda/3; with --split F and C share the axis\n"
+        "scheme,zF,zG,modulus, h lambda_F and h lambda_G real. For a decoder's scheme each of F, C and G has lambda/3; with --split F and C share the axis\n"
         "of lambda_F, half of it each. The plot overlays the boundaries |R| = 1 and shades where more or fewer\n"
         "of the schemes are stable; for a single scheme it shades |R| inside. The embedded method of a pair has a\n"
         "dashed line (NAME:embedded in the files). --order-star draws |R(z) e^-z| > 1, with p + 1 sectors at 0\n"
@@ -344,7 +339,7 @@ const Command command_stability = {
         "Ketcheson, Shu 2011). For implicit stages, a_stable, l_stable and r_infinity, |R| at infinity, are\n"
         "decided exactly for one-step schemes and searched for others; alpha, in degrees, is the angle of\n"
         "A(alpha)-stability. For an IMEX scheme all four are of its implicit part.\n",
-    .often = "scheme scheme-file split imaginary order-star box csv out figure",
+    .often = "scheme scheme-file split order-star box csv out figure",
     .example = "--scheme euler,heun,rk4 --out out/stability",
     .groups = groups,
     .kinds = kinds,

@@ -92,7 +92,6 @@ TEST(test_bad_arguments)
         {"schemes --degree 99", "from 2 to 15"},
         {"schemes --scheme euler --scheme heun", "--scheme: given twice, as 'euler' and as 'heun'"},
         {"schemes --structure --print", "expected --print or --structure, not both"},
-        {"stability --imaginary", "--imaginary has no meaning without --split"},
         {"expand --degree 2x", "expected a whole number"},
         {"order --scheme euler --out /dev/null/x", "/dev/null: not a directory"},
         {"order --h0 0", "--h0: expected a number from"},

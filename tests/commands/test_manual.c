@@ -251,7 +251,7 @@ TEST(bash_completes)
         {"solve --system = pro", "prothero-robinson"},
         {"verify --claim lie-error,strang-le", "lie-error,strang-leading"},
         {"stability --positions ''",
-         "--scheme --scheme-file --split --imaginary --order-star --box --points --csv --out --figure --help"},
+         "--scheme --scheme-file --split --order-star --box --points --csv --out --figure --help"},
     };
     char line[8192];
     need_tool("bash");
