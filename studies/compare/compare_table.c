@@ -30,7 +30,7 @@ static const char *time_of(const Study *u, const StudyDesign *d, const StudyRun 
 {
     const CompareDesign *c = d->own;
     const char *told =
-        r->row == SIZE_MAX ? "" : csv_named(&u->runs.recorded.table, r->row, "truncation_time");
+        r->row == SIZE_MAX ? "" : csv_named(&u->recorded, r->row, "truncation_time");
     return *told ? told : c->time;
 }
 

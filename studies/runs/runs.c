@@ -12,7 +12,6 @@
 
 #include "kernels/file.h"
 #include "studies/runs/child.h"
-#include "studies/runs/recorded.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
 #include "studies/runs/rerun.h"
@@ -338,12 +337,7 @@ int runs_open(Runs *r)
     if (stat(path, &s) != 0) return error_set(ERR_SYSTEM, "%s: %s", path, strerror(errno));
     r->begun = s.st_mtim;
     unlink(path);
-    return recorded_open(&r->recorded, r->dir);
-}
-
-void runs_close(Runs *r)
-{
-    recorded_close(&r->recorded);
+    return 0;
 }
 
 /* ---- logs ------------------------------------------------------------------------------------ */

@@ -19,21 +19,13 @@
 #include "studies/tools/option.h"
 #include "studies/tools/output.h"
 
-/* DIR/runs.csv (recorded.h); no rows: it is not there. */
-typedef struct {
-    char path[OUTPUT_PATH];
-    Csv table;
-    char *taken; /* (rows + 1) 1: read by recorded_result; the last: the corpus was compared */
-} Recorded;
-
 /* Many runs that share options, corpus and directory; all borrowed. */
 typedef struct {
     const Options *options;
     const Corpus *corpus;
     const char *dir, *who;
     /* set by runs_open */
-    uint64_t checksum; /* corpus_checksum */
-    Recorded recorded;
+    uint64_t checksum;     /* corpus_checksum */
     struct timespec begun; /* by the clock of the file system */
 } Runs;
 
@@ -67,9 +59,8 @@ extern const Column run_columns[];
 
 enum { RUN_OPEN, RUN_BUSY /* another process has it */, RUN_THERE, RUN_TRAINED, RUN_FAILED };
 
-/* Makes DIR/runs, and reads DIR/runs.csv. A failure of a run in another process counts only after this moment. */
+/* Makes DIR/runs. A failure of a run in another process counts only after this moment. */
 int runs_open(Runs *r);
-void runs_close(Runs *r);
 
 /* Writes the name of a run: "NAME[-layersN]-seedN", for a choice "NAME[-layersN]-rateX-dropoutP-seedN"; no two runs
  * have the same. N = 1 is left out of -layersN unless NAME itself ends in -layersN. For pairs NAME-layersN is

@@ -119,7 +119,7 @@ static int read_lines(const StudyMeasured *r, const Csv *c, Statistics *out)
 /* Returns ERR_INPUT where a recorded run was measured with other options, of which it names the first. */
 static int same_options(const StudyMeasured *r)
 {
-    const Csv *c = &r->study->runs.recorded.table;
+    const Csv *c = &r->study->recorded;
     const char *there = csv_named(c, r->run->row, "how");
     char how[640];
     size_t at = 0;

@@ -130,7 +130,8 @@ static void close_study(Study *u)
     for (size_t i = 0; i < u->files; i++) memory_free(u->file[i]);
     memory_free(u->file);
     csv_close(&u->lines);
-    runs_close(&u->runs);
+    csv_close(&u->recorded);
+    memory_free(u->taken);
     corpus_free(&u->corpus);
     select_close(&u->schemes);
 }

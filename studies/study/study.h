@@ -84,6 +84,8 @@ struct Study {
     StudyPoint *point; /* (points) of the grid */
     size_t baseline;   /* from which differences are shown; `designs`: none */
     size_t failed;     /* runs */
+    Csv recorded;      /* DIR/runs.csv as it was at the beginning; no rows: it was not there */
+    char *taken;       /* (its rows) 1: a run of this study */
     char lines_file[OUTPUT_PATH];
     Csv lines;    /* of lines.csv, once it is read for recorded translations */
     size_t files; /* tables of runs that are read */
@@ -241,9 +243,12 @@ typedef struct {
 } StudyMeasure;
 extern const StudyMeasure *const study_measures[]; /* up to NULL */
 
-/* Takes what DIR/runs.csv tells of runs that have no folder: result, rate, dropout, measures. ERR_INPUT where rate or dropout
- * differ within a design, or from the options' without --tune; where measures were made in another way. */
-int study_take(Study *u); /* study_take.c */
+/* Takes what DIR/runs.csv tells of runs that have no folder (study_take.c): result, rate, dropout, measures. ERR_INPUT where rate
+ * or dropout differ within a design, or from the options' without --tune; where a network's size, best epoch or the unigram's
+ * perplexities are not those of the options; where measures were made in another way. */
+int study_take(Study *u);
+/* Returns ERR_INPUT where a row of a run without folder was not taken: a study that writes the file anew would lose it. */
+int study_keep(const Study *u);
 /* Returns how many of its runs have a number above this in a column of a measure. */
 size_t study_count(const StudyDesign *d, const char *column, double above);
 /* Checks the measures' options. ERR_INPUT. */

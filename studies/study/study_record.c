@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "studies/runs/recorded.h"
 #include "studies/study/measures.h"
 #include "studies/tools/command.h"
 
@@ -171,7 +170,7 @@ static int look(Study *u)
 
 int study_remake(Study *u)
 {
-    if (!u->worker.leader || recorded_keep(&u->runs) != 0) return 0;
+    if (!u->worker.leader || study_keep(u) != 0) return 0;
     if (!u->kind->one) TRY(look(u));
     return study_record(u);
 }

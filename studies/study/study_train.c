@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include "kernels/clock.h"
-#include "studies/runs/recorded.h"
 #include "studies/study/study.h"
 #include "studies/tools/command.h"
 #include "studies/tools/progress.h"
@@ -143,7 +142,7 @@ static int begin(const Study *u, const StudyTask *list, size_t n, int follow)
         const RunSpec s = study_spec(list[i].design, list[i].run);
         TRY(runs_spare(&u->runs, &s));
     }
-    if (!u->kind->one && !follow) TRY(recorded_keep(&u->runs));
+    if (!u->kind->one && !follow) TRY(study_keep(u));
     return u->worker.leader ? save_config(u) : 0;
 }
 
