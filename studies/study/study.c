@@ -176,7 +176,6 @@ static int do_study(Study *u, const StudyKind *kinds)
         return 0;
     }
     TRY(open_test(u));
-    if (!u->files) TRY(study_record(u));
     TRY(study_tables(u));
     TRY(study_show(u));
     TRY(study_save(u));

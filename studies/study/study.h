@@ -268,7 +268,7 @@ int study_record(const Study *u);
 /* The same while runs are at work, with what other processes have finished; in the process that writes tables alone, and not
  * where rows would be lost. */
 int study_remake(Study *u);
-/* Reads DIR/runs.csv and makes the sheets. */
+/* Writes DIR/runs.csv, reads it back, unless other tables are read, and makes the sheets. */
 int study_tables(Study *u);
 /* Returns ERR_INPUT where a contrast of the options is none of the designs. */
 int study_check_contrasts(const Study *u);

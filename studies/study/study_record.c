@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "studies/runs/lease.h"
 #include "studies/study/measures.h"
 #include "studies/tools/command.h"
 
@@ -168,11 +170,31 @@ static int look(Study *u)
     return 0;
 }
 
+/* Takes the claim of runs.csv, so that no process writes it before another has read back what it wrote. wait 1: until it is
+ * free; 0: *mine may be 0. */
+static int take_claim(const Study *u, int wait, Lease *claim, int *mine)
+{
+    const struct timespec pause = {0, 10000000};
+    char path[OUTPUT_PATH];
+    TRY(output_path(path, u->dir, "runs.claim"));
+    for (;;) {
+        TRY(lease_take(path, u->worker.name, claim, mine));
+        if (*mine || !wait) return 0;
+        nanosleep(&pause, NULL);
+        if (command_stop) return command_interrupted();
+    }
+}
+
 int study_remake(Study *u)
 {
+    Lease claim;
+    int mine;
     if (!u->worker.leader || study_keep(u) != 0) return 0;
     if (!u->kind->one) TRY(look(u));
-    return study_record(u);
+    TRY(take_claim(u, 0, &claim, &mine));
+    int code = mine ? study_record(u) : 0;
+    lease_drop(&claim);
+    return code;
 }
 
 /* ---- what is read off it ------------------------------------------------------------------------- */
@@ -263,14 +285,28 @@ static int make_correlations(Study *u)
                            u->correlations);
 }
 
+/* Writes runs.csv, and reads it back. */
+static int record_and_read(Study *u, const RunTableAsked *asked)
+{
+    Lease claim = {.fd = -1};
+    int code = 0, mine;
+    if (!u->files) {
+        TRY(take_claim(u, 1, &claim, &mine));
+        code = study_record(u);
+        if (code == 0) code = study_file(u, u->dir);
+    }
+    if (code == 0) code = runtable_open((const char *const *)u->file, u->files, asked, &u->table);
+    lease_drop(&claim);
+    return code;
+}
+
 int study_tables(Study *u)
 {
     const StudyKind *k = u->kind;
     RunTableAsked asked = k->asked;
     RunTable *t = &u->table;
     asked.positive = study_positive();
-    if (!u->files) TRY(study_file(u, u->dir));
-    TRY(runtable_open((const char *const *)u->file, u->files, &asked, t));
+    TRY(record_and_read(u, &asked));
     t->draw = k->draw;
     t->study = u;
     if (k->read) TRY(k->read(u));
