@@ -24,7 +24,7 @@ int pieces_find(const CorpusChoice *w, const BpeText *train, size_t texts, Bpe *
 {
     if (w->codes) return bpe_read(w->codes, bpe);
     for (size_t i = 0; w->merges && i < texts; i++) TRY(bpe_check(&train[i]));
-    return w->merges ? bpe_learn(train, texts, w->merges, bpe) : 0;
+    return w->merges ? bpe_learn(train, texts, w->merges, NULL, bpe) : 0;
 }
 
 int pieces_cut(const Bpe *bpe, const BpeText *t, char **pieces, size_t *count)

@@ -238,13 +238,12 @@ static int read_names(Tokenizer *t, json_t *vocab, const json_t *added)
 
 /* ---- bytes ----------------------------------------------------------------------------------------- */
 
-/* Returns the character of a byte at byte level: printable ones stand for themselves, the n-th other for U+0100 + n. */
-static ucs4_t byte_character(int byte)
+uint32_t byte_character(int byte)
 {
-    ucs4_t others = 0x100;
+    uint32_t others = 0x100;
     for (int b = 0;; b++) {
         int plain = (b >= '!' && b <= '~') || (b >= 0xa1 && b <= 0xac) || b >= 0xae;
-        if (b == byte) return plain ? (ucs4_t)b : others;
+        if (b == byte) return plain ? (uint32_t)b : others;
         others += !plain;
     }
 }
@@ -349,7 +348,7 @@ static int read_merge(Tokenizer *t, const json_t *item, Buffer *room, Buffer *jo
     uint32_t *at = numbers_place(&t->pair, (uint64_t)left << 32 | (uint32_t)right, 0);
     if (!at) return ERR_MEMORY;
     *at = (uint32_t)t->merges;
-    t->merge[t->merges++] = (Merge){id};
+    t->merge[t->merges++] = id;
     return 0;
 }
 
