@@ -26,7 +26,10 @@ enum { TOKENS_MOST = 10000000 }; /* ids are below this */
 /* Reads a tokenizer.json. ERR_INPUT, naming the file and the part. Caller: tokenizer_free. */
 int tokenizer_read(const char *file, Tokenizer **out);
 int tokenizer_parse(const char *file, const char *json, size_t bytes, Tokenizer **out);
-void tokenizer_free(Tokenizer *t); /* NULL allowed */
+void tokenizer_free(Tokenizer *t);                         /* NULL allowed */
+const char *tokenizer_file(const Tokenizer *t);            /* its name */
+int tokenizer_write(const Tokenizer *t, const char *file); /* the file that it was read from */
+uint64_t tokenizer_hash(const Tokenizer *t);               /* FNV-1a of that file */
 
 #define TOKENIZER_FIRST "<|endoftext|>"
 /* Learns at most `merges` >= 1 byte-level merges from the texts and writes a tokenizer.json of them: token 0 is

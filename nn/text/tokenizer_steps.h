@@ -99,7 +99,8 @@ typedef struct {
 } Added;
 
 struct Tokenizer {
-    char *file;
+    char *file, *json; /* the name and text of its file */
+    size_t json_bytes;
     Normal normal[STEPS_MOST];
     Cut cut[STEPS_MOST];
     int model;
