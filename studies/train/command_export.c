@@ -15,7 +15,8 @@
 #include "studies/tools/command.h"
 
 static const Option export_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR", "directory with model.safetensors and vocab.txt"},
+    {"model", OPTION_TEXT, NULL, "DIR",
+     "directory with model.safetensors and vocab.txt or tokenizer.json"},
     {"to", OPTION_CHOICE, "huggingface", "huggingface", "form of what is written"},
     {"out", OPTION_TEXT, NULL, "DIR", "write config.json, model.safetensors and tokenizer.json"},
     {0},
@@ -225,6 +226,7 @@ static int export_to(Network *n, const char *model, const char *dir)
     TRY(output_directory(dir));
     TRY(write_weights(&w, f, dir));
     TRY(write_config(&w, dir));
+    if (n->vocab.tokens) return vocab_save(&n->vocab, NULL, dir);
     if (n->vocab.level == LEVEL_WORD) return write_words(n, dir);
     progress_note("%s has no tokenizer.json: tokens of %s are pieces or characters, which have no "
                   "such form; text is to be given as ids of vocab.txt",
@@ -249,8 +251,8 @@ const Command command_export = {
     .purpose = "write a trained model for another program",
     .about =
         "Writes a language model of the scheme transformer as a directory of Hugging Face's, a GPT-2: config.json,\n"
-        "model.safetensors and, where tokens are words, tokenizer.json. GPT2LMHeadModel.from_pretrained reads it,\n"
-        "and so does --model here, with the same logits. Sinusoidal positions become learned ones of as many places\n"
+        "model.safetensors and, where tokens are words or a tokenizer's, tokenizer.json.\n"
+        "GPT2LMHeadModel.from_pretrained reads it, and so does --model here, with the same logits. Sinusoidal positions become learned ones of as many places\n"
         "as the model was trained on (--sequence). What has no such form is refused: other schemes, norms behind\n"
         "sublayers, relative or rotary positions, gated networks. In tokenizer.json <eos> stands for every end of a\n"
         "line; a text's last line has to end.\n",
