@@ -17,9 +17,10 @@ typedef struct {
         otherwise; /* where the key is absent or null; "4*KEY": four times another, "=KEY": as another; NULL: it must be there */
     const FamilyWord *words; /* all values that are supported; NULL: a number, as it stands */
     size_t most;             /* a larger number becomes this; 0: no limit */
+    int keys; /* 1: ours of `words` is a list of keys, whose values are the option's; "": it is left out */
 } FamilySetting;
 
-/* A key that must have this value where it is there and not null. */
+/* A key that must have this value where it is there and not null; A/B: a quotient of two others. */
 typedef struct {
     const char *key, *value;
 } FamilyDemand;
