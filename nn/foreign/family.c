@@ -1,4 +1,4 @@
-/* family.c: the table of families of models that foreign.c reads. A new family is a row here.
+/* family.c: the table of families of models that foreign.c reads and `trotter export` writes. A new family is a row here.
  *
  * Source: GPT-2: Radford et al. 2019; its matrices are (in, out). Names and settings are those of the files that
  * `transformers` writes. */
@@ -101,6 +101,8 @@ static const FamilySetting llama_settings[] = {
 static const FamilyDemand llama_demands[] = {{"head_dim", "hidden_size/num_attention_heads"},
                                              {"partial_rotary_factor", "1"},
                                              {"quantization_config", ""},
+                                             {"attention_bias", "true", .written = 1},
+                                             {"mlp_bias", "true", .written = 1},
                                              {0}};
 
 static const FamilyTensor llama_tensors[] = {
@@ -193,25 +195,47 @@ static const FamilyTensor bert_tensors[] = {
 
 /* ---- all ----------------------------------------------------------------------------------------- */
 
-const Family families[] = {
-    {"gpt2", "transformer.", "transformer", gpt2_settings, gpt2_demands, gpt2_tensors, {0}},
-    {"llama", "model.", "transformer", llama_settings, llama_demands, llama_tensors, {0, "<unk>"}},
-    {"mistral",
-     "model.",
-     "transformer",
-     llama_settings,
-     llama_demands,
-     llama_tensors,
-     {0, "<unk>"}},
-    {"bert",
-     "bert.",
-     "transformer",
-     bert_settings,
-     bert_demands,
-     bert_tensors,
-     {"[SEP]", "[UNK]", "[CLS]", "[MASK]"}},
-    {"qwen2", "model.", "transformer", llama_settings, llama_demands, llama_tensors, {0}},
-    {0}};
+const Family families[] = {{"gpt2",
+                            "GPT2LMHeadModel",
+                            "transformer.",
+                            "transformer",
+                            gpt2_settings,
+                            gpt2_demands,
+                            gpt2_tensors,
+                            {0}},
+                           {"llama",
+                            "LlamaForCausalLM",
+                            "model.",
+                            "transformer",
+                            llama_settings,
+                            llama_demands,
+                            llama_tensors,
+                            {0, "<unk>"}},
+                           {"mistral",
+                            "MistralForCausalLM",
+                            "model.",
+                            "transformer",
+                            llama_settings,
+                            llama_demands,
+                            llama_tensors,
+                            {0, "<unk>"}},
+                           {"bert",
+                            "BertForMaskedLM",
+                            "bert.",
+                            "transformer",
+                            bert_settings,
+                            bert_demands,
+                            bert_tensors,
+                            {"[SEP]", "[UNK]", "[CLS]", "[MASK]"}},
+                           {"qwen2",
+                            "Qwen2ForCausalLM",
+                            "model.",
+                            "transformer",
+                            llama_settings,
+                            llama_demands,
+                            llama_tensors,
+                            {0}},
+                           {0}};
 
 void family_name(const char *prefix, const char *pattern, size_t layer, char out[FAMILY_NAME])
 {

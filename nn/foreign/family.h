@@ -23,6 +23,7 @@ typedef struct {
 /* A key that must have this value where it is there and not null; A/B: a quotient of two others. */
 typedef struct {
     const char *key, *value;
+    int written; /* 1: only in what is written */
 } FamilyDemand;
 
 /* ADDED: its first row is added to every row of ours, after all else. */
@@ -38,6 +39,7 @@ typedef struct {
 
 typedef struct {
     const char *type;             /* model_type */
+    const char *architecture;     /* class of transformers */
     const char *prefix;           /* which names of tensors may have in front */
     const char *scheme;           /* of a layer */
     const FamilySetting *setting; /* each list ends with a row of zeros */

@@ -189,7 +189,8 @@ static int read_config(Foreign *f)
     TRY(find_family(f));
     f->window = find_window(f->config);
     TRY(put_setting(f, "scheme", f->family->scheme));
-    for (const FamilyDemand *d = f->family->demand; d->key; d++) TRY(check_demand(f, d));
+    for (const FamilyDemand *d = f->family->demand; d->key; d++)
+        if (!d->written) TRY(check_demand(f, d));
     for (const FamilySetting *s = f->family->setting; s->option; s++) TRY(take_setting(f, s));
     for (size_t i = 0; i < f->settings; i++)
         if (strcmp(f->setting[i].key, "layers") == 0)
@@ -233,12 +234,11 @@ static int find_shards(Foreign *f)
     int whole = exists(f->dir, "model.safetensors"), parts = exists(f->dir, index);
     if (!whole && !parts &&
         (exists(f->dir, "pytorch_model.bin") || exists(f->dir, "pytorch_model.bin.index.json")))
-        return error_set(
-            ERR_INPUT,
-            "%s has pytorch_model.bin, which is a program and not read; this makes "
-            "model.safetensors of it: python3 -c \"import transformers as t; "
-            "t.%s.from_pretrained('%s').save_pretrained('%s')\"",
-            f->dir, f->family->class, f->dir, f->dir);
+        return error_set(ERR_INPUT,
+                         "%s has pytorch_model.bin, which is a program and not read; this makes "
+                         "model.safetensors of it: python3 -c \"import transformers as t; "
+                         "t.%s.from_pretrained('%s').save_pretrained('%s')\"",
+                         f->dir, f->family->architecture, f->dir, f->dir);
     if (whole || !parts) return add_shard(f, "model.safetensors");
     TRY(path(f->dir, index, file));
     int code = read_json(file, &list);
