@@ -50,6 +50,17 @@ template <int W> static __device__ inline Pack<W> bf16_load(const uint16_t *p)
     return v;
 }
 
+/* Overloads beside those of f32. */
+template <int W> static __device__ inline Pack<W> load(const uint16_t *p)
+{
+    return bf16_load<W>(p);
+}
+
+template <int W> static __device__ inline void store(uint16_t *p, Pack<W> v)
+{
+    bf16_store<W>(p, v);
+}
+
 /* ---- memory ------------------------------------------------------------------------------------- */
 
 static int is_factor(const void *p)

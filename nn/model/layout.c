@@ -260,10 +260,11 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static size_t logit_rows(const Backend *b, size_t V)
+/* Returns the rows of a block of logits of `bytes` each. */
+static size_t logit_rows(const Model *m, size_t bytes)
 {
-    size_t rows = b->logit_numbers / V;
-    return rows < LOGIT_LEAST ? LOGIT_LEAST : least(rows, b->logit_rows);
+    return least(m->config.max_tokens,
+                 m->backend->logit_rows(m->out.widest, m->config.width, bytes));
 }
 
 static void need_loss(Pieces *o)
@@ -273,15 +274,17 @@ static void need_loss(Pieces *o)
     int now = time_loss(m->plan), I = (int)m->plan->instrs, apart = keeps_factors(m);
     int begin = I > 1 && m->fuse[I - 2].norm == m->plan->instrs ? time_of(I - 2) : now;
     int plain = m->ends == &ends_plain; /* else rows of hidden are gathered */
-    m->out.block = least(c->max_tokens, logit_rows(m->backend, m->out.widest));
+    m->out.block = logit_rows(m, m->backend->size);
+    m->out.dblock = apart ? logit_rows(m, m->backend->factor_size) : m->out.block;
     m->out.factors = apart && (plain || c->masked);
     need_of(o, plain ? factors_of(m) : NUMBERS, &m->out.hidden, rows_of(m, SIDE_TARGET, c->width),
             begin, now, MEMORY_ACTIVATIONS);
     need(o, &m->out.stats, rows_of(m, SIDE_TARGET, 2), begin, now, MEMORY_ACTIVATIONS);
-    size_t logits = m->plan->bidirectional && !c->masked ? 0 : m->out.block * m->out.widest;
-    need(o, &m->out.logits, (logits + 15) / 16 * 16, now, now, MEMORY_WORKSPACE);
+    size_t columns = m->plan->bidirectional && !c->masked ? 0 : m->out.widest;
+    need(o, &m->out.logits, (m->out.block * columns + 15) / 16 * 16, now, now, MEMORY_WORKSPACE);
     if (apart)
-        need_of(o, FACTORS, &m->out.dlogits, (logits + 15) / 16 * 16, now, now, MEMORY_WORKSPACE);
+        need_of(o, FACTORS, &m->out.dlogits, (m->out.dblock * columns + 15) / 16 * 16, now, now,
+                MEMORY_WORKSPACE);
     if (m->training)
         need(o, &m->out.dhidden, rows_of(m, SIDE_TARGET, c->width), now, now, MEMORY_ADJOINTS);
 }

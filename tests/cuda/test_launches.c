@@ -15,6 +15,8 @@ enum { TOKENS = 1024, LENGTH = 64, SEQUENCES = TOKENS / LENGTH, FEW = 256 };
 static int32_t input[TOKENS], target[TOKENS], position[TOKENS];
 static size_t start[SEQUENCES + 1];
 
+static size_t words = VOCAB;
+
 static Batch batch(size_t N)
 {
     for (size_t i = 0; i < N; i++) {
@@ -87,7 +89,7 @@ static Calls count_width(const Backend *b, Plan *plan, size_t tokens, size_t wid
     Calls n = {0};
     Model *m;
     Step s;
-    c.vocab = VOCAB;
+    c.vocab = words;
     c.width = width;
     c.max_tokens = tokens;
     c.max_length = LENGTH;
@@ -145,13 +147,25 @@ TEST(calls_of_a_step)
     }
 }
 
+static size_t half(size_t V, size_t D, size_t bytes)
+{
+    (void)V, (void)D, (void)bytes;
+    return FEW / 2;
+}
+
+static size_t eighth(size_t V, size_t D, size_t bytes)
+{
+    (void)V, (void)D, (void)bytes;
+    return FEW / 8;
+}
+
 /* A model has six layers, and its loss two blocks of rows, as with 16,384 tokens: attention's output alone is rounded
  * by itself. Where factors are numbers, all that products read is rounded but weights: 8 a sublayer, 4 a block. */
 TEST(few_launches_only_round)
 {
     enum { LAYERS = 6, BLOCKS = 2 };
     Backend f32 = backend("cuda-f32"), bf16 = backend("cuda-bf16");
-    f32.logit_rows = bf16.logit_rows = FEW / BLOCKS;
+    f32.logit_rows = bf16.logit_rows = half;
     Backend without = bf16;
     without.factors = NULL;
     without.factor_size = 0;
@@ -182,7 +196,7 @@ TEST(roundings_are_seen)
 TEST(small_blocks_are_seen)
 {
     Backend b = backend("cuda-f32"), small = b;
-    small.logit_rows = FEW / 8;
+    small.logit_rows = eighth;
     Calls one = count(&b, 1, FEW), many = count(&small, 1, FEW);
     assert_int_equal(many.products - one.products, 7 * 3);
     assert_int_equal(many.kernels - one.kernels, 7);
@@ -214,6 +228,32 @@ TEST(bytes_of_a_layer)
         print_message("# %s: a layer moves %.1f matrices (N, D) of f32\n", b.name, x);
         assert_true(x <= moved[i].most);
     }
+}
+
+/* Returns the bytes that a logit moves in a step: what a step of twice the rows and twice the words moves more than the
+ * two together. */
+static double logit_bytes(const Backend *b)
+{
+    double bytes = 0;
+    for (size_t rows = FEW; rows <= 2 * FEW; rows += FEW)
+        for (words = VOCAB; words <= 2 * VOCAB; words += VOCAB) {
+            int sign = (rows == FEW) == (words == VOCAB) ? 1 : -1;
+            bytes += sign * (double)count_width(b, in_turn(1), rows, TINY_WIDTH).bytes;
+        }
+    words = VOCAB;
+    return bytes / (FEW * VOCAB);
+}
+
+/* A logit is written, read once by the loss, which writes its adjoint in its place, and this is read by two products:
+ * five times its size. */
+TEST(bytes_of_a_logit)
+{
+    Backend f32 = backend("cuda-f32"), bf16 = backend("cuda-bf16"), without = bf16;
+    without.factors = NULL;
+    without.factor_size = 0;
+    assert_true(logit_bytes(&f32) == 5 * 4);
+    assert_true(logit_bytes(&bf16) == 5 * 2);
+    assert_true(logit_bytes(&without) > 5 * 4);
 }
 
 /* Where factors are numbers, more bytes move than is allowed. */

@@ -47,9 +47,12 @@ static void step(Model *m, uint64_t number)
     assert_int_equal(model_tally(m, &s), 0);
 }
 
+static const Model *second; /* of the two that same_training compares */
+
 static int same_training(const Backend *b, const Backend *r, const TinyPlan *p, int act)
 {
     OWN_MODEL *a = model_of(b, p, act), *c = model_of(r, p, act);
+    second = c;
     for (uint64_t k = 1; k <= 4; k++) step(a, k), step(c, k);
     return tiny_same(a, a->data, c, c->data);
 }
@@ -62,6 +65,14 @@ TEST(training_has_the_same_bits)
             fail_msg("%s: other bits with twins", p->name);
 }
 
+/* Rounds to 8 bits, ties to even. */
+static double rounded(double x)
+{
+    int e;
+    double f = frexp(x, &e);
+    return ldexp(nearbyint(ldexp(f, 8)), e - 8);
+}
+
 /* ---- factors ---------------------------------------------------------------------------------------- */
 
 /* Copies all factors but the last. */
@@ -69,6 +80,23 @@ static const Backend *whole;
 static void copy_less(void *y, const void *x, size_t n)
 {
     whole->copy(y, x, n - 1);
+}
+
+/* Tells whether a product's result (., n) is rounded where factors are kept. Others may have the same place. */
+static int written_as_factors(const Model *m, const void *C, size_t n)
+{
+    return C == m->out.logits && n == m->out.rows;
+}
+
+/* Where factors are numbers, makes the same product of factors and copies it. */
+static void *spare;
+enum { SPARE = 1 << 16 };
+static void rounded_gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,
+                         size_t lda, const void *B, size_t ldb, double beta, void *C, size_t ldc)
+{
+    int apart = beta == 0 && ldc == n && written_as_factors(second, C, n);
+    whole->gemm(ta, tb, m, n, k, alpha, A, lda, B, ldb, beta, apart ? spare : C, ldc);
+    if (apart) whole->copy(C, spare, m * n);
 }
 
 /* Rounding gives the same bits when a number is made and when a product reads it. */
@@ -80,11 +108,87 @@ TEST(factors_have_the_same_bits)
     without.factor_size = 0;
     whole = &with;
     less.copy = copy_less;
+    spare = with.factors(SPARE);
+    assert_non_null(spare);
+    without.gemm = rounded_gemm;
     for (const TinyPlan *p = tiny_all; p->name; p++)
         for (int i = 0; i < 2; i++)
             if (!same_training(&with, &without, p, acts[i]))
                 fail_msg("%s, activation %d: other bits with factors", p->name, acts[i]);
     assert_false(same_training(&less, &with, &tiny_plans[0], ACT_GELU)); /* the control */
+    without.gemm = with.gemm; /* another control: a product that is not rounded is seen */
+    assert_false(same_training(&with, &without, &tiny_plans[0], ACT_RELU));
+    with.release(spare);
+}
+
+/* ---- the loss in factors --------------------------------------------------------------------------- */
+
+enum { LOSS_ROWS = 3 };
+
+/* Fills z (LOSS_ROWS, V) with numbers that bf16 holds, and makes nll (LOSS_ROWS) and dz from them, in factors or not. */
+static void loss_of(const Backend *b, int factors, size_t V, Labels q, double *nll, double *dz)
+{
+    static const int32_t target[LOSS_ROWS] = {1, FILLER, 5};
+    double grad = 0.37, *host = memory_new(LOSS_ROWS * V, sizeof *host);
+    size_t n = LOSS_ROWS * V;
+    void *x = b->alloc(n), *f = b->factors(n), *z = factors ? f : x, *out = b->alloc(LOSS_ROWS);
+    void *on = b->alloc(LOSS_ROWS), *factor = b->alloc(2);
+    assert_true(host && x && f && out && on && factor);
+    for (size_t i = 0; i < n; i++) host[i] = (double)((i * 7919) % 255) / 16 - 6;
+    b->put(x, host, n);
+    b->send(on, target, sizeof target);
+    b->send(factor, &grad, sizeof grad);
+    if (factors) b->copy(z, x, n);
+    b->cross_entropy(LOSS_ROWS, V, z, on, q, factor, z, out);
+    if (factors) b->copy(x, z, n);
+    b->get(nll, out, LOSS_ROWS);
+    b->get(dz, x, n);
+    assert_int_equal(b->wait(), 0);
+    void *all[] = {x, f, out, on, factor};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) b->release(all[i]);
+    memory_free(host);
+}
+
+/* Returns the largest distance of dz from a twin in double that rounds once, in units of its bound: half a unit of 8
+ * bits, and 2^-20 for f32 inside (some 16 roundings of 2^-24). `shift` spoils the twin. */
+static double loss_distance(size_t V, Labels q, const double *dz, double shift)
+{
+    static const int target[LOSS_ROWS] = {1, -1, 5};
+    double most = 0, Q = q.hit + q.all * (double)V;
+    for (size_t r = 0; r < LOSS_ROWS; r += 2) {
+        double sum = 0;
+        for (size_t v = 0; v < V; v++) sum += exp((double)(((r * V + v) * 7919) % 255) / 16 - 6);
+        for (size_t v = 0; v < V; v++) {
+            double z = (double)(((r * V + v) * 7919) % 255) / 16 - 6;
+            double label = q.all + (v == (size_t)target[r] ? q.hit : 0);
+            double want = 0.37 * (Q * exp(z) / sum - label + shift);
+            double bound = 0x1p-8 * fabs(want) + 0x1p-20 * (0.37 * Q * exp(z) / sum + label);
+            most = farther(most, fabs(dz[r * V + v] - want) / bound);
+        }
+    }
+    return most;
+}
+
+/* The row waits in shared memory, or is too long for it. Loss and adjoint are those of numbers, rounded once. */
+TEST(a_loss_of_factors)
+{
+    static const size_t columns[] = {16, 30, 2052, 24100};
+    Backend b = backend(1);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        for (int smooth = 0; smooth < 2; smooth++) {
+            size_t V = columns[i], n = LOSS_ROWS * V;
+            Labels q = {.hit = smooth ? .9 : 1, .all = smooth ? .1 / (double)V : 0};
+            double nll[2][LOSS_ROWS], *dz = memory_new(2 * n, sizeof *dz);
+            assert_non_null(dz);
+            loss_of(&b, 1, V, q, nll[1], dz + n);
+            loss_of(&b, 0, V, q, nll[0], dz);
+            assert_memory_equal(nll[0], nll[1], sizeof nll[0]);
+            for (size_t k = 0; k < n; k++) assert_true(dz[n + k] == rounded(dz[k]));
+            assert_true(loss_distance(V, q, dz + n, 0) <= 1);
+            assert_true(loss_distance(V, q, dz + n, 0x1p-6) > 1); /* the control */
+            assert_true(nll[0][1] == 0 && dz[V] == 0);
+            memory_free(dz);
+        }
 }
 
 /* ---- one pass over memory ----------------------------------------------------------------------------- */
@@ -125,14 +229,6 @@ TEST(a_wrong_fusion_is_seen)
     m->fuse[k].norm = 0; /* and the norm takes itself for done */
     for (uint64_t n = 1; n <= 2; n++) step(m, n), step(r, n);
     assert_false(tiny_same(m, m->data, r, r->data));
-}
-
-/* Rounds to 8 bits, ties to even. */
-static double rounded(double x)
-{
-    int e;
-    double f = frexp(x, &e);
-    return ldexp(nearbyint(ldexp(f, 8)), e - 8);
 }
 
 /* Copies between numbers and factors work both ways, aligned or not. They leave their neighbours alone. */
