@@ -251,11 +251,11 @@ struct Backend {
     void (*residual)(size_t N, size_t D, void *k, const void *b, Dropout drop, int kept, size_t n,
                      const LinTerm *term, void *r, NormKind kind, const void *w, const void *c,
                      void *y, void *stats);
-    /* y (N, M) = dropout(act(u + b)), factors; act: any but ACT_SIGMOID. ReLU leaves u alone, and y may be u; the others
-     * leave u + b in u for backward. A gated one has u (N, 2M), b (2M): a row's M numbers u, then its M numbers v. */
+    /* y (N, M) = dropout(act(u + b)); u and y: factors. act: any but ACT_SIGMOID. ReLU leaves u alone, and y may be u; the
+     * others leave u + b in u for backward. A gated one has u (N, 2M), b (2M): a row's M numbers u, then its M numbers v. */
     void (*bias_act)(size_t N, size_t M, void *u, const void *b, int act, Dropout drop, void *y);
-    /* u, y as forward left them; ReLU reads only y, the others only u. dy (N, M) in, du (N, M) out, factors, which may
-     * be dy; db (M) accumulates. Gated: du (N, 2M), which may be u, and db (2M). */
+    /* u, y as forward left them; ReLU reads only y, the others only u. dy (N, M) in, factors, du (N, M) out, factors,
+     * which may be dy; db (M) accumulates. Gated: du (N, 2M), which may be u, and db (2M). */
     void (*bias_act_back)(size_t N, size_t M, const void *u, const void *y, int act, Dropout drop,
                           const void *dy, void *du, void *db);
 

@@ -258,7 +258,7 @@ static void bias_drop_back(size_t N, size_t D, size_t n, const LinTerm *term, Dr
 
 static void bias_act(size_t N, size_t M, void *u, const void *b, int act, Dropout d, void *y)
 {
-    double bytes = F32 * (act == ACT_RELU ? 1 : act_gated(act) ? 4 : 2) + size_of(y);
+    double bytes = size_of(u) * (act == ACT_RELU ? 1 : act_gated(act) ? 4 : 2) + size_of(y);
     add_bytes(COUNT_BIAS, 1, bytes * (double)(N * M), (double)(N * M));
 }
 

@@ -111,6 +111,11 @@ template <int W> static __device__ inline Pack<W> load(In x, size_t i)
     return x.factor ? bf16_load<W>(x.factor + i) : load<W>(x.x + i);
 }
 
+template <int W> static __device__ inline Pack<W> load(Out x, size_t i)
+{
+    return load<W>(In{x.x, x.factor}, i);
+}
+
 /* y = x, rounded where y holds factors. */
 struct CopyFlat {
     In x;

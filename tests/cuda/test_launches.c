@@ -15,7 +15,7 @@ enum { TOKENS = 1024, LENGTH = 64, SEQUENCES = TOKENS / LENGTH, FEW = 256 };
 static int32_t input[TOKENS], target[TOKENS], position[TOKENS];
 static size_t start[SEQUENCES + 1];
 
-static size_t words = VOCAB;
+static size_t words = VOCAB, hidden = INNER;
 
 static Batch batch(size_t N)
 {
@@ -41,7 +41,7 @@ static Plan *in_turn(size_t layers)
     int y = 0;
     for (int l = 0; l < (int)layers; l++)
         for (int kind = SLOT_ATTENTION; kind <= SLOT_FEEDFORWARD; kind++) {
-            size_t inner = kind == SLOT_FEEDFORWARD ? INNER : 0;
+            size_t inner = kind == SLOT_FEEDFORWARD ? hidden : 0;
             int k = plan_eval(p, plan_slot(p, (PlanSlot){kind, l, 1, inner}), y, 2 * l + kind);
             y = plan_lin(p, 2, (PlanTerm[]){{.c = 1, .x = y}, {.c = 1, .x = k}});
         }
@@ -218,7 +218,7 @@ static double layer_bytes(const Backend *b)
 static const struct {
     const char *backend;
     double most;
-} moved[] = {{"cuda-f32", 125}, {"cuda-bf16", 117}};
+} moved[] = {{"cuda-f32", 125}, {"cuda-bf16", 113}};
 
 TEST(bytes_of_a_layer)
 {
@@ -230,30 +230,38 @@ TEST(bytes_of_a_layer)
     }
 }
 
-/* Returns the bytes that a logit moves in a step: what a step of twice the rows and twice the words moves more than the
- * two together. */
-static double logit_bytes(const Backend *b)
+/* Returns the bytes that a number of a matrix (rows, *columns) moves in a step: what a step of twice the rows and twice
+ * the columns moves more than the two together. */
+static double number_bytes(const Backend *b, size_t *columns)
 {
+    size_t once = *columns;
     double bytes = 0;
     for (size_t rows = FEW; rows <= 2 * FEW; rows += FEW)
-        for (words = VOCAB; words <= 2 * VOCAB; words += VOCAB) {
-            int sign = (rows == FEW) == (words == VOCAB) ? 1 : -1;
+        for (*columns = once; *columns <= 2 * once; *columns += once) {
+            int sign = (rows == FEW) == (*columns == once) ? 1 : -1;
             bytes += sign * (double)count_width(b, in_turn(1), rows, TINY_WIDTH).bytes;
         }
-    words = VOCAB;
-    return bytes / (FEW * VOCAB);
+    *columns = once;
+    return bytes / (double)(FEW * once);
 }
 
-/* A logit is written, read once by the loss, which writes its adjoint in its place, and this is read by two products:
- * five times its size. */
-TEST(bytes_of_a_logit)
+/* A logit is written, read once by the loss, which writes its adjoint in its place, and this is read by two products.
+ * Inside GELU a product writes u, the kernel reads u and writes u + b and y, which two products read; a product writes
+ * dy, the kernel reads dy and u and writes du, which two products read. Each number's bias is read once, and the sum of
+ * 64 rows is written and read. */
+TEST(bytes_of_a_number)
 {
+    enum { LOGIT = 1 + 1 + 1 + 2, INSIDE = 1 + 1 + 2 + 2 + 1 + 2 + 1 + 2 };
     Backend f32 = backend("cuda-f32"), bf16 = backend("cuda-bf16"), without = bf16;
     without.factors = NULL;
     without.factor_size = 0;
-    assert_true(logit_bytes(&f32) == 5 * 4);
-    assert_true(logit_bytes(&bf16) == 5 * 2);
-    assert_true(logit_bytes(&without) > 5 * 4);
+    assert_true(number_bytes(&f32, &words) == LOGIT * 4);
+    assert_true(number_bytes(&bf16, &words) == LOGIT * 2);
+    assert_true(number_bytes(&without, &words) > LOGIT * 4);
+    const double bias = 4 + 2 * 4 / 64.0;
+    assert_true(number_bytes(&f32, &hidden) == INSIDE * 4 + bias);
+    assert_true(number_bytes(&bf16, &hidden) == INSIDE * 2 + bias);
+    assert_true(number_bytes(&without, &hidden) > INSIDE * 4 + bias);
 }
 
 /* Where factors are numbers, more bytes move than is allowed. */
