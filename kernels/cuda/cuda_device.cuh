@@ -18,7 +18,7 @@ enum { WARP = 32, BLOCK_THREADS = 256 };
 
 /* One device, one stream. `failed` keeps the first failure until it is reported (cuda_memory.cuh);
  * nothing is launched meanwhile. `blas`: status of cuBLAS where it failed. `processors`: multiprocessors
- * of the device. */
+ * of the device; `cache`: bytes of its L2. */
 static struct {
     cudaStream_t stream;
     int chosen, device, devices; /* device: the chosen number modulo the count of devices */
@@ -27,7 +27,7 @@ static struct {
     int blas;
     const char *where; /* function that failed: cuda_norm */
     int ready, recording;
-    size_t processors, wanted; /* wanted: bytes of an allocation that failed */
+    size_t processors, cache, wanted; /* wanted: bytes of an allocation that failed */
 } cuda;
 
 static inline void cuda_check(cudaError_t code, const char *where)
