@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "kernels/counts.h"
 #include "nn/nn.h"
 #include "ode/ode.h"
 #include "studies/tools/option.h"
@@ -89,6 +90,9 @@ int products_end(void);
 void products_again(void);
 double products_flops(void);
 void products_free(void);
+
+/* 0: training steps are run call by call from now on, 1: recorded and replayed, where the backend can. */
+void products_recorded(int on);
 
 /* ---- bench_script.c: a peer that is a script ------------------------------------------------------- */
 
@@ -208,5 +212,24 @@ int block_time(const Block *like, const char *what, const char *variant);
  * options for pairs alone. */
 int block_open(Block *b);
 int block_step(Block *b);
+
+/* ---- bench_launches.c: each call of a step on a device beside the model's ------------------------- */
+
+/* Measures the calls of a step of b, which block_measure has measured: median seconds (calls->count) of --repeats
+ * steps. ERR_CHECK where the device was asked for other calls than those counted. */
+int launches_measure(Block *b, const CountedList *calls, double *seconds);
+
+/* One call, as --out writes it. NaN: no such thing, or not measured. */
+typedef struct {
+    const char *backend, *scheme, *size, *call, *kind;
+    double layers, kernels, products, copies, m, n, k, bytes, flops, tensor, model, measured;
+} LaunchRow;
+extern const Column launch_columns[];
+#define LAUNCH_GAPS \
+    "gaps" /* the row of what a step takes beyond its calls; `kernels` is the number of its launches */
+
+/* Sets *s and the seconds between two launches so that they fit what a file of such rows has of a backend: least squares
+ * of the logarithm of model by measured, calls by their part of the time; from *s on. ERR_INPUT. */
+int launches_fit(const char *file, const char *backend, Speeds *s, double *gap);
 
 #endif
