@@ -44,7 +44,7 @@ static const Option options[] = {
     {"product-rate", OPTION_REAL, "0", "TFLOP/S", "rate of matrix products; 0: as --gpu has", 0,
      1e9},
     {"vector-rate", OPTION_REAL, "0", "TFLOP/S",
-     "rate of f32 operations elsewhere; 0: as --gpu has", 0, 1e6},
+     "rate of f32 operations elsewhere; 0: as --gpu has", 0, 1e9},
     {"launch", OPTION_REAL, "-1", "US",
      "microseconds of a kernel's start and end; -1: as --gpu has", -1, 1e6},
     {"gap", OPTION_REAL, "0", "US", "microseconds between two kernels", 0, 1e6},
