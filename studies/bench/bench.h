@@ -74,8 +74,9 @@ int bench_pairs(const Options *o);
 int bench_translate(const Options *o);
 int bench_model(const Options *o);
 int bench_theory(const Options *o);
+int bench_goals(const Options *o);
 extern const OptionGroup bench_train_group, bench_pairs_group, bench_translate_group,
-    bench_model_group;
+    bench_model_group, bench_goals_group;
 extern const OptionGroup bench_peer_group; /* of every bench with a script as peer */
 extern const OptionGroup bench_size_group; /* of pairs and translate */
 
@@ -98,7 +99,7 @@ void products_recorded(int on);
 
 /* Speeds of a script, one for each way to run it: "stock", "tuned", "tuned-zen", ... on a processor, "plain",
  * "compile", ... on a device. */
-enum { SCRIPT_WAYS = 11 };
+enum { SCRIPT_WAYS = 12 };
 typedef struct {
     Sample speed[SCRIPT_WAYS];
     int without[SCRIPT_WAYS]; /* 1: this way does not work, or another is faster */
@@ -112,9 +113,9 @@ typedef struct {
 } ScriptNumber;
 
 /* Runs `/usr/bin/python3 FILE args... number...` (FILE: option `peer`; args end with NULL; the environment's PYTHON names
- * another interpreter) in every way that suits the backend, on a device the first time only, each for `peer-limit`
- * seconds at most. Adds the number `key` of the JSON object on the last line to `speed`. If a way fails, except the
- * first, a note names it and it is left out. The processor's bf16 has no peer. A script that cannot run or has no such
+ * another interpreter) in every way that suits the backend, on a device the first time only, until `peer-ways` have
+ * worked, each for `peer-limit` seconds at most. Adds the number `key` of the JSON object on the last line to `speed`. A way that fails is left out, and a note
+ * names it; on a processor the first must work, on a device one of them. A script that cannot run or has no such
  * line has failed (bench_failed). */
 void script_run(BenchReport *out, const Options *o, const Backend *b, const char *const *args,
                 const ScriptNumber *number, const char *key, ScriptSpeed *speed);
@@ -151,9 +152,9 @@ typedef struct {
     size_t layers, D, M, H, V, T, N;
 } BlockSize;
 
-/* The language models of `trotter bench train` and `trotter bench model`: "512", "128", "1024". The
- * first two are the default. */
-enum { BLOCK_SIZES = 3 };
+/* The language models of `trotter bench train` and `trotter bench model`: "512", "128", "1024",
+ * "6x512". The first two are the default. */
+enum { BLOCK_SIZES = 4 };
 extern const BlockSize block_sizes[BLOCK_SIZES];
 
 /* The networks of two sides of `trotter bench pairs` and `trotter bench translate`: "128", "512", "tiny". */
