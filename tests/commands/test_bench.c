@@ -236,6 +236,33 @@ TEST(test_model_fit)
     assert_true(says("0 measured calls of cuda-bf16"));
 }
 
+/* Each row is measured by arguments that bench takes; what is reached is told from the peer's fastest way. */
+TEST(test_goals)
+{
+    static const char *const reach[][2] = {{"150", "1.5,1.5,yes"}, {"149", "1.49,1.5,no"}};
+    run_ok("bench goals --csv");
+    file_text("rows.txt", out);
+    shell_ok("sed -i '1d; s/,[^-]*$//' rows.txt; [ $(wc -l <rows.txt) = 12 ]");
+    shell_ok(
+        "while read -r row; do %s bench $row --peer-limit 0 2>&1 | grep -q -- '--peer-limit: expected' || exit 1; "
+        "done <rows.txt",
+        program);
+    for (int i = 0; i < 2; i++) {
+        char text[512];
+        snprintf(
+            text, sizeof text,
+            "what,variant,value,unit\ntrain.cuda-bf16.128.tokens_per_s,transformer,%s,x\n"
+            "train.cuda-bf16.128.peer.plain,transformer,50,x\ntrain.cuda-bf16.128.peer.plain.ratio,transformer,9,x\n"
+            "train.cuda-bf16.128.peer.fast,transformer,100,x\ntrain.cuda-bf16.128.peer.fast,macaron,900,x\n",
+            reach[i][0]);
+        file_text("rows.csv", text);
+        expect(1, "bench goals --csv --from rows.csv");
+        assert_non_null(strstr(out, reach[i][1]));
+        assert_non_null(strstr(out, ",100,fast,"));
+        assert_true(says(i ? "12 of 12 goals" : "11 of 12 goals"));
+    }
+}
+
 TEST(test_refusals)
 {
     static const char *const bad[] = {"",
