@@ -110,8 +110,8 @@ FUZZED  = $(READERS) ode/scheme/table ode/scheme/kinds ode/scheme/pair ode/schem
           nn/model/store_out nn/model/plan nn/model/fold nn/model/model nn/model/params nn/model/layout nn/model/arena bridge/compile kernels/error kernels/file kernels/memory
 
 # Each tests/fuzz/NAME.c is a harness for libFuzzer; test_fuzz links all of them, as fuzz_NAME.
-FUZZERS = $(filter-out seeds seal planted test_fuzz,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
-FUZZOBJ = $(FUZZERS:%=$(B)/tests/fuzz/%.o) $(B)/tests/fuzz/seeds.o $(B)/tests/fuzz/seal.o
+FUZZERS = $(filter-out seeds seal worst planted test_fuzz,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
+FUZZOBJ = $(FUZZERS:%=$(B)/tests/fuzz/%.o) $(B)/tests/fuzz/seeds.o $(B)/tests/fuzz/seal.o $(B)/tests/fuzz/worst.o
 
 # One source of the CPU kernels, for two precisions and three instruction sets; bf16 asks for more.
 CPU    = f32_v2 f32_v3 f32_v4 f64_v2 f64_v3 f64_v4 bf16_v4 bf16_amx
@@ -415,7 +415,7 @@ $(F)/lib/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_CFLAGS) $(FUZZ_EDGES) -MMD -MP -c -o $@ $<
 $(F)/lib/tests/fuzz/planted.o: FUZZ_CFLAGS += -DPLANTED
-$(F)/%: $(F)/lib/tests/fuzz/%.o $(F)/lib/tests/fuzz/seeds.o $(F)/lib/tests/fuzz/seal.o $(FUZZED:%=$(F)/lib/%.o) $(B)/tests/lib/tiny.o $(B)/libstudies.a $(B)/libtrotter.a
+$(F)/%: $(F)/lib/tests/fuzz/%.o $(F)/lib/tests/fuzz/seeds.o $(F)/lib/tests/fuzz/seal.o $(F)/lib/tests/fuzz/worst.o $(FUZZED:%=$(F)/lib/%.o) $(B)/tests/lib/tiny.o $(B)/libstudies.a $(B)/libtrotter.a
 	$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS) -lgomp
 
 $(B)/tests/faults/test_faults: $(B)/tests/fuzz/seal.o
