@@ -12,6 +12,8 @@
 #                           options (SEED=N draws others)
 #   make check-faults       every command with system calls and allocations that fail, and after power cuts: FAULTS=300 of each
 #                           command and kind (0: all), SEED=N draws others
+#   make check-library      the library in others' processes: threads under ThreadSanitizer, CALLS=1000000 calls without
+#                           growth, its binary interface (abigail-tools)
 #   make check-builds       two builds in two folders are the same bytes; gcc -O0 and -O3, and clang, without a warning
 #   make soak-memory        resident memory of trainings of TIME seconds each: its slope, with its 95 % interval
 #   make check-valgrind     memcheck on a short training
@@ -332,7 +334,12 @@ check-python: deps
 	@sh studies/scripts/deps.sh python3-numpy
 	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter $(SHARED) $(B)/tests/commands/test_library
 	@TROTTER_NEED_NUMPY=1 sh tests/scripts/run.sh $(B) $(B)/tests/commands/test_library
-.PHONY: check-bare check-ranks check-python
+# The library in other people's processes; a flavour of its own has it for ThreadSanitizer.
+check-library: build
+	@$(MAKE) --no-print-directory -j$(JOBS) $(SHARED)
+	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=thread CFLAGS='-O1 -g -fsanitize=thread' build/thread/libstudies.a build/thread/libtrotter.a
+	@sh tests/scripts/library.sh $(B) build/thread "$(CC)" "$(LDLIBS)"
+.PHONY: check-bare check-ranks check-python check-library
 
 check-sanitize: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=sanitize build/sanitize/trotter tests
