@@ -12,6 +12,10 @@ extern "C" {
 void quiet_begin(void);
 void quiet_end(void);
 
+/* Returns job(arg), called likewise. Where GSL gets no memory in it, as in gsl_linalg_LU_decomp, which would go on through
+ * NULL, the job ends there and ERR_MEMORY is returned; what GSL held is lost. */
+int quiet_call(int (*job)(void *arg), void *arg);
+
 #ifdef __cplusplus
 }
 #endif

@@ -140,27 +140,38 @@ static int gsl_open(const char *method, const gsl_odeiv2_system *system, const P
     return 0;
 }
 
-static int gsl_adapt(const char *method, const PeerProblem *p, const PeerTolerance *o, double *y,
-                     PeerRun *out)
+typedef struct {
+    const char *method;
+    const PeerProblem *problem;
+    const PeerTolerance *tolerance;
+    double *y;
+    PeerRun *out;
+} GslRun;
+
+static int gsl_run(void *run)
 {
+    const GslRun *r = run;
+    const PeerProblem *p = r->problem;
     gsl_odeiv2_system system = {gsl_field, gsl_jacobian, p->N, (void *)(size_t)p};
     gsl_odeiv2_driver d;
     double t = 0;
+    TRY(gsl_open(r->method, &system, r->tolerance, &d));
+    int code = gsl_odeiv2_driver_apply(&d, &t, r->tolerance->t_end, r->y);
+    *r->out = (PeerRun){.outcome = code == GSL_SUCCESS    ? PEER_DONE
+                                   : code == GSL_EMAXITER ? PEER_STEPS
+                                                          : PEER_FAILED,
+                        .steps = d.e->count - d.e->failed_steps, /* count: all tries */
+                        .rejected = d.e->failed_steps};
+    gsl_close(&d);
+    return 0;
+}
+
+static int gsl_adapt(const char *method, const PeerProblem *p, const PeerTolerance *o, double *y,
+                     PeerRun *out)
+{
     *out = (PeerRun){PEER_FAILED, 0, 0};
     memcpy(y, p->initial, p->N * sizeof *y);
-    quiet_begin();
-    int opened = gsl_open(method, &system, o, &d);
-    if (opened == 0) {
-        int code = gsl_odeiv2_driver_apply(&d, &t, o->t_end, y);
-        out->outcome = code == GSL_SUCCESS    ? PEER_DONE
-                       : code == GSL_EMAXITER ? PEER_STEPS
-                                              : PEER_FAILED;
-        out->steps = d.e->count - d.e->failed_steps; /* count: all tries */
-        out->rejected = d.e->failed_steps;
-        gsl_close(&d);
-    }
-    quiet_end();
-    return opened;
+    return quiet_call(gsl_run, &(GslRun){method, p, o, y, out});
 }
 
 int peers_adapt(const PeerPair *pair, const System *s, const AdaptOptions *o, double *y,
