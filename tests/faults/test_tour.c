@@ -1,6 +1,6 @@
 /* test_tour.c: random command lines of every command, made from the program's own texts: the commands from `trotter
  * --help`, their options from `trotter COMMAND --help all`, kinds and ranges of values from the message that refuses an
- * empty value. Each line must end as it should (tests/lib/tour.h), in time, and leave alone all files that it was not
+ * empty value. Each line must end as it should (tests/faults/tour.h), in time, and leave alone all files that it was not
  * asked to write.
  *
  * Half of the lines are modest: their values are in range, and those that decide the work are small (modest_values).
@@ -13,7 +13,7 @@
  */
 #include "tests/lib/test.h"
 
-#include "tests/lib/tour_lines.h"
+#include "tests/faults/tour_lines.h"
 
 /* ---- the tour -------------------------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 #define TROTTER_TEST_TOUR_LINES_H
 
 #include "kernels/random.h"
-#include "tests/lib/tour.h"
+#include "tests/faults/tour.h"
 
 enum { FEW = 20, COMMANDS = 32, OPTIONS = 112, NAMES = 256, WORDS = 96, LINE_BYTES = 1 << 14 };
 

@@ -179,7 +179,7 @@ TEST(answers_and_refusals)
 TEST(runs_conditions_and_regions)
 {
     char file[PATH_MAX + 64];
-    snprintf(file, sizeof file, "%s/tests/commands/library_runs.c", root);
+    snprintf(file, sizeof file, "%s/tests/library/library_runs.c", root);
     if (compile_and_run(file, "") != 0) fail_msg("%s%s", out, err);
 }
 
@@ -187,7 +187,7 @@ TEST(runs_conditions_and_regions)
 TEST(other_peoples_processes)
 {
     char file[PATH_MAX + 64];
-    snprintf(file, sizeof file, "%s/tests/commands/library_process.c", root);
+    snprintf(file, sizeof file, "%s/tests/library/library_process.c", root);
     if (compile_and_run(file, "run") != 0) fail_msg("%s%s", out, err);
 }
 
