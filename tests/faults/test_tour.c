@@ -37,9 +37,11 @@ static void check_untouched(Run *r)
 static int try_line(const Line *l, size_t number, Run *r)
 {
     double seconds = tour.seconds * SLOWER * crowd();
+    int waits = strcmp(l->argv[1], "serve") == 0; /* for requests, for ever */
     Bounds b = {.whole = l->modest ? seconds : seconds / 2,
                 .quiet = seconds / 4,
-                .endless = !l->modest,
+                .endless = !l->modest || waits,
+                .spoken = waits,
                 .csv = l->csv,
                 .memory = SANITIZED ? 0 : (size_t)4 << 30};
     char box[PATH_MAX];

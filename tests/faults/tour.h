@@ -29,7 +29,7 @@ typedef struct {
     double whole;  /* seconds that the run may take */
     double quiet;  /* seconds that it may work without a word or a byte of data */
     int endless;   /* 1: it may take longer, and is then interrupted */
-    int spoken;    /* 1: it is interrupted as soon as it has said a word */
+    int spoken;    /* 1: it is interrupted as soon as there is a word or a byte of data */
     int csv;       /* 1: its data must be CSV */
     size_t memory; /* bytes of address space; 0: any */
 } Bounds;
@@ -237,7 +237,7 @@ static inline void watch(pid_t pid, int end, const char *out_file, const Bounds 
         off_t grown = size_of(out_file);
         if (listen(end, r, &n) > 0 || grown != data) last = clock;
         data = grown;
-        if (b->spoken && n > 0 && !r->interrupted) stop = 0;
+        if (b->spoken && (n > 0 || data > 0) && !r->interrupted) stop = 0;
         r->quiet = fmax(r->quiet, clock - last);
         if (r->quiet > b->quiet)
             fault(r, "%.1f s without a word%s", r->quiet, r->interrupted ? ", interrupted" : "");
