@@ -33,7 +33,10 @@ static int compile_and_run(const char *file, const char *arguments)
         "PKG_CONFIG_PATH=usr/lib/pkgconfig gcc -std=c99 -Wall -Wextra -Wpedantic -Werror -o program.of.c %s $(PKG_CONFIG_PATH=usr/lib/pkgconfig "
         "pkg-config --cflags --libs trotter) -lm -lpthread",
         file);
-    return shell("LD_LIBRARY_PATH=usr/lib ./program.of.c %s", arguments);
+    /* without caches of threads, whose blocks count as allocated */
+    return shell(
+        "GLIBC_TUNABLES=glibc.malloc.tcache_count=0 LD_LIBRARY_PATH=usr/lib ./program.of.c %s",
+        arguments);
 }
 
 /* ---- C ----------------------------------------------------------------------------------------------------- */
