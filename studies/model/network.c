@@ -284,7 +284,7 @@ NetworkConfig network_config(const Options *o)
     c.model.act = act_of[c.model.act];
     c.bridge.gated = act_gated(c.model.act);
     if (c.model.kv_heads) c.bridge.keys = c.model.width / c.model.heads * c.model.kv_heads;
-    if (options_known(o, "gelu") && options_choice(o, "gelu") && c.model.act == ACT_GELU)
+    if (options_known(o, "gelu") && options_choice(o, "gelu") > 0 && c.model.act == ACT_GELU)
         c.model.act = ACT_ERF;
     char part[32];
     for (size_t i = 0; i < 4 && options_known(o, "rotary-scaling"); i++)
