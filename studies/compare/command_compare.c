@@ -60,12 +60,7 @@ static const Option output_options[] = {
      "write runs.csv, compare.csv, .md, .tex, differences, correlations, curves, plots, study.log, "
      "and each run under DIR/runs",
      0, 0},
-    PLOT_FIGURE,
-    {"csv", OPTION_FLAG, NULL, NULL, "print the whole table as CSV", 0, 0},
-    {"explain", OPTION_FLAG, NULL, NULL,
-     "print what columns and intervals mean too, as DIR/compare.md has it", 0, 0},
-    {"config", OPTION_TEXT, NULL, "FILE",
-     "read options from a file like DIR/config.ini; the command line overrides it", 0, 0},
+    STUDY_OUTPUT,
     {0},
 };
 

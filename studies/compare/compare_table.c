@@ -17,13 +17,7 @@ const char compare_run_names[] =
     "layer_truncation\0layer_truncation_slope\0check\0truncation_low\0truncation_high\0"
     "truncation_time\0epochs\0corpus\0";
 const Column compare_run_columns[] = {
-    VALUE("scheme", .page = 1),
-    VALUE("layers", .page = 1),
-    VALUE("seed", .page = 1),
-    VALUE("valid_ppl", .form = SHEET_FIXED, .digits = 2, .page = 1),
-    VALUE("test_ppl", .form = SHEET_FIXED, .digits = 2, .page = 1),
-    VALUE("part", .page = 1, .words = "tuning: for the choice of rate and dropout"),
-    {0}};
+    VALUE("scheme"), VALUE("layers"), VALUE("seed"), VALUE("valid_ppl"), {0}};
 
 /* Returns the time of a recorded run, or of its scheme. */
 static const char *time_of(const Study *u, const StudyDesign *d, const StudyRun *r)

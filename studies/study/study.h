@@ -172,6 +172,13 @@ extern const OptionGroup study_statistics_group;
     {"truncation-tolerance", OPTION_REAL, "0", "X",                                                \
      "relative tolerance of the exact flow; 0: 1e-13, or 1e-6 where the field has kinks (relu)", 0, \
      1e-3}
+/* The options --figure, --csv, --explain, --config. */
+#define STUDY_OUTPUT                                                                                \
+    PLOT_FIGURE, {"csv", OPTION_FLAG, NULL, NULL, "print the designs as CSV", 0, 0},                \
+        {"explain", OPTION_FLAG, NULL, NULL,                                                        \
+         "print what columns and intervals mean too, as the file .md in DIR has it", 0, 0},         \
+        {"config", OPTION_TEXT, NULL, "FILE",                                                       \
+         "read options from a file like DIR/config.ini; the command line overrides it", 0, 0}
 /* clang-format on */
 
 /* Adds the table DIR/runs.csv of a folder to those that are read. ERR_MEMORY, ERR_INPUT. */

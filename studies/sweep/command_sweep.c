@@ -42,12 +42,7 @@ static const Option output_options[] = {
      "write runs.csv, words.csv, differences.csv, correlations.csv, sweep.md, plots, study.log, "
      "and each run under DIR/runs",
      0, 0},
-    PLOT_FIGURE,
-    {"csv", OPTION_FLAG, NULL, NULL, "print the table as CSV", 0, 0},
-    {"explain", OPTION_FLAG, NULL, NULL,
-     "print what columns and intervals mean too, as DIR/sweep.md has it", 0, 0},
-    {"config", OPTION_TEXT, NULL, "FILE",
-     "read options from a file like DIR/config.ini; the command line overrides it", 0, 0},
+    STUDY_OUTPUT,
     {0},
 };
 

@@ -12,14 +12,7 @@ const char sweep_run_names[] =
     "euler_norm\0bottom_s\0bottom_f\0top_s\0top_f\0evals_F\0evals_G\0params\0best_epoch\0"
     "tokens_per_s\0peak_bytes\0epochs\0";
 const Column sweep_run_columns[] = {
-    VALUE("word", .page = 1),
-    VALUE("seed", .page = 1),
-    VALUE("valid_ppl", .form = SHEET_FIXED, .digits = 2, .page = 1),
-    VALUE("test_ppl", .form = SHEET_FIXED, .digits = 2, .page = 1),
-    VALUE("part", .page = 1,
-          .words =
-              "choice: it chose the best sandwich, in no comparison; confirmation: its others"),
-    {0}};
+    VALUE("word"), VALUE("seed"), VALUE("valid_ppl"), VALUE("test_ppl"), {0}};
 
 /* The sandwich that its first seed chose is counted without that seed, which is a lucky one; the others confirm it. */
 static const char *part_of(const Study *u, const StudyDesign *d, const StudyRun *r)
