@@ -1,6 +1,7 @@
 /* sweep.h: the study behind `trotter sweep`: language models that are words over {s, f}, s an attention and f a
  * feed-forward sublayer, and what correlates with their perplexities. Its parts: the row of the study (command_sweep.c,
- * studies/study), the words (sweep_draw.c, sweep_words.c), tables (sweep_table.c), words (sweep_print.c). Source: Press, Smith, Levy 2020, sections 3 and 4.
+ * studies/study), the words (sweep_draw.c, sweep_words.c), tables and captions (sweep_table.c).
+ * Source: Press, Smith, Levy 2020, sections 3 and 4.
  */
 #ifndef TROTTER_SWEEP_H
 #define TROTTER_SWEEP_H
@@ -88,9 +89,6 @@ extern const char sweep_run_names[]; /* all of runs.csv */
 int sweep_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
                 RunValue *out);
 extern const RunRelation sweep_relations[];
-
-/* ---- sweep_print.c ----------------------------------------------------------------------------------- */
-
 int sweep_caption(const Study *u, int brief, FILE *f);
 
 #endif
