@@ -263,30 +263,18 @@ static int find_checksum(Study *u)
     return 0;
 }
 
-/* Finds whether runs.csv is of other weights or examples. */
-static int others(const Study *u, int *other)
-{
-    char path[OUTPUT_PATH];
-    Csv c;
-    TRY(output_path(path, u->dir, "runs.csv"));
-    if (!output_exists(path)) return 0;
-    TRY(csv_open(&c, path));
-    *other = c.rows > 0 && strcmp(csv_named(&c, 0, "corpus"), u->checksum) != 0;
-    csv_close(&c);
-    return 0;
-}
-
 /* Returns ERR_INPUT for a folder of another fine-tuning. */
 static int check_folder(Study *u)
 {
     char words[OPTION_WORDS];
     Options *there;
-    int other = 0;
+    TRY(study_open_recorded(u));
     TRY(runs_study(u->groups, u->dir, &there));
     if (!there) return 0;
     int differ = options_differ(u->options, there, OPTION_MAY_DIFFER, words);
     options_free(there);
-    if (!differ) TRY(others(u, &other));
+    int other = !differ && u->recorded.rows > 0 &&
+                strcmp(csv_named(&u->recorded, 0, "corpus"), u->checksum) != 0;
     if (other) snprintf(words, sizeof words, "its weights or examples were others than now");
     if (!differ && !other) return 0;
     return error_set(ERR_INPUT,

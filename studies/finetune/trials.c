@@ -280,24 +280,13 @@ static void take(const Study *u, const Csv *c, size_t row)
         }
 }
 
-static int take_all(Study *u)
-{
-    char path[OUTPUT_PATH];
-    Csv c;
-    TRY(output_path(path, u->dir, "runs.csv"));
-    if (!output_exists(path)) return 0;
-    TRY(csv_open(&c, path));
-    for (size_t row = 0; row < c.rows; row++)
-        if (strcmp(csv_named(&c, row, "part"), "trial") == 0) take(u, &c, row);
-    csv_close(&c);
-    return 0;
-}
-
 int finetune_train(Study *u)
 {
     Sheet *predictions;
+    const Csv *c = &u->recorded;
     if (u->designs == 0) return 0;
-    TRY(take_all(u));
+    for (size_t row = 0; row < c->rows; row++)
+        if (strcmp(csv_named(c, row, "part"), "trial") == 0) take(u, c, row);
     TRY(study_record(u));
     TRY(study_train(u, 1, 1, 1));
     TRY(sheet_new(finetune_answers, &predictions));

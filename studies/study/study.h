@@ -250,6 +250,8 @@ typedef struct {
 } StudyMeasure;
 extern const StudyMeasure *const study_measures[]; /* up to NULL */
 
+/* Reads DIR/runs.csv, where it is there, once. */
+int study_open_recorded(Study *u);
 /* Takes what DIR/runs.csv tells of runs that have no folder (study_take.c): result, rate, dropout, measures. ERR_INPUT where rate
  * or dropout differ within a design, or from the options' without --tune; where a network's size, best epoch or the unigram's
  * perplexities are not those of the options; where measures were made in another way. */

@@ -164,8 +164,7 @@ static int take_run(Study *u, StudyDesign *d, StudyRun *run)
     return 0;
 }
 
-/* Reads the table, where there is one. */
-static int open_table(Study *u)
+int study_open_recorded(Study *u)
 {
     char path[OUTPUT_PATH];
     TRY(output_path(path, u->dir, "runs.csv"));
@@ -178,7 +177,7 @@ static int open_table(Study *u)
 int study_take(Study *u)
 {
     size_t taken = 0;
-    TRY(open_table(u));
+    TRY(study_open_recorded(u));
     for (size_t i = 0; i < u->designs; i++) {
         StudyDesign *d = &u->design[i];
         for (size_t k = 0; k < d->seeds; k++) {
