@@ -322,7 +322,7 @@ RUNNERS = $(filter-out test_bare test_faults test_tour,$(notdir $(patsubst %.c,%
 check-bare: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter tests
 	@sh tests/scripts/bare.sh $(B) tests/scripts/bare.skips $(RUNNERS) test_store cuda_test_gpus
-$(B)/tests/commands/test_bare: | $(filter $(addprefix %/,$(sort $(shell cut -d' ' -f1 tests/scripts/bare.skips))),$(TESTS) $(VARIANTS))
+$(B)/tests/scripts/test_bare: | $(filter $(addprefix %/,$(sort $(shell cut -d' ' -f1 tests/scripts/bare.skips))),$(TESTS) $(VARIANTS))
 
 # Tests of several processes, which Open MPI must be here for.
 RANKS = $(B)/tests/commands/test_ranks $(B)/tests/commands/test_gpus $(B)/tests/cuda/cuda_test_gpus

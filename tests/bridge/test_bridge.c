@@ -1,6 +1,6 @@
 /* test_bridge.c: schemes as networks. For every scheme of the zoo, and for schemes that no zoo has, it compares the
- * plan run by nn/ with the same scheme stepped by ode/ on the same sublayers; it also checks identity and shift,
- * equal parameters, and gradients against finite differences. All is in f64. */
+ * plan run by nn/ with the same scheme stepped by ode/ on the same sublayers; it also checks equal parameters, and
+ * gradients against finite differences. All is in f64. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/bridged.h"
@@ -42,24 +42,10 @@ static int teardown(void **state)
     return zoo_end(state);
 }
 
-/* Makes a model of a scheme, shaken by `size` but for learned numbers. */
-static Model *build(const Table *t, size_t layers, double size)
+/* Makes a model of a scheme, shaken but for learned numbers. */
+static Model *build(const Table *t)
 {
-    return shaken(plan_of(NULL, t, options(0, layers)), tiny_config(), size, 0, 0);
-}
-
-/* Makes sublayers give a constant, or zero: the last matrix is 0, its bias `value` for F, 2 `value` for G. */
-static void make_constant(Model *m, double value)
-{
-    const Param *p;
-    size_t n = model_params(m, &p);
-    for (size_t i = 0; i < n; i++) {
-        void *at = backend_at(f64, model_data(m), p[i].offset);
-        if (strstr(p[i].name, "out.weight") || strstr(p[i].name, "down.weight"))
-            f64->fill(at, 0, p[i].size);
-        if (strstr(p[i].name, "out.bias")) f64->fill(at, value, p[i].size);
-        if (strstr(p[i].name, "down.bias")) f64->fill(at, 2 * value, p[i].size);
-    }
+    return shaken(plan_of(NULL, t, options(0, LAYERS)), tiny_config(), 0.2, 0, 0);
 }
 
 static void fill_state(double *x)
@@ -84,7 +70,7 @@ static const double rounding = 1e-10;
 static void check_plan(const Table *t, const double *x, double *y)
 {
     double b[TOKENS * D], scale = 1;
-    OWN_MODEL *m = build(t, LAYERS, 0.2);
+    OWN_MODEL *m = build(t);
     assert_int_equal(model_run_plan(m, TOKENS, x, y), 0);
     step_layers(t, m, x, b);
     for (size_t k = 0; k < TOKENS * D; k++) scale = fmax(scale, fabs(b[k]));
@@ -107,7 +93,7 @@ TEST(test_plan_control)
     fill_state(x);
     for (size_t i = 0; i < schemes.count; i++) {
         OWN_TABLE *t = table_copy(schemes.table[i]);
-        OWN_MODEL *m = build(schemes.table[i], LAYERS, 0.2);
+        OWN_MODEL *m = build(schemes.table[i]);
         mpq_t off, value;
         mpq_inits(off, value, NULL);
         mpq_set_ui(off, 1000001, 1000000);
@@ -123,80 +109,6 @@ TEST(test_plan_control)
             fail_msg("%s: a changed coefficient went unseen", t->name);
         mpq_clears(off, value, NULL);
     }
-}
-
-/* ---- identities ------------------------------------------------------------------------------------- */
-
-static int state_weights(const Table *t, const Row *r, mpq_t sum)
-{
-    int only_y = 1;
-    mpq_t c;
-    mpq_init(c);
-    mpq_set_ui(sum, 0, 1);
-    for (size_t i = 0; i < r->terms; i++) {
-        if (r->term[i].eval != TABLE_STATE) continue;
-        table_value(t, &r->term[i], c);
-        mpq_add(sum, sum, c);
-        only_y = only_y && r->term[i].past == 0 && r->term[i].symbols == 0;
-    }
-    mpq_clear(c);
-    return only_y;
-}
-
-/* Zero sublayers make the identity, bit for bit where y is the only state term. */
-TEST(test_zero_is_identity)
-{
-    double x[TOKENS * D], y[TOKENS * D];
-    int exact = 0, rounded = 0, scaled = 0;
-    mpq_t sum;
-    mpq_init(sum);
-    fill_state(x);
-    for (size_t i = 0; i < schemes.count; i++) {
-        OWN_MODEL *m = build(schemes.table[i], LAYERS, 0);
-        make_constant(m, 0);
-        assert_int_equal(model_run_plan(m, TOKENS, x, y), 0);
-        int only_y = state_weights(schemes.table[i], &schemes.table[i]->update, sum);
-        if (mpq_cmp_ui(sum, 1, 1) != 0) {
-            assert_true(distance(x, y, TOKENS * D) >
-                        0.5); /* the released forms multiply the state */
-            scaled++;
-        } else if (only_y) {
-            if (memcmp(x, y, sizeof x) != 0)
-                fail_msg("%s: not the identity", schemes.table[i]->name);
-            exact++;
-        } else {
-            assert_true(distance(x, y, TOKENS * D) <= 1e-13);
-            rounded++;
-        }
-    }
-    mpq_clear(sum);
-    assert_true(exact > 40 && rounded >= 3 && scaled == 2);
-}
-
-/* Constant sublayers shift the state by the sum of the weights. */
-TEST(test_constant_shifts)
-{
-    double x[TOKENS * D], y[TOKENS * D];
-    mpq_t sum, w;
-    mpq_inits(sum, w, NULL);
-    fill_state(x);
-    for (size_t i = 0; i < schemes.count; i++) {
-        OWN_TABLE *t = table_start(schemes.table[i], 0);
-        OWN_MODEL *m = build(schemes.table[i], 1, 0);
-        double shift = 0;
-        state_weights(t, &t->update, sum);
-        double keep = mpq_get_d(sum);
-        for (int op = 0; op < 2; op++) {
-            table_weight(t, op, 0, w);
-            shift += (op + 1) * 0.25 * mpq_get_d(w);
-        }
-        make_constant(m, 0.25);
-        assert_int_equal(model_run_plan(m, TOKENS, x, y), 0);
-        for (size_t k = 0; k < TOKENS * D; k++)
-            if (!(fabs(y[k] - keep * x[k] - shift) <= 1e-13))
-                fail_msg("%s: shift %g, not %g", t->name, y[k] - x[k], shift);
-    }
-    mpq_clears(sum, w, NULL);
 }
 
 /* ---- equal parameters --------------------------------------------------------------------------------- */

@@ -457,6 +457,53 @@ static inline System scalar_system(Rule *F, Rule *G)
         .name = "scalar", .n = 1, .d = 1, .initial = y0, .field = {F, G}, .t_end = 1, .h0 = 0.125};
 }
 
+static size_t counted; /* values of F and G of counting systems */
+
+static inline void counting_F(const System *s, int set, double t, const double *y, double *dy)
+{
+    const System *base = s->context;
+    counted++;
+    base->field[OP_F](base, set, t, y, dy);
+}
+
+static inline void counting_G(const System *s, int set, double t, const double *y, double *dy)
+{
+    const System *base = s->context;
+    counted++;
+    base->field[OP_G](base, set, t, y, dy);
+}
+
+/* Returns the same system, which counts the values of its fields, one by one. */
+static inline System counting(System *base)
+{
+    System s = *base;
+    s.both = NULL;
+    s.context = base;
+    s.field[OP_F] = counting_F;
+    s.field[OP_G] = counting_G;
+    return s;
+}
+
+static inline void far_field(const System *s, int set, double t, const double *y, double *dy)
+{
+    (void)set, (void)t;
+    for (size_t i = 0; i < s->n; i++) dy[i] = -2000 * y[i] + 999 * y[(i * 7 + 20) % s->n];
+}
+
+/* Makes a system with stiff bands: between ends, on a ring, of two coordinates; 3: one whose F reads far values. */
+enum { BANDED = 3 };
+static inline System *banded(int k)
+{
+    static const char *const names[] = {
+        "transport:peclet=0.01", "transport:peclet=0.01:periodic:wave=0.5", NULL, "transport"};
+    static const char text[] =
+        "system pair\nn 37\nd 2\nring\nF1 = 900*(y[i+1] - 2*y + y[i-1]) + y2^2\n"
+        "F2 = 500*(y[i+1] - 2*y + y[i-1]) - y1*y2\ninitial = 1 + sin(i + c)\n";
+    System *s = names[k] ? sized(names[k], 96, 0, 1) : read_system(text, 0, 0);
+    if (k == BANDED) s->field[OP_F] = far_field, s->linear_ops = 0;
+    return s;
+}
+
 static inline Stepper *stepper(const Table *t, const System *s)
 {
     Stepper *st = NULL;

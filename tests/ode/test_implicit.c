@@ -405,30 +405,15 @@ static size_t step_by(const char *scheme, const System *s, size_t dense, double 
     return evals;
 }
 
-static void far_field(const System *s, int set, double t, const double *y, double *dy)
-{
-    (void)set, (void)t;
-    for (size_t i = 0; i < s->n; i++) dy[i] = -2000 * y[i] + 999 * y[(i * 7 + 20) % s->n];
-}
-
 /* Stiff bands between ends, on a ring, and of two coordinates: few values of the fields, and the slopes of dense matrices.
  * The control sees far ones, and so many more. */
 TEST(test_bands)
 {
     static const char *const names[] = {"radau-iia5", "ark3"};
-    static const char *const systems[] = {"transport:peclet=0.01",
-                                          "transport:peclet=0.01:periodic:wave=0.5"};
-    static const char text[] =
-        "system pair\nn 37\nd 2\nring\nF1 = 900*(y[i+1] - 2*y + y[i-1]) + y2^2\n"
-        "F2 = 500*(y[i+1] - 2*y + y[i-1]) - y1*y2\ninitial = 1 + sin(i + c)\n";
     OWN_REALS *slope = numbers(2 * 16 * 96);
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < BANDED; k++)
         for (int i = 0; i < 2; i++) {
-            OWN_SYSTEM *s = NULL;
-            if (k == 2)
-                assert_int_equal(system_parse("text", text, strlen(text), 0, 0, 1, &s), 0);
-            else
-                s = sized(systems[k], 96, 0, 1);
+            OWN_SYSTEM *s = banded(k);
             size_t N = 16 * s->n * s->d;
             step_by(names[i], s, SIZE_MAX, slope);
             size_t evals = step_by(names[i], s, 0, slope + N);
@@ -436,8 +421,7 @@ TEST(test_bands)
             if (!(off <= 1e-9 && evals <= 900))
                 fail_msg("%s on %s: %g, %zu", names[i], s->name, off, evals);
         }
-    OWN_SYSTEM *far = sized("transport", 96, 0, 1);
-    far->field[OP_F] = far_field;
+    OWN_SYSTEM *far = banded(BANDED);
     assert_true(step_by("radau-iia5", far, 0, slope) > 900);
 }
 

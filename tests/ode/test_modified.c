@@ -131,23 +131,6 @@ TEST(test_logarithm)
     check_logarithm(3);
 }
 
-/* A spoilt midpoint rule has a term in h, a sound one has none. */
-TEST(test_spoilt)
-{
-    static const struct {
-        const char *text;
-        int terms;
-    } schemes[] = {{"k1 = H(y)\nk2 = H(y + 1/2*k1)\ny' = y + k2", 0},
-                   {"k1 = H(y)\nk2 = H(y + 51/100*k1)\ny' = y + k2", 4}};
-    for (int k = 0; k < 2; k++) {
-        OWN_TABLE *t = frozen(schemes[k].text);
-        OWN_SUM m = modified_of(t, 2);
-        int terms = 0;
-        for (size_t i = m.f->first[2]; i < m.f->count; i++) terms += mpq_sgn(m.c[i]) != 0;
-        assert_int_equal(terms, schemes[k].terms);
-    }
-}
-
 /* ---- no modified equation ---------------------------------------------------------------------------------- */
 
 TEST(test_refused)

@@ -156,11 +156,12 @@ TEST(test_everywhere)
                "word:scscfscff,lie-trotter:euler,sandwich:3-1:rk4,strang-decoder:heun",
                "exact");
     OWN_TABLE *past_k = scheme("k1 = H(y + 1/2*k1[-1])\ny' = y + k1"),
-              *past_y = scheme("k1 = H(3/2*y - 1/2*y[-1])\ny' = y + k1");
-    const Table *more[] = {past_k, past_y};
+              *past_y = scheme("k1 = H(3/2*y - 1/2*y[-1])\ny' = y + k1"),
+              *both = scheme("k1 = H(3/2*y - 1/2*y[-1] @ 1/2)\ny' = y + 2*k1 - k1[-1]");
+    const Table *more[] = {past_k, past_y, both};
     OWN_SYSTEMS all = all_systems();
     int compared = 0;
-    for (size_t i = 0; i < zoo.count + list.count + 2; i++) {
+    for (size_t i = 0; i < zoo.count + list.count + 3; i++) {
         const Table *t = i < zoo.count                ? zoo.scheme[i]
                          : i < zoo.count + list.count ? list.table[i - zoo.count]
                                                       : more[i - zoo.count - list.count];

@@ -118,6 +118,10 @@ TEST(test_random_round_trip)
     }
 }
 
+#define K1 "scheme a\nk1 = F(y)\n"
+#define B "scheme a\nlearn b = 1\n"
+#define BIG "let q = (9^64*9^64)"
+
 /* Each error names its line and column, and what was expected; also those of estimates and exponential stages. */
 TEST(test_errors)
 {
@@ -177,6 +181,52 @@ TEST(test_errors)
          "text:4:13: expected a number without"},
         {"scheme a\nk1 = H(y)\ngate g = relu(k1)\n", "text:3:10: expected sigmoid"},
         {"scheme a\nk1 = H(y)\ny' = y + k1\nscheme a\nflow F", "text:4: expected a new name"},
+        {K1 "y' = y + 1.2.3*k1", "text:3:13: expected an operator"},
+        {K1 "y' = y + .", "text:3:11: expected a number"},
+        {K1 "y' = y + 1e", "text:3:12: expected an exponent of ten from -100 to 100"},
+        {K1 "y' = y + 1e*k1", "text:3:12: expected an exponent of ten from -100 to 100"},
+        {K1 "y' = y + 1e+x", "text:3:13: expected an exponent of ten from -100 to 100"},
+        {K1 "y' = y + 1/k1", "text:3:14: expected a number without"},
+        {K1 "y' = y + k0", "text:3:10: expected a stage"},
+        {K1 "y' = y + k1a", "text:3:10: expected a name that is set"},
+        {K1 "y' = y + sqrt(k1)", "text:3:18: expected a number under the root"},
+        {K1 "y' = y + sqrt 2*k1", "text:3:15: expected '('"},
+        {K1 "y' = y^2", "text:3:9: expected a number before '^'"},
+        {K1 "y' = y + 2^k1", "text:3:14: expected a number as the exponent"},
+        {K1 "y' = y + 2*k1[first]", "text:3:15: expected -1, -2, ... or all"},
+        {K1 "y' = 2*y[first] + k1[all]", "text:3:26: expected y[first] + slopes"},
+        {B "k1 = F(y)\ny' = b*y[first] + k1[all]", "text:4:26: expected y[first] + slopes"},
+        {K1 "y' = y[first] + k1[all] + k1", "text:3:29: expected y[first] + slopes"},
+        {K1 "y' = k1[all]", "text:3:13: expected y[first] beside"},
+        {"scheme a\nlet c = 2^100", "text:2:14: expected an exponent"},
+        {"scheme a\nlet c = 0^0", "text:2:12: expected a base other than zero for a power of"},
+        {"scheme a\nlet c = 0^-1", "text:2:13: expected a base other than zero for a power below"},
+        {"scheme a\n" BIG "^64", "text:2:23: expected a coefficient of fewer digits"},
+        {"scheme a\nlet b = -\n", "text:2:10: expected a number, a name"},
+        {B "let c = b^(1/2)", "text:3:16: expected a whole power"},
+        {B "let c = b^-1", "text:3:13: expected a whole power"},
+        {B "let c = b^5", "text:3:12: expected a whole power"},
+        {B "let c = 2^b", "text:3:12: expected a number as the exponent"},
+        {B "let c = (b*b*b)^2", "text:3:18: expected at most 4 learned factors"},
+        {B "let c = b*b*b*b*b", "text:3:18: expected at most 4 learned factors"},
+        {B "learn c = b", "text:3:11: expected a number"},
+        {"scheme a\nk1 = H(y - y)", "text:2:14: expected a term in a stage's argument"},
+        {"scheme a\nk1 = H(y @ y)", "text:2:12: expected a number"},
+        {"scheme a\nka1 = H(y)", "text:2:1: expected scheme, title"},
+        {"scheme a\nk = H(y)", "text:2:1: expected scheme, title"},
+        {"scheme a\nk12345678 = H(y)", "text:2:1: expected scheme, title"},
+        {"scheme a\nlet k1 = 1", "text:2:7: expected a name of its own"},
+        {"scheme a\nlet 1 = 1", "text:2:5: expected a name"},
+        {"scheme a\nlet a123456789b123456789c123456789de = 1", "text:2:5: expected a name"},
+        {"scheme a\ngate g = sigmoid y", "text:2:18: expected '('"},
+        {"scheme a\nfield 1 F x G", "text:2:11: expected a name that is set"},
+        {"scheme a\nfield 1 X", "text:2:9: expected an operator: F, G or C"},
+        {"scheme a\nfield 1 G 1 F", "text:2:10: expected: field"},
+        {"scheme a\nflow 1/0 F", "text:2:10: expected a divisor other than zero"},
+        {"scheme a\nflow 1/x F", "text:2:8: expected a name that is set"},
+        {"scheme a\nflow F1000", "text:2:10: expected a whole number of at most 999"},
+        {"scheme a\nk1 = F(y)\nflow F", "text:3:1: expected k lines or flow lines"},
+        {B "flow F", "text:3:1: expected no learned names"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         Table *t;
@@ -263,7 +313,7 @@ TEST(test_blanks)
     for (size_t i = 0; i < 4; i++) assert_string_equal(a.table[i]->name, b.table[i]->name);
 }
 
-/* Names that mean the same, and forms over F, over G, over L and of three operators as written out. */
+/* Names and spellings that mean the same, and forms over F, over G, over L and of three operators as written out. */
 TEST(test_expansions)
 {
     static const struct {
@@ -298,7 +348,17 @@ TEST(test_expansions)
                 {"lie-trotter-decoder", "flow F\nflow C\nflow G"},
                 {"word:sf-decoder", "word:scf"},
                 {"word:sfsf-decoder", "word:scfscf"},
-                {"euler-decoder", "decoder\nk1 = H(y)\ny' = y + k1"}};
+                {"euler-decoder", "decoder\nk1 = H(y)\ny' = y + k1"},
+                {"scheme a\r\nk1 = F(y)\r\ny' = y\t+ k1\r\n", K1 "y' = y + k1"},
+                {"scheme a\nlet _b_2 = 3\nk1 = F(y)\ny' = y + _b_2*k1", K1 "y' = y + 3*k1"},
+                {K1 "y' = y + 1E2*k1", K1 "y' = y + 100.0*k1"},
+                {K1 "y' = y + 1e+2*k1", K1 "y' = y + 1e2*k1"},
+                {K1 "y' = y + .5*k1", K1 "y' = y + 0.5*k1"},
+                {K1 "y' = y*1 + k1*2", K1 "y' = y + 2*k1"},
+                {K1 "y' = y + 0^(1/2)*k1 + k1", K1 "y' = y + k1"},
+                {K1 "y' = y + sqrt(4/3)*k1", K1 "y' = y + 2*3^(-1/2)*k1"},
+                {"scheme a\n\n  # within\nk1 = F(y) # behind\ny' = y + k1", K1 "y' = y + k1"},
+                {"scheme a\nflow 2/4 F\nflow G1\n", "scheme a\nflow 1/2 F\nflow G\n"}};
     static const char *const other[][2] = {
         {"strang-marchuk:heun", "strang-marchuk:midpoint"},
         {"heun-F", "heun-G"},
@@ -372,7 +432,7 @@ TEST(test_names)
     static const char bad[] =
         "rk5 heun:euler word: word:sxf sandwich:2-3 looped:0 looped:999 repeat:x dial:2 dial:2, "
         "dial:2-x dial:2--1 dial:2-1/0 dial:2-1. dial:2-/2 dial:2-1/2/3 dial:0-1 dial:65-1 "
-        "dial:2-0.1234567 dial:2-1/2:heun macaron-layer strang-marchuk:ab2 strang-marchuk:none "
+        "dial:2-0.1234567 dial:2-1/2:heun sandwich:,2 sandwich:3 macaron-layer strang-marchuk:ab2 strang-marchuk:none "
         "strang-marchuk:transformer";
     static const char *const words[][2] = {
         {"macarron", "the nearest is 'macaron'"},

@@ -117,24 +117,6 @@ TEST(test_by_hand)
             if (i != j) assert_true(hand_error(s, i, j) > 1e-5);
 }
 
-/* The polynet and released forms have state weights other than one y. */
-TEST(test_state_weights)
-{
-    OWN_SYSTEM *s = make("attention");
-    size_t N = s->n * s->d;
-    double y[MAX], k1[MAX], k2[MAX], x[MAX], h = 0.25;
-    slope(s, 0, h, s->initial, k1);
-    for (size_t i = 0; i < N; i++) x[i] = 2 * s->initial[i] + k1[i];
-    slope(s, 0, h, x, k2);
-    for (size_t i = 0; i < N; i++) x[i] = 2.5 * s->initial[i] + k1[i] + 0.5 * k2[i];
-    walk_text("k1 = H(y)\nk2 = H(2*y + k1)\ny' = 5/2*y + k1 + 1/2*k2\n", s, 0, h, 1, y);
-    assert_true(relative_distance(y, x, N) <= rounding);
-    slope(s, 0, h, k1, k2);
-    for (size_t i = 0; i < N; i++) x[i] = s->initial[i] + k1[i] + k2[i];
-    walk_text("k1 = H(y)\nk2 = H(k1)\ny' = y + k1 + k2\n", s, 0, h, 1, y);
-    assert_true(relative_distance(y, x, N) <= rounding);
-}
-
 /* ---- oracles without rounding -------------------------------------------------------------------- */
 
 /* Tells whether at T = 1 component 1 is off by exactly c h^power, the others by nothing, for every dyadic h. */
@@ -236,7 +218,7 @@ TEST(test_clocks)
     }
 }
 
-/* ---- history ------------------------------------------------------------------------------------- */
+/* ---- history, for all schemes by measured constants (test_predict.c), by plans (test_bridge.c) ------- */
 
 /* Computes reference states at -h, -2 h, ... (count, N). */
 static void history(const System *s, double h, int n, double *past)
@@ -286,64 +268,6 @@ TEST(test_history)
     walk_given("leapfrog", s, h, 4, 1, y);
     assert_true(relative_distance(y, x, N) <= rounding);
     assert_false(relative_distance(y, s->initial, N) <= 1e-2);
-}
-
-/* Where stages look back, slopes of the past are those of the scheme at exact past states. */
-TEST(test_stage_history)
-{
-    static const char text[] =
-        "scheme a\nk1 = H(3/2*y - 1/2*y[-1] @ 1/2)\ny' = y + 2*k1 - k1[-1]\n";
-    OWN_SYSTEM *s = make("forced");
-    size_t N = s->n * s->d;
-    double past[2 * MAX], x[MAX], y[MAX], k[MAX], old[MAX], h = 0.125;
-    history(s, h, 2, past);
-    for (size_t i = 0; i < N; i++) x[i] = 1.5 * past[i] - 0.5 * past[N + i];
-    slope(s, -h / 2, h, x, old);
-    for (size_t i = 0; i < N; i++) x[i] = 1.5 * s->initial[i] - 0.5 * past[i];
-    slope(s, h / 2, h, x, k);
-    for (size_t i = 0; i < N; i++) x[i] = s->initial[i] + 2 * k[i] - old[i];
-    walk_given(text, s, h, 1, 2, y);
-    assert_true(relative_distance(y, x, N) <= rounding);
-}
-
-/* Stages read past slopes. The fixed point of k = h f(y(t) + k(t - h)/2) along the exact solution, reached from 30
- * steps back, equals the result of WARM steps up to O(h^10). */
-TEST(test_recursive_history)
-{
-    static const char text[] = "scheme a\nk1 = H(y + 1/2*k1[-1])\ny' = y + k1\n";
-    OWN_SYSTEM *s = make("kuramoto");
-    size_t N = s->n * s->d;
-    double h = 1.0 / 32, t[30], past[30 * 8], k[MAX] = {0}, x[MAX], y[MAX], agreement;
-    for (int j = 0; j < 30; j++) t[j] = -(j + 1) * h;
-    assert_true(N == 8);
-    assert_int_equal(reference_solve(s, t, 30, past, &agreement), 0);
-    for (int j = 30; j >= 0; j--) {
-        plus(N, j ? past + (size_t)(j - 1) * N : s->initial, 0.5, k, x);
-        slope(s, 0, h, x, k);
-    }
-    plus(N, s->initial, 1, k, x);
-    walk_given(text, s, h, 1, 9, y);
-    /* the start's slope has an error of h^2 |f' f| / 2 < 1e-2, and each step shrinks it by h L / 2 < 0.1 */
-    assert_true(relative_distance(y, x, N) <= 1e-2 * 1e-9 + rounding);
-}
-
-/* With START_NETWORK leapfrog and AB2 begin with an Euler step and then are themselves. */
-TEST(test_network_start)
-{
-    OWN_SYSTEM *s = make("attention");
-    size_t N = s->n * s->d;
-    double x[MAX], y[MAX], first[MAX], k0[MAX], k1[MAX], h = 0.25;
-    slope(s, 0, h, s->initial, k0);
-    plus(N, s->initial, 1, k0, first);
-    walk_text("ab2", s, 0, h, 1, y);
-    assert_true(relative_distance(y, first, N) <= rounding);
-    slope(s, h, h, first, k1);
-    for (size_t i = 0; i < N; i++) x[i] = first[i] + 1.5 * k1[i] - 0.5 * k0[i];
-    walk_text("ab2", s, 0, h, 2, y);
-    assert_true(relative_distance(y, x, N) <= rounding);
-    for (size_t i = 0; i < N; i++) x[i] = s->initial[i] + 2 * k1[i];
-    walk_text("leapfrog", s, 0, h, 2, y);
-    assert_true(relative_distance(y, x, N) <= rounding);
 }
 
 /* ---- contract ------------------------------------------------------------------------------------ */

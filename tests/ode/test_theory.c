@@ -2,8 +2,6 @@
  * (design section 4; ode-facts) and against identities. */
 #include "tests/lib/test.h"
 
-#include <complex.h>
-
 #include "tests/lib/schemes.h"
 
 /* Checks that the sum over trees of order n of n!/(gamma sigma) is (n-1)! colours^n (ode-facts 2.3). */
@@ -323,19 +321,6 @@ TEST(test_roots)
             fail_msg("%s: zero-stable %d, weakly %d", known[i].update, th.zero_stable,
                      th.weakly_stable);
     }
-}
-
-/* |R| of RK4 at a complex point agrees with its polynomial, the split test equation with products. */
-TEST(test_modulus)
-{
-    OWN_TABLE *rk4 = frozen("rk4"), *lie = frozen("transformer"), *exact = frozen("lie-trotter");
-    const double complex f = -0.3 + 0.4 * I, g = -0.2 + 0.1 * I, z = f + g;
-    double m = cabs(1 + z * (1 + z / 2 * (1 + z / 3 * (1 + z / 4))));
-    assert_true(fabs(modulus(rk4, f, g) - m) <= 1e-15 * 8);
-    assert_true(fabs(modulus(lie, f, g) - cabs(1 + f) * cabs(1 + g)) <= 1e-15 * 8);
-    assert_true(fabs(modulus(exact, f, g) - exp(-0.5)) <= 1e-15 * 8);
-    OWN_TABLE *decoder = frozen("rk4-decoder"); /* over H it sees f + c + g alone */
-    assert_true(fabs(modulus(decoder, z / 3, z / 3) - m) <= 1e-15 * 8);
 }
 
 /* Textbook methods not in the zoo have their orders, and near-misses that fail one condition have lower ones. */

@@ -134,16 +134,6 @@ TEST(orders_of_texts)
     }
 }
 
-/* Right nodes written by @ follow the rule: the norm and terms are the same as without. */
-TEST(right_nodes_change_nothing)
-{
-    OWN_TABLE *plain = frozen("rk4"), *written = frozen(texts[1].text);
-    assert_int_equal(table_written(written), 0);
-    Theory a = theory_of(plain, 5);
-    Theory b = theory_of(written, 5);
-    assert_true(a.error_norm2 == b.error_norm2);
-}
-
 /* ---- measured --------------------------------------------------------------------------------------- */
 
 /* Tells whether the error of table t on a system is the one predicted for table `theory`. */
