@@ -150,6 +150,13 @@ typedef struct {
 
 enum { LOGIT_LEAST = 64 }; /* rows of a block of logits that a backend asks for */
 
+/* A kernel, product or copy on a device: the function that asked for it, or LAUNCH_PRODUCT, and its time in seconds. */
+#define LAUNCH_PRODUCT "product"
+typedef struct {
+    const char *where;
+    double seconds;
+} Launch;
+
 typedef struct Recording Recording; /* calls that can be run again */
 typedef struct Ranks Ranks;         /* ranks.h */
 typedef struct Backend Backend;
@@ -173,6 +180,12 @@ struct Backend {
     int (*recorded)(Recording **out); /* caller: recording_free */
     int (*replay)(Recording *r);
     void (*recording_free)(Recording *r); /* NULL allowed */
+
+    /* From `time` on every kernel, product and copy is timed by itself, until `timed` waits for them and gives them in
+     * order; out[0] is what is measured where there is nothing. Calls cannot be recorded meanwhile. Keep the device
+     * busy before, so that it does not wait for the host. NULL: there is nothing to time. */
+    int (*time)(void);
+    int (*timed)(Launch **out, size_t *count); /* caller: memory_free, also after a failure */
 
     /* Makes r sum memory of this backend from now on (ranks_join); each rank has a separate device. Collective, with
      * one outcome: ERR_INPUT where this build or machine cannot. A failure of a device then ends all ranks. NULL: its

@@ -23,7 +23,8 @@ static struct {
     const Speeds *speeds;
     Count *count;
     size_t *sends;
-    int packs; /* 1: sends wait, to go together */
+    CountedList *list; /* NULL: calls are not listed */
+    int packs;         /* 1: sends wait, to go together */
     char *next,
         *next_factor; /* addresses of the next buffers: of numbers, and of factors, which begin at FACTORS */
     const char *weights;
@@ -31,31 +32,45 @@ static struct {
     int bf16;
 } all;
 
-static void add(int kind, size_t kernels, double bytes, double flops, double rate)
+/* A product, and attention on tensor cores, run at the rate of products. */
+enum { VECTOR, TENSOR };
+
+double counts_seconds(const CountedCall *c, const Speeds *s)
+{
+    double rate = c->tensor ? s->products : s->vector;
+    return s->launch * (double)(c->kernels + c->products) +
+           fmax(c->bytes / s->bandwidth, c->flops / rate);
+}
+
+static void note(const CountedCall *call)
 {
     if (!all.count) return;
-    Count *c = &all.count[kind];
-    const Speeds *s = all.speeds;
-    size_t products = kind == COUNT_PRODUCT;
+    Count *c = &all.count[call->kind];
     c->calls++;
-    c->kernels += kernels;
-    c->products += products;
-    c->bytes += bytes;
-    c->flops += flops;
-    c->seconds +=
-        s->launch * (double)(kernels + products) + fmax(bytes / s->bandwidth, flops / rate);
+    c->kernels += call->kernels;
+    c->products += call->products;
+    c->bytes += call->bytes;
+    c->flops += call->flops;
+    c->seconds += counts_seconds(call, all.speeds);
+    if (all.list && all.list->count < COUNTED_MOST) all.list->call[all.list->count] = *call;
+    if (all.list) all.list->count++;
 }
 
-/* Counts a pass of this many f32 numbers. */
-static void add_numbers(int kind, size_t kernels, double numbers)
+static void add_for(const char *name, int kind, size_t kernels, double bytes, double flops,
+                    int tensor)
 {
-    add(kind, kernels, F32 * numbers, numbers, all.speeds ? all.speeds->vector : 1);
+    note(&(CountedCall){.call = name,
+                        .kind = kind,
+                        .tensor = tensor,
+                        .kernels = kernels,
+                        .bytes = bytes,
+                        .flops = flops});
 }
+#define add(...) add_for(__func__, __VA_ARGS__)
 
-static void add_bytes(int kind, size_t kernels, double bytes, double numbers)
-{
-    add(kind, kernels, bytes, numbers, all.speeds ? all.speeds->vector : 1);
-}
+/* Count a pass of this many f32 numbers, or of bytes. */
+#define add_numbers(kind, kernels, numbers) add(kind, kernels, F32 *(numbers), numbers, VECTOR)
+#define add_bytes(kind, kernels, bytes, numbers) add(kind, kernels, bytes, numbers, VECTOR)
 
 static size_t pieces(size_t n, size_t most)
 {
@@ -121,7 +136,7 @@ static void pack(int on)
     all.packs = on;
     if (on || !all.sends) return;
     ++*all.sends;
-    add(COUNT_SET, 1, 0, 0, 1);
+    note(&(CountedCall){.call = __func__, .kind = COUNT_SET, .kernels = 1, .copies = 1});
 }
 
 static void receive(void *host, const void *x, size_t bytes)
@@ -137,13 +152,25 @@ static int is_weight(const void *x)
 
 static void fill(void *x, double value, size_t n)
 {
-    if (n) add_numbers(COUNT_SET, (value != 0) + (size_t)is_weight(x), (double)n);
+    if (n)
+        note(&(CountedCall){.call = __func__,
+                            .kind = COUNT_SET,
+                            .kernels = (value != 0) + (size_t)is_weight(x),
+                            .copies = value == 0,
+                            .bytes = F32 * (double)n,
+                            .flops = (double)n});
 }
 
 static void copy(void *y, const void *x, size_t n)
 {
     size_t kernels = is_factor(x) || is_factor(y) || is_weight(y);
-    if (n) add_bytes(COUNT_SET, kernels, (size_of(x) + size_of(y)) * (double)n, (double)n);
+    if (n)
+        note(&(CountedCall){.call = __func__,
+                            .kind = COUNT_SET,
+                            .kernels = kernels,
+                            .copies = !(is_factor(x) || is_factor(y)),
+                            .bytes = (size_of(x) + size_of(y)) * (double)n,
+                            .flops = (double)n});
 }
 
 /* ---- products ----------------------------------------------------------------------------------- */
@@ -166,8 +193,15 @@ static void gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha, con
     double bytes = factor(ta ? k : m, ta ? m : k, A, lda) + factor(tb ? n : k, tb ? k : n, B, ldb);
     if (m == 0 || n == 0) return;
     bytes += size_of(C) * (beta != 0 ? 2 : 1) * (double)m * (double)n;
-    add(COUNT_PRODUCT, 0, bytes, 2 * (double)m * (double)n * (double)k,
-        all.speeds ? all.speeds->products : 1);
+    note(&(CountedCall){.call = __func__,
+                        .kind = COUNT_PRODUCT,
+                        .tensor = TENSOR,
+                        .products = 1,
+                        .bytes = bytes,
+                        .flops = 2 * (double)m * (double)n * (double)k,
+                        .m = m,
+                        .n = n,
+                        .k = k});
 }
 
 /* ---- rows --------------------------------------------------------------------------------------- */
@@ -210,15 +244,10 @@ static int by_matrix(const Attention *a)
     return all.bf16 && E % 16 == 0 && E <= 128 && !a->relative && attention_each(a->H, a->kv) == 1;
 }
 
-static double attention_rate(const Attention *a)
-{
-    return !all.speeds ? 1 : by_matrix(a) ? all.speeds->products : all.speeds->vector;
-}
-
 static void attention(const Attention *a, void *out, void *lse)
 {
     double rows = (double)a->S * (double)attention_keys(a) * (double)a->D;
-    add(COUNT_ATTENTION, 1, F32 * 4 * rows, 4 * (double)a->D * seen(a), attention_rate(a));
+    add(COUNT_ATTENTION, 1, F32 * 4 * rows, 4 * (double)a->D * seen(a), by_matrix(a));
 }
 
 /* Counts backward of attention. Sequences longer than a tile have one kernel for keys and one for queries. */
@@ -231,7 +260,7 @@ static void attention_back(const Attention *a, const void *out, const void *lse,
     size_t tile = matrix && a->D / a->H > 64 ? SIDE / 2 : SIDE;
     size_t kernels = attention_keys(a) <= tile && (matrix || !apart) ? 2 : 3;
     if (a->relative && drelative) kernels++;
-    add(COUNT_ATTENTION, kernels, F32 * 8 * rows, 10 * (double)a->D * seen(a), attention_rate(a));
+    add(COUNT_ATTENTION, kernels, F32 * 8 * rows, 10 * (double)a->D * seen(a), by_matrix(a));
 }
 
 static void rotate(size_t N, size_t H, size_t E, void *x, size_t ld, const int32_t *position,
@@ -410,8 +439,15 @@ void counts_begin(const Speeds *s, Count *count, size_t *sends)
     all.sends = sends;
 }
 
+void counts_list(CountedList *list)
+{
+    list->count = 0;
+    all.list = list;
+}
+
 void counts_end(void)
 {
+    all.list = NULL;
     all.speeds = NULL;
     all.count = NULL;
     all.sends = NULL;

@@ -7,7 +7,7 @@
  * allocates, except for scratch memory that grows in a first step.
  *
  * In reading order: cuda_device.cuh (stream, launches, sums, dropout), cuda_rows.cuh (elements, columns),
- * cuda_memory.cuh (memory, recordings, failures), cuda_factor.cuh (bf16), cuda_product.cuh (cuBLAS), cuda_bias.cuh (cuBLASLt), then as for cpu.c,
+ * cuda_memory.cuh (memory, recordings, failures), cuda_timed.cuh (times of launches), cuda_factor.cuh (bf16), cuda_product.cuh (cuBLAS), cuda_bias.cuh (cuBLASLt), then as for cpu.c,
  * cuda_ranks.cuh (NCCL). With TROTTER_CUDA_HOST it compiles for a processor, where a stand-in for the runtime
  * runs it (tests/cuda).
  */
@@ -15,6 +15,7 @@
 
 #include "kernels/cuda/cuda_device.cuh"
 #include "kernels/cuda/cuda_memory.cuh"
+#include "kernels/cuda/cuda_timed.cuh"
 #include "kernels/cuda/cuda_factor.cuh"
 #include "kernels/cuda/cuda_product.cuh"
 #include "kernels/cuda/cuda_linear.cuh"
@@ -150,6 +151,8 @@ static size_t cuda_logit_rows(size_t V, size_t D, size_t bytes)
         .recorded = cuda_recorded,                                                       \
         .replay = cuda_replay,                                                           \
         .recording_free = cuda_recording_free,                                           \
+        .time = cuda_time,                                                               \
+        .timed = cuda_timed,                                                             \
         .join = cuda_join,                                                               \
         .alloc = cuda_alloc,                                                             \
         .release = cuda_release,                                                         \

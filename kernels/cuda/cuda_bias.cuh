@@ -162,11 +162,13 @@ static int lt_product(const LtShape *s, const void *A, const void *W, const void
     LtChoice c = {};
     if (!lt.handle || ((size_t)A | (size_t)W | (size_t)bias | (size_t)C) % LT_ALIGNED) return 0;
     if (lt_open(&x, s, bias)) c = lt_choose(s, &x);
-    if (c.serves)
+    if (c.serves) {
         product_check(lt.multiply(lt.handle, x.operation, &one, W, x.w, A, x.a, &zero, C, x.c, C,
                                   x.c, &c.algorithm, blas.workspace,
                                   blas.workspace ? BLAS_WORKSPACE : 0, cuda.stream),
                       where);
+        cuda_lap(LAUNCH_PRODUCT);
+    }
     lt_close(&x);
     return c.serves;
 }

@@ -129,6 +129,7 @@ static void blas_product(int ta, int tb, size_t m, size_t n, size_t k, double al
                   (int)n, (int)m, (int)k, &one, B, type, (int)ldb, A, type, (int)lda, &two, C,
                   is_factor(C) ? CUDA_R_16BF : CUDA_R_32F, (int)ldc, compute, CUBLAS_GEMM_DEFAULT),
         where);
+    cuda_lap(LAUNCH_PRODUCT);
 }
 
 static void cuda_gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,

@@ -4,6 +4,7 @@
 
 #include "kernels/counts.h"
 #include "kernels/error.h"
+#include "kernels/memory.h"
 #include "tests/cuda/host.h"
 #include "tests/lib/tiny.h"
 
@@ -135,6 +136,61 @@ TEST(no_matrix_of_logits_is_whole)
     print_message("# %.0f MB of working memory; %.0f with whole matrices\n", (double)less / 1e6,
                   (double)more / 1e6);
     assert_in_range(more - less, saved - saved / 20, saved + saved / 20);
+}
+
+/* Runs two steps and keeps the calls of the second, or the times of its launches. */
+static void second_step(const Backend *b, CountedList *calls, Launch **launch, size_t *count)
+{
+    static const Speeds speeds = {1, 1, 1, 1};
+    const AdamConfig adam = {.rate = 1e-3, .beta1 = .9, .beta2 = .99, .eps = 1e-8, .clip = 1};
+    ModelConfig c = tiny_config();
+    Count kinds[COUNTS];
+    size_t sends;
+    Model *m;
+    c.max_tokens = TOKENS, c.max_length = LONGEST;
+    assert_int_equal(model_new(&c, tiny_plans[0].build(), b, 1, &m), 0);
+    assert_int_equal(model_step(m, &batch, &adam, 1), 0);
+    counts_begin(&speeds, kinds, &sends);
+    if (b->time)
+        assert_int_equal(b->time(), 0);
+    else
+        counts_list(calls);
+    assert_int_equal(model_step(m, &batch, &adam, 2), 0);
+    if (b->time) assert_int_equal(b->timed(launch, count), 0);
+    counts_end();
+    model_free(m);
+}
+
+/* Each launch is timed, in the order of the calls counted: products stand where products are counted. What is not
+ * between time and timed is not. */
+TEST(each_launch_is_timed)
+{
+    const Backend *device;
+    CountedList *calls = memory_new(1, sizeof *calls);
+    Launch *launch;
+    size_t count, at = 1;
+    assert_int_equal(backend_find("cuda-bf16", NULL, &device), 0);
+    Backend unrecorded = *device;
+    unrecorded.record = NULL;
+    lay_batch(12);
+    second_step(counts_backend("cuda-bf16"), calls, NULL, NULL);
+    second_step(&unrecorded, NULL, &launch, &count);
+    assert_true(launch[0].seconds >= 0 && calls->count > 30);
+    for (size_t i = 0; i < calls->count; i++) {
+        const CountedCall *c = &calls->call[i];
+        for (size_t k = 0; k < c->kernels + c->products + c->copies; k++, at++) {
+            assert_in_range(at, 1, count - 1);
+            assert_true(launch[at].seconds > 0);
+            assert_int_equal(strcmp(launch[at].where, LAUNCH_PRODUCT) == 0, k < c->products);
+        }
+    }
+    assert_int_equal(at, count);
+    memory_free(launch);
+    memory_free(calls);
+    assert_int_equal(device->time(), 0);
+    assert_int_equal(device->timed(&launch, &count), 0);
+    assert_int_equal(count, 1); /* nothing */
+    memory_free(launch);
 }
 
 /* A product counts 2 m n k operations and its bytes. The twin of a weight is read and not made. */
