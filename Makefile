@@ -274,7 +274,7 @@ $(foreach t,$(filter-out cuda/test_launches,$(VARIED)),$(eval $(call VARIANT_RUL
 # test_launches counts bytes too: every access of its kernels is a call (tests/cuda/bytes.c).
 COUNTED = $(B)/tests/cuda/cuda_counted.o $(B)/tests/cuda/bytes.o $(filter-out $(B)/tests/cuda/cuda.o,$(VARIANT))
 $(B)/tests/cuda/cuda_test_launches: $(B)/tests/cuda/test_launches.o $(COUNTED)
-	$(CC) $(LDFLAGS) -Wl,--wrap=cublasGemmEx -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
+	$(CC) $(LDFLAGS) -Wl,--wrap=cublasGemmEx -Wl,--wrap=cublasLtMatmul -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS)
 $(B)/tests/cuda/cuda_counted.o: kernels/cuda/cuda.cu Makefile
 	@mkdir -p $(@D)
 	$(CXX) -x c++ $(filter-out -fsanitize%,$(ALL_CXXFLAGS)) -fsanitize=thread -c -o $@ $<

@@ -224,6 +224,10 @@ struct Backend {
     void (*gemm)(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,
                  size_t lda, const void *B, size_t ldb, double beta, void *C, size_t ldc);
 
+    /* C (m, n) = A W^T + b: A (m, k) factors, W (n, k), b (n), rows without gaps. */
+    void (*linear)(size_t m, size_t n, size_t k, const void *A, const void *W, const void *b,
+                   void *C);
+
     /* y = (x - mean) rstd w + b by rows. x, y (N, D), y: factors; w, b (D), b NULL for NORM_RMS; stats (N, 2) out: mean
      * (0 for NORM_RMS), rstd. */
     void (*norm)(size_t N, size_t D, NormKind kind, const void *x, const void *w, const void *b,
@@ -316,10 +320,10 @@ struct Backend {
                  double eps, double clip, double decay, const Step *s);
 };
 
-/* The members of a table from `fill` on: the functions of these names behind a prefix, but for the three given. */
+/* The members of a table from `fill` on: the functions of these names behind a prefix, but for the four given. */
 /* clang-format off */
-#define BACKEND_KERNELS(prefix, gemm_, attention_, attention_back_)                                     \
-    .fill = prefix##fill, .copy = prefix##copy, .gemm = gemm_,                  \
+#define BACKEND_KERNELS(prefix, gemm_, linear_, attention_, attention_back_)                                     \
+    .fill = prefix##fill, .copy = prefix##copy, .gemm = gemm_, .linear = linear_,                  \
     .norm = prefix##norm, .norm_back = prefix##norm_back, .attention = attention_,                      \
     .attention_back = attention_back_, .rotate = prefix##rotate, .attend = prefix##attend, .bias_drop = prefix##bias_drop,        \
     .bias_drop_back = prefix##bias_drop_back, .residual = prefix##residual,                             \

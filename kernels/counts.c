@@ -285,6 +285,15 @@ static void bias_drop_back(size_t N, size_t D, size_t n, const LinTerm *term, Dr
     add_bytes(COUNT_BIAS, SUMS, bytes * (double)(N * D), (double)(N * D) * (double)(n + 1));
 }
 
+/* Counts a product that adds a bias, or two calls where it cannot (cuda_bias.cuh). A rounded factor is aligned. */
+static void linear(size_t m, size_t n, size_t k, const void *A, const void *W, const void *b,
+                   void *C)
+{
+    size_t at = (size_t)b | (size_t)C | (all.bf16 ? 0 : (size_t)A | (size_t)W);
+    gemm(0, 1, m, n, k, 1, A, k, W, k, 0, C, n);
+    if (m && n && at % 16) bias_drop(m, n, C, b, (Dropout){0});
+}
+
 static void bias_act(size_t N, size_t M, void *u, const void *b, int act, Dropout d, void *y)
 {
     double bytes = size_of(u) * (act == ACT_RELU ? 1 : act_gated(act) ? 4 : 2) + size_of(y);
@@ -417,7 +426,7 @@ const Backend *counts_backend(const char *name)
                             .send = send,
                             .pack = pack,
                             .receive = receive,
-                            BACKEND_KERNELS(, gemm, attention, attention_back)};
+                            BACKEND_KERNELS(, gemm, linear, attention, attention_back)};
     return &all.backend;
 }
 

@@ -117,6 +117,14 @@ static size_t cpu_logit_rows(size_t V, size_t D, size_t bytes)
     return rows < LOGIT_LEAST ? LOGIT_LEAST : least(512, rows);
 }
 
+static void cpu_linear(size_t m, size_t n, size_t k, const void *A, const void *W, const void *b,
+                       void *C)
+{
+    static const Dropout none = {0};
+    GEMM_OF_TABLE(0, 1, m, n, k, 1, A, k, W, k, 0, C, n);
+    cpu_bias_drop(m, n, C, b, none);
+}
+
 /* The Makefile's PRECISION: f32, f64 or bf16. */
 #define JOIN_(a, b, c) a##_##b##_##c
 #define JOIN(a, b, c) JOIN_(a, b, c)
@@ -136,5 +144,5 @@ const Backend TABLE = {
     .get = cpu_get,
     .send = cpu_send,
     .receive = cpu_send,
-    BACKEND_KERNELS(cpu_, GEMM_OF_TABLE, cpu_attention, cpu_attention_back),
+    BACKEND_KERNELS(cpu_, GEMM_OF_TABLE, cpu_linear, cpu_attention, cpu_attention_back),
 };

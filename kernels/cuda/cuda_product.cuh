@@ -38,6 +38,7 @@ static struct {
     BLAS_LIST(X)
 #undef X
     cublasHandle_t handle;
+    void *workspace; /* NULL: cuBLAS has its own */
 } blas;
 
 /* The library's name, with the toolkit version of this build. */
@@ -79,13 +80,12 @@ static int blas_find(void)
 
 static int blas_ready(void)
 {
-    void *workspace = NULL;
     if (blas.handle) return 0;
     TRY(blas_find());
     cublasStatus_t code = blas.create(&blas.handle);
     if (code == CUBLAS_STATUS_SUCCESS) code = blas.set_stream(blas.handle, cuda.stream);
-    if (code == CUBLAS_STATUS_SUCCESS && cudaMalloc(&workspace, BLAS_WORKSPACE) == cudaSuccess)
-        code = blas.set_workspace(blas.handle, workspace, BLAS_WORKSPACE);
+    if (code == CUBLAS_STATUS_SUCCESS && cudaMalloc(&blas.workspace, BLAS_WORKSPACE) == cudaSuccess)
+        code = blas.set_workspace(blas.handle, blas.workspace, BLAS_WORKSPACE);
     (void)cudaGetLastError(); /* without room for it cuBLAS keeps the default workspace */
     if (code == CUBLAS_STATUS_SUCCESS) return 0;
     blas.handle = NULL;
@@ -187,19 +187,28 @@ static Factor bf16_factor(size_t rows, size_t columns, const void *x, size_t ldx
     return (Factor){y, ld, y ? 0 : rows * ld};
 }
 
+/* Makes the factors (arows, acols) and (brows, bcols) of a product; returns 0 where memory is short. */
+static int bf16_pair(size_t arows, size_t acols, const void *A, size_t lda, size_t brows,
+                     size_t bcols, const void *B, size_t ldb, Factor f[2])
+{
+    Factor a = bf16_factor(arows, acols, A, lda), b = bf16_factor(brows, bcols, B, ldb);
+    uint16_t *room = NULL;
+    if (a.used + b.used && !(room = (uint16_t *)cuda_scratch((a.used + b.used) * sizeof *room)))
+        return 0;
+    if (a.used) bf16_round(arows, acols, A, lda, room), a.x = room;
+    if (b.used) bf16_round(brows, bcols, B, ldb, room + a.used), b.x = room + a.used;
+    f[0] = a, f[1] = b;
+    return 1;
+}
+
 static void cuda_gemm_bf16(int ta, int tb, size_t m, size_t n, size_t k, double alpha,
                            const void *A, size_t lda, const void *B, size_t ldb, double beta,
                            void *C, size_t ldc)
 {
-    size_t arows = ta ? k : m, acols = ta ? m : k, brows = tb ? n : k, bcols = tb ? k : n;
-    Factor a = bf16_factor(arows, acols, A, lda), b = bf16_factor(brows, bcols, B, ldb);
-    uint16_t *room = NULL;
-    if (a.used + b.used && !(room = (uint16_t *)cuda_scratch((a.used + b.used) * sizeof *room)))
-        return;
-    if (a.used) bf16_round(arows, acols, A, lda, room), a.x = room;
-    if (b.used) bf16_round(brows, bcols, B, ldb, room + a.used), b.x = room + a.used;
-    blas_product(ta, tb, m, n, k, alpha, a.x, a.ld, b.x, b.ld, CUDA_R_16BF, beta, C, ldc,
-                 CUBLAS_COMPUTE_32F);
+    Factor f[2];
+    if (bf16_pair(ta ? k : m, ta ? m : k, A, lda, tb ? n : k, tb ? k : n, B, ldb, f))
+        blas_product(ta, tb, m, n, k, alpha, f[0].x, f[0].ld, f[1].x, f[1].ld, CUDA_R_16BF, beta, C,
+                     ldc, CUBLAS_COMPUTE_32F);
 }
 
 #endif

@@ -19,8 +19,6 @@
 #include <math.h>
 #include <string.h>
 
-static const Dropout no_drop = {0};
-
 /* ---- instructions -------------------------------------------------------------------------------- */
 
 static int side_of(const Model *m, const PlanInstr *in)
@@ -39,8 +37,7 @@ static void project(const Model *m, const SlotParams *o, size_t N, size_t from, 
                     const void *x, void *y)
 {
     size_t D = m->config.width;
-    m->backend->gemm(0, 1, N, n, D, 1, x, D, data(m, o->in_w + from * D), D, 0, y, n);
-    m->backend->bias_drop(N, n, y, data(m, o->in_b + from), no_drop);
+    m->backend->linear(N, n, D, x, data(m, o->in_w + from * D), data(m, o->in_b + from), y);
 }
 
 /* Computes the attention of an EVAL, w->normed (N, D) to w->core (N, D). */

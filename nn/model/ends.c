@@ -69,21 +69,22 @@ static void *asked_at(const Model *m, size_t at)
                           : backend_at(m->backend, m->out.asked, i);
 }
 
-/* Makes z (n, out.rows), n <= block, without the bias. */
+/* Makes z (n, out.rows), n <= block. */
 static size_t logits_to(const Model *m, const Pass *p, size_t at, size_t block, void *z)
 {
     size_t V = m->out.rows, D = m->config.width;
     size_t n = p->asked - at < block ? p->asked - at : block;
-    m->backend->gemm(0, 1, n, V, D, 1, asked_at(m, at), D, data(m, m->out.matrix), D, 0, z, V);
+    if (m->out.bias)
+        m->backend->linear(n, V, D, asked_at(m, at), data(m, m->out.matrix), data(m, m->out.bias),
+                           z);
+    else
+        m->backend->gemm(0, 1, n, V, D, 1, asked_at(m, at), D, data(m, m->out.matrix), D, 0, z, V);
     return n;
 }
 
 size_t ends_logits(const Model *m, const Pass *p, size_t at)
 {
-    size_t n = logits_to(m, p, at, m->out.block, m->out.logits);
-    if (m->out.bias)
-        m->backend->bias_drop(n, m->out.rows, m->out.logits, data(m, m->out.bias), no_drop);
-    return n;
+    return logits_to(m, p, at, m->out.block, m->out.logits);
 }
 
 /* Goes back from the logits' adjoint, in dlogits (with a bias, in the place of the logits): dasked = dz E and dE +=
@@ -115,7 +116,7 @@ void ends_loss(const Model *m, const Pass *p, const Labels *q, int back)
     int apart = back && !m->out.bias;
     void *z = apart ? m->out.dlogits : m->out.logits;
     for (size_t at = 0, n; at < p->asked; at += n) {
-        n = apart ? logits_to(m, p, at, m->out.dblock, z) : ends_logits(m, p, at);
+        n = logits_to(m, p, at, apart ? m->out.dblock : m->out.block, z);
         b->cross_entropy(n, m->out.rows, z, m->batch.target + at, *q,
                          back ? &m->step->grad[GRAD_WORDS] : NULL, z,
                          backend_at(b, m->out.nll, at));

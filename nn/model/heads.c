@@ -196,8 +196,7 @@ static void label_head(const Model *m, const Pass *p)
     const Head *h = &m->heads.label;
     size_t D = m->config.width, C = m->config.classes;
     dense(m, h, p->S, ACT_TANH, drop_pool(m, p));
-    b->gemm(0, 1, p->S, C, D, 1, h->act, D, data(m, h->w), D, 0, m->heads.z, C);
-    b->bias_drop(p->S, C, m->heads.z, data(m, h->b), no_drop);
+    b->linear(p->S, C, D, h->act, data(m, h->w), data(m, h->b), m->heads.z);
 }
 
 /* Computes nll (S) = (z - y)^2; back: z becomes grad 2 (z - y). */

@@ -209,9 +209,8 @@ void pass_keys(const Pass *p, const PlanInstr *in, void *r)
     const Model *m = p->m;
     const SlotParams *o = &m->slot[in->slot];
     size_t M = p->source.N, D = m->config.width;
-    m->backend->gemm(0, 1, M, 2 * D, D, 1, m->state[in->term[0].x], D, data(m, o->keys_w), D, 0, r,
-                     2 * D);
-    m->backend->bias_drop(M, 2 * D, r, data(m, o->keys_b), no_drop);
+    m->backend->linear(M, 2 * D, D, m->state[in->term[0].x], data(m, o->keys_w), data(m, o->keys_b),
+                       r);
 }
 
 static int keys(void *arg, const PlanInstr *in)

@@ -52,7 +52,7 @@ static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, c
                        .drop = drop_eval(p, in, DROP_WEIGHTS, c->heads * most)};
 }
 
-/* The core of a sublayer: w->in (N, I) -> w->core (N, O); backward w->dcore (N, O) -> w->din (N, I). */
+/* The core of a sublayer with the product before it: w->normed (N, D) -> w->core (N, O); backward w->dcore (N, O) -> w->din (N, I). */
 typedef struct {
     void (*forward)(const Model *m, const Pass *p, const PlanInstr *in, const Work *w);
     void (*back)(const Model *m, const Pass *p, const PlanInstr *in, const Work *w);
@@ -72,7 +72,8 @@ static void attention_core(const Model *m, const Pass *p, const PlanInstr *in, c
 {
     Attention a = attention(m, p, in, w);
     const SlotParams *o = &m->slot[in->slot];
-    m->backend->bias_drop(instr_rows(p, in), o->I, w->in, data(m, o->in_b), no_drop);
+    m->backend->linear(instr_rows(p, in), o->I, m->config.width, w->normed, data(m, o->in_w),
+                       data(m, o->in_b), w->in);
     turn(m, p, in, w->in, 0);
     m->backend->attention(&a, w->out, w->lse);
     core_factors(m, instr_rows(p, in), w);
@@ -95,6 +96,9 @@ static void attention_core_back(const Model *m, const Pass *p, const PlanInstr *
 static void activation_core(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     const SlotParams *o = &m->slot[in->slot];
+    size_t D = m->config.width;
+    m->backend->gemm(0, 1, instr_rows(p, in), o->I, D, 1, w->normed, D, data(m, o->in_w), D, 0,
+                     w->in, o->I);
     m->backend->bias_act(instr_rows(p, in), o->O, w->in, data(m, o->in_b), activation(m, in->slot),
                          drop_eval(p, in, DROP_ACTIVATION, o->O), w->core);
 }
@@ -132,7 +136,6 @@ static void inside(const Model *m, const Pass *p, const PlanInstr *in, const voi
         p->attend(p, in, w);
         return;
     }
-    b->gemm(0, 1, N, o->I, D, 1, w->normed, D, data(m, o->in_w), D, 0, w->in, o->I);
     core_of(m, in)->forward(m, p, in, w);
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/cuda/cublas_v2.h"
+#include "tests/cuda/cublasLt.h"
 #include "tests/cuda/vector.h"
 #include "tests/cuda/runtime.h"
 
@@ -26,9 +26,11 @@ typedef struct {
     int truncate; /* factors to tf32 */
     float alpha, beta;
     Matrix a, b, c;
+    const float *bias; /* (m), added to every column; NULL: none */
 } Product;
 
-static size_t products;
+static size_t products, asked;
+static int without_kernels;
 static cublasStatus_t refused; /* the status that every call returns */
 static CudaHostTf32 tf32;
 
@@ -45,6 +47,17 @@ void cuda_host_fail_blas(int status)
 void blas_reset(void)
 {
     refused = CUBLAS_STATUS_SUCCESS;
+    without_kernels = 0;
+}
+
+void cuda_host_fail_lt(int on)
+{
+    without_kernels = on;
+}
+
+size_t cuda_host_asked(void)
+{
+    return asked;
 }
 
 size_t cuda_host_products(void)
@@ -172,7 +185,8 @@ static cudaError_t run_product(const void *data)
     const Product *p = data;
     float *a, *b, *C = (float *)(uintptr_t)p->c.p;
     if (p->m == 0 || p->n == 0) return cudaSuccess;
-    if (!inside(&p->a) || !inside(&p->b) || !inside(&p->c))
+    if (!inside(&p->a) || !inside(&p->b) || !inside(&p->c) ||
+        (p->bias && !heap_holds(p->bias, (size_t)p->m * sizeof *p->bias)))
         return host_fault(
             cudaErrorIllegalAddress,
             "cuBLAS product (%d, %d, %d): a matrix reaches outside its device allocation", p->m,
@@ -186,6 +200,9 @@ static cudaError_t run_product(const void *data)
     cblas_sgemm(CblasColMajor, p->transa == CUBLAS_OP_N ? CblasNoTrans : CblasTrans,
                 p->transb == CUBLAS_OP_N ? CblasNoTrans : CblasTrans, p->m, p->n, p->k, p->alpha, A,
                 p->a.ld, B, p->b.ld, p->beta, C, p->c.ld);
+    if (p->bias) heap_open(p->bias);
+    for (int j = 0; p->bias && j < p->n; j++)
+        for (int i = 0; i < p->m; i++) C[(size_t)j * (size_t)p->c.ld + (size_t)i] += p->bias[i];
     if (c) narrow(&p->c, c);
     free(a);
     free(b);
@@ -199,9 +216,8 @@ static int valid(const Matrix *m)
     return m->ld >= (m->rows > 1 ? m->rows : 1);
 }
 
-static cublasStatus_t submit(cublasHandle_t h, const Product *p, cublasComputeType_t compute)
+static cublasStatus_t submit(cudaStream_t stream, const Product *p, cublasComputeType_t compute)
 {
-    if (!h) return CUBLAS_STATUS_NOT_INITIALIZED;
     if (refused != CUBLAS_STATUS_SUCCESS) return refused;
     if (host_ready() != cudaSuccess) return CUBLAS_STATUS_EXECUTION_FAILED;
     if (p->m < 0 || p->n < 0 || p->k < 0) return CUBLAS_STATUS_INVALID_VALUE;
@@ -213,7 +229,7 @@ static cublasStatus_t submit(cublasHandle_t h, const Product *p, cublasComputeTy
         return CUBLAS_STATUS_NOT_SUPPORTED;
     Product *kept = host_new(sizeof *kept);
     *kept = *p;
-    return stream_submit(h->stream, run_product, NULL, kept) == cudaSuccess
+    return stream_submit(stream, run_product, NULL, kept) == cudaSuccess
                ? CUBLAS_STATUS_SUCCESS
                : CUBLAS_STATUS_EXECUTION_FAILED;
 }
@@ -239,5 +255,136 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa,
                  .a = {A, Atype, na ? m : k, na ? k : m, lda},
                  .b = {B, Btype, nb ? k : n, nb ? n : k, ldb},
                  .c = {C, Ctype, m, n, ldc}};
-    return submit(handle, &p, compute);
+    return handle ? submit(handle->stream, &p, compute) : CUBLAS_STATUS_NOT_INITIALIZED;
+}
+
+/* ---- cuBLASLt ---------------------------------------------------------------------------------- */
+
+struct CublasLtHost {
+    int unused;
+};
+enum { LT_WORKSPACE = 256 };
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle)
+{
+    *handle = NULL;
+    if (refused != CUBLAS_STATUS_SUCCESS) return refused;
+    *handle = host_new(sizeof **handle);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *x, cublasComputeType_t compute,
+                                        cudaDataType scale)
+{
+    if (scale != CUDA_R_32F) return CUBLAS_STATUS_NOT_SUPPORTED;
+    *x = host_new(sizeof **x);
+    **x = (struct CublasLtOperation){compute, CUBLAS_OP_N, CUBLASLT_EPILOGUE_DEFAULT, NULL};
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t x,
+                                              cublasLtMatmulDescAttributes_t what,
+                                              const void *value, size_t bytes)
+{
+    void *to = what == CUBLASLT_MATMUL_DESC_TRANSA     ? (void *)&x->transa
+               : what == CUBLASLT_MATMUL_DESC_EPILOGUE ? (void *)&x->epilogue
+                                                       : (void *)&x->bias;
+    size_t size = to == (void *)&x->bias ? sizeof x->bias : 4;
+    if (bytes != size) return CUBLAS_STATUS_INVALID_VALUE;
+    memcpy(to, value, bytes);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t x)
+{
+    free(x);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *x, cudaDataType type,
+                                          uint64_t rows, uint64_t cols, int64_t ld)
+{
+    *x = host_new(sizeof **x);
+    **x = (struct CublasLtLayout){type, rows, cols, ld};
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t x)
+{
+    free(x);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *x)
+{
+    *x = host_new(sizeof **x);
+    **x = (struct CublasLtWish){0, 256}; /* the library's default */
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t x,
+                                                    cublasLtMatmulPreferenceAttributes_t what,
+                                                    const void *value, size_t bytes)
+{
+    int room = what == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES;
+    if (bytes != (room ? sizeof x->workspace : sizeof x->aligned))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    memcpy(room ? (void *)&x->workspace : (void *)&x->aligned, value, bytes);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+/* Returns the shape and the alignment that an algorithm is for. */
+static cublasLtMatmulAlgo_t lt_shape(const struct CublasLtOperation *x,
+                                     const struct CublasLtLayout *a, const struct CublasLtLayout *b,
+                                     const struct CublasLtLayout *d, uint64_t aligned)
+{
+    return (cublasLtMatmulAlgo_t){{(uint64_t)x->compute, (uint64_t)a->type, d->rows, d->cols,
+                                   a->rows, (uint64_t)a->ld, (uint64_t)b->ld, aligned}};
+}
+
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t x,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                              cublasLtMatmulPreference_t wish, int most,
+                                              cublasLtMatmulHeuristicResult_t *found, int *count)
+{
+    (void)c;
+    *count = 0;
+    asked++;
+    if (!handle || most < 1) return CUBLAS_STATUS_INVALID_VALUE;
+    if (without_kernels || wish->workspace < LT_WORKSPACE) return CUBLAS_STATUS_NOT_SUPPORTED;
+    *found = (cublasLtMatmulHeuristicResult_t){.workspaceSize = LT_WORKSPACE};
+    found->algo = lt_shape(x, a, b, d, wish->aligned);
+    *count = 1;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t x, const void *alpha,
+                              const void *A, cublasLtMatrixLayout_t a, const void *B,
+                              cublasLtMatrixLayout_t b, const void *beta, const void *C,
+                              cublasLtMatrixLayout_t c, void *D, cublasLtMatrixLayout_t d,
+                              const cublasLtMatmulAlgo_t *algo, void *workspace, size_t bytes,
+                              cudaStream_t stream)
+{
+    cublasLtMatmulAlgo_t shape = lt_shape(x, a, b, d, algo->data[7]);
+    size_t low = (size_t)A | (size_t)B | (size_t)D;
+    if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+    if (memcmp(&shape, algo, sizeof shape) != 0 || low % algo->data[7] != 0)
+        return CUBLAS_STATUS_INVALID_VALUE; /* an algorithm of another shape */
+    if (bytes < LT_WORKSPACE || !heap_holds(workspace, bytes) || C != D || c != d)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    if (x->epilogue != CUBLASLT_EPILOGUE_BIAS || !x->bias) return CUBLAS_STATUS_NOT_SUPPORTED;
+    Product p = {.transa = x->transa,
+                 .transb = CUBLAS_OP_N,
+                 .m = (int)d->rows,
+                 .n = (int)d->cols,
+                 .k = (int)b->rows,
+                 .truncate = x->compute == CUBLAS_COMPUTE_32F_FAST_TF32 && a->type == CUDA_R_32F,
+                 .alpha = *(const float *)alpha,
+                 .beta = *(const float *)beta,
+                 .a = {A, a->type, (int)a->rows, (int)a->cols, (int)a->ld},
+                 .b = {B, b->type, (int)b->rows, (int)b->cols, (int)b->ld},
+                 .c = {D, d->type, (int)d->rows, (int)d->cols, (int)d->ld},
+                 .bias = x->bias};
+    return submit(stream, &p, x->compute);
 }

@@ -4,7 +4,7 @@
  * of its matrices once. Source of the names: the interface of ThreadSanitizer's run-time library, tsan_interface.h. */
 #include <stddef.h>
 
-#include "tests/cuda/cublas_v2.h"
+#include "tests/cuda/cublasLt.h"
 #include "tests/cuda/runtime.h"
 #include "tests/cuda/host.h"
 
@@ -79,7 +79,7 @@ static size_t matrix(int rows, int columns, cudaDataType type)
     return (size_t)rows * (size_t)columns * (type == CUDA_R_16BF ? 2 : 4);
 }
 
-/* The linker replaces cublasGemmEx by these (--wrap). */
+/* The linker replaces cublasGemmEx and cublasLtMatmul by these (--wrap). */
 cublasStatus_t __real_cublasGemmEx(cublasHandle_t, cublasOperation_t, cublasOperation_t, int m,
                                    int n, int k, const void *alpha, const void *A, cudaDataType,
                                    int lda, const void *B, cudaDataType, int ldb, const void *beta,
@@ -102,4 +102,20 @@ cublasStatus_t __wrap_cublasGemmEx(cublasHandle_t handle, cublasOperation_t ta,
     products += matrix(m, k, of_a) + matrix(k, n, of_b) + (size_t)(1 + adds) * matrix(m, n, of_c);
     return __real_cublasGemmEx(handle, ta, tb, m, n, k, alpha, A, of_a, lda, B, of_b, ldb, beta, C,
                                of_c, ldc, compute, algorithm);
+}
+
+#define LT_PARAMETERS                                                                        \
+    cublasLtHandle_t handle, cublasLtMatmulDesc_t x, const void *alpha, const void *A,       \
+        cublasLtMatrixLayout_t a, const void *B, cublasLtMatrixLayout_t b, const void *beta, \
+        const void *C, cublasLtMatrixLayout_t c, void *D, cublasLtMatrixLayout_t d,          \
+        const cublasLtMatmulAlgo_t *algo, void *workspace, size_t bytes, cudaStream_t stream
+cublasStatus_t __real_cublasLtMatmul(LT_PARAMETERS);
+cublasStatus_t __wrap_cublasLtMatmul(LT_PARAMETERS);
+cublasStatus_t __wrap_cublasLtMatmul(LT_PARAMETERS)
+{
+    products += matrix((int)a->rows, (int)a->cols, a->type) +
+                matrix((int)b->rows, (int)b->cols, b->type) +
+                matrix((int)d->rows, (int)d->cols, d->type) + d->rows * sizeof(float);
+    return __real_cublasLtMatmul(handle, x, alpha, A, a, B, b, beta, C, c, D, d, algo, workspace,
+                                 bytes, stream);
 }

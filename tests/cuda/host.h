@@ -48,6 +48,10 @@ void cuda_host_fail_launch(cudaError_t code);
 /* Makes every product of cuBLAS, and its start, return this status (a cublasStatus_t; 0: none fails). */
 void cuda_host_fail_blas(int status);
 
+/* 1: cuBLASLt has no kernel for any shape that it is asked for. cuda_host_asked counts how often it was asked. */
+void cuda_host_fail_lt(int on);
+size_t cuda_host_asked(void);
+
 /* Chooses how a tf32 product treats its factors: their lower 13 bits are cut off (default, the worst that a device may
  * do), rounded to nearest even; or, for controls, 16 bits are cut off. */
 typedef enum { CUDA_HOST_TF32_CUT, CUDA_HOST_TF32_NEAREST, CUDA_HOST_TF32_COARSE } CudaHostTf32;

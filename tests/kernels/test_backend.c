@@ -103,6 +103,39 @@ TEST(matrix_products)
             }
 }
 
+/* A linear layer is a product and a bias, aligned or not. A bias that is left out is seen. */
+static void check_linear(const Backend *b, size_t m, size_t n, size_t k, size_t at)
+{
+    SCOPE;
+    double *A = host_random(m * k + at, 1), *W = host_random(n * k + at, 2);
+    double *bias = host_random(n + at, 3), *none = host_new(n), most = 0;
+    const Product p = {0, 1, m, n, k, 1, 0};
+    void *dA = buffer_new(b, m * k + at, A), *dW = buffer_new(b, n * k + at, W);
+    void *db = buffer_new(b, n + at, bias), *C = plain_new(b, m * n),
+         *zero = buffer_new(b, n, none);
+    double tol = b->eps * 2.25 * (double)k + ((double)k + 3) * eps_of(b) * (2.25 * (double)k + 2);
+    b->linear(m, n, k, backend_at(b, dA, at), backend_at(b, dW, at), backend_at(b, db, at), C);
+    double *x = fetch(b, C, m * n);
+    b->linear(m, n, k, backend_at(b, dA, at), backend_at(b, dW, at), zero, C);
+    double *without = fetch(b, C, m * n);
+    for (size_t i = 0; i < m * n; i++) {
+        double ref = product_at(&p, A + at, k, W + at, k, i / n, i % n) + bias[at + i % n];
+        if (!(fabs(x[i] - ref) <= tol))
+            fail_msg("%s %s: linear %zu %zu", b->name, b->kernel, i, at);
+        most = fmax(most, fabs(without[i] - ref));
+    }
+    assert_true(most > tol);
+}
+
+TEST(linear_layers)
+{
+    for (size_t i = 0; i < backend_count; i++)
+        for (size_t at = 0; at < 2; at++) {
+            check_linear(backends[i], 20, 24, 16, at);
+            check_linear(backends[i], 3, 7, 5, at);
+        }
+}
+
 static void check_rows(const Backend *b)
 {
     enum { ROWS = 150, WIDE = 90, DEEP = 700 };
