@@ -11,7 +11,7 @@
 #   make soak               1,000 faults of each kind: kills, full disks, damaged files; 1,000 command lines with random
 #                           options (SEED=N draws others)
 #   make check-faults       every command with system calls and allocations that fail, and after power cuts: FAULTS=300 of each
-#                           command and kind (0: all), SEED=N draws others
+#                           command and kind (0: one of each place and way), SEED=N draws others
 #   make check-library      the library in others' processes: threads under ThreadSanitizer, CALLS=1000000 calls without
 #                           growth, its binary interface (abigail-tools)
 #   make check-builds       two builds in two folders are the same bytes; gcc -O0 and -O3, and clang, without a warning
@@ -356,7 +356,7 @@ $(B)/tests/peer/dump: $(B)/tests/peer/dump.o $(CUDAOBJ) $(B)/libtrotter.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(CUDALIBS)
 .PHONY: check-peer
 
-# Of each command: system calls and allocations that fail, and disks after power cuts; 0: all of them, for hours.
+# Of each command: system calls and allocations that fail, and disks after power cuts; 0: all disks, and one call of each place of the program, for hours.
 FAULTS ?= 300
 check-faults: build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/tests/faults/test_calls $(B)/tests/faults/test_power
