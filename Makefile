@@ -14,6 +14,8 @@
 #                           command and kind (0: one of each place and way), SEED=N draws others
 #   make check-library      the library in others' processes: threads under ThreadSanitizer, CALLS=1000000 calls without
 #                           growth, its binary interface (abigail-tools)
+#   make check-machines     ranks and a study on two machines (network namespaces, as root): lost packets, a rank killed or
+#                           paused, clocks apart
 #   make check-builds       two builds in two folders are the same bytes; gcc -O0 and -O3, and clang, without a warning
 #   make soak-memory        resident memory of trainings of TIME seconds each: its slope, with its 95 % interval
 #   make check-valgrind     memcheck on a short training
@@ -339,7 +341,9 @@ check-library: build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(SHARED)
 	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=thread CFLAGS='-O1 -g -fsanitize=thread' build/thread/libstudies.a build/thread/libtrotter.a
 	@sh tests/scripts/library.sh $(B) build/thread "$(CC)" "$(LDLIBS)"
-.PHONY: check-bare check-ranks check-python check-library
+check-machines: build
+	@sh tests/scripts/machines.sh build/trotter
+.PHONY: check-bare check-ranks check-python check-library check-machines
 
 check-sanitize: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=sanitize build/sanitize/trotter tests
