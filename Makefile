@@ -20,7 +20,8 @@
 #   make soak-memory        resident memory of trainings of TIME seconds each: its slope, with its 95 % interval
 #   make check-valgrind     memcheck on a short training
 #   make fuzz               coverage-guided fuzzing of every reader (needs clang), TIME=seconds each, READER=name,
-#                           ENGINE=afl (AFL++ in place of libFuzzer), FUZZ_SEED=N (the random numbers)
+#                           ENGINE=afl (AFL++ in place of libFuzzer), FUZZ_SEED=N (the random numbers);
+#                           make fuzz-coverage: the branches that its inputs take
 #   make analyse            cppcheck and clang-tidy; what they look for: .clang-tidy
 #   make coverage           branch coverage of the readers by the tests (gcov); fails below 95 %
 #   make check-sanitize     the same tests under address and undefined-behaviour sanitizers
@@ -421,6 +422,13 @@ fuzz: deps
 	@if ! command -v $(FUZZ_CC) >/dev/null; then echo "make fuzz: SKIPPED, no $(FUZZ_CC): apt-get install $(FUZZ_PACKAGES)"; else \
 	$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=release $(READER:%=$(F)/%) $(F)/planted build/release/tests/fuzz/test_fuzz && \
 	FUZZ_SEED=$(FUZZ_SEED) sh $(FUZZ_RUN) $(F) $(TIME) build/release/tests/fuzz/test_fuzz $(READER); fi
+
+# Branches of each reader that the inputs kept in build/fuzz take.
+COVERED = -fprofile-instr-generate -fcoverage-mapping
+fuzz-coverage: deps
+	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=release F=build/cover FUZZ_CFLAGS='$(filter-out -fsanitize% -fno-sanitize%,$(FUZZ_CFLAGS)) $(COVERED)' $(READER:%=build/cover/%)
+	@sh tests/scripts/fuzz_coverage.sh build/cover build/fuzz "$(READERS:%=%.c)" $(READER)
+.PHONY: fuzz-coverage
 
 $(F)/lib/%.o: %.c Makefile
 	@mkdir -p $(@D)

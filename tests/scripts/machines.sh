@@ -65,7 +65,7 @@ same() {
              END { exit bad || n < 5 || FNR != n }' "$dir/$1/log.csv" "$dir/$2/log.csv"
 }
 rank() { # the process on the other machine
-    for pid in $(ip netns pids $b); do [ "$(cat /proc/"$pid"/comm)" = trotter ] && echo "$pid"; done
+    for pid in $(ip netns pids $b); do [ "$(cat /proc/"$pid"/comm)" = "$(basename "$program")" ] && echo "$pid"; done
 }
 begun() { # waits until a training has saved a state
     for _ in $(seq 600); do [ -f "$dir/$1/state.safetensors" ] && return; sleep 0.1; done
