@@ -100,7 +100,7 @@ APPSRC = studies/commands.c $(wildcard studies/*/*.c)
 APPOBJ = $(APPSRC:%.c=$(B)/%.o)
 # Tests that a stand-in of the device alone can run (VARIED). The shared library is of the release alone.
 ON_HOST = failures launches counts
-TESTSRC = $(filter-out $(ON_HOST:%=tests/cuda/test_%.c) $(if $(filter release,$(FLAVOUR)),,tests/commands/test_library.c),$(wildcard tests/*/test_*.c))
+TESTSRC = $(filter-out $(ON_HOST:%=tests/cuda/test_%.c) $(if $(filter release,$(FLAVOUR)),,tests/library/test_library.c),$(wildcard tests/*/test_*.c))
 TESTS  = $(TESTSRC:%.c=$(B)/%)
 
 # The readers of files and texts; what else `make fuzz` has compiled by clang is what builds a model
@@ -335,8 +335,8 @@ check-ranks: deps
 # The library from Python, with NumPy.
 check-python: deps
 	@sh studies/scripts/deps.sh python3-numpy
-	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter $(SHARED) $(B)/tests/commands/test_library
-	@TROTTER_NEED_NUMPY=1 sh tests/scripts/run.sh $(B) $(B)/tests/commands/test_library
+	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter $(SHARED) $(B)/tests/library/test_library
+	@TROTTER_NEED_NUMPY=1 sh tests/scripts/run.sh $(B) $(B)/tests/library/test_library
 # The library in other people's processes; a flavour of its own has it for ThreadSanitizer.
 check-library: build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(SHARED)
