@@ -11,14 +11,17 @@
 #   make soak               1,000 faults of each kind: kills, full disks, damaged files; 1,000 command lines with random
 #                           options (SEED=N draws others)
 #   make check-faults       every command with system calls and allocations that fail, and after power cuts: FAULTS=300 of each
-#                           command and kind (0: all), SEED=N draws others
+#                           command and kind (0: one of each place and way), SEED=N draws others
 #   make check-library      the library in others' processes: threads under ThreadSanitizer, CALLS=1000000 calls without
 #                           growth, its binary interface (abigail-tools)
+#   make check-machines     ranks and a study on two machines (network namespaces, as root): lost packets, a rank killed or
+#                           paused, clocks apart
 #   make check-builds       two builds in two folders are the same bytes; gcc -O0 and -O3, and clang, without a warning
 #   make soak-memory        resident memory of trainings of TIME seconds each: its slope, with its 95 % interval
 #   make check-valgrind     memcheck on a short training
 #   make fuzz               coverage-guided fuzzing of every reader (needs clang), TIME=seconds each, READER=name,
-#                           ENGINE=afl (AFL++ in place of libFuzzer), FUZZ_SEED=N (the random numbers)
+#                           ENGINE=afl (AFL++ in place of libFuzzer), FUZZ_SEED=N (the random numbers);
+#                           make fuzz-coverage: the branches that its inputs take
 #   make analyse            cppcheck and clang-tidy; what they look for: .clang-tidy
 #   make coverage           branch coverage of the readers by the tests (gcov); fails below 95 %
 #   make check-sanitize     the same tests under address and undefined-behaviour sanitizers
@@ -105,7 +108,7 @@ TESTS  = $(TESTSRC:%.c=$(B)/%)
 READERS = ode/scheme/scheme ode/scheme/butcher ode/scheme/statement ode/scheme/expression ode/scheme/zoo ode/field/system_file ode/field/formula studies/tools/option studies/tools/csv \
           studies/model/network studies/model/metadata nn/text/read nn/text/words nn/text/text nn/text/vocab nn/text/corpus nn/text/folder nn/text/bpe nn/text/bpe_learn nn/text/numbers nn/text/pairs \
           nn/model/store_in nn/model/store_model studies/metrics/lines studies/metrics/tokenise studies/metrics/detokenise studies/finetune/labelled studies/serve/request
-FUZZED  = $(READERS) ode/scheme/table ode/scheme/kinds ode/scheme/pair ode/scheme/print ode/scheme/split ode/field/program studies/tools/output studies/tools/sheet studies/tools/nearest \
+FUZZED  = $(READERS) ode/scheme/table ode/scheme/compose ode/scheme/kinds ode/scheme/pair ode/scheme/print ode/scheme/split ode/field/program studies/tools/output studies/tools/sheet studies/tools/nearest \
           studies/plot/plot studies/plot/gnuplot studies/metrics/symbols studies/metrics/metric studies/metrics/bleu \
           studies/metrics/chrf studies/metrics/ter studies/metrics/bootstrap studies/metrics/agreement \
           nn/text/tokenizer nn/text/tokenizer_read nn/text/normalise nn/text/pretokens nn/foreign/foreign nn/foreign/family \
@@ -339,7 +342,9 @@ check-library: build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(SHARED)
 	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=thread CFLAGS='-O1 -g -fsanitize=thread' build/thread/libstudies.a build/thread/libtrotter.a
 	@sh tests/scripts/library.sh $(B) build/thread "$(CC)" "$(LDLIBS)"
-.PHONY: check-bare check-ranks check-python check-library
+check-machines: build
+	@sh tests/scripts/machines.sh build/trotter
+.PHONY: check-bare check-ranks check-python check-library check-machines
 
 check-sanitize: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=sanitize build/sanitize/trotter tests
@@ -356,7 +361,7 @@ $(B)/tests/peer/dump: $(B)/tests/peer/dump.o $(CUDAOBJ) $(B)/libtrotter.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(CUDALIBS)
 .PHONY: check-peer
 
-# Of each command: system calls and allocations that fail, and disks after power cuts; 0: all of them, for hours.
+# Of each command: system calls and allocations that fail, and disks after power cuts; 0: all disks, and one call of each place of the program, for hours.
 FAULTS ?= 300
 check-faults: build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/tests/faults/test_calls $(B)/tests/faults/test_power
@@ -417,6 +422,13 @@ fuzz: deps
 	@if ! command -v $(FUZZ_CC) >/dev/null; then echo "make fuzz: SKIPPED, no $(FUZZ_CC): apt-get install $(FUZZ_PACKAGES)"; else \
 	$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=release $(READER:%=$(F)/%) $(F)/planted build/release/tests/fuzz/test_fuzz && \
 	FUZZ_SEED=$(FUZZ_SEED) sh $(FUZZ_RUN) $(F) $(TIME) build/release/tests/fuzz/test_fuzz $(READER); fi
+
+# Branches of each reader that the inputs kept in build/fuzz take.
+COVERED = -fprofile-instr-generate -fcoverage-mapping
+fuzz-coverage: deps
+	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=release F=build/cover FUZZ_CFLAGS='$(filter-out -fsanitize% -fno-sanitize%,$(FUZZ_CFLAGS)) $(COVERED)' $(READER:%=build/cover/%)
+	@sh tests/scripts/fuzz_coverage.sh build/cover build/fuzz "$(READERS:%=%.c)" $(READER)
+.PHONY: fuzz-coverage
 
 $(F)/lib/%.o: %.c Makefile
 	@mkdir -p $(@D)

@@ -1,7 +1,7 @@
 /* file.c: writes a file whole or not at all. The bytes go to a temporary file in the same folder and
  * are synced to the disk. A rename, which POSIX makes atomic, gives them the name; then the folder
  * is synced, so that the name also survives a power cut. A process that dies in between leaves the
- * old file and, at worst, FILE.tmp-PID, which the next training in that directory removes.
+ * old file and, at worst, FILE.HOST.tmp-PID, which the next training in that directory removes.
  *
  * At the size limit of the process or its user the system sends SIGXFSZ, which ends a program that
  * does not ignore it. If it is ignored, it is an ordinary error here.
@@ -104,10 +104,12 @@ int file_stream(const char *file, Next next, void *arg)
     struct stat s;
     if (stat(file, &s) == 0 && !S_ISREG(s.st_mode)) /* a rename would replace /dev/null */
         return error_set(ERR_SYSTEM, "cannot write %s: it is not a regular file", file);
-    size_t bytes = strlen(file) + 32;
+    char host[64] = ""; /* processes of two machines may have the same number */
+    gethostname(host, sizeof host - 1);
+    size_t bytes = strlen(file) + sizeof host + 32;
     char *temporary = memory_new(bytes, 1);
     if (!temporary) return ERR_MEMORY;
-    snprintf(temporary, bytes, "%s.tmp-%ld", file, (long)getpid());
+    snprintf(temporary, bytes, "%s.%s.tmp-%ld", file, host, (long)getpid());
     int code = replace(file, temporary, next, arg);
     memory_free(temporary);
     return code;

@@ -16,28 +16,25 @@ static void *watched(size_t bytes)
     return p;
 }
 
-static void watch(void)
+static void watch(int on)
 {
     json_malloc_t now;
     json_free_t drop;
     json_get_alloc_funcs(&now, &drop);
-    if (now == watched) return;
-    atomic_store(&before, now);
-    json_set_alloc_funcs(watched, drop);
+    if ((now == watched) == on) return;
+    if (on) atomic_store(&before, now);
+    json_set_alloc_funcs(on ? watched : atomic_load(&before), drop);
 }
 
 /* A library that is unloaded leaves what it found. */
 __attribute__((destructor)) static void restore(void)
 {
-    json_malloc_t now;
-    json_free_t drop;
-    json_get_alloc_funcs(&now, &drop);
-    if (now == watched) json_set_alloc_funcs(atomic_load(&before), drop);
+    watch(0);
 }
 
 int parsed_json(const char *text, size_t n, json_error_t *e, json_t **root)
 {
-    watch();
+    watch(1);
     refused = 0;
     *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, e);
     if (!refused) return *root ? 0 : ERR_INPUT;

@@ -19,10 +19,8 @@ static void handle(const char *reason, const char *file, int line, int code)
     gsl_error_handler_t *before = atomic_load(&other);
     if (rescue && depth == rescued && code == GSL_ENOMEM) longjmp(*rescue, 1);
     if (depth > 0) return;
-    if (before) {
-        before(reason, file, line, code);
-        return;
-    }
+    if (before) before(reason, file, line, code);
+    if (before) return;
     gsl_stream_printf("ERROR", file, line, reason);
     fputs("Default GSL error handler invoked.\n", stderr);
     abort();

@@ -76,19 +76,12 @@ static void walk_close(Walk *w)
     if (w->evolve) gsl_odeiv2_evolve_free(w->evolve);
 }
 
-/* The kind behind gsl_odeiv2_control_y_new, which GSL 2.7 exports and does not declare. That function writes through NULL
- * where memory is short. */
-extern const gsl_odeiv2_control_type *gsl_odeiv2_control_standard;
-
-/* GSL reports shortage and failure through its handler, which aborts unless it is off. */
-static int open_gsl(Walk *w)
+static int open_gsl(void *walk)
 {
-    quiet_begin();
+    Walk *w = walk;
     w->step = gsl_odeiv2_step_alloc(gsl_odeiv2_step_rk8pd, w->N);
-    w->control = gsl_odeiv2_control_alloc(gsl_odeiv2_control_standard);
-    if (w->control) gsl_odeiv2_control_init(w->control, w->tolerance, w->tolerance, 1, 0);
+    w->control = gsl_odeiv2_control_y_new(w->tolerance, w->tolerance);
     w->evolve = gsl_odeiv2_evolve_alloc(w->N);
-    quiet_end();
     return w->step && w->control && w->evolve ? 0 : error_set(ERR_MEMORY, "out of memory in GSL");
 }
 
@@ -98,7 +91,7 @@ static int walk_open(Walk *w, const System *s, int ops, int set, double toleranc
     *w = (Walk){.s = s, .ops = ops, .set = set, .tolerance = tolerance, .N = N, .checks = -1};
     w->part = memory_new(3 * N, sizeof(double));
     w->z0 = memory_new((3 + COLUMNS) * N, sizeof(long double));
-    if (!w->part || !w->z0 || open_gsl(w) != 0) {
+    if (!w->part || !w->z0 || quiet_call(open_gsl, w) != 0) {
         walk_close(w);
         return ERR_MEMORY;
     }

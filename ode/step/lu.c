@@ -10,22 +10,21 @@
 #include "kernels/quiet.h"
 
 typedef struct {
-    size_t n, *pivot;
-    double *A;
+    gsl_matrix_view m;
+    gsl_permutation p;
 } Square;
 
 static int factor(void *square)
 {
     Square *s = square;
-    gsl_matrix_view m = gsl_matrix_view_array(s->A, s->n, s->n);
-    gsl_permutation p = {s->n, s->pivot};
     int sign;
-    return gsl_linalg_LU_decomp(&m.matrix, &p, &sign);
+    return gsl_linalg_LU_decomp(&s->m.matrix, &s->p, &sign);
 }
 
 void lu_factor(size_t n, double *A, size_t *pivot)
 {
-    if (quiet_call(factor, &(Square){n, pivot, A}) == ERR_MEMORY) A[0] = NAN;
+    Square s = {gsl_matrix_view_array(A, n, n), {n, pivot}};
+    if (quiet_call(factor, &s) == ERR_MEMORY) A[0] = NAN;
 }
 
 void lu_substitute(size_t n, const double *A, const size_t *pivot, double *x)

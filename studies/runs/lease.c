@@ -65,12 +65,25 @@ static int is_linked(int fd)
     return fstat(fd, &s) == 0 && s.st_nlink == 2;
 }
 
-/* Reads the words of a claim; returns 1 where they name another host. */
-static int is_elsewhere(int fd, const char *who, char words[128])
+static void read_words(int fd, char words[128])
 {
     ssize_t n = pread(fd, words, 127, 0);
     words[n > 0 ? n : 0] = '\0';
     words[strcspn(words, "\n")] = '\0';
+}
+
+/* Tells whether nobody has taken the claim over. */
+static int is_ours(const Lease *c)
+{
+    char words[128];
+    read_words(c->fd, words);
+    return strcmp(words, c->who) == 0;
+}
+
+/* Reads the words of a claim; returns 1 where they name another host. */
+static int is_elsewhere(int fd, const char *who, char words[128])
+{
+    read_words(fd, words);
     size_t host = strcspn(who, " ");
     return strncmp(words, who, host) != 0 || words[host] != ' ';
 }
@@ -134,6 +147,7 @@ int lease_take(const char *path, const char *who, Lease *c, int *mine)
 {
     *c = (Lease){.fd = -1, .beat = clock_now()};
     *mine = 0;
+    snprintf(c->who, sizeof c->who, "%.120s", who);
     if (snprintf(c->path, sizeof c->path, "%s", path) >= OUTPUT_PATH - 64)
         return error_set(ERR_INPUT, "%.100s...: name too long", path);
     return take(path, who, c, mine);
@@ -143,7 +157,7 @@ void lease_keep(Lease *c)
 {
     if (c->fd < 0 || clock_now() - c->beat < LEASE_BEAT) return;
     c->beat = clock_now();
-    (void)!futimens(c->fd, NULL);
+    if (is_ours(c)) (void)!futimens(c->fd, NULL);
 }
 
 void lease_pass(const Lease *c)
@@ -154,7 +168,7 @@ void lease_pass(const Lease *c)
 void lease_drop(Lease *c)
 {
     if (c->fd < 0) return;
-    if (is_same(c->path, c->fd)) unlink(c->path);
+    if (is_same(c->path, c->fd) && is_ours(c)) unlink(c->path);
     close(c->fd);
     c->fd = -1;
 }

@@ -16,7 +16,9 @@
  * lockd (those of a dead client stay until it is back), on GPFS, CephFS, and on Lustre mounted with `flock`.
  * With `localflock` or `nolock` only the silence protects, and only where clients agree about the time of a
  * file to within a minute. Where locks are refused altogether, only one process still gets a claim, but a
- * left-over claim stays: remove the file by hand.
+ * left-over claim stays: remove the file by hand. Needed are
+ * that link is atomic, that rename is (file.h), and, with locks that are not seen, the clocks; nothing else is: a lost answer
+ * to link, locks that are refused or local, a clock an hour off where locks are seen, a pause are all borne.
  */
 #ifndef TROTTER_LEASE_H
 #define TROTTER_LEASE_H
@@ -28,7 +30,8 @@ enum { LEASE_BEAT = 20, LEASE_SILENCE = 180 }; /* seconds */
 typedef struct {
     int fd; /* closed on exec, except after lease_pass */
     char path[OUTPUT_PATH];
-    double beat;         /* when the last sign of life was given */
+    double beat; /* when the last sign of life was given */
+    char who[128];
     char left_over[128]; /* who held it before and is gone; "" if nobody */
 } Lease;
 
@@ -37,14 +40,15 @@ typedef struct {
  * long; ERR_SYSTEM with words. */
 int lease_take(const char *path, const char *who, Lease *c, int *mine);
 
-/* Gives a sign of life, when it is due. */
+/* Gives a sign of life, when it is due and the claim is still ours: a process that was paused for longer than LEASE_SILENCE
+ * may have lost it where locks are not seen. */
 void lease_keep(Lease *c);
 
 /* Passes the claim on, in a child between fork and exec: the program that it becomes has the claim too, until
  * it ends. */
 void lease_pass(const Lease *c);
 
-/* Removes the file and releases the claim. */
+/* Removes the file, where the claim is still ours, and releases it. */
 void lease_drop(Lease *c);
 
 /* Appends a line to a file, in one write: lines of several processes on one host do not mix (on

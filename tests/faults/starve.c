@@ -1,7 +1,9 @@
 /* starve.c: a library that stands before the C library (LD_PRELOAD) and lets one allocation fail: number TROTTER_STARVE, from
- * 1, of those that the program itself, jansson and GSL ask for. It writes how many there were to TROTTER_STARVED. Others,
+ * 1, of those that the program itself, jansson and GSL ask for. It writes how many there were to TROTTER_STARVED, and the place of each
+ * to TROTTER_SITES, 8 bytes made of the addresses that called. Others,
  * as OpenMP and the C++ of oneDNN, end a process that gets no memory, which is theirs to decide. */
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <gsl/gsl_odeiv2.h>
 #include <signal.h>
@@ -19,6 +21,22 @@ void *__libc_memalign(size_t align, size_t n);
 
 static atomic_long met;
 static long failing = -1;
+static int sites = -1; /* descriptor */
+static __thread int within;
+
+static void note_site(void)
+{
+    void *frame[16];
+    Dl_info from;
+    uint64_t h = 1;
+    within = 1; /* backtrace may allocate when it begins */
+    for (int i = 2, n = backtrace(frame, 16); i < n; i++)
+        if (dladdr(frame[i], &from))
+            h = (h ^ ((uintptr_t)frame[i] - (uintptr_t)from.dli_fbase)) * 0x9e3779b97f4a7c15u ^
+                h >> 29;
+    within = 0;
+    (void)!write(sites, &h, sizeof h);
+}
 
 /* Tells whether GSL's bsimp asks, which goes on through NULL where it gets none, and tells its caller nothing. */
 static int of_bsimp(const char *caller)
@@ -32,13 +50,14 @@ static int of_bsimp(const char *caller)
 static int fails(const void *caller)
 {
     Dl_info from;
-    if (failing < 0 || dladdr(caller, &from) == 0 || !from.dli_fname) return 0;
+    if (failing < 0 || within || dladdr(caller, &from) == 0 || !from.dli_fname) return 0;
     const char *name = strrchr(from.dli_fname, '/');
     name = name ? name + 1 : from.dli_fname;
     if (strstr(name, ".so") && strncmp(name, "libjansson", 10) != 0 &&
         strncmp(name, "libgsl.", 7) != 0)
         return 0;
     if (of_bsimp(caller)) return 0;
+    if (sites >= 0) note_site();
     return atomic_fetch_add(&met, 1) + 1 == failing;
 }
 
@@ -67,6 +86,8 @@ __sighandler_t signal(int number, __sighandler_t handler)
 {
     struct sigaction before = {0};
     const char *text = getenv("TROTTER_STARVE");
+    const char *places = getenv("TROTTER_SITES");
+    if (places && sites < 0) sites = open(places, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (number == SIGPIPE && failing < 0 && text) failing = atol(text);
     unsetenv("LD_PRELOAD"); /* children have all that they ask for */
     return sigaction(number, &(struct sigaction){.sa_handler = handler}, &before) == 0

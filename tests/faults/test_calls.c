@@ -2,7 +2,9 @@
  * as it does undisturbed, with the same data and files, or with status 1 or 2 and one line. It leaves no process and no
  * temporary file, and when it is given again it ends as it does undisturbed.
  *
- * TROTTER_CALLS is the number of faults of each command, 0: all; TROTTER_FAULT_SEED draws others (`make check-faults`).
+ * TROTTER_CALLS is the number of faults of each command; TROTTER_FAULT_SEED draws others (`make check-faults`). 0: one of
+ * each place and way. A place is the addresses of the program on the stack, for a system call the file too (digits are
+ * alike in its name): thousands of repetitions of a loop are one place, tried the first time it is met.
  */
 #include "tests/lib/test.h"
 
@@ -108,7 +110,16 @@ TEST(a_stop_before_a_training_begins_is_not_lost)
 
 /* ---- calls -------------------------------------------------------------------------------------------- */
 
+enum { CALLS_MOST = 1 << 18 };
+
+/* Places of the calls of an undisturbed run, or of its allocations. */
 typedef struct {
+    uint64_t at[WAYS][CALLS_MOST];
+} Places;
+static Places places;
+
+typedef struct {
+    Places *places;   /* NULL: not wanted */
     size_t met[WAYS]; /* calls of each kind so far */
     int begun, way;   /* way: WAYS: none fails */
     size_t at;        /* the call that fails */
@@ -124,6 +135,55 @@ static void name_open(const Call *c, char *name, size_t room)
     name[n > 0 ? n : 0] = '\0';
 }
 
+/* Writes the name of the file that a call is about; "": none. */
+static void name_file(const Call *c, char *name, size_t room)
+{
+    static const long by_name[] = {SYS_rename, SYS_unlink, SYS_link,     SYS_mkdir,
+                                   SYS_access, SYS_chdir,  SYS_readlink, SYS_truncate};
+    size_t i = 0;
+    name[0] = '\0';
+    while (i < sizeof by_name / sizeof *by_name && by_name[i] != c->number) i++;
+    if (i < sizeof by_name / sizeof *by_name)
+        traced_text(c, c->arg[0], name, room);
+    else if (c->number == SYS_openat || c->number == SYS_newfstatat)
+        traced_text(c, c->arg[1], name, room);
+    else
+        name_open(c, name, room);
+}
+
+/* Finds the addresses where a process has the program's code. */
+static void find_code(pid_t pid, unsigned long long *low, unsigned long long *high)
+{
+    char line[PATH_MAX + 128], file[64];
+    snprintf(file, sizeof file, "/proc/%d/maps", pid);
+    FILE *f = fopen(file, "r");
+    *low = *high = 0;
+    while (f && !*high && fgets(line, sizeof line, f))
+        if (strstr(line, "r-xp") && strstr(line, program)) sscanf(line, "%llx-%llx", low, high);
+    if (f) fclose(f);
+}
+
+static uint64_t mix(uint64_t h, uint64_t word)
+{
+    return (h ^ word) * 0x9e3779b97f4a7c15u ^ h >> 29;
+}
+
+static uint64_t place_of(const Call *c)
+{
+    enum { WORDS = 1024, FRAMES = 12 };
+    unsigned long long word[WORDS], low, high, pages = WORDS * sizeof *word;
+    char name[256];
+    uint64_t h = 1;
+    name_file(c, name, sizeof name);
+    for (const char *p = name; *p; p++)
+        if (*p < '0' || *p > '9') h = mix(h, (uint64_t)*p);
+    find_code(c->pid, &low, &high);
+    while (pages >= 512 && traced_bytes(c, c->stack, word, pages) != 0) pages /= 2;
+    for (size_t i = 0, frames = 0; i < pages / sizeof *word && frames < FRAMES; i++)
+        if (word[i] >= low && word[i] < high) h = mix(h, word[i] - low), frames++;
+    return h;
+}
+
 /* Tells whether oneDNN asks for room for code, which malloc does not do for so little. Where it gets none it dies. */
 static int is_code(const Call *c)
 {
@@ -135,17 +195,17 @@ static int fail_one(void *arg, Call *c)
 {
     Fault *f = arg;
     int what = TRACE_PASS;
+    uint64_t place = 0;
     if (c->first && c->number == SYS_rt_sigaction && c->arg[0] == SIGPIPE) f->begun = 1;
     for (int i = 0; f->begun && i < WAYS; i++) {
         if (ways[i].number != c->number || is_code(c)) continue;
         size_t n = f->met[i]++;
+        if (f->places && !place) place = place_of(c);
+        if (f->places && n < CALLS_MOST) f->places->at[i][n] = place;
         if (i != f->way || n < f->at || (n > f->at && !ways[i].lasts)) continue;
         if (ways[i].lasts && c->arg[0] == STDERR_FILENO) continue;
         if (ways[i].error == EFBIG) test_signal(c->pid, SIGXFSZ);
-        if (c->number == SYS_openat || c->number == SYS_newfstatat)
-            traced_text(c, c->arg[1], f->what, sizeof f->what);
-        else
-            name_open(c, f->what, sizeof f->what);
+        name_file(c, f->what, sizeof f->what);
         what = -ways[i].error;
         if (ways[i].error == SHORT && c->arg[2] > 1) c->arg[2] = (c->arg[2] + 1) / 2;
         if (ways[i].error == SHORT) what = TRACE_PASS;
@@ -225,8 +285,8 @@ static int is_lost(int way, size_t at)
 static int starve(const char *line, size_t at)
 {
     return shell(
-        "cd box && PATH=/nowhere TROTTER_STARVE=%zu TROTTER_STARVED=../starved LD_PRELOAD=%s exec %s %s",
-        at, starving, program, line);
+        "cd box && PATH=/nowhere TROTTER_STARVE=%zu TROTTER_STARVED=../starved %s LD_PRELOAD=%s exec %s %s",
+        at, most || at ? "" : "TROTTER_SITES=../sites", starving, program, line);
 }
 
 static int is_starved(size_t at)
@@ -238,13 +298,23 @@ static int is_starved(size_t at)
     return 1;
 }
 
+/* Tells whether call `at` is the first at its place. */
+static int is_first(int w, size_t at)
+{
+    size_t i = 0;
+    while (i < at && places.at[w][i] != places.at[w][at]) i++;
+    return i == at;
+}
+
 /* Tries the faults of one line: calls, or allocations, where `met` is NULL. */
 static size_t try_row(const size_t *met, size_t faults)
 {
     size_t tried = 0, lost = 0;
     for (int w = 0; w < (met ? WAYS : 1); w++)
         for (size_t at = 0; at < (met ? met[w] : faults); at++) {
-            if (most && random_below(seed, (uint64_t)w, at, faults) >= most) continue;
+            if (most ? random_below(seed, (uint64_t)w, at, faults) >= most
+                     : at >= CALLS_MOST || !is_first(w, at))
+                continue;
             lost += (size_t)(met ? is_lost(w, at) : is_starved(at + 1));
             tried++;
         }
@@ -259,7 +329,7 @@ TEST(commands_bear_failing_calls)
     size_t lost = 0;
     all = 0;
     for (size_t i = 0; i < COMMAND_ROWS; i++) {
-        Fault none = {.way = WAYS};
+        Fault none = {.way = WAYS, .places = most ? NULL : &places};
         Traced t = {.meet = fail_one, .arg = &none, .seconds = SECONDS};
         size_t faults = 0;
         if (!command_rows_chosen(&command_rows[i], most == FEW)) continue;
@@ -284,8 +354,15 @@ TEST(commands_bear_failing_allocations)
         command_rows_box();
         keep_whole(&command_rows[i], starve(command_rows[i].line, 0));
         file_read("starved", text, sizeof text);
-        assert_true(atol(text) >= 10);
-        lost += try_row(NULL, (size_t)atol(text));
+        size_t n = (size_t)atol(text), bytes;
+        assert_true(n >= 10);
+        if (!most) {
+            char *read = file_slurp("sites", &bytes);
+            assert_int_equal(bytes, n * sizeof **places.at);
+            memcpy(places.at[0], read, bytes < sizeof places.at[0] ? bytes : sizeof places.at[0]);
+            free(read);
+        }
+        lost += try_row(NULL, n);
     }
     printf("# %zu failing allocations tried, %zu lost (seed %llu)\n", all, lost,
            (unsigned long long)seed);

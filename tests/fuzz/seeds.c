@@ -30,12 +30,15 @@ static int seed_path(char path[OUTPUT_PATH], const char *dir, const char *reader
     return 0;
 }
 
+/* For the reader of schemes, and for what holds of all schemes. */
 static int write_scheme(const char *dir, const Table *t)
 {
-    char path[OUTPUT_PATH], *text;
+    char path[OUTPUT_PATH], also[OUTPUT_PATH], *text;
     TRY(seed_path(path, dir, "scheme", t->name));
+    TRY(seed_path(also, dir, "algebra", t->name));
     TRY(network_scheme_text((Stacks){t}, &text));
     int code = file_replace(path, text, strlen(text));
+    if (code == 0) code = file_replace(also, text, strlen(text));
     memory_free(text);
     return code;
 }

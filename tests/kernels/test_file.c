@@ -91,7 +91,9 @@ TEST(test_file)
     assert_true(holds(file, ""));
     assert_int_equal(scratch_files(0), 1);
     char stale[64]; /* a leftover of a dead process with our number */
-    snprintf(stale, sizeof stale, "file.tmp-%ld", (long)getpid());
+    char host[64] = "";
+    gethostname(host, sizeof host - 1);
+    snprintf(stale, sizeof stale, "file.%s.tmp-%ld", host, (long)getpid());
     file_write(stale, "dead", 4);
     assert_int_equal(file_replace(file, "new", 3), 0);
     assert_true(holds(file, "new"));

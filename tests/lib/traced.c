@@ -108,7 +108,7 @@ static int at_call(Traced *t, pid_t pid, pid_t first)
 {
     struct user_regs_struct r;
     if (ptrace(PTRACE_GETREGS, pid, NULL, &r) != 0) return TRACE_PASS; /* it was killed meanwhile */
-    Call c = {pid, (long)r.orig_rax, {r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9}, pid == first};
+    Call c = {pid, (long)r.orig_rax, {r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9}, pid == first, r.rsp};
     int what = t->meet(t->arg, &c);
     r.rdi = c.arg[0], r.rsi = c.arg[1], r.rdx = c.arg[2], r.r10 = c.arg[3];
     if (what < 0 || what == TRACE_PRETEND) {

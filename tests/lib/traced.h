@@ -16,7 +16,8 @@ typedef struct {
     pid_t pid;
     long number;
     unsigned long long arg[6];
-    int first; /* 1: the process that traced_run started, not one of its children */
+    int first;                /* 1: the process that traced_run started, not one of its children */
+    unsigned long long stack; /* its address, of the newest word */
 } Call;
 
 /* What becomes of the call, beside a negative number: it fails, with this errno. */

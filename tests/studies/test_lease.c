@@ -1,9 +1,12 @@
 /* test_lease.c: claims: one of many processes gets a claim, a living one keeps it, and a dead one loses it. */
 #include "tests/lib/test.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,6 +15,41 @@
 #include "studies/tools/progress.h"
 #include "studies/runs/worker.h"
 #include "tests/lib/scratch.h"
+
+/* ---- a file system that breaks its promises; the C library's functions below stand before its own ---------- */
+
+static struct {
+    int lost_answer; /* link makes the name and says EIO */
+    int loose_link;  /* link replaces a name that exists */
+    int refused;     /* nobody gets a lock */
+    int local;       /* everybody does, as where locks end at the machine */
+} broken;
+
+int link(const char *from, const char *to)
+{
+    if (broken.loose_link) unlink(to);
+    long code = syscall(SYS_link, from, to);
+    if (code == 0 && broken.lost_answer) errno = EIO, code = -1;
+    return (int)code;
+}
+
+int fcntl(int fd, int command, ...)
+{
+    va_list args;
+    va_start(args, command);
+    void *arg = va_arg(args, void *);
+    va_end(args);
+    if (command == F_OFD_SETLK && broken.local) return 0;
+    if (command == F_OFD_SETLK && broken.refused) return errno = ENOLCK, -1;
+    return (int)syscall(SYS_fcntl, fd, command, arg);
+}
+
+/* Lets a claim have been silent for so many seconds. */
+static void make_silent(const char *name, long seconds)
+{
+    struct timespec then[2] = {{time(NULL) - seconds, 0}, {time(NULL) - seconds, 0}};
+    assert_int_equal(utimensat(AT_FDCWD, file_path(name), then, 0), 0);
+}
 
 static Lease take_named(const char *name, const char *who, int expected)
 {
@@ -82,17 +120,77 @@ TEST(test_other_host)
 {
     end(holder("far", "elsewhere 17"));
     take_named("far", "here 2", 0);
-    struct timespec old[2] = {{time(NULL) - LEASE_SILENCE - 5, 0},
-                              {time(NULL) - LEASE_SILENCE - 5, 0}};
-    assert_int_equal(utimensat(AT_FDCWD, file_path("far"), old, 0), 0);
+    make_silent("far", LEASE_SILENCE + 5);
     Lease c = take_named("far", "here 2", 1);
     assert_string_equal(c.left_over, "elsewhere 17");
     lease_drop(&c);
     pid_t living = holder("far", "elsewhere 18"); /* silent, but its lock is there */
-    assert_int_equal(utimensat(AT_FDCWD, file_path("far"), old, 0), 0);
+    make_silent("far", LEASE_SILENCE + 5);
     take_named("far", "here 2", 0);
     end(living);
     scratch_files(1);
+}
+
+/* An answer that is lost, and locks that nobody gets, are borne. */
+TEST(test_lost_answers)
+{
+    broken.lost_answer = 1;
+    Lease a = take_named("lost", "here 1", 1);
+    broken.lost_answer = 0;
+    take_named("lost", "elsewhere 2", 0);
+    lease_drop(&a);
+    broken.refused = 1;
+    a = take_named("lost", "here 1", 1);
+    make_silent("lost", 10 * LEASE_SILENCE);
+    take_named("lost", "elsewhere 2", 0);
+    lease_drop(&a);
+    broken.refused = 0;
+    a = take_named("lost", "elsewhere 2", 1);
+    lease_drop(&a);
+    assert_int_equal(scratch_files(0), 0);
+}
+
+/* Where locks end at the machine, one that is paused too long loses its claim, and on waking leaves it to its new
+ * holder. */
+TEST(test_woken)
+{
+    broken.local = 1;
+    Lease a = take_named("woken", "here 1", 1);
+    make_silent("woken", 60); /* a minute's pause */
+    take_named("woken", "elsewhere 2", 0);
+    make_silent("woken", LEASE_SILENCE + 5);
+    Lease b = take_named("woken", "elsewhere 2", 1);
+    make_silent("woken", LEASE_SILENCE - 60);
+    a.beat -= LEASE_BEAT + 1;
+    lease_keep(&a); /* no sign of life of b */
+    struct stat s;
+    assert_int_equal(fstat(b.fd, &s), 0);
+    assert_true(s.st_mtime < time(NULL) - 60);
+    lease_drop(&a);
+    take_named("woken", "third 3", 0);
+    lease_drop(&b);
+    broken.local = 0;
+    assert_int_equal(scratch_files(0), 0);
+}
+
+/* A clock an hour off takes a claim where locks end at the machine, and nowhere else: lease.h needs clocks there. So does
+ * it need that link is atomic: two have a claim otherwise. */
+TEST(test_needed)
+{
+    for (int local = 0; local < 2; local++) {
+        broken.local = local;
+        Lease a = take_named("clock", "here 1", 1);
+        make_silent("clock", 3600);
+        Lease b = take_named("clock", "elsewhere 2", local);
+        lease_drop(&a);
+        lease_drop(&b);
+    }
+    broken.local = 0, broken.loose_link = 1;
+    Lease a = take_named("loose", "here 1", 1), b = take_named("loose", "elsewhere 2", 1);
+    broken.loose_link = 0;
+    lease_drop(&a);
+    lease_drop(&b);
+    assert_int_equal(scratch_files(0), 0);
 }
 
 /* A sign of life makes the file new. */
