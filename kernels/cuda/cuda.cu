@@ -2,12 +2,12 @@
  * in the form of its operands; cuda-bf16 differs in its attention too (cuda_matrix.cuh). It is one translation unit,
  * like cpu.c, which says what each kernel computes.
  *
- * There is one device (backend_device chooses it) and one stream: calls are done in order. Every sum has a fixed order
+ * There is one device (backend_device chooses it) and one order of calls, but for those aside (cuda_branch.cuh). Every sum has a fixed order
  * and no kernel adds to memory by atomics, so the same input gives the same bits on the same device. No kernel
  * allocates, except for scratch memory that grows in a first step.
  *
  * In reading order: cuda_device.cuh (stream, launches, sums, dropout), cuda_rows.cuh (elements, columns),
- * cuda_memory.cuh (memory, recordings, failures), cuda_factor.cuh (bf16), cuda_product.cuh (cuBLAS), then as for cpu.c,
+ * cuda_branch.cuh (a second stream), cuda_memory.cuh (memory, recordings, failures), cuda_factor.cuh (bf16), cuda_product.cuh (cuBLAS), then as for cpu.c,
  * cuda_ranks.cuh (NCCL). With TROTTER_CUDA_HOST it compiles for a processor, where a stand-in for the runtime
  * runs it (tests/cuda).
  */
@@ -85,7 +85,7 @@ static int device_serves(void)
 static int stream_ready(void)
 {
     if (cuda.stream) return 0;
-    cudaError_t code = cudaStreamCreateWithFlags(&cuda.stream, cudaStreamNonBlocking);
+    cudaError_t code = branches_ready();
     (void)cudaGetLastError();
     if (code == cudaSuccess) return 0;
     cuda.stream = NULL;
@@ -152,6 +152,8 @@ extern "C" void cuda_room(size_t *free, size_t *total)
         .factor_size = half_,                                                   \
         .send = cuda_send,                                                      \
         .pack = cuda_pack,                                                      \
+        .aside = cuda_aside,                                                    \
+        .meet = cuda_meet,                                                      \
         .receive = cuda_receive,                                                \
         BACKEND_KERNELS(cuda_, gemm_, attention_, attention_##_back),           \
     }

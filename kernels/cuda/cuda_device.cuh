@@ -11,16 +11,17 @@
 #include "kernels/backend.h"
 #include "kernels/cuda/cuda.h"
 
-enum { WARP = 32, BLOCK_THREADS = 256 };
+enum { WARP = 32, BLOCK_THREADS = 256, BRANCHES = 2 };
 #define ALL_LANES 0xffffffffu
 
 /* ---- the device as this process uses it ----------------------------------------------------------- */
 
-/* One device, one stream. `failed` keeps the first failure until it is reported (cuda_memory.cuh);
+/* One device. `stream`: that of the branch where calls go now (cuda_branch.cuh). `failed` keeps the first failure until it is reported (cuda_memory.cuh);
  * nothing is launched meanwhile. `blas`: status of cuBLAS where it failed. `processors`: multiprocessors
  * of the device. */
 static struct {
     cudaStream_t stream;
+    int branch;
     int chosen, device, devices; /* device: the chosen number modulo the count of devices */
     Ranks *ranks;                /* ranks that have joined (cuda_ranks.cuh), or NULL */
     cudaError_t failed;
@@ -69,7 +70,7 @@ static __host__ __device__ inline size_t least(size_t a, size_t b)
 }
 
 /* Returns device memory for results that pass from one launch of a call to the next: at least `bytes`,
- * aligned to 256, until the next cuda_scratch. NULL after a failure. cuda_memory.cuh. */
+ * aligned to 256, until the next cuda_scratch of the same branch. NULL after a failure. cuda_memory.cuh. */
 static void *cuda_scratch(size_t bytes);
 
 /* ---- sums --------------------------------------------------------------------------------------- */

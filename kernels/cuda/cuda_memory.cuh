@@ -6,7 +6,7 @@
 #ifndef TROTTER_CUDA_MEMORY_CUH
 #define TROTTER_CUDA_MEMORY_CUH
 
-#include "kernels/cuda/cuda_device.cuh"
+#include "kernels/cuda/cuda_branch.cuh"
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/ranks.h"
@@ -78,10 +78,11 @@ static int cuda_tell(void)
 /* Ends all ranks, where there are any, if one of their sums has failed. cuda_ranks.cuh. */
 static void cuda_ranks_check(void);
 
-/* Waits for an event or the stream (NULL); with ranks checks meanwhile whether one has left a sum. */
+/* Waits for an event or all streams (NULL); with ranks checks meanwhile whether one has left a sum. */
 static cudaError_t cuda_reach(cudaEvent_t event)
 {
     cudaError_t code = cudaErrorNotReady;
+    if (!event) branch_join();
     if (!cuda.ranks)
         return event ? cudaEventSynchronize(event) : cudaStreamSynchronize(cuda.stream);
     while (code == cudaErrorNotReady) {
@@ -103,12 +104,15 @@ static int cuda_wait(void)
 /* Returns scratch memory. A block that became too small is kept, because recordings have its address. */
 static void *cuda_scratch(size_t bytes)
 {
-    static void *block;
-    static size_t size;
+    static struct {
+        void *block;
+        size_t size;
+    } room[BRANCHES], *r;
     enum { LEAST = 1 << 16 };
+    r = &room[cuda.branch];
     if (cuda.failed != cudaSuccess) return NULL;
-    if (bytes <= size) return block;
-    size_t grown = 2 * size;
+    if (bytes <= r->size) return r->block;
+    size_t grown = 2 * r->size;
     if (grown < LEAST) grown = LEAST;
     if (grown < bytes) grown = bytes;
     void *p = NULL;
@@ -116,8 +120,8 @@ static void *cuda_scratch(size_t bytes)
     cuda_check(cuda.recording ? cudaErrorStreamCaptureUnsupported : cudaMalloc(&p, grown),
                __func__);
     if (!p) return NULL;
-    size = grown;
-    return block = p;
+    r->size = grown;
+    return r->block = p;
 }
 
 /* ---- allocations -------------------------------------------------------------------------------- */
@@ -365,6 +369,7 @@ struct Recording {
 
 static int cuda_record(void)
 {
+    branch_join();
     TRY(cuda_tell());
     cuda_check(cudaStreamBeginCapture(cuda.stream, cudaStreamCaptureModeThreadLocal), __func__);
     TRY(cuda_tell());
@@ -377,6 +382,7 @@ static int cuda_recorded(Recording **out)
     cudaGraph_t graph = NULL;
     Recording *r = (Recording *)memory_new(1, sizeof *r);
     cuda.recording = 0;
+    branch_join();
     cuda_check(cudaStreamEndCapture(cuda.stream, &graph), __func__);
     if (r && cuda.failed == cudaSuccess)
         cuda_check(cudaGraphInstantiate(&r->graph, graph, 0), __func__);

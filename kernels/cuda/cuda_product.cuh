@@ -37,7 +37,7 @@ static struct {
 #define X(member, type, function) type member;
     BLAS_LIST(X)
 #undef X
-    cublasHandle_t handle;
+    cublasHandle_t handle[BRANCHES]; /* each with a stream and a workspace */
 } blas;
 
 /* The library's name, with the toolkit version of this build. */
@@ -77,18 +77,26 @@ static int blas_find(void)
 }
 #endif
 
-static int blas_ready(void)
+static cublasStatus_t blas_handle(cublasHandle_t *handle, cudaStream_t stream)
 {
     void *workspace = NULL;
-    if (blas.handle) return 0;
-    TRY(blas_find());
-    cublasStatus_t code = blas.create(&blas.handle);
-    if (code == CUBLAS_STATUS_SUCCESS) code = blas.set_stream(blas.handle, cuda.stream);
+    cublasStatus_t code = blas.create(handle);
+    if (code == CUBLAS_STATUS_SUCCESS) code = blas.set_stream(*handle, stream);
     if (code == CUBLAS_STATUS_SUCCESS && cudaMalloc(&workspace, BLAS_WORKSPACE) == cudaSuccess)
-        code = blas.set_workspace(blas.handle, workspace, BLAS_WORKSPACE);
+        code = blas.set_workspace(*handle, workspace, BLAS_WORKSPACE);
     (void)cudaGetLastError(); /* without room for it cuBLAS keeps the default workspace */
+    return code;
+}
+
+static int blas_ready(void)
+{
+    if (blas.handle[0]) return 0;
+    TRY(blas_find());
+    cublasStatus_t code = CUBLAS_STATUS_SUCCESS;
+    for (int i = BRANCHES - 1; i >= 0 && code == CUBLAS_STATUS_SUCCESS; i--)
+        code = blas_handle(&blas.handle[i], branch.stream[i]);
     if (code == CUBLAS_STATUS_SUCCESS) return 0;
-    blas.handle = NULL;
+    blas.handle[0] = NULL;
     return error_set(ERR_INPUT, "cuBLAS does not start (%s: %s)", blas.name(code),
                      blas.words(code));
 }
@@ -124,7 +132,7 @@ static void blas_product(int ta, int tb, size_t m, size_t n, size_t k, double al
 {
     float one = (float)alpha, two = (float)beta;
     if (m == 0 || n == 0 || cuda.failed != cudaSuccess) return;
-    product_check(blas.gemm(blas.handle, tb ? CUBLAS_OP_T : CUBLAS_OP_N,
+    product_check(blas.gemm(blas.handle[cuda.branch], tb ? CUBLAS_OP_T : CUBLAS_OP_N,
                             ta ? CUBLAS_OP_T : CUBLAS_OP_N, (int)n, (int)m, (int)k, &one, B, type,
                             (int)ldb, A, type, (int)lda, &two, C, CUDA_R_32F, (int)ldc, compute,
                             CUBLAS_GEMM_DEFAULT),

@@ -78,6 +78,7 @@ static void cuda_ranks_check(void)
 static void nccl_begin(Ranks *r, void *x, size_t n, size_t element)
 {
     double begun = clock_now();
+    branch_join();
     cuda_check(cudaEventRecord(nccl.ready, cuda.stream), __func__);
     cuda_check(cudaStreamWaitEvent(nccl.stream, nccl.ready, 0), __func__);
     (void)cuda_tell(); /* does not return from a failure */

@@ -30,7 +30,6 @@
  *     - registers, occupancy, static shared memory beyond 48 KiB, bank conflicts, any timing
  *     - misaligned float4 and the like, unless the compiler's own instruction traps
  *     - other rounding: libm for __expf, OpenBLAS for cuBLAS, no fused multiply-add; the order of a tensor core's sums
- *     - a fork that does not join at the end of a capture
  *     - shared arrays in templates are not refilled with 0xA5 for each block (plain functions' are)
  *     - host memory reached by a kernel otherwise than through its arguments
  */

@@ -14,6 +14,9 @@ struct Work {
     cudaStream_t stream;
     cudaEvent_t after; /* waits for so many of its records; NULL: for nothing */
     size_t ticket;
+    Work **after_nodes; /* in a graph: nodes that come before it */
+    size_t afters;
+    int followed, ran;
 };
 
 /* Remembers a failure for cudaGetLastError; returns it. */
