@@ -92,11 +92,27 @@ static int stream_ready(void)
     return unusable(code);
 }
 
+/* Finds whether kernels may be launched early: the code that the device runs must be of an architecture that can wait
+ * for the kernel before, and the driver must keep such edges in graphs. */
+static void early_ready(void)
+{
+#if CUDART_VERSION >= 12030
+    enum { DRIVER = 12030, WAITS = 90 };
+    int driver = 0;
+    cudaFuncAttributes a = {};
+    cudaError_t code = cudaDriverGetVersion(&driver);
+    if (code == cudaSuccess) code = cudaFuncGetAttributes(&a, (const void *)pack_kernel);
+    (void)cudaGetLastError();
+    cuda.early = code == cudaSuccess && driver >= DRIVER && a.ptxVersion >= WAITS;
+#endif
+}
+
 /* Returns 0, or ERR_INPUT with a line that says what is missing. It makes once what the backends share. */
 extern "C" int cuda_ready(void)
 {
     TRY(driver_serves());
     TRY(device_serves());
+    early_ready();
     TRY(stream_ready());
     TRY(ring_ready());
     return blas_ready();

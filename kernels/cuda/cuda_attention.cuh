@@ -109,6 +109,7 @@ static __device__ inline void attend_rows(const Heads *p, const OneHead *h, cons
 template <int KEPT>
 static __global__ void __launch_bounds__(TILE_THREADS, 4) attend(Heads p, float *out, float *lse)
 {
+    CUDA_BEGIN();
     CUDA_DYNAMIC(float4, attention_shared);
     Room m = room_of(attention_shared);
     int tile = p.tiles - 1 - (int)(blockIdx.x / p.lanes);
@@ -143,6 +144,7 @@ struct AsItIs {
 /* Computes delta_i = dout_i . out_i and leaves it in dq_i's first number: a warp a row. */
 template <class Taken> static __global__ void attend_delta(Heads p, HeadsBack b, const float *out)
 {
+    CUDA_BEGIN();
     int lane = (int)(threadIdx.x % WARP), warp = (int)(threadIdx.x / WARP);
     for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
         OneHead h = head_of(&p, item);
@@ -205,6 +207,7 @@ static __device__ inline float *slice_of(const Heads *p, const HeadsBack *b)
 
 static __global__ void attend_slices_sum(size_t n, size_t size, const float *slices, float *d)
 {
+    CUDA_BEGIN();
     CUDA_DYNAMIC(float4, attention_shared);
     float *room = (float *)attention_shared;
     size_t x = blockIdx.x * (size_t)WARP + threadIdx.x % WARP, parts = blockDim.x / WARP;
@@ -271,6 +274,7 @@ static __device__ inline void columns_back(const Heads *p, const HeadsBack *b, c
 template <int KEPT, int ALONE>
 static __global__ void __launch_bounds__(TILE_THREADS, 3) attend_columns_back(Heads p, HeadsBack b)
 {
+    CUDA_BEGIN();
     CUDA_DYNAMIC(float4, attention_shared);
     Room m = room_of(attention_shared);
     float *slice = ALONE ? slice_of(&p, &b) : NULL;
@@ -310,6 +314,7 @@ static __device__ inline void rows_back(const Heads *p, const HeadsBack *b, cons
 template <int KEPT>
 static __global__ void __launch_bounds__(TILE_THREADS, 3) attend_rows_back(Heads p, HeadsBack b)
 {
+    CUDA_BEGIN();
     CUDA_DYNAMIC(float4, attention_shared);
     Room m = room_of(attention_shared);
     float *slice = slice_of(&p, &b);

@@ -29,7 +29,16 @@ static struct {
     const char *where; /* function that failed: cuda_norm */
     int ready, recording;
     size_t processors, wanted; /* wanted: bytes of an allocation that failed */
+    /* early: kernels may be launched early; behind[k]: the last call of branch k was a kernel, behind which one is */
+    int early, behind[BRANCHES];
 } cuda;
+
+/* Returns the stream for what is no kernel. */
+static inline cudaStream_t cuda_stream(void)
+{
+    cuda.behind[cuda.branch] = 0;
+    return cuda.stream;
+}
 
 static inline void cuda_check(cudaError_t code, const char *where)
 {
@@ -38,14 +47,15 @@ static inline void cuda_check(cudaError_t code, const char *where)
     cuda.where = where;
 }
 
-/* Launches kernel<<<blocks, threads, bytes>>>(...) on the stream; blocks = 0: does nothing. A template's
- * name stands in parentheses. `where`: the call that a failure names. */
-#define RUN_FOR(where, kernel, blocks, threads, bytes, ...)                             \
-    do {                                                                                \
-        if ((blocks) == 0 || cuda.failed != cudaSuccess) break;                         \
-        CUDA_LAUNCH(kernel, dim3((unsigned)(blocks)), dim3((unsigned)(threads)), bytes, \
-                    cuda.stream, __VA_ARGS__);                                          \
-        cuda_check(cudaGetLastError(), where);                                          \
+/* Launches kernel<<<blocks, threads, bytes>>>(...) on the stream, early behind another; blocks = 0: does nothing. A
+ * template's name stands in parentheses. `where`: the call that a failure names. */
+#define RUN_FOR(where, kernel, blocks, threads, bytes, ...)                                        \
+    do {                                                                                           \
+        if ((blocks) == 0 || cuda.failed != cudaSuccess) break;                                    \
+        CUDA_LAUNCH_EARLY(cuda.early &&cuda.behind[cuda.branch], kernel, dim3((unsigned)(blocks)), \
+                          dim3((unsigned)(threads)), bytes, cuda.stream, __VA_ARGS__);             \
+        cuda_check(cudaGetLastError(), where);                                                     \
+        cuda.behind[cuda.branch] = 1;                                                              \
     } while (0)
 #define RUN(...) RUN_FOR(__func__, __VA_ARGS__)
 /* Launches kernel<4>, which takes four numbers at a time, where w, else kernel<1>. */

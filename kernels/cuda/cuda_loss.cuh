@@ -84,6 +84,7 @@ static __global__ void cross_entropy_kernel(size_t V, const float *z_, const int
                                             Labels q, double rest, const double *factor, Out dz,
                                             float *nll)
 {
+    CUDA_BEGIN();
     __shared__ double sums[SLOTS];
     __shared__ float tops[SLOTS];
     const float *z = z_ + blockIdx.x * V;

@@ -289,6 +289,7 @@ template <int E, int WARPS>
 static __global__ void __launch_bounds__(WARPS *WARP, WARPS_MOST<E> / WARPS)
     attend_matrix(Heads p, int room, float *out, float *lse)
 {
+    CUDA_BEGIN();
     CUDA_DYNAMIC(float4, attention_shared);
     int tile = p.tiles - 1 - (int)(blockIdx.x / p.lanes);
     for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {

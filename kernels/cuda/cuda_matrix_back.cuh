@@ -292,6 +292,7 @@ template <int E, int WARPS, int ALONE>
 static __global__ void __launch_bounds__(WARPS *WARP, (E > 32 ? 8 : WARPS_MOST<E>) / WARPS)
     attend_matrix_columns(Heads p, HeadsBack b, Kept kept)
 {
+    CUDA_BEGIN();
     CUDA_DYNAMIC(float4, attention_shared);
     BackRoom<E> m = back_room<E>(attention_shared, WARPS);
     for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
@@ -387,6 +388,7 @@ template <int E>
 static __global__ void __launch_bounds__(BACK_WARPS<E> *WARP, WARPS_MOST<E> / BACK_WARPS<E>)
     attend_matrix_rows_back(Heads p, HeadsBack b, Kept kept)
 {
+    CUDA_BEGIN();
     CUDA_DYNAMIC(float4, attention_shared);
     BackRoom<E> m = back_room<E>(attention_shared, BACK_WARPS<E>);
     int tile = p.tiles - 1 - (int)(blockIdx.x / p.lanes);

@@ -160,7 +160,7 @@ static void *cuda_alloc(size_t n)
         out_of_memory(bytes);
         return NULL;
     }
-    cuda_check(cudaMemsetAsync(a->p, 0, bytes, cuda.stream), __func__);
+    cuda_check(cudaMemsetAsync(a->p, 0, bytes, cuda_stream()), __func__);
     a->bytes = bytes;
     a->next = allocations;
     allocations = a;
@@ -214,7 +214,7 @@ static int ring_ready(void)
 static char *ring_room(size_t bytes)
 {
     if (ring.used + bytes > PART_BYTES) {
-        cuda_check(cudaEventRecord(ring.taken[ring.part], cuda.stream), __func__);
+        cuda_check(cudaEventRecord(ring.taken[ring.part], cuda_stream()), __func__);
         ring.part = (ring.part + 1) % PARTS;
         ring.used = 0;
         cuda_check(cuda_reach(ring.taken[ring.part]), __func__);
@@ -227,7 +227,7 @@ static char *ring_room(size_t bytes)
 static void ring_send(void *x, const char *room, size_t bytes, const char *where)
 {
     if (cuda.failed != cudaSuccess) return;
-    cuda_check(cudaMemcpyAsync(x, room, bytes, cudaMemcpyHostToDevice, cuda.stream), where);
+    cuda_check(cudaMemcpyAsync(x, room, bytes, cudaMemcpyHostToDevice, cuda_stream()), where);
 }
 
 /* ---- several at once ---------------------------------------------------------------------------- */
@@ -259,6 +259,7 @@ static int pack_ready(void)
 
 static __global__ void pack_kernel(const uint32_t *block, Pieces p)
 {
+    CUDA_BEGIN();
     int k = (int)blockIdx.x / PACK_BLOCKS;
     size_t i = blockIdx.x % PACK_BLOCKS * blockDim.x + threadIdx.x;
     for (; i < p.words[k]; i += PACK_BLOCKS * blockDim.x) p.to[k][i] = block[p.from[k] + i];
@@ -336,7 +337,7 @@ static const char *ring_receive(const void *x, size_t bytes, const char *where)
 {
     char *room = ring_room(bytes);
     if (cuda.failed == cudaSuccess)
-        cuda_check(cudaMemcpyAsync(room, x, bytes, cudaMemcpyDeviceToHost, cuda.stream), where);
+        cuda_check(cudaMemcpyAsync(room, x, bytes, cudaMemcpyDeviceToHost, cuda_stream()), where);
     cuda_check(cuda_reach(NULL), where);
     if (cuda.failed != cudaSuccess) memset(room, 0, bytes);
     return room;
@@ -371,7 +372,7 @@ static int cuda_record(void)
 {
     branch_join();
     TRY(cuda_tell());
-    cuda_check(cudaStreamBeginCapture(cuda.stream, cudaStreamCaptureModeThreadLocal), __func__);
+    cuda_check(cudaStreamBeginCapture(cuda_stream(), cudaStreamCaptureModeThreadLocal), __func__);
     TRY(cuda_tell());
     cuda.recording = 1;
     return 0;
@@ -383,7 +384,7 @@ static int cuda_recorded(Recording **out)
     Recording *r = (Recording *)memory_new(1, sizeof *r);
     cuda.recording = 0;
     branch_join();
-    cuda_check(cudaStreamEndCapture(cuda.stream, &graph), __func__);
+    cuda_check(cudaStreamEndCapture(cuda_stream(), &graph), __func__);
     if (r && cuda.failed == cudaSuccess)
         cuda_check(cudaGraphInstantiate(&r->graph, graph, 0), __func__);
     if (graph) (void)cudaGraphDestroy(graph);
@@ -398,7 +399,7 @@ static int cuda_recorded(Recording **out)
 
 static int cuda_replay(Recording *r)
 {
-    if (cuda.failed == cudaSuccess) cuda_check(cudaGraphLaunch(r->graph, cuda.stream), __func__);
+    if (cuda.failed == cudaSuccess) cuda_check(cudaGraphLaunch(r->graph, cuda_stream()), __func__);
     return cuda_tell();
 }
 

@@ -43,6 +43,7 @@ static __device__ inline void norm_row(size_t D, const float *x, float sum, Norm
 /* Norms a row; a block, as wide as the row needs, has one row. */
 template <int W> static __global__ void norm_kernel(size_t D, const float *x, Norm n)
 {
+    CUDA_BEGIN();
     __shared__ float room[SLOTS];
     const float *xr = x + blockIdx.x * D;
     size_t c0 = (size_t)threadIdx.x * W, step = (size_t)blockDim.x * W;
@@ -77,6 +78,7 @@ typedef struct {
 template <int W>
 static __global__ void residual_kernel(size_t D, Behind s, Terms t, float *r, Norm n)
 {
+    CUDA_BEGIN();
     __shared__ float room[SLOTS], factor[LIN_TERMS];
     size_t row = blockIdx.x * D, c0 = (size_t)threadIdx.x * W, step = (size_t)blockDim.x * W;
     float sum = 0;
@@ -166,6 +168,7 @@ template <int W>
 static __global__ void norm_back_kernel(size_t N, size_t D, size_t rows, NormBack b, size_t shared,
                                         float *partial)
 {
+    CUDA_BEGIN();
     __shared__ float room[SLOTS];
     CUDA_DYNAMIC(float, norm_shared);
     size_t end = (blockIdx.x + 1) * rows < N ? (blockIdx.x + 1) * rows : N;

@@ -132,6 +132,7 @@ static void blas_product(int ta, int tb, size_t m, size_t n, size_t k, double al
 {
     float one = (float)alpha, two = (float)beta;
     if (m == 0 || n == 0 || cuda.failed != cudaSuccess) return;
+    cuda.behind[cuda.branch] = 0;
     product_check(blas.gemm(blas.handle[cuda.branch], tb ? CUBLAS_OP_T : CUBLAS_OP_N,
                             ta ? CUBLAS_OP_T : CUBLAS_OP_N, (int)n, (int)m, (int)k, &one, B, type,
                             (int)ldb, A, type, (int)lda, &two, C, CUDA_R_32F, (int)ldc, compute,

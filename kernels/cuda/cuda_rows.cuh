@@ -72,6 +72,7 @@ static inline unsigned lanes_for(size_t D, int W)
 template <int W, class F>
 static __global__ void each_kernel(size_t N, size_t D, unsigned lanes, F f)
 {
+    CUDA_BEGIN();
     size_t rows = blockDim.x / lanes;
     f.begin();
     for (size_t r = blockIdx.x * rows + threadIdx.x / lanes; r < N; r += gridDim.x * rows)
@@ -93,6 +94,7 @@ template <class F> static void each_row(size_t N, size_t D, int w, F f, CALLER)
 /* Applies f to a list: four neighbours at a time where w, the last n % 4 one by one. */
 template <class F> static __global__ void flat_kernel(size_t n, int w, F f)
 {
+    CUDA_BEGIN();
     size_t threads = (size_t)gridDim.x * blockDim.x;
     size_t t = (size_t)blockIdx.x * blockDim.x + threadIdx.x, whole = w ? n / 4 * 4 : 0;
     f.begin();
@@ -123,6 +125,7 @@ template <int W, class F>
 static __global__ void columns_kernel(size_t N, size_t D, size_t tiles, size_t rows, F f,
                                       float *out)
 {
+    CUDA_BEGIN();
     constexpr int S = F::SUMS;
     __shared__ float room[SLOTS][S][WARP * W];
     size_t panel = blockIdx.x / tiles, c0 = blockIdx.x % tiles * (WARP * W);
@@ -154,6 +157,7 @@ template <int S>
 static __global__ void columns_end_kernel(size_t panels, size_t D, size_t tiles,
                                           const float *partial, Targets<S> to)
 {
+    CUDA_BEGIN();
     __shared__ float room[SLOTS][WARP];
     size_t s = blockIdx.x / tiles, c = blockIdx.x % tiles * WARP + threadIdx.x % WARP;
     unsigned lane = threadIdx.x % WARP, slot = threadIdx.x / WARP;
@@ -195,6 +199,7 @@ enum { SUM_BLOCKS = 1024 };
 /* Sums f(i), i < n, in double: a block's strided share goes to out[block]. */
 template <class F> static __global__ void total_kernel(size_t n, F f, double *out)
 {
+    CUDA_BEGIN();
     __shared__ double room[SLOTS];
     double sum = 0;
     size_t threads = (size_t)gridDim.x * blockDim.x;
@@ -208,6 +213,7 @@ template <class F> static __global__ void total_kernel(size_t n, F f, double *ou
 template <class F>
 static __global__ void total_end_kernel(size_t blocks, const double *partial, F f)
 {
+    CUDA_BEGIN();
     __shared__ double room[SLOTS];
     double sum = 0;
     for (size_t i = threadIdx.x; i < blocks; i += blockDim.x) sum += partial[i];

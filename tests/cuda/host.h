@@ -55,7 +55,7 @@ void cuda_host_tf32(CudaHostTf32 how);
 
 /* Sets the machine: number of devices, driver's version (13000 = 13.0; 0: no driver), architecture. No device: calls
  * fail with cudaErrorNoDevice. No driver, or one of an older major version than the runtime:
- * cudaErrorInsufficientDriver. Default 1, 13000; 8, 0. */
+ * cudaErrorInsufficientDriver. Default 1, 13000; 9, 0. */
 void cuda_host_device(int count, int driver);
 void cuda_host_arch(int major, int minor);
 
@@ -76,10 +76,10 @@ size_t cuda_host_launches(void);
 size_t cuda_host_products(void);
 size_t cuda_host_sends(void);
 
-/* Counts the graph that was made last: nodes, edges between them, and nodes of other streams than the one that began the
- * capture. */
+/* Counts the graph that was made last: nodes, edges between them, nodes of other streams than the one that began the
+ * capture, and kernels that are launched early. */
 typedef struct {
-    size_t nodes, edges, beside;
+    size_t nodes, edges, beside, early;
 } CudaHostNodes;
 CudaHostNodes cuda_host_graph(void);
 

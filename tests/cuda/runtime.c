@@ -44,7 +44,7 @@
 
 static cudaError_t last, sticky, injected;
 static char fault[600];
-static int devices = 1, driver = CUDART_VERSION, major = 8, minor = 0;
+static int devices = 1, driver = CUDART_VERSION, major = 9, minor = 0;
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
@@ -154,6 +154,15 @@ cudaError_t cudaDriverGetVersion(int *version)
     return cudaSuccess;
 }
 
+/* Kernels have code for sm_80, and for sm_90 and later. */
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *kernel)
+{
+    READY();
+    if (!kernel) return host_last(cudaErrorInvalidDeviceFunction);
+    a->ptxVersion = major < 9 ? 80 : 90;
+    return cudaSuccess;
+}
+
 cudaError_t cudaRuntimeGetVersion(int *version)
 {
     *version = CUDART_VERSION;
@@ -201,7 +210,7 @@ void cuda_host_reset(void)
     cuda_host_fail_malloc(0);
     devices = 1;
     driver = CUDART_VERSION;
-    major = 8;
+    major = 9;
     minor = 0;
     stream_reset();
     launch_reset();

@@ -46,6 +46,11 @@ int host_pinned(const void *p, size_t n);
 cudaError_t stream_submit(cudaStream_t stream, cudaError_t (*run)(const void *),
                           void (*drop)(void *), void *data);
 
+/* Tells whether the last work of a stream is a kernel, behind which another may be launched early; stream_launched: it
+ * is now, launched early or not. */
+int stream_takes_early(cudaStream_t stream);
+void stream_launched(cudaStream_t stream, int early);
+
 /* Runs the waiting work. */
 cudaError_t stream_flush(void);
 

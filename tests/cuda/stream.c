@@ -17,8 +17,8 @@ typedef struct {
 } Last;
 
 struct CudaHostStream {
-    int captures;
-    size_t number; /* from 1, by age */
+    int captures, kernel; /* kernel: the last work is one */
+    size_t number;        /* from 1, by age */
     Last last;
 };
 
@@ -161,6 +161,7 @@ static void capture_wait(cudaStream_t stream, const struct CudaHostEvent *event)
         stream->captures = 1;
         stream->last.n = 0;
     }
+    stream->kernel = 0;
     if (!deaf) last_add(&stream->last, &event->last);
 }
 
@@ -169,6 +170,7 @@ static cudaError_t submit(cudaStream_t stream, cudaEvent_t after, cudaError_t (*
                           void (*drop)(void *), void *data)
 {
     Work *w = host_new(sizeof *w);
+    if (stream) stream->kernel = 0;
     *w = (Work){.run = run, .drop = drop, .data = data, .stream = stream, .after = after};
     if (after) w->ticket = after->asked;
     cudaError_t e = refuse(stream);
@@ -184,6 +186,17 @@ static cudaError_t submit(cudaStream_t stream, cudaEvent_t after, cudaError_t (*
     if (e == cudaSuccess) e = run(data);
     work_free(w);
     return host_last(e);
+}
+
+int stream_takes_early(cudaStream_t stream)
+{
+    return stream && stream->kernel;
+}
+
+void stream_launched(cudaStream_t stream, int early)
+{
+    if (stream) stream->kernel = 1;
+    if (early && stream_captures(stream)) capture.graph->counts.early++;
 }
 
 cudaError_t stream_submit(cudaStream_t stream, cudaError_t (*run)(const void *),
@@ -372,7 +385,8 @@ static void graph_drop(cudaGraph_t g)
 
 static void capture_end(void)
 {
-    for (size_t i = 0; i < capture.streams; i++) capture.stream[i]->captures = 0;
+    for (size_t i = 0; i < capture.streams; i++)
+        capture.stream[i]->captures = capture.stream[i]->kernel = 0;
     capture.active = capture.broken = 0;
     capture.streams = 0;
 }
@@ -396,6 +410,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
     if (!stream) return host_last(cudaErrorStreamCaptureUnsupported);
     if (capture.active) return host_last(cudaErrorIllegalState);
     stream->captures = 1;
+    stream->kernel = 0;
     stream->last.n = 0;
     capture.active = 1;
     capture.number++;

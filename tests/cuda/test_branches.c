@@ -65,6 +65,27 @@ TEST(a_missing_wait_is_seen)
             if (keeps_bits(names[i], t, 0, 1)) fail_msg("%s, %s", names[i], t->name);
 }
 
+/* Counts kernels launched early in the graph of a step. */
+static size_t early(const char *name, int major)
+{
+    cuda_host_arch(major, 0);
+    OWN_MODEL *m = trained(name, tiny_all, 0, CUDA_HOST_AS_SUBMITTED, 0);
+    cuda_host_arch(9, 0);
+    return cuda_host_graph().early;
+}
+
+/* Kernels that stand behind kernels are launched early, where the device knows how. */
+TEST(kernels_are_early)
+{
+    for (size_t i = 0; i < NAMES; i++) {
+        size_t n = early(names[i], 9);
+        print_message("# %s: %zu of %zu nodes are launched early\n", names[i], n,
+                      cuda_host_graph().nodes);
+        assert_in_range(n, cuda_host_graph().nodes / 4, cuda_host_graph().nodes);
+        assert_int_equal(early(names[i], 8), 0);
+    }
+}
+
 /* A graph has a product aside for each weight of a sublayer and one for the words'; branches fork and join, so that
  * there are more edges than a chain has. */
 TEST(weights_are_beside)
