@@ -13,7 +13,7 @@ const char *const count_names[COUNTS] = {
     "products", "rounding",  "attention", "norms", "linear combinations",
     "bias",     "embedding", "loss",      "Adam",  "fill and copy"};
 
-enum { F32 = 4, BF16 = 2, SUMS = 2 }; /* bytes; kernels of a sum over rows */
+enum { F32 = 4, BF16 = 2 }; /* bytes */
 /* The same as in cuda_linear.cuh, cuda_gate.cuh, cuda_embed.cuh, cuda.cu. */
 enum {
     LIN_TERMS = 16,
@@ -192,7 +192,7 @@ static void norm_back(size_t N, size_t D, NormKind kind, const void *x, const vo
                       void *dw, void *db)
 {
     size_t more = dx ? 1 + (term ? n : 1) : 0;
-    add_numbers(COUNT_NORM, dw || db ? SUMS : 1, (double)(2 + more) * (double)(N * D));
+    add_numbers(COUNT_NORM, 1, (double)(2 + more) * (double)(N * D));
 }
 
 static void residual(size_t N, size_t D, void *k, const void *b, Dropout d, int kept, size_t n,
@@ -262,7 +262,7 @@ static void bias_drop_back(size_t N, size_t D, size_t n, const LinTerm *term, Dr
                            void *db)
 {
     double bytes = F32 * (double)n + size_of(dx);
-    add_bytes(COUNT_BIAS, SUMS, bytes * (double)(N * D), (double)(N * D) * (double)(n + 1));
+    add_bytes(COUNT_BIAS, 1, bytes * (double)(N * D), (double)(N * D) * (double)(n + 1));
 }
 
 static void bias_act(size_t N, size_t M, void *u, const void *b, int act, Dropout d, void *y)
@@ -276,7 +276,7 @@ static void bias_act_back(size_t N, size_t M, const void *u, const void *y, int 
 {
     double bytes = size_of(act == ACT_RELU ? y : u) + size_of(dy) + size_of(du);
     if (act_gated(act)) bytes += size_of(u) + size_of(du);
-    add_bytes(COUNT_BIAS, SUMS, bytes * (double)(N * M), (double)(N * M));
+    add_bytes(COUNT_BIAS, 1, bytes * (double)(N * M), (double)(N * M));
 }
 
 static void lin(size_t N, size_t D, size_t n, const LinTerm *term, void *r)
@@ -319,8 +319,8 @@ static void gate_back(size_t N, size_t D, size_t n, const void *const *x, const 
                       const void *g, const void *dg, void *const *dx, void *dw, void *db)
 {
     if (dx) add_numbers(COUNT_LINEAR, pieces(n, GATE_INPUTS), 2 * (double)(N * D) * (double)n);
-    for (size_t i = 0; dw && i < n; i++) add_numbers(COUNT_LINEAR, SUMS, (double)(N * D));
-    if (db) add_numbers(COUNT_LINEAR, SUMS, (double)N);
+    for (size_t i = 0; dw && i < n; i++) add_numbers(COUNT_LINEAR, 1, (double)(N * D));
+    if (db) add_numbers(COUNT_LINEAR, 1, (double)N);
 }
 
 /* ---- ends --------------------------------------------------------------------------------------- */
@@ -346,12 +346,12 @@ static void cross_entropy(size_t N, size_t V, const void *z, const int32_t *targ
 
 static void loss(size_t N, const void *nll, Step *s)
 {
-    add_numbers(COUNT_LOSS, SUMS, (double)N);
+    add_numbers(COUNT_LOSS, 1, (double)N);
 }
 
 static void norm2(size_t n, const void *g, Step *s)
 {
-    add_numbers(COUNT_ADAM, SUMS, (double)n);
+    add_numbers(COUNT_ADAM, 1, (double)n);
 }
 
 static void adam(size_t n, void *p, const void *g, void *m, void *v, double beta1, double beta2,

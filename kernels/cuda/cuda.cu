@@ -2,13 +2,13 @@
  * in the form of its operands; cuda-bf16 differs in its attention too (cuda_matrix.cuh). It is one translation unit,
  * like cpu.c, which says what each kernel computes.
  *
- * There is one device (backend_device chooses it) and one order of calls, but for those aside (cuda_branch.cuh). Every sum has a fixed order
- * and no kernel adds to memory by atomics, so the same input gives the same bits on the same device. No kernel
- * allocates, except for scratch memory that grows in a first step.
+ * There is one device (backend_device chooses it) and one order of calls, but for those aside (cuda_branch.cuh). Every
+ * sum has a fixed order and atomics only tell which block is the last, so the same input gives the same bits on the same
+ * device. No kernel allocates, except for scratch memory that grows in a first step.
  *
  * In reading order: cuda_device.cuh (stream, launches, sums, dropout), cuda_rows.cuh (elements, columns),
- * cuda_branch.cuh (a second stream), cuda_memory.cuh (memory, recordings, failures), cuda_factor.cuh (bf16), cuda_product.cuh (cuBLAS), then as for cpu.c,
- * cuda_ranks.cuh (NCCL). With TROTTER_CUDA_HOST it compiles for a processor, where a stand-in for the runtime
+ * cuda_branch.cuh (a second stream), cuda_memory.cuh (memory, recordings, failures), cuda_factor.cuh (bf16),
+ * cuda_product.cuh (cuBLAS), then as for cpu.c, cuda_ranks.cuh (NCCL). With TROTTER_CUDA_HOST it compiles for a processor, where a stand-in for the runtime
  * runs it (tests/cuda).
  */
 #include <stdio.h>

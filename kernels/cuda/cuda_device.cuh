@@ -2,8 +2,8 @@
  * and a block, dropout. Part of cuda.cu.
  *
  * Blocks are one-dimensional, of a multiple of 32 threads. Every sum has a fixed order: no two blocks of
- * a kernel add to the same memory, so the same input gives the same bits. The sources compile with nvcc,
- * and for the host (tests/cuda) where threads are fibres.
+ * a kernel add to the same memory, but for the last one (last_block), so the same input gives the same bits. The sources
+ * compile with nvcc, and for the host (tests/cuda) where threads are fibres.
  */
 #ifndef TROTTER_CUDA_DEVICE_CUH
 #define TROTTER_CUDA_DEVICE_CUH
@@ -16,9 +16,9 @@ enum { WARP = 32, BLOCK_THREADS = 256, BRANCHES = 2 };
 
 /* ---- the device as this process uses it ----------------------------------------------------------- */
 
-/* One device. `stream`: that of the branch where calls go now (cuda_branch.cuh). `failed` keeps the first failure until it is reported (cuda_memory.cuh);
- * nothing is launched meanwhile. `blas`: status of cuBLAS where it failed. `processors`: multiprocessors
- * of the device. */
+/* One device. `stream`: that of the branch where calls go now (cuda_branch.cuh). `failed` keeps the first failure until
+ * it is reported (cuda_memory.cuh); nothing is launched meanwhile. `blas`: status of cuBLAS where it failed.
+ * `processors`: multiprocessors of the device. */
 static struct {
     cudaStream_t stream;
     int branch;
@@ -82,6 +82,25 @@ static __host__ __device__ inline size_t least(size_t a, size_t b)
 /* Returns device memory for results that pass from one launch of a call to the next: at least `bytes`,
  * aligned to 256, until the next cuda_scratch of the same branch. NULL after a failure. cuda_memory.cuh. */
 static void *cuda_scratch(size_t bytes);
+
+/* Returns n counters of this branch for last_block. cuda_memory.cuh. */
+static unsigned *cuda_tickets(size_t n);
+
+/* Tells all threads of a block whether it is the last one of `blocks` to come here; then it sees what the others wrote
+ * before. *ticket is 0 before and after. Source: CUDA C++ Programming Guide, "Memory Fence Functions". */
+static __device__ inline int last_block(unsigned *ticket, size_t blocks)
+{
+    __shared__ int last;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = blocks == 1 || atomicAdd(ticket, 1u) == (unsigned)blocks - 1;
+        if (last && blocks > 1) *ticket = 0;
+        __threadfence();
+    }
+    __syncthreads();
+    return last;
+}
 
 /* ---- sums --------------------------------------------------------------------------------------- */
 

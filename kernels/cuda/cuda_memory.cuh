@@ -101,27 +101,39 @@ static int cuda_wait(void)
 
 /* ---- scratch ------------------------------------------------------------------------------------ */
 
-/* Returns scratch memory. A block that became too small is kept, because recordings have its address. */
-static void *cuda_scratch(size_t bytes)
+/* Memory that only grows. A block that became too small is kept, because recordings have its address. */
+typedef struct {
+    void *block;
+    size_t size;
+} Growing;
+
+static void *grown(Growing *r, size_t bytes, int zero, CALLER)
 {
-    static struct {
-        void *block;
-        size_t size;
-    } room[BRANCHES], *r;
     enum { LEAST = 1 << 16 };
-    r = &room[cuda.branch];
     if (cuda.failed != cudaSuccess) return NULL;
     if (bytes <= r->size) return r->block;
-    size_t grown = 2 * r->size;
-    if (grown < LEAST) grown = LEAST;
-    if (grown < bytes) grown = bytes;
+    size_t size = 2 * r->size;
+    if (size < LEAST) size = LEAST;
+    if (size < bytes) size = bytes;
     void *p = NULL;
-    cuda.wanted = grown;
-    cuda_check(cuda.recording ? cudaErrorStreamCaptureUnsupported : cudaMalloc(&p, grown),
-               __func__);
+    cuda.wanted = size;
+    cuda_check(cuda.recording ? cudaErrorStreamCaptureUnsupported : cudaMalloc(&p, size), where);
     if (!p) return NULL;
-    r->size = grown;
+    if (zero) cuda_check(cudaMemsetAsync(p, 0, size, cuda_stream()), where);
+    r->size = size;
     return r->block = p;
+}
+
+static void *cuda_scratch(size_t bytes)
+{
+    static Growing scratch[BRANCHES];
+    return grown(&scratch[cuda.branch], bytes, 0);
+}
+
+static unsigned *cuda_tickets(size_t n)
+{
+    static Growing tickets[BRANCHES];
+    return (unsigned *)grown(&tickets[cuda.branch], n * sizeof(unsigned), 1);
 }
 
 /* ---- allocations -------------------------------------------------------------------------------- */

@@ -427,14 +427,25 @@ static void loss(const Model *m, const Pass *p, int back)
     if (p->asked) m->backend->loss(p->asked, m->out.nll, m->step);
 }
 
+/* Sets gradients to 0, beside forward. */
+static void gradients_clear(const Model *m)
+{
+    const Backend *b = m->backend;
+    if (b->aside) b->aside(1);
+    b->fill(m->grad, 0, m->size);
+    if (b->aside) b->aside(0);
+}
+
 void pass_gradient(const Model *m, const Pass *p)
 {
-    if (!p->more) m->backend->fill(m->grad, 0, m->size);
+    if (!p->more) gradients_clear(m);
     if (p->N) {
         pass_forward(m, p);
+        meet(m, 1);
         loss(m, p, 1);
         backward(m, p);
     } else {
+        meet(m, 1);
         share_nothing(m, p);
     }
     share_rest(m, p);

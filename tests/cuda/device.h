@@ -111,6 +111,16 @@ template <class T> T __shfl_xor_sync(unsigned mask, T v, int bits, int width = 3
     return cuda_host_exchange(CUDA_HOST_XOR, mask, v, bits, width, file, line);
 }
 
+/* Blocks run one after another. */
+inline void __threadfence(void) {}
+
+inline unsigned atomicAdd(unsigned *p, unsigned v)
+{
+    unsigned old = *p;
+    *p += v;
+    return old;
+}
+
 inline void __trap(CUDA_HOST_PLACE)
 {
     cuda_host_trap(file, line);

@@ -22,9 +22,9 @@ void cuda_host_order(uint64_t seed);
  * host that reads (or frees, or overwrites) pinned memory too early gets wrong values. */
 void cuda_host_lazy(int on);
 
-/* Chooses among the orders that streams and events allow for lazy work, and edges for the nodes of graphs: the order of submission (default), or one in
- * which the newest stream, or the oldest, goes ahead until it must wait. So work that lacks an event comes too early,
- * or the work that should wait for it does. */
+/* Chooses among the orders that streams and events allow for lazy work, and edges for the nodes of graphs: the order of
+ * submission (default), or one in which the newest stream, or the oldest, goes ahead until it must wait. So work that
+ * lacks an event comes too early, or the work that should wait for it does. */
 typedef enum { CUDA_HOST_AS_SUBMITTED, CUDA_HOST_NEWEST, CUDA_HOST_OLDEST } CudaHostStreams;
 void cuda_host_streams(CudaHostStreams first);
 

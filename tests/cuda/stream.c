@@ -2,8 +2,9 @@
  *
  * Submitted work is a closure: a function and its arguments by value. It runs at once, or waits in
  * one queue for all streams (lazy), or is recorded (capture) as a node and then run by every launch of the
- * graph, behind the nodes that its edges name. The queue keeps the order of submission, which every order of streams and events allows, or one of
- * the two that are farthest from it: the newest or the oldest stream goes ahead until it waits for an event. */
+ * graph, behind the nodes that its edges name. The queue keeps the order of submission, which every order of streams and
+ * events allows, or one of the two that are farthest from it: the newest or the oldest stream goes ahead until it waits
+ * for an event. */
 #include <stdlib.h>
 #include <time.h>
 

@@ -86,14 +86,14 @@ TEST(kernels_are_early)
     }
 }
 
-/* A graph has a product aside for each weight of a sublayer and one for the words'; branches fork and join, so that
+/* A graph has a product aside for each weight of a sublayer and one for the words', and clears gradients there; branches fork and join, so that
  * there are more edges than a chain has. */
 TEST(weights_are_beside)
 {
     for (const TinyPlan *t = tiny_all; t->name; t++) {
         OWN_MODEL *m = trained("cuda-f32", t, 0, CUDA_HOST_AS_SUBMITTED, 0);
         CudaHostNodes n = cuda_host_graph();
-        size_t weights = 1;
+        size_t weights = 2;
         for (size_t i = 0; i < m->plan->instrs; i++)
             weights += m->plan->instr[i].op == PLAN_EVAL   ? 2
                        : m->plan->instr[i].op == PLAN_KEYS ? 1
