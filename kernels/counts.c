@@ -216,7 +216,7 @@ static double seen(const Attention *a)
 static int by_matrix(const Attention *a)
 {
     size_t E = a->D / a->H;
-    return all.bf16 && E % 16 == 0 && E <= 128 && !a->relative && attention_each(a->H, a->kv) == 1;
+    return all.bf16 && E % 16 == 0 && E <= 128 && !a->relative;
 }
 
 static double attention_rate(const Attention *a)
@@ -238,7 +238,7 @@ static void attention_back(const Attention *a, const void *out, const void *lse,
     double rows = (double)a->S * (double)attention_keys(a) * (double)a->D;
     int matrix = by_matrix(a), apart = a->memory || more || attention_each(a->H, a->kv) > 1;
     size_t tile = matrix && a->D / a->H > 64 ? SIDE / 2 : SIDE;
-    size_t kernels = attention_keys(a) <= tile && (matrix || !apart) ? 2 : 3;
+    size_t kernels = attention_keys(a) > tile || (!matrix && apart) ? 3 : matrix ? 1 : 2;
     if (a->relative && drelative) kernels++;
     add(COUNT_ATTENTION, kernels, F32 * 8 * rows, 10 * (double)a->D * seen(a), attention_rate(a));
 }

@@ -83,9 +83,6 @@ static __host__ __device__ inline size_t least(size_t a, size_t b)
  * aligned to 256, until the next cuda_scratch of the same branch. NULL after a failure. cuda_memory.cuh. */
 static void *cuda_scratch(size_t bytes);
 
-/* Returns n counters of this branch for last_block. cuda_memory.cuh. */
-static unsigned *cuda_tickets(size_t n);
-
 /* Tells all threads of a block whether it is the last one of `blocks` to come here; then it sees what the others wrote
  * before. *ticket is 0 before and after. Source: CUDA C++ Programming Guide, "Memory Fence Functions". */
 static __device__ inline int last_block(unsigned *ticket, size_t blocks)

@@ -1,7 +1,7 @@
 /* cuda_matrix.cuh: attention on tensor cores, forward, and parts that backward (cuda_matrix_back.cuh) uses too. Part of
  * cuda.cu.
  *
- * It serves heads of E <= 128, a multiple of 16, without relative positions and grouped heads, in memory that can be read four
+ * It serves heads of E <= 128, a multiple of 16, without relative positions, in memory that can be read four
  * numbers at a time; cuda_attention.cuh serves all others. Factors of products are rounded to bf16 (cuda_mma.cuh), sums
  * and the softmax are in f32. A warp has 16 rows; a block has SIDE = 16, 32 or 64 of them, by the longest sequence of
  * the batch. A row's result does not depend on SIDE: the softmax goes KEYS columns at a time from column 0, and
@@ -304,7 +304,7 @@ static __global__ void __launch_bounds__(WARPS *WARP, WARPS_MOST<E> / WARPS)
 
 static int matrix_serves(const Attention *a, const Heads *p)
 {
-    return p->E % STEP == 0 && p->E <= MATRIX_MOST && p->wide && !a->relative && p->each == 1;
+    return p->E % STEP == 0 && p->E <= MATRIX_MOST && p->wide && !a->relative;
 }
 
 /* Returns the warps of a block, for 16, 32 or 64 rows. */

@@ -14,6 +14,9 @@
 
 #include "kernels/cuda/cuda_device.cuh"
 
+/* Returns n counters of this branch for last_block. cuda_memory.cuh. */
+static unsigned *cuda_tickets(size_t n);
+
 template <int W> struct Pack {
     float x[W];
 };
