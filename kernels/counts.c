@@ -216,7 +216,8 @@ static double seen(const Attention *a)
 static int by_matrix(const Attention *a)
 {
     size_t E = a->D / a->H;
-    return all.bf16 && E % 16 == 0 && E <= 128 && !a->relative;
+    return all.bf16 && E % 16 == 0 && E <= 128 && !a->relative &&
+           (E <= 64 || attention_each(a->H, a->kv) == 1);
 }
 
 static double attention_rate(const Attention *a)

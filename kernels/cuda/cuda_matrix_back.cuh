@@ -295,8 +295,7 @@ static __device__ inline void matrix_columns_back(const Heads *p, const HeadsBac
     float ck[2] = {p->scale, p->scale}, cv[2] = {p->keep.scale, p->keep.scale};
     zero<E / 8>(w.dk);
     zero<E / 8>(w.dv);
-    ROLL for (size_t i = 0; i < p->each; i++)
-    {
+    for (size_t i = 0; i < (E > SHARED_WIDTH ? 1 : p->each); i++) {
         OneHead h = head_of(p, item + i);
         matrix_head_back<E, ALONE>(&w, p, b, &h, m, kept, item + i, j0, i > 0);
     }
@@ -317,7 +316,7 @@ static __global__ void __launch_bounds__(WARPS *WARP, (E > 32 ? 8 : WARPS_MOST<E
     CUDA_DYNAMIC(float4, attention_shared);
     BackRoom<E> m = back_room<E>(attention_shared, WARPS);
     for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
-        size_t first = item * p.each;
+        size_t first = item * (E > SHARED_WIDTH ? 1 : p.each);
         if constexpr (ALONE) {
             matrix_columns_back<E, 1>(&p, &b, &m, &kept, first, 0);
         } else {

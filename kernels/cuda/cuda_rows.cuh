@@ -163,13 +163,12 @@ static __global__ void columns_kernel(size_t N, size_t D, size_t tiles, size_t r
         if (c0 + column < D) partial[(panel * S + s) * D + c0 + column] = x;
     });
     if (!last_block(ticket + tile, panels)) return;
-    for (int s = 0; s < S; s++) {
-        sum[s] = {};
-        for (size_t p = slot; c < D && p < panels; p += SLOTS) {
+    for (int s = 0; s < S; s++) sum[s] = {};
+    for (size_t p = slot; c < D && p < panels; p += SLOTS)
+        for (int s = 0; s < S; s++) {
             Pack<W> v = load<W>(partial + (p * S + (size_t)s) * D + c);
             for (int k = 0; k < W; k++) sum[s].x[k] += v.x[k];
         }
-    }
     slots_sum<W, S>(room, sum, [=](unsigned s, unsigned column, float x) {
         for (unsigned k = 0; k < S; k++)
             if (k == s && to.x[k] && c0 + column < D) to.x[k][c0 + column] += x;
