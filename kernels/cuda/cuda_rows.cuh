@@ -127,20 +127,22 @@ template <int S> struct Targets {
     float *x[S];
 };
 
-/* Gives the sum over the slots of each of a block's columns to put(s, column, sum). */
-template <int W, int S, class P>
-static __device__ inline void slots_sum(float (*room)[S][WARP * W], const Pack<W> *sum, P put)
+/* Puts a thread's sums into room (SLOTS, S, WARP W); slots_total returns sum i of all slots. */
+template <int W, int S>
+static __device__ inline void slots_put(float (*room)[S * WARP * W], const Pack<W> *sum)
 {
     unsigned lane = threadIdx.x % WARP, slot = threadIdx.x / WARP;
     for (int s = 0; s < S; s++)
-        for (int k = 0; k < W; k++) room[slot][s][lane * W + k] = sum[s].x[k];
+        for (int k = 0; k < W; k++)
+            room[slot][(unsigned)(s * WARP * W) + lane * W + (unsigned)k] = sum[s].x[k];
     __syncthreads();
-    for (unsigned i = threadIdx.x; i < (unsigned)(S * WARP * W); i += BLOCK_THREADS) {
-        unsigned s = i / (WARP * W), column = i % (WARP * W);
-        float total = 0;
-        for (int k = 0; k < SLOTS; k++) total += room[k][s][column];
-        put(s, column, total);
-    }
+}
+
+template <int N> static __device__ inline float slots_total(const float (*room)[N], unsigned i)
+{
+    float total = 0;
+    for (int k = 0; k < SLOTS; k++) total += room[k][i];
+    return total;
 }
 
 /* Makes F::SUMS sums for each column: f.template at<W>(r, c, sum) adds row r's share to sum[F::SUMS].
@@ -151,17 +153,19 @@ static __global__ void columns_kernel(size_t N, size_t D, size_t tiles, size_t r
 {
     CUDA_BEGIN();
     constexpr int S = F::SUMS;
-    __shared__ float room[SLOTS][S][WARP * W];
+    constexpr unsigned COLUMNS = WARP * W;
+    __shared__ float room[SLOTS][S * COLUMNS];
     size_t panels = gridDim.x / tiles, panel = blockIdx.x / tiles, tile = blockIdx.x % tiles;
     unsigned lane = threadIdx.x % WARP, slot = threadIdx.x / WARP;
-    size_t c0 = tile * (WARP * W), c = c0 + lane * W;
+    size_t c0 = tile * COLUMNS, c = c0 + lane * W;
     size_t end = (panel + 1) * rows < N ? (panel + 1) * rows : N;
     Pack<W> sum[S] = {};
     f.begin();
     for (size_t r = panel * rows + slot; c < D && r < end; r += SLOTS) f.template at<W>(r, c, sum);
-    slots_sum<W, S>(room, sum, [=](unsigned s, unsigned column, float x) {
-        if (c0 + column < D) partial[(panel * S + s) * D + c0 + column] = x;
-    });
+    slots_put<W, S>(room, sum);
+    for (unsigned i = threadIdx.x; i < S * COLUMNS; i += BLOCK_THREADS)
+        if (c0 + i % COLUMNS < D)
+            partial[(panel * S + i / COLUMNS) * D + c0 + i % COLUMNS] = slots_total(room, i);
     if (!last_block(ticket + tile, panels)) return;
     for (int s = 0; s < S; s++) sum[s] = {};
     for (size_t p = slot; c < D && p < panels; p += SLOTS)
@@ -169,10 +173,11 @@ static __global__ void columns_kernel(size_t N, size_t D, size_t tiles, size_t r
             Pack<W> v = load<W>(partial + (p * S + (size_t)s) * D + c);
             for (int k = 0; k < W; k++) sum[s].x[k] += v.x[k];
         }
-    slots_sum<W, S>(room, sum, [=](unsigned s, unsigned column, float x) {
-        for (unsigned k = 0; k < S; k++)
-            if (k == s && to.x[k] && c0 + column < D) to.x[k][c0 + column] += x;
-    });
+    slots_put<W, S>(room, sum);
+    for (unsigned i = threadIdx.x; i < S * COLUMNS; i += BLOCK_THREADS)
+        for (unsigned s = 0; s < S; s++)
+            if (i / COLUMNS == s && to.x[s] && c0 + i % COLUMNS < D)
+                to.x[s][c0 + i % COLUMNS] += slots_total(room, i);
 }
 
 template <class F>
