@@ -39,6 +39,7 @@ static void branch_wait(int to, int from, cudaEvent_t event, const char *where)
 
 static void cuda_aside(int on)
 {
+    if (cuda.timing) return;
     if (on) branch_wait(1, 0, branch.fork, __func__);
     cuda.branch = on;
     cuda.stream = branch.stream[on];
