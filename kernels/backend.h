@@ -215,6 +215,11 @@ struct Backend {
     /* Between pack(1) and pack(0) only send is called, never on weights, and all goes in one copy. NULL: packing gains
      * nothing. */
     void (*pack)(int on);
+    /* Calls between aside(1) and aside(0) come after all earlier calls, but later ones may run beside them. meet(0):
+     * later calls wait for the calls aside of the time before the last meet; meet(1), and all that waits or sums over
+     * ranks: for all calls. alloc, put, get, send and receive stand not aside. NULL: aside gains nothing. */
+    void (*aside)(int on);
+    void (*meet)(int all);
     void (*receive)(void *host, const void *x, size_t bytes);
     void (*fill)(void *x, double value, size_t n);
     void (*copy)(void *y, const void *x, size_t n);

@@ -13,7 +13,7 @@ const char *const count_names[COUNTS] = {
     "products", "rounding",  "attention", "norms", "linear combinations",
     "bias",     "embedding", "loss",      "Adam",  "fill and copy"};
 
-enum { F32 = 4, BF16 = 2, SUMS = 2 }; /* bytes; kernels of a sum over rows */
+enum { F32 = 4, BF16 = 2 }; /* bytes */
 /* The same as in cuda_linear.cuh, cuda_gate.cuh, cuda_embed.cuh, cuda_loss.cuh, cuda.cu. */
 enum { LIN_TERMS = 16, GATE_INPUTS = 64, PLACES = 32, LOSS_ROW = 47 << 10, ROW_SIZES = 2 };
 static const size_t CACHE = (size_t)50 << 20; /* L2 of an H100 */
@@ -139,6 +139,9 @@ static void pack(int on)
     note(&(CountedCall){.call = __func__, .kind = COUNT_SET, .kernels = 1, .copies = 1});
 }
 
+static void aside(int on) {}
+static void meet(int whole) {}
+
 static void receive(void *host, const void *x, size_t bytes)
 {
     memset(host, 0, bytes);
@@ -217,7 +220,7 @@ static void norm_back(size_t N, size_t D, NormKind kind, const void *x, const vo
                       void *dw, void *db)
 {
     size_t more = dx ? 1 + (term ? n : 1) : 0;
-    add_numbers(COUNT_NORM, dw || db ? SUMS : 1, (double)(2 + more) * (double)(N * D));
+    add_numbers(COUNT_NORM, 1, (double)(2 + more) * (double)(N * D));
 }
 
 static void residual(size_t N, size_t D, void *k, const void *b, Dropout d, int kept, size_t n,
@@ -241,7 +244,8 @@ static double seen(const Attention *a)
 static int by_matrix(const Attention *a)
 {
     size_t E = a->D / a->H;
-    return all.bf16 && E % 16 == 0 && E <= 128 && !a->relative && attention_each(a->H, a->kv) == 1;
+    return all.bf16 && E % 16 == 0 && E <= 128 && !a->relative &&
+           (E <= 64 || attention_each(a->H, a->kv) == 1);
 }
 
 static void attention(const Attention *a, void *out, void *lse)
@@ -258,7 +262,7 @@ static void attention_back(const Attention *a, const void *out, const void *lse,
     double rows = (double)a->S * (double)attention_keys(a) * (double)a->D;
     int matrix = by_matrix(a), apart = a->memory || more || attention_each(a->H, a->kv) > 1;
     size_t tile = matrix && a->D / a->H > 64 ? SIDE / 2 : SIDE;
-    size_t kernels = attention_keys(a) <= tile && (matrix || !apart) ? 2 : 3;
+    size_t kernels = attention_keys(a) > tile || (!matrix && apart) ? 3 : matrix ? 1 : 2;
     if (a->relative && drelative) kernels++;
     add(COUNT_ATTENTION, kernels, F32 * 8 * rows, 10 * (double)a->D * seen(a), by_matrix(a));
 }
@@ -282,7 +286,7 @@ static void bias_drop_back(size_t N, size_t D, size_t n, const LinTerm *term, Dr
                            void *db)
 {
     double bytes = F32 * (double)n + size_of(dx);
-    add_bytes(COUNT_BIAS, SUMS, bytes * (double)(N * D), (double)(N * D) * (double)(n + 1));
+    add_bytes(COUNT_BIAS, 1, bytes * (double)(N * D), (double)(N * D) * (double)(n + 1));
 }
 
 /* Counts a product that adds a bias, or two calls where it cannot (cuda_bias.cuh). A rounded factor is aligned. */
@@ -305,7 +309,7 @@ static void bias_act_back(size_t N, size_t M, const void *u, const void *y, int 
 {
     double bytes = size_of(act == ACT_RELU ? y : u) + size_of(dy) + size_of(du);
     if (act_gated(act)) bytes += size_of(u) + size_of(du);
-    add_bytes(COUNT_BIAS, SUMS, bytes * (double)(N * M), (double)(N * M));
+    add_bytes(COUNT_BIAS, 1, bytes * (double)(N * M), (double)(N * M));
 }
 
 static void lin(size_t N, size_t D, size_t n, const LinTerm *term, void *r)
@@ -348,8 +352,8 @@ static void gate_back(size_t N, size_t D, size_t n, const void *const *x, const 
                       const void *g, const void *dg, void *const *dx, void *dw, void *db)
 {
     if (dx) add_numbers(COUNT_LINEAR, pieces(n, GATE_INPUTS), 2 * (double)(N * D) * (double)n);
-    for (size_t i = 0; dw && i < n; i++) add_numbers(COUNT_LINEAR, SUMS, (double)(N * D));
-    if (db) add_numbers(COUNT_LINEAR, SUMS, (double)N);
+    for (size_t i = 0; dw && i < n; i++) add_numbers(COUNT_LINEAR, 1, (double)(N * D));
+    if (db) add_numbers(COUNT_LINEAR, 1, (double)N);
 }
 
 /* ---- ends --------------------------------------------------------------------------------------- */
@@ -376,12 +380,12 @@ static void cross_entropy(size_t N, size_t V, const void *z, const int32_t *targ
 
 static void loss(size_t N, const void *nll, Step *s)
 {
-    add_numbers(COUNT_LOSS, SUMS, (double)N);
+    add_numbers(COUNT_LOSS, 1, (double)N);
 }
 
 static void norm2(size_t n, const void *g, Step *s)
 {
-    add_numbers(COUNT_ADAM, SUMS, (double)n);
+    add_numbers(COUNT_ADAM, 1, (double)n);
 }
 
 static void adam(size_t n, void *p, const void *g, void *m, void *v, double beta1, double beta2,
@@ -425,6 +429,8 @@ const Backend *counts_backend(const char *name)
                             .factor_size = all.bf16 ? BF16 : 0,
                             .send = send,
                             .pack = pack,
+                            .aside = aside,
+                            .meet = meet,
                             .receive = receive,
                             BACKEND_KERNELS(, gemm, linear, attention, attention_back)};
     return &all.backend;

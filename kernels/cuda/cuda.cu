@@ -2,13 +2,14 @@
  * in the form of its operands; cuda-bf16 differs in its attention too (cuda_matrix.cuh). It is one translation unit,
  * like cpu.c, which says what each kernel computes.
  *
- * There is one device (backend_device chooses it) and one stream: calls are done in order. Every sum has a fixed order
- * and no kernel adds to memory by atomics, so the same input gives the same bits on the same device. No kernel
- * allocates, except for scratch memory that grows in a first step.
+ * There is one device (backend_device chooses it) and one order of calls, but for those aside (cuda_branch.cuh). Every
+ * sum has a fixed order and atomics only tell which block is the last, so the same input gives the same bits on the same
+ * device. No kernel allocates, except for scratch memory that grows in a first step.
  *
  * In reading order: cuda_device.cuh (stream, launches, sums, dropout), cuda_rows.cuh (elements, columns),
- * cuda_memory.cuh (memory, recordings, failures), cuda_timed.cuh (times of launches), cuda_factor.cuh (bf16), cuda_product.cuh (cuBLAS), cuda_bias.cuh (cuBLASLt), then as for cpu.c,
- * cuda_ranks.cuh (NCCL). With TROTTER_CUDA_HOST it compiles for a processor, where a stand-in for the runtime
+ * cuda_branch.cuh (a second stream), cuda_memory.cuh (memory, recordings, failures), cuda_timed.cuh (times of launches),
+ * cuda_factor.cuh (bf16), cuda_product.cuh (cuBLAS), cuda_bias.cuh (cuBLASLt), then as for cpu.c, cuda_ranks.cuh
+ * (NCCL). With TROTTER_CUDA_HOST it compiles for a processor, where a stand-in for the runtime
  * runs it (tests/cuda).
  */
 #include <stdio.h>
@@ -89,11 +90,26 @@ static int device_serves(void)
 static int stream_ready(void)
 {
     if (cuda.stream) return 0;
-    cudaError_t code = cudaStreamCreateWithFlags(&cuda.stream, cudaStreamNonBlocking);
+    cudaError_t code = branches_ready();
     (void)cudaGetLastError();
     if (code == cudaSuccess) return 0;
     cuda.stream = NULL;
     return unusable(code);
+}
+
+/* Finds whether kernels may be launched early: the code that the device runs must be of an architecture that can wait
+ * for the kernel before, and the driver must keep such edges in graphs. */
+static void early_ready(void)
+{
+#if CUDART_VERSION >= 12030
+    enum { DRIVER = 12030, WAITS = 90 };
+    int driver = 0;
+    cudaFuncAttributes a = {};
+    cudaError_t code = cudaDriverGetVersion(&driver);
+    if (code == cudaSuccess) code = cudaFuncGetAttributes(&a, (const void *)pack_kernel);
+    (void)cudaGetLastError();
+    cuda.early = code == cudaSuccess && driver >= DRIVER && a.ptxVersion >= WAITS;
+#endif
 }
 
 /* Returns 0, or ERR_INPUT with a line that says what is missing. It makes once what the backends share. */
@@ -101,6 +117,7 @@ extern "C" int cuda_ready(void)
 {
     TRY(driver_serves());
     TRY(device_serves());
+    early_ready();
     TRY(stream_ready());
     TRY(ring_ready());
     TRY(blas_ready());
@@ -164,6 +181,8 @@ static size_t cuda_logit_rows(size_t V, size_t D, size_t bytes)
         .factor_size = half_,                                                            \
         .send = cuda_send,                                                               \
         .pack = cuda_pack,                                                               \
+        .aside = cuda_aside,                                                             \
+        .meet = cuda_meet,                                                               \
         .receive = cuda_receive,                                                         \
         BACKEND_KERNELS(cuda_, gemm_, linear_, attention_, attention_##_back),           \
     }

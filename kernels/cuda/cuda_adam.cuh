@@ -48,6 +48,7 @@ static __device__ inline void adam_at(size_t i, const Rates *r, float *p_, const
 static __global__ void adam_kernel(size_t n, int w, float *p, const float *g, float *m, float *v,
                                    uint16_t *twin, Decay d, const Step *s)
 {
+    CUDA_BEGIN();
     __shared__ Rates rates;
     if (s->fault) return;
     if (threadIdx.x == 0) rates = rates_of(&d, s);
@@ -86,7 +87,7 @@ static void cuda_fill(void *x, double value, size_t n)
     if (value != 0)
         each_flat(n, wide(0, x), Fill{(float *)x, (float)value});
     else if (n && cuda.failed == cudaSuccess) {
-        cuda_check(cudaMemsetAsync(x, 0, n * sizeof(float), cuda.stream), __func__);
+        cuda_check(cudaMemsetAsync(x, 0, n * sizeof(float), cuda_stream()), __func__);
         cuda_lap(__func__);
     }
     twin_written(x, n * sizeof(float));
@@ -96,8 +97,9 @@ static void cuda_copy(void *y, const void *x, size_t n)
 {
     if (factor_copy(y, x, n)) return;
     if (n && cuda.failed == cudaSuccess) {
-        cuda_check(cudaMemcpyAsync(y, x, n * sizeof(float), cudaMemcpyDeviceToDevice, cuda.stream),
-                   __func__);
+        cuda_check(
+            cudaMemcpyAsync(y, x, n * sizeof(float), cudaMemcpyDeviceToDevice, cuda_stream()),
+            __func__);
         cuda_lap(__func__);
     }
     twin_written(y, n * sizeof(float));

@@ -29,7 +29,7 @@ enum {
 
 /* Further arguments of backward. */
 typedef struct {
-    const float *lse, *dout;
+    const float *out, *lse, *dout;
     float *dq, *dk, *dv;
     int more;      /* dk, dv accumulate */
     float *slices; /* (blocks, rows, E) or NULL: shares of dr */
@@ -109,6 +109,7 @@ static __device__ inline void attend_rows(const Heads *p, const OneHead *h, cons
 template <int KEPT>
 static __global__ void __launch_bounds__(TILE_THREADS, 4) attend(Heads p, float *out, float *lse)
 {
+    CUDA_BEGIN();
     CUDA_DYNAMIC(float4, attention_shared);
     Room m = room_of(attention_shared);
     int tile = p.tiles - 1 - (int)(blockIdx.x / p.lanes);
@@ -140,19 +141,27 @@ struct AsItIs {
     }
 };
 
-/* Computes delta_i = dout_i . out_i and leaves it in dq_i's first number: a warp a row. */
-template <class Taken> static __global__ void attend_delta(Heads p, HeadsBack b, const float *out)
+/* Returns delta_i = dout_i . out_i, by a warp. */
+template <class Taken>
+static __device__ inline float delta_of(const Heads *p, const HeadsBack *b, const OneHead *h, int i)
 {
+    const float *y = dout_of(p, b, h, i), *x = b->out + (y - b->dout);
+    float sum = 0;
+    for (int e = (int)(threadIdx.x % WARP); e < p->E; e += WARP) sum += x[e] * Taken::of(y[e]);
+    return warp_sum(sum);
+}
+
+/* Leaves delta_i in dq_i's first number: a warp a row. */
+template <class Taken> static __global__ void attend_delta(Heads p, HeadsBack b)
+{
+    CUDA_BEGIN();
     int lane = (int)(threadIdx.x % WARP), warp = (int)(threadIdx.x / WARP);
     for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
         OneHead h = head_of(&p, item);
         for (int i0 = (int)(blockIdx.x / p.lanes) * SIDE; i0 < h.T; i0 += p.tiles * SIDE)
             for (int i = i0 + warp; i < min(i0 + SIDE, h.T); i += (int)blockDim.x / WARP) {
-                const float *y = dout_of(&p, &b, &h, i), *x = out + (y - b.dout);
-                float sum = 0;
-                for (int e = lane; e < p.E; e += WARP) sum += x[e] * Taken::of(y[e]);
-                sum = warp_sum(sum);
-                if (lane == 0) *dq_of(&p, &b, &h, i) = sum;
+                float delta = delta_of<Taken>(&p, &b, &h, i);
+                if (lane == 0) *dq_of(&p, &b, &h, i) = delta;
             }
     }
 }
@@ -205,6 +214,7 @@ static __device__ inline float *slice_of(const Heads *p, const HeadsBack *b)
 
 static __global__ void attend_slices_sum(size_t n, size_t size, const float *slices, float *d)
 {
+    CUDA_BEGIN();
     CUDA_DYNAMIC(float4, attention_shared);
     float *room = (float *)attention_shared;
     size_t x = blockIdx.x * (size_t)WARP + threadIdx.x % WARP, parts = blockDim.x / WARP;
@@ -271,6 +281,7 @@ static __device__ inline void columns_back(const Heads *p, const HeadsBack *b, c
 template <int KEPT, int ALONE>
 static __global__ void __launch_bounds__(TILE_THREADS, 3) attend_columns_back(Heads p, HeadsBack b)
 {
+    CUDA_BEGIN();
     CUDA_DYNAMIC(float4, attention_shared);
     Room m = room_of(attention_shared);
     float *slice = ALONE ? slice_of(&p, &b) : NULL;
@@ -310,6 +321,7 @@ static __device__ inline void rows_back(const Heads *p, const HeadsBack *b, cons
 template <int KEPT>
 static __global__ void __launch_bounds__(TILE_THREADS, 3) attend_rows_back(Heads p, HeadsBack b)
 {
+    CUDA_BEGIN();
     CUDA_DYNAMIC(float4, attention_shared);
     Room m = room_of(attention_shared);
     float *slice = slice_of(&p, &b);
@@ -366,10 +378,17 @@ static Heads heads_of(const Attention *a, size_t most, size_t length, size_t sid
     return p;
 }
 
-static HeadsBack back_of(const void *lse, const void *dout, void *dq, void *dk, void *dv, int more)
+static HeadsBack back_of(const void *out, const void *lse, const void *dout, void *dq, void *dk,
+                         void *dv, int more)
 {
-    return (HeadsBack){
-        (const float *)lse, (const float *)dout, (float *)dq, (float *)dk, (float *)dv, more, NULL};
+    return (HeadsBack){(const float *)out,
+                       (const float *)lse,
+                       (const float *)dout,
+                       (float *)dq,
+                       (float *)dk,
+                       (float *)dv,
+                       more,
+                       NULL};
 }
 
 static size_t blocks_of(const Heads *p)
@@ -387,13 +406,19 @@ static void cuda_attention(const Attention *a, void *out, void *lse)
         RUN((attend<0>), blocks_of(&p), TILE_THREADS, ROOM_BYTES, p, (float *)out, (float *)lse);
 }
 
+/* Counts heads of keys, for the kernels of columns. */
+static Heads by_keys(Heads p)
+{
+    p.heads /= p.each;
+    p.lanes = least(p.lanes, p.heads);
+    return p;
+}
+
 /* Runs backward for sequences of several tiles. */
 template <int KEPT>
 static void attend_tiles_back(const Heads *all, const Heads *sliced, HeadsBack b)
 {
-    Heads columns = *all;
-    columns.heads /= all->each;
-    columns.lanes = least(columns.lanes, columns.heads);
+    Heads columns = by_keys(*all);
     RUN((attend_columns_back<KEPT, 0>), blocks_of(&columns), TILE_THREADS, ROOM_BYTES, columns, b);
     RUN(attend_rows_back<KEPT>, blocks_of(sliced), TILE_THREADS, ROOM_BYTES, *sliced, b);
 }
@@ -412,14 +437,14 @@ static void cuda_attention_back(const Attention *a, const void *out, const void 
     size_t most = size ? SLICES_MOST / size : (size_t)BLOCKS_MOST;
     size_t T = attention_rows(a) > attention_keys(a) ? attention_rows(a) : attention_keys(a);
     Heads all = heads_of(a, BLOCKS_MOST, T, SIDE), sliced = heads_of(a, most ? most : 1, T, SIDE);
-    HeadsBack b = back_of(lse, dout, dq, dk, dv, more);
+    HeadsBack b = back_of(out, lse, dout, dq, dk, dv, more);
     all.wide = sliced.wide = all.wide && aligned(dout) && aligned(dq) && aligned(dk) && aligned(dv);
     size_t slices = blocks_of(&sliced);
     if (size && slices) {
         b.slices = (float *)cuda_scratch(slices * size * sizeof *b.slices);
         if (!b.slices) return;
     }
-    RUN(attend_delta<AsItIs>, blocks_of(&all), TILE_THREADS, 0, all, b, (const float *)out);
+    RUN(attend_delta<AsItIs>, blocks_of(&all), TILE_THREADS, 0, all, b);
     if (T <= SIDE && !a->memory && !more && all.each == 1)
         RUN((attend_columns_back<0, 1>), slices, TILE_THREADS, ROOM_BYTES, sliced, b);
     else if (all.E <= SIDE && !more && all.each == 1)

@@ -3,7 +3,7 @@
  * cuBLASLt comes with cuBLAS and is found like it. Its choice of a kernel is asked for once for each shape and kept, so
  * that a shape always has the same bits. Where it is missing, has no kernel, or an array is not aligned to 16 bytes, cuBLAS
  * and a kernel of our own do the same. By columns (cuda_product.cuh) a bias of our columns is one of its rows, as
- * CUBLASLT_EPILOGUE_BIAS wants it. The workspace is cuBLAS's: both run on one stream.
+ * CUBLASLT_EPILOGUE_BIAS wants it. The workspace is cuBLAS's of the same branch.
  */
 #ifndef TROTTER_CUDA_BIAS_CUH
 #define TROTTER_CUDA_BIAS_CUH
@@ -83,7 +83,7 @@ static int lt_wish(cublasLtMatmulPreferenceAttributes_t what, const void *value,
 /* Finds the library; without it lt.handle stays NULL. */
 static void lt_ready(void)
 {
-    uint64_t room = blas.workspace ? BLAS_WORKSPACE : 0;
+    uint64_t room = blas.workspace[0] ? BLAS_WORKSPACE : 0;
     uint32_t aligned = LT_ALIGNED;
     if (lt.handle || !lt_find() || lt.create(&lt.handle) != CUBLAS_STATUS_SUCCESS) return;
     if (lt.wish_create(&lt.wish) == CUBLAS_STATUS_SUCCESS &&
@@ -163,9 +163,10 @@ static int lt_product(const LtShape *s, const void *A, const void *W, const void
     if (!lt.handle || ((size_t)A | (size_t)W | (size_t)bias | (size_t)C) % LT_ALIGNED) return 0;
     if (lt_open(&x, s, bias)) c = lt_choose(s, &x);
     if (c.serves) {
+        cuda.behind[cuda.branch] = 0;
         product_check(lt.multiply(lt.handle, x.operation, &one, W, x.w, A, x.a, &zero, C, x.c, C,
-                                  x.c, &c.algorithm, blas.workspace,
-                                  blas.workspace ? BLAS_WORKSPACE : 0, cuda.stream),
+                                  x.c, &c.algorithm, blas.workspace[cuda.branch],
+                                  blas.workspace[cuda.branch] ? BLAS_WORKSPACE : 0, cuda.stream),
                       where);
         cuda_lap(LAUNCH_PRODUCT);
     }

@@ -12,6 +12,7 @@
  * next keys. */
 static __global__ void attend_listed_kernel(Listed a, size_t each, float scale, float *out)
 {
+    CUDA_BEGIN();
     size_t item = blockIdx.x * (size_t)(BLOCK_THREADS / WARP) + threadIdx.x / WARP;
     if (item >= a.N * a.H) return; /* this holds for the whole warp */
     size_t n = item / a.H, h = item % a.H, E = a.D / a.H, lane = threadIdx.x % WARP;
@@ -90,6 +91,7 @@ static __device__ inline Found block_best(Found x, Found *room)
 static __global__ void best_kernel(size_t V, size_t K, const float *z_, int32_t *index,
                                    float *value)
 {
+    CUDA_BEGIN();
     __shared__ double sums[SLOTS];
     __shared__ float tops[SLOTS];
     __shared__ Found room[SLOTS];

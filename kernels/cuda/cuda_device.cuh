@@ -2,8 +2,8 @@
  * and a block, dropout. Part of cuda.cu.
  *
  * Blocks are one-dimensional, of a multiple of 32 threads. Every sum has a fixed order: no two blocks of
- * a kernel add to the same memory, so the same input gives the same bits. The sources compile with nvcc,
- * and for the host (tests/cuda) where threads are fibres.
+ * a kernel add to the same memory, but for the last one (last_block), so the same input gives the same bits. The sources
+ * compile with nvcc, and for the host (tests/cuda) where threads are fibres.
  */
 #ifndef TROTTER_CUDA_DEVICE_CUH
 #define TROTTER_CUDA_DEVICE_CUH
@@ -11,16 +11,18 @@
 #include "kernels/backend.h"
 #include "kernels/cuda/cuda.h"
 
-enum { WARP = 32, BLOCK_THREADS = 256 };
+enum { WARP = 32, BLOCK_THREADS = 256, BRANCHES = 2 };
 #define ALL_LANES 0xffffffffu
 
 /* ---- the device as this process uses it ----------------------------------------------------------- */
 
-/* One device, one stream. `failed` keeps the first failure until it is reported (cuda_memory.cuh);
- * nothing is launched meanwhile. `blas`: status of cuBLAS where it failed. `processors`: multiprocessors
- * of the device; `cache`: bytes of its L2; `timing`: 1 while launches are timed (cuda_timed.cuh). */
+/* One device. `stream`: that of the branch where calls go now (cuda_branch.cuh). `failed` keeps the first failure until
+ * it is reported (cuda_memory.cuh); nothing is launched meanwhile. `blas`: status of cuBLAS where it failed.
+ * `processors`: multiprocessors of the device; `cache`: bytes of its L2; `timing`: 1 while launches are timed
+ * (cuda_timed.cuh). */
 static struct {
     cudaStream_t stream;
+    int branch;
     int chosen, device, devices; /* device: the chosen number modulo the count of devices */
     Ranks *ranks;                /* ranks that have joined (cuda_ranks.cuh), or NULL */
     cudaError_t failed;
@@ -28,7 +30,16 @@ static struct {
     const char *where; /* function that failed: cuda_norm */
     int ready, recording, timing;
     size_t processors, cache, wanted; /* wanted: bytes of an allocation that failed */
+    /* early: kernels may be launched early; behind[k]: the last call of branch k was a kernel, behind which one is */
+    int early, behind[BRANCHES];
 } cuda;
+
+/* Returns the stream for what is no kernel. */
+static inline cudaStream_t cuda_stream(void)
+{
+    cuda.behind[cuda.branch] = 0;
+    return cuda.stream;
+}
 
 static inline void cuda_check(cudaError_t code, const char *where)
 {
@@ -40,15 +51,16 @@ static inline void cuda_check(cudaError_t code, const char *where)
 /* Ends the time of a launch, while they are timed. cuda_timed.cuh. */
 static void cuda_lap(const char *where);
 
-/* Launches kernel<<<blocks, threads, bytes>>>(...) on the stream; blocks = 0: does nothing. A template's
- * name stands in parentheses. `where`: the call that a failure names. */
-#define RUN_FOR(where, kernel, blocks, threads, bytes, ...)                             \
-    do {                                                                                \
-        if ((blocks) == 0 || cuda.failed != cudaSuccess) break;                         \
-        CUDA_LAUNCH(kernel, dim3((unsigned)(blocks)), dim3((unsigned)(threads)), bytes, \
-                    cuda.stream, __VA_ARGS__);                                          \
-        cuda_check(cudaGetLastError(), where);                                          \
-        cuda_lap(where);                                                                \
+/* Launches kernel<<<blocks, threads, bytes>>>(...) on the stream, early behind another; blocks = 0: does nothing. A
+ * template's name stands in parentheses. `where`: the call that a failure names. */
+#define RUN_FOR(where, kernel, blocks, threads, bytes, ...)                                        \
+    do {                                                                                           \
+        if ((blocks) == 0 || cuda.failed != cudaSuccess) break;                                    \
+        CUDA_LAUNCH_EARLY(cuda.early &&cuda.behind[cuda.branch], kernel, dim3((unsigned)(blocks)), \
+                          dim3((unsigned)(threads)), bytes, cuda.stream, __VA_ARGS__);             \
+        cuda_check(cudaGetLastError(), where);                                                     \
+        cuda.behind[cuda.branch] = 1;                                                              \
+        cuda_lap(where);                                                                           \
     } while (0)
 #define RUN(...) RUN_FOR(__func__, __VA_ARGS__)
 /* Launches kernel<4>, which takes four numbers at a time, where w, else kernel<1>. */
@@ -73,8 +85,24 @@ static __host__ __device__ inline size_t least(size_t a, size_t b)
 }
 
 /* Returns device memory for results that pass from one launch of a call to the next: at least `bytes`,
- * aligned to 256, until the next cuda_scratch. NULL after a failure. cuda_memory.cuh. */
+ * aligned to 256, until the next cuda_scratch of the same branch. NULL after a failure. cuda_memory.cuh. */
 static void *cuda_scratch(size_t bytes);
+
+/* Tells all threads of a block whether it is the last one of `blocks` to come here; then it sees what the others wrote
+ * before. *ticket is 0 before and after. Source: CUDA C++ Programming Guide, "Memory Fence Functions". */
+static __device__ inline int last_block(unsigned *ticket, size_t blocks)
+{
+    __shared__ int last;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = blocks == 1 || atomicAdd(ticket, 1u) == (unsigned)blocks - 1;
+        if (last && blocks > 1) *ticket = 0;
+        __threadfence();
+    }
+    __syncthreads();
+    return last;
+}
 
 /* ---- sums --------------------------------------------------------------------------------------- */
 

@@ -42,6 +42,7 @@ static __device__ inline void sums_before(unsigned *count, unsigned *sums)
 static __global__ void sort_kernel(size_t N, const int32_t *token, int passes, int32_t *order,
                                    int32_t *other)
 {
+    CUDA_BEGIN();
     __shared__ unsigned count[DIGITS * SORT_THREADS], sums[SORT_THREADS];
     size_t each = (N + SORT_THREADS - 1) / SORT_THREADS, begin = threadIdx.x * each;
     size_t end = begin + each < N ? begin + each : N;
@@ -82,6 +83,7 @@ static __global__ void runs_kernel(size_t N, size_t D, const int32_t *token, con
                                    float scale, Keep keep, const float *dh, float *dE,
                                    float *partial)
 {
+    CUDA_BEGIN();
     __shared__ int32_t place[PLACES + 2], row[PLACES]; /* place[k]: the token at first + k - 1 */
     size_t first = (size_t)blockIdx.x * PLACES, end = first + PLACES < N ? first + PLACES : N;
     size_t n = end - first;
@@ -115,6 +117,7 @@ static __global__ void runs_kernel(size_t N, size_t D, const int32_t *token, con
 static __global__ void join_kernel(size_t N, size_t D, const int32_t *token, const int32_t *order,
                                    const float *partial, float *dE)
 {
+    CUDA_BEGIN();
     size_t first = (size_t)blockIdx.x * PLACES, next = first + PLACES;
     if (next >= N) return;
     int32_t mine = token_at(N, token, order, next - 1);

@@ -41,6 +41,7 @@ static __device__ inline float gate_dz(int act, float g, float dg)
 static __global__ void gate_kernel(size_t D, Inputs in, const float *w, const float *b, int act,
                                    int first, int last, float *g)
 {
+    CUDA_BEGIN();
     __shared__ float room[SLOTS];
     size_t row = blockIdx.x;
     double z = (double)(first ? *b : g[row]);

@@ -134,6 +134,7 @@ typedef struct {
  * dp of numbers a row is added to; for scalars it writes partial (N, scalars). */
 static __global__ void factor_kernel(size_t D, Terms t, Factors f, const float *dr, double *partial)
 {
+    CUDA_BEGIN();
     __shared__ float room[SLOTS];
     size_t row = blockIdx.x;
     int scalar = 0;
@@ -159,6 +160,7 @@ static __global__ void factor_kernel(size_t D, Terms t, Factors f, const float *
 /* Sums in one block over the rows in order, scalar by scalar, because two may have the same adjoint. */
 static __global__ void scalar_kernel(size_t N, Terms t, Factors f, const double *partial)
 {
+    CUDA_BEGIN();
     __shared__ double room[SLOTS];
     int scalar = 0;
     for (int i = 0; i < t.n; i++)

@@ -84,6 +84,7 @@ static __global__ void cross_entropy_kernel(size_t V, const T *z_, const int32_t
                                             double rest, const double *factor, T *dz_, float *nll,
                                             int kept)
 {
+    CUDA_BEGIN();
     __shared__ double sums[SLOTS];
     __shared__ float tops[SLOTS];
     CUDA_DYNAMIC(float4, loss_row);

@@ -1,9 +1,9 @@
 /* cuda_matrix.cuh: attention on tensor cores, forward, and parts that backward (cuda_matrix_back.cuh) uses too. Part of
  * cuda.cu.
  *
- * It serves heads of E <= 128, a multiple of 16, without relative positions and grouped heads, in memory that can be read four
- * numbers at a time; cuda_attention.cuh serves all others. Factors of products are rounded to bf16 (cuda_mma.cuh), sums
- * and the softmax are in f32. A warp has 16 rows; a block has SIDE = 16, 32 or 64 of them, by the longest sequence of
+ * It serves heads of E <= 128 (64 where heads share keys), a multiple of 16, without relative positions, in memory that
+ * can be read four numbers at a time; cuda_attention.cuh serves all others. Factors of products are rounded to bf16
+ * (cuda_mma.cuh), sums and the softmax are in f32. A warp has 16 rows; a block has SIDE = 16, 32 or 64 of them, by the longest sequence of
  * the batch. A row's result does not depend on SIDE: the softmax goes KEYS columns at a time from column 0, and
  * products skip columns that no row sees in steps of 16, which would only add zeros. A word that is drawn once a pass
  * keeps or drops a weight: one lane draws four words of a block of Philox, and others of its warp read them.
@@ -23,6 +23,7 @@
 static constexpr int KEYS = 32;         /* columns of a step of the softmax */
 static constexpr int MATRIX_SIDE = 64;  /* rows of a tile of k and v */
 static constexpr int MATRIX_MOST = 128; /* largest E */
+static constexpr int SHARED_WIDTH = 64; /* largest E of heads that share keys, by registers */
 #define LOG2_E 1.4426950408889634f
 #define LOG_2 0.6931471805599453f
 
@@ -289,6 +290,7 @@ template <int E, int WARPS>
 static __global__ void __launch_bounds__(WARPS *WARP, WARPS_MOST<E> / WARPS)
     attend_matrix(Heads p, int room, float *out, float *lse)
 {
+    CUDA_BEGIN();
     CUDA_DYNAMIC(float4, attention_shared);
     int tile = p.tiles - 1 - (int)(blockIdx.x / p.lanes);
     for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
@@ -303,7 +305,8 @@ static __global__ void __launch_bounds__(WARPS *WARP, WARPS_MOST<E> / WARPS)
 
 static int matrix_serves(const Attention *a, const Heads *p)
 {
-    return p->E % STEP == 0 && p->E <= MATRIX_MOST && p->wide && !a->relative && p->each == 1;
+    return p->E % STEP == 0 && p->E <= MATRIX_MOST && p->wide && !a->relative &&
+           (p->each == 1 || p->E <= SHARED_WIDTH);
 }
 
 /* Returns the warps of a block, for 16, 32 or 64 rows. */

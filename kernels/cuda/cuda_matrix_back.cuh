@@ -1,10 +1,10 @@
 /* cuda_matrix_back.cuh: attention on tensor cores, backward. Part of cuda.cu. cuda_matrix.cuh says when it serves.
  *
  * It works like cuda_attention.cuh: first delta_i = dout_i . out_i, left in dq_i's first number. Then a block takes a
- * tile of columns, each warp 16 of them, walks down the rows 16 at a time and sums dk and dv in registers. Its scores
+ * tile of columns, each warp 16 of them, walks down the rows of all heads that read them, 16 at a time, and sums dk and dv
+ * in registers. Its scores
  * are turned, S^T = K Q^T, so that P^T and dS^T can be left factors directly. Then a block takes a tile of rows and
- * sums dq; where one tile holds all keys (ALONE) the first kernel does that too, from dS that its warps leave in shared
- * memory. Sums go over the same pieces of 16 in the same order either way. Between the two kernels the words of dropout
+ * sums dq; where one tile holds all keys (ALONE) one kernel does all, dq from dS that its warps leave in shared memory. Sums go over the same pieces of 16 in the same order either way. Between the two kernels the words of dropout
  * stay in scratch memory, a bit a weight, so that they are drawn once (KEPT_BYTES_MOST: beyond it, twice).
  */
 #ifndef TROTTER_CUDA_MATRIX_BACK_CUH
@@ -200,8 +200,8 @@ static __device__ inline void piece_back(Columns16<E> *w, const Heads *p, const 
     }
 }
 
-/* Reads a tile's q, dout, lse and delta. */
-template <int E, typename T>
+/* Reads a tile's q, dout, lse and delta, which it makes where ALONE. */
+template <int E, int ALONE, typename T>
 static __device__ inline void rows_ready(const BackRoom<E> *m, const Heads *p, const HeadsBack *b,
                                          const OneHead *h, const T *q, const T *dout, int i0)
 {
@@ -210,7 +210,12 @@ static __device__ inline void rows_ready(const BackRoom<E> *m, const Heads *p, c
     for (int r = (int)threadIdx.x; r < m->side; r += (int)blockDim.x) {
         int i = i0 + r, in = i < h->T;
         m->lse[r] = in ? b->lse[(h->first + (size_t)i) * p->H + h->head] * LOG2_E : 0;
-        m->delta[r] = in ? *dq_of(p, b, h, i) : 0;
+        if (!ALONE) m->delta[r] = in ? *dq_of(p, b, h, i) : 0;
+    }
+    ROLL for (int r = warp_of(); ALONE && r < m->side; r += (int)blockDim.x / WARP)
+    {
+        float delta = i0 + r < h->T ? delta_of<Rounded>(p, b, h, i0 + r) : 0;
+        if (lane_of() == 0) m->delta[r] = delta;
     }
 }
 
@@ -247,60 +252,78 @@ static __device__ inline void rows_alone(const Heads *p, const HeadsBack *b, con
     }
 }
 
-/* Computes dk and dv of columns j0 .. of a head; ALONE: dq of all rows too. */
+/* Adds to dk and dv of columns j0 .. what head h of queries gives; ALONE: computes dq of all its rows too. begun: K and V
+ * are there. */
 template <int E, int ALONE>
-static __device__ inline void matrix_columns_back(const Heads *p, const HeadsBack *b,
-                                                  const OneHead *h, const BackRoom<E> *m,
-                                                  const Kept *kept, size_t item, int j0)
+static __device__ inline void matrix_head_back(Columns16<E> *w, const Heads *p, const HeadsBack *b,
+                                               const OneHead *h, const BackRoom<E> *m,
+                                               const Kept *kept, size_t item, int j0, int begun)
 {
-    Columns16<E> w;
-    int j = j0 + warp_of() * STEP, begun = 0;
-    float ck[2] = {p->scale, p->scale}, cv[2] = {p->keep.scale, p->keep.scale};
-    zero<E / 8>(w.dk);
-    zero<E / 8>(w.dv);
+    int j = j0 + warp_of() * STEP;
+    float c[2] = {p->scale, p->scale};
     for (int i0 = first_row(h, j0); i0 < h->T; i0 += m->side) {
         __syncthreads(); /* tiles and dS may still be read */
         if (!begun) {
             tile_read<E>(m->K, h->k + (size_t)j0 * p->ldk, p->ldk, h->M - j0, m->side, p->E);
             tile_read<E>(m->V, h->v + (size_t)j0 * p->ldk, p->ldk, h->M - j0, m->side, p->E);
         }
-        rows_ready<E>(m, p, b, h, h->q + (size_t)i0 * p->ldq, dout_of(p, b, h, i0), i0);
+        rows_ready<E, ALONE>(m, p, b, h, h->q + (size_t)i0 * p->ldq, dout_of(p, b, h, i0), i0);
         __syncthreads();
-        if (!begun) left_begin<E>(&w.k, left_at<E>(m), 0);
-        if (!begun) left_begin<E>(&w.v, left_at<E>(m), m->side);
+        if (!begun) left_begin<E>(&w->k, left_at<E>(m), 0);
+        if (!begun) left_begin<E>(&w->v, left_at<E>(m), m->side);
         begun = 1;
         ROLL for (int r = 0; r < m->side; r += STEP)
         {
             if (!piece_seen(h, i0 + r, j)) continue;
             uint32_t drawn = p->keep.on ? draw_turned(p, h, i0 + r, j) : 0;
             if (!ALONE && kept->at) kept_at(kept, item, i0 + r, j)[lane_of()] = (uint8_t)drawn;
-            piece_back<E, ALONE>(&w, p, h, m, i0 + r, r, j, drawn);
+            piece_back<E, ALONE>(w, p, h, m, i0 + r, r, j, drawn);
         }
         if (!ALONE) continue;
         __syncthreads(); /* dS is written */
-        rows_alone<E>(p, b, h, m, i0, ck);
+        rows_alone<E>(p, b, h, m, i0, c);
+    }
+}
+
+/* Computes dk and dv of columns j0 .. of head `item` of keys. */
+template <int E, int ALONE>
+static __device__ inline void matrix_columns_back(const Heads *p, const HeadsBack *b,
+                                                  const BackRoom<E> *m, const Kept *kept,
+                                                  size_t item, int j0)
+{
+    Columns16<E> w;
+    float ck[2] = {p->scale, p->scale}, cv[2] = {p->keep.scale, p->keep.scale};
+    zero<E / 8>(w.dk);
+    zero<E / 8>(w.dv);
+    for (size_t i = 0; i < (E > SHARED_WIDTH ? 1 : p->each); i++) {
+        OneHead h = head_of(p, item + i);
+        matrix_head_back<E, ALONE>(&w, p, b, &h, m, kept, item + i, j0, i > 0);
     }
     NOT_BEFORE(item); /* else registers hold the addresses of the results throughout */
     OneHead to = head_of(p, item);
-    size_t at = (to.key + (size_t)j) * p->ldk + to.head * (size_t)p->E;
-    rows_write<E / 8>(b->dk + at, p->ldk, h->M - j, p->E, w.dk, ck, b->more);
-    rows_write<E / 8>(b->dv + at, p->ldk, h->M - j, p->E, w.dv, cv, b->more);
+    int j = j0 + warp_of() * STEP;
+    size_t at = (to.key + (size_t)j) * p->ldk + to.kv * (size_t)p->E;
+    rows_write<E / 8>(b->dk + at, p->ldk, to.M - j, p->E, w.dk, ck, b->more);
+    rows_write<E / 8>(b->dv + at, p->ldk, to.M - j, p->E, w.dv, cv, b->more);
 }
 
-/* Runs over all heads, the longest columns first. */
+/* Runs over all heads of keys, the longest columns first. `heads` counts these. */
 template <int E, int WARPS, int ALONE>
 static __global__ void __launch_bounds__(WARPS *WARP, (E > 32 ? 8 : WARPS_MOST<E>) / WARPS)
     attend_matrix_columns(Heads p, HeadsBack b, Kept kept)
 {
+    CUDA_BEGIN();
     CUDA_DYNAMIC(float4, attention_shared);
     BackRoom<E> m = back_room<E>(attention_shared, WARPS);
     for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
-        OneHead h = head_of(&p, item);
-        if constexpr (ALONE)
-            matrix_columns_back<E, 1>(&p, &b, &h, &m, &kept, item, 0);
-        else
-            for (int j0 = (int)(blockIdx.x / p.lanes) * m.side; j0 < h.M; j0 += p.tiles * m.side)
-                matrix_columns_back<E, 0>(&p, &b, &h, &m, &kept, item, j0);
+        size_t first = item * (E > SHARED_WIDTH ? 1 : p.each);
+        if constexpr (ALONE) {
+            matrix_columns_back<E, 1>(&p, &b, &m, &kept, first, 0);
+        } else {
+            int M = head_of(&p, first).M;
+            for (int j0 = (int)(blockIdx.x / p.lanes) * m.side; j0 < M; j0 += p.tiles * m.side)
+                matrix_columns_back<E, 0>(&p, &b, &m, &kept, first, j0);
+        }
     }
 }
 
@@ -387,6 +410,7 @@ template <int E>
 static __global__ void __launch_bounds__(BACK_WARPS<E> *WARP, WARPS_MOST<E> / BACK_WARPS<E>)
     attend_matrix_rows_back(Heads p, HeadsBack b, Kept kept)
 {
+    CUDA_BEGIN();
     CUDA_DYNAMIC(float4, attention_shared);
     BackRoom<E> m = back_room<E>(attention_shared, BACK_WARPS<E>);
     int tile = p.tiles - 1 - (int)(blockIdx.x / p.lanes);
@@ -402,7 +426,7 @@ static __global__ void __launch_bounds__(BACK_WARPS<E> *WARP, WARPS_MOST<E> / BA
 /* Runs backward where all keys of a sequence are in one tile. */
 template <int E, int WARPS> static void matrix_alone(const Attention *a, HeadsBack b)
 {
-    Heads p = heads_of(a, BLOCKS_MOST, attention_keys(a), WARPS * STEP);
+    Heads p = by_keys(heads_of(a, BLOCKS_MOST, attention_keys(a), WARPS * STEP));
     RUN((attend_matrix_columns<E, WARPS, 1>), blocks_of(&p), WARPS * WARP, back_bytes<E>(WARPS, 1),
         p, b, Kept{NULL, 0, 0});
 }
@@ -425,7 +449,10 @@ template <int E> static void matrix_tiles(const Attention *a, HeadsBack b)
     constexpr int WARPS = BACK_WARPS<E>;
     Heads p = heads_of(a, BLOCKS_MOST, attention_keys(a), WARPS * STEP);
     Heads q = heads_of(a, BLOCKS_MOST, attention_rows(a), WARPS * STEP);
+    Heads rows = heads_of(a, BLOCKS_MOST, attention_rows(a), SIDE);
     Kept kept = kept_for(a, &p);
+    p = by_keys(p);
+    RUN(attend_delta<Rounded>, blocks_of(&rows), TILE_THREADS, 0, rows, b);
     RUN((attend_matrix_columns<E, WARPS, 0>), blocks_of(&p), WARPS * WARP, back_bytes<E>(WARPS, 0),
         p, b, kept);
     RUN((attend_matrix_rows_back<E>), blocks_of(&q), WARPS * WARP, back_bytes<E>(WARPS, 0), q, b,
@@ -450,12 +477,11 @@ static void cuda_attention_matrix_back(const Attention *a, const void *out, cons
                                        void *drelative)
 {
     Heads p = heads_of(a, BLOCKS_MOST, attention_rows(a), SIDE);
-    HeadsBack b = back_of(lse, dout, dq, dk, dv, more);
+    HeadsBack b = back_of(out, lse, dout, dq, dk, dv, more);
     if (!matrix_serves(a, &p) || !aligned(dout) || !aligned(dq) || !aligned(dk) || !aligned(dv)) {
         cuda_attention_back(a, out, lse, dout, dq, dk, dv, more, drelative);
         return;
     }
-    RUN(attend_delta<Rounded>, blocks_of(&p), TILE_THREADS, 0, p, b, (const float *)out);
     if (p.E <= 32)
         matrix_back<32>(a, b);
     else if (p.E <= 64)

@@ -6,7 +6,7 @@
 #ifndef TROTTER_CUDA_MEMORY_CUH
 #define TROTTER_CUDA_MEMORY_CUH
 
-#include "kernels/cuda/cuda_device.cuh"
+#include "kernels/cuda/cuda_branch.cuh"
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/ranks.h"
@@ -78,10 +78,11 @@ static int cuda_tell(void)
 /* Ends all ranks, where there are any, if one of their sums has failed. cuda_ranks.cuh. */
 static void cuda_ranks_check(void);
 
-/* Waits for an event or the stream (NULL); with ranks checks meanwhile whether one has left a sum. */
+/* Waits for an event or all streams (NULL); with ranks checks meanwhile whether one has left a sum. */
 static cudaError_t cuda_reach(cudaEvent_t event)
 {
     cudaError_t code = cudaErrorNotReady;
+    if (!event) branch_join();
     if (!cuda.ranks)
         return event ? cudaEventSynchronize(event) : cudaStreamSynchronize(cuda.stream);
     while (code == cudaErrorNotReady) {
@@ -100,24 +101,39 @@ static int cuda_wait(void)
 
 /* ---- scratch ------------------------------------------------------------------------------------ */
 
-/* Returns scratch memory. A block that became too small is kept, because recordings have its address. */
-static void *cuda_scratch(size_t bytes)
+/* Memory that only grows. A block that became too small is kept, because recordings have its address. */
+typedef struct {
+    void *block;
+    size_t size;
+} Growing;
+
+static void *grown(Growing *r, size_t bytes, int zero, CALLER)
 {
-    static void *block;
-    static size_t size;
     enum { LEAST = 1 << 16 };
     if (cuda.failed != cudaSuccess) return NULL;
-    if (bytes <= size) return block;
-    size_t grown = 2 * size;
-    if (grown < LEAST) grown = LEAST;
-    if (grown < bytes) grown = bytes;
+    if (bytes <= r->size) return r->block;
+    size_t size = 2 * r->size;
+    if (size < LEAST) size = LEAST;
+    if (size < bytes) size = bytes;
     void *p = NULL;
-    cuda.wanted = grown;
-    cuda_check(cuda.recording ? cudaErrorStreamCaptureUnsupported : cudaMalloc(&p, grown),
-               __func__);
+    cuda.wanted = size;
+    cuda_check(cuda.recording ? cudaErrorStreamCaptureUnsupported : cudaMalloc(&p, size), where);
     if (!p) return NULL;
-    size = grown;
-    return block = p;
+    if (zero) cuda_check(cudaMemsetAsync(p, 0, size, cuda_stream()), where);
+    r->size = size;
+    return r->block = p;
+}
+
+static void *cuda_scratch(size_t bytes)
+{
+    static Growing scratch[BRANCHES];
+    return grown(&scratch[cuda.branch], bytes, 0);
+}
+
+static unsigned *cuda_tickets(size_t n)
+{
+    static Growing tickets[BRANCHES];
+    return (unsigned *)grown(&tickets[cuda.branch], n * sizeof(unsigned), 1);
 }
 
 /* ---- allocations -------------------------------------------------------------------------------- */
@@ -156,7 +172,7 @@ static void *cuda_alloc(size_t n)
         out_of_memory(bytes);
         return NULL;
     }
-    cuda_check(cudaMemsetAsync(a->p, 0, bytes, cuda.stream), __func__);
+    cuda_check(cudaMemsetAsync(a->p, 0, bytes, cuda_stream()), __func__);
     a->bytes = bytes;
     a->next = allocations;
     allocations = a;
@@ -210,7 +226,7 @@ static int ring_ready(void)
 static char *ring_room(size_t bytes)
 {
     if (ring.used + bytes > PART_BYTES) {
-        cuda_check(cudaEventRecord(ring.taken[ring.part], cuda.stream), __func__);
+        cuda_check(cudaEventRecord(ring.taken[ring.part], cuda_stream()), __func__);
         ring.part = (ring.part + 1) % PARTS;
         ring.used = 0;
         cuda_check(cuda_reach(ring.taken[ring.part]), __func__);
@@ -223,7 +239,7 @@ static char *ring_room(size_t bytes)
 static void ring_send(void *x, const char *room, size_t bytes, const char *where)
 {
     if (cuda.failed != cudaSuccess) return;
-    cuda_check(cudaMemcpyAsync(x, room, bytes, cudaMemcpyHostToDevice, cuda.stream), where);
+    cuda_check(cudaMemcpyAsync(x, room, bytes, cudaMemcpyHostToDevice, cuda_stream()), where);
     cuda_lap(where);
 }
 
@@ -256,6 +272,7 @@ static int pack_ready(void)
 
 static __global__ void pack_kernel(const uint32_t *block, Pieces p)
 {
+    CUDA_BEGIN();
     int k = (int)blockIdx.x / PACK_BLOCKS;
     size_t i = blockIdx.x % PACK_BLOCKS * blockDim.x + threadIdx.x;
     for (; i < p.words[k]; i += PACK_BLOCKS * blockDim.x) p.to[k][i] = block[p.from[k] + i];
@@ -333,7 +350,7 @@ static const char *ring_receive(const void *x, size_t bytes, const char *where)
 {
     char *room = ring_room(bytes);
     if (cuda.failed == cudaSuccess)
-        cuda_check(cudaMemcpyAsync(room, x, bytes, cudaMemcpyDeviceToHost, cuda.stream), where);
+        cuda_check(cudaMemcpyAsync(room, x, bytes, cudaMemcpyDeviceToHost, cuda_stream()), where);
     cuda_check(cuda_reach(NULL), where);
     if (cuda.failed != cudaSuccess) memset(room, 0, bytes);
     return room;
@@ -366,8 +383,9 @@ struct Recording {
 
 static int cuda_record(void)
 {
+    branch_join();
     TRY(cuda_tell());
-    cuda_check(cudaStreamBeginCapture(cuda.stream, cudaStreamCaptureModeThreadLocal), __func__);
+    cuda_check(cudaStreamBeginCapture(cuda_stream(), cudaStreamCaptureModeThreadLocal), __func__);
     TRY(cuda_tell());
     cuda.recording = 1;
     return 0;
@@ -378,7 +396,8 @@ static int cuda_recorded(Recording **out)
     cudaGraph_t graph = NULL;
     Recording *r = (Recording *)memory_new(1, sizeof *r);
     cuda.recording = 0;
-    cuda_check(cudaStreamEndCapture(cuda.stream, &graph), __func__);
+    branch_join();
+    cuda_check(cudaStreamEndCapture(cuda_stream(), &graph), __func__);
     if (r && cuda.failed == cudaSuccess)
         cuda_check(cudaGraphInstantiate(&r->graph, graph, 0), __func__);
     if (graph) (void)cudaGraphDestroy(graph);
@@ -393,7 +412,7 @@ static int cuda_recorded(Recording **out)
 
 static int cuda_replay(Recording *r)
 {
-    if (cuda.failed == cudaSuccess) cuda_check(cudaGraphLaunch(r->graph, cuda.stream), __func__);
+    if (cuda.failed == cudaSuccess) cuda_check(cudaGraphLaunch(r->graph, cuda_stream()), __func__);
     return cuda_tell();
 }
 

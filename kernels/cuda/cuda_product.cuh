@@ -37,8 +37,8 @@ static struct {
 #define X(member, type, function) type member;
     BLAS_LIST(X)
 #undef X
-    cublasHandle_t handle;
-    void *workspace; /* NULL: cuBLAS has its own */
+    cublasHandle_t handle[BRANCHES]; /* each with a stream and a workspace */
+    void *workspace[BRANCHES];       /* NULL: cuBLAS has its own */
 } blas;
 
 /* The library's name, with the toolkit version of this build. */
@@ -78,17 +78,25 @@ static int blas_find(void)
 }
 #endif
 
+static cublasStatus_t blas_handle(int i)
+{
+    cublasStatus_t code = blas.create(&blas.handle[i]);
+    if (code == CUBLAS_STATUS_SUCCESS) code = blas.set_stream(blas.handle[i], branch.stream[i]);
+    if (code == CUBLAS_STATUS_SUCCESS &&
+        cudaMalloc(&blas.workspace[i], BLAS_WORKSPACE) == cudaSuccess)
+        code = blas.set_workspace(blas.handle[i], blas.workspace[i], BLAS_WORKSPACE);
+    (void)cudaGetLastError(); /* without room for it cuBLAS keeps the default workspace */
+    return code;
+}
+
 static int blas_ready(void)
 {
-    if (blas.handle) return 0;
+    if (blas.handle[0]) return 0;
     TRY(blas_find());
-    cublasStatus_t code = blas.create(&blas.handle);
-    if (code == CUBLAS_STATUS_SUCCESS) code = blas.set_stream(blas.handle, cuda.stream);
-    if (code == CUBLAS_STATUS_SUCCESS && cudaMalloc(&blas.workspace, BLAS_WORKSPACE) == cudaSuccess)
-        code = blas.set_workspace(blas.handle, blas.workspace, BLAS_WORKSPACE);
-    (void)cudaGetLastError(); /* without room for it cuBLAS keeps the default workspace */
+    cublasStatus_t code = CUBLAS_STATUS_SUCCESS;
+    for (int i = BRANCHES - 1; i >= 0 && code == CUBLAS_STATUS_SUCCESS; i--) code = blas_handle(i);
     if (code == CUBLAS_STATUS_SUCCESS) return 0;
-    blas.handle = NULL;
+    blas.handle[0] = NULL;
     return error_set(ERR_INPUT, "cuBLAS does not start (%s: %s)", blas.name(code),
                      blas.words(code));
 }
@@ -124,11 +132,13 @@ static void blas_product(int ta, int tb, size_t m, size_t n, size_t k, double al
 {
     float one = (float)alpha, two = (float)beta;
     if (m == 0 || n == 0 || cuda.failed != cudaSuccess) return;
-    product_check(
-        blas.gemm(blas.handle, tb ? CUBLAS_OP_T : CUBLAS_OP_N, ta ? CUBLAS_OP_T : CUBLAS_OP_N,
-                  (int)n, (int)m, (int)k, &one, B, type, (int)ldb, A, type, (int)lda, &two, C,
-                  is_factor(C) ? CUDA_R_16BF : CUDA_R_32F, (int)ldc, compute, CUBLAS_GEMM_DEFAULT),
-        where);
+    cuda.behind[cuda.branch] = 0;
+    product_check(blas.gemm(blas.handle[cuda.branch], tb ? CUBLAS_OP_T : CUBLAS_OP_N,
+                            ta ? CUBLAS_OP_T : CUBLAS_OP_N, (int)n, (int)m, (int)k, &one, B, type,
+                            (int)ldb, A, type, (int)lda, &two, C,
+                            is_factor(C) ? CUDA_R_16BF : CUDA_R_32F, (int)ldc, compute,
+                            CUBLAS_GEMM_DEFAULT),
+                  where);
     cuda_lap(LAUNCH_PRODUCT);
 }
 

@@ -78,7 +78,8 @@ static void cuda_ranks_check(void)
 static void nccl_begin(Ranks *r, void *x, size_t n, size_t element)
 {
     double begun = clock_now();
-    cuda_check(cudaEventRecord(nccl.ready, cuda.stream), __func__);
+    branch_join();
+    cuda_check(cudaEventRecord(nccl.ready, cuda_stream()), __func__);
     cuda_check(cudaStreamWaitEvent(nccl.stream, nccl.ready, 0), __func__);
     (void)cuda_tell(); /* does not return from a failure */
     nccl_check(nccl.AllReduce(x, x, n, ncclFloat32, ncclSum, nccl.comm, nccl.stream), "AllReduce");
@@ -96,9 +97,9 @@ static void nccl_wait(Ranks *r)
 {
     double begun = clock_now();
     cuda_check(cudaEventRecord(nccl.done, nccl.stream), __func__);
-    cuda_check(cudaEventRecord(nccl.from, cuda.stream), __func__);
-    cuda_check(cudaStreamWaitEvent(cuda.stream, nccl.done, 0), __func__);
-    cuda_check(cudaEventRecord(nccl.until, cuda.stream), __func__);
+    cuda_check(cudaEventRecord(nccl.from, cuda_stream()), __func__);
+    cuda_check(cudaStreamWaitEvent(cuda_stream(), nccl.done, 0), __func__);
+    cuda_check(cudaEventRecord(nccl.until, cuda_stream()), __func__);
     (void)cuda_tell();
     nccl.timed = 1;
     r->seconds += clock_now() - begun;

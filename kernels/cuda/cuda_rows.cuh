@@ -6,13 +6,16 @@
  *     template <int W> void at(r, c)       columns c .. c + W - 1 of row r; W is 4 or 1
  * so that one source serves both widths. c is a multiple of W.
  *
- * Sums over rows take two launches: panels of rows to partial sums, and these to the result. Both have
- * a fixed order, so the bits do not depend on other work.
+ * Sums over rows are made of panels: a block leaves the partial sums of one, and the last block to end adds them to the
+ * result. Both have a fixed order, so the bits do not depend on other work.
  */
 #ifndef TROTTER_CUDA_ROWS_CUH
 #define TROTTER_CUDA_ROWS_CUH
 
 #include "kernels/cuda/cuda_device.cuh"
+
+/* Returns n counters of this branch for last_block. cuda_memory.cuh. */
+static unsigned *cuda_tickets(size_t n);
 
 template <int W> struct Pack {
     float x[W];
@@ -72,6 +75,7 @@ static inline unsigned lanes_for(size_t D, int W)
 template <int W, class F>
 static __global__ void each_kernel(size_t N, size_t D, unsigned lanes, F f)
 {
+    CUDA_BEGIN();
     size_t rows = blockDim.x / lanes;
     f.begin();
     for (size_t r = blockIdx.x * rows + threadIdx.x / lanes; r < N; r += gridDim.x * rows)
@@ -93,6 +97,7 @@ template <class F> static void each_row(size_t N, size_t D, int w, F f, CALLER)
 /* Applies f to a list: four neighbours at a time where w, the last n % 4 one by one. */
 template <class F> static __global__ void flat_kernel(size_t n, int w, F f)
 {
+    CUDA_BEGIN();
     size_t threads = (size_t)gridDim.x * blockDim.x;
     size_t t = (size_t)blockIdx.x * blockDim.x + threadIdx.x, whole = w ? n / 4 * 4 : 0;
     f.begin();
@@ -117,100 +122,101 @@ template <class F> static void each_flat(size_t n, int w, F f, CALLER)
 /* A block has 32 packs of columns, 8 rows at a time. */
 enum { SLOTS = BLOCK_THREADS / WARP, PANEL_ROWS = 64, PANELS = 256 };
 
-/* Makes F::SUMS sums for each column: f.template at<W>(r, c, sum) adds row r's share to sum[F::SUMS].
- * out (panels, SUMS, D). */
-template <int W, class F>
-static __global__ void columns_kernel(size_t N, size_t D, size_t tiles, size_t rows, F f,
-                                      float *out)
-{
-    constexpr int S = F::SUMS;
-    __shared__ float room[SLOTS][S][WARP * W];
-    size_t panel = blockIdx.x / tiles, c0 = blockIdx.x % tiles * (WARP * W);
-    unsigned lane = threadIdx.x % WARP, slot = threadIdx.x / WARP;
-    size_t c = c0 + lane * W, end = (panel + 1) * rows < N ? (panel + 1) * rows : N;
-    Pack<W> sum[S];
-    for (int s = 0; s < S; s++)
-        for (int k = 0; k < W; k++) sum[s].x[k] = 0;
-    f.begin();
-    for (size_t r = panel * rows + slot; c < D && r < end; r += SLOTS) f.template at<W>(r, c, sum);
-    for (int s = 0; s < S; s++)
-        for (int k = 0; k < W; k++) room[slot][s][lane * W + k] = sum[s].x[k];
-    __syncthreads();
-    for (unsigned i = threadIdx.x; i < (unsigned)(S * WARP * W); i += BLOCK_THREADS) {
-        unsigned s = i / (WARP * W), column = i % (WARP * W);
-        float total = 0;
-        for (int k = 0; k < SLOTS; k++) total += room[k][s][column];
-        if (c0 + column < D) out[(panel * S + s) * D + c0 + column] = total;
-    }
-}
-
 /* Arrays to which the sums are added; NULL: none. */
 template <int S> struct Targets {
     float *x[S];
 };
 
-/* Adds the partial sums; a block has 32 columns of one sum, 8 panels at a time. */
-template <int S>
-static __global__ void columns_end_kernel(size_t panels, size_t D, size_t tiles,
-                                          const float *partial, Targets<S> to)
+/* Puts a thread's sums into room (SLOTS, S, WARP W); slots_total returns sum i of all slots. */
+template <int W, int S>
+static __device__ inline void slots_put(float (*room)[S * WARP * W], const Pack<W> *sum)
 {
-    __shared__ float room[SLOTS][WARP];
-    size_t s = blockIdx.x / tiles, c = blockIdx.x % tiles * WARP + threadIdx.x % WARP;
     unsigned lane = threadIdx.x % WARP, slot = threadIdx.x / WARP;
-    float sum = 0;
-    for (size_t p = slot; c < D && p < panels; p += SLOTS) sum += partial[(p * S + s) * D + c];
-    room[slot][lane] = sum;
+    for (int s = 0; s < S; s++)
+        for (int k = 0; k < W; k++)
+            room[slot][(unsigned)(s * WARP * W) + lane * W + (unsigned)k] = sum[s].x[k];
     __syncthreads();
-    if (slot > 0 || c >= D) return;
+}
+
+template <int N> static __device__ inline float slots_total(const float (*room)[N], unsigned i)
+{
     float total = 0;
-    for (int k = 0; k < SLOTS; k++) total += room[k][lane];
-    for (int k = 0; k < S; k++)
-        if ((size_t)k == s && to.x[k]) to.x[k][c] += total;
+    for (int k = 0; k < SLOTS; k++) total += room[k][i];
+    return total;
+}
+
+/* Makes F::SUMS sums for each column: f.template at<W>(r, c, sum) adds row r's share to sum[F::SUMS].
+ * partial (panels, SUMS, D); the last block of a tile of columns adds the panels' sums. */
+template <int W, class F>
+static __global__ void columns_kernel(size_t N, size_t D, size_t tiles, size_t rows, F f,
+                                      float *partial, unsigned *ticket, Targets<F::SUMS> to)
+{
+    CUDA_BEGIN();
+    constexpr int S = F::SUMS;
+    constexpr unsigned COLUMNS = WARP * W;
+    __shared__ float room[SLOTS][S * COLUMNS];
+    size_t panels = gridDim.x / tiles, panel = blockIdx.x / tiles, tile = blockIdx.x % tiles;
+    unsigned lane = threadIdx.x % WARP, slot = threadIdx.x / WARP;
+    size_t c0 = tile * COLUMNS, c = c0 + lane * W;
+    size_t end = (panel + 1) * rows < N ? (panel + 1) * rows : N;
+    Pack<W> sum[S] = {};
+    f.begin();
+    for (size_t r = panel * rows + slot; c < D && r < end; r += SLOTS) f.template at<W>(r, c, sum);
+    slots_put<W, S>(room, sum);
+    for (unsigned i = threadIdx.x; i < S * COLUMNS; i += BLOCK_THREADS)
+        if (c0 + i % COLUMNS < D)
+            partial[(panel * S + i / COLUMNS) * D + c0 + i % COLUMNS] = slots_total(room, i);
+    if (!last_block(ticket + tile, panels)) return;
+    for (int s = 0; s < S; s++) sum[s] = {};
+    for (size_t p = slot; c < D && p < panels; p += SLOTS)
+        for (int s = 0; s < S; s++) {
+            Pack<W> v = load<W>(partial + (p * S + (size_t)s) * D + c);
+            for (int k = 0; k < W; k++) sum[s].x[k] += v.x[k];
+        }
+    slots_put<W, S>(room, sum);
+    for (unsigned i = threadIdx.x; i < S * COLUMNS; i += BLOCK_THREADS)
+        for (unsigned s = 0; s < S; s++)
+            if (i / COLUMNS == s && to.x[s] && c0 + i % COLUMNS < D)
+                to.x[s][c0 + i % COLUMNS] += slots_total(room, i);
 }
 
 template <class F>
 static void sum_columns(size_t N, size_t D, int w, F f, Targets<F::SUMS> to, CALLER)
 {
-    constexpr int S = F::SUMS;
     if (N == 0 || D == 0) return;
     size_t panels = least(blocks_for(N, PANEL_ROWS), PANELS);
     size_t rows = blocks_for(N, panels), tiles = blocks_for(D, WARP * (w ? 4 : 1));
-    float *partial = (float *)cuda_scratch(panels * S * D * sizeof *partial);
+    float *partial = (float *)cuda_scratch(panels * F::SUMS * D * sizeof *partial);
+    unsigned *ticket = cuda_tickets(tiles);
     panels = blocks_for(N, rows);
     if (w)
         RUN_FOR(where, (columns_kernel<4, F>), tiles * panels, BLOCK_THREADS, 0, N, D, tiles, rows,
-                f, partial);
+                f, partial, ticket, to);
     else
         RUN_FOR(where, (columns_kernel<1, F>), tiles * panels, BLOCK_THREADS, 0, N, D, tiles, rows,
-                f, partial);
-    tiles = blocks_for(D, WARP);
-    RUN_FOR(where, (columns_end_kernel<S>), tiles * S, BLOCK_THREADS, 0, panels, D, tiles, partial,
-            to);
+                f, partial, ticket, to);
 }
 
 /* ---- sums of everything ------------------------------------------------------------------------- */
 
 enum { SUM_BLOCKS = 1024 };
 
-/* Sums f(i), i < n, in double: a block's strided share goes to out[block]. */
-template <class F> static __global__ void total_kernel(size_t n, F f, double *out)
+/* Sums f.at(i), i < n, in double: a block's strided share goes to partial[block], and the last block sums these in order
+ * and gives the result to f.end(sum). */
+template <class F>
+static __global__ void total_kernel(size_t n, F f, double *partial, unsigned *ticket)
 {
+    CUDA_BEGIN();
     __shared__ double room[SLOTS];
     double sum = 0;
     size_t threads = (size_t)gridDim.x * blockDim.x;
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads)
         sum += f.at(i);
     sum = block_sum(sum, room);
-    if (threadIdx.x == 0) out[blockIdx.x] = sum;
-}
-
-/* Sums the partial sums in order in one block and gives the result to f.end(sum). */
-template <class F>
-static __global__ void total_end_kernel(size_t blocks, const double *partial, F f)
-{
-    __shared__ double room[SLOTS];
-    double sum = 0;
-    for (size_t i = threadIdx.x; i < blocks; i += blockDim.x) sum += partial[i];
+    if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+    if (!last_block(ticket, gridDim.x)) return;
+    sum = 0;
+    for (size_t i = threadIdx.x; i < gridDim.x; i += blockDim.x) sum += partial[i];
     sum = block_sum(sum, room);
     if (threadIdx.x == 0) f.end(sum);
 }
@@ -218,10 +224,10 @@ static __global__ void total_end_kernel(size_t blocks, const double *partial, F 
 /* Sums all. The number of blocks depends on n alone, and so do the bits. */
 template <class F> static void sum_all(size_t n, F f, CALLER)
 {
-    size_t blocks = least(blocks_for(n, 8 * BLOCK_THREADS), SUM_BLOCKS);
+    size_t blocks = n ? least(blocks_for(n, 8 * BLOCK_THREADS), SUM_BLOCKS) : 1;
     double *partial = (double *)cuda_scratch(SUM_BLOCKS * sizeof *partial);
-    RUN_FOR(where, (total_kernel<F>), blocks, BLOCK_THREADS, 0, n, f, partial);
-    RUN_FOR(where, (total_end_kernel<F>), 1, BLOCK_THREADS, 0, blocks, partial, f);
+    unsigned *ticket = cuda_tickets(1);
+    RUN_FOR(where, (total_kernel<F>), blocks, BLOCK_THREADS, 0, n, f, partial, ticket);
 }
 
 #endif

@@ -2,7 +2,7 @@
  * Part of cuda.cu.
  *
  * A time is that from the end of what came before to its own end. It includes what an event costs, which the first
- * interval, with nothing in it, has alone. Source: CUDA Runtime API, cudaEventElapsedTime (resolution 0.5 us).
+ * interval, with nothing in it, has alone. Meanwhile nothing stands aside. Source: CUDA Runtime API, cudaEventElapsedTime (resolution 0.5 us).
  */
 #ifndef TROTTER_CUDA_TIMED_CUH
 #define TROTTER_CUDA_TIMED_CUH
@@ -37,7 +37,7 @@ static void cuda_lap(const char *where)
     if (cuda.failed != cudaSuccess) return;
     laps.count++;
     l->where = where;
-    cuda_check(cudaEventRecord(l->end, cuda.stream), where);
+    cuda_check(cudaEventRecord(l->end, cuda_stream()), where);
 }
 
 static int cuda_time(void)

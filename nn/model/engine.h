@@ -263,6 +263,21 @@ static inline void *grad(const Model *m, size_t offset)
     return backend_at(m->backend, m->grad, offset);
 }
 
+/* Adds dy^T x to the gradient dW (O, I) of a weight, aside; dy (N, O), x (N, I). */
+static inline void weight_back(const Model *m, size_t N, size_t O, const void *dy, size_t I,
+                               const void *x, void *dW)
+{
+    const Backend *b = m->backend;
+    if (b->aside) b->aside(1);
+    b->gemm(1, 0, O, I, N, 1, dy, O, x, I, 1, dW, I);
+    if (b->aside) b->aside(0);
+}
+
+static inline void meet(const Model *m, int all)
+{
+    if (m->backend->meet) m->backend->meet(all);
+}
+
 static inline size_t index_of(const Model *m, const PlanInstr *in)
 {
     return (size_t)(in - m->plan->instr);

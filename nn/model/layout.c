@@ -3,7 +3,7 @@
  * A pass runs through times: the embedding at 0, the instructions 0 .. I-1 at 1 .. I, the loss with the
  * final norm at I+1, the instructions backwards at I+2 .. 2I+1, the embedding's adjoint at 2I+2. A
  * buffer lives from the time that writes it to the last that reads it; arena.c lets those share memory
- * that never live together. */
+ * that never live together. What products aside read (backend.h) lives on until pass.c has met them. */
 #include "nn/model/engine.h"
 
 #include <limits.h>
@@ -39,6 +39,15 @@ static int time_back(const Plan *p, int instr)
     return 2 * (int)p->instrs + 1 - instr;
 }
 
+/* Returns the last time that a product aside may run, which began in backward of instruction i, or in the loss. */
+static int time_aside(const Model *m, int i)
+{
+    int meetings = 0, now = i == (int)m->plan->instrs ? time_loss(m->plan) : time_back(m->plan, i);
+    if (!m->backend->aside || !m->training) return now;
+    while (--i >= 0 && meetings < 2) meetings += plan_weighs(&m->plan->instr[i]);
+    return time_back(m->plan, meetings < 2 ? -1 : i + 1) - (meetings == 2);
+}
+
 static void extend(int *end, int time)
 {
     if (time > *end) *end = time;
@@ -59,25 +68,32 @@ static void find_pulls(const Plan *p, int *written, int *pull)
 
 /* Finds end[r], the last time that register r is read. Backward reads what EVALs and GATEs read, and what learned
  * factors multiply. */
-static void find_ends(const Plan *p, int training, const int *written, int *end)
+static void find_ends(const Model *m, const int *written, int *end)
 {
+    const Plan *p = m->plan;
     for (size_t r = 0; r < p->registers; r++) end[r] = time_of(written[r]);
     for (int i = 0; i < (int)p->instrs; i++) {
         const PlanInstr *in = &p->instr[i];
         for (size_t k = 0; k < in->terms; k++) {
-            int again = training && (in->op != PLAN_LIN || in->term[k].factors);
-            extend(&end[in->term[k].x], again ? time_back(p, i) : time_of(i));
+            int again = m->training && (in->op != PLAN_LIN || in->term[k].factors);
+            int weighs = in->op == PLAN_KEYS || (in->op == PLAN_EVAL && p->post);
+            extend(&end[in->term[k].x], !again   ? time_of(i)
+                                        : weighs ? time_aside(m, i)
+                                                 : time_back(p, i));
         }
     }
     extend(&end[p->output], time_loss(p));
 }
 
 /* Finds end[r], the last time an adjoint is read: where r was written, or another pulls from it. */
-static void find_adjoint_ends(const Plan *p, const int *written, const int *pull, int *end)
+static void find_adjoint_ends(const Model *m, const int *written, int *end)
 {
+    const Plan *p = m->plan;
+    const int *pull = m->pull;
     for (size_t r = 0; r < p->registers; r++) end[r] = time_back(p, written[r]);
     for (int i = 0; i < (int)p->instrs; i++) {
         const PlanInstr *in = &p->instr[i];
+        if (plan_weighs(in)) extend(&end[in->out], time_aside(m, i));
         for (size_t k = 0; in->op == PLAN_LIN && k < in->terms; k++)
             if (pull[in->term[k].x] < i) extend(&end[in->out], time_back(p, pull[in->term[k].x]));
     }
@@ -196,14 +212,14 @@ static Sizes lay_work(const Model *m, int slot, Work *w)
     return at;
 }
 
-/* Lays out a Work that lives from begin to end. */
-static void need_work_of(Pieces *o, int slot, Work *w, int begin, int end)
+/* Lays out a Work that lives from begin to end, what products of weights read to `last`. */
+static void need_work_of(Pieces *o, int slot, Work *w, int begin, int end, int last)
 {
     const Model *m = o->m;
     Sizes size = lay_work(m, slot, &(Work){0});
-    need(o, &w->base, size.of[NUMBERS], begin, end, MEMORY_ACTIVATIONS);
+    need(o, &w->base, size.of[NUMBERS], begin, keeps_factors(m) ? end : last, MEMORY_ACTIVATIONS);
     if (keeps_factors(m))
-        need_of(o, FACTORS, &w->factors, size.of[FACTORS], begin, end, MEMORY_ACTIVATIONS);
+        need_of(o, FACTORS, &w->factors, size.of[FACTORS], begin, last, MEMORY_ACTIVATIONS);
 }
 
 /* Lays out the adjoints inside an EVAL: see lay_again. */
@@ -215,10 +231,14 @@ static void need_inside(Pieces *o, int i)
     int side = m->plan->slot[slot].side, attends = plan_attends(&m->plan->slot[slot]);
     const SlotParams *p = &m->slot[slot];
     size_t D = m->config.width, O = rows_of(m, side, p->O), I = rows_of(m, side, p->I);
+    int last = time_aside(m, i);
     if (keeps_factors(m)) {
         need(o, &w->adjoints, rows_of(m, side, D) + (attends ? I : 0), back, back, MEMORY_ADJOINTS);
-        need_of(o, FACTORS, &w->dfactors, rows_of(m, side, D) + (attends ? I : O), back, back,
+        need_of(o, FACTORS, &w->dfactors, rows_of(m, side, D) + (attends ? I : O), back, last,
                 MEMORY_ADJOINTS);
+    } else if (m->backend->aside) {
+        need(o, &w->adjoints, O + (attends ? I : 0) + rows_of(m, side, D), back, last,
+             MEMORY_ADJOINTS);
     } else if (attends || forgets(m, slot)) {
         need(o, &w->adjoints, O + (attends ? I : 0), back, back, MEMORY_ADJOINTS);
     }
@@ -230,9 +250,10 @@ static void need_work(Pieces *o, int i)
     Model *m = o->m;
     int slot = m->plan->instr[i].slot, now = time_of(i), back = time_back(m->plan, i);
     int keep = m->training && !m->config.recompute;
-    need_work_of(o, slot, &m->work[i], time_normed(m, i), keep ? back : now);
+    int last = time_aside(m, i);
+    need_work_of(o, slot, &m->work[i], time_normed(m, i), keep ? back : now, keep ? last : now);
     if (!m->training) return;
-    if (!keep) need_work_of(o, slot, &m->again[i], back, back);
+    if (!keep) need_work_of(o, slot, &m->again[i], back, back, last);
     need_inside(o, i);
 }
 
@@ -243,7 +264,7 @@ static void need_keys(Pieces *o, int i)
     int back = time_back(m->plan, i);
     if (keeps_factors(m))
         need_of(o, FACTORS, &m->again[i].dfactors, rows_of(m, SIDE_SOURCE, 2 * m->config.width),
-                back, back, MEMORY_ADJOINTS);
+                back, time_aside(m, i), MEMORY_ADJOINTS);
 }
 
 static void need_stats(Pieces *o, int i)
@@ -273,16 +294,18 @@ static void need_loss(Pieces *o)
     int now = time_loss(m->plan), I = (int)m->plan->instrs, apart = keeps_factors(m);
     int begin = I > 1 && m->fuse[I - 2].norm == m->plan->instrs ? time_of(I - 2) : now;
     int plain = m->ends == &ends_plain; /* else rows of hidden are gathered */
+    int last = plain ? time_aside(m, I) : now;
     m->out.block = logit_rows(m, m->backend->size);
     m->out.dblock = apart ? logit_rows(m, m->backend->factor_size) : m->out.block;
     m->out.factors = apart && (plain || c->masked);
     need_of(o, plain ? factors_of(m) : NUMBERS, &m->out.hidden, rows_of(m, SIDE_TARGET, c->width),
-            begin, now, MEMORY_ACTIVATIONS);
+            begin, last, MEMORY_ACTIVATIONS);
     need(o, &m->out.stats, rows_of(m, SIDE_TARGET, 2), begin, now, MEMORY_ACTIVATIONS);
     size_t columns = m->plan->bidirectional && !c->masked ? 0 : m->out.widest;
-    need(o, &m->out.logits, (m->out.block * columns + 15) / 16 * 16, now, now, MEMORY_WORKSPACE);
+    need(o, &m->out.logits, (m->out.block * columns + 15) / 16 * 16, now, apart ? now : last,
+         MEMORY_WORKSPACE);
     if (apart)
-        need_of(o, FACTORS, &m->out.dlogits, (m->out.dblock * columns + 15) / 16 * 16, now, now,
+        need_of(o, FACTORS, &m->out.dlogits, (m->out.dblock * columns + 15) / 16 * 16, now, last,
                 MEMORY_WORKSPACE);
     if (m->training)
         need(o, &m->out.dhidden, rows_of(m, SIDE_TARGET, c->width), now, now, MEMORY_ADJOINTS);
@@ -339,7 +362,7 @@ static void need_all(Pieces *o, int *written, int *end)
     Model *m = o->m;
     const Plan *p = m->plan;
     find_pulls(p, written, m->pull);
-    find_ends(p, m->training, written, end);
+    find_ends(m, written, end);
     need_registers(o, written, end);
     for (size_t i = 0; i < p->instrs; i++) {
         if (p->instr[i].op == PLAN_EVAL) need_work(o, (int)i);
@@ -352,7 +375,7 @@ static void need_all(Pieces *o, int *written, int *end)
     need(o, &m->gates, p->gates * gate_rows(m), 0, INT_MAX, MEMORY_ACTIVATIONS);
     if (!m->training) return;
     need(o, &m->dgates, p->gates * gate_rows(m), 0, INT_MAX, MEMORY_ADJOINTS);
-    find_adjoint_ends(p, written, m->pull, end);
+    find_adjoint_ends(m, written, end);
     need_adjoints(o, written, end);
 }
 
@@ -362,7 +385,8 @@ static void need_all(Pieces *o, int *written, int *end)
  * dcore in attention, in the place of the input in a gated activation, which is not needed then, and of dcore in others.
  * Where factors are kept apart, dy, din and an activation's dcore are factors; among the numbers dqkv stands behind
  * attention's dcore, and dnormed takes dcore's place in the end. Elsewhere they share: dy is the adjoint of the register;
- * dcore takes the place of GELU's output, and dnormed that of normed. */
+ * dcore takes the place of GELU's output, and dnormed that of normed. With products aside none of this
+ * goes over what they read. */
 static void lay_again(const Model *m, int i)
 {
     const Backend *b = m->backend;
@@ -370,7 +394,7 @@ static void lay_again(const Model *m, int i)
     const SlotParams *o = &m->slot[in->slot];
     const PlanSlot *s = &m->plan->slot[in->slot];
     Work *again = &m->again[i], own = *again;
-    size_t D = m->config.width, O = rows_of(m, s->side, o->O);
+    size_t D = m->config.width, O = rows_of(m, s->side, o->O), I = rows_of(m, s->side, o->I);
     int apart = keeps_factors(m), attends = plan_attends(s);
     if (own.base)
         lay_work(m, in->slot, again);
@@ -379,7 +403,9 @@ static void lay_again(const Model *m, int i)
     void *inner = apart ? backend_factor_at(b, own.dfactors, rows_of(m, s->side, D)) : NULL;
     again->dcore = apart && !attends ? inner : own.adjoints ? own.adjoints : again->core;
     again->dqkv = attends ? backend_at(b, own.adjoints, O) : NULL;
-    again->dnormed = apart ? own.adjoints : again->normed;
+    again->dnormed = apart      ? own.adjoints
+                     : b->aside ? backend_at(b, own.adjoints, O + (attends ? I : 0))
+                                : again->normed;
     again->dy = apart ? own.dfactors : m->adjoint[in->out];
     again->din = attends ? (apart ? inner : again->dqkv) : o->I > o->O ? again->in : again->dcore;
 }

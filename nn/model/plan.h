@@ -157,7 +157,12 @@ static inline const char *plan_norm_name(const PlanSlot *s)
 /* Returns "attn", "ffn", "cross" or "norm". */
 const char *plan_kind_name(int kind);
 
-/* Tells whether the instruction has a slot: EVAL, NORM and KEYS do. */
+/* Tells whether the instruction multiplies by weights, and (of_slot) whether it has a slot: NORM does too. */
+static inline int plan_weighs(const PlanInstr *in)
+{
+    return in->op == PLAN_EVAL || in->op == PLAN_KEYS;
+}
+
 static inline int plan_of_slot(const PlanInstr *in)
 {
     return in->op == PLAN_EVAL || in->op == PLAN_NORM || in->op == PLAN_KEYS;

@@ -6,7 +6,8 @@
  * wrote. This share is *pulled*, in one pass over memory and without zeroing, when the adjoint is first needed: before
  * the last EVAL or GATE that reads the register adds its share, or at the instruction that wrote it. A LIN that stands
  * before such an EVAL adds its share when its turn comes. Adjoints inside a sublayer are written, not added. Where the
- * kernel that first needs the adjoint can make the sum itself, it does (fuse_pulls). */
+ * kernel that first needs the adjoint can make the sum itself, it does (fuse_pulls). Gradients of weights are made aside
+ * (backend.h), and have until the second instruction after theirs that makes some (layout.c). */
 #include "nn/run/pass.h"
 
 #include <math.h>
@@ -229,7 +230,7 @@ static void keys_back(const Pass *p, const PlanInstr *in)
     void *dy = m->again[index_of(m, in)].dy;
     m->backend->bias_drop_back(M, 2 * D, 1, &(LinTerm){.c = 1, .x = m->adjoint[in->out]}, no_drop,
                                dy, grad(m, o->keys_b));
-    m->backend->gemm(1, 0, 2 * D, D, M, 1, dy, 2 * D, m->state[x], D, 1, grad(m, o->keys_w), D);
+    weight_back(m, M, 2 * D, dy, D, m->state[x], grad(m, o->keys_w));
     m->backend->gemm(0, 0, M, D, 2 * D, 1, dy, 2 * D, data(m, o->keys_w), D, 1, m->adjoint[x], D);
 }
 
@@ -282,6 +283,7 @@ static void run_back(const Model *m, const Pass *p)
 {
     for (size_t i = m->plan->instrs; i-- > 0;) {
         const PlanInstr *in = &m->plan->instr[i];
+        if (plan_weighs(in)) meet(m, 0);
         pull_adjoints(m, p, (int)i);
         back_op[in->op](p, in);
         share_after(m, p, i);
@@ -414,6 +416,7 @@ static void backward(const Model *m, const Pass *p)
     m->backend->fill(m->dgates, 0, m->plan->gates * gate_rows(m));
     final_norm_back(m, p);
     run_back(m, p);
+    meet(m, 1);
     m->ends->embed_back(m, p);
 }
 
@@ -423,14 +426,25 @@ static void loss(const Model *m, const Pass *p, int back)
     if (p->asked) m->backend->loss(p->asked, m->out.nll, m->step);
 }
 
+/* Sets gradients to 0, beside forward. */
+static void gradients_clear(const Model *m)
+{
+    const Backend *b = m->backend;
+    if (b->aside) b->aside(1);
+    b->fill(m->grad, 0, m->size);
+    if (b->aside) b->aside(0);
+}
+
 void pass_gradient(const Model *m, const Pass *p)
 {
-    if (!p->more) m->backend->fill(m->grad, 0, m->size);
+    if (!p->more) gradients_clear(m);
     if (p->N) {
         pass_forward(m, p);
+        meet(m, 1);
         loss(m, p, 1);
         backward(m, p);
     } else {
+        meet(m, 1);
         share_nothing(m, p);
     }
     share_rest(m, p);

@@ -168,10 +168,10 @@ void sublayer_back(const Pass *p, const PlanInstr *in, size_t n)
     int post = m->plan->post;
     if (m->config.recompute) inside(m, p, in, x, 0, w);
     b->bias_drop_back(N, D, n, m->term, sublayer_drop(p, in), w->dy, grad(m, o->out_b));
-    b->gemm(1, 0, D, o->O, N, 1, w->dy, D, w->core, o->O, 1, grad(m, o->out_w), o->O);
+    weight_back(m, N, D, w->dy, o->O, w->core, grad(m, o->out_w));
     b->gemm(0, 0, N, o->O, D, 1, w->dy, D, data(m, o->out_w), o->O, 0, w->dcore, o->O);
     c->back(m, p, in, w);
-    b->gemm(1, 0, o->I, D, N, 1, w->din, o->I, w->normed, D, 1, grad(m, o->in_w), D);
+    weight_back(m, N, o->I, w->din, D, w->normed, grad(m, o->in_w));
     b->gemm(0, 0, N, D, o->I, 1, w->din, o->I, data(m, o->in_w), D, post, post ? dx : w->dnormed,
             D);
 }

@@ -83,6 +83,10 @@ typedef enum cudaDeviceAttr {
 
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 
+typedef struct {
+    int ptxVersion;
+} cudaFuncAttributes;
+
 typedef struct CudaHostStream *cudaStream_t;
 typedef struct CudaHostEvent *cudaEvent_t;
 typedef struct CudaHostGraph *cudaGraph_t;
@@ -92,6 +96,7 @@ cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attr, int device);
 cudaError_t cudaDeviceSynchronize(void);
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *kernel);
 cudaError_t cudaDriverGetVersion(int *version);
 cudaError_t cudaRuntimeGetVersion(int *version);
 

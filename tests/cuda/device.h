@@ -34,7 +34,10 @@
 
 /* ---- launch: see kernels/cuda/cuda.h ---- */
 #define CUDA_LAUNCH(kernel, grid, block, shared_bytes, stream, ...) \
-    cuda_host_submit(#kernel, kernel, grid, block, shared_bytes, stream, ##__VA_ARGS__)
+    cuda_host_submit(#kernel, 0, 0, kernel, grid, block, shared_bytes, stream, ##__VA_ARGS__)
+#define CUDA_LAUNCH_EARLY(early, kernel, grid, block, shared_bytes, stream, ...) \
+    cuda_host_submit(#kernel, 1, early, kernel, grid, block, shared_bytes, stream, ##__VA_ARGS__)
+#define CUDA_BEGIN() cuda_host_wait()
 #define CUDA_DYNAMIC(T, name) T *name = static_cast<T *>(cuda_host_dynamic)
 
 extern "C" cudaError_t cuda_host_launch(const CudaHostLaunch *launch, cudaStream_t stream);
@@ -48,8 +51,8 @@ template <class... P> void cuda_host_thread(const void *kernel, const void *args
 /* Converts the arguments to the kernel's parameter types and keeps them by value. cudaGetLastError
  * returns the error of a launch next. */
 template <class... P, class... A>
-void cuda_host_submit(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
-                      cudaStream_t stream, A &&...args)
+void cuda_host_submit(const char *name, int waits, int early, void (*kernel)(P...), dim3 grid,
+                      dim3 block, size_t shared, cudaStream_t stream, A &&...args)
 {
     static_assert(sizeof...(P) == sizeof...(A), "a launch with too many or too few arguments");
     static_assert((... && std::is_trivially_copyable<P>::value),
@@ -58,6 +61,8 @@ void cuda_host_submit(const char *name, void (*kernel)(P...), dim3 grid, dim3 bl
     static_assert(sizeof(Args) <= 32764, "parameters of a kernel may take 32764 bytes");
     CudaHostLaunch launch{};
     launch.name = name;
+    launch.waits = waits;
+    launch.early = early;
     launch.kernel = reinterpret_cast<const void *>(kernel);
     launch.thread = cuda_host_thread<P...>;
     auto *kept = new (cuda_host_args(sizeof(Args))) Args(static_cast<P>(args)...);
@@ -104,6 +109,16 @@ template <class T> T __shfl_sync(unsigned mask, T v, int lane, int width = 32, C
 template <class T> T __shfl_xor_sync(unsigned mask, T v, int bits, int width = 32, CUDA_HOST_PLACE)
 {
     return cuda_host_exchange(CUDA_HOST_XOR, mask, v, bits, width, file, line);
+}
+
+/* Blocks run one after another. */
+inline void __threadfence(void) {}
+
+inline unsigned atomicAdd(unsigned *p, unsigned v)
+{
+    unsigned old = *p;
+    *p += v;
+    return old;
 }
 
 inline void __trap(CUDA_HOST_PLACE)

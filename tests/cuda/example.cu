@@ -161,9 +161,25 @@ static __global__ void wrong_kernel(int what, float *p, size_t n, float *null)
     diverge(what, t);
 }
 
+static __global__ void wrong_kernel_early(int what, float *p)
+{
+    float x = what == WRONG_HASTE ? p[0] : 1;
+    if (what != WRONG_WAITLESS) CUDA_BEGIN();
+    if (what != WRONG_WAITLESS) p[threadIdx.x] = x;
+}
+
+cudaError_t example_early(float *p, cudaStream_t s)
+{
+    CUDA_LAUNCH_EARLY(1, wrong_kernel_early, 1, 1, 0, s, WRONGS, p);
+    return cudaGetLastError();
+}
+
 cudaError_t example_wrong(int what, float *p, size_t n)
 {
-    CUDA_LAUNCH(wrong_kernel, 2, 64, 20, 0, what, p, n, (float *)NULL);
+    if (what == WRONG_HASTE || what == WRONG_WAITLESS)
+        CUDA_LAUNCH_EARLY(0, wrong_kernel_early, 2, 64, 0, 0, what, p);
+    else
+        CUDA_LAUNCH(wrong_kernel, 2, 64, 20, 0, what, p, n, (float *)NULL);
     return cudaGetLastError();
 }
 

@@ -52,9 +52,14 @@ enum {
     WRONG_SHARED,     /* writes one word after its dynamic shared memory */
     WRONG_SHARED_FAR, /* writes 4096 bytes after it */
     WRONG_STACK,      /* recursion without end */
+    WRONG_HASTE,      /* reads p before it waits for the kernel before */
+    WRONG_WAITLESS,   /* does not wait for it */
     WRONGS
 };
 cudaError_t example_wrong(int what, float *p, size_t n);
+
+/* Launches a kernel that waits for the one before, as one that may begin early. */
+cudaError_t example_early(float *p, cudaStream_t s);
 
 /* Launches with a given shape, to test limits. */
 cudaError_t example_shape(dim3 grid, dim3 block, size_t shared);

@@ -22,13 +22,13 @@ void cuda_host_order(uint64_t seed);
  * host that reads (or frees, or overwrites) pinned memory too early gets wrong values. */
 void cuda_host_lazy(int on);
 
-/* Chooses among the orders that streams and events allow for lazy work: the order of submission (default), or one in
- * which the newest stream, or the oldest, goes ahead until it must wait. So work that lacks an event comes too early,
- * or the work that should wait for it does. */
+/* Chooses among the orders that streams and events allow for lazy work, and edges for the nodes of graphs: the order of
+ * submission (default), or one in which the newest stream, or the oldest, goes ahead until it must wait. So work that
+ * lacks an event comes too early, or the work that should wait for it does. */
 typedef enum { CUDA_HOST_AS_SUBMITTED, CUDA_HOST_NEWEST, CUDA_HOST_OLDEST } CudaHostStreams;
 void cuda_host_streams(CudaHostStreams first);
 
-/* 1: cudaStreamWaitEvent has no effect, except in a capture. Default 0. */
+/* 1: cudaStreamWaitEvent has no effect; in a capture the stream joins, and no edge is made. Default 0. */
 void cuda_host_deaf(int on);
 
 /* Makes the k-th cudaMalloc from now fail with cudaErrorMemoryAllocation (1: the next, 0: none). */
@@ -59,7 +59,7 @@ void cuda_host_tf32(CudaHostTf32 how);
 
 /* Sets the machine: number of devices, driver's version (13000 = 13.0; 0: no driver), architecture. No device: calls
  * fail with cudaErrorNoDevice. No driver, or one of an older major version than the runtime:
- * cudaErrorInsufficientDriver. Default 1, 13000; 8, 0. */
+ * cudaErrorInsufficientDriver. Default 1, 13000; 9, 0. */
 void cuda_host_device(int count, int driver);
 void cuda_host_arch(int major, int minor);
 
@@ -79,6 +79,13 @@ size_t cuda_host_live_bytes(void);
 size_t cuda_host_launches(void);
 size_t cuda_host_products(void);
 size_t cuda_host_sends(void);
+
+/* Counts the graph that was made last: nodes, edges between them, nodes of other streams than the one that began the
+ * capture, and kernels that are launched early. */
+typedef struct {
+    size_t nodes, edges, beside, early;
+} CudaHostNodes;
+CudaHostNodes cuda_host_graph(void);
 
 /* Returns the bytes of device memory that kernels and products asked for so far; only in programs with bytes.c. */
 size_t cuda_host_bytes(void);

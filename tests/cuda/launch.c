@@ -16,6 +16,7 @@
 #include "tests/cuda/block.h"
 #include "tests/cuda/runtime.h"
 
+static const char lacks_wait[] = "it does not wait for the kernel before";
 static const char behind[] = "bytes behind dynamic shared memory were written to";
 
 enum { PAGE = 4096, SHARED_FILL = 0xa5, SIGNAL_STACK = 64 * 1024 };
@@ -25,6 +26,7 @@ static cudaError_t refused;
 static char *shared_end; /* of SHARED_MOST bytes; an inaccessible page follows */
 static struct sigaction before[2];
 static char signal_stack[SIGNAL_STACK];
+static const CudaHostLaunch *shut; /* runs, and has not waited yet */
 void *cuda_host_dynamic;
 
 /* Bounds of the static shared arrays: the section that __shared__ of tests/cuda/device.h names. */
@@ -59,8 +61,10 @@ static void on_signal(int number, siginfo_t *info, void *context)
     char what[200], place[250], line[480];
     const void *at = info->si_addr;
     int inside = block_inside();
-    if (inside && heap_open(at)) return; /* an address that came from device memory */
-    if (heap_owns(at))
+    if (inside && !shut && heap_open(at)) return; /* an address that came from device memory */
+    if (inside && shut && heap_owns(at))
+        snprintf(what, sizeof what, "device memory before it waits for the kernel before");
+    else if (heap_owns(at))
         heap_describe(at, what, sizeof what);
     else if (inside && block_overflowed(at))
         snprintf(what, sizeof what, "the end of its stack");
@@ -119,6 +123,21 @@ static int of_host(uintptr_t word)
     return mincore((void *)(word & ~(uintptr_t)(PAGE - 1)), 1, &resident) == 0 && (resident & 1);
 }
 
+static void args_open(const CudaHostLaunch *l)
+{
+    for (size_t at = 0; at + sizeof(uintptr_t) <= l->args_bytes; at += sizeof(uintptr_t)) {
+        uintptr_t word;
+        memcpy(&word, (const char *)l->args + at, sizeof word);
+        heap_open((const void *)word);
+    }
+}
+
+void cuda_host_wait(void)
+{
+    if (shut) args_open(shut);
+    shut = NULL;
+}
+
 static cudaError_t check_args(const CudaHostLaunch *l)
 {
     for (size_t at = 0; at + sizeof(uintptr_t) <= l->args_bytes; at += sizeof(uintptr_t)) {
@@ -129,7 +148,6 @@ static cudaError_t check_args(const CudaHostLaunch *l)
             return host_fault(
                 cudaErrorIllegalAddress,
                 "kernel %s: an argument points to device memory that is not allocated", l->name);
-        heap_open(p);
         if (!heap_owns(p) && !host_pinned(p, 1) && of_host(word))
             return host_fault(cudaErrorIllegalAddress,
                               "kernel %s: an argument points to memory of the host (%p)", l->name,
@@ -193,12 +211,17 @@ static cudaError_t run_launch(const void *data)
     }
     launches++;
     launch_set_up();
+    shut = l;
+    if (!l->waits) cuda_host_wait();
     const char *wrong = run_blocks(l);
+    if (shut && !wrong) wrong = lacks_wait;
+    shut = NULL;
     const void *spoiled = heap_spoiled();
     heap_close();
     if (wrong && strstr(wrong, "illegal access"))
         return host_fault(cudaErrorIllegalAddress, "%s", wrong);
-    if (wrong == behind) return host_fault(cudaErrorLaunchFailure, "kernel %s: %s", l->name, wrong);
+    if (wrong == behind || wrong == lacks_wait)
+        return host_fault(cudaErrorLaunchFailure, "kernel %s: %s", l->name, wrong);
     if (wrong) return host_fault(cudaErrorLaunchFailure, "%s", wrong);
     if (spoiled)
         return host_fault(cudaErrorIllegalAddress,
@@ -231,11 +254,16 @@ cudaError_t cuda_host_launch(const CudaHostLaunch *launch, cudaStream_t stream)
     launch_set_up();
     cudaError_t e = host_ready();
     if (e == cudaSuccess) e = check_launch(launch);
+    if (e == cudaSuccess && launch->early && !stream_takes_early(stream))
+        e = host_fault(cudaErrorInvalidValue, "kernel %s: launched early, but not behind a kernel",
+                       launch->name);
     if (e != cudaSuccess) {
         free(launch->args);
         return host_last(e);
     }
     CudaHostLaunch *kept = host_new(sizeof *kept);
     *kept = *launch;
-    return stream_submit(stream, run_launch, drop_launch, kept);
+    e = stream_submit(stream, run_launch, drop_launch, kept);
+    stream_launched(stream, launch->early);
+    return e;
 }

@@ -30,7 +30,6 @@
  *     - registers, occupancy, static shared memory beyond 48 KiB, bank conflicts, any timing
  *     - misaligned float4 and the like, unless the compiler's own instruction traps
  *     - other rounding: libm for __expf, OpenBLAS for cuBLAS, no fused multiply-add; the order of a tensor core's sums
- *     - a fork that does not join at the end of a capture
  *     - shared arrays in templates are not refilled with 0xA5 for each block (plain functions' are)
  *     - host memory reached by a kernel otherwise than through its arguments
  */
@@ -45,7 +44,7 @@
 
 static cudaError_t last, sticky, injected;
 static char fault[600];
-static int devices = 1, driver = CUDART_VERSION, major = 8, minor = 0;
+static int devices = 1, driver = CUDART_VERSION, major = 9, minor = 0;
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
@@ -156,6 +155,15 @@ cudaError_t cudaDriverGetVersion(int *version)
     return cudaSuccess;
 }
 
+/* Kernels have code for sm_80, and for sm_90 and later. */
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *kernel)
+{
+    READY();
+    if (!kernel) return host_last(cudaErrorInvalidDeviceFunction);
+    a->ptxVersion = major < 9 ? 80 : 90;
+    return cudaSuccess;
+}
+
 cudaError_t cudaRuntimeGetVersion(int *version)
 {
     *version = CUDART_VERSION;
@@ -203,7 +211,7 @@ void cuda_host_reset(void)
     cuda_host_fail_malloc(0);
     devices = 1;
     driver = CUDART_VERSION;
-    major = 8;
+    major = 9;
     minor = 0;
     stream_reset();
     launch_reset();

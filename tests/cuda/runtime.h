@@ -14,6 +14,9 @@ struct Work {
     cudaStream_t stream;
     cudaEvent_t after; /* waits for so many of its records; NULL: for nothing */
     size_t ticket;
+    Work **after_nodes; /* in a graph: nodes that come before it */
+    size_t afters;
+    int followed, ran;
 };
 
 /* Remembers a failure for cudaGetLastError; returns it. */
@@ -42,6 +45,11 @@ int host_pinned(const void *p, size_t n);
 /* Takes work, which owns data from now on, and runs, keeps or records it. */
 cudaError_t stream_submit(cudaStream_t stream, cudaError_t (*run)(const void *),
                           void (*drop)(void *), void *data);
+
+/* Tells whether the last work of a stream is a kernel, behind which another may be launched early; stream_launched: it
+ * is now, launched early or not. */
+int stream_takes_early(cudaStream_t stream);
+void stream_launched(cudaStream_t stream, int early);
 
 /* Runs the waiting work. */
 cudaError_t stream_flush(void);

@@ -1,28 +1,40 @@
 /* stream.c: streams, events, capture and graphs: see tests/cuda/runtime.c.
  *
  * Submitted work is a closure: a function and its arguments by value. It runs at once, or waits in
- * one queue for all streams (lazy), or is recorded (capture) and then run by every launch of the
- * graph. The queue keeps the order of submission, which every order of streams and events allows, or one of
- * the two that are farthest from it: the newest or the oldest stream goes ahead until it waits for an event. */
+ * one queue for all streams (lazy), or is recorded (capture) as a node and then run by every launch of the
+ * graph, behind the nodes that its edges name. The queue keeps the order of submission, which every order of streams and
+ * events allows, or one of the two that are farthest from it: the newest or the oldest stream goes ahead until it waits
+ * for an event. */
 #include <stdlib.h>
 #include <time.h>
 
 #include "tests/cuda/runtime.h"
 
+/* Nodes of a graph that the next one of a stream comes after. */
+enum { LAST_MOST = 8 };
+typedef struct {
+    size_t n;
+    Work *node[LAST_MOST];
+} Last;
+
 struct CudaHostStream {
-    int captures;
-    size_t number; /* from 1, by age */
+    int captures, kernel; /* kernel: the last work is one */
+    size_t number;        /* from 1, by age */
+    Last last;
 };
 
 struct CudaHostEvent {
-    int recorded, captured;
+    int recorded;
+    size_t captured;    /* number of the capture that recorded it; 0: none */
     size_t asked, done; /* records submitted and run */
     double time;        /* seconds */
+    Last last;
 };
 
 struct CudaHostGraph {
     Work *first, **end;
     int refs;
+    CudaHostNodes counts;
 };
 
 static Work *waiting, **waiting_end = &waiting;
@@ -32,15 +44,19 @@ static size_t streams; /* made so far */
 
 static struct {
     int active, broken;
-    cudaStream_t origin;
+    size_t number;                  /* of all captures so far */
+    cudaStream_t stream[LAST_MOST]; /* the origin, then those that joined it */
+    size_t streams;
     cudaGraph_t graph;
 } capture;
+static CudaHostNodes last_graph;
 
 /* ---- work ------------------------------------------------------------------------------------ */
 
 static void work_free(Work *w)
 {
     if (w->drop) w->drop(w->data);
+    free(w->after_nodes);
     free(w->data);
     free(w);
 }
@@ -107,17 +123,60 @@ static cudaError_t refuse(cudaStream_t stream)
     return cudaErrorStreamCaptureImplicit;
 }
 
+/* Adds what `from` holds to `to`; what is there is not added again. */
+static void last_add(Last *to, const Last *from)
+{
+    for (size_t i = 0; i < from->n; i++) {
+        size_t k = 0;
+        while (k < to->n && to->node[k] != from->node[i]) k++;
+        if (k == LAST_MOST) abort();
+        to->node[k] = from->node[i];
+        to->n += k == to->n;
+    }
+}
+
+/* Adds a node to the graph, behind the last ones of its stream. */
+static void capture_add(cudaStream_t stream, Work *w)
+{
+    Last *last = &stream->last;
+    CudaHostNodes *n = &capture.graph->counts;
+    w->after_nodes = host_new(last->n * sizeof *w->after_nodes);
+    for (; w->afters < last->n; w->afters++) {
+        w->after_nodes[w->afters] = last->node[w->afters];
+        last->node[w->afters]->followed = 1;
+    }
+    n->nodes++;
+    n->edges += w->afters;
+    n->beside += stream != capture.stream[0];
+    *last = (Last){1, {w}};
+    *capture.graph->end = w;
+    capture.graph->end = &w->next;
+}
+
+/* Makes a stream's next node come after an event of this capture, which the stream joins. */
+static void capture_wait(cudaStream_t stream, const struct CudaHostEvent *event)
+{
+    if (!stream->captures) {
+        if (capture.streams == LAST_MOST) abort();
+        capture.stream[capture.streams++] = stream;
+        stream->captures = 1;
+        stream->last.n = 0;
+    }
+    stream->kernel = 0;
+    if (!deaf) last_add(&stream->last, &event->last);
+}
+
 /* Submits work that waits for all records so far of the event `after`, or for none (NULL). */
 static cudaError_t submit(cudaStream_t stream, cudaEvent_t after, cudaError_t (*run)(const void *),
                           void (*drop)(void *), void *data)
 {
     Work *w = host_new(sizeof *w);
+    if (stream) stream->kernel = 0;
     *w = (Work){.run = run, .drop = drop, .data = data, .stream = stream, .after = after};
     if (after) w->ticket = after->asked;
     cudaError_t e = refuse(stream);
     if (e == cudaSuccess && stream_captures(stream)) {
-        *capture.graph->end = w;
-        capture.graph->end = &w->next;
+        capture_add(stream, w);
         return cudaSuccess;
     }
     if (e == cudaSuccess && lazy) {
@@ -128,6 +187,17 @@ static cudaError_t submit(cudaStream_t stream, cudaEvent_t after, cudaError_t (*
     if (e == cudaSuccess) e = run(data);
     work_free(w);
     return host_last(e);
+}
+
+int stream_takes_early(cudaStream_t stream)
+{
+    return stream && stream->kernel;
+}
+
+void stream_launched(cudaStream_t stream, int early)
+{
+    if (stream) stream->kernel = 1;
+    if (early && stream_captures(stream)) capture.graph->counts.early++;
 }
 
 cudaError_t stream_submit(cudaStream_t stream, cudaError_t (*run)(const void *),
@@ -222,10 +292,15 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     READY();
     (void)flags;
     if (!event) return host_last(cudaErrorInvalidResourceHandle);
-    if (!event->captured && !stream_captures(stream) && !deaf)
+    cudaError_t e = refuse(stream);
+    if (e != cudaSuccess || (deaf && !capture.active)) return host_last(e);
+    if (capture.active && event->captured == capture.number)
+        capture_wait(stream, event);
+    else if (stream_captures(stream))
+        return stream_forbid(); /* it would wait for what is outside the capture */
+    else if (!event->captured && !deaf)
         return submit(stream, event, run_nothing, NULL, NULL);
-    if (event->captured && capture.active && !stream_captures(stream)) return stream_forbid();
-    return host_last(refuse(stream));
+    return cudaSuccess;
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -266,8 +341,11 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
     READY();
     if (!event) return host_last(cudaErrorInvalidResourceHandle);
-    event->captured = stream_captures(stream);
-    if (event->captured) return host_last(refuse(stream));
+    event->captured = stream_captures(stream) ? capture.number : 0;
+    if (event->captured) {
+        event->last = stream->last;
+        return host_last(refuse(stream));
+    }
     event->recorded = 1;
     event->asked++;
     cudaEvent_t *kept = host_new(sizeof *kept);
@@ -279,7 +357,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
     READY();
     if (!event) return host_last(cudaErrorInvalidResourceHandle);
-    return wait_for(event->captured);
+    return wait_for(event->captured && event->captured == capture.number);
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
@@ -308,8 +386,22 @@ static void graph_drop(cudaGraph_t g)
 
 static void capture_end(void)
 {
-    capture.origin->captures = 0;
+    for (size_t i = 0; i < capture.streams; i++)
+        capture.stream[i]->captures = capture.stream[i]->kernel = 0;
     capture.active = capture.broken = 0;
+    capture.streams = 0;
+}
+
+/* Tells whether the origin waits for every stream that joined: what nothing follows is among its last nodes. */
+static int capture_joined(void)
+{
+    const Last *last = &capture.stream[0]->last;
+    for (const Work *w = capture.graph->first; w && !deaf; w = w->next) {
+        size_t k = 0;
+        while (k < last->n && last->node[k] != w) k++;
+        if (!w->followed && k == last->n) return 0;
+    }
+    return 1;
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode)
@@ -319,8 +411,12 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
     if (!stream) return host_last(cudaErrorStreamCaptureUnsupported);
     if (capture.active) return host_last(cudaErrorIllegalState);
     stream->captures = 1;
+    stream->kernel = 0;
+    stream->last.n = 0;
     capture.active = 1;
-    capture.origin = stream;
+    capture.number++;
+    capture.stream[0] = stream;
+    capture.streams = 1;
     capture.graph = host_new(sizeof *capture.graph);
     capture.graph->end = &capture.graph->first;
     capture.graph->refs = 1;
@@ -332,15 +428,17 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
     *graph = NULL;
     READY();
     if (!capture.active) return host_last(cudaErrorIllegalState);
-    if (stream != capture.origin) {
+    if (stream != capture.stream[0]) {
         capture.broken = 1;
         return host_last(cudaErrorStreamCaptureUnmatched);
     }
-    int broken = capture.broken;
+    cudaError_t wrong = capture.broken      ? cudaErrorStreamCaptureInvalidated
+                        : !capture_joined() ? cudaErrorStreamCaptureUnjoined
+                                            : cudaSuccess;
     capture_end();
-    if (broken) {
+    if (wrong != cudaSuccess) {
         graph_drop(capture.graph);
-        return host_last(cudaErrorStreamCaptureInvalidated);
+        return host_last(wrong);
     }
     *graph = capture.graph;
     return cudaSuccess;
@@ -353,15 +451,42 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsig
     *exec = NULL;
     READY();
     if (!graph) return host_last(cudaErrorInvalidValue);
+    last_graph = graph->counts;
     graph->refs++;
     *exec = graph;
     return cudaSuccess;
 }
 
+CudaHostNodes cuda_host_graph(void)
+{
+    return last_graph;
+}
+
+static int node_ready(const Work *w)
+{
+    for (size_t i = 0; i < w->afters; i++)
+        if (!w->after_nodes[i]->ran) return 0;
+    return !w->ran;
+}
+
+/* Returns the next node: the first one, or that of the newest or the oldest stream, of those whose edges allow it. */
+static Work *next_node(const struct CudaHostGraph *g)
+{
+    Work *best = NULL;
+    for (Work *w = g->first; w; w = w->next) {
+        if (!node_ready(w)) continue;
+        if (first_stream == CUDA_HOST_AS_SUBMITTED) return w;
+        size_t n = number_of(w->stream), b = best ? number_of(best->stream) : n;
+        if (!best || (first_stream == CUDA_HOST_NEWEST ? n > b : n < b)) best = w;
+    }
+    return best;
+}
+
 static cudaError_t run_graph(const void *data)
 {
     const struct CudaHostGraph *g = *(cudaGraph_t const *)data;
-    for (const Work *w = g->first; w; w = w->next) {
+    for (Work *w = g->first; w; w = w->next) w->ran = 0;
+    for (Work *w; (w = next_node(g)); w->ran = 1) {
         cudaError_t e = w->run(w->data);
         if (e != cudaSuccess) return e;
     }

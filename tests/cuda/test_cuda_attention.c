@@ -35,7 +35,7 @@ static const Case cases[] = {
 enum { CASES = sizeof cases / sizeof *cases };
 
 /* For tensor cores: blocks of 16, 32 and 64 rows, one tile and many, E a half and a whole of the sizes that have
- * kernels. */
+ * kernels; heads that share keys. */
 static const Case matrix_cases[] = {
     {{1, 5, 16}, 32, 2, 0, 0, 0, {0}, 1},
     {{31, 2, 17}, 32, 1, 0, 0, 0, {0}, 1},
@@ -51,6 +51,9 @@ static const Case matrix_cases[] = {
     {{70, 33, 2}, 256, 2, 0, 0, 0, {20, 9, 31}, 1, 1},
     {{130, 70, 3}, 64, 1, 0, (size_t)1 << 34, 0, {0}, 1, 1},
     {{31, 16}, 32, 2, 0, 131, 0, {0}, 1, 1},
+    {{31, 64, 9}, 192, 6, 0, 0, 0, {0}, 1, 1, 2},
+    {{70, 20}, 128, 2, 0, 0, 0, {0}, 1, 1, 1},
+    {{40, 33}, 128, 2, 0, 0, 0, {30, 9}, 1, 1, 1},
 };
 enum { MATRIX_CASES = sizeof matrix_cases / sizeof *matrix_cases };
 

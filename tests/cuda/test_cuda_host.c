@@ -188,7 +188,9 @@ static const struct {
               {WRONG_NULL, cudaErrorIllegalAddress, "no memory of the device", "thread (3,0,0)"},
               {WRONG_SHARED, cudaErrorLaunchFailure, "behind dynamic shared memory", ""},
               {WRONG_SHARED_FAR, cudaErrorIllegalAddress, "illegal access", "thread (0,0,0)"},
-              {WRONG_STACK, cudaErrorIllegalAddress, "the end of its stack", "thread (2,0,0)"}};
+              {WRONG_STACK, cudaErrorIllegalAddress, "the end of its stack", "thread (2,0,0)"},
+              {WRONG_HASTE, cudaErrorIllegalAddress, "before it waits for the kernel before", ""},
+              {WRONG_WAITLESS, cudaErrorLaunchFailure, "does not wait for the kernel before", ""}};
 
 CHECKED(misbehaviour_is_told_in_a_line)
 {
@@ -230,6 +232,24 @@ CHECKED(arguments_are_looked_at)
     device_get(x, z, sizeof x);
     for (int i = 0; i < 4; i++) assert_true(x[i] == 3 * (float)(i + 1)); /* once: neither ran */
     OK(cudaFree(z));
+}
+
+/* A kernel may be launched early behind another, but not behind a copy or in an empty stream. */
+CHECKED(early_launches_are_behind_kernels)
+{
+    float x = 0, *p = device_new(sizeof x);
+    cudaStream_t s;
+    OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    for (int kernel = 0; kernel < 2; kernel++) {
+        if (kernel) OK(example_add((ExampleTerm){2, 0, p}, p, 1, s));
+        if (kernel) OK(example_early(p, s));
+        OK(cudaMemsetAsync(p, 0, sizeof x, s));
+        FAILS(cudaErrorInvalidValue, example_early(p, s));
+        assert_non_null(strstr(cuda_host_fault(), "not behind a kernel"));
+        cuda_host_reset();
+    }
+    OK(cudaStreamDestroy(s));
+    OK(cudaFree(p));
 }
 
 CHECKED(launches_have_limits)

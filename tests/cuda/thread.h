@@ -44,7 +44,12 @@ typedef struct {
     void *args;                                           /* by value; freed by the stand-in */
     size_t args_bytes, shared;
     dim3 grid, block;
+    int waits,
+        early; /* waits: the kernel begins with CUDA_BEGIN; early: it may begin before the one behind which it is */
 } CudaHostLaunch;
+
+/* Waits for the kernel before. Until then a kernel that waits has no access to device memory. */
+void cuda_host_wait(void);
 
 /* Returns zeroed memory for arguments, freed after the launch. Dies when memory is short. */
 void *cuda_host_args(size_t bytes);

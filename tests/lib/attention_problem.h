@@ -15,6 +15,7 @@ typedef struct {
     size_t keys[SEQUENCES];     /* lengths of another text, whose k and v are apart from q */
     int matrix;                 /* on tensor cores */
     int known;                  /* the device knows how long the rows and keys of this batch are */
+    size_t kv;                  /* heads of keys and values; 0: H */
 } Case;
 
 /* DQ holds dk and dv too where they are packed; DKV holds those of another text. */
@@ -41,10 +42,16 @@ static inline int accumulates(const Problem *p, int k)
     return k >= DRELATIVE || (k == DKV && p->more);
 }
 
+/* Returns the numbers of a row of keys. */
+static inline size_t key_numbers(const Case *c)
+{
+    return c->kv ? c->kv * (c->D / c->H) : c->D;
+}
+
 /* Returns k or (v = 1) v, or their adjoints, where a number has `bytes`. */
 static inline void *keys_at(const Problem *p, void *q, void *kv, size_t v, size_t bytes)
 {
-    return (char *)(p->M ? kv : q) + (v + !p->M) * p->c->D * bytes;
+    return (char *)(p->M ? kv : q) + ((p->M ? 0 : p->c->D) + v * key_numbers(p->c)) * bytes;
 }
 
 /* Inputs, results and dout in backend memory. */
@@ -58,7 +65,7 @@ static inline Attention with(const Problem *p, const Arrays *x, size_t bytes)
     Attention a = p->a;
     a.start = x->start, a.memory = p->M ? x->memory : NULL;
     a.q = x->q, a.k = keys_at(p, x->q, x->kv, 0, bytes), a.v = keys_at(p, x->q, x->kv, 1, bytes);
-    a.ldq = (p->M ? 1 : 3) * a.D, a.ldk = (p->M ? 2 : 3) * a.D;
+    a.ldk = (p->M ? 0 : a.D) + 2 * key_numbers(p->c), a.ldq = p->M ? a.D : a.ldk;
     a.relative = a.clip ? x->relative : NULL;
     return a;
 }
@@ -82,13 +89,14 @@ static inline Problem problem_new(const Case *c, double rate, int kind)
         rows = rows < c->length[p.S] ? c->length[p.S] : rows;
     }
     p.rows = 2 * c->clip + 1;
-    p.a = (Attention){.S = p.S, .longest = c->longest ? c->longest : longest, .D = c->D, .H = c->H};
+    p.a = (Attention){
+        .S = p.S, .longest = c->longest ? c->longest : longest, .D = c->D, .H = c->H, .kv = c->kv};
     p.a.clip = c->clip, p.a.causal = kind != ALL;
     if (c->known) p.a.rows = rows, p.a.keys = longest;
     p.a.drop = (Dropout){rate, 0x123456789abcdefu, 0xfedcba9876543210u, NULL, 0};
     memcpy(p.size,
-           (size_t[RESULTS]){p.N * c->D, p.N * c->H, (p.M ? 1 : 3) * p.N * c->D, 2 * p.M * c->D,
-                             p.rows * c->D / c->H},
+           (size_t[RESULTS]){p.N * c->D, p.N * c->H, p.N * (c->D + (p.M ? 0 : 2 * key_numbers(c))),
+                             2 * p.M * key_numbers(c), p.rows * c->D / c->H},
            sizeof p.size);
     p.q = host_random(p.size[DQ], 1);
     p.relative = host_random(p.size[DRELATIVE], 2);
@@ -159,12 +167,17 @@ static inline void run_twin(const Problem *p, int rounds, double *y[RESULTS])
  * start of accumulated results is in neither. */
 static inline double far_of(const Problem *p, int k, const double *y, const double *want)
 {
-    size_t parts = k == DKV ? 2 : k == DQ && !p->M ? 3 : 1;
+    size_t D = k == DKV ? 0 : p->c->D, W = key_numbers(p->c),
+           parts = k == DKV           ? 2
+                   : k == DQ && !p->M ? 3
+                                      : 1;
+    size_t ld = D + (k == DKV || parts == 3 ? 2 * W : 0);
     double most = 0, before = accumulates(p, k) ? BEFORE : 0;
     for (size_t part = 0; part < parts; part++) {
         double norm = 0, off = 0;
         for (size_t i = 0; i < p->size[k]; i++) {
-            if (i / p->a.D % parts != part) continue;
+            size_t c = i % ld;
+            if (parts > 1 && (c < D ? 0 : (D > 0) + (c - D) / W) != part) continue;
             norm += (want[i] - before) * (want[i] - before);
             off += (y[i] - want[i]) * (y[i] - want[i]);
         }

@@ -26,22 +26,32 @@ static double rounded(int rounds, double x)
 typedef struct {
     const Attention *a;
     int rounds;
-    size_t first, T, key, M, E, head;
+    size_t first, T, key, M, E, head, kv;
 } Head;
 
 static Head head_of(const Attention *a, int rounds, size_t s, size_t head)
 {
     const size_t *keys = a->memory ? a->memory : a->start;
-    return (Head){a,           rounds,
-                  a->start[s], a->start[s + 1] - a->start[s],
-                  keys[s],     keys[s + 1] - keys[s],
-                  a->D / a->H, head};
+    return (Head){a,
+                  rounds,
+                  a->start[s],
+                  a->start[s + 1] - a->start[s],
+                  keys[s],
+                  keys[s + 1] - keys[s],
+                  a->D / a->H,
+                  head,
+                  head / attention_each(a->H, a->kv)};
 }
 
-/* Returns row r of q, k or v (x), or of dout. */
+/* Returns row r of q or dout (x), and row j of k or v. */
 static const double *row_of(const Head *h, const void *x, size_t ld, size_t r)
 {
     return (const double *)x + r * ld + h->head * h->E;
+}
+
+static const double *key_of(const Head *h, const void *x, size_t j)
+{
+    return (const double *)x + (h->key + j) * h->a->ldk + h->kv * h->E;
 }
 
 static const double *q_of(const Head *h, size_t i)
@@ -51,12 +61,12 @@ static const double *q_of(const Head *h, size_t i)
 
 static const double *k_of(const Head *h, size_t j)
 {
-    return row_of(h, h->a->k, h->a->ldk, h->key + j);
+    return key_of(h, h->a->k, j);
 }
 
 static const double *v_of(const Head *h, size_t j)
 {
-    return row_of(h, h->a->v, h->a->ldk, h->key + j);
+    return key_of(h, h->a->v, j);
 }
 
 /* Returns how many keys row i sees. */
@@ -155,8 +165,9 @@ void twin_attention_back(const Attention *a, int rounds, const double *out, cons
     for (size_t s = 0; s < a->S; s++)
         for (size_t head = 0; head < a->H; head++) {
             Head h = head_of(a, rounds, s, head);
-            size_t to = h.key * a->ldk + head * h.E;
-            for (size_t j = 0; !more && j < h.M; j++)
+            size_t to = h.key * a->ldk + h.kv * h.E;
+            int first = head == 0 || head_of(a, rounds, s, head - 1).kv < h.kv;
+            for (size_t j = 0; first && !more && j < h.M; j++)
                 for (size_t e = 0; e < h.E; e++)
                     dk[to + j * a->ldk + e] = dv[to + j * a->ldk + e] = 0;
             for (size_t i = 0; i < h.T; i++) {
