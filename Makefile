@@ -38,7 +38,7 @@
 #   make deps               install the Debian packages (as root or through sudo); NO_DEPS=1 keeps every command from it
 #   make clean              remove build/ and out/
 #
-# The CUDA backends are built where nvcc is found (PATH, /usr/local/cuda; Debian and Ubuntu: nvidia-cuda-toolkit, from 11.4 on);
+# The CUDA backends are built where nvcc is found (PATH, /usr/local/cuda; Debian and Ubuntu: nvidia-cuda-toolkit, 11.8 or later);
 # `make NO_CUDA=1` leaves them out, `make CUDA_ARCHS="75 120"` has machine code of these devices.
 # `trotter serve` is built where libmicrohttpd is; `make NO_HTTP=1`.
 # Training by several processes is built where Open MPI's header is (libopenmpi-dev); `make NO_MPI=1`. On several

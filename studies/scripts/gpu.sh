@@ -221,11 +221,15 @@ calls() {
     return $bad
 }
 
-# OpenBLAS chooses its kernels itself, as torch's wheels do not have it.
+# OpenBLAS chooses its kernels itself: torch's wheels do not have it. A width at a time, so that a limit loses one at most.
 processor() {
     export OPENBLAS_CORETYPE=
-    figures "cpu-$1" train --device cpu --precision "$1" --scheme transformer --repeats 3 --budget 5 --peer "$peer/torch_lm.py" \
-        --peer-limit 60
+    bad=0
+    for width in 512 128; do
+        figures "cpu-$1-$width" train --device cpu --precision "$1" --width $width --scheme transformer --repeats 3 --budget 5 \
+            --peer "$peer/torch_lm.py" --peer-limit 60 || bad=1
+    done
+    return $bad
 }
 cpu_f32() { processor f32; }
 cpu_bf16() { processor bf16; }
