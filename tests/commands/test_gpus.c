@@ -100,7 +100,10 @@ static void no_abandon(Ranks *r, int status)
 /* The times of a step's calls and its gaps are the step, and the model fits them when it is asked to. */
 TEST(a_step_is_timed_call_by_call)
 {
-    if (gpus == 0) skip();
+    if (gpus == 0) {
+        print_message("# SKIP no GPU here\n");
+        skip();
+    }
     run_ok(
         "bench model --measure --width 128 --tokens 64 --scheme transformer --precision tf32 --repeats 3 "
         "--budget 0 --within 0 --csv --out timed");
