@@ -14,15 +14,9 @@ const char *const count_names[COUNTS] = {
     "bias",     "embedding", "loss",      "Adam",  "fill and copy"};
 
 enum { F32 = 4, BF16 = 2, SUMS = 2 }; /* bytes; kernels of a sum over rows */
-/* The same as in cuda_linear.cuh, cuda_gate.cuh, cuda_embed.cuh, cuda.cu. */
-enum {
-    LIN_TERMS = 16,
-    GATE_INPUTS = 64,
-    PLACES = 32,
-    LOGIT_ROWS = 8192,
-    LOGIT_NUMBERS = 1 << 27,
-    ROW_SIZES = 2
-};
+/* The same as in cuda_linear.cuh, cuda_gate.cuh, cuda_embed.cuh, cuda_loss.cuh, cuda.cu. */
+enum { LIN_TERMS = 16, GATE_INPUTS = 64, PLACES = 32, LOSS_ROW = 47 << 10, ROW_SIZES = 2 };
+static const size_t CACHE = (size_t)50 << 20; /* L2 of an H100 */
 
 static struct {
     Backend backend;
@@ -188,7 +182,7 @@ static void gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha, con
 {
     double bytes = factor(ta ? k : m, ta ? m : k, A, lda) + factor(tb ? n : k, tb ? k : n, B, ldb);
     if (m == 0 || n == 0) return;
-    bytes += F32 * (beta != 0 ? 2 : 1) * (double)m * (double)n;
+    bytes += size_of(C) * (beta != 0 ? 2 : 1) * (double)m * (double)n;
     double flops = 2 * (double)m * (double)n * (double)k;
     note(&(CountedCall){__func__, COUNT_PRODUCT, TENSOR, 0, 1, 0, m, n, k, bytes, flops});
 }
@@ -276,7 +270,7 @@ static void bias_drop_back(size_t N, size_t D, size_t n, const LinTerm *term, Dr
 
 static void bias_act(size_t N, size_t M, void *u, const void *b, int act, Dropout d, void *y)
 {
-    double bytes = F32 * (act == ACT_RELU ? 1 : act_gated(act) ? 4 : 2) + size_of(y);
+    double bytes = size_of(u) * (act == ACT_RELU ? 1 : act_gated(act) ? 4 : 2) + size_of(y);
     add_bytes(COUNT_BIAS, 1, bytes * (double)(N * M), (double)(N * M));
 }
 
@@ -349,7 +343,8 @@ static void embed_back(size_t N, size_t D, size_t V, const int32_t *token, doubl
 static void cross_entropy(size_t N, size_t V, const void *z, const int32_t *target, Labels q,
                           const double *grad, void *dz, void *nll)
 {
-    double bytes = grad ? 2 * F32 + size_of(dz) : F32;
+    int twice = grad && size_of(z) * (double)V > LOSS_ROW; /* z is read once more */
+    double bytes = size_of(z) * (twice ? 2 : 1) + (grad ? size_of(dz) : 0);
     add_bytes(COUNT_LOSS, 1, bytes * (double)(N * V), (double)(N * V));
 }
 
@@ -369,6 +364,11 @@ static void adam(size_t n, void *p, const void *g, void *m, void *v, double beta
     add_numbers(COUNT_ADAM, n > 0, (all.bf16 ? 7.5 : 7) * (double)n);
 }
 
+static size_t logit_rows(size_t V, size_t D, size_t bytes)
+{
+    return backend_rows_in(CACHE, V, D, bytes);
+}
+
 /* ---- the table ---------------------------------------------------------------------------------- */
 
 const Backend *counts_backend(const char *name)
@@ -386,8 +386,7 @@ const Backend *counts_backend(const char *name)
                             .kernel = "counted",
                             .size = F32,
                             .eps = 0x1p-24,
-                            .logit_rows = LOGIT_ROWS,
-                            .logit_numbers = LOGIT_NUMBERS,
+                            .logit_rows = logit_rows,
                             .row_sizes = ROW_SIZES,
                             .wait = nothing,
                             .alloc = take,

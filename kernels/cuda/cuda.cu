@@ -64,7 +64,7 @@ static int unusable(cudaError_t code)
 static int device_serves(void)
 {
     enum { OLDEST = 75 };
-    int count = 0, major = 0, minor = 0, processors = 0;
+    int count = 0, major = 0, minor = 0, processors = 0, cache = 0;
     cudaError_t code = cudaGetDeviceCount(&count);
     if (code == cudaErrorNoDevice || (code == cudaSuccess && count == 0)) {
         (void)cudaGetLastError();
@@ -79,11 +79,13 @@ static int device_serves(void)
         code = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, d);
     if (code == cudaSuccess)
         code = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, d);
+    if (code == cudaSuccess) code = cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, d);
     (void)cudaGetLastError();
     if (code != cudaSuccess) return unusable(code);
     snprintf(arch, sizeof arch, "sm_%d%d", major, minor);
     cuda.processors = (size_t)processors;
     cuda.capability = 10 * major + minor;
+    cuda.cache = (size_t)cache;
     if (cuda.capability >= OLDEST) return 0;
     return error_set(ERR_INPUT, "the device (%s) is older than sm_%d", arch, OLDEST);
 }
@@ -137,6 +139,11 @@ extern "C" void cuda_room(size_t *free, size_t *total)
     *free = *total = 0;
 }
 
+static size_t cuda_logit_rows(size_t V, size_t D, size_t bytes)
+{
+    return backend_rows_in(cuda.cache, V, D, bytes);
+}
+
 /* ---- the tables --------------------------------------------------------------------------------- */
 
 /* eps: two factors, each off by half. tf32's may be cut, not rounded: cuBLAS does not say. */
@@ -147,8 +154,7 @@ extern "C" void cuda_room(size_t *free, size_t *total)
         .kernel = arch,                                                         \
         .size = sizeof(float),                                                  \
         .eps = eps_,                                                            \
-        .logit_rows = 8192,                                                     \
-        .logit_numbers = 1 << 27,                                               \
+        .logit_rows = cuda_logit_rows,                                          \
         .row_sizes = 2,                                                         \
         .wait = cuda_wait,                                                      \
         .record = cuda_record,                                                  \

@@ -21,7 +21,8 @@ enum { FIRST_TENSOR = 80 };
 
 /* One device, one stream. `failed` keeps the first failure until it is reported (cuda_memory.cuh);
  * nothing is launched meanwhile. `blas`: status of cuBLAS where it failed. `processors`: multiprocessors
- * of the device. `capability`: 90 is 9.0. `timing`: 1 while launches are timed (cuda_timed.cuh). */
+ * of the device; `cache`: bytes of its L2; `capability`: 90 is 9.0; `timing`: 1 while launches are timed
+ * (cuda_timed.cuh). */
 static struct {
     cudaStream_t stream;
     int chosen, device, devices; /* device: the chosen number modulo the count of devices */
@@ -30,7 +31,7 @@ static struct {
     int blas;
     const char *where; /* function that failed: cuda_norm */
     int ready, recording, timing, capability;
-    size_t processors, wanted; /* wanted: bytes of an allocation that failed */
+    size_t processors, cache, wanted; /* wanted: bytes of an allocation that failed */
 } cuda;
 
 static inline void cuda_check(cudaError_t code, const char *where)
