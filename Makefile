@@ -43,7 +43,8 @@
 #   make deps               install the Debian packages (as root or through sudo); NO_DEPS=1 keeps every command from it
 #   make clean              remove build/ and out/
 #
-# The CUDA backends are built where nvcc is found (PATH, /usr/local/cuda); `make NO_CUDA=1` leaves them out.
+# The CUDA backends are built where nvcc is found (PATH, /usr/local/cuda; Debian and Ubuntu: nvidia-cuda-toolkit, 11.8 or later);
+# `make NO_CUDA=1` leaves them out, `make CUDA_ARCHS="75 120"` has machine code of these devices.
 # `trotter serve` is built where libmicrohttpd is; `make NO_HTTP=1`.
 # Training by several processes is built where Open MPI's header is (libopenmpi-dev); `make NO_MPI=1`. On several
 # GPUs: where nccl.h is too; `make NO_NCCL=1`.
@@ -139,8 +140,15 @@ NVCC     := $(if $(CUDA_LIB),$(NVCC_AT))
 $(if $(NVCC_AT),$(if $(NVCC),,$(warning $(NVCC_AT) names no libcudart_static.a: building without CUDA)))
 CUDAOBJ  := $(if $(NVCC),$(B)/kernels/cuda.o)
 CUDALIBS := $(if $(NVCC),-L$(CUDA_LIB) -lcudart_static -ldl -lrt -lpthread -lstdc++)
-NVCCFLAGS = -std=c++20 -O3 -lineinfo -I. -Xcompiler -Wall,-Wextra,-fPIC $(patsubst %,-Xcompiler %,$(HARDEN)) $(if $(NO_NCCL),-DNO_NCCL) \
-            -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=[sm_90,compute_90]
+# C++17 is what CUDA 11 takes. Machine code of 8.0 (which 8.6 and 8.9 run) and 9.0 and of the devices found here; PTX, which the driver
+# translates when the program first starts there, of 7.5 and of 9.0 for 10.0, 12.0 and later; all as far as this nvcc knows them.
+CUDA_STD   = -std=c++17
+CUDA_KNOWN := $(if $(NVCC),$(shell $(NVCC) --list-gpu-arch 2>/dev/null | sed -n 's/compute_//p'))
+CUDA_ARCHS := 80 90 $(if $(NVCC),$(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d .))
+CUDA_PTX   := $(filter 75,$(CUDA_KNOWN)) $(lastword $(filter 80 90,$(CUDA_KNOWN)))
+NVCCFLAGS = $(CUDA_STD) -O3 -lineinfo -I. -Xcompiler -Wall,-Wextra,-fPIC $(patsubst %,-Xcompiler %,$(HARDEN)) $(if $(NO_NCCL),-DNO_NCCL) \
+            $(foreach a,$(sort $(filter $(CUDA_KNOWN),$(CUDA_ARCHS))),-gencode arch=compute_$(a)$(comma)code=sm_$(a)) \
+            $(foreach a,$(CUDA_PTX),-gencode arch=compute_$(a)$(comma)code=compute_$(a))
 
 .PHONY: help build check check-sanitize demo lint format install deps clean
 .DELETE_ON_ERROR:
@@ -208,7 +216,7 @@ $(B)/kernels/mpi.o $(CPUOBJ): $(B)/found
 $(B)/studies/serve/server.o: ALL_CFLAGS += $(HTTP)
 $(B)/kernels/mpi.o: ALL_CFLAGS += $(if $(MPI),-DHAVE_MPI $(MPI))
 
-# ---- CUDA: one source, machine code of sm_80 and sm_90, PTX for what comes later -------------------
+# ---- CUDA: one source --------------------------------------------------------------------------------
 # The runtime is linked in, cuBLAS is found when the program runs.
 $(B)/kernels/cuda.o: kernels/cuda/cuda.cu Makefile
 	@mkdir -p $(@D)
@@ -303,13 +311,13 @@ check-race: deps
 # The same source must please nvcc, where it is.
 build/nvcc/%.o: %.cu Makefile
 	@mkdir -p $(@D)
-	$(NVCC) -std=c++20 -O2 -I. -arch=sm_80 -Xcompiler -Wall -c -o $@ $<
+	$(NVCC) $(CUDA_STD) -O2 -I. -arch=sm_80 -Xcompiler -Wall -c -o $@ $<
 
 # Machine code of the kernels of attention, which test_machine_code reads.
 MACHINE_CODE = $(if $(NVCC),$(if $(filter release,$(FLAVOUR)),$(patsubst %,$(B)/tests/cuda/machine_code.%.cubin,sm_80 sm_90)))
 $(B)/tests/cuda/machine_code.%.cubin: tests/cuda/machine_code.cu Makefile
 	@mkdir -p $(@D)
-	$(NVCC) -std=c++20 -O3 -I. -arch=$* -MMD -MP -MF $(@:.cubin=.d) -cubin -o $@ $<
+	$(NVCC) $(CUDA_STD) -O3 -I. -arch=$* -MMD -MP -MF $(@:.cubin=.d) -cubin -o $@ $<
 $(B)/tests/cuda/test_machine_code: | $(MACHINE_CODE)
 
 tests: $(if $(filter release,$(FLAVOUR)),$(SHARED)) $(TESTS) $(VARIANTS) $(if $(NVCC),build/nvcc/tests/cuda/example.o)

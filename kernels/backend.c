@@ -17,6 +17,7 @@ extern const Backend cpu_f32_v2, cpu_f32_v3, cpu_f32_v4, cpu_f64_v2, cpu_f64_v3,
 extern const Backend cuda_f32 __attribute__((weak)), cuda_tf32 __attribute__((weak)),
     cuda_bf16 __attribute__((weak));
 extern int cuda_ready(void) __attribute__((weak));
+extern int cuda_halves_ready(void) __attribute__((weak));
 extern void cuda_room(size_t *free, size_t *total) __attribute__((weak));
 extern void cuda_choose(int n) __attribute__((weak));
 extern int cuda_count(void) __attribute__((weak));
@@ -44,8 +45,15 @@ static int runs_bf16(void)
 static int runs_cuda(void)
 {
     if (cuda_ready) return cuda_ready();
-    return error_set(ERR_INPUT,
-                     "this build has no CUDA backend (nvcc was not found when it was built)");
+    return error_set(
+        ERR_INPUT,
+        "this build has no CUDA backend (nvcc was not found when it was built): install nvidia-cuda-toolkit, or "
+        "NVIDIA's toolkit, and build again");
+}
+
+static int runs_cuda_bf16(void)
+{
+    return cuda_halves_ready ? cuda_halves_ready() : runs_cuda();
 }
 
 /* Checks for tiles and their bf16 products (CPUID leaf 7, EDX bits 24 and 22). Linux lets a process use
@@ -78,7 +86,7 @@ static const struct {
     {"cpu-bf16", "x86-64-v4", &cpu_bf16_v4, runs_bf16},
     {"cuda-f32", NULL, &cuda_f32, runs_cuda},
     {"cuda-tf32", NULL, &cuda_tf32, runs_cuda},
-    {"cuda-bf16", NULL, &cuda_bf16, runs_cuda},
+    {"cuda-bf16", NULL, &cuda_bf16, runs_cuda_bf16},
 };
 enum { LIST = sizeof list / sizeof *list };
 

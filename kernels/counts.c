@@ -59,14 +59,14 @@ static void note(const CountedCall *call)
 static void add_for(const char *name, int kind, size_t kernels, double bytes, double flops,
                     int tensor)
 {
-    note(&(CountedCall){.call = name,
-                        .kind = kind,
-                        .tensor = tensor,
-                        .kernels = kernels,
-                        .bytes = bytes,
-                        .flops = flops});
+    note(&(CountedCall){name, kind, tensor, kernels, .bytes = bytes, .flops = flops});
 }
 #define add(...) add_for(__func__, __VA_ARGS__)
+
+static void add_set(const char *name, size_t kernels, size_t copies, double bytes, double numbers)
+{
+    note(&(CountedCall){name, COUNT_SET, 0, kernels, 0, copies, .bytes = bytes, .flops = numbers});
+}
 
 /* Count a pass of this many f32 numbers, or of bytes. */
 #define add_numbers(kind, kernels, numbers) add(kind, kernels, F32 *(numbers), numbers, VECTOR)
@@ -136,7 +136,7 @@ static void pack(int on)
     all.packs = on;
     if (on || !all.sends) return;
     ++*all.sends;
-    note(&(CountedCall){.call = __func__, .kind = COUNT_SET, .kernels = 1, .copies = 1});
+    add_set(__func__, 1, 1, 0, 0);
 }
 
 static void aside(int on) {}
@@ -155,25 +155,15 @@ static int is_weight(const void *x)
 
 static void fill(void *x, double value, size_t n)
 {
-    if (n)
-        note(&(CountedCall){.call = __func__,
-                            .kind = COUNT_SET,
-                            .kernels = (value != 0) + (size_t)is_weight(x),
-                            .copies = value == 0,
-                            .bytes = F32 * (double)n,
-                            .flops = (double)n});
+    size_t kernels = (value != 0) + (size_t)is_weight(x);
+    if (n) add_set(__func__, kernels, value == 0, F32 * (double)n, (double)n);
 }
 
 static void copy(void *y, const void *x, size_t n)
 {
     size_t kernels = is_factor(x) || is_factor(y) || is_weight(y);
-    if (n)
-        note(&(CountedCall){.call = __func__,
-                            .kind = COUNT_SET,
-                            .kernels = kernels,
-                            .copies = !(is_factor(x) || is_factor(y)),
-                            .bytes = (size_of(x) + size_of(y)) * (double)n,
-                            .flops = (double)n});
+    double bytes = (size_of(x) + size_of(y)) * (double)n;
+    if (n) add_set(__func__, kernels, !(is_factor(x) || is_factor(y)), bytes, (double)n);
 }
 
 /* ---- products ----------------------------------------------------------------------------------- */
@@ -196,15 +186,8 @@ static void gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha, con
     double bytes = factor(ta ? k : m, ta ? m : k, A, lda) + factor(tb ? n : k, tb ? k : n, B, ldb);
     if (m == 0 || n == 0) return;
     bytes += size_of(C) * (beta != 0 ? 2 : 1) * (double)m * (double)n;
-    note(&(CountedCall){.call = __func__,
-                        .kind = COUNT_PRODUCT,
-                        .tensor = TENSOR,
-                        .products = 1,
-                        .bytes = bytes,
-                        .flops = 2 * (double)m * (double)n * (double)k,
-                        .m = m,
-                        .n = n,
-                        .k = k});
+    double flops = 2 * (double)m * (double)n * (double)k;
+    note(&(CountedCall){__func__, COUNT_PRODUCT, TENSOR, 0, 1, 0, m, n, k, bytes, flops});
 }
 
 /* ---- rows --------------------------------------------------------------------------------------- */

@@ -44,7 +44,11 @@ static int driver_serves(void)
     if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
     (void)cudaGetLastError();
     (void)cudaRuntimeGetVersion(&runtime);
-    if (driver == 0) return error_set(ERR_INPUT, "no NVIDIA driver found");
+    if (driver == 0)
+        return error_set(
+            ERR_INPUT,
+            "no NVIDIA driver found: install nvidia-driver (Debian, from non-free) or what "
+            "`ubuntu-drivers install` chooses");
     if (driver / 1000 >= runtime / 1000) return 0;
     return error_set(
         ERR_INPUT,
@@ -61,7 +65,7 @@ static int unusable(cudaError_t code)
 
 static int device_serves(void)
 {
-    enum { OLDEST = 80 };
+    enum { OLDEST = 75 };
     int count = 0, major = 0, minor = 0, processors = 0, cache = 0;
     cudaError_t code = cudaGetDeviceCount(&count);
     if (code == cudaErrorNoDevice || (code == cudaSuccess && count == 0)) {
@@ -82,8 +86,9 @@ static int device_serves(void)
     if (code != cudaSuccess) return unusable(code);
     snprintf(arch, sizeof arch, "sm_%d%d", major, minor);
     cuda.processors = (size_t)processors;
+    cuda.capability = 10 * major + minor;
     cuda.cache = (size_t)cache;
-    if (10 * major + minor >= OLDEST) return 0;
+    if (cuda.capability >= OLDEST) return 0;
     return error_set(ERR_INPUT, "the device (%s) is older than sm_%d", arch, OLDEST);
 }
 
@@ -123,6 +128,14 @@ extern "C" int cuda_ready(void)
     TRY(blas_ready());
     lt_ready();
     return 0;
+}
+
+/* The same for bf16. Before 8.0 cuda-tf32 multiplies in f32 (cuda_product.cuh). */
+extern "C" int cuda_halves_ready(void)
+{
+    TRY(cuda_ready());
+    if (cuda.capability >= FIRST_TENSOR) return 0;
+    return error_set(ERR_INPUT, "the device (%s) has no bf16: take --precision tf32 or f32", arch);
 }
 
 extern "C" void cuda_choose(int n)

@@ -13,12 +13,15 @@
 
 enum { WARP = 32, BLOCK_THREADS = 256, BRANCHES = 2 };
 #define ALL_LANES 0xffffffffu
+/* The first compute capability with bf16 and tf32, 10 major + minor. Source: CUDA C++ Programming Guide, "Compute
+ * Capabilities", table of features. */
+enum { FIRST_TENSOR = 80 };
 
 /* ---- the device as this process uses it ----------------------------------------------------------- */
 
 /* One device. `stream`: that of the branch where calls go now (cuda_branch.cuh). `failed` keeps the first failure until
  * it is reported (cuda_memory.cuh); nothing is launched meanwhile. `blas`: status of cuBLAS where it failed.
- * `processors`: multiprocessors of the device; `cache`: bytes of its L2; `timing`: 1 while launches are timed
+ * `processors`: multiprocessors of the device; `cache`: bytes of its L2; `capability`: 90 is 9.0; `timing`: 1 while launches are timed
  * (cuda_timed.cuh). */
 static struct {
     cudaStream_t stream;
@@ -28,7 +31,7 @@ static struct {
     cudaError_t failed;
     int blas;
     const char *where; /* function that failed: cuda_norm */
-    int ready, recording, timing;
+    int ready, recording, timing, capability;
     size_t processors, cache, wanted; /* wanted: bytes of an allocation that failed */
     /* early: kernels may be launched early; behind[k]: the last call of branch k was a kernel, behind which one is */
     int early, behind[BRANCHES];

@@ -399,7 +399,7 @@ static int cuda_recorded(Recording **out)
     branch_join();
     cuda_check(cudaStreamEndCapture(cuda_stream(), &graph), __func__);
     if (r && cuda.failed == cudaSuccess)
-        cuda_check(cudaGraphInstantiate(&r->graph, graph, 0), __func__);
+        cuda_check(cudaGraphInstantiateWithFlags(&r->graph, graph, 0), __func__);
     if (graph) (void)cudaGraphDestroy(graph);
     if (r && cuda.failed == cudaSuccess) {
         *out = r;

@@ -27,10 +27,17 @@
 /* Delays what comes from x: else a compiler keeps Philox's ten keys in registers throughout. */
 #define NOT_BEFORE(x) asm volatile("" : "+l"(x))
 
+/* Instructions of compute capability 8.0; no kernel that has them is launched on an older device (cuda_halves_ready). */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define SM_80(how, ...) __trap()
+#else
+#define SM_80(how, ...) asm how(__VA_ARGS__)
+#endif
+
 static __device__ inline uint32_t bf16_pair(float x, float y)
 {
-    uint32_t r;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(y), "f"(x));
+    uint32_t r = 0;
+    SM_80(, "cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(y), "f"(x));
     return r;
 }
 
@@ -60,10 +67,10 @@ static __device__ inline void matrix_load_turned(uint32_t *r, Shared row, int n)
 
 static __device__ inline void matrix_multiply(float *d, const uint32_t *a, const uint32_t *b)
 {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, "
-                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    SM_80(volatile, "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, "
+                    "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+          : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 #endif
 

@@ -44,7 +44,8 @@ static struct {
 /* The library's name, with the toolkit version of this build. */
 #define BLAS_TEXT_(x) #x
 #define BLAS_TEXT(x) BLAS_TEXT_(x)
-#define BLAS_NAME "libcublas.so." BLAS_TEXT(CUBLAS_VER_MAJOR)
+#define BLAS_MAJOR BLAS_TEXT(CUBLAS_VER_MAJOR)
+#define BLAS_NAME "libcublas.so." BLAS_MAJOR
 
 /* cuBLAS's workspace: nothing is allocated in a recording; NVIDIA advises 32 MiB on Hopper. */
 #ifdef TROTTER_CUDA_HOST
@@ -66,9 +67,10 @@ static int blas_find(void)
                                         "libcublas.so", NULL};
     void *library = installed_open(names);
     if (!library)
-        return error_set(ERR_INPUT,
-                         BLAS_NAME " is missing (in " INSTALLED_PLACES
-                                   "): install cuBLAS or add its folder to LD_LIBRARY_PATH");
+        return error_set(ERR_INPUT, BLAS_NAME
+                         " is missing (in " INSTALLED_PLACES "): install libcublas" BLAS_MAJOR
+                         " (Debian, Ubuntu), NVIDIA's libcublas-" BLAS_MAJOR
+                         "-* or Python's nvidia-cublas, or add its folder to LD_LIBRARY_PATH");
 #define X(member, type, function)                  \
     blas.member = (type)dlsym(library, #function); \
     if (!blas.member) return error_set(ERR_INPUT, "libcublas has no " #function);
@@ -154,7 +156,8 @@ static void cuda_gemm_tf32(int ta, int tb, size_t m, size_t n, size_t k, double 
                            void *C, size_t ldc)
 {
     blas_product(ta, tb, m, n, k, alpha, A, lda, B, ldb, CUDA_R_32F, beta, C, ldc,
-                 CUBLAS_COMPUTE_32F_FAST_TF32);
+                 cuda.capability < FIRST_TENSOR ? CUBLAS_COMPUTE_32F
+                                                : CUBLAS_COMPUTE_32F_FAST_TF32);
 }
 
 /* ---- bf16 --------------------------------------------------------------------------------------- */

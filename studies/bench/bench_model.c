@@ -9,7 +9,7 @@
  *
  * `hopper` has the numbers that fit what an H200 did best: 24 steps and 24 floors of four schemes, two widths and three
  * precisions (studies/results/bench/train-*-h200.csv of 2026-11-26), by least squares of logarithms. All these steps and two of an
- * H100, which were not fitted, are within 12 % (the CSV by --recorded shows each). Bandwidth and rates are so what our
+ * H100, which were not fitted, are within 12 % (by --recorded with that day's code). Bandwidth and rates are so what our
  * kernels reach, and the launch has a kernel's start and end in it. Sheets: NVIDIA, "H100 Tensor Core GPU", "H200
  * Tensor Core GPU", "A100 80GB" (SXM), dense products; no sheet has the launch, 2 us is assumed.
  */
@@ -323,6 +323,9 @@ static int fill(const Options *o, BenchReport *out)
     if (!counts_backend(backend))
         return error_set(ERR_INPUT, "--precision %s: a device has f32, tf32, bf16",
                          options_text(o, "precision"));
+    if (recorded && (options_size(o, "layers") || options_size(o, "tokens")))
+        return error_set(ERR_INPUT,
+                         "--recorded has the sizes of --width, without --layers, --tokens");
     TRY(set_speeds(&m));
     if (recorded) TRY(csv_open(&m.recorded, recorded));
     int code = sheet_new(launch_columns, &m.launches);

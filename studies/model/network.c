@@ -8,6 +8,7 @@
 #include "kernels/memory.h"
 #include "kernels/text.h"
 #include "kernels/threads.h"
+#include "studies/tools/progress.h"
 
 #define TO(member) NETWORK_SETS(member)
 
@@ -264,6 +265,8 @@ int network_backend(const Options *o, const Backend **out)
         TRY(find_best(o, precision, out));
     else
         TRY(find_backend(o, device, precision, out));
+    if (strcmp((*out)->name, "cuda-tf32") == 0 && strncmp((*out)->kernel, "sm_7", 4) == 0)
+        progress_note("the device (%s) has no tf32: products are in f32", (*out)->kernel);
     return threads_room(backend_threads((int)options_size(o, "threads")), 0);
 }
 

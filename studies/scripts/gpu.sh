@@ -20,8 +20,9 @@
 #   processor    cpu_f32, cpu_bf16
 #                           bench train on this machine's cores beside PyTorch
 #   study        study      tables.sh --full: the papers' tables at their size (needs --corpus: the Penn Treebank). STUDY holds its
-#                           other options; by default table 5 of the ODE Transformer with one and two layers, four
-#                           processes. Its last line has the seconds that it took
+#                           other options; by default the ten models of table 5 of the ODE Transformer, one and
+#                           two layers, in five processes, so that some save while others step. Its last line has the
+#                           seconds that they took
 #   measure      agree      cpu-f32 and cuda-f32, 200 steps of the same run: loss curves
 #                bench      bench train in bf16, tf32, f32, without a peer
 #                large      bench train at d 1024, 12 layers
@@ -53,22 +54,22 @@ export OMP_WAIT_POLICY=passive
 PYTHON=${PYTHON:-python3}
 export PYTHON
 
-# word, part, seconds
+# word, part, seconds, and the function, which gets the part's name, where it has another name
 parts='
 first       smoke        30
 first       tests       180
-speed       speed_bf16  430
+speed       speed_bf16  430 goals
 speed       calls       100
-speed-tf32  speed_tf32  530
-moonshot    moonshot    530
-translation translation 530
-depth       depth       530
-sandwich    sandwich    530
-masked      masked      530
+speed-tf32  speed_tf32  530 goals
+moonshot    moonshot    530 planned
+translation translation 530 planned
+depth       depth       530 planned
+sandwich    sandwich    530 planned
+masked      masked      530 planned
 tools       sanitizer   370
 tools       profile     160
-processor   cpu_f32     260
-processor   cpu_bf16    260
+processor   cpu_f32     260 processor
+processor   cpu_bf16    260 processor
 measure     agree        60
 measure     bench       180
 measure     large        60
@@ -194,22 +195,20 @@ large() {
 
 # Measures the rows of a precision. Our own figures come first, so that a peer's script that fails or hangs loses none.
 goals() {
-    bad=0 n=0
+    bad=0 n=0 precision=${1#speed_}
     "$trotter" bench goals --csv >"$out/rows.csv" || { cat "$out/rows.csv"; return 1; }
-    for row in $(sed -n "s/ --precision $1,.*//p" "$out/rows.csv" | tr ' ' '@'); do
+    for row in $(sed -n "s/ --precision $precision,.*//p" "$out/rows.csv" | tr ' ' '@'); do
         n=$((n + 1)) bench=${row%%@*}
         script=$peer/torch_$(echo "$bench" | sed s/train/lm/).py
         [ -f "$script" ] || { echo "no $script: --peer DIR has PyTorch's scripts"; return 1; }
         # shellcheck disable=SC2046
-        figures "speed-$1-$n" $(echo "$row" | tr '@' ' ') --precision "$1" --device cuda --budget 3 --peer "$script" \
+        figures "speed-$precision-$n" $(echo "$row" | tr '@' ' ') --precision "$precision" --device cuda --budget 3 --peer "$script" \
             --peer-ways 2 --peer-limit 45 || bad=1
         "$trotter" bench goals --from "$(ls "$out"/speed-*.csv | paste -sd,)" --csv >"$out/goals.csv" 2>/dev/null
     done
     cat "$out/goals.csv"
     [ $bad = 0 ] && [ $n -gt 0 ]
 }
-speed_bf16() { goals bf16; }
-speed_tf32() { goals tf32; }
 
 calls() {
     bad=0
@@ -220,24 +219,21 @@ calls() {
     return $bad
 }
 
-# OpenBLAS chooses its kernels itself, as torch's wheels do not have it.
+# OpenBLAS chooses its kernels itself: torch's wheels do not have it. A width at a time, so that a limit loses one at most.
 processor() {
     export OPENBLAS_CORETYPE=
-    figures "cpu-$1" train --device cpu --precision "$1" --scheme transformer --repeats 3 --budget 5 --peer "$peer/torch_lm.py" \
-        --peer-limit 60
+    bad=0 precision=${1#cpu_}
+    for width in 512 128; do
+        figures "cpu-$precision-$width" train --device cpu --precision "$precision" --width $width --scheme transformer --repeats 3 --budget 5 \
+            --peer "$peer/torch_lm.py" --peer-limit 60 || bad=1
+    done
+    return $bad
 }
-cpu_f32() { processor f32; }
-cpu_bf16() { processor bf16; }
 
 planned() {
     [ -n "$corpus" ] || { echo "no --corpus"; return 1; }
     TROTTER=$trotter run sh studies/scripts/planned.sh "$1" --corpus "$corpus" ${glue:+--glue "$glue"} --out "$out/planned"
 }
-moonshot() { planned moonshot; }
-translation() { planned translation; }
-depth() { planned depth; }
-sandwich() { planned sandwich; }
-masked() { planned masked; }
 
 # Measures tokens a second of the same batches, a step's time, and the part of it that the first rank waits for sums.
 gpus() {
@@ -266,7 +262,7 @@ study() {
     begun=$(date +%s)
     # shellcheck disable=SC2086
     run sh studies/scripts/tables.sh --full --device cuda --precision "${PRECISION:-bf16}" \
-        ${STUDY:---only table5,layers-long --jobs 4} --corpus "$corpus" --out "$out/tables"
+        ${STUDY:---only table5,layers-long --seeds 1 --errors 0 --jobs 5} --corpus "$corpus" --out "$out/tables"
     status=$?
     echo "$(cat "$out"/tables/*/runs.csv 2>/dev/null | grep -vc '^scheme,') models, $(($(date +%s) - begun)) s of the device"
     return $status
@@ -274,7 +270,10 @@ study() {
 
 # ---- the run -------------------------------------------------------------------------------------
 # The script calls itself for one part, so that a limit can end it.
-[ -z "${GPU_SH_PART:-}" ] || { "$GPU_SH_PART"; exit $?; }
+[ -z "${GPU_SH_PART:-}" ] || {
+    $(echo "$parts" | awk -v part="$GPU_SH_PART" '$2 == part { print $4 ? $4 : part }') "$GPU_SH_PART"
+    exit $?
+}
 
 command -v nvidia-smi >/dev/null 2>&1 && nvidia-smi >/dev/null 2>&1 || {
     echo "gpu.sh: no NVIDIA device here: nothing is measured" >&2

@@ -282,6 +282,7 @@ TEST(test_refusals)
         {"train --size tiny", "--size has no meaning for bench train"},
         {"model --precision f64", "a device has f32, tf32, bf16"},
         {"model --beam 2", "--beam has no meaning for bench model"},
+        {"model --recorded x.csv --layers 2", "without --layers"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) expect(2, "bench %s", bad[i]);
     REFUSE_ALL("bench %s", told, NULL);

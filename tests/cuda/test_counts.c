@@ -175,7 +175,7 @@ TEST(each_launch_is_timed)
     lay_batch(12);
     second_step(counts_backend("cuda-bf16"), calls, NULL, NULL);
     second_step(&unrecorded, NULL, &launch, &count);
-    assert_true(launch[0].seconds >= 0 && calls->count > 30);
+    assert_true(launch[0].seconds >= 0 && calls->count > 15);
     for (size_t i = 0; i < calls->count; i++) {
         const CountedCall *c = &calls->call[i];
         for (size_t k = 0; k < c->kernels + c->products + c->copies; k++, at++) {

@@ -275,7 +275,7 @@ CHECKED(a_graph_repeats_what_was_captured)
     OK(cudaStreamBeginCapture(r.s, cudaStreamCaptureModeGlobal));
     submit(&r, 3);
     OK(cudaStreamEndCapture(r.s, &graph));
-    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
     OK(cudaGraphDestroy(graph));
     assert_int_equal(cuda_host_launches(), launches); /* nothing ran */
     assert_int_equal(cuda_host_products(), products);

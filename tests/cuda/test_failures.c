@@ -95,13 +95,37 @@ TEST(what_is_missing_is_told)
         "an older toolkit");
     cuda_host_device(1, 0);
     refused("no NVIDIA driver found");
+    cuda_host_arch(7, 0);
+    refused("the device (sm_70) is older than sm_75");
     cuda_host_arch(7, 5);
-    refused("the device (sm_75) is older than sm_80");
+    refused("cuda-bf16: the device (sm_75) has no bf16: take --precision tf32 or f32");
     cuda_host_fail_all(cudaErrorDevicesUnavailable);
     refused("cudaErrorDevicesUnavailable");
     cuda_host_arch(9, 0);
     assert_string_equal(cuda()->kernel, "sm_90");
     cuda_host_reset();
+}
+
+/* A device before 8.0 multiplies in f32 where it is asked for tf32, which it does not have. */
+TEST(tf32_is_f32_on_an_older_device)
+{
+    enum { SIDE = 8 };
+    const double x = 1 + 0x1p-12; /* more bits than tf32 has */
+    for (int minor = 5; minor >= 0; minor -= 5) {
+        const Backend *b;
+        double c[SIDE * SIDE], a[SIDE * SIDE];
+        cuda_host_arch(minor ? 7 : 8, minor);
+        assert_int_equal(backend_find("cuda-tf32", NULL, &b), 0);
+        void *A = b->alloc(SIDE * SIDE), *C = b->alloc(SIDE * SIDE);
+        for (int i = 0; i < SIDE * SIDE; i++) a[i] = i / SIDE == i % SIDE ? x : 0;
+        b->put(A, a, SIDE * SIDE);
+        b->gemm(0, 0, SIDE, SIDE, SIDE, 1, A, SIDE, A, SIDE, 0, C, SIDE);
+        b->get(c, C, SIDE * SIDE);
+        assert_true((c[0] == (double)(float)(x * x)) == (minor == 5));
+        b->release(A), b->release(C);
+    }
+    cuda_host_reset();
+    assert_non_null(cuda());
 }
 
 /* ---- memory --------------------------------------------------------------------------------------- */
