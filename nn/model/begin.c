@@ -24,9 +24,11 @@ static int check_tails(const Model *m, const Model *from, const size_t *word)
                                        "vocabulary and the same --adaptive alone");
 }
 
+/* Learned positions may be fewer than there. */
 static int check_shape(const Param *p, const Param *q)
 {
-    if (p->cols == q->cols && (p->rows == q->rows || of_words(p))) return 0;
+    int fewer = p->rows < q->rows && strcmp(p->name, "position.weight") == 0;
+    if (p->cols == q->cols && (p->rows == q->rows || of_words(p) || fewer)) return 0;
     return error_set(ERR_INPUT, "tensor '%s' has %zu x %zu numbers there and %zu x %zu here",
                      p->name, q->rows, q->cols ? q->cols : 1, p->rows, p->cols ? p->cols : 1);
 }
@@ -68,7 +70,7 @@ int model_begin(Model *m, Model *from, const size_t *word, size_t *taken)
         if (q && words && of_words(q))
             take_words(m, &list[i], from, q, word, x);
         else if (q)
-            take(m, &list[i], 0, from, q, 0, q->size, x);
+            take(m, &list[i], 0, from, q, 0, list[i].size, x);
     }
     memory_free(x);
     return 0;

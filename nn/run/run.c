@@ -269,6 +269,17 @@ int run_has_exact(const Run *r)
     return ask ? ask->label != NULL : run_has_pairs(r);
 }
 
+double run_bits(const Run *r, int split, double ppl)
+{
+    const Text *t = &r->c->text[split];
+    return text_bits(t, text_predicted(t, r->c->vocab.eos, r->t->context), ppl);
+}
+
+int run_has_bits(const Run *r)
+{
+    return r->c->vocab.tokens && !run_has_pairs(r) && !r->t->ask;
+}
+
 double run_rate(const Run *r, uint64_t step)
 {
     const TrainConfig *t = r->t;
@@ -306,18 +317,21 @@ int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score)
 {
     Progress *p = &r->p;
     TrainReport t = run_report(r, run_loss(p), valid_ppl, valid_exact, valid_score);
-    char ppl[32] = "", exact[40] = "", score[40] = "";
+    char ppl[32] = "", exact[40] = "", score[40] = "", bits[40] = "";
     if (valid_ppl > 0) snprintf(ppl, sizeof ppl, "%.9g", valid_ppl);
     if (run_has_exact(r)) snprintf(exact, sizeof exact, ",");
     if (!isnan(valid_exact)) snprintf(exact, sizeof exact, ",%.9g", valid_exact);
     if (r->t->judge) snprintf(score, sizeof score, ",");
     if (!isnan(valid_score)) snprintf(score, sizeof score, ",%.9g", valid_score);
+    if (run_has_bits(r)) snprintf(bits, sizeof bits, ",");
+    if (run_has_bits(r) && valid_ppl > 0)
+        snprintf(bits, sizeof bits, ",%.9g", run_bits(r, SPLIT_VALID, valid_ppl));
     p->sum_nll = 0;
     p->sum_tokens = 0;
     p->rows++;
     if (!r->log) return 0;
-    fprintf(r->log, "%" PRIu64 ",%ld,%zu,%.9g,%s,%.9g,%.9g,%.1f%s%s\n", t.step, t.epoch, t.tokens,
-            t.train_loss, ppl, t.rate, t.grad_norm, t.tokens_per_s, exact, score);
+    fprintf(r->log, "%" PRIu64 ",%ld,%zu,%.9g,%s,%.9g,%.9g,%.1f%s%s%s\n", t.step, t.epoch, t.tokens,
+            t.train_loss, ppl, t.rate, t.grad_norm, t.tokens_per_s, exact, score, bits);
     return fflush(r->log) == 0 ? 0 : log_failed(r);
 }
 
@@ -344,8 +358,9 @@ static int log_open(Run *r)
     r->log = fopen(file, append ? "a" : "w");
     if (!r->log) return log_failed(r);
     if (append) return 0;
-    fprintf(r->log, "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s%s%s\n",
-            run_has_exact(r) ? ",valid_exact" : "", r->t->judge ? ",valid_score" : "");
+    fprintf(r->log, "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s%s%s%s\n",
+            run_has_exact(r) ? ",valid_exact" : "", r->t->judge ? ",valid_score" : "",
+            run_has_bits(r) ? ",valid_bits" : "");
     return fflush(r->log) == 0 ? 0 : log_failed(r);
 }
 
@@ -481,7 +496,6 @@ int run_open(Run *r)
         unlink(run_file(r, "state.safetensors"));
         forget(r, LONG_MAX); /* those of another run */
     }
-    TRY(vocab_write(&r->c->vocab, run_file(r, "vocab.txt")));
-    if (r->c->bpe) TRY(bpe_write(r->c->bpe, run_file(r, "codes.bpe")));
+    TRY(vocab_save(&r->c->vocab, r->c->bpe, r->t->out));
     return log_open(r);
 }

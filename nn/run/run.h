@@ -51,6 +51,11 @@ typedef struct {
 int run_has_pairs(const Run *r);
 int run_has_exact(const Run *r);
 
+/* Returns the bits a byte of a text with that perplexity; tells whether the tokens are a tokenizer's, and the next ones
+ * are predicted, so that these are told. */
+double run_bits(const Run *r, int split, double ppl);
+int run_has_bits(const Run *r);
+
 /* Returns the learning rate of a step. */
 double run_rate(const Run *r, uint64_t step);
 
@@ -86,7 +91,8 @@ const char *run_file(Run *r, const char *name);
 int run_save(Run *r);
 
 /* Ends a row of the log and begins a new mean of the loss. valid_ppl 0: not known here. valid_exact (NaN: not known) is
- * a column in the log of a run on pairs alone, valid_score in that of a run with a judge. */
+ * a column in the log of a run on pairs alone, valid_score in that of a run with a judge; so is
+ * valid_bits, bits a byte, where run_has_bits. */
 int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score);
 
 /* evaluate.c. Gets batch i, or this rank's share of it; first[side] rows of the batch come before the share. */

@@ -433,6 +433,11 @@ static int finish(Run *r, TrainResult *result)
 {
     TRY(take_model(r, result));
     TRY(read_test(r, result));
+    result->valid_bits = result->test_bits = NAN;
+    if (run_has_bits(r)) {
+        result->valid_bits = run_bits(r, SPLIT_VALID, result->valid_ppl);
+        result->test_bits = run_bits(r, SPLIT_TEST, result->test_ppl);
+    }
     result->tokens_per_s = run_report(r, 0, 0, 0, 0).tokens_per_s;
     result->peak_bytes = peak_bytes();
     result->steps = r->p.step;

@@ -157,6 +157,7 @@ typedef struct {
     /* Perplexities of the model; test: read once, NaN without one. */
     double valid_ppl, test_ppl;
     double valid_exact, test_exact; /* the share of exact sequences (evaluation_exact) */
+    double valid_bits, test_bits;   /* bits a byte, where a tokenizer cuts the text; else NaN */
     double tokens_per_s;            /* training only, without evaluation */
     size_t peak_bytes;              /* peak memory of the process */
     uint64_t steps;                 /* done; in `begin`: of the whole training */

@@ -22,11 +22,14 @@ typedef struct {
     size_t count, before;
 } BpeText;
 
+/* Receives now and then how many of `all` merges are learned. */
+typedef void BpeTell(size_t merges, size_t all);
+
 /* Learns at most `merges` >= 1 merges from the texts, read as one text; fewer where no pair occurs twice. Among equally
  * frequent pairs the greatest, bytewise, is merged first. Words are separated by U+0020 alone. ERR_INPUT: no pair
- * occurs twice; bpe_check's errors, but a tab is a character here and a word may end in "@@", as in subword-nmt. Caller:
- * bpe_free. */
-int bpe_learn(const BpeText *text, size_t texts, size_t merges, Bpe **out);
+ * occurs twice; bpe_check's errors, but a tab is a character here and a word may end in "@@", as in subword-nmt. tell: may be
+ * NULL. Caller: bpe_free. */
+int bpe_learn(const BpeText *text, size_t texts, size_t merges, BpeTell *tell, Bpe **out);
 
 /* Reads the codes of a file: "#version: 0.2" (or 0.1, which may be left out), then two symbols a line. ERR_INPUT with file
  * and line. Caller: bpe_free. */

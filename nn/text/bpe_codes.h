@@ -43,4 +43,10 @@ int bpe_check_bytes(const BpeText *t);
 /* Lists the words of a text in order of their first appearance; their texts are borrowed. */
 int bpe_words(const BpeText *t, Words *w);
 
+/* Learns merges of bytes within pieces, as bpe_learn does but with exact counts; byte: the symbols 0 .. 255 in their
+ * order. Among equally frequent pairs the one whose first symbol, then whose second, was made first is merged first.
+ * w's order changes. Caller: bpe_free. */
+int bpe_learn_pieces(Words *w, const unsigned char byte[256], size_t merges, BpeTell *tell,
+                     Bpe **out);
+
 #endif

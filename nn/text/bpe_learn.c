@@ -1,10 +1,10 @@
-/* bpe_learn.c: learns merges from texts (bpe.h).
+/* bpe_learn.c: learns merges from texts, or from the pieces of a tokenizer (bpe.h, bpe_codes.h).
  *
  * Learning keeps the count of every pair of neighbouring symbols, and for every pair the words where it occurs. A merge
  * changes only these words. The largest count is searched among the pairs above a threshold; counts below it wait in
  * `rest` until no pair is left above. The count of a pair that comes back from there follows subword-nmt's learn_bpe.py
  * to the letter, also where a symbol is made in two ways and a waiting count is overwritten: only then are the codes
- * the same for every text. */
+ * the same for every text. With bytes, counts are exact there too. */
 #include <string.h>
 
 #include "kernels/error.h"
@@ -39,6 +39,8 @@ typedef struct {
     size_t living;
     uint32_t *old; /* (longest) a word before a merge */
     double threshold;
+    int bytes; /* 1: characters are bytes, and no end of a word is marked */
+    BpeTell *tell;
 } Learner;
 
 static int pair_find(Learner *l, uint32_t a, uint32_t b, uint32_t *out)
@@ -59,6 +61,7 @@ static int make_alive(Learner *l, uint32_t p)
     if (l->pair[p].alive) return 0;
     TRY(memory_more(&l->alive, l->living, sizeof *l->alive));
     l->pair[p].alive = 1;
+    if (l->bytes) l->pair[p].count = l->pair[p].rest;
     l->pair[p].place = l->living;
     l->alive[l->living++] = p;
     return 0;
@@ -106,16 +109,17 @@ static void prune(Learner *l)
             i++;
             continue;
         }
-        q->rest = q->count < 0 ? q->rest + q->count : q->count;
+        q->rest = q->count < 0 && !l->bytes ? q->rest + q->count : q->count;
         make_dead(l, l->alive[i]);
     }
 }
 
-/* Symbols are compared bytewise, which is the order of code points. */
+/* Symbols are compared bytewise, which is the order of code points; with bytes, the symbols made first are above. */
 static int is_above(const Learner *l, const Pair *p, const Pair *q)
 {
     const Word *w = l->bpe->symbol.word;
     if (p->count != q->count) return p->count > q->count;
+    if (l->bytes) return p->a != q->a ? p->a < q->a : p->b < q->b;
     int order = words_compare(&w[p->a], &w[q->a]);
     return (order ? order : words_compare(&w[p->b], &w[q->b])) > 0;
 }
@@ -213,6 +217,7 @@ static int learn_merges(Learner *l, size_t merges)
         if (l->pair[best].count < 2) break;
         TRY(merge_pair(l, best));
         if (i % 100 == 0) prune(l);
+        if (i % 100 == 0 && l->tell) l->tell(i, merges);
     }
     return 0;
 }
@@ -237,16 +242,21 @@ static int sort_words(Words *w)
     return 0;
 }
 
+static size_t character(const Learner *l, const char *p)
+{
+    return l->bytes ? 1 : bpe_character(p);
+}
+
 static int spell(Learner *l, const Word *w, Spelling *s)
 {
     uint32_t n = 0;
-    for (size_t i = 0; i < w->bytes; i += bpe_character(w->text + i)) n++;
+    for (size_t i = 0; i < w->bytes; i += character(l, w->text + i)) n++;
     s->symbol = memory_new(n, sizeof *s->symbol);
     if (!s->symbol) return ERR_MEMORY;
     s->count = (int64_t)w->count;
     for (size_t i = 0, size; i < w->bytes; i += size) {
-        size = bpe_character(w->text + i);
-        size_t end = i + size == w->bytes ? (sizeof BPE_END - 1) : 0;
+        size = character(l, w->text + i);
+        size_t end = i + size == w->bytes && !l->bytes ? (sizeof BPE_END - 1) : 0;
         TRY(bpe_symbol(l->bpe, w->text + i, size, BPE_END, end, &s->symbol[s->n++]));
     }
     return 0;
@@ -285,23 +295,42 @@ static void learner_free(Learner *l)
     numbers_free(&l->here);
 }
 
-int bpe_learn(const BpeText *text, size_t texts, size_t merges, Bpe **out)
+/* Learns from words. *out: l's merges. */
+static int learn_from(Learner *l, Words *w, size_t merges, int code, Bpe **out)
+{
+    if (code == 0 && merges == 0) code = error_set(ERR_INPUT, "0 merges: nothing is learned");
+    if (code == 0) code = learn(l, w, merges);
+    learner_free(l);
+    if (code)
+        bpe_free(l->bpe);
+    else
+        *out = l->bpe;
+    return code;
+}
+
+int bpe_learn(const BpeText *text, size_t texts, size_t merges, BpeTell *tell, Bpe **out)
 {
     Words w = {0};
-    Learner l = {.bpe = memory_new(1, sizeof *l.bpe)};
+    Learner l = {.bpe = memory_new(1, sizeof *l.bpe), .tell = tell};
     *out = NULL;
     int code = l.bpe ? 0 : ERR_MEMORY;
-    if (code == 0 && merges == 0) code = error_set(ERR_INPUT, "0 merges: nothing is learned");
     for (size_t i = 0; i < texts && code == 0; i++) {
         code = bpe_check_bytes(&text[i]);
         if (code == 0) code = bpe_words(&text[i], &w);
     }
-    if (code == 0) code = learn(&l, &w, merges);
-    learner_free(&l);
+    code = learn_from(&l, &w, merges, code, out);
     words_free(&w);
-    if (code)
-        bpe_free(l.bpe);
-    else
-        *out = l.bpe;
     return code;
+}
+
+int bpe_learn_pieces(Words *w, const unsigned char byte[256], size_t merges, BpeTell *tell,
+                     Bpe **out)
+{
+    Learner l = {.bpe = memory_new(1, sizeof *l.bpe), .bytes = 1, .tell = tell};
+    uint32_t id;
+    *out = NULL;
+    int code = l.bpe ? 0 : ERR_MEMORY;
+    for (int i = 0; i < 256 && code == 0; i++)
+        code = bpe_symbol(l.bpe, (const char *)&byte[i], 1, "", 0, &id);
+    return learn_from(&l, w, merges, code, out);
 }

@@ -136,21 +136,26 @@ static int open_any(const char *name, CorpusChoice w, Corpus *c)
 }
 
 /* Adds <cls> and <mask>. The entropy rate is that of a next token, so it is unknown then. */
-static int add_marks(Corpus *c)
+static int add_marks(const Vocab *there, Corpus *c)
 {
     if (c->source[SPLIT_TRAIN].tokens)
         return error_set(ERR_INPUT, "corpus %s has pairs: masked words are of a text alone",
                          c->name);
     c->marks = 1;
     c->entropy_rate = NAN;
-    return masking_words(&c->vocab);
+    if (!there) there = &c->vocab;
+    if (!there->tokens) return masking_words(&c->vocab);
+    return masking_has(there)
+               ? 0
+               : error_set(ERR_INPUT, "--tokenizer: it has no [CLS] or no [MASK], which "
+                                      "an encoder of masked words needs");
 }
 
 int corpus_choose(const char *name, const CorpusChoice *w, Corpus *c)
 {
     *c = (Corpus){.entropy_rate = NAN};
     int code = open_any(name, *w, c);
-    if (code == 0 && w->marks) code = add_marks(c);
+    if (code == 0 && w->marks) code = add_marks(w->vocab, c);
     if (code) corpus_free(c);
     return code;
 }

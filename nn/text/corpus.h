@@ -134,7 +134,7 @@ static inline int corpus_splits(const CorpusChoice *w)
 
 /* Checks the choice of pieces. ERR_INPUT where both merges and codes are chosen, or one of them with characters. */
 int pieces_check(const CorpusChoice *w);
-/* Returns the name of the option that cuts words in pieces, bpe or codes; NULL: none is chosen. */
+/* Returns the name of the option that cuts words in pieces, bpe, codes or tokenizer; NULL: none is chosen. */
 const char *pieces_option(const CorpusChoice *w);
 /* *bpe = the chosen merges: learned from the training texts, after bpe_check, or read. It is left alone where none are
  * chosen. */

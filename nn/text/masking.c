@@ -30,7 +30,8 @@ int masking_draw(const Vocab *v, uint64_t seed, long epoch, size_t i, int32_t id
     if (epoch < 0 || word[1] < share(MASKING_MASK))
         *input = v->mask;
     else if (word[1] < share(MASKING_MASK + MASKING_RANDOM))
-        *input = (int32_t)random_below(seed, stream_of(DRAW_WORD, epoch), i, v->size - 2);
+        *input = (int32_t)random_below(seed, stream_of(DRAW_WORD, epoch), i,
+                                       v->tokens ? v->size : v->size - 2);
     return 1;
 }
 

@@ -11,20 +11,26 @@ int pieces_check(const CorpusChoice *w)
 {
     if (w->merges && w->codes)
         return error_set(ERR_INPUT, "--bpe and --codes: merges are learned, or read from a file");
+    if (w->tokenizer && (w->merges || w->codes || w->vocab_limit || w->level == LEVEL_CHAR))
+        return error_set(ERR_INPUT, "--tokenizer brings its own tokens: leave --%s out",
+                         w->merges        ? "bpe"
+                         : w->codes       ? "codes"
+                         : w->vocab_limit ? "vocabulary"
+                                          : "level char");
     if (w->level != LEVEL_CHAR || !pieces_option(w)) return 0;
     return error_set(ERR_INPUT, "--level char has no subwords: leave --%s out", pieces_option(w));
 }
 
 const char *pieces_option(const CorpusChoice *w)
 {
-    return w->merges ? "bpe" : w->codes ? "codes" : NULL;
+    return w->merges ? "bpe" : w->codes ? "codes" : w->tokenizer ? "tokenizer" : NULL;
 }
 
 int pieces_find(const CorpusChoice *w, const BpeText *train, size_t texts, Bpe **bpe)
 {
     if (w->codes) return bpe_read(w->codes, bpe);
     for (size_t i = 0; w->merges && i < texts; i++) TRY(bpe_check(&train[i]));
-    return w->merges ? bpe_learn(train, texts, w->merges, bpe) : 0;
+    return w->merges ? bpe_learn(train, texts, w->merges, NULL, bpe) : 0;
 }
 
 int pieces_cut(const Bpe *bpe, const BpeText *t, char **pieces, size_t *count)
@@ -39,6 +45,11 @@ int piece_goes_on(const Vocab *v, const char *word, size_t bytes)
     enum { MARK = sizeof BPE_MARK - 1 };
     return v->level == LEVEL_PIECE && bytes >= MARK &&
            memcmp(word + bytes - MARK, BPE_MARK, MARK) == 0;
+}
+
+double text_bits(const Text *t, size_t predicted, double ppl)
+{
+    return t->bytes ? (double)predicted * log2(ppl) / (double)t->bytes : NAN;
 }
 
 /* Computes ppl per word: ppl^predicted is 1 over the text's probability, for any tokens. */

@@ -39,10 +39,11 @@ int cut_compile(const char *file, const char *pattern, int literal, pcre2_code *
     PCRE2_SIZE at = 0;
     uint32_t how = PCRE2_UTF | (literal ? PCRE2_LITERAL : PCRE2_UCP);
     *code = NULL;
-    TRY(literal ? buffer_add(&b, pattern, strlen(pattern)) : translate(pattern, &b));
-    *code = pcre2_compile((PCRE2_SPTR)(b.byte ? b.byte : ""), b.count, how, &error, &at, NULL);
+    int written = literal ? buffer_add(&b, pattern, strlen(pattern)) : translate(pattern, &b);
+    if (written == 0)
+        *code = pcre2_compile((PCRE2_SPTR)(b.byte ? b.byte : ""), b.count, how, &error, &at, NULL);
     buffer_free(&b);
-    if (*code) return 0;
+    if (*code || written) return written;
     PCRE2_UCHAR words[128];
     pcre2_get_error_message(error, words, sizeof words);
     return error_set(ERR_INPUT, "%s: pattern '%.200s': %s", file, pattern, (char *)words);

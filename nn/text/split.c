@@ -55,14 +55,20 @@ static int add(const CorpusChoice *w, int split, RawSplit *r, Corpus *c)
 {
     int train = split == SPLIT_TRAIN, pairs = r->sides > 1;
     Text *const out[2] = {pairs ? &c->source[split] : &c->text[split], &c->text[split]};
-    if (w->vocab) return text_begin(&r->text[0], SIZE_MAX, w->vocab, out[0]);
+    size_t most = train || !w->eval_tokens ? SIZE_MAX : w->eval_tokens;
+    if (w->vocab) return encode(r, most, w->vocab, out);
     if (train && !pairs) TRY(check_words(&r->text[0]));
+    if (w->tokenizer && train) TRY(vocab_tokenizer(w->tokenizer, &c->vocab));
+    if (w->tokenizer) {
+        c->vocab.lines = pairs || w->lines;
+        return encode(r, most, &c->vocab, out);
+    }
     if (train) TRY(pieces_find(w, r->text, (size_t)r->sides, &c->bpe));
     for (int i = 0; i < r->sides && (c->bpe || pairs); i++) TRY(cut(c->bpe, r, i));
     if (train)
         TRY(vocab_build(r->text, (size_t)r->sides, c->bpe ? LEVEL_PIECE : w->level, w->vocab_limit,
                         pairs, &c->vocab));
-    return encode(r, train || !w->eval_tokens ? SIZE_MAX : w->eval_tokens, &c->vocab, out);
+    return encode(r, most, &c->vocab, out);
 }
 
 int split_add(const CorpusChoice *w, int split, RawSplit *r, Corpus *c)

@@ -89,21 +89,39 @@ static int tokenize(const BpeText *raw, const Vocab *v, Text *t)
         t->lines += n == 0;
     t->goes_on = t->tokens - words;
     for (size_t i = 0; i < t->tokens; i++) t->unknown += t->id[i] == v->unk;
+    t->bytes = raw->count;
     return 0;
 }
 
-static int begin_tokens(const BpeText *raw, const Vocab *v, Text *t)
+/* Finds the bytes of the first lines that have `most` tokens, each line cut alone. */
+static int first_lines(const BpeText *raw, size_t most, const Vocab *v, size_t *bytes)
 {
+    const char *end = raw->bytes + raw->count, *at = raw->bytes, *next;
+    int32_t *id = NULL;
+    int code = 0;
+    for (size_t n = 0; at < end && n < most && code == 0; at = next) {
+        next = single_skip(at, end, 1);
+        code = tokenizer_encode(v->tokens, raw->file, at, (size_t)(next - at), &id, &n);
+    }
+    memory_free(id);
+    *bytes = (size_t)(at - raw->bytes);
+    return code;
+}
+
+static int begin_tokens(const BpeText *raw, size_t most, const Vocab *v, Text *t)
+{
+    BpeText part = *raw;
     *t = (Text){.before = raw->before};
+    if (most < SIZE_MAX) TRY(first_lines(raw, most, v, &part.count));
     t->file = memory_string(raw->file);
-    int code = t->file ? tokenize(raw, v, t) : ERR_MEMORY;
+    int code = t->file ? tokenize(&part, v, t) : ERR_MEMORY;
     if (code) text_free(t);
     return code;
 }
 
 int text_begin(const BpeText *raw, size_t most, const Vocab *v, Text *t)
 {
-    if (v->tokens) return begin_tokens(raw, v, t);
+    if (v->tokens) return begin_tokens(raw, most, v, t);
     *t = (Text){.before = raw->before};
     t->file = memory_string(raw->file);
     t->id = memory_new(count_tokens(raw->bytes, raw->count, v->level), sizeof *t->id);

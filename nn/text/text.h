@@ -45,6 +45,7 @@ typedef struct {
     /* Tokens, in the text as read, that are pieces whose word goes on with the next token. So the text has tokens -
      * goes_on words, <eos> included. */
     size_t goes_on; /* LEVEL_TOKEN: tokens less words, modulo 2^64 where there are more words */
+    size_t bytes;   /* LEVEL_TOKEN: of the text as it stands; else 0 */
 } Text;
 
 typedef struct {
@@ -79,10 +80,15 @@ typedef struct {
      * "<unk>" are cut like other words. */
     const char *codes;
     size_t merges;
+    /* A tokenizer.json that cuts the texts (vocab_tokenizer); for pairs, and with `lines`, each line alone. Not with
+     * codes, merges, a limit of words or LEVEL_CHAR. */
+    const char *tokenizer;
+    int lines;
     /* Shares of one file's lines for training, validation and test, each above 0; they are divided by their sum
      * (single.c). All 0: PARTS_USUAL for one file. Other corpora need all 0, else ERR_INPUT. */
     double parts[SPLITS];
-    const Vocab *vocab; /* LEVEL_TOKEN: that of all texts, borrowed; the corpus then has none */
+    const Vocab *
+        vocab; /* LEVEL_TOKEN: that of all texts, borrowed; the corpus then has none, and `tokenizer` is not read */
 } CorpusChoice;
 #define PARTS_USUAL "0.9,0.05,0.05"
 
@@ -120,6 +126,13 @@ int vocab_write(const Vocab *v, const char *file);
 /* Makes a vocabulary of V >= tokenizer_size(t) tokens, which owns t in any case. mark: names of what begins a text, of
  * the unknown token, and of an encoder's first and masked ones (text.c, masking.h); only the first has to exist. */
 int vocab_tokens(Tokenizer *t, size_t V, const char *const mark[VOCAB_MARKS], Vocab *v);
+/* Reads a tokenizer.json as a vocabulary of its tokens. Texts begin with the first of these that is there:
+ * <|endoftext|>, <s>, <|begin_of_text|>, <bos>, [SEP], <eos>, </s>; none is ERR_INPUT. The unknown token is <unk> or
+ * [UNK]; an encoder's are [CLS] and [MASK], or <cls> and <mask>. */
+int vocab_tokenizer(const char *file, Vocab *v);
+/* Writes into a run's directory what reads its texts: tokenizer.json; or vocab.txt and, where bpe is not NULL,
+ * codes.bpe. */
+int vocab_save(const Vocab *v, const Bpe *bpe, const char *dir);
 uint64_t vocab_hash(
     const Vocab *v); /* FNV-1a (nn/text/hash.h) of the words by id, a NUL behind each */
 int32_t vocab_find(const Vocab *v, const char *word, size_t bytes); /* -1: not there */
@@ -141,6 +154,9 @@ void text_free(Text *t);
  * predicted - goes_on, <eos> included. `predicted` tokens were predicted, among them all that are in words. For words
  * as they stand it is ppl. It compares models that have different tokens, if their texts are the same. */
 double text_word_ppl(const Text *t, size_t predicted, double ppl);
+/* Returns the bits a byte of a text of LEVEL_TOKEN, given likewise: predicted log2(ppl) / bytes. They compare models of
+ * different tokens on one text. NaN elsewhere. */
+double text_bits(const Text *t, size_t predicted, double ppl);
 /* Counts the tokens that batches_new predicts: all, but in CONTEXT_SENTENCE no empty line's <eos>. */
 size_t text_predicted(const Text *t, int32_t eos, int context);
 

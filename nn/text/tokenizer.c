@@ -35,10 +35,12 @@ typedef struct {
     size_t symbols;
     Candidate *heap; /* (heaped), the least first */
     size_t heaped, room;
+    Words *pieces; /* not NULL: pieces are counted there, and not cut in tokens */
 } Encoding;
 
 static int put(Encoding *e, int32_t id)
 {
+    if (e->pieces) return 0;
     TRY(memory_more(e->id, *e->count, sizeof **e->id));
     (*e->id)[(*e->count)++] = id;
     return 0;
@@ -122,7 +124,7 @@ static int join(Encoding *e, Candidate c)
     Symbol *s = &e->symbol[c.at];
     if (s->id != c.left || s->after == NONE || e->symbol[s->after].id != c.right) return 0;
     Symbol *right = &e->symbol[s->after];
-    s->id = e->t->merge[c.merge].id;
+    s->id = e->t->merge[c.merge];
     s->after = right->after;
     right->id = -1;
     if (s->after != NONE) e->symbol[s->after].before = c.at;
@@ -237,6 +239,17 @@ static int find_word(Encoding *e, const char *text, size_t bytes)
 
 /* ---- a text -------------------------------------------------------------------------------------- */
 
+static int count_piece(Words *w, const char *text, size_t bytes)
+{
+    int32_t known = words_find(w, text, bytes);
+    if (known >= 0) return w->word[known].count++, 0;
+    char *own = memory_new(bytes, 1);
+    if (!own) return ERR_MEMORY;
+    int code = words_add(w, memcpy(own, text, bytes), bytes, 1);
+    if (code) memory_free(own);
+    return code;
+}
+
 /* Encodes what is between added tokens. */
 static int encode_plain(Encoding *e, int first, const char *text, size_t bytes)
 {
@@ -256,7 +269,8 @@ static int encode_plain(Encoding *e, int first, const char *text, size_t bytes)
     for (size_t i = 0; i < p.spans && code == 0; i++) {
         const char *piece = p.text.byte + p.span[i].begin;
         size_t n = p.span[i].end - p.span[i].begin;
-        code = t->model == MODEL_BPE         ? merge_piece(e, piece, n)
+        code = e->pieces                     ? count_piece(e->pieces, piece, n)
+               : t->model == MODEL_BPE       ? merge_piece(e, piece, n)
                : t->model == MODEL_WORDPIECE ? cut_word(e, piece, n)
                                              : find_word(e, piece, n);
     }
@@ -317,18 +331,29 @@ static int encode(Encoding *e, const char *text, size_t bytes)
     return encode_plain(e, from == 0, text + from, bytes - from);
 }
 
+static int encode_checked(Encoding *e, const char *text, size_t bytes)
+{
+    const uint8_t *wrong = u8_check((const uint8_t *)text, bytes);
+    if (wrong) {
+        BpeText raw = {.file = e->file, .bytes = text, .count = bytes};
+        return error_set(ERR_INPUT, "%s:%zu: not UTF-8", e->file,
+                         text_line(&raw, (const char *)wrong));
+    }
+    int code = encode(e, text, bytes);
+    memory_free(e->symbol);
+    memory_free(e->heap);
+    return code;
+}
+
 int tokenizer_encode(const Tokenizer *t, const char *file, const char *text, size_t bytes,
                      int32_t **id, size_t *count)
 {
-    const uint8_t *wrong = u8_check((const uint8_t *)text, bytes);
     Encoding e = {.t = t, .file = file, .id = id, .count = count};
-    if (wrong) {
-        BpeText raw = {.file = file, .bytes = text, .count = bytes};
-        return error_set(ERR_INPUT, "%s:%zu: not UTF-8", file,
-                         text_line(&raw, (const char *)wrong));
-    }
-    int code = encode(&e, text, bytes);
-    memory_free(e.symbol);
-    memory_free(e.heap);
-    return code;
+    return encode_checked(&e, text, bytes);
+}
+
+int tokenizer_pieces(const Tokenizer *t, const char *file, const char *text, size_t bytes, Words *w)
+{
+    Encoding e = {.t = t, .file = file, .pieces = w};
+    return encode_checked(&e, text, bytes);
 }

@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "nn/text/bpe.h"
+
 typedef struct Tokenizer Tokenizer;
 
 enum { TOKENS_MOST = 10000000 }; /* ids are below this */
@@ -24,7 +26,19 @@ enum { TOKENS_MOST = 10000000 }; /* ids are below this */
 /* Reads a tokenizer.json. ERR_INPUT, naming the file and the part. Caller: tokenizer_free. */
 int tokenizer_read(const char *file, Tokenizer **out);
 int tokenizer_parse(const char *file, const char *json, size_t bytes, Tokenizer **out);
-void tokenizer_free(Tokenizer *t); /* NULL allowed */
+void tokenizer_free(Tokenizer *t);                         /* NULL allowed */
+const char *tokenizer_file(const Tokenizer *t);            /* its name */
+int tokenizer_write(const Tokenizer *t, const char *file); /* the file that it was read from */
+uint64_t tokenizer_hash(const Tokenizer *t);               /* FNV-1a of that file */
+
+#define TOKENIZER_FIRST "<|endoftext|>"
+/* Learns at most `merges` >= 1 byte-level merges from the texts and writes a tokenizer.json of them: token 0 is
+ * TOKENIZER_FIRST, 1 .. 256 are the bytes in the order of their characters, one more comes with each merge. Merges do
+ * not cross the pieces that GPT-2's pattern makes of a text. The most frequent pair of neighbours is merged first, of
+ * equally frequent ones that with the least first, then second id, until no pair is there twice; counts are exact, so
+ * these are the merges of the library `tokenizers` with min_frequency 2. tell: may be NULL. ERR_INPUT as
+ * tokenizer_encode, or where nothing is learned. Caller: memory_free. */
+int tokenizer_learn(const BpeText *text, size_t texts, size_t merges, BpeTell *tell, char **json);
 
 size_t tokenizer_size(const Tokenizer *t);                    /* the largest id + 1 */
 const char *tokenizer_name(const Tokenizer *t, size_t id);    /* NULL: no token has this id */

@@ -8,6 +8,7 @@
 #include "kernels/file.h"
 #include "kernels/memory.h"
 #include "kernels/parsed.h"
+#include "nn/text/hash.h"
 #include "nn/text/tokenizer_steps.h"
 
 /* GPT-2's pattern (Radford et al. 2019, in their code). */
@@ -238,13 +239,12 @@ static int read_names(Tokenizer *t, json_t *vocab, const json_t *added)
 
 /* ---- bytes ----------------------------------------------------------------------------------------- */
 
-/* Returns the character of a byte at byte level: printable ones stand for themselves, the n-th other for U+0100 + n. */
-static ucs4_t byte_character(int byte)
+uint32_t byte_character(int byte)
 {
-    ucs4_t others = 0x100;
+    uint32_t others = 0x100;
     for (int b = 0;; b++) {
         int plain = (b >= '!' && b <= '~') || (b >= 0xa1 && b <= 0xac) || b >= 0xae;
-        if (b == byte) return plain ? (ucs4_t)b : others;
+        if (b == byte) return plain ? (uint32_t)b : others;
         others += !plain;
     }
 }
@@ -349,7 +349,7 @@ static int read_merge(Tokenizer *t, const json_t *item, Buffer *room, Buffer *jo
     uint32_t *at = numbers_place(&t->pair, (uint64_t)left << 32 | (uint32_t)right, 0);
     if (!at) return ERR_MEMORY;
     *at = (uint32_t)t->merges;
-    t->merge[t->merges++] = (Merge){id};
+    t->merge[t->merges++] = id;
     return 0;
 }
 
@@ -418,6 +418,9 @@ int tokenizer_parse(const char *file, const char *json, size_t bytes, Tokenizer 
     Tokenizer *t = memory_new(1, sizeof *t);
     *out = NULL;
     if (!t || !(t->file = memory_string(file))) return memory_free(t), ERR_MEMORY;
+    if (!(t->json = memory_new(bytes, 1))) return tokenizer_free(t), ERR_MEMORY;
+    t->json_bytes = bytes;
+    memcpy(t->json, json, bytes);
     json_t *root;
     int code = parsed_json(json, bytes, &e, &root);
     if (code == ERR_INPUT) error_set(code, "%s:%d: %s", file, e.line, e.text);
@@ -428,6 +431,21 @@ int tokenizer_parse(const char *file, const char *json, size_t bytes, Tokenizer 
     else
         tokenizer_free(t);
     return code;
+}
+
+const char *tokenizer_file(const Tokenizer *t)
+{
+    return t->file;
+}
+
+int tokenizer_write(const Tokenizer *t, const char *file)
+{
+    return file_replace(file, t->json, t->json_bytes);
+}
+
+uint64_t tokenizer_hash(const Tokenizer *t)
+{
+    return hash_bytes(HASH_START, t->json, t->json_bytes);
 }
 
 int tokenizer_read(const char *file, Tokenizer **out)
@@ -452,7 +470,7 @@ void tokenizer_free(Tokenizer *t)
     }
     words_free(&t->names);
     numbers_free(&t->pair);
-    void *owned[] = {t->file,        t->id_of,      t->arena, t->name,   t->shown,
+    void *owned[] = {t->file,        t->json,       t->id_of, t->arena,  t->name, t->shown,
                      t->shown_bytes, t->shown_text, t->merge, t->prefix, t->added};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) memory_free(owned[i]);
     memory_free(t);

@@ -2,6 +2,7 @@
  *
  *   tokenizer_read.c  tokenizer.json -> Tokenizer      tokenizer.c  a text -> tokens
  *   normalise.c       a text -> a text                 pretokens.c  a text -> pieces
+ *   tokenizer_learn.c texts -> tokenizer.json
  */
 #ifndef TROTTER_TOKENIZER_STEPS_H
 #define TROTTER_TOKENIZER_STEPS_H
@@ -21,6 +22,14 @@ typedef struct {
 int buffer_add(Buffer *b, const void *bytes, size_t count);
 int buffer_character(Buffer *b, uint32_t c);
 void buffer_free(Buffer *b);
+
+/* Returns the character of a byte at byte level: printable ones stand for themselves, the n-th other for U+0100 + n. */
+uint32_t byte_character(int byte);
+
+/* Counts the pieces of a text, which merges do not cross, in w; their texts belong to w's owner, each by itself
+ * (memory_free). Errors as tokenizer_encode. */
+int tokenizer_pieces(const Tokenizer *t, const char *file, const char *text, size_t bytes,
+                     Words *w);
 
 /* A normaliser. A step of zeros in a list ends it. */
 enum {
@@ -84,18 +93,14 @@ void pieces_free(Pieces *p);
 enum { STEPS_MOST = 16 };
 enum { MODEL_BPE, MODEL_WORDPIECE, MODEL_WORDS };
 
-/* A merge makes symbol `id` of two neighbours; merges apply in the order of their list. */
-typedef struct {
-    int32_t id;
-} Merge;
-
 typedef struct {
     int32_t id;
     int left, right; /* blanks on a side belong to it */
 } Added;
 
 struct Tokenizer {
-    char *file;
+    char *file, *json; /* the name and text of its file */
+    size_t json_bytes;
     Normal normal[STEPS_MOST];
     Cut cut[STEPS_MOST];
     int model;
@@ -108,7 +113,8 @@ struct Tokenizer {
     char **shown;      /* (size), windows of shown_text; NULL: no token */
     size_t *shown_bytes;
     char *shown_text;
-    Merge *merge;
+    int32_t
+        *merge; /* (merges) the id that each makes of two neighbours, in the order of their list */
     size_t merges;
     Numbers pair;      /* left id << 32 | right id -> number in merge */
     int32_t byte[256]; /* ids of bytes, or -1: by byte-level characters or as <0xNN> */

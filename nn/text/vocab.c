@@ -179,6 +179,41 @@ int vocab_tokens(Tokenizer *t, size_t V, const char *const mark[VOCAB_MARKS], Vo
     return code;
 }
 
+int vocab_tokenizer(const char *file, Vocab *v)
+{
+    static const char *const known[VOCAB_MARKS][8] = {
+        {TOKENIZER_FIRST, "<s>", "<|begin_of_text|>", "<bos>", "[SEP]", WORD_EOS, "</s>"},
+        {WORD_UNK, "[UNK]"},
+        {"[CLS]", WORD_FIRST},
+        {"[MASK]", WORD_MASK}};
+    const char *mark[VOCAB_MARKS];
+    Tokenizer *t;
+    *v = (Vocab){0};
+    TRY(tokenizer_read(file, &t));
+    for (int i = 0; i < VOCAB_MARKS; i++) {
+        const char *const *name = known[i];
+        while (*name && tokenizer_find(t, *name) < 0) name++;
+        mark[i] = *name ? *name : "";
+    }
+    if (*mark[0]) return vocab_tokens(t, tokenizer_size(t), mark, v);
+    tokenizer_free(t);
+    return error_set(ERR_INPUT, "%s: no token that begins a text: none is called %s, %s or %s",
+                     file, known[0][0], known[0][1], WORD_EOS);
+}
+
+int vocab_save(const Vocab *v, const Bpe *bpe, const char *dir)
+{
+    size_t room = strlen(dir) + 32;
+    char *file = memory_new(room, 1);
+    if (!file) return ERR_MEMORY;
+    snprintf(file, room, "%s/%s", dir, v->tokens ? "tokenizer.json" : "vocab.txt");
+    int code = v->tokens ? tokenizer_write(v->tokens, file) : vocab_write(v, file);
+    snprintf(file, room, "%s/codes.bpe", dir);
+    if (code == 0 && bpe) code = bpe_write(bpe, file);
+    memory_free(file);
+    return code;
+}
+
 int vocab_number(const char *name, size_t usual, size_t least, size_t most, size_t *V)
 {
     size_t proper = strcspn(name, ":"),

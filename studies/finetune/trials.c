@@ -37,7 +37,7 @@ static int directory(const Study *u, const StudyDesign *d, const StudyRun *r, ch
 static int forget(const Study *u, const StudyDesign *d, const StudyRun *r, int weights)
 {
     static const char *const names[] = {"state.safetensors", "model.safetensors", "vocab.txt",
-                                        "codes.bpe"};
+                                        "codes.bpe", "tokenizer.json"};
     char dir[OUTPUT_PATH], file[OUTPUT_PATH];
     TRY(directory(u, d, r, dir));
     for (size_t i = 0; i < (weights ? sizeof names / sizeof *names : 1); i++) {
@@ -200,11 +200,7 @@ static int save_model(Study *u, const StudyRun *r, const Model *m)
     TRY(finetune_metadata(f, m, r));
     TRY(output_path(path, u->dir, "model.safetensors"));
     TRY(store_save(m, path, f->meta.item, f->meta.count));
-    TRY(output_path(path, u->dir, "vocab.txt"));
-    TRY(vocab_write(&f->net.vocab, path));
-    if (!f->net.bpe) return 0;
-    TRY(output_path(path, u->dir, "codes.bpe"));
-    return bpe_write(f->net.bpe, path);
+    return vocab_save(&f->net.vocab, f->net.bpe, u->dir);
 }
 
 /* Makes the model of a run with its weights. */

@@ -132,6 +132,7 @@ static int put_all(Metadata *d, const Options *o, Stacks s, const Corpus *c, con
      * still give numbers. */
     TRY(put_hash(d, "vocabulary_checksum", vocab_hash(&c->vocab)));
     if (c->bpe) TRY(put_hash(d, "codes_checksum", bpe_hash(c->bpe)));
+    if (c->vocab.tokens) TRY(put_hash(d, "tokenizer_checksum", tokenizer_hash(c->vocab.tokens)));
     TRY(put_hash(d, "corpus_checksum", corpus_checksum(c)));
     TRY(put_size(d, "corpus_tokens", c->text[SPLIT_TRAIN].tokens));
     return put_size(d, "parameters", model_size(m));
@@ -251,17 +252,51 @@ static int check_hash(const char *file, const char *key, uint64_t hash, const ch
                      beside, what, file);
 }
 
-/* Reads the merges where the metadata have their checksum. */
-static int take_codes(Network *n, const char *file, const char *codes)
+/* Writes the name of a file that lies beside the weights. */
+static int beside(const char *file, const char *name, char out[OUTPUT_PATH])
+{
+    const char *slash = strrchr(file, '/');
+    int folder = slash ? (int)(slash - file) + 1 : 0;
+    if (snprintf(out, OUTPUT_PATH, "%.*s%s", folder, file, name) < OUTPUT_PATH) return 0;
+    return error_set(ERR_INPUT, "%.100s...: name too long", file);
+}
+
+/* Tells in *has whether the metadata have a key. */
+static int has_meta(const char *file, const char *key, int *has)
 {
     char *told;
-    int code = store_meta(file, "codes_checksum", &told);
-    if (code != 0) return code == ERR_INPUT ? 0 : code;
-    memory_free(told);
+    int code = store_meta(file, key, &told);
+    *has = code == 0;
+    if (code == 0) memory_free(told);
+    return code == ERR_INPUT ? 0 : code;
+}
+
+/* Reads the merges where the metadata have their checksum. */
+static int take_codes(Network *n, const char *file)
+{
+    char codes[OUTPUT_PATH];
+    int has;
+    TRY(has_meta(file, "codes_checksum", &has));
+    if (!has) return 0;
+    TRY(beside(file, "codes.bpe", codes));
     n->codes = memory_string(codes);
     if (!n->codes) return ERR_MEMORY;
     TRY(bpe_read(codes, &n->bpe));
     return check_hash(file, "codes_checksum", bpe_hash(n->bpe), codes, "merges");
+}
+
+/* Reads the words, or the tokens where the metadata have the checksum of a tokenizer. */
+static int take_words(Network *n, const char *file)
+{
+    char words[OUTPUT_PATH];
+    int tokens;
+    TRY(has_meta(file, "tokenizer_checksum", &tokens));
+    TRY(beside(file, tokens ? "tokenizer.json" : "vocab.txt", words));
+    TRY(tokens ? vocab_tokenizer(words, &n->vocab) : vocab_read(words, &n->vocab));
+    if (tokens)
+        TRY(check_hash(file, "tokenizer_checksum", tokenizer_hash(n->vocab.tokens), words,
+                       "tokenizer"));
+    return check_hash(file, "vocabulary_checksum", vocab_hash(&n->vocab), words, "words");
 }
 
 /* Builds the model and loads its weights. The metadata may ask for any size, so the file sets a limit: it holds
@@ -280,41 +315,32 @@ static int build(Network *n, const char *file)
     return n->foreign ? foreign_load(n->foreign, n->model) : store_load(n->model, file);
 }
 
-/* Finds the files of a directory, or of a file of weights with its words and merges beside it. */
-static int find_files(const char *dir, char file[OUTPUT_PATH], char words[OUTPUT_PATH],
-                      char codes[OUTPUT_PATH])
+/* Finds the weights of a directory, or those of which it is the file. */
+static int find_weights(const char *dir, char file[OUTPUT_PATH])
 {
     static const char ending[] = ".safetensors";
     size_t n = strlen(dir), e = sizeof ending - 1;
-    if (n <= e || strcmp(dir + n - e, ending) != 0) {
-        TRY(output_path(file, dir, "model.safetensors"));
-        TRY(output_path(codes, dir, "codes.bpe"));
-        return output_path(words, dir, "vocab.txt");
-    }
-    const char *slash = strrchr(dir, '/');
-    int folder = slash ? (int)(slash - dir) + 1 : 0;
-    if (n + sizeof "vocab.txt" > OUTPUT_PATH)
-        return error_set(ERR_INPUT, "%.100s...: name too long", dir);
-    snprintf(file, OUTPUT_PATH, "%s", dir);
-    snprintf(words, OUTPUT_PATH, "%.*svocab.txt", folder, dir);
-    snprintf(codes, OUTPUT_PATH, "%.*scodes.bpe", folder, dir);
-    return 0;
+    if (n <= e || strcmp(dir + n - e, ending) != 0)
+        return output_path(file, dir, "model.safetensors");
+    if (snprintf(file, OUTPUT_PATH, "%s", dir) < OUTPUT_PATH) return 0;
+    return error_set(ERR_INPUT, "%.100s...: name too long", dir);
 }
 
 /* Reads all but the model; file out: the file of the weights. */
 static int describe(Network *n, const char *dir, const Options *given, char file[OUTPUT_PATH])
 {
-    char words[OUTPUT_PATH], codes[OUTPUT_PATH];
-    TRY(find_files(dir, file, words, codes));
+    TRY(find_weights(dir, file));
     TRY(options_new(network_groups, &n->options));
-    TRY(options_given(n->options, given));
+    if (given) TRY(options_given(n->options, given));
     TRY(take_schemes(file, n));
     for (const OptionGroup *const *g = network_groups; *g; g++) /* metadata names no machine */
         for (const Option *p = (*g)->option; p->name && *g != &network_machine_group; p++)
             TRY(take_option(n->options, file, p));
-    TRY(vocab_read(words, &n->vocab));
-    TRY(check_hash(file, "vocabulary_checksum", vocab_hash(&n->vocab), words, "words"));
-    TRY(take_codes(n, file, codes));
+    TRY(take_words(n, file));
+    TRY(take_codes(n, file));
+    n->vocab.lines =
+        n->encoder != NULL || options_choice(n->options, "context") == CONTEXT_SENTENCE;
+    if (n->vocab.tokens) return 0;
     n->vocab.level = n->bpe ? LEVEL_PIECE : options_choice(n->options, "level");
     return 0;
 }
@@ -338,7 +364,7 @@ static int describe_foreign(Network *n, const char *dir, const Options *given,
     snprintf(where, sizeof where, "%.500s: ", file);
     TRY(foreign_open(dir, &n->foreign));
     TRY(options_new(network_groups, &n->options));
-    TRY(options_given(n->options, given));
+    if (given) TRY(options_given(n->options, given));
     for (size_t i = 0, count = foreign_settings(n->foreign, &s); i < count; i++)
         if (strcmp(s[i].key, "scheme") == 0)
             TRY(take_scheme(n, s[i].value));
@@ -380,7 +406,7 @@ int network_own_corpus(const Network *n, int untested, Corpus *c)
     w.untested = untested;
     if (!corpus_is_file(options_text(n->options, "corpus"))) memset(w.parts, 0, sizeof w.parts);
     if (n->bpe) w.merges = 0, w.codes = n->codes;
-    if (n->foreign) w.vocab = &n->vocab;
+    if (n->vocab.tokens) w.vocab = &n->vocab;
     return corpus_choose(options_text(n->options, "corpus"), &w, c);
 }
 

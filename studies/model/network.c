@@ -189,10 +189,14 @@ static const Option machine_options[] = {
     {0},
 };
 
-/* The options in the metadata of a fine-tuned encoder, and of models of other programs; no command takes them. */
+/* The options in the metadata of a fine-tuned encoder; no command takes them. */
 static const Option label_options[] = {
     {"classes", OPTION_SIZE, NULL, "C", "an encoder's classes of a sequence; 1: a number", 1, 1e6},
     {"segments", OPTION_SIZE, NULL, "N", "sentences of a sequence that are told apart", 0, 2},
+    {0},
+};
+
+static const Option foreign_options[] = {
     {"gelu", OPTION_CHOICE, NULL, "tanh|erf", "form of GELU"},
     {"plain-input", OPTION_FLAG, NULL, NULL, "a word's row enters without the factor sqrt(D)",
      .sets = {TO(model.plain_input)}},
@@ -209,6 +213,8 @@ static const Option label_options[] = {
 };
 
 const OptionGroup network_label_group = {"Labels", 1, label_options};
+const OptionGroup network_foreign_group = {"As in models of other programs (--from)", 1,
+                                           foreign_options};
 const OptionGroup network_text_group = {"Text", 1, text_options};
 const OptionGroup network_depth_group = {"Model", 1, depth_options};
 const OptionGroup network_model_group = {NULL, 1, model_options};
@@ -223,8 +229,9 @@ static const Option seed_options[] = {
 const OptionGroup network_seed_group = {"Seed", 1, seed_options};
 
 const OptionGroup *const network_groups[] = {
-    &network_text_group, &network_depth_group, &network_model_group,   &network_training_group,
-    &network_seed_group, &network_label_group, &network_machine_group, NULL};
+    &network_text_group,     &network_depth_group,   &network_model_group,
+    &network_training_group, &network_seed_group,    &network_label_group,
+    &network_foreign_group,  &network_machine_group, NULL};
 
 /* ---- options -> model ---------------------------------------------------------------------------- */
 
@@ -277,7 +284,7 @@ NetworkConfig network_config(const Options *o)
     c.model.act = act_of[c.model.act];
     c.bridge.gated = act_gated(c.model.act);
     if (c.model.kv_heads) c.bridge.keys = c.model.width / c.model.heads * c.model.kv_heads;
-    if (options_known(o, "gelu") && options_choice(o, "gelu") && c.model.act == ACT_GELU)
+    if (options_known(o, "gelu") && options_choice(o, "gelu") > 0 && c.model.act == ACT_GELU)
         c.model.act = ACT_ERF;
     char part[32];
     for (size_t i = 0; i < 4 && options_known(o, "rotary-scaling"); i++)
@@ -312,6 +319,8 @@ CorpusChoice network_choice(const Options *o)
     w.source = options_text(o, "source");
     w.target = options_text(o, "target");
     w.codes = options_text(o, "codes");
+    w.tokenizer = options_text(o, "tokenizer");
+    w.lines = network_config(o).train.context == CONTEXT_SENTENCE;
     w.marks = network_config(o).model.masked;
     char part[32];
     for (size_t i = 0; i < SPLITS && options_part(o, "parts", i, part); i++)

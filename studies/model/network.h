@@ -4,6 +4,7 @@
  * scheme, scheme_text (the text that parses to the table; for two sides that of the decoder's scheme and behind it that
  * of the encoder's), ffn_inner (width of each feed-forward set), relative_clip, vocabulary_size, vocabulary_checksum,
  * parameters, corpus_tokens, corpus_checksum; for two sides encoder and encoder_ffn_inner; for pieces codes_checksum;
+ * for a tokenizer's tokens tokenizer_checksum;
  * gelu (tanh) where that is the activation. A model is rebuilt from that alone; vocab.txt beside the file has its
  * words.
  */
@@ -36,8 +37,8 @@ typedef struct {
 } Stacks;
 
 /* What --model takes, for its help. */
-#define NETWORK_DIR                                                                               \
-    "directory with model.safetensors and vocab.txt, or one of Hugging Face's with config.json, " \
+#define NETWORK_DIR                                                                                                 \
+    "directory with model.safetensors and vocab.txt or tokenizer.json, or one of Hugging Face's with config.json, " \
     "model.safetensors and tokenizer.json"
 
 /* The names that text_read takes, for the help of an option. */
@@ -68,6 +69,10 @@ typedef struct {
      "cut words into pieces by the merges of a file that 'trotter bpe' or subword-nmt wrote, "     \
      "instead of --bpe",                                                                           \
      0, 0},                                                                                        \
+    {"tokenizer", OPTION_TEXT, NULL, "FILE",                                                       \
+     "cut the texts as they stand by a tokenizer.json, of 'trotter bpe --byte-level' or another "  \
+     "program; perplexities are then per token, and bits a byte compare with other tokens",       \
+     0, 0, .flags = OPTION_SOURCE},                                                                \
     {"level", OPTION_CHOICE, "word", "word|char",                                                  \
      "word: tokens are words; char: tokens are characters, with _ between words", 0, 0,            \
      .sets = {NETWORK_SETS(corpus.level)}},                                                        \
@@ -90,6 +95,8 @@ extern const OptionGroup network_machine_group;  /* device, precision, threads *
 /* classes, segments: for an encoder that was fine-tuned ('trotter finetune') and gives labels in place of masked words.
  * Metadata has them; no command line does. */
 extern const OptionGroup network_label_group;
+/* gelu, plain-input, ...: what only models of other programs have, and trainings that begin with them. */
+extern const OptionGroup network_foreign_group;
 
 /* The groups above: all that a model and its training take. Ends with NULL. */
 extern const OptionGroup *const network_groups[];
@@ -196,12 +203,12 @@ typedef struct {
 } Network;
 
 /* Rebuilds the model of DIR/model.safetensors (or of the file `dir` ending in .safetensors, with vocab.txt and, where
- * its words are in pieces, codes.bpe beside it) from its metadata and loads its weights, without memory for training.
+ * its words are in pieces, codes.bpe, or else tokenizer.json, beside it) from its metadata and loads its weights, without memory for training.
  * The metadata must have scheme, scheme_text, layers, width, inner, heads, positions, activation; the rest has
  * defaults, so that another program can write such a file. Options given on the command line override what the metadata
  * says. A directory of another program (nn/foreign/foreign.h) is read likewise, with the scheme of its family. */
 int network_load(const char *dir, const Options *given, Network *n);
-/* Does the same without the model, which stays NULL; file out: the file with its weights. */
+/* Does the same without the model, which stays NULL; file out: the file with its weights; given may be NULL. */
 int network_describe(const char *dir, const Options *given, Network *n, char file[OUTPUT_PATH]);
 void network_free(Network *n);
 

@@ -272,9 +272,27 @@ int translator_run(Translator *t, const Text *source, TranslatorDone *done, void
 
 /* ---- words -------------------------------------------------------------------------------------- */
 
+/* Writes what a tokenizer's tokens show, without the blank that a first word may begin with. */
+static int token_words(const Vocab *v, const int32_t *token, size_t n, char **line)
+{
+    size_t bytes = 1, m;
+    for (size_t i = 0; i < n; i++) tokenizer_shown(v->tokens, (size_t)token[i], &m), bytes += m;
+    char *p = *line = memory_new(bytes, 1);
+    if (!p) return ERR_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        if (token[i] == v->eos) continue;
+        const char *shown = tokenizer_shown(v->tokens, (size_t)token[i], &m);
+        int blank = p == *line && m && *shown == ' ';
+        memcpy(p, shown + blank, m - (size_t)blank);
+        p += m - (size_t)blank;
+    }
+    return 0;
+}
+
 int translator_words(const Vocab *v, const Bpe *bpe, const int32_t *token, size_t n, char **line)
 {
     size_t bytes = 1;
+    if (v->tokens) return token_words(v, token, n, line);
     for (size_t i = 0; i < n; i++) bytes += strlen(v->word[token[i]]) + 1;
     char *p = *line = memory_new(bytes, 1);
     if (!p) return ERR_MEMORY;

@@ -45,7 +45,7 @@ int runs_directory(const char *dir, const RunSpec *s, char out[OUTPUT_PATH])
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-const RunResult runs_none = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+const RunResult runs_none = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 
 const Column run_columns[] = {
     COLUMN(RunRecord, scheme, .page = 1),
@@ -59,20 +59,26 @@ const Column run_columns[] = {
     FIELD(RunRecord, "peak_bytes", result.peak_bytes, .form = SHEET_FIXED, .page = 1),
     FIELD(RunRecord, "valid_exact", result.valid_exact, .digits = 4, .page = 1, .sparse = 1),
     FIELD(RunRecord, "test_exact", result.test_exact, .digits = 4, .page = 1, .sparse = 1),
+    FIELD(RunRecord, "valid_bits", result.valid_bits, .digits = 5, .page = 1, .sparse = 1,
+          .words = "bits a byte of the validation text"),
+    FIELD(RunRecord, "test_bits", result.test_bits, .digits = 5, .page = 1, .sparse = 1,
+          .words = "bits a byte of the test text"),
     {0}};
 
-const Column log_columns[] = {COLUMN(RunRow, step),
-                              COLUMN(RunRow, epoch),
-                              COLUMN(RunRow, tokens, .words = "tokens trained on so far"),
-                              COLUMN(RunRow, train_loss),
-                              COLUMN(RunRow, valid_ppl),
-                              COLUMN(RunRow, rate, .words = "learning rate of the step"),
-                              COLUMN(RunRow, grad_norm),
-                              COLUMN(RunRow, tokens_per_s),
-                              COLUMN(RunRow, valid_exact, .sparse = 1),
-                              COLUMN(RunRow, valid_score, .sparse = 1,
-                                     .words = "BLEU of the validation text, greedily translated"),
-                              {0}};
+const Column log_columns[] = {
+    COLUMN(RunRow, step),
+    COLUMN(RunRow, epoch),
+    COLUMN(RunRow, tokens, .words = "tokens trained on so far"),
+    COLUMN(RunRow, train_loss),
+    COLUMN(RunRow, valid_ppl),
+    COLUMN(RunRow, rate, .words = "learning rate of the step"),
+    COLUMN(RunRow, grad_norm),
+    COLUMN(RunRow, tokens_per_s),
+    COLUMN(RunRow, valid_exact, .sparse = 1),
+    COLUMN(RunRow, valid_score, .sparse = 1,
+           .words = "BLEU of the validation text, greedily translated"),
+    COLUMN(RunRow, valid_bits, .sparse = 1, .words = "bits a byte of the validation text"),
+    {0}};
 
 int runs_diverged(const RunResult *r, size_t n, size_t V)
 {

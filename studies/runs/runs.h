@@ -50,10 +50,10 @@ typedef struct {
     size_t numbers;             /* of the model; 0: not known */
 } RunSpec;
 
-/* The numbers of result.csv; the last two only for pairs, else NaN. */
+/* The numbers of result.csv; exact only for pairs, bits (a byte) only for a tokenizer's tokens, else NaN. */
 typedef struct {
     double params, best_epoch, valid_ppl, test_ppl, tokens_per_s, peak_bytes, valid_exact,
-        test_exact;
+        test_exact, valid_bits, test_bits;
 } RunResult;
 extern const RunResult runs_none; /* all NaN */
 
@@ -123,7 +123,7 @@ int runs_result(const Csv *c, size_t row, RunResult *out);
 /* A row of a run's log. */
 typedef struct {
     double step, epoch, tokens, train_loss, valid_ppl, rate, grad_norm, tokens_per_s, valid_exact,
-        valid_score; /* NaN where the log has none */
+        valid_score, valid_bits; /* NaN where the log has none */
 } RunRow;
 extern const Column log_columns[]; /* log.csv, as nn/run/run.c writes it */
 

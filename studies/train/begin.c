@@ -43,18 +43,55 @@ static int begin(const Network *n, const char *dir, const Vocab *v, Model *m, si
     return 0;
 }
 
+static int is_foreign_option(const char *name)
+{
+    int is = strcmp(name, "sequence") == 0 || strcmp(name, "context") == 0;
+    const OptionGroup *const shape[] = {&network_depth_group, &network_model_group,
+                                        &network_foreign_group};
+    for (size_t i = 0; i < 3; i++)
+        for (const Option *p = shape[i]->option; p->name; p++) is |= strcmp(p->name, name) == 0;
+    return is;
+}
+
+static int set_if_open(Options *o, const char *name, const char *value)
+{
+    if (options_rank(o, name) != OPTION_DEFAULT) return 0;
+    return options_set(o, OPTION_FILE, "", name, value);
+}
+
+/* Takes the shape of a model of another program. */
+static int take_shape(Options *o, const Network *n)
+{
+    const StoreText *s;
+    TRY(set_if_open(o, "scheme", n->table->name));
+    for (size_t i = 0, count = foreign_settings(n->foreign, &s); i < count; i++)
+        if (is_foreign_option(s[i].key)) TRY(set_if_open(o, s[i].key, s[i].value));
+    return 0;
+}
+
+int train_from(Options *o)
+{
+    static const char *const others[] = {"tokenizer", "bpe", "codes"};
+    const char *dir = options_text(o, "from");
+    char file[OUTPUT_PATH];
+    Network n;
+    if (!dir) return 0;
+    TRY(network_describe(dir, NULL, &n, file));
+    int code = n.foreign ? take_shape(o, &n) : 0, cut = 0;
+    for (size_t i = 0; i < 3; i++) cut |= options_rank(o, others[i]) != OPTION_DEFAULT;
+    if (code == 0 && n.vocab.tokens && !cut && options_choice(o, "level") == LEVEL_WORD)
+        code = options_set(o, OPTION_FILE, "", "tokenizer", tokenizer_file(n.vocab.tokens));
+    network_free(&n);
+    return code;
+}
+
 int train_begin(const Options *o, const Vocab *v, Model *m)
 {
     const char *dir = options_text(o, "from");
     Network n;
     TRY(trained_on_machine(dir, o, &n));
     size_t *word = memory_new(v->size, sizeof *word);
-    int code = !word       ? ERR_MEMORY
-               : n.foreign ? error_set(ERR_INPUT,
-                                       "--from %s: it has a tokenizer, which no corpus "
-                                       "is cut by here",
-                                       dir)
-                           : begin(&n, dir, v, m, word);
+    int code = word ? begin(&n, dir, v, m, word) : ERR_MEMORY;
     memory_free(word);
     network_free(&n);
     return code;

@@ -55,11 +55,7 @@ static int save(const Mean *m)
     char path[OUTPUT_PATH];
     TRY(output_path(path, dir, "model.safetensors"));
     TRY(store_save(m->first.model, path, m->meta.item, m->meta.count));
-    TRY(output_path(path, dir, "vocab.txt"));
-    TRY(vocab_write(&m->first.vocab, path));
-    if (!m->first.bpe) return 0;
-    TRY(output_path(path, dir, "codes.bpe"));
-    return bpe_write(m->first.bpe, path);
+    return vocab_save(&m->first.vocab, m->first.bpe, dir);
 }
 
 static int average(Mean *m)

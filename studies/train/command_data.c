@@ -44,8 +44,10 @@ static void add_row(Sheet *r, const Text *t)
 
 static int print_bounds(const Corpus *c)
 {
-    static const char *const tokens[] = {
-        [LEVEL_WORD] = "words", [LEVEL_CHAR] = "characters", [LEVEL_PIECE] = "pieces"};
+    static const char *const tokens[] = {[LEVEL_WORD] = "words",
+                                         [LEVEL_CHAR] = "characters",
+                                         [LEVEL_PIECE] = "pieces",
+                                         [LEVEL_TOKEN] = "tokens"};
     char words[PARTS_WORDS];
     double valid, test;
     int pairs = c->source[SPLIT_TRAIN].tokens > 0;

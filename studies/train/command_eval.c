@@ -41,13 +41,13 @@ static const OptionGroup output_group = {"Output", 0, output_options};
 static const OptionGroup *const groups[] = {&eval_group, &network_machine_group, &output_group,
                                             NULL};
 
-/* bits_per_character is for tokens that are characters, words and word_ppl for pieces, pairs and exact for an encoder
+/* bits_per_character is for tokens that are characters, words and word_ppl for pieces, bits_per_byte for a tokenizer's, pairs and exact for an encoder
  * and a decoder; else they are undefined. */
 typedef struct {
     size_t tokens;
     double nll, ppl, bits_per_character;
     size_t words;
-    double word_ppl;
+    double word_ppl, bits_per_byte;
     size_t pairs;
     double exact;
 } Result;
@@ -61,6 +61,8 @@ static const Column columns[] = {
            .words = "words that the predicted pieces make, the ends of lines included"),
     COLUMN(Result, word_ppl, .digits = 7, .sparse = 1,
            .words = "perplexity per word, exp(nll tokens / words)"),
+    COLUMN(Result, bits_per_byte, .digits = 7, .sparse = 1,
+           .words = "bits a byte of the text as it stands, nll tokens / (bytes ln 2)"),
     COLUMN(Result, pairs, .sparse = 1, .words = "pairs of lines"),
     COLUMN(
         Result, exact, .digits = 4, .sparse = 1,
@@ -132,6 +134,7 @@ static int report_result(const Evaluation *e, const Text *t, const Asking *ask, 
                         .bits_per_character = next && level == LEVEL_CHAR ? e->mean / log(2) : NAN,
                         .words = pieces ? e->tokens - t->goes_on : SIZE_MAX,
                         .word_ppl = pieces ? text_word_ppl(t, e->tokens, ppl) : NAN,
+                        .bits_per_byte = next ? text_bits(t, e->tokens, ppl) : NAN,
                         .pairs = e->pairs ? e->pairs : SIZE_MAX,
                         .exact = e->pairs ? evaluation_exact(e) : NAN});
     int code = sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
@@ -195,7 +198,7 @@ static int eval_corpus(const Options *o, Network *n)
     Corpus c;
     int split = options_choice(o, "split");
     TRY(network_own_corpus(n, split != SPLIT_TEST, &c));
-    int code = n->foreign || vocab_hash(&c.vocab) == vocab_hash(&n->vocab)
+    int code = n->vocab.tokens || vocab_hash(&c.vocab) == vocab_hash(&n->vocab)
                    ? eval_text(o, n, &c.text[split], &c.source[split])
                    : error_set(ERR_INPUT, "--corpus: the words of %s are not those of %s", c.name,
                                options_text(o, "model"));
@@ -240,7 +243,8 @@ const Command command_eval = {
         "Where words are cut into pieces (train --bpe), tokens, nll and ppl are of pieces. For language models two\n"
         "more columns are of words as the text has them, <eos> included: words, and word_ppl = exp(nll tokens /\n"
         "words). Use word_ppl to compare models of different pieces, or of whole words, on the same text. A model\n"
-        "that reads words as <unk> predicts a different, easier text.\n"
+        "that reads words as <unk> predicts a different, easier text. Where a tokenizer cuts the text\n"
+        "(train --tokenizer), bits_per_byte compares on the same text, whatever the tokens.\n"
         "\n"
         "For an encoder alone (train --objective masked) ppl is the pseudo-perplexity: exp of the mean nll of masked\n"
         "words, each predicted from the words that remain in its sequence. Do not compare it with perplexities of\n"

@@ -15,7 +15,8 @@
 #include "studies/tools/command.h"
 
 static const Option export_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR", "directory with model.safetensors and vocab.txt"},
+    {"model", OPTION_TEXT, NULL, "DIR",
+     "directory with model.safetensors and vocab.txt or tokenizer.json"},
     {"to", OPTION_CHOICE, "huggingface", "huggingface", "form of what is written"},
     {"out", OPTION_TEXT, NULL, "DIR", "write config.json, model.safetensors and tokenizer.json"},
     {0},
@@ -330,6 +331,7 @@ static int export_to(Network *n, const char *model, const char *dir)
     TRY(output_directory(dir));
     TRY(write_weights(&w, f, dir));
     TRY(write_config(&w, f, dir));
+    if (n->vocab.tokens) return vocab_save(&n->vocab, NULL, dir);
     if (n->vocab.level == LEVEL_WORD) return write_words(n, dir);
     progress_note("%s has no tokenizer.json: tokens of %s are pieces or characters, which have no "
                   "such form; text is to be given as ids of vocab.txt",
@@ -354,7 +356,7 @@ const Command command_export = {
     .purpose = "write a trained model for another program",
     .about =
         "Writes a language model of the scheme transformer as a directory of Hugging Face's: config.json,\n"
-        "model.safetensors and, where tokens are words, tokenizer.json. AutoModelForCausalLM.from_pretrained reads\n"
+        "model.safetensors and, where tokens are words or a tokenizer's, tokenizer.json. AutoModelForCausalLM.from_pretrained reads\n"
         "it, and so does --model here, with the same logits. With layer norms and relu or gelu it is a GPT-2, whose\n"
         "learned positions sinusoids become, as many as --sequence; with RMS norms, rotary positions and swiglu or\n"
         "geglu, also with --kv-heads, a Llama. What neither has is refused by name. In tokenizer.json <eos> stands\n"

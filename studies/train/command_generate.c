@@ -196,7 +196,7 @@ static int generate(const Options *o, Network *n)
         raw.count = count;
     }
     if (code == 0) code = text_encode(&raw, NULL, &n->vocab, &t);
-    if (code == 0 && !n->foreign) code = warn_unknown(raw.bytes, raw.count, &n->vocab);
+    if (code == 0 && !n->vocab.tokens) code = warn_unknown(raw.bytes, raw.count, &n->vocab);
     if (code == 0) texts_tell(&t);
     if (code == 0) code = speech_open(&s, &t);
     if (code == 0) code = speak(&s, &t);

@@ -31,8 +31,9 @@ static const Option scheme_options[] = {
      .flags = OPTION_MAY_DIFFER},
     SELECT_FILE,
     {"from", OPTION_TEXT, NULL, "MODEL",
-     "begin with the weights of a trained model, a run's DIR or a .safetensors file: tensors by name, rows of words by "
-     "word; scheme, depth, text and recipe may be others"},
+     "begin with the weights of a trained model, a run's DIR, a .safetensors file or a directory of Hugging Face: "
+     "tensors by name, rows of words by word; scheme, depth, text and recipe may be others. A tokenizer, and the "
+     "shape of a model of Hugging Face, are as there unless options say otherwise"},
     {"untested", OPTION_FLAG, NULL, NULL, "do not read the test text; test_ppl stays empty",
      .flags = OPTION_MAY_DIFFER},
     {0},
@@ -53,10 +54,11 @@ static const Option output_options[] = {
 
 static const OptionGroup scheme_group = {"Scheme", 1, scheme_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {
-    &scheme_group,          &network_text_group,     &network_depth_group,
-    &network_model_group,   &network_training_group, &network_seed_group,
-    &network_machine_group, &output_group,           NULL};
+static const OptionGroup *const groups[] = {&scheme_group,           &network_text_group,
+                                            &network_depth_group,    &network_model_group,
+                                            &network_training_group, &network_seed_group,
+                                            &network_foreign_group,  &network_machine_group,
+                                            &output_group,           NULL};
 
 /* 1: this process writes files and prints. */
 static int is_first(const Training *r)
@@ -290,15 +292,21 @@ static int train(Training *r)
     return code;
 }
 
-/* Reads options from a file. They rank below those of the command line. */
+/* Reads options from a file, or those of the model to begin with. They rank below those of the command line. A run that
+ * continues has its own copy of the tokenizer. */
 static int read_files(Options *o)
 {
     const char *config = options_text(o, "config");
     int resume = options_flag(o, "resume");
     if (config && resume)
         return error_set(ERR_INPUT, "--config and --resume: a resumed run has its own config.ini");
-    if (config) return options_read(o, config);
-    return resume ? rerun_resume(o, groups, options_text(o, "out")) : 0;
+    if (config) TRY(options_read(o, config));
+    if (!resume) return train_from(o);
+    TRY(rerun_resume(o, groups, options_text(o, "out")));
+    char own[OUTPUT_PATH];
+    TRY(output_path(own, options_text(o, "out"), "tokenizer.json"));
+    if (!options_text(o, "tokenizer") || !output_exists(own)) return 0;
+    return options_set(o, OPTION_FILE, "", "tokenizer", own);
 }
 
 /* Finds the file scheme.txt that has a run's own schemes beside its config.ini. A run that continues takes them from

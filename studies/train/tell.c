@@ -50,6 +50,20 @@ static const char *perplexity_name(const Training *r)
     return is_masked(r) ? "pseudo-perplexity" : "perplexity";
 }
 
+/* Writes the perplexity per word of a split whose tokens are pieces, or the bits a byte where they are a tokenizer's, to
+ * follow that per token; else nothing. */
+static void per_word(const Training *r, int split, double ppl, char words[WORDS])
+{
+    const Corpus *c = &r->corpus;
+    const Text *t = &c->text[split];
+    *words = '\0';
+    if (r->stacks.encoder || is_masked(r) || isnan(ppl)) return;
+    size_t n = text_predicted(t, c->vocab.eos, options_choice(r->options, "context"));
+    if (c->vocab.level == LEVEL_PIECE)
+        snprintf(words, WORDS, " (%.2f a word)", text_word_ppl(t, n, ppl));
+    if (c->vocab.tokens) snprintf(words, WORDS, " (%.4f bits a byte)", text_bits(t, n, ppl));
+}
+
 /* Draws the curves so far, where that is due after a validation: 10 seconds after the last time, and in at most a
  * twentieth of the time. What fails here fails again at the end, where it is told. */
 static void draw_on_the_way(Training *r)
@@ -61,20 +75,22 @@ static void draw_on_the_way(Training *r)
 void tell_report(void *arg, const TrainReport *t)
 {
     Training *r = arg;
-    char left[32], exact[EXACT], score[32] = "", step[64] = "";
+    char left[32], exact[EXACT], score[32] = "", step[64] = "", word[WORDS];
     size_t seed = options_size(r->options, "seed");
     lease_keep(&r->claim);
     progress_time(t->seconds_left, left);
     exact_words(t->valid_exact, exact);
+    per_word(r, SPLIT_VALID, t->valid_ppl, word);
     if (!isnan(t->valid_score)) snprintf(score, sizeof score, ", BLEU %.2f", t->valid_score);
     if (t->within)
         snprintf(step, sizeof step, ", step %llu of %llu", (unsigned long long)t->step,
                  (unsigned long long)t->steps);
     if (t->valid_ppl > 0)
         progress_note(
-            "%s, seed %zu: epoch %ld of %ld%s, training loss %.4f, validation %s %.2f%s%s%s",
+            "%s, seed %zu: epoch %ld of %ld%s, training loss %.4f, validation %s %.2f%s%s%s%s",
             r->name, seed, t->epoch, t->epochs, step, t->train_loss, perplexity_name(r),
-            t->valid_ppl, exact, score, t->best ? "" : " (not the best)");
+            t->valid_ppl, r->corpus.vocab.tokens ? word : "", exact, score,
+            t->best ? "" : " (not the best)");
     else
         progress_show(
             "%s, seed %zu: epoch %ld of %ld, step %llu of %llu, %s left, loss %.4f, %.0f %ss/s",
@@ -205,7 +221,9 @@ int tell_result(const Training *r)
                                .tokens_per_s = r->result.tokens_per_s,
                                .peak_bytes = (double)r->result.peak_bytes,
                                .valid_exact = r->result.valid_exact,
-                               .test_exact = r->result.test_exact}});
+                               .test_exact = r->result.test_exact,
+                               .valid_bits = r->result.valid_bits,
+                               .test_bits = r->result.test_bits}});
     int code = output_sheet(t, SHEET_CSV, r->dir, "result.csv");
     sheet_free(t);
     return code;
@@ -282,17 +300,6 @@ static void layers_words(const Training *r, char words[48])
         snprintf(words, 48, "%zu + %zu", above, layers);
     else
         snprintf(words, 48, "%zu", layers);
-}
-
-/* Writes the perplexity per word of a split whose tokens are pieces, to follow that per piece; else nothing. */
-static void per_word(const Training *r, int split, double ppl, char words[WORDS])
-{
-    const Corpus *c = &r->corpus;
-    const Text *t = &c->text[split];
-    *words = '\0';
-    if (c->vocab.level != LEVEL_PIECE || r->stacks.encoder || is_masked(r) || isnan(ppl)) return;
-    size_t n = text_predicted(t, c->vocab.eos, options_choice(r->options, "context"));
-    snprintf(words, WORDS, " (%.2f a word)", text_word_ppl(t, n, ppl));
 }
 
 int tell_use(const Training *r)

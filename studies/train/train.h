@@ -26,6 +26,9 @@ void judge_free(Judge *j); /* NULL allowed */
 /* Sets what the model of --from has in common with m, whose words are v: tensors by name, rows of words by word. Tells how
  * many. ERR_INPUT where tensors have other shapes, heads differ, or nothing is common. */
 int train_begin(const Options *o, const Vocab *v, Model *m);
+/* Sets what neither command line nor file did to what the model of --from, if there is one, has: the tokenizer, and of a
+ * model of another program the scheme, depth, shape and longest sequence. */
+int train_from(Options *o);
 
 /* ---- tell.c: tells how a training goes and what came of it ----------------------------------- */
 

@@ -9,6 +9,10 @@
 static const Option bpe_options[] = {
     {"learn", OPTION_SIZE, NULL, "N", "learn N merges from the texts, joined in their order", 1,
      1e7},
+    {"byte-level", OPTION_FLAG, NULL, NULL,
+     "learn merges of bytes within GPT-2's pieces of the text as it stands, and write a tokenizer.json, for "
+     "'trotter train --tokenizer' and other programs",
+     .needs = "learn"},
     {"codes", OPTION_TEXT, NULL, "FILE",
      "cut the words of the texts into pieces by the merges in FILE"},
     {"undo", OPTION_FLAG, NULL, NULL, "join the pieces of the texts into words again"},
@@ -46,10 +50,26 @@ static int texts_read(const Options *o, Texts *t)
         const char *file = n ? options_item(o, "text", i) : "/dev/stdin";
         char *bytes;
         TRY(read_text(file, &bytes, &t->text[i].count));
-        t->text[i].count = drop_returns(bytes, t->text[i].count);
+        if (!options_flag(o, "byte-level"))
+            t->text[i].count = drop_returns(bytes, t->text[i].count);
         t->text[i].bytes = bytes;
         t->text[i].file = n ? file : "standard input";
     }
+    return 0;
+}
+
+static void tell(size_t merges, size_t all)
+{
+    progress_show("%zu of %zu merges learned", merges, all);
+}
+
+static int learn_bytes(const Texts *t, size_t merges, FILE *f)
+{
+    char *json;
+    progress_show("the texts are cut in pieces");
+    TRY(tokenizer_learn(t->text, t->count, merges, tell, &json));
+    fputs(json, f);
+    memory_free(json);
     return 0;
 }
 
@@ -58,7 +78,7 @@ static int learn(const Texts *t, size_t merges, FILE *f)
     Bpe *b;
     char *text;
     size_t bytes;
-    TRY(bpe_learn(t->text, t->count, merges, &b));
+    TRY(bpe_learn(t->text, t->count, merges, tell, &b));
     if (bpe_merges(b) < merges)
         notice_warn("%zu merges, not %zu: no other pair of symbols is there twice", bpe_merges(b),
                     merges);
@@ -106,7 +126,8 @@ static int work(const Options *o, FILE *f)
     Texts t = {0};
     int code = texts_read(o, &t);
     if (code == 0 && options_size(o, "learn"))
-        code = learn(&t, options_size(o, "learn"), f);
+        code =
+            (options_flag(o, "byte-level") ? learn_bytes : learn)(&t, options_size(o, "learn"), f);
     else if (code == 0 && options_text(o, "codes"))
         code = apply(&t, options_text(o, "codes"), f);
     else if (code == 0)
@@ -119,6 +140,7 @@ static int work(const Options *o, FILE *f)
 static int run(Options *o)
 {
     const char *file = options_text(o, "out");
+    TRY(options_needs(o));
     int learns = options_size(o, "learn") > 0, applies = options_text(o, "codes") != NULL;
     if (learns + applies + options_flag(o, "undo") != 1)
         return error_set(ERR_INPUT, "expected one of --learn N, --codes FILE and --undo");
@@ -140,6 +162,7 @@ const Command command_bpe = {
         "\n"
         "    trotter bpe --codes codes.bpe < test.en > pieces.en\n"
         "    trotter bpe --undo < pieces.en\n"
+        "    trotter bpe --learn 8000 --byte-level --text book.txt --out tokenizer.json\n"
         "\n"
         "'trotter train --source en --target de --bpe 10000' learns and cuts by itself, and keeps the merges in\n"
         "DIR/codes.bpe.\n",

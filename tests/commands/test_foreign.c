@@ -200,8 +200,6 @@ TEST(refusals)
     run_ok("eval --model m --text m/text.txt --sequence 24 --batch-tokens 24");
     fetch("llama");
     must_refuse("eval --model m --text m/text.txt --context sentence", "is not the one that ends");
-    fetch("gpt2");
-    must_refuse("train --corpus kjv --from m --out no", "--from m: it has a tokenizer");
     file_text("bad.txt", "\xff\xfe\n");
     fetch("gpt2");
     must_refuse("eval --model m --text bad.txt", "bad.txt:1: not UTF-8");

@@ -32,7 +32,7 @@ static char *learned(const char *text, size_t most)
 {
     OWN_BPE *b;
     BpeText t = text_of(text);
-    int code = bpe_learn(&t, 1, most, &b);
+    int code = bpe_learn(&t, 1, most, NULL, &b);
     if (code != 0) {
         assert_int_equal(code, ERR_INPUT);
         assert_null(b);
@@ -99,9 +99,9 @@ TEST(test_several_texts)
                                                 {"empty", text, 0},
                                                 {"b", cut, strlen(cut)}};
         OWN_BPE *a, *b, *first;
-        assert_int_equal(bpe_learn(&all, 1, MERGES, &a), 0);
-        assert_int_equal(bpe_learn(part, 3, MERGES, &b), 0);
-        assert_int_equal(bpe_learn(part, 1, MERGES, &first), 0);
+        assert_int_equal(bpe_learn(&all, 1, MERGES, NULL, &a), 0);
+        assert_int_equal(bpe_learn(part, 3, MERGES, NULL, &b), 0);
+        assert_int_equal(bpe_learn(part, 1, MERGES, NULL, &first), 0);
         assert_int_equal(bpe_merges(a), bpe_merges(b));
         assert_true(bpe_hash(a) == bpe_hash(b));
         assert_true(bpe_hash(a) != bpe_hash(first)); /* the control */
@@ -247,7 +247,7 @@ TEST(test_printed_and_read)
         const char *text = draw_text(alphabets[k % ALPHABETS], 300, 0);
         BpeText t = text_of(text);
         OWN_BPE *a, *read;
-        assert_int_equal(bpe_learn(&t, 1, 1 + draw(MERGES), &a), 0);
+        assert_int_equal(bpe_learn(&t, 1, 1 + draw(MERGES), NULL, &a), 0);
         OWN_BYTES *x = printed(a);
         assert_true(bpe_hash(a) == hash_bytes(HASH_START, x, strlen(x)));
         assert_int_equal(bpe_write(a, file_path("codes")), 0);
@@ -297,13 +297,13 @@ TEST(test_refused_texts)
         assert_true(code ? error_has(row[i].says) && !pieces : pieces != NULL);
         if (code == 0 && *row[i].pieces != '*') assert_string_equal(pieces, row[i].pieces);
         error_set(ERR_INPUT, "nothing");
-        assert_int_equal(bpe_learn(t, 2, 5, &other), code);
+        assert_int_equal(bpe_learn(t, 2, 5, NULL, &other), code);
         assert_true(code ? error_has(row[i].says) && !other : other != NULL);
     }
     Bpe *none;
-    assert_int_equal(bpe_learn(&good, 1, 0, &none), ERR_INPUT);
+    assert_int_equal(bpe_learn(&good, 1, 0, NULL, &none), ERR_INPUT);
     assert_true(error_has("0 merges"));
-    assert_int_equal(bpe_learn(&good, 0, 1, &none), ERR_INPUT);
+    assert_int_equal(bpe_learn(&good, 0, 1, NULL, &none), ERR_INPUT);
     assert_true(error_has("no two characters"));
 }
 
@@ -355,7 +355,7 @@ static int learn_job(void)
     OWN_BPE *b, *again = NULL;
     OWN_BYTES *text = NULL;
     size_t n;
-    TRY(bpe_learn(&t, 1, 40, &b));
+    TRY(bpe_learn(&t, 1, 40, NULL, &b));
     TRY(bpe_print(b, &text, &n));
     return bpe_parse("codes", text, n, &again);
 }

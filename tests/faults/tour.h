@@ -29,6 +29,7 @@ typedef struct {
     double whole;  /* seconds that the run may take */
     double quiet;  /* seconds that it may work without a word or a byte of data */
     int endless;   /* 1: it may take longer, and is then interrupted */
+    int spoken;    /* 1: it is interrupted as soon as there is a word or a byte of data */
     int csv;       /* 1: its data must be CSV */
     size_t memory; /* bytes of address space; 0: any */
 } Bounds;
@@ -204,24 +205,39 @@ static inline off_t size_of(const char *file)
     return stat(file, &s) == 0 ? s.st_size : 0;
 }
 
+/* Returns how many seconds a process has waited for a processor; 0 where the kernel does not tell. */
+static inline double waited(pid_t pid)
+{
+    char name[64];
+    unsigned long long ns = 0;
+    snprintf(name, sizeof name, "/proc/%d/schedstat", (int)pid);
+    FILE *f = fopen(name, "r");
+    if (f && fscanf(f, "%*u %llu", &ns) != 1) ns = 0;
+    if (f) fclose(f);
+    return 1e-9 * (double)ns;
+}
+
 /* A look lasts at most so many seconds on the clock of watch(): where this process waits longer for a processor, so does
- * the other. */
+ * the other. What the other waited does not count, but a quarter of each look does. */
 #define LOOK 0.04
 
 /* Waits for the end within the bounds. Sends SIGINT when time is over for a run that may take longer, and SIGKILL
  * for a fault. */
 static inline void watch(pid_t pid, int end, const char *out_file, const Bounds *b, Run *r)
 {
-    double begun = now(), before = begun, clock = 0, last = 0, stop = b->whole;
+    double begun = now(), before = begun, clock = 0, last = 0, stop = b->whole, idle = 0;
     size_t n = 0;
     off_t data = 0;
     while (waitpid(pid, &r->status, WNOHANG) == 0) {
         poll(&(struct pollfd){end, POLLIN, 0}, 1, 20);
-        clock += fmin(now() - before, LOOK);
+        double look = fmin(now() - before, LOOK), more = waited(pid) - idle;
+        clock += fmax(look - more, look / 4);
         before = now();
+        idle += more;
         off_t grown = size_of(out_file);
         if (listen(end, r, &n) > 0 || grown != data) last = clock;
         data = grown;
+        if (b->spoken && (n > 0 || data > 0) && !r->interrupted) stop = 0;
         r->quiet = fmax(r->quiet, clock - last);
         if (r->quiet > b->quiet)
             fault(r, "%.1f s without a word%s", r->quiet, r->interrupted ? ", interrupted" : "");

@@ -7,7 +7,7 @@
 
 #include "tests/lib/distance.h"
 #include "tests/lib/kernel_buffers.h"
-#include "tests/lib/kernel_ops.h"
+#include "tests/kernels/kernel_ops.h"
 
 #define CHECK(condition, op, b, t, what)                                                \
     do {                                                                                \

@@ -1,31 +1,14 @@
-/* tour_lines.h: draws command lines from the program's own texts, for tests/faults/test_tour.c. */
+/* tour_lines.h: draws command lines from the program's own tables, for test_tour.c. */
 #ifndef TROTTER_TEST_TOUR_LINES_H
 #define TROTTER_TEST_TOUR_LINES_H
 
 #include "kernels/random.h"
-#include "tests/lib/tour.h"
+#include "ode/ode.h"
+#include "studies/tools/command.h"
+#include "studies/verify/claims.h"
+#include "tests/faults/tour.h"
 
-enum { FEW = 20, COMMANDS = 32, OPTIONS = 112, NAMES = 256, WORDS = 96, LINE_BYTES = 1 << 14 };
-
-/* ---- the program's own texts --------------------------------------------------------------------------- */
-
-enum { KIND_FLAG, KIND_TEXT, KIND_SIZE, KIND_REAL, KIND_CHOICE, KINDS };
-
-typedef struct {
-    char name[48];
-    int kind, list;     /* list: several, separated by commas */
-    int repeats;        /* may be repeated */
-    double low, high;   /* SIZE and REAL; high is infinite where there is no end */
-    char choices[256];  /* CHOICE: a|b|c */
-    char standard[128]; /* the default; "": none */
-    char help[512];     /* as it stands in --help */
-} Option;
-
-typedef struct {
-    char name[32];
-    size_t count;
-    Option option[OPTIONS];
-} Command;
+enum { FEW = 20, OPTIONS = 112, WORDS = 96, LINE_BYTES = 1 << 14 };
 
 static struct {
     size_t lines, each, only; /* in all; of a command; the one line that is run, 0: all */
@@ -34,10 +17,8 @@ static struct {
     double seconds;
     int tells; /* prints every line, not only those with a fault */
     int pairs; /* the line has a corpus of pairs */
-    size_t commands;
-    Command command[COMMANDS];
-    char *scheme[NAMES], *system[NAMES], *claim[NAMES];
-    size_t schemes, systems, claims;
+    size_t commands, systems, claims;
+    Zoo zoo;
     char *untouched; /* files beside the lines' own folder */
 } tour;
 
@@ -47,104 +28,42 @@ static int thorough(void)
     return tour.each >= 20;
 }
 
-static void run_here(const char *format, const char *a, const char *b)
+/* ---- the program's own tables -------------------------------------------------------------------------- */
+
+/* Returns option number i of a command; NULL past the last. */
+static const Option *option_at(const Command *c, size_t i)
 {
-    char line[512];
-    snprintf(line, sizeof line, format, a, b);
-    program_run(line);
+    for (const OptionGroup *const *g = c->groups;; g++) {
+        for (const Option *o = (*g ? *g : &options_common)->option; o->name; o++)
+            if (i-- == 0) return o;
+        if (!*g) return NULL;
+    }
 }
 
-/* Reads the first column of a command's CSV. */
-static size_t read_names(const char *arguments, char *name[NAMES])
+static size_t count_options(const Command *c)
 {
     size_t n = 0;
-    if (program_run(arguments) != 0) fail_msg("%s: %s", arguments, err);
-    for (const char *c = strchr(out, '\n'); c && c[1] && n < NAMES; c = strchr(c + 1, '\n'))
-        name[n++] = strndup(c + 1, strcspn(c + 1, ",\n"));
+    while (option_at(c, n)) n++;
+    assert_true(n <= OPTIONS);
     return n;
 }
 
-/* Reads the kind from a text like "expected a whole number from 1 to 9, or several separated by commas, not ''". */
-static void read_kind(Option *o, const char *words)
+static int is_whole(const Option *o)
 {
-    const char *at = strstr(words, "expected "), *low = strstr(words, " from ");
-    if (!at) fail_msg("--%s: its help is of an option that is unknown: %s", o->name, words);
-    at += strlen("expected ");
-    o->list = strstr(at, "several separated") != NULL;
-    o->high = INFINITY;
-    if (low) sscanf(low, " from %lf to %lf", &o->low, &o->high);
-    if ((low = strstr(at, " of at least "))) sscanf(low, " of at least %lf", &o->low);
-    if (sscanf(at, "one of %255[^,]", o->choices) == 1) o->kind = KIND_CHOICE;
-    if (strncmp(at, "a whole number", 14) == 0) o->kind = KIND_SIZE;
-    if (strncmp(at, "a number", 8) == 0) o->kind = KIND_REAL;
-    if (strncmp(at, "a text", 6) == 0) o->kind = KIND_TEXT;
-    if (o->kind == KIND_FLAG) fail_msg("--%s: of which kind is '%s'?", o->name, words);
+    return o->type == OPTION_SIZE || o->type == OPTION_SIZES;
 }
 
-/* Reads "  --name VALUE  words (default X)", with more words in the lines below that begin further right. Returns the
- * end. */
-static const char *read_option(const char *help, Option *o)
+static int is_number(const Option *o)
 {
-    const char *end = help + strlen(help), *next = strstr(help, "\n  --"), *initial;
-    if (next) end = next;
-    sscanf(help, " --%47[^ \n]", o->name);
-    const char *behind = help + 4 + strlen(o->name);
-    o->kind = behind[0] == ' ' && behind[1] != ' ' ? KIND_TEXT : KIND_FLAG;
-    initial = strstr(help, "(default ");
-    if (initial && initial < end) sscanf(initial, "(default %127[^)\n]", o->standard);
-    snprintf(o->help, sizeof o->help, "%.*s", (int)(end - help), help);
-    o->repeats = strstr(o->help, "(may be repeated)") != NULL;
-    return end;
+    return is_whole(o) || o->type == OPTION_REAL || o->type == OPTION_REALS;
 }
 
-/* Returns the same option of an earlier command, as commands share tables; NULL: there is none. */
-static const Option *known_option(const Command *c, const Option *o)
+static void count_tables(void)
 {
-    for (const Command *b = tour.command; b < c; b++)
-        for (size_t i = 0; i < b->count; i++)
-            if (strcmp(b->option[i].help, o->help) == 0) return &b->option[i];
-    return NULL;
-}
-
-static void ask_kind(const Command *c, Option *o)
-{
-    const Option *known = known_option(c, o);
-    if (known) {
-        *o = *known;
-        return;
-    }
-    o->kind = KIND_FLAG;
-    run_here("%s --%s=", c->name, o->name);
-    read_kind(o, err);
-}
-
-static void read_command(Command *c)
-{
-    run_here("%s --help all", c->name, NULL);
-    char *help = strdup(out);
-    const char *at = help;
-    while ((at = strstr(at, "\n  --"))) {
-        assert_true(c->count < OPTIONS);
-        at = read_option(at + 1, &c->option[c->count++]);
-    }
-    free(help);
-    for (size_t i = 0; i < c->count; i++)
-        if (c->option[i].kind != KIND_FLAG) ask_kind(c, &c->option[i]);
-}
-
-static void read_program(void)
-{
-    program_run("--help");
-    char *list = strdup(strstr(out, "Commands:\n") + 10), *at = list;
-    for (char *line; (line = strsep(&at, "\n")) && *line; tour.commands++) {
-        assert_true(tour.commands < COMMANDS);
-        sscanf(line, " %31s", tour.command[tour.commands].name);
-    }
-    free(list);
-    for (size_t i = 0; i < tour.commands; i++) read_command(&tour.command[i]);
-    tour.schemes = read_names("schemes --csv --degree 2", tour.scheme);
-    tour.systems = read_names("order --systems --csv", tour.system);
-    tour.claims = read_names("verify --list --csv", tour.claim);
+    while (command_table[tour.commands]) tour.commands++;
+    while (system_name(tour.systems)) tour.systems++;
+    while (claim_at(tour.claims)) tour.claims++;
+    assert_int_equal(zoo_open(&tour.zoo), 0);
 }
 
 /* ---- draws ------------------------------------------------------------------------------------------------ */
@@ -296,8 +215,9 @@ static size_t modest_index(const Command *c, const Option *o)
 
 static int has_option(const Command *c, const char *name)
 {
-    for (size_t i = 0; i < c->count; i++)
-        if (strcmp(c->option[i].name, name) == 0) return 1;
+    const Option *o;
+    for (size_t i = 0; (o = option_at(c, i)); i++)
+        if (strcmp(o->name, name) == 0) return 1;
     return 0;
 }
 
@@ -337,7 +257,7 @@ static const char *draw_scheme(char name[128])
                                             "word:sf:exact"};
     if (chance(15)) return free_name[below(sizeof free_name / sizeof *free_name)];
     snprintf(name, 128, form[chance(15) ? below(sizeof form / sizeof *form) : 0],
-             tour.scheme[below(tour.schemes)]);
+             tour.zoo.scheme[below(tour.zoo.count)]->name);
     return name;
 }
 
@@ -347,10 +267,10 @@ static void draw_named(const Command *c, const Option *o, char *value, size_t ro
     char name[128];
     size_t n = 0;
     if (strcmp(o->name, "claim") == 0) {
-        snprintf(value, room, "%s", tour.claim[below(tour.claims)]);
+        snprintf(value, room, "%s", claim_at(below(tour.claims))->id);
     } else if (strcmp(o->name, "system") == 0) {
         snprintf(value, room, "%s",
-                 chance(80) ? tour.system[below(tour.systems)] : "network:deep:1");
+                 chance(80) ? system_name(below(tour.systems)) : "network:deep:1");
     } else {
         size_t most = strcmp(c->name, "train") == 0 ? 1 : 1 + below(2);
         for (size_t i = 0; i < most; i++)
@@ -363,7 +283,7 @@ static void draw_modest(const Command *c, const Option *o, char *value, size_t r
 {
     static const char *const texts[] = {"x", "two words", "gr\303\274n", "7"};
     size_t i = modest_index(c, o);
-    double near = atof(o->standard);
+    double near = o->initial ? atof(o->initial) : 0;
     if (tour.pairs && strcmp(o->name, "corpus") == 0) {
         snprintf(value, room, "pairs");
     } else if (i < MODEST && modest_values[i].values) {
@@ -371,14 +291,14 @@ static void draw_modest(const Command *c, const Option *o, char *value, size_t r
             draw_named(c, o, value, room);
         else
             draw_choice(modest_values[i].values, value, room);
-        if (o->kind == KIND_SIZE && atof(value) < o->low) snprintf(value, room, "%.0f", o->low);
-    } else if (o->kind == KIND_SIZE) {
+        if (is_whole(o) && atof(value) < o->low) snprintf(value, room, "%.0f", o->low);
+    } else if (is_whole(o)) {
         snprintf(value, room, "%.0f", o->low + (double)below(4));
-    } else if (o->kind == KIND_REAL) {
+    } else if (is_number(o)) {
         double x = near * (double)(1 + below(4)) / 2;
         snprintf(value, room, "%g", x > o->low ? x < o->high ? x : o->high : o->low);
-    } else if (o->kind == KIND_CHOICE) {
-        draw_choice(o->choices, value, room);
+    } else if (o->type == OPTION_CHOICE) {
+        draw_choice(o->values, value, room);
     } else {
         snprintf(value, room, "%s", texts[below(sizeof texts / sizeof *texts)]);
     }
@@ -388,9 +308,9 @@ static void draw_modest(const Command *c, const Option *o, char *value, size_t r
 static void draw_end(const Option *o, char *value, size_t room)
 {
     double high = o->high < 1e18 ? o->high : 1e18, end = chance(50) ? o->low : high;
-    double beyond = o->kind == KIND_SIZE ? 1 : end * 1e-9;
+    double beyond = is_whole(o) ? 1 : end * 1e-9;
     if (chance(30)) end += chance(50) ? beyond : -beyond;
-    snprintf(value, room, o->kind == KIND_SIZE ? "%.0f" : "%.17g", end);
+    snprintf(value, room, is_whole(o) ? "%.0f" : "%.17g", end);
 }
 
 /* Draws a text that is no value of any option, or a value of another one. */
@@ -451,10 +371,10 @@ static void add_word(Line *l, const char *word)
 static void add_option(Line *l, const Option *o, const char *value)
 {
     char word[LINE_BYTES];
-    if (o->kind == KIND_FLAG && !*value) {
+    if (o->type == OPTION_FLAG && !*value) {
         snprintf(word, sizeof word, "--%s", o->name);
         add_word(l, word);
-    } else if (o->kind == KIND_FLAG || value[0] == '-' || chance(20)) {
+    } else if (o->type == OPTION_FLAG || value[0] == '-' || chance(20)) {
         snprintf(word, sizeof word, "--%s=%s", o->name, value);
         add_word(l, word);
     } else {
@@ -470,19 +390,19 @@ static void draw_value(const Command *c, const Option *o, int wild, char *value,
     char more[512];
     size_t way = wild ? below(4) : 4;
     value[0] = '\0';
-    if (o->kind == KIND_FLAG) {
+    if (o->type == OPTION_FLAG) {
         if (wild) draw_odd(value, room);
         return;
     }
     draw_modest(c, o, value, room);
-    if (o->list && chance(30)) {
+    if ((o->type == OPTION_SIZES || o->type == OPTION_REALS) && chance(30)) {
         draw_modest(c, o, more, sizeof more);
         snprintf(value + strlen(value), room - strlen(value), ",%s", more);
     }
     if (way == 0) draw_odd(value, room);
     if (way == 1) spoil(value, room);
-    if (way > 1 && wild && o->kind == KIND_CHOICE) draw_choice(o->choices, value, room);
-    if (way > 1 && wild && (o->kind == KIND_SIZE || o->kind == KIND_REAL)) draw_end(o, value, room);
+    if (way > 1 && wild && o->type == OPTION_CHOICE) draw_choice(o->values, value, room);
+    if (way > 1 && wild && is_number(o)) draw_end(o, value, room);
 }
 
 static int in_line(const Command *c, const Option *o, int modest)
@@ -494,14 +414,14 @@ static int in_line(const Command *c, const Option *o, int modest)
     if (strcmp(c->name, "bench") == 0 && is_one_of(of_other_benches, o->name))
         return !modest && chance(5);
     if (always(c, o)) return modest || chance(93);
-    return strcmp(o->name, "csv") == 0 ? chance(50) : below(c->count) < 4;
+    return strcmp(o->name, "csv") == 0 ? chance(50) : below(count_options(c)) < 4;
 }
 
 /* Adds a mistake beyond values: an unknown option, a bare word, an option without its value. */
 static void add_strange(const Command *c, Line *l)
 {
     char value[512];
-    const Option *o = &c->option[below(c->count)];
+    const Option *o = option_at(c, below(count_options(c)));
     size_t way = below(5);
     draw_odd(value, sizeof value);
     if (way == 0) add_word(l, "--no-such-option");
@@ -524,17 +444,18 @@ static void draw_line(const Command *c, size_t number, Line *l)
     tour.pairs = has_option(c, "source") && chance(30);
     add_word(l, program);
     add_word(l, c->name);
-    size_t order[OPTIONS];
-    for (size_t i = 0; i < c->count; i++) {
+    size_t order[OPTIONS], count = count_options(c);
+    for (size_t i = 0; i < count; i++) {
         size_t j = below(i + 1);
         order[i] = order[j];
         order[j] = i;
     }
-    const Option *odd = l->modest ? NULL : &c->option[below(c->count)];
-    for (size_t i = 0; i < c->count; i++) {
-        const Option *o = &c->option[order[i]];
+    const Option *odd = l->modest ? NULL : option_at(c, below(count));
+    for (size_t i = 0; i < count; i++) {
+        const Option *o = option_at(c, order[i]);
         if (o != odd && !in_line(c, o, l->modest)) continue;
-        for (size_t n = o->repeats ? 1 + (chance(60) ? always(c, o) : below(3)) : 1; n > 0; n--) {
+        for (size_t n = o->type == OPTION_LIST ? 1 + (chance(60) ? always(c, o) : below(3)) : 1;
+             n > 0; n--) {
             draw_value(c, o, o == odd || (odd && chance(5)), value, sizeof value);
             add_option(l, o, value);
         }

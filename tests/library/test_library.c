@@ -30,10 +30,13 @@ static int open_all(void **state)
 static int compile_and_run(const char *file, const char *arguments)
 {
     shell_ok(
-        "PKG_CONFIG_PATH=usr/lib/pkgconfig gcc -std=c99 -Wall -Wextra -Wpedantic -Werror -o program.of.c %s $(PKG_CONFIG_PATH=usr/lib/pkgconfig "
-        "pkg-config --cflags --libs trotter) -lm -lpthread",
+        "PKG_CONFIG_PATH=usr/lib/pkgconfig gcc -std=c99 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -o program.of.c %s $(PKG_CONFIG_PATH=usr/lib/pkgconfig "
+        "pkg-config --cflags --libs trotter) -lgsl -lm -lpthread",
         file);
-    return shell("LD_LIBRARY_PATH=usr/lib ./program.of.c %s", arguments);
+    /* without caches of threads, whose blocks count as allocated */
+    return shell(
+        "GLIBC_TUNABLES=glibc.malloc.tcache_count=0 LD_LIBRARY_PATH=usr/lib ./program.of.c %s",
+        arguments);
 }
 
 /* ---- C ----------------------------------------------------------------------------------------------------- */
@@ -179,16 +182,16 @@ TEST(answers_and_refusals)
 TEST(runs_conditions_and_regions)
 {
     char file[PATH_MAX + 64];
-    snprintf(file, sizeof file, "%s/tests/commands/library_runs.c", root);
+    snprintf(file, sizeof file, "%s/tests/library/library_runs.c", root);
     if (compile_and_run(file, "") != 0) fail_msg("%s%s", out, err);
 }
 
-/* Two threads, a child, bytes without sense, many calls (library_process.c). */
+/* Threads, children, signals, bytes and numbers without sense, many calls (library_process.c). The library says nothing. */
 TEST(other_peoples_processes)
 {
     char file[PATH_MAX + 64];
-    snprintf(file, sizeof file, "%s/tests/commands/library_process.c", root);
-    if (compile_and_run(file, "run") != 0) fail_msg("%s%s", out, err);
+    snprintf(file, sizeof file, "%s/tests/library/library_process.c", root);
+    if (compile_and_run(file, "run") != 0 || *out || *err) fail_msg("%s%s", out, err);
 }
 
 static const char model_cases[] =
@@ -253,6 +256,13 @@ TEST(what_python_computes)
     shell_ok("cp numbers/solve.csv spoilt");
     assert_int_equal(shell(PYTHON "%s/tests/python/cases.py spoilt", root, python, root), 1);
     assert_non_null(strstr(err, "in theory"));
+}
+
+/* A Python that ends while the library computes, is interrupted, or forks. */
+TEST(a_python_that_ends)
+{
+    need_numpy();
+    if (shell(PYTHON "%s/tests/python/exits.py run", root, python, root) != 0) fail_msg("%s", err);
 }
 
 /* The notebook runs from its first cell to its last; one with a wrong cell does not. */

@@ -8,7 +8,7 @@
 #ifndef TROTTER_TESTS_KERNEL_OPS_H
 #define TROTTER_TESTS_KERNEL_OPS_H
 
-#include "tests/lib/kernel_attention_ops.h"
+#include "tests/kernels/kernel_attention_ops.h"
 
 /* ---- norms: x, w, b; act: RMS or 0 --------------------------------------------------------------- */
 

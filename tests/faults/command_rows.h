@@ -33,6 +33,8 @@ static const CommandRow command_rows[] = {
     {"design --scheme-file forms.scheme --scheme root --starts 2 --evaluations 40 --out o",
      "o/result.scheme o/design.csv", 1, NULL},
     {"order --scheme euler,heun --system-file swarm.txt --out o", "o/order.csv", 0, NULL},
+    {"order --adaptive --scheme heun-euler --system kepler --tolerances 1e-3,1e-4,1e-5 --out o",
+     "o/tolerance.csv", 0, NULL},
     {"solve --system kepler --scheme rk4 --h 0.5 --out o", "o/solve.csv", 1, NULL},
     {"plot study/order.csv --out o", "o/overlay.gp", 1, NULL},
     {"verify --own \"euler order 1\"", NULL, 1, NULL},

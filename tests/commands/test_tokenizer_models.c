@@ -1,0 +1,140 @@
+/* test_tokenizer_models.c: models whose texts a tokenizer.json cuts, as a user has them: learned by `bpe`, trained,
+ * evaluated, stopped and resumed, exported; begun with the weights of another program; bits a byte against a count of
+ * bytes by wc; refusals. */
+#include "tests/lib/test.h"
+
+#include "tests/lib/counting.h"
+#include "tests/lib/program.h"
+
+#define SIZE                                                                               \
+    " --width 16 --inner 32 --heads 2 --sequence 24 --batch-tokens 256 --threads 1 --rate" \
+    " 1e-2 --warmup 5 --tokenizer t.json"
+#define TRAIN "train --corpus text" SIZE " --epochs 2"
+#define TEXT "text/test.txt"
+
+static char data[PATH_MAX];
+
+static int open_all(void **state)
+{
+    if (!realpath("tests/foreign", data) || program_open(state) != 0) return -1;
+    corpus_write("text", 200, 20);
+    counting_write(4, 6);
+    run_ok("bpe --learn 40 --byte-level --text text/train.txt --out t.json");
+    run_ok(TRAIN " --max-steps 9 --out run");
+    return 0;
+}
+
+static double number(const char *csv, const char *name)
+{
+    return strtod(cell_of(csv, 1, name), NULL);
+}
+
+/* The whole text's nll over its bytes, in bits. */
+TEST(bits_a_byte)
+{
+    char *file = eval_csv("run --text " TEXT), *corpus = eval_csv("run --corpus text --split test");
+    shell_ok("wc -c <" TEXT " >bytes");
+    char *count = file_slurp("bytes", NULL);
+    double bytes = strtod(count, NULL), bits = number(file, "bits_per_byte");
+    assert_true(bytes > 100 && number(file, "tokens") < bytes / 2);
+    double whole = number(file, "tokens") * number(file, "nll") / log(2);
+    assert_true(fabs(bits - whole / bytes) <= 1e-6 * bits);
+    assert_string_equal(file, corpus);
+    assert_true(fabs(file_number("run/result.csv", 1, "test_bits") - bits) <= 1e-6 * bits);
+    assert_true(file_number("run/result.csv", 1, "valid_bits") > 0);
+    assert_true(file_has("run/log.csv", ",valid_bits\n"));
+    free(count);
+    free(file);
+    free(corpus);
+}
+
+TEST(stopped_and_resumed_without_the_file)
+{
+    shell_ok("cp t.json other.json");
+    run_ok("train --corpus text" SIZE " --epochs 2 --max-steps 4 --out stopped");
+    assert_same_file("run", "stopped", "model.safetensors", 0); /* the control */
+    shell_ok("sed -i 's/t.json/gone.json/' stopped/config.ini");
+    run_ok("train --resume --max-steps 9 --out stopped");
+    assert_same_file("run", "stopped", "model.safetensors", 1);
+    assert_same_file("run", "stopped", "tokenizer.json", 1);
+    shell_ok("cmp t.json run/tokenizer.json");
+    assert_false(file_exists("run/vocab.txt"));
+    shell_ok("sed -i 's/\"id\": 0/\"id\":  0/' stopped/tokenizer.json");
+    must_refuse("eval --model stopped --text " TEXT, "does not hold the tokenizer");
+}
+
+/* What is learned by heart comes back as it stands. */
+TEST(plain_text_goes_on)
+{
+    shell_ok("yes 'A  cat, sat!' | head -n 400 >heart.txt");
+    run_ok("bpe --learn 9 --byte-level --text heart.txt --out heart.json");
+    run_ok("train --corpus heart.txt --tokenizer heart.json --width 16 --inner 32 --heads 2 "
+           "--sequence 24 --batch-tokens 256 --threads 1 --rate 1e-2 --dropout 0 --epochs 8 --out "
+           "heart");
+    run_ok("generate --model heart --prompt 'A  cat' --temperature 0 --tokens 8");
+    assert_int_equal(strncmp(out, "A  cat, sat!\nA  cat", 19), 0);
+    run_ok("truncation --model run --text " TEXT " --tokens 12 --sentences 2");
+    run_ok("attention --model run --text " TEXT " --tokens 12 --out maps");
+    run_ok("data --corpus text --tokenizer t.json");
+    assert_true(says("token"));
+}
+
+/* A directory of another program is the beginning: one step of no size leaves its perplexity. */
+TEST(begun_with_weights_of_others)
+{
+    static const char *const types[] = {"gpt2", "llama", "bert"};
+    for (int i = 0; i < 3; i++) {
+        const char *how = i == 2 ? "--one-by-one" : "";
+        shell_ok("rm -rf fine; yes \"$(cat %s/%s/text.txt)\" | head -n 99 >own.txt", data,
+                 types[i]);
+        int status = program_run("train --from %s/%s --corpus own.txt --threads 1 --max-steps 1 "
+                                 "--rate 1e-12 --sequence 16 --out fine",
+                                 data, types[i]);
+        assert_true(trained(status));
+        char *fine = eval_csv("fine --text own.txt --sequence 16 --max-tokens 9 %s", how);
+        char *own = eval_csv("%s/%s --text own.txt --sequence 16 %s", data, types[i], how);
+        assert_int_equal(number(fine, "tokens"), number(own, "tokens"));
+        /* GPT-2's three rows without a token are not ours, so all else is a little more likely */
+        double less = number(own, "nll") - number(fine, "nll");
+        assert_true(i == 0 ? less > 0 && less < 0.03 : fabs(less) < 1e-5);
+        free(fine);
+        free(own);
+        if (i > 0) continue;
+        run_ok("export --model fine --out theirs");
+        fine = eval_csv("fine --text own.txt"), own = eval_csv("theirs --text own.txt");
+        assert_true(fabs(number(fine, "nll") - number(own, "nll")) < 1e-5);
+        free(fine);
+        free(own);
+    }
+}
+
+TEST(pairs_and_masked_words)
+{
+    run_ok("train --corpus c --source en --target de" SIZE " --epochs 2 --best bleu --out pairs");
+    run_ok("translate --model pairs --text c/test.en");
+    assert_int_equal(count_lines(out), 20);
+    assert_false(says("\xc4\xa0") || says("endoftext")); /* words, and no tokens */
+    char *text = eval_csv("pairs --source-text c/test.en --text c/test.de"),
+         *corpus = eval_csv("pairs --corpus c --split test");
+    assert_string_equal(text, corpus);
+    free(text);
+    free(corpus);
+    must_refuse("train --objective masked --corpus text" SIZE " --out m", "it has no [CLS]");
+}
+
+TEST(bad_choices_are_refused)
+{
+    static const char *const rows[][2] = {
+        {"--tokenizer none.json", "none.json: No such file"},
+        {"--tokenizer " TEXT, TEXT ":1: "},
+        {"--tokenizer t.json --bpe 9", "leave --bpe out"},
+        {"--tokenizer t.json --level char", "leave --level char out"},
+        {"--tokenizer t.json --vocabulary 9", "leave --vocabulary out"},
+    };
+    refuse_all("train --corpus text --out bad %s", rows, sizeof rows / sizeof *rows, "bad");
+    must_refuse("train --corpus markov --tokenizer t.json --out bad", "leave --tokenizer out");
+    shell_ok("sed 's/<|endoftext|>/<none>/' t.json >none.json");
+    must_refuse("train --corpus text --tokenizer none.json --out bad", "no token that begins");
+}
+
+TEST_MAIN(open_all, program_close)
