@@ -11,6 +11,7 @@
 #include "kernels/file.h"
 #include "kernels/memory.h"
 #include "kernels/parsed.h"
+#include "kernels/tick.h"
 #include "nn/text/hash.h"
 #include "nn/model/store.h"
 
@@ -244,6 +245,7 @@ static void take_numbers(const char *p, const Entry *e, const Tensor *t)
     for (size_t at = 0; t->backend && at < all; at += n) {
         n = all - at < STORE_CHUNK ? all - at : STORE_CHUNK;
         from_element(p, e, t, at, n, x);
+        tick();
         t->backend->put(backend_at(t->backend, t->device, at), x, n);
     }
 }
@@ -255,6 +257,7 @@ static int check_finite(const Opened *o, const Entry *e)
     for (size_t at = 0; at < all; at += n) {
         n = all - at < STORE_CHUNK ? all - at : STORE_CHUNK;
         from_element(o->data + e->begin, e, NULL, at, n, x);
+        tick();
         for (size_t i = 0; i < n; i++)
             if (!isfinite(x[i])) return bad_entry(o, e->name, "a number in it is not finite");
     }

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "kernels/error.h"
+#include "kernels/tick.h"
 #include "nn/run/run.h"
 
 int evaluate_batch(Ranks *r, Batches *b, size_t i, Batch *x, size_t first[SIDES])
@@ -31,6 +32,7 @@ static int eval_own(Model *m, Ranks *r, Batches *b, const volatile int *stop, do
         size_t first[SIDES], exact = 0;
         double mean;
         if (stop && *stop) return error_set(ERR_INTERRUPTED, "interrupted");
+        tick();
         TRY(evaluate_batch(r, b, i, &x, first));
         if (x.N == 0) continue;
         int pairs = x.source.N > 0, labels = x.asked.label != NULL;

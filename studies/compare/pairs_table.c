@@ -22,6 +22,7 @@ const char pair_run_names[] =
     "pair\0seed\0valid_ppl\0test_ppl\0diverged\0encoder\0decoder\0encoder_layers\0layers\0"
     "encoder_order\0decoder_order\0params\0best_epoch\0tokens_per_s\0peak_bytes\0"
     "valid_exact\0test_exact\0epochs\0how\0valid_bleu\0test_bleu\0test_chrf\0brevity\0"
+    "test_chrf_words\0test_ter\0"
     "sentences_per_s\0encoder_error\0encoder_slope\0decoder_error\0decoder_slope\0";
 const Column pair_run_columns[] = {
     VALUE("pair", .page = 1),
@@ -35,6 +36,8 @@ const Column pair_run_columns[] = {
     VALUE("valid_bleu", .form = SHEET_FIXED, .digits = 2, .page = 1),
     VALUE("test_bleu", .form = SHEET_FIXED, .digits = 2, .page = 1),
     VALUE("test_chrf", .form = SHEET_FIXED, .digits = 2, .page = 1),
+    VALUE("test_chrf_words", .form = SHEET_FIXED, .digits = 2, .sparse = 1),
+    VALUE("test_ter", .form = SHEET_FIXED, .digits = 2, .sparse = 1),
     VALUE("brevity", .words = "BLEU's factor for short translations, of the test text"),
     {0}};
 
@@ -88,7 +91,10 @@ const Column pair_columns[] = {
     MEAN("test_bleu", test_bleu, 2, "test BLEU", 9),
     VALUE("test_bleu_sd"),
     VALUE("test_chrf", .form = SHEET_FIXED, .digits = 2, .head = "chrF2", .place = 10, .page = 14),
-    VALUE("sentences_per_s", .form = SHEET_FIXED, .digits = 1, .head = "sentences/s", .place = 11,
+    VALUE("test_chrf_words", .form = SHEET_FIXED, .digits = 2, .head = "chrF2++", .place = 11,
+          .sparse = 1),
+    VALUE("test_ter", .form = SHEET_FIXED, .digits = 2, .head = "TER", .place = 12, .sparse = 1),
+    VALUE("sentences_per_s", .form = SHEET_FIXED, .digits = 1, .head = "sentences/s", .place = 13,
           .page = 15, .words = "speed of translating the test text"),
     {0}};
 

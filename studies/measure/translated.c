@@ -61,24 +61,20 @@ static int score_lines(const Corpus *c, int split, const MetricOptions *o, const
                        TranslatedScore *out, Statistics *lines)
 {
     Lines reference = {0};
-    Statistics bleu = {0}, chrf = {0};
     double sums[METRIC_WIDTH];
     int code = read_references(c, split, &reference);
-    if (code == 0) code = metric_lines(METRIC_BLEU, o, hypothesis, &reference, 1, &bleu);
-    if (code == 0) code = metric_lines(METRIC_CHRF, o, hypothesis, &reference, 1, &chrf);
-    if (code == 0) {
-        metric_sum(&bleu, sums);
-        BleuScore b = bleu_score(sums);
-        out->bleu = b.score;
-        out->brevity = b.brevity;
-        metric_sum(&chrf, sums);
-        out->chrf = metric_score(METRIC_CHRF, sums);
+    for (int k = 0; k < METRICS && code == 0; k++) {
+        Statistics of = {0};
+        code = metric_lines(k, o, hypothesis, &reference, 1, &of);
+        if (code == 0) metric_sum(&of, sums);
+        if (code == 0) out->score[k] = metric_score(k, sums);
+        if (code == 0 && k == METRIC_BLEU) out->brevity = bleu_score(sums).brevity;
+        if (code == 0 && k == METRIC_BLEU && lines)
+            *lines = of;
+        else
+            metric_free(&of);
     }
-    if (code == 0 && lines)
-        *lines = bleu;
-    else
-        metric_free(&bleu);
-    metric_free(&chrf);
+    if (code != 0 && lines) metric_free(lines);
     lines_free(&reference);
     return code;
 }

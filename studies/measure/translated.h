@@ -7,8 +7,8 @@
 #include "studies/model/translator.h"
 
 typedef struct {
-    double bleu, chrf, brevity; /* over all lines; brevity: BLEU's factor */
-    double seconds;             /* time of translating */
+    double score[METRICS], brevity; /* over all lines; brevity: BLEU's factor */
+    double seconds;                 /* time of translating */
 } TranslatedScore;
 
 /* Translates c->source[split] and scores the translations against the target's lines: for files those of the file as

@@ -7,6 +7,7 @@
 #include "nn/text/corpus.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
+#include "studies/tools/progress.h"
 
 /* ---- model -> metadata --------------------------------------------------------------------------- */
 
@@ -392,7 +393,9 @@ int network_load(const char *dir, const Options *given, Network *n)
 {
     char file[OUTPUT_PATH];
     TRY(network_describe(dir, given, n, file));
+    if (n->foreign) progress_show("reading %s", dir);
     int code = build(n, file);
+    if (n->foreign) progress_clear();
     if (code != 0) network_free(n);
     return code;
 }

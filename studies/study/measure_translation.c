@@ -1,5 +1,5 @@
-/* measure_translation.c: translates the validation and the test text by a trained encoder and decoder, and scores them: BLEU
- * and chrF2. The run's folder keeps the translations (valid.out, test.out) and the sums of BLEU line by line (lines.csv),
+/* measure_translation.c: translates the validation and the test text by a trained encoder and decoder, and scores them: BLEU,
+ * chrF2, chrF2++ and TER. The run's folder keeps the translations (valid.out, test.out) and the sums of BLEU line by line (lines.csv),
  * from which a difference has an interval over drawn sentences; DIR/lines.csv has those of all runs. */
 #include <math.h>
 #include <stdio.h>
@@ -14,13 +14,15 @@
 #include "studies/tools/command.h"
 #include "studies/tools/progress.h"
 
-enum { VALID, TEST, CHRF, BREVITY, SPEED };
+enum { VALID, TEST, BREVITY = TEST + METRICS, SPEED }; /* TEST: in the order of METRIC_* */
 static const Column columns[] = {
     VALUE("valid_bleu", .low = "valid_bleu_low", .high = "valid_bleu_high", .form = SHEET_FIXED,
           .digits = 2),
     VALUE("test_bleu", .form = SHEET_FIXED, .digits = 2),
     VALUE("test_chrf", .low = "test_chrf_low", .high = "test_chrf_high", .form = SHEET_FIXED,
           .digits = 2),
+    VALUE("test_chrf_words", .form = SHEET_FIXED, .digits = 2),
+    VALUE("test_ter", .form = SHEET_FIXED, .digits = 2),
     VALUE("brevity", .words = "BLEU's factor for short translations, of the test text"),
     VALUE("sentences_per_s", .words = "speed of translating the test text"),
     {0}};
@@ -199,15 +201,14 @@ static int measure(const StudyMeasured *r, double *value)
     double begun = clock_now();
     metric_free(&r->run->lines);
     TRY(translate(r, &valid, &test));
-    value[VALID] = valid.bleu;
-    value[TEST] = test.bleu;
-    value[CHRF] = test.chrf;
+    value[VALID] = valid.score[METRIC_BLEU];
+    memcpy(value + TEST, test.score, sizeof test.score);
     value[BREVITY] = test.brevity;
     value[SPEED] = (double)r->study->corpus.source[SPLIT_TEST].lines / test.seconds;
     runs_note(&r->study->runs, "%s: BLEU %.2f on validation, %.2f on the test text, in %.1f s",
-              r->name, valid.bleu, test.bleu, clock_now() - begun);
+              r->name, value[VALID], value[TEST], clock_now() - begun);
     progress_note("    %s: BLEU %.2f on validation, %.2f on test, %.1f sentences/s", r->name,
-                  valid.bleu, test.bleu, value[SPEED]);
+                  value[VALID], value[TEST], value[SPEED]);
     return save_lines(r);
 }
 

@@ -159,6 +159,8 @@ static const struct {
     {"valid_bleu", "BLEU of the validation text, by beam search"},
     {"test_bleu", "BLEU of the test text, by beam search"},
     {"test_chrf", "chrF2 of the test text"},
+    {"test_chrf_words", "chrF2++ of the test text"},
+    {"test_ter", "TER of the test text; less is better"},
     {"valid_exact", "share of the validation pairs whose target is right at every place"},
     {"test_exact", "share of the test pairs whose target is right at every place"},
     {"tokens_per_s", "training speed, tokens per second"},

@@ -34,8 +34,11 @@ static int check_same(Mean *m, size_t i)
     char *here = NULL, *there = NULL;
     Network n;
     TRY(network_describe(m->dir[i], m->options, &n, m->file[i]));
-    int same = vocab_hash(&n.vocab) == vocab_hash(&m->first.vocab);
+    int same = vocab_hash(&n.vocab) == vocab_hash(&m->first.vocab), foreign = n.foreign != NULL;
     network_free(&n);
+    if (foreign)
+        return error_set(ERR_INPUT, "%s is of another program: a mean is of models of this one",
+                         m->dir[i]);
     int code = store_meta(m->file[i], "scheme_text", &here);
     if (code == 0) code = store_meta(m->file[0], "scheme_text", &there);
     if (code == 0 && !(same && network_scheme_same(here, there)))

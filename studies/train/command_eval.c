@@ -165,7 +165,11 @@ static int eval_text(const Options *o, Network *n, const Text *t, const Text *so
     TRY(find_asking(o, n, &list, &ask));
     texts_tell(t);
     texts_tell(source);
-    TRY(train_eval(n->model, t, source, &n->vocab, ask, c.context, c.batch_tokens, c.sequence, &e));
+    progress_show("evaluating %zu tokens", t->tokens);
+    int code =
+        train_eval(n->model, t, source, &n->vocab, ask, c.context, c.batch_tokens, c.sequence, &e);
+    progress_clear();
+    TRY(code);
     TRY(report_result(&e, t, ask, n->vocab.level, options_flag(o, "csv")));
     return logits ? save_logits(n, t, source, ask, logits, options_size(o, "max-tokens")) : 0;
 }

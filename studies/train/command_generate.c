@@ -98,7 +98,8 @@ static void print_token(const Speech *s, size_t i)
         putchar('\n');
     else if (v->tokens) {
         const char *shown = tokenizer_shown(v->tokens, (size_t)s->id[i], &bytes);
-        fwrite(shown, 1, bytes, stdout);
+        size_t blank = i == 1 && bytes > 0 && *shown == ' '; /* many begin every text with one */
+        fwrite(shown + blank, 1, bytes - blank, stdout);
     } else if (v->level == LEVEL_CHAR)
         fputs(strcmp(word, CHAR_BLANK) == 0 ? " " : word, stdout);
     else

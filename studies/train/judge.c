@@ -46,7 +46,7 @@ int judge_score(Judge *j, Model *m, double *score)
     model_backend(m)->copy(model_data(j->model), model_data(m), model_size(m));
     TRY(translated_score(j->translator, j->corpus, SPLIT_VALID, &metric,
                          "translations of validation", NULL, &s, NULL));
-    *score = s.bleu;
+    *score = s.score[METRIC_BLEU];
     return 0;
 }
 

@@ -187,10 +187,13 @@ static void check_translations(const char *dir, const char *reference)
 {
     char *runs = slurp(dir, "runs.csv");
     for (int i = 0; i < 4; i++) {
-        run_ok("bleu --tokenize none --csv --reference %s <'%s/runs/%s-seed%d/test.out'", reference,
-               dir, names[i / 2], 1 + i % 2);
+        run_ok(
+            "bleu --tokenize none --metrics bleu,chrf,chrf++,ter --csv --reference %s <'%s/runs/%s-seed%d/test.out'",
+            reference, dir, names[i / 2], 1 + i % 2);
         must_be(at(out, 0, "score"), at(runs, i, "test_bleu"), "trotter bleu");
         must_be(at(out, 1, "score"), at(runs, i, "test_chrf"), "chrF2");
+        must_be(at(out, 2, "score"), at(runs, i, "test_chrf_words"), "chrF2++");
+        must_be(at(out, 3, "score"), at(runs, i, "test_ter"), "TER");
     }
     free(runs);
 }

@@ -12,8 +12,8 @@ tokens of text.txt are those of text.json. EXPORTED: directories of `trotter exp
 Some models compute norms, softmax and angles in float32 whatever they are asked for. To have all of it in float64, the
 library finds float64 under the name of float32 once the files are saved.
 
-tests/foreign holds what this script wrote with transformers 4.48.0.dev0 (commit 3e2769a3c of 2024-12-10) on PyTorch 1.13;
-version 5.17 gave the same program no difference above rounding."""
+tests/foreign holds what this script wrote with transformers 4.48.0.dev0 (commit 3e2769a3c of 2024-12-10) on PyTorch 1.13,
+processor, without `tokenizers`; safetensors was read and written by a stand-in of its format."""
 import json, os, sys
 import numpy as np, torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, PreTrainedTokenizerFast
