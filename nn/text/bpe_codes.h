@@ -43,6 +43,9 @@ int bpe_check_bytes(const BpeText *t);
 /* Lists the words of a text in order of their first appearance; their texts are borrowed. */
 int bpe_words(const BpeText *t, Words *w);
 
+/* Adds to w the pieces that merges make, as a text has them. Their texts belong to w's owner (words_own). */
+int bpe_made(const Bpe *b, Words *w);
+
 /* Learns merges of bytes within pieces, as bpe_learn does but with exact counts; byte: the symbols 0 .. 255 in their
  * order. Among equally frequent pairs the one whose first symbol, then whose second, was made first is merged first.
  * w's order changes. Caller: bpe_free. */

@@ -51,6 +51,55 @@ static int encode(RawSplit *r, size_t most, const Vocab *v, Text *const out[2])
     return pairs && most < SIZE_MAX ? shorten(r, most, v, out) : 0;
 }
 
+/* Keeps the raw training texts for corpus_recut. */
+static int keep_raw(const CorpusChoice *w, const RawSplit *r, Corpus *c)
+{
+    c->dropout = w->dropout;
+    for (int i = 0; i < r->sides && w->dropout > 0; i++) {
+        char *own = memory_new(r->text[i].count + 1, 1), *file = memory_string(r->text[i].file);
+        c->raw[i] = (BpeText){file, own, r->text[i].count, r->text[i].before};
+        if (!own || !file) return ERR_MEMORY;
+        memcpy(own, r->text[i].bytes, r->text[i].count);
+    }
+    return 0;
+}
+
+int corpus_recut(const Corpus *c, uint64_t seed, long epoch, size_t T, Corpus *out)
+{
+    enum { DROP = 0x42504564 };
+    int pairs = c->raw[1].bytes != NULL, code = 0;
+    *out = *c;
+    Text *const side[2] = {pairs ? &out->source[SPLIT_TRAIN] : &out->text[SPLIT_TRAIN],
+                           &out->text[SPLIT_TRAIN]};
+    for (int i = 0; i <= pairs; i++) *side[i] = (Text){0};
+    for (int i = 0; i <= pairs && code == 0; i++) {
+        BpeDrop drop = {c->dropout, seed,
+                        (uint64_t)DROP << 32 | (2 * (uint32_t)epoch + (uint32_t)i), 0, 0};
+        code = text_dropped(&c->raw[i], c->bpe, &drop, &c->vocab, side[i]);
+    }
+    if (code == 0 && pairs) corpus_leave_out(out, T);
+    if (code == 0 && side[1]->tokens == 0)
+        code = error_set(ERR_INPUT, "%s: every training pair is longer than %zu tokens on a side",
+                         c->name, T);
+    if (code) corpus_recut_free(out);
+    return code;
+}
+
+void corpus_recut_free(Corpus *out)
+{
+    if (out->raw[1].bytes) text_free(&out->source[SPLIT_TRAIN]);
+    if (out->raw[0].bytes) text_free(&out->text[SPLIT_TRAIN]);
+    *out = (Corpus){0};
+}
+
+/* Refuses to drop merges where the tokenizer has none. */
+static int check_merges(const CorpusChoice *w, const Vocab *v)
+{
+    if (!(w->dropout > 0) || tokenizer_merges(v->tokens)) return 0;
+    return error_set(ERR_INPUT, "--bpe-dropout: %s has no merges to drop: it is no BPE",
+                     w->tokenizer);
+}
+
 static int add(const CorpusChoice *w, int split, RawSplit *r, Corpus *c)
 {
     int train = split == SPLIT_TRAIN, pairs = r->sides > 1;
@@ -59,6 +108,8 @@ static int add(const CorpusChoice *w, int split, RawSplit *r, Corpus *c)
     if (w->vocab) return encode(r, most, w->vocab, out);
     if (train && !pairs) TRY(check_words(&r->text[0]));
     if (w->tokenizer && train) TRY(vocab_tokenizer(w->tokenizer, &c->vocab));
+    if (w->tokenizer && train) TRY(check_merges(w, &c->vocab));
+    if (train) TRY(keep_raw(w, r, c));
     if (w->tokenizer) {
         c->vocab.lines = pairs || w->lines;
         return encode(r, most, &c->vocab, out);
@@ -68,6 +119,8 @@ static int add(const CorpusChoice *w, int split, RawSplit *r, Corpus *c)
     if (train)
         TRY(vocab_build(r->text, (size_t)r->sides, c->bpe ? LEVEL_PIECE : w->level, w->vocab_limit,
                         pairs, &c->vocab));
+    if (train && c->bpe && w->dropout > 0 && !w->vocab_limit)
+        TRY(pieces_all(c->bpe, c->raw, (size_t)r->sides, &c->vocab));
     return encode(r, most, &c->vocab, out);
 }
 

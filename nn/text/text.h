@@ -59,6 +59,8 @@ typedef struct {
     size_t left_out; /* pairs of the training text that corpus_leave_out took out */
     int marks;       /* CorpusChoice.marks */
     int single;      /* 1: its texts are parts of one file; each begins behind line Text.before */
+    double dropout;  /* > 0: corpus_recut cuts the training texts, kept here, anew */
+    BpeText raw[2];  /* the source's, if there is one, and the target's or text; owned */
     /* Nats a token (for pairs a target's token, given its source) where it is known, else NaN. */
     double entropy_rate;
 } Corpus;
@@ -84,6 +86,8 @@ typedef struct {
      * codes, merges, a limit of words or LEVEL_CHAR. */
     const char *tokenizer;
     int lines;
+    double
+        dropout; /* BPE dropout of the training text (corpus_recut): 0 .. 1; not with WordPiece or WordLevel */
     /* Shares of one file's lines for training, validation and test, each above 0; they are divided by their sum
      * (single.c). All 0: PARTS_USUAL for one file. Other corpora need all 0, else ERR_INPUT. */
     double parts[SPLITS];
@@ -118,6 +122,11 @@ int corpus_choose(const char *name, const CorpusChoice *w, Corpus *c);
  * left_out. */
 void corpus_leave_out(Corpus *c, size_t T);
 void corpus_free(Corpus *c);
+/* Makes *out of c with another training text: that of an epoch, with merges dropped (bpe.h) as a function of (seed,
+ * epoch, side, number of the word), and without pairs that are longer than T on a side. All else is borrowed from c. The
+ * other texts are never cut so. Caller: corpus_recut_free. */
+int corpus_recut(const Corpus *c, uint64_t seed, long epoch, size_t T, Corpus *out);
+void corpus_recut_free(Corpus *out);
 
 /* vocab_read reads a vocabulary from a file with a token a line, in order of id (an empty line, two words on one, a
  * word twice, no <eos>: ERR_INPUT); the caller sets level. vocab_write writes as file_replace does. */
@@ -141,6 +150,8 @@ void vocab_free(Vocab *v);
  * line that has the `most`-th token. */
 int text_encode(const BpeText *raw, const Bpe *bpe, const Vocab *v, Text *t);
 int text_begin(const BpeText *raw, size_t most, const Vocab *v, Text *t);
+/* As text_encode, for all kinds of pieces, with dropped merges. */
+int text_dropped(const BpeText *raw, const Bpe *bpe, BpeDrop *drop, const Vocab *v, Text *t);
 /* Reads a text from a file, from standard input ("-") or from kjv:train, kjv:valid, kjv:test. */
 int text_read(const char *file, const Bpe *bpe, const Vocab *v, Text *t);
 /* Checks that every line is a sentence. ERR_INPUT where <eos> is written inside a line. */

@@ -403,7 +403,7 @@ int network_own_corpus(const Network *n, int untested, Corpus *c)
     w.untested = untested;
     if (!corpus_is_file(options_text(n->options, "corpus"))) memset(w.parts, 0, sizeof w.parts);
     if (n->bpe) w.merges = 0, w.codes = n->codes;
-    if (n->vocab.tokens) w.vocab = &n->vocab;
+    if (n->vocab.tokens) w.vocab = &n->vocab, w.dropout = 0;
     return corpus_choose(options_text(n->options, "corpus"), &w, c);
 }
 

@@ -18,6 +18,10 @@ static const Option text_options[] = {
      .sets = {TO(train.context)}},
     {"sequence", OPTION_SIZE, "64", "T", "longest sequence in tokens", 1, 65536,
      .sets = {TO(train.sequence), TO(model.max_length)}},
+    {"bpe-dropout", OPTION_REAL, NULL, "P",
+     "drop each merge with probability P when the training text is cut, anew in each epoch (Provilkov et al. 2020); "
+     "other texts are cut whole",
+     0, 1, .sets = {TO(corpus.dropout)}},
     {"eval-tokens", OPTION_SIZE, NULL, "N",
      "read the validation and the test text only to the end of the line of the N-th token; "
      "perplexities are of that part (default: whole texts)",
