@@ -125,7 +125,8 @@ TEST(pairs_and_masked_words)
 /* Each epoch has other cuts, which a resumed run repeats and ranks share; P = 0 is a run without the option. */
 TEST(merges_are_dropped)
 {
-#define DROPPED " --width 16 --inner 32 --heads 2 --batch-tokens 256 --threads 1 --warmup 5 --epochs 3"
+#define DROPPED \
+    " --width 16 --inner 32 --heads 2 --batch-tokens 256 --threads 1 --warmup 5 --epochs 3"
     static const char *const kinds[] = {
         "--corpus text --tokenizer t.json --sequence 24", "--corpus text --bpe 12 --sequence 24",
         "--corpus text --bpe 12 --context sentence --sequence 24",
