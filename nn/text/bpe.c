@@ -42,6 +42,16 @@ int bpe_merge(Bpe *b, uint32_t x, uint32_t y)
     return 0;
 }
 
+void bpe_set_source(Bpe *b, Bpe *source)
+{
+    b->source = source;
+}
+
+const Bpe *bpe_of_source(const Bpe *b)
+{
+    return b && b->source ? b->source : b;
+}
+
 size_t bpe_merges(const Bpe *b)
 {
     return b->merges;
@@ -54,6 +64,7 @@ void bpe_free(Bpe *b)
     words_free(&b->symbol);
     memory_free(b->merge);
     numbers_free(&b->rank);
+    bpe_free(b->source);
     memory_free(b);
 }
 

@@ -40,6 +40,9 @@ int bpe_write(const Bpe *b, const char *file);
 int bpe_print(const Bpe *b, char **text, size_t *bytes);
 
 size_t bpe_merges(const Bpe *b);
+/* The merges of a source apart, which b owns. bpe_of_source: b itself, where it has none (NULL for NULL). */
+void bpe_set_source(Bpe *b, Bpe *source);
+const Bpe *bpe_of_source(const Bpe *b);
 uint64_t bpe_hash(const Bpe *b); /* FNV-1a of what bpe_write writes */
 
 /* Checks a text. ERR_INPUT, with file and line, where it is not UTF-8, has a NUL byte, a '\r' that ends no line or a

@@ -18,6 +18,7 @@ struct Bpe {
     size_t merges;
     int apart; /* 1: "</w>" is a unit behind the last character, as in version 0.1; 0: it belongs to that character */
     Numbers rank; /* first merge of a pair */
+    Bpe *source;  /* owned, or NULL */
 };
 
 /* Returns the key of a pair of numbers. */

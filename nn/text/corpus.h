@@ -144,6 +144,8 @@ const char *pieces_option(const CorpusChoice *w);
 int pieces_find(const CorpusChoice *w, const BpeText *train, size_t texts, Bpe **bpe);
 /* Appends to v all other pieces that training texts can have when merges are dropped, characters first. */
 int pieces_all(const Bpe *bpe, const BpeText *raw, size_t texts, Vocab *v);
+/* As pieces_find for pairs whose sides have merges each: those of the target, which own those of the source. */
+int pieces_apart(const CorpusChoice *w, const BpeText train[2], Bpe **bpe);
 /* *pieces (*count) = a text in pieces, after bpe_check. bpe NULL: only checks, *pieces = NULL. Caller: memory_free. */
 int pieces_cut(const Bpe *bpe, const BpeText *t, char **pieces, size_t *count);
 /* Returns 1 for a piece whose word goes on with the next one. */

@@ -30,6 +30,17 @@ const char *pieces_option(const CorpusChoice *w)
     return w->merges ? "bpe" : w->codes ? "codes" : w->tokenizer ? "tokenizer" : NULL;
 }
 
+int pieces_apart(const CorpusChoice *w, const BpeText train[2], Bpe **bpe)
+{
+    CorpusChoice side = *w;
+    Bpe *source = NULL;
+    if (w->source_codes) side.codes = w->source_codes;
+    TRY(pieces_find(w, &train[1], 1, bpe));
+    TRY(pieces_find(&side, &train[0], 1, &source));
+    if (*bpe) bpe_set_source(*bpe, source);
+    return 0;
+}
+
 int pieces_find(const CorpusChoice *w, const BpeText *train, size_t texts, Bpe **bpe)
 {
     if (w->codes) return bpe_read(w->codes, bpe);

@@ -46,6 +46,7 @@ static int fill(const char *bytes, size_t count, size_t most, const Vocab *v, Te
     size_t n, begun = 0; /* first token of this line */
     for (Scan s = scan_begin(bytes, count, v->level); scan_next(&s, &word, &n);) {
         int32_t id = n ? vocab_find(v, word, n) : v->eos;
+        if (n && id >= 0) id += (int32_t)v->above;
         if (id < 0 && v->unk < 0) return unknown(t->file, t->before + s.lines + 1, word, n, v);
         t->unknown += id < 0;
         t->goes_on += (size_t)piece_goes_on(v, word, n);

@@ -122,6 +122,46 @@ TEST(pairs_and_masked_words)
     must_refuse("train --objective masked --corpus text" SIZE " --out m", "it has no [CLS]");
 }
 
+/* Both sides have words and merges of their own, which lie beside the model; a text is read as a corpus is. */
+TEST(vocabularies_apart)
+{
+    static const char *const kinds[] = {"", "--bpe 12", "--bpe 12 --bpe-dropout 0.2"};
+#define APART                                                                                \
+    "train --corpus c --source en --target de --width 16 --inner 32 --heads 2 --sequence 24" \
+    " --batch-tokens 256 --threads 1 --vocabularies separate --warmup 5 --epochs 2 "
+    for (int i = 0; i < 3; i++) {
+        shell_ok("rm -rf apart stopped learned mean");
+        run_ok(APART "%s --max-steps 9 --out apart", kinds[i]);
+        run_ok(APART "%s --max-steps 4 --out stopped", kinds[i]);
+        assert_same_file("apart", "stopped", "model.safetensors", 0); /* the control */
+        run_ok("train --resume --max-steps 9 --out stopped");
+        assert_same_file("apart", "stopped", "model.safetensors", 1);
+        char *text = eval_csv("apart --source-text c/test.en --text c/test.de"),
+             *corpus = eval_csv("apart --corpus c --split test");
+        assert_string_equal(text, corpus);
+        double ppl = number(text, "ppl");
+        assert_true(fabs(ppl - file_number("apart/result.csv", 1, "test_ppl")) <= 1e-6 * ppl);
+        run_ok("translate --model apart --text c/test.en --alignment pairs.txt");
+        assert_int_equal(count_lines(out), 20);
+        run_ok("score --model apart --source-text c/test.en --text c/test.de");
+        run_ok("average --model apart --model stopped --out mean");
+        shell_ok(
+            "cmp mean/source-vocab.txt apart/source-vocab.txt; cmp mean/vocab.txt apart/vocab.txt");
+        /* words of one language alone, and merges as learned from it alone */
+        assert_true(file_has("apart/source-vocab.txt", "o") &&
+                    !file_has("apart/source-vocab.txt", "\xc3\xbc"));
+        free(text);
+        free(corpus);
+        if (i != 1) continue;
+        run_ok("bpe --learn 12 --text c/train.en --out learned");
+        shell_ok("cmp learned apart/source-codes.bpe && ! cmp -s learned apart/codes.bpe");
+        shell_ok("sed -i '$d' apart/source-vocab.txt");
+        must_refuse("eval --model apart --text c/test.de --source-text c/test.en", "does not hold");
+    }
+    must_refuse("train --corpus text --vocabularies separate --out bad", "of pairs in a directory");
+    must_refuse(APART "--tokenizer t.json --out bad", "a tokenizer is one for both sides");
+}
+
 /* Each epoch has other cuts, which a resumed run repeats and ranks share; P = 0 is a run without the option. */
 TEST(merges_are_dropped)
 {

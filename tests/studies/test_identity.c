@@ -138,7 +138,7 @@ TEST(values_are_recorded)
             zoo_find(&z, sides == 1 ? "transformer" : "transformer-decoder", "euler", &layers), 0);
         if (sides > 1) assert_int_equal(zoo_find(&z, "rk2-gate", "euler", &encoder), 0);
         stacks = (Stacks){layers, encoder};
-        assert_int_equal(network_model(o, stacks, 2, b, 0, &model), 0);
+        assert_int_equal(network_model(o, stacks, &(Vocab){.size = 2}, b, 0, &model), 0);
         for_each_option(record_another, base);
         model_free(model);
         table_free(layers);
