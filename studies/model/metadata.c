@@ -282,7 +282,7 @@ static int take_codes(Network *n, const char *file)
     n->codes = memory_string(codes);
     if (!n->codes) return ERR_MEMORY;
     TRY(bpe_read(codes, &n->bpe));
-    if (options_choice(n->options, "vocabularies")) {
+    if (options_choice(n->options, "vocabularies") > 0) {
         char source[OUTPUT_PATH];
         Bpe *b;
         TRY(beside(file, "source-codes.bpe", source));
@@ -302,7 +302,7 @@ static int take_words(Network *n, const char *file)
     TRY(has_meta(file, "tokenizer_checksum", &tokens));
     TRY(beside(file, tokens ? "tokenizer.json" : "vocab.txt", words));
     TRY(tokens ? vocab_tokenizer(words, &n->vocab) : vocab_read(words, &n->vocab));
-    if (options_choice(n->options, "vocabularies")) {
+    if (options_choice(n->options, "vocabularies") > 0) {
         char source[OUTPUT_PATH];
         Vocab v;
         TRY(beside(file, "source-vocab.txt", source));

@@ -95,6 +95,7 @@ static const char *should_tell(const Option *p, const char *value)
 {
     const Table *encoder = stacks.encoder;
     if (p->flags & OPTION_SOURCE || strcmp(p->name, "decoder") == 0) return NULL;
+    if (strcmp(p->name, "gelu") == 0) return NULL; /* told as the model computes: here without */
     if (strcmp(p->name, "scheme") == 0) return stacks.layers->name;
     if (strcmp(p->name, "encoder") == 0) return encoder ? encoder->name : NULL;
     return value;
