@@ -12,6 +12,8 @@
 #                           options (SEED=N draws others)
 #   make check-faults       every command with system calls and allocations that fail, and after power cuts: FAULTS=300 of each
 #                           command and kind (0: all), SEED=N draws others
+#   make check-library      the library in others' processes: threads under ThreadSanitizer, CALLS=1000000 calls without
+#                           growth, its binary interface (abigail-tools)
 #   make check-builds       two builds in two folders are the same bytes; gcc -O0 and -O3, and clang, without a warning
 #   make soak-memory        resident memory of trainings of TIME seconds each: its slope, with its 95 % interval
 #   make check-valgrind     memcheck on a short training
@@ -95,7 +97,7 @@ APPSRC = studies/commands.c $(wildcard studies/*/*.c)
 APPOBJ = $(APPSRC:%.c=$(B)/%.o)
 # Tests that a stand-in of the device alone can run (VARIED). The shared library is of the release alone.
 ON_HOST = failures launches counts
-TESTSRC = $(filter-out $(ON_HOST:%=tests/cuda/test_%.c) $(if $(filter release,$(FLAVOUR)),,tests/commands/test_library.c),$(wildcard tests/*/test_*.c))
+TESTSRC = $(filter-out $(ON_HOST:%=tests/cuda/test_%.c) $(if $(filter release,$(FLAVOUR)),,tests/library/test_library.c),$(wildcard tests/*/test_*.c))
 TESTS  = $(TESTSRC:%.c=$(B)/%)
 
 # The readers of files and texts; what else `make fuzz` has compiled by clang is what builds a model
@@ -110,8 +112,8 @@ FUZZED  = $(READERS) ode/scheme/table ode/scheme/kinds ode/scheme/pair ode/schem
           nn/model/store_out nn/model/plan nn/model/fold nn/model/model nn/model/params nn/model/layout nn/model/arena bridge/compile kernels/error kernels/file kernels/memory
 
 # Each tests/fuzz/NAME.c is a harness for libFuzzer; test_fuzz links all of them, as fuzz_NAME.
-FUZZERS = $(filter-out seeds seal planted test_fuzz,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
-FUZZOBJ = $(FUZZERS:%=$(B)/tests/fuzz/%.o) $(B)/tests/fuzz/seeds.o $(B)/tests/fuzz/seal.o
+FUZZERS = $(filter-out seeds seal worst planted test_fuzz,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
+FUZZOBJ = $(FUZZERS:%=$(B)/tests/fuzz/%.o) $(B)/tests/fuzz/seeds.o $(B)/tests/fuzz/seal.o $(B)/tests/fuzz/worst.o
 
 # One source of the CPU kernels, for two precisions and three instruction sets; bf16 asks for more.
 CPU    = f32_v2 f32_v3 f32_v4 f64_v2 f64_v3 f64_v4 bf16_v4 bf16_amx
@@ -330,9 +332,14 @@ check-ranks: deps
 # The library from Python, with NumPy.
 check-python: deps
 	@sh studies/scripts/deps.sh python3-numpy
-	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter $(SHARED) $(B)/tests/commands/test_library
-	@TROTTER_NEED_NUMPY=1 sh tests/scripts/run.sh $(B) $(B)/tests/commands/test_library
-.PHONY: check-bare check-ranks check-python
+	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter $(SHARED) $(B)/tests/library/test_library
+	@TROTTER_NEED_NUMPY=1 sh tests/scripts/run.sh $(B) $(B)/tests/library/test_library
+# The library in other people's processes; a flavour of its own has it for ThreadSanitizer.
+check-library: build
+	@$(MAKE) --no-print-directory -j$(JOBS) $(SHARED)
+	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=thread CFLAGS='-O1 -g -fsanitize=thread' build/thread/libstudies.a build/thread/libtrotter.a
+	@sh tests/scripts/library.sh $(B) build/thread "$(CC)" "$(LDLIBS)"
+.PHONY: check-bare check-ranks check-python check-library
 
 check-sanitize: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=sanitize build/sanitize/trotter tests
@@ -415,7 +422,7 @@ $(F)/lib/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_CFLAGS) $(FUZZ_EDGES) -MMD -MP -c -o $@ $<
 $(F)/lib/tests/fuzz/planted.o: FUZZ_CFLAGS += -DPLANTED
-$(F)/%: $(F)/lib/tests/fuzz/%.o $(F)/lib/tests/fuzz/seeds.o $(F)/lib/tests/fuzz/seal.o $(FUZZED:%=$(F)/lib/%.o) $(B)/tests/lib/tiny.o $(B)/libstudies.a $(B)/libtrotter.a
+$(F)/%: $(F)/lib/tests/fuzz/%.o $(F)/lib/tests/fuzz/seeds.o $(F)/lib/tests/fuzz/seal.o $(F)/lib/tests/fuzz/worst.o $(FUZZED:%=$(F)/lib/%.o) $(B)/tests/lib/tiny.o $(B)/libstudies.a $(B)/libtrotter.a
 	$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS) -lgomp
 
 $(B)/tests/faults/test_faults: $(B)/tests/fuzz/seal.o

@@ -10,6 +10,7 @@
 #include "bridge/truncator.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/quiet.h"
 
 #include <gsl/gsl_blas.h>
 #include <gsl/gsl_eigen.h>
@@ -134,9 +135,9 @@ int truncator_jacobian(Truncator *u, int layer, Jacobian *out)
                  .colours = layer_field ? 1 : u->colours};
     out->block = c.block;
     out->eigen = memory_new(n * d, sizeof *out->eigen);
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    quiet_begin();
     int code = out->eigen ? with_handler_off(&c, u->state + (size_t)layer * u->N, out) : ERR_MEMORY;
-    gsl_set_error_handler(handler);
+    quiet_end();
     layer_field_free(f);
     if (code != 0) jacobian_free(out);
     return code;

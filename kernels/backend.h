@@ -148,6 +148,15 @@ typedef struct {
     size_t clip;          /* 0 with NULL */
 } Listed;
 
+enum { LOGIT_LEAST = 64 }; /* rows of a block of logits that a backend asks for */
+
+/* A kernel, product or copy on a device: the function that asked for it, or LAUNCH_PRODUCT, and its time in seconds. */
+#define LAUNCH_PRODUCT "product"
+typedef struct {
+    const char *where;
+    double seconds;
+} Launch;
+
 typedef struct Recording Recording; /* calls that can be run again */
 typedef struct Ranks Ranks;         /* ranks.h */
 typedef struct Backend Backend;
@@ -156,9 +165,9 @@ struct Backend {
     const char *kernel; /* instruction set or device the kernels were compiled for */
     size_t size;        /* bytes of an element: 4 or 8 */
     double eps;         /* gemm's relative error of a product that enters a sum; 2^-8 in bf16 */
-    /* Most rows and numbers of a block of logits: on a processor it should stay in its caches, on a device it should
-     * need few calls. */
-    size_t logit_rows, logit_numbers;
+    /* Returns the most rows of a block of logits of V columns, `bytes` each, that a matrix (V, D) makes: the block should
+     * stay in a cache from the product that makes it to those that read its adjoint. */
+    size_t (*logit_rows)(size_t V, size_t D, size_t bytes);
     /* Sizes per octave. Where the words of a batch decide how many rows a product has, rows are filled up to the next
      * of these sizes (nn/model/filled.c), so that few shapes are recorded; 0: they are not filled up. */
     size_t row_sizes;
@@ -171,6 +180,12 @@ struct Backend {
     int (*recorded)(Recording **out); /* caller: recording_free */
     int (*replay)(Recording *r);
     void (*recording_free)(Recording *r); /* NULL allowed */
+
+    /* From `time` on every kernel, product and copy is timed by itself, until `timed` waits for them and gives them in
+     * order; out[0] is what is measured where there is nothing. Calls cannot be recorded meanwhile. Keep the device
+     * busy before, so that it does not wait for the host. NULL: there is nothing to time. */
+    int (*time)(void);
+    int (*timed)(Launch **out, size_t *count); /* caller: memory_free, also after a failure */
 
     /* Makes r sum memory of this backend from now on (ranks_join); each rank has a separate device. Collective, with
      * one outcome: ERR_INPUT where this build or machine cannot. A failure of a device then ends all ranks. NULL: its
@@ -190,7 +205,8 @@ struct Backend {
     size_t twin_size;
     /* Allocates memory for n factors: numbers that only products read, kept in the form they want, in factor_size bytes
      * each. It is zeroed; NULL with error_set when memory is short. Below, a factor may be in such memory or be a plain
-     * number; the backend sees by the address which it is. gemm's A and B may be factors, and so may copy's y and x.
+     * number; the backend sees by the address which it is. gemm's A and B may be factors, and its C, rounded once, where
+     * beta is 0, and so may copy's y and x.
      * NULL, and factor_size 0: products take plain numbers. */
     void *(*factors)(size_t n);
     size_t factor_size;
@@ -248,11 +264,11 @@ struct Backend {
     void (*residual)(size_t N, size_t D, void *k, const void *b, Dropout drop, int kept, size_t n,
                      const LinTerm *term, void *r, NormKind kind, const void *w, const void *c,
                      void *y, void *stats);
-    /* y (N, M) = dropout(act(u + b)), factors; act: any but ACT_SIGMOID. ReLU leaves u alone, and y may be u; the others
-     * leave u + b in u for backward. A gated one has u (N, 2M), b (2M): a row's M numbers u, then its M numbers v. */
+    /* y (N, M) = dropout(act(u + b)); u and y: factors. act: any but ACT_SIGMOID. ReLU leaves u alone, and y may be u; the
+     * others leave u + b in u for backward. A gated one has u (N, 2M), b (2M): a row's M numbers u, then its M numbers v. */
     void (*bias_act)(size_t N, size_t M, void *u, const void *b, int act, Dropout drop, void *y);
-    /* u, y as forward left them; ReLU reads only y, the others only u. dy (N, M) in, du (N, M) out, factors, which may
-     * be dy; db (M) accumulates. Gated: du (N, 2M), which may be u, and db (2M). */
+    /* u, y as forward left them; ReLU reads only y, the others only u. dy (N, M) in, factors, du (N, M) out, factors,
+     * which may be dy; db (M) accumulates. Gated: du (N, 2M), which may be u, and db (2M). */
     void (*bias_act_back)(size_t N, size_t M, const void *u, const void *y, int act, Dropout drop,
                           const void *dy, void *du, void *db);
 
@@ -278,8 +294,8 @@ struct Backend {
 
     /* nll (N) out: -sum_v q_v log softmax(z)_v, with the labels q: {1} gives -log softmax(z)_target, {1 - E, E / V}
      * smooths by E (Szegedy et al. 2016, section 7). With grad, which is in backend memory, dz = *grad * (Q softmax(z)
-     * - q), Q the row's sum of q. For a FILLER nll and dz are 0, whatever z is. z, dz (N, V), target (N); dz: factors,
-     * and may be z. */
+     * - q), Q the row's sum of q. For a FILLER nll and dz are 0, whatever z is. z, dz (N, V), target (N); dz may
+     * be z, and both may be factors. */
     void (*cross_entropy)(size_t N, size_t V, const void *z, const int32_t *target, Labels q,
                           const double *grad, void *dz, void *nll);
     /* The K <= V largest numbers of every row of z (N, V): index (N, K) their columns, value (N, K) = log softmax(z)
@@ -312,6 +328,20 @@ struct Backend {
     .embed = prefix##embed, .embed_back = prefix##embed_back, .cross_entropy = prefix##cross_entropy,   \
     .best = prefix##best, .loss = prefix##loss, .norm2 = prefix##norm2, .adam = prefix##adam
 /* clang-format on */
+
+/* Logit_rows of a device with an L2 of `cache` bytes. A block that takes two fifths of it leaves room for the matrix and
+ * its gradient. Each block reads the matrix and its gradient anew, which costs about as much as D rows of logits that
+ * pass through memory. So where less than D rows fit, blocks are as large as can be. Derived for bf16: a row saves 12 V
+ * bytes (z, dz: written once, read once, dz twice), and a block costs 12 V D (E read twice in bf16, dE read and written
+ * in f32). */
+static inline size_t backend_rows_in(size_t cache, size_t V, size_t D, size_t bytes)
+{
+    const size_t most = 8192, numbers = (size_t)1 << 27, tile = 128;
+    size_t rows = cache * 2 / 5 / (V * bytes) / tile * tile;
+    if (rows < D || rows == 0) rows = numbers / V;
+    if (rows < LOGIT_LEAST) rows = LOGIT_LEAST;
+    return rows < most ? rows : most;
+}
 
 static inline void *backend_at(const Backend *b, const void *p, size_t i)
 {

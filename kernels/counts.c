@@ -14,22 +14,17 @@ const char *const count_names[COUNTS] = {
     "bias",     "embedding", "loss",      "Adam",  "fill and copy"};
 
 enum { F32 = 4, BF16 = 2, SUMS = 2 }; /* bytes; kernels of a sum over rows */
-/* The same as in cuda_linear.cuh, cuda_gate.cuh, cuda_embed.cuh, cuda.cu. */
-enum {
-    LIN_TERMS = 16,
-    GATE_INPUTS = 64,
-    PLACES = 32,
-    LOGIT_ROWS = 8192,
-    LOGIT_NUMBERS = 1 << 27,
-    ROW_SIZES = 2
-};
+/* The same as in cuda_linear.cuh, cuda_gate.cuh, cuda_embed.cuh, cuda_loss.cuh, cuda.cu. */
+enum { LIN_TERMS = 16, GATE_INPUTS = 64, PLACES = 32, LOSS_ROW = 47 << 10, ROW_SIZES = 2 };
+static const size_t CACHE = (size_t)50 << 20; /* L2 of an H100 */
 
 static struct {
     Backend backend;
     const Speeds *speeds;
     Count *count;
     size_t *sends;
-    int packs; /* 1: sends wait, to go together */
+    CountedList *list; /* NULL: calls are not listed */
+    int packs;         /* 1: sends wait, to go together */
     char *next,
         *next_factor; /* addresses of the next buffers: of numbers, and of factors, which begin at FACTORS */
     const char *weights;
@@ -37,31 +32,45 @@ static struct {
     int bf16;
 } all;
 
-static void add(int kind, size_t kernels, double bytes, double flops, double rate)
+/* A product, and attention on tensor cores, run at the rate of products. */
+enum { VECTOR, TENSOR };
+
+double counts_seconds(const CountedCall *c, const Speeds *s)
+{
+    double rate = c->tensor ? s->products : s->vector;
+    return s->launch * (double)(c->kernels + c->products) +
+           fmax(c->bytes / s->bandwidth, c->flops / rate);
+}
+
+static void note(const CountedCall *call)
 {
     if (!all.count) return;
-    Count *c = &all.count[kind];
-    const Speeds *s = all.speeds;
-    size_t products = kind == COUNT_PRODUCT;
+    Count *c = &all.count[call->kind];
     c->calls++;
-    c->kernels += kernels;
-    c->products += products;
-    c->bytes += bytes;
-    c->flops += flops;
-    c->seconds +=
-        s->launch * (double)(kernels + products) + fmax(bytes / s->bandwidth, flops / rate);
+    c->kernels += call->kernels;
+    c->products += call->products;
+    c->bytes += call->bytes;
+    c->flops += call->flops;
+    c->seconds += counts_seconds(call, all.speeds);
+    if (all.list && all.list->count < COUNTED_MOST) all.list->call[all.list->count] = *call;
+    if (all.list) all.list->count++;
 }
 
-/* Counts a pass of this many f32 numbers. */
-static void add_numbers(int kind, size_t kernels, double numbers)
+static void add_for(const char *name, int kind, size_t kernels, double bytes, double flops,
+                    int tensor)
 {
-    add(kind, kernels, F32 * numbers, numbers, all.speeds ? all.speeds->vector : 1);
+    note(&(CountedCall){.call = name,
+                        .kind = kind,
+                        .tensor = tensor,
+                        .kernels = kernels,
+                        .bytes = bytes,
+                        .flops = flops});
 }
+#define add(...) add_for(__func__, __VA_ARGS__)
 
-static void add_bytes(int kind, size_t kernels, double bytes, double numbers)
-{
-    add(kind, kernels, bytes, numbers, all.speeds ? all.speeds->vector : 1);
-}
+/* Count a pass of this many f32 numbers, or of bytes. */
+#define add_numbers(kind, kernels, numbers) add(kind, kernels, F32 *(numbers), numbers, VECTOR)
+#define add_bytes(kind, kernels, bytes, numbers) add(kind, kernels, bytes, numbers, VECTOR)
 
 static size_t pieces(size_t n, size_t most)
 {
@@ -127,7 +136,7 @@ static void pack(int on)
     all.packs = on;
     if (on || !all.sends) return;
     ++*all.sends;
-    add(COUNT_SET, 1, 0, 0, 1);
+    note(&(CountedCall){.call = __func__, .kind = COUNT_SET, .kernels = 1, .copies = 1});
 }
 
 static void receive(void *host, const void *x, size_t bytes)
@@ -143,13 +152,25 @@ static int is_weight(const void *x)
 
 static void fill(void *x, double value, size_t n)
 {
-    if (n) add_numbers(COUNT_SET, (value != 0) + (size_t)is_weight(x), (double)n);
+    if (n)
+        note(&(CountedCall){.call = __func__,
+                            .kind = COUNT_SET,
+                            .kernels = (value != 0) + (size_t)is_weight(x),
+                            .copies = value == 0,
+                            .bytes = F32 * (double)n,
+                            .flops = (double)n});
 }
 
 static void copy(void *y, const void *x, size_t n)
 {
     size_t kernels = is_factor(x) || is_factor(y) || is_weight(y);
-    if (n) add_bytes(COUNT_SET, kernels, (size_of(x) + size_of(y)) * (double)n, (double)n);
+    if (n)
+        note(&(CountedCall){.call = __func__,
+                            .kind = COUNT_SET,
+                            .kernels = kernels,
+                            .copies = !(is_factor(x) || is_factor(y)),
+                            .bytes = (size_of(x) + size_of(y)) * (double)n,
+                            .flops = (double)n});
 }
 
 /* ---- products ----------------------------------------------------------------------------------- */
@@ -171,9 +192,16 @@ static void gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha, con
 {
     double bytes = factor(ta ? k : m, ta ? m : k, A, lda) + factor(tb ? n : k, tb ? k : n, B, ldb);
     if (m == 0 || n == 0) return;
-    bytes += F32 * (beta != 0 ? 2 : 1) * (double)m * (double)n;
-    add(COUNT_PRODUCT, 0, bytes, 2 * (double)m * (double)n * (double)k,
-        all.speeds ? all.speeds->products : 1);
+    bytes += size_of(C) * (beta != 0 ? 2 : 1) * (double)m * (double)n;
+    note(&(CountedCall){.call = __func__,
+                        .kind = COUNT_PRODUCT,
+                        .tensor = TENSOR,
+                        .products = 1,
+                        .bytes = bytes,
+                        .flops = 2 * (double)m * (double)n * (double)k,
+                        .m = m,
+                        .n = n,
+                        .k = k});
 }
 
 /* ---- rows --------------------------------------------------------------------------------------- */
@@ -216,15 +244,10 @@ static int by_matrix(const Attention *a)
     return all.bf16 && E % 16 == 0 && E <= 128 && !a->relative && attention_each(a->H, a->kv) == 1;
 }
 
-static double attention_rate(const Attention *a)
-{
-    return !all.speeds ? 1 : by_matrix(a) ? all.speeds->products : all.speeds->vector;
-}
-
 static void attention(const Attention *a, void *out, void *lse)
 {
     double rows = (double)a->S * (double)attention_keys(a) * (double)a->D;
-    add(COUNT_ATTENTION, 1, F32 * 4 * rows, 4 * (double)a->D * seen(a), attention_rate(a));
+    add(COUNT_ATTENTION, 1, F32 * 4 * rows, 4 * (double)a->D * seen(a), by_matrix(a));
 }
 
 /* Counts backward of attention. Sequences longer than a tile have one kernel for keys and one for queries. */
@@ -237,7 +260,7 @@ static void attention_back(const Attention *a, const void *out, const void *lse,
     size_t tile = matrix && a->D / a->H > 64 ? SIDE / 2 : SIDE;
     size_t kernels = attention_keys(a) <= tile && (matrix || !apart) ? 2 : 3;
     if (a->relative && drelative) kernels++;
-    add(COUNT_ATTENTION, kernels, F32 * 8 * rows, 10 * (double)a->D * seen(a), attention_rate(a));
+    add(COUNT_ATTENTION, kernels, F32 * 8 * rows, 10 * (double)a->D * seen(a), by_matrix(a));
 }
 
 static void rotate(size_t N, size_t H, size_t E, void *x, size_t ld, const int32_t *position,
@@ -264,7 +287,7 @@ static void bias_drop_back(size_t N, size_t D, size_t n, const LinTerm *term, Dr
 
 static void bias_act(size_t N, size_t M, void *u, const void *b, int act, Dropout d, void *y)
 {
-    double bytes = F32 * (act == ACT_RELU ? 1 : act_gated(act) ? 4 : 2) + size_of(y);
+    double bytes = size_of(u) * (act == ACT_RELU ? 1 : act_gated(act) ? 4 : 2) + size_of(y);
     add_bytes(COUNT_BIAS, 1, bytes * (double)(N * M), (double)(N * M));
 }
 
@@ -337,7 +360,8 @@ static void embed_back(size_t N, size_t D, size_t V, const int32_t *token, doubl
 static void cross_entropy(size_t N, size_t V, const void *z, const int32_t *target, Labels q,
                           const double *grad, void *dz, void *nll)
 {
-    double bytes = grad ? 2 * F32 + size_of(dz) : F32;
+    int twice = grad && size_of(z) * (double)V > LOSS_ROW; /* z is read once more */
+    double bytes = size_of(z) * (twice ? 2 : 1) + (grad ? size_of(dz) : 0);
     add_bytes(COUNT_LOSS, 1, bytes * (double)(N * V), (double)(N * V));
 }
 
@@ -357,6 +381,11 @@ static void adam(size_t n, void *p, const void *g, void *m, void *v, double beta
     add_numbers(COUNT_ADAM, n > 0, (all.bf16 ? 7.5 : 7) * (double)n);
 }
 
+static size_t logit_rows(size_t V, size_t D, size_t bytes)
+{
+    return backend_rows_in(CACHE, V, D, bytes);
+}
+
 /* ---- the table ---------------------------------------------------------------------------------- */
 
 const Backend *counts_backend(const char *name)
@@ -374,8 +403,7 @@ const Backend *counts_backend(const char *name)
                             .kernel = "counted",
                             .size = F32,
                             .eps = 0x1p-24,
-                            .logit_rows = LOGIT_ROWS,
-                            .logit_numbers = LOGIT_NUMBERS,
+                            .logit_rows = logit_rows,
                             .row_sizes = ROW_SIZES,
                             .wait = nothing,
                             .alloc = take,
@@ -402,8 +430,15 @@ void counts_begin(const Speeds *s, Count *count, size_t *sends)
     all.sends = sends;
 }
 
+void counts_list(CountedList *list)
+{
+    list->count = 0;
+    all.list = list;
+}
+
 void counts_end(void)
 {
+    all.list = NULL;
     all.speeds = NULL;
     all.count = NULL;
     all.sends = NULL;

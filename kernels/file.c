@@ -194,23 +194,26 @@ static int has_writer(int fd)
     return has;
 }
 
-/* Opens a file to be read. A FIFO of a folder without a writer is waited for, and not for ever: *lonely is 1 then. */
-static FILE *open_read(const char *file, int *lonely)
+int file_open(const char *file, int *fd)
 {
     struct stat s;
     struct statfs of;
-    *lonely = 0;
-    if (stat(file, &s) != 0 || !S_ISFIFO(s.st_mode)) return fopen(file, "rb");
-    int fd = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) return NULL;
-    int named = fstatfs(fd, &of) == 0 && of.f_type != PIPEFS_MAGIC;
-    struct pollfd begins = {.fd = fd, .events = POLLIN};
-    for (int i = 0; named && i < 10 * FILE_FIFO_SECONDS && !has_writer(fd); i++)
+    int fifo = stat(file, &s) == 0 && S_ISFIFO(s.st_mode);
+    *fd = open(file, O_RDONLY | O_CLOEXEC | (fifo ? O_NONBLOCK : 0));
+    if (*fd < 0) return unread("open", file);
+    int named = fifo && fstatfs(*fd, &of) == 0 && of.f_type != PIPEFS_MAGIC;
+    struct pollfd begins = {.fd = *fd, .events = POLLIN};
+    for (int i = 0; named && i < 10 * FILE_FIFO_SECONDS && !has_writer(*fd); i++)
         if (poll(&begins, 1, 100) > 0) named = 0;
-    *lonely = named && !has_writer(fd);
-    FILE *f = fcntl(fd, F_SETFL, 0) == 0 ? fdopen(fd, "rb") : NULL;
-    if (!f) close(fd);
-    return f;
+    int lonely = named && !has_writer(*fd);
+    if (!lonely && (!fifo || fcntl(*fd, F_SETFL, 0) == 0)) return 0;
+    int code = lonely
+                   ? error_set(ERR_INPUT, "%s is a FIFO that nobody opened to write to it in %d s",
+                               file, FILE_FIFO_SECONDS)
+                   : unread("open", file);
+    close(*fd);
+    *fd = -1;
+    return code;
 }
 
 static int read_stream(const char *file, FILE *f, size_t most, char **bytes, size_t *count)
@@ -242,14 +245,15 @@ int file_whole(const char *file, size_t most, char **bytes, size_t *count)
 {
     *bytes = NULL;
     *count = 0;
-    int lonely;
-    FILE *f = open_read(file, &lonely);
-    if (!f) return unread("open", file);
+    int fd;
+    TRY(file_open(file, &fd));
+    FILE *f = fdopen(fd, "rb");
+    if (!f) {
+        close(fd);
+        return unread("open", file);
+    }
     size_t asked = most;
     int code = bound(file, f, &most);
-    if (lonely)
-        code = error_set(ERR_INPUT, "%s is a FIFO that nobody opened to write to it in %d s", file,
-                         FILE_FIFO_SECONDS);
     if (code == 0) code = read_stream(file, f, most, bytes, count);
     fclose(f);
     if (code == 0 && most < asked && *count == most)

@@ -24,11 +24,14 @@ int file_folder(const char *path);
  * PID, as it is printed. Only a caller who alone writes there may use it: a writer on another machine looks dead. */
 void file_sweep(const char *dir);
 
-/* Reads the first `most` bytes of a file, or all (SIZE_MAX). A NUL is added behind *bytes. ERR_INPUT: a file that
- * cannot be read, a device other than a terminal and /dev/null, more than file_pipe_most bytes (4 GiB) from what is no
- * regular file, a FIFO without a writer for FILE_FIFO_SECONDS. ERR_SYSTEM: the system fails, so the file may be good.
- * Caller: memory_free. */
+/* Opens a file to be read: *fd, -1 after a failure. ERR_INPUT: it cannot be opened, a FIFO without a writer for
+ * FILE_FIFO_SECONDS. ERR_SYSTEM: the system fails, so the file may be good. */
 enum { FILE_FIFO_SECONDS = 3 };
+int file_open(const char *file, int *fd);
+
+/* Reads the first `most` bytes of a file, or all (SIZE_MAX). A NUL is added behind *bytes. ERR_INPUT: as
+ * file_open; a device other than a terminal and /dev/null, more than file_pipe_most bytes (4 GiB) from what is no regular
+ * file. Caller: memory_free. */
 extern size_t file_pipe_most;
 int file_whole(const char *file, size_t most, char **bytes, size_t *count);
 

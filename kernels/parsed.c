@@ -1,31 +1,45 @@
 /* parsed.c: see parsed.h. */
 #include "kernels/parsed.h"
 
-#include <pthread.h>
+#include <stdatomic.h>
 
 #include "kernels/error.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static json_malloc_t before; /* of the process, which another library or a test may have set */
+static _Atomic(json_malloc_t)
+    before; /* of the process, which another library or a test may have set */
 static _Thread_local int refused;
 
 static void *watched(size_t bytes)
 {
-    void *p = before(bytes);
+    void *p = atomic_load(&before)(bytes);
     if (!p) refused = 1;
     return p;
 }
 
+static void watch(void)
+{
+    json_malloc_t now;
+    json_free_t drop;
+    json_get_alloc_funcs(&now, &drop);
+    if (now == watched) return;
+    atomic_store(&before, now);
+    json_set_alloc_funcs(watched, drop);
+}
+
+/* A library that is unloaded leaves what it found. */
+__attribute__((destructor)) static void restore(void)
+{
+    json_malloc_t now;
+    json_free_t drop;
+    json_get_alloc_funcs(&now, &drop);
+    if (now == watched) json_set_alloc_funcs(atomic_load(&before), drop);
+}
+
 int parsed_json(const char *text, size_t n, json_error_t *e, json_t **root)
 {
-    json_free_t drop;
-    pthread_mutex_lock(&lock);
-    json_get_alloc_funcs(&before, &drop);
-    json_set_alloc_funcs(watched, drop);
+    watch();
     refused = 0;
     *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, e);
-    json_set_alloc_funcs(before, drop);
-    pthread_mutex_unlock(&lock);
     if (!refused) return *root ? 0 : ERR_INPUT;
     json_decref(*root);
     *root = NULL;

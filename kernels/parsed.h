@@ -1,8 +1,8 @@
 /* parsed.h: a JSON text is read whole or refused.
  *
- * Short of memory, jansson 2.14 drops a character of a name or a value and goes on, or calls it invalid. So while a text
- * is read, a function stands before jansson's malloc (json_set_alloc_funcs) and notes that memory was refused. One thread
- * reads at a time. */
+ * Short of memory, jansson 2.14 drops a character of a name or a value and goes on, or calls it invalid. So a function
+ * stands before jansson's malloc (json_set_alloc_funcs) and notes for each thread that memory was refused. No lock is held,
+ * which a child after fork() might wait for. */
 #ifndef TROTTER_PARSED_H
 #define TROTTER_PARSED_H
 

@@ -8,6 +8,7 @@
 #include "kernels/threads.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 
 #include "kernels/error.h"
@@ -24,8 +25,9 @@ int threads_processors(void)
 
 int threads_room(int n, size_t bytes)
 {
-    static int begun;
-    size_t threads = (size_t)n, more = n > begun ? (size_t)(n - begun) : 0;
+    static atomic_int begun;
+    int had = atomic_load(&begun);
+    size_t threads = (size_t)n, more = n > had ? (size_t)(n - had) : 0;
     size_t all = threads * (buffer + arena + stack) + more * buffer + bytes;
     void *p =
         mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -36,6 +38,6 @@ int threads_room(int n, size_t bytes)
                          all >> 20, n, n > 1 ? "s" : "",
                          n > 1 ? "; fewer threads need less (OMP_NUM_THREADS)" : "");
     munmap(p, all);
-    if (n > begun) begun = n;
+    if (n > had) atomic_store(&begun, n);
     return 0;
 }

@@ -110,6 +110,13 @@ static void cpu_norm2(size_t n, const void *g, Step *s)
     if (!isfinite(s->norm)) not_finite(s, FAULT_NORM);
 }
 
+static size_t cpu_logit_rows(size_t V, size_t D, size_t bytes)
+{
+    (void)D, (void)bytes;
+    size_t rows = (1 << 23) / V;
+    return rows < LOGIT_LEAST ? LOGIT_LEAST : least(512, rows);
+}
+
 /* The Makefile's PRECISION: f32, f64 or bf16. */
 #define JOIN_(a, b, c) a##_##b##_##c
 #define JOIN(a, b, c) JOIN_(a, b, c)
@@ -121,8 +128,7 @@ const Backend TABLE = {
     .kernel = "x86-64-" TEXT(KERNEL),
     .size = sizeof(real),
     .eps = GEMM_EPS,
-    .logit_rows = 512,
-    .logit_numbers = 1 << 23,
+    .logit_rows = cpu_logit_rows,
     .wait = cpu_wait,
     .alloc = cpu_alloc,
     .release = cpu_release,

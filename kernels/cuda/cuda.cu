@@ -7,7 +7,7 @@
  * allocates, except for scratch memory that grows in a first step.
  *
  * In reading order: cuda_device.cuh (stream, launches, sums, dropout), cuda_rows.cuh (elements, columns),
- * cuda_memory.cuh (memory, recordings, failures), cuda_factor.cuh (bf16), cuda_product.cuh (cuBLAS), then as for cpu.c,
+ * cuda_memory.cuh (memory, recordings, failures), cuda_timed.cuh (times of launches), cuda_factor.cuh (bf16), cuda_product.cuh (cuBLAS), then as for cpu.c,
  * cuda_ranks.cuh (NCCL). With TROTTER_CUDA_HOST it compiles for a processor, where a stand-in for the runtime
  * runs it (tests/cuda).
  */
@@ -15,6 +15,7 @@
 
 #include "kernels/cuda/cuda_device.cuh"
 #include "kernels/cuda/cuda_memory.cuh"
+#include "kernels/cuda/cuda_timed.cuh"
 #include "kernels/cuda/cuda_factor.cuh"
 #include "kernels/cuda/cuda_product.cuh"
 #include "kernels/cuda/cuda_linear.cuh"
@@ -59,7 +60,7 @@ static int unusable(cudaError_t code)
 static int device_serves(void)
 {
     enum { OLDEST = 80 };
-    int count = 0, major = 0, minor = 0, processors = 0;
+    int count = 0, major = 0, minor = 0, processors = 0, cache = 0;
     cudaError_t code = cudaGetDeviceCount(&count);
     if (code == cudaErrorNoDevice || (code == cudaSuccess && count == 0)) {
         (void)cudaGetLastError();
@@ -74,10 +75,12 @@ static int device_serves(void)
         code = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, d);
     if (code == cudaSuccess)
         code = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, d);
+    if (code == cudaSuccess) code = cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, d);
     (void)cudaGetLastError();
     if (code != cudaSuccess) return unusable(code);
     snprintf(arch, sizeof arch, "sm_%d%d", major, minor);
     cuda.processors = (size_t)processors;
+    cuda.cache = (size_t)cache;
     if (10 * major + minor >= OLDEST) return 0;
     return error_set(ERR_INPUT, "the device (%s) is older than sm_%d", arch, OLDEST);
 }
@@ -123,6 +126,11 @@ extern "C" void cuda_room(size_t *free, size_t *total)
     *free = *total = 0;
 }
 
+static size_t cuda_logit_rows(size_t V, size_t D, size_t bytes)
+{
+    return backend_rows_in(cuda.cache, V, D, bytes);
+}
+
 /* ---- the tables --------------------------------------------------------------------------------- */
 
 /* eps: two factors, each off by half. tf32's may be cut, not rounded: cuBLAS does not say. */
@@ -133,14 +141,15 @@ extern "C" void cuda_room(size_t *free, size_t *total)
         .kernel = arch,                                                         \
         .size = sizeof(float),                                                  \
         .eps = eps_,                                                            \
-        .logit_rows = 8192,                                                     \
-        .logit_numbers = 1 << 27,                                               \
+        .logit_rows = cuda_logit_rows,                                          \
         .row_sizes = 2,                                                         \
         .wait = cuda_wait,                                                      \
         .record = cuda_record,                                                  \
         .recorded = cuda_recorded,                                              \
         .replay = cuda_replay,                                                  \
         .recording_free = cuda_recording_free,                                  \
+        .time = cuda_time,                                                      \
+        .timed = cuda_timed,                                                    \
         .join = cuda_join,                                                      \
         .alloc = cuda_alloc,                                                    \
         .release = cuda_release,                                                \

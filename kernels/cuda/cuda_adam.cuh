@@ -85,17 +85,21 @@ static void cuda_fill(void *x, double value, size_t n)
 {
     if (value != 0)
         each_flat(n, wide(0, x), Fill{(float *)x, (float)value});
-    else if (n && cuda.failed == cudaSuccess)
+    else if (n && cuda.failed == cudaSuccess) {
         cuda_check(cudaMemsetAsync(x, 0, n * sizeof(float), cuda.stream), __func__);
+        cuda_lap(__func__);
+    }
     twin_written(x, n * sizeof(float));
 }
 
 static void cuda_copy(void *y, const void *x, size_t n)
 {
     if (factor_copy(y, x, n)) return;
-    if (n && cuda.failed == cudaSuccess)
+    if (n && cuda.failed == cudaSuccess) {
         cuda_check(cudaMemcpyAsync(y, x, n * sizeof(float), cudaMemcpyDeviceToDevice, cuda.stream),
                    __func__);
+        cuda_lap(__func__);
+    }
     twin_written(y, n * sizeof(float));
 }
 

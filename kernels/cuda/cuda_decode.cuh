@@ -95,7 +95,7 @@ static __global__ void best_kernel(size_t V, size_t K, const float *z_, int32_t 
     __shared__ Found room[SLOTS];
     const float *z = z_ + blockIdx.x * V;
     float top = -INFINITY, part = 0;
-    online_sum<1>(V, z, &top, &part);
+    online_sum<1>(V, z, (float *)NULL, &top, &part);
     float all = block_max(top, tops);
     double sum = block_sum(part != 0 ? (double)part * (double)expf(top - all) : 0, sums);
     Found last = {INFINITY, -1};

@@ -18,7 +18,7 @@ enum { WARP = 32, BLOCK_THREADS = 256 };
 
 /* One device, one stream. `failed` keeps the first failure until it is reported (cuda_memory.cuh);
  * nothing is launched meanwhile. `blas`: status of cuBLAS where it failed. `processors`: multiprocessors
- * of the device. */
+ * of the device; `cache`: bytes of its L2; `timing`: 1 while launches are timed (cuda_timed.cuh). */
 static struct {
     cudaStream_t stream;
     int chosen, device, devices; /* device: the chosen number modulo the count of devices */
@@ -26,8 +26,8 @@ static struct {
     cudaError_t failed;
     int blas;
     const char *where; /* function that failed: cuda_norm */
-    int ready, recording;
-    size_t processors, wanted; /* wanted: bytes of an allocation that failed */
+    int ready, recording, timing;
+    size_t processors, cache, wanted; /* wanted: bytes of an allocation that failed */
 } cuda;
 
 static inline void cuda_check(cudaError_t code, const char *where)
@@ -37,6 +37,9 @@ static inline void cuda_check(cudaError_t code, const char *where)
     cuda.where = where;
 }
 
+/* Ends the time of a launch, while they are timed. cuda_timed.cuh. */
+static void cuda_lap(const char *where);
+
 /* Launches kernel<<<blocks, threads, bytes>>>(...) on the stream; blocks = 0: does nothing. A template's
  * name stands in parentheses. `where`: the call that a failure names. */
 #define RUN_FOR(where, kernel, blocks, threads, bytes, ...)                             \
@@ -45,6 +48,7 @@ static inline void cuda_check(cudaError_t code, const char *where)
         CUDA_LAUNCH(kernel, dim3((unsigned)(blocks)), dim3((unsigned)(threads)), bytes, \
                     cuda.stream, __VA_ARGS__);                                          \
         cuda_check(cudaGetLastError(), where);                                          \
+        cuda_lap(where);                                                                \
     } while (0)
 #define RUN(...) RUN_FOR(__func__, __VA_ARGS__)
 /* Launches kernel<4>, which takes four numbers at a time, where w, else kernel<1>. */

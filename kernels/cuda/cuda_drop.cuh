@@ -97,8 +97,7 @@ static __device__ inline float act_value(int act, float z)
 struct BiasAct {
     size_t M;
     int act;
-    float *u;
-    Out y;
+    Out u, y;
     const float *b;
     Keep keep;
     __device__ void begin()
@@ -107,10 +106,10 @@ struct BiasAct {
     }
     template <int W> __device__ void at(size_t r, size_t c) const
     {
-        Pack<W> v = load<W>(u + r * M + c), bias = load<W>(b + c),
+        Pack<W> v = load<W>(u, r * M + c), bias = load<W>(b + c),
                 k = keep_pack<W>(&keep, r * M + c);
         for (int i = 0; i < W; i++) v.x[i] += bias.x[i];
-        if (act != ACT_RELU) store(u + r * M + c, v);
+        if (act != ACT_RELU) store(u, r * M + c, v);
         for (int i = 0; i < W; i++) v.x[i] = act_value(act, v.x[i]) * k.x[i];
         store(y, r * M + c, v);
     }
@@ -120,8 +119,7 @@ struct BiasAct {
 struct GatedAct {
     size_t M;
     int act;
-    float *u;
-    Out y;
+    Out u, y;
     const float *b;
     Keep keep;
     __device__ void begin()
@@ -130,12 +128,12 @@ struct GatedAct {
     }
     template <int W> __device__ void at(size_t r, size_t c) const
     {
-        float *p = u + 2 * r * M + c;
-        Pack<W> x = load<W>(p), v = load<W>(p + M), bias = load<W>(b + c),
+        size_t at = 2 * r * M + c;
+        Pack<W> x = load<W>(u, at), v = load<W>(u, at + M), bias = load<W>(b + c),
                 more = load<W>(b + M + c), k = keep_pack<W>(&keep, r * M + c);
         for (int i = 0; i < W; i++) x.x[i] += bias.x[i], v.x[i] += more.x[i];
-        store(p, x);
-        store(p + M, v);
+        store(u, at, x);
+        store(u, at + M, v);
         for (int i = 0; i < W; i++) v.x[i] *= act_value(act, x.x[i]) * k.x[i];
         store(y, r * M + c, v);
     }
@@ -146,11 +144,11 @@ static void cuda_bias_act(size_t N, size_t M, void *u, const void *b, int act, D
 {
     if (act_gated(act)) {
         each_row(N, M, wide(M, u, b, y),
-                 GatedAct{M, act, (float *)u, out_of(y), (const float *)b, keep_of(&drop)});
+                 GatedAct{M, act, out_of(u), out_of(y), (const float *)b, keep_of(&drop)});
         return;
     }
     each_row(N, M, wide(M, u, b, y),
-             BiasAct{M, act, (float *)u, out_of(y), (const float *)b, keep_of(&drop)});
+             BiasAct{M, act, out_of(u), out_of(y), (const float *)b, keep_of(&drop)});
 }
 
 /* Returns the slope at u + b; for ReLU, from y, whether it is above 0. */
@@ -174,8 +172,7 @@ struct ActBack {
     size_t M;
     int act;
     float scale;
-    In x;
-    const float *dy;
+    In x, dy;
     Out du;
     Keep keep;
     __device__ void begin()
@@ -184,7 +181,7 @@ struct ActBack {
     }
     template <int W> __device__ void at(size_t r, size_t c, Pack<W> *sum) const
     {
-        Pack<W> v = load<W>(dy + r * M + c), a = load<W>(x, r * M + c);
+        Pack<W> v = load<W>(dy, r * M + c), a = load<W>(x, r * M + c);
         Pack<W> k = keep_pack<W>(&keep, r * M + c);
         for (int i = 0; i < W; i++) {
             v.x[i] *= scale * k.x[i] * act_slope(act, a.x[i]);
@@ -199,7 +196,7 @@ struct GatedBack {
     enum { SUMS = 2 };
     size_t M;
     int act;
-    const float *u, *dy;
+    In u, dy;
     Out du;
     Keep keep;
     __device__ void begin()
@@ -209,7 +206,7 @@ struct GatedBack {
     template <int W> __device__ void at(size_t r, size_t c, Pack<W> *sum) const
     {
         size_t to = 2 * r * M + c;
-        Pack<W> x = load<W>(u + to), v = load<W>(u + to + M), d = load<W>(dy + r * M + c);
+        Pack<W> x = load<W>(u, to), v = load<W>(u, to + M), d = load<W>(dy, r * M + c);
         Pack<W> k = keep_pack<W>(&keep, r * M + c);
         for (int i = 0; i < W; i++) {
             float g = d.x[i] * k.x[i], value = act_value(act, x.x[i]);
@@ -228,10 +225,9 @@ static void cuda_bias_act_back(size_t N, size_t M, const void *u, const void *y,
 {
     if (act_gated(act)) {
         float *sums = (float *)db;
-        sum_columns(
-            N, M, wide(M, u, dy, du),
-            GatedBack{M, act, (const float *)u, (const float *)dy, out_of(du), keep_of(&drop)},
-            Targets<2>{{sums, sums ? sums + M : NULL}});
+        sum_columns(N, M, wide(M, u, dy, du),
+                    GatedBack{M, act, in_of(u), in_of(dy), out_of(du), keep_of(&drop)},
+                    Targets<2>{{sums, sums ? sums + M : NULL}});
         return;
     }
     int relu = act == ACT_RELU;
@@ -239,7 +235,7 @@ static void cuda_bias_act_back(size_t N, size_t M, const void *u, const void *y,
     float scale = relu ? (float)(1 / (1 - drop.rate)) : 1;
     if (relu) drop.rate = 0;
     sum_columns(N, M, wide(M, x, dy, du),
-                ActBack{M, act, scale, in_of(x), (const float *)dy, out_of(du), keep_of(&drop)},
+                ActBack{M, act, scale, in_of(x), in_of(dy), out_of(du), keep_of(&drop)},
                 Targets<1>{{(float *)db}});
 }
 

@@ -50,6 +50,17 @@ template <int W> static __device__ inline Pack<W> bf16_load(const uint16_t *p)
     return v;
 }
 
+/* Overloads beside those of f32. */
+template <int W> static __device__ inline Pack<W> load(const uint16_t *p)
+{
+    return bf16_load<W>(p);
+}
+
+template <int W> static __device__ inline void store(uint16_t *p, Pack<W> v)
+{
+    bf16_store<W>(p, v);
+}
+
 /* ---- memory ------------------------------------------------------------------------------------- */
 
 static int is_factor(const void *p)
@@ -98,6 +109,11 @@ template <int W> static __device__ inline void store(Out y, size_t i, Pack<W> v)
 template <int W> static __device__ inline Pack<W> load(In x, size_t i)
 {
     return x.factor ? bf16_load<W>(x.factor + i) : load<W>(x.x + i);
+}
+
+template <int W> static __device__ inline Pack<W> load(Out x, size_t i)
+{
+    return load<W>(In{x.x, x.factor}, i);
 }
 
 /* y = x, rounded where y holds factors. */

@@ -37,21 +37,20 @@ static void cuda_embed(size_t N, size_t D, const int32_t *token, const int32_t *
 
 /* ---- cross-entropy ------------------------------------------------------------------------------ */
 
-/* Computes the largest number of a row and the sum of e^(z - largest), over this thread's part of it, in one pass.
- * Source: Milakov, Gimelshein 2018, algorithm 3. A NaN ends in the sum. */
-template <int W>
-static __device__ inline void online_sum(size_t V, const float *z, float *top, float *sum)
+/* Computes the largest number of a row and the sum of e^(z - largest), over this thread's part of it, in one pass, and
+ * copies that part to `row` where there is one. Source: Milakov, Gimelshein 2018, algorithm 3, W numbers at a time. A NaN
+ * ends in the sum. */
+template <int W, class T>
+static __device__ inline void online_sum(size_t V, const T *z, T *row, float *top, float *sum)
 {
     for (size_t c = (size_t)threadIdx.x * W; c < V; c += (size_t)blockDim.x * W) {
         Pack<W> v = load<W>(z + c);
-        for (int i = 0; i < W; i++) {
-            if (v.x[i] > *top) {
-                *sum = *sum * expf(*top - v.x[i]) + 1;
-                *top = v.x[i];
-            } else {
-                *sum += expf(v.x[i] - *top);
-            }
-        }
+        if (row) store(row + c, v);
+        float most = *top, part = 0;
+        for (int i = 0; i < W; i++) most = fmaxf(most, v.x[i]);
+        for (int i = 0; i < W; i++) part += expf(v.x[i] - most);
+        *sum = (*sum != 0 ? *sum * expf(*top - most) : 0) + part;
+        *top = most;
     }
 }
 
@@ -66,8 +65,8 @@ static __device__ inline float block_max(float x, float *room)
 }
 
 /* Returns the sum of z - top over a row; all threads call it and get it. */
-template <int W>
-static __device__ inline double sum_below(size_t V, const float *z, float top, double *room)
+template <int W, class T>
+static __device__ inline double sum_below(size_t V, const T *z, float top, double *room)
 {
     double sum = 0;
     for (size_t c = (size_t)threadIdx.x * W; c < V; c += (size_t)blockDim.x * W) {
@@ -78,15 +77,18 @@ static __device__ inline double sum_below(size_t V, const float *z, float top, d
 }
 
 /* Computes cross-entropy; a block has a row: nll = Q log sum e^(z - top) - sum q (z - top); dz = grad (Q softmax -
- * q). rest: Q without a target. */
-template <int W>
-static __global__ void cross_entropy_kernel(size_t V, const float *z_, const int32_t *target,
-                                            Labels q, double rest, const double *factor, Out dz,
-                                            float *nll)
+ * q). rest: Q without a target. kept: 1: the row is read once and waits in shared memory, where a thread reads only what
+ * it wrote. */
+template <int W, class T>
+static __global__ void cross_entropy_kernel(size_t V, const T *z_, const int32_t *target, Labels q,
+                                            double rest, const double *factor, T *dz_, float *nll,
+                                            int kept)
 {
     __shared__ double sums[SLOTS];
     __shared__ float tops[SLOTS];
-    const float *z = z_ + blockIdx.x * V;
+    CUDA_DYNAMIC(float4, loss_row);
+    const T *z = z_ + blockIdx.x * V;
+    T *dz = dz_ + blockIdx.x * V, *row = kept ? (T *)loss_row : NULL;
     float top = -INFINITY, part = 0;
     int32_t t = target[blockIdx.x];
     if (t == FILLER) { /* true for all threads of the block */
@@ -94,13 +96,14 @@ static __global__ void cross_entropy_kernel(size_t V, const float *z_, const int
         for (int i = 0; i < W; i++) none.x[i] = 0;
         if (threadIdx.x == 0) nll[blockIdx.x] = 0;
         for (size_t k = (size_t)threadIdx.x * W; factor && k < V; k += (size_t)blockDim.x * W)
-            store(dz, blockIdx.x * V + k, none);
+            store(dz + k, none);
         return;
     }
-    online_sum<W>(V, z, &top, &part);
+    online_sum<W>(V, z, row, &top, &part);
+    if (!row) row = (T *)z;
     float all = block_max(top, tops);
-    double at = q.hit * ((double)z[t] - (double)all);
-    if (q.all != 0) at += q.all * sum_below<W>(V, z, all, sums);
+    double at = q.hit * ((double)load<1>(z + t).x[0] - (double)all);
+    if (q.all != 0) at += q.all * sum_below<W>(V, row, all, sums);
     double mine = part != 0 ? (double)part * (double)expf(top - all) : 0;
     double sum = block_sum(mine, sums), weight = rest + q.hit;
     if (threadIdx.x == 0) nll[blockIdx.x] = (float)(weight * log(sum) - at);
@@ -110,23 +113,42 @@ static __global__ void cross_entropy_kernel(size_t V, const float *z_, const int
     float c = (float)(grad * weight / sum), each = (float)(grad * q.all);
     float hit = (float)(grad * q.hit);
     for (size_t k = (size_t)threadIdx.x * W; k < V; k += (size_t)blockDim.x * W) {
-        Pack<W> v = load<W>(z + k);
+        Pack<W> v = load<W>(row + k);
         for (int i = 0; i < W; i++) {
             size_t column = k + (size_t)i;
             v.x[i] = c * expf(v.x[i] - all) - each;
             if (column == (size_t)t) v.x[i] -= hit;
         }
-        store(dz, blockIdx.x * V + k, v);
+        store(dz + k, v);
     }
 }
 
-static void cuda_cross_entropy(size_t N, size_t V, const void *z_, const int32_t *target, Labels q,
+/* Launches the kernel for numbers of type T. */
+template <class T>
+static void cross_entropy_of(size_t N, size_t V, const void *z_, const int32_t *target, Labels q,
+                             const double *grad, void *dz_, void *nll, CALLER)
+{
+    enum { MOST = 47 << 10 }; /* bytes of shared memory that a block may have, less the sums */
+    const T *z = (const T *)z_;
+    T *dz = (T *)dz_;
+    size_t bytes = grad || q.all != 0 ? V * sizeof(T) : 0;
+    if (bytes > MOST) bytes = 0;
+    double rest = q.all * (double)V;
+    if (wide(V, z, dz))
+        RUN_FOR(where, (cross_entropy_kernel<4, T>), N, lanes_for(V, 4), bytes, V, z, target, q,
+                rest, grad, dz, (float *)nll, bytes > 0);
+    else
+        RUN_FOR(where, (cross_entropy_kernel<1, T>), N, lanes_for(V, 1), bytes, V, z, target, q,
+                rest, grad, dz, (float *)nll, bytes > 0);
+}
+
+static void cuda_cross_entropy(size_t N, size_t V, const void *z, const int32_t *target, Labels q,
                                const double *grad, void *dz, void *nll)
 {
-    const float *z = (const float *)z_;
-    int w = wide(V, z, dz);
-    RUN_WIDE(w, cross_entropy_kernel, N, lanes_for(V, w ? 4 : 1), 0, V, z, target, q,
-             q.all * (double)V, grad, out_of(dz), (float *)nll);
+    if (is_factor(z))
+        cross_entropy_of<uint16_t>(N, V, z, target, q, grad, dz, nll);
+    else
+        cross_entropy_of<float>(N, V, z, target, q, grad, dz, nll);
 }
 
 /* ---- results of a step -------------------------------------------------------------------------- */

@@ -224,6 +224,7 @@ static void ring_send(void *x, const char *room, size_t bytes, const char *where
 {
     if (cuda.failed != cudaSuccess) return;
     cuda_check(cudaMemcpyAsync(x, room, bytes, cudaMemcpyHostToDevice, cuda.stream), where);
+    cuda_lap(where);
 }
 
 /* ---- several at once ---------------------------------------------------------------------------- */

@@ -117,18 +117,19 @@ static void product_check(cublasStatus_t code, const char *where)
     cuda_check(error != cudaSuccess ? error : cudaErrorUnknown, where);
 }
 
-/* Multiplies op(A) (m, k) and op(B) (k, n), both of `type`, as Backend.gemm does. */
+/* Multiplies op(A) (m, k) and op(B) (k, n), both of `type`, as Backend.gemm does. C may hold factors. */
 static void blas_product(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,
                          size_t lda, const void *B, size_t ldb, cudaDataType type, double beta,
                          void *C, size_t ldc, cublasComputeType_t compute, CALLER)
 {
     float one = (float)alpha, two = (float)beta;
     if (m == 0 || n == 0 || cuda.failed != cudaSuccess) return;
-    product_check(blas.gemm(blas.handle, tb ? CUBLAS_OP_T : CUBLAS_OP_N,
-                            ta ? CUBLAS_OP_T : CUBLAS_OP_N, (int)n, (int)m, (int)k, &one, B, type,
-                            (int)ldb, A, type, (int)lda, &two, C, CUDA_R_32F, (int)ldc, compute,
-                            CUBLAS_GEMM_DEFAULT),
-                  where);
+    product_check(
+        blas.gemm(blas.handle, tb ? CUBLAS_OP_T : CUBLAS_OP_N, ta ? CUBLAS_OP_T : CUBLAS_OP_N,
+                  (int)n, (int)m, (int)k, &one, B, type, (int)ldb, A, type, (int)lda, &two, C,
+                  is_factor(C) ? CUDA_R_16BF : CUDA_R_32F, (int)ldc, compute, CUBLAS_GEMM_DEFAULT),
+        where);
+    cuda_lap(LAUNCH_PRODUCT);
 }
 
 static void cuda_gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,

@@ -1,4 +1,4 @@
-/* family.c: the table of families of models that foreign.c reads. A new family is a row here.
+/* family.c: the table of families of models that foreign.c reads and `trotter export` writes. A new family is a row here.
  *
  * Source: GPT-2: Radford et al. 2019; its matrices are (in, out). Names and settings are those of the files that
  * `transformers` writes. */
@@ -70,7 +70,14 @@ static const FamilyTensor gpt2_tensors[] = {
 
 /* ---- Llama: Touvron et al. 2023; also Mistral and Qwen 2, which differ in biases ------------------- */
 
-static const FamilyWord gated[] = {{"silu", "swiglu"}, {"swish", "swiglu"}, {0}};
+static const FamilyWord gated[] = {
+    {"silu", "swiglu"},    {"swish", "swiglu"},    {"gelu_pytorch_tanh", "geglu"},
+    {"gelu_new", "geglu"}, {"gelu_fast", "geglu"}, {0}};
+static const FamilyWord scalings[] = {
+    {"default", ""},
+    {"linear", "factor"},
+    {"llama3", "factor,low_freq_factor,high_freq_factor,original_max_position_embeddings"},
+    {0}};
 
 static const FamilySetting llama_settings[] = {
     {"layers", "num_hidden_layers"},
@@ -86,14 +93,17 @@ static const FamilySetting llama_settings[] = {
     {"untied", "tie_word_embeddings", "false", untied},
     {"positions", NULL, "rotary"},
     {"rotary-base", "rope_theta", "10000"},
+    {"rotary-scaling", "rope_type", "default", scalings, .keys = 1},
+    {"rotary-scaling", "type", "default", scalings, .keys = 1}, /* its name until 4.42 */
     {"plain-input", NULL, "yes"},
     {0}};
 
-/* An attention that sees a window alone is as ours for texts within it, so sliding_window must be null. */
-static const FamilyDemand llama_demands[] = {
-    {"rope_scaling", ""}, {"rope_type", "default"}, {"sliding_window", ""}, {0}};
-static const FamilyDemand qwen_demands[] = {
-    {"rope_scaling", ""}, {"rope_type", "default"}, {"use_sliding_window", "false"}, {0}};
+static const FamilyDemand llama_demands[] = {{"head_dim", "hidden_size/num_attention_heads"},
+                                             {"partial_rotary_factor", "1"},
+                                             {"quantization_config", ""},
+                                             {"attention_bias", "true", .written = 1},
+                                             {"mlp_bias", "true", .written = 1},
+                                             {0}};
 
 static const FamilyTensor llama_tensors[] = {
     {"embed_tokens.weight", "embed.weight"},
@@ -120,6 +130,11 @@ static const FamilyTensor llama_tensors[] = {
 
 /* ---- BERT: Devlin et al. 2019, an encoder asked masked words ---------------------------------------- */
 
+/* No relu: the layer before the words has the same activation, and ours is a GELU. */
+static const FamilyWord gelu_words[] = {{"gelu_new", "gelu"},    {"gelu_pytorch_tanh", "gelu"},
+                                        {"gelu_fast", "gelu"},   {"gelu", "gelu"},
+                                        {"gelu_python", "gelu"}, {0}};
+
 static const FamilySetting bert_settings[] = {
     {"layers", "num_hidden_layers"},
     {"width", "hidden_size"},
@@ -127,7 +142,7 @@ static const FamilySetting bert_settings[] = {
     {"inner", "intermediate_size"},
     {"sequence", "max_position_embeddings", "512", .most = FOREIGN_TOKENS},
     {"batch-tokens", "max_position_embeddings", "512", .most = FOREIGN_TOKENS},
-    {"activation", "hidden_act", "gelu", activations},
+    {"activation", "hidden_act", "gelu", gelu_words},
     {"gelu", "hidden_act", "gelu", gelus},
     {"norm-eps", "layer_norm_eps", "1e-12"},
     {"untied", "tie_word_embeddings", "true", untied},
@@ -180,25 +195,47 @@ static const FamilyTensor bert_tensors[] = {
 
 /* ---- all ----------------------------------------------------------------------------------------- */
 
-const Family families[] = {
-    {"gpt2", "transformer.", "transformer", gpt2_settings, gpt2_demands, gpt2_tensors, {0}},
-    {"llama", "model.", "transformer", llama_settings, llama_demands, llama_tensors, {0, "<unk>"}},
-    {"mistral",
-     "model.",
-     "transformer",
-     llama_settings,
-     llama_demands,
-     llama_tensors,
-     {0, "<unk>"}},
-    {"bert",
-     "bert.",
-     "transformer",
-     bert_settings,
-     bert_demands,
-     bert_tensors,
-     {"[SEP]", "[UNK]", "[CLS]", "[MASK]"}},
-    {"qwen2", "model.", "transformer", llama_settings, qwen_demands, llama_tensors, {0}},
-    {0}};
+const Family families[] = {{"gpt2",
+                            "GPT2LMHeadModel",
+                            "transformer.",
+                            "transformer",
+                            gpt2_settings,
+                            gpt2_demands,
+                            gpt2_tensors,
+                            {0}},
+                           {"llama",
+                            "LlamaForCausalLM",
+                            "model.",
+                            "transformer",
+                            llama_settings,
+                            llama_demands,
+                            llama_tensors,
+                            {0, "<unk>"}},
+                           {"mistral",
+                            "MistralForCausalLM",
+                            "model.",
+                            "transformer",
+                            llama_settings,
+                            llama_demands,
+                            llama_tensors,
+                            {0, "<unk>"}},
+                           {"bert",
+                            "BertForMaskedLM",
+                            "bert.",
+                            "transformer",
+                            bert_settings,
+                            bert_demands,
+                            bert_tensors,
+                            {"[SEP]", "[UNK]", "[CLS]", "[MASK]"}},
+                           {"qwen2",
+                            "Qwen2ForCausalLM",
+                            "model.",
+                            "transformer",
+                            llama_settings,
+                            llama_demands,
+                            llama_tensors,
+                            {0}},
+                           {0}};
 
 void family_name(const char *prefix, const char *pattern, size_t layer, char out[FAMILY_NAME])
 {

@@ -17,11 +17,13 @@ typedef struct {
         otherwise; /* where the key is absent or null; "4*KEY": four times another, "=KEY": as another; NULL: it must be there */
     const FamilyWord *words; /* all values that are supported; NULL: a number, as it stands */
     size_t most;             /* a larger number becomes this; 0: no limit */
+    int keys; /* 1: ours of `words` is a list of keys, whose values are the option's; "": it is left out */
 } FamilySetting;
 
-/* A key that must have this value where it is there and not null. */
+/* A key that must have this value where it is there and not null; A/B: a quotient of two others. */
 typedef struct {
     const char *key, *value;
+    int written; /* 1: only in what is written */
 } FamilyDemand;
 
 /* ADDED: its first row is added to every row of ours, after all else. */
@@ -37,6 +39,7 @@ typedef struct {
 
 typedef struct {
     const char *type;             /* model_type */
+    const char *architecture;     /* class of transformers */
     const char *prefix;           /* which names of tensors may have in front */
     const char *scheme;           /* of a layer */
     const FamilySetting *setting; /* each list ends with a row of zeros */

@@ -33,7 +33,7 @@ struct Foreign {
     char *dir, config_file[PATH];
     json_t *config;
     const Family *family;
-    size_t layers, settings;
+    size_t layers, settings, window; /* window: most tokens that attention sees; 0: all */
     StoreText setting[SETTINGS_MOST];
     size_t shards;
     Shard *shard;
@@ -73,11 +73,13 @@ static int read_json(const char *file, json_t **out)
 
 /* ---- config.json --------------------------------------------------------------------------------- */
 
-/* Writes a plain value of config.json, or of its rope_parameters, as text; 0: it is absent, null, or no plain value. */
+/* Writes a plain value of config.json, or of what it says of rotary positions, as text; 0: it is absent, null, or no plain
+ * value. */
 static int value_of(const json_t *config, const char *key, char out[NAME])
 {
+    static const char *const inside[] = {"rope_parameters", "rope_scaling"}; /* since 5; before */
     const json_t *x = json_object_get(config, key);
-    if (!x) x = json_object_get(json_object_get(config, "rope_parameters"), key);
+    for (int i = 0; i < 2 && !x; i++) x = json_object_get(json_object_get(config, inside[i]), key);
     if (json_is_string(x)) return snprintf(out, NAME, "%s", json_string_value(x)) > 0;
     if (json_is_boolean(x)) return snprintf(out, NAME, "%s", json_is_true(x) ? "true" : "false");
     if (json_is_integer(x))
@@ -107,17 +109,44 @@ static int find_otherwise(const Foreign *f, const FamilySetting *s, char value[N
     return error_set(ERR_INPUT, "%s: no %s", f->config_file, s->key);
 }
 
+/* Puts the values of keys, "A,B", as a list; none: nothing. */
+static int put_list(Foreign *f, const char *option, const char *keys)
+{
+    char list[4 * NAME] = "", key[NAME], value[NAME];
+    for (size_t n, at; *keys; keys += n + (keys[n] == ',')) {
+        n = strcspn(keys, ","), at = strlen(list);
+        snprintf(key, NAME, "%.*s", (int)n, keys);
+        if (!value_of(f->config, key, value))
+            return error_set(ERR_INPUT, "%s: no %s", f->config_file, key);
+        snprintf(list + at, sizeof list - at, "%s%s", at ? "," : "", value);
+    }
+    return *list ? put_setting(f, option, list) : 0;
+}
+
 static int take_setting(Foreign *f, const FamilySetting *s)
 {
     char value[NAME];
     if (!s->key || !value_of(f->config, s->key, value)) TRY(find_otherwise(f, s, value));
-    size_t n = strtoul(value, NULL, 10);
-    if (s->most && n > s->most) snprintf(value, NAME, "%zu", s->most);
+    size_t n = strtoul(value, NULL, 10),
+           most = s->most && f->window && f->window < s->most ? f->window : s->most;
+    if (most && n > most) snprintf(value, NAME, "%zu", most);
     if (!s->words) return put_setting(f, s->option, value);
     for (const FamilyWord *w = s->words; w->theirs; w++)
-        if (strcmp(w->theirs, value) == 0) return put_setting(f, s->option, w->ours);
+        if (strcmp(w->theirs, value) == 0)
+            return s->keys ? put_list(f, s->option, w->ours) : put_setting(f, s->option, w->ours);
     return error_set(ERR_INPUT, "%s: %s \"%.100s\" is not supported", f->config_file, s->key,
                      value);
+}
+
+/* Returns 1 where a demand is a quotient of two keys and `value` is that. */
+static int is_quotient(const json_t *config, const char *demand, const char *value)
+{
+    char top[NAME], over[NAME];
+    const char *cut = strchr(demand, '/');
+    if (!cut) return 0;
+    snprintf(over, NAME, "%.*s", (int)(cut - demand), demand);
+    return value_of(config, over, top) && value_of(config, cut + 1, over) &&
+           strtod(value, NULL) * strtod(over, NULL) == strtod(top, NULL);
 }
 
 static int check_demand(const Foreign *f, const FamilyDemand *d)
@@ -126,6 +155,7 @@ static int check_demand(const Foreign *f, const FamilyDemand *d)
     const json_t *x = json_object_get(f->config, d->key);
     int plain = value_of(f->config, d->key, value);
     if ((!plain && (!x || json_is_null(x))) || strcmp(value, d->value) == 0) return 0;
+    if (is_quotient(f->config, d->value, value)) return 0;
     return error_set(ERR_INPUT, "%s: %s other than %s is not supported", f->config_file, d->key,
                      *d->value ? d->value : "null");
 }
@@ -144,13 +174,23 @@ static int find_family(Foreign *f)
                      f->config_file, type, known);
 }
 
+/* Finds how many tokens attention sees; Qwen's use_sliding_window can say that it sees all nevertheless. */
+static size_t find_window(const json_t *config)
+{
+    char value[NAME];
+    if (value_of(config, "use_sliding_window", value) && strcmp(value, "false") == 0) return 0;
+    return value_of(config, "sliding_window", value) ? strtoul(value, NULL, 10) : 0;
+}
+
 static int read_config(Foreign *f)
 {
     TRY(path(f->dir, "config.json", f->config_file));
     TRY(read_json(f->config_file, &f->config));
     TRY(find_family(f));
+    f->window = find_window(f->config);
     TRY(put_setting(f, "scheme", f->family->scheme));
-    for (const FamilyDemand *d = f->family->demand; d->key; d++) TRY(check_demand(f, d));
+    for (const FamilyDemand *d = f->family->demand; d->key; d++)
+        if (!d->written) TRY(check_demand(f, d));
     for (const FamilySetting *s = f->family->setting; s->option; s++) TRY(take_setting(f, s));
     for (size_t i = 0; i < f->settings; i++)
         if (strcmp(f->setting[i].key, "layers") == 0)
@@ -191,8 +231,15 @@ static int find_shards(Foreign *f)
     static const char index[] = "model.safetensors.index.json";
     char file[PATH];
     json_t *list = NULL;
-    if (exists(f->dir, "model.safetensors") || !exists(f->dir, index))
-        return add_shard(f, "model.safetensors");
+    int whole = exists(f->dir, "model.safetensors"), parts = exists(f->dir, index);
+    if (!whole && !parts &&
+        (exists(f->dir, "pytorch_model.bin") || exists(f->dir, "pytorch_model.bin.index.json")))
+        return error_set(ERR_INPUT,
+                         "%s has pytorch_model.bin, which is a program and not read; this makes "
+                         "model.safetensors of it: python3 -c \"import transformers as t; "
+                         "t.%s.from_pretrained('%s').save_pretrained('%s')\"",
+                         f->dir, f->family->architecture, f->dir, f->dir);
+    if (whole || !parts) return add_shard(f, "model.safetensors");
     TRY(path(f->dir, index, file));
     int code = read_json(file, &list);
     if (code == 0) code = add_shards(f, list);
@@ -484,6 +531,12 @@ static int load(Loading *l)
 
 int foreign_load(const Foreign *f, Model *m)
 {
+    size_t longest = model_config(m)->max_length;
+    if (f->window && longest > f->window)
+        return error_set(ERR_INPUT,
+                         "%s: sliding_window is %zu, so sequences of up to %zu tokens are not "
+                         "supported: take --sequence %zu",
+                         f->config_file, f->window, longest, f->window);
     Loading l = {.f = f, .m = m, .wanted = memory_new(f->shards, sizeof *l.wanted)};
     l.used = memory_new(model_params(m, &l.param), sizeof *l.used);
     int code = l.wanted && l.used ? load(&l) : ERR_MEMORY;

@@ -30,7 +30,8 @@ size_t foreign_most(const Foreign *f);
 int foreign_ends(const Foreign *f);
 /* Reads tokenizer.json. Caller: vocab_free. */
 int foreign_words(const Foreign *f, Vocab *v);
-/* Fills all tensors of a model that was built with these settings. ERR_INPUT: m is to be thrown away. */
+/* Fills all tensors of a model that was built with these settings. ERR_INPUT: m is to be thrown away. An attention that
+ * sees a window alone (sliding_window) is as ours for sequences within it; a model of longer ones is refused. */
 int foreign_load(const Foreign *f, Model *m);
 
 #endif

@@ -185,12 +185,13 @@ static void embed_back(const Model *m, const Pass *p)
 
 /* ---- output ------------------------------------------------------------------------------------- */
 
-/* Computes m->out.logits (n, words) = q E^T, q (., w) being rows from `at` on of narrow. */
-static void tail_logits(const Model *m, const Tail *t, const void *narrow, size_t at, size_t n)
+/* Computes z (n, words) = q E^T, q (., w) being rows from `at` on of narrow. */
+static void tail_logits(const Model *m, const Tail *t, const void *narrow, size_t at, size_t n,
+                        void *z)
 {
     size_t w = t->width;
     m->backend->gemm(0, 1, n, t->words, w, 1, backend_at(m->backend, narrow, at * w), w,
-                     data(m, t->output), w, 0, m->out.logits, t->words);
+                     data(m, t->output), w, 0, z, t->words);
 }
 
 /* Computes nll (N) of a tail in blocks, for n rows whose h P are in narrow, with their targets. With back it also
@@ -200,18 +201,18 @@ static void tail_rows(const Model *m, const Tail *t, const int32_t *target, size
 {
     const Backend *b = m->backend;
     const Mix *x = &m->tails.mix[MIX_LOSS];
-    size_t w = t->width;
+    size_t w = t->width, block = back ? m->out.dblock : m->out.block;
+    void *z = back ? m->out.dlogits : m->out.logits;
     for (size_t at = 0, k; at < n; at += k) {
-        k = n - at < m->out.block ? n - at : m->out.block;
-        tail_logits(m, t, x->narrow, at, k);
-        b->cross_entropy(k, t->words, m->out.logits, target + at, (Labels){.hit = 1},
-                         back ? &m->step->grad[GRAD_WORDS] : NULL, m->out.dlogits,
-                         row_of(m, nll, 1, at));
+        k = n - at < block ? n - at : block;
+        tail_logits(m, t, x->narrow, at, k, z);
+        b->cross_entropy(k, t->words, z, target + at, (Labels){.hit = 1},
+                         back ? &m->step->grad[GRAD_WORDS] : NULL, z, row_of(m, nll, 1, at));
         if (!back) continue;
-        b->gemm(0, 0, k, w, t->words, 1, m->out.dlogits, t->words, data(m, t->output), w, 0,
+        b->gemm(0, 0, k, w, t->words, 1, z, t->words, data(m, t->output), w, 0,
                 row_of(m, x->other, w, at), w);
-        b->gemm(1, 0, t->words, w, k, 1, m->out.dlogits, t->words, row_of(m, x->narrow, w, at), w,
-                1, grad(m, t->output), w);
+        b->gemm(1, 0, t->words, w, k, 1, z, t->words, row_of(m, x->narrow, w, at), w, 1,
+                grad(m, t->output), w);
     }
 }
 
@@ -280,7 +281,7 @@ static int logits(const Model *m, size_t at, size_t n, double *log_p)
     for (size_t i = 0; i < m->config.tails; i++) {
         const Tail *t = &m->tails.tail[i];
         tail_narrow(m, t, n, backend_at(b, m->out.hidden, at * D));
-        tail_logits(m, t, m->tails.mix[MIX_LOSS].narrow, 0, n);
+        tail_logits(m, t, m->tails.mix[MIX_LOSS].narrow, 0, n, m->out.logits);
         b->get(room, m->out.logits, n * t->words);
         for (size_t r = 0; r < n; r++) {
             double *z = room + r * t->words, *to = log_p + r * V + t->first, entry = *to;

@@ -69,13 +69,20 @@ static void *asked_at(const Model *m, size_t at)
                           : backend_at(m->backend, m->out.asked, i);
 }
 
-size_t ends_logits(const Model *m, const Pass *p, size_t at)
+/* Makes z (n, out.rows), n <= block, without the bias. */
+static size_t logits_to(const Model *m, const Pass *p, size_t at, size_t block, void *z)
 {
     size_t V = m->out.rows, D = m->config.width;
-    size_t n = p->asked - at < m->out.block ? p->asked - at : m->out.block;
-    m->backend->gemm(0, 1, n, V, D, 1, asked_at(m, at), D, data(m, m->out.matrix), D, 0,
-                     m->out.logits, V);
-    if (m->out.bias) m->backend->bias_drop(n, V, m->out.logits, data(m, m->out.bias), no_drop);
+    size_t n = p->asked - at < block ? p->asked - at : block;
+    m->backend->gemm(0, 1, n, V, D, 1, asked_at(m, at), D, data(m, m->out.matrix), D, 0, z, V);
+    return n;
+}
+
+size_t ends_logits(const Model *m, const Pass *p, size_t at)
+{
+    size_t n = logits_to(m, p, at, m->out.block, m->out.logits);
+    if (m->out.bias)
+        m->backend->bias_drop(n, m->out.rows, m->out.logits, data(m, m->out.bias), no_drop);
     return n;
 }
 
@@ -100,15 +107,17 @@ Labels ends_labels(const Model *m, const Pass *p)
     return (Labels){.hit = 1 - smooth, .all = smooth / (double)m->config.vocab};
 }
 
-/* Works in blocks of rows, so that no (N, V) exists. */
+/* Works in blocks of rows, so that no (N, V) exists. Backward, where no bias is added, a block's logits are factors from
+ * the start. */
 void ends_loss(const Model *m, const Pass *p, const Labels *q, int back)
 {
     const Backend *b = m->backend;
+    int apart = back && !m->out.bias;
+    void *z = apart ? m->out.dlogits : m->out.logits;
     for (size_t at = 0, n; at < p->asked; at += n) {
-        n = ends_logits(m, p, at);
-        b->cross_entropy(n, m->out.rows, m->out.logits, m->batch.target + at, *q,
-                         back ? &m->step->grad[GRAD_WORDS] : NULL,
-                         m->out.bias ? m->out.logits : m->out.dlogits,
+        n = apart ? logits_to(m, p, at, m->out.dblock, z) : ends_logits(m, p, at);
+        b->cross_entropy(n, m->out.rows, z, m->batch.target + at, *q,
+                         back ? &m->step->grad[GRAD_WORDS] : NULL, z,
                          backend_at(b, m->out.nll, at));
         if (back) logits_back(m, at, n);
     }

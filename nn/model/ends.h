@@ -43,9 +43,11 @@ typedef struct {
     void *asked;   /* (asked, D) factor of the logits: hidden, or a head's output */
     int factors;   /* 1: asked holds factors */
     void *dasked;
-    size_t block;  /* rows whose logits exist at a time */
-    void *logits;  /* (block, widest) */
-    void *dlogits; /* (block, widest) factors */
+    size_t block; /* rows whose logits exist at a time */
+    void *logits; /* (block, widest) */
+    /* The same for training, where factors are kept: products write logits there, the loss makes them their adjoint. */
+    size_t dblock;
+    void *dlogits; /* (dblock, widest) factors */
     void *nll;     /* (max N) */
 } Output;
 

@@ -29,8 +29,7 @@
 #include "nn/model/arena.h"
 #include "nn/model/ends.h"
 
-/* Logits exist for a block of rows: at least LOGIT_LEAST, and as many as suit the backend. */
-enum { LOGIT_LEAST = 64, MODEL_BUFFERS = 32 };
+enum { MODEL_BUFFERS = 32 };
 
 /* A sublayer is norm -> y = x W_in^T (I, D) -> core -> y = c W_out^T (D, O) -> + b, dropout. The core is attention (I =
  * D + 2 K E, O = D), cross-attention (I = O = D, x being the queries' alone) or bias and activation (I = O = M; gated I = 2 M). Members

@@ -163,8 +163,8 @@ typedef struct {
     size_t of[ARENAS];
 } Sizes;
 
-/* Lays the pieces of one Work out in w->base and w->factors (NULL: only measures) and returns their sizes. Where
- * factors are numbers ReLU works in place, and attention's output is the factor itself. */
+/* Lays the pieces of one Work out in w->base and w->factors (NULL: only measures) and returns their sizes. ReLU works in
+ * place, and where factors are numbers attention's output is the factor itself. */
 static Sizes lay_work(const Model *m, int slot, Work *w)
 {
     const SlotParams *o = &m->slot[slot];
@@ -178,10 +178,12 @@ static Sizes lay_work(const Model *m, int slot, Work *w)
         void **p;
         size_t cols;
         int arena;
-    } piece[] = {
-        {&w->normed, normed ? D : 0, factors},          {&w->stats, normed ? 2 : 0, NUMBERS},
-        {&w->in, forgets(m, slot) ? 0 : o->I, NUMBERS}, {&w->core, o->O, factors},
-        {&w->out, apart && H ? D : 0, NUMBERS},         {&w->lse, H, NUMBERS}};
+    } piece[] = {{&w->normed, normed ? D : 0, factors},
+                 {&w->stats, normed ? 2 : 0, NUMBERS},
+                 {&w->in, forgets(m, slot) ? 0 : o->I, H ? NUMBERS : factors},
+                 {&w->core, o->O, factors},
+                 {&w->out, apart && H ? D : 0, NUMBERS},
+                 {&w->lse, H, NUMBERS}};
     for (size_t i = 0; i < sizeof piece / sizeof *piece; i++) {
         int k = piece[i].arena;
         if (base[k] && piece[i].cols)
@@ -190,21 +192,18 @@ static Sizes lay_work(const Model *m, int slot, Work *w)
         at.of[k] += rows_of(m, s->side, piece[i].cols);
     }
     if (!apart) w->out = w->core;
-    if (!apart && forgets(m, slot)) w->in = w->core;
+    if (forgets(m, slot)) w->in = w->core;
     return at;
 }
 
-/* Lays out a Work that lives from begin to end; the input that an activation forgets lives only while it is made. */
-static void need_work_of(Pieces *o, int slot, Work *w, int begin, int now, int end)
+/* Lays out a Work that lives from begin to end. */
+static void need_work_of(Pieces *o, int slot, Work *w, int begin, int end)
 {
     const Model *m = o->m;
     Sizes size = lay_work(m, slot, &(Work){0});
     need(o, &w->base, size.of[NUMBERS], begin, end, MEMORY_ACTIVATIONS);
-    if (!keeps_factors(m)) return;
-    need_of(o, FACTORS, &w->factors, size.of[FACTORS], begin, end, MEMORY_ACTIVATIONS);
-    if (forgets(m, slot))
-        need(o, &w->in, rows_of(m, m->plan->slot[slot].side, m->slot[slot].I), now, now,
-             MEMORY_ACTIVATIONS);
+    if (keeps_factors(m))
+        need_of(o, FACTORS, &w->factors, size.of[FACTORS], begin, end, MEMORY_ACTIVATIONS);
 }
 
 /* Lays out the adjoints inside an EVAL: see lay_again. */
@@ -217,9 +216,9 @@ static void need_inside(Pieces *o, int i)
     const SlotParams *p = &m->slot[slot];
     size_t D = m->config.width, O = rows_of(m, side, p->O), I = rows_of(m, side, p->I);
     if (keeps_factors(m)) {
-        need(o, &w->adjoints, rows_of(m, side, p->O > D ? p->O : D) + (attends ? I : 0), back, back,
-             MEMORY_ADJOINTS);
-        need_of(o, FACTORS, &w->dfactors, rows_of(m, side, D) + I, back, back, MEMORY_ADJOINTS);
+        need(o, &w->adjoints, rows_of(m, side, D) + (attends ? I : 0), back, back, MEMORY_ADJOINTS);
+        need_of(o, FACTORS, &w->dfactors, rows_of(m, side, D) + (attends ? I : O), back, back,
+                MEMORY_ADJOINTS);
     } else if (attends || forgets(m, slot)) {
         need(o, &w->adjoints, O + (attends ? I : 0), back, back, MEMORY_ADJOINTS);
     }
@@ -231,9 +230,9 @@ static void need_work(Pieces *o, int i)
     Model *m = o->m;
     int slot = m->plan->instr[i].slot, now = time_of(i), back = time_back(m->plan, i);
     int keep = m->training && !m->config.recompute;
-    need_work_of(o, slot, &m->work[i], time_normed(m, i), now, keep ? back : now);
+    need_work_of(o, slot, &m->work[i], time_normed(m, i), keep ? back : now);
     if (!m->training) return;
-    if (!keep) need_work_of(o, slot, &m->again[i], back, back, back);
+    if (!keep) need_work_of(o, slot, &m->again[i], back, back);
     need_inside(o, i);
 }
 
@@ -260,10 +259,11 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static size_t logit_rows(const Backend *b, size_t V)
+/* Returns the rows of a block of logits of `bytes` each. */
+static size_t logit_rows(const Model *m, size_t bytes)
 {
-    size_t rows = b->logit_numbers / V;
-    return rows < LOGIT_LEAST ? LOGIT_LEAST : least(rows, b->logit_rows);
+    return least(m->config.max_tokens,
+                 m->backend->logit_rows(m->out.widest, m->config.width, bytes));
 }
 
 static void need_loss(Pieces *o)
@@ -273,15 +273,17 @@ static void need_loss(Pieces *o)
     int now = time_loss(m->plan), I = (int)m->plan->instrs, apart = keeps_factors(m);
     int begin = I > 1 && m->fuse[I - 2].norm == m->plan->instrs ? time_of(I - 2) : now;
     int plain = m->ends == &ends_plain; /* else rows of hidden are gathered */
-    m->out.block = least(c->max_tokens, logit_rows(m->backend, m->out.widest));
+    m->out.block = logit_rows(m, m->backend->size);
+    m->out.dblock = apart ? logit_rows(m, m->backend->factor_size) : m->out.block;
     m->out.factors = apart && (plain || c->masked);
     need_of(o, plain ? factors_of(m) : NUMBERS, &m->out.hidden, rows_of(m, SIDE_TARGET, c->width),
             begin, now, MEMORY_ACTIVATIONS);
     need(o, &m->out.stats, rows_of(m, SIDE_TARGET, 2), begin, now, MEMORY_ACTIVATIONS);
-    size_t logits = m->plan->bidirectional && !c->masked ? 0 : m->out.block * m->out.widest;
-    need(o, &m->out.logits, (logits + 15) / 16 * 16, now, now, MEMORY_WORKSPACE);
+    size_t columns = m->plan->bidirectional && !c->masked ? 0 : m->out.widest;
+    need(o, &m->out.logits, (m->out.block * columns + 15) / 16 * 16, now, now, MEMORY_WORKSPACE);
     if (apart)
-        need_of(o, FACTORS, &m->out.dlogits, (logits + 15) / 16 * 16, now, now, MEMORY_WORKSPACE);
+        need_of(o, FACTORS, &m->out.dlogits, (m->out.dblock * columns + 15) / 16 * 16, now, now,
+                MEMORY_WORKSPACE);
     if (m->training)
         need(o, &m->out.dhidden, rows_of(m, SIDE_TARGET, c->width), now, now, MEMORY_ADJOINTS);
 }
@@ -356,10 +358,11 @@ static void need_all(Pieces *o, int *written, int *end)
 
 /* ---- buffers ------------------------------------------------------------------------------------ */
 
-/* Sets the buffers that backward reads: forward left them, or they are made again. Where factors are kept apart, dy and
- * din are factors; among the numbers dqkv stands behind dcore, and dnormed takes dcore's place in the end. Elsewhere
- * they share: dy is the adjoint of the register; din is that of the core, behind dcore in attention, in the place
- * of the output in GELU, which is not needed then, and of the input in a gated activation; dnormed takes the place of normed. */
+/* Sets the buffers that backward reads: forward left them, or they are made again. din is the adjoint of the core: behind
+ * dcore in attention, in the place of the input in a gated activation, which is not needed then, and of dcore in others.
+ * Where factors are kept apart, dy, din and an activation's dcore are factors; among the numbers dqkv stands behind
+ * attention's dcore, and dnormed takes dcore's place in the end. Elsewhere they share: dy is the adjoint of the register;
+ * dcore takes the place of GELU's output, and dnormed that of normed. */
 static void lay_again(const Model *m, int i)
 {
     const Backend *b = m->backend;
@@ -373,14 +376,12 @@ static void lay_again(const Model *m, int i)
         lay_work(m, in->slot, again);
     else
         *again = m->work[i];
-    again->dcore = own.adjoints ? own.adjoints : again->core;
+    void *inner = apart ? backend_factor_at(b, own.dfactors, rows_of(m, s->side, D)) : NULL;
+    again->dcore = apart && !attends ? inner : own.adjoints ? own.adjoints : again->core;
     again->dqkv = attends ? backend_at(b, own.adjoints, O) : NULL;
     again->dnormed = apart ? own.adjoints : again->normed;
     again->dy = apart ? own.dfactors : m->adjoint[in->out];
-    again->din = apart         ? backend_factor_at(b, own.dfactors, rows_of(m, s->side, D))
-                 : attends     ? again->dqkv
-                 : o->I > o->O ? again->in
-                               : again->dcore;
+    again->din = attends ? (apart ? inner : again->dqkv) : o->I > o->O ? again->in : again->dcore;
 }
 
 static void lay_works(Model *m)

@@ -25,9 +25,12 @@ typedef struct {
     size_t
         kv_heads; /* K, heads of keys and values in self-attention, which divides heads; 0: heads */
     double rotary_base; /* 0: 10000 */
-    int positions;      /* bits of POSITIONS_*; 0: none */
-    size_t clip;        /* longest distance of relative positions; usually 8 */
-    int untied;         /* the output has a separate matrix, output.weight */
+    /* Turns of a sequence that is longer than the model was first trained on (params.c): a factor, and, unless they are
+     * 0, how many turns in how many positions stay as they are: slow, fast, positions. All 0: none. */
+    double rotary_scaling[4];
+    int positions; /* bits of POSITIONS_*; 0: none */
+    size_t clip;   /* longest distance of relative positions; usually 8 */
+    int untied;    /* the output has a separate matrix, output.weight */
     /* 1: the last layer's output makes the logits without a norm; a post plan does so anyway. */
     int no_final_norm;
     int act;         /* ACT_RELU, ACT_GELU, ACT_ERF, ACT_SWIGLU, ACT_GEGLU */

@@ -249,14 +249,27 @@ static void init_positions(Model *m, double *row)
     }
 }
 
-/* Writes cos(i w_e) and sin(i w_e), w_e = base^(-2 e / E), e < E/2. Source: Su et al. 2021, eq. 15. */
+/* Returns w / F, F the factor of rotary_scaling; with L positions: of those that turn at least `fast` times in L, w; less
+ * than `slow` times, w / F; between, the mean by number of turns. Source: Chen et al. 2023 (arXiv:2306.15595), eq. 4; by
+ * turns as Peng et al. 2023 (arXiv:2309.00071), section 3.2, in the form of Llama 3.1, which blends w itself. */
+static double scaled(const double scaling[4], double w)
+{
+    double factor = scaling[0], slow = scaling[1], fast = scaling[2], L = scaling[3];
+    if (factor == 0) return w;
+    double s = L > 0 ? (w * L / (2 * acos(-1)) - slow) / (fast - slow) : 0;
+    s = fmin(fmax(s, 0), 1);
+    return (1 - s) * w / factor + s * w;
+}
+
+/* Writes cos(i w_e) and sin(i w_e), w_e = base^(-2 e / E), e < E/2, scaled. Source: Su et al. 2021, eq. 15. */
 static void init_turns(Model *m, double *row)
 {
     size_t E = m->E, half = E / 2;
     double base = m->config.rotary_base > 0 ? m->config.rotary_base : 10000;
     for (size_t i = 0; i < longest(m); i++) {
         for (size_t e = 0; e < half; e++) {
-            double angle = (double)i * pow(base, -2 * (double)e / (double)E);
+            double w = pow(base, -2 * (double)e / (double)E);
+            double angle = (double)i * scaled(m->config.rotary_scaling, w);
             row[e] = cos(angle);
             row[half + e] = sin(angle);
         }

@@ -20,6 +20,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/quiet.h"
 #include "kernels/tick.h"
 
 enum { COLUMNS = 9 };         /* columns of the extrapolation table: order 18 */
@@ -82,12 +83,12 @@ extern const gsl_odeiv2_control_type *gsl_odeiv2_control_standard;
 /* GSL reports shortage and failure through its handler, which aborts unless it is off. */
 static int open_gsl(Walk *w)
 {
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    quiet_begin();
     w->step = gsl_odeiv2_step_alloc(gsl_odeiv2_step_rk8pd, w->N);
     w->control = gsl_odeiv2_control_alloc(gsl_odeiv2_control_standard);
     if (w->control) gsl_odeiv2_control_init(w->control, w->tolerance, w->tolerance, 1, 0);
     w->evolve = gsl_odeiv2_evolve_alloc(w->N);
-    gsl_set_error_handler(handler);
+    quiet_end();
     return w->step && w->control && w->evolve ? 0 : error_set(ERR_MEMORY, "out of memory in GSL");
 }
 
@@ -161,9 +162,9 @@ static int rk8pd_loop(Walk *w, double from, double to, double *y)
 
 static int rk8pd(Walk *w, double from, double to, double *y)
 {
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    quiet_begin();
     int code = rk8pd_loop(w, from, to, y);
-    gsl_set_error_handler(handler);
+    quiet_end();
     return code;
 }
 

@@ -11,7 +11,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined __x86_64__ && defined __GNUC__ && !defined __clang__
+/* Their resolvers run before ThreadSanitizer has begun, which would instrument them. */
+#if defined __x86_64__ && defined __GNUC__ && !defined __clang__ && !defined __SANITIZE_THREAD__
 #define SIMD_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
 #define SIMD_CLONES

@@ -18,6 +18,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/quiet.h"
 #include "ode/field/system.h"
 
 enum { WIDEST = 16, PROBES = 9 };
@@ -170,16 +171,16 @@ static gsl_vector_uint_view pivots(Band *b)
 
 void band_factor(Band *b)
 {
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    quiet_begin();
     gsl_matrix_view m = matrix(b);
     gsl_vector_uint_view p = pivots(b);
     gsl_linalg_LU_band_decomp(b->N * b->points, b->reach, b->reach, &m.matrix, &p.vector);
-    gsl_set_error_handler(handler);
+    quiet_end();
 }
 
 void band_solve(Band *b, double *x)
 {
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    quiet_begin();
     gsl_matrix_view m = matrix(b);
     gsl_vector_uint_view pivot = pivots(b);
     gsl_vector_view v = gsl_vector_view_array(b->row, b->N * b->points);
@@ -189,5 +190,5 @@ void band_solve(Band *b, double *x)
     for (size_t p = 0; p < b->points; p++)
         for (size_t i = 0; i < b->N; i++) x[p * b->N + i] = b->row[unknown(b, i, p)];
     if (code != GSL_SUCCESS) x[0] = NAN;
-    gsl_set_error_handler(handler);
+    quiet_end();
 }

@@ -6,24 +6,36 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "kernels/error.h"
+#include "kernels/quiet.h"
+
+typedef struct {
+    size_t n, *pivot;
+    double *A;
+} Square;
+
+static int factor(void *square)
+{
+    Square *s = square;
+    gsl_matrix_view m = gsl_matrix_view_array(s->A, s->n, s->n);
+    gsl_permutation p = {s->n, s->pivot};
+    int sign;
+    return gsl_linalg_LU_decomp(&m.matrix, &p, &sign);
+}
+
 void lu_factor(size_t n, double *A, size_t *pivot)
 {
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
-    gsl_matrix_view m = gsl_matrix_view_array(A, n, n);
-    gsl_permutation p = {n, pivot};
-    int sign;
-    gsl_linalg_LU_decomp(&m.matrix, &p, &sign);
-    gsl_set_error_handler(handler);
+    if (quiet_call(factor, &(Square){n, pivot, A}) == ERR_MEMORY) A[0] = NAN;
 }
 
 void lu_substitute(size_t n, const double *A, const size_t *pivot, double *x)
 {
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    quiet_begin();
     gsl_matrix_const_view m = gsl_matrix_const_view_array(A, n, n);
     gsl_vector_view v = gsl_vector_view_array(x, n);
     const gsl_permutation p = {n, (size_t *)(uintptr_t)pivot};
     if (gsl_linalg_LU_svx(&m.matrix, &p, &v.vector) != GSL_SUCCESS) x[0] = NAN;
-    gsl_set_error_handler(handler);
+    quiet_end();
 }
 
 double lu_difference(double y, double scale)

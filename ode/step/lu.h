@@ -8,7 +8,8 @@
 /* Unknowns up to which systems are solved by factors; beyond, by their action alone (krylov.h). */
 enum { LU_MOST = 600 };
 
-/* Factors A (n, n) row-major = L U in place, with rows exchanged: pivot (n). Source: GSL. */
+/* Factors A (n, n) row-major = L U in place, with rows exchanged: pivot (n). Short of memory A is not finite. Source:
+ * GSL. */
 void lu_factor(size_t n, double *A, size_t *pivot);
 /* Solves in place, x (n), by the factors; a singular matrix leaves x not finite. */
 void lu_substitute(size_t n, const double *A, const size_t *pivot, double *x);

@@ -7,6 +7,7 @@
 #define AMP_COS cos
 #define AMP_SIN sin
 #define AMP_ATAN atan
+#include "kernels/quiet.h"
 #include "ode/theory/amplify.h"
 #include "ode/theory/poly.h"
 
@@ -23,7 +24,7 @@ static int poly_roots(const Poly *p, double *largest, int *on_circle)
     if (p->degree < 1) return 0;
     size_t n = (size_t)p->degree;
     double *c = memory_new(n + 1, sizeof *c), *z = memory_new(2 * n, sizeof *z);
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    quiet_begin();
     gsl_poly_complex_workspace *w = gsl_poly_complex_workspace_alloc(n + 1);
     int code = c && z && w ? 0 : error_set(ERR_MEMORY, "out of memory");
     for (size_t i = 0; code == 0 && i <= n; i++) c[i] = table_double(p->c[i]);
@@ -35,7 +36,7 @@ static int poly_roots(const Poly *p, double *largest, int *on_circle)
         *on_circle += fabs(r - 1) < 1e-9;
     }
     if (w) gsl_poly_complex_workspace_free(w);
-    gsl_set_error_handler(handler);
+    quiet_end();
     memory_free(c);
     memory_free(z);
     return code;

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "kernels/counts.h"
 #include "nn/nn.h"
 #include "ode/ode.h"
 #include "studies/tools/option.h"
@@ -73,8 +74,9 @@ int bench_pairs(const Options *o);
 int bench_translate(const Options *o);
 int bench_model(const Options *o);
 int bench_theory(const Options *o);
+int bench_goals(const Options *o);
 extern const OptionGroup bench_train_group, bench_pairs_group, bench_translate_group,
-    bench_model_group;
+    bench_model_group, bench_goals_group;
 extern const OptionGroup bench_peer_group; /* of every bench with a script as peer */
 extern const OptionGroup bench_size_group; /* of pairs and translate */
 
@@ -90,11 +92,14 @@ void products_again(void);
 double products_flops(void);
 void products_free(void);
 
+/* 0: training steps are run call by call from now on, 1: recorded and replayed, where the backend can. */
+void products_recorded(int on);
+
 /* ---- bench_script.c: a peer that is a script ------------------------------------------------------- */
 
 /* Speeds of a script, one for each way to run it: "stock", "tuned", "tuned-zen", ... on a processor, "plain",
  * "compile", ... on a device. */
-enum { SCRIPT_WAYS = 11 };
+enum { SCRIPT_WAYS = 12 };
 typedef struct {
     Sample speed[SCRIPT_WAYS];
     int without[SCRIPT_WAYS]; /* 1: this way does not work, or another is faster */
@@ -108,9 +113,9 @@ typedef struct {
 } ScriptNumber;
 
 /* Runs `/usr/bin/python3 FILE args... number...` (FILE: option `peer`; args end with NULL; the environment's PYTHON names
- * another interpreter) in every way that suits the backend, on a device the first time only, each for `peer-limit`
- * seconds at most. Adds the number `key` of the JSON object on the last line to `speed`. If a way fails, except the
- * first, a note names it and it is left out. The processor's bf16 has no peer. A script that cannot run or has no such
+ * another interpreter) in every way that suits the backend, on a device the first time only, until `peer-ways` have
+ * worked, each for `peer-limit` seconds at most. Adds the number `key` of the JSON object on the last line to `speed`. A way that fails is left out, and a note
+ * names it; on a processor the first must work, on a device one of them. A script that cannot run or has no such
  * line has failed (bench_failed). */
 void script_run(BenchReport *out, const Options *o, const Backend *b, const char *const *args,
                 const ScriptNumber *number, const char *key, ScriptSpeed *speed);
@@ -147,9 +152,9 @@ typedef struct {
     size_t layers, D, M, H, V, T, N;
 } BlockSize;
 
-/* The language models of `trotter bench train` and `trotter bench model`: "512", "128", "1024". The
- * first two are the default. */
-enum { BLOCK_SIZES = 3 };
+/* The language models of `trotter bench train` and `trotter bench model`: "512", "128", "1024",
+ * "6x512". The first two are the default. */
+enum { BLOCK_SIZES = 4 };
 extern const BlockSize block_sizes[BLOCK_SIZES];
 
 /* The networks of two sides of `trotter bench pairs` and `trotter bench translate`: "128", "512", "tiny". */
@@ -208,5 +213,24 @@ int block_time(const Block *like, const char *what, const char *variant);
  * options for pairs alone. */
 int block_open(Block *b);
 int block_step(Block *b);
+
+/* ---- bench_launches.c: each call of a step on a device beside the model's ------------------------- */
+
+/* Measures the calls of a step of b, which block_measure has measured: median seconds (calls->count) of --repeats
+ * steps. ERR_CHECK where the device was asked for other calls than those counted. */
+int launches_measure(Block *b, const CountedList *calls, double *seconds);
+
+/* One call, as --out writes it. NaN: no such thing, or not measured. */
+typedef struct {
+    const char *backend, *scheme, *size, *call, *kind;
+    double layers, kernels, products, copies, m, n, k, bytes, flops, tensor, model, measured;
+} LaunchRow;
+extern const Column launch_columns[];
+#define LAUNCH_GAPS \
+    "gaps" /* the row of what a step takes beyond its calls; `kernels` is the number of its launches */
+
+/* Sets *s and the seconds between two launches so that they fit what a file of such rows has of a backend: least squares
+ * of the logarithm of model by measured, calls by their part of the time; from *s on. ERR_INPUT. */
+int launches_fit(const char *file, const char *backend, Speeds *s, double *gap);
 
 #endif

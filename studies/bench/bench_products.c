@@ -68,6 +68,11 @@ int products_end(void)
     return products.code;
 }
 
+void products_recorded(int on)
+{
+    products.noting.record = on ? products.inner->record : NULL;
+}
+
 void products_again(void)
 {
     for (const Product *p = products.list; p < products.list + products.count; p++)

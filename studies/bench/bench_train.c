@@ -20,15 +20,16 @@
 enum { VOCABULARY = 10000 };
 const BlockSize block_sizes[BLOCK_SIZES] = {{"512", 1, 512, 2048, 8, VOCABULARY, 64, 4096},
                                             {"128", 1, 128, 512, 4, VOCABULARY, 64, 4096},
-                                            {"1024", 12, 1024, 4096, 16, VOCABULARY, 256, 16384}};
+                                            {"1024", 12, 1024, 4096, 16, VOCABULARY, 256, 16384},
+                                            {"6x512", 6, 512, 2048, 8, VOCABULARY, 64, 16384}};
 
 static const Option options[] = {
     {"scheme", OPTION_TEXT, "transformer,macaron,heun-layer,rk4-layer", "A,B,...",
      "schemes of the layers"},
     SELECT_FILE,
-    {"width", OPTION_CHOICE, "both", "both|512|128|1024",
+    {"width", OPTION_CHOICE, "both", "both|512|128|1024|6x512",
      "512: inner 2048, 8 heads; 128: inner 512, 4 heads; each of one layer, with 64 sequences of 64 tokens; 1024: "
-     "inner 4096, 16 heads, 12 layers, 64 sequences of 256 tokens; both: 512 and 128"},
+     "inner 4096, 16 heads, 12 layers, 64 sequences of 256 tokens; 6x512: 512 with 6 layers and 256 sequences; both: 512 and 128"},
     {0},
 };
 const OptionGroup bench_train_group = {"Training", 1, options};
@@ -58,6 +59,8 @@ const OptionGroup bench_pairs_group = {"Training on pairs", 1, pairs_options};
 
 static const Option peer_options[] = {
     {"peer", OPTION_TEXT, NULL, "FILE", "PyTorch script to time beside; called as described above"},
+    {"peer-ways", OPTION_SIZE, "6", "N", "on a device: its fastest ways to run, as many as work", 1,
+     6},
     {"peer-limit", OPTION_SIZE, "300", "S", "seconds after which a run of the script is stopped", 1,
      1e6},
     {0}};

@@ -4,7 +4,7 @@
 #include "studies/model/network.h"
 
 static const Option bench_options[] = {
-    {"what", OPTION_CHOICE, NULL, "train|pairs|translate|model|theory",
+    {"what", OPTION_CHOICE, NULL, "train|pairs|translate|model|theory|goals",
      "what to time; `trotter bench train` is --what train"},
     {"repeats", OPTION_SIZE, "21", "N",
      "largest number of rounds, in each of which all contenders take turns", 3, BENCH_REPEATS},
@@ -22,11 +22,17 @@ static const Option output_options[] = {
 
 static const OptionGroup bench_group = {"Bench", 1, bench_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&bench_group,           &bench_train_group,
-                                            &bench_size_group,      &bench_pairs_group,
-                                            &bench_translate_group, &bench_peer_group,
-                                            &bench_model_group,     &network_machine_group,
-                                            &output_group,          NULL};
+static const OptionGroup *const groups[] = {&bench_group,
+                                            &bench_train_group,
+                                            &bench_size_group,
+                                            &bench_pairs_group,
+                                            &bench_translate_group,
+                                            &bench_peer_group,
+                                            &bench_model_group,
+                                            &bench_goals_group,
+                                            &network_machine_group,
+                                            &output_group,
+                                            NULL};
 enum { BENCH_GROUPS = 7 };
 static const struct {
     const char *title;
@@ -47,7 +53,8 @@ static const struct {
     {"bench model",
      bench_model,
      {&bench_group, &bench_train_group, &bench_model_group, &network_machine_group, &output_group}},
-    {"bench theory", bench_theory, {&bench_group, &output_group}}};
+    {"bench theory", bench_theory, {&bench_group, &output_group}},
+    {"bench goals", bench_goals, {&bench_group, &bench_goals_group, &output_group}}};
 
 static const OptionGroup *const *narrow(const Options *o, const char **where)
 {
@@ -60,8 +67,9 @@ static const OptionGroup *const *narrow(const Options *o, const char **where)
 static int run(Options *o)
 {
     if (!options_text(o, "what"))
-        return error_set(ERR_INPUT,
-                         "say what to time: trotter bench train, pairs, translate, model, theory");
+        return error_set(
+            ERR_INPUT,
+            "say what to time: trotter bench train, pairs, translate, model, theory, goals");
     return benches[options_choice(o, "what")].run(o);
 }
 
@@ -92,10 +100,10 @@ const Command command_bench = {
         "Haswell and Zen unless the environment has it. Later rounds run it as it is and in the fastest tuned\n"
         "way. `best` is the fastest of all ways, PyTorch at its best, and `best is` names it. With --device cuda\n"
         "the script gets --device cuda, with --precision tf32 also --tf32, with bf16 also --bf16. There it runs\n"
-        "once in each way (train, pairs: after our own figures): as it is, and with --fused and some of\n"
-        "--compile, --graph, --sdpa. bf16 on a processor has no peer. If the script fails as it is, or takes\n"
-        "longer than --peer-limit, the bench ends with that error after all else is measured; other ways that\n"
-        "fail are named and left out. PYTHON names another interpreter.\n"
+        "once in each way (train, pairs: after our own figures): with --fused and some of --compile, --graph,\n"
+        "--sdpa, and as it is, --peer-ways of them. If the script fails as it is (on a device, in every way),\n"
+        "or takes longer than --peer-limit, the bench ends with that error after all else is measured; other\n"
+        "ways that fail are named and left out. PYTHON names another interpreter.\n"
         "\n"
         "bench pairs does the same with an encoder and a decoder, on pairs of sentences as long as those of\n"
         "Multi30k (random words; vocabulary 9,710, batches of at most 4,096 tokens a side, pairs of like length\n"
@@ -112,9 +120,13 @@ const Command command_bench = {
         "\n"
         "bench model estimates how long a training step of bench train takes on a GPU. A backend that does\n"
         "nothing else counts its kernels, products, bytes and operations. They become time by the device's\n"
-        "numbers: --bandwidth, --product-rate and --vector-rate (an H100 SXM's, by NVIDIA's data sheet, dense)\n"
-        "and --launch (assumed). The measured time stands beside the estimate where there is a device, and `not\n"
-        "measured` where there is none.\n",
+        "numbers: those that fit an H200's recorded steps, a data sheet's (--gpu), or such that fit --measure's\n"
+        "times of each call (--fit). The measured time stands beside the estimate where there is a device, or\n"
+        "with --recorded, and their ratio; beyond --within the bench fails.\n"
+        "\n"
+        "bench goals has a row for each thing that is compared with PyTorch on a GPU: the arguments that\n"
+        "measure it, and the goal in times PyTorch's best. With --from it says of recorded figures whether\n"
+        "they reach it, and fails where one does not.\n",
     .often = "what repeats budget scheme width size stacks peer device csv out",
     .example = "train --scheme transformer,macaron --width 128",
     .groups = groups,

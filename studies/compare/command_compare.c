@@ -8,7 +8,6 @@
 #include "studies/model/network.h"
 #include "studies/model/translator.h"
 #include "studies/plot/plot.h"
-#include "studies/study/beside.h"
 #include "studies/study/measures.h"
 #include "studies/tools/command.h"
 #include "studies/tools/progress.h"
@@ -68,8 +67,7 @@ static const Option score_options[] = {
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/compare", "DIR",
      "write runs.csv, compare.csv, .md, .tex, differences, correlations, curves, plots, study.log, "
-     "the source papers' figures beside ours (published.csv, .tex) where the papers have "
-     "some, and each run under DIR/runs",
+     "and each run under DIR/runs",
      0, 0},
     PLOT_FIGURE,
     {"csv", OPTION_FLAG, NULL, NULL, "print the whole table as CSV", 0, 0},
@@ -123,18 +121,25 @@ static int by_depth(const Options *o, const Corpus *c)
     .asked = {.design = "scheme",                                                                \
               .seed = "seed",                                                                    \
               .by = "layers",                                                                    \
-              .measure = {{"valid_ppl", "valid", "validation", 0, 1},                            \
-                          {"test_ppl", "test", "test", 0, 1}}},                                  \
-    .runs = compare_run_names, .value = compare_value, .bounds = 1, .csv = "compare",            \
-    .words = "compare.md", .verdict = verdict
-#define SCHEME_TABLES                                                     \
-    {"differences", NULL, STUDY_CSV | STUDY_TEX, study_differences},      \
-        {"compare", NULL, STUDY_CSV | STUDY_TEX, compare_table},          \
-        {"curves", NULL, STUDY_CSV | STUDY_ROWS, compare_curves},         \
-        {"epochs", NULL, STUDY_CSV | STUDY_ROWS, compare_epochs},         \
-    {                                                                     \
-        "correlations", NULL, STUDY_CSV | STUDY_TEX, compare_correlations \
+              .measure = {{"valid_ppl", "valid", "validation", 0, 1, "validation perplexity"},   \
+                          {"test_ppl", "test", "test", 0, 1, "test perplexity"}}},               \
+    .runs = compare_run_names, .value = compare_value, .bounds = 1, .name = "compare",           \
+    .columns = compare_columns, .more = compare_more, .relations = compare_relations,            \
+    .caption = compare_caption, .apart = &by_evaluations, .scatter = &against_error,             \
+    .verdict = verdict
+#define CURVES                                  \
+    {                                           \
+        "curves", curve_columns, compare_curves \
     }
+
+static const RunForest by_evaluations = {"evaluations", "evaluations of F and G a layer",
+                                         "evaluations"};
+static const RunScatter against_error = {"truncation", "truncation", "truncation error",
+                                         "truncation error at h = 1 / exact displacement",
+                                         PLOT_LOG_X};
+static const RunScatter against_encoder = {"truncation", "encoder_error",
+                                           "the encoder's truncation error",
+                                           "truncation error of the encoder's layers", PLOT_LOG_X};
 
 static const StudyKind studies[] = {
     {.command = "compare",
@@ -150,17 +155,21 @@ static const StudyKind studies[] = {
                            {"test_bleu", "test_bleu", "test BLEU", 1, 1}}},
      .runs = pair_run_names,
      .value = pair_value,
-     .table = {{"differences", NULL, STUDY_CSV | STUDY_TEX, pair_differences},
-               {"compare", NULL, STUDY_CSV | STUDY_TEX, pair_table}},
-     .csv = "compare",
-     .words = "compare.md",
-     .print = pair_print,
-     .save = pair_save},
+     .name = "compare",
+     .columns = pair_columns,
+     .draw = pair_draw,
+     .caption = pair_caption,
+     .shown = 1,
+     .scatter = &against_encoder},
     {SCHEMES, .is = by_depth, .open = compare_open_depth,
-     .table = {SCHEME_TABLES, {"depth", NULL, STUDY_CSV | STUDY_TEX, compare_depth}},
-     .print = compare_print_depth, .save = compare_save_depth},
-    {SCHEMES, .open = compare_open, .table = {SCHEME_TABLES}, .print = compare_print,
-     .save = compare_save}};
+     .also =
+         {CURVES,
+          {"depth", depth_columns, compare_depth,
+           "Slope of log perplexity less the baseline's on log layers, seeds paired, with 95 % intervals "
+           "(Student's t).\nAbove 0 a scheme's gain shrinks with depth. Where lack p is small, the depths do "
+           "not lie on the line.\n"}},
+     .save = compare_save_depth},
+    {SCHEMES, .open = compare_open, .also = {CURVES}, .save = compare_save}};
 
 static int run(Options *o)
 {
@@ -211,15 +220,14 @@ static const Kind kinds[] = {
           {"depth", depth_columns,
            "Slopes of log perplexity, less the baseline's, on log layers, with 95 % intervals.",
            KIND_ALL},
-          BESIDE_TABLE(beside_schemes),
           {"runs", compare_run_columns, "Trainings, and measures of each network", 0},
-          {"epochs", epoch_columns, "Validation perplexity after every epoch", 0},
+          {"forest", runtable_forest_columns, "Designs, as drawn", 0},
+          {"truncation", runtable_scatter_columns, "Designs, as drawn", 0},
           {"curves", curve_columns, "Curves of training, means over seeds", 0}},
      .plot = {{"truncation",
                "Perplexity against the truncation error of the trained network's own step."},
-              {"evaluations", "Perplexity by evaluations of F and G a layer."},
+              {"forest", "Perplexity by evaluations of F and G a layer."},
               {"depth", "Validation perplexity by depth, means over seeds."},
-              {"epochs", "Validation perplexity after every epoch, means over seeds."},
               {"curves", "Training loss against tokens, means over seeds."},
               {"gradients", "Norm of the gradient against steps, means over seeds."}}},
     {.command = "compare --source",
@@ -234,10 +242,10 @@ static const Kind kinds[] = {
                {"differences", runtable_differences,
                 "Differences of pairs of schemes, with 95 % intervals that hold together as told.",
                 KIND_ALL},
-               {"published", beside_pairs, "Figures as the papers have them.", KIND_ALL},
                {"runs", pair_run_columns, "Trainings", KIND_MANY},
                {"lines", measure_lines, "Matches of each line's translation", 0},
-               {"forest", runtable_forest_columns, "Pairs, as drawn", 0}},
+               {"forest", runtable_forest_columns, "Pairs, as drawn", 0},
+               {"truncation", runtable_scatter_columns, "Pairs, as drawn", 0}},
      .plot = {{"forest", "Mean test BLEU of every pair and its 95 % interval over seeds."},
               {"truncation", "Test BLEU against the truncation error of the trained encoder."}}},
     {0}};

@@ -1,7 +1,6 @@
 /* compare.h: the studies behind `trotter compare` (studies/study): schemes of language models, and pairs of an encoder's and
  * a decoder's scheme. Their parts: the rows (command_compare.c), designs (compare_designs.c, pairs.c), tables
- * (compare_table.c, compare_curves.c, pairs_table.c), words (compare_print.c) and plots
- * (compare_plot.c).
+ * (compare_table.c, compare_curves.c, compare_depth.c, pairs_table.c), words (compare_print.c) and plots (compare_plot.c).
  */
 #ifndef TROTTER_COMPARE_H
 #define TROTTER_COMPARE_H
@@ -23,7 +22,6 @@ typedef struct {
 typedef struct {
     ConvergenceStudy orders;
     size_t depths, depth[COMPARE_DEPTHS];
-    size_t last_epoch; /* that any run has reached */
 } Compare;
 
 static inline const Compare *compare_of(const Study *u)
@@ -41,28 +39,26 @@ void compare_close(Study *u);
  * control. */
 void compare_controlled(const Study *u, const Table *t, char out[512]);
 
-/* Columns of runs.csv (its first), compare.csv, curves.csv, epochs.csv. */
-extern const Column compare_run_columns[], compare_columns[], curve_columns[], epoch_columns[];
+/* Columns of runs.csv (its first), compare.csv, curves.csv. */
+extern const Column compare_run_columns[], compare_columns[], curve_columns[];
 extern const char compare_run_names[], pair_run_names[]; /* all of runs.csv */
 int compare_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
                   RunValue *out);
-/* Make the tables. */
-int compare_table(Study *u, Column **own, Sheet **out);
-int compare_correlations(Study *u, Column **own, Sheet **out);
-int compare_curves(Study *u, Column **own, Sheet **out);
-int compare_epochs(Study *u, Column **own, Sheet **out);
+/* Values of compare.csv that are no means over runs. */
+RunMore compare_more;
+extern const RunRelation compare_relations[];
+int compare_curves(Study *u, Sheet *out);
 /* Returns 1 where the order governs a design's error at h = 1, else 0; -1: unknown. */
 int compare_governs(const Study *u, size_t i);
 
-int compare_print(const Study *u, int form, int brief, FILE *f);
-/* Draws the plots, and writes the files of the orders too. */
+int compare_caption(const Study *u, int brief, FILE *f);
+/* Draws losses and gradients, and writes the files of the orders. */
 int compare_save(const Study *u);
 
 /* By depth, compare_depth.c: the rows of the slopes, and what differs from a comparison without. */
 extern const Column depth_columns[];
 int compare_open_depth(Study *u);
-int compare_depth(Study *u, Column **own, Sheet **out);
-int compare_print_depth(const Study *u, int form, int brief, FILE *f);
+int compare_depth(Study *u, Sheet *out);
 int compare_save_depth(const Study *u);
 
 /* ---- pairs ------------------------------------------------------------------------------------------- */
@@ -78,9 +74,7 @@ int pair_open(Study *u);
 void pair_drop(void *own);
 int pair_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
                RunValue *out);
-int pair_table(Study *u, Column **own, Sheet **out);
-int pair_differences(Study *u, Column **own, Sheet **out);
-int pair_print(const Study *u, int form, int brief, FILE *f);
-int pair_save(const Study *u);
+RunDraw pair_draw; /* over drawn test texts */
+int pair_caption(const Study *u, int brief, FILE *f);
 
 #endif

@@ -1,79 +1,7 @@
-/* compare_curves.c: means over seeds of what the logs of the trainings tell: losses, and validation perplexity after every
- * epoch. */
-#include <math.h>
-
+/* compare_curves.c: means over seeds of what the logs of the trainings tell: losses, norms of gradients, and validation
+ * perplexity after every epoch. */
 #include "studies/compare/compare.h"
 #include "studies/tools/command.h"
-
-typedef struct {
-    const char *scheme;
-    size_t layers, epoch;
-    Interval valid;
-} EpochRow;
-
-const Column epoch_columns[] = {
-    COLUMN(EpochRow, scheme),
-    COLUMN(EpochRow, layers),
-    COLUMN(EpochRow, epoch),
-    FIELD(EpochRow, "seeds", valid.n),
-    FIELD(EpochRow, "valid_ppl", valid.mean, .low = "valid_low", .high = "valid_high"),
-    FIELD(EpochRow, "valid_sd", valid.sd),
-    FIELD(EpochRow, "valid_low", valid.low, .words = STATISTICS_POSITIVE_LOW),
-    FIELD(EpochRow, "valid_high", valid.high),
-    {0}};
-
-/* Reads the ends of a run's epochs from its log, where it has one: ppl (at most epochs) out. Returns how many in *ends. */
-static int read_ends(const Study *u, const StudyDesign *d, size_t k, double *ppl, size_t epochs,
-                     size_t *ends)
-{
-    RunSpec s = study_spec(d, &d->run[k]);
-    RunRow *row;
-    size_t rows;
-    *ends = 0;
-    if (isnan(d->run[k].result.valid_ppl) || d->run[k].row != SIZE_MAX) return 0;
-    TRY(runs_log(u->dir, &s, &row, &rows));
-    for (size_t i = 0; i < rows; i++) {
-        if (!(row[i].valid_ppl > 0 && row[i].epoch >= 1 && row[i].epoch <= (double)epochs))
-            continue;
-        *ends = (size_t)row[i].epoch;
-        ppl[*ends - 1] = row[i].valid_ppl;
-    }
-    memory_free(row);
-    return 0;
-}
-
-/* ppl (seeds, epochs): room. */
-static int add_ends(const Study *u, const StudyDesign *d, double *ppl, size_t epochs, Sheet *out)
-{
-    size_t most = 0, ends;
-    for (size_t i = 0; i < d->seeds * epochs; i++) ppl[i] = NAN;
-    for (size_t k = 0; k < d->seeds; k++) {
-        TRY(read_ends(u, d, k, ppl + k * epochs, epochs, &ends));
-        if (ends > most) most = ends;
-    }
-    Compare *c = u->more;
-    if (most > c->last_epoch) c->last_epoch = most;
-    for (size_t i = 0; i < most; i++) {
-        Interval v = statistics_positive(ppl + i, epochs, d->seeds);
-        if (v.n) sheet_row(out, &(EpochRow){d->name, d->spec.layers, i + 1, v});
-    }
-    return 0;
-}
-
-int compare_epochs(Study *u, Column **own, Sheet **out)
-{
-    size_t epochs = options_size(u->options, "epochs");
-    (void)own;
-    TRY(sheet_new(epoch_columns, out));
-    double *ppl = memory_new(u->seeds * epochs, sizeof *ppl);
-    int code = ppl ? 0 : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < u->designs; i++)
-        code = add_ends(u, &u->design[i], ppl, epochs, *out);
-    memory_free(ppl);
-    return code;
-}
-
-/* ---- losses -------------------------------------------------------------------------------------- */
 
 /* Means over the seeds. */
 typedef struct {
@@ -145,11 +73,9 @@ static int add_curve(const Study *u, const StudyDesign *d, Sheet *out)
     return code;
 }
 
-int compare_curves(Study *u, Column **own, Sheet **out)
+int compare_curves(Study *u, Sheet *out)
 {
-    (void)own;
-    TRY(sheet_new(curve_columns, out));
     for (size_t i = 0; i < u->designs; i++)
-        if (study_has_logs(&u->design[i])) TRY(add_curve(u, &u->design[i], *out));
+        if (study_has_logs(&u->design[i])) TRY(add_curve(u, &u->design[i], out));
     return 0;
 }

@@ -71,15 +71,14 @@ static int add_scheme(const Study *u, size_t i, double *y, const double *x, Shee
     return 0;
 }
 
-int compare_depth(Study *u, Column **own, Sheet **out)
+int compare_depth(Study *u, Sheet *out)
 {
     const Compare *c = u->more;
     double x[COMPARE_DEPTHS], *y = memory_new(c->depths * u->seeds, sizeof *y);
-    int code = y ? sheet_new(depth_columns, out) : ERR_MEMORY;
-    (void)own;
+    int code = y ? 0 : ERR_MEMORY;
     for (size_t l = 0; l < c->depths; l++) x[l] = log((double)c->depth[l]);
     for (size_t i = 0; code == 0 && i < u->designs; i += c->depths)
-        if (i != u->baseline) code = add_scheme(u, i, y, x, *out);
+        if (i != u->baseline) code = add_scheme(u, i, y, x, out);
     memory_free(y);
     return code;
 }
@@ -89,16 +88,6 @@ int compare_open_depth(Study *u)
     TRY(compare_open(u));
     if (compare_of(u)->depths > 1) return 0;
     return error_set(ERR_INPUT, "--by-depth: expected several numbers of --layers");
-}
-
-int compare_print_depth(const Study *u, int form, int brief, FILE *f)
-{
-    TRY(compare_print(u, form, brief, f));
-    fprintf(f,
-            "\nSlope of log perplexity less the baseline's on log layers, seeds paired, with 95 %% "
-            "intervals (Student's t).\nAbove 0 a scheme's gain shrinks with depth. Where lack p is "
-            "small, the depths do not lie on the line.\n\n");
-    return sheet_write(study_sheet(u, "depth"), form, f);
 }
 
 int compare_save_depth(const Study *u)

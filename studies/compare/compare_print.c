@@ -1,4 +1,4 @@
-/* compare_print.c: prints a comparison of schemes in words and tables. */
+/* compare_print.c: prints what stands above the table of a comparison of schemes. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,26 +8,20 @@
 #include "studies/model/network.h"
 #include "studies/tools/command.h"
 
-/* ---- words ----------------------------------------------------------------------------------- */
-
-static void print_tuning(const Study *u, FILE *f)
+static void print_tuning(const Study *u, int brief, FILE *f)
 {
     const Options *o = u->options;
-    if (options_flag(o, "tune"))
+    if (!options_flag(o, "tune"))
+        fprintf(f, "rate %s, dropout %s", options_text(o, "rate"), options_text(o, "dropout"));
+    else if (brief)
+        fprintf(f, "rate and dropout tuned for each row");
+    else
         fprintf(
             f,
-            "All rows are tuned alike: each has the rate (of %s) and the dropout (of %s)\n"
-            "that give the lowest validation perplexity with seed %zu. The test text was opened "
-            "after the last\nchoice (study.log); each run read it once.\n",
+            "all rows are tuned alike: each has the rate (of %s) and the dropout (of %s) that\ngive the lowest "
+            "validation perplexity with seed %zu; the test text was opened after the last choice (study.log)",
             options_text(o, "tune-rate"), options_text(o, "tune-dropout"),
             options_size(o, "tune-seed"));
-    else
-        fprintf(f, "All rows have one recipe: rate %s, dropout %s.\n", options_text(o, "rate"),
-                options_text(o, "dropout"));
-    fprintf(f, options_choice(o, "match") == MATCH_PARAMETERS
-                   ? "Numbers of parameters are equal: inner widths shrink where a scheme has more "
-                     "sets.\n"
-                   : "Numbers of parameters are not matched.\n");
 }
 
 /* Returns 1 where the maps of two schemes, whose designs begin at i and j, are the same at every depth. */
@@ -116,7 +110,6 @@ static void print_truncation(const Study *u, FILE *f)
             "%zu of %zu trained networks were measured; rank correlations take the seeds that all "
             "measured designs have.\n",
             measured, runs);
-    print_regime(u, f);
     int learned = 0, steps = 0;
     for (size_t i = 0; i < u->designs; i++) {
         const Table *t = u->design[i].spec.scheme;
@@ -155,134 +148,45 @@ static size_t most_runs(const Study *u)
     return most;
 }
 
-/* Prints the recipe alone, for those who know what the columns mean. */
-static void print_recipe(const Study *u, FILE *f)
+/* Prints what the columns mean. */
+static void print_columns(const Study *u, FILE *f)
 {
     const Options *o = u->options;
-    size_t seeds = most_runs(u);
-    study_print_recipe(u, f);
-    fprintf(f, "%zu seed%s; ", seeds, seeds == 1 ? "" : "s");
-    if (options_flag(o, "tune"))
-        fprintf(f, "rate and dropout tuned for each row");
-    else
-        fprintf(f, "rate %s, dropout %s", options_text(o, "rate"), options_text(o, "dropout"));
-    fprintf(f, "; --explain tells more\n");
-    if (u->corpus.marks)
-        fprintf(f, "each perplexity is a pseudo-perplexity over one set of masks\n");
-    print_gaining(u, f);
-    print_controls(u, f);
-    print_regime(u, f);
-    fputc('\n', f);
-}
-
-static void print_caption(const Study *u, FILE *f)
-{
-    size_t runs = most_runs(u);
     const ConvergenceStudy *orders = &compare_of(u)->orders;
-    study_print_recipe(u, f);
     fprintf(
         f,
-        "unigram is the perplexity of %s frequencies alone, which a model has to beat. Perplexities are\n"
-        "means over %zu seed%s; ± is half of the 95 %% interval of a row's own runs (Student's t).\n"
+        "unigram is the perplexity of %s frequencies alone, which a model has to beat. Perplexities are means\nover "
+        "seeds; ± is half of the 95 %% interval of a row's own runs (Student's t). Numbers of parameters are %s.\n"
         "Sub-flows are Euler steps unless a suffix says otherwise.\n",
-        network_unit(&u->corpus.vocab)->word, runs, runs == 1 ? "" : "s");
-    runtable_cut(&u->table, f);
-    if (u->corpus.marks)
-        fprintf(f, "The models are encoders that predict masked words. Each perplexity is a "
-                   "pseudo-perplexity over one\nset of masks, the same for all ('trotter eval "
-                   "--help all').\n");
-    if (options_text(u->options, "one-by-one"))
+        network_unit(&u->corpus.vocab)->word,
+        options_choice(o, "match") == MATCH_PARAMETERS
+            ? "equal:\ninner widths shrink where a scheme has more sets"
+            : "not matched");
+    if (options_text(o, "one-by-one"))
         fprintf(f,
                 "one by one is the pseudo-perplexity of the first %zu tokens of the validation "
                 "text, to the end of\ntheir line, with one word masked at a time.\n",
-                options_size(u->options, "one-by-one"));
-    print_gaining(u, f);
-    print_tuning(u, f);
-    print_controls(u, f);
+                options_size(o, "one-by-one"));
     print_truncation(u, f);
     fprintf(f,
             "order is the exact order p, with local error O(h^(p+1)); measured is the slope of the "
-            "global error\non the particle system '%s' (%s).\n\n",
+            "global error\non the particle system '%s' (%s).\n",
             orders->system->name, orders->system->title);
 }
 
-/* Prints the designs shown to be within the margin of the baseline on a measure. */
-static void print_equal(const Study *u, size_t m, FILE *f)
+int compare_caption(const Study *u, int brief, FILE *f)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < u->designs; i++)
-        if (study_design(u, i)->equal[m] < 0.05)
-            fprintf(f, "%s%s", n++ ? ", " : "", u->design[i].label);
-    if (n == 0) fprintf(f, "none");
-}
-
-static void print_equivalence(const Study *u, FILE *f)
-{
-    const char *margin = options_text(u->options, "equivalence");
-    if (!margin) return;
-    fprintf(
-        f,
-        "\np equal is the p of a difference of %s or more, by two one-sided tests with the "
-        "same correction.\nDesigns shown to differ from %s by less than %s on validation text: ",
-        margin, u->design[u->baseline].name, margin);
-    print_equal(u, 0, f);
-    fprintf(f, "; on test text: ");
-    print_equal(u, 1, f);
-    fprintf(f, ".\n");
-}
-
-/* words: with what they are. */
-static int print_differences(const Study *u, int form, int words, FILE *f)
-{
-    const Sheet *s = study_sheet(u, "differences");
-    if (sheet_rows(s) == 0) return 0;
-    if (words)
-        fprintf(
-            f,
-            "\nDifferences from %s have 95 %% intervals with one standard deviation over seeds, "
-            "which is\nassumed to be the same in all designs of a depth. As many as "
-            "'comparisons' says hold together (Dunnett:\nwith the baseline; Tukey: all pairs); "
-            "p, of no difference, is corrected in the same way. A contrast is the\nmean of some "
-            "schemes minus that of others, by itself (Student's t). Seeds are paired where that "
-            "lengthens\nintervals by at most 5 %% if seeds have no effect, or where an F test "
-            "shows their effect (p < .005).\n",
-            u->design[u->baseline].name);
-    if (words || runtable_doubtful(&u->table)) runtable_models(&u->table, f);
-    fputc('\n', f);
-    TRY(sheet_write(s, form, f));
-    print_equivalence(u, f);
+    size_t seeds = most_runs(u);
+    study_print_recipe(u, f);
+    fprintf(f, "%zu seed%s; ", seeds, seeds == 1 ? "" : "s");
+    print_tuning(u, brief, f);
+    fprintf(f, "%s\n", brief ? "; --explain tells more" : ".");
+    if (u->corpus.marks)
+        fprintf(f,
+                "each perplexity is a pseudo-perplexity over one set of masks, the same for all\n");
+    print_gaining(u, f);
+    print_controls(u, f);
+    print_regime(u, f);
+    if (!brief) print_columns(u, f);
     return 0;
-}
-
-enum { CORRELATED = 3 }; /* designs that a rank correlation needs */
-
-static const char correlation_words[] =
-    "\nRank correlations (Spearman) of perplexity are over designs, that is, maps that differ. low and high\n"
-    "are the ends of a 95 % bootstrap interval, as if designs were drawn at random; it is given for 7\n"
-    "designs or more whose values differ. p is the probability that chance gives as large a correlation,\n"
-    "by permutations. order > 0 takes only designs that solve y' = F + G. (evaluations) shows how closely\n"
-    "evaluations and truncation error go together in these designs.\n\n";
-
-static int print_all(const Study *u, int form, FILE *f)
-{
-    print_caption(u, f);
-    TRY(sheet_write(study_sheet(u, "compare"), form, f));
-    TRY(print_differences(u, form, 1, f));
-    fputs(correlation_words, f);
-    return sheet_write(study_sheet(u, "correlations"), form, f);
-}
-
-int compare_print(const Study *u, int form, int brief, FILE *f)
-{
-    size_t designs = 0;
-    if (!brief) return print_all(u, form, f);
-    print_recipe(u, f);
-    TRY(sheet_write(study_sheet(u, "compare"), form, f));
-    TRY(print_differences(u, form, 0, f));
-    for (size_t p = 0; p < u->table.panels; p++)
-        if (runtable_model(&u->table, p, 0)->designs > designs)
-            designs = runtable_model(&u->table, p, 0)->designs;
-    if (designs < CORRELATED) return 0;
-    fprintf(f, "\nRank correlations of perplexity over designs:\n\n");
-    return sheet_write(study_sheet(u, "correlations"), form, f);
 }

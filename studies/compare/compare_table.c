@@ -59,14 +59,6 @@ int compare_value(const Study *u, const StudyDesign *d, const StudyRun *r, const
 #define ERROR \
     "error of the trained network's step (h = 1), divided by the exact flow's displacement in it"
 #define SLOPE "power of h in that error before the division, order + 1 for small h"
-#define LESS \
-    " perplexity minus the baseline's; its interval has a standard deviation pooled over the designs"
-#define TOGETHER \
-    " end of the interval that holds for all comparisons with the baseline at once (Dunnett)"
-#define P_VALUE "p of no difference, corrected for the comparisons with the baseline (Dunnett)"
-#define EQUAL \
-    "p of a difference of the margin or more (two one-sided tests), corrected in the same way"
-#define CORRELATION "intra-class correlation of the runs of one seed, each minus its design's mean"
 
 const Column compare_columns[] = {
     VALUE("scheme", .place = 1, .page = 1),
@@ -90,23 +82,14 @@ const Column compare_columns[] = {
           .head = "test ppl", .half = "±", .place = 12, .page = 11),
     VALUE("test_sd"),
     VALUE("tokens_per_s", .form = SHEET_FIXED, .head = "tokens/s", .place = 13, .page = 18),
-    VALUE("peak_bytes", .form = SHEET_FIXED, .head = "peak MB", .scale = 1e-6, .place = 14,
-          .page = 19, .words = "peak memory of the model"),
+    VALUE("peak_bytes", .form = SHEET_FIXED, .digits = 1, .head = "peak MB", .scale = 1e-6,
+          .place = 14, .page = 19, .words = "peak memory of the model"),
     VALUE("beats_unigram",
           .words = "whether the model predicts better than the unigram, the frequencies of tokens"),
     VALUE("valid_low", .words = STATISTICS_POSITIVE_LOW),
     VALUE("valid_high"),
     VALUE("test_low", .words = STATISTICS_POSITIVE_LOW),
     VALUE("test_high"),
-    VALUE("baseline"),
-    VALUE("valid_diff", .low = "valid_diff_pooled_low", .high = "valid_diff_pooled_high",
-          .half = "±", .form = SHEET_FIXED, .digits = 2, .page = 12, .words = "validation" LESS),
-    VALUE("valid_diff_pooled_low"),
-    VALUE("valid_diff_pooled_high"),
-    VALUE("test_diff", .low = "test_diff_pooled_low", .high = "test_diff_pooled_high", .half = "±",
-          .form = SHEET_FIXED, .digits = 2, .page = 14, .words = "test" LESS),
-    VALUE("test_diff_pooled_low"),
-    VALUE("test_diff_pooled_high"),
     VALUE("rate", .page = 16),
     VALUE("dropout", .page = 17),
     VALUE("same_as", .words = "scheme that makes the same map"),
@@ -121,29 +104,6 @@ const Column compare_columns[] = {
     VALUE("layer_truncation_slope", .words = SLOPE),
     VALUE("best_epoch"),
     VALUE("gaining", .words = "runs whose best epoch was their last"),
-    VALUE("valid_diff_dunnett_low", .words = "lower" TOGETHER),
-    VALUE("valid_diff_dunnett_high", .words = "upper" TOGETHER),
-    VALUE("valid_diff_dunnett_p", .digits = 2, .page = 13, .words = P_VALUE),
-    VALUE("test_diff_dunnett_low", .words = "lower" TOGETHER),
-    VALUE("test_diff_dunnett_high", .words = "upper" TOGETHER),
-    VALUE("test_diff_dunnett_p", .digits = 2, .page = 15, .words = P_VALUE),
-    VALUE("valid_pooled_sd",
-          .words = "standard deviation over seeds within a design, pooled over the designs"),
-    VALUE("test_pooled_sd",
-          .words = "standard deviation over seeds within a design, pooled over the designs"),
-    VALUE("valid_pooled_df", .words = "degrees of freedom of valid_pooled_sd"),
-    VALUE("test_pooled_df", .words = "degrees of freedom of test_pooled_sd"),
-    VALUE("valid_seeds_paired",
-          .words = "whether valid_pooled_sd leaves out the effect of a seed on all designs"),
-    VALUE("test_seeds_paired",
-          .words = "whether test_pooled_sd leaves out the effect of a seed on all designs"),
-    VALUE("valid_seed_correlation", .words = CORRELATION),
-    VALUE("test_seed_correlation", .words = CORRELATION),
-    VALUE("valid_diff_pooled_error", .words = "standard error of valid_diff"),
-    VALUE("test_diff_pooled_error", .words = "standard error of test_diff"),
-    VALUE("margin", .sparse = 1, .words = "margin of equivalence, in perplexity"),
-    VALUE("valid_equal_p", .sparse = 1, .words = EQUAL),
-    VALUE("test_equal_p", .sparse = 1, .words = EQUAL),
     VALUE("truncation_time", .head = "time", .place = 7, .page = 20,
           .words =
               "time of the exact flow against which a step of 1 is measured: the distance that the "
@@ -186,8 +146,8 @@ static const char *yes(int is)
 }
 
 /* The values that are no means over runs. */
-static int more(const void *study, const RunTable *t, size_t design, const char *name,
-                RunValue *out)
+int compare_more(const void *study, const RunTable *t, size_t design, const char *name,
+                 RunValue *out)
 {
     static char evals[64]; /* copied into the sheet at once */
     const Study *u = study;
@@ -211,51 +171,11 @@ static int more(const void *study, const RunTable *t, size_t design, const char 
     return 1;
 }
 
-/* Gives people units: characters are not tokens, and little memory is shown in kB. */
-static void set_units(const Study *u, Column *list)
-{
-    double most = 0;
-    for (size_t i = 0; i < u->designs; i++) most = fmax(most, most_bytes(&u->design[i]));
-    for (Column *c = list; c->name || c->head; c++) {
-        if (!c->name) continue;
-        if (u->corpus.vocab.level == LEVEL_CHAR && strcmp(c->name, "tokens_per_s") == 0)
-            c->head = "characters/s";
-        if (most < 1e7 && strcmp(c->name, "peak_bytes") == 0) {
-            c->head = "peak kB";
-            c->scale = 1e-3;
-        }
-    }
-}
-
-int compare_table(Study *u, Column **own, Sheet **out)
-{
-    static const char *const names[] = {"valid_ppl", "test_ppl", NULL};
-    Column *list = memory_new(sizeof compare_columns / sizeof *compare_columns, sizeof *list);
-    if (!list) return ERR_MEMORY;
-    memcpy(list, compare_columns, sizeof compare_columns);
-    set_units(u, list);
-    int code = study_designs_sheet(u, list, more, NULL, u->designs, own, out);
-    for (size_t i = 0; code == 0 && i < u->table.bounds; i++)
-        sheet_bound(*out, u->table.bound[i].name, names, u->table.bound[i].value);
-    memory_free(list);
-    return code;
-}
-
 /* What perplexity may depend on. The last row shows how far the study can separate evaluations and truncation error. */
-int compare_correlations(Study *u, Column **own, Sheet **out)
-{
-#define QUANTITIES(text, y)                                        \
-    {text, y, "truncation", "truncation", NULL},                   \
-        {text, y, "truncation, order > 0", "truncation", "order"}, \
-        {text, y, "evaluations", "evaluations", NULL},             \
-    {                                                              \
-        text, y, "parameters", "params", NULL                      \
-    }
-    static const RunRelation list[] = {
-        QUANTITIES("validation", "valid_ppl"),
-        QUANTITIES("test", "test_ppl"),
-        {"(evaluations)", "evaluations", "truncation, order > 0", "truncation", "order"},
-        {0}};
-    TRY(runtable_new(&u->table, runtable_correlations, own, out));
-    return runtable_relate(&u->table, list, NULL, u->seed, *out);
-}
+const RunRelation compare_relations[] = {
+    {"truncation", "truncation"},
+    {"truncation, order > 0", "truncation", "order"},
+    {"evaluations", "evaluations"},
+    {"parameters", "params"},
+    {"truncation, order > 0", "truncation", "order", "(evaluations)", "evaluations"},
+    {0}};

@@ -1,4 +1,4 @@
-/* pairs_table.c: the tables of a comparison of pairs: a row a run, a row a pair, differences from the first one; words, plots.
+/* pairs_table.c: the tables of a comparison of pairs: a row a run, a row a pair, differences from the first one; words.
  *
  * A difference of BLEU has two intervals. The one over seeds is the engine's (studies/table). The one over sentences is that
  * of the difference of the cells' mean BLEU over their seeds, on 1,000 test texts drawn with replacement, the same for all
@@ -11,11 +11,10 @@
 #include "studies/compare/compare.h"
 #include "studies/metrics/bootstrap.h"
 #include "studies/model/network.h"
-#include "studies/plot/plot.h"
 #include "studies/study/measures.h"
 #include "studies/tools/command.h"
 
-enum { VALID_PPL, TEST_BLEU }; /* the measures */
+enum { TEST_BLEU = 1 }; /* the measure of this index */
 
 /* ---- runs.csv ------------------------------------------------------------------------------------ */
 
@@ -102,8 +101,8 @@ static size_t list_lines(const StudyDesign *d, Statistics *run)
     return n;
 }
 
-static int draw(const void *study, const RunTable *t, size_t design, size_t less, size_t measure,
-                RunDrawn *out)
+int pair_draw(const void *study, const RunTable *t, size_t design, size_t less, size_t measure,
+              RunDrawn *out)
 {
     const Study *u = study;
     Resampled drawn[2];
@@ -122,23 +121,12 @@ static int draw(const void *study, const RunTable *t, size_t design, size_t less
     return code;
 }
 
-int pair_table(Study *u, Column **own, Sheet **out)
-{
-    return study_designs_sheet(u, pair_columns, NULL, NULL, u->designs, own, out);
-}
-
-int pair_differences(Study *u, Column **own, Sheet **out)
-{
-    u->table.draw = draw;
-    u->table.study = u;
-    return study_differences(u, own, out);
-}
-
 /* ---- words --------------------------------------------------------------------------------------- */
 
-static void print_caption(const Study *u, FILE *f)
+int pair_caption(const Study *u, int brief, FILE *f)
 {
     const Options *o = u->options;
+    (void)brief;
     study_print_recipe(u, f);
     fprintf(
         f,
@@ -152,61 +140,8 @@ static void print_caption(const Study *u, FILE *f)
             "and errors are of encoder and\ndecoder: the exact order p, with local error "
             "O(h^(p+1)), and the error of a trained layer's own step\nagainst the exact flow, "
             "divided by the flow's displacement: the median over %zu sentences and all\nlayers, "
-            "and the mean over seeds.\n\n",
+            "and the mean over seeds.\n",
             options_text(o, "tokenize"), options_text(o, "beam"), options_text(o, "penalty"),
             options_text(o, "alpha"), options_size(o, "truncation"));
-}
-
-int pair_print(const Study *u, int form, int brief, FILE *f)
-{
-    const Sheet *s = study_sheet(u, "differences");
-    (void)brief;
-    print_caption(u, f);
-    runtable_cut(&u->table, f);
-    TRY(sheet_write(study_sheet(u, "compare"), form, f));
-    if (sheet_rows(s) == 0) return 0;
-    fprintf(
-        f,
-        "\nDifferences have 95 %% intervals with one standard deviation over seeds for all pairs of "
-        "schemes. As many\nas 'comparisons' says hold together, and p is corrected in the same way. "
-        "from and to (drawn) hold 95 %% of\n%d test texts drawn from the sentences of this one, the "
-        "same for all; p (drawn) is two-sided, of one\ncomparison. A ranking needs both intervals to "
-        "leave out 0.\n",
-        BOOTSTRAP_RESAMPLES);
-    runtable_models(&u->table, f);
-    fputc('\n', f);
-    return sheet_write(s, form, f);
-}
-
-/* ---- plots --------------------------------------------------------------------------------------- */
-
-/* Draws BLEU against the truncation error of the trained encoder. */
-static int draw_errors(const Study *u)
-{
-    char title[256];
-    Plot *p;
-    const RunTable *t = &u->table;
-    size_t there = 0;
-    for (size_t i = 0; i < t->designs; i++)
-        there += isnan(runtable_value(t, i, "encoder_error").x) ? 0 : 1;
-    if (there < 2) return 0;
-    snprintf(title, sizeof title, "Test BLEU against the encoder's truncation error, %s",
-             plot_folder(u->corpus.name));
-    PlotFrame frame = {"truncation", title, "truncation error of the encoder's layers", "test BLEU",
-                       PLOT_LOG_X};
-    TRY(plot_new(u->dir, &frame, &p));
-    int x = sheet_column(pair_columns, "encoder_error"),
-        y = sheet_column(pair_columns, "test_bleu");
-    for (size_t i = 0; i < t->designs; i++) {
-        plot_item(p, "compare.csv", "every ::%zu::%zu using %d:%d with points title %s noenhanced",
-                  i + 1, i + 1, x, y, t->design[i].name);
-        plot_style(p, i);
-    }
-    return plot_finish(p);
-}
-
-int pair_save(const Study *u)
-{
-    TRY(runtable_forest(&u->table, TEST_BLEU, u->dir));
-    return draw_errors(u);
+    return 0;
 }

@@ -1,12 +1,12 @@
 /* form.c: evaluates a form at some values, and moves these to where its order conditions hold. */
 #include "studies/design/design.h"
 
-#include <gsl/gsl_errno.h>
 #include <gsl/gsl_linalg.h>
 #include <math.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/quiet.h"
 
 int form_new(const Table *scheme, int order, Form *out)
 {
@@ -162,9 +162,9 @@ int form_project(Form *f, const unsigned char *fixed, double *x)
     double *block = memory_new(m * (2 + f->n + m), sizeof *block);
     if (!block) return ERR_MEMORY;
     Work w = {.c = block, .moved = block + m, .J = block + 2 * m, .A = block + m * (2 + f->n)};
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    quiet_begin();
     int code = iterate(f, fixed, x, &w);
-    gsl_set_error_handler(handler);
+    quiet_end();
     memory_free(block);
     return code;
 }

@@ -19,6 +19,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/quiet.h"
 
 static const double accurate = 1e-6; /* V diag(mu) V^-1 against M, relative to the largest number */
 
@@ -136,9 +137,9 @@ int growth_put(Growth *g, size_t d, size_t tokens, const double *A, const double
     GrowthLayer l = {.tokens = tokens};
     TRY(memory_more(&g->layer, g->count, sizeof *g->layer));
     g->d = d;
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    quiet_begin();
     int code = fill(&l, d, A, B);
-    gsl_set_error_handler(handler);
+    quiet_end();
     if (code == 0)
         g->layer[g->count++] = l;
     else
@@ -263,10 +264,10 @@ int growth_find(const Growth *g, const Table *t, double *growth)
                                 .linear = 1,
                                 .linear_ops = 1 << OP_F | 1 << OP_G,
                                 .context = &w.linear}};
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    quiet_begin();
     int code = work_new(g, t, &w);
     for (size_t k = 0; code == 0 && k < g->count; k++) code = largest(&w, &g->layer[k], &w.most[k]);
-    gsl_set_error_handler(handler);
+    quiet_end();
     if (code == 0) *growth = spread_of(w.most, g->count).median;
     work_free(&w);
     return code == ERR_NUMERIC ? error_set(ERR_ACCURACY, "%s: a step is not finite", t->name)

@@ -100,11 +100,13 @@ static const StudyKind studies[] = {{
     .runs = finetune_run_names,
     .value = finetune_value,
     .bound = finetune_bound,
-    .table = {{"finetune", NULL, STUDY_CSV | STUDY_TEX, finetune_table},
-              {"differences", NULL, STUDY_CSV | STUDY_TEX, finetune_differences}},
-    .csv = "finetune",
-    .words = "finetune.md",
-    .print = finetune_print,
+    .name = "finetune",
+    .columns = finetune_columns,
+    .more = finetune_more,
+    .read = finetune_read,
+    .draw = finetune_draw,
+    .differences = finetune_differences,
+    .caption = finetune_caption,
 }};
 
 static int run(Options *o)
@@ -135,7 +137,9 @@ static const Kind kinds[] = {
                 "Differences of scores, each with 95 % intervals by itself.", KIND_ALL},
                {"runs", finetune_run_columns, "Every rate and seed, and those that were chosen.",
                 KIND_MANY},
-               {"predictions", finetune_answers, "Answers of every encoder", 0}}},
+               {"forest", runtable_forest_columns, "Encoders, as drawn", 0},
+               {"predictions", finetune_answers, "Answers of every encoder", 0}},
+     .plot = {{"forest", "Mean scores of the encoders, with 95 % intervals over pre-trainings."}}},
     {0}};
 
 const Command command_finetune = {

@@ -96,9 +96,12 @@ extern const char finetune_run_names[];
 int finetune_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
                    RunValue *out);
 RunValue finetune_bound(const Study *u, const char *name);
-/* Make the tables. ERR_INPUT: another task or dev text than before, a score that differs from that of its predictions. */
-int finetune_table(Study *u, Column **own, Sheet **out);
-int finetune_differences(Study *u, Column **own, Sheet **out);
-int finetune_print(const Study *u, int form, int brief, FILE *f);
+/* Reads the answers of the tables' runs. ERR_INPUT: another task or dev text than before, a score that differs from that of its
+ * predictions. */
+int finetune_read(Study *u);
+RunMore finetune_more;
+RunDraw finetune_draw;
+int finetune_differences(const Study *u, Sheet *out);
+int finetune_caption(const Study *u, int brief, FILE *f);
 
 #endif

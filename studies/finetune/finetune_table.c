@@ -245,8 +245,8 @@ static int bootstrap(const Study *u, const size_t *design, size_t n, Resampled *
     return code;
 }
 
-static int draw(const void *study, const RunTable *t, size_t design, size_t less, size_t measure,
-                RunDrawn *out)
+int finetune_draw(const void *study, const RunTable *t, size_t design, size_t less, size_t measure,
+                  RunDrawn *out)
 {
     Resampled drawn[2];
     (void)t;
@@ -256,8 +256,8 @@ static int draw(const void *study, const RunTable *t, size_t design, size_t less
     return 0;
 }
 
-static int more(const void *study, const RunTable *t, size_t design, const char *name,
-                RunValue *out)
+int finetune_more(const void *study, const RunTable *t, size_t design, const char *name,
+                  RunValue *out)
 {
     const Finetune *f = ((const Study *)study)->more;
     (void)t;
@@ -286,31 +286,12 @@ static int find_task(Study *u)
     return f->gold && f->said && f->label && f->own ? 0 : ERR_MEMORY;
 }
 
-/* Adds the majority's row of the first file. */
-static void add_majority(const Study *u, Sheet *out)
-{
-    const Csv *c = &u->table.file[0];
-    const char *name[AGREEMENTS + 2] = {"score"};
-    double value[AGREEMENTS + 1];
-    for (int m = 0; m < AGREEMENTS; m++) name[m + 1] = agreements[m].name;
-    for (size_t row = 0; row < c->rows; row++) {
-        if (strcmp(csv_named(c, row, "part"), "bound") != 0) continue;
-        for (int m = 0; m <= AGREEMENTS; m++) runtable_cell(csv_named(c, row, name[m]), &value[m]);
-        sheet_bound(out, csv_named(c, row, "scheme"), name, value);
-    }
-}
-
-int finetune_table(Study *u, Column **own, Sheet **out)
+int finetune_read(Study *u)
 {
     Finetune *f = u->more;
-    RunTable *t = &u->table;
     TRY(find_task(u));
     TRY(read_all(u));
-    t->draw = draw;
-    t->study = u;
-    for (size_t i = 0; i < t->designs; i++) TRY(bootstrap(u, &i, 1, &f->own[i]));
-    TRY(runtable_sheet(t, finetune_columns, more, u, NULL, t->designs, own, out));
-    add_majority(u, *out);
+    for (size_t i = 0; i < u->table.designs; i++) TRY(bootstrap(u, &i, 1, &f->own[i]));
     return 0;
 }
 
@@ -329,40 +310,31 @@ static size_t find(const RunTable *t, const char *start, const RunDesign *of)
 }
 
 /* Each pre-trained encoder less the fresh one, and each less the first of its start. */
-int finetune_differences(Study *u, Column **own, Sheet **out)
+int finetune_differences(const Study *u, Sheet *out)
 {
     const RunTable *t = &u->table;
-    TRY(runtable_new(t, runtable_differences, own, out));
     for (size_t i = 0; i < t->designs; i++) {
         const char *start = cell_of(t, t->design[i].first, "start");
         size_t fresh = find(t, "fresh", &t->design[i]), first = find(t, start, NULL);
-        if (fresh != i && fresh < t->designs) TRY(runtable_one(t, i, fresh, *out));
-        if (first != i) TRY(runtable_one(t, i, first, *out));
+        if (fresh != i && fresh < t->designs) TRY(runtable_one(t, i, fresh, out));
+        if (first != i) TRY(runtable_one(t, i, first, out));
     }
     return 0;
 }
 
-int finetune_print(const Study *u, int form, int brief, FILE *f)
+int finetune_caption(const Study *u, int brief, FILE *f)
 {
     const Finetune *of = u->more;
     const Agreement *a = &agreements[of->metric];
-    const Sheet *differences = study_sheet(u, "differences");
     (void)brief;
     fprintf(
         f,
         "Task %s has %zu examples in its dev text. score is %s; majority always says %s.\n"
         "fresh is the same encoder without pre-training. ± (seeds) is half of the 95 %% interval "
         "over\npre-trainings; from and to (drawn) hold 95 %% of %d dev texts drawn from the "
-        "examples of this one.\n\n",
+        "examples of this one.\n",
         of->name, of->n, a->title,
         a->of == ANSWERS_VALUES ? "the mean of the labels" : "the most frequent label",
         BOOTSTRAP_RESAMPLES);
-    TRY(sheet_write(study_sheet(u, "finetune"), form, f));
-    if (sheet_rows(differences) == 0) return 0;
-    fprintf(f, "\nDifferences of scores have one standard deviation over pre-trainings for all of "
-               "them. Each p is of one\ncomparison. A ranking needs both intervals to leave out "
-               "0.\n");
-    runtable_models(&u->table, f);
-    fputc('\n', f);
-    return sheet_write(differences, form, f);
+    return 0;
 }

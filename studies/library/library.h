@@ -24,4 +24,8 @@ int library_given(const char *call, const void *const *pointer, size_t count);
     TRY(library_given(__func__, (const void *const[]){__VA_ARGS__}, \
                       sizeof((const void *const[]){__VA_ARGS__}) / sizeof(void *)))
 
+/* Begins a call that may use OpenMP: a child of fork() then computes with one thread, as the others stay with the
+ * parent, for which GNU's OpenMP would wait for ever. */
+void library_parallel(void);
+
 #endif

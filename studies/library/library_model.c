@@ -17,6 +17,7 @@ int trotter_model_load(const char *directory, size_t sequence, TrotterModel **ou
     GIVEN(directory);
     TrotterModel *m = memory_new(1, sizeof *m);
     if (!m) return ERR_MEMORY;
+    library_parallel();
     int code = trained_load(directory, sequence, 0, &m->net);
     if (code == 0) code = network_alone(&m->net, directory);
     if (code != 0) {

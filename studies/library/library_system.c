@@ -1,5 +1,7 @@
 /* library_system.c: implements the particle systems of trotter.h, and measuring on them. */
 #include <math.h>
+#include <omp.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "studies/library/library.h"
@@ -12,9 +14,26 @@ typedef struct {
     void *arg;
 } Own;
 
+static void alone(void)
+{
+    omp_set_num_threads(1);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, alone);
+}
+
+void library_parallel(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+}
+
 /* Makes *out empty. */
 static int begin(TrotterSystem **out)
 {
+    library_parallel();
     *out = memory_new(1, sizeof **out);
     return *out ? 0 : ERR_MEMORY;
 }
@@ -35,8 +54,12 @@ int trotter_system_find(const char *name, size_t particles, size_t dimension, ui
     *out = NULL;
     GIVEN(name);
     TRY(begin(out));
+    int threads =
+        omp_get_max_threads(); /* network:DIR asks for one, and the caller's stay what they are */
     const SystemChoice choice = {name, NULL, particles, dimension, seed};
-    return end(choose_system(&choice, &(*out)->network, &(*out)->system), out);
+    int code = choose_system(&choice, &(*out)->network, &(*out)->system);
+    omp_set_num_threads(threads);
+    return end(code, out);
 }
 
 int trotter_system_parse(const char *text, size_t particles, size_t dimension, uint64_t seed,

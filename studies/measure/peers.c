@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/quiet.h"
 #include "studies/tools/command.h"
 #include "studies/tools/output.h"
 
@@ -109,28 +110,68 @@ static const gsl_odeiv2_step_type *gsl_type(const char *method)
     return *gsl_types[i].type;
 }
 
+/* The kind behind gsl_odeiv2_control_y_new, which GSL 2.7 exports and does not declare. That function, and so
+ * gsl_odeiv2_driver_alloc_y_new, writes through NULL where memory is short. */
+extern const gsl_odeiv2_control_type *gsl_odeiv2_control_standard;
+
+static void gsl_close(gsl_odeiv2_driver *d)
+{
+    if (d->s) gsl_odeiv2_step_free(d->s);
+    if (d->c) gsl_odeiv2_control_free(d->c);
+    if (d->e) gsl_odeiv2_evolve_free(d->e);
+}
+
+static int gsl_open(const char *method, const gsl_odeiv2_system *system, const PeerTolerance *o,
+                    gsl_odeiv2_driver *d)
+{
+    *d = (gsl_odeiv2_driver){.sys = system,
+                             .s = gsl_odeiv2_step_alloc(gsl_type(method), system->dimension),
+                             .c = gsl_odeiv2_control_alloc(gsl_odeiv2_control_standard),
+                             .e = gsl_odeiv2_evolve_alloc(system->dimension),
+                             .h = o->first,
+                             .hmax = DBL_MAX,
+                             .nmax = o->most};
+    if (!d->s || !d->c || !d->e) {
+        gsl_close(d);
+        return error_set(ERR_MEMORY, "out of memory in GSL");
+    }
+    gsl_odeiv2_control_init(d->c, o->absolute, o->relative, 1, 0);
+    gsl_odeiv2_step_set_driver(d->s, d);
+    return 0;
+}
+
+typedef struct {
+    const char *method;
+    const PeerProblem *problem;
+    const PeerTolerance *tolerance;
+    double *y;
+    PeerRun *out;
+} GslRun;
+
+static int gsl_run(void *run)
+{
+    const GslRun *r = run;
+    const PeerProblem *p = r->problem;
+    gsl_odeiv2_system system = {gsl_field, gsl_jacobian, p->N, (void *)(size_t)p};
+    gsl_odeiv2_driver d;
+    double t = 0;
+    TRY(gsl_open(r->method, &system, r->tolerance, &d));
+    int code = gsl_odeiv2_driver_apply(&d, &t, r->tolerance->t_end, r->y);
+    *r->out = (PeerRun){.outcome = code == GSL_SUCCESS    ? PEER_DONE
+                                   : code == GSL_EMAXITER ? PEER_STEPS
+                                                          : PEER_FAILED,
+                        .steps = d.e->count - d.e->failed_steps, /* count: all tries */
+                        .rejected = d.e->failed_steps};
+    gsl_close(&d);
+    return 0;
+}
+
 static int gsl_adapt(const char *method, const PeerProblem *p, const PeerTolerance *o, double *y,
                      PeerRun *out)
 {
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
-    gsl_odeiv2_system system = {gsl_field, gsl_jacobian, p->N, (void *)(size_t)p};
-    gsl_odeiv2_driver *d = gsl_odeiv2_driver_alloc_y_new(&system, gsl_type(method), o->first,
-                                                         o->absolute, o->relative);
-    double t = 0;
     *out = (PeerRun){PEER_FAILED, 0, 0};
     memcpy(y, p->initial, p->N * sizeof *y);
-    if (d) {
-        gsl_odeiv2_driver_set_nmax(d, o->most);
-        int code = gsl_odeiv2_driver_apply(d, &t, o->t_end, y);
-        out->outcome = code == GSL_SUCCESS    ? PEER_DONE
-                       : code == GSL_EMAXITER ? PEER_STEPS
-                                              : PEER_FAILED;
-        out->steps = d->e->count - d->e->failed_steps; /* count: all tries */
-        out->rejected = d->e->failed_steps;
-        gsl_odeiv2_driver_free(d);
-    }
-    gsl_set_error_handler(handler);
-    return d ? 0 : error_set(ERR_MEMORY, "out of memory in GSL");
+    return quiet_call(gsl_run, &(GslRun){method, p, o, y, out});
 }
 
 int peers_adapt(const PeerPair *pair, const System *s, const AdaptOptions *o, double *y,

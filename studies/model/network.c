@@ -208,6 +208,9 @@ static const Option foreign_options[] = {
      .sets = {TO(bridge.input_norm)}},
     {"rotary-base", OPTION_REAL, NULL, "X", "base of rotary positions", 1, 1e12,
      .sets = {TO(model.rotary_base)}},
+    {"rotary-scaling", OPTION_REALS, NULL, "F,SLOW,FAST,T",
+     "factor by which rotary positions turn slower, and the turns in T tokens that do not", 0,
+     1e12},
     {"norm-eps", OPTION_REAL, NULL, "X", "epsilon of norms", 1e-30, 0.1,
      .sets = {TO(model.norm_eps)}},
     {0},
@@ -285,8 +288,12 @@ NetworkConfig network_config(const Options *o)
     c.model.act = act_of[c.model.act];
     c.bridge.gated = act_gated(c.model.act);
     if (c.model.kv_heads) c.bridge.keys = c.model.width / c.model.heads * c.model.kv_heads;
-    if (options_known(o, "gelu") && options_choice(o, "gelu") && c.model.act == ACT_GELU)
+    if (options_known(o, "gelu") && options_choice(o, "gelu") > 0 && c.model.act == ACT_GELU)
         c.model.act = ACT_ERF;
+    char part[32];
+    for (size_t i = 0; i < 4 && options_known(o, "rotary-scaling"); i++)
+        if (options_part(o, "rotary-scaling", i, part))
+            c.model.rotary_scaling[i] = strtod(part, NULL);
     int attention = options_known(o, "attention-dropout") && options_text(o, "attention-dropout"),
         activation =
             options_known(o, "activation-dropout") && options_text(o, "activation-dropout");

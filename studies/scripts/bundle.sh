@@ -4,7 +4,7 @@
 #
 #   sh studies/scripts/bundle.sh FILE.tar.xz PROGRAM... [--add FILE]...
 #
-# There: tar xf FILE.tar.xz; sh trotter-gpu/studies/scripts/gpu.sh measure. The C and C++ libraries of the system are not packed;
+# There: tar xf FILE.tar.xz; sh trotter-gpu/studies/scripts/gpu.sh first. The C and C++ libraries of the system are not packed;
 # CUDA's are found where the toolkit or Python's packages put them.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -36,8 +36,10 @@ sort -u "$work/libraries" | while read -r name path; do
     esac
 done
 mkdir -p "$root/studies/scripts" "$root/studies/bench/peer" "$root/tests/scripts"
-cp studies/bench/peer/torch_lm.py "$root/studies/bench/peer/"
-cp studies/scripts/gpu.sh studies/scripts/tables.sh "$root/studies/scripts/"
+cp studies/bench/peer/torch_*.py "$root/studies/bench/peer/"
+cp studies/scripts/gpu.sh studies/scripts/tables.sh studies/scripts/planned.sh "$root/studies/scripts/"
+mkdir -p "$root/studies/results"
+cp -R studies/results/planned "$root/studies/results/"
 ln -s release/trotter "$root/build/trotter"
 cp tests/scripts/run.sh "$root/tests/scripts/"
 tar -C "$work" -cf - trotter-gpu | xz -T0 -6 >"$file.new"

@@ -1,25 +1,31 @@
 #!/bin/sh
 # gpu.sh: does everything that takes a GPU: tests, measures, writes CSV. It runs in a source tree or in a bundle (make bundle).
 #
-#   sh studies/scripts/gpu.sh [measure|peers|tools|study]... [--out DIR] [--peer FILE] [--corpus DIR] [--build DIR]
-#                             [--limit SECONDS]
+#   sh studies/scripts/gpu.sh [WORD]... [--out DIR] [--peer DIR] [--corpus DIR] [--glue DIR] [--build DIR] [--limit SECONDS]
 #
-# Each word is a command that is useful by itself and takes at most 10 minutes (study: more). Without a word: the first three.
+# Each word is a command that is useful by itself, writes as it goes and ends within 9 minutes (study: an hour); what is
+# stopped goes on with the same command. Without a word: first, speed, tools.
 #
-#   measure   smoke      five steps of training on the device
-#             tests      the kernels', backends', models' and devices' tests on the device
-#             agree      cpu-f32 and cuda-f32, 200 steps of the same run: loss curves
-#             bench      bench train in bf16, tf32, f32, without a peer
-#             large      bench train at d 1024, 12 layers
-#             gpus       the same steps by 1, 2, 4, ... GPUs under mpirun; nothing where there is one GPU
-#   peers     peer_bf16  bench train, the transformer beside PyTorch by --peer's script (studies/bench/peer/torch_lm.py), in
-#             peer_tf32  each way once: fused Adam, compiled, as a graph, with scaled-dot-product attention
-#             peer_f32
-#   tools     sanitizer  compute-sanitizer's memcheck and racecheck on the kernels' tests
-#             profile    ncu on one step of training
-#   study     study      tables.sh --full: the papers' tables at their size (needs --corpus: the Penn Treebank). STUDY holds its
-#                        other options; by default table 5 of the ODE Transformer with one and two layers, four
-#                        processes. It runs build/trotter
+#   first        smoke      five steps of training on the device
+#                tests      the kernels', backends', models' and devices' tests on the device
+#   speed        speed_bf16 each row of `trotter bench goals` in bf16, ours and PyTorch's two fastest ways, by the scripts in
+#                           --peer's DIR (studies/bench/peer); goals.csv has the goals and whether they are met
+#                calls      bench model --measure: the time of each kernel and product, d 512, d 128, 6 layers; it fails where
+#                           the model is not within 15 % of a step
+#   speed-tf32   speed_tf32 the same rows in tf32
+#   moonshot, translation, depth, sandwich, masked
+#                           planned.sh: the planned studies, by four processes; masked needs --glue, all others --corpus
+#   tools        sanitizer  compute-sanitizer's memcheck and racecheck on the kernels' tests
+#                profile    ncu on one step of training
+#   processor    cpu_f32, cpu_bf16
+#                           bench train on this machine's cores beside PyTorch
+#   study        study      tables.sh --full: the papers' tables at their size (needs --corpus: the Penn Treebank). STUDY holds its
+#                           other options; by default table 5 of the ODE Transformer with one and two layers, four
+#                           processes. Its last line has the seconds that it took
+#   measure      agree      cpu-f32 and cuda-f32, 200 steps of the same run: loss curves
+#                bench      bench train in bf16, tf32, f32, without a peer
+#                large      bench train at d 1024, 12 layers
+#                gpus       the same steps by 1, 2, 4, ... GPUs under mpirun; nothing where there is one GPU
 #
 # Every part has a time limit (the table below; --limit changes all) and may fail without stopping the others; a test that is
 # missing, cannot start or is skipped counts as failed. Parts write their results as they go: DIR (out/gpu) gets PART.log,
@@ -27,22 +33,18 @@
 # be measured: no device, or no program.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
-out=out/gpu peer= corpus= build=build limit= words=
+out=out/gpu peer=studies/bench/peer corpus= glue= build=build limit= words=
 while [ $# -gt 0 ]; do
     case $1 in
-    measure | peers | tools | study) words="$words $1" ;;
-    --out | --peer | --corpus | --build | --limit)
+    --out | --peer | --corpus | --glue | --build | --limit)
         [ $# -gt 1 ] || { echo "gpu.sh: $1 needs a value" >&2; exit 2; }
         eval "${1#--}=\$2"
         shift ;;
-    *)
-        echo "gpu.sh: $1: expected measure, peers, tools, study or an option (see the head of the script)" >&2
-        exit 2 ;;
+    *) words="$words $1" ;;
     esac
     shift
 done
 mkdir -p "$out" || exit 2
-[ -n "$peer" ] || peer=studies/bench/peer/torch_lm.py
 trotter=$build/release/trotter
 failed=
 export OMP_WAIT_POLICY=passive
@@ -53,18 +55,31 @@ export PYTHON
 
 # word, part, seconds
 parts='
-measure smoke     30
-measure tests    180
-measure agree     60
-measure bench    180
-measure large     60
-measure gpus      60
-peers   peer_bf16 220
-peers   peer_tf32 200
-peers   peer_f32  160
-tools   sanitizer 400
-tools   profile  170
-study   study   3600'
+first       smoke        30
+first       tests       180
+speed       speed_bf16  430
+speed       calls       100
+speed-tf32  speed_tf32  530
+moonshot    moonshot    530
+translation translation 530
+depth       depth       530
+sandwich    sandwich    530
+masked      masked      530
+tools       sanitizer   370
+tools       profile     160
+processor   cpu_f32     260
+processor   cpu_bf16    260
+measure     agree        60
+measure     bench       180
+measure     large        60
+measure     gpus         60
+study       study      3600'
+
+for word in $words; do
+    echo "$parts" | grep -q "^$word " && continue
+    echo "gpu.sh: $word: expected $(echo "$parts" | awk 'NF && !seen[$1]++ { printf "%s%s", n++ ? ", " : "", $1 }') or an option (see the head of the script)" >&2
+    exit 2
+done
 
 about() {
     echo "date: $(date -u '+%Y-%m-%d %H:%M UTC')"
@@ -79,7 +94,7 @@ about() {
 part() {
     start=$(date +%s)
     GPU_SH_PART=$1 timeout -k 10 "${limit:-$2}" sh studies/scripts/gpu.sh --out "$out" --peer "$peer" --corpus "$corpus" \
-        --build "$build" >"$out/$1.log" 2>&1
+        --glue "$glue" --build "$build" >"$out/$1.log" 2>&1
     status=$?
     [ $status -ne 124 ] || echo "stopped after ${limit:-$2} s" >>"$out/$1.log"
     [ $status -eq 0 ] || failed="$failed $1"
@@ -155,36 +170,74 @@ agree() {
               exit !(n > 0 && most <= 1e-3) }' >"$out/agree.csv"
 }
 
-# figures NAME OPTION...: runs bench train, as CSV
+# figures NAME BENCH OPTION...: runs a bench, as CSV
 figures() {
     name=$1
     shift
-    run "$trotter" bench train --device cuda --csv "$@" >"$out/$name.csv" || { cat "$out/$name.csv"; return 1; }
+    run "$trotter" bench "$@" --csv >"$out/$name.csv" || { cat "$out/$name.csv"; return 1; }
     cat "$out/$name.csv"
 }
 
 bench() {
     bad=0
-    for precision in bf16 tf32 f32; do figures bench-$precision --precision $precision --budget 20 || bad=1; done
+    for precision in bf16 tf32 f32; do figures bench-$precision train --device cuda --precision $precision --budget 20 || bad=1; done
     return $bad
 }
 
 large() {
     bad=0
     for precision in bf16 tf32; do
-        figures large-$precision --precision $precision --width 1024 --scheme transformer --budget 10 || bad=1
+        figures large-$precision train --device cuda --precision $precision --width 1024 --scheme transformer --budget 10 || bad=1
     done
     return $bad
 }
 
-# Our own figures come first (a peer's script that fails or hangs is reported after them), and measure has them too.
-beside() {
-    [ -f "$peer" ] || { echo "no peer: --peer FILE, a script of PyTorch's, as trotter bench --help all tells"; return 1; }
-    figures "peer-$1" --precision "$1" --width 512 --scheme transformer --budget 5 --peer "$peer" --peer-limit 60
+# Measures the rows of a precision. Our own figures come first, so that a peer's script that fails or hangs loses none.
+goals() {
+    bad=0 n=0
+    "$trotter" bench goals --csv >"$out/rows.csv" || { cat "$out/rows.csv"; return 1; }
+    for row in $(sed -n "s/ --precision $1,.*//p" "$out/rows.csv" | tr ' ' '@'); do
+        n=$((n + 1)) bench=${row%%@*}
+        script=$peer/torch_$(echo "$bench" | sed s/train/lm/).py
+        [ -f "$script" ] || { echo "no $script: --peer DIR has PyTorch's scripts"; return 1; }
+        # shellcheck disable=SC2046
+        figures "speed-$1-$n" $(echo "$row" | tr '@' ' ') --precision "$1" --device cuda --budget 3 --peer "$script" \
+            --peer-ways 2 --peer-limit 45 || bad=1
+        "$trotter" bench goals --from "$(ls "$out"/speed-*.csv | paste -sd,)" --csv >"$out/goals.csv" 2>/dev/null
+    done
+    cat "$out/goals.csv"
+    [ $bad = 0 ] && [ $n -gt 0 ]
 }
-peer_bf16() { beside bf16; }
-peer_tf32() { beside tf32; }
-peer_f32() { beside f32; }
+speed_bf16() { goals bf16; }
+speed_tf32() { goals tf32; }
+
+calls() {
+    bad=0
+    for width in 512 128 6x512; do
+        run "$trotter" bench model --measure --width $width --scheme transformer --precision "${PRECISION:-bf16}" --budget 5 \
+            --out "$out/calls-$width" || bad=1
+    done
+    return $bad
+}
+
+# OpenBLAS chooses its kernels itself, as torch's wheels do not have it.
+processor() {
+    export OPENBLAS_CORETYPE=
+    figures "cpu-$1" train --device cpu --precision "$1" --scheme transformer --repeats 3 --budget 5 --peer "$peer/torch_lm.py" \
+        --peer-limit 60
+}
+cpu_f32() { processor f32; }
+cpu_bf16() { processor bf16; }
+
+planned() {
+    [ -n "$corpus" ] || { echo "no --corpus"; return 1; }
+    TROTTER=$trotter run sh studies/scripts/planned.sh "$1" --corpus "$corpus" ${glue:+--glue "$glue"} --out "$out/planned"
+}
+moonshot() { planned moonshot; }
+translation() { planned translation; }
+depth() { planned depth; }
+sandwich() { planned sandwich; }
+masked() { planned masked; }
 
 # Measures tokens a second of the same batches, a step's time, and the part of it that the first rank waits for sums.
 gpus() {
@@ -210,9 +263,13 @@ gpus() {
 # Most of its time goes to truncation errors, which the processor measures: --errors N in STUDY takes N sentences.
 study() {
     [ -n "$corpus" ] || { echo "no --corpus"; return 1; }
+    begun=$(date +%s)
     # shellcheck disable=SC2086
     run sh studies/scripts/tables.sh --full --device cuda --precision "${PRECISION:-bf16}" \
         ${STUDY:---only table5,layers-long --jobs 4} --corpus "$corpus" --out "$out/tables"
+    status=$?
+    echo "$(cat "$out"/tables/*/runs.csv 2>/dev/null | grep -vc '^scheme,') models, $(($(date +%s) - begun)) s of the device"
+    return $status
 }
 
 # ---- the run -------------------------------------------------------------------------------------
@@ -226,7 +283,7 @@ command -v nvidia-smi >/dev/null 2>&1 && nvidia-smi >/dev/null 2>&1 || {
 [ -x "$trotter" ] || { echo "gpu.sh: $trotter is not there: make build tests, or make bundle elsewhere" >&2; exit 2; }
 about >"$out/about.txt"
 cat "$out/about.txt"
-for word in ${words:-measure peers tools}; do
+for word in ${words:-first speed tools}; do
     echo "command: gpu.sh $word" >>"$out/about.txt"
     for line in $(echo "$parts" | awk -v word="$word" '$1 == word { print $2 ":" $3 }'); do part "${line%:*}" "${line#*:}"; done
 done

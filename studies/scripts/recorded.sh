@@ -5,7 +5,7 @@
 #
 # The script needs build/trotter, gnuplot, and DIR, the Penn Treebank's folder, whose unigram perplexities and sizes
 # stand in the tables. Without WikiText-2's folder its table stays as it is. The script overwrites a folder's
-# compare.csv, correlations.csv, words.csv, published.* and plots, where it has them: `git diff` shows the
+# compare.csv, correlations.csv, words.csv and plots, where it has them: `git diff` shows the
 # effect of a change of the statistics or of the plots.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -48,7 +48,7 @@ make_new() { "$program" "$@" --out new >table.txt 2>words.txt || { cat words.txt
 # begin FOLDER: makes the folder `new` with the folder's runs.
 begin() { rm -rf new && mkdir new && cp "$results/$1/runs.csv" new; }
 
-tables="runs.csv compare.csv differences.csv correlations.csv published.csv truncation.svg evaluations.svg"
+tables="runs.csv compare.csv differences.csv correlations.csv truncation.svg forest.svg"
 
 # schemes FOLDER: prints the schemes of its table as one word.
 schemes() { awk -F, 'NR > 1 && $1 != "unigram" && !seen[$1]++ { printf "%s%s", n++ ? "," : "", $1 }' "$results/$1/compare.csv"; }
@@ -90,7 +90,7 @@ words() {
     shift
     begin "$name"
     make_new sweep $recipe $brief --pairs 4 --interleaved --sandwiches --confirm "$@"
-    take "$name" runs.csv words.csv differences.csv correlations.csv halves.csv area.svg
+    take "$name" runs.csv words.csv differences.csv correlations.csv area.svg
 }
 
 dial two low four others papers three confirm parts wide sixteen blocks all

@@ -2,12 +2,12 @@
 #include "studies/statistics/regression.h"
 
 #include <gsl/gsl_cdf.h>
-#include <gsl/gsl_errno.h>
 #include <gsl/gsl_multifit.h>
 #include <math.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/quiet.h"
 
 /* Fills A (runs, K) and b (runs) with a row for each run, less the means of its seed. */
 static void fill_rows(const double *y, const double *x, size_t levels, size_t seeds, size_t K,
@@ -81,13 +81,13 @@ int regression_within(const double *y, const double *x, size_t levels, size_t se
         return error_set(ERR_ACCURACY, "%zu runs of %zu seeds are too few for %zu slopes",
                          out->runs, out->seeds, K);
     out->df = out->runs - out->seeds - K;
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    quiet_begin();
     gsl_matrix *A = gsl_matrix_alloc(out->runs, K);
     gsl_vector *b = gsl_vector_alloc(out->runs);
     int code = A && b ? 0 : error_set(ERR_MEMORY, "out of memory");
     if (code == 0) fill_rows(y, x, levels, seeds, K, A, b);
     if (code == 0) code = fit(A, b, K, slope, out);
-    gsl_set_error_handler(handler);
+    quiet_end();
     if (A) gsl_matrix_free(A);
     if (b) gsl_vector_free(b);
     return code;

@@ -120,10 +120,11 @@ static void close_study(Study *u)
     memory_free(u->design);
     memory_free(u->point);
     memory_free(u->more);
-    for (int i = 0; i < STUDY_TABLES; i++) {
-        sheet_free(u->sheet[i]);
-        memory_free(u->own[i]);
-    }
+    sheet_free(u->means);
+    sheet_free(u->differences);
+    sheet_free(u->correlations);
+    for (int i = 0; i < STUDY_ALSO; i++) sheet_free(u->also[i]);
+    for (int i = 0; i < 3; i++) memory_free(u->own[i]);
     runtable_close(&u->table);
     for (size_t i = 0; i < u->files; i++) memory_free(u->file[i]);
     memory_free(u->file);
@@ -133,68 +134,7 @@ static void close_study(Study *u)
     select_close(&u->schemes);
 }
 
-/* ---- what is told -------------------------------------------------------------------------------- */
-
-const RunDesign *study_design(const Study *u, size_t i)
-{
-    return &u->table.design[i];
-}
-
-int study_beats_unigram(const Study *u, size_t i)
-{
-    return runs_beats_unigram(runtable_value(&u->table, i, "valid_ppl").x,
-                              runtable_value(&u->table, i, "test_ppl").x, &u->unigram);
-}
-
-void study_print_recipe(const Study *u, FILE *f)
-{
-    const Options *o = u->options;
-    const Unit *unit = network_unit(&u->corpus.vocab);
-    const Text *text = &u->corpus.text[SPLIT_TRAIN];
-    char length[64];
-    network_length(o, length);
-    fprintf(f, "Corpus %s has %zu training %ss", u->corpus.name,
-            u->kind->pairs ? text->lines : text->tokens, u->kind->pairs ? "pair" : unit->token);
-    if (u->corpus.left_out) fprintf(f, " (%zu longer ones are left out)", u->corpus.left_out);
-    fprintf(f,
-            " and a vocabulary of %zu.\nThe models have width %zu, inner width %zu and %zu heads; "
-            "training took %s.\n",
-            u->corpus.vocab.size, options_size(o, "width"), options_size(o, "inner"),
-            options_size(o, "heads"), length);
-}
-
-static int show(const Study *u)
-{
-    const Options *o = u->options;
-    if (options_flag(o, "csv")) return sheet_write(study_sheet(u, u->kind->csv), SHEET_CSV, stdout);
-    int explain = options_known(o, "explain") && options_flag(o, "explain");
-    return u->kind->print(u, SHEET_PLAIN, !explain, stdout);
-}
-
-static int save_table(const Study *u, const StudyTable *t, const Sheet *s)
-{
-    static const char *const end[] = {".csv", ".tex", ".md"};
-    static const int form[] = {SHEET_CSV, SHEET_LATEX, SHEET_MARKDOWN};
-    char file[64];
-    for (int i = 0; i < 3; i++) {
-        if (!(t->forms & 1 << i) || (t->forms & STUDY_ROWS && sheet_rows(s) == 0)) continue;
-        snprintf(file, sizeof file, "%s%s", t->file ? t->file : t->name, end[i]);
-        TRY(output_sheet(s, form[i], u->dir, file));
-    }
-    return 0;
-}
-
-static int save(void *study)
-{
-    const Study *u = study;
-    Output o;
-    for (int i = 0; i < STUDY_TABLES && u->kind->table[i].name; i++)
-        TRY(save_table(u, &u->kind->table[i], u->sheet[i]));
-    if (!u->kind->one) TRY(study_published(u));
-    TRY(output_open(&o));
-    TRY(output_put(&o, u->kind->print(u, SHEET_MARKDOWN, 0, o.f), u->dir, u->kind->words));
-    return u->kind->save ? u->kind->save(u) : 0;
-}
+/* ---- the end ------------------------------------------------------------------------------------- */
 
 /* Names the designs that are no better than frequencies; with `mixed` they are no fault where others are better. */
 static int judge(const Study *u)
@@ -229,8 +169,8 @@ static int do_study(Study *u, const StudyKind *kinds)
     TRY(open_test(u));
     if (!u->files) TRY(study_record(u));
     TRY(study_tables(u));
-    TRY(show(u));
-    TRY(tasks_save_tables(&u->runs, save, u));
+    TRY(study_show(u));
+    TRY(tasks_save_tables(&u->runs, study_save, u));
     return judge(u);
 }
 

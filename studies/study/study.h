@@ -9,7 +9,7 @@
  *   measure   each trained network by the rows of study_measures (study_measure.c)
  *   record    runs.csv, a row a run, made again whenever one ends; at last it is read back, and the kind's sheets are made of
  *             it (study_record.c)
- *   show      words and tables on stdout, files, plots, the papers' figures beside; exit status
+ *   show      words and tables on stdout, files, plots (study_show.c); exit status
  *
  * To add a study, write its row and the function that makes its designs; to add a measure, its row in study_measures and
  * the function that computes it. A measure's columns stand in every table of runs and of designs without more.
@@ -23,7 +23,7 @@
 #include "studies/table/runtable.h"
 #include "studies/tools/select.h"
 
-enum { STUDY_TABLES = 12, STUDY_NAME = 2 * TABLE_NAME + 64, STUDY_VALUES = 32, STUDY_COLUMNS = 64 };
+enum { STUDY_ALSO = 2, STUDY_NAME = 2 * TABLE_NAME + 64, STUDY_VALUES = 32, STUDY_COLUMNS = 64 };
 
 /* A point of the grid from which each design has its own chosen. */
 typedef struct {
@@ -80,18 +80,18 @@ typedef struct {
     char **
         file; /* (files); DIR/runs.csv where the kind's open names none (study_file), which then trains nothing */
     RunTable table; /* of them; a design for each above, in their order */
-    Column *own[STUDY_TABLES];
-    Sheet *sheet[STUDY_TABLES]; /* of the kind's tables */
-    void *more;                 /* the kind's, of study_bytes */
+    Sheet *means, *differences, *correlations; /* correlations NULL: the kind has none */
+    Sheet *also[STUDY_ALSO];                     /* of the kind's own tables */
+    Column *own[3];                              /* of the first three */
+    void *more;                                  /* the kind's, of study_bytes */
 } Study;
 
-/* How a table is kept: as NAME.csv, NAME.tex and NAME.md; only where it has rows. */
-enum { STUDY_CSV = 1, STUDY_TEX = 2, STUDY_MD = 4, STUDY_ROWS = 8 };
+/* A table of a kind's own, kept as NAME.csv where it has rows. */
 typedef struct {
-    const char *name, *file; /* file NULL: the name */
-    int forms;               /* STUDY_*; 0: it is not kept */
-    /* Makes it; *own: its columns, where they are to be kept as long as the sheet. */
-    int (*make)(Study *u, Column **own, Sheet **out);
+    const char *name;
+    const Column *columns;
+    int (*make)(Study *u, Sheet *out); /* adds its rows */
+    const char *words; /* it is printed below these, and kept as NAME.tex too; NULL: not */
 } StudyTable;
 
 struct StudyKind {
@@ -107,9 +107,10 @@ struct StudyKind {
     /* Does a training that is not one of `trotter train`: sets its StudyRun (t->more) and t->state. With it the options are
      * not those of language models: `open` reads all texts and takes the folder, and sets checksum. NULL: trotter train */
     int (*one)(void *study, Task *t);
-    void (*drop)(void *own);   /* frees what StudyDesign.own holds; NULL: nothing */
-    void (*close)(Study *u);   /* frees what Study.more holds; NULL: nothing */
-    const RunTableAsked asked; /* what runs.csv is read by */
+    void (*drop)(void *own); /* frees what StudyDesign.own holds; NULL: nothing */
+    void (*close)(Study *u); /* frees what Study.more holds; NULL: nothing */
+    /* ---- runs.csv ---- */
+    const RunTableAsked asked; /* what it is read by */
     const char *
         runs; /* names of runs.csv's columns, found in study_record.c, each with its NUL; behind '?': left out where
                          it is empty */
@@ -120,12 +121,25 @@ struct StudyKind {
     RunValue (*bound)(const Study *u,
                       const char *name); /* a row of another such number; NULL: none */
     int mixed; /* 1: designs no better than frequencies are part of the answer where others are */
-    StudyTable table[STUDY_TABLES];
-    const char *csv;   /* the table of --csv */
-    const char *words; /* file of the words and tables */
-    /* Prints words and tables; brief: as stdout has them without --explain. */
-    int (*print)(const Study *u, int form, int brief, FILE *f);
-    int (*save)(const Study *u);    /* more files, and the plots; NULL: nothing */
+    /* ---- what is read off it: NAME.csv with a row a design, differences.csv, correlations.csv, COMMAND.md with all words ---- */
+    const char *name;
+    const Column *columns; /* of designs; those of measures that it lacks stand behind */
+    RunMore *more;         /* values of these that are no means over runs; NULL: none */
+    int best_first;        /* 1: designs are sorted by the first measure */
+    int (*read)(Study *u); /* before the tables are made; NULL: nothing */
+    RunDraw *draw;         /* as in RunTable */
+    int (*differences)(const Study *u,
+                       Sheet *out); /* NULL: of the baseline, contrasts, all pairs */
+    const RunRelation *relations;   /* NULL: no correlations */
+    const char *groups; /* as in runtable_relate; the first measure alone is printed then */
+    StudyTable also[STUDY_ALSO];
+    /* Prints what stands above the tables; brief: as stdout has it without --explain. */
+    int (*caption)(const Study *u, int brief, FILE *f);
+    /* ---- plots ---- */
+    size_t shown;                   /* their measure */
+    const RunForest *apart;         /* NULL: one part */
+    const RunScatter *scatter;      /* NULL: none */
+    int (*save)(const Study *u);    /* more files and plots; NULL: nothing */
     int (*verdict)(const Study *u); /* at the end; NULL: nothing more can be wrong */
 };
 
@@ -230,34 +244,24 @@ const char *const *study_positive(void); /* their positive columns, for RunTable
 
 /* ---- runs.csv and what is read off it (study_record.c) ---- */
 
-/* Makes a sheet of the columns of runs.csv of these names (as StudyKind.runs), with a row for each run. */
-int study_runs_sheet(const Study *u, const char *names, Column **own, Sheet **out);
-/* Makes one with a row for each design (runtable_sheet), and with the columns of measures that the list lacks. */
-int study_designs_sheet(const Study *u, const Column *list, RunMore *more, const size_t *order,
-                        size_t count, Column **own, Sheet **out);
 int study_record(const Study *u);
 /* The same while runs are at work, with what other processes have finished; in the process that writes tables alone, and not
  * where rows would be lost. */
 int study_remake(Study *u);
 /* Reads DIR/runs.csv and makes the sheets. */
 int study_tables(Study *u);
-/* Returns the sheet of a table of the kind. */
-const Sheet *study_sheet(const Study *u, const char *name);
-/* The table `differences`: from the baseline, contrasts, all pairs. */
-int study_differences(Study *u, Column **own, Sheet **out);
 /* Returns ERR_INPUT where a contrast of the options is none of the designs. */
 int study_check_contrasts(const Study *u);
 
-/* ---- words (study.c) ---- */
+/* ---- words and files (study_show.c) ---- */
+
+/* Prints words and tables, or with --csv the designs; saves tables, words and plots. */
+int study_show(const Study *u);
+int study_save(void *study);
 
 const RunDesign *study_design(const Study *u, size_t i); /* in the table */
 int study_beats_unigram(const Study *u, size_t i);       /* NaN does not */
 /* Prints "Corpus X has N training tokens and a vocabulary of V. The models have ...". */
 void study_print_recipe(const Study *u, FILE *f);
-
-/* ---- the papers' figures (study_published.c) ---- */
-
-/* Writes DIR/published.csv and published.tex; nothing where the papers have no figure of the corpus and the designs. */
-int study_published(const Study *u);
 
 #endif

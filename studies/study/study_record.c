@@ -93,8 +93,8 @@ static RunValue row_value(const void *of, size_t i, const char *name)
                                                            : NAN);
 }
 
-/* all 1: with the runs for a choice that were tried, and the perplexities that need no network. */
-static int make_runs(const Study *u, const Column *list, int all, Column **own, Sheet **out)
+/* Makes the rows: of runs, of those for a choice that were tried, and of numbers that need no network. */
+static int make_runs(const Study *u, const Column *list, Column **own, Sheet **out)
 {
     size_t n = 3 + u->designs * u->points;
     double least = exp(u->corpus.entropy_rate);
@@ -105,14 +105,15 @@ static int make_runs(const Study *u, const Column *list, int all, Column **own, 
     for (size_t i = 0; i < u->designs; i++)
         for (size_t k = 0; k < u->design[i].seeds; k++)
             row[n++] = (RunsRow){.d = &u->design[i], .run = &u->design[i].run[k]};
-    for (size_t i = 0; all && i < u->designs; i++)
+    for (size_t i = 0; i < u->designs; i++)
         for (size_t k = 0; k < u->points; k++)
             if (u->design[i].trial[k].state != RUN_OPEN)
                 row[n++] = (RunsRow){.d = &u->design[i], .run = &u->design[i].trial[k]};
-    if (all && u->kind->bound) row[n++] = (RunsRow){.d = NULL};
-    all &= u->kind->bounds;
-    if (all) row[n++] = (RunsRow){NULL, 0, "unigram", u->unigram.valid, u->unigram.test};
-    if (all && !isnan(least)) row[n++] = (RunsRow){NULL, 0, "entropy rate", least, least};
+    if (u->kind->bound) row[n++] = (RunsRow){.d = NULL};
+    if (u->kind->bounds)
+        row[n++] = (RunsRow){NULL, 0, "unigram", u->unigram.valid, u->unigram.test};
+    if (u->kind->bounds && !isnan(least))
+        row[n++] = (RunsRow){NULL, 0, "entropy rate", least, least};
     int code = runtable_values(list, row_value, &(Rows){u, row}, n, own, out);
     memory_free(row);
     return code;
@@ -124,13 +125,6 @@ static void name_columns(const char *names, Column list[STUDY_COLUMNS])
     for (; *names; names += strlen(names) + 1)
         *list++ = (Column){.name = names + (*names == '?'), .sparse = *names == '?'};
     *list = (Column){0};
-}
-
-int study_runs_sheet(const Study *u, const char *names, Column **own, Sheet **out)
-{
-    Column list[STUDY_COLUMNS];
-    name_columns(names, list);
-    return make_runs(u, list, 0, own, out);
 }
 
 /* Writes DIR/lines.csv, of translations. */
@@ -152,7 +146,7 @@ int study_record(const Study *u)
     Column names[STUDY_COLUMNS], *own = NULL;
     name_columns(u->kind->runs, names);
     Column *list = u->kind->one ? names : study_columns(names, 0);
-    int code = list ? make_runs(u, list, 1, &own, &s) : ERR_MEMORY;
+    int code = list ? make_runs(u, list, &own, &s) : ERR_MEMORY;
     if (code == 0 && u->kind->pairs) code = record_lines(u);
     if (code == 0) code = output_sheet(s, SHEET_CSV, u->dir, "runs.csv");
     sheet_free(s);
@@ -191,33 +185,6 @@ int study_file(Study *u, const char *dir)
     TRY(memory_more(&u->file, u->files, sizeof *u->file));
     u->file[u->files] = memory_string(path);
     return u->file[u->files++] ? 0 : ERR_MEMORY;
-}
-
-int study_tables(Study *u)
-{
-    RunTableAsked asked = u->kind->asked;
-    asked.positive = study_positive();
-    if (!u->files) TRY(study_file(u, u->dir));
-    TRY(runtable_open((const char *const *)u->file, u->files, &asked, &u->table));
-    for (int i = 0; i < STUDY_TABLES && u->kind->table[i].name; i++)
-        TRY(u->kind->table[i].make(u, &u->own[i], &u->sheet[i]));
-    return 0;
-}
-
-int study_designs_sheet(const Study *u, const Column *list, RunMore *more, const size_t *order,
-                        size_t count, Column **own, Sheet **out)
-{
-    Column *all = study_columns(list, 1);
-    int code = all ? runtable_sheet(&u->table, all, more, u, order, count, own, out) : ERR_MEMORY;
-    memory_free(all);
-    return code;
-}
-
-const Sheet *study_sheet(const Study *u, const char *name)
-{
-    int i = 0;
-    while (strcmp(u->kind->table[i].name, name) != 0) i++;
-    return u->sheet[i];
 }
 
 /* Returns the design that is called so, as the zoo spells a scheme; the number of designs: none is. */
@@ -259,21 +226,65 @@ static int spell(const Study *u, const char *given, char **out)
     return output_take(&o, 0, out);
 }
 
-int study_differences(Study *u, Column **own, Sheet **out)
+/* Adds differences from the baseline, contrasts, those of all pairs. */
+static int add_differences(const Study *u, Sheet *out)
 {
     const Options *o = u->options;
-    RunTable *t = &u->table;
+    const RunTable *t = &u->table;
     const char *given;
-    TRY(runtable_new(t, runtable_differences, own, out));
-    if (u->baseline < u->designs)
-        TRY(runtable_baseline(t, u->design[u->baseline].name, options_real(o, "equivalence")));
-    TRY(runtable_dunnett(t, *out));
+    TRY(runtable_dunnett(t, out));
     for (size_t i = 0; (given = options_item(o, "contrast", i)); i++) {
         char *spelt;
         TRY(spell(u, given, &spelt));
-        int code = runtable_contrast(t, "--contrast", spelt, NULL, *out);
+        int code = runtable_contrast(t, "--contrast", spelt, NULL, out);
         memory_free(spelt);
         TRY(code);
     }
-    return options_flag(o, "all-pairs") ? runtable_tukey(t, *out) : 0;
+    return options_flag(o, "all-pairs") ? runtable_tukey(t, out) : 0;
+}
+
+/* Makes the table of designs, with the columns of measures that the kind's list lacks. */
+static int make_designs(Study *u)
+{
+    const StudyKind *k = u->kind;
+    Column *all = study_columns(k->columns, 1);
+    int code =
+        all ? runtable_sheet(&u->table, all, k->more, u, k->best_first, &u->own[0], &u->means)
+            : ERR_MEMORY;
+    memory_free(all);
+    return code;
+}
+
+static int make_correlations(Study *u)
+{
+    const StudyKind *k = u->kind;
+    if (!k->relations) return 0;
+    TRY(runtable_new(&u->table, runtable_correlations, &u->own[2], &u->correlations));
+    return runtable_relate(&u->table, k->relations, k->groups, u->table.measures, u->seed,
+                           u->correlations);
+}
+
+int study_tables(Study *u)
+{
+    const StudyKind *k = u->kind;
+    RunTableAsked asked = k->asked;
+    RunTable *t = &u->table;
+    asked.positive = study_positive();
+    if (!u->files) TRY(study_file(u, u->dir));
+    TRY(runtable_open((const char *const *)u->file, u->files, &asked, t));
+    t->draw = k->draw;
+    t->study = u;
+    if (k->read) TRY(k->read(u));
+    if (!k->differences && u->baseline < u->designs)
+        TRY(runtable_baseline(t, u->design[u->baseline].name,
+                              options_real(u->options, "equivalence")));
+    TRY(runtable_new(t, runtable_differences, &u->own[1], &u->differences));
+    TRY(k->differences ? k->differences(u, u->differences) : add_differences(u, u->differences));
+    TRY(make_designs(u));
+    TRY(make_correlations(u));
+    for (int i = 0; i < STUDY_ALSO && k->also[i].name; i++) {
+        TRY(sheet_new(k->also[i].columns, &u->also[i]));
+        TRY(k->also[i].make(u, u->also[i]));
+    }
+    return 0;
 }

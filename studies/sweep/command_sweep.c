@@ -6,7 +6,6 @@
 
 #include "studies/model/network.h"
 #include "studies/plot/plot.h"
-#include "studies/study/beside.h"
 #include "studies/sweep/sweep.h"
 #include "studies/tools/command.h"
 #include "studies/tools/progress.h"
@@ -40,12 +39,13 @@ static const Option truncation_options[] = {STUDY_TRUNCATION("0"), {0}};
 
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/sweep", "DIR",
-     "write runs.csv, words.csv, differences.csv, correlations.csv, halves.csv, sweep.md, plots, "
-     "study.log, the source papers' figures beside ours (published.csv, .tex) where the "
-     "papers have some, and each run under DIR/runs",
+     "write runs.csv, words.csv, differences.csv, correlations.csv, sweep.md, plots, study.log, "
+     "and each run under DIR/runs",
      0, 0},
     PLOT_FIGURE,
-    {"csv", OPTION_FLAG, NULL, NULL, "print one row per run as CSV", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "print the table as CSV", 0, 0},
+    {"explain", OPTION_FLAG, NULL, NULL,
+     "print what columns and intervals mean too, as DIR/sweep.md has it", 0, 0},
     {"config", OPTION_TEXT, NULL, "FILE",
      "read options from a file like DIR/config.ini; the command line overrides it", 0, 0},
     {0},
@@ -104,6 +104,10 @@ static void drop(void *own)
     table_free(((SweepWord *)own)->scheme);
 }
 
+static const RunScatter against_area = {
+    "area", "area",    "signed area", "signed area of [F,G], positive where s comes first",
+    0,      "families"};
+
 static const StudyKind studies[] = {{
     .command = "sweep",
     .design_bytes = sizeof(SweepWord),
@@ -113,24 +117,19 @@ static const StudyKind studies[] = {{
     .drop = drop,
     .asked = {.design = "word",
               .seed = "seed",
-              .measure = {{"valid_ppl", "valid", "validation", 0, 1},
-                          {"test_ppl", "test", "test", 0, 1}}},
+              .measure = {{"valid_ppl", "valid", "validation", 0, 1, "validation perplexity"},
+                          {"test_ppl", "test", "test", 0, 1, "test perplexity"}}},
     .runs = sweep_run_names,
     .value = sweep_value,
     .mixed = 1,
-    .table = {{"differences", NULL, STUDY_CSV | STUDY_TEX, study_differences},
-              {"words", NULL, STUDY_CSV, sweep_wide},
-              {"brief", "words", STUDY_TEX, sweep_brief},
-              {"correlations", NULL, STUDY_CSV, sweep_correlations},
-              {"related", NULL, 0, sweep_related},
-              {"halves", NULL, STUDY_CSV, sweep_halves},
-              {"sandwich", NULL, STUDY_CSV, sweep_sandwiches},
-              {"families", NULL, STUDY_CSV, sweep_families},
-              {"shown", NULL, 0, sweep_shown}},
-    .csv = "shown",
-    .words = "sweep.md",
-    .print = sweep_print,
-    .save = sweep_plots,
+    .name = "words",
+    .columns = sweep_word_columns,
+    .more = sweep_more,
+    .best_first = 1,
+    .relations = sweep_relations,
+    .groups = "families",
+    .caption = sweep_caption,
+    .scatter = &against_area,
 }};
 
 static int run(Options *o)
@@ -157,21 +156,10 @@ static const Kind kinds[] = {
                 "Rank correlations (Spearman) over words. Brackets hold 95 % bootstrap intervals "
                 "over 7 words or more.",
                 KIND_ALL},
-               {"halves", sweep_half_columns,
-                "Sublayers in the bottom and top half of words that are better than the baseline "
-                "and of words that are not.",
-                KIND_ALL},
                {"runs", sweep_run_columns, "Trainings", 0},
-               {"families", sweep_family_columns, "Trainings by family, as drawn", 0},
-               {"sandwich", sweep_sandwich_columns, "Sandwiches, as drawn", 0},
-               BESIDE_TABLE(beside_words)},
-     .plot = {{"permutations",
-               "Validation perplexities of random permutations beside the baseline's."},
-              {"random", "Validation perplexities of random words of equal parameters beside the "
-                         "baseline's."},
-              {"halves", "Sublayers in the bottom and top half of better and other words."},
-              {"sandwich", "Perplexity against the sandwich coefficient k."},
-              {"seeds", "Validation perplexity by seed."},
+               {"forest", runtable_forest_columns, "Words, as drawn", 0},
+               {"area", runtable_scatter_columns, "Words, as drawn", 0}},
+     .plot = {{"forest", "Mean validation perplexity of every word, the best first."},
               {"area", "Validation perplexity against signed area."}}},
     {0}};
 
@@ -181,9 +169,8 @@ const Command command_sweep = {
     .about =
         "Trains language models that are words over {s, f}; s is an attention sublayer and f a feed-forward\n"
         "sublayer. Beside each word it shows the signed area (the coefficient of [F,G]) and the leading\n"
-        "error of the splitting that the word stands for (Press, Smith, Levy 2020, sections 3 and 4; --out\n"
-        "writes their figures 2 to 6). Rank correlations show whether splitting accuracy\n"
-        "goes with perplexity.\n"
+        "error of the splitting that the word stands for (Press, Smith, Levy 2020, sections 3 and 4). Rank\n"
+        "correlations show whether splitting accuracy goes with perplexity.\n"
         "\n"
         "Differences from the interleaved word share one standard deviation, pooled over all words, and are\n"
         "corrected for their number (Dunnett; --all-pairs: of every two words, Tukey).\n"

@@ -1,7 +1,6 @@
 /* sweep.h: the study behind `trotter sweep`: language models that are words over {s, f}, s an attention and f a
  * feed-forward sublayer, and what correlates with their perplexities. Its parts: the row of the study (command_sweep.c,
- * studies/study), the words (sweep_draw.c, sweep_words.c), tables (sweep_table.c), words (sweep_print.c), plots
- * (sweep_plot.c). Source: Press, Smith, Levy 2020, sections 3 and 4.
+ * studies/study), the words (sweep_draw.c, sweep_words.c), tables (sweep_table.c), words (sweep_print.c). Source: Press, Smith, Levy 2020, sections 3 and 4.
  */
 #ifndef TROTTER_SWEEP_H
 #define TROTTER_SWEEP_H
@@ -81,31 +80,20 @@ int sweep_is(const SweepWord *w, int family);
 
 /* ---- sweep_table.c --------------------------------------------------------------------------------- */
 
-/* Columns of runs.csv (its first), words.csv, families.csv, sandwich.csv, halves.csv. */
-extern const Column sweep_run_columns[], sweep_word_columns[], sweep_family_columns[],
-    sweep_sandwich_columns[], sweep_half_columns[];
+/* Columns of runs.csv (its first), words.csv. */
+extern const Column sweep_run_columns[], sweep_word_columns[];
 extern const char sweep_run_names[]; /* all of runs.csv */
 
 /* What a run has under a name of its word's (StudyKind.value). */
 int sweep_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
                 RunValue *out);
-/* Make the tables: of words in order, and from the best to the worst; of correlations, all and those of validation. */
-int sweep_wide(Study *u, Column **own, Sheet **out);
-int sweep_brief(Study *u, Column **own, Sheet **out);
-int sweep_sandwiches(Study *u, Column **own, Sheet **out);
-int sweep_families(Study *u, Column **own, Sheet **out);
-int sweep_halves(Study *u, Column **own, Sheet **out);
-int sweep_correlations(Study *u, Column **own, Sheet **out);
-int sweep_related(Study *u, Column **own, Sheet **out);
-int sweep_shown(Study *u, Column **own, Sheet **out);
-/* sweep_has_baseline returns 1 where the interleaved word has a mean validation perplexity, sweep_is_better where a
- * design's is lower than that. */
+RunMore sweep_more;
+extern const RunRelation sweep_relations[];
+/* Returns 1 where the interleaved word has a mean validation perplexity. */
 int sweep_has_baseline(const Study *u);
-int sweep_is_better(const Study *u, size_t design);
 
-/* ---- sweep_print.c, sweep_plot.c --------------------------------------------------------------------- */
+/* ---- sweep_print.c ----------------------------------------------------------------------------------- */
 
-int sweep_print(const Study *u, int form, int brief, FILE *f);
-int sweep_plots(const Study *u);
+int sweep_caption(const Study *u, int brief, FILE *f);
 
 #endif

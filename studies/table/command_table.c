@@ -176,18 +176,14 @@ static int add_differences(Study *u)
 /* Adds the rank correlations of the columns of --relate. */
 static int add_correlations(Study *u)
 {
-    char column[RELATED][64];
-    const RunTable *t = &u->t;
-    RunRelation list[RELATED * RUNTABLE_MEASURES + 1] = {{0}};
-    size_t n = 0, columns = 0;
+    char column[RELATED + 1][64];
+    RunRelation list[RELATED + 1] = {{0}};
+    size_t n = 0;
     if (!options_text(u->options, "relate")) return 0;
-    for (; columns < RELATED && options_part(u->options, "relate", columns, column[columns]);
-         columns++)
-        for (size_t m = 0; m < t->measures; m++)
-            list[n++] = (RunRelation){t->measure[m].text, t->measure[m].column, column[columns],
-                                      column[columns], NULL};
+    for (; n < RELATED && options_part(u->options, "relate", n, column[n]); n++)
+        list[n] = (RunRelation){.quantity = column[n], .x = column[n]};
     TRY(runtable_new(&u->t, runtable_correlations, &u->own[2], &u->correlations));
-    return runtable_relate(t, list, NULL, 1, u->correlations);
+    return runtable_relate(&u->t, list, NULL, u->t.measures, 1, u->correlations);
 }
 
 /* Tells what was chosen where it was not given, and what is left out. */
@@ -221,18 +217,8 @@ static int print_all(const Study *u, int form, FILE *f)
             t->measure[0].column, t->measure[0].more ? "more" : "less", t->designs,
             t->designs == 1 ? "" : "s", t->runs, t->runs == 1 ? "" : "s");
     TRY(sheet_write(u->designs, form, f));
-    if (sheet_rows(u->differences) == 0) return 0;
-    fprintf(
-        f,
-        "\nDifferences have 95 %% intervals with one standard deviation of the runs, assumed to be the same in "
-        "all\ndesigns. As many as 'comparisons' says hold together (Dunnett: with one design; Tukey: all pairs); p "
-        "is corrected\nin the same way. A contrast is the mean of some designs minus that of others, by itself.\n");
-    runtable_models(t, f);
-    fputc('\n', f);
-    TRY(sheet_write(u->differences, form, f));
-    if (!u->correlations) return 0;
-    fprintf(f, "\nRank correlations (Spearman) over designs:\n\n");
-    return sheet_write(u->correlations, form, f);
+    TRY(runtable_print_differences(t, u->differences, form, 0, f));
+    return u->correlations ? runtable_print_correlations(u->correlations, form, 1, f) : 0;
 }
 
 /* Prints the table of --columns. LaTeX has its words in a comment. */
@@ -267,7 +253,7 @@ static int save(Study *u, const char *dir)
     }
     TRY(output_open(&o));
     TRY(output_put(&o, print_all(u, SHEET_MARKDOWN, o.f), dir, "table.md"));
-    return runtable_forest(&u->t, 0, dir);
+    return runtable_forest(&u->t, 0, NULL, dir);
 }
 
 /* Takes the columns of a study's own table of runs, which the first file is, where none is named: those of the design, and

@@ -137,16 +137,14 @@ static int read_numbers(const RunTable *t, const RunCell *r, double *x, int *kin
 }
 
 /* Adds a bound; one that another file has too is one. */
-static int add_bound(RunTable *t, const RunCell *r, const double *x)
+static int add_bound(RunTable *t, const RunCell *r)
 {
     for (size_t i = 0; i < t->bounds; i++)
         if (strcmp(t->bound[i].name, cell_of(t, r, t->key[0])) == 0) return 0;
     if (t->bounds == RUNTABLE_BOUNDS)
         return error_set(ERR_INPUT, "%s:%zu: expected at most %d bounds", t->file[r->file].file,
                          line_of(t, r), RUNTABLE_BOUNDS);
-    RunBound *b = &t->bound[t->bounds++];
-    b->name = cell_of(t, r, t->key[0]);
-    memcpy(b->value, x, sizeof b->value);
+    t->bound[t->bounds++] = (RunBound){cell_of(t, r, t->key[0]), r->file, r->row};
     return 0;
 }
 
@@ -164,7 +162,7 @@ static int read_row(Reading *r, size_t f, size_t row, double *x, int *kind)
     const char *part = cell_of(t, c, "part");
     if (strcmp(part, "tuning") == 0 || strcmp(part, "trial") == 0) return 0;
     TRY(read_numbers(t, c, x, kind));
-    if (strcmp(part, "bound") == 0) return add_bound(t, c, x);
+    if (strcmp(part, "bound") == 0) return add_bound(t, c);
     if (*kind == NONE) return 0;
     c->counts = strcmp(part, "choice") != 0;
     TRY(find_design(r, t->rows));

@@ -43,10 +43,11 @@ enum {
 typedef struct {
     const char *column;
     const char *
-        stem; /* of the names of what is computed from it: "valid" makes valid_low, valid_diff; NULL: the column */
+        stem; /* of the names of what is computed from it: "valid" makes valid_low, valid_sd; NULL: the column */
     const char *text; /* as words have it: "validation"; NULL: the column */
     int more;         /* 1: more is better */
     int positive;     /* 1: intervals of means begin at 0 at least (statistics_positive) */
+    const char *axis; /* words at an axis: "validation perplexity"; NULL: the text */
 } RunMeasure;
 
 /* Rows of one kind: how many, and where the first is. */
@@ -82,9 +83,10 @@ typedef struct {
     int counts; /* 0: not compared */
 } RunCell;
 
+/* A number to be beaten: its name and its row. */
 typedef struct {
     const char *name;
-    double value[RUNTABLE_MEASURES];
+    size_t file, row;
 } RunBound;
 
 /* The 95 % interval of a difference over drawn lines, or other examples, of which a run has many (bootstrap.h), and its
@@ -161,10 +163,9 @@ typedef struct {
     double x;
 } RunValue;
 
-/* Returns what a design has of this name: `seeds` (runs with a number), `baseline`, `margin`; a measure's column (its mean; inf: all its runs diverged)
- * or STEM_sd, _low, _high, _diff, _diff_pooled_low, _high, _error, _diff_dunnett_low, _high, _p, _equal_p, _pooled_sd, _df,
- * _seeds_paired, _seed_correlation; another column of the runs: its text, or the mean of its numbers, and COLUMN_sd, _low,
- * _high of these. Undefined and unknown: {NULL, NaN}. */
+/* Returns what a design has of this name: `seeds` (runs with a number); a measure's column (its mean; inf: all its runs diverged)
+ * or STEM_sd, _low, _high; another column of the runs: its text, or the mean of its numbers, and COLUMN_sd, _low, _high of
+ * these. Undefined and unknown: {NULL, NaN}. */
 RunValue runtable_value(const RunTable *t, size_t design, const char *name);
 int runtable_has(const RunTable *t, const char *name); /* 1: a file has this column */
 /* Returns the mean of a column over the seeds that all designs of the panel with a number have; without one, over the
@@ -195,10 +196,10 @@ int runtable_values(const Column *list, RunValueOf *value, const void *of, size_
 /* Values that a study computes itself: returns 1 and sets *out where the name is one. */
 typedef int RunMore(const void *study, const RunTable *t, size_t design, const char *name,
                     RunValue *out);
-/* Makes one with a row a design, of more, where it is not NULL, and runtable_value. order: of the designs (count); NULL: all
- * as they are. */
+/* Makes one with a row a design, of more, where it is not NULL, and runtable_value; behind them a row a bound, named in the
+ * first column, with the numbers that its row of the runs has. best_first 1: sorted by the means of the first measure. */
 int runtable_sheet(const RunTable *t, const Column *list, RunMore *more, const void *study,
-                   const size_t *order, size_t count, Column **own, Sheet **out);
+                   int best_first, Column **own, Sheet **out);
 
 /* Returns how many places numbers have: so many that a standard deviation has two digits, 2 at least, and none where it is
  * 100 or more. */
@@ -216,9 +217,11 @@ typedef struct {
     Difference together, alone;
     double half; /* of together's interval */
     RunDrawn drawn;
-    double equal;           /* p of a difference of the margin or more */
-    const char *result;     /* better, worse, or not shown */
-    const char *estimator;  /* of the standard deviation */
+    double equal;          /* p of a difference of the margin or more */
+    const char *result;    /* better, worse, or not shown */
+    const char *estimator; /* of the standard deviation */
+    double sd;             /* standard deviation of the runs, with df degrees of freedom */
+    size_t df;
     size_t comparisons;     /* intervals that hold together */
     const char *correction; /* Dunnett, Tukey, none */
     const char *planned;    /* yes, no, not shown; "": nothing was asked */
@@ -237,16 +240,16 @@ int runtable_contrast(const RunTable *t, const char *where, const char *text, co
 
 /* Numbers that are ranked against each other over designs; equal maps are one design, with the mean of their values. */
 typedef struct {
-    const char *text, *y;     /* words for y, and its column */
     const char *quantity, *x; /* words for x, and its column */
     const char *only;         /* a column that must be above 0; NULL: none */
+    const char *text, *y;     /* words for y, and its column; NULL: y is each measure in turn */
 } RunRelation;
 extern const Column runtable_correlations[];
-/* Adds a row for each relation of the list (ended by a NULL y) in each panel, over all its designs and, with `groups`, a
+/* Adds a row for each relation of the list (ended by a NULL x) in each panel, over all its designs and, with `groups`, a
  * column whose cells hold words, over those of each word. Rows whose numbers do not vary are left out with `groups`.
- * seed: of the bootstrap. ERR_MEMORY. */
-int runtable_relate(const RunTable *t, const RunRelation *list, const char *groups, uint64_t seed,
-                    Sheet *out);
+ * measures: so many of the first. seed: of the bootstrap. ERR_MEMORY. */
+int runtable_relate(const RunTable *t, const RunRelation *list, const char *groups, size_t measures,
+                    uint64_t seed, Sheet *out);
 
 /* ---- the table of a paper (runtable_paper.c) ---- */
 
@@ -256,11 +259,31 @@ int runtable_relate(const RunTable *t, const RunRelation *list, const char *grou
  * others of its panel. LaTeX fits a column of a page of two. ERR_INPUT, ERR_MEMORY. */
 int runtable_paper(const RunTable *t, const char *columns, int form, FILE *f);
 
-/* ---- plot (runtable_plot.c) ---- */
+/* ---- plots (runtable_plot.c) ---- */
 
-/* Writes DIR/forest.csv, of these columns, and draws it: the means of a measure with their intervals, the best first. */
+/* Returns the look of a design in plots (plot_style): a colour for each name, with another dash and mark in each panel. */
+size_t runtable_look(const RunTable *t, size_t design);
+
+/* A column of numbers that parts the rows of a forest plot, each part under "NUMBER WORDS". */
+typedef struct {
+    const char *column, *words, *brief; /* brief: in a narrow plot */
+} RunForest;
+/* Writes DIR/forest.csv, of these columns, and draws it: the means of a measure with their intervals, a row a design, the best
+ * first. apart NULL: in one part. */
 extern const Column runtable_forest_columns[];
-int runtable_forest(const RunTable *t, size_t measure, const char *dir);
+int runtable_forest(const RunTable *t, size_t measure, const RunForest *apart, const char *dir);
+
+typedef struct {
+    const char *name, *column, *words,
+        *axis; /* of the files; on the x axis; in the title; at the axis */
+    int flags; /* PLOT_ */
+    const char
+        *groups; /* a column whose first word gives designs their colour; NULL: each its own */
+} RunScatter;
+/* Writes DIR/NAME.csv, of these columns, and draws it: the means of a measure against those of a column. Nothing where no
+ * design has both. */
+extern const Column runtable_scatter_columns[];
+int runtable_scatter(const RunTable *t, size_t measure, const RunScatter *of, const char *dir);
 
 /* ---- plans (runtable_plan.c) ---- */
 
@@ -277,9 +300,10 @@ const char *runtable_planned(const RunTable *t, const char *plan, const char **w
 void runtable_tell(const RunTable *t);
 /* Prints STATISTICS_POSITIVE_CUT where the interval of a mean is cut at 0. */
 void runtable_cut(const RunTable *t, FILE *f);
-/* Returns 1 where one standard deviation for all is doubtful (Bartlett's test), or there is none, in some panel. */
-int runtable_doubtful(const RunTable *t);
-/* Prints what the designs and seeds of each panel and measure show of the standard deviation. */
-void runtable_models(const RunTable *t, FILE *f);
+/* Prints a table of differences, if it has rows: brief 0: what they are and what they rest on; 1: that alone where it is
+ * doubtful. */
+int runtable_print_differences(const RunTable *t, const Sheet *s, int form, int brief, FILE *f);
+/* Prints a table of correlations. */
+int runtable_print_correlations(const Sheet *s, int form, int brief, FILE *f);
 
 #endif

@@ -181,6 +181,7 @@ static int choose(RunTable *t, const RunTableAsked *asked, const Seen *list,
         RunMeasure *of = &t->measure[m];
         if (!of->stem) of->stem = of->column;
         if (!of->text) of->text = of->column;
+        if (!of->axis) of->axis = of->text;
     }
     if (!asked->design) TRY(choose_keys(t, list, n));
     return check_once(t);

@@ -48,6 +48,8 @@ const Column runtable_differences[] = {
            .words = "whether the plan was committed before the data"),
     COLUMN(RunDifference, estimator, .place = 11, .page = 10,
            .words = "how the standard deviation was estimated"),
+    COLUMN(RunDifference, sd, .words = "that standard deviation of the runs"),
+    COLUMN(RunDifference, df, .words = "its degrees of freedom"),
     COLUMN(RunDifference, name, .head = "contrast", .place = 1, .page = 1, .sparse = 1,
            .words = "the contrast's own name"),
     COLUMN(RunDifference, panel, .place = 2, .page = 2, .sparse = 1,
@@ -62,8 +64,10 @@ static void add(const RunTable *t, size_t panel, size_t m, RunDifference row, Sh
     row.half = 0.5 * (row.together.high - row.together.low);
     if (!isnan(row.half))
         row.result = !shown ? "not shown" : (shown > 0) == t->measure[m].more ? "better" : "worse";
-    row.estimator =
-        runtable_model(t, panel, m)->model.paired ? "paired by seed" : "pooled, unpaired";
+    const Seeds *model = &runtable_model(t, panel, m)->model;
+    row.estimator = model->paired ? "paired by seed" : "unpaired";
+    row.sd = model->pooled.sd;
+    row.df = model->pooled.df;
     if (t->by) row.panel = t->panel[panel];
     row.measure = t->measure[m].text;
     sheet_row(out, &row);

@@ -1,11 +1,27 @@
-/* runtable_plot.c: draws the means of designs as a forest plot. */
+/* runtable_plot.c: draws the means of designs: a row a design (a forest plot), and against a column. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "kernels/error.h"
 #include "studies/plot/plot.h"
 #include "studies/table/runtable.h"
 #include "studies/tools/output.h"
+
+size_t runtable_look(const RunTable *t, size_t design)
+{
+    size_t names = 0, mine = t->designs;
+    for (size_t i = 0; i < t->designs; i++) {
+        size_t first = 0;
+        while (strcmp(t->design[first].name, t->design[i].name) != 0) first++;
+        if (first < i) continue;
+        if (strcmp(t->design[i].name, t->design[design].name) == 0) mine = names;
+        names++;
+    }
+    return plot_again(mine, names, t->design[design].panel);
+}
+
+/* ---- forest -------------------------------------------------------------------------------------- */
 
 /* What the plot shows of a design, from the top down. */
 typedef struct {
@@ -20,66 +36,227 @@ const Column runtable_forest_columns[] = {
     COLUMN(ForestRow, high, .words = "upper end of it"),
     {0}};
 
+typedef struct {
+    const RunTable *t;
+    size_t m, n, rows;
+    const RunForest *apart;
+    size_t order[RUNTABLE_MOST];
+} Forest;
+
+static double group(const Forest *f, size_t design)
+{
+    return f->apart ? runtable_value(f->t, design, f->apart->column).x : 0;
+}
+
 /* Returns 1 where design i stands above design j. */
-static int is_above(const RunTable *t, size_t m, size_t i, size_t j)
+static int is_above(const Forest *f, size_t i, size_t j)
 {
-    double a = t->design[i].mean[m].mean, b = t->design[j].mean[m].mean;
-    return t->measure[m].more ? a > b : a < b;
+    double a = f->t->design[i].mean[f->m].mean, b = f->t->design[j].mean[f->m].mean;
+    if (group(f, i) != group(f, j)) return group(f, i) < group(f, j);
+    return f->t->measure[f->m].more ? a > b : a < b;
 }
 
-/* Sorts the designs that have runs; returns how many. */
-static size_t sort(const RunTable *t, size_t m, size_t order[RUNTABLE_MOST])
+/* Sorts the designs that have runs. */
+static void sort(Forest *f)
 {
-    size_t n = 0;
-    for (size_t i = 0, k; i < t->designs; i++) {
-        if (t->design[i].mean[m].n == 0) continue;
-        for (k = n++; k > 0 && is_above(t, m, i, order[k - 1]); k--) order[k] = order[k - 1];
-        order[k] = i;
+    for (size_t i = 0, k; i < f->t->designs; i++) {
+        if (f->t->design[i].mean[f->m].n == 0) continue;
+        for (k = f->n++; k > 0 && is_above(f, i, f->order[k - 1]); k--)
+            f->order[k] = f->order[k - 1];
+        f->order[k] = i;
     }
-    return n;
 }
 
-static int draw(const RunTable *t, size_t m, const char *dir, const size_t *order, size_t n)
+/* Puts a heading into its row, and a line above it. */
+static void draw_heading(Plot *p, double value, const char *words, size_t row)
 {
-    char title[256], name[512];
+    char text[96];
+    snprintf(text, sizeof text, "%g %s", value, words);
+    plot_setting(p,
+                 "set label %s at graph 0.01, first %zu left noenhanced font small textcolor rgb "
+                 "'#555555'",
+                 text, row);
+    if (row > 0)
+        plot_setting(
+            p,
+            "set arrow from graph 0, first %zu.5 to graph 1, first %zu.5 nohead back lc rgb '#aaaaaa'",
+            row - 1, row - 1);
+}
+
+/* Draws the k-th design in the next row, under a heading where its group begins. */
+static void draw_design(Forest *f, Plot *p, size_t k, Sheet *out)
+{
+    const size_t i = f->order[k];
+    const Interval *of = &f->t->design[i].mean[f->m];
+    char name[512];
+    if (f->apart && (k == 0 || group(f, i) != group(f, f->order[k - 1])))
+        draw_heading(p, group(f, i), plot_narrow() ? f->apart->brief : f->apart->words, f->rows++);
+    runtable_name(f->t, i, name, sizeof name);
+    plot_tic(p, f->rows, name);
+    plot_item(p, "forest.csv", "every ::%zu::%zu using 3:1:($4-$3):(0)", k + 1, k + 1);
+    plot_interval(p, plot_colour(runtable_look(f->t, i)), 1.5);
+    plot_item(p, "forest.csv", "every ::%zu::%zu using 2:1 with points notitle", k + 1, k + 1);
+    plot_style(p, runtable_look(f->t, i));
+    sheet_row(out, &(ForestRow){f->rows++, of->mean, of->low, of->high});
+}
+
+static int draw_forest(Forest *f, const char *dir, Sheet *out)
+{
+    char title[256];
+    const RunMeasure *m = &f->t->measure[f->m];
     double from = INFINITY,
            to = -INFINITY; /* fmin and fmax leave out NaN: one run has no interval */
     Plot *p;
-    snprintf(title, sizeof title, "%s, %s is better: means and 95 %% intervals", t->measure[m].text,
-             t->measure[m].more ? "more" : "less");
-    PlotFrame frame = {"forest", title, t->measure[m].text, "", 0};
+    snprintf(title, sizeof title, "%s, %s is better: means and 95 %% intervals", m->axis,
+             m->more ? "more" : "less");
+    PlotFrame frame = {"forest", title, m->axis, "", 0};
     TRY(plot_new(dir, &frame, &p));
-    plot_setting(p,
-                 "unset key\nset grid noytics\nset ytics scale 0 ()\n"
-                 "set offsets graph 0.05, graph 0.05, 0, 0\nset yrange [%zu.5:-0.5]",
-                 n - 1);
-    for (size_t k = 0; k < n; k++) {
-        const Interval *of = &t->design[order[k]].mean[m];
-        runtable_name(t, order[k], name, sizeof name);
-        plot_tic(p, k, name);
+    plot_setting(p, "unset key\nset grid noytics\nset ytics scale 0 ()\n"
+                    "set offsets graph 0.05, graph 0.05, 0, 0");
+    for (size_t k = 0; k < f->n; k++) {
+        const Interval *of = &f->t->design[f->order[k]].mean[f->m];
+        draw_design(f, p, k, out);
         from = fmin(from, fmin(of->low, of->mean));
         to = fmax(to, fmax(of->high, of->mean));
     }
+    plot_setting(p, "set yrange [%zu.5:-0.5]", f->rows - 1);
+    if (m->positive) plot_setting(p, "set xrange [0<*:*]");
     plot_few_tics(p, to - from, plot_narrow() ? 2 : 6);
-    plot_item(p, "forest.csv", "every ::1 using 3:1:($4-$3):(0)");
-    plot_interval(p, plot_colour(0), 1.5);
-    plot_item(p, "forest.csv", "every ::1 using 2:1 with points notitle");
-    plot_style(p, 0);
-    if (n > 15) plot_taller(p, 26 * (n - 15));
-    return plot_finish(p);
+    if (f->rows > 15) plot_taller(p, 26 * (f->rows - 15));
+    int code = output_sheet(out, SHEET_CSV, dir, "forest.csv");
+    if (code == 0) return plot_finish(p);
+    plot_drop(p);
+    return code;
 }
 
-int runtable_forest(const RunTable *t, size_t measure, const char *dir)
+int runtable_forest(const RunTable *t, size_t measure, const RunForest *apart, const char *dir)
 {
-    size_t order[RUNTABLE_MOST], n = sort(t, measure, order);
+    Forest f = {.t = t, .m = measure, .apart = apart};
     Sheet *s;
-    if (n == 0) return 0;
+    sort(&f);
+    if (f.n == 0) return 0;
     TRY(sheet_new(runtable_forest_columns, &s));
-    for (size_t k = 0; k < n; k++) {
-        const Interval *of = &t->design[order[k]].mean[measure];
-        sheet_row(s, &(ForestRow){k, of->mean, of->low, of->high});
-    }
-    int code = output_sheet(s, SHEET_CSV, dir, "forest.csv");
+    int code = draw_forest(&f, dir, s);
     sheet_free(s);
-    return code ? code : draw(t, measure, dir, order, n);
+    return code;
+}
+
+/* ---- against a column ---------------------------------------------------------------------------- */
+
+typedef struct {
+    double x, x_low, x_high, mean, low, high;
+} Point;
+
+const Column runtable_scatter_columns[] = {
+    COLUMN(Point, x, .words = "mean of the column on the x axis"),
+    COLUMN(Point, x_low,
+           .words = "lower end of its 95 % interval; on a logarithmic axis, of log x"),
+    COLUMN(Point, x_high, .words = "upper end of it"),
+    COLUMN(Point, mean, .words = "mean of the design's runs"),
+    COLUMN(Point, low, .words = "lower end of the mean's 95 % interval"),
+    COLUMN(Point, high, .words = "upper end of it"),
+    {0}};
+
+/* On a logarithmic axis the ends are x exp(-r) and x exp(r), r being the half width over x (the interval of log x by the delta
+ * method): they are above 0 where x - r x is not. */
+static Point point_of(const RunTable *t, size_t i, size_t m, const RunScatter *of)
+{
+    char high[96];
+    const Interval *y = &t->design[i].mean[m];
+    snprintf(high, sizeof high, "%s_high", of->column);
+    double x = runtable_value(t, i, of->column).x, half = runtable_value(t, i, high).x - x;
+    Point p = {x, x - half, x + half, y->mean, y->low, y->high};
+    if (of->flags & PLOT_LOG_X) p.x_low = x * exp(-half / x);
+    if (of->flags & PLOT_LOG_X) p.x_high = x * exp(half / x);
+    return p;
+}
+
+/* Returns the first word of a design's groups, of at most 63 bytes; without groups its name. */
+static const char *group_of(const RunTable *t, size_t i, const char *groups, char out[512])
+{
+    const char *text = groups ? runtable_value(t, i, groups).text : NULL;
+    if (groups)
+        snprintf(out, 512, "%.*s", text ? (int)strcspn(text, " ") : 0, text ? text : "");
+    else
+        runtable_name(t, i, out, 512);
+    return out;
+}
+
+/* Returns the look of a design, and whether it is the first one that has it. */
+static size_t look_of(const RunTable *t, size_t i, const char *groups, int *first)
+{
+    char mine[512], other[512];
+    size_t look = 0;
+    *first = 1;
+    if (!groups) return runtable_look(t, i);
+    group_of(t, i, groups, mine);
+    for (size_t k = 0; k < t->designs; k++) {
+        int known = 0;
+        group_of(t, k, groups, other);
+        if (strcmp(mine, other) == 0) {
+            *first = k == i;
+            return look;
+        }
+        for (size_t j = 0; j < k && !known; j++) {
+            char before[512];
+            known = strcmp(group_of(t, j, groups, before), other) == 0;
+        }
+        look += !known;
+    }
+    return look;
+}
+
+/* Draws the design of a row of the file, with its intervals below it. Sizes differ, so that points in one place show. */
+static void draw_point(const RunTable *t, size_t i, const RunScatter *of, size_t row, Plot *p)
+{
+    char name[64], title[512];
+    int first;
+    size_t look = look_of(t, i, of->groups, &first);
+    snprintf(name, sizeof name, "%s.csv", of->name);
+    plot_item(p, name, "every ::%zu::%zu using 1:5:(0):($6-$5)", row, row);
+    plot_interval(p, plot_colour(look), 1.5);
+    plot_item(p, name, "every ::%zu::%zu using 2:4:($3-$2):(0)", row, row);
+    plot_interval(p, plot_colour(look), 1.5);
+    plot_item(
+        p, name,
+        "every ::%zu::%zu using 1:4 with points title %s noenhanced pt %d ps %.3g lc rgb %s lw 1.5",
+        row, row, first ? group_of(t, i, of->groups, title) : "", plot_point(look),
+        of->groups ? 1.2 : 1.9 - 0.3 * (double)(row % 4), plot_colour(look));
+}
+
+static int draw_scatter(const RunTable *t, size_t m, const RunScatter *of, Sheet *s, Plot *p)
+{
+    size_t row = 0;
+    for (size_t i = 0; i < t->designs; i++) {
+        const Point at = point_of(t, i, m, of);
+        if (!isfinite(at.x) || !isfinite(at.mean)) continue;
+        sheet_row(s, &at);
+        draw_point(t, i, of, ++row, p);
+    }
+    return row > 0;
+}
+
+int runtable_scatter(const RunTable *t, size_t measure, const RunScatter *of, const char *dir)
+{
+    Plot *p;
+    Sheet *s;
+    char file[64], title[256];
+    snprintf(file, sizeof file, "%s.csv", of->name);
+    snprintf(title, sizeof title, "%s against %s: means and 95 %% intervals",
+             t->measure[measure].axis, of->words);
+    PlotFrame frame = {of->name, title, of->axis, t->measure[measure].axis, of->flags};
+    TRY(sheet_new(runtable_scatter_columns, &s));
+    int code = plot_new(dir, &frame, &p);
+    if (code == 0) {
+        int any = draw_scatter(t, measure, of, s, p);
+        plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
+        if (t->measure[measure].positive) plot_setting(p, "set yrange [0<*:*]");
+        if (any) code = output_sheet(s, SHEET_CSV, dir, file);
+        if (any && code == 0)
+            code = plot_finish(p);
+        else
+            plot_drop(p);
+    }
+    sheet_free(s);
+    return code;
 }

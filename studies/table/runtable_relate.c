@@ -31,6 +31,7 @@ const Column runtable_correlations[] = {
 typedef struct {
     const RunTable *t;
     const char *groups; /* column; NULL: none */
+    size_t measures;
     uint64_t seed;
     double *x, *y; /* (designs): room */
     Sheet *out;
@@ -65,8 +66,9 @@ static double of_map(const RunTable *t, size_t i, const char *name, const char *
     return n > 0 ? sum / n : NAN;
 }
 
-/* Adds a row over the designs of a panel whose groups have the word; NULL: over all. */
-static int relate(const Relating *r, const RunRelation *of, size_t panel, const char *word)
+/* Adds a row over the designs of a panel whose groups have the word; NULL: over all. y: a column, text: words for it. */
+static int relate(const Relating *r, const RunRelation *of, const char *text, const char *y,
+                  size_t panel, const char *word)
 {
     const RunTable *t = r->t;
     size_t n = 0;
@@ -75,11 +77,11 @@ static int relate(const Relating *r, const RunRelation *of, size_t panel, const 
         if (t->design[i].panel != panel || t->design[i].same != i) continue;
         if (word && !has_word(runtable_value(t, i, r->groups).text, word)) continue;
         r->x[n] = of_map(t, i, of->x, of->only);
-        r->y[n++] = of_map(t, i, of->y, NULL);
+        r->y[n++] = of_map(t, i, y, NULL);
     }
     TRY(statistics_rank(r->x, r->y, n, r->seed, &c));
     if (r->groups && isnan(c.rho)) return 0;
-    sheet_row(r->out, &(CorrelationRow){of->text, t->by ? t->panel[panel] : NULL,
+    sheet_row(r->out, &(CorrelationRow){text, t->by ? t->panel[panel] : NULL,
                                         word        ? word
                                         : r->groups ? "all"
                                                     : NULL,
@@ -89,7 +91,12 @@ static int relate(const Relating *r, const RunRelation *of, size_t panel, const 
 
 static int relate_all(const Relating *r, const RunRelation *list, size_t panel, const char *word)
 {
-    for (; list->y; list++) TRY(relate(r, list, panel, word));
+    for (size_t m = 0; m < r->measures; m++)
+        for (const RunRelation *of = list; of->x; of++)
+            if (!of->y)
+                TRY(relate(r, of, r->t->measure[m].text, r->t->measure[m].column, panel, word));
+    for (; list->x; list++)
+        if (list->y) TRY(relate(r, list, list->text, list->y, panel, word));
     return 0;
 }
 
@@ -120,12 +127,12 @@ static int relate_groups(const Relating *r, const RunRelation *list, size_t pane
     return 0;
 }
 
-int runtable_relate(const RunTable *t, const RunRelation *list, const char *groups, uint64_t seed,
-                    Sheet *out)
+int runtable_relate(const RunTable *t, const RunRelation *list, const char *groups, size_t measures,
+                    uint64_t seed, Sheet *out)
 {
     double *x = memory_new(2 * t->designs, sizeof *x);
     int code = x ? 0 : ERR_MEMORY;
-    const Relating r = {t, groups, seed, x, x + t->designs, out};
+    const Relating r = {t, groups, measures, seed, x, x + t->designs, out};
     for (size_t p = 0; code == 0 && p < t->panels; p++) {
         if (groups) code = relate_groups(&r, list, p);
         if (code == 0) code = relate_all(&r, list, p, NULL);

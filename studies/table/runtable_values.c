@@ -53,25 +53,11 @@ static int of_measure(const RunTable *t, size_t design, const char *name, RunVal
         }
     const char *what = behind_stem(t, name, &m);
     if (!what) return 0;
-    const RunModel *l = runtable_model(t, d->panel, m);
     const RunNamed list[] = {{"sd", runtable_number(d->mean[m].sd)},
                              {"low", runtable_number(d->mean[m].low)},
                              {"high", runtable_number(d->mean[m].high)},
-                             {"diff", runtable_number(d->alone[m].mean)},
-                             {"diff_pooled_low", runtable_number(d->alone[m].low)},
-                             {"diff_pooled_high", runtable_number(d->alone[m].high)},
-                             {"diff_pooled_error", runtable_number(d->alone[m].error)},
-                             {"diff_dunnett_low", runtable_number(d->together[m].low)},
-                             {"diff_dunnett_high", runtable_number(d->together[m].high)},
-                             {"diff_dunnett_p", runtable_number(d->together[m].p)},
-                             {"equal_p", runtable_number(d->equal[m])},
-                             {"pooled_sd", runtable_number(l->model.pooled.sd)},
-                             {"pooled_df", runtable_number((double)l->model.pooled.df)},
-                             {"seed_correlation", runtable_number(l->model.correlation)},
                              {NULL, none}};
-    if (runtable_named(list, what, out)) return 1;
-    *out = (RunValue){l->model.paired ? "yes" : "no", NAN};
-    return strcmp(what, "seeds_paired") == 0;
+    return runtable_named(list, what, out);
 }
 
 /* ---- other columns of the runs ------------------------------------------------------------------- */
@@ -149,8 +135,6 @@ RunValue runtable_value(const RunTable *t, size_t design, const char *name)
     RunValue v;
     const RunDesign *d = &t->design[design];
     if (strcmp(name, "seeds") == 0) return runtable_number((double)d->mean[0].n);
-    if (strcmp(name, "baseline") == 0) return (RunValue){t->base, NAN};
-    if (strcmp(name, "margin") == 0) return runtable_number(isnan(d->equal[0]) ? NAN : t->margin);
     if (of_measure(t, design, name, &v)) return v;
     return of_column(t, design, name, t->work);
 }
@@ -234,27 +218,53 @@ int runtable_values(const Column *list, RunValueOf *value, const void *of, size_
     return code;
 }
 
-/* A table with a row a design. */
+/* A table with a row a design, and one a bound. */
 typedef struct {
     const RunTable *t;
+    const char *first; /* column */
     RunMore *more;
     const void *study;
-    const size_t *order;
+    size_t *order; /* (designs) */
 } Designs;
 
-static RunValue of_design(const void *of, size_t row, const char *name)
+static RunValue of_bound(const Designs *d, const RunBound *b, const char *name)
+{
+    double x;
+    if (strcmp(name, d->first) == 0) return runtable_text(b->name);
+    runtable_cell(csv_named(&d->t->file[b->file], b->row, name), &x);
+    return runtable_number(x);
+}
+
+static RunValue of_row(const void *of, size_t row, const char *name)
 {
     const Designs *d = of;
-    size_t design = d->order ? d->order[row] : row;
     RunValue v = none;
-    if (d->more && d->more(d->study, d->t, design, name, &v)) return v;
-    return runtable_value(d->t, design, name);
+    if (row >= d->t->designs) return of_bound(d, &d->t->bound[row - d->t->designs], name);
+    if (d->more && d->more(d->study, d->t, d->order[row], name, &v)) return v;
+    return runtable_value(d->t, d->order[row], name);
+}
+
+static int is_better(const RunTable *t, size_t i, size_t j)
+{
+    double a = t->design[i].mean[0].mean, b = t->design[j].mean[0].mean;
+    return t->measure[0].more ? a > b : a < b;
 }
 
 int runtable_sheet(const RunTable *t, const Column *list, RunMore *more, const void *study,
-                   const size_t *order, size_t count, Column **own, Sheet **out)
+                   int best_first, Column **own, Sheet **out)
 {
-    return runtable_values(list, of_design, &(Designs){t, more, study, order}, count, own, out);
+    size_t *order = memory_new(t->designs, sizeof *order);
+    if (!order) return ERR_MEMORY;
+    for (size_t i = 0; i < t->designs; i++) {
+        size_t at = i;
+        for (; best_first && at > 0 && is_better(t, i, order[at - 1]); at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    const Designs d = {t, list->name, more, study, order};
+    int code = runtable_values(list, of_row, &d, t->designs + t->bounds, own, out);
+    memory_free(order);
+    return code;
 }
 
 int runtable_places(const RunTable *t)

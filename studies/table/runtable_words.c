@@ -74,14 +74,16 @@ void runtable_cut(const RunTable *t, FILE *f)
             }
 }
 
-int runtable_doubtful(const RunTable *t)
+/* Returns 1 where one standard deviation for all is doubtful (Bartlett's test), or there is none, in some panel. */
+static int is_doubtful(const RunTable *t)
 {
     for (size_t i = 0; i < t->panels * t->measures; i++)
         if (t->model[i].model.pooled.df == 0 || differences_doubtful(&t->model[i].model)) return 1;
     return 0;
 }
 
-void runtable_models(const RunTable *t, FILE *f)
+/* Prints what the designs and seeds of each panel and measure show of the standard deviation. */
+static void print_models(const RunTable *t, FILE *f)
 {
     for (size_t p = 0; p < t->panels; p++) print_panel(t, p, f);
     for (size_t i = 0; i < t->designs; i++) {
@@ -90,4 +92,62 @@ void runtable_models(const RunTable *t, FILE *f)
         if (t->design[i].diverged.count)
             fprintf(f, "    %s is left out because one of its runs diverged.\n", name);
     }
+}
+
+/* Prints the designs shown to be within the margin of the baseline. */
+static void print_equal(const RunTable *t, FILE *f)
+{
+    if (!(t->margin > 0)) return;
+    fprintf(
+        f,
+        "\np equal is the p of a difference of %g or more, by two one-sided tests with the same "
+        "correction.\nDesigns shown to differ from %s by less than %g on ",
+        t->margin, t->base, t->margin);
+    for (size_t m = 0; m < t->measures; m++) {
+        size_t n = 0;
+        char name[512];
+        fprintf(f, "%s%s: ", m ? "; on " : "", t->measure[m].text);
+        for (size_t i = 0; i < t->designs; i++) {
+            runtable_name(t, i, name, sizeof name);
+            if (t->design[i].equal[m] < 0.05) fprintf(f, "%s%s", n++ ? ", " : "", name);
+        }
+        if (n == 0) fprintf(f, "none");
+    }
+    fprintf(f, ".\n");
+}
+
+int runtable_print_differences(const RunTable *t, const Sheet *s, int form, int brief, FILE *f)
+{
+    if (sheet_rows(s) == 0) return 0;
+    if (!brief)
+        fprintf(
+            f,
+            "\nDifferences have 95 %% intervals with one standard deviation of the runs, assumed to be the same in "
+            "all\ndesigns%s%s. As many as 'comparisons' says hold together (Dunnett: with one design; Tukey: all pairs); "
+            "p is\ncorrected in the same way. A contrast is the mean of some designs minus that of others, by itself.\n",
+            t->panels > 1 ? " of one number of " : "", t->panels > 1 ? t->by : "");
+    if (!brief && t->draw)
+        fprintf(
+            f,
+            "from and to (drawn) hold 95 %% of the differences on test texts drawn from the lines or examples of this "
+            "one.\nA ranking needs both intervals to leave out 0.\n");
+    if (!brief || is_doubtful(t)) print_models(t, f);
+    fputc('\n', f);
+    TRY(sheet_write(s, form, f));
+    print_equal(t, f);
+    return 0;
+}
+
+int runtable_print_correlations(const Sheet *s, int form, int brief, FILE *f)
+{
+    fprintf(f, "\nRank correlations (Spearman) over designs");
+    if (brief)
+        fprintf(f, ":\n\n");
+    else
+        fprintf(
+            f,
+            ", that is, maps that differ, each with the seeds that all have. low and high\nare the ends "
+            "of a 95 %% bootstrap interval, as if designs were drawn at random, given for 7 designs or more whose\n"
+            "values differ. p is the probability that chance gives as large a correlation, by permutations.\n\n");
+    return sheet_write(s, form, f);
 }

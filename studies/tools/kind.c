@@ -107,20 +107,6 @@ size_t kind_shown(const Column *list, const Column **out, size_t room)
 static const struct {
     const char *name, *words;
 } common[] = {
-    {"row", "row of the paper's table"},
-    {"published", "the paper's figure"},
-    {"valid", "figure of the validation text, in the unit of the measure"},
-    {"test", "figure of the test text, in the unit of the measure"},
-    {"valid_less", "validation less the paper's figure; it leaves out the spread of that figure"},
-    {"test_less", "test less the paper's figure; it leaves out the spread of that figure"},
-    {"published_ratio", "the paper's figure over its baseline's; below 1 is better"},
-    {"valid_ratio",
-     "validation over the baseline's, geometric means; interval: spread pooled over the designs"},
-    {"test_ratio",
-     "test over the baseline's, geometric means; interval: spread pooled over the designs"},
-    {"published_size", "size of the paper's model"},
-    {"size", "size of these models"},
-    {"note", "spread, and what the paper does not say"},
     {"word", "sublayers from input to output: s attention, f feed-forward"},
     {"scheme", "integrator by its name; 'trotter schemes --print' has its text"},
     {"system", "particle system"},

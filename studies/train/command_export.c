@@ -1,8 +1,8 @@
-/* command_export.c: writes a trained model as another program reads it: a GPT-2 of Hugging Face's `transformers`.
+/* command_export.c: writes a trained model as another program reads it, by the table of families that reads such models
+ * (nn/foreign/family.c): the first family with a form for every setting of the model.
  *
- * That form has every language model of the scheme `transformer` with layer norms before sublayers and an activation of
- * one matrix. GPT-2 adds learned positions to rows of words that it does not scale; so here rows of words are scaled by
- * sqrt(D), sinusoids become learned positions, and the output keeps a matrix of its own. */
+ * None scales rows of words. So here they are scaled by sqrt(D), the output keeps a matrix of its own, and sinusoids become
+ * learned positions, where a family has those. */
 #include <math.h>
 #include <string.h>
 
@@ -51,19 +51,95 @@ static int check_scheme(const Network *n, const char *dir)
     return code;
 }
 
-static int check_form(const Network *n, const char *dir)
+/* Returns the row of an option of networks. */
+static const Option *find_option(const char *name)
 {
-    const ModelConfig *c = model_config(n->model);
+    for (const OptionGroup *const *g = network_groups; *g; g++)
+        for (const Option *p = (*g)->option; p->name; p++)
+            if (strcmp(p->name, name) == 0) return p;
+    return NULL;
+}
+
+/* Writes a network's value of an option, given or not; 0: it has none. */
+static int value_of(const Network *n, const char *name, char value[OPTION_VALUE])
+{
+    const Option *p = find_option(name);
+    const char *text = options_text(n->options, name);
+    if (!text) text = p->otherwise ? p->otherwise : p->type == OPTION_FLAG ? "no" : NULL;
+    if (!text && strcmp(name, "norm-eps") == 0) text = "1e-5";
+    if (text)
+        snprintf(value, OPTION_VALUE, "%s", text);
+    else
+        option_value(p->type == OPTION_CHOICE ? p->values : "", 0, value);
+    return *value != 0;
+}
+
+/* Returns their word for a network's value of a row with words; where rows share a key, for the values of all. NULL: there
+ * is none. */
+static const char *word_of(const Network *n, const Family *f, const FamilySetting *s)
+{
+    for (const FamilyWord *w = s->words; w->theirs; w++) {
+        int fits = 1;
+        for (const FamilySetting *t = f->setting; t->option; t++) {
+            char value[OPTION_VALUE];
+            if (!t->words || !t->key || strcmp(t->key, s->key) != 0) continue;
+            for (const FamilyWord *v = t->words; v->theirs; v++)
+                if (strcmp(v->theirs, w->theirs) == 0)
+                    fits &= value_of(n, t->option, value) && strcmp(v->ours, value) == 0;
+        }
+        if (fits) return w->theirs;
+    }
+    return NULL;
+}
+
+/* Returns 1 where a family has a network's value of an option. Rows of words can be made plain ones, and what is added to
+ * them a table. */
+static int has_value(const Network *n, const Family *f, const char *option, const char *value)
+{
+    const FamilySetting *s = f->setting;
+    int made = model_config(n->model)->positions & ~(POSITIONS_SINUSOID | POSITIONS_LEARNED);
+    while (s->option && strcmp(s->option, option) != 0) s++;
+    if (!s->option) {
+        const Option *p = find_option(option);
+        return strcmp(value, p->otherwise ? p->otherwise : p->initial ? p->initial : "no") == 0;
+    }
+    if (s->words) return strcmp(option, "untied") == 0 || word_of(n, f, s) != NULL;
+    if (s->key || strcmp(option, "plain-input") == 0) return 1;
+    if (strcmp(option, "positions") == 0 && strcmp(s->otherwise, "learned") == 0) return !made;
+    return strcmp(value, s->otherwise) == 0;
+}
+
+/* Finds the first setting that a family lacks, " --NAME VALUE", in lacks; "": none. */
+static void find_lack(const Network *n, const Family *f, char lacks[FAMILY_NAME])
+{
+    static const char *const deciding[] = {
+        "objective", "norm",       "norm-kind", "positions",     "activation", "first-relu",
+        "adaptive",  "input-norm", "kv-heads",  "no-final-norm", "plain-input"};
+    char value[OPTION_VALUE];
+    *lacks = 0;
+    for (size_t i = 0; i < sizeof deciding / sizeof *deciding && !*lacks; i++)
+        if (value_of(n, deciding[i], value) && !has_value(n, f, deciding[i], value))
+            snprintf(lacks, FAMILY_NAME, " --%s %s", deciding[i], value);
+}
+
+/* Finds the family whose form a model has. */
+static int find_form(const Network *n, const char *dir, const Family **form)
+{
+    char words[900] = "", lacks[FAMILY_NAME];
     TRY(network_alone(n, dir));
     if (n->foreign) return no_form(dir, "it is one already");
     TRY(check_scheme(n, dir));
-    if (model_plan(n->model)->post) return no_form(dir, "its norms are behind sublayers");
-    if (c->positions & ~(POSITIONS_SINUSOID | POSITIONS_LEARNED))
-        return no_form(dir, "its positions are relative or rotary");
-    if (c->norm != NORM_LAYER) return no_form(dir, "its norms are RMS norms");
-    if (act_gated(c->act) || c->first_relu) return no_form(dir, "its activation");
-    if (c->tails) return no_form(dir, "its embedding is adaptive");
-    return c->no_final_norm ? no_form(dir, "it has no norm behind the last layer") : 0;
+    for (*form = families; (*form)->type; ++*form) {
+        size_t at = strlen(words);
+        find_lack(n, *form, lacks);
+        if (!*lacks) return 0;
+        const Family *first = families;
+        while (first->tensor != (*form)->tensor) first++;
+        if (first < *form) continue; /* what it lacks is said */
+        snprintf(words + at, sizeof words - at, "%s%s has no%s", at ? ", " : "", (*form)->type,
+                 lacks);
+    }
+    return no_form(dir, words);
 }
 
 /* ---- tensors ------------------------------------------------------------------------------------- */
@@ -84,16 +160,19 @@ static int put_tensor(Written *w, const char *name, size_t rows, size_t cols, do
     return w->tensor[w->count - 1].name ? 0 : ERR_MEMORY;
 }
 
-/* Copies a tensor of the model, transposed if asked; x out, owned by the caller. */
-static int copy(const Written *w, const Param *p, int transposed, double **x)
+/* Copies rows of a tensor of the model, given by its first row and its number of rows, transposed if asked; x out, owned by
+ * the caller. */
+static int copy(const Written *w, const Param *p, size_t first, size_t rows, int transposed,
+                double **x)
 {
+    size_t cols = p->cols ? p->cols : 1, size = rows * cols;
     Model *m = w->net->model;
     const Backend *b = model_backend(m);
-    double *plain = memory_new(p->size, sizeof *plain);
-    *x = memory_new(p->size, sizeof **x);
-    if (plain && *x) b->get(plain, backend_at(b, model_data(m), p->offset), p->size);
-    for (size_t i = 0; plain && *x && i < p->size; i++)
-        (*x)[transposed ? i % p->cols * p->rows + i / p->cols : i] = plain[i];
+    double *plain = memory_new(size, sizeof *plain);
+    *x = memory_new(size, sizeof **x);
+    if (plain && *x) b->get(plain, backend_at(b, model_data(m), p->offset + first * cols), size);
+    for (size_t i = 0; plain && *x && i < size; i++)
+        (*x)[transposed ? i % cols * rows + i / cols : i] = plain[i];
     memory_free(plain);
     return plain && *x ? 0 : ERR_MEMORY;
 }
@@ -109,13 +188,22 @@ static int find_positions(Written *w, double **x)
     *x = memory_new(w->rows, D * sizeof **x);
     int code = zero && *x ? model_embed(m, SIDE_TARGET, w->rows, zero, *x) : ERR_MEMORY;
     memory_free(zero);
-    if (code == 0) code = copy(w, embed, 0, &word);
+    if (code == 0) code = copy(w, embed, 0, 1, 0, &word);
     for (size_t i = 0; i < w->rows * D && code == 0; i++) (*x)[i] -= scale * word[i % D];
     if (code == 0) memory_free(word);
     return code;
 }
 
-static int put_row(Written *w, const FamilyTensor *t, const char *prefix, int layer)
+/* Returns the rows of the i-th of n tensors of theirs that make p: queries, keys and values, or equal parts. */
+static size_t piece(const Written *w, const Param *p, size_t i, size_t n)
+{
+    size_t D = model_config(w->net->model)->width;
+    return n != 3 ? p->rows / n : i == 0 ? D : (p->rows - D) / 2;
+}
+
+/* Puts the i-th of n rows of the table that make one tensor of ours, in a layer. */
+static int put_row(Written *w, const FamilyTensor *t, size_t i, size_t n, const char *prefix,
+                   int layer)
 {
     char name[FAMILY_NAME], ours[FAMILY_NAME];
     const Model *m = w->net->model;
@@ -130,20 +218,25 @@ static int put_row(Written *w, const FamilyTensor *t, const char *prefix, int la
     int output = strcmp(ours, "output.weight") == 0;
     const Param *p = model_find(m, output && !c->untied ? "embed.weight" : ours);
     int transposed = (t->how & FAMILY_TRANSPOSED) != 0;
-    int code = copy(w, p, transposed, &x);
+    size_t first = 0, rows = piece(w, p, i, n), cols = p->cols;
+    for (size_t k = 0; k < i; k++) first += piece(w, p, k, n);
+    int code = copy(w, p, first, rows, transposed, &x);
     if (code) return memory_free(x), code;
     if (strcmp(ours, "embed.weight") == 0 && !c->plain_input)
-        for (size_t i = 0; i < p->size; i++) x[i] *= sqrt((double)c->width);
-    return put_tensor(w, output ? t->theirs : name, transposed ? p->cols : p->rows,
-                      transposed ? p->rows : p->cols, x);
+        for (size_t k = 0; k < p->size; k++) x[k] *= sqrt((double)c->width);
+    return put_tensor(w, output ? t->theirs : name, transposed ? cols : rows,
+                      transposed ? rows : cols, x);
 }
 
 static int put_tensors(Written *w, const Family *f)
 {
     int layers = (int)model_plan(w->net->model)->layers[SIDE_TARGET];
-    for (const FamilyTensor *t = f->tensor; t->theirs; t++)
+    for (const FamilyTensor *t = f->tensor, *end; t->theirs; t = end) {
+        for (end = t + 1; t->ours && end->ours && strcmp(end->ours, t->ours) == 0;) end++;
         for (int l = 0; l < (strchr(t->theirs, '#') ? layers : 1) && t->ours; l++)
-            TRY(put_row(w, t, f->prefix, l));
+            for (const FamilyTensor *one = t; one < end; one++)
+                TRY(put_row(w, one, (size_t)(one - t), (size_t)(end - t), f->prefix, l));
+    }
     return 0;
 }
 
@@ -176,23 +269,36 @@ static int write_json(json_t *root, const char *dir, const char *name)
     return code;
 }
 
-static int write_config(const Written *w, const char *dir)
+/* Sets a key to a number or a word of JSON, else to a string. */
+static void put_value(json_t *config, const char *key, const char *text)
 {
-    static const char *const act[] = {
-        [ACT_RELU] = "relu", [ACT_GELU] = "gelu_new", [ACT_ERF] = "gelu"};
+    json_t *x = json_loads(text, JSON_DECODE_ANY, NULL);
+    json_object_set_new(config, key, x ? x : json_string(text));
+}
+
+static int write_config(const Written *w, const Family *f, const char *dir)
+{
     const Network *n = w->net;
     const ModelConfig *c = model_config(n->model);
-    const Param *up = model_find(n->model, "layers.0.ffn.1.up.weight");
-    return write_json(
-        json_pack("{s:[s], s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:b, s:I, s:I}",
-                  "architectures", "GPT2LMHeadModel", "model_type", "gpt2", "vocab_size",
-                  (json_int_t)c->vocab, "n_embd", (json_int_t)c->width, "n_layer",
-                  (json_int_t)model_plan(n->model)->layers[SIDE_TARGET], "n_head",
-                  (json_int_t)c->heads, "n_inner", (json_int_t)up->rows, "n_positions",
-                  (json_int_t)w->rows, "activation_function", act[c->act], "layer_norm_epsilon",
-                  c->norm_eps > 0 ? c->norm_eps : 1e-5, "tie_word_embeddings", 0, "bos_token_id",
-                  (json_int_t)n->vocab.eos, "eos_token_id", (json_int_t)n->vocab.eos),
-        dir, "config.json");
+    const Param *down = model_find(n->model, "layers.0.ffn.1.down.weight");
+    char value[OPTION_VALUE];
+    json_t *config =
+        json_pack("{s:[s], s:s, s:I, s:I, s:I}", "architectures", f->architecture, "model_type",
+                  f->type, "vocab_size", (json_int_t)c->vocab, "bos_token_id",
+                  (json_int_t)n->vocab.eos, "eos_token_id", (json_int_t)n->vocab.eos);
+    for (const FamilyDemand *d = f->demand; d->key; d++)
+        if (*d->value && !strchr(d->value, '/')) put_value(config, d->key, d->value);
+    for (const FamilySetting *s = f->setting; s->option; s++) {
+        if (!s->key || s->keys || json_object_get(config, s->key)) continue;
+        int known = value_of(n, s->option, value);
+        if (strcmp(s->option, "inner") == 0) snprintf(value, sizeof value, "%zu", down->cols);
+        if (strcmp(s->option, "sequence") == 0) snprintf(value, sizeof value, "%zu", w->rows);
+        if (strcmp(s->option, "untied") == 0)
+            put_value(config, s->key, "false");
+        else if (known)
+            put_value(config, s->key, s->words ? word_of(n, f, s) : value);
+    }
+    return write_json(config, dir, "config.json");
 }
 
 /* Words between blanks and tabs; <eos> at the end of each line. */
@@ -221,11 +327,10 @@ static int export_to(Network *n, const char *model, const char *dir)
 {
     const Family *f = families;
     Written w = {.net = n, .rows = model_config(n->model)->max_length};
-    while (strcmp(f->type, "gpt2") != 0) f++;
-    TRY(check_form(n, model));
+    TRY(find_form(n, model, &f));
     TRY(output_directory(dir));
     TRY(write_weights(&w, f, dir));
-    TRY(write_config(&w, dir));
+    TRY(write_config(&w, f, dir));
     if (n->vocab.tokens) return vocab_save(&n->vocab, NULL, dir);
     if (n->vocab.level == LEVEL_WORD) return write_words(n, dir);
     progress_note("%s has no tokenizer.json: tokens of %s are pieces or characters, which have no "
@@ -250,12 +355,12 @@ const Command command_export = {
     .name = "export",
     .purpose = "write a trained model for another program",
     .about =
-        "Writes a language model of the scheme transformer as a directory of Hugging Face's, a GPT-2: config.json,\n"
-        "model.safetensors and, where tokens are words or a tokenizer's, tokenizer.json.\n"
-        "GPT2LMHeadModel.from_pretrained reads it, and so does --model here, with the same logits. Sinusoidal positions become learned ones of as many places\n"
-        "as the model was trained on (--sequence). What has no such form is refused: other schemes, norms behind\n"
-        "sublayers, relative or rotary positions, gated networks. In tokenizer.json <eos> stands for every end of a\n"
-        "line; a text's last line has to end.\n",
+        "Writes a language model of the scheme transformer as a directory of Hugging Face's: config.json,\n"
+        "model.safetensors and, where tokens are words or a tokenizer's, tokenizer.json. AutoModelForCausalLM.from_pretrained reads\n"
+        "it, and so does --model here, with the same logits. With layer norms and relu or gelu it is a GPT-2, whose\n"
+        "learned positions sinusoids become, as many as --sequence; with RMS norms, rotary positions and swiglu or\n"
+        "geglu, also with --kv-heads, a Llama. What neither has is refused by name. In tokenizer.json <eos> stands\n"
+        "for every end of a line; a text's last line has to end.\n",
     .example = "--to huggingface --model out/plain --out out/plain-hf",
     .groups = groups,
     .run = run,

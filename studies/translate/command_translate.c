@@ -1,13 +1,13 @@
 /* command_translate.c: translates lines with a saved encoder and decoder. It reads input as it comes, in windows of
  * lines that are searched together. Lines are written in their order, each window's as soon as it is done. */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "kernels/clock.h"
+#include "kernels/file.h"
 #include "kernels/text.h"
 #include "nn/text/corpus.h"
 #include "studies/model/texts.h"
@@ -80,8 +80,7 @@ static int open_source(const char *file, Source *s)
 {
     struct stat of;
     *s = (Source){.name = file ? file : "standard input", .fd = STDIN_FILENO};
-    if (file) s->fd = open(file, O_RDONLY | O_CLOEXEC);
-    if (s->fd < 0) return error_set(ERR_INPUT, "cannot open %s: %s", file, strerror(errno));
+    if (file) TRY(file_open(file, &s->fd));
     if (fstat(s->fd, &of) == 0 && S_ISREG(of.st_mode)) s->size = (double)of.st_size;
     return 0;
 }

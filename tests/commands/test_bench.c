@@ -164,7 +164,7 @@ TEST(test_model)
 {
     const double N = 4096, D = 128, M = 512, V = 10000, layer = 4 * D * D + 2 * D * M;
     const char *at = "model.cuda-f32.transformer.time";
-    run_ok(MODEL "--scheme transformer,rk4-layer");
+    run_ok(MODEL "--scheme transformer,rk4-layer --launch 2");
     double flop = value("model.cuda-f32.transformer.flop", "products", "FLOP");
     double four = value("model.cuda-f32.rk4-layer.flop", "products", "FLOP");
     double time = value(at, "step", "s");
@@ -183,6 +183,84 @@ TEST(test_model)
     run_ok(MODEL "--scheme transformer --layers 3 --tokens 8192");
     assert_true(near(value("model.cuda-f32.transformer.flop", "products", "FLOP"),
                      6 * 2 * N * (3 * layer + D * V)));
+}
+
+/* A step that took what the model says passes, one that took a fifth more does not. */
+TEST(test_model_recorded)
+{
+    run_ok(MODEL "--scheme transformer");
+    double seconds = value("model.cuda-f32.transformer.time", "step", "s");
+    for (int slow = 0; slow < 2; slow++) {
+        char text[256];
+        snprintf(text, sizeof text, "what,variant,value,unit\n%s,transformer,%.17g,tokens/s\n",
+                 "train.cuda-f32.128.tokens_per_s", 4096 / seconds / (slow ? 1.2 : 1));
+        file_text("steps.csv", text);
+        expect(slow, MODEL "--scheme transformer --recorded steps.csv");
+        assert_true(
+            near(value("model.cuda-f32.transformer.ratio", "step", "times"), slow ? 1 / 1.2 : 1));
+    }
+    assert_true(says("the model is 0.83 times the step"));
+    run_ok(MODEL "--scheme transformer --recorded steps.csv --within 20");
+}
+
+/* The numbers that made a list of times are found again: 3 us a launch, 1 TB/s, 100 and 10 TFLOP/s, gaps of 0.5 us. */
+TEST(test_model_fit)
+{
+    FILE *f = fopen(file_path("times.csv"), "w");
+    fputs("backend,scheme,size,layers,call,kind,kernels,products,copies,m,n,k,bytes,flops,tensor,"
+          "model,measured\n",
+          f);
+    for (int i = 0; i < 24; i++) {
+        int tensor = i % 3 == 0;
+        double flops = i % 2 ? 1e9 * (i + 1) : 0, bytes = i % 2 ? 0 : 1e6 * (i + 1);
+        fprintf(f, "cuda-f32,x,128,1,c,norms,%d,%d,0,,,,%g,%g,%d,,%.9g\n", !tensor, tensor, bytes,
+                flops, tensor, 3e-6 + fmax(bytes / 1e12, flops / (tensor ? 1e14 : 1e13)));
+    }
+    fputs("cuda-f32,x,128,1,gaps,gaps,40,0,0,0,0,0,0,0,0,,2e-5\n", f);
+    fclose(f);
+    static const struct {
+        const char *what, *unit;
+        double want;
+    } number[] = {{"launch", "s", 3e-6},
+                  {"bandwidth", "bytes/s", 1e12},
+                  {"products", "FLOP/s", 1e14},
+                  {"vector", "FLOP/s", 1e13},
+                  {"gap", "s", 5e-7}};
+    run_ok(MODEL "--scheme transformer --fit times.csv");
+    for (int i = 0; i < 5; i++) {
+        char what[64];
+        snprintf(what, sizeof what, "model.cuda-f32.numbers.%s", number[i].what);
+        assert_true(fabs(value(what, "hopper", number[i].unit) / number[i].want - 1) < 0.02);
+    }
+    expect(2, "bench model --precision bf16 --fit times.csv");
+    assert_true(says("0 measured calls of cuda-bf16"));
+}
+
+/* Each row is measured by arguments that bench takes; what is reached is told from the peer's fastest way. */
+TEST(test_goals)
+{
+    static const char *const reach[][2] = {{"150", "1.5,1.5,yes"}, {"149", "1.49,1.5,no"}};
+    run_ok("bench goals --csv");
+    file_text("rows.txt", out);
+    shell_ok("sed -i '1d; s/,[^-]*$//' rows.txt; [ $(wc -l <rows.txt) = 12 ]");
+    shell_ok(
+        "while read -r row; do %s bench $row --peer-limit 0 2>&1 | grep -q -- '--peer-limit: expected' || exit 1; "
+        "done <rows.txt",
+        program);
+    for (int i = 0; i < 2; i++) {
+        char text[512];
+        snprintf(
+            text, sizeof text,
+            "what,variant,value,unit\ntrain.cuda-bf16.128.tokens_per_s,transformer,%s,x\n"
+            "train.cuda-bf16.128.peer.plain,transformer,50,x\ntrain.cuda-bf16.128.peer.plain.ratio,transformer,9,x\n"
+            "train.cuda-bf16.128.peer.fast,transformer,100,x\ntrain.cuda-bf16.128.peer.fast,macaron,900,x\n",
+            reach[i][0]);
+        file_text("rows.csv", text);
+        expect(1, "bench goals --csv --from rows.csv");
+        assert_non_null(strstr(out, reach[i][1]));
+        assert_non_null(strstr(out, ",100,fast,"));
+        assert_true(says(i ? "12 of 12 goals" : "11 of 12 goals"));
+    }
 }
 
 TEST(test_refusals)

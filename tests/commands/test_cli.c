@@ -320,6 +320,7 @@ TEST(endless_inputs_are_refused)
         {"table fifo", waits},
         {"data --corpus fifo", waits},
         {"schemes --scheme-file fifo", waits},
+        {"translate --model pair --text fifo", waits},
         {"eval --text said --model foreign", "foreign/config.json is a FIFO"},
         {"eval --text said --model deep", deep},
         {"eval --text said --model named", deep},
@@ -330,6 +331,7 @@ TEST(endless_inputs_are_refused)
     enum { ROWS = sizeof row / sizeof *row };
     char lines[8192], name[32];
     size_t n = 0;
+    shell("%s train --corpus reverse:5 --max-steps 1 --out pair" SMALL_TRAINING, program);
     shell_ok(
         "mkfifo fifo late; mkdir foreign deep named; mkfifo foreign/config.json; echo a >said; { "
         "printf '{\"a\":'; head -c 1000000 /dev/zero | tr '\\0' '['; } | tee named/tokenizer.json "

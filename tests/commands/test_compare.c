@@ -22,7 +22,7 @@ static double log_end(const char *run, const char *name)
     return number(csv, row, name);
 }
 
-/* Checks the last epoch of two seeds; a run is still gaining where its last epoch was its best. */
+/* Checks the end of the curves of two seeds; a run is still gaining where its last epoch was its best. */
 static void check_epochs(void)
 {
     char csv[1 << 14];
@@ -36,10 +36,9 @@ static void check_epochs(void)
         gaining += number(csv, "macaron,", "best_epoch") == 2;
     }
     assert_true(number(out, "macaron,", "gaining") == gaining);
-    file_read("rows/epochs.csv", csv, sizeof csv);
-    assert_true(fabs(number(csv, "macaron,1,2,", "valid_ppl") - (a + b) / 2) <= 1e-9 * (a + b));
-    assert_true(number(csv, "macaron,1,2,", "seeds") == 2);
-    assert_int_equal(count_words(csv, "\nmacaron,"), 4); /* two depths, two epochs */
+    shell_ok("grep '^scheme\\|^macaron,.*,1$' rows/curves.csv | sed '2,$!b; $!d' >end");
+    file_read("end", csv, sizeof csv);
+    assert_true(fabs(number(csv, "macaron,", "valid_ppl") - (a + b) / 2) <= 1e-9 * (a + b));
 }
 
 /* Two depths and two seeds give a row each, of the means of its runs and the difference from the first. What else the engine
@@ -61,15 +60,14 @@ TEST_DRAWN(test_rows)
             mean[i] += file_number(name, 1, "valid_ppl") / 2;
         }
     assert_true(fabs(number(out, "macaron,", "valid_ppl") - mean[1]) <= 1e-9 * mean[1]);
-    assert_true(fabs(number(out, "macaron,", "valid_diff") - (mean[1] - mean[0])) <=
-                1e-9 * mean[1]);
-    assert_true(number(out, "macaron,", "valid_pooled_df") == 2);
-    assert_string_equal(cell(out, "transformer,", "valid_diff"), "");
-    assert_string_equal(cell(out, "macaron,", "baseline"), "transformer");
+    file_read("rows/differences.csv", big, sizeof big);
+    static const char *const less = "macaron,transformer,validation,";
+    assert_true(fabs(number(big, less, "difference") - (mean[1] - mean[0])) <= 1e-9 * mean[1]);
+    assert_true(number(big, less, "df") == 2);
     static const char *const files[] = {"compare.csv",   "compare.md",       "compare.tex",
                                         "curves.csv",    "correlations.csv", "curves.png",
-                                        "gradients.png", "evaluations.png",  "epochs.csv",
-                                        "epochs.png",    "runs.csv",         "differences.tex"};
+                                        "gradients.png", "forest.png",       "forest.csv",
+                                        "runs.csv",      "differences.tex"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char name[64];
         snprintf(name, sizeof name, "rows/%s", files[i]);
@@ -147,8 +145,8 @@ TEST(test_maps_by_depth)
         big, "ab2 and euler are the same map at the first depth and count as one design there."));
     assert_non_null(strstr(big, "repeat:2 and rk2-unit are the same map and count as one design."));
     /* The lines of equal maps show each other. */
-    static const char *const plots[] = {"depth/epochs.gp", "depth/curves.gp", "depth/gradients.gp"};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const plots[] = {"depth/curves.gp", "depth/gradients.gp"};
+    for (size_t i = 0; i < 2; i++) {
         file_read(plots[i], big, sizeof big);
         assert_non_null(
             strstr(big, "title 'ab2, 1 layer' noenhanced lc rgb '#d55e00' lw 2 dt '_ '"));
@@ -157,50 +155,24 @@ TEST(test_maps_by_depth)
     }
 }
 
-/* The plot of epochs shows all of them: its axis begins and ends beyond the perplexities of the table. */
-TEST_DRAWN(test_all_epochs)
-{
-    double low, high, ppl;
-    int epochs = 0;
-    need_tool("gnuplot");
-    run_ok("compare --scheme euler,heun-layer --seeds 1 --epochs 3 --out shown" TINY);
-    assert_int_equal(shell("cd shown && gnuplot -e \"load 'epochs.gp'; set print 'range'; print "
-                           "GPVAL_Y_MIN, GPVAL_Y_MAX\""),
-                     0);
-    file_read("shown/range", big, sizeof big);
-    assert_int_equal(sscanf(big, "%lf %lf", &low, &high), 2);
-    file_read("shown/epochs.csv", big, sizeof big);
-    for (const char *at = strchr(big, '\n'); at && at[1]; at = strchr(at + 1, '\n'), epochs++) {
-        assert_int_equal(sscanf(at + 1, "%*[^,],%*d,%*d,%*d,%lf", &ppl), 1);
-        if (!(low < ppl && ppl < high)) fail_msg("%g is not in %g .. %g", ppl, low, high);
-    }
-    assert_int_equal(epochs, 6);
-}
-
-/* No two designs look the same. In the plot by evaluations each has a row of its own, with its interval; headings part
- * the numbers of evaluations, and perplexities grow from row to row below each. */
+/* No two designs look the same. In the forest plot each has a row of its own; headings part the numbers of evaluations, and
+ * perplexities grow from row to row below each. */
 TEST(test_rows_by_evaluations)
 {
-    char mark[16][64], point[16], colour[16];
-    static char table[1 << 16], start[4096];
-    int marks = 0, headings = 0, before = -1;
-    double ppl = 0;
+    char mark[16][64], point[16], colour[16], table[4096];
+    int marks = 0, headings = 0, before = -1, row;
+    double ppl = 0, now;
     run_ok("compare --scheme rk4-layer,euler,heun-layer,leapfrog --layers 1,2,3 --seeds 1 --epochs "
            "3 --out marks" TINY);
-    file_read("marks/compare.csv", table, sizeof table);
-    file_read("marks/evaluations.gp", big, sizeof big);
+    file_read("marks/forest.csv", table, sizeof table);
+    file_read("marks/forest.gp", big, sizeof big);
+    const char *cells = table;
     for (const char *at = big; (at = strstr(at, " with points notitle")); at++, marks++) {
-        const char *item = at;
-        int line, row, same;
-        while (*item != '\'') item--;
-        assert_int_equal(sscanf(item, "' every ::%d::%*d using %*d:(%d)", &line, &row), 2);
+        cells = strchr(cells, '\n') + 1;
+        assert_int_equal(sscanf(cells, "%d,%lf,", &row, &now), 2);
         assert_true(marks < 16 && row > before);
-        const char *cells = table;
-        while (line--) cells = strchr(cells, '\n') + 1;
-        same = row == before + 1; /* another row between them is a heading */
+        int same = row == before + 1; /* another row between them is a heading */
         headings += !same;
-        snprintf(start, sizeof start, "%.*s", (int)strcspn(cells, "\n"), cells);
-        double now = number(table, start, "valid_ppl");
         if (same && now < ppl) fail_msg("row %d: %g under %g", row, now, ppl);
         before = row, ppl = now;
         assert_int_equal(sscanf(strstr(at, " pt "), " pt %15s", point), 1);
@@ -211,32 +183,28 @@ TEST(test_rows_by_evaluations)
     assert_int_equal(marks, 12);
     assert_int_equal(headings, 3); /* 2, 4 and 8 evaluations */
     assert_non_null(strstr(big, "'8 evaluations of F and G a layer' at graph 0.01, first 11 "));
-    assert_null(strstr(big, "95 % intervals")); /* one seed has none */
 }
 
-/* On a logarithmic axis an interval of errors begins above 0, at an end that exp makes. On the linear axis of
- * perplexities it begins at the table's number. */
+/* On the logarithmic axis the interval of an error is one of its logarithm, so it begins above 0; that of a perplexity is the
+ * table's. */
 TEST(test_positive)
 {
-    int errors = 0;
+    char table[4096], row[64];
     run_ok("compare --scheme transformer,heun-layer --seeds 2 --epochs 2 --activation gelu "
-           "--truncation 2 --out positive" MEASURED);
+           "--truncation 2 --csv --out positive" MEASURED);
     file_read("positive/truncation.gp", big, sizeof big);
     assert_non_null(strstr(big, "set logscale x"));
-    assert_non_null(strstr(big, "part(x, high) = high / x - 1"));
-    char *text = strstr(big, "unset table"); /* before it the items stand too */
-    assert_non_null(text);
-    for (char *at = text; (at = strstr(at, "with vectors")); at++) {
-        char using[256] = "";
-        const char *from = at;
-        while (from > text && strncmp(from, "using ", 6) != 0) from--;
-        snprintf(using, sizeof using, "%.*s", (int)(at - from), from);
-        int across = strstr(using, ":(0) ") != NULL;
-        assert_int_equal(across, strstr(using, "*exp(-part(") != NULL);
-        assert_int_equal(!across, strstr(using, ":(0):($") != NULL);
-        errors += across;
+    file_read("positive/truncation.csv", table, sizeof table);
+    assert_int_equal(count_lines(table), 3);
+    static const char *const scheme[] = {"transformer,", "heun-layer,"};
+    for (int i = 0; i < 2; i++) {
+        const double x = number(out, scheme[i], "truncation"),
+                     half = number(out, scheme[i], "truncation_high") - x;
+        snprintf(row, sizeof row, "%s,", cell(out, scheme[i], "truncation"));
+        assert_true(fabs(number(table, row, "x_low") / (x * exp(-half / x)) - 1) <= 1e-12);
+        assert_true(fabs(number(table, row, "x_high") / (x * exp(half / x)) - 1) <= 1e-12);
+        assert_true(number(table, row, "low") == number(out, scheme[i], "valid_low"));
     }
-    assert_int_equal(errors, 2);
 }
 
 /* ---- truncation errors ----------------------------------------------------------------------- */

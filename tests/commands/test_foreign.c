@@ -1,6 +1,7 @@
 /* test_foreign.c: directories of Hugging Face. For every family of the table, tests/foreign/TYPE has a tiny model of
- * random weights and its logits, which tests/python/tiny_models.py computed in float64 from the papers' formulas.
- * TROTTER_FOREIGN: another such folder, as tests/python/tiny_transformers.py makes with `transformers`. */
+ * random weights as `transformers` saved it, and the logits that the library gave in float64:
+ * tests/python/tiny_transformers.py, which tells the versions.
+ * TROTTER_FOREIGN: another such folder. */
 #include "tests/lib/test.h"
 
 #include <math.h>
@@ -10,20 +11,37 @@
 
 enum { HEAD = 128 }; /* bytes of a NumPy file's header */
 
-static char data[PATH_MAX];
+static char data[PATH_MAX], tree[PATH_MAX];
 
 static int open_all(void **state)
 {
     const char *other = getenv("TROTTER_FOREIGN");
-    return program_open(state) != 0 || !realpath(other ? other : "tests/foreign", data) ? -1 : 0;
+    return program_open(state) == 0 && realpath(other ? other : "tests/foreign", data) &&
+                   realpath(".", tree)
+               ? 0
+               : -1;
 }
 
-/* Families without a model of their own have llama's tensors and settings. */
+/* Mistral and Qwen have llama's tokens. */
 static void fetch(const char *type)
 {
-    shell_ok("rm -rf m; t=%s; [ -d %s/$t ] || t=llama; cp -r %s/$t m && chmod -R u+w m && "
-             "sed -i 's/\"model_type\": \"[^\"]*\"/\"model_type\": \"%s\"/' m/config.json",
-             type, data, data, type);
+    shell_ok(
+        "rm -rf m; s=%s/tests/foreign t=%s; cp -r %s/$t m && chmod -R u+w m && cp $s/text.txt m && "
+        "{ [ -f $s/$t/tokenizer.json ] || t=llama; cp $s/$t/tokenizer.json m; }",
+        tree, type, data);
+}
+
+/* Replaces the first `from` in a file of m by `to`. */
+static void change(const char *name, const char *from, const char *to)
+{
+    char file[64];
+    snprintf(file, sizeof file, "m/%s", name);
+    char *text = file_slurp(file, NULL), *at = strstr(text, from);
+    if (!at) fail_msg("%s has no %s", name, from);
+    FILE *f = fopen(file_path(file), "w");
+    fprintf(f, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    fclose(f);
+    free(text);
 }
 
 /* Returns the largest difference of the last rows of an array of f32 from another, or infinity. */
@@ -49,7 +67,7 @@ static void eval_logits(const Family *f, const char *options)
 }
 
 /* Logits are of numbers of about 6; f32 sums of 64 terms lose some 64 eps of that. */
-TEST(logits_are_those_of_the_formulas)
+TEST(logits_are_those_of_transformers)
 {
     for (const Family *f = families; f->type; f++) {
         fetch(f->type);
@@ -66,10 +84,12 @@ TEST(another_weight_gives_other_logits)
     for (const Family *f = families; f->type; f++) {
         size_t n;
         fetch(f->type);
-        char *file = file_slurp("m/model.safetensors", &n);
+        shell_ok("mv $(ls m/model*.safetensors | tail -1) weights");
+        char *file = file_slurp("weights", &n);
         file[n - 2000 + 3] ^= (char)0x80;
-        file_write("m/model.safetensors", file, n);
+        file_write("weights", file, n);
         free(file);
+        shell_ok("mv weights m/$(ls %s/%s | grep 'model.*safetensors$' | tail -1)", data, f->type);
         eval_logits(f, "--precision f64");
         assert_true(differ("l.npy", "m/logits.npy") > 1e-3);
     }
@@ -121,11 +141,11 @@ TEST(a_corpus_and_lines)
     assert_true(out_number(1, "tokens") == tokens); /* <|endoftext|> in place of the ends */
 }
 
-/* What is not supported is refused by its name. `from` of a file of gpt2 becomes `to`. */
+/* What is not supported is refused by its name. `from` of a file of gpt2, or of another type, becomes `to`. */
 TEST(refusals)
 {
     static const struct {
-        const char *file, *from, *to, *words;
+        const char *file, *from, *to, *words, *type;
     } rows[] = {
         {"config.json", "\"gpt2\"", "\"mamba\"", "model_type \"mamba\" is not supported (gpt2"},
         {"config.json", "gelu_new", "quick_gelu", "activation_function \"quick_gelu\" is not"},
@@ -136,12 +156,19 @@ TEST(refusals)
          "no tensor 'h.#.ln_1.weight' (layer 2)"},
         {"config.json", "\"n_layer\": 2", "\"n_layer\": 1", "this model has no such tensor"},
         {"config.json", "\"n_layer\": 2", "\"n_layer\": 99999999", "layers"},
-        {"config.json", "\"n_embd\": 16", "\"n_embd\": 32", "35840 numbers, where"},
+        {"config.json", "\"n_embd\": 16", "\"n_embd\": 32", "norm.weight needs 32"},
         {"config.json", "\"n_inner\": null", "\"n_inner\": 60", "another shape"},
         {"config.json", "\"n_embd\": 16", "\"n_embed\": 16", "no n_embd"},
-        {"config.json", "{", "[", "config.json:1:"},
+        {"config.json", "{", "[", "config.json:2:"},
         {"config.json", "\"bos_token_id\"", "\"x\"", NULL}, /* <|endoftext|> is also the end */
         {"config.json", "\"vocab_size\": 300", "\"vocab_size\": 90", "vocab_size is 90"},
+        {"config.json", "llama3", "yarn", "rope_type \"yarn\" is not supported", "llama"},
+        {"config.json", "low_freq", "slow_freq", "no low_freq_factor", "llama"},
+        {"config.json", "high_freq_factor\": 4", "high_freq_factor\": 1", "scaling of rotary",
+         "llama"},
+        {"config.json", "\"head_dim\": 6", "\"head_dim\": 8", "head_dim other than hid", "mistral"},
+        {"config.json", "\"silu\"", "\"gelu\"", "hidden_act \"gelu\" is not", "qwen2"},
+        {"config.json", "\"gelu\"", "\"relu\"", "hidden_act \"relu\" is not", "bert"},
         {"tokenizer.json", "\"normalizer\": null", "\"normalizer\": {\"type\": \"Nmt\"}",
          "the normaliser \"Nmt\" is not supported"},
         {"tokenizer.json", "\"pre_tokenizer\": {\"type\": \"ByteLevel\"",
@@ -158,15 +185,8 @@ TEST(refusals)
         {"tokenizer.json", "\"single_word\": false", "\"single_word\": true", "single_word"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char file[64];
-        fetch("gpt2");
-        snprintf(file, sizeof file, "m/%s", rows[i].file);
-        char *text = file_slurp(file, NULL), *at = strstr(text, rows[i].from);
-        if (!at) fail_msg("%s has no %s", rows[i].file, rows[i].from);
-        FILE *f = fopen(file_path(file), "w");
-        fprintf(f, "%.*s%s%s", (int)(at - text), text, rows[i].to, at + strlen(rows[i].from));
-        fclose(f);
-        free(text);
+        fetch(rows[i].type ? rows[i].type : "gpt2");
+        change(rows[i].file, rows[i].from, rows[i].to);
         if (rows[i].words)
             must_refuse("eval --model m --text m/text.txt", rows[i].words);
         else
@@ -177,6 +197,13 @@ TEST(refusals)
                 "for at most 24 tokens");
     shell_ok("rm m/tokenizer.json");
     must_refuse("eval --model m --text m/text.txt", "m/tokenizer.json");
+    shell_ok("mv m/model.safetensors m/pytorch_model.bin");
+    must_refuse("eval --model m --text m/text.txt", "t.GPT2LMHeadModel.from_pretrained('m').save");
+    fetch("mistral");
+    must_refuse("eval --model m --text m/text.txt --sequence 24 --batch-tokens 24",
+                "sliding_window is 20, so sequences of up to 24 tokens");
+    change("config.json", "\"sliding_window\": 20", "\"sliding_window\": null");
+    run_ok("eval --model m --text m/text.txt --sequence 24 --batch-tokens 24");
     fetch("llama");
     must_refuse("eval --model m --text m/text.txt --context sentence", "is not the one that ends");
     file_text("bad.txt", "\xff\xfe\n");
@@ -184,38 +211,22 @@ TEST(refusals)
     must_refuse("eval --model m --text bad.txt", "bad.txt:1: not UTF-8");
 }
 
-/* Weights in two files, as an index tells. */
-TEST(sharded)
+/* An index, as llama's, names files beside it alone; names as of old or without the prefix are found. */
+TEST(names)
 {
-    static const char split[] =
-        "import json, struct\n"
-        "b = open('m/model.safetensors', 'rb').read()\n"
-        "n, = struct.unpack('<Q', b[:8])\n"
-        "head, names = json.loads(b[8:8 + n]), {}\n"
-        "for i in 0, 1:\n"
-        "    part, data = {}, b''\n"
-        "    for k, name in enumerate(head):\n"
-        "        t = head[name]\n"
-        "        if k % 2 == i:\n"
-        "            raw = b[8 + n + t['data_offsets'][0]:8 + n + t['data_offsets'][1]]\n"
-        "            part[name] = dict(t, data_offsets=[len(data), len(data) + len(raw)])\n"
-        "            data += raw\n"
-        "            names[name] = 'part-%d.safetensors' % i\n"
-        "    h = json.dumps(part).encode()\n"
-        "    open('m/part-%d.safetensors' % i, 'wb').write(struct.pack('<Q', len(h)) + h + data)\n"
-        "json.dump({'weight_map': names}, open('m/model.safetensors.index.json', 'w'))\n";
-    if (shell("command -v python3") != 0) {
-        print_message("no python3\n");
-        skip();
-    }
-    const Family *f = families; /* gpt2 */
-    fetch(f->type);
-    file_text("split.py", split);
-    shell_ok("python3 split.py && rm m/model.safetensors");
-    eval_logits(f, "--precision f64");
-    assert_true(differ("l.npy", "m/logits.npy") <= 2e-6);
-    shell_ok("sed -i 's|part-1|../part-1|' m/model.safetensors.index.json");
+    fetch("llama");
+    shell_ok("sed -i 's|model-00002|../model-00002|' m/model.safetensors.index.json");
     must_refuse("eval --model m --text m/text.txt", "is no name of a file of weights");
+    fetch("gpt2");
+    shell_ok("LC_ALL=C sed -i 's/\"transformer.h/            \"h/g' m/model.safetensors");
+    eval_logits(families, "--precision f64");
+    assert_true(differ("l.npy", "m/logits.npy") <= 2e-6);
+    fetch("bert");
+    shell_ok(
+        "LC_ALL=C sed -i 's/Norm.weight\"/Norm.gamma\" /g; s/Norm.bias/Norm.beta/g' m/model.safetensors");
+    run_ok(
+        "eval --threads 1 --model m --text m/text.txt --logits l.npy --one-by-one --precision f64");
+    assert_true(differ("l.npy", "m/logits.npy") <= 2e-6);
 }
 
 /* Trains a small model in DIR; what it learns does not matter. */
@@ -228,11 +239,17 @@ static void train(const char *dir, const char *options)
         dir, options)));
 }
 
+#define LLAMA "--norm-kind rms --positions rotary "
+
 /* An exported model read again gives the model's own perplexity and, to f32's rounding of two tables, its logits. */
 TEST(there_and_back)
 {
-    static const char *const models[] = {"--layers 2", "--activation gelu --untied",
-                                         "--positions none", "--positions learned"};
+    static const char *const models[] = {"--layers 2",
+                                         "--activation gelu --untied",
+                                         "--positions none",
+                                         "--positions learned",
+                                         LLAMA "--activation swiglu --layers 2 --kv-heads 1",
+                                         LLAMA "--activation geglu"};
     shell_ok("printf 'the lord said unto the king\\n\\nof the  land\\n' >said");
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         train("ours", models[i]);
@@ -245,11 +262,13 @@ TEST(there_and_back)
         shell_ok("rm -r ours theirs");
     }
     train("other", "--positions relative");
-    must_refuse("export --model other --out theirs", "its positions are relative or rotary");
+    must_refuse("export --model other --out theirs",
+                "gpt2 has no --positions relative, llama has no --norm-kind layer");
     train("other-scheme", "--scheme rk4");
     must_refuse("export --model other-scheme --out theirs", "another scheme than transformer");
     train("post", "--norm post");
-    must_refuse("export --model post --out theirs", "its norms are behind sublayers");
+    must_refuse("export --model post --out theirs",
+                "gpt2 has no --norm post, llama has no --norm post");
     must_refuse("export --model post", "--out is needed");
 }
 

@@ -51,20 +51,61 @@ TEST(a_test_that_does_not_pass_has_failed)
     assert_int_equal(tests_part(), 0);
 }
 
+static int words(const char *arguments)
+{
+    return shell("PATH=\"$PWD/bin:$PATH\" " SCRIPT "%s", arguments);
+}
+
 TEST(a_part_that_fails_is_named)
 {
     static const char *const parts[][2] = {
-        {"measure --limit 20", "failed: smoke agree bench large"},
-        {"peers --limit 20", "failed: peer_bf16 peer_tf32 peer_f32"},
-        {"peers --limit 20 --peer nowhere.py", "no peer: --peer FILE"},
-        {"study --limit 20", "no --corpus"},
+        {"first --limit 20", "failed: smoke\n"},
+        {"speed --limit 20", "failed: speed_bf16 calls\n"},
+        {"speed-tf32 --limit 20", "failed: speed_tf32\n"},
+        {"measure --limit 20", "failed: agree bench large\n"},
+        {"processor --limit 20", "failed: cpu_f32 cpu_bf16\n"},
+        {"moonshot study --limit 20", "no --corpus"},
     };
     prepare();
-    for (int i = 0; i < 4; i++) {
-        assert_int_equal(shell("PATH=\"$PWD/bin:$PATH\" " SCRIPT "%s", parts[i][0]), 1);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(words(parts[i][0]), 1);
         assert_true(i || strstr(out, "tests: status 0"));
         assert_non_null(strstr(out, parts[i][1]));
     }
+}
+
+/* A program in trotter's place has two rows, of which the script of the second fails after our own figures. */
+TEST(rows_beside_a_peer_are_measured)
+{
+    static const char program_text[] =
+        "#!/bin/sh\ncase $* in\n"
+        "*goals*--from*) echo command,met; echo \"$4\" | tr , '\\n' | wc -l ;;\n"
+        "*goals*) echo command,own; echo train --width 9 --precision bf16,; echo translate --size 9 --precision bf16,\n"
+        "         echo train --width 9 --precision tf32, ;;\n"
+        "*' translate '*) echo ours; exit 2 ;;\n"
+        "*) echo ours ;;\nesac\n";
+    prepare();
+    executable("build/release/trotter", program_text);
+    assert_int_equal(words("speed --limit 20"), 1);
+    assert_non_null(strstr(out, "failed: speed_bf16\n"));
+    shell_ok("grep -q 'ours' out/speed-bf16-1.csv && grep -q ours out/speed-bf16-2.csv");
+    shell_ok(
+        "grep -q 'bench translate --size 9 --precision bf16 .*torch_translate.py' out/speed_bf16.log");
+    shell_ok("[ ! -e out/speed-bf16-3.csv ] && grep -q 2 out/goals.csv");
+    assert_int_equal(words("speed-tf32 --limit 20"), 0);
+    assert_int_equal(words("speed --limit 20 --peer nowhere"), 1);
+    assert_non_null(strstr(out, "no nowhere/torch_lm.py"));
+}
+
+/* The planned studies are those of planned.sh, and each word is one of the table. */
+TEST(planned_studies_are_parts)
+{
+    prepare();
+    executable("build/release/trotter", "#!/bin/sh\nexit 0\n");
+    assert_int_equal(words("moonshot depth translation sandwich --limit 20 --corpus c"), 0);
+    assert_non_null(strstr(out, "failed: nothing"));
+    assert_int_equal(words("masked --limit 20 --corpus c"), 1);
+    assert_non_null(strstr(out, "masked needs --glue DIR"));
 }
 
 TEST(without_a_device_or_program_nothing_is_measured)
@@ -78,7 +119,7 @@ TEST(without_a_device_or_program_nothing_is_measured)
     assert_int_equal(shell("PATH=\"$PWD/bin:$PATH\" " SCRIPT), 2);
     assert_true(says("is not there"));
     assert_int_equal(shell(SCRIPT "mesure"), 2);
-    assert_true(says("mesure: expected measure"));
+    assert_true(says("mesure: expected first, speed,"));
 }
 
 TEST_MAIN(program_open, program_close)

@@ -97,6 +97,31 @@ static void no_abandon(Ranks *r, int status)
     fail_msg("status %d: %s", status, error_text());
 }
 
+/* The times of a step's calls and its gaps are the step, and the model fits them when it is asked to. */
+TEST(a_step_is_timed_call_by_call)
+{
+    if (gpus == 0) skip();
+    run_ok(
+        "bench model --measure --width 128 --tokens 64 --scheme transformer --precision tf32 --repeats 3 "
+        "--budget 0 --within 0 --csv --out timed");
+    assert_non_null(strstr(out, "\nmodel.cuda-tf32.transformer.ratio,products,"));
+    assert_int_equal(
+        shell(
+            "awk -F, 'NR > 1 && $5 == \"gemm\" { n++ } NR > 1 { s += $17; if ($17 == \"\") bad++ } "
+            "END { exit !(n == 15 && s > 0 && !bad) }' timed/launches.csv"),
+        0);
+    assert_int_equal(
+        shell("awk -F, 'FNR == NR { if (FNR > 1) s += $17; next } $1 ~ /transformer.measured/ && "
+              "$2 == \"step\" { d = s / $3 - 1; exit !(d * d < 1e-12) }' timed/launches.csv "
+              "timed/bench-model.csv"),
+        0);
+    expect(
+        1,
+        "bench model --measure --width 128 --tokens 64 --scheme transformer --precision tf32 --repeats 3 "
+        "--budget 0 --launch 1e6");
+    assert_true(says("the model is "));
+}
+
 /* One GPU can run this much of NCCL: the sum over one rank is its own numbers, in the kernels' order. */
 TEST(a_rank_alone_sums_to_itself)
 {

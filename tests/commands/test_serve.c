@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <errno.h>
 #include <ftw.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -13,6 +14,32 @@
 #include "studies/serve/serve.h"
 #include "tests/lib/html.h"
 #include "tests/lib/program.h"
+
+/* ---- results ----------------------------------------------------------------------------------------- */
+
+#define SECRET "words of a file outside\n"
+#define LOG \
+    "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s\n1,1,9,2.5,12,0.1,1,9\n"
+
+/* A folder of results with a training, a table of runs and what must not be read. */
+static void make_results(void)
+{
+    static int there;
+    if (there++) return;
+    shell_ok("mkdir -p results/a/b results/.hidden results/dir/log.csv outside && mkfifo "
+             "results/a/runs.csv && ln -s ../../secret results/a/secret && ln -s /etc results/etc "
+             "&& ln -s ../../outside results/a/out");
+    file_text("secret", SECRET);
+    file_text("outside/log.csv", SECRET);
+    file_text("results/a/b/log.csv", LOG);
+    file_text("results/.hidden/log.csv", SECRET);
+    file_text("results/a/notes.csv", SECRET);
+    shell_ok(
+        "ln -s ../../secret results/a/log.csv; ln -s ../secret results/README.md; ln -s ../../../secret "
+        "results/a/b/config.ini");
+    run_ok("schemes --scheme euler,heun --out results/s");
+    shell_ok("ln -s ../../secret results/s/README.md");
+}
 
 /* ---- a server and requests ------------------------------------------------------------------------- */
 
@@ -25,6 +52,7 @@ static const char *body;
 static void serve(const char *dir)
 {
     char told[256] = "";
+    make_results();
     server = shell_start("serve", "%s serve %s", program, dir);
     for (int i = 0; i < 1000 && !strchr(told, '\n'); i++) {
         pause_ms(10);
@@ -43,13 +71,17 @@ static void unserve(void)
     assert_int_equal(shell_finish(server), 0);
 }
 
+/* Connects, again where the machine has no port or no time left, as long as the server lives; at most for 10 s. */
 static int connect_to(void)
 {
     struct sockaddr_in there = {AF_INET, htons((uint16_t)door.port), {htonl(INADDR_LOOPBACK)}, {0}};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_true(fd >= 0);
-    if (connect(fd, (struct sockaddr *)&there, sizeof there) != 0) fail_msg("connect: %m");
-    return fd;
+    for (int tries = 0;; tries++, pause_ms(100)) {
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+        if (fd >= 0 && connect(fd, (struct sockaddr *)&there, sizeof there) == 0) return fd;
+        int why = errno;
+        close(fd);
+        if (tries == 100 || test_signal(server, 0) != 0) fail_msg("connect: %s", strerror(why));
+    }
 }
 
 /* Reads until the server closes, for at most 30 s. Returns the status; 0: there was no answer. */
@@ -105,30 +137,6 @@ static void must_say(int status, int expected, const char *words)
 }
 
 #define SCHEME "scheme typed\nk1 = H(y)\nk2 = H(y + k1)\ny' = y + 1/2*k1 + 1/2*k2\n"
-#define SECRET "words of a file outside\n"
-#define LOG \
-    "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s\n1,1,9,2.5,12,0.1,1,9\n"
-
-/* A folder of results with a training, a table of runs and what must not be read. */
-static void make_results(void)
-{
-    static int there;
-    if (there++) return;
-    shell_ok("mkdir -p results/a/b results/.hidden results/dir/log.csv outside && mkfifo "
-             "results/a/runs.csv && ln -s ../../secret results/a/secret && ln -s /etc results/etc "
-             "&& ln -s ../../outside results/a/out");
-    file_text("secret", SECRET);
-    file_text("outside/log.csv", SECRET);
-    file_text("results/a/b/log.csv", LOG);
-    file_text("results/.hidden/log.csv", SECRET);
-    file_text("results/a/notes.csv", SECRET);
-    shell_ok(
-        "ln -s ../../secret results/a/log.csv; ln -s ../secret results/README.md; ln -s ../../../secret "
-        "results/a/b/config.ini");
-    run_ok("schemes --scheme euler,heun --out results/s");
-    shell_ok("ln -s ../../secret results/s/README.md");
-}
-
 /* ---- who is answered -------------------------------------------------------------------------------- */
 
 TEST(who_may_ask)
@@ -158,7 +166,6 @@ TEST(who_may_ask)
         {"GET /%s/nothing", "127.0.0.1:%u", 404},
         {"GET /%s/report?x=1", "127.0.0.1:%u", 400},
     };
-    make_results();
     serve("results");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char head[512], line[128], host[128] = "";
@@ -193,7 +200,6 @@ TEST(who_may_ask)
 TEST(where_it_listens)
 {
     char first[sizeof door.token], table[1 << 16], port[32];
-    make_results();
     serve("results");
     strcpy(first, door.token);
     snprintf(port, sizeof port, ":%04X ", door.port);
@@ -249,7 +255,6 @@ TEST(what_is_read)
         {"a/b/log.csv%2z", 400},
         {"", 400},
     };
-    make_results();
     serve("results");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char resource[256];
@@ -312,7 +317,6 @@ static unsigned long tree(const char *dir)
 
 TEST(nothing_is_written)
 {
-    make_results();
     serve("results");
     unsigned long before = tree("results");
     static const char *const resources[] = {
@@ -333,7 +337,6 @@ TEST(nothing_is_written)
 TEST(schemes_are_told)
 {
     char wide[4096], many[8192] = "";
-    make_results();
     serve("results");
     must_say(ask_scheme("check", SCHEME), 200, "<b class=\"order\">2</b>");
     must_say(200, 200, "alttext=\"1/12 H&#39;&#39;(H,H)\"");
@@ -408,7 +411,6 @@ static int ask_much(void)
 /* Work that takes too long is ended, and meanwhile others are answered. */
 TEST(work_is_bounded)
 {
-    make_results();
     serve("results");
     double begin = clock_now();
     int fd = ask_much();
@@ -424,7 +426,6 @@ TEST(work_is_bounded)
 /* Work ends too where nobody waits for it, and where the server ends. */
 TEST(work_is_given_up)
 {
-    make_results();
     serve("results");
     close(ask_much());
     for (int i = 0; i < 200 && child_of_server(); i++) pause_ms(10);
@@ -441,7 +442,6 @@ TEST(work_is_given_up)
 TEST(large_heads)
 {
     static char head[1 << 18];
-    make_results();
     serve("results");
     size_t n = (size_t)snprintf(
         head, sizeof head, "GET /%s/ HTTP/1.1\r\nHost: localhost:%u\r\nX: ", door.token, door.port);
@@ -465,7 +465,6 @@ TEST(slow_heads)
 {
     enum { SLOW = 40 };
     int fd[SLOW], open = SLOW;
-    make_results();
     serve("results");
     double begin = clock_now();
     for (int i = 0; i < SLOW; i++) fd[i] = connect_to();
@@ -519,7 +518,6 @@ static void ask_many(size_t n)
 
 TEST(many_requests)
 {
-    make_results();
     serve("results");
     ask_many(500);
     size_t memory = resident();
@@ -538,7 +536,6 @@ TEST(many_requests)
 #define HOSTILE "<script>alert(1)<!--'\"&"
 TEST(hostile_names)
 {
-    make_results();
     shell_ok("mkdir -p 'hostile/<img src=x onerror=alert(1)>'");
     run_ok("schemes --scheme euler --out hostile/s");
     char *text = file_slurp("hostile/s/schemes.csv", NULL), *at = strstr(text, "\neuler");

@@ -156,6 +156,17 @@ static const float *widen(const Matrix *m, int truncate, float **kept)
     return *kept;
 }
 
+/* Writes a matrix of bf16 from x, of the same shape, and nothing between its columns. */
+static void narrow(const Matrix *m, const float *x)
+{
+    unsigned short *y = (unsigned short *)(uintptr_t)m->p;
+    for (int j = 0; j < m->cols; j++)
+        for (int i = 0; i < m->rows; i++) {
+            size_t at = (size_t)j * (size_t)m->ld + (size_t)i;
+            y[at] = cuda_host_bf16(x[at]);
+        }
+}
+
 static cudaError_t run_product(const void *data)
 {
     const Product *p = data;
@@ -167,14 +178,18 @@ static cudaError_t run_product(const void *data)
             "cuBLAS product (%d, %d, %d): a matrix reaches outside its device allocation", p->m,
             p->n, p->k);
     products++;
+    float *c = NULL;
     const Matrix *all[] = {&p->a, &p->b, &p->c};
     for (int i = 0; i < 3; i++) heap_open(all[i]->p);
     const float *A = widen(&p->a, p->truncate, &a), *B = widen(&p->b, p->truncate, &b);
+    if (p->c.type == CUDA_R_16BF) C = (float *)(uintptr_t)widen(&p->c, 0, &c);
     cblas_sgemm(CblasColMajor, p->transa == CUBLAS_OP_N ? CblasNoTrans : CblasTrans,
                 p->transb == CUBLAS_OP_N ? CblasNoTrans : CblasTrans, p->m, p->n, p->k, p->alpha, A,
                 p->a.ld, B, p->b.ld, p->beta, C, p->c.ld);
+    if (c) narrow(&p->c, c);
     free(a);
     free(b);
+    free(c);
     heap_close();
     return cudaSuccess;
 }
@@ -192,7 +207,7 @@ static cublasStatus_t submit(cublasHandle_t h, const Product *p, cublasComputeTy
     if (p->m < 0 || p->n < 0 || p->k < 0) return CUBLAS_STATUS_INVALID_VALUE;
     if (!valid(&p->a) || !valid(&p->b) || !valid(&p->c)) return CUBLAS_STATUS_INVALID_VALUE;
     if ((p->a.type != CUDA_R_32F && p->a.type != CUDA_R_16BF) || p->a.type != p->b.type ||
-        p->c.type != CUDA_R_32F)
+        (p->c.type != CUDA_R_32F && (p->c.type != CUDA_R_16BF || p->a.type != p->c.type)))
         return CUBLAS_STATUS_NOT_SUPPORTED;
     if (compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_32F_FAST_TF32)
         return CUBLAS_STATUS_NOT_SUPPORTED;

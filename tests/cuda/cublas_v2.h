@@ -1,6 +1,6 @@
 /* cublas_v2.h: the part of cuBLAS that this program uses, on a processor: found in place of NVIDIA's
- * header in host tests. Column-major; A, B f32 or bf16, C and sums f32; bf16 inputs are converted
- * exactly. alpha and beta lie on the host. */
+ * header in host tests. Column-major; A, B f32 or bf16, sums f32, C f32 or, where A and B are, bf16; bf16 inputs are
+ * converted exactly. alpha and beta lie on the host. */
 #ifndef TROTTER_CUDA_HOST_CUBLAS_H
 #define TROTTER_CUDA_HOST_CUBLAS_H
 

@@ -73,6 +73,7 @@ typedef enum cudaStreamCaptureMode {
 
 typedef enum cudaDeviceAttr {
     cudaDevAttrMultiProcessorCount = 16,
+    cudaDevAttrL2CacheSize = 38,
     cudaDevAttrPciBusId = 33,
     cudaDevAttrPciDeviceId = 34,
     cudaDevAttrPciDomainId = 50,

@@ -140,6 +140,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attr, int device)
     if (device < 0 || device >= devices) return host_last(cudaErrorInvalidDevice);
     switch (attr) {
     case cudaDevAttrMultiProcessorCount: *value = 4; return cudaSuccess;
+    case cudaDevAttrL2CacheSize: *value = 50 << 20; return cudaSuccess;
     case cudaDevAttrComputeCapabilityMajor: *value = major; return cudaSuccess;
     case cudaDevAttrComputeCapabilityMinor: *value = minor; return cudaSuccess;
     case cudaDevAttrPciBusId: *value = device + 1; return cudaSuccess;

@@ -15,6 +15,8 @@ enum { TOKENS = 1024, LENGTH = 64, SEQUENCES = TOKENS / LENGTH, FEW = 256 };
 static int32_t input[TOKENS], target[TOKENS], position[TOKENS];
 static size_t start[SEQUENCES + 1];
 
+static size_t words = VOCAB, hidden = INNER;
+
 static Batch batch(size_t N)
 {
     for (size_t i = 0; i < N; i++) {
@@ -39,7 +41,7 @@ static Plan *in_turn(size_t layers)
     int y = 0;
     for (int l = 0; l < (int)layers; l++)
         for (int kind = SLOT_ATTENTION; kind <= SLOT_FEEDFORWARD; kind++) {
-            size_t inner = kind == SLOT_FEEDFORWARD ? INNER : 0;
+            size_t inner = kind == SLOT_FEEDFORWARD ? hidden : 0;
             int k = plan_eval(p, plan_slot(p, (PlanSlot){kind, l, 1, inner}), y, 2 * l + kind);
             y = plan_lin(p, 2, (PlanTerm[]){{.c = 1, .x = y}, {.c = 1, .x = k}});
         }
@@ -87,7 +89,7 @@ static Calls count_width(const Backend *b, Plan *plan, size_t tokens, size_t wid
     Calls n = {0};
     Model *m;
     Step s;
-    c.vocab = VOCAB;
+    c.vocab = words;
     c.width = width;
     c.max_tokens = tokens;
     c.max_length = LENGTH;
@@ -145,13 +147,25 @@ TEST(calls_of_a_step)
     }
 }
 
+static size_t half(size_t V, size_t D, size_t bytes)
+{
+    (void)V, (void)D, (void)bytes;
+    return FEW / 2;
+}
+
+static size_t eighth(size_t V, size_t D, size_t bytes)
+{
+    (void)V, (void)D, (void)bytes;
+    return FEW / 8;
+}
+
 /* A model has six layers, and its loss two blocks of rows, as with 16,384 tokens: attention's output alone is rounded
  * by itself. Where factors are numbers, all that products read is rounded but weights: 8 a sublayer, 4 a block. */
 TEST(few_launches_only_round)
 {
     enum { LAYERS = 6, BLOCKS = 2 };
     Backend f32 = backend("cuda-f32"), bf16 = backend("cuda-bf16");
-    f32.logit_rows = bf16.logit_rows = FEW / BLOCKS;
+    f32.logit_rows = bf16.logit_rows = half;
     Backend without = bf16;
     without.factors = NULL;
     without.factor_size = 0;
@@ -182,7 +196,7 @@ TEST(roundings_are_seen)
 TEST(small_blocks_are_seen)
 {
     Backend b = backend("cuda-f32"), small = b;
-    small.logit_rows = FEW / 8;
+    small.logit_rows = eighth;
     Calls one = count(&b, 1, FEW), many = count(&small, 1, FEW);
     assert_int_equal(many.products - one.products, 7 * 3);
     assert_int_equal(many.kernels - one.kernels, 7);
@@ -204,7 +218,7 @@ static double layer_bytes(const Backend *b)
 static const struct {
     const char *backend;
     double most;
-} moved[] = {{"cuda-f32", 125}, {"cuda-bf16", 117}};
+} moved[] = {{"cuda-f32", 125}, {"cuda-bf16", 113}};
 
 TEST(bytes_of_a_layer)
 {
@@ -214,6 +228,40 @@ TEST(bytes_of_a_layer)
         print_message("# %s: a layer moves %.1f matrices (N, D) of f32\n", b.name, x);
         assert_true(x <= moved[i].most);
     }
+}
+
+/* Returns the bytes that a number of a matrix (rows, *columns) moves in a step: what a step of twice the rows and twice
+ * the columns moves more than the two together. */
+static double number_bytes(const Backend *b, size_t *columns)
+{
+    size_t once = *columns;
+    double bytes = 0;
+    for (size_t rows = FEW; rows <= 2 * FEW; rows += FEW)
+        for (*columns = once; *columns <= 2 * once; *columns += once) {
+            int sign = (rows == FEW) == (*columns == once) ? 1 : -1;
+            bytes += sign * (double)count_width(b, in_turn(1), rows, TINY_WIDTH).bytes;
+        }
+    *columns = once;
+    return bytes / (double)(FEW * once);
+}
+
+/* A logit is written, read once by the loss, which writes its adjoint in its place, and this is read by two products.
+ * Inside GELU a product writes u, the kernel reads u and writes u + b and y, which two products read; a product writes
+ * dy, the kernel reads dy and u and writes du, which two products read. Each number's bias is read once, and the sum of
+ * 64 rows is written and read. */
+TEST(bytes_of_a_number)
+{
+    enum { LOGIT = 1 + 1 + 1 + 2, INSIDE = 1 + 1 + 2 + 2 + 1 + 2 + 1 + 2 };
+    Backend f32 = backend("cuda-f32"), bf16 = backend("cuda-bf16"), without = bf16;
+    without.factors = NULL;
+    without.factor_size = 0;
+    assert_true(number_bytes(&f32, &words) == LOGIT * 4);
+    assert_true(number_bytes(&bf16, &words) == LOGIT * 2);
+    assert_true(number_bytes(&without, &words) > LOGIT * 4);
+    const double bias = 4 + 2 * 4 / 64.0;
+    assert_true(number_bytes(&f32, &hidden) == INSIDE * 4 + bias);
+    assert_true(number_bytes(&bf16, &hidden) == INSIDE * 2 + bias);
+    assert_true(number_bytes(&without, &hidden) > INSIDE * 4 + bias);
 }
 
 /* Where factors are numbers, more bytes move than is allowed. */

@@ -3,8 +3,10 @@
  * as OpenMP and the C++ of oneDNN, end a process that gets no memory, which is theirs to decide. */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <gsl/gsl_odeiv2.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,14 @@ void *__libc_memalign(size_t align, size_t n);
 static atomic_long met;
 static long failing = -1;
 
+/* Tells whether GSL's bsimp asks, which goes on through NULL where it gets none, and tells its caller nothing. */
+static int of_bsimp(const char *caller)
+{
+    const gsl_odeiv2_step_type *const *type = dlsym(RTLD_DEFAULT, "gsl_odeiv2_step_bsimp");
+    const char *begin = type ? (const char *)(uintptr_t)(*type)->alloc : NULL;
+    return begin && caller > begin && caller < begin + 1024;
+}
+
 /* Tells whether the allocation is to fail. A program by its path, and not a library, has no ".so" in its name. */
 static int fails(const void *caller)
 {
@@ -28,6 +38,7 @@ static int fails(const void *caller)
     if (strstr(name, ".so") && strncmp(name, "libjansson", 10) != 0 &&
         strncmp(name, "libgsl.", 7) != 0)
         return 0;
+    if (of_bsimp(caller)) return 0;
     return atomic_fetch_add(&met, 1) + 1 == failing;
 }
 

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 
 #include "kernels/random.h"
-#include "tests/lib/command_rows.h"
+#include "tests/faults/command_rows.h"
 
 enum { FEW = 4, SHORT = 1, SECONDS = 30 };
 

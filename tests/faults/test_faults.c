@@ -6,7 +6,7 @@
  */
 #include "tests/lib/test.h"
 
-#include "tests/lib/faults.h"
+#include "tests/faults/faults.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { FEW = 8 };

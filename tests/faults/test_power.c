@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 
 #include "kernels/random.h"
-#include "tests/lib/command_rows.h"
+#include "tests/faults/command_rows.h"
 #include "tests/lib/disk.h"
 
 enum { FEW = 3, DRAWS = 3, SEEN = 1 << 16 };

@@ -1,6 +1,6 @@
 /* test_tour.c: random command lines of every command, made from the program's own texts: the commands from `trotter
  * --help`, their options from `trotter COMMAND --help all`, kinds and ranges of values from the message that refuses an
- * empty value. Each line must end as it should (tests/lib/tour.h), in time, and leave alone all files that it was not
+ * empty value. Each line must end as it should (tests/faults/tour.h), in time, and leave alone all files that it was not
  * asked to write.
  *
  * Half of the lines are modest: their values are in range, and those that decide the work are small (modest_values).
@@ -13,7 +13,7 @@
  */
 #include "tests/lib/test.h"
 
-#include "tests/lib/tour_lines.h"
+#include "tests/faults/tour_lines.h"
 
 /* ---- the tour -------------------------------------------------------------------------------------------------- */
 
@@ -37,9 +37,11 @@ static void check_untouched(Run *r)
 static int try_line(const Line *l, size_t number, Run *r)
 {
     double seconds = tour.seconds * SLOWER * crowd();
+    int waits = strcmp(l->argv[1], "serve") == 0; /* for requests, for ever */
     Bounds b = {.whole = l->modest ? seconds : seconds / 2,
                 .quiet = seconds / 4,
-                .endless = !l->modest,
+                .endless = !l->modest || waits,
+                .spoken = waits,
                 .csv = l->csv,
                 .memory = SANITIZED ? 0 : (size_t)4 << 30};
     char box[PATH_MAX];
@@ -65,7 +67,7 @@ TEST(lines_end_as_they_should)
     static Line l;
     static Run r;
     for (size_t k = 0; k < tour.commands; k++) {
-        const Command *c = &tour.command[k];
+        const Command *c = command_table[k];
         size_t ended[3] = {0}, stopped = 0;
         double begun = now(), quiet = 0;
         for (size_t i = 0; i < tour.each; i++) {
@@ -139,7 +141,10 @@ TEST(bad_programs_are_told)
     for (size_t i = 0; i < sizeof stand_ins / sizeof *stand_ins; i++) {
         const char *script = stand_ins[i].script, *words = stand_ins[i].words;
         char text[512], *const argv[] = {path, NULL};
-        Bounds b = {crowd(), 0.6 * crowd(), stand_ins[i].endless, stand_ins[i].csv, 0};
+        Bounds b = {.whole = crowd(),
+                    .quiet = 0.6 * crowd(),
+                    .endless = stand_ins[i].endless,
+                    .csv = stand_ins[i].csv};
         int n = snprintf(text, sizeof text, "#!/bin/sh\n%s\n", script);
         file_write("stand-in", text, (size_t)n);
         chmod(path, 0755);
@@ -169,30 +174,14 @@ TEST(long_work_is_told)
     strcpy(box, file_path("box"));
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         double quiet = tour.seconds * SLOWER * crowd() / 8;
-        Bounds b = {(thorough() ? 20 : 1.2) * quiet, quiet, 1, 0, 0};
+        Bounds b = {.whole = (thorough() ? 20 : 1.2) * quiet,
+                    .quiet = quiet,
+                    .endless = 1,
+                    .spoken = !thorough()};
         run_bounded(program, lines[i], box, &b, &r);
         if (*r.fault) fail_msg("%s: %s", r.fault, r.said);
         if (!thorough()) assert_true(r.interrupted);
     }
-}
-
-/* The lines have their sources: commands with options of every kind, ranges and names. */
-TEST(the_program_is_read)
-{
-    size_t kinds[KINDS] = {0}, ranged = 0, lists = 0;
-    for (size_t k = 0; k < tour.commands; k++) {
-        const Command *c = &tour.command[k];
-        assert_true(c->count >= 2);
-        for (size_t i = 0; i < c->count; i++) {
-            const Option *o = &c->option[i];
-            kinds[o->kind]++;
-            lists += (size_t)o->list;
-            ranged += o->high < INFINITY && o->low < o->high;
-            if (o->kind == KIND_CHOICE) assert_true(*o->choices);
-        }
-    }
-    for (int i = 0; i < KINDS; i++) assert_true(kinds[i] > 0);
-    assert_true(ranged > 0 && lists > 0 && tour.schemes > 0 && tour.systems > 0 && tour.claims > 0);
 }
 
 /* Every row of modest_values has its option; a row without one would keep no line modest. */
@@ -200,9 +189,9 @@ TEST(modest_values_are_of_options)
 {
     for (size_t i = 0; i < MODEST; i++) {
         size_t found = 0;
-        for (size_t k = 0; k < tour.commands; k++)
-            for (size_t j = 0; j < tour.command[k].count; j++)
-                found += modest_index(&tour.command[k], &tour.command[k].option[j]) == i;
+        for (const Command *const *c = command_table; *c; c++)
+            for (size_t j = count_options(*c); j-- > 0;)
+                found += modest_index(*c, option_at(*c, j)) == i;
         if (!found) fail_msg("no command has --%s any more", modest_values[i].name);
     }
 }
@@ -213,10 +202,10 @@ TEST(lines_are_reproducible)
     static Line a, b;
     size_t same = 0;
     for (size_t i = 0; i < 50; i++) {
-        draw_line(&tour.command[i % tour.commands], 7, &a);
-        draw_line(&tour.command[i % tour.commands], 8 + i, &b);
+        draw_line(command_table[i % tour.commands], 7, &a);
+        draw_line(command_table[i % tour.commands], 8 + i, &b);
         same += a.used == b.used && memcmp(a.bytes, b.bytes, a.used) == 0;
-        draw_line(&tour.command[i % tour.commands], 7, &b);
+        draw_line(command_table[i % tour.commands], 7, &b);
         assert_true(a.used == b.used && memcmp(a.bytes, b.bytes, a.used) == 0);
     }
     assert_true(same < 10);
@@ -274,8 +263,7 @@ static int open_all(void **state)
     write_files();
     for (size_t i = 0; i < sizeof made / sizeof *made; i++)
         if (!trained(program_run(made[i]))) fail_msg("%s: %s", made[i], err);
-    setenv("COLUMNS", "200", 1); /* so that help breaks fewer defaults */
-    read_program();
+    count_tables();
     tour.each = (tour.lines + tour.commands - 1) / tour.commands;
     tour.untouched = list_files(beside);
     return 0;
@@ -284,9 +272,7 @@ static int open_all(void **state)
 /* Keeps the files of a tour with faults, so that its lines can be run again. */
 static int close_all(void **state)
 {
-    for (size_t i = 0; i < tour.schemes; i++) free(tour.scheme[i]);
-    for (size_t i = 0; i < tour.systems; i++) free(tour.system[i]);
-    for (size_t i = 0; i < tour.claims; i++) free(tour.claim[i]);
+    zoo_close(&tour.zoo);
     free(tour.untouched);
     return tour.faults ? 0 : program_close(state);
 }

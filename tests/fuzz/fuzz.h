@@ -39,7 +39,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
     {                                                            \
         begin;                                                   \
         size_t live = memory_live();                             \
+        fuzz_begin();                                            \
         fuzz_input(data, size);                                  \
+        fuzz_end(data, size);                                    \
         FUZZ_CHECK(memory_live() == live);                       \
         return 0;                                                \
     }                                                            \
@@ -77,6 +79,12 @@ Model *fuzz_model(void);
 /* Writes DIR/NAME/... for the readers whose seeds are made, not kept: the built-in schemes one by one,
  * a model, its state, a trained model's directory. 0, or an error's code. */
 int fuzz_seeds(const char *dir);
+
+/* ---- worst.c ---- */
+
+/* Stand around an input: its time and memory are measured, and more than 1 GiB is a failure. */
+void fuzz_begin(void);
+void fuzz_end(const uint8_t *data, size_t size);
 
 /* ---- seal.c ---- */
 

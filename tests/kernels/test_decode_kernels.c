@@ -2,7 +2,7 @@
  * test_kernels.c has their values. */
 #include "tests/lib/test.h"
 
-#include "tests/lib/kernel_runs.h"
+#include "tests/kernels/kernel_runs.h"
 
 /* Runs a kernel without backward on the rows of a trial in parts of `each`. The results must be those of run_forward on
  * all rows at once. */

@@ -15,7 +15,7 @@
  */
 #include "tests/lib/test.h"
 
-#include "tests/lib/kernel_runs.h"
+#include "tests/kernels/kernel_runs.h"
 
 static void check_forward(Run *u)
 {

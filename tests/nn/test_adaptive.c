@@ -178,7 +178,7 @@ TEST(blocks_of_rows_make_no_difference)
         assert_int_equal(model_logits(m, &x, p), 0);
         assert_int_equal(model_gradient(m, &x, 1, &mean), 0);
         OWN_NUMBERS *g = tiny_gradient(m);
-        m->out.block = 2;
+        m->out.block = m->out.dblock = 2;
         assert_int_equal(model_forward(m, &x, 1, 0, b, NULL), 0);
         assert_int_equal(model_logits(m, &x, q), 0);
         assert_int_equal(model_gradient(m, &x, 1, &mean), 0);

@@ -47,9 +47,12 @@ static void step(Model *m, uint64_t number)
     assert_int_equal(model_tally(m, &s), 0);
 }
 
+static const Model *second; /* of the two that same_training compares */
+
 static int same_training(const Backend *b, const Backend *r, const TinyPlan *p, int act)
 {
     OWN_MODEL *a = model_of(b, p, act), *c = model_of(r, p, act);
+    second = c;
     for (uint64_t k = 1; k <= 4; k++) step(a, k), step(c, k);
     return tiny_same(a, a->data, c, c->data);
 }
@@ -62,6 +65,14 @@ TEST(training_has_the_same_bits)
             fail_msg("%s: other bits with twins", p->name);
 }
 
+/* Rounds to 8 bits, ties to even. */
+static double rounded(double x)
+{
+    int e;
+    double f = frexp(x, &e);
+    return ldexp(nearbyint(ldexp(f, 8)), e - 8);
+}
+
 /* ---- factors ---------------------------------------------------------------------------------------- */
 
 /* Copies all factors but the last. */
@@ -71,20 +82,142 @@ static void copy_less(void *y, const void *x, size_t n)
     whole->copy(y, x, n - 1);
 }
 
+/* Tells whether a product's result (., n) is rounded where factors are kept. Others may have the same place. */
+static int written_as_factors(const Model *m, const void *C, size_t n)
+{
+    for (size_t i = 0; i < m->plan->instrs; i++) {
+        const PlanInstr *in = &m->plan->instr[i];
+        if (in->op != PLAN_EVAL || plan_attends(&m->plan->slot[in->slot])) continue;
+        const SlotParams *o = &m->slot[in->slot];
+        if ((C == m->work[i].in || C == m->again[i].in) && n == o->I) return 1;
+        if (C == m->again[i].dcore && n == o->O) return 1;
+    }
+    return C == m->out.logits && n == m->out.rows;
+}
+
+/* Rounds n numbers in the place where factors would be: through a copy, or on the host. */
+static void *spare;
+enum { SPARE = 1 << 16 };
+static void round_numbers(void *x, size_t n)
+{
+    float *host = x;
+    if (whole->factors) {
+        whole->copy(spare, x, n);
+        whole->copy(x, spare, n);
+    } else {
+        for (size_t i = 0; i < n; i++) host[i] = (float)rounded((double)host[i]);
+    }
+}
+
+/* Makes the same product where factors are numbers; a device that has factors makes it of them. */
+static void rounded_gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,
+                         size_t lda, const void *B, size_t ldb, double beta, void *C, size_t ldc)
+{
+    int apart = beta == 0 && ldc == n && written_as_factors(second, C, n);
+    int direct = apart && whole->factors;
+    whole->gemm(ta, tb, m, n, k, alpha, A, lda, B, ldb, beta, direct ? spare : C, ldc);
+    if (direct) whole->copy(C, spare, m * n);
+    if (apart && !direct) round_numbers(C, m * n);
+}
+
+/* Rounds the input of an activation that backward needs. */
+static void rounded_act(size_t N, size_t M, void *u, const void *b, int act, Dropout drop, void *y)
+{
+    whole->bias_act(N, M, u, b, act, drop, y);
+    if (act != ACT_RELU) round_numbers(u, N * M * (act_gated(act) ? 2 : 1));
+}
+
 /* Rounding gives the same bits when a number is made and when a product reads it. */
 TEST(factors_have_the_same_bits)
 {
-    static const int acts[] = {ACT_RELU, ACT_GELU};
+    static const int acts[] = {ACT_RELU, ACT_GELU, ACT_SWIGLU};
     Backend with = backend(1), without = backend(1), less = backend(1);
     without.factors = NULL;
     without.factor_size = 0;
     whole = &with;
     less.copy = copy_less;
+    spare = with.factors(SPARE);
+    assert_non_null(spare);
+    without.gemm = rounded_gemm;
+    without.bias_act = rounded_act;
     for (const TinyPlan *p = tiny_all; p->name; p++)
-        for (int i = 0; i < 2; i++)
+        for (int i = 0; i < 3; i++)
             if (!same_training(&with, &without, p, acts[i]))
                 fail_msg("%s, activation %d: other bits with factors", p->name, acts[i]);
     assert_false(same_training(&less, &with, &tiny_plans[0], ACT_GELU)); /* the control */
+    without.gemm = with.gemm; /* another control: a product that is not rounded is seen */
+    assert_false(same_training(&with, &without, &tiny_plans[0], ACT_RELU));
+    with.release(spare);
+}
+
+/* ---- the loss in factors --------------------------------------------------------------------------- */
+
+enum { LOSS_ROWS = 3 };
+
+/* Fills z (LOSS_ROWS, V) with numbers that bf16 holds, and makes nll (LOSS_ROWS) and dz from them, in factors or not. */
+static void loss_of(const Backend *b, int factors, size_t V, Labels q, double *nll, double *dz)
+{
+    static const int32_t target[LOSS_ROWS] = {1, FILLER, 5};
+    double grad = 0.37, *host = memory_new(LOSS_ROWS * V, sizeof *host);
+    size_t n = LOSS_ROWS * V;
+    void *x = b->alloc(n), *f = b->factors(n), *z = factors ? f : x, *out = b->alloc(LOSS_ROWS);
+    void *on = b->alloc(LOSS_ROWS), *factor = b->alloc(2);
+    assert_true(host && x && f && out && on && factor);
+    for (size_t i = 0; i < n; i++) host[i] = (double)((i * 7919) % 255) / 16 - 6;
+    b->put(x, host, n);
+    b->send(on, target, sizeof target);
+    b->send(factor, &grad, sizeof grad);
+    if (factors) b->copy(z, x, n);
+    b->cross_entropy(LOSS_ROWS, V, z, on, q, factor, z, out);
+    if (factors) b->copy(x, z, n);
+    b->get(nll, out, LOSS_ROWS);
+    b->get(dz, x, n);
+    assert_int_equal(b->wait(), 0);
+    void *all[] = {x, f, out, on, factor};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) b->release(all[i]);
+    memory_free(host);
+}
+
+/* Returns the largest distance of dz from a twin in double that rounds once, in units of its bound: half a unit of 8
+ * bits, and 2^-20 for f32 inside (some 16 roundings of 2^-24). `shift` spoils the twin. */
+static double loss_distance(size_t V, Labels q, const double *dz, double shift)
+{
+    static const int target[LOSS_ROWS] = {1, -1, 5};
+    double most = 0, Q = q.hit + q.all * (double)V;
+    for (size_t r = 0; r < LOSS_ROWS; r += 2) {
+        double sum = 0;
+        for (size_t v = 0; v < V; v++) sum += exp((double)(((r * V + v) * 7919) % 255) / 16 - 6);
+        for (size_t v = 0; v < V; v++) {
+            double z = (double)(((r * V + v) * 7919) % 255) / 16 - 6;
+            double label = q.all + (v == (size_t)target[r] ? q.hit : 0);
+            double want = 0.37 * (Q * exp(z) / sum - label + shift);
+            double bound = 0x1p-8 * fabs(want) + 0x1p-20 * (0.37 * Q * exp(z) / sum + label);
+            most = farther(most, fabs(dz[r * V + v] - want) / bound);
+        }
+    }
+    return most;
+}
+
+/* The row waits in shared memory, or is too long for it. Loss and adjoint are those of numbers, rounded once. */
+TEST(a_loss_of_factors)
+{
+    static const size_t columns[] = {16, 30, 2052, 24100};
+    Backend b = backend(1);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        for (int smooth = 0; smooth < 2; smooth++) {
+            size_t V = columns[i], n = LOSS_ROWS * V;
+            Labels q = {.hit = smooth ? .9 : 1, .all = smooth ? .1 / (double)V : 0};
+            double nll[2][LOSS_ROWS], *dz = memory_new(2 * n, sizeof *dz);
+            assert_non_null(dz);
+            loss_of(&b, 1, V, q, nll[1], dz + n);
+            loss_of(&b, 0, V, q, nll[0], dz);
+            assert_memory_equal(nll[0], nll[1], sizeof nll[0]);
+            for (size_t k = 0; k < n; k++) assert_true(dz[n + k] == rounded(dz[k]));
+            assert_true(loss_distance(V, q, dz + n, 0) <= 1);
+            assert_true(loss_distance(V, q, dz + n, 0x1p-6) > 1); /* the control */
+            assert_true(nll[0][1] == 0 && dz[V] == 0);
+            memory_free(dz);
+        }
 }
 
 /* ---- one pass over memory ----------------------------------------------------------------------------- */
@@ -127,14 +260,6 @@ TEST(a_wrong_fusion_is_seen)
     assert_false(tiny_same(m, m->data, r, r->data));
 }
 
-/* Rounds to 8 bits, ties to even. */
-static double rounded(double x)
-{
-    int e;
-    double f = frexp(x, &e);
-    return ldexp(nearbyint(ldexp(f, 8)), e - 8);
-}
-
 /* Copies between numbers and factors work both ways, aligned or not. They leave their neighbours alone. */
 TEST(copies_of_factors)
 {
@@ -174,6 +299,7 @@ static double gradient_distance(const Backend *b, const Backend *r, const TinyPl
 {
     Model *m[] = {new_model(b, p), new_model(r, p)};
     double *g[2], loss;
+    second = m[1];
     for (int i = 0; i < 2; i++) {
         Batch x = tiny_batch_of(m[i]);
         assert_int_equal(model_gradient(m[i], &x, 1, &loss), 0);
@@ -184,12 +310,13 @@ static double gradient_distance(const Backend *b, const Backend *r, const TinyPl
     return far;
 }
 
-/* cpu-bf16 rounds the factors of every product when it reads them. The remaining difference is sums of f32 in other
+/* cpu-bf16 rounds the factors of every product when it reads them; here it also rounds the logits and what is inside an
+ * activation, as products that write factors do. The remaining difference is sums of f32 in other
  * orders, which now and then turn a rounding over: below 2^-8, one rounding of everything. Without rounding, in f32, it
  * is more. */
 TEST(the_processor_agrees)
 {
-    Backend device = backend(1);
+    Backend device = backend(1), rounds;
     const Backend *cpu, *f32;
     double most = 0, control = 0;
     if (backend_find("cpu-bf16", NULL, &cpu) != 0) {
@@ -197,11 +324,14 @@ TEST(the_processor_agrees)
         skip();
     }
     assert_int_equal(backend_find("cpu-f32", NULL, &f32), 0);
+    whole = cpu, rounds = *cpu;
+    rounds.gemm = rounded_gemm, rounds.bias_act = rounded_act;
     for (const TinyPlan *p = tiny_all; p->name; p++) {
-        double d = gradient_distance(&device, cpu, p), c = gradient_distance(&device, f32, p);
+        double d = gradient_distance(&device, &rounds, p), c = gradient_distance(&device, f32, p);
         most = fmax(most, d);
         control = fmax(control, c);
     }
+    print_message("# %.2g; without rounding %.2g\n", most, control);
     assert_true(most <= 0x1p-8);
     assert_true(control > 0x1p-8);
 }

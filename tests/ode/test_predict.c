@@ -144,7 +144,7 @@ static int compare(const Table *t, const System *s, const Theory *th)
 }
 
 /* Every scheme of the zoo, sub-flow solvers, blocks over L, words, which are compared with a F + b G, and stages on past
- * slopes have their orders on every system. Two independent computations of their constants agree: trees and derivatives,
+ * slopes have their orders on every second system. Two independent computations of their constants agree: trees and derivatives,
  * and steps and a line. Nearly all can be
  * compared; on commuting and nilpotent systems most vanish. On attention's field, which has all kinds of trees, every
  * implicit scheme's can be. */
@@ -166,11 +166,11 @@ TEST(test_everywhere)
                                                       : more[i - zoo.count - list.count];
         Theory th = theory_of(t, 6);
         for (size_t k = 0; all.of[k]; k++) {
-            if (system_takes(all.of[k], t) != 0) continue;
+            int all_trees = table_implicit(t) && strcmp(all.of[k]->name, "attention") == 0;
+            if (system_takes(all.of[k], t) != 0 || (!all_trees && (i + k) % 2)) continue;
             int found = compare(t, all.of[k], &th);
             compared += found;
-            if (found < 2 && table_implicit(t) && strcmp(all.of[k]->name, "attention") == 0)
-                fail_msg("%s is not compared on attention", t->name);
+            if (found < 2 && all_trees) fail_msg("%s is not compared on attention", t->name);
         }
     }
     print_message("%d compared\n", compared);

@@ -7,7 +7,8 @@
 build=$1 seconds=$2 program=$3
 shift 3
 export OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1
-mkdir -p "$build/findings"
+export FUZZ_WORST=$build/worst
+mkdir -p "$build/findings" "$FUZZ_WORST"
 rm -rf "$build/seeds" "$build/planted.corpus"
 "$program" --seeds "$build/seeds" || exit 1
 
@@ -35,16 +36,20 @@ for name in "$@"; do
     for d in tests/fuzz/seeds tests/fuzz/found "$build/seeds"; do
         [ -d "$d/$name" ] && folders="$folders $d/$name"
     done
+    for worst in "$FUZZ_WORST/$name"-*; do # tried first, and kept
+        [ -f "$worst" ] && cp "$worst" "$build/kept/$name/"
+    done
     dictionary=
     [ -f "tests/fuzz/$name.dict" ] && dictionary=-dict=tests/fuzz/$name.dict
     result=ok
     # shellcheck disable=SC2086
     "$build/$name" $limits $dictionary -max_total_time="$seconds" -artifact_prefix="$build/findings/$name-" \
         $folders >"$build/$name.log" 2>&1 || result=FOUND failed=1
-    runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$build/$name.log")
+    stat() { sed -n "s/^stat::$1: *//p" "$build/$name.log"; }
+    runs=$(stat number_of_executed_units) speed=$(stat average_exec_per_sec) slowest=$(stat slowest_ms)
     edges=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$build/$name.log" | tail -1)
-    printf '%-12s %9s inputs %6s edges %6d kept  %s\n' "$name" "${runs:-?}" "${edges:-?}" \
-        "$(ls "$build/kept/$name" | wc -l)" "$result"
+    printf '%-12s %9s inputs %6s/s %6s edges %6d kept %5s ms %4s MiB  %s\n' "$name" "${runs:-?}" "${speed:-?}" \
+        "${edges:-?}" "$(ls "$build/kept/$name" | wc -l)" "${slowest:-?}" "$(stat largest_MiB)" "$result"
     [ $result = ok ] || grep -m 3 'ERROR\|not so\|SUMMARY\|runtime error' "$build/$name.log" | sed 's/^/    /'
 done
 exit $failed

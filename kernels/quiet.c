@@ -1,0 +1,62 @@
+/* quiet.c: see quiet.h. */
+#include "kernels/quiet.h"
+
+#include <gsl/gsl_errno.h>
+#include <setjmp.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernels/error.h"
+
+static _Thread_local int depth, rescued; /* rescued: the depth at which `rescue` is good */
+static _Thread_local jmp_buf *rescue;
+static _Atomic(gsl_error_handler_t *) other; /* the handler before ours; NULL: GSL's own */
+
+/* GSL's own handler has no name; the end says what it does. */
+static void handle(const char *reason, const char *file, int line, int code)
+{
+    gsl_error_handler_t *before = atomic_load(&other);
+    if (rescue && depth == rescued && code == GSL_ENOMEM) longjmp(*rescue, 1);
+    if (depth > 0) return;
+    if (before) {
+        before(reason, file, line, code);
+        return;
+    }
+    gsl_stream_printf("ERROR", file, line, reason);
+    fputs("Default GSL error handler invoked.\n", stderr);
+    abort();
+}
+
+void quiet_begin(void)
+{
+    gsl_error_handler_t *before = gsl_set_error_handler(handle);
+    if (before != handle) atomic_store(&other, before);
+    depth++;
+}
+
+void quiet_end(void)
+{
+    depth--;
+}
+
+int quiet_call(int (*job)(void *arg), void *arg)
+{
+    jmp_buf here, *const outer = rescue;
+    const int before = rescued;
+    quiet_begin();
+    rescue = &here;
+    rescued = depth;
+    int code = setjmp(here) == 0 ? job(arg) : error_set(ERR_MEMORY, "out of memory in GSL");
+    rescue = outer;
+    rescued = before;
+    quiet_end();
+    return code;
+}
+
+/* A library that is unloaded leaves what it found. */
+__attribute__((destructor)) static void restore(void)
+{
+    gsl_error_handler_t *now = gsl_set_error_handler(handle);
+    gsl_set_error_handler(now == handle ? atomic_load(&other) : now);
+}

@@ -1,0 +1,550 @@
+/* test_library.c: libtrotter.so as others use it: installed and compiled against by pkg-config, with no other symbol
+ * visible; its answers beside the program's; from Python (tests/python); and a model's file read by NumPy alone. */
+#include "tests/lib/test.h"
+
+#include "tests/lib/program.h"
+
+static char root[PATH_MAX], python[PATH_MAX];
+
+static int open_all(void **state)
+{
+    if (program_open_drawn(state) != 0 || !realpath("studies/library/trotter.h", root)) return -1;
+    *strstr(root, "/studies/library/") = '\0';
+    shell_ok(
+        "for p in $(which -a python3); do $p -c 'import numpy' 2>/dev/null && { echo $p; break; }; done | tr -d '\\n' >found");
+    char *found = file_slurp("found", NULL);
+    snprintf(python, sizeof python, "%s", found);
+    free(found);
+    shell_ok(
+        "mkdir -p usr/lib/pkgconfig usr/include && cp %s/build/release/libtrotter.so.0 usr/lib && ln -s libtrotter.so.0 "
+        "usr/lib/libtrotter.so && cp %s/studies/library/trotter.h usr/include && sed \"s|@PREFIX@|$PWD/usr|; "
+        "s|@LIBDIR@|$PWD/usr/lib|; s|@VERSION@|0.2.0|\" %s/studies/library/trotter.pc.in >usr/lib/pkgconfig/trotter.pc",
+        root, root, root);
+    run_ok(
+        "train --corpus kjv --vocabulary 200 --eval-tokens 300 --untested --scheme macaron --layers 2 --activation gelu --positions both "
+        "--epochs 1 --max-steps 5" SMALL_TRAINING " --out run");
+    return 0;
+}
+
+/* Compiles a C program against the installed library and runs it. Returns its exit status; its output is in `out`. */
+static int compile_and_run(const char *file, const char *arguments)
+{
+    shell_ok(
+        "PKG_CONFIG_PATH=usr/lib/pkgconfig gcc -std=c99 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -o program.of.c %s $(PKG_CONFIG_PATH=usr/lib/pkgconfig "
+        "pkg-config --cflags --libs trotter) -lgsl -lm -lpthread",
+        file);
+    /* without caches of threads, whose blocks count as allocated */
+    return shell(
+        "GLIBC_TUNABLES=glibc.malloc.tcache_count=0 LD_LIBRARY_PATH=usr/lib ./program.of.c %s",
+        arguments);
+}
+
+/* ---- C ----------------------------------------------------------------------------------------------------- */
+
+TEST(the_example)
+{
+    char file[PATH_MAX + 64];
+    snprintf(file, sizeof file, "%s/studies/library/example/gill.c", root);
+    assert_int_equal(compile_and_run(file, ""), 0);
+    assert_string_equal(out, "gill has order 4\nmeasured 4.00, agree\n");
+}
+
+TEST(nothing_else_is_exported)
+{
+    shell_ok(
+        "nm -D --defined-only usr/lib/libtrotter.so.0 | awk '$2 != \"A\" { sub(/@.*/, \"\", $3); print $3 }' | sort >exported");
+    shell_ok("grep -oE 'trotter_[a-z_]+\\(' usr/include/trotter.h | tr -d '(' | sort -u >told");
+    shell_ok("cmp exported told");
+    shell_ok("test $(wc -l <told) -gt 30");
+    shell_ok("readelf -d usr/lib/libtrotter.so.0 | grep -q 'SONAME.*libtrotter.so.0'");
+    shell_ok("nm -D usr/lib/libtrotter.so.0 | grep -q 'trotter_solve@@TROTTER_0$'");
+    shell_ok("nm -D usr/lib/libtrotter.so.0 | grep -q 'trotter_solve_path@@TROTTER_0.3$'");
+    shell_ok("test $(nm -D usr/lib/libtrotter.so.0 | grep -c '@TROTTER_0.3$') = 8");
+}
+
+/* The release is hardened, program and library; a plain program is not. */
+TEST(what_is_released_is_hardened)
+{
+    static const char check[] =
+        "hardened() { readelf -d $1 | grep -q BIND_NOW && readelf -lW $1 | grep -q GNU_RELRO && "
+        "readelf --dyn-syms -W $1 >symbols && grep -q __stack_chk_fail symbols && grep -q '_chk@' symbols && "
+        "! readelf -d $1 | grep -q 'PATH.*cuda'; }; hardened";
+    shell_ok("%s %s", check, program);
+    shell_ok("%s usr/lib/libtrotter.so.0", check);
+    file_text("plain.c", "int main(void) { return 0; }\n");
+    shell_ok("gcc -fno-stack-protector -Wl,-z,lazy -o plain plain.c");
+    assert_int_equal(shell("%s ./plain", check), 1);
+}
+
+static const char cases[] =
+    "#include <math.h>\n#include <stdio.h>\n#include <string.h>\n#include <trotter.h>\n"
+    "#define NEED(x) do { if (!(x)) { printf(\"line %d: %s\\n\", __LINE__, trotter_error()); return 1; } } while (0)\n"
+    "static int grow(void *arg, double t, const double *y, double *dy) { (void)t; ++*(int *)arg; dy[0] = -y[0] / 2; return y[0] > 2; }\n"
+    "int main(void) {\n"
+    "    TrotterScheme *s = NULL, *again; TrotterSystem *system; TrotterTheory theory; TrotterTerm *term; TrotterOrder order;\n"
+    "    size_t n; char *text; double real, imaginary, y[64], z[64], one = 1, three = 3; int calls = 0;\n"
+    "    NEED(trotter_scheme_find(\"rk44\", &s) == TROTTER_INPUT && !s && strstr(trotter_error(), \"rk4\"));\n"
+    "    NEED(trotter_scheme_read(\"scheme a\\nk1 = F(y\\n\", NULL, &s) == TROTTER_INPUT && strstr(trotter_error(), \"text:2:\"));\n"
+    "    NEED(trotter_scheme_read(\"scheme a\\nk1 = H(y)\\ny' = y + k1\\nscheme b\\nk1 = H(y)\\ny' = y + k1\\n\", NULL, &s) == TROTTER_INPUT);\n"
+    "    NEED(trotter_scheme_find(\"rk4\", &s) == 0 && trotter_scheme_print(s, &text) == 0);\n"
+    "    NEED(trotter_scheme_read(text, \"rk4\", &again) == 0 && strcmp(trotter_scheme_name(again), \"rk4\") == 0);\n"
+    "    trotter_free(text); trotter_scheme_free(again);\n"
+    "    NEED(trotter_scheme_theory(s, &theory) == 0 && theory.order == 4 && !theory.at_least && theory.evaluations == 8);\n"
+    "    NEED(trotter_scheme_stability(s, &real, &imaginary) == 0 && fabs(real + 2.785293563405282) < 1e-9 && fabs(imaginary - sqrt(8)) < 1e-9);\n"
+    "    { const double at[2][2] = {{-1, 0}, {0, 1}}; NEED(trotter_scheme_amplification(s, 2, at, z) == 0);\n"
+    "      NEED(fabs(z[0] - 0.375) < 1e-14); }\n" /* 1 - 1 + 1/2 - 1/6 + 1/24 */
+    "    trotter_scheme_free(s);\n"
+    "    NEED(trotter_scheme_find(\"strang-marchuk\", &s) == 0);\n"
+    "    NEED(trotter_scheme_expand(s, TROTTER_BRACKETS, 3, &term, &n) == 0 && n == 2);\n"
+    "    NEED(strcmp(term[0].name, \"[F,[F,G]]\") == 0 && strcmp(term[0].coefficient, \"1/12\") == 0 && fabs(term[0].value - 1 / 12.) < 1e-16);\n"
+    "    trotter_free(term); trotter_scheme_free(s);\n"
+    "    NEED(trotter_scheme_find(\"rk4\", &s) == 0 && trotter_scheme_expand(s, TROTTER_BRACKETS, 3, &term, &n) == TROTTER_INPUT);\n"
+    "    NEED(trotter_system_make(1, 1, &one, grow, grow, &calls, &system) == 0 && trotter_solve(s, system, 0.01, 100, y) == 0);\n"
+    "    NEED(calls == 800 && fabs(y[0] - exp(-1)) < 1e-9);\n" /* F + G = -y */
+    "    NEED(trotter_reference(system, 1, y) == 0 && fabs(y[0] - exp(-1)) < 1e-12);\n"
+    "    NEED(trotter_measure(s, system, 1, 0.25, 5, &order) == 0 && order.expected == 4 && fabs(order.slope - 4) < 0.1 && order.count == 6);\n"
+    "    NEED(strcmp(order.verdict, \"agree\") == 0); trotter_free(order.point); trotter_system_free(system);\n"
+    "    NEED(trotter_system_make(1, 1, &three, grow, grow, &calls, &system) == 0 && trotter_solve(s, system, 0.1, 1, y) == TROTTER_NUMERIC);\n"
+    "    trotter_system_free(system);\n"
+    "    NEED(trotter_system_find(\"kepler\", 0, 0, 1, &system) == 0);\n"
+    "    trotter_scheme_free(s); NEED(trotter_scheme_find(\"ab3\", &s) == 0);\n" /* history: of the exact solution */
+    "    NEED(trotter_solve(s, system, 1e-3, 100, y) == 0 && trotter_reference(system, 0.1, z) == 0);\n"
+    "    NEED(fabs(y[0] - z[0]) < 1e-7 && y[0] != z[0]);\n"
+    "    trotter_system_free(system); trotter_scheme_free(s);\n"
+    "    NEED(trotter_system_find(\"nothing\", 0, 0, 1, &system) == TROTTER_INPUT);\n"
+    "    { const char *h[] = {\"the cat sat on the mat\"}, *r[] = {\"the cat sat on a mat\"}; double said[] = {1, 0, 1, 1}, right[] = {1, 0, 0, 1};\n"
+    "      NEED(trotter_score_lines(\"bleu\", \"13a\", 1, h, r, &real) == 0 && fabs(real - 53.7285) < 1e-4);\n"
+    "      NEED(trotter_score_lines(\"bleu\", \"14a\", 1, h, r, &real) == TROTTER_INPUT && trotter_score_lines(\"blue\", NULL, 1, h, r, &real) == TROTTER_INPUT);\n"
+    "      NEED(trotter_score_labels(\"accuracy\", 4, said, right, &real) == 0 && real == 0.75);\n"
+    "      NEED(trotter_score_labels(\"pearson\", 4, said, right, &real) == 0 && fabs(real - 1 / sqrt(3)) < 1e-12);\n"
+    "      said[0] = 0.5; NEED(trotter_score_labels(\"accuracy\", 4, said, right, &real) == TROTTER_INPUT); }\n"
+    "    puts(trotter_version()); return 0; }\n";
+
+/* Passes NULL in each place where none is allowed, one at a time. With all arguments there, the same calls succeed. */
+static const char null_cases[] =
+    "#include <stdio.h>\n#include <string.h>\n#include <trotter.h>\n"
+    "#define REFUSED(call) do { if ((call) != TROTTER_MISUSE || !strstr(trotter_error(), \"NULL\")) { printf(\"line %d\\n\", __LINE__); return 1; } } while (0)\n"
+    "#define DONE(call) do { if ((call) != TROTTER_DONE) { printf(\"line %d: %s\\n\", __LINE__, trotter_error()); return 1; } } while (0)\n"
+    "int main(int argc, char **argv) {\n"
+    "    TrotterScheme *s = NULL, *again; TrotterSystem *on = NULL; TrotterModel *m = NULL; TrotterTheory theory; TrotterTerm *term; TrotterOrder order;\n"
+    "    char *text; double a, b, y[64], z[1][2] = {{0, 1}}, one = 1; size_t n; int32_t id[] = {0, 1}, *ids; static double logits[1 << 12];\n"
+    "    const char *line[] = {\"a b\"}, *gone[] = {NULL};\n"
+    "    if (argc < 2) return 2;\n"
+    "    REFUSED(trotter_scheme_find(NULL, &s)); REFUSED(trotter_scheme_find(\"rk4\", NULL)); DONE(trotter_scheme_find(\"rk4\", &s));\n"
+    "    REFUSED(trotter_scheme_read(NULL, NULL, &again)); REFUSED(trotter_scheme_read(\"\", NULL, NULL));\n"
+    "    REFUSED(trotter_scheme_print(NULL, &text)); REFUSED(trotter_scheme_print(s, NULL)); DONE(trotter_scheme_print(s, &text)); trotter_free(text);\n"
+    "    REFUSED(trotter_scheme_theory(NULL, &theory)); REFUSED(trotter_scheme_theory(s, NULL)); DONE(trotter_scheme_theory(s, &theory));\n"
+    "    REFUSED(trotter_scheme_stability(NULL, &a, &b)); REFUSED(trotter_scheme_stability(s, NULL, &b)); REFUSED(trotter_scheme_stability(s, &a, NULL));\n"
+    "    REFUSED(trotter_scheme_amplification(NULL, 1, (const double(*)[2])z, y)); REFUSED(trotter_scheme_amplification(s, 1, NULL, y));\n"
+    "    REFUSED(trotter_scheme_amplification(s, 1, (const double(*)[2])z, NULL)); DONE(trotter_scheme_amplification(s, 0, NULL, NULL));\n"
+    "    REFUSED(trotter_scheme_expand(NULL, 0, 0, &term, &n)); REFUSED(trotter_scheme_expand(s, 0, 0, NULL, &n)); REFUSED(trotter_scheme_expand(s, 0, 0, &term, NULL));\n"
+    "    REFUSED(trotter_system_find(NULL, 0, 0, 1, &on)); REFUSED(trotter_system_find(\"kepler\", 0, 0, 1, NULL)); DONE(trotter_system_find(\"kepler\", 0, 0, 1, &on));\n"
+    "    REFUSED(trotter_system_parse(\"\", 0, 0, 1, NULL)); REFUSED(trotter_system_make(1, 1, &one, NULL, NULL, NULL, NULL));\n"
+    "    REFUSED(trotter_solve(NULL, on, 0.1, 1, y)); REFUSED(trotter_solve(s, NULL, 0.1, 1, y)); REFUSED(trotter_solve(s, on, 0.1, 1, NULL)); DONE(trotter_solve(s, on, 0.1, 1, y));\n"
+    "    REFUSED(trotter_reference(NULL, 1, y)); REFUSED(trotter_reference(on, 1, NULL));\n"
+    "    REFUSED(trotter_measure(NULL, on, 0, 0, 6, &order)); REFUSED(trotter_measure(s, NULL, 0, 0, 6, &order)); REFUSED(trotter_measure(s, on, 0, 0, 6, NULL));\n"
+    "    REFUSED(trotter_model_load(NULL, 0, &m)); REFUSED(trotter_model_load(argv[1], 0, NULL)); DONE(trotter_model_load(argv[1], 0, &m));\n"
+    "    REFUSED(trotter_model_encode(NULL, \"a\", &ids, &n)); REFUSED(trotter_model_encode(m, NULL, &ids, &n)); REFUSED(trotter_model_encode(m, \"a\", NULL, &n));\n"
+    "    REFUSED(trotter_model_logits(NULL, id, 2, logits)); REFUSED(trotter_model_logits(m, NULL, 2, logits)); REFUSED(trotter_model_logits(m, id, 2, NULL));\n"
+    "    DONE(trotter_model_logits(m, id, 2, logits)); REFUSED(trotter_model_truncation(NULL, s, 0, id, 2, 2, y, y)); REFUSED(trotter_model_truncation(m, s, 0, id, 2, 2, y, NULL));\n"
+    "    REFUSED(trotter_score_lines(NULL, NULL, 1, line, line, &a)); REFUSED(trotter_score_lines(\"bleu\", NULL, 1, gone, line, &a)); REFUSED(trotter_score_lines(\"bleu\", NULL, 1, line, NULL, &a));\n"
+    "    REFUSED(trotter_score_lines(\"bleu\", NULL, 1, line, line, NULL)); REFUSED(trotter_score_labels(\"accuracy\", 1, NULL, &one, &a)); DONE(trotter_score_labels(\"accuracy\", 1, &one, &one, &a));\n"
+    "    if (trotter_scheme_name(NULL) || trotter_system_particles(NULL) || trotter_system_initial(NULL) || trotter_model_vocabulary(NULL) || trotter_model_word(NULL, 0)) return 3;\n"
+    "    trotter_scheme_free(NULL); trotter_system_free(NULL); trotter_model_free(NULL); trotter_free(NULL);\n"
+    "    trotter_scheme_free(s); trotter_system_free(on); trotter_model_free(m); return 0; }\n";
+
+TEST(null_is_refused)
+{
+    file_text("null.c", null_cases);
+    if (compile_and_run("null.c", "run") != 0) fail_msg("%s%s", out, err);
+}
+
+TEST(the_header_is_cplusplus_too)
+{
+    need_tool("g++");
+    file_text("header.cpp",
+              "#include <trotter.h>\nint main() { return trotter_version() == 0; }\n");
+    shell_ok(
+        "g++ -std=c++98 -Wall -Wextra -Wpedantic -Werror -Iusr/include -o header header.cpp -Lusr/lib -ltrotter");
+    shell_ok("LD_LIBRARY_PATH=usr/lib ./header");
+    shell_ok(
+        "sed '/extern \"C\"/d; /^}$/d' usr/include/trotter.h >bare.h && sed 's/<trotter.h>/\"bare.h\"/' header.cpp >bare.cpp");
+    assert_int_not_equal(shell("g++ -I. -o header bare.cpp -Lusr/lib -ltrotter"),
+                         0); /* names of C++ symbols */
+}
+
+TEST(answers_and_refusals)
+{
+    file_text("cases.c", cases);
+    if (compile_and_run("cases.c", "") != 0) fail_msg("%s%s", out, err);
+}
+
+TEST(runs_conditions_and_regions)
+{
+    char file[PATH_MAX + 64];
+    snprintf(file, sizeof file, "%s/tests/library/library_runs.c", root);
+    if (compile_and_run(file, "") != 0) fail_msg("%s%s", out, err);
+}
+
+/* Threads, children, signals, bytes and numbers without sense, many calls (library_process.c). The library says nothing. */
+TEST(other_peoples_processes)
+{
+    char file[PATH_MAX + 64];
+    snprintf(file, sizeof file, "%s/tests/library/library_process.c", root);
+    if (compile_and_run(file, "run") != 0 || *out || *err) fail_msg("%s%s", out, err);
+}
+
+static const char model_cases[] =
+    "#include <stdio.h>\n#include <trotter.h>\n"
+    "int main(int argc, char **argv) { (void)argc; TrotterModel *m; int32_t *id; size_t n; static double z[1 << 16], e[8], r[8]; int32_t wild = -1;\n"
+    "    if (trotter_model_load(argv[1], 0, &m) != 0) { fputs(trotter_error(), stderr); return 2; }\n"
+    "    if (trotter_model_encode(m, \"in the beginning\", &id, &n) != 0 || n != 5 || id[0] != id[4]) return 3;\n"
+    "    if (trotter_model_logits(m, id, 4, z) != 0) return 4;\n"
+    "    if (trotter_model_logits(m, id, 1000, z) != TROTTER_INPUT || trotter_model_logits(m, &wild, 1, z) != TROTTER_INPUT) return 5;\n"
+    "    if (trotter_model_truncation(m, NULL, 0, id, 4, 6, e, r) != 0 || !(e[0] > 0) || !(e[6] < e[0] / 500)) return 6;\n"
+    "    if (trotter_model_truncation(m, NULL, 9, id, 4, 6, e, r) != TROTTER_INPUT) return 7;\n"
+    "    for (size_t i = 0; i < 4 * trotter_model_vocabulary(m); i++) printf(\"%.9g\\n\", z[i]);\n"
+    "    trotter_free(id); trotter_model_free(m); return 0; }\n";
+
+/* Logits are those of `trotter eval`, which are f32. */
+TEST(models)
+{
+    shell_ok("echo in the beginning >words.txt");
+    file_text("model.c", model_cases);
+    if (compile_and_run("model.c", "run") != 0) fail_msg("%s%s", out, err);
+    file_text("library.txt", out);
+    run_ok(
+        "eval --model run --text words.txt --context sentence --logits eval.npy --precision f64");
+    shell_ok("tail -c +129 eval.npy | od -An -v -tf4 -w4 | awk '{ print $1 + 0 }' >eval.txt");
+    shell_ok(
+        "paste library.txt eval.txt | awk '{ d = $1 - $2; if (d * d > 1e-8) bad++ } END { exit bad > 0 || NR < 40 }'");
+    shell_ok(
+        "paste library.txt eval.txt | awk 'NR == 3 { $1 += 1e-3 } { d = $1 - $2; if (d * d > 1e-8) bad++ } END { exit bad != 1 }'");
+    assert_int_equal(shell("LD_LIBRARY_PATH=usr/lib ./program.of.c nowhere"), 2);
+}
+
+/* ---- Python ------------------------------------------------------------------------------------------------ */
+
+static void need_numpy(void)
+{
+    if (python[0]) return;
+    if (getenv("TROTTER_NEED_NUMPY")) fail_msg("no python3 has NumPy: python3-numpy");
+    print_message("# skipped: no python3 with NumPy here\n");
+    skip();
+}
+
+#define PYTHON \
+    "env -u PYTHONPATH TROTTER_LIBRARY=usr/lib/libtrotter.so PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=%s/studies/python %s "
+
+/* All that the module computes of schemes and systems, with NumPy and without; a wrong number of the program is seen. */
+TEST(what_python_computes)
+{
+    need_numpy();
+    run_ok(
+        "solve --system arenstorf --scheme dormand-prince --tolerance 1e-7 --times 20 --out numbers");
+    run_ok("expand --scheme rk4 --conditions 5 --csv");
+    file_text("numbers/conditions.csv", out);
+    for (int bare = 0; bare < 2; bare++)
+        if (shell(PYTHON "%s/tests/python/cases.py numbers %s", root, python, root,
+                  bare ? "bare" : "") != 0)
+            fail_msg("%s", err);
+    shell_ok(
+        "mkdir spoilt && cp numbers/solution.csv spoilt && sed 's/1e-07,258/1e-07,259/' numbers/solve.csv >spoilt/solve.csv && "
+        "sed 's/,yes,/,no,/' numbers/conditions.csv >spoilt/conditions.csv");
+    assert_int_equal(shell(PYTHON "%s/tests/python/cases.py spoilt", root, python, root), 1);
+    assert_non_null(strstr(err, "by_tolerance"));
+    shell_ok("cp numbers/solve.csv spoilt");
+    assert_int_equal(shell(PYTHON "%s/tests/python/cases.py spoilt", root, python, root), 1);
+    assert_non_null(strstr(err, "in theory"));
+}
+
+/* A Python that ends while the library computes, is interrupted, or forks. */
+TEST(a_python_that_ends)
+{
+    need_numpy();
+    if (shell(PYTHON "%s/tests/python/exits.py run", root, python, root) != 0) fail_msg("%s", err);
+}
+
+/* The notebook runs from its first cell to its last; one with a wrong cell does not. */
+TEST(the_notebook)
+{
+    need_numpy();
+    shell_ok(PYTHON "%s/tests/python/notebook.py %s/studies/python/tour.ipynb >cells.txt", root,
+             python, root, root);
+    static const char *const lines[] = {
+        "trotter.Scheme('ralston') has order 2", "16 cells",
+        "      h      euler  rate    ralston  rate        rk4  rate", "in F: division by zero"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        shell_ok("grep -qF \"%s\" cells.txt", lines[i]);
+    shell_ok("test $(grep -c 'a picture of [0-9]\\{4,\\} bytes' cells.txt) = 7");
+    shell_ok("! grep -qE '\"(png|svg|image|output_type)' %s/studies/python/tour.ipynb",
+             root); /* no outputs in the tree */
+    shell_ok("sed 's/2\\/3\\*k1/2\\/3 k1/' %s/studies/python/tour.ipynb >wrong.ipynb", root);
+    assert_int_equal(shell(PYTHON "%s/tests/python/notebook.py wrong.ipynb", root, python, root),
+                     1);
+    assert_non_null(strstr(err, "cell 2: Error: text:4:"));
+}
+
+TEST(what_python_is_refused)
+{
+    need_numpy();
+    static const char code[] =
+        "import trotter, numpy\n"
+        "def raises(f, *a):\n"
+        "    try: f(*a)\n"
+        "    except Exception as e: return type(e).__name__, str(e)\n"
+        "    raise SystemExit('not refused: %r' % (a,))\n"
+        "assert raises(trotter.order, 'rk44') == ('Error', \"scheme 'rk44'\") or 'rk4' in raises(trotter.order, 'rk44')[1]\n"
+        "assert raises(trotter.load, 'nowhere')[0] == 'Error'\n"
+        "bad = trotter.System(F=lambda t, y: 1 / 0, G=lambda t, y: y, initial=[[1.0]])\n"
+        "assert raises(trotter.solve, 'rk4', bad, 0.1, 1)[0] == 'ZeroDivisionError'\n"
+        "m = trotter.load('run')\n"
+        "assert 'takes 1 to' in raises(m.logits, numpy.zeros(10000))[1]\n"
+        "import read_model\n"
+        "ids = m.encode('in the beginning')[:4]\n"
+        "a, b = m.logits(ids), read_model.logits(*read_model.read('run/model.safetensors'), ids)\n"
+        "assert abs(a - b).max() < 1e-12 * abs(a).max(), abs(a - b).max()\n"
+        "told, w = read_model.read('run/model.safetensors')\n"
+        "told['activation'] = 'relu'\n"
+        "assert abs(a - read_model.logits(told, w, ids)).max() > 1e-6\n"
+        "for bad in (lambda: trotter.order(None), lambda: trotter.System(), lambda: m.logits([[0, 1]]), lambda: m.logits([0.5])):\n"
+        "    assert raises(bad)[0] == 'TypeError'\n"
+        "s = trotter.System(F=lambda t, y: -y, G=lambda t, y: 0 * y, initial=[1.0])\n"
+        "assert raises(trotter.solve, 'rk4', s, 0.1, -1)[0] == 'ValueError'\n"
+        "assert 'field, brackets' in raises(trotter.expand, 'rk4', 4, 'roots')[1]\n"
+        "try: trotter.solve('rk4', s, 0, 1)\n"
+        "except trotter.Error as e: assert e.code == -4, e.code\n" /* the library's own code */
+        /* The small reader runs nothing but arithmetic. */
+        "for line in ('k1 = H(y[-1])', 'k1 = __import__(y)', 'k1 = 9**9', \"y' = y.T\", 'k1 = ' + '1' * 99 + '!'):\n"
+        "    assert raises(read_model.logits, dict(told, scheme_text=line), w, ids)[0] == 'ValueError', line\n";
+    file_text("refused.py", code);
+    if (shell(PYTHON "refused.py", root, python) != 0) fail_msg("%s", err);
+}
+
+/* Encoders are read by NumPy and compared with the program: words one by one, and classes of pairs of sentences. Each
+ * mistake of a reading is seen. */
+TEST(encoders_by_numpy)
+{
+    need_numpy();
+#define ENCODER                                                                                 \
+    "--corpus kjv --vocabulary 200 --eval-tokens 300 --untested --scheme macaron --first-relu " \
+    "--layers 2 --activation gelu --positions both --max-steps 8" SMALL_TRAINING
+    run_ok("train --objective masked " ENCODER " --out encoder");
+    run_ok("train --no-final-norm " ENCODER " --out first-relu");
+    shell_ok("printf 'and the lord said unto moses\n' >said");
+    run_ok(
+        "eval --model encoder --text said --one-by-one --context sentence --precision f64 --logits words.npy");
+    shell_ok(
+        "awk 'BEGIN { srand(3); print \"sentence\\tsentence2\\tlabel\"; for (i = 0; i < 40; i++) { k = int(3 * rand()); "
+        "print \"and the lord\\tof \" (k ? k == 1 ? \"god\" : \"the people\" : \"all\") \"\\t\" k } }' >pairs.tsv");
+    run_ok(
+        "finetune --model encoder --task pairs.tsv --threads 1 --rates 1e-2 --seeds 1 --epochs 2 --pretrained-only --out labels");
+    shell_ok("printf 'the lord said\\tof the people of god\\n' >pair");
+    run_ok("classify --model labels --text pair --precision f64 --csv");
+    file_text("classified.csv", out);
+    run_ok("classify --model labels --text pair --precision f64 --csv --sequence 6");
+    file_text("cut.csv", out);
+    static const char code[] =
+        "import numpy, read_model, trotter\n"
+        "def vocabulary(d): return {x: i for i, x in enumerate(open(d + '/vocab.txt').read().split('\\n'))}\n"
+        "v, right = vocabulary('encoder'), numpy.load('words.npy')\n"
+        "ids = [v[x] for x in '<cls> and the lord said unto moses <eos>'.split()]\n"
+        "def words(**changed):\n"
+        "    told, w = read_model.read('encoder/model.safetensors')\n"
+        "    told.update(changed)\n"
+        "    one = lambda k: read_model.logits(told, w, ids[:k] + [v['<mask>']] + ids[k + 1:])[k]\n"
+        "    return abs(numpy.array([one(k) for k in range(1, 7)]) - right).max()\n"
+        "assert words() < 1e-6 * abs(right).max(), words()\n"
+        "assert words(format='trotter language model 1') > 1e-3\n"
+        "assert words(**{'first-relu': 'no'}) > 1e-3\n"
+        "v, said = vocabulary('labels'), [x.split() for x in open('pair').read().split('\\t')]\n"
+        "ids = [v['<cls>']] + [v[x] for s in said for x in s + ['<eos>']]\n"
+        "line = open('classified.csv').read().split('\\n')[1].split(',')\n"
+        "def label(segments):\n"
+        "    told, w = read_model.read('labels/model.safetensors')\n"
+        "    z = read_model.classes(told, w, ids, segments)\n"
+        "    return told['labels'].split('\\t')[z.argmax()], (numpy.exp(z - z.max()) / numpy.exp(z - z.max()).sum()).max()\n"
+        "name, p = label([0] + [0] * (len(said[0]) + 1) + [1] * (len(said[1]) + 1))\n"
+        "assert name == line[1] and abs(p - float(line[2])) < 1e-9, (name, p, line)\n"
+        "assert abs(label(None)[1] - float(line[2])) > 1e-6\n"
+        /* The longer sentence loses its last word first: the 4 and 6 tokens with <eos> become 2 and 3. */
+        "ids = [v[x] for x in '<cls> the <eos> of the <eos>'.split()]\n"
+        "cut = float(open('cut.csv').read().split('\\n')[1].split(',')[2])\n"
+        "assert abs(label([0, 0, 0, 1, 1, 1])[1] - cut) < 1e-9 and abs(cut - float(line[2])) > 1e-9\n"
+        "for d in ('first-relu', 'gate', 'learn', 'today', 'learned'):\n"
+        "    a = trotter.load(d).logits([1, 2, 3])\n"
+        "    b = read_model.logits(*read_model.read(d + '/model.safetensors'), [1, 2, 3])\n"
+        "    assert abs(a - b).max() < 1e-12 * abs(a).max(), d\n"
+        /* What only models of other programs tell. */
+        "import json, os, struct\n"
+        "def told_otherwise(d, **more):\n"
+        "    told, w = read_model.read(d + '/model.safetensors')\n"
+        "    head, data = {'__metadata__': {k: v for k, v in {**told, **more}.items() if k != 'checksum'}}, b''\n"
+        "    for name, x in w.items():\n"
+        "        head[name] = {'dtype': 'F64', 'shape': x.shape, 'data_offsets': [len(data), len(data) + x.nbytes]}\n"
+        "        data += x.tobytes()\n"
+        "    os.makedirs('other', exist_ok=True)\n"
+        "    open('other/vocab.txt', 'w').write(open(d + '/vocab.txt').read())\n"
+        "    line = json.dumps(head).encode()\n"
+        "    line += b' ' * (-len(line) % 8)\n"
+        "    open('other/model.safetensors', 'wb').write(struct.pack('<Q', len(line)) + line + data)\n"
+        "    a = trotter.load('other').logits([1, 2, 3])\n"
+        "    b = read_model.logits(*read_model.read('other/model.safetensors'), [1, 2, 3])\n"
+        "    assert abs(a - b).max() < 1e-12 * abs(a).max(), more\n"
+        "    return a\n"
+        "for d, key, value in (('first-relu', 'gelu', 'erf'), ('today', 'plain-input', 'yes'), ('today', 'norm-eps', '1e-2'), ('today', 'rotary-base', '50')):\n"
+        "    assert abs(told_otherwise(d, **{key: value}) - told_otherwise(d)).max() > 1e-9, key\n"
+        "for d in ('post', 'leapfrog'):\n"
+        "    try: read_model.read(d + '/model.safetensors')\n"
+        "    except ValueError as e: assert 'not read here' in str(e)\n"
+        "    else: raise SystemExit(d + ' is read')\n";
+#define OTHER \
+    "train --corpus kjv --vocabulary 200 --eval-tokens 300 --untested --max-steps 3" SMALL_TRAINING
+    run_ok(OTHER " --scheme rk2-gate --out gate");
+    run_ok(OTHER " --scheme looped-learn --out learn");
+    run_ok(OTHER " --scheme heun-layer --layers 2 --activation swiglu --norm-kind rms --positions "
+                 "rotary --kv-heads 1 --out today");
+    run_ok(OTHER " --activation geglu --positions learned --untied --out learned");
+    run_ok(OTHER " --norm post --out post");
+    run_ok(OTHER " --scheme leapfrog --layers 2 --out leapfrog");
+    file_text("encoders.py", code);
+    if (shell(PYTHON "encoders.py", root, python) != 0) fail_msg("%s", err);
+}
+
+/* Models of two sides are read by NumPy, as nn/format.md says, and compared with the program: four by the small reader, and
+ * three whose schemes read earlier layers by the rules of that page, written out here. Mistakes of a reading are
+ * seen. */
+TEST(two_sides_by_numpy)
+{
+    need_numpy();
+    static const char *const model[][3] = {
+        {"turns", "--encoder macaron --decoder transformer --layers 2 --encoder-layers 3",
+         "--positions both"},
+        {"layered", "--encoder transformer --decoder heun-layer --layers 2", "--activation gelu"},
+        {"modern", "--encoder macaron --decoder heun-layer --layers 2",
+         "--activation swiglu --norm-kind rms --positions rotary --kv-heads 1"},
+        {"unsplit", "--encoder euler --decoder euler", "--untied --no-final-norm"},
+        {"dense", "--encoder rk2-dlcl --decoder ab2 --layers 3 --encoder-layers 3", ""},
+        {"steps", "--encoder ab3 --decoder lm-resnet --layers 3 --encoder-layers 4", ""}};
+    file_text("odd.scheme", "scheme odd\nlearn a = 1/4\nk1 = F(y + 1/2*k2[-1])\n"
+                            "k2 = G(y + k1 + 1/4*k1[-1] - 1/8*k2[-1] + 1/4*y[-1] - 1/4*y)\n"
+                            "y' = 3/4*y + 1/4*y[-1] + a*k1 + 1/2*k1[-1] + k2 + 1/3*k2[-1]\n");
+    file_text("source", "3 1 2 5\n");
+    file_text("target", "2 4 1\n");
+    for (size_t i = 0; i < sizeof model / sizeof *model; i++) {
+        run_ok(
+            "train --corpus reverse:5 --max-steps 3 --width 8 --inner 16 --heads 2 --sequence 16 --batch-tokens 416 "
+            "--threads 1 %s %s --out %s",
+            model[i][1], model[i][2], model[i][0]);
+        run_ok(
+            "eval --model %s --text target --source-text source --precision f64 --threads 1 --logits %s.npy",
+            model[i][0], model[i][0]);
+    }
+    run_ok(
+        "train --corpus kjv --vocabulary 60 --eval-tokens 300 --untested --max-steps 3" SMALL_TRAINING
+        "--scheme-file odd.scheme --scheme odd --layers 3 --out odd");
+    file_text("said", "and the lord said\n");
+    run_ok(
+        "eval --model odd --text said --context sentence --precision f64 --threads 1 --logits odd.npy");
+    static const char code[] =
+        "import numpy, read_model as r\n"
+        "def words(d, text):\n"
+        "    v = {x: i for i, x in enumerate(open(d + '/vocab.txt').read().split('\\n'))}\n"
+        "    return [v[x] for x in text.split()]\n"
+        "def ids(d): return words(d, '3 1 2 5 <eos>'), words(d, '<eos> 2 4 1')\n"
+        "def far(d, z): return abs(z - numpy.load(d + '.npy')).max()\n"
+        "for d in ('turns', 'layered', 'unsplit', 'modern'):\n"
+        "    (source, target), (told, w) = ids(d), r.read(d + '/model.safetensors')\n"
+        "    def of(target=target, source=source, **changed): return far(d, r.logits({**told, **changed}, w, target, source=source))\n"
+        "    assert of() < 1e-6, (d, of())\n"
+        "    assert of(source=source[:-1]) > 1e-4 and of(target=target[1:] + target[:1]) > 1e-4, d\n"
+        "    wrong = [of(scheme_text=told['scheme_text'].replace(*x)) for x in (('decoder\\n', '\\n'), ('A(y', 'F(y'), ('H(y', 'L(y'))]\n"
+        "    assert max(wrong) > 1e-4, (d, wrong)\n"
+        "assert 'encoder-layers' not in r.load('layered/model.safetensors')[0]\n"
+        "def pair(d, encoder, decoder):\n"
+        "    (source, target), (told, w) = ids(d), r.load(d + '/model.safetensors')\n"
+        "    def op(side, l, m=None): return r.operators(w, told, '%slayers.%d.' % (side, l), side == 'decoder.', m)\n"
+        "    learned = lambda side, l, name: w.get('%slayers.%d.scheme.%s' % (side, l, name))\n"
+        "    m = r.norm(w, 'encoder.norm', encoder(r.embed(told, w, source), op, learned))\n"
+        "    return far(d, r.norm(w, 'final_norm', decoder(r.embed(told, w, target), m, op, learned)) @ w['embed.weight'].T)\n"
+        "def dense(y, op, learned, turn=1):\n"
+        "    first, k1, k2 = y, [], []\n"
+        "    for l in range(3):\n"
+        "        L, w, v = op('encoder.', l)['L'], learned('encoder.', l, 'w'), learned('encoder.', l, 'v')\n"
+        "        k1.append(L(y)); k2.append(L(y + k1[-1]))\n"
+        "        y = first + sum((w[::turn][i] * k1[i] + v[::turn][i] * k2[i]) / 2 for i in range(l + 1))\n"
+        "    return y\n"
+        "def ab2(y, m, op, learned, begin=1):\n"
+        "    k = []\n"
+        "    for l in range(3):\n"
+        "        k.append(op('decoder.', l, m)['H'](y))\n"
+        "        y = y + (begin * k[0] if l == 0 else 3 / 2 * k[l] - k[l - 1] / 2)\n"
+        "    return y\n"
+        "def ab3(y, op, learned):\n"
+        "    k = []\n"
+        "    for l in range(4):\n"
+        "        k.append(op('encoder.', l)['H'](y))\n"
+        "        y = y + (k[l] if l < 2 else 23 / 12 * k[l] - 4 / 3 * k[l - 1] + 5 / 12 * k[l - 2])\n"
+        "    return y\n"
+        "def lm(y, m, op, learned):\n"
+        "    state = [y]\n"
+        "    for l in range(3):\n"
+        "        k, a, y = op('decoder.', l, m)['L'](state[-1]), learned('decoder.', l, 'a'), state[-1]\n"
+        "        state.append(y + k if l == 0 else a * y + (1 - a) * state[-2] + k)\n"
+        "    return state[-1]\n"
+        "assert pair('dense', dense, ab2) < 1e-6 and pair('steps', ab3, lm) < 1e-6\n"
+        "assert pair('dense', lambda *x: dense(*x, turn=-1), ab2) > 1e-5\n"
+        "assert pair('dense', dense, lambda *x: ab2(*x, begin=1.5)) > 1e-4\n"
+        "told, w = r.load('odd/model.safetensors')\n"
+        "y, k1, k2 = [r.embed(told, w, words('odd', '<eos> and the lord said'))], [], []\n"
+        "for l in range(3):\n"
+        "    F, G = (r.operators(w, told, 'layers.%d.' % l, False, None)[x] for x in 'FG')\n"
+        "    now, a = y[-1], w['layers.%d.scheme.a' % l]\n"
+        "    f = F(now + k2[-1] / 2 if l else now)\n"
+        "    g = G(now + f + k1[-1] / 4 + (y[-2] - now) / 4 - k2[-1] / 8 if l else now + f + f / 4)\n"
+        "    y.append(3 / 4 * now + y[-2] / 4 + a * f + k1[-1] / 2 + g + k2[-1] / 3 if l else now + (a * f + f / 2) / (1 / 4 + 1 / 2) + g)\n"
+        "    k1.append(f); k2.append(g)\n"
+        "z = r.norm(w, 'final_norm', y[-1]) @ w['embed.weight'].T\n"
+        "assert far('odd', z) < 1e-6, far('odd', z)\n";
+    file_text("pairs.py", code);
+    if (shell(PYTHON "pairs.py", root, python) != 0) fail_msg("%s", err);
+}
+
+/* pip, or where it is missing the backend alone, makes a wheel of the tree, without a network and with nothing put into
+ * the tree. What is in it works from another directory, and its RECORD tells each file's sum. */
+TEST(the_wheel)
+{
+    need_numpy();
+    int pip = shell("%s -c 'import pip' 2>none", python) == 0;
+    if (!pip) print_message("# no pip for %s: the wheel is made without it\n", python);
+    shell_ok("ls -AR %s/studies/python >before", root);
+    shell_ok(
+        "there=$PWD; cd %s/studies/python && NO_DEPS=1 PYTHONDONTWRITEBYTECODE=1 %s %s $there >&2",
+        root, python,
+        pip ? "-m pip wheel -q --no-index --no-deps ./ -w"
+            : "-c 'import backend, sys; backend.build_wheel(sys.argv[1])'");
+    shell_ok("ls -AR %s/studies/python | cmp - before", root);
+    run_ok("--version"); /* "trotter 0.3.0-dev": the wheel's number is the same */
+    shell_ok("ls trotter-%.*s-py3-none-linux_*.whl", (int)strspn(out + 8, "0123456789."), out + 8);
+    shell_ok("%s -m zipfile -e trotter-*.whl there", python);
+    file_text(
+        "record.py",
+        "import base64, csv, glob, hashlib\n"
+        "for path, sums, size in csv.reader(open(glob.glob('there/*.dist-info/RECORD')[0])):\n"
+        "    if sums:\n"
+        "        data = open('there/' + path, 'rb').read()\n"
+        "        assert len(data) == int(size), path\n"
+        "        assert sums == 'sha256=' + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode(), path\n");
+    shell_ok("%s record.py", python);
+    static const char use[] =
+        "cd / && env -u TROTTER_LIBRARY HOME=/nowhere PYTHONPATH=$OLDPWD/there %s -c "
+        "\"import trotter; assert trotter.order('rk4').order == 4; print(trotter.library.find())\"";
+    assert_int_equal(shell(use, python), 0);
+    assert_non_null(strstr(out, "/there/trotter/libtrotter.so"));
+    shell_ok("echo '#' >>there/trotter/models.py");
+    assert_int_equal(shell("%s record.py", python), 1);
+    shell_ok("rm there/trotter/libtrotter.so");
+    assert_int_not_equal(shell(use, python), 0);
+}
+
+TEST_MAIN(open_all, program_close)

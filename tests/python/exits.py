@@ -1,0 +1,60 @@
+"""exits.py: a Python that ends, forks or is interrupted while the library runs; test_library runs it.
+
+    exits.py MODEL        each case in an interpreter of its own, which has to end as told
+"""
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import trotter
+
+
+def slow():
+    """A computation of minutes in a field of Python."""
+    own = trotter.System(F=lambda t, y: [-x for x in y], initial=[1.0])
+    trotter.solve("rk4", own, 1e-6, 10 ** 8)
+
+
+def busy():
+    """The same without a line of Python in it."""
+    trotter.reference(trotter.System("attention", particles=400, dimension=4), 50)
+
+
+def behind(job):
+    """The interpreter ends while a thread that nobody waits for is in the library."""
+    threading.Thread(target=job, daemon=True).start()
+    time.sleep(0.5)
+
+
+def interrupted(model):
+    """Ctrl-C reaches the caller as in any Python."""
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try:
+        slow()
+    except KeyboardInterrupt:
+        print("interrupted")
+
+
+def forked(model):
+    """A child has the model of its parent."""
+    m = trotter.load(model)
+    z = list(map(float, m.logits([0, 1, 2])[2]))
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if max(abs(a - b) for a, b in zip(m.logits([0, 1, 2])[2], z)) < 1e-9 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+cases = {"thread": (lambda model: behind(slow), ""), "inside": (lambda model: behind(busy), ""),
+         "interrupted": (interrupted, "interrupted\n"), "forked": (forked, "")}
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        cases[sys.argv[2]][0](sys.argv[1])
+        sys.exit(0)
+    for name, (_, said) in cases.items():
+        run = subprocess.run([sys.executable, __file__, sys.argv[1], name], capture_output=True, text=True, timeout=60)
+        assert (run.returncode, run.stdout, run.stderr) == (0, said, ""), (name, run)
