@@ -144,7 +144,7 @@ static void embed(const Model *m, const Pass *p, int side)
 
 static void embed_back(const Model *m, const Pass *p)
 {
-    size_t V = m->config.vocab;
+    size_t V = m->config.vocab + m->config.source_vocab;
     ends_embed_back(m, p, SIDE_TARGET, V, m->batch.input, grad(m, m->embed));
     if (m->plan->sides > 1)
         ends_embed_back(m, p, SIDE_SOURCE, V, m->batch.source, grad(m, m->embed));

@@ -122,12 +122,12 @@ static void add_tails(Model *m)
     }
 }
 
-/* Adds an end's head, which is one matrix: words, then one entry per tail. */
-static size_t add_head(Model *m, const char *end, int kind, int entries)
+/* Adds an end's head, which is one matrix: words, then one entry per tail; or `more` words. */
+static size_t add_head(Model *m, const char *end, int kind, int entries, size_t more)
 {
     size_t D = m->config.width, tails = m->config.tails;
     double deviation = 1 / sqrt((double)D);
-    size_t at = add(m, m->out.rows - tails, D, kind, deviation, "%s.weight", end);
+    size_t at = add(m, m->out.rows - tails + more, D, kind, deviation, "%s.weight", end);
     if (tails && entries) add(m, tails, D, START_NORMAL, deviation, "%s.entry.weight", end);
     return at;
 }
@@ -181,12 +181,12 @@ void params_list(Model *m)
     const Plan *p = m->plan;
     size_t D = m->config.width;
     int untied = m->config.untied;
-    m->embed = m->out.matrix = add_head(m, "embed", START_NORMAL, !untied);
+    m->embed = m->out.matrix = add_head(m, "embed", START_NORMAL, !untied, m->config.source_vocab);
     if (m->config.positions & POSITIONS_LEARNED)
         m->position = add(m, longest(m), D, START_NORMAL, 1 / sqrt((double)D), "position.weight");
     if (ends_in_norm(m)) add_norm(m, "final_norm", &m->out.norm_w, &m->out.norm_b);
     if (untied)
-        m->out.matrix = add_head(m, "output", m->config.tails ? START_NORMAL : START_XAVIER, 1);
+        m->out.matrix = add_head(m, "output", m->config.tails ? START_NORMAL : START_XAVIER, 1, 0);
     for (size_t i = 0; i < p->slots; i++) add_slot(m, &p->slot[i], &m->slot[i]);
     for (size_t i = 0; i < p->gates; i++) add_gate(m, &p->gate[i], &m->gate[i]);
     for (size_t i = 0; i < p->scalars; i++) {

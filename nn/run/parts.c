@@ -83,7 +83,7 @@ int model_run_plan(Model *m, size_t N, const double *x, double *y)
 int pass_tokens(const Model *m, size_t N, const int32_t *token, Pass *p)
 {
     size_t begins[2] = {0, N};
-    int32_t *position = memory_new(N, sizeof *position);
+    int32_t *position = memory_new(N, 2 * sizeof *position), *zeros = position + N;
     if (!position) return ERR_MEMORY;
     for (size_t i = 0; i < N; i++) position[i] = (int32_t)i;
     /* Nothing is predicted: the inputs stand for the targets too, and for the source. */
@@ -98,6 +98,7 @@ int pass_tokens(const Model *m, size_t N, const int32_t *token, Pass *p)
     if (m->plan->sides > 1) {
         x.source.N = x.source.longest = N;
         x.source.input = x.input;
+        if (!batch_below(N, token, m->config.vocab)) x.input = x.target = zeros;
         x.source.position = position;
         x.source.start = begins;
     }

@@ -340,7 +340,7 @@ static int check_source(const Model *m, const Batch *x)
     const ModelConfig *c = &m->config;
     NEED((x->source.N > 0) == (m->plan->sides > 1) && x->source.N <= c->max_source);
     NEED(x->source.longest <= c->max_source_length);
-    NEED(batch_below(x->source.N, x->source.input, c->vocab));
+    NEED(batch_below(x->source.N, x->source.input, c->vocab + c->source_vocab));
     NEED(batch_below(x->source.N, x->source.position, positions(m, c->max_source_length)));
     return 0;
 }

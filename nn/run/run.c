@@ -60,6 +60,7 @@ typedef struct {
     uint64_t steps;        /* steps of the whole run */
     int ends;              /* the rates depend on it */
     int judged;
+    double dropped; /* BPE dropout */
 } Facts;
 
 /* The recipe has the words and the number of each fact whose `when` is above `above`. Facts that a plain run lacks
@@ -114,6 +115,7 @@ static const struct {
     {", heads of keys ", OF(model.kv_heads), .when = OF(model.kv_heads)},
     {", rotary base ", OF(model.rotary_base), .when = OF(model.rotary_base)},
     {", norm epsilon ", OF(model.norm_eps), .when = OF(model.norm_eps)},
+    {", merges dropped ", OF(dropped), .when = OF(dropped)},
 };
 
 static double member_value(const void *record, Member m)
@@ -145,7 +147,8 @@ static int print_recipe(Run *r)
                .corpus = corpus_checksum(r->c),
                .steps = r->steps,
                .ends = schedule_ends(r->t->schedule),
-               .judged = r->t->judge != NULL};
+               .judged = r->t->judge != NULL,
+               .dropped = r->c->dropout};
     TRY(hash_plan(model_plan(r->m), &s.plan));
     FILE *f = fmemopen(r->recipe, RUN_LINE, "w");
     if (!f) return error_set(ERR_MEMORY, "out of memory: a run's recipe");
@@ -236,7 +239,7 @@ static int is_progress(const Run *r)
 {
     const Progress *p = &r->p;
     const double real[] = {p->sum_nll, p->grad_norm, p->seconds, p->best_ppl};
-    size_t n = batches_count(r->train);
+    size_t n = r->c->dropout > 0 ? SIZE_MAX : batches_count(r->train);
     for (size_t i = 0; i < sizeof real / sizeof *real; i++)
         if (!(real[i] >= 0)) return 0;
     return p->step <= INT64_MAX && p->checked <= p->step && p->epoch >= 1 && p->epoch <= INT_MAX &&

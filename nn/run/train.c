@@ -17,6 +17,23 @@
 
 enum { ROWS_PER_EPOCH = 20 };
 
+static int open_split(const Corpus *c, const TrainConfig *t, int split, uint64_t seed, Batches **b)
+{
+    return batches_new(&c->text[split], &c->source[split], &c->vocab,
+                       t->ask ? &t->ask[split] : NULL, t->context, t->batch_tokens, t->sequence,
+                       seed, b);
+}
+
+/* Opens the training text of an epoch; cut out: the corpus that has it, where merges are dropped. */
+static int open_epoch(const Corpus *c, const TrainConfig *t, long epoch, Corpus *cut, Batches **b)
+{
+    *cut = (Corpus){0};
+    *b = NULL;
+    if (!(c->dropout > 0)) return open_split(c, t, SPLIT_TRAIN, t->seed, b);
+    TRY(corpus_recut(c, t->seed, epoch, t->sequence, cut));
+    return open_split(cut, t, SPLIT_TRAIN, t->seed, b);
+}
+
 /* Counts the steps of the whole run. Where a random cut makes one more batch in some epochs, a schedule
  * that ends counts them all; else the first epoch stands for all. */
 static uint64_t steps_of_all(const TrainConfig *t, Batches *b)
@@ -265,8 +282,16 @@ static int validate_within(Run *r)
     return 0;
 }
 
+static int recut(Run *r)
+{
+    batches_free(r->train);
+    corpus_recut_free(&r->cut);
+    return open_epoch(r->c, r->t, r->p.epoch, &r->cut, &r->train);
+}
+
 static int epoch_steps(Run *r)
 {
+    if (r->c->dropout > 0) TRY(agree(r, recut(r)));
     batches_epoch(r->train, r->p.epoch);
     size_t every = run_epoch_steps(r->t, batches_count(r->train)) / ROWS_PER_EPOCH;
     if (every == 0) every = 1;
@@ -340,27 +365,23 @@ static int check_config(const Run *r)
     return 0;
 }
 
-static int open_split(const Corpus *c, const TrainConfig *t, int split, uint64_t seed, Batches **b)
-{
-    return batches_new(&c->text[split], &c->source[split], &c->vocab,
-                       t->ask ? &t->ask[split] : NULL, t->context, t->batch_tokens, t->sequence,
-                       seed, b);
-}
-
+/* Where merges are dropped, the first epoch's text stands for all. */
 int train_length(const Corpus *c, const TrainConfig *t, uint64_t *steps)
 {
     Batches *b;
-    TRY(open_split(c, t, SPLIT_TRAIN, t->seed, &b));
-    *steps = steps_of_all(t, b);
+    Corpus cut;
+    int code = open_epoch(c, t, 1, &cut, &b);
+    if (code == 0) *steps = steps_of_all(t, b);
     batches_free(b);
-    return 0;
+    corpus_recut_free(&cut);
+    return code;
 }
 
 static int open_run(Run *r)
 {
     const TrainConfig *t = r->t;
     TRY(check_config(r));
-    TRY(open_split(r->c, t, SPLIT_TRAIN, t->seed, &r->train));
+    TRY(open_epoch(r->c, t, 1, &r->cut, &r->train));
     TRY(open_split(r->c, t, SPLIT_VALID, t->seed, &r->valid));
     batches_epoch(r->valid, -1);
     r->steps = steps_of_all(t, r->train);
@@ -453,6 +474,7 @@ static void close_run(Run *r)
     if (r->best) model_backend(r->m)->release(r->best);
     batches_free(r->train);
     batches_free(r->valid);
+    corpus_recut_free(&r->cut);
     memory_free(r->file);
 }
 

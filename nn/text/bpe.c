@@ -7,6 +7,7 @@
 #include "kernels/error.h"
 #include "kernels/file.h"
 #include "kernels/memory.h"
+#include "kernels/random.h"
 #include "nn/text/bpe_codes.h"
 #include "nn/text/hash.h"
 
@@ -41,6 +42,16 @@ int bpe_merge(Bpe *b, uint32_t x, uint32_t y)
     return 0;
 }
 
+void bpe_set_source(Bpe *b, Bpe *source)
+{
+    b->source = source;
+}
+
+const Bpe *bpe_of_source(const Bpe *b)
+{
+    return b && b->source ? b->source : b;
+}
+
 size_t bpe_merges(const Bpe *b)
 {
     return b->merges;
@@ -53,7 +64,23 @@ void bpe_free(Bpe *b)
     words_free(&b->symbol);
     memory_free(b->merge);
     numbers_free(&b->rank);
+    bpe_free(b->source);
     memory_free(b);
+}
+
+int bpe_made(const Bpe *b, Words *w)
+{
+    enum { END = sizeof BPE_END - 1 };
+    for (size_t i = 0; i < b->merges; i++) {
+        const Word *s = &b->symbol.word[b->merge[i].made];
+        int last = s->bytes >= END && memcmp(s->text + s->bytes - END, BPE_END, END) == 0;
+        for (int whole = 0; whole < 2; whole++) {
+            if (whole != last && !(b->apart && !last)) continue;
+            size_t n = s->bytes - (last ? END : 0);
+            TRY(words_own(w, s->text, n, whole ? "" : BPE_MARK));
+        }
+    }
+    return 0;
 }
 
 /* ---- texts -------------------------------------------------------------------------------------- */
@@ -288,6 +315,48 @@ static size_t merge_pairs(const Merge *m, Pieces *p, size_t n)
     return size;
 }
 
+int bpe_dropped(BpeDrop *d)
+{
+    return random_uniform(d->seed, d->stream, (d->word << 24) + d->draw++) < d->p;
+}
+
+void bpe_next_word(BpeDrop *d)
+{
+    d->word++;
+    d->draw = 0;
+}
+
+/* Finds the first place, by rank and then from the left, whose merge is possible and not dropped; n: there is none. */
+static size_t kept_merge(const Bpe *b, BpeDrop *d, const Pieces *p, size_t n)
+{
+    for (uint64_t last = 0;;) { /* the last one dropped: rank, place + 1 */
+        uint64_t best = UINT64_MAX;
+        for (size_t i = 0; i + 1 < n; i++) {
+            uint32_t rank =
+                numbers_find(&b->rank, bpe_pair(p->symbol[i], p->symbol[i + 1]), BPE_UNKNOWN);
+            uint64_t place = bpe_pair(rank, (uint32_t)i + 1);
+            if (rank != BPE_UNKNOWN && place > last && place < best) best = place;
+        }
+        if (best == UINT64_MAX) return n;
+        if (!bpe_dropped(d)) return (uint32_t)best - 1;
+        last = best;
+    }
+}
+
+/* Does what split_word does, with dropped merges. */
+static size_t split_dropped(const Bpe *b, BpeDrop *d, const char *word, size_t bytes, Pieces *p)
+{
+    size_t n = spell(b, word, bytes, p);
+    for (size_t i; (i = kept_merge(b, d, p, n)) < n; n--) {
+        uint32_t rank = numbers_find(&b->rank, bpe_pair(p->symbol[i], p->symbol[i + 1]), 0);
+        p->symbol[i] = b->merge[rank].made;
+        memmove(p->symbol + i + 1, p->symbol + i + 2, (n - i - 2) * sizeof *p->symbol);
+        memmove(p->end + i, p->end + i + 1, (n - i - 1) * sizeof *p->end);
+    }
+    bpe_next_word(d);
+    return n - (n > 1 && p->end[n - 2] == bytes);
+}
+
 /* Sets p->end to the ends of the word's pieces and returns their number. The merge of the lowest rank is done wherever
  * possible, from the left, until no merge is possible. */
 static size_t split_word(const Bpe *b, const char *word, size_t bytes, Pieces *p)
@@ -306,11 +375,15 @@ static size_t split_word(const Bpe *b, const char *word, size_t bytes, Pieces *p
     return n - (n > 1 && p->end[n - 2] == bytes); /* without a "</w>" that is alone */
 }
 
-/* The pieces of all distinct words. first (words): where a word's ends begin among all. */
+/* The pieces of all distinct words. first (words): where a word's ends begin among all. With drop every word of the
+ * text is cut by itself, in `one`. */
 typedef struct {
+    const Bpe *bpe;
     Words word;
     size_t *first;
     size_t *end;
+    BpeDrop *drop;
+    Pieces one;
 } Split;
 
 static int split_words(const Bpe *b, Split *s)
@@ -321,28 +394,32 @@ static int split_words(const Bpe *b, Split *s)
         most += bytes + 1;
         longest = bytes > longest ? bytes : longest;
     }
-    Pieces p = {.symbol = memory_new(longest + 1, sizeof *p.symbol)};
+    s->one.symbol = memory_new(longest + 1, sizeof *s->one.symbol);
+    s->one.end = memory_new(longest + 1, sizeof *s->one.end);
+    Pieces p = {.symbol = s->one.symbol};
     s->first = memory_new(n + 1, sizeof *s->first);
     s->end = memory_new(most, sizeof *s->end);
-    int code = p.symbol && s->first && s->end ? 0 : ERR_MEMORY;
-    for (size_t i = 0; i < n && code == 0; i++) {
+    int code = p.symbol && s->one.end && s->first && s->end ? 0 : ERR_MEMORY;
+    for (size_t i = 0; i < n && code == 0 && !s->drop; i++) {
         const Word *w = &s->word.word[i];
         p.end = s->end + s->first[i];
         s->first[i + 1] = s->first[i] + split_word(b, w->text, w->bytes, &p);
     }
-    memory_free(p.symbol);
     return code;
 }
 
 /* Writes the word's pieces to `to`, or with NULL only measures them. */
-static size_t put_word(const Split *s, const char *word, size_t bytes, char *to)
+static size_t put_word(Split *s, const char *word, size_t bytes, char *to)
 {
-    size_t i = (size_t)words_find(&s->word, word, bytes), begun = 0, n = 0;
-    for (size_t k = s->first[i]; k < s->first[i + 1]; k++) {
-        size_t size = s->end[k] - begun;
+    size_t i = s->drop ? 0 : (size_t)words_find(&s->word, word, bytes), begun = 0, n = 0;
+    const size_t *end = s->drop ? s->one.end : s->end + s->first[i];
+    size_t pieces = s->drop ? split_dropped(s->bpe, s->drop, word, bytes, &s->one)
+                            : s->first[i + 1] - s->first[i];
+    for (size_t k = 0; k < pieces; k++) {
+        size_t size = end[k] - begun;
         if (to) memcpy(to + n, word + begun, size);
         n += size;
-        begun = s->end[k];
+        begun = end[k];
         if (begun == bytes) break;
         if (to) memcpy(to + n, BPE_MARK " ", sizeof BPE_MARK);
         n += sizeof BPE_MARK;
@@ -351,7 +428,7 @@ static size_t put_word(const Split *s, const char *word, size_t bytes, char *to)
 }
 
 /* Writes the text in pieces to `to`, or with NULL only counts its bytes. */
-static size_t put_text(const Split *s, const BpeText *t, char *to)
+static size_t put_text(Split *s, const BpeText *t, char *to)
 {
     const char *at = t->bytes, *end = t->bytes + t->count, *line;
     size_t bytes, n = 0;
@@ -386,7 +463,14 @@ static size_t put_text(const Split *s, const BpeText *t, char *to)
 
 int bpe_apply(const Bpe *b, const BpeText *t, char **out, size_t *bytes)
 {
-    Split s = {0};
+    return bpe_apply_dropped(b, NULL, t, out, bytes);
+}
+
+int bpe_apply_dropped(const Bpe *b, BpeDrop *drop, const BpeText *t, char **out, size_t *bytes)
+{
+    Split s = {.bpe = b, .drop = drop};
+    BpeDrop begun = {0};
+    if (drop) begun = *drop;
     *out = NULL;
     TRY(bpe_check_bytes(t));
     int code = bpe_words(t, &s.word);
@@ -396,8 +480,11 @@ int bpe_apply(const Bpe *b, const BpeText *t, char **out, size_t *bytes)
         *out = memory_new(*bytes + 1, 1);
         code = *out ? 0 : ERR_MEMORY;
     }
+    if (drop) *drop = begun;
     if (code == 0) put_text(&s, t, *out);
     words_free(&s.word);
+    memory_free(s.one.symbol);
+    memory_free(s.one.end);
     memory_free(s.first);
     memory_free(s.end);
     return code;

@@ -40,6 +40,9 @@ int bpe_write(const Bpe *b, const char *file);
 int bpe_print(const Bpe *b, char **text, size_t *bytes);
 
 size_t bpe_merges(const Bpe *b);
+/* The merges of a source apart, which b owns. bpe_of_source: b itself, where it has none (NULL for NULL). */
+void bpe_set_source(Bpe *b, Bpe *source);
+const Bpe *bpe_of_source(const Bpe *b);
 uint64_t bpe_hash(const Bpe *b); /* FNV-1a of what bpe_write writes */
 
 /* Checks a text. ERR_INPUT, with file and line, where it is not UTF-8, has a NUL byte, a '\r' that ends no line or a
@@ -50,6 +53,20 @@ int bpe_check(const BpeText *t);
 /* *out = the text with every word in pieces, line by line. Several blanks between words become one; blanks at both ends
  * of a line all stay. bpe_check's errors, but a tab is a character, and a word may end in "@@". Caller: memory_free. */
 int bpe_apply(const Bpe *b, const BpeText *t, char **out, size_t *bytes);
+
+/* Merges that are dropped at random (Provilkov, Emelianenko, Voita 2020, algorithm 1): before each merge every possible
+ * one is left out with probability p, and the earliest of the others is made, at its leftmost place; a word is done when
+ * all are left out. What is drawn is a function of (seed, stream, number of the word, number of the draw). p = 1 leaves
+ * characters. */
+typedef struct {
+    double p; /* 0 .. 1 */
+    uint64_t seed, stream;
+    uint64_t word, draw; /* 0, 0 before a text; they go on with it */
+} BpeDrop;
+int bpe_dropped(BpeDrop *d);    /* draws: 1 where a merge is left out */
+void bpe_next_word(BpeDrop *d); /* goes on to the next word */
+/* As bpe_apply, with dropped merges (NULL: none). */
+int bpe_apply_dropped(const Bpe *b, BpeDrop *drop, const BpeText *t, char **out, size_t *bytes);
 
 /* Joins a line's pieces in place: removes "@@ ", and "@@" at its end; returns the bytes left. */
 size_t bpe_join(char *line, size_t bytes);

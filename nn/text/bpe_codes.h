@@ -18,6 +18,7 @@ struct Bpe {
     size_t merges;
     int apart; /* 1: "</w>" is a unit behind the last character, as in version 0.1; 0: it belongs to that character */
     Numbers rank; /* first merge of a pair */
+    Bpe *source;  /* owned, or NULL */
 };
 
 /* Returns the key of a pair of numbers. */
@@ -42,6 +43,9 @@ int bpe_merge(Bpe *b, uint32_t x, uint32_t y);
 int bpe_check_bytes(const BpeText *t);
 /* Lists the words of a text in order of their first appearance; their texts are borrowed. */
 int bpe_words(const BpeText *t, Words *w);
+
+/* Adds to w the pieces that merges make, as a text has them. Their texts belong to w's owner (words_own). */
+int bpe_made(const Bpe *b, Words *w);
 
 /* Learns merges of bytes within pieces, as bpe_learn does but with exact counts; byte: the symbols 0 .. 255 in their
  * order. Among equally frequent pairs the one whose first symbol, then whose second, was made first is merged first.

@@ -165,6 +165,10 @@ void corpus_free(Corpus *c)
     memory_free(c->name);
     vocab_free(&c->vocab);
     bpe_free(c->bpe);
+    for (int i = 0; i < 2; i++) {
+        memory_free((char *)c->raw[i].file);
+        memory_free((char *)c->raw[i].bytes);
+    }
     for (int i = 0; i < SPLITS; i++) {
         text_free(&c->text[i]);
         text_free(&c->source[i]);

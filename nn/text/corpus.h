@@ -67,6 +67,9 @@ typedef struct {
 
 /* Adds `count` to a word's count; text is borrowed until words_free. */
 int words_add(Words *w, const char *text, size_t bytes, uint64_t count);
+/* Counts a word, with `behind` at its end, and keeps a copy of a new one; words_free_own frees these too. */
+int words_own(Words *w, const char *text, size_t bytes, const char *behind);
+void words_free_own(Words *w);
 int32_t words_find(const Words *w, const char *text, size_t bytes); /* -1: not there */
 int words_compare(const Word *a, const Word *b);                    /* bytewise; as strcmp */
 void words_free(Words *w);
@@ -139,6 +142,10 @@ const char *pieces_option(const CorpusChoice *w);
 /* *bpe = the chosen merges: learned from the training texts, after bpe_check, or read. It is left alone where none are
  * chosen. */
 int pieces_find(const CorpusChoice *w, const BpeText *train, size_t texts, Bpe **bpe);
+/* Appends to v all other pieces that training texts can have when merges are dropped, characters first. */
+int pieces_all(const Bpe *bpe, const BpeText *raw, size_t texts, Vocab *v);
+/* As pieces_find for pairs whose sides have merges each: those of the target, which own those of the source. */
+int pieces_apart(const CorpusChoice *w, const BpeText train[2], Bpe **bpe);
 /* *pieces (*count) = a text in pieces, after bpe_check. bpe NULL: only checks, *pieces = NULL. Caller: memory_free. */
 int pieces_cut(const Bpe *bpe, const BpeText *t, char **pieces, size_t *count);
 /* Returns 1 for a piece whose word goes on with the next one. */

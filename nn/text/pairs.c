@@ -24,6 +24,10 @@ int pairs_check(const CorpusChoice *w)
     if (!w->source != !w->target)
         return error_set(ERR_INPUT, "--%s is needed too: pairs have a source and a target",
                          w->source ? "target" : "source");
+    if (w->apart && (!w->source || w->tokenizer))
+        return error_set(ERR_INPUT, "--vocabularies separate: %s",
+                         w->source ? "a tokenizer is one for both sides"
+                                   : "of pairs in a directory, with --source and --target");
     if (!w->source) return 0;
     TRY(check_language("source", w->source));
     TRY(check_language("target", w->target));

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "nn/text/corpus.h"
+#include "kernels/memory.h"
+#include "nn/text/bpe_codes.h"
 
 int pieces_check(const CorpusChoice *w)
 {
@@ -17,6 +18,9 @@ int pieces_check(const CorpusChoice *w)
                          : w->codes       ? "codes"
                          : w->vocab_limit ? "vocabulary"
                                           : "level char");
+    if (w->dropout > 0 && !pieces_option(w))
+        return error_set(ERR_INPUT, "--bpe-dropout: words have no merges to drop: give --bpe, "
+                                    "--codes or --tokenizer");
     if (w->level != LEVEL_CHAR || !pieces_option(w)) return 0;
     return error_set(ERR_INPUT, "--level char has no subwords: leave --%s out", pieces_option(w));
 }
@@ -26,11 +30,53 @@ const char *pieces_option(const CorpusChoice *w)
     return w->merges ? "bpe" : w->codes ? "codes" : w->tokenizer ? "tokenizer" : NULL;
 }
 
+int pieces_apart(const CorpusChoice *w, const BpeText train[2], Bpe **bpe)
+{
+    CorpusChoice side = *w;
+    Bpe *source = NULL;
+    if (w->source_codes) side.codes = w->source_codes;
+    TRY(pieces_find(w, &train[1], 1, bpe));
+    TRY(pieces_find(&side, &train[0], 1, &source));
+    if (*bpe) bpe_set_source(*bpe, source);
+    return 0;
+}
+
 int pieces_find(const CorpusChoice *w, const BpeText *train, size_t texts, Bpe **bpe)
 {
     if (w->codes) return bpe_read(w->codes, bpe);
     for (size_t i = 0; w->merges && i < texts; i++) TRY(bpe_check(&train[i]));
     return w->merges ? bpe_learn(train, texts, w->merges, NULL, bpe) : 0;
+}
+
+/* Adds to w the pieces of a text that is cut in characters. */
+static int characters_of(const Bpe *bpe, const BpeText *raw, Words *w)
+{
+    BpeDrop all = {.p = 1};
+    const char *piece;
+    char *text;
+    size_t count, n;
+    TRY(bpe_apply_dropped(bpe, &all, raw, &text, &count));
+    int code = 0;
+    for (Scan s = scan_begin(text, count, LEVEL_WORD); code == 0 && scan_next(&s, &piece, &n);)
+        if (n && words_find(w, piece, n) < 0) code = words_own(w, piece, n, "");
+    memory_free(text);
+    return code;
+}
+
+int pieces_all(const Bpe *bpe, const BpeText *raw, size_t texts, Vocab *v)
+{
+    Words w = {0};
+    int code = 0;
+    for (size_t i = 0; i < texts && code == 0; i++) code = characters_of(bpe, &raw[i], &w);
+    if (code == 0) code = bpe_made(bpe, &w);
+    const char **fresh = memory_new(w.size, sizeof *fresh);
+    size_t n = 0;
+    for (size_t i = 0; fresh && i < w.size; i++)
+        if (vocab_find(v, w.word[i].text, w.word[i].bytes) < 0) fresh[n++] = w.word[i].text;
+    if (code == 0) code = fresh ? vocab_append(v, fresh, n) : ERR_MEMORY;
+    memory_free(fresh);
+    words_free_own(&w);
+    return code;
 }
 
 int pieces_cut(const Bpe *bpe, const BpeText *t, char **pieces, size_t *count)

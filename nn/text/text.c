@@ -46,6 +46,7 @@ static int fill(const char *bytes, size_t count, size_t most, const Vocab *v, Te
     size_t n, begun = 0; /* first token of this line */
     for (Scan s = scan_begin(bytes, count, v->level); scan_next(&s, &word, &n);) {
         int32_t id = n ? vocab_find(v, word, n) : v->eos;
+        if (n && id >= 0) id += (int32_t)v->above;
         if (id < 0 && v->unk < 0) return unknown(t->file, t->before + s.lines + 1, word, n, v);
         t->unknown += id < 0;
         t->goes_on += (size_t)piece_goes_on(v, word, n);
@@ -61,7 +62,7 @@ static int fill(const char *bytes, size_t count, size_t most, const Vocab *v, Te
 }
 
 /* Encodes each line alone, with <eos> behind it. */
-static int tokenize_lines(const BpeText *raw, const Vocab *v, Text *t)
+static int tokenize_lines(const BpeText *raw, const Vocab *v, BpeDrop *drop, Text *t)
 {
     const char *end = raw->bytes + raw->count;
     for (const char *at = raw->bytes, *stop; at < end; at = stop + 1) {
@@ -70,7 +71,7 @@ static int tokenize_lines(const BpeText *raw, const Vocab *v, Text *t)
         stop = stop ? stop : end;
         size_t n = (size_t)(stop - at);
         n -= n && at[n - 1] == '\r';
-        TRY(tokenizer_encode(v->tokens, t->file, at, n, &t->id, &t->tokens));
+        TRY(tokenizer_encode_dropped(v->tokens, drop, t->file, at, n, &t->id, &t->tokens));
         t->blank += t->tokens == begun;
         TRY(memory_more(&t->id, t->tokens, sizeof *t->id));
         t->id[t->tokens++] = v->eos;
@@ -78,13 +79,13 @@ static int tokenize_lines(const BpeText *raw, const Vocab *v, Text *t)
     return 0;
 }
 
-static int tokenize(const BpeText *raw, const Vocab *v, Text *t)
+static int tokenize(const BpeText *raw, const Vocab *v, BpeDrop *drop, Text *t)
 {
     const char *word;
     size_t n, words = 0;
-    TRY(v->lines
-            ? tokenize_lines(raw, v, t)
-            : tokenizer_encode(v->tokens, t->file, raw->bytes, raw->count, &t->id, &t->tokens));
+    TRY(v->lines ? tokenize_lines(raw, v, drop, t)
+                 : tokenizer_encode_dropped(v->tokens, drop, t->file, raw->bytes, raw->count,
+                                            &t->id, &t->tokens));
     for (Scan s = scan_begin(raw->bytes, raw->count, LEVEL_WORD); scan_next(&s, &word, &n); words++)
         t->lines += n == 0;
     t->goes_on = t->tokens - words;
@@ -108,20 +109,20 @@ static int first_lines(const BpeText *raw, size_t most, const Vocab *v, size_t *
     return code;
 }
 
-static int begin_tokens(const BpeText *raw, size_t most, const Vocab *v, Text *t)
+static int begin_tokens(const BpeText *raw, size_t most, const Vocab *v, BpeDrop *drop, Text *t)
 {
     BpeText part = *raw;
     *t = (Text){.before = raw->before};
     if (most < SIZE_MAX) TRY(first_lines(raw, most, v, &part.count));
     t->file = memory_string(raw->file);
-    int code = t->file ? tokenize(&part, v, t) : ERR_MEMORY;
+    int code = t->file ? tokenize(&part, v, drop, t) : ERR_MEMORY;
     if (code) text_free(t);
     return code;
 }
 
 int text_begin(const BpeText *raw, size_t most, const Vocab *v, Text *t)
 {
-    if (v->tokens) return begin_tokens(raw, most, v, t);
+    if (v->tokens) return begin_tokens(raw, most, v, NULL, t);
     *t = (Text){.before = raw->before};
     t->file = memory_string(raw->file);
     t->id = memory_new(count_tokens(raw->bytes, raw->count, v->level), sizeof *t->id);
@@ -132,11 +133,18 @@ int text_begin(const BpeText *raw, size_t most, const Vocab *v, Text *t)
 
 int text_encode(const BpeText *raw, const Bpe *bpe, const Vocab *v, Text *t)
 {
+    return text_dropped(raw, bpe, NULL, v, t);
+}
+
+int text_dropped(const BpeText *raw, const Bpe *bpe, BpeDrop *drop, const Vocab *v, Text *t)
+{
     BpeText cut = *raw;
     char *pieces = NULL;
     *t = (Text){0};
+    if (v->tokens) return begin_tokens(raw, SIZE_MAX, v, drop, t);
     if (bpe) {
-        TRY(pieces_cut(bpe, raw, &pieces, &cut.count));
+        TRY(bpe_check(raw));
+        TRY(bpe_apply_dropped(bpe, drop, raw, &pieces, &cut.count));
         cut.bytes = pieces;
     }
     int code = text_begin(&cut, SIZE_MAX, v, t);

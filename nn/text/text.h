@@ -18,7 +18,7 @@ enum { VOCAB_MARKS = 4 };
 
 /* Ids follow the falling count in the training text, ties bytewise; order of first appearance would change when the
  * vocabulary is cut. <eos> and <unk> are ordinary words of this order. */
-typedef struct {
+typedef struct Vocab {
     int level;           /* LEVEL_* */
     size_t size;         /* V */
     char **word;         /* (V), by id */
@@ -30,6 +30,10 @@ typedef struct {
      * lines 1: each line is cut alone and ends in `eos`. */
     Tokenizer *tokens;
     int lines;
+    /* Words of the source alone, owned (vocab_apart); NULL: source and target share these. In it `above` is added to
+     * the number of a word, and `eos` is the target's. */
+    struct Vocab *source;
+    size_t above;
     size_t advised; /* limit that keeps the words its training text repeats; 0: no text made it */
 } Vocab;
 
@@ -59,6 +63,8 @@ typedef struct {
     size_t left_out; /* pairs of the training text that corpus_leave_out took out */
     int marks;       /* CorpusChoice.marks */
     int single;      /* 1: its texts are parts of one file; each begins behind line Text.before */
+    double dropout;  /* > 0: corpus_recut cuts the training texts, kept here, anew */
+    BpeText raw[2];  /* the source's, if there is one, and the target's or text; owned */
     /* Nats a token (for pairs a target's token, given its source) where it is known, else NaN. */
     double entropy_rate;
 } Corpus;
@@ -80,10 +86,14 @@ typedef struct {
      * "<unk>" are cut like other words. */
     const char *codes;
     size_t merges;
+    int apart;                /* pairs: source and target have a vocabulary, and merges, each */
+    const char *source_codes; /* with apart and codes: those of the source; NULL: the same */
     /* A tokenizer.json that cuts the texts (vocab_tokenizer); for pairs, and with `lines`, each line alone. Not with
      * codes, merges, a limit of words or LEVEL_CHAR. */
     const char *tokenizer;
     int lines;
+    double
+        dropout; /* BPE dropout of the training text (corpus_recut): 0 .. 1; not with WordPiece or WordLevel */
     /* Shares of one file's lines for training, validation and test, each above 0; they are divided by their sum
      * (single.c). All 0: PARTS_USUAL for one file. Other corpora need all 0, else ERR_INPUT. */
     double parts[SPLITS];
@@ -118,6 +128,11 @@ int corpus_choose(const char *name, const CorpusChoice *w, Corpus *c);
  * left_out. */
 void corpus_leave_out(Corpus *c, size_t T);
 void corpus_free(Corpus *c);
+/* Makes *out of c with another training text: that of an epoch, with merges dropped (bpe.h) as a function of (seed,
+ * epoch, side, number of the word), and without pairs that are longer than T on a side. All else is borrowed from c. The
+ * other texts are never cut so. Caller: corpus_recut_free. */
+int corpus_recut(const Corpus *c, uint64_t seed, long epoch, size_t T, Corpus *out);
+void corpus_recut_free(Corpus *out);
 
 /* vocab_read reads a vocabulary from a file with a token a line, in order of id (an empty line, two words on one, a
  * word twice, no <eos>: ERR_INPUT); the caller sets level. vocab_write writes as file_replace does. */
@@ -126,21 +141,30 @@ int vocab_write(const Vocab *v, const char *file);
 /* Makes a vocabulary of V >= tokenizer_size(t) tokens, which owns t in any case. mark: names of what begins a text, of
  * the unknown token, and of an encoder's first and masked ones (text.c, masking.h); only the first has to exist. */
 int vocab_tokens(Tokenizer *t, size_t V, const char *const mark[VOCAB_MARKS], Vocab *v);
+/* Gives v the words of a source, taken from *source: their ids follow those of v, but <eos> is that of v. */
+int vocab_apart(Vocab *v, Vocab *source);
+static inline const Vocab *vocab_of_source(const Vocab *v)
+{
+    return v->source ? v->source : v;
+}
 /* Reads a tokenizer.json as a vocabulary of its tokens. Texts begin with the first of these that is there:
  * <|endoftext|>, <s>, <|begin_of_text|>, <bos>, [SEP], <eos>, </s>; none is ERR_INPUT. The unknown token is <unk> or
  * [UNK]; an encoder's are [CLS] and [MASK], or <cls> and <mask>. */
 int vocab_tokenizer(const char *file, Vocab *v);
 /* Writes into a run's directory what reads its texts: tokenizer.json; or vocab.txt and, where bpe is not NULL,
- * codes.bpe. */
+ * codes.bpe; for a source apart these again, with "source-" in front. */
 int vocab_save(const Vocab *v, const Bpe *bpe, const char *dir);
 uint64_t vocab_hash(
-    const Vocab *v); /* FNV-1a (nn/text/hash.h) of the words by id, a NUL behind each */
+    const Vocab
+        *v); /* FNV-1a (nn/text/hash.h) of the words by id, a NUL behind each; then of a source's */
 int32_t vocab_find(const Vocab *v, const char *word, size_t bytes); /* -1: not there */
 void vocab_free(Vocab *v);
 /* Reads a text in memory in pieces (bpe NULL: as it stands). text_begin reads one as it stands, up to the end of the
  * line that has the `most`-th token. */
 int text_encode(const BpeText *raw, const Bpe *bpe, const Vocab *v, Text *t);
 int text_begin(const BpeText *raw, size_t most, const Vocab *v, Text *t);
+/* As text_encode, for all kinds of pieces, with dropped merges. */
+int text_dropped(const BpeText *raw, const Bpe *bpe, BpeDrop *drop, const Vocab *v, Text *t);
 /* Reads a text from a file, from standard input ("-") or from kjv:train, kjv:valid, kjv:test. */
 int text_read(const char *file, const Bpe *bpe, const Vocab *v, Text *t);
 /* Checks that every line is a sentence. ERR_INPUT where <eos> is written inside a line. */

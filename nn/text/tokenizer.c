@@ -35,7 +35,10 @@ typedef struct {
     size_t symbols;
     Candidate *heap; /* (heaped), the least first */
     size_t heaped, room;
-    Words *pieces; /* not NULL: pieces are counted there, and not cut in tokens */
+    Words *pieces;       /* not NULL: pieces are counted there, and not cut in tokens */
+    BpeDrop *drop;       /* NULL: no merge is dropped */
+    Candidate *left_out; /* (lefts) dropped since the last merge */
+    size_t lefts;
 } Encoding;
 
 static int put(Encoding *e, int32_t id)
@@ -118,11 +121,16 @@ static int consider(Encoding *e, uint32_t at)
     return merge == NONE ? 0 : heap_add(e, (Candidate){merge, at, left, right});
 }
 
-/* Joins a pair that is still there. A symbol that was joined to the one before it has id -1. */
+/* Tells whether a pair is still there. A symbol that was joined to the one before it has id -1. */
+static int is_there(const Encoding *e, Candidate c)
+{
+    const Symbol *s = &e->symbol[c.at];
+    return s->id == c.left && s->after != NONE && e->symbol[s->after].id == c.right;
+}
+
 static int join(Encoding *e, Candidate c)
 {
     Symbol *s = &e->symbol[c.at];
-    if (s->id != c.left || s->after == NONE || e->symbol[s->after].id != c.right) return 0;
     Symbol *right = &e->symbol[s->after];
     s->id = e->t->merge[c.merge];
     s->after = right->after;
@@ -183,14 +191,30 @@ static int32_t whole(const Tokenizer *t, const char *text, size_t bytes)
     return id;
 }
 
+/* Makes the earliest merge that is possible and not dropped; those dropped before it are possible again. */
+static int merge_first(Encoding *e)
+{
+    Candidate c = heap_take(e);
+    if (!is_there(e, c)) return 0;
+    if (e->drop && bpe_dropped(e->drop)) {
+        TRY(memory_more(&e->left_out, e->lefts, sizeof *e->left_out));
+        e->left_out[e->lefts++] = c;
+        return 0;
+    }
+    for (; e->lefts; e->lefts--) TRY(heap_add(e, e->left_out[e->lefts - 1]));
+    return join(e, c);
+}
+
 static int merge_piece(Encoding *e, const char *text, size_t bytes)
 {
-    int32_t id = whole(e->t, text, bytes);
+    int32_t id = e->drop ? -1 : whole(e->t, text, bytes);
     if (id >= 0) return put(e, id);
     e->symbols = e->heaped = 0;
     TRY(add_characters(e, text, bytes));
     for (size_t i = 0; i + 1 < e->symbols; i++) TRY(consider(e, (uint32_t)i));
-    while (e->heaped) TRY(join(e, heap_take(e)));
+    while (e->heaped) TRY(merge_first(e));
+    e->lefts = 0;
+    if (e->drop) bpe_next_word(e->drop);
     for (size_t i = 0; i < e->symbols; i++)
         if (e->symbol[i].id >= 0) TRY(put(e, e->symbol[i].id));
     return 0;
@@ -239,17 +263,6 @@ static int find_word(Encoding *e, const char *text, size_t bytes)
 
 /* ---- a text -------------------------------------------------------------------------------------- */
 
-static int count_piece(Words *w, const char *text, size_t bytes)
-{
-    int32_t known = words_find(w, text, bytes);
-    if (known >= 0) return w->word[known].count++, 0;
-    char *own = memory_new(bytes, 1);
-    if (!own) return ERR_MEMORY;
-    int code = words_add(w, memcpy(own, text, bytes), bytes, 1);
-    if (code) memory_free(own);
-    return code;
-}
-
 /* Encodes what is between added tokens. */
 static int encode_plain(Encoding *e, int first, const char *text, size_t bytes)
 {
@@ -269,7 +282,7 @@ static int encode_plain(Encoding *e, int first, const char *text, size_t bytes)
     for (size_t i = 0; i < p.spans && code == 0; i++) {
         const char *piece = p.text.byte + p.span[i].begin;
         size_t n = p.span[i].end - p.span[i].begin;
-        code = e->pieces                     ? count_piece(e->pieces, piece, n)
+        code = e->pieces                     ? words_own(e->pieces, piece, n, "")
                : t->model == MODEL_BPE       ? merge_piece(e, piece, n)
                : t->model == MODEL_WORDPIECE ? cut_word(e, piece, n)
                                              : find_word(e, piece, n);
@@ -342,13 +355,25 @@ static int encode_checked(Encoding *e, const char *text, size_t bytes)
     int code = encode(e, text, bytes);
     memory_free(e->symbol);
     memory_free(e->heap);
+    memory_free(e->left_out);
     return code;
 }
 
 int tokenizer_encode(const Tokenizer *t, const char *file, const char *text, size_t bytes,
                      int32_t **id, size_t *count)
 {
-    Encoding e = {.t = t, .file = file, .id = id, .count = count};
+    return tokenizer_encode_dropped(t, NULL, file, text, bytes, id, count);
+}
+
+int tokenizer_merges(const Tokenizer *t)
+{
+    return t->model == MODEL_BPE;
+}
+
+int tokenizer_encode_dropped(const Tokenizer *t, BpeDrop *drop, const char *file, const char *text,
+                             size_t bytes, int32_t **id, size_t *count)
+{
+    Encoding e = {.t = t, .file = file, .id = id, .count = count, .drop = drop};
     return encode_checked(&e, text, bytes);
 }
 

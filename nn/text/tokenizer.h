@@ -52,5 +52,9 @@ const char *tokenizer_shown(const Tokenizer *t, size_t id, size_t *bytes);
  * not UTF-8 (with file and line), a pattern that gives up on it. */
 int tokenizer_encode(const Tokenizer *t, const char *file, const char *text, size_t bytes,
                      int32_t **id, size_t *count);
+/* As tokenizer_encode, with dropped merges of a BPE (bpe.h; NULL: none), also where a whole piece is a token. */
+int tokenizer_encode_dropped(const Tokenizer *t, BpeDrop *drop, const char *file, const char *text,
+                             size_t bytes, int32_t **id, size_t *count);
+int tokenizer_merges(const Tokenizer *t); /* 1: its model is BPE */
 
 #endif

@@ -106,8 +106,7 @@ int tokenizer_learn(const BpeText *text, size_t texts, size_t merges, BpeTell *t
     if (code == 0) code = count_pieces(t, text, texts, &w);
     if (code == 0) code = bpe_learn_pieces(&w, byte, merges, tell, &b);
     if (code == 0) code = print(b, json);
-    for (size_t i = 0; i < w.size; i++) memory_free((char *)w.word[i].text);
-    words_free(&w);
+    words_free_own(&w);
     bpe_free(b);
     tokenizer_free(t);
     return code;

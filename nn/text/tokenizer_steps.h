@@ -26,8 +26,7 @@ void buffer_free(Buffer *b);
 /* Returns the character of a byte at byte level: printable ones stand for themselves, the n-th other for U+0100 + n. */
 uint32_t byte_character(int byte);
 
-/* Counts the pieces of a text, which merges do not cross, in w; their texts belong to w's owner, each by itself
- * (memory_free). Errors as tokenizer_encode. */
+/* Counts the pieces of a text, which merges do not cross, in w; their texts belong to w's owner (words_own). Errors as tokenizer_encode. */
 int tokenizer_pieces(const Tokenizer *t, const char *file, const char *text, size_t bytes,
                      Words *w);
 

@@ -201,17 +201,33 @@ int vocab_tokenizer(const char *file, Vocab *v)
                      file, known[0][0], known[0][1], WORD_EOS);
 }
 
-int vocab_save(const Vocab *v, const Bpe *bpe, const char *dir)
+int vocab_apart(Vocab *v, Vocab *source)
 {
-    size_t room = strlen(dir) + 32;
+    if (!(v->source = memory_new(1, sizeof *source))) return vocab_free(source), ERR_MEMORY;
+    *v->source = *source;
+    v->source->above = v->size;
+    v->source->eos = v->eos;
+    if (source->unk >= 0) v->source->unk += (int32_t)v->size;
+    return 0;
+}
+
+static int save(const Vocab *v, const Bpe *bpe, const char *dir, const char *side)
+{
+    size_t room = strlen(dir) + 48;
     char *file = memory_new(room, 1);
     if (!file) return ERR_MEMORY;
-    snprintf(file, room, "%s/%s", dir, v->tokens ? "tokenizer.json" : "vocab.txt");
+    snprintf(file, room, "%s/%s%s", dir, side, v->tokens ? "tokenizer.json" : "vocab.txt");
     int code = v->tokens ? tokenizer_write(v->tokens, file) : vocab_write(v, file);
-    snprintf(file, room, "%s/codes.bpe", dir);
+    snprintf(file, room, "%s/%scodes.bpe", dir, side);
     if (code == 0 && bpe) code = bpe_write(bpe, file);
     memory_free(file);
     return code;
+}
+
+int vocab_save(const Vocab *v, const Bpe *bpe, const char *dir)
+{
+    TRY(save(v, bpe, dir, ""));
+    return v->source ? save(v->source, bpe_of_source(bpe), dir, "source-") : 0;
 }
 
 int vocab_number(const char *name, size_t usual, size_t least, size_t most, size_t *V)
@@ -241,6 +257,8 @@ void vocab_free(Vocab *v)
     memory_free(ix);
     memory_free(v->word);
     tokenizer_free(v->tokens);
+    if (v->source) vocab_free(v->source);
+    memory_free(v->source);
     *v = (Vocab){0};
 }
 
@@ -282,7 +300,8 @@ int vocab_read(const char *file, Vocab *v)
 uint64_t vocab_hash(const Vocab *v)
 {
     uint64_t h = HASH_START;
-    for (size_t i = 0; i < v->size; i++) h = hash_bytes(h, v->word[i], strlen(v->word[i]) + 1);
+    for (; v; v = v->source)
+        for (size_t i = 0; i < v->size; i++) h = hash_bytes(h, v->word[i], strlen(v->word[i]) + 1);
     return h;
 }
 

@@ -35,6 +35,24 @@ int words_add(Words *w, const char *text, size_t bytes, uint64_t count)
     return 0;
 }
 
+int words_own(Words *w, const char *text, size_t bytes, const char *behind)
+{
+    size_t more = strlen(behind), known = w->size;
+    char *own = memory_new(bytes + more + 1, 1);
+    if (!own) return ERR_MEMORY;
+    memcpy(own, text, bytes);
+    memcpy(own + bytes, behind, more);
+    int code = words_add(w, own, bytes + more, 1);
+    if (code || w->size == known) memory_free(own);
+    return code;
+}
+
+void words_free_own(Words *w)
+{
+    for (size_t i = 0; i < w->size; i++) memory_free((char *)w->word[i].text);
+    words_free(w);
+}
+
 int32_t words_find(const Words *w, const char *text, size_t bytes)
 {
     uint64_t key;

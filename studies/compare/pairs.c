@@ -101,7 +101,7 @@ static int check_search(const Study *u)
     Translator *t;
     RunSpec s = study_spec(&u->design[0], u->design[0].run);
     TRY(network_backend(u->options, &b));
-    TRY(runs_model(u->options, &s, u->corpus.vocab.size, b, &m));
+    TRY(runs_model(u->options, &s, &u->corpus.vocab, b, &m));
     int code = translator_new(u->options, &m, 1, &u->corpus.vocab, u->corpus.bpe, 1, NULL, &t);
     translator_free(t);
     model_free(m);

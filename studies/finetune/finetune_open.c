@@ -188,7 +188,7 @@ int finetune_model(Study *u, int start, uint64_t seed, int training, Model **out
     snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
     TRY(options_set(o, OPTION_ARGUMENT, "", "seed", text));
     TRY(network_plan(o, (Stacks){f->net.table, NULL}, &plan));
-    TRY(network_model_of(o, plan, f->net.vocab.size, f->backend, training, 0, out));
+    TRY(network_model_of(o, plan, &f->net.vocab, f->backend, training, 0, out));
     return start == START_PRETRAINED ? store_load_encoder(*out, f->weights) : 0;
 }
 

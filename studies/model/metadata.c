@@ -128,6 +128,7 @@ static int put_all(Metadata *d, const Options *o, Stacks s, const Corpus *c, con
     }
     TRY(put_size(d, "relative_clip", NETWORK_CLIP));
     TRY(put_size(d, "vocabulary_size", c->vocab.size));
+    if (c->vocab.source) TRY(put_size(d, "source_vocabulary_size", c->vocab.source->size));
     /* Words and merges lie in files beside the model's. Without a checksum, files that do not belong together would
      * still give numbers. */
     TRY(put_hash(d, "vocabulary_checksum", vocab_hash(&c->vocab)));
@@ -282,6 +283,15 @@ static int take_codes(Network *n, const char *file)
     n->codes = memory_string(codes);
     if (!n->codes) return ERR_MEMORY;
     TRY(bpe_read(codes, &n->bpe));
+    if (options_choice(n->options, "vocabularies") > 0) {
+        char source[OUTPUT_PATH];
+        Bpe *b;
+        TRY(beside(file, "source-codes.bpe", source));
+        TRY(bpe_read(source, &b));
+        bpe_set_source(n->bpe, b);
+        n->source_codes = memory_string(source);
+        if (!n->source_codes) return ERR_MEMORY;
+    }
     return check_hash(file, "codes_checksum", bpe_hash(n->bpe), codes, "merges");
 }
 
@@ -293,6 +303,16 @@ static int take_words(Network *n, const char *file)
     TRY(has_meta(file, "tokenizer_checksum", &tokens));
     TRY(beside(file, tokens ? "tokenizer.json" : "vocab.txt", words));
     TRY(tokens ? vocab_tokenizer(words, &n->vocab) : vocab_read(words, &n->vocab));
+    if (options_choice(n->options, "vocabularies") > 0) {
+        char source[OUTPUT_PATH];
+        Vocab v;
+        TRY(beside(file, "source-vocab.txt", source));
+        TRY(vocab_read(source, &v));
+        v.level = options_text(n->options, "bpe") || options_text(n->options, "codes")
+                      ? LEVEL_PIECE
+                      : options_choice(n->options, "level");
+        TRY(vocab_apart(&n->vocab, &v));
+    }
     if (tokens)
         TRY(check_hash(file, "tokenizer_checksum", tokenizer_hash(n->vocab.tokens), words,
                        "tokenizer"));
@@ -311,7 +331,7 @@ static int build(Network *n, const char *file)
     TRY(network_backend(n->options, &b));
     Plan *plan;
     TRY(of_file(file, network_plan(n->options, (Stacks){n->table, n->encoder}, &plan)));
-    TRY(of_file(file, network_model_of(n->options, plan, n->vocab.size, b, 0, most, &n->model)));
+    TRY(of_file(file, network_model_of(n->options, plan, &n->vocab, b, 0, most, &n->model)));
     return n->foreign ? foreign_load(n->foreign, n->model) : store_load(n->model, file);
 }
 
@@ -405,8 +425,8 @@ int network_own_corpus(const Network *n, int untested, Corpus *c)
     CorpusChoice w = network_choice(n->options);
     w.untested = untested;
     if (!corpus_is_file(options_text(n->options, "corpus"))) memset(w.parts, 0, sizeof w.parts);
-    if (n->bpe) w.merges = 0, w.codes = n->codes;
-    if (n->vocab.tokens) w.vocab = &n->vocab;
+    if (n->bpe) w.merges = 0, w.codes = n->codes, w.source_codes = n->source_codes;
+    if (n->vocab.tokens) w.vocab = &n->vocab, w.dropout = 0;
     return corpus_choose(options_text(n->options, "corpus"), &w, c);
 }
 
@@ -447,6 +467,7 @@ void network_free(Network *n)
     vocab_free(&n->vocab);
     bpe_free(n->bpe);
     memory_free(n->codes);
+    memory_free(n->source_codes);
     foreign_free(n->foreign);
     options_free(n->options);
     *n = (Network){0};

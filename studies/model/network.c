@@ -19,6 +19,10 @@ static const Option text_options[] = {
      .sets = {TO(train.context)}},
     {"sequence", OPTION_SIZE, "64", "T", "longest sequence in tokens", 1, 65536,
      .sets = {TO(train.sequence), TO(model.max_length)}},
+    {"bpe-dropout", OPTION_REAL, NULL, "P",
+     "drop each merge with probability P when the training text is cut, anew in each epoch (Provilkov et al. 2020); "
+     "other texts are cut whole",
+     0, 1, .sets = {TO(corpus.dropout)}},
     {"eval-tokens", OPTION_SIZE, NULL, "N",
      "read the validation and the test text only to the end of the line of the N-th token; "
      "perplexities are of that part (default: whole texts)",
@@ -450,10 +454,11 @@ int network_reads_source(const char *option, const Table *t)
 }
 
 /* Fills the configuration. The model has room for the share of a batch that one of `ranks` takes. */
-static int config_of(const Options *o, size_t V, int ranks, int sides, ModelConfig *c)
+static int config_of(const Options *o, const Vocab *v, int ranks, int sides, ModelConfig *c)
 {
     *c = network_config(o).model;
-    c->vocab = V;
+    c->vocab = v->size;
+    c->source_vocab = v->source ? v->source->size : 0;
     TRY(add_cuts(o, c));
     if (c->max_length > c->max_tokens)
         return error_set(ERR_INPUT, "--sequence %zu is longer than --batch-tokens %zu",
@@ -464,11 +469,11 @@ static int config_of(const Options *o, size_t V, int ranks, int sides, ModelConf
     return 0;
 }
 
-int network_model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
+int network_model_of(const Options *o, Plan *plan, const Vocab *v, const Backend *b, int training,
                      size_t max_params, Model **out)
 {
     ModelConfig config;
-    int code = config_of(o, V, 1, plan->sides, &config);
+    int code = config_of(o, v, 1, plan->sides, &config);
     config.max_params = max_params;
     if (code == 0) return model_new(&config, plan, b, training, out);
     plan_free(plan);
@@ -482,11 +487,12 @@ int network_plan(const Options *o, Stacks s, Plan **out)
                      : bridge_plan(s.layers, &bridge, out);
 }
 
-int network_model(const Options *o, Stacks s, size_t V, const Backend *b, int training, Model **out)
+int network_model(const Options *o, Stacks s, const Vocab *v, const Backend *b, int training,
+                  Model **out)
 {
     Plan *plan;
     TRY(network_plan(o, s, &plan));
-    return network_model_of(o, plan, V, b, training, 0, out);
+    return network_model_of(o, plan, v, b, training, 0, out);
 }
 
 /* Checks that every rank gets a row. */
@@ -499,12 +505,12 @@ static int check_ranks(const ModelConfig *c, const Options *o, int ranks)
                      tokens, rows, rows == 1 ? "" : "s", c->max_length, ranks);
 }
 
-int network_trained(const Options *o, Stacks s, size_t V, const Backend *b, int ranks,
+int network_trained(const Options *o, Stacks s, const Vocab *v, const Backend *b, int ranks,
                     size_t *bytes, Model **out)
 {
     ModelConfig config;
     Plan *plan;
-    TRY(config_of(o, V, ranks, s.encoder ? 2 : 1, &config));
+    TRY(config_of(o, v, ranks, s.encoder ? 2 : 1, &config));
     TRY(check_ranks(&config, o, ranks));
     TRY(network_plan(o, s, &plan));
     return out ? model_new(&config, plan, b, 1, out) : model_count(&config, plan, b, 1, bytes);

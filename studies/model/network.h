@@ -2,7 +2,7 @@
  *
  * The metadata of model.safetensors is every recorded option under its own name, and: trotter (the version), format,
  * scheme, scheme_text (the text that parses to the table; for two sides that of the decoder's scheme and behind it that
- * of the encoder's), ffn_inner (width of each feed-forward set), relative_clip, vocabulary_size, vocabulary_checksum,
+ * of the encoder's), ffn_inner (width of each feed-forward set), relative_clip, vocabulary_size, vocabulary_checksum, for a source apart source_vocabulary_size,
  * parameters, corpus_tokens, corpus_checksum; for two sides encoder and encoder_ffn_inner; for pieces codes_checksum;
  * for a tokenizer's tokens tokenizer_checksum;
  * gelu (tanh) where that is the activation. A model is rebuilt from that alone; vocab.txt beside the file has its
@@ -73,6 +73,9 @@ typedef struct {
      "cut the texts as they stand by a tokenizer.json, of 'trotter bpe --byte-level' or another "  \
      "program; perplexities are then per token, and bits a byte compare with other tokens",       \
      0, 0, .flags = OPTION_SOURCE},                                                                \
+    {"vocabularies", OPTION_CHOICE, NULL, "joined|separate",                                       \
+     "for pairs: one vocabulary and embedding for both sides, or one each, merges too",            \
+     0, 0, .otherwise = "joined", .sets = {NETWORK_SETS(corpus.apart)}},                           \
     {"level", OPTION_CHOICE, "word", "word|char",                                                  \
      "word: tokens are words; char: tokens are characters, with _ between words", 0, 0,            \
      .sets = {NETWORK_SETS(corpus.level)}},                                                        \
@@ -140,18 +143,18 @@ BridgeOptions network_bridge(const Options *o);
 /* Makes the plan of the network's layers. */
 int network_plan(const Options *o, Stacks s, Plan **out);
 
-/* Makes a model of such a plan for a vocabulary of V words; training 0: for evaluation. */
-int network_model(const Options *o, Stacks s, size_t V, const Backend *b, int training,
+/* Makes a model of such a plan for a vocabulary; training 0: for evaluation. */
+int network_model(const Options *o, Stacks s, const Vocab *v, const Backend *b, int training,
                   Model **out);
 
 /* Makes a model of a plan, which it takes ownership of in any case, with at most max_params numbers
  * (ModelConfig.max_params). */
-int network_model_of(const Options *o, Plan *plan, size_t V, const Backend *b, int training,
+int network_model_of(const Options *o, Plan *plan, const Vocab *v, const Backend *b, int training,
                      size_t max_params, Model **out);
 
 /* Makes a model for training as one of so many ranks (ERR_INPUT where a batch has fewer sequences). With out NULL it
  * only counts the model's memory. */
-int network_trained(const Options *o, Stacks s, size_t V, const Backend *b, int ranks,
+int network_trained(const Options *o, Stacks s, const Vocab *v, const Backend *b, int ranks,
                     size_t *bytes, Model **out);
 
 /* Returns the training of o, without directory, report and stop. */
@@ -197,9 +200,10 @@ typedef struct {
     Table *encoder;   /* NULL: a language model */
     Model *model;
     Vocab vocab;
-    Bpe *bpe;         /* NULL: its tokens are not pieces */
-    char *codes;      /* the file of bpe, or NULL; owned */
-    Foreign *foreign; /* NULL: the directory is ours */
+    Bpe *bpe;           /* NULL: its tokens are not pieces */
+    char *codes;        /* the file of bpe, or NULL; owned */
+    char *source_codes; /* that of a source apart */
+    Foreign *foreign;   /* NULL: the directory is ours */
 } Network;
 
 /* Rebuilds the model of DIR/model.safetensors (or of the file `dir` ending in .safetensors, with vocab.txt and, where

@@ -8,6 +8,11 @@ int texts_read(const Network *n, const char *file, Text *t)
     return text_read(file, n->bpe, &n->vocab, t);
 }
 
+int texts_source(const Network *n, const char *file, Text *t)
+{
+    return text_read(file, bpe_of_source(n->bpe), vocab_of_source(&n->vocab), t);
+}
+
 void texts_count(Text *of, const Text *part)
 {
     of->tokens += part->tokens;

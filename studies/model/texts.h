@@ -6,6 +6,7 @@
 
 /* Reads a text as text_read does, with the model's pieces and words. */
 int texts_read(const Network *n, const char *file, Text *t);
+int texts_source(const Network *n, const char *file, Text *t); /* a text as a source */
 
 /* Adds the counts of a part to those of a text: tokens, unknown. */
 void texts_count(Text *of, const Text *part);

@@ -155,7 +155,7 @@ def logits(told, w, ids, segments=None, source=None):
     h = hidden(told, w, ids, segments, source)
     if told["format"] == "trotter encoder 1":
         h = norm(w, "head.norm", gelu(linear(w, "head.dense", h), told), told)
-    return h @ w.get("output.weight", w["embed.weight"]).T + w.get("output.bias", 0)
+    return h @ w.get("output.weight", w["embed.weight"][:int(told.get("vocabulary_size", len(w["embed.weight"])))]).T + w.get("output.bias", 0)
 
 def classes(told, w, ids, segments=None):
     """Of an encoder that tells labels: logits of its classes, or its number."""

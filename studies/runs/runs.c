@@ -298,7 +298,7 @@ int runs_look(const Runs *r, const RunSpec *s, RunResult *out)
     return code;
 }
 
-int runs_model(const Options *o, const RunSpec *s, size_t V, const Backend *b, Model **out)
+int runs_model(const Options *o, const RunSpec *s, const Vocab *v, const Backend *b, Model **out)
 {
     BridgeOptions bridge = network_bridge(o);
     Plan *plan;
@@ -306,17 +306,18 @@ int runs_model(const Options *o, const RunSpec *s, size_t V, const Backend *b, M
     bridge.encoder_layers = s->encoder_layers;
     TRY(s->encoder ? bridge_plan_pair(s->encoder, s->scheme, &bridge, &plan)
                    : bridge_plan(s->scheme, &bridge, &plan));
-    int code = network_model_of(o, plan, V, b, 0, 0, out);
+    int code = network_model_of(o, plan, v, b, 0, 0, out);
     if (code == 0) return 0;
     char words[900];
     snprintf(words, sizeof words, "%s", error_text());
     return error_set(code, "%s: %s", s->scheme->name, words);
 }
 
-int runs_check(const Options *o, const RunSpec *s, size_t V, const Backend *b, size_t *numbers)
+int runs_check(const Options *o, const RunSpec *s, const Vocab *v, const Backend *b,
+               size_t *numbers)
 {
     Model *m;
-    TRY(runs_model(o, s, V, b, &m));
+    TRY(runs_model(o, s, v, b, &m));
     if (numbers) *numbers = model_size(m);
     model_free(m);
     return 0;

@@ -90,11 +90,12 @@ int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state);
 int runs_look(const Runs *r, const RunSpec *s, RunResult *out);
 
 /* Makes the model of a run, for evaluation. ERR_INPUT with words. */
-int runs_model(const Options *o, const RunSpec *s, size_t V, const Backend *b, Model **out);
+int runs_model(const Options *o, const RunSpec *s, const Vocab *v, const Backend *b, Model **out);
 
 /* Finds what a training would find wrong with a run, before any is begun: it builds the model and drops it. *numbers
  * (NULL: not asked): how many numbers the model has. ERR_INPUT with words. */
-int runs_check(const Options *o, const RunSpec *s, size_t V, const Backend *b, size_t *numbers);
+int runs_check(const Options *o, const RunSpec *s, const Vocab *v, const Backend *b,
+               size_t *numbers);
 
 /* Returns 1 where one of the results (n) is no better than drawing words from V at random, or its test perplexity is
  * NaN; failed runs do not count. */

@@ -33,7 +33,7 @@ static int check_runs(Study *u)
     TRY(network_backend(u->options, &b));
     for (size_t i = 0; i < u->designs; i++) {
         RunSpec s = study_spec(&u->design[i], u->design[i].run);
-        TRY(runs_check(u->options, &s, u->corpus.vocab.size, b, &u->design[i].spec.numbers));
+        TRY(runs_check(u->options, &s, &u->corpus.vocab, b, &u->design[i].spec.numbers));
     }
     return 0;
 }

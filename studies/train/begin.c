@@ -7,15 +7,17 @@
 #include "studies/tools/command.h"
 #include "studies/train/train.h"
 
-/* Finds each word of v in the model's words; word (v->size) out. Returns how many are there. */
+/* Finds each word of v, and behind them of its source, in the model's words; word (v->size and the source's) out. Returns
+ * how many of v are there. */
 static size_t find_words(const Vocab *v, const Vocab *there, size_t *word)
 {
     size_t found = 0;
     for (size_t i = 0; i < v->size; i++) {
         int32_t id = vocab_find(there, v->word[i], strlen(v->word[i]));
-        word[i] = id < 0 ? SIZE_MAX : (size_t)id;
+        word[i] = id < 0 ? SIZE_MAX : there->above + (size_t)id;
         found += id >= 0;
     }
+    if (v->source) find_words(v->source, vocab_of_source(there), word + v->size);
     return found;
 }
 
@@ -90,7 +92,7 @@ int train_begin(const Options *o, const Vocab *v, Model *m)
     const char *dir = options_text(o, "from");
     Network n;
     TRY(trained_on_machine(dir, o, &n));
-    size_t *word = memory_new(v->size, sizeof *word);
+    size_t *word = memory_new(v->size + (v->source ? v->source->size : 0), sizeof *word);
     int code = word ? begin(&n, dir, v, m, word) : ERR_MEMORY;
     memory_free(word);
     network_free(&n);

@@ -180,7 +180,7 @@ static int eval_files(const Options *o, Network *n)
     Text t = {0}, source = {0};
     const char *file = options_text(o, "source-text");
     int code = texts_read(n, options_text(o, "text"), &t);
-    if (code == 0 && file) code = texts_read(n, file, &source);
+    if (code == 0 && file) code = texts_source(n, file, &source);
     if (code == 0 && n->encoder && !file)
         code =
             error_set(ERR_INPUT, "%s is an encoder and a decoder: --source-text FILE is needed too",

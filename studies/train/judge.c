@@ -19,7 +19,7 @@ static int open_search(const Options *o, Stacks s, const Backend *b, Judge *j)
     const Corpus *c = j->corpus;
     TRY(options_new(search, &j->search));
     TRY(options_set(j->search, OPTION_ARGUMENT, "", "beam", "1"));
-    TRY(network_model(o, s, c->vocab.size, b, 0, &j->model));
+    TRY(network_model(o, s, &c->vocab, b, 0, &j->model));
     return translator_new(j->search, &j->model, 1, &c->vocab, c->bpe, 1, &command_stop,
                           &j->translator);
 }

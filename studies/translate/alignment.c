@@ -23,7 +23,8 @@ static void side_free(Side *s)
 
 static int is_piece(const Network *n, int32_t id)
 {
-    const char *word = n->vocab.word[id];
+    const Vocab *v = (size_t)id < n->vocab.size ? &n->vocab : n->vocab.source;
+    const char *word = v->word[(size_t)id - v->above];
     size_t bytes = strlen(word);
     return n->bpe && bytes > 2 && strcmp(word + bytes - 2, "@@") == 0;
 }

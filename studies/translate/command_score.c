@@ -161,7 +161,7 @@ static int score(const Options *o, Network *n)
     if (!n->encoder && file)
         return error_set(ERR_INPUT, "%s is a language model, which reads no --source-text", dir);
     int code = texts_read(n, options_text(o, "text"), &t);
-    if (code == 0 && file) code = texts_read(n, file, &source);
+    if (code == 0 && file) code = texts_source(n, file, &source);
     if (code == 0) texts_tell(&t);
     if (code == 0) texts_tell(&source);
     if (code == 0) code = score_text(o, n, &t, &source);

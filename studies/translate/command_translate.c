@@ -235,7 +235,7 @@ static int translate_window(Job *j, size_t bytes)
     Text t = {0};
     const BpeText raw = {j->in.name, text, bytes, j->in.lines};
     if (!j->net->bpe) TRY(bpe_check(&raw));
-    int code = text_encode(&raw, j->net->bpe, &j->net->vocab, &t);
+    int code = text_encode(&raw, bpe_of_source(j->net->bpe), vocab_of_source(&j->net->vocab), &t);
     if (code == 0) code = text_sentences(&t, j->net->vocab.eos);
     Text begins;
     if (code == 0 && j->begins.id) code = take_begins(j, t.lines, &begins);

@@ -74,7 +74,7 @@ static int read_sentences(const Options *o, TruncationInput *in)
     if (tokens < 2) return error_set(ERR_INPUT, "the model reads one token at a time");
     in->network.vocab.lines = 1;
     TRY(texts_read(&in->network, options_text(o, "text"), &in->text));
-    if (source) TRY(texts_read(&in->network, source, &in->source));
+    if (source) TRY(texts_source(&in->network, source, &in->source));
     return sentences_draw(&in->network.vocab, &in->text, source ? &in->source : NULL,
                           options_size(o, "sentences"), tokens, options_size(o, "seed"),
                           &in->drawn);

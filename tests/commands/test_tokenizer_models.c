@@ -76,7 +76,7 @@ TEST(plain_text_goes_on)
     run_ok("truncation --model run --text " TEXT " --tokens 12 --sentences 2");
     run_ok("attention --model run --text " TEXT " --tokens 12 --out maps");
     run_ok("data --corpus text --tokenizer t.json");
-    assert_true(says("token"));
+    assert_true(strstr(out, " tokens, none of them <unk>") != NULL);
 }
 
 /* A directory of another program is the beginning: one step of no size leaves its perplexity. */
@@ -122,6 +122,82 @@ TEST(pairs_and_masked_words)
     must_refuse("train --objective masked --corpus text" SIZE " --out m", "it has no [CLS]");
 }
 
+/* Both sides have words and merges of their own, which lie beside the model; a text is read as a corpus is. */
+TEST(vocabularies_apart)
+{
+    static const char *const kinds[] = {"", "--bpe 12", "--bpe 12 --bpe-dropout 0.2"};
+#define APART                                                                                \
+    "train --corpus c --source en --target de --width 16 --inner 32 --heads 2 --sequence 24" \
+    " --batch-tokens 256 --threads 1 --vocabularies separate --warmup 5 --epochs 2 "
+    for (int i = 0; i < 3; i++) {
+        shell_ok("rm -rf apart stopped learned mean");
+        run_ok(APART "%s --max-steps 9 --out apart", kinds[i]);
+        run_ok(APART "%s --max-steps 4 --out stopped", kinds[i]);
+        assert_same_file("apart", "stopped", "model.safetensors", 0); /* the control */
+        run_ok("train --resume --max-steps 9 --out stopped");
+        assert_same_file("apart", "stopped", "model.safetensors", 1);
+        char *text = eval_csv("apart --source-text c/test.en --text c/test.de"),
+             *corpus = eval_csv("apart --corpus c --split test");
+        assert_string_equal(text, corpus);
+        double ppl = number(text, "ppl");
+        assert_true(fabs(ppl - file_number("apart/result.csv", 1, "test_ppl")) <= 1e-6 * ppl);
+        run_ok("translate --model apart --text c/test.en --alignment pairs.txt");
+        assert_int_equal(count_lines(out), 20);
+        run_ok("score --model apart --source-text c/test.en --text c/test.de");
+        run_ok("average --model apart --model stopped --out mean");
+        shell_ok(
+            "cmp mean/source-vocab.txt apart/source-vocab.txt; cmp mean/vocab.txt apart/vocab.txt");
+        /* words of one language alone, and merges as learned from it alone */
+        assert_true(file_has("apart/source-vocab.txt", "o") &&
+                    !file_has("apart/source-vocab.txt", "\xc3\xbc"));
+        free(text);
+        free(corpus);
+        if (i != 1) continue;
+        run_ok("bpe --learn 12 --text c/train.en --out learned");
+        shell_ok("cmp learned apart/source-codes.bpe && ! cmp -s learned apart/codes.bpe");
+        shell_ok("sed -i '$d' apart/source-vocab.txt");
+        must_refuse("eval --model apart --text c/test.de --source-text c/test.en", "does not hold");
+    }
+    must_refuse("train --corpus text --vocabularies separate --out bad", "of pairs in a directory");
+    must_refuse(APART "--tokenizer t.json --out bad", "a tokenizer is one for both sides");
+}
+
+/* Each epoch has other cuts, which a resumed run repeats and ranks share; P = 0 is a run without the option. */
+TEST(merges_are_dropped)
+{
+#define DROPPED \
+    " --width 16 --inner 32 --heads 2 --batch-tokens 256 --threads 1 --warmup 5 --epochs 3"
+    static const char *const kinds[] = {
+        "--corpus text --tokenizer t.json --sequence 24", "--corpus text --bpe 12 --sequence 24",
+        "--corpus text --bpe 12 --context sentence --sequence 24",
+        "--corpus c --source en --target de --bpe 50 --sequence 12"};
+    for (int i = 0; i < 4; i++) {
+        shell_ok("rm -rf straight stopped none zero two");
+        run_ok("train %s" DROPPED " --bpe-dropout 0.3 --max-steps 60 --out straight", kinds[i]);
+        run_ok("train %s" DROPPED " --bpe-dropout 0.3 --max-steps 17 --out stopped", kinds[i]);
+        static const char last[] = "for d in straight stopped; do tail -n 1 $d/log.csv | cut -d, "
+                                   "-f1-7 >$d/last; done; cmp -s straight/last stopped/last";
+        assert_int_equal(shell(last), 1); /* the control */
+        run_ok("train --resume --max-steps 60 --out stopped");
+        shell_ok(last);
+        run_ok("train %s" DROPPED " --out none", kinds[i]);
+        run_ok("train %s" DROPPED " --bpe-dropout 0 --out zero", kinds[i]);
+        shell_ok("for d in straight none zero; do cut -d, -f1-7 $d/log.csv >$d/rows; done; "
+                 "cmp none/rows zero/rows && ! cmp -s none/rows straight/rows");
+        char *text = eval_csv("straight --corpus %s", i == 3 ? "c" : "text");
+        double ppl = number(text, "ppl"),
+               valid = file_number("straight/result.csv", 1, "valid_ppl");
+        assert_true(fabs(ppl - valid) <= 1e-6 * ppl); /* cut whole */
+        free(text);
+        if (!has_tool("mpirun")) continue;
+        int status = shell("mpirun --allow-run-as-root --oversubscribe -n 2 %s train %s" DROPPED
+                           " --bpe-dropout 0.3 --max-steps 60 --out two",
+                           program, kinds[i]);
+        assert_true(trained(status));
+        assert_true(fabs(file_number("two/result.csv", 1, "valid_ppl") - valid) <= 5e-4 * valid);
+    }
+}
+
 TEST(bad_choices_are_refused)
 {
     static const char *const rows[][2] = {
@@ -130,9 +206,12 @@ TEST(bad_choices_are_refused)
         {"--tokenizer t.json --bpe 9", "leave --bpe out"},
         {"--tokenizer t.json --level char", "leave --level char out"},
         {"--tokenizer t.json --vocabulary 9", "leave --vocabulary out"},
+        {"--bpe-dropout 0.1", "words have no merges to drop"},
     };
     refuse_all("train --corpus text --out bad %s", rows, sizeof rows / sizeof *rows, "bad");
     must_refuse("train --corpus markov --tokenizer t.json --out bad", "leave --tokenizer out");
+    shell_ok("cp %s/bert/tokenizer.json words.json", data);
+    must_refuse("train --corpus text --tokenizer words.json --bpe-dropout 0.1", "it is no BPE");
     shell_ok("sed 's/<|endoftext|>/<none>/' t.json >none.json");
     must_refuse("train --corpus text --tokenizer none.json --out bad", "no token that begins");
 }

@@ -257,7 +257,7 @@ static int open_all(void **state)
     TRY(options_new(no_groups, &given));
     TRY(zoo_find(&zoo, "transformer", "euler", &table));
     TRY(network_backend(o, &b));
-    int code = network_model(o, (Stacks){table}, 2, b, 0, &model);
+    int code = network_model(o, (Stacks){table}, &(Vocab){.size = 2}, b, 0, &model);
     options_free(o);
     return code;
 }

@@ -48,7 +48,7 @@ static inline void saved_write(const char *key, const char *value)
     assert_int_equal(zoo_open(&z), 0);
     assert_int_equal(zoo_find(&z, "transformer", "euler", &t), 0);
     assert_int_equal(network_backend(o, &b), 0);
-    assert_int_equal(network_model(o, (Stacks){t}, 2, b, 0, &m), 0);
+    assert_int_equal(network_model(o, (Stacks){t}, &(Vocab){.size = 2}, b, 0, &m), 0);
     assert_int_equal(network_metadata(o, (Stacks){t}, &c, m, &meta), 0);
     saved_alter(&meta, key, value);
     assert_int_equal(store_save(m, file_path("model.safetensors"), meta.item, meta.count), 0);

@@ -303,6 +303,43 @@ TEST(sources_outside_the_model_are_refused)
     }
 }
 
+/* A source with rows of its own: where they are the target's again, logits stay, and both gradients together are that of
+ * the shared rows. */
+TEST(words_apart)
+{
+    size_t word[2 * V], taken;
+    for (size_t i = 0; i < 2 * V; i++) word[i] = i % V;
+    for (size_t i = 0; tested_backend(i); i++) {
+        OWN_MODEL *one = shaken(tested_backend(i), tiny_config(), tiny_transformer(0), 1);
+        OWN_MODEL *two =
+            shaken(tested_backend(i), TINY_WITH(c.source_vocab = V), tiny_transformer(0), 1);
+        assert_int_equal(model_begin(two, one, word, &taken), 0);
+        Batch a = tiny_batch_of(one), b = a;
+        int32_t shifted[SOURCE];
+        for (size_t k = 0; k < a.source.N; k++) shifted[k] = a.source.input[k] + V;
+        b.source.input = shifted;
+        OWN_NUMBERS *x = tiny_logits(one, &a), *y = tiny_logits(two, &b);
+        assert_true(distance(x, y, a.N * V) <= rounding_of(one));
+        double mean;
+        assert_int_equal(model_gradient(one, &a, 1, &mean), 0);
+        assert_int_equal(model_gradient(two, &b, 1, &mean), 0);
+        size_t at = model_find(one, "embed.weight")->offset;
+        OWN_NUMBERS *g = tiny_get(one, model_grad(one), at, V * D);
+        OWN_NUMBERS *h =
+            tiny_get(two, model_grad(two), model_find(two, "embed.weight")->offset, 2 * V * D);
+        double source = 0, apart_by = 0, most = 0;
+        for (size_t k = 0; k < V * D; k++) {
+            most = fmax(most, fabs(g[k]));
+            source = fmax(source, fabs(h[V * D + k]));
+            double e = fabs(g[k] - h[k] - h[V * D + k]);
+            apart_by = e <= apart_by ? apart_by : e;
+        }
+        assert_true(apart_by <= rounding_of(one) * most && source > 0.01 * most);
+        shifted[0] = 2 * V;
+        refuse_batch(two, &b, "source.input");
+    }
+}
+
 TEST_ADD(all_backends_are_here, NULL, NULL)
 
 TEST_MAIN(NULL, NULL)

@@ -316,7 +316,7 @@ static int count_for(const Options *o, const char *scheme, int ranks, int device
     if (device) fake.record = recorded_by_nobody;
     assert_int_equal(zoo_open(&z), 0);
     assert_int_equal(zoo_find(&z, scheme, "euler", &t), 0);
-    int code = network_trained(o, (Stacks){t}, 9, &fake, ranks, bytes, NULL);
+    int code = network_trained(o, (Stacks){t}, &(Vocab){.size = 9}, &fake, ranks, bytes, NULL);
     table_free(t);
     zoo_close(&z);
     return code;
