@@ -85,8 +85,7 @@ TEST(begun_with_weights_of_others)
     static const char *const types[] = {"gpt2", "llama", "bert"};
     for (int i = 0; i < 3; i++) {
         const char *how = i == 2 ? "--one-by-one" : "";
-        shell_ok("rm -rf fine; yes \"$(cat %s/%s/text.txt)\" | head -n 99 >own.txt", data,
-                 types[i]);
+        shell_ok("rm -rf fine; yes \"$(cat %s/text.txt)\" | head -n 99 >own.txt", data);
         int status = program_run("train --from %s/%s --corpus own.txt --threads 1 --max-steps 1 "
                                  "--rate 1e-12 --sequence 16 --out fine",
                                  data, types[i]);
