@@ -184,10 +184,11 @@ static uint64_t place_of(const Call *c)
     return h;
 }
 
-/* Tells whether oneDNN asks for room for code, which malloc does not do for so little. Where it gets none it dies. */
+/* Tells whether oneDNN may be asking for room for code, which it does in pieces of up to 320 KiB; malloc begins at 128. Where it
+ * gets none it dies. */
 static int is_code(const Call *c)
 {
-    return c->number == SYS_mmap && c->arg[1] < (128 << 10) && (int)c->arg[4] < 0;
+    return c->number == SYS_mmap && c->arg[1] <= (320 << 10) && (int)c->arg[4] < 0;
 }
 
 /* Counts from the first line of main on, which sets SIGPIPE: what is before is the dynamic linker's. */
