@@ -16,8 +16,9 @@
  * Functions that can fail return TROTTER_DONE or a code; trotter_error() then has words, for this thread. Results in
  * `out` are empty after a failure. A NULL pointer where none is allowed is TROTTER_MISUSE; questions that have no code
  * answer 0 or NULL. Each handle is freed by the _free of its type, which takes NULL, and is for one thread at a time.
- * Threads may call any of them at once, signal handlers none. A child of fork() computes with one OpenMP thread. A handler
- * of GSL's errors that the program has set hears its own calls alone. Sizes and arrays are trusted: n tells what is there.
+ * Threads may call any of them at once, signal handlers none. A process should not exit while a thread is in one, for
+ * OpenBLAS frees its memory then. A child of fork() computes with one OpenMP thread. A handler of GSL's errors that the
+ * program has set hears its own calls alone. Sizes and arrays are trusted: n tells what is there.
  * Where a function says so, the caller frees memory with trotter_free. Names and shapes of a release stay in later ones
  * of the same first number.
  */

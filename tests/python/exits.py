@@ -19,8 +19,8 @@ def slow():
 
 
 def busy():
-    """The same without a line of Python in it."""
-    trotter.reference(trotter.System("attention", particles=400, dimension=4), 50)
+    """The same without a line of Python in it. A system without products: OpenBLAS frees its memory at exit, whoever reads it."""
+    trotter.reference(trotter.System("kuramoto", particles=3000), 50)
 
 
 def behind(job):
