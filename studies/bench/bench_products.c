@@ -1,7 +1,7 @@
 /* bench_products.c: notes the matrix products of a training step as it asks for them, and repeats
  * them alone: the floor that no step can go below.
  *
- * A backend is a table, so a copy of it with another gemm sees every product that a model asks for,
+ * A backend is a table, so a copy of it with another gemm and linear sees every product that a model asks for,
  * on the same buffers of the model; nothing here knows what a model is.
  */
 #include "studies/bench/bench.h"
@@ -39,18 +39,30 @@ static int append(const Product *p)
     return 0;
 }
 
+static void note(const Product *p)
+{
+    if (products.on && products.code == 0) products.code = append(p);
+}
+
 static void noting_gemm(int ta, int tb, size_t m, size_t n, size_t k, double alpha, const void *A,
                         size_t lda, const void *B, size_t ldb, double beta, void *C, size_t ldc)
 {
-    if (products.on && products.code == 0)
-        products.code = append(&(Product){ta, tb, m, n, k, alpha, beta, A, B, C, lda, ldb, ldc});
+    note(&(Product){ta, tb, m, n, k, alpha, beta, A, B, C, lda, ldb, ldc});
     products.inner->gemm(ta, tb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
+}
+
+static void noting_linear(size_t m, size_t n, size_t k, const void *A, const void *W, const void *b,
+                          void *C)
+{
+    note(&(Product){0, 1, m, n, k, 1, 0, A, W, C, k, k, n});
+    products.inner->linear(m, n, k, A, W, b, C);
 }
 
 const Backend *products_of(const Backend *b)
 {
     products.noting = *b;
     products.noting.gemm = noting_gemm;
+    products.noting.linear = noting_linear;
     products.inner = b;
     return &products.noting;
 }

@@ -4,6 +4,7 @@
 
 #include "kernels/memory.h"
 #include "studies/model/trained.h"
+#include "studies/runs/rerun.h"
 #include "studies/tools/command.h"
 #include "studies/train/train.h"
 
@@ -74,12 +75,13 @@ static int take_shape(Options *o, const Network *n)
 int train_from(Options *o)
 {
     static const char *const others[] = {"tokenizer", "bpe", "codes"};
-    const char *dir = options_text(o, "from");
+    const char *dir = options_text(o, "from"), *out = options_text(o, "out");
     char file[OUTPUT_PATH];
     Network n;
     if (!dir) return 0;
-    TRY(network_describe(dir, NULL, &n, file));
-    int code = n.foreign ? take_shape(o, &n) : 0, cut = 0;
+    int code = network_describe(dir, NULL, &n, file), cut = 0;
+    if (code != 0) return out && rerun_has_state(out) ? 0 : code;
+    code = n.foreign ? take_shape(o, &n) : 0;
     for (size_t i = 0; i < 3; i++) cut |= options_rank(o, others[i]) != OPTION_DEFAULT;
     if (code == 0 && n.vocab.tokens && !cut && options_choice(o, "level") == LEVEL_WORD)
         code = options_set(o, OPTION_FILE, "", "tokenizer", tokenizer_file(n.vocab.tokens));

@@ -27,7 +27,7 @@ void judge_free(Judge *j); /* NULL allowed */
  * many. ERR_INPUT where tensors have other shapes, heads differ, or nothing is common. */
 int train_begin(const Options *o, const Vocab *v, Model *m);
 /* Sets what neither command line nor file did to what the model of --from, if there is one, has: the tokenizer, and of a
- * model of another program the scheme, depth, shape and longest sequence. */
+ * model of another program the scheme, depth, shape and longest sequence. A run with a saved state goes on without it. */
 int train_from(Options *o);
 
 /* ---- tell.c: tells how a training goes and what came of it ----------------------------------- */

@@ -5,7 +5,6 @@
 #include <complex.h>
 #include <gsl/gsl_complex_math.h>
 #include <gsl/gsl_eigen.h>
-#include <gsl/gsl_errno.h>
 
 #include "kernels/random.h"
 #include "ode/theory/poly.h"
@@ -440,28 +439,6 @@ TEST(test_short_memory)
         OWN_TABLE *t = frozen(names[i]);
         STARVE(10, stability_job(t), );
     }
-}
-
-/* ---- a program that has a handler of GSL's errors keeps it ------------------------------------------ */
-
-static void handler(const char *reason, const char *file, int line, int number)
-{
-    fail_msg("%s:%d: %s (%d)", file, line, reason, number);
-}
-
-/* Looks for a scheme's roots, which must leave GSL's handler in place. */
-static void check_handler(const Table *t)
-{
-    int zero_stable, on_circle;
-    assert_int_equal(stability_roots(t, &zero_stable, &on_circle), 0);
-    if (gsl_set_error_handler(handler) != handler) fail_msg("%s: another handler", t->name);
-}
-
-TEST(test_handler)
-{
-    gsl_error_handler_t *before = gsl_set_error_handler(handler);
-    for_each("all", "exact", check_handler);
-    gsl_set_error_handler(before);
 }
 
 TEST_MAIN(zoo_begin, zoo_end)

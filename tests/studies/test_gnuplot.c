@@ -322,7 +322,7 @@ static const char *colour_of(const char *script, const char *name)
 /* A scheme has one colour in all plots of a comparison, and another scheme has another colour. */
 TEST(test_looks)
 {
-    static const char *const plot[] = {"curves", "epochs", "gradients", "order", "work", "time"};
+    static const char *const plot[] = {"curves", "gradients", "order", "work", "time"};
     static const char *const scheme[] = {"transformer", "euler", "heun-layer", "rk4-layer"};
     static char text[1 << 18];
     char name[64], first[4][16];

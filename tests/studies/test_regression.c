@@ -1,8 +1,6 @@
 /* test_regression.c: slopes within seeds: normal equations by hand, planted slopes, and how often intervals hold. */
 #include "tests/lib/test.h"
 
-#include <gsl/gsl_errno.h>
-
 #include "kernels/error.h"
 #include "kernels/random.h"
 #include "studies/statistics/regression.h"
@@ -148,23 +146,6 @@ TEST(intervals_hold)
     }
     coverage(1, 0, .8, held);
     assert_true(held[0] < .93 && held[1] < .93);
-}
-
-static void handler(const char *reason, const char *file, int line, int number)
-{
-    fail_msg("%s:%d: %s (%d)", file, line, reason, number);
-}
-
-/* A program's own handler of GSL's errors stays in place. */
-TEST(handler_stays)
-{
-    const double x[] = {-1, 0, 1}, y[] = {0, 10, 1, 12, 5, 13};
-    Slope s;
-    Regression r;
-    gsl_error_handler_t *before = gsl_set_error_handler(handler);
-    assert_int_equal(regression_within(y, x, 3, 2, 1, &s, &r), 0);
-    gsl_error_handler_t *after = gsl_set_error_handler(before);
-    assert_true(after == handler);
 }
 
 TEST_MAIN(NULL, NULL)

@@ -4,7 +4,10 @@ import ctypes
 import ctypes.util
 import operator
 import os
+import signal
+import threading
 from collections import namedtuple
+from contextlib import contextmanager
 from ctypes import POINTER, addressof, c_char_p, c_double, c_int, c_int32, c_size_t, c_uint64, c_void_p
 from math import prod
 
@@ -215,6 +218,25 @@ def table(fields, rows):
         return np.array(list(rows), fields).view(np.recarray)
     row = namedtuple("Row", [name for name, _ in fields])
     return [row(*r) for r in rows]
+
+
+@contextmanager
+def interrupts(failed):
+    """Ctrl-C goes to `failed`: as an exception it could be raised where a callback begins, and ctypes would drop it. A second one
+    is raised where it comes."""
+    def note(*given):
+        if failed:
+            signal.default_int_handler(*given)
+        failed.append(KeyboardInterrupt())
+
+    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if ours:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def callback(f, shape, name, failed):

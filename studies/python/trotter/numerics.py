@@ -1,12 +1,13 @@
 """Schemes, systems of differential equations, solving, convergence, work and precision."""
 
 import re
+from contextlib import nullcontext
 from ctypes import byref, c_double, c_void_p
 from fractions import Fraction
 from math import ceil, inf, log, nan, prod, sqrt
 from typing import Callable, NamedTuple, Union
 
-from .library import (Error, Field, Handle, LinePoint, _Condition, _Order, _Run, _Term, _Theory, c, callback, doubles, np,
+from .library import (Error, Field, Handle, LinePoint, _Condition, _Order, _Run, _Term, _Theory, c, callback, doubles, interrupts, np,
                       shaped, table, take_rows, take_text, text_bytes, whole)
 from .pictures import Curve, Picture
 
@@ -276,7 +277,8 @@ class System(Handle):
         """Calls; what a function of one's own raised is raised again."""
         self._failed.clear()
         try:
-            call(*arguments)
+            with interrupts(self._failed) if self.own else nullcontext():
+                call(*arguments)
         except Error as refused:
             raise (self._failed[0] if self._failed else refused) from None
         if self._failed:
