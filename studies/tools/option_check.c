@@ -85,7 +85,7 @@ static void range_words(const Option *p, char *words, size_t bytes)
 
 int option_check(const Option *p, const char *text, char *words, size_t bytes)
 {
-    static const char *const expected[] = {
+    static const char *const expected[OPTION_REALS + 1] = {
         [OPTION_FLAG] = "yes or no",
         [OPTION_TEXT] = "a text",
         [OPTION_LIST] = "a text",
