@@ -177,9 +177,12 @@ static int take_claim(const Study *u, int wait, Lease *claim, int *mine)
     const struct timespec pause = {0, 10000000};
     char path[OUTPUT_PATH];
     TRY(output_path(path, u->dir, "runs.claim"));
-    for (;;) {
+    for (int rounds = 1;; rounds++) {
         TRY(lease_take(path, u->worker.name, claim, mine));
         if (*mine || !wait) return 0;
+        if (rounds == 500) /* five seconds */
+            progress_note("%s: waiting for the process that has it; if there is none, remove it",
+                          path);
         nanosleep(&pause, NULL);
         if (command_stop) return command_interrupted();
     }
