@@ -1,9 +1,10 @@
 #!/bin/sh
-# planned.sh: trains the planned studies of studies/results/planned, each by its name. They need a GPU; a processor would take weeks.
+# planned.sh: trains the planned studies of studies/results/planned, each by its name. All but moonshot-64 need a GPU; a processor would take weeks.
 #
 #   sh studies/scripts/planned.sh NAME --corpus DIR [--glue DIR] --out OUT [--processes N] [--device D] [--precision P] [--list]
 #
 #   moonshot     fgfg-error beside repeat:2, d 512
+#   moonshot-64  the same at d 64 on the King James text (--corpus kjv): two hours of one core, with --device cpu --precision f32
 #   depth        eight schemes at 1 to 12 layers
 #   translation  nine pairs of schemes at 6 + 6 layers; --corpus has Multi30k. TR_SEEDS=N is the number of seeds that the plan then has
 #   sandwich     24 words of 16 + 16 sublayers
@@ -61,6 +62,11 @@ moonshot)
     study moonshot compare --scheme-file studies/schemes/study.scheme --scheme repeat:2,fgfg-error --baseline repeat:2 --seed 101 --seeds 24 \
         --width 512 --inner 2048 --heads 8 --context sentence --sequence 128 --batch-tokens 4096 --beta2 0.997 --warmup 2000 $long \
         --tune --tune-rate 3.5e-4,7e-4,1.4e-3 --tune-dropout 0.1,0.3 --tune-seed 900 --truncation 8 --truncation-tolerance 1e-5 ;;
+moonshot-64)
+    # shellcheck disable=SC2086
+    study moonshot-64 compare --scheme-file studies/schemes/study.scheme --scheme repeat:2,fgfg-error --baseline repeat:2 --seed 601 --seeds 16 \
+        --width 64 --inner 256 --heads 4 --sequence 64 --activation gelu --batch-tokens 1024 --warmup 400 --epochs 4 --schedule linear --threads 1 \
+        --tune --tune-rate 4e-3,8e-3,1.6e-2 --tune-dropout 0 --tune-seed 600 --truncation 16 ;;
 depth)
     # shellcheck disable=SC2086
     study depth compare --scheme transformer,heun-layer,rk2-gate,repeat:2,looped:4,rk4-layer,repeat:4,macaron --baseline repeat:4 --layers 1,2,4,6,12 \
