@@ -7,7 +7,8 @@
  * gates of the plan when a row first needs them. */
 #include "bridge/bridge.h"
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
+#include "ode/scheme/rationals.h"
 
 #include <limits.h>
 #include <string.h>
@@ -106,13 +107,12 @@ static int find_symbol(Compiler *c, int index)
         return c->symbol[index] = plan_scalar(c->plan, c->side, layer_of(c), s->name, size,
                                               table_double(s->start));
     }
-    int *x = memory_new(s->inputs, sizeof(int));
+    SCOPED(memory_drop) int *x = memory_new(s->inputs, sizeof(int));
     if (!x) return ERR_MEMORY;
     int reg = 0;
     for (size_t i = 0; i < s->inputs && reg >= 0; i++) reg = x[i] = row_register(c, &s->input[i]);
     int act = s->kind == SYMBOL_SIGMOID ? ACT_SIGMOID : ACT_TANH;
     if (reg >= 0) reg = plan_gate(c->plan, c->side, layer_of(c), s->name, act, s->inputs, x);
-    memory_free(x);
     return c->symbol[index] = reg;
 }
 
@@ -150,36 +150,30 @@ static size_t present(const Compiler *c)
  * written as 0 y, because a line's side is that of the registers it reads. */
 static int write_lin(Compiler *c, int base, const Row *r)
 {
-    PlanTerm *term = memory_new(r->terms + 1, sizeof(PlanTerm));
+    SCOPED(memory_drop) PlanTerm *term = memory_new(r->terms + 1, sizeof(PlanTerm));
     size_t n = 0;
-    int code = 0;
     if (!term) return ERR_MEMORY;
     if (base >= 0) term[n++] = (PlanTerm){.c = 1, .x = base};
-    for (size_t i = 0; i < r->terms && code == 0; i++)
-        code = plan_term(c, &r->term[i], c->step - r->term[i].past, present(c), &term[n++]);
+    for (size_t i = 0; i < r->terms; i++)
+        TRY(plan_term(c, &r->term[i], c->step - r->term[i].past, present(c), &term[n++]));
     if (n == 0) term[n++] = (PlanTerm){.c = 0, .x = c->y[c->step]};
-    int reg = code == 0 ? plan_lin(c->plan, n, term) : code;
-    memory_free(term);
-    return reg;
+    return plan_lin(c->plan, n, term);
 }
 
 /* Computes difference = r - q. */
 static int subtract(const Row *r, const Row *q, Row *difference)
 {
-    mpq_t minus;
-    int code = 0;
-    mpq_init(minus);
-    for (size_t i = 0; i < r->terms && code == 0; i++) {
+    RATIONAL(minus);
+    for (size_t i = 0; i < r->terms; i++) {
         const Term *s = &r->term[i];
-        code = row_add(difference, s->eval, s->past, s->c, s->symbols, s->symbol);
+        TRY(row_add(difference, s->eval, s->past, s->c, s->symbols, s->symbol));
     }
-    for (size_t i = 0; i < q->terms && code == 0; i++) {
+    for (size_t i = 0; i < q->terms; i++) {
         const Term *s = &q->term[i];
         mpq_neg(minus, s->c);
-        code = row_add(difference, s->eval, s->past, minus, s->symbols, s->symbol);
+        TRY(row_add(difference, s->eval, s->past, minus, s->symbols, s->symbol));
     }
-    mpq_clear(minus);
-    return code;
+    return 0;
 }
 
 /* Writes r as a LIN, from the known row that leaves the fewest terms. */
@@ -240,17 +234,14 @@ static int dense_update(Compiler *c)
 {
     const Row *r = &c->table->update;
     size_t n = 0, most = 1 + r->terms * ((size_t)c->step + 1);
-    PlanTerm *term = memory_new(most, sizeof(PlanTerm));
-    int code = 0;
+    SCOPED(memory_drop) PlanTerm *term = memory_new(most, sizeof(PlanTerm));
     if (!term) return ERR_MEMORY;
-    for (size_t i = 0; i < r->terms && code == 0; i++)
-        for (int l = r->term[i].eval == TABLE_STATE ? c->step : 0; l <= c->step && code == 0; l++) {
+    for (size_t i = 0; i < r->terms; i++)
+        for (int l = r->term[i].eval == TABLE_STATE ? c->step : 0; l <= c->step; l++) {
             int from = r->term[i].eval == TABLE_STATE ? 0 : l;
-            code = plan_term(c, &r->term[i], from, (size_t)l, &term[n++]);
+            TRY(plan_term(c, &r->term[i], from, (size_t)l, &term[n++]));
         }
-    int reg = code == 0 ? plan_lin(c->plan, n, term) : code;
-    memory_free(term);
-    return reg;
+    return plan_lin(c->plan, n, term);
 }
 
 /* ---- layers --------------------------------------------------------------------------------------------- */
@@ -302,17 +293,17 @@ static int compile_post(Compiler *c)
     int x = c->y[c->step], slot;
     if (t->evals == 0 || !is_state(&t->point[t->eval[0].point].row))
         return error_set(ERR_INPUT, "%s: --norm post needs a first step from y", t->name);
-    for (size_t e = 0; e < t->evals && x >= 0; e++) {
-        Row step = {0};
+    for (size_t e = 0; e < t->evals; e++) {
+        ROW(step);
         PlanTerm term[2] = {{.c = 1, .x = x}};
-        int code = sub_step(t, e, &step), k = code == 0 ? evaluate(c, e, x, &slot) : code;
-        if (k >= 0) code = plan_term(c, &step.term[0], c->step, present(c), &term[1]);
-        row_free(&step);
-        TRY(k < 0 ? k : code);
+        TRY(sub_step(t, e, &step));
+        int k = evaluate(c, e, x, &slot);
+        if (k < 0) return k;
+        TRY(plan_term(c, &step.term[0], c->step, present(c), &term[1]));
         int sum = plan_lin(c->plan, 2, term);
         x = sum < 0 ? sum : plan_norm(c->plan, slot, sum);
+        if (x < 0) return x;
     }
-    if (x < 0) return x;
     c->y[c->step + 1] = c->plan->output = x;
     return 0;
 }
@@ -338,14 +329,13 @@ static int compile(Compiler *c, const Table *t, size_t layers)
 {
     int steps = (int)layers * c->substeps;
     for (int i = 0; i < steps; i++) {
-        Table *step = table_start(t, i);
+        SCOPED(table_drop) Table *step = table_start(t, i);
         if (!step) return ERR_MEMORY;
         c->table = step;
         c->step = i;
         int code = compile_step(c);
         forget(c);
-        table_free(step);
-        if (code != 0) return code;
+        TRY(code);
     }
     return 0;
 }

@@ -9,7 +9,7 @@
  */
 #include "bridge/truncator.h"
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/quiet.h"
 
 #include <gsl/gsl_blas.h>

@@ -1,7 +1,8 @@
 /* layer_field.c: sums of a layer's sublayers as fields (layer_field.h). */
 #include "bridge/layer_field.h"
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
+#include "ode/scheme/rationals.h"
 
 #include <math.h>
 #include <string.h>
@@ -109,9 +110,8 @@ void layer_field_pair(LayerField *f, int op_F, int set_F, int op_G, int set_G)
 
 void layer_field_share(const Table *t, int op, int set, mpq_t out)
 {
-    mpq_t sum;
     int sets = table_sets(t, op);
-    mpq_init(sum);
+    RATIONAL(sum);
     for (int i = 1; i <= sets; i++) {
         table_weight(t, op, i, out);
         mpq_add(sum, sum, out);
@@ -121,20 +121,17 @@ void layer_field_share(const Table *t, int op, int set, mpq_t out)
         mpq_div(out, out, sum);
     else
         mpq_set_ui(out, 1, (unsigned long)sets);
-    mpq_clear(sum);
 }
 
 static int find_shares(LayerField *f, const Table *trained, int op)
 {
-    mpq_t share;
     size_t sets = (size_t)f->sets[op];
     if (!(f->share[op] = memory_new(sets, sizeof(double)))) return ERR_MEMORY;
-    mpq_init(share);
+    RATIONAL(share);
     for (size_t i = 0; i < sets; i++) {
         layer_field_share(trained, op, (int)i + 1, share);
         f->share[op][i] = table_double(share);
     }
-    mpq_clear(share);
     return 0;
 }
 
@@ -149,9 +146,9 @@ int layer_field_has(const Table *trained, const Table *scheme)
 
 int layer_field_owns(const Table *trained, const Table *scheme)
 {
-    mpq_t a, b;
     int owns = 1;
-    mpq_inits(a, b, NULL);
+    RATIONAL(a);
+    RATIONAL(b);
     for (int op = 0; op < COLOURS; op++) {
         int sets = table_sets(scheme, op);
         owns = owns && (sets == 0 || sets == table_sets(trained, op));
@@ -161,7 +158,6 @@ int layer_field_owns(const Table *trained, const Table *scheme)
             owns = mpq_equal(a, b) != 0;
         }
     }
-    mpq_clears(a, b, NULL);
     return owns;
 }
 
@@ -208,15 +204,13 @@ static int build(LayerField *f, Model *m, const Table *trained, const LayerOf *o
 
 int layer_field_new(Model *m, const Table *trained, const LayerOf *of, LayerField **out)
 {
-    LayerField *f = memory_new(1, sizeof *f);
     *out = NULL;
+    SCOPED(layer_field_drop) LayerField *f = memory_new(1, sizeof *f);
     if (!f) return ERR_MEMORY;
-    int code = build(f, m, trained, of);
-    if (code == 0)
-        *out = f;
-    else
-        layer_field_free(f);
-    return code;
+    TRY(build(f, m, trained, of));
+    *out = f;
+    f = NULL;
+    return 0;
 }
 
 void layer_field_free(LayerField *f)

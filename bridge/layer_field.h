@@ -14,6 +14,7 @@
 #define TROTTER_LAYER_FIELD_H
 
 #include "bridge/bridge.h"
+#include "kernels/scoped.h"
 
 typedef struct {
     System *raw;            /* bridge_system */
@@ -32,6 +33,7 @@ typedef struct {
  * borrowed until layer_field_free. */
 int layer_field_new(Model *m, const Table *trained, const LayerOf *of, LayerField **out);
 void layer_field_free(LayerField *f);
+DROP(LayerField, layer_field)
 
 /* Chooses the two sets of `pair`. */
 void layer_field_pair(LayerField *f, int op_F, int set_F, int op_G, int set_G);

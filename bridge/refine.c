@@ -2,7 +2,8 @@
 #include "bridge/layer_field.h"
 #include "bridge/truncation.h"
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
+#include "ode/scheme/rationals.h"
 
 #include <string.h>
 
@@ -19,22 +20,19 @@ typedef struct {
 /* Replaces every slope by the mean of its copies. */
 static int spread_row(const Spreading *s, const Row *from, Row *to)
 {
-    mpq_t c;
-    int code = 0;
-    mpq_init(c);
+    RATIONAL(c);
     row_free(to);
-    for (size_t i = 0; i < from->terms && code == 0; i++) {
+    for (size_t i = 0; i < from->terms; i++) {
         const Term *t = &from->term[i];
         int op = t->eval == TABLE_STATE ? -1 : s->from->eval[t->eval].op;
-        if (op < 0) code = row_add(to, TABLE_STATE, t->past, t->c, 0, NULL);
-        for (int k = 0; op >= 0 && k < s->sets[op] && code == 0; k++) {
+        if (op < 0) TRY(row_add(to, TABLE_STATE, t->past, t->c, 0, NULL));
+        for (int k = 0; op >= 0 && k < s->sets[op]; k++) {
             layer_field_share(s->trained, op, k + 1, c);
             mpq_mul(c, t->c, c);
-            code = row_add(to, s->first[t->eval] + k, t->past, c, 0, NULL);
+            TRY(row_add(to, s->first[t->eval] + k, t->past, c, 0, NULL));
         }
     }
-    mpq_clear(c);
-    return code;
+    return 0;
 }
 
 static int spread_evals(Spreading *s)
@@ -61,17 +59,13 @@ static int spread_evals(Spreading *s)
 /* Makes a frozen table that reads the sets of `trained`, each as it is or all as their mean. */
 static int read_means(const Table *frozen, const Table *trained, Table **out)
 {
-    Spreading s = {.from = frozen,
-                   .trained = trained,
-                   .sets = {table_sets(trained, OP_F), table_sets(trained, OP_G), 0}};
     if (!(*out = table_copy(frozen))) return ERR_MEMORY;
     if (layer_field_owns(trained, frozen)) return 0;
-    s.to = *out;
-    s.first = memory_new(frozen->evals, sizeof *s.first);
-    int code = s.first ? spread_evals(&s) : ERR_MEMORY;
-    memory_free(s.first);
-    if (code != 0) table_free(*out);
-    return code;
+    SCOPED(memory_drop) int *first = memory_new(frozen->evals, sizeof *first);
+    if (!first) return ERR_MEMORY;
+    Spreading s = {
+        frozen, *out, trained, {table_sets(trained, OP_F), table_sets(trained, OP_G), 0}, first};
+    return spread_evals(&s);
 }
 
 /* ---- weights ---------------------------------------------------------------------------------------- */
@@ -85,11 +79,10 @@ static int copy_weights(Model *from, Model *to)
     for (size_t i = 0; i < n; i++) {
         const Param *p = model_find(from, list[i].name);
         NEED(p && p->size == list[i].size);
-        double *x = memory_new(p->size, sizeof *x);
+        SCOPED(memory_drop) double *x = memory_new(p->size, sizeof *x);
         if (!x) return ERR_MEMORY;
         b->get(x, backend_at(b, model_data(from), p->offset), p->size);
         b->put(backend_at(b, model_data(to), list[i].offset), x, p->size);
-        memory_free(x);
     }
     return 0;
 }
@@ -124,13 +117,8 @@ int bridge_refine(Model *m, const Table *trained, const Table *scheme, size_t su
         return error_set(ERR_INPUT,
                          "smaller steps are of language models: this model has an encoder");
     TRY(layer_field_has(trained, scheme));
-    Table *frozen = table_freeze(scheme), *table = NULL;
+    SCOPED(table_drop) Table *frozen = table_freeze(scheme), *table = NULL;
     if (!frozen) return ERR_MEMORY;
-    int code = read_means(frozen, trained, &table);
-    if (code == 0) {
-        code = build(m, table, substeps, out);
-        table_free(table);
-    }
-    table_free(frozen);
-    return code;
+    TRY(read_means(frozen, trained, &table));
+    return build(m, table, substeps, out);
 }

@@ -2,11 +2,13 @@
  * (nn/model/walk.c), sublayer by sublayer. The result must equal that of nn/ in one pass. */
 #include "bridge/layer_field.h"
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+DROP(Plan, plan)
 
 /* Reads n numbers, from `first` on, of tensor "layers.<layer>.scheme.<name><suffix>" of a side. */
 static int learned(Model *m, int side, int layer, const char *name, const char *suffix,
@@ -59,13 +61,13 @@ static int gate(void *arg, const PlanInstr *in)
 {
     const PlanValues *v = arg;
     const PlanGate *g = &v->plan->gate[in->out];
-    double bias, *weight = memory_new(g->inputs * v->D, sizeof *weight);
+    double bias;
+    SCOPED(memory_drop) double *weight = memory_new(g->inputs * v->D, sizeof *weight);
     if (!weight) return ERR_MEMORY;
-    int code = learned(v->arg, g->side, g->layer, g->name, ".weight", 0, g->inputs * v->D, weight);
-    if (code == 0) code = learned(v->arg, g->side, g->layer, g->name, ".bias", 0, 1, &bias);
-    if (code == 0) gate_values(v, in, g->act, weight, bias);
-    memory_free(weight);
-    return code;
+    TRY(learned(v->arg, g->side, g->layer, g->name, ".weight", 0, g->inputs * v->D, weight));
+    TRY(learned(v->arg, g->side, g->layer, g->name, ".bias", 0, 1, &bias));
+    gate_values(v, in, g->act, weight, bias);
+    return 0;
 }
 
 static int follow(Model *m, const States *s, PlanStates *p)
@@ -78,8 +80,9 @@ static int follow(Model *m, const States *s, PlanStates *p)
                        .inner = 1,
                        .match = MATCH_NONE};
     const double *const begin[SIDES] = {s->state[SIDE_TARGET], s->state[SIDE_SOURCE]};
-    Plan *plan;
+    SCOPED(plan_drop) Plan *plan = NULL;
     TRY(bridge_plan_states(s->table[SIDE_SOURCE], s->table[SIDE_TARGET], &o, &plan, p));
+    SCOPED(plan_values_free)
     PlanValues v = {.plan = plan,
                     .N = s->n[SIDE_TARGET],
                     .M = s->n[SIDE_SOURCE],
@@ -88,16 +91,14 @@ static int follow(Model *m, const States *s, PlanStates *p)
                     .gate = gate,
                     .scalar = scalar,
                     .arg = m};
-    int code = plan_values(&v, begin);
-    for (int side = 0; side < plan->sides && code == 0; side++)
+    TRY(plan_values(&v, begin));
+    for (int side = 0; side < plan->sides; side++)
         for (size_t l = 1; l <= plan->layers[side]; l++)
             memcpy(s->state[side] + l * s->n[side] * d, plan_value(&v, p->at[side][l]),
                    s->n[side] * d * sizeof(double));
-    if (code == 0 && plan->sides > 1)
+    if (plan->sides > 1)
         memcpy(s->memory, plan_value(&v, p->memory), s->n[SIDE_SOURCE] * d * sizeof(double));
-    plan_values_free(&v);
-    plan_free(plan);
-    return code;
+    return 0;
 }
 
 int bridge_states(Model *m, States *s)

@@ -2,12 +2,14 @@
 #include "bridge/truncation.h"
 #include "bridge/truncator.h"
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "ode/measure/fit.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
+
+DROP(Stepper, stepper)
 
 static const double near_slope = 0.25; /* neighbours this close to order + 1 follow it */
 
@@ -74,19 +76,19 @@ void truncator_free(Truncator *u)
 static int check_field(Truncator *u, const Sentence *s, double *check)
 {
     size_t n = s->n[SIDE_TARGET], N = n * model_config(u->model)->width;
-    double *y = memory_new(N, sizeof *y), apart = 0, size = DBL_MIN;
+    SCOPED(memory_drop) double *y = memory_new(N, sizeof *y);
+    double apart = 0, size = DBL_MIN;
     const double *last = u->states[SIDE_TARGET] + model_plan(u->model)->layers[SIDE_TARGET] * N;
     if (!y) return ERR_MEMORY;
-    int code = model_run_pair(u->model, n, u->states[SIDE_TARGET], s->n[SIDE_SOURCE],
-                              u->states[SIDE_SOURCE], y);
-    for (size_t i = 0; code == 0 && i < N; i++) {
+    TRY(model_run_pair(u->model, n, u->states[SIDE_TARGET], s->n[SIDE_SOURCE],
+                       u->states[SIDE_SOURCE], y));
+    for (size_t i = 0; i < N; i++) {
         double e = fabs(y[i] - last[i]);
         if (!(e <= apart)) apart = e;
         size = fmax(size, fabs(y[i]));
     }
     *check = apart / size;
-    memory_free(y);
-    return code;
+    return 0;
 }
 
 static int find_states(Truncator *u, const Sentence *s)
@@ -293,19 +295,16 @@ static int add_terms(Truncator *u, const Scheme *s, Truncation *t)
 static int measure(Truncator *u, const Scheme *s, Truncation *t)
 {
     const ExactFlow *f;
-    Stepper *st;
+    SCOPED(stepper_drop) Stepper *st = NULL;
     double weight[COLOURS] = {0};
     for (int op = 0; op < s->table->colours; op++) weight[op] = table_double(s->table->weight[op]);
     TRY(stepper_new(s->table, steps_on(u, s), &st));
     u->solved = 0;
     u->wanted = flow_time(0) + flow_time(stepper_history(st));
-    /* First, because one more flow would move the next. */
-    int code = flow_find(u, weight, 0, &f);
-    if (code == 0) code = flow_find(u, weight, stepper_history(st), &f);
-    if (code == 0) code = all_steps(u, f, st, t);
-    stepper_free(st);
-    if (code == 0 && f->missing[0]) code = first_step(u, weight, 0, &t->point[0]);
-    TRY(code);
+    TRY(flow_find(u, weight, 0, &f)); /* first, because one more flow would move the next */
+    TRY(flow_find(u, weight, stepper_history(st), &f));
+    TRY(all_steps(u, f, st, t));
+    if (f->missing[0]) TRY(first_step(u, weight, 0, &t->point[0]));
     for (int op = 0; op < COLOURS; op++) t->time[op] = weight[op];
     t->history = f->history;
     t->agreement = f->agreement == 0 ? 0 : f->agreement / t->point[0].displacement;

@@ -2,7 +2,7 @@
  * kept for all schemes that need the same flow. */
 #include "bridge/truncator.h"
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 
 #include <float.h>
 #include <math.h>
@@ -85,16 +85,13 @@ static int solve_flow(Truncator *u, ExactFlow *f)
 {
     size_t count = u->points * (size_t)(f->history + 2);
     System *s = flow_system(u, f->weight);
-    double *time = memory_new(count, sizeof *time);
+    SCOPED(memory_drop) double *time = memory_new(count, sizeof *time);
     f->y = memory_new(count, u->N * sizeof *f->y);
     f->missing = memory_new(u->points, sizeof *f->missing);
-    int code = time && f->y && f->missing ? 0 : ERR_MEMORY;
-    if (code == 0) set_times(u, f, time);
-    if (code == 0)
-        code = solve(u, s, u->layer, u->state + (size_t)u->layer * u->N, time, count, f->y,
-                     &f->agreement);
-    memory_free(time);
-    return code;
+    if (!time || !f->y || !f->missing) return ERR_MEMORY;
+    set_times(u, f, time);
+    return solve(u, s, u->layer, u->state + (size_t)u->layer * u->N, time, count, f->y,
+                 &f->agreement);
 }
 
 int flow_find(Truncator *u, const double weight[COLOURS], int history, const ExactFlow **out)

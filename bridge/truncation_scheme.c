@@ -2,7 +2,8 @@
  * its exact order there and the coefficients of its leading error terms (truncator.h). */
 #include "bridge/truncator.h"
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
+#include "ode/scheme/rationals.h"
 
 #include <stdio.h>
 
@@ -39,7 +40,7 @@ static void drop_points(Table *t)
  * first. */
 static int join_parts(Table *t)
 {
-    int *map = memory_new(t->evals, sizeof *map);
+    SCOPED(memory_drop) int *map = memory_new(t->evals, sizeof *map);
     if (!map) return ERR_MEMORY;
     for (size_t e = 0; e < t->evals; e++) map[e] = ROW_DROPS;
     for (size_t i = 0; i < t->stages; i++) map[t->stage[i].eval] = (int)i;
@@ -53,26 +54,22 @@ static int join_parts(Table *t)
     t->evals = t->stages;
     drop_points(t);
     for (int op = OP_F + 1; op < t->colours; op++) mpq_set_ui(t->weight[op], 0, 1);
-    memory_free(map);
     return 0;
 }
 
 static int state_adds_up(const Table *t)
 {
-    mpq_t off;
-    mpq_init(off);
+    RATIONAL(off);
     theory_state(t, off);
-    int zero = theory_is_zero(t, off);
-    mpq_clear(off);
-    return zero;
+    return theory_is_zero(t, off);
 }
 
 /* Computes the update's slopes of an operator over one step of the flow, which past states lengthen: the time c = sum
  * over slopes / (1 + sum over past states y[-j] of j times their weight). */
 static void slope_weight(const Table *t, int op, mpq_t out)
 {
-    mpq_t part, below;
-    mpq_inits(part, below, NULL);
+    RATIONAL(part);
+    RATIONAL(below);
     mpq_set_ui(out, 0, 1);
     mpq_set_ui(below, 1, 1);
     for (size_t i = 0; i < t->update.terms; i++) {
@@ -88,7 +85,6 @@ static void slope_weight(const Table *t, int op, mpq_t out)
         mpq_div(out, out, below);
     else
         mpq_set_ui(out, 0, 1);
-    mpq_clears(part, below, NULL);
 }
 
 /* Gives a scheme the time that it goes. A scheme that is not consistent with its field over h may be consistent over
@@ -199,14 +195,13 @@ int truncator_takes(const Truncator *u, const Table *scheme)
 int truncation_own_time(const Table *scheme, double time[COLOURS])
 {
     Theory theory;
-    Table *t = table_freeze(scheme);
+    SCOPED(table_drop) Table *t = table_freeze(scheme);
     if (!t) return ERR_MEMORY;
-    int code = theory_search(t, 1, &theory);
-    if (code == 0) code = take_own_time(t, 1, &theory);
+    TRY(theory_search(t, 1, &theory));
+    TRY(take_own_time(t, 1, &theory));
     for (int op = 0; op < COLOURS; op++)
         time[op] = op < t->colours ? table_double(t->weight[op]) : 0;
-    table_free(t);
-    return code;
+    return 0;
 }
 
 void truncation_time(const double time[COLOURS], char *out, size_t bytes)

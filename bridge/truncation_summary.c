@@ -5,7 +5,9 @@
 
 #include "bridge/truncation.h"
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
+
+DROP(Truncator, truncator)
 
 Sentence sentence_at(const Sentences *s, size_t i)
 {
@@ -78,20 +80,17 @@ int truncation_summary(Model *m, const Table *trained, const Table *scheme, cons
                        const TruncationOptions *o, TruncationSummary *out)
 {
     size_t layers = model_plan(m)->layers[o->side], most = s->count * layers;
-    Truncator *u;
+    SCOPED(truncator_drop) Truncator *u = NULL;
     *out = (TruncationSummary){0};
     TRY(truncator_new(m, trained, o, &u));
-    double *all = memory_new(3 * most, sizeof *all);
-    Collection c = {all, all ? all + most : NULL, all ? all + 2 * most : NULL, 0, out};
-    int code = all ? run(u, layers, scheme, s, o->stop, &c) : ERR_MEMORY;
-    if (code == 0) {
-        out->relative = spread_of(c.relative, out->measured);
-        out->leading = spread_of(c.leading, out->measured);
-        out->governed = c.told ? out->governed / (double)c.told : NAN;
-        out->slope = spread_of(c.slope, out->measured);
-        if (out->measured) out->smooth /= (double)out->measured;
-    }
-    memory_free(all);
-    truncator_free(u);
-    return code;
+    SCOPED(memory_drop) double *all = memory_new(3 * most, sizeof *all);
+    if (!all) return ERR_MEMORY;
+    Collection c = {all, all + most, all + 2 * most, 0, out};
+    TRY(run(u, layers, scheme, s, o->stop, &c));
+    out->relative = spread_of(c.relative, out->measured);
+    out->leading = spread_of(c.leading, out->measured);
+    out->governed = c.told ? out->governed / (double)c.told : NAN;
+    out->slope = spread_of(c.slope, out->measured);
+    if (out->measured) out->smooth /= (double)out->measured;
+    return 0;
 }

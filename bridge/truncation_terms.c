@@ -8,7 +8,7 @@
  * are met the terms beyond are not computed. */
 #include "bridge/truncator.h"
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -70,9 +70,9 @@ static int expand_pair(const Scheme *s, const Forest *f, size_t i, size_t j)
     const Table *t = s->table;
     Eval x = colour(t, i), y = colour(t, j);
     double c[6];
-    int *map = memory_new(t->evals, sizeof *map);
-    Table *pair = map ? table_copy(t) : NULL;
-    if (!pair) return memory_free(map), ERR_MEMORY;
+    SCOPED(memory_drop) int *map = memory_new(t->evals, sizeof *map);
+    SCOPED(table_drop) Table *pair = map ? table_copy(t) : NULL;
+    if (!pair) return ERR_MEMORY;
     for (size_t e = 0; e < t->evals; e++) {
         int of_x = is_colour(&t->eval[e], &x), keep = of_x || is_colour(&t->eval[e], &y);
         map[e] = keep ? (int)e : ROW_DROPS;
@@ -80,35 +80,31 @@ static int expand_pair(const Scheme *s, const Forest *f, size_t i, size_t j)
     }
     for (size_t p = 0; p < t->points; p++) row_map(map, &pair->point[p].row);
     row_map(map, &pair->update);
-    memory_free(map);
     pair->colours = 2;
     field_weight(t, &x, pair->weight[OP_F]);
     field_weight(t, &y, pair->weight[OP_G]);
     if (i == j) mpq_set_ui(pair->weight[OP_G], 0, 1);
-    int code = theory_terms(f, pair, 2, c);
-    for (size_t k = f->first[2]; code == 0 && k < f->count; k++) {
+    TRY(theory_terms(f, pair, 2, c));
+    for (size_t k = f->first[2]; k < f->count; k++) {
         int root = f->tree[k].colour, leaf = f->tree[f->tree[k].child[0]].colour;
         size_t row = root == OP_F ? i : j, column = leaf == OP_F ? i : j;
         if (is_wanted(i, j, root, leaf)) s->pair[row * s->colours + column] = c[k];
     }
-    table_free(pair);
-    return code;
+    return 0;
 }
 
 int sets_prepare(Scheme *s, int *differ)
 {
-    Forest *f;
+    SCOPED(forest_drop) Forest *f = NULL;
     s->colours = count_colours(s->table);
     s->pair = memory_new(s->colours * s->colours, sizeof *s->pair);
     if (!s->pair) return ERR_MEMORY;
     TRY(forest_new(2, 2, &f));
-    int code = 0;
-    for (size_t i = 0; i < s->colours && code == 0; i++)
-        for (size_t j = i; j < s->colours && code == 0; j++) code = expand_pair(s, f, i, j);
-    forest_free(f);
+    for (size_t i = 0; i < s->colours; i++)
+        for (size_t j = i; j < s->colours; j++) TRY(expand_pair(s, f, i, j));
     *differ = 0;
     for (size_t i = 0; i < s->colours * s->colours; i++) *differ |= s->pair[i] != 0;
-    return code;
+    return 0;
 }
 
 /* ---- terms of sets that differ ---------------------------------------------------------------------- */
@@ -171,15 +167,13 @@ static int pair_terms(Truncator *u, const Scheme *s, const Forest *f, size_t i, 
 static int sets_find(Truncator *u, const Scheme *s, const double *y, double displacement,
                      Truncation *t, double *accuracy)
 {
-    Forest *f;
+    SCOPED(forest_drop) Forest *f = NULL;
     TRY(forest_new(2, 2, &f));
-    int code = 0;
     *accuracy = 0;
-    for (size_t i = 0; i < s->colours && code == 0; i++)
-        for (size_t j = i; j < s->colours && code == 0; j++)
-            code = pair_terms(u, s, f, i, j, y, displacement, t, accuracy);
-    forest_free(f);
-    return code;
+    for (size_t i = 0; i < s->colours; i++)
+        for (size_t j = i; j < s->colours; j++)
+            TRY(pair_terms(u, s, f, i, j, y, displacement, t, accuracy));
+    return 0;
 }
 
 /* ---- all terms -------------------------------------------------------------------------------------- */

@@ -20,8 +20,10 @@
 #include <stdlib.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "nn/decode/search.h"
+
+DROP(Beam, beam)
 
 enum { ALPHA_MOST = 10 };
 
@@ -199,26 +201,23 @@ size_t beam_bytes(const Model *m, const BeamConfig *c)
 int beam_new(Model *m, const BeamConfig *config, Beam **out)
 {
     TRY(beam_check(m, config));
-    Beam *b = memory_new(1, sizeof *b);
-    int code = b ? 0 : ERR_MEMORY;
-    if (b) {
-        b->c = *config;
-        b->pairs = model_plan(m)->sides > 1;
-        b->V = model_config(m)->vocab;
-        b->rows = config->beam * config->sentences;
-        b->ask = ask_for(m, config);
-        b->ends = 2 * config->beam - 1;
-        arrays(m, config, b, &code);
-    }
-    for (size_t k = 0; code == 0 && k <= config->others; k++)
-        code = decoding_new(k ? config->other[k - 1] : m, b->rows, config->max_length + 1, b->ask,
-                            &b->d[k]);
-    if (code) {
-        beam_free(b);
-        return code;
-    }
+    SCOPED(beam_drop) Beam *b = memory_new(1, sizeof *b);
+    int code = 0;
+    if (!b) return ERR_MEMORY;
+    b->c = *config;
+    b->pairs = model_plan(m)->sides > 1;
+    b->V = model_config(m)->vocab;
+    b->rows = config->beam * config->sentences;
+    b->ask = ask_for(m, config);
+    b->ends = 2 * config->beam - 1;
+    arrays(m, config, b, &code);
+    TRY(code);
+    for (size_t k = 0; k <= config->others; k++)
+        TRY(decoding_new(k ? config->other[k - 1] : m, b->rows, config->max_length + 1, b->ask,
+                         &b->d[k]));
     for (size_t i = 0; i < config->banned_count; i++) b->mark[config->banned[i]] = BANNED;
     *out = b;
+    b = NULL;
     return 0;
 }
 

@@ -13,11 +13,13 @@
  *
  * The rows of the hypotheses of one step are neighbours in every cache, at the same place in all: `used` .. used + N - 1. */
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "nn/decode/decode.h"
 
 #include <math.h>
 #include <string.h>
+
+DROP(Decoding, decoding)
 
 /* ---- instructions -------------------------------------------------------------------------------- */
 
@@ -189,19 +191,16 @@ int decoding_new(Model *m, size_t rows, size_t length, size_t best, Decoding **o
     const ModelConfig *c = &m->config;
     NEED(!m->training && best <= c->vocab);
     NEED(rows >= 1 && rows <= c->max_tokens && length >= 1 && length <= c->max_length);
-    Decoding *d = memory_new(1, sizeof *d);
+    SCOPED(decoding_drop) Decoding *d = memory_new(1, sizeof *d);
     if (!d) return ERR_MEMORY;
     d->m = m;
     d->rows = rows;
     d->length = length;
     d->most = best;
     d->sources = c->max_source;
-    int code = allocate(d);
-    if (code) {
-        decoding_free(d);
-        return code;
-    }
+    TRY(allocate(d));
     *out = d;
+    d = NULL;
     return 0;
 }
 
@@ -352,14 +351,14 @@ static int best_with_tails(Decoding *d, size_t at, size_t n, size_t K, int32_t *
                            double *value, const int32_t *only, double *log_p)
 {
     size_t V = d->m->config.vocab;
-    double *z = memory_new(n, V * sizeof *z);
-    int code = z ? d->m->ends->logits(d->m, at, n, z) : ERR_MEMORY;
-    for (size_t r = 0; r < n && code == 0; r++) {
+    SCOPED(memory_drop) double *z = memory_new(n, V * sizeof *z);
+    if (!z) return ERR_MEMORY;
+    TRY(d->m->ends->logits(d->m, at, n, z));
+    for (size_t r = 0; r < n; r++) {
         if (only) log_p[at + r] = z[r * V + (size_t)only[at + r]];
         best_of_host(V, K, z + r * V, index + (at + r) * K, value + (at + r) * K);
     }
-    memory_free(z);
-    return code;
+    return 0;
 }
 
 /* Adds probabilities (N, V) of the last step to those of sum, as logarithms; first: sum is not read. z (N, V): room. */
@@ -387,17 +386,16 @@ int decoding_mean(Decoding *const *d, size_t models, size_t K, int32_t *index, d
                   const int32_t *only, double *log_p)
 {
     size_t N = d[0]->pass.N, V = d[0]->m->config.vocab;
+    SCOPED(memory_drop)
     double *z = memory_new(N, V * sizeof *z), *sum = memory_new(N, V * sizeof *sum);
-    int code = z && sum ? 0 : ERR_MEMORY;
-    for (size_t k = 0; k < models && code == 0; k++) code = add_log_p(d[k], k == 0, z, sum);
-    for (size_t i = 0; i < N * V && code == 0; i++) sum[i] -= log((double)models);
-    for (size_t r = 0; r < N && code == 0; r++) {
+    if (!z || !sum) return ERR_MEMORY;
+    for (size_t k = 0; k < models; k++) TRY(add_log_p(d[k], k == 0, z, sum));
+    for (size_t i = 0; i < N * V; i++) sum[i] -= log((double)models);
+    for (size_t r = 0; r < N; r++) {
         if (only) log_p[r] = sum[r * V + (size_t)only[r]];
         best_of_host(V, K, sum + r * V, index + r * K, value + r * K);
     }
-    memory_free(z);
-    memory_free(sum);
-    return code;
+    return 0;
 }
 
 int decoding_best(Decoding *d, size_t K, int32_t *index, double *value, const int32_t *only,

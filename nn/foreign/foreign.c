@@ -9,11 +9,13 @@
 
 #include "kernels/error.h"
 #include "kernels/file.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/parsed.h"
 #include "kernels/text.h"
 #include "nn/foreign/family.h"
 #include "nn/model/store.h"
+
+DROP(Foreign, foreign)
 
 enum {
     PATH = 1024,
@@ -249,16 +251,14 @@ static int find_shards(Foreign *f)
 
 int foreign_open(const char *dir, Foreign **out)
 {
-    Foreign *f = memory_new(1, sizeof *f);
+    SCOPED(foreign_drop) Foreign *f = memory_new(1, sizeof *f);
     *out = NULL;
-    if (!f || !(f->dir = memory_string(dir))) return memory_free(f), ERR_MEMORY;
-    int code = read_config(f);
-    if (code == 0) code = find_shards(f);
-    if (code == 0)
-        *out = f;
-    else
-        foreign_free(f);
-    return code;
+    if (!f || !(f->dir = memory_string(dir))) return ERR_MEMORY;
+    TRY(read_config(f));
+    TRY(find_shards(f));
+    *out = f;
+    f = NULL;
+    return 0;
 }
 
 void foreign_free(Foreign *f)
@@ -437,7 +437,7 @@ static int add_row(const Loading *l)
 {
     const Backend *b = model_backend(l->m);
     size_t D = l->to ? l->to->cols : 0;
-    double *x = memory_new(D, sizeof *x);
+    SCOPED(memory_drop) double *x = memory_new(D, sizeof *x);
     if (!x) return ERR_MEMORY;
     for (size_t i = 0; l->to && i < l->to->rows; i++) {
         void *at = backend_at(b, model_data(l->m), l->to->offset + i * D);
@@ -445,7 +445,6 @@ static int add_row(const Loading *l)
         for (size_t c = 0; c < D; c++) x[c] += l->added[c];
         b->put(at, x, D);
     }
-    memory_free(x);
     return 0;
 }
 

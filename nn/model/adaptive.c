@@ -22,7 +22,7 @@
 #include <math.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "nn/model/engine.h"
 
 /* ---- shapes ------------------------------------------------------------------------------------- */
@@ -268,7 +268,7 @@ static int logits(const Model *m, size_t at, size_t n, double *log_p)
 {
     const Backend *b = m->backend;
     size_t D = m->config.width, V = m->config.vocab, words = m->out.rows - m->config.tails;
-    double *room = memory_new(n, m->out.widest * sizeof *room);
+    SCOPED(memory_drop) double *room = memory_new(n, m->out.widest * sizeof *room);
     if (!room) return ERR_MEMORY;
     b->get(room, m->out.logits, n * m->out.rows);
     for (size_t r = 0; r < n; r++) {
@@ -289,7 +289,6 @@ static int logits(const Model *m, size_t at, size_t n, double *log_p)
             for (size_t v = 0; v < t->words; v++) to[v] = entry + z[v];
         }
     }
-    memory_free(room);
     return 0;
 }
 

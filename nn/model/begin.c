@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "nn/model/model.h"
 
 static int of_words(const Param *p)
@@ -63,7 +63,7 @@ int model_begin(Model *m, Model *from, const size_t *word, size_t *taken)
         if (q) ++*taken;
         largest = list[i].size > largest ? list[i].size : largest;
     }
-    double *x = memory_new(largest, sizeof *x);
+    SCOPED(memory_drop) double *x = memory_new(largest, sizeof *x);
     if (!x) return ERR_MEMORY;
     for (size_t i = 0; i < count; i++) {
         const Param *q = model_find(from, list[i].name);
@@ -72,6 +72,5 @@ int model_begin(Model *m, Model *from, const size_t *word, size_t *taken)
         else if (q)
             take(m, &list[i], 0, from, q, 0, list[i].size, x);
     }
-    memory_free(x);
     return 0;
 }

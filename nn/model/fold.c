@@ -8,7 +8,7 @@
 #include "nn/model/plan.h"
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 
 /* A register of the old plan. The line that reads it last may take it early, if the instruction that touched it before
  * that, `ripe`, is done. */
@@ -108,23 +108,27 @@ static int copy_plan(Folder *f)
     return 0;
 }
 
+static void folder_free(Folder *f)
+{
+    plan_free(f->new);
+    memory_free(f->reg);
+    memory_free(f->sum);
+    memory_free(f->term);
+}
+
 int plan_fold(const Plan *p, Plan **out)
 {
     size_t most = 0;
     for (size_t i = 0; i < p->instrs; i++)
         most = p->instr[i].terms > most ? p->instr[i].terms : most;
+    SCOPED(folder_free)
     Folder f = {p, plan_like(p), memory_new(p->registers, sizeof *f.reg),
                 memory_new(p->instrs, sizeof *f.sum), memory_new(most + 1, sizeof *f.term)};
-    int code = f.new &&f.reg &&f.sum &&f.term ? 0 : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < p->instrs; i++) f.sum[i] = -1;
-    if (code == 0) find_lives(p, f.reg);
-    if (code == 0) code = copy_plan(&f);
-    memory_free(f.reg);
-    memory_free(f.sum);
-    memory_free(f.term);
-    if (code)
-        plan_free(f.new);
-    else
-        *out = f.new;
-    return code;
+    if (!f.new || !f.reg || !f.sum || !f.term) return ERR_MEMORY;
+    for (size_t i = 0; i < p->instrs; i++) f.sum[i] = -1;
+    find_lives(p, f.reg);
+    TRY(copy_plan(&f));
+    *out = f.new;
+    f.new = NULL;
+    return 0;
 }

@@ -9,7 +9,7 @@
 #include <limits.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 
 /* *p = a zeroed device buffer of n elements, freed with the model; a model that is only counted gets none. */
 static int reserve(Model *m, void **p, size_t n)
@@ -468,18 +468,13 @@ static int lay_pieces(Model *m, Pieces *o)
 static int lay_arena(Model *m)
 {
     const Plan *p = m->plan;
-    int *written = memory_new(2 * p->registers, sizeof *written);
     size_t most = 2 * p->registers + 8 * p->instrs + 8 + 3 * MIXES + 16;
-    Piece *piece = memory_new(2 * most, sizeof *piece);
-    Pieces o = {m, {{piece, 0}, {piece ? piece + most : NULL, 0}}};
-    int code = written && piece ? 0 : ERR_MEMORY;
-    if (code == 0) {
-        need_all(&o, written, written + p->registers);
-        code = lay_pieces(m, &o);
-    }
-    memory_free(written);
-    memory_free(piece);
-    return code;
+    SCOPED(memory_drop) int *written = memory_new(2 * p->registers, sizeof *written);
+    SCOPED(memory_drop) Piece *piece = memory_new(2 * most, sizeof *piece);
+    if (!written || !piece) return ERR_MEMORY;
+    Pieces o = {m, {{piece, 0}, {piece + most, 0}}};
+    need_all(&o, written, written + p->registers);
+    return lay_pieces(m, &o);
 }
 
 static int lay_flat(Model *m)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/random.h"
 #include "nn/text/hash.h"
 
@@ -280,11 +280,10 @@ static void init_turns(Model *m, double *row)
 int params_init(Model *m)
 {
     size_t D = m->config.width;
-    double *chunk = memory_new(D > CHUNK ? D : CHUNK, sizeof *chunk);
+    SCOPED(memory_drop) double *chunk = memory_new(D > CHUNK ? D : CHUNK, sizeof *chunk);
     if (!chunk) return ERR_MEMORY;
     for (size_t k = 0; k < m->params; k++) init_param(m, k, chunk);
     if (m->config.positions & POSITIONS_SINUSOID) init_positions(m, chunk);
     if (m->turns) init_turns(m, chunk);
-    memory_free(chunk);
     return 0;
 }

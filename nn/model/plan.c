@@ -8,7 +8,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 
 /* ---- building ----------------------------------------------------------------------------------- */
 
@@ -53,16 +53,19 @@ Plan *plan_new_pair(size_t encoder_layers, size_t decoder_layers)
     return make(2, decoder_layers, encoder_layers);
 }
 
+static int copy_parts(const Plan *p, Plan *q)
+{
+    for (size_t i = 0; i < p->slots; i++) TRY(PUSH(q, slot, slots, p->slot[i]));
+    for (size_t i = 0; i < p->scalars; i++) TRY(PUSH(q, scalar, scalars, p->scalar[i]));
+    for (size_t i = 0; i < p->gates; i++) TRY(PUSH(q, gate, gates, p->gate[i]));
+    q->post = p->post, q->bidirectional = p->bidirectional;
+    return 0;
+}
+
 Plan *plan_like(const Plan *p)
 {
     Plan *q = make(p->sides, p->layers[SIDE_TARGET], p->layers[SIDE_SOURCE]);
-    int code = q ? 0 : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < p->slots; i++) code = PUSH(q, slot, slots, p->slot[i]);
-    for (size_t i = 0; code == 0 && i < p->scalars; i++)
-        code = PUSH(q, scalar, scalars, p->scalar[i]);
-    for (size_t i = 0; code == 0 && i < p->gates; i++) code = PUSH(q, gate, gates, p->gate[i]);
-    if (q) q->post = p->post, q->bidirectional = p->bidirectional;
-    if (code == 0) return q;
+    if (q && copy_parts(p, q) == 0) return q;
     plan_free(q);
     return NULL;
 }
@@ -161,12 +164,11 @@ int plan_gate(Plan *p, int side, int layer, const char *name, int act, size_t in
 {
     PlanGate gate = {.side = side, .layer = layer, .act = act, .inputs = inputs};
     TRY(name_copy(gate.name, name));
-    PlanTerm *term = memory_new(inputs, sizeof *term);
+    SCOPED(memory_drop) PlanTerm *term = memory_new(inputs, sizeof *term);
     if (!term) return ERR_MEMORY;
     for (size_t i = 0; i < inputs; i++) term[i] = (PlanTerm){.c = 1, .x = x[i]};
     PlanInstr in = {.op = PLAN_GATE, .out = (int)p->gates, .terms = inputs};
     int code = plan_add(p, in, term);
-    memory_free(term);
     if (code < 0) return code;
     TRY(PUSH(p, gate, gates, gate));
     return (int)p->gates - 1;
@@ -386,14 +388,12 @@ int plan_check(const Plan *p)
         NEED_OF("register", side, p->reg[side].side == side && !p->reg[side].keys);
     TRY(check_slots(p));
     TRY(check_learned(p));
-    char *flags = memory_new(p->registers + p->slots + p->gates, 1);
+    SCOPED(memory_drop) char *flags = memory_new(p->registers + p->slots + p->gates, 1);
     if (!flags) return ERR_MEMORY;
     Seen seen = {flags, flags + p->registers, flags + p->registers + p->slots};
-    int code = check_instrs(p, &seen);
-    if (code == 0) code = check_all_used(p, &seen);
-    if (code == 0) code = check_output(p);
-    memory_free(flags);
-    return code;
+    TRY(check_instrs(p, &seen));
+    TRY(check_all_used(p, &seen));
+    return check_output(p);
 }
 
 /* ---- printing ----------------------------------------------------------------------------------- */

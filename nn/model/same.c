@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/random.h"
 #include "nn/text/hash.h"
 #include "nn/model/plan.h"
@@ -121,6 +121,8 @@ static int follow(Draws *d, const Plan *p, double *out)
     double begin[SIDES][WIDTH];
     const double *const first[SIDES] = {begin[0], begin[1]};
     for (size_t k = 0; k < SIDES * WIDTH; k++) begin[k / WIDTH][k % WIDTH] = random_number(d, 2, k);
+    SCOPED(memory_drop) size_t *number = memory_new(p->slots, sizeof *number);
+    SCOPED(plan_values_free)
     PlanValues v = {.plan = p,
                     .N = 1,
                     .M = 1,
@@ -130,12 +132,11 @@ static int follow(Draws *d, const Plan *p, double *out)
                     .scalar = scalar,
                     .arg = d};
     memset(d->met, 0, sizeof d->met);
-    d->number = memory_new(p->slots, sizeof *d->number);
-    int code = d->number ? plan_values(&v, first) : ERR_MEMORY;
-    if (code == 0) memcpy(out, plan_value(&v, p->output), WIDTH * sizeof *out);
-    memory_free(d->number);
-    plan_values_free(&v);
-    return code;
+    d->number = number;
+    if (!number) return ERR_MEMORY;
+    TRY(plan_values(&v, first));
+    memcpy(out, plan_value(&v, p->output), WIDTH * sizeof *out);
+    return 0;
 }
 
 int plan_same(const Plan *a, const Plan *b, int *same)

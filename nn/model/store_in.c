@@ -9,7 +9,7 @@
 
 #include "kernels/error.h"
 #include "kernels/file.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/parsed.h"
 #include "kernels/tick.h"
 #include "nn/text/hash.h"
@@ -280,12 +280,9 @@ static int load(const Opened *o, Entry *e, size_t n, const Entry **match, const 
 static int load_opened(const Opened *o, const Tensor *t, size_t count, int element, int wanted)
 {
     size_t n = json_object_size(o->root) - (json_object_get(o->root, STORE_METADATA) != NULL);
-    Entry *e = memory_new(n, sizeof *e);
-    const Entry **match = memory_new(count, sizeof *match);
-    int code = e && match ? load(o, e, n, match, t, count, element, wanted) : ERR_MEMORY;
-    memory_free(match);
-    memory_free(e);
-    return code;
+    SCOPED(memory_drop) Entry *e = memory_new(n, sizeof *e);
+    SCOPED(memory_drop) const Entry **match = memory_new(count, sizeof *match);
+    return e && match ? load(o, e, n, match, t, count, element, wanted) : ERR_MEMORY;
 }
 
 /* Reads at most `most` bytes of the file and splits it in its parts; the header must be among them. */
@@ -319,12 +316,10 @@ static int check_length(const char *file, const Tensor *t, size_t count)
 
 int tensors_read(const char *file, const Tensor *t, size_t count, int element, int wanted)
 {
-    Opened o;
+    SCOPED(close_file) Opened o = {0};
     TRY(check_length(file, t, count));
-    int code = open_file(file, SIZE_MAX, &o);
-    if (!code) code = load_opened(&o, t, count, element, wanted);
-    close_file(&o);
-    return code;
+    TRY(open_file(file, SIZE_MAX, &o));
+    return load_opened(&o, t, count, element, wanted);
 }
 
 /* Gives the bytes up to the end of the header, as the file's first eight bytes say, bounded. */
@@ -350,43 +345,39 @@ static int copy_text(const Opened *o, const char *key, char **value)
     return *value ? 0 : ERR_MEMORY;
 }
 
+/* Opens the header of a file alone. */
+static int open_header(const char *file, Opened *o)
+{
+    size_t end;
+    TRY(header_end(file, &end));
+    return open_file(file, end, o);
+}
+
 int store_header(const char *file, json_t **root)
 {
-    Opened o;
-    size_t end;
+    SCOPED(close_file) Opened o = {0};
     *root = NULL;
-    TRY(header_end(file, &end));
-    int code = open_file(file, end, &o);
-    if (!code) *root = json_incref(o.root);
-    close_file(&o);
-    return code;
+    TRY(open_header(file, &o));
+    *root = json_incref(o.root);
+    return 0;
 }
 
 int store_meta(const char *file, const char *key, char **value)
 {
-    Opened o;
-    size_t end;
+    SCOPED(close_file) Opened o = {0};
     *value = NULL;
-    TRY(header_end(file, &end));
-    int code = open_file(file, end, &o);
-    if (!code) code = copy_text(&o, key, value);
-    close_file(&o);
-    return code;
+    TRY(open_header(file, &o));
+    return copy_text(&o, key, value);
 }
 
 int store_metas(const char *file, StoreEach *each, void *arg)
 {
-    Opened o;
-    size_t end;
+    SCOPED(close_file) Opened o = {0};
     const char *key;
     json_t *value;
-    TRY(header_end(file, &end));
-    int code = open_file(file, end, &o);
-    if (!code) code = check_sum(&o, STORE_DIGITS / 2, 0);
-    json_object_foreach (code ? NULL : json_object_get(o.root, STORE_METADATA), key, value) {
-        if (strcmp(key, STORE_CHECKSUM) != 0) code = each(arg, key, json_string_value(value));
-        if (code) break;
-    }
-    close_file(&o);
-    return code;
+    TRY(open_header(file, &o));
+    TRY(check_sum(&o, STORE_DIGITS / 2, 0));
+    json_object_foreach (json_object_get(o.root, STORE_METADATA), key, value)
+        if (strcmp(key, STORE_CHECKSUM) != 0) TRY(each(arg, key, json_string_value(value)));
+    return 0;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "nn/model/store.h"
 
 /* Buffers of a model that a file holds: its parameters, or those and Adam's two moments. */
@@ -64,22 +64,18 @@ static int check_buffers(const Model *m, int buffers)
 static int save(const Model *m, const char *file, int buffers, int element, const StoreText *meta,
                 size_t count)
 {
-    Listing l;
+    SCOPED(free_listing) Listing l = {0};
     TRY(check_buffers(m, buffers));
-    int code = list_tensors(m, buffers, &l);
-    if (!code) code = tensors_write(file, l.tensor, l.count, element, meta, count);
-    free_listing(&l);
-    return code;
+    TRY(list_tensors(m, buffers, &l));
+    return tensors_write(file, l.tensor, l.count, element, meta, count);
 }
 
 static int load(Model *m, const char *file, int buffers, int element, int wanted)
 {
-    Listing l;
+    SCOPED(free_listing) Listing l = {0};
     TRY(check_buffers(m, buffers));
-    int code = list_tensors(m, buffers, &l);
-    if (!code) code = tensors_read(file, l.tensor, l.count, element, wanted);
-    free_listing(&l);
-    return code;
+    TRY(list_tensors(m, buffers, &l));
+    return tensors_read(file, l.tensor, l.count, element, wanted);
 }
 
 int store_save(const Model *m, const char *file, const StoreText *meta, size_t count)
@@ -99,18 +95,16 @@ static int begins(const char *name, const char *with)
 
 int store_load_encoder(Model *m, const char *file)
 {
-    Listing l;
+    SCOPED(free_listing) Listing l = {0};
     size_t n = 0;
-    int code = list_tensors(m, WEIGHTS, &l);
-    for (size_t i = 0; code == 0 && i < l.count; i++) {
+    TRY(list_tensors(m, WEIGHTS, &l));
+    for (size_t i = 0; i < l.count; i++) {
         Tensor t = l.tensor[i];
         if (begins(t.name, "classes.")) continue;
         t.may_miss = begins(t.name, "pool.") || begins(t.name, "segment.");
         l.tensor[n++] = t;
     }
-    if (code == 0) code = tensors_read(file, l.tensor, n, STORE_ANY, STORE_FINITE | STORE_MORE);
-    free_listing(&l);
-    return code;
+    return tensors_read(file, l.tensor, n, STORE_ANY, STORE_FINITE | STORE_MORE);
 }
 
 static int add_file(const Listing *l, const char *file, const double *x, double *sum, size_t size)
@@ -133,21 +127,16 @@ static void list_on_host(const Model *m, double *x, Listing *l)
 
 int store_average(Model *m, const char *const *file, size_t count)
 {
-    Listing l;
+    SCOPED(free_listing) Listing l = {0};
     size_t n = model_size(m);
-    double *x = memory_new(n, sizeof *x), *sum = memory_new(n, sizeof *sum);
-    int code = list_tensors(m, WEIGHTS, &l);
-    if (!x || !sum) code = ERR_MEMORY;
-    if (code == 0) list_on_host(m, x, &l);
-    for (size_t i = 0; i < count && code == 0; i++) code = add_file(&l, file[i], x, sum, n);
-    if (code == 0) {
-        for (size_t i = 0; i < n; i++) sum[i] /= (double)count;
-        model_backend(m)->put(model_data(m), sum, n);
-    }
-    free_listing(&l);
-    memory_free(x);
-    memory_free(sum);
-    return code;
+    SCOPED(memory_drop) double *x = memory_new(n, sizeof *x), *sum = memory_new(n, sizeof *sum);
+    if (!x || !sum) return ERR_MEMORY;
+    TRY(list_tensors(m, WEIGHTS, &l));
+    list_on_host(m, x, &l);
+    for (size_t i = 0; i < count; i++) TRY(add_file(&l, file[i], x, sum, n));
+    for (size_t i = 0; i < n; i++) sum[i] /= (double)count;
+    model_backend(m)->put(model_data(m), sum, n);
+    return 0;
 }
 
 int store_save_state(const Model *m, const char *file, const StoreText *meta, size_t count)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "nn/text/hash.h"
 #include "nn/model/store.h"
 #include "kernels/file.h"
@@ -205,12 +205,10 @@ int tensors_write(const char *file, const Tensor *t, size_t count, int element,
                   const StoreText *meta, size_t metas)
 {
     if (!store_dtype(element)) return error_set(ERR_MISUSE, "no element of %d bytes", element);
-    Stream *s = memory_new(1, sizeof *s);
+    SCOPED(memory_drop) Stream *s = memory_new(1, sizeof *s);
     if (!s) return ERR_MEMORY;
     s->t = t;
     s->count = count;
     s->element = element;
-    int code = write_tensors(file, s, meta, metas);
-    memory_free(s);
-    return code;
+    return write_tensors(file, s, meta, metas);
 }

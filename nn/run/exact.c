@@ -1,7 +1,7 @@
 /* exact.c: counts the sequences of a batch that the most probable tokens get right in every row, or the most probable
  * class. */
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "nn/run/pass.h"
 
 /* Returns 1 where z (V) is largest at the target and smaller before it; 0 where a z is NaN. */
@@ -16,14 +16,16 @@ static int is_best(size_t V, const double *z, size_t target)
 int model_exact(Model *m, const Batch *x, double *mean, size_t *exact)
 {
     size_t V = m->config.vocab, s = 0;
-    double *z = memory_new(LOGIT_LEAST * V, sizeof *z);
-    int code = z ? model_forward(m, x, 0, 0, NULL, mean) : ERR_MEMORY, good = 1;
+    SCOPED(memory_drop) double *z = memory_new(LOGIT_LEAST * V, sizeof *z);
+    int good = 1;
     *exact = 0;
-    for (size_t at = 0, n; at < x->N && code == 0; at += n) {
+    if (!z) return ERR_MEMORY;
+    TRY(model_forward(m, x, 0, 0, NULL, mean));
+    for (size_t at = 0, n; at < x->N; at += n) {
         const Pass p = {.m = m, .asked = at + LOGIT_LEAST < x->N ? at + LOGIT_LEAST : x->N};
         n = ends_logits(m, &p, at);
-        code = m->ends->logits(m, at, n, z);
-        for (size_t r = at; r < at + n && code == 0; r++) {
+        TRY(m->ends->logits(m, at, n, z));
+        for (size_t r = at; r < at + n; r++) {
             good &= is_best(V, z + (r - at) * V, (size_t)x->target[r]);
             if (r + 1 < x->start[s + 1]) continue;
             *exact += (size_t)good;
@@ -31,8 +33,7 @@ int model_exact(Model *m, const Batch *x, double *mean, size_t *exact)
             s++;
         }
     }
-    memory_free(z);
-    return code ? code : m->backend->wait();
+    return m->backend->wait();
 }
 
 /* ---- classes -------------------------------------------------------------------------------------- */
@@ -66,9 +67,9 @@ int model_right(Model *m, const Batch *x, double *mean, size_t *right)
 {
     size_t C = m->config.classes;
     NEED(x->asked.label != NULL);
-    double *z = memory_new(x->S * C, sizeof *z);
-    int code = z ? classes(m, x, z, mean) : ERR_MEMORY;
-    if (code == 0) *right = count_right(x, C, z);
-    memory_free(z);
-    return code;
+    SCOPED(memory_drop) double *z = memory_new(x->S * C, sizeof *z);
+    if (!z) return ERR_MEMORY;
+    TRY(classes(m, x, z, mean));
+    *right = count_right(x, C, z);
+    return 0;
 }

@@ -1,18 +1,17 @@
 /* parts.c: parts of a model by themselves, dropout off, on one sequence a side in host doubles: a sublayer, the plan
  * without its ends, an embedding. They serve the bridge, tests, and looking at a model. */
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "nn/run/pass.h"
 
 /* Sends the places of one sequence's rows, by which heads are turned. */
 static int send_places(const Model *m, size_t N, int32_t *to)
 {
     NEED(N <= longest(m));
-    int32_t *place = memory_new(N, sizeof *place);
+    SCOPED(memory_drop) int32_t *place = memory_new(N, sizeof *place);
     if (!place) return ERR_MEMORY;
     for (size_t i = 0; i < N; i++) place[i] = (int32_t)i;
     m->backend->send(to, place, N * sizeof *place);
-    memory_free(place);
     return 0;
 }
 

@@ -12,7 +12,7 @@
 
 #include "kernels/error.h"
 #include "kernels/member.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "nn/text/hash.h"
 
 /* ---- the state ---------------------------------------------------------------------------------- */
@@ -416,7 +416,7 @@ void checkpoint_prune(Run *r)
 int run_average(Run *r, long *count)
 {
     long last = last_epoch(r), n = r->t->average < last ? r->t->average : last;
-    char **file = memory_new((size_t)n, sizeof *file);
+    SCOPED(memory_drop) char **file = memory_new((size_t)n, sizeof *file);
     int code = file ? 0 : ERR_MEMORY;
     for (long i = 0; i < n && code == 0; i++) {
         file[i] = memory_string(epoch_file(r, last - n + 1 + i));
@@ -424,7 +424,6 @@ int run_average(Run *r, long *count)
     }
     if (code == 0) code = store_average(r->m, (const char *const *)file, (size_t)n);
     for (long i = 0; file && i < n; i++) memory_free(file[i]);
-    memory_free(file);
     *count = n;
     return code;
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 
 typedef struct {
     double *qkv;      /* (N, D + 2 K E) one evaluation, turned where positions are rotary */
@@ -73,18 +73,15 @@ int model_attention(Model *m, size_t N, const int32_t *token, double *weights)
 {
     Pass p;
     TRY(pass_tokens(m, N, token, &p));
-    Watch x = {memory_new(N * 3, m->config.width * sizeof(double)),
-               memory_new(2 * m->config.clip + 1, m->E * sizeof(double)), weights};
-    int code = x.qkv && x.relative ? 0 : ERR_MEMORY;
-    if (code == 0) {
-        p.see = see;
-        p.context = &x;
-        pass_forward(m, &p);
-        code = m->backend->wait();
-    }
-    memory_free(x.qkv);
-    memory_free(x.relative);
-    return code;
+    SCOPED(memory_drop) double *qkv = memory_new(N * 3, m->config.width * sizeof(double));
+    SCOPED(memory_drop)
+    double *relative = memory_new(2 * m->config.clip + 1, m->E * sizeof(double));
+    if (!qkv || !relative) return ERR_MEMORY;
+    Watch x = {qkv, relative, weights};
+    p.see = see;
+    p.context = &x;
+    pass_forward(m, &p);
+    return m->backend->wait();
 }
 
 /* ---- cross-attention ------------------------------------------------------------------------------ */
@@ -125,16 +122,15 @@ int model_cross_attention(Model *m, const Batch *b, double *weights)
     size_t M = b->source.N, D = m->config.width;
     NEED(b->S == 1 && m->plan->sides > 1);
     TRY(pass_begin(m, b, 0, &p));
-    double *room = memory_new(b->N * D + M * 2 * D + M, sizeof *room);
+    SCOPED(memory_drop) double *room = memory_new(b->N * D + M * 2 * D + M, sizeof *room);
     if (!room) return ERR_MEMORY;
     Across x = {M, room, room + b->N * D, 0};
     pass_step(&p, 0, 0);
     p.see = see_across;
     p.context = &x;
     pass_forward(m, &p);
-    int code = m->backend->wait();
-    if (code == 0 && !x.seen) code = ERR_MISUSE;
-    if (code == 0) add_across(m, &x, b->N, x.kv + M * 2 * D, weights);
-    memory_free(room);
-    return code;
+    TRY(m->backend->wait());
+    if (!x.seen) return ERR_MISUSE;
+    add_across(m, &x, b->N, x.kv + M * 2 * D, weights);
+    return 0;
 }

@@ -6,7 +6,7 @@
 
 #include "kernels/error.h"
 #include "kernels/file.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/random.h"
 #include "nn/text/bpe_codes.h"
 #include "nn/text/hash.h"
@@ -207,54 +207,46 @@ static int parse(Bpe *b, const char *file, const char *bytes, size_t count)
 
 int bpe_parse(const char *file, const char *bytes, size_t count, Bpe **out)
 {
-    *out = memory_new(1, sizeof **out);
-    if (!*out) return ERR_MEMORY;
-    int code = parse(*out, file, bytes, count);
-    if (code) {
-        bpe_free(*out);
-        *out = NULL;
-    }
-    return code;
+    SCOPED(bpe_drop) Bpe *b = memory_new(1, sizeof *b);
+    *out = NULL;
+    if (!b) return ERR_MEMORY;
+    TRY(parse(b, file, bytes, count));
+    *out = b;
+    b = NULL;
+    return 0;
 }
 
 int bpe_read(const char *file, Bpe **out)
 {
-    char *bytes;
+    SCOPED(memory_drop) char *bytes = NULL;
     size_t count;
     *out = NULL;
     TRY(read_text(file, &bytes, &count));
-    int code = bpe_parse(file, bytes, count, out);
-    memory_free(bytes);
-    return code;
+    return bpe_parse(file, bytes, count, out);
 }
 
 int bpe_print(const Bpe *b, char **text, size_t *bytes)
 {
     const Word *w = b->symbol.word;
-    const char *first = version[b->apart];
-    size_t n = strlen(first) + 1;
-    for (size_t i = 0; i < b->merges; i++) n += w[b->merge[i].a].bytes + w[b->merge[i].b].bytes + 2;
-    char *p = *text = memory_new(n + 1, 1);
-    if (!p) return ERR_MEMORY;
-    p = stpcpy(stpcpy(p, first), "\n");
+    SCOPED(buffer_free) Buffer out = {0};
+    TRY(buffer_add(&out, version[b->apart], strlen(version[b->apart])));
+    TRY(buffer_add(&out, "\n", 1));
     for (size_t i = 0; i < b->merges; i++) {
-        p = stpcpy(p, w[b->merge[i].a].text);
-        *p++ = ' ';
-        p = stpcpy(p, w[b->merge[i].b].text);
-        *p++ = '\n';
+        TRY(buffer_add(&out, w[b->merge[i].a].text, w[b->merge[i].a].bytes));
+        TRY(buffer_add(&out, " ", 1));
+        TRY(buffer_add(&out, w[b->merge[i].b].text, w[b->merge[i].b].bytes));
+        TRY(buffer_add(&out, "\n", 1));
     }
-    *bytes = n;
+    *text = buffer_take(&out, bytes);
     return 0;
 }
 
 int bpe_write(const Bpe *b, const char *file)
 {
-    char *text;
+    SCOPED(memory_drop) char *text = NULL;
     size_t bytes;
     TRY(bpe_print(b, &text, &bytes));
-    int code = file_replace(file, text, bytes);
-    memory_free(text);
-    return code;
+    return file_replace(file, text, bytes);
 }
 
 uint64_t bpe_hash(const Bpe *b)
@@ -396,69 +388,70 @@ static int split_words(const Bpe *b, Split *s)
     }
     s->one.symbol = memory_new(longest + 1, sizeof *s->one.symbol);
     s->one.end = memory_new(longest + 1, sizeof *s->one.end);
-    Pieces p = {.symbol = s->one.symbol};
     s->first = memory_new(n + 1, sizeof *s->first);
     s->end = memory_new(most, sizeof *s->end);
-    int code = p.symbol && s->one.end && s->first && s->end ? 0 : ERR_MEMORY;
-    for (size_t i = 0; i < n && code == 0 && !s->drop; i++) {
+    if (!s->one.symbol || !s->one.end || !s->first || !s->end) return ERR_MEMORY;
+    for (size_t i = 0; i < n && !s->drop; i++) {
         const Word *w = &s->word.word[i];
-        p.end = s->end + s->first[i];
+        Pieces p = {s->one.symbol, s->end + s->first[i]};
         s->first[i + 1] = s->first[i] + split_word(b, w->text, w->bytes, &p);
     }
-    return code;
+    return 0;
 }
 
-/* Writes the word's pieces to `to`, or with NULL only measures them. */
-static size_t put_word(Split *s, const char *word, size_t bytes, char *to)
+static void split_free(Split *s)
 {
-    size_t i = s->drop ? 0 : (size_t)words_find(&s->word, word, bytes), begun = 0, n = 0;
+    words_free(&s->word);
+    memory_free(s->one.symbol);
+    memory_free(s->one.end);
+    memory_free(s->first);
+    memory_free(s->end);
+}
+
+/* Writes the word's pieces. */
+static int put_word(Split *s, const char *word, size_t bytes, Buffer *out)
+{
+    size_t i = s->drop ? 0 : (size_t)words_find(&s->word, word, bytes), begun = 0;
     const size_t *end = s->drop ? s->one.end : s->end + s->first[i];
     size_t pieces = s->drop ? split_dropped(s->bpe, s->drop, word, bytes, &s->one)
                             : s->first[i + 1] - s->first[i];
     for (size_t k = 0; k < pieces; k++) {
-        size_t size = end[k] - begun;
-        if (to) memcpy(to + n, word + begun, size);
-        n += size;
+        TRY(buffer_add(out, word + begun, end[k] - begun));
         begun = end[k];
         if (begun == bytes) break;
-        if (to) memcpy(to + n, BPE_MARK " ", sizeof BPE_MARK);
-        n += sizeof BPE_MARK;
+        TRY(buffer_add(out, BPE_MARK " ", sizeof BPE_MARK));
     }
-    return n;
+    return 0;
 }
 
-/* Writes the text in pieces to `to`, or with NULL only counts its bytes. */
-static size_t put_text(Split *s, const BpeText *t, char *to)
+/* Writes the words of a line, one blank between two. */
+static int put_words(Split *s, const char *line, size_t bytes, Buffer *out)
+{
+    for (size_t i = 0, m, words = 0; i < bytes; i += m + 1) {
+        const char *blank = memchr(line + i, ' ', bytes - i);
+        m = blank ? (size_t)(blank - line) - i : bytes - i;
+        if (m == 0) continue;
+        if (words++) TRY(buffer_add(out, " ", 1));
+        TRY(put_word(s, line + i, m, out));
+    }
+    return 0;
+}
+
+/* Writes the text in pieces; blanks at both ends of a line stay. */
+static int put_text(Split *s, const BpeText *t, Buffer *out)
 {
     const char *at = t->bytes, *end = t->bytes + t->count, *line;
-    size_t bytes, n = 0;
+    size_t bytes;
+    TRY(buffer_add(out, "", 0));
     while (next_line(&at, end, &line, &bytes)) {
         const char *whole = line, *stop = line + bytes;
         strip(&line, &bytes);
-        size_t before = (size_t)(line - whole), behind = (size_t)(stop - line) - bytes;
-        int words = 0;
-        if (bytes == 0) before = 0; /* a blank line keeps its blanks, once */
-        if (to) memcpy(to + n, whole, before);
-        n += before;
-        for (size_t i = 0, m; i < bytes; i += m + 1) {
-            const char *blank = memchr(line + i, ' ', bytes - i);
-            m = blank ? (size_t)(blank - line) - i : bytes - i;
-            if (m == 0) continue;
-            if (words++) {
-                if (to) to[n] = ' ';
-                n++;
-            }
-            n += put_word(s, line + i, m, to ? to + n : NULL);
-        }
-        if (bytes == 0) behind = (size_t)(stop - whole);
-        if (to) memcpy(to + n, stop - behind, behind);
-        n += behind;
-        if (stop < end) {
-            if (to) to[n] = '\n';
-            n++;
-        }
+        TRY(buffer_add(out, whole, (size_t)(line - whole)));
+        TRY(put_words(s, line, bytes, out));
+        TRY(buffer_add(out, line + bytes, (size_t)(stop - line) - bytes));
+        if (stop < end) TRY(buffer_add(out, "\n", 1));
     }
-    return n;
+    return 0;
 }
 
 int bpe_apply(const Bpe *b, const BpeText *t, char **out, size_t *bytes)
@@ -468,26 +461,15 @@ int bpe_apply(const Bpe *b, const BpeText *t, char **out, size_t *bytes)
 
 int bpe_apply_dropped(const Bpe *b, BpeDrop *drop, const BpeText *t, char **out, size_t *bytes)
 {
-    Split s = {.bpe = b, .drop = drop};
-    BpeDrop begun = {0};
-    if (drop) begun = *drop;
+    SCOPED(split_free) Split s = {.bpe = b, .drop = drop};
+    SCOPED(buffer_free) Buffer text = {0};
     *out = NULL;
     TRY(bpe_check_bytes(t));
-    int code = bpe_words(t, &s.word);
-    if (code == 0) code = split_words(b, &s);
-    if (code == 0) {
-        *bytes = put_text(&s, t, NULL);
-        *out = memory_new(*bytes + 1, 1);
-        code = *out ? 0 : ERR_MEMORY;
-    }
-    if (drop) *drop = begun;
-    if (code == 0) put_text(&s, t, *out);
-    words_free(&s.word);
-    memory_free(s.one.symbol);
-    memory_free(s.one.end);
-    memory_free(s.first);
-    memory_free(s.end);
-    return code;
+    TRY(bpe_words(t, &s.word));
+    TRY(split_words(b, &s));
+    TRY(put_text(&s, t, &text));
+    *out = buffer_take(&text, bytes);
+    return 0;
 }
 
 size_t bpe_join(char *line, size_t bytes)

@@ -3,6 +3,7 @@
 #define TROTTER_BPE_CODES_H
 
 #include "nn/text/bpe.h"
+#include "nn/text/buffer.h"
 #include "nn/text/corpus.h"
 
 #define BPE_END "</w>" /* behind a word's last character */
@@ -52,5 +53,7 @@ int bpe_made(const Bpe *b, Words *w);
  * w's order changes. Caller: bpe_free. */
 int bpe_learn_pieces(Words *w, const unsigned char byte[256], size_t merges, BpeTell *tell,
                      Bpe **out);
+
+DROP(Bpe, bpe)
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "nn/text/bpe_codes.h"
 
 typedef struct {
@@ -180,25 +180,19 @@ static int merge_pair(Learner *l, uint32_t p)
     TRY(bpe_merge(l->bpe, l->pair[p].a, l->pair[p].b));
     Merge m = l->bpe->merge[l->bpe->merges - 1];
     /* The pair's list begins anew, because merging may add words to it. `word` is the old list. */
-    uint32_t *word = l->pair[p].word;
-    size_t words = l->pair[p].words;
+    SCOPED(memory_drop) uint32_t *word = l->pair[p].word;
+    size_t words = l->pair[p].words, kept = 0;
     l->pair[p].word = NULL;
     l->pair[p].words = 0;
-    int code = 0;
-    size_t kept = 0;
     for (size_t i = 0; i < words; i++) {
         uint32_t *here = numbers_place(&l->here, bpe_pair(p, word[i]), 0);
-        if (!here) { /* the map had to grow */
-            memory_free(word);
-            return ERR_MEMORY;
-        }
+        if (!here) return ERR_MEMORY; /* the map had to grow */
         if (often(*here)) word[kept++] = word[i];
         *here = 0;
     }
-    for (size_t i = 0; i < kept && code == 0; i++) code = merge_in_word(l, word[i], &m);
-    memory_free(word);
+    for (size_t i = 0; i < kept; i++) TRY(merge_in_word(l, word[i], &m));
     l->pair[p].count = 0;
-    return code;
+    return 0;
 }
 
 static int learn_merges(Learner *l, size_t merges)
@@ -225,7 +219,7 @@ static int learn_merges(Learner *l, size_t merges)
 /* Sorts by falling count, then order of appearance: a merge sort, because qsort need not keep that order. */
 static int sort_words(Words *w)
 {
-    Word *other = memory_new(w->size, sizeof *other);
+    SCOPED(memory_drop) Word *other = memory_new(w->size, sizeof *other);
     if (!other) return ERR_MEMORY;
     for (size_t run = 1; run < w->size; run *= 2) {
         for (size_t lo = 0; lo < w->size; lo += 2 * run) {
@@ -238,7 +232,6 @@ static int sort_words(Words *w)
         }
         memcpy(w->word, other, w->size * sizeof *other);
     }
-    memory_free(other);
     return 0;
 }
 
@@ -293,44 +286,40 @@ static void learner_free(Learner *l)
     memory_free(l->old);
     numbers_free(&l->of);
     numbers_free(&l->here);
+    bpe_free(l->bpe);
 }
 
-/* Learns from words. *out: l's merges. */
-static int learn_from(Learner *l, Words *w, size_t merges, int code, Bpe **out)
+/* Learns from words. *out: l's merges, which l has no more. */
+static int learn_from(Learner *l, Words *w, size_t merges, Bpe **out)
 {
-    if (code == 0 && merges == 0) code = error_set(ERR_INPUT, "0 merges: nothing is learned");
-    if (code == 0) code = learn(l, w, merges);
-    learner_free(l);
-    if (code)
-        bpe_free(l->bpe);
-    else
-        *out = l->bpe;
-    return code;
+    int code = merges ? learn(l, w, merges) : error_set(ERR_INPUT, "0 merges: nothing is learned");
+    if (code) return code;
+    *out = l->bpe;
+    l->bpe = NULL;
+    return 0;
 }
 
 int bpe_learn(const BpeText *text, size_t texts, size_t merges, BpeTell *tell, Bpe **out)
 {
-    Words w = {0};
-    Learner l = {.bpe = memory_new(1, sizeof *l.bpe), .tell = tell};
+    SCOPED(words_free) Words w = {0};
+    SCOPED(learner_free) Learner l = {.bpe = memory_new(1, sizeof *l.bpe), .tell = tell};
     *out = NULL;
-    int code = l.bpe ? 0 : ERR_MEMORY;
-    for (size_t i = 0; i < texts && code == 0; i++) {
-        code = bpe_check_bytes(&text[i]);
-        if (code == 0) code = bpe_words(&text[i], &w);
+    if (!l.bpe) return ERR_MEMORY;
+    for (size_t i = 0; i < texts; i++) {
+        TRY(bpe_check_bytes(&text[i]));
+        TRY(bpe_words(&text[i], &w));
     }
-    code = learn_from(&l, &w, merges, code, out);
-    words_free(&w);
-    return code;
+    return learn_from(&l, &w, merges, out);
 }
 
 int bpe_learn_pieces(Words *w, const unsigned char byte[256], size_t merges, BpeTell *tell,
                      Bpe **out)
 {
+    SCOPED(learner_free)
     Learner l = {.bpe = memory_new(1, sizeof *l.bpe), .bytes = 1, .tell = tell};
     uint32_t id;
     *out = NULL;
-    int code = l.bpe ? 0 : ERR_MEMORY;
-    for (int i = 0; i < 256 && code == 0; i++)
-        code = bpe_symbol(l.bpe, (const char *)&byte[i], 1, "", 0, &id);
-    return learn_from(&l, w, merges, code, out);
+    if (!l.bpe) return ERR_MEMORY;
+    for (int i = 0; i < 256; i++) TRY(bpe_symbol(l.bpe, (const char *)&byte[i], 1, "", 0, &id));
+    return learn_from(&l, w, merges, out);
 }

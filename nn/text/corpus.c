@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "nn/text/hash.h"
 #include "nn/text/masking.h"
 
@@ -15,15 +15,13 @@
 static int add_files(const CorpusChoice *w, int split, char *file[2][SPLITS], Corpus *c)
 {
     RawSplit r = {.sides = w->source ? 2 : 1};
-    int code = 0;
-    for (int i = 0; i < r.sides && code == 0; i++) {
+    for (int i = 0; i < r.sides; i++) {
         r.text[i].file = file[i][split];
-        code = read_text(file[i][split], &r.own[i], &r.text[i].count);
+        int code = read_text(file[i][split], &r.own[i], &r.text[i].count);
+        if (code) return memory_free(r.own[0]), code;
         r.text[i].bytes = r.own[i];
     }
-    if (code == 0) return split_add(w, split, &r, c);
-    memory_free(r.own[0]);
-    return code;
+    return split_add(w, split, &r, c);
 }
 
 /* Finds the files of all splits first. */
@@ -44,15 +42,14 @@ static int open_file(const char *file, const CorpusChoice *w, Corpus *c)
 {
     static const double usual[SPLITS] = {0.9, 0.05, 0.05};
     BpeText text[SPLITS];
-    char *bytes;
+    SCOPED(memory_drop) char *bytes = NULL;
     size_t count;
     TRY(read_text(file, &bytes, &count));
-    int code = single_cut(file, bytes, count, w->parts[0] > 0 ? w->parts : usual, text);
-    for (int i = 0; i < corpus_splits(w) && !code; i++)
-        code = split_add(w, i, &(RawSplit){1, {text[i]}, {0}}, c);
+    TRY(single_cut(file, bytes, count, w->parts[0] > 0 ? w->parts : usual, text));
+    for (int i = 0; i < corpus_splits(w); i++)
+        TRY(split_add(w, i, &(RawSplit){1, {text[i]}, {0}}, c));
     c->single = 1;
-    memory_free(bytes);
-    return code;
+    return 0;
 }
 
 static int open_kjv(const char *name, CorpusChoice w, Corpus *c)

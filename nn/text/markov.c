@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/random.h"
 
 enum { STATES = 256, STATES_MAX = 1 << 20, SWEEPS = 100000 };
@@ -94,14 +94,12 @@ int markov_new(size_t V, uint64_t seed, Markov *m)
         return error_set(ERR_INPUT, "markov: %zu states; 2 to %d are possible", V, STATES_MAX);
     m->edge = memory_new(V * MARKOV_DEGREE, sizeof *m->edge);
     m->pi = memory_new(V, sizeof *m->pi);
-    double *next = memory_new(V, sizeof *next);
-    int code = m->edge && m->pi && next ? 0 : ERR_MEMORY;
-    for (size_t i = 0; i < V && !code; i++) draw_row(V, seed, i, m->edge + i * MARKOV_DEGREE);
-    if (!code) code = find_stationary(m, next);
-    if (!code) m->rate = entropy_rate(m);
-    memory_free(next);
-    if (code) markov_free(m);
-    return code;
+    SCOPED(memory_drop) double *next = memory_new(V, sizeof *next);
+    if (!m->edge || !m->pi || !next) return ERR_MEMORY;
+    for (size_t i = 0; i < V; i++) draw_row(V, seed, i, m->edge + i * MARKOV_DEGREE);
+    TRY(find_stationary(m, next));
+    m->rate = entropy_rate(m);
+    return 0;
 }
 
 void markov_free(Markov *m)
@@ -143,15 +141,14 @@ static int sample(const Markov *m, uint64_t seed, int split, size_t size, Text *
 int markov_corpus(const char *name, uint64_t seed, int splits, size_t most, Corpus *c)
 {
     size_t V;
-    Markov m;
+    SCOPED(markov_free) Markov m = {0};
     TRY(vocab_number(name, STATES, 2, STATES_MAX, &V));
     TRY(markov_new(V, seed, &m));
-    int code = vocab_numbered("w", V, &c->vocab);
-    for (int i = 0; i < splits && !code; i++) {
+    TRY(vocab_numbered("w", V, &c->vocab));
+    for (int i = 0; i < splits; i++) {
         size_t size = i != SPLIT_TRAIN && most < SIZE[i] ? most : SIZE[i];
-        code = sample(&m, seed, i, size, &c->text[i]);
+        TRY(sample(&m, seed, i, size, &c->text[i]));
     }
     c->entropy_rate = m.rate;
-    markov_free(&m);
-    return code;
+    return 0;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "nn/text/bpe_codes.h"
 
 int pieces_check(const CorpusChoice *w)
@@ -53,30 +53,25 @@ static int characters_of(const Bpe *bpe, const BpeText *raw, Words *w)
 {
     BpeDrop all = {.p = 1};
     const char *piece;
-    char *text;
+    SCOPED(memory_drop) char *text = NULL;
     size_t count, n;
     TRY(bpe_apply_dropped(bpe, &all, raw, &text, &count));
-    int code = 0;
-    for (Scan s = scan_begin(text, count, LEVEL_WORD); code == 0 && scan_next(&s, &piece, &n);)
-        if (n && words_find(w, piece, n) < 0) code = words_own(w, piece, n, "");
-    memory_free(text);
-    return code;
+    for (Scan s = scan_begin(text, count, LEVEL_WORD); scan_next(&s, &piece, &n);)
+        if (n && words_find(w, piece, n) < 0) TRY(words_own(w, piece, n, ""));
+    return 0;
 }
 
 int pieces_all(const Bpe *bpe, const BpeText *raw, size_t texts, Vocab *v)
 {
-    Words w = {0};
-    int code = 0;
-    for (size_t i = 0; i < texts && code == 0; i++) code = characters_of(bpe, &raw[i], &w);
-    if (code == 0) code = bpe_made(bpe, &w);
-    const char **fresh = memory_new(w.size, sizeof *fresh);
+    SCOPED(words_free_own) Words w = {0};
+    for (size_t i = 0; i < texts; i++) TRY(characters_of(bpe, &raw[i], &w));
+    TRY(bpe_made(bpe, &w));
+    SCOPED(memory_drop) const char **fresh = memory_new(w.size, sizeof *fresh);
+    if (!fresh) return ERR_MEMORY;
     size_t n = 0;
-    for (size_t i = 0; fresh && i < w.size; i++)
+    for (size_t i = 0; i < w.size; i++)
         if (vocab_find(v, w.word[i].text, w.word[i].bytes) < 0) fresh[n++] = w.word[i].text;
-    if (code == 0) code = fresh ? vocab_append(v, fresh, n) : ERR_MEMORY;
-    memory_free(fresh);
-    words_free_own(&w);
-    return code;
+    return vocab_append(v, fresh, n);
 }
 
 int pieces_cut(const Bpe *bpe, const BpeText *t, char **pieces, size_t *count)

@@ -10,7 +10,7 @@
 #include "nn/text/corpus.h"
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/random.h"
 #include "nn/text/hash.h"
 
@@ -61,15 +61,14 @@ int reverse_corpus(const char *name, uint64_t seed, int splits, size_t most, Cor
 {
     size_t V, lines = most / (LENGTH + 1) + (most % (LENGTH + 1) > 0);
     TRY(vocab_number(name, SYMBOLS, 2, SYMBOLS_MAX, &V));
-    uint32_t *pi = memory_new(V, sizeof *pi);
+    SCOPED(memory_drop) uint32_t *pi = memory_new(V, sizeof *pi);
     if (!pi) return ERR_MEMORY;
     random_permutation(seed, STREAM_REVERSE, V, pi);
-    int code = vocab_numbered("", V + 1, &c->vocab);
-    for (int i = 0; i < splits && code == 0; i++) {
+    TRY(vocab_numbered("", V + 1, &c->vocab));
+    for (int i = 0; i < splits; i++) {
         size_t pairs = i != SPLIT_TRAIN && lines < PAIRS[i] ? lines : PAIRS[i];
-        code = draw_pairs(V, seed, pi, i, pairs, &c->source[i], &c->text[i]);
+        TRY(draw_pairs(V, seed, pi, i, pairs, &c->source[i], &c->text[i]));
     }
     c->entropy_rate = 0;
-    memory_free(pi);
-    return code;
+    return 0;
 }

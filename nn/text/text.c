@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 
 static size_t count_tokens(const char *bytes, size_t count, int level)
 {
@@ -98,15 +98,13 @@ static int tokenize(const BpeText *raw, const Vocab *v, BpeDrop *drop, Text *t)
 static int first_lines(const BpeText *raw, size_t most, const Vocab *v, size_t *bytes)
 {
     const char *end = raw->bytes + raw->count, *at = raw->bytes, *next;
-    int32_t *id = NULL;
-    int code = 0;
-    for (size_t n = 0; at < end && n < most && code == 0; at = next) {
+    SCOPED(memory_drop) int32_t *id = NULL;
+    for (size_t n = 0; at < end && n < most; at = next) {
         next = single_skip(at, end, 1);
-        code = tokenizer_encode(v->tokens, raw->file, at, (size_t)(next - at), &id, &n);
+        TRY(tokenizer_encode(v->tokens, raw->file, at, (size_t)(next - at), &id, &n));
     }
-    memory_free(id);
     *bytes = (size_t)(at - raw->bytes);
-    return code;
+    return 0;
 }
 
 static int begin_tokens(const BpeText *raw, size_t most, const Vocab *v, BpeDrop *drop, Text *t)
@@ -139,7 +137,7 @@ int text_encode(const BpeText *raw, const Bpe *bpe, const Vocab *v, Text *t)
 int text_dropped(const BpeText *raw, const Bpe *bpe, BpeDrop *drop, const Vocab *v, Text *t)
 {
     BpeText cut = *raw;
-    char *pieces = NULL;
+    SCOPED(memory_drop) char *pieces = NULL;
     *t = (Text){0};
     if (v->tokens) return begin_tokens(raw, SIZE_MAX, v, drop, t);
     if (bpe) {
@@ -147,22 +145,18 @@ int text_dropped(const BpeText *raw, const Bpe *bpe, BpeDrop *drop, const Vocab 
         TRY(bpe_apply_dropped(bpe, drop, raw, &pieces, &cut.count));
         cut.bytes = pieces;
     }
-    int code = text_begin(&cut, SIZE_MAX, v, t);
-    memory_free(pieces);
-    return code;
+    return text_begin(&cut, SIZE_MAX, v, t);
 }
 
 int text_read(const char *file, const Bpe *bpe, const Vocab *v, Text *t)
 {
-    char *bytes;
+    SCOPED(memory_drop) char *bytes = NULL;
     BpeText raw = {.file = strcmp(file, "-") == 0 ? "standard input" : file};
     *t = (Text){0};
     TRY(read_named(file, &bytes, &raw.count));
     raw.bytes = bytes;
-    int code = text_encode(&raw, bpe, v, t);
-    if (code == 0 && t->tokens == 0) code = error_set(ERR_INPUT, "%s: no token in it", t->file);
-    memory_free(bytes);
-    return code;
+    TRY(text_encode(&raw, bpe, v, t));
+    return t->tokens ? 0 : error_set(ERR_INPUT, "%s: no token in it", t->file);
 }
 
 size_t text_predicted(const Text *t, int32_t eos, int context)

@@ -10,7 +10,7 @@
 #include <unistr.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "nn/text/tokenizer_steps.h"
 
 #define NONE UINT32_MAX
@@ -179,16 +179,14 @@ static int add_characters(Encoding *e, const char *text, size_t bytes)
 /* The token that a whole piece is, where such tokens need no merges; -1: none. */
 static int32_t whole(const Tokenizer *t, const char *text, size_t bytes)
 {
-    Buffer b = {0};
-    int32_t id = -1;
+    SCOPED(buffer_free) Buffer b = {0};
     if (!t->ignore_merges) return -1;
-    for (size_t i = 0; t->bytes && i < bytes; i++) {
+    if (!t->bytes) return find(t, text, bytes);
+    for (size_t i = 0; i < bytes; i++) {
         int32_t one = t->byte[(unsigned char)text[i]];
         if (one < 0 || buffer_add(&b, t->name[one], strlen(t->name[one])) != 0) break;
     }
-    id = t->bytes ? find(t, b.byte ? b.byte : "", b.count) : find(t, text, bytes);
-    buffer_free(&b);
-    return id;
+    return find(t, b.byte ? b.byte : "", b.count);
 }
 
 /* Makes the earliest merge that is possible and not dropped; those dropped before it are possible again. */
@@ -242,14 +240,12 @@ static int cut_word(Encoding *e, const char *text, size_t bytes)
     const Tokenizer *t = e->t;
     size_t begun = *e->count, taken = 0;
     int32_t id = u8_mbsnlen((const uint8_t *)text, bytes) > t->longest ? -1 : 0;
-    Buffer b = {0};
-    int code = 0;
-    for (size_t i = 0; i < bytes && id >= 0 && code == 0; i += taken) {
+    SCOPED(buffer_free) Buffer b = {0};
+    for (size_t i = 0; i < bytes && id >= 0; i += taken) {
         id = longest(t, text + i, bytes - i, i > 0, &b, &taken);
-        if (id >= 0) code = put(e, id);
+        if (id >= 0) TRY(put(e, id));
     }
-    buffer_free(&b);
-    if (id >= 0 || code) return code;
+    if (id >= 0) return 0;
     *e->count = begun;
     return t->unknown < 0 ? 0 : put(e, t->unknown);
 }
@@ -263,32 +259,31 @@ static int find_word(Encoding *e, const char *text, size_t bytes)
 
 /* ---- a text -------------------------------------------------------------------------------------- */
 
+static int encode_piece(Encoding *e, const char *piece, size_t n)
+{
+    if (e->pieces) return words_own(e->pieces, piece, n, "");
+    if (e->t->model == MODEL_BPE) return merge_piece(e, piece, n);
+    return e->t->model == MODEL_WORDPIECE ? cut_word(e, piece, n) : find_word(e, piece, n);
+}
+
 /* Encodes what is between added tokens. */
 static int encode_plain(Encoding *e, int first, const char *text, size_t bytes)
 {
     const Tokenizer *t = e->t;
-    Pieces p = {{0}};
-    int code = bytes ? buffer_add(&p.text, text, bytes) : 0;
-    for (const Normal *n = t->normal; n->kind && code == 0; n++) {
-        Buffer out = {0};
-        code = normal_apply(n, p.text.byte ? p.text.byte : "", p.text.count, &out);
-        buffer_free(&p.text);
-        p.text = out;
+    SCOPED(pieces_free) Pieces p = {{0}};
+    if (bytes) TRY(buffer_add(&p.text, text, bytes));
+    for (const Normal *n = t->normal; n->kind; n++) {
+        SCOPED(buffer_free) Buffer before = p.text;
+        p.text = (Buffer){0};
+        TRY(normal_apply(n, before.byte ? before.byte : "", before.count, &p.text));
     }
-    if (code == 0 && p.text.count) code = memory_more(&p.span, 0, sizeof *p.span);
-    if (code == 0 && p.text.count) p.span[p.spans++] = (Span){0, p.text.count};
-    for (const Cut *c = t->cut; c->kind && p.spans && code == 0; c++)
-        code = cut_apply(c, e->file, first, &p);
-    for (size_t i = 0; i < p.spans && code == 0; i++) {
-        const char *piece = p.text.byte + p.span[i].begin;
-        size_t n = p.span[i].end - p.span[i].begin;
-        code = e->pieces                     ? words_own(e->pieces, piece, n, "")
-               : t->model == MODEL_BPE       ? merge_piece(e, piece, n)
-               : t->model == MODEL_WORDPIECE ? cut_word(e, piece, n)
-                                             : find_word(e, piece, n);
-    }
-    pieces_free(&p);
-    return code;
+    if (p.text.count == 0) return 0;
+    TRY(memory_more(&p.span, 0, sizeof *p.span));
+    p.span[p.spans++] = (Span){0, p.text.count};
+    for (const Cut *c = t->cut; c->kind && p.spans; c++) TRY(cut_apply(c, e->file, first, &p));
+    for (size_t i = 0; i < p.spans; i++)
+        TRY(encode_piece(e, p.text.byte + p.span[i].begin, p.span[i].end - p.span[i].begin));
+    return 0;
 }
 
 /* Returns the longest added token that text (bytes) begins with, or NULL. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "nn/text/bpe_codes.h"
 #include "nn/text/tokenizer_steps.h"
 
@@ -24,33 +24,28 @@ static int no_memory(void)
 /* Adds the names of all symbols to vocab, from 1 on. */
 static int put_names(json_t *vocab, const Bpe *b)
 {
-    Buffer name = {0};
-    int code = json_object_set_new(vocab, TOKENIZER_FIRST, json_integer(0)) ? no_memory() : 0;
-    for (size_t i = 0; i < b->symbol.size && code == 0; i++) {
+    SCOPED(buffer_free) Buffer name = {0};
+    if (json_object_set_new(vocab, TOKENIZER_FIRST, json_integer(0))) return no_memory();
+    for (size_t i = 0; i < b->symbol.size; i++) {
         name.count = 0;
-        code = add_name(&name, &b->symbol.word[i]);
-        if (code == 0 &&
-            json_object_set_new(vocab, name.byte, json_integer((json_int_t)i + 1)) != 0)
-            code = no_memory();
+        TRY(add_name(&name, &b->symbol.word[i]));
+        if (json_object_set_new(vocab, name.byte, json_integer((json_int_t)i + 1)) != 0)
+            return no_memory();
     }
-    buffer_free(&name);
-    return code;
+    return 0;
 }
 
 static int put_merges(json_t *list, const Bpe *b)
 {
-    Buffer two = {0};
-    int code = 0;
-    for (size_t i = 0; i < b->merges && code == 0; i++) {
+    SCOPED(buffer_free) Buffer two = {0};
+    for (size_t i = 0; i < b->merges; i++) {
         two.count = 0;
-        code = add_name(&two, &b->symbol.word[b->merge[i].a]);
-        if (code == 0) code = buffer_add(&two, " ", 1);
-        if (code == 0) code = add_name(&two, &b->symbol.word[b->merge[i].b]);
-        if (code == 0 && json_array_append_new(list, json_string(two.byte)) != 0)
-            code = no_memory();
+        TRY(add_name(&two, &b->symbol.word[b->merge[i].a]));
+        TRY(buffer_add(&two, " ", 1));
+        TRY(add_name(&two, &b->symbol.word[b->merge[i].b]));
+        if (json_array_append_new(list, json_string(two.byte)) != 0) return no_memory();
     }
-    buffer_free(&two);
-    return code;
+    return 0;
 }
 
 /* Writes a tokenizer.json. json_pack takes vocab and merges in any case. */
@@ -85,8 +80,12 @@ static void order_bytes(unsigned char byte[256])
             if (byte_character(b) == c) byte[n++] = (unsigned char)b;
 }
 
-static int count_pieces(const Tokenizer *t, const BpeText *text, size_t texts, Words *w)
+static int count_pieces(const BpeText *text, size_t texts, Words *w)
 {
+    SCOPED(memory_drop) char *json = NULL;
+    SCOPED(tokenizer_drop) Tokenizer *t = NULL;
+    TRY(print(&(Bpe){0}, &json));
+    TRY(tokenizer_parse("tokenizer.json", json, strlen(json), &t));
     for (size_t i = 0; i < texts; i++)
         TRY(tokenizer_pieces(t, text[i].file, text[i].bytes, text[i].count, w));
     return 0;
@@ -95,19 +94,11 @@ static int count_pieces(const Tokenizer *t, const BpeText *text, size_t texts, W
 int tokenizer_learn(const BpeText *text, size_t texts, size_t merges, BpeTell *tell, char **json)
 {
     unsigned char byte[256];
-    Tokenizer *t = NULL;
-    Bpe *b = NULL;
-    Words w = {0};
+    SCOPED(bpe_drop) Bpe *b = NULL;
+    SCOPED(words_free_own) Words w = {0};
     *json = NULL;
     order_bytes(byte);
-    int code = print(&(Bpe){0}, json);
-    if (code == 0) code = tokenizer_parse("tokenizer.json", *json, strlen(*json), &t);
-    *json = memory_free(*json);
-    if (code == 0) code = count_pieces(t, text, texts, &w);
-    if (code == 0) code = bpe_learn_pieces(&w, byte, merges, tell, &b);
-    if (code == 0) code = print(b, json);
-    words_free_own(&w);
-    bpe_free(b);
-    tokenizer_free(t);
-    return code;
+    TRY(count_pieces(text, texts, &w));
+    TRY(bpe_learn_pieces(&w, byte, merges, tell, &b));
+    return print(b, json);
 }

@@ -6,7 +6,7 @@
 
 #include "kernels/error.h"
 #include "kernels/file.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/parsed.h"
 #include "nn/text/hash.h"
 #include "nn/text/tokenizer_steps.h"
@@ -295,24 +295,23 @@ static size_t show_word(const Tokenizer *t, const char *name, char *out)
 
 static int show_names(Tokenizer *t)
 {
-    Numbers byte_of = {0};
+    SCOPED(numbers_free) Numbers byte_of = {0};
     size_t bytes = 1;
     for (size_t i = 0; i < t->size; i++) bytes += t->name[i] ? strlen(t->name[i]) + 1 : 0;
     char *at = t->shown_text = memory_new(bytes, 1);
     t->shown = memory_new(t->size, sizeof *t->shown);
     t->shown_bytes = memory_new(t->size, sizeof *t->shown_bytes);
-    int code = at && t->shown && t->shown_bytes ? 0 : ERR_MEMORY;
-    for (int b = 0; b < 256 && code == 0; b++)
-        if (!numbers_place(&byte_of, byte_character(b), (uint32_t)b)) code = ERR_MEMORY;
-    for (size_t i = 0; i < t->size && code == 0; i++) {
+    if (!at || !t->shown || !t->shown_bytes) return ERR_MEMORY;
+    for (int b = 0; b < 256; b++)
+        if (!numbers_place(&byte_of, byte_character(b), (uint32_t)b)) return ERR_MEMORY;
+    for (size_t i = 0; i < t->size; i++) {
         if (!t->name[i]) continue;
         t->shown[i] = at;
         t->shown_bytes[i] =
             t->bytes ? show_bytes(t->name[i], &byte_of, at) : show_word(t, t->name[i], at);
         at += t->shown_bytes[i];
     }
-    numbers_free(&byte_of);
-    return code;
+    return 0;
 }
 
 /* ---- model --------------------------------------------------------------------------------------- */
@@ -356,9 +355,8 @@ static int read_merge(Tokenizer *t, const json_t *item, Buffer *room, Buffer *jo
 static int read_bpe(Tokenizer *t, const json_t *m)
 {
     const json_t *list = json_object_get(m, "merges"), *item;
-    Buffer room = {0}, joined = {0};
+    SCOPED(buffer_free) Buffer room = {0}, joined = {0};
     size_t i;
-    int code = 0;
     if (*text_of(m, "continuing_subword_prefix") || *text_of(m, "end_of_word_suffix"))
         return unsupported(t, "setting of BPE", "continuing_subword_prefix or end_of_word_suffix");
     if (!json_is_array(list)) return bad(t, "BPE has no merges");
@@ -367,10 +365,8 @@ static int read_bpe(Tokenizer *t, const json_t *m)
     t->ignore_merges = flag_of(m, "ignore_merges", 0);
     t->merge = memory_new(json_array_size(list), sizeof *t->merge);
     if (!t->merge) return ERR_MEMORY;
-    json_array_foreach(list, i, item) if (code == 0) code = read_merge(t, item, &room, &joined);
-    buffer_free(&room);
-    buffer_free(&joined);
-    return code;
+    json_array_foreach(list, i, item) TRY(read_merge(t, item, &room, &joined));
+    return 0;
 }
 
 static int read_wordpiece(Tokenizer *t, const json_t *m)
@@ -412,25 +408,30 @@ static int read_all(Tokenizer *t, const json_t *root)
     return show_names(t);
 }
 
-int tokenizer_parse(const char *file, const char *json, size_t bytes, Tokenizer **out)
+static int parse(Tokenizer *t, const char *file, const char *json, size_t bytes)
 {
     json_error_t e = {0};
-    Tokenizer *t = memory_new(1, sizeof *t);
-    *out = NULL;
-    if (!t || !(t->file = memory_string(file))) return memory_free(t), ERR_MEMORY;
-    if (!(t->json = memory_new(bytes, 1))) return tokenizer_free(t), ERR_MEMORY;
+    json_t *root;
+    if (!(t->file = memory_string(file))) return ERR_MEMORY;
+    if (!(t->json = memory_new(bytes, 1))) return ERR_MEMORY;
     t->json_bytes = bytes;
     memcpy(t->json, json, bytes);
-    json_t *root;
     int code = parsed_json(json, bytes, &e, &root);
     if (code == ERR_INPUT) error_set(code, "%s:%d: %s", file, e.line, e.text);
     if (code == 0) code = read_all(t, root);
     json_decref(root);
-    if (code == 0)
-        *out = t;
-    else
-        tokenizer_free(t);
     return code;
+}
+
+int tokenizer_parse(const char *file, const char *json, size_t bytes, Tokenizer **out)
+{
+    SCOPED(tokenizer_drop) Tokenizer *t = memory_new(1, sizeof *t);
+    *out = NULL;
+    if (!t) return ERR_MEMORY;
+    TRY(parse(t, file, json, bytes));
+    *out = t;
+    t = NULL;
+    return 0;
 }
 
 const char *tokenizer_file(const Tokenizer *t)
@@ -450,13 +451,11 @@ uint64_t tokenizer_hash(const Tokenizer *t)
 
 int tokenizer_read(const char *file, Tokenizer **out)
 {
-    char *bytes;
+    SCOPED(memory_drop) char *bytes = NULL;
     size_t count;
     *out = NULL;
     TRY(file_whole(file, SIZE_MAX, &bytes, &count));
-    int code = tokenizer_parse(file, bytes, count, out);
-    memory_free(bytes);
-    return code;
+    return tokenizer_parse(file, bytes, count, out);
 }
 
 void tokenizer_free(Tokenizer *t)

@@ -10,18 +10,11 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include "nn/text/buffer.h"
 #include "nn/text/corpus.h"
 #include "nn/text/tokenizer.h"
 
-/* A growing text. */
-typedef struct {
-    char *byte; /* (count), a NUL behind */
-    size_t count, room;
-} Buffer;
-
-int buffer_add(Buffer *b, const void *bytes, size_t count);
-int buffer_character(Buffer *b, uint32_t c);
-void buffer_free(Buffer *b);
+DROP(Tokenizer, tokenizer)
 
 /* Returns the character of a byte at byte level: printable ones stand for themselves, the n-th other for U+0100 + n. */
 uint32_t byte_character(int byte);

@@ -9,7 +9,8 @@
 
 #include "kernels/error.h"
 #include "kernels/file.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
+#include "nn/text/buffer.h"
 #include "nn/text/hash.h"
 #include "nn/text/masking.h"
 
@@ -106,36 +107,29 @@ static int make(const Word *list, size_t n, Vocab *v)
 
 int vocab_build(const BpeText *text, size_t texts, int level, size_t limit, int unknown, Vocab *v)
 {
+    SCOPED(words_free) Words w = {0};
     *v = (Vocab){0};
-    Words w = {0};
-    int code = 0;
-    for (size_t i = 0; i < texts && !code; i++) code = words_of(&text[i], level, &w);
+    for (size_t i = 0; i < texts; i++) TRY(words_of(&text[i], level, &w));
     size_t advised = words_repeated(&w);
-    if (!code && (unknown || level != LEVEL_WORD))
-        code = words_add(&w, WORD_UNK, strlen(WORD_UNK), 0);
-    if (!code && limit) code = words_cut(&w, limit);
-    if (!code) {
-        qsort(w.word, w.size, sizeof *w.word, by_count);
-        code = make(w.word, w.size, v);
-        v->level = level;
-        v->advised = advised;
-    }
-    words_free(&w);
-    return code;
+    if (unknown || level != LEVEL_WORD) TRY(words_add(&w, WORD_UNK, strlen(WORD_UNK), 0));
+    if (limit) TRY(words_cut(&w, limit));
+    qsort(w.word, w.size, sizeof *w.word, by_count);
+    TRY(make(w.word, w.size, v));
+    v->level = level;
+    v->advised = advised;
+    return 0;
 }
 
 int vocab_append(Vocab *v, const char *const *word, size_t n)
 {
     Vocab longer;
-    Word *list = memory_new(v->size + n, sizeof *list);
+    SCOPED(memory_drop) Word *list = memory_new(v->size + n, sizeof *list);
     if (!list) return ERR_MEMORY;
     for (size_t i = 0; i < v->size + n; i++) {
         const char *text = i < v->size ? v->word[i] : word[i - v->size];
         list[i] = (Word){text, strlen(text), 0};
     }
-    int code = make(list, v->size + n, &longer);
-    memory_free(list);
-    if (code) return code;
+    TRY(make(list, v->size + n, &longer));
     longer.level = v->level;
     longer.advised = v->advised;
     vocab_free(v);
@@ -146,35 +140,35 @@ int vocab_append(Vocab *v, const char *const *word, size_t n)
 int vocab_numbered(const char *prefix, size_t n, Vocab *v)
 {
     enum { NAME = 24 };
-    Word *list = memory_new(n, sizeof *list);
-    char *name = memory_new(n, NAME);
-    int code = list && name ? 0 : ERR_MEMORY;
-    for (size_t i = 0; i < n && !code; i++) {
+    SCOPED(memory_drop) Word *list = memory_new(n, sizeof *list);
+    SCOPED(memory_drop) char *name = memory_new(n, NAME);
+    if (!list || !name) return ERR_MEMORY;
+    for (size_t i = 0; i < n; i++) {
         char *s = name + i * NAME;
         int bytes = i ? snprintf(s, NAME, "%s%zu", prefix, i) : snprintf(s, NAME, WORD_EOS);
         list[i] = (Word){s, (size_t)bytes, 0};
     }
-    if (!code) code = make(list, n, v);
-    memory_free(list);
-    memory_free(name);
-    return code;
+    return make(list, n, v);
 }
 
-int vocab_tokens(Tokenizer *t, size_t V, const char *const mark[VOCAB_MARKS], Vocab *v)
+static int fill_tokens(const Tokenizer *t, size_t V, const char *const mark[VOCAB_MARKS], Vocab *v)
 {
     enum { NAME = 32 };
-    *v = (Vocab){.level = LEVEL_TOKEN, .tokens = t};
-    Word *list = memory_new(V, sizeof *list);
-    char *spare = memory_new(V, NAME);
-    int code = list && spare ? 0 : ERR_MEMORY;
-    for (size_t i = 0; i < V && code == 0; i++) {
+    SCOPED(memory_drop) Word *list = memory_new(V, sizeof *list);
+    SCOPED(memory_drop) char *spare = memory_new(V, NAME);
+    if (!list || !spare) return ERR_MEMORY;
+    for (size_t i = 0; i < V; i++) {
         const char *name = tokenizer_name(t, i);
         if (!name) name = spare + i * NAME, sprintf(spare + i * NAME, "<no token %zu>", i);
         list[i] = (Word){name, strlen(name), 0};
     }
-    if (code == 0) code = fill(list, V, mark, v);
-    memory_free(list);
-    memory_free(spare);
+    return fill(list, V, mark, v);
+}
+
+int vocab_tokens(Tokenizer *t, size_t V, const char *const mark[VOCAB_MARKS], Vocab *v)
+{
+    *v = (Vocab){.level = LEVEL_TOKEN, .tokens = t};
+    int code = fill_tokens(t, V, mark, v);
     if (code) vocab_free(v);
     return code;
 }
@@ -214,14 +208,12 @@ int vocab_apart(Vocab *v, Vocab *source)
 static int save(const Vocab *v, const Bpe *bpe, const char *dir, const char *side)
 {
     size_t room = strlen(dir) + 48;
-    char *file = memory_new(room, 1);
+    SCOPED(memory_drop) char *file = memory_new(room, 1);
     if (!file) return ERR_MEMORY;
     snprintf(file, room, "%s/%s%s", dir, side, v->tokens ? "tokenizer.json" : "vocab.txt");
-    int code = v->tokens ? tokenizer_write(v->tokens, file) : vocab_write(v, file);
+    TRY(v->tokens ? tokenizer_write(v->tokens, file) : vocab_write(v, file));
     snprintf(file, room, "%s/%scodes.bpe", dir, side);
-    if (code == 0 && bpe) code = bpe_write(bpe, file);
-    memory_free(file);
-    return code;
+    return bpe ? bpe_write(bpe, file) : 0;
 }
 
 int vocab_save(const Vocab *v, const Bpe *bpe, const char *dir)
@@ -283,18 +275,15 @@ static int words_listed(const char *file, const char *bytes, size_t count, Words
 
 int vocab_read(const char *file, Vocab *v)
 {
-    *v = (Vocab){0};
-    char *bytes;
+    SCOPED(memory_drop) char *bytes = NULL;
     size_t count;
-    Words w = {0};
+    SCOPED(words_free) Words w = {0};
+    *v = (Vocab){0};
     TRY(read_text(file, &bytes, &count));
-    int code = words_listed(file, bytes, count, &w);
-    if (!code && words_find(&w, WORD_EOS, strlen(WORD_EOS)) < 0)
-        code = error_set(ERR_INPUT, "%s: a vocabulary without " WORD_EOS, file);
-    if (!code) code = make(w.word, w.size, v);
-    words_free(&w);
-    memory_free(bytes);
-    return code;
+    TRY(words_listed(file, bytes, count, &w));
+    if (words_find(&w, WORD_EOS, strlen(WORD_EOS)) < 0)
+        return error_set(ERR_INPUT, "%s: a vocabulary without " WORD_EOS, file);
+    return make(w.word, w.size, v);
 }
 
 uint64_t vocab_hash(const Vocab *v)
@@ -307,16 +296,10 @@ uint64_t vocab_hash(const Vocab *v)
 
 int vocab_write(const Vocab *v, const char *file)
 {
-    size_t bytes = 0;
-    for (size_t i = 0; i < v->size; i++) bytes += strlen(v->word[i]) + 1;
-    char *text = memory_new(bytes, 1);
-    if (!text) return ERR_MEMORY;
-    char *p = text;
+    SCOPED(buffer_free) Buffer text = {0};
     for (size_t i = 0; i < v->size; i++) {
-        p = stpcpy(p, v->word[i]);
-        *p++ = '\n';
+        TRY(buffer_add(&text, v->word[i], strlen(v->word[i])));
+        TRY(buffer_add(&text, "\n", 1));
     }
-    int code = file_replace(file, text, bytes);
-    memory_free(text);
-    return code;
+    return file_replace(file, text.byte, text.count);
 }

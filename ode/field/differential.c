@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 
 enum { STEPS_MAX = 8 };            /* most steps of differences tried */
 static const double enough = 1e-6; /* agreement asked for */
@@ -257,7 +257,7 @@ int differentials_find(const Forest *f, const System *s, int order, int one, Dif
     if (order < 1 || order > f->max || order > ORDER_MAX)
         return error_set(ERR_MISUSE, "no elementary differentials of order %d", order);
     TRY(differ_new(&m, s, f, one));
-    double *last = memory_new(f->count, m.N * sizeof *last);
+    SCOPED(memory_drop) double *last = memory_new(f->count, m.N * sizeof *last);
     out->value = memory_new(f->count, m.N * sizeof *out->value);
     int code = last && out->value ? 0 : ERR_MEMORY;
     if (code == 0) {
@@ -268,7 +268,6 @@ int differentials_find(const Forest *f, const System *s, int order, int one, Dif
     } else {
         differentials_free(out);
     }
-    memory_free(last);
     differ_free(&m);
     return code;
 }

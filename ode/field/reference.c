@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/quiet.h"
 #include "kernels/tick.h"
 
@@ -91,10 +91,7 @@ static int walk_open(Walk *w, const System *s, int ops, int set, double toleranc
     *w = (Walk){.s = s, .ops = ops, .set = set, .tolerance = tolerance, .N = N, .checks = -1};
     w->part = memory_new(3 * N, sizeof(double));
     w->z0 = memory_new((3 + COLUMNS) * N, sizeof(long double));
-    if (!w->part || !w->z0 || quiet_call(open_gsl, w) != 0) {
-        walk_close(w);
-        return ERR_MEMORY;
-    }
+    if (!w->part || !w->z0 || quiet_call(open_gsl, w) != 0) return ERR_MEMORY;
     w->y = w->part + N;
     w->dy = w->y + N;
     w->z1 = w->z0 + N;
@@ -353,23 +350,18 @@ int reference_solve(const System *s, const double *t, size_t count, double *y, d
 
 static int find_solution(const System *s, const Question *q, double *y, double *agreement)
 {
-    Walk w;
+    SCOPED(walk_close) Walk w = {0};
+    SCOPED(memory_drop) double *other = NULL;
     TRY(walk_open(&w, s, system_ops(s), 1, q->tolerance));
-    size_t *order = memory_new(q->count, sizeof *order);
-    double *other = q->checked ? memory_new(q->count, w.N * sizeof *other) : NULL;
-    int code = order && (other || !q->checked) ? 0 : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < q->count; i++) {
+    SCOPED(memory_drop) size_t *order = memory_new(q->count, sizeof *order);
+    if (!order || (q->checked && !(other = memory_new(q->count, w.N * sizeof *other))))
+        return ERR_MEMORY;
+    for (size_t i = 0; i < q->count; i++) {
         order[i] = i;
-        if (!isfinite(q->t[i])) code = not_finite(q->t[i]);
+        if (!isfinite(q->t[i])) return not_finite(q->t[i]);
     }
-    if (code == 0) {
-        qsort_r(order, q->count, sizeof *order, by_distance, (void *)q->t);
-        code = solve(&w, q->t, order, q->count, y, other, agreement);
-    }
-    memory_free(order);
-    memory_free(other);
-    walk_close(&w);
-    return code;
+    qsort_r(order, q->count, sizeof *order, by_distance, (void *)q->t);
+    return solve(&w, q->t, order, q->count, y, other, agreement);
 }
 
 int reference_within(const System *s, double tolerance, const double *t, size_t count, double *y,
@@ -387,10 +379,9 @@ int reference_within(const System *s, double tolerance, const double *t, size_t 
 
 int reference_flow(const System *s, int op, int set, double t, double h, double *y, size_t *evals)
 {
-    Walk w;
+    SCOPED(walk_close) Walk w = {0};
     TRY(walk_open(&w, s, 1 << op, set, tightest));
     int code = rk8pd(&w, t, t + h, y);
     if (evals) *evals += w.evals;
-    walk_close(&w);
     return code;
 }

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "ode/field/program.h"
 
 static int check_finite(const System *s, const char *file, int which, size_t n, const double *x)
@@ -36,26 +36,24 @@ static int check_exact(const System *s, const char *file)
 {
     size_t N = s->n * s->d;
     double t = s->t_end / 3, e = 1e-5 * s->t_end;
-    double *y = memory_new(5, N * sizeof *y);
+    SCOPED(memory_drop) double *y = memory_new(5, N * sizeof *y);
     if (!y) return ERR_MEMORY;
     double *before = y + N, *behind = y + 2 * N, *F = y + 3 * N, *G = y + 4 * N;
-    int code = 0;
     s->solution(s, 0, y);
-    for (size_t k = 0; k < N && code == 0; k++)
+    for (size_t k = 0; k < N; k++)
         if (!(fabs(y[k] - s->initial[k]) <= 1e-12 * (1 + fabs(y[k]))))
-            code = not_exact(s, file, k, 0, "initial is", y[k], s->initial[k]);
+            return not_exact(s, file, k, 0, "initial is", y[k], s->initial[k]);
     s->solution(s, t, y);
     s->solution(s, t - e, before);
     s->solution(s, t + e, behind);
     s->field[OP_F](s, 1, t, y, F);
     s->field[OP_G](s, 1, t, y, G);
-    for (size_t k = 0; k < N && code == 0; k++) {
+    for (size_t k = 0; k < N; k++) {
         double slope = (behind[k] - before[k]) / (2 * e), field = F[k] + G[k];
         if (!(fabs(slope - field) <= 1e-4 * (1 + fabs(field))))
-            code = not_exact(s, file, k, t, "F + G is", slope, field);
+            return not_exact(s, file, k, t, "F + G is", slope, field);
     }
-    memory_free(y);
-    return code;
+    return 0;
 }
 
 /* Checks that the energy does not change along the field: by a central difference of relative error 1e-7. */

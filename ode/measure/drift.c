@@ -11,7 +11,7 @@
  * XI.3), so its growth is near 1; others drift: near 4 when linear. A symmetric scheme comes back to rounding.
  */
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/tick.h"
 #include "ode/field/system.h"
 #include "ode/measure/measures.h"
@@ -64,16 +64,16 @@ static int turn(Walk *w, double *y)
 
 static int run_back(Walk *w, size_t steps, double *reversal)
 {
-    double *y = memory_new(w->N, sizeof *y);
+    SCOPED(memory_drop) double *y = memory_new(w->N, sizeof *y);
+    *reversal = INFINITY;
     if (!y) return ERR_MEMORY;
-    int code = turn(w, y);
-    for (size_t i = 0; code == 0 && i < steps; i++) {
-        code = stepper_step(w->stepper);
+    TRY(turn(w, y));
+    for (size_t i = 0; i < steps; i++) {
+        TRY(stepper_step(w->stepper));
         tick();
     }
-    *reversal = code == 0 ? system_rms(w->N, stepper_state(w->stepper), w->s->initial) : INFINITY;
-    memory_free(y);
-    return code;
+    *reversal = system_rms(w->N, stepper_state(w->stepper), w->s->initial);
+    return 0;
 }
 
 static int open_walk(Walk *w, const Table *t, const System *s, double h)
@@ -117,22 +117,31 @@ static int run(Walk *w, size_t parts, size_t steps, Drift *out)
     return code == ERR_NUMERIC ? 0 : code;
 }
 
+static void close_walk(Walk *w)
+{
+    stepper_free(w->stepper);
+    memory_free(w->past);
+    memory_free(w->times);
+}
+
+static int walk(const Table *t, const System *s, double h, size_t parts, size_t steps, Drift *out)
+{
+    TABLE(frozen);
+    SCOPED(close_walk) Walk w = {0};
+    out->point = memory_new(parts, sizeof *out->point);
+    if (!out->point || !(frozen = table_freeze(t))) return ERR_MEMORY;
+    TRY(open_walk(&w, frozen, s, h));
+    return run(&w, parts, steps, out);
+}
+
 int order_drift(const Table *t, const System *s, double t_end, double h, size_t parts, Drift *out)
 {
-    Walk w = {0};
     double steps = round(t_end / h / (double)parts);
     *out = (Drift){.points = parts};
     if (!s->energy) return error_set(ERR_INPUT, "system %s has no invariant", s->name);
     if (!(h > 0) || !(steps >= 1 && steps * (double)parts <= 1e8) || parts < 4)
         return error_set(ERR_INPUT, "t-end %g, h %g: expected %zu to 1e8 steps", t_end, h, parts);
-    Table *frozen = table_freeze(t);
-    out->point = memory_new(parts, sizeof *out->point);
-    int code = frozen && out->point ? open_walk(&w, frozen, s, h) : ERR_MEMORY;
-    if (code == 0) code = run(&w, parts, (size_t)steps, out);
-    stepper_free(w.stepper);
-    memory_free(w.past);
-    memory_free(w.times);
-    table_free(frozen);
+    int code = walk(t, s, h, parts, (size_t)steps, out);
     if (code != 0) drift_free(out);
     return code;
 }

@@ -6,7 +6,7 @@
 
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 
 int order_first_steps(const System *s, const OrderOptions *o, double *t_end, size_t *steps)
 {
@@ -41,13 +41,12 @@ static double try_step(Stepper *st, const double *initial, double h, const doubl
 static int step_cost(Stepper *st, const double *initial, size_t N, double h, StepCost *out)
 {
     size_t history = (size_t)stepper_history(st);
-    double *past = memory_new(history, N * sizeof *past);
+    SCOPED(memory_drop) double *past = memory_new(history, N * sizeof *past);
     if (!past) return ERR_MEMORY;
     for (size_t j = 0; j < history; j++) memcpy(past + j * N, initial, N * sizeof *past);
     double one = try_step(st, initial, h, past), two = try_step(st, initial, 2 * h, past);
     double more = fmin(fmax(two - one, 0), one);
     *out = (StepCost){one - more, more / h};
-    memory_free(past);
     return 0;
 }
 

@@ -30,7 +30,7 @@
 
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/tick.h"
 
 enum { EXTRA = 8 }; /* most points added */
@@ -233,14 +233,14 @@ static int find_reach(Runs *r)
 {
     enum { TIMES = 16 };
     const double near = 1e-6;
-    double t[TIMES], *y = memory_new(TIMES, r->N * sizeof *y);
+    double t[TIMES];
+    SCOPED(memory_drop) double *y = memory_new(TIMES, r->N * sizeof *y);
     if (!y) return ERR_MEMORY;
     for (size_t i = 0; i < TIMES; i++) t[i] = r->t_end * (double)(i + 1) / TIMES;
-    int code = reference_within(r->solved, near, t, TIMES, y, NULL);
-    for (size_t i = 0; i < TIMES && code == 0; i++)
+    TRY(reference_within(r->solved, near, t, TIMES, y, NULL));
+    for (size_t i = 0; i < TIMES; i++)
         r->reach = fmax(r->reach, system_rms(r->N, y + i * r->N, r->system->initial));
-    memory_free(y);
-    return code;
+    return 0;
 }
 
 /* Sets r->forward: a history of step h goes, back in time, over `far` times the solution's way. */
@@ -388,12 +388,11 @@ static int settle(Runs *r, OrderStudy *o, FitPoint *p, Fit *f)
 static int find_constant(OrderStudy *o, const FitPoint *p, const Fit *f)
 {
     const double *error[FIT_MAX];
-    double *work = memory_new(f->count, o->N * sizeof *work);
+    SCOPED(memory_drop) double *work = memory_new(f->count, o->N * sizeof *work);
     if (!work) return ERR_MEMORY;
     for (size_t i = 0; i < o->points; i++) error[i] = o->point[i].vector;
     fit_constant(p, error, o->N, f, o->expected, work, o->leading, &o->constant_off);
     o->constant = isfinite(o->constant_off) ? system_rms(o->N, o->leading, NULL) : NAN;
-    memory_free(work);
     return 0;
 }
 

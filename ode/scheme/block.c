@@ -3,7 +3,7 @@
  * method is a block by itself; the stages of Gauss's methods are one block.
  * Source: Tarjan 1972, "Depth-first search and linear graph algorithms". */
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "ode/scheme/table.h"
 
 int table_implicit(const Table *t)
@@ -53,7 +53,7 @@ static void visit(Walk *w, int p)
 
 int table_blocks(const Table *t, int *block, int *solved, size_t *count)
 {
-    int *scratch = memory_new(3 * t->points, sizeof *scratch);
+    SCOPED(memory_drop) int *scratch = memory_new(3 * t->points, sizeof *scratch);
     if (!scratch) return ERR_MEMORY;
     Walk w = {.t = t, .block = block, .solved = solved, .number = scratch};
     w.low = scratch + t->points;
@@ -62,6 +62,5 @@ int table_blocks(const Table *t, int *block, int *solved, size_t *count)
     for (size_t p = 0; p < t->points; p++)
         if (!w.number[p]) visit(&w, (int)p);
     *count = (size_t)w.blocks;
-    memory_free(scratch);
     return 0;
 }

@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/parsed.h"
 #include "ode/scheme/print.h"
 #include "ode/scheme/rationals.h"
@@ -364,7 +364,7 @@ static int print_text(const void *of, FILE *f)
 static int make_table(Tableau *b, Table **t)
 {
     char file[300]; /* places are those of the scheme's text */
-    char *own = memory_new(b->stages, 1);
+    SCOPED(memory_drop) char *own = memory_new(b->stages, 1);
     if (!own) return ERR_MEMORY;
     clean_name(b);
     snprintf(file, sizeof file, "%.250s, as a scheme", b->file);
@@ -373,7 +373,6 @@ static int make_table(Tableau *b, Table **t)
         table_free(*t);
         code = scheme_written(file, print_text, &(Drawn){b, own}, t);
     }
-    memory_free(own);
     return code;
 }
 
@@ -390,19 +389,27 @@ int butcher_is(const char *text, size_t bytes)
     return 0;
 }
 
+static void tableau_free(Tableau *b)
+{
+    memory_free(b->entry);
+}
+
+static int parse_any(Tableau *b, const char *text, size_t bytes)
+{
+    size_t i = 0;
+    while (i < bytes && isspace((unsigned char)text[i])) i++;
+    return i < bytes && text[i] == '{' ? parse_json(b, text, bytes) : parse_drawing(b, text, bytes);
+}
+
 int butcher_parse(const char *file, const char *text, size_t bytes, Table ***list, size_t *count)
 {
-    Tableau b = {.file = file};
-    size_t i = 0;
+    SCOPED(tableau_free) Tableau b = {.file = file};
     if (memchr(text, '\0', bytes)) return error_set(ERR_INPUT, "%s: a NUL byte in a tableau", file);
-    while (i < bytes && isspace((unsigned char)text[i])) i++;
-    int code =
-        i < bytes && text[i] == '{' ? parse_json(&b, text, bytes) : parse_drawing(&b, text, bytes);
-    if (code == 0) code = memory_more(list, *count, sizeof **list);
-    if (code == 0) code = make_table(&b, *list + *count);
-    *count += code == 0;
-    memory_free(b.entry);
-    return code;
+    TRY(parse_any(&b, text, bytes));
+    TRY(memory_more(list, *count, sizeof **list));
+    TRY(make_table(&b, *list + *count));
+    ++*count;
+    return 0;
 }
 
 /* ---- a table as a tableau ------------------------------------------------------------------------- */

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "ode/scheme/lexer.h"
 #include "ode/scheme/print.h"
 #include "ode/scheme/rationals.h"
@@ -290,12 +290,10 @@ static int reverse_stages(const Table *t, Table *back, int *to)
 /* Reverses t in a copy: its flows or its stages. */
 static int reverse(const Table *t, Table *back)
 {
-    int *to = memory_new(t->evals, sizeof *to);
+    SCOPED(memory_drop) int *to = memory_new(t->evals, sizeof *to);
     if (!to) return ERR_MEMORY;
     reverse_flows(t, back);
-    int code = t->flows ? 0 : reverse_stages(t, back, to);
-    memory_free(to);
-    return code;
+    return t->flows ? 0 : reverse_stages(t, back, to);
 }
 
 int scheme_adjoint(const Table *t, Table **out)
@@ -371,9 +369,9 @@ static int read_items(const Zoo *z, char *list, Substep *step, Table **scheme, s
 
 int zoo_compose(const Zoo *z, const char *list, mpq_t total, Table **out)
 {
-    Substep *step = memory_new(SUBSTEPS_MAX, sizeof *step);
-    Table **scheme = memory_new(SUBSTEPS_MAX, sizeof *scheme);
-    char *text = memory_string(list);
+    SCOPED(memory_drop) Substep *step = memory_new(SUBSTEPS_MAX, sizeof *step);
+    SCOPED(memory_drop) Table **scheme = memory_new(SUBSTEPS_MAX, sizeof *scheme);
+    SCOPED(memory_drop) char *text = memory_string(list);
     size_t n = 0;
     *out = NULL;
     int code = step && scheme && text ? read_items(z, text, step, scheme, &n) : ERR_MEMORY;
@@ -384,8 +382,5 @@ int zoo_compose(const Zoo *z, const char *list, mpq_t total, Table **out)
         mpq_clear(step[i].c);
         table_free(scheme[i]);
     }
-    memory_free(step);
-    memory_free(scheme);
-    memory_free(text);
     return code;
 }

@@ -336,10 +336,9 @@ static int parse_past(Parser *p, const char *all, int *past)
 static int stage_row(const Table *t, size_t stage, int past, Row *out)
 {
     const Stage *s = &t->stage[stage];
-    int code = 0;
-    for (int i = 0; code == 0 && i < stage_parts(t, s->op)->count; i++)
-        code = row_add(out, s->eval + i, past, rational_one, 0, NULL);
-    return code;
+    for (int i = 0; i < stage_parts(t, s->op)->count; i++)
+        TRY(row_add(out, s->eval + i, past, rational_one, 0, NULL));
+    return 0;
 }
 
 /* Parses kN[...]. In a stage's argument, and of the past, it is any stage of the scheme; elsewhere it is one

@@ -2,6 +2,7 @@
 #include "ode/scheme/rationals.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "kernels/memory.h"
 
@@ -28,17 +29,23 @@ void rational_divide(mpq_ptr x, unsigned long k)
     mpq_canonicalize(x);
 }
 
+/* A list has its length in front. */
 mpq_t *rationals_new(size_t n)
 {
-    mpq_t *list = memory_new(n, sizeof(mpq_t));
-    for (size_t i = 0; list && i < n; i++) mpq_init(list[i]);
+    mpq_t *list = memory_new(n + 1, sizeof(mpq_t));
+    if (!list) return NULL;
+    memcpy(list++, &n, sizeof n);
+    for (size_t i = 0; i < n; i++) mpq_init(list[i]);
     return list;
 }
 
-void rationals_free(mpq_t *list, size_t n)
+void rationals_free(mpq_t *list)
 {
-    for (size_t i = 0; list && i < n; i++) mpq_clear(list[i]);
-    memory_free(list);
+    size_t n;
+    if (!list) return;
+    memcpy(&n, list - 1, sizeof n);
+    for (size_t i = 0; i < n; i++) mpq_clear(list[i]);
+    memory_free(list - 1);
 }
 
 static int is_nothing(mpq_srcptr x, double nothing)

@@ -1,9 +1,11 @@
-/* rationals.h: lists of rationals, and sums of products. Private to ode/. */
+/* rationals.h: lists of rationals, and sums of products. For ode/ and bridge/. */
 #ifndef TROTTER_RATIONALS_H
 #define TROTTER_RATIONALS_H
 
 #include <gmp.h>
 #include <stddef.h>
+
+#include "kernels/scoped.h"
 
 extern const mpq_t rational_one; /* 1 */
 
@@ -12,8 +14,8 @@ static inline void rational_drop(mpq_t *x)
 {
     mpq_clear(*x);
 }
-#define RATIONAL(x)                                  \
-    __attribute__((cleanup(rational_drop))) mpq_t x; \
+#define RATIONAL(x)                \
+    SCOPED(rational_drop) mpq_t x; \
     mpq_init(x)
 
 /* Compute sum + a b, sum - a b and x / k, k > 0, in place. */
@@ -22,7 +24,8 @@ void rational_subtract(mpq_ptr sum, mpq_srcptr a, mpq_srcptr b);
 void rational_divide(mpq_ptr x, unsigned long k);
 
 mpq_t *rationals_new(size_t n); /* zeros; NULL: out of memory */
-void rationals_free(mpq_t *list, size_t n);
+void rationals_free(mpq_t *list);
+DROP(mpq_t, rationals)
 
 /* Eliminates by Gauss and Jordan in m (rows, wide), with pivots in the first `columns` columns, above `nothing` in
  * modulus. Each row of the rank, which is returned, then begins with its pivot, 1, in column pivot[row]. */

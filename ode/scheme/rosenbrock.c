@@ -117,7 +117,7 @@ int rosenbrock_find(const Table *t, Rosenbrock *out)
 
 void rosenbrock_free(Rosenbrock *r)
 {
-    rationals_free(r->M, 3 * r->stages * r->stages + 2 * r->stages);
+    rationals_free(r->M);
     *r = (Rosenbrock){0};
 }
 

@@ -118,20 +118,19 @@ static int is_scheme_line(const Cursor *c)
 static int declare_stages(Parser *p, const char *stop)
 {
     Cursor keep = p->cursor;
-    int code = 0;
     leave_line(&p->cursor, stop);
-    while (code == 0 && next_line(&p->cursor, stop) && !is_scheme_line(&p->cursor)) {
+    while (next_line(&p->cursor, stop) && !is_scheme_line(&p->cursor)) {
         Cursor line = p->cursor;
         char word[TABLE_NAME];
         if (statement_stage_head(&p->cursor) && cursor_take(&p->cursor, "="))
-            code = statement_declare(p);
+            TRY(statement_declare(p));
         else if (cursor_word(&line, word, sizeof word) && strcmp(word, "decoder") == 0)
             p->table->colours = 3;
         leave_line(&p->cursor, stop);
     }
-    if (code == 0) code = statement_evaluations(p);
-    if (code == 0) p->cursor = keep;
-    return code;
+    TRY(statement_evaluations(p));
+    p->cursor = keep;
+    return 0;
 }
 
 static void find_depth(Table *t, const Row *r)
@@ -202,17 +201,11 @@ static void parser_free(Parser *p)
     *p = (Parser){.cursor = p->cursor, .work = p->work};
 }
 
-/* Parses a scheme from its `scheme` line; leaves the cursor on the next one's, or at the end. */
-static int parse_scheme(Parser *p, const char *stop, Table **out, int *more)
+/* Parses the lines behind a `scheme` line; *more: the cursor is on another one's. */
+static int parse_lines(Parser *p, const char *stop, int *more)
 {
-    char name[TABLE_NAME];
-    if (!is_scheme_line(&p->cursor)) return cursor_error(&p->cursor, "expected 'scheme NAME'");
-    char word[TABLE_NAME];
-    cursor_word(&p->cursor, word, sizeof word);
-    TRY(scheme_name(&p->cursor, name));
-    if (!(p->table = table_new(name))) return ERR_MEMORY;
-    int code = declare_stages(p, stop);
-    while (code == 0) {
+    TRY(declare_stages(p, stop));
+    for (;;) {
         leave_line(&p->cursor, stop);
         Cursor last = p->cursor;
         *more = next_line(&p->cursor, stop);
@@ -220,20 +213,29 @@ static int parse_scheme(Parser *p, const char *stop, Table **out, int *more)
             Cursor next = p->cursor;
             p->cursor = last;
             p->cursor.at = p->cursor.begin;
-            code = finish(p);
+            TRY(finish(p));
             p->cursor = next;
-            break;
+            return 0;
         }
         if (p->cursor.end - p->cursor.begin > LINE_MAX_BYTES)
-            code = cursor_error(&p->cursor, "expected a line of at most %d bytes", LINE_MAX_BYTES);
-        else
-            code = statement_parse(p);
+            return cursor_error(&p->cursor, "expected a line of at most %d bytes", LINE_MAX_BYTES);
+        TRY(statement_parse(p));
     }
+}
+
+/* Parses a scheme from its `scheme` line; leaves the cursor on the next one's, or at the end. */
+static int parse_scheme(Parser *p, const char *stop, Table **out, int *more)
+{
+    char name[TABLE_NAME], word[TABLE_NAME];
+    if (!is_scheme_line(&p->cursor)) return cursor_error(&p->cursor, "expected 'scheme NAME'");
+    cursor_word(&p->cursor, word, sizeof word);
+    TRY(scheme_name(&p->cursor, name));
+    if (!(p->table = table_new(name))) return ERR_MEMORY;
+    int code = parse_lines(p, stop, more);
     if (code == 0)
         *out = p->table;
-    else {
+    else
         table_free(p->table);
-    }
     parser_free(p);
     return code;
 }

@@ -138,15 +138,15 @@ static int add_stage(Table *t, size_t i, Row *row, const Head *h, const mpq_t at
 {
     const Stage *s = &t->stage[i];
     const Parts *parts = stage_parts(t, s->op);
-    int code = add_point(t, row, h, at, timed);
-    for (int k = 0; k < parts->count && code == 0; k++) {
+    TRY(add_point(t, row, h, at, timed));
+    for (int k = 0; k < parts->count; k++) {
         if (k > 0 && parts->in_turn) {
-            code = row_add(row, s->eval + k - 1, 0, rational_one, 0, NULL);
-            if (code == 0) code = add_point(t, row, h, at, timed);
+            TRY(row_add(row, s->eval + k - 1, 0, rational_one, 0, NULL));
+            TRY(add_point(t, row, h, at, timed));
         }
         t->eval[s->eval + k].point = (int)t->points - 1;
     }
-    return code;
+    return 0;
 }
 
 static int add_eval(Table *t, int op, int set, size_t stage)

@@ -2,7 +2,7 @@
  * pattern (made.c; -layer, -F, -G, -decoder) are written as texts and parsed, so the language is the only way into a table. */
 #include "kernels/error.h"
 #include "kernels/file.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/text.h"
 #include "ode/scheme/lexer.h"
 #include "ode/scheme/made.h"
@@ -60,7 +60,7 @@ static int add_tables(Zoo *z, const char *file, Table **list, size_t count)
 
 int zoo_read(Zoo *z, const char *file)
 {
-    char *text;
+    SCOPED(memory_drop) char *text = NULL;
     size_t bytes, count = 0;
     Table **list = NULL;
     TRY(file_whole(file, SCHEME_BYTES + 1, &text, &bytes));
@@ -68,7 +68,6 @@ int zoo_read(Zoo *z, const char *file)
     int tableau = bytes <= SCHEME_BYTES && butcher_is(text + mark, bytes - mark);
     int code =
         (tableau ? butcher_parse : scheme_parse)(file, text + mark, bytes - mark, &list, &count);
-    memory_free(text);
     if (code == 0) return add_tables(z, file, list, count);
     memory_free(list);
     return code;
@@ -284,14 +283,12 @@ int zoo_find_decoder(const Zoo *z, const char *name, const char *solver, Table *
 static int add_found(const Zoo *z, const char *name, const char *solver, Table ***list,
                      size_t *count)
 {
-    Table *t;
+    TABLE(t);
     TRY(zoo_find(z, name, solver, &t));
-    int code = memory_more(list, *count, sizeof **list);
-    if (code == 0)
-        (*list)[(*count)++] = t;
-    else
-        table_free(t);
-    return code;
+    TRY(memory_more(list, *count, sizeof **list));
+    (*list)[(*count)++] = t;
+    t = NULL;
+    return 0;
 }
 
 /* Adds a stored scheme, one of fewer colours as a decoder's, with `form` behind its name. */

@@ -18,9 +18,11 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/tick.h"
 #include "ode/step/steps.h"
+
+DROP(Stepper, stepper)
 
 static const double safety = 0.9, shrink = 0.2, grow = 5;
 static const double proportional = 0.7, integral = 0.4; /* over k */
@@ -143,22 +145,18 @@ int adapt_run(const Table *t, const System *s, const AdaptOptions *o, double *y,
 {
     *out = (AdaptRun){0};
     TRY(check(t, o));
-    Stepper *st = NULL;
+    SCOPED(stepper_drop) Stepper *st = NULL;
     size_t N = s->n * s->d;
-    double k = o->estimate_order + 1, *work = memory_new(4 * N, sizeof *work);
+    double k = o->estimate_order + 1;
+    SCOPED(memory_drop) double *work = memory_new(4 * N, sizeof *work);
     Weighted word = system_weigh(s, t);
-    int code = work ? stepper_new(t->pair, s, &st) : ERR_MEMORY;
-    if (code == 0) {
-        out->first = o->first > 0 ? fmin(o->first, o->t_end)
-                                  : first_step(o, word.same ? s : &word.system, k, work);
-        code = stepper_begin(st, 0, out->first, s->initial, START_GIVEN, NULL);
-    }
-    if (code == 0) {
-        run(o, s, k, st, out);
-        memcpy(y, stepper_state(st), N * sizeof *y);
-        out->evals = stepper_evals(st) + (o->first > 0 ? 0 : 2 * system_parts(s));
-    }
-    stepper_free(st);
-    memory_free(work);
-    return code;
+    if (!work) return ERR_MEMORY;
+    TRY(stepper_new(t->pair, s, &st));
+    out->first = o->first > 0 ? fmin(o->first, o->t_end)
+                              : first_step(o, word.same ? s : &word.system, k, work);
+    TRY(stepper_begin(st, 0, out->first, s->initial, START_GIVEN, NULL));
+    run(o, s, k, st, out);
+    memcpy(y, stepper_state(st), N * sizeof *y);
+    out->evals = stepper_evals(st) + (o->first > 0 ? 0 : 2 * system_parts(s));
+    return 0;
 }

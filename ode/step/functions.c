@@ -14,12 +14,14 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "ode/field/system.h"
 #include "ode/scheme/rationals.h"
 #include "ode/step/band.h"
 #include "ode/step/krylov.h"
 #include "ode/step/lu.h"
+
+DROP(Functions, functions)
 
 enum { RESTARTS = 10 };
 static const double krylov_tolerance = 1e-9; /* near what differences along directions have */
@@ -133,18 +135,16 @@ static int make(Functions *m, int dense)
 
 int functions_new(const Table *t, const System *s, size_t dense, Functions **out)
 {
-    Functions *m = memory_new(1, sizeof *m);
+    SCOPED(functions_drop) Functions *m = memory_new(1, sizeof *m);
     *out = NULL;
     if (!m) return ERR_MEMORY;
     m->t = t;
     m->s = s;
     m->N = s->n * s->d;
-    int code = make(m, m->N <= dense);
-    if (code == 0)
-        *out = m;
-    else
-        functions_free(m);
-    return code;
+    TRY(make(m, m->N <= dense));
+    *out = m;
+    m = NULL;
+    return 0;
 }
 
 void functions_free(Functions *m)

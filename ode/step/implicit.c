@@ -22,11 +22,13 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "ode/field/system.h"
 #include "ode/step/band.h"
 #include "ode/step/krylov.h"
 #include "ode/step/lu.h"
+
+DROP(Implicit, implicit)
 
 enum { TURNS = 60, RESTARTS = 10 };
 enum { SLOWER = 2 }; /* times as many vectors end the use of derivatives */
@@ -157,20 +159,18 @@ static int make(Implicit *m, const Table *t, size_t dense, int *of, int *solved)
 
 int implicit_new(const Table *t, const System *s, size_t dense, Implicit **out)
 {
-    Implicit *m = memory_new(1, sizeof *m);
-    int *of = memory_new(2 * t->points, sizeof *of);
-    int code = m && of ? 0 : ERR_MEMORY;
-    if (code == 0) {
-        m->s = s;
-        m->N = s->n * s->d;
-        m->points = t->points;
-        m->evals = t->evals;
-        code = make(m, t, dense, of, of + t->points);
-    }
-    memory_free(of);
-    *out = code == 0 ? m : NULL;
-    if (code != 0) implicit_free(m);
-    return code;
+    SCOPED(implicit_drop) Implicit *m = memory_new(1, sizeof *m);
+    SCOPED(memory_drop) int *of = memory_new(2 * t->points, sizeof *of);
+    *out = NULL;
+    if (!m || !of) return ERR_MEMORY;
+    m->s = s;
+    m->N = s->n * s->d;
+    m->points = t->points;
+    m->evals = t->evals;
+    TRY(make(m, t, dense, of, of + t->points));
+    *out = m;
+    m = NULL;
+    return 0;
 }
 
 void implicit_free(Implicit *m)

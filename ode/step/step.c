@@ -39,7 +39,7 @@
 #include "ode/field/sums.h"
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 
 enum { WARM = 8 };
 enum { CACHE = 4096, VECTORS = 64 }; /* numbers: the nearest cache's 32 KiB; 8 vectors of 8 */
@@ -109,10 +109,9 @@ static int compile_all(Stepper *st)
         st->known = memory_new(st->table->points, st->N * sizeof(double));
         if (!st->implicit || !st->known) return ERR_MEMORY;
     }
-    Table **start = memory_new(programs, sizeof *start);
+    SCOPED(memory_drop) Table **start = memory_new(programs, sizeof *start);
     int code = st->pair && st->program && start ? compile_tables(st, start) : ERR_MEMORY;
     for (size_t i = 0; start && i < programs; i++) table_free(start[i]);
-    memory_free(start);
     return code;
 }
 

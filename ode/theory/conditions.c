@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/tick.h"
 #include "ode/scheme/rationals.h"
 #include "ode/theory/theory.h"
@@ -197,30 +197,27 @@ static void add_row(Conditions *c, size_t i, mpq_t *dense)
 static int set_rows(Conditions *c)
 {
     size_t n = c->stages, wide = n + c->depth;
-    mpq_t *dense = rationals_new((n + 2) * wide), *last = dense + (n + 1) * wide;
+    SCOPED(rationals_drop) mpq_t *dense = rationals_new((n + 2) * wide);
     if (!dense) return ERR_MEMORY;
+    mpq_t *last = dense + (n + 1) * wide;
     for (size_t i = 0; i <= n; i++) add_row(c, i, dense + i * wide);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < wide; k++)
             rational_add(last[k], dense[n * wide + i], dense[i * wide + k]);
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < n + 2; i++)
-        code = set_weights(c, dense + i * wide, &c->row[i]);
-    rationals_free(dense, (n + 2) * wide);
-    return code;
+    for (size_t i = 0; i < n + 2; i++) TRY(set_weights(c, dense + i * wide, &c->row[i]));
+    return 0;
 }
 
 static void set_nodes(Conditions *c)
 {
-    mpq_t q, ago;
-    mpq_inits(q, ago, NULL);
+    RATIONAL(q);
+    RATIONAL(ago);
     for (size_t i = 0; i < c->stages; i++) {
         table_time(c->t, eval_point(c->t, c->stage[i][0]), OP_F, q);
         mpq_set_si(ago, c->stage[i][1], 1);
         mpq_sub(q, q, ago);
         number_set(&c->node[i], q);
     }
-    mpq_clears(q, ago, NULL);
 }
 
 static int open_tableau(Conditions *c)
@@ -237,19 +234,18 @@ int conditions_new(const Table *t, int timed, int estimate, Conditions **out)
 {
     *out = NULL;
     if (!series_one_colour(t) || t->linear || table_phi(t)) return 0;
-    Conditions *c = memory_new(1, sizeof *c);
+    SCOPED(conditions_drop) Conditions *c = memory_new(1, sizeof *c);
     if (!c) return ERR_MEMORY;
     *c = (Conditions){.t = t, .estimate = estimate, .stage = memory_new(STAGES, sizeof *c->stage)};
     mpf_init2(c->x.f, PRECISION);
     mpf_init2(c->y.f, PRECISION);
-    int code = c->stage ? forest_trees(1, 1, timed, &c->f) : ERR_MEMORY;
-    int finite = code == 0 && find_stages(c);
-    if (finite) code = open_tableau(c);
-    if (code == 0 && finite)
-        *out = c;
-    else
-        conditions_free(c);
-    return code;
+    if (!c->stage) return ERR_MEMORY;
+    TRY(forest_trees(1, 1, timed, &c->f));
+    if (!find_stages(c)) return 0;
+    TRY(open_tableau(c));
+    *out = c;
+    c = NULL;
+    return 0;
 }
 
 void conditions_free(Conditions *c)
@@ -287,11 +283,9 @@ static void add_weights(Conditions *c, const Weights *r, size_t from, size_t to,
 
 static void one_over_gamma(const Conditions *c, size_t tree, Number *out)
 {
-    mpq_t q;
-    mpq_init(q);
+    RATIONAL(q);
     mpq_set_ui(q, 1, c->f->tree[tree].gamma);
     number_set(out, q);
-    mpq_clear(q);
 }
 
 /* Computes E_-j of a tree into u. */
@@ -450,8 +444,7 @@ static double nearest(mpf_t x, mpq_t q)
 void conditions_norms(Conditions *c, double *norm2, double *one_colour)
 {
     mpf_t all, one;
-    mpq_t q;
-    mpq_init(q);
+    RATIONAL(q);
     mpf_init2(all, PRECISION);
     mpf_init2(one, PRECISION);
     for (size_t i = 0; i < c->defects; i++) {
@@ -466,6 +459,5 @@ void conditions_norms(Conditions *c, double *norm2, double *one_colour)
     }
     *norm2 = nearest(all, q);
     *one_colour = nearest(one, q);
-    mpq_clear(q);
     mpf_clears(all, one, NULL);
 }

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "ode/scheme/scheme.h"
 #include "ode/theory/theory.h"
 #include "ode/scheme/rationals.h"
@@ -68,33 +68,19 @@ static int reduce(Search *s)
 static void least(const Search *s, mpq_t *right, mpq_t *g, mpq_t *x)
 {
     size_t n = s->rank, wide = n + 1;
-    mpq_t y;
-    mpq_init(y);
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < n; j++) {
             mpq_set_ui(g[i * wide + j], 0, 1);
-            for (size_t v = 0; v < s->n; v++) {
+            for (size_t v = 0; v < s->n; v++)
                 rational_add(g[i * wide + j], s->m[i * s->wide + v], s->m[j * s->wide + v]);
-            }
         }
         mpq_set(g[i * wide + n], right[i]);
     }
-    for (size_t c = 0; c < n; c++) /* positive definite: no pivoting */
-        for (size_t i = 0; i < n; i++) {
-            if (i == c) continue;
-            mpq_div(y, g[i * wide + c], g[c * wide + c]);
-            for (size_t k = c; k < wide; k++) {
-                rational_subtract(g[i * wide + k], y, g[c * wide + k]);
-            }
-        }
+    rationals_reduce(g, n, wide, n, 0, s->pivot);
     for (size_t v = 0; v < s->n; v++) {
         mpq_set_ui(x[v], 0, 1);
-        for (size_t i = 0; i < n; i++) {
-            mpq_div(y, g[i * wide + n], g[i * wide + i]);
-            rational_add(x[v], y, s->m[i * s->wide + v]);
-        }
+        for (size_t i = 0; i < n; i++) rational_add(x[v], g[i * wide + n], s->m[i * s->wide + v]);
     }
-    mpq_clear(y);
 }
 
 /* ---- the ends --------------------------------------------------------------------------------------- */
@@ -110,22 +96,19 @@ static int unknown_at(const Search *s, const Row *row)
 
 static int find_ends(const Search *s, int *first, int *last)
 {
-    Row y = {0};
-    int code = row_add(&y, TABLE_STATE, 0, rational_one, 0, NULL);
+    ROW(y);
+    TRY(row_add(&y, TABLE_STATE, 0, rational_one, 0, NULL));
     *first = unknown_at(s, &y);
     *last = unknown_at(s, &s->t->update);
-    row_free(&y);
-    return code;
+    return 0;
 }
 
 /* Adds c to to (n) at unknown v; v < 0: nowhere. */
 static void add_unit(mpq_t *to, int v, int c)
 {
-    mpq_t x;
-    mpq_init(x);
+    RATIONAL(x);
     mpq_set_si(x, c, 1);
     if (v >= 0) mpq_add(to[v], to[v], x);
-    mpq_clear(x);
 }
 
 /* Adds n_d = u + d v to the x_d in beta (n, q), for d = low .. q. sum n_d = end and, where there is slope (NULL: not
@@ -134,8 +117,11 @@ static void meet_ends(const Search *s, int low, mpq_t *end, mpq_t *slope, mpq_t 
 {
     long S0 = 0, S1 = 0, S2 = 0;
     for (int d = low; d <= s->q; d++) S0++, S1 += d, S2 += d * d;
-    mpq_t over, x, y, u, v;
-    mpq_inits(over, x, y, u, v, NULL);
+    RATIONAL(over);
+    RATIONAL(x);
+    RATIONAL(y);
+    RATIONAL(u);
+    RATIONAL(v);
     mpq_set_si(over, 1, (unsigned long)(slope ? S0 * S2 - S1 * S1 : S0));
     for (size_t k = 0; k < s->n; k++) {
         if (slope) { /* S0 u + S1 v = end, S1 u + S2 v = slope */
@@ -156,7 +142,6 @@ static void meet_ends(const Search *s, int low, mpq_t *end, mpq_t *slope, mpq_t 
             mpq_add(*b, *b, x);
         }
     }
-    mpq_clears(over, x, y, u, v, NULL);
 }
 
 /* Computes beta (n, q); smooth: with a continuous derivative. work (4 n + rank (rank + 2)). */
@@ -214,37 +199,35 @@ static int finish(Search *s, Dense *out)
     int first, last;
     TRY(find_ends(s, &first, &last));
     int smooth = first >= 0 && last >= 0 && first != last && s->q >= 3;
-    size_t room = 4 * s->n + s->rank * (s->rank + 2);
-    mpq_t *beta = rationals_new(s->n * (size_t)s->q), *work = rationals_new(room);
-    int code = beta && work ? 0 : ERR_MEMORY;
-    if (code == 0) {
-        solve(s, smooth, first, last, beta, work);
-        code = keep(s, smooth, beta, out);
-    }
-    rationals_free(beta, s->n * (size_t)s->q);
-    rationals_free(work, room);
-    return code;
+    SCOPED(rationals_drop) mpq_t *beta = rationals_new(s->n * (size_t)s->q);
+    SCOPED(rationals_drop) mpq_t *work = rationals_new(4 * s->n + s->rank * (s->rank + 2));
+    if (!beta || !work) return ERR_MEMORY;
+    solve(s, smooth, first, last, beta, work);
+    return keep(s, smooth, beta, out);
+}
+
+/* Finds the solution of the conditions in trees f, where they can be met. slope (evals): scratch. */
+static int meet(Search *s, const Forest *f, Series **slope, Dense *out)
+{
+    SCOPED(series_drop) Series *exact = NULL;
+    SCOPED(rationals_drop) mpq_t *m = s->m = rationals_new(f->count * s->wide);
+    if (!m) return ERR_MEMORY;
+    TRY(series_slopes(f, s->t, slope));
+    TRY(series_new(f, &exact));
+    series_exact(exact, rational_one, ((Table *)s->t)->weight);
+    fill_conditions(s, f, slope, exact);
+    return reduce(s) ? finish(s, out) : 0;
 }
 
 static int try_order(Search *s, Dense *out)
 {
-    Forest *f;
-    Series *exact = NULL, **slope = memory_new(s->t->evals, sizeof *slope);
+    SCOPED(forest_drop) Forest *f = NULL;
+    SCOPED(memory_drop) Series **slope = memory_new(s->t->evals, sizeof *slope);
+    if (!slope) return ERR_MEMORY;
     TRY(forest_trees(s->q, s->one ? 1 : table_tree_colours(s->t), 0, &f));
     s->wide = s->n + (size_t)s->q;
-    s->m = rationals_new(f->count * s->wide);
-    int code = slope && s->m ? series_slopes(f, s->t, slope) : ERR_MEMORY;
-    if (code == 0) code = series_new(f, &exact);
-    if (code == 0) {
-        series_exact(exact, rational_one, ((Table *)s->t)->weight);
-        fill_conditions(s, f, slope, exact);
-        if (reduce(s)) code = finish(s, out);
-    }
-    for (size_t e = 0; slope && e < s->t->evals; e++) series_free(slope[e]);
-    series_free(exact);
-    memory_free(slope);
-    rationals_free(s->m, f->count * s->wide);
-    forest_free(f);
+    int code = meet(s, f, slope, out);
+    for (size_t e = 0; e < s->t->evals; e++) series_free(slope[e]);
     return code;
 }
 
@@ -255,32 +238,35 @@ static int has_dense(const Table *t)
            row_plain(&t->update);
 }
 
-int dense_find(const Table *scheme, Dense *out)
+/* Finds the highest order, down from the scheme's, at which there is a solution. */
+static int find(const Table *t, Dense *out)
 {
     Theory theory;
-    *out = (Dense){0};
-    Table *t = table_freeze(table_whole(scheme));
-    if (!t) return ERR_MEMORY;
+    SCOPED(memory_drop) size_t *list = memory_new(2 * t->evals, sizeof *list);
+    if (!list) return ERR_MEMORY;
     Search s = {.t = t, .one = table_over(t, OP_H), .nothing = t->exact ? 0 : 1e-12};
-    int code = has_dense(t) ? theory_search(t, DENSE_MOST, &theory) : 1;
-    if (code == 0 && theory.order_autonomous == 0) code = 1;
-    s.eval = memory_new(2 * t->evals, sizeof *s.eval);
-    if (code == 0 && !s.eval) code = ERR_MEMORY;
-    s.pivot = s.eval + t->evals;
-    for (size_t e = 0; code == 0 && e < t->evals; e++)
+    s.eval = list;
+    s.pivot = list + t->evals;
+    for (size_t e = 0; e < t->evals; e++)
         if (!s.one || t->stage[t->eval[e].stage].eval == (int)e) s.eval[s.n++] = e;
-    for (s.q = code == 0 ? theory.order_autonomous : 0; code == 0 && s.q > 0 && out->order == 0;
-         s.q--)
-        code = try_order(&s, out);
-    memory_free(s.eval);
-    table_free(t);
+    TRY(theory_search(t, DENSE_MOST, &theory));
+    for (s.q = theory.order_autonomous; s.q > 0 && out->order == 0; s.q--) TRY(try_order(&s, out));
+    return 0;
+}
+
+int dense_find(const Table *scheme, Dense *out)
+{
+    *out = (Dense){0};
+    SCOPED(table_drop) Table *t = table_freeze(table_whole(scheme));
+    if (!t) return ERR_MEMORY;
+    int code = has_dense(t) ? find(t, out) : 0;
     if (code < 0) dense_free(out);
     return code > 0 ? 0 : code;
 }
 
 void dense_free(Dense *d)
 {
-    rationals_free(d->beta, d->evals * (size_t)d->order);
+    rationals_free(d->beta);
     memory_free(d->b);
     *d = (Dense){0};
 }

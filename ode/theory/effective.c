@@ -6,7 +6,7 @@
  * degree d, chi of degree d - 1. So R_d can be removed iff it lies in [A, L_(d-1)]. Earlier chi leave free only
  * multiples of A (which alone commute with A in a free Lie algebra), and those change no solution. */
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "ode/scheme/rationals.h"
 #include "ode/theory/lie.h"
 
@@ -36,16 +36,15 @@ typedef struct {
     size_t rows, columns, *row, *column; /* Lyndon words of length d, d - 1 */
     size_t *pivot;                       /* (columns) */
     mpq_t *m;                            /* (rows, columns + 1) */
-    Words bracket, left, right;
+    Words letter, bracket;               /* B_j; [A, B_j] */
 } Solve;
 
 static void solve_free(Solve *s)
 {
-    rationals_free(s->m, s->rows * (s->columns + 1));
+    rationals_free(s->m);
     memory_free(s->row);
+    lie_free(&s->letter);
     lie_free(&s->bracket);
-    lie_free(&s->left);
-    lie_free(&s->right);
 }
 
 static int solve_new(Solve *s, const Words *A, int d)
@@ -58,24 +57,19 @@ static int solve_new(Solve *s, const Words *A, int d)
     lyndon_list(A, d, s->row);
     lyndon_list(A, d - 1, s->column);
     if (!(s->m = rationals_new(s->rows * (s->columns + 1)))) return ERR_MEMORY;
-    TRY(lie_new(A->letters, d, &s->bracket));
-    TRY(lie_new(A->letters, d, &s->left));
-    return lie_new(A->letters, d, &s->right);
+    TRY(lie_new(A->letters, d, &s->letter));
+    return lie_new(A->letters, d, &s->bracket);
 }
 
-static void fill_column(Solve *s, const Words *A, size_t j)
+static int fill_column(Solve *s, const Words *A, size_t j)
 {
-    mpq_t minus;
-    mpq_init(minus);
+    RATIONAL(minus);
     mpq_set_si(minus, -1, 1);
-    for (size_t w = 0; w < lie_count(&s->bracket); w++) mpq_set_ui(s->bracket.c[w], 0, 1);
-    lyndon_subtract(&s->bracket, s->column[j], minus);
-    lie_multiply(&s->left, A, &s->bracket);
-    lie_multiply(&s->right, &s->bracket, A);
-    for (size_t w = 0; w < lie_count(&s->left); w++)
-        mpq_sub(s->left.c[w], s->left.c[w], s->right.c[w]);
-    coordinates(&s->left, s->row, s->rows, s->m + j, s->columns + 1);
-    mpq_clear(minus);
+    for (size_t w = 0; w < lie_count(&s->letter); w++) mpq_set_ui(s->letter.c[w], 0, 1);
+    lyndon_subtract(&s->letter, s->column[j], minus);
+    TRY(lie_bracket(&s->bracket, A, &s->letter));
+    coordinates(&s->bracket, s->row, s->rows, s->m + j, s->columns + 1);
+    return 0;
 }
 
 /* Collects the solution whose free unknowns are 0 in a Lie polynomial. */
@@ -92,36 +86,30 @@ static void collect(Solve *s, size_t rank, Words *chi)
 static int remove_degree(const Table *t, const Words *A, const Words *R, int d, Words *chi,
                          int *found)
 {
-    Solve s;
-    int code = solve_new(&s, A, d);
-    if (code == 0) {
-        for (size_t j = 0; j < s.columns; j++) fill_column(&s, A, j);
-        for (size_t w = 0; w < lie_count(&s.left); w++) mpq_set(s.left.c[w], R->c[w]);
-        coordinates(&s.left, s.row, s.rows, s.m + s.columns, s.columns + 1);
-        size_t rank = rationals_reduce(s.m, s.rows, s.columns + 1, s.columns, 0, s.pivot);
-        *found = 1;
-        for (size_t i = rank; i < s.rows; i++)
-            *found = *found && theory_is_zero(t, s.m[i * (s.columns + 1) + s.columns]);
-        if (*found) collect(&s, rank, chi);
-    }
-    solve_free(&s);
-    return code;
+    SCOPED(solve_free) Solve s = {0};
+    TRY(solve_new(&s, A, d));
+    for (size_t j = 0; j < s.columns; j++) TRY(fill_column(&s, A, j));
+    for (size_t w = 0; w < lie_count(&s.bracket); w++) mpq_set(s.bracket.c[w], R->c[w]);
+    coordinates(&s.bracket, s.row, s.rows, s.m + s.columns, s.columns + 1);
+    size_t rank = rationals_reduce(s.m, s.rows, s.columns + 1, s.columns, 0, s.pivot);
+    *found = 1;
+    for (size_t i = rank; i < s.rows; i++)
+        *found = *found && theory_is_zero(t, s.m[i * (s.columns + 1) + s.columns]);
+    if (*found) collect(&s, rank, chi);
+    return 0;
 }
 
 /* Replaces step by exp(chi) step exp(-chi); chi is lost. */
 static int conjugate(Words *step, Words *chi, Words *work)
 {
-    Words back = {0};
-    int code = lie_new(chi->letters, chi->max, &back);
-    for (size_t w = 0; code == 0 && w < lie_count(chi); w++) mpq_neg(back.c[w], chi->c[w]);
-    if (code == 0) code = lie_exp(chi);
-    if (code == 0) code = lie_exp(&back);
-    if (code == 0) {
-        lie_multiply(work, chi, step);
-        lie_multiply(step, work, &back);
-    }
-    lie_free(&back);
-    return code;
+    SCOPED(lie_free) Words back = {0};
+    TRY(lie_new(chi->letters, chi->max, &back));
+    for (size_t w = 0; w < lie_count(chi); w++) mpq_neg(back.c[w], chi->c[w]);
+    TRY(lie_exp(chi));
+    TRY(lie_exp(&back));
+    lie_multiply(work, chi, step);
+    lie_multiply(step, work, &back);
+    return 0;
 }
 
 static int is_degree_zero(const Table *t, const Words *p, int d)
@@ -134,23 +122,19 @@ static int is_degree_zero(const Table *t, const Words *p, int d)
 /* Meets one degree: *met is 1 when it vanishes, or a conjugation makes it vanish. */
 static int meet_degree(const Table *t, const Words *A, Words *step, int d, int *met)
 {
-    Words log = {0}, chi = {0};
-    int code = lie_new(A->letters, step->max, &log);
-    if (code == 0) code = lie_new(A->letters, step->max, &chi);
-    if (code == 0) lie_copy(&log, step);
-    if (code == 0) code = lie_log(&log);
-    if (code == 0 && !(*met = is_degree_zero(t, &log, d))) {
-        code = remove_degree(t, A, &log, d, &chi, met);
-        if (code == 0 && *met) code = conjugate(step, &chi, &log);
-    }
-    lie_free(&log);
-    lie_free(&chi);
-    return code;
+    SCOPED(lie_free) Words log = {0}, chi = {0};
+    TRY(lie_new(A->letters, step->max, &log));
+    TRY(lie_new(A->letters, step->max, &chi));
+    lie_copy(&log, step);
+    TRY(lie_log(&log));
+    if ((*met = is_degree_zero(t, &log, d))) return 0;
+    TRY(remove_degree(t, A, &log, d, &chi, met));
+    return *met ? conjugate(step, &chi, &log) : 0;
 }
 
 int structure_effective_order(const Table *t, int most, int *order)
 {
-    Words step = {0}, A = {0};
+    SCOPED(lie_free) Words step = {0}, A = {0};
     int met = 1;
     *order = 0;
     if (!t->flows)
@@ -159,22 +143,20 @@ int structure_effective_order(const Table *t, int most, int *order)
     if (most < 1 || most > bracket_most(t))
         return error_set(ERR_INPUT, "expected an order of 1 to %d; %d is asked for",
                          bracket_most(t), most);
-    int code = lie_new(t->colours, most, &step);
-    if (code == 0) code = lie_new(t->colours, most, &A);
-    if (code == 0) code = lie_step(t, &step);
-    for (int op = 0; code == 0 && op < t->colours; op++) {
+    TRY(lie_new(t->colours, most, &step));
+    TRY(lie_new(t->colours, most, &A));
+    TRY(lie_step(t, &step));
+    for (int op = 0; op < t->colours; op++) {
         size_t w = lie_letter(&A, op);
         mpq_set(A.c[w], t->weight[op]);
         mpq_sub(A.c[0], step.c[w], A.c[w]);
         met = met && theory_is_zero(t, A.c[0]);
         mpq_set_ui(A.c[0], 0, 1);
     }
-    for (int d = 2; code == 0 && met && d <= most; d++) {
+    for (int d = 2; met && d <= most; d++) {
         *order = d - 1;
-        code = meet_degree(t, &A, &step, d, &met);
+        TRY(meet_degree(t, &A, &step, d, &met));
     }
-    if (code == 0 && met) *order = most;
-    lie_free(&step);
-    lie_free(&A);
-    return code;
+    if (met) *order = most;
+    return 0;
 }

@@ -64,7 +64,7 @@ int lie_new(int letters, int max, Words *p)
 
 void lie_free(Words *p)
 {
-    if (p->c) rationals_free(p->c, lie_count(p));
+    rationals_free(p->c);
     p->c = NULL;
 }
 
@@ -75,8 +75,7 @@ void lie_copy(Words *to, const Words *from)
 
 void lie_multiply(Words *out, const Words *a, const Words *b)
 {
-    mpq_t x;
-    mpq_init(x);
+    RATIONAL(x);
     for (size_t w = 0, n = lie_count(out); w < n; w++) mpq_set_ui(out->c[w], 0, 1);
     for (int m = 0; m <= out->max; m++) {
         size_t first = lie_shorter(out, m), last = lie_shorter(out, m + 1);
@@ -93,15 +92,23 @@ void lie_multiply(Words *out, const Words *a, const Words *b)
             }
         }
     }
-    mpq_clear(x);
+}
+
+int lie_bracket(Words *out, const Words *a, const Words *b)
+{
+    SCOPED(lie_free) Words ba = {0};
+    TRY(lie_new(out->letters, out->max, &ba));
+    lie_multiply(out, a, b);
+    lie_multiply(&ba, b, a);
+    for (size_t w = 0; w < lie_count(out); w++) mpq_sub(out->c[w], out->c[w], ba.c[w]);
+    return 0;
 }
 
 /* Computes e = exp(c op), op a colour: c^n / n! at the word op^n. */
 static void exp_letter(Words *e, int op, const mpq_t c)
 {
-    mpq_t x;
     size_t w = 0;
-    mpq_init(x);
+    RATIONAL(x);
     mpq_set_ui(x, 1, 1);
     for (size_t v = 0, all = lie_count(e); v < all; v++) mpq_set_ui(e->c[v], 0, 1);
     for (int k = 0; k <= e->max; k++) {
@@ -110,39 +117,30 @@ static void exp_letter(Words *e, int op, const mpq_t c)
         rational_divide(x, (unsigned long)k + 1);
         w = (size_t)e->letters * w + lie_letter(e, op); /* one letter more */
     }
-    mpq_clear(x);
 }
 
 /* Replaces x by the sum of a_n x^n, a_n = (-1)^(n+1) / n (logarithm) or 1 / n! (exponential). */
 static int lie_series(Words *x, int exponential)
 {
-    Words power = {0}, next = {0}, sum = {0};
-    mpq_t c;
-    mpq_init(c);
-    int code = lie_new(x->letters, x->max, &power);
-    if (code == 0) code = lie_new(x->letters, x->max, &next);
-    if (code == 0) code = lie_new(x->letters, x->max, &sum);
-    if (code == 0) lie_copy(&power, x);
-    if (code == 0) mpq_set_ui(sum.c[0], (unsigned)exponential, 1);
+    SCOPED(lie_free) Words power = {0}, next = {0}, sum = {0};
+    RATIONAL(c);
+    TRY(lie_new(x->letters, x->max, &power));
+    TRY(lie_new(x->letters, x->max, &next));
+    TRY(lie_new(x->letters, x->max, &sum));
+    lie_copy(&power, x);
+    mpq_set_ui(sum.c[0], (unsigned)exponential, 1);
     mpq_set_ui(c, 1, 1);
-    for (int n = 1; code == 0 && n <= x->max; n++) {
-        if (exponential) {
+    for (int n = 1; n <= x->max; n++) {
+        if (exponential)
             rational_divide(c, (unsigned)n);
-        } else {
+        else
             mpq_set_si(c, n % 2 ? 1 : -1, (unsigned)n);
-        }
-        for (size_t w = 0, all = lie_count(x); w < all; w++) {
-            rational_add(sum.c[w], c, power.c[w]);
-        }
+        for (size_t w = 0, all = lie_count(x); w < all; w++) rational_add(sum.c[w], c, power.c[w]);
         lie_multiply(&next, &power, x);
         lie_copy(&power, &next);
     }
-    if (code == 0) lie_copy(x, &sum);
-    lie_free(&power);
-    lie_free(&next);
-    lie_free(&sum);
-    mpq_clear(c);
-    return code;
+    lie_copy(x, &sum);
+    return 0;
 }
 
 int lie_exp(Words *p)
@@ -158,18 +156,16 @@ int lie_log(Words *p)
 
 int lie_step(const Table *t, Words *p)
 {
-    Words e = {0}, next = {0};
-    int code = lie_new(p->letters, p->max, &e);
-    if (code == 0) code = lie_new(p->letters, p->max, &next);
+    SCOPED(lie_free) Words e = {0}, next = {0};
+    TRY(lie_new(p->letters, p->max, &e));
+    TRY(lie_new(p->letters, p->max, &next));
     for (size_t w = 0, all = lie_count(p); w < all; w++) mpq_set_ui(p->c[w], w == 0, 1);
-    for (size_t i = 0; code == 0 && i < t->flows; i++) {
+    for (size_t i = 0; i < t->flows; i++) {
         exp_letter(&e, t->flow[i].op, t->flow[i].c);
         lie_multiply(&next, p, &e);
         lie_copy(p, &next);
     }
-    lie_free(&e);
-    lie_free(&next);
-    return code;
+    return 0;
 }
 
 /* ---- Lyndon words -------------------------------------------------------------------------------------- */

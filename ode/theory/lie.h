@@ -28,6 +28,8 @@ void lie_free(Words *p);                     /* a zeroed struct is allowed */
 void lie_copy(Words *to, const Words *from);
 /* Computes out = a b, cut at length out->max, all of the same letters; out != a, b. */
 void lie_multiply(Words *out, const Words *a, const Words *b);
+/* Computes out = a b - b a. */
+int lie_bracket(Words *out, const Words *a, const Words *b);
 /* Replace p: without an empty word by exp(p), beginning with 1 by log(p). */
 int lie_exp(Words *p);
 int lie_log(Words *p);

@@ -17,6 +17,7 @@ __extension__ typedef _Complex _Float128 QuadComplex;
 #define AMP_SIN sinf128
 #define AMP_ATAN atanf128
 #include "ode/theory/amplify.h"
+#include "ode/scheme/rationals.h"
 #include "ode/theory/poly.h"
 #include "ode/theory/ratio.h"
 
@@ -52,12 +53,10 @@ static void drop_rounding(const Table *t, Poly *p)
 /* Finds the end with sign * P - Q <= 0 at z = -x: sign * R <= 1, as Q > 0 before the first pole. */
 static int real_side(const Table *t, const Ratio *r, int sign, double *end)
 {
-    Poly f = {0};
+    SCOPED(poly_free) Poly f = {0};
     TRY(ratio_below(t, r, sign, &f));
     drop_rounding(t, &f);
-    int code = poly_interval(&f, end);
-    poly_free(&f);
-    return code;
+    return poly_interval(&f, end);
 }
 
 static int real_interval(const Table *t, const Ratio *r, double *end)
@@ -71,31 +70,25 @@ static int real_interval(const Table *t, const Ratio *r, double *end)
 
 static int imag_interval(const Table *t, const Ratio *r, double *end)
 {
-    Poly f = {0};
+    SCOPED(poly_free) Poly f = {0};
     TRY(ratio_excess(t, r, &f));
     drop_rounding(t, &f);
-    int code = poly_interval(&f, end);
+    TRY(poly_interval(&f, end));
     *end = sqrt(*end);
-    poly_free(&f);
-    return code;
+    return 0;
 }
 
 /* Finds the limits exactly; *done = 0: history, an exponential stage, or too much work. */
 static int exact_limits(const Table *t, double *real, double *imag, int *done)
 {
-    Ratio r;
+    SCOPED(ratio_free) Ratio r = {0};
     *done = 0;
     if (t->past_y || t->past_k || t->points > 128 || table_exponential(t)) return 0;
     TRY(ratio_new(t, -1, &r, done));
+    *done = *done && poly_work(&r.P) + poly_work(&r.Q) <= exact_work;
     if (!*done) return 0;
-    int code = 0;
-    *done = poly_work(&r.P) + poly_work(&r.Q) <= exact_work;
-    if (*done) {
-        code = real_interval(t, &r, real);
-        if (code == 0) code = imag_interval(t, &r, imag);
-    }
-    ratio_free(&r);
-    return code;
+    TRY(real_interval(t, &r, real));
+    return imag_interval(t, &r, imag);
 }
 
 /* ---- the others, by search ---------------------------------------------------------------------------- */
@@ -155,7 +148,7 @@ static int find_scale(Axis *s)
     static const Quad far = (Quad)0x1p-5;
     Quad x = 1;
     size_t n = s->fast ? 0 : s->a.degree + 1;
-    QuadComplex *p = memory_new(n, sizeof *p);
+    SCOPED(memory_drop) QuadComplex *p = memory_new(n, sizeof *p);
     if (!p) return ERR_MEMORY;
     if (!s->fast) along(s, 0);
     for (size_t i = 0; i < n; i++) p[i] = s->a.p[i];
@@ -165,7 +158,6 @@ static int find_scale(Axis *s)
         while (x < s->bound && (s->fast ? moved_fast(s, x) : moved(s, p, x)) <= far) x *= 2;
         s->scale = x < s->bound ? x : 0;
     }
-    memory_free(p);
     return 0;
 }
 
@@ -234,45 +226,49 @@ static int open_axis(Axis *s, const Table *t, int *told)
     return amp_new(&s->a, t);
 }
 
+static void axis_free(Axis *s)
+{
+    stability_free(s->fast);
+    amp_free(&s->a);
+}
+
 static int searched_limit(const Table *t, int axis, double *end)
 {
+    int told;
+    SCOPED(axis_free)
     Axis s = {.axis = axis,
               .colours = t->colours,
               .bound = table_phi(t) || table_implicit(t) ? bound : INFINITY};
-    int told, code = open_axis(&s, t, &told);
     *end = NAN;
-    if (told && code == 0) code = find_scale(&s);
-    if (told && code == 0) *end = search(&s);
-    stability_free(s.fast);
-    amp_free(&s.a);
-    return code;
+    TRY(open_axis(&s, t, &told));
+    if (!told) return 0;
+    TRY(find_scale(&s));
+    *end = search(&s);
+    return 0;
 }
 
 /* Finds the limits of flows: |R| = exp(re of sum of c z), so the sign of the sum decides. */
 static void flow_limits(const Table *t, double *real, double *imag)
 {
-    mpq_t sum;
-    mpq_init(sum);
+    RATIONAL(sum);
     for (size_t i = 0; i < t->flows; i++) mpq_add(sum, sum, t->flow[i].c);
     *real = mpq_sgn(sum) < 0 ? 0 : INFINITY;
     *imag = INFINITY;
-    mpq_clear(sum);
 }
 
 int stability_limits(const Table *t, double *real, double *imag)
 {
-    int zero_stable, on_circle, done = 0, code = 0;
+    int zero_stable, on_circle, done = 0;
     *real = *imag = 0;
     TRY(stability_roots(t, &zero_stable, &on_circle));
     if (!zero_stable) return 0;
-    if (t->flows)
+    if (t->flows) {
         flow_limits(t, real, imag);
-    else
-        code = exact_limits(t, real, imag, &done);
-    if (code == 0 && !t->flows && !done) {
-        code = searched_limit(t, AXIS_REAL, real);
-        if (code == 0) code = searched_limit(t, AXIS_IMAG, imag);
+    } else {
+        TRY(exact_limits(t, real, imag, &done));
+        if (!done) TRY(searched_limit(t, AXIS_REAL, real));
+        if (!done) TRY(searched_limit(t, AXIS_IMAG, imag));
     }
     *real = *real == 0 ? 0 : -*real;
-    return code;
+    return 0;
 }

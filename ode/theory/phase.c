@@ -17,7 +17,7 @@
 #include <math.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "ode/scheme/scheme.h"
 #include "ode/theory/theory.h"
 #include "ode/scheme/rationals.h"
@@ -40,7 +40,7 @@ static size_t principal_size(const Principal *p)
 
 static void principal_free(Principal *p)
 {
-    rationals_free(p->list, principal_size(p));
+    rationals_free(p->list);
     mpq_clears(p->share, p->descent, NULL);
 }
 
@@ -54,8 +54,8 @@ static int principal_new(Principal *p, const Table *t)
                : powers < TERMS_MAX             ? (int)powers
                                                 : TERMS_MAX;
     size_t n = (size_t)p->terms + 1;
-    if (!(p->list = rationals_new(principal_size(p)))) return ERR_MEMORY;
     mpq_inits(p->share, p->descent, NULL);
+    if (!(p->list = rationals_new(principal_size(p)))) return ERR_MEMORY;
     mpq_set_ui(p->share, 1, (unsigned)t->colours);
     mpq_set_ui(p->descent, 1, 1);
     p->zeta = p->list;
@@ -79,8 +79,7 @@ static void convolve(mpq_t *a, mpq_t *b, int n, mpq_t out)
 static void row_coefficient(const Principal *p, const Row *r, int n, mpq_t out)
 {
     size_t size = (size_t)p->terms + 1;
-    mpq_t x;
-    mpq_init(x);
+    RATIONAL(x);
     mpq_set_ui(out, 0, 1);
     for (size_t i = 0; i < r->terms; i++) {
         const Term *s = &r->term[i];
@@ -93,7 +92,6 @@ static void row_coefficient(const Principal *p, const Row *r, int n, mpq_t out)
             convolve(w, p->K + (size_t)s->eval * size, n, x);
         rational_add(out, x, s->c);
     }
-    mpq_clear(x);
 }
 
 /* Computes coefficient n of w^j while coefficient n of zeta is still 0. */
@@ -117,8 +115,8 @@ static void powers(Principal *p, int n)
 /* Computes log zeta by n l_n = n zeta_n - sum over 0 < j < n of j l_j zeta_(n-j). */
 static void logarithm(Principal *p, int n)
 {
-    mpq_t x, j;
-    mpq_inits(x, j, NULL);
+    RATIONAL(x);
+    RATIONAL(j);
     mpq_set(p->log[n], p->zeta[n]);
     for (int i = 1; i < n; i++) {
         mpq_set_si(j, i, (unsigned)n);
@@ -126,16 +124,15 @@ static void logarithm(Principal *p, int n)
         mpq_mul(x, p->log[i], p->zeta[n - i]);
         rational_subtract(p->log[n], x, j);
     }
-    mpq_clears(x, j, NULL);
 }
 
 /* Computes K[n] of a function of A from its row's coefficients Y up to n. The factor is the function at scale n_A z /
  * colours, n_A the number of fields in A. */
 static void phi_coefficient(const Principal *p, const Point *at, mpq_t *Y, int n, mpq_t K)
 {
-    mpq_t factor, x;
     unsigned fields = (unsigned)__builtin_popcount((unsigned)point_fields(p->t, at));
-    mpq_inits(factor, x, NULL);
+    RATIONAL(factor);
+    RATIONAL(x);
     mpq_set_ui(x, fields, 1);
     mpq_mul(x, x, p->share);
     mpq_mul(x, x, at->scale);
@@ -146,7 +143,6 @@ static void phi_coefficient(const Principal *p, const Point *at, mpq_t *Y, int n
         point_coefficient(at, (unsigned)j, factor);
         rational_add(K, factor, Y[n - j]);
     }
-    mpq_clears(factor, x, NULL);
 }
 
 /* Computes everything of the power n of z; coefficients below it are known. */
@@ -154,8 +150,7 @@ static void next_power(Principal *p, int n)
 {
     const Table *t = p->t;
     size_t size = (size_t)p->terms + 1;
-    mpq_t x;
-    mpq_init(x);
+    RATIONAL(x);
     powers(p, n);
     for (size_t e = 0; e < t->evals && n > 0; e++) {
         const Point *at = eval_point(t, (int)e);
@@ -178,7 +173,6 @@ static void next_power(Principal *p, int n)
     for (size_t i = 0; i < t->points; i++)
         row_coefficient(p, &t->point[i].row, n, p->Y[i * size + (size_t)n]);
     if (n > 0) logarithm(p, n);
-    mpq_clear(x);
 }
 
 /* ---- results ------------------------------------------------------------------------------------------ */
@@ -205,8 +199,7 @@ static void tell(const Table *t, int n, const mpq_t l, Phase *out)
 static int find_terms(Principal *p, const mpq_t theta, Phase *out)
 {
     const Table *t = p->t;
-    mpq_t x;
-    mpq_init(x);
+    RATIONAL(x);
     next_power(p, 0);
     mpq_sub(x, p->zeta[0], rational_one);
     int told = theory_is_zero(t, x) && !theory_is_zero(t, p->descent);
@@ -218,7 +211,6 @@ static int find_terms(Principal *p, const mpq_t theta, Phase *out)
         if (n == 1) mpq_sub(x, x, theta);
         tell(t, n, x, out);
     }
-    mpq_clear(x);
     return told;
 }
 
@@ -240,49 +232,39 @@ static int find_neutral(const Principal *p, Phase *out)
 
 static int find_stages(const Table *t, const mpq_t theta, Phase *out)
 {
-    Principal p;
-    mpq_t x;
+    SCOPED(principal_free) Principal p;
+    RATIONAL(x);
     TRY(principal_new(&p, t));
-    mpq_init(x);
     for (size_t i = 0; i < t->update.terms; i++) {
         const Term *s = &t->update.term[i];
         if (s->eval != TABLE_STATE) continue;
         mpq_set_si(x, s->past, 1);
         rational_add(p.descent, x, s->c);
     }
-    mpq_clear(x);
-    int code = 0, told = find_terms(&p, theta, out);
-    if (told && isnan(out->dissipation_order)) code = find_neutral(&p, out);
-    principal_free(&p);
-    return code;
+    int told = find_terms(&p, theta, out);
+    return told && isnan(out->dissipation_order) ? find_neutral(&p, out) : 0;
 }
 
 /* Finds the errors of flows: zeta = exp(z sum c / colours). */
 static void find_flows(const Table *t, const mpq_t theta, Phase *out)
 {
-    mpq_t sum;
-    mpq_init(sum);
+    RATIONAL(sum);
     for (size_t i = 0; i < t->flows; i++) mpq_add(sum, sum, t->flow[i].c);
     rational_divide(sum, (unsigned)t->colours);
     mpq_sub(sum, sum, theta);
     tell(t, 1, sum, out);
     if (isnan(out->dispersion_order)) out->dispersion_order = INFINITY;
     out->dissipation_order = INFINITY;
-    mpq_clear(sum);
 }
 
 int phase_find(const Table *t, Phase *out)
 {
+    RATIONAL(theta);
     *out = (Phase){NAN, NAN, {{{0}}}, {{{0}}}};
-    mpq_t theta;
-    mpq_inits(theta, out->dispersion, out->dissipation, NULL);
+    mpq_inits(out->dispersion, out->dissipation, NULL);
     exact_power(t, theta);
-    int code = 0;
-    if (t->flows)
-        find_flows(t, theta, out);
-    else
-        code = find_stages(t, theta, out);
-    mpq_clear(theta);
+    if (t->flows) return find_flows(t, theta, out), 0;
+    int code = find_stages(t, theta, out);
     if (code != 0) phase_free(out);
     return code;
 }

@@ -5,7 +5,7 @@
  * so that no sum asks for a denominator. */
 #include "ode/theory/poly.h"
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "ode/scheme/rationals.h"
 #include "ode/scheme/table.h"
 
@@ -20,7 +20,7 @@ int poly_new(Poly *p, int room)
 
 void poly_free(Poly *p)
 {
-    rationals_free(p->c, (size_t)p->room + 1);
+    rationals_free(p->c);
     p->c = NULL;
 }
 
@@ -39,8 +39,7 @@ void poly_copy(Poly *to, const Poly *from)
 
 void poly_divide(Poly *p, const Poly *q, Poly *quotient)
 {
-    mpq_t ratio;
-    mpq_init(ratio);
+    RATIONAL(ratio);
     while (p->degree >= q->degree) {
         int shift = p->degree - q->degree;
         mpq_div(ratio, p->c[p->degree], q->c[q->degree]);
@@ -51,7 +50,6 @@ void poly_divide(Poly *p, const Poly *q, Poly *quotient)
         poly_trim(p); /* the leading terms cancel exactly */
     }
     if (quotient) poly_trim(quotient);
-    mpq_clear(ratio);
 }
 
 static void derive(Poly *out, const Poly *p)
@@ -107,18 +105,13 @@ static void remainder_of(Poly *p, const Poly *q)
 
 /* ---- Sturm chains ---------------------------------------------------------------------------------- */
 
-typedef struct {
-    int count;
-    Poly *p; /* (count) */
-} Chain;
-
-static void chain_free(Chain *s)
+void polys_free(Polys *s)
 {
-    for (int i = 0; i < s->count; i++) poly_free(&s->p[i]);
+    for (int i = 0; s->p && i < s->count; i++) poly_free(&s->p[i]);
     s->p = memory_free(s->p);
 }
 
-static int chain_add(Chain *s, int room)
+static int chain_add(Polys *s, int room)
 {
     TRY(poly_new(&s->p[s->count], room));
     s->count++;
@@ -126,9 +119,9 @@ static int chain_add(Chain *s, int room)
 }
 
 /* Makes p, p', ... down to the greatest common divisor of the two. */
-static int chain_new(Chain *s, const Poly *p)
+static int chain_new(Polys *s, const Poly *p)
 {
-    *s = (Chain){0};
+    *s = (Polys){0};
     if (!(s->p = memory_new((size_t)p->degree + 3, sizeof(Poly)))) return ERR_MEMORY;
     TRY(chain_add(s, p->degree));
     poly_copy(&s->p[0], p);
@@ -163,7 +156,7 @@ static int whole_sign(const Poly *p, const mpq_t x)
     return sign;
 }
 
-static int variations(const Chain *s, const mpq_t x)
+static int variations(const Polys *s, const mpq_t x)
 {
     int last = 0, n = 0;
     for (int i = 0; i < s->count; i++) {
@@ -174,32 +167,27 @@ static int variations(const Chain *s, const mpq_t x)
     return n;
 }
 
-static int roots_between(const Chain *s, const mpq_t a, const mpq_t b)
+static int roots_between(const Polys *s, const mpq_t a, const mpq_t b)
 {
     return variations(s, a) - variations(s, b);
 }
 
 /* Makes the chain of p and divides p by its last member. */
-static int divide_repeated(const Poly *p, Chain *s, Poly *simple, Poly *repeated)
+static int divide_repeated(const Poly *p, Polys *s, Poly *simple, Poly *repeated)
 {
-    Poly rest = {0};
+    SCOPED(poly_free) Poly rest = {0};
     TRY(chain_new(s, p));
-    int code = poly_new(&rest, p->degree);
-    if (code == 0) {
-        poly_copy(repeated, &s->p[s->count - 1]);
-        poly_copy(&rest, p);
-        poly_divide(&rest, repeated, simple);
-    }
-    poly_free(&rest);
-    return code;
+    TRY(poly_new(&rest, p->degree));
+    poly_copy(repeated, &s->p[s->count - 1]);
+    poly_copy(&rest, p);
+    poly_divide(&rest, repeated, simple);
+    return 0;
 }
 
 int poly_squarefree(const Poly *p, Poly *simple, Poly *repeated)
 {
-    Chain s = {0};
-    int code = divide_repeated(p, &s, simple, repeated);
-    chain_free(&s);
-    return code;
+    SCOPED(polys_free) Polys s = {0};
+    return divide_repeated(p, &s, simple, repeated);
 }
 
 /* ---- the first rise --------------------------------------------------------------------------------- */
@@ -208,7 +196,7 @@ int poly_squarefree(const Poly *p, Poly *simple, Poly *repeated)
 typedef struct {
     const Poly *p;
     Poly simple, repeated;
-    Chain chain;
+    Polys chain;
     mpq_t low, high, bound, middle;
 } Search;
 
@@ -221,8 +209,7 @@ static void halve(const mpq_t a, const mpq_t b, mpq_t out)
 /* Computes a bound that every root is below in modulus: 1 + max |c_i / c_n| (Cauchy 1829). */
 static void root_bound(const Poly *p, mpq_t out)
 {
-    mpq_t x;
-    mpq_init(x);
+    RATIONAL(x);
     mpq_set_ui(out, 0, 1);
     for (int i = 0; i < p->degree; i++) {
         mpq_div(x, p->c[i], p->c[p->degree]);
@@ -230,7 +217,6 @@ static void root_bound(const Poly *p, mpq_t out)
         if (mpq_cmp(x, out) > 0) mpq_set(out, x);
     }
     mpq_add(out, out, rational_one);
-    mpq_clear(x);
 }
 
 /* Narrows (low, high] to the first root after low; 0: there is none. */
@@ -259,9 +245,8 @@ static int sign_after(Search *s)
 
 static double refine(Search *s)
 {
-    mpq_t width;
     int above = whole_sign(&s->simple, s->high), narrow = above == 0;
-    mpq_init(width);
+    RATIONAL(width);
     if (narrow) mpq_set(s->low, s->high);
     while (!narrow) {
         halve(s->low, s->high, s->middle);
@@ -272,7 +257,6 @@ static double refine(Search *s)
         mpq_mul_2exp(width, width, 60);
         narrow = mpq_cmp(width, s->high) <= 0;
     }
-    mpq_clear(width);
     return table_double(s->high);
 }
 
@@ -298,32 +282,33 @@ static void drop_zero_roots(const Poly *p, Poly *out)
     out->degree = p->degree - k;
 }
 
+static void search_free(Search *s)
+{
+    polys_free(&s->chain);
+    poly_free(&s->simple);
+    poly_free(&s->repeated);
+    mpq_clears(s->low, s->high, s->bound, s->middle, NULL);
+}
+
 int poly_interval(const Poly *p, double *end)
 {
-    Poly q = {0};
-    Search s = {.p = &q};
+    SCOPED(poly_free) Poly q = {0};
+    SCOPED(search_free) Search s = {.p = &q};
+    mpq_inits(s.low, s.high, s.bound, s.middle, NULL);
     *end = INFINITY;
     if (p->degree < 0) return 0;
-    mpq_inits(s.low, s.high, s.bound, s.middle, NULL);
-    int code = poly_new(&q, p->degree);
-    if (code == 0) code = poly_new(&s.simple, p->degree);
-    if (code == 0) code = poly_new(&s.repeated, p->degree);
-    if (code == 0) {
-        drop_zero_roots(p, &q);
-        scale(&q, 1);
-        code = divide_repeated(&q, &s.chain, &s.simple, &s.repeated);
-        scale(&s.simple, 1);
+    TRY(poly_new(&q, p->degree));
+    TRY(poly_new(&s.simple, p->degree));
+    TRY(poly_new(&s.repeated, p->degree));
+    drop_zero_roots(p, &q);
+    scale(&q, 1);
+    TRY(divide_repeated(&q, &s.chain, &s.simple, &s.repeated));
+    scale(&s.simple, 1);
+    if (s.repeated.degree > 0) {
+        polys_free(&s.chain);
+        TRY(chain_new(&s.chain, &s.simple));
     }
-    if (code == 0 && s.repeated.degree > 0) {
-        chain_free(&s.chain);
-        code = chain_new(&s.chain, &s.simple);
-    }
-    if (code == 0) search(&s, end);
-    if (code == 0 && mpq_sgn(q.c[0]) > 0) *end = 0;
-    chain_free(&s.chain);
-    poly_free(&s.simple);
-    poly_free(&s.repeated);
-    poly_free(&q);
-    mpq_clears(s.low, s.high, s.bound, s.middle, NULL);
-    return code;
+    search(&s, end);
+    if (mpq_sgn(q.c[0]) > 0) *end = 0;
+    return 0;
 }

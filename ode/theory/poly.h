@@ -15,6 +15,12 @@ void poly_free(Poly *p);                    /* a zeroed struct is allowed */
 void poly_trim(Poly *p);                    /* degree := that of the highest coefficient not zero */
 void poly_copy(Poly *to, const Poly *from); /* to->room >= from->degree */
 
+typedef struct {
+    int count;
+    Poly *p; /* (count) */
+} Polys;
+void polys_free(Polys *s); /* a zeroed struct is allowed */
+
 /* Replaces p by p mod q, q not 0; quotient (NULL: none) has room for p->degree - q->degree. */
 void poly_divide(Poly *p, const Poly *q, Poly *quotient);
 

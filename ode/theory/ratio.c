@@ -13,7 +13,7 @@
 #include <math.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "ode/scheme/lexer.h"
 #include "ode/scheme/rationals.h"
 
@@ -33,8 +33,7 @@ static void share_of(const Table *t, int colour, int e, mpq_t out)
 static void read_row(const Table *t, int colour, const Row *r, mpq_t *u, mpq_t *A, mpq_t state,
                      mpq_t *at)
 {
-    mpq_t x;
-    mpq_init(x);
+    RATIONAL(x);
     for (size_t i = 0; i < r->terms; i++) {
         const Term *s = &r->term[i];
         if (s->eval == TABLE_STATE) {
@@ -50,19 +49,16 @@ static void read_row(const Table *t, int colour, const Row *r, mpq_t *u, mpq_t *
         rational_add(state, u[q], s->c);
         for (size_t j = 0; j < t->points; j++) rational_add(at[j], A[q * t->points + j], s->c);
     }
-    mpq_clear(x);
 }
 
 /* Adds c s of a resolvent's stage to its place in its row. */
 static void read_resolvent(const Table *t, int colour, const Point *p, mpq_t at)
 {
     int fields = point_fields(t, p), n = __builtin_popcount((unsigned)fields);
-    mpq_t share;
-    mpq_init(share);
+    RATIONAL(share);
     mpq_set_si(share, colour < 0 ? n : fields >> colour & 1, colour < 0 ? (unsigned)t->colours : 1);
     mpq_canonicalize(share);
     rational_add(at, share, p->scale);
-    mpq_clear(share);
 }
 
 /* Sets a sum to 0 where it is an inexact table's rounding; size: that of its terms. */
@@ -93,29 +89,23 @@ static void substitute(const Table *t, const mpq_t state, mpq_t *at, const Poly 
 
 static int explicit_ratio(const Table *t, int colour, Ratio *out)
 {
-    Poly *Y = memory_new(t->points, sizeof *Y);
-    mpq_t *at = rationals_new(t->points), state;
-    int code = Y && at ? 0 : ERR_MEMORY;
-    mpq_init(state);
-    for (size_t p = 0; code == 0 && p <= t->points; p++) {
-        Poly *to = p < t->points ? &Y[p] : &out->P;
+    SCOPED(polys_free) Polys Y = {(int)t->points, memory_new(t->points, sizeof *Y.p)};
+    SCOPED(rationals_drop) mpq_t *at = rationals_new(t->points);
+    RATIONAL(state);
+    if (!Y.p || !at) return ERR_MEMORY;
+    for (size_t p = 0; p <= t->points; p++) {
+        Poly *to = p < t->points ? &Y.p[p] : &out->P;
         mpq_set_ui(state, 0, 1);
         for (size_t q = 0; q < t->points; q++) mpq_set_ui(at[q], 0, 1);
         read_row(t, colour, p < t->points ? &t->point[p].row : &t->update, NULL, NULL, state, at);
-        code = poly_new(to, (int)p);
-        if (code == 0) substitute(t, state, at, Y, to);
+        TRY(poly_new(to, (int)p));
+        substitute(t, state, at, Y.p, to);
     }
-    if (code == 0) code = poly_new(&out->Q, 0);
-    if (code == 0) {
-        mpq_set_ui(out->Q.c[0], 1, 1);
-        poly_trim(&out->Q);
-        round_inexact(t, &out->P);
-    }
-    for (size_t p = 0; Y && p < t->points; p++) poly_free(&Y[p]);
-    memory_free(Y);
-    rationals_free(at, t->points);
-    mpq_clear(state);
-    return code;
+    TRY(poly_new(&out->Q, 0));
+    mpq_set_ui(out->Q.c[0], 1, 1);
+    poly_trim(&out->Q);
+    round_inexact(t, &out->P);
+    return 0;
 }
 
 /* ---- implicit stages -------------------------------------------------------------------------------- */
@@ -123,8 +113,7 @@ static int explicit_ratio(const Table *t, int colour, Ratio *out)
 /* Computes y (rows, columns) = A x, A (rows, rows). */
 static void multiply(size_t rows, size_t columns, mpq_t *A, mpq_t *x, mpq_t *y)
 {
-    mpq_t z;
-    mpq_init(z);
+    RATIONAL(z);
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < columns; j++) {
             mpq_ptr sum = y[i * columns + j];
@@ -135,14 +124,13 @@ static void multiply(size_t rows, size_t columns, mpq_t *A, mpq_t *x, mpq_t *y)
                 mpq_add(sum, sum, z);
             }
         }
-    mpq_clear(z);
 }
 
 /* Arrays of one determinant, n points. */
 typedef struct {
     mpq_t *A, *M, *AM; /* (n, n) */
     mpq_t *u, *b, *x;  /* (n) */
-    mpq_t v;
+    mpq_t *v;          /* (1) */
 } Work;
 
 /* Computes c_k into Q, and from it M_(k+1). */
@@ -165,8 +153,7 @@ static void find_ratio(const Table *t, Work *w, Ratio *out)
 {
     size_t n = t->points;
     double size[IMPLICIT_POINTS + 1] = {0};
-    mpq_t z;
-    mpq_init(z);
+    RATIONAL(z);
     mpq_set_ui(out->Q.c[0], 1, 1);
     for (size_t i = 0; i < n; i++) mpq_set_ui(w->M[i * n + i], 1, 1);
     for (size_t k = 1; k <= n; k++) {
@@ -182,7 +169,7 @@ static void find_ratio(const Table *t, Work *w, Ratio *out)
         next_coefficient(t, k, w, &out->Q);
     }
     for (size_t k = 0; k <= n; k++) {
-        mpq_mul(z, w->v, out->Q.c[k]);
+        mpq_mul(z, *w->v, out->Q.c[k]);
         mpq_add(out->P.c[k], out->P.c[k], z);
         drop(t, out->P.c[k], size[k] + fabs(mpq_get_d(z)));
     }
@@ -190,32 +177,27 @@ static void find_ratio(const Table *t, Work *w, Ratio *out)
     poly_trim(&out->Q);
     round_inexact(t, &out->P);
     round_inexact(t, &out->Q);
-    mpq_clear(z);
 }
 
 static int implicit_ratio(const Table *t, int colour, Ratio *out)
 {
     size_t n = t->points;
-    mpq_t *list = rationals_new(3 * n * n + 3 * n);
+    SCOPED(rationals_drop) mpq_t *list = rationals_new(3 * n * n + 3 * n + 1);
     if (!list) return ERR_MEMORY;
     Work w = {.A = list, .M = list + n * n, .AM = list + 2 * n * n, .u = list + 3 * n * n};
     w.b = w.u + n;
     w.x = w.b + n;
-    mpq_init(w.v);
-    int code = poly_new(&out->P, (int)n);
-    if (code == 0) code = poly_new(&out->Q, (int)n);
-    if (code == 0) {
-        for (size_t p = 0; p < n; p++) {
-            const Point *at = &t->point[p];
-            read_row(t, colour, &at->row, w.u, w.A, w.u[p], w.A + p * n);
-            if (at->phi) read_resolvent(t, colour, at, w.A[p * n + p]);
-        }
-        read_row(t, colour, &t->update, w.u, w.A, w.v, w.b);
-        find_ratio(t, &w, out);
+    w.v = w.x + n;
+    TRY(poly_new(&out->P, (int)n));
+    TRY(poly_new(&out->Q, (int)n));
+    for (size_t p = 0; p < n; p++) {
+        const Point *at = &t->point[p];
+        read_row(t, colour, &at->row, w.u, w.A, w.u[p], w.A + p * n);
+        if (at->phi) read_resolvent(t, colour, at, w.A[p * n + p]);
     }
-    rationals_free(list, 3 * n * n + 3 * n);
-    mpq_clear(w.v);
-    return code;
+    read_row(t, colour, &t->update, w.u, w.A, *w.v, w.b);
+    find_ratio(t, &w, out);
+    return 0;
 }
 
 /* ---- both --------------------------------------------------------------------------------------------- */
@@ -223,7 +205,7 @@ static int implicit_ratio(const Table *t, int colour, Ratio *out)
 /* Replaces a by gcd(a, b), by Euclid's algorithm; b is lost. */
 static int common_factor(Poly *a, Poly *b)
 {
-    Poly rest = {0};
+    SCOPED(poly_free) Poly rest = {0};
     TRY(poly_new(&rest, a->degree > b->degree ? a->degree : b->degree));
     while (b->degree >= 0) {
         poly_copy(&rest, a);
@@ -231,44 +213,35 @@ static int common_factor(Poly *a, Poly *b)
         poly_copy(a, b);
         poly_copy(b, &rest);
     }
-    poly_free(&rest);
     return 0;
 }
 
 static int divide_by(Poly *p, const Poly *d)
 {
-    Poly quotient = {0};
+    SCOPED(poly_free) Poly quotient = {0};
     if (p->degree < 0) return 0;
     TRY(poly_new(&quotient, p->room));
     poly_divide(p, d, &quotient);
     poly_copy(p, &quotient);
-    poly_free(&quotient);
     return 0;
 }
 
 /* Divides both by their common factor, of stages that no step depends on; Q(0) stays 1. */
 static int reduce(Ratio *r)
 {
-    Poly a = {0}, b = {0};
-    mpq_t by;
-    int code = poly_new(&a, r->P.room), room = r->Q.room;
-    if (code == 0) code = poly_new(&b, room > r->P.room ? room : r->P.room);
-    if (code == 0) {
-        poly_copy(&a, &r->P);
-        poly_copy(&b, &r->Q);
-        code = common_factor(&a, &b);
-    }
-    if (code == 0 && a.degree > 0) {
-        mpq_init(by);
-        mpq_set(by, a.c[0]); /* not 0, as Q(0) = 1 */
-        for (int i = 0; i <= a.degree; i++) mpq_div(a.c[i], a.c[i], by);
-        mpq_clear(by);
-        code = divide_by(&r->P, &a);
-        if (code == 0) code = divide_by(&r->Q, &a);
-    }
-    poly_free(&a);
-    poly_free(&b);
-    return code;
+    SCOPED(poly_free) Poly a = {0}, b = {0};
+    int room = r->Q.room > r->P.room ? r->Q.room : r->P.room;
+    TRY(poly_new(&a, room));
+    TRY(poly_new(&b, room));
+    poly_copy(&a, &r->P);
+    poly_copy(&b, &r->Q);
+    TRY(common_factor(&a, &b));
+    if (a.degree < 1) return 0;
+    RATIONAL(by);
+    mpq_set(by, a.c[0]); /* not 0, as Q(0) = 1 */
+    for (int i = 0; i <= a.degree; i++) mpq_div(a.c[i], a.c[i], by);
+    TRY(divide_by(&r->P, &a));
+    return divide_by(&r->Q, &a);
 }
 
 int ratio_new(const Table *t, int colour, Ratio *out, int *told)
@@ -293,8 +266,7 @@ void ratio_free(Ratio *r)
  * each one's terms. */
 static void add_square(const Poly *p, int sign, Poly *f, double *size)
 {
-    mpq_t x;
-    mpq_init(x);
+    RATIONAL(x);
     for (int i = 0; i <= p->degree; i++)
         for (int j = i % 2; j <= p->degree; j += 2) {
             mpq_mul(x, p->c[i], p->c[j]);
@@ -302,22 +274,20 @@ static void add_square(const Poly *p, int sign, Poly *f, double *size)
             mpq_add(f->c[(i + j) / 2], f->c[(i + j) / 2], x);
             size[(i + j) / 2] += fabs(mpq_get_d(x));
         }
-    mpq_clear(x);
 }
 
 int ratio_excess(const Table *t, const Ratio *r, Poly *f)
 {
     int degree = r->P.degree > r->Q.degree ? r->P.degree : r->Q.degree;
+    SCOPED(memory_drop)
     double *size = memory_new((size_t)(degree < 0 ? 0 : degree) + 1, sizeof *size);
-    int code = size ? poly_new(f, degree) : ERR_MEMORY;
-    if (code == 0) {
-        add_square(&r->P, 1, f, size);
-        add_square(&r->Q, -1, f, size);
-        for (int i = 0; r->Q.degree > 0 && i <= degree; i++) drop(t, f->c[i], size[i]);
-        poly_trim(f);
-    }
-    memory_free(size);
-    return code;
+    if (!size) return ERR_MEMORY;
+    TRY(poly_new(f, degree));
+    add_square(&r->P, 1, f, size);
+    add_square(&r->Q, -1, f, size);
+    for (int i = 0; r->Q.degree > 0 && i <= degree; i++) drop(t, f->c[i], size[i]);
+    poly_trim(f);
+    return 0;
 }
 
 int ratio_below(const Table *t, const Ratio *r, int sign, Poly *f)

@@ -11,30 +11,28 @@
  * So nothing has to be solved: K needs only smaller trees (Butcher 2006, section 6; with colours
  * Araujo, Murua, Sanz-Serna 1997). Splittings by exact flows are compositions of one-colour flows. */
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "ode/scheme/scheme.h"
 #include "ode/theory/theory.h"
 #include "ode/scheme/rationals.h"
 
 int series_new(const Forest *f, Series **out)
 {
-    Series *s = memory_new(1, sizeof(Series));
+    SCOPED(series_drop) Series *s = memory_new(1, sizeof(Series));
     *out = NULL;
     if (!s) return ERR_MEMORY;
     s->forest = f;
-    if (!(s->a = rationals_new(f->count))) {
-        memory_free(s);
-        return ERR_MEMORY;
-    }
     mpq_init(s->empty);
+    if (!(s->a = rationals_new(f->count))) return ERR_MEMORY;
     *out = s;
+    s = NULL;
     return 0;
 }
 
 void series_free(Series *s)
 {
     if (!s) return;
-    rationals_free(s->a, s->forest->count);
+    rationals_free(s->a);
     mpq_clear(s->empty);
     memory_free(s);
 }
@@ -68,8 +66,8 @@ void series_exact(Series *s, const mpq_t theta, mpq_t weight[COLOURS])
 static void compose_tree(const Forest *f, size_t t, mpq_t *a, mpq_t *b, const mpq_t b_empty,
                          mpq_t out)
 {
-    mpq_t product, count;
-    mpq_inits(product, count, NULL);
+    RATIONAL(product);
+    RATIONAL(count);
     mpq_set_ui(out, 0, 1);
     for (size_t i = 0; i < f->cuts[t]; i++) {
         const Cut *c = &f->cut[t][i];
@@ -80,7 +78,6 @@ static void compose_tree(const Forest *f, size_t t, mpq_t *a, mpq_t *b, const mp
         for (int k = 0; k < c->cuts; k++) mpq_mul(product, product, a[c->cut[k]]);
         mpq_add(out, out, product);
     }
-    mpq_clears(product, count, NULL);
 }
 
 void series_compose(Series *c, const Series *a, const Series *b)
@@ -93,8 +90,8 @@ void series_compose(Series *c, const Series *a, const Series *b)
 /* Computes out, the derivative of c along b at tree t: sum over single cuts of c(kept) b(cut). */
 static void derive_tree(const Forest *f, size_t t, mpq_t *b, mpq_t *c, mpq_t out)
 {
-    mpq_t product, count;
-    mpq_inits(product, count, NULL);
+    RATIONAL(product);
+    RATIONAL(count);
     mpq_set_ui(out, 0, 1);
     for (size_t i = 0; i < f->cuts[t]; i++) {
         const Cut *k = &f->cut[t][i];
@@ -103,7 +100,18 @@ static void derive_tree(const Forest *f, size_t t, mpq_t *b, mpq_t *c, mpq_t out
         mpq_mul(product, c[k->kept], b[k->cut[0]]);
         rational_add(out, product, count);
     }
-    mpq_clears(product, count, NULL);
+}
+
+/* The derivatives D[j][tree] of series_log. */
+typedef struct {
+    int max;
+    mpq_t **D; /* (max + 1): D[0] is none, D[1] another's */
+} Derivatives;
+
+static void derivatives_free(Derivatives *d)
+{
+    for (int j = 2; d->D && j <= d->max; j++) rationals_free(d->D[j]);
+    memory_free(d->D);
 }
 
 /* The flow of b over time 1 is the sum of D_j / j!, D_j the j-th derivative of y along b: D_1 = b, and for j > 1
@@ -111,26 +119,23 @@ static void derive_tree(const Forest *f, size_t t, mpq_t *b, mpq_t *c, mpq_t out
 int series_log(Series *b, const Series *s)
 {
     const Forest *f = s->forest;
-    mpq_t **D = memory_new((size_t)f->max + 1, sizeof *D), over, x;
-    int code = D ? 0 : ERR_MEMORY;
-    for (int j = 2; code == 0 && j <= f->max; j++)
-        if (!(D[j] = rationals_new(f->count))) code = ERR_MEMORY;
-    mpq_inits(over, x, NULL);
-    if (code == 0) D[1] = b->a;
+    SCOPED(derivatives_free) Derivatives d = {f->max, memory_new((size_t)f->max + 1, sizeof *d.D)};
+    if (!d.D) return ERR_MEMORY;
+    for (int j = 2; j <= f->max; j++)
+        if (!(d.D[j] = rationals_new(f->count))) return ERR_MEMORY;
+    RATIONAL(over);
+    d.D[1] = b->a;
     mpq_set_ui(b->empty, 0, 1);
-    for (size_t i = 0; code == 0 && i < f->count; i++) {
+    for (size_t i = 0; i < f->count; i++) {
         mpq_set(b->a[i], s->a[i]);
         mpq_set_ui(over, 1, 1);
         for (int j = 2; j <= f->tree[i].order; j++) {
-            derive_tree(f, i, b->a, D[j - 1], D[j][i]);
+            derive_tree(f, i, b->a, d.D[j - 1], d.D[j][i]);
             rational_divide(over, (unsigned)j); /* 1 / j! */
-            rational_subtract(b->a[i], over, D[j][i]);
+            rational_subtract(b->a[i], over, d.D[j][i]);
         }
     }
-    mpq_clears(over, x, NULL);
-    for (int j = 2; D && j <= f->max; j++) rationals_free(D[j], f->count);
-    memory_free(D);
-    return code;
+    return 0;
 }
 
 /* ---- splittings ------------------------------------------------------------------------------------- */
@@ -148,25 +153,21 @@ static void flow_series(Series *s, const Table *t, const Flow *f)
 
 static int flows_series(const Forest *f, const Table *t, Series **out)
 {
-    Series *flow = NULL, *next = NULL, *all = NULL;
-    int code = series_new(f, &flow);
-    if (code == 0) code = series_new(f, &next);
-    if (code == 0) code = series_new(f, &all);
-    if (code == 0) mpq_set_ui(all->empty, 1, 1); /* the identity */
-    for (size_t i = 0; i < t->flows && code == 0; i++) {
+    SCOPED(series_drop) Series *flow = NULL, *next = NULL, *all = NULL;
+    TRY(series_new(f, &flow));
+    TRY(series_new(f, &next));
+    TRY(series_new(f, &all));
+    mpq_set_ui(all->empty, 1, 1); /* the identity */
+    for (size_t i = 0; i < t->flows; i++) {
         flow_series(flow, t, &t->flow[i]);
         series_compose(next, all, flow);
         Series *swap = all;
         all = next;
         next = swap;
     }
-    series_free(flow);
-    series_free(next);
-    if (code != 0)
-        series_free(all);
-    else
-        *out = all;
-    return code;
+    *out = all;
+    all = NULL;
+    return 0;
 }
 
 /* ---- tables ----------------------------------------------------------------------------------------- */
@@ -184,15 +185,14 @@ typedef struct {
 static void work_free(Work *w)
 {
     const Table *t = w->table;
-    size_t n = w->forest->count;
     for (size_t e = 0; e < t->evals; e++) {
-        if (w->K) rationals_free(w->K[e], n);
-        for (int j = 0; w->S && w->S[e] && j < t->past_k; j++) rationals_free(w->S[e][j], n);
+        if (w->K) rationals_free(w->K[e]);
+        for (int j = 0; w->S && w->S[e] && j < t->past_k; j++) rationals_free(w->S[e][j]);
         if (w->S) memory_free(w->S[e]);
     }
-    for (size_t p = 0; w->Y && p < t->points; p++) rationals_free(w->Y[p], n);
+    for (size_t p = 0; w->Y && p < t->points; p++) rationals_free(w->Y[p]);
     for (int j = 0; w->E && j <= w->depth; j++) series_free(w->E[j]);
-    rationals_free(w->node, t->evals);
+    rationals_free(w->node);
     memory_free(w->K);
     memory_free(w->Y);
     memory_free(w->S);
@@ -201,16 +201,13 @@ static void work_free(Work *w)
 
 static int exact_pasts(Work *w)
 {
-    mpq_t theta;
-    mpq_init(theta);
-    int code = 0;
-    for (int j = 0; j <= w->depth && code == 0; j++) {
-        code = series_new(w->forest, &w->E[j]);
+    RATIONAL(theta);
+    for (int j = 0; j <= w->depth; j++) {
+        TRY(series_new(w->forest, &w->E[j]));
         mpq_set_si(theta, -j, 1);
-        if (code == 0) series_exact(w->E[j], theta, ((Table *)w->table)->weight);
+        series_exact(w->E[j], theta, ((Table *)w->table)->weight);
     }
-    mpq_clear(theta);
-    return code;
+    return 0;
 }
 
 static int work_new(Work *w, const Forest *f, const Table *t)
@@ -249,8 +246,8 @@ static void row_at(const Work *w, const Row *r, size_t i, mpq_t out)
 static void apply_phi(const Work *w, const Point *p, mpq_t *Y, size_t i, mpq_t K)
 {
     const Tree *t = &w->forest->tree[i];
-    mpq_t factor, node;
-    mpq_inits(factor, node, NULL);
+    RATIONAL(factor);
+    RATIONAL(node);
     mpq_set_ui(factor, 1, 1);
     point_coefficient(p, 0, factor);
     mpq_mul(K, factor, Y[i]);
@@ -262,15 +259,13 @@ static void apply_phi(const Work *w, const Point *p, mpq_t *Y, size_t i, mpq_t K
         rational_add(K, factor, clock ? node : Y[child]);
         t = &w->forest->tree[child];
     }
-    mpq_clears(factor, node, NULL);
 }
 
 static void evaluate_at(Work *w, size_t i)
 {
     const Tree *t = &w->forest->tree[i];
     const Table *table = w->table;
-    mpq_t zero;
-    mpq_init(zero);
+    RATIONAL(zero);
     for (size_t e = 0; e < table->evals; e++) {
         const Point *p = eval_point(table, (int)e);
         mpq_t *Y = w->Y[table->eval[e].point];
@@ -286,7 +281,6 @@ static void evaluate_at(Work *w, size_t i)
             compose_tree(w->forest, i, w->E[j + 1]->a, w->K[e], zero, w->S[e][j][i]);
     }
     for (size_t p = 0; p < table->points; p++) row_at(w, &table->point[p].row, i, w->Y[p][i]);
-    mpq_clear(zero);
 }
 
 static void state_weight(const Row *r, mpq_t sum)
@@ -305,13 +299,11 @@ static int is_one(const Table *t, const mpq_t sum)
 
 int series_check(const Table *t)
 {
-    mpq_t sum;
-    mpq_init(sum);
+    RATIONAL(sum);
     size_t p = 0;
     while (p < t->points &&
            (state_weight(&t->point[p].row, sum), t->point[p].phi || is_one(t, sum)))
         p++;
-    mpq_clear(sum);
     if (p == t->points) return 0;
     size_t e = 0;
     while (t->eval[e].point != (int)p) e++;
@@ -330,30 +322,26 @@ static int work_run(Work *w, const Forest *f, const Table *t)
 
 static int stages_series(const Forest *f, const Table *t, Series **out)
 {
-    Work w = {.forest = f, .table = t};
-    int code = work_run(&w, f, t);
-    if (code == 0) code = series_new(f, out);
-    if (code == 0) {
-        state_weight(&t->update, (*out)->empty);
-        for (size_t i = 0; i < f->count; i++) {
-            row_at(&w, &t->update, i, (*out)->a[i]);
-            if (tree_is_clock(f, i)) mpq_set((*out)->a[i], (*out)->empty); /* a step goes h */
-        }
+    SCOPED(work_free) Work w = {.forest = f, .table = t};
+    TRY(work_run(&w, f, t));
+    TRY(series_new(f, out));
+    state_weight(&t->update, (*out)->empty);
+    for (size_t i = 0; i < f->count; i++) {
+        row_at(&w, &t->update, i, (*out)->a[i]);
+        if (tree_is_clock(f, i)) mpq_set((*out)->a[i], (*out)->empty); /* a step goes h */
     }
-    work_free(&w);
-    return code;
+    return 0;
 }
 
 int series_slopes(const Forest *f, const Table *t, Series **slope)
 {
-    Work w = {.forest = f, .table = t};
-    int code = work_run(&w, f, t);
-    for (size_t e = 0; e < t->evals && code == 0; e++) {
-        code = series_new(f, &slope[e]);
-        for (size_t i = 0; i < f->count && code == 0; i++) mpq_set(slope[e]->a[i], w.K[e][i]);
+    SCOPED(work_free) Work w = {.forest = f, .table = t};
+    TRY(work_run(&w, f, t));
+    for (size_t e = 0; e < t->evals; e++) {
+        TRY(series_new(f, &slope[e]));
+        for (size_t i = 0; i < f->count; i++) mpq_set(slope[e]->a[i], w.K[e][i]);
     }
-    work_free(&w);
-    return code;
+    return 0;
 }
 
 int series_one_colour(const Table *t)
@@ -373,21 +361,17 @@ int series_forest(const Table *t, int max, int colours, int timed, Forest **out)
 /* Finds the series where all stages are H: a tree's coefficient is that of its shape. */
 static int shaped_series(const Forest *f, const Table *t, Series **out)
 {
-    Forest *one;
-    Series *s = NULL;
+    SCOPED(forest_drop) Forest *one = NULL;
+    SCOPED(series_drop) Series *s = NULL;
+    SCOPED(memory_drop) int *shape = memory_new(f->count, sizeof *shape);
+    if (!shape) return ERR_MEMORY;
     TRY(series_forest(t, f->max, 1, f->timed, &one));
-    int *shape = memory_new(f->count, sizeof *shape);
-    int code = shape ? stages_series(one, t, &s) : ERR_MEMORY;
-    if (code == 0) code = series_new(f, out);
-    if (code == 0) {
-        forest_shapes(f, one, shape);
-        for (size_t i = 0; i < f->count; i++) mpq_set((*out)->a[i], s->a[shape[i]]);
-        mpq_set((*out)->empty, s->empty);
-    }
-    series_free(s);
-    forest_free(one);
-    memory_free(shape);
-    return code;
+    TRY(stages_series(one, t, &s));
+    TRY(series_new(f, out));
+    forest_shapes(f, one, shape);
+    for (size_t i = 0; i < f->count; i++) mpq_set((*out)->a[i], s->a[shape[i]]);
+    mpq_set((*out)->empty, s->empty);
+    return 0;
 }
 
 int series_step(const Forest *f, const Table *t, Series **out)

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "ode/scheme/scheme.h"
 #include "ode/theory/theory.h"
 
@@ -114,9 +114,8 @@ int stability_ssp(const Table *t, double *coefficient)
     size_t n = t->stages + 1;
     *coefficient = NAN;
     if (!table_over(t, OP_H) || t->past_y || t->past_k || table_phi(t)) return 0;
-    double *K = memory_new(n, 3 * n * sizeof *K);
+    SCOPED(memory_drop) double *K = memory_new(n, 3 * n * sizeof *K);
     if (!K) return ERR_MEMORY;
     if (fill(t, K)) *coefficient = find(K, n, K + n * n);
-    memory_free(K);
     return 0;
 }

@@ -23,7 +23,7 @@ static int poly_roots(const Poly *p, double *largest, int *on_circle)
     *on_circle = 0;
     if (p->degree < 1) return 0;
     size_t n = (size_t)p->degree;
-    double *c = memory_new(n + 1, sizeof *c), *z = memory_new(2 * n, sizeof *z);
+    SCOPED(memory_drop) double *c = memory_new(n + 1, sizeof *c), *z = memory_new(2 * n, sizeof *z);
     quiet_begin();
     gsl_poly_complex_workspace *w = gsl_poly_complex_workspace_alloc(n + 1);
     int code = c && z && w ? 0 : error_set(ERR_MEMORY, "out of memory");
@@ -37,8 +37,6 @@ static int poly_roots(const Poly *p, double *largest, int *on_circle)
     }
     if (w) gsl_poly_complex_workspace_free(w);
     quiet_end();
-    memory_free(c);
-    memory_free(z);
     return code;
 }
 
@@ -57,25 +55,21 @@ static void characteristic(const Table *t, Poly *p)
 
 int stability_roots(const Table *t, int *zero_stable, int *on_circle)
 {
-    Poly rho = {0}, repeated = {0}, simple = {0};
-    double largest = INFINITY, largest_repeated;
-    int repeated_on_circle = 0, n = t->past_y + 1;
+    SCOPED(poly_free) Poly rho = {0}, repeated = {0}, simple = {0};
+    double largest, largest_repeated;
+    int repeated_on_circle, n = t->past_y + 1;
     *zero_stable = *on_circle = 1;
     if (t->flows) return 0; /* one-step: rho = x - 1 */
-    int code = poly_new(&rho, n);
-    if (code == 0) code = poly_new(&repeated, n);
-    if (code == 0) code = poly_new(&simple, n);
-    if (code == 0) {
-        characteristic(t, &rho);
-        code = poly_squarefree(&rho, &simple, &repeated);
-    }
-    if (code == 0) code = poly_roots(&simple, &largest, on_circle);
-    if (code == 0) code = poly_roots(&repeated, &largest_repeated, &repeated_on_circle);
-    *zero_stable = code == 0 && largest <= 1 + 1e-9 && !repeated_on_circle;
-    poly_free(&rho);
-    poly_free(&repeated);
-    poly_free(&simple);
-    return code;
+    *zero_stable = 0;
+    TRY(poly_new(&rho, n));
+    TRY(poly_new(&repeated, n));
+    TRY(poly_new(&simple, n));
+    characteristic(t, &rho);
+    TRY(poly_squarefree(&rho, &simple, &repeated));
+    TRY(poly_roots(&simple, &largest, on_circle));
+    TRY(poly_roots(&repeated, &largest_repeated, &repeated_on_circle));
+    *zero_stable = largest <= 1 + 1e-9 && !repeated_on_circle;
+    return 0;
 }
 
 /* ---- amplification ------------------------------------------------------------------------------------ */

@@ -12,7 +12,7 @@
 #include <math.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "ode/scheme/scheme.h"
 #include "ode/theory/theory.h"
 #include "ode/scheme/rationals.h"
@@ -21,12 +21,13 @@
 /* Finds the colour of every slope that is solved for; -1: they have several, or none is. */
 static int implicit_colour(const Table *t, int *colour)
 {
-    int *of = memory_new(2 * t->points, sizeof *of), several = 0;
+    SCOPED(memory_drop) int *of = memory_new(2 * t->points, sizeof *of);
+    int several = 0;
     size_t blocks;
     if (!of) return ERR_MEMORY;
-    int code = table_blocks(t, of, of + t->points, &blocks);
     *colour = -1;
-    for (size_t e = 0; code == 0 && e < t->evals; e++) {
+    TRY(table_blocks(t, of, of + t->points, &blocks));
+    for (size_t e = 0; e < t->evals; e++) {
         const Point *p = eval_point(t, (int)e);
         int solved = of[t->points + (size_t)of[t->eval[e].point]];
         int ops = p->phi ? point_fields(t, p) : solved ? 1 << t->eval[e].op : 0;
@@ -37,25 +38,23 @@ static int implicit_colour(const Table *t, int *colour)
         }
     }
     if (several) *colour = -1;
-    memory_free(of);
-    return code;
+    return 0;
 }
 
 /* Returns whether all roots of sum q_i s^i have Re s < 0; row (2 (n + 2)), zero: Routh's scheme. */
 static int is_hurwitz(int n, mpq_t *q, mpq_t *row)
 {
-    mpq_t *above = row, *below = row + n + 2, *swap, ratio, x;
-    int good = 1;
-    if (n < 1) return 1;
+    mpq_t *above = row, *below = row + n + 2, *swap;
+    RATIONAL(ratio);
+    RATIONAL(x);
     for (int i = 0; i <= n; i++) {
         mpq_ptr to = (i % 2 ? below : above)[i / 2];
         mpq_set(to, q[n - i]);
     }
-    mpq_inits(ratio, x, NULL);
-    for (int i = 0; i < n && good; i++) { /* the first column keeps its sign */
-        good = mpq_sgn(above[0]) * mpq_sgn(below[0]) > 0;
-        if (good) mpq_div(ratio, above[0], below[0]);
-        for (int j = 0; good && j <= n; j++) {
+    for (int i = 0; i < n; i++) { /* the first column keeps its sign */
+        if (mpq_sgn(above[0]) * mpq_sgn(below[0]) <= 0) return 0;
+        mpq_div(ratio, above[0], below[0]);
+        for (int j = 0; j <= n; j++) {
             mpq_mul(x, ratio, below[j + 1]);
             mpq_sub(above[j], above[j + 1], x);
         }
@@ -63,23 +62,21 @@ static int is_hurwitz(int n, mpq_t *q, mpq_t *row)
         above = below;
         below = swap;
     }
-    mpq_clears(ratio, x, NULL);
-    return good;
+    return 1;
 }
 
 static int poles_apart(const Poly *Q, int *apart)
 {
     int n = Q->degree;
-    mpq_t *q = rationals_new((size_t)n + 1), *row = rationals_new(2 * ((size_t)n + 2));
-    int code = q && row ? 0 : ERR_MEMORY;
-    for (int i = 0; code == 0 && i <= n; i++) {
+    SCOPED(rationals_drop) mpq_t *q = rationals_new((size_t)n + 1);
+    SCOPED(rationals_drop) mpq_t *row = rationals_new(2 * ((size_t)n + 2));
+    if (!q || !row) return ERR_MEMORY;
+    for (int i = 0; i <= n; i++) {
         mpq_set(q[i], Q->c[i]);
         if (i % 2) mpq_neg(q[i], q[i]);
     }
-    if (code == 0) *apart = is_hurwitz(n, q, row);
-    rationals_free(q, (size_t)n + 1);
-    rationals_free(row, 2 * ((size_t)n + 2));
-    return code;
+    *apart = is_hurwitz(n, q, row);
+    return 0;
 }
 
 static double at_infinity(const Ratio *r)
@@ -148,16 +145,15 @@ static double find_infinity(const Plane *p)
 static int search_angle(const Table *t, int colour, double *angle, double *infinity)
 {
     const size_t work_max = 20000;
-    Plane p = {.colours = t->colours, .colour = colour};
+    SCOPED(stability_drop) Stability *s = NULL;
     *angle = NAN;
-    int code = stability_new(t, &p.s);
+    int code = stability_new(t, &s);
     if (code == ERR_INPUT) return 0; /* too many factors */
     TRY(code);
-    if (stability_work(p.s) <= work_max) {
-        *angle = find_angle(&p);
-        *infinity = find_infinity(&p);
-    }
-    stability_free(p.s);
+    if (stability_work(s) > work_max) return 0;
+    Plane p = {s, t->colours, colour};
+    *angle = find_angle(&p);
+    *infinity = find_infinity(&p);
     return 0;
 }
 
@@ -180,42 +176,40 @@ static int find_with_history(const Table *t, Stiff *out)
 
 static int find(const Table *t, const Ratio *r, Stiff *out)
 {
-    Poly f = {0};
+    SCOPED(poly_free) Poly f = {0};
     double end;
     int apart;
     TRY(poles_apart(&r->Q, &apart));
-    int code = ratio_excess(t, r, &f);
-    if (code == 0) code = poly_interval(&f, &end);
-    poly_free(&f);
-    TRY(code);
+    TRY(ratio_excess(t, r, &f));
+    TRY(poly_interval(&f, &end));
     out->a_stable = apart && end == INFINITY ? TOLD_YES : TOLD_NO;
     out->r_infinity = at_infinity(r);
     out->l_stable = out->a_stable == TOLD_YES && out->r_infinity == 0 ? TOLD_YES : TOLD_NO;
     return 0;
 }
 
+static int find_one_step(const Table *t, Stiff *out)
+{
+    SCOPED(ratio_free) Ratio r = {0};
+    int told;
+    double infinity;
+    TRY(ratio_new(t, out->colour, &r, &told));
+    if (!told) return 0;
+    TRY(find(t, &r, out));
+    if (out->a_stable == TOLD_NO) return search_angle(t, out->colour, &out->alpha, &infinity);
+    out->alpha = 90;
+    return 0;
+}
+
 int stability_stiff(const Table *t, Stiff *out)
 {
-    Ratio r;
-    int told;
     *out = (Stiff){TOLD_NOT, TOLD_NOT, NAN, NAN, -1};
     if (t->flows || table_exponential(t)) return 0;
     TRY(implicit_colour(t, &out->colour));
     int past = t->past_y || t->past_k;
-    if (past && table_solves(t)) return find_with_history(t, out);
+    if (table_solves(t)) return past ? find_with_history(t, out) : find_one_step(t, out);
     if (past) return 0;
-    if (!table_solves(t)) { /* a polynomial */
-        out->a_stable = out->l_stable = TOLD_NO;
-        out->r_infinity = INFINITY;
-        return 0;
-    }
-    TRY(ratio_new(t, out->colour, &r, &told));
-    if (!told) return 0;
-    double infinity;
-    int code = find(t, &r, out);
-    ratio_free(&r);
-    if (code == 0 && out->a_stable == TOLD_YES) out->alpha = 90;
-    if (code == 0 && out->a_stable == TOLD_NO)
-        code = search_angle(t, out->colour, &out->alpha, &infinity);
-    return code;
+    out->a_stable = out->l_stable = TOLD_NO; /* a polynomial */
+    out->r_infinity = INFINITY;
+    return 0;
 }

@@ -7,7 +7,7 @@
  * and those without effect dropped; so the condition is necessary too. Symplecticity of methods with
  * history is not decided. */
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "ode/theory/lie.h"
 #include "ode/scheme/rationals.h"
 
@@ -18,12 +18,9 @@ enum { EVALS_MAX = 256 }; /* above, symplecticity is not decided */
 
 static int differ(const Table *t, const mpq_t a, const mpq_t b)
 {
-    mpq_t d;
-    mpq_init(d);
+    RATIONAL(d);
     mpq_sub(d, a, b);
-    int zero = theory_is_zero(t, d);
-    mpq_clear(d);
-    return !zero;
+    return !theory_is_zero(t, d);
 }
 
 /* ---- flows ------------------------------------------------------------------------------------------- */
@@ -46,41 +43,32 @@ static size_t join_flows(const Table *t, int *op, mpq_t *c)
 
 static int is_palindrome(const Table *t, int *yes)
 {
-    int *op = memory_new(t->flows, sizeof *op);
-    mpq_t *c = rationals_new(t->flows);
-    int code = op && c ? 0 : ERR_MEMORY;
+    SCOPED(memory_drop) int *op = memory_new(t->flows, sizeof *op);
+    SCOPED(rationals_drop) mpq_t *c = rationals_new(t->flows);
+    if (!op || !c) return ERR_MEMORY;
+    size_t n = join_flows(t, op, c);
     *yes = 1;
-    if (code == 0) {
-        size_t n = join_flows(t, op, c);
-        for (size_t i = 0; i < n / 2; i++)
-            *yes = *yes && op[i] == op[n - 1 - i] && !differ(t, c[i], c[n - 1 - i]);
-    }
-    memory_free(op);
-    rationals_free(c, t->flows);
-    return code;
+    for (size_t i = 0; i < n / 2; i++)
+        *yes = *yes && op[i] == op[n - 1 - i] && !differ(t, c[i], c[n - 1 - i]);
+    return 0;
 }
 
 /* Finds the largest q with S(h) S(-h) = 1 up to words of length q. */
 static int flows_symmetric_order(const Table *t, int most, int *order)
 {
-    Words step = {0}, back = {0}, both = {0};
-    int code = lie_new(t->colours, most, &step);
-    if (code == 0) code = lie_new(t->colours, most, &back);
-    if (code == 0) code = lie_new(t->colours, most, &both);
-    if (code == 0) code = lie_step(t, &step);
-    if (code == 0) {
-        lie_copy(&back, &step);
-        for (size_t w = 0; w < lie_count(&step); w++)
-            if (lie_length(&step, w) % 2) mpq_neg(back.c[w], back.c[w]);
-        lie_multiply(&both, &step, &back);
-        size_t w = 1;
-        while (w < lie_count(&both) && theory_is_zero(t, both.c[w])) w++;
-        *order = w < lie_count(&both) ? lie_length(&both, w) - 1 : most;
-    }
-    lie_free(&step);
-    lie_free(&back);
-    lie_free(&both);
-    return code;
+    SCOPED(lie_free) Words step = {0}, back = {0}, both = {0};
+    TRY(lie_new(t->colours, most, &step));
+    TRY(lie_new(t->colours, most, &back));
+    TRY(lie_new(t->colours, most, &both));
+    TRY(lie_step(t, &step));
+    lie_copy(&back, &step);
+    for (size_t w = 0; w < lie_count(&step); w++)
+        if (lie_length(&step, w) % 2) mpq_neg(back.c[w], back.c[w]);
+    lie_multiply(&both, &step, &back);
+    size_t w = 1;
+    while (w < lie_count(&both) && theory_is_zero(t, both.c[w])) w++;
+    *order = w < lie_count(&both) ? lie_length(&both, w) - 1 : most;
+    return 0;
 }
 
 static int find_flows(const Table *t, Structure *out)
@@ -106,41 +94,35 @@ static int is_separable(const Forest *f, size_t tree)
 /* Finds the lowest order of a non-zero tree of S(-h) S(h), of all and of separable ones; 0: none. */
 static int first_defects(const Table *t, const Forest *f, int *all, int *separable)
 {
-    Series *step = NULL, *back = NULL, *both = NULL;
-    int code = series_step(f, t, &step);
-    if (code == 0) code = series_new(f, &back);
-    if (code == 0) code = series_new(f, &both);
-    if (code == 0) {
-        mpq_set(back->empty, step->empty);
-        for (size_t i = 0; i < f->count; i++) {
-            mpq_set(back->a[i], step->a[i]);
-            if (f->tree[i].order % 2) mpq_neg(back->a[i], back->a[i]);
-        }
-        series_compose(both, step, back);
-    }
+    SCOPED(series_drop) Series *step = NULL, *back = NULL, *both = NULL;
     *all = *separable = 0;
-    for (size_t i = f->count; code == 0 && i-- > 0;) {
+    TRY(series_step(f, t, &step));
+    TRY(series_new(f, &back));
+    TRY(series_new(f, &both));
+    mpq_set(back->empty, step->empty);
+    for (size_t i = 0; i < f->count; i++) {
+        mpq_set(back->a[i], step->a[i]);
+        if (f->tree[i].order % 2) mpq_neg(back->a[i], back->a[i]);
+    }
+    series_compose(both, step, back);
+    for (size_t i = f->count; i-- > 0;) {
         if (theory_is_zero(t, both->a[i]) || tree_vanishes(f, i, t->linear)) continue;
         *all = f->tree[i].order;
         if (is_separable(f, i)) *separable = f->tree[i].order;
     }
-    series_free(step);
-    series_free(back);
-    series_free(both);
-    return code;
+    return 0;
 }
 
 static int find_symmetry(const Table *t, Structure *out)
 {
-    int all = 0, separable = 0, code = 0;
-    for (int max = out->searched < 3 ? out->searched : 3; code == 0; max++) {
-        Forest *f;
-        code = forest_new(max, table_tree_colours(t), &f);
-        if (code == 0) code = first_defects(t, f, &all, &separable);
-        forest_free(f);
+    int all = 0, separable = 0;
+    for (int max = out->searched < 3 ? out->searched : 3;; max++) {
+        SCOPED(forest_drop) Forest *f = NULL;
+        TRY(forest_new(max, table_tree_colours(t), &f));
+        int code = first_defects(t, f, &all, &separable);
+        if (code != 0) return code == ERR_ACCURACY ? 0 : code; /* no expansion about y: unknown */
         if ((all && separable) || max >= out->searched) break;
     }
-    if (code != 0) return code == ERR_ACCURACY ? 0 : code; /* no expansion about y: unknown */
     out->symmetric = !all;
     out->symmetric_separable = !separable;
     if (all) out->symmetric_order = all - 1;
@@ -227,14 +209,12 @@ static void join_evaluations(Joined *s)
 static int pair_holds(const Joined *s, size_t i, size_t j)
 {
     size_t n = s->t->evals;
-    mpq_t sum, q;
-    mpq_inits(sum, q, NULL);
+    RATIONAL(sum);
+    RATIONAL(q);
     mpq_mul(sum, s->b[i], s->a[i * n + j]);
     rational_add(sum, s->b[j], s->a[j * n + i]);
     mpq_mul(q, s->b[i], s->b[j]);
-    int equal = !differ(s->t, sum, q);
-    mpq_clears(sum, q, NULL);
-    return equal;
+    return !differ(s->t, sum, q);
 }
 
 static int all_pairs_hold(const Joined *s)
@@ -250,22 +230,14 @@ static int all_pairs_hold(const Joined *s)
 static int find_symplectic(const Table *t, int separable, int *out)
 {
     size_t n = t->evals;
-    Joined s = {.t = t, .separable = separable};
     if (!is_runge_kutta(t) || n > EVALS_MAX) return 0;
-    s.of = memory_new(4 * n, sizeof *s.of);
-    s.a = rationals_new(n * n + n);
-    int code = s.of && s.a ? 0 : ERR_MEMORY;
-    if (code == 0) {
-        s.next = s.of + n;
-        s.op = s.next + n;
-        s.used = s.op + n;
-        s.b = s.a + n * n;
-        join_evaluations(&s);
-        *out = all_pairs_hold(&s);
-    }
-    memory_free(s.of);
-    rationals_free(s.a, n * n + n);
-    return code;
+    SCOPED(memory_drop) int *of = memory_new(4 * n, sizeof *of);
+    SCOPED(rationals_drop) mpq_t *a = rationals_new(n * n + n);
+    if (!of || !a) return ERR_MEMORY;
+    Joined s = {t, separable, 0, of, of + n, of + 2 * n, of + 3 * n, a, a + n * n};
+    join_evaluations(&s);
+    *out = all_pairs_hold(&s);
+    return 0;
 }
 
 /* ---- linear multistep ------------------------------------------------------------------------------------ */
@@ -278,8 +250,8 @@ typedef struct {
 
 static void multistep_free(Multistep *m)
 {
-    rationals_free(m->alpha, (size_t)m->k + 2);
-    for (int op = 0; op < m->colours; op++) rationals_free(m->beta[op], (size_t)m->k + 2);
+    rationals_free(m->alpha);
+    for (int op = 0; op < m->colours; op++) rationals_free(m->beta[op]);
 }
 
 static int is_linear(const Table *t)
@@ -323,17 +295,15 @@ static int is_empty(const Multistep *m, int i)
 
 static int multistep_symmetric(const Table *t, const Multistep *m)
 {
-    mpq_t minus;
     int last = m->k + 1, ok = 1;
     while (last > 0 && is_empty(m, last)) last--;
-    mpq_init(minus);
+    RATIONAL(minus);
     for (int i = 0; i <= last; i++) {
         mpq_neg(minus, m->alpha[last - i]);
         ok = ok && !differ(t, m->alpha[i], minus);
         for (int op = 0; op < m->colours; op++)
             ok = ok && !differ(t, m->beta[op][i], m->beta[op][last - i]);
     }
-    mpq_clear(minus);
     return ok;
 }
 
@@ -341,8 +311,8 @@ static int multistep_symmetric(const Table *t, const Multistep *m)
  * -sum over j >= -1 of alpha_j (-j)^n / n! + sum beta_j (-j)^(n-1) / (n-1)!. */
 static void error_term(const Multistep *m, int n, mpq_t out)
 {
-    mpq_t power, j;
-    mpq_inits(power, j, NULL);
+    RATIONAL(power);
+    RATIONAL(j);
     mpq_set_ui(out, 0, 1);
     for (int i = 0; i <= m->k + 1; i++) {
         mpq_set_ui(power, 1, 1); /* (1 - i)^(n-1) / (n-1)! */
@@ -357,13 +327,12 @@ static void error_term(const Multistep *m, int n, mpq_t out)
         mpq_mul(power, power, j);
         rational_subtract(out, power, m->alpha[i]);
     }
-    mpq_clears(power, j, NULL);
 }
 
 static void find_constant(const Table *t, const Multistep *m, Structure *out)
 {
-    mpq_t sum, sigma;
-    mpq_inits(sum, sigma, NULL);
+    RATIONAL(sum);
+    RATIONAL(sigma);
     int same = 1, n = 1;
     for (int i = 0; i <= m->k + 1; i++) {
         for (int op = 1; op < m->colours; op++)
@@ -379,23 +348,28 @@ static void find_constant(const Table *t, const Multistep *m, Structure *out)
         out->has_constant = !theory_is_zero(t, sigma);
         if (out->has_constant) mpq_div(out->error_constant[1], out->error_constant[0], sigma);
     }
-    mpq_clears(sum, sigma, NULL);
 }
 
 static int find_multistep(const Table *t, Structure *out)
 {
-    Multistep m;
-    int code = multistep_new(t, &m);
-    if (code == 0) {
-        if (t->past_y || t->past_k)
-            out->symmetric = out->symmetric_separable = multistep_symmetric(t, &m);
-        find_constant(t, &m, out);
-    }
-    multistep_free(&m);
-    return code;
+    SCOPED(multistep_free) Multistep m;
+    TRY(multistep_new(t, &m));
+    if (t->past_y || t->past_k)
+        out->symmetric = out->symmetric_separable = multistep_symmetric(t, &m);
+    find_constant(t, &m, out);
+    return 0;
 }
 
 /* ---- all -------------------------------------------------------------------------------------------------- */
+
+static int find_all(const Table *t, Structure *out)
+{
+    if (t->flows) return find_flows(t, out);
+    if (!t->past_y && !t->past_k) TRY(find_symmetry(t, out));
+    TRY(find_symplectic(t, 0, &out->symplectic));
+    TRY(find_symplectic(t, 1, &out->symplectic_separable));
+    return is_linear(t) ? find_multistep(t, out) : 0;
+}
 
 int structure_find(const Table *t, int searched, Structure *out)
 {
@@ -412,11 +386,7 @@ int structure_find(const Table *t, int searched, Structure *out)
     if (searched > forest_most(table_tree_colours(t)))
         out->searched = forest_most(table_tree_colours(t));
     mpq_inits(out->error_constant[0], out->error_constant[1], NULL);
-    int code = t->flows ? find_flows(t, out) : 0;
-    if (code == 0 && !t->flows && !t->past_y && !t->past_k) code = find_symmetry(t, out);
-    if (code == 0 && !t->flows) code = find_symplectic(t, 0, &out->symplectic);
-    if (code == 0 && !t->flows) code = find_symplectic(t, 1, &out->symplectic_separable);
-    if (code == 0 && is_linear(t)) code = find_multistep(t, out);
+    int code = find_all(t, out);
     if (t->colours > 2) /* kicks and drifts belong to two fields */
         out->symmetric_separable = out->symplectic_separable = TOLD_NOT;
     if (code != 0) structure_free(out);

@@ -7,6 +7,7 @@
  * commutator (bracket.c). Blanks may stand between any two of these. */
 #include "kernels/error.h"
 #include "ode/scheme/lexer.h"
+#include "ode/scheme/rationals.h"
 #include "ode/theory/theory.h"
 
 #include <string.h>
@@ -34,23 +35,21 @@ static int read_term(Parser *p, TermReader *read, void *to, mpq_t c)
 
 int terms_read(const char *text, TermReader *read, void *to)
 {
+    TABLE(table);
     Parser p;
     Cursor *at = &p.cursor;
-    mpq_t c;
+    RATIONAL(c);
     TRY(parser_open(text, &p));
-    mpq_init(c);
-    int code = 0;
+    table = p.table;
     cursor_blanks(at);
-    while (code == 0 && at->at < at->end) {
-        code = read_term(&p, read, to, c);
+    while (at->at < at->end) {
+        TRY(read_term(&p, read, to, c));
         cursor_blanks(at);
-        if (code == 0 && at->at < at->end && !cursor_take(at, ";") && !strchr("+-", *at->at))
-            code = cursor_error(at, "expected +, - or ; behind a term");
+        if (at->at < at->end && !cursor_take(at, ";") && !strchr("+-", *at->at))
+            return cursor_error(at, "expected +, - or ; behind a term");
         cursor_blanks(at);
     }
-    mpq_clear(c);
-    table_free(p.table);
-    return code;
+    return 0;
 }
 
 int terms_number(const char *text, mpq_t out)

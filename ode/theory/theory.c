@@ -1,6 +1,6 @@
 /* theory.c: the exact order of a table, its defects and its error norm. */
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "ode/scheme/rationals.h"
 #include "ode/scheme/scheme.h"
 #include "ode/theory/theory.h"
@@ -15,15 +15,13 @@ static const double inexact_bound = 1e-12, slack = 100, long_fraction = 1e6, lon
 
 void theory_state(const Table *t, mpq_t out)
 {
-    mpq_t c;
-    mpq_init(c);
+    RATIONAL(c);
     mpq_set_si(out, t->flows ? 0 : -1, 1); /* flows keep the state */
     for (size_t i = 0; i < t->update.terms; i++) {
         if (t->update.term[i].eval != TABLE_STATE) continue;
         table_value(t, &t->update.term[i], c);
         mpq_add(out, out, c);
     }
-    mpq_clear(c);
 }
 
 /* Makes a(t) of a series the factor of the elementary differential: over sigma(t), and 0 where that vanishes. */
@@ -36,20 +34,16 @@ static void make_factor(const Forest *f, const Table *t, size_t tree, mpq_t a)
 /* Computes the factors of a step's series, less the exact flow's where `less_exact` is set. */
 static int find_factors(const Forest *f, const Table *t, int less_exact, mpq_t *factor, mpq_t empty)
 {
-    Series *step, *exact;
+    SCOPED(series_drop) Series *step = NULL, *exact = NULL;
     TRY(series_step(f, t, &step));
-    int code = series_new(f, &exact);
-    if (code == 0) {
-        if (less_exact) series_exact(exact, rational_one, ((Table *)t)->weight);
-        mpq_sub(empty, step->empty, exact->empty);
-        for (size_t i = 0; i < f->count; i++) {
-            mpq_sub(factor[i], step->a[i], exact->a[i]);
-            make_factor(f, t, i, factor[i]);
-        }
+    TRY(series_new(f, &exact));
+    if (less_exact) series_exact(exact, rational_one, ((Table *)t)->weight);
+    mpq_sub(empty, step->empty, exact->empty);
+    for (size_t i = 0; i < f->count; i++) {
+        mpq_sub(factor[i], step->a[i], exact->a[i]);
+        make_factor(f, t, i, factor[i]);
     }
-    series_free(step);
-    series_free(exact);
-    return code;
+    return 0;
 }
 
 int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty)
@@ -59,31 +53,27 @@ int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty)
 
 int theory_modified(const Forest *f, const Table *t, mpq_t *coefficient)
 {
-    Series *step, *log = NULL;
-    mpq_t q;
+    SCOPED(series_drop) Series *step = NULL, *log = NULL;
+    RATIONAL(q);
     if (t->past_y || t->past_k)
         return error_set(ERR_INPUT,
                          "%s: a modified equation belongs to a one-step scheme; this one reads "
                          "earlier steps",
                          t->name);
     TRY(series_step(f, t, &step));
-    mpq_init(q);
     theory_state(t, q);
-    int code = theory_is_zero(t, q)
-                   ? series_new(f, &log)
-                   : error_set(ERR_ACCURACY,
-                               "%s: the state weights of the update do not sum to 1: no modified "
-                               "equation",
-                               t->name);
-    if (code == 0) code = series_log(log, step);
-    for (size_t i = 0; code == 0 && i < f->count; i++) {
+    if (!theory_is_zero(t, q))
+        return error_set(ERR_ACCURACY,
+                         "%s: the state weights of the update do not sum to 1: no modified "
+                         "equation",
+                         t->name);
+    TRY(series_new(f, &log));
+    TRY(series_log(log, step));
+    for (size_t i = 0; i < f->count; i++) {
         mpq_set(coefficient[i], log->a[i]);
         make_factor(f, t, i, coefficient[i]);
     }
-    mpq_clear(q);
-    series_free(step);
-    series_free(log);
-    return code;
+    return 0;
 }
 
 int theory_is_zero(const Table *t, const mpq_t defect)
@@ -93,15 +83,14 @@ int theory_is_zero(const Table *t, const mpq_t defect)
 
 int theory_terms(const Forest *f, const Table *t, int order, double *coefficient)
 {
-    mpq_t *q = rationals_new(f->count + 1);
+    SCOPED(rationals_drop) mpq_t *q = rationals_new(f->count + 1);
     if (!q) return ERR_MEMORY;
-    int code = theory_defect(f, t, q, q[f->count]);
+    TRY(theory_defect(f, t, q, q[f->count]));
     for (size_t i = 0; i < f->count; i++) {
-        int wanted = code == 0 && f->tree[i].order == order && !theory_is_zero(t, q[i]);
+        int wanted = f->tree[i].order == order && !theory_is_zero(t, q[i]);
         coefficient[i] = wanted ? table_double(q[i]) : 0;
     }
-    rationals_free(q, f->count + 1);
-    return code;
+    return 0;
 }
 
 /* ---- rounding ------------------------------------------------------------------------------------- */
@@ -179,15 +168,12 @@ static int search_one_colour(Conditions *c, Found *out)
  * defect depends on its tree's shape alone. */
 static double norm2(const Forest *f, int order, int one_colour, mpq_t *defect)
 {
-    mpq_t sum;
-    mpq_init(sum);
+    RATIONAL(sum);
     for (size_t i = f->first[order]; i < f->first[order + 1]; i++) {
         if (one_colour && !tree_is_F(f, i)) continue;
         rational_add(sum, defect[i], defect[i]);
     }
-    double norm = table_double(sum);
-    mpq_clear(sum);
-    return norm;
+    return table_double(sum);
 }
 
 static Level level_of(const Forest *f, int order, mpq_t *defect)
@@ -203,30 +189,27 @@ static Level level_of(const Forest *f, int order, mpq_t *defect)
 /* Does the same with the trees of a forest, as large as needed. */
 static int search_colours(const Table *t, int timed, int estimate, Found *out)
 {
-    int code = 0, done = 0;
-    for (int max = out->searched < 3 ? out->searched : 3; code == 0 && !done; max++) {
-        Forest *f;
+    for (int max = out->searched < 3 ? out->searched : 3;; max++) {
+        SCOPED(forest_drop) Forest *f = NULL;
         TRY(series_forest(t, max, table_tree_colours(t), timed, &f));
-        mpq_t *defect = rationals_new(f->count + 1);
-        code = defect ? find_factors(f, t, !estimate, defect, defect[f->count]) : ERR_MEMORY;
-        while (code == 0 && out->order < max && !done) {
+        SCOPED(rationals_drop) mpq_t *defect = rationals_new(f->count + 1);
+        if (!defect) return ERR_MEMORY;
+        TRY(find_factors(f, t, !estimate, defect, defect[f->count]));
+        while (out->order < max) {
             Level l = level_of(f, out->order + 1, defect);
             if (is_met(&l, out)) continue;
             out->norm2 = norm2(f, out->order + 1, 0, defect);
             if (table_one_field(t)) out->norm2_one_colour = norm2(f, out->order + 1, 1, defect);
-            done = 1;
+            return 0;
         }
-        rationals_free(defect, f->count + 1);
-        forest_free(f);
-        done |= max >= out->searched;
+        if (max >= out->searched) return 0;
     }
-    return code;
 }
 
 /* Finds the order of the update of a frozen table whose points expand, up to `most`. */
 static int find_order(const Table *t, int most, int timed, int estimate, Found *out)
 {
-    Conditions *c;
+    SCOPED(conditions_drop) Conditions *c = NULL;
     *out = (Found){.missed = NAN,
                    .norm2 = NAN,
                    .norm2_one_colour = NAN,
@@ -235,20 +218,16 @@ static int find_order(const Table *t, int most, int timed, int estimate, Found *
     TRY(conditions_new(t, timed, estimate, &c));
     int trees = forest_timed_most(c ? 1 : table_tree_colours(t), timed);
     out->searched = most < trees ? most : trees;
-    int code = c ? search_one_colour(c, out) : search_colours(t, timed, estimate, out);
-    conditions_free(c);
-    return code;
+    return c ? search_one_colour(c, out) : search_colours(t, timed, estimate, out);
 }
 
 static int search(const Table *frozen, int most, int timed, Theory *out)
 {
     Found found = {.searched = most, .norm2 = NAN, .norm2_one_colour = NAN, .missed = NAN};
-    mpq_t state;
-    mpq_init(state);
+    RATIONAL(state);
     theory_state(frozen, state);
     int code = series_check(frozen), on_circle;
     out->expands = code == 0 && theory_is_zero(frozen, state);
-    mpq_clear(state);
     if (code == ERR_ACCURACY) code = 0; /* no expansion about y: order 0 */
     if (out->expands) code = find_order(frozen, most, timed, 0, &found);
     out->order = out->order_autonomous = found.order;
@@ -267,13 +246,12 @@ static int search(const Table *frozen, int most, int timed, Theory *out)
 
 int theory_search(const Table *t, int most, Theory *out)
 {
-    Table *frozen = table_freeze(t);
+    SCOPED(table_drop) Table *frozen = table_freeze(t);
     *out = (Theory){0};
     if (!frozen) return ERR_MEMORY;
     int code = search(frozen, most, 0, out), autonomous = out->order;
     if (code == 0 && table_written(frozen)) code = search(frozen, most, 1, out);
     out->order_autonomous = autonomous;
-    table_free(frozen);
     return code;
 }
 
@@ -288,25 +266,28 @@ int theory_freeze(const Table *t, Table **out)
     return code;
 }
 
+static int find_estimate(const Table *estimate, int most, Embedded *out)
+{
+    Found found;
+    TRY(series_check(estimate));
+    TRY(find_order(estimate, most, table_written(estimate), 1, &found));
+    out->estimate_order = found.order;
+    out->searched = found.searched;
+    out->error_norm2 = found.norm2;
+    return 0;
+}
+
 int theory_embedded(const Table *t, int most, Embedded *out)
 {
     Theory theory;
-    Found found;
     *out = (Embedded){.order = -1, .estimate_order = -1, .error_norm2 = NAN};
     if (!t->pair) return 0;
-    Table *hat = table_embedded(t), *estimate = table_estimate(t);
-    int code = hat && estimate ? theory_search(hat, most, &theory) : ERR_MEMORY;
-    if (code == 0) out->order = theory.order;
-    if (code == 0) out->order_at_least = theory.order == theory.searched;
-    if (code == 0) code = series_check(estimate);
-    if (code == 0) code = find_order(estimate, most, table_written(estimate), 1, &found);
-    if (code == 0) {
-        out->estimate_order = found.order;
-        out->searched = found.searched;
-        out->error_norm2 = found.norm2;
-    }
+    SCOPED(table_drop) Table *hat = table_embedded(t), *estimate = table_estimate(t);
+    if (!hat || !estimate) return ERR_MEMORY;
+    TRY(theory_search(hat, most, &theory));
+    out->order = theory.order;
+    out->order_at_least = theory.order == theory.searched;
+    int code = find_estimate(estimate, most, out);
     if (code == ERR_ACCURACY) out->estimate_order = 0, code = 0; /* no expansion about y */
-    table_free(hat);
-    table_free(estimate);
     return code;
 }

@@ -17,6 +17,7 @@
 
 #include <stddef.h>
 
+#include "kernels/scoped.h"
 #include "ode/scheme/table.h"
 
 /* ---- tree.c: coloured rooted trees --------------------------------------------------------------- */
@@ -65,6 +66,7 @@ int forest_timed(int max, int colours, int timed, Forest **out);
 int forest_trees(int max, int colours, int timed, Forest **out);
 int forest_grow(Forest *f, int max); /* adds trees up to an order, without cuts */
 void forest_free(Forest *f);
+DROP(Forest, forest)
 /* shape (f->count) out: each tree without its colours, in a forest of one colour of this order. */
 void forest_shapes(const Forest *f, const Forest *one, int *shape);
 
@@ -102,6 +104,7 @@ typedef struct {
 
 int series_new(const Forest *f, Series **out); /* all coefficients are 0 */
 void series_free(Series *s);
+DROP(Series, series)
 /* Sets s to the exact flow over theta h of the weighted sum of colours; clocks advance by theta. */
 void series_exact(Series *s, const mpq_t theta, mpq_t weight[COLOURS]);
 /* Composes c = "first a, then b": c(t) = b(0) a(t) + sum over cuts b(kept) prod a(cut); a(0) = 1. c !=
@@ -135,6 +138,7 @@ typedef struct Conditions Conditions;
  * reads one that reads it. estimate: the series of the update is compared with 0. */
 int conditions_new(const Table *t, int timed, int estimate, Conditions **out);
 void conditions_free(Conditions *c);
+DROP(Conditions, conditions)
 /* Looks at the trees of an order, 1 .. forest_timed_most(1, timed), none below the order before. */
 int conditions_at(Conditions *c, int order, Level *out);
 /* Sums the squares of these defects over sigma in the table's colours, and in one. */
@@ -282,6 +286,7 @@ int stability_roots(const Table *t, int *zero_stable, int *on_circle);
 typedef struct Stability Stability;
 int stability_new(const Table *t, Stability **out);
 void stability_free(Stability *s);
+DROP(Stability, stability)
 /* Returns the largest |amplification factor| at h lambda = z[colour] (re, im), for each colour. */
 double stability_at(Stability *s, const double z[][2]);
 /* Returns roughly the multiplications that stability_at takes. */

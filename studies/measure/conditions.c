@@ -88,7 +88,7 @@ typedef struct {
 static void asked_close(Asked *a)
 {
     series_free(a->exact);
-    if (a->f) rationals_free(a->defect, a->f->count + 1);
+    if (a->f) rationals_free(a->defect);
     forest_free(a->f);
     table_free(a->t);
 }

@@ -6,7 +6,7 @@
 #include "tests/lib/schemes.h"
 #include "tests/lib/tiny.h"
 
-DROP(truncator, Truncator *, truncator_free(*own))
-#define OWN_TRUNCATOR __attribute__((cleanup(drop_truncator))) Truncator
+DROP(Truncator, truncator)
+#define OWN_TRUNCATOR SCOPED(truncator_drop) Truncator
 
 #endif

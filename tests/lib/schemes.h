@@ -4,7 +4,7 @@
 #define TROTTER_TEST_SCHEMES_H
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "ode/ode.h"
 #include "ode/scheme/rationals.h"
 #include "tests/lib/test.h"
@@ -52,7 +52,7 @@ static inline void systems_free(Systems *l)
 
 static inline void sum_free(TreeSum *s)
 {
-    rationals_free(s->c, s->f->count);
+    rationals_free(s->c);
     mpq_clear(s->y);
     forest_free(s->f);
 }
@@ -64,39 +64,23 @@ static inline void tables_free(Tables *l)
     *l = (Tables){0};
 }
 
-#define DROP(name, Type, action)              \
-    static inline void drop_##name(Type *own) \
-    {                                         \
-        action;                               \
-    }
-DROP(table, Table *, table_free(*own))
-DROP(tables, Tables, tables_free(own))
-DROP(system, System *, system_free(*own))
-DROP(systems, Systems, systems_free(own))
-DROP(forest, Forest *, forest_free(*own))
-DROP(series, Series *, series_free(*own))
-DROP(sum, TreeSum, sum_free(own))
-DROP(stepper, Stepper *, stepper_free(*own))
-DROP(study, OrderStudy, order_free(own))
-DROP(structure, Structure, structure_free(own))
-DROP(brackets, Brackets, bracket_free(own))
-DROP(numbers, double *, memory_free(*own))
-DROP(rational, mpq_t, mpq_clear(*own))
+DROP(System, system)
+DROP(Stepper, stepper)
 
 /* Before a variable, which must have a value. A pointer may be NULL. */
-#define OWN_TABLE __attribute__((cleanup(drop_table))) Table
-#define OWN_TABLES __attribute__((cleanup(drop_tables))) Tables
-#define OWN_SYSTEM __attribute__((cleanup(drop_system))) System
-#define OWN_SYSTEMS __attribute__((cleanup(drop_systems))) Systems
-#define OWN_FOREST __attribute__((cleanup(drop_forest))) Forest
-#define OWN_SERIES __attribute__((cleanup(drop_series))) Series
-#define OWN_SUM __attribute__((cleanup(drop_sum))) TreeSum
-#define OWN_STEPPER __attribute__((cleanup(drop_stepper))) Stepper
-#define OWN_STUDY __attribute__((cleanup(drop_study))) OrderStudy
-#define OWN_STRUCTURE __attribute__((cleanup(drop_structure))) Structure
-#define OWN_BRACKETS __attribute__((cleanup(drop_brackets))) Brackets
-#define OWN_REALS __attribute__((cleanup(drop_numbers))) double
-#define OWN_RATIONAL __attribute__((cleanup(drop_rational))) mpq_t
+#define OWN_TABLE SCOPED(table_drop) Table
+#define OWN_TABLES SCOPED(tables_free) Tables
+#define OWN_SYSTEM SCOPED(system_drop) System
+#define OWN_SYSTEMS SCOPED(systems_free) Systems
+#define OWN_FOREST SCOPED(forest_drop) Forest
+#define OWN_SERIES SCOPED(series_drop) Series
+#define OWN_SUM SCOPED(sum_free) TreeSum
+#define OWN_STEPPER SCOPED(stepper_drop) Stepper
+#define OWN_STUDY SCOPED(order_free) OrderStudy
+#define OWN_STRUCTURE SCOPED(structure_free) Structure
+#define OWN_BRACKETS SCOPED(bracket_free) Brackets
+#define OWN_REALS SCOPED(memory_drop) double
+#define OWN_RATIONAL SCOPED(rational_drop) mpq_t
 
 /* Returns `count` zeros. */
 static inline double *numbers(size_t count)

@@ -3,34 +3,23 @@
 #ifndef TROTTER_TESTS_TINY_H
 #define TROTTER_TESTS_TINY_H
 
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "nn/nn.h"
 
 /* Variables that are freed where their block ends: OWN_MODEL *m, *r; OWN_NUMBERS *x; OWN_CORPUS c; */
-#define OWN(name, Type, drop)                  \
-    static inline void own_##name(Type *owned) \
-    {                                          \
-        drop;                                  \
-    }
-OWN(model, Model *, model_free(*owned))
-OWN(numbers, double *, memory_free(*owned))
-OWN(plan, Plan *, plan_free(*owned))
-OWN(bpe, Bpe *, bpe_free(*owned))
-OWN(batches, Batches *, batches_free(*owned))
-OWN(corpus, Corpus, corpus_free(owned))
-OWN(vocab, Vocab, vocab_free(owned))
-OWN(text, Text, text_free(owned))
-OWN(bytes, char *, memory_free(*owned))
-#undef OWN
-#define OWN_MODEL __attribute__((cleanup(own_model))) Model
-#define OWN_NUMBERS __attribute__((cleanup(own_numbers))) double
-#define OWN_PLAN __attribute__((cleanup(own_plan))) Plan
-#define OWN_BPE __attribute__((cleanup(own_bpe))) Bpe
-#define OWN_BATCHES __attribute__((cleanup(own_batches))) Batches
-#define OWN_CORPUS __attribute__((cleanup(own_corpus))) Corpus
-#define OWN_VOCAB __attribute__((cleanup(own_vocab))) Vocab
-#define OWN_TEXT __attribute__((cleanup(own_text))) Text
-#define OWN_BYTES __attribute__((cleanup(own_bytes))) char
+DROP(Model, model)
+DROP(Plan, plan)
+DROP(Bpe, bpe)
+DROP(Batches, batches)
+#define OWN_MODEL SCOPED(model_drop) Model
+#define OWN_NUMBERS SCOPED(memory_drop) double
+#define OWN_PLAN SCOPED(plan_drop) Plan
+#define OWN_BPE SCOPED(bpe_drop) Bpe
+#define OWN_BATCHES SCOPED(batches_drop) Batches
+#define OWN_CORPUS SCOPED(corpus_free) Corpus
+#define OWN_VOCAB SCOPED(vocab_free) Vocab
+#define OWN_TEXT SCOPED(text_free) Text
+#define OWN_BYTES SCOPED(memory_drop) char
 
 /* Makes a text whose tokens name their place: token i is i + 1, except line ends, which are 0. A mean line has 8
  * tokens, some lines are blank, and one has 300. */

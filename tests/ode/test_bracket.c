@@ -89,9 +89,9 @@ static mpq_t *write_out(const Forest *f, const char **s)
     derive(f, a, b, sum);
     derive(f, b, a, other);
     for (size_t i = 0; i < f->count; i++) mpq_sub(sum[i], sum[i], other[i]);
-    rationals_free(a, f->count);
-    rationals_free(b, f->count);
-    rationals_free(other, f->count);
+    rationals_free(a);
+    rationals_free(b);
+    rationals_free(other);
     return sum;
 }
 
@@ -110,7 +110,7 @@ static size_t mismatches(const Table *t, const Brackets *b, int order)
             mpq_mul(x, b->bracket[k].c, tree[i]);
             mpq_add(sum[i], sum[i], x);
         }
-        rationals_free(tree, m.f->count);
+        rationals_free(tree);
     }
     for (size_t i = 0; i < m.f->count; i++) {
         mpq_set_ui(x, 1, m.f->tree[i].sigma);
@@ -119,7 +119,7 @@ static size_t mismatches(const Table *t, const Brackets *b, int order)
         n += !theory_is_zero(t, x);
     }
     mpq_clear(x);
-    rationals_free(sum, m.f->count);
+    rationals_free(sum);
     return n;
 }
 

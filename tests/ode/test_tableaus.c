@@ -214,9 +214,9 @@ static Table *member(const struct Family *f, int s)
     write_tableau(s, f->by == BY_D, m, b, text);
     Table *t = tableau(text, strlen(text));
     for (int i = 0; i < STAGES; i++) mpf_clear(x[i]);
-    rationals_free(c, STAGES);
-    rationals_free(b, STAGES);
-    rationals_free(m, (size_t)(s * wide));
+    rationals_free(c);
+    rationals_free(b);
+    rationals_free(m);
     free(text);
     return t;
 }
