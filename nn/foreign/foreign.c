@@ -63,11 +63,10 @@ int foreign_is(const char *dir)
 static int read_json(const char *file, json_t **out)
 {
     json_error_t e = {0};
-    char *bytes;
+    SCOPED(memory_drop) char *bytes = NULL;
     size_t count;
     TRY(file_whole(file, SIZE_MAX, &bytes, &count));
     int code = parsed_json(bytes, count, &e, out);
-    memory_free(bytes);
     if (code == ERR_INPUT) return error_set(code, "%s:%d: %s", file, e.line, e.text);
     TRY(code);
     return json_is_object(*out) ? 0 : error_set(ERR_INPUT, "%s:1: expected an object", file);
@@ -232,7 +231,7 @@ static int find_shards(Foreign *f)
 {
     static const char index[] = "model.safetensors.index.json";
     char file[PATH];
-    json_t *list = NULL;
+    json_auto_t *list = NULL;
     int whole = exists(f->dir, "model.safetensors"), parts = exists(f->dir, index);
     if (!whole && !parts &&
         (exists(f->dir, "pytorch_model.bin") || exists(f->dir, "pytorch_model.bin.index.json")))
@@ -243,10 +242,8 @@ static int find_shards(Foreign *f)
                          f->dir, f->family->architecture, f->dir, f->dir);
     if (whole || !parts) return add_shard(f, "model.safetensors");
     TRY(path(f->dir, index, file));
-    int code = read_json(file, &list);
-    if (code == 0) code = add_shards(f, list);
-    json_decref(list);
-    return code;
+    TRY(read_json(file, &list));
+    return add_shards(f, list);
 }
 
 int foreign_open(const char *dir, Foreign **out)

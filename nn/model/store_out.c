@@ -189,16 +189,14 @@ static int describe(json_t *root, Stream *s, const StoreText *text, size_t texts
 
 static int write_tensors(const char *file, Stream *s, const StoreText *meta, size_t metas)
 {
-    char *header = NULL;
+    SCOPED(memory_drop) char *header = NULL;
     size_t bytes = 0;
-    json_t *root = json_object();
-    int code = root ? describe(root, s, meta, metas) : store_no_memory();
-    if (!code) code = print_header(root, &header, &bytes);
+    json_auto_t *root = json_object();
+    if (!root) return store_no_memory();
+    TRY(describe(root, s, meta, metas));
+    TRY(print_header(root, &header, &bytes));
     stream_begin(s, (FilePart){header, bytes});
-    if (!code) code = file_stream(file, stream_next, s);
-    json_decref(root);
-    memory_free(header);
-    return code;
+    return file_stream(file, stream_next, s);
 }
 
 int tensors_write(const char *file, const Tensor *t, size_t count, int element,

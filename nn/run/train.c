@@ -13,7 +13,9 @@
 
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
+
+DROP(Batches, batches)
 
 enum { ROWS_PER_EPOCH = 20 };
 
@@ -368,13 +370,11 @@ static int check_config(const Run *r)
 /* Where merges are dropped, the first epoch's text stands for all. */
 int train_length(const Corpus *c, const TrainConfig *t, uint64_t *steps)
 {
-    Batches *b;
-    Corpus cut;
-    int code = open_epoch(c, t, 1, &cut, &b);
-    if (code == 0) *steps = steps_of_all(t, b);
-    batches_free(b);
-    corpus_recut_free(&cut);
-    return code;
+    SCOPED(corpus_recut_free) Corpus cut = {0};
+    SCOPED(batches_drop) Batches *b = NULL;
+    TRY(open_epoch(c, t, 1, &cut, &b));
+    *steps = steps_of_all(t, b);
+    return 0;
 }
 
 static int open_run(Run *r)
@@ -480,14 +480,13 @@ static void close_run(Run *r)
 
 int train_run(Model *m, const Corpus *c, const TrainConfig *config, TrainResult *result)
 {
-    Run r = {.m = m, .c = c, .t = config, .p = {.epoch = 1}};
+    SCOPED(close_run) Run r = {.m = m, .c = c, .t = config, .p = {.epoch = 1}};
     int code = agree(&r, open_run(&r));
     if (code == 0) code = ranks_check_same_run(&r);
     r.begun = r.p;
     result->steps = r.steps;
-    if (code == 0 && config->begin) config->begin(config->arg);
-    if (code == 0) code = all_epochs(&r);
-    if (code == 0) code = finish(&r, result);
-    close_run(&r);
-    return code;
+    TRY(code);
+    if (config->begin) config->begin(config->arg);
+    TRY(all_epochs(&r));
+    return finish(&r, result);
 }

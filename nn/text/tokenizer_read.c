@@ -411,16 +411,14 @@ static int read_all(Tokenizer *t, const json_t *root)
 static int parse(Tokenizer *t, const char *file, const char *json, size_t bytes)
 {
     json_error_t e = {0};
-    json_t *root;
+    json_auto_t *root = NULL;
     if (!(t->file = memory_string(file))) return ERR_MEMORY;
     if (!(t->json = memory_new(bytes, 1))) return ERR_MEMORY;
     t->json_bytes = bytes;
     memcpy(t->json, json, bytes);
     int code = parsed_json(json, bytes, &e, &root);
     if (code == ERR_INPUT) error_set(code, "%s:%d: %s", file, e.line, e.text);
-    if (code == 0) code = read_all(t, root);
-    json_decref(root);
-    return code;
+    return code ? code : read_all(t, root);
 }
 
 int tokenizer_parse(const char *file, const char *json, size_t bytes, Tokenizer **out)

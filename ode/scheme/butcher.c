@@ -151,7 +151,7 @@ static int hint_fraction(const Tableau *b, const char *text, size_t bytes, size_
 static int parse_json(Tableau *b, const char *text, size_t bytes)
 {
     json_error_t e;
-    json_t *root;
+    json_auto_t *root = NULL;
     int code = parsed_json(text, bytes, &e, &root);
     if (code == ERR_INPUT) {
         if (e.position > 0) TRY(hint_fraction(b, text, bytes, (size_t)e.position, e.line));
@@ -159,10 +159,8 @@ static int parse_json(Tableau *b, const char *text, size_t bytes)
     }
     TRY(code);
     if (!json_is_object(root))
-        code = error_set(ERR_INPUT, "%s:1: expected an object with A, b and c", b->file);
-    if (code == 0) code = read_json(b, root);
-    json_decref(root);
-    return code;
+        return error_set(ERR_INPUT, "%s:1: expected an object with A, b and c", b->file);
+    return read_json(b, root);
 }
 
 /* ---- a drawing ------------------------------------------------------------------------------------ */

@@ -301,12 +301,11 @@ TEST(recorded_parts_change_no_bit)
  * writes where kernels do, which no recording may contain. */
 static void double_begin(Ranks *r, void *x, size_t n, size_t element)
 {
-    double *own = memory_new(n, sizeof *own);
+    SCOPED(memory_drop) double *own = memory_new(n, sizeof *own);
     assert_non_null(own);
     noted_device->get(own, x, n);
     for (size_t i = 0; i < n; i++) own[i] *= 2;
     noted_device->put(x, own, n);
-    memory_free(own);
     r->bytes += n * element;
     note('b');
 }
@@ -428,7 +427,7 @@ TEST(large_transfers)
 {
     if (devices == 0) skip();
     enum { N = 3000000 };
-    double *x = memory_new(N, sizeof *x), *y = memory_new(N, sizeof *y);
+    SCOPED(memory_drop) double *x = memory_new(N, sizeof *x), *y = memory_new(N, sizeof *y);
     assert_true(x && y);
     for (size_t k = 0; k < N; k++) x[k] = (double)(k % 16777213);
     for (size_t i = 0; i < devices; i++) {
@@ -444,8 +443,6 @@ TEST(large_transfers)
         assert_int_equal(b->wait(), 0);
         b->release(d);
     }
-    memory_free(x);
-    memory_free(y);
 }
 
 /* Packed transfers may have more pieces than one copy has, odd ones, and some larger than the buffer that carries
@@ -454,7 +451,7 @@ TEST(packed_transfers)
 {
     if (devices == 0) skip();
     enum { N = 1 << 20, PIECES_SENT = 40 };
-    unsigned char *x = memory_new(N, 1), *y = memory_new(N, 1);
+    SCOPED(memory_drop) unsigned char *x = memory_new(N, 1), *y = memory_new(N, 1);
     assert_true(x && y);
     for (size_t k = 0; k < N; k++) x[k] = (unsigned char)(k * 7 + k / 251);
     for (size_t i = 0; i < devices; i++) {
@@ -474,8 +471,6 @@ TEST(packed_transfers)
             b->release(d);
         }
     }
-    memory_free(x);
-    memory_free(y);
 }
 
 TEST(nothing_leaks)

@@ -76,7 +76,7 @@ static int sound(const Batch *b, const Text *t, const Text *source, int context,
 /* Returns 1 where the epoch's batches are sound and together predict every token (except blank lines) once. */
 static int covers(Batches *b, const Text *t, const Text *source, int context, size_t most, size_t T)
 {
-    uint8_t *seen = memory_new(t->tokens, 1);
+    SCOPED(memory_drop) uint8_t *seen = memory_new(t->tokens, 1);
     int good = 1;
     for (size_t i = 0; i < batches_count(b); i++) {
         Batch x;
@@ -87,7 +87,6 @@ static int covers(Batches *b, const Text *t, const Text *source, int context, si
         int skip = context == CONTEXT_SENTENCE && blank_at(t, i);
         good &= seen[i] == !skip;
     }
-    memory_free(seen);
     return good;
 }
 

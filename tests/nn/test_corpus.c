@@ -522,7 +522,7 @@ static const char *wanted;
 static int job_corpus(void)
 {
     OWN_CORPUS c;
-    return corpus_choose(wanted, &(CorpusChoice){LEVEL_WORD, wanted == folder ? 3 : 0, 0}, &c);
+    return corpus_choose(wanted, &(CorpusChoice){LEVEL_WORD}, &c);
 }
 
 /* Builds a vocabulary with more words than the table's first size, so that the table grows. */
@@ -535,38 +535,14 @@ static int job_growth(void)
     return vocab_build(&(BpeText){.bytes = s, .count = (size_t)(p - s)}, 1, LEVEL_WORD, 0, 0, &v);
 }
 
-static int job_vocab_file(void)
-{
-    OWN_VOCAB v;
-    TRY(vocab_read(file_path("v"), &v));
-    return vocab_write(&v, file_path("w"));
-}
-
-static int job_text(void)
-{
-    OWN_VOCAB v;
-    OWN_TEXT t = {0};
-    TRY(vocab_read(file_path("v"), &v));
-    TRY(text_read(file_path("ends"), NULL, &v, &t));
-    assert_int_equal(t.writtens, 5);
-    return 0;
-}
-
+/* Files, and vocabularies from them: tests/faults/test_starved.c. */
 TEST(test_failing_allocator)
 {
-    static const struct {
-        int (*job)(void);
-        int least;
-        const char *name;
-    } row[] = {{job_corpus, 5, folder}, {job_corpus, 10, "markov:8"}, {job_corpus, 18, "reverse:8"},
-               {job_growth, 5, NULL},   {job_vocab_file, 5, NULL},    {job_text, 5, NULL}};
-    make_corpus("train.txt", "valid.txt", "test.txt");
-    file_text("v", "<eos>\na\nb\n");
-    file_text("ends", "a <eos> b <eos>\n\n<eos> <eos> <eos>\n");
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        wanted = row[i].name;
-        assert_true(fail_each(row[i].job, ERR_MEMORY) >= row[i].least);
-    }
+    wanted = "markov:8";
+    assert_true(fail_each(job_corpus, ERR_MEMORY) >= 10);
+    wanted = "reverse:8";
+    assert_true(fail_each(job_corpus, ERR_MEMORY) >= 18);
+    assert_true(fail_each(job_growth, ERR_MEMORY) >= 5);
 }
 
 TEST_MAIN(scratch_open, scratch_close)

@@ -27,6 +27,7 @@ static void find_best(Model *m, const Batch *b, int32_t *best)
  * row. Checks that so many are exact, and that the mean is that of model_forward to the bit. */
 static void check_exact(Model *m, Batch b)
 {
+    SCOPED(memory_drop)
     int32_t *best = memory_new(b.N, sizeof *best), *target = memory_new(b.N, sizeof *target);
     size_t words = model_config(m)->vocab;
     find_best(m, &b, best);
@@ -47,8 +48,6 @@ static void check_exact(Model *m, Batch b)
         assert_int_equal(model_forward(m, &b, 0, 0, NULL, &plain), 0);
         assert_true(mean == plain);
     }
-    memory_free(best);
-    memory_free(target);
 }
 
 TEST(exact_is_of_the_logits)

@@ -38,11 +38,10 @@ static int follows(const Text *source, const Text *target, size_t V, int ahead, 
 /* Returns 1 where no two symbols go to one. */
 static int is_injective(const int32_t *to, size_t V)
 {
-    uint8_t *taken = memory_new(V + 1, 1);
+    SCOPED(memory_drop) uint8_t *taken = memory_new(V + 1, 1);
     int good = 1;
     for (size_t i = 1; i <= V; i++)
         if (to[i]) good &= !taken[to[i]]++;
-    memory_free(taken);
     return good;
 }
 

@@ -312,12 +312,11 @@ TEST(test_hostile_lengths)
     assert_true(error_has("no safetensors file"));
     remove(path);
     enum { DEEP = 100000 };
-    char *deep = memory_new(DEEP + 8, 1);
+    SCOPED(memory_drop) char *deep = memory_new(DEEP + 8, 1);
     memcpy(deep, &(uint64_t){DEEP}, 8);
     memset(deep + 8, '[', DEEP);
     memcpy(deep + 8, "{\"a\":", 5);
     assert_int_equal(read_sample(file_write("deep", deep, DEEP + 8), STORE_ANY, 0, x), ERR_INPUT);
-    memory_free(deep);
 }
 
 TEST(test_truncations)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "nn/text/tokenizer.h"
 
 static json_t *read_ids(void)
@@ -90,7 +90,7 @@ TEST(bytes_come_back)
 {
     enum { BYTES = 1 << 20 };
     Tokenizer *t = read_tokenizer("gpt2");
-    char *text = memory_new(BYTES + 1, 1);
+    SCOPED(memory_drop) char *text = memory_new(BYTES + 1, 1);
     memset(text, 'e', BYTES);
     memcpy(text + BYTES / 2, "\xf0\x9f\x98\x80 caf\xc3\xa9\n\n x", 15);
     int32_t *id = NULL;
@@ -102,7 +102,6 @@ TEST(bytes_come_back)
     }
     assert_int_equal(at, BYTES);
     memory_free(id);
-    memory_free(text);
     tokenizer_free(t);
 }
 

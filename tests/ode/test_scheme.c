@@ -566,24 +566,4 @@ TEST(test_plain_print)
     }
 }
 
-static int begin_job(const char *name)
-{
-    OWN_TABLE *t = NULL, *first = NULL;
-    TRY(zoo_find(&zoo, name, "exact", &t));
-    return (first = table_start(t, 0)) ? 0 : ERR_MEMORY;
-}
-
-/* Every allocation on the way fails once. The failure is an error, and nothing leaks. */
-TEST(test_short_memory)
-{
-    static const char text[] =
-        "scheme a\ntitle t\nlearn b = 1\nk1 = L(y + 1/2*k2[-1])\ngate g = tanh(k1)\n"
-        "k2 = H(y + (b+g)*k1)\ny' = y[-1] + 2*b*k1 + k2\nscheme c\nflow 1/2 F\nflow G\n";
-    Tables l = {0};
-    STARVE(30, scheme_parse("text", text, strlen(text), &l.table, &l.count), tables_free(&l));
-    STARVE(4, begin_job("strang-marchuk:heun"), );
-    STARVE(4, begin_job("rk4-layer"), );
-    STARVE(4, begin_job("word:sfsf"), );
-}
-
 TEST_MAIN(zoo_begin, zoo_end)

@@ -450,14 +450,6 @@ TEST(test_large)
     assert_int_equal(system_parse("test", text, n, 0, 0, 1, &s), ERR_INPUT);
 }
 
-TEST(test_memory)
-{
-    static const char text[] = "system r\nn 4\nd 2\nG = -y\ninitial = i\n";
-    System *s = NULL;
-    STARVE(3, system_parse("t", text, sizeof text - 1, 0, 0, 1, &s),
-           if (code_ == 0) system_free(s));
-}
-
 TEST(test_files)
 {
     System *s;
