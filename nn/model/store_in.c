@@ -325,12 +325,11 @@ int tensors_read(const char *file, const Tensor *t, size_t count, int element, i
 /* Gives the bytes up to the end of the header, as the file's first eight bytes say, bounded. */
 static int header_end(const char *file, size_t *end)
 {
-    char *bytes;
+    SCOPED(memory_drop) char *bytes = NULL;
     size_t count;
     uint64_t n = 0;
     TRY(file_whole(file, 8, &bytes, &count));
     memcpy(&n, bytes, count);
-    memory_free(bytes);
     *end = 8 + (n < HEADER_MOST ? n : HEADER_MOST);
     return 0;
 }

@@ -82,8 +82,9 @@ int model_run_plan(Model *m, size_t N, const double *x, double *y)
 int pass_tokens(const Model *m, size_t N, const int32_t *token, Pass *p)
 {
     size_t begins[2] = {0, N};
-    int32_t *position = memory_new(N, 2 * sizeof *position), *zeros = position + N;
+    SCOPED(memory_drop) int32_t *position = memory_new(N, 2 * sizeof *position);
     if (!position) return ERR_MEMORY;
+    int32_t *zeros = position + N;
     for (size_t i = 0; i < N; i++) position[i] = (int32_t)i;
     /* Nothing is predicted: the inputs stand for the targets too, and for the source. */
     Batch x = {.N = N,
@@ -101,9 +102,7 @@ int pass_tokens(const Model *m, size_t N, const int32_t *token, Pass *p)
         x.source.position = position;
         x.source.start = begins;
     }
-    int code = pass_begin(m, &x, 0, p);
-    memory_free(position);
-    return code;
+    return pass_begin(m, &x, 0, p);
 }
 
 int model_embed(Model *m, int side, size_t N, const int32_t *token, double *y)

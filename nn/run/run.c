@@ -215,22 +215,20 @@ static void tell_fact(const Run *r, const char *recipe, size_t i, char *list)
 
 static int same_recipe(Run *r, const char *file)
 {
-    char *recipe, list[RUN_LINE] = "";
+    SCOPED(memory_drop) char *recipe = NULL;
+    char list[RUN_LINE] = "";
     TRY(store_meta(file, "recipe", &recipe));
-    int same = strcmp(recipe, r->recipe) == 0;
-    for (size_t i = 0; i < sizeof facts / sizeof *facts && !same; i++)
-        tell_fact(r, recipe, i, list);
-    memory_free(recipe);
-    return same ? 0 : error_set(ERR_INPUT, "%s is of another run: %s", file, list);
+    if (strcmp(recipe, r->recipe) == 0) return 0;
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) tell_fact(r, recipe, i, list);
+    return error_set(ERR_INPUT, "%s is of another run: %s", file, list);
 }
 
 int train_saved_step(const char *file, uint64_t *step)
 {
-    char *line;
+    SCOPED(memory_drop) char *line = NULL;
     TRY(store_meta(file, "progress", &line));
-    int read = sscanf(line, "%" SCNu64, step);
-    memory_free(line);
-    return read == 1 ? 0 : error_set(ERR_INPUT, "%s: 'progress' is damaged", file);
+    if (sscanf(line, "%" SCNu64, step) == 1) return 0;
+    return error_set(ERR_INPUT, "%s: 'progress' is damaged", file);
 }
 
 /* Tells whether the numbers of a state are possible for this run, with its end still ahead; a file can hold any
@@ -250,12 +248,11 @@ static int is_progress(const Run *r)
 static int load_state(Run *r)
 {
     const char *file = run_file(r, "state.safetensors");
-    char *line;
+    SCOPED(memory_drop) char *line = NULL;
     TRY(same_recipe(r, file));
     TRY(store_meta(file, "progress", &line));
-    int read = scan_progress(line, r->t->judge != NULL, &r->p);
-    memory_free(line);
-    if (!read || !is_progress(r)) return error_set(ERR_INPUT, "%s: 'progress' is damaged", file);
+    if (!scan_progress(line, r->t->judge != NULL, &r->p) || !is_progress(r))
+        return error_set(ERR_INPUT, "%s: 'progress' is damaged", file);
     return store_load_state(r->m, file);
 }
 

@@ -46,7 +46,7 @@
 
 #include "kernels/error.h"
 #include "kernels/file.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/text.h"
 #include "ode/field/program.h"
 
@@ -464,9 +464,15 @@ static int build(Reader *p, uint64_t seed, System **out)
     return code;
 }
 
+static void reader_free(Reader *p)
+{
+    memory_free(p->formulas);
+}
+
 int system_parse_with(const char *file, const char *text, size_t bytes, const char *options,
                       size_t particles, size_t dim, uint64_t seed, System **out)
 {
+    SCOPED(reader_free)
     Reader p = {.cursor = {.file = file, .line = 1},
                 .n_given = particles,
                 .d_given = dim,
@@ -479,12 +485,10 @@ int system_parse_with(const char *file, const char *text, size_t bytes, const ch
                          file, SIZE_LIMIT, SYSTEM_D_MAX);
     p.formulas = memory_new(1, sizeof *p.formulas);
     if (!p.formulas) return ERR_MEMORY;
-    int code = read_lines(&p, text, bytes);
-    if (code == 0) code = check(&p);
-    if (code == 0) code = check_options(&p);
-    if (code == 0) code = build(&p, seed, out);
-    memory_free(p.formulas);
-    return code;
+    TRY(read_lines(&p, text, bytes));
+    TRY(check(&p));
+    TRY(check_options(&p));
+    return build(&p, seed, out);
 }
 
 int system_parse(const char *file, const char *text, size_t bytes, size_t particles, size_t dim,
@@ -495,14 +499,11 @@ int system_parse(const char *file, const char *text, size_t bytes, size_t partic
 
 int system_read(const char *file, size_t particles, size_t dim, uint64_t seed, System **out)
 {
-    char *text;
+    SCOPED(memory_drop) char *text = NULL;
     size_t bytes;
     TRY(file_whole(file, FILE_MAX + 1, &text, &bytes));
-    int code = bytes > FILE_MAX
-                   ? error_set(ERR_INPUT, "%s: expected a system file of at most 64 KiB", file)
-                   : 0;
+    if (bytes > FILE_MAX)
+        return error_set(ERR_INPUT, "%s: expected a system file of at most 64 KiB", file);
     size_t mark = text_mark(text, bytes);
-    if (code == 0) code = system_parse(file, text + mark, bytes - mark, particles, dim, seed, out);
-    memory_free(text);
-    return code;
+    return system_parse(file, text + mark, bytes - mark, particles, dim, seed, out);
 }

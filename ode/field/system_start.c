@@ -61,9 +61,10 @@ static int check_energy(const System *s, const char *file)
 {
     const Formulas *m = s->context;
     size_t N = s->n * s->d;
-    double *y = memory_new(4, N * sizeof *y), e = 1e-6;
+    const double e = 1e-6;
+    SCOPED(memory_drop) double *y = memory_new(4, N * sizeof *y);
     if (!y) return ERR_MEMORY;
-    double *F = y + N, *G = y + 2 * N, *behind = y + 3 * N, sum = 0;
+    double *F = y + N, *G = y + 2 * N, *behind = y + 3 * N;
     s->field[OP_F](s, 1, 0, s->initial, F);
     s->field[OP_G](s, 1, 0, s->initial, G);
     for (size_t k = 0; k < N; k++) {
@@ -71,8 +72,7 @@ static int check_energy(const System *s, const char *file)
         behind[k] = s->initial[k] + e * (F[k] + G[k]);
     }
     double at = s->energy(s, s->initial);
-    sum = (s->energy(s, behind) - s->energy(s, y)) / (2 * e);
-    memory_free(y);
+    double sum = (s->energy(s, behind) - s->energy(s, y)) / (2 * e);
     if (fabs(sum) <= 1e-5 * (1 + fabs(at))) return 0;
     return error_set(ERR_INPUT, "%s:%zu: energy is no invariant: it grows by %g a unit of time",
                      file, m->rule[RULE_ENERGY][0].line, sum);

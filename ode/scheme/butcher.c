@@ -556,10 +556,9 @@ static void print_latex(const Tableau *b, const Table *t, FILE *f)
 int butcher_print(const Table *written, int form, FILE *f)
 {
     const Table *t = table_whole(written);
-    Tableau b = {.file = t->name};
+    SCOPED(tableau_free) Tableau b = {.file = t->name};
     TRY(check_table(t));
     TRY(fill(&b, t));
     (form == BUTCHER_JSON ? print_json : form == BUTCHER_LATEX ? print_latex : draw)(&b, t, f);
-    memory_free(b.entry);
     return 0;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "ode/scheme/rationals.h"
 #include "ode/scheme/table.h"
 
@@ -53,13 +53,9 @@ static void delete_stage(Table *t, size_t i)
 
 int table_pair(Table *whole, Table **out)
 {
-    Table *t = table_copy(whole);
-    char *used = memory_new(whole->stages, 1);
-    if (!t || !used) {
-        table_free(t);
-        memory_free(used);
-        return ERR_MEMORY;
-    }
+    SCOPED(memory_drop) char *used = memory_new(whole->stages, 1);
+    Table *t = used ? table_copy(whole) : NULL;
+    if (!t) return ERR_MEMORY;
     row_free(&t->error);
     mark_stages(t, &t->update, used);
     for (size_t before = 0, now = count_used(t, used);
@@ -71,7 +67,6 @@ int table_pair(Table *whole, Table **out)
     }
     for (size_t i = t->stages; i-- > 0;)
         if (!used[i]) delete_stage(t, i);
-    memory_free(used);
     t->pair = whole;
     *out = t;
     return 0;

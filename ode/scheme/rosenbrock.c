@@ -11,7 +11,7 @@
 #include <math.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "ode/scheme/print.h"
 #include "ode/scheme/rationals.h"
 #include "ode/scheme/scheme.h"
@@ -101,14 +101,13 @@ static int convert(const Table *t, const size_t *of, size_t s, Rosenbrock *out)
 
 int rosenbrock_find(const Table *t, Rosenbrock *out)
 {
-    size_t s = 0, *of = memory_new(t->stages + 1, sizeof *of);
+    size_t s = 0;
+    SCOPED(memory_drop) size_t *of = memory_new(t->stages + 1, sizeof *of);
     *out = (Rosenbrock){0};
     if (!of) return ERR_MEMORY;
     for (size_t i = 0; i < t->stages; i++)
         if (point_of(t, i)->phi) of[s++] = i;
-    int has = has_form(t), code = has ? convert(t, of, s, out) : 0;
-    memory_free(of);
-    if (code != 0 || has) return code;
+    if (has_form(t)) return convert(t, of, s, out);
     return error_set(ERR_INPUT,
                      "%s is no Rosenbrock method of alpha, gamma and b: each solve(g H) or solve(g "
                      "W) takes one slope of H, whose points read those of solve alone",

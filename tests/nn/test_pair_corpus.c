@@ -45,16 +45,6 @@ static void check_train(CorpusChoice w, const char *words)
     assert_string_equal(spell(&c, &c.source[SPLIT_TRAIN]), words);
 }
 
-/* Tells whether both sides of all splits have the same tokens. */
-static int same_texts(const Corpus *a, const Corpus *b)
-{
-    int same = vocab_hash(&a->vocab) == vocab_hash(&b->vocab);
-    for (int s = 0; s < SPLITS; s++)
-        same = same && tiny_same_text(&a->text[s], &b->text[s]) &&
-               tiny_same_text(&a->source[s], &b->source[s]);
-    return same;
-}
-
 /* ---- names -------------------------------------------------------------------------------------- */
 
 static const char *const data[SPLITS][2] = {
@@ -207,24 +197,6 @@ TEST(test_refused_texts)
             refuse(w, row[i].says);
         }
     }
-}
-
-TEST(test_codes)
-{
-    write_corpus();
-    CorpusChoice w = {.source = "en", .target = "de", .merges = 5};
-    OWN_CORPUS c = open_corpus(w);
-    assert_int_equal(bpe_merges(c.bpe), 5);
-    assert_int_equal(bpe_write(c.bpe, file_path("codes")), 0);
-    w = (CorpusChoice){.source = "en", .target = "de", .codes = file_path("codes")};
-    OWN_CORPUS d = open_corpus(w);
-    assert_true(bpe_hash(c.bpe) == bpe_hash(d.bpe) && same_texts(&c, &d));
-    file_text("codes", "#version: 0.2\nm a\nma n</w>\n");
-    check_train(w, "a man w@@ a@@ l@@ k@@ s <eos> a man <eos>");
-    write_corpus();
-    file_text("train.en", "a b\n"); /* no two letters are neighbours twice */
-    file_text("train.de", "c d\n");
-    refuse((CorpusChoice){.source = "en", .target = "de", .merges = 5}, "are neighbours twice");
 }
 
 /* ---- texts -------------------------------------------------------------------------------------- */
@@ -405,21 +377,6 @@ TEST(test_long_pairs_are_left_out)
     corpus_leave_out(&text, 1); /* no pairs */
     assert_int_equal(text.text[SPLIT_TRAIN].tokens, tokens);
     assert_int_equal(text.left_out, 0);
-}
-
-/* In pieces a line is as long as the number of its pieces. */
-TEST(test_long_pairs_in_pieces)
-{
-    write_corpus();
-    file_text("codes", "#version: 0.2\na n</w>\n");
-    file_text("train.en", "man\nmanner\nan\nm\n");
-    file_text("train.de", "m\nm\nm\nanman\n");
-    CorpusChoice w = {.source = "en", .target = "de", .codes = file_path("codes")};
-    OWN_CORPUS c = open_corpus(w);
-    corpus_leave_out(&c, 3); /* m@@ an <eos>; an <eos>; anman is a@@ n@@ m@@ an */
-    assert_int_equal(c.left_out, 2);
-    assert_string_equal(spell(&c, &c.source[SPLIT_TRAIN]), "m@@ an <eos> an <eos>");
-    assert_string_equal(spell(&c, &c.text[SPLIT_TRAIN]), "m <eos> m <eos>");
 }
 
 /* ---- no memory ---------------------------------------------------------------------------------- */
