@@ -446,9 +446,9 @@ $(F)/%: $(F)/lib/tests/fuzz/%.o $(F)/lib/tests/fuzz/seeds.o $(F)/lib/tests/fuzz/
 	$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS) -lgomp
 
 $(B)/tests/faults/test_faults: $(B)/tests/fuzz/seal.o
-$(B)/tests/faults/starve.so: tests/faults/starve.c Makefile
+$(B)/tests/faults/starve.so: tests/faults/starve.c tests/faults/copies.h Makefile
 	@mkdir -p $(@D)
-	$(CC) -D_GNU_SOURCE -O2 -fPIC -shared $(WARN) -o $@ $<
+	$(CC) -D_GNU_SOURCE -I. -O2 -fPIC -shared $(WARN) -o $@ $<
 $(B)/tests/faults/test_calls: | $(B)/tests/faults/starve.so
 
 # The tests that reach the readers.

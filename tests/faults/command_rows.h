@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tests/faults/box.h"
 #include "tests/lib/program.h"
 #include "tests/lib/traced.h"
 
@@ -50,33 +51,31 @@ static const CommandRow command_rows[] = {
     {"translate --model pair --text pairs/test.en --threads 1 --out t", "t", 1, NULL},
     {"score --model model --text text/valid.txt --threads 1 --out t", "t", 1, NULL},
     {"bleu --reference text/valid.txt --hypothesis text/test.txt", NULL, 1, NULL},
-    {"compare --scheme euler,heun --seeds 1 --epochs 3 --corpus text --out o" TINY_TRAIN,
+    {"compare --scheme euler,heun --seeds 1 --epochs 3 --truncation 1 --truncation-tokens 2 --corpus text --out o" TINY_TRAIN,
      "o/runs/euler-seed1/model.safetensors o/runs/heun-seed1/model.safetensors", 0, NULL},
     {"sweep --words sf,fs --seeds 1 --epochs 3 --corpus text --out o" TINY_TRAIN, "o/words.csv", 0,
      NULL},
     {"table runs.csv --out o", "o/table.csv", 1, NULL},
-    {"truncation --model model --text text/valid.txt --tokens 2 --halvings 4 --out o",
+    {"truncation --model model --text text/valid.txt --sentences 1 --tokens 2 --halvings 4 --out o",
      "o/truncation.csv", 0, NULL},
     {"attention --model model --model twin --text text/valid.txt --tokens 20 --out o",
      "o/attention.csv", 1, NULL},
-    {"bench model --scheme euler --width 512 --layers 1 --csv", NULL, 0, NULL},
+    {"bench model --scheme euler --width 128 --layers 1 --csv", NULL, 0, NULL},
     {"report study --out page.html", "page.html", 1, NULL},
     {"manual --out man", "man/trotter-train.1 man/trotter.1", 1, NULL},
 };
 enum { COMMAND_ROWS = sizeof command_rows / sizeof *command_rows };
 
-static inline void command_rows_box(void)
-{
-    shell_ok("rm -rf box; cp -a in box");
-}
+enum { COMMAND_WORDS = 64, COMMAND_ROOM = 2048 };
 
-/* Runs a line in box/ as traced_run does; out and err have its words. Values may stand in "". */
-static inline int command_rows_trace(Traced *t, const char *line)
+/* Parts a line of the program into its words, which lie in `room`. Values may stand in "". */
+static inline void command_rows_words(const char *line, char room[COMMAND_ROOM],
+                                      char *argv[COMMAND_WORDS])
 {
-    char words[2048], *argv[64] = {program}, box[PATH_MAX], data[PATH_MAX], said[PATH_MAX];
-    int argc = 1;
-    snprintf(words, sizeof words, "%s", line);
-    for (char *at = words; *(at += strspn(at, " ")) && argc < 63;) {
+    int argc = 0;
+    argv[argc++] = program;
+    snprintf(room, COMMAND_ROOM, "%s", line);
+    for (char *at = room; *(at += strspn(at, " ")) && argc < COMMAND_WORDS - 1;) {
         char end[] = {*at == '"' ? '"' : ' ', '\0'};
         at += *at == '"';
         argv[argc++] = at;
@@ -84,6 +83,13 @@ static inline int command_rows_trace(Traced *t, const char *line)
         if (*at) *at++ = '\0';
     }
     argv[argc] = NULL;
+}
+
+/* Runs a line in box/ as traced_run does; out and err have its words. */
+static inline int command_rows_trace(Traced *t, const char *line)
+{
+    char room[COMMAND_ROOM], *argv[COMMAND_WORDS], box[PATH_MAX], data[PATH_MAX], said[PATH_MAX];
+    command_rows_words(line, room, argv);
     strcpy(box, file_path("box"));
     strcpy(data, file_path("out.txt"));
     strcpy(said, file_path("err.txt"));
@@ -140,7 +146,7 @@ static inline int command_rows_open(void **state)
         if (shell("cd in && %s %s", program, made[i]) > 1) fail_msg("%s: %s", made[i], err);
     int states = 0;
     Traced t = {.meet = command_rows_cut, .arg = &states, .seconds = 60};
-    command_rows_box();
+    box_fill();
     if (command_rows_trace(&t, TINY_TEXT) == 0)
         shell_ok("mv box/o in/half; rm -f in/half/*.tmp-* in/half/*.claim");
     return 0;

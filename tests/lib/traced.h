@@ -9,6 +9,7 @@
 #ifndef TROTTER_TESTS_TRACED_H
 #define TROTTER_TESTS_TRACED_H
 
+#include <linux/filter.h>
 #include <sys/types.h>
 
 /* A call at its entry; changed arguments are given to the kernel, and their registers stay changed. */
@@ -42,6 +43,18 @@ typedef struct {
  * does not let processes be traced, or has other registers than x86-64. */
 int traced_run(Traced *t, const char *dir, char *const argv[], const char *out_file,
                const char *err_file);
+
+/* The calls at which the kernel stops a process: `only` one, or (0) all that traced_run shows. */
+enum { TRACED_RULES = 64 };
+typedef struct {
+    unsigned short count;
+    struct sock_filter rule[TRACED_RULES];
+} TracedFilter;
+void traced_filter(TracedFilter *f, long only);
+
+/* Does what traced_run does with a process that leads its group and waits for a byte from `go`, takes its filter and goes
+ * on. The process need not be a child of this one. */
+int traced_watch(Traced *t, pid_t pid, int go);
 
 /* Copies a text of the process at `at` (NUL-ended, cut at `room`), or `count` bytes. Returns 0 where they are read. */
 int traced_text(const Call *c, unsigned long long at, char *text, size_t room);
