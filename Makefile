@@ -446,10 +446,10 @@ $(F)/%: $(F)/lib/tests/fuzz/%.o $(F)/lib/tests/fuzz/seeds.o $(F)/lib/tests/fuzz/
 	$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS) -lgomp
 
 $(B)/tests/faults/test_faults: $(B)/tests/fuzz/seal.o
-$(B)/tests/faults/starve.so: tests/faults/starve.c tests/faults/copies.h Makefile
+$(B)/tests/faults/starve.so: tests/faults/starve.c tests/faults/network.c tests/faults/copies.h Makefile
 	@mkdir -p $(@D)
-	$(CC) -D_GNU_SOURCE -I. -O2 -fPIC -shared $(WARN) -o $@ $<
-$(B)/tests/faults/test_calls: | $(B)/tests/faults/starve.so
+	$(CC) -D_GNU_SOURCE -I. -O2 -fPIC -shared $(WARN) -o $@ $(filter %.c,$^)
+$(B)/tests/faults/test_calls $(B)/tests/faults/test_network: | $(B)/tests/faults/starve.so
 
 # The tests that reach the readers.
 COVERING = readers bleu labelled bleu_command options starved scheme system_file system_command corpus reverse bpe pair_corpus pair_files store store_model recipe \
