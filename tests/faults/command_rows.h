@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 #include "tests/faults/box.h"
-#include "tests/lib/program.h"
-#include "tests/lib/traced.h"
+#include "tests/faults/copies_run.h"
 
 typedef struct {
     const char *line;
@@ -70,44 +69,6 @@ static const CommandRow command_rows[] = {
 };
 enum { COMMAND_ROWS = sizeof command_rows / sizeof *command_rows };
 
-enum { COMMAND_WORDS = 64, COMMAND_ROOM = 2048 };
-
-/* Parts a line of the program into its words, which lie in `room`. Values may stand in "". */
-static inline void command_rows_words(const char *line, char room[COMMAND_ROOM],
-                                      char *argv[COMMAND_WORDS])
-{
-    int argc = 0;
-    argv[argc++] = program;
-    snprintf(room, COMMAND_ROOM, "%s", line);
-    for (char *at = room; *(at += strspn(at, " ")) && argc < COMMAND_WORDS - 1;) {
-        char end[] = {*at == '"' ? '"' : ' ', '\0'};
-        at += *at == '"';
-        argv[argc++] = at;
-        at += strcspn(at, end);
-        if (*at) *at++ = '\0';
-    }
-    argv[argc] = NULL;
-}
-
-/* Runs a line in box/ as traced_run does; out and err have its words. */
-static inline int command_rows_trace(Traced *t, const char *line)
-{
-    char room[COMMAND_ROOM], *argv[COMMAND_WORDS], box[PATH_MAX], data[PATH_MAX], said[PATH_MAX];
-    command_rows_words(line, room, argv);
-    strcpy(box, file_path("box"));
-    strcpy(data, file_path("out.txt"));
-    strcpy(said, file_path("err.txt"));
-    char *path = strdup(getenv("PATH"));
-    if (!path || setenv("PATH", "/nowhere", 1) != 0)
-        abort(); /* no gnuplot: its calls are not ours */
-    int code = traced_run(t, box, argv, data, said);
-    setenv("PATH", path, 1);
-    free(path);
-    file_read("out.txt", out, sizeof out);
-    file_read("err.txt", err, sizeof err);
-    return code;
-}
-
 /* Ends a training where it is about to save its second state. */
 static inline int command_rows_cut(void *arg, Call *c)
 {
@@ -132,7 +93,7 @@ static inline int command_rows_open(void **state)
         "order --scheme euler,heun --out study",
         "compare --scheme euler --out begun" TINY_STUDY};
     if (!getenv("TMPDIR") && access("/dev/shm", W_OK) == 0) setenv("TMPDIR", "/dev/shm", 1);
-    if (program_open_drawn(state) != 0) return -1;
+    if (program_open_drawn(state) != 0 || copies_open() != 0) return -1;
     shell_ok("mkdir in");
     corpus_write("in/text", 60, 12);
     corpus_write("in/pairs", 40, 8);
@@ -153,7 +114,7 @@ static inline int command_rows_open(void **state)
     int states = 0;
     Traced t = {.meet = command_rows_cut, .arg = &states, .seconds = 60};
     box_fill();
-    if (command_rows_trace(&t, TINY_TEXT) == 0)
+    if (copies_trace(&t, TINY_TEXT) != COPIES_UNTRACED)
         shell_ok("mv box/o in/half; rm -f in/half/*.tmp-* in/half/*.claim");
     return 0;
 }

@@ -1,5 +1,6 @@
 /* network.c: a network file system that breaks one promise, TROTTER_BREAKS, seen from the machine TROTTER_HOST. It is part of
- * starve.so, and stands before the C library's functions in a program and all that this starts.
+ * starve.so, and stands before the C library's functions in a program and all that this starts. Each makes the same system
+ * call, and nothing else where no promise is broken.
  *
  *     gap        rename lets the name be missing for a moment
  *     both       rename lets the old name stay for a moment
@@ -19,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -70,7 +72,7 @@ static int is_missing(const char *path)
 {
     Seen *s = seen_of(path);
     if (!s) return 0;
-    if (now() - s->at > 1) *s = (Seen){now(), syscall(SYS_faccessat, AT_FDCWD, path, F_OK) != 0};
+    if (now() - s->at > 1) *s = (Seen){now(), syscall(SYS_access, path, F_OK) != 0};
     return s->missing;
 }
 
@@ -86,13 +88,12 @@ static void forget(const char *path)
 int rename(const char *from, const char *to)
 {
     int code = 0;
-    if (breaks("gap") || breaks("both")) syscall(SYS_unlinkat, AT_FDCWD, to, 0);
+    if (breaks("gap") || breaks("both")) syscall(SYS_unlink, to);
     if (breaks("gap")) moment();
-    if (breaks("both")) code = (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+    if (breaks("both")) code = (int)syscall(SYS_link, from, to);
     if (breaks("both")) moment();
     code = code ? code
-                : (int)(breaks("both") ? syscall(SYS_unlinkat, AT_FDCWD, from, 0)
-                                       : syscall(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to));
+                : (int)(breaks("both") ? syscall(SYS_unlink, from) : syscall(SYS_rename, from, to));
     forget(from);
     forget(to);
     return code;
@@ -100,22 +101,22 @@ int rename(const char *from, const char *to)
 
 int link(const char *from, const char *to)
 {
-    if (breaks("link")) syscall(SYS_unlinkat, AT_FDCWD, to, 0);
-    int code = (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+    if (breaks("link")) syscall(SYS_unlink, to);
+    int code = (int)syscall(SYS_link, from, to);
     forget(to);
     return code;
 }
 
 int unlink(const char *path)
 {
-    int code = (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+    int code = (int)syscall(SYS_unlink, path);
     forget(path);
     return code;
 }
 
 int mkdir(const char *path, mode_t mode)
 {
-    int code = (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+    int code = (int)syscall(SYS_mkdir, path, mode);
     forget(path);
     return code;
 }
@@ -142,7 +143,7 @@ int __open_2(const char *path, int flags)
 int access(const char *path, int mode)
 {
     if (is_missing(path)) return errno = ENOENT, -1;
-    return (int)syscall(SYS_faccessat, AT_FDCWD, path, mode);
+    return (int)syscall(SYS_access, path, mode);
 }
 
 int stat(const char *path, struct stat *s)
@@ -169,9 +170,7 @@ int fcntl(int fd, int command, ...)
 int gethostname(char *name, size_t room)
 {
     const char *host = getenv("TROTTER_HOST"), *slash = host ? strrchr(host, '/') : NULL;
-    if (host) return snprintf(name, room, "%s", slash ? slash + 1 : host) < 0 ? -1 : 0;
-    FILE *f = fopen("/proc/sys/kernel/hostname", "r");
-    int n = f ? fscanf(f, "%63s", name) : 0;
-    if (f) fclose(f);
-    return n == 1 ? 0 : -1;
+    struct utsname u;
+    if (!host && uname(&u) != 0) return -1;
+    return snprintf(name, room, "%s", !host ? u.nodename : slash ? slash + 1 : host) < 0 ? -1 : 0;
 }

@@ -10,21 +10,16 @@
 #include "tests/lib/test.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "kernels/random.h"
 #include "tests/faults/command_rows.h"
-#include "tests/faults/copies.h"
 
-enum { FEW = 4, SHORT = 1, SECONDS = 30 };
+enum { FEW = 4, SHORT = 1 };
 
 static size_t most = FEW;
 static uint64_t seed = 1;
 static size_t all;
-static char starving[PATH_MAX]; /* starve.so, beside this program */
 
 /* How a call fails: by an errno, or by fewer bytes than asked. Those of which `retried` is 1 are to be tried again. Where
  * `lasts` is 1 all later ones but to stderr fail too: a full disk, and the limit of a file's size with its signal. */
@@ -87,11 +82,14 @@ static struct {
     char data[sizeof out];
 } whole;
 
-static void trace(Traced *t, const char *line)
+/* Runs a copy as copies_run does, where processes can be traced. */
+static int run(const Copies *c, const Order *o, Traced *t)
 {
-    if (command_rows_trace(t, line) == 0) return;
+    int status = copies_run(c, o, t);
+    if (status != COPIES_UNTRACED) return status;
     printf("# SKIP no process can be traced here\n");
     skip();
+    return -1;
 }
 
 static pid_t study;
@@ -110,12 +108,14 @@ static int interrupt_study(void *arg, Call *c)
 TEST(a_stop_before_a_training_begins_is_not_lost)
 {
     int done = 0;
-    Traced t = {.meet = interrupt_study, .arg = &done, .seconds = SECONDS};
+    Traced t = {.meet = interrupt_study, .arg = &done, .seconds = COPIES_SECONDS};
     box_fill();
-    trace(&t, "compare --scheme euler --seeds 1 --epochs 400 --corpus text --out o" TINY_TRAIN);
+    int status = copies_trace(
+        &t, "compare --scheme euler --seeds 1 --epochs 400 --corpus text --out o" TINY_TRAIN);
+    if (status == COPIES_UNTRACED) skip();
     assert_true(done);
     assert_false(t.late);
-    assert_int_equal(WEXITSTATUS(t.status), 130);
+    assert_int_equal(status, 130);
     assert_true(says("trotter compare: interrupted"));
     assert_false(file_exists("box/o/runs/euler-seed1/result.csv"));
 }
@@ -227,75 +227,10 @@ static int fail_one(void *arg, Call *c)
     return what;
 }
 
-/* ---- copies of the program ----------------------------------------------------------------------------- */
+/* ---- the verdict ------------------------------------------------------------------------------------------ */
 
 /* The row's line, and the one that goes on where the line stopped. */
 static Copies rows_line, rows_again;
-
-static void stand(Copies *c, const char *line)
-{
-    char room[COMMAND_ROOM], *argv[COMMAND_WORDS];
-    int orders[2], answers[2];
-    command_rows_words(line, room, argv);
-    assert_true(pipe2(orders, O_CLOEXEC) == 0 && pipe2(answers, O_CLOEXEC) == 0);
-    c->pid = fork();
-    if (c->pid == 0) {
-        signal(SIGINT, SIG_DFL); /* a shell's background ignores SIGINT */
-        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-        setenv("TROTTER_BOX", file_path("box"), 1);
-        setenv("LD_PRELOAD", starving, 1);
-        setenv("PATH", "/nowhere", 1); /* no gnuplot: its calls are not ours */
-        int none = open("/dev/null", O_RDONLY);
-        if (dup2(none, 0) == 0 && dup2(orders[0], COPIES_ORDERS) > 0 &&
-            dup2(answers[1], COPIES_ANSWERS) > 0 && close(none) == 0)
-            execv(program, argv);
-        _exit(127);
-    }
-    close(orders[0]);
-    close(answers[1]);
-    c->orders = orders[1];
-    c->answers = answers[0];
-}
-
-static void leave(Copies *c)
-{
-    if (!c->pid) return;
-    close(c->orders);
-    close(c->answers);
-    waitpid(c->pid, NULL, 0);
-    c->pid = 0;
-}
-
-static void wait_for(const Copies *c, void *answer, size_t bytes)
-{
-    if (read(c->answers, answer, bytes) != (ssize_t)bytes)
-        fail_msg("%s: no copy of the program", whole.row->line);
-}
-
-/* Runs a copy, traced where the order has calls; out and err have its words. Returns its exit status, -1: it died of a
- * signal. */
-static int run_copy(const Copies *c, const Order *o, Traced *t)
-{
-    pid_t pid;
-    int status, code = 0;
-    if (write(c->orders, o, sizeof *o) != sizeof *o) fail_msg("%s", whole.row->line);
-    wait_for(c, &pid, sizeof pid);
-    struct pollfd ends = {c->answers, POLLIN, 0};
-    if (o->calls.count)
-        code = traced_watch(t, pid, c->orders);
-    else if ((t->late = poll(&ends, 1, 1000 * SECONDS) == 0))
-        test_signal_group(pid, SIGKILL);
-    wait_for(c, &status, sizeof status);
-    if (code != 0) {
-        printf("# SKIP no process can be traced here\n");
-        skip();
-    }
-    file_read("out.txt", out, sizeof out);
-    file_read("err.txt", err, sizeof err);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-/* ---- the verdict ------------------------------------------------------------------------------------------ */
 
 /* States of box/ from which the row's line went on. */
 static struct {
@@ -311,8 +246,8 @@ static int goes_on(uint64_t state)
         if (went_on.state[i] == state) return 1;
     Traced t = {0};
     int again = row->again && file_exists("box/o/config.ini");
-    if (again && !rows_again.pid) stand(&rows_again, row->again);
-    int got = run_copy(again ? &rows_again : &rows_line, &(Order){0}, &t);
+    if (again && !rows_again.pid) copies_stand(&rows_again, row->again);
+    int got = run(again ? &rows_again : &rows_line, &(Order){0}, &t);
     if (got != whole.status || command_rows_differ(row)) return 0;
     if (went_on.count < sizeof went_on.state / sizeof *went_on.state)
         went_on.state[went_on.count++] = state;
@@ -353,13 +288,13 @@ static const char *judge(int status, int retried, int tidy)
 /* Runs a row's line undisturbed, and keeps what it wrote. */
 static void begin_row(const CommandRow *row, const Order *o, Traced *t)
 {
-    leave(&rows_line);
-    leave(&rows_again);
+    copies_leave(&rows_line);
+    copies_leave(&rows_again);
     went_on.count = 0;
     whole.row = row;
     box_fill();
-    stand(&rows_line, row->line);
-    int status = run_copy(&rows_line, o, t);
+    copies_stand(&rows_line, row->line);
+    int status = run(&rows_line, o, t);
     if (status < 0 || status > 1) fail_msg("%s: status %d: %s", row->line, status, err);
     whole.status = status;
     strcpy(whole.data, out);
@@ -369,11 +304,11 @@ static void begin_row(const CommandRow *row, const Order *o, Traced *t)
 static int is_lost(int way, size_t at)
 {
     Fault f = {.way = way, .at = at};
-    Traced t = {.meet = fail_one, .arg = &f, .seconds = SECONDS};
+    Traced t = {.meet = fail_one, .arg = &f, .seconds = COPIES_SECONDS};
     Order o = {0};
     traced_filter(&o.calls, ways[way].number);
     box_fill();
-    int status = run_copy(&rows_line, &o, &t);
+    int status = run(&rows_line, &o, &t);
     const char *why = t.late ? "it hangs" : t.left ? "a process is left" : NULL;
     if (!why) why = judge(status, ways[way].retried, ways[way].number != SYS_unlink);
     if (!why) return 0;
@@ -388,7 +323,7 @@ static int is_starved(size_t at)
 {
     Traced t = {0};
     box_fill();
-    int status = run_copy(&rows_line, &(Order){.starve = (long)at}, &t);
+    int status = run(&rows_line, &(Order){.starve = (long)at}, &t);
     const char *why = t.late ? "it hangs" : judge(status, 0, 1);
     if (!why) return 0;
     printf("LOST %.40s: allocation %zu: %s: %.300s\n", whole.row->line, at, why, last_line(err));
@@ -446,7 +381,7 @@ TEST(commands_bear_failing_calls)
     all = 0;
     for (size_t i = 0; i < COMMAND_ROWS; i++) {
         Fault none = {.way = WAYS, .places = most ? NULL : &places};
-        Traced t = {.meet = fail_one, .arg = &none, .seconds = SECONDS};
+        Traced t = {.meet = fail_one, .arg = &none, .seconds = COPIES_SECONDS};
         size_t faults = 0;
         if (!command_rows_chosen(&command_rows[i], most == FEW)) continue;
         Order o = {0};
@@ -489,10 +424,6 @@ static int open_all(void **state)
     const char *calls = getenv("TROTTER_CALLS"), *drawn = getenv("TROTTER_FAULT_SEED");
     if (calls) most = (size_t)atol(calls);
     if (drawn) seed = (uint64_t)atoll(drawn);
-    ssize_t n = readlink("/proc/self/exe", starving, sizeof starving - 16);
-    if (n < 0) return -1;
-    starving[n] = '\0';
-    strcpy(strrchr(starving, '/'), "/starve.so");
     return command_rows_open(state);
 }
 

@@ -40,12 +40,9 @@ static Disk *record(const char *line, int unsynced, int *status)
     box_fill();
     r.disk = disk_new(box, file_path("in"));
     Traced t = {.meet = take_note, .arg = &r, .seconds = 60};
-    if (command_rows_trace(&t, line) != 0) {
-        printf("# SKIP no process can be traced here\n");
-        skip();
-    }
+    *status = copies_trace(&t, line);
+    if (*status == COPIES_UNTRACED) skip();
     assert_false(t.late);
-    *status = WEXITSTATUS(t.status);
     return r.disk;
 }
 

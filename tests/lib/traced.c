@@ -65,37 +65,6 @@ void traced_filter(TracedFilter *f, long only)
     f->count = (unsigned short)(n + 5);
 }
 
-/* Lets the kernel stop this process at the calls above. */
-static int filter(void)
-{
-    TracedFilter f;
-    traced_filter(&f, 0);
-    struct sock_fprog all = {f.count, f.rule};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
-    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all);
-}
-
-static void become(const char *dir, char *const argv[], const char *out_file, const char *err_file,
-                   int go)
-{
-    char byte;
-    int data = open(out_file, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    int words = open(err_file, O_WRONLY | O_CREAT | O_TRUNC, 0666), none = open("/dev/null", 0);
-    signal(SIGINT, SIG_DFL); /* a shell's background ignores SIGINT */
-    signal(SIGALRM, SIG_DFL);
-    setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
-    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-    if (dup2(none, 0) < 0 || dup2(data, 1) < 0 || dup2(words, 2) < 0) _exit(125);
-    if (chdir(dir) != 0 || setsid() < 0 || read(go, &byte, 1) != 1) _exit(125);
-    close(none);
-    close(data);
-    close(words);
-    close(go);
-    if (filter() != 0) _exit(125);
-    execv(argv[0], argv);
-    _exit(127);
-}
-
 static void nothing(int number)
 {
     (void)number;
@@ -212,20 +181,6 @@ int traced_watch(Traced *t, pid_t pid, int go)
     return WIFEXITED(t->status) && WEXITSTATUS(t->status) == 125 ? -1 : 0;
 }
 
-int traced_run(Traced *t, const char *dir, char *const argv[], const char *out_file,
-               const char *err_file)
-{
-    int go[2];
-    if (pipe(go) != 0) return -1;
-    pid_t pid = fork();
-    if (pid == 0) become(dir, argv, out_file, err_file, go[0]);
-    close(go[0]);
-    int code = traced_watch(t, pid, go[1]);
-    close(go[1]);
-    if (code != 0) waitpid(pid, NULL, 0);
-    return code;
-}
-
 int traced_bytes(const Call *c, unsigned long long at, void *bytes, size_t count)
 {
     struct iovec here = {bytes, count}, there = {(void *)(uintptr_t)at, count};
@@ -242,13 +197,6 @@ int traced_text(const Call *c, unsigned long long at, char *text, size_t room)
     return 0;
 }
 #else
-int traced_run(Traced *t, const char *dir, char *const argv[], const char *out_file,
-               const char *err_file)
-{
-    (void)t, (void)dir, (void)argv, (void)out_file, (void)err_file;
-    return -1;
-}
-
 int traced_watch(Traced *t, pid_t pid, int go)
 {
     (void)t, (void)pid, (void)go;
