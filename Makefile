@@ -369,7 +369,7 @@ $(B)/tests/peer/dump: $(B)/tests/peer/dump.o $(CUDAOBJ) $(B)/libtrotter.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(CUDALIBS)
 .PHONY: check-peer
 
-# Of each command: system calls and allocations that fail, and disks after power cuts; 0: all disks, and one call of each place of the program, for hours.
+# Of each command: system calls and allocations that fail, and disks after power cuts; 0: all disks, and one fault of each place of the program.
 FAULTS ?= 300
 check-faults: build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/tests/faults/test_calls $(B)/tests/faults/test_power
@@ -446,10 +446,10 @@ $(F)/%: $(F)/lib/tests/fuzz/%.o $(F)/lib/tests/fuzz/seeds.o $(F)/lib/tests/fuzz/
 	$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS) -lgomp
 
 $(B)/tests/faults/test_faults: $(B)/tests/fuzz/seal.o
-$(B)/tests/faults/starve.so: tests/faults/starve.c Makefile
+$(B)/tests/faults/starve.so: tests/faults/starve.c tests/faults/network.c tests/faults/copies.h Makefile
 	@mkdir -p $(@D)
-	$(CC) -D_GNU_SOURCE -O2 -fPIC -shared $(WARN) -o $@ $<
-$(B)/tests/faults/test_calls: | $(B)/tests/faults/starve.so
+	$(CC) -D_GNU_SOURCE -I. -O2 -fPIC -shared $(WARN) -o $@ $(filter %.c,$^)
+$(addprefix $(B)/tests/faults/test_,calls network power): | $(B)/tests/faults/starve.so
 
 # The tests that reach the readers.
 COVERING = readers bleu labelled bleu_command options starved scheme system_file system_command corpus reverse bpe pair_corpus pair_files store store_model recipe \

@@ -24,39 +24,47 @@ static int is_runs(const Study *study, const FoundFile *f)
 }
 
 /* Tells how many of a study's runs are done where some are not. */
-static void count_runs(const Summary *s, const Study *study, Brief *b)
+static int count_runs(const Summary *s, const Study *study, Brief *b)
 {
     char full[OUTPUT_PATH];
     Csv c;
+    int code = 0;
     for (const FoundFile *f = study->file; f < study->file + study->files; f++) {
-        if (!is_runs(study, f) || open_table(s, f->path, full, &c) != 0) continue;
+        if (!is_runs(study, f) || (code = open_table(s, f->path, full, &c)) == ERR_INPUT) continue;
+        TRY(code);
         kind_count(study->kind, &c, &b->runs, &b->done);
         csv_close(&c);
     }
     if (b->done < b->runs) verdict_say(&b->verdict, "%zu of %zu runs; ", b->done, b->runs);
+    return 0;
 }
 
-static void judge(const Summary *s, const Study *study, Verdict *v)
+static int judge(const Summary *s, const Study *study, Verdict *v)
 {
     char full[OUTPUT_PATH];
     Csv c;
     const FoundFile *first = study->files ? &study->file[0] : NULL;
-    if (study->kind->judge && first && !first->plot && first->which == 0 &&
-        open_table(s, first->path, full, &c) == 0) {
+    int judged = study->kind->judge && first && !first->plot && first->which == 0;
+    int code = judged ? open_table(s, first->path, full, &c) : ERR_INPUT;
+    if (code != 0 && code != ERR_INPUT) return code;
+    if (code == 0) {
         study->kind->judge(&c, v);
         csv_close(&c);
     }
     verdict_end(v);
     summary_ended(s, study, v);
+    return 0;
 }
 
-static void brief_study(const Summary *s, const Study *study, Brief *b)
+/* Where the system fails a verdict would be missing, and nothing would say so; broken files are left out later, with
+ * words. */
+static int brief_study(const Summary *s, const Study *study, Brief *b)
 {
     *b = (Brief){0};
     snprintf(b->place, sizeof b->place, "%s%s%s%s", *study->dir ? study->dir : ".",
              *study->prefix ? ", files " : "", study->prefix, *study->prefix ? "…" : "");
-    count_runs(s, study, b);
-    judge(s, study, &b->verdict);
+    TRY(count_runs(s, study, b));
+    return judge(s, study, &b->verdict);
 }
 
 /* ---- contents ------------------------------------------------------------------------------------ */
@@ -295,7 +303,7 @@ int summary_write(Summary *s, const char *title)
     size_t n = s->found->studies;
     Brief *b = memory_new(n, sizeof *b);
     int code = b ? 0 : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < n; i++) brief_study(s, &s->found->study[i], &b[i]);
+    for (size_t i = 0; code == 0 && i < n; i++) code = brief_study(s, &s->found->study[i], &b[i]);
     if (code == 0) {
         put_head(s, title);
         put_contents(s, b, n);

@@ -1,5 +1,6 @@
 /* summary_part.c: writes texts with their drawings, and recorded commands, as parts of a section. */
 #include <ctype.h>
+#include <errno.h>
 #include <gsl/gsl_sort.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +21,13 @@ void summary_refuse(Summary *s)
 
 /* ---- texts --------------------------------------------------------------------------------------- */
 
-/* Returns 1 where there is a file, not a symbolic link, which could lead out of the directory. */
+/* Returns 1 where there is a file, not a symbolic link, which could lead out of the directory, and where the system does not
+ * tell, so that reading it fails with words. */
 static int is_file(const char *path)
 {
     struct stat st;
-    return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+    if (lstat(path, &st) != 0) return errno != ENOENT && errno != ENOTDIR;
+    return S_ISREG(st.st_mode);
 }
 
 /* Reads a file if it exists. Returns 0 where it does not exist or cannot be read; the latter gives a warning. */

@@ -16,9 +16,14 @@
  * lockd (those of a dead client stay until it is back), on GPFS, CephFS, and on Lustre mounted with `flock`.
  * With `localflock` or `nolock` only the silence protects, and only where clients agree about the time of a
  * file to within a minute. Where locks are refused altogether, only one process still gets a claim, but a
- * left-over claim stays: remove the file by hand. Needed are
- * that link is atomic, that rename is (file.h), and, with locks that are not seen, the clocks; nothing else is: a lost answer
- * to link, locks that are refused or local, a clock an hour off where locks are seen, a pause are all borne.
+ * left-over claim stays: remove the file by hand.
+ *
+ * Needed are that link is atomic and, with locks that are not seen, the clocks. Where link lets two have a name, both train
+ * the run, and its log.csv, which both wrote, may be refused: remove the run's folder. The same holds on one machine where
+ * everybody gets every lock. Where a machine goes on seeing a name as missing, a run may be trained again, to the same
+ * network. All else is borne: a lost answer to link, locks that are refused or local, a clock an hour off where locks are
+ * seen, a pause, a rename that is not atomic, O_EXCL that two win. An fsync that lies is seen only after a power cut, which
+ * may then take a run's state (tests/faults/test_network.c, tests/studies/test_lease.c).
  */
 #ifndef TROTTER_LEASE_H
 #define TROTTER_LEASE_H

@@ -6,8 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "tests/lib/program.h"
-#include "tests/lib/traced.h"
+#include "tests/faults/box.h"
+#include "tests/faults/copies_run.h"
 
 typedef struct {
     const char *line;
@@ -16,12 +16,15 @@ typedef struct {
     int same_stdout; /* 1: so is stdout; 0: it has times */
     const char *
         again; /* goes on where the line stopped and o/config.ini is there; NULL: the line itself does */
+    int alone; /* 1: no call of its trainings fails, as they are rows of their own */
 } CommandRow;
 
 #define TINY_TRAIN                                                                            \
     " --width 8 --inner 16 --heads 2 --sequence 16 --batch-tokens 64 --rate 3e-2 --warmup 0 " \
     "--threads 1 "
 #define TINY_TEXT "train --corpus text --epochs 3 --out o" TINY_TRAIN
+#define TINY_STUDY \
+    " --seeds 1 --epochs 3 --truncation 1 --truncation-tokens 2 --corpus text" TINY_TRAIN
 #define TINY_PAIRS                                                                             \
     "train --corpus pairs --source en --target de --bpe 5 --max-steps 4 --epochs 2 --out pair" \
     " --width 8 --inner 16 --heads 2 --sequence 32 --batch-tokens 64 --threads 1"
@@ -50,53 +53,21 @@ static const CommandRow command_rows[] = {
     {"translate --model pair --text pairs/test.en --threads 1 --out t", "t", 1, NULL},
     {"score --model model --text text/valid.txt --threads 1 --out t", "t", 1, NULL},
     {"bleu --reference text/valid.txt --hypothesis text/test.txt", NULL, 1, NULL},
-    {"compare --scheme euler,heun --seeds 1 --epochs 3 --corpus text --out o" TINY_TRAIN,
-     "o/runs/euler-seed1/model.safetensors o/runs/heun-seed1/model.safetensors", 0, NULL},
+    {"compare --scheme euler,heun --out begun" TINY_STUDY,
+     "begun/runs/euler-seed1/model.safetensors begun/runs/heun-seed1/model.safetensors", 0, NULL,
+     1},
     {"sweep --words sf,fs --seeds 1 --epochs 3 --corpus text --out o" TINY_TRAIN, "o/words.csv", 0,
      NULL},
     {"table runs.csv --out o", "o/table.csv", 1, NULL},
-    {"truncation --model model --text text/valid.txt --tokens 2 --halvings 4 --out o",
+    {"truncation --model model --text text/valid.txt --sentences 1 --tokens 2 --halvings 4 --out o",
      "o/truncation.csv", 0, NULL},
     {"attention --model model --model twin --text text/valid.txt --tokens 20 --out o",
      "o/attention.csv", 1, NULL},
-    {"bench model --scheme euler --width 512 --layers 1 --csv", NULL, 0, NULL},
+    {"bench model --scheme euler --width 128 --layers 1 --csv", NULL, 0, NULL},
     {"report study --out page.html", "page.html", 1, NULL},
     {"manual --out man", "man/trotter-train.1 man/trotter.1", 1, NULL},
 };
 enum { COMMAND_ROWS = sizeof command_rows / sizeof *command_rows };
-
-static inline void command_rows_box(void)
-{
-    shell_ok("rm -rf box; cp -a in box");
-}
-
-/* Runs a line in box/ as traced_run does; out and err have its words. Values may stand in "". */
-static inline int command_rows_trace(Traced *t, const char *line)
-{
-    char words[2048], *argv[64] = {program}, box[PATH_MAX], data[PATH_MAX], said[PATH_MAX];
-    int argc = 1;
-    snprintf(words, sizeof words, "%s", line);
-    for (char *at = words; *(at += strspn(at, " ")) && argc < 63;) {
-        char end[] = {*at == '"' ? '"' : ' ', '\0'};
-        at += *at == '"';
-        argv[argc++] = at;
-        at += strcspn(at, end);
-        if (*at) *at++ = '\0';
-    }
-    argv[argc] = NULL;
-    strcpy(box, file_path("box"));
-    strcpy(data, file_path("out.txt"));
-    strcpy(said, file_path("err.txt"));
-    char *path = strdup(getenv("PATH"));
-    if (!path || setenv("PATH", "/nowhere", 1) != 0)
-        abort(); /* no gnuplot: its calls are not ours */
-    int code = traced_run(t, box, argv, data, said);
-    setenv("PATH", path, 1);
-    free(path);
-    file_read("out.txt", out, sizeof out);
-    file_read("err.txt", err, sizeof err);
-    return code;
-}
 
 /* Ends a training where it is about to save its second state. */
 static inline int command_rows_cut(void *arg, Call *c)
@@ -119,9 +90,10 @@ static inline int command_rows_open(void **state)
         "train --objective masked --corpus text --epochs 1 --max-steps 4 --out masked" TINY_TRAIN,
         "finetune --model masked --task task.tsv --threads 1 --rates 1e-2 --seeds 1 --epochs 1 "
         "--pretrained-only --out tuned",
-        "order --scheme euler,heun --out study"};
+        "order --scheme euler,heun --out study",
+        "compare --scheme euler --out begun" TINY_STUDY};
     if (!getenv("TMPDIR") && access("/dev/shm", W_OK) == 0) setenv("TMPDIR", "/dev/shm", 1);
-    if (program_open_drawn(state) != 0) return -1;
+    if (program_open_drawn(state) != 0 || copies_open() != 0) return -1;
     shell_ok("mkdir in");
     corpus_write("in/text", 60, 12);
     corpus_write("in/pairs", 40, 8);
@@ -137,11 +109,12 @@ static inline int command_rows_open(void **state)
         "pairs/$s.txt >pairs/$s.$l; done; done; rm pairs/*.txt; head -4 text/valid.txt >said; { printf "
         "'sentence\\tlabel\\n'; sed '/cat/s/$/\\tyes/; /yes/!s/$/\\tno/' text/train.txt; } >task.tsv");
     for (size_t i = 0; i < sizeof made / sizeof *made; i++)
-        if (shell("cd in && %s %s", program, made[i]) > 1) fail_msg("%s: %s", made[i], err);
+        if (shell("cd in && PATH=/nowhere %s %s", program, made[i]) > 1)
+            fail_msg("%s: %s", made[i], err);
     int states = 0;
     Traced t = {.meet = command_rows_cut, .arg = &states, .seconds = 60};
-    command_rows_box();
-    if (command_rows_trace(&t, TINY_TEXT) == 0)
+    box_fill();
+    if (copies_trace(&t, TINY_TEXT) != COPIES_UNTRACED)
         shell_ok("mv box/o in/half; rm -f in/half/*.tmp-* in/half/*.claim");
     return 0;
 }

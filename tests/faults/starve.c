@@ -1,18 +1,25 @@
-/* starve.c: a library that stands before the C library (LD_PRELOAD) and lets one allocation fail: number TROTTER_STARVE, from
- * 1, of those that the program itself, jansson and GSL ask for. It writes how many there were to TROTTER_STARVED, and the place of each
- * to TROTTER_SITES, 8 bytes made of the addresses that called. Others,
- * as OpenMP and the C++ of oneDNN, end a process that gets no memory, which is theirs to decide. */
+/* starve.c: a library that stands before the C library (LD_PRELOAD). At the first line of main, which sets SIGPIPE, it lets
+ * the program stand and copy itself (copies.h). In a copy one allocation fails: number `starve` of those that the program
+ * itself, jansson and GSL ask for. It writes how many there were to ../starved, and the place of each to ../sites, 8 bytes
+ * made of the addresses that called. Others, as OpenMP and the C++ of oneDNN, end a process that gets no memory, which is
+ * theirs to decide; so do the constructors of CUDA's runtime, which come before. */
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <gsl/gsl_odeiv2.h>
+#include <link.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include "tests/faults/copies.h"
 
 void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t count, size_t n);
@@ -21,8 +28,34 @@ void *__libc_memalign(size_t align, size_t n);
 
 static atomic_long met;
 static long failing = -1;
-static int sites = -1; /* descriptor */
+static int sites = -1, told = -1; /* descriptors */
 static __thread int within;
+
+/* ---- allocations --------------------------------------------------------------------------------- */
+
+/* Code whose allocations may fail. */
+static struct {
+    uintptr_t low, high;
+} code[8];
+static int codes;
+
+static int note_code(struct dl_phdr_info *i, size_t bytes, void *arg)
+{
+    const char *slash = strrchr(i->dlpi_name, '/'), *name = slash ? slash + 1 : i->dlpi_name;
+    int own =
+        *name == '\0' || strncmp(name, "libjansson", 10) == 0 || strncmp(name, "libgsl.", 7) == 0;
+    (void)bytes, (void)arg;
+    for (int p = 0; own && p < i->dlpi_phnum && codes < 8; p++) {
+        const ElfW(Phdr) *h = &i->dlpi_phdr[p];
+        if (h->p_type != PT_LOAD || !(h->p_flags & PF_X)) continue;
+        code[codes].low = i->dlpi_addr + h->p_vaddr;
+        code[codes++].high = i->dlpi_addr + h->p_vaddr + h->p_memsz;
+    }
+    return 0;
+}
+
+/* GSL's bsimp goes on through NULL where it gets none, and tells its caller nothing. */
+static uintptr_t bsimp;
 
 static void note_site(void)
 {
@@ -38,25 +71,14 @@ static void note_site(void)
     (void)!write(sites, &h, sizeof h);
 }
 
-/* Tells whether GSL's bsimp asks, which goes on through NULL where it gets none, and tells its caller nothing. */
-static int of_bsimp(const char *caller)
-{
-    const gsl_odeiv2_step_type *const *type = dlsym(RTLD_DEFAULT, "gsl_odeiv2_step_bsimp");
-    const char *begin = type ? (const char *)(uintptr_t)(*type)->alloc : NULL;
-    return begin && caller > begin && caller < begin + 1024;
-}
-
-/* Tells whether the allocation is to fail. A program by its path, and not a library, has no ".so" in its name. */
+/* Tells whether the allocation is to fail. */
 static int fails(const void *caller)
 {
-    Dl_info from;
-    if (failing < 0 || within || dladdr(caller, &from) == 0 || !from.dli_fname) return 0;
-    const char *name = strrchr(from.dli_fname, '/');
-    name = name ? name + 1 : from.dli_fname;
-    if (strstr(name, ".so") && strncmp(name, "libjansson", 10) != 0 &&
-        strncmp(name, "libgsl.", 7) != 0)
-        return 0;
-    if (of_bsimp(caller)) return 0;
+    uintptr_t at = (uintptr_t)caller;
+    int own = 0;
+    if (failing < 0 || within) return 0;
+    for (int i = 0; i < codes; i++) own |= at >= code[i].low && at < code[i].high;
+    if (!own || (at > bsimp && at < bsimp + 1024)) return 0;
     if (sites >= 0) note_site();
     return atomic_fetch_add(&met, 1) + 1 == failing;
 }
@@ -81,27 +103,70 @@ void *aligned_alloc(size_t align, size_t n)
     return fails(__builtin_return_address(0)) ? NULL : __libc_memalign(align, n);
 }
 
-/* The first line of main, which sets SIGPIPE, begins the count: the constructors of CUDA's runtime come before. */
-__sighandler_t signal(int number, __sighandler_t handler)
-{
-    struct sigaction before = {0};
-    const char *text = getenv("TROTTER_STARVE");
-    const char *places = getenv("TROTTER_SITES");
-    if (places && sites < 0) sites = open(places, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (number == SIGPIPE && failing < 0 && text) failing = atol(text);
-    unsetenv("LD_PRELOAD"); /* children have all that they ask for */
-    return sigaction(number, &(struct sigaction){.sa_handler = handler}, &before) == 0
-               ? before.sa_handler
-               : SIG_ERR;
-}
-
 __attribute__((destructor)) static void end(void)
 {
     char line[32];
-    const char *name = getenv("TROTTER_STARVED");
-    int fd = name && failing >= 0 ? open(name, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
     failing = -1;
-    if (fd < 0) return;
-    (void)!write(fd, line, (size_t)snprintf(line, sizeof line, "%ld", (long)met));
-    close(fd);
+    if (told >= 0) (void)!write(told, line, (size_t)snprintf(line, sizeof line, "%ld", (long)met));
+}
+
+/* ---- copies --------------------------------------------------------------------------------------- */
+
+static int made(const char *name)
+{
+    return open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+}
+
+/* Begins a copy: its group, its box, its files, and its fault. */
+static void begin(const Order *o, const char *box)
+{
+    char byte;
+    if (setpgid(0, 0) != 0 || chdir(box) != 0) _exit(125);
+    int data = made("../out.txt"), words = made("../err.txt");
+    if (dup2(data, 1) < 0 || dup2(words, 2) < 0) _exit(125);
+    close(data);
+    close(words);
+    told = o->starve || o->sites ? made("../starved") : -1;
+    sites = o->sites ? made("../sites") : -1;
+    const gsl_odeiv2_step_type *const *type = dlsym(RTLD_DEFAULT, "gsl_odeiv2_step_bsimp");
+    bsimp = type ? (uintptr_t)(*type)->alloc : 0;
+    dl_iterate_phdr(note_code, NULL);
+    unsetenv("LD_PRELOAD"); /* children have all that they ask for */
+    unsetenv("TROTTER_BOX");
+    struct sock_fprog calls = {o->calls.count, (struct sock_filter *)o->calls.rule};
+    if (o->calls.count && read(COPIES_ORDERS, &byte, 1) != 1) _exit(125);
+    close(COPIES_ORDERS);
+    close(COPIES_ANSWERS);
+    if (o->calls.count && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+                           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &calls) != 0))
+        _exit(125);
+    if (told >= 0) failing = o->starve;
+}
+
+/* Copies this process for each order, and returns in the copy. */
+static void copy(const char *box)
+{
+    static Order o;
+    while (read(COPIES_ORDERS, &o, sizeof o) == sizeof o) {
+        int status = -1;
+        pid_t pid = fork();
+        if (pid == 0) {
+            begin(&o, box);
+            return;
+        }
+        (void)!write(COPIES_ANSWERS, &pid, sizeof pid);
+        waitpid(pid, &status, 0);
+        (void)!write(COPIES_ANSWERS, &status, sizeof status);
+    }
+    _exit(0);
+}
+
+__sighandler_t signal(int number, __sighandler_t handler)
+{
+    struct sigaction before = {0};
+    const char *box = getenv("TROTTER_BOX");
+    if (number == SIGPIPE && box) copy(box);
+    return sigaction(number, &(struct sigaction){.sa_handler = handler}, &before) == 0
+               ? before.sa_handler
+               : SIG_ERR;
 }

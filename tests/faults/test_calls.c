@@ -3,8 +3,9 @@
  * temporary file, and when it is given again it ends as it does undisturbed.
  *
  * TROTTER_CALLS is the number of faults of each command; TROTTER_FAULT_SEED draws others (`make check-faults`). 0: one of
- * each place and way. A place is the addresses of the program on the stack, for a system call the file too (digits are
- * alike in its name): thousands of repetitions of a loop are one place, tried the first time it is met.
+ * each place and way, until none is left. A place is the addresses of the program on the stack, for a system call the file's
+ * last name too (digits are alike in it): the repetitions of a loop, and a study's runs, are one place. Seed 1 tries the
+ * first time that it is met; others draw a later one, and leave out places met once.
  */
 #include "tests/lib/test.h"
 
@@ -14,12 +15,11 @@
 #include "kernels/random.h"
 #include "tests/faults/command_rows.h"
 
-enum { FEW = 4, SHORT = 1, SECONDS = 30 };
+enum { FEW = 4, SHORT = 1 };
 
 static size_t most = FEW;
 static uint64_t seed = 1;
 static size_t all;
-static char starving[PATH_MAX]; /* starve.so, beside this program */
 
 /* How a call fails: by an errno, or by fewer bytes than asked. Those of which `retried` is 1 are to be tried again. Where
  * `lasts` is 1 all later ones but to stderr fail too: a full disk, and the limit of a file's size with its signal. */
@@ -75,11 +75,21 @@ enum { WAYS = sizeof ways / sizeof *ways };
 
 /* ---- a stop before the training begins -------------------------------------------------------------- */
 
-static void trace(Traced *t, const char *line)
+/* An undisturbed run. */
+static struct {
+    const CommandRow *row;
+    int status;
+    char data[sizeof out];
+} whole;
+
+/* Runs a copy as copies_run does, where processes can be traced. */
+static int run(const Copies *c, const Order *o, Traced *t)
 {
-    if (command_rows_trace(t, line) == 0) return;
+    int status = copies_run(c, o, t);
+    if (status != COPIES_UNTRACED) return status;
     printf("# SKIP no process can be traced here\n");
     skip();
+    return -1;
 }
 
 static pid_t study;
@@ -98,12 +108,14 @@ static int interrupt_study(void *arg, Call *c)
 TEST(a_stop_before_a_training_begins_is_not_lost)
 {
     int done = 0;
-    Traced t = {.meet = interrupt_study, .arg = &done, .seconds = SECONDS};
-    command_rows_box();
-    trace(&t, "compare --scheme euler --seeds 1 --epochs 400 --corpus text --out o" TINY_TRAIN);
+    Traced t = {.meet = interrupt_study, .arg = &done, .seconds = COPIES_SECONDS};
+    box_fill();
+    int status = copies_trace(
+        &t, "compare --scheme euler --seeds 1 --epochs 400 --corpus text --out o" TINY_TRAIN);
+    if (status == COPIES_UNTRACED) skip();
     assert_true(done);
     assert_false(t.late);
-    assert_int_equal(WEXITSTATUS(t.status), 130);
+    assert_int_equal(status, 130);
     assert_true(says("trotter compare: interrupted"));
     assert_false(file_exists("box/o/runs/euler-seed1/result.csv"));
 }
@@ -121,7 +133,7 @@ static Places places;
 typedef struct {
     Places *places;   /* NULL: not wanted */
     size_t met[WAYS]; /* calls of each kind so far */
-    int begun, way;   /* way: WAYS: none fails */
+    int way;          /* WAYS: none fails */
     size_t at;        /* the call that fails */
     char what[256];   /* the name of its file */
 } Fault;
@@ -175,7 +187,8 @@ static uint64_t place_of(const Call *c)
     char name[256];
     uint64_t h = 1;
     name_file(c, name, sizeof name);
-    for (const char *p = name; *p; p++)
+    const char *slash = strrchr(name, '/');
+    for (const char *p = slash ? slash : name; *p; p++)
         if (*p < '0' || *p > '9') h = mix(h, (uint64_t)*p);
     find_code(c->pid, &low, &high);
     while (pages >= 512 && traced_bytes(c, c->stack, word, pages) != 0) pages /= 2;
@@ -191,14 +204,13 @@ static int is_code(const Call *c)
     return c->number == SYS_mmap && c->arg[1] <= (320 << 10) && (int)c->arg[4] < 0;
 }
 
-/* Counts from the first line of main on, which sets SIGPIPE: what is before is the dynamic linker's. */
 static int fail_one(void *arg, Call *c)
 {
     Fault *f = arg;
     int what = TRACE_PASS;
     uint64_t place = 0;
-    if (c->first && c->number == SYS_rt_sigaction && c->arg[0] == SIGPIPE) f->begun = 1;
-    for (int i = 0; f->begun && i < WAYS; i++) {
+    if (whole.row->alone && !c->first) return TRACE_PASS;
+    for (int i = 0; i < WAYS; i++) {
         if (ways[i].number != c->number || is_code(c)) continue;
         size_t n = f->met[i]++;
         if (f->places && !place) place = place_of(c);
@@ -215,6 +227,33 @@ static int fail_one(void *arg, Call *c)
     return what;
 }
 
+/* ---- the verdict ------------------------------------------------------------------------------------------ */
+
+/* The row's line, and the one that goes on where the line stopped. */
+static Copies rows_line, rows_again;
+
+/* States of box/ from which the row's line went on. */
+static struct {
+    uint64_t state[1 << 15];
+    size_t count;
+} went_on;
+
+/* Gives the command again. Returns 1 where it ends as it does undisturbed, as it did before from what is in box/. */
+static int goes_on(uint64_t state)
+{
+    const CommandRow *row = whole.row;
+    for (size_t i = 0; i < went_on.count; i++)
+        if (went_on.state[i] == state) return 1;
+    Traced t = {0};
+    int again = row->again && file_exists("box/o/config.ini");
+    if (again && !rows_again.pid) copies_stand(&rows_again, row->again);
+    int got = run(again ? &rows_again : &rows_line, &(Order){0}, &t);
+    if (got != whole.status || command_rows_differ(row)) return 0;
+    if (went_on.count < sizeof went_on.state / sizeof *went_on.state)
+        went_on.state[went_on.count++] = state;
+    return 1;
+}
+
 /* Tells whether the last line is the program's, or that of OpenMP, which ends a process that gets no thread. */
 static int last_is_told(void)
 {
@@ -222,19 +261,13 @@ static int last_is_told(void)
            strncmp(last_line(err), "libgomp: ", 9) == 0;
 }
 
-/* An undisturbed run. */
-static struct {
-    const CommandRow *row;
-    int status;
-    char data[sizeof out];
-} whole;
-
 /* Returns what is wrong with a run of whole.row that a fault has met; NULL: nothing. retried: the fault is one after
  * which a call is to be tried again; tidy: temporary files can be removed. It gives the command again. */
 static const char *judge(int status, int retried, int tidy)
 {
     static char first[sizeof err];
     const CommandRow *row = whole.row;
+    int temporary = 0;
     if (status == whole.status) {
         if (says("warning: left out"))
             return NULL; /* as report does with a file that it cannot read */
@@ -245,20 +278,24 @@ static const char *judge(int status, int retried, int tidy)
     if (status != 1 && status != 2) return status < 0 ? "it died of a signal" : "another status";
     if (!last_is_told()) return "no line";
     strcpy(first, err);
-    if (tidy &&
-        shell("! find box -name '*.tmp-*' -o -name '.trotter-*' -o -name '*.claim' | grep ."))
-        return "a temporary file is left";
-    int again = row->again && file_exists("box/o/config.ini");
-    int got = shell("cd box && PATH=/nowhere exec %s %s", program, again ? row->again : row->line);
-    const char *why = got != whole.status || command_rows_differ(row) ? "it does not go on" : NULL;
+    uint64_t state = box_hash(file_path("box"), file_path("in"), &temporary);
+    if (tidy && temporary) return "a temporary file is left";
+    const char *why = goes_on(state) ? NULL : "it does not go on";
     strcpy(err, first);
     return why;
 }
 
-static void keep_whole(const CommandRow *row, int status)
+/* Runs a row's line undisturbed, and keeps what it wrote. */
+static void begin_row(const CommandRow *row, const Order *o, Traced *t)
 {
-    if (status > 1) fail_msg("%s: status %d: %s", row->line, status, err); /* nothing is tried */
+    copies_leave(&rows_line);
+    copies_leave(&rows_again);
+    went_on.count = 0;
     whole.row = row;
+    box_fill();
+    copies_stand(&rows_line, row->line);
+    int status = run(&rows_line, o, t);
+    if (status < 0 || status > 1) fail_msg("%s: status %d: %s", row->line, status, err);
     whole.status = status;
     strcpy(whole.data, out);
     command_rows_keep(row);
@@ -267,13 +304,13 @@ static void keep_whole(const CommandRow *row, int status)
 static int is_lost(int way, size_t at)
 {
     Fault f = {.way = way, .at = at};
-    Traced t = {.meet = fail_one, .arg = &f, .seconds = SECONDS};
-    command_rows_box();
-    trace(&t, whole.row->line);
+    Traced t = {.meet = fail_one, .arg = &f, .seconds = COPIES_SECONDS};
+    Order o = {0};
+    traced_filter(&o.calls, ways[way].number);
+    box_fill();
+    int status = run(&rows_line, &o, &t);
     const char *why = t.late ? "it hangs" : t.left ? "a process is left" : NULL;
-    if (!why)
-        why = judge(WIFEXITED(t.status) ? WEXITSTATUS(t.status) : -1, ways[way].retried,
-                    ways[way].number != SYS_unlink);
+    if (!why) why = judge(status, ways[way].retried, ways[way].number != SYS_unlink);
     if (!why) return 0;
     printf("LOST %.40s: %s %zu%s (%s), %s: %s: %.300s\n", whole.row->line,
            traced_name(ways[way].number), at, ways[way].lasts ? " and later" : "", f.what,
@@ -282,43 +319,56 @@ static int is_lost(int way, size_t at)
     return 1;
 }
 
-/* Runs a line with allocation `at` failing, 0: none, and writes their number to `starved`. */
-static int starve(const char *line, size_t at)
-{
-    return shell(
-        "cd box && PATH=/nowhere TROTTER_STARVE=%zu TROTTER_STARVED=../starved %s LD_PRELOAD=%s exec %s %s",
-        at, most || at ? "" : "TROTTER_SITES=../sites", starving, program, line);
-}
-
 static int is_starved(size_t at)
 {
-    command_rows_box();
-    const char *why = judge(starve(whole.row->line, at), 0, 1);
+    Traced t = {0};
+    box_fill();
+    int status = run(&rows_line, &(Order){.starve = (long)at}, &t);
+    const char *why = t.late ? "it hangs" : judge(status, 0, 1);
     if (!why) return 0;
     printf("LOST %.40s: allocation %zu: %s: %.300s\n", whole.row->line, at, why, last_line(err));
     return 1;
 }
 
-/* Tells whether call `at` is the first at its place. */
-static int is_first(int w, size_t at)
+static int order_places(const void *a, const void *b, void *at)
 {
-    size_t i = 0;
-    while (i < at && places.at[w][i] != places.at[w][at]) i++;
-    return i == at;
+    const uint64_t *place = at;
+    const uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+    return place[i] != place[j] ? (place[i] < place[j] ? -1 : 1) : i < j ? -1 : 1;
+}
+
+/* Marks, of the first n calls of a way, one of each place. */
+static void choose_places(int w, size_t n, char *chosen)
+{
+    static uint32_t order[CALLS_MOST];
+    const uint64_t *place = places.at[w];
+    memset(chosen, 0, CALLS_MOST);
+    for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
+    qsort_r(order, n, sizeof *order, order_places, places.at[w]);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && place[order[end]] == place[order[i]];) end++;
+        size_t later = end - i - 1;
+        if (seed == 1) chosen[order[i]] = 1;
+        if (seed > 1 && later)
+            chosen[order[i + 1 + random_below(seed, (uint64_t)w, order[i], later)]] = 1;
+    }
 }
 
 /* Tries the faults of one line: calls, or allocations, where `met` is NULL. */
 static size_t try_row(const size_t *met, size_t faults)
 {
+    static char chosen[CALLS_MOST];
     size_t tried = 0, lost = 0;
-    for (int w = 0; w < (met ? WAYS : 1); w++)
-        for (size_t at = 0; at < (met ? met[w] : faults); at++) {
-            if (most ? random_below(seed, (uint64_t)w, at, faults) >= most
-                     : at >= CALLS_MOST || !is_first(w, at))
-                continue;
+    for (int w = 0; w < (met ? WAYS : 1); w++) {
+        size_t n = met ? met[w] : faults;
+        assert_true(n <= CALLS_MOST);
+        if (!most) choose_places(w, n, chosen);
+        for (size_t at = 0; at < n; at++) {
+            if (most ? random_below(seed, (uint64_t)w, at, faults) >= most : !chosen[at]) continue;
             lost += (size_t)(met ? is_lost(w, at) : is_starved(at + 1));
             tried++;
         }
+    }
     printf("# %-60.60s %5zu faults, %5zu tried, %zu lost\n", whole.row->line, faults, tried, lost);
     fflush(stdout);
     all += tried;
@@ -331,12 +381,12 @@ TEST(commands_bear_failing_calls)
     all = 0;
     for (size_t i = 0; i < COMMAND_ROWS; i++) {
         Fault none = {.way = WAYS, .places = most ? NULL : &places};
-        Traced t = {.meet = fail_one, .arg = &none, .seconds = SECONDS};
+        Traced t = {.meet = fail_one, .arg = &none, .seconds = COPIES_SECONDS};
         size_t faults = 0;
         if (!command_rows_chosen(&command_rows[i], most == FEW)) continue;
-        command_rows_box();
-        trace(&t, command_rows[i].line);
-        keep_whole(&command_rows[i], WEXITSTATUS(t.status));
+        Order o = {0};
+        traced_filter(&o.calls, 0);
+        begin_row(&command_rows[i], &o, &t);
         for (int w = 0; w < WAYS; w++) faults += none.met[w];
         lost += try_row(none.met, faults);
     }
@@ -352,8 +402,7 @@ TEST(commands_bear_failing_allocations)
     all = 0;
     for (size_t i = 0; i < COMMAND_ROWS; i++) {
         if (!command_rows_chosen(&command_rows[i], most == FEW)) continue;
-        command_rows_box();
-        keep_whole(&command_rows[i], starve(command_rows[i].line, 0));
+        begin_row(&command_rows[i], &(Order){.sites = 1}, &(Traced){0});
         file_read("starved", text, sizeof text);
         size_t n = (size_t)atol(text), bytes;
         assert_true(n >= 10);
@@ -375,10 +424,6 @@ static int open_all(void **state)
     const char *calls = getenv("TROTTER_CALLS"), *drawn = getenv("TROTTER_FAULT_SEED");
     if (calls) most = (size_t)atol(calls);
     if (drawn) seed = (uint64_t)atoll(drawn);
-    ssize_t n = readlink("/proc/self/exe", starving, sizeof starving - 16);
-    if (n < 0) return -1;
-    starving[n] = '\0';
-    strcpy(strrchr(starving, '/'), "/starve.so");
     return command_rows_open(state);
 }
 

@@ -37,15 +37,12 @@ static Disk *record(const char *line, int unsynced, int *status)
     char box[PATH_MAX];
     Record r = {NULL, unsynced};
     strcpy(box, file_path("box"));
-    command_rows_box();
+    box_fill();
     r.disk = disk_new(box, file_path("in"));
     Traced t = {.meet = take_note, .arg = &r, .seconds = 60};
-    if (command_rows_trace(&t, line) != 0) {
-        printf("# SKIP no process can be traced here\n");
-        skip();
-    }
+    *status = copies_trace(&t, line);
+    if (*status == COPIES_UNTRACED) skip();
     assert_false(t.late);
-    *status = WEXITSTATUS(t.status);
     return r.disk;
 }
 
@@ -62,7 +59,7 @@ static int is_seen(uint64_t *seen, size_t *count, uint64_t hash)
 /* Lays the disk out and gives the command again. Returns 1 where it does not end as it does undisturbed. */
 static int is_lost(const CommandRow *row, const Disk *d, int status, const char *where)
 {
-    command_rows_box();
+    box_fill();
     disk_write(d);
     int again = row->again && file_exists("box/o/config.ini");
     int got = shell("cd box && PATH=/nowhere exec %s %s", program, again ? row->again : row->line);
@@ -111,7 +108,7 @@ TEST(commands_go_on_after_power_cuts)
         Disk *d = record(row->line, 0, &status);
         command_rows_keep(row);
         shell_ok("rm -rf real; mv box real");
-        command_rows_box();
+        box_fill();
         const char *why;
         disk_compute(d, disk_length(d), DISK_ALL, 0, &why);
         disk_write(d);

@@ -45,42 +45,24 @@ const char *traced_name(long call)
     return NULL;
 }
 
-/* Lets the kernel stop this process at the calls above. */
-static int filter(void)
+void traced_filter(TracedFilter *f, long only)
 {
-    struct sock_filter rule[CALLS + 5] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, CALLS + 1),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
-    for (int i = 0; i < CALLS; i++)
-        rule[3 + i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)numbers[i],
-                                                   (uint8_t)(CALLS - i), 0);
-    rule[3 + CALLS] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    rule[4 + CALLS] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE);
-    struct sock_fprog all = {CALLS + 5, rule};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
-    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all);
-}
-
-static void become(const char *dir, char *const argv[], const char *out_file, const char *err_file,
-                   int go)
-{
-    char byte;
-    int data = open(out_file, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    int words = open(err_file, O_WRONLY | O_CREAT | O_TRUNC, 0666), none = open("/dev/null", 0);
-    signal(SIGINT, SIG_DFL); /* a shell's background ignores SIGINT */
-    signal(SIGALRM, SIG_DFL);
-    setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
-    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-    if (dup2(none, 0) < 0 || dup2(data, 1) < 0 || dup2(words, 2) < 0) _exit(125);
-    if (chdir(dir) != 0 || setsid() < 0 || read(go, &byte, 1) != 1) _exit(125);
-    close(none);
-    close(data);
-    close(words);
-    close(go);
-    if (filter() != 0) _exit(125);
-    execv(argv[0], argv);
-    _exit(127);
+    struct sock_filter *rule = f->rule;
+    const long *call = only ? &only : numbers;
+    int n = only ? 1 : CALLS;
+    _Static_assert(CALLS + 5 <= TRACED_RULES, "room for all calls");
+    rule[0] =
+        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
+    rule[1] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0,
+                                           (uint8_t)(n + 1));
+    rule[2] =
+        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    for (int i = 0; i < n; i++)
+        rule[3 + i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call[i],
+                                                   (uint8_t)(n - i), 0);
+    rule[3 + n] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    rule[4 + n] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE);
+    f->count = (unsigned short)(n + 5);
 }
 
 static void nothing(int number)
@@ -119,13 +101,41 @@ static int at_call(Traced *t, pid_t pid, pid_t first)
     return what;
 }
 
+/* The processes and threads that were met, and how many of them live. */
+typedef struct {
+    pid_t pid[1024];
+    int count, living;
+} Met;
+
+static void meet(Met *m, pid_t pid)
+{
+    for (int i = 0; i < m->count; i++)
+        if (m->pid[i] == pid || m->pid[i] == -pid) return;
+    assert_true(m->count < 1024);
+    m->pid[m->count++] = pid;
+    m->living++;
+}
+
+static void part(Met *m, pid_t pid)
+{
+    for (int i = 0; i < m->count; i++)
+        if (m->pid[i] == pid) m->pid[i] = -pid, m->living--;
+}
+
+static int is_birth(int event)
+{
+    return event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE;
+}
+
 /* Waits for all processes of the session, and ends them where it is time. */
 static void watch(Traced *t, pid_t first)
 {
     double end = now() + t->seconds, release = 0;
     pid_t held = 0;
-    int status, living = 1, ended = 0;
-    while (living > 0) {
+    Met met = {0};
+    int status, ended = 0;
+    meet(&met, first);
+    while (met.living > 0) {
         pid_t pid = waitpid(-1, &status, __WALL);
         if (held && now() > release) ptrace(PTRACE_CONT, held, 0, 0), held = 0;
         if (pid < 0 && errno != EINTR) return;
@@ -137,10 +147,15 @@ static void watch(Traced *t, pid_t first)
         }
         if (pid < 0) continue;
         if (WIFEXITED(status) || WIFSIGNALED(status)) {
+            part(&met, pid);
             if (pid == first) t->status = status, ended = 1, end = now() + 1;
             continue;
         }
         int event = status >> 16, signal = event ? 0 : WSTOPSIG(status);
+        unsigned long born;
+        meet(&met, pid);
+        if (is_birth(event) && ptrace(PTRACE_GETEVENTMSG, pid, 0, &born) == 0)
+            meet(&met, (pid_t)born);
         int what = event == PTRACE_EVENT_SECCOMP ? at_call(t, pid, first) : TRACE_PASS;
         if (what == TRACE_KILL) test_signal_group(first, SIGKILL);
         if (what == TRACE_HOLD)
@@ -150,23 +165,14 @@ static void watch(Traced *t, pid_t first)
     }
 }
 
-int traced_run(Traced *t, const char *dir, char *const argv[], const char *out_file,
-               const char *err_file)
+int traced_watch(Traced *t, pid_t pid, int go)
 {
-    int go[2];
-    t->status = t->late = t->left = 0;
-    if (pipe(go) != 0) return -1;
-    pid_t pid = fork();
-    if (pid == 0) become(dir, argv, out_file, err_file, go[0]);
-    close(go[0]);
-    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     int options = PTRACE_O_TRACESECCOMP | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
                   PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL;
-    int bad = ptrace(PTRACE_SEIZE, pid, 0, options) != 0 || write(go[1], "", 1) != 1;
-    close(go[1]);
-    if (bad) {
+    t->status = t->late = t->left = 0;
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    if (ptrace(PTRACE_SEIZE, pid, 0, options) != 0 || write(go, "", 1) != 1) {
         test_signal(pid, SIGKILL);
-        waitpid(pid, NULL, 0);
         return -1;
     }
     interrupt_waits(1);
@@ -191,11 +197,16 @@ int traced_text(const Call *c, unsigned long long at, char *text, size_t room)
     return 0;
 }
 #else
-int traced_run(Traced *t, const char *dir, char *const argv[], const char *out_file,
-               const char *err_file)
+int traced_watch(Traced *t, pid_t pid, int go)
 {
-    (void)t, (void)dir, (void)argv, (void)out_file, (void)err_file;
+    (void)t, (void)pid, (void)go;
     return -1;
+}
+
+void traced_filter(TracedFilter *f, long only)
+{
+    (void)only;
+    f->count = 0;
 }
 
 int traced_bytes(const Call *c, unsigned long long at, void *bytes, size_t count)

@@ -9,6 +9,7 @@
 #ifndef TROTTER_TESTS_TRACED_H
 #define TROTTER_TESTS_TRACED_H
 
+#include <linux/filter.h>
 #include <sys/types.h>
 
 /* A call at its entry; changed arguments are given to the kernel, and their registers stay changed. */
@@ -16,7 +17,7 @@ typedef struct {
     pid_t pid;
     long number;
     unsigned long long arg[6];
-    int first;                /* 1: the process that traced_run started, not one of its children */
+    int first;                /* 1: the process that is watched, not one of its children */
     unsigned long long stack; /* its address, of the newest word */
 } Call;
 
@@ -38,16 +39,24 @@ typedef struct {
     int left;       /* processes that went on a second after the first had ended */
 } Traced;
 
-/* Runs argv in a folder, with its data in `out_file` and its words in `err_file`. Returns 0, or -1 where this machine
- * does not let processes be traced, or has other registers than x86-64. */
-int traced_run(Traced *t, const char *dir, char *const argv[], const char *out_file,
-               const char *err_file);
+/* The calls at which the kernel stops a process: `only` one, or (0) all that are shown. */
+enum { TRACED_RULES = 64 };
+typedef struct {
+    unsigned short count;
+    struct sock_filter rule[TRACED_RULES];
+} TracedFilter;
+void traced_filter(TracedFilter *f, long only);
+
+/* Shows the calls of a process, which leads its group and waits for a byte from `go`, then takes its filter and goes on. It need
+ * not be a child of this one. Returns 0, or -1 where this machine does not let processes be traced, or has other registers
+ * than x86-64. */
+int traced_watch(Traced *t, pid_t pid, int go);
 
 /* Copies a text of the process at `at` (NUL-ended, cut at `room`), or `count` bytes. Returns 0 where they are read. */
 int traced_text(const Call *c, unsigned long long at, char *text, size_t room);
 int traced_bytes(const Call *c, unsigned long long at, void *bytes, size_t count);
 
-/* Returns the name of a system call, or NULL where traced_run does not show it. */
+/* Returns the name of a system call, or NULL where it is not shown. */
 const char *traced_name(long call);
 
 #endif
