@@ -113,7 +113,7 @@ int vocab_build(const BpeText *text, size_t texts, int level, size_t limit, int 
     size_t advised = words_repeated(&w);
     if (unknown || level != LEVEL_WORD) TRY(words_add(&w, WORD_UNK, strlen(WORD_UNK), 0));
     if (limit) TRY(words_cut(&w, limit));
-    qsort(w.word, w.size, sizeof *w.word, by_count);
+    if (w.size) qsort(w.word, w.size, sizeof *w.word, by_count);
     TRY(make(w.word, w.size, v));
     v->level = level;
     v->advised = advised;

@@ -308,23 +308,32 @@ static void clean_name(Tableau *b)
     if (!scheme_named(b->name) || !isalpha((unsigned char)b->name[0])) strcpy(b->name, "tableau");
 }
 
-/* Marks in own (stages) the nodes that are given, as numbers, and are not the sums of their rows of A, as in Lobatto
- * IIIB. Returns their number. */
+/* Reads a node as it is written most, 1/2 or 0.5; NAN: none, or an expression. */
+static double plain_node(const Entry c)
+{
+    char *end;
+    double told = strtod(c, &end);
+    if (end != c && *end == '/') told /= strtod(end + 1, &end);
+    return end == c || *end ? NAN : told;
+}
+
+/* Marks in own (stages) the nodes that are given and are not the sums of their rows of A, as in Lobatto IIIB. Those that
+ * are expressions come marked, and t has their values. Returns how many marks it changed. */
 static size_t find_nodes(const Tableau *b, const Table *t, char *own)
 {
-    size_t n = 0;
+    size_t changed = 0;
+    RATIONAL(rule);
     for (size_t i = 0; i < t->stages; i++) {
-        const char *c = row_of(b, t->stages + NODES)[i];
-        char *end;
-        double sum = table_double(t->point[t->eval[t->stage[i].eval].point].c[OP_F]);
-        double told = strtod(c, &end);
-        if (*end == '/') told /= strtod(end + 1, &end);
-        if (end == c || *end) continue; /* none, or of roots */
-        if (fabs(told - sum) <= 1e-9 * fmax(1, fabs(sum))) continue;
-        own[i] = 1;
-        n++;
+        const Point *p = &t->point[t->eval[t->stage[i].eval].point];
+        table_row_time(t, &p->row, OP_F, rule);
+        double sum = table_double(rule);
+        double told =
+            own[i] ? table_double(p->c[OP_F]) : plain_node(row_of(b, t->stages + NODES)[i]);
+        char differs = fabs(told - sum) > 1e-9 * fmax(1, fabs(sum));
+        changed += differs != own[i];
+        own[i] = differs;
     }
-    return n;
+    return changed;
 }
 
 /* A tableau to be written, and its own nodes: find_nodes. */
@@ -358,12 +367,16 @@ static int print_text(const void *of, FILE *f)
     return 0;
 }
 
-/* Reads the scheme twice where nodes of its own turn up. */
+/* Reads the scheme twice where nodes of its own turn up, or where expressions turn out to be sums. */
 static int make_table(Tableau *b, Table **t)
 {
     char file[300]; /* places are those of the scheme's text */
     SCOPED(memory_drop) char *own = memory_new(b->stages, 1);
     if (!own) return ERR_MEMORY;
+    for (size_t i = 0; i < b->stages; i++) {
+        const char *c = row_of(b, b->stages + NODES)[i];
+        own[i] = *c && isnan(plain_node(c));
+    }
     clean_name(b);
     snprintf(file, sizeof file, "%.250s, as a scheme", b->file);
     int code = scheme_written(file, print_text, &(Drawn){b, own}, t);
@@ -434,7 +447,7 @@ static int check_table(const Table *t)
 {
     int plain = table_over(t, OP_H) && t->colours == 2 && is_plain(&t->update);
     for (size_t p = 0; plain && p < t->points; p++) plain = is_plain(&t->point[p].row);
-    if (plain && !table_written(t)) return 0;
+    if (plain) return 0; /* times of its own are nodes */
     if (table_rosenbrock(t))
         return error_set(ERR_INPUT,
                          "%s is a Rosenbrock method: its alpha, gamma and b are printed by "

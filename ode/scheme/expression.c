@@ -236,9 +236,18 @@ void expression_round(mpq_t q)
     mpz_clears(ten, twice, NULL);
 }
 
+/* Terms that round to 0 go: 1e-64. */
 static void round_row(Row *r)
 {
-    for (size_t i = 0; i < r->terms; i++) expression_round(r->term[i].c);
+    size_t n = 0;
+    for (size_t i = 0; i < r->terms; i++) {
+        expression_round(r->term[i].c);
+        if (mpq_sgn(r->term[i].c))
+            r->term[n++] = r->term[i];
+        else
+            mpq_clear(r->term[i].c);
+    }
+    r->terms = n;
 }
 
 void expression_round_table(Table *t)

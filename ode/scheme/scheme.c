@@ -170,6 +170,17 @@ static int check_phi(const Parser *p)
                         t->name, what);
 }
 
+/* Refuses rows of which rounding leaves nothing. */
+static int check_rounded(const Parser *p)
+{
+    const Table *t = p->table;
+    int empty = !t->flows && !t->update.terms;
+    for (size_t i = 0; i < t->points; i++) empty |= !t->point[i].row.terms;
+    if (!empty) return 0;
+    return cursor_error(&p->cursor, "expected a coefficient above 1e-%d in each row of scheme '%s'",
+                        TABLE_DIGITS, t->name);
+}
+
 static int finish(Parser *p)
 {
     Table *t = p->table;
@@ -184,6 +195,7 @@ static int finish(Parser *p)
         return cursor_error(c, "expected no learned names in scheme '%s': it is made of flows",
                             t->name);
     expression_round_table(t);
+    TRY(check_rounded(p));
     table_times(t);
     find_depth(t, &t->update);
     for (size_t i = 0; i < t->points; i++) find_depth(t, &t->point[i].row);

@@ -320,14 +320,14 @@ static int take_words(Network *n, const char *file)
 }
 
 /* Builds the model and loads its weights. The metadata may ask for any size, so the file sets a limit: it holds
- * every number of the model in at least 4 bytes. */
+ * every number of the model in at least 2 bytes (F16, BF16). */
 static int build(Network *n, const char *file)
 {
     const Backend *b;
     struct stat s;
     if (stat(file, &s) != 0 && !n->foreign)
         return error_set(ERR_INPUT, "%s: %s", file, strerror(errno));
-    size_t most = n->foreign ? foreign_most(n->foreign) : (size_t)s.st_size / sizeof(float) + 1;
+    size_t most = n->foreign ? foreign_most(n->foreign) : (size_t)s.st_size / sizeof(uint16_t) + 1;
     TRY(network_backend(n->options, &b));
     Plan *plan;
     TRY(of_file(file, network_plan(n->options, (Stacks){n->table, n->encoder}, &plan)));

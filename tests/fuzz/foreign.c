@@ -6,29 +6,34 @@
 enum { SEPARATOR = 0x1e };
 
 static char dir[] = "/tmp/trotter-fuzz-XXXXXX";
+static const char *const part[] = {"config.json", "model.safetensors"};
+enum { PARTS = sizeof part / sizeof *part };
+static int fd[PARTS];
+
+static void path_of(const char *name, char path[64])
+{
+    snprintf(path, 64, "%s/%s", dir, name);
+}
 
 static void remove_all(void)
 {
-    char line[64];
-    snprintf(line, sizeof line, "rm -rf %s", dir);
-    if (system(line) != 0) fprintf(stderr, "%s stays\n", dir);
+    char path[64];
+    for (int i = 0; i < PARTS; i++) path_of(part[i], path), unlink(path);
+    rmdir(dir);
 }
 
-/* Makes a directory of its own, once. */
+/* Makes a directory of its own, once, whose files are links to those in memory. */
 static void open_directory(void)
 {
-    static int made;
-    if (made) return;
-    made = 1;
+    char path[64], target[64];
+    if (fd[0]) return;
     FUZZ_CHECK(mkdtemp(dir) != NULL && atexit(remove_all) == 0);
-}
-
-static void put(const char *name, const void *bytes, size_t count)
-{
-    char file[64];
-    snprintf(file, sizeof file, "%s/%s", dir, name);
-    FILE *f = fopen(file, "wb");
-    FUZZ_CHECK(f && fwrite(bytes, 1, count, f) == count && fclose(f) == 0);
+    for (int i = 0; i < PARTS; i++) {
+        fd[i] = fuzz_memory_file();
+        path_of(part[i], path);
+        snprintf(target, sizeof target, "/proc/self/fd/%d", fd[i]);
+        FUZZ_CHECK(symlink(target, path) == 0);
+    }
 }
 
 FUZZ(open_directory())
@@ -37,8 +42,8 @@ FUZZ(open_directory())
     const StoreText *s;
     const uint8_t *stop = size ? memchr(data, SEPARATOR, size) : NULL;
     size_t json = stop ? (size_t)(stop - data) : size, rest = stop ? size - json - 1 : 0;
-    put("config.json", data, json);
-    put("model.safetensors", data + (size - rest), rest);
+    fuzz_fill(fd[0], data, json);
+    fuzz_fill(fd[1], data + (size - rest), rest);
     int code = foreign_open(dir, &f);
     FUZZ_CHECK(code == 0 || code == ERR_INPUT || code == ERR_MEMORY);
     FUZZ_CHECK((code == 0) == (f != NULL));

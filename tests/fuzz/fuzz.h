@@ -55,10 +55,10 @@ static inline int fuzz_memory_file(void)
     return fd;
 }
 
+/* Pages of earlier inputs are written over: new ones cost more than most readers. */
 static inline void fuzz_fill(int fd, const void *data, size_t size)
 {
-    FUZZ_CHECK(ftruncate(fd, 0) == 0);
-    FUZZ_CHECK(pwrite(fd, data, size, 0) == (ssize_t)size);
+    FUZZ_CHECK(pwrite(fd, data, size, 0) == (ssize_t)size && ftruncate(fd, (off_t)size) == 0);
 }
 
 /* Returns the name of a file that holds the input, for readers that open one; good until the next call. */
@@ -85,6 +85,9 @@ int fuzz_seeds(const char *dir);
 /* Stand around an input: its time and memory are measured, and more than 1 GiB is a failure. */
 void fuzz_begin(void);
 void fuzz_end(const uint8_t *data, size_t size);
+
+/* 1: the second reader of a differential harness makes a mistake on purpose, which must be found. */
+extern int fuzz_planted;
 
 /* ---- seal.c ---- */
 

@@ -8,7 +8,9 @@
 #include "tests/lib/test.h"
 
 #include <dirent.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "kernels/random.h"
@@ -117,6 +119,59 @@ static size_t run_folder(size_t h, const char *dir)
     }
     if (d) closedir(d);
     return n;
+}
+
+/* ---- two readers ----------------------------------------------------------------------------------- */
+
+/* Harnesses whose inputs are draws, so that any bytes do. FUZZ_DRAWN is the number of inputs. */
+static const char *const twice_read[] = {"statements", "tableau", "metrics"};
+enum { TWICE = sizeof twice_read / sizeof *twice_read, DRAWN_MOST = 200 };
+
+static size_t harness_of(const char *name)
+{
+    size_t h = 0;
+    while (h < HARNESSES && strcmp(harness[h].name, name) != 0) h++;
+    assert_true(h < HARNESSES);
+    return h;
+}
+
+static void run_drawn(size_t h, size_t inputs)
+{
+    uint8_t bytes[DRAWN_MOST];
+    for (size_t turn = 0; turn < inputs; turn++) {
+        size_t n = (size_t)random_below(h, 2, turn, DRAWN_MOST);
+        for (size_t i = 0; i < n; i++) bytes[i] = (uint8_t)random_below(h, 3 + turn, i, 256);
+        printf("# %s, input %zu\n", harness[h].name, turn);
+        fflush(stdout);
+        run_input(h, bytes, n);
+    }
+}
+
+TEST(drawn_inputs)
+{
+    const char *most = getenv("FUZZ_DRAWN");
+    for (int k = 0; k < TWICE; k++)
+        run_drawn(harness_of(twice_read[k]), most ? (size_t)atol(most) : 300);
+}
+
+/* Control: a second reader that makes a mistake is told from the first within as many inputs. */
+TEST(planted_differences)
+{
+    for (int k = 0; k < TWICE; k++) {
+        int status;
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            fuzz_planted = 1;
+            signal(SIGABRT, SIG_DFL);
+            if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)) _exit(2);
+            run_drawn(harness_of(twice_read[k]), 300);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT)
+            fail_msg("%s does not see a planted difference", twice_read[k]);
+    }
 }
 
 /* ---- bounds that mutations of seeds do not reach -------------------------------------------------- */

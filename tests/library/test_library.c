@@ -265,6 +265,19 @@ TEST(a_python_that_ends)
     if (shell(PYTHON "%s/tests/python/exits.py run", root, python, root) != 0) fail_msg("%s", err);
 }
 
+/* Damaged models: the program and a strict reader in Python refuse the same ones, and agree on the others. */
+TEST(damaged_models_by_numpy)
+{
+    need_numpy();
+#define TWO_READERS PYTHON "%s/tests/python/two_readers.py run 1 %s"
+    unsigned refused, read;
+    if (shell(TWO_READERS, root, python, root, "") != 0) fail_msg("%s", err);
+    assert_int_equal(sscanf(out, "%u refused, %u read", &refused, &read), 2);
+    assert_true(refused >= 50 && read >= 50);
+    assert_int_equal(shell(TWO_READERS, root, python, root, "planted"), 1);
+    assert_non_null(strstr(err, "read here, refused ("));
+}
+
 /* The notebook runs from its first cell to its last; one with a wrong cell does not. */
 TEST(the_notebook)
 {

@@ -216,7 +216,17 @@ TEST(nodes_of_their_own)
     for (size_t i = 0; i < 2; i++) {
         OWN_TABLE *t = parsed(text[i]);
         assert_true(table_written(t) && strstr(t->note, "c1 is 0, which is not the sum"));
+        for (int form = BUTCHER_JSON; form <= BUTCHER_DRAWN; form++) {
+            char *again = print(t, form);
+            OWN_TABLE *back = parsed(again);
+            same_table(back, t);
+            free(again);
+        }
     }
+    OWN_TABLE *of = parsed("{\"A\": [[], [1]], \"b\": [0, 1], \"c\": [0, \"(2-1/2)/2\"]}");
+    assert_true(table_written(of) && mpq_cmp_ui(of->point[1].c[OP_G], 3, 4) == 0);
+    OWN_TABLE *sum = parsed("{\"A\": [[], [1]], \"b\": [0, 1], \"c\": [0, \"(3-1)/2\"]}");
+    assert_false(table_written(sum));
     OWN_TABLE *t = parse("{\"A\": [[], [1]], \"b\": [0.5, 0.5], \"c\": [0, 1]}"); /* the control */
     assert_false(table_written(t));
 }
