@@ -191,6 +191,21 @@ TEST(an_older_state_wins)
     free(after);
 }
 
+TEST(a_finished_run_only_evaluates)
+{
+    Trial a, b;
+    ran(&a, "done", CONTEXT_STREAM);
+    trial_init(&b, "done", CONTEXT_STREAM);
+    b.t.resume = 1;
+    assert_int_equal(run(&b), 0);
+    assert_int_equal(b.reports, 0);
+    assert_true(a.result.test_ppl == b.result.test_ppl);
+    assert_true(a.result.tokens_per_s == b.result.tokens_per_s);
+    b.t.epochs++; /* more epochs go on from there */
+    assert_int_equal(run(&b), 0);
+    assert_int_equal(b.epochs, 1);
+}
+
 TEST(a_step_limit_ends_the_run)
 {
     Trial a, b;
