@@ -65,8 +65,8 @@ static int add_scheme(Study *u, const Truncator *truncator, const Table *scheme)
                      .field = truncation_field(u->field),
                      .layer = u->layer,
                      .of = u->now};
+    TABLE(t); /* outlives s, which borrows it */
     SCOPED(stability_drop) Stability *s = NULL;
-    TABLE(t);
     size_t grown = 0, still = 0;
     TRY(truncator_table(truncator, scheme, &t));
     TRY(stability_new(t, &s));
