@@ -9,8 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-DROP(Stepper, stepper)
-
 static const double near_slope = 0.25; /* neighbours this close to order + 1 follow it */
 
 const char *truncation_field(int field)

@@ -36,6 +36,7 @@
 #ifndef TROTTER_TRUNCATION_H
 #define TROTTER_TRUNCATION_H
 
+#include "kernels/scoped.h"
 #include "nn/nn.h"
 #include "kernels/text.h"
 #include "ode/ode.h"
@@ -121,6 +122,7 @@ void truncation_time(const double time[COLOURS], char *out, size_t bytes);
 typedef struct Truncator Truncator;
 int truncator_new(Model *m, const Table *trained, const TruncationOptions *o, Truncator **out);
 void truncator_free(Truncator *u);
+DROP(Truncator, truncator)
 
 /* A sentence as the model reads it, <eos> first on the target's side. source: 0, NULL: no encoder. */
 typedef struct {

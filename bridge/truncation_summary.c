@@ -7,8 +7,6 @@
 #include "kernels/error.h"
 #include "kernels/scoped.h"
 
-DROP(Truncator, truncator)
-
 Sentence sentence_at(const Sentences *s, size_t i)
 {
     Sentence one = {0};

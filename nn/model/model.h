@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "kernels/backend.h"
+#include "kernels/scoped.h"
 #include "nn/model/plan.h"
 
 /* ---- model.c, params.c: a model ------------------------------------------------------------------- */
@@ -82,6 +83,7 @@ typedef struct Model Model;
 int model_new(const ModelConfig *config, Plan *plan, const Backend *backend, int training,
               Model **out);
 void model_free(Model *m);
+DROP(Model, model)
 
 const ModelConfig *model_config(const Model *m);
 /* Returns 1 where no feed-forward network has ReLU, so that sublayers have all derivatives. */

@@ -15,8 +15,6 @@
 #include "kernels/error.h"
 #include "kernels/scoped.h"
 
-DROP(Batches, batches)
-
 enum { ROWS_PER_EPOCH = 20 };
 
 static int open_split(const Corpus *c, const TrainConfig *t, int split, uint64_t seed, Batches **b)

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/scoped.h"
+
 #define BPE_MARK "@@" /* behind a piece whose word goes on */
 
 typedef struct Bpe Bpe;
@@ -72,5 +74,6 @@ int bpe_apply_dropped(const Bpe *b, BpeDrop *drop, const BpeText *t, char **out,
 size_t bpe_join(char *line, size_t bytes);
 
 void bpe_free(Bpe *b); /* NULL allowed */
+DROP(Bpe, bpe)
 
 #endif

@@ -54,6 +54,4 @@ int bpe_made(const Bpe *b, Words *w);
 int bpe_learn_pieces(Words *w, const unsigned char byte[256], size_t merges, BpeTell *tell,
                      Bpe **out);
 
-DROP(Bpe, bpe)
-
 #endif

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/scoped.h"
 #include "nn/text/bpe.h"
 #include "nn/text/tokenizer.h"
 
@@ -274,5 +275,6 @@ size_t batches_tokens(const Batches *b, size_t i); /* N of batch i < count */
 size_t batches_asked(const Batches *b, size_t i);  /* batch_asked of batch i */
 int batches_get(Batches *b, size_t i, Batch *out); /* borrowed until the next get */
 void batches_free(Batches *b);
+DROP(Batches, batches)
 
 #endif

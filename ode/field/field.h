@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/scoped.h"
 #include "ode/scheme/scheme.h"
 #include "ode/theory/theory.h"
 
@@ -76,6 +77,7 @@ typedef struct {
  * colons: "transport:periodic:peclet=100". ERR_INPUT: unknown name or option, impossible size. */
 int system_new(const char *name, size_t particles, size_t dim, uint64_t seed, System **out);
 void system_free(System *s);
+DROP(System, system)
 
 /* system_file.c: reads the user's own system. particles, dim: 0 for the text's own. ERR_INPUT with
  * "file:line:column: expected ...". Caller: system_free. */
@@ -134,6 +136,7 @@ int reference_within(const System *s, double tolerance, const double *t, size_t 
  * the same ones. It keeps at most `bytes` bytes of states; what comes later is not kept. Caller: solved_free. */
 int solved_new(size_t bytes, Solved **out);
 void solved_free(Solved *m);
+DROP(Solved, solved)
 
 /* Computes one sub-flow of a system without a closed one, by the same integrator. */
 int reference_flow(const System *s, int op, int set, double t, double h, double *y, size_t *evals);

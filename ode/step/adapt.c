@@ -22,8 +22,6 @@
 #include "kernels/tick.h"
 #include "ode/step/steps.h"
 
-DROP(Stepper, stepper)
-
 static const double safety = 0.9, shrink = 0.2, grow = 5;
 static const double proportional = 0.7, integral = 0.4; /* over k */
 /* Lower bounds of err and of err_before: a step without error is taken, and not remembered. */

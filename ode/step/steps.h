@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/scoped.h"
 #include "ode/field/field.h"
 
 /* ---- step.c: one stepper for every table -------------------------------------------------------- */
@@ -17,6 +18,7 @@ typedef struct Stepper Stepper;
  * without a closed form allocate. */
 int stepper_new(const Table *t, const System *s, Stepper **out);
 void stepper_free(Stepper *st);
+DROP(Stepper, stepper)
 /* Begins at (t, y) with step h. START_GIVEN: history comes from `past`, states y(t - j h) for
  * j = 1 .. stepper_history (n d doubles each, nearest first); past slopes are evaluated on them as
  * the scheme would. START_NETWORK: steps without enough history take table_start. */

@@ -226,19 +226,17 @@ static int read_blocks(Study *u, Batches *all)
 /* Reads a text for encoders line by line, each after the tokens that begin the model's sequences. */
 static int read_lines(Study *u)
 {
-    Drawn lines;
+    SCOPED(sentences_free) Drawn lines = {0};
     size_t tokens = options_size(u->options, "tokens"),
            most = tokens < u->text.lines ? tokens : u->text.lines;
-    int code =
-        sentences_draw(&u->network[0].vocab, &u->text, NULL, most, u->T, SENTENCES_FIRST, &lines);
-    for (size_t i = 0; code == 0 && i < lines.of.count && u->sum[0].tokens < tokens; i++) {
+    TRY(sentences_draw(&u->network[0].vocab, &u->text, NULL, most, u->T, SENTENCES_FIRST, &lines));
+    for (size_t i = 0; i < lines.of.count && u->sum[0].tokens < tokens; i++) {
         size_t first = lines.start[SIDE_TARGET][i];
-        code = read_block(u, lines.start[SIDE_TARGET][i + 1] - first,
-                          lines.token[SIDE_TARGET] + first);
+        TRY(read_block(u, lines.start[SIDE_TARGET][i + 1] - first,
+                       lines.token[SIDE_TARGET] + first));
         progress_show("%zu tokens", u->sum[0].tokens);
     }
-    sentences_free(&lines);
-    return code;
+    return 0;
 }
 
 static int read_all(Study *u)
@@ -326,19 +324,17 @@ static int is_first(const Study *u, size_t k)
 
 static int make_tables(Study *u)
 {
-    double *room = memory_new(2 * u->pairs, sizeof *room);
+    SCOPED(memory_drop) double *room = memory_new(2 * u->pairs, sizeof *room);
     if (!room) return ERR_MEMORY;
     for (size_t a = 0; a < u->models; a++)
         for (size_t b = a + 1; b < u->models; b++) add_pair(u, a, b);
-    int code = 0; /* each scheme with itself, then with the others */
-    for (size_t a = 0; code == 0 && a < u->models; a++)
-        if (is_first(u, a)) code = add_schemes(u, scheme(u, a), scheme(u, a), room);
+    for (size_t a = 0; a < u->models; a++) /* each scheme with itself, then with the others */
+        if (is_first(u, a)) TRY(add_schemes(u, scheme(u, a), scheme(u, a), room));
     for (size_t a = 0; a < u->models; a++)
-        for (size_t b = a + 1; code == 0 && b < u->models; b++)
+        for (size_t b = a + 1; b < u->models; b++)
             if (is_first(u, a) && is_first(u, b))
-                code = add_schemes(u, scheme(u, a), scheme(u, b), room);
-    memory_free(room);
-    return code;
+                TRY(add_schemes(u, scheme(u, a), scheme(u, b), room));
+    return 0;
 }
 
 static void print_words(const Study *u, FILE *f)

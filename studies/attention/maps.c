@@ -301,15 +301,14 @@ int maps_save(const Options *o, const char *const *name, const Network *network,
               const Text *text, size_t tokens, size_t *pictures)
 {
     const char *dir = options_text(o, "out");
-    Maps u = {name, network, models, options_flag(o, "by-head"), {{0}}, NULL};
+    SCOPED(sheet_drop) Sheet *rows = NULL;
+    SCOPED(sentences_free) Drawn drawn = {0};
     *pictures = 0;
-    int code = sentences_draw(&network->vocab, text, NULL, options_size(o, "sentences"), tokens,
-                              SENTENCES_FIRST, &u.drawn);
-    if (code == 0) code = sheet_new(map_columns, &u.rows);
-    if (code == 0) code = look_at_all(&u, NULL, pictures);
-    if (code == 0) code = output_sheet(u.rows, SHEET_CSV, dir, "maps.csv");
-    if (code == 0) code = look_at_all(&u, dir, pictures);
-    sheet_free(u.rows);
-    sentences_free(&u.drawn);
-    return code;
+    TRY(sentences_draw(&network->vocab, text, NULL, options_size(o, "sentences"), tokens,
+                       SENTENCES_FIRST, &drawn));
+    TRY(sheet_new(map_columns, &rows));
+    const Maps u = {name, network, models, options_flag(o, "by-head"), drawn, rows};
+    TRY(look_at_all(&u, NULL, pictures));
+    TRY(output_sheet(rows, SHEET_CSV, dir, "maps.csv"));
+    return look_at_all(&u, dir, pictures);
 }

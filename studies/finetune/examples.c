@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "nn/text/corpus.h"
 #include "studies/model/texts.h"
 
@@ -23,16 +23,16 @@ static int encode(const Network *n, const char *file, char *const *sentence, siz
 {
     BpeText raw = {.file = file};
     for (size_t i = 0; i < count; i++) raw.count += strlen(sentence[i]) + 1;
-    char *text = memory_new(raw.count + 1, 1), *p = text;
+    SCOPED(memory_drop) char *text = memory_new(raw.count + 1, 1);
     if (!text) return ERR_MEMORY;
+    char *p = text;
     for (size_t i = 0; i < count; i++) {
         p = stpcpy(p, sentence[i]);
         *p++ = '\n';
     }
     raw.bytes = text;
-    int code = text_encode(&raw, n->bpe, &n->vocab, t);
-    memory_free(text);
-    if (code != 0 || t->blank == 0) return code;
+    TRY(text_encode(&raw, n->bpe, &n->vocab, t));
+    if (t->blank == 0) return 0;
     return error_set(ERR_INPUT, "%s: a sentence is nothing but blanks", file);
 }
 

@@ -106,12 +106,10 @@ static int set(Options *o, const char *name, size_t value)
 static int describe(Finetune *f)
 {
     static const OptionGroup *const given[] = {&network_machine_group, NULL};
-    Options *machine;
+    SCOPED(options_drop) Options *machine = NULL;
     TRY(options_new(given, &machine));
-    int code = options_given(machine, f->options);
-    if (code == 0) code = network_describe(f->model, machine, &f->net, f->weights);
-    options_free(machine);
-    TRY(code);
+    TRY(options_given(machine, f->options));
+    TRY(network_describe(f->model, machine, &f->net, f->weights));
     Options *o = f->net.options;
     const char *dropout = options_text(f->options, "dropout");
     if (f->net.encoder || !network_bridge(o).bidirectional)
@@ -344,19 +342,17 @@ static int same_task(const Study *u)
 {
     static const char *const names[] = {"task", "metric"};
     const char *first = u->file[0], *last = u->file[u->files - 1];
-    Csv a, b = {0};
+    SCOPED(csv_close) Csv a = {0}, b = {0};
     TRY(csv_open(&a, first));
-    int code = csv_open(&b, last);
-    for (int i = 0; code == 0 && i < 2; i++) {
+    TRY(csv_open(&b, last));
+    for (int i = 0; i < 2; i++) {
         const char *is = b.rows ? csv_named(&b, 0, names[i]) : "",
                    *was = a.rows ? csv_named(&a, 0, names[i]) : "";
         if (strcmp(is, was) != 0)
-            code = error_set(ERR_INPUT, "%s is of %s %s, and %s of %s", last, names[i], is, first,
+            return error_set(ERR_INPUT, "%s is of %s %s, and %s of %s", last, names[i], is, first,
                              was);
     }
-    csv_close(&b);
-    csv_close(&a);
-    return code;
+    return 0;
 }
 
 /* Names the tables of --together. */
@@ -378,12 +374,10 @@ static int together(Study *u)
 static int check_model(Study *u)
 {
     Finetune *f = u->more;
-    Model *m = NULL;
+    SCOPED(model_drop) Model *m = NULL;
     TRY(network_backend(f->net.options, &f->backend));
-    int code = finetune_model(u, START_PRETRAINED, f->model_seed, 0, &m);
-    if (code == 0) code = finetune_metadata(f, m, NULL);
-    model_free(m);
-    return code;
+    TRY(finetune_model(u, START_PRETRAINED, f->model_seed, 0, &m));
+    return finetune_metadata(f, m, NULL);
 }
 
 int finetune_open(Study *u)

@@ -206,23 +206,20 @@ static int read_all(const Study *u)
     const RunTable *t = &u->table;
     size_t open = SIZE_MAX;
     char path[OUTPUT_PATH];
-    Csv c = {0};
-    int code = 0;
-    for (size_t run = 0; run < t->rows && code == 0; run++) {
+    SCOPED(csv_close) Csv c = {0};
+    for (size_t run = 0; run < t->rows; run++) {
         const char *file = t->file[t->row[run].file].file;
         if (t->row[run].file != open) {
             csv_close(&c);
-            c = (Csv){0};
             snprintf(path, sizeof path, "%.*spredictions.csv",
                      (int)(strlen(file) - strlen("runs.csv")), file);
-            code = csv_open(&c, path);
+            TRY(csv_open(&c, path));
             open = t->row[run].file;
         }
-        if (code == 0) code = read_answers(u, run, &c);
-        if (code == 0) code = check_run(u, run);
+        TRY(read_answers(u, run, &c));
+        TRY(check_run(u, run));
     }
-    csv_close(&c);
-    return code;
+    return 0;
 }
 
 /* ---- drawn examples ------------------------------------------------------------------------------ */

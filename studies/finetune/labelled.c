@@ -10,7 +10,7 @@
 #include <unistr.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/random.h"
 #include "studies/metrics/lines.h"
 #include "studies/metrics/tokenise.h"
@@ -213,21 +213,17 @@ static int keep_classes(Reading *r)
 {
     const Word *word = r->words.word;
     size_t n = r->words.size, integers = 0;
-    const Word **list = memory_new(n, sizeof *list);
-    int32_t *label = memory_new(n, sizeof *label);
-    int code = list && label ? 0 : ERR_MEMORY;
-    for (size_t k = 0; code == 0 && k < n; k++) {
+    SCOPED(memory_drop) const Word **list = memory_new(n, sizeof *list);
+    SCOPED(memory_drop) int32_t *label = memory_new(n, sizeof *label);
+    if (!list || !label) return ERR_MEMORY;
+    for (size_t k = 0; k < n; k++) {
         list[k] = &word[k];
         integers += (size_t)is_integer(list[k]);
     }
-    if (code == 0 && r->learns) qsort(list, n, sizeof *list, integers == n ? by_number : by_bytes);
-    for (size_t k = 0; code == 0 && k < n; k++) label[list[k] - word] = (int32_t)k;
-    for (size_t i = 0; code == 0 && i < r->out->count; i++)
-        r->out->label[i] = label[r->out->label[i]];
-    if (code == 0) code = keep_names(list, n, r->out);
-    memory_free(list);
-    memory_free(label);
-    return code;
+    if (r->learns) qsort(list, n, sizeof *list, integers == n ? by_number : by_bytes);
+    for (size_t k = 0; k < n; k++) label[list[k] - word] = (int32_t)k;
+    for (size_t i = 0; i < r->out->count; i++) r->out->label[i] = label[r->out->label[i]];
+    return keep_names(list, n, r->out);
 }
 
 /* ---- sentences ----------------------------------------------------------------------------------- */
@@ -259,12 +255,9 @@ static int write_symbols(const Symbols *x, char **text)
 
 int labelled_change(int change, const char *text, size_t bytes, char **out)
 {
-    Symbols x = {0}, room = {0};
-    int code = change_text(change, text, bytes, &x, &room);
-    if (code == 0) code = write_symbols(&x, out);
-    symbols_free(&x);
-    symbols_free(&room);
-    return code;
+    SCOPED(symbols_free) Symbols x = {0}, room = {0};
+    TRY(change_text(change, text, bytes, &x, &room));
+    return write_symbols(&x, out);
 }
 
 /* Changes a sentence. *empty: nothing was left of it. */
@@ -495,11 +488,9 @@ static void say_mean(const Labelled *train, Answers *answer, double *value)
 int labelled_baseline(const Labelled *train, const Labelled *dev, int metric, double *score)
 {
     Answers gold = labelled_answers(dev), answer = {.n = dev->count};
-    void *room = memory_new(dev->count, sizeof(double));
-    int code = room ? 0 : ERR_MEMORY;
-    if (code == 0 && train->value) say_mean(train, &answer, room);
-    if (code == 0 && train->label) code = say_class(train, &answer, room);
-    if (code == 0) code = agreement_score(metric, &answer, &gold, score);
-    memory_free(room);
-    return code;
+    SCOPED(memory_drop) void *room = memory_new(dev->count, sizeof(double));
+    if (!room) return ERR_MEMORY;
+    if (train->value) say_mean(train, &answer, room);
+    if (train->label) TRY(say_class(train, &answer, room));
+    return agreement_score(metric, &answer, &gold, score);
 }

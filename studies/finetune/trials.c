@@ -227,21 +227,18 @@ static int read_dev(Study *u, StudyDesign *d, double *z, int32_t *label, Sheet *
     const Finetune *f = u->more;
     const StudyRun *best = find_best(u, d);
     StudyRun *r = d->run;
-    Model *m = NULL;
+    SCOPED(model_drop) Model *m = NULL;
     if (!best) return error_set(ERR_CHECK, "%s: every trial diverged: try lower --rates", d->name);
     snprintf(d->rate, sizeof d->rate, "%s", best->point->rate);
     r->seed = best->seed;
     r->result.best_epoch = best->result.best_epoch;
     r->value[RUN_CHOSEN] = best->value[RUN_CHOSEN];
-    int code = load(u, d, best, &m);
-    if (code == 0) r->result.params = (double)model_size(m);
-    if (code == 0)
-        code = examples_say(m, &f->on_dev, &f->net.vocab, f->scale, f->batch_tokens, f->sequence,
-                            &command_stop, z);
-    if (code == 0) code = score(u, d, z, label, out);
-    if (code == 0 && d == u->design) code = save_model(u, best, m);
-    model_free(m);
-    return code;
+    TRY(load(u, d, best, &m));
+    r->result.params = (double)model_size(m);
+    TRY(examples_say(m, &f->on_dev, &f->net.vocab, f->scale, f->batch_tokens, f->sequence,
+                     &command_stop, z));
+    TRY(score(u, d, z, label, out));
+    return d == u->design ? save_model(u, best, m) : 0;
 }
 
 static int read_all(Study *u, Sheet *out)
@@ -282,7 +279,7 @@ static void take(const Study *u, const Csv *c, size_t row)
 
 int finetune_train(Study *u)
 {
-    Sheet *predictions;
+    SCOPED(sheet_drop) Sheet *predictions = NULL;
     const Csv *c = &u->recorded;
     if (u->designs == 0) return 0;
     for (size_t row = 0; row < c->rows; row++)
@@ -290,8 +287,6 @@ int finetune_train(Study *u)
     TRY(study_record(u));
     TRY(study_train(u, 1, 1, 1));
     TRY(sheet_new(finetune_answers, &predictions));
-    int code = read_all(u, predictions);
-    if (code == 0) code = output_sheet(predictions, SHEET_CSV, u->dir, "predictions.csv");
-    sheet_free(predictions);
-    return code;
+    TRY(read_all(u, predictions));
+    return output_sheet(predictions, SHEET_CSV, u->dir, "predictions.csv");
 }

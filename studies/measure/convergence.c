@@ -110,18 +110,14 @@ static int compare_constant(ConvergenceStudy *u, const Table *t, const OrderStud
                             Convergence *c)
 {
     Prediction p;
-    double *vector = memory_new(2 * s->N, sizeof *vector);
+    SCOPED(memory_drop) double *vector = memory_new(2 * s->N, sizeof *vector);
     if (!vector) return ERR_MEMORY;
-    int code = order_predict(t, u->system, u->options.t_end, c->theory.order, c->theory.zero_stable,
-                             &p, vector);
-    if (code == 0) {
-        int local = u->options.local;
-        c->predicted = local ? p.local : p.global;
-        c->constant_verdict =
-            order_match(s, c->predicted, p.accuracy, local ? vector : vector + s->N);
-    }
-    memory_free(vector);
-    return code;
+    TRY(order_predict(t, u->system, u->options.t_end, c->theory.order, c->theory.zero_stable, &p,
+                      vector));
+    int local = u->options.local;
+    c->predicted = local ? p.local : p.global;
+    c->constant_verdict = order_match(s, c->predicted, p.accuracy, local ? vector : vector + s->N);
+    return 0;
 }
 
 static void report_verdict(ConvergenceStudy *u, const Table *t, const OrderStudy *s,
@@ -202,25 +198,21 @@ static void warn(const Table *t, const Theory *theory, const OrderStudy *s)
 
 static int measure(ConvergenceStudy *u, const Table *scheme, Convergence *c)
 {
-    OrderStudy s = {0};
-    Table *t = table_freeze(scheme);
-    if (!t) return ERR_MEMORY;
-    int code = order_measure(t, u->system, &u->options, c->theory.order, c->theory.zero_stable, &s);
-    if (code == 0) code = compare_constant(u, t, &s, c);
-    if (code == 0) {
-        report_points(u, scheme, &s);
-        report_verdict(u, scheme, &s, c);
-        warn_unstable(u, scheme, &s);
-        warn(scheme, &c->theory, &s);
-        c->slope = s.slope, c->low = s.low, c->high = s.high;
-        c->verdict = s.verdict;
-        c->solved = t->flows && !s.closed_flows;
-        c->points = s.points, c->point = s.point;
-        s.point = NULL;
-    }
-    order_free(&s);
-    table_free(t);
-    return code;
+    SCOPED(order_free) OrderStudy s = {0};
+    TABLE(t);
+    if (!(t = table_freeze(scheme))) return ERR_MEMORY;
+    TRY(order_measure(t, u->system, &u->options, c->theory.order, c->theory.zero_stable, &s));
+    TRY(compare_constant(u, t, &s, c));
+    report_points(u, scheme, &s);
+    report_verdict(u, scheme, &s, c);
+    warn_unstable(u, scheme, &s);
+    warn(scheme, &c->theory, &s);
+    c->slope = s.slope, c->low = s.low, c->high = s.high;
+    c->verdict = s.verdict;
+    c->solved = t->flows && !s.closed_flows;
+    c->points = s.points, c->point = s.point;
+    s.point = NULL;
+    return 0;
 }
 
 /* The progress of a study. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "ode/scheme/rationals.h"
 
 /* ---- stages ------------------------------------------------------------------------------------------ */
@@ -204,19 +204,15 @@ static int derive_stage(Stages *s, size_t i)
     TRY(sum_new(s, &point->row, &sum));
     if (plain && !at_y) {
         char op = s->of->one ? s->of->one : table_letters[stage->op];
-        Series *D;
+        SCOPED(series_drop) Series *D = NULL;
         pen_open(&p, s->d, "=");
         pen_put(&p, "h (");
         pen_taylor(&p, op, s->of->forest->max - 1);
         pen_put(&p, ")");
         pen_close(&p, "D: that point less y");
-        int code = series_new(s->of->forest, &D);
-        if (code == 0) {
-            sum_total(&sum, D);
-            derivation_series(s->d, s->of, "D =", D, 0);
-        }
-        series_free(D);
-        if (code != 0) return code;
+        TRY(series_new(s->of->forest, &D));
+        sum_total(&sum, D);
+        derivation_series(s->d, s->of, "D =", D, 0);
     }
     derivation_series(s->d, s->of, plain && !at_y ? left : "=", s->stage[i], 0);
     return 0;
@@ -230,14 +226,12 @@ static int derive_history(Stages *s)
     for (size_t i = 0; i < s->t->update.terms; i++) {
         const Term *x = &s->t->update.term[i];
         char name[32], left[40];
-        Series *k;
+        SCOPED(series_drop) Series *k = NULL;
         if (past == 0 || x->past == 0 || !speaks(s->t, x)) continue;
         name_term(s->t, x, name);
         snprintf(left, sizeof left, "%s =", name);
-        int code = term_series(s, x, &k);
-        if (code == 0) derivation_series(s->d, s->of, left, k, x->eval == TABLE_STATE);
-        series_free(k);
-        TRY(code);
+        TRY(term_series(s, x, &k));
+        derivation_series(s->d, s->of, left, k, x->eval == TABLE_STATE);
     }
     return 0;
 }
@@ -291,37 +285,29 @@ static void put_flow(Pen *pen, const DerivationField *of, const Series *s, const
 
 static int derive_flow(Derivation *d, const DerivationField *of, const Table *t, size_t i)
 {
-    char left[32], at[32] = "y", c[NUMBER];
+    char left[32], at[32] = "y", value[48], c[NUMBER];
     const Flow *f = &t->flow[i];
     Table alone = part_of(t, i, 1), all = part_of(t, 0, i + 1), before = part_of(t, 0, i);
-    Series *own = NULL, *step = NULL, *D = NULL;
+    SCOPED(series_drop) Series *own = NULL, *step = NULL, *D = NULL;
     if (i) snprintf(at, sizeof at, "Y%zu", i);
     snprintf(left, sizeof left, "Y%zu =", i + 1);
     derivation_part(d, "flow %zu: %s%s%c, from %s", i + 1, mpq_sgn(f->c) < 0 ? "-" : "",
                     pen_factor(of, f->c, c), table_letters[f->op], at);
-    int code = series_step(of->forest, &alone, &own);
-    if (code == 0) code = series_step(of->forest, &all, &step);
-    if (code == 0 && i) code = series_step(of->forest, &before, &D);
-    if (code == 0) {
-        Pen p;
-        pen_open(&p, d, left);
-        put_flow(&p, of, own, at);
-        pen_close(&p, "");
-    }
-    if (code == 0 && i) {
-        char value[48];
-        snprintf(value, sizeof value, "%c(%s) =", table_letters[f->op], at);
-        Pen p;
-        pen_open(&p, d, value);
-        pen_taylor(&p, table_letters[f->op], of->forest->max - 1);
-        pen_close(&p, "D: that point less y");
-        derivation_series(d, of, "D =", D, 0);
-        derivation_series(d, of, left, step, 1);
-    }
-    series_free(own);
-    series_free(step);
-    series_free(D);
-    return code;
+    TRY(series_step(of->forest, &alone, &own));
+    TRY(series_step(of->forest, &all, &step));
+    if (i) TRY(series_step(of->forest, &before, &D));
+    Pen p;
+    pen_open(&p, d, left);
+    put_flow(&p, of, own, at);
+    pen_close(&p, "");
+    if (i == 0) return 0;
+    snprintf(value, sizeof value, "%c(%s) =", table_letters[f->op], at);
+    pen_open(&p, d, value);
+    pen_taylor(&p, table_letters[f->op], of->forest->max - 1);
+    pen_close(&p, "D: that point less y");
+    derivation_series(d, of, "D =", D, 0);
+    derivation_series(d, of, left, step, 1);
+    return 0;
 }
 
 int derivation_step(Derivation *d, const DerivationField *of, const Table *t, Series **step)
@@ -400,18 +386,14 @@ int derivation_less(Derivation *d, const DerivationField *of, const Series *a, c
 
 int derivation_error(Derivation *d, const Table *t, int degree, char one)
 {
-    Forest *f;
-    Series *step = NULL, *exact = NULL;
+    SCOPED(forest_drop) Forest *f = NULL;
+    SCOPED(series_drop) Series *step = NULL, *exact = NULL;
     int timed = table_written(t), cuts = t->flows || t->past_k;
     TRY((cuts ? forest_timed : forest_trees)(degree, one ? 1 : t->colours, timed, &f));
     DerivationField of = {f, one, t->linear, t->exact};
-    int code = derivation_step(d, &of, t, &step);
-    if (code == 0) code = derivation_exact(d, &of, rational_one, ((Table *)t)->weight, &exact);
-    if (code == 0) code = derivation_less(d, &of, step, exact);
-    series_free(step);
-    series_free(exact);
-    forest_free(f);
-    return code;
+    TRY(derivation_step(d, &of, t, &step));
+    TRY(derivation_exact(d, &of, rational_one, ((Table *)t)->weight, &exact));
+    return derivation_less(d, &of, step, exact);
 }
 
 /* ---- brackets ---------------------------------------------------------------------------------------- */

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
+#include "ode/scheme/rationals.h"
 #include "studies/tools/latex.h"
 
 /* ---- terms ----------------------------------------------------------------------------------------- */
@@ -68,36 +69,26 @@ static int find_modified(Expansion *e, const Forest *f, mpq_t *c)
 
 static int find_trees(Expansion *e)
 {
-    Forest *f;
-    mpq_t empty;
+    SCOPED(forest_drop) Forest *f = NULL;
     if (e->basis == BASIS_MODIFIED)
         TRY(forest_timed(e->degree, colours_of(e), table_written(e->table), &f));
     else
         TRY(series_forest(e->table, e->degree, colours_of(e), table_written(e->table), &f));
     f->w = table_w(e->table);
-    mpq_t *defect = memory_new(f->count, sizeof *defect);
-    int code = defect ? 0 : ERR_MEMORY;
-    mpq_init(empty);
-    for (size_t i = 0; defect && i < f->count; i++) mpq_init(defect[i]);
-    if (code == 0)
-        code = e->basis == BASIS_MODIFIED ? find_modified(e, f, defect)
-                                          : find_defects(e, f, defect, empty);
-    for (size_t i = 0; defect && i < f->count; i++) mpq_clear(defect[i]);
-    mpq_clear(empty);
-    memory_free(defect);
-    forest_free(f);
-    return code;
+    SCOPED(rationals_drop) mpq_t *defect = rationals_new(f->count);
+    RATIONAL(empty);
+    if (!defect) return ERR_MEMORY;
+    return e->basis == BASIS_MODIFIED ? find_modified(e, f, defect)
+                                      : find_defects(e, f, defect, empty);
 }
 
 static int find_brackets(Expansion *e)
 {
-    Brackets b;
+    SCOPED(bracket_free) Brackets b = {0};
     TRY(bracket_error(e->table, e->degree, &b));
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < b.count; i++)
-        code = add_term(e, b.bracket[i].degree, b.bracket[i].name, b.bracket[i].c);
-    bracket_free(&b);
-    return code;
+    for (size_t i = 0; i < b.count; i++)
+        TRY(add_term(e, b.bracket[i].degree, b.bracket[i].name, b.bracket[i].c));
+    return 0;
 }
 
 /* Finds the degree where none is given; fractions that are roundings have terms as decimals have. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "studies/measure/convergence.h"
 
 /* What a scheme has at a step. */
@@ -86,19 +86,16 @@ static void make_columns(ConvergenceStudy *u, const Selection *s)
 int convergence_rates(ConvergenceStudy *u, const Selection *s)
 {
     char h[32];
-    StepRow *row = memory_new(1, sizeof *row + u->count * sizeof *row->rate);
+    SCOPED(memory_drop) StepRow *row = memory_new(1, sizeof *row + u->count * sizeof *row->rate);
     u->columns = memory_new(2 + u->count * CELLS, sizeof *u->columns);
-    int code = row && u->columns ? 0 : ERR_MEMORY;
-    if (code == 0) {
-        make_columns(u, s);
-        row->h = h;
-        code = sheet_new(u->columns, &u->rates);
-    }
-    for (double x = INFINITY; code == 0 && (x = next_step(u, x)) > 0;) {
+    if (!row || !u->columns) return ERR_MEMORY;
+    make_columns(u, s);
+    row->h = h;
+    TRY(sheet_new(u->columns, &u->rates));
+    for (double x = INFINITY; (x = next_step(u, x)) > 0;) {
         write_step(x, h);
         for (size_t i = 0; i < u->count; i++) row->rate[i] = find(&u->scheme[i], x);
         sheet_row(u->rates, row);
     }
-    memory_free(row);
-    return code;
+    return 0;
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "studies/plot/contour.h"
 #include "studies/tools/output.h"
 #include "studies/tools/progress.h"
@@ -251,29 +251,26 @@ static void add_lines(Plot *p, const Region *u, const Lines *l, const char *file
 /* Fills l (count) and writes the lines as DIR/FILE. */
 static int write_lines(const Region *u, Lines *l, const char *dir, const char *file)
 {
-    Sheet *s;
+    SCOPED(sheet_drop) Sheet *s = NULL;
     size_t line = 0;
-    int code = 0;
     TRY(sheet_new(planes[u->plane].line, &s));
-    for (size_t i = 0; code == 0 && i < u->count; i++) {
+    for (size_t i = 0; i < u->count; i++) {
         l[i] = (Lines){.to = s, .scheme = u->table[i]->name, .first = line};
-        code = contour_find(scheme_values(u, i), u->points, u->points, u->origin, u->step, level,
-                            add_point, &l[i]);
-        if (code == 0) add_segment(u, i, &l[i]);
+        TRY(contour_find(scheme_values(u, i), u->points, u->points, u->origin, u->step, level,
+                         add_point, &l[i]));
+        add_segment(u, i, &l[i]);
         line += l[i].lines;
     }
-    if (code == 0) code = output_sheet(s, SHEET_CSV, dir, file);
-    sheet_free(s);
-    return code;
+    return output_sheet(s, SHEET_CSV, dir, file);
 }
 
 int region_overlay(const Region *u, const char *dir, const char *file, Plot *p)
 {
-    Lines *l = memory_new(u->count, sizeof *l);
-    int code = l ? write_lines(u, l, dir, file) : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < u->count; i++) add_lines(p, u, &l[i], file, i, i);
-    memory_free(l);
-    return code;
+    SCOPED(memory_drop) Lines *l = memory_new(u->count, sizeof *l);
+    if (!l) return ERR_MEMORY;
+    TRY(write_lines(u, l, dir, file));
+    for (size_t i = 0; i < u->count; i++) add_lines(p, u, &l[i], file, i, i);
+    return 0;
 }
 
 /* Draws the axes through 0 over the shade of `file`, which hides gnuplot's own. */
@@ -386,9 +383,7 @@ static int draw(const Region *u, const Lines *l, size_t number, size_t first, si
         size_t style = is_embedded(u, i) ? plot_again(look - 1, PLOT_SCHEMES, 1) : look++;
         add_lines(p, u, &l[i], plane->contours, i, style);
     }
-    if (code == 0) return plot_finish(p);
-    plot_drop(p);
-    return code;
+    return plot_end(p, code);
 }
 
 int region_save(const Region *u, const char *dir)
@@ -398,13 +393,13 @@ int region_save(const Region *u, const char *dir)
     snprintf(name, sizeof name, "%s.csv", planes[u->plane].name);
     TRY(output_open(&o));
     TRY(output_put(&o, region_write(u, o.f), dir, name));
-    Lines *l = memory_new(u->count, sizeof *l);
-    int code = l ? write_lines(u, l, dir, planes[u->plane].contours) : ERR_MEMORY;
-    for (size_t first = 0, last = 0, number = 1; code == 0 && first < u->count; first = last) {
+    SCOPED(memory_drop) Lines *l = memory_new(u->count, sizeof *l);
+    if (!l) return ERR_MEMORY;
+    TRY(write_lines(u, l, dir, planes[u->plane].contours));
+    for (size_t first = 0, last = 0, number = 1; first < u->count; first = last) {
         for (size_t mains = 0; last < u->count && (mains < PLOT_SCHEMES || is_embedded(u, last));)
             mains += !is_embedded(u, last++);
-        code = draw(u, l, number++, first, last, dir);
+        TRY(draw(u, l, number++, first, last, dir));
     }
-    memory_free(l);
-    return code;
+    return 0;
 }

@@ -6,7 +6,7 @@
 
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "studies/tools/output.h"
 #include "studies/tools/progress.h"
 
@@ -41,19 +41,16 @@ static int read_references(const Corpus *c, int split, Lines *out)
             out->count = t->lines; /* the split is only the text's beginning */
         return 0;
     }
-    Output o;
+    SCOPED(output_drop) Output o = {0};
     char *text;
-    int code = 0;
     TRY(output_open(&o));
-    for (size_t i = 0, n; i < t->tokens && code == 0; i += n) {
-        char *words;
+    for (size_t i = 0, n; i < t->tokens; i += n) {
+        SCOPED(memory_drop) char *words = NULL;
         for (n = 1; t->id[i + n - 1] != c->vocab.eos;) n++;
-        code = translator_words(&c->vocab, c->bpe, t->id + i, n, &words);
-        if (code != 0) break;
+        TRY(translator_words(&c->vocab, c->bpe, t->id + i, n, &words));
         fprintf(o.f, "%s\n", words);
-        memory_free(words);
     }
-    TRY(output_take(&o, code, &text));
+    TRY(output_take(&o, 0, &text));
     return lines_take(t->file, text, strlen(text), out);
 }
 
@@ -84,8 +81,8 @@ int translated_score(Translator *t, const Corpus *c, int split, const MetricOpti
 {
     Writer w = {.corpus = c, .all = c->source[split].lines, .what = what};
     Output collected;
-    char *all;
-    Lines hypothesis;
+    SCOPED(memory_drop) char *all = NULL;
+    SCOPED(lines_free) Lines hypothesis = {0};
     double begun = clock_now();
     TRY(output_open(&collected));
     w.f = collected.f;
@@ -93,14 +90,11 @@ int translated_score(Translator *t, const Corpus *c, int split, const MetricOpti
     out->seconds = clock_now() - begun;
     TRY(output_take(&collected, code, &all));
     char *copy = memory_string(all);
-    code = copy ? lines_take("translations", copy, strlen(copy), &hypothesis) : ERR_MEMORY;
-    if (code == 0) {
-        code = score_lines(c, split, o, &hypothesis, out, lines);
-        lines_free(&hypothesis);
-    }
-    if (code == 0 && text)
-        *text = all;
-    else
-        memory_free(all);
-    return code;
+    if (!copy) return ERR_MEMORY;
+    TRY(lines_take("translations", copy, strlen(copy), &hypothesis));
+    TRY(score_lines(c, split, o, &hypothesis, out, lines));
+    if (!text) return 0;
+    *text = all;
+    all = NULL;
+    return 0;
 }

@@ -56,13 +56,11 @@ int network_scheme_same(const char *a, const char *b)
 
 static int put_scheme(Metadata *d, Stacks s)
 {
-    char *text;
+    SCOPED(memory_drop) char *text = NULL;
     TRY(network_scheme_text(s, &text));
-    int code = network_metadata_put(d, "scheme", s.layers->name);
-    if (code == 0 && s.encoder) code = network_metadata_put(d, "encoder", s.encoder->name);
-    if (code == 0) code = network_metadata_put(d, "scheme_text", text);
-    memory_free(text);
-    return code;
+    TRY(network_metadata_put(d, "scheme", s.layers->name));
+    if (s.encoder) TRY(network_metadata_put(d, "encoder", s.encoder->name));
+    return network_metadata_put(d, "scheme_text", text);
 }
 
 static int names_scheme(const char *option)
@@ -172,14 +170,13 @@ int network_config_text(const Options *o, char **text)
  * has `otherwise`. The rest have defaults, so another program's file need not have the options of our training. */
 static int take_option(Options *o, const char *file, const Option *p)
 {
-    char *value, where[600];
+    SCOPED(memory_drop) char *value = NULL;
+    char where[600];
     int code = store_meta(file, p->name, &value);
     if (code == ERR_INPUT && (!(p->flags & OPTION_MAP) || p->otherwise)) return 0;
     TRY(code);
     snprintf(where, sizeof where, "%.500s: metadata ", file);
-    code = options_set(o, OPTION_FILE, where, p->name, value);
-    memory_free(value);
-    return code;
+    return options_set(o, OPTION_FILE, where, p->name, value);
 }
 
 /* Gives a table the name that it had when its text was printed. */
@@ -216,15 +213,15 @@ int network_schemes(const char *file, const char *text, size_t bytes, Table *out
 /* Reads the table of the text, and for two sides the encoder's too. */
 static int take_schemes(const char *file, Network *n)
 {
-    char *text;
+    SCOPED(memory_drop) char *text = NULL;
     Table *read[2] = {NULL, NULL};
     TRY(store_meta(file, "scheme_text", &text));
     int code = network_schemes(file, text, strlen(text), read);
-    memory_free(text);
     n->table = read[0];
     n->encoder = read[1];
-    if (code == 0) code = take_name(file, "scheme", n->table);
-    return code == 0 && n->encoder ? take_name(file, "encoder", n->encoder) : code;
+    TRY(code);
+    TRY(take_name(file, "scheme", n->table));
+    return n->encoder ? take_name(file, "encoder", n->encoder) : 0;
 }
 
 /* Puts the file before the words of a failure. */
@@ -241,13 +238,12 @@ static int of_file(const char *file, int code)
 static int check_hash(const char *file, const char *key, uint64_t hash, const char *beside,
                       const char *what)
 {
-    char digits[17], *told;
+    char digits[17];
+    SCOPED(memory_drop) char *told = NULL;
     int code = store_meta(file, key, &told);
     if (code != 0) return code == ERR_INPUT ? 0 : code;
     print_hash(hash, digits);
-    int same = strcmp(told, digits) == 0;
-    memory_free(told);
-    if (same) return 0;
+    if (strcmp(told, digits) == 0) return 0;
     return error_set(ERR_INPUT,
                      "%s does not hold the %s of %s: it was altered, or is of another model",
                      beside, what, file);
@@ -265,10 +261,9 @@ static int beside(const char *file, const char *name, char out[OUTPUT_PATH])
 /* Tells in *has whether the metadata have a key. */
 static int has_meta(const char *file, const char *key, int *has)
 {
-    char *told;
+    SCOPED(memory_drop) char *told = NULL;
     int code = store_meta(file, key, &told);
     *has = code == 0;
-    if (code == 0) memory_free(told);
     return code == ERR_INPUT ? 0 : code;
 }
 

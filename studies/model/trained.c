@@ -49,27 +49,23 @@ static int set_size(Options *o, const char *name, size_t value)
 int trained_on_machine(const char *dir, const Options *given, Network *n)
 {
     static const OptionGroup *const groups[] = {&network_machine_group, NULL};
-    Options *o;
+    SCOPED(options_drop) Options *o = NULL;
     TRY(options_new(groups, &o));
-    int code = options_given(o, given);
-    if (code == 0) code = network_load(dir, o, n);
-    options_free(o);
-    return code;
+    TRY(options_given(o, given));
+    return network_load(dir, o, n);
 }
 
 int trained_load(const char *dir, size_t tokens, size_t threads, Network *n)
 {
     static const OptionGroup *const groups[] = {&network_text_group, &network_training_group,
                                                 &network_machine_group, NULL};
-    Options *o;
+    SCOPED(options_drop) Options *o = NULL;
     TRY(options_new(groups, &o));
-    int code = options_set(o, OPTION_ARGUMENT, "", "precision", "f64");
-    if (code == 0) code = set_size(o, "threads", threads);
-    if (code == 0 && tokens) code = set_size(o, "sequence", tokens);
-    if (code == 0 && tokens) code = set_size(o, "batch-tokens", tokens);
-    if (code == 0) code = network_load(dir, o, n);
-    options_free(o);
-    return code;
+    TRY(options_set(o, OPTION_ARGUMENT, "", "precision", "f64"));
+    TRY(set_size(o, "threads", threads));
+    if (tokens) TRY(set_size(o, "sequence", tokens));
+    if (tokens) TRY(set_size(o, "batch-tokens", tokens));
+    return network_load(dir, o, n);
 }
 
 /* ---- the system -------------------------------------------------------------------------------- */

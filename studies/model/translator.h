@@ -3,6 +3,7 @@
 #ifndef TROTTER_TRANSLATOR_H
 #define TROTTER_TRANSLATOR_H
 
+#include "kernels/scoped.h"
 #include "nn/decode/search.h"
 #include "studies/tools/option.h"
 
@@ -19,6 +20,7 @@ int translator_new(const Options *o, Model *const *model, size_t models, const V
 /* From here on translations begin with the same line of `begins`, which is borrowed; NULL: with anything. */
 void translator_begins(Translator *t, const Text *begins);
 void translator_free(Translator *t); /* NULL allowed */
+DROP(Translator, translator)
 
 /* The result of a line. */
 typedef struct {

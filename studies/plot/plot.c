@@ -478,3 +478,10 @@ int plot_finish(Plot *p)
     plot_drop(p);
     return code;
 }
+
+int plot_end(Plot *p, int code)
+{
+    if (code == 0) return plot_finish(p);
+    plot_drop(p);
+    return code;
+}

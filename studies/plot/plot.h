@@ -136,6 +136,8 @@ int plot_script(Plot *p, FILE *f);
 /* Writes the script and runs gnuplot; frees the plot in any case. Warns without gnuplot, and where a drawing cannot be
  * written whole (that drawing is removed). */
 int plot_finish(Plot *p);
+/* Finishes it where code is 0, else drops it. Returns code, or that of finishing. */
+int plot_end(Plot *p, int code);
 void plot_drop(Plot *p);
 
 #endif

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/quiet.h"
 
 /* Fills A (runs, K) and b (runs) with a row for each run, less the means of its seed. */
@@ -115,18 +115,16 @@ int regression_lack(const double *y, const double *x, size_t levels, size_t seed
     if (levels <= K + 1) return 0;
     Regression line, means;
     size_t each = levels - 1; /* a column for each level but the first */
-    double *is = memory_new(levels * each, sizeof *is);
-    Slope *slope = memory_new(levels, sizeof *slope);
-    int code = is && slope ? 0 : ERR_MEMORY;
-    for (size_t i = 1; code == 0 && i < levels; i++) is[i * each + i - 1] = 1;
-    if (code == 0) code = fit_alone(y, x, levels, seeds, K, slope, &line);
-    if (code == 0) code = fit_alone(y, is, levels, seeds, each, slope, &means);
-    if (code == 0 && means.df > 0 && line.df > means.df) {
+    SCOPED(memory_drop) double *is = memory_new(levels * each, sizeof *is);
+    SCOPED(memory_drop) Slope *slope = memory_new(levels, sizeof *slope);
+    if (!is || !slope) return ERR_MEMORY;
+    for (size_t i = 1; i < levels; i++) is[i * each + i - 1] = 1;
+    TRY(fit_alone(y, x, levels, seeds, K, slope, &line));
+    TRY(fit_alone(y, is, levels, seeds, each, slope, &means));
+    if (means.df > 0 && line.df > means.df) {
         double less = (double)(line.df - means.df), df = (double)means.df;
         double F = (square(&line) - square(&means)) / less / (square(&means) / df);
         *p = gsl_cdf_fdist_Q(F > 0 ? F : 0, less, df);
     }
-    memory_free(slope);
-    memory_free(is);
-    return code;
+    return 0;
 }

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/random.h"
 
 enum { RESAMPLES = 4000, SHUFFLES = 20000, EXACT_MOST = 8 };
@@ -262,25 +262,21 @@ static void correlate(Pairs *p, uint64_t seed, Correlation *out)
 
 int statistics_rank(const double *x, const double *y, size_t n, uint64_t seed, Correlation *out)
 {
-    double *room = memory_new(8 * n + RESAMPLES, sizeof *room);
-    uint32_t *order = memory_new(n, sizeof *order);
+    SCOPED(memory_drop) double *room = memory_new(8 * n + RESAMPLES, sizeof *room);
+    SCOPED(memory_drop) uint32_t *order = memory_new(n, sizeof *order);
     *out = (Correlation){0, NAN, NAN, NAN, NAN};
-    int code = room && order ? 0 : ERR_MEMORY;
-    if (code == 0) {
-        Pairs p = {.order = order, .work = room + 6 * n, .sample = room + 8 * n};
-        double **part[] = {&p.x, &p.y, &p.rx, &p.ry, &p.u, &p.v};
-        for (size_t i = 0; i < 6; i++) *part[i] = room + i * n;
-        for (size_t i = 0; i < n; i++) {
-            if (isnan(x[i]) || isnan(y[i])) continue;
-            p.x[p.n] = x[i];
-            p.y[p.n++] = y[i];
-        }
-        out->n = p.n;
-        correlate(&p, seed, out);
+    if (!room || !order) return ERR_MEMORY;
+    Pairs p = {.order = order, .work = room + 6 * n, .sample = room + 8 * n};
+    double **part[] = {&p.x, &p.y, &p.rx, &p.ry, &p.u, &p.v};
+    for (size_t i = 0; i < 6; i++) *part[i] = room + i * n;
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(x[i]) || isnan(y[i])) continue;
+        p.x[p.n] = x[i];
+        p.y[p.n++] = y[i];
     }
-    memory_free(room);
-    memory_free(order);
-    return code;
+    out->n = p.n;
+    correlate(&p, seed, out);
+    return 0;
 }
 
 /* ---- distances --------------------------------------------------------------------------------- */

@@ -162,17 +162,14 @@ static int load(const StudyMeasured *r)
 static int score_split(const StudyMeasured *r, Translator *t, const MetricOptions *o,
                        const char *name, int split, TranslatedScore *score, Statistics *lines)
 {
-    char *text, what[600];
+    SCOPED(memory_drop) char *text = NULL;
+    char what[600];
     Output copy;
     snprintf(what, sizeof what, "translations of %s", r->name);
     TRY(translated_score(t, &r->study->corpus, split, o, what, &text, score, lines));
-    int code = output_open(&copy);
-    if (code == 0) {
-        fputs(text, copy.f);
-        code = output_put(&copy, 0, r->dir, name);
-    }
-    memory_free(text);
-    return code;
+    TRY(output_open(&copy));
+    fputs(text, copy.f);
+    return output_put(&copy, 0, r->dir, name);
 }
 
 MetricOptions measure_metric(const Study *u)
@@ -184,15 +181,12 @@ static int translate(const StudyMeasured *r, TranslatedScore *valid, TranslatedS
 {
     const Options *o = r->study->options;
     const MetricOptions metric = measure_metric(r->study);
-    Network n;
-    Translator *t = NULL;
+    SCOPED(network_free) Network n = {0};
+    SCOPED(translator_drop) Translator *t = NULL;
     TRY(trained_on_machine(r->dir, o, &n));
-    int code = translator_new(o, &n.model, 1, &n.vocab, n.bpe, 1, &command_stop, &t);
-    if (code == 0) code = score_split(r, t, &metric, "valid.out", SPLIT_VALID, valid, NULL);
-    if (code == 0) code = score_split(r, t, &metric, "test.out", SPLIT_TEST, test, &r->run->lines);
-    translator_free(t);
-    network_free(&n);
-    return code;
+    TRY(translator_new(o, &n.model, 1, &n.vocab, n.bpe, 1, &command_stop, &t));
+    TRY(score_split(r, t, &metric, "valid.out", SPLIT_VALID, valid, NULL));
+    return score_split(r, t, &metric, "test.out", SPLIT_TEST, test, &r->run->lines);
 }
 
 static int measure(const StudyMeasured *r, double *value)

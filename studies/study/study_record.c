@@ -227,12 +227,11 @@ static size_t find_design(const void *study, const char *given)
 int study_check_contrasts(const Study *u)
 {
     const char *given;
-    double *weight = memory_new(u->designs, sizeof *weight);
-    int code = weight ? 0 : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && (given = options_item(u->options, "contrast", i)); i++)
-        code = differences_contrast("--contrast", given, find_design, u, u->designs, weight);
-    memory_free(weight);
-    return code;
+    SCOPED(memory_drop) double *weight = memory_new(u->designs, sizeof *weight);
+    if (!weight) return ERR_MEMORY;
+    for (size_t i = 0; (given = options_item(u->options, "contrast", i)); i++)
+        TRY(differences_contrast("--contrast", given, find_design, u, u->designs, weight));
+    return 0;
 }
 
 /* Writes a contrast with the schemes as they are spelt in tables; the caller frees *out. */

@@ -48,14 +48,12 @@ static size_t most_designs(const RunTable *t)
 static int print_correlations(const Study *u, int form, int brief, FILE *f)
 {
     const StudyKind *k = u->kind;
-    Sheet *s;
+    SCOPED(sheet_drop) Sheet *s = NULL;
     if (!u->correlations || (brief && most_designs(&u->table) < CORRELATED)) return 0;
     if (!k->groups) return runtable_print_correlations(u->correlations, form, brief, f);
     TRY(sheet_new(runtable_correlations, &s));
-    int code = runtable_relate(&u->table, k->relations, k->groups, 1, u->seed, s);
-    if (code == 0) code = runtable_print_correlations(s, form, brief, f);
-    sheet_free(s);
-    return code;
+    TRY(runtable_relate(&u->table, k->relations, k->groups, 1, u->seed, s));
+    return runtable_print_correlations(s, form, brief, f);
 }
 
 /* Says what the columns of the designs mean. */

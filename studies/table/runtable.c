@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 
 enum { NONE = 1 << 8 }; /* kind of a cell that is not there */
 
@@ -266,23 +266,21 @@ static int read_rows(Reading *r, double *x, int *kind)
     t->model = memory_new(t->panels * t->measures, sizeof *t->model);
     t->y = memory_new(t->measures * t->designs * t->seeds, sizeof *t->y);
     t->work = memory_new(2 * t->seeds, sizeof *t->work);
-    const RunCell **at = memory_new(t->designs * t->seeds, sizeof *at);
-    int code =
-        t->panel && t->model && t->y && t->work && at ? place_runs(r, x, kind, at) : ERR_MEMORY;
-    if (code == 0) memcpy(t->panel, r->panel, t->panels * sizeof *t->panel);
-    memory_free(at);
-    return code;
+    SCOPED(memory_drop) const RunCell **at = memory_new(t->designs * t->seeds, sizeof *at);
+    if (!t->panel || !t->model || !t->y || !t->work || !at) return ERR_MEMORY;
+    TRY(place_runs(r, x, kind, at));
+    memcpy(t->panel, r->panel, t->panels * sizeof *t->panel);
+    return 0;
 }
 
 static int summarise_all(RunTable *t)
 {
-    double *y = memory_new(t->designs * t->seeds, sizeof *y);
-    int code = y ? 0 : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < t->designs; i++) summarise(t, i, y);
-    for (size_t p = 0; code == 0 && p < t->panels; p++)
-        for (size_t m = 0; code == 0 && m < t->measures; m++) find_model(t, p, m, y);
-    memory_free(y);
-    return code;
+    SCOPED(memory_drop) double *y = memory_new(t->designs * t->seeds, sizeof *y);
+    if (!y) return ERR_MEMORY;
+    for (size_t i = 0; i < t->designs; i++) summarise(t, i, y);
+    for (size_t p = 0; p < t->panels; p++)
+        for (size_t m = 0; m < t->measures; m++) find_model(t, p, m, y);
+    return 0;
 }
 
 static int read_runs(Reading *r)
@@ -292,28 +290,23 @@ static int read_runs(Reading *r)
     for (size_t f = 0; f < t->files; f++) rows += t->file[f].rows;
     t->row = memory_new(rows + 1, sizeof *t->row);
     t->design = memory_new(RUNTABLE_MOST, sizeof *t->design);
-    double *x = memory_new(rows + 1, RUNTABLE_MEASURES * sizeof *x);
-    int *kind = memory_new(rows + 1, sizeof *kind);
-    int code = t->row && t->design && x && kind ? read_rows(r, x, kind) : ERR_MEMORY;
-    memory_free(x);
-    memory_free(kind);
-    if (code != 0) return code;
+    SCOPED(memory_drop) double *x = memory_new(rows + 1, RUNTABLE_MEASURES * sizeof *x);
+    SCOPED(memory_drop) int *kind = memory_new(rows + 1, sizeof *kind);
+    if (!t->row || !t->design || !x || !kind) return ERR_MEMORY;
+    TRY(read_rows(r, x, kind));
     return summarise_all(t);
 }
 
 static int read_files(RunTable *t, const char *const *name, size_t files,
                       const RunTableAsked *asked)
 {
-    Reading *r = memory_new(1, sizeof *r);
+    SCOPED(memory_drop) Reading *r = memory_new(1, sizeof *r);
     t->file = memory_new(files, sizeof *t->file);
-    int code = r && t->file ? 0 : ERR_MEMORY;
-    for (; code == 0 && t->files < files; t->files += code == 0)
-        code = csv_open(&t->file[t->files], name[t->files]);
-    if (code == 0) code = runtable_columns(t, asked);
-    if (code == 0) r->t = t;
-    if (code == 0) code = read_runs(r);
-    memory_free(r);
-    return code;
+    if (!r || !t->file) return ERR_MEMORY;
+    for (; t->files < files; t->files++) TRY(csv_open(&t->file[t->files], name[t->files]));
+    TRY(runtable_columns(t, asked));
+    r->t = t;
+    return read_runs(r);
 }
 
 int runtable_open(const char *const *name, size_t files, const RunTableAsked *asked, RunTable *out)

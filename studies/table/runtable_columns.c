@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "studies/table/runtable.h"
 #include "studies/tools/nearest.h"
 
@@ -191,11 +191,8 @@ int runtable_columns(RunTable *t, const RunTableAsked *asked)
 {
     size_t room = 0;
     for (size_t f = 0; f < t->files; f++) room += t->file[f].columns;
-    Seen *list = memory_new(room, sizeof *list);
-    const char **names = memory_new(room, sizeof *names);
-    int code = list && names ? 0 : ERR_MEMORY;
-    if (code == 0) code = choose(t, asked, list, names, see(t, list, names));
-    memory_free(list);
-    memory_free(names);
-    return code;
+    SCOPED(memory_drop) Seen *list = memory_new(room, sizeof *list);
+    SCOPED(memory_drop) const char **names = memory_new(room, sizeof *names);
+    if (!list || !names) return ERR_MEMORY;
+    return choose(t, asked, list, names, see(t, list, names));
 }

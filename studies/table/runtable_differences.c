@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "studies/table/runtable.h"
 #include "studies/tools/output.h"
 
@@ -114,17 +114,16 @@ static int less_base(RunTable *t, size_t panel, size_t m, size_t base, size_t *r
 
 int runtable_baseline(RunTable *t, const char *name, double margin)
 {
-    size_t *runs = memory_new(t->designs, sizeof *runs);
-    int code = runs ? 0 : ERR_MEMORY;
+    SCOPED(memory_drop) size_t *runs = memory_new(t->designs, sizeof *runs);
+    if (!runs) return ERR_MEMORY;
     t->base = name;
     t->margin = margin;
-    for (size_t p = 0; code == 0 && p < t->panels; p++) {
+    for (size_t p = 0; p < t->panels; p++) {
         size_t base = runtable_find(t, p, name);
-        for (size_t m = 0; code == 0 && base < t->designs && m < t->measures; m++)
-            code = less_base(t, p, m, base, runs);
+        for (size_t m = 0; base < t->designs && m < t->measures; m++)
+            TRY(less_base(t, p, m, base, runs));
     }
-    memory_free(runs);
-    return code;
+    return 0;
 }
 
 int runtable_dunnett(const RunTable *t, Sheet *out)
@@ -233,40 +232,35 @@ static Difference contrast(const RunTable *t, size_t panel, size_t m, const doub
 static int add_contrast(const RunTable *t, size_t panel, const char *where, const char *text,
                         RunDifference row, double *weight, const Interval **of, Sheet *out)
 {
-    char *side[2] = {NULL, NULL};
-    int code = differences_contrast(where, text, find_in, &(Panel){t, panel}, t->designs, weight);
-    if (code == 0) code = join(t, weight, 1, &side[0]);
-    if (code == 0) code = join(t, weight, -1, &side[1]);
-    row.design = side[0];
-    row.less = side[1];
-    for (size_t m = 0; code == 0 && m < t->measures; m++) {
+    SCOPED(memory_drop) char *design = NULL, *less = NULL;
+    TRY(differences_contrast(where, text, find_in, &(Panel){t, panel}, t->designs, weight));
+    TRY(join(t, weight, 1, &design));
+    TRY(join(t, weight, -1, &less));
+    row.design = design;
+    row.less = less;
+    for (size_t m = 0; m < t->measures; m++) {
         row.alone = row.together = contrast(t, panel, m, weight, of);
         add(t, panel, m, row, out);
     }
-    memory_free(side[0]);
-    memory_free(side[1]);
-    return code;
+    return 0;
 }
 
 int runtable_contrast(const RunTable *t, const char *where, const char *text, const char *planned,
                       Sheet *out)
 {
     const char *end = strstr(text, ": ");
-    char *name = memory_string(text);
-    double *weight = memory_new(t->designs, sizeof *weight);
-    const Interval **of = memory_new(t->designs, sizeof *of);
-    int code = name && weight && of ? 0 : ERR_MEMORY;
-    if (code == 0) name[end ? end - text : 0] = '\0';
+    SCOPED(memory_drop) char *name = memory_string(text);
+    SCOPED(memory_drop) double *weight = memory_new(t->designs, sizeof *weight);
+    SCOPED(memory_drop) const Interval **of = memory_new(t->designs, sizeof *of);
+    if (!name || !weight || !of) return ERR_MEMORY;
+    name[end ? end - text : 0] = '\0';
     const RunDifference row = {.name = end ? name : NULL,
                                .equal = NAN,
                                .drawn = not_drawn,
                                .comparisons = 1,
                                .correction = "none",
                                .planned = planned};
-    for (size_t p = 0; code == 0 && p < t->panels; p++)
-        code = add_contrast(t, p, where, text, row, weight, of, out);
-    memory_free(name);
-    memory_free(weight);
-    memory_free(of);
-    return code;
+    for (size_t p = 0; p < t->panels; p++)
+        TRY(add_contrast(t, p, where, text, row, weight, of, out));
+    return 0;
 }

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "studies/table/runtable.h"
 #include "studies/tools/output.h"
 
@@ -24,21 +24,19 @@ static char *strip(char *line)
 
 int runtable_plan(const RunTable *t, const char *plan, const char *planned, Sheet *out)
 {
-    char *text, where[OUTPUT_PATH + 32];
+    SCOPED(memory_drop) char *text = NULL;
+    char where[OUTPUT_PATH + 32];
     size_t bytes, line = 0, contrasts = 0;
-    int code = 0;
     TRY(output_read(plan, &text, &bytes));
-    for (char *rest = text, *at; code == 0 && (at = strsep(&rest, "\n"));) {
+    for (char *rest = text, *at; (at = strsep(&rest, "\n"));) {
         snprintf(where, sizeof where, "%s:%zu:", plan, ++line);
         at = strip(at);
         if (!*at) continue;
-        code = runtable_contrast(t, where, at, planned, out);
+        TRY(runtable_contrast(t, where, at, planned, out));
         contrasts++;
     }
-    memory_free(text);
-    if (code == 0 && contrasts == 0)
-        return error_set(ERR_INPUT, "%s: expected contrasts, one a line; there is none", plan);
-    return code;
+    if (contrasts > 0) return 0;
+    return error_set(ERR_INPUT, "%s: expected contrasts, one a line; there is none", plan);
 }
 
 /* ---- git ----------------------------------------------------------------------------------------- */

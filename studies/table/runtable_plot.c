@@ -123,10 +123,7 @@ static int draw_forest(Forest *f, const char *dir, Sheet *out)
     if (m->positive) plot_setting(p, "set xrange [0<*:*]");
     plot_few_tics(p, to - from, plot_narrow() ? 2 : 6);
     if (f->rows > 15) plot_taller(p, 26 * (f->rows - 15));
-    int code = output_sheet(out, SHEET_CSV, dir, "forest.csv");
-    if (code == 0) return plot_finish(p);
-    plot_drop(p);
-    return code;
+    return plot_end(p, output_sheet(out, SHEET_CSV, dir, "forest.csv"));
 }
 
 int runtable_forest(const RunTable *t, size_t measure, const RunForest *apart, const char *dir)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "studies/table/runtable.h"
 
 typedef struct {
@@ -130,13 +130,12 @@ static int relate_groups(const Relating *r, const RunRelation *list, size_t pane
 int runtable_relate(const RunTable *t, const RunRelation *list, const char *groups, size_t measures,
                     uint64_t seed, Sheet *out)
 {
-    double *x = memory_new(2 * t->designs, sizeof *x);
-    int code = x ? 0 : ERR_MEMORY;
+    SCOPED(memory_drop) double *x = memory_new(2 * t->designs, sizeof *x);
+    if (!x) return ERR_MEMORY;
     const Relating r = {t, groups, measures, seed, x, x + t->designs, out};
-    for (size_t p = 0; code == 0 && p < t->panels; p++) {
-        if (groups) code = relate_groups(&r, list, p);
-        if (code == 0) code = relate_all(&r, list, p, NULL);
+    for (size_t p = 0; p < t->panels; p++) {
+        if (groups) TRY(relate_groups(&r, list, p));
+        TRY(relate_all(&r, list, p, NULL));
     }
-    memory_free(x);
-    return code;
+    return 0;
 }

@@ -219,20 +219,17 @@ static int show_steps(const Options *o, const Selection *s)
 /* Prints the order conditions; with --out writes DIR/conditions.csv, .md, .tex and the trees. */
 static int show_conditions(const Options *o, const Selection *s)
 {
-    Sheet *r = NULL;
-    int degree = (int)options_size(o, "conditions");
-    if (options_flag(o, "latex"))
-        return conditions_tell(s, degree, NULL, stdout, options_text(o, "out"));
+    SCOPED(sheet_drop) Sheet *r = NULL;
+    int degree = (int)options_size(o, "conditions"), csv = options_flag(o, "csv");
+    const char *dir = options_text(o, "out");
+    if (options_flag(o, "latex")) return conditions_tell(s, degree, NULL, stdout, dir);
     TRY(sheet_new(condition_columns, &r));
-    int csv = options_flag(o, "csv"),
-        code = conditions_tell(s, degree, r, NULL, options_text(o, "out"));
-    if (code == 0 && !csv)
+    TRY(conditions_tell(s, degree, r, NULL, dir));
+    if (!csv)
         puts(
             "order conditions, sums over all letters: c_i = sum of a_ij; of Rosenbrock methods alpha_i = sum of\n"
             "alpha_ij, gamma_i and beta_i = alpha_i + gamma_i too; W is a W-method's matrix\n");
-    if (code == 0) code = output_shown(r, csv, options_text(o, "out"), "conditions");
-    sheet_free(r);
-    return code;
+    return output_shown(r, csv, dir, "conditions");
 }
 
 static int run(Options *o)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "studies/measure/expansion.h"
+#include "ode/scheme/rationals.h"
 #include "studies/tools/command.h"
 #include "studies/theory/theory.h"
 
@@ -173,9 +174,8 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
     tell_rounding(scheme, &row, words);
     TABLE(t);
     TRY(theory_freeze(scheme, &t));
-    int code = stability_limits(t, &row.real_limit, &row.imag_limit);
-    if (code == 0) code = stability_ssp(t, &row.ssp);
-    TRY(code);
+    TRY(stability_limits(t, &row.real_limit, &row.imag_limit));
+    TRY(stability_ssp(t, &row.ssp));
     sheet_row(r, &row);
     return 0;
 }
@@ -301,14 +301,12 @@ static int show(const Options *o, const Selection *s)
 
 static int find_composed(const Zoo *z, const char *list, Table **out)
 {
-    mpq_t total;
-    mpq_init(total);
-    int code = zoo_compose(z, list, total, out);
-    if (code == 0 && fabs(table_double(total) - 1) > 1e-12)
+    RATIONAL(total);
+    TRY(zoo_compose(z, list, total, out));
+    if (fabs(table_double(total) - 1) > 1e-12)
         notice_warn("the weights sum to %.6g, not to 1: this is no step over h",
                     table_double(total));
-    mpq_clear(total);
-    return code;
+    return 0;
 }
 
 static int find_conjugate(const Zoo *z, const char *list, Table **out)
@@ -362,7 +360,7 @@ static int print_made(const Options *o, const Zoo *z, int *made)
 
 static int run(Options *o)
 {
-    Selection s;
+    SCOPED(select_close) Selection s = {0};
     int made;
     static const char *const instead[] = {"print", "tableau", "dense",
                                           "structure"}; /* options that replace the table */
@@ -370,10 +368,8 @@ static int run(Options *o)
         for (size_t k = i + 1; k < 4; k++) TRY(options_either(o, instead[i], instead[k]));
     for (size_t i = 0; i < 3; i++) TRY(options_either(o, instead[i], "csv"));
     TRY(select_open(o, "exact", &s));
-    int code = print_made(o, &s.zoo, &made);
-    if (code == 0 && !made) code = show(o, &s);
-    select_close(&s);
-    return code;
+    TRY(print_made(o, &s.zoo, &made));
+    return made ? 0 : show(o, &s);
 }
 
 static const Kind kinds[] = {

@@ -92,13 +92,10 @@ static int add_row(Sheet *r, const Table *scheme, int degree)
 
 int structure_report(const Selection *s, int degree, Sheet **out)
 {
-    Sheet *r = NULL;
+    SCOPED(sheet_drop) Sheet *r = NULL;
     TRY(sheet_new(structure_columns, &r));
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < s->count; i++) code = add_row(r, s->scheme[i], degree);
-    if (code != 0)
-        sheet_free(r);
-    else
-        *out = r;
-    return code;
+    for (size_t i = 0; i < s->count; i++) TRY(add_row(r, s->scheme[i], degree));
+    *out = r;
+    r = NULL;
+    return 0;
 }

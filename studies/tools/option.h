@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "kernels/member.h"
+#include "kernels/scoped.h"
 
 enum {
     OPTION_FLAG,
@@ -71,6 +72,7 @@ extern const OptionGroup options_common;
 typedef struct Options Options;
 int options_new(const OptionGroup *const *groups, Options **out);
 void options_free(Options *o);
+DROP(Options, options)
 
 /* Reads argv[1 ..]. Words without -- are items of the list `file`, where the table has one, in the order given.
  * ERR_INPUT with one line of words for what is unknown, missing or out of range, and for an option other than a list

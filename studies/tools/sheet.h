@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "kernels/scoped.h"
+
 enum { SHEET_CSV, SHEET_PLAIN, SHEET_MARKDOWN, SHEET_LATEX };
 
 typedef struct Sheet Sheet;
@@ -97,6 +99,7 @@ int sheet_choose(Sheet *r, const char *names);
 void sheet_one_column(Sheet *r);
 
 void sheet_free(Sheet *r);
+DROP(Sheet, sheet)
 size_t sheet_rows(const Sheet *r);
 
 /* Writes the table. For people: header, rule, rows. A SHEET_PLAIN wider than the terminal has its long texts in several

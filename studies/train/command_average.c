@@ -31,7 +31,7 @@ static int put(void *arg, const char *key, const char *value)
 /* Checks that model i has the layers and the words of the first. */
 static int check_same(Mean *m, size_t i)
 {
-    char *here = NULL, *there = NULL;
+    SCOPED(memory_drop) char *here = NULL, *there = NULL;
     Network n;
     TRY(network_describe(m->dir[i], m->options, &n, m->file[i]));
     int same = vocab_hash(&n.vocab) == vocab_hash(&m->first.vocab), foreign = n.foreign != NULL;
@@ -39,14 +39,11 @@ static int check_same(Mean *m, size_t i)
     if (foreign)
         return error_set(ERR_INPUT, "%s is of another program: a mean is of models of this one",
                          m->dir[i]);
-    int code = store_meta(m->file[i], "scheme_text", &here);
-    if (code == 0) code = store_meta(m->file[0], "scheme_text", &there);
-    if (code == 0 && !(same && network_scheme_same(here, there)))
-        code = error_set(ERR_INPUT, "%s has other %s than %s: a mean is of one kind of model",
-                         m->dir[i], same ? "layers" : "words", m->dir[0]);
-    memory_free(here);
-    memory_free(there);
-    return code;
+    TRY(store_meta(m->file[i], "scheme_text", &here));
+    TRY(store_meta(m->file[0], "scheme_text", &there));
+    if (same && network_scheme_same(here, there)) return 0;
+    return error_set(ERR_INPUT, "%s has other %s than %s: a mean is of one kind of model",
+                     m->dir[i], same ? "layers" : "words", m->dir[0]);
 }
 
 static int save(const Mean *m)
@@ -60,22 +57,20 @@ static int save(const Mean *m)
 
 static int average(Mean *m)
 {
-    const char **file = memory_new(m->count, sizeof *file);
-    int code = file ? 0 : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < m->count; i++) {
+    SCOPED(memory_drop) const char **file = memory_new(m->count, sizeof *file);
+    if (!file) return ERR_MEMORY;
+    for (size_t i = 0; i < m->count; i++) {
         m->dir[i] = options_item(m->options, "model", i);
-        if (i == 0) code = network_load(m->dir[0], m->options, &m->first);
-        if (code == 0) code = check_same(m, i);
+        if (i == 0) TRY(network_load(m->dir[0], m->options, &m->first));
+        TRY(check_same(m, i));
         file[i] = m->file[i];
     }
-    if (code == 0) code = store_metas(m->file[0], put, &m->meta);
-    if (code == 0) code = store_average(m->first.model, file, m->count);
-    if (code == 0) code = output_directory(options_text(m->options, "out"));
-    if (code == 0) code = save(m);
-    if (code == 0)
-        progress_note("the mean of %zu models is in %s", m->count, options_text(m->options, "out"));
-    memory_free(file);
-    return code;
+    TRY(store_metas(m->file[0], put, &m->meta));
+    TRY(store_average(m->first.model, file, m->count));
+    TRY(output_directory(options_text(m->options, "out")));
+    TRY(save(m));
+    progress_note("the mean of %zu models is in %s", m->count, options_text(m->options, "out"));
+    return 0;
 }
 
 static int run(Options *o)

@@ -82,16 +82,11 @@ static int show(const Options *o, const Corpus *c, Sheet *r)
 
 static int run(Options *o)
 {
-    Corpus c;
-    Sheet *r;
+    SCOPED(corpus_free) Corpus c = {0};
+    SCOPED(sheet_drop) Sheet *r = NULL;
     TRY(network_corpus(o, 0, &c));
-    int code = sheet_new(columns, &r);
-    if (code == 0) {
-        code = show(o, &c, r);
-        sheet_free(r);
-    }
-    corpus_free(&c);
-    return code;
+    TRY(sheet_new(columns, &r));
+    return show(o, &c, r);
 }
 
 static const Kind kinds[] = {{.command = "data",

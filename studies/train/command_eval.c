@@ -84,12 +84,10 @@ static int put_logits(Network *n, Batches *b, size_t most, FILE *f, size_t *rows
     for (size_t i = *rows = 0; i < batches_count(b) && *rows < most; i++) {
         TRY(batches_get(b, i, &x));
         size_t asked = batch_asked(&x), more = most - *rows < asked ? most - *rows : asked;
-        double *z = memory_new(asked, V * sizeof *z);
-        int code = z ? model_logits(n->model, &x, z) : ERR_MEMORY;
-        for (size_t k = 0; code == 0 && k < more * V; k++)
-            fwrite(&(float){(float)z[k]}, sizeof(float), 1, f);
-        memory_free(z);
-        TRY(code);
+        SCOPED(memory_drop) double *z = memory_new(asked, V * sizeof *z);
+        if (!z) return ERR_MEMORY;
+        TRY(model_logits(n->model, &x, z));
+        for (size_t k = 0; k < more * V; k++) fwrite(&(float){(float)z[k]}, sizeof(float), 1, f);
         *rows += more;
     }
     return fflush(f) == 0 ? 0 : error_set(ERR_MEMORY, "out of memory");
@@ -101,22 +99,19 @@ static int save_logits(Network *n, const Text *t, const Text *source, const Aski
 {
     static const char magic[] = "\x93NUMPY\x01\x00\x76";
     const TrainConfig c = network_training(n->options);
-    Batches *b;
-    Output o;
+    SCOPED(batches_drop) Batches *b = NULL;
+    SCOPED(output_drop) Output o = {0};
     size_t rows, at = sizeof magic;
     TRY(batches_new(t, source, &n->vocab, ask, c.context, c.batch_tokens, c.sequence, 0, &b));
-    int code = output_open(&o);
-    if (code == 0) code = put_logits(n, b, most, o.f, &rows);
-    if (code == 0) {
-        memcpy(o.text, magic, at);
-        at += (size_t)sprintf(o.text + at,
-                              "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu, %zu), }",
-                              rows, n->vocab.size);
-        o.text[at] = ' ';
-        o.text[HEAD - 1] = '\n';
-    }
-    batches_free(b);
-    return output_end(&o, code, file);
+    TRY(output_open(&o));
+    TRY(put_logits(n, b, most, o.f, &rows));
+    memcpy(o.text, magic, at);
+    at += (size_t)sprintf(o.text + at,
+                          "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu, %zu), }", rows,
+                          n->vocab.size);
+    o.text[at] = ' ';
+    o.text[HEAD - 1] = '\n';
+    return output_close(&o, file);
 }
 
 /* ---- perplexity ---------------------------------------------------------------------------------- */
@@ -177,18 +172,15 @@ static int eval_text(const Options *o, Network *n, const Text *t, const Text *so
 /* Evaluates the text of a file, with its source's where there is one. */
 static int eval_files(const Options *o, Network *n)
 {
-    Text t = {0}, source = {0};
+    SCOPED(text_free) Text t = {0}, source = {0};
     const char *file = options_text(o, "source-text");
-    int code = texts_read(n, options_text(o, "text"), &t);
-    if (code == 0 && file) code = texts_source(n, file, &source);
-    if (code == 0 && n->encoder && !file)
-        code =
-            error_set(ERR_INPUT, "%s is an encoder and a decoder: --source-text FILE is needed too",
-                      options_text(o, "model"));
-    if (code == 0) code = eval_text(o, n, &t, &source);
-    text_free(&source);
-    text_free(&t);
-    return code;
+    TRY(texts_read(n, options_text(o, "text"), &t));
+    if (file) TRY(texts_source(n, file, &source));
+    if (n->encoder && !file)
+        return error_set(ERR_INPUT,
+                         "%s is an encoder and a decoder: --source-text FILE is needed too",
+                         options_text(o, "model"));
+    return eval_text(o, n, &t, &source);
 }
 
 /* Evaluates a split of a corpus. Its words must be the model's, id for id, as a training text cuts
@@ -208,7 +200,7 @@ static int eval_corpus(const Options *o, Network *n)
 
 static int run(Options *o)
 {
-    Network n;
+    SCOPED(network_free) Network n = {0};
     const char *dir = options_text(o, "model"), *logits = options_text(o, "logits");
     int corpus = options_text(o, "corpus") != NULL;
     TRY(options_needs(o));
@@ -217,10 +209,8 @@ static int run(Options *o)
         return error_set(ERR_INPUT, "--%s is needed", dir ? "text" : "model");
     if (logits) TRY(output_check_file(logits));
     TRY(network_load(dir, o, &n));
-    int code = network_no_labels(&n, dir);
-    if (code == 0) code = corpus ? eval_corpus(o, &n) : eval_files(o, &n);
-    network_free(&n);
-    return code;
+    TRY(network_no_labels(&n, dir));
+    return corpus ? eval_corpus(o, &n) : eval_files(o, &n);
 }
 
 static const Kind kinds[] = {{.command = "eval",

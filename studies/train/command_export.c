@@ -33,22 +33,17 @@ static int no_form(const char *dir, const char *why)
 
 static int check_scheme(const Network *n, const char *dir)
 {
-    Network plain = {0};
-    Zoo z;
-    char *texts[2] = {NULL, NULL};
+    SCOPED(zoo_close) Zoo z = {0};
+    TABLE(plain);
+    SCOPED(memory_drop) char *ours = NULL, *theirs = NULL;
     TRY(zoo_open(&z));
-    int code = zoo_find(&z, "transformer", "euler", &plain.table);
-    zoo_close(&z);
-    if (code == 0) code = network_scheme_text((Stacks){n->table}, &texts[0]);
-    if (code == 0) table_rename(plain.table, n->table->name);
-    if (code == 0) code = network_scheme_text((Stacks){plain.table}, &texts[1]);
-    if (code == 0 && !network_scheme_same(texts[0], texts[1]))
-        code = no_form(dir, "its layers are steps of another scheme than transformer, "
-                            "which studies/python/torch_model.py runs");
-    table_free(plain.table);
-    memory_free(texts[0]);
-    memory_free(texts[1]);
-    return code;
+    TRY(zoo_find(&z, "transformer", "euler", &plain));
+    TRY(network_scheme_text((Stacks){n->table}, &ours));
+    table_rename(plain, n->table->name);
+    TRY(network_scheme_text((Stacks){plain}, &theirs));
+    if (network_scheme_same(ours, theirs)) return 0;
+    return no_form(dir, "its layers are steps of another scheme than transformer, "
+                        "which studies/python/torch_model.py runs");
 }
 
 /* Returns the row of an option of networks. */
@@ -183,15 +178,15 @@ static int find_positions(Written *w, double **x)
     Model *m = w->net->model;
     size_t D = model_config(m)->width;
     const Param *embed = model_find(m, "embed.weight");
-    double *word, scale = model_config(m)->plain_input ? 1 : sqrt((double)D);
-    int32_t *zero = memory_new(w->rows, sizeof *zero);
+    SCOPED(memory_drop) double *word = NULL;
+    double scale = model_config(m)->plain_input ? 1 : sqrt((double)D);
+    SCOPED(memory_drop) int32_t *zero = memory_new(w->rows, sizeof *zero);
     *x = memory_new(w->rows, D * sizeof **x);
-    int code = zero && *x ? model_embed(m, SIDE_TARGET, w->rows, zero, *x) : ERR_MEMORY;
-    memory_free(zero);
-    if (code == 0) code = copy(w, embed, 0, 1, 0, &word);
-    for (size_t i = 0; i < w->rows * D && code == 0; i++) (*x)[i] -= scale * word[i % D];
-    if (code == 0) memory_free(word);
-    return code;
+    if (!zero || !*x) return ERR_MEMORY;
+    TRY(model_embed(m, SIDE_TARGET, w->rows, zero, *x));
+    TRY(copy(w, embed, 0, 1, 0, &word));
+    for (size_t i = 0; i < w->rows * D; i++) (*x)[i] -= scale * word[i % D];
+    return 0;
 }
 
 /* Returns the rows of the i-th of n tensors of theirs that make p: queries, keys and values, or equal parts. */

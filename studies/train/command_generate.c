@@ -119,19 +119,17 @@ static int warn_unknown(const char *prompt, size_t count, const Vocab *v)
 {
     const char *word;
     size_t n;
-    int code = 0;
-    Words known = {0};
-    for (Scan c = scan_begin(prompt, count, v->level); !code && scan_next(&c, &word, &n);) {
+    SCOPED(words_free) Words known = {0};
+    for (Scan c = scan_begin(prompt, count, v->level); scan_next(&c, &word, &n);) {
         size_t before = known.size;
         if (n == 0 || vocab_find(v, word, n) >= 0) continue;
         n = shown(v, word, n);
-        code = words_add(&known, word, n, 1);
+        TRY(words_add(&known, word, n, 1));
         if (known.size > before)
             notice_warn("the model does not know '%.*s': it reads " WORD_UNK,
                         n > 200 ? 200 : (int)n, word);
     }
-    words_free(&known);
-    return code;
+    return 0;
 }
 
 static int speak(Speech *s, const Text *prompt)
@@ -165,6 +163,14 @@ static int speech_open(Speech *s, const Text *prompt)
     return 0;
 }
 
+static void speech_close(Speech *s)
+{
+    memory_free(s->id);
+    memory_free(s->position);
+    memory_free(s->logits);
+    memory_free(s->order);
+}
+
 /* Reads the prompt into *bytes. */
 static int read_prompt(const Options *o, char **bytes, size_t *count)
 {
@@ -183,43 +189,32 @@ static int read_prompt(const Options *o, char **bytes, size_t *count)
 static int generate(const Options *o, Network *n)
 {
     BpeText raw = {.file = "prompt"};
-    char *pieces = NULL, *read;
-    Speech s = {.options = o, .net = n};
-    Text t = {0};
+    SCOPED(memory_drop) char *pieces = NULL, *read = NULL;
+    SCOPED(speech_close) Speech s = {.options = o, .net = n};
+    SCOPED(text_free) Text t = {0};
     size_t count;
     TRY(read_prompt(o, &read, &raw.count));
     raw.bytes = read;
-    int code = 0;
     if (n->bpe) {
-        code = pieces_cut(n->bpe, &raw, &pieces, &count);
+        TRY(pieces_cut(n->bpe, &raw, &pieces, &count));
         raw.bytes = pieces;
         raw.count = count;
     }
-    if (code == 0) code = text_encode(&raw, NULL, &n->vocab, &t);
-    if (code == 0 && !n->vocab.tokens) code = warn_unknown(raw.bytes, raw.count, &n->vocab);
-    if (code == 0) texts_tell(&t);
-    if (code == 0) code = speech_open(&s, &t);
-    if (code == 0) code = speak(&s, &t);
-    memory_free(s.id);
-    memory_free(s.position);
-    memory_free(s.logits);
-    memory_free(s.order);
-    text_free(&t);
-    memory_free(pieces);
-    memory_free(read);
-    return code;
+    TRY(text_encode(&raw, NULL, &n->vocab, &t));
+    if (!n->vocab.tokens) TRY(warn_unknown(raw.bytes, raw.count, &n->vocab));
+    texts_tell(&t);
+    TRY(speech_open(&s, &t));
+    return speak(&s, &t);
 }
 
 static int run(Options *o)
 {
-    Network n;
+    SCOPED(network_free) Network n = {0};
     const char *dir = options_text(o, "model");
     if (!dir) return error_set(ERR_INPUT, "--model is needed");
     TRY(network_load(dir, o, &n));
-    int code = network_alone(&n, dir);
-    if (code == 0) code = generate(o, &n);
-    network_free(&n);
-    return code;
+    TRY(network_alone(&n, dir));
+    return generate(o, &n);
 }
 
 const Command command_generate = {

@@ -87,23 +87,17 @@ static int write_config(const Training *r)
  * the scheme it began with. */
 static int write_scheme(const Training *r, int resume)
 {
-    char path[OUTPUT_PATH], *text, *before = NULL;
+    char path[OUTPUT_PATH];
+    SCOPED(memory_drop) char *text = NULL, *before = NULL;
     size_t bytes;
     TRY(output_path(path, r->dir, "scheme.txt"));
     TRY(network_scheme_text(r->stacks, &text));
-    int code = 0;
-    if (resume && output_exists(path)) {
-        code = output_read(path, &before, &bytes);
-        if (code == 0 && !network_scheme_same(text, before))
-            code = error_set(ERR_INPUT, "--%s %s: %s/scheme.txt has another, %.*s",
-                             r->stacks.encoder ? "encoder, --decoder" : "scheme", r->name, r->dir,
-                             (int)strcspn(before, "\n"), before);
-    } else {
-        code = file_replace(path, text, strlen(text));
-    }
-    memory_free(before);
-    memory_free(text);
-    return code;
+    if (!resume || !output_exists(path)) return file_replace(path, text, strlen(text));
+    TRY(output_read(path, &before, &bytes));
+    if (network_scheme_same(text, before)) return 0;
+    return error_set(ERR_INPUT, "--%s %s: %s/scheme.txt has another, %.*s",
+                     r->stacks.encoder ? "encoder, --decoder" : "scheme", r->name, r->dir,
+                     (int)strcspn(before, "\n"), before);
 }
 
 /* ---- the run ------------------------------------------------------------------------------------- */

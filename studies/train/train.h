@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "kernels/scoped.h"
 #include "studies/model/network.h"
 #include "studies/runs/lease.h"
 #include "studies/tools/select.h"
@@ -20,6 +21,7 @@ int judge_new(const Options *o, Stacks s, const Corpus *c, const Backend *b, Jud
 /* Sets *score to the BLEU of the validation text (tokenize none) as m translates it. m has the same plan and words. */
 int judge_score(Judge *j, Model *m, double *score);
 void judge_free(Judge *j); /* NULL allowed */
+DROP(Judge, judge)
 
 /* ---- begin.c --------------------------------------------------------------------------------- */
 

@@ -92,19 +92,15 @@ static int learn(const Texts *t, size_t merges, FILE *f)
 
 static int apply(const Texts *t, const char *codes, FILE *f)
 {
-    Bpe *b;
+    SCOPED(bpe_drop) Bpe *b = NULL;
     TRY(bpe_read(codes, &b));
-    int code = 0;
-    for (size_t i = 0; i < t->count && code == 0; i++) {
-        char *pieces;
+    for (size_t i = 0; i < t->count; i++) {
+        SCOPED(memory_drop) char *pieces = NULL;
         size_t bytes;
-        code = bpe_apply(b, &t->text[i], &pieces, &bytes);
-        if (code != 0) break;
+        TRY(bpe_apply(b, &t->text[i], &pieces, &bytes));
         fwrite(pieces, 1, bytes, f);
-        memory_free(pieces);
     }
-    bpe_free(b);
-    return code;
+    return 0;
 }
 
 static void undo(const Texts *t, FILE *f)

@@ -40,18 +40,17 @@ static const Column columns[] = {COLUMN(Score, line),
 /* Sums log p into score (lines). Sentence k, in the order of the batches, is of line of[k]. */
 static int score_batches(Network *n, Batches *b, size_t rows, const size_t *of, Score *score)
 {
-    double *nll = memory_new(rows, sizeof *nll);
+    SCOPED(memory_drop) double *nll = memory_new(rows, sizeof *nll);
     size_t k = 0;
-    int code = nll ? 0 : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < batches_count(b); i++) {
+    if (!nll) return ERR_MEMORY;
+    for (size_t i = 0; i < batches_count(b); i++) {
         Batch x;
-        code = batches_get(b, i, &x);
-        if (code == 0) code = model_forward(n->model, &x, 0, 0, nll, NULL);
-        for (size_t s = 0; code == 0 && s < x.S; s++, k++)
+        TRY(batches_get(b, i, &x));
+        TRY(model_forward(n->model, &x, 0, 0, nll, NULL));
+        for (size_t s = 0; s < x.S; s++, k++)
             for (size_t r = x.start[s]; r < x.start[s + 1]; r++) score[of[k]].log_p -= nll[r];
     }
-    memory_free(nll);
-    return code;
+    return 0;
 }
 
 static int print_scores(const Options *o, const Score *score, size_t lines, FILE *f)
@@ -140,48 +139,40 @@ static int score_lines(Network *n, const Text *t, const Text *source, const size
 static int score_text(const Options *o, Network *n, const Text *t, const Text *source)
 {
     if (n->encoder) TRY(text_sentences(t, n->vocab.eos));
-    Score *score = memory_new(t->lines, sizeof *score);
-    size_t *of = memory_new(t->lines + t->writtens, sizeof *of);
-    int code = score && of ? 0 : ERR_MEMORY;
-    if (code == 0) find_sentences(t, n->vocab.eos, score, of);
-    if (code == 0) code = score_lines(n, t, source, of, score);
-    if (code == 0) code = write_scores(o, score, t->lines);
-    memory_free(of);
-    memory_free(score);
-    return code;
+    SCOPED(memory_drop) Score *score = memory_new(t->lines, sizeof *score);
+    SCOPED(memory_drop) size_t *of = memory_new(t->lines + t->writtens, sizeof *of);
+    if (!score || !of) return ERR_MEMORY;
+    find_sentences(t, n->vocab.eos, score, of);
+    TRY(score_lines(n, t, source, of, score));
+    return write_scores(o, score, t->lines);
 }
 
 static int score(const Options *o, Network *n)
 {
     const char *file = options_text(o, "source-text"), *dir = options_text(o, "model");
-    Text t = {0}, source = {0};
+    SCOPED(text_free) Text t = {0}, source = {0};
     if (n->encoder && !file)
         return error_set(ERR_INPUT,
                          "%s is an encoder and a decoder: --source-text FILE is needed too", dir);
     if (!n->encoder && file)
         return error_set(ERR_INPUT, "%s is a language model, which reads no --source-text", dir);
-    int code = texts_read(n, options_text(o, "text"), &t);
-    if (code == 0 && file) code = texts_source(n, file, &source);
-    if (code == 0) texts_tell(&t);
-    if (code == 0) texts_tell(&source);
-    if (code == 0) code = score_text(o, n, &t, &source);
-    text_free(&source);
-    text_free(&t);
-    return code;
+    TRY(texts_read(n, options_text(o, "text"), &t));
+    if (file) TRY(texts_source(n, file, &source));
+    texts_tell(&t);
+    texts_tell(&source);
+    return score_text(o, n, &t, &source);
 }
 
 static int run(Options *o)
 {
-    Network n;
+    SCOPED(network_free) Network n = {0};
     const char *dir = options_text(o, "model"), *out = options_text(o, "out");
     if (!dir || !options_text(o, "text"))
         return error_set(ERR_INPUT, "--%s is needed", dir ? "text" : "model");
     if (out) TRY(output_check_file(out));
     TRY(network_load(dir, o, &n));
-    int code = network_tells_next(&n, dir);
-    if (code == 0) code = score(o, &n);
-    network_free(&n);
-    return code;
+    TRY(network_tells_next(&n, dir));
+    return score(o, &n);
 }
 
 const Command command_score = {

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <unistr.h>
 
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/tick.h"
 #include "studies/metrics/lines.h"
 #include "studies/metrics/tokenise.h"
@@ -51,16 +51,15 @@ static int each_line(const Options *o, const Lines *l, FILE *f)
 static int run(Options *o)
 {
     const char *file = options_text(o, "out");
-    Lines l;
+    SCOPED(lines_free) Lines l = {0};
     Output out;
     if (options_flag(o, "detokenize") && options_choice(o, "rules") < TOKENIZE_EN)
         return error_set(ERR_INPUT, "--detokenize has --rules en, de and fr");
     if (file) TRY(output_check_file(file));
     TRY(lines_read(options_text(o, "text"), &l));
-    int code = file ? output_open(&out) : each_line(o, &l, stdout);
-    if (file && code == 0) code = output_end(&out, each_line(o, &l, out.f), file);
-    lines_free(&l);
-    return code;
+    if (!file) return each_line(o, &l, stdout);
+    TRY(output_open(&out));
+    return output_end(&out, each_line(o, &l, out.f), file);
 }
 
 const Command command_tokenize = {

@@ -232,18 +232,16 @@ static int take_begins(Job *j, size_t lines, Text *window)
 static int translate_window(Job *j, size_t bytes)
 {
     char *text = j->in.bytes + j->in.begin;
-    Text t = {0};
+    SCOPED(text_free) Text t = {0};
     const BpeText raw = {j->in.name, text, bytes, j->in.lines};
     if (!j->net->bpe) TRY(bpe_check(&raw));
-    int code = text_encode(&raw, bpe_of_source(j->net->bpe), vocab_of_source(&j->net->vocab), &t);
-    if (code == 0) code = text_sentences(&t, j->net->vocab.eos);
+    TRY(text_encode(&raw, bpe_of_source(j->net->bpe), vocab_of_source(&j->net->vocab), &t));
+    TRY(text_sentences(&t, j->net->vocab.eos));
     Text begins;
-    if (code == 0 && j->begins.id) code = take_begins(j, t.lines, &begins);
-    if (code == 0) texts_count(&j->counts, &t);
-    if (code == 0) code = translator_run(j->translator, &t, take, j);
-    if (code == 0 && j->pairs.f) code = align_window(j, &t);
-    text_free(&t);
-    return code;
+    if (j->begins.id) TRY(take_begins(j, t.lines, &begins));
+    texts_count(&j->counts, &t);
+    TRY(translator_run(j->translator, &t, take, j));
+    return j->pairs.f ? align_window(j, &t) : 0;
 }
 
 static int translate_all(Job *j)

@@ -188,29 +188,22 @@ static int show(const Options *o, TruncationStudy *u)
 
 static int study(const Options *o, TruncationInput *in)
 {
-    TruncationStudy u = {0};
-    int code = truncation_run(in, &u);
-    if (code == 0) code = truncation_tables(&u);
-    if (code == 0) code = show(o, &u);
-    truncation_free(&u);
-    return code;
+    SCOPED(truncation_free) TruncationStudy u = {0};
+    TRY(truncation_run(in, &u));
+    TRY(truncation_tables(&u));
+    return show(o, &u);
 }
 
 static int run(Options *o)
 {
-    TruncationInput in;
+    SCOPED(close_input) TruncationInput in = {0};
     size_t refine = options_size(o, "refine");
     int csv = options_flag(o, "csv");
     TRY(options_needs(o));
-    int code = open_input(o, &in);
-    if (code == 0 && refine)
-        code = refine_study(&in, refine, options_size(o, "refine-tokens"), csv, in.dir);
-    else if (code == 0 && options_flag(o, "jacobian"))
-        code = jacobian_study(&in, csv, in.dir);
-    else if (code == 0)
-        code = study(o, &in);
-    close_input(&in);
-    return code;
+    TRY(open_input(o, &in));
+    if (refine) return refine_study(&in, refine, options_size(o, "refine-tokens"), csv, in.dir);
+    if (options_flag(o, "jacobian")) return jacobian_study(&in, csv, in.dir);
+    return study(o, &in);
 }
 
 static const Kind kinds[] = {

@@ -65,12 +65,12 @@ static int add_scheme(Study *u, const Truncator *truncator, const Table *scheme)
                      .field = truncation_field(u->field),
                      .layer = u->layer,
                      .of = u->now};
-    Stability *s;
-    Table *t;
+    TABLE(t); /* outlives s, which borrows it */
+    SCOPED(stability_drop) Stability *s = NULL;
     size_t grown = 0, still = 0;
     TRY(truncator_table(truncator, scheme, &t));
-    int code = stability_new(t, &s);
-    for (size_t i = 0; code == 0 && i < u->now.count; i++) {
+    TRY(stability_new(t, &s));
+    for (size_t i = 0; i < u->now.count; i++) {
         const double *mu = u->now.eigen[i];
         double z[COLOURS][2];
         part(u->field, t->colours, mu, z);
@@ -82,10 +82,8 @@ static int add_scheme(Study *u, const Truncator *truncator, const Table *scheme)
         row.spectral_radius = fmax(row.spectral_radius, hypot(mu[0], mu[1]));
     }
     row.unstable = still ? (double)grown / (double)still : NAN;
-    if (code == 0) sheet_row(u->table, &row);
-    if (code == 0) stability_free(s);
-    table_free(t);
-    return code;
+    sheet_row(u->table, &row);
+    return 0;
 }
 
 static void add_eigenvalues(Study *u)
@@ -195,22 +193,18 @@ static int draw(const Study *u, const char *dir)
     TRY(plot_new(dir, &frame, &p));
     plot_setting(p, "set xtics 1\nset ytics 1");
     draw_eigenvalues(u, p);
-    int code = add_regions(u, p, dir);
-    if (code == 0) return plot_finish(p);
-    plot_drop(p);
-    return code;
+    return plot_end(p, add_regions(u, p, dir));
 }
 
 int jacobian_study(TruncationInput *in, int csv, const char *dir)
 {
-    Study u = {.in = in};
-    int code = sheet_new(jacobian_schemes, &u.table);
-    if (code == 0) code = sheet_new(jacobian_eigenvalues, &u.eigen);
-    for (u.field = 0; u.field < 2 && code == 0; u.field++) code = study_field(&u);
-    if (code == 0) code = output_shown(u.table, csv, dir, "jacobian");
-    if (code == 0 && dir) code = output_sheet(u.eigen, SHEET_CSV, dir, "eigenvalues.csv");
-    if (code == 0 && dir) code = draw(&u, dir);
-    sheet_free(u.table);
-    sheet_free(u.eigen);
-    return code;
+    SCOPED(sheet_drop) Sheet *table = NULL, *eigen = NULL;
+    TRY(sheet_new(jacobian_schemes, &table));
+    TRY(sheet_new(jacobian_eigenvalues, &eigen));
+    Study u = {.in = in, .table = table, .eigen = eigen};
+    for (u.field = 0; u.field < 2; u.field++) TRY(study_field(&u));
+    TRY(output_shown(table, csv, dir, "jacobian"));
+    if (!dir) return 0;
+    TRY(output_sheet(eigen, SHEET_CSV, dir, "eigenvalues.csv"));
+    return draw(&u, dir);
 }

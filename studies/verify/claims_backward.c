@@ -17,13 +17,12 @@ static int stepped(const Table *t, double a, double b, double h, double *end)
 {
     double half[2] = {a / 2, b / 2}, y = 1;
     System s = {.name = "affine", .n = 1, .d = 1, .field = {affine, affine}, .param = half};
-    Stepper *st;
+    SCOPED(stepper_drop) Stepper *st = NULL;
     TRY(stepper_new(t, &s, &st));
-    int code = stepper_begin(st, 0, h, &y, START_GIVEN, NULL);
-    if (code == 0) code = stepper_step(st);
-    if (code == 0) *end = *stepper_state(st);
-    stepper_free(st);
-    return code;
+    TRY(stepper_begin(st, 0, h, &y, START_GIVEN, NULL));
+    TRY(stepper_step(st));
+    *end = *stepper_state(st);
+    return 0;
 }
 
 /* Is R(z) = sum c_m z^m at z = 1 .. 9? A polynomial of degree below 9 is then that one. */

@@ -34,19 +34,18 @@ enum { FIELDS = 41 };
 static int ratios(const Zoo *z, const char *a, const char *b, double *median, int *smaller)
 {
     double ratio[FIELDS], e[2][SINE_D];
-    Map m[2] = {0};
-    int code = map_read(z, a, &m[0]);
-    if (code == 0) code = map_read(z, b, &m[1]);
+    SCOPED(map_free) Map p = {0}, q = {0};
+    TRY(map_read(z, a, &p));
+    TRY(map_read(z, b, &q));
     *smaller = 0;
-    for (int k = 0; code == 0 && k < FIELDS; k++) {
+    for (int k = 0; k < FIELDS; k++) {
         Sine s;
         sine_new(&s, 100 + (uint64_t)k, 0);
-        for (int i = 0; code == 0 && i < 2; i++) code = map_error(&m[i], &s, 0x1p-7, e[i]);
+        TRY(map_error(&p, &s, 0x1p-7, e[0]));
+        TRY(map_error(&q, &s, 0x1p-7, e[1]));
         ratio[k] = sine_norm(e[0]) / sine_norm(e[1]);
         *smaller += ratio[k] < 1;
     }
-    for (int i = 0; i < 2; i++) map_free(&m[i]);
-    TRY(code);
     gsl_sort(ratio, 1, FIELDS);
     *median = ratio[FIELDS / 2];
     return 0;
@@ -87,29 +86,22 @@ int check_norms(const Zoo *z, const char *const *arg, Finding *f)
 static int is_of_order(const Zoo *z, const char *scheme, const char *system, int want, Finding *f,
                        int *holds)
 {
-    Table *t;
-    System *s = NULL;
+    TABLE(t);
+    SCOPED(system_drop) System *s = NULL;
     Theory theory;
-    OrderStudy study = {0};
+    SCOPED(order_free) OrderStudy study = {0};
     OrderOptions options = {.halvings = 6};
     TRY(map_table(z, scheme, &t));
-    int code = theory_search(t, 4, &theory);
-    if (code == 0) code = system_new(system, 6, 2, 7, &s);
-    if (code == 0) code = order_measure(t, s, &options, want, theory.zero_stable, &study);
-    if (code == 0) {
-        *holds = study.verdict == VERDICT_AGREE;
-        finding_say(
-            f,
-            "measured on the system %s: error as h^%.3f (95 %% interval %.3f .. %.3f), %s with %d",
-            system, study.slope, study.low, study.high, verdict_name(study.verdict), want);
-        finding_say(f, ", exact %d", theory_order(&theory, s));
-        f->sound =
-            f->sound && isfinite(study.slope) && *holds == (theory_order(&theory, s) == want);
-        order_free(&study);
-    }
-    system_free(s);
-    table_free(t);
-    return code;
+    TRY(theory_search(t, 4, &theory));
+    TRY(system_new(system, 6, 2, 7, &s));
+    TRY(order_measure(t, s, &options, want, theory.zero_stable, &study));
+    *holds = study.verdict == VERDICT_AGREE;
+    finding_say(
+        f, "measured on the system %s: error as h^%.3f (95 %% interval %.3f .. %.3f), %s with %d",
+        system, study.slope, study.low, study.high, verdict_name(study.verdict), want);
+    finding_say(f, ", exact %d", theory_order(&theory, s));
+    f->sound = f->sound && isfinite(study.slope) && *holds == (theory_order(&theory, s) == want);
+    return 0;
 }
 
 int check_global(const Zoo *z, const char *const *arg, Finding *f)

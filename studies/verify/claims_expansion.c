@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 
 enum { STEPS = 6, COARSEST = 3, SEED = 11 };
 static const double spoilt = 1.0 / 7; /* added to one coefficient by a control */
@@ -187,8 +187,8 @@ static int derive_map(const Map *m, const DerivationField *of, Derivation *d, Se
 static int derive_steps(const Expansion *x, const char *map, Finding *f)
 {
     char of[180];
-    Forest *own;
-    Series *a = NULL, *b = NULL;
+    SCOPED(forest_drop) Forest *own = NULL;
+    SCOPED(series_drop) Series *a = NULL, *b = NULL;
     if (!f->stepwise || !x->expands) return 0;
     int most = 1, exact = 1;
     while (most <= x->degree && expansion_met(x, most, NULL)) most++;
@@ -205,11 +205,7 @@ static int derive_steps(const Expansion *x, const char *map, Finding *f)
     f->steps.of = "less: ";
     if (code == 0 && x->has_minus) code = derive_map(&x->minus, &field, &f->steps, &b);
     f->steps.of = NULL;
-    if (code == 0) code = derivation_less(&f->steps, &field, a, b);
-    series_free(a);
-    series_free(b);
-    forest_free(own);
-    return code;
+    return code ? code : derivation_less(&f->steps, &field, a, b);
 }
 
 int expansion_derive(const Expansion *x, const char *map, Finding *f)

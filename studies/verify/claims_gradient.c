@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
+#include "ode/scheme/rationals.h"
 #include "studies/verify/claims.h"
 
 enum { N = NET_N, TOKENS = NET_TOKENS, WIDTH = NET_WIDTH, DEPTH_MAX = 16 };
@@ -48,14 +49,12 @@ static int net_head(const Net *like, Net *head)
 /* Finds dE/dy_0 (bottom) and dE/dy_L (top) of a network that starts at y. */
 static int both_gradients(const Net *n, const double *y, double *bottom, double *top)
 {
-    Net head;
+    SCOPED(net_close) Net head = {0};
     double end[N];
     TRY(model_run_plan(n->model, TOKENS, y, end));
     TRY(gradient_at(n, y, bottom));
-    int code = net_head(n, &head);
-    if (code == 0) code = gradient_at(&head, end, top);
-    net_close(&head);
-    return code;
+    TRY(net_head(n, &head));
+    return gradient_at(&head, end, top);
 }
 
 /* Computes J (N, N) of the block function at y by central differences of two widths, extrapolated: O(e^4), some
@@ -141,20 +140,17 @@ static int formula_distance(const Net *n, const char *formula, int layers, doubl
 int check_gradient(const Zoo *z, const char *const *arg, Finding *f)
 {
     const double tolerance = 1e-8; /* differences good to 1e-11, some 10 factors of size 2 */
-    Table *t;
-    Net n;
+    TABLE(t);
+    SCOPED(net_close) Net n = {0};
     int layers = atoi(arg[2]);
     double stated = NAN, other = NAN;
     /* Without a condition the control is the other formula, with the factors exchanged. */
     const char *second = arg[3] ? arg[3] : strncmp(arg[1], "half", 4) == 0 ? "half yz" : "unit yz";
     TRY(map_table(z, arg[0], &t));
-    int code = net_scheme(t, (size_t)layers, &n);
-    table_free(t);
-    TRY(code);
-    code = net_perturb(&n);
-    if (code == 0) code = formula_distance(&n, arg[1], layers, &stated);
-    if (code == 0) code = formula_distance(&n, second, layers, &other);
-    net_close(&n);
+    TRY(net_scheme(t, (size_t)layers, &n));
+    TRY(net_perturb(&n));
+    TRY(formula_distance(&n, arg[1], layers, &stated));
+    TRY(formula_distance(&n, second, layers, &other));
     f->holds = stated <= tolerance;
     f->conditional = arg[3] && other <= tolerance;
     /* Each error is rounding or larger than that of a plain difference; both formulas cannot be right. */
@@ -166,7 +162,7 @@ int check_gradient(const Zoo *z, const char *const *arg, Finding *f)
         "of the gradient%s, by %.1e %s",
         layers, layers > 1 ? "s" : "", stated, arg[3] ? " as printed" : "", other,
         arg[3] ? "under the condition" : "with the two factors exchanged (control)");
-    return code;
+    return 0;
 }
 
 /* ---- does the gradient vanish? ------------------------------------------------------------------------------ */
@@ -175,19 +171,16 @@ int check_gradient(const Zoo *z, const char *const *arg, Finding *f)
 static int factor_a_block(const Zoo *z, const char *scheme, size_t layers, double size,
                           double *factor)
 {
-    Table *t;
-    Net n;
+    TABLE(t);
+    SCOPED(net_close) Net n = {0};
     double y[N], bottom[N], top[N];
     TRY(map_table(z, scheme, &t));
-    int code = net_scheme(t, layers, &n);
-    table_free(t);
-    TRY(code);
+    TRY(net_scheme(t, layers, &n));
     net_start(y);
-    code = net_shrink(&n, size);
-    if (code == 0) code = both_gradients(&n, y, bottom, top);
+    TRY(net_shrink(&n, size));
+    TRY(both_gradients(&n, y, bottom, top));
     *factor = pow(norm(bottom) / norm(top), 1 / (double)layers);
-    net_close(&n);
-    return code;
+    return 0;
 }
 
 /* Is a factor within 2^(1/4) of the stated one? */
@@ -201,18 +194,15 @@ static int is_factor(double factor, double stated)
 int check_vanish(const Zoo *z, const char *const *arg, Finding *f)
 {
     const double small = 1e-3;
-    double stated, factor[2], as_is, unit, control;
-    mpq_t q;
-    mpq_init(q);
-    int code = terms_number(arg[1], q);
-    stated = mpq_get_d(q);
-    mpq_clear(q);
-    if (code == 0) code = factor_a_block(z, arg[0], 4, small, &factor[0]);
-    if (code == 0) code = factor_a_block(z, arg[0], DEPTH_MAX, small, &factor[1]);
-    if (code == 0) code = factor_a_block(z, arg[0], DEPTH_MAX, 1, &as_is);
-    if (code == 0) code = factor_a_block(z, "rk2-unit", DEPTH_MAX, 1, &unit);
-    if (code == 0) code = factor_a_block(z, arg[2], 4, small, &control);
-    TRY(code);
+    double factor[2], as_is, unit, control;
+    RATIONAL(q);
+    TRY(terms_number(arg[1], q));
+    double stated = mpq_get_d(q);
+    TRY(factor_a_block(z, arg[0], 4, small, &factor[0]));
+    TRY(factor_a_block(z, arg[0], DEPTH_MAX, small, &factor[1]));
+    TRY(factor_a_block(z, arg[0], DEPTH_MAX, 1, &as_is));
+    TRY(factor_a_block(z, "rk2-unit", DEPTH_MAX, 1, &unit));
+    TRY(factor_a_block(z, arg[2], 4, small, &control));
     f->holds = is_factor(factor[0], stated) && is_factor(factor[1], stated);
     f->sound = f->sound && is_factor(control, 0.5) && isfinite(as_is);
     finding_say(f,

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "studies/verify/claims.h"
 
 /* Statements have an '=' or begin with flow; a name has neither. */
@@ -131,14 +131,11 @@ int map_series(const Map *m, const Forest *f, Series **out)
 {
     TRY(part_series(m, 0, f, out));
     for (size_t i = 1; i < m->parts; i++) {
-        Series *next = NULL, *both = NULL;
-        int code = part_series(m, i, f, &next);
-        if (code == 0) code = series_new(f, &both);
-        if (code == 0) series_compose(both, *out, next);
-        series_free(next);
-        series_free(*out);
-        *out = both;
-        TRY(code);
+        SCOPED(series_drop) Series *before = *out, *next = NULL;
+        *out = NULL;
+        TRY(part_series(m, i, f, &next));
+        TRY(series_new(f, out));
+        series_compose(*out, before, next);
     }
     return 0;
 }

@@ -6,8 +6,9 @@
 
 #include "bridge/truncation.h"
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/random.h"
+#include "ode/scheme/rationals.h"
 #include "studies/verify/claims.h"
 
 enum { N = NET_N, TOKENS = NET_TOKENS, WIDTH = NET_WIDTH, HEADS = 2, INNER = 16 };
@@ -19,6 +20,7 @@ void net_close(Net *n)
 {
     system_free(n->system);
     model_free(n->model);
+    *n = (Net){0};
 }
 
 /* Makes x -> factor x + noise r of every parameter, r random; with a factor of the sublayers' last matrices alone. */
@@ -222,18 +224,15 @@ static int plan_distance(const Net *n, const Block *block, double *distance, dou
 
 int check_layer(const Zoo *z, const char *const *arg, Finding *f)
 {
-    Table *t;
-    Net n;
+    TABLE(t);
+    SCOPED(net_close) Net n = {0};
     double distance = NAN, control = NAN;
     const Block *block = find_block(arg[1]);
     if (!block) return error_set(ERR_MISUSE, "no equations named %s", arg[1]);
     TRY(map_table(z, arg[0], &t));
-    int code = net_scheme(t, 1, &n);
-    table_free(t);
-    TRY(code);
-    code = net_perturb(&n);
-    if (code == 0) code = plan_distance(&n, block, &distance, &control);
-    net_close(&n);
+    TRY(net_scheme(t, 1, &n));
+    TRY(net_perturb(&n));
+    TRY(plan_distance(&n, block, &distance, &control));
     f->holds = distance <= rounding;
     f->sound = f->sound && !(control <= rounding);
     finding_say(
@@ -241,7 +240,7 @@ int check_layer(const Zoo *z, const char *const *arg, Finding *f)
         "plan of %s run by the engine, and the equations by hand on the same weights: %d tokens of "
         "width %d differ by %.1e (control, one input moved by 1e-6: %.1e)",
         arg[0], TOKENS, WIDTH, distance, control);
-    return code;
+    return 0;
 }
 
 /* ---- the released code's form ---------------------------------------------------------------------------- */
@@ -274,16 +273,14 @@ static int step_whole(const Zoo *z, const char *scheme, Net *n, const double *x,
                 .d = WIDTH,
                 .field = {whole_layer, no_field},
                 .param = (double *)(void *)n};
-    Table *t;
-    Stepper *st = NULL;
+    TABLE(t);
+    SCOPED(stepper_drop) Stepper *st = NULL;
     TRY(map_table(z, scheme, &t));
-    int code = stepper_new(t, &s, &st);
-    if (code == 0) code = stepper_begin(st, 0, 1, x, START_GIVEN, NULL);
-    if (code == 0) code = stepper_step(st);
-    if (code == 0) memcpy(y, stepper_state(st), N * sizeof *y);
-    stepper_free(st);
-    table_free(t);
-    return code;
+    TRY(stepper_new(t, &s, &st));
+    TRY(stepper_begin(st, 0, 1, x, START_GIVEN, NULL));
+    TRY(stepper_step(st));
+    memcpy(y, stepper_state(st), N * sizeof *y);
+    return 0;
 }
 
 /* Compares the plan of the released scheme with the stated block over L, and with the
@@ -303,36 +300,30 @@ static int released_distances(const Zoo *z, const char *const *arg, Net *n, doub
 
 int check_released(const Zoo *z, const char *const *arg, Finding *f)
 {
-    Table *t;
-    Net n;
+    TABLE(t);
+    SCOPED(net_close) Net n = {0};
     Theory theory;
-    mpq_t factor, stated;
+    RATIONAL(factor);
+    RATIONAL(stated);
     double over_L = NAN, over_whole = NAN;
     TRY(map_table(z, arg[0], &t));
-    mpq_inits(factor, stated, NULL);
     state_factor(t, factor);
-    int code = terms_number(arg[1], stated);
-    if (code == 0) code = theory_search(t, 2, &theory);
-    if (code == 0) code = net_scheme(t, 1, &n);
-    if (code == 0) {
-        code = net_perturb(&n);
-        if (code == 0) code = released_distances(z, arg, &n, &over_L, &over_whole);
-        net_close(&n);
-        f->holds = over_L <= rounding;
-        f->conditional = over_whole <= rounding && mpq_equal(factor, stated);
-        f->sound = f->sound && theory.order == 0;
-        char *text = mpq_get_str(NULL, 10, factor);
-        finding_say(f,
-                    "order %d; with zero sublayers the state is multiplied by %s; the network's "
-                    "block is off the paper's equations by %.2g, off %s over the field y + L(y) by "
-                    "%.1e",
-                    theory.order, text, over_L, arg[3], over_whole);
-        free(text);
-        if (code == 0) code = finding_derive(f, arg[0], "y", factor);
-    }
-    mpq_clears(factor, stated, NULL);
-    table_free(t);
-    return code;
+    TRY(terms_number(arg[1], stated));
+    TRY(theory_search(t, 2, &theory));
+    TRY(net_scheme(t, 1, &n));
+    TRY(net_perturb(&n));
+    TRY(released_distances(z, arg, &n, &over_L, &over_whole));
+    f->holds = over_L <= rounding;
+    f->conditional = over_whole <= rounding && mpq_equal(factor, stated);
+    f->sound = f->sound && theory.order == 0;
+    char *text = mpq_get_str(NULL, 10, factor);
+    finding_say(f,
+                "order %d; with zero sublayers the state is multiplied by %s; the network's "
+                "block is off the paper's equations by %.2g, off %s over the field y + L(y) by "
+                "%.1e",
+                theory.order, text, over_L, arg[3], over_whole);
+    free(text);
+    return finding_derive(f, arg[0], "y", factor);
 }
 
 /* ---- the meaning of perplexity ----------------------------------------------------------------------- */
@@ -342,16 +333,14 @@ enum { DOUBLINGS = 6 };
 /* Runs the layer in 2^j steps of 2^-j, j = 0 .. DOUBLINGS: its output y (N) and the loss after it. */
 static int refine(const Net *n, const Table *t, int j, double y[N], double *loss)
 {
-    Model *m;
+    SCOPED(model_drop) Model *m = NULL;
     NetText text;
     double x[N];
     net_start(x);
     net_text(2, &text);
     TRY(bridge_refine(n->model, t, t, (size_t)1 << j, &m));
-    int code = model_run_plan(m, TOKENS, x, y);
-    if (code == 0) code = model_forward(m, &text.batch, 0, 0, NULL, loss);
-    model_free(m);
-    return code;
+    TRY(model_run_plan(m, TOKENS, x, y));
+    return model_forward(m, &text.batch, 0, 0, NULL, loss);
 }
 
 /* Measures slopes over the steps. *flow: of the distance from the exact flow; for a method of order 1 this is twice the
@@ -376,17 +365,13 @@ static int refined_slopes(const Net *n, const Table *t, double *flow, double *lo
  * does the named quantity too? */
 int check_perplexity(const Zoo *z, const char *const *arg, Finding *f)
 {
-    Table *t;
-    Net n;
+    TABLE(t);
+    SCOPED(net_close) Net n = {0};
     double flow = NAN, loss = NAN, nats[2] = {NAN, NAN};
     TRY(map_table(z, arg[0], &t));
-    int code = net_scheme(t, 1, &n);
-    if (code == 0) {
-        code = net_perturb(&n);
-        if (code == 0) code = refined_slopes(&n, t, &flow, &loss, nats);
-        net_close(&n);
-    }
-    table_free(t);
+    TRY(net_scheme(t, 1, &n));
+    TRY(net_perturb(&n));
+    TRY(refined_slopes(&n, t, &flow, &loss, nats));
     double slope = strcmp(arg[1], "flow") == 0 ? flow : loss;
     f->holds = fabs(slope - 1) <= claim_near;
     f->sound = f->sound && fabs(flow - 1) <= claim_near && isfinite(loss);
@@ -397,5 +382,5 @@ int check_perplexity(const Zoo *z, const char *const *arg, Finding *f)
         "it is recorded of trained networks (studies/results/truncation): perplexity 59.8 in the "
         "steps of training, 73.2 along the exact flow",
         arg[0], 1 << DOUBLINGS, flow, nats[0], nats[1], 1 << DOUBLINGS, claim_slope(loss));
-    return code;
+    return 0;
 }

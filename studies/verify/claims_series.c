@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "studies/verify/claims.h"
 
 enum { SERIES_DEGREE = 5 };
@@ -38,31 +38,29 @@ static int judge_terms(Expansion *x, const char *map, const char *label, Finding
 static int run_terms(const Zoo *z, const char *map, const char *minus, const char *const *arg,
                      const char *label, Finding *f, int *holds)
 {
-    Expansion x;
+    SCOPED(expansion_close) Expansion x = {0};
     char line[160];
     TRY(expansion_open(z, map, minus, atoi(arg[3]), arg[4], &x));
     snprintf(line, sizeof line, "%s%s%s", map, minus ? " - " : "", minus ? minus : "");
-    int code = expansion_terms(&x, arg[2]);
-    if (code == 0) code = judge_terms(&x, line, label, f, holds);
-    expansion_close(&x);
-    return code;
+    TRY(expansion_terms(&x, arg[2]));
+    return judge_terms(&x, line, label, f, holds);
 }
 
 /* Does the same for every map of "A|B|C". */
 static int run_all(const Zoo *z, const char *maps, const char *minus, const char *const *arg,
                    const char *label, Finding *f, int *holds)
 {
-    char *list = memory_string(maps), *rest = list;
-    int code = list ? 0 : ERR_MEMORY, several = strchr(maps, '|') != NULL;
+    SCOPED(memory_drop) char *list = memory_string(maps);
+    int several = strchr(maps, '|') != NULL;
     *holds = 1;
-    for (char *map; code == 0 && (map = strsep(&rest, "|"));) {
+    if (!list) return ERR_MEMORY;
+    for (char *rest = list, *map; (map = strsep(&rest, "|"));) {
         int one = 0;
         if (map != list) finding_say(f, ". ");
-        code = run_terms(z, map, minus, arg, several ? map : label, f, &one);
+        TRY(run_terms(z, map, minus, arg, several ? map : label, f, &one));
         *holds = *holds && one;
     }
-    memory_free(list);
-    return code;
+    return 0;
 }
 
 int check_expansion(const Zoo *z, const char *const *arg, Finding *f)
@@ -102,17 +100,16 @@ static int find_order(const Zoo *z, const char *map, int want, const char *field
 static int all_of_order(const Zoo *z, const char *maps, int want, const char *field, Finding *f,
                         int *holds)
 {
-    char *list = memory_string(maps), *rest = list;
-    int code = list ? 0 : ERR_MEMORY;
+    SCOPED(memory_drop) char *list = memory_string(maps);
     *holds = 1;
-    for (char *map; code == 0 && (map = strsep(&rest, "|"));) {
+    if (!list) return ERR_MEMORY;
+    for (char *rest = list, *map; (map = strsep(&rest, "|"));) {
         int order = 0;
         finding_say(f, "%s%s:", map == list ? "" : ", ", strchr(map, '\n') ? "as above" : map);
-        code = find_order(z, map, want, field, f, &order);
+        TRY(find_order(z, map, want, field, f, &order));
         *holds = *holds && order == want;
     }
-    memory_free(list);
-    return code;
+    return 0;
 }
 
 int check_order(const Zoo *z, const char *const *arg, Finding *f)

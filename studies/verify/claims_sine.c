@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/random.h"
 #include "studies/verify/claims.h"
 
@@ -117,19 +117,18 @@ static int past_states(const Sine *s, const Table *t, double h, int count, const
 
 int sine_step(const Sine *s, const Table *t, double h, double *y)
 {
-    Stepper *st;
+    SCOPED(stepper_drop) Stepper *st = NULL;
     System system = s->system;
     system.context = (void *)s;
     TRY(stepper_new(t, &system, &st));
     size_t history = (size_t)stepper_history(st);
-    double *past = memory_new(history, SINE_D * sizeof *past);
-    int code = past ? past_states(s, t, h, (int)history, y, past) : ERR_MEMORY;
-    if (code == 0) code = stepper_begin(st, 0, h, y, START_GIVEN, past);
-    if (code == 0) code = stepper_step(st);
-    if (code == 0) memcpy(y, stepper_state(st), SINE_D * sizeof *y);
-    memory_free(past);
-    stepper_free(st);
-    return code;
+    SCOPED(memory_drop) double *past = memory_new(history, SINE_D * sizeof *past);
+    if (!past) return ERR_MEMORY;
+    TRY(past_states(s, t, h, (int)history, y, past));
+    TRY(stepper_begin(st, 0, h, y, START_GIVEN, past));
+    TRY(stepper_step(st));
+    memcpy(y, stepper_state(st), SINE_D * sizeof *y);
+    return 0;
 }
 
 double sine_slope(const double *e, int n)

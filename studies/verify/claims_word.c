@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
+#include "ode/scheme/rationals.h"
 #include "studies/verify/claims.h"
 
 enum { WORD_MAX = 32 };
@@ -105,20 +106,17 @@ static int areas(const Zoo *z, const char *scheme, const char *word, long twice[
         int p, q;
         char a, b;
     } plane[] = {{OP_F, OP_G, 's', 'f'}, {OP_F, OP_C, 's', 'c'}, {OP_C, OP_G, 'c', 'f'}};
-    Table *t;
-    mpq_t area;
-    int code = 0, planes = strchr(word, 'c') ? 3 : 1;
+    TABLE(t);
+    RATIONAL(area);
+    int planes = strchr(word, 'c') ? 3 : 1;
     TRY(map_table(z, scheme, &t));
-    mpq_init(area);
-    for (int i = 0; code == 0 && i < planes; i++) {
+    for (int i = 0; i < planes; i++) {
         twice[i] = pairs(word, plane[i].a, plane[i].b);
-        code = bracket_area(t, plane[i].p, plane[i].q, area);
+        TRY(bracket_area(t, plane[i].p, plane[i].q, area));
         mpq_mul_2exp(area, area, 1);
         *agree = *agree && mpq_cmp_si(area, twice[i], 1) == 0;
     }
-    mpq_clear(area);
-    table_free(t);
-    return code;
+    return 0;
 }
 
 /* Writes s^k (sf)^(n-k) f^k, or (sc)^k (scf)^(n-k) f^k, where attention and cross-attention move as one. */

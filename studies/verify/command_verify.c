@@ -94,11 +94,10 @@ static int add_claims(Verification *v, const char *id)
 
 static int choose(Verification *v, const char *ids)
 {
-    char *list = memory_string(ids), *rest = list;
-    int code = list ? 0 : ERR_MEMORY;
-    for (char *id; code == 0 && (id = strsep(&rest, ","));) code = add_claims(v, id);
-    memory_free(list);
-    return code;
+    SCOPED(memory_drop) char *list = memory_string(ids);
+    if (!list) return ERR_MEMORY;
+    for (char *rest = list, *id; (id = strsep(&rest, ","));) TRY(add_claims(v, id));
+    return 0;
 }
 
 /* Chooses the claims. Claims of the user's run alone, or together with those that --claim names. */
@@ -282,17 +281,15 @@ static int save(const Verification *v, const Sheet *r, const char *dir)
 
 static int show(const Options *o, const Verification *v)
 {
-    Sheet *r;
+    SCOPED(sheet_drop) Sheet *r = NULL;
+    const char *dir = options_text(o, "out");
     TRY(sheet_new(columns, &r));
     for (size_t i = 0; i < v->done; i++) sheet_row(r, &v->told[i].row);
-    int code = 0;
     if (options_flag(o, "csv"))
-        code = sheet_write(r, SHEET_CSV, stdout);
+        TRY(sheet_write(r, SHEET_CSV, stdout));
     else
         print_claims(v);
-    if (code == 0 && options_text(o, "out")) code = save(v, r, options_text(o, "out"));
-    sheet_free(r);
-    return code;
+    return dir ? save(v, r, dir) : 0;
 }
 
 /* Checks the verdicts: the user's claims should hold, registered ones should have the registered verdict. */

@@ -6,7 +6,6 @@
 #include "tests/lib/schemes.h"
 #include "tests/lib/tiny.h"
 
-DROP(Truncator, truncator)
 #define OWN_TRUNCATOR SCOPED(truncator_drop) Truncator
 
 #endif

@@ -64,9 +64,6 @@ static inline void tables_free(Tables *l)
     *l = (Tables){0};
 }
 
-DROP(System, system)
-DROP(Stepper, stepper)
-
 /* Before a variable, which must have a value. A pointer may be NULL. */
 #define OWN_TABLE SCOPED(table_drop) Table
 #define OWN_TABLES SCOPED(tables_free) Tables

@@ -7,10 +7,7 @@
 #include "nn/nn.h"
 
 /* Variables that are freed where their block ends: OWN_MODEL *m, *r; OWN_NUMBERS *x; OWN_CORPUS c; */
-DROP(Model, model)
 DROP(Plan, plan)
-DROP(Bpe, bpe)
-DROP(Batches, batches)
 #define OWN_MODEL SCOPED(model_drop) Model
 #define OWN_NUMBERS SCOPED(memory_drop) double
 #define OWN_PLAN SCOPED(plan_drop) Plan
