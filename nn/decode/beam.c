@@ -21,6 +21,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/tick.h"
 #include "nn/decode/search.h"
 
 enum { ALPHA_MOST = 10 };
@@ -441,6 +442,7 @@ int beam_search(Beam *b, const Batch *x, BeamDone *done, void *arg)
     b->count[0] = x->S;
     for (size_t t = 0; b->count[0] > 0; t++) {
         if (b->c.stop && *b->c.stop) return error_set(ERR_INTERRUPTED, "interrupted");
+        tick();
         TRY(step(b, t, done, arg));
     }
     return 0;

@@ -44,7 +44,7 @@ static int run_part(Walk *w, size_t steps, double *largest)
             return code;
         }
         TRY(code);
-        tick();
+        tick_of((double)i, (double)steps);
         double e = off(w);
         if (!(e <= *largest)) *largest = isnan(e) ? INFINITY : e;
     }
@@ -69,7 +69,7 @@ static int run_back(Walk *w, size_t steps, double *reversal)
     int code = turn(w, y);
     for (size_t i = 0; code == 0 && i < steps; i++) {
         code = stepper_step(w->stepper);
-        tick();
+        tick_of((double)i, (double)steps);
     }
     *reversal = code == 0 ? system_rms(w->N, stepper_state(w->stepper), w->s->initial) : INFINITY;
     memory_free(y);
