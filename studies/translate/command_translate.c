@@ -154,12 +154,12 @@ static int write_line(Job *j, const Translation *t, size_t which)
 
 static void show_progress(const Job *j)
 {
-    double seconds = clock_now() - j->begun, speed = (double)j->done / seconds;
-    if (j->done && (!progress_due() || seconds <= 0)) return;
+    double seconds = clock_now() - j->begun;
+    if (!progress_due() || seconds <= 0) return;
     off_t at = j->in.size > 0 ? lseek(j->in.fd, 0, SEEK_CUR) : 0;
     size_t read = (size_t)at - (at ? j->in.end - j->in.begin : 0);
     progress_of(read, at ? (size_t)j->in.size : SIZE_MAX, "%zu lines, %.1f lines/s", j->done,
-                j->done ? speed : 0);
+                (double)j->done / seconds);
 }
 
 static int keep_best(Job *j, const Translation *t)
@@ -251,7 +251,7 @@ static int translate_all(Job *j)
 {
     size_t most = WINDOW * options_size(j->options, "sentences"), lines, bytes;
     j->begun = clock_now();
-    show_progress(j);
+    progress_show("the first lines");
     for (;;) {
         TRY(take_window(&j->in, most, &lines, &bytes));
         if (command_stop)
