@@ -150,6 +150,12 @@ static void write_dial_rows(int S, mpq_srcptr theta, FILE *f)
     fprintf(f, "\n");
 }
 
+/* The numbers of dial:S-THETA; THETA = p / q, written as a fraction or a decimal. */
+typedef struct {
+    size_t S;
+    unsigned long p, q;
+} Dial;
+
 static int read_dial(const char *rest, Dial *out)
 {
     int S = made_number(&rest, LOOPS_MAX);
@@ -246,9 +252,4 @@ int made_too_long(const char *name)
 {
     if (strncmp(name, WORD, sizeof WORD - 1) == 0) return no_word();
     return error_set(ERR_INPUT, "unknown scheme '%.60s...'", name);
-}
-
-int zoo_dial(const char *name, Dial *out)
-{
-    return strncmp(name, DIAL, sizeof DIAL - 1) == 0 && read_dial(name + sizeof DIAL - 1, out);
 }

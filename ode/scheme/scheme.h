@@ -51,14 +51,6 @@ int zoo_name(const char *given, char name[TABLE_NAME]);
 
 enum { ZOO_LETTERS = 128 }; /* most letters of a word: */
 
-/* The numbers of dial:S-THETA; THETA = p / q, written as a fraction or a decimal. */
-typedef struct {
-    size_t S;
-    unsigned long p, q;
-} Dial;
-/* Returns 1 where the name has this form; 0: it is another, and *out means nothing. */
-int zoo_dial(const char *name, Dial *out);
-
 /* Looks a name up: NAME, NAME:SOLVER, NAME:fixed-point-N (fixed_point.c), NAME-layer, NAME-F, NAME-G (over.c),
  * word:sf..[:SOLVER], for a decoder word:scf.., sandwich:N-K, looped:N, repeat:N, dial:S-THETA, and any of these
  * with -decoder behind it (over.c); sandwich:N,K and dial:S,THETA are the same names. A splitting without suffix

@@ -426,11 +426,6 @@ void plot_tic_below(Plot *p, size_t x, const char *word)
     write_tic(p, "xtics rotate by 90 right", x, word);
 }
 
-void plot_count(Plot *p, size_t n)
-{
-    plot_setting(p, "set xrange [0.7:%zu.3]\nset xtics 1,%zu", n, n / 12 + 1);
-}
-
 double plot_step(double span, size_t most)
 {
     double least = span / (double)most;

@@ -80,8 +80,6 @@ size_t plot_again(size_t i, size_t n, size_t k);
 void plot_guide(Plot *p, double c, int power, double x, const char *words);
 /* Adds a level line across the plot, with its words above its right end. */
 void plot_level(Plot *p, double y, const char *words);
-/* Puts whole numbers 1 .. n on the x axis, as many as fit. */
-void plot_count(Plot *p, size_t n);
 /* Returns the least number of the form 1, 2 or 5 times a power of ten that fits into the span at most `most` times;
  * NaN: the span is not above 0. */
 double plot_step(double span, size_t most);

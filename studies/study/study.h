@@ -193,9 +193,8 @@ int study_seeds(const Study *u, StudyDesign *d, size_t seeds);
 RunSpec study_spec(const StudyDesign *d, const StudyRun *r);
 /* Gives every design a run for each point of the grid. ERR_MEMORY. */
 int study_trials(Study *u);
-/* Returns 1 where a run diverged; a run of the design. */
+/* Returns 1 where a run diverged. */
 int study_run_diverged(const Study *u, const StudyRun *r);
-int study_diverged(const Study *u, const StudyDesign *d);
 /* Returns 1 where every run of a design has a folder, and so its log; where none has one. */
 int study_recorded(const StudyDesign *d);
 int study_has_logs(const StudyDesign *d);

@@ -61,13 +61,6 @@ int study_run_diverged(const Study *u, const StudyRun *r)
     return runs_diverged(&r->result, 1, u->corpus.vocab.size);
 }
 
-int study_diverged(const Study *u, const StudyDesign *d)
-{
-    int any = 0;
-    for (size_t k = 0; k < d->seeds; k++) any |= study_run_diverged(u, &d->run[k]);
-    return any;
-}
-
 int study_has_logs(const StudyDesign *d)
 {
     for (size_t k = 0; k < d->seeds; k++)

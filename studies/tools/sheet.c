@@ -181,21 +181,6 @@ void sheet_row(Sheet *s, const void *record)
     }
 }
 
-void sheet_bound(Sheet *s, const char *first, const char *const *name, const double *value)
-{
-    for (size_t j = 0; j < s->columns; j++) {
-        size_t i = 0;
-        const Slot *slot = &s->slot[j];
-        while (name[i] && (!slot->name || strcmp(slot->name, name[i]) != 0)) i++;
-        if (j == 0)
-            add(s, first, first, 0);
-        else if (name[i])
-            add_number(s, slot->column, value[i]);
-        else
-            add(s, "", "", 1);
-    }
-}
-
 size_t sheet_rows(const Sheet *r)
 {
     return r->cells / r->columns;

@@ -83,9 +83,6 @@ typedef struct {
 int sheet_new(const Column *list, Sheet **out);
 /* Adds a row; copies what the record holds. */
 void sheet_row(Sheet *s, const void *record);
-/* Adds a row of undefined cells, except the text of the first column and the columns in `name` (ended by NULL), which
- * get the numbers of `value` in turn. */
-void sheet_bound(Sheet *s, const char *first, const char *const *name, const double *value);
 /* Writes the header of its CSV, for a table that is too long to be kept. */
 void sheet_names(const Column *list, FILE *f);
 /* Returns the number, from 1, of a column in CSV; the list must have a column of that name. */

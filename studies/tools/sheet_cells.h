@@ -48,7 +48,7 @@ static inline const char *sheet_seen(const Sheet *r, size_t first, size_t j)
     return first == SIZE_MAX ? r->slot[column].head : r->cell[first + column].shown;
 }
 
-/* Writes a table for people: text, Markdown, LaTeX (sheet_write). */
+/* Writes a table for people: text, Markdown, LaTeX (sheet_write). A column that is empty in every row is left out. */
 int sheet_lay_out(const Sheet *r, int form, FILE *f);
 
 #endif

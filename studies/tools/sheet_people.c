@@ -427,7 +427,19 @@ static void write_rows(const Sheet *r, Shape *s, int form, Part *p, const char *
     }
 }
 
-int sheet_lay_out(const Sheet *r, int form, FILE *f)
+/* Keeps, of the shown columns, those that have something in a row. A table without rows keeps all. */
+static size_t leave_out_empty(const Sheet *r, size_t *view)
+{
+    size_t n = 0;
+    for (size_t j = 0; j < r->shown; j++) {
+        size_t i = 0;
+        while (i < r->cells && !*sheet_seen(r, i, j)) i += r->columns;
+        if (i < r->cells || r->cells == 0) view[n++] = r->view[j];
+    }
+    return n;
+}
+
+static int lay_out(const Sheet *r, int form, FILE *f)
 {
     Shape *s = memory_new(r->shown, sizeof *s);
     Part p = {0, memory_new(r->shown, sizeof *p.column)};
@@ -439,5 +451,16 @@ int sheet_lay_out(const Sheet *r, int form, FILE *f)
     memory_free(s);
     memory_free(p.column);
     memory_free(text);
+    return code;
+}
+
+int sheet_lay_out(const Sheet *r, int form, FILE *f)
+{
+    Sheet filled = *r;
+    filled.view = memory_new(r->shown, sizeof *filled.view);
+    if (!filled.view) return ERR_MEMORY;
+    filled.shown = leave_out_empty(r, filled.view);
+    int code = lay_out(&filled, form, f);
+    memory_free(filled.view);
     return code;
 }

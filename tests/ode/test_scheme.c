@@ -401,30 +401,6 @@ TEST(test_made_names)
     }
 }
 
-TEST(test_dial_numbers)
-{
-    static const struct {
-        const char *name;
-        Dial d; /* S = 0: another name */
-    } row[] = {{"dial:2-1/2", {2, 1, 2}},
-               {"dial:3-0.25", {3, 25, 100}},
-               {"dial:4-.5", {4, 5, 10}},
-               {"dial:64-2", {64, 2, 1}},
-               {"dial:2-1.5", {2, 15, 10}},
-               {"heun", {0}},
-               {"dial:2", {0}},
-               {"dial:2-x", {0}},
-               {"dial:2-1/2-decoder", {0}},
-               {"dial:2-1/2:heun", {0}},
-               {"dial:2,1/2", {0}},
-               {"dial", {0}}};
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        Dial d, want = row[i].d;
-        assert_int_equal(zoo_dial(row[i].name, &d), want.S > 0);
-        assert_true(!want.S || (d.S == want.S && d.p == want.p && d.q == want.q));
-    }
-}
-
 /* None of these is in a list; names alone are refused in words. */
 TEST(test_names)
 {

@@ -73,6 +73,7 @@ static const char *long_words = "what holds of this design is told in so many wo
 
 static const Column *list;
 static int form;
+static size_t undefined; /* rows whose quantity_3 is NaN */
 
 static void write_sheet(void)
 {
@@ -81,6 +82,7 @@ static void write_sheet(void)
     for (size_t i = 0; i < ROWS; i++) {
         Row r = {.scheme = scheme[i], .words = i ? long_words : "short", .layers = 1 + i};
         for (int k = 0; k < NUMBERS; k++) r.x[k] = -100000000 - 100 * (int)i - k;
+        if (i < undefined) r.x[3] = NAN;
         sheet_row(s, &r);
     }
     if (sheet_write(s, form, stdout) != 0) _exit(1);
@@ -119,6 +121,19 @@ TEST(test_parts)
     assert_int_equal(count_lines(shown), 1 + ROWS);
     show_sheet(60, columns, SHEET_MARKDOWN);
     assert_int_equal(count_lines(shown), 2 + ROWS);
+}
+
+/* People do not see a column that no row has; CSV always has it. */
+TEST(test_empty_columns)
+{
+    static const int forms[] = {SHEET_PLAIN, SHEET_MARKDOWN, SHEET_LATEX, SHEET_CSV};
+    for (int k = 0; k < 4; k++)
+        for (undefined = ROWS - 1; undefined <= ROWS; undefined++) {
+            show_sheet(0, columns, forms[k]);
+            int seen = count_words(shown, forms[k] == SHEET_LATEX ? "quantity\\_3" : "quantity_3");
+            assert_int_equal(seen, undefined < ROWS || forms[k] == SHEET_CSV);
+        }
+    undefined = 0;
 }
 
 /* Long words take several lines, so that the table needs one part; none is lost or cut. */
