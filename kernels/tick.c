@@ -4,3 +4,4 @@
 #include <stddef.h>
 
 _Thread_local void (*tick_listener)(void) = NULL;
+_Thread_local double tick_share = 0;

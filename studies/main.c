@@ -100,6 +100,7 @@ static int run_given(const Command *c, Options *o, int argc, char **argv)
     warn_threads(o);
     plot_figure(options_known(o, "figure") ? options_text(o, "figure") : NULL);
     catch_stop(c->saves);
+    progress_faster(c->faster);
     if (waiting_is_ours) waiting_begin((int)threads_of(o));
     int code = c->run(o);
     dir =

@@ -32,7 +32,7 @@ static int eval_own(Model *m, Ranks *r, Batches *b, const volatile int *stop, do
         size_t first[SIDES], exact = 0;
         double mean;
         if (stop && *stop) return error_set(ERR_INTERRUPTED, "interrupted");
-        tick();
+        tick_of((double)i, (double)batches_count(b));
         TRY(evaluate_batch(r, b, i, &x, first));
         if (x.N == 0) continue;
         int pairs = x.source.N > 0, labels = x.asked.label != NULL;

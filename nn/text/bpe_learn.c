@@ -9,6 +9,7 @@
 
 #include "kernels/error.h"
 #include "kernels/scoped.h"
+#include "kernels/tick.h"
 #include "nn/text/bpe_codes.h"
 
 typedef struct {
@@ -212,6 +213,7 @@ static int learn_merges(Learner *l, size_t merges)
         TRY(merge_pair(l, best));
         if (i % 100 == 0) prune(l);
         if (i % 100 == 0 && l->tell) l->tell(i, merges);
+        if (!l->tell) tick_of((double)i, (double)merges);
     }
     return 0;
 }

@@ -63,7 +63,7 @@ static void begin(Walk *w, const char *what, double length)
 
 static void slope(const Walk *w, double t, const double *y, double *dy)
 {
-    tick();
+    tick_of(w->passed + fabs(t), w->length);
     system_sum(w->s, w->ops, w->set, t, y, dy, w->part);
 }
 

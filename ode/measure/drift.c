@@ -44,7 +44,7 @@ static int run_part(Walk *w, size_t steps, double *largest)
             return code;
         }
         TRY(code);
-        tick();
+        tick_of((double)i, (double)steps);
         double e = off(w);
         if (!(e <= *largest)) *largest = isnan(e) ? INFINITY : e;
     }
@@ -70,7 +70,7 @@ static int run_back(Walk *w, size_t steps, double *reversal)
     TRY(turn(w, y));
     for (size_t i = 0; i < steps; i++) {
         TRY(stepper_step(w->stepper));
-        tick();
+        tick_of((double)i, (double)steps);
     }
     *reversal = system_rms(w->N, stepper_state(w->stepper), w->s->initial);
     return 0;

@@ -98,7 +98,7 @@ static void run(const AdaptOptions *o, const System *s, double k, Stepper *st, A
     int rejected = 0;
     size_t filled = 0;
     while (r->t < o->t_end) {
-        tick();
+        tick_of(r->t, o->t_end);
         int last = r->t + 1.01 * h >= o->t_end;
         if (last) h = o->t_end - r->t;
         r->outcome = r->steps + r->rejected == o->most ? ADAPT_STEPS : ADAPT_UNDERFLOW;

@@ -16,6 +16,7 @@ __extension__ typedef _Complex _Float128 QuadComplex;
 #define AMP_COS cosf128
 #define AMP_SIN sinf128
 #define AMP_ATAN atanf128
+#include "kernels/tick.h"
 #include "ode/theory/amplify.h"
 #include "ode/scheme/rationals.h"
 #include "ode/theory/poly.h"
@@ -113,6 +114,7 @@ static void along(Axis *s, Quad x)
 
 static Quad excess(Axis *s, Quad x)
 {
+    tick();
     if (s->fast) {
         double z[COLOURS][2] = {{0}}, share = (double)x / s->colours;
         for (int op = 0; op < s->colours; op++)

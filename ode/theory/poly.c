@@ -6,6 +6,7 @@
 #include "ode/theory/poly.h"
 #include "kernels/error.h"
 #include "kernels/scoped.h"
+#include "kernels/tick.h"
 #include "ode/scheme/rationals.h"
 #include "ode/scheme/table.h"
 
@@ -130,6 +131,7 @@ static int chain_new(Polys *s, const Poly *p)
     derive(&s->p[1], p);
     scale(&s->p[1], 1);
     while (s->p[s->count - 1].degree >= 0) {
+        tick_of(s->count, p->degree);
         TRY(chain_add(s, s->p[s->count - 2].degree));
         Poly *r = &s->p[s->count - 1];
         poly_copy(r, &s->p[s->count - 3]);

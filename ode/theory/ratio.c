@@ -14,6 +14,7 @@
 
 #include "kernels/error.h"
 #include "kernels/scoped.h"
+#include "kernels/tick.h"
 #include "ode/scheme/lexer.h"
 #include "ode/scheme/rationals.h"
 
@@ -76,31 +77,98 @@ static void round_inexact(const Table *t, Poly *p)
 
 /* ---- explicit stages -------------------------------------------------------------------------------- */
 
-/* Computes out = state + z sum of at_q Y_q. */
-static void substitute(const Table *t, const mpq_t state, mpq_t *at, const Poly *Y, Poly *out)
+/* A point's polynomial over one denominator, so that sums need no common factors: sum of whole[j] z^j / below. */
+typedef struct {
+    int degree;
+    mpz_t *whole, below; /* (degree + 1) */
+} Whole;
+
+static int whole_new(Whole *w, size_t degree)
 {
-    mpq_set(out->c[0], state);
-    for (size_t q = 0; q < t->points; q++)
-        for (int j = 0; mpq_sgn(at[q]) != 0 && j <= Y[q].degree; j++) {
-            rational_add(out->c[j + 1], at[q], Y[q].c[j]);
-        }
-    poly_trim(out);
+    w->degree = (int)degree;
+    if (!(w->whole = memory_new(degree + 1, sizeof *w->whole))) return ERR_MEMORY;
+    for (size_t j = 0; j <= degree; j++) mpz_init(w->whole[j]);
+    mpz_init(w->below);
+    return 0;
 }
 
-static int explicit_ratio(const Table *t, int colour, Ratio *out)
+static void whole_free(Whole *w)
 {
-    SCOPED(polys_free) Polys Y = {(int)t->points, memory_new(t->points, sizeof *Y.p)};
-    SCOPED(rationals_drop) mpq_t *at = rationals_new(t->points);
+    for (int j = 0; j <= w->degree; j++) mpz_clear(w->whole[j]);
+    mpz_clear(w->below);
+    memory_free(w->whole);
+}
+
+/* Computes out = state + z sum over q < out->degree of at_q Y_q. */
+static void substitute(const mpq_t state, mpq_t *at, const Whole *Y, Whole *out)
+{
+    mpz_t by;
+    mpz_init(by);
+    mpz_set(out->below, mpq_denref(state));
+    for (int q = 0; q < out->degree; q++) {
+        mpz_mul(by, mpq_denref(at[q]), Y[q].below);
+        if (mpq_sgn(at[q]) != 0) mpz_lcm(out->below, out->below, by);
+    }
+    mpz_divexact(by, out->below, mpq_denref(state));
+    mpz_mul(out->whole[0], by, mpq_numref(state));
+    for (int q = 0; q < out->degree; q++) {
+        if (mpq_sgn(at[q]) == 0) continue;
+        mpz_mul(by, mpq_denref(at[q]), Y[q].below);
+        mpz_divexact(by, out->below, by);
+        mpz_mul(by, by, mpq_numref(at[q]));
+        for (int j = 0; j <= Y[q].degree; j++) mpz_addmul(out->whole[j + 1], by, Y[q].whole[j]);
+    }
+    mpz_clear(by);
+}
+
+/* Tells whether a polynomial is past what limit.c takes, degree^2 times bits; the next ones are longer. */
+static int too_long(const Whole *w)
+{
+    const double most = 1.5e8;
+    return 2.0 * w->degree * w->degree * (double)mpz_sizeinbase(w->below, 2) > most;
+}
+
+static int to_poly(const Whole *w, Poly *p)
+{
+    TRY(poly_new(p, w->degree));
+    for (int j = 0; j <= w->degree; j++) {
+        mpz_set(mpq_numref(p->c[j]), w->whole[j]);
+        mpz_set(mpq_denref(p->c[j]), w->below);
+        mpq_canonicalize(p->c[j]);
+    }
+    poly_trim(p);
+    return 0;
+}
+
+typedef struct {
+    size_t count;
+    Whole *p; /* (count) */
+} Wholes;
+
+static void wholes_free(Wholes *w)
+{
+    for (size_t p = 0; w->p && p < w->count && w->p[p].whole; p++) whole_free(&w->p[p]);
+    memory_free(w->p);
+}
+
+static int explicit_ratio(const Table *t, int colour, Ratio *out, int *told)
+{
+    size_t n = t->points;
+    SCOPED(wholes_free) Wholes Y = {n + 1, memory_new(n + 1, sizeof *Y.p)}; /* the last is y' */
+    SCOPED(rationals_drop) mpq_t *at = rationals_new(n);
     RATIONAL(state);
     if (!Y.p || !at) return ERR_MEMORY;
-    for (size_t p = 0; p <= t->points; p++) {
-        Poly *to = p < t->points ? &Y.p[p] : &out->P;
+    for (size_t p = 0; p <= n; p++) {
         mpq_set_ui(state, 0, 1);
-        for (size_t q = 0; q < t->points; q++) mpq_set_ui(at[q], 0, 1);
-        read_row(t, colour, p < t->points ? &t->point[p].row : &t->update, NULL, NULL, state, at);
-        TRY(poly_new(to, (int)p));
-        substitute(t, state, at, Y.p, to);
+        for (size_t q = 0; q < n; q++) mpq_set_ui(at[q], 0, 1);
+        read_row(t, colour, p < n ? &t->point[p].row : &t->update, NULL, NULL, state, at);
+        TRY(whole_new(&Y.p[p], p));
+        substitute(state, at, Y.p, &Y.p[p]);
+        *told = !too_long(&Y.p[p]);
+        if (!*told) return 0;
+        tick();
     }
+    TRY(to_poly(&Y.p[n], &out->P));
     TRY(poly_new(&out->Q, 0));
     mpq_set_ui(out->Q.c[0], 1, 1);
     poly_trim(&out->Q);
@@ -250,7 +318,7 @@ int ratio_new(const Table *t, int colour, Ratio *out, int *told)
     *out = (Ratio){0};
     *told = !implicit || t->points <= IMPLICIT_POINTS;
     if (!*told) return 0;
-    int code = implicit ? implicit_ratio(t, colour, out) : explicit_ratio(t, colour, out);
+    int code = implicit ? implicit_ratio(t, colour, out) : explicit_ratio(t, colour, out, told);
     if (code == 0 && implicit) code = reduce(out);
     if (code != 0) ratio_free(out);
     return code;

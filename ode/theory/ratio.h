@@ -10,7 +10,7 @@ typedef struct {
 } Ratio;
 
 /* Finds R of a frozen one-step table of stages. colour: the one whose h lambda is z, the others' being 0; -1: each has
- * z / colours. *told = 0, and nothing to free, where implicit stages are too many for it. ERR_MEMORY. */
+ * z / colours. *told = 0, and nothing to free, where implicit stages are too many for it, or fractions too long. ERR_MEMORY. */
 int ratio_new(const Table *t, int colour, Ratio *out, int *told);
 void ratio_free(Ratio *r); /* a zeroed struct is allowed */
 /* ratio_excess writes |P|^2 - |Q|^2 on the imaginary axis as a polynomial in y^2. ratio_below writes sign P - Q on the

@@ -12,6 +12,7 @@
  * Araujo, Murua, Sanz-Serna 1997). Splittings by exact flows are compositions of one-colour flows. */
 #include "kernels/error.h"
 #include "kernels/scoped.h"
+#include "kernels/tick.h"
 #include "ode/scheme/scheme.h"
 #include "ode/theory/theory.h"
 #include "ode/scheme/rationals.h"
@@ -316,7 +317,10 @@ static int work_run(Work *w, const Forest *f, const Table *t)
 {
     TRY(series_check(t));
     TRY(work_new(w, f, t));
-    for (size_t i = 0; i < f->count; i++) evaluate_at(w, i);
+    for (size_t i = 0; i < f->count; i++) {
+        tick_of((double)i, (double)f->count);
+        evaluate_at(w, i);
+    }
     return 0;
 }
 

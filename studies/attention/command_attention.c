@@ -217,7 +217,7 @@ static int read_blocks(Study *u, Batches *all)
         for (size_t s = 0; s < b.S; s++) {
             if (u->sum[0].tokens >= tokens) return 0;
             TRY(read_block(u, b.start[s + 1] - b.start[s], b.input + b.start[s]));
-            progress_show("%zu tokens", u->sum[0].tokens);
+            progress_of(u->sum[0].tokens, tokens, "%zu of %zu tokens", u->sum[0].tokens, tokens);
         }
     }
     return 0;
@@ -234,7 +234,7 @@ static int read_lines(Study *u)
         size_t first = lines.start[SIDE_TARGET][i];
         TRY(read_block(u, lines.start[SIDE_TARGET][i + 1] - first,
                        lines.token[SIDE_TARGET] + first));
-        progress_show("%zu tokens", u->sum[0].tokens);
+        progress_of(u->sum[0].tokens, tokens, "%zu of %zu tokens", u->sum[0].tokens, tokens);
     }
     return 0;
 }
@@ -453,6 +453,7 @@ const Command command_attention = {
         "one several times).\n",
     .often = "model text tokens sentences by-head csv out",
     .example = "--model out/a --model out/b --text kjv:valid --out out/maps",
+    .faster = "lower --tokens, --sequence",
     .groups = groups,
     .kinds = kinds,
     .run = run,

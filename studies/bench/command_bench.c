@@ -129,6 +129,7 @@ const Command command_bench = {
         "they reach it, and fails where one does not.\n",
     .often = "what repeats budget scheme width size stacks peer device csv out",
     .example = "train --scheme transformer,macaron --width 128",
+    .faster = "lower --repeats, --budget",
     .groups = groups,
     .kinds = kinds,
     .operand = "what",

@@ -272,6 +272,7 @@ const Command command_compare = {
         "exact order or error constant on the particle system, or a run failed.\n",
     .often = "scheme controls baseline seeds corpus layers width epochs tune explain device out",
     .example = "--scheme transformer,macaron --seeds 5 --out out/compare",
+    .faster = "fewer --scheme, --seeds, --epochs",
     .groups = groups,
     .kinds = kinds,
     .saves = 1,

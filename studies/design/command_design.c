@@ -349,6 +349,7 @@ const Command command_design = {
     .often =
         "scheme scheme-file objective order model text starts evaluations seed beside print out",
     .example = "--scheme looped-learn --objective real --out out/design",
+    .faster = "lower --evaluations, --starts",
     .groups = groups,
     .kinds = kinds,
     .saves = 1,

@@ -55,8 +55,9 @@ static double evaluate(const gsl_vector *free, void *data)
     for (size_t i = 0; i < u->form->n; i++)
         away += (u->asked[i] - u->at[i]) * (u->asked[i] - u->at[i]);
     if (u->told)
-        progress_show("start %zu, evaluation %zu: %g", u->start + 1, u->search->evaluations,
-                      u->options->objective->sign * u->best);
+        progress_of(u->search->evaluations, u->options->evaluations,
+                    "start %zu, evaluation %zu: %g", u->start + 1, u->search->evaluations,
+                    u->options->objective->sign * u->best);
     return value + (1e-2 + fabs(value)) * away;
 }
 

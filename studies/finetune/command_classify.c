@@ -266,6 +266,7 @@ const Command command_classify = {
         "--tokenize). A blank line gives a blank line.\n",
     .often = "model text device csv",
     .example = "--model out/finetune --text sentences.txt",
+    .faster = "a shorter --text",
     .groups = groups,
     .run = run,
 };

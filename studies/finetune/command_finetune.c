@@ -162,6 +162,7 @@ const Command command_finetune = {
         "seeds are runs of it: their mean score has an interval over seeds and one over resampled examples.\n",
     .often = "model data task dev rates seeds epochs lowercase pretrained-only device out together",
     .example = "--model out/bert --data glue --task SST-2",
+    .faster = "fewer --rates, --seeds, --epochs",
     .groups = groups,
     .saves = 1,
     .kinds = kinds,

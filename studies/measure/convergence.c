@@ -225,9 +225,11 @@ typedef struct {
 static void show_pace(void *arg, const char *work, double share)
 {
     const Pace *p = arg;
+    const size_t fine = 1000000;
     if (progress_due())
-        progress_show("order of %s on %s (%zu of %zu): %s, %.0f %%", p->s->scheme[p->now]->name,
-                      p->system, p->now + 1, p->s->count, work, 100 * share);
+        progress_of((size_t)(share * (double)fine), fine,
+                    "order of %s on %s (%zu of %zu): %s, %.0f %%", p->s->scheme[p->now]->name,
+                    p->system, p->now + 1, p->s->count, work, 100 * share);
 }
 
 enum { SOLVED_BYTES = 1 << 28 }; /* for reference solutions that schemes share */

@@ -137,8 +137,8 @@ static int fill_scheme(const Region *u, size_t i)
     double z[COLOURS][2], *v = scheme_values(u, i);
     TRY(stability_new(u->table[i], &s));
     for (size_t row = 0; row < u->points; row++) {
-        progress_show("%s: row %zu of %zu (scheme %zu of %zu)", u->table[i]->name, row + 1,
-                      u->points, i + 1, u->count);
+        progress_of(row, u->points, "%s: row %zu of %zu (scheme %zu of %zu)", u->table[i]->name,
+                    row + 1, u->points, i + 1, u->count);
         for (size_t column = 0; column < u->points; column++) {
             split_point(u->plane, u->table[i]->colours, u->origin[0] + u->step[0] * (double)column,
                         u->origin[1] + u->step[1] * (double)row, z);

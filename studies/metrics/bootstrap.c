@@ -43,7 +43,7 @@ static int draw_all(Drawn *d, size_t resamples, uint64_t seed, double *score)
         for (size_t i = 0; i < d->n; i++)
             d->draw[i] = (size_t)random_below(seed, STREAM_LINES, k * d->n + i, d->n);
         TRY(mean_scores(d, resamples, score + k));
-        tick();
+        tick_of((double)k, (double)resamples);
     }
     return 0;
 }

@@ -81,7 +81,7 @@ static int add_lines(int metric, const MetricOptions *o, const Lines *hypothesis
             add_line(metric, o, hypothesis, reference, i, w, &words, out->x + i * out->width);
         words_free(&words);
         TRY(code);
-        tick();
+        tick_of((double)i, (double)out->lines);
     }
     return 0;
 }

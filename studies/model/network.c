@@ -358,7 +358,10 @@ int network_corpus(const Options *o, int untested, Corpus *c)
     TRY(check_parts(o));
     CorpusChoice w = network_choice(o);
     w.untested = untested;
-    return corpus_choose(options_text(o, "corpus"), &w, c);
+    progress_show("reading the corpus");
+    int code = corpus_choose(options_text(o, "corpus"), &w, c);
+    progress_clear();
+    return code;
 }
 
 static int add_cuts(const Options *o, ModelConfig *c)

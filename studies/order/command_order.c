@@ -291,6 +291,7 @@ const Command command_order = {
     .often =
         "scheme scheme-file system system-file systems particles t-end h0 halvings local adaptive summary csv out",
     .example = "--scheme rk4,heun --summary --out out/order",
+    .faster = "fewer --scheme, lower --halvings, --particles",
     .groups = groups,
     .kinds = kinds,
     .run = run,

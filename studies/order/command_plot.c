@@ -363,6 +363,7 @@ const Command command_plot = {
         "curves.csv of several networks, which 'trotter truncation --out DIR' wrote: error against step. Of the\n"
         "log.csv of trainings, also of those that still run, it draws loss and validation perplexity against steps.\n",
     .example = "rk4/order.csv heun/order.csv --out out/plot",
+    .faster = "fewer files",
     .groups = groups,
     .kinds = kinds,
     .run = run,

@@ -189,8 +189,8 @@ static int step_along(Study *u, Stepper *st, const char *name, size_t *rows, Run
         }
         TRY(code);
         if (progress_due())
-            progress_show("%s on %s: t = %.4g of %g", name, u->system->name,
-                          (double)r->steps * u->h, u->t_end);
+            progress_of(r->steps, u->steps, "%s on %s: t = %.4g of %g", name, u->system->name,
+                        (double)r->steps * u->h, u->t_end);
         if ((r->steps + 1) % u->stride != 0 && r->steps + 1 < u->steps) continue;
         memcpy(u->states + (*rows)++ * u->N, stepper_state(st), u->N * sizeof(double));
     }
@@ -491,6 +491,7 @@ const Command command_solve = {
         "come to the end.\n",
     .often = "scheme system system-file t-end h tolerance csv out",
     .example = "--system kepler --scheme rk4,leapfrog --h 0.1 --out out/solve",
+    .faster = "greater --h, fewer --particles, --times",
     .groups = groups,
     .kinds = kinds,
     .run = run,

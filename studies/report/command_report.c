@@ -78,6 +78,7 @@ const Command command_report = {
         "a phone rows become blocks. A print loses nothing: folded parts open, and wide tables are on landscape\n"
         "pages.\n",
     .example = "out",
+    .faster = "a directory with less in it",
     .groups = groups,
     .operand = "dir",
     .one_file = 1,

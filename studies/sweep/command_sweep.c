@@ -185,6 +185,7 @@ const Command command_sweep = {
         "Exit status 1: no word is better than the frequencies of words, or a run failed.\n",
     .often = "pairs permutations random sandwiches words seeds corpus width epochs device out",
     .example = "--pairs 4 --permutations 8 --sandwiches --out out/sweep",
+    .faster = "fewer --words, --seeds, --epochs",
     .groups = groups,
     .saves = 1,
     .kinds = kinds,

@@ -374,6 +374,7 @@ const Command command_table_of_runs = {
     .often =
         "file design seed measure by more-is-better baseline all-pairs contrast plan columns format csv out",
     .example = "runs.csv --measure valid_ppl --baseline transformer",
+    .faster = "no --all-pairs, fewer --design",
     .groups = groups,
     .kinds = kinds,
     .run = run,

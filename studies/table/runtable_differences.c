@@ -6,6 +6,7 @@
 #include "kernels/scoped.h"
 #include "studies/table/runtable.h"
 #include "studies/tools/output.h"
+#include "studies/tools/progress.h"
 
 const Column runtable_differences[] = {
     COLUMN(RunDifference, design, .place = 3, .page = 3,
@@ -174,10 +175,13 @@ int runtable_tukey(const RunTable *t, Sheet *out)
         for (size_t i = 0; i < t->designs; i++) k += (size_t)is_design(t, i, p);
         for (size_t m = 0; m < t->measures; m++)
             simultaneous_tukey(runtable_model(t, p, m)->model.pooled.df, k, &s[m]);
-        for (size_t i = 0; i < t->designs; i++)
+        for (size_t i = 0; i < t->designs; i++) {
+            progress_of(i * i, t->designs * t->designs, "differences of all pairs");
             for (size_t j = 0; is_design(t, i, p) && j < i; j++)
                 if (is_design(t, j, p)) TRY(add_pairs(t, i, j, s, k, out));
+        }
     }
+    progress_clear();
     return 0;
 }
 

@@ -302,6 +302,7 @@ const Command command_expand = {
         "trotter expand --modified --one-field --scheme euler --degree 3 prints the terms of\n"
         "H - h/2 H'H + h^2 (1/3 H'H'H + 1/12 H''(H,H)).\n",
     .example = "--scheme strang-marchuk --degree 4",
+    .faster = "fewer --scheme, a lower --degree",
     .groups = groups,
     .kinds = kinds,
     .run = run,

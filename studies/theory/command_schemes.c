@@ -418,6 +418,7 @@ const Command command_schemes = {
         "  trotter schemes --compose \"1/(2-2^(1/3))*strang-marchuk,-2^(1/3)/(2-2^(1/3))*strang-marchuk,1/(2-2^(1/3))*strang-marchuk\"\n",
     .often = "scheme scheme-file structure compose tableau print csv out",
     .example = "--scheme rk4,macaron,strang-marchuk",
+    .faster = "fewer --scheme, a lower --degree",
     .groups = groups,
     .kinds = kinds,
     .run = run,

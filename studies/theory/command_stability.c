@@ -341,6 +341,7 @@ const Command command_stability = {
         "A(alpha)-stability. For an IMEX scheme all four are of its implicit part.\n",
     .often = "scheme scheme-file split order-star box csv out figure",
     .example = "--scheme euler,heun,rk4 --out out/stability",
+    .faster = "fewer --scheme, --points",
     .groups = groups,
     .kinds = kinds,
     .run = run,

@@ -32,10 +32,11 @@ typedef struct {
     const char *operand; /* option that a first argument without -- sets; NULL: none */
     /* Returns the groups in force once options are read, for help and for refusing options; NULL: all are. */
     const OptionGroup *const *(*narrow)(const Options *o, const char **where);
-    int saves;         /* 1: reads command_stop; SIGINT and SIGTERM end the others, which say so */
-    int ranks;         /* 1: processes of mpirun do one run together; the first speaks for all */
-    int one_file;      /* 1: --out is the one file it writes, not a directory of results */
-    const Kind *kinds; /* of the studies that it writes, up to a NULL command; NULL: none */
+    int saves;          /* 1: reads command_stop; SIGINT and SIGTERM end the others, which say so */
+    int ranks;          /* 1: processes of mpirun do one run together; the first speaks for all */
+    int one_file;       /* 1: --out is the one file it writes, not a directory of results */
+    const char *faster; /* what makes it less work, for lines of progress; NULL: nothing */
+    const Kind *kinds;  /* of the studies that it writes, up to a NULL command; NULL: none */
     int (*run)(Options *o); /* returns a code of error.h, with its words in error_text */
 } Command;
 

@@ -6,21 +6,25 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "kernels/clock.h"
 #include "kernels/tick.h"
 #include "studies/tools/utf8.h"
 
-static int terminal;     /* 1: stderr is a terminal */
-static int line_left;    /* 1: a line without its end stands on it */
-static double last = -1; /* time of the last line */
+static int terminal;       /* 1: stderr is a terminal */
+static int line_left;      /* 1: a line without its end stands on it */
+static double last = -1;   /* time of the last line */
+static const char *faster; /* what makes the work less; NULL: nothing */
+static double started;     /* time of progress_faster */
 
 /* The piece of work in hand. */
 static struct {
     char words[512];
     double begun, looked; /* begun: start of the work; looked: last look at the clock */
     unsigned turns, look; /* turns of its loops since that look; turns until the next */
+    size_t done, all;     /* of progress_of; all 0: tick_share tells */
 } work;
 
 void progress_time(double s, char out[32])
@@ -46,19 +50,56 @@ void progress_clear(void)
 {
     wipe();
     tick_listener = NULL;
+    work.all = 0;
 }
 
-/* Shows the words of the work in hand and, behind them, how long it has taken (so_far, or ""). A line that the terminal
- * broke in two could not be wiped, so the words are cut and the last column is left to the cursor. */
-static void show_work(const char *so_far)
+void progress_faster(const char *how)
 {
+    faster = how;
+    started = clock_now();
+}
+
+/* Returns the most memory that the program has had, in GB. */
+static double most_memory(void)
+{
+    struct rusage use;
+    return getrusage(RUSAGE_SELF, &use) == 0 ? (double)use.ru_maxrss * 1024 / 1e9 : 0;
+}
+
+/* Writes what stands behind the words: how long the work has taken, how long it still takes, much memory, and what
+ * makes both less. */
+static void tell_time(double now, int so_far, char out[160])
+{
+    enum { ROOM = 160 };
+    char time[32];
+    double taken = now - work.begun;
+    double share = work.all ? (double)work.done / (double)work.all : tick_share;
+    size_t n = 0;
+    progress_time(taken, time);
+    if (so_far && *time) n += (size_t)snprintf(out, ROOM, ", %s", time);
+    progress_time(taken * (1 - share) / share, time);
+    if (taken > 1 && share > 0 && share < 1 && *time)
+        n += (size_t)snprintf(out + n, ROOM - n, ", about %s left", time);
+    double memory = most_memory(), age = now - started;
+    if (memory > 1) n += (size_t)snprintf(out + n, ROOM - n, ", %.1f GB", memory);
+    if (faster && (age >= 5 || memory > 1) && age < 25)
+        n += (size_t)snprintf(out + n, ROOM - n, "; faster: %s", faster);
+    out[n] = '\0';
+}
+
+/* Shows the words of the work in hand and what stands behind them (tell_time). A line that the terminal broke in two
+ * could not be wiped, so the words are cut and the last column is left to the cursor. */
+static void show_work(int so_far)
+{
+    char after[160];
+    tell_time(clock_now(), so_far, after);
     size_t width = terminal_width(stderr), bytes = strlen(work.words);
-    size_t behind = utf8_columns(so_far, SIZE_MAX) + (*so_far ? 2 : 0) + 1;
+    size_t behind = utf8_columns(after, SIZE_MAX) + 1;
     int cut = width && utf8_columns(work.words, SIZE_MAX) + behind > width;
     if (cut) bytes = utf8_fit(work.words, width > behind ? width - behind - 1 : 0);
     wipe();
-    fprintf(stderr, "%.*s%s%s%s%s", (int)bytes, work.words, cut ? "…" : "", *so_far ? ", " : "",
-            so_far, terminal ? "" : "\n");
+    fprintf(stderr, "%.*s%s%s%s", (int)bytes, work.words, cut ? "…" : "", after,
+            terminal ? "" : "\n");
     line_left = terminal;
     last = clock_now();
     fflush(stderr);
@@ -69,15 +110,13 @@ static void on_tick(void)
 {
     enum { TURNS = 64 };
     const double slow = 0.01;
-    char so_far[32];
     if (++work.turns < work.look) return;
     double now = clock_now();
     work.look = now - work.looked > slow ? 1 : TURNS;
     work.looked = now;
     work.turns = 0;
     if (now - last < (terminal ? 1.0 : 10.0)) return;
-    progress_time(now - work.begun, so_far);
-    show_work(so_far);
+    show_work(1);
 }
 
 int progress_due(void)
@@ -88,15 +127,34 @@ int progress_due(void)
     return last < 0 || now - last >= (terminal ? 0.2 : 10.0);
 }
 
+/* Shows new words of the work in hand, which goes on where `begins` is 0. */
+static void take_words(int begins, const char *format, va_list args)
+{
+    vsnprintf(work.words, sizeof work.words, format, args);
+    if (begins) work.begun = work.looked = clock_now();
+    tick_share = 0;
+    tick_listener = on_tick;
+    if (progress_due()) show_work(0);
+}
+
 void progress_show(const char *format, ...)
 {
     va_list args;
+    work.all = 0;
     va_start(args, format);
-    vsnprintf(work.words, sizeof work.words, format, args);
+    take_words(1, format, args);
     va_end(args);
-    work.begun = work.looked = clock_now();
-    tick_listener = on_tick;
-    if (progress_due()) show_work("");
+}
+
+void progress_of(size_t done, size_t all, const char *format, ...)
+{
+    va_list args;
+    int begins = work.all != all || done <= work.done;
+    work.done = done;
+    work.all = all;
+    va_start(args, format);
+    take_words(begins, format, args);
+    va_end(args);
 }
 
 void progress_note(const char *format, ...)

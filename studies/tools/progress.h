@@ -5,12 +5,20 @@
 #ifndef TROTTER_PROGRESS_H
 #define TROTTER_PROGRESS_H
 
+#include <stddef.h>
+
 /* Returns 1 where progress_show would write now, so that a caller in a loop makes no words in vain. */
 int progress_due(void);
 /* Writes a line about the work in hand, which the next one replaces; on a terminal at most 5 times a second, else once
- * in 10 s. As long as the work ticks (kernels/tick.h), the line is shown again with the time taken so far, once a
- * second or once in 10 s. */
+ * in 10 s. As long as the work ticks (kernels/tick.h), the line is shown again with the time taken so far and, where
+ * the loop tells its share, the time left, once a second or once in 10 s. */
 void progress_show(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Does so for a loop that has done so many of all its turns, with the time left. */
+void progress_of(size_t done, size_t all, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Tells what makes the command's work less, as "lower --points"; the lines of its 5th to 25th second say it, and where
+ * it has taken 1 GB, those before. NULL: nothing. */
+void progress_faster(const char *how);
 /* Writes a line that stays. */
 void progress_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Wipes the line progress_show left, and ends the work in hand. */

@@ -105,6 +105,7 @@ const Command command_data = {
         "the targets of each text.\n",
     .often = "corpus parts source target bpe level vocabulary csv out",
     .example = "--corpus kjv --vocabulary 5000",
+    .faster = "lower --bpe",
     .groups = groups,
     .kinds = kinds,
     .run = run,

@@ -243,6 +243,7 @@ const Command command_eval = {
         "(Salazar et al. 2020).\n",
     .often = "model text source-text corpus split device csv logits",
     .example = "--model out/macaron --corpus kjv --split test",
+    .faster = "a shorter --text, lower --sequence",
     .groups = groups,
     .kinds = kinds,
     .run = run,

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kernels/random.h"
 #include "nn/text/corpus.h"
@@ -140,6 +141,7 @@ static int speak(Speech *s, const Text *prompt)
     append(s, s->net->vocab.eos);
     for (size_t i = 0; i + last < prompt->tokens; i++) append(s, prompt->id[i]);
     for (size_t i = 0; i < more; i++) {
+        if (!isatty(STDOUT_FILENO)) progress_of(i, more, "%zu of %zu tokens", i, more);
         TRY(choose(s, &token));
         append(s, (int32_t)token);
         fflush(stdout);
@@ -227,6 +229,7 @@ const Command command_generate = {
         "(train --bpe) or characters counts --tokens in those, and pieces are printed as the words they make.\n",
     .often = "model prompt prompt-file tokens temperature top top-p seed",
     .example = "--model out/macaron --prompt \"in the beginning\" --tokens 50",
+    .faster = "lower --tokens",
     .groups = groups,
     .run = run,
 };

@@ -491,6 +491,7 @@ const Command command_train = {
     .often =
         "corpus scheme layers width heads epochs batch-tokens rate dropout seed device out resume",
     .example = "--corpus kjv --scheme macaron --epochs 1 --out out/macaron",
+    .faster = "lower --epochs, --max-steps, --width",
     .groups = groups,
     .saves = 1,
     .ranks = 1,

@@ -60,7 +60,7 @@ static int texts_read(const Options *o, Texts *t)
 
 static void tell(size_t merges, size_t all)
 {
-    progress_show("%zu of %zu merges learned", merges, all);
+    progress_of(merges, all, "%zu of %zu merges learned", merges, all);
 }
 
 static int learn_bytes(const Texts *t, size_t merges, FILE *f)
@@ -163,6 +163,7 @@ const Command command_bpe = {
         "'trotter train --source en --target de --bpe 10000' learns and cuts by itself, and keeps the merges in\n"
         "DIR/codes.bpe.\n",
     .example = "--learn 10000 --text train.en --text train.de --out codes.bpe",
+    .faster = "lower --learn",
     .groups = groups,
     .one_file = 1,
     .run = run,

@@ -45,11 +45,13 @@ static int score_batches(Network *n, Batches *b, size_t rows, const size_t *of, 
     if (!nll) return ERR_MEMORY;
     for (size_t i = 0; i < batches_count(b); i++) {
         Batch x;
+        progress_of(i, batches_count(b), "batch %zu of %zu", i + 1, batches_count(b));
         TRY(batches_get(b, i, &x));
         TRY(model_forward(n->model, &x, 0, 0, nll, NULL));
         for (size_t s = 0; s < x.S; s++, k++)
             for (size_t r = x.start[s]; r < x.start[s + 1]; r++) score[of[k]].log_p -= nll[r];
     }
+    progress_clear();
     return 0;
 }
 
@@ -186,6 +188,7 @@ const Command command_score = {
         "is the sum over its sentences.\n",
     .often = "model text source-text device csv out",
     .example = "--model out/en-de --text test.de --source-text test.en",
+    .faster = "a shorter --text",
     .groups = groups,
     .one_file = 1,
     .run = run,

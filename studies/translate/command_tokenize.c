@@ -40,7 +40,7 @@ static int each_line(const Options *o, const Lines *l, FILE *f)
                              &room);
         if (code == 0) code = (joins ? detokenise : tokenise)(how, &text, &room);
         if (code == 0) print_line(&text, f);
-        if (progress_due()) progress_show("%zu of %zu lines", i, l->count);
+        if (progress_due()) progress_of(i, l->count, "%zu of %zu lines", i, l->count);
     }
     progress_clear();
     symbols_free(&text);

@@ -41,7 +41,7 @@ static const OptionGroup translate_group = {"Translation", 0, translate_options}
 static const OptionGroup *const groups[] = {&translate_group, &translator_group,
                                             &network_machine_group, NULL};
 
-enum { WINDOW = 16 /* batches */, READ_BYTES = 1 << 16 };
+enum { WINDOW = 16 /* batches */, READ_BYTES = 1 << 16, LINE_MOST = 1 << 26 };
 
 /* The source while it is read. */
 typedef struct {
@@ -124,6 +124,9 @@ static int take_window(Source *s, size_t most, size_t *lines, size_t *bytes)
         if (s->over) break;
         if (*lines > 0 && poll(&(struct pollfd){.fd = s->fd, .events = POLLIN}, 1, 0) != 1)
             return 0;
+        if (*lines == 0 && s->end - s->begin > LINE_MOST)
+            return error_set(ERR_INPUT, "%s:%zu: a line longer than %d MiB: this is not a text",
+                             s->name, s->lines + 1, LINE_MOST >> 20);
         TRY(read_more(s));
     }
     if (s->begin + *bytes < s->end) { /* a last line without its end */
@@ -151,14 +154,12 @@ static int write_line(Job *j, const Translation *t, size_t which)
 
 static void show_progress(const Job *j)
 {
-    double seconds = clock_now() - j->begun, speed = (double)j->done / seconds;
-    char left[32] = "";
+    double seconds = clock_now() - j->begun;
     if (!progress_due() || seconds <= 0) return;
     off_t at = j->in.size > 0 ? lseek(j->in.fd, 0, SEEK_CUR) : 0;
-    double read = (double)at - (double)(j->in.end - j->in.begin);
-    if (read > 0) progress_time(seconds * (j->in.size - read) / read, left);
-    progress_show("%zu lines, %.1f lines/s%s%s%s", j->done, speed, *left ? ", " : "", left,
-                  *left ? " left" : "");
+    size_t read = (size_t)at - (at ? j->in.end - j->in.begin : 0);
+    progress_of(read, at ? (size_t)j->in.size : SIZE_MAX, "%zu lines, %.1f lines/s", j->done,
+                (double)j->done / seconds);
 }
 
 static int keep_best(Job *j, const Translation *t)
@@ -248,6 +249,7 @@ static int translate_all(Job *j)
 {
     size_t most = WINDOW * options_size(j->options, "sentences"), lines, bytes;
     j->begun = clock_now();
+    progress_show("the first lines");
     for (;;) {
         TRY(take_window(&j->in, most, &lines, &bytes));
         if (command_stop)
@@ -362,6 +364,7 @@ const Command command_translate = {
         "finished when K hypotheses have ended.\n",
     .often = "model text out beam nbest penalty alpha max-length sentences device",
     .example = "--model out/en-de < test.en > test.out",
+    .faster = "lower --beam, --max-length",
     .groups = groups,
     .one_file = 1,
     .saves = 1,

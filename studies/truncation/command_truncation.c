@@ -292,6 +292,7 @@ const Command command_truncation = {
     .often =
         "model text scheme scheme-file sentences tokens halvings side jacobian refine summary csv out",
     .example = "--model out/macaron --text kjv:valid",
+    .faster = "lower --sentences, --tokens, --halvings",
     .groups = groups,
     .kinds = kinds,
     .run = run,

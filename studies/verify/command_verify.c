@@ -157,7 +157,7 @@ static int run_claims(Verification *v)
         code = zoo_read(&z, file);
     while (code == 0 && v->done < v->count) {
         const Claim *c = v->claim[v->done];
-        progress_show("%zu of %zu: %s", v->done + 1, v->count, c->id);
+        progress_of(v->done, v->count, "%zu of %zu: %s", v->done + 1, v->count, c->id);
         code = name_own(c, claim_run(c, &z, v->mutants, v->steps, &v->finding[v->done]));
         if (code != 0) break;
         tell(v, v->done++);
@@ -379,6 +379,7 @@ const Command command_verify = {
         "is undecided. Exit status 0 means that every verdict is the registered one and every claim of --own is\n"
         "verified; otherwise it is 1.\n",
     .example = "--own \"strang-marchuk order 2\"",
+    .faster = "fewer --claim",
     .groups = groups,
     .kinds = kinds,
     .run = run,
