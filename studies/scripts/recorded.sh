@@ -118,6 +118,8 @@ published_size published/released --layers 2 --seeds 2 --positions both --untied
 recorded one-layer $long --seeds 3
 make_new table "$results/masks/runs.csv" --design scheme,masks --measure valid_ppl,test_ppl --plan "$results/masks/plan.txt"
 take masks table.csv differences.csv forest.svg
+make_new table "$results/moonshot-64/runs.csv" --measure test_ppl,valid_ppl --plan "$results/planned/moonshot-64.txt"
+take moonshot-64 differences.csv forest.svg
 words words $treebank --permutations 4 --random 4
 words words-characters --corpus kjv --level char --sequence 128 --max-steps 1500 --permutations 3 --random 3 --seeds 3
 [ -z "$wikitext" ] ||
