@@ -126,7 +126,7 @@ TEST(test_controls)
     assert_non_null(strstr(big, "control of equal evaluations for: heun-layer rk2-unit"));
     file_read("controls/compare.tex", big, sizeof big);
     assert_non_null(strstr(big, "\\begin{tabular}{lrrr"));
-    assert_non_null(strstr(big, "$\\pm$"));
+    assert_null(strstr(big, "$\\pm$")); /* one seed has none */
     file_read("controls/correlations.tex", big, sizeof big);
     assert_non_null(strstr(big, "truncation, order \\textgreater{} 0"));
 }

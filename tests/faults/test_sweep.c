@@ -9,7 +9,8 @@
 #include "tests/faults/command_rows.h"
 #include "tests/faults/tour.h"
 
-enum { MOST_SECONDS = 10, MOST_MIB = 1024, FEW = 16 };
+enum { MOST_MIB = 1024, FEW = 12 };
+static double most_seconds = 10;
 
 /* ---- inputs -------------------------------------------------------------------------------------------------- */
 
@@ -221,7 +222,7 @@ typedef struct {
 static void cost_of(const char *path, char *const argv[], Run *r, Cost *c)
 {
     char box[PATH_MAX], out_file[PATH_MAX];
-    const double most = MOST_SECONDS * SLOWER;
+    const double most = most_seconds * SLOWER;
     int end[2];
     size_t n = 0;
     *r = (Run){0};
@@ -268,12 +269,12 @@ TEST(silent_programs_are_told)
         {"while :; do :; done", "no word of how long"},
         {"echo at work >&2; while :; do :; done", "no word of how long"},
         {"echo 'at work, about 2 min left' >&2; while :; do :; done", ""},
-        {"exec python3 -c 'x = b\"1\" * (3 << 29); input()' <>\"$(mktemp -u)fifo\"",
-         "MiB without a word"},
+        {"exec tail /dev/zero", "MiB without a word"}, /* a line without an end */
         {"kill -SEGV $$", "signal 11"},
         {"echo 'trotter: no' >&2; exit 2", ""},
     };
     static Run r;
+    most_seconds = 2;
     for (size_t i = 0; i < sizeof stand_ins / sizeof *stand_ins; i++) {
         char *const argv[] = {"sh", "-c", (char *)stand_ins[i].script, NULL};
         const char *words = stand_ins[i].words;
@@ -283,6 +284,7 @@ TEST(silent_programs_are_told)
         if (*words ? !strstr(r.fault, words) : *r.fault)
             fail_msg("'%s': '%s', not '%s'", stand_ins[i].script, r.fault, words);
     }
+    most_seconds = 10;
 }
 
 static size_t drawn(void)
