@@ -328,7 +328,7 @@ check: deps
 	@sh tests/scripts/run.sh $(B) $(VARIANTS) $(TESTS)
 
 # Tests that run programs, where some of these are not to be found. test_bare runs those alone that skip.
-RUNNERS = $(filter-out test_bare test_faults test_tour test_sweep,$(notdir $(patsubst %.c,%,$(shell grep -lE \
+RUNNERS = $(filter-out test_bare test_faults test_tour test_costs,$(notdir $(patsubst %.c,%,$(shell grep -lE \
           'TROTTER"|tests/lib/(mpirun|program|study)\.h' tests/*/test_*.c))))
 check-bare: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter tests
@@ -372,8 +372,8 @@ $(B)/tests/peer/dump: $(B)/tests/peer/dump.o $(CUDAOBJ) $(B)/libtrotter.a
 # Of each command: system calls and allocations that fail, and disks after power cuts; 0: all disks, and one fault of each place of the program.
 FAULTS ?= 300
 check-faults: build
-	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/tests/faults/test_calls $(B)/tests/faults/test_power $(B)/tests/faults/test_sweep
-	TROTTER=$(B)/trotter TROTTER_SWEEP=0 OMP_WAIT_POLICY=passive $(B)/tests/faults/test_sweep
+	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/tests/faults/test_calls $(B)/tests/faults/test_power $(B)/tests/faults/test_costs
+	TROTTER=$(B)/trotter TROTTER_SWEEP=0 OMP_WAIT_POLICY=passive $(B)/tests/faults/test_costs
 	TROTTER=$(B)/trotter TROTTER_POWER=$(FAULTS) TROTTER_FAULT_SEED=$(SEED) OMP_WAIT_POLICY=passive $(B)/tests/faults/test_power
 	TROTTER=$(B)/trotter TROTTER_CALLS=$(FAULTS) TROTTER_FAULT_SEED=$(SEED) OMP_WAIT_POLICY=passive $(B)/tests/faults/test_calls
 # Builds that are the same bytes; gcc -O0 and -O3, and clang, without a warning.

@@ -35,6 +35,8 @@ if [ "$1" = --one ]; then
     exit 0
 fi
 
+twice=$(for program in "$@"; do basename "$program"; done | sort | uniq -d)
+[ -z "$twice" ] || { echo "not ok: two programs are called" $twice; exit 1; }
 results=$(mktemp -d) || exit 2
 trap 'rm -rf "$results"' EXIT
 trap 'exit 130' INT TERM
