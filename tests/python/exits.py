@@ -56,5 +56,8 @@ if __name__ == "__main__":
         cases[sys.argv[2]][0](sys.argv[1])
         sys.exit(0)
     for name, (_, said) in cases.items():
-        run = subprocess.run([sys.executable, __file__, sys.argv[1], name], capture_output=True, text=True, timeout=60)
+        try:
+            run = subprocess.run([sys.executable, __file__, sys.argv[1], name], capture_output=True, text=True, timeout=60)
+        except subprocess.TimeoutExpired:
+            sys.exit(f"{name}: no end in 60 s")
         assert (run.returncode, run.stdout, run.stderr) == (0, said, ""), (name, run)
