@@ -160,8 +160,7 @@ static int set_rows(Conditions *c)
 
 static void set_nodes(Conditions *c)
 {
-    RATIONAL(q);
-    RATIONAL(ago);
+    RATIONALS(q, ago);
     for (size_t i = 0; i < c->stages; i++) {
         table_time(c->t, eval_point(c->t, c->stage[i][0]), OP_F, q);
         mpq_set_si(ago, c->stage[i][1], 1);
