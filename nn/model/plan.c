@@ -74,12 +74,7 @@ void plan_free(Plan *p)
 {
     if (!p) return;
     for (size_t i = 0; i < p->instrs; i++) memory_free(p->instr[i].term);
-    memory_free(p->reg);
-    memory_free(p->slot);
-    memory_free(p->scalar);
-    memory_free(p->gate);
-    memory_free(p->instr);
-    memory_free(p);
+    memory_free_all(p->reg, p->slot, p->scalar, p->gate, p->instr, p);
 }
 
 static int inside(int i, size_t count)

@@ -113,9 +113,7 @@ typedef struct {
 
 static void path_free(Path *p)
 {
-    memory_free(p->y);
-    memory_free(p->d);
-    memory_free(p->e);
+    memory_free_all(p->y, p->d, p->e);
 }
 
 static int path_new(Path *p, const Terms *m, const System *solved, double t_end, size_t intervals)

@@ -171,10 +171,8 @@ void table_free(Table *t)
     row_free(&t->error);
     table_free(t->pair);
     for (int i = 0; i < COLOURS; i++) mpq_clear(t->weight[i]);
-    void *owned[] = {t->title, t->source, t->note, t->start, t->stage,
-                     t->point, t->eval,   t->flow, t->symbol};
-    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) memory_free(owned[i]);
-    memory_free(t);
+    memory_free_all(t->title, t->source, t->note, t->start, t->stage, t->point, t->eval, t->flow,
+                    t->symbol, t);
 }
 
 static int copy_points(Table *to, const Table *from)

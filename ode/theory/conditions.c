@@ -208,9 +208,7 @@ void conditions_free(Conditions *c)
     numbers_free(c->u, c->stages + c->depth);
     numbers_free(c->d, c->defects);
     mpf_clear(c->x);
-    memory_free(c->row);
-    memory_free(c->psi);
-    memory_free(c->stage);
+    memory_free_all(c->row, c->psi, c->stage);
     forest_free(c->f);
     memory_free(c);
 }

@@ -192,10 +192,7 @@ static void work_free(Work *w)
     for (size_t p = 0; w->Y && p < t->points; p++) rationals_free(w->Y[p]);
     for (int j = 0; w->E && j <= w->depth; j++) series_free(w->E[j]);
     rationals_free(w->node);
-    memory_free(w->K);
-    memory_free(w->Y);
-    memory_free(w->S);
-    memory_free(w->E);
+    memory_free_all(w->K, w->Y, w->S, w->E);
 }
 
 static int exact_pasts(Work *w)
