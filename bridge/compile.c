@@ -394,10 +394,7 @@ static int add_layers(Plan *plan, const Table *t, const BridgeOptions *o, size_t
     for (size_t l = 0; state && code == 0 && l <= layers; l++)
         state[l] = c.y[l * (size_t)c.substeps];
     *draws = c.draws;
-    memory_free(c.list);
-    memory_free(c.y);
-    memory_free(c.k);
-    memory_free(c.symbol);
+    memory_free_all(c.list, c.y, c.k, c.symbol);
     return code;
 }
 

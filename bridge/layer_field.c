@@ -147,8 +147,7 @@ int layer_field_has(const Table *trained, const Table *scheme)
 int layer_field_owns(const Table *trained, const Table *scheme)
 {
     int owns = 1;
-    RATIONAL(a);
-    RATIONAL(b);
+    RATIONALS(a, b);
     for (int op = 0; op < COLOURS; op++) {
         int sets = table_sets(scheme, op);
         owns = owns && (sets == 0 || sets == table_sets(trained, op));

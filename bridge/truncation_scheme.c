@@ -68,8 +68,7 @@ static int state_adds_up(const Table *t)
  * over slopes / (1 + sum over past states y[-j] of j times their weight). */
 static void slope_weight(const Table *t, int op, mpq_t out)
 {
-    RATIONAL(part);
-    RATIONAL(below);
+    RATIONALS(part, below);
     mpq_set_ui(out, 0, 1);
     mpq_set_ui(below, 1, 1);
     for (size_t i = 0; i < t->update.terms; i++) {

@@ -75,6 +75,11 @@ void *memory_free(void *p)
     return NULL;
 }
 
+void memory_free_list(size_t n, void *const p[])
+{
+    for (size_t i = 0; i < n; i++) memory_free(p[i]);
+}
+
 void memory_fail_at(size_t k)
 {
     atomic_store(&fail_at, k ? atomic_load(&calls) + k : 0);

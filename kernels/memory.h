@@ -26,6 +26,11 @@ char *memory_string(const char *s);
 /* Frees p (NULL is allowed); always returns NULL: p = memory_free(p). */
 void *memory_free(void *p);
 
+/* Frees the pointers listed, in their order. */
+#define memory_free_all(...) \
+    memory_free_list(sizeof((void *[]){__VA_ARGS__}) / sizeof(void *), (void *[]){__VA_ARGS__})
+void memory_free_list(size_t n, void *const p[]);
+
 /* Makes the k-th allocation from now fail (k = 1: the next; 0: none), for tests. */
 void memory_fail_at(size_t k);
 

@@ -209,9 +209,7 @@ void decoding_free(Decoding *d)
     if (!d) return;
     for (size_t i = 0; i < d->buffers; i++) d->m->backend->release(d->buffer[i]);
     for (int k = 0; k < 2; k++) {
-        memory_free(d->list[k]);
-        memory_free(d->count[k]);
-        memory_free(d->sentence[k]);
+        memory_free_all(d->list[k], d->count[k], d->sentence[k]);
     }
     void *list[] = {d->cache_of, d->memory_of, d->start, d->position, d->places, d->sizes, d};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) memory_free(list[i]);

@@ -537,8 +537,6 @@ int foreign_load(const Foreign *f, Model *m)
     l.used = memory_new(model_params(m, &l.param), sizeof *l.used);
     int code = l.wanted && l.used ? load(&l) : ERR_MEMORY;
     for (size_t i = 0; l.wanted && i < f->shards; i++) memory_free(l.wanted[i].tensor);
-    memory_free(l.wanted);
-    memory_free(l.used);
-    memory_free(l.added);
+    memory_free_all(l.wanted, l.used, l.added);
     return code;
 }

@@ -111,9 +111,7 @@ static int copy_plan(Folder *f)
 static void folder_free(Folder *f)
 {
     plan_free(f->new);
-    memory_free(f->reg);
-    memory_free(f->sum);
-    memory_free(f->term);
+    memory_free_all(f->reg, f->sum, f->term);
 }
 
 int plan_fold(const Plan *p, Plan **out)

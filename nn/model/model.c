@@ -115,7 +115,6 @@ static int check_shape(const ModelConfig *c, const Plan *p)
 static int build(Model *m)
 {
     Plan *folded;
-    TRY(plan_check(m->plan));
     if (m->plan->sides == 1) m->config.max_source = m->config.max_source_length = 0;
     TRY(adaptive_check(&m->config));
     TRY(check_shape(&m->config, m->plan));

@@ -74,7 +74,7 @@ typedef struct {
 
 typedef struct Model Model;
 
-/* Builds a model of a checked plan and initialises it (names and shapes of tensors: params.c; those of tails:
+/* Builds a model of a plan and initialises it (names and shapes of tensors: params.c; those of tails:
  * adaptive.c): embedding N(0, 1/d), linear layers (packed qkv as one matrix) Xavier uniform,
  * biases 0, norms 1 and 0, scalars as the plan says, gates 0, relative positions Xavier uniform, learned positions as
  * the embedding. A parameter's draws

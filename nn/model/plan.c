@@ -1,4 +1,4 @@
-/* plan.c: builds, checks, prints and costs a network plan (plan.h). A plan is data: nothing here touches a
+/* plan.c: builds, prints and costs a network plan (plan.h). A plan is data: nothing here touches a
  * number of a model. */
 #include "nn/model/plan.h"
 
@@ -74,22 +74,31 @@ void plan_free(Plan *p)
 {
     if (!p) return;
     for (size_t i = 0; i < p->instrs; i++) memory_free(p->instr[i].term);
-    memory_free(p->reg);
-    memory_free(p->slot);
-    memory_free(p->scalar);
-    memory_free(p->gate);
-    memory_free(p->instr);
-    memory_free(p);
+    memory_free_all(p->reg, p->slot, p->scalar, p->gate, p->instr, p);
+}
+
+static int inside(int i, size_t count)
+{
+    return i >= 0 && (size_t)i < count;
 }
 
 int plan_slot(Plan *p, PlanSlot slot)
 {
+    NEED(inside(slot.kind, SLOT_KINDS) && inside(slot.side, (size_t)p->sides));
+    NEED(inside(slot.layer, p->layers[slot.side]) && slot.set >= 1);
+    NEED((slot.kind == SLOT_FEEDFORWARD) == (slot.inner > 0));
+    NEED(slot.kind != SLOT_NORM || slot.layer == 0);
+    NEED(slot.kind != SLOT_CROSS || (p->sides == 2 && slot.side == SIDE_TARGET));
+    NEED(plan_find_slot(p, slot.side, slot.kind, slot.layer, slot.set) < 0);
     TRY(PUSH(p, slot, slots, slot));
     return (int)p->slots - 1;
 }
 
-static int name_copy(char out[PLAN_NAME], const char *name)
+/* Writes the name of a learned number or gate of a layer. */
+static int name_copy(const Plan *p, int side, int layer, const char *name, char out[PLAN_NAME])
 {
+    NEED(inside(side, (size_t)p->sides) && inside(layer, p->layers[side]));
+    NEED(*name && !strchr(name, '.'));
     if (strlen(name) >= PLAN_NAME)
         return error_set(ERR_MISUSE, "learned name '%s' is longer than %d bytes", name,
                          PLAN_NAME - 1);
@@ -100,28 +109,58 @@ static int name_copy(char out[PLAN_NAME], const char *name)
 int plan_scalar(Plan *p, int side, int layer, const char *name, size_t size, double init)
 {
     PlanScalar scalar = {.side = side, .layer = layer, .size = size, .init = init};
-    TRY(name_copy(scalar.name, name));
+    NEED(size > 0);
+    TRY(name_copy(p, side, layer, name, scalar.name));
     TRY(PUSH(p, scalar, scalars, scalar));
     return (int)p->scalars - 1;
 }
 
-/* Describes the register that an instruction writes. Its side is that of the first register read; an
- * instruction that reads none, or one that is not there, writes on the target's side. */
-static PlanRegister written_by(const Plan *p, const PlanInstr *in)
+/* Checks a factor of an instruction on a side. */
+static int check_factor(const Plan *p, int side, const PlanFactor *f)
 {
-    int x = in->terms ? in->term[0].x : -1;
-    int side = x >= 0 && (size_t)x < p->registers ? p->reg[x].side : SIDE_TARGET;
-    return (PlanRegister){.side = side, .keys = in->op == PLAN_KEYS};
+    int scalar = f->kind == FACTOR_SCALAR;
+    NEED(inside(f->index, scalar ? p->scalars : p->gates));
+    NEED(side == (scalar ? p->scalar[f->index].side : p->gate[f->index].side));
+    NEED(!scalar || f->element < p->scalar[f->index].size);
+    return 0;
+}
+
+/* Checks term k of an instruction. Keys are read by EVALs of their slot alone. */
+static int check_term(const Plan *p, const PlanInstr *in, const PlanTerm *term, size_t k)
+{
+    const PlanTerm *t = &term[k];
+    int keys = in->op == PLAN_EVAL && k == 1, learned = in->op == PLAN_LIN ? PLAN_FACTORS : 0;
+    NEED(inside(t->x, p->registers) && t->factors >= 0 && t->factors <= learned);
+    int side = keys || in->op == PLAN_KEYS ? SIDE_SOURCE
+               : plan_of_slot(in)          ? p->slot[in->slot].side
+                                           : p->reg[term[0].x].side;
+    NEED(p->reg[t->x].side == side && p->reg[t->x].keys == keys);
+    NEED(!keys || plan_find_keys(p, in->slot) == t->x);
+    for (int f = 0; f < t->factors; f++) TRY(check_factor(p, side, &t->factor[f]));
+    return 0;
+}
+
+static int check_of_slot(const Plan *p, const PlanInstr *in)
+{
+    NEED(inside(in->slot, p->slots) && in->draw >= 0);
+    int kind = p->slot[in->slot].kind, cross = kind == SLOT_CROSS;
+    NEED(in->op == PLAN_NORM ? p->post || kind == SLOT_NORM : kind != SLOT_NORM);
+    NEED(in->op != PLAN_KEYS || (cross && plan_find_keys(p, in->slot) < 0));
+    NEED(in->terms == (in->op == PLAN_EVAL && cross ? 2 : 1));
+    return 0;
 }
 
 int plan_add(Plan *p, PlanInstr in, const PlanTerm *term)
 {
     int writes = in.op != PLAN_GATE;
+    if (plan_of_slot(&in)) TRY(check_of_slot(p, &in));
+    for (size_t k = 0; k < in.terms; k++) TRY(check_term(p, &in, term, k));
     if (writes) in.out = (int)p->registers;
     in.term = memory_new(in.terms, sizeof *term);
     if (!in.term) return ERR_MEMORY;
     if (in.terms) memcpy(in.term, term, in.terms * sizeof *term);
-    PlanRegister r = written_by(p, &in);
+    PlanRegister r = {.side = in.terms ? p->reg[term[0].x].side : SIDE_TARGET,
+                      .keys = in.op == PLAN_KEYS};
     int code = writes ? PUSH(p, reg, registers, r) : 0;
     if (code == 0) {
         code = PUSH(p, instr, instrs, in);
@@ -163,7 +202,8 @@ int plan_keys(Plan *p, int slot, int x)
 int plan_gate(Plan *p, int side, int layer, const char *name, int act, size_t inputs, const int *x)
 {
     PlanGate gate = {.side = side, .layer = layer, .act = act, .inputs = inputs};
-    TRY(name_copy(gate.name, name));
+    NEED(inputs > 0);
+    TRY(name_copy(p, side, layer, name, gate.name));
     SCOPED(memory_drop) PlanTerm *term = memory_new(inputs, sizeof *term);
     if (!term) return ERR_MEMORY;
     for (size_t i = 0; i < inputs; i++) term[i] = (PlanTerm){.c = 1, .x = x[i]};
@@ -209,191 +249,6 @@ const char *plan_kind_name(int kind)
 {
     static const char *const name[SLOT_KINDS] = {"attn", "ffn", "cross", "norm"};
     return name[kind];
-}
-
-/* ---- checking ----------------------------------------------------------------------------------- */
-
-/* As NEED, for an item of the plan. */
-#define NEED_OF(item, i, condition)                                                               \
-    do {                                                                                          \
-        if (!(condition))                                                                         \
-            return error_set(ERR_MISUSE, "plan, " item " %zu: it is not so that %s", (size_t)(i), \
-                             #condition);                                                         \
-    } while (0)
-
-static int inside(int i, size_t count)
-{
-    return i >= 0 && (size_t)i < count;
-}
-
-static int check_slots(const Plan *p)
-{
-    for (size_t i = 0; i < p->slots; i++) {
-        const PlanSlot *s = &p->slot[i];
-        NEED_OF("slot", i, inside(s->kind, SLOT_KINDS) && inside(s->side, (size_t)p->sides));
-        NEED_OF("slot", i, s->kind != SLOT_CROSS || (p->sides == 2 && s->side == SIDE_TARGET));
-        NEED_OF("slot", i, inside(s->layer, p->layers[s->side]) && s->set >= 1);
-        NEED_OF("slot", i, s->kind != SLOT_NORM || (s->layer == 0 && s->set <= 1 + p->post));
-        NEED_OF("slot", i, (s->kind == SLOT_FEEDFORWARD) == (s->inner > 0));
-        NEED_OF("slot", i, plan_find_slot(p, s->side, s->kind, s->layer, s->set) == (int)i);
-    }
-    return 0;
-}
-
-static const char *learned(const Plan *p, size_t i, int *side, int *layer)
-{
-    size_t g = i - p->scalars;
-    *side = i < p->scalars ? p->scalar[i].side : p->gate[g].side;
-    *layer = i < p->scalars ? p->scalar[i].layer : p->gate[g].layer;
-    return i < p->scalars ? p->scalar[i].name : p->gate[g].name;
-}
-
-/* Checks scalars and gates, in this order. */
-static int check_learned(const Plan *p)
-{
-    for (size_t i = 0; i < p->scalars; i++)
-        NEED_OF("scalar", i, p->scalar[i].size > 0 && isfinite(p->scalar[i].init));
-    for (size_t i = 0; i < p->gates; i++) {
-        const PlanGate *g = &p->gate[i];
-        NEED_OF("gate", i, (g->act == ACT_SIGMOID || g->act == ACT_TANH) && g->inputs > 0);
-    }
-    for (size_t i = 0; i < p->scalars + p->gates; i++) {
-        int side, layer, its_side, its_layer;
-        const char *name = learned(p, i, &side, &layer);
-        NEED_OF("learned", i, *name && !strchr(name, '.'));
-        NEED_OF("learned", i, inside(side, (size_t)p->sides) && inside(layer, p->layers[side]));
-        for (size_t j = 0; j < i; j++) {
-            const char *other = learned(p, j, &its_side, &its_layer);
-            NEED_OF("learned", i, strcmp(other, name) || its_side != side || its_layer != layer);
-        }
-    }
-    return 0;
-}
-
-enum { SEEN_EVAL = 1, SEEN_NORM = 2, SEEN_KEYS = 4 };
-
-/* Records what the check has seen so far, going down the list. */
-typedef struct {
-    char *written; /* (registers) */
-    char *slot;    /* (slots) bits: evaluated, normed, keys made */
-    char *gate;    /* (gates) 1: computed, 2: computed and used */
-} Seen;
-
-/* Checks a factor. A learned number belongs to the side whose rows it multiplies. */
-static int check_factor(const Plan *p, Seen *seen, size_t i, const PlanFactor *f)
-{
-    int side = p->reg[p->instr[i].term[0].x].side, scalar = f->kind == FACTOR_SCALAR;
-    NEED_OF("instruction", i, scalar || f->kind == FACTOR_GATE);
-    NEED_OF("instruction", i, inside(f->index, scalar ? p->scalars : p->gates));
-    NEED_OF("instruction", i, !scalar || f->element < p->scalar[f->index].size);
-    NEED_OF("instruction", i, side == (scalar ? p->scalar[f->index].side : p->gate[f->index].side));
-    NEED_OF("instruction", i, scalar || seen->gate[f->index]);
-    if (!scalar) seen->gate[f->index] = 2;
-    return 0;
-}
-
-/* Checks what instruction i reads. Keys are read by EVALs of their slot alone. */
-static int check_terms(const Plan *p, Seen *seen, size_t i)
-{
-    const PlanInstr *in = &p->instr[i];
-    for (size_t k = 0; k < in->terms; k++) {
-        const PlanTerm *t = &in->term[k];
-        NEED_OF("instruction", i, inside(t->x, p->registers) && seen->written[t->x]);
-        int keys = in->op == PLAN_EVAL && k == 1;
-        int side = keys || in->op == PLAN_KEYS ? SIDE_SOURCE
-                   : plan_of_slot(in)          ? p->slot[in->slot].side
-                                               : p->reg[in->term[0].x].side;
-        NEED_OF("instruction", i, p->reg[t->x].side == side && p->reg[t->x].keys == keys);
-        NEED_OF("instruction", i, !keys || plan_find_keys(p, in->slot) == t->x);
-        NEED_OF("instruction", i, isfinite(t->c));
-        NEED_OF("instruction", i,
-                t->factors >= 0 && t->factors <= (in->op == PLAN_LIN ? PLAN_FACTORS : 0));
-        for (int f = 0; f < t->factors; f++) TRY(check_factor(p, seen, i, &t->factor[f]));
-    }
-    return 0;
-}
-
-static int check_of_slot(const Plan *p, Seen *seen, size_t i)
-{
-    static const char bit[PLAN_OPS] = {
-        [PLAN_EVAL] = SEEN_EVAL, [PLAN_NORM] = SEEN_NORM, [PLAN_KEYS] = SEEN_KEYS};
-    const PlanInstr *in = &p->instr[i];
-    NEED_OF("instruction", i, inside(in->slot, p->slots) && in->draw >= 0);
-    int kind = p->slot[in->slot].kind, cross = kind == SLOT_CROSS, keys = in->op == PLAN_KEYS;
-    size_t reads = in->op == PLAN_EVAL && cross ? 2 : 1;
-    NEED_OF("instruction", i,
-            in->op == PLAN_NORM ? p->post || kind == SLOT_NORM : kind != SLOT_NORM);
-    NEED_OF("instruction", i, !keys || (cross && !(seen->slot[in->slot] & SEEN_KEYS)));
-    NEED_OF("instruction", i, in->terms == reads);
-    seen->slot[in->slot] |= bit[in->op];
-    return 0;
-}
-
-static int check_out(const Plan *p, Seen *seen, size_t i)
-{
-    const PlanInstr *in = &p->instr[i];
-    int gate = in->op == PLAN_GATE;
-    char *done = gate ? seen->gate : seen->written;
-    NEED_OF("instruction", i, inside(in->out, gate ? p->gates : p->registers) && !done[in->out]);
-    NEED_OF("instruction", i, !gate || in->terms == p->gate[in->out].inputs);
-    PlanRegister w = written_by(p, in);
-    NEED_OF("instruction", i, w.side == (gate ? p->gate[in->out].side : p->reg[in->out].side));
-    NEED_OF("instruction", i, gate || w.keys == p->reg[in->out].keys);
-    done[in->out] = 1;
-    return 0;
-}
-
-static int check_instrs(const Plan *p, Seen *seen)
-{
-    for (int side = 0; side < p->sides; side++) seen->written[side] = 1;
-    for (size_t i = 0; i < p->instrs; i++) {
-        int op = p->instr[i].op, of_slot = plan_of_slot(&p->instr[i]);
-        NEED_OF("instruction", i, op == PLAN_LIN || op == PLAN_GATE || of_slot);
-        if (of_slot) TRY(check_of_slot(p, seen, i));
-        TRY(check_terms(p, seen, i));
-        TRY(check_out(p, seen, i));
-    }
-    return 0;
-}
-
-static int check_all_used(const Plan *p, const Seen *seen)
-{
-    for (size_t r = 0; r < p->registers; r++) NEED_OF("register", r, seen->written[r]);
-    for (size_t s = 0; s < p->slots; s++) {
-        int norm = p->slot[s].kind == SLOT_NORM;
-        NEED_OF("slot", s, norm || seen->slot[s] & SEEN_EVAL);
-        NEED_OF("slot", s, !(p->post || norm) || seen->slot[s] & SEEN_NORM);
-    }
-    for (size_t g = 0; g < p->gates; g++) NEED_OF("gate", g, seen->gate[g] == 2);
-    return 0;
-}
-
-static int check_output(const Plan *p)
-{
-    int r = p->output, normed = !p->post;
-    for (size_t i = 0; i < p->instrs; i++)
-        normed |= p->instr[i].op == PLAN_NORM && p->instr[i].out == r;
-    NEED_OF("output", r, normed && inside(r, p->registers));
-    NEED_OF("output", r, p->reg[r].side == SIDE_TARGET && !p->reg[r].keys);
-    return 0;
-}
-
-int plan_check(const Plan *p)
-{
-    NEED_OF("sides", p->sides, p->sides >= 1 && p->sides <= SIDES);
-    NEED_OF("sides", p->sides, p->layers[SIDE_TARGET] > 0 && p->registers >= (size_t)p->sides);
-    NEED_OF("sides", p->sides, (p->sides == 2) == (p->layers[SIDE_SOURCE] > 0));
-    NEED_OF("sides", p->sides, !p->bidirectional || p->sides == 1);
-    for (int side = 0; side < p->sides; side++)
-        NEED_OF("register", side, p->reg[side].side == side && !p->reg[side].keys);
-    TRY(check_slots(p));
-    TRY(check_learned(p));
-    SCOPED(memory_drop) char *flags = memory_new(p->registers + p->slots + p->gates, 1);
-    if (!flags) return ERR_MEMORY;
-    Seen seen = {flags, flags + p->registers, flags + p->registers + p->slots};
-    TRY(check_instrs(p, &seen));
-    TRY(check_all_used(p, &seen));
-    return check_output(p);
 }
 
 /* ---- printing ----------------------------------------------------------------------------------- */

@@ -127,7 +127,9 @@ Plan *plan_like(const Plan *p);
 void plan_free(Plan *p); /* NULL allowed */
 
 /* Add one item and return its index (slot, scalar, gate), the register written, or a code < 0. They copy their
- * arguments. A gate's value is computed once: plan_gate adds the gate and its GATE. */
+ * arguments. A gate's value is computed once: plan_gate adds the gate and its GATE. Single assignment holds as every
+ * instruction writes a new register; ERR_MISUSE where an index is out of range, a name is taken, or a register, slot
+ * or learned number is of the wrong kind or side. */
 int plan_slot(Plan *p, PlanSlot slot);
 int plan_scalar(Plan *p, int side, int layer, const char *name, size_t size, double init);
 int plan_lin(Plan *p, size_t terms, const PlanTerm *term);
@@ -180,11 +182,6 @@ static inline int plan_causal(const Plan *p, int side)
     return side == SIDE_TARGET && !p->bidirectional;
 }
 
-/* Checks a plan: single assignment, every source written before it is read, every index in range, every slot and gate
- * used, norms where `post` says, registers read on their own side; else ERR_MISUSE with words. The model calls it
- * before it trusts a plan. */
-int plan_check(const Plan *p);
-
 /* walk.c: gives the instructions in their order to the operation of their kind, op[PLAN_LIN], ...; the first code that
  * is not 0 ends the walk and is returned. */
 typedef int PlanOp(void *arg, const PlanInstr *in);
@@ -230,10 +227,10 @@ static inline double *plan_gates(const PlanValues *v, int g)
 }
 
 /* fold.c: *out = a plan with the same slots and the same values up to the order of sums. Long lines are summed as soon
- * as their terms are known, so that fewer registers live at a time. p must be checked. */
+ * as their terms are known, so that fewer registers live at a time. */
 int plan_fold(const Plan *p, Plan **out);
 
-/* same.c: *same = 1 where two checked plans compute the same function of r0 (and r1) for all weights, with dropout off.
+/* same.c: *same = 1 where two plans compute the same function of r0 (and r1) for all weights, with dropout off.
  * Slots and learned numbers are matched in the order of their first use, coefficients to 1e-11. same.c says how sure
  * that is. ERR_MEMORY. */
 int plan_same(const Plan *a, const Plan *b, int *same);

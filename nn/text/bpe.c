@@ -402,10 +402,7 @@ static int split_words(const Bpe *b, Split *s)
 static void split_free(Split *s)
 {
     words_free(&s->word);
-    memory_free(s->one.symbol);
-    memory_free(s->one.end);
-    memory_free(s->first);
-    memory_free(s->end);
+    memory_free_all(s->one.symbol, s->one.end, s->first, s->end);
 }
 
 /* Writes the word's pieces. */

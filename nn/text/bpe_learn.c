@@ -282,10 +282,7 @@ static void learner_free(Learner *l)
 {
     for (size_t j = 0; j < l->words; j++) memory_free(l->word[j].symbol);
     for (size_t p = 0; p < l->pairs; p++) memory_free(l->pair[p].word);
-    memory_free(l->word);
-    memory_free(l->pair);
-    memory_free(l->alive);
-    memory_free(l->old);
+    memory_free_all(l->word, l->pair, l->alive, l->old);
     numbers_free(&l->of);
     numbers_free(&l->here);
     bpe_free(l->bpe);

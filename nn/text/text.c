@@ -202,8 +202,6 @@ int text_pairs(const Text *source, const Text *target, int32_t eos)
 
 void text_free(Text *t)
 {
-    memory_free(t->file);
-    memory_free(t->id);
-    memory_free(t->written);
+    memory_free_all(t->file, t->id, t->written);
     *t = (Text){0};
 }

@@ -348,9 +348,7 @@ static int encode_checked(Encoding *e, const char *text, size_t bytes)
                          text_line(&raw, (const char *)wrong));
     }
     int code = encode(e, text, bytes);
-    memory_free(e->symbol);
-    memory_free(e->heap);
-    memory_free(e->left_out);
+    memory_free_all(e->symbol, e->heap, e->left_out);
     return code;
 }
 

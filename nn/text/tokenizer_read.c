@@ -460,15 +460,11 @@ void tokenizer_free(Tokenizer *t)
 {
     if (!t) return;
     for (int i = 0; i < STEPS_MOST; i++) {
-        memory_free(t->normal[i].text);
-        memory_free(t->normal[i].with);
-        memory_free(t->cut[i].text);
+        memory_free_all(t->normal[i].text, t->normal[i].with, t->cut[i].text);
         pcre2_code_free(t->cut[i].code);
     }
     words_free(&t->names);
     numbers_free(&t->pair);
-    void *owned[] = {t->file,        t->json,       t->id_of, t->arena,  t->name, t->shown,
-                     t->shown_bytes, t->shown_text, t->merge, t->prefix, t->added};
-    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) memory_free(owned[i]);
-    memory_free(t);
+    memory_free_all(t->file, t->json, t->id_of, t->arena, t->name, t->shown, t->shown_bytes,
+                    t->shown_text, t->merge, t->prefix, t->added, t);
 }

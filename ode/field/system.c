@@ -175,10 +175,7 @@ int system_new(const char *name, size_t particles, size_t dim, uint64_t seed, Sy
 void system_free(System *s)
 {
     if (!s) return;
-    memory_free(s->initial);
-    memory_free(s->param);
-    memory_free(s->context);
-    memory_free(s);
+    memory_free_all(s->initial, s->param, s->context, s);
 }
 
 const char *system_name(size_t i)

@@ -163,9 +163,7 @@ static void runs_close(Runs *r)
 {
     stepper_free(r->stepper);
     table_free(r->table);
-    memory_free(r->exact);
-    memory_free(r->past);
-    memory_free(r->times);
+    memory_free_all(r->exact, r->past, r->times);
 }
 
 static int runs_open(Runs *r, const Table *t, const System *s, double t_end, int local)

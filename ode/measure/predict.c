@@ -113,9 +113,7 @@ typedef struct {
 
 static void path_free(Path *p)
 {
-    memory_free(p->y);
-    memory_free(p->d);
-    memory_free(p->e);
+    memory_free_all(p->y, p->d, p->e);
 }
 
 static int path_new(Path *p, const Terms *m, const System *solved, double t_end, size_t intervals)
@@ -331,7 +329,7 @@ static int open_terms(const Table *t, const System *s, double t_end, int order, 
     int colours = table_tree_colours(t);
     if (order >= forest_timed_most(colours, timed)) return 0;
     TRY(forest_timed(order + 1, colours, timed, f));
-    (*f)->w = table_w(t);
+    (*f)->w = table_has(t, HAS_W);
     int code = terms_new(m, t, s, *f);
     if (code == 0) return 0;
     close_terms(m, *f);

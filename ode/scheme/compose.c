@@ -315,8 +315,7 @@ int scheme_conjugate(const Table *P, const Table *S, Table **out)
 {
     char name[TABLE_NAME], title[4 * TABLE_NAME];
     TABLE(back);
-    RATIONAL(one);
-    RATIONAL(minus);
+    RATIONALS(one, minus);
     *out = NULL;
     TRY(scheme_adjoint(P, &back));
     mpq_set_si(one, 1, 1);

@@ -170,8 +170,7 @@ static int parse_number(Parser *p, Row *out)
     } else {
         exponent *= sign;
     }
-    RATIONAL(q);
-    RATIONAL(ten);
+    RATIONALS(q, ten);
     mpz_set_str(mpq_numref(q), digit, 10);
     mpz_ui_pow_ui(mpq_numref(ten), 10, (unsigned long)(exponent < 0 ? -exponent : exponent));
     (exponent < 0 ? mpq_div : mpq_mul)(q, q, ten);

@@ -22,58 +22,20 @@ void point_coefficient(const Point *p, unsigned n, mpq_t c)
     }
 }
 
-/* Returns whether some point has a function of this kind. */
-static int has_function(const Table *t, int (*is)(const Table *t, const Point *p))
+int table_has(const Table *t, int kinds)
 {
-    for (size_t i = 0; i < t->points; i++)
-        if (t->point[i].phi && (!is || is(t, &t->point[i]))) return 1;
-    return 0;
-}
-
-static int is_resolvent(const Table *t, const Point *p)
-{
-    (void)t;
-    return p->phi == PHI_SOLVE;
-}
-
-static int is_exponential(const Table *t, const Point *p)
-{
-    return !is_resolvent(t, p);
-}
-
-static int is_of_w(const Table *t, const Point *p)
-{
-    return p->ops != point_fields(t, p);
-}
-
-int table_phi(const Table *t)
-{
-    return has_function(t, NULL);
-}
-
-int table_exponential(const Table *t)
-{
-    return has_function(t, is_exponential);
-}
-
-int table_rosenbrock(const Table *t)
-{
-    return has_function(t, is_resolvent);
-}
-
-int table_w(const Table *t)
-{
-    return has_function(t, is_of_w);
-}
-
-int table_solves(const Table *t)
-{
-    return table_implicit(t) || table_rosenbrock(t);
+    int has = kinds & HAS_IMPLICIT && table_implicit(t) ? HAS_IMPLICIT : 0;
+    for (size_t i = 0; i < t->points; i++) {
+        const Point *p = &t->point[i];
+        if (p->phi) has |= p->phi == PHI_SOLVE ? HAS_SOLVE : HAS_PHI;
+        if (p->phi && p->ops != point_fields(t, p)) has |= HAS_W;
+    }
+    return (has & kinds) != 0;
 }
 
 int table_tree_colours(const Table *t)
 {
-    return t->colours + table_w(t);
+    return t->colours + table_has(t, HAS_W);
 }
 
 int table_over(const Table *t, int op)

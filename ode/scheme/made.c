@@ -79,22 +79,32 @@ static int loop_count(const char *rest, const char *kind, int *n)
     return error_set(ERR_INPUT, "expected %s:N with 1 <= N <= %d", kind, LOOPS_MAX);
 }
 
+/* Writes k_i = OP(y + c (k_1 + .. + k_(i-1))), OP the letters of `ops` in turn, and y' = y + u (k_1 + .. + k_S). The
+ * coefficients are texts, as "1/2*"; c NULL: 0. */
+static void write_rows(int S, const char *ops, const char *c, const char *u, FILE *f)
+{
+    for (int i = 0; i <= S; i++) {
+        int last = i == S;
+        if (last)
+            fputs("y' = y", f);
+        else
+            fprintf(f, "k%d = %c(y", i + 1, ops[(size_t)i % strlen(ops)]);
+        for (int j = 0; j < i && (last || c); j++) fprintf(f, " + %sk%d", last ? u : c, j + 1);
+        fputs(last ? "\n" : ")\n", f);
+    }
+}
+
 static int write_looped(const char *rest, FILE *f)
 {
     int n;
+    char part[16];
     TRY(loop_count(rest, "looped", &n));
+    snprintf(part, sizeof part, "1/%d*", n);
     fprintf(f, "scheme looped\ntitle  The Transformer layer looped %d times with step 1/%d\n", n,
             n);
     fprintf(f, "source control of equal evaluations: Lie-Trotter with Euler, %d steps of h/%d\n", n,
             n);
-    for (int i = 0; i < 2 * n; i++) {
-        fprintf(f, "k%d = %c(y", i + 1, "FG"[i % 2]);
-        for (int j = 0; j < i; j++) fprintf(f, " + 1/%d*k%d", n, j + 1);
-        fprintf(f, ")\n");
-    }
-    fprintf(f, "y' = y");
-    for (int j = 0; j < 2 * n; j++) fprintf(f, " + 1/%d*k%d", n, j + 1);
-    fprintf(f, "\n");
+    write_rows(2 * n, "FG", part, part, f);
     return 0;
 }
 
@@ -104,14 +114,7 @@ static int write_repeat(const char *rest, FILE *f)
     TRY(loop_count(rest, "repeat", &n));
     fprintf(f, "scheme repeat\ntitle  The Transformer layer %d times, one set of weights\n", n);
     fprintf(f, "source weight sharing: Dehghani et al. 2019; Lan et al. 2020\n");
-    for (int i = 0; i <= n; i++) {
-        if (i < n)
-            fprintf(f, "k%d = L(y", i + 1);
-        else
-            fprintf(f, "y' = y");
-        for (int j = 0; j < i; j++) fprintf(f, " + k%d", j + 1);
-        fprintf(f, i < n ? ")\n" : "\n");
-    }
+    write_rows(n, "L", "", "", f);
     return 0;
 }
 
@@ -132,24 +135,6 @@ static int read_theta(const char *text, unsigned long *p, unsigned long *q)
     return *q != 0;
 }
 
-/* Writes k_i = H(y + theta (k_1 + .. + k_(i-1))), y' = y + (1/S) (k_1 + .. + k_S). */
-static void write_dial_rows(int S, mpq_srcptr theta, FILE *f)
-{
-    gmp_fprintf(f,
-                "scheme dial\ntitle  %d equal parts of a step, each %Qd of a step behind the last\n"
-                "source one family: theta = 0 is Euler's method, 1/S is S of its steps of h/S, "
-                "1/(S-1) is SSPRK(S,2) (Gottlieb, Ketcheson, Shu 2011)\n",
-                S, theta);
-    for (int i = 0; i < S; i++) {
-        fprintf(f, "k%d = H(y", i + 1);
-        for (int j = 0; j < i && mpq_sgn(theta); j++) gmp_fprintf(f, " + %Qd*k%d", theta, j + 1);
-        fprintf(f, ")\n");
-    }
-    fprintf(f, "y' = y");
-    for (int j = 0; j < S; j++) fprintf(f, " + 1/%d*k%d", S, j + 1);
-    fprintf(f, "\n");
-}
-
 /* The numbers of dial:S-THETA; THETA = p / q, written as a fraction or a decimal. */
 typedef struct {
     size_t S;
@@ -166,6 +151,7 @@ static int read_dial(const char *rest, Dial *out)
 static int write_dial(const char *rest, FILE *f)
 {
     Dial d;
+    char by[64], part[16];
     if (!read_dial(rest, &d))
         return error_set(ERR_INPUT,
                          "expected dial:S,THETA with 1 <= S <= %d and THETA a fraction or a "
@@ -174,7 +160,14 @@ static int write_dial(const char *rest, FILE *f)
     RATIONAL(theta);
     mpq_set_ui(theta, d.p, d.q);
     mpq_canonicalize(theta);
-    write_dial_rows((int)d.S, theta, f);
+    gmp_snprintf(by, sizeof by, "%Qd*", theta);
+    snprintf(part, sizeof part, "1/%d*", (int)d.S);
+    gmp_fprintf(f,
+                "scheme dial\ntitle  %d equal parts of a step, each %Qd of a step behind the last\n"
+                "source one family: theta = 0 is Euler's method, 1/S is S of its steps of h/S, "
+                "1/(S-1) is SSPRK(S,2) (Gottlieb, Ketcheson, Shu 2011)\n",
+                (int)d.S, theta);
+    write_rows((int)d.S, "H", mpq_sgn(theta) ? by : NULL, part, f);
     return 0;
 }
 

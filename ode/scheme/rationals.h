@@ -9,7 +9,7 @@
 
 extern const mpq_t rational_one; /* 1 */
 
-/* RATIONAL(x) declares mpq_t x = 0, which is cleared where its scope ends. */
+/* RATIONAL(x) declares mpq_t x = 0, which is cleared where its scope ends; RATIONALS(x, y, ...) several. */
 static inline void rational_drop(mpq_t *x)
 {
     mpq_clear(*x);
@@ -17,6 +17,9 @@ static inline void rational_drop(mpq_t *x)
 #define RATIONAL(x)                \
     SCOPED(rational_drop) mpq_t x; \
     mpq_init(x)
+#define RATIONALS(...)                       \
+    SCOPED(rational_drop) mpq_t __VA_ARGS__; \
+    mpq_inits(__VA_ARGS__, NULL)
 
 /* Compute sum + a b, sum - a b and x / k, k > 0, in place. */
 void rational_add(mpq_ptr sum, mpq_srcptr a, mpq_srcptr b);

@@ -215,8 +215,7 @@ static int check_increment(Parser *p, const Head *h, const Row *r, int timed)
 static int read_stage(Parser *p, size_t number)
 {
     ROW(row);
-    RATIONAL(at);
-    RATIONAL(scale);
+    RATIONALS(at, scale);
     Head h = {.scale = scale};
     Cursor *c = &p->cursor;
     if (number != p->table->stages + 1)

@@ -171,10 +171,8 @@ void table_free(Table *t)
     row_free(&t->error);
     table_free(t->pair);
     for (int i = 0; i < COLOURS; i++) mpq_clear(t->weight[i]);
-    void *owned[] = {t->title, t->source, t->note, t->start, t->stage,
-                     t->point, t->eval,   t->flow, t->symbol};
-    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) memory_free(owned[i]);
-    memory_free(t);
+    memory_free_all(t->title, t->source, t->note, t->start, t->stage, t->point, t->eval, t->flow,
+                    t->symbol, t);
 }
 
 static int copy_points(Table *to, const Table *from)
@@ -289,8 +287,7 @@ static void slope_time(const Table *t, int eval, int op, mpq_t c)
 
 void table_row_time(const Table *t, const Row *r, int op, mpq_t c)
 {
-    RATIONAL(w);
-    RATIONAL(x);
+    RATIONALS(w, x);
     mpq_set_ui(c, 0, 1);
     for (size_t i = 0; i < r->terms; i++) {
         const Term *s = &r->term[i];
@@ -380,8 +377,7 @@ static void slope_total(const Table *t, const Row *r, int op, int set, mpq_t sum
 static int start_update(const Table *t, Row *r)
 {
     ROW(out);
-    RATIONAL(c);
-    RATIONAL(total);
+    RATIONALS(c, total);
     TRY(row_add(&out, TABLE_STATE, 0, rational_one, 0, NULL));
     for (size_t i = 0; i < r->terms; i++) {
         const Term *s = &r->term[i];
@@ -542,8 +538,7 @@ double table_double(const mpq_t q)
     double d = mpq_get_d(q); /* towards zero: the nearest is d or its neighbour away from zero */
     double e = nextafter(d, mpq_sgn(q) < 0 ? -INFINITY : INFINITY);
     if (!isfinite(d) || !isfinite(e)) return d;
-    RATIONAL(a);
-    RATIONAL(b);
+    RATIONALS(a, b);
     mpq_set_d(a, d);
     mpq_set_d(b, e);
     mpq_sub(a, q, a);

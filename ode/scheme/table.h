@@ -221,13 +221,13 @@ int table_over(const Table *t, int op);
 /* Returns 1 where every stage is H, or a function of its derivative, so that one colour stands for the sum of all. */
 int table_one_field(const Table *t);
 
-/* Return whether some stage applies a function of a derivative: any, a phi function, a resolvent; W's resolvent.
- * table_solves: whether a step solves systems, for implicit stages or a resolvent's. */
-int table_phi(const Table *t);
-int table_exponential(const Table *t);
-int table_rosenbrock(const Table *t);
-int table_w(const Table *t);
-int table_solves(const Table *t);
+/* Returns whether some stage is of one of these kinds: a phi function, a resolvent, that of W, an implicit stage. */
+enum { HAS_PHI = 1, HAS_SOLVE = 2, HAS_W = 4, HAS_IMPLICIT = 8 };
+int table_has(const Table *t, int kinds);
+#define table_phi(t) table_has(t, HAS_PHI | HAS_SOLVE) /* any function of a derivative */
+#define table_exponential(t) table_has(t, HAS_PHI)
+#define table_rosenbrock(t) table_has(t, HAS_SOLVE)
+#define table_solves(t) table_has(t, HAS_SOLVE | HAS_IMPLICIT)
 /* Returns the colours of the table's trees: its own, and W. */
 int table_tree_colours(const Table *t);
 /* eval_point: the point of an evaluation. point_fields: the colours of A at a function's point; W stands for all. */

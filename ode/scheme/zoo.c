@@ -316,31 +316,31 @@ static int add_all(const Zoo *z, int colours, const char *solver, Table ***list,
     return 0;
 }
 
-static int add_kind(const Zoo *z, int (*is)(const Table *t), int colours, const char *solver,
-                    Table ***list, size_t *count)
+static int add_kind(const Zoo *z, int kind, int colours, const char *solver, Table ***list,
+                    size_t *count)
 {
     for (size_t i = 0; i < z->count; i++)
-        if (is(z->scheme[i])) TRY(add_form(z, z->scheme[i], colours, "", solver, list, count));
+        if (table_has(z->scheme[i], kind))
+            TRY(add_form(z, z->scheme[i], colours, "", solver, list, count));
     return 0;
 }
 
-/* is NULL: all. */
+/* kind: HAS_*; 0: all. */
 static const struct {
-    int (*is)(const Table *t);
-    int colours;
-} group[SCHEMES_GROUPS] = {[SCHEMES_ALL] = {NULL, 2},
-                           [SCHEMES_DECODERS] = {NULL, 3},
-                           [SCHEMES_IMPLICIT] = {table_implicit, 2},
-                           [SCHEMES_EXPONENTIAL] = {table_exponential, 2},
-                           [SCHEMES_ROSENBROCK] = {table_rosenbrock, 2}};
+    int kind, colours;
+} group[SCHEMES_GROUPS] = {[SCHEMES_ALL] = {0, 2},
+                           [SCHEMES_DECODERS] = {0, 3},
+                           [SCHEMES_IMPLICIT] = {HAS_IMPLICIT, 2},
+                           [SCHEMES_EXPONENTIAL] = {HAS_PHI, 2},
+                           [SCHEMES_ROSENBROCK] = {HAS_SOLVE, 2}};
 
 static int add_named(const Zoo *z, const char *name, const char *solver, Table ***list,
                      size_t *count)
 {
     int g = scheme_many(name);
     if (g < 0) return add_found(z, name, solver, list, count);
-    return group[g].is ? add_kind(z, group[g].is, group[g].colours, solver, list, count)
-                       : add_all(z, group[g].colours, solver, list, count);
+    return group[g].kind ? add_kind(z, group[g].kind, group[g].colours, solver, list, count)
+                         : add_all(z, group[g].colours, solver, list, count);
 }
 
 /* Returns the length of the first name of "A, B,...", with the blanks behind it. */

@@ -80,8 +80,7 @@ int band_new(Band *b, const System *s, const Eval *eval, const int *which, size_
 
 void band_free(Band *b)
 {
-    void *owned[] = {b->J, b->matrix, b->row, b->pivot};
-    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) memory_free(owned[i]);
+    memory_free_all(b->J, b->matrix, b->row, b->pivot);
     *b = (Band){.wide = 1};
 }
 

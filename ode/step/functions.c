@@ -151,9 +151,7 @@ void functions_free(Functions *m)
 {
     if (!m) return;
     for (size_t i = 0; i < m->taken; i++) {
-        memory_free(m->derivative[i].y);
-        memory_free(m->derivative[i].J);
-        memory_free(m->derivative[i].by_time);
+        memory_free_all(m->derivative[i].y, m->derivative[i].J, m->derivative[i].by_time);
     }
     for (size_t i = 0; i < m->matrices; i++) {
         memory_free(m->matrix[i].LU);
@@ -161,9 +159,7 @@ void functions_free(Functions *m)
         band_free(&m->matrix[i].band);
     }
     krylov_free(&m->krylov);
-    void *owned[] = {m->derivative, m->matrix, m->of, m->node, m->scratch};
-    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) memory_free(owned[i]);
-    memory_free(m);
+    memory_free_all(m->derivative, m->matrix, m->of, m->node, m->scratch, m);
 }
 
 void functions_begin(Functions *m)

@@ -177,17 +177,12 @@ void implicit_free(Implicit *m)
 {
     if (!m) return;
     for (size_t b = 0; m->block && b < m->blocks; b++) {
-        memory_free(m->block[b].point);
-        memory_free(m->block[b].eval);
-        memory_free(m->block[b].matrix);
-        memory_free(m->block[b].pivot);
+        memory_free_all(m->block[b].point, m->block[b].eval, m->block[b].matrix, m->block[b].pivot);
         band_free(&m->block[b].band);
     }
     for (size_t e = 0; m->J && e < m->evals; e++) memory_free(m->J[e]);
     krylov_free(&m->krylov);
-    void *owned[] = {m->block, m->a, m->node, m->eval, m->place, m->J, m->Y};
-    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) memory_free(owned[i]);
-    memory_free(m);
+    memory_free_all(m->block, m->a, m->node, m->eval, m->place, m->J, m->Y, m);
 }
 
 void implicit_begin(Implicit *m)

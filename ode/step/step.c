@@ -218,10 +218,8 @@ void stepper_free(Stepper *st)
     for (int i = 0; st->program && i <= st->depth; i++) sums_free(&st->program[i]);
     for (int i = 0; st->implicit && i <= st->depth; i++) implicit_free(st->implicit[i]);
     functions_free(st->functions);
-    void *owned[] = {st->program, st->pair, st->fraction, st->state,    st->slope, st->argument,
-                     st->x,       st->c,    st->error,    st->implicit, st->known};
-    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) memory_free(owned[i]);
-    memory_free(st);
+    memory_free_all(st->program, st->pair, st->fraction, st->state, st->slope, st->argument, st->x,
+                    st->c, st->error, st->implicit, st->known, st);
 }
 
 /* ---- rows and evaluations ------------------------------------------------------------------------ */

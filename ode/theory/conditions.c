@@ -9,8 +9,8 @@
  * w and v the weights of y[-j], and psi_i of a clock is the node (Hairer, Norsett, Wanner 1993, section II.2). A tree
  * with one child c takes b A in place of psi(c), so the largest trees need no psi.
  *
- * A number is kept twice: as a float of PRECISION bits, and modulo the prime 2^61 - 1. A rational that is not 0 modulo
- * the prime is not 0: no condition that fails is taken for met. One that is 0 there, and below 1e-40 as a float, is 0.
+ * Numbers are floats of PRECISION bits. A condition is met exactly where its defect is below 1e-100: coefficients that are
+ * roundings would have to be right to 100 digits.
  *
  * In more colours a defect is that of its tree's shape. So the sum of squares over all colourings t of a shape is d^2
  * W_1, with W_k = sum over t of sigma(t)^(-2k). For m equal children c, W_k has the factor
@@ -19,7 +19,6 @@
  *     sum_j l_j x^j = log sum_n x^n / n!^(2k). */
 #include <gmp.h>
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "kernels/error.h"
@@ -28,71 +27,22 @@
 #include "ode/scheme/rationals.h"
 #include "ode/theory/theory.h"
 
-enum { PRECISION = 256, STAGES = 1024, HISTORY = 256 };
-static const uint64_t prime = ((uint64_t)1 << 61) - 1;
-static const double zero = 1e-40;
+enum { PRECISION = 512, STAGES = 1024, HISTORY = 256 };
+static const double zero = 1e-100;
 
 /* ---- numbers ---------------------------------------------------------------------------------------- */
 
-typedef struct {
-    mpf_t f;
-    uint64_t m;
-} Number;
-
-static Number *numbers_new(size_t n)
+static mpf_t *numbers_new(size_t n)
 {
-    Number *x = memory_new(n, sizeof *x);
-    for (size_t i = 0; x && i < n; i++) mpf_init2(x[i].f, PRECISION);
+    mpf_t *x = memory_new(n, sizeof *x);
+    for (size_t i = 0; x && i < n; i++) mpf_init2(x[i], PRECISION);
     return x;
 }
 
-static void numbers_free(Number *x, size_t n)
+static void numbers_free(mpf_t *x, size_t n)
 {
-    for (size_t i = 0; x && i < n; i++) mpf_clear(x[i].f);
+    for (size_t i = 0; x && i < n; i++) mpf_clear(x[i]);
     memory_free(x);
-}
-
-static uint64_t modulo_product(uint64_t a, uint64_t b)
-{
-    __extension__ typedef unsigned __int128 wide;
-    wide x = (wide)a * b;
-    uint64_t sum = (uint64_t)(x & prime) + (uint64_t)(x >> 61);
-    return sum >= prime ? sum - prime : sum;
-}
-
-static uint64_t modulo_sum(uint64_t a, uint64_t b)
-{
-    return a + b >= prime ? a + b - prime : a + b;
-}
-
-/* Returns q modulo the prime; where its denominator is divisible by it, 1, which is never taken for 0. */
-static uint64_t modulo(mpq_srcptr q)
-{
-    uint64_t power = mpz_fdiv_ui(mpq_denref(q), prime), x = mpz_fdiv_ui(mpq_numref(q), prime);
-    if (power == 0) return 1;
-    for (uint64_t e = prime - 2; e; e >>= 1) { /* 1/a = a^(p-2) */
-        if (e & 1) x = modulo_product(x, power);
-        power = modulo_product(power, power);
-    }
-    return x;
-}
-
-static void number_set(Number *x, mpq_srcptr q)
-{
-    mpf_set_q(x->f, q);
-    x->m = modulo(q);
-}
-
-static void number_ui(Number *x, unsigned long n)
-{
-    mpf_set_ui(x->f, n);
-    x->m = n;
-}
-
-static void number_multiply(Number *x, const Number *by)
-{
-    mpf_mul(x->f, x->f, by->f);
-    x->m = modulo_product(x->m, by->m);
 }
 
 /* ---- a scheme as a tableau ------------------------------------------------------------------------------ */
@@ -100,7 +50,7 @@ static void number_multiply(Number *x, const Number *by)
 /* c u[at]: at is a stage, or behind the stages E_-(at - stages + 1). */
 typedef struct {
     size_t at;
-    Number c;
+    mpf_t c;
 } Weight;
 
 typedef struct {
@@ -114,15 +64,15 @@ struct Conditions {
     int estimate;         /* the update estimates an error: its series is compared with 0 */
     size_t stages, depth; /* depth: the largest j of E_-j */
     int (*stage)[2];      /* (stages): evaluation, steps ago */
-    Number *node;         /* (stages) */
+    mpf_t *node;          /* (stages) */
     Weights *row;         /* (stages + 2): psi of every stage, the update, the update of psi */
-    Number *u;            /* (stages + depth) */
-    Number **psi;         /* (forest->count) each NULL or (stages) */
+    mpf_t *u;             /* (stages + depth) */
+    mpf_t **psi;          /* (forest->count) each NULL or (stages) */
     size_t room;          /* of psi */
-    Number *d;            /* defects of the order below */
+    mpf_t *d;             /* defects of the order below */
     size_t defects;
     int order;
-    Number x, y; /* scratch */
+    mpf_t x; /* scratch */
 };
 
 static const Row *row_of(const Conditions *c, size_t i)
@@ -174,8 +124,8 @@ static int set_weights(const Conditions *c, mpq_t *dense, Weights *out)
         Weight *w = &out->w[out->count++];
         out->own += i < c->stages;
         w->at = i;
-        mpf_init2(w->c.f, PRECISION);
-        number_set(&w->c, dense[i]);
+        mpf_init2(w->c, PRECISION);
+        mpf_set_q(w->c, dense[i]);
     }
     return 0;
 }
@@ -210,13 +160,12 @@ static int set_rows(Conditions *c)
 
 static void set_nodes(Conditions *c)
 {
-    RATIONAL(q);
-    RATIONAL(ago);
+    RATIONALS(q, ago);
     for (size_t i = 0; i < c->stages; i++) {
         table_time(c->t, eval_point(c->t, c->stage[i][0]), OP_F, q);
         mpq_set_si(ago, c->stage[i][1], 1);
         mpq_sub(q, q, ago);
-        number_set(&c->node[i], q);
+        mpf_set_q(c->node[i], q);
     }
 }
 
@@ -237,8 +186,7 @@ int conditions_new(const Table *t, int timed, int estimate, Conditions **out)
     SCOPED(conditions_drop) Conditions *c = memory_new(1, sizeof *c);
     if (!c) return ERR_MEMORY;
     *c = (Conditions){.t = t, .estimate = estimate, .stage = memory_new(STAGES, sizeof *c->stage)};
-    mpf_init2(c->x.f, PRECISION);
-    mpf_init2(c->y.f, PRECISION);
+    mpf_init2(c->x, PRECISION);
     if (!c->stage) return ERR_MEMORY;
     TRY(forest_trees(1, 1, timed, &c->f));
     if (!find_stages(c)) return 0;
@@ -252,17 +200,15 @@ void conditions_free(Conditions *c)
 {
     if (!c) return;
     for (size_t i = 0; c->row && i < c->stages + 2; i++) {
-        for (size_t k = 0; k < c->row[i].count; k++) mpf_clear(c->row[i].w[k].c.f);
+        for (size_t k = 0; k < c->row[i].count; k++) mpf_clear(c->row[i].w[k].c);
         memory_free(c->row[i].w);
     }
     for (size_t i = 0; i < c->room; i++) numbers_free(c->psi[i], c->stages);
     numbers_free(c->node, c->stages);
     numbers_free(c->u, c->stages + c->depth);
     numbers_free(c->d, c->defects);
-    mpf_clears(c->x.f, c->y.f, NULL);
-    memory_free(c->row);
-    memory_free(c->psi);
-    memory_free(c->stage);
+    mpf_clear(c->x);
+    memory_free_all(c->row, c->psi, c->stage);
     forest_free(c->f);
     memory_free(c);
 }
@@ -270,35 +216,28 @@ void conditions_free(Conditions *c)
 /* ---- weights of trees ------------------------------------------------------------------------------------- */
 
 /* Adds the terms from .. to - 1 of a row of weights times u to sum. */
-static void add_weights(Conditions *c, const Weights *r, size_t from, size_t to, Number *sum)
+static void add_weights(Conditions *c, const Weights *r, size_t from, size_t to, mpf_t sum)
 {
     for (size_t k = from; k < to; k++) {
-        const Weight *w = &r->w[k];
-        const Number *u = &c->u[w->at];
-        mpf_mul(c->x.f, w->c.f, u->f);
-        mpf_add(sum->f, sum->f, c->x.f);
-        sum->m = modulo_sum(sum->m, modulo_product(w->c.m, u->m));
+        mpf_mul(c->x, r->w[k].c, c->u[r->w[k].at]);
+        mpf_add(sum, sum, c->x);
     }
 }
 
-static void one_over_gamma(const Conditions *c, size_t tree, Number *out)
+static void one_over_gamma(const Conditions *c, size_t tree, mpf_t out)
 {
-    RATIONAL(q);
-    mpq_set_ui(q, 1, c->f->tree[tree].gamma);
-    number_set(out, q);
+    mpf_set_ui(out, 1);
+    mpf_div_ui(out, out, c->f->tree[tree].gamma);
 }
 
 /* Computes E_-j of a tree into u. */
 static void set_pasts(Conditions *c, size_t tree)
 {
     for (size_t j = 1; j <= c->depth; j++) {
-        Number *u = &c->u[c->stages + j - 1];
+        mpf_ptr u = c->u[c->stages + j - 1];
         one_over_gamma(c, tree, u);
-        number_ui(&c->x, j);
-        for (int k = 0; k < c->f->tree[tree].order; k++) number_multiply(u, &c->x);
-        if (c->f->tree[tree].order % 2 == 0) continue;
-        mpf_neg(u->f, u->f);
-        u->m = u->m ? prime - u->m : 0;
+        for (int k = 0; k < c->f->tree[tree].order; k++) mpf_mul_ui(u, u, j);
+        if (c->f->tree[tree].order % 2) mpf_neg(u, u);
     }
 }
 
@@ -307,11 +246,11 @@ static void set_stages(Conditions *c, size_t tree)
 {
     const Tree *t = &c->f->tree[tree];
     for (size_t i = 0; i < c->stages; i++) {
-        Number *u = &c->u[i];
-        number_ui(u, 1);
+        mpf_ptr u = c->u[i];
+        mpf_set_ui(u, 1);
         for (int k = 0; k < t->children; k++) {
             size_t child = (size_t)t->child[k];
-            number_multiply(u, tree_is_clock(c->f, child) ? &c->node[i] : &c->psi[child][i]);
+            mpf_mul(u, u, tree_is_clock(c->f, child) ? c->node[i] : c->psi[child][i]);
         }
     }
     set_pasts(c, tree);
@@ -322,23 +261,23 @@ static int shape(Conditions *c, int order)
 {
     size_t count = order < 1 ? 0 : c->f->first[order + 1];
     if (count <= c->room) return 0;
-    Number **grown = memory_grow(c->psi, c->room, count, sizeof *grown);
+    mpf_t **grown = memory_grow(c->psi, c->room, count, sizeof *grown);
     if (!grown) return ERR_MEMORY;
     c->psi = grown;
     for (; c->room < count; c->room++) {
         if (tree_is_clock(c->f, c->room)) continue;
-        Number *psi = numbers_new(c->stages);
+        mpf_t *psi = numbers_new(c->stages);
         if (!(c->psi[c->room] = psi)) return ERR_MEMORY;
         set_stages(c, c->room);
         for (size_t i = 0; i < c->stages; i++)
-            add_weights(c, &c->row[i], 0, c->row[i].count, &psi[i]);
+            add_weights(c, &c->row[i], 0, c->row[i].count, psi[i]);
         tick();
     }
     return 0;
 }
 
 /* Computes d of a tree. */
-static void find_defect(Conditions *c, size_t tree, Number *d)
+static void find_defect(Conditions *c, size_t tree, mpf_t d)
 {
     const Tree *t = &c->f->tree[tree];
     const Weights *update = &c->row[c->stages];
@@ -353,15 +292,14 @@ static void find_defect(Conditions *c, size_t tree, Number *d)
     }
     add_weights(c, update, update->own, update->count, d);
     if (c->estimate) return;
-    one_over_gamma(c, tree, &c->y);
-    mpf_sub(d->f, d->f, c->y.f);
-    d->m = modulo_sum(d->m, prime - c->y.m);
+    one_over_gamma(c, tree, c->x);
+    mpf_sub(d, d, c->x);
 }
 
-static void look_at(const Conditions *c, size_t tree, const Number *d, Level *out)
+static void look_at(const Conditions *c, size_t tree, mpf_srcptr d, Level *out)
 {
-    double size = fabs(mpf_get_d(d->f)) / (double)c->f->tree[tree].sigma;
-    out->exact &= d->m == 0 && size <= zero;
+    double size = fabs(mpf_get_d(d)) / (double)c->f->tree[tree].sigma;
+    out->exact &= size <= zero;
     out->largest = fmax(out->largest, size);
 }
 
@@ -377,8 +315,8 @@ int conditions_at(Conditions *c, int order, Level *out)
     if (!(c->d = numbers_new(c->defects))) return ERR_MEMORY;
     for (size_t i = 0; i < c->defects; i++) {
         if (tree_is_clock(c->f, first + i)) continue;
-        find_defect(c, first + i, &c->d[i]);
-        look_at(c, first + i, &c->d[i], out);
+        find_defect(c, first + i, c->d[i]);
+        look_at(c, first + i, c->d[i], out);
         tick();
     }
     return 0;
@@ -427,12 +365,12 @@ static void colourings(const Conditions *c, size_t tree, int k, mpq_t out)
 }
 
 /* Adds d^2 q to sum. */
-static void add_square(Conditions *c, const Number *d, mpq_srcptr q, mpf_t sum)
+static void add_square(Conditions *c, mpf_srcptr d, mpq_srcptr q, mpf_t sum)
 {
-    mpf_set_q(c->x.f, q);
-    mpf_mul(c->x.f, c->x.f, d->f);
-    mpf_mul(c->x.f, c->x.f, d->f);
-    mpf_add(sum, sum, c->x.f);
+    mpf_set_q(c->x, q);
+    mpf_mul(c->x, c->x, d);
+    mpf_mul(c->x, c->x, d);
+    mpf_add(sum, sum, c->x);
 }
 
 static double nearest(mpf_t x, mpq_t q)
@@ -449,12 +387,12 @@ void conditions_norms(Conditions *c, double *norm2, double *one_colour)
     mpf_init2(one, PRECISION);
     for (size_t i = 0; i < c->defects; i++) {
         size_t tree = c->f->first[c->order] + i;
-        if (mpf_sgn(c->d[i].f) == 0) continue;
+        if (mpf_sgn(c->d[i]) == 0) continue;
         colourings(c, tree, 1, q);
-        add_square(c, &c->d[i], q, all);
+        add_square(c, c->d[i], q, all);
         mpq_set_ui(q, 1, c->f->tree[tree].sigma);
         mpq_mul(q, q, q);
-        add_square(c, &c->d[i], q, one);
+        add_square(c, c->d[i], q, one);
         tick();
     }
     *norm2 = nearest(all, q);

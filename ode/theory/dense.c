@@ -117,11 +117,7 @@ static void meet_ends(const Search *s, int low, mpq_t *end, mpq_t *slope, mpq_t 
 {
     long S0 = 0, S1 = 0, S2 = 0;
     for (int d = low; d <= s->q; d++) S0++, S1 += d, S2 += d * d;
-    RATIONAL(over);
-    RATIONAL(x);
-    RATIONAL(y);
-    RATIONAL(u);
-    RATIONAL(v);
+    RATIONALS(over, x, y, u, v);
     mpq_set_si(over, 1, (unsigned long)(slope ? S0 * S2 - S1 * S1 : S0));
     for (size_t k = 0; k < s->n; k++) {
         if (slope) { /* S0 u + S1 v = end, S1 u + S2 v = slope */

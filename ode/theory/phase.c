@@ -115,8 +115,7 @@ static void powers(Principal *p, int n)
 /* Computes log zeta by n l_n = n zeta_n - sum over 0 < j < n of j l_j zeta_(n-j). */
 static void logarithm(Principal *p, int n)
 {
-    RATIONAL(x);
-    RATIONAL(j);
+    RATIONALS(x, j);
     mpq_set(p->log[n], p->zeta[n]);
     for (int i = 1; i < n; i++) {
         mpq_set_si(j, i, (unsigned)n);
@@ -131,8 +130,7 @@ static void logarithm(Principal *p, int n)
 static void phi_coefficient(const Principal *p, const Point *at, mpq_t *Y, int n, mpq_t K)
 {
     unsigned fields = (unsigned)__builtin_popcount((unsigned)point_fields(p->t, at));
-    RATIONAL(factor);
-    RATIONAL(x);
+    RATIONALS(factor, x);
     mpq_set_ui(x, fields, 1);
     mpq_mul(x, x, p->share);
     mpq_mul(x, x, at->scale);

@@ -67,8 +67,7 @@ void series_exact(Series *s, const mpq_t theta, mpq_t weight[COLOURS])
 static void compose_tree(const Forest *f, size_t t, mpq_t *a, mpq_t *b, const mpq_t b_empty,
                          mpq_t out)
 {
-    RATIONAL(product);
-    RATIONAL(count);
+    RATIONALS(product, count);
     mpq_set_ui(out, 0, 1);
     for (size_t i = 0; i < f->cuts[t]; i++) {
         const Cut *c = &f->cut[t][i];
@@ -91,8 +90,7 @@ void series_compose(Series *c, const Series *a, const Series *b)
 /* Computes out, the derivative of c along b at tree t: sum over single cuts of c(kept) b(cut). */
 static void derive_tree(const Forest *f, size_t t, mpq_t *b, mpq_t *c, mpq_t out)
 {
-    RATIONAL(product);
-    RATIONAL(count);
+    RATIONALS(product, count);
     mpq_set_ui(out, 0, 1);
     for (size_t i = 0; i < f->cuts[t]; i++) {
         const Cut *k = &f->cut[t][i];
@@ -194,10 +192,7 @@ static void work_free(Work *w)
     for (size_t p = 0; w->Y && p < t->points; p++) rationals_free(w->Y[p]);
     for (int j = 0; w->E && j <= w->depth; j++) series_free(w->E[j]);
     rationals_free(w->node);
-    memory_free(w->K);
-    memory_free(w->Y);
-    memory_free(w->S);
-    memory_free(w->E);
+    memory_free_all(w->K, w->Y, w->S, w->E);
 }
 
 static int exact_pasts(Work *w)
@@ -247,8 +242,7 @@ static void row_at(const Work *w, const Row *r, size_t i, mpq_t out)
 static void apply_phi(const Work *w, const Point *p, mpq_t *Y, size_t i, mpq_t K)
 {
     const Tree *t = &w->forest->tree[i];
-    RATIONAL(factor);
-    RATIONAL(node);
+    RATIONALS(factor, node);
     mpq_set_ui(factor, 1, 1);
     point_coefficient(p, 0, factor);
     mpq_mul(K, factor, Y[i]);

@@ -45,8 +45,7 @@ static int implicit_colour(const Table *t, int *colour)
 static int is_hurwitz(int n, mpq_t *q, mpq_t *row)
 {
     mpq_t *above = row, *below = row + n + 2, *swap;
-    RATIONAL(ratio);
-    RATIONAL(x);
+    RATIONALS(ratio, x);
     for (int i = 0; i <= n; i++) {
         mpq_ptr to = (i % 2 ? below : above)[i / 2];
         mpq_set(to, q[n - i]);

@@ -209,8 +209,7 @@ static void join_evaluations(Joined *s)
 static int pair_holds(const Joined *s, size_t i, size_t j)
 {
     size_t n = s->t->evals;
-    RATIONAL(sum);
-    RATIONAL(q);
+    RATIONALS(sum, q);
     mpq_mul(sum, s->b[i], s->a[i * n + j]);
     rational_add(sum, s->b[j], s->a[j * n + i]);
     mpq_mul(q, s->b[i], s->b[j]);
@@ -311,8 +310,7 @@ static int multistep_symmetric(const Table *t, const Multistep *m)
  * -sum over j >= -1 of alpha_j (-j)^n / n! + sum beta_j (-j)^(n-1) / (n-1)!. */
 static void error_term(const Multistep *m, int n, mpq_t out)
 {
-    RATIONAL(power);
-    RATIONAL(j);
+    RATIONALS(power, j);
     mpq_set_ui(out, 0, 1);
     for (int i = 0; i <= m->k + 1; i++) {
         mpq_set_ui(power, 1, 1); /* (1 - i)^(n-1) / (n-1)! */
@@ -331,8 +329,7 @@ static void error_term(const Multistep *m, int n, mpq_t out)
 
 static void find_constant(const Table *t, const Multistep *m, Structure *out)
 {
-    RATIONAL(sum);
-    RATIONAL(sigma);
+    RATIONALS(sum, sigma);
     int same = 1, n = 1;
     for (int i = 0; i <= m->k + 1; i++) {
         for (int op = 1; op < m->colours; op++)

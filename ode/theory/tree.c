@@ -225,10 +225,7 @@ void forest_free(Forest *f)
 {
     if (!f) return;
     for (size_t i = 0; f->cut && i < f->count; i++) memory_free(f->cut[i]);
-    memory_free(f->cut);
-    memory_free(f->cuts);
-    memory_free(f->tree);
-    memory_free(f);
+    memory_free_all(f->cut, f->cuts, f->tree, f);
 }
 
 /* ---- names ---------------------------------------------------------------------------------------------- */

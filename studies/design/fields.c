@@ -122,10 +122,7 @@ void fields_close(Fields *f)
         system_free(f->system[i]);
         memory_free(f->end[i]);
     }
-    memory_free(f->system);
-    memory_free(f->end);
-    memory_free(f->displacement);
-    memory_free(f->relative);
+    memory_free_all(f->system, f->end, f->displacement, f->relative);
     growth_free(&f->growth);
     sentences_free(&f->drawn);
     text_free(&f->text);

@@ -110,9 +110,7 @@ static int take_out(Modes *m, const double *A, const double *B, double *E)
 
 static void layer_free(GrowthLayer *l)
 {
-    memory_free(l->A);
-    memory_free(l->B);
-    memory_free(l->E);
+    memory_free_all(l->A, l->B, l->E);
 }
 
 static int fill(GrowthLayer *l, size_t d, const double *A, const double *B)

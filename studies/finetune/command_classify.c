@@ -246,12 +246,7 @@ static int run(Options *o)
         memory_free(u.first[i]);
         memory_free(u.second[i]);
     }
-    memory_free(u.first);
-    memory_free(u.second);
-    memory_free(u.line);
-    memory_free(u.z);
-    memory_free(u.name);
-    memory_free(u.labels);
+    memory_free_all(u.first, u.second, u.line, u.z, u.name, u.labels);
     lines_free(&u.lines);
     network_free(&u.net);
     return code;

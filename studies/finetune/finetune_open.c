@@ -422,8 +422,5 @@ void finetune_close(Study *u)
     labelled_free(&f->dev);
     labelled_free(&f->whole);
     network_free(&f->net);
-    memory_free(f->gold);
-    memory_free(f->said);
-    memory_free(f->label);
-    memory_free(f->own);
+    memory_free_all(f->gold, f->said, f->label, f->own);
 }

@@ -404,11 +404,7 @@ int labelled_open(const LabelledTask *t, const char *dir, int change, Labelled *
 
 void labelled_free(Labelled *l)
 {
-    memory_free(l->line);
-    memory_free(l->first);
-    memory_free(l->second);
-    memory_free(l->label);
-    memory_free(l->value);
+    memory_free_all(l->line, l->first, l->second, l->label, l->value);
     if (l->text) memory_free(l->name); /* else it belongs to another */
     memory_free(l->names);
     memory_free(l->text);

@@ -121,9 +121,9 @@ static int asked_open(Asked *a, const Table *t, int degree)
     a->kind = t->flows ? FLOWS : table_rosenbrock(t) ? ROSENBROCK : RUNGE_KUTTA;
     TRY(theory_search(a->t, degree, &a->theory));
     if (a->theory.order_exact < a->theory.order_autonomous) a->t->exact = 0;
-    int one = series_one_colour(a->t) || (a->kind == ROSENBROCK && !table_w(t));
+    int one = series_one_colour(a->t) || (a->kind == ROSENBROCK && !table_has(t, HAS_W));
     TRY(series_forest(a->t, degree, one ? 1 : table_tree_colours(t), 0, &a->f));
-    a->f->w = table_w(t);
+    a->f->w = table_has(t, HAS_W);
     TRY(series_new(a->f, &a->exact));
     series_exact(a->exact, rational_one, a->t->weight);
     if (!(a->defect = rationals_new(a->f->count + 1))) return ERR_MEMORY;

@@ -364,8 +364,7 @@ int derivation_less(Derivation *d, const DerivationField *of, const Series *a, c
 {
     const Forest *f = of->forest;
     char left[16], name[NAME];
-    RATIONAL(x);
-    RATIONAL(z);
+    RATIONALS(x, z);
     derivation_part(d, "the difference, power by power");
     if (b) mpq_set(z, b->empty);
     if (mpq_sgn(a->empty) || mpq_sgn(z)) less_term(d, of, "1:", "y", a->empty, z);

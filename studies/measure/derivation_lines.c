@@ -12,9 +12,7 @@
 void derivation_free(Derivation *d)
 {
     for (size_t i = 0; i < d->count; i++) {
-        memory_free(d->line[i].part);
-        memory_free(d->line[i].left);
-        memory_free(d->line[i].note);
+        memory_free_all(d->line[i].part, d->line[i].left, d->line[i].note);
         free(d->line[i].formula);
     }
     memory_free(d->line);

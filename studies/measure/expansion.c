@@ -74,7 +74,7 @@ static int find_trees(Expansion *e)
         TRY(forest_timed(e->degree, colours_of(e), table_written(e->table), &f));
     else
         TRY(series_forest(e->table, e->degree, colours_of(e), table_written(e->table), &f));
-    f->w = table_w(e->table);
+    f->w = table_has(e->table, HAS_W);
     SCOPED(rationals_drop) mpq_t *defect = rationals_new(f->count);
     RATIONAL(empty);
     if (!defect) return ERR_MEMORY;

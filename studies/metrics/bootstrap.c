@@ -102,11 +102,7 @@ int bootstrap_scores(BootstrapScore score, void *arg, size_t n, const size_t *ru
     }
     for (size_t s = 0; code == 0 && N > 0 && s < systems; s++) /* sorts the scores, so it is last */
         spread(drawn + s * N, N, &out[s].mean, &out[s].low, &out[s].high);
-    memory_free(d.draw);
-    memory_free(d.run);
-    memory_free(whole);
-    memory_free(drawn);
-    memory_free(less);
+    memory_free_all(d.draw, d.run, whole, drawn, less);
     return code;
 }
 

@@ -190,9 +190,7 @@ static int edits_of(const Symbols *h, const Symbols *r, size_t *out)
         *out = count_edits(&t);
     }
     int code = words && t.op && t.place ? 0 : ERR_MEMORY;
-    memory_free(t.place);
-    memory_free(t.op);
-    memory_free(words);
+    memory_free_all(t.place, t.op, words);
     return code;
 }
 

@@ -145,11 +145,7 @@ void translator_free(Translator *t)
     if (!t) return;
     memory_free(t->prefix);
     beam_free(t->beam);
-    memory_free(t->line);
-    memory_free(t->start);
-    memory_free(t->position);
-    memory_free(t->x.source.input);
-    memory_free(t);
+    memory_free_all(t->line, t->start, t->position, t->x.source.input, t);
 }
 
 /* ---- what is found ------------------------------------------------------------------------------ */

@@ -457,9 +457,7 @@ int adaptive_study(const Options *o, const SystemChoice *system, const Selection
     sheet_free(u.points);
     sheet_free(u.summary);
     progress_clear();
-    memory_free(u.exact);
-    memory_free(u.way);
-    memory_free(u.name);
+    memory_free_all(u.exact, u.way, u.name);
     system_free(u.system);
     network_free(&u.network);
     return code;

@@ -443,12 +443,7 @@ static void close_study(Study *u)
     sheet_free(u->solution);
     sheet_free(u->shown);
     sheet_free(u->runs);
-    memory_free(u->columns);
-    memory_free(u->names);
-    memory_free(u->row);
-    memory_free(u->t);
-    memory_free(u->exact);
-    memory_free(u->states);
+    memory_free_all(u->columns, u->names, u->row, u->t, u->exact, u->states);
     system_free(u->system);
     network_free(&u->network);
 }

@@ -247,14 +247,10 @@ void found_free(Found *f)
     for (size_t i = 0; i < f->studies; i++) {
         Study *s = &f->study[i];
         for (size_t k = 0; k < s->files; k++) memory_free(s->file[k].path);
-        memory_free(s->file);
-        memory_free(s->dir);
-        memory_free(s->prefix);
+        memory_free_all(s->file, s->dir, s->prefix);
     }
     for (size_t i = 0; i < f->outside; i++) memory_free(f->left[i]);
     for (size_t i = 0; i < f->drawings; i++) memory_free(f->drawing[i]);
-    memory_free(f->study);
-    memory_free(f->left);
-    memory_free(f->drawing);
+    memory_free_all(f->study, f->left, f->drawing);
     *f = (Found){0};
 }

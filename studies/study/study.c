@@ -114,13 +114,9 @@ static void close_study(Study *u)
         StudyDesign *d = &u->design[i];
         for (size_t k = 0; k < d->seeds; k++) metric_free(&d->run[k].lines);
         if (u->kind->drop && d->own) u->kind->drop(d->own);
-        memory_free(d->own);
-        memory_free(d->trial);
-        memory_free(d->run);
+        memory_free_all(d->own, d->trial, d->run);
     }
-    memory_free(u->design);
-    memory_free(u->point);
-    memory_free(u->more);
+    memory_free_all(u->design, u->point, u->more);
     sheet_free(u->means);
     sheet_free(u->differences);
     sheet_free(u->correlations);

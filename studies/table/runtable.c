@@ -321,12 +321,6 @@ void runtable_close(RunTable *t)
 {
     for (size_t i = 0; i < t->designs; i++) memory_free(t->design[i].name);
     for (size_t f = 0; f < t->files; f++) csv_close(&t->file[f]);
-    memory_free(t->design);
-    memory_free(t->file);
-    memory_free(t->row);
-    memory_free(t->panel);
-    memory_free(t->model);
-    memory_free(t->y);
-    memory_free(t->work);
+    memory_free_all(t->design, t->file, t->row, t->panel, t->model, t->y, t->work);
     *t = (RunTable){0};
 }

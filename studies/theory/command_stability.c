@@ -265,12 +265,7 @@ static void study_free(Study *u)
     for (size_t i = 0; u->table && i < u->schemes.count; i++) table_free(u->table[i]);
     for (size_t i = 0; u->of && i < u->region.count; i++)
         if (u->of[i] < 0) table_free(u->drawn[i]);
-    memory_free(u->drawn);
-    memory_free(u->of);
-    memory_free(u->table);
-    memory_free(u->real);
-    memory_free(u->imag);
-    memory_free(u->region.modulus);
+    memory_free_all(u->drawn, u->of, u->table, u->real, u->imag, u->region.modulus);
     sheet_free(u->limits);
     select_close(&u->schemes);
 }

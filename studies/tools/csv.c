@@ -101,9 +101,7 @@ int csv_open(Csv *c, const char *file)
 
 void csv_close(Csv *c)
 {
-    memory_free(c->cell);
-    memory_free(c->line);
-    memory_free(c->text);
+    memory_free_all(c->cell, c->line, c->text);
     *c = (Csv){0};
 }
 

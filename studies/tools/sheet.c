@@ -76,10 +76,7 @@ void sheet_free(Sheet *r)
         memory_free(r->cell[i].exact);
         memory_free(r->cell[i].shown);
     }
-    memory_free(r->cell);
-    memory_free(r->slot);
-    memory_free(r->view);
-    memory_free(r);
+    memory_free_all(r->cell, r->slot, r->view, r);
 }
 
 static void add(Sheet *r, const char *exact, const char *shown, int number)

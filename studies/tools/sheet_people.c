@@ -448,9 +448,7 @@ static int lay_out(const Sheet *r, int form, FILE *f)
     if (code == 0) shapes(r, form, s);
     if (code == 0 && form == SHEET_LATEX) write_latex(r, s, &p, f);
     if (code == 0 && form != SHEET_LATEX) write_rows(r, s, form, &p, text, f);
-    memory_free(s);
-    memory_free(p.column);
-    memory_free(text);
+    memory_free_all(s, p.column, text);
     return code;
 }
 

@@ -167,10 +167,7 @@ static int speech_open(Speech *s, const Text *prompt)
 
 static void speech_close(Speech *s)
 {
-    memory_free(s->id);
-    memory_free(s->position);
-    memory_free(s->logits);
-    memory_free(s->order);
+    memory_free_all(s->id, s->position, s->logits, s->order);
 }
 
 /* Reads the prompt into *bytes. */

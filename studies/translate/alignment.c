@@ -16,9 +16,7 @@ typedef struct {
 
 static void side_free(Side *s)
 {
-    memory_free(s->input);
-    memory_free(s->position);
-    memory_free(s->word);
+    memory_free_all(s->input, s->position, s->word);
 }
 
 static int is_piece(const Network *n, int32_t id)

@@ -169,8 +169,6 @@ void truncation_free(TruncationStudy *u)
     sheet_free(u->terms);
     sheet_free(u->curves);
     sheet_free(u->by_layer);
-    memory_free(u->series);
-    memory_free(u->cell);
-    memory_free(u->room);
+    memory_free_all(u->series, u->cell, u->room);
     *u = (TruncationStudy){0};
 }

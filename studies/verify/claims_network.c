@@ -303,8 +303,7 @@ int check_released(const Zoo *z, const char *const *arg, Finding *f)
     TABLE(t);
     SCOPED(net_close) Net n = {0};
     Theory theory;
-    RATIONAL(factor);
-    RATIONAL(stated);
+    RATIONALS(factor, stated);
     double over_L = NAN, over_whole = NAN;
     TRY(map_table(z, arg[0], &t));
     state_factor(t, factor);

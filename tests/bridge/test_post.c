@@ -29,7 +29,6 @@ static Model *post_model(const char *name)
     ModelConfig c = tiny_config();
     c.max_length = TOKENS;
     if (make_plan(name, NORM_POST, &plan) != 0) fail_msg("%s: %s", name, error_text());
-    assert_int_equal(plan_check(plan), 0);
     assert_int_equal(model_new(&c, plan, f64, 1, &m), 0);
     tiny_shake(m, 7); /* norms too: no two are alike */
     return m;
@@ -159,7 +158,6 @@ TEST(every_scheme_has_one_or_is_told)
         int code = make_plan(zoo.scheme[i]->name, NORM_POST, &plan);
         if (code == 0) {
             made++;
-            assert_int_equal(plan_check(plan), 0);
             assert_int_equal(plan->post, 1);
         } else {
             assert_int_equal(code, ERR_INPUT);
@@ -186,29 +184,6 @@ TEST(a_post_model_is_no_field)
     OWN_MODEL *m = post_model("transformer");
     assert_int_equal(bridge_system(m, &(LayerOf){.n = TOKENS}, &s), ERR_INPUT);
     assert_non_null(strstr(error_text(), "post-norm"));
-}
-
-/* ---- plans --------------------------------------------------------------------------------------- */
-
-static Plan *spoilt(int how)
-{
-    Plan *p = plan_new(1);
-    int f = plan_slot(p, (PlanSlot){SLOT_ATTENTION, 0, 1, 0});
-    int k = plan_eval(p, f, 0, 0);
-    p->post = how != 1;
-    if (how != 2) k = plan_norm(p, how == 3 ? 5 : f, how == 4 ? 9 : k);
-    p->output = how == 5 ? 0 : k;
-    return p;
-}
-
-/* plan_check refuses 1: a norm in a plan with norms inside; 2: no norm; 3, 4: a norm of no slot, of no
- * register; 5: a norm that is not last. */
-TEST(norms_out_of_place_are_refused)
-{
-    for (int how = 0; how <= 5; how++) {
-        OWN_PLAN *p = spoilt(how);
-        assert_int_equal(plan_check(p), how ? ERR_MISUSE : 0);
-    }
 }
 
 TEST_MAIN(set_up, zoo_end)

@@ -36,7 +36,7 @@ TEST(test_known)
         Embedded e = embedded_of(list.table[i]);
         assert_true(e.order == known[i].embedded && e.estimate_order == known[i].embedded);
         assert_true(fabs(table_error_sum(list.table[i])) < 1e-14);
-        assert_int_equal(table_w(t), known[i].w);
+        assert_int_equal(table_has(t, HAS_W), known[i].w);
         assert_int_equal(stability_stiff(t, &s), 0);
         assert_true(s.a_stable == TOLD_YES && s.l_stable == known[i].l_stable && s.colour == -1);
         assert_true(fabs(s.r_infinity - known[i].infinity) <= 1e-14);
