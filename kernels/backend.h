@@ -221,6 +221,25 @@ struct Backend {
     void (*aside)(int on);
     void (*meet)(int all);
     void (*receive)(void *host, const void *x, size_t bytes);
+    /* The functions up to `weigh` are those of a backend whose products do more before they write; all NULL: it has none.
+     *
+     * u, y as bias_act makes them of u = x W^T: x (N, D) factors, W (M, D), gated (2M, D). But for ReLU, where u is not y
+     * and M is a multiple of `signs`, u gets the N M bits y > 0. */
+    void (*activate)(size_t N, size_t M, size_t D, const void *x, const void *W, const void *b,
+                     int act, Dropout drop, void *u, void *y);
+    /* bias_act_back of dy = dz W without db: dz (N, D) factors, W (D, M); u, y as `activate` left them. dcore
+     * (N, M): room for dy, may be du. */
+    void (*activate_back)(size_t N, size_t M, size_t D, const void *dz, const void *W,
+                          const void *u, const void *y, int act, Dropout drop, void *dcore,
+                          void *du);
+    size_t signs;
+    /* dW (O, D) = dy^T x, with `more` added to dW; dy (N, O), x (N, D) factors. db (O), if any, accumulates the sums of
+     * dy's columns; without `more` it is 0 before. Then no other call makes db. */
+    void (*weigh)(size_t N, size_t O, size_t D, const void *dy, const void *x, int more, void *dW,
+                  void *db);
+    /* Tells whether attention of H heads of E numbers, with K of keys (0: H), may have factors as q, k, v, out, dout, dq, dk,
+     * dv; those of a call are all factors, or all plain. NULL: it may not. */
+    int (*attends_factors)(size_t H, size_t E, size_t kv);
     void (*fill)(void *x, double value, size_t n);
     void (*copy)(void *y, const void *x, size_t n);
 
@@ -232,6 +251,10 @@ struct Backend {
     /* C (m, n) = A W^T + b: A (m, k) factors, W (n, k), b (n), rows without gaps. */
     void (*linear)(size_t m, size_t n, size_t k, const void *A, const void *W, const void *b,
                    void *C);
+
+    /* Sets x to 0 in `count` windows, which have `total` numbers: window (2 count), in memory of the backend: where one
+     * begins, where it ends. */
+    void (*clear)(void *x, size_t count, const size_t *window, size_t total);
 
     /* y = (x - mean) rstd w + b by rows. x, y (N, D), y: factors; w, b (D), b NULL for NORM_RMS; stats (N, 2) out: mean
      * (0 for NORM_RMS), rstd. */
@@ -328,7 +351,7 @@ struct Backend {
 /* The members of a table from `fill` on: the functions of these names behind a prefix, but for the four given. */
 /* clang-format off */
 #define BACKEND_KERNELS(prefix, gemm_, linear_, attention_, attention_back_)                                     \
-    .fill = prefix##fill, .copy = prefix##copy, .gemm = gemm_, .linear = linear_,                  \
+    .fill = prefix##fill, .copy = prefix##copy, .gemm = gemm_, .linear = linear_, .clear = prefix##clear, \
     .norm = prefix##norm, .norm_back = prefix##norm_back, .attention = attention_,                      \
     .attention_back = attention_back_, .rotate = prefix##rotate, .attend = prefix##attend, .bias_drop = prefix##bias_drop,        \
     .bias_drop_back = prefix##bias_drop_back, .residual = prefix##residual,                             \

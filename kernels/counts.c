@@ -14,8 +14,15 @@ const char *const count_names[COUNTS] = {
     "bias",     "embedding", "loss",      "Adam",  "fill and copy"};
 
 enum { F32 = 4, BF16 = 2 }; /* bytes */
-/* The same as in cuda_linear.cuh, cuda_gate.cuh, cuda_embed.cuh, cuda_loss.cuh, cuda.cu. */
-enum { LIN_TERMS = 16, GATE_INPUTS = 64, PLACES = 32, LOSS_ROW = 47 << 10, ROW_SIZES = 2 };
+/* The same as in cuda_linear.cuh, cuda_gate.cuh, cuda_embed.cuh, cuda_loss.cuh, cuda_epilogue.cuh, cuda.cu. */
+enum {
+    LIN_TERMS = 16,
+    GATE_INPUTS = 64,
+    PLACES = 32,
+    LOSS_ROW = 47 << 10,
+    ROW_SIZES = 2,
+    SIGNS = 128
+};
 static const size_t CACHE = (size_t)50 << 20; /* L2 of an H100 */
 
 static struct {
@@ -159,6 +166,11 @@ static void fill(void *x, double value, size_t n)
     if (n) add_set(__func__, kernels, value == 0, F32 * (double)n, (double)n);
 }
 
+static void clear(void *x, size_t count, const size_t *window, size_t total)
+{
+    if (count) add_set(__func__, 1, 0, F32 * (double)total, (double)total);
+}
+
 static void copy(void *y, const void *x, size_t n)
 {
     size_t kernels = is_factor(x) || is_factor(y) || is_weight(y);
@@ -223,18 +235,23 @@ static double seen(const Attention *a)
     return (double)a->S * T * (a->causal ? (T + 1) / 2 : T);
 }
 
+static int attends_factors(size_t H, size_t E, size_t kv)
+{
+    return E % 16 == 0 && E <= 128 && (E <= 64 || attention_each(H, kv) == 1);
+}
+
 /* Tells whether attention runs on tensor cores (cuda_matrix.cuh). */
 static int by_matrix(const Attention *a)
 {
     size_t E = a->D / a->H;
-    return all.bf16 && E % 16 == 0 && E <= 128 && !a->relative &&
-           (E <= 64 || attention_each(a->H, a->kv) == 1);
+    return all.bf16 && attends_factors(a->H, E, a->kv) && !a->relative;
 }
 
 static void attention(const Attention *a, void *out, void *lse)
 {
     double rows = (double)a->S * (double)attention_keys(a) * (double)a->D;
-    add(COUNT_ATTENTION, 1, F32 * 4 * rows, 4 * (double)a->D * seen(a), by_matrix(a));
+    add(COUNT_ATTENTION, 1, (3 * size_of(a->q) + size_of(out)) * rows, 4 * (double)a->D * seen(a),
+        by_matrix(a));
 }
 
 /* Counts backward of attention. Sequences longer than a tile have one kernel for keys and one for queries. */
@@ -247,7 +264,8 @@ static void attention_back(const Attention *a, const void *out, const void *lse,
     size_t tile = matrix && a->D / a->H > 64 ? SIDE / 2 : SIDE;
     size_t kernels = attention_keys(a) > tile || (!matrix && apart) ? 3 : matrix ? 1 : 2;
     if (a->relative && drelative) kernels++;
-    add(COUNT_ATTENTION, kernels, F32 * 8 * rows, 10 * (double)a->D * seen(a), by_matrix(a));
+    double bytes = 3 * size_of(a->q) + size_of(out) + size_of(dout) + 3 * size_of(dq);
+    add(COUNT_ATTENTION, kernels, bytes * rows, 10 * (double)a->D * seen(a), by_matrix(a));
 }
 
 static void rotate(size_t N, size_t H, size_t E, void *x, size_t ld, const int32_t *position,
@@ -272,13 +290,28 @@ static void bias_drop_back(size_t N, size_t D, size_t n, const LinTerm *term, Dr
     add_bytes(COUNT_BIAS, 1, bytes * (double)(N * D), (double)(N * D) * (double)(n + 1));
 }
 
-/* Counts a product that adds a bias, or two calls where it cannot (cuda_bias.cuh). A rounded factor is aligned. */
+/* Tells whether a product of these arrays may have an epilogue (cuda_epilogue.cuh). A rounded factor is aligned, and
+ * where C is in bf16 the bias is its twin. */
+static int fits(const void *A, const void *B, const void *C, const void *bias)
+{
+    size_t b = is_factor(C) && bias ? (size_t)((const char *)bias - all.weights) / 2 : (size_t)bias;
+    return ((all.bf16 ? 0 : (size_t)A | (size_t)B) | (size_t)C | b) % 16 == 0;
+}
+
+/* Counts a product that adds a bias, or two calls where it cannot. */
 static void linear(size_t m, size_t n, size_t k, const void *A, const void *W, const void *b,
                    void *C)
 {
-    size_t at = (size_t)b | (size_t)C | (all.bf16 ? 0 : (size_t)A | (size_t)W);
     gemm(0, 1, m, n, k, 1, A, k, W, k, 0, C, n);
-    if (m && n && at % 16) bias_drop(m, n, C, b, (Dropout){0});
+    if (m && n && !fits(A, W, C, b)) bias_drop(m, n, C, b, (Dropout){0});
+}
+
+static void weigh(size_t N, size_t O, size_t D, const void *dy, const void *x, int more, void *dW,
+                  void *db)
+{
+    gemm(1, 0, O, D, N, 1, dy, O, x, D, more, dW, D);
+    if (db && (more || !fits(dy, x, dW, db)))
+        add_bytes(COUNT_BIAS, 1, size_of(dy) * (double)(N * O), (double)(N * O));
 }
 
 static void bias_act(size_t N, size_t M, void *u, const void *b, int act, Dropout d, void *y)
@@ -293,6 +326,42 @@ static void bias_act_back(size_t N, size_t M, const void *u, const void *y, int 
     double bytes = size_of(act == ACT_RELU ? y : u) + size_of(dy) + size_of(du);
     if (act_gated(act)) bytes += size_of(u) + size_of(du);
     add_bytes(COUNT_BIAS, 1, bytes * (double)(N * M), (double)(N * M));
+}
+
+static int signs(size_t M, int act, const void *u, const void *y)
+{
+    return act == ACT_RELU && u != y && M % SIGNS == 0;
+}
+
+/* Adds what an epilogue reads or writes beside its product: bits, or numbers. */
+static void beside(size_t N, size_t M, int act, const void *u)
+{
+    double bytes = act == ACT_RELU ? 1.0 / 8 : size_of(u);
+    note(&(CountedCall){__func__, COUNT_PRODUCT, TENSOR, .bytes = bytes * (double)(N * M)});
+}
+
+static void activate(size_t N, size_t M, size_t D, const void *x, const void *W, const void *b,
+                     int act, Dropout d, void *u, void *y)
+{
+    int gated = act_gated(act), relu = act == ACT_RELU, kept = relu || act == ACT_GELU;
+    int done = d.rate == 0 && kept && fits(x, W, y, b) && (relu ? 1 : (size_t)u % 16 == 0);
+    size_t wide = gated ? 2 * M : M;
+    gemm(0, 1, N, wide, D, 1, x, D, W, D, 0, relu || done ? y : u, wide);
+    if (relu ? signs(M, act, u, y) : done) beside(N, M, act, u);
+    if (!done) bias_act(N, M, relu ? y : u, b, act, d, y);
+}
+
+static void activate_back(size_t N, size_t M, size_t D, const void *dz, const void *W,
+                          const void *u, const void *y, int act, Dropout d, void *dcore, void *du)
+{
+    int bits = signs(M, act, u, y);
+    int done =
+        (bits || (act == ACT_GELU && d.rate == 0)) && fits(dz, W, du, NULL) && (size_t)u % 16 == 0;
+    gemm(0, 0, N, M, D, 1, dz, D, W, M, 0, done ? du : dcore, M);
+    if (done)
+        beside(N, M, act, u);
+    else
+        bias_act_back(N, M, u, y, act, d, dcore, du, NULL);
 }
 
 static void lin(size_t N, size_t D, size_t n, const LinTerm *term, void *r)
@@ -415,6 +484,11 @@ const Backend *counts_backend(const char *name)
                             .aside = aside,
                             .meet = meet,
                             .receive = receive,
+                            .signs = SIGNS,
+                            .activate = activate,
+                            .activate_back = activate_back,
+                            .weigh = weigh,
+                            .attends_factors = all.bf16 ? attends_factors : NULL,
                             BACKEND_KERNELS(, gemm, linear, attention, attention_back)};
     return &all.backend;
 }

@@ -65,6 +65,14 @@ static void cpu_fill(void *x, double value, size_t n)
     for (size_t i = 0; i < n; i++) ((real *)x)[i] = (real)value;
 }
 
+static void cpu_clear(void *x, size_t count, const size_t *window, size_t total)
+{
+    (void)total;
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < count; i++)
+        memset((real *)x + window[2 * i], 0, (window[2 * i + 1] - window[2 * i]) * sizeof(real));
+}
+
 static void cpu_copy(void *y, const void *x, size_t n)
 {
 #pragma omp parallel for simd schedule(static)

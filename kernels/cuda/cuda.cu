@@ -8,7 +8,7 @@
  *
  * In reading order: cuda_device.cuh (stream, launches, sums, dropout), cuda_rows.cuh (elements, columns),
  * cuda_branch.cuh (a second stream), cuda_memory.cuh (memory, recordings, failures), cuda_timed.cuh (times of launches),
- * cuda_factor.cuh (bf16), cuda_product.cuh (cuBLAS), cuda_bias.cuh (cuBLASLt), then as for cpu.c, cuda_ranks.cuh
+ * cuda_factor.cuh (bf16), cuda_product.cuh (cuBLAS), cuda_epilogue.cuh (cuBLASLt), then as for cpu.c, cuda_ranks.cuh
  * (NCCL). With TROTTER_CUDA_HOST it compiles for a processor, where a stand-in for the runtime
  * runs it (tests/cuda).
  */
@@ -21,7 +21,7 @@
 #include "kernels/cuda/cuda_product.cuh"
 #include "kernels/cuda/cuda_linear.cuh"
 #include "kernels/cuda/cuda_drop.cuh"
-#include "kernels/cuda/cuda_bias.cuh"
+#include "kernels/cuda/cuda_epilogue.cuh"
 #include "kernels/cuda/cuda_norm.cuh"
 #include "kernels/cuda/cuda_gate.cuh"
 #include "kernels/cuda/cuda_attention.cuh"
@@ -167,41 +167,47 @@ static size_t cuda_logit_rows(size_t V, size_t D, size_t bytes)
 /* ---- the tables --------------------------------------------------------------------------------- */
 
 /* eps: two factors, each off by half. tf32's may be cut, not rounded: cuBLAS does not say. */
-#define TABLE(table, name_, eps_, gemm_, linear_, attention_, weights_, factors_, half_) \
-    extern "C" const Backend table;                                                      \
-    const Backend table = {                                                              \
-        .name = name_,                                                                   \
-        .kernel = arch,                                                                  \
-        .size = sizeof(float),                                                           \
-        .eps = eps_,                                                                     \
-        .logit_rows = cuda_logit_rows,                                                   \
-        .row_sizes = 2,                                                                  \
-        .wait = cuda_wait,                                                               \
-        .record = cuda_record,                                                           \
-        .recorded = cuda_recorded,                                                       \
-        .replay = cuda_replay,                                                           \
-        .recording_free = cuda_recording_free,                                           \
-        .time = cuda_time,                                                               \
-        .timed = cuda_timed,                                                             \
-        .join = cuda_join,                                                               \
-        .alloc = cuda_alloc,                                                             \
-        .release = cuda_release,                                                         \
-        .put = cuda_put,                                                                 \
-        .get = cuda_get,                                                                 \
-        .weights = weights_,                                                             \
-        .twin_size = half_,                                                              \
-        .factors = factors_,                                                             \
-        .factor_size = half_,                                                            \
-        .send = cuda_send,                                                               \
-        .pack = cuda_pack,                                                               \
-        .aside = cuda_aside,                                                             \
-        .meet = cuda_meet,                                                               \
-        .receive = cuda_receive,                                                         \
-        BACKEND_KERNELS(cuda_, gemm_, linear_, attention_, attention_##_back),           \
+#define TABLE(table, name_, eps_, gemm_, bf16, type, attention_, weights_, factors_, half_)      \
+    extern "C" const Backend table;                                                              \
+    const Backend table = {                                                                      \
+        .name = name_,                                                                           \
+        .kernel = arch,                                                                          \
+        .size = sizeof(float),                                                                   \
+        .eps = eps_,                                                                             \
+        .logit_rows = cuda_logit_rows,                                                           \
+        .row_sizes = 2,                                                                          \
+        .wait = cuda_wait,                                                                       \
+        .record = cuda_record,                                                                   \
+        .recorded = cuda_recorded,                                                               \
+        .replay = cuda_replay,                                                                   \
+        .recording_free = cuda_recording_free,                                                   \
+        .time = cuda_time,                                                                       \
+        .timed = cuda_timed,                                                                     \
+        .join = cuda_join,                                                                       \
+        .alloc = cuda_alloc,                                                                     \
+        .release = cuda_release,                                                                 \
+        .put = cuda_put,                                                                         \
+        .get = cuda_get,                                                                         \
+        .weights = weights_,                                                                     \
+        .twin_size = half_,                                                                      \
+        .factors = factors_,                                                                     \
+        .factor_size = half_,                                                                    \
+        .send = cuda_send,                                                                       \
+        .pack = cuda_pack,                                                                       \
+        .aside = cuda_aside,                                                                     \
+        .meet = cuda_meet,                                                                       \
+        .receive = cuda_receive,                                                                 \
+        .activate = cuda_activate<bf16, type>,                                                   \
+        .activate_back = cuda_activate_back<bf16, type>,                                         \
+        .signs = SIGNS,                                                                          \
+        .weigh = cuda_weigh<bf16, type>,                                                         \
+        .attends_factors = bf16 ? cuda_attends_factors : NULL,                                   \
+        BACKEND_KERNELS(cuda_, gemm_, (cuda_linear<bf16, type>), attention_, attention_##_back), \
     }
 
-TABLE(cuda_f32, "cuda-f32", 0x1p-24, cuda_gemm, cuda_linear, cuda_attention, NULL, NULL, 0);
-TABLE(cuda_tf32, "cuda-tf32", 0x1p-9, cuda_gemm_tf32, cuda_linear_tf32, cuda_attention, NULL, NULL,
+TABLE(cuda_f32, "cuda-f32", 0x1p-24, cuda_gemm, 0, CUBLAS_COMPUTE_32F, cuda_attention, NULL, NULL,
       0);
-TABLE(cuda_bf16, "cuda-bf16", 0x1p-8, cuda_gemm_bf16, cuda_linear_bf16, cuda_attention_matrix,
+TABLE(cuda_tf32, "cuda-tf32", 0x1p-9, cuda_gemm_tf32, 0, CUBLAS_COMPUTE_32F_FAST_TF32,
+      cuda_attention, NULL, NULL, 0);
+TABLE(cuda_bf16, "cuda-bf16", 0x1p-8, cuda_gemm_bf16, 1, CUBLAS_COMPUTE_32F, cuda_attention_matrix,
       cuda_weights, cuda_factors, sizeof(uint16_t));

@@ -1,4 +1,5 @@
-/* cuda_adam.cuh: Adam over all tensors in one launch, and their twins in bf16; copy and fill. Part of cuda.cu. Formulas: cpu.c. */
+/* cuda_adam.cuh: Adam over all tensors in one launch, and their twins in bf16; copy, fill, clear. Part of cuda.cu.
+ * Formulas: cpu.c. */
 #ifndef TROTTER_CUDA_ADAM_CUH
 #define TROTTER_CUDA_ADAM_CUH
 
@@ -91,6 +92,20 @@ static void cuda_fill(void *x, double value, size_t n)
         cuda_lap(__func__);
     }
     twin_written(x, n * sizeof(float));
+}
+
+/* A block has a window. */
+static __global__ void clear_kernel(float *x, const size_t *window)
+{
+    CUDA_BEGIN();
+    for (size_t i = window[2 * blockIdx.x] + threadIdx.x; i < window[2 * blockIdx.x + 1];
+         i += blockDim.x)
+        x[i] = 0;
+}
+
+static void cuda_clear(void *x, size_t count, const size_t *window, size_t)
+{
+    RUN(clear_kernel, count, BLOCK_THREADS, 0, (float *)x, window);
 }
 
 static void cuda_copy(void *y, const void *x, size_t n)

@@ -19,6 +19,7 @@
 
 #include <float.h>
 
+#include "kernels/cuda/cuda_rows.cuh"
 #include "kernels/cuda/cuda_scores.cuh"
 
 enum {
@@ -33,7 +34,21 @@ typedef struct {
     float *dq, *dk, *dv;
     int more;      /* dk, dv accumulate */
     float *slices; /* (blocks, rows, E) or NULL: shares of dr */
+    float *delta;  /* (N, H) where dq is of bf16 */
 } HeadsBack;
+
+/* Memory of attention is of T: float, or on tensor cores uint16_t (bf16), which Heads and HeadsBack then point to. */
+template <class T> static __device__ inline const T *q_of(const Heads *p, const OneHead *h, int i)
+{
+    return (const T *)p->q + (h->first + (size_t)i) * p->ldq + h->head * (size_t)p->E;
+}
+
+/* Returns x's row j, x: p->k or p->v. */
+template <class T>
+static __device__ inline const T *key_of(const Heads *p, const OneHead *h, const float *x, int j)
+{
+    return (const T *)x + (h->key + (size_t)j) * p->ldk + h->kv * (size_t)p->E;
+}
 
 /* ---- forward ------------------------------------------------------------------------------------- */
 
@@ -122,15 +137,17 @@ static __global__ void __launch_bounds__(TILE_THREADS, 4) attend(Heads p, float 
 
 /* ---- backward ------------------------------------------------------------------------------------ */
 
-static __device__ inline float *dq_of(const Heads *p, const HeadsBack *b, const OneHead *h, int i)
+template <class T = float>
+static __device__ inline T *dq_of(const Heads *p, const HeadsBack *b, const OneHead *h, int i)
 {
-    return b->dq + (h->first + (size_t)i) * p->ldq + h->head * (size_t)p->E;
+    return (T *)b->dq + (h->first + (size_t)i) * p->ldq + h->head * (size_t)p->E;
 }
 
-static __device__ inline const float *dout_of(const Heads *p, const HeadsBack *b, const OneHead *h,
-                                              int i)
+/* Returns x's row i, x: b->dout or b->out. */
+template <class T = float>
+static __device__ inline const T *row_of(const Heads *p, const OneHead *h, const float *x, int i)
 {
-    return b->dout + (h->first + (size_t)i) * p->D + h->head * (size_t)p->E;
+    return (const T *)x + (h->first + (size_t)i) * p->D + h->head * (size_t)p->E;
 }
 
 /* Gives dout to the products of backward unchanged. */
@@ -142,17 +159,29 @@ struct AsItIs {
 };
 
 /* Returns delta_i = dout_i . out_i, by a warp. */
-template <class Taken>
+template <class Taken, class T>
 static __device__ inline float delta_of(const Heads *p, const HeadsBack *b, const OneHead *h, int i)
 {
-    const float *y = dout_of(p, b, h, i), *x = b->out + (y - b->dout);
+    const T *y = row_of<T>(p, h, b->dout, i), *x = row_of<T>(p, h, b->out, i);
     float sum = 0;
-    for (int e = (int)(threadIdx.x % WARP); e < p->E; e += WARP) sum += x[e] * Taken::of(y[e]);
+    for (int e = (int)(threadIdx.x % WARP); e < p->E; e += WARP)
+        sum += load<1>(x + e).x[0] * Taken::of(load<1>(y + e).x[0]);
     return warp_sum(sum);
 }
 
-/* Leaves delta_i in dq_i's first number: a warp a row. */
-template <class Taken> static __global__ void attend_delta(Heads p, HeadsBack b)
+/* Returns where delta_i waits. */
+template <class T>
+static __device__ inline float *delta_at(const Heads *p, const HeadsBack *b, const OneHead *h,
+                                         int i)
+{
+    if constexpr (sizeof(T) == sizeof(float))
+        return dq_of(p, b, h, i);
+    else
+        return b->delta + (h->first + (size_t)i) * p->H + h->head;
+}
+
+/* Leaves delta_i in dq_i's first number, or apart: a warp a row. */
+template <class Taken, class T> static __global__ void attend_delta(Heads p, HeadsBack b)
 {
     CUDA_BEGIN();
     int lane = (int)(threadIdx.x % WARP), warp = (int)(threadIdx.x / WARP);
@@ -160,8 +189,8 @@ template <class Taken> static __global__ void attend_delta(Heads p, HeadsBack b)
         OneHead h = head_of(&p, item);
         for (int i0 = (int)(blockIdx.x / p.lanes) * SIDE; i0 < h.T; i0 += p.tiles * SIDE)
             for (int i = i0 + warp; i < min(i0 + SIDE, h.T); i += (int)blockDim.x / WARP) {
-                float delta = delta_of<Taken>(&p, &b, &h, i);
-                if (lane == 0) *dq_of(&p, &b, &h, i) = delta;
+                float delta = delta_of<Taken, T>(&p, &b, &h, i);
+                if (lane == 0) *delta_at<T>(&p, &b, &h, i) = delta;
             }
     }
 }
@@ -195,7 +224,7 @@ static __device__ inline void score_adjoints(float (*s)[COLS], const Heads *p, c
                                              uint32_t kept, const float *delta)
 {
     float g[ROWS][COLS];
-    products_of_rows(g, m, dout_of(p, b, h, i0), p->D, h->T - i0, h->v + (size_t)j0 * p->ldk,
+    products_of_rows(g, m, row_of(p, h, b->dout, i0), p->D, h->T - i0, h->v + (size_t)j0 * p->ldk,
                      p->ldk, h->M - j0, p->E, p->wide);
     for (int r = 0; r < ROWS; r++)
         for (int c = 0; c < COLS; c++)
@@ -265,7 +294,7 @@ static __device__ inline void columns_back(const Heads *p, const HeadsBack *b, c
         for (int r = 0; r < ROWS; r++)
             for (int c = 0; c < COLS; c++) a[r][c] = s[r][c] * keep_factor(p, kept, r, c);
         tile_write(m, a);
-        combine<KEPT>(dv, m, dout_of(p, b, h, i0), p->D, n, p->E, p->wide, begun, NULL, yv);
+        combine<KEPT>(dv, m, row_of(p, h, b->dout, i0), p->D, n, p->E, p->wide, begun, NULL, yv);
         score_adjoints(s, p, b, h, m, i0, j0, kept, delta);
         tile_write(m, s);
         combine<KEPT>(dk, m, h->q + (size_t)i0 * p->ldq, p->ldq, n, p->E, p->wide, begun, NULL, yk);
@@ -388,6 +417,7 @@ static HeadsBack back_of(const void *out, const void *lse, const void *dout, voi
                        (float *)dk,
                        (float *)dv,
                        more,
+                       NULL,
                        NULL};
 }
 
@@ -444,7 +474,7 @@ static void cuda_attention_back(const Attention *a, const void *out, const void 
         b.slices = (float *)cuda_scratch(slices * size * sizeof *b.slices);
         if (!b.slices) return;
     }
-    RUN(attend_delta<AsItIs>, blocks_of(&all), TILE_THREADS, 0, all, b);
+    RUN((attend_delta<AsItIs, float>), blocks_of(&all), TILE_THREADS, 0, all, b);
     if (T <= SIDE && !a->memory && !more && all.each == 1)
         RUN((attend_columns_back<0, 1>), slices, TILE_THREADS, ROOM_BYTES, sliced, b);
     else if (all.E <= SIDE && !more && all.each == 1)

@@ -9,7 +9,7 @@
 /* x = (x + b) keep */
 struct BiasDrop {
     size_t D;
-    float *x;
+    Out x;
     const float *b;
     Keep keep;
     __device__ void begin()
@@ -18,16 +18,16 @@ struct BiasDrop {
     }
     template <int W> __device__ void at(size_t r, size_t c) const
     {
-        Pack<W> v = load<W>(x + r * D + c), bias = load<W>(b + c),
+        Pack<W> v = load<W>(x, r * D + c), bias = load<W>(b + c),
                 k = keep_pack<W>(&keep, r * D + c);
         for (int i = 0; i < W; i++) v.x[i] = (v.x[i] + bias.x[i]) * k.x[i];
-        store(x + r * D + c, v);
+        store(x, r * D + c, v);
     }
 };
 
 static void cuda_bias_drop(size_t N, size_t D, void *x, const void *b, Dropout drop)
 {
-    each_row(N, D, wide(D, x, b), BiasDrop{D, (float *)x, (const float *)b, keep_of(&drop)});
+    each_row(N, D, wide(D, x, b), BiasDrop{D, out_of(x), (const float *)b, keep_of(&drop)});
 }
 
 /* dx = keep times the sum of terms, and its column sums. Without `written` dx holds the result already. */

@@ -154,7 +154,7 @@ static void cuda_embed_back(size_t N, size_t D, size_t V, const int32_t *token, 
 /* Turns pair c of row r; a row has E / 2 pairs a head. */
 struct Rotate {
     size_t E, ld;
-    float *x;
+    Out x;
     const int32_t *position;
     const float *table;
     float sign;
@@ -163,9 +163,13 @@ struct Rotate {
     {
         size_t half = E / 2, e = c % half;
         const float *turn = table + (size_t)position[r] * E + e;
-        float *p = x + r * ld + c / half * E + e, a = p[0], b = p[half], s = sign * turn[half];
-        p[0] = a * turn[0] - b * s;
-        p[half] = b * turn[0] + a * s;
+        size_t at = r * ld + c / half * E + e;
+        Pack<1> a = load<1>(x, at), b = load<1>(x, at + half), low, high;
+        float s = sign * turn[half];
+        low.x[0] = a.x[0] * turn[0] - b.x[0] * s;
+        high.x[0] = b.x[0] * turn[0] + a.x[0] * s;
+        store(x, at, low);
+        store(x, at + half, high);
     }
 };
 
@@ -173,7 +177,7 @@ static void cuda_rotate(size_t N, size_t H, size_t E, void *x, size_t ld, const 
                         const void *table, int back)
 {
     each_row(N, H * (E / 2), 0,
-             Rotate{E, ld, (float *)x, position, (const float *)table, back ? -1.0f : 1.0f});
+             Rotate{E, ld, out_of(x), position, (const float *)table, back ? -1.0f : 1.0f});
 }
 
 #endif

@@ -15,52 +15,6 @@
 #include "kernels/cuda/cuda_memory.cuh"
 #include "kernels/cuda/cuda_rows.cuh"
 
-/* Returns the upper half of a float, rounded to nearest even; a NaN stays one. */
-static __device__ inline uint16_t bf16_of(float x)
-{
-    uint32_t u = __float_as_uint(x);
-    if ((u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(u >> 16 | 0x40u);
-    return (uint16_t)((u + 0x7fffu + (u >> 16 & 1)) >> 16);
-}
-
-static __device__ inline float bf16_value(uint16_t x)
-{
-    return __uint_as_float((uint32_t)x << 16);
-}
-
-template <int W> static __device__ inline void bf16_store(uint16_t *y, Pack<W> v)
-{
-    if constexpr (W == 4)
-        *(ushort4 *)y =
-            make_ushort4(bf16_of(v.x[0]), bf16_of(v.x[1]), bf16_of(v.x[2]), bf16_of(v.x[3]));
-    else
-        *y = bf16_of(v.x[0]);
-}
-
-template <int W> static __device__ inline Pack<W> bf16_load(const uint16_t *p)
-{
-    Pack<W> v;
-    if constexpr (W == 4) {
-        ushort4 q = *(const ushort4 *)p;
-        v.x[0] = bf16_value(q.x), v.x[1] = bf16_value(q.y);
-        v.x[2] = bf16_value(q.z), v.x[3] = bf16_value(q.w);
-    } else {
-        v.x[0] = bf16_value(*p);
-    }
-    return v;
-}
-
-/* Overloads beside those of f32. */
-template <int W> static __device__ inline Pack<W> load(const uint16_t *p)
-{
-    return bf16_load<W>(p);
-}
-
-template <int W> static __device__ inline void store(uint16_t *p, Pack<W> v)
-{
-    bf16_store<W>(p, v);
-}
-
 /* ---- memory ------------------------------------------------------------------------------------- */
 
 static int is_factor(const void *p)

@@ -35,16 +35,11 @@ template <int E> static constexpr int WARPS_MOST = E > 64 ? 8 : 12;
 
 /* ---- tiles and fragments of memory ---------------------------------------------------------------- */
 
-/* Return four numbers of memory as two words of bf16. */
+/* Return four numbers of memory, or two, as words of bf16. */
 static __device__ inline uint2 four_halves(const float *x)
 {
     float4 v = *(const float4 *)x;
     return make_uint2(bf16_pair(v.x, v.y), bf16_pair(v.z, v.w));
-}
-
-static __device__ inline uint2 four_halves(const uint16_t *x)
-{
-    return *(const uint2 *)x;
 }
 
 static __device__ inline uint32_t two_halves(const float *x)
@@ -58,9 +53,20 @@ static __device__ inline uint32_t two_halves(const uint16_t *x)
     return *(const uint32_t *)x;
 }
 
-/* Reads `rows` rows of X (.., width) into to (room, E) in shared memory; the rest becomes 0. */
-template <int E, typename T>
-static __device__ inline void tile_read(uint16_t *to, const T *X, size_t ld, int rows, int room,
+/* Reads `rows` rows of X (.., width) into to (room, E) in shared memory; the rest becomes 0. Of bf16 it is there behind
+ * copies_wait. */
+template <int E>
+static __device__ inline void tile_read(uint16_t *to, const uint16_t *X, size_t ld, int rows,
+                                        int room, int width)
+{
+    for (int x = (int)threadIdx.x; x < room * (E / 8); x += (int)blockDim.x) {
+        int r = x / (E / 8), e = x % (E / 8) * 8, in = r < rows && e < width;
+        copy_16(to + r * pitch<E> + e, in ? X + (size_t)r * ld + e : X, in);
+    }
+}
+
+template <int E>
+static __device__ inline void tile_read(uint16_t *to, const float *X, size_t ld, int rows, int room,
                                         int width)
 {
     for (int x = (int)threadIdx.x; x < room * (E / 4); x += (int)blockDim.x) {
@@ -84,7 +90,7 @@ static __device__ inline void rows_read(uint32_t (*a)[4], const T *X, size_t ld,
 }
 
 /* Writes Y (.., width), 16 rows of which `rows` exist, = c d + (more ? Y : 0); c: a factor of rows g and one of rows g
- * + 8. */
+ * + 8. Y of bf16 is written. */
 template <int N>
 static __device__ inline void rows_write(float *Y, size_t ld, int rows, int width,
                                          const float (*d)[4], const float *c, int more)
@@ -96,6 +102,19 @@ static __device__ inline void rows_write(float *Y, size_t ld, int rows, int widt
         float2 *y = (float2 *)(Y + (size_t)row * ld + e), old = make_float2(0, 0);
         if (more) old = *y;
         *y = make_float2(old.x + c[r] * d[n][2 * r], old.y + c[r] * d[n][2 * r + 1]);
+    }
+}
+
+template <int N>
+static __device__ inline void rows_write(uint16_t *Y, size_t ld, int rows, int width,
+                                         const float (*d)[4], const float *c, int)
+{
+    UNROLL for (int n = 0; n < N; n++) UNROLL for (int r = 0; r < 2; r++)
+    {
+        int row = lane_row() + 8 * r, e = 8 * n + 2 * lane_pair();
+        if (row >= rows || e >= width) continue;
+        *(uint32_t *)(Y + (size_t)row * ld + e) =
+            bf16_pair(c[r] * d[n][2 * r], c[r] * d[n][2 * r + 1]);
     }
 }
 
@@ -250,23 +269,23 @@ static __device__ inline void attend_tile(Rows16<E> *w, const Heads *p, const On
 }
 
 /* Computes rows i0 .. of a head; room: rows of a tile of K and of V in shared memory. */
-template <int E, int WARPS, typename T>
+template <int E, int WARPS, class T>
 static __device__ inline void attend_matrix_rows(const Heads *p, const OneHead *h, uint16_t *K,
-                                                 int room, const T *k, const T *v, int i0,
-                                                 float *out, float *lse)
+                                                 int room, int i0, T *out, float *lse)
 {
     int i = i0 + warp_of() * STEP, last = last_column(h, min(i0 + WARPS * STEP, h->T) - 1);
     uint16_t *V = K + room * pitch<E>;
     Rows16<E> w;
-    rows_read<E>(w.q, h->q + (size_t)i * p->ldq, p->ldq, h->T - i, p->E);
+    rows_read<E>(w.q, q_of<T>(p, h, i), p->ldq, h->T - i, p->E);
     zero<E / 8>(w.acc);
     w.max[0] = w.max[1] = -FLT_MAX; /* a row may see nothing of a tile */
     w.sum[0] = w.sum[1] = 0;
     for (int j0 = 0; j0 <= last; j0 += MATRIX_SIDE) {
         int rows = h->M - j0, fill = min(room, steps(rows) * STEP);
         __syncthreads(); /* the tiles may still be read */
-        tile_read<E>(K, k + (size_t)j0 * p->ldk, p->ldk, rows, fill, p->E);
-        tile_read<E>(V, v + (size_t)j0 * p->ldk, p->ldk, rows, fill, p->E);
+        tile_read<E>(K, key_of<T>(p, h, p->k, j0), p->ldk, rows, fill, p->E);
+        tile_read<E>(V, key_of<T>(p, h, p->v, j0), p->ldk, rows, fill, p->E);
+        copies_wait();
         __syncthreads();
         ROLL for (int j = 0; j < fill; j += KEYS)
             attend_tile<E>(&w, p, h, along(K + j * pitch<E>, pitch<E>),
@@ -286,9 +305,9 @@ static __device__ inline void attend_matrix_rows(const Heads *p, const OneHead *
 }
 
 /* Runs over all heads, the longest rows first. */
-template <int E, int WARPS>
+template <int E, int WARPS, class T>
 static __global__ void __launch_bounds__(WARPS *WARP, WARPS_MOST<E> / WARPS)
-    attend_matrix(Heads p, int room, float *out, float *lse)
+    attend_matrix(Heads p, int room, T *out, float *lse)
 {
     CUDA_BEGIN();
     CUDA_DYNAMIC(float4, attention_shared);
@@ -296,17 +315,23 @@ static __global__ void __launch_bounds__(WARPS *WARP, WARPS_MOST<E> / WARPS)
     for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
         OneHead h = head_of(&p, item);
         for (int i0 = tile * WARPS * STEP; i0 < h.T; i0 += p.tiles * WARPS * STEP)
-            attend_matrix_rows<E, WARPS>(&p, &h, (uint16_t *)attention_shared, room, h.k, h.v, i0,
-                                         out, lse);
+            attend_matrix_rows<E, WARPS>(&p, &h, (uint16_t *)attention_shared, room, i0, out, lse);
     }
 }
 
 /* ---- the host's side ----------------------------------------------------------------------------- */
 
+/* Tells whether memory is of bf16. cuda_factor.cuh. */
+static int is_factor(const void *p);
+
+static int cuda_attends_factors(size_t H, size_t E, size_t kv)
+{
+    return E % STEP == 0 && E <= MATRIX_MOST && (attention_each(H, kv) == 1 || E <= SHARED_WIDTH);
+}
+
 static int matrix_serves(const Attention *a, const Heads *p)
 {
-    return p->E % STEP == 0 && p->E <= MATRIX_MOST && p->wide && !a->relative &&
-           (p->each == 1 || p->E <= SHARED_WIDTH);
+    return cuda_attends_factors(a->H, (size_t)p->E, a->kv) && p->wide && !a->relative;
 }
 
 /* Returns the warps of a block, for 16, 32 or 64 rows. */
@@ -319,8 +344,13 @@ template <int E, int WARPS> static void attend_matrix_by(const Attention *a, voi
 {
     Heads p = heads_of(a, BLOCKS_MOST, attention_rows(a), WARPS * STEP);
     size_t room = least(blocks_for(attention_keys(a), STEP) * STEP, MATRIX_SIDE);
-    RUN((attend_matrix<E, WARPS>), blocks_of(&p), WARPS * WARP,
-        2 * room * (size_t)pitch<E> * sizeof(uint16_t), p, (int)room, (float *)out, (float *)lse);
+    size_t bytes = 2 * room * (size_t)pitch<E> * sizeof(uint16_t);
+    if (is_factor(out))
+        RUN((attend_matrix<E, WARPS, uint16_t>), blocks_of(&p), WARPS * WARP, bytes, p, (int)room,
+            (uint16_t *)out, (float *)lse);
+    else
+        RUN((attend_matrix<E, WARPS, float>), blocks_of(&p), WARPS * WARP, bytes, p, (int)room,
+            (float *)out, (float *)lse);
 }
 
 template <int E> static void attend_matrix_of(const Attention *a, void *out, void *lse)

@@ -201,20 +201,20 @@ static __device__ inline void piece_back(Columns16<E> *w, const Heads *p, const 
 }
 
 /* Reads a tile's q, dout, lse and delta, which it makes where ALONE. */
-template <int E, int ALONE, typename T>
+template <int E, int ALONE, class T>
 static __device__ inline void rows_ready(const BackRoom<E> *m, const Heads *p, const HeadsBack *b,
-                                         const OneHead *h, const T *q, const T *dout, int i0)
+                                         const OneHead *h, int i0)
 {
-    tile_read<E>(m->Q, q, p->ldq, h->T - i0, m->side, p->E);
-    tile_read<E>(m->G, dout, p->D, h->T - i0, m->side, p->E);
+    tile_read<E>(m->Q, q_of<T>(p, h, i0), p->ldq, h->T - i0, m->side, p->E);
+    tile_read<E>(m->G, row_of<T>(p, h, b->dout, i0), p->D, h->T - i0, m->side, p->E);
     for (int r = (int)threadIdx.x; r < m->side; r += (int)blockDim.x) {
         int i = i0 + r, in = i < h->T;
         m->lse[r] = in ? b->lse[(h->first + (size_t)i) * p->H + h->head] * LOG2_E : 0;
-        if (!ALONE) m->delta[r] = in ? *dq_of(p, b, h, i) : 0;
+        if (!ALONE) m->delta[r] = in ? *delta_at<T>(p, b, h, i) : 0;
     }
     ROLL for (int r = warp_of(); ALONE && r < m->side; r += (int)blockDim.x / WARP)
     {
-        float delta = i0 + r < h->T ? delta_of<Rounded>(p, b, h, i0 + r) : 0;
+        float delta = i0 + r < h->T ? delta_of<Rounded, T>(p, b, h, i0 + r) : 0;
         if (lane_of() == 0) m->delta[r] = delta;
     }
 }
@@ -226,7 +226,7 @@ static __device__ inline int piece_seen(const OneHead *h, int i, int j)
 }
 
 /* Computes dq of rows i0 .. where all columns are in the tile; 32 columns of dq at a time, 16 for E = 128. */
-template <int E>
+template <int E, class T>
 static __device__ inline void rows_alone(const Heads *p, const HeadsBack *b, const OneHead *h,
                                          const BackRoom<E> *m, int i0, const float *c)
 {
@@ -248,13 +248,13 @@ static __device__ inline void rows_alone(const Heads *p, const HeadsBack *b, con
                 multiply(dq + 2 * n, a, k);
             }
         }
-        rows_write<2 * N>(dq_of(p, b, h, i) + e, p->ldq, h->T - i, p->E - e, dq, c, 0);
+        rows_write<2 * N>(dq_of<T>(p, b, h, i) + e, p->ldq, h->T - i, p->E - e, dq, c, 0);
     }
 }
 
 /* Adds to dk and dv of columns j0 .. what head h of queries gives; ALONE: computes dq of all its rows too. begun: K and V
  * are there. */
-template <int E, int ALONE>
+template <int E, int ALONE, class T>
 static __device__ inline void matrix_head_back(Columns16<E> *w, const Heads *p, const HeadsBack *b,
                                                const OneHead *h, const BackRoom<E> *m,
                                                const Kept *kept, size_t item, int j0, int begun)
@@ -264,10 +264,11 @@ static __device__ inline void matrix_head_back(Columns16<E> *w, const Heads *p, 
     for (int i0 = first_row(h, j0); i0 < h->T; i0 += m->side) {
         __syncthreads(); /* tiles and dS may still be read */
         if (!begun) {
-            tile_read<E>(m->K, h->k + (size_t)j0 * p->ldk, p->ldk, h->M - j0, m->side, p->E);
-            tile_read<E>(m->V, h->v + (size_t)j0 * p->ldk, p->ldk, h->M - j0, m->side, p->E);
+            tile_read<E>(m->K, key_of<T>(p, h, p->k, j0), p->ldk, h->M - j0, m->side, p->E);
+            tile_read<E>(m->V, key_of<T>(p, h, p->v, j0), p->ldk, h->M - j0, m->side, p->E);
         }
-        rows_ready<E, ALONE>(m, p, b, h, h->q + (size_t)i0 * p->ldq, dout_of(p, b, h, i0), i0);
+        rows_ready<E, ALONE, T>(m, p, b, h, i0);
+        copies_wait();
         __syncthreads();
         if (!begun) left_begin<E>(&w->k, left_at<E>(m), 0);
         if (!begun) left_begin<E>(&w->v, left_at<E>(m), m->side);
@@ -281,12 +282,12 @@ static __device__ inline void matrix_head_back(Columns16<E> *w, const Heads *p, 
         }
         if (!ALONE) continue;
         __syncthreads(); /* dS is written */
-        rows_alone<E>(p, b, h, m, i0, c);
+        rows_alone<E, T>(p, b, h, m, i0, c);
     }
 }
 
 /* Computes dk and dv of columns j0 .. of head `item` of keys. */
-template <int E, int ALONE>
+template <int E, int ALONE, class T>
 static __device__ inline void matrix_columns_back(const Heads *p, const HeadsBack *b,
                                                   const BackRoom<E> *m, const Kept *kept,
                                                   size_t item, int j0)
@@ -297,18 +298,18 @@ static __device__ inline void matrix_columns_back(const Heads *p, const HeadsBac
     zero<E / 8>(w.dv);
     for (size_t i = 0; i < (E > SHARED_WIDTH ? 1 : p->each); i++) {
         OneHead h = head_of(p, item + i);
-        matrix_head_back<E, ALONE>(&w, p, b, &h, m, kept, item + i, j0, i > 0);
+        matrix_head_back<E, ALONE, T>(&w, p, b, &h, m, kept, item + i, j0, i > 0);
     }
     NOT_BEFORE(item); /* else registers hold the addresses of the results throughout */
     OneHead to = head_of(p, item);
     int j = j0 + warp_of() * STEP;
     size_t at = (to.key + (size_t)j) * p->ldk + to.kv * (size_t)p->E;
-    rows_write<E / 8>(b->dk + at, p->ldk, to.M - j, p->E, w.dk, ck, b->more);
-    rows_write<E / 8>(b->dv + at, p->ldk, to.M - j, p->E, w.dv, cv, b->more);
+    rows_write<E / 8>((T *)b->dk + at, p->ldk, to.M - j, p->E, w.dk, ck, b->more);
+    rows_write<E / 8>((T *)b->dv + at, p->ldk, to.M - j, p->E, w.dv, cv, b->more);
 }
 
 /* Runs over all heads of keys, the longest columns first. `heads` counts these. */
-template <int E, int WARPS, int ALONE>
+template <int E, int WARPS, int ALONE, class T>
 static __global__ void __launch_bounds__(WARPS *WARP, (E > 32 ? 8 : WARPS_MOST<E>) / WARPS)
     attend_matrix_columns(Heads p, HeadsBack b, Kept kept)
 {
@@ -318,11 +319,11 @@ static __global__ void __launch_bounds__(WARPS *WARP, (E > 32 ? 8 : WARPS_MOST<E
     for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
         size_t first = item * (E > SHARED_WIDTH ? 1 : p.each);
         if constexpr (ALONE) {
-            matrix_columns_back<E, 1>(&p, &b, &m, &kept, first, 0);
+            matrix_columns_back<E, 1, T>(&p, &b, &m, &kept, first, 0);
         } else {
             int M = head_of(&p, first).M;
             for (int j0 = (int)(blockIdx.x / p.lanes) * m.side; j0 < M; j0 += p.tiles * m.side)
-                matrix_columns_back<E, 0>(&p, &b, &m, &kept, first, j0);
+                matrix_columns_back<E, 0, T>(&p, &b, &m, &kept, first, j0);
         }
     }
 }
@@ -372,7 +373,7 @@ static __device__ inline void piece_rows_back(RowsBack16<E> *w, const Heads *p, 
 }
 
 /* Computes dq of rows i0 .. of a head. */
-template <int E>
+template <int E, class T>
 static __device__ inline void matrix_rows_back(const Heads *p, const HeadsBack *b, const OneHead *h,
                                                const BackRoom<E> *m, const Kept *kept, size_t item,
                                                int i0)
@@ -380,19 +381,20 @@ static __device__ inline void matrix_rows_back(const Heads *p, const HeadsBack *
     RowsBack16<E> w;
     int i = i0 + warp_of() * STEP, last = last_column(h, min(i0 + m->side, h->T) - 1);
     float c[2] = {p->scale, p->scale};
-    rows_read<E>(w.q, h->q + (size_t)i * p->ldq, p->ldq, h->T - i, p->E);
-    rows_read<E>(w.g, dout_of(p, b, h, i), p->D, h->T - i, p->E);
+    rows_read<E>(w.q, q_of<T>(p, h, i), p->ldq, h->T - i, p->E);
+    rows_read<E>(w.g, row_of<T>(p, h, b->dout, i), p->D, h->T - i, p->E);
     zero<E / 8>(w.dq);
     UNROLL for (int r = 0; r < 2; r++) /* before dq is written, barriers later */
     {
         int row = i + lane_row() + 8 * r, in = row < h->T;
         w.lse[r] = in ? b->lse[(h->first + (size_t)row) * p->H + h->head] * LOG2_E : 0;
-        w.delta[r] = in ? *dq_of(p, b, h, row) : 0;
+        w.delta[r] = in ? *delta_at<T>(p, b, h, row) : 0;
     }
     for (int j0 = 0; j0 <= last; j0 += m->side) {
         __syncthreads(); /* the tiles may still be read */
-        tile_read<E>(m->K, h->k + (size_t)j0 * p->ldk, p->ldk, h->M - j0, m->side, p->E);
-        tile_read<E>(m->V, h->v + (size_t)j0 * p->ldk, p->ldk, h->M - j0, m->side, p->E);
+        tile_read<E>(m->K, key_of<T>(p, h, p->k, j0), p->ldk, h->M - j0, m->side, p->E);
+        tile_read<E>(m->V, key_of<T>(p, h, p->v, j0), p->ldk, h->M - j0, m->side, p->E);
+        copies_wait();
         __syncthreads();
         ROLL for (int x = 0; x < m->side; x += STEP)
         {
@@ -403,10 +405,10 @@ static __device__ inline void matrix_rows_back(const Heads *p, const HeadsBack *
             piece_rows_back<E>(&w, p, h, m, i, x, j, bits);
         }
     }
-    rows_write<E / 8>(dq_of(p, b, h, i), p->ldq, h->T - i, p->E, w.dq, c, 0);
+    rows_write<E / 8>(dq_of<T>(p, b, h, i), p->ldq, h->T - i, p->E, w.dq, c, 0);
 }
 
-template <int E>
+template <int E, class T>
 static __global__ void __launch_bounds__(BACK_WARPS<E> *WARP, WARPS_MOST<E> / BACK_WARPS<E>)
     attend_matrix_rows_back(Heads p, HeadsBack b, Kept kept)
 {
@@ -417,59 +419,71 @@ static __global__ void __launch_bounds__(BACK_WARPS<E> *WARP, WARPS_MOST<E> / BA
     for (size_t item = blockIdx.x % p.lanes; item < p.heads; item += p.lanes) {
         OneHead h = head_of(&p, item);
         for (int i0 = tile * m.side; i0 < h.T; i0 += p.tiles * m.side)
-            matrix_rows_back<E>(&p, &b, &h, &m, &kept, item, i0);
+            matrix_rows_back<E, T>(&p, &b, &h, &m, &kept, item, i0);
     }
 }
 
 /* ---- the host's side ----------------------------------------------------------------------------- */
 
 /* Runs backward where all keys of a sequence are in one tile. */
-template <int E, int WARPS> static void matrix_alone(const Attention *a, HeadsBack b)
+template <int E, int WARPS, class T> static void matrix_alone(const Attention *a, HeadsBack b)
 {
     Heads p = by_keys(heads_of(a, BLOCKS_MOST, attention_keys(a), WARPS * STEP));
-    RUN((attend_matrix_columns<E, WARPS, 1>), blocks_of(&p), WARPS * WARP, back_bytes<E>(WARPS, 1),
-        p, b, Kept{NULL, 0, 0});
+    RUN((attend_matrix_columns<E, WARPS, 1, T>), blocks_of(&p), WARPS * WARP,
+        back_bytes<E>(WARPS, 1), p, b, Kept{NULL, 0, 0});
 }
 
-/* Finds room for all heads' words, a bit a weight. Rows may be more than Tmax with another's keys. */
-static Kept kept_for(const Attention *a, const Heads *p)
+/* Finds room for all heads' words, a bit a weight, and for delta where dq is of bf16. Rows may be more than Tmax with
+ * another's keys. */
+static Kept kept_for(const Attention *a, const Heads *p, int halves, float **delta)
 {
     const size_t most = (size_t)1 << 16;
     Kept k = {NULL, blocks_for(attention_keys(a), STEP), blocks_for(attention_rows(a), STEP)};
-    if (!p->keep.on || p->heads == 0 || (a->memory && !a->rows)) return k;
-    if (k.columns >= most || k.rows >= most) return k;
-    if (k.columns * k.rows > KEPT_BYTES_MOST / WARP / p->heads) return k;
-    k.at = (uint8_t *)cuda_scratch(p->heads * k.columns * k.rows * WARP);
+    size_t apart = halves ? p->heads * attention_rows(a) * sizeof(float) : 0;
+    int keeps = p->keep.on && p->heads != 0 && !(a->memory && !a->rows) && k.columns < most &&
+                k.rows < most && k.columns * k.rows <= KEPT_BYTES_MOST / WARP / p->heads;
+    size_t words = keeps ? p->heads * k.columns * k.rows * WARP : 0;
+    uint8_t *room = words + apart ? (uint8_t *)cuda_scratch(words + apart) : NULL;
+    if (words) k.at = room;
+    if (apart) *delta = (float *)(room + words);
     return k;
 }
 
 /* Runs backward over several tiles. */
-template <int E> static void matrix_tiles(const Attention *a, HeadsBack b)
+template <int E, class T> static void matrix_tiles(const Attention *a, HeadsBack b)
 {
     constexpr int WARPS = BACK_WARPS<E>;
     Heads p = heads_of(a, BLOCKS_MOST, attention_keys(a), WARPS * STEP);
     Heads q = heads_of(a, BLOCKS_MOST, attention_rows(a), WARPS * STEP);
     Heads rows = heads_of(a, BLOCKS_MOST, attention_rows(a), SIDE);
-    Kept kept = kept_for(a, &p);
+    Kept kept = kept_for(a, &p, sizeof(T) != sizeof(float), &b.delta);
     p = by_keys(p);
-    RUN(attend_delta<Rounded>, blocks_of(&rows), TILE_THREADS, 0, rows, b);
-    RUN((attend_matrix_columns<E, WARPS, 0>), blocks_of(&p), WARPS * WARP, back_bytes<E>(WARPS, 0),
-        p, b, kept);
-    RUN((attend_matrix_rows_back<E>), blocks_of(&q), WARPS * WARP, back_bytes<E>(WARPS, 0), q, b,
+    RUN((attend_delta<Rounded, T>), blocks_of(&rows), TILE_THREADS, 0, rows, b);
+    RUN((attend_matrix_columns<E, WARPS, 0, T>), blocks_of(&p), WARPS * WARP,
+        back_bytes<E>(WARPS, 0), p, b, kept);
+    RUN((attend_matrix_rows_back<E, T>), blocks_of(&q), WARPS * WARP, back_bytes<E>(WARPS, 0), q, b,
         kept);
+}
+
+template <int E, class T> static void matrix_back_of(const Attention *a, HeadsBack b)
+{
+    int warps = warps_for(attention_keys(a));
+    if (attention_keys(a) > (size_t)BACK_WARPS<E> * STEP)
+        matrix_tiles<E, T>(a, b);
+    else if (warps == 1)
+        matrix_alone<E, 1, T>(a, b);
+    else if (warps == 2)
+        matrix_alone<E, 2, T>(a, b);
+    else
+        matrix_alone<E, BACK_WARPS<E>, T>(a, b);
 }
 
 template <int E> static void matrix_back(const Attention *a, HeadsBack b)
 {
-    int warps = warps_for(attention_keys(a));
-    if (attention_keys(a) > (size_t)BACK_WARPS<E> * STEP)
-        matrix_tiles<E>(a, b);
-    else if (warps == 1)
-        matrix_alone<E, 1>(a, b);
-    else if (warps == 2)
-        matrix_alone<E, 2>(a, b);
+    if (is_factor(b.dq))
+        matrix_back_of<E, uint16_t>(a, b);
     else
-        matrix_alone<E, BACK_WARPS<E>>(a, b);
+        matrix_back_of<E, float>(a, b);
 }
 
 static void cuda_attention_matrix_back(const Attention *a, const void *out, const void *lse,

@@ -9,7 +9,10 @@
  *                                   2 t + 1; a[2], a[3]: the same at depth + 8. b[0], b[1]: column g at depth 2 t, 2 t + 1,
  *                                   and + 8. d[2 r + c]: row g + 8 r, column 2 t + c
  *
- * Source of the layouts: NVIDIA, PTX ISA 9.0, 9.7.14.5 (mma.m16n8k16, ldmatrix), 9.7.9.21 (cvt). With
+ *     copy_16(to, from, in)         16 bytes of memory, or zeros where not `in`, into shared memory. They are there, for this
+ *                                   thread, behind copies_wait(), and for the block behind a barrier after it
+ *
+ * Source of the layouts: NVIDIA, PTX ISA 9.0, 9.7.14.5 (mma.m16n8k16, ldmatrix), 9.7.9.21 (cvt), 9.7.9.25 (cp.async). With
  * TROTTER_CUDA_HOST the stand-in has the same names (tests/cuda/matrix.h). Inline PTX is only here.
  */
 #ifndef TROTTER_CUDA_MMA_CUH
@@ -47,6 +50,19 @@ typedef uint32_t Shared;
 static __device__ inline Shared shared_at(const uint16_t *x)
 {
     return (Shared)__cvta_generic_to_shared(x);
+}
+
+static __device__ inline void copy_16(uint16_t *to, const uint16_t *from, int in)
+{
+    SM_80(volatile, "cp.async.cg.shared.global [%0], [%1], 16, %2;"
+          :
+          : "r"(shared_at(to)), "l"(__cvta_generic_to_global(from)), "r"(in ? 16 : 0)
+          : "memory");
+}
+
+static __device__ inline void copies_wait(void)
+{
+    SM_80(volatile, "cp.async.wait_all;" ::: "memory");
 }
 
 static __device__ inline void matrix_load(uint32_t *r, Shared row, int n)

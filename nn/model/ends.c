@@ -88,8 +88,8 @@ size_t ends_logits(const Model *m, const Pass *p, size_t at)
 }
 
 /* Goes back from the logits' adjoint, in dlogits (with a bias, in the place of the logits): dasked = dz E and dE +=
- * dz^T asked, for n rows; `last` of the plain ends: the latter aside. */
-static void logits_back(const Model *m, size_t at, size_t n, int last)
+ * dz^T asked, for n rows; `last` of the plain ends: the latter aside. more: dE is there; else it is written. */
+static void logits_back(const Model *m, size_t at, size_t n, int last, int more)
 {
     const Backend *b = m->backend;
     size_t V = m->out.rows, D = m->config.width;
@@ -100,9 +100,9 @@ static void logits_back(const Model *m, size_t at, size_t n, int last)
     b->gemm(0, 0, n, D, V, 1, dz, V, data(m, m->out.matrix), D, 0,
             backend_at(b, m->out.dasked, at * D), D);
     if (last && m->ends == &ends_plain)
-        weight_back(m, n, V, dz, D, asked_at(m, at), grad(m, m->out.matrix));
+        weight_back(m, n, V, dz, D, asked_at(m, at), more, grad(m, m->out.matrix), NULL);
     else
-        b->gemm(1, 0, V, D, n, 1, dz, V, asked_at(m, at), D, 1, grad(m, m->out.matrix), D);
+        b->gemm(1, 0, V, D, n, 1, dz, V, asked_at(m, at), D, more, grad(m, m->out.matrix), D);
 }
 
 Labels ends_labels(const Model *m, const Pass *p)
@@ -123,7 +123,7 @@ void ends_loss(const Model *m, const Pass *p, const Labels *q, int back)
         b->cross_entropy(n, m->out.rows, z, m->batch.target + at, *q,
                          back ? &m->step->grad[GRAD_WORDS] : NULL, z,
                          backend_at(b, m->out.nll, at));
-        if (back) logits_back(m, at, n, at + n == p->asked);
+        if (back) logits_back(m, at, n, at + n == p->asked, at > 0 || p->more || !writes_matrix(m));
     }
 }
 

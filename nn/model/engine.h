@@ -45,6 +45,8 @@ typedef struct {
     size_t end;
     /* First instruction of the slot; once backward is behind it, all its gradients are complete. */
     size_t first;
+    /* The last EVAL and KEYS of the slot: backward's first; SIZE_MAX: none. */
+    size_t last, last_keys;
 } SlotParams;
 
 typedef struct {
@@ -56,10 +58,10 @@ typedef struct {
     void *base, *factors; /* pieces of memory */
     void *normed;         /* (N, D) factors */
     void *stats;          /* (N, 2) of the norm: mean, rstd */
-    void *in;             /* (N, I): qkv or q, or the input of the activation */
-    void *core;           /* (N, O) factors: attention's output, or the activation's */
-    void *out;            /* (N, D): output of attention's core as numbers */
-    void *lse;            /* (N, H), attention */
+    void *in;   /* (N, I): qkv or q, or the input of the activation, or the bits of ReLU */
+    void *core; /* (N, O) factors: attention's output, or the activation's */
+    void *out;  /* (N, D): output of attention's core as numbers */
+    void *lse;  /* (N, H), attention */
 
     void *adjoints, *dfactors; /* pieces of memory in backward; a KEYS has them too */
     void *dy, *din;            /* (N, D), (N, I) factors; a KEYS has dy (M, 2D) */
@@ -188,9 +190,12 @@ struct Model {
     size_t params, size;
     Stretch *stretch; /* (stretches <= params) they cover the flat buffers, in order */
     size_t stretches;
-    SlotParams *slot; /* (plan->slots) */
-    size_t *scalar;   /* (plan->scalars) offsets */
-    GateParams *gate; /* (plan->gates) */
+    /* What a step sets to 0: all gradients but those that a product writes before others add to them. */
+    size_t *clear, clears; /* (clears, 2) windows, in memory of the backend */
+    size_t cleared;        /* their numbers */
+    SlotParams *slot;      /* (plan->slots) */
+    size_t *scalar;        /* (plan->scalars) offsets */
+    GateParams *gate;      /* (plan->gates) */
     size_t embed;
 
     void *buffer[MODEL_BUFFERS]; /* all device memory, for model_free */
@@ -263,14 +268,35 @@ static inline void *grad(const Model *m, size_t offset)
     return backend_at(m->backend, m->grad, offset);
 }
 
-/* Adds dy^T x to the gradient dW (O, I) of a weight, aside; dy (N, O), x (N, I). */
+/* Tells whether the loss writes the gradient of the matrix of logits before others add to it. */
+static inline int writes_matrix(const Model *m)
+{
+    return m->ends == &ends_plain;
+}
+
+/* Makes dy^T x, the gradient dW (O, I) of a weight, or adds it to what is there, aside; dy (N, O), x (N, I). db: that of
+ * a bias, if this backend makes it here (bias_grad); NULL: none. */
 static inline void weight_back(const Model *m, size_t N, size_t O, const void *dy, size_t I,
-                               const void *x, void *dW)
+                               const void *x, int more, void *dW, void *db)
 {
     const Backend *b = m->backend;
     if (b->aside) b->aside(1);
-    b->gemm(1, 0, O, I, N, 1, dy, O, x, I, 1, dW, I);
+    if (b->weigh)
+        b->weigh(N, O, I, dy, x, more, dW, db);
+    else
+        b->gemm(1, 0, O, I, N, 1, dy, O, x, I, more, dW, I);
     if (b->aside) b->aside(0);
+}
+
+/* Return the gradient of a bias for the kernel that makes the adjoint, or for weight_back, and NULL for the other. */
+static inline void *bias_grad(const Model *m, size_t offset)
+{
+    return m->backend->weigh ? NULL : grad(m, offset);
+}
+
+static inline void *bias_grad_aside(const Model *m, size_t offset)
+{
+    return m->backend->weigh ? grad(m, offset) : NULL;
 }
 
 static inline void meet(const Model *m, int all)
@@ -397,6 +423,10 @@ void lists_free(Model *m);
 
 /* layout.c. Allocates the device buffers, once the parameters are listed. */
 int layout_buffers(Model *m);
+
+/* clear.c: bytes of Model.clear; puts it there. */
+size_t clear_size(Model *m);
+int clear_send(Model *m);
 
 /* recorded.c. recorded_find returns the place of a shape among the model's recordings; it forgets the least recently
  * used one. Calls between _begin and _end are recorded, with _cut where ranks sum (the sums of s->next, and with `wait`

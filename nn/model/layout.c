@@ -175,6 +175,25 @@ static int forgets(const Model *m, int slot)
     return m->plan->slot[slot].kind == SLOT_FEEDFORWARD && activation(m, slot) == ACT_RELU;
 }
 
+/* Tells whether all of a slot's attention is made of factors. */
+static int attends_factors(const Model *m, int slot)
+{
+    const Backend *b = m->backend;
+    return keeps_factors(m) && m->plan->slot[slot].kind == SLOT_ATTENTION && b->attends_factors &&
+           !(m->config.positions & POSITIONS_RELATIVE) &&
+           b->attends_factors(m->config.heads, m->E, m->config.kv_heads);
+}
+
+/* Returns the columns of w->in: none where a slot forgets it, or room for the bits that `activate` leaves. */
+static size_t in_columns(const Model *m, int slot)
+{
+    const Backend *b = m->backend;
+    const SlotParams *o = &m->slot[slot];
+    if (!forgets(m, slot)) return o->I;
+    int signs = m->training && b->signs && o->O % b->signs == 0;
+    return signs ? o->O / (8 * (keeps_factors(m) ? b->factor_size : b->size)) : 0;
+}
+
 typedef struct {
     size_t of[ARENAS];
 } Sizes;
@@ -187,7 +206,8 @@ static Sizes lay_work(const Model *m, int slot, Work *w)
     const PlanSlot *s = &m->plan->slot[slot];
     size_t D = m->config.width, H = plan_attends(s) ? m->config.heads : 0;
     int normed = !m->plan->post; /* else the sublayer reads the register itself */
-    int apart = keeps_factors(m), factors = factors_of(m);
+    int factors = factors_of(m), plain = H && !attends_factors(m, slot);
+    int apart = keeps_factors(m) && plain; /* attention has numbers, and the product factors */
     void *base[ARENAS] = {w->base, w->factors};
     Sizes at = {{0}};
     const struct {
@@ -196,9 +216,9 @@ static Sizes lay_work(const Model *m, int slot, Work *w)
         int arena;
     } piece[] = {{&w->normed, normed ? D : 0, factors},
                  {&w->stats, normed ? 2 : 0, NUMBERS},
-                 {&w->in, forgets(m, slot) ? 0 : o->I, H ? NUMBERS : factors},
+                 {&w->in, in_columns(m, slot), plain ? NUMBERS : factors},
                  {&w->core, o->O, factors},
-                 {&w->out, apart && H ? D : 0, NUMBERS},
+                 {&w->out, apart ? D : 0, NUMBERS},
                  {&w->lse, H, NUMBERS}};
     for (size_t i = 0; i < sizeof piece / sizeof *piece; i++) {
         int k = piece[i].arena;
@@ -208,7 +228,7 @@ static Sizes lay_work(const Model *m, int slot, Work *w)
         at.of[k] += rows_of(m, s->side, piece[i].cols);
     }
     if (!apart) w->out = w->core;
-    if (forgets(m, slot)) w->in = w->core;
+    if (in_columns(m, slot) == 0) w->in = w->core;
     return at;
 }
 
@@ -233,9 +253,11 @@ static void need_inside(Pieces *o, int i)
     size_t D = m->config.width, O = rows_of(m, side, p->O), I = rows_of(m, side, p->I);
     int last = time_aside(m, i);
     if (keeps_factors(m)) {
-        need(o, &w->adjoints, rows_of(m, side, D) + (attends ? I : 0), back, back, MEMORY_ADJOINTS);
-        need_of(o, FACTORS, &w->dfactors, rows_of(m, side, D) + (attends ? I : O), back, last,
-                MEMORY_ADJOINTS);
+        int whole = attends_factors(m, slot);
+        size_t inner = whole ? I + O : attends ? I : O;
+        need(o, &w->adjoints, rows_of(m, side, D) + (attends && !whole ? I : 0), back, back,
+             MEMORY_ADJOINTS);
+        need_of(o, FACTORS, &w->dfactors, rows_of(m, side, D) + inner, back, last, MEMORY_ADJOINTS);
     } else if (m->backend->aside) {
         need(o, &w->adjoints, O + (attends ? I : 0) + rows_of(m, side, D), back, last,
              MEMORY_ADJOINTS);
@@ -384,9 +406,9 @@ static void need_all(Pieces *o, int *written, int *end)
 /* Sets the buffers that backward reads: forward left them, or they are made again. din is the adjoint of the core: behind
  * dcore in attention, in the place of the input in a gated activation, which is not needed then, and of dcore in others.
  * Where factors are kept apart, dy, din and an activation's dcore are factors; among the numbers dqkv stands behind
- * attention's dcore, and dnormed takes dcore's place in the end. Elsewhere they share: dy is the adjoint of the register;
- * dcore takes the place of GELU's output, and dnormed that of normed. With products aside none of this
- * goes over what they read. */
+ * attention's dcore, and dnormed takes dcore's place in the end; attention of factors has dcore behind din, which is
+ * dqkv. Elsewhere they share: dy is the adjoint of the register; dcore takes the place of GELU's output, and dnormed that
+ * of normed. With products aside none of this goes over what they read. */
 static void lay_again(const Model *m, int i)
 {
     const Backend *b = m->backend;
@@ -407,6 +429,10 @@ static void lay_again(const Model *m, int i)
                      : b->aside ? backend_at(b, own.adjoints, O + (attends ? I : 0))
                                 : again->normed;
     again->dy = apart ? own.dfactors : m->adjoint[in->out];
+    if (attends_factors(m, in->slot)) {
+        again->dqkv = inner;
+        again->dcore = backend_factor_at(b, inner, I);
+    }
     again->din = attends ? (apart ? inner : again->dqkv) : o->I > o->O ? again->in : again->dcore;
 }
 
@@ -518,6 +544,7 @@ static int lay_flat(Model *m)
         {(void **)&m->heads.label_of, labels * sizeof *m->heads.label_of, MEMORY_WORKSPACE},
         {&m->heads.value, m->config.classes == 1 ? N * e : 0, MEMORY_WORKSPACE},
         {(void **)&m->heads.segment, segments * sizeof *m->heads.segment, MEMORY_WORKSPACE},
+        {(void **)&m->clear, clear_size(m), MEMORY_WORKSPACE},
         {&m->zeros, segments ? m->config.width * e : 0, MEMORY_WORKSPACE}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         size_t n = backend_elements(m->backend, list[i].bytes);
@@ -531,6 +558,7 @@ static int lay_flat(Model *m)
 int layout_buffers(Model *m)
 {
     TRY(lay_flat(m));
+    TRY(clear_send(m));
     if (m->config.positions & POSITIONS_LEARNED && !m->counted) m->positions = data(m, m->position);
     if (m->twin) TRY(m->backend->weights(m->data, m->size, m->twin));
     return lay_arena(m);

@@ -19,8 +19,14 @@ static void list_readers(Model *m)
 
 static void find_firsts(Model *m)
 {
-    for (size_t i = m->plan->instrs; i-- > 0;)
-        if (plan_of_slot(&m->plan->instr[i])) m->slot[m->plan->instr[i].slot].first = i;
+    const Plan *p = m->plan;
+    for (size_t s = 0; s < p->slots; s++) m->slot[s].last = m->slot[s].last_keys = SIZE_MAX;
+    for (size_t i = p->instrs; i-- > 0;)
+        if (plan_of_slot(&p->instr[i])) m->slot[p->instr[i].slot].first = i;
+    for (size_t i = 0; i < p->instrs; i++) {
+        if (p->instr[i].op == PLAN_EVAL) m->slot[p->instr[i].slot].last = i;
+        if (p->instr[i].op == PLAN_KEYS) m->slot[p->instr[i].slot].last_keys = i;
+    }
 }
 
 static size_t count_terms(const Plan *p)

@@ -229,8 +229,9 @@ static void keys_back(const Pass *p, const PlanInstr *in)
     int x = in->term[0].x;
     void *dy = m->again[index_of(m, in)].dy;
     m->backend->bias_drop_back(M, 2 * D, 1, &(LinTerm){.c = 1, .x = m->adjoint[in->out]}, no_drop,
-                               dy, grad(m, o->keys_b));
-    weight_back(m, M, 2 * D, dy, D, m->state[x], grad(m, o->keys_w));
+                               dy, bias_grad(m, o->keys_b));
+    weight_back(m, M, 2 * D, dy, D, m->state[x], p->more || o->last_keys != index_of(m, in),
+                grad(m, o->keys_w), bias_grad_aside(m, o->keys_b));
     m->backend->gemm(0, 0, M, D, 2 * D, 1, dy, 2 * D, data(m, o->keys_w), D, 1, m->adjoint[x], D);
 }
 
@@ -426,18 +427,21 @@ static void loss(const Model *m, const Pass *p, int back)
     if (p->asked) m->backend->loss(p->asked, m->out.nll, m->step);
 }
 
-/* Sets gradients to 0, beside forward. */
-static void gradients_clear(const Model *m)
+/* Sets gradients to 0, beside forward; with `some` those that no product writes first. */
+static void gradients_clear(const Model *m, int some)
 {
     const Backend *b = m->backend;
     if (b->aside) b->aside(1);
-    b->fill(m->grad, 0, m->size);
+    if (some)
+        b->clear(m->grad, m->clears, m->clear, m->cleared);
+    else
+        b->fill(m->grad, 0, m->size);
     if (b->aside) b->aside(0);
 }
 
 void pass_gradient(const Model *m, const Pass *p)
 {
-    if (!p->more) gradients_clear(m);
+    if (!p->more) gradients_clear(m, p->N > 0);
     if (p->N) {
         pass_forward(m, p);
         meet(m, 1);

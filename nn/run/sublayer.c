@@ -52,7 +52,8 @@ static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, c
                        .drop = drop_eval(p, in, DROP_WEIGHTS, c->heads * most)};
 }
 
-/* The core of a sublayer with the product before it: w->normed (N, D) -> w->core (N, O); backward w->dcore (N, O) -> w->din (N, I). */
+/* The core of a sublayer with the product before it: w->normed (N, D) -> w->core (N, O); backward with the product behind
+ * it: w->dy (N, D) -> w->din (N, I). */
 typedef struct {
     void (*forward)(const Model *m, const Pass *p, const PlanInstr *in, const Work *w);
     void (*back)(const Model *m, const Pass *p, const PlanInstr *in, const Work *w);
@@ -66,6 +67,13 @@ static void turn(const Model *m, const Pass *p, const PlanInstr *in, void *x, in
     size_t n = m->config.heads + key_width(m) / m->E;
     if (s->kind == SLOT_ATTENTION)
         turn_heads(m, s->side, instr_rows(p, in), n, x, m->slot[in->slot].I, back);
+}
+
+/* Makes w->dcore (N, O), the adjoint of the core's output. */
+static void core_adjoint(const Model *m, size_t N, const SlotParams *o, const Work *w)
+{
+    size_t D = m->config.width;
+    m->backend->gemm(0, 0, N, o->O, D, 1, w->dy, D, data(m, o->out_w), o->O, 0, w->dcore, o->O);
 }
 
 static void attention_core(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
@@ -84,31 +92,47 @@ static void attention_core_back(const Model *m, const Pass *p, const PlanInstr *
     Attention a = attention(m, p, in, w);
     const SlotParams *o = &m->slot[in->slot];
     int cross = a.memory != NULL; /* other EVALs add to the adjoints of its keys and values */
+    core_adjoint(m, instr_rows(p, in), o, w);
     void *dk = cross ? m->adjoint[in->term[1].x] : backend_at(m->backend, w->dqkv, a.D);
     m->backend->attention_back(&a, w->out, w->lse, w->dcore, w->dqkv, dk,
                                backend_at(m->backend, dk, cross ? a.D : key_width(m)), cross,
                                a.relative ? grad(m, o->relative) : NULL);
     turn(m, p, in, w->dqkv, 1);
+    if (m->backend->weigh && w->dqkv == w->din) return; /* weight_back sums them */
     m->backend->bias_drop_back(instr_rows(p, in), o->I, 1, &(LinTerm){.c = 1, .x = w->dqkv},
-                               no_drop, w->din, grad(m, o->in_b));
+                               no_drop, w->din, bias_grad(m, o->in_b));
 }
 
 static void activation_core(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     const SlotParams *o = &m->slot[in->slot];
-    size_t D = m->config.width;
-    m->backend->gemm(0, 1, instr_rows(p, in), o->I, D, 1, w->normed, D, data(m, o->in_w), D, 0,
-                     w->in, o->I);
-    m->backend->bias_act(instr_rows(p, in), o->O, w->in, data(m, o->in_b), activation(m, in->slot),
-                         drop_eval(p, in, DROP_ACTIVATION, o->O), w->core);
+    const Backend *b = m->backend;
+    size_t N = instr_rows(p, in), D = m->config.width;
+    int act = activation(m, in->slot);
+    Dropout mask = drop_eval(p, in, DROP_ACTIVATION, o->O);
+    if (b->activate) {
+        b->activate(N, o->O, D, w->normed, data(m, o->in_w), data(m, o->in_b), act, mask, w->in,
+                    w->core);
+        return;
+    }
+    b->gemm(0, 1, N, o->I, D, 1, w->normed, D, data(m, o->in_w), D, 0, w->in, o->I);
+    b->bias_act(N, o->O, w->in, data(m, o->in_b), act, mask, w->core);
 }
 
 static void activation_core_back(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     const SlotParams *o = &m->slot[in->slot];
-    m->backend->bias_act_back(instr_rows(p, in), o->O, w->in, w->core, activation(m, in->slot),
-                              drop_eval(p, in, DROP_ACTIVATION, o->O), w->dcore, w->din,
-                              grad(m, o->in_b));
+    const Backend *b = m->backend;
+    size_t N = instr_rows(p, in), D = m->config.width;
+    int act = activation(m, in->slot);
+    Dropout mask = drop_eval(p, in, DROP_ACTIVATION, o->O);
+    if (b->activate_back) {
+        b->activate_back(N, o->O, D, w->dy, data(m, o->out_w), w->in, w->core, act, mask, w->dcore,
+                         w->din);
+        return;
+    }
+    core_adjoint(m, N, o, w);
+    b->bias_act_back(N, o->O, w->in, w->core, act, mask, w->dcore, w->din, bias_grad(m, o->in_b));
 }
 
 static const Core core[] = {
@@ -165,13 +189,13 @@ void sublayer_back(const Pass *p, const PlanInstr *in, size_t n)
     const void *x = m->state[in->term[0].x];
     void *dx = m->adjoint[in->term[0].x];
     size_t N = instr_rows(p, in), D = m->config.width;
-    int post = m->plan->post;
+    int post = m->plan->post, more = p->more || o->last != index_of(m, in);
     if (m->config.recompute) inside(m, p, in, x, 0, w);
     b->bias_drop_back(N, D, n, m->term, sublayer_drop(p, in), w->dy, grad(m, o->out_b));
-    weight_back(m, N, D, w->dy, o->O, w->core, grad(m, o->out_w));
-    b->gemm(0, 0, N, o->O, D, 1, w->dy, D, data(m, o->out_w), o->O, 0, w->dcore, o->O);
+    weight_back(m, N, D, w->dy, o->O, w->core, more, grad(m, o->out_w), NULL);
     c->back(m, p, in, w);
-    weight_back(m, N, o->I, w->din, D, w->normed, grad(m, o->in_w));
+    weight_back(m, N, o->I, w->din, D, w->normed, more, grad(m, o->in_w),
+                bias_grad_aside(m, o->in_b));
     b->gemm(0, 0, N, D, o->I, 1, w->din, o->I, data(m, o->in_w), D, post, post ? dx : w->dnormed,
             D);
 }

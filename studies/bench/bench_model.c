@@ -6,6 +6,8 @@
  * its bytes by the bandwidth and its operations by the rate; a step takes its calls and a gap behind each launch. That
  * ignores caches and the order of calls. Tiles of 128 x 128 in waves over 132 multiprocessors, in place of
  * one rate of products, came no nearer to what was measured (root mean square .100 in place of .096), so they are left out.
+ * A bandwidth of their own for calls whose bytes fit an L2 of 50 MB did neither: .0818 in place of .0822 over these steps and
+ * floors, .230 in place of .118 for a width that was not fitted.
  *
  * `hopper` has the numbers that fit what an H200 did best: 24 steps and 24 floors of four schemes, two widths and three
  * precisions (studies/results/bench/train-*-h200.csv of 2026-11-26), by least squares of logarithms. All these steps and two of an

@@ -1,7 +1,7 @@
 #!/bin/sh
 # gpu.sh: does everything that takes a GPU: tests, measures, writes CSV. It runs in a source tree or in a bundle (make bundle).
 #
-#   sh studies/scripts/gpu.sh [WORD]... [--out DIR] [--peer DIR] [--corpus DIR] [--glue DIR] [--build DIR] [--limit SECONDS]
+#   sh studies/scripts/gpu.sh [WORD]... [--out DIR] [--peer DIR] [--corpus DIR] [--glue DIR] [--build DIR] [--limit SECONDS] [--before DIR]
 #
 # Each word is a command that is useful by itself, writes as it goes and ends within 9 minutes (study: an hour); what is
 # stopped goes on with the same command. Without a word: first, speed, tools.
@@ -15,6 +15,8 @@
 #   speed-tf32   speed_tf32 the same rows in tf32
 #   moonshot, translation, depth, sandwich, masked
 #                           planned.sh: the planned studies, by four processes; masked needs --glue, all others --corpus
+#   ledger       ledger     what a change of studies/results/bench/ledger.csv saves: a step's time by --before's DIR, a bundle of
+#                           the commit before it, and by this one, in turns, d 512 and 128; measured_ms is ledger.csv's gain_ms
 #   tools        sanitizer  compute-sanitizer's memcheck and racecheck on the kernels' tests
 #                profile    ncu on one step of training
 #   processor    cpu_f32, cpu_bf16
@@ -34,10 +36,10 @@
 # be measured: no device, or no program.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
-out=out/gpu peer=studies/bench/peer corpus= glue= build=build limit= words=
+out=out/gpu peer=studies/bench/peer corpus= glue= build=build limit= before= words=
 while [ $# -gt 0 ]; do
     case $1 in
-    --out | --peer | --corpus | --glue | --build | --limit)
+    --out | --peer | --corpus | --glue | --build | --limit | --before)
         [ $# -gt 1 ] || { echo "gpu.sh: $1 needs a value" >&2; exit 2; }
         eval "${1#--}=\$2"
         shift ;;
@@ -66,6 +68,7 @@ translation translation 530 planned
 depth       depth       530 planned
 sandwich    sandwich    530 planned
 masked      masked      530 planned
+ledger      ledger      120
 tools       sanitizer   370
 tools       profile     160
 processor   cpu_f32     260 processor
@@ -95,7 +98,7 @@ about() {
 part() {
     start=$(date +%s)
     GPU_SH_PART=$1 timeout -k 10 "${limit:-$2}" sh studies/scripts/gpu.sh --out "$out" --peer "$peer" --corpus "$corpus" \
-        --glue "$glue" --build "$build" >"$out/$1.log" 2>&1
+        --glue "$glue" --build "$build" --before "$before" >"$out/$1.log" 2>&1
     status=$?
     [ $status -ne 124 ] || echo "stopped after ${limit:-$2} s" >>"$out/$1.log"
     [ $status -eq 0 ] || failed="$failed $1"
@@ -217,6 +220,25 @@ calls() {
             --out "$out/calls-$width" || bad=1
     done
     return $bad
+}
+
+# step_ms PROGRAM WIDTH: milliseconds of a step
+step_ms() {
+    "$1" bench train --device cuda --precision bf16 --width "$2" --scheme transformer --budget 1 --csv |
+        awk -F, '$1 ~ /tokens_per_s$/ { printf "%.4f", 64 * 64 * 1e3 / $3 }'
+}
+
+ledger() {
+    [ -x "$before/build/release/trotter" ] || { echo "no --before DIR with build/release/trotter"; return 1; }
+    for width in 512 128; do
+        for round in 1 2 3 4 5; do
+            echo "$width,$round,$(step_ms "$before/build/release/trotter" $width),$(step_ms "$trotter" $width)"
+        done
+    done >"$out/rounds.csv"
+    awk -F, '$3 > 0 && $4 > 0 { n[$1]++; was[$1] += $3; now[$1] += $4 }
+        END { print "width,before_ms,now_ms,gain_ms"
+              for (w in n) printf "%s,%.4f,%.4f,%.4f\n", w, was[w] / n[w], now[w] / n[w], (now[w] - was[w]) / n[w]
+              exit !(n[512] == 5 && n[128] == 5) }' "$out/rounds.csv" >"$out/ledger.csv"
 }
 
 # OpenBLAS chooses its kernels itself: torch's wheels do not have it. A width at a time, so that a limit loses one at most.

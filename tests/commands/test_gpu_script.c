@@ -97,6 +97,29 @@ TEST(rows_beside_a_peer_are_measured)
     assert_non_null(strstr(out, "no nowhere/torch_lm.py"));
 }
 
+/* What a change saves is the difference of two programs, each of which must have told all of its times. */
+TEST(a_change_is_measured_beside_what_was_before)
+{
+    static const char *const speeds[] = {"4096000", "2048000"};
+    prepare();
+    shell_ok("mkdir -p before/build/release");
+    for (int i = 0; i < 2; i++) {
+        char text[128];
+        snprintf(text, sizeof text,
+                 "#!/bin/sh\necho train.cuda-bf16.512.tokens_per_s,transformer,%s,tokens/s\n",
+                 speeds[i]);
+        executable(i ? "before/build/release/trotter" : "build/release/trotter", text);
+    }
+    assert_int_equal(words("ledger --limit 20"), 1);
+    assert_non_null(strstr(out, "no --before DIR"));
+    assert_int_equal(words("ledger --limit 20 --before before"), 1);
+    assert_non_null(strstr(out, "no --before DIR"));
+    assert_int_equal(words("ledger --limit 20 --before \"$PWD/before\""), 0);
+    shell_ok("grep -q 512,2.0000,1.0000,-1.0000 out/ledger.csv");
+    executable("before/build/release/trotter", "#!/bin/sh\nexit 1\n");
+    assert_int_equal(words("ledger --limit 20 --before \"$PWD/before\""), 1);
+}
+
 /* The planned studies are those of planned.sh, and each word is one of the table. */
 TEST(planned_studies_are_parts)
 {

@@ -2,6 +2,7 @@
  * as cuBLAS does, then submits one closure to the handle's stream; when that runs, every matrix
  * must lie whole inside a device allocation. */
 #include <cblas.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,9 @@ typedef struct {
     int truncate; /* factors to tf32 */
     float alpha, beta;
     Matrix a, b, c;
-    const float *bias; /* (m), added to every column; NULL: none */
+    int epilogue;
+    const void *bias; /* (m), added to every column; of BGRADB (n): the sums of B; in c's type */
+    Matrix aux;       /* numbers in c's type; bits are bytes, with their distance in bytes as ld */
 } Product;
 
 static size_t products, asked;
@@ -122,9 +125,11 @@ const char *cublasGetStatusName(cublasStatus_t status)
 
 /* ---- products -------------------------------------------------------------------------------- */
 
+static const cudaDataType bits = (cudaDataType)-1;
+
 static size_t width(cudaDataType type)
 {
-    return type == CUDA_R_16BF ? 2 : 4;
+    return type == bits ? 1 : type == CUDA_R_16BF ? 2 : 4;
 }
 
 /* Returns the elements from the first to the last of a matrix. */
@@ -180,13 +185,86 @@ static void narrow(const Matrix *m, const float *x)
         }
 }
 
+static float number_at(const void *x, cudaDataType type, size_t i)
+{
+    return type == CUDA_R_32F ? ((const float *)x)[i]
+                              : cuda_host_f32(((const unsigned short *)x)[i]);
+}
+
+static void put_number(const void *x, cudaDataType type, size_t i, float value)
+{
+    if (type == CUDA_R_32F)
+        ((float *)(uintptr_t)x)[i] = value;
+    else
+        ((unsigned short *)(uintptr_t)x)[i] = cuda_host_bf16(value);
+}
+
+/* GELU in its tanh form, and its slope. */
+static float gelu(float u, int slope)
+{
+    const double c = 0.79788456080286535588, v = (double)u;
+    double t = tanh(c * (v + 0.044715 * v * v * v));
+    double d = 0.5 * (1 + t) + 0.5 * v * (1 - t * t) * c * (1 + 3 * 0.044715 * v * v);
+    return (float)(slope ? d : 0.5 * v * (1 + t));
+}
+
+/* Applies an epilogue to one number of D, and reads or writes its bit or number of aux. A ReLU makes 0 of a NaN, and bits
+ * are those of numbers above 0. */
+static float finish(const Product *p, size_t i, size_t j, float x)
+{
+    const int relu = 2, drelu = 8, dgelu = 64, aux = 128;
+    size_t at = j * (size_t)p->aux.ld + (p->aux.type == bits ? i / 8 : i);
+    unsigned char *byte = (unsigned char *)(uintptr_t)p->aux.p;
+    if (p->epilogue & CUBLASLT_EPILOGUE_BIAS) x += number_at(p->bias, p->c.type, i);
+    if (p->epilogue & relu) {
+        x = x > 0 ? x : 0;
+        if (p->epilogue & aux && i % 8 == 0) byte[at] = 0;
+        if (p->epilogue & aux) byte[at] |= (unsigned char)((x > 0) << i % 8);
+    }
+    if ((p->epilogue & CUBLASLT_EPILOGUE_GELU_AUX_BIAS) == CUBLASLT_EPILOGUE_GELU_AUX_BIAS) {
+        put_number(p->aux.p, p->aux.type, at, x);
+        x = gelu(x, 0);
+    }
+    if (p->epilogue & drelu) x *= (float)(byte[at] >> i % 8 & 1);
+    if (p->epilogue & dgelu) x *= gelu(number_at(p->aux.p, p->aux.type, at), 1);
+    return x;
+}
+
+/* Runs the epilogue over C (m, n) in f32; B has its factors as stored. */
+static void run_epilogue(const Product *p, const float *B, float *C)
+{
+    if (p->bias) heap_open(p->bias);
+    if (p->aux.p) heap_open(p->aux.p);
+    if (p->epilogue == CUBLASLT_EPILOGUE_BGRADB) {
+        for (int j = 0; j < p->n; j++) {
+            double sum = 0;
+            for (int k = 0; k < p->k; k++)
+                sum += (double)B[p->transb == CUBLAS_OP_N ? k + j * p->b.ld : j + k * p->b.ld];
+            put_number(p->bias, p->c.type, (size_t)j, (float)sum);
+        }
+        return;
+    }
+    for (int j = 0; j < p->n; j++)
+        for (int i = 0; i < p->m; i++) {
+            float *x = &C[(size_t)j * (size_t)p->c.ld + (size_t)i];
+            *x = finish(p, (size_t)i, (size_t)j, *x);
+        }
+}
+
+/* Tells whether what an epilogue reads and writes lies inside device allocations. */
+static int beside_inside(const Product *p)
+{
+    size_t n = (size_t)(p->epilogue == CUBLASLT_EPILOGUE_BGRADB ? p->n : p->m);
+    return (!p->bias || heap_holds(p->bias, n * width(p->c.type))) &&
+           (!p->aux.p || inside(&p->aux));
+}
+
 static cudaError_t run_product(const void *data)
 {
     const Product *p = data;
     float *a, *b, *C = (float *)(uintptr_t)p->c.p;
     if (p->m == 0 || p->n == 0) return cudaSuccess;
-    if (!inside(&p->a) || !inside(&p->b) || !inside(&p->c) ||
-        (p->bias && !heap_holds(p->bias, (size_t)p->m * sizeof *p->bias)))
+    if (!inside(&p->a) || !inside(&p->b) || !inside(&p->c) || !beside_inside(p))
         return host_fault(
             cudaErrorIllegalAddress,
             "cuBLAS product (%d, %d, %d): a matrix reaches outside its device allocation", p->m,
@@ -200,9 +278,7 @@ static cudaError_t run_product(const void *data)
     cblas_sgemm(CblasColMajor, p->transa == CUBLAS_OP_N ? CblasNoTrans : CblasTrans,
                 p->transb == CUBLAS_OP_N ? CblasNoTrans : CblasTrans, p->m, p->n, p->k, p->alpha, A,
                 p->a.ld, B, p->b.ld, p->beta, C, p->c.ld);
-    if (p->bias) heap_open(p->bias);
-    for (int j = 0; p->bias && j < p->n; j++)
-        for (int i = 0; i < p->m; i++) C[(size_t)j * (size_t)p->c.ld + (size_t)i] += p->bias[i];
+    if (p->epilogue) run_epilogue(p, B, C);
     if (c) narrow(&p->c, c);
     free(a);
     free(b);
@@ -278,7 +354,10 @@ cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *x, cublasComputeTy
 {
     if (scale != CUDA_R_32F) return CUBLAS_STATUS_NOT_SUPPORTED;
     *x = host_new(sizeof **x);
-    **x = (struct CublasLtOperation){compute, CUBLAS_OP_N, CUBLASLT_EPILOGUE_DEFAULT, NULL};
+    **x = (struct CublasLtOperation){.compute = compute,
+                                     .transa = CUBLAS_OP_N,
+                                     .transb = CUBLAS_OP_N,
+                                     .epilogue = CUBLASLT_EPILOGUE_DEFAULT};
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -286,12 +365,20 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t x,
                                               cublasLtMatmulDescAttributes_t what,
                                               const void *value, size_t bytes)
 {
-    void *to = what == CUBLASLT_MATMUL_DESC_TRANSA     ? (void *)&x->transa
-               : what == CUBLASLT_MATMUL_DESC_EPILOGUE ? (void *)&x->epilogue
-                                                       : (void *)&x->bias;
-    size_t size = to == (void *)&x->bias ? sizeof x->bias : 4;
-    if (bytes != size) return CUBLAS_STATUS_INVALID_VALUE;
-    memcpy(to, value, bytes);
+    const struct {
+        cublasLtMatmulDescAttributes_t what;
+        void *to;
+        size_t size;
+    } all[] = {{CUBLASLT_MATMUL_DESC_TRANSA, &x->transa, 4},
+               {CUBLASLT_MATMUL_DESC_TRANSB, &x->transb, 4},
+               {CUBLASLT_MATMUL_DESC_EPILOGUE, &x->epilogue, 4},
+               {CUBLASLT_MATMUL_DESC_BIAS_POINTER, &x->bias, sizeof x->bias},
+               {CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &x->aux, sizeof x->aux},
+               {CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &x->aux_ld, sizeof x->aux_ld}};
+    size_t i = 0;
+    while (i < sizeof all / sizeof *all && all[i].what != what) i++;
+    if (i == sizeof all / sizeof *all || bytes != all[i].size) return CUBLAS_STATUS_INVALID_VALUE;
+    memcpy(all[i].to, value, bytes);
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -333,13 +420,40 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t x
     return CUBLAS_STATUS_SUCCESS;
 }
 
+static int lt_aux(cublasLtEpilogue_t e)
+{
+    return e & 128;
+}
+
+static int lt_bits(cublasLtEpilogue_t e)
+{
+    return lt_aux(e) && e & (2 | 8);
+}
+
+static int lt_bias(cublasLtEpilogue_t e)
+{
+    return e & CUBLASLT_EPILOGUE_BIAS || e == CUBLASLT_EPILOGUE_BGRADB;
+}
+
+/* Refuses what cuBLASLt's documentation forbids: no bias or aux where one is needed, distances of columns of bits (128) and
+ * of numbers (8). */
+static int lt_serves(const struct CublasLtOperation *x, const struct CublasLtLayout *d)
+{
+    int64_t unit = lt_bits(x->epilogue) ? 128 : 8;
+    if (lt_bias(x->epilogue) && !x->bias) return 0;
+    return !lt_aux(x->epilogue) ||
+           (x->aux && x->aux_ld % unit == 0 && (uint64_t)x->aux_ld >= d->rows);
+}
+
 /* Returns the shape and the alignment that an algorithm is for. */
 static cublasLtMatmulAlgo_t lt_shape(const struct CublasLtOperation *x,
                                      const struct CublasLtLayout *a, const struct CublasLtLayout *b,
                                      const struct CublasLtLayout *d, uint64_t aligned)
 {
-    return (cublasLtMatmulAlgo_t){{(uint64_t)x->compute, (uint64_t)a->type, d->rows, d->cols,
-                                   a->rows, (uint64_t)a->ld, (uint64_t)b->ld, aligned}};
+    return (cublasLtMatmulAlgo_t){
+        {(uint64_t)x->compute, (uint64_t)a->type, d->rows, d->cols, a->rows, (uint64_t)a->ld,
+         (uint64_t)b->ld, (uint64_t)x->epilogue << 32 | aligned,
+         (uint64_t)x->transa << 40 | (uint64_t)x->transb << 32 | (uint64_t)d->type}};
 }
 
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t x,
@@ -352,7 +466,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
     *count = 0;
     asked++;
     if (!handle || most < 1) return CUBLAS_STATUS_INVALID_VALUE;
-    if (without_kernels || wish->workspace < LT_WORKSPACE) return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (without_kernels || wish->workspace < LT_WORKSPACE || !lt_serves(x, d))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
     *found = (cublasLtMatmulHeuristicResult_t){.workspaceSize = LT_WORKSPACE};
     found->algo = lt_shape(x, a, b, d, wish->aligned);
     *count = 1;
@@ -366,25 +481,31 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t x, c
                               const cublasLtMatmulAlgo_t *algo, void *workspace, size_t bytes,
                               cudaStream_t stream)
 {
-    cublasLtMatmulAlgo_t shape = lt_shape(x, a, b, d, algo->data[7]);
+    uint32_t aligned = (uint32_t)algo->data[7];
+    cublasLtMatmulAlgo_t shape = lt_shape(x, a, b, d, aligned);
     size_t low = (size_t)A | (size_t)B | (size_t)D;
     if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
-    if (memcmp(&shape, algo, sizeof shape) != 0 || low % algo->data[7] != 0)
+    if (memcmp(&shape, algo, sizeof shape) != 0 || low % aligned != 0)
         return CUBLAS_STATUS_INVALID_VALUE; /* an algorithm of another shape */
     if (bytes < LT_WORKSPACE || !heap_holds(workspace, bytes) || C != D || c != d)
         return CUBLAS_STATUS_INVALID_VALUE;
-    if (x->epilogue != CUBLASLT_EPILOGUE_BIAS || !x->bias) return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (!lt_serves(x, d)) return CUBLAS_STATUS_NOT_SUPPORTED;
+    int signs = lt_bits(x->epilogue);
     Product p = {.transa = x->transa,
-                 .transb = CUBLAS_OP_N,
+                 .transb = x->transb,
                  .m = (int)d->rows,
                  .n = (int)d->cols,
-                 .k = (int)b->rows,
+                 .k = (int)(x->transb == CUBLAS_OP_N ? b->rows : b->cols),
                  .truncate = x->compute == CUBLAS_COMPUTE_32F_FAST_TF32 && a->type == CUDA_R_32F,
                  .alpha = *(const float *)alpha,
                  .beta = *(const float *)beta,
                  .a = {A, a->type, (int)a->rows, (int)a->cols, (int)a->ld},
                  .b = {B, b->type, (int)b->rows, (int)b->cols, (int)b->ld},
                  .c = {D, d->type, (int)d->rows, (int)d->cols, (int)d->ld},
-                 .bias = x->bias};
+                 .epilogue = (int)x->epilogue,
+                 .bias = lt_bias(x->epilogue) ? x->bias : NULL,
+                 .aux = {lt_aux(x->epilogue) ? x->aux : NULL, signs ? bits : d->type,
+                         (int)(signs ? d->rows / 8 : d->rows), (int)d->cols,
+                         (int)(signs ? x->aux_ld / 8 : x->aux_ld)}};
     return submit(stream, &p, x->compute);
 }

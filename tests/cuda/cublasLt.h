@@ -1,5 +1,5 @@
 /* cublasLt.h: the part of cuBLASLt that this program uses, on a processor, beside cublas_v2.h: a product of one
- * description, whose D (f32, in place of C) gets a bias by rows. Descriptions are of this file's own form. */
+ * description, whose D, in place of C, is made by an epilogue. Descriptions are of this file's own form. */
 #ifndef TROTTER_CUDA_HOST_CUBLASLT_H
 #define TROTTER_CUDA_HOST_CUBLASLT_H
 
@@ -14,10 +14,22 @@ extern "C" {
 
 typedef enum {
     CUBLASLT_MATMUL_DESC_TRANSA = 3,
+    CUBLASLT_MATMUL_DESC_TRANSB = 4,
     CUBLASLT_MATMUL_DESC_EPILOGUE = 7,
-    CUBLASLT_MATMUL_DESC_BIAS_POINTER = 8
+    CUBLASLT_MATMUL_DESC_BIAS_POINTER = 8,
+    CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER = 11,
+    CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD = 12
 } cublasLtMatmulDescAttributes_t;
-typedef enum { CUBLASLT_EPILOGUE_DEFAULT = 1, CUBLASLT_EPILOGUE_BIAS = 4 } cublasLtEpilogue_t;
+typedef enum {
+    CUBLASLT_EPILOGUE_DEFAULT = 1,
+    CUBLASLT_EPILOGUE_BIAS = 4,
+    CUBLASLT_EPILOGUE_RELU_BIAS = 2 | 4,
+    CUBLASLT_EPILOGUE_RELU_AUX_BIAS = 2 | 4 | 128,
+    CUBLASLT_EPILOGUE_DRELU = 8 | 128,
+    CUBLASLT_EPILOGUE_GELU_AUX_BIAS = 32 | 4 | 128,
+    CUBLASLT_EPILOGUE_DGELU = 64 | 128,
+    CUBLASLT_EPILOGUE_BGRADB = 512
+} cublasLtEpilogue_t;
 typedef enum {
     CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1,
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES = 5,
@@ -29,9 +41,10 @@ typedef enum {
 typedef struct CublasLtHost *cublasLtHandle_t;
 typedef struct CublasLtOperation {
     cublasComputeType_t compute;
-    cublasOperation_t transa;
+    cublasOperation_t transa, transb;
     cublasLtEpilogue_t epilogue;
-    const float *bias;
+    const void *bias, *aux; /* bias: of D's type */
+    int64_t aux_ld;
 } * cublasLtMatmulDesc_t;
 typedef struct CublasLtLayout {
     cudaDataType type;
@@ -43,7 +56,7 @@ typedef struct CublasLtWish {
     uint32_t aligned; /* the most that any matrix has */
 } * cublasLtMatmulPreference_t;
 typedef struct {
-    uint64_t data[8]; /* the shape it was found for, and the workspace it needs */
+    uint64_t data[9]; /* the shape it was found for, and the workspace it needs */
 } cublasLtMatmulAlgo_t;
 typedef struct {
     cublasLtMatmulAlgo_t algo;

@@ -59,6 +59,18 @@ inline void cuda_host_matrix_load(uint32_t *r, const uint16_t *row, int turned, 
     __syncwarp(0xffffffffu, file, line);
 }
 
+inline void copy_16(uint16_t *to, const uint16_t *from, int in, CUDA_HOST_PLACE)
+{
+    if (reinterpret_cast<uintptr_t>(to) % 16 || (in && reinterpret_cast<uintptr_t>(from) % 16))
+        cuda_host_trap(file, line);
+    if (in)
+        memcpy(to, from, 16);
+    else
+        memset(to, 0, 16);
+}
+
+inline void copies_wait() {}
+
 inline void matrix_load(uint32_t *r, Shared row, int n, CUDA_HOST_PLACE)
 {
     cuda_host_matrix_load(r, row + n, 0, file, line);

@@ -240,7 +240,7 @@ TEST(a_failed_launch_is_told)
     double mean;
     cuda_host_fail_launch(cudaErrorNoKernelImageForDevice);
     assert_int_equal(model_gradient(m, &batch, 1, &mean), ERR_SYSTEM);
-    assert_true(said("cudaErrorNoKernelImageForDevice") && said("embed"));
+    assert_true(said("cudaErrorNoKernelImageForDevice") && said("clear"));
     cuda_host_reset();
     assert_int_equal(model_gradient(m, &batch, 1, &mean), 0);
     model_free(m);

@@ -220,6 +220,23 @@ TEST(masks)
         }
 }
 
+/* Windows of all lengths, also none, become 0, and no number beside them does. */
+TEST(windows_are_cleared)
+{
+    enum { N = 1000, WINDOWS = 4 };
+    static const size_t window[2 * WINDOWS] = {1, 2, 7, 7, 130, 700, 999, N};
+    for (size_t i = 0; i < backend_count; i++) {
+        SCOPE;
+        const Backend *b = backends[i];
+        void *x = plain_new(b, N), *at = sent(b, window, sizeof window);
+        b->fill(x, 1, N);
+        b->clear(x, WINDOWS, at, 1 + 570 + 1);
+        double *y = fetch(b, x, N);
+        for (size_t e = 0; e < N; e++)
+            assert_true(y[e] == !(e == 1 || (e >= 130 && e < 700) || e == 999));
+    }
+}
+
 /* Computes nll (rows) of z (rows, V), and its adjoints g (rows, V) of a loss with factor 2 where g is not NULL. */
 static void losses(const Backend *b, size_t rows, size_t V, const double *z, const int32_t *target,
                    Labels q, double *nll, double *g)
