@@ -68,7 +68,7 @@ TEST(another_mask_has_another_curve)
  * process draws. */
 TEST(drawn_options_have_the_curve_of_one_process)
 {
-    size_t n = draws(3), refused = 0;
+    size_t n = draws(2), refused = 0;
     double worst = 0;
     need_ranks();
     for (size_t ran = 0; ran < n;) {

@@ -227,7 +227,7 @@ static const char *order_is_seen(const Composed *x, int planted)
 
 TEST(order_of_a_composition)
 {
-    size_t n = draws(20), unseen = 0, found = 0;
+    size_t n = draws(12), unseen = 0, found = 0;
     for (size_t k = 0; k < n; k++) {
         OWN_COMPOSED x = draw_composed();
         const char *words = order_is_seen(&x, 0), *control = order_is_seen(&x, 1);
@@ -286,7 +286,7 @@ static const char *conjugate_keeps(const Table *P, const Table *S, int planted)
 
 TEST(adjoints_and_conjugates)
 {
-    size_t n = draws(20), found[2] = {0};
+    size_t n = draws(12), found[2] = {0};
     for (size_t k = 0; k < n; k++) {
         OWN_TABLE *S = draw_any(), *P = draw_any();
         const char *words = adjoint_keeps(S, 0);
@@ -302,7 +302,7 @@ TEST(adjoints_and_conjugates)
         }
     }
     print_message("# %zu draws, controls %zu and %zu\n", n, found[0], found[1]);
-    if (!(found[0] >= n / 4 && found[1] >= n / 20)) fail_msg("%zu %zu", found[0], found[1]);
+    if (!(found[0] >= n / 4 && found[1] > n / 20)) fail_msg("%zu %zu", found[0], found[1]);
 }
 
 TEST_MAIN(zoo_begin, zoo_end)
