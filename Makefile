@@ -9,7 +9,7 @@
 #   make check-python       the library from Python, with NumPy (python3-numpy)
 #   make check-peer         logits, gradients, ten steps of Adam against PyTorch, where it is (python3-torch)
 #   make soak               1,000 faults of each kind: kills, full disks, damaged files; 1,000 command lines with random
-#                           options (SEED=N draws others)
+#                           options; 300 drawn schemes, and runs that are stopped and go on (SEED=N draws others)
 #   make check-faults       every command with system calls and allocations that fail, and after power cuts: FAULTS=300 of each
 #                           command and kind (0: one of each place and way), SEED=N draws others
 #   make check-library      the library in others' processes: threads under ThreadSanitizer, CALLS=1000000 calls without
@@ -382,7 +382,8 @@ check-builds: deps
 
 SEED ?= 1
 soak: build
-	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/tests/faults/test_faults $(B)/tests/faults/test_tour
+	@$(MAKE) --no-print-directory -j$(JOBS) $(addprefix $(B)/tests/,faults/test_faults faults/test_tour faults/test_goes_on ode/test_drawn)
+	for t in faults/test_goes_on ode/test_drawn; do TROTTER=$(B)/trotter TROTTER_DRAWS=300 TROTTER_DRAWS_SEED=$(SEED) OMP_WAIT_POLICY=passive $(B)/tests/$$t || exit 1; done
 	TROTTER=$(B)/trotter TROTTER_FAULTS=1000 TROTTER_FAULT_SEED=$(SEED) OMP_WAIT_POLICY=passive $(B)/tests/faults/test_faults
 	TROTTER=$(B)/trotter TROTTER_TOUR=1000 TROTTER_TOUR_SEED=$(SEED) OMP_WAIT_POLICY=passive $(B)/tests/faults/test_tour
 .PHONY: soak
@@ -450,7 +451,7 @@ $(B)/tests/faults/test_faults: $(B)/tests/fuzz/seal.o
 $(B)/tests/faults/starve.so: tests/faults/starve.c tests/faults/network.c tests/faults/copies.h Makefile
 	@mkdir -p $(@D)
 	$(CC) -D_GNU_SOURCE -I. -O2 -fPIC -shared $(WARN) -o $@ $(filter %.c,$^)
-$(addprefix $(B)/tests/faults/test_,calls network power): | $(B)/tests/faults/starve.so
+$(addprefix $(B)/tests/faults/test_,calls goes_on network power): | $(B)/tests/faults/starve.so
 
 # The tests that reach the readers.
 COVERING = readers bleu labelled bleu_command options starved scheme system_file system_command corpus reverse bpe pair_corpus pair_files store store_model recipe \

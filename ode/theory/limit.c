@@ -79,7 +79,8 @@ static int imag_interval(const Table *t, const Ratio *r, double *end)
     return 0;
 }
 
-/* Finds the limits exactly; *done = 0: history, an exponential stage, or too much work. */
+/* Finds the limits exactly; *done = 0: history, an exponential stage, too much work, or roots that
+ * are not told from each other. */
 static int exact_limits(const Table *t, double *real, double *imag, int *done)
 {
     SCOPED(ratio_free) Ratio r = {0};
@@ -88,8 +89,10 @@ static int exact_limits(const Table *t, double *real, double *imag, int *done)
     TRY(ratio_new(t, -1, &r, done));
     *done = *done && poly_work(&r.P) + poly_work(&r.Q) <= exact_work;
     if (!*done) return 0;
-    TRY(real_interval(t, &r, real));
-    return imag_interval(t, &r, imag);
+    int code = real_interval(t, &r, real);
+    if (code == 0) code = imag_interval(t, &r, imag);
+    *done = code == 0;
+    return code < 0 ? code : 0;
 }
 
 /* ---- the others, by search ---------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* poly.c: rational polynomials: division, repeated roots, and the first place where one turns positive.
  *
- * Roots in an interval are counted by the sign changes of the Sturm chain p, p', -rem, ... (Sturm 1829;
- * Basu, Pollack, Roy 2006, section 2.2). Its members have whole coefficients without a common factor, by pseudo-division,
- * so that no sum asks for a denominator. */
+ * Repeated roots are those of gcd(p, p'), by pseudo-division with whole coefficients, so that no sum asks for a denominator.
+ * Most polynomials have none, and modulo a prime this is seen at once. Roots are parted from each other by Descartes' rule
+ * of signs on intervals that are halved (Collins, Akritas 1976; Basu, Pollack, Roy 2006, section 10.2). */
 #include "ode/theory/poly.h"
 #include "kernels/error.h"
 #include "kernels/scoped.h"
@@ -10,6 +10,8 @@
 #include "ode/scheme/rationals.h"
 #include "ode/scheme/table.h"
 
+#include <limits.h>
+#include <stdint.h>
 #include <math.h>
 
 int poly_new(Poly *p, int room)
@@ -104,41 +106,62 @@ static void remainder_of(Poly *p, const Poly *q)
     for (int i = 0; i <= p->degree && turned; i++) mpq_neg(p->c[i], p->c[i]);
 }
 
-/* ---- Sturm chains ---------------------------------------------------------------------------------- */
+/* ---- repeated roots ----------------------------------------------------------------------------------- */
 
-void polys_free(Polys *s)
+static const uint64_t prime = ((uint64_t)1 << 31) - 1;
+
+/* Replaces p (degree + 1) by lead(q)^k p mod q modulo the prime, and returns its degree. */
+static int remainder_modulo(uint64_t *p, int degree, const uint64_t *q, int q_degree)
 {
-    for (int i = 0; s->p && i < s->count; i++) poly_free(&s->p[i]);
-    s->p = memory_free(s->p);
+    for (; degree >= q_degree; degree--) {
+        uint64_t lead = p[degree];
+        for (int i = 0; i < degree; i++) {
+            int k = i - (degree - q_degree);
+            p[i] = p[i] * q[q_degree] % prime;
+            if (k >= 0) p[i] = (p[i] + prime - lead * q[k] % prime) % prime;
+        }
+    }
+    while (degree >= 0 && p[degree] == 0) degree--;
+    return degree;
 }
 
-static int chain_add(Polys *s, int room)
+/* Sets *simple where a polynomial of whole coefficients has no repeated root, as gcd(p, p') is 1 modulo a prime. */
+static int is_simple(const Poly *p, int *simple)
 {
-    TRY(poly_new(&s->p[s->count], room));
-    s->count++;
+    size_t room = (size_t)p->degree + 1;
+    SCOPED(memory_drop) uint64_t *list = memory_new(2 * room, sizeof *list);
+    if (!list) return ERR_MEMORY;
+    uint64_t *a = list, *b = list + room;
+    int n = p->degree, m = p->degree - 1;
+    for (int i = 0; i <= n; i++) a[i] = mpz_fdiv_ui(mpq_numref(p->c[i]), prime);
+    for (int i = 0; i < n; i++) b[i] = a[i + 1] * ((uint64_t)i + 1) % prime;
+    *simple = a[n] != 0;
+    while (*simple && m > 0) {
+        int rest = remainder_modulo(a, n, b, m);
+        uint64_t *c = a;
+        a = b, n = m;
+        b = c, m = rest;
+    }
+    *simple = *simple && m == 0;
     return 0;
 }
 
-/* Makes p, p', ... down to the greatest common divisor of the two. */
-static int chain_new(Polys *s, const Poly *p)
+/* Replaces p by a multiple of gcd(p, p'), p and out of whole coefficients. */
+static int common_with_slope(const Poly *p, Poly *out)
 {
-    *s = (Polys){0};
-    if (!(s->p = memory_new((size_t)p->degree + 3, sizeof(Poly)))) return ERR_MEMORY;
-    TRY(chain_add(s, p->degree));
-    poly_copy(&s->p[0], p);
-    scale(&s->p[0], 1);
-    TRY(chain_add(s, p->degree));
-    derive(&s->p[1], p);
-    scale(&s->p[1], 1);
-    while (s->p[s->count - 1].degree >= 0) {
-        tick_of(s->count, p->degree);
-        TRY(chain_add(s, s->p[s->count - 2].degree));
-        Poly *r = &s->p[s->count - 1];
-        poly_copy(r, &s->p[s->count - 3]);
-        remainder_of(r, &s->p[s->count - 2]);
-        scale(r, -1);
+    SCOPED(poly_free) Poly a = {0}, b = {0};
+    TRY(poly_new(&a, p->degree));
+    TRY(poly_new(&b, p->degree));
+    poly_copy(&a, p);
+    derive(&b, p);
+    Poly *from = &a, *by = &b;
+    for (scale(by, 1); by->degree >= 0; scale(by, 1)) {
+        tick();
+        remainder_of(from, by);
+        Poly *rest = from;
+        from = by, by = rest;
     }
-    poly_free(&s->p[--s->count]);
+    poly_copy(out, from);
     return 0;
 }
 
@@ -158,47 +181,199 @@ static int whole_sign(const Poly *p, const mpq_t x)
     return sign;
 }
 
-static int variations(const Polys *s, const mpq_t x)
+int poly_squarefree(const Poly *p, Poly *simple, Poly *repeated)
 {
-    int last = 0, n = 0;
-    for (int i = 0; i < s->count; i++) {
-        int sign = whole_sign(&s->p[i], x);
-        n += sign * last < 0;
-        if (sign) last = sign;
-    }
-    return n;
-}
-
-static int roots_between(const Polys *s, const mpq_t a, const mpq_t b)
-{
-    return variations(s, a) - variations(s, b);
-}
-
-/* Makes the chain of p and divides p by its last member. */
-static int divide_repeated(const Poly *p, Polys *s, Poly *simple, Poly *repeated)
-{
-    SCOPED(poly_free) Poly rest = {0};
-    TRY(chain_new(s, p));
+    SCOPED(poly_free) Poly rest = {0}, whole = {0};
+    int is = 0;
     TRY(poly_new(&rest, p->degree));
-    poly_copy(repeated, &s->p[s->count - 1]);
+    TRY(poly_new(&whole, p->degree));
+    poly_copy(&whole, p);
+    scale(&whole, 1);
+    if (p->degree > 0) TRY(is_simple(&whole, &is));
+    if (is || p->degree == 0) {
+        poly_copy(repeated, &whole);
+        for (int i = 1; i <= p->degree; i++) mpq_set_ui(repeated->c[i], 0, 1);
+        mpq_set_ui(repeated->c[0], 1, 1);
+        poly_trim(repeated);
+    } else {
+        TRY(common_with_slope(&whole, repeated));
+    }
     poly_copy(&rest, p);
     poly_divide(&rest, repeated, simple);
     return 0;
 }
 
-int poly_squarefree(const Poly *p, Poly *simple, Poly *repeated)
+/* ---- roots, each in an interval ------------------------------------------------------------------------- */
+
+/* One root is in (low, high), or at low = high. */
+typedef struct {
+    mpq_t low, high;
+} Root;
+
+/* The positive roots, rising, of a polynomial that has each once. */
+typedef struct {
+    const Poly *p;
+    int count;
+    Root *of; /* (p->degree) */
+} Roots;
+
+static void roots_free(Roots *r)
 {
-    SCOPED(polys_free) Polys s = {0};
-    return divide_repeated(p, &s, simple, repeated);
+    for (int i = 0; i < r->count; i++) mpq_clears(r->of[i].low, r->of[i].high, NULL);
+    r->of = memory_free(r->of);
+}
+
+static void roots_add(Roots *r, const mpq_t low, const mpq_t high)
+{
+    Root *at = &r->of[r->count++];
+    mpq_inits(at->low, at->high, NULL);
+    mpq_set(at->low, low);
+    mpq_set(at->high, high);
+}
+
+/* Whole numbers: coefficients f (degree + 1). */
+typedef struct {
+    int degree, room;
+    mpz_t *f;
+} Wholes;
+
+static int wholes_new(Wholes *w, int degree)
+{
+    *w = (Wholes){.degree = degree, .room = degree};
+    if (!(w->f = memory_new((size_t)degree + 1, sizeof *w->f))) return ERR_MEMORY;
+    for (int i = 0; i <= degree; i++) mpz_init(w->f[i]);
+    return 0;
+}
+
+static void wholes_free(Wholes *w)
+{
+    for (int i = 0; w->f && i <= w->room; i++) mpz_clear(w->f[i]);
+    w->f = memory_free(w->f);
+}
+
+/* Replaces f(x) by f(x + 1). */
+static void shift(Wholes *w)
+{
+    for (int i = 0; i < w->degree; i++)
+        for (int j = w->degree - 1; j >= i; j--) mpz_add(w->f[j], w->f[j], w->f[j + 1]);
+}
+
+/* Counts the changes of sign of (1 + x)^n f(1/(1 + x)): 0 or 1 is the number of roots in (0, 1), more are too many. */
+static int changes(const Wholes *w, int *count)
+{
+    SCOPED(wholes_free) Wholes g = {0};
+    int last = 0;
+    TRY(wholes_new(&g, w->degree));
+    for (int i = 0; i <= w->degree; i++) mpz_set(g.f[i], w->f[w->degree - i]);
+    shift(&g);
+    *count = 0;
+    for (int i = 0; i <= g.degree; i++) {
+        int sign = mpz_sgn(g.f[i]);
+        *count += sign * last < 0;
+        if (sign) last = sign;
+    }
+    return 0;
+}
+
+enum { DEEPEST = 512 };
+
+/* Adds the roots of f in (0, 1), which stands for low and as far as 2^size from it. Returns 1 where roots are closer than
+ * 2^-DEEPEST of the largest. */
+static int part(Roots *r, const Wholes *w, const mpq_t low, int size, int depth)
+{
+    SCOPED(wholes_free) Wholes half = {0};
+    RATIONAL(middle);
+    RATIONAL(end);
+    int count, n = w->degree;
+    tick();
+    TRY(changes(w, &count));
+    if (count == 0) return 0;
+    if (count > 1 && depth == DEEPEST) return 1;
+    for (int k = 1; k >= 0; k--) { /* middle is one half as far as end */
+        mpq_ptr to = k ? middle : end;
+        mpq_set_ui(to, 1, 1);
+        if (size < k)
+            mpq_div_2exp(to, to, (mp_bitcnt_t)(k - size));
+        else
+            mpq_mul_2exp(to, to, (mp_bitcnt_t)(size - k));
+        mpq_add(to, to, low);
+    }
+    if (count == 1) return roots_add(r, low, end), 0;
+    TRY(wholes_new(&half, n));
+    for (int i = 0; i <= n; i++) mpz_mul_2exp(half.f[i], w->f[i], (mp_bitcnt_t)(n - i));
+    TRY(part(r, &half, low, size - 1, depth + 1));
+    shift(&half);
+    if (mpz_sgn(half.f[0]) == 0) {
+        roots_add(r, middle, middle);
+        for (int i = 0; i < n; i++) mpz_set(half.f[i], half.f[i + 1]);
+        half.degree--;
+    }
+    return part(r, &half, middle, size - 1, depth + 1);
+}
+
+/* Returns k so that all roots are less than 2^k in modulus, within twice 2 max |c_(n-i) / c_n|^(1/i) (Fujiwara 1916). */
+static int roots_below(const Poly *p)
+{
+    int most = INT_MIN, n = p->degree;
+    long last = (long)mpz_sizeinbase(mpq_numref(p->c[n]), 2);
+    for (int i = 1; i <= n; i++) {
+        mpz_srcptr c = mpq_numref(p->c[n - i]);
+        long more = (long)mpz_sizeinbase(c, 2) - last + 1;
+        int k = (int)(more > 0 ? (more + i - 1) / i : -(-more / i));
+        if (mpz_sgn(c) != 0 && k > most) most = k;
+    }
+    return most + 1;
+}
+
+/* p (borrowed): of whole coefficients, each root once, none at 0. */
+static int roots_new(Roots *r, const Poly *p)
+{
+    SCOPED(wholes_free) Wholes w = {0};
+    RATIONAL(low);
+    int n = p->degree;
+    *r = (Roots){.p = p, .of = memory_new((size_t)n + 1, sizeof *r->of)};
+    if (!r->of) return ERR_MEMORY;
+    if (n < 1) return 0;
+    TRY(wholes_new(&w, n));
+    int size = roots_below(p);
+    for (int i = 0; i <= n; i++)
+        mpz_mul_2exp(w.f[i], mpq_numref(p->c[i]),
+                     (mp_bitcnt_t)(size < 0 ? -size * (n - i) : size * i));
+    return part(r, &w, low, size, 0);
+}
+
+/* Tells whether root i is at most x, and narrows its interval by the sign at x: before root i the signs have changed i
+ * times. */
+static int is_at_most(Roots *r, int i, const mpq_t x)
+{
+    Root *at = &r->of[i];
+    if (mpq_cmp(x, at->high) >= 0) return 1;
+    if (mpq_cmp(x, at->low) <= 0) return 0;
+    int sign = whole_sign(r->p, x), before = mpz_sgn(mpq_numref(r->p->c[0])) * (i % 2 ? -1 : 1);
+    if (sign != before) mpq_set(at->high, x);
+    if (sign == before || sign == 0) mpq_set(at->low, x);
+    return sign != before;
+}
+
+static int roots_up_to(Roots *r, const mpq_t x)
+{
+    int n = 0;
+    while (n < r->count && is_at_most(r, n, x)) n++;
+    return n;
+}
+
+static int roots_between(Roots *r, const mpq_t a, const mpq_t b)
+{
+    return roots_up_to(r, b) - roots_up_to(r, a);
 }
 
 /* ---- the first rise --------------------------------------------------------------------------------- */
 
-/* p and its roots, each once, with their chain; an interval (low, high] in which a root is looked for. */
+/* p and its roots, each once; an interval (low, high] in which a root is looked for. */
 typedef struct {
     const Poly *p;
     Poly simple, repeated;
-    Polys chain;
+    Roots roots;
     mpq_t low, high, bound, middle;
 } Search;
 
@@ -225,11 +400,11 @@ static void root_bound(const Poly *p, mpq_t out)
 static int isolate(Search *s)
 {
     mpq_set(s->high, s->bound);
-    int n = roots_between(&s->chain, s->low, s->high);
+    int n = roots_between(&s->roots, s->low, s->high);
     if (n == 0) return 0;
     while (n > 1) {
         halve(s->low, s->high, s->middle);
-        int below = roots_between(&s->chain, s->low, s->middle);
+        int below = roots_between(&s->roots, s->low, s->middle);
         mpq_set(below ? s->high : s->low, s->middle);
         if (below) n = below;
     }
@@ -241,7 +416,7 @@ static int sign_after(Search *s)
 {
     if (whole_sign(&s->simple, s->high) != 0) return whole_sign(s->p, s->high);
     mpq_set(s->middle, s->bound);
-    while (roots_between(&s->chain, s->high, s->middle) > 0) halve(s->high, s->middle, s->middle);
+    while (roots_between(&s->roots, s->high, s->middle) > 0) halve(s->high, s->middle, s->middle);
     return whole_sign(s->p, s->middle);
 }
 
@@ -286,7 +461,7 @@ static void drop_zero_roots(const Poly *p, Poly *out)
 
 static void search_free(Search *s)
 {
-    polys_free(&s->chain);
+    roots_free(&s->roots);
     poly_free(&s->simple);
     poly_free(&s->repeated);
     mpq_clears(s->low, s->high, s->bound, s->middle, NULL);
@@ -297,19 +472,16 @@ int poly_interval(const Poly *p, double *end)
     SCOPED(poly_free) Poly q = {0};
     SCOPED(search_free) Search s = {.p = &q};
     mpq_inits(s.low, s.high, s.bound, s.middle, NULL);
-    *end = INFINITY;
+    *end = p->degree < 0 ? INFINITY : NAN;
     if (p->degree < 0) return 0;
     TRY(poly_new(&q, p->degree));
     TRY(poly_new(&s.simple, p->degree));
     TRY(poly_new(&s.repeated, p->degree));
     drop_zero_roots(p, &q);
     scale(&q, 1);
-    TRY(divide_repeated(&q, &s.chain, &s.simple, &s.repeated));
+    TRY(poly_squarefree(&q, &s.simple, &s.repeated));
     scale(&s.simple, 1);
-    if (s.repeated.degree > 0) {
-        polys_free(&s.chain);
-        TRY(chain_new(&s.chain, &s.simple));
-    }
+    TRY(roots_new(&s.roots, &s.simple));
     search(&s, end);
     if (mpq_sgn(q.c[0]) > 0) *end = 0;
     return 0;

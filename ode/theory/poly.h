@@ -15,12 +15,6 @@ void poly_free(Poly *p);                    /* a zeroed struct is allowed */
 void poly_trim(Poly *p);                    /* degree := that of the highest coefficient not zero */
 void poly_copy(Poly *to, const Poly *from); /* to->room >= from->degree */
 
-typedef struct {
-    int count;
-    Poly *p; /* (count) */
-} Polys;
-void polys_free(Polys *s); /* a zeroed struct is allowed */
-
 /* Replaces p by p mod q, q not 0; quotient (NULL: none) has room for p->degree - q->degree. */
 void poly_divide(Poly *p, const Poly *q, Poly *quotient);
 
@@ -29,7 +23,8 @@ void poly_divide(Poly *p, const Poly *q, Poly *quotient);
 int poly_squarefree(const Poly *p, Poly *simple, Poly *repeated);
 
 /* Finds sup of X with p <= 0 on [0, X], to 16 digits; inf without end; 0 where p > 0 at once.
- * Sturm's theorem isolates the roots: none is missed. */
+ * Descartes' rule of signs isolates the roots: none is missed. Returns 1, and NaN, where two
+ * are closer than 2^-512 of the largest. */
 int poly_interval(const Poly *p, double *end);
 
 #endif

@@ -194,7 +194,8 @@ static int find_one_step(const Table *t, Stiff *out)
     double infinity;
     TRY(ratio_new(t, out->colour, &r, &told));
     if (!told) return 0;
-    TRY(find(t, &r, out));
+    int code = find(t, &r, out);
+    if (code != 0) return code < 0 ? code : 0;
     if (out->a_stable == TOLD_NO) return search_angle(t, out->colour, &out->alpha, &infinity);
     out->alpha = 90;
     return 0;

@@ -60,7 +60,8 @@ typedef struct {
     size_t count;           /* number of lines that are not blank */
     size_t *line;           /* (count) their numbers */
     char **first, **second; /* (count) owned */
-    double *z;              /* (count, classes) */
+    double *z;              /* (count) numbers, or probabilities of the labels */
+    int32_t *label;         /* (count) */
 } Study;
 
 /* ---- the labels in the model's metadata ---------------------------------------------------------- */
@@ -171,8 +172,9 @@ static int ask(Study *u)
 {
     Examples e;
     const TrainConfig c = network_training(u->net.options);
-    u->z = memory_new(u->count, u->classes * sizeof *u->z);
-    if (!u->z) return ERR_MEMORY;
+    u->z = memory_new(u->count, sizeof *u->z);
+    u->label = memory_new(u->count, sizeof *u->label);
+    if (!u->z || !u->label) return ERR_MEMORY;
     if (u->count == 0) return 0;
     TRY(examples_of(&u->net, u->lines.file, u->first, u->pairs ? u->second : NULL, u->count, &e));
     Text counts = {.file = (char *)u->lines.file};
@@ -180,7 +182,7 @@ static int ask(Study *u)
     texts_count(&counts, &e.second);
     texts_tell(&counts);
     int code = examples_say(u->net.model, &e, &u->net.vocab, u->scale, c.batch_tokens, c.sequence,
-                            NULL, u->z);
+                            NULL, u->z, u->label);
     examples_free(&e);
     return code;
 }
@@ -189,13 +191,8 @@ static int ask(Study *u)
 
 static Answer answer(const Study *u, size_t i)
 {
-    const double *z = u->z + i * u->classes;
-    int32_t best;
-    double sum = 0;
-    if (u->classes == 1) return (Answer){.line = u->line[i], .value = z[0]};
-    examples_classes(z, 1, u->classes, &best);
-    for (size_t k = 0; k < u->classes; k++) sum += exp(z[k] - z[best]);
-    return (Answer){.line = u->line[i], .label = u->name[best], .probability = 1 / sum};
+    if (u->classes == 1) return (Answer){.line = u->line[i], .value = u->z[i]};
+    return (Answer){.line = u->line[i], .label = u->name[u->label[i]], .probability = u->z[i]};
 }
 
 static int print_csv(const Study *u)
@@ -246,7 +243,7 @@ static int run(Options *o)
         memory_free(u.first[i]);
         memory_free(u.second[i]);
     }
-    memory_free_all(u.first, u.second, u.line, u.z, u.name, u.labels);
+    memory_free_all(u.first, u.second, u.line, u.z, u.label, u.name, u.labels);
     lines_free(&u.lines);
     network_free(&u.net);
     return code;

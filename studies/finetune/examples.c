@@ -3,6 +3,7 @@
 #include "studies/finetune/examples.h"
 
 #include <gsl/gsl_statistics_double.h>
+#include <math.h>
 #include <string.h>
 
 #include "kernels/error.h"
@@ -86,10 +87,23 @@ void examples_free(Examples *e)
     *e = (Examples){0};
 }
 
-int examples_say(Model *m, const Examples *e, const Vocab *v, Scale s, size_t batch_tokens,
-                 size_t sequence, const volatile int *stop, double *z)
+/* Returns the place of the largest of z (C), the first of equal ones, and its probability. */
+static int32_t choose(const double *z, size_t C, double *probability)
 {
-    size_t C = model_config(m)->classes, row = 0;
+    size_t best = 0;
+    double sum = 0;
+    for (size_t k = 1; k < C; k++)
+        if (z[k] > z[best]) best = k;
+    for (size_t k = 0; k < C; k++) sum += exp(z[k] - z[best]);
+    *probability = 1 / sum;
+    return (int32_t)best;
+}
+
+int examples_say(Model *m, const Examples *e, const Vocab *v, Scale s, size_t batch_tokens,
+                 size_t sequence, const volatile int *stop, double *z, int32_t *label)
+{
+    size_t C = model_config(m)->classes, row = 0, room = 0;
+    SCOPED(memory_drop) double *logits = NULL; /* of one batch */
     Batches *b;
     TRY(batches_new(&e->first, &e->second, v, &e->ask, CONTEXT_SENTENCE, batch_tokens, sequence, 0,
                     &b));
@@ -98,20 +112,18 @@ int examples_say(Model *m, const Examples *e, const Vocab *v, Scale s, size_t ba
         Batch x;
         if (stop && *stop) code = error_set(ERR_INTERRUPTED, "interrupted");
         if (code == 0) code = batches_get(b, i, &x);
-        if (code == 0) code = model_classes(m, &x, z + row * C);
-        row += x.S;
+        if (code == 0 && x.S > room) {
+            room = x.S;
+            memory_free(logits);
+            code = (logits = memory_new(room, C * sizeof *logits)) ? 0 : ERR_MEMORY;
+        }
+        if (code == 0) code = model_classes(m, &x, logits);
+        for (size_t k = 0; code == 0 && k < x.S; k++, row++)
+            if (C == 1)
+                z[row] = s.mean + s.sd * logits[k];
+            else
+                label[row] = choose(logits + k * C, C, &z[row]);
     }
     batches_free(b);
-    for (size_t i = 0; C == 1 && i < e->count; i++) z[i] = s.mean + s.sd * z[i];
     return code;
-}
-
-void examples_classes(const double *z, size_t n, size_t C, int32_t *label)
-{
-    for (size_t i = 0; i < n; i++) {
-        size_t best = 0;
-        for (size_t k = 1; k < C; k++)
-            if (z[i * C + k] > z[i * C + best]) best = k;
-        label[i] = (int32_t)best;
-    }
 }

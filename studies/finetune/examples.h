@@ -2,7 +2,7 @@
  *
  *     TRY(examples_new(&net, "train.tsv", &labelled, NULL, &e));        sentences -> tokens
  *     ... batches_new(&e.first, &e.second, &net.vocab, &e.ask, ...)     to train on
- *     TRY(examples_say(model, &e, &net.vocab, 4096, 64, NULL, z));      logits, or numbers
+ *     TRY(examples_say(model, &e, &net.vocab, 4096, 64, NULL, z, label));  numbers, or classes
  *
  * Numbers are learned as (y - mean) / sd of the training text, so that rates mean the same whatever their unit is. */
 #ifndef TROTTER_FINETUNE_EXAMPLES_H
@@ -36,12 +36,9 @@ void examples_free(Examples *e);
 /* Counts the examples that have more rows than a sequence, with <cls> and every <eos>. These lose their ends. */
 size_t examples_longer(const Examples *e, int32_t eos, size_t sequence);
 
-/* z (count, C) out: the model's answer for each example: logits of classes or, with C = 1, the number, unscaled by s.
- * stop NULL or set: ERR_INTERRUPTED. */
+/* label (count) out: the class of the largest logit; of equal ones, the first. z (count) out: its probability or, with C = 1,
+ * the number, unscaled by s. stop NULL or set: ERR_INTERRUPTED. */
 int examples_say(Model *m, const Examples *e, const Vocab *v, Scale s, size_t batch_tokens,
-                 size_t sequence, const volatile int *stop, double *z);
-
-/* label (n) out: the largest of each row of z (n, C); of equal ones, the first. */
-void examples_classes(const double *z, size_t n, size_t C, int32_t *label);
+                 size_t sequence, const volatile int *stop, double *z, int32_t *label);
 
 #endif

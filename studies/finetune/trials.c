@@ -17,7 +17,7 @@ enum { WORDS = 128 };
 typedef struct {
     const Finetune *f;
     char words[WORDS]; /* "pretrained, rate 3e-4, seed 1 (2 of 12)" */
-    double *z;         /* (chosen, C) */
+    double *z;         /* (chosen) */
     int32_t *label;    /* (chosen) */
     double best;
     long epoch;
@@ -53,11 +53,9 @@ static int judge(void *arg, Model *m, double *score)
 {
     Judge *w = arg;
     const Finetune *f = w->f;
-    size_t n = f->chosen.count, C = model_config(m)->classes;
-    Answers gold = labelled_answers(&f->chosen), said = {n, w->label, w->z};
+    Answers gold = labelled_answers(&f->chosen), said = {f->chosen.count, w->label, w->z};
     TRY(examples_say(m, &f->on_chosen, &f->net.vocab, f->scale, f->batch_tokens, f->sequence,
-                     &command_stop, w->z));
-    if (C > 1) examples_classes(w->z, n, C, w->label);
+                     &command_stop, w->z, w->label));
     TRY(agreement_score(f->metric, &said, &gold, score));
     if (isnan(*score)) return error_set(ERR_NUMERIC, "the answers are not finite");
     if (w->epoch++ == 0 || *score > w->best) w->best = *score;
@@ -163,10 +161,9 @@ int finetune_trial(Study *u, StudyTask *t)
     const Finetune *f = u->more;
     StudyRun *r = t->run;
     const StudyDesign *d = t->design;
-    size_t n = f->chosen.count, C = f->train.classes ? f->train.classes : 1;
+    size_t n = f->chosen.count;
     char took[32];
-    Judge w = {
-        .f = f, .z = memory_new(n * C, sizeof *w.z), .label = memory_new(n, sizeof *w.label)};
+    Judge w = {.f = f, .z = memory_new(n, sizeof *w.z), .label = memory_new(n, sizeof *w.label)};
     snprintf(w.words, WORDS, "%.20s, rate %s, seed %llu (%zu of %zu)", d->name, r->point->rate,
              (unsigned long long)r->seed,
              (size_t)(d - u->design) * u->points + (size_t)(r - d->trial) + 1,
@@ -205,13 +202,12 @@ static int load(Study *u, const StudyDesign *d, const StudyRun *r, Model **out)
     return store_load(*out, file);
 }
 
-/* Scores a start's answers on the dev text: z (dev, C), label (dev). */
+/* Scores a start's answers on the dev text: z, label (dev). */
 static int score(Study *u, const StudyDesign *d, double *z, int32_t *label, Sheet *out)
 {
     const Finetune *f = u->more;
     size_t n = f->dev.count, C = f->train.classes;
     Answers gold = labelled_answers(&f->dev), said = {n, label, z};
-    if (C) examples_classes(z, n, C, label);
     for (int k = 0; k < AGREEMENTS; k++)
         if (agreement_fits(k, C) == 0)
             TRY(agreement_score(k, &said, &gold, &d->run->value[RUN_SCORES + k]));
@@ -236,7 +232,7 @@ static int read_dev(Study *u, StudyDesign *d, double *z, int32_t *label, Sheet *
     TRY(load(u, d, best, &m));
     r->result.params = (double)model_size(m);
     TRY(examples_say(m, &f->on_dev, &f->net.vocab, f->scale, f->batch_tokens, f->sequence,
-                     &command_stop, z));
+                     &command_stop, z, label));
     TRY(score(u, d, z, label, out));
     return d == u->design ? save_model(u, best, m) : 0;
 }
@@ -244,8 +240,8 @@ static int read_dev(Study *u, StudyDesign *d, double *z, int32_t *label, Sheet *
 static int read_all(Study *u, Sheet *out)
 {
     const Finetune *f = u->more;
-    size_t n = f->dev.count, C = f->train.classes ? f->train.classes : 1;
-    double *z = memory_new(n * C, sizeof *z);
+    size_t n = f->dev.count;
+    double *z = memory_new(n, sizeof *z);
     int32_t *label = memory_new(n, sizeof *label);
     int code = z && label ? 0 : ERR_MEMORY;
     for (size_t i = 0; code == 0 && i < u->designs; i++)

@@ -277,7 +277,18 @@ static int find_exact(Study *u)
     return 0;
 }
 
-static int set_times(Study *u)
+/* Tells of much memory: the states of the reference and of a run, and, of those that are written, the cells. */
+static void tell_memory(const Study *u, size_t schemes)
+{
+    enum { CELL = 200 };
+    double each = 2 * sizeof(double) + (u->kept ? CELL * (double)(schemes + 1) : 0),
+           bytes = each * (double)u->rows * (double)u->N;
+    if (bytes > 1e9)
+        notice_warn("%zu numbers at %zu times take %.1f GB: fewer --times or --particles take less",
+                    u->N, u->rows, bytes / 1e9);
+}
+
+static int set_times(Study *u, size_t schemes)
 {
     const Options *o = u->options;
     double h = options_real(o, "h"), tolerance = options_real(o, "tolerance");
@@ -295,6 +306,7 @@ static int set_times(Study *u)
         u->stride = (u->steps + times - 1) / times;
         u->rows = (u->steps + u->stride - 1) / u->stride;
     }
+    tell_memory(u, schemes);
     u->t = memory_new(u->rows, sizeof *u->t);
     u->exact = memory_new(u->rows, u->N * sizeof(double));
     u->states = memory_new(u->rows, u->N * sizeof(double));
@@ -424,7 +436,7 @@ static int study(Study *u, Selection *s)
     u->word = system_weigh(u->system, s->scheme[0]);
     u->solved = u->word.same ? u->system : &u->word.system;
     u->N = u->system->n * u->system->d;
-    TRY(set_times(u));
+    TRY(set_times(u, s->count));
     TRY(make_columns(u));
     TRY(sheet_new(solve_columns, &u->runs));
     TRY(find_exact(u));

@@ -105,14 +105,14 @@ static void show_work(int so_far)
     fflush(stderr);
 }
 
-/* Receives the ticks of long loops. Loops with short turns look at the clock only at some turns. */
+/* Receives the ticks of long loops. Loops with short turns look at the clock only at some turns, ever fewer. */
 static void on_tick(void)
 {
     enum { TURNS = 64 };
     const double slow = 0.01;
     if (++work.turns < work.look) return;
     double now = clock_now();
-    work.look = now - work.looked > slow ? 1 : TURNS;
+    work.look = now - work.looked > slow ? 1 : work.look < TURNS ? 2 * work.look : TURNS;
     work.looked = now;
     work.turns = 0;
     if (now - last < (terminal ? 1.0 : 10.0)) return;
@@ -131,7 +131,11 @@ int progress_due(void)
 static void take_words(int begins, const char *format, va_list args)
 {
     vsnprintf(work.words, sizeof work.words, format, args);
-    if (begins) work.begun = work.looked = clock_now();
+    if (begins) {
+        work.begun = work.looked = clock_now();
+        work.turns = 0;
+        work.look = 1;
+    }
     tick_share = 0;
     tick_listener = on_tick;
     if (progress_due()) show_work(0);

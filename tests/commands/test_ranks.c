@@ -2,6 +2,7 @@
  * one process is. Two trainings in one directory are tested too. */
 #include "tests/lib/test.h"
 
+#include "tests/lib/drawn_options.h"
 #include "tests/lib/mpirun.h"
 
 static int begin(void **state)
@@ -61,6 +62,31 @@ TEST(another_mask_has_another_curve)
     if (!(e > 1e-2 && e < 1e8)) fail_msg("off by %g", e);
     e = apart_from_one(1, "train --precision f32 --epochs 2 --dropout 0.2" TINY);
     assert_true(e == 0);
+}
+
+/* So do lines of random options, in f64. Where dropped merges cut a text anew, or a word is masked, ranks draw what one
+ * process draws. */
+TEST(drawn_options_have_the_curve_of_one_process)
+{
+    size_t n = draws(2), refused = 0;
+    double worst = 0;
+    need_ranks();
+    for (size_t ran = 0; ran < n;) {
+        char options[1024] = "train --precision f64" TINY_SHAPE, line[1100];
+        int ranks = 2 + (int)draw(3);
+        draw_options(drawn_options, options, sizeof options);
+        snprintf(line, sizeof line, "%s --out one", options);
+        int status = run_ranks(1, line);
+        refused += status == 2;
+        if (status == 2 && refused < 3 * n) continue;
+        if (!trained(status)) fail_msg("%s: status %d: %s", line, status, err);
+        read_log("one", &one);
+        double e = apart_from_one(ranks, options);
+        if (!(e <= 1e-8)) fail_msg("%d ranks, %s: off by %g", ranks, options, e);
+        worst = fmax(worst, e);
+        ran++;
+    }
+    print_message("# %zu lines, %zu refused, at most %.0e apart\n", n, refused, worst);
 }
 
 /* 20,000 pairs in batches of 2,857 leave one pair for the last batch of an epoch: all ranks but one have none of it.

@@ -14,7 +14,8 @@ static double most_seconds = 10;
 
 /* ---- inputs -------------------------------------------------------------------------------------------------- */
 
-/* Written as head, n times each with i + 2 and i + 1, foot. */
+/* Written as head, n times each with i + 2 and i + 1, foot. Kinds: scheme, problem, text, csv, json, labelled, and model, whose
+ * text is a header with its length before. */
 static const struct {
     char kind;
     const char *file, *head;
@@ -64,12 +65,46 @@ static const struct {
     {'c', "errors.csv", "scheme,system,h,evals,seconds,error\n", 25000,
      "a,x,1e-%1$zu,%2$zu,1,0.%1$zu\n", ""},
     {'c', "quotes.csv", "", 990000, "\"", "\n"},
+    {'j', "deep.json", "", 990000, "[", "\n"},
+    {'j', "merges.json", "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1},\"merges\":[",
+     60000, "[\"a\",\"b\"],", "[\"a\",\"b\"]]}}\n"},
+    {'j', "words.json", "{\"model\":{\"type\":\"BPE\",\"merges\":[],\"vocab\":{", 50000,
+     "\"w%1$zu\":%1$zu,", "\"a\":0}}}\n"},
+    {'j', "tableau.json", "{\"A\":[[0]],\"b\":[1", 400000, ",0", "]}\n"},
+    {'l', "classes.tsv", "sentence\tlabel\n", 40000, "the cat\tc%zu\n", ""},
+    {'l', "pairs.tsv", "sentence\tsentence2\tlabel\n", 40000, "the\tcat\tx\n", ""},
+    {'l', "wide.tsv", "sentence\tlabel", 300000, "\tx", "\n"},
+    {'m', "many.safetensors", "{", 13000,
+     "\"t%zu\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]},",
+     "\"a\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}}"},
+    {'m', "deep.safetensors", "{\"a\":", 900000, "[", "}"},
+    {'m', "shape.safetensors", "{\"a\":{\"dtype\":\"F32\",\"data_offsets\":[0,0],\"shape\":[0",
+     400000, ",1", "]}}"},
 };
 enum { INPUTS = sizeof inputs / sizeof *inputs };
 
 /* Without an end; a fifo has no writer. */
 static const char *const endless[] = {"/dev/zero", "fifo", ".", "bytes"};
 enum { ENDLESS = sizeof endless / sizeof *endless };
+
+/* Writes 128 stages whose numbers share nothing: fractions, or decimals. */
+static void write_dense(const char *file, int decimals)
+{
+    FILE *f = fopen(file_path(file), "w");
+    assert_non_null(f);
+    fputs("scheme dense\n", f);
+    for (size_t i = 1; i <= 128; i++) {
+        fprintf(f, "k%zu = H(y", i);
+        for (size_t j = 1; j < i; j++)
+            if (decimals)
+                fprintf(f, " + 0.%05zu*k%zu", (i * 13171 + j * 37991) % 99999, j);
+            else
+                fprintf(f, " + %zu/%zu*k%zu", j + 1, 100 + (i * 131 + j * 37) % 899, j);
+        fputs(")\n", f);
+    }
+    fputs("y' = y + k128\n", f);
+    fclose(f);
+}
 
 static size_t write_inputs(void)
 {
@@ -79,24 +114,17 @@ static size_t write_inputs(void)
         snprintf(name, sizeof name, "in/%s", inputs[k].file);
         FILE *f = fopen(file_path(name), "w");
         assert_non_null(f);
+        if (inputs[k].kind == 'm') fwrite(&(uint64_t){0}, 8, 1, f);
         fputs(inputs[k].head, f);
         for (size_t i = 0; i < inputs[k].n; i++) fprintf(f, inputs[k].each, i + 2, i + 1);
         fputs(inputs[k].foot, f);
-        if ((size_t)ftell(f) > most) most = (size_t)ftell(f);
+        uint64_t bytes = (uint64_t)ftell(f), header = bytes - 8;
+        if (bytes > most) most = bytes;
+        if (inputs[k].kind == 'm') rewind(f), fwrite(&header, 8, 1, f);
         fclose(f);
     }
-    FILE *f =
-        fopen(file_path("in/dense.scheme"), "w"); /* 128 stages of fractions that share nothing */
-    assert_non_null(f);
-    fputs("scheme dense\n", f);
-    for (size_t i = 1; i <= 128; i++) {
-        fprintf(f, "k%zu = H(y", i);
-        for (size_t j = 1; j < i; j++)
-            fprintf(f, " + %zu/%zu*k%zu", j + 1, 100 + (i * 131 + j * 37) % 899, j);
-        fputs(")\n", f);
-    }
-    fputs("y' = y + k128\n", f);
-    fclose(f);
+    write_dense("in/dense.scheme", 0);
+    write_dense("in/decimals.scheme", 1);
     shell_ok("cd in && mkfifo fifo && head -c 900000 \"$(which trotter || echo %s)\" >bytes",
              program);
     return most;
@@ -112,7 +140,18 @@ static const char *const lines[] = {
     "order --system kepler --scheme-file %s",
     "schemes --structure --scheme-file %s",
     "schemes --scheme-file dense.scheme",
+    "schemes --scheme-file decimals.scheme",
     "stability --scheme-file dense.scheme",
+    "stability --scheme-file decimals.scheme",
+    "schemes --structure --scheme-file decimals.scheme",
+    "schemes --scheme-file %j",
+    "design --scheme-file %s",
+    "verify --scheme-file %s",
+    "bench theory --budget 1 --scheme-file %s",
+    "compare --scheme-file %s --seeds 1 --corpus text --out o" TINY_TRAIN,
+    "compare --scheme euler --seeds 1 --corpus text --out o --system-file %p" TINY_TRAIN,
+    "train --scheme-file %s --corpus text --out o" TINY_TRAIN,
+    "truncation --model model --text text/valid.txt --scheme-file %s",
     "schemes --dense --scheme-file %s",
     "schemes --tableau json --scheme-file %s",
     "order --scheme rk4 --system-file %p",
@@ -127,11 +166,26 @@ static const char *const lines[] = {
     "data --corpus %t --level char",
     "train --corpus %t --out o --width 8 --inner 8 --heads 1",
     "train --corpus %t --parts 8,1,1 --out o --bpe 1000",
+    "train --corpus text --codes %t --out o" TINY_TRAIN,
+    "train --corpus text --tokenizer %j --out o" TINY_TRAIN,
+    "train --corpus text --from %m --out o" TINY_TRAIN,
+    "train --config %t --out o",
+    "sweep --words sf --seeds 1 --corpus %t --out o" TINY_TRAIN,
+    "data --corpus text --tokenizer %j",
+    "bpe --codes %t --text text/valid.txt",
+    "average --model %m --model model --out o",
+    "export --model %m --out o",
+    "eval --model %m --text text/valid.txt",
+    "eval --model pair --text %t --source-text %t",
     "eval --model model --text %t",
     "score --model model --text %t",
     "translate --model pair --text %t",
     "classify --model tuned --text %t",
+    "translate --model pair --text pairs/test.en --prefix %t",
+    "score --model pair --text %t --source-text %t",
     "finetune --model masked --task %t --out o",
+    "finetune --model masked --task %l --out o",
+    "finetune --model masked --task task.tsv --dev %l --out o",
     "generate --model model --prompt-file %t --tokens 1000000",
     "truncation --model model --text %t",
     "attention --model model --model twin --text %t --tokens 1000000",
@@ -139,6 +193,9 @@ static const char *const lines[] = {
     "bleu --reference %t --hypothesis %t --metrics ter",
     "table %c",
     "table %c --all-pairs",
+    "table runs.csv --plan %t",
+    "bench --recorded %c",
+    "bench --fit %c",
     "plot %c --out o",
     "report . --out p.html",
     "report /dev --out p.html",
@@ -213,14 +270,23 @@ static double used(pid_t pid, double *mib)
     return (double)(ticks[0] + ticks[1] + ticks[2] + ticks[3]) / (double)sysconf(_SC_CLK_TCK);
 }
 
+/* Returns how many runs are tried; 0: all. */
+static size_t drawn(void)
+{
+    const char *n = getenv("TROTTER_SWEEP");
+    return n ? (size_t)atol(n) : FEW;
+}
+
 typedef struct {
     double seconds, mib;
     int told, ended;
 } Cost;
 
-/* Runs a line in in/ until it ends, tells what it takes, or has had too much; what is wrong is in r->fault. */
+/* Runs a line in in/ until it ends, has had too much, or tells what it takes, in a whole sweep for `most_told` s of a
+ * processor at least; what is wrong is in r->fault. */
 static void cost_of(const char *path, char *const argv[], Run *r, Cost *c)
 {
+    const double most_told = drawn() ? 0 : most_seconds / 2 * SLOWER;
     char box[PATH_MAX], out_file[PATH_MAX];
     const double most = most_seconds * SLOWER;
     int end[2];
@@ -238,7 +304,8 @@ static void cost_of(const char *path, char *const argv[], Run *r, Cost *c)
         poll(&(struct pollfd){end[0], POLLIN, 0}, 1, 20);
         c->seconds = used(pid, &c->mib);
         listen(end[0], r, &n);
-        c->told = strstr(r->said, " left") || strstr(r->said, "faster: ");
+        c->told = strstr(r->said, " s left") || strstr(r->said, " min left") ||
+                  strstr(r->said, "faster: ") || strstr(r->said, " take less");
         int heavy = !SANITIZED && c->mib > MOST_MIB && !strstr(r->said, " GB");
         int hangs = c->seconds < most / 4 && now() - begun > 300 * SLOWER;
         if (heavy) fault(r, "%.0f MiB without a word", c->mib);
@@ -246,11 +313,12 @@ static void cost_of(const char *path, char *const argv[], Run *r, Cost *c)
         if (c->seconds > most && !c->told)
             fault(r, "%.0f s of a processor and no word of how long, or of what makes it less",
                   c->seconds);
-        if (c->told || *r->fault) test_signal_group(pid, SIGKILL);
-        got = wait4(pid, &r->status, c->told || *r->fault ? 0 : WNOHANG, &use);
+        int stop = *r->fault || (c->told && c->seconds >= most_told);
+        if (stop) test_signal_group(pid, SIGKILL);
+        got = wait4(pid, &r->status, stop ? 0 : WNOHANG, &use);
+        c->ended = !stop;
     }
     close(end[0]);
-    c->ended = !c->told && !*r->fault;
     if (c->ended && WIFSIGNALED(r->status)) fault(r, "it died of signal %d", WTERMSIG(r->status));
     c->mib = fmax(c->mib, (double)use.ru_maxrss / 1024);
     c->seconds = fmax(c->seconds, (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec));
@@ -285,12 +353,6 @@ TEST(silent_programs_are_told)
             fail_msg("'%s': '%s', not '%s'", stand_ins[i].script, r.fault, words);
     }
     most_seconds = 10;
-}
-
-static size_t drawn(void)
-{
-    const char *n = getenv("TROTTER_SWEEP");
-    return n ? (size_t)atol(n) : FEW;
 }
 
 TEST(runs_end_or_tell_what_they_take)

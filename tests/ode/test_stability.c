@@ -325,6 +325,29 @@ TEST(test_interval)
     assert_true(ends > 20 && ends < 60);
 }
 
+/* Two roots, 1/3 and 2^-k/3 more, are told from each other where k is 500 at most. */
+TEST(roots_close_together)
+{
+    for (unsigned k = 400; k <= 600; k += 100) {
+        Poly p;
+        double end = 0;
+        OWN_RATIONAL root;
+        mpq_init(root);
+        assert_int_equal(poly_new(&p, 2), 0);
+        mpq_set_si(p.c[0], -1, 1);
+        poly_trim(&p);
+        mpq_set_ui(root, 1, 3);
+        times_root(&p, root);
+        mpz_ui_pow_ui(mpq_numref(root), 2, k);
+        mpz_mul_ui(mpq_denref(root), mpq_numref(root), 3);
+        mpz_add_ui(mpq_numref(root), mpq_numref(root), 1);
+        times_root(&p, root);
+        assert_int_equal(poly_interval(&p, &end), k > 500);
+        assert_true(k > 500 ? isnan(end) : is_near(end, 1. / 3, 1e-15));
+        poly_free(&p);
+    }
+}
+
 /* ---- dispersion and dissipation ------------------------------------------------------------------------- */
 
 typedef struct {

@@ -154,6 +154,8 @@ def pictures():
 
 
 def refused():
+    for name in "/x" + "\u20ac" * 600, "/nowhere/\udcff":  # words that are cut within a letter; a file's bytes
+        assert raises(trotter.load, name)[0] == "Error"
     assert raises(trotter.solve, "rk4", trotter.System(F=lambda t, y: 1 / 0, initial=[1.0]))[0] == "ZeroDivisionError"
     assert raises(trotter.solve, "dormand-prince", trotter.System(F=lambda t, y: 1 / 0, initial=[1.0]), tolerance=1)[0] == "ZeroDivisionError"
     assert raises(trotter.solve, "rk4", trotter.System(F=lambda t, y: sys.exit(3), initial=[1.0]))[0] == "SystemExit"

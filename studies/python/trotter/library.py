@@ -125,7 +125,7 @@ class _Library:
         def checked(*arguments):
             code = call(*arguments)
             if code != 0:
-                raise Error(code, self.error().decode())
+                raise Error(code, self.error().decode(errors="replace"))  # long words are cut
         return checked
 
 
@@ -170,7 +170,7 @@ def text_bytes(text) -> bytes:
         text = os.fspath(text)
     if not isinstance(text, str) or "\0" in text:
         raise TypeError("expected a text, not %r" % (text,))
-    return text.encode()
+    return text.encode(errors="surrogateescape")  # names of files may be any bytes
 
 
 def whole(n, what) -> int:
