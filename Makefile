@@ -217,10 +217,13 @@ $(B)/studies/serve/server.o: ALL_CFLAGS += $(HTTP)
 $(B)/kernels/mpi.o: ALL_CFLAGS += $(if $(MPI),-DHAVE_MPI $(MPI))
 
 # ---- CUDA: one source --------------------------------------------------------------------------------
-# The runtime is linked in, cuBLAS is found when the program runs.
+# The runtime is linked in, cuBLAS is found when the program runs. The machine code that nvcc makes on the way stays beside the
+# object, for test_machine_code.
+CUBINS = $(B)/kernels/cubins
 $(B)/kernels/cuda.o: kernels/cuda/cuda.cu Makefile
-	@mkdir -p $(@D)
-	$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+	@mkdir -p $(CUBINS)
+	$(NVCC) $(NVCCFLAGS) --keep --keep-dir $(CUBINS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+	@find $(CUBINS) -type f ! -name '*.cubin' -delete
 
 # Loops with a comparison or a root vectorise once errno and trap flags are given up; values stay.
 $(B)/ode/%.o: ALL_CFLAGS += -fno-math-errno -fno-trapping-math
@@ -312,12 +315,12 @@ build/nvcc/%.o: %.cu Makefile
 	@mkdir -p $(@D)
 	$(NVCC) $(CUDA_STD) -O2 -I. -arch=sm_80 -Xcompiler -Wall -c -o $@ $<
 
-# Machine code of the kernels of attention, which test_machine_code reads.
+# Kernels that spill, beside the program's own machine code, for test_machine_code.
 MACHINE_CODE = $(if $(NVCC),$(if $(filter release,$(FLAVOUR)),$(patsubst %,$(B)/tests/cuda/machine_code.%.cubin,sm_80 sm_90)))
 $(B)/tests/cuda/machine_code.%.cubin: tests/cuda/machine_code.cu Makefile
 	@mkdir -p $(@D)
 	$(NVCC) $(CUDA_STD) -O3 -I. -arch=$* -MMD -MP -MF $(@:.cubin=.d) -cubin -o $@ $<
-$(B)/tests/cuda/test_machine_code: | $(MACHINE_CODE)
+$(B)/tests/cuda/test_machine_code: | $(MACHINE_CODE) $(CUDAOBJ)
 
 tests: $(if $(filter release,$(FLAVOUR)),$(SHARED)) $(TESTS) $(VARIANTS) $(if $(NVCC),build/nvcc/tests/cuda/example.o)
 .PHONY: tests
