@@ -23,7 +23,7 @@ static const double power_enough = 1e-6;
 
 typedef struct {
     const System *s; /* system of the first n tokens */
-    size_t N;
+    size_t N, d;
     size_t block;          /* coordinates of a diagonal block; the columns behind it are zero */
     int colours;           /* operators to study: 1 where L is the field */
     double *work;          /* (4, N) */
@@ -71,6 +71,18 @@ static int block_eigenvalues(gsl_matrix *J, size_t at, size_t d, double (*eigen)
     return code;
 }
 
+static int gather(const Columns *c, int op, Jacobian *out)
+{
+    size_t b = c->block;
+    out->lipschitz[op] = largest_singular(c->J);
+    gsl_matrix_add(c->total, c->J);
+    if (!(out->blocks[op] = memory_new(c->N * b, sizeof(double)))) return ERR_MEMORY;
+    for (size_t row = 0; row < c->N; row++)
+        memcpy(out->blocks[op] + row * b, gsl_matrix_const_ptr(c->J, row, row / b * b),
+               b * sizeof(double));
+    return 0;
+}
+
 static int study(const Columns *c, const double *x, Jacobian *out)
 {
     double *step = c->work + 2 * c->N, *y = step + c->N, size = truncation_rms(c->N, x);
@@ -79,8 +91,7 @@ static int study(const Columns *c, const double *x, Jacobian *out)
     gsl_matrix_set_zero(c->total);
     for (int op = 0; op < c->colours; op++) {
         differentials_jacobian(c->s, op, 1, 0, step, y, c->work, c->J->data);
-        out->lipschitz[op] = largest_singular(c->J);
-        gsl_matrix_add(c->total, c->J);
+        TRY(gather(c, op, out));
     }
     for (size_t at = 0; at < c->N; at += c->block)
         TRY(block_eigenvalues(c->total, at, c->block, out->eigen + at));
@@ -119,8 +130,10 @@ int truncator_jacobian(Truncator *u, int layer, Jacobian *out)
     f->pin = layer;
     Columns c = {.s = layer_field ? &f->layer : &f->mean,
                  .N = n * d,
+                 .d = d,
                  .block = causal ? d : n * d,
                  .colours = layer_field ? 1 : u->colours};
+    out->block = c.block;
     out->eigen = memory_new(n * d, sizeof *out->eigen);
     quiet_begin();
     int code = out->eigen ? with_handler_off(&c, u->state + (size_t)layer * u->N, out) : ERR_MEMORY;
@@ -133,5 +146,6 @@ int truncator_jacobian(Truncator *u, int layer, Jacobian *out)
 void jacobian_free(Jacobian *j)
 {
     j->eigen = memory_free(j->eigen);
+    for (int op = 0; op < COLOURS; op++) j->blocks[op] = memory_free(j->blocks[op]);
     j->count = 0;
 }

@@ -197,6 +197,10 @@ typedef struct {
     size_t count;
     /* (count) re, im of the eigenvalues of F' + G' (+ C'), or of L', block after block; owned. */
     double (*eigen)[2];
+    /* The diagonal blocks of F', G', C', or in [OP_F] of L'. A causal network has one block a token, an encoder one in
+     * all; owned. */
+    size_t block;            /* coordinates of a block */
+    double *blocks[COLOURS]; /* (count / block, block, block); NULL: the operator is missing */
 } Jacobian;
 enum { JACOBIAN_MOST = 1024 };
 int truncator_jacobian(Truncator *u, int layer, Jacobian *out);

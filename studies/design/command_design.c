@@ -15,8 +15,8 @@ static const Option form_options[] = {
     SELECT_FILE,
     {"objective", OPTION_CHOICE, "norm", OBJECTIVES,
      "what the search makes best: norm, norm-one-colour: least squared norm of the leading error; real, imag: largest "
-     "stability limit; error: least truncation error at h = 1 in the layers of --model; growth: of a form over H, least "
-     "growth of a step beyond the flow's, in the same layers"},
+     "stability limit; error: least truncation error at h = 1 in the layers of --model; growth: least growth of a step "
+     "beyond the flow's, in the same layers"},
     {"order", OPTION_SIZE, NULL, "P",
      "least order of the result (default: the form's own at its starting values, at least 1)", 1,
      DEGREE - 1},
@@ -94,8 +94,8 @@ static const Column design_columns[] = {
     FIELD(
         DesignRow, "excess_growth", growth, .sparse = 1, .digits = 5,
         .words =
-            "factor by which a step of h = 1 over H, linearised, enlarges a mode beyond the flow, or beyond its "
-            "size where the flow damps it: largest over eigenvalues, median over sentences and layers; 1: none"),
+            "factor by which a step of h = 1, linearised, enlarges a mode beyond the flow, or beyond its size "
+            "where the flow damps it: largest over tokens, median over sentences and layers; 1: none"),
     COLUMN(DesignRow, evals_F),
     COLUMN(DesignRow, evals_G),
     COLUMN(DesignRow, evals_C, .sparse = 1),
@@ -113,7 +113,7 @@ typedef struct {
 
 /* ---- the search --------------------------------------------------------------------------------------- */
 
-/* Does a scheme have a truncation error in the layers of the model? */
+/* Does a scheme have a truncation error and a growth in the layers of the model? */
 static int measurable(const Study *u, const Table *t)
 {
     return u->options.fields && !t->flows && t->past_y == 0 && t->past_k == 0 && t->colours == 2 &&
@@ -137,8 +137,7 @@ static int add_row(Study *u, const char *role, const Table *scheme)
     int told = code == 0 && row.theory.consistent && measurable(u, t);
     if (told) code = fields_error(&u->fields, t, &row.error);
     if (code == ERR_ACCURACY) code = 0; /* its step is not finite */
-    if (code == 0 && told && table_over(t, OP_H) && !*u->fields.no_growth)
-        code = fields_growth(&u->fields, t, &row.growth);
+    if (code == 0 && told && !u->fields.no_growth) code = fields_growth(&u->fields, t, &row.growth);
     if (code == ERR_ACCURACY) code = 0;
     table_free(t);
     if (code == 0) sheet_row(u->sheet, &row);

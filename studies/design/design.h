@@ -45,20 +45,57 @@ int form_conditions(Form *f, const double *x, double *c);
  * norm. fixed (n): coefficients that stay; NULL: none. Allocates work. ERR_ACCURACY where the steps do not converge. */
 int form_project(Form *f, const unsigned char *fixed, double *x);
 
+/* ---- growth.c -------------------------------------------------------------------------------- */
+
+/* How much more than the flow a step lets perturbations grow, in the layers of a trained model.
+ *
+ *     growth of a scheme = median over sentences and layers of  max over tokens of  rho(R(A, B) E(A + B))
+ *
+ * A, B (d, d): a token's diagonal blocks of F'(x) and G'(x), x the state that enters the layer. R(A, B): a step of h =
+ * 1 on y' = A y + B y, which is a matrix. rho: spectral radius. E removes the growth of the flow:
+ *
+ *     E(M) = V diag(1 / max(1, exp(Re mu))) V^-1,   M = V diag(mu) V^-1
+ *
+ * The value 1 means no more growth than the flow. Where all stages are H the growth is the max over the eigenvalues mu
+ * of A + B of |R(mu)| / max(1, exp(Re mu)). With Re mu <= 0 this is the quantity that Ketcheson and Ahmadia minimise
+ * for a given spectrum. Attention is causal, so that the linearised step of all tokens is block triangular, and so is E
+ * of it. Their eigenvalues are those of the blocks, exactly. rho(R) / exp(max Re mu) would not do: a mode that grows, on
+ * which explicit steps fall behind the flow, would hide one that the flow damps and the step does not.
+ *
+ * Source: Ketcheson, Ahmadia 2012, Optimal stability polynomials for numerical integration of initial value problems;
+ * matrix functions: Higham 2008, section 1.2; the rest is derived here. */
+
+/* The blocks of one layer at one sentence. */
+typedef struct {
+    size_t tokens;
+    double *A, *B; /* (tokens, d, d) */
+    double *E;     /* (tokens, d, d) transposed */
+} GrowthLayer;
+
+typedef struct {
+    size_t d, count;
+    GrowthLayer *layer; /* (count) */
+} Growth;
+
+/* Takes copies of A, B (tokens, d, d); d is that of the layers before. ERR_ACCURACY with words where some A + B has not
+ * d eigenvectors. After an error the layers before stay. */
+int growth_put(Growth *g, size_t d, size_t tokens, const double *A, const double *B);
+/* Does the same for a layer of the truncator's sentence, with as many tokens as truncator_jacobian
+ * takes. The model is causal. */
+int growth_add(Growth *g, Truncator *u, int layer);
+void growth_free(Growth *g); /* NULL is allowed */
+
+/* Finds the growth of a frozen table of stages. ERR_INPUT: history; ERR_ACCURACY: a step that is not finite. */
+int growth_find(const Growth *g, const Table *t, double *growth);
+
 /* ---- fields.c -------------------------------------------------------------------------------- */
 
 /* The layers of a trained model as vector fields, each at the state that enters it on a real sentence.
  *
  *   error of a scheme = median over sentences and layers of  RMS(S(1) x - flow(1) x) / RMS(flow(1) x - x)
  *
- *   growth of a scheme = median over sentences and layers of  max over mu of  |R(mu)| / max(1, exp(Re mu))
- *
- * The error is that of `trotter truncation` for schemes of one step: S is a step of h = 1 on y' = F + G of the layer, and x
- * is the state that enters it. mu are the eigenvalues of F'(x) + G'(x), and R is the step on y' = mu y, a function of one
- * number where all stages are H: 1 means no more growth than the flow's. Flows and Jacobians are computed once.
- *
- * Source of the growth: Ketcheson, Ahmadia 2012, Optimal stability polynomials for numerical integration of initial value
- * problems, who minimise it for a given spectrum. */
+ * as `trotter truncation` defines it for schemes of one step: S is a step of h = 1 on y' = F + G of the layer, and x is
+ * the state that enters it. The flows are solved once, and the Jacobians of growth.c are taken once. */
 
 typedef struct {
     Network network;
@@ -69,8 +106,8 @@ typedef struct {
     double **end;         /* (count) flow(1) x, (n, d) */
     double *displacement; /* (count) RMS of flow(1) x - x */
     double *relative;     /* (count) work */
-    Jacobian *jacobian;   /* (count) their eigenvalues */
-    char no_growth[256];  /* why there are none; "" */
+    Growth growth;        /* growth of these layers; of none where `no_growth` gives a reason */
+    const char *no_growth;
 } Fields;
 
 /* Opens the language model of --model, with one attention and one feed-forward set a layer and no word, and sentences of
@@ -80,7 +117,7 @@ void fields_close(Fields *f);
 /* Finds the error of a frozen table of stages. ERR_INPUT: history, sets that the layers lack; ERR_ACCURACY: a
  * step that is not finite. */
 int fields_error(Fields *f, const Table *t, double *error);
-/* Finds the growth of a frozen table whose stages are all H. ERR_INPUT with the words of no_growth where there is none. */
+/* Finds the growth in the same way. ERR_INPUT with the words of no_growth where there is none. */
 int fields_growth(Fields *f, const Table *t, double *growth);
 
 /* ---- objective.c: the objectives that a search minimises ------------------------------------- */

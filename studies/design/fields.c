@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/memory.h"
 #include "studies/model/texts.h"
 #include "studies/tools/progress.h"
 
@@ -52,13 +52,19 @@ static int add_layer(Fields *f, int layer, size_t tokens, const double *x)
     return bridge_system_failed(s);
 }
 
-/* Adds the eigenvalues of a layer, the last one. Where they are unknown, errors are still measured. */
-static int add_eigenvalues(Fields *f, Truncator *u, int layer)
+static void drop_growth(Fields *f, const char *why)
 {
-    if (*f->no_growth) return 0;
-    int code = truncator_jacobian(u, layer, &f->jacobian[f->count - 1]);
-    if (code != ERR_INPUT && code != ERR_ACCURACY) return code;
-    snprintf(f->no_growth, sizeof f->no_growth, "%s", error_text());
+    growth_free(&f->growth);
+    f->no_growth = why;
+}
+
+/* Adds the growth of a layer. Where it is unknown, errors are still measured. */
+static int add_growth(Fields *f, Truncator *u, int layer)
+{
+    if (f->no_growth) return 0;
+    int code = growth_add(&f->growth, u, layer);
+    if (code != ERR_ACCURACY) return code;
+    drop_growth(f, "the eigenvectors of a token's Jacobian in a layer of the model are not found");
     return 0;
 }
 
@@ -75,7 +81,7 @@ static int add_sentences(Fields *f)
         TRY(truncator_sentence(u, &one, NULL));
         for (size_t l = 0; l < layers; l++) {
             TRY(add_layer(f, (int)l, tokens, truncator_states(u) + l * tokens * d));
-            TRY(add_eigenvalues(f, u, (int)l));
+            TRY(add_growth(f, u, (int)l));
         }
     }
     return 0;
@@ -89,6 +95,9 @@ int fields_open(const Options *o, Fields *out)
     TRY(trained_load(model, 0, options_size(o, "threads"), &out->network));
     TRY(check_model(model, n));
     size_t most = model_config(n->model)->max_length, tokens = options_size(o, "tokens");
+    if (!plan_causal(model_plan(n->model), SIDE_TARGET))
+        drop_growth(out, "the model's attention is not causal, so that its Jacobian has no blocks, "
+                         "one of each token");
     out->network.vocab.lines = 1;
     TRY(texts_read(n, options_text(o, "text"), &out->text));
     TRY(sentences_draw(&n->vocab, &out->text, NULL, options_size(o, "sentences"),
@@ -99,9 +108,7 @@ int fields_open(const Options *o, Fields *out)
     out->end = memory_new(room, sizeof *out->end);
     out->displacement = memory_new(room, sizeof *out->displacement);
     out->relative = memory_new(room, sizeof *out->relative);
-    out->jacobian = memory_new(room, sizeof *out->jacobian);
-    if (!out->system || !out->end || !out->displacement || !out->relative || !out->jacobian)
-        return ERR_MEMORY;
+    if (!out->system || !out->end || !out->displacement || !out->relative) return ERR_MEMORY;
     int code = add_sentences(out);
     progress_clear();
     return code;
@@ -112,13 +119,12 @@ void fields_close(Fields *f)
     for (size_t i = 0; i < f->count; i++) {
         system_free(f->system[i]);
         memory_free(f->end[i]);
-        if (f->jacobian) jacobian_free(&f->jacobian[i]);
     }
     memory_free(f->system);
     memory_free(f->end);
     memory_free(f->displacement);
     memory_free(f->relative);
-    memory_free(f->jacobian);
+    growth_free(&f->growth);
     sentences_free(&f->drawn);
     text_free(&f->text);
     network_free(&f->network);
@@ -160,18 +166,7 @@ int fields_error(Fields *f, const Table *t, double *error)
 
 int fields_growth(Fields *f, const Table *t, double *growth)
 {
-    SCOPED(stability_drop) Stability *s = NULL;
     TRY(check_scheme(t));
-    if (*f->no_growth) return error_set(ERR_INPUT, "no growth is told: %s", f->no_growth);
-    TRY(stability_new(t, &s));
-    for (size_t i = 0; i < f->count; i++) {
-        f->relative[i] = 0;
-        for (size_t k = 0; k < f->jacobian[i].count; k++) {
-            const double *mu = f->jacobian[i].eigen[k],
-                         z[COLOURS][2] = {{mu[0] / 2, mu[1] / 2}, {mu[0] / 2, mu[1] / 2}};
-            f->relative[i] = fmax(f->relative[i], stability_at(s, z) / fmax(1, exp(mu[0])));
-        }
-    }
-    *growth = spread_of(f->relative, f->count).median;
-    return 0;
+    if (f->no_growth) return error_set(ERR_INPUT, "no growth is told: %s", f->no_growth);
+    return growth_find(&f->growth, t, growth);
 }

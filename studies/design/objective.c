@@ -59,5 +59,5 @@ const Objective objectives[] = {
     {"real", "stability limit, negative real axis", -1, real_limit, 0, 0},
     {"imag", "stability limit, imaginary axis", -1, imag_limit, 0, 0},
     {"error", "truncation error at h = 1, median", 1, error, 0, 1},
-    {"growth", "growth beyond the flow's at h = 1, median", 1, growth, 1, 1},
+    {"growth", "growth beyond the flow's at h = 1, median", 1, growth, 0, 1},
     {0}};
