@@ -74,9 +74,8 @@ int bench_pairs(const Options *o);
 int bench_translate(const Options *o);
 int bench_model(const Options *o);
 int bench_theory(const Options *o);
-int bench_goals(const Options *o);
 extern const OptionGroup bench_train_group, bench_pairs_group, bench_translate_group,
-    bench_model_group, bench_goals_group;
+    bench_model_group;
 extern const OptionGroup bench_peer_group; /* of every bench with a script as peer */
 extern const OptionGroup bench_size_group; /* of pairs and translate */
 

@@ -175,13 +175,12 @@ static int read_calls(const Csv *c, const char *backend, Timed *t, size_t *n, do
 
 int launches_fit(const char *file, const char *backend, Speeds *s, double *gap)
 {
-    Csv c = {0};
+    SCOPED(csv_close) Csv c = {0};
     size_t n = 0;
     TRY(csv_open(&c, file));
-    Timed *t = memory_new(c.rows, sizeof *t);
-    int code = t ? read_calls(&c, backend, t, &n, gap) : ERR_MEMORY;
-    if (code == 0) descend(t, n, s);
-    memory_free(t);
-    csv_close(&c);
-    return code;
+    SCOPED(memory_drop) Timed *t = memory_new(c.rows, sizeof *t);
+    if (!t) return ERR_MEMORY;
+    TRY(read_calls(&c, backend, t, &n, gap));
+    descend(t, n, s);
+    return 0;
 }

@@ -4,7 +4,7 @@
 #include "studies/model/network.h"
 
 static const Option bench_options[] = {
-    {"what", OPTION_CHOICE, NULL, "train|pairs|translate|model|theory|goals",
+    {"what", OPTION_CHOICE, NULL, "train|pairs|translate|model|theory",
      "what to time; `trotter bench train` is --what train"},
     {"repeats", OPTION_SIZE, "21", "N",
      "largest number of rounds, in each of which all contenders take turns", 3, BENCH_REPEATS},
@@ -22,17 +22,11 @@ static const Option output_options[] = {
 
 static const OptionGroup bench_group = {"Bench", 1, bench_options};
 static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&bench_group,
-                                            &bench_train_group,
-                                            &bench_size_group,
-                                            &bench_pairs_group,
-                                            &bench_translate_group,
-                                            &bench_peer_group,
-                                            &bench_model_group,
-                                            &bench_goals_group,
-                                            &network_machine_group,
-                                            &output_group,
-                                            NULL};
+static const OptionGroup *const groups[] = {&bench_group,           &bench_train_group,
+                                            &bench_size_group,      &bench_pairs_group,
+                                            &bench_translate_group, &bench_peer_group,
+                                            &bench_model_group,     &network_machine_group,
+                                            &output_group,          NULL};
 enum { BENCH_GROUPS = 7 };
 static const struct {
     const char *title;
@@ -53,8 +47,7 @@ static const struct {
     {"bench model",
      bench_model,
      {&bench_group, &bench_train_group, &bench_model_group, &network_machine_group, &output_group}},
-    {"bench theory", bench_theory, {&bench_group, &output_group}},
-    {"bench goals", bench_goals, {&bench_group, &bench_goals_group, &output_group}}};
+    {"bench theory", bench_theory, {&bench_group, &output_group}}};
 
 static const OptionGroup *const *narrow(const Options *o, const char **where)
 {
@@ -67,9 +60,8 @@ static const OptionGroup *const *narrow(const Options *o, const char **where)
 static int run(Options *o)
 {
     if (!options_text(o, "what"))
-        return error_set(
-            ERR_INPUT,
-            "say what to time: trotter bench train, pairs, translate, model, theory, goals");
+        return error_set(ERR_INPUT,
+                         "say what to time: trotter bench train, pairs, translate, model, theory");
     return benches[options_choice(o, "what")].run(o);
 }
 
@@ -122,11 +114,7 @@ const Command command_bench = {
         "nothing else counts its kernels, products, bytes and operations. They become time by the device's\n"
         "numbers: those that fit an H200's recorded steps, a data sheet's (--gpu), or such that fit --measure's\n"
         "times of each call (--fit). The measured time stands beside the estimate where there is a device, or\n"
-        "with --recorded, and their ratio; beyond --within the bench fails.\n"
-        "\n"
-        "bench goals has a row for each thing that is compared with PyTorch on a GPU: the arguments that\n"
-        "measure it, and the goal in times PyTorch's best. With --from it says of recorded figures whether\n"
-        "they reach it, and fails where one does not.\n",
+        "with --recorded, and their ratio; beyond --within the bench fails.\n",
     .often = "what repeats budget scheme width size stacks peer device csv out",
     .example = "train --scheme transformer,macaron --width 128",
     .faster = "lower --repeats, --budget",

@@ -72,21 +72,19 @@ static int add_sentences(Fields *f)
 {
     size_t layers = model_plan(f->network.model)->layers[SIDE_TARGET],
            d = model_config(f->network.model)->width;
-    Truncator *u;
+    SCOPED(truncator_drop) Truncator *u = NULL;
     TRY(truncator_new(f->network.model, f->network.table, &(TruncationOptions){0}, &u));
-    int code = 0;
-    for (size_t i = 0; code == 0 && i < f->drawn.of.count; i++) {
+    for (size_t i = 0; i < f->drawn.of.count; i++) {
         Sentence one = sentence_at(&f->drawn.of, i);
         size_t tokens = one.n[SIDE_TARGET];
         progress_show("flows and Jacobians of sentence %zu of %zu", i + 1, f->drawn.of.count);
-        code = truncator_sentence(u, &one, NULL);
-        for (size_t l = 0; code == 0 && l < layers; l++) {
-            code = add_layer(f, (int)l, tokens, truncator_states(u) + l * tokens * d);
-            if (code == 0) code = add_growth(f, u, (int)l);
+        TRY(truncator_sentence(u, &one, NULL));
+        for (size_t l = 0; l < layers; l++) {
+            TRY(add_layer(f, (int)l, tokens, truncator_states(u) + l * tokens * d));
+            TRY(add_growth(f, u, (int)l));
         }
     }
-    truncator_free(u);
-    return code;
+    return 0;
 }
 
 int fields_open(const Options *o, Fields *out)
@@ -133,7 +131,7 @@ void fields_close(Fields *f)
 /* Makes a step of h = 1 from x. */
 static int one_step(const Table *t, const System *s, const double *end, double *apart)
 {
-    Stepper *st;
+    SCOPED(stepper_drop) Stepper *st = NULL;
     TRY(stepper_new(t, s, &st));
     int code = stepper_history(st) == 0
                    ? stepper_begin(st, 0, 1, s->initial, START_GIVEN, NULL)
@@ -141,7 +139,6 @@ static int one_step(const Table *t, const System *s, const double *end, double *
                                t->name);
     if (code == 0) code = stepper_step(st);
     if (code == 0) *apart = rms_apart(s->n * s->d, stepper_state(st), end);
-    stepper_free(st);
     if (code == ERR_NUMERIC) code = error_set(ERR_ACCURACY, "%s: a step is not finite", t->name);
     return code == 0 ? bridge_system_failed(s) : code;
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/quiet.h"
 
 int form_new(const Table *scheme, int order, Form *out)
@@ -66,15 +66,13 @@ int form_at_rational(Form *f, mpq_t *q, int decimal, Table **out)
 
 int form_conditions(Form *f, const double *x, double *c)
 {
-    Table *t;
+    TABLE(t);
     mpq_t *empty = &f->defect[f->low->count];
     TRY(form_at(f, x, &t));
-    int code = theory_defect(f->low, t, f->defect, *empty);
-    for (size_t i = 0; code == 0 && i < f->conditions; i++) c[i] = table_double(f->defect[i]);
-    if (code == 0 && fabs(mpq_get_d(*empty)) > 1e-12)
-        code = error_set(ERR_ACCURACY, "%s: the state weights do not sum to 1", t->name);
-    table_free(t);
-    return code;
+    TRY(theory_defect(f->low, t, f->defect, *empty));
+    for (size_t i = 0; i < f->conditions; i++) c[i] = table_double(f->defect[i]);
+    if (fabs(mpq_get_d(*empty)) <= 1e-12) return 0;
+    return error_set(ERR_ACCURACY, "%s: the state weights do not sum to 1", t->name);
 }
 
 /* ---- Gauss-Newton ------------------------------------------------------------------------------------- */
@@ -159,12 +157,11 @@ static int iterate(Form *f, const unsigned char *fixed, double *x, Work *w)
 int form_project(Form *f, const unsigned char *fixed, double *x)
 {
     size_t m = f->conditions;
-    double *block = memory_new(m * (2 + f->n + m), sizeof *block);
+    SCOPED(memory_drop) double *block = memory_new(m * (2 + f->n + m), sizeof *block);
     if (!block) return ERR_MEMORY;
     Work w = {.c = block, .moved = block + m, .J = block + 2 * m, .A = block + m * (2 + f->n)};
     quiet_begin();
     int code = iterate(f, fixed, x, &w);
     quiet_end();
-    memory_free(block);
     return code;
 }

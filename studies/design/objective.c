@@ -2,20 +2,19 @@
 #include "studies/design/design.h"
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 
 /* Sums (defect/sigma)^2 over the trees of order p + 1, those of F alone or all: Theory.error_norm2 where the order is
  * p, and 0 where it is higher. */
 static int norm2(const Against *a, const Table *t, int one_colour, double *figure)
 {
-    double *term = memory_new(a->forest->count, sizeof *term), sum = 0;
+    SCOPED(memory_drop) double *term = memory_new(a->forest->count, sizeof *term);
+    *figure = 0;
     if (!term) return ERR_MEMORY;
-    int code = theory_terms(a->forest, t, a->order + 1, term);
-    for (size_t i = 0; code == 0 && i < a->forest->count; i++)
-        if (!one_colour || tree_is_F(a->forest, i)) sum += term[i] * term[i];
-    memory_free(term);
-    *figure = sum;
-    return code;
+    TRY(theory_terms(a->forest, t, a->order + 1, term));
+    for (size_t i = 0; i < a->forest->count; i++)
+        if (!one_colour || tree_is_F(a->forest, i)) *figure += term[i] * term[i];
+    return 0;
 }
 
 static int norm(const Against *a, const Table *t, double *figure)

@@ -104,13 +104,13 @@ static void read_decimal(double x, mpq_t q)
 
 static int has_order(Form *f, mpq_t *q, int decimal, int *yes)
 {
-    Table *t;
+    TABLE(t);
     Theory theory;
     TRY(form_at_rational(f, q, decimal, &t));
-    int code = theory_search(t, f->order, &theory);
-    *yes = code == 0 && theory.order >= f->order;
-    table_free(t);
-    return code;
+    *yes = 0;
+    TRY(theory_search(t, f->order, &theory));
+    *yes = theory.order >= f->order;
+    return 0;
 }
 
 /* Finds fractions for all coefficients from x, by one way of fixing them; *found: the order holds exactly. */

@@ -16,15 +16,13 @@ static const double widest = 4;     /* coefficients stay in [-widest, widest] */
 
 int objective_at(Form *f, const SearchOptions *o, const double *x, double *figure)
 {
-    Table *t;
+    TABLE(t);
     for (size_t i = 0; i < f->n; i++)
         if (!(fabs(x[i]) <= widest))
             return error_set(ERR_ACCURACY, "a coefficient is out of [-%g, %g]", widest, widest);
     TRY(form_at(f, x, &t));
-    int code = o->objective->figure(&(Against){f->forest, f->order, o->fields}, t, figure);
-    table_free(t);
-    if (code == 0 && !isfinite(*figure)) code = error_set(ERR_ACCURACY, "no finite figure");
-    return code;
+    TRY(o->objective->figure(&(Against){f->forest, f->order, o->fields}, t, figure));
+    return isfinite(*figure) ? 0 : error_set(ERR_ACCURACY, "no finite figure");
 }
 
 int search_stopped(const SearchOptions *o)

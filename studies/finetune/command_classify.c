@@ -197,15 +197,13 @@ static Answer answer(const Study *u, size_t i)
 
 static int print_csv(const Study *u)
 {
-    Sheet *s;
+    SCOPED(sheet_drop) Sheet *s = NULL;
     TRY(sheet_new(u->classes == 1 ? value_columns : class_columns, &s));
     for (size_t i = 0; i < u->count; i++) {
         Answer a = answer(u, i);
         sheet_row(s, &a);
     }
-    int code = sheet_write(s, SHEET_CSV, stdout);
-    sheet_free(s);
-    return code;
+    return sheet_write(s, SHEET_CSV, stdout);
 }
 
 /* Prints an answer for every line, and an empty line for a blank one. */

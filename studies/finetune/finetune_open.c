@@ -204,15 +204,14 @@ static int put_labels(const Finetune *f, Metadata *d)
 {
     size_t bytes = 1;
     for (size_t k = 0; k < f->train.classes; k++) bytes += strlen(f->train.name[k]) + 1;
-    char *list = memory_new(bytes, 1), *p = list;
+    SCOPED(memory_drop) char *list = memory_new(bytes, 1);
+    char *p = list;
     if (!list) return ERR_MEMORY;
     for (size_t k = 0; k < f->train.classes; k++) {
         if (k) *p++ = '\t';
         p = stpcpy(p, f->train.name[k]);
     }
-    int code = network_metadata_put(d, "labels", list);
-    memory_free(list);
-    return code;
+    return network_metadata_put(d, "labels", list);
 }
 
 /* Makes the metadata of a fine-tuned encoder: those of the encoder, and more. */

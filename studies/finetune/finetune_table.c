@@ -231,15 +231,13 @@ static int bootstrap(const Study *u, const size_t *design, size_t n, Resampled *
     const RunTable *t = &u->table;
     size_t runs[2] = {0, 0}, all = 0;
     const Answers gold = answers(u, t->rows);
-    Answers *run = memory_new(t->rows, 2 * sizeof *run);
+    SCOPED(memory_drop) Answers *run = memory_new(t->rows, 2 * sizeof *run);
     if (!run) return ERR_MEMORY;
     for (size_t i = 0; i < n; i++)
         for (size_t k = t->design[design[i]].first; k != SIZE_MAX; k = t->row[k].next, runs[i]++)
             run[all++] = answers(u, k);
-    int code = agreement_bootstrap(f->metric, &gold, run, runs, n, BOOTSTRAP_RESAMPLES,
-                                   BOOTSTRAP_SEED, out);
-    memory_free(run);
-    return code;
+    return agreement_bootstrap(f->metric, &gold, run, runs, n, BOOTSTRAP_RESAMPLES, BOOTSTRAP_SEED,
+                               out);
 }
 
 int finetune_draw(const void *study, const RunTable *t, size_t design, size_t less, size_t measure,

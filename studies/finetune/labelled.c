@@ -441,17 +441,15 @@ int labelled_split(const Labelled *all, double fraction, uint64_t seed, Labelled
     if (n >= all->count)
         return error_set(ERR_INPUT, "a part of %g leaves none of %zu example%s", fraction,
                          all->count, all->count == 1 ? "" : "s");
-    uint32_t *order = memory_new(all->count, sizeof *order);
-    char *is_chosen = memory_new(all->count, 1);
-    int code = order && is_chosen ? 0 : ERR_MEMORY;
-    if (code == 0) random_permutation(seed, STREAM_SPLIT, all->count, order);
-    for (size_t i = 0; code == 0 && i < n; i++) is_chosen[order[i]] = 1;
-    if (code == 0) code = take_part(all, is_chosen, 0, all->count - n, rest);
+    SCOPED(memory_drop) uint32_t *order = memory_new(all->count, sizeof *order);
+    SCOPED(memory_drop) char *is_chosen = memory_new(all->count, 1);
+    if (!order || !is_chosen) return ERR_MEMORY;
+    random_permutation(seed, STREAM_SPLIT, all->count, order);
+    for (size_t i = 0; i < n; i++) is_chosen[order[i]] = 1;
+    int code = take_part(all, is_chosen, 0, all->count - n, rest);
     if (code == 0) code = take_part(all, is_chosen, 1, n, chosen);
     if (code != 0) labelled_free(rest);
     if (code != 0) labelled_free(chosen);
-    memory_free(order);
-    memory_free(is_chosen);
     return code;
 }
 
@@ -463,13 +461,13 @@ Answers labelled_answers(const Labelled *l)
 /* Answers every example with the most frequent class of the training text; label (answer->n): work. */
 static int say_class(const Labelled *train, Answers *answer, int32_t *label)
 {
-    size_t *count = memory_new(train->classes, sizeof *count), most = 0;
+    SCOPED(memory_drop) size_t *count = memory_new(train->classes, sizeof *count);
+    size_t most = 0;
     if (!count) return ERR_MEMORY;
     for (size_t i = 0; i < train->count; i++) count[train->label[i]]++;
     for (size_t k = 1; k < train->classes; k++) most = count[k] > count[most] ? k : most;
     for (size_t i = 0; i < answer->n; i++) label[i] = (int32_t)most;
     answer->label = label;
-    memory_free(count);
     return 0;
 }
 

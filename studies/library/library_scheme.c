@@ -108,18 +108,14 @@ void trotter_scheme_free(TrotterScheme *s)
 
 int trotter_scheme_names(char **names)
 {
-    Zoo z;
+    SCOPED(zoo_close) Zoo z = {0};
     Output o;
     GIVEN(names);
     *names = NULL;
     TRY(zoo_open(&z));
-    int code = output_open(&o);
-    if (code == 0) {
-        for (size_t i = 0; i < z.count; i++) fprintf(o.f, "%s\n", z.scheme[i]->name);
-        code = output_take(&o, 0, names);
-    }
-    zoo_close(&z);
-    return code;
+    TRY(output_open(&o));
+    for (size_t i = 0; i < z.count; i++) fprintf(o.f, "%s\n", z.scheme[i]->name);
+    return output_take(&o, 0, names);
 }
 
 const char *trotter_scheme_name(const TrotterScheme *s)
@@ -193,25 +189,21 @@ enum { GRID_MOST = 2000 };
 int trotter_scheme_region(const TrotterScheme *s, const double re[2], const double im[2],
                           size_t points, TrotterLinePoint *take, void *arg)
 {
-    Stability *st;
+    SCOPED(stability_drop) Stability *st = NULL;
     GIVEN(s, re, im);
     if (!take || points < 2 || points > GRID_MOST || !(re[0] < re[1]) || !(im[0] < im[1]))
         return error_set(ERR_MISUSE, "a region needs a window, and 2 to %d points a side",
                          GRID_MOST);
     const double step[2] = {(re[1] - re[0]) / (double)(points - 1),
                             (im[1] - im[0]) / (double)(points - 1)};
-    double *modulus = memory_new(points * points, sizeof *modulus);
-    int code = modulus ? stability_new(s->frozen, &st) : ERR_MEMORY;
-    if (code == 0) {
-        for (size_t k = 0; k < points * points; k++)
-            modulus[k] = amplify(st, s->table->colours, re[0] + step[0] * (double)(k % points),
-                                 im[0] + step[1] * (double)(k / points));
-        stability_free(st);
-        code = contour_find(modulus, points, points, (const double[]){re[0], im[0]}, step, 1, take,
-                            arg);
-    }
-    memory_free(modulus);
-    return code;
+    SCOPED(memory_drop) double *modulus = memory_new(points * points, sizeof *modulus);
+    if (!modulus) return ERR_MEMORY;
+    TRY(stability_new(s->frozen, &st));
+    for (size_t k = 0; k < points * points; k++)
+        modulus[k] = amplify(st, s->table->colours, re[0] + step[0] * (double)(k % points),
+                             im[0] + step[1] * (double)(k / points));
+    return contour_find(modulus, points, points, (const double[]){re[0], im[0]}, step, 1, take,
+                        arg);
 }
 
 /* ---- error terms --------------------------------------------------------------------------------- */

@@ -27,32 +27,27 @@ static int begin(const TrotterScheme *scheme, const System *s, double h, Stepper
     if (!isfinite(h) || h == 0) return error_set(ERR_MISUSE, "a step of %g", h);
     TRY(stepper_new(scheme->frozen, s, st));
     size_t history = (size_t)stepper_history(*st);
-    double *past = memory_new(history, s->n * s->d * sizeof *past);
-    int code = history && !past ? ERR_MEMORY : 0;
-    if (code == 0 && history) code = find_past(s, h, history, past);
-    if (code == 0) code = stepper_begin(*st, 0, h, s->initial, START_GIVEN, past);
-    memory_free(past);
-    if (code != 0) stepper_free(*st);
-    return code;
+    SCOPED(memory_drop) double *past = memory_new(history, s->n * s->d * sizeof *past);
+    if (history && !past) return ERR_MEMORY;
+    if (history) TRY(find_past(s, h, history, past));
+    return stepper_begin(*st, 0, h, s->initial, START_GIVEN, past);
 }
 
 int trotter_solve(const TrotterScheme *s, const TrotterSystem *on, double h, size_t steps,
                   double *y)
 {
-    Stepper *st;
+    SCOPED(stepper_drop) Stepper *st = NULL;
     GIVEN(s, on, y);
     TRY(begin(s, on->system, h, &st));
-    int code = 0;
-    for (size_t i = 0; i < steps && code == 0; i++) code = stepper_step(st);
-    if (code == 0) memcpy(y, stepper_state(st), size(on) * sizeof *y);
-    stepper_free(st);
-    return code;
+    for (size_t i = 0; i < steps; i++) TRY(stepper_step(st));
+    memcpy(y, stepper_state(st), size(on) * sizeof *y);
+    return 0;
 }
 
 int trotter_solve_path(const TrotterScheme *s, const TrotterSystem *on, double h, size_t steps,
                        double *y, TrotterRun *run)
 {
-    Stepper *st;
+    SCOPED(stepper_drop) Stepper *st = NULL;
     GIVEN(run);
     *run = (TrotterRun){.outcome = ""};
     GIVEN(s, on, y);
@@ -66,7 +61,6 @@ int trotter_solve_path(const TrotterScheme *s, const TrotterSystem *on, double h
     run->t = (double)run->steps * h;
     run->evaluations = stepper_evals(st);
     for (size_t i = (run->steps + 1) * N; i < (steps + 1) * N; i++) y[i] = NAN;
-    stepper_free(st);
     return code == ERR_NUMERIC ? 0 : code;
 }
 

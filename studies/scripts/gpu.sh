@@ -8,7 +8,7 @@
 #
 #   first        smoke      five steps of training on the device
 #                tests      the kernels', backends', models' and devices' tests on the device
-#   speed        speed_bf16 each row of `trotter bench goals` in bf16, ours and PyTorch's two fastest ways, by the scripts in
+#   speed        speed_bf16 each row of goals.awk in bf16, ours and PyTorch's two fastest ways, by the scripts in
 #                           --peer's DIR (studies/bench/peer); goals.csv has the goals and whether they are met
 #                calls      bench model --measure: the time of each kernel and product, d 512, d 128, 6 layers; it fails where
 #                           the model is not within 15 % of a step
@@ -199,7 +199,7 @@ large() {
 # Measures the rows of a precision. Our own figures come first, so that a peer's script that fails or hangs loses none.
 goals() {
     bad=0 n=0 precision=${1#speed_}
-    "$trotter" bench goals --csv >"$out/rows.csv" || { cat "$out/rows.csv"; return 1; }
+    awk -f studies/scripts/goals.awk >"$out/rows.csv" || return 1
     for row in $(sed -n "s/ --precision $precision,.*//p" "$out/rows.csv" | tr ' ' '@'); do
         n=$((n + 1)) bench=${row%%@*}
         script=$peer/torch_$(echo "$bench" | sed s/train/lm/).py
@@ -207,7 +207,7 @@ goals() {
         # shellcheck disable=SC2046
         figures "speed-$precision-$n" $(echo "$row" | tr '@' ' ') --precision "$precision" --device cuda --budget 3 --peer "$script" \
             --peer-ways 2 --peer-limit 45 || bad=1
-        "$trotter" bench goals --from "$(ls "$out"/speed-*.csv | paste -sd,)" --csv >"$out/goals.csv" 2>/dev/null
+        awk -f studies/scripts/goals.awk "$out"/speed-*.csv >"$out/goals.csv"
     done
     cat "$out/goals.csv"
     [ $bad = 0 ] && [ $n -gt 0 ]

@@ -32,14 +32,13 @@ static int norm(const Network *n, const Table *t, const Drawn *drawn, double tol
                 double *value)
 {
     const TruncationOptions o = {.side = SIDE_TARGET, .other = n->encoder, .tolerance = tolerance};
-    Truncator *u;
+    SCOPED(truncator_drop) Truncator *u = NULL;
     double sum = 0;
     (void)t;
     TRY(truncator_new(n->model, n->table, &o, &u));
-    int code = sum_norms(u, n, &drawn->of, &sum);
-    truncator_free(u);
+    TRY(sum_norms(u, n, &drawn->of, &sum));
     value[0] = sum / (double)drawn->of.count;
-    return code;
+    return 0;
 }
 
 static int measure(const StudyMeasured *r, double *value)

@@ -84,12 +84,10 @@ void measure_add_lines(Sheet *s, const char *pair, size_t seed, const Statistics
 
 static int save_lines(const StudyMeasured *r)
 {
-    Sheet *s;
+    SCOPED(sheet_drop) Sheet *s = NULL;
     TRY(sheet_new(measure_lines, &s));
     measure_add_lines(s, r->design, r->spec.seed, &r->run->lines);
-    int code = output_sheet(s, SHEET_CSV, r->dir, "lines.csv");
-    sheet_free(s);
-    return code;
+    return output_sheet(s, SHEET_CSV, r->dir, "lines.csv");
 }
 
 /* Reads the lines of a design's run, of which there must be as many as the test text has. */
@@ -147,13 +145,11 @@ static int load_recorded(const StudyMeasured *r)
 static int load(const StudyMeasured *r)
 {
     char path[OUTPUT_PATH];
-    Csv c;
+    SCOPED(csv_close) Csv c = {0};
     if (!r->dir) return load_recorded(r);
     TRY(output_path(path, r->dir, "lines.csv"));
     TRY(csv_open(&c, path));
-    int code = read_lines(r, &c, &r->run->lines);
-    csv_close(&c);
-    return code;
+    return read_lines(r, &c, &r->run->lines);
 }
 
 /* ---- translations -------------------------------------------------------------------------------- */

@@ -34,14 +34,12 @@ static int save(const StudyMeasure *m, const char *dir, const Kept *k)
 {
     Column list[STUDY_VALUES + 3];
     char file[64];
-    Sheet *s;
+    SCOPED(sheet_drop) Sheet *s = NULL;
     file_columns(m, list);
     snprintf(file, sizeof file, "%s.csv", m->name);
     TRY(sheet_new(list, &s));
     sheet_row(s, k);
-    int code = output_sheet(s, SHEET_CSV, dir, file);
-    sheet_free(s);
-    return code;
+    return output_sheet(s, SHEET_CSV, dir, file);
 }
 
 /* Reads a file that was made in this way of this network; returns 1 where it did. */
@@ -141,7 +139,7 @@ int study_check_measures(const Study *u)
 /* Measures all runs that have no numbers recorded. */
 int study_measure(Study *u)
 {
-    StudyTask *list = study_tasks(u);
+    SCOPED(memory_drop) StudyTask *list = study_tasks(u);
     size_t n = 0;
     if (!list) return ERR_MEMORY;
     for (size_t i = 0; i < u->designs; i++)
@@ -150,7 +148,5 @@ int study_measure(Study *u)
             if (!isnan(run->result.valid_ppl) && run->row == SIZE_MAX)
                 list[n++] = (StudyTask){&u->design[i], run, RUN_OPEN};
         }
-    int code = study_work(u, measure_all, list, n, u->worker.leader);
-    memory_free(list);
-    return code;
+    return study_work(u, measure_all, list, n, u->worker.leader);
 }

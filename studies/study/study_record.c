@@ -100,7 +100,7 @@ static int make_runs(const Study *u, const Column *list, Column **own, Sheet **o
     size_t n = 3 + u->designs * u->points;
     double least = exp(u->corpus.entropy_rate);
     for (size_t i = 0; i < u->designs; i++) n += u->design[i].seeds;
-    RunsRow *row = memory_new(n, sizeof *row);
+    SCOPED(memory_drop) RunsRow *row = memory_new(n, sizeof *row);
     if (!row) return ERR_MEMORY;
     n = 0;
     for (size_t i = 0; i < u->designs; i++)
@@ -115,9 +115,7 @@ static int make_runs(const Study *u, const Column *list, Column **own, Sheet **o
         row[n++] = (RunsRow){NULL, 0, "unigram", u->unigram.valid, u->unigram.test};
     if (u->kind->bounds && !isnan(least))
         row[n++] = (RunsRow){NULL, 0, "entropy rate", least, least};
-    int code = runtable_values(list, row_value, &(Rows){u, row}, n, own, out);
-    memory_free(row);
-    return code;
+    return runtable_values(list, row_value, &(Rows){u, row}, n, own, out);
 }
 
 /* Makes a list of columns of these names. */
@@ -131,14 +129,12 @@ static void name_columns(const char *names, Column list[STUDY_COLUMNS])
 /* Writes DIR/lines.csv, of translations. */
 static int record_lines(const Study *u)
 {
-    Sheet *s;
+    SCOPED(sheet_drop) Sheet *s = NULL;
     TRY(sheet_new(measure_lines, &s));
     for (size_t i = 0; i < u->designs; i++)
         for (size_t k = 0; k < u->design[i].seeds; k++)
             measure_add_lines(s, u->design[i].name, u->seed + k, &u->design[i].run[k].lines);
-    int code = output_sheet(s, SHEET_CSV, u->dir, "lines.csv");
-    sheet_free(s);
-    return code;
+    return output_sheet(s, SHEET_CSV, u->dir, "lines.csv");
 }
 
 int study_record(const Study *u)
@@ -257,11 +253,9 @@ static int add_differences(const Study *u, Sheet *out)
     const char *given;
     TRY(runtable_dunnett(t, out));
     for (size_t i = 0; (given = options_item(o, "contrast", i)); i++) {
-        char *spelt;
+        SCOPED(memory_drop) char *spelt = NULL;
         TRY(spell(u, given, &spelt));
-        int code = runtable_contrast(t, "--contrast", spelt, NULL, out);
-        memory_free(spelt);
-        TRY(code);
+        TRY(runtable_contrast(t, "--contrast", spelt, NULL, out));
     }
     return options_flag(o, "all-pairs") ? runtable_tukey(t, out) : 0;
 }
@@ -270,12 +264,9 @@ static int add_differences(const Study *u, Sheet *out)
 static int make_designs(Study *u)
 {
     const StudyKind *k = u->kind;
-    Column *all = study_columns(k->columns, 1);
-    int code =
-        all ? runtable_sheet(&u->table, all, k->more, u, k->best_first, &u->own[0], &u->means)
-            : ERR_MEMORY;
-    memory_free(all);
-    return code;
+    SCOPED(memory_drop) Column *all = study_columns(k->columns, 1);
+    if (!all) return ERR_MEMORY;
+    return runtable_sheet(&u->table, all, k->more, u, k->best_first, &u->own[0], &u->means);
 }
 
 static int make_correlations(Study *u)

@@ -148,11 +148,9 @@ static int begin(const Study *u, const StudyTask *list, size_t n, int follow)
 
 int study_train(Study *u, int trials, int wait, int follow)
 {
-    StudyTask *list = study_tasks(u);
+    SCOPED(memory_drop) StudyTask *list = study_tasks(u);
     if (!list) return ERR_MEMORY;
     size_t n = list_open(u, trials, list);
-    int code = begin(u, list, n, follow);
-    if (code == 0) code = study_work(u, NULL, list, n, wait);
-    memory_free(list);
-    return code;
+    TRY(begin(u, list, n, follow));
+    return study_work(u, NULL, list, n, wait);
 }

@@ -44,12 +44,10 @@ static int evaluate(const Study *u, Model *m, double *nll, size_t *tokens)
 static int refine_once(Study *u, const Table *scheme, size_t substeps)
 {
     const Network *n = &u->in->network;
-    Model *m;
+    SCOPED(model_drop) Model *m = NULL;
     RefineRow row = {scheme->name, substeps, 0, 1.0 / (double)substeps, 0, 0};
     TRY(bridge_refine(n->model, n->table, scheme, substeps, &m));
-    int code = evaluate(u, m, &row.nll, &row.tokens);
-    model_free(m);
-    TRY(code);
+    TRY(evaluate(u, m, &row.nll, &row.tokens));
     row.ppl = exp(row.nll);
     if (isfinite(row.nll)) u->largest = fmax(u->largest, row.ppl);
     sheet_row(u->table, &row);

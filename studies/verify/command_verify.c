@@ -242,7 +242,7 @@ static void print_claims(const Verification *v)
 
 static int list_claims(const Verification *v, int csv)
 {
-    Sheet *r;
+    SCOPED(sheet_drop) Sheet *r = NULL;
     char words[VERDICT_BYTES];
     TRY(sheet_new(columns, &r));
     for (size_t i = 0; i < v->count; i++) {
@@ -254,19 +254,15 @@ static int list_claims(const Verification *v, int csv)
                            .origin = claim_origin(c->origin),
                            .expected = c->expected == CLAIM_CONDITIONAL ? "conditional" : words});
     }
-    int code = sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
-    sheet_free(r);
-    return code;
+    return sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
 }
 
 static int save_steps(const Verification *v, const char *dir)
 {
-    Sheet *r;
+    SCOPED(sheet_drop) Sheet *r = NULL;
     TRY(sheet_new(derivation_claim_columns, &r));
     for (size_t i = 0; i < v->done; i++) derivation_rows(&v->finding[i].steps, v->claim[i]->id, r);
-    int code = output_sheet(r, SHEET_CSV, dir, "steps.csv");
-    sheet_free(r);
-    return code;
+    return output_sheet(r, SHEET_CSV, dir, "steps.csv");
 }
 
 static int save(const Verification *v, const Sheet *r, const char *dir)

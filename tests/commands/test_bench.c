@@ -17,6 +17,13 @@ static double value(const char *what, const char *variant, const char *unit)
     return strncmp(end, tail, strlen(tail)) == 0 ? x : NAN;
 }
 
+static char script[PATH_MAX]; /* goals.awk */
+
+static int open_bench(void **state)
+{
+    return realpath("studies/scripts/goals.awk", script) ? program_open_drawn(state) : -1;
+}
+
 static int near(double a, double b)
 {
     return fabs(a / b - 1) <= 1e-9; /* a few operations on numbers printed to the last digit */
@@ -236,13 +243,12 @@ TEST(test_model_fit)
     assert_true(says("0 measured calls of cuda-bf16"));
 }
 
-/* Each row is measured by arguments that bench takes; what is reached is told from the peer's fastest way. */
+/* Each row of goals.awk is measured by arguments that bench takes; what is reached is told from the peer's fastest way. */
 TEST(test_goals)
 {
     static const char *const reach[][2] = {{"150", "1.5,1.5,yes"}, {"149", "1.49,1.5,no"}};
-    run_ok("bench goals --csv");
-    file_text("rows.txt", out);
-    shell_ok("sed -i '1d; s/,[^-]*$//' rows.txt; [ $(wc -l <rows.txt) = 12 ]");
+    shell_ok("awk -f %s >rows.txt; sed -i '1d; s/,.*//' rows.txt; [ $(wc -l <rows.txt) = 12 ]",
+             script);
     shell_ok(
         "while read -r row; do %s bench $row --peer-limit 0 2>&1 | grep -q -- '--peer-limit: expected' || exit 1; "
         "done <rows.txt",
@@ -256,10 +262,9 @@ TEST(test_goals)
             "train.cuda-bf16.128.peer.fast,transformer,100,x\ntrain.cuda-bf16.128.peer.fast,macaron,900,x\n",
             reach[i][0]);
         file_text("rows.csv", text);
-        expect(1, "bench goals --csv --from rows.csv");
+        assert_int_equal(shell("awk -f %s rows.csv", script), 1);
         assert_non_null(strstr(out, reach[i][1]));
         assert_non_null(strstr(out, ",100,fast,"));
-        assert_true(says(i ? "12 of 12 goals" : "11 of 12 goals"));
     }
 }
 
@@ -292,4 +297,4 @@ TEST(test_refusals)
     assert_non_null(strstr(out, "\n  --precision "));
 }
 
-TEST_MAIN(program_open_drawn, program_close)
+TEST_MAIN(open_bench, program_close)
