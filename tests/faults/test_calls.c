@@ -159,8 +159,7 @@ static void name_file(const Call *c, char *name, size_t room)
         traced_text(c, c->arg[0], name, room);
     else if (c->number == SYS_openat || c->number == SYS_newfstatat)
         traced_text(c, c->arg[1], name, room);
-    else
-        name_open(c, name, room);
+    if (!name[0]) name_open(c, name, room);
 }
 
 /* Finds the addresses where a process has the program's code. */
@@ -261,17 +260,10 @@ static int last_is_told(void)
            strncmp(last_line(err), "libgomp: ", 9) == 0;
 }
 
-/* Returns what is wrong with a run of whole.row that a fault has met; NULL: nothing. retried: the fault is one after
- * which a call is to be tried again; tidy: temporary files can be removed. It gives the command again. */
-static const char *judge(const Traced *t, int status, int retried, int tidy)
+/* Returns what is wrong with how a run of whole.row ended that a fault has met; NULL: nothing. */
+static const char *judge_end(int status, int retried)
 {
-    static char first[sizeof err];
     const CommandRow *row = whole.row;
-    int temporary = 0;
-    if (t->late) return "it hangs";
-    if (t->left) return "a process is left";
-    uint64_t state = box_hash(file_path("box"), file_path("in"), &temporary);
-    if (tidy && temporary) return "a temporary file is left";
     if (status == whole.status) {
         if (says("warning: left out"))
             return NULL; /* as report does with a file that it cannot read */
@@ -280,9 +272,23 @@ static const char *judge(const Traced *t, int status, int retried, int tidy)
     }
     if (retried) return "it is to be tried again";
     if (status != 1 && status != 2) return status < 0 ? "it died of a signal" : "another status";
-    if (!last_is_told()) return "no line";
+    return last_is_told() ? NULL : "no line";
+}
+
+/* Returns what is wrong with the run and what it left; NULL: nothing. retried: the fault is one after which a call is to be
+ * tried again; tidy: temporary files can be removed. It gives the command again where something is left or not done. */
+static const char *judge(const Traced *t, int status, int retried, int tidy)
+{
+    static char first[sizeof err];
+    int temporary = 0;
+    if (t->late) return "it hangs";
+    if (t->left) return "a process is left";
+    uint64_t state = box_hash(file_path("box"), file_path("in"), &temporary);
+    const char *why = judge_end(status, retried);
+    if (!why && tidy && temporary) why = "a temporary file is left";
+    if (why || (status == whole.status && !temporary)) return why;
     strcpy(first, err);
-    const char *why = goes_on(state) ? NULL : "it does not go on";
+    if (!goes_on(state)) why = "it does not go on";
     strcpy(err, first);
     return why;
 }
@@ -303,6 +309,13 @@ static void begin_row(const CommandRow *row, const Order *o, Traced *t)
     command_rows_keep(row);
 }
 
+/* Tells whether a file may stay: one that cannot be removed, and a claim that may be another's. */
+static int may_stay(const Fault *f)
+{
+    long number = ways[f->way].number;
+    return number == SYS_unlink || (number == SYS_newfstatat && strstr(f->what, ".claim"));
+}
+
 static int is_lost(int way, size_t at)
 {
     Fault f = {.way = way, .at = at};
@@ -311,7 +324,7 @@ static int is_lost(int way, size_t at)
     traced_filter(&o.calls, ways[way].number);
     box_fill();
     int status = run(&rows_line, &o, &t);
-    const char *why = judge(&t, status, ways[way].retried, ways[way].number != SYS_unlink);
+    const char *why = judge(&t, status, ways[way].retried, !may_stay(&f));
     if (!why) return 0;
     printf("LOST %.40s: %s %zu%s (%s), %s: %s: %.300s\n", whole.row->line,
            traced_name(ways[way].number), at, ways[way].lasts ? " and later" : "", f.what,
