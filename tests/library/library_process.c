@@ -19,7 +19,7 @@
 #include <trotter.h>
 #include <unistd.h>
 
-#include "library_often.h"
+#include "tests/library/library_often.h"
 
 enum { ANSWERS = 64, ROUNDS = 4, GARBAGE = 300 };
 

@@ -189,8 +189,8 @@ TEST(runs_conditions_and_regions)
 /* Threads, children, signals, bytes and numbers without sense, many calls (library_process.c). The library says nothing. */
 TEST(other_peoples_processes)
 {
-    char file[PATH_MAX + 64];
-    snprintf(file, sizeof file, "%s/tests/library/library_process.c", root);
+    char file[2 * PATH_MAX + 64];
+    snprintf(file, sizeof file, "-I%s %s/tests/library/library_process.c", root, root);
     if (compile_and_run(file, "run") != 0 || *out || *err) fail_msg("%s%s", out, err);
 }
 
