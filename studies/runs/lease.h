@@ -53,7 +53,7 @@ void lease_keep(Lease *c);
  * it ends. */
 void lease_pass(const Lease *c);
 
-/* Removes the file, where the claim is still ours, and releases it. */
+/* Removes the file, where the claim is still ours, and releases it. Where that cannot be told, the file is left over. */
 void lease_drop(Lease *c);
 
 /* Appends a line to a file, in one write: lines of several processes on one host do not mix (on

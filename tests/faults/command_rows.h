@@ -57,7 +57,7 @@ static const CommandRow command_rows[] = {
      "begun/runs/euler-seed1/model.safetensors begun/runs/heun-seed1/model.safetensors", 0, NULL,
      1},
     {"sweep --words sf,fs --seeds 1 --epochs 3 --corpus text --out o" TINY_TRAIN, "o/words.csv", 0,
-     NULL},
+     NULL, 1},
     {"table runs.csv --out o", "o/table.csv", 1, NULL},
     {"truncation --model model --text text/valid.txt --sentences 1 --tokens 2 --halvings 4 --out o",
      "o/truncation.csv", 0, NULL},
@@ -119,8 +119,8 @@ static inline int command_rows_open(void **state)
     return 0;
 }
 
-/* Tells whether TROTTER_ROWS, a part of a line, chooses this one. Without it all are, or, for `few`, schemes, train and
- * sweep. */
+/* Tells whether TROTTER_ROWS, a part of a line, chooses this one. Without it all are, or, for `few`, schemes, bpe and
+ * compare. */
 static inline int command_rows_chosen(const CommandRow *row, int few)
 {
     const char *part = getenv("TROTTER_ROWS");

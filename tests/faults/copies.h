@@ -15,7 +15,12 @@ typedef struct {
     TracedFilter calls; /* those that are shown; count 0: it is not traced */
 } Order;
 
-/* The answers are the copy's number, and its status, as waitpid gives it, when it has ended. */
+/* How a copy ended: its status, as waitpid gives it; left is 1 where a process that it began goes on a second later. */
+typedef struct {
+    int status, left;
+} Ended;
+
+/* The answers are the copy's number, and, when it has ended, how. */
 typedef struct {
     pid_t pid;
     int orders, answers;

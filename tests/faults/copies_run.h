@@ -85,7 +85,8 @@ static inline void copies_wait(const Copies *c, void *answer, size_t bytes)
 static inline int copies_run(const Copies *c, const Order *o, Traced *t)
 {
     pid_t pid;
-    int status, code = 0;
+    Ended ended;
+    int code = 0;
     if (write(c->orders, o, sizeof *o) != sizeof *o) fail_msg("no copy of the program");
     copies_wait(c, &pid, sizeof pid);
     struct pollfd ends = {c->answers, POLLIN, 0};
@@ -93,11 +94,12 @@ static inline int copies_run(const Copies *c, const Order *o, Traced *t)
         code = traced_watch(t, pid, c->orders);
     else if ((t->late = poll(&ends, 1, 1000 * COPIES_SECONDS) == 0))
         test_signal_group(pid, SIGKILL);
-    copies_wait(c, &status, sizeof status);
+    copies_wait(c, &ended, sizeof ended);
+    t->left |= ended.left;
     if (code != 0) return COPIES_UNTRACED;
     file_read("out.txt", out, sizeof out);
     file_read("err.txt", err, sizeof err);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return WIFEXITED(ended.status) ? WEXITSTATUS(ended.status) : -1;
 }
 
 /* Runs a line with all its calls shown. */

@@ -143,20 +143,34 @@ static void begin(const Order *o, const char *box)
     if (told >= 0) failing = o->starve;
 }
 
+/* Tells whether processes go on whose parent, a copy, has ended. */
+static int are_left(void)
+{
+    for (int i = 0; i < 100; i++) {
+        pid_t pid;
+        while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {}
+        if (pid < 0) return 0;
+        usleep(10000);
+    }
+    return 1;
+}
+
 /* Copies this process for each order, and returns in the copy. */
 static void copy(const char *box)
 {
     static Order o;
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     while (read(COPIES_ORDERS, &o, sizeof o) == sizeof o) {
-        int status = -1;
+        Ended ended = {.status = -1};
         pid_t pid = fork();
         if (pid == 0) {
             begin(&o, box);
             return;
         }
         (void)!write(COPIES_ANSWERS, &pid, sizeof pid);
-        waitpid(pid, &status, 0);
-        (void)!write(COPIES_ANSWERS, &status, sizeof status);
+        waitpid(pid, &ended.status, 0);
+        ended.left = are_left();
+        (void)!write(COPIES_ANSWERS, &ended, sizeof ended);
     }
     _exit(0);
 }

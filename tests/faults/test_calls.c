@@ -159,8 +159,7 @@ static void name_file(const Call *c, char *name, size_t room)
         traced_text(c, c->arg[0], name, room);
     else if (c->number == SYS_openat || c->number == SYS_newfstatat)
         traced_text(c, c->arg[1], name, room);
-    else
-        name_open(c, name, room);
+    if (!name[0]) name_open(c, name, room);
 }
 
 /* Finds the addresses where a process has the program's code. */
@@ -261,13 +260,10 @@ static int last_is_told(void)
            strncmp(last_line(err), "libgomp: ", 9) == 0;
 }
 
-/* Returns what is wrong with a run of whole.row that a fault has met; NULL: nothing. retried: the fault is one after
- * which a call is to be tried again; tidy: temporary files can be removed. It gives the command again. */
-static const char *judge(int status, int retried, int tidy)
+/* Returns what is wrong with how a run of whole.row ended that a fault has met; NULL: nothing. */
+static const char *judge_end(int status, int retried)
 {
-    static char first[sizeof err];
     const CommandRow *row = whole.row;
-    int temporary = 0;
     if (status == whole.status) {
         if (says("warning: left out"))
             return NULL; /* as report does with a file that it cannot read */
@@ -276,11 +272,23 @@ static const char *judge(int status, int retried, int tidy)
     }
     if (retried) return "it is to be tried again";
     if (status != 1 && status != 2) return status < 0 ? "it died of a signal" : "another status";
-    if (!last_is_told()) return "no line";
-    strcpy(first, err);
+    return last_is_told() ? NULL : "no line";
+}
+
+/* Returns what is wrong with the run and what it left; NULL: nothing. retried: the fault is one after which a call is to be
+ * tried again; tidy: temporary files can be removed. It gives the command again where something is left or not done. */
+static const char *judge(const Traced *t, int status, int retried, int tidy)
+{
+    static char first[sizeof err];
+    int temporary = 0;
+    if (t->late) return "it hangs";
+    if (t->left) return "a process is left";
     uint64_t state = box_hash(file_path("box"), file_path("in"), &temporary);
-    if (tidy && temporary) return "a temporary file is left";
-    const char *why = goes_on(state) ? NULL : "it does not go on";
+    const char *why = judge_end(status, retried);
+    if (!why && tidy && temporary) why = "a temporary file is left";
+    if (why || (status == whole.status && !temporary)) return why;
+    strcpy(first, err);
+    if (!goes_on(state)) why = "it does not go on";
     strcpy(err, first);
     return why;
 }
@@ -301,6 +309,13 @@ static void begin_row(const CommandRow *row, const Order *o, Traced *t)
     command_rows_keep(row);
 }
 
+/* Tells whether a file may stay: one that cannot be removed, and a claim that may be another's. */
+static int may_stay(const Fault *f)
+{
+    long number = ways[f->way].number;
+    return number == SYS_unlink || (number == SYS_newfstatat && strstr(f->what, ".claim"));
+}
+
 static int is_lost(int way, size_t at)
 {
     Fault f = {.way = way, .at = at};
@@ -309,8 +324,7 @@ static int is_lost(int way, size_t at)
     traced_filter(&o.calls, ways[way].number);
     box_fill();
     int status = run(&rows_line, &o, &t);
-    const char *why = t.late ? "it hangs" : t.left ? "a process is left" : NULL;
-    if (!why) why = judge(status, ways[way].retried, ways[way].number != SYS_unlink);
+    const char *why = judge(&t, status, ways[way].retried, !may_stay(&f));
     if (!why) return 0;
     printf("LOST %.40s: %s %zu%s (%s), %s: %s: %.300s\n", whole.row->line,
            traced_name(ways[way].number), at, ways[way].lasts ? " and later" : "", f.what,
@@ -324,7 +338,7 @@ static int is_starved(size_t at)
     Traced t = {0};
     box_fill();
     int status = run(&rows_line, &(Order){.starve = (long)at}, &t);
-    const char *why = t.late ? "it hangs" : judge(status, 0, 1);
+    const char *why = judge(&t, status, 0, 1);
     if (!why) return 0;
     printf("LOST %.40s: allocation %zu: %s: %.300s\n", whole.row->line, at, why, last_line(err));
     return 1;
@@ -373,6 +387,18 @@ static size_t try_row(const size_t *met, size_t faults)
     fflush(stdout);
     all += tried;
     return lost;
+}
+
+/* The verdict finds what a run leaves though it ends as it does undisturbed, and a run that does not end. */
+TEST(what_is_left_is_found)
+{
+    begin_row(command_rows, &(Order){0}, &(Traced){0});
+    assert_null(judge(&(Traced){0}, whole.status, 0, 1));
+    assert_string_equal(judge(&(Traced){.late = 1}, whole.status, 0, 1), "it hangs");
+    assert_string_equal(judge(&(Traced){.left = 1}, whole.status, 0, 1), "a process is left");
+    file_text("box/.trotter-1", "");
+    assert_string_equal(judge(&(Traced){0}, whole.status, 0, 1), "a temporary file is left");
+    assert_null(judge(&(Traced){0}, whole.status, 0, 0));
 }
 
 TEST(commands_bear_failing_calls)

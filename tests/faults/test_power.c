@@ -1,6 +1,6 @@
 /* test_power.c: commands that a power cut ends. All that a command writes is recorded once. Then the disk is laid out as
  * it may be after each change (tests/lib/disk.h), and the command is given again. Each time it ends as it does
- * undisturbed, with the same files, and every file that has its name by a rename is whole.
+ * undisturbed, within a minute, with the same files, and every file that has its name by a rename is whole.
  *
  * TROTTER_POWER is the number of disks of each command, 0: all; TROTTER_FAULT_SEED draws others (`make check-faults`).
  */
@@ -62,7 +62,8 @@ static int is_lost(const CommandRow *row, const Disk *d, int status, const char 
     box_fill();
     disk_write(d);
     int again = row->again && file_exists("box/o/config.ini");
-    int got = shell("cd box && PATH=/nowhere exec %s %s", program, again ? row->again : row->line);
+    int got = shell("cd box && exec timeout 60 env PATH=/nowhere %s %s", program,
+                    again ? row->again : row->line);
     const char *other = got == status ? command_rows_differ(row) : NULL;
     if (got == status && !other) return 0;
     printf("LOST %s: status %d, %s is not as it is undisturbed: %s", where, got,

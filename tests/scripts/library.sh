@@ -18,7 +18,7 @@ export OMP_WAIT_POLICY=passive
 # ---- threads. OpenMP's own synchronisation is not seen by the sanitizer, so that each thread computes alone.
 races() {
     # shellcheck disable=SC2086
-    $cc -std=c99 -D_GNU_SOURCE -O1 -g -fsanitize=thread "$@" -I$here -o "$dir/threads" $program "$thread/libstudies.a" \
+    $cc -std=c99 -D_GNU_SOURCE -O1 -g -fsanitize=thread "$@" -I$here -I. -o "$dir/threads" $program "$thread/libstudies.a" \
         "$thread/libtrotter.a" $libs -fopenmp -lpthread || return 2
     OMP_NUM_THREADS=1 TSAN_OPTIONS=exitcode=66 "$dir/threads" "$dir/model" 5 >"$dir/log" 2>&1
 }
@@ -28,7 +28,7 @@ if races; then say "two threads in each function: no race"; else wrong "threads:
 
 # ---- growth
 # shellcheck disable=SC2086
-$cc -std=c99 -D_GNU_SOURCE -O1 -g -I$here -o "$dir/often" $program -L"$build" -ltrotter -lgsl -lm -lpthread || exit 1
+$cc -std=c99 -D_GNU_SOURCE -O1 -g -I$here -I. -o "$dir/often" $program -L"$build" -ltrotter -lgsl -lm -lpthread || exit 1
 if GLIBC_TUNABLES=glibc.malloc.tcache_count=0 LD_LIBRARY_PATH=$build "$dir/often" "$dir/model" "${CALLS:-1000000}"; then say "nothing grows"; else wrong "it grows, or fails"; fi
 
 # ---- the binary interface
