@@ -292,25 +292,4 @@ TEST(test_gsl)
     system_free(s);
 }
 
-static int job(const Table *t, const System *s)
-{
-    Embedded e;
-    AdaptRun r;
-    double y[MAX];
-    AdaptOptions o = options(1e-3, 1, 1);
-    TRY(theory_embedded(t, 3, &e));
-    return adapt_run(t, s, &o, y, &r);
-}
-
-TEST(test_short_of_memory)
-{
-    static const char text[] = "scheme a\nk1 = H(y)\nk2 = H(y + k1)\ny' = y + 1/2*k1 + 1/2*k2\n"
-                               "error = 1/2*k2 - 1/2*k1\n";
-    OWN_TABLE *t = scheme(text);
-    OWN_SYSTEM *s = sized("attention", 2, 2, 1);
-    Tables l = {0};
-    STARVE(10, scheme_parse("text", text, sizeof text - 1, &l.table, &l.count), tables_free(&l));
-    STARVE(10, job(t, s), );
-}
-
 TEST_MAIN(zoo_begin, zoo_end)

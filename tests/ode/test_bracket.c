@@ -230,11 +230,4 @@ TEST(test_refused)
     assert_int_equal(bracket_error(three, LIE_MAX_3 + 1, &b), ERR_INPUT);
 }
 
-TEST(test_short_memory)
-{
-    OWN_TABLE *t = frozen("lie-trotter");
-    Brackets b;
-    STARVE(5, bracket_error(t, 4, &b), if (code_ == 0) bracket_free(&b));
-}
-
 TEST_MAIN(zoo_begin, zoo_end)

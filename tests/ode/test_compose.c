@@ -232,15 +232,4 @@ TEST(test_adjoint_stages)
     }
 }
 
-TEST(test_short_memory)
-{
-    static const char *const lists[] = {"heun-layer,euler", "lie-trotter,lie-trotter"};
-    OWN_RATIONAL total;
-    mpq_init(total);
-    for (size_t i = 0; i < 2; i++) {
-        Table *t = NULL;
-        STARVE(20, zoo_compose(&zoo, lists[i], total, &t), if (code_ == 0) table_free(t));
-    }
-}
-
 TEST_MAIN(zoo_begin, zoo_end)

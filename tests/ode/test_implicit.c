@@ -515,31 +515,4 @@ TEST(test_fixed_point_text)
     assert_int_equal(order_of(split), 2);
 }
 
-/* ---- no memory ---------------------------------------------------------------------------------------- */
-
-static int step_job(const Table *t, const System *s)
-{
-    OWN_STEPPER *st = NULL;
-    TRY(stepper_new(t, s, &st));
-    TRY(stepper_begin(st, 0, 0.1, s->initial, START_NETWORK, NULL));
-    return stepper_step(st);
-}
-
-TEST(test_short_of_memory)
-{
-    static const char *const names[] = {"implicit-midpoint", "trapezoid", "bdf2"};
-    OWN_SYSTEM *s = make("attention");
-    double real, imag;
-    Stiff stiff;
-    for (int i = 0; i < 3; i++) {
-        OWN_TABLE *t = frozen(names[i]);
-        STARVE(5, stability_stiff(t, &stiff), );
-        STARVE(5, stability_limits(t, &real, &imag), );
-        STARVE(5, step_job(t, s), );
-    }
-    Table *t = NULL;
-    STARVE(20, zoo_find(&zoo, "implicit-midpoint:fixed-point-2", "exact", &t),
-           if (code_ == 0) table_free(t));
-}
-
 TEST_MAIN(zoo_begin, zoo_end)

@@ -385,13 +385,4 @@ TEST(test_solved)
     }
 }
 
-TEST(test_memory)
-{
-    OWN_SYSTEM *s = make("henon");
-    OWN_TABLE *t = scheme("leapfrog");
-    OrderStudy m;
-    STARVE(30, order_measure(t, s, &(OrderOptions){.halvings = 4}, 2, 1, &m),
-           if (code_ == 0) order_free(&m));
-}
-
 TEST_MAIN(zoo_begin, zoo_end)

@@ -149,11 +149,4 @@ TEST(test_refused)
     }
 }
 
-TEST(test_short_memory)
-{
-    OWN_TABLE *t = frozen("transformer");
-    OWN_SUM m = sum_new(3, 2);
-    STARVE(4, theory_modified(m.f, t, m.c), );
-}
-
 TEST_MAIN(zoo_begin, zoo_end)

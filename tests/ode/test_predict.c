@@ -257,12 +257,4 @@ TEST(test_nothing)
     assert_true(isnan(predict(rk4, &kinked, 0, NULL).global)); /* not smooth along the way */
 }
 
-TEST(test_memory)
-{
-    OWN_SYSTEM *s = make("henon");
-    OWN_TABLE *t = scheme("leapfrog");
-    Prediction p;
-    STARVE(30, order_predict(t, s, 0, 2, 1, &p, NULL), );
-}
-
 TEST_MAIN(zoo_begin, zoo_end)

@@ -457,28 +457,4 @@ TEST(test_multistep)
     }
 }
 
-/* Goes from the text to a step. */
-static int whole_way(const System *s)
-{
-    static const char text[] =
-        "scheme a\nk1 = H(y)\nk2 = solve(1/2 H)(k1)\nk3 = solve(1/2 W)(k2)\ny' = y + k3\n";
-    OWN_TABLES list = {0};
-    OWN_TABLE *t = NULL;
-    OWN_STEPPER *st = NULL;
-    Stiff stiff;
-    TRY(scheme_parse("a", text, sizeof text - 1, &list.table, &list.count));
-    if (!(t = table_freeze(list.table[0]))) return ERR_MEMORY;
-    TRY(stability_stiff(t, &stiff));
-    TRY(stepper_new(t, s, &st));
-    TRY(stepper_begin(st, 0, 0.1, s->initial, START_GIVEN, NULL));
-    return stepper_step(st);
-}
-
-/* Every allocation on the way fails once, and nothing is left over. */
-TEST(test_failing_allocations)
-{
-    OWN_SYSTEM *s = make("forced");
-    STARVE(20, whole_way(s), );
-}
-
 TEST_MAIN(zoo_begin, zoo_end)

@@ -422,23 +422,4 @@ TEST(test_history)
     assert_true(real <= 0 && imag >= 0);
 }
 
-static int stability_job(const Table *t)
-{
-    Phase phase;
-    double real, imag;
-    TRY(stability_limits(t, &real, &imag));
-    TRY(phase_find(t, &phase));
-    phase_free(&phase);
-    return 0;
-}
-
-TEST(test_short_memory)
-{
-    static const char *const names[] = {"rk3", "ab2", "ab3-layer"};
-    for (size_t i = 0; i < 3; i++) {
-        OWN_TABLE *t = frozen(names[i]);
-        STARVE(10, stability_job(t), );
-    }
-}
-
 TEST_MAIN(zoo_begin, zoo_end)

@@ -324,12 +324,4 @@ TEST(test_refusals)
     stepper_free(NULL);
 }
 
-TEST(test_memory)
-{
-    OWN_SYSTEM *s = make("henon");
-    OWN_TABLE *t = frozen("ab3");
-    Stepper *st = NULL;
-    STARVE(8, stepper_new(t, s, &st), if (code_ == 0) stepper_free(st));
-}
-
 TEST_MAIN(zoo_begin, zoo_end)

@@ -342,14 +342,4 @@ TEST(test_palindromes)
     assert_true(yes > 1 && yes < (int)(sizeof texts / sizeof *texts));
 }
 
-TEST(test_short_memory)
-{
-    static const char *const names[] = {"lie-trotter", "macaron", "ab2"};
-    for (size_t i = 0; i < 3; i++) {
-        OWN_TABLE *t = frozen(names[i]);
-        Structure s;
-        STARVE(2, structure_find(t, 2, &s), if (code_ == 0) structure_free(&s));
-    }
-}
-
 TEST_MAIN(zoo_begin, zoo_end)

@@ -390,21 +390,4 @@ TEST(test_few_particles)
     assert_true(regions_of(vortex) > 0);
 }
 
-static int reference_job(const System *s)
-{
-    double y[64], agreement, t = 0.5;
-    TRY(reference_solve(s, &t, 1, y, &agreement));
-    return reference_flow(s, OP_F, 1, 0, t, y, NULL);
-}
-
-TEST(test_memory)
-{
-    for (size_t i = 0; system_name(i); i++) {
-        System *s = NULL;
-        STARVE(0, system_new(system_name(i), 0, 0, 1, &s), if (code_ == 0) system_free(s));
-    }
-    OWN_SYSTEM *s = sized("forced", 2, 1, 1);
-    STARVE(1, reference_job(s), );
-}
-
 TEST_MAIN(zoo_begin, zoo_end)

@@ -361,13 +361,4 @@ TEST(test_unseen)
     }
 }
 
-TEST(test_short_memory)
-{
-    OWN_TABLE *layer = frozen("ab3-layer"), *flows = frozen("strang-marchuk"), *H = frozen("ab3");
-    Theory th;
-    STARVE(20, theory_search(layer, 2, &th), );
-    STARVE(20, theory_search(flows, 2, &th), );
-    STARVE(20, theory_search(H, 5, &th), );
-}
-
 TEST_MAIN(zoo_begin, zoo_end)
