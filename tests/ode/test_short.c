@@ -58,9 +58,12 @@ static int modified(const Given *g)
 
 static int brackets(const Given *g)
 {
-    OWN_BRACKETS b = {0}, read = {0};
+    Brackets b;
     TRY(bracket_error(g->t, 4, &b));
-    return bracket_read(g->t, "1/12 [F,[F,G]]; -1/24 [[F,G],G]", 3, &read);
+    bracket_free(&b);
+    TRY(bracket_read(g->t, "1/12 [F,[F,G]]; -1/24 [[F,G],G]", 3, &b));
+    bracket_free(&b);
+    return 0;
 }
 
 static int by_tolerance(const Given *g)
@@ -74,9 +77,10 @@ static int by_tolerance(const Given *g)
 
 static int measurement(const Given *g)
 {
-    OWN_STUDY m = {0};
+    OrderStudy m;
     Prediction p;
     TRY(order_measure(g->t, g->s, &(OrderOptions){.halvings = 4}, 2, 1, &m));
+    order_free(&m);
     return order_predict(g->t, g->s, 0, 2, 1, &p, NULL);
 }
 
