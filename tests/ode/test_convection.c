@@ -106,33 +106,6 @@ TEST(test_laplacian)
     assert_true(fine < 0.2); /* the Laplacian is 8 in the middle */
 }
 
-static double energy(const System *s, const double *y)
-{
-    double sum = 0;
-    for (size_t i = 0; i < s->n; i++) sum += volume(s) * y[3 * i + 2] * y[3 * i + 2] / 2;
-    return sum;
-}
-
-/* Returns 1 where the energy falls at every one of 20 steps of F by Heun, and the whole strength stays. The steps are
- * so small that they differ little from the flow. */
-static int dissipates(const System *s)
-{
-    enum { N = 48 };
-    double y[N], k[N], z[N], strength = 0, before = energy(s, s->initial);
-    memcpy(y, s->initial, sizeof y);
-    for (int step = 0; step < 20; step++) {
-        s->field[OP_F](s, 1, 0, y, k);
-        for (size_t i = 0; i < N; i++) z[i] = y[i] + 0.05 * k[i], y[i] += 0.025 * k[i];
-        s->field[OP_F](s, 1, 0, z, k);
-        for (size_t i = 0; i < N; i++) y[i] += 0.025 * k[i];
-        if (!(energy(s, y) < before)) return 0;
-        before = energy(s, y);
-    }
-    for (size_t i = 2; i < N; i += 3) strength += y[i] - s->initial[i];
-    assert_true(fabs(strength) <= 1e-14);
-    return 1;
-}
-
 /* Returns the largest real part of the eigenvalues of F's Jacobian at y, by symmetric differences. */
 static double rightmost(const System *s, int op, const double *y, size_t N)
 {
@@ -152,57 +125,7 @@ static double rightmost(const System *s, int op, const double *y, size_t N)
     return most;
 }
 
-static void exchange_turned(const System *s, int set, double t, const double *y, double *dy)
-{
-    OWN_SYSTEM *good = make("convection-diffusion");
-    good->field[OP_F](good, set, t, y, dy);
-    for (size_t i = 0; i < 3 * s->n; i++) dy[i] = -dy[i];
-}
-
-/* F is dissipative. The control turns the kernel's sign. The Jacobian in x and z is triangular: 2 n eigenvalues are
- * 0. */
-TEST(test_dissipative)
-{
-    System *s = make("convection-diffusion"), turned = *s;
-    double flowed[48], least;
-    turned.field[OP_F] = exchange_turned;
-    assert_true(dissipates(s));
-    assert_false(dissipates(&turned));
-    assert_true(rightmost(s, OP_F, s->initial, 48) <= 1e-10);
-    assert_false(rightmost(&turned, OP_F, s->initial, 48) <= 1e-2);
-    memcpy(flowed, s->initial, sizeof flowed);
-    least = energy(s, flowed);
-    for (int k = 0; k < 5; k++) { /* the closed flow too, until all strengths are one */
-        s->flow[OP_F](s, 1, 0, 1 << 2 * k, flowed);
-        assert_true(energy(s, flowed) < least);
-        least = energy(s, flowed);
-    }
-    s->flow[OP_F](s, 1, 0, 1000, flowed);
-    for (size_t i = 5; i < 48; i += 3) assert_true(fabs(flowed[i] - flowed[2]) <= 1e-10);
-    system_free(s);
-}
-
 /* ---- the grid ------------------------------------------------------------------------------------ */
-
-/* Returns the largest component of [F, G] on the initial state. F and G are linear. */
-static double bracket(const char *name)
-{
-    OWN_SYSTEM *s = make(name);
-    double f[8], g[8], fg[8], gf[8];
-    s->field[OP_F](s, 1, 0, s->initial, f);
-    s->field[OP_G](s, 1, 0, s->initial, g);
-    s->field[OP_F](s, 1, 0, g, fg);
-    s->field[OP_G](s, 1, 0, f, gf);
-    double d = distance(fg, gf, s->n);
-    return d;
-}
-
-TEST(test_ring_commutes)
-{
-    assert_true(bracket("transport:periodic") <= 1e-14);
-    assert_true(bracket("transport:periodic:wave=0.5") > 0.01);
-    assert_true(bracket("transport") > 0.01);
-}
 
 /* Computes y (n). On the ring mode k is turned and damped by exp(t lambda_k), lambda_k = -2 nu (1 - cos k dx) / dx^2 -
  * i sin(k dx) / dx. The partial equation (`own`) has -nu k^2 - i k. */

@@ -61,18 +61,6 @@ TEST(test_structure)
         }
 }
 
-/* Euler's planet leaves, and its energy error saturates, so there is no growth. Heun's planet stays with the same
- * steps, and drifts. */
-TEST(test_lost)
-{
-    Drift d = drift("euler", "kepler", 200, 1.0 / 16);
-    assert_true(d.lost && isnan(d.growth) && d.largest > 0.5 && isfinite(d.largest));
-    drift_free(&d);
-    d = drift("heun", "kepler", 200, 1.0 / 16);
-    assert_true(!d.lost && d.growth > 2 && d.largest < 0.1);
-    drift_free(&d);
-}
-
 TEST(test_contract)
 {
     OWN_SYSTEM *fisher = make("fisher"), *s = make("henon");

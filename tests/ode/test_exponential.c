@@ -62,29 +62,6 @@ TEST(test_spoiled)
     }
 }
 
-static int has_colour(const Forest *f, size_t tree, int colour)
-{
-    const Tree *t = &f->tree[tree];
-    int has = t->colour == colour;
-    for (int i = 0; i < t->children; i++) has |= has_colour(f, (size_t)t->child[i], colour);
-    return has;
-}
-
-/* On every tree of order 7 and less the schemes are Runge-Kutta methods without F, and exp(h F) without G. */
-TEST(test_limits_of_one_field)
-{
-    for (size_t k = 0; k < SCHEMES; k++) {
-        const char *name = zoo_schemes[k].explicit;
-        OWN_TABLE *t = frozen(zoo_schemes[k].name), *rk = frozen(*name ? name : "euler");
-        OWN_SUM a = defect_of(t, 7), b = defect_of(rk, 7);
-        for (size_t i = 0; i < a.f->count; i++) {
-            if (*name && !has_colour(a.f, i, OP_F)) assert_true(mpq_equal(a.c[i], b.c[i]));
-            if (!has_colour(a.f, i, OP_G) && !tree_vanishes(a.f, i, 1 << OP_F))
-                assert_true(mpq_sgn(a.c[i]) == 0);
-        }
-    }
-}
-
 /* ---- steps ------------------------------------------------------------------------------------------ */
 
 OWN_FIELD(no_field)
@@ -340,51 +317,6 @@ TEST(test_amplification)
             double m = cabs(etd_rk2(point[i], point[j]));
             assert_true(fabs(modulus(t, point[i], point[j]) - m) <= 1e-12 * (1 + m));
         }
-}
-
-/* A step of a system with F = f y, G = g y multiplies y by that factor. */
-TEST(test_amplification_is_a_step)
-{
-    OWN_SYSTEM *one = read_system("system a\nn 1\nF = sum 0*z\nG = 0.7*y\ninitial = 1\n", 0, 0);
-    OWN_SYSTEM *s = read_system(
-        "system a\nn 2\nF = sum (-9/4)*(y - z)/2\nG = 0.7*y\ninitial = 3 - 2*i\n", 0, 0);
-    assert_int_equal(one->linear_ops & 3, 3);
-    for (size_t k = 0; k < SCHEMES; k++) { /* initial 1, -1: an eigenvector, F = -9/4 */
-        OWN_TABLE *t = frozen(zoo_schemes[k].name);
-        double y[2];
-        walk_on(t, s, 1, 1, y);
-        assert_true(fabs(fabs(y[0]) - modulus(t, -2.25, 0.7)) <= 1e-13);
-    }
-}
-
-/* |R| is 1 at the limits and above 1 just beyond. The error of amplitude begins with the exact constant. */
-TEST(test_limits_and_phase)
-{
-    for (size_t k = 0; k < SCHEMES; k++) {
-        OWN_TABLE *t = frozen(zoo_schemes[k].name);
-        double end[2], nu = 0.05;
-        assert_int_equal(stability_limits(t, &end[0], &end[1]), 0);
-        for (int axis = 0; axis < 2; axis++) {
-            double complex z = end[axis] * (axis ? I : 1) / 2;
-            if (isinf(end[axis])) z = axis ? 500 * I : -500;
-            if (z == 0) continue;
-            assert_true(modulus(t, 0.999 * z, 0.999 * z) <= 1 + 1e-12);
-            if (!isinf(end[axis])) assert_true(modulus(t, 1.001 * z, 1.001 * z) > 1 + 1e-9);
-        }
-        Phase p;
-        assert_int_equal(phase_find(t, &p), 0);
-        if (isfinite(p.dissipation_order)) {
-            double c = table_double(p.dissipation) * pow(nu, p.dissipation_order + 1);
-            assert_true(fabs((1 - modulus(t, nu / 2 * I, nu / 2 * I)) / c - 1) < 0.05);
-        }
-        /* the factor of order p is right to nu^p; the linearised equation is solved exactly */
-        int exact = strcmp(t->name, "exponential-rosenbrock-euler") == 0;
-        if (exact)
-            assert_true(isnan(p.dispersion_order) && isnan(p.dissipation_order));
-        else
-            assert_true(fmin(p.dispersion_order, p.dissipation_order) == zoo_schemes[k].order);
-        phase_free(&p);
-    }
 }
 
 /* ---- language ---------------------------------------------------------------------------------------- */

@@ -269,27 +269,6 @@ TEST(test_poles)
     }
 }
 
-/* The amplifier passes 1 at the finite ends that polynomials give. */
-TEST(test_ends)
-{
-    static const char *const names[] = {"k1 = H(y + 2/5*k1)\ny' = y + k1",
-                                        "yoshida4:gauss4",
-                                        "yoshida4:radau-iia5",
-                                        "ars222",
-                                        "ark3",
-                                        "ark4"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        OWN_TABLE *t = frozen(names[i]);
-        double real, imag;
-        assert_int_equal(stability_limits(t, &real, &imag), 0);
-        assert_true(isfinite(real) && real < 0);
-        double inside = modulus(t, 0.4995 * real, 0.4995 * real);
-        double outside = modulus(t, 0.5005 * real, 0.5005 * real);
-        if (!(inside < 1 && outside > 1))
-            fail_msg("%s: end %g, |R| %.12g and %.12g", names[i], real, inside, outside);
-    }
-}
-
 /* ---- the solver ------------------------------------------------------------------------------------ */
 
 static double rate;

@@ -31,15 +31,6 @@ TEST(test_inconsistent)
 
 /* ---- negative controls --------------------------------------------------------------------------- */
 
-/* A claim that is too low is found as well: rk4 is not of order 3. */
-TEST(test_too_low)
-{
-    OWN_TABLE *t = scheme("rk4");
-    assert_int_equal(verdict(t, "attention", 3, 1), VERDICT_HIGHER);
-    assert_int_equal(verdict(t, "attention", 4, 1), VERDICT_AGREE);
-    assert_int_equal(verdict(t, "attention", 5, 1), VERDICT_DISAGREE);
-}
-
 /* linear:commuting is no control. It flatters a splitting from order 2 to 4, and Lie's, whose sub-flows are exact, down
  * to rounding. */
 TEST(test_flattery)
@@ -76,19 +67,6 @@ TEST(test_zero_unstable)
 
 /* ---- rounding and coarse steps ------------------------------------------------------------------- */
 
-/* Steps far into rounding change nothing: the window ends above the floor. */
-TEST(test_floor_is_cut)
-{
-    OWN_SYSTEM *s = make("kuramoto");
-    OWN_TABLE *t = scheme("rk4");
-    OWN_STUDY m = measured(t, s, (OrderOptions){.halvings = 13}, 4, 1);
-    const OrderPoint *last = &m.point[m.points - 1];
-    assert_int_equal(m.verdict, VERDICT_AGREE);
-    assert_true(fabs(m.slope - 4) <= 0.05);
-    assert_false(last->used);
-    assert_true(last->error < last->floor); /* the floor covers rounding after 2^15 steps */
-}
-
 static void biased_drift(const System *s, int set, double t, double h, double *y)
 {
     (void)set, (void)t;
@@ -109,16 +87,6 @@ TEST(test_drift_is_cut)
     }
 }
 
-/* Where the first step is far too long, more points are added and the coarse ones are left out. */
-TEST(test_coarse_start)
-{
-    OWN_SYSTEM *s = make("attention");
-    OWN_TABLE *t = scheme("ab5");
-    OWN_STUDY m = measured(t, s, (OrderOptions){.h0 = 0.5, .halvings = 4}, 5, 1);
-    assert_int_equal(m.verdict, VERDICT_AGREE);
-    assert_true(m.points > 5 && !m.point[0].used);
-}
-
 /* fisher blows up backwards in time, and coarse points without a history are left out. A leapfrog that swings itself up
  * shows the growth of its other root, of size h^3 or nothing at all, in place of its order, and does not agree. */
 TEST(test_no_history)
@@ -130,25 +98,6 @@ TEST(test_no_history)
     assert_int_equal(m.verdict, VERDICT_AGREE);
     const OrderOptions longer = {.t_end = 8, .h0 = 1, .halvings = 6};
     assert_int_not_equal(verdict_on(leapfrog, s, longer, 2, 1), VERDICT_AGREE);
-}
-
-/* Yoshida's triple jump of the triple jump has order 6, with few points above rounding. */
-TEST(test_order_six)
-{
-    static const char text[] =
-        "scheme six\n"
-        "let a = 1/(2-2^(1/3))\nlet b = 1-2*a\n"
-        "let p = 1/(2-2^(1/5))\nlet q = 1-2*p\n"
-        "flow (p*a/2) F\nflow (p*a) G\nflow (p*(a+b)/2) F\nflow (p*b) G\n"
-        "flow (p*(a+b)/2) F\nflow (p*a) G\nflow ((p+q)*a/2) F\nflow (q*a) G\n"
-        "flow (q*(a+b)/2) F\nflow (q*b) G\nflow (q*(a+b)/2) F\nflow (q*a) G\n"
-        "flow ((p+q)*a/2) F\nflow (p*a) G\nflow (p*(a+b)/2) F\nflow (p*b) G\n"
-        "flow (p*(a+b)/2) F\nflow (p*a) G\nflow (p*a/2) F\n";
-    OWN_TABLE *t = scheme(text);
-    assert_int_equal(verdict(t, "linear", 6, 1), VERDICT_AGREE);
-    assert_int_equal(verdict(t, "forced", 6, 1), VERDICT_AGREE);
-    assert_int_equal(verdict(t, "linear", 5, 1), VERDICT_HIGHER);
-    assert_int_equal(verdict(t, "linear", 7, 1), VERDICT_DISAGREE);
 }
 
 /* ---- steps too large ----------------------------------------------------------------------------- */
@@ -227,22 +176,6 @@ TEST(test_stiff_history)
         assert_true(m.unstable == 0 && m.constant_off <= 0.01 * m.constant);
         assert_int_equal(verdict_on(t, &s, usual, 3 + i, 1), VERDICT_DISAGREE);
         assert_int_equal(verdict_on(t, &fading, usual, 2 + i, 1), VERDICT_FLOOR);
-    }
-}
-
-/* Errors of A-stable schemes on the decay fall faster than any power until they are rounding. They have no order and no
- * `higher`. */
-TEST(test_no_power)
-{
-    static const char *const names[] = {"trapezoid", "gauss4", "implicit-midpoint"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        OWN_TABLE *t = scheme(names[i]);
-        System s = stiff(decay);
-        rate = 300;
-        OWN_STUDY m = measured(t, &s, usual, order_of(t), 1);
-        if (m.verdict != VERDICT_FLOOR)
-            fail_msg("%s: %g, %s", names[i], m.slope, verdict_name(m.verdict));
-        assert_true(isnan(m.slope) && isnan(m.constant));
     }
 }
 

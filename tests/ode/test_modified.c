@@ -68,39 +68,6 @@ TEST(test_known)
 
 /* ---- structure ------------------------------------------------------------------------------------------ */
 
-/* In every one-step scheme that expands, even degrees (odd powers of h) are absent if and only if it is symmetric, and
- * the first degree that differs from the field is its order + 1. */
-TEST(test_structure)
-{
-    enum { ORDER = 4 };
-    size_t symmetric = 0, others = 0;
-    OWN_TABLES list = listed("all", "exact");
-    OWN_RATIONAL rest;
-    mpq_init(rest);
-    for (size_t i = 0; i < list.count; i++) {
-        OWN_TABLE *t = freeze(list.table[i]);
-        Theory theory = theory_of(t, ORDER);
-        if (t->past_y || t->past_k || !theory.expands) continue;
-        OWN_SUM m = modified_of(t, ORDER);
-        OWN_STRUCTURE s = structure_of(t, ORDER);
-        int even = 0, first = 0;
-        for (size_t k = m.f->count; k-- > 0;) {
-            mpq_set(rest, m.c[k]);
-            if (k < m.f->first[2]) mpq_sub(rest, rest, t->weight[m.f->tree[k].colour]);
-            if (theory_is_zero(t, rest)) continue;
-            first = m.f->tree[k].order;
-            even |= first % 2 == 0;
-        }
-        int odd = s.symmetric == TOLD_YES || s.symmetric_order >= ORDER;
-        if (even == odd) fail_msg("%s: even degrees %d, symmetric %d", t->name, even, odd);
-        if (first != (theory.order < ORDER ? theory.order + 1 : 0))
-            fail_msg("%s: degree %d, order %d", t->name, first, theory.order);
-        symmetric += odd && t->flows > 1;
-        others += (size_t)even;
-    }
-    assert_true(symmetric > 1 && others > 5);
-}
-
 /* Checks that the logarithm of an exact flow over theta is theta times its field, and that of S after S is twice that
  * of S. */
 static void check_logarithm(int colours)

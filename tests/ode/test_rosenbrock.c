@@ -45,46 +45,6 @@ TEST(test_known)
     }
 }
 
-/* Adds c to the coefficients of one stage or state in a row: those of F and G are one number of the text. */
-static void spoil(const Table *t, Row *r, size_t first, mpq_srcptr c)
-{
-    for (size_t k = first; k < r->terms; k++) {
-        int e = r->term[k].eval, e0 = r->term[first].eval;
-        if (k == first || (e0 >= 0 && t->eval[e].stage == t->eval[e0].stage))
-            mpq_add(r->term[k].c, r->term[k].c, c);
-    }
-}
-
-/* A spoilt coefficient loses the order. The last slope of rodas4 is its estimate, O(h^4), so that its matrix enters with
- * h^5. */
-TEST(test_spoilt)
-{
-    OWN_RATIONAL little, back;
-    mpq_init(little);
-    mpq_init(back);
-    mpq_set_si(little, 1, 1000);
-    mpq_neg(back, little);
-    for (size_t i = 0; i < KNOWN; i++) {
-        OWN_TABLE *t = frozen(known[i].name);
-        for (size_t p = 0; p <= t->points; p++) {
-            Row *r = p < t->points ? &t->point[p].row : &t->update;
-            for (size_t k = 0; k < r->terms; k++) {
-                int e = r->term[k].eval;
-                if (e >= 0 && t->stage[t->eval[e].stage].eval != e) continue;
-                spoil(t, r, k, little);
-                if (order_of(t) >= known[i].order) fail_msg("%s: point %zu, %zu", t->name, p, k);
-                spoil(t, r, k, back);
-            }
-            if (p == t->points || !t->point[p].phi) continue;
-            if (p + 1 == t->points && strcmp(t->name, "rodas4") == 0) continue;
-            mpq_add(t->point[p].scale, t->point[p].scale, little);
-            if (order_of(t) >= known[i].order) fail_msg("%s: scale %zu", t->name, p);
-            mpq_sub(t->point[p].scale, t->point[p].scale, little);
-        }
-        assert_int_equal(order_of(t), known[i].order);
-    }
-}
-
 /* Makes every derivative W, or the other way. */
 static void exchange(Table *t)
 {
@@ -271,32 +231,6 @@ TEST(test_autonomous)
     Theory th = theory_of(late, 6); /* df/dt counts twice */
     assert_true(th.order == 1 && th.order_autonomous == 2);
     assert_int_equal(order_verdict(late, forced, 1), VERDICT_AGREE);
-}
-
-/* Factors and GMRES give the same stages. */
-TEST(test_paths)
-{
-    static const char *const systems[] = {"attention", "linear", "fisher", "forced", "vortex"};
-    for (size_t i = 0; i < 5; i++) {
-        OWN_SYSTEM *s = make(systems[i]);
-        OWN_TABLE *t = frozen("k1 = H(y)\nk2 = solve(1/3 H)(k1)\nk3 = solve(2 F)(k2)\n"
-                              "k4 = phi1(1/2 F)(k3)\ny' = y + k4");
-        size_t N = s->n * s->d;
-        OWN_REALS *r = numbers(3 * N);
-        for (int krylov = 0; krylov < 2; krylov++) {
-            double *x = r + (1 + (size_t)krylov) * N;
-            Functions *m;
-            assert_int_equal(functions_new(t, s, krylov ? 0 : SIZE_MAX, &m), 0);
-            for (size_t c = 0; c < N; c++) r[c] = 1 + (double)(c % 5);
-            for (size_t e = 2; e < t->evals - 1; e++) {
-                functions_apply(m, &t->eval[e], 0.3, 0.1, s->initial, r, x);
-                memcpy(r, x, N * sizeof *r);
-            }
-            functions_free(m);
-        }
-        double off = relative_distance(r + 2 * N, r + N, N);
-        if (!(off <= 1e-7)) fail_msg("%s: %g", s->name, off);
-    }
 }
 
 /* Solves for two stages with different c, two steps of one derivative; returns the values of fields, x (2, N) out. */

@@ -304,15 +304,6 @@ TEST(test_coefficients)
         }
 }
 
-/* Blanks around the names of a list change nothing. */
-TEST(test_blanks)
-{
-    OWN_TABLES a = listed("rk4,heun,sandwich:2-1,dial:3-1/2", "exact"),
-               b = listed(" rk4 , heun,\tsandwich:2,1 ,dial:3,1/2 ", "exact");
-    assert_true(a.count == 4 && b.count == 4);
-    for (size_t i = 0; i < 4; i++) assert_string_equal(a.table[i]->name, b.table[i]->name);
-}
-
 /* Names and spellings that mean the same, and forms over F, over G, over L and of three operators as written out. */
 TEST(test_expansions)
 {

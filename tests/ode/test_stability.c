@@ -227,39 +227,6 @@ TEST(test_ends)
     for_each("all", "exact", check_ends);
 }
 
-/* Multiplies every slope's weight by s. That is as h times s: the limits are divided by s, from 10^-9 to 10^9. */
-static void scale_row(Row *r, const mpq_t s)
-{
-    for (size_t i = 0; i < r->terms; i++)
-        if (r->term[i].eval != TABLE_STATE) mpq_mul(r->term[i].c, r->term[i].c, s);
-}
-
-static void check_scaled(const Table *t)
-{
-    static const long scale[][2] = {{1000000000, 1}, {1000, 7}, {7, 1000}, {1, 1000000000}};
-    double real, imag, scaled_real, scaled_imag;
-    if (t->flows) return;
-    assert_int_equal(stability_limits(t, &real, &imag), 0);
-    for (size_t k = 0; k < 4; k++) {
-        OWN_TABLE *c = table_copy(t);
-        OWN_RATIONAL s;
-        mpq_init(s);
-        mpq_set_si(s, scale[k][0], (unsigned long)scale[k][1]);
-        for (size_t p = 0; p < c->points; p++) scale_row(&c->point[p].row, s);
-        scale_row(&c->update, s);
-        double by = mpq_get_d(s);
-        assert_int_equal(stability_limits(c, &scaled_real, &scaled_imag), 0);
-        if (!is_near(scaled_real * by, real, 1e-11) || !is_near(scaled_imag * by, imag, 1e-11))
-            fail_msg("%s by %g: %.15g %.15g, not %.15g %.15g", t->name, by, scaled_real * by,
-                     scaled_imag * by, real, imag);
-    }
-}
-
-TEST(test_scaled)
-{
-    for_each("all", "exact", check_scaled);
-}
-
 /* ---- polynomials ------------------------------------------------------------------------------------- */
 
 /* Multiplies p by (x - root). */

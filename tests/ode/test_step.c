@@ -117,46 +117,6 @@ TEST(test_by_hand)
             if (i != j) assert_true(hand_error(s, i, j) > 1e-5);
 }
 
-/* ---- oracles without rounding -------------------------------------------------------------------- */
-
-/* Tells whether at T = 1 component 1 is off by exactly c h^power, the others by nothing, for every dyadic h. */
-static int oracle_holds(const char *text, const System *s, const double *exact, double c, int power)
-{
-    double y[MAX];
-    for (int steps = 1; steps <= 1024; steps *= 2) {
-        walk_text(text, s, 0, 1.0 / steps, steps, y);
-        for (size_t i = 1; i < s->d; i++)
-            if (y[i] != exact[i]) return 0;
-        if (y[0] - exact[0] != c * pow(steps, -power)) return 0;
-    }
-    return 1;
-}
-
-/* Checks the oracle. As its control it sees the sign and the last bit. */
-static void oracle(const char *text, const System *s, const double *exact, double c, int power)
-{
-    assert_true(oracle_holds(text, s, exact, c, power));
-    assert_false(oracle_holds(text, s, exact, c == 0 ? 0x1p-52 : -c, power));
-    assert_false(oracle_holds(text, s, exact, c * (1 + 0x1p-52) + (c == 0), power));
-}
-
-/* On 3x3 and T = 1 Lie gives -T h/2 y3, in the other order +T h/2 y3, bit for bit, and Strang 0, with sign. */
-TEST(test_nilpotent3)
-{
-    OWN_SYSTEM *s = make("nilpotent");
-    double exact[3];
-    s->solution(s, 1, exact);
-    const double *y = s->initial;
-    assert_true(exact[0] == y[0] + y[1] + y[2] / 2 && exact[1] == y[1] + y[2] && exact[2] == y[2]);
-    assert_true(y[2] > 0);
-    oracle("lie-trotter", s, exact, -y[2] / 2, 1);
-    oracle("scheme gf\nflow G\nflow F\n", s, exact, y[2] / 2, 1);
-    oracle("strang-marchuk", s, exact, 0, 1);
-    oracle("strang-marchuk-fgf", s, exact, 0, 1);
-    oracle("transformer", s, exact, -y[2] / 2, 1); /* F F = G G = 0: Euler sub-steps are exact */
-    oracle("macaron", s, exact, 0, 1);
-}
-
 /* ---- clocks -------------------------------------------------------------------------------------- */
 
 static char seen[1024]; /* operators, times in steps of 1/2 after 3/2, and steps of flows */

@@ -177,65 +177,6 @@ TEST(test_norms)
     }
 }
 
-/* A scheme over H treats its colours alike: the order, and the terms in F alone, are those of two colours. */
-TEST(test_orders_of_two_colours)
-{
-    for (size_t i = 0; i < zoo.count; i++) {
-        const Table *of = zoo.scheme[i];
-        if (!table_over(of, OP_H)) continue;
-        char name[2 * TABLE_NAME];
-        snprintf(name, sizeof name, "%s-decoder", of->name);
-        OWN_TABLE *t = frozen(name);
-        Theory two = theory_of(of, 6), three = theory_of(t, 6);
-        assert_int_equal(t->colours, 3);
-        assert_int_equal(three.order, two.order);
-        assert_int_equal(three.zero_stable, two.zero_stable);
-        if (!isnan(two.error_norm2_one_colour))
-            assert_true(three.error_norm2_one_colour == two.error_norm2_one_colour);
-    }
-}
-
-/* Returns the step of h of a table as a series, over a part of h: every term times part^|t|. */
-static Series *step_series(const Forest *f, const char *name, unsigned parts)
-{
-    OWN_TABLE *t = frozen(name);
-    Series *s = series_of(f, t);
-    mpq_t part;
-    mpq_init(part);
-    mpq_set_ui(part, 1, parts);
-    for (int n = 1; n <= f->max; n++)
-        for (size_t i = f->first[n]; i < f->first[n + 1]; i++)
-            for (int k = 0; k < n; k++) mpq_mul(s->a[i], s->a[i], part);
-    mpq_clear(part);
-    return s;
-}
-
-/* dial:S,0 is one Euler step, and dial:S,1/S is S of them one after another. Another theta is neither. */
-TEST(test_dial_is_euler)
-{
-    OWN_FOREST *f = forest_of(4, 2);
-    for (unsigned S = 2; S <= 5; S++) {
-        char name[32];
-        OWN_SERIES *whole = step_series(f, "euler", 1), *part = step_series(f, "euler", S);
-        Series *power = step_series(f, "euler", S), *more;
-        for (unsigned k = 1; k < S; k++) {
-            series_compose(more = series_zero(f), power, part);
-            series_free(power);
-            power = more;
-        }
-        for (unsigned k = 0; k < 3; k++) {
-            snprintf(name, sizeof name,
-                     k == 0   ? "dial:%u,0"
-                     : k == 1 ? "dial:%u,1/%u"
-                              : "dial:%u-.3",
-                     S, S);
-            OWN_SERIES *dial = step_series(f, name, 1);
-            if (series_equal(dial, k ? power : whole) != (k < 2)) fail_msg("%s", name);
-        }
-        series_free(power);
-    }
-}
-
 /* Sum b c = theta (S - 1) / 2, so the h^2 term in one colour is (theta (S - 1) - 1) / 2 F'F: order 2 at 1/(S - 1) and
  * nowhere else, and at S = 2 an error proportional to |theta - 1|. At 1/(S - 1) it is SSPRK(S,2), whose coefficient
  * of strong stability is S - 1 (Gottlieb, Ketcheson, Shu 2011, section 6.1). */
