@@ -89,25 +89,6 @@ TEST(test_small_texts)
     }
 }
 
-/* Texts one after another are one text, whatever line the cut follows. */
-TEST(test_several_texts)
-{
-    for (int k = 0; k < 20; k++) {
-        const char *text = draw_text(alphabets[2], 200, k % 2);
-        const char *cut = strchr(text + draw(strlen(text) / 2), '\n') + 1;
-        BpeText all = text_of(text), part[3] = {{"a", text, (size_t)(cut - text)},
-                                                {"empty", text, 0},
-                                                {"b", cut, strlen(cut)}};
-        OWN_BPE *a, *b, *first;
-        assert_int_equal(bpe_learn(&all, 1, MERGES, NULL, &a), 0);
-        assert_int_equal(bpe_learn(part, 3, MERGES, NULL, &b), 0);
-        assert_int_equal(bpe_learn(part, 1, MERGES, NULL, &first), 0);
-        assert_int_equal(bpe_merges(a), bpe_merges(b));
-        assert_true(bpe_hash(a) == bpe_hash(b));
-        assert_true(bpe_hash(a) != bpe_hash(first)); /* the control */
-    }
-}
-
 static Bpe *merges_parsed(void)
 {
     static char text[CODES * 2 * NAME];
@@ -240,22 +221,6 @@ TEST(test_join)
 }
 
 /* ---- files -------------------------------------------------------------------------------------- */
-
-TEST(test_printed_and_read)
-{
-    for (int k = 0; k < 40; k++) {
-        const char *text = draw_text(alphabets[k % ALPHABETS], 300, 0);
-        BpeText t = text_of(text);
-        OWN_BPE *a, *read;
-        assert_int_equal(bpe_learn(&t, 1, 1 + draw(MERGES), NULL, &a), 0);
-        OWN_BYTES *x = printed(a);
-        assert_true(bpe_hash(a) == hash_bytes(HASH_START, x, strlen(x)));
-        assert_int_equal(bpe_write(a, file_path("codes")), 0);
-        assert_int_equal(bpe_read(file_path("codes"), &read), 0);
-        OWN_BYTES *y = printed(read);
-        assert_string_equal(x, y);
-    }
-}
 
 /* Texts with these bytes are refused with these words, wherever they are read. For subword-nmt a word may end in the mark
  * of a piece or have a tab, and is cut; no text of a corpus may. */

@@ -32,12 +32,6 @@ TEST(logits_are_those_of_a_pass)
 
 #define NARROW(k, first) (c.tails = (k), c.factor = 2, c.cut[0] = (first), c.cut[1] = 7)
 
-TEST(narrow_words)
-{
-    for (Each e = {.plans = tiny_plans}; each_next(&e);)
-        check(each_twin(&e, TINY_WITH(NARROW(2, 4)), 0), e.plan->name);
-}
-
 /* ---- hypotheses ------------------------------------------------------------------------------------- */
 
 enum { FORKS = 12, STEPS = 6 };
@@ -265,25 +259,6 @@ TEST(short_of_memory)
     fixed = shaken("cpu-f32", tiny_config(), tiny_transformer(0), 0);
     assert_true(fail_each(job, ERR_MEMORY) > 10);
     model_free(fixed);
-}
-
-/* The stated bytes are those allocated. */
-TEST(bytes)
-{
-    OWN_MODEL *m = shaken(tested_backend(0), tiny_config(), tiny_transformer(0), 0);
-    const Backend *b = model_backend(m);
-    Decoding *d;
-    assert_int_equal(decoding_new(m, 3, 4, 2, &d), 0);
-    size_t word = b->size == 8 ? 2 : 1, ints = 3 * 4 + 3 * 7 + 3 + 3 + 6;
-    size_t numbers = 3 * 4 * 2 * D + model_config(m)->max_source * 2 * D + 6;
-    assert_in_range(decoding_bytes(m, 3, 4, 2), (numbers + ints / word) * b->size,
-                    (numbers + ints / word + 6) * b->size);
-    decoding_free(d);
-}
-
-TEST(nothing_leaks)
-{
-    assert_int_equal(memory_live(), 0);
 }
 
 TEST_ADD(all_backends_are_here, NULL, NULL)

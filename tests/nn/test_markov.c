@@ -127,26 +127,4 @@ TEST(test_markov_text)
     }
 }
 
-TEST(test_markov_seed)
-{
-    OWN_CORPUS a = tiny_open("markov", (CorpusChoice){.seed = 3}),
-               b = tiny_open("markov:256", (CorpusChoice){.seed = 3}),
-               d = tiny_open("markov", (CorpusChoice){.seed = 4});
-    for (int i = 0; i < SPLITS; i++) {
-        assert_true(tiny_same_text(&a.text[i], &b.text[i]));
-        assert_false(tiny_same_text(&a.text[i], &d.text[i]));
-    }
-    assert_false(tiny_same_text(&a.text[SPLIT_VALID], &a.text[SPLIT_TEST]));
-    /* The text written in lines and read again has the same tokens. */
-    const Text *t = &a.text[SPLIT_TEST];
-    OWN_BYTES *s = memory_new(t->tokens, 8);
-    OWN_TEXT again;
-    char *p = s;
-    for (size_t i = 0; i < t->tokens; i++)
-        p += t->id[i] ? sprintf(p, "%s ", a.vocab.word[t->id[i]]) : sprintf(p, "\n");
-    assert_int_equal(text_read(file_text("markov", s), NULL, &a.vocab, &again), 0);
-    assert_true(tiny_same_text(t, &again));
-    assert_int_equal(again.blank, 0);
-}
-
 TEST_MAIN(scratch_open, scratch_close)

@@ -87,17 +87,6 @@ TEST(test_pairs_follow_the_rule)
     }
 }
 
-/* All symbols are equally frequent: 240,000 / V each, binomial, within 5 standard deviations. */
-TEST(test_symbols_are_uniform)
-{
-    enum { V = 26 };
-    OWN_CORPUS c = reverse_of(V, 3);
-    double count[V + 1] = {0}, p = 1.0 / V, n = 20000 * LENGTH;
-    for (size_t i = 0; i < c.source[0].tokens; i++) count[c.source[0].id[i]]++;
-    for (size_t i = 1; i <= V; i++)
-        assert_true(fabs(count[i] - n * p) <= 5 * sqrt(n * p * (1 - p)));
-}
-
 /* Counts the lines of `t` that are in the table. */
 static size_t lines_found(const Words *w, const Text *t)
 {
