@@ -50,7 +50,7 @@ TEST(test_learned_merges)
 {
     static char codes[1 << 16];
     size_t compared = 0, differ[SPOILS] = {0};
-    for (int k = 0; k < 240; k++) {
+    for (int k = 0; k < 120; k++) {
         const char *text = draw_text(alphabets[k % ALPHABETS], 10 + draw(k % 2 ? 60 : 1500), 0);
         OWN_BYTES *mine = learned(text, MERGES);
         for (int spoil = RIGHT; spoil < SPOILS; spoil++) {
@@ -60,8 +60,8 @@ TEST(test_learned_merges)
             differ[spoil] += !same;
         }
     }
-    assert_true(compared > 6000 && differ[LEAST_OF_EQUALS] > 20 && differ[LATE_STOP] > 20 &&
-                differ[ADDED] > 50); /* controls */
+    assert_true(compared > 3000 && differ[LEAST_OF_EQUALS] > 10 && differ[LATE_STOP] > 10 &&
+                differ[ADDED] > 25); /* controls */
 }
 
 TEST(test_small_texts)
@@ -130,7 +130,7 @@ static void join_lines(char *text)
 TEST(test_applied_and_joined)
 {
     size_t differ[RULES] = {0}, pieces = 0;
-    for (int k = 0; k < 240; k++) {
+    for (int k = 0; k < 120; k++) {
         const char *const *letter = alphabets[k % ALPHABETS];
         char *lines;
         do lines = learned(draw_text(letter, 10 + draw(300), 0), 1 + draw(MERGES - 1));
@@ -154,8 +154,8 @@ TEST(test_applied_and_joined)
         merges = 0;
         assert_string_equal(mine, apply_slowly(text, 0));
     }
-    assert_true(pieces > 10000 && differ[LAST_OF_EQUALS] > 20 && differ[FROM_THE_RIGHT] > 20 &&
-                differ[HIGHEST_RANK] > 100); /* controls */
+    assert_true(pieces > 5000 && differ[LAST_OF_EQUALS] > 10 && differ[FROM_THE_RIGHT] > 10 &&
+                differ[HIGHEST_RANK] > 50); /* controls */
 }
 
 /* Without a version, as in 0.1, the end of a word is a unit: by the same merges a word ends in "b" where 0.2, which has
