@@ -90,29 +90,6 @@ TEST(test_known_orders)
     assert_true(e.order == -1 && e.estimate_order == -1 && isnan(e.error_norm2));
 }
 
-/* Where y' has the higher order, the estimate's leading terms are the errors of yhat. A spoilt weight of either is
- * seen. */
-TEST(test_estimates)
-{
-    OWN_RATIONAL eighth;
-    mpq_init(eighth);
-    mpq_set_ui(eighth, 1, 8);
-    for (size_t i = 0; i < zoo.count; i++) {
-        if (!zoo.scheme[i]->pair) continue;
-        OWN_TABLE *t = table_copy(zoo.scheme[i]), *other = table_embedded(t);
-        Theory th = theory_of(t, 6), hat = theory_of(other, 6);
-        Embedded e = embedded_of(t);
-        assert_int_equal(e.order, hat.order);
-        if (th.order > hat.order) {
-            assert_int_equal(e.estimate_order, hat.order);
-            assert_true(fabs(e.error_norm2 - hat.error_norm2) <= 1e-12 * hat.error_norm2);
-        }
-        assert_int_equal(row_add(&t->pair->error, 0, 0, eighth, 0, NULL), 0);
-        Embedded spoilt = embedded_of(t);
-        assert_true(spoilt.order < e.order && spoilt.estimate_order == 0);
-    }
-}
-
 /* ---- runs ------------------------------------------------------------------------------------------ */
 
 static AdaptOptions options(double tolerance, double t_end, int estimate_order)

@@ -37,31 +37,6 @@ TEST(test_orders)
     }
 }
 
-#define FORM(p1, p2)                                                                 \
-    "linear F\nk1 = F(y)\nk2 = G(y)\nk3 = " p1 "(k1 + k2)\nk4 = G(y + k3)\nk5 = " p2 \
-    "(k4 - k2)\ny' = y + k3 + k5"
-
-/* Schemes of the general form of Hochbruck, Ostermann 2010 have a lower order than they seem to have. */
-TEST(test_spoiled)
-{
-    static const struct {
-        const char *text;
-        int order;
-    } cases[] = {
-        {FORM("phi1(F)", "phi2(F)"), 2},
-        {FORM("phi1(F)", "phi1(F)"), 1},
-        {FORM("phi1(1/2 F)", "phi2(F)"), 1},
-        {FORM("phi1(G)", "phi2(F)"), 1},
-        /* the same with exp in place of phi1: increments of F and G over 1, without themselves */
-        {"linear F\nk1 = F(y)\nk2 = phi0(F)(k1)\ny' = y + k2", 0},
-        {"k1 = H(y)\nk2 = phi1(F)(k1)\ny' = y + k2", 1},
-        {"k1 = H(y)\nk2 = phi0(1/2 H)(k1)\ny' = y + k2", 2}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        OWN_TABLE *t = scheme(cases[i].text);
-        if (order_of(t) != cases[i].order) fail_msg("%s\nhas order %d", cases[i].text, order_of(t));
-    }
-}
-
 /* ---- steps ------------------------------------------------------------------------------------------ */
 
 OWN_FIELD(no_field)
@@ -149,20 +124,6 @@ TEST(test_times)
                "k5 = phi2(F)(k4 - k2)\ny' = y + k3 + k5");
     assert_int_equal(order_verdict(t, s, 2), VERDICT_DISAGREE);
     assert_int_equal(order_verdict(t, s, 1), VERDICT_AGREE);
-}
-
-/* G has nodes 1/2 for a and b and 1 for c in ETD-RK4 (Cox, Matthews 2002). F(a) stands where a does. */
-TEST(test_nodes)
-{
-    static const struct {
-        int stage;
-        unsigned long num, den;
-    } node[] = {{2, 0, 1}, {4, 1, 2}, {6, 1, 2}, {7, 1, 2}, {9, 1, 1}};
-    OWN_TABLE *t = frozen("etd-rk4");
-    for (size_t i = 0; i < sizeof node / sizeof *node; i++) {
-        const Point *p = eval_point(t, t->stage[node[i].stage - 1].eval);
-        assert_int_equal(mpq_cmp_ui(p->c[OP_G], node[i].num, node[i].den), 0);
-    }
 }
 
 /* ETD-RK2 with ETD-Euler embedded runs by tolerance. */

@@ -53,40 +53,6 @@ static void exchange(Table *t)
     mpq_set_ui(t->weight[OP_C], 0, 1);
 }
 
-/* Orders with any matrix: ROS2's is 2 (Verwer et al. 1999), the others' conditions hold for the Jacobian alone. A W-method
- * is a Rosenbrock method too, and its terms without W are those of the explicit method left at W = 0. */
-TEST(test_any_matrix)
-{
-    static const int order[KNOWN] = {2, 2, 1, 1, 3};
-    for (size_t i = 0; i < KNOWN; i++) {
-        OWN_TABLE *t = frozen(known[i].name);
-        if (!known[i].w) exchange(t);
-        assert_int_equal(order_of(t), order[i]);
-        exchange(t);
-        assert_int_equal(order_of(t), known[i].order);
-    }
-    OWN_TABLE *t = frozen("ros2-w"), *heun = frozen("heun");
-    OWN_SUM b = defect_of(heun, 4);
-    OWN_FOREST *f = forest_of(4, 3);
-    OWN_SERIES *s = series_of(f, t), *exact = series_zero(f);
-    OWN_RATIONAL defect;
-    char name[64];
-    size_t found = 0;
-    mpq_init(defect);
-    series_exact(exact, rational_one, t->weight);
-    for (size_t i = 0; i < f->count; i++) {
-        f->w = 1;
-        assert_int_equal(tree_name(f, i, name, sizeof name), 0);
-        size_t at = strchr(name, 'W') ? b.f->count : tree_named(b.f, name);
-        if (at == b.f->count) continue;
-        mpq_sub(defect, s->a[i], exact->a[i]);
-        rational_divide(defect, f->tree[i].sigma);
-        assert_true(mpq_equal(defect, b.c[at]));
-        found++;
-    }
-    assert_int_equal(found, b.f->count);
-}
-
 /* The language's transformed stages are the published alpha, gamma and b: Lang, Verwer 2001; Hairer, Wanner 1996; Rang,
  * Angermann 2005, table 4. */
 TEST(test_letters)

@@ -1,5 +1,5 @@
 /* test_stability.c: the root condition's consequence, amplification and stability limits against known values, against
- * the matrix of the whole history (GSL's eigenvalues), and by scaling. */
+ * the matrix of the whole history (GSL's eigenvalues). */
 #include "tests/lib/test.h"
 
 #include <complex.h>
@@ -196,102 +196,6 @@ TEST(test_limits)
                       known[i].tolerance > 0 ? known[i].tolerance : 1e-12);
 }
 
-/* Checks by the other reader that |R| <= 1 a little inside and |R| > 1 a little outside. On the imaginary axis of
- * weakly stable schemes |R| = 1 all along, and next to a double root only to sqrt(1e-16). */
-static void check_end(const Table *t, double end, double complex axis)
-{
-    if (!isfinite(end)) return;
-    if (end > 0) {
-        for (int k = 1; k < 40; k++) {
-            double x = end * (k / 40.0);
-            double m = history_modulus(t, axis * x / 2, axis * x / 2);
-            if (!(m <= 1 + 1e-7)) fail_msg("%s: |R| - 1 = %g inside, at %g", t->name, m - 1, x);
-        }
-    }
-    double x = end > 0 ? end * 1.001 : 0.05, m = history_modulus(t, axis * x / 2, axis * x / 2);
-    if (!(m > 1 + 1e-12)) fail_msg("%s: |R| - 1 = %g outside, at %g", t->name, m - 1, x);
-}
-
-static void check_ends(const Table *t)
-{
-    double real, imag;
-    assert_int_equal(stability_limits(t, &real, &imag), 0);
-    assert_true(real <= 0 && imag >= 0);
-    if (strstr(t->name, "released")) return; /* stable again beyond 0.05 */
-    check_end(t, -real, -1);
-    check_end(t, imag, I);
-}
-
-TEST(test_ends)
-{
-    for_each("all", "exact", check_ends);
-}
-
-/* ---- polynomials ------------------------------------------------------------------------------------- */
-
-/* Multiplies p by (x - root). */
-static void times_root(Poly *p, const mpq_t root)
-{
-    mpq_t q;
-    mpq_init(q);
-    for (int i = p->degree + 1; i >= 0; i--) {
-        mpq_mul(q, root, p->c[i]);
-        mpq_neg(p->c[i], q);
-        if (i > 0) mpq_add(p->c[i], p->c[i], p->c[i - 1]);
-    }
-    mpq_clear(q);
-    poly_trim(p);
-}
-
-static int sign_at(const Poly *p, const mpq_t x)
-{
-    OWN_RATIONAL v;
-    mpq_init(v);
-    for (int i = p->degree; i >= 0; i--) {
-        mpq_mul(v, v, x);
-        mpq_add(v, v, p->c[i]);
-    }
-    return mpq_sgn(v);
-}
-
-/* Roots are random, of multiplicity 1 .. 3, on both sides. From a negative start the first of odd multiplicity beyond 0
- * is the end. */
-TEST(test_interval)
-{
-    int ends = 0;
-    for (uint64_t run = 0; run < 60; run++) {
-        Poly p;
-        OWN_RATIONAL root;
-        double want = INFINITY, end;
-        int sign = 1;
-        mpq_init(root);
-        assert_int_equal(poly_new(&p, 20), 0);
-        mpq_set_ui(p.c[0], 1, 1);
-        poly_trim(&p);
-        for (uint64_t k = 0; k < 6; k++) {
-            long r = (long)random_below(run, 1, k, 40) - 15;
-            int times = 1 + (int)random_below(run, 2, k, 3);
-            if (r == 0) r = 1;
-            mpq_set_si(root, r, 3);
-            mpq_canonicalize(root);
-            for (int i = 0; i < times; i++) times_root(&p, root);
-            if (r > 0 && times % 2) sign = -sign;
-        }
-        for (int i = 0; sign > 0 && i <= p.degree; i++) mpq_neg(p.c[i], p.c[i]); /* p(0) < 0 */
-        /* by brute force: all roots are multiples of 1/3 */
-        for (long r = 1; r < 80 && isinf(want); r++) {
-            mpq_set_si(root, 2 * r + 1, 6);
-            mpq_canonicalize(root);
-            if (sign_at(&p, root) > 0) want = (double)r / 3;
-        }
-        assert_int_equal(poly_interval(&p, &end), 0);
-        if (!is_near(end, want, 1e-15)) fail_msg("run %d: %.17g, not %.17g", (int)run, end, want);
-        ends += isfinite(want);
-        poly_free(&p);
-    }
-    assert_true(ends > 20 && ends < 60);
-}
-
 /* ---- dispersion and dissipation ------------------------------------------------------------------------- */
 
 typedef struct {
@@ -339,35 +243,6 @@ TEST(test_lags)
          {48, 24}},
         {"k1 = H(y)\ny' = y[-1] + 21/10*k1", {0, INFINITY}, {-1, 0}, {20, 1}}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) check_lag(&known[i]);
-}
-
-/* Checks that the factor that the leading terms give is an eigenvalue of the whole history's matrix, but for the next power
- * but one of nu, whose constant is at most 30 times theirs. */
-static void check_factor(const Table *t)
-{
-    static const double nu[] = {0.01, 0.02, 0.04};
-    double nearest, turn = 0;
-    Phase phase;
-    assert_int_equal(phase_find(t, &phase), 0);
-    const double order[] = {phase.dispersion_order, phase.dissipation_order};
-    for (int op = 0; op < t->colours; op++) turn += mpq_get_d(t->weight[op]) / t->colours;
-    for (int k = 0; k < 3 && !isnan(order[0]); k++) {
-        double c[2] = {0};
-        for (int i = 0; i < 2; i++)
-            if (isfinite(order[i]))
-                c[i] =
-                    mpq_get_d(i ? phase.dissipation : phase.dispersion) * pow(nu[k], order[i] + 1);
-        double complex z = nu[k] / 2 * I, factor = (1 - c[1]) * cexp((turn * nu[k] - c[0]) * I);
-        history_values(t, z, z, factor, &nearest);
-        if (!(nearest < (fabs(c[0]) + fabs(c[1])) * (0.01 + 30 * nu[k] * nu[k]) + 1e-11))
-            fail_msg("%s: no factor at %g, by %g", t->name, nu[k], nearest);
-    }
-    phase_free(&phase);
-}
-
-TEST(test_factors)
-{
-    for_each("all", "exact", check_factor);
 }
 
 /* ---- hostile ------------------------------------------------------------------------------------------ */

@@ -32,67 +32,6 @@ TEST(test_trees)
     check_trees(3, (const size_t[]){0, 3, 9, 45, 246, 1485, 9432});
 }
 
-/* Names are unique, and those of design section 4 are among them. */
-TEST(test_names)
-{
-    static const char *const known[] = {
-        "F", "F'F", "G'F", "F''(F,G)", "F'G'F", "F'F''(F,G)", "F''''(F,F,F,G)", "G''(F'F,G)"};
-    OWN_FOREST *f = forest_of(5, 2);
-    char(*name)[64] = malloc(f->count * sizeof *name);
-    int found = 0;
-    for (size_t i = 0; i < f->count; i++) {
-        assert_int_equal(tree_name(f, i, name[i], sizeof name[i]), 0);
-        for (size_t j = 0; j < i; j++) assert_string_not_equal(name[i], name[j]);
-        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-            found += strcmp(name[i], known[k]) == 0;
-    }
-    assert_int_equal(found, sizeof known / sizeof *known);
-    free(name);
-}
-
-/* Checks that flows of one field compose as a group, and that composition of different flows is associative and does
- * not commute. */
-static void check_composition(int colours)
-{
-    Series *s[6];
-    mpq_t part[3][COLOURS]; /* of a field of all colours, of F, of the last colour */
-    OWN_RATIONAL q, half;
-    mpq_inits(q, half, NULL);
-    mpq_set_ui(half, 1, 2);
-    for (int op = 0; op < COLOURS; op++) {
-        mpq_inits(part[0][op], part[1][op], part[2][op], NULL);
-        mpq_set_ui(part[0][op], (unsigned)op + 1, 3);
-        mpq_set_ui(part[1][op], op == OP_F, 1);
-        mpq_set_ui(part[2][op], op == colours - 1, 1);
-    }
-    OWN_FOREST *f = forest_of(colours == 2 ? 6 : 5, colours);
-    for (int i = 0; i < 6; i++) s[i] = series_zero(f);
-    mpq_set_si(q, -3, 7);
-    series_exact(s[0], q, part[0]);
-    series_exact(s[1], half, part[0]);
-    series_compose(s[2], s[0], s[1]);
-    mpq_add(q, q, half);
-    series_exact(s[3], q, part[0]);
-    assert_true(series_equal(s[2], s[3]));
-    series_exact(s[1], half, part[1]);
-    series_exact(s[2], half, part[2]);
-    series_compose(s[3], s[0], s[1]);
-    series_compose(s[4], s[3], s[2]); /* (0 1) 2 */
-    series_compose(s[3], s[1], s[2]);
-    series_compose(s[5], s[0], s[3]); /* 0 (1 2) */
-    assert_true(series_equal(s[4], s[5]));
-    series_compose(s[4], s[2], s[1]);
-    assert_false(series_equal(s[3], s[4]));
-    for (int i = 0; i < 6; i++) series_free(s[i]);
-    for (int op = 0; op < COLOURS; op++) mpq_clears(part[0][op], part[1][op], part[2][op], NULL);
-}
-
-TEST(test_composition)
-{
-    check_composition(2);
-    check_composition(3);
-}
-
 /* The table of design section 4, and results of the schemes' sources. */
 TEST(test_orders)
 {
@@ -177,28 +116,6 @@ TEST(test_norms)
     }
 }
 
-/* Sum b c = theta (S - 1) / 2, so the h^2 term in one colour is (theta (S - 1) - 1) / 2 F'F: order 2 at 1/(S - 1) and
- * nowhere else, and at S = 2 an error proportional to |theta - 1|. At 1/(S - 1) it is SSPRK(S,2), whose coefficient
- * of strong stability is S - 1 (Gottlieb, Ketcheson, Shu 2011, section 6.1). */
-TEST(test_dial_order)
-{
-    static const int theta[][2] = {{0, 1}, {1, 4}, {1, 3}, {1, 2}, {3, 4}, {1, 1}, {3, 2}, {2, 1}};
-    for (int S = 2; S <= 5; S++)
-        for (size_t i = 0; i < sizeof theta / sizeof *theta; i++) {
-            char name[32];
-            double ssp, half = ((S - 1) * theta[i][0] / (double)theta[i][1] - 1) / 2;
-            snprintf(name, sizeof name, "dial:%d,%d/%d", S, theta[i][0], theta[i][1]);
-            OWN_TABLE *t = frozen(name);
-            Theory th = theory_of(t, 4);
-            assert_int_equal(stability_ssp(t, &ssp), 0);
-            int second = (S - 1) * theta[i][0] == theta[i][1];
-            if (th.order != 1 + second) fail_msg("%s: order %d", name, th.order);
-            if (!second && !(fabs(th.error_norm2_one_colour - half * half) <= 1e-14))
-                fail_msg("%s: %.17g", name, th.error_norm2_one_colour);
-            if (second && !(fabs(ssp - (S - 1)) <= 1e-9)) fail_msg("%s: SSP %.17g", name, ssp);
-        }
-}
-
 /* Leading errors, all of them. Brackets written out for Strang: 1/12 [F,[F,G]] - 1/24 [G,[G,F]], [A,B] = B'A - A'B, so
  * [F,[F,G]] = [F,G]'F - F'[F,G] with [F,G] = G'F - F'G
  *           = G''(F,F) + G'F'F - F''(F,G) - F'G'F - F'G'F + F'F'G, and the same with F, G exchanged.
@@ -261,44 +178,6 @@ TEST(test_roots)
         if (th.zero_stable != known[i].zero_stable || th.weakly_stable != known[i].weakly)
             fail_msg("%s: zero-stable %d, weakly %d", known[i].update, th.zero_stable,
                      th.weakly_stable);
-    }
-}
-
-/* Methods that no file of tests has (classics.scheme, tableaus.jsonl) have their orders, and near-misses that fail one condition have lower ones. */
-TEST(test_unseen)
-{
-    static const struct {
-        const char *text;
-        int order;
-    } known[] = {
-        {"k1 = H(y)\nk2 = H(y + 1/2*k1)\nk3 = H(y - k2 + 2*k2)\ny' = y + 1/6*k1 + 2/3*k2 + "
-         "1/6*k3\n",
-         2},
-        {"k1 = F(y)\nk2 = G(y)\nk3 = F(y + k1 + k2)\nk4 = G(y + k1 + k2)\n"
-         "y' = y + 1/2*k1 + 1/2*k2 + 1/2*k3 + 1/2*k4\n",
-         2},
-        {"k1 = F(y)\nk2 = G(y)\nk3 = F(y + k1 + k2)\nk4 = G(y + k1 + 1/2*k2)\n"
-         "y' = y + 1/2*k1 + 1/2*k2 + 1/2*k3 + 1/2*k4\n",
-         1},
-        {"k1 = F(y)\nk2 = G(y)\ny' = y + 3/2*k1 - 1/2*k1[-1] + 3/2*k2 - 1/2*k2[-1]\n", 2},
-        {"k1 = F(y)\nk2 = G(y)\ny' = y + 3/2*k1 - 1/2*k1[-1] + k2\n", 1},
-        {"k1 = H(y)\ny' = y[-1] + 2*k1\n", 2},
-        /* two-step Runge-Kutta (Jackiewicz, Tracogna 1995): sum b = 1, sum b c = 1/4 + 1/2 - 1/4 */
-        {"k1 = H(y)\nk2 = H(y + 1/2*k1)\ny' = y + 1/2*k1 + 1/2*k2 - 1/2*k1[-1] + 1/2*k2[-1]\n", 2},
-        {"k1 = H(y + k2[-1] - k1[-1])\nk2 = H(y + 1/2*k1)\ny' = y + k2\n", 2},
-        {"k1 = H(y)\nk2 = H(y + 3/2*k1 - 1/2*k1[-1])\ny' = y + 1/2*k1 + 1/2*k2\n",
-         2},                                            /* AB2, then trapezoid */
-        {"k1 = H(y)\nk2 = H(y + 3/2*k1 - 1/2*k1[-1])\n" /* Adams predictor-corrector of order 3 */
-         "y' = y + 5/12*k2 + 8/12*k1 - 1/12*k1[-1]\n",
-         3},
-        {"flow 1/2 G\nflow F\nflow 1/2 G\nflow 1/2 F\nflow -1/2 F\n", 2},
-        {"flow 1/3 F\nflow G\nflow 2/3 F\n", 1},
-        {"flow 1/3 F\nflow G\nflow 1/2 F\n", 0}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        OWN_TABLE *t = frozen(known[i].text);
-        int order = theory_of(t, 7).order;
-        if (order != known[i].order)
-            fail_msg("order %d, not %d:\n%s", order, known[i].order, known[i].text);
     }
 }
 
