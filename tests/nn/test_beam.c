@@ -1,5 +1,5 @@
-/* test_beam.c: beam search against a second search without caches and the number of possible outputs, alone and in
- * batches; lengths, repeats and refusals. The second search (tests/nn/slow_beam.h) also makes mistakes that others
+/* test_beam.c: beam search against a second search without caches, several sentences at a time; lengths, repeats and
+ * refusals. The second search (tests/nn/slow_beam.h) also makes mistakes that others
  * made, and the tests must see them. */
 #include "tests/lib/test.h"
 

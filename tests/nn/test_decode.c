@@ -1,5 +1,5 @@
 /* test_decode.c: decoding a token at a time: every kind of instruction; hypotheses that fork, end and begin;
- * narrow rare words; the most probable tokens; refusals; on every backend. tests/bridge/test_decode_plans.c has every
+ * the most probable tokens; refusals; on every backend. tests/bridge/test_decode_plans.c has every
  * scheme. */
 #include "tests/lib/test.h"
 

@@ -1,5 +1,5 @@
 /* test_heads.c: an encoder alone that is asked masked words, classes and numbers: against a second reading in plain
- * loops, the loss, and refusals; on every backend. */
+ * loops, and refusals; on every backend. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/models.h"

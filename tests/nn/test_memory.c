@@ -1,4 +1,4 @@
-/* test_memory.c: the memory of a model: placement by lives, the counted bytes, and what recomputing saves. */
+/* test_memory.c: the memory of a model: placement by lives, kinds of bytes, and what recomputing saves. */
 #include "tests/lib/test.h"
 
 #include "bridge/bridge.h"

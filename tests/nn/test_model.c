@@ -190,6 +190,22 @@ TEST(recomputing_changes_no_bit)
         }
 }
 
+/* A step allocates no memory. */
+TEST(passes_allocate_nothing)
+{
+    AdamConfig a = {.rate = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .clip = 1};
+    for (Each e = {.plans = tiny_all, .training = 1}; each_next(&e);) {
+        double mean;
+        size_t calls = memory_calls();
+        assert_int_equal(model_gradient(e.m, &e.x, 1, &mean), 0);
+        assert_int_equal(model_step(e.m, &e.x, &a, 1), 0);
+        assert_int_equal(model_forward(e.m, &e.x, 0, 0, NULL, &mean), 0);
+        assert_int_equal(memory_calls(), calls);
+        OWN_MODEL *r = each_twin(&e, tiny_config(), 0);
+        assert_true(r && memory_calls() > calls); /* the counter counts */
+    }
+}
+
 TEST_ADD(all_backends_are_here, NULL, NULL)
 
 TEST_MAIN(NULL, NULL)

@@ -1,5 +1,5 @@
-/* test_pair_corpus.c: directories of parallel text: which files are read, the words of refusals, the texts of the
- * vocabulary, and which pairs are left out, by a reader of lines that knows nothing of tokens. */
+/* test_pair_corpus.c: directories of parallel text: which files are read, the words of refusals, and
+ * which pairs are left out, by a reader of lines that knows nothing of tokens. */
 #include "tests/lib/test.h"
 
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 /* test_pieces.c: a corpus of one text with its words in pieces: ids by hand, words counted by a reader that knows no
- * pieces, the text of the merges and the vocabulary, and refusals. */
+ * pieces, and refusals. */
 #include "tests/lib/test.h"
 
 #include "kernels/random.h"

@@ -1,5 +1,5 @@
 /* test_sides.c: an encoder with its decoder: against a second reading in plain loops, which rows read which sources,
- * keys made once, and refusals; on every backend. */
+ * and refusals; on every backend. */
 #include "tests/lib/test.h"
 
 #include "nn/run/pass.h"

@@ -1,5 +1,5 @@
 /* test_classics.c: schemes of the literature that are not built in, in classics.scheme: order,
- * embedded order, A- and L-stability as published, and the measured order. A mutant of every coefficient of every scheme
+ * embedded order, A- and L-stability as published. A mutant of every coefficient of every scheme
  * has another order or another error. */
 #include "tests/lib/test.h"
 

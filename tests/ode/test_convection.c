@@ -1,5 +1,5 @@
-/* test_convection.c: convection and diffusion, by particles that exchange strength and on a grid: F is dissipative and
- * tends to the Laplacian, solutions are those of Fourier modes, and orders of splittings fall where there are ends. */
+/* test_convection.c: convection and diffusion, by particles that exchange strength and on a grid: F tends
+ * to the Laplacian, solutions are those of Fourier modes, and orders of splittings fall where there are ends. */
 #include "tests/lib/test.h"
 
 #include <complex.h>

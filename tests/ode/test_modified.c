@@ -1,4 +1,4 @@
-/* test_modified.c: checks modified equations against published terms and against the structure of schemes.
+/* test_modified.c: checks modified equations against published terms.
  * test_bracket.c holds them against brackets written out as trees. */
 #include "tests/lib/test.h"
 

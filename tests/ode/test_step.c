@@ -1,4 +1,4 @@
-/* test_step.c: the stepper against steps written out by hand and exact oracles; its clocks, its history and its
+/* test_step.c: the stepper against steps written out by hand; its clocks, its history and its
  * refusals. */
 #include "tests/lib/test.h"
 

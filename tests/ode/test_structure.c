@@ -1,5 +1,5 @@
 /* test_structure.c: symmetry, symplecticity, effective order and error constants, against steps of a separable
- * Hamiltonian with its tangent, against series, and against conjugation. */
+ * Hamiltonian with its tangent, and against conjugation. */
 #include "tests/lib/test.h"
 
 #include "kernels/random.h"

@@ -1,5 +1,5 @@
 /* test_system_file.c: systems read from texts: expressions against C's, fields against built-in ones
- * and against a direct double loop, orders of schemes on them, and errors for every bad text. */
+ * and against a direct double loop, and errors for every bad text. */
 #include "tests/lib/test.h"
 
 #include <float.h>

@@ -1,5 +1,4 @@
-/* test_theory.c: trees, series, exact order, error terms, root condition, stability limits: against known values
- * (design section 4; ode-facts) and against identities. */
+/* test_theory.c: trees, exact order, error terms and the root condition, against known values (design section 4; ode-facts). */
 #include "tests/lib/test.h"
 
 #include "tests/lib/schemes.h"

@@ -1,5 +1,5 @@
 /* test_time.c: order on fields that depend on time, where @ says where a stage stands: trees with clocks, against
- * counts by another recursion, against the rule of rows, and against measured errors. */
+ * the rule of rows, and against measured errors. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/schemes.h"
