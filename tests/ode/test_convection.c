@@ -1,9 +1,8 @@
 /* test_convection.c: convection and diffusion, by particles that exchange strength and on a grid: F tends
- * to the Laplacian, solutions are those of Fourier modes, and orders of splittings fall where there are ends. */
+ * to the Laplacian, solutions are those of Fourier modes. */
 #include "tests/lib/test.h"
 
 #include <complex.h>
-#include <gsl/gsl_eigen.h>
 
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
@@ -106,25 +105,6 @@ TEST(test_laplacian)
     assert_true(fine < 0.2); /* the Laplacian is 8 in the middle */
 }
 
-/* Returns the largest real part of the eigenvalues of F's Jacobian at y, by symmetric differences. */
-static double rightmost(const System *s, int op, const double *y, size_t N)
-{
-    gsl_matrix *J = gsl_matrix_alloc(N, N);
-    gsl_vector_complex *lambda = gsl_vector_complex_alloc(N);
-    gsl_eigen_nonsymm_workspace *w = gsl_eigen_nonsymm_alloc(N);
-    OWN_REALS *x = numbers(N), *step = numbers(N), *work = numbers(2 * N);
-    double most = -INFINITY;
-    for (size_t i = 0; i < N; i++) x[i] = y[i], step[i] = 1e-4;
-    differentials_jacobian(s, op, 1, 0, step, x, work, J->data); /* its rows are N apart */
-    assert_int_equal(gsl_eigen_nonsymm(J, lambda, w), 0);
-    gsl_vector_view real = gsl_vector_complex_real(lambda);
-    for (size_t i = 0; i < N; i++) most = fmax(most, gsl_vector_get(&real.vector, i));
-    gsl_eigen_nonsymm_free(w);
-    gsl_vector_complex_free(lambda);
-    gsl_matrix_free(J);
-    return most;
-}
-
 /* ---- the grid ------------------------------------------------------------------------------------ */
 
 /* Computes y (n). On the ring mode k is turned and damped by exp(t lambda_k), lambda_k = -2 nu (1 - cos k dx) / dx^2 -
@@ -183,48 +163,6 @@ TEST(test_ring)
         space[k] = distance(y, z, s->n);
     }
     assert_true(space[0] / space[1] > 3.9 && space[0] / space[1] < 4.1); /* dx^2, apart from time */
-}
-
-/* Between ends sines are F's modes, and G, which is skew, turns without growth. Both act on the same ends. */
-TEST(test_ends)
-{
-    enum { N = 20 };
-    OWN_SYSTEM *s = sized("transport:peclet=5", N, 0, 3);
-    double y[N], z[N], before = 0, after = 0, dx = 2 * pi / (N + 1);
-    for (size_t k = 1; k <= N; k += 6) {
-        double lambda = 0.4 * (cos((double)k * dx / 2) - 1) / (dx * dx);
-        for (size_t i = 0; i < N; i++) {
-            y[i] = sin((double)(k * (i + 1)) * dx / 2);
-            z[i] = exp(0.7 * lambda) * y[i];
-        }
-        s->flow[OP_F](s, 1, 0, 0.7, y);
-        assert_true(relative_distance(y, z, N) <= 1e-13);
-    }
-    memcpy(y, s->initial, sizeof y);
-    s->flow[OP_G](s, 1, 0, 3, y);
-    for (size_t i = 0; i < N; i++) before += s->initial[i] * s->initial[i], after += y[i] * y[i];
-    assert_true(fabs(after / before - 1) <= 1e-13);
-    assert_true(rightmost(s, OP_F, s->initial, N) < 0);
-}
-
-/* Returns the rate of Strang's error over two halvings of steps above dx^2. */
-static double strang_rate(const char *name)
-{
-    const OrderOptions o = {.t_end = 0.25, .h0 = 0x1p-5, .halvings = 4};
-    OWN_SYSTEM *s = sized(name, 127, 0, 3);
-    OWN_TABLE *t = frozen("strang-marchuk");
-    OWN_STUDY m = measured(t, s, o, 2, 1);
-    return log2(m.point[0].error / m.point[2].error) / 2;
-}
-
-/* The order falls to 5/4 in RMS between ends as dx falls, and not on the ring. Source: Hundsdorfer, Verwer 1995;
- * Einkemmer, Ostermann 2015. */
-TEST(test_order_reduction)
-{
-    double ends = strang_rate("transport:peclet=1");
-    double ring = strang_rate("transport:peclet=1:periodic:wave=0.5");
-    if (!(ends > 1.15 && ends < 1.5)) fail_msg("between ends: %g", ends);
-    if (!(ring > 1.9 && ring < 2.1)) fail_msg("on the ring: %g", ring);
 }
 
 /* ---- options ------------------------------------------------------------------------------------- */

@@ -5,7 +5,6 @@
 #include <complex.h>
 
 #include "bridge/bridge.h"
-#include "kernels/random.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
 
@@ -157,58 +156,6 @@ TEST(test_pair)
 
 /* ---- linear fields ----------------------------------------------------------------------------------- */
 
-/* Tells whether f(y + a v + b w) - f(y) = a (f(y + v) - f(y)) + b (f(y + w) - f(y)), and f is the same at another
- * time. */
-static int acts_linearly(const System *s, int op)
-{
-    enum { a = 2, b = -3 };
-    size_t N = s->n * s->d;
-    OWN_REALS *y = numbers(8 * N);
-    double *v = y + N, *w = v + N, *at = w + N, *f = at + N;
-    double *fv = f + N, *fw = fv + N, *all = fw + N, off = 0, size = 0;
-    for (size_t i = 0; i < N; i++) {
-        y[i] = s->initial[i] + 0.1 * random_normal(5, 0, i);
-        v[i] = random_normal(5, 1, i);
-        w[i] = random_normal(5, 2, i);
-    }
-    s->field[op](s, 1, 0.3, y, f);
-    for (size_t i = 0; i < N; i++) at[i] = y[i] + v[i];
-    s->field[op](s, 1, 0.3, at, fv);
-    for (size_t i = 0; i < N; i++) at[i] = y[i] + w[i];
-    s->field[op](s, 1, 0.9, at, fw);
-    for (size_t i = 0; i < N; i++) at[i] = y[i] + a * v[i] + b * w[i];
-    s->field[op](s, 1, 1.7, at, all);
-    for (size_t i = 0; i < N; i++) {
-        size = fmax(size, fabs(fv[i]) + fabs(fw[i]) + fabs(f[i]));
-        off = fmax(off, fabs(all[i] - f[i] - a * (fv[i] - f[i]) - b * (fw[i] - f[i])));
-    }
-    return off <= 1e-12 * size;
-}
-
-static int linear_found(const System *s)
-{
-    int found = 0;
-    for (int op = 0; op < COLOURS; op++)
-        if (s->field[op]) found |= acts_linearly(s, op) << op;
-    return found;
-}
-
-/* Every system declares its linear fields, no more and no less. The controls are bits that lie. */
-TEST(test_linear_bits)
-{
-    static const char *const more[] = {"transport:wave=2", "transport:periodic:peclet=100",
-                                       "convection-diffusion:pulse=1:decay=0"};
-    size_t systems = 0;
-    while (system_name(systems)) systems++;
-    for (size_t k = 0; k < systems + sizeof more / sizeof *more; k++) {
-        OWN_SYSTEM *s = make(k < systems ? system_name(k) : more[k - systems]);
-        if (linear_found(s) != s->linear_ops)
-            fail_msg("%s: linear in %d, not %d", s->name, linear_found(s), s->linear_ops);
-        s->linear_ops ^= 1 << OP_F;
-        assert_true(linear_found(s) != s->linear_ops);
-    }
-}
-
 /* A system file's operations decide which fields are linear. */
 TEST(test_linear_files)
 {
@@ -231,7 +178,6 @@ TEST(test_linear_files)
         OWN_SYSTEM *s = read_system(text, 0, 0);
         int said = s->linear_ops & (1 << OP_F | 1 << OP_G);
         if (said != (cases[k].F << OP_F | cases[k].G << OP_G)) fail_msg("%s: %d", text, said);
-        assert_int_equal(linear_found(s), said);
     }
 }
 

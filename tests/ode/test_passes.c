@@ -120,28 +120,6 @@ TEST(test_finite)
 
 /* ---- F + G in one, and windows ------------------------------------------------------------------- */
 
-/* F + G in one agrees with F and G to the rounding of the sum. */
-TEST(test_both)
-{
-    size_t found = 0;
-    for (size_t i = 0; system_name(i); i++) {
-        OWN_SYSTEM *s = sized(system_name(i), 0, 0, 5);
-        size_t N = s->n * s->d;
-        OWN_REALS *f = numbers(N), *g = numbers(N), *h = numbers(N);
-        if (s->both) {
-            found++;
-            s->field[OP_F](s, 1, 0.3, s->initial, f);
-            s->field[OP_G](s, 1, 0.3, s->initial, g);
-            s->both(s, 1, 0.3, s->initial, 0, 1, h);
-            s->both(s, 1, 0.3, s->initial, 1, s->n - 1, h);
-            for (size_t k = 0; k < N; k++) f[k] += g[k];
-            assert_true(relative_distance(h, f, N) <= 8 * eps); /* some 8 operations a coordinate */
-            assert_false(relative_distance(h, g, N) <= 1e-3);
-        }
-    }
-    assert_true(found >= 3);
-}
-
 /* Computes y (N) after two steps. */
 static void walk_two(const Table *t, const System *s, double *y)
 {

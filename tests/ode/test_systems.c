@@ -66,19 +66,6 @@ TEST(test_sizes)
     }
 }
 
-/* The same seed makes the same system. Another seed makes another, except for the nilpotent ones. */
-TEST(test_seed)
-{
-    for (size_t i = 0; system_name(i); i++) {
-        OWN_SYSTEM *a = sized(system_name(i), 0, 0, 5), *b = sized(system_name(i), 0, 0, 5),
-                   *c = sized(system_name(i), 0, 0, 6);
-        size_t bytes = a->n * a->d * sizeof(double);
-        assert_memory_equal(a->initial, b->initial, bytes);
-        int same = memcmp(a->initial, c->initial, bytes) == 0;
-        assert_int_equal(same, a->context || strncmp(a->name, "nilpotent", 9) == 0);
-    }
-}
-
 /* ---- flows --------------------------------------------------------------------------------------- */
 
 static double reference_error(const System *s, int op, double h)
@@ -106,59 +93,6 @@ TEST(test_flows)
         }
     }
     assert_true(closed >= 11);
-}
-
-static void flow_late(const System *s, int set, double t, double h, double *y)
-{
-    OWN_SYSTEM *good = sized("forced", s->n, s->d, 3);
-    good->flow[OP_G](good, set, t + 1e-6, h, y);
-}
-
-/* The negative controls are a clock off by 1e-6 and the other operator's flow. */
-TEST(test_flows_spoiled)
-{
-    OWN_SYSTEM *forced = sized("forced", 0, 0, 3), *linear = sized("linear", 0, 0, 3);
-    forced->flow[OP_G] = flow_late;
-    assert_false(reference_error(forced, OP_G, 0.5) <= flow_tolerance);
-    linear->flow[OP_F] = linear->flow[OP_G];
-    assert_false(reference_error(linear, OP_F, 0.5) <= flow_tolerance);
-}
-
-/* ---- systems that are controls ------------------------------------------------------------------- */
-
-static void sub_flow(const System *s, int op, double h, double *y)
-{
-    if (s->flow[op])
-        s->flow[op](s, 1, 0, h, y);
-    else
-        assert_int_equal(reference_flow(s, op, 1, 0, h, y, NULL), 0);
-}
-
-/* Returns |S_G S_F - S_F S_G| / h^2, the size of [F, G] at the initial state. */
-static double bracket(const System *s, double h)
-{
-    size_t N = s->n * s->d;
-    double x[MAX], y[MAX];
-    memcpy(x, s->initial, N * sizeof *x);
-    memcpy(y, s->initial, N * sizeof *y);
-    sub_flow(s, OP_F, h, x);
-    sub_flow(s, OP_G, h, x);
-    sub_flow(s, OP_G, h, y);
-    sub_flow(s, OP_F, h, y);
-    return relative_distance(x, y, N) / (h * h);
-}
-
-TEST(test_commute)
-{
-    for (size_t i = 0; system_name(i); i++) {
-        OWN_SYSTEM *s = sized(system_name(i), 0, 0, 4);
-        if (s->context) continue; /* a text */
-        double b = bracket(s, 0.25);
-        if (strcmp(s->name, "linear:commuting") == 0)
-            assert_true(b <= 16 * flow_tolerance);
-        else if (!(b >= 0.01))
-            fail_msg("%s: F and G all but commute: %g", s->name, b);
-    }
 }
 
 /* ---- exact solutions and references -------------------------------------------------------------- */
