@@ -7,7 +7,6 @@
  * head and tails at once. */
 #include "tests/lib/test.h"
 
-#include "kernels/random.h"
 #include "tests/lib/models.h"
 
 /* Words 0 .. 3; tails 4 .. 6 of width 4 and 7 .. 10 of width 2. */

@@ -454,6 +454,14 @@ TEST(short_of_memory)
     model_free(other);
 }
 
+TEST(bytes_grow_with_rows)
+{
+    OWN_MODEL *m = random_model(backend("cpu-f32"), tiny_pairs, V, 600, 2);
+    BeamConfig one = search_of(5, LONGEST, 10), two = search_of(5, LONGEST, 20);
+    size_t a = beam_bytes(m, &one), b = beam_bytes(m, &two);
+    assert_true(b > 1.5 * (double)a && b < 2.5 * (double)a);
+}
+
 TEST_ADD(all_backends_are_here, NULL, NULL)
 
 TEST_MAIN(one_thread, NULL)

@@ -261,6 +261,20 @@ TEST(short_of_memory)
     model_free(fixed);
 }
 
+/* The stated bytes are those allocated. */
+TEST(bytes)
+{
+    OWN_MODEL *m = shaken(tested_backend(0), tiny_config(), tiny_transformer(0), 0);
+    const Backend *b = model_backend(m);
+    Decoding *d;
+    assert_int_equal(decoding_new(m, 3, 4, 2, &d), 0);
+    size_t word = b->size == 8 ? 2 : 1, ints = 3 * 4 + 3 * 7 + 3 + 3 + 6;
+    size_t numbers = 3 * 4 * 2 * D + model_config(m)->max_source * 2 * D + 6;
+    assert_in_range(decoding_bytes(m, 3, 4, 2), (numbers + ints / word) * b->size,
+                    (numbers + ints / word + 6) * b->size);
+    decoding_free(d);
+}
+
 TEST_ADD(all_backends_are_here, NULL, NULL)
 
 TEST_MAIN(NULL, NULL)

@@ -2,7 +2,6 @@
  * against its text and labels. */
 #include "tests/lib/test.h"
 
-#include "kernels/random.h"
 #include "nn/text/corpus.h"
 #include "nn/text/masking.h"
 #include "tests/lib/scratch.h"

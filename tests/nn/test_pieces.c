@@ -2,7 +2,6 @@
  * pieces, and refusals. */
 #include "tests/lib/test.h"
 
-#include "kernels/random.h"
 #include "nn/text/corpus.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/tiny.h"

@@ -2,7 +2,6 @@
  * tolerance against closed solutions, a field that counts, and GSL's rkf45. */
 #include "tests/lib/test.h"
 
-#include <float.h>
 #include <gsl/gsl_odeiv2.h>
 
 #include "tests/lib/distance.h"

@@ -228,36 +228,6 @@ TEST(test_amplification)
 
 /* ---- language ---------------------------------------------------------------------------------------- */
 
-TEST(test_language)
-{
-    static const char text[] =
-        "linear F\nlinear G\nk1 = F(y)\nk2 = phi0(-1/3 G2)(k1)\nlet c = 1/4\n"
-        "k3 = phi4(c F)(2*k1 - k2)\nk4 = phi1( 2 H )( k3 )\nk5 = G(y + k4)\ny' = y + k5";
-    static const char *const texts[] = {
-        text,
-        "k1 = H(y)\nk2 = phi1(0.3 F)(k1)\nk3 = phi2(F)(k2)\ny' = y + k3 + sqrt(2)*k2",
-        "decoder\nk1 = H(y)\nk2 = phi1(H)(k1)\ny' = y + k2",
-        "linear C\nk1 = A(y)\nk2 = phi3(1/7 C)(k1)\ny' = y + k2",
-        "linear F\nk1 = H(y)\nk2 = phi1(F)(k1)\ny' = y + k1\nerror = k2 - k1",
-        "etd-rk4",
-        "etd-rk4-krogstad",
-        "exponential-rosenbrock-euler"};
-    OWN_TABLE *t = scheme(text);
-    assert_int_equal(t->linear, 3);
-    assert_int_equal(t->point[1].phi, 1);
-    assert_int_equal(t->point[1].ops, 1 << OP_G);
-    assert_int_equal(t->eval[1].set, 2);
-    assert_true(mpq_cmp_si(t->point[1].scale, -1, 3) == 0);
-    assert_int_equal(t->point[2].phi, 5);
-    assert_int_equal(t->point[3].ops, 3);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        OWN_TABLE *a = scheme(texts[i]), *again = reread(a);
-        if (!table_equal(a, again)) fail_msg("%s", texts[i]);
-        again->linear ^= 1;
-        assert_false(table_equal(a, again)); /* control */
-    }
-}
-
 /* Networks and compositions refuse exponential schemes in words, and "all" and "decoders" have none of them. */
 TEST(test_elsewhere)
 {

@@ -288,27 +288,6 @@ TEST(test_stiff)
 
 /* ---- the language, and elsewhere ------------------------------------------------------------------------ */
 
-TEST(test_language)
-{
-    static const char *const texts[] = {
-        "k1 = H(y)\nlet W = 1/3\nk2 = solve(W H)(k1)\nk3 = solve( -W W )( k1 - k2 )\ny' = y + k3",
-        "k1 = H(y)\nk2 = solve(0.3 F)(k1)\nk3 = phi2(G)(k2)\ny' = y + k3 + sqrt(2)*k2",
-        "decoder\nk1 = H(y)\nk2 = solve(H)(k1)\ny' = y + k2",
-        "ros2",
-        "ros34pw2",
-        "rodas4"};
-    OWN_TABLE *t = scheme(texts[0]);
-    assert_true(t->point[1].phi == PHI_SOLVE && t->point[1].ops == 3);
-    assert_true(t->point[2].ops == 1 << OP_C && mpq_cmp_si(t->point[2].scale, -1, 3) == 0);
-    assert_true(t->colours == 2 && table_tree_colours(t) == 3 && !table_one_field(t));
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        OWN_TABLE *a = scheme(texts[i]), *again = reread(a);
-        if (!table_equal(a, again)) fail_msg("%s", texts[i]);
-        again->point[1].phi = 2; /* control: phi1 */
-        assert_false(table_equal(a, again));
-    }
-}
-
 TEST(test_refused)
 {
     OWN_TABLE *out = NULL;
