@@ -141,24 +141,6 @@ TEST(test_closed_solutions)
     assert_true(found > 3);
 }
 
-/* An estimate that is 0 on every field lets any step pass: the error shows it. */
-TEST(test_vanishing_estimate)
-{
-    OWN_TABLE *t = scheme("k1 = H(y)\nk2 = H(y)\ny' = y + k1\nerror = k1 - k2\n");
-    Embedded e;
-    double y[MAX], exact[MAX], agreement;
-    System *s = make("attention");
-    assert_int_equal(theory_embedded(t, 4, &e), 0);
-    assert_int_equal(e.estimate_order, 4); /* at least */
-    assert_true(isnan(e.error_norm2));
-    AdaptOptions o = options(1e-6, s->t_end, e.estimate_order);
-    AdaptRun r = run(t, s, &o, y);
-    assert_int_equal(reference_solve(s, &s->t_end, 1, exact, &agreement), 0);
-    assert_true(r.outcome == ADAPT_DONE && r.steps < 30);
-    assert_true(distance(y, exact, s->n * s->d) > 1e3 * 1e-6);
-    system_free(s);
-}
-
 /* Slopes at y are kept after a rejection, and where the last stage is the next step's first. A first step that is too
  * long makes rejections. */
 TEST(test_evaluations)
@@ -180,27 +162,6 @@ TEST(test_evaluations)
             assert_int_equal(r.evals,
                              2 * (tries * (t->pair->stages - 1) + firsts) + (given ? 0 : 4));
         }
-}
-
-/* Windows of rows (step.c) change nothing; a decoder's field is F + C + G. */
-TEST(test_windows)
-{
-    OWN_SYSTEM *henon = sized("henon", 1000, 0, 3), *linear = make("linear");
-    OWN_TABLE *t = scheme("dormand-prince"), *d = scheme("dormand-prince-decoder");
-    OWN_REALS *y = numbers(2 * 4000);
-    AdaptRun r[2];
-    AdaptOptions o = options(1e-6, 0.5, 4);
-    assert_true(henon->apart && henon->n * henon->d <= 4000);
-    assert_int_equal(adapt_run(t, henon, &o, y, &r[0]), 0);
-    henon->apart = 0;
-    assert_int_equal(adapt_run(t, henon, &o, y + 4000, &r[1]), 0);
-    assert_memory_equal(y, y + 4000, henon->n * henon->d * sizeof *y);
-    assert_int_equal(r[0].steps, r[1].steps);
-    Weighted word = system_weigh(linear, d);
-    double exact[MAX], agreement;
-    assert_int_equal(adapt_run(d, linear, &o, y, &r[0]), 0);
-    assert_int_equal(reference_solve(&word.system, &o.t_end, 1, exact, &agreement), 0);
-    assert_true(distance(y, exact, linear->n * linear->d) <= 1e-5);
 }
 
 /* y' = y^2 from 1 has no solution at t = 2. */

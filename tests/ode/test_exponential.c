@@ -1,5 +1,4 @@
-/* test_exponential.c: exponential integrators: orders by trees, exact steps for G = 0, the Runge-Kutta methods left for
- * F = 0, the systems that they take, and the language. test_phi.c has their functions. */
+/* test_exponential.c: exponential integrators: orders by trees, exact steps for G = 0, the systems that they take, and the language. test_phi.c has their functions. */
 #include "tests/lib/test.h"
 
 #include <complex.h>
@@ -82,25 +81,6 @@ TEST(test_exact_without_G)
     }
 }
 
-/* Where F = 0 the steps are those of the Runge-Kutta method that is left. Evaluations are counted as they happen. */
-TEST(test_runge_kutta_without_F)
-{
-    OWN_SYSTEM *base = make("attention");
-    System s = counting(base);
-    size_t N = s.n * s.d;
-    double x[256], y[256];
-    assert_true(N <= 256);
-    s.field[OP_F] = no_field;
-    s.linear_ops = 1 << OP_F;
-    for (size_t k = 0; k < SCHEMES; k++) {
-        if (!*zoo_schemes[k].explicit) continue;
-        OWN_TABLE *t = frozen(zoo_schemes[k].name), *rk = frozen(zoo_schemes[k].explicit);
-        walk_counted(t, &s, 0.1, 5, x);
-        walk_counted(rk, &s, 0.1, 5, y);
-        assert_true(relative_distance(x, y, N) <= 1e-14);
-    }
-}
-
 /* F has a constant part, F(0) != 0, and G depends on time. The nodes of G are those of its points, through phi
  * functions too. The control has a G that stands at the step's beginning. */
 TEST(test_times)
@@ -123,35 +103,6 @@ TEST(test_times)
                "k5 = phi2(F)(k4 - k2)\ny' = y + k3 + k5");
     assert_int_equal(order_verdict(t, s, 2), VERDICT_DISAGREE);
     assert_int_equal(order_verdict(t, s, 1), VERDICT_AGREE);
-}
-
-/* ETD-RK2 with ETD-Euler embedded runs by tolerance. */
-TEST(test_pair)
-{
-    OWN_TABLE *t = scheme("linear F\nk1 = F(y)\nk2 = G(y)\nk3 = phi1(F)(k1 + k2)\nk4 = G(y + k3)\n"
-                          "k5 = phi2(F)(k4 - k2)\ny' = y + k3 + k5\nerror = k5");
-    OWN_SYSTEM *s = make("fisher");
-    size_t N = s->n * s->d;
-    double y[256], exact[256], before = 0, agreement;
-    assert_true(N <= 256);
-    Embedded e = embedded_of(t);
-    assert_int_equal(e.order, 1);
-    assert_int_equal(e.estimate_order, 1);
-    assert_int_equal(reference_solve(s, &s->t_end, 1, exact, &agreement), 0);
-    for (double tolerance = 1e-3; tolerance > 1e-6; tolerance /= 10) {
-        AdaptRun run;
-        AdaptOptions o = {.absolute = tolerance,
-                          .relative = tolerance,
-                          .t_end = s->t_end,
-                          .estimate_order = e.estimate_order,
-                          .most = 10000};
-        assert_int_equal(adapt_run(t, s, &o, y, &run), 0);
-        assert_int_equal(run.outcome, ADAPT_DONE);
-        double error = distance(y, exact, N);
-        assert_true(error <= tolerance);
-        if (before > 0) assert_true(error < before / 5);
-        before = error;
-    }
 }
 
 /* ---- linear fields ----------------------------------------------------------------------------------- */

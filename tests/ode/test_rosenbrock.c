@@ -173,32 +173,6 @@ TEST(test_predicted)
         }
 }
 
-/* A field that depends on time takes the steps that it takes with time as a coordinate. */
-TEST(test_autonomous)
-{
-    OWN_SYSTEM *s = read_system("system a\nn 1\nd 1\nG = cos(3*t) - y^2*t - sin(y)\n"
-                                "initial = 0.7\n",
-                                0, 0);
-    OWN_SYSTEM *whole = read_system("system a\nn 1\nd 2\nG1 = cos(3*y2) - y1^2*y2 - sin(y1)\n"
-                                    "G2 = 1\ninitial = 0.7, 0\n",
-                                    0, 0);
-    assert_true(s->timed && !whole->timed);
-    for (size_t i = 0; i < KNOWN; i++) {
-        OWN_TABLE *t = frozen(known[i].name);
-        double y[1], z[2];
-        if (known[i].w) exchange(t); /* with the Jacobian */
-        walk_on(t, s, 0.2, 5, y);
-        walk_on(t, whole, 0.2, 5, z);
-        if (!(fabs(y[0] - z[0]) <= 1e-9)) fail_msg("%s: %g", t->name, y[0] - z[0]);
-        assert_true(fabs(z[1] - 1) <= 1e-14);
-    }
-    OWN_SYSTEM *forced = make("forced");
-    OWN_TABLE *late = frozen("k1 = H(y @ 1/2)\nk2 = solve(1/2 H)(k1)\ny' = y + k2");
-    Theory th = theory_of(late, 6); /* df/dt counts twice */
-    assert_true(th.order == 1 && th.order_autonomous == 2);
-    assert_int_equal(order_verdict(late, forced, 1), VERDICT_AGREE);
-}
-
 /* Solves for two stages with different c, two steps of one derivative; returns the values of fields, x (2, N) out. */
 static size_t two_steps(const System *s, size_t dense, double *x)
 {
