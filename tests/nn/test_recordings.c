@@ -2,6 +2,8 @@
  * and to replay. test_device.c checks that replaying changes no bit. */
 #include "tests/lib/test.h"
 
+#include <stdlib.h>
+
 #include "kernels/counts.h"
 #include "kernels/ranks.h"
 #include "nn/text/corpus.h"
@@ -102,7 +104,8 @@ typedef struct {
     size_t tails;
     const Asking *ask;
     int context;
-    double least; /* share of the steps */
+    double least,
+        least_here; /* share of the steps, for a corpus at the papers' size and for the text here */
 } Case;
 
 enum { WIDTH = 512 }; /* the papers' width, for the share of the ends */
@@ -168,22 +171,23 @@ static double share(const Asked *a)
 static const Asking masked = {.what = ASK_MASKED};
 
 static const Case cases[] = {
-    {"plain", 0, 1, 0, NULL, CONTEXT_SENTENCE, 0.95},
-    {"plain", 0, 2, 0, NULL, CONTEXT_SENTENCE, 0.9},
-    {"plain", 1, 2, 0, NULL, CONTEXT_SENTENCE, 0.9},
-    {"adaptive", 0, 1, 2, NULL, CONTEXT_SENTENCE, 0.6},
-    {"adaptive, stream", 0, 1, 2, NULL, CONTEXT_STREAM, 0.9},
-    {"adaptive", 0, 2, 2, NULL, CONTEXT_SENTENCE, 0.9},
-    {"adaptive", 1, 2, 2, NULL, CONTEXT_SENTENCE, 0.9},
-    {"masked", 0, 1, 0, &masked, CONTEXT_SENTENCE, 0.85},
-    {"masked, stream", 0, 1, 0, &masked, CONTEXT_STREAM, 0.9},
-    {"masked", 1, 2, 0, &masked, CONTEXT_SENTENCE, 0.9},
+    {"plain", 0, 1, 0, NULL, CONTEXT_SENTENCE, 0.95, 0.95},
+    {"plain", 0, 2, 0, NULL, CONTEXT_SENTENCE, 0.95, 0.9},
+    {"plain", 1, 2, 0, NULL, CONTEXT_SENTENCE, 0.95, 0.9},
+    {"adaptive", 0, 1, 2, NULL, CONTEXT_SENTENCE, 0.95, 0.6},
+    {"adaptive, stream", 0, 1, 2, NULL, CONTEXT_STREAM, 0.95, 0.9},
+    {"adaptive", 0, 2, 2, NULL, CONTEXT_SENTENCE, 0.95, 0.9},
+    {"adaptive", 1, 2, 2, NULL, CONTEXT_SENTENCE, 0.95, 0.9},
+    {"masked", 0, 1, 0, &masked, CONTEXT_SENTENCE, 0.95, 0.85},
+    {"masked, stream", 0, 1, 0, &masked, CONTEXT_STREAM, 0.95, 0.9},
+    {"masked", 1, 2, 0, &masked, CONTEXT_SENTENCE, 0.95, 0.9},
 };
 
 /* Runs a case once. */
 static Asked run_of(const Case *k, const Corpus *c, const Backend *b, long epochs)
 {
-    return train(k, b, &c->text[1], &c->vocab, 512, 64, epochs);
+    return getenv("TROTTER_CORPUS") ? train(k, b, &c->text[0], &c->vocab, 4096, 128, epochs)
+                                    : train(k, b, &c->text[1], &c->vocab, 512, 64, epochs);
 }
 
 /* Returns the cost of filling up: operations of all products of an epoch, over those without filling up. */
@@ -195,24 +199,28 @@ static double cost(const Case *k, const Corpus *c)
     return run_of(k, c, &full, 1).flops / run_of(k, c, &none, 1).flops;
 }
 
-/* Most steps on sentences are replayed. Without filled-up rows, hardly any come again where words are in clusters. */
+/* Most steps on sentences are replayed. TROTTER_CORPUS=DIR names a corpus to run at the size of the papers' recipe,
+ * 4,096 tokens a step and 20 epochs. The text here makes few steps, so that fewer of them come again. Without filled-up
+ * rows, hardly any come again where words are in clusters. */
 TEST(most_steps_on_sentences_are_replayed)
 {
+    const char *dir = getenv("TROTTER_CORPUS");
     OWN_CORPUS corpus;
-    assert_int_equal(corpus_choose("kjv", &(CorpusChoice){LEVEL_WORD, 60, 1}, &corpus), 0);
+    assert_int_equal(corpus_choose(dir ? dir : "kjv", &(CorpusChoice){LEVEL_WORD, 60, 1}, &corpus),
+                     0);
     assert_int_equal(masking_words(&corpus.vocab), 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const Case *k = &cases[i];
         Backend b = counting(), none = b;
         none.row_sizes = 0;
         Asked full = run_of(k, &corpus, &b, 20);
-        double more = cost(k, &corpus);
+        double least = dir ? k->least : k->least_here, more = cost(k, &corpus);
         print_message("# %s, %s, rank %d of %d: %.4f of %zu steps are replayed, for %.2f %% more "
                       "operations\n",
                       corpus.name, k->name, k->rank, k->size, share(&full), full.steps,
                       100 * (more - 1));
-        if (!(share(&full) >= k->least)) fail_msg("less than %g", k->least);
-        assert_true(more >= 1 && more <= 1.1);
+        if (!(share(&full) >= least)) fail_msg("less than %g", least);
+        assert_true(more >= 1 && more <= (dir ? 1.02 : 1.1));
         if (!k->tails) continue; /* a control */
         Asked as_they_are = run_of(k, &corpus, &none, 20);
         assert_true(share(&as_they_are) < 0.1);
