@@ -30,7 +30,8 @@ def behind(job):
 
 
 def interrupted(model):
-    """Ctrl-C reaches the caller as in any Python."""
+    """Ctrl-C reaches the caller as in any Python; started in the background of a script, Python ignores it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     try:
         slow()
