@@ -162,4 +162,26 @@ TEST(drawn_by_place)
     bpe_free(b);
 }
 
+/* Each epoch has other cuts, the same ones again; whoever reads the pieces as words has the same text. */
+TEST(epochs_differ)
+{
+    CorpusChoice w = {.merges = 20, .dropout = 0.2, .untested = 1, .eval_tokens = 100};
+    Corpus c, cut[3];
+    assert_int_equal(corpus_choose("kjv", &w, &c), 0);
+    for (int i = 0; i < 3; i++) assert_int_equal(corpus_recut(&c, 1, 1 + i / 2, 64, &cut[i]), 0);
+    const Text *t[] = {&c.text[SPLIT_TRAIN], &cut[0].text[SPLIT_TRAIN], &cut[1].text[SPLIT_TRAIN],
+                       &cut[2].text[SPLIT_TRAIN]};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(t[i]->tokens - t[i]->goes_on, t[0]->tokens - t[0]->goes_on);
+        assert_int_equal(t[i]->unknown, 0);
+        assert_true(i == 0 || t[i]->tokens > t[0]->tokens + t[0]->tokens / 50);
+    }
+    assert_int_equal(t[1]->tokens, t[2]->tokens);
+    assert_memory_equal(t[1]->id, t[2]->id, t[1]->tokens * sizeof *t[1]->id);
+    assert_true(t[1]->tokens != t[3]->tokens ||
+                memcmp(t[1]->id, t[3]->id, t[1]->tokens * sizeof *t[1]->id) != 0);
+    for (int i = 0; i < 3; i++) corpus_recut_free(&cut[i]);
+    corpus_free(&c);
+}
+
 TEST_MAIN(NULL, NULL)

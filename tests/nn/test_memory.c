@@ -1,4 +1,4 @@
-/* test_memory.c: the memory of a model: placement by lives, kinds of bytes, and what recomputing saves. */
+/* test_memory.c: the memory of a model: placement by lives, the counted bytes, and what recomputing saves. */
 #include "tests/lib/test.h"
 
 #include "bridge/bridge.h"
@@ -39,6 +39,31 @@ static Model *model(const char *scheme, Size s)
     assert_int_equal(backend_find("cpu-f32", NULL, &b), 0);
     assert_int_equal(model_new(&c, p, b, s.training, &m), 0);
     return m;
+}
+
+static const Backend *real;
+static size_t allocated; /* bytes */
+
+static void *count_alloc(size_t n)
+{
+    allocated += n * real->size;
+    return real->alloc(n);
+}
+
+/* A model allocates the bytes that are counted, to a hundredth; without recomputing, and for evaluation alone. */
+TEST(counted_is_allocated)
+{
+    assert_int_equal(backend_find("cpu-f32", NULL, &real), 0);
+    for (int k = 0; k < 3; k++) {
+        Backend b = *real;
+        ModelConfig config = TINY_WITH(c.vocab = V, c.width = 64, c.max_tokens = 512,
+                                       c.max_length = T, c.recompute = k == 1);
+        OWN_MODEL *m;
+        b.alloc = count_alloc;
+        allocated = 0;
+        assert_int_equal(model_new(&config, tiny_residual(), &b, k < 2, &m), 0);
+        assert_in_range(model_bytes(m), allocated - allocated / 100, allocated + allocated / 100);
+    }
 }
 
 TEST(kinds_make_the_sum)
