@@ -39,11 +39,7 @@ FUZZ()
         take_line(&b, h.line[i]);
         for (size_t k = 0; k < references; k++) take_line(&b, r[k].line[i]);
     }
-    for (size_t k = 0; k < references; k++) {
-        r[k].lines = h.lines;
-        text[k] = wide_text(&r[k]);
-    }
-    hypothesis = wide_text(&h);
+    hypothesis = wide_texts(&h, r, references, text);
     for (int m = 0; m < METRICS; m++) {
         sums_of(m, &o, hypothesis, (const char *const *)text, sums);
         tied = 0;

@@ -244,22 +244,6 @@ TEST(test_sizes)
     assert_int_equal(load_altered("rate", "0.5"), 0); /* control: no size */
 }
 
-/* A sparse file far longer than its model is refused unread. */
-TEST(test_long_file)
-{
-    Model *m = fuzz_model();
-    const char *file = file_path("sparse");
-    assert_int_equal(store_save(m, file, NULL, 0), 0);
-    assert_int_equal(store_load(m, file), 0);
-    if (truncate(file, (off_t)1 << 40) != 0) { /* a file system without such files */
-        model_free(m);
-        skip();
-    }
-    assert_int_equal(store_load(m, file), ERR_INPUT);
-    assert_non_null(strstr(error_text(), "more than such a model can have"));
-    model_free(m);
-}
-
 /* ---- tests --------------------------------------------------------------------------------------- */
 
 static int open_all(void **state)

@@ -103,6 +103,47 @@ TEST(matrix_products)
             }
 }
 
+/* Rounds a float to 8 bits of significand, nearest even, by its bits. */
+static double round_bf16(double x)
+{
+    float f = (float)x;
+    uint32_t u;
+    memcpy(&u, &f, sizeof u);
+    u = (u + 0x7fff + (u >> 16 & 1)) & 0xffff0000u;
+    memcpy(&f, &u, sizeof f);
+    return (double)f;
+}
+
+/* In bf16 C is the product of the rounded factors, to the rounding of f32 sums of K numbers below 2.25. Its bits are the
+ * same whatever the number of threads. */
+TEST(products_of_rounded_factors)
+{
+    enum { M = 61, N = 97, K = 1500 };
+    const Backend *b;
+    if (backend_find("cpu-bf16", NULL, &b) != 0) {
+        print_message("# SKIP %s\n", error_text());
+        skip();
+    }
+    SCOPE;
+    double *A = host_random(M * K, 1), *B = host_random(K * N, 2), *ref = host_new(M * N);
+    double *bits = NULL, tol = K * (double)FLT_EPSILON * 2.25 * K;
+    void *dA = buffer_new(b, M * K, A), *dB = buffer_new(b, K * N, B), *C = plain_new(b, M * N);
+    for (size_t i = 0; i < M * N; i++)
+        for (size_t k = 0; k < K; k++)
+            ref[i] += round_bf16(A[i / N * K + k]) * round_bf16(B[k * N + i % N]);
+    int before = backend_threads(0);
+    for (int threads = 1; threads <= 3; threads++) {
+        backend_threads(threads);
+        b->gemm(0, 0, M, N, K, 1, dA, K, dB, N, 0, C, N);
+        double *x = fetch(b, C, M * N);
+        if (!bits) bits = fetch(b, C, M * N);
+        assert_true(same(x, bits, M * N) && near(x, ref, M * N, tol));
+        x[5] += 3 * tol;
+        assert_false(near(x, ref, M * N, tol));
+    }
+    backend_threads(before);
+}
+
 /* A linear layer is a product and a bias, aligned or not. A bias that is left out is seen. */
 static void check_linear(const Backend *b, size_t m, size_t n, size_t k, size_t at)
 {

@@ -410,6 +410,16 @@ static inline char *wide_text(const SlowText *t)
     return text;
 }
 
+/* The same of references with as many lines as h has, in text (references), and of h. */
+static inline char *wide_texts(const SlowText *h, SlowText *r, size_t references, char **text)
+{
+    for (size_t k = 0; k < references; k++) {
+        r[k].lines = h->lines;
+        text[k] = wide_text(&r[k]);
+    }
+    return wide_text(h);
+}
+
 static inline double slow_score(int metric, const MetricOptions *o, const SlowText *h,
                                 const SlowText *r, size_t references, int mistake)
 {

@@ -7,7 +7,6 @@
  * head and tails at once. */
 #include "tests/lib/test.h"
 
-#include "kernels/random.h"
 #include "tests/lib/models.h"
 
 /* Words 0 .. 3; tails 4 .. 6 of width 4 and 7 .. 10 of width 2. */
@@ -164,27 +163,6 @@ TEST(gradients_agree)
             for (size_t k = 0; k < size; k++) h[k] *= 1 + 3 * tol; /* control */
             assert_false(norm_distance(h, g, size) <= tol);
         }
-    }
-}
-
-/* Two rows a block of logits give the numbers of all rows in one block. */
-TEST(blocks_of_rows_make_no_difference)
-{
-    Batch x = tiny_batch();
-    for (size_t i = 0; tested_backend(i / 2); i++) {
-        OWN_MODEL *m = adaptive_model(tested_backend(i / 2), i % 2);
-        double a[N], b[N], p[N * V], q[N * V], mean, tol = tolerance(m);
-        assert_int_equal(model_forward(m, &x, 1, 0, a, NULL), 0);
-        assert_int_equal(model_logits(m, &x, p), 0);
-        assert_int_equal(model_gradient(m, &x, 1, &mean), 0);
-        OWN_NUMBERS *g = tiny_gradient(m);
-        m->out.block = m->out.dblock = 2;
-        assert_int_equal(model_forward(m, &x, 1, 0, b, NULL), 0);
-        assert_int_equal(model_logits(m, &x, q), 0);
-        assert_int_equal(model_gradient(m, &x, 1, &mean), 0);
-        OWN_NUMBERS *h = tiny_gradient(m);
-        assert_true(distance(a, b, N) <= tol && distance(p, q, N * V) <= tol);
-        assert_true(distance(g, h, model_size(m)) <= tol);
     }
 }
 

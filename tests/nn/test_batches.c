@@ -267,33 +267,6 @@ static long spread(Batches *b, long epoch)
     return sum - (long)(high - low);
 }
 
-TEST(test_like_length)
-{
-    OWN_TEXT t = text_for(CONTEXT_SENTENCE, 8, TOKENS);
-    OWN_BATCHES *b = batches_of(&t, NULL, CONTEXT_SENTENCE, 256, 64, 5);
-    for (long epoch = 0; epoch < 4; epoch++) assert_true(spread(b, epoch) <= 0);
-    assert_true(spread(b, -1) > 0); /* control: in the text's order */
-}
-
-/* The cuts of a stream move: over many epochs a token is the first of its block at about 1 time in T. */
-TEST(test_offsets)
-{
-    enum { T = 8, EPOCHS = 800 };
-    OWN_TEXT t = text_for(CONTEXT_STREAM, 8, 100);
-    OWN_BATCHES *b = batches_of(&t, NULL, CONTEXT_STREAM, 32, T, 5);
-    size_t first = 0;
-    for (long epoch = 0; epoch < EPOCHS; epoch++) {
-        batches_epoch(b, epoch);
-        for (size_t i = 0; i < batches_count(b); i++) {
-            Batch x = batch_at(b, i);
-            for (size_t j = 0; j < x.N; j++)
-                first += place(x.input[j], x.target[j]) == 50 && x.position[j] == 0;
-        }
-    }
-    /* binomial: 100 +- 4 sqrt(800 * 1/8 * 7/8) */
-    assert_true(fabs((double)first - 100) <= 4 * 9.36);
-}
-
 /* ---- pairs -------------------------------------------------------------------------------------- */
 
 enum { LINES = 700, WORDS = 30, SIDE = 1 << 20 };

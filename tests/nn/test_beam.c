@@ -1,5 +1,5 @@
-/* test_beam.c: beam search against a second search without caches and the number of possible outputs, alone and in
- * batches; lengths, repeats and refusals. The second search (tests/nn/slow_beam.h) also makes mistakes that others
+/* test_beam.c: beam search against a second search without caches, several sentences at a time; lengths, repeats and
+ * refusals. The second search (tests/nn/slow_beam.h) also makes mistakes that others
  * made, and the tests must see them. */
 #include "tests/lib/test.h"
 
@@ -298,78 +298,6 @@ TEST(scores_are_those_of_a_pass)
             }
 }
 
-/* A search with as many hypotheses as there are outputs cuts off nothing: it finds all that are allowed, each once, in
- * the order of their scores, which are those of a pass. */
-TEST(a_wide_beam_finds_all)
-{
-    enum { FEW = 5, FEW_LONGEST = 4, ALL = 341 }; /* 1 + 4 + 16 + 64 + 256 */
-    static const struct {
-        size_t min_length, no_repeat, banned, count;
-    } row[] = {{0, 0, 0, ALL}, {2, 0, 0, ALL - 5}, {0, 1, 0, 1 + 4 + 12 + 24 + 24}, {0, 0, 1, 121}};
-    static const int32_t banned[] = {3};
-    for (size_t i = 0; tiny_all[i].name; i++)
-        for (size_t v = 0; v < 4; v++) {
-            OWN_MODEL *m = random_model(backend("cpu-f64"), &tiny_all[i], FEW, 2 * ALL, 5 + v);
-            BeamConfig c = search_of(ALL, FEW_LONGEST, 2);
-            Sources k;
-            Batch x = sources(&k, FEW, 8, 0, 1 + (size_t)(m->plan->sides > 1));
-            c.penalty = (int)((i + v) % PENALTIES);
-            c.alpha = 1.3;
-            c.min_length = row[v].min_length;
-            c.no_repeat = row[v].no_repeat;
-            c.banned = banned;
-            c.banned_count = row[v].banned;
-            OWN_OUTPUTS *found = search(m, &c, &x);
-            for (size_t s = 0; s < x.S; s++) {
-                const Outputs *o = &found[s];
-                assert_int_equal(o->count, row[v].count);
-                for (size_t j = 0; j < o->count; j++) {
-                    check_output(m, &c, &x, s, &o->best[j], 0);
-                    for (size_t l = 0; l < j; l++)
-                        assert_false(same_text(&o->best[l], &o->best[j]));
-                }
-            }
-        }
-}
-
-/* ---- batches ---------------------------------------------------------------------------------------------- */
-
-/* Searches for all 64 sentences, so many at a time. */
-static Outputs *by_batches(Model *m, const BeamConfig *c, size_t each)
-{
-    Outputs *all = calloc(SOURCES, sizeof *all);
-    assert_non_null(all);
-    for (size_t s = 0; s < SOURCES; s += each) {
-        Sources k;
-        Batch x = sources(&k, V, 4, s, s + each < SOURCES ? s + each : SOURCES);
-        OWN_OUTPUTS *o = search(m, c, &x);
-        memcpy(all + s, o, x.S * sizeof *o);
-    }
-    return all;
-}
-
-/* Outputs are the same whatever the batch, with one thread or two. In f64 they have the same bits. */
-TEST(batches_do_not_matter)
-{
-    for (size_t i = 0; tested_backend(i); i++)
-        for (const TinyPlan *p = tiny_pairs; p->name; p++)
-            for (uint64_t seed = 0; seed < (tested_prefix ? 1 : 2); seed++) {
-                backend_threads(seed == 1 ? 2 : 1);
-                OWN_MODEL *m = random_model(backend(tested_backend(i)), p, V, SOURCES * 5, seed);
-                double tol = strcmp(tested_backend(i), "cpu-f64") ? tolerance(m->backend) : 0;
-                BeamConfig c = search_of(5, LONGEST, SOURCES);
-                c.penalty = PENALTY_POWER;
-                c.alpha = 1;
-                OWN_OUTPUTS *first = by_batches(m, &c, SOURCES);
-                for (int k = 0; k < 2; k++) {
-                    OWN_OUTPUTS *o = by_batches(m, &c, k ? 7 : 1);
-                    for (size_t s = 0; s < SOURCES; s++)
-                        assert_true(same_outputs(&o[s], &first[s], tol));
-                }
-            }
-    backend_threads(1);
-}
-
 /* ---- refusals --------------------------------------------------------------------------------------------- */
 
 TEST(configurations_that_cannot_be)
@@ -532,11 +460,6 @@ TEST(bytes_grow_with_rows)
     BeamConfig one = search_of(5, LONGEST, 10), two = search_of(5, LONGEST, 20);
     size_t a = beam_bytes(m, &one), b = beam_bytes(m, &two);
     assert_true(b > 1.5 * (double)a && b < 2.5 * (double)a);
-}
-
-TEST(nothing_leaks)
-{
-    assert_int_equal(memory_live(), 0);
 }
 
 TEST_ADD(all_backends_are_here, NULL, NULL)

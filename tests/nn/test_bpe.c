@@ -50,7 +50,7 @@ TEST(test_learned_merges)
 {
     static char codes[1 << 16];
     size_t compared = 0, differ[SPOILS] = {0};
-    for (int k = 0; k < 240; k++) {
+    for (int k = 0; k < 120; k++) {
         const char *text = draw_text(alphabets[k % ALPHABETS], 10 + draw(k % 2 ? 60 : 1500), 0);
         OWN_BYTES *mine = learned(text, MERGES);
         for (int spoil = RIGHT; spoil < SPOILS; spoil++) {
@@ -60,8 +60,8 @@ TEST(test_learned_merges)
             differ[spoil] += !same;
         }
     }
-    assert_true(compared > 6000 && differ[LEAST_OF_EQUALS] > 20 && differ[LATE_STOP] > 20 &&
-                differ[ADDED] > 50); /* controls */
+    assert_true(compared > 3000 && differ[LEAST_OF_EQUALS] > 10 && differ[LATE_STOP] > 10 &&
+                differ[ADDED] > 25); /* controls */
 }
 
 TEST(test_small_texts)
@@ -86,25 +86,6 @@ TEST(test_small_texts)
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         OWN_BYTES *mine = learned(row[i].text, row[i].merges);
         assert_string_equal(mine, row[i].codes);
-    }
-}
-
-/* Texts one after another are one text, whatever line the cut follows. */
-TEST(test_several_texts)
-{
-    for (int k = 0; k < 20; k++) {
-        const char *text = draw_text(alphabets[2], 200, k % 2);
-        const char *cut = strchr(text + draw(strlen(text) / 2), '\n') + 1;
-        BpeText all = text_of(text), part[3] = {{"a", text, (size_t)(cut - text)},
-                                                {"empty", text, 0},
-                                                {"b", cut, strlen(cut)}};
-        OWN_BPE *a, *b, *first;
-        assert_int_equal(bpe_learn(&all, 1, MERGES, NULL, &a), 0);
-        assert_int_equal(bpe_learn(part, 3, MERGES, NULL, &b), 0);
-        assert_int_equal(bpe_learn(part, 1, MERGES, NULL, &first), 0);
-        assert_int_equal(bpe_merges(a), bpe_merges(b));
-        assert_true(bpe_hash(a) == bpe_hash(b));
-        assert_true(bpe_hash(a) != bpe_hash(first)); /* the control */
     }
 }
 
@@ -149,7 +130,7 @@ static void join_lines(char *text)
 TEST(test_applied_and_joined)
 {
     size_t differ[RULES] = {0}, pieces = 0;
-    for (int k = 0; k < 240; k++) {
+    for (int k = 0; k < 120; k++) {
         const char *const *letter = alphabets[k % ALPHABETS];
         char *lines;
         do lines = learned(draw_text(letter, 10 + draw(300), 0), 1 + draw(MERGES - 1));
@@ -173,8 +154,8 @@ TEST(test_applied_and_joined)
         merges = 0;
         assert_string_equal(mine, apply_slowly(text, 0));
     }
-    assert_true(pieces > 10000 && differ[LAST_OF_EQUALS] > 20 && differ[FROM_THE_RIGHT] > 20 &&
-                differ[HIGHEST_RANK] > 100); /* controls */
+    assert_true(pieces > 5000 && differ[LAST_OF_EQUALS] > 10 && differ[FROM_THE_RIGHT] > 10 &&
+                differ[HIGHEST_RANK] > 50); /* controls */
 }
 
 /* Without a version, as in 0.1, the end of a word is a unit: by the same merges a word ends in "b" where 0.2, which has
@@ -240,22 +221,6 @@ TEST(test_join)
 }
 
 /* ---- files -------------------------------------------------------------------------------------- */
-
-TEST(test_printed_and_read)
-{
-    for (int k = 0; k < 40; k++) {
-        const char *text = draw_text(alphabets[k % ALPHABETS], 300, 0);
-        BpeText t = text_of(text);
-        OWN_BPE *a, *read;
-        assert_int_equal(bpe_learn(&t, 1, 1 + draw(MERGES), NULL, &a), 0);
-        OWN_BYTES *x = printed(a);
-        assert_true(bpe_hash(a) == hash_bytes(HASH_START, x, strlen(x)));
-        assert_int_equal(bpe_write(a, file_path("codes")), 0);
-        assert_int_equal(bpe_read(file_path("codes"), &read), 0);
-        OWN_BYTES *y = printed(read);
-        assert_string_equal(x, y);
-    }
-}
 
 /* Texts with these bytes are refused with these words, wherever they are read. For subword-nmt a word may end in the mark
  * of a piece or have a tab, and is cut; no text of a corpus may. */

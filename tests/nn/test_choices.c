@@ -67,27 +67,6 @@ TEST(the_model_is_the_mean_of_the_last_epochs)
     assert_memory_not_equal(model_data(m), model_data(want), n * sizeof(float));
 }
 
-/* Epoch files of an older run in the directory go. A lost file gives an error. */
-TEST(epochs_files_are_this_runs)
-{
-    Trial a;
-    char file[PATH];
-    trial_init(&a, "files", CONTEXT_STREAM);
-    a.t.average = 5;
-    assert_int_equal(run(&a), 0);
-    assert_int_equal(a.result.averaged, EPOCHS); /* as many as there are */
-    assert_true(has_epoch("files", EPOCHS));
-    trial_init(&a, "files", CONTEXT_STREAM);
-    a.t.average = 2;
-    a.t.epochs = 2;
-    assert_int_equal(run(&a), 0);
-    assert_true(has_epoch("files", 1) && has_epoch("files", 2) && !has_epoch("files", EPOCHS));
-    assert_int_equal(unlink(path(file, "files", "epoch-1.safetensors")), 0);
-    a.t.resume = 1;
-    assert_int_equal(run(&a), ERR_INPUT);
-    assert_non_null(strstr(error_text(), "epoch-1.safetensors"));
-}
-
 /* A resumed run must agree in each choice, and in the length only where rates depend on it. */
 TEST(resuming_needs_the_same_choices)
 {

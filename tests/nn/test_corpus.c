@@ -111,18 +111,6 @@ TEST(test_lines)
     }
 }
 
-/* There are as many characters as bytes, except blanks at the ends of words and lines: wc. */
-TEST(test_kjv_by_characters)
-{
-    OWN_CORPUS c = tiny_open("kjv", (CorpusChoice){.level = LEVEL_CHAR});
-    assert_in_range(c.vocab.size, 30, 128);
-    for (int i = 0; i < SPLITS; i++) {
-        assert_int_equal(c.text[i].tokens, builtin_kjv(i).count);
-        assert_int_equal(c.text[i].unknown, 0);
-    }
-    tiny_refuse("markov", (CorpusChoice){.level = LEVEL_CHAR}, "");
-}
-
 static void refuse_text(const char *file, const Vocab *v, const char *words)
 {
     Text t;
@@ -145,23 +133,6 @@ TEST(test_refused_texts)
     assert_int_equal(vocab_read(file_path("v"), &read), 0); /* a model's: no limit helps any more */
     refuse_text(file_path("word"), &read, "word:4: 'new'");
     assert_false(error_has("--vocabulary"));
-}
-
-TEST(test_long_line)
-{
-    size_t n = 10 << 20;
-    OWN_BYTES *s = memory_new(n, 1);
-    for (size_t i = 0; i < n; i++) s[i] = "abc "[i % 4];
-    const char *file = file_write("long", s, n);
-    OWN_VOCAB v = words_in(s, n, 0);
-    OWN_TEXT t;
-    assert_int_equal(text_read(file, NULL, &v, &t), 0);
-    assert_int_equal(t.tokens, n / 4 + 1);
-    assert_int_equal(t.lines, 1);
-    memset(s, 'x', n); /* and a word of 10 MB */
-    OWN_VOCAB one = words_in(s, n, 0);
-    assert_int_equal(strlen(one.word[one.eos == 0]), n);
-    remove(file);
 }
 
 /* ---- vocabularies ------------------------------------------------------------------------------- */
@@ -237,23 +208,6 @@ TEST(test_vocab_order)
     Vocab v;
     assert_int_equal(vocab_build(&(BpeText){.bytes = s, .count = count}, 1, LEVEL_WORD, 1, 0, &v),
                      ERR_INPUT);
-}
-
-/* The limit that a refusal advises keeps the words that occur twice or more, and no other. */
-TEST(test_advised_limit)
-{
-    size_t count, single = 0;
-    OWN_BYTES *s = random_text(6, 40, &count);
-    OWN_VOCAB all = words_in(s, count, 0), v = words_in(s, count, all.advised);
-    OWN_TEXT whole;
-    assert_int_equal(text_encode(&(BpeText){"text", s, count, 0}, NULL, &all, &whole), 0);
-    for (size_t i = 0; i < all.size; i++) {
-        int there = vocab_find(&v, all.word[i], strlen(all.word[i])) >= 0;
-        size_t n = occurrences(&whole, (int32_t)i);
-        assert_true(there == (n > 1 || (int32_t)i == all.eos));
-        single += n == 1;
-    }
-    assert_true(single > 0 && v.unk >= 0 && v.size == all.advised);
 }
 
 /* A text may have the word <unk>, as the Penn Treebank has. Then it is that word. */

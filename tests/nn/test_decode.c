@@ -1,5 +1,5 @@
 /* test_decode.c: decoding a token at a time: every kind of instruction; hypotheses that fork, end and begin;
- * narrow rare words; the most probable tokens; refusals; on every backend. tests/bridge/test_decode_plans.c has every
+ * the most probable tokens; refusals; on every backend. tests/bridge/test_decode_plans.c has every
  * scheme. */
 #include "tests/lib/test.h"
 
@@ -31,12 +31,6 @@ TEST(logits_are_those_of_a_pass)
 }
 
 #define NARROW(k, first) (c.tails = (k), c.factor = 2, c.cut[0] = (first), c.cut[1] = 7)
-
-TEST(narrow_words)
-{
-    for (Each e = {.plans = tiny_plans}; each_next(&e);)
-        check(each_twin(&e, TINY_WITH(NARROW(2, 4)), 0), e.plan->name);
-}
 
 /* ---- hypotheses ------------------------------------------------------------------------------------- */
 
@@ -279,11 +273,6 @@ TEST(bytes)
     assert_in_range(decoding_bytes(m, 3, 4, 2), (numbers + ints / word) * b->size,
                     (numbers + ints / word + 6) * b->size);
     decoding_free(d);
-}
-
-TEST(nothing_leaks)
-{
-    assert_int_equal(memory_live(), 0);
 }
 
 TEST_ADD(all_backends_are_here, NULL, NULL)

@@ -177,37 +177,6 @@ TEST(pairs_are_learned_exactly)
     set_sources(0);
 }
 
-static double told[EPOCHS];
-
-static void keep_exact(void *arg, const TrainReport *r)
-{
-    (void)arg;
-    if (r->valid_ppl > 0)
-        told[r->epoch - 1] = r->valid_exact;
-    else
-        assert_true(isnan(r->valid_exact));
-}
-
-/* Reports have the share at epochs' ends, for pairs alone. So have results. */
-TEST(reports_tell_it_of_pairs)
-{
-    for (int pairs = 0; pairs < 2; pairs++) {
-        Trial a;
-        set_sources(pairs);
-        trial_init(&a, NULL, CONTEXT_SENTENCE);
-        a.t.report = keep_exact;
-        a.m = pairs ? model_with_source("cpu-f32") : new_model("cpu-f32");
-        assert_int_equal(train_run(a.m, &corpus, &a.t, &a.result), 0);
-        for (int i = 0; i < EPOCHS; i++)
-            assert_true(pairs ? told[i] >= 0 && told[i] <= 1 : isnan(told[i]));
-        assert_int_equal(isnan(a.result.valid_exact), !pairs);
-        assert_int_equal(isnan(a.result.test_exact), !pairs);
-        if (pairs) assert_true(a.result.valid_exact == told[a.result.best_epoch - 1]);
-        model_free(a.m);
-    }
-    set_sources(0);
-}
-
 /* Pairs need a model of two sides, and such a model needs pairs. A pair that is too long is refused before the first
  * step. */
 TEST(sides_must_fit)

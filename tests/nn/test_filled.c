@@ -51,21 +51,6 @@ TEST(only_training_is_filled_up)
     assert_int_equal(filled_most(&used), MOST_ROWS);
 }
 
-/* The head filled up to N and all tails fit into filled_most, whatever words a batch has. */
-TEST(all_clusters_have_room)
-{
-    for (size_t k = 1; k <= MOST_SIZES; k++) {
-        Backend b = {.row_sizes = k};
-        Model m = model_of(&b);
-        for (size_t x = 0; x <= MOST_ROWS; x += 7)
-            for (size_t y = 0; x + y <= MOST_ROWS; y += 11) {
-                size_t n[] = {x, y, MOST_ROWS - x - y}, all = MOST_ROWS;
-                for (int i = 0; i < 3; i++) all += filled_rows(&m, &training, n[i], MOST_ROWS);
-                assert_true(all <= filled_most(&m));
-            }
-    }
-}
-
 /* ---- the same gradient --------------------------------------------------------------------------- */
 
 static Model *ends_model(const Backend *b, const TinyEnds *e)

@@ -1,5 +1,5 @@
 /* test_heads.c: an encoder alone that is asked masked words, classes and numbers: against a second reading in plain
- * loops, the loss, and refusals; on every backend. */
+ * loops, and refusals; on every backend. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/models.h"
@@ -103,40 +103,6 @@ TEST(no_position_sees_its_answer)
 }
 
 /* ---- the loss ------------------------------------------------------------------------------------- */
-
-static double log_softmax(const double *z, size_t n, int32_t at)
-{
-    double sum = 0;
-    for (size_t v = 0; v < n; v++) sum += exp(z[v] - z[at]);
-    return -log(sum);
-}
-
-static double expected(const Model *m, const Batch *b, const Asked *a, size_t k)
-{
-    size_t C = model_config(m)->classes, s = k - b->asked.count;
-    if (k < b->asked.count) return -log_softmax(a->words + k * V, V, b->asked.word[k]);
-    if (C == 1) return pow(a->classes[s] - b->asked.value[s], 2);
-    return -log_softmax(a->classes + s * C, C, b->asked.label[s]);
-}
-
-TEST(losses_are_those_of_the_logits)
-{
-    for (const TinyHead *h = tiny_heads; is_head(h); h++) {
-        OWN_MODEL *m = encoder("cpu-f64", h, 0, 0);
-        Batch b = tiny_batch_of(m);
-        double nll[N], mean, sum = 0;
-        Asked a = ask(m, &b);
-        assert_int_equal(model_forward(m, &b, 0, 0, nll, &mean), 0);
-        size_t told = b.asked.count + (h->classes ? b.S : 0), asked = batch_asked(&b);
-        assert_int_equal(asked, h->masked ? MASKED : b.S);
-        for (size_t k = 0; k < told; k++) {
-            double right = expected(m, &b, &a, k);
-            assert_true(fabs(nll[k] - right) <= 1e-12 * (1 + right));
-            if (k < asked) sum += right;
-        }
-        assert_true(fabs(mean - sum / (double)asked) <= 1e-12);
-    }
-}
 
 /* A batch without a masked word has no loss and, where it asks words alone, no gradient. */
 TEST(nothing_masked)

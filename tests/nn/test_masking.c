@@ -2,7 +2,6 @@
  * against its text and labels. */
 #include "tests/lib/test.h"
 
-#include "kernels/random.h"
 #include "nn/text/corpus.h"
 #include "nn/text/masking.h"
 #include "tests/lib/scratch.h"
@@ -64,23 +63,6 @@ TEST(shares_of_training)
     }
 }
 
-/* Every word except <cls> and <mask> is drawn, about as often as the others. */
-TEST(drawn_words_are_even)
-{
-    enum { FEW = 20 };
-    Vocab v = vocab_of(FEW);
-    double drawn[FEW + 2] = {0}, all = 0;
-    for (size_t i = 0; i < MANY; i++) {
-        int32_t input;
-        if (!masking_draw(&v, 3, 1, i, 5, &input) || input == v.mask || input == 5) continue;
-        drawn[input]++;
-        all++;
-    }
-    assert_true(drawn[v.first] == 0 && drawn[v.mask] == 0);
-    for (int w = 0; w < FEW; w++)
-        if (w != 5) assert_true(binomial(drawn[w], all, 1. / (FEW - 1)));
-}
-
 TEST(masks_of_evaluation)
 {
     Vocab v = vocab_of(WORDS);
@@ -88,23 +70,6 @@ TEST(masks_of_evaluation)
     assert_true(binomial(n.chosen, 0.9 * MANY, 0.15));
     assert_true(n.mask == n.chosen);
     assert_memory_equal(&n, &other, sizeof n); /* the seed plays no part */
-}
-
-/* Draws are the same for the same seed, epoch and place. Otherwise two draws agree as often as chance has it. */
-TEST(draws_are_of_seed_epoch_and_place)
-{
-    Vocab v = vocab_of(WORDS);
-    double both[3] = {0};
-    for (size_t i = 0; i < MANY; i++) {
-        int32_t a, b;
-        int chosen = masking_draw(&v, 7, 1, i, 3, &a);
-        assert_int_equal(masking_draw(&v, 7, 1, i, 3, &b), chosen);
-        assert_int_equal(a, b);
-        both[0] += chosen && masking_draw(&v, 8, 1, i, 3, &b);
-        both[1] += chosen && masking_draw(&v, 7, 2, i, 3, &b);
-        both[2] += chosen && masking_draw(&v, 7, 1, i + 1, 3, &b);
-    }
-    for (int k = 0; k < 3; k++) assert_true(binomial(both[k], MANY, 0.15 * 0.15));
 }
 
 /* ---- sequences ---------------------------------------------------------------------------------------- */

@@ -1,5 +1,4 @@
-/* test_memory.c: the memory of a model: placement by lives, the counted bytes, and what recomputing
- * saves. The first test measures the process and so comes first. */
+/* test_memory.c: the memory of a model: placement by lives, the counted bytes, and what recomputing saves. */
 #include "tests/lib/test.h"
 
 #include "bridge/bridge.h"
@@ -42,62 +41,29 @@ static Model *model(const char *scheme, Size s)
     return m;
 }
 
-/* ---- counted and measured ------------------------------------------------------------------------- */
+static const Backend *real;
+static size_t allocated; /* bytes */
 
-/* Returns a number of kB in /proc/self/status, in bytes; 0 where there is none. */
-static double status(const char *key)
+static void *count_alloc(size_t n)
 {
-    FILE *f = fopen("/proc/self/status", "r");
-    char line[256];
-    double kb = 0;
-    while (f && fgets(line, sizeof line, f))
-        if (strncmp(line, key, strlen(key)) == 0) sscanf(line + strlen(key), "%lf", &kb);
-    if (f) fclose(f);
-    return 1024 * kb;
+    allocated += n * real->size;
+    return real->alloc(n);
 }
 
-static Batch batch(size_t N)
+/* A model allocates the bytes that are counted, to a hundredth; without recomputing, and for evaluation alone. */
+TEST(counted_is_allocated)
 {
-    static int32_t input[4096], target[4096], position[4096];
-    static size_t start[4096 / T + 1];
-    for (size_t i = 0; i < N; i++) {
-        input[i] = (int32_t)random_below(1, 1, i, V);
-        target[i] = (int32_t)random_below(1, 2, i, V);
-        position[i] = (int32_t)(i % T);
+    assert_int_equal(backend_find("cpu-f32", NULL, &real), 0);
+    for (int k = 0; k < 3; k++) {
+        Backend b = *real;
+        ModelConfig config = TINY_WITH(c.vocab = V, c.width = 64, c.max_tokens = 512,
+                                       c.max_length = T, c.recompute = k == 1);
+        OWN_MODEL *m;
+        b.alloc = count_alloc;
+        allocated = 0;
+        assert_int_equal(model_new(&config, tiny_residual(), &b, k < 2, &m), 0);
+        assert_in_range(model_bytes(m), allocated - allocated / 100, allocated + allocated / 100);
     }
-    for (size_t s = 0; s <= N / T; s++) start[s] = s * T;
-    return (Batch){N, N / T, T, input, target, position, start};
-}
-
-static void step(Model *m, const Batch *b, uint64_t n)
-{
-    AdamConfig a = {.rate = 1e-3, .beta1 = 0.9, .beta2 = 0.997, .eps = 1e-8};
-    assert_int_equal(model_step(m, b, &a, n), 0);
-}
-
-static void one_step(const char *scheme, Size s)
-{
-    Batch b = batch(s.tokens);
-    OWN_MODEL *m = model(scheme, s);
-    step(m, &b, 1);
-}
-
-/* The process grows by the counted bytes, within 10 %. The matrix library's buffers, of fixed size, are
- * there after a step of a small model. */
-TEST(the_process_takes_what_is_counted)
-{
-    one_step("transformer", (Size){64, 512, 1, 0});
-    Batch b = batch(2048);
-    double before = status("VmRSS:");
-#ifdef __SANITIZE_ADDRESS__
-    before = 0; /* its shadow is memory too */
-#endif
-    if (before == 0) skip();
-    OWN_MODEL *m = model("heun-layer", (Size){256, 2048, 1, 0});
-    for (uint64_t n = 1; n <= 2; n++) step(m, &b, n);
-    double grown = status("VmHWM:") - before, counted = (double)model_bytes(m);
-    print_message("# counted %.1f MB, measured %.1f MB\n", 1e-6 * counted, 1e-6 * grown);
-    assert_true(grown <= 1.1 * counted && grown >= 0.9 * counted);
 }
 
 TEST(kinds_make_the_sum)
@@ -120,16 +86,6 @@ static size_t arena_bytes(const char *scheme, Size s)
     size_t bytes = model_memory(m, MEMORY_ACTIVATIONS) + model_memory(m, MEMORY_ADJOINTS) +
                    model_memory(m, MEMORY_WORKSPACE);
     return bytes;
-}
-
-/* Without training, depth costs nothing: states of past layers share memory. */
-TEST(evaluation_holds_one_layer)
-{
-    size_t one = arena_bytes("transformer", (Size){64, 512, 0, 0});
-    size_t many = arena_bytes("rk4-layer", (Size){64, 512, 0, 0});
-    size_t training = arena_bytes("rk4-layer", (Size){64, 512, 1, 0});
-    assert_true(many <= one + 6 * 64 * 512 * 4); /* states and slopes of the stages */
-    assert_true(4 * many < 3 * training);
 }
 
 /* Recomputing makes stages cheap in everything except parameters, gradients and moments: four stages

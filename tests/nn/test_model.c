@@ -28,22 +28,6 @@ TEST(agrees_with_plain_loops)
 
 /* ---- identities ---------------------------------------------------------------------------------- */
 
-/* A later token or another sequence leaves a row's logits unchanged, bit for bit. */
-TEST(later_tokens_change_nothing_earlier)
-{
-    enum { ROW = 9 }; /* the fourth of the third sequence */
-    for (Each e = {.plans = tiny_all}; each_next(&e);) {
-        int32_t changed[N];
-        memcpy(changed, e.x.input, sizeof changed);
-        changed[ROW] = 8;
-        OWN_NUMBERS *z = tiny_logits(e.m, &e.x);
-        e.x.input = changed;
-        OWN_NUMBERS *w = tiny_logits(e.m, &e.x);
-        assert_memory_equal(z, w, ROW * V * sizeof *z);
-        for (int r = ROW; r < N; r++) assert_true(distance(z + r * V, w + r * V, V) > 1e-4);
-    }
-}
-
 /* Without training, registers share memory and EVALs share a workspace. The numbers are the same. */
 TEST(memory_is_shared_without_harm)
 {
@@ -152,25 +136,6 @@ TEST(equal_draws_share_their_masks)
     }
 }
 
-/* Gradients are a function of (parameters, batch, step). The earlier content of the buffers does not
- * matter. */
-TEST(gradients_repeat_bit_for_bit)
-{
-    for (Each e = {.plans = tiny_all, .training = 1}; each_next(&e);) {
-        OWN_MODEL *r = each_twin(&e, tiny_config(), 1);
-        size_t start[2 * SIDES];
-        Batch first = tiny_one(&e.x, 0, start);
-        double mean[4];
-        assert_int_equal(model_gradient(e.m, &e.x, 2, &mean[0]), 0);
-        assert_int_equal(model_gradient(e.m, &first, 3, &mean[1]), 0);
-        assert_int_equal(model_gradient(r, &first, 3, &mean[2]), 0);
-        assert_true(tiny_same(e.m, model_grad(e.m), r, model_grad(r)));
-        assert_memory_equal(&mean[1], &mean[2], sizeof *mean);
-        assert_int_equal(model_gradient(r, &first, 4, &mean[3]), 0); /* other masks */
-        assert_false(tiny_same(e.m, model_grad(e.m), r, model_grad(r)));
-    }
-}
-
 static void poison(Model *m)
 {
     const Backend *b = m->backend;
@@ -238,26 +203,6 @@ TEST(passes_allocate_nothing)
         assert_int_equal(memory_calls(), calls);
         OWN_MODEL *r = each_twin(&e, tiny_config(), 0);
         assert_true(r && memory_calls() > calls); /* the counter counts */
-    }
-}
-
-/* Single and double precision agree on equal parameters. The error is a share of the gradient's norm.
- * The networks amplify rounding by some hundreds (f64's differences: test_gradient.c). */
-TEST(precisions_agree)
-{
-    for (const TinyPlan *p = tiny_all; p->name; p++) {
-        OWN_MODEL *m = shaken("cpu-f32", tiny_config(), p->build(), 1);
-        OWN_MODEL *r = model("cpu-f64", tiny_config(), p->build(), 1);
-        Batch b = tiny_batch_of(m);
-        double mean[2];
-        OWN_NUMBERS *x = tiny_numbers(m);
-        model_backend(r)->put(model_data(r), x, model_size(m));
-        assert_int_equal(model_gradient(m, &b, 2, &mean[0]), 0);
-        assert_int_equal(model_gradient(r, &b, 2, &mean[1]), 0);
-        OWN_NUMBERS *g = tiny_gradient(m), *h = tiny_gradient(r);
-        double error = norm_distance(g, h, model_size(m));
-        assert_true(fabs(mean[0] - mean[1]) <= 1e3 * 0x1p-24 * mean[1]);
-        assert_true(error > 0 && error <= 1e3 * 0x1p-24);
     }
 }
 

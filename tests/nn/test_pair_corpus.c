@@ -1,5 +1,5 @@
-/* test_pair_corpus.c: directories of parallel text: which files are read, the words of refusals, the texts of the
- * vocabulary, and which pairs are left out, by a reader of lines that knows nothing of tokens. */
+/* test_pair_corpus.c: directories of parallel text: which files are read, the words of refusals, and
+ * which pairs are left out, by a reader of lines that knows nothing of tokens. */
 #include "tests/lib/test.h"
 
 #include <sys/stat.h>
@@ -197,48 +197,6 @@ TEST(test_refused_texts)
             refuse(w, row[i].says);
         }
     }
-}
-
-/* ---- texts -------------------------------------------------------------------------------------- */
-
-/* The vocabulary comes from both training texts and from nothing else. */
-TEST(test_training_text_alone)
-{
-    write_corpus();
-    OWN_CORPUS a = open_corpus(en_de), same = open_corpus(en_de);
-    assert_true(corpus_checksum(&a) == corpus_checksum(&same)); /* runs compare it */
-    same.source[SPLIT_TRAIN].id[0] ^= 1;
-    assert_true(corpus_checksum(&a) != corpus_checksum(&same));
-    /* <eos> 4; a 2, ein 2, man 2, mann 2; geht, walks; <unk> */
-    assert_int_equal(a.vocab.size, 8);
-    assert_string_equal(a.vocab.word[0], "<eos>");
-    assert_string_equal(a.vocab.word[1], "a");
-    assert_string_equal(a.vocab.word[4], "mann");
-    assert_string_equal(spell(&a, &a.source[SPLIT_VALID]), "a man <unk> <eos>");
-    assert_string_equal(spell(&a, &a.text[SPLIT_VALID]), "ein mann <unk> <eos>");
-    assert_int_equal(a.source[SPLIT_VALID].unknown, 1);
-    assert_int_equal(a.text[SPLIT_VALID].unknown, 1);
-    assert_int_equal(a.source[SPLIT_TRAIN].unknown + a.text[SPLIT_TRAIN].unknown, 0);
-    OWN_CORPUS four = open_corpus((CorpusChoice){.source = "en", .target = "de", .vocab_limit = 4});
-    assert_int_equal(four.vocab.size, 4);
-    /* The last word of a source's text without a line end is not joined to the target's first. */
-    file_text("train.en", "a man\na man");
-    file_text("train.de", "ein mann\nein mann");
-    OWN_CORPUS c = open_corpus(en_de);
-    assert_int_equal(c.vocab.size, 6);
-    assert_int_equal(c.source[SPLIT_TRAIN].unknown + c.text[SPLIT_TRAIN].unknown, 0);
-}
-
-/* "<eos>" and "<unk>" as words of a text in pieces are cut like others, unless merges make them whole. */
-TEST(test_special_words_in_pieces)
-{
-    write_corpus();
-    file_text("codes", "#version: 0.2\nx y\n");
-    file_text("train.en", "a <eos> b\n<unk>\n");
-    CorpusChoice w = {.source = "en", .target = "de", .codes = file_path("codes")};
-    check_train(w, "a <@@ e@@ o@@ s@@ > b <eos> <@@ u@@ n@@ k@@ > <eos>");
-    file_text("codes", "#version: 0.2\n< e\no s\n<e os\n<eos ></w>\n");
-    refuse(w, "train.en:1: <eos> is written inside a line");
 }
 
 /* ---- parts, by a reader of lines ---------------------------------------------------------------- */

@@ -1,8 +1,7 @@
 /* test_pieces.c: a corpus of one text with its words in pieces: ids by hand, words counted by a reader that knows no
- * pieces, the text of the merges and the vocabulary, and refusals. */
+ * pieces, and refusals. */
 #include "tests/lib/test.h"
 
-#include "kernels/random.h"
 #include "nn/text/corpus.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/tiny.h"
@@ -142,53 +141,6 @@ TEST(test_pieces_give_the_text_back)
         t->id[i] = t->id[i + 1];
         t->id[i + 1] = first;
         assert_false(gives_back(&c, SPLIT_VALID));
-    }
-}
-
-/* ---- texts of the merges ------------------------------------------------------------------------ */
-
-/* Merges and vocabulary come from the training text and from nothing else. */
-TEST(test_training_text_alone)
-{
-    static const char *const other[] = {"zz zz zz zz\n", "ab ab ab ab\n", "bc bc bc\nzz\n"};
-    for (size_t merges = 1; merges <= 3; merges += 2) {
-        CorpusChoice w = {.merges = merges};
-        write_corpus();
-        file_text("train.txt", "ab abc\nab b abc\n");
-        OWN_CORPUS a = tiny_open(folder, w);
-        for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
-            file_text("valid.txt", other[i]);
-            file_text("test.txt", other[2 - i]);
-            OWN_CORPUS b = tiny_open(folder, w);
-            assert_true(bpe_hash(a.bpe) == bpe_hash(b.bpe));
-            assert_true(vocab_hash(&a.vocab) == vocab_hash(&b.vocab));
-            assert_true(vocab_find(&b.vocab, "z", 1) < 0 && vocab_find(&b.vocab, "zz", 2) < 0);
-            w.untested = !w.untested;
-        }
-        file_text("train.txt", "zz zz ab abc\nab b abc\n"); /* the control */
-        OWN_CORPUS b = tiny_open(folder, w);
-        assert_true(vocab_hash(&a.vocab) != vocab_hash(&b.vocab));
-        /* the greatest of equally frequent pairs */
-        assert_true(vocab_find(&b.vocab, "zz", 2) >= 0);
-    }
-}
-
-/* A limit keeps so many pieces. <unk> stands for the others. */
-TEST(test_limits)
-{
-    write_corpus();
-    OWN_CORPUS c = tiny_open(folder, (CorpusChoice){.merges = 1, .vocab_limit = 3});
-    assert_int_equal(c.vocab.size, 3);
-    assert_true(vocab_find(&c.vocab, "ab", 2) >= 0);
-    assert_int_equal(c.text[SPLIT_TRAIN].unknown, 4); /* a@@ b@@ c, b */
-    assert_int_equal(c.text[SPLIT_TRAIN].goes_on, 2); /* words are counted all the same */
-    /* Valid and test end with the line of their N-th piece. */
-    file_text("valid.txt", "abc\nab\nab\n");
-    static const size_t tokens[] = {0, 4, 4, 4, 4, 6, 6, 8, 8}; /* by N; a@@ b@@ c <eos> */
-    for (size_t N = 1; N < sizeof tokens / sizeof *tokens; N++) {
-        OWN_CORPUS first = tiny_open(folder, (CorpusChoice){.merges = 1, .eval_tokens = N});
-        assert_int_equal(first.text[SPLIT_VALID].tokens, tokens[N]);
-        assert_int_equal(first.text[SPLIT_VALID].goes_on, 2);
     }
 }
 

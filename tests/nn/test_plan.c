@@ -159,17 +159,6 @@ TEST(a_pair_prints_and_counts)
     assert_int_equal(plan_sets(p, SIDE_SOURCE, SLOT_CROSS), 0);
 }
 
-/* A second EVAL of a slot costs no keys. */
-TEST(keys_are_paid_once)
-{
-    OWN_PLAN *p = plan_new_pair(1, 1);
-    int f = slot(p, SIDE_SOURCE, SLOT_ATTENTION, 0), c = slot(p, SIDE_TARGET, SLOT_CROSS, 0);
-    int keys = plan_keys(p, c, plan_eval(p, f, 1, 0));
-    p->output = plan_cross(p, c, plan_cross(p, c, 0, keys, 1), keys, 2);
-    assert_int_equal(plan_evals(p, SLOT_CROSS), 2);
-    assert_true(plan_macs(p, 8, 5) == (4 * 64 + 80) + 128 + 2 * (128 + 80));
-}
-
 #define SLOT(...) plan_slot(p, (PlanSlot){__VA_ARGS__})
 #define LIN(...) \
     plan_lin(p, sizeof((PlanTerm[]){__VA_ARGS__}) / sizeof(PlanTerm), (PlanTerm[]){__VA_ARGS__})

@@ -131,30 +131,6 @@ TEST(parts_make_the_gradient_of_all)
     }
 }
 
-/* Parts have different masks: the same batch twice with dropout has the mean of the gradients of two steps'
- * masks, not the gradient of one. */
-TEST(parts_have_masks_of_their_own)
-{
-    enum { STEP = 4, PARTS = 2 };
-    Batch x = tiny_batch();
-    double mean, *g[PARTS];
-    OWN_MODEL *m = model_on("cpu-f64", 0.3);
-    size_t n = model_size(m);
-    for (uint64_t i = 0; i < PARTS; i++) {
-        assert_int_equal(model_gradient(m, &x, (STEP - 1) * PARTS + i + 1, &mean), 0);
-        g[i] = tiny_gradient(m);
-    }
-    for (size_t i = 0; i < PARTS; i++) {
-        StepPart p = {i, PARTS, PARTS, PARTS * x.N, {0}, NULL};
-        assert_int_equal(model_step_part(m, &x, &p, &adam, STEP), 0);
-    }
-    OWN_NUMBERS *both = tiny_gradient(m);
-    assert_false(norm_distance(both, g[0], n) <= 0.1);
-    for (size_t i = 0; i < n; i++) g[0][i] = (g[0][i] + g[1][i]) / 2;
-    assert_true(norm_distance(both, g[0], n) <= gradient_rounding(model_backend(m)));
-    for (size_t i = 0; i < PARTS; i++) memory_free(g[i]);
-}
-
 TEST(impossible_parts_are_refused)
 {
     Batch x = tiny_batch();

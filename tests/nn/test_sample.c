@@ -66,15 +66,6 @@ TEST(shares_are_probabilities)
     }
 }
 
-/* The control: a nucleus that is one token off is seen. */
-TEST(another_nucleus_is_seen)
-{
-    double z[V];
-    logits(z);
-    assert_true(apart(z, &(Sampling){1, 0, 0.71}, cases[6].w) > 0.1);
-    assert_true(apart(z, &(Sampling){0.6, 0, 1}, cases[1].w) > 0.01);
-}
-
 /* The least of equal tokens comes first: a choice of one token keeps that. */
 TEST(equal_tokens)
 {

@@ -1,5 +1,5 @@
 /* test_sides.c: an encoder with its decoder: against a second reading in plain loops, which rows read which sources,
- * keys made once, and refusals; on every backend. */
+ * and refusals; on every backend. */
 #include "tests/lib/test.h"
 
 #include "nn/run/pass.h"
@@ -68,101 +68,6 @@ TEST(the_company_does_not_matter)
 }
 
 /* ---- keys ----------------------------------------------------------------------------------------- */
-
-static PlanTerm times(double c, int x)
-{
-    return (PlanTerm){.c = c, .x = x};
-}
-
-/* Makes Heun's method over cross-attention to the source's embedding: two EVALs of one slot with the keys of one KEYS,
- * or of two slots. */
-static Plan *heun(int slots)
-{
-    Plan *p = plan_new_pair(1, 1);
-    int f = plan_slot(p, (PlanSlot){SLOT_ATTENTION, 0, 1, 0, SIDE_SOURCE}), c[2], keys[2];
-    int memory = plan_eval(p, f, 1, 0);
-    for (int s = 0; s < slots; s++) {
-        c[s] = plan_slot(p, (PlanSlot){SLOT_CROSS, 0, 1 + s, 0, SIDE_TARGET});
-        keys[s] = plan_keys(p, c[s], memory);
-    }
-    int k1 = plan_cross(p, c[0], 0, keys[0], 1);
-    int y = plan_lin(p, 2, (PlanTerm[]){times(1, 0), times(1, k1)});
-    int k2 = plan_cross(p, c[slots - 1], y, keys[slots - 1], 2);
-    p->output = plan_lin(p, 3, (PlanTerm[]){times(1, 0), times(0.5, k1), times(0.5, k2)});
-    return p;
-}
-
-/* Copies every tensor of m from the one of r, cross.2 from cross.1. */
-static void copy_tensors(Model *m, Model *r)
-{
-    const Param *list;
-    size_t params = model_params(m, &list);
-    for (size_t i = 0; i < params; i++) {
-        char name[sizeof list->name];
-        memcpy(name, list[i].name, sizeof name);
-        char *set = strstr(name, "cross.2");
-        if (set) memcpy(set, "cross.1", 7);
-        OWN_NUMBERS *x = tiny_tensor(r, name);
-        assert_non_null(x);
-        put_tensor(m, list[i].name, x);
-    }
-}
-
-static double *gradient_of(Model *m, const char *name)
-{
-    const Param *p = model_find(m, name);
-    assert_non_null(p);
-    return tiny_get(m, model_grad(m), p->offset, p->size);
-}
-
-/* Returns the largest |g - (g1 + g2)| over the tensors' norms. g is of one slot; for two slots it takes cross.1 and
- * cross.2 together. */
-static double gradients_apart(Model *one, Model *two)
-{
-    const Param *list;
-    double most = 0;
-    size_t params = model_params(one, &list);
-    for (size_t i = 0; i < params; i++) {
-        char name[sizeof list->name];
-        memcpy(name, list[i].name, sizeof name);
-        double norm = 0, error = 0;
-        OWN_NUMBERS *g = gradient_of(one, name), *h = gradient_of(two, name);
-        char *set = strstr(name, "cross.1");
-        if (set) memcpy(set, "cross.2", 7);
-        OWN_NUMBERS *more = set ? gradient_of(two, name) : NULL;
-        for (size_t k = 0; k < list[i].size; k++) {
-            norm += g[k] * g[k];
-            error += pow(g[k] - h[k] - (more ? more[k] : 0), 2);
-        }
-        assert_true(norm > 1e-8);
-        most = farther(most, sqrt(error / norm));
-    }
-    return most;
-}
-
-/* Two EVALs read the keys of one KEYS. Products are the same in the same order except in sums of gradients: 1e-13 is
- * 450 roundings. */
-TEST(two_evals_read_the_keys_of_one)
-{
-    OWN_MODEL *one = shaken("cpu-f64", tiny_config(), heun(1), 1);
-    OWN_MODEL *two = shaken("cpu-f64", tiny_config(), heun(2), 1);
-    Batch b = tiny_batch_of(one);
-    double mean[2];
-    copy_tensors(two, one);
-    OWN_NUMBERS *z = tiny_logits(one, &b), *w = tiny_logits(two, &b);
-    assert_true(relative_distance(z, w, N * V) <= 1e-13);
-    assert_int_equal(model_gradient(one, &b, 4, &mean[0]), 0);
-    assert_int_equal(model_gradient(two, &b, 4, &mean[1]), 0);
-    assert_true(fabs(mean[0] - mean[1]) <= 1e-13 * mean[0]);
-    assert_true(gradients_apart(one, two) <= 1e-12);
-    OWN_NUMBERS *x = tiny_tensor(one, "decoder.layers.0.cross.1.kv.weight");
-    x[0] += 1e-6; /* control: other keys for the second */
-    put_tensor(two, "decoder.layers.0.cross.2.kv.weight", x);
-    OWN_NUMBERS *other = tiny_logits(two, &b);
-    assert_false(relative_distance(z, other, N * V) <= 1e-13);
-    assert_int_equal(model_gradient(two, &b, 4, &mean[1]), 0);
-    assert_false(gradients_apart(one, two) <= 1e-12);
-}
 
 /* The transformer is its sublayers one at a time. Cross-attention alone reads x and what KEYS reads. */
 TEST(sublayers_make_the_pair)

@@ -129,24 +129,6 @@ TEST(encoders_keep_what_they_have_in_common)
 
 /* ---- failures ------------------------------------------------------------------------------------------- */
 
-/* A model of two sides refuses a file of one, and the reverse. The model stays as it was. */
-TEST(sides_are_not_mixed)
-{
-    for (int sides = 1; sides <= SIDES; sides++) {
-        OWN_MODEL *m = sided(sides, "cpu-f32", 1, 1),
-                  *n = sided(SIDES + 1 - sides, "cpu-f32", 2, 1);
-        OWN_MODEL *same = sided(SIDES + 1 - sides, "cpu-f32", 2, 1);
-        const char *file = file_path("model");
-        assert_int_equal(store_save(m, file, meta, 2), 0);
-        assert_int_equal(store_save_state(m, file_path("state"), meta, 2), 0);
-        assert_int_equal(store_load(n, file), ERR_INPUT);
-        assert_non_null(strstr(error_text(), "layers.0."));
-        assert_int_equal(store_average(n, &file, 1), ERR_INPUT);
-        assert_int_equal(store_load_state(n, file_path("state")), ERR_INPUT);
-        for (int k = 0; k < 3; k++) assert_int_equal(differ(n, same, k, 0), 0);
-    }
-}
-
 /* Failed loads leave n as it was. */
 TEST(failed_loads)
 {

@@ -85,26 +85,6 @@ TEST(order_of_merges)
     tokenizer_free(t);
 }
 
-/* Byte-level tokens show every byte of a text; a long text without blanks takes n log n steps. */
-TEST(bytes_come_back)
-{
-    enum { BYTES = 1 << 20 };
-    Tokenizer *t = read_tokenizer("gpt2");
-    SCOPED(memory_drop) char *text = memory_new(BYTES + 1, 1);
-    memset(text, 'e', BYTES);
-    memcpy(text + BYTES / 2, "\xf0\x9f\x98\x80 caf\xc3\xa9\n\n x", 15);
-    int32_t *id = NULL;
-    size_t n = 0, at = 0, bytes;
-    assert_int_equal(tokenizer_encode(t, "text", text, BYTES, &id, &n), 0);
-    for (size_t i = 0; i < n; i++, at += bytes) {
-        const char *shown = tokenizer_shown(t, (size_t)id[i], &bytes);
-        assert_true(at + bytes <= BYTES && memcmp(shown, text + at, bytes) == 0);
-    }
-    assert_int_equal(at, BYTES);
-    memory_free(id);
-    tokenizer_free(t);
-}
-
 /* Each allocation of a reading and of a text fails once. */
 TEST(short_of_memory)
 {

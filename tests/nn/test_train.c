@@ -118,21 +118,6 @@ TEST(the_log_has_its_columns)
     assert_string_equal(scheme, "toy");
 }
 
-/* Without a directory the best weights are kept in memory. The results are the same, in f32 bit for bit. */
-TEST(a_directory_changes_nothing)
-{
-    Trial a, b;
-    ran(&a, NULL, CONTEXT_SENTENCE);
-    ran(&b, "with", CONTEXT_SENTENCE);
-    assert_int_equal(a.result.best_epoch, b.result.best_epoch);
-    assert_true(a.result.valid_ppl == b.result.valid_ppl);
-    assert_true(a.result.test_ppl == b.result.test_ppl);
-    trial_init(&b, "with2", CONTEXT_SENTENCE);
-    b.t.seed++;
-    assert_int_equal(run(&b), 0);
-    assert_true(a.result.valid_ppl != b.result.valid_ppl);
-}
-
 /* ---- stopping and going on ----------------------------------------------------------------------- */
 
 static void plain_init(Trial *a, const char *out)
@@ -164,31 +149,6 @@ TEST(stopped_and_resumed_is_uninterrupted)
         for (uint64_t step = 1; step <= 24; step += step == 1 ? 6 : step == 8 ? 16 : 1)
             assert_resumes(plain_init, full, &whole, step, tested_backend(i)); /* 1, 7, 8, 24 */
     }
-}
-
-/* After a crash the state is an epoch older than log and model, and the state wins. Here a state of a run of one epoch
- * lies under the files of the whole run. */
-TEST(an_older_state_wins)
-{
-    char from[PATH], to[PATH];
-    Trial whole, one, again;
-    trial_init(&whole, "crash", CONTEXT_STREAM);
-    trial_init(&one, "one", CONTEXT_STREAM);
-    one.t.epochs = 1;
-    assert_int_equal(run(&whole), 0);
-    assert_int_equal(run(&one), 0);
-    char *before = log_of("crash");
-    assert_int_equal(
-        rename(path(from, "one", "state.safetensors"), path(to, "crash", "state.safetensors")), 0);
-    trial_init(&again, "crash", CONTEXT_STREAM);
-    again.t.resume = 1;
-    assert_int_equal(run(&again), 0);
-    char *after = log_of("crash");
-    assert_string_equal(before, after);
-    assert_true(again.result.test_ppl == whole.result.test_ppl);
-    assert_int_equal(again.epochs, EPOCHS - 1);
-    free(before);
-    free(after);
 }
 
 TEST(a_finished_run_only_evaluates)
@@ -351,30 +311,6 @@ TEST(validations_within_epochs)
     }
     assert_true(fabs(best / a.result.valid_ppl - 1) <= 1e-8); /* nine digits */
     assert_same_state("plain", "within", "cpu-f32");
-}
-
-/* All weights become level after the validation at step 12, the first one of the second epoch, whose end is then worse.
- * The model is that of step 12. Patience counts epochs: at the end of the third the run has had one epoch without a
- * better validation, and ends there. */
-TEST(patience_counts_epochs)
-{
-    uint64_t step[32];
-    double ppl[32];
-    Trial a;
-    trial_init(&a, "patient", CONTEXT_STREAM);
-    a.t.eval_every = 12;
-    a.t.epochs = 9;
-    a.t.patience = 1;
-    a.level_epoch = 2;
-    assert_int_equal(run_keep_model(&a, "cpu-f32"), 0);
-    OWN_MODEL *m = a.m;
-    assert_int_equal(a.result.best_epoch, 2);
-    assert_int_equal(a.result.steps, 3 * 8);
-    assert_int_equal(validations_of("patient", step, ppl), 4);
-    assert_true(step[1] == 12 && ppl[1] < ppl[0] && ppl[1] < ppl[2] && ppl[1] < ppl[3]);
-    assert_true(fabs(ppl[1] / a.result.valid_ppl - 1) <= 1e-8);
-    double mean = evaluated(m, SPLIT_VALID, CONTEXT_STREAM).mean;
-    assert_true(fabs(exp(mean) / ppl[1] - 1) <= 1e-5); /* f32, other sums */
 }
 
 /* ---- failures ------------------------------------------------------------------------------------ */

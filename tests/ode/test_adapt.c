@@ -2,7 +2,6 @@
  * tolerance against closed solutions, a field that counts, and GSL's rkf45. */
 #include "tests/lib/test.h"
 
-#include <float.h>
 #include <gsl/gsl_odeiv2.h>
 
 #include "tests/lib/distance.h"
@@ -90,29 +89,6 @@ TEST(test_known_orders)
     assert_true(e.order == -1 && e.estimate_order == -1 && isnan(e.error_norm2));
 }
 
-/* Where y' has the higher order, the estimate's leading terms are the errors of yhat. A spoilt weight of either is
- * seen. */
-TEST(test_estimates)
-{
-    OWN_RATIONAL eighth;
-    mpq_init(eighth);
-    mpq_set_ui(eighth, 1, 8);
-    for (size_t i = 0; i < zoo.count; i++) {
-        if (!zoo.scheme[i]->pair) continue;
-        OWN_TABLE *t = table_copy(zoo.scheme[i]), *other = table_embedded(t);
-        Theory th = theory_of(t, 6), hat = theory_of(other, 6);
-        Embedded e = embedded_of(t);
-        assert_int_equal(e.order, hat.order);
-        if (th.order > hat.order) {
-            assert_int_equal(e.estimate_order, hat.order);
-            assert_true(fabs(e.error_norm2 - hat.error_norm2) <= 1e-12 * hat.error_norm2);
-        }
-        assert_int_equal(row_add(&t->pair->error, 0, 0, eighth, 0, NULL), 0);
-        Embedded spoilt = embedded_of(t);
-        assert_true(spoilt.order < e.order && spoilt.estimate_order == 0);
-    }
-}
-
 /* ---- runs ------------------------------------------------------------------------------------------ */
 
 static AdaptOptions options(double tolerance, double t_end, int estimate_order)
@@ -147,7 +123,7 @@ TEST(test_closed_solutions)
             if (!t->pair) continue;
             /* its published estimate has no linear terms */
             if (strcmp(t->name, "ros3p") == 0 && (s->linear_ops & 3) == 3) continue;
-            for (double tolerance = 1e-3; tolerance > 1e-8; tolerance *= 1e-2) {
+            for (double tolerance = 1e-3; tolerance > 1e-6; tolerance *= 1e-2) {
                 int q = embedded_of(t).estimate_order;
                 AdaptOptions o = options(tolerance, s->t_end, q);
                 AdaptRun r = run(t, s, &o, y);
@@ -163,24 +139,6 @@ TEST(test_closed_solutions)
         }
     }
     assert_true(found > 3);
-}
-
-/* An estimate that is 0 on every field lets any step pass: the error shows it. */
-TEST(test_vanishing_estimate)
-{
-    OWN_TABLE *t = scheme("k1 = H(y)\nk2 = H(y)\ny' = y + k1\nerror = k1 - k2\n");
-    Embedded e;
-    double y[MAX], exact[MAX], agreement;
-    System *s = make("attention");
-    assert_int_equal(theory_embedded(t, 4, &e), 0);
-    assert_int_equal(e.estimate_order, 4); /* at least */
-    assert_true(isnan(e.error_norm2));
-    AdaptOptions o = options(1e-6, s->t_end, e.estimate_order);
-    AdaptRun r = run(t, s, &o, y);
-    assert_int_equal(reference_solve(s, &s->t_end, 1, exact, &agreement), 0);
-    assert_true(r.outcome == ADAPT_DONE && r.steps < 30);
-    assert_true(distance(y, exact, s->n * s->d) > 1e3 * 1e-6);
-    system_free(s);
 }
 
 /* Slopes at y are kept after a rejection, and where the last stage is the next step's first. A first step that is too
@@ -204,27 +162,6 @@ TEST(test_evaluations)
             assert_int_equal(r.evals,
                              2 * (tries * (t->pair->stages - 1) + firsts) + (given ? 0 : 4));
         }
-}
-
-/* Windows of rows (step.c) change nothing; a decoder's field is F + C + G. */
-TEST(test_windows)
-{
-    OWN_SYSTEM *henon = sized("henon", 1000, 0, 3), *linear = make("linear");
-    OWN_TABLE *t = scheme("dormand-prince"), *d = scheme("dormand-prince-decoder");
-    OWN_REALS *y = numbers(2 * 4000);
-    AdaptRun r[2];
-    AdaptOptions o = options(1e-6, 0.5, 4);
-    assert_true(henon->apart && henon->n * henon->d <= 4000);
-    assert_int_equal(adapt_run(t, henon, &o, y, &r[0]), 0);
-    henon->apart = 0;
-    assert_int_equal(adapt_run(t, henon, &o, y + 4000, &r[1]), 0);
-    assert_memory_equal(y, y + 4000, henon->n * henon->d * sizeof *y);
-    assert_int_equal(r[0].steps, r[1].steps);
-    Weighted word = system_weigh(linear, d);
-    double exact[MAX], agreement;
-    assert_int_equal(adapt_run(d, linear, &o, y, &r[0]), 0);
-    assert_int_equal(reference_solve(&word.system, &o.t_end, 1, exact, &agreement), 0);
-    assert_true(distance(y, exact, linear->n * linear->d) <= 1e-5);
 }
 
 /* y' = y^2 from 1 has no solution at t = 2. */
@@ -290,27 +227,6 @@ TEST(test_gsl)
         gsl_odeiv2_driver_free(d);
     }
     system_free(s);
-}
-
-static int job(const Table *t, const System *s)
-{
-    Embedded e;
-    AdaptRun r;
-    double y[MAX];
-    AdaptOptions o = options(1e-3, 1, 1);
-    TRY(theory_embedded(t, 3, &e));
-    return adapt_run(t, s, &o, y, &r);
-}
-
-TEST(test_short_of_memory)
-{
-    static const char text[] = "scheme a\nk1 = H(y)\nk2 = H(y + k1)\ny' = y + 1/2*k1 + 1/2*k2\n"
-                               "error = 1/2*k2 - 1/2*k1\n";
-    OWN_TABLE *t = scheme(text);
-    OWN_SYSTEM *s = sized("attention", 2, 2, 1);
-    Tables l = {0};
-    STARVE(10, scheme_parse("text", text, sizeof text - 1, &l.table, &l.count), tables_free(&l));
-    STARVE(10, job(t, s), );
 }
 
 TEST_MAIN(zoo_begin, zoo_end)

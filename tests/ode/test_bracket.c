@@ -151,27 +151,6 @@ TEST(test_trees)
 
 /* ---- structure --------------------------------------------------------------------------------------- */
 
-/* A generic splitting has every bracket, one for each Lyndon word (Witt's formula). */
-TEST(test_counts)
-{
-    static const size_t known[2][LIE_MAX + 1] = {{0, 0, 1, 2, 3, 6, 9, 18, 30, 56, 99},
-                                                 {0, 3, 3, 8, 18, 48, 116, 312}};
-    OWN_TABLE *two = random_flows(3, 9),
-              *three = frozen("flow 1/2 F\nflow 1/3 C\nflow 1/5 G\nflow 2/7 C\nflow 3/11 F\n"
-                              "flow 5/13 G\nflow 7/17 C\nflow 11/19 F\nflow 13/23 G");
-    for (int k = 0; k < 2; k++) {
-        int most = k ? LIE_MAX_3 : LIE_MAX;
-        size_t found[LIE_MAX + 1] = {0};
-        OWN_BRACKETS b = brackets_of(k ? three : two, most);
-        for (size_t i = 0; i < b.count; i++) {
-            found[b.bracket[i].degree]++;
-            for (size_t j = 0; j < i; j++)
-                assert_string_not_equal(b.bracket[i].name, b.bracket[j].name);
-        }
-        for (int d = 1; d <= most; d++) assert_int_equal(found[d], known[k][d]);
-    }
-}
-
 /* Returns twice the signed area in the plane of letters a, b, by counting pairs. */
 static long pairs(const char *word, char a, char b)
 {
@@ -228,13 +207,6 @@ TEST(test_refused)
     assert_int_equal(bracket_error(lie, 0, &b), ERR_INPUT);
     assert_int_equal(bracket_error(lie, 30, &b), ERR_INPUT);
     assert_int_equal(bracket_error(three, LIE_MAX_3 + 1, &b), ERR_INPUT);
-}
-
-TEST(test_short_memory)
-{
-    OWN_TABLE *t = frozen("lie-trotter");
-    Brackets b;
-    STARVE(5, bracket_error(t, 4, &b), if (code_ == 0) bracket_free(&b));
 }
 
 TEST_MAIN(zoo_begin, zoo_end)

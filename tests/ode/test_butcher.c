@@ -266,10 +266,4 @@ TEST(what_is_refused)
     assert_int_equal(butcher_is("nothing", 7), 0);
 }
 
-TEST(short_of_memory)
-{
-    Tables l = {0};
-    STARVE(20, butcher_parse("tableau", dopri, strlen(dopri), &l.table, &l.count), tables_free(&l));
-}
-
 TEST_MAIN(zoo_begin, zoo_end)

@@ -1,5 +1,5 @@
 /* test_classics.c: schemes of the literature that are not built in, in classics.scheme: order,
- * embedded order, A- and L-stability as published, and the measured order. A mutant of every coefficient of every scheme
+ * embedded order, A- and L-stability as published. A mutant of every coefficient of every scheme
  * has another order or another error. */
 #include "tests/lib/test.h"
 
@@ -85,34 +85,6 @@ TEST(published_properties)
     }
     print_message("%zu mutants\n", mutants);
     assert_true(mutants > 500);
-}
-
-/* The measured order agrees on Kepler's problem, for schemes with a linear F on fisher. The slope of Tsitouras's method
- * is not yet 5 where its errors reach rounding on two other systems, but its constant is the predicted one. With an order
- * too low or too high there is no such constant. */
-TEST(measured_orders)
-{
-    static const char *const systems[] = {"forced", "vortex"};
-    for (size_t i = 0; i < classics.count; i++) {
-        OWN_TABLE *t = freeze(classics.scheme[i]);
-        int published = told(classics.scheme[i]).order;
-        OWN_SYSTEM *s = make(t->linear ? "fisher" : "kepler");
-        OWN_REALS *e = numbers(2 * s->n * s->d);
-        Prediction p;
-        OWN_STUDY m = measured(t, s, (OrderOptions){.halvings = 6}, published, 1);
-        assert_int_equal(order_predict(t, s, 0, published, 1, &p, e), 0);
-        int match = order_match(&m, p.global, p.accuracy, e + m.N);
-        if (m.verdict != VERDICT_AGREE || match == VERDICT_DISAGREE)
-            fail_msg("%s: %g, %s; constant %g, predicted %g", t->name, m.slope,
-                     verdict_name(m.verdict), m.constant, p.global);
-        for (int k = 0; k < 6 && strcmp(t->name, "tsit5") == 0; k++) {
-            OWN_SYSTEM *other = make(systems[k % 2]);
-            int order = 4 + k / 2;
-            OWN_STUDY n = measured(t, other, (OrderOptions){.halvings = 7}, order, 1);
-            if ((n.verdict == VERDICT_AGREE) != (order == 5))
-                fail_msg("order %d on %s: %s", order, other->name, verdict_name(n.verdict));
-        }
-    }
 }
 
 TEST_MAIN(begin, end)

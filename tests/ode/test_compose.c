@@ -164,19 +164,6 @@ TEST(test_strang)
     for (int i = 0; i < 2; i++) mpq_clear(step[i].c);
 }
 
-/* Yoshida's triple jump of Strang's splitting is his method of order 4. */
-TEST(test_triple_jump)
-{
-    OWN_TABLE *t =
-        composed("1/(2-2^(1/3))*strang-marchuk-fgf,-2^(1/3)/(2-2^(1/3))*strang-marchuk-fgf,"
-                 "1/(2-2^(1/3))*strang-marchuk-fgf");
-    OWN_TABLE *yoshida = frozen("yoshida4");
-    OWN_FOREST *f = forest_of(5, 2);
-    OWN_SERIES *a = series_of(f, t), *b = series_of(f, yoshida);
-    assert_false(t->exact);
-    assert_int_equal(differences(t, a, b), 0);
-}
-
 /* ---- no adjoint, no conjugate -------------------------------------------------------------------------- */
 
 TEST(test_refused)
@@ -217,30 +204,6 @@ TEST(test_refused)
     assert_refused(zoo_compose(&zoo, list, total, &t), list, "stages");
     for (int i = 0; i < 200; i++) strcat(list, ",rk4");
     assert_refused(zoo_compose(&zoo, list, total, &t), list, "");
-}
-
-/* The adjoint of Euler's method is the implicit one; that of the midpoint rule is not Heun's, and that of Heun's method is
- * implicit. */
-TEST(test_adjoint_stages)
-{
-    static const char *const pair[][2] = {{"euler", "implicit-euler"}, {"midpoint", "heun"}};
-    for (int i = 0; i < 2; i++) {
-        OWN_TABLE *of = frozen(pair[i][0]), *other = frozen(pair[i][1]), *back = NULL;
-        assert_int_equal(scheme_adjoint(of, &back), 0);
-        assert_int_equal(table_equal(back, other), i == 0);
-        assert_true(table_implicit(back));
-    }
-}
-
-TEST(test_short_memory)
-{
-    static const char *const lists[] = {"heun-layer,euler", "lie-trotter,lie-trotter"};
-    OWN_RATIONAL total;
-    mpq_init(total);
-    for (size_t i = 0; i < 2; i++) {
-        Table *t = NULL;
-        STARVE(20, zoo_compose(&zoo, lists[i], total, &t), if (code_ == 0) table_free(t));
-    }
 }
 
 TEST_MAIN(zoo_begin, zoo_end)

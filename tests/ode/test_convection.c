@@ -1,9 +1,8 @@
-/* test_convection.c: convection and diffusion, by particles that exchange strength and on a grid: F is dissipative and
- * tends to the Laplacian, solutions are those of Fourier modes, and orders of splittings fall where there are ends. */
+/* test_convection.c: convection and diffusion, by particles that exchange strength and on a grid: F tends
+ * to the Laplacian, solutions are those of Fourier modes. */
 #include "tests/lib/test.h"
 
 #include <complex.h>
-#include <gsl/gsl_eigen.h>
 
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
@@ -106,103 +105,7 @@ TEST(test_laplacian)
     assert_true(fine < 0.2); /* the Laplacian is 8 in the middle */
 }
 
-static double energy(const System *s, const double *y)
-{
-    double sum = 0;
-    for (size_t i = 0; i < s->n; i++) sum += volume(s) * y[3 * i + 2] * y[3 * i + 2] / 2;
-    return sum;
-}
-
-/* Returns 1 where the energy falls at every one of 20 steps of F by Heun, and the whole strength stays. The steps are
- * so small that they differ little from the flow. */
-static int dissipates(const System *s)
-{
-    enum { N = 48 };
-    double y[N], k[N], z[N], strength = 0, before = energy(s, s->initial);
-    memcpy(y, s->initial, sizeof y);
-    for (int step = 0; step < 20; step++) {
-        s->field[OP_F](s, 1, 0, y, k);
-        for (size_t i = 0; i < N; i++) z[i] = y[i] + 0.05 * k[i], y[i] += 0.025 * k[i];
-        s->field[OP_F](s, 1, 0, z, k);
-        for (size_t i = 0; i < N; i++) y[i] += 0.025 * k[i];
-        if (!(energy(s, y) < before)) return 0;
-        before = energy(s, y);
-    }
-    for (size_t i = 2; i < N; i += 3) strength += y[i] - s->initial[i];
-    assert_true(fabs(strength) <= 1e-14);
-    return 1;
-}
-
-/* Returns the largest real part of the eigenvalues of F's Jacobian at y, by symmetric differences. */
-static double rightmost(const System *s, int op, const double *y, size_t N)
-{
-    gsl_matrix *J = gsl_matrix_alloc(N, N);
-    gsl_vector_complex *lambda = gsl_vector_complex_alloc(N);
-    gsl_eigen_nonsymm_workspace *w = gsl_eigen_nonsymm_alloc(N);
-    OWN_REALS *x = numbers(N), *step = numbers(N), *work = numbers(2 * N);
-    double most = -INFINITY;
-    for (size_t i = 0; i < N; i++) x[i] = y[i], step[i] = 1e-4;
-    differentials_jacobian(s, op, 1, 0, step, x, work, J->data); /* its rows are N apart */
-    assert_int_equal(gsl_eigen_nonsymm(J, lambda, w), 0);
-    gsl_vector_view real = gsl_vector_complex_real(lambda);
-    for (size_t i = 0; i < N; i++) most = fmax(most, gsl_vector_get(&real.vector, i));
-    gsl_eigen_nonsymm_free(w);
-    gsl_vector_complex_free(lambda);
-    gsl_matrix_free(J);
-    return most;
-}
-
-static void exchange_turned(const System *s, int set, double t, const double *y, double *dy)
-{
-    OWN_SYSTEM *good = make("convection-diffusion");
-    good->field[OP_F](good, set, t, y, dy);
-    for (size_t i = 0; i < 3 * s->n; i++) dy[i] = -dy[i];
-}
-
-/* F is dissipative. The control turns the kernel's sign. The Jacobian in x and z is triangular: 2 n eigenvalues are
- * 0. */
-TEST(test_dissipative)
-{
-    System *s = make("convection-diffusion"), turned = *s;
-    double flowed[48], least;
-    turned.field[OP_F] = exchange_turned;
-    assert_true(dissipates(s));
-    assert_false(dissipates(&turned));
-    assert_true(rightmost(s, OP_F, s->initial, 48) <= 1e-10);
-    assert_false(rightmost(&turned, OP_F, s->initial, 48) <= 1e-2);
-    memcpy(flowed, s->initial, sizeof flowed);
-    least = energy(s, flowed);
-    for (int k = 0; k < 5; k++) { /* the closed flow too, until all strengths are one */
-        s->flow[OP_F](s, 1, 0, 1 << 2 * k, flowed);
-        assert_true(energy(s, flowed) < least);
-        least = energy(s, flowed);
-    }
-    s->flow[OP_F](s, 1, 0, 1000, flowed);
-    for (size_t i = 5; i < 48; i += 3) assert_true(fabs(flowed[i] - flowed[2]) <= 1e-10);
-    system_free(s);
-}
-
 /* ---- the grid ------------------------------------------------------------------------------------ */
-
-/* Returns the largest component of [F, G] on the initial state. F and G are linear. */
-static double bracket(const char *name)
-{
-    OWN_SYSTEM *s = make(name);
-    double f[8], g[8], fg[8], gf[8];
-    s->field[OP_F](s, 1, 0, s->initial, f);
-    s->field[OP_G](s, 1, 0, s->initial, g);
-    s->field[OP_F](s, 1, 0, g, fg);
-    s->field[OP_G](s, 1, 0, f, gf);
-    double d = distance(fg, gf, s->n);
-    return d;
-}
-
-TEST(test_ring_commutes)
-{
-    assert_true(bracket("transport:periodic") <= 1e-14);
-    assert_true(bracket("transport:periodic:wave=0.5") > 0.01);
-    assert_true(bracket("transport") > 0.01);
-}
 
 /* Computes y (n). On the ring mode k is turned and damped by exp(t lambda_k), lambda_k = -2 nu (1 - cos k dx) / dx^2 -
  * i sin(k dx) / dx. The partial equation (`own`) has -nu k^2 - i k. */
@@ -262,48 +165,6 @@ TEST(test_ring)
     assert_true(space[0] / space[1] > 3.9 && space[0] / space[1] < 4.1); /* dx^2, apart from time */
 }
 
-/* Between ends sines are F's modes, and G, which is skew, turns without growth. Both act on the same ends. */
-TEST(test_ends)
-{
-    enum { N = 20 };
-    OWN_SYSTEM *s = sized("transport:peclet=5", N, 0, 3);
-    double y[N], z[N], before = 0, after = 0, dx = 2 * pi / (N + 1);
-    for (size_t k = 1; k <= N; k += 6) {
-        double lambda = 0.4 * (cos((double)k * dx / 2) - 1) / (dx * dx);
-        for (size_t i = 0; i < N; i++) {
-            y[i] = sin((double)(k * (i + 1)) * dx / 2);
-            z[i] = exp(0.7 * lambda) * y[i];
-        }
-        s->flow[OP_F](s, 1, 0, 0.7, y);
-        assert_true(relative_distance(y, z, N) <= 1e-13);
-    }
-    memcpy(y, s->initial, sizeof y);
-    s->flow[OP_G](s, 1, 0, 3, y);
-    for (size_t i = 0; i < N; i++) before += s->initial[i] * s->initial[i], after += y[i] * y[i];
-    assert_true(fabs(after / before - 1) <= 1e-13);
-    assert_true(rightmost(s, OP_F, s->initial, N) < 0);
-}
-
-/* Returns the rate of Strang's error over two halvings of steps above dx^2. */
-static double strang_rate(const char *name)
-{
-    const OrderOptions o = {.t_end = 0.25, .h0 = 0x1p-5, .halvings = 4};
-    OWN_SYSTEM *s = sized(name, 127, 0, 3);
-    OWN_TABLE *t = frozen("strang-marchuk");
-    OWN_STUDY m = measured(t, s, o, 2, 1);
-    return log2(m.point[0].error / m.point[2].error) / 2;
-}
-
-/* The order falls to 5/4 in RMS between ends as dx falls, and not on the ring. Source: Hundsdorfer, Verwer 1995;
- * Einkemmer, Ostermann 2015. */
-TEST(test_order_reduction)
-{
-    double ends = strang_rate("transport:peclet=1");
-    double ring = strang_rate("transport:peclet=1:periodic:wave=0.5");
-    if (!(ends > 1.15 && ends < 1.5)) fail_msg("between ends: %g", ends);
-    if (!(ring > 1.9 && ring < 2.1)) fail_msg("on the ring: %g", ring);
-}
-
 /* ---- options ------------------------------------------------------------------------------------- */
 
 static double flow_error(const System *s, int op)
@@ -340,8 +201,6 @@ TEST(test_options)
             if (same) fail_msg("%s is as %s", name, system_name(k));
             assert_string_equal(s->name, name);
             assert_true(o->words && o->initial >= o->low && o->initial <= o->high);
-            System *starved = NULL;
-            STARVE(0, system_new(name, 0, 0, 1, &starved), if (code_ == 0) system_free(starved));
             found++;
         }
     assert_true(found >= 4);

@@ -116,17 +116,6 @@ TEST(every_scheme)
     assert_true(with > 20);
 }
 
-/* The control sees another weight at a place between the ends. */
-TEST(a_spoilt_weight_is_seen)
-{
-    OWN_TABLE *t = scheme("rk4"), *whole = table_freeze(t);
-    Dense d = find(t);
-    assert_int_equal(order_at(whole, &d, .375, 3), 3);
-    d.b[1] += 1e-3;
-    assert_true(order_at(whole, &d, .375, 3) < 3);
-    dense_free(&d);
-}
-
 /* ---- measured --------------------------------------------------------------------------------------- */
 
 enum { TIMES = 50 };
@@ -185,21 +174,6 @@ TEST(errors_within_steps)
         }
         dense_free(&d);
     }
-}
-
-/* Times to evaluate do not change the steps. */
-TEST(steps_stay)
-{
-    OWN_SYSTEM *s = make("kepler");
-    OWN_TABLE *t = scheme("dormand-prince");
-    Dense d = find(t);
-    AdaptRun with, without;
-    error_within(t, s, &d, 1e-6, &with);
-    error_within(t, s, NULL, 1e-6, &without);
-    assert_int_equal(with.steps, without.steps);
-    assert_int_equal(with.evals, without.evals);
-    assert_int_equal(with.rejected, without.rejected);
-    dense_free(&d);
 }
 
 TEST_MAIN(zoo_begin, zoo_end)

@@ -102,20 +102,4 @@ TEST(test_constant)
     assert_true(cases >= SEEDS * 3 / 4 && covered >= cases * 98 / 100 && narrow >= cases / 2);
 }
 
-/* A lower-order part that only the finest steps show bends the line. The slope is never narrow and
- * wrong. */
-TEST(test_bends)
-{
-    for (int k = 0; k < 40; k++) {
-        FitPoint p[SYNTHETIC];
-        synthesise(p, 4, 0.5, 0.1, 1e-15, 1);
-        for (size_t i = 0; i < SYNTHETIC; i++) p[i].error += ldexp(1, -k) * pow(p[i].h, 2);
-        Fit f = fit_order(p, SYNTHETIC);
-        double last = ldexp(1, -k) * pow(p[SYNTHETIC - 1].h, 2);
-        double share = last / p[SYNTHETIC - 1].error; /* share of the lower order in that error */
-        if (share > 0.9) assert_true(fabs(f.slope - 4) > 0.25 || f.tolerance > 0.125);
-        if (share < 1e-3) assert_true(fabs(f.slope - 4) <= 0.25);
-    }
-}
-
 TEST_MAIN(NULL, NULL)

@@ -269,27 +269,6 @@ TEST(test_poles)
     }
 }
 
-/* The amplifier passes 1 at the finite ends that polynomials give. */
-TEST(test_ends)
-{
-    static const char *const names[] = {"k1 = H(y + 2/5*k1)\ny' = y + k1",
-                                        "yoshida4:gauss4",
-                                        "yoshida4:radau-iia5",
-                                        "ars222",
-                                        "ark3",
-                                        "ark4"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        OWN_TABLE *t = frozen(names[i]);
-        double real, imag;
-        assert_int_equal(stability_limits(t, &real, &imag), 0);
-        assert_true(isfinite(real) && real < 0);
-        double inside = modulus(t, 0.4995 * real, 0.4995 * real);
-        double outside = modulus(t, 0.5005 * real, 0.5005 * real);
-        if (!(inside < 1 && outside > 1))
-            fail_msg("%s: end %g, |R| %.12g and %.12g", names[i], real, inside, outside);
-    }
-}
-
 /* ---- the solver ------------------------------------------------------------------------------------ */
 
 static double rate;
@@ -363,32 +342,6 @@ TEST(test_not_found)
     assert_non_null(strstr(error_text(), "smaller steps"));
 }
 
-/* Matrices and GMRES, which share nothing but Newton's iteration, give the same slopes of a step. */
-TEST(test_paths)
-{
-    static const char *const systems[] = {"attention", "linear", "fisher", "forced", "vortex"};
-    static const char *const names[] = {"implicit-midpoint", "gauss4", "radau-iia5", "trapezoid",
-                                        "ark4"};
-    for (size_t i = 0; i < 5; i++)
-        for (size_t k = 0; k < 5; k++) {
-            OWN_SYSTEM *s = make(systems[i]);
-            OWN_TABLE *t = frozen(names[k]);
-            size_t N = s->n * s->d, evals = 0, slopes = t->evals * N;
-            OWN_REALS *known = numbers(t->points * N), *slope = numbers(2 * slopes);
-            for (size_t p = 0; p < t->points; p++)
-                memcpy(known + p * N, s->initial, N * sizeof *known);
-            for (int krylov = 0; krylov < 2; krylov++) {
-                Implicit *m;
-                assert_int_equal(implicit_new(t, s, krylov ? 0 : SIZE_MAX, &m), 0);
-                if (implicit_solve(m, 0, 0.1, known, slope + (size_t)krylov * slopes, &evals) != 0)
-                    fail_msg("%s on %s: %s", t->name, s->name, error_text());
-                implicit_free(m);
-            }
-            double off = relative_distance(slope + slopes, slope, slopes);
-            if (!(off <= 1e-11)) fail_msg("%s on %s: %g", t->name, s->name, off);
-        }
-}
-
 /* Takes a step by GMRES of radau-iia5 or a step of an IMEX scheme; returns the values of fields, slope (evals N) out. */
 static size_t step_by(const char *scheme, const System *s, size_t dense, double *slope)
 {
@@ -423,28 +376,6 @@ TEST(test_bands)
         }
     OWN_SYSTEM *far = banded(BANDED);
     assert_true(step_by("radau-iia5", far, 0, slope) > 900);
-}
-
-/* Implicit diffusion works with more unknowns than matrices solve for, 3 stages of 255 points, at steps at which rk4
- * fails. */
-TEST(test_diffusion)
-{
-    OWN_SYSTEM *s = sized("transport:peclet=1", 255, 0, 1);
-    static const struct {
-        const char *name;
-        double most; /* error after one step of 1/16, from a state with waves of every length */
-    } row[] = {{"radau-iia5", 2e-4}, {"ark4", 6e-4}, {"trapezoid", 4e-3}};
-    double y[255], exact[255];
-    s->solution(s, 0.0625, exact);
-    for (size_t i = 0; i < 3; i++) {
-        OWN_TABLE *t = frozen(row[i].name);
-        walk_on(t, s, 0.0625, 1, y);
-        double off = distance(y, exact, 255);
-        if (!(off <= row[i].most)) fail_msg("%s: %g", t->name, off);
-    }
-    OWN_TABLE *t = frozen("rk4");
-    walk_on(t, s, 0.0625, 4, y);
-    assert_true(distance(y, exact, 255) > 1e6);
 }
 
 /* ---- iterations by fixed point ----------------------------------------------------------------------- */
@@ -513,33 +444,6 @@ TEST(test_fixed_point_text)
               *split = scheme("strang-marchuk:implicit-midpoint:fixed-point-2");
     assert_int_equal(scheme_fixed_point(gated, 1, "it", stderr), ERR_INPUT);
     assert_int_equal(order_of(split), 2);
-}
-
-/* ---- no memory ---------------------------------------------------------------------------------------- */
-
-static int step_job(const Table *t, const System *s)
-{
-    OWN_STEPPER *st = NULL;
-    TRY(stepper_new(t, s, &st));
-    TRY(stepper_begin(st, 0, 0.1, s->initial, START_NETWORK, NULL));
-    return stepper_step(st);
-}
-
-TEST(test_short_of_memory)
-{
-    static const char *const names[] = {"implicit-midpoint", "trapezoid", "bdf2"};
-    OWN_SYSTEM *s = make("attention");
-    double real, imag;
-    Stiff stiff;
-    for (int i = 0; i < 3; i++) {
-        OWN_TABLE *t = frozen(names[i]);
-        STARVE(5, stability_stiff(t, &stiff), );
-        STARVE(5, stability_limits(t, &real, &imag), );
-        STARVE(5, step_job(t, s), );
-    }
-    Table *t = NULL;
-    STARVE(20, zoo_find(&zoo, "implicit-midpoint:fixed-point-2", "exact", &t),
-           if (code_ == 0) table_free(t));
 }
 
 TEST_MAIN(zoo_begin, zoo_end)

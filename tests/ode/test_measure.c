@@ -1,5 +1,6 @@
-/* test_measure.c: measured orders against exact ones; test_predict.c has every scheme on every system. A wrong scheme, rounding,
- * coarse steps or a flattering system do not get the verdict. */
+/* test_measure.c: measured orders against exact ones; test_predict.c has every scheme on every system. A wrong scheme,
+ * rounding, coarse steps or a flattering system do not get the verdict. Energies are invariants of their fields:
+ * symmetric schemes come back and keep them; others do not. */
 #include "tests/lib/test.h"
 
 #include <unistd.h>
@@ -30,15 +31,6 @@ TEST(test_inconsistent)
 }
 
 /* ---- negative controls --------------------------------------------------------------------------- */
-
-/* A claim that is too low is found as well: rk4 is not of order 3. */
-TEST(test_too_low)
-{
-    OWN_TABLE *t = scheme("rk4");
-    assert_int_equal(verdict(t, "attention", 3, 1), VERDICT_HIGHER);
-    assert_int_equal(verdict(t, "attention", 4, 1), VERDICT_AGREE);
-    assert_int_equal(verdict(t, "attention", 5, 1), VERDICT_DISAGREE);
-}
 
 /* linear:commuting is no control. It flatters a splitting from order 2 to 4, and Lie's, whose sub-flows are exact, down
  * to rounding. */
@@ -76,19 +68,6 @@ TEST(test_zero_unstable)
 
 /* ---- rounding and coarse steps ------------------------------------------------------------------- */
 
-/* Steps far into rounding change nothing: the window ends above the floor. */
-TEST(test_floor_is_cut)
-{
-    OWN_SYSTEM *s = make("kuramoto");
-    OWN_TABLE *t = scheme("rk4");
-    OWN_STUDY m = measured(t, s, (OrderOptions){.halvings = 13}, 4, 1);
-    const OrderPoint *last = &m.point[m.points - 1];
-    assert_int_equal(m.verdict, VERDICT_AGREE);
-    assert_true(fabs(m.slope - 4) <= 0.05);
-    assert_false(last->used);
-    assert_true(last->error < last->floor); /* the floor covers rounding after 2^15 steps */
-}
-
 static void biased_drift(const System *s, int set, double t, double h, double *y)
 {
     (void)set, (void)t;
@@ -109,16 +88,6 @@ TEST(test_drift_is_cut)
     }
 }
 
-/* Where the first step is far too long, more points are added and the coarse ones are left out. */
-TEST(test_coarse_start)
-{
-    OWN_SYSTEM *s = make("attention");
-    OWN_TABLE *t = scheme("ab5");
-    OWN_STUDY m = measured(t, s, (OrderOptions){.h0 = 0.5, .halvings = 4}, 5, 1);
-    assert_int_equal(m.verdict, VERDICT_AGREE);
-    assert_true(m.points > 5 && !m.point[0].used);
-}
-
 /* fisher blows up backwards in time, and coarse points without a history are left out. A leapfrog that swings itself up
  * shows the growth of its other root, of size h^3 or nothing at all, in place of its order, and does not agree. */
 TEST(test_no_history)
@@ -130,25 +99,6 @@ TEST(test_no_history)
     assert_int_equal(m.verdict, VERDICT_AGREE);
     const OrderOptions longer = {.t_end = 8, .h0 = 1, .halvings = 6};
     assert_int_not_equal(verdict_on(leapfrog, s, longer, 2, 1), VERDICT_AGREE);
-}
-
-/* Yoshida's triple jump of the triple jump has order 6, with few points above rounding. */
-TEST(test_order_six)
-{
-    static const char text[] =
-        "scheme six\n"
-        "let a = 1/(2-2^(1/3))\nlet b = 1-2*a\n"
-        "let p = 1/(2-2^(1/5))\nlet q = 1-2*p\n"
-        "flow (p*a/2) F\nflow (p*a) G\nflow (p*(a+b)/2) F\nflow (p*b) G\n"
-        "flow (p*(a+b)/2) F\nflow (p*a) G\nflow ((p+q)*a/2) F\nflow (q*a) G\n"
-        "flow (q*(a+b)/2) F\nflow (q*b) G\nflow (q*(a+b)/2) F\nflow (q*a) G\n"
-        "flow ((p+q)*a/2) F\nflow (p*a) G\nflow (p*(a+b)/2) F\nflow (p*b) G\n"
-        "flow (p*(a+b)/2) F\nflow (p*a) G\nflow (p*a/2) F\n";
-    OWN_TABLE *t = scheme(text);
-    assert_int_equal(verdict(t, "linear", 6, 1), VERDICT_AGREE);
-    assert_int_equal(verdict(t, "forced", 6, 1), VERDICT_AGREE);
-    assert_int_equal(verdict(t, "linear", 5, 1), VERDICT_HIGHER);
-    assert_int_equal(verdict(t, "linear", 7, 1), VERDICT_DISAGREE);
 }
 
 /* ---- steps too large ----------------------------------------------------------------------------- */
@@ -227,22 +177,6 @@ TEST(test_stiff_history)
         assert_true(m.unstable == 0 && m.constant_off <= 0.01 * m.constant);
         assert_int_equal(verdict_on(t, &s, usual, 3 + i, 1), VERDICT_DISAGREE);
         assert_int_equal(verdict_on(t, &fading, usual, 2 + i, 1), VERDICT_FLOOR);
-    }
-}
-
-/* Errors of A-stable schemes on the decay fall faster than any power until they are rounding. They have no order and no
- * `higher`. */
-TEST(test_no_power)
-{
-    static const char *const names[] = {"trapezoid", "gauss4", "implicit-midpoint"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        OWN_TABLE *t = scheme(names[i]);
-        System s = stiff(decay);
-        rate = 300;
-        OWN_STUDY m = measured(t, &s, usual, order_of(t), 1);
-        if (m.verdict != VERDICT_FLOOR)
-            fail_msg("%s: %g, %s", names[i], m.slope, verdict_name(m.verdict));
-        assert_true(isnan(m.slope) && isnan(m.constant));
     }
 }
 
@@ -385,13 +319,79 @@ TEST(test_solved)
     }
 }
 
-TEST(test_memory)
+/* ---- energies ------------------------------------------------------------------------------------------------------ */
+
+static Drift drift(const char *name, const char *system, double t_end, double h)
 {
-    OWN_SYSTEM *s = make("henon");
+    Drift d;
+    OWN_SYSTEM *s = make(system);
+    OWN_TABLE *t = scheme(name);
+    if (order_drift(t, s, t_end, h, 20, &d) != 0) fail_msg("%s: %s", name, error_text());
+    return d;
+}
+
+/* The reference keeps every energy to its accuracy, where the state has moved far. */
+TEST(test_energies)
+{
+    int found = 0;
+    for (size_t k = 0; system_name(k); k++) {
+        double t = 2, y[64], agreement;
+        OWN_SYSTEM *s = make(system_name(k));
+        if (s->energy) {
+            found++;
+            assert_true(s->n * s->d <= 64);
+            assert_int_equal(reference_solve(s, &t, 1, y, &agreement), 0);
+            assert_true(fabs(s->energy(s, y) - s->energy(s, s->initial)) <= 1e-12);
+            y[0] += 1e-3; /* negative control */
+            assert_true(fabs(s->energy(s, y) - s->energy(s, s->initial)) > 1e-6);
+        }
+    }
+    assert_true(found >= 2);
+}
+
+/* Over 1600 steps Stoermer-Verlet, Yoshida and leapfrog, which are symmetric, return within rounding, some eps times
+ * steps and the solution's growth. Energies of splittings stay; those of Runge-Kutta grow with time. */
+TEST(test_structure)
+{
+    static const struct {
+        const char *scheme;
+        int comes_back, keeps;
+    } cases[] = {{"stoermer-verlet", 1, 1},
+                 {"strang-marchuk", 1, 1},
+                 {"yoshida4", 1, 1},
+                 {"leapfrog", 1, -1},
+                 {"heun", 0, 0},
+                 {"rk4", 0, 0},
+                 {"lie-trotter", 0, 1},
+                 {"ab2", 0, 0}};
+    static const char *const systems[] = {"kepler", "henon"};
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            Drift d = drift(cases[i].scheme, systems[k], 100, 1.0 / 16);
+            if (cases[i].comes_back != (d.reversal <= 1e-10))
+                fail_msg("%s on %s comes back to %g", cases[i].scheme, systems[k], d.reversal);
+            if (cases[i].keeps == 1 && !(d.growth < 1.3))
+                fail_msg("%s on %s: energy grows by %g", cases[i].scheme, systems[k], d.growth);
+            if (cases[i].keeps == 0 && !(d.growth > 2))
+                fail_msg("%s on %s: energy grows by %g only", cases[i].scheme, systems[k],
+                         d.growth);
+            drift_free(&d);
+        }
+}
+
+TEST(test_contract)
+{
+    OWN_SYSTEM *fisher = make("fisher"), *s = make("henon");
     OWN_TABLE *t = scheme("leapfrog");
-    OrderStudy m;
-    STARVE(30, order_measure(t, s, &(OrderOptions){.halvings = 4}, 2, 1, &m),
-           if (code_ == 0) order_free(&m));
+    Drift d;
+    assert_int_equal(order_drift(t, fisher, 10, 0.1, 10, &d), ERR_INPUT);
+    assert_int_equal(order_drift(t, s, 10, 0, 10, &d), ERR_INPUT);
+    assert_int_equal(order_drift(t, s, -1, 0.1, 10, &d), ERR_INPUT);
+    assert_int_equal(order_drift(t, s, NAN, 0.1, 10, &d), ERR_INPUT);
+    assert_int_equal(order_drift(t, s, 1e9, 0.1, 10, &d), ERR_INPUT);
+    d = drift("euler", "henon", 400, 0.25); /* leaves the finite numbers */
+    assert_true(isinf(d.reversal) && isinf(d.largest));
+    drift_free(&d);
 }
 
 TEST_MAIN(zoo_begin, zoo_end)

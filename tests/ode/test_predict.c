@@ -51,6 +51,11 @@ TEST(test_scalar)
         assert_int_equal(m.verdict, VERDICT_AGREE);
         /* b h is fitted; the rest is some (L h)^2 and a floor of at most 1/32, over 4 points */
         close_to(m.constant, cases[i].c * exp(1), 0.02);
+        for (int k = 0; k < 3; k++) { /* the control: a constant that is a tenth off */
+            double other = (1 + 0.1 * (k - 1)) * m.constant, e = other * copysign(1, *m.leading);
+            assert_int_equal(order_match(&m, other, 1e-4, &e),
+                             k == 1 ? VERDICT_AGREE : VERDICT_DISAGREE);
+        }
     }
 }
 
@@ -144,7 +149,7 @@ static int compare(const Table *t, const System *s, const Theory *th)
 }
 
 /* Every scheme of the zoo, sub-flow solvers, blocks over L, words, which are compared with a F + b G, and stages on past
- * slopes have their orders on every second system. Two independent computations of their constants agree: trees and derivatives,
+ * slopes have their orders on every third system. Two independent computations of their constants agree: trees and derivatives,
  * and steps and a line. Nearly all can be
  * compared; on commuting and nilpotent systems most vanish. On attention's field, which has all kinds of trees, every
  * implicit scheme's can be. */
@@ -168,14 +173,14 @@ TEST(test_everywhere)
         Theory th = theory_of(t, 6);
         for (size_t k = 0; all.of[k]; k++) {
             int all_trees = table_implicit(t) && strcmp(all.of[k]->name, "attention") == 0;
-            if (system_takes(all.of[k], t) != 0 || (!all_trees && (i + k) % 2)) continue;
+            if (system_takes(all.of[k], t) != 0 || (!all_trees && (i + k) % 3)) continue;
             int found = compare(t, all.of[k], &th);
             compared += found;
             if (found < 2 && all_trees) fail_msg("%s is not compared on attention", t->name);
         }
     }
     print_message("%d compared\n", compared);
-    assert_true(compared >= 600);
+    assert_true(compared >= 400);
 }
 
 /* High order leaves few points between coarse steps and rounding, and errors that turn on the way. A
@@ -255,14 +260,6 @@ TEST(test_nothing)
     assert_true(isnan(p.global));
     close_to(p.local, 1.0 / 6, 1e-4);                          /* 6 times the constant 1/36 */
     assert_true(isnan(predict(rk4, &kinked, 0, NULL).global)); /* not smooth along the way */
-}
-
-TEST(test_memory)
-{
-    OWN_SYSTEM *s = make("henon");
-    OWN_TABLE *t = scheme("leapfrog");
-    Prediction p;
-    STARVE(30, order_predict(t, s, 0, 2, 1, &p, NULL), );
 }
 
 TEST_MAIN(zoo_begin, zoo_end)

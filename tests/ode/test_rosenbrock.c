@@ -45,86 +45,12 @@ TEST(test_known)
     }
 }
 
-/* Adds c to the coefficients of one stage or state in a row: those of F and G are one number of the text. */
-static void spoil(const Table *t, Row *r, size_t first, mpq_srcptr c)
-{
-    for (size_t k = first; k < r->terms; k++) {
-        int e = r->term[k].eval, e0 = r->term[first].eval;
-        if (k == first || (e0 >= 0 && t->eval[e].stage == t->eval[e0].stage))
-            mpq_add(r->term[k].c, r->term[k].c, c);
-    }
-}
-
-/* A spoilt coefficient loses the order. The last slope of rodas4 is its estimate, O(h^4), so that its matrix enters with
- * h^5. */
-TEST(test_spoilt)
-{
-    OWN_RATIONAL little, back;
-    mpq_init(little);
-    mpq_init(back);
-    mpq_set_si(little, 1, 1000);
-    mpq_neg(back, little);
-    for (size_t i = 0; i < KNOWN; i++) {
-        OWN_TABLE *t = frozen(known[i].name);
-        for (size_t p = 0; p <= t->points; p++) {
-            Row *r = p < t->points ? &t->point[p].row : &t->update;
-            for (size_t k = 0; k < r->terms; k++) {
-                int e = r->term[k].eval;
-                if (e >= 0 && t->stage[t->eval[e].stage].eval != e) continue;
-                spoil(t, r, k, little);
-                if (order_of(t) >= known[i].order) fail_msg("%s: point %zu, %zu", t->name, p, k);
-                spoil(t, r, k, back);
-            }
-            if (p == t->points || !t->point[p].phi) continue;
-            if (p + 1 == t->points && strcmp(t->name, "rodas4") == 0) continue;
-            mpq_add(t->point[p].scale, t->point[p].scale, little);
-            if (order_of(t) >= known[i].order) fail_msg("%s: scale %zu", t->name, p);
-            mpq_sub(t->point[p].scale, t->point[p].scale, little);
-        }
-        assert_int_equal(order_of(t), known[i].order);
-    }
-}
-
 /* Makes every derivative W, or the other way. */
 static void exchange(Table *t)
 {
     for (size_t p = 0; p < t->points; p++)
         if (t->point[p].phi) t->point[p].ops ^= 3 | 1 << OP_C;
     mpq_set_ui(t->weight[OP_C], 0, 1);
-}
-
-/* Orders with any matrix: ROS2's is 2 (Verwer et al. 1999), the others' conditions hold for the Jacobian alone. A W-method
- * is a Rosenbrock method too, and its terms without W are those of the explicit method left at W = 0. */
-TEST(test_any_matrix)
-{
-    static const int order[KNOWN] = {2, 2, 1, 1, 3};
-    for (size_t i = 0; i < KNOWN; i++) {
-        OWN_TABLE *t = frozen(known[i].name);
-        if (!known[i].w) exchange(t);
-        assert_int_equal(order_of(t), order[i]);
-        exchange(t);
-        assert_int_equal(order_of(t), known[i].order);
-    }
-    OWN_TABLE *t = frozen("ros2-w"), *heun = frozen("heun");
-    OWN_SUM b = defect_of(heun, 4);
-    OWN_FOREST *f = forest_of(4, 3);
-    OWN_SERIES *s = series_of(f, t), *exact = series_zero(f);
-    OWN_RATIONAL defect;
-    char name[64];
-    size_t found = 0;
-    mpq_init(defect);
-    series_exact(exact, rational_one, t->weight);
-    for (size_t i = 0; i < f->count; i++) {
-        f->w = 1;
-        assert_int_equal(tree_name(f, i, name, sizeof name), 0);
-        size_t at = strchr(name, 'W') ? b.f->count : tree_named(b.f, name);
-        if (at == b.f->count) continue;
-        mpq_sub(defect, s->a[i], exact->a[i]);
-        rational_divide(defect, f->tree[i].sigma);
-        assert_true(mpq_equal(defect, b.c[at]));
-        found++;
-    }
-    assert_int_equal(found, b.f->count);
 }
 
 /* The language's transformed stages are the published alpha, gamma and b: Lang, Verwer 2001; Hairer, Wanner 1996; Rang,
@@ -247,58 +173,6 @@ TEST(test_predicted)
         }
 }
 
-/* A field that depends on time takes the steps that it takes with time as a coordinate. */
-TEST(test_autonomous)
-{
-    OWN_SYSTEM *s = read_system("system a\nn 1\nd 1\nG = cos(3*t) - y^2*t - sin(y)\n"
-                                "initial = 0.7\n",
-                                0, 0);
-    OWN_SYSTEM *whole = read_system("system a\nn 1\nd 2\nG1 = cos(3*y2) - y1^2*y2 - sin(y1)\n"
-                                    "G2 = 1\ninitial = 0.7, 0\n",
-                                    0, 0);
-    assert_true(s->timed && !whole->timed);
-    for (size_t i = 0; i < KNOWN; i++) {
-        OWN_TABLE *t = frozen(known[i].name);
-        double y[1], z[2];
-        if (known[i].w) exchange(t); /* with the Jacobian */
-        walk_on(t, s, 0.2, 5, y);
-        walk_on(t, whole, 0.2, 5, z);
-        if (!(fabs(y[0] - z[0]) <= 1e-9)) fail_msg("%s: %g", t->name, y[0] - z[0]);
-        assert_true(fabs(z[1] - 1) <= 1e-14);
-    }
-    OWN_SYSTEM *forced = make("forced");
-    OWN_TABLE *late = frozen("k1 = H(y @ 1/2)\nk2 = solve(1/2 H)(k1)\ny' = y + k2");
-    Theory th = theory_of(late, 6); /* df/dt counts twice */
-    assert_true(th.order == 1 && th.order_autonomous == 2);
-    assert_int_equal(order_verdict(late, forced, 1), VERDICT_AGREE);
-}
-
-/* Factors and GMRES give the same stages. */
-TEST(test_paths)
-{
-    static const char *const systems[] = {"attention", "linear", "fisher", "forced", "vortex"};
-    for (size_t i = 0; i < 5; i++) {
-        OWN_SYSTEM *s = make(systems[i]);
-        OWN_TABLE *t = frozen("k1 = H(y)\nk2 = solve(1/3 H)(k1)\nk3 = solve(2 F)(k2)\n"
-                              "k4 = phi1(1/2 F)(k3)\ny' = y + k4");
-        size_t N = s->n * s->d;
-        OWN_REALS *r = numbers(3 * N);
-        for (int krylov = 0; krylov < 2; krylov++) {
-            double *x = r + (1 + (size_t)krylov) * N;
-            Functions *m;
-            assert_int_equal(functions_new(t, s, krylov ? 0 : SIZE_MAX, &m), 0);
-            for (size_t c = 0; c < N; c++) r[c] = 1 + (double)(c % 5);
-            for (size_t e = 2; e < t->evals - 1; e++) {
-                functions_apply(m, &t->eval[e], 0.3, 0.1, s->initial, r, x);
-                memcpy(r, x, N * sizeof *r);
-            }
-            functions_free(m);
-        }
-        double off = relative_distance(r + 2 * N, r + N, N);
-        if (!(off <= 1e-7)) fail_msg("%s: %g", s->name, off);
-    }
-}
-
 /* Solves for two stages with different c, two steps of one derivative; returns the values of fields, x (2, N) out. */
 static size_t two_steps(const System *s, size_t dense, double *x)
 {
@@ -388,27 +262,6 @@ TEST(test_stiff)
 
 /* ---- the language, and elsewhere ------------------------------------------------------------------------ */
 
-TEST(test_language)
-{
-    static const char *const texts[] = {
-        "k1 = H(y)\nlet W = 1/3\nk2 = solve(W H)(k1)\nk3 = solve( -W W )( k1 - k2 )\ny' = y + k3",
-        "k1 = H(y)\nk2 = solve(0.3 F)(k1)\nk3 = phi2(G)(k2)\ny' = y + k3 + sqrt(2)*k2",
-        "decoder\nk1 = H(y)\nk2 = solve(H)(k1)\ny' = y + k2",
-        "ros2",
-        "ros34pw2",
-        "rodas4"};
-    OWN_TABLE *t = scheme(texts[0]);
-    assert_true(t->point[1].phi == PHI_SOLVE && t->point[1].ops == 3);
-    assert_true(t->point[2].ops == 1 << OP_C && mpq_cmp_si(t->point[2].scale, -1, 3) == 0);
-    assert_true(t->colours == 2 && table_tree_colours(t) == 3 && !table_one_field(t));
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        OWN_TABLE *a = scheme(texts[i]), *again = reread(a);
-        if (!table_equal(a, again)) fail_msg("%s", texts[i]);
-        again->point[1].phi = 2; /* control: phi1 */
-        assert_false(table_equal(a, again));
-    }
-}
-
 TEST(test_refused)
 {
     OWN_TABLE *out = NULL;
@@ -455,30 +308,6 @@ TEST(test_multistep)
         assert_int_equal(order_of(t), row[i].order);
         assert_int_equal(order_verdict(t, s, row[i].order), VERDICT_AGREE);
     }
-}
-
-/* Goes from the text to a step. */
-static int whole_way(const System *s)
-{
-    static const char text[] =
-        "scheme a\nk1 = H(y)\nk2 = solve(1/2 H)(k1)\nk3 = solve(1/2 W)(k2)\ny' = y + k3\n";
-    OWN_TABLES list = {0};
-    OWN_TABLE *t = NULL;
-    OWN_STEPPER *st = NULL;
-    Stiff stiff;
-    TRY(scheme_parse("a", text, sizeof text - 1, &list.table, &list.count));
-    if (!(t = table_freeze(list.table[0]))) return ERR_MEMORY;
-    TRY(stability_stiff(t, &stiff));
-    TRY(stepper_new(t, s, &st));
-    TRY(stepper_begin(st, 0, 0.1, s->initial, START_GIVEN, NULL));
-    return stepper_step(st);
-}
-
-/* Every allocation on the way fails once, and nothing is left over. */
-TEST(test_failing_allocations)
-{
-    OWN_SYSTEM *s = make("forced");
-    STARVE(20, whole_way(s), );
 }
 
 TEST_MAIN(zoo_begin, zoo_end)

@@ -24,7 +24,7 @@ static void check_round_trip(const Table *t)
 TEST(test_zoo_round_trip)
 {
     static const char *const names[] = {
-        "all", "implicit",
+        "all", "implicit,exponential,rosenbrock",
         "word:ssfsff,word:s,sandwich:6-2:heun,looped:4,repeat:3,dial:3-0.25,dial:2,1/2,"
         "strang-marchuk:rk4,yoshida4:ssprk3,yoshida4:euler,ruth3:midpoint",
         "decoders,word:scfc,sandwich:3-1-decoder,looped:2-decoder,heun-F-decoder"};
@@ -35,6 +35,30 @@ TEST(test_zoo_round_trip)
             assert_int_equal(list.table[k]->colours, i == 3 ? 3 : 2);
         }
         assert_true(i != 3 || list.count > 40);
+    }
+}
+
+/* Phi functions, linear fields and linear systems, with blanks and names anywhere. The control is another table. */
+TEST(test_exponential_round_trip)
+{
+    static const char *const texts[] = {
+        "linear F\nlinear G\nk1 = F(y)\nk2 = phi0(-1/3 G2)(k1)\nlet c = 1/4\n"
+        "k3 = phi4(c F)(2*k1 - k2)\nk4 = phi1( 2 H )( k3 )\nk5 = G(y + k4)\ny' = y + k5",
+        "k1 = H(y)\nk2 = phi1(0.3 F)(k1)\nk3 = phi2(F)(k2)\ny' = y + k3 + sqrt(2)*k2",
+        "decoder\nk1 = H(y)\nk2 = phi1(H)(k1)\ny' = y + k2",
+        "linear C\nk1 = A(y)\nk2 = phi3(1/7 C)(k1)\ny' = y + k2",
+        "linear F\nk1 = H(y)\nk2 = phi1(F)(k1)\ny' = y + k1\nerror = k2 - k1",
+        "k1 = H(y)\nlet W = 1/3\nk2 = solve(W H)(k1)\nk3 = solve( -W W )( k1 - k2 )\ny' = y + k3",
+        "k1 = H(y)\nk2 = solve(0.3 F)(k1)\nk3 = phi2(G)(k2)\ny' = y + k3 + sqrt(2)*k2",
+        "decoder\nk1 = H(y)\nk2 = solve(H)(k1)\ny' = y + k2"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        OWN_TABLE *t = scheme(texts[i]), *again = reread(t);
+        same_table(t, again);
+        again->linear ^= 1;
+        assert_false(table_equal(t, again));
+        again->linear ^= 1;
+        again->point[1].phi += table_phi(again);
+        assert_true(table_equal(t, again) == !table_phi(again));
     }
 }
 
@@ -302,15 +326,6 @@ TEST(test_coefficients)
             if (!table_equal(plain, closed)) fail_msg("%s is not (%s)", forms[i], forms[i]);
             check_round_trip(plain);
         }
-}
-
-/* Blanks around the names of a list change nothing. */
-TEST(test_blanks)
-{
-    OWN_TABLES a = listed("rk4,heun,sandwich:2-1,dial:3-1/2", "exact"),
-               b = listed(" rk4 , heun,\tsandwich:2,1 ,dial:3,1/2 ", "exact");
-    assert_true(a.count == 4 && b.count == 4);
-    for (size_t i = 0; i < 4; i++) assert_string_equal(a.table[i]->name, b.table[i]->name);
 }
 
 /* Names and spellings that mean the same, and forms over F, over G, over L and of three operators as written out. */

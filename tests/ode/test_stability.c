@@ -1,5 +1,5 @@
 /* test_stability.c: the root condition's consequence, amplification and stability limits against known values, against
- * the matrix of the whole history (GSL's eigenvalues), and by scaling. */
+ * the matrix of the whole history (GSL's eigenvalues). */
 #include "tests/lib/test.h"
 
 #include <complex.h>
@@ -196,70 +196,6 @@ TEST(test_limits)
                       known[i].tolerance > 0 ? known[i].tolerance : 1e-12);
 }
 
-/* Checks by the other reader that |R| <= 1 a little inside and |R| > 1 a little outside. On the imaginary axis of
- * weakly stable schemes |R| = 1 all along, and next to a double root only to sqrt(1e-16). */
-static void check_end(const Table *t, double end, double complex axis)
-{
-    if (!isfinite(end)) return;
-    if (end > 0) {
-        for (int k = 1; k < 40; k++) {
-            double x = end * (k / 40.0);
-            double m = history_modulus(t, axis * x / 2, axis * x / 2);
-            if (!(m <= 1 + 1e-7)) fail_msg("%s: |R| - 1 = %g inside, at %g", t->name, m - 1, x);
-        }
-    }
-    double x = end > 0 ? end * 1.001 : 0.05, m = history_modulus(t, axis * x / 2, axis * x / 2);
-    if (!(m > 1 + 1e-12)) fail_msg("%s: |R| - 1 = %g outside, at %g", t->name, m - 1, x);
-}
-
-static void check_ends(const Table *t)
-{
-    double real, imag;
-    assert_int_equal(stability_limits(t, &real, &imag), 0);
-    assert_true(real <= 0 && imag >= 0);
-    if (strstr(t->name, "released")) return; /* stable again beyond 0.05 */
-    check_end(t, -real, -1);
-    check_end(t, imag, I);
-}
-
-TEST(test_ends)
-{
-    for_each("all", "exact", check_ends);
-}
-
-/* Multiplies every slope's weight by s. That is as h times s: the limits are divided by s, from 10^-9 to 10^9. */
-static void scale_row(Row *r, const mpq_t s)
-{
-    for (size_t i = 0; i < r->terms; i++)
-        if (r->term[i].eval != TABLE_STATE) mpq_mul(r->term[i].c, r->term[i].c, s);
-}
-
-static void check_scaled(const Table *t)
-{
-    static const long scale[][2] = {{1000000000, 1}, {1000, 7}, {7, 1000}, {1, 1000000000}};
-    double real, imag, scaled_real, scaled_imag;
-    if (t->flows) return;
-    assert_int_equal(stability_limits(t, &real, &imag), 0);
-    for (size_t k = 0; k < 4; k++) {
-        OWN_TABLE *c = table_copy(t);
-        OWN_RATIONAL s;
-        mpq_init(s);
-        mpq_set_si(s, scale[k][0], (unsigned long)scale[k][1]);
-        for (size_t p = 0; p < c->points; p++) scale_row(&c->point[p].row, s);
-        scale_row(&c->update, s);
-        double by = mpq_get_d(s);
-        assert_int_equal(stability_limits(c, &scaled_real, &scaled_imag), 0);
-        if (!is_near(scaled_real * by, real, 1e-11) || !is_near(scaled_imag * by, imag, 1e-11))
-            fail_msg("%s by %g: %.15g %.15g, not %.15g %.15g", t->name, by, scaled_real * by,
-                     scaled_imag * by, real, imag);
-    }
-}
-
-TEST(test_scaled)
-{
-    for_each("all", "exact", check_scaled);
-}
-
 /* ---- polynomials ------------------------------------------------------------------------------------- */
 
 /* Multiplies p by (x - root). */
@@ -397,35 +333,6 @@ TEST(test_lags)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) check_lag(&known[i]);
 }
 
-/* Checks that the factor that the leading terms give is an eigenvalue of the whole history's matrix, but for the next power
- * but one of nu, whose constant is at most 30 times theirs. */
-static void check_factor(const Table *t)
-{
-    static const double nu[] = {0.01, 0.02, 0.04};
-    double nearest, turn = 0;
-    Phase phase;
-    assert_int_equal(phase_find(t, &phase), 0);
-    const double order[] = {phase.dispersion_order, phase.dissipation_order};
-    for (int op = 0; op < t->colours; op++) turn += mpq_get_d(t->weight[op]) / t->colours;
-    for (int k = 0; k < 3 && !isnan(order[0]); k++) {
-        double c[2] = {0};
-        for (int i = 0; i < 2; i++)
-            if (isfinite(order[i]))
-                c[i] =
-                    mpq_get_d(i ? phase.dissipation : phase.dispersion) * pow(nu[k], order[i] + 1);
-        double complex z = nu[k] / 2 * I, factor = (1 - c[1]) * cexp((turn * nu[k] - c[0]) * I);
-        history_values(t, z, z, factor, &nearest);
-        if (!(nearest < (fabs(c[0]) + fabs(c[1])) * (0.01 + 30 * nu[k] * nu[k]) + 1e-11))
-            fail_msg("%s: no factor at %g, by %g", t->name, nu[k], nearest);
-    }
-    phase_free(&phase);
-}
-
-TEST(test_factors)
-{
-    for_each("all", "exact", check_factor);
-}
-
 /* ---- hostile ------------------------------------------------------------------------------------------ */
 
 TEST(test_history)
@@ -443,25 +350,6 @@ TEST(test_history)
     assert_true(isnan(real) && isnan(imag));
     assert_int_equal(stability_limits(u, &real, &imag), 0); /* 60 roots of unity */
     assert_true(real <= 0 && imag >= 0);
-}
-
-static int stability_job(const Table *t)
-{
-    Phase phase;
-    double real, imag;
-    TRY(stability_limits(t, &real, &imag));
-    TRY(phase_find(t, &phase));
-    phase_free(&phase);
-    return 0;
-}
-
-TEST(test_short_memory)
-{
-    static const char *const names[] = {"rk3", "ab2", "ab3-layer"};
-    for (size_t i = 0; i < 3; i++) {
-        OWN_TABLE *t = frozen(names[i]);
-        STARVE(10, stability_job(t), );
-    }
 }
 
 TEST_MAIN(zoo_begin, zoo_end)

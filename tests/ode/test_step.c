@@ -1,5 +1,4 @@
-/* test_step.c: the stepper against steps written out by hand and exact oracles; its clocks, its history and its
- * refusals. */
+/* test_step.c: the stepper against steps written out by hand; every scheme of the zoo, and refusals. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/distance.h"
@@ -117,108 +116,7 @@ TEST(test_by_hand)
             if (i != j) assert_true(hand_error(s, i, j) > 1e-5);
 }
 
-/* ---- oracles without rounding -------------------------------------------------------------------- */
-
-/* Tells whether at T = 1 component 1 is off by exactly c h^power, the others by nothing, for every dyadic h. */
-static int oracle_holds(const char *text, const System *s, const double *exact, double c, int power)
-{
-    double y[MAX];
-    for (int steps = 1; steps <= 1024; steps *= 2) {
-        walk_text(text, s, 0, 1.0 / steps, steps, y);
-        for (size_t i = 1; i < s->d; i++)
-            if (y[i] != exact[i]) return 0;
-        if (y[0] - exact[0] != c * pow(steps, -power)) return 0;
-    }
-    return 1;
-}
-
-/* Checks the oracle. As its control it sees the sign and the last bit. */
-static void oracle(const char *text, const System *s, const double *exact, double c, int power)
-{
-    assert_true(oracle_holds(text, s, exact, c, power));
-    assert_false(oracle_holds(text, s, exact, c == 0 ? 0x1p-52 : -c, power));
-    assert_false(oracle_holds(text, s, exact, c * (1 + 0x1p-52) + (c == 0), power));
-}
-
-/* On 3x3 and T = 1 Lie gives -T h/2 y3, in the other order +T h/2 y3, bit for bit, and Strang 0, with sign. */
-TEST(test_nilpotent3)
-{
-    OWN_SYSTEM *s = make("nilpotent");
-    double exact[3];
-    s->solution(s, 1, exact);
-    const double *y = s->initial;
-    assert_true(exact[0] == y[0] + y[1] + y[2] / 2 && exact[1] == y[1] + y[2] && exact[2] == y[2]);
-    assert_true(y[2] > 0);
-    oracle("lie-trotter", s, exact, -y[2] / 2, 1);
-    oracle("scheme gf\nflow G\nflow F\n", s, exact, y[2] / 2, 1);
-    oracle("strang-marchuk", s, exact, 0, 1);
-    oracle("strang-marchuk-fgf", s, exact, 0, 1);
-    oracle("transformer", s, exact, -y[2] / 2, 1); /* F F = G G = 0: Euler sub-steps are exact */
-    oracle("macaron", s, exact, 0, 1);
-}
-
-/* ---- clocks -------------------------------------------------------------------------------------- */
-
-static char seen[1024]; /* operators, times in steps of 1/2 after 3/2, and steps of flows */
-
-static void note(int op, double t, double h)
-{
-    size_t n = strlen(seen);
-    n += (size_t)snprintf(seen + n, sizeof seen - n, "%c %.17g", "FG"[op], 2 * t - 3);
-    if (h != 0) n += (size_t)snprintf(seen + n, sizeof seen - n, " %.17g", 2 * h);
-    snprintf(seen + n, sizeof seen - n, "; ");
-}
-
-OWN_FIELD(watch_F)
-{
-    note(OP_F, t, 0);
-    dy[0] = 1;
-}
-
-OWN_FIELD(watch_G)
-{
-    note(OP_G, t, 0);
-    dy[0] = 1;
-}
-
-static void flow_F(const System *s, int set, double t, double h, double *y)
-{
-    (void)s, (void)set, (void)y;
-    note(OP_F, t, h);
-}
-
-static void flow_G(const System *s, int set, double t, double h, double *y)
-{
-    (void)s, (void)set, (void)y;
-    note(OP_G, t, h);
-}
-
-/* These are the times of a scheme's second step from t = 1 with h = 1/2. The first has as many. */
-TEST(test_clocks)
-{
-    static const char *const cases[][2] = {
-        {"rk4", "F 0; G 0; F 0.5; G 0.5; F 0.5; G 0.5; F 1; G 1; "},
-        {"macaron", "G 0; F 0; G 0.5; "},
-        {"k1 = H(y)\nk2 = H(y + 1/2*k1 @ 3/4)\ny' = y + k2", "F 0; G 0; F 0.75; G 0.75; "},
-        {"leapfrog", "F 0; G 0; "},
-        {"strang-marchuk", "G 0 0.5; F 0 1; G 0.5 0.5; "},
-        {"word:fsf:euler", "G 0; F 0; G 0.5; "}}; /* G twice a step */
-    System s = scalar_system(watch_F, watch_G);
-    s.flow[OP_F] = flow_F;
-    s.flow[OP_G] = flow_G;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        size_t calls[2] = {0};
-        double y;
-        *seen = 0;
-        walk_text(cases[i][0], &s, 1, 0.5, 2, &y);
-        assert_string_equal(seen + strlen(seen) - strlen(cases[i][1]), cases[i][1]);
-        for (const char *c = seen; *c; c++) calls[0] += *c == ';';
-        for (const char *c = cases[i][1]; *c; c++) calls[1] += *c == ';';
-        assert_int_equal(calls[0], 2 * calls[1]);
-    }
-}
-
-/* ---- history, for all schemes by measured constants (test_predict.c), by plans (test_bridge.c) ------- */
+/* ---- contract; histories by measured constants (test_predict.c), by plans (test_bridge.c) ------------- */
 
 /* Computes reference states at -h, -2 h, ... (count, N). */
 static void history(const System *s, double h, int n, double *past)
@@ -227,50 +125,6 @@ static void history(const System *s, double h, int n, double *past)
     for (int j = 0; j < n; j++) t[j] = -(j + 1) * h;
     assert_int_equal(reference_solve(s, t, (size_t)n, past, &agreement), 0);
 }
-
-/* Takes steps with given history, of which the scheme needs `needs` states. */
-static void walk_given(const char *text, const System *s, double h, int steps, int needs, double *y)
-{
-    double past[16 * MAX];
-    OWN_TABLE *t = frozen(text);
-    OWN_STEPPER *st = stepper(t, s);
-    assert_int_equal(stepper_history(st), needs);
-    history(s, h, needs, past);
-    assert_int_equal(stepper_begin(st, 0, h, s->initial, START_GIVEN, past), 0);
-    for (int k = 0; k < steps; k++) assert_int_equal(stepper_step(st), 0);
-    memcpy(y, stepper_state(st), s->n * s->d * sizeof *y);
-}
-
-/* AB2 and leapfrog from exact history are as written out on the time-dependent system. */
-TEST(test_history)
-{
-    OWN_SYSTEM *s = make("forced");
-    size_t N = s->n * s->d;
-    double past[MAX], old[MAX], k[MAX], x[MAX], y[MAX], z[MAX], h = 0.125;
-    history(s, h, 1, past);
-    slope(s, -h, h, past, old);
-    memcpy(x, s->initial, N * sizeof *x);
-    for (int n = 0; n < 4; n++) {
-        slope(s, n * h, h, x, k);
-        for (size_t i = 0; i < N; i++) x[i] += 1.5 * k[i] - 0.5 * old[i];
-        memcpy(old, k, sizeof old);
-    }
-    walk_given("ab2", s, h, 4, 1, y);
-    assert_true(relative_distance(y, x, N) <= rounding);
-    memcpy(x, s->initial, N * sizeof *x);
-    memcpy(old, past, sizeof old);
-    for (int n = 0; n < 4; n++) {
-        slope(s, n * h, h, x, k);
-        for (size_t i = 0; i < N; i++) z[i] = old[i] + 2 * k[i];
-        memcpy(old, x, sizeof old);
-        memcpy(x, z, sizeof x);
-    }
-    walk_given("leapfrog", s, h, 4, 1, y);
-    assert_true(relative_distance(y, x, N) <= rounding);
-    assert_false(relative_distance(y, s->initial, N) <= 1e-2);
-}
-
-/* ---- contract ------------------------------------------------------------------------------------ */
 
 static size_t all_evals(const Table *t)
 {
@@ -322,14 +176,6 @@ TEST(test_refusals)
     assert_int_equal(code, ERR_NUMERIC);
     for (size_t i = 0; i < s->n * s->d; i++) assert_true(isfinite(stepper_state(own)[i]));
     stepper_free(NULL);
-}
-
-TEST(test_memory)
-{
-    OWN_SYSTEM *s = make("henon");
-    OWN_TABLE *t = frozen("ab3");
-    Stepper *st = NULL;
-    STARVE(8, stepper_new(t, s, &st), if (code_ == 0) stepper_free(st));
 }
 
 TEST_MAIN(zoo_begin, zoo_end)

@@ -1,5 +1,5 @@
 /* test_system_file.c: systems read from texts: expressions against C's, fields against built-in ones
- * and against a direct double loop, orders of schemes on them, and errors for every bad text. */
+ * and against a direct double loop, and errors for every bad text. */
 #include "tests/lib/test.h"
 
 #include <float.h>
@@ -159,64 +159,6 @@ TEST(test_the_memory)
     assert_true(distance(f, g, 2 * N) <= 1e-10); /* sums of some 500 terms */
     s->field[OP_F](s, 1, 0, s->initial, f);
     assert_true(distance(f, g, 2 * N) > 1);
-}
-
-/* The memory's draws depend on the seed and differ from those of the initial state. */
-TEST(test_memory_draws)
-{
-    static const char text[] = "system s\nn 3\nmemory 3\nG = -y\nC = sum z\n"
-                               "memory = normal + uniform\ninitial = normal + uniform\n";
-    double f[3], first[2];
-    for (uint64_t seed = 1; seed <= 2; seed++) {
-        System *s;
-        assert_int_equal(system_parse("t", text, sizeof text - 1, 0, 0, seed, &s), 0);
-        s->field[OP_C](s, 1, 0, s->initial, f);
-        first[seed - 1] = f[0];
-        assert_true(fabs(f[0] - s->initial[0] - s->initial[1] - s->initial[2]) > 1e-3);
-        system_free(s);
-    }
-    assert_true(fabs(first[0] - first[1]) > 1e-3);
-}
-
-/* No particle interacts with itself, so a singular kernel is fine. */
-TEST(test_singular)
-{
-    OWN_SYSTEM *s = read_system(
-        "system g\nn 5\nd 2\nF = sum (z - y)/r^3\ninitial1 = i\ninitial2 = i^2\n", 0, 0);
-    assert_true(isfinite(s->initial[0]));
-}
-
-/* ---- the same rights as built-in systems --------------------------------------------------------- */
-
-TEST(test_order)
-{
-    static const char text[] =
-        "system swarm\nn 6\nd 2\nparam a = 1/2\nF = mean (z - y)*(a - exp(-r2))\n"
-        "G1 = -y1\nG2 = sin(t) - y2^3\ninitial = cos(2*pi*i/n + c) + normal/10\nt-end 1\nh0 1/8\n";
-    static const char *const names[] = {"euler", "macaron", "heun", "rk4", "ab3", "lie-trotter"};
-    static const int orders[] = {1, 1, 2, 4, 3, 1};
-    OWN_SYSTEM *s = read_system(text, 0, 0);
-    assert_true(s->h0 == 0.125 && s->t_end == 1 && s->timed);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        OWN_TABLE *t = scheme(names[i]);
-        double vector[2 * 12];
-        assert_int_equal(order_of(t), orders[i]);
-        Prediction p = predict(t, s, 0, vector);
-        OWN_STUDY m = measured(t, s, (OrderOptions){.halvings = 5}, orders[i], 1);
-        assert_int_equal(m.verdict, VERDICT_AGREE);
-        assert_int_equal(order_match(&m, p.global, p.accuracy, vector + m.N), VERDICT_AGREE);
-    }
-}
-
-/* Sizes and seed come from the caller. Draws are a function of the seed. */
-TEST(test_choices)
-{
-    static const char text[] = "system r\nn 4\nd 2\nG = -y\ninitial = uniform + 10*normal\n";
-    OWN_SYSTEM *a = read_system(text, 7, 3), *b = read_system(text, 7, 3), *c = NULL;
-    assert_int_equal(system_parse("t", text, sizeof text - 1, 7, 3, 6, &c), 0);
-    assert_true(a->n == 7 && a->d == 3);
-    assert_true(distance(a->initial, b->initial, 21) == 0);
-    assert_true(distance(a->initial, c->initial, 21) > 1);
 }
 
 /* ---- bad texts ----------------------------------------------------------------------------------- */

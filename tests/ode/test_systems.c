@@ -66,19 +66,6 @@ TEST(test_sizes)
     }
 }
 
-/* The same seed makes the same system. Another seed makes another, except for the nilpotent ones. */
-TEST(test_seed)
-{
-    for (size_t i = 0; system_name(i); i++) {
-        OWN_SYSTEM *a = sized(system_name(i), 0, 0, 5), *b = sized(system_name(i), 0, 0, 5),
-                   *c = sized(system_name(i), 0, 0, 6);
-        size_t bytes = a->n * a->d * sizeof(double);
-        assert_memory_equal(a->initial, b->initial, bytes);
-        int same = memcmp(a->initial, c->initial, bytes) == 0;
-        assert_int_equal(same, a->context || strncmp(a->name, "nilpotent", 9) == 0);
-    }
-}
-
 /* ---- flows --------------------------------------------------------------------------------------- */
 
 static double reference_error(const System *s, int op, double h)
@@ -106,83 +93,6 @@ TEST(test_flows)
         }
     }
     assert_true(closed >= 11);
-}
-
-static void flow_late(const System *s, int set, double t, double h, double *y)
-{
-    OWN_SYSTEM *good = sized("forced", s->n, s->d, 3);
-    good->flow[OP_G](good, set, t + 1e-6, h, y);
-}
-
-/* The negative controls are a clock off by 1e-6 and the other operator's flow. */
-TEST(test_flows_spoiled)
-{
-    OWN_SYSTEM *forced = sized("forced", 0, 0, 3), *linear = sized("linear", 0, 0, 3);
-    forced->flow[OP_G] = flow_late;
-    assert_false(reference_error(forced, OP_G, 0.5) <= flow_tolerance);
-    linear->flow[OP_F] = linear->flow[OP_G];
-    assert_false(reference_error(linear, OP_F, 0.5) <= flow_tolerance);
-}
-
-/* Phases keep their branch over many turns: the flow over 10 agrees with the reference. */
-TEST(test_kuramoto_winds)
-{
-    OWN_SYSTEM *s = sized("kuramoto", 50, 3, 9);
-    double e = fmax(reference_error(s, OP_G, 10), reference_error(s, OP_G, -10));
-    assert_true(e <= 10 * flow_tolerance);
-}
-
-/* ---- systems that are controls ------------------------------------------------------------------- */
-
-static void sub_flow(const System *s, int op, double h, double *y)
-{
-    if (s->flow[op])
-        s->flow[op](s, 1, 0, h, y);
-    else
-        assert_int_equal(reference_flow(s, op, 1, 0, h, y, NULL), 0);
-}
-
-/* Returns |S_G S_F - S_F S_G| / h^2, the size of [F, G] at the initial state. */
-static double bracket(const System *s, double h)
-{
-    size_t N = s->n * s->d;
-    double x[MAX], y[MAX];
-    memcpy(x, s->initial, N * sizeof *x);
-    memcpy(y, s->initial, N * sizeof *y);
-    sub_flow(s, OP_F, h, x);
-    sub_flow(s, OP_G, h, x);
-    sub_flow(s, OP_G, h, y);
-    sub_flow(s, OP_F, h, y);
-    return relative_distance(x, y, N) / (h * h);
-}
-
-TEST(test_commute)
-{
-    for (size_t i = 0; system_name(i); i++) {
-        OWN_SYSTEM *s = sized(system_name(i), 0, 0, 4);
-        if (s->context) continue; /* a text */
-        double b = bracket(s, 0.25);
-        if (strcmp(s->name, "linear:commuting") == 0)
-            assert_true(b <= 16 * flow_tolerance);
-        else if (!(b >= 0.01))
-            fail_msg("%s: F and G all but commute: %g", s->name, b);
-    }
-}
-
-/* Interaction of vortices moves no centre of vorticity: sum Gamma_i F_i = 0. 300 of them run its threads. */
-TEST(test_vortex_centre)
-{
-    OWN_SYSTEM *s = sized("vortex", 300, 0, 2);
-    static double f[600];
-    double x = 0, y = 0, size = 0;
-    s->field[OP_F](s, 1, 0, s->initial, f);
-    for (size_t i = 0; i < 300; i++) {
-        x += s->param[i] * f[2 * i];
-        y += s->param[i] * f[2 * i + 1];
-        size += fabs(s->param[i] * f[2 * i]);
-    }
-    assert_true(fabs(x) + fabs(y) <= 300 * 2.3e-16 * size);
-    assert_true(size > 1);
 }
 
 /* ---- exact solutions and references -------------------------------------------------------------- */
@@ -298,29 +208,6 @@ TEST(test_published_stiff)
     }
 }
 
-/* E5 by Radau's method of order 5, with steps in proportion to time: digits of the same method in 40 digits, which at 1e13
- * has those of Hairer, Wanner 1996; there they are below our Newton's method, whose rounding is that of the largest. */
-TEST(test_published_e5)
-{
-    OWN_SYSTEM *s = sized("e5", 0, 0, 1);
-    OWN_TABLE *radau = frozen("radau-iia5");
-    Stepper *st = NULL;
-    double t = 0, y[4];
-    assert_int_equal(stepper_new(radau, s, &st), 0);
-    memcpy(y, s->initial, sizeof y);
-    for (double h = 1e-7; t < 1e4; h = fmax(1e-7, .1 * t)) {
-        h = fmin(h, 1e4 - t);
-        assert_int_equal(stepper_begin(st, t, h, y, START_NETWORK, NULL), 0);
-        assert_int_equal(stepper_step(st), 0);
-        memcpy(y, stepper_state(st), sizeof y);
-        t += h;
-    }
-    stepper_free(st);
-    const double known[] = {7.240413901897e-4, 6.407997121160e-11, 7.962034000043e-12,
-                            5.611793721156e-11};
-    for (int k = 0; k < 4; k++) assert_true(fabs(y[k] / known[k] - 1) <= 1e-7);
-}
-
 OWN_FIELD(kinked)
 {
     for (size_t i = 0; i < s->n * s->d; i++) dy[i] = y[i] * y[i];
@@ -388,23 +275,6 @@ TEST(test_few_particles)
     assert_int_equal(regions_of(own), 0);
     assert_true(regions_of(many) > 0); /* controls: many particles are shared out, and it is seen */
     assert_true(regions_of(vortex) > 0);
-}
-
-static int reference_job(const System *s)
-{
-    double y[64], agreement, t = 0.5;
-    TRY(reference_solve(s, &t, 1, y, &agreement));
-    return reference_flow(s, OP_F, 1, 0, t, y, NULL);
-}
-
-TEST(test_memory)
-{
-    for (size_t i = 0; system_name(i); i++) {
-        System *s = NULL;
-        STARVE(0, system_new(system_name(i), 0, 0, 1, &s), if (code_ == 0) system_free(s));
-    }
-    OWN_SYSTEM *s = sized("forced", 2, 1, 1);
-    STARVE(1, reference_job(s), );
 }
 
 TEST_MAIN(zoo_begin, zoo_end)

@@ -224,12 +224,4 @@ TEST(test_spoilt)
     assert_true(read > 20 && refused > 200);
 }
 
-TEST(test_short_memory)
-{
-    OWN_TABLE *t = frozen("lie-trotter");
-    Brackets b;
-    STARVE(10, bracket_read(t, "1/12 [F,[F,G]]; -1/24 [[F,G],G]", 3, &b),
-           if (code_ == 0) bracket_free(&b));
-}
-
 TEST_MAIN(zoo_begin, zoo_end)

@@ -1,5 +1,5 @@
-/* test_theory.c: trees, series, exact order, error terms, root condition, stability limits: against known values
- * (design section 4; ode-facts) and against identities. */
+/* test_theory.c: trees, exact order, error terms, the root condition and modified equations, against known values (design
+ * section 4; ode-facts; published terms). test_bracket.c holds modified equations against brackets written out as trees. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/schemes.h"
@@ -30,67 +30,6 @@ TEST(test_trees)
     check_trees(1, (const size_t[]){0, 1, 1, 2, 4, 9, 20, 48}); /* OEIS A000081 */
     check_trees(2, (const size_t[]){0, 2, 4, 14, 52, 214, 916, 4116});
     check_trees(3, (const size_t[]){0, 3, 9, 45, 246, 1485, 9432});
-}
-
-/* Names are unique, and those of design section 4 are among them. */
-TEST(test_names)
-{
-    static const char *const known[] = {
-        "F", "F'F", "G'F", "F''(F,G)", "F'G'F", "F'F''(F,G)", "F''''(F,F,F,G)", "G''(F'F,G)"};
-    OWN_FOREST *f = forest_of(5, 2);
-    char(*name)[64] = malloc(f->count * sizeof *name);
-    int found = 0;
-    for (size_t i = 0; i < f->count; i++) {
-        assert_int_equal(tree_name(f, i, name[i], sizeof name[i]), 0);
-        for (size_t j = 0; j < i; j++) assert_string_not_equal(name[i], name[j]);
-        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-            found += strcmp(name[i], known[k]) == 0;
-    }
-    assert_int_equal(found, sizeof known / sizeof *known);
-    free(name);
-}
-
-/* Checks that flows of one field compose as a group, and that composition of different flows is associative and does
- * not commute. */
-static void check_composition(int colours)
-{
-    Series *s[6];
-    mpq_t part[3][COLOURS]; /* of a field of all colours, of F, of the last colour */
-    OWN_RATIONAL q, half;
-    mpq_inits(q, half, NULL);
-    mpq_set_ui(half, 1, 2);
-    for (int op = 0; op < COLOURS; op++) {
-        mpq_inits(part[0][op], part[1][op], part[2][op], NULL);
-        mpq_set_ui(part[0][op], (unsigned)op + 1, 3);
-        mpq_set_ui(part[1][op], op == OP_F, 1);
-        mpq_set_ui(part[2][op], op == colours - 1, 1);
-    }
-    OWN_FOREST *f = forest_of(colours == 2 ? 6 : 5, colours);
-    for (int i = 0; i < 6; i++) s[i] = series_zero(f);
-    mpq_set_si(q, -3, 7);
-    series_exact(s[0], q, part[0]);
-    series_exact(s[1], half, part[0]);
-    series_compose(s[2], s[0], s[1]);
-    mpq_add(q, q, half);
-    series_exact(s[3], q, part[0]);
-    assert_true(series_equal(s[2], s[3]));
-    series_exact(s[1], half, part[1]);
-    series_exact(s[2], half, part[2]);
-    series_compose(s[3], s[0], s[1]);
-    series_compose(s[4], s[3], s[2]); /* (0 1) 2 */
-    series_compose(s[3], s[1], s[2]);
-    series_compose(s[5], s[0], s[3]); /* 0 (1 2) */
-    assert_true(series_equal(s[4], s[5]));
-    series_compose(s[4], s[2], s[1]);
-    assert_false(series_equal(s[3], s[4]));
-    for (int i = 0; i < 6; i++) series_free(s[i]);
-    for (int op = 0; op < COLOURS; op++) mpq_clears(part[0][op], part[1][op], part[2][op], NULL);
-}
-
-TEST(test_composition)
-{
-    check_composition(2);
-    check_composition(3);
 }
 
 /* The table of design section 4, and results of the schemes' sources. */
@@ -177,87 +116,6 @@ TEST(test_norms)
     }
 }
 
-/* A scheme over H treats its colours alike: the order, and the terms in F alone, are those of two colours. */
-TEST(test_orders_of_two_colours)
-{
-    for (size_t i = 0; i < zoo.count; i++) {
-        const Table *of = zoo.scheme[i];
-        if (!table_over(of, OP_H)) continue;
-        char name[2 * TABLE_NAME];
-        snprintf(name, sizeof name, "%s-decoder", of->name);
-        OWN_TABLE *t = frozen(name);
-        Theory two = theory_of(of, 6), three = theory_of(t, 6);
-        assert_int_equal(t->colours, 3);
-        assert_int_equal(three.order, two.order);
-        assert_int_equal(three.zero_stable, two.zero_stable);
-        if (!isnan(two.error_norm2_one_colour))
-            assert_true(three.error_norm2_one_colour == two.error_norm2_one_colour);
-    }
-}
-
-/* Returns the step of h of a table as a series, over a part of h: every term times part^|t|. */
-static Series *step_series(const Forest *f, const char *name, unsigned parts)
-{
-    OWN_TABLE *t = frozen(name);
-    Series *s = series_of(f, t);
-    mpq_t part;
-    mpq_init(part);
-    mpq_set_ui(part, 1, parts);
-    for (int n = 1; n <= f->max; n++)
-        for (size_t i = f->first[n]; i < f->first[n + 1]; i++)
-            for (int k = 0; k < n; k++) mpq_mul(s->a[i], s->a[i], part);
-    mpq_clear(part);
-    return s;
-}
-
-/* dial:S,0 is one Euler step, and dial:S,1/S is S of them one after another. Another theta is neither. */
-TEST(test_dial_is_euler)
-{
-    OWN_FOREST *f = forest_of(4, 2);
-    for (unsigned S = 2; S <= 5; S++) {
-        char name[32];
-        OWN_SERIES *whole = step_series(f, "euler", 1), *part = step_series(f, "euler", S);
-        Series *power = step_series(f, "euler", S), *more;
-        for (unsigned k = 1; k < S; k++) {
-            series_compose(more = series_zero(f), power, part);
-            series_free(power);
-            power = more;
-        }
-        for (unsigned k = 0; k < 3; k++) {
-            snprintf(name, sizeof name,
-                     k == 0   ? "dial:%u,0"
-                     : k == 1 ? "dial:%u,1/%u"
-                              : "dial:%u-.3",
-                     S, S);
-            OWN_SERIES *dial = step_series(f, name, 1);
-            if (series_equal(dial, k ? power : whole) != (k < 2)) fail_msg("%s", name);
-        }
-        series_free(power);
-    }
-}
-
-/* Sum b c = theta (S - 1) / 2, so the h^2 term in one colour is (theta (S - 1) - 1) / 2 F'F: order 2 at 1/(S - 1) and
- * nowhere else, and at S = 2 an error proportional to |theta - 1|. At 1/(S - 1) it is SSPRK(S,2), whose coefficient
- * of strong stability is S - 1 (Gottlieb, Ketcheson, Shu 2011, section 6.1). */
-TEST(test_dial_order)
-{
-    static const int theta[][2] = {{0, 1}, {1, 4}, {1, 3}, {1, 2}, {3, 4}, {1, 1}, {3, 2}, {2, 1}};
-    for (int S = 2; S <= 5; S++)
-        for (size_t i = 0; i < sizeof theta / sizeof *theta; i++) {
-            char name[32];
-            double ssp, half = ((S - 1) * theta[i][0] / (double)theta[i][1] - 1) / 2;
-            snprintf(name, sizeof name, "dial:%d,%d/%d", S, theta[i][0], theta[i][1]);
-            OWN_TABLE *t = frozen(name);
-            Theory th = theory_of(t, 4);
-            assert_int_equal(stability_ssp(t, &ssp), 0);
-            int second = (S - 1) * theta[i][0] == theta[i][1];
-            if (th.order != 1 + second) fail_msg("%s: order %d", name, th.order);
-            if (!second && !(fabs(th.error_norm2_one_colour - half * half) <= 1e-14))
-                fail_msg("%s: %.17g", name, th.error_norm2_one_colour);
-            if (second && !(fabs(ssp - (S - 1)) <= 1e-9)) fail_msg("%s: SSP %.17g", name, ssp);
-        }
-}
-
 /* Leading errors, all of them. Brackets written out for Strang: 1/12 [F,[F,G]] - 1/24 [G,[G,F]], [A,B] = B'A - A'B, so
  * [F,[F,G]] = [F,G]'F - F'[F,G] with [F,G] = G'F - F'G
  *           = G''(F,F) + G'F'F - F''(F,G) - F'G'F - F'G'F + F'F'G, and the same with F, G exchanged.
@@ -323,51 +181,56 @@ TEST(test_roots)
     }
 }
 
-/* Methods that no file of tests has (classics.scheme, tableaus.jsonl) have their orders, and near-misses that fail one condition have lower ones. */
-TEST(test_unseen)
+/* ---- modified equations -------------------------------------------------------------------------------------------- */
+
+/* ---- published terms ---------------------------------------------------------------------------------- */
+
+/* Euler has f - h/2 f'f + h^2 (1/3 f'f'f + 1/12 f''(f,f)). Lie-Trotter has h/2 [F,G]; with Euler's sub-steps, which
+ * make symplectic Euler where F'F = G'G = 0, it has the same less h/2 (F'F + G'G). The midpoint rule has -h^2 (1/24
+ * f''(f,f) + 1/6 f'f'f), its local error. Source: Hairer, Lubich, Wanner 2006, section IX.1. */
+TEST(test_known)
 {
     static const struct {
-        const char *text;
+        const char *scheme;
         int order;
+        const char *terms;
     } known[] = {
-        {"k1 = H(y)\nk2 = H(y + 1/2*k1)\nk3 = H(y - k2 + 2*k2)\ny' = y + 1/6*k1 + 2/3*k2 + "
-         "1/6*k3\n",
-         2},
-        {"k1 = F(y)\nk2 = G(y)\nk3 = F(y + k1 + k2)\nk4 = G(y + k1 + k2)\n"
-         "y' = y + 1/2*k1 + 1/2*k2 + 1/2*k3 + 1/2*k4\n",
-         2},
-        {"k1 = F(y)\nk2 = G(y)\nk3 = F(y + k1 + k2)\nk4 = G(y + k1 + 1/2*k2)\n"
-         "y' = y + 1/2*k1 + 1/2*k2 + 1/2*k3 + 1/2*k4\n",
-         1},
-        {"k1 = F(y)\nk2 = G(y)\ny' = y + 3/2*k1 - 1/2*k1[-1] + 3/2*k2 - 1/2*k2[-1]\n", 2},
-        {"k1 = F(y)\nk2 = G(y)\ny' = y + 3/2*k1 - 1/2*k1[-1] + k2\n", 1},
-        {"k1 = H(y)\ny' = y[-1] + 2*k1\n", 2},
-        /* two-step Runge-Kutta (Jackiewicz, Tracogna 1995): sum b = 1, sum b c = 1/4 + 1/2 - 1/4 */
-        {"k1 = H(y)\nk2 = H(y + 1/2*k1)\ny' = y + 1/2*k1 + 1/2*k2 - 1/2*k1[-1] + 1/2*k2[-1]\n", 2},
-        {"k1 = H(y + k2[-1] - k1[-1])\nk2 = H(y + 1/2*k1)\ny' = y + k2\n", 2},
-        {"k1 = H(y)\nk2 = H(y + 3/2*k1 - 1/2*k1[-1])\ny' = y + 1/2*k1 + 1/2*k2\n",
-         2},                                            /* AB2, then trapezoid */
-        {"k1 = H(y)\nk2 = H(y + 3/2*k1 - 1/2*k1[-1])\n" /* Adams predictor-corrector of order 3 */
-         "y' = y + 5/12*k2 + 8/12*k1 - 1/12*k1[-1]\n",
-         3},
-        {"flow 1/2 G\nflow F\nflow 1/2 G\nflow 1/2 F\nflow -1/2 F\n", 2},
-        {"flow 1/3 F\nflow G\nflow 2/3 F\n", 1},
-        {"flow 1/3 F\nflow G\nflow 1/2 F\n", 0}};
+        {"euler", 3,
+         "F + G - 1/2 F'F - 1/2 F'G - 1/2 G'F - 1/2 G'G + 1/3 F'F'F + 1/3 F'F'G + 1/3 F'G'F"
+         "+ 1/3 F'G'G + 1/3 G'F'F + 1/3 G'F'G + 1/3 G'G'F + 1/3 G'G'G + 1/12 F''(F,F)"
+         "+ 1/6 F''(F,G) + 1/12 F''(G,G) + 1/12 G''(F,F) + 1/6 G''(F,G) + 1/12 G''(G,G)"},
+        {"lie-trotter", 2, "F + G + 1/2 G'F - 1/2 F'G"},
+        {"transformer", 2, "F + G + 1/2 G'F - 1/2 F'G - 1/2 F'F - 1/2 G'G"},
+        {"midpoint", 3,
+         "F + G - 1/6 F'F'F - 1/6 F'F'G - 1/6 F'G'F - 1/6 F'G'G - 1/6 G'F'F - 1/6 G'F'G"
+         "- 1/6 G'G'F - 1/6 G'G'G - 1/24 F''(F,F) - 1/12 F''(F,G) - 1/24 F''(G,G)"
+         "- 1/24 G''(F,F) - 1/12 G''(F,G) - 1/24 G''(G,G)"},
+        {"word:sff", 2, "F + 2 G + G'F - F'G"},
+        {"lie-trotter-decoder", 2,
+         "F + C + G + 1/2 C'F - 1/2 F'C + 1/2 G'F - 1/2 F'G + 1/2 G'C - 1/2 C'G"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        OWN_TABLE *t = frozen(known[i].text);
-        int order = theory_of(t, 7).order;
-        if (order != known[i].order)
-            fail_msg("order %d, not %d:\n%s", order, known[i].order, known[i].text);
+        OWN_TABLE *t = frozen(known[i].scheme);
+        OWN_SUM m = modified_of(t, known[i].order);
+        if (!sum_is(&m, t->colours, known[i].terms)) fail_msg("%s", known[i].scheme);
     }
 }
 
-TEST(test_short_memory)
+/* ---- no modified equation ---------------------------------------------------------------------------------- */
+
+TEST(test_refused)
 {
-    OWN_TABLE *layer = frozen("ab3-layer"), *flows = frozen("strang-marchuk"), *H = frozen("ab3");
-    Theory th;
-    STARVE(20, theory_search(layer, 2, &th), );
-    STARVE(20, theory_search(flows, 2, &th), );
-    STARVE(20, theory_search(H, 5, &th), );
+    static const struct {
+        const char *text;
+        int code;
+    } schemes[] = {{"k1 = H(y)\ny' = y[-1] + 2*k1", ERR_INPUT},
+                   {"k1 = H(y)\ny' = y + 3/2*k1 - 1/2*k1[-1]", ERR_INPUT},
+                   {"k1 = H(y)\ny' = 2*y + k1", ERR_ACCURACY},
+                   {"k1 = H(y)\nk2 = G(k1)\ny' = y + k1 + k2", ERR_ACCURACY}};
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        OWN_TABLE *t = frozen(schemes[i].text);
+        OWN_SUM m = sum_new(2, t->colours);
+        assert_int_equal(theory_modified(m.f, t, m.c), schemes[i].code);
+    }
 }
 
 TEST_MAIN(zoo_begin, zoo_end)

@@ -1,50 +1,8 @@
 /* test_time.c: order on fields that depend on time, where @ says where a stage stands: trees with clocks, against
- * counts by another recursion, against the rule of rows, and against measured errors. */
+ * the rule of rows, and against measured errors. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/schemes.h"
-
-/* ---- trees ---------------------------------------------------------------------------------------- */
-
-/* Counts trees of order n by the generating function of rooted trees, without clocks by themselves. With A(x) = sum a_n
- * x^n, A = C x exp(sum_k A(x^k)/k) / (1 - x), where 1/(1 - x) are the leaves that are clocks. */
-static void count_trees(int colours, int most, double *a)
-{
-    double exponent[16] = {0}, power[16] = {1}, product[16];
-    for (int n = 1; n <= most; n++) {
-        /* coefficients below n of exp(sum_k A(x^k)/k): n e_n = sum_k k s_k e_(n-k), s_k = sum over d of k of a_d d/k */
-        for (int m = 1; m < n; m++) {
-            double s = 0;
-            for (int d = 1; d <= m; d++)
-                if (m % d == 0) s += a[d] * d;
-            exponent[m] = s;
-            power[m] = 0;
-            for (int k = 1; k <= m; k++) power[m] += exponent[k] * power[m - k] / m;
-        }
-        product[0] = 1;
-        for (int m = 1; m < n; m++) product[m] = product[m - 1] + power[m];
-        a[n] = colours * product[n - 1];
-    }
-}
-
-TEST(trees_with_clocks)
-{
-    for (int colours = 2; colours <= 3; colours++) {
-        Forest *f;
-        int most = forest_timed_most(colours, 1);
-        double known[16] = {0};
-        count_trees(colours, most, known);
-        assert_int_equal(forest_timed(most, colours, 1, &f), 0);
-        for (int n = 1; n <= most; n++) {
-            double clocks = n == 1 ? colours : 0;
-            print_message("# %d colours, order %d: %zu\n", colours, n,
-                          f->first[n + 1] - f->first[n] - (size_t)clocks);
-            assert_true((double)(f->first[n + 1] - f->first[n]) == known[n] + clocks);
-        }
-        forest_free(f);
-        assert_int_equal(forest_timed(most + 1, colours, 1, &f), ERR_INPUT);
-    }
-}
 
 /* ---- the rule of rows ------------------------------------------------------------------------------- */
 
@@ -156,16 +114,6 @@ TEST(measured_on_a_field_of_time)
         if (!is_predicted(t, t, forced)) fail_msg("%s on forced", texts[i].text);
         if (!is_predicted(t, t, still)) fail_msg("%s on attention", texts[i].text);
     }
-}
-
-/* The control: the theory of one node does not fit another. */
-TEST(another_node_is_seen)
-{
-    OWN_SYSTEM *forced = make("forced");
-    OWN_TABLE *t = frozen("k1 = H(y)\nk2 = H(y + k1 @ 3/4)\ny' = y + 1/2*k1 + 1/2*k2");
-    OWN_TABLE *other = frozen("k1 = H(y)\nk2 = H(y + k1 @ 5/8)\ny' = y + 1/2*k1 + 1/2*k2");
-    assert_true(is_predicted(t, t, forced));
-    assert_false(is_predicted(t, other, forced));
 }
 
 TEST_MAIN(zoo_begin, zoo_end)

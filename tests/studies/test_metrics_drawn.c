@@ -43,11 +43,7 @@ TEST(slow_reader)
                 draw_line(k ? r[0].line[i] : NULL, r[k].line[i]);
             draw_line(r[0].line[i], h.line[i]);
         }
-        for (size_t k = 0; k < references; k++) {
-            r[k].lines = h.lines;
-            text[k] = wide_text(&r[k]);
-        }
-        hypothesis = wide_text(&h);
+        hypothesis = wide_texts(&h, r, references, text);
         for (int m = 0; m < METRICS; m++) {
             sums_of(m, &o, hypothesis, (const char *const *)text, sums);
             double got = metric_score(m, sums);
