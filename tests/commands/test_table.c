@@ -28,22 +28,13 @@ TEST_DRAWN(files_and_report)
               "`x` $1,2,8\nnone,1,\n");
     run_ok("table runs.csv --out study/files --contrast 'a: \"`x` $1\" - \"none\"' --figure 84");
     run_ok("table runs.csv --out study/files");
-    static const char *const files[] = {"table.csv",       "table.tex",       "table.md",
-                                        "differences.csv", "differences.tex", "forest.csv",
-                                        "forest.gp",       "commands.csv"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "study/files/%s", files[i]);
-        assert_true(file_exists(name));
-    }
+    shell_ok("cd study/files && ls table.csv table.tex table.md differences.csv differences.tex "
+             "forest.csv forest.gp commands.csv >/dev/null");
     if (has_tool("gnuplot")) assert_true(file_exists("study/files/forest.svg"));
-    file_read("study/files/table.md", big, sizeof big);
-    assert_non_null(strstr(big, "value, less is better: 3 designs, 4 runs."));
+    assert_true(file_has("study/files/table.md", "value, less is better: 3 designs, 4 runs."));
     run_ok("report study");
-    static char page[1 << 18];
-    file_read("study/report.html", page, sizeof page);
-    assert_non_null(strstr(page, "Tables of runs"));
-    assert_non_null(strstr(page, "Differences of designs, with 95 % intervals"));
+    assert_true(file_has("study/report.html", "Tables of runs"));
+    assert_true(file_has("study/report.html", "Differences of designs, with 95 % intervals"));
 }
 
 /* ---- plans ------------------------------------------------------------------------------------------ */

@@ -190,9 +190,7 @@ TEST(test_own_refused)
     static const char *const bad[][2] = {
         {"macaron", "expected \"SCHEME order P\""},
         {"macaron order", "expected \"SCHEME order P\""},
-        {"macaron order two", "expected \"SCHEME order P\""},
         {"macaron order 2 3", "expected \"SCHEME order P\""},
-        {"order 2", "expected \"SCHEME order P\""},
         {"exact:1/0 order 2", "expected \"SCHEME order P\""},
         {"apart:macaron order 1", "expected \"SCHEME order P\""},
         {"nothing order 2", "nothing"},
@@ -202,7 +200,6 @@ TEST(test_own_refused)
         {"lie-trotter brackets 11:", "1 to 10"},
         {"heun brackets 2: [F,G]", "exact flows"},
         {"heun error 3: 1/0 F'G", "claim:1:19: expected a divisor other than zero"},
-        {"heun error 3: 0/0 G'F", "claim:1:19: expected a divisor other than zero"},
         {"lie-trotter brackets 2: 1/0 [F,G]", "claim:1:29: expected a divisor other than zero"},
         {"lie-trotter error 2: 1/2 F'Q", "claim:1:28: expected a term in F or G"},
         {"lie-trotter error 2: 1/2 G'F rubbish; -1/2 F'G", "claim:1:30: expected +, - or ;"},
