@@ -92,7 +92,7 @@ TEST(another_network_is_seen)
 
 /* ---- truncation errors --------------------------------------------------------------------------------- */
 
-static const int32_t target[N] = {0, 3, 9, 1, 4}, words[M] = {5, 5, 2, 7, 10, 8, 0};
+static const int32_t target[N] = {0, 3, 9, 1, 4}, words[M + 1] = {5, 5, 2, 7, 10, 8, 0};
 static const Sentence sentence = {.n = {[SIDE_TARGET] = N, [SIDE_SOURCE] = M},
                                   .token = {[SIDE_TARGET] = target, [SIDE_SOURCE] = words}};
 
