@@ -1,5 +1,5 @@
-/* slow_metrics.h: BLEU, chrF2 and TER by a slow reader that shares no line of code with studies/metrics. With
- * `planted` it makes a mistake: a word of the hypothesis that a reference has counts however often it stands there. */
+/* slow_metrics.h: BLEU, chrF2 and TER by a slow reader that shares no line of code with studies/metrics, and makes
+ * mistakes on purpose. */
 #ifndef TROTTER_TEST_SLOW_METRICS_H
 #define TROTTER_TEST_SLOW_METRICS_H
 
@@ -22,6 +22,21 @@ typedef struct {
     size_t lines;
     char line[SLOW_LINES][SLOW_LINE];
 } SlowText;
+
+/* Mistakes that the slow reader makes on purpose. */
+enum {
+    NO_MISTAKE,
+    NO_CLIP,
+    NO_BREVITY,
+    LONGER_REFERENCE,
+    FIRST_REFERENCE,
+    LINE_MEAN,
+    KEEP_CASE,
+    NO_TOKENS,
+    NO_PUNCTUATION,
+    NO_SHIFT,
+    MISTAKES
+};
 
 /* Replaces every match of a pattern of one or two groups, from left to right, by `to`, in which 1 and 2 are the
  * groups. */
@@ -108,7 +123,7 @@ static inline size_t slow_count(const SlowWords *a, size_t i, const SlowWords *b
 
 /* Counts the n-grams of a that match: fewer of the same stand before them than some reference has. */
 static inline double slow_matches(const SlowWords *a, const SlowWords *b, size_t references,
-                                  size_t n, int planted)
+                                  size_t n, int mistake)
 {
     double matches = 0;
     for (size_t i = 0; i + n <= a->n; i++) {
@@ -117,7 +132,7 @@ static inline double slow_matches(const SlowWords *a, const SlowWords *b, size_t
             size_t here = slow_count(a, i, &b[r], SIZE_MAX, n);
             if (here > most) most = here;
         }
-        matches += planted ? most > 0 : slow_count(a, i, a, i, n) < most;
+        matches += mistake == NO_CLIP ? most > 0 : slow_count(a, i, a, i, n) < most;
     }
     return matches;
 }
@@ -126,7 +141,7 @@ typedef struct {
     double c, r, matches[4], totals[4];
 } SlowBleu;
 
-static inline double slow_bleu_score(const SlowBleu *s)
+static inline double slow_bleu_score(const SlowBleu *s, int mistake)
 {
     double product = 1, fallen = 1;
     if (s->matches[0] == 0) return 0;
@@ -136,35 +151,42 @@ static inline double slow_bleu_score(const SlowBleu *s)
         if (m == 0) m = pow(2, -fallen++);
         product *= m / t;
     }
-    double brevity = s->c < s->r ? exp(1 - s->r / s->c) : 1;
+    double brevity = s->c < s->r && mistake != NO_BREVITY ? exp(1 - s->r / s->c) : 1;
     return 100 * brevity * pow(product, .25);
 }
 
 static inline double slow_bleu(const MetricOptions *o, const SlowText *h, const SlowText *r,
-                               size_t references, int planted)
+                               size_t references, int mistake)
 {
     static SlowWords a, b[REFERENCES];
     SlowBleu sum = {0};
+    double mean = 0;
     char line[SLOW_LINE];
+    int how = mistake == NO_TOKENS ? TOKENIZE_NONE : o->tokenize;
+    int lower = mistake == KEEP_CASE ? 0 : o->lowercase;
     for (size_t i = 0; i < h->lines; i++) {
-        slow_tokenise(o->tokenize, o->lowercase, h->line[i], line);
+        if (mistake == LINE_MEAN) sum = (SlowBleu){0};
+        slow_tokenise(how, lower, h->line[i], line);
         slow_words(line, 0, &a);
         double closest = INFINITY;
         for (size_t k = 0; k < references; k++) {
-            slow_tokenise(o->tokenize, o->lowercase, r[k].line[i], line);
+            slow_tokenise(how, lower, r[k].line[i], line);
             slow_words(line, 0, &b[k]);
             double n = (double)b[k].n, c = (double)a.n;
-            if (fabs(n - c) + 1e-3 * n < fabs(closest - c) + 1e-3 * closest || isinf(closest))
+            double prefer = mistake == LONGER_REFERENCE ? -1e-3 : 1e-3;
+            if (fabs(n - c) + prefer * n < fabs(closest - c) + prefer * closest || isinf(closest))
                 closest = n;
+            if (mistake == FIRST_REFERENCE) closest = (double)b[0].n;
         }
         sum.c += (double)a.n;
         sum.r += closest;
         for (size_t n = 1; n <= 4; n++) {
-            sum.matches[n - 1] += slow_matches(&a, b, references, n, planted);
+            sum.matches[n - 1] += slow_matches(&a, b, references, n, mistake);
             sum.totals[n - 1] += a.n >= n ? (double)(a.n - n + 1) : 0;
         }
+        mean += slow_bleu_score(&sum, mistake) / (double)h->lines;
     }
-    return slow_bleu_score(&sum);
+    return mistake == LINE_MEAN ? mean : slow_bleu_score(&sum, mistake);
 }
 
 /* Cuts ASCII punctuation off words of several characters: from the end or, where there is none, from the beginning. */
@@ -203,36 +225,37 @@ static inline double slow_chrf_score(double count[8][3])
 static int tied;
 
 /* Counts the n-grams of the line `text` and of one reference, into count[0] for n = 1. */
-static inline void slow_grams(const char *text, const char *reference, int words, int planted,
+static inline void slow_grams(const char *text, const char *reference, int words, int mistake,
                               double (*count)[3])
 {
     static SlowWords a, b;
     slow_words(text, !words, &a);
     slow_words(reference, !words, &b);
-    if (words) {
+    if (words && mistake != NO_PUNCTUATION) {
         slow_punctuation(&a);
         slow_punctuation(&b);
     }
     for (size_t n = 1; n <= (words ? 2 : 6); n++) {
         count[n - 1][1] = b.n >= n ? (double)(b.n - n + 1) : 0;
         count[n - 1][0] = b.n >= n && a.n >= n ? (double)(a.n - n + 1) : 0;
-        count[n - 1][2] = slow_matches(&a, &b, 1, n, planted);
+        count[n - 1][2] = slow_matches(&a, &b, 1, n, mistake);
     }
 }
 
 static inline double slow_chrf(int words, const MetricOptions *o, const SlowText *h,
-                               const SlowText *r, size_t references, int planted)
+                               const SlowText *r, size_t references, int mistake)
 {
     double sum[8][3] = {{0}};
     char line[SLOW_LINE], reference[SLOW_LINE];
+    int lower = mistake == KEEP_CASE ? 0 : o->lowercase;
     for (size_t i = 0; i < h->lines; i++) {
         double best[8][3], most = -1;
-        slow_tokenise(TOKENIZE_NONE, o->lowercase, h->line[i], line);
-        for (size_t k = 0; k < references; k++) {
+        slow_tokenise(TOKENIZE_NONE, lower, h->line[i], line);
+        for (size_t k = 0; k < (mistake == FIRST_REFERENCE ? 1 : references); k++) {
             double here[8][3] = {{0}};
-            slow_tokenise(TOKENIZE_NONE, o->lowercase, r[k].line[i], reference);
-            slow_grams(line, reference, 0, planted, here);
-            if (words) slow_grams(line, reference, 1, planted, here + 6);
+            slow_tokenise(TOKENIZE_NONE, lower, r[k].line[i], reference);
+            slow_grams(line, reference, 0, mistake, here);
+            if (words) slow_grams(line, reference, 1, mistake, here + 6);
             double score = slow_chrf_score(here);
             tied |= score > 0 && fabs(score - most) < 1e-9 && memcmp(best, here, sizeof best) != 0;
             if (score > most) most = score, memcpy(best, here, sizeof best);
@@ -339,26 +362,26 @@ static inline int slow_step(SlowEdits *e)
     return moved;
 }
 
-static inline double slow_ter(const SlowText *h, const SlowText *r, size_t references)
+static inline double slow_ter(const SlowText *h, const SlowText *r, size_t references, int mistake)
 {
     static SlowWords a, b;
     double edits = 0, length = 0;
     char line[SLOW_LINE];
     for (size_t i = 0; i < h->lines; i++) {
         size_t fewest = SIZE_MAX;
-        slow_tokenise(TOKENIZE_NONE, 1, h->line[i], line);
+        slow_tokenise(TOKENIZE_NONE, mistake != KEEP_CASE, h->line[i], line);
         slow_words(line, 0, &a);
         for (size_t k = 0; k < references; k++) {
             SlowEdits e = {.n = a.n};
-            slow_tokenise(TOKENIZE_NONE, 1, r[k].line[i], line);
+            slow_tokenise(TOKENIZE_NONE, mistake != KEEP_CASE, r[k].line[i], line);
             slow_words(line, 0, &b);
             e.m = b.n;
             for (size_t j = 0; j < a.n; j++) e.h[j] = a.word[j];
             for (size_t j = 0; j < b.n; j++) e.r[j] = b.word[j];
             size_t shifts = 0;
-            while (slow_step(&e)) shifts++;
+            while (mistake != NO_SHIFT && slow_step(&e)) shifts++;
             size_t here = shifts + slow_distance(&e);
-            if (here < fewest) fewest = here;
+            if (here < fewest && (mistake != FIRST_REFERENCE || k == 0)) fewest = here;
             length += (double)b.n / (double)references;
         }
         edits += (double)fewest;
@@ -388,12 +411,12 @@ static inline char *wide_text(const SlowText *t)
 }
 
 static inline double slow_score(int metric, const MetricOptions *o, const SlowText *h,
-                                const SlowText *r, size_t references, int planted)
+                                const SlowText *r, size_t references, int mistake)
 {
-    if (metric == METRIC_BLEU) return slow_bleu(o, h, r, references, planted);
-    if (metric == METRIC_CHRF) return slow_chrf(0, o, h, r, references, planted);
-    if (metric == METRIC_CHRF_WORDS) return slow_chrf(1, o, h, r, references, planted);
-    return slow_ter(h, r, references);
+    if (metric == METRIC_BLEU) return slow_bleu(o, h, r, references, mistake);
+    if (metric == METRIC_CHRF) return slow_chrf(0, o, h, r, references, mistake);
+    if (metric == METRIC_CHRF_WORDS) return slow_chrf(1, o, h, r, references, mistake);
+    return slow_ter(h, r, references, mistake);
 }
 
 #endif

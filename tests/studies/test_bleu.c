@@ -1,4 +1,4 @@
-/* test_bleu.c: BLEU, chrF2 and TER by hand and against figures of sacreBLEU 2.6 (tests/fuzz/metrics.c has a slow reader);
+/* test_bleu.c: BLEU, chrF2 and TER by hand and against figures of sacreBLEU 2.6 (test_metrics_drawn.c has a slow reader);
  * tokenisations; refused files; paired bootstrap. */
 #include "tests/lib/test.h"
 
