@@ -160,8 +160,8 @@ TEST(test_conditions)
     must_print("expand --conditions 5 --scheme rk4 --latex",
                "\\sum b_i a_{ij} c_j^{3} &= \\tfrac{1}{20} && \\text{(not met: 1/24)}");
     /* Two colours: Macaron meets the conditions of F'G and G'F alone of its four of order 2. */
-    run_ok("expand --conditions 2 --scheme macaron,strang-marchuk --csv");
-    assert_non_null(strstr(out, "macaron,2,sum b^F_i c^G_i,1/2,1/2,yes,F'G,1,2\n"));
+    must_print("expand --conditions 2 --scheme macaron,strang-marchuk --csv",
+               "macaron,2,sum b^F_i c^G_i,1/2,1/2,yes,F'G,1,2\n");
     assert_non_null(strstr(out, "macaron,2,sum b^G_i c^G_i,1/2,1/4,no,G'G,1,2\n"));
     assert_non_null(strstr(out, "strang-marchuk,2,,1/2,1/2,yes,G'G,1,2\n"));
     must_refuse("expand --conditions 3 --scheme ab2", "one-step schemes");
