@@ -327,7 +327,9 @@ TEST(endless_inputs_are_refused)
         n += (size_t)snprintf(lines + n, sizeof lines - n,
                               "{ timeout 9 %s %s 2>words.%zu; echo $? >>words.%zu; } & ", program,
                               row[i][0], i, i);
-    shell("%s { sleep 1; echo 'scheme own\nk1 = H(y)\ny'\"'\"' = y + k1' >late; } & wait", lines);
+    shell(
+        "%s { sleep 1; echo 'scheme own\nk1 = H(y)\ny'\"'\"' = y + k1' | timeout 9 tee late; } & wait",
+        lines);
     for (size_t i = 0; i < ROWS; i++) {
         snprintf(name, sizeof name, "words.%zu", i);
         file_read(name, err, sizeof err);
