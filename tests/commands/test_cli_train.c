@@ -11,7 +11,7 @@ TEST(test_train_and_eval)
     assert_int_equal(rename(file_path("model"), file_path("moved")), 0);
     run_ok("eval --model moved --text text/valid.txt --csv --logits l.npy --max-tokens 7");
     /* the same numbers in the same order: only batches may round differently */
-    double ppl = out_number(1, "ppl"), valid = file_number("moved/result.csv", 1, "valid_ppl");
+    double ppl = out_number(1, "ppl"), valid = result_of("moved", "valid_ppl");
     assert_true(fabs(ppl - valid) <= 1e-5 * valid);
     assert_true(fabs(exp(out_number(1, "nll")) - ppl) <= 1e-12 * ppl);
     size_t bytes;
@@ -51,7 +51,7 @@ TEST(test_train_variants)
                strstr(variant[i], "--epochs") ? "" : " --epochs 1",
                strstr(variant[i], "--warmup") ? "" : " --warmup 10");
         run_ok("eval --model kind --text text/test.txt --csv");
-        double ppl = out_number(1, "ppl"), test = file_number("kind/result.csv", 1, "test_ppl");
+        double ppl = out_number(1, "ppl"), test = result_of("kind", "test_ppl");
         assert_true(fabs(ppl - test) <= 1e-5 * test);
         forget_result("--out kind"); /* room for the next */
     }
@@ -188,10 +188,8 @@ TEST(test_eval_tokens)
     assert_non_null(strstr(err, " on the first 8 tokens of validation, "));
     static const char *const told[] = {"params", "best_epoch", "valid_ppl", "test_ppl"};
     for (int k = 0; k < 4; k++)
-        assert_true(file_number("of-few/result.csv", 1, told[k]) ==
-                    file_number("of-part/result.csv", 1, told[k]));
-    assert_true(file_number("of-all/result.csv", 1, "valid_ppl") !=
-                file_number("of-part/result.csv", 1, "valid_ppl"));
+        assert_true(result_of("of-few", told[k]) == result_of("of-part", told[k]));
+    assert_true(result_of("of-all", "valid_ppl") != result_of("of-part", "valid_ppl"));
     assert_false(file_has("of-all/config.ini", "eval-tokens"));
     assert_true(file_has("of-part/config.ini", "\neval-tokens = 8\n"));
     must_refuse("train --resume --eval-tokens 9 --out of-part", "(--eval-tokens 8, now 9)");
@@ -278,18 +276,11 @@ TEST(test_compare)
     " --width 16 --inner 32 --heads 2 --sequence 16 --batch-tokens 256 --threads 1 --warmup 0 " \
     "--rate 1e-12 --dropout 0 --max-steps 1 --epochs 1 --untied --untested "
 
-static double valid_of(const char *dir)
-{
-    char file[64];
-    snprintf(file, sizeof file, "%s/result.csv", dir);
-    return file_number(file, 1, "valid_ppl");
-}
-
 static void begins_as(const char *options, const char *dir, int same)
 {
-    double first = valid_of("first");
+    double first = result_of("first", "valid_ppl");
     if (!trained(program_run("train --out %s %s" STAY, dir, options))) fail_msg("%s", err);
-    double ppl = valid_of(dir);
+    double ppl = result_of(dir, "valid_ppl");
     if ((fabs(ppl - first) <= 1e-5 * first) != same)
         fail_msg("%s: perplexity %.9g, first %.9g: %s", options, ppl, first, err);
 }

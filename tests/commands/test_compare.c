@@ -13,32 +13,21 @@ static const char old_columns[] =
 /* Returns a cell of the last row of a run's log. */
 static double log_end(const char *run, const char *name)
 {
-    char path[96], csv[1 << 14], row[256];
+    char path[96];
     snprintf(path, sizeof path, "rows/runs/%s/log.csv", run);
-    file_read(path, csv, sizeof csv);
-    size_t n = strlen(csv);
-    while (n > 1 && csv[n - 2] != '\n') n--;
-    snprintf(row, sizeof row, "%.12s", csv + n - 1);
-    return number(csv, row, name);
+    return file_number(path, -1, name);
 }
 
 /* Checks the end of the curves of two seeds; a run is still gaining where its last epoch was its best. */
 static void check_epochs(void)
 {
-    char csv[1 << 14];
-    int gaining = 0;
     double a = log_end("macaron-seed1", "valid_ppl"), b = log_end("macaron-seed2", "valid_ppl");
+    int gaining = (result_of("rows/runs/macaron-seed1", "best_epoch") == 2) +
+                  (result_of("rows/runs/macaron-seed2", "best_epoch") == 2);
     assert_true(log_end("macaron-seed1", "epoch") == 2 && a > 1 && b > 1);
-    for (int k = 1; k <= 2; k++) {
-        char name[64];
-        snprintf(name, sizeof name, "rows/runs/macaron-seed%d/result.csv", k);
-        file_read(name, csv, sizeof csv);
-        gaining += number(csv, "macaron,", "best_epoch") == 2;
-    }
     assert_true(number(out, "macaron,", "gaining") == gaining);
     shell_ok("grep '^scheme\\|^macaron,.*,1$' rows/curves.csv | sed '2,$!b; $!d' >end");
-    file_read("end", csv, sizeof csv);
-    assert_true(fabs(number(csv, "macaron,", "valid_ppl") - (a + b) / 2) <= 1e-9 * (a + b));
+    assert_true(fabs(file_number("end", 1, "valid_ppl") - (a + b) / 2) <= 1e-9 * (a + b));
 }
 
 /* Two depths and two seeds give a row each, of the means of its runs and the difference from the first. What else the engine
@@ -55,24 +44,18 @@ TEST_DRAWN(test_rows)
     static const char *const scheme[] = {"transformer", "macaron"};
     for (int i = 0; i < 2; i++)
         for (int k = 0; k < 2; k++) {
-            char name[64];
-            snprintf(name, sizeof name, "rows/runs/%s-seed%d/result.csv", scheme[i], k + 1);
-            mean[i] += file_number(name, 1, "valid_ppl") / 2;
+            char run[64];
+            snprintf(run, sizeof run, "rows/runs/%s-seed%d", scheme[i], k + 1);
+            mean[i] += result_of(run, "valid_ppl") / 2;
         }
     assert_true(fabs(number(out, "macaron,", "valid_ppl") - mean[1]) <= 1e-9 * mean[1]);
     file_read("rows/differences.csv", big, sizeof big);
     static const char *const less = "macaron,transformer,validation,";
     assert_true(fabs(number(big, less, "difference") - (mean[1] - mean[0])) <= 1e-9 * mean[1]);
     assert_true(number(big, less, "df") == 2);
-    static const char *const files[] = {"compare.csv",   "compare.md",       "compare.tex",
-                                        "curves.csv",    "correlations.csv", "curves.png",
-                                        "gradients.png", "forest.png",       "forest.csv",
-                                        "runs.csv",      "differences.tex"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "rows/%s", files[i]);
-        if (!file_exists(name)) fail_msg("no %s", name);
-    }
+    shell_ok(
+        "cd rows && ls compare.csv compare.md compare.tex curves.csv correlations.csv curves.png "
+        "gradients.png forest.png forest.csv runs.csv differences.tex >/dev/null");
     check_epochs();
     /* a study of one depth finds the runs of a study of both */
     run_ok("compare --scheme transformer,macaron --layers 2 --seeds 2 --epochs 2 --csv --out "
@@ -278,14 +261,9 @@ TEST(test_untested)
     write_corpus("trap", "the zebra sat\n"); /* zebra: in no vocabulary */
     static const char args[] = "train --corpus trap --epochs 1 --width 8 --inner 16 --heads 2 "
                                "--sequence 16 --batch-tokens 256 --threads 1 --out sprung";
-    char line[512];
-    assert_int_equal(program_run(args), 2);
-    assert_non_null(strstr(err, "zebra"));
-    snprintf(line, sizeof line, "%s --untested", args);
-    run_ok(line);
-    file_read("sprung/result.csv", big, sizeof big);
-    assert_string_equal(cell(big, "transformer,", "test_ppl"), "");
-    assert_true(number(big, "transformer,", "valid_ppl") > 1);
+    must_refuse(args, "zebra");
+    run_ok("%s --untested", args);
+    assert_true(isnan(result_of("sprung", "test_ppl")) && result_of("sprung", "valid_ppl") > 1);
 }
 
 /* Every choice is in the log before the first reading of the test text, and each row trains with the options that
@@ -345,11 +323,7 @@ TEST(test_two_workers)
     must_count("shared", ": trains ", 6); /* each run is trained once */
     must_count("shared", " is done", 6);
     must_count("shared", "left over", 0);
-    char x[8192], y[8192];
-    file_read("a.out", x, sizeof x);
-    file_read("b.out", y, sizeof y);
-    assert_true(strlen(x) > 100);
-    assert_string_equal(x, y);
+    assert_true(same_files("a.out", "b.out") && file_has("a.out", "\ntransformer,"));
     run_ok(SHARED); /* nothing is left to do */
     assert_int_equal(count_words(err, "there already"), 6);
 }
@@ -389,10 +363,7 @@ TEST(test_killed_worker)
         count_words(big, ": trains transformer-seed1") != 1)
         fail_msg("%s", big);
     run_ok("train --scheme euler --epochs 60 --out alone" MODEL);
-    static char x[1 << 17], y[1 << 17];
-    file_read("alone/model.safetensors", x, sizeof x);
-    file_read("killed/runs/euler-seed1/model.safetensors", y, sizeof y);
-    assert_memory_equal(x, y, sizeof x);
+    assert_same_file("alone", "killed/runs/euler-seed1", "model.safetensors", 1);
 }
 
 /* Finished runs that are asked for more epochs go on where they ended, to the bytes of runs that had all epochs at
@@ -400,7 +371,6 @@ TEST(test_killed_worker)
 TEST(test_lengthened)
 {
     static const char *const ends[] = {"", "--schedule cosine "};
-    static char x[1 << 17], y[1 << 17];
     for (int i = 0; i < 2; i++) {
         char args[3][512];
         static const char *const form[] = {"compare --epochs 2 --out long",
@@ -423,17 +393,11 @@ TEST(test_lengthened)
         file_read("long/study.log", big, sizeof big);
         assert_int_equal(count_words(big, ": goes on with euler-seed"), i == 0 ? 2 : 0);
         assert_int_equal(count_words(big, ": trains euler-seed"), 2);
-        for (int k = 1; k <= 2; k++) {
-            char name[64];
-            snprintf(name, sizeof name, "long/runs/euler-seed%d/model.safetensors", k);
-            file_read(name, x, sizeof x);
-            memcpy(name, "once", 4);
-            file_read(name, y, sizeof y);
-            assert_memory_equal(x, y, sizeof x);
+        for (int left = 0; left < 2; left++) {
+            assert_same_file("long/runs", "once/runs", "euler-seed1/model.safetensors", 1);
+            assert_same_file("long/runs", "once/runs", "euler-seed2/model.safetensors", 1);
+            must_refuse(args[0], "(--epochs 5, now 2)");
         }
-        must_refuse(args[0], "(--epochs 5, now 2)");
-        file_read("long/runs/euler-seed2/model.safetensors", x, sizeof x);
-        assert_memory_equal(x, y, sizeof x);
     }
 }
 

@@ -120,7 +120,7 @@ TEST(test_means_of_errors)
 TEST(test_unfinished)
 {
     static const char form[] =
-        "compare --scheme euler,transformer --seeds 1 --epochs 250 --out %s" TINY;
+        "compare --scheme euler,transformer --seeds 1 --epochs 80 --out %s" TINY;
     char line[512];
     snprintf(line, sizeof line, form, "half");
     assert_int_equal(interrupt_at("half/runs/transformer-seed1/log.csv", 2, line), 130);

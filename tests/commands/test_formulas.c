@@ -5,12 +5,6 @@
 #include "tests/lib/program.h"
 #include "studies/tools/latex.h"
 
-static void must_say(const char *arguments, const char *part)
-{
-    run_ok(arguments);
-    if (!strstr(out, part)) fail_msg("trotter %s: no '%s' in\n%s%s", arguments, part, out, err);
-}
-
 /* The derivation of Heun's terms as a book has it. For other schemes what is left are the terms that the table has, and a
  * splitting's brackets come by Baker, Campbell and Hausdorff. */
 TEST(test_steps)
@@ -35,7 +29,7 @@ TEST(test_steps)
                                        "imex-euler",
                                        "yoshida4 --basis brackets",
                                        "heun-layer-decoder"};
-    must_say("expand --steps --scheme heun --one-field --csv", heun);
+    must_print("expand --steps --scheme heun --one-field --csv", heun);
     assert_non_null(strstr(out, ",h:,(1 - 1) H = 0,cancels\n"));
     assert_non_null(strstr(out, ",h^3:,\"(1/4 - 1/6) H''(H,H) = 1/12 H''(H,H)\",is left\n"));
     assert_non_null(strstr(out, ",…,(0 - 1/6) H'H'H = -1/6 H'H'H,is left\n"));
@@ -47,22 +41,22 @@ TEST(test_steps)
         assert_true(terms > 0);
         if (count_words(out, ",is left\n") != terms) fail_msg("%s: not %d terms", same[i], terms);
     }
-    must_say("expand --steps --scheme lie-trotter --basis brackets",
-             "Z2 =  log(exp(Z) exp(X)), Z = Z1, X = h G\n"
-             "          = Z + X + 1/2 [Z,X]\n"
-             "    Z2 =  h (F + G)\n"
-             "          + 1/2 h^2 [F,G]\n");
-    must_say("expand --steps --scheme lie-trotter --latex",
-             "Y_{2} = &\\ Y_{1} + h G(Y_{1}) + \\tfrac{1}{2}\\, h^{2} G'G(Y_{1}) \\\\\n");
+    must_print("expand --steps --scheme lie-trotter --basis brackets",
+               "Z2 =  log(exp(Z) exp(X)), Z = Z1, X = h G\n"
+               "          = Z + X + 1/2 [Z,X]\n"
+               "    Z2 =  h (F + G)\n"
+               "          + 1/2 h^2 [F,G]\n");
+    must_print("expand --steps --scheme lie-trotter --latex",
+               "Y_{2} = &\\ Y_{1} + h G(Y_{1}) + \\tfrac{1}{2}\\, h^{2} G'G(Y_{1}) \\\\\n");
     run_ok("expand --steps --scheme all --degree 2 --csv");
     assert_non_null(strstr(err, "warning: no-residual: the state weights"));
     must_refuse("expand --steps --conditions 3 --scheme rk4", "not both");
     must_refuse("expand --steps --modified --scheme rk4", "not both");
     expect(1, "expand --steps --scheme no-residual");
     /* The page of the notation. */
-    must_say("expand --notation", "[F,G] = G'F - F'G           the commutator of two fields");
+    must_print("expand --notation", "[F,G] = G'F - F'G           the commutator of two fields");
     assert_true(!strchr(out, '$') && count_lines(out) < 45);
-    must_say("expand --notation --latex", "\\item[\\normalfont$F''(F,G)$] the second derivative");
+    must_print("expand --notation --latex", "\\item[\\normalfont$F''(F,G)$] the second derivative");
 }
 
 /* Returns whether a document with this file in it has boxes that are too wide. */
@@ -161,12 +155,13 @@ TEST(test_conditions)
         assert_int_equal(held[1][order], trees[order]);
         assert_int_equal(held[0][order], order < 5 ? trees[order] : 0);
     }
-    must_say("expand --conditions 4 --scheme rk4 --csv", "rk4,4,sum b_i c_i a_ij c_j,1/8,1/8,yes");
-    must_say("expand --conditions 5 --scheme rk4 --latex",
-             "\\sum b_i a_{ij} c_j^{3} &= \\tfrac{1}{20} && \\text{(not met: 1/24)}");
+    must_print("expand --conditions 4 --scheme rk4 --csv",
+               "rk4,4,sum b_i c_i a_ij c_j,1/8,1/8,yes");
+    must_print("expand --conditions 5 --scheme rk4 --latex",
+               "\\sum b_i a_{ij} c_j^{3} &= \\tfrac{1}{20} && \\text{(not met: 1/24)}");
     /* Two colours: Macaron meets the conditions of F'G and G'F alone of its four of order 2. */
-    run_ok("expand --conditions 2 --scheme macaron,strang-marchuk --csv");
-    assert_non_null(strstr(out, "macaron,2,sum b^F_i c^G_i,1/2,1/2,yes,F'G,1,2\n"));
+    must_print("expand --conditions 2 --scheme macaron,strang-marchuk --csv",
+               "macaron,2,sum b^F_i c^G_i,1/2,1/2,yes,F'G,1,2\n");
     assert_non_null(strstr(out, "macaron,2,sum b^G_i c^G_i,1/2,1/4,no,G'G,1,2\n"));
     assert_non_null(strstr(out, "strang-marchuk,2,,1/2,1/2,yes,G'G,1,2\n"));
     must_refuse("expand --conditions 3 --scheme ab2", "one-step schemes");
@@ -197,11 +192,11 @@ TEST(test_rosenbrock_conditions)
     assert_non_null(strstr(out, "w,2,sum b_i gamma_i,0,0,yes,W'H,"));
     assert_non_null(strstr(out, "w,3,sum b_i alpha_ij gamma_j,0,1/4,no,H'W'H,"));
     assert_non_null(strstr(out, "w,3,sum b_i gamma_ij alpha_j,0,1/4,no,W'H'H,"));
-    must_say("expand --conditions 3 --scheme rodas4 --latex",
-             "\\sum b_i \\beta_{ij} \\beta_j &= \\tfrac{1}{6}\n");
+    must_print("expand --conditions 3 --scheme rodas4 --latex",
+               "\\sum b_i \\beta_{ij} \\beta_j &= \\tfrac{1}{6}\n");
     must_refuse("expand --conditions 3 --scheme etd-rk4", "an exponential integrator");
-    must_say("schemes --tableau latex --scheme-file ros.txt --scheme ros",
-             "  2 & -\\tfrac{1}{2} & -1 & \\tfrac{1}{2} \\\\\n\\end{array}");
+    must_print("schemes --tableau latex --scheme-file ros.txt --scheme ros",
+               "  2 & -\\tfrac{1}{2} & -1 & \\tfrac{1}{2} \\\\\n\\end{array}");
     must_refuse("schemes --tableau json --scheme ros2", "by --tableau latex alone");
 }
 
@@ -289,13 +284,13 @@ TEST(test_rounded_coefficients)
 /* A tableau for papers: the upper half of an explicit one is empty, an implicit one is whole, yhat has a row. */
 TEST(test_latex_tableau)
 {
-    must_say("schemes --tableau latex --scheme heun-euler",
-             "\\begin{array}{c|*{2}{c}}\n  0 \\\\\n  1 & 1 \\\\\n  \\hline\n"
-             "   & \\tfrac{1}{2} & \\tfrac{1}{2} \\\\\n   & 1 & 0\n\\end{array}\n");
-    must_say("schemes --tableau latex --scheme implicit-euler",
-             "  1 & 1 \\\\\n  \\hline\n   & 1\n");
-    must_say("schemes --tableau latex --scheme ros2,bogacki-shampine,dormand-prince,rk4",
-             "-\\tfrac{2187}{6784}");
+    must_print("schemes --tableau latex --scheme heun-euler",
+               "\\begin{array}{c|*{2}{c}}\n  0 \\\\\n  1 & 1 \\\\\n  \\hline\n"
+               "   & \\tfrac{1}{2} & \\tfrac{1}{2} \\\\\n   & 1 & 0\n\\end{array}\n");
+    must_print("schemes --tableau latex --scheme implicit-euler",
+               "  1 & 1 \\\\\n  \\hline\n   & 1\n");
+    must_print("schemes --tableau latex --scheme ros2,bogacki-shampine,dormand-prince,rk4",
+               "-\\tfrac{2187}{6784}");
     file_text("tableaus.tex", out);
     must_refuse("schemes --tableau latex --scheme macaron", "macaron has no tableau");
     must_refuse("schemes --tableau tex --scheme rk4", "json|drawn|latex");

@@ -175,24 +175,15 @@ static void one_gpu(const char *arguments)
     read_log("one", &one);
 }
 
-/* Returns column c of row r of a CSV file, from 0; the header is row 0. */
-static double field(const char *file, int r, int c)
-{
-    char text[4096], *at = text;
-    file_read(file, text, sizeof text);
-    while (r-- > 0 && at) at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL;
-    while (c-- > 0 && at) at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
-    return at ? strtod(at, NULL) : NAN;
-}
-
 /* Checks ranks.csv: each rank gave all of its gradients to a sum in each step, and waited for part of the time. */
 static void check_shares(int ranks)
 {
-    double params = field("many/result.csv", 1, 2);
+    double params = result_of("many", "params");
     for (int k = 0; k < ranks; k++) {
-        double bytes = field("many/ranks.csv", k + 1, 2), wait = field("many/ranks.csv", k + 1, 3);
+        double bytes = file_number("many/ranks.csv", k + 1, "bytes_per_step"),
+               wait = file_number("many/ranks.csv", k + 1, "wait_ms_per_step");
         if (bytes != 4 * params) fail_msg("rank %d: %g bytes of %g numbers", k, bytes, params);
-        assert_true(wait > 0 && wait <= field("many/ranks.csv", k + 1, 4));
+        assert_true(wait > 0 && wait <= file_number("many/ranks.csv", k + 1, "ms_per_step"));
     }
 }
 

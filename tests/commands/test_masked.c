@@ -36,13 +36,6 @@ static Row read_row(const char *csv, const char *head)
     return r;
 }
 
-static double result_of(const char *dir, const char *column)
-{
-    char file[512];
-    snprintf(file, sizeof file, "%s/result.csv", dir);
-    return file_number(file, 1, column);
-}
-
 /* Returns the number of words in a file. */
 static double words_of(const char *file)
 {

@@ -11,13 +11,6 @@
 #define SHORT TINY "--rate 1e-2 --warmup 10 --max-steps 40 "
 #define PAIRS "train --corpus reverse:6"
 
-static double result_of(const char *dir, const char *name)
-{
-    char path[128];
-    snprintf(path, sizeof path, "%s/result.csv", dir);
-    return file_number(path, -1, name);
-}
-
 /* Trains; then at least so many of the pairs are exact. That a source comes by cross-attention alone is asserted in
  * tests/nn/test_sides.c. */
 static void measure(const char *arguments, const char *corpus, double most)
@@ -265,27 +258,6 @@ TEST(all_ways_train)
             fail_msg("%s: perplexity %g, exact %g: %s", variants[i], ppl, exact, out);
         shell_ok("rm -r way");
     }
-}
-
-#define LONG PAIRS " --encoder heun --rate 5e-3 --warmup 20 --max-steps 200" TINY
-
-TEST(interrupted_and_resumed)
-{
-    run_ok(LONG "--out straight");
-    assert_int_equal(interrupt_at("stopped/log.csv", 4, LONG "--out stopped"), 130);
-    assert_false(file_exists("stopped/result.csv"));
-    shell_ok("! cmp -s straight/model.safetensors stopped/model.safetensors"); /* the control */
-    must_refuse("train --resume --decoder heun --out stopped",
-                "stopped/scheme.txt has another, scheme transformer-decoder");
-    must_refuse("train --resume --encoder-layers 2 --out stopped",
-                "(--encoder-layers none, now 2)");
-    must_refuse("train --resume --scheme heun --out stopped", "--scheme heun: corpus reverse:6");
-    run_ok("train --resume --out stopped");
-    assert_true(same_files("straight/model.safetensors", "stopped/model.safetensors"));
-    assert_true(same_files("straight/config.ini", "stopped/config.ini"));
-    shell_ok("for d in straight stopped; do cut -d, -f1-7,9 $d/log.csv >$d/steps; done; "
-             "cmp straight/steps stopped/steps"); /* all but the speeds */
-    assert_true(result_of("straight", "valid_exact") == result_of("stopped", "valid_exact"));
 }
 
 TEST_MAIN(program_open, program_close)

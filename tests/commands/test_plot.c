@@ -465,7 +465,7 @@ TEST_DRAWN(test_long_keys)
 {
     need_tool("gnuplot");
     shell_ok("mkdir -p many");
-    for (size_t entries = 12; entries <= 24; entries += 3) {
+    for (size_t entries = 12; entries <= 24; entries += 6) {
         draw_entries(entries, "entry");
         assert_false(file_has("many/many.gp", "bmargin"));
         draw_entries(entries, "entry of a scheme");
@@ -496,7 +496,7 @@ TEST_DRAWN(test_key_below)
 {
     char schemes[1 << 12], names[1024];
     need_tool("gnuplot");
-    for (int letters = 5; letters <= 25; letters += 2) {
+    for (int letters = 5; letters <= 25; letters += 5) {
         char *p = schemes, *to = names;
         for (int i = 0; i < 10; i++) {
             static const char rest[] = "mnopqrstuvwxyzmnopqrstuvwxyz";

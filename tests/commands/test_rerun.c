@@ -73,9 +73,7 @@ TEST(test_another_length)
     run_ok("train --resume --out long");
     if (!strstr(err, note)) fail_msg("%s", err);
     run_ok("train --resume --max-steps 9 --out long"); /* config.ini records the new length */
-    char *config = file_slurp("long/config.ini", NULL);
-    assert_non_null(strstr(config, "\nmax-steps = 9\n"));
-    free(config);
+    assert_true(file_has("long/config.ini", "\nmax-steps = 9\n"));
     if (!strstr(err, "--max-steps 0, and goes on with 9") || strstr(err, "of --epochs"))
         fail_msg("%s", err);
 }
@@ -229,19 +227,13 @@ TEST(test_own_scheme_elsewhere)
     }
 }
 
-/* --resume says why it cannot go on, and goes on where it can. */
-TEST(test_resume_words)
+/* A finished run without its state cannot go on. */
+TEST(test_resume_without_state)
 {
     run_ok("train --corpus text --epochs 1 --out going" SMALL_TRAINING);
-    must_refuse("train --resume --out never", "never/config.ini is not there: no run to go on");
-    must_refuse("train --resume --width 32 --out going", "(--width 16, now 32)");
-    must_refuse("train --resume --schedule cosine --out going",
-                "(--schedule inverse-sqrt, now cosine)");
     run_ok("train --resume --rate 0.01 --threads 2 --max-steps 9 --out going"); /* the same run */
     assert_int_equal(unlink(file_path("going/state.safetensors")), 0);
     must_refuse("train --resume --out going", "state.safetensors is not there: a finished run");
-    run_ok("train --corpus text --epochs 1 --schedule linear --out ends" SMALL_TRAINING);
-    must_refuse("train --resume --epochs 2 --out ends", "(--epochs 1, now 2)");
 }
 
 /* Leaves the files of a run that was killed before its first save; without `scheme` only config.ini, as a study's
@@ -283,8 +275,7 @@ TEST(test_resume_from_nothing)
     must_refuse("train --resume --scheme euler --out unlike", "unlike/scheme.txt has another");
     mkdir(file_path("blank"), 0777);
     must_refuse("train --resume --out blank", "blank/config.ini is not there: no run to go on");
-    assert_false(file_exists("unlike/log.csv") || file_exists("blank/log.csv") ||
-                 file_exists("never"));
+    assert_false(file_exists("unlike/log.csv") || file_exists("blank/log.csv"));
 }
 
 static int begin(void **state)

@@ -25,35 +25,28 @@ static void save_example(const char *text, const char *prefix, const char *name)
     file_write(name, found, n);
 }
 
-/* Checks that every scheme agrees in its verdict and in its constant. */
-static void order_agrees(const char *name)
+/* Saves the example of a text, and checks that every scheme agrees on it in its verdict and in its constant. */
+static void example_agrees(const char *text, const char *prefix)
 {
-    run_ok("order --system-file %s --scheme euler,heun,rk4,lie-trotter --halvings 5 --summary",
-           name);
+    save_example(text, prefix, "swarm.txt");
+    run_ok("order --system-file swarm.txt --scheme euler,heun,rk4,lie-trotter --halvings 5 "
+           "--summary");
     assert_int_equal(count_words(out, " agree"), 2 * 4);
     assert_non_null(strstr(out, "system swarm: "));
     assert_non_null(strstr(out, "16 particles of 2 coordinates"));
 }
 
-TEST(test_help_example)
-{
-    run_ok("order --help all");
-    assert_non_null(strstr(out, "trotter order --system-file swarm.txt"));
-    save_example(out, "    ", "swarm.txt");
-    order_agrees("swarm.txt");
-}
-
-/* The example in the source runs. It is read from the top of the sources, where `make check` runs; elsewhere the
- * test is skipped. */
-TEST(test_source_example)
+/* The source is read from the top of the sources, where `make check` runs; elsewhere its example is not tried. */
+TEST(test_examples)
 {
     static char text[1 << 15];
     FILE *f = fopen("ode/field/system_file.c", "rb");
+    must_print("order --help all", "trotter order --system-file swarm.txt");
+    example_agrees(out, "    ");
     if (!f) skip();
     text[fread(text, 1, sizeof text - 1, f)] = '\0';
     fclose(f);
-    save_example(text, " *     ", "source.txt");
-    order_agrees("source.txt");
+    example_agrees(text, " *     ");
 }
 
 /* Evaluations are those that a textbook counts: of rules that are written, and of a sub-flow without closed form all
@@ -61,12 +54,10 @@ TEST(test_source_example)
 TEST(test_evaluations)
 {
     file_text("own.txt", "system decay\nn 1\nd 1\nG = -y\ninitial = 1\nt-end 1\nh0 1/4\n");
-    run_ok("order --system-file own.txt --scheme rk4 --halvings 4 --csv");
-    assert_non_null(strstr(out, ",0.25,4,16,"));
+    must_print("order --system-file own.txt --scheme rk4 --halvings 4 --csv", ",0.25,4,16,");
     file_text("own.txt",
               "system decay\nn 1\nd 1\nF = sum 0\nG = -y\ninitial = 1\nt-end 1\nh0 1/4\n");
-    run_ok("order --system-file own.txt --scheme rk4 --halvings 4 --csv");
-    assert_non_null(strstr(out, ",0.25,4,32,"));
+    must_print("order --system-file own.txt --scheme rk4 --halvings 4 --csv", ",0.25,4,32,");
     file_text("own.txt",
               "system decay\nn 2\nd 1\nF = sum sin(y)\nG = -y\ninitial = 1\nt-end 1\nh0 1/4\n");
     run_ok("order --system-file own.txt --scheme lie-trotter --halvings 4 --csv");

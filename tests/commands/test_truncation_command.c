@@ -26,22 +26,12 @@ static int open_models(void **state)
     return 0;
 }
 
-/* Returns the cell of a column in the row that begins with these words; "" where there is none. */
+/* Returns the cell of the row that begins with these words and a comma; the row must be there. */
 static const char *cell(const char *row_begin, const char *column)
 {
-    static char value[128];
     char begin[128];
-    int index = 0;
-    value[0] = '\0';
-    const char *name = strstr(out, column), *end = strchr(out, '\n');
-    if (!name || name > end) return value;
-    for (const char *c = out; c < name; c++) index += *c == ',';
-    snprintf(begin, sizeof begin, "\n%s,", row_begin);
-    const char *row = strstr(out, begin);
-    if (!row) return value;
-    for (row++; index > 0; row++) index -= *row == ',';
-    snprintf(value, sizeof value, "%.*s", (int)strcspn(row, ",\n"), row);
-    return value;
+    snprintf(begin, sizeof begin, "%s,", row_begin);
+    return cell_of(out, row_of(out, begin), column);
 }
 
 TEST_DRAWN(test_unseen)

@@ -194,6 +194,12 @@ void run_ok(const char *format, ...)
     free(line);
 }
 
+void must_print(const char *arguments, const char *part)
+{
+    run_ok("%s", arguments);
+    if (!strstr(out, part)) fail_msg("trotter %s: no '%s' in\n%s%s", arguments, part, out, err);
+}
+
 void forget_result(const char *arguments)
 {
     char name[256];
@@ -326,6 +332,14 @@ const char *cell_of(const char *csv, int row, const char *name)
     return w;
 }
 
+int row_of(const char *csv, const char *begin)
+{
+    int row = 0;
+    for (const char *at = csv; strncmp(at, begin, strlen(begin)) != 0; row++)
+        if (!(at = strchr(at, '\n')) || !*++at) fail_msg("no row %s in %s", begin, csv);
+    return row;
+}
+
 static double number_of(const char *cell)
 {
     return *cell ? strtod(cell, NULL) : NAN;
@@ -347,6 +361,13 @@ double file_number(const char *file, int row, const char *name)
     double x = number_of(cell_of(text, row, name));
     free(text);
     return x;
+}
+
+double result_of(const char *dir, const char *name)
+{
+    char file[PATH_MAX];
+    snprintf(file, sizeof file, "%s/result.csv", dir);
+    return file_number(file, -1, name);
 }
 
 int file_has(const char *name, const char *words)

@@ -54,6 +54,9 @@ int trained(int status);
 void expect(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void run_ok(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Runs it as run_ok does, and fails the test unless stdout has this part. */
+void must_print(const char *arguments, const char *part);
+
 /* Removes result and state from the directory that `arguments` name last: train would spare them. */
 void forget_result(const char *arguments);
 
@@ -61,8 +64,11 @@ void forget_result(const char *arguments);
  * where the cell is empty. A text is good until the fourth call after it. */
 const char *cell_of(const char *csv, int row, const char *name);
 const char *out_cell(int row, const char *name);
+/* Returns the number of the first row that begins with these words; fails the test where there is none. */
+int row_of(const char *csv, const char *begin);
 double out_number(int row, const char *name);
 double file_number(const char *file, int row, const char *name);
+double result_of(const char *dir, const char *name); /* of the last row of DIR/result.csv */
 
 /* Returns the output of `trotter eval --csv --model ARGUMENTS`. The caller frees it. */
 char *eval_csv(const char *format, ...) __attribute__((format(printf, 1, 2)));

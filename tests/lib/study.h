@@ -20,33 +20,10 @@ static inline void write_corpus(const char *dir, const char *test)
     if (test) file_text(name, test);
 }
 
-/* Returns the column of a CSV by its name, from 0. */
-static inline int column(const char *csv, const char *name)
-{
-    int n = 0;
-    size_t length = strlen(name);
-    for (const char *at = csv; *at && *at != '\n'; n++) {
-        size_t w = strcspn(at, ",\n");
-        if (w == length && strncmp(at, name, w) == 0) return n;
-        at += w + (at[w] == ',');
-    }
-    fail_msg("no column %s in %.300s", name, csv);
-    return -1;
-}
-
 /* Returns the named cell of the row that begins with `start`. */
 static inline const char *cell(const char *csv, const char *start, const char *name)
 {
-    static char word[4][256];
-    static int turn;
-    char *w = word[turn++ % 4];
-    int k = column(csv, name);
-    const char *row = csv;
-    while ((row = strchr(row, '\n')) && strncmp(++row, start, strlen(start)) != 0) {}
-    if (!row) fail_msg("no row %s in %s", start, csv);
-    for (; k > 0; k--) row += strcspn(row, ",") + 1;
-    snprintf(w, sizeof word[0], "%.*s", (int)strcspn(row, ",\n"), row);
-    return w;
+    return cell_of(csv, row_of(csv, start), name);
 }
 
 static inline double number(const char *csv, const char *start, const char *name)

@@ -1,12 +1,9 @@
-/* test_agreement.c: metrics of predictions against gold labels: by hand, against a slow reader that shares no line of
- * code with them, and their bootstrap. The slow reader makes mistakes on purpose, and each of them must be seen. */
+/* test_agreement.c: metrics of predictions against gold labels by hand, and their bootstrap. */
 #include "tests/lib/test.h"
 
 #include "kernels/random.h"
 #include "studies/metrics/agreement.h"
 #include "tests/lib/scratch.h"
-
-enum { MOST = 400 };
 
 static double score(int metric, const Answers *p, const Answers *g)
 {
@@ -110,153 +107,6 @@ TEST(values_by_hand)
         expect(AGREEMENT_SPEARMAN, i, score(AGREEMENT_SPEARMAN, &p, &g), row[i].spearman);
         expect(AGREEMENT_SPEARMAN, i, score(AGREEMENT_SPEARMAN, &g, &p), row[i].spearman);
     }
-}
-
-enum {
-    NO_MISTAKE,
-    TIES_HAVE_THE_LEAST_RANK,
-    NOT_ABOUT_THE_MEAN,
-    CLASS_0_IS_POSITIVE,
-    LAST_EXAMPLE_FORGOTTEN,
-    CLASS_0_FORGOTTEN,
-    MISTAKES
-};
-
-static int mistake;
-
-/* Returns a covariance: means first, then squares. */
-static double slow_covariance(const double *x, const double *y, size_t n)
-{
-    double mx = 0, my = 0, sum = 0;
-    for (size_t i = 0; i < n; i++) mx += x[i] / (double)n, my += y[i] / (double)n;
-    if (mistake == NOT_ABOUT_THE_MEAN) mx = my = 0;
-    for (size_t i = 0; i < n; i++) sum += (x[i] - mx) * (y[i] - my);
-    return sum;
-}
-
-static double slow_pearson(const double *x, const double *y, size_t n)
-{
-    return slow_covariance(x, y, n) / sqrt(slow_covariance(x, x, n) * slow_covariance(y, y, n));
-}
-
-static void slow_ranks(const double *x, size_t n, double *rank)
-{
-    for (size_t i = 0; i < n; i++) {
-        size_t less = 0, equal = 0;
-        for (size_t j = 0; j < n; j++) less += x[j] < x[i], equal += x[j] == x[i];
-        double tied = mistake == TIES_HAVE_THE_LEAST_RANK ? 0 : ((double)equal - 1) / 2;
-        rank[i] = (double)less + 1 + tied;
-    }
-}
-
-/* Computes Gorodkin's definition: the correlation of indicator vectors, covariances summed over classes. Of two classes
- * this is Pearson's correlation of the labels themselves. */
-static double slow_matthews(const Answers *p, const Answers *g, int32_t classes)
-{
-    double pg = 0, pp = 0, gg = 0, x[MOST], y[MOST];
-    for (int32_t k = mistake == CLASS_0_FORGOTTEN; k < classes; k++) {
-        for (size_t i = 0; i < g->n; i++) x[i] = p->label[i] == k, y[i] = g->label[i] == k;
-        pg += slow_covariance(x, y, g->n);
-        pp += slow_covariance(x, x, g->n);
-        gg += slow_covariance(y, y, g->n);
-    }
-    double r = pg / sqrt(pp * gg);
-    for (size_t i = 0; i < g->n; i++) x[i] = p->label[i], y[i] = g->label[i];
-    if (classes == 2 && mistake == NO_MISTAKE)
-        assert_true(fabs(r - slow_pearson(x, y, g->n)) <= 1e-12);
-    return r;
-}
-
-/* Returns the harmonic mean of precision and recall. */
-static double slow_f1(const Answers *p, const Answers *g)
-{
-    int32_t positive = mistake != CLASS_0_IS_POSITIVE;
-    double said = 0, there = 0, both = 0;
-    for (size_t i = 0; i < g->n; i++) {
-        said += p->label[i] == positive;
-        there += g->label[i] == positive;
-        both += p->label[i] == positive && g->label[i] == positive;
-    }
-    double precision = both / said, recall = both / there;
-    return 2 / (1 / precision + 1 / recall);
-}
-
-static double slow_score(int metric, const Answers *p, const Answers *g, int32_t classes)
-{
-    Answers q = *p, h = *g;
-    double x[MOST], y[MOST], hits = 0;
-    if (mistake == LAST_EXAMPLE_FORGOTTEN) q.n--, h.n--;
-    size_t n = h.n;
-    if (metric == AGREEMENT_PEARSON) return slow_pearson(q.value, h.value, n);
-    if (metric == AGREEMENT_MATTHEWS) return slow_matthews(&q, &h, classes);
-    if (metric == AGREEMENT_F1) return slow_f1(&q, &h);
-    if (metric == AGREEMENT_SPEARMAN) {
-        slow_ranks(q.value, n, x);
-        slow_ranks(h.value, n, y);
-        return slow_pearson(x, y, n);
-    }
-    for (size_t i = 0; i < n; i++) hits += q.label[i] == h.label[i] ? 1 : 0;
-    return hits / (double)n;
-}
-
-typedef struct {
-    int32_t label[2][MOST];
-    double value[2][MOST];
-    int32_t classes;
-    Answers p, g;
-} Drawn;
-
-/* Draws predictions that correlate with gold labels; every second time values have few levels, so that many are
- * equal. */
-static void draw(uint64_t index, Drawn *d)
-{
-    size_t n = 5 + (size_t)random_below(1, 1, index, MOST - 5);
-    d->classes = 2 + (int32_t)random_below(1, 2, index, 3);
-    for (size_t i = 0; i < n; i++) {
-        uint64_t at = index * MOST + i;
-        int32_t k = (int32_t)random_below(2, 1, at, (uint64_t)d->classes);
-        int right = random_uniform(2, 2, at) < .6;
-        d->label[1][i] = k;
-        d->label[0][i] = right ? k : (int32_t)random_below(2, 3, at, (uint64_t)d->classes);
-        double x = 3 + random_normal(2, 4, at), y = x + random_normal(2, 5, at);
-        d->value[0][i] = index % 2 ? round(x) : x;
-        d->value[1][i] = index % 2 ? round(y) : y;
-    }
-    for (int k = 0; k < 2; k++) { /* no class is empty */
-        d->label[k][0] = 0;
-        d->label[k][1] = 1;
-    }
-    d->p = (Answers){n, d->label[0], d->value[0]};
-    d->g = (Answers){n, d->label[1], d->value[1]};
-}
-
-/* Counts the scores for which the slow reader has another number. */
-static size_t disagreements(int metric)
-{
-    static Drawn d;
-    size_t count = 0;
-    for (uint64_t i = 0; i < 100; i++) {
-        draw(i, &d);
-        if (agreements[metric].of == ANSWERS_TWO_CLASSES && d.classes != 2) continue;
-        double want = slow_score(metric, &d.p, &d.g, d.classes);
-        count += !(fabs(score(metric, &d.p, &d.g) - want) <= 1e-11);
-    }
-    return count;
-}
-
-TEST(a_slow_reader_agrees)
-{
-    size_t seen[MISTAKES] = {0};
-    for (mistake = NO_MISTAKE; mistake < MISTAKES; mistake++)
-        for (int m = 0; m < AGREEMENTS; m++) {
-            size_t count = disagreements(m);
-            if (mistake == NO_MISTAKE && count) fail_msg("%s: %zu", agreements[m].name, count);
-            if (mistake == LAST_EXAMPLE_FORGOTTEN) assert_true(count > 0); /* by every metric */
-            seen[mistake] += count;
-        }
-    mistake = NO_MISTAKE;
-    for (int k = NO_MISTAKE + 1; k < MISTAKES; k++)
-        if (!seen[k]) fail_msg("mistake %d is not seen", k);
 }
 
 TEST(names)

@@ -41,7 +41,7 @@ static int ask(void)
 /* Every allocation fails once: nothing leaks, and the failure is told. */
 TEST(without_memory)
 {
-    file_text("runs.csv", "name,seed,value\na,1,5\na,2,6\nb,1,7\nb,2,9\nc,1,2\n");
+    file_text("runs.csv", "name,seed,value\na,1,5\na,2,6\nb,1,7\nb,2,9\nc,1,nan\n");
     file_text("plan", "a c - b\n");
     assert_int_equal(ask(), 0);
     assert_true(fail_each(ask, ERR_MEMORY) > 20);

@@ -48,7 +48,7 @@ TEST(ballast_shortens_waiting)
         skip();
     }
     double plain = share_of_waiting(team);
-    for (int round = 0; round < 3; round++) {
+    for (int round = 0; round < 2; round++) {
         waiting_ballast(1, team, processors);
         assert_true(waiting_is_short());
         double with = share_of_waiting(team);
