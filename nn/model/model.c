@@ -115,6 +115,9 @@ static int check_shape(const ModelConfig *c, const Plan *p)
 static int build(Model *m)
 {
     Plan *folded;
+    const Plan *p = m->plan;
+    NEED(p->output >= 0 && (size_t)p->output < p->registers);
+    NEED(p->reg[p->output].side == SIDE_TARGET && !p->reg[p->output].keys);
     if (m->plan->sides == 1) m->config.max_source = m->config.max_source_length = 0;
     TRY(adaptive_check(&m->config));
     TRY(check_shape(&m->config, m->plan));

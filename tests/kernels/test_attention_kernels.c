@@ -16,6 +16,7 @@
 #include "tests/lib/test.h"
 
 #include "tests/lib/attention_problem.h"
+#include "tests/lib/distance.h"
 
 #define TWIN_EXACT 0x1p-40 /* bound without roundings */
 
@@ -25,6 +26,16 @@ static const Case shapes[] = {
     {{70, 33, 2}, 80, 1}, {{20, 70, 1}, 256, 2}, {{131, 64}, 48, 1},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static const Backend *needed(const char *name)
+{
+    const Backend *b;
+    if (backend_find(name, NULL, &b) != 0) {
+        print_message("# SKIP %s\n", error_text());
+        skip();
+    }
+    return b;
+}
 
 /* Makes a problem: causal or not, with dropout or without. */
 static Problem problem_at(size_t shape, int way)
@@ -90,11 +101,7 @@ static void check_twin(const Problem *p, double *const y[RESULTS], int rounds, d
 /* Checks that a backend's results are the twin's with these roundings. */
 static void compare_with_twin(const char *name, int rounds, double bound)
 {
-    const Backend *b;
-    if (backend_find(name, NULL, &b) != 0) {
-        print_message("# SKIP %s\n", error_text());
-        skip();
-    }
+    const Backend *b = needed(name);
     for (size_t i = 0; i < SHAPES; i++)
         for (int way = 0; way < 4; way++) {
             SCOPE;
@@ -119,11 +126,7 @@ TEST(tensor_cores_agree_with_their_twin)
 TEST(tensor_cores_are_used)
 {
     static const Case odd = {{20, 7}, 40, 2};
-    const Backend *f32, *bf16;
-    if (backend_find("cuda-f32", NULL, &f32) != 0 || backend_find("cuda-bf16", NULL, &bf16) != 0) {
-        print_message("# SKIP %s\n", error_text());
-        skip();
-    }
+    const Backend *f32 = needed("cuda-f32"), *bf16 = needed("cuda-bf16");
     for (size_t i = 0; i <= SHAPES; i++) {
         SCOPE;
         double *x[RESULTS], *y[RESULTS];
@@ -132,6 +135,79 @@ TEST(tensor_cores_are_used)
         run_on(bf16, &p, y);
         for (int r = OUT; r <= DQ; r++) assert_int_equal(same(x[r], y[r], p.size[r]), i == SHAPES);
     }
+}
+
+/* ---- attention of factors ------------------------------------------------------------------------- */
+
+enum { SEEN_WIDTH = 32, SEEN_HEADS = 2 };
+
+/* Runs attention of two sequences of T rows, forward and backward, of factors or numbers of the same values. Results: out
+ * (2 T, D), then the adjoints of q, k, v (2 T, 3 D). */
+static double *attend_as(const Backend *b, int factors, size_t T, int causal, double rate)
+{
+    size_t D = SEEN_WIDTH, n = 2 * T * D, begins[] = {0, T, 2 * T};
+    void *part[] = {b->alloc(3 * n), b->alloc(n), b->alloc(n), b->alloc(3 * n)};
+    void *lse = b->alloc(2 * T * SEEN_HEADS), *start = b->alloc(8), *out = b->alloc(4 * n);
+    double *host = memory_new(4 * n, sizeof *host);
+    for (size_t i = 0; i < 4 * n; i++)
+        host[i] = twin_rounded(1, (double)((i * 7919 + 4 * 104729) % 1021) / 510 - 1);
+    b->put(part[0], host, 3 * n), b->put(part[2], host + 3 * n, n);
+    b->send(start, begins, sizeof begins);
+    for (size_t i = 0; factors && i < 4; i++) {
+        size_t size = i == 0 || i == 3 ? 3 * n : n;
+        void *f = b->factors(size);
+        b->copy(f, part[i], size);
+        b->release(part[i]);
+        part[i] = f;
+    }
+    const size_t step = factors ? b->factor_size : b->size;
+    char *q = part[0], *dq = part[3];
+    Attention a = {.S = 2,
+                   .start = start,
+                   .causal = causal,
+                   .longest = T,
+                   .D = D,
+                   .H = SEEN_HEADS,
+                   .q = q,
+                   .k = q + D * step,
+                   .v = q + 2 * D * step,
+                   .ldq = 3 * D,
+                   .ldk = 3 * D,
+                   .drop = {.rate = rate, .seed = 3, .stream = 7}};
+    b->attention(&a, part[1], lse);
+    b->attention_back(&a, part[1], lse, part[2], dq, dq + D * step, dq + 2 * D * step, 0, NULL);
+    b->copy(out, part[1], n);
+    b->copy(backend_at(b, out, n), part[3], 3 * n);
+    b->get(host, out, 4 * n);
+    assert_int_equal(b->wait(), 0);
+    void *all[] = {part[0], part[1], part[2], part[3], lse, start, out};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) b->release(all[i]);
+    return host;
+}
+
+/* Out is the same number, rounded once. Adjoints are of out rounded too: half of 2^-8 of the mean of 16 products, of
+ * numbers below 1, in sums of as many weights as 1, and their own rounding. One tile, and several. */
+TEST(attention_of_factors)
+{
+    static const size_t lengths[] = {12, 40, 64, 100};
+    const Backend *b = needed("cuda-bf16");
+    double most = 0, control = INFINITY;
+    for (size_t i = 0; i < 4 * 2 * 2; i++) {
+        size_t T = lengths[i % 4], n = 2 * T * SEEN_WIDTH;
+        int causal = i / 4 % 2;
+        double rate = i / 8 ? .25 : 0, far = 0, other = 0;
+        double *f = attend_as(b, 1, T, causal, rate), *x = attend_as(b, 0, T, causal, rate),
+               *c = attend_as(b, 0, T, !causal, rate);
+        for (size_t k = 0; k < n; k++) assert_true(f[k] == twin_rounded(1, x[k]));
+        for (size_t k = n; k < 4 * n; k++) {
+            far = farther(far, fabs(f[k] - x[k]) / (1 + fabs(x[k])));
+            other = farther(other, fabs(f[k] - c[k]) / (1 + fabs(c[k])));
+        }
+        most = fmax(most, far), control = fmin(control, other);
+        memory_free(f), memory_free(x), memory_free(c);
+    }
+    print_message("# %.2g; with other rows seen %.2g\n", most, control);
+    assert_true(most <= 0x1p-6 && control > 0x1p-4);
 }
 
 TEST_ADD(all_backends_are_here, NULL, NULL)

@@ -9,9 +9,7 @@
 
 enum { DIGITS = 8, STEP = 32 }; /* bf16's binary digits; columns of a step of the softmax */
 
-/* Rounds x to the nearest number of DIGITS binary digits, a tie to the even one. Without `rounds` it
- * returns x. */
-static double rounded(int rounds, double x)
+double twin_rounded(int rounds, double x)
 {
     const int off = DBL_MANT_DIG - DIGITS;
     uint64_t u;
@@ -79,7 +77,8 @@ static double product(const Head *h, const double *x, const double *y)
 {
     double sum = 0;
     int rounds = h->rounds & TWIN_INPUTS;
-    for (size_t e = 0; e < h->E; e++) sum += rounded(rounds, x[e]) * rounded(rounds, y[e]);
+    for (size_t e = 0; e < h->E; e++)
+        sum += twin_rounded(rounds, x[e]) * twin_rounded(rounds, y[e]);
     return sum;
 }
 
@@ -91,7 +90,7 @@ static double score(const Head *h, size_t i, size_t j)
 /* Adds c x to y (E). c is an exact factor of a rounded number. */
 static void add(const Head *h, double c, const double *x, double *y)
 {
-    for (size_t e = 0; e < h->E; e++) y[e] += c * rounded(h->rounds & TWIN_INPUTS, x[e]);
+    for (size_t e = 0; e < h->E; e++) y[e] += c * twin_rounded(h->rounds & TWIN_INPUTS, x[e]);
 }
 
 /* Returns 1 where weight (i, j) is not dropped. */
@@ -123,7 +122,7 @@ static void row_forward(const Head *h, size_t i, double *out, double *lse)
         for (size_t j = j0; j < end; j++) {
             double w = exp(score(h, i, j) - max);
             sum += w;
-            if (kept(h, i, j)) add(h, rounded(h->rounds & TWIN_WEIGHTS, w), v_of(h, j), out);
+            if (kept(h, i, j)) add(h, twin_rounded(h->rounds & TWIN_WEIGHTS, w), v_of(h, j), out);
         }
     }
     for (size_t e = 0; e < h->E; e++) out[e] *= scale / sum;
@@ -148,12 +147,13 @@ static void row_back(const Head *h, size_t i, const double *out, double lse, con
                      double *dq, double *dk, double *dv)
 {
     double delta = 0, drop = 1 / (1 - h->a->drop.rate), scale = 1 / sqrt((double)h->E);
-    for (size_t e = 0; e < h->E; e++) delta += out[e] * rounded(h->rounds & TWIN_INPUTS, dout[e]);
+    for (size_t e = 0; e < h->E; e++)
+        delta += out[e] * twin_rounded(h->rounds & TWIN_INPUTS, dout[e]);
     for (size_t j = 0; j < seen(h, i); j++) {
         double P = exp(score(h, i, j) - lse), m = kept(h, i, j) ? drop : 0;
         double dS = P * (m * product(h, dout, v_of(h, j)) - delta);
-        dS = rounded(h->rounds & TWIN_ADJOINTS, dS);
-        add(h, m * rounded(h->rounds & TWIN_WEIGHTS, P), dout, dv + j * h->a->ldk);
+        dS = twin_rounded(h->rounds & TWIN_ADJOINTS, dS);
+        add(h, m * twin_rounded(h->rounds & TWIN_WEIGHTS, P), dout, dv + j * h->a->ldk);
         add(h, scale * dS, q_of(h, i), dk + j * h->a->ldk);
         add(h, scale * dS, k_of(h, j), dq);
     }

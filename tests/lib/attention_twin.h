@@ -14,6 +14,9 @@ enum {
     TWIN_ROUNDS = 7
 };
 
+/* Rounds x to the nearest number of bf16, a tie to the even one. Without `rounds` it returns x. */
+double twin_rounded(int rounds, double x);
+
 /* Largest distance of tensor cores from the twin, as a share of a norm. test_attention_kernels.c derives it. */
 #define TWIN_FAR 0x1p-11
 

@@ -5,6 +5,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "nn/run/pass.h"
+#include "tests/lib/attention_twin.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/tiny.h"
 
@@ -65,14 +66,6 @@ TEST(training_has_the_same_bits)
             fail_msg("%s: other bits with twins", p->name);
 }
 
-/* Rounds to 8 bits, ties to even. */
-static double rounded(double x)
-{
-    int e;
-    double f = frexp(x, &e);
-    return ldexp(nearbyint(ldexp(f, 8)), e - 8);
-}
-
 /* ---- factors ---------------------------------------------------------------------------------------- */
 
 /* Copies all factors but the last. */
@@ -105,7 +98,7 @@ static void round_numbers(void *x, size_t n)
         whole->copy(spare, x, n);
         whole->copy(x, spare, n);
     } else {
-        for (size_t i = 0; i < n; i++) host[i] = (float)rounded((double)host[i]);
+        for (size_t i = 0; i < n; i++) host[i] = (float)twin_rounded(1, (double)host[i]);
     }
 }
 
@@ -317,78 +310,6 @@ TEST(products_that_do_more)
     }
 }
 
-/* ---- attention of factors ------------------------------------------------------------------------- */
-
-enum { SEEN_WIDTH = 32, SEEN_HEADS = 2 };
-
-/* Runs attention of two sequences of T rows, forward and backward, of factors or numbers of the same values. Results: out
- * (2 T, D), then the adjoints of q, k, v (2 T, 3 D). */
-static double *attend_as(const Backend *b, int factors, size_t T, int causal, double rate)
-{
-    size_t D = SEEN_WIDTH, n = 2 * T * D, begins[] = {0, T, 2 * T};
-    void *part[] = {b->alloc(3 * n), b->alloc(n), b->alloc(n), b->alloc(3 * n)};
-    void *lse = b->alloc(2 * T * SEEN_HEADS), *start = b->alloc(8), *out = b->alloc(4 * n);
-    double *host = memory_new(4 * n, sizeof *host);
-    for (size_t i = 0; i < 4 * n; i++) host[i] = rounded(drawn(i, 4));
-    b->put(part[0], host, 3 * n), b->put(part[2], host + 3 * n, n);
-    b->send(start, begins, sizeof begins);
-    for (size_t i = 0; factors && i < 4; i++) {
-        size_t size = i == 0 || i == 3 ? 3 * n : n;
-        void *f = b->factors(size);
-        b->copy(f, part[i], size);
-        b->release(part[i]);
-        part[i] = f;
-    }
-    const size_t step = factors ? b->factor_size : b->size;
-    char *q = part[0], *dq = part[3];
-    Attention a = {.S = 2,
-                   .start = start,
-                   .causal = causal,
-                   .longest = T,
-                   .D = D,
-                   .H = SEEN_HEADS,
-                   .q = q,
-                   .k = q + D * step,
-                   .v = q + 2 * D * step,
-                   .ldq = 3 * D,
-                   .ldk = 3 * D,
-                   .drop = {.rate = rate, .seed = 3, .stream = 7}};
-    b->attention(&a, part[1], lse);
-    b->attention_back(&a, part[1], lse, part[2], dq, dq + D * step, dq + 2 * D * step, 0, NULL);
-    b->copy(out, part[1], n);
-    b->copy(backend_at(b, out, n), part[3], 3 * n);
-    b->get(host, out, 4 * n);
-    assert_int_equal(b->wait(), 0);
-    void *all[] = {part[0], part[1], part[2], part[3], lse, start, out};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) b->release(all[i]);
-    return host;
-}
-
-/* Out is the same number, rounded once. Adjoints are of out rounded too: half of 2^-8 of the mean of 16 products, of
- * numbers below 1, in sums of as many weights as 1, and their own rounding. One tile, and several. */
-TEST(attention_of_factors)
-{
-    static const size_t lengths[] = {12, 40, 64, 100};
-    Backend b = backend(1);
-    double most = 0, control = INFINITY;
-    for (size_t i = 0; i < 4 * 2 * 2; i++) {
-        size_t T = lengths[i % 4], n = 2 * T * SEEN_WIDTH;
-        int causal = i / 4 % 2;
-        double rate = i / 8 ? .25 : 0, far = 0, other = 0;
-        double *f = attend_as(&b, 1, T, causal, rate), *x = attend_as(&b, 0, T, causal, rate),
-               *c = attend_as(&b, 0, T, !causal, rate);
-        for (size_t k = 0; k < n; k++) assert_true(f[k] == rounded(x[k]));
-        for (size_t k = n; k < 4 * n; k++) {
-            far = farther(far, fabs(f[k] - x[k]) / (1 + fabs(x[k])));
-            other = farther(other, fabs(f[k] - c[k]) / (1 + fabs(c[k])));
-        }
-        most = fmax(most, far), control = fmin(control, other);
-        memory_free(f), memory_free(x), memory_free(c);
-    }
-    print_message("# %.2g; with other rows seen %.2g\n", most, control);
-    assert_true(most <= 0x1p-6 && control > 0x1p-4);
-}
-
 /* ---- the loss in factors --------------------------------------------------------------------------- */
 
 enum { LOSS_ROWS = 3 };
@@ -451,7 +372,7 @@ TEST(a_loss_of_factors)
             loss_of(&b, 1, V, q, nll[1], dz + n);
             loss_of(&b, 0, V, q, nll[0], dz);
             assert_memory_equal(nll[0], nll[1], sizeof nll[0]);
-            for (size_t k = 0; k < n; k++) assert_true(dz[n + k] == rounded(dz[k]));
+            for (size_t k = 0; k < n; k++) assert_true(dz[n + k] == twin_rounded(1, dz[k]));
             assert_true(loss_distance(V, q, dz + n, 0) <= 1);
             assert_true(loss_distance(V, q, dz + n, 0x1p-6) > 1); /* the control */
             assert_true(nll[0][1] == 0 && dz[V] == 0);
@@ -516,7 +437,8 @@ TEST(copies_of_factors)
             b.copy(backend_at(&b, y, at), backend_factor_at(&b, f, at), n);
             b.get(out, y, MOST);
             for (size_t i = 0; i < MOST; i++)
-                assert_true(i < at || i >= at + n ? out[i] == -7 : out[i] == rounded(in[i]));
+                assert_true(i < at || i >= at + n ? out[i] == -7
+                                                  : out[i] == twin_rounded(1, in[i]));
         }
     b.release(f), b.release(x), b.release(y);
 }
