@@ -19,7 +19,7 @@ export CUDA_VISIBLE_DEVICES= CMOCKA_MESSAGE_OUTPUT=TAP TROTTER="$build/trotter" 
 
 # Adds the tests that PROGRAM skips to $work/skipped and failures to $work/failed; patterns of tests may follow.
 run() {
-    CMOCKA_FILTER=${2:-*} PATH=$work/bin "$build"/tests/*/"$1" >"$work/log.$1" 2>&1
+    CMOCKA_FILTER=${2:-*} PATH=$work/bin "$build"/tests/*/"$1" </dev/null >"$work/log.$1" 2>&1
     status=$?
     [ $status = 0 ] || grep -q '^not ok' "$work/log.$1" || echo "$1 ended with status $status" >>"$work/failed"
     sed -n "s/^\(not \)\{0,1\}ok [0-9]* # SKIP /$1 /p" "$work/log.$1" >>"$work/skipped"
