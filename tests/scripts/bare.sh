@@ -35,9 +35,9 @@ else
     awk '{ t[$1] = t[$1] (t[$1] ? "," : "") $2 } END { for (p in t) print p, t[p] }' "$list" >"$work/programs"
     cp "$list" "$work/wanted"
 fi
-# A third of them each, as most wait for one thread.
-for third in 0 1 2; do
-    awk "NR % 3 == $third" "$work/programs" | while read -r program tests; do run "$program" "$tests"; done &
+# A quarter of them each, as most wait for one thread.
+for quarter in 0 1 2 3; do
+    awk "NR % 4 == $quarter" "$work/programs" | while read -r program tests; do run "$program" "$tests"; done &
 done
 wait
 sort "$work/wanted" >"$work/list"

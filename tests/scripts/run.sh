@@ -1,6 +1,6 @@
 #!/bin/sh
 # run.sh BUILD PROGRAM...: runs test programs (cmocka, TAP output), shows failed and skipped tests, and closes with
-# "N passed, N failed, N skipped". TOGETHER programs run at a time (default 3, as some wait). A program that dies counts as one
+# "N passed, N failed, N skipped". TOGETHER programs run at a time (default 4, as some wait). A program that dies counts as one
 # failure, and so does one that leaves no result.
 build=$1
 shift
@@ -51,7 +51,7 @@ for program in "$@"; do
     for order in $orders; do echo "$program $order"; done
 done >"$results/list"
 # The shell in between outlives a killed one, at which xargs would stop.
-xargs -n 2 -P "${TOGETHER:-3}" sh -c 'sh "$@"; exit 0' - "$0" "$build" --one "$results" <"$results/list"
+xargs -n 2 -P "${TOGETHER:-4}" sh -c 'sh "$@"; exit 0' - "$0" "$build" --one "$results" <"$results/list"
 cat "$results"/*.counts 2>/dev/null | awk -v programs="$(wc -l <"$results/list")" '
     { passed += $1; failed += $2; skipped += $3 }
     END {
