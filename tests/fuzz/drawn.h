@@ -9,11 +9,12 @@
 #include "tests/fuzz/fuzz.h"
 
 enum { DRAWN_BYTES = 1 << 16, DRAWN_NAMES = 3, DRAWN_STAGES = 4, DRAWN_DEEPEST = 3 };
+enum { DRAWN_LONG = 4096 }; /* bits of a number that may be refused */
 
 typedef struct {
     const uint8_t *at, *end;
-    size_t n, names;
-    int inexact, plain; /* a decimal was drawn; plain: no power, no name, no blank */
+    size_t n, names, bits; /* bits: of the longest number */
+    int inexact, plain;    /* a decimal was drawn; plain: no power, no name, no blank */
     mpq_t name[DRAWN_NAMES];
     char text[DRAWN_BYTES];
 } Drawn;
@@ -37,6 +38,12 @@ static inline void draw_text(Drawn *d, const char *format, ...)
     va_end(list);
     FUZZ_CHECK(n >= 0 && (size_t)n < DRAWN_BYTES - d->n);
     d->n += (size_t)n;
+}
+
+static inline void drawn_size(Drawn *d, const mpq_t x)
+{
+    size_t bits = mpz_sizeinbase(mpq_numref(x), 2) + mpz_sizeinbase(mpq_denref(x), 2);
+    if (bits > d->bits) d->bits = bits;
 }
 
 static inline void draw_leaf(Drawn *d, mpq_t x)
@@ -101,6 +108,7 @@ static inline void draw_number(Drawn *d, int depth, mpq_t x)
         draw_text(d, ")");
         mpq_clear(y);
     }
+    drawn_size(d, x);
 }
 
 /* Checks a number of a table. Those of decimals are kept to TABLE_DIGITS; beyond a double both are

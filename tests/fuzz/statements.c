@@ -24,6 +24,7 @@ static void draw_terms(Drawn *d, DrawnRows *w, size_t stages, size_t i, size_t n
         if (minus) mpq_neg(x, x);
         mpq_ptr c = w->c[i][j][past];
         mpq_add(c, c, x);
+        drawn_size(d, c);
         if (fuzz_planted && past == 2) mpq_add(c, c, x);
     }
     mpq_clear(x);
@@ -59,11 +60,14 @@ FUZZ()
     drawn_begin(&d, data, size, &w);
     draw_scheme(&d, &w);
     int code = scheme_parse("drawn", d.text, d.n, &list, &count);
-    if (code != 0) fprintf(stderr, "%s\n%s", error_text(), d.text);
-    FUZZ_CHECK(code == 0 && count == 1);
-    FUZZ_CHECK(list[0]->exact || d.inexact);
-    drawn_rows(&d, &w, list[0]);
-    table_free(list[0]);
-    memory_free(list);
+    int refused = code != 0 && d.bits > DRAWN_LONG && strstr(error_text(), "fewer digits");
+    if (code != 0 && !refused) fprintf(stderr, "%s\n%s", error_text(), d.text);
+    FUZZ_CHECK(refused || (code == 0 && count == 1));
+    if (code == 0) {
+        FUZZ_CHECK(list[0]->exact || d.inexact);
+        drawn_rows(&d, &w, list[0]);
+        table_free(list[0]);
+        memory_free(list);
+    }
     drawn_end(&d, &w);
 }
