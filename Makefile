@@ -137,7 +137,7 @@ NVCC_AT  := $(if $(NO_CUDA),,$(firstword $(shell command -v nvcc 2>/dev/null) $(
 CUDA_LIB := $(if $(NVCC_AT),$(abspath $(patsubst %/libcudart_static.a,%,$(firstword $(wildcard $(patsubst -L%,%/libcudart_static.a, \
             $(shell $(NVCC_AT) --dryrun -x cu /dev/null 2>&1 | sed -n 's/"//g; s/^.. LIBRARIES=//p')))))))
 NVCC     := $(if $(CUDA_LIB),$(NVCC_AT))
-$(if $(NVCC_AT),$(if $(NVCC),,$(warning $(NVCC_AT) names no libcudart_static.a: building without CUDA)))
+$(if $(and $(NVCC_AT),$(shell command -v gcc)),$(if $(NVCC),,$(warning $(NVCC_AT) names no libcudart_static.a: building without CUDA)))
 CUDAOBJ  := $(if $(NVCC),$(B)/kernels/cuda.o)
 CUDALIBS := $(if $(NVCC),-L$(CUDA_LIB) -lcudart_static -ldl -lrt -lpthread -lstdc++)
 # C++17 is what CUDA 11 takes. Machine code of 8.0 (which 8.6 and 8.9 run) and 9.0 and of the devices found here; PTX, which the driver

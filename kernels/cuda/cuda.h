@@ -26,7 +26,8 @@
 #ifndef TROTTER_CUDA_HOST
 #define CUDA_LAUNCH(kernel, grid, block, shared_bytes, stream, ...) \
     kernel<<<grid, block, shared_bytes, stream>>>(__VA_ARGS__)
-#if CUDART_VERSION >= 12030
+#define CUDA_EARLY (CUDART_VERSION >= 12030)
+#if CUDA_EARLY
 template <class... P, class... A>
 static void cuda_launch_early(int early, void (*kernel)(P...), dim3 grid, dim3 block,
                               size_t shared_bytes, cudaStream_t stream, A... arguments)
@@ -47,7 +48,7 @@ static void cuda_launch_early(int early, void (*kernel)(P...), dim3 grid, dim3 b
 #else
 #define CUDA_LAUNCH_EARLY(early, ...) CUDA_LAUNCH(__VA_ARGS__)
 #endif
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#if CUDA_EARLY && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define CUDA_BEGIN() (cudaTriggerProgrammaticLaunchCompletion(), cudaGridDependencySynchronize())
 #else
 #define CUDA_BEGIN() ((void)0)
