@@ -39,9 +39,8 @@ static const Option output_options[] = {
     {0},
 };
 
-static const OptionGroup study_group = {"Study", 1, study_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&study_group, &output_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Study", 1, study_options),
+                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 /* A row for two models. */
 typedef struct {

@@ -39,12 +39,10 @@ static const Option output_options[] = {
     {0},
 };
 
-static const OptionGroup text_group = {"Texts", 1, text_options};
-static const OptionGroup metric_group = {"Metrics", 1, metric_options};
-static const OptionGroup bootstrap_group = {"Bootstrap", 1, bootstrap_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&text_group, &metric_group, &bootstrap_group,
-                                            &output_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Texts", 1, text_options),
+                                            OPTION_GROUP("Metrics", 1, metric_options),
+                                            OPTION_GROUP("Bootstrap", 1, bootstrap_options),
+                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 /* A system's score by one metric. */
 typedef struct {

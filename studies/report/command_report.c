@@ -17,9 +17,8 @@ static const Option output_options[] = {
     {0},
 };
 
-static const OptionGroup input_group = {"Input", 1, input_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&input_group, &output_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Input", 1, input_options),
+                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 static int write_page(const Found *found, const char *title, const char *path)
 {

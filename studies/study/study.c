@@ -12,10 +12,9 @@
 static const Option statistics_options[] = {
     {"contrast", OPTION_LIST, NULL, "TEXT",
      "also show a contrast: names with blanks between, ' - ', and names, as \"heun fgfg2 - looped:2 "
-     "dial:2,1/2\", the mean of the first minus the mean of the second",
-     0, 0},
+     "dial:2,1/2\", the mean of the first minus the mean of the second"},
     {"all-pairs", OPTION_FLAG, NULL, NULL,
-     "also show differences of all pairs of designs, with Tukey's correction", 0, 0},
+     "also show differences of all pairs of designs, with Tukey's correction"},
     {"equivalence", OPTION_REAL, NULL, "X",
      "name the designs that are shown to be within X of the baseline's perplexity (two one-sided "
      "tests, corrected)",

@@ -39,9 +39,8 @@ static const Option output_options[] = {
     {0},
 };
 
-static const OptionGroup scheme_group = {"Schemes", 1, scheme_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&scheme_group, &output_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Schemes", 1, scheme_options),
+                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 /* Prints "word:sffs: signed area 0, [F,[F,G]] 1/12, ...", with every bracket of three letters; for a decoder's
  * splitting "signed areas [F,C] 3/2, [F,G] 7/2, [C,G] 7/2, ...". */

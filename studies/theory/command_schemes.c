@@ -42,10 +42,10 @@ static const Option made_options[] = {
     {0},
 };
 
-static const OptionGroup scheme_group = {"Schemes", 1, scheme_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup made_group = {"Schemes made of schemes", 0, made_options};
-static const OptionGroup *const groups[] = {&scheme_group, &made_group, &output_group, NULL};
+static const OptionGroup *const groups[] = {
+    OPTION_GROUP("Schemes", 1, scheme_options),
+    OPTION_GROUP("Schemes made of schemes", 0, made_options),
+    OPTION_GROUP("Output", 0, output_options), NULL};
 
 typedef struct {
     const char *scheme;

@@ -36,10 +36,9 @@ static const Option output_options[] = {
     {0},
 };
 
-static const OptionGroup eval_group = {"Evaluation", 1, eval_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&eval_group, &network_machine_group, &output_group,
-                                            NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Evaluation", 1, eval_options),
+                                            &network_machine_group,
+                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 /* bits_per_character is for tokens that are characters, words and word_ppl for pieces, bits_per_byte for a tokenizer's, pairs and exact for an encoder
  * and a decoder; else they are undefined. */

@@ -21,8 +21,7 @@ static const Option export_options[] = {
     {"out", OPTION_TEXT, NULL, "DIR", "write config.json, model.safetensors and tokenizer.json"},
     {0},
 };
-static const OptionGroup export_group = {"Export", 1, export_options};
-static const OptionGroup *const groups[] = {&export_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Export", 1, export_options), NULL};
 
 /* ---- what has the form --------------------------------------------------------------------------- */
 

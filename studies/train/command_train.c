@@ -52,13 +52,16 @@ static const Option output_options[] = {
     {0},
 };
 
-static const OptionGroup scheme_group = {"Scheme", 1, scheme_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&scheme_group,           &network_text_group,
-                                            &network_depth_group,    &network_model_group,
-                                            &network_training_group, &network_seed_group,
-                                            &network_foreign_group,  &network_machine_group,
-                                            &output_group,           NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Scheme", 1, scheme_options),
+                                            &network_text_group,
+                                            &network_depth_group,
+                                            &network_model_group,
+                                            &network_training_group,
+                                            &network_seed_group,
+                                            &network_foreign_group,
+                                            &network_machine_group,
+                                            OPTION_GROUP("Output", 0, output_options),
+                                            NULL};
 
 /* 1: this process writes files and prints. */
 static int is_first(const Training *r)

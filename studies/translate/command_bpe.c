@@ -21,8 +21,7 @@ static const Option bpe_options[] = {
     {0},
 };
 
-static const OptionGroup bpe_group = {"Subwords", 0, bpe_options};
-static const OptionGroup *const groups[] = {&bpe_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Subwords", 0, bpe_options), NULL};
 
 /* All given texts. */
 typedef struct {

@@ -22,8 +22,8 @@ static const Option score_options[] = {
     {0},
 };
 
-static const OptionGroup score_group = {"Scores", 0, score_options};
-static const OptionGroup *const groups[] = {&score_group, &network_machine_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Scores", 0, score_options),
+                                            &network_machine_group, NULL};
 
 /* A line of the text. */
 typedef struct {

@@ -18,8 +18,7 @@ static const Option tokenize_options[] = {
     {0},
 };
 
-static const OptionGroup tokenize_group = {"Words", 0, tokenize_options};
-static const OptionGroup *const groups[] = {&tokenize_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Words", 0, tokenize_options), NULL};
 
 static void print_line(const Symbols *s, FILE *f)
 {

@@ -37,9 +37,8 @@ static const Option translate_options[] = {
     {0},
 };
 
-static const OptionGroup translate_group = {"Translation", 0, translate_options};
-static const OptionGroup *const groups[] = {&translate_group, &translator_group,
-                                            &network_machine_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Translation", 0, translate_options),
+                                            &translator_group, &network_machine_group, NULL};
 
 enum { WINDOW = 16 /* batches */, READ_BYTES = 1 << 16, LINE_MOST = 1 << 26 };
 

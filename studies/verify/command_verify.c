@@ -29,9 +29,8 @@ static const Option output_options[] = {
     {0},
 };
 
-static const OptionGroup claim_group = {"Claims", 1, claim_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&claim_group, &output_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Claims", 1, claim_options),
+                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 enum { CLAIMS_MOST = 256, OWN_MOST = 64, VERDICT_BYTES = 512, TEXT_WIDTH = 92 };
 
