@@ -26,12 +26,6 @@ static int read_config(const OptionGroup *const *groups, const char *dir, Option
 
 /* ---- going on ------------------------------------------------------------------------------------ */
 
-static int exists(const char *dir, const char *name)
-{
-    char path[OUTPUT_PATH];
-    return output_path(path, dir, "%s", name) == 0 && output_exists(path);
-}
-
 static int missing(const char *dir, const char *name, const char *words)
 {
     return error_set(ERR_INPUT, "%s/%s is not there: %s; without --resume one begins", dir, name,
@@ -40,7 +34,7 @@ static int missing(const char *dir, const char *name, const char *words)
 
 int rerun_has_state(const char *dir)
 {
-    return exists(dir, "state.safetensors");
+    return output_there(dir, "state.safetensors");
 }
 
 /* Returns ERR_INPUT where an option that decides the run differs. scheme.txt is compared elsewhere, and
@@ -58,8 +52,8 @@ int rerun_resume(Options *o, const OptionGroup *const *groups, const char *dir)
 {
     char path[OUTPUT_PATH];
     Options *there;
-    if (!exists(dir, "config.ini")) return missing(dir, "config.ini", "no run to go on with");
-    if (exists(dir, "result.csv") && !rerun_has_state(dir))
+    if (!output_there(dir, "config.ini")) return missing(dir, "config.ini", "no run to go on with");
+    if (output_there(dir, "result.csv") && !rerun_has_state(dir))
         return missing(dir, "state.safetensors", "a finished run goes on from nothing else");
     TRY(output_path(path, dir, "config.ini"));
     TRY(options_read(o, path));
@@ -94,8 +88,8 @@ static void name_run(const char *dir, char words[64])
 {
     char path[OUTPUT_PATH];
     uint64_t step;
-    snprintf(words, 64, "%s run", exists(dir, "result.csv") ? "finished" : "stopped");
-    if (!exists(dir, "result.csv") && output_path(path, dir, "state.safetensors") == 0 &&
+    snprintf(words, 64, "%s run", output_there(dir, "result.csv") ? "finished" : "stopped");
+    if (!output_there(dir, "result.csv") && output_path(path, dir, "state.safetensors") == 0 &&
         train_saved_step(path, &step) == 0)
         snprintf(words, 64, "stopped run (step %" PRIu64 ")", step);
 }
@@ -183,7 +177,7 @@ static int compare_run(const Options *o, const Options *there, Stacks t, const c
         int goes_on = resumes && same && same_run(o, there, dir) == 0;
         return spare(dir, words, goes_on ? "--resume to go on with it, " : "");
     }
-    if (same) return resumes && !exists(dir, "result.csv") ? spare_stopped(dir) : 0;
+    if (same) return resumes && !output_there(dir, "result.csv") ? spare_stopped(dir) : 0;
     snprintf(words, sizeof words, "scheme.txt has another text of %s", t.layers->name);
     return spare(dir, words, "");
 }
@@ -193,12 +187,13 @@ int rerun_refuse(const Options *o, const OptionGroup *const *groups, Stacks t, u
 {
     Options *there;
     uint64_t its;
-    if (!exists(dir, "result.csv") && !rerun_has_state(dir)) return 0;
+    if (!output_there(dir, "result.csv") && !rerun_has_state(dir)) return 0;
     if (read_config(groups, dir, &there) != 0)
         return spare(dir, "its config.ini cannot be read", "");
     int code = compare_run(o, there, t, dir, resumes);
     options_free(there);
-    if (code == 0 && exists(dir, "result.csv") && corpus_of(dir, &its) == 0 && its != checksum)
+    if (code == 0 && output_there(dir, "result.csv") && corpus_of(dir, &its) == 0 &&
+        its != checksum)
         code = spare_corpus(o, dir);
     return code;
 }

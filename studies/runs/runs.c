@@ -27,12 +27,6 @@ void runs_note(const Runs *r, const char *format, ...)
     if (output_path(path, r->dir, "study.log") == 0) lease_log(path, "%s: %s", r->who, words);
 }
 
-static int exists(const char *dir, const char *name)
-{
-    char path[OUTPUT_PATH];
-    return output_path(path, dir, "%s", name) == 0 && output_exists(path);
-}
-
 /* Sets the options that a study gives to every run. A run with an encoder has its own context. */
 static int shared_options(const Options *o, int pairs, Options *out)
 {
@@ -102,7 +96,7 @@ static int run_there(const Job *j)
 
 static int is_done(const Job *j)
 {
-    return exists(j->dir, "result.csv") && run_there(j) == RERUN_SAME &&
+    return output_there(j->dir, "result.csv") && run_there(j) == RERUN_SAME &&
            rerun_same_corpus(j->dir, j->runs->checksum);
 }
 
@@ -143,7 +137,7 @@ static int train(const Job *j, Lease *claim)
 {
     static const char *const stale[] = {"result.csv", "state.safetensors"};
     char path[OUTPUT_PATH];
-    int is = run_there(j), done = is == RERUN_SAME && exists(j->dir, "result.csv");
+    int is = run_there(j), done = is == RERUN_SAME && output_there(j->dir, "result.csv");
     int resume = is != RERUN_OTHER && !done && rerun_has_state(j->dir);
     runs_note(j->runs, "%s %s%s%s", resume ? "goes on with" : "trains", j->name,
               *claim->left_over ? ", left over by " : "", claim->left_over);
@@ -192,7 +186,7 @@ static int do_job(const Job *j, RunResult *out, int *state)
     Lease claim;
     int mine;
     *state = RUN_THERE;
-    if (is_done(j) && !exists(j->dir, "claim")) return read_result(j->dir, out);
+    if (is_done(j) && !output_there(j->dir, "claim")) return read_result(j->dir, out);
     TRY(output_directory(j->dir));
     TRY(output_path(path, j->dir, "claim"));
     TRY(lease_take(path, j->runs->who, &claim, &mine));
@@ -291,7 +285,7 @@ int runs_look(const Runs *r, const RunSpec *s, RunResult *out)
 {
     Job j;
     char dir[OUTPUT_PATH];
-    if (runs_directory(r->dir, s, dir) != 0 || !exists(dir, "result.csv")) return 0;
+    if (runs_directory(r->dir, s, dir) != 0 || !output_there(dir, "result.csv")) return 0;
     int code = job_open(&j, r, s);
     if (code == 0 && is_done(&j)) code = read_result(j.dir, out);
     options_free(j.options);

@@ -231,14 +231,9 @@ static int save(Study *u, const char *dir)
 {
     Output o;
     TRY(output_directory(dir));
-    TRY(output_sheet(u->designs, SHEET_CSV, dir, "table.csv"));
-    TRY(output_sheet(u->designs, SHEET_LATEX, dir, "table.tex"));
-    TRY(output_sheet(u->differences, SHEET_CSV, dir, "differences.csv"));
-    TRY(output_sheet(u->differences, SHEET_LATEX, dir, "differences.tex"));
-    if (u->correlations) {
-        TRY(output_sheet(u->correlations, SHEET_CSV, dir, "correlations.csv"));
-        TRY(output_sheet(u->correlations, SHEET_LATEX, dir, "correlations.tex"));
-    }
+    TRY(output_paper(u->designs, dir, "table"));
+    TRY(output_paper(u->differences, dir, "differences"));
+    if (u->correlations) TRY(output_paper(u->correlations, dir, "correlations"));
     TRY(output_open(&o));
     TRY(output_put(&o, print_all(u, SHEET_MARKDOWN, o.f), dir, "table.md"));
     return runtable_forest(&u->t, 0, NULL, dir);

@@ -77,8 +77,7 @@ static int write_scores(const Options *o, const Score *score, size_t lines)
 {
     const char *file = options_text(o, "out");
     Output out;
-    if (!file) return print_scores(o, score, lines, stdout);
-    TRY(output_open(&out));
+    TRY(output_begin(&out, file));
     return output_end(&out, print_scores(o, score, lines, out.f), file);
 }
 
@@ -171,7 +170,7 @@ static int run(Options *o)
     const char *dir = options_text(o, "model"), *out = options_text(o, "out");
     if (!dir || !options_text(o, "text"))
         return error_set(ERR_INPUT, "--%s is needed", dir ? "text" : "model");
-    if (out) TRY(output_check_file(out));
+    TRY(output_check_file(out));
     TRY(network_load(dir, o, &n));
     TRY(network_tells_next(&n, dir));
     return score(o, &n);

@@ -54,10 +54,9 @@ static int run(Options *o)
     Output out;
     if (options_flag(o, "detokenize") && options_choice(o, "rules") < TOKENIZE_EN)
         return error_set(ERR_INPUT, "--detokenize has --rules en, de and fr");
-    if (file) TRY(output_check_file(file));
+    TRY(output_check_file(file));
     TRY(lines_read(options_text(o, "text"), &l));
-    if (!file) return each_line(o, &l, stdout);
-    TRY(output_open(&out));
+    TRY(output_begin(&out, file));
     return output_end(&out, each_line(o, &l, out.f), file);
 }
 

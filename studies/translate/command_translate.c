@@ -285,14 +285,10 @@ static int translate(Job *j)
     if (prefix) TRY(text_sentences(&j->begins, j->net->vocab.eos));
     TRY(open_source(options_text(o, "text"), &j->in));
     j->counts.file = (char *)j->in.name;
-    j->out = stdout;
-    if (!file) {
-        int code = translate_all(j);
-        return j->lost ? 0 : code; /* main reports the failure of stdout */
-    }
-    TRY(output_open(&out));
+    TRY(output_begin(&out, file));
     j->out = out.f;
-    return output_end(&out, translate_all(j), file);
+    int code = output_end(&out, translate_all(j), file);
+    return j->lost && !file ? 0 : code; /* main reports the failure of stdout */
 }
 
 /* Loads model i, which must have the words of the first. */
@@ -331,8 +327,8 @@ static int run(Options *o)
     const char *file = options_text(o, "out"), *pairs = options_text(o, "alignment");
     while (options_item(o, "model", j.models)) j.models++;
     if (j.models == 0) return error_set(ERR_INPUT, "--model is needed");
-    if (file) TRY(output_check_file(file));
-    if (pairs) TRY(output_check_file(pairs));
+    TRY(output_check_file(file));
+    TRY(output_check_file(pairs));
     j.net = memory_new(j.models, sizeof *j.net);
     j.model = memory_new(j.models, sizeof *j.model);
     int code = j.net && j.model ? 0 : ERR_MEMORY;
