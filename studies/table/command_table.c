@@ -131,11 +131,9 @@ static int find_base(Study *u)
     const char *names[RUNTABLE_MOST];
     u->base = options_text(o, "baseline");
     for (size_t i = 0; i < t->designs; i++) names[i] = t->design[i].name;
-    if (u->base && !find_design(t, u->base)) {
-        const char *near = nearest_name(u->base, names, t->designs);
-        return error_set(ERR_INPUT, "--baseline: no design is called '%s'%s%s%s", u->base,
-                         near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
-    }
+    if (u->base && !find_design(t, u->base))
+        return error_set(ERR_INPUT, "--baseline: no design is called '%s'%s", u->base,
+                         nearest_words(u->base, names, t->designs));
     if (u->base || options_flag(o, "all-pairs") || options_item(o, "contrast", 0) ||
         options_text(o, "plan"))
         return 0;

@@ -89,6 +89,13 @@ int output_exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
+int output_is(const char *path, int fd)
+{
+    struct stat a, b;
+    return stat(path, &a) == 0 && fstat(fd, &b) == 0 && a.st_ino == b.st_ino &&
+           a.st_dev == b.st_dev;
+}
+
 int output_there(const char *dir, const char *name)
 {
     char path[OUTPUT_PATH];

@@ -25,6 +25,7 @@ int output_path(char out[OUTPUT_PATH], const char *dir, const char *format, ...)
 
 /* Returns 1 where the file exists. */
 int output_exists(const char *path);
+int output_is(const char *path, int fd);             /* it names this open file */
 int output_there(const char *dir, const char *name); /* DIR/NAME */
 
 /* Reads the bytes of a file, without UTF-8's byte-order mark, and ends them with a NUL; the caller frees *text

@@ -212,9 +212,8 @@ static int take_group(Sheet *r, const char *names, const char *group)
         size_t count = 0;
         for (size_t j = 0; j < r->columns && count < 64; j++)
             if (r->slot[j].name) known[count++] = r->slot[j].name;
-        const char *near = nearest_name(name, known, count);
-        return error_set(ERR_INPUT, "--columns: there is no column '%s'%s%s", name,
-                         near ? "; the nearest is " : "", near ? near : "");
+        return error_set(ERR_INPUT, "--columns: there is no column '%s'%s", name,
+                         nearest_words(name, known, count));
     }
     return 0;
 }
@@ -255,18 +254,6 @@ static void put_csv(FILE *f, const char *text)
         fputc(*text, f);
     }
     fputc('"', f);
-}
-
-void sheet_names(const Column *list, FILE *f)
-{
-    const char *gap = "";
-    for (; list->name || list->head; list++) {
-        if (!list->name) continue;
-        fputs(gap, f);
-        put_csv(f, list->name);
-        gap = ",";
-    }
-    fputc('\n', f);
 }
 
 /* Writes the cells of a row, or with SIZE_MAX the header. */

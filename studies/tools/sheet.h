@@ -85,8 +85,6 @@ typedef struct {
 int sheet_new(const Column *list, Sheet **out);
 /* Adds a row; copies what the record holds. */
 void sheet_row(Sheet *s, const void *record);
-/* Writes the header of its CSV, for a table that is too long to be kept. */
-void sheet_names(const Column *list, FILE *f);
 /* Returns the number, from 1, of a column in CSV; the list must have a column of that name. */
 int sheet_column(const Column *list, const char *name);
 

@@ -74,9 +74,8 @@ static int unknown_claim(const char *id)
     const char *names[CLAIMS_MOST];
     size_t n = 0;
     for (const Claim *c; n < CLAIMS_MOST && (c = claim_at(n)); n++) names[n] = c->id;
-    const char *near = nearest_name(id, names, n);
-    return error_set(ERR_INPUT, "unknown claim '%.60s'%s%s%s; 'trotter verify --list' names them",
-                     id, near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
+    return error_set(ERR_INPUT, "unknown claim '%.60s'%s; 'trotter verify --list' names them", id,
+                     nearest_words(id, names, n));
 }
 
 static int add_claims(Verification *v, const char *id)
