@@ -17,11 +17,12 @@ static const struct {
     const char *name;
     int of;
     size_t width;
+    const char *how; /* in signatures; %s: the tokenisation */
 } table[METRICS] = {
-    [METRIC_BLEU] = {"BLEU", OF_TOKENS, BLEU_STATISTICS},
-    [METRIC_CHRF] = {"chrF2", OF_CHARACTERS, CHRF_STATISTICS},
-    [METRIC_CHRF_WORDS] = {"chrF2++", OF_BOTH, CHRF_WORDS_STATISTICS},
-    [METRIC_TER] = {"TER", OF_WORDS, TER_STATISTICS},
+    [METRIC_BLEU] = {"BLEU", OF_TOKENS, BLEU_STATISTICS, "eff:no|tok:%s|smooth:exp"},
+    [METRIC_CHRF] = {"chrF2", OF_CHARACTERS, CHRF_STATISTICS, "eff:yes|nc:6|nw:0|space:no"},
+    [METRIC_CHRF_WORDS] = {"chrF2++", OF_BOTH, CHRF_WORDS_STATISTICS, "eff:yes|nc:6|nw:2|space:no"},
+    [METRIC_TER] = {"TER", OF_WORDS, TER_STATISTICS, "tok:tercom|norm:no|punct:yes|asian:no"},
 };
 
 const char *metric_name(int metric)
@@ -126,15 +127,10 @@ double metric_score(int metric, const double *sums)
 void metric_signature(int metric, const MetricOptions *o, size_t references, size_t resamples,
                       size_t seed, const char *version, char out[METRIC_SIGNATURE])
 {
-    char tokenize[OPTION_VALUE], drawn[80] = "", how[120] = "eff:yes|nc:6|nw:0|space:no";
+    char tokenize[OPTION_VALUE], drawn[80] = "", how[120];
     if (resamples) snprintf(drawn, sizeof drawn, "bs:%zu|seed:%zu|", resamples, seed);
-    if (metric == METRIC_BLEU) {
-        option_value(TOKENIZE_NAMES, o->tokenize, tokenize);
-        snprintf(how, sizeof how, "eff:no|tok:%s|smooth:exp", tokenize);
-    }
-    if (metric == METRIC_CHRF) snprintf(how, sizeof how, "eff:yes|nc:6|nw:0|space:no");
-    if (metric == METRIC_CHRF_WORDS) snprintf(how, sizeof how, "eff:yes|nc:6|nw:2|space:no");
-    if (metric == METRIC_TER) snprintf(how, sizeof how, "tok:tercom|norm:no|punct:yes|asian:no");
+    option_value(TOKENIZE_NAMES, o->tokenize, tokenize);
+    snprintf(how, sizeof how, table[metric].how, tokenize);
     snprintf(out, METRIC_SIGNATURE, "nrefs:%zu|%scase:%s|%s|version:%s", references, drawn,
              o->lowercase || metric == METRIC_TER ? "lc" : "mixed", how, version);
 }
