@@ -291,7 +291,6 @@ void convergence_free(ConvergenceStudy *u)
     sheet_free(u->work);
     sheet_free(u->summary);
     sheet_free(u->rates);
-    memory_free(u->columns);
     for (size_t i = 0; u->scheme && i < u->count; i++) memory_free(u->scheme[i].point);
     memory_free(u->scheme);
     system_free(u->system);

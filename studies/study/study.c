@@ -120,7 +120,6 @@ static void close_study(Study *u)
     sheet_free(u->differences);
     sheet_free(u->correlations);
     for (int i = 0; i < STUDY_ALSO; i++) sheet_free(u->also[i]);
-    for (int i = 0; i < 3; i++) memory_free(u->own[i]);
     runtable_close(&u->table);
     for (size_t i = 0; i < u->files; i++) memory_free(u->file[i]);
     memory_free(u->file);

@@ -68,7 +68,7 @@ static void explain(const Column *list, FILE *f)
 static int print(const Study *u, int form, int brief, FILE *f)
 {
     TRY(u->kind->caption(u, brief, f));
-    if (!brief) explain(u->own[0], f);
+    if (!brief) explain(sheet_columns(u->means), f);
     if (!brief) runtable_cut(&u->table, f);
     fputc('\n', f);
     TRY(sheet_write(u->means, form, f));

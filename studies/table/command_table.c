@@ -93,7 +93,6 @@ typedef struct {
     RunTable t;
     const char *base; /* NULL: none */
     const char *why;  /* it is not shown whether the plan is older than the data; NULL: it is */
-    Column *own[3];   /* of the first three sheets */
     Sheet *designs, *differences, *correlations;
 } Study;
 
@@ -102,7 +101,7 @@ typedef struct {
 static int add_designs(Study *u)
 {
     const RunTable *t = &u->t;
-    TRY(runtable_new(&u->t, design_columns, &u->own[0], &u->designs));
+    TRY(runtable_new(&u->t, design_columns, &u->designs));
     for (size_t i = 0; i < t->designs; i++)
         for (size_t m = 0; m < t->measures; m++) {
             const RunDesign *d = &t->design[i];
@@ -148,7 +147,7 @@ static int add_differences(Study *u)
     RunTable *t = &u->t;
     const char *text, *planned = NULL, *plan = options_text(o, "plan");
     TRY(find_base(u));
-    TRY(runtable_new(&u->t, runtable_differences, &u->own[1], &u->differences));
+    TRY(runtable_new(&u->t, runtable_differences, &u->differences));
     if (u->base) TRY(runtable_baseline(t, u->base, options_real(o, "equivalence")));
     TRY(runtable_dunnett(t, u->differences));
     if (options_flag(o, "all-pairs")) TRY(runtable_tukey(t, u->differences));
@@ -168,7 +167,7 @@ static int add_correlations(Study *u)
     if (!options_text(u->options, "relate")) return 0;
     for (; n < RELATED && options_part(u->options, "relate", n, column[n]); n++)
         list[n] = (RunRelation){.quantity = column[n], .x = column[n]};
-    TRY(runtable_new(&u->t, runtable_correlations, &u->own[2], &u->correlations));
+    TRY(runtable_new(&u->t, runtable_correlations, &u->correlations));
     return runtable_relate(&u->t, list, NULL, u->t.measures, 1, u->correlations);
 }
 
@@ -321,7 +320,6 @@ static int run(Options *o)
     sheet_free(u.designs);
     sheet_free(u.differences);
     sheet_free(u.correlations);
-    for (size_t i = 0; i < sizeof u.own / sizeof *u.own; i++) memory_free(u.own[i]);
     return code;
 }
 

@@ -137,12 +137,11 @@ int runtable_paper(const RunTable *t, const char *columns, int form, FILE *f)
     char row[PAPER_COLUMNS][PAPER_CELL];
     Paper p = {.t = t, .form = form, .cell = row};
     Column list[PAPER_COLUMNS + 1] = {{0}};
-    SCOPED(memory_drop) Column *own = NULL;
     SCOPED(sheet_drop) Sheet *sheet = NULL;
     TRY(read_names(&p, columns));
     for (size_t c = 0; c < p.count; c++)
         list[c] = (Column){.name = p.name[c], .head = p.head[c], .form = SHEET_CELL};
-    TRY(runtable_values(list, of_cell, &p, t->designs, &own, &sheet));
+    TRY(runtable_values(list, of_cell, &p, t->designs, &sheet));
     sheet_one_column(sheet);
     return sheet_write(sheet, form, f);
 }

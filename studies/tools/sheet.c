@@ -32,36 +32,38 @@ static void choose_view(Sheet *r)
         if (!r->slot[j].absent) r->view[r->shown++] = j;
 }
 
-/* Makes a sheet for rows of `columns` cells. */
-static int make(size_t columns, Sheet **out)
+Column *sheet_copy(const Column *list, size_t *n)
 {
-    Sheet *r = memory_new(1, sizeof *r);
-    if (!r) return ERR_MEMORY;
-    *r = (Sheet){.columns = columns};
-    r->slot = memory_new(columns, sizeof *r->slot);
-    r->view = memory_new(columns, sizeof *r->view);
-    if (!r->slot || !r->view) {
-        sheet_free(r);
-        return ERR_MEMORY;
-    }
-    *out = r;
-    return 0;
+    for (*n = 0; list[*n].name || list[*n].head;) ++*n;
+    Column *copy = memory_new(*n + 1, sizeof *copy);
+    return copy ? memcpy(copy, list, *n * sizeof *copy) : NULL;
 }
 
 int sheet_new(const Column *list, Sheet **out)
 {
-    size_t n = 0;
-    for (const Column *c = list; c->name || c->head; c++) n += c->half ? 2 : 1;
-    TRY(make(n, out));
-    Slot *s = (*out)->slot;
-    for (const Column *c = list; c->name || c->head; c++) {
+    size_t n;
+    SCOPED(sheet_drop) Sheet *r = memory_new(1, sizeof *r);
+    if (!r || !(r->list = sheet_copy(list, &n))) return ERR_MEMORY;
+    r->slot = memory_new(2 * n, sizeof *r->slot);
+    r->view = memory_new(2 * n, sizeof *r->view);
+    if (!r->slot || !r->view) return ERR_MEMORY;
+    Slot *s = r->slot;
+    for (const Column *c = r->list; c->name || c->head; c++) {
         *s = (Slot){c, c->name, c->head ? c->head : c->name, 0, c->sparse, ""};
         if (c->group) snprintf(s->whole, sizeof s->whole, "%s %s", c->group, s->head);
         s++;
         if (c->half) *s++ = (Slot){c, NULL, c->half, 1, c->sparse, ""};
     }
-    choose_view(*out);
+    r->columns = (size_t)(s - r->slot);
+    choose_view(r);
+    *out = r;
+    r = NULL;
     return 0;
+}
+
+const Column *sheet_columns(const Sheet *r)
+{
+    return r->list;
 }
 
 void sheet_one_column(Sheet *r)
@@ -76,7 +78,7 @@ void sheet_free(Sheet *r)
         memory_free(r->cell[i].exact);
         memory_free(r->cell[i].shown);
     }
-    memory_free_all(r->cell, r->slot, r->view, r);
+    memory_free_all(r->cell, r->slot, r->view, r->list, r);
 }
 
 static void add(Sheet *r, const char *exact, const char *shown, int number)
