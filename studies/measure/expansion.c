@@ -102,16 +102,15 @@ static int read_order(Expansion *e)
 int expansion_find(const Table *scheme, int basis, int degree, int one, Expansion *out)
 {
     *out = (Expansion){.basis = basis, .degree = degree, .one = one};
-    if (!(out->table = table_freeze(scheme))) return ERR_MEMORY;
-    int code = 0;
     if (basis == BASIS_BRACKETS && !scheme->flows)
-        code =
-            error_set(ERR_INPUT, "%s: brackets belong to splittings by exact flows", scheme->name);
-    if (code == 0 && one && (basis == BASIS_BRACKETS || !table_one_field(scheme)))
-        code = error_set(ERR_INPUT,
+        return error_set(ERR_INPUT, "%s: brackets belong to splittings by exact flows",
+                         scheme->name);
+    if (one && (basis == BASIS_BRACKETS || !table_one_field(scheme)))
+        return error_set(ERR_INPUT,
                          "%s: terms of one field are those of a scheme whose stages are all H",
                          scheme->name);
-    if (code == 0) code = read_order(out);
+    if (!(out->table = table_freeze(scheme))) return ERR_MEMORY;
+    int code = read_order(out);
     if (code == 0) code = basis == BASIS_BRACKETS ? find_brackets(out) : find_trees(out);
     if (code != 0) expansion_free(out);
     return code;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/tick.h"
 #include "studies/tools/option.h"
 
@@ -77,11 +77,8 @@ static int add_lines(int metric, const MetricOptions *o, const Lines *hypothesis
                      const Lines *reference, Work *w, Statistics *out)
 {
     for (size_t i = 0; i < out->lines; i++) {
-        Words words = {0}; /* of this line alone, whose characters they borrow */
-        int code =
-            add_line(metric, o, hypothesis, reference, i, w, &words, out->x + i * out->width);
-        words_free(&words);
-        TRY(code);
+        SCOPED(words_free) Words words = {0}; /* of this line alone, whose characters they borrow */
+        TRY(add_line(metric, o, hypothesis, reference, i, w, &words, out->x + i * out->width));
         tick_of((double)i, (double)out->lines);
     }
     return 0;
@@ -92,14 +89,12 @@ int metric_lines(int metric, const MetricOptions *o, const Lines *hypothesis,
 {
     *out = (Statistics){hypothesis->count, table[metric].width, NULL};
     for (size_t r = 0; r < references; r++) TRY(lines_pair(hypothesis, &reference[r]));
-    Work w = {.texts = references + 1};
+    SCOPED(work_free) Work w = {.texts = references + 1};
     out->x = memory_new(out->lines, out->width * sizeof *out->x);
     w.text = memory_new(w.texts, sizeof *w.text);
     w.words = memory_new(w.texts, sizeof *w.words);
-    int code = out->x && w.text && w.words ? 0 : ERR_MEMORY;
-    if (code == 0) code = add_lines(metric, o, hypothesis, reference, &w, out);
-    work_free(&w);
-    return code;
+    if (!out->x || !w.text || !w.words) return ERR_MEMORY;
+    return add_lines(metric, o, hypothesis, reference, &w, out);
 }
 
 void metric_free(Statistics *s)

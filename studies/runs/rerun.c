@@ -7,21 +7,20 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "studies/model/network.h"
 #include "studies/tools/output.h"
 
-/* Reads the options of the run in DIR; the caller frees them. */
-static int read_config(const OptionGroup *const *groups, const char *dir, Options **out)
+int rerun_config(const OptionGroup *const *groups, const char *dir, Options **out)
 {
     char path[OUTPUT_PATH];
+    SCOPED(options_drop) Options *there = NULL;
     TRY(output_path(path, dir, "config.ini"));
-    TRY(options_new(groups, out));
-    int code = options_read(*out, path);
-    if (code == 0) return 0;
-    options_free(*out);
-    *out = NULL;
-    return code;
+    TRY(options_new(groups, &there));
+    TRY(options_read(there, path));
+    *out = there;
+    there = NULL;
+    return 0;
 }
 
 /* ---- going on ------------------------------------------------------------------------------------ */
@@ -51,27 +50,25 @@ static int same_run(const Options *o, const Options *there, const char *dir)
 int rerun_resume(Options *o, const OptionGroup *const *groups, const char *dir)
 {
     char path[OUTPUT_PATH];
-    Options *there;
+    SCOPED(options_drop) Options *there = NULL;
     if (!output_there(dir, "config.ini")) return missing(dir, "config.ini", "no run to go on with");
     if (output_there(dir, "result.csv") && !rerun_has_state(dir))
         return missing(dir, "state.safetensors", "a finished run goes on from nothing else");
     TRY(output_path(path, dir, "config.ini"));
     TRY(options_read(o, path));
-    TRY(read_config(groups, dir, &there));
-    int code = same_run(o, there, dir);
-    options_free(there);
-    return code;
+    TRY(rerun_config(groups, dir, &there));
+    return same_run(o, there, dir);
 }
 
 /* Reads the checksum of the corpus of the run's model. ERR_INPUT where there is no model, or one that
  * cannot be read. */
 static int corpus_of(const char *dir, uint64_t *checksum)
 {
-    char path[OUTPUT_PATH], *digits;
+    char path[OUTPUT_PATH];
+    SCOPED(memory_drop) char *digits = NULL;
     TRY(output_path(path, dir, "model.safetensors"));
     TRY(store_meta(path, "corpus_checksum", &digits));
     *checksum = strtoull(digits, NULL, 16);
-    memory_free(digits);
     return 0;
 }
 
@@ -130,13 +127,12 @@ static int spare_stopped(const char *dir)
 /* Sets *same = 1 where scheme.txt has the text of t; a text that cannot be read counts as another. */
 static int same_scheme(Stacks t, const char *dir, int *same)
 {
-    char path[OUTPUT_PATH], *now = NULL, *there = NULL;
+    char path[OUTPUT_PATH];
+    SCOPED(memory_drop) char *now = NULL, *there = NULL;
     size_t bytes;
     TRY(output_path(path, dir, "scheme.txt"));
     TRY(network_scheme_text(t, &now));
     *same = output_read(path, &there, &bytes) == 0 && network_scheme_same(now, there);
-    memory_free(there);
-    memory_free(now);
     return 0;
 }
 
@@ -158,13 +154,11 @@ int rerun_options(const Options *o, const Options *there, char words[OPTION_WORD
 
 int rerun_is(const Options *o, const OptionGroup *const *groups, Stacks t, const char *dir)
 {
-    Options *there;
+    SCOPED(options_drop) Options *there = NULL;
     int same;
-    if (same_scheme(t, dir, &same) != 0 || !same || read_config(groups, dir, &there) != 0)
+    if (same_scheme(t, dir, &same) != 0 || !same || rerun_config(groups, dir, &there) != 0)
         return RERUN_OTHER;
-    int is = rerun_options(o, there, NULL);
-    options_free(there);
-    return is;
+    return rerun_options(o, there, NULL);
 }
 
 static int compare_run(const Options *o, const Options *there, Stacks t, const char *dir,
@@ -185,15 +179,12 @@ static int compare_run(const Options *o, const Options *there, Stacks t, const c
 int rerun_refuse(const Options *o, const OptionGroup *const *groups, Stacks t, uint64_t checksum,
                  const char *dir, int resumes)
 {
-    Options *there;
+    SCOPED(options_drop) Options *there = NULL;
     uint64_t its;
     if (!output_there(dir, "result.csv") && !rerun_has_state(dir)) return 0;
-    if (read_config(groups, dir, &there) != 0)
+    if (rerun_config(groups, dir, &there) != 0)
         return spare(dir, "its config.ini cannot be read", "");
-    int code = compare_run(o, there, t, dir, resumes);
-    options_free(there);
-    if (code == 0 && output_there(dir, "result.csv") && corpus_of(dir, &its) == 0 &&
-        its != checksum)
-        code = spare_corpus(o, dir);
-    return code;
+    TRY(compare_run(o, there, t, dir, resumes));
+    int other = output_there(dir, "result.csv") && corpus_of(dir, &its) == 0 && its != checksum;
+    return other ? spare_corpus(o, dir) : 0;
 }

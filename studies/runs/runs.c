@@ -67,12 +67,10 @@ static int run_options(const Options *o, const RunSpec *s, Options **out)
 static int read_result(const char *dir, RunResult *r)
 {
     char path[OUTPUT_PATH];
-    Csv c;
+    SCOPED(csv_close) Csv c = {0};
     TRY(output_path(path, dir, "result.csv"));
     TRY(csv_open(&c, path));
-    int code = runs_result(&c, 0, r);
-    csv_close(&c);
-    return code;
+    return runs_result(&c, 0, r);
 }
 
 /* ---- one run --------------------------------------------------------------------------------- */
@@ -123,12 +121,11 @@ static void mark_failed(const Job *j, int failed)
 
 static int write_config(const Job *j)
 {
-    char path[OUTPUT_PATH], *text;
+    char path[OUTPUT_PATH];
+    SCOPED(memory_drop) char *text = NULL;
     TRY(output_path(path, j->dir, "config.ini"));
     TRY(network_config_text(j->options, &text));
-    int code = file_replace(path, text, strlen(text));
-    memory_free(text);
-    return code;
+    return file_replace(path, text, strlen(text));
 }
 
 /* Trains a run. It first removes the old results, and the state unless the run goes on from it; beside the new
@@ -197,6 +194,11 @@ static int do_job(const Job *j, RunResult *out, int *state)
     return code;
 }
 
+static void job_close(Job *j)
+{
+    options_free(j->options);
+}
+
 static int job_open(Job *j, const Runs *r, const RunSpec *s)
 {
     *j = (Job){.runs = r, .spec = s};
@@ -207,13 +209,11 @@ static int job_open(Job *j, const Runs *r, const RunSpec *s)
 
 int runs_spare(const Runs *r, const RunSpec *s)
 {
-    Job j;
-    int code = job_open(&j, r, s);
-    if (code == 0 && !is_done(&j) && run_there(&j) != RERUN_SHORTER)
-        code = rerun_refuse(j.options, command_train.groups, (Stacks){s->scheme, s->encoder},
-                            r->checksum, j.dir, 0);
-    options_free(j.options);
-    return code;
+    SCOPED(job_close) Job j = {0};
+    TRY(job_open(&j, r, s));
+    if (is_done(&j) || run_there(&j) == RERUN_SHORTER) return 0;
+    return rerun_refuse(j.options, command_train.groups, (Stacks){s->scheme, s->encoder},
+                        r->checksum, j.dir, 0);
 }
 
 /* Sets rate and dropout to a fixed value for a study with --tune, which chooses them itself. */
@@ -238,31 +238,21 @@ static int study_options(const OptionGroup *const *groups, const Options *o, con
 
 int runs_same_study(const Runs *r, const Options *there)
 {
-    Options *old = NULL, *now = NULL;
+    SCOPED(options_drop) Options *old = NULL, *now = NULL;
     char words[OPTION_WORDS];
-    int code = study_options(command_train.groups, there, r->options, &old);
-    if (code == 0) code = study_options(command_train.groups, r->options, r->options, &now);
-    if (code == 0 && rerun_options(now, old, words) == RERUN_OTHER)
-        code = error_set(ERR_INPUT,
-                         "%s holds a study of other options (%s): give another --out, or remove %s "
-                         "first",
-                         r->dir, words, r->dir);
-    options_free(now);
-    options_free(old);
-    return code;
+    TRY(study_options(command_train.groups, there, r->options, &old));
+    TRY(study_options(command_train.groups, r->options, r->options, &now));
+    if (rerun_options(now, old, words) != RERUN_OTHER) return 0;
+    return error_set(ERR_INPUT,
+                     "%s holds a study of other options (%s): give another --out, or remove %s "
+                     "first",
+                     r->dir, words, r->dir);
 }
 
 int runs_study(const OptionGroup *const *groups, const char *dir, Options **there)
 {
-    char path[OUTPUT_PATH];
     *there = NULL;
-    TRY(output_path(path, dir, "config.ini"));
-    if (!output_exists(path)) return 0;
-    TRY(options_new(groups, there));
-    int code = options_read(*there, path);
-    if (code != 0) options_free(*there);
-    if (code != 0) *there = NULL;
-    return code;
+    return output_there(dir, "config.ini") ? rerun_config(groups, dir, there) : 0;
 }
 
 int runs_warmup(Options *o, const Options *there)
@@ -274,22 +264,18 @@ int runs_warmup(Options *o, const Options *there)
 
 int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state)
 {
-    Job j;
-    int code = job_open(&j, r, s);
-    if (code == 0) code = do_job(&j, out, state);
-    options_free(j.options);
-    return code;
+    SCOPED(job_close) Job j = {0};
+    TRY(job_open(&j, r, s));
+    return do_job(&j, out, state);
 }
 
 int runs_look(const Runs *r, const RunSpec *s, RunResult *out)
 {
-    Job j;
+    SCOPED(job_close) Job j = {0};
     char dir[OUTPUT_PATH];
     if (runs_directory(r->dir, s, dir) != 0 || !output_there(dir, "result.csv")) return 0;
-    int code = job_open(&j, r, s);
-    if (code == 0 && is_done(&j)) code = read_result(j.dir, out);
-    options_free(j.options);
-    return code;
+    TRY(job_open(&j, r, s));
+    return is_done(&j) ? read_result(j.dir, out) : 0;
 }
 
 int runs_model(const Options *o, const RunSpec *s, const Vocab *v, const Backend *b, Model **out)
@@ -310,10 +296,9 @@ int runs_model(const Options *o, const RunSpec *s, const Vocab *v, const Backend
 int runs_check(const Options *o, const RunSpec *s, const Vocab *v, const Backend *b,
                size_t *numbers)
 {
-    Model *m;
+    SCOPED(model_drop) Model *m = NULL;
     TRY(runs_model(o, s, v, b, &m));
     if (numbers) *numbers = model_size(m);
-    model_free(m);
     return 0;
 }
 
@@ -340,16 +325,15 @@ int runs_open(Runs *r)
 int runs_log(const char *dir, const RunSpec *s, RunRow **row, size_t *rows)
 {
     char run[OUTPUT_PATH], path[OUTPUT_PATH];
-    Csv c;
+    SCOPED(csv_close) Csv c = {0};
     TRY(runs_directory(dir, s, run));
     TRY(output_path(path, run, "log.csv"));
     TRY(csv_open(&c, path));
+    SCOPED(memory_drop) RunRow *list = memory_new(c.rows, sizeof *list);
+    if (!list) return ERR_MEMORY;
+    for (size_t i = 0; i < c.rows; i++) TRY(csv_record(&c, i, log_columns, &list[i]));
     *rows = c.rows;
-    *row = memory_new(c.rows, sizeof **row);
-    int code = *row ? 0 : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < c.rows; i++)
-        code = csv_record(&c, i, log_columns, &(*row)[i]);
-    if (code != 0) *row = memory_free(*row);
-    csv_close(&c);
-    return code;
+    *row = list;
+    list = NULL;
+    return 0;
 }

@@ -70,13 +70,11 @@ static int open_own(Study *u, const StudyKind *kind)
 /* Takes the warm-up of the study that DIR holds, and refuses one of other options. */
 static int same_study(Study *u)
 {
-    Options *there;
+    SCOPED(options_drop) Options *there = NULL;
     TRY(runs_study(u->groups, u->dir, &there));
-    int code = there ? runs_warmup(u->options, there) : 0;
-    if (code == 0) code = network_warmup(u->options, &u->corpus);
-    if (code == 0 && there) code = runs_same_study(&u->runs, there);
-    options_free(there);
-    return code;
+    if (there) TRY(runs_warmup(u->options, there));
+    TRY(network_warmup(u->options, &u->corpus));
+    return there ? runs_same_study(&u->runs, there) : 0;
 }
 
 static int open_study(Study *u, const StudyKind *kinds)
