@@ -19,7 +19,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bridge/bridge.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/bench/bench.h"

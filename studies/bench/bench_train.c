@@ -10,8 +10,6 @@
 #include <omp.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/bench/bench.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"

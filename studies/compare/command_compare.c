@@ -10,7 +10,6 @@
 #include "studies/plot/plot.h"
 #include "studies/study/measures.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "euler,transformer,macaron,strang-marchuk:heun,heun-layer,rk4-layer",

@@ -4,7 +4,6 @@
  *
  * A slope of 0 means that a scheme keeps its share of the perplexity at any depth; above 0 its gain shrinks. */
 #include <math.h>
-#include <stdio.h>
 
 #include "studies/compare/compare.h"
 #include "studies/plot/plot.h"

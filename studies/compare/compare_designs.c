@@ -1,5 +1,4 @@
 /* compare_designs.c: makes the designs of a comparison of schemes: those named, controls, depths. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,6 @@
 #include "bridge/truncation.h"
 #include "studies/model/network.h"
 #include "studies/model/translator.h"
-#include "studies/tools/output.h"
 
 static int read_depths(Study *u)
 {

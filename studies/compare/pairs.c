@@ -1,16 +1,13 @@
 /* pairs.c: makes the designs of a comparison of encoders and decoders. */
 #include "studies/compare/compare.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "nn/text/corpus.h"
 #include "studies/model/network.h"
 #include "studies/model/translator.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 
 enum { TREES = 6 };
 

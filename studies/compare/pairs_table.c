@@ -6,7 +6,6 @@
  * ranking needs both to leave out 0. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "studies/compare/compare.h"
 #include "studies/metrics/bootstrap.h"

@@ -1,9 +1,7 @@
 /* command_finetune.c: trains an encoder that was pre-trained on masked words to label sentences. */
 #include <stdio.h>
-#include <string.h>
 
 #include "studies/finetune/finetune.h"
-#include "studies/model/texts.h"
 #include "studies/tools/command.h"
 
 /* Paths. The column `corpus` of runs.csv is a checksum of their contents. */

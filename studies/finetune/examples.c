@@ -8,8 +8,6 @@
 
 #include "kernels/error.h"
 #include "kernels/scoped.h"
-#include "nn/text/corpus.h"
-#include "studies/model/texts.h"
 
 Scale examples_scale(const Labelled *train)
 {

@@ -11,7 +11,6 @@
 #include "studies/finetune/finetune.h"
 #include "studies/model/texts.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 const char *const finetune_start[STARTS] = {"pretrained", "fresh"};
 

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "bridge/truncation.h"
-#include "nn/text/corpus.h"
 #include "studies/library/library.h"
 #include "studies/model/trained.h"
 

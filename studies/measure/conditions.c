@@ -15,7 +15,6 @@
 #include <stdlib.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "ode/scheme/rationals.h"
 #include "studies/measure/expansion.h"
 

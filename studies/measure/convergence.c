@@ -10,8 +10,6 @@
 
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 
 /* One step size of a scheme. The seconds are those of one run, so they stand in a separate table. */
 typedef struct {

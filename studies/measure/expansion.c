@@ -1,7 +1,6 @@
 /* expansion.c: collects error terms and writes them as rows and as LaTeX. */
 #include "studies/measure/expansion.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/error.h"

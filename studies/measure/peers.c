@@ -12,7 +12,6 @@
 
 #include "kernels/quiet.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 
 void peers_field(double t, const double *y, double *dy, void *field)
 {

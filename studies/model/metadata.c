@@ -7,7 +7,6 @@
 #include "nn/text/corpus.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
-#include "studies/tools/progress.h"
 
 /* ---- model -> metadata --------------------------------------------------------------------------- */
 

@@ -11,7 +11,6 @@
 
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "studies/tools/progress.h"
 
 enum { LOCK_HAD, LOCK_TAKEN, LOCK_REFUSED };
 

@@ -8,7 +8,6 @@
 
 #include "kernels/error.h"
 #include "kernels/scoped.h"
-#include "studies/model/network.h"
 #include "studies/tools/output.h"
 
 int rerun_config(const OptionGroup *const *groups, const char *dir, Options **out)

@@ -1,19 +1,16 @@
 /* runs.c: finds the runs that exist, trains the others, and reads what they leave. */
 #include "studies/runs/runs.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "kernels/file.h"
 #include "studies/runs/child.h"
 #include "studies/tools/command.h"
-#include "studies/model/network.h"
 #include "studies/runs/rerun.h"
 #include "studies/runs/worker.h"
 

@@ -1,11 +1,9 @@
 /* file.c: opens files below the directory, and lists and reports what it has. */
 #include "studies/serve/serve.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>

@@ -6,7 +6,6 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "ode/ode.h"
 #include "studies/measure/convergence.h"
 #include "studies/measure/expansion.h"
 #include "studies/measure/region.h"

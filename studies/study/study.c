@@ -3,11 +3,9 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "studies/model/network.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 static const Option statistics_options[] = {
     {"contrast", OPTION_LIST, NULL, "TEXT",

@@ -1,14 +1,11 @@
 /* command_sweep.c: trains language models that are words over {s, f}, and prints orders and counts of sublayers,
  * splitting errors and perplexities. */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "studies/model/network.h"
 #include "studies/plot/plot.h"
 #include "studies/sweep/sweep.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 static const Option word_options[] = {
     {"pairs", OPTION_SIZE, "4", "N",

@@ -8,8 +8,6 @@
 #include "studies/table/runtable.h"
 #include "studies/tools/command.h"
 #include "studies/tools/nearest.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 
 static const Option input_options[] = {
     {"file", OPTION_LIST, NULL, "FILE",

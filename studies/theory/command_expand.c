@@ -5,7 +5,6 @@
 #include "studies/measure/derivation.h"
 #include "studies/measure/expansion.h"
 #include "studies/theory/theory.h"
-#include "studies/tools/command.h"
 #include "studies/tools/notation.h"
 
 static const Option scheme_options[] = {

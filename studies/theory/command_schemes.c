@@ -4,7 +4,6 @@
 
 #include "studies/measure/expansion.h"
 #include "ode/scheme/rationals.h"
-#include "studies/tools/command.h"
 #include "studies/theory/theory.h"
 
 static const Option scheme_options[] = {

@@ -8,7 +8,6 @@
 #include "studies/measure/region.h"
 #include "studies/plot/plot.h"
 #include "studies/theory/theory.h"
-#include "studies/tools/command.h"
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "euler,heun,rk3,rk4", "A,B,...",

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include "studies/tools/command.h"
-
 typedef struct {
     const char *scheme;
     Structure told;

@@ -1,5 +1,4 @@
 /* sheet.c: keeps cells in one growing list, and writes CSV. */
-#include "studies/tools/sheet.h"
 
 #include <assert.h>
 #include <math.h>

@@ -2,7 +2,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "kernels/memory.h"
 #include "studies/model/trained.h"
 #include "studies/runs/rerun.h"
 #include "studies/tools/command.h"

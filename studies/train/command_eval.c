@@ -5,7 +5,6 @@
 
 #include "studies/model/texts.h"
 #include "studies/tools/command.h"
-#include "studies/train/train.h"
 
 static const Option eval_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR", NETWORK_DIR},

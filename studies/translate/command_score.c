@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "nn/text/corpus.h"
 #include "studies/model/texts.h"
 #include "studies/tools/command.h"
 

@@ -3,7 +3,6 @@
 #include <unistr.h>
 
 #include "kernels/scoped.h"
-#include "kernels/tick.h"
 #include "studies/metrics/lines.h"
 #include "studies/metrics/tokenise.h"
 #include "studies/tools/command.h"

@@ -2,7 +2,6 @@
 #include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "kernels/error.h"
 #include "studies/verify/claims.h"
