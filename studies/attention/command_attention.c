@@ -241,13 +241,11 @@ static int read_lines(Study *u)
 static int read_all(Study *u)
 {
     const Vocab *v = &u->network[0].vocab;
-    Batches *all;
+    SCOPED(batches_drop) Batches *all = NULL;
     if (is_encoder(&u->network[0])) return read_lines(u);
     TRY(batches_new(&u->text, NULL, v, NULL, options_choice(u->options, "context"), u->T, u->T, 0,
                     &all));
-    int code = read_blocks(u, all);
-    batches_free(all);
-    return code;
+    return read_blocks(u, all);
 }
 
 /* ---- output -------------------------------------------------------------------------------------- */

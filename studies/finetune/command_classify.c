@@ -168,7 +168,7 @@ static int take_lines(Study *u)
 
 static int ask(Study *u)
 {
-    Examples e;
+    SCOPED(examples_free) Examples e = {0};
     const TrainConfig c = network_training(u->net.options);
     u->z = memory_new(u->count, sizeof *u->z);
     u->label = memory_new(u->count, sizeof *u->label);
@@ -179,10 +179,8 @@ static int ask(Study *u)
     texts_count(&counts, &e.first);
     texts_count(&counts, &e.second);
     texts_tell(&counts);
-    int code = examples_say(u->net.model, &e, &u->net.vocab, u->scale, c.batch_tokens, c.sequence,
-                            NULL, u->z, u->label);
-    examples_free(&e);
-    return code;
+    return examples_say(u->net.model, &e, &u->net.vocab, u->scale, c.batch_tokens, c.sequence, NULL,
+                        u->z, u->label);
 }
 
 /* ---- answers ------------------------------------------------------------------------------------- */

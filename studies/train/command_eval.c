@@ -116,7 +116,7 @@ static int save_logits(Network *n, const Text *t, const Text *source, const Aski
 
 static int report_result(const Evaluation *e, const Text *t, const Asking *ask, int level, int csv)
 {
-    Sheet *r;
+    SCOPED(sheet_drop) Sheet *r = NULL;
     double ppl = exp(e->mean);
     int next = !ask && !e->pairs, pieces = next && (level == LEVEL_PIECE || level == LEVEL_TOKEN);
     TRY(sheet_new(columns, &r));
@@ -130,9 +130,7 @@ static int report_result(const Evaluation *e, const Text *t, const Asking *ask, 
                         .bits_per_byte = next ? text_bits(t, e->tokens, ppl) : NAN,
                         .pairs = e->pairs ? e->pairs : SIZE_MAX,
                         .exact = e->pairs ? evaluation_exact(e) : NAN});
-    int code = sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
-    sheet_free(r);
-    return code;
+    return sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
 }
 
 /* Finds the question to the model, in *ask. *asked NULL: next words. */
@@ -185,15 +183,13 @@ static int eval_files(const Options *o, Network *n)
  * and numbers a vocabulary. */
 static int eval_corpus(const Options *o, Network *n)
 {
-    Corpus c;
+    SCOPED(corpus_free) Corpus c = {0};
     int split = options_choice(o, "split");
     TRY(network_own_corpus(n, split != SPLIT_TEST, &c));
-    int code = n->vocab.tokens || vocab_hash(&c.vocab) == vocab_hash(&n->vocab)
-                   ? eval_text(o, n, &c.text[split], &c.source[split])
-                   : error_set(ERR_INPUT, "--corpus: the words of %s are not those of %s", c.name,
-                               options_text(o, "model"));
-    corpus_free(&c);
-    return code;
+    if (n->vocab.tokens || vocab_hash(&c.vocab) == vocab_hash(&n->vocab))
+        return eval_text(o, n, &c.text[split], &c.source[split]);
+    return error_set(ERR_INPUT, "--corpus: the words of %s are not those of %s", c.name,
+                     options_text(o, "model"));
 }
 
 static int run(Options *o)

@@ -147,22 +147,19 @@ static int name_own(const Claim *c, int code)
 
 static int run_claims(Verification *v)
 {
-    Zoo z;
+    SCOPED(zoo_close) Zoo z = {0};
     const char *file;
     TRY(zoo_open(&z));
-    int code = 0;
-    for (size_t i = 0; code == 0 && (file = options_item(v->options, "scheme-file", i)); i++)
-        code = zoo_read(&z, file);
-    while (code == 0 && v->done < v->count) {
+    for (size_t i = 0; (file = options_item(v->options, "scheme-file", i)); i++)
+        TRY(zoo_read(&z, file));
+    while (v->done < v->count) {
         const Claim *c = v->claim[v->done];
         progress_of(v->done, v->count, "%zu of %zu: %s", v->done + 1, v->count, c->id);
-        code = name_own(c, claim_run(c, &z, v->mutants, v->steps, &v->finding[v->done]));
-        if (code != 0) break;
+        TRY(name_own(c, claim_run(c, &z, v->mutants, v->steps, &v->finding[v->done])));
         tell(v, v->done++);
     }
     progress_clear();
-    zoo_close(&z);
-    return code;
+    return 0;
 }
 
 /* ---- printing ---------------------------------------------------------------------------------------------- */
