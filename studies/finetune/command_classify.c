@@ -6,7 +6,7 @@
 
 #include "studies/finetune/examples.h"
 #include "studies/metrics/lines.h"
-#include "studies/model/texts.h"
+#include "studies/model/network.h"
 #include "studies/tools/command.h"
 
 static const Option classify_options[] = {

@@ -166,15 +166,10 @@ static int score_split(const StudyMeasured *r, Translator *t, const MetricOption
     return output_put(&copy, 0, r->dir, name);
 }
 
-MetricOptions measure_metric(const Study *u)
-{
-    return (MetricOptions){.tokenize = options_choice(u->options, "tokenize")};
-}
-
 static int translate(const StudyMeasured *r, TranslatedScore *valid, TranslatedScore *test)
 {
     const Options *o = r->study->options;
-    const MetricOptions metric = measure_metric(r->study);
+    const MetricOptions metric = {.tokenize = options_choice(o, "tokenize")};
     SCOPED(network_free) Network n = {0};
     SCOPED(translator_drop) Translator *t = NULL;
     TRY(trained_on_machine(r->dir, o, &n));

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "studies/model/texts.h"
+#include "studies/model/network.h"
 #include "studies/tools/command.h"
 
 static const Option eval_options[] = {

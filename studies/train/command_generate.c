@@ -10,7 +10,7 @@
 #include "nn/text/corpus.h"
 #include "nn/decode/search.h"
 #include "studies/tools/command.h"
-#include "studies/model/texts.h"
+#include "studies/model/network.h"
 
 static const Option generate_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR", NETWORK_DIR},

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "studies/model/texts.h"
+#include "studies/model/network.h"
 #include "studies/tools/command.h"
 
 static const Option score_options[] = {
