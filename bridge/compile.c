@@ -10,7 +10,6 @@
 #include "kernels/scoped.h"
 #include "ode/scheme/rationals.h"
 
-#include <limits.h>
 #include <string.h>
 
 typedef struct {

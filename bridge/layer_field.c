@@ -4,7 +4,6 @@
 #include "kernels/scoped.h"
 #include "ode/scheme/rationals.h"
 
-#include <math.h>
 #include <string.h>
 
 /* ---- fields ---------------------------------------------------------------------------------------- */

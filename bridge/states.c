@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-DROP(Plan, plan)
-
 /* Reads n numbers, from `first` on, of tensor "layers.<layer>.scheme.<name><suffix>" of a side. */
 static int learned(Model *m, int side, int layer, const char *name, const char *suffix,
                    size_t first, size_t n, double *out)

@@ -7,7 +7,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 static const double near_slope = 0.25; /* neighbours this close to order + 1 follow it */
 

@@ -4,7 +4,6 @@
 #include "kernels/error.h"
 #include "kernels/scoped.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 

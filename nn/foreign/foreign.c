@@ -11,7 +11,6 @@
 #include "kernels/file.h"
 #include "kernels/scoped.h"
 #include "kernels/parsed.h"
-#include "kernels/text.h"
 #include "nn/foreign/family.h"
 #include "nn/model/store.h"
 

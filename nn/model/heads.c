@@ -15,7 +15,6 @@
  * before the words' matrix and of its bias. */
 #include "nn/model/engine.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "kernels/error.h"

@@ -3,7 +3,6 @@
 #include "nn/model/plan.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "kernels/backend.h"

@@ -38,6 +38,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "kernels/scoped.h"
+
 enum { PLAN_LIN, PLAN_EVAL, PLAN_GATE, PLAN_NORM, PLAN_KEYS, PLAN_OPS };
 enum { SLOT_ATTENTION, SLOT_FEEDFORWARD, SLOT_CROSS, SLOT_NORM, SLOT_KINDS };
 enum { SIDE_TARGET, SIDE_SOURCE, SIDES };
@@ -125,6 +127,7 @@ Plan *plan_new_pair(size_t encoder_layers, size_t decoder_layers);
 /* Returns a plan with the slots, scalars and gates of p and no instruction. NULL: out of memory. */
 Plan *plan_like(const Plan *p);
 void plan_free(Plan *p); /* NULL allowed */
+DROP(Plan, plan)
 
 /* Add one item and return its index (slot, scalar, gate), the register written, or a code < 0. They copy their
  * arguments. A gate's value is computed once: plan_gate adds the gate and its GATE. Single assignment holds as every

@@ -2,7 +2,6 @@
  * every name and text; the tensors keep their order. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/error.h"

@@ -10,8 +10,6 @@
  * (backend.h), and have until the second instruction after theirs that makes some (layout.c). */
 #include "nn/run/pass.h"
 
-#include <math.h>
-
 #include "kernels/error.h"
 
 _Static_assert((int)PLAN_FACTORS == (int)LIN_FACTORS, "a plan's term must fit a kernel's");

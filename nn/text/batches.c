@@ -18,7 +18,6 @@
  * Evaluation keeps both orders. Training shuffles both; sentences are sorted by length (both sides' sum) in between.
  * No state goes from block to block, so the blocks of the stream are shuffled one by one. Every token is trained on
  * exactly once an epoch. */
-#include "nn/text/corpus.h"
 
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "nn/text/corpus.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/error.h"

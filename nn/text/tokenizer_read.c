@@ -241,12 +241,9 @@ static int read_names(Tokenizer *t, json_t *vocab, const json_t *added)
 
 uint32_t byte_character(int byte)
 {
-    uint32_t others = 0x100;
-    for (int b = 0;; b++) {
-        int plain = (b >= '!' && b <= '~') || (b >= 0xa1 && b <= 0xac) || b >= 0xae;
-        if (b == byte) return plain ? (uint32_t)b : others;
-        others += !plain;
-    }
+    int plain = (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte != 0xad);
+    int before = byte < '!' ? byte : byte < 0xa1 ? byte - ('~' - '!' + 1) : 0x43; /* others */
+    return (uint32_t)(plain ? byte : 0x100 + before);
 }
 
 static void find_bytes(Tokenizer *t)

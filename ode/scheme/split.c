@@ -8,7 +8,6 @@
 #include "kernels/memory.h"
 #include "ode/scheme/lexer.h"
 #include "ode/scheme/rationals.h"
-#include "ode/scheme/scheme.h"
 
 #include <stdio.h>
 #include <string.h>

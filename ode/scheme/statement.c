@@ -4,7 +4,6 @@
 #include "kernels/memory.h"
 #include "ode/scheme/lexer.h"
 #include "ode/scheme/rationals.h"
-#include "ode/scheme/scheme.h"
 
 #include <ctype.h>
 #include <string.h>

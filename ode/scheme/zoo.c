@@ -4,7 +4,6 @@
 #include "kernels/file.h"
 #include "kernels/scoped.h"
 #include "kernels/text.h"
-#include "ode/scheme/lexer.h"
 #include "ode/scheme/made.h"
 #include "ode/scheme/print.h"
 #include "ode/scheme/scheme.h"

@@ -29,7 +29,6 @@
  */
 #include "ode/field/system.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "ode/field/combine.h"

@@ -14,7 +14,6 @@
 
 #include <math.h>
 
-#include "kernels/random.h"
 #include "ode/field/simd.h"
 
 /* Functions that are inlined with their loops into the clones below. */

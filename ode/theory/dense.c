@@ -15,13 +15,10 @@
  *
  * Where all stages are H one field is enough, and a stage is one unknown. Everything is rational.
  * Source: Hairer, Norsett, Wanner 1993, section II.6. */
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "kernels/error.h"
 #include "kernels/scoped.h"
-#include "ode/scheme/scheme.h"
 #include "ode/theory/theory.h"
 #include "ode/scheme/rationals.h"
 

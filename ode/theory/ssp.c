@@ -10,7 +10,6 @@
 
 #include "kernels/error.h"
 #include "kernels/scoped.h"
-#include "ode/scheme/scheme.h"
 #include "ode/theory/theory.h"
 
 enum { HALVINGS = 60 };

@@ -13,7 +13,6 @@
 
 #include "kernels/error.h"
 #include "kernels/scoped.h"
-#include "ode/scheme/scheme.h"
 #include "ode/theory/theory.h"
 #include "ode/scheme/rationals.h"
 #include "ode/theory/ratio.h"

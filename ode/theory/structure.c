@@ -11,7 +11,6 @@
 #include "ode/theory/lie.h"
 #include "ode/scheme/rationals.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { EVALS_MAX = 256 }; /* above, symplecticity is not decided */

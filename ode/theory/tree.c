@@ -8,7 +8,6 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "ode/scheme/lexer.h"
-#include "ode/scheme/scheme.h"
 #include "ode/theory/theory.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 
 #include "studies/attention/attention.h"
 #include "studies/measure/sentences.h"
-#include "studies/model/texts.h"
+#include "studies/model/network.h"
 #include "studies/model/trained.h"
 #include "studies/plot/plot.h"
 #include "studies/statistics/statistics.h"
@@ -39,9 +39,8 @@ static const Option output_options[] = {
     {0},
 };
 
-static const OptionGroup study_group = {"Study", 1, study_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&study_group, &output_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Study", 1, study_options),
+                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 /* A row for two models. */
 typedef struct {
@@ -242,13 +241,11 @@ static int read_lines(Study *u)
 static int read_all(Study *u)
 {
     const Vocab *v = &u->network[0].vocab;
-    Batches *all;
+    SCOPED(batches_drop) Batches *all = NULL;
     if (is_encoder(&u->network[0])) return read_lines(u);
     TRY(batches_new(&u->text, NULL, v, NULL, options_choice(u->options, "context"), u->T, u->T, 0,
                     &all));
-    int code = read_blocks(u, all);
-    batches_free(all);
-    return code;
+    return read_blocks(u, all);
 }
 
 /* ---- output -------------------------------------------------------------------------------------- */

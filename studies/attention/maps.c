@@ -274,20 +274,18 @@ static int look(const Maps *u, size_t k, size_t s, const char *dir, size_t *pict
                .token = u->drawn.token[SIDE_TARGET] + first,
                .causal = plan_causal(plan, SIDE_TARGET)};
     l.first = 1 + (k * u->drawn.of.count + s) * l.A;
-    l.place = memory_new(l.A, sizeof *l.place);
-    l.weights = memory_new(l.A * l.H * l.N, l.N * sizeof *l.weights);
-    int code = l.place && l.weights ? 0 : ERR_MEMORY;
-    if (code == 0) find_places(plan, l.place);
-    if (code == 0 && !dir) code = model_attention(n->model, l.N, l.token, l.weights);
-    if (code == 0 && !dir) add_rows(&l, u->rows);
-    for (size_t a = u->by_head ? 0 : l.A; code == 0 && dir; a++) {
-        if (a == (u->by_head ? l.A : l.A + 1)) break;
-        code = draw(&l, a, dir);
+    SCOPED(memory_drop) void *place = l.place = memory_new(l.A, sizeof *l.place);
+    SCOPED(memory_drop)
+    void *weights = l.weights = memory_new(l.A * l.H * l.N, l.N * sizeof *l.weights);
+    if (!place || !weights) return ERR_MEMORY;
+    find_places(plan, l.place);
+    if (!dir) TRY(model_attention(n->model, l.N, l.token, l.weights));
+    if (!dir) add_rows(&l, u->rows);
+    for (size_t a = u->by_head ? 0 : l.A; dir && a < (u->by_head ? l.A : l.A + 1); a++) {
+        TRY(draw(&l, a, dir));
         ++*pictures;
     }
-    memory_free(l.place);
-    memory_free(l.weights);
-    return code;
+    return 0;
 }
 
 static int look_at_all(const Maps *u, const char *dir, size_t *pictures)

@@ -317,16 +317,14 @@ static void put_peer(const Block *b, const char *prefix, const char *variant)
 
 int block_time(const Block *like, const char *what, const char *variant)
 {
-    Block *b = memory_new(1, sizeof *b);
+    SCOPED(memory_drop) Block *b = memory_new(1, sizeof *b);
     char prefix[64];
     if (!b) return ERR_MEMORY;
     *b = *like;
     snprintf(prefix, sizeof prefix, "%s.%s.%s", what, b->backend->name, b->size->name);
     int code = block_measure(b);
-    if (code == 0) {
-        put_block(b, prefix, variant);
-        code = bench_stream(b->o, b->out);
-    }
+    if (code == 0) put_block(b, prefix, variant);
+    if (code == 0) code = bench_stream(b->o, b->out);
     if (code == 0) {
         if (bench_on_device(b->backend)) time_peer(b);
         script_close(&b->peer);
@@ -334,6 +332,5 @@ int block_time(const Block *like, const char *what, const char *variant)
         code = bench_stream(b->o, b->out);
     }
     block_close(b);
-    memory_free(b);
     return code;
 }

@@ -68,7 +68,7 @@ static int take(const CountedList *calls, const Launch *l, size_t count, Sample 
 static int time_step(Block *b, const CountedList *calls, Sample *sample)
 {
     enum { AHEAD = 4 };
-    Launch *launch = NULL;
+    SCOPED(memory_drop) Launch *launch = NULL;
     size_t count = 0;
     for (int i = 0; i < AHEAD; i++) TRY(block_step(b));
     TRY(b->backend->time());
@@ -76,30 +76,27 @@ static int time_step(Block *b, const CountedList *calls, Sample *sample)
     int code = block_step(b);
     products_recorded(1);
     int timed = b->backend->timed(&launch, &count);
-    if (code == 0) code = timed;
-    if (code == 0) code = take(calls, launch, count, sample);
-    memory_free(launch);
-    return code;
+    TRY(code);
+    TRY(timed);
+    return take(calls, launch, count, sample);
 }
 
 int launches_measure(Block *b, const CountedList *calls, double *seconds)
 {
     size_t most = options_size(b->o, "repeats");
-    Sample *sample;
     if (calls->count > COUNTED_MOST)
         return error_set(ERR_INPUT, "%zu calls a step are too many to be listed", calls->count);
-    if (!(sample = memory_new(calls->count, sizeof *sample))) return ERR_MEMORY;
-    int code = 0;
-    for (size_t r = 0; r < most && code == 0; r++) {
+    SCOPED(memory_drop) Sample *sample = memory_new(calls->count, sizeof *sample);
+    if (!sample) return ERR_MEMORY;
+    for (size_t r = 0; r < most; r++) {
         progress_show("%s at %s, launches, round %zu", b->scheme->name, b->size->name, r + 1);
-        code = time_step(b, calls, sample);
+        TRY(time_step(b, calls, sample));
     }
-    for (size_t i = 0; i < calls->count && code == 0; i++) {
+    for (size_t i = 0; i < calls->count; i++) {
         sample_close(&sample[i]);
         seconds[i] = sample[i].q[1];
     }
-    memory_free(sample);
-    return code;
+    return 0;
 }
 
 /* ---- the model's numbers from a list --------------------------------------------------------------- */

@@ -80,20 +80,19 @@ static int longer(const void *x, const void *y)
 static int take(Batches *b, size_t count, Batch *out)
 {
     size_t n = batches_count(b);
-    Place *place = memory_new(n, sizeof *place);
-    int code = place ? 0 : ERR_MEMORY;
-    for (size_t i = 0; i < n && code == 0; i++) {
+    SCOPED(memory_drop) Place *place = memory_new(n, sizeof *place);
+    if (!place) return ERR_MEMORY;
+    for (size_t i = 0; i < n; i++) {
         Batch x;
-        code = batches_get(b, i, &x);
+        TRY(batches_get(b, i, &x));
         place[i] = (Place){x.S, i};
     }
-    if (code == 0) qsort(place, n, sizeof *place, longer);
-    for (size_t i = 0; i < count && code == 0; i++) {
-        code = batches_get(b, place[(2 * i + 1) * n / (2 * count)].number, &out[i]);
-        if (code == 0) code = keep(&out[i]);
+    qsort(place, n, sizeof *place, longer);
+    for (size_t i = 0; i < count; i++) {
+        TRY(batches_get(b, place[(2 * i + 1) * n / (2 * count)].number, &out[i]));
+        TRY(keep(&out[i]));
     }
-    memory_free(place);
-    return code;
+    return 0;
 }
 
 int lengths_batches(size_t V, size_t most, size_t count, Batch *out)
@@ -101,28 +100,20 @@ int lengths_batches(size_t V, size_t most, size_t count, Batch *out)
     size_t pairs = EPOCH * most / 15, room = pairs * LENGTHS_LONGEST;
     Text source = {.file = (char *)"source"}, target = {.file = (char *)"target"};
     memset(out, 0, count * sizeof *out);
-    source.id = memory_new(room, sizeof *source.id);
-    target.id = memory_new(room, sizeof *target.id);
-    int code = source.id && target.id ? 0 : ERR_MEMORY;
-    for (size_t i = 0; i < pairs && code == 0; i++) {
+    SCOPED(memory_drop) int32_t *from = source.id = memory_new(room, sizeof *from);
+    SCOPED(memory_drop) int32_t *to = target.id = memory_new(room, sizeof *to);
+    if (!from || !to) return ERR_MEMORY;
+    for (size_t i = 0; i < pairs; i++) {
         int n = SHORTEST + (int)draw(source_share, random_uniform(1, 1, i));
         int m = n + LEAST_MORE + (int)draw(more_share, random_uniform(1, 2, i));
         put_line(&source, (size_t)n, V, 3);
         put_line(&target, (size_t)(m < FEWEST ? FEWEST : m), V, 4);
     }
     Vocab v = {.eos = 0, .unk = -1};
-    Batches *b = NULL;
-    if (code == 0)
-        code =
-            batches_new(&target, &source, &v, NULL, CONTEXT_SENTENCE, most, LENGTHS_LONGEST, 1, &b);
-    if (code == 0) {
-        batches_epoch(b, 0);
-        code = take(b, count, out);
-    }
-    batches_free(b);
-    memory_free(source.id);
-    memory_free(target.id);
-    return code;
+    SCOPED(batches_drop) Batches *b = NULL;
+    TRY(batches_new(&target, &source, &v, NULL, CONTEXT_SENTENCE, most, LENGTHS_LONGEST, 1, &b));
+    batches_epoch(b, 0);
+    return take(b, count, out);
 }
 
 void lengths_free(Batch *x)

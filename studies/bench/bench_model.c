@@ -19,7 +19,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bridge/bridge.h"
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/bench/bench.h"
@@ -284,36 +283,31 @@ static int judge(const Bench *m, const Measured *x, const Part *sum)
 static int run_scheme(const Bench *m, const Table *scheme, const BlockSize *size)
 {
     Part sum = {.scheme = scheme->name, .part = "step"};
-    Measured *x = memory_new(1, sizeof *x);
+    SCOPED(memory_drop) Measured *x = memory_new(1, sizeof *x);
     if (!x) return ERR_MEMORY;
     x->counted = x->timed = (Block){.o = m->o, .scheme = scheme, .size = size, .out = m->out};
     x->step = NAN;
     for (size_t i = 0; i < COUNTED_MOST; i++) x->seconds[i] = NAN;
-    int code = count_step(m, x);
-    if (code == 0) code = m->recorded.rows ? find_recorded(m, x) : measure(m, x);
-    if (code == 0) {
-        put_parts(m, x, &sum);
-        code = judge(m, x, &sum);
-    }
-    memory_free(x);
-    return code;
+    TRY(count_step(m, x));
+    TRY(m->recorded.rows ? find_recorded(m, x) : measure(m, x));
+    put_parts(m, x, &sum);
+    return judge(m, x, &sum);
 }
 
 static int run_schemes(const Bench *m)
 {
-    Selection s;
-    int width = options_choice(m->o, "width"), code = 0;
+    SCOPED(select_close) Selection s = {0};
+    int width = options_choice(m->o, "width");
     TRY(select_open(m->o, "euler", &s));
     for (int i = 0; i < BLOCK_SIZES; i++) {
         BlockSize size = block_sizes[i];
         size_t layers = options_size(m->o, "layers"), tokens = options_size(m->o, "tokens");
         if (layers) size.layers = layers;
         if (tokens) size.N = tokens < size.T ? size.T : tokens / size.T * size.T;
-        for (size_t k = 0; k < s.count && code == 0 && bench_chosen(width, i); k++)
-            code = run_scheme(m, s.scheme[k], &size);
+        for (size_t k = 0; k < s.count && bench_chosen(width, i); k++)
+            TRY(run_scheme(m, s.scheme[k], &size));
     }
-    select_close(&s);
-    return code;
+    return 0;
 }
 
 static int fill(const Options *o, BenchReport *out)

@@ -1,6 +1,5 @@
 /* bench_theory.c: `trotter bench theory`: the time to find the order of schemes with more and more stages, of one order
  * and of higher ones. Every order is known, and checked. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "studies/bench/bench.h"
@@ -81,30 +80,26 @@ static int make_table(const struct Axis *a, size_t n, Table ***list, size_t *cou
 
 static int time_order(const Table *t, size_t order, const Options *o, BenchReport *out)
 {
-    Sample *s = memory_new(1, sizeof *s);
+    SCOPED(memory_drop) Sample *s = memory_new(1, sizeof *s);
     if (!s) return ERR_MEMORY;
-    int code = 0;
     double begun = bench_now(1), budget = options_real(o, "budget");
     progress_show("%s, %zu stages", t->name, t->stages);
-    for (size_t i = 0; code == 0 && i < options_size(o, "repeats") && i < BENCH_REPEATS; i++) {
+    for (size_t i = 0; i < options_size(o, "repeats") && i < BENCH_REPEATS; i++) {
         Theory theory;
         double start = bench_now(1);
-        code = theory_search(t, TREE_MAX_1, &theory);
+        TRY(theory_search(t, TREE_MAX_1, &theory));
         sample_add(s, bench_now(1) - start);
-        if (code == 0 && theory.order != (int)order)
-            code = error_set(ERR_ACCURACY, "%s of %zu stages: order %d, not %zu", t->name,
+        if (theory.order != (int)order)
+            return error_set(ERR_ACCURACY, "%s of %zu stages: order %d, not %zu", t->name,
                              t->stages, theory.order, order);
         if (i >= 2 && bench_now(1) - begun > budget) break;
     }
     sample_close(s);
-    if (code == 0) {
-        char text[32];
-        sheet_row(out->table, &(Timed){t->name, t->stages, order, s->q[1], s->q[0], s->q[2]});
-        sheet_number((double)t->stages, text);
-        bench_value(out, text, s->q[1] * 1e3, "ms", "theory.%s", t->name);
-    }
-    memory_free(s);
-    return code;
+    char text[32];
+    sheet_row(out->table, &(Timed){t->name, t->stages, order, s->q[1], s->q[0], s->q[2]});
+    sheet_number((double)t->stages, text);
+    bench_value(out, text, s->q[1] * 1e3, "ms", "theory.%s", t->name);
+    return 0;
 }
 
 static int fill(const Options *o, BenchReport *out)

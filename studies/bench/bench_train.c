@@ -10,8 +10,6 @@
 #include <omp.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/bench/bench.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
@@ -99,19 +97,18 @@ int bench_chosen(int choice, int i)
 
 static int run_blocks(const Options *o, const Backend *b, BenchReport *out)
 {
-    Selection s;
-    int width = options_choice(o, "width"), code = 0;
+    SCOPED(select_close) Selection s = {0};
+    int width = options_choice(o, "width");
     TRY(select_open(o, "euler", &s));
     for (int i = 0; i < BLOCK_SIZES; i++)
-        for (size_t k = 0; k < s.count && code == 0 && bench_chosen(width, i); k++)
-            code = block_time(&(Block){.o = o,
-                                       .backend = b,
-                                       .scheme = s.scheme[k],
-                                       .size = &block_sizes[i],
-                                       .out = out},
-                              "train", s.scheme[k]->name);
-    select_close(&s);
-    return code;
+        for (size_t k = 0; k < s.count && bench_chosen(width, i); k++)
+            TRY(block_time(&(Block){.o = o,
+                                    .backend = b,
+                                    .scheme = s.scheme[k],
+                                    .size = &block_sizes[i],
+                                    .out = out},
+                           "train", s.scheme[k]->name));
+    return 0;
 }
 
 /* ---- pairs ---------------------------------------------------------------------------------------- */

@@ -39,19 +39,16 @@ static const Option output_options[] = {
     {0},
 };
 
-static const OptionGroup text_group = {"Texts", 1, text_options};
-static const OptionGroup metric_group = {"Metrics", 1, metric_options};
-static const OptionGroup bootstrap_group = {"Bootstrap", 1, bootstrap_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&text_group, &metric_group, &bootstrap_group,
-                                            &output_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Texts", 1, text_options),
+                                            OPTION_GROUP("Metrics", 1, metric_options),
+                                            OPTION_GROUP("Bootstrap", 1, bootstrap_options),
+                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 /* A system's score by one metric. */
 typedef struct {
     const char *system, *metric;
-    double score, precision[BLEU_ORDERS], brevity, ratio;
-    size_t hypothesis, reference; /* lengths in words */
-    double mean, low, high, difference, difference_low, difference_high, p, p_two_sided;
+    Resampled is;
+    BleuScore bleu; /* NaN and SIZE_MAX for another metric */
     size_t resamples, seed;
     const char *signature;
 } ScoreRow;
@@ -63,35 +60,36 @@ typedef struct {
 static const Column columns[] = {
     COLUMN(ScoreRow, system, .place = 1, .words = "file of the hypotheses"),
     COLUMN(ScoreRow, metric, .place = 2, .words = "BLEU, chrF2, chrF2++, TER"),
-    COLUMN(ScoreRow, score, .place = 3, .digits = 2, .form = SHEET_FIXED,
-           .words = "score of the whole text, 0 to 100; of TER less is better", .low = "low",
-           .high = "high"),
-    FIELD(ScoreRow, "precision_1", precision[0], .words = PRECISION "1"),
-    FIELD(ScoreRow, "precision_2", precision[1], .words = PRECISION "2"),
-    FIELD(ScoreRow, "precision_3", precision[2], .words = PRECISION "3"),
-    FIELD(ScoreRow, "precision_4", precision[3], .words = PRECISION "4"),
-    FIELD(ScoreRow, "brevity_penalty", brevity, .words = "BLEU's factor for short hypotheses"),
-    COLUMN(ScoreRow, ratio, .words = "hypothesis_length / reference_length"),
-    FIELD(ScoreRow, "hypothesis_length", hypothesis, .words = "words of the hypotheses, of BLEU"),
-    FIELD(ScoreRow, "reference_length", reference,
+    FIELD(ScoreRow, "score", is.score, .place = 3, .digits = 2, .form = SHEET_FIXED,
+          .words = "score of the whole text, 0 to 100; of TER less is better", .low = "low",
+          .high = "high"),
+    FIELD(ScoreRow, "precision_1", bleu.precision[0], .words = PRECISION "1"),
+    FIELD(ScoreRow, "precision_2", bleu.precision[1], .words = PRECISION "2"),
+    FIELD(ScoreRow, "precision_3", bleu.precision[2], .words = PRECISION "3"),
+    FIELD(ScoreRow, "precision_4", bleu.precision[3], .words = PRECISION "4"),
+    FIELD(ScoreRow, "brevity_penalty", bleu.brevity, .words = "BLEU's factor for short hypotheses"),
+    FIELD(ScoreRow, "ratio", bleu.ratio, .words = "hypothesis_length / reference_length"),
+    FIELD(ScoreRow, "hypothesis_length", bleu.hypothesis,
+          .words = "words of the hypotheses, of BLEU"),
+    FIELD(ScoreRow, "reference_length", bleu.reference,
           .words = "words of the references of the closest length, of BLEU"),
-    COLUMN(ScoreRow, mean, .sparse = 1, .words = "mean score over resamples of the lines"),
-    COLUMN(ScoreRow, low, .place = 4, .digits = 2, .form = SHEET_FIXED, .sparse = 1,
-           .words = "lower end" RESAMPLED),
-    COLUMN(ScoreRow, high, .place = 5, .digits = 2, .form = SHEET_FIXED, .sparse = 1,
-           .words = "upper end" RESAMPLED),
-    COLUMN(ScoreRow, difference, .place = 6, .digits = 2, .form = SHEET_FIXED, .sparse = 1,
-           .words = "score less that of the first system", .low = "difference_low",
-           .high = "difference_high"),
-    COLUMN(ScoreRow, difference_low, .head = "low", .place = 7, .digits = 2, .form = SHEET_FIXED,
-           .sparse = 1, .words = "lower end" RESAMPLED),
-    COLUMN(ScoreRow, difference_high, .head = "high", .place = 8, .digits = 2, .form = SHEET_FIXED,
-           .sparse = 1, .words = "upper end" RESAMPLED),
-    COLUMN(ScoreRow, p, .place = 9, .digits = 2, .sparse = 1,
-           .words =
-               "p of the difference as sacreBLEU's paired bootstrap has it, one-sided at best"),
-    COLUMN(ScoreRow, p_two_sided, .head = "two-sided", .place = 10, .digits = 2, .sparse = 1,
-           .words = "two-sided p of the difference, by the same resamples"),
+    FIELD(ScoreRow, "mean", is.mean, .sparse = 1,
+          .words = "mean score over resamples of the lines"),
+    FIELD(ScoreRow, "low", is.low, .place = 4, .digits = 2, .form = SHEET_FIXED, .sparse = 1,
+          .words = "lower end" RESAMPLED),
+    FIELD(ScoreRow, "high", is.high, .place = 5, .digits = 2, .form = SHEET_FIXED, .sparse = 1,
+          .words = "upper end" RESAMPLED),
+    FIELD(ScoreRow, "difference", is.difference, .place = 6, .digits = 2, .form = SHEET_FIXED,
+          .sparse = 1, .words = "score less that of the first system", .low = "difference_low",
+          .high = "difference_high"),
+    FIELD(ScoreRow, "difference_low", is.difference_low, .head = "low", .place = 7, .digits = 2,
+          .form = SHEET_FIXED, .sparse = 1, .words = "lower end" RESAMPLED),
+    FIELD(ScoreRow, "difference_high", is.difference_high, .head = "high", .place = 8, .digits = 2,
+          .form = SHEET_FIXED, .sparse = 1, .words = "upper end" RESAMPLED),
+    FIELD(ScoreRow, "p", is.p, .place = 9, .digits = 2, .sparse = 1,
+          .words = "p of the difference as sacreBLEU's paired bootstrap has it, one-sided at best"),
+    FIELD(ScoreRow, "p_two_sided", is.p_two_sided, .head = "two-sided", .place = 10, .digits = 2,
+          .sparse = 1, .words = "two-sided p of the difference, by the same resamples"),
     COLUMN(ScoreRow, resamples, .sparse = 1, .words = "resamples of the lines"),
     COLUMN(ScoreRow, seed, .sparse = 1, .words = "seed of the resamples"),
     COLUMN(ScoreRow, signature, .words = "what the score was made with"),
@@ -171,47 +169,29 @@ static void warn_tokenised(const Study *u)
 
 /* ---- scores -------------------------------------------------------------------------------------- */
 
-static void print_bleu(const ScoreRow *r, FILE *f)
+static void print_bleu(const char *system, const BleuScore *b, FILE *f)
 {
     fprintf(
         f,
         "    %s: %.2f %.1f/%.1f/%.1f/%.1f (BP = %.3f ratio = %.3f hyp_len = %zu ref_len = %zu)\n",
-        r->system, r->score, r->precision[0], r->precision[1], r->precision[2], r->precision[3],
-        r->brevity, r->ratio, r->hypothesis, r->reference);
+        system, b->score, b->precision[0], b->precision[1], b->precision[2], b->precision[3],
+        b->brevity, b->ratio, b->hypothesis, b->reference);
 }
 
 static void add_row(Study *u, int metric, size_t s)
 {
     double sums[METRIC_WIDTH];
-    const Resampled *x = &u->result[s];
-    metric_sum(&u->statistics[s], sums);
     ScoreRow row = {.system = u->system.of[s].file,
                     .metric = metric_name(metric),
-                    .score = x->score,
-                    .precision = {NAN, NAN, NAN, NAN},
-                    .brevity = NAN,
-                    .ratio = NAN,
-                    .hypothesis = SIZE_MAX,
-                    .reference = SIZE_MAX,
-                    .mean = x->mean,
-                    .low = x->low,
-                    .high = x->high,
-                    .difference = x->difference,
-                    .difference_low = x->difference_low,
-                    .difference_high = x->difference_high,
-                    .p = x->p,
-                    .p_two_sided = x->p_two_sided,
+                    .is = u->result[s],
+                    .bleu = {NAN, {NAN, NAN, NAN, NAN}, NAN, NAN, SIZE_MAX, SIZE_MAX},
                     .resamples = u->resamples ? u->resamples : SIZE_MAX,
                     .seed = u->resamples ? u->seed : SIZE_MAX,
                     .signature = u->signature[metric]};
+    metric_sum(&u->statistics[s], sums);
     if (metric == METRIC_BLEU) {
-        BleuScore b = bleu_score(sums);
-        memcpy(row.precision, b.precision, sizeof row.precision);
-        row.brevity = b.brevity;
-        row.ratio = b.ratio;
-        row.hypothesis = b.hypothesis;
-        row.reference = b.reference;
-        print_bleu(&row, u->words.f);
+        row.bleu = bleu_score(sums);
+        print_bleu(row.system, &row.bleu, u->words.f);
     }
     sheet_row(u->sheet, &row);
 }

@@ -10,32 +10,28 @@
 #include "studies/plot/plot.h"
 #include "studies/study/measures.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "euler,transformer,macaron,strang-marchuk:heun,heun-layer,rk4-layer",
-     "A,B,...", "names separated by commas, or all", 0, 0},
+     "A,B,...", "names separated by commas, or all"},
     SELECT_FILE,
     {"pair", OPTION_TEXT,
      "transformer/transformer,macaron/macaron,rk2-gate/transformer,rk4-layer/transformer,"
      "looped:2/transformer,repeat:2/transformer,transformer/strang-decoder",
      "A/B,...",
      "for a corpus of pairs, instead of --scheme: ENCODER/DECODER; the first pair is the "
-     "baseline; NAME@LAYERS sets the layers of a side",
-     0, 0},
+     "baseline; NAME@LAYERS sets the layers of a side"},
     {"controls", OPTION_FLAG, NULL, NULL,
-     "add looped:N and repeat:N, controls of equal evaluations, for every scheme with N F and N G",
-     0, 0},
+     "add looped:N and repeat:N, controls of equal evaluations, for every scheme with N F and N G"},
     {"by-depth", OPTION_FLAG, NULL, NULL,
      "also show how each scheme's gain over the baseline changes with --layers: slopes on log layers, "
-     "and a plot",
-     0, 0},
+     "and a plot"},
     {"baseline", OPTION_TEXT, NULL, "NAME",
-     "show differences from this scheme (default: transformer, else the first)", 0, 0},
+     "show differences from this scheme (default: transformer, else the first)"},
     {"system", OPTION_TEXT, NULL, "P",
-     "particle system of the measured orders (default: as 'trotter order --systems' marks)", 0, 0},
+     "particle system of the measured orders (default: as 'trotter order --systems' marks)"},
     {"system-file", OPTION_TEXT, NULL, "FILE",
-     "your own particle system ('trotter order --help all' shows the form)", 0, 0},
+     "your own particle system ('trotter order --help all' shows the form)"},
     {"seeds", OPTION_SIZE, "3", "N", "trainings of each scheme, with seeds --seed and the next", 1,
      1000},
     {0},
@@ -51,37 +47,31 @@ static const Option depth_options[] = {
 
 static const Option score_options[] = {
     {"tokenize", OPTION_CHOICE, "none", TOKENIZE_NAMES,
-     "how BLEU finds words, for a corpus of pairs; none: the text is tokenised already", 0, 0},
+     "how BLEU finds words, for a corpus of pairs; none: the text is tokenised already"},
     {0},
 };
 
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/compare", "DIR",
      "write runs.csv, compare.csv, .md, .tex, differences, correlations, curves, plots, study.log, "
-     "and each run under DIR/runs",
-     0, 0},
+     "and each run under DIR/runs"},
     STUDY_OUTPUT,
     {0},
 };
 
-static const OptionGroup scheme_group = {"Schemes", 1, scheme_options};
-static const OptionGroup truncation_group = {"Truncation error", 1, truncation_options};
-static const OptionGroup depth_group = {"Model", 1, depth_options};
-static const OptionGroup score_group = {"Translations", 1, score_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&scheme_group,
-                                            &truncation_group,
+static const OptionGroup *const groups[] = {OPTION_GROUP("Schemes", 1, scheme_options),
+                                            OPTION_GROUP("Truncation error", 1, truncation_options),
                                             &study_tune_group,
                                             &network_text_group,
-                                            &depth_group,
+                                            OPTION_GROUP("Model", 1, depth_options),
                                             &network_model_group,
                                             &network_training_group,
                                             &network_seed_group,
                                             &network_machine_group,
                                             &translator_group,
-                                            &score_group,
+                                            OPTION_GROUP("Translations", 1, score_options),
                                             &study_statistics_group,
-                                            &output_group,
+                                            OPTION_GROUP("Output", 0, output_options),
                                             NULL};
 
 static int has_pairs(const Options *o, const Corpus *c)

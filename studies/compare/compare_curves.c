@@ -36,16 +36,16 @@ static void sum_rows(RunRow *sum, size_t *rows, const RunRow *row, size_t n)
 
 static int add_log(const Study *u, const RunSpec *s, RunRow **sum, size_t *rows)
 {
-    RunRow *row;
+    SCOPED(memory_drop) RunRow *row = NULL;
     size_t n;
     TRY(runs_log(u->dir, s, &row, &n));
-    if (!*sum) {
-        *sum = row;
-        *rows = n;
+    if (*sum) {
+        sum_rows(*sum, rows, row, n);
         return 0;
     }
-    sum_rows(*sum, rows, row, n);
-    memory_free(row);
+    *sum = row;
+    *rows = n;
+    row = NULL;
     return 0;
 }
 
@@ -53,14 +53,13 @@ static int add_log(const Study *u, const RunSpec *s, RunRow **sum, size_t *rows)
 static int add_curve(const Study *u, const StudyDesign *d, Sheet *out)
 {
     size_t rows = 0;
-    RunRow *sum = NULL;
-    int code = 0;
-    for (size_t k = 0; code == 0 && k < d->seeds; k++) {
+    SCOPED(memory_drop) RunRow *sum = NULL;
+    for (size_t k = 0; k < d->seeds; k++) {
         RunSpec s = study_spec(d, &d->run[k]);
-        code = add_log(u, &s, &sum, &rows);
+        TRY(add_log(u, &s, &sum, &rows));
     }
     double n = (double)d->seeds;
-    for (size_t i = 0; code == 0 && i < rows; i++)
+    for (size_t i = 0; i < rows; i++)
         sheet_row(out, &(CurveRow){d->name,
                                    d->spec.layers,
                                    {.step = sum[i].step / n,
@@ -69,8 +68,7 @@ static int add_curve(const Study *u, const StudyDesign *d, Sheet *out)
                                     .train_loss = sum[i].train_loss / n,
                                     .valid_ppl = sum[i].valid_ppl / n,
                                     .grad_norm = sum[i].grad_norm / n}});
-    memory_free(sum);
-    return code;
+    return 0;
 }
 
 int compare_curves(Study *u, Sheet *out)

@@ -4,7 +4,6 @@
  *
  * A slope of 0 means that a scheme keeps its share of the perplexity at any depth; above 0 its gain shrinks. */
 #include <math.h>
-#include <stdio.h>
 
 #include "studies/compare/compare.h"
 #include "studies/plot/plot.h"
@@ -74,13 +73,13 @@ static int add_scheme(const Study *u, size_t i, double *y, const double *x, Shee
 int compare_depth(Study *u, Sheet *out)
 {
     const Compare *c = u->more;
-    double x[COMPARE_DEPTHS], *y = memory_new(c->depths * u->seeds, sizeof *y);
-    int code = y ? 0 : ERR_MEMORY;
+    double x[COMPARE_DEPTHS];
+    SCOPED(memory_drop) double *y = memory_new(c->depths * u->seeds, sizeof *y);
+    if (!y) return ERR_MEMORY;
     for (size_t l = 0; l < c->depths; l++) x[l] = log((double)c->depth[l]);
-    for (size_t i = 0; code == 0 && i < u->designs; i += c->depths)
-        if (i != u->baseline) code = add_scheme(u, i, y, x, out);
-    memory_free(y);
-    return code;
+    for (size_t i = 0; i < u->designs; i += c->depths)
+        if (i != u->baseline) TRY(add_scheme(u, i, y, x, out));
+    return 0;
 }
 
 int compare_open_depth(Study *u)

@@ -1,5 +1,4 @@
 /* compare_designs.c: makes the designs of a comparison of schemes: those named, controls, depths. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,6 @@
 #include "bridge/truncation.h"
 #include "studies/model/network.h"
 #include "studies/model/translator.h"
-#include "studies/tools/output.h"
 
 static int read_depths(Study *u)
 {
@@ -98,19 +96,17 @@ void compare_controlled(const Study *u, const Table *t, char out[512])
 static int find_same(Study *u, size_t i)
 {
     StudyDesign *d = &u->design[i];
-    Plan *mine, *other;
-    int code = 0, same = 0;
+    SCOPED(plan_drop) Plan *mine = NULL;
+    int same = 0;
     TRY(make_plan(u, d, &mine));
-    for (size_t j = 0; code == 0 && !same && j < i; j++) {
+    for (size_t j = 0; !same && j < i; j++) {
+        SCOPED(plan_drop) Plan *other = NULL;
         if (u->design[j].spec.layers != d->spec.layers || u->design[j].same != j) continue;
-        code = make_plan(u, &u->design[j], &other);
-        if (code != 0) break;
-        code = plan_same(mine, other, &same);
-        plan_free(other);
+        TRY(make_plan(u, &u->design[j], &other));
+        TRY(plan_same(mine, other, &same));
         if (same) d->same = j;
     }
-    plan_free(mine);
-    return code;
+    return 0;
 }
 
 static int add_design(Study *u, size_t index, size_t layers)

@@ -1,12 +1,10 @@
 /* compare_print.c: prints what stands above the table of a comparison of schemes. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "bridge/truncation.h"
 #include "studies/compare/compare.h"
 #include "studies/model/network.h"
-#include "studies/tools/command.h"
 
 static void print_tuning(const Study *u, int brief, FILE *f)
 {

@@ -5,7 +5,6 @@
 
 #include "bridge/truncation.h"
 #include "studies/compare/compare.h"
-#include "studies/tools/command.h"
 
 /* ---- runs.csv ------------------------------------------------------------------------------------ */
 

@@ -1,16 +1,13 @@
 /* pairs.c: makes the designs of a comparison of encoders and decoders. */
 #include "studies/compare/compare.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "nn/text/corpus.h"
 #include "studies/model/network.h"
 #include "studies/model/translator.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 
 enum { TREES = 6 };
 
@@ -79,11 +76,10 @@ static int add_design(Study *u, char *words)
 
 static int add_designs(Study *u)
 {
-    char *list = memory_string(options_text(u->options, "pair")), *rest = list, *part;
-    int code = list ? 0 : ERR_MEMORY;
-    while (code == 0 && (part = strsep(&rest, ","))) code = add_design(u, part);
-    memory_free(list);
-    return code;
+    SCOPED(memory_drop) char *list = memory_string(options_text(u->options, "pair"));
+    if (!list) return ERR_MEMORY;
+    for (char *rest = list, *part; (part = strsep(&rest, ","));) TRY(add_design(u, part));
+    return 0;
 }
 
 void pair_drop(void *own)
@@ -97,15 +93,12 @@ void pair_drop(void *own)
 static int check_search(const Study *u)
 {
     const Backend *b;
-    Model *m;
-    Translator *t;
+    SCOPED(model_drop) Model *m = NULL;
+    SCOPED(translator_drop) Translator *t = NULL;
     RunSpec s = study_spec(&u->design[0], u->design[0].run);
     TRY(network_backend(u->options, &b));
     TRY(runs_model(u->options, &s, &u->corpus.vocab, b, &m));
-    int code = translator_new(u->options, &m, 1, &u->corpus.vocab, u->corpus.bpe, 1, NULL, &t);
-    translator_free(t);
-    model_free(m);
-    return code;
+    return translator_new(u->options, &m, 1, &u->corpus.vocab, u->corpus.bpe, 1, NULL, &t);
 }
 
 /* Returns ERR_INPUT where an option for language models alone is given. */

@@ -6,7 +6,6 @@
  * ranking needs both to leave out 0. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "studies/compare/compare.h"
 #include "studies/metrics/bootstrap.h"
@@ -115,16 +114,13 @@ int pair_draw(const void *study, const RunTable *t, size_t design, size_t less, 
     size_t runs[2];
     (void)t;
     if (measure != TEST_BLEU) return 0;
-    Statistics *run = memory_new(u->seeds, 2 * sizeof *run);
+    SCOPED(memory_drop) Statistics *run = memory_new(u->seeds, 2 * sizeof *run);
     if (!run) return ERR_MEMORY;
     runs[0] = list_lines(&u->design[less], run);
     runs[1] = list_lines(&u->design[design], run + runs[0]);
-    int code =
-        bootstrap_means(METRIC_BLEU, run, runs, 2, BOOTSTRAP_RESAMPLES, BOOTSTRAP_SEED, drawn);
-    memory_free(run);
-    if (code == 0)
-        *out = (RunDrawn){drawn[1].difference_low, drawn[1].difference_high, drawn[1].p_two_sided};
-    return code;
+    TRY(bootstrap_means(METRIC_BLEU, run, runs, 2, BOOTSTRAP_RESAMPLES, BOOTSTRAP_SEED, drawn));
+    *out = (RunDrawn){drawn[1].difference_low, drawn[1].difference_high, drawn[1].p_two_sided};
+    return 0;
 }
 
 /* ---- words --------------------------------------------------------------------------------------- */

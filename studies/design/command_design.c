@@ -57,12 +57,9 @@ static const Option model_options[] = {
     {0},
 };
 
-static const OptionGroup model_group = {"Trained layers", 1, model_options};
-static const OptionGroup form_group = {"Form", 1, form_options};
-static const OptionGroup search_group = {"Search", 1, search_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&form_group, &model_group, &search_group, &output_group,
-                                            NULL};
+static const OptionGroup *const groups[] = {
+    OPTION_GROUP("Form", 1, form_options), OPTION_GROUP("Trained layers", 1, model_options),
+    OPTION_GROUP("Search", 1, search_options), OPTION_GROUP("Output", 0, output_options), NULL};
 
 typedef struct {
     const char *role, *scheme;

@@ -147,11 +147,9 @@ int growth_put(Growth *g, size_t d, size_t tokens, const double *A, const double
 
 int growth_add(Growth *g, Truncator *u, int layer)
 {
-    Jacobian j;
+    SCOPED(jacobian_free) Jacobian j = {0};
     TRY(truncator_jacobian(u, layer, &j));
-    int code = growth_put(g, j.block, j.tokens, j.blocks[OP_F], j.blocks[OP_G]);
-    jacobian_free(&j);
-    return code;
+    return growth_put(g, j.block, j.tokens, j.blocks[OP_F], j.blocks[OP_G]);
 }
 
 void growth_free(Growth *g)

@@ -6,13 +6,13 @@
 
 #include "studies/finetune/examples.h"
 #include "studies/metrics/lines.h"
-#include "studies/model/texts.h"
+#include "studies/model/network.h"
 #include "studies/tools/command.h"
 
 static const Option classify_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR", "directory that 'trotter finetune' wrote", 0, 0},
+    {"model", OPTION_TEXT, NULL, "DIR", "directory that 'trotter finetune' wrote"},
     {"text", OPTION_TEXT, LINES_STDIN, "FILE",
-     "one sentence a line, or two with a tab between; -: standard input", 0, 0},
+     "one sentence a line, or two with a tab between; -: standard input"},
     {"sequence", OPTION_SIZE, NULL, "T",
      "longest sequence in tokens; longer ones lose their ends (default: as trained)", 3, 65536},
     {"batch-tokens", OPTION_SIZE, NULL, "N",
@@ -22,15 +22,13 @@ static const Option classify_options[] = {
 
 static const Option output_options[] = {
     {"csv", OPTION_FLAG, NULL, NULL,
-     "write line,label,probability as CSV, or line,value for numbers; blank lines have no row", 0,
-     0},
+     "write line,label,probability as CSV, or line,value for numbers; blank lines have no row"},
     {0},
 };
 
-static const OptionGroup classify_group = {"Sentences", 0, classify_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&classify_group, &network_machine_group, &output_group,
-                                            NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Sentences", 0, classify_options),
+                                            &network_machine_group,
+                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 /* A row for one line. */
 typedef struct {
@@ -170,7 +168,7 @@ static int take_lines(Study *u)
 
 static int ask(Study *u)
 {
-    Examples e;
+    SCOPED(examples_free) Examples e = {0};
     const TrainConfig c = network_training(u->net.options);
     u->z = memory_new(u->count, sizeof *u->z);
     u->label = memory_new(u->count, sizeof *u->label);
@@ -181,10 +179,8 @@ static int ask(Study *u)
     texts_count(&counts, &e.first);
     texts_count(&counts, &e.second);
     texts_tell(&counts);
-    int code = examples_say(u->net.model, &e, &u->net.vocab, u->scale, c.batch_tokens, c.sequence,
-                            NULL, u->z, u->label);
-    examples_free(&e);
-    return code;
+    return examples_say(u->net.model, &e, &u->net.vocab, u->scale, c.batch_tokens, c.sequence, NULL,
+                        u->z, u->label);
 }
 
 /* ---- answers ------------------------------------------------------------------------------------- */

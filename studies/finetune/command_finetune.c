@@ -1,34 +1,30 @@
 /* command_finetune.c: trains an encoder that was pre-trained on masked words to label sentences. */
 #include <stdio.h>
-#include <string.h>
 
 #include "studies/finetune/finetune.h"
-#include "studies/model/texts.h"
 #include "studies/tools/command.h"
 
 /* Paths. The column `corpus` of runs.csv is a checksum of their contents. */
 static const Option file_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR",
-     "directory of an encoder that 'trotter train --objective masked' trained", 0, 0,
+     "directory of an encoder that 'trotter train --objective masked' trained",
      .flags = OPTION_MAY_DIFFER},
-    {"data", OPTION_TEXT, "glue", "DIR", "GLUE's folder, which holds CoLA, SST-2 ...", 0, 0,
+    {"data", OPTION_TEXT, "glue", "DIR", "GLUE's folder, which holds CoLA, SST-2 ...",
      .flags = OPTION_MAY_DIFFER},
     {"dev", OPTION_TEXT, NULL, "FILE.tsv",
-     "the dev text for --task FILE.tsv (default: a tenth of FILE.tsv, which is not trained on)", 0,
-     0, .flags = OPTION_MAY_DIFFER},
+     "the dev text for --task FILE.tsv (default: a tenth of FILE.tsv, which is not trained on)",
+     .flags = OPTION_MAY_DIFFER},
     {0},
 };
 
 static const Option task_options[] = {
     {"task", OPTION_TEXT, NULL, "NAME",
      "a task of GLUE (cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte, wnli), or FILE.tsv, with tabs between columns: the "
-     "first line names them (sentence, label, and sentence2 for pairs), each further line is an example",
-     0, 0},
-    {"values", OPTION_FLAG, NULL, NULL, "labels of FILE.tsv are numbers, not classes", 0, 0},
-    {"lowercase", OPTION_FLAG, NULL, NULL, "lower-case the sentences", 0, 0},
+     "first line names them (sentence, label, and sentence2 for pairs), each further line is an example"},
+    {"values", OPTION_FLAG, NULL, NULL, "labels of FILE.tsv are numbers, not classes"},
+    {"lowercase", OPTION_FLAG, NULL, NULL, "lower-case the sentences"},
     {"tokenize", OPTION_CHOICE, "none", "none|13a",
-     "13a: cut the sentences into words and punctuation, for a model whose text is cut so (SST-2 is already)",
-     0, 0},
+     "13a: cut the sentences into words and punctuation, for a model whose text is cut so (SST-2 is already)"},
     {0},
 };
 
@@ -61,30 +57,28 @@ static const Option training_options[] = {
 
 static const Option start_options[] = {
     {"pretrained-only", OPTION_FLAG, NULL, NULL,
-     "leave out the encoder without pre-training, which takes as long", 0, 0},
+     "leave out the encoder without pre-training, which takes as long"},
     {0},
 };
 
 static const Option output_options[] = {
     {"out", OPTION_TEXT, "out/finetune", "DIR",
-     "write runs.csv, finetune.csv, .md, .tex, differences.csv, .tex, predictions.csv and the fine-tuned encoder",
-     0, 0},
+     "write runs.csv, finetune.csv, .md, .tex, differences.csv, .tex, predictions.csv and the fine-tuned encoder"},
     {"together", OPTION_TEXT, NULL, "DIR,DIR,...",
-     "train nothing: put into one table the fine-tunings of one task in these directories", 0, 0},
-    {"csv", OPTION_FLAG, NULL, NULL, "print finetune.csv instead of the table", 0, 0},
+     "train nothing: put into one table the fine-tunings of one task in these directories"},
+    {"csv", OPTION_FLAG, NULL, NULL, "print finetune.csv instead of the table"},
     {"config", OPTION_TEXT, NULL, "FILE",
-     "read options from a file like DIR/config.ini; the command line overrides it", 0, 0},
+     "read options from a file like DIR/config.ini; the command line overrides it"},
     {0},
 };
 
-static const OptionGroup file_group = {"Task", 1, file_options};
-static const OptionGroup task_group = {NULL, 1, task_options};
-static const OptionGroup training_group = {"Training", 1, training_options};
-static const OptionGroup start_group = {NULL, 0, start_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {
-    &file_group,   &task_group, &training_group, &start_group, &network_machine_group,
-    &output_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Task", 1, file_options),
+                                            OPTION_GROUP(NULL, 1, task_options),
+                                            OPTION_GROUP("Training", 1, training_options),
+                                            OPTION_GROUP(NULL, 0, start_options),
+                                            &network_machine_group,
+                                            OPTION_GROUP("Output", 0, output_options),
+                                            NULL};
 
 static const StudyKind studies[] = {{
     .command = "finetune",

@@ -8,8 +8,6 @@
 
 #include "kernels/error.h"
 #include "kernels/scoped.h"
-#include "nn/text/corpus.h"
-#include "studies/model/texts.h"
 
 Scale examples_scale(const Labelled *train)
 {
@@ -104,26 +102,24 @@ int examples_say(Model *m, const Examples *e, const Vocab *v, Scale s, size_t ba
 {
     size_t C = model_config(m)->classes, row = 0, room = 0;
     SCOPED(memory_drop) double *logits = NULL; /* of one batch */
-    Batches *b;
+    SCOPED(batches_drop) Batches *b = NULL;
     TRY(batches_new(&e->first, &e->second, v, &e->ask, CONTEXT_SENTENCE, batch_tokens, sequence, 0,
                     &b));
-    int code = 0;
-    for (size_t i = 0; i < batches_count(b) && code == 0; i++) {
+    for (size_t i = 0; i < batches_count(b); i++) {
         Batch x;
-        if (stop && *stop) code = error_set(ERR_INTERRUPTED, "interrupted");
-        if (code == 0) code = batches_get(b, i, &x);
-        if (code == 0 && x.S > room) {
+        if (stop && *stop) return error_set(ERR_INTERRUPTED, "interrupted");
+        TRY(batches_get(b, i, &x));
+        if (x.S > room) {
             room = x.S;
             memory_free(logits);
-            code = (logits = memory_new(room, C * sizeof *logits)) ? 0 : ERR_MEMORY;
+            if (!(logits = memory_new(room, C * sizeof *logits))) return ERR_MEMORY;
         }
-        if (code == 0) code = model_classes(m, &x, logits);
-        for (size_t k = 0; code == 0 && k < x.S; k++, row++)
+        TRY(model_classes(m, &x, logits));
+        for (size_t k = 0; k < x.S; k++, row++)
             if (C == 1)
                 z[row] = s.mean + s.sd * logits[k];
             else
                 label[row] = choose(logits + k * C, C, &z[row]);
     }
-    batches_free(b);
-    return code;
+    return 0;
 }

@@ -9,9 +9,8 @@
 #include "nn/text/masking.h"
 #include "nn/model/store.h"
 #include "studies/finetune/finetune.h"
-#include "studies/model/texts.h"
+#include "studies/model/network.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 const char *const finetune_start[STARTS] = {"pretrained", "fresh"};
 

@@ -9,7 +9,6 @@
 #include "kernels/clock.h"
 #include "studies/finetune/finetune.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 enum { WORDS = 128 };
 

@@ -3,7 +3,7 @@
 #define TROTTER_LIBRARY_H
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "studies/library/trotter.h"
 #include "studies/model/network.h"
 

@@ -50,8 +50,8 @@ int trotter_score_lines(const char *metric, const char *tokenize, size_t n,
 {
     int number = METRIC_BLEU;
     MetricOptions o;
-    Lines h = {0}, r = {0};
-    Statistics s = {0};
+    SCOPED(lines_free) Lines h = {0}, r = {0};
+    SCOPED(metric_free) Statistics s = {0};
     double sums[METRIC_WIDTH];
     GIVEN(score);
     *score = NAN;
@@ -59,17 +59,12 @@ int trotter_score_lines(const char *metric, const char *tokenize, size_t n,
     TRY(find(metric, tokenize, &number, &o));
     if (n == 0) return error_set(ERR_INPUT, "no lines");
     GIVEN(hypothesis, reference);
-    int code = join("hypothesis", hypothesis, n, &h);
-    if (code == 0) code = join("reference", reference, n, &r);
-    if (code == 0) code = metric_lines(number, &o, &h, &r, 1, &s);
-    if (code == 0) {
-        metric_sum(&s, sums);
-        *score = metric_score(number, sums);
-    }
-    metric_free(&s);
-    lines_free(&h);
-    lines_free(&r);
-    return code;
+    TRY(join("hypothesis", hypothesis, n, &h));
+    TRY(join("reference", reference, n, &r));
+    TRY(metric_lines(number, &o, &h, &r, 1, &s));
+    metric_sum(&s, sums);
+    *score = metric_score(number, sums);
+    return 0;
 }
 
 /* Reads classes that are written as numbers into label (n). */
@@ -103,13 +98,10 @@ int trotter_score_labels(const char *metric, size_t n, const double *said, const
     GIVEN(said, right);
     if (agreements[m].of == ANSWERS_VALUES)
         return agreement_score(m, &(Answers){n, NULL, said}, &(Answers){n, NULL, right}, score);
-    int32_t *label = memory_new(2 * n, sizeof *label);
-    int code = label ? read_labels(said, n, label) : ERR_MEMORY;
-    if (code == 0) code = read_labels(right, n, label + n);
-    if (code == 0) code = agreement_fits(m, count_classes(label, 2 * n));
-    if (code == 0)
-        code =
-            agreement_score(m, &(Answers){n, label, NULL}, &(Answers){n, label + n, NULL}, score);
-    memory_free(label);
-    return code;
+    SCOPED(memory_drop) int32_t *label = memory_new(2 * n, sizeof *label);
+    if (!label) return ERR_MEMORY;
+    TRY(read_labels(said, n, label));
+    TRY(read_labels(right, n, label + n));
+    TRY(agreement_fits(m, count_classes(label, 2 * n)));
+    return agreement_score(m, &(Answers){n, label, NULL}, &(Answers){n, label + n, NULL}, score);
 }

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "bridge/truncation.h"
-#include "nn/text/corpus.h"
 #include "studies/library/library.h"
 #include "studies/model/trained.h"
 
@@ -62,30 +61,20 @@ const char *trotter_model_word(const TrotterModel *m, int32_t id)
 
 /* ---- tokens and logits --------------------------------------------------------------------------- */
 
-static int read_tokens(const TrotterModel *m, const char *text, Text *t)
-{
-    const Network *n = &m->net;
-    BpeText raw = {.file = "text", .bytes = text, .count = strlen(text)};
-    return text_encode(&raw, n->bpe, &n->vocab, t);
-}
-
 int trotter_model_encode(const TrotterModel *m, const char *text, int32_t **id, size_t *n)
 {
-    Text t;
+    SCOPED(text_free) Text t = {0};
     GIVEN(id, n);
     *id = NULL;
     *n = 0;
     GIVEN(m, text);
-    TRY(read_tokens(m, text, &t));
-    int32_t *list = memory_new(t.tokens + 1, sizeof *list);
-    if (list) {
-        list[0] = m->net.vocab.eos;
-        if (t.tokens) memcpy(list + 1, t.id, t.tokens * sizeof *list);
-        *id = list;
-        *n = t.tokens + 1;
-    }
-    text_free(&t);
-    return list ? 0 : ERR_MEMORY;
+    const BpeText raw = {.file = "text", .bytes = text, .count = strlen(text)};
+    TRY(text_encode(&raw, m->net.bpe, &m->net.vocab, &t));
+    if (!(*id = memory_new(t.tokens + 1, sizeof **id))) return ERR_MEMORY;
+    (*id)[0] = m->net.vocab.eos;
+    if (t.tokens) memcpy(*id + 1, t.id, t.tokens * sizeof **id);
+    *n = t.tokens + 1;
+    return 0;
 }
 
 /* Checks that the tokens are words of the model and no more than it takes. */
@@ -104,7 +93,8 @@ int trotter_model_logits(TrotterModel *m, const int32_t *id, size_t n, double *z
 {
     GIVEN(m, id, z);
     TRY(check_tokens(m, id, n));
-    int32_t *row = memory_new(2 * n, sizeof *row), *position = row + n;
+    SCOPED(memory_drop) int32_t *row = memory_new(2 * n, sizeof *row);
+    int32_t *position = row + n;
     size_t start[2] = {0, n};
     if (!row) return ERR_MEMORY;
     for (size_t i = 0; i < n; i++) {
@@ -118,26 +108,10 @@ int trotter_model_logits(TrotterModel *m, const int32_t *id, size_t n, double *z
                .target = row,
                .position = position,
                .start = start};
-    int code = model_logits(m->net.model, &b, z);
-    memory_free(row);
-    return code;
+    return model_logits(m->net.model, &b, z);
 }
 
 /* ---- truncation error ---------------------------------------------------------------------------- */
-
-static int measure(Truncator *u, const Table *scheme, size_t layer, const Sentence *s,
-                   double *error, double *relative)
-{
-    Truncation t;
-    TRY(truncator_takes(u, scheme));
-    TRY(truncator_sentence(u, s, NULL));
-    TRY(truncator_measure(u, (int)layer, scheme, &t));
-    for (size_t i = 0; i < t.points; i++) {
-        error[i] = t.point[i].error;
-        relative[i] = t.point[i].relative;
-    }
-    return 0;
-}
 
 int trotter_model_truncation(TrotterModel *m, const TrotterScheme *s, size_t layer,
                              const int32_t *id, size_t n, int halvings, double *error,
@@ -145,7 +119,8 @@ int trotter_model_truncation(TrotterModel *m, const TrotterScheme *s, size_t lay
 {
     const TruncationOptions o = {.halvings = halvings};
     const Sentence sentence = {{n, 0}, {id, NULL}};
-    Truncator *u;
+    SCOPED(truncator_drop) Truncator *u = NULL;
+    Truncation t;
     GIVEN(m, id, error, relative);
     const Table *scheme = s ? s->table : m->net.table;
     if (halvings < 1 || halvings >= TRUNCATION_POINTS)
@@ -156,7 +131,12 @@ int trotter_model_truncation(TrotterModel *m, const TrotterScheme *s, size_t lay
                          trotter_model_layers(m) - 1);
     TRY(check_tokens(m, id, n));
     TRY(truncator_new(m->net.model, m->net.table, &o, &u));
-    int code = measure(u, scheme, layer, &sentence, error, relative);
-    truncator_free(u);
-    return code;
+    TRY(truncator_takes(u, scheme));
+    TRY(truncator_sentence(u, &sentence, NULL));
+    TRY(truncator_measure(u, (int)layer, scheme, &t));
+    for (size_t i = 0; i < t.points; i++) {
+        error[i] = t.point[i].error;
+        relative[i] = t.point[i].relative;
+    }
+    return 0;
 }

@@ -55,15 +55,14 @@ static int take_table(Table *t, TrotterScheme **out)
 
 int trotter_scheme_find(const char *name, TrotterScheme **out)
 {
-    Zoo z;
+    SCOPED(zoo_close) Zoo z = {0};
     Table *t = NULL;
     GIVEN(out);
     *out = NULL;
     GIVEN(name);
     TRY(zoo_open(&z));
-    int code = zoo_find(&z, name, "exact", &t);
-    zoo_close(&z);
-    return code ? code : take_table(t, out);
+    TRY(zoo_find(&z, name, "exact", &t));
+    return take_table(t, out);
 }
 
 /* Returns the number of the scheme with this name, or of the only one; count: none. */
@@ -175,12 +174,11 @@ static double amplify(Stability *st, int colours, double re, double im)
 int trotter_scheme_amplification(const TrotterScheme *s, size_t n, const double (*z)[2],
                                  double *modulus)
 {
-    Stability *st;
+    SCOPED(stability_drop) Stability *st = NULL;
     GIVEN(s);
     if (n) GIVEN(z, modulus);
     TRY(stability_new(s->frozen, &st));
     for (size_t i = 0; i < n; i++) modulus[i] = amplify(st, s->table->colours, z[i][0], z[i][1]);
-    stability_free(st);
     return 0;
 }
 
@@ -240,7 +238,7 @@ int trotter_scheme_expand(const TrotterScheme *s, int basis, int degree, Trotter
                                 [TROTTER_BRACKETS] = BASIS_BRACKETS,
                                 [TROTTER_ONE_FIELD] = BASIS_TREES,
                                 [TROTTER_MODIFIED] = BASIS_MODIFIED};
-    Expansion e;
+    SCOPED(expansion_free) Expansion e = {0};
     GIVEN(terms, count);
     *terms = NULL;
     *count = 0;
@@ -248,11 +246,10 @@ int trotter_scheme_expand(const TrotterScheme *s, int basis, int degree, Trotter
     if (basis < 0 || basis > TROTTER_MODIFIED)
         return error_set(ERR_MISUSE, "no basis has number %d", basis);
     TRY(expansion_find(s->table, bases[basis], degree, basis == TROTTER_ONE_FIELD, &e));
-    int code = e.count == 0 && e.warning[0] ? error_set(ERR_ACCURACY, "%s", e.warning)
-                                            : copy_terms(&e, terms);
-    if (code == 0) *count = e.count;
-    expansion_free(&e);
-    return code;
+    if (e.count == 0 && e.warning[0]) return error_set(ERR_ACCURACY, "%s", e.warning);
+    TRY(copy_terms(&e, terms));
+    *count = e.count;
+    return 0;
 }
 
 /* ---- order conditions ---------------------------------------------------------------------------- */
@@ -297,15 +294,13 @@ int trotter_scheme_conditions(const TrotterScheme *s, int degree, TrotterConditi
     GIVEN(s);
     TRY(conditions_each(s->table, degree, copy_condition, &c));
     size_t rows = c.count * sizeof *c.row;
-    if (!(c.row = memory_new(rows + c.bytes, 1))) return ERR_MEMORY;
-    c.text = (char *)c.row + rows;
+    SCOPED(memory_drop) void *room = c.row = memory_new(rows + c.bytes, 1);
+    if (!room) return ERR_MEMORY;
+    c.text = (char *)room + rows;
     c.count = 0;
-    int code = conditions_each(s->table, degree, copy_condition, &c);
-    if (code != 0) {
-        memory_free(c.row);
-        return code;
-    }
+    TRY(conditions_each(s->table, degree, copy_condition, &c));
     *conditions = c.row;
     *count = c.count;
+    room = NULL;
     return 0;
 }

@@ -10,26 +10,18 @@ static size_t size(const TrotterSystem *s)
     return s->system->n * s->system->d;
 }
 
-/* Solves for past (history, n d): the exact solution at -h, -2 h, ... */
-static int find_past(const System *s, double h, size_t history, double *past)
-{
-    double agreement, *t = memory_new(history, sizeof *t);
-    if (!t) return ERR_MEMORY;
-    for (size_t j = 0; j < history; j++) t[j] = -h * (double)(j + 1);
-    int code = reference_solve(s, t, history, past, &agreement);
-    memory_free(t);
-    return code;
-}
-
-/* Makes a stepper that stands at the initial state. */
+/* Makes a stepper that stands at the initial state, with the exact solution at -h, -2 h, ... behind it. */
 static int begin(const TrotterScheme *scheme, const System *s, double h, Stepper **st)
 {
     if (!isfinite(h) || h == 0) return error_set(ERR_MISUSE, "a step of %g", h);
     TRY(stepper_new(scheme->frozen, s, st));
     size_t history = (size_t)stepper_history(*st);
+    double agreement;
     SCOPED(memory_drop) double *past = memory_new(history, s->n * s->d * sizeof *past);
-    if (history && !past) return ERR_MEMORY;
-    if (history) TRY(find_past(s, h, history, past));
+    SCOPED(memory_drop) double *t = memory_new(history, sizeof *t);
+    if (!past || !t) return ERR_MEMORY;
+    for (size_t j = 0; j < history; j++) t[j] = -h * (double)(j + 1);
+    if (history) TRY(reference_solve(s, t, history, past, &agreement));
     return stepper_begin(*st, 0, h, s->initial, START_GIVEN, past);
 }
 
@@ -81,26 +73,23 @@ static int adapt(const Table *t, const System *s, AdaptOptions *o, double *y, Tr
 {
     AdaptRun r;
     Embedded e;
-    Dense dense = {0};
+    SCOPED(dense_free) Dense dense = {0};
     size_t N = s->n * s->d;
-    double *end = memory_new(N, sizeof *end);
-    int code = end ? theory_embedded(t, CONVERGENCE_TREES, &e) : ERR_MEMORY;
-    if (code == 0) o->estimate_order = e.estimate_order < 0 ? 0 : e.estimate_order;
-    if (code == 0 && o->times > 1) code = dense_find(t, &dense);
-    if (code == 0 && o->times > 1 && dense.order == 0)
-        code =
-            error_set(ERR_INPUT, "%s has no values between steps: ask for one time alone", t->name);
+    SCOPED(memory_drop) double *end = memory_new(N, sizeof *end);
+    if (!end) return ERR_MEMORY;
+    TRY(theory_embedded(t, CONVERGENCE_TREES, &e));
+    o->estimate_order = e.estimate_order < 0 ? 0 : e.estimate_order;
+    if (o->times > 1) TRY(dense_find(t, &dense));
+    if (o->times > 1 && dense.order == 0)
+        return error_set(ERR_INPUT, "%s has no values between steps: ask for one time alone",
+                         t->name);
     if (dense.order) o->dense = &dense;
-    if (code == 0) code = adapt_run(t, s, o, end, &r);
-    if (code == 0) {
-        *run = (TrotterRun){adapt_outcome(r.outcome), r.t, r.steps, r.rejected, r.evals};
-        for (size_t i = 0; i < o->times; i++)
-            for (size_t k = 0; k < N && o->at[i] > r.t; k++) y[i * N + k] = NAN;
-        if (r.outcome == ADAPT_DONE) memcpy(y + (o->times - 1) * N, end, N * sizeof *y);
-    }
-    dense_free(&dense);
-    memory_free(end);
-    return code;
+    TRY(adapt_run(t, s, o, end, &r));
+    *run = (TrotterRun){adapt_outcome(r.outcome), r.t, r.steps, r.rejected, r.evals};
+    for (size_t i = 0; i < o->times; i++)
+        for (size_t k = 0; k < N && o->at[i] > r.t; k++) y[i * N + k] = NAN;
+    if (r.outcome == ADAPT_DONE) memcpy(y + (o->times - 1) * N, end, N * sizeof *y);
+    return 0;
 }
 
 int trotter_solve_adaptive(const TrotterScheme *s, const TrotterSystem *on, double absolute,

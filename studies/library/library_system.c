@@ -171,22 +171,11 @@ double trotter_system_end(const TrotterSystem *s)
 
 /* ---- measured order ------------------------------------------------------------------------------ */
 
-static int copy_points(const OrderStudy *u, TrotterOrder *out)
-{
-    out->point = memory_new(u->points, sizeof *out->point);
-    if (!out->point) return ERR_MEMORY;
-    out->count = u->points;
-    for (size_t i = 0; i < u->points; i++)
-        out->point[i] =
-            (TrotterPoint){u->point[i].h, u->point[i].error, u->point[i].steps, u->point[i].evals};
-    return 0;
-}
-
 int trotter_measure(const TrotterScheme *s, const TrotterSystem *on, double t_end, double h,
                     int halvings, TrotterOrder *out)
 {
     Theory theory;
-    OrderStudy u;
+    SCOPED(order_free) OrderStudy u = {0};
     const OrderOptions o = {.t_end = t_end, .h0 = h, .halvings = halvings};
     GIVEN(out);
     *out = (TrotterOrder){.slope = NAN, .low = NAN, .high = NAN, .constant = NAN};
@@ -201,8 +190,12 @@ int trotter_measure(const TrotterScheme *s, const TrotterSystem *on, double t_en
                           .high = u.high,
                           .constant = u.constant,
                           .expected = theory_order(&theory, on->system),
-                          .verdict = verdict_name(u.verdict)};
-    int code = copy_points(&u, out);
-    order_free(&u);
-    return code;
+                          .verdict = verdict_name(u.verdict),
+                          .point = memory_new(u.points, sizeof *out->point)};
+    if (!out->point) return ERR_MEMORY;
+    for (; out->count < u.points; out->count++) {
+        const OrderPoint *p = &u.point[out->count];
+        out->point[out->count] = (TrotterPoint){p->h, p->error, p->steps, p->evals};
+    }
+    return 0;
 }

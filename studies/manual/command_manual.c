@@ -8,8 +8,7 @@ static const Option output_options[] = {
     {0},
 };
 
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&output_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Output", 0, output_options), NULL};
 
 /* Writes text i: completion, overview, language of systems, then a page of each command. */
 static int write_text(const char *dir, size_t i)

@@ -7,6 +7,13 @@
 
 #include "kernels/error.h"
 
+SystemChoice choose_options(const Options *o)
+{
+    return (SystemChoice){options_text(o, "system"), options_text(o, "system-file"),
+                          options_size(o, "particles"), options_size(o, "dim"),
+                          options_size(o, "seed")};
+}
+
 void choose_tell(const System *s)
 {
     printf("system %s: %s\n%zu %s of %zu %s", s->name, s->title, s->n,

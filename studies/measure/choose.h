@@ -13,6 +13,17 @@ typedef struct {
     uint64_t seed;
 } SystemChoice;
 
+/* Rows of options beside --system and --system-file, and the choice by them all. */
+/* clang-format off */
+#define CHOOSE_SIZES                                                                                        \
+    {"particles", OPTION_SIZE, NULL, "N", "number of particles (default: the system's own number)",         \
+     1, 4096},                                                                                              \
+    {"dim", OPTION_SIZE, NULL, "D", "coordinates of a particle (default: the system's own number)",         \
+     1, 4096},                                                                                              \
+    {"seed", OPTION_SIZE, "1", "N", "seed of the system's numbers and initial state", 0, 1e18}
+/* clang-format on */
+SystemChoice choose_options(const Options *o);
+
 /* Opens the system. *n: the model of a trained system, else empty. Caller: system_free, then network_free. */
 int choose_system(const SystemChoice *c, Network *n, System **out);
 /* Prints "system NAME: TITLE" and, in the next line, how many particles of how many coordinates it has; no line end. */

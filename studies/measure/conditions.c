@@ -15,7 +15,6 @@
 #include <stdlib.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "ode/scheme/rationals.h"
 #include "studies/measure/expansion.h"
 
@@ -165,10 +164,9 @@ static int put_condition(const Asked *a, size_t tree, ConditionTaker *take, void
 
 int conditions_each(const Table *t, int degree, ConditionTaker *take, void *to)
 {
-    Asked a;
-    int code = asked_open(&a, t, degree);
-    for (size_t k = 0; code == 0 && k < a.f->count; k++)
-        if (is_own(a.f, k)) code = put_condition(&a, k, take, to);
-    asked_close(&a);
-    return code;
+    SCOPED(asked_close) Asked a = {0};
+    TRY(asked_open(&a, t, degree));
+    for (size_t k = 0; k < a.f->count; k++)
+        if (is_own(a.f, k)) TRY(put_condition(&a, k, take, to));
+    return 0;
 }

@@ -10,8 +10,6 @@
 
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 
 /* One step size of a scheme. The seconds are those of one run, so they stand in a separate table. */
 typedef struct {
@@ -291,7 +289,6 @@ void convergence_free(ConvergenceStudy *u)
     sheet_free(u->work);
     sheet_free(u->summary);
     sheet_free(u->rates);
-    memory_free(u->columns);
     for (size_t i = 0; u->scheme && i < u->count; i++) memory_free(u->scheme[i].point);
     memory_free(u->scheme);
     system_free(u->system);

@@ -29,7 +29,6 @@ typedef struct {
     Convergence *scheme;                 /* (count) */
     Sheet *points, *work, *summary;      /* of order_points, order_work, order_summary */
     Sheet *rates;                        /* for people: a row a step, columns grouped by scheme */
-    Column *columns;                     /* of rates */
     double guide[CONVERGENCE_TREES + 1]; /* largest error constant of an order that was met */
     double top;                          /* largest error of a scheme that does not diverge */
     double coarsest, finest;             /* steps */

@@ -1,7 +1,6 @@
 /* expansion.c: collects error terms and writes them as rows and as LaTeX. */
 #include "studies/measure/expansion.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/error.h"
@@ -13,12 +12,7 @@
 
 static int add_term(Expansion *e, int degree, const char *name, const mpq_t c)
 {
-    size_t n = e->count;
-    if ((n & (n - 1)) == 0) { /* room for the next power of two */
-        ExpansionTerm *grown = memory_grow(e->term, n, n ? 2 * n : 1, sizeof *grown);
-        if (!grown) return ERR_MEMORY;
-        e->term = grown;
-    }
+    TRY(memory_more(&e->term, e->count, sizeof *e->term));
     ExpansionTerm *x = &e->term[e->count++];
     x->degree = degree;
     snprintf(x->name, sizeof x->name, "%s", name);
@@ -107,16 +101,15 @@ static int read_order(Expansion *e)
 int expansion_find(const Table *scheme, int basis, int degree, int one, Expansion *out)
 {
     *out = (Expansion){.basis = basis, .degree = degree, .one = one};
-    if (!(out->table = table_freeze(scheme))) return ERR_MEMORY;
-    int code = 0;
     if (basis == BASIS_BRACKETS && !scheme->flows)
-        code =
-            error_set(ERR_INPUT, "%s: brackets belong to splittings by exact flows", scheme->name);
-    if (code == 0 && one && (basis == BASIS_BRACKETS || !table_one_field(scheme)))
-        code = error_set(ERR_INPUT,
+        return error_set(ERR_INPUT, "%s: brackets belong to splittings by exact flows",
+                         scheme->name);
+    if (one && (basis == BASIS_BRACKETS || !table_one_field(scheme)))
+        return error_set(ERR_INPUT,
                          "%s: terms of one field are those of a scheme whose stages are all H",
                          scheme->name);
-    if (code == 0) code = read_order(out);
+    if (!(out->table = table_freeze(scheme))) return ERR_MEMORY;
+    int code = read_order(out);
     if (code == 0) code = basis == BASIS_BRACKETS ? find_brackets(out) : find_trees(out);
     if (code != 0) expansion_free(out);
     return code;
@@ -199,26 +192,12 @@ static int name_width(const char *name)
 /* Writes |c| before a term: \tfrac{1}{12}, 3, nothing for 1, 1.25\cdot10^{-3}. */
 static void latex_coefficient(const Table *t, const mpq_t c, FILE *f)
 {
-    if (!t->exact) {
-        char text[32], *e;
-        snprintf(text, sizeof text, "%.17g", table_double(c));
-        const char *digits = text + (text[0] == '-');
-        if ((e = strchr(text, 'e'))) {
-            *e = '\0';
-            fprintf(f, "%s\\cdot10^{%d}\\,", digits, atoi(e + 1));
-        } else {
-            fprintf(f, "%s\\,", digits);
-        }
-        return;
-    }
-    mpz_t p;
-    mpz_init(p);
-    mpz_abs(p, mpq_numref(c));
-    if (mpz_cmp_ui(mpq_denref(c), 1) != 0)
-        gmp_fprintf(f, "\\tfrac{%Zd}{%Zd}", p, mpq_denref(c));
-    else if (mpz_cmp_ui(p, 1) != 0)
-        gmp_fprintf(f, "%Zd\\,", p);
-    mpz_clear(p);
+    char text[1024];
+    expansion_number(t, c, text, sizeof text);
+    const char *size = text + (*text == '-');
+    if (t->exact && strcmp(size, "1") == 0) return;
+    latex_formula(f, size);
+    if (!strchr(size, '/')) fputs("\\,", f);
 }
 
 static int number_width(const Table *t, const mpq_t c)

@@ -12,9 +12,16 @@
 
 #include "kernels/quiet.h"
 #include "studies/tools/command.h"
-#include "studies/tools/output.h"
 
-void peers_field(double t, const double *y, double *dy, void *field)
+typedef struct {
+    const System *system;
+    double *scratch; /* (N) */
+    size_t calls;    /* of the field */
+} PeerField;
+
+/* Computes F + G, plus C for a decoder's field: in one call where the system has one, as Trotter's stepper does; else
+ * by parts and a sum. */
+static void peers_field(double t, const double *y, double *dy, void *field)
 {
     PeerField *f = field;
     const System *s = f->system;

@@ -6,17 +6,6 @@
 #include "ode/ode.h"
 #include "studies/measure/peer.h"
 
-/* The arg of a problem whose field is peers_field. */
-typedef struct {
-    const System *system;
-    double *scratch; /* (N) */
-    size_t calls;    /* of the field */
-} PeerField;
-
-/* Computes F + G, plus C for a decoder's field: in one call where the system has one, as Trotter's stepper does; else
- * by parts and a sum. */
-void peers_field(double t, const double *y, double *dy, void *field);
-
 enum { PEERS_GSL, PEERS_BOOST, PEERS_ARKODE };
 /* Returns Boost's library or ARKODE's, from peers/ beside the program; NULL, with a reason in error_text, where `make
  * peers` was not run or built another version. */

@@ -70,9 +70,8 @@ static Rate find(const Convergence *c, double h)
     return (Rate){NAN, NAN, NAN, SIZE_MAX, SIZE_MAX};
 }
 
-static void make_columns(ConvergenceStudy *u, const Selection *s)
+static void make_columns(const ConvergenceStudy *u, const Selection *s, Column *c)
 {
-    Column *c = u->columns;
     *c++ = (Column)COLUMN(StepRow, h, .place = 1);
     for (size_t i = 0; i < u->count; i++)
         for (size_t k = 0; k < CELLS; k++, c++) {
@@ -87,11 +86,11 @@ int convergence_rates(ConvergenceStudy *u, const Selection *s)
 {
     char h[32];
     SCOPED(memory_drop) StepRow *row = memory_new(1, sizeof *row + u->count * sizeof *row->rate);
-    u->columns = memory_new(2 + u->count * CELLS, sizeof *u->columns);
-    if (!row || !u->columns) return ERR_MEMORY;
-    make_columns(u, s);
+    SCOPED(memory_drop) Column *list = memory_new(2 + u->count * CELLS, sizeof *list);
+    if (!row || !list) return ERR_MEMORY;
+    make_columns(u, s, list);
     row->h = h;
-    TRY(sheet_new(u->columns, &u->rates));
+    TRY(sheet_new(list, &u->rates));
     for (double x = INFINITY; (x = next_step(u, x)) > 0;) {
         write_step(x, h);
         for (size_t i = 0; i < u->count; i++) row->rate[i] = find(&u->scheme[i], x);

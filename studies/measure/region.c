@@ -97,10 +97,9 @@ static int check_work(const Region *u)
 {
     double work = 0, each = (double)u->points * (double)u->points;
     for (size_t i = 0; i < u->count; i++) {
-        Stability *s;
+        SCOPED(stability_drop) Stability *s = NULL;
         TRY(stability_new(u->table[i], &s));
         work += each * (double)stability_work(s);
-        stability_free(s);
     }
     if (work <= work_most && each * (double)u->count <= values_most) return 0;
     return error_set(ERR_INPUT,
@@ -163,7 +162,9 @@ int region_fill(Region *u)
 int region_write(const Region *u, FILE *f)
 {
     char x[32], y[32], m[32];
-    sheet_names(planes[u->plane].grid, f);
+    SCOPED(sheet_drop) Sheet *header = NULL; /* the table is too long to be kept */
+    TRY(sheet_new(planes[u->plane].grid, &header));
+    TRY(sheet_write(header, SHEET_CSV, f));
     for (size_t i = 0; i < u->count; i++)
         for (size_t k = 0; k < u->points * u->points; k++) {
             double modulus = scheme_values(u, i)[k];

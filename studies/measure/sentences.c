@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/random.h"
 #include "nn/text/masking.h"
 
@@ -49,7 +49,7 @@ static void append(const Vocab *v, const Text *t, const Line *l, size_t tokens, 
 static int draw(const Vocab *v, const Text *const text[SIDES], Line *const line[SIDES],
                 size_t lines, size_t tokens, uint64_t seed, Drawn *d)
 {
-    uint32_t *order = memory_new(lines, sizeof *order);
+    SCOPED(memory_drop) uint32_t *order = memory_new(lines, sizeof *order);
     if (!order) return ERR_MEMORY;
     if (seed == SENTENCES_FIRST)
         for (uint32_t i = 0; i < lines; i++) order[i] = i;
@@ -62,7 +62,6 @@ static int draw(const Vocab *v, const Text *const text[SIDES], Line *const line[
             d->start[side][i + 1] = n;
         }
     }
-    memory_free(order);
     return 0;
 }
 
@@ -89,11 +88,9 @@ int sentences_draw(const Vocab *v, const Text *t, const Text *source, size_t cou
     const Text *const text[SIDES] = {[SIDE_TARGET] = t, [SIDE_SOURCE] = source};
     *out = (Drawn){0};
     if (source) TRY(text_pairs(source, t, v->eos));
-    Line *line = memory_new(t->tokens, 2 * sizeof *line);
-    Line *const both[SIDES] = {line, line ? line + t->tokens : NULL};
-    int code = line ? make(v, text, count, tokens, seed, both, out) : ERR_MEMORY;
-    memory_free(line);
-    return code;
+    SCOPED(memory_drop) Line *line = memory_new(t->tokens, 2 * sizeof *line);
+    if (!line) return ERR_MEMORY;
+    return make(v, text, count, tokens, seed, (Line *const[]){line, line + t->tokens}, out);
 }
 
 void sentences_free(Drawn *d)

@@ -57,23 +57,19 @@ static int read_references(const Corpus *c, int split, Lines *out)
 static int score_lines(const Corpus *c, int split, const MetricOptions *o, const Lines *hypothesis,
                        TranslatedScore *out, Statistics *lines)
 {
-    Lines reference = {0};
+    SCOPED(lines_free) Lines reference = {0};
     double sums[METRIC_WIDTH];
-    int code = read_references(c, split, &reference);
-    for (int k = 0; k < METRICS && code == 0; k++) {
-        Statistics of = {0};
-        code = metric_lines(k, o, hypothesis, &reference, 1, &of);
-        if (code == 0) metric_sum(&of, sums);
-        if (code == 0) out->score[k] = metric_score(k, sums);
-        if (code == 0 && k == METRIC_BLEU) out->brevity = bleu_score(sums).brevity;
-        if (code == 0 && k == METRIC_BLEU && lines)
-            *lines = of;
-        else
-            metric_free(&of);
+    TRY(read_references(c, split, &reference));
+    for (int k = METRICS; k-- > 0;) { /* BLEU's, which may be kept, are the last */
+        SCOPED(metric_free) Statistics of = {0};
+        TRY(metric_lines(k, o, hypothesis, &reference, 1, &of));
+        metric_sum(&of, sums);
+        out->score[k] = metric_score(k, sums);
+        if (k != METRIC_BLEU) continue;
+        out->brevity = bleu_score(sums).brevity;
+        if (lines) *lines = of, of = (Statistics){0};
     }
-    if (code != 0 && lines) metric_free(lines);
-    lines_free(&reference);
-    return code;
+    return 0;
 }
 
 int translated_score(Translator *t, const Corpus *c, int split, const MetricOptions *o,

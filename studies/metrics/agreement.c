@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 
 /* ---- classes ------------------------------------------------------------------------------------- */
 
@@ -39,7 +39,7 @@ static size_t classes_of(const Answers *a)
 static int matthews(const Answers *p, const Answers *g, double *out)
 {
     size_t n = g->n, a = classes_of(p), b = classes_of(g), classes = a > b ? a : b;
-    double *count = memory_new(classes, 2 * sizeof *count); /* a_k and b_k */
+    SCOPED(memory_drop) double *count = memory_new(classes, 2 * sizeof *count); /* a_k and b_k */
     if (!count) return ERR_MEMORY;
     double square = (double)n * (double)n, right = 0, ab = 0, aa = 0, bb = 0;
     for (size_t i = 0; i < n; i++) {
@@ -55,7 +55,6 @@ static int matthews(const Answers *p, const Answers *g, double *out)
     }
     double under = (square - aa) * (square - bb);
     *out = under > 0 ? ((double)n * right - ab) / sqrt(under) : 0;
-    memory_free(count);
     return 0;
 }
 
@@ -90,10 +89,9 @@ static int pearson(const Answers *p, const Answers *g, double *out)
 static int spearman(const Answers *p, const Answers *g, double *out)
 {
     if (is_settled(p, g, out)) return 0;
-    double *work = memory_new(g->n, 2 * sizeof *work);
+    SCOPED(memory_drop) double *work = memory_new(g->n, 2 * sizeof *work);
     if (!work) return ERR_MEMORY;
     *out = clamp(gsl_stats_spearman(p->value, 1, g->value, 1, g->n, work));
-    memory_free(work);
     return 0;
 }
 
@@ -169,12 +167,8 @@ int agreement_bootstrap(int metric, const Answers *gold, const Answers *run, con
 {
     Resampling r = {.metric = metric, .gold = gold, .run = run};
     for (size_t s = 0; s < systems; s++) r.all += runs ? runs[s] : 1;
-    r.label = memory_new(gold->n, 2 * sizeof *r.label);
-    r.value = memory_new(gold->n, 2 * sizeof *r.value);
-    int code = r.label && r.value ? bootstrap_scores(score_answers, &r, gold->n, runs, systems,
-                                                     resamples, seed, out)
-                                  : ERR_MEMORY;
-    memory_free(r.label);
-    memory_free(r.value);
-    return code;
+    SCOPED(memory_drop) int32_t *label = r.label = memory_new(gold->n, 2 * sizeof *label);
+    SCOPED(memory_drop) double *value = r.value = memory_new(gold->n, 2 * sizeof *value);
+    if (!label || !value) return ERR_MEMORY;
+    return bootstrap_scores(score_answers, &r, gold->n, runs, systems, resamples, seed, out);
 }

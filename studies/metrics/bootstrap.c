@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/random.h"
 #include "kernels/tick.h"
 
@@ -82,15 +82,16 @@ int bootstrap_scores(BootstrapScore score, void *arg, size_t n, const size_t *ru
     size_t N = resamples;
     Drawn d = {.score = score, .arg = arg, .n = n, .systems = systems, .runs = runs};
     for (size_t s = 0; s < systems; s++) d.all += runs ? runs[s] : 1;
-    d.draw = memory_new(n, sizeof *d.draw);
-    d.run = memory_new(d.all, sizeof *d.run);
-    double *whole = memory_new(systems, sizeof *whole), mean;
-    double *drawn = memory_new(systems, N * sizeof *drawn), *less = memory_new(N, sizeof *less);
-    int code = d.draw && d.run && whole && drawn && less ? 0 : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < n; i++) d.draw[i] = i;
-    if (code == 0) code = mean_scores(&d, 1, whole);
-    if (code == 0) code = draw_all(&d, N, seed, drawn);
-    for (size_t s = 0; code == 0 && s < systems; s++) {
+    SCOPED(memory_drop) size_t *draw = d.draw = memory_new(n, sizeof *draw);
+    SCOPED(memory_drop) double *drawn = memory_new(systems, N * sizeof *drawn);
+    SCOPED(memory_drop) double *room = memory_new(d.all + systems + N, sizeof *room);
+    if (!draw || !drawn || !room) return ERR_MEMORY;
+    double *whole = room + d.all, *less = whole + systems, mean;
+    d.run = room;
+    for (size_t i = 0; i < n; i++) draw[i] = i;
+    TRY(mean_scores(&d, 1, whole));
+    TRY(draw_all(&d, N, seed, drawn));
+    for (size_t s = 0; s < systems; s++) {
         Resampled *r = &out[s];
         *r = (Resampled){whole[s], NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
         if (s == 0) continue;
@@ -100,10 +101,9 @@ int bootstrap_scores(BootstrapScore score, void *arg, size_t n, const size_t *ru
         judge(less, N, r->difference, r);
         spread(less, N, &mean, &r->difference_low, &r->difference_high);
     }
-    for (size_t s = 0; code == 0 && N > 0 && s < systems; s++) /* sorts the scores, so it is last */
+    for (size_t s = 0; N > 0 && s < systems; s++) /* sorts the scores, so it is last */
         spread(drawn + s * N, N, &out[s].mean, &out[s].low, &out[s].high);
-    memory_free_all(d.draw, d.run, whole, drawn, less);
-    return code;
+    return 0;
 }
 
 /* ---- texts --------------------------------------------------------------------------------------- */
@@ -134,9 +134,7 @@ int bootstrap_means(int metric, const Statistics *run, const size_t *runs, size_
 {
     Texts t = {.metric = metric, .run = run};
     for (size_t s = 0; s < systems; s++) t.all += runs ? runs[s] : 1;
-    t.sums = memory_new(t.all, run[0].width * sizeof *t.sums);
-    if (!t.sums) return ERR_MEMORY;
-    int code = bootstrap_scores(score_texts, &t, run[0].lines, runs, systems, resamples, seed, out);
-    memory_free(t.sums);
-    return code;
+    SCOPED(memory_drop) double *sums = t.sums = memory_new(t.all, run[0].width * sizeof *sums);
+    if (!sums) return ERR_MEMORY;
+    return bootstrap_scores(score_texts, &t, run[0].lines, runs, systems, resamples, seed, out);
 }

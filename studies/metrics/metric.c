@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/tick.h"
 #include "studies/tools/option.h"
 
@@ -17,11 +17,12 @@ static const struct {
     const char *name;
     int of;
     size_t width;
+    const char *how; /* in signatures; %s: the tokenisation */
 } table[METRICS] = {
-    [METRIC_BLEU] = {"BLEU", OF_TOKENS, BLEU_STATISTICS},
-    [METRIC_CHRF] = {"chrF2", OF_CHARACTERS, CHRF_STATISTICS},
-    [METRIC_CHRF_WORDS] = {"chrF2++", OF_BOTH, CHRF_WORDS_STATISTICS},
-    [METRIC_TER] = {"TER", OF_WORDS, TER_STATISTICS},
+    [METRIC_BLEU] = {"BLEU", OF_TOKENS, BLEU_STATISTICS, "eff:no|tok:%s|smooth:exp"},
+    [METRIC_CHRF] = {"chrF2", OF_CHARACTERS, CHRF_STATISTICS, "eff:yes|nc:6|nw:0|space:no"},
+    [METRIC_CHRF_WORDS] = {"chrF2++", OF_BOTH, CHRF_WORDS_STATISTICS, "eff:yes|nc:6|nw:2|space:no"},
+    [METRIC_TER] = {"TER", OF_WORDS, TER_STATISTICS, "tok:tercom|norm:no|punct:yes|asian:no"},
 };
 
 const char *metric_name(int metric)
@@ -76,11 +77,8 @@ static int add_lines(int metric, const MetricOptions *o, const Lines *hypothesis
                      const Lines *reference, Work *w, Statistics *out)
 {
     for (size_t i = 0; i < out->lines; i++) {
-        Words words = {0}; /* of this line alone, whose characters they borrow */
-        int code =
-            add_line(metric, o, hypothesis, reference, i, w, &words, out->x + i * out->width);
-        words_free(&words);
-        TRY(code);
+        SCOPED(words_free) Words words = {0}; /* of this line alone, whose characters they borrow */
+        TRY(add_line(metric, o, hypothesis, reference, i, w, &words, out->x + i * out->width));
         tick_of((double)i, (double)out->lines);
     }
     return 0;
@@ -91,14 +89,12 @@ int metric_lines(int metric, const MetricOptions *o, const Lines *hypothesis,
 {
     *out = (Statistics){hypothesis->count, table[metric].width, NULL};
     for (size_t r = 0; r < references; r++) TRY(lines_pair(hypothesis, &reference[r]));
-    Work w = {.texts = references + 1};
+    SCOPED(work_free) Work w = {.texts = references + 1};
     out->x = memory_new(out->lines, out->width * sizeof *out->x);
     w.text = memory_new(w.texts, sizeof *w.text);
     w.words = memory_new(w.texts, sizeof *w.words);
-    int code = out->x && w.text && w.words ? 0 : ERR_MEMORY;
-    if (code == 0) code = add_lines(metric, o, hypothesis, reference, &w, out);
-    work_free(&w);
-    return code;
+    if (!out->x || !w.text || !w.words) return ERR_MEMORY;
+    return add_lines(metric, o, hypothesis, reference, &w, out);
 }
 
 void metric_free(Statistics *s)
@@ -126,15 +122,10 @@ double metric_score(int metric, const double *sums)
 void metric_signature(int metric, const MetricOptions *o, size_t references, size_t resamples,
                       size_t seed, const char *version, char out[METRIC_SIGNATURE])
 {
-    char tokenize[OPTION_VALUE], drawn[80] = "", how[120] = "eff:yes|nc:6|nw:0|space:no";
+    char tokenize[OPTION_VALUE], drawn[80] = "", how[120];
     if (resamples) snprintf(drawn, sizeof drawn, "bs:%zu|seed:%zu|", resamples, seed);
-    if (metric == METRIC_BLEU) {
-        option_value(TOKENIZE_NAMES, o->tokenize, tokenize);
-        snprintf(how, sizeof how, "eff:no|tok:%s|smooth:exp", tokenize);
-    }
-    if (metric == METRIC_CHRF) snprintf(how, sizeof how, "eff:yes|nc:6|nw:0|space:no");
-    if (metric == METRIC_CHRF_WORDS) snprintf(how, sizeof how, "eff:yes|nc:6|nw:2|space:no");
-    if (metric == METRIC_TER) snprintf(how, sizeof how, "tok:tercom|norm:no|punct:yes|asian:no");
+    option_value(TOKENIZE_NAMES, o->tokenize, tokenize);
+    snprintf(how, sizeof how, table[metric].how, tokenize);
     snprintf(out, METRIC_SIGNATURE, "nrefs:%zu|%scase:%s|%s|version:%s", references, drawn,
              o->lowercase || metric == METRIC_TER ? "lc" : "mixed", how, version);
 }

@@ -2,7 +2,7 @@
 #include "studies/metrics/tokenise.h"
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 
 /* ---- sequences ----------------------------------------------------------------------------------- */
 
@@ -59,23 +59,20 @@ static int count_grams(const Symbols *a, size_t n, Words *out)
 
 int grams_match(size_t n, const Symbols *a, const Symbols *b, size_t references, size_t *matches)
 {
-    Words of_a = {0};
-    int code = count_grams(a, n, &of_a);
-    uint64_t *most = code == 0 ? memory_new(of_a.size, sizeof *most) : NULL;
-    if (!most) code = ERR_MEMORY;
-    for (size_t r = 0; code == 0 && r < references; r++) {
-        Words of_b = {0};
-        code = count_grams(&b[r], n, &of_b);
-        for (size_t i = 0; code == 0 && i < of_a.size; i++) {
+    SCOPED(words_free) Words of_a = {0};
+    TRY(count_grams(a, n, &of_a));
+    SCOPED(memory_drop) uint64_t *most = memory_new(of_a.size, sizeof *most);
+    if (!most) return ERR_MEMORY;
+    for (size_t r = 0; r < references; r++) {
+        SCOPED(words_free) Words of_b = {0};
+        TRY(count_grams(&b[r], n, &of_b));
+        for (size_t i = 0; i < of_a.size; i++) {
             int32_t k = words_find(&of_b, of_a.word[i].text, of_a.word[i].bytes);
             if (k >= 0 && of_b.word[k].count > most[i]) most[i] = of_b.word[k].count;
         }
-        words_free(&of_b);
     }
     *matches = 0;
-    for (size_t i = 0; code == 0 && i < of_a.size; i++)
+    for (size_t i = 0; i < of_a.size; i++)
         *matches += of_a.word[i].count < most[i] ? of_a.word[i].count : most[i];
-    memory_free(most);
-    words_free(&of_a);
-    return code;
+    return 0;
 }

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 
 enum { MOST_WORDS = 10, MOST_PLACES = 50, MOST_SHIFTS = 1000, BEAM = 25 };
 enum { SAME, SUBSTITUTE, DELETE, INSERT }; /* an operation on the hypothesis */
@@ -179,19 +179,16 @@ static int edits_of(const Symbols *h, const Symbols *r, size_t *out)
     if (t.n) t.slope = (double)t.m / (double)t.n;
     if (t.slope / 2 > BEAM) t.beam = (size_t)ceil(t.slope / 2 + BEAM);
     size_t n = t.n + 1, m = t.m + 1;
-    uint32_t *words = memory_new(3 * n + 2 * m, sizeof *words);
-    t.op = memory_new(n * 2 * t.beam + n + m, 1);
-    t.place = memory_new(m, sizeof *t.place);
-    if (words && t.op && t.place) {
-        t.now = words, t.moved = t.now + n, t.best = t.moved + n;
-        t.row[0] = t.best + n, t.row[1] = t.row[0] + m;
-        t.wrong = t.op + n * 2 * t.beam, t.ref_wrong = t.wrong + n;
-        if (t.n) memcpy(t.now, h->x, t.n * sizeof *t.now);
-        *out = count_edits(&t);
-    }
-    int code = words && t.op && t.place ? 0 : ERR_MEMORY;
-    memory_free_all(t.place, t.op, words);
-    return code;
+    SCOPED(memory_drop) uint32_t *words = memory_new(3 * n + 2 * m, sizeof *words);
+    SCOPED(memory_drop) unsigned char *op = t.op = memory_new(n * 2 * t.beam + n + m, 1);
+    SCOPED(memory_drop) size_t *place = t.place = memory_new(m, sizeof *place);
+    if (!words || !op || !place) return ERR_MEMORY;
+    t.now = words, t.moved = t.now + n, t.best = t.moved + n;
+    t.row[0] = t.best + n, t.row[1] = t.row[0] + m;
+    t.wrong = t.op + n * 2 * t.beam, t.ref_wrong = t.wrong + n;
+    if (t.n) memcpy(t.now, h->x, t.n * sizeof *t.now);
+    *out = count_edits(&t);
+    return 0;
 }
 
 int ter_line(const Symbols *hypothesis, const Symbols *reference, size_t references, double *out)

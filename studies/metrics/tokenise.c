@@ -12,7 +12,7 @@
 
 /* ---- classes of characters ----------------------------------------------------------------------- */
 
-int tokenise_is_blank(uint32_t c)
+static int is_blank(uint32_t c)
 {
     return (c >= 0x1C && c <= 0x1F) || uc_is_property_white_space(c);
 }
@@ -215,8 +215,8 @@ static void join_words(Symbols *s)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->n; i++) {
-        if (tokenise_is_blank(s->x[i])) continue;
-        if (n && tokenise_is_blank(s->x[i - 1])) s->x[n++] = ' ';
+        if (is_blank(s->x[i])) continue;
+        if (n && is_blank(s->x[i - 1])) s->x[n++] = ' ';
         s->x[n++] = s->x[i];
     }
     s->n = n;
@@ -352,7 +352,7 @@ static int tokenise_moses(int language, Symbols *text, Symbols *room)
 
 int tokenise(int how, Symbols *text, Symbols *room)
 {
-    while (text->n && tokenise_is_blank(text->x[text->n - 1])) text->n--;
+    while (text->n && is_blank(text->x[text->n - 1])) text->n--;
     if (how == TOKENIZE_13A) TRY(prepare_13a(text));
     if (how == TOKENIZE_13A) TRY(apply_all(rules_13a, text, room));
     if (how >= TOKENIZE_EN) return tokenise_moses(how - TOKENIZE_EN, text, room);
@@ -388,7 +388,7 @@ void tokenise_squeeze(Symbols *text)
 {
     size_t n = 0;
     for (size_t i = 0; i < text->n; i++)
-        if (!tokenise_is_blank(text->x[i])) text->x[n++] = text->x[i];
+        if (!is_blank(text->x[i])) text->x[n++] = text->x[i];
     text->n = n;
 }
 

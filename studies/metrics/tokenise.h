@@ -71,9 +71,6 @@ int tokenise(int how, Symbols *text, Symbols *room);
  * and French. Chinese, Japanese and Korean stay as they are. `room` is overwritten. ERR_MEMORY. */
 int detokenise(int how, Symbols *text, Symbols *room);
 
-/* Returns 1 where a character is white space. */
-int tokenise_is_blank(uint32_t c);
-
 /* Makes words of their own, in a text of words, of the ASCII punctuation that ends a word of several characters or,
  * where none ends it, begins it. `room` is overwritten. Source: Popovic 2017, chrF++. ERR_MEMORY. */
 int tokenise_punctuation(Symbols *text, Symbols *room);

@@ -7,7 +7,6 @@
 #include "nn/text/corpus.h"
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
-#include "studies/tools/progress.h"
 
 /* ---- model -> metadata --------------------------------------------------------------------------- */
 
@@ -182,12 +181,10 @@ static int take_option(Options *o, const char *file, const Option *p)
 /* Gives a table the name that it had when its text was printed. */
 static int take_name(const char *file, const char *key, Table *t)
 {
-    char *name;
+    SCOPED(memory_drop) char *name = NULL;
     TRY(store_meta(file, key, &name));
-    int good = scheme_named(name);
     table_rename(t, name);
-    memory_free(name);
-    if (good) return 0;
+    if (scheme_named(name)) return 0;
     return error_set(ERR_INPUT,
                      "%s: metadata %s: expected a scheme's name (letters, digits, - _ . + : /)",
                      file, key);
@@ -362,11 +359,9 @@ static int describe(Network *n, const char *dir, const Options *given, char file
 
 static int take_scheme(Network *n, const char *name)
 {
-    Zoo z;
+    SCOPED(zoo_close) Zoo z = {0};
     TRY(zoo_open(&z));
-    int code = zoo_find(&z, name, "euler", &n->table);
-    zoo_close(&z);
-    return code;
+    return zoo_find(&z, name, "euler", &n->table);
 }
 
 /* Reads all but the model of a directory of another program. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/text.h"
 #include "kernels/threads.h"
 #include "studies/tools/progress.h"
@@ -417,10 +417,8 @@ int network_warmup(Options *o, const Corpus *c)
 int network_adaptive(const Options *o, const Corpus *c)
 {
     if (!options_text(o, "adaptive")) return 0;
-    size_t *count = memory_new(c->vocab.size, sizeof *count);
-    int code = count ? check_frequency(c, count) : ERR_MEMORY;
-    memory_free(count);
-    return code;
+    SCOPED(memory_drop) size_t *count = memory_new(c->vocab.size, sizeof *count);
+    return count ? check_frequency(c, count) : ERR_MEMORY;
 }
 
 const Unit *network_unit(const Vocab *v)

@@ -219,6 +219,21 @@ void network_free(Network *n);
 /* Reads the corpus that the options of the model's file and those given name; the model's own merges cut its words. */
 int network_own_corpus(const Network *n, int untested, Corpus *c);
 
+/* ---- texts.c: a user's texts for a model, and on stderr what it reads otherwise than they have it ------------- */
+
+/* Reads a text as text_read does, with the model's pieces and words. */
+int texts_read(const Network *n, const char *file, Text *t);
+int texts_source(const Network *n, const char *file, Text *t); /* a text as a source */
+
+/* Adds the counts of a part to those of a text: tokens, unknown. */
+void texts_count(Text *of, const Text *part);
+
+/* Writes how many tokens are read as <unk>, where there are any. A text with many of them is
+ * easier, so perplexities of two vocabularies do not compare. */
+void texts_tell(const Text *t);
+
+/* ---- what a model is for (metadata.c) ------------------------------------------------------------ */
+
 /* Returns ERR_INPUT, naming the model, where it was fine-tuned: for commands that need words. */
 int network_no_labels(const Network *n, const char *dir);
 /* Returns ERR_INPUT, naming the model, where it is an encoder alone: for commands that need next words, with or without

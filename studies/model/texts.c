@@ -1,5 +1,5 @@
-/* texts.c: reads texts for a model, sums the counts of a text's parts, and writes them (texts.h). */
-#include "studies/model/texts.h"
+/* texts.c: reads texts for a model, sums the counts of a text's parts, and writes them (network.h). */
+#include "studies/model/network.h"
 
 #include "studies/tools/progress.h"
 

@@ -73,12 +73,10 @@ int trained_load(const char *dir, size_t tokens, size_t threads, Network *n)
 static int set_initial(Model *m, System *s)
 {
     s->initial = memory_new(s->n, s->d * sizeof *s->initial);
-    int32_t *token = memory_new(s->n, sizeof *token);
-    for (size_t i = 0; token && i < s->n; i++) token[i] = (int32_t)i;
-    int code =
-        s->initial && token ? model_embed(m, SIDE_TARGET, s->n, token, s->initial) : ERR_MEMORY;
-    memory_free(token);
-    return code;
+    SCOPED(memory_drop) int32_t *token = memory_new(s->n, sizeof *token);
+    if (!s->initial || !token) return ERR_MEMORY;
+    for (size_t i = 0; i < s->n; i++) token[i] = (int32_t)i;
+    return model_embed(m, SIDE_TARGET, s->n, token, s->initial);
 }
 
 static int make(const char *dir, int layer, size_t particles, Network *n, System **out)

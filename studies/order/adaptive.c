@@ -303,18 +303,18 @@ static int run_schemes(Study *u, const Selection *s)
     for (size_t i = 0; i < s->count; i++) {
         Theory theory;
         Embedded e;
+        SCOPED(dense_free) Dense dense = {0};
         TRY(theory_search(s->scheme[i], CONVERGENCE_TREES, &theory));
         TRY(theory_embedded(s->scheme[i], CONVERGENCE_TREES, &e));
+        TRY(dense_find(s->scheme[i], &dense));
         Runner r = {.name = s->scheme[i]->name,
                     .table = s->scheme[i],
                     .order = theory_order(&theory, u->system),
                     .embedded = e.order,
-                    .estimate = e.estimate_order};
+                    .estimate = e.estimate_order,
+                    .dense = dense};
         for (int op = 0; op < COLOURS; op++) r.evals += table_evals(s->scheme[i]->pair, op);
-        TRY(dense_find(s->scheme[i], &r.dense));
-        int code = run_all(u, &r);
-        dense_free(&r.dense);
-        TRY(code);
+        TRY(run_all(u, &r));
     }
     return 0;
 }

@@ -22,11 +22,7 @@ static const Option study_options[] = {
      "particle system, options behind colons (transport:periodic:peclet=9), or " TRAINED_WORDS
      " (default: the one that --systems marks)"},
     {"system-file", OPTION_TEXT, NULL, "FILE", "a particle system of your own; described above"},
-    {"particles", OPTION_SIZE, NULL, "N", "number of particles (default: the system's own number)",
-     1, 4096},
-    {"dim", OPTION_SIZE, NULL, "D", "coordinates of a particle (default: the system's own number)",
-     1, 4096},
-    {"seed", OPTION_SIZE, "1", "N", "seed of the system's numbers and initial state", 0, 1e18},
+    CHOOSE_SIZES,
     {"t-end", OPTION_REAL, NULL, "T",
      "time of the comparison, from 0 on (default: the system's own)", 1e-9, 1e6},
     {"h0", OPTION_REAL, NULL, "H", "coarsest step (default: the system's own)", 1e-9, 1e6},
@@ -59,9 +55,8 @@ static const Option output_options[] = {
     {0},
 };
 
-static const OptionGroup study_group = {"Study", 1, study_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&study_group, &output_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Study", 1, study_options),
+                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 /* Shows people the columns of --columns; in the table of convergence behind h. */
 static int choose_columns(const Options *o, const ConvergenceStudy *u)
@@ -77,12 +72,10 @@ static int choose_columns(const Options *o, const ConvergenceStudy *u)
 /* Checks --columns before anything is measured. */
 static int check_columns(const Options *o)
 {
-    Sheet *s;
+    SCOPED(sheet_drop) Sheet *s = NULL;
     if (!options_text(o, "columns")) return 0;
     TRY(sheet_new(options_flag(o, "summary") ? order_summary : order_cells, &s));
-    int code = sheet_choose(s, options_text(o, "columns"));
-    sheet_free(s);
-    return code;
+    return sheet_choose(s, options_text(o, "columns"));
 }
 
 static int show(const Options *o, const ConvergenceStudy *u, const Selection *s)
@@ -149,7 +142,7 @@ static void add_options(size_t i, Sheet *s)
 /* Lists the systems, for people with their options, which stand behind a colon. */
 static int list_systems(int csv)
 {
-    Sheet *s;
+    SCOPED(sheet_drop) Sheet *s = NULL;
     TRY(sheet_new(system_columns, &s));
     for (size_t i = 0; system_name(i); i++) {
         int usual = strcmp(system_name(i), system_default()) == 0;
@@ -157,23 +150,19 @@ static int list_systems(int csv)
         if (!csv) add_options(i, s);
     }
     sheet_row(s, &(SystemRow){TRAINED_WORDS, "a layer of a trained model", 0, NAN, NAN, NAN});
-    int code = sheet_write(s, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
-    sheet_free(s);
-    return code;
+    return sheet_write(s, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
 }
 
 static int study_orders(const Options *o, const SystemChoice *system, const Selection *s)
 {
-    ConvergenceStudy u = {0};
+    SCOPED(convergence_free) ConvergenceStudy u = {0};
     OrderOptions how = {.t_end = options_real(o, "t-end"),
                         .h0 = options_real(o, "h0"),
                         .halvings = (int)options_size(o, "halvings"),
                         .local = options_flag(o, "local"),
                         .repeats = options_text(o, "out") ? 4 : 0};
-    int code = convergence_run(system, &how, s, &u);
-    if (code == 0) code = show(o, &u, s);
-    convergence_free(&u);
-    return code;
+    TRY(convergence_run(system, &how, s, &u));
+    return show(o, &u, s);
 }
 
 static int study_adaptive(const Options *o, const SystemChoice *system, Selection *s)
@@ -184,10 +173,8 @@ static int study_adaptive(const Options *o, const SystemChoice *system, Selectio
 
 static int run(Options *o)
 {
-    Selection s;
-    SystemChoice system = {options_text(o, "system"), options_text(o, "system-file"),
-                           options_size(o, "particles"), options_size(o, "dim"),
-                           options_size(o, "seed")};
+    SCOPED(select_close) Selection s = {0};
+    SystemChoice system = choose_options(o);
     int invariant = options_flag(o, "invariant"), adaptive = options_flag(o, "adaptive");
     TRY(options_needs(o));
     TRY(options_either(o, "adaptive", "invariant"));
@@ -208,11 +195,9 @@ static int run(Options *o)
     if (usual && options_rank(o, "scheme") == OPTION_DEFAULT)
         TRY(options_set(o, OPTION_DEFAULT, "", "scheme", usual));
     TRY(select_open(o, "exact", &s));
-    int code = invariant  ? invariant_study(o, &system, &s)
-               : adaptive ? study_adaptive(o, &system, &s)
-                          : study_orders(o, &system, &s);
-    select_close(&s);
-    return code;
+    return invariant  ? invariant_study(o, &system, &s)
+           : adaptive ? study_adaptive(o, &system, &s)
+                      : study_orders(o, &system, &s);
 }
 
 static const Kind kinds[] = {

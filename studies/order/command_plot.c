@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "studies/order/curves.h"
+#include "studies/order/order.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 
@@ -22,9 +22,8 @@ static const Option output_options[] = {
     {0},
 };
 
-static const OptionGroup input_group = {"Input", 1, input_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&input_group, &output_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Input", 1, input_options),
+                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 enum { H, EVALS, SECONDS, ERROR, COLUMNS };
 static const char *const column_names[COLUMNS] = {"h", "evals", "seconds", "error"};
@@ -74,19 +73,19 @@ typedef struct {
     size_t colour, again;                    /* of its scheme; lines of that scheme before it */
     double coarsest, finest, least, largest; /* largest: of the finite errors */
     double first, last;                      /* errors at the coarsest and the finest step */
-} Series;
+} Curve;
 
 typedef struct {
     size_t series;
     double x[COLUMNS];
-} Point;
+} CurvePoint;
 
 typedef struct {
     const Options *options;
     Sheet *points, *summary;
     size_t files, count, used, schemes;
-    Series series[SERIES_MAX];
-    Point *point;         /* (used) */
+    Curve series[SERIES_MAX];
+    CurvePoint *point;    /* (used) */
     size_t common;        /* bytes of the folder path that all files share */
     int known[COLUMNS];   /* some point has a number there */
     int relative;         /* 1: errors of a trained layer, over the flow's displacement */
@@ -107,7 +106,7 @@ static int is_wanted(const Options *o, const char *scheme)
 static int find_series(Overlay *v, size_t file, const char *scheme, const char *system, size_t *out)
 {
     for (*out = 0; *out < v->count; ++*out) {
-        const Series *s = &v->series[*out];
+        const Curve *s = &v->series[*out];
         int same = strcmp(s->scheme, scheme) == 0 && strcmp(s->system, system) == 0;
         if (same && s->file == file) return 0;
         v->several |= same;
@@ -116,8 +115,8 @@ static int find_series(Overlay *v, size_t file, const char *scheme, const char *
     if (v->count == SERIES_MAX)
         return error_set(ERR_INPUT, "expected at most %d lines in a plot; --scheme chooses some",
                          SERIES_MAX);
-    Series *s = &v->series[v->count];
-    *s = (Series){.file = file, .finest = INFINITY, .least = INFINITY, .colour = v->schemes};
+    Curve *s = &v->series[v->count];
+    *s = (Curve){.file = file, .finest = INFINITY, .least = INFINITY, .colour = v->schemes};
     for (size_t i = 0; i < v->count; i++)
         if (strcmp(v->series[i].scheme, scheme) == 0) s->colour = v->series[i].colour, s->again++;
     v->schemes += s->again == 0;
@@ -128,7 +127,7 @@ static int find_series(Overlay *v, size_t file, const char *scheme, const char *
 }
 
 /* Writes "heun", "heun on fisher", "heun (A.csv)". */
-static void name_series(const Overlay *v, Series *s)
+static void name_series(const Overlay *v, Curve *s)
 {
     char file[PART];
     const char *path = options_item(v->options, "file", s->file) + v->common;
@@ -138,7 +137,7 @@ static void name_series(const Overlay *v, Series *s)
     if (v->several) snprintf(s->name + n, (size_t)(SERIES_NAME - n), " (%s)", file);
 }
 
-static void count_point(Series *s, const double *x)
+static void count_point(Curve *s, const double *x)
 {
     s->points++;
     if (x[H] > s->coarsest) s->coarsest = x[H], s->first = x[ERROR];
@@ -231,13 +230,11 @@ static int add_files(Overlay *v)
 {
     const char *file;
     for (size_t i = 0; (file = options_item(v->options, "file", i)); i++) {
-        Csv c;
+        SCOPED(csv_close) Csv c = {0};
         TRY(csv_open(&c, file));
         v->logs |= i == 0 && curves_are(&c);
-        int code = v->logs ? 0 : add_table(v, i, &c);
-        csv_close(&c);
-        TRY(code);
         if (v->logs) return 0;
+        TRY(add_table(v, i, &c));
     }
     return v->count ? 0 : error_set(ERR_INPUT, "no point of the wanted schemes in the files");
 }
@@ -248,14 +245,14 @@ static void tabulate(Overlay *v)
 {
     char file[PART];
     for (size_t i = 0; i < v->count; i++) {
-        Series *s = &v->series[i];
+        Curve *s = &v->series[i];
         name_series(v, s);
         sheet_row(v->summary, &(SeriesRow){s->name, s->points, s->coarsest > 0 ? s->coarsest : NAN,
                                            isfinite(s->finest) ? s->finest : NAN, s->least});
     }
     for (size_t i = 0; i < v->used; i++) {
-        const Point *p = &v->point[i];
-        const Series *s = &v->series[p->series];
+        const CurvePoint *p = &v->point[i];
+        const Curve *s = &v->series[p->series];
         plot_text(options_item(v->options, "file", s->file), file, PART);
         PointRow row = {p->series + 1, {0}, s->name, file, s->scheme, s->system};
         memcpy(row.x, p->x, sizeof row.x);
@@ -296,7 +293,7 @@ static int draw(const Overlay *v, const char *dir, size_t which)
     TRY(plot_new(dir, &frame, &p));
     set_range(v, p, pictures[which].x);
     for (size_t i = 0; i < v->count; i++) {
-        const Series *s = &v->series[i];
+        const Curve *s = &v->series[i];
         plot_next(p, plot_again(s->colour, v->schemes, s->again));
         plot_numbered(p, "overlay.csv", i + 1,
                       sheet_column(point_columns, column_names[pictures[which].x]),
@@ -309,6 +306,8 @@ static int show(Overlay *v)
 {
     const Options *o = v->options;
     const char *dir = options_text(o, "out");
+    TRY(sheet_new(point_columns, &v->points));
+    TRY(sheet_new(series_columns, &v->summary));
     TRY(count_files(v));
     TRY(add_files(v));
     if (v->logs) return curves_study(o, v->common);
@@ -328,9 +327,7 @@ static int run(Options *o)
     Overlay *v = memory_new(1, sizeof *v);
     if (!v) return ERR_MEMORY;
     v->options = o;
-    int code = sheet_new(point_columns, &v->points);
-    if (code == 0) code = sheet_new(series_columns, &v->summary);
-    if (code == 0) code = show(v);
+    int code = show(v);
     sheet_free(v->points);
     sheet_free(v->summary);
     memory_free(v->point);

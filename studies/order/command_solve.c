@@ -24,11 +24,7 @@ static const Option study_options[] = {
      " (default: the one that 'trotter order --systems' marks)"},
     {"system-file", OPTION_TEXT, NULL, "FILE",
      "a particle system of your own ('trotter order --help all' shows the form)"},
-    {"particles", OPTION_SIZE, NULL, "N", "number of particles (default: the system's own number)",
-     1, 4096},
-    {"dim", OPTION_SIZE, NULL, "D", "coordinates of a particle (default: the system's own number)",
-     1, 4096},
-    {"seed", OPTION_SIZE, "1", "N", "seed of the system's numbers and initial state", 0, 1e18},
+    CHOOSE_SIZES,
     {"t-end", OPTION_REAL, NULL, "T", "time of the end, from 0 on (default: the system's own)",
      1e-9, 1e6},
     {"h", OPTION_REAL, NULL, "H",
@@ -54,9 +50,8 @@ static const Option output_options[] = {
     {0},
 };
 
-static const OptionGroup study_group = {"Study", 1, study_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&study_group, &output_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Study", 1, study_options),
+                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 /* A row of solve.csv. */
 typedef struct {
@@ -165,15 +160,13 @@ static void add_states(Study *u, const char *scheme, const double *y, size_t row
 static int begin(const Study *u, Stepper *st)
 {
     size_t history = (size_t)stepper_history(st);
-    double agreement, *past = memory_new(history, u->N * sizeof *past),
-                      *times = memory_new(history, sizeof *times);
-    int code = past && times ? 0 : ERR_MEMORY;
-    for (size_t j = 0; code == 0 && j < history; j++) times[j] = -(double)(j + 1) * u->h;
-    if (code == 0 && history) code = reference_solve(u->solved, times, history, past, &agreement);
-    if (code == 0) code = stepper_begin(st, 0, u->h, u->system->initial, START_GIVEN, past);
-    memory_free(past);
-    memory_free(times);
-    return code;
+    double agreement;
+    SCOPED(memory_drop) double *past = memory_new(history, u->N * sizeof *past);
+    SCOPED(memory_drop) double *times = memory_new(history, sizeof *times);
+    if (!past || !times) return ERR_MEMORY;
+    for (size_t j = 0; j < history; j++) times[j] = -(double)(j + 1) * u->h;
+    if (history) TRY(reference_solve(u->solved, times, history, past, &agreement));
+    return stepper_begin(st, 0, u->h, u->system->initial, START_GIVEN, past);
 }
 
 /* Takes steps of one length; *rows: the states that it came to. */
@@ -199,46 +192,42 @@ static int step_along(Study *u, Stepper *st, const char *name, size_t *rows, Run
 
 static int run_fixed(Study *u, const Table *t, size_t *rows, RunRow *r)
 {
-    Stepper *st = NULL;
-    Table *frozen = table_freeze(t);
-    int code = frozen ? stepper_new(frozen, u->system, &st) : ERR_MEMORY;
-    if (code == 0) code = step_along(u, st, t->name, rows, r);
-    if (code == 0) r->evals = stepper_evals(st);
-    stepper_free(st);
-    table_free(frozen);
-    return code;
+    SCOPED(stepper_drop) Stepper *st = NULL;
+    TABLE(frozen);
+    if (!(frozen = table_freeze(t))) return ERR_MEMORY;
+    TRY(stepper_new(frozen, u->system, &st));
+    TRY(step_along(u, st, t->name, rows, r));
+    r->evals = stepper_evals(st);
+    return 0;
 }
 
 static int run_adaptive(Study *u, const Table *t, size_t *rows, RunRow *r)
 {
     Embedded e;
-    Dense dense = {0};
+    SCOPED(dense_free) Dense dense = {0};
+    SCOPED(memory_drop) double *y = memory_new(u->N, sizeof *y);
     AdaptRun run;
-    double *y = memory_new(u->N, sizeof *y);
-    int code = y ? theory_embedded(t, CONVERGENCE_TREES, &e) : ERR_MEMORY;
-    if (code == 0) code = dense_find(t, &dense);
-    if (code == 0 && dense.order == 0)
-        code = error_set(ERR_INPUT, "%s has no values between steps: give --h", t->name);
+    if (!y) return ERR_MEMORY;
+    TRY(theory_embedded(t, CONVERGENCE_TREES, &e));
+    TRY(dense_find(t, &dense));
+    if (dense.order == 0)
+        return error_set(ERR_INPUT, "%s has no values between steps: give --h", t->name);
     AdaptOptions o = {.absolute = r->tolerance,
                       .relative = r->tolerance,
                       .t_end = u->t_end,
                       .most = STEPS,
-                      .estimate_order = code == 0 ? e.estimate_order : 0,
+                      .estimate_order = e.estimate_order,
                       .dense = &dense,
                       .times = u->rows,
                       .at = u->t,
                       .states = u->states};
-    if (code == 0) code = adapt_run(t, u->system, &o, y, &run);
-    if (code == 0) {
-        r->steps = run.steps;
-        r->rejected = run.rejected;
-        r->evals = run.evals;
-        r->outcome = adapt_outcome(run.outcome);
-        for (*rows = 0; *rows < u->rows && u->t[*rows] <= run.t; ++*rows) {}
-    }
-    dense_free(&dense);
-    memory_free(y);
-    return code;
+    TRY(adapt_run(t, u->system, &o, y, &run));
+    r->steps = run.steps;
+    r->rejected = run.rejected;
+    r->evals = run.evals;
+    r->outcome = adapt_outcome(run.outcome);
+    for (*rows = 0; *rows < u->rows && u->t[*rows] <= run.t; ++*rows) {}
+    return 0;
 }
 
 static int run_scheme(Study *u, const Table *t)
@@ -463,17 +452,14 @@ static void close_study(Study *u)
 static int run(Options *o)
 {
     Study u = {.options = o};
-    Selection s;
-    SystemChoice system = {options_text(o, "system"), options_text(o, "system-file"),
-                           options_size(o, "particles"), options_size(o, "dim"),
-                           options_size(o, "seed")};
+    SCOPED(select_close) Selection s = {0};
+    SystemChoice system = choose_options(o);
     TRY(options_either(o, "h", "tolerance"));
     TRY(select_open(o, "exact", &s));
     int code = options_text(o, "tolerance") ? adaptive_select(&s, 0) : 0;
     if (code == 0) code = choose_system(&system, &u.network, &u.system);
     if (code == 0) code = choose_blame(&system, study(&u, &s));
     close_study(&u);
-    select_close(&s);
     return code;
 }
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "studies/order/curves.h"
+#include "studies/order/order.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 
@@ -92,19 +92,16 @@ static int add_log(Curves *v, const Csv *c)
 static int add_logs(Curves *v)
 {
     for (const char *file; (file = options_item(v->options, "file", v->count)); v->count++) {
-        Csv c;
+        SCOPED(csv_close) Csv c = {0};
         if (v->count == LOGS_MAX) return error_set(ERR_INPUT, "expected at most %d logs", LOGS_MAX);
         name_log(file, v->common, v->name[v->count]);
         TRY(csv_open(&c, file));
-        int code = 0;
         if (!curves_are(&c))
-            code = error_set(ERR_INPUT,
+            return error_set(ERR_INPUT,
                              "%s:1: expected columns step and train_loss: the log.csv of a "
                              "training is laid over other logs alone",
                              file);
-        if (code == 0) code = add_log(v, &c);
-        csv_close(&c);
-        TRY(code);
+        TRY(add_log(v, &c));
     }
     return 0;
 }
@@ -141,6 +138,8 @@ static int show(Curves *v)
 {
     const char *dir = options_text(v->options, "out");
     int csv = options_flag(v->options, "csv");
+    TRY(sheet_new(log_curve_columns, &v->points));
+    TRY(sheet_new(last_columns, &v->last));
     TRY(add_logs(v));
     TRY(sheet_write(csv ? v->points : v->last, csv ? SHEET_CSV : SHEET_PLAIN, stdout));
     if (!dir) return 0;
@@ -156,9 +155,7 @@ int curves_study(const Options *o, size_t common)
     if (!v) return ERR_MEMORY;
     v->options = o;
     v->common = common;
-    int code = sheet_new(log_curve_columns, &v->points);
-    if (code == 0) code = sheet_new(last_columns, &v->last);
-    if (code == 0) code = show(v);
+    int code = show(v);
     sheet_free(v->points);
     sheet_free(v->last);
     memory_free(v);

@@ -3,6 +3,7 @@
 #define TROTTER_STUDIES_ORDER_H
 
 #include "studies/measure/convergence.h"
+#include "studies/tools/csv.h"
 
 /* ---- adaptive.c ------------------------------------------------------------------------------ */
 
@@ -39,5 +40,18 @@ extern const Column invariant_columns[], drift_columns[];
 /* Runs to --t-end with step --h0 (default: 200 and half the h0 of the system). Prints the table, or with --csv every part
  * of every run. Writes invariant.csv, invariant.md, drift.csv and the plot drift to --out. */
 int invariant_study(const Options *o, const SystemChoice *system, const Selection *s);
+
+/* ---- curves.c: the logs of several trainings over each other, for `trotter plot` ------------- */
+
+/* Returns 1 where the table is the log.csv of a training. */
+int curves_are(const Csv *c);
+
+/* Prints where each log of --file ends, or with --csv all rows. Writes curves.csv and the plots curves (validation
+ * perplexity) and curves-loss to --out. Names leave out the first `common` bytes of the paths, which are the same in all.
+ * ERR_INPUT for a file that is no log. */
+int curves_study(const Options *o, size_t common);
+
+/* Columns of curves.csv. */
+extern const Column log_curve_columns[];
 
 #endif

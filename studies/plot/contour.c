@@ -4,7 +4,6 @@
 #include "studies/plot/contour.h"
 
 #include <math.h>
-#include <stdint.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"

@@ -248,15 +248,13 @@ static int read_points(const Csv *c, PlotRows rows, int x, int y, Line *l)
 static int add_line(Plot *p, const char *data, PlotRows rows, int x, int y)
 {
     char path[OUTPUT_PATH];
-    Csv c;
+    SCOPED(csv_close) Csv c = {0};
     TRY(output_path(path, p->dir, "%s", data));
     TRY(csv_open(&c, path));
-    int columns = (int)c.columns, code = memory_more(&p->line, p->lines, sizeof *p->line);
-    if (code == 0 && (rows.key > columns || rows.too > columns || x > columns || y > columns))
-        code = ERR_MISUSE;
-    if (code == 0) code = read_points(&c, rows, x, y, &p->line[p->lines++]);
-    csv_close(&c);
-    return code;
+    int columns = (int)c.columns;
+    if (rows.key > columns || rows.too > columns || x > columns || y > columns) return ERR_MISUSE;
+    TRY(memory_more(&p->line, p->lines, sizeof *p->line));
+    return read_points(&c, rows, x, y, &p->line[p->lines++]);
 }
 
 int plot_over(Plot *p, const char *data, PlotRows rows, int x, int y)

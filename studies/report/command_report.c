@@ -17,9 +17,8 @@ static const Option output_options[] = {
     {0},
 };
 
-static const OptionGroup input_group = {"Input", 1, input_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&input_group, &output_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Input", 1, input_options),
+                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 static int write_page(const Found *found, const char *title, const char *path)
 {
@@ -38,17 +37,14 @@ static int write_page(const Found *found, const char *title, const char *path)
 static int report_on(const char *dir, const char *title, const char *path)
 {
     char usual[OUTPUT_PATH + 16], *real = realpath(dir, NULL);
-    Found found;
+    SCOPED(found_free) Found found = {0};
     /* Takes only the last part of the path: the page is shown to others, who need not know where the directory lies. */
     snprintf(usual, sizeof usual, "Studies in %s", real ? strrchr(real, '/') + 1 : dir);
     free(real);
     TRY(output_check_file(path));
     TRY(found_search(dir, path, &found));
-    int code = found.studies ? write_page(&found, title ? title : usual, path)
-                             : error_set(ERR_INPUT,
-                                         "%s: no study in it that a command of trotter wrote", dir);
-    found_free(&found);
-    return code;
+    if (found.studies) return write_page(&found, title ? title : usual, path);
+    return error_set(ERR_INPUT, "%s: no study in it that a command of trotter wrote", dir);
 }
 
 static int run(Options *o)

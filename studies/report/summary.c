@@ -301,23 +301,20 @@ static void put_foot(Summary *s)
 int summary_write(Summary *s, const char *title)
 {
     size_t n = s->found->studies;
-    Brief *b = memory_new(n, sizeof *b);
-    int code = b ? 0 : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < n; i++) code = brief_study(s, &s->found->study[i], &b[i]);
-    if (code == 0) {
-        put_head(s, title);
-        put_contents(s, b, n);
-        fputs("<main>\n", s->f);
-        /* A study in the directory itself shows its words in its own section. */
-        int own = 0;
-        for (size_t i = 0; i < n; i++) own |= !*s->found->study[i].dir;
-        if (!own) summary_text(s, "README.md", "Notes");
-        for (size_t i = 0; code == 0 && i < n; i++) code = put_study(s, i, &b[i]);
-        if (formulas(s->found)) put_notation(s);
-        put_left(s);
-        fputs("</main>\n", s->f);
-        put_foot(s);
-    }
-    memory_free(b);
-    return code;
+    SCOPED(memory_drop) Brief *b = memory_new(n, sizeof *b);
+    if (!b) return ERR_MEMORY;
+    for (size_t i = 0; i < n; i++) TRY(brief_study(s, &s->found->study[i], &b[i]));
+    put_head(s, title);
+    put_contents(s, b, n);
+    fputs("<main>\n", s->f);
+    /* A study in the directory itself shows its words in its own section. */
+    int own = 0;
+    for (size_t i = 0; i < n; i++) own |= !*s->found->study[i].dir;
+    if (!own) summary_text(s, "README.md", "Notes");
+    for (size_t i = 0; i < n; i++) TRY(put_study(s, i, &b[i]));
+    if (formulas(s->found)) put_notation(s);
+    put_left(s);
+    fputs("</main>\n", s->f);
+    put_foot(s);
+    return 0;
 }

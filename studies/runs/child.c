@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -78,10 +77,7 @@ static int wait_for(pid_t child, Lease *claim)
 /* Returns 0 where a training ended with its result: one that is no better than word frequencies has status 1 as well. */
 static int check_result(const char *dir, int code)
 {
-    char path[OUTPUT_PATH];
-    if (code == ERR_CHECK && output_path(path, dir, "result.csv") == 0 && output_exists(path))
-        return 0;
-    return code;
+    return code == ERR_CHECK && output_there(dir, "result.csv") ? 0 : code;
 }
 
 int child_train(const char *dir, int resume, Lease *claim)

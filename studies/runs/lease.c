@@ -11,7 +11,6 @@
 
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "studies/tools/progress.h"
 
 enum { LOCK_HAD, LOCK_TAKEN, LOCK_REFUSED };
 
@@ -96,14 +95,6 @@ static double silence(int own, int fd)
     return difftime(now.st_mtime, then.st_mtime);
 }
 
-/* Returns 1 where `path` still names the open file. */
-static int is_same(const char *path, int fd)
-{
-    struct stat a, b;
-    return stat(path, &a) == 0 && fstat(fd, &b) == 0 && a.st_ino == b.st_ino &&
-           a.st_dev == b.st_dev;
-}
-
 /* Takes over a claim whose holder may be gone. *again = 1: the claim disappeared meanwhile. */
 static int take_over(const char *path, const char *who, int own, Lease *c, int *mine, int *again)
 {
@@ -111,7 +102,7 @@ static int take_over(const char *path, const char *who, int own, Lease *c, int *
     *again = fd < 0 && errno == ENOENT;
     if (fd < 0) return *again ? 0 : failed(path);
     int code = 0, had = lock(fd) == LOCK_HAD;
-    if (had && !is_same(path, fd))
+    if (had && !output_is(path, fd))
         *again = 1;
     else if (had && !(is_elsewhere(fd, who, c->left_over) && silence(own, fd) < LEASE_SILENCE)) {
         code = write_words(fd, path, who);
@@ -168,7 +159,7 @@ void lease_pass(const Lease *c)
 void lease_drop(Lease *c)
 {
     if (c->fd < 0) return;
-    if (is_same(c->path, c->fd) && is_ours(c)) unlink(c->path);
+    if (output_is(c->path, c->fd) && is_ours(c)) unlink(c->path);
     close(c->fd);
     c->fd = -1;
 }

@@ -7,30 +7,22 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
-#include "studies/model/network.h"
+#include "kernels/scoped.h"
 #include "studies/tools/output.h"
 
-/* Reads the options of the run in DIR; the caller frees them. */
-static int read_config(const OptionGroup *const *groups, const char *dir, Options **out)
+int rerun_config(const OptionGroup *const *groups, const char *dir, Options **out)
 {
     char path[OUTPUT_PATH];
+    SCOPED(options_drop) Options *there = NULL;
     TRY(output_path(path, dir, "config.ini"));
-    TRY(options_new(groups, out));
-    int code = options_read(*out, path);
-    if (code == 0) return 0;
-    options_free(*out);
-    *out = NULL;
-    return code;
+    TRY(options_new(groups, &there));
+    TRY(options_read(there, path));
+    *out = there;
+    there = NULL;
+    return 0;
 }
 
 /* ---- going on ------------------------------------------------------------------------------------ */
-
-static int exists(const char *dir, const char *name)
-{
-    char path[OUTPUT_PATH];
-    return output_path(path, dir, "%s", name) == 0 && output_exists(path);
-}
 
 static int missing(const char *dir, const char *name, const char *words)
 {
@@ -40,7 +32,7 @@ static int missing(const char *dir, const char *name, const char *words)
 
 int rerun_has_state(const char *dir)
 {
-    return exists(dir, "state.safetensors");
+    return output_there(dir, "state.safetensors");
 }
 
 /* Returns ERR_INPUT where an option that decides the run differs. scheme.txt is compared elsewhere, and
@@ -57,27 +49,25 @@ static int same_run(const Options *o, const Options *there, const char *dir)
 int rerun_resume(Options *o, const OptionGroup *const *groups, const char *dir)
 {
     char path[OUTPUT_PATH];
-    Options *there;
-    if (!exists(dir, "config.ini")) return missing(dir, "config.ini", "no run to go on with");
-    if (exists(dir, "result.csv") && !rerun_has_state(dir))
+    SCOPED(options_drop) Options *there = NULL;
+    if (!output_there(dir, "config.ini")) return missing(dir, "config.ini", "no run to go on with");
+    if (output_there(dir, "result.csv") && !rerun_has_state(dir))
         return missing(dir, "state.safetensors", "a finished run goes on from nothing else");
     TRY(output_path(path, dir, "config.ini"));
     TRY(options_read(o, path));
-    TRY(read_config(groups, dir, &there));
-    int code = same_run(o, there, dir);
-    options_free(there);
-    return code;
+    TRY(rerun_config(groups, dir, &there));
+    return same_run(o, there, dir);
 }
 
 /* Reads the checksum of the corpus of the run's model. ERR_INPUT where there is no model, or one that
  * cannot be read. */
 static int corpus_of(const char *dir, uint64_t *checksum)
 {
-    char path[OUTPUT_PATH], *digits;
+    char path[OUTPUT_PATH];
+    SCOPED(memory_drop) char *digits = NULL;
     TRY(output_path(path, dir, "model.safetensors"));
     TRY(store_meta(path, "corpus_checksum", &digits));
     *checksum = strtoull(digits, NULL, 16);
-    memory_free(digits);
     return 0;
 }
 
@@ -94,8 +84,8 @@ static void name_run(const char *dir, char words[64])
 {
     char path[OUTPUT_PATH];
     uint64_t step;
-    snprintf(words, 64, "%s run", exists(dir, "result.csv") ? "finished" : "stopped");
-    if (!exists(dir, "result.csv") && output_path(path, dir, "state.safetensors") == 0 &&
+    snprintf(words, 64, "%s run", output_there(dir, "result.csv") ? "finished" : "stopped");
+    if (!output_there(dir, "result.csv") && output_path(path, dir, "state.safetensors") == 0 &&
         train_saved_step(path, &step) == 0)
         snprintf(words, 64, "stopped run (step %" PRIu64 ")", step);
 }
@@ -136,13 +126,12 @@ static int spare_stopped(const char *dir)
 /* Sets *same = 1 where scheme.txt has the text of t; a text that cannot be read counts as another. */
 static int same_scheme(Stacks t, const char *dir, int *same)
 {
-    char path[OUTPUT_PATH], *now = NULL, *there = NULL;
+    char path[OUTPUT_PATH];
+    SCOPED(memory_drop) char *now = NULL, *there = NULL;
     size_t bytes;
     TRY(output_path(path, dir, "scheme.txt"));
     TRY(network_scheme_text(t, &now));
     *same = output_read(path, &there, &bytes) == 0 && network_scheme_same(now, there);
-    memory_free(there);
-    memory_free(now);
     return 0;
 }
 
@@ -164,13 +153,11 @@ int rerun_options(const Options *o, const Options *there, char words[OPTION_WORD
 
 int rerun_is(const Options *o, const OptionGroup *const *groups, Stacks t, const char *dir)
 {
-    Options *there;
+    SCOPED(options_drop) Options *there = NULL;
     int same;
-    if (same_scheme(t, dir, &same) != 0 || !same || read_config(groups, dir, &there) != 0)
+    if (same_scheme(t, dir, &same) != 0 || !same || rerun_config(groups, dir, &there) != 0)
         return RERUN_OTHER;
-    int is = rerun_options(o, there, NULL);
-    options_free(there);
-    return is;
+    return rerun_options(o, there, NULL);
 }
 
 static int compare_run(const Options *o, const Options *there, Stacks t, const char *dir,
@@ -183,7 +170,7 @@ static int compare_run(const Options *o, const Options *there, Stacks t, const c
         int goes_on = resumes && same && same_run(o, there, dir) == 0;
         return spare(dir, words, goes_on ? "--resume to go on with it, " : "");
     }
-    if (same) return resumes && !exists(dir, "result.csv") ? spare_stopped(dir) : 0;
+    if (same) return resumes && !output_there(dir, "result.csv") ? spare_stopped(dir) : 0;
     snprintf(words, sizeof words, "scheme.txt has another text of %s", t.layers->name);
     return spare(dir, words, "");
 }
@@ -191,14 +178,12 @@ static int compare_run(const Options *o, const Options *there, Stacks t, const c
 int rerun_refuse(const Options *o, const OptionGroup *const *groups, Stacks t, uint64_t checksum,
                  const char *dir, int resumes)
 {
-    Options *there;
+    SCOPED(options_drop) Options *there = NULL;
     uint64_t its;
-    if (!exists(dir, "result.csv") && !rerun_has_state(dir)) return 0;
-    if (read_config(groups, dir, &there) != 0)
+    if (!output_there(dir, "result.csv") && !rerun_has_state(dir)) return 0;
+    if (rerun_config(groups, dir, &there) != 0)
         return spare(dir, "its config.ini cannot be read", "");
-    int code = compare_run(o, there, t, dir, resumes);
-    options_free(there);
-    if (code == 0 && exists(dir, "result.csv") && corpus_of(dir, &its) == 0 && its != checksum)
-        code = spare_corpus(o, dir);
-    return code;
+    TRY(compare_run(o, there, t, dir, resumes));
+    int other = output_there(dir, "result.csv") && corpus_of(dir, &its) == 0 && its != checksum;
+    return other ? spare_corpus(o, dir) : 0;
 }

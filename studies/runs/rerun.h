@@ -5,6 +5,9 @@
 
 #include "studies/model/network.h"
 
+/* Reads the options, of these groups, of the run or study in DIR; the caller frees them. ERR_INPUT. */
+int rerun_config(const OptionGroup *const *groups, const char *dir, Options **out);
+
 /* Sets o, of these groups, from DIR/config.ini, below the command line's rank. ERR_INPUT where there is no run (with a
  * mistyped DIR another would begin unnoticed), where the run is finished but its state is gone, and, with both values,
  * where an option that decides the run was given with another value. */

@@ -1,19 +1,16 @@
 /* runs.c: finds the runs that exist, trains the others, and reads what they leave. */
 #include "studies/runs/runs.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "kernels/file.h"
 #include "studies/runs/child.h"
 #include "studies/tools/command.h"
-#include "studies/model/network.h"
 #include "studies/runs/rerun.h"
 #include "studies/runs/worker.h"
 
@@ -25,12 +22,6 @@ void runs_note(const Runs *r, const char *format, ...)
     vsnprintf(words, sizeof words, format, args);
     va_end(args);
     if (output_path(path, r->dir, "study.log") == 0) lease_log(path, "%s: %s", r->who, words);
-}
-
-static int exists(const char *dir, const char *name)
-{
-    char path[OUTPUT_PATH];
-    return output_path(path, dir, "%s", name) == 0 && output_exists(path);
 }
 
 /* Sets the options that a study gives to every run. A run with an encoder has its own context. */
@@ -73,12 +64,10 @@ static int run_options(const Options *o, const RunSpec *s, Options **out)
 static int read_result(const char *dir, RunResult *r)
 {
     char path[OUTPUT_PATH];
-    Csv c;
+    SCOPED(csv_close) Csv c = {0};
     TRY(output_path(path, dir, "result.csv"));
     TRY(csv_open(&c, path));
-    int code = runs_result(&c, 0, r);
-    csv_close(&c);
-    return code;
+    return runs_result(&c, 0, r);
 }
 
 /* ---- one run --------------------------------------------------------------------------------- */
@@ -102,7 +91,7 @@ static int run_there(const Job *j)
 
 static int is_done(const Job *j)
 {
-    return exists(j->dir, "result.csv") && run_there(j) == RERUN_SAME &&
+    return output_there(j->dir, "result.csv") && run_there(j) == RERUN_SAME &&
            rerun_same_corpus(j->dir, j->runs->checksum);
 }
 
@@ -129,12 +118,11 @@ static void mark_failed(const Job *j, int failed)
 
 static int write_config(const Job *j)
 {
-    char path[OUTPUT_PATH], *text;
+    char path[OUTPUT_PATH];
+    SCOPED(memory_drop) char *text = NULL;
     TRY(output_path(path, j->dir, "config.ini"));
     TRY(network_config_text(j->options, &text));
-    int code = file_replace(path, text, strlen(text));
-    memory_free(text);
-    return code;
+    return file_replace(path, text, strlen(text));
 }
 
 /* Trains a run. It first removes the old results, and the state unless the run goes on from it; beside the new
@@ -143,7 +131,7 @@ static int train(const Job *j, Lease *claim)
 {
     static const char *const stale[] = {"result.csv", "state.safetensors"};
     char path[OUTPUT_PATH];
-    int is = run_there(j), done = is == RERUN_SAME && exists(j->dir, "result.csv");
+    int is = run_there(j), done = is == RERUN_SAME && output_there(j->dir, "result.csv");
     int resume = is != RERUN_OTHER && !done && rerun_has_state(j->dir);
     runs_note(j->runs, "%s %s%s%s", resume ? "goes on with" : "trains", j->name,
               *claim->left_over ? ", left over by " : "", claim->left_over);
@@ -192,7 +180,7 @@ static int do_job(const Job *j, RunResult *out, int *state)
     Lease claim;
     int mine;
     *state = RUN_THERE;
-    if (is_done(j) && !exists(j->dir, "claim")) return read_result(j->dir, out);
+    if (is_done(j) && !output_there(j->dir, "claim")) return read_result(j->dir, out);
     TRY(output_directory(j->dir));
     TRY(output_path(path, j->dir, "claim"));
     TRY(lease_take(path, j->runs->who, &claim, &mine));
@@ -201,6 +189,11 @@ static int do_job(const Job *j, RunResult *out, int *state)
     int code = do_claimed(j, &claim, out, state);
     lease_drop(&claim);
     return code;
+}
+
+static void job_close(Job *j)
+{
+    options_free(j->options);
 }
 
 static int job_open(Job *j, const Runs *r, const RunSpec *s)
@@ -213,13 +206,11 @@ static int job_open(Job *j, const Runs *r, const RunSpec *s)
 
 int runs_spare(const Runs *r, const RunSpec *s)
 {
-    Job j;
-    int code = job_open(&j, r, s);
-    if (code == 0 && !is_done(&j) && run_there(&j) != RERUN_SHORTER)
-        code = rerun_refuse(j.options, command_train.groups, (Stacks){s->scheme, s->encoder},
-                            r->checksum, j.dir, 0);
-    options_free(j.options);
-    return code;
+    SCOPED(job_close) Job j = {0};
+    TRY(job_open(&j, r, s));
+    if (is_done(&j) || run_there(&j) == RERUN_SHORTER) return 0;
+    return rerun_refuse(j.options, command_train.groups, (Stacks){s->scheme, s->encoder},
+                        r->checksum, j.dir, 0);
 }
 
 /* Sets rate and dropout to a fixed value for a study with --tune, which chooses them itself. */
@@ -244,31 +235,21 @@ static int study_options(const OptionGroup *const *groups, const Options *o, con
 
 int runs_same_study(const Runs *r, const Options *there)
 {
-    Options *old = NULL, *now = NULL;
+    SCOPED(options_drop) Options *old = NULL, *now = NULL;
     char words[OPTION_WORDS];
-    int code = study_options(command_train.groups, there, r->options, &old);
-    if (code == 0) code = study_options(command_train.groups, r->options, r->options, &now);
-    if (code == 0 && rerun_options(now, old, words) == RERUN_OTHER)
-        code = error_set(ERR_INPUT,
-                         "%s holds a study of other options (%s): give another --out, or remove %s "
-                         "first",
-                         r->dir, words, r->dir);
-    options_free(now);
-    options_free(old);
-    return code;
+    TRY(study_options(command_train.groups, there, r->options, &old));
+    TRY(study_options(command_train.groups, r->options, r->options, &now));
+    if (rerun_options(now, old, words) != RERUN_OTHER) return 0;
+    return error_set(ERR_INPUT,
+                     "%s holds a study of other options (%s): give another --out, or remove %s "
+                     "first",
+                     r->dir, words, r->dir);
 }
 
 int runs_study(const OptionGroup *const *groups, const char *dir, Options **there)
 {
-    char path[OUTPUT_PATH];
     *there = NULL;
-    TRY(output_path(path, dir, "config.ini"));
-    if (!output_exists(path)) return 0;
-    TRY(options_new(groups, there));
-    int code = options_read(*there, path);
-    if (code != 0) options_free(*there);
-    if (code != 0) *there = NULL;
-    return code;
+    return output_there(dir, "config.ini") ? rerun_config(groups, dir, there) : 0;
 }
 
 int runs_warmup(Options *o, const Options *there)
@@ -280,22 +261,18 @@ int runs_warmup(Options *o, const Options *there)
 
 int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state)
 {
-    Job j;
-    int code = job_open(&j, r, s);
-    if (code == 0) code = do_job(&j, out, state);
-    options_free(j.options);
-    return code;
+    SCOPED(job_close) Job j = {0};
+    TRY(job_open(&j, r, s));
+    return do_job(&j, out, state);
 }
 
 int runs_look(const Runs *r, const RunSpec *s, RunResult *out)
 {
-    Job j;
+    SCOPED(job_close) Job j = {0};
     char dir[OUTPUT_PATH];
-    if (runs_directory(r->dir, s, dir) != 0 || !exists(dir, "result.csv")) return 0;
-    int code = job_open(&j, r, s);
-    if (code == 0 && is_done(&j)) code = read_result(j.dir, out);
-    options_free(j.options);
-    return code;
+    if (runs_directory(r->dir, s, dir) != 0 || !output_there(dir, "result.csv")) return 0;
+    TRY(job_open(&j, r, s));
+    return is_done(&j) ? read_result(j.dir, out) : 0;
 }
 
 int runs_model(const Options *o, const RunSpec *s, const Vocab *v, const Backend *b, Model **out)
@@ -316,10 +293,9 @@ int runs_model(const Options *o, const RunSpec *s, const Vocab *v, const Backend
 int runs_check(const Options *o, const RunSpec *s, const Vocab *v, const Backend *b,
                size_t *numbers)
 {
-    Model *m;
+    SCOPED(model_drop) Model *m = NULL;
     TRY(runs_model(o, s, v, b, &m));
     if (numbers) *numbers = model_size(m);
-    model_free(m);
     return 0;
 }
 
@@ -346,16 +322,15 @@ int runs_open(Runs *r)
 int runs_log(const char *dir, const RunSpec *s, RunRow **row, size_t *rows)
 {
     char run[OUTPUT_PATH], path[OUTPUT_PATH];
-    Csv c;
+    SCOPED(csv_close) Csv c = {0};
     TRY(runs_directory(dir, s, run));
     TRY(output_path(path, run, "log.csv"));
     TRY(csv_open(&c, path));
+    SCOPED(memory_drop) RunRow *list = memory_new(c.rows, sizeof *list);
+    if (!list) return ERR_MEMORY;
+    for (size_t i = 0; i < c.rows; i++) TRY(csv_record(&c, i, log_columns, &list[i]));
     *rows = c.rows;
-    *row = memory_new(c.rows, sizeof **row);
-    int code = *row ? 0 : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < c.rows; i++)
-        code = csv_record(&c, i, log_columns, &(*row)[i]);
-    if (code != 0) *row = memory_free(*row);
-    csv_close(&c);
-    return code;
+    *row = list;
+    list = NULL;
+    return 0;
 }

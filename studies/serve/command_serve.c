@@ -9,8 +9,7 @@ static const Option options[] = {
     {0},
 };
 
-static const OptionGroup group = {"Input", 1, options};
-static const OptionGroup *const groups[] = {&group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Input", 1, options), NULL};
 
 static int run(Options *o)
 {

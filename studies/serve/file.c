@@ -1,11 +1,9 @@
 /* file.c: opens files below the directory, and lists and reports what it has. */
 #include "studies/serve/serve.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -111,30 +109,24 @@ int file_list(const Request *r, FILE *f)
 {
     char *roots[] = {(char[]){"."}, NULL};
     size_t rows = 0;
-    Sheet *s;
+    SCOPED(sheet_drop) Sheet *s = NULL;
     (void)r;
     TRY(sheet_new(file_columns_listed, &s));
     FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
     for (FTSENT *e; walk && rows < LIST_MOST && (e = fts_read(walk));)
         list_entry(walk, e, s, &rows);
     if (walk) fts_close(walk);
-    int code = sheet_write(s, SHEET_CSV, f);
-    sheet_free(s);
-    return code;
+    return sheet_write(s, SHEET_CSV, f);
 }
 
 /* ---- the report ------------------------------------------------------------------------------------ */
 
 int file_report(const Request *r, FILE *f)
 {
-    Found found;
+    SCOPED(found_free) Found found = {0};
     (void)r;
     TRY(found_search(".", "", &found));
     Summary s = {.found = &found, .f = f};
-    int code =
-        found.studies
-            ? summary_write(&s, "Studies")
-            : error_set(ERR_INPUT, "there is no study here yet that a command of trotter wrote");
-    found_free(&found);
-    return code;
+    if (found.studies) return summary_write(&s, "Studies");
+    return error_set(ERR_INPUT, "there is no study here yet that a command of trotter wrote");
 }

@@ -6,7 +6,6 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
-#include "ode/ode.h"
 #include "studies/measure/convergence.h"
 #include "studies/measure/expansion.h"
 #include "studies/measure/region.h"
@@ -117,26 +116,24 @@ static void put_terms(FILE *f, const Expansion *e)
 
 static int put_expansion(FILE *f, const Table *t)
 {
-    Expansion e;
+    SCOPED(expansion_free) Expansion e = {0};
     int flows = t->flows > 0;
     TRY(expansion_find(t, flows ? BASIS_BRACKETS : BASIS_TREES, 0, !flows && table_one_field(t),
                        &e));
     put_terms(f, &e);
-    expansion_free(&e);
     return 0;
 }
 
 int place_check(const Request *r, FILE *f)
 {
-    Selection s;
-    int code = read_text(r, &s);
-    for (size_t i = 0; code == 0 && i < s.count; i++) {
-        code = put_facts(f, s.scheme[i]);
-        if (code == 0) code = put_expansion(f, s.scheme[i]);
+    SCOPED(select_close) Selection s = {0};
+    TRY(read_text(r, &s));
+    for (size_t i = 0; i < s.count; i++) {
+        TRY(put_facts(f, s.scheme[i]));
+        TRY(put_expansion(f, s.scheme[i]));
         fputs("</section>\n", f);
     }
-    select_close(&s);
-    return code;
+    return 0;
 }
 
 /* ---- the region of stability ------------------------------------------------------------------------ */
@@ -199,47 +196,35 @@ static int choose_box(Table *const *frozen, size_t count, Region *u)
     return 0;
 }
 
-static int write_region(Table *const *frozen, size_t count, FILE *f)
-{
-    Region u = {.table = frozen, .count = count, .plane = PLANE_LAMBDA, .points = POINTS};
-    Sheet *s = NULL;
-    TRY(choose_box(frozen, count, &u));
-    TRY(region_fill(&u));
-    int code = sheet_new(point_columns, &s);
-    for (size_t i = 0; code == 0 && i < count; i++) {
-        Boundary b = {s, frozen[i]->name, &u};
-        double *v = u.modulus + i * u.points * u.points;
-        close_edge(v, u.points);
-        code = contour_find(v, u.points, u.points, u.origin, u.step, 1 + 1e-9, add_point, &b);
-    }
-    if (code == 0) code = sheet_write(s, SHEET_CSV, f);
-    sheet_free(s);
-    memory_free(u.modulus);
-    return code;
-}
-
 int place_region(const Request *r, FILE *f)
 {
-    Selection s;
-    int code = read_text(r, &s);
-    if (code == 0) code = write_region(s.scheme, s.count, f);
-    select_close(&s);
-    return code;
+    SCOPED(select_close) Selection t = {0};
+    SCOPED(sheet_drop) Sheet *s = NULL;
+    SCOPED(memory_drop) double *modulus = NULL;
+    TRY(read_text(r, &t));
+    Region u = {.table = t.scheme, .count = t.count, .plane = PLANE_LAMBDA, .points = POINTS};
+    TRY(choose_box(t.scheme, t.count, &u));
+    TRY(region_fill(&u));
+    modulus = u.modulus;
+    TRY(sheet_new(point_columns, &s));
+    for (size_t i = 0; i < t.count; i++) {
+        Boundary b = {s, t.scheme[i]->name, &u};
+        double *v = modulus + i * u.points * u.points;
+        close_edge(v, u.points);
+        TRY(contour_find(v, u.points, u.points, u.origin, u.step, 1 + 1e-9, add_point, &b));
+    }
+    return sheet_write(s, SHEET_CSV, f);
 }
 
 /* ---- errors by step --------------------------------------------------------------------------------- */
 
 int place_order(const Request *r, FILE *f)
 {
-    Selection s;
-    ConvergenceStudy u = {0};
-    int code = read_text(r, &s);
-    if (code == 0)
-        code = convergence_run(&(SystemChoice){.seed = 1}, &(OrderOptions){.halvings = 7}, &s, &u);
-    if (code == 0) code = sheet_write(u.points, SHEET_CSV, f);
-    if (code == 0) fputc('\n', f);
-    if (code == 0) code = sheet_write(u.summary, SHEET_CSV, f);
-    convergence_free(&u);
-    select_close(&s);
-    return code;
+    SCOPED(select_close) Selection s = {0};
+    SCOPED(convergence_free) ConvergenceStudy u = {0};
+    TRY(read_text(r, &s));
+    TRY(convergence_run(&(SystemChoice){.seed = 1}, &(OrderOptions){.halvings = 7}, &s, &u));
+    TRY(sheet_write(u.points, SHEET_CSV, f));
+    fputc('\n', f);
+    return sheet_write(u.summary, SHEET_CSV, f);
 }

@@ -9,6 +9,10 @@
 #include "kernels/scoped.h"
 #include "kernels/quiet.h"
 
+DROP(gsl_vector, gsl_vector)
+DROP(gsl_matrix, gsl_matrix)
+DROP(gsl_multifit_linear_workspace, gsl_multifit_linear)
+
 /* Fills A (runs, K) and b (runs) with a row for each run, less the means of its seed. */
 static void fill_rows(const double *y, const double *x, size_t levels, size_t seeds, size_t K,
                       gsl_matrix *A, gsl_vector *b)
@@ -45,27 +49,22 @@ static void find_slope(const Regression *r, double estimate, double variance, Sl
 
 static int fit(gsl_matrix *A, gsl_vector *b, size_t K, Slope *slope, Regression *out)
 {
-    gsl_vector *beta = gsl_vector_alloc(K);
-    gsl_matrix *covariance = gsl_matrix_alloc(K, K);
+    SCOPED(gsl_vector_drop) gsl_vector *beta = gsl_vector_alloc(K);
+    SCOPED(gsl_matrix_drop) gsl_matrix *covariance = gsl_matrix_alloc(K, K);
+    SCOPED(gsl_multifit_linear_drop)
     gsl_multifit_linear_workspace *w = gsl_multifit_linear_alloc(out->runs, K);
-    int code = beta && covariance && w ? 0 : error_set(ERR_MEMORY, "out of memory");
-    double square;
-    size_t rank = 0;
-    if (code == 0) gsl_multifit_linear_tsvd(A, b, 1e-10, beta, covariance, &square, &rank, w);
-    if (code == 0 && rank < K)
-        code = error_set(ERR_ACCURACY, "the levels do not tell %zu slopes apart", K);
-    if (code == 0) {
-        /* GSL's covariance assumes runs - K degrees of freedom; the seeds' means use some of them. */
-        double df = (double)out->df, share = ((double)out->runs - (double)K) / df;
-        out->sd = out->df ? sqrt(square / df) : NAN;
-        for (size_t k = 0; k < K; k++)
-            find_slope(out, gsl_vector_get(beta, k), gsl_matrix_get(covariance, k, k) * share,
-                       &slope[k]);
-    }
-    if (w) gsl_multifit_linear_free(w);
-    if (covariance) gsl_matrix_free(covariance);
-    if (beta) gsl_vector_free(beta);
-    return code;
+    if (!beta || !covariance || !w) return error_set(ERR_MEMORY, "out of memory");
+    double square, df = (double)out->df;
+    size_t rank;
+    gsl_multifit_linear_tsvd(A, b, 1e-10, beta, covariance, &square, &rank, w);
+    if (rank < K) return error_set(ERR_ACCURACY, "the levels do not tell %zu slopes apart", K);
+    /* GSL's covariance assumes runs - K degrees of freedom; the seeds' means use some of them. */
+    double share = ((double)out->runs - (double)K) / df;
+    out->sd = out->df ? sqrt(square / df) : NAN;
+    for (size_t k = 0; k < K; k++)
+        find_slope(out, gsl_vector_get(beta, k), gsl_matrix_get(covariance, k, k) * share,
+                   &slope[k]);
+    return 0;
 }
 
 int regression_within(const double *y, const double *x, size_t levels, size_t seeds, size_t K,
@@ -82,14 +81,12 @@ int regression_within(const double *y, const double *x, size_t levels, size_t se
                          out->runs, out->seeds, K);
     out->df = out->runs - out->seeds - K;
     quiet_begin();
-    gsl_matrix *A = gsl_matrix_alloc(out->runs, K);
-    gsl_vector *b = gsl_vector_alloc(out->runs);
+    SCOPED(gsl_matrix_drop) gsl_matrix *A = gsl_matrix_alloc(out->runs, K);
+    SCOPED(gsl_vector_drop) gsl_vector *b = gsl_vector_alloc(out->runs);
     int code = A && b ? 0 : error_set(ERR_MEMORY, "out of memory");
     if (code == 0) fill_rows(y, x, levels, seeds, K, A, b);
     if (code == 0) code = fit(A, b, K, slope, out);
     quiet_end();
-    if (A) gsl_matrix_free(A);
-    if (b) gsl_vector_free(b);
     return code;
 }
 

@@ -1,7 +1,6 @@
 /* measure_translation.c: translates the validation and the test text by a trained encoder and decoder, and scores them: BLEU,
  * chrF2, chrF2++ and TER. The run's folder keeps the translations (valid.out, test.out) and the sums of BLEU line by line (lines.csv),
  * from which a difference has an interval over drawn sentences; DIR/lines.csv has those of all runs. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,6 @@
 #include "studies/model/translator.h"
 #include "studies/study/measures.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 enum { VALID, TEST, BREVITY = TEST + METRICS, SPEED }; /* TEST: in the order of METRIC_* */
 static const Column columns[] = {
@@ -168,15 +166,10 @@ static int score_split(const StudyMeasured *r, Translator *t, const MetricOption
     return output_put(&copy, 0, r->dir, name);
 }
 
-MetricOptions measure_metric(const Study *u)
-{
-    return (MetricOptions){.tokenize = options_choice(u->options, "tokenize")};
-}
-
 static int translate(const StudyMeasured *r, TranslatedScore *valid, TranslatedScore *test)
 {
     const Options *o = r->study->options;
-    const MetricOptions metric = measure_metric(r->study);
+    const MetricOptions metric = {.tokenize = options_choice(o, "tokenize")};
     SCOPED(network_free) Network n = {0};
     SCOPED(translator_drop) Translator *t = NULL;
     TRY(trained_on_machine(r->dir, o, &n));

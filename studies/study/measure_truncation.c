@@ -6,14 +6,11 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "kernels/clock.h"
-#include "studies/measure/sentences.h"
 #include "studies/model/trained.h"
 #include "studies/study/measures.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 enum { DRAW = 1 }; /* seed of the sentences: the same for all */
 

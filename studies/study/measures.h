@@ -28,8 +28,6 @@ int measure_on_sentences(const StudyMeasured *r, const char *what, MeasureSenten
 extern const Column measure_lines[];
 /* Adds a run's lines to a sheet of these columns. */
 void measure_add_lines(Sheet *s, const char *pair, size_t seed, const Statistics *of);
-/* How its lines are scored. */
-MetricOptions measure_metric(const Study *u);
 /* The options that measures of pairs depend on, as the column `how` of runs.csv has them. */
 int measure_how_pairs(const Study *u, char *out, size_t room);
 

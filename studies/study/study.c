@@ -3,19 +3,16 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "studies/model/network.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 static const Option statistics_options[] = {
     {"contrast", OPTION_LIST, NULL, "TEXT",
      "also show a contrast: names with blanks between, ' - ', and names, as \"heun fgfg2 - looped:2 "
-     "dial:2,1/2\", the mean of the first minus the mean of the second",
-     0, 0},
+     "dial:2,1/2\", the mean of the first minus the mean of the second"},
     {"all-pairs", OPTION_FLAG, NULL, NULL,
-     "also show differences of all pairs of designs, with Tukey's correction", 0, 0},
+     "also show differences of all pairs of designs, with Tukey's correction"},
     {"equivalence", OPTION_REAL, NULL, "X",
      "name the designs that are shown to be within X of the baseline's perplexity (two one-sided "
      "tests, corrected)",
@@ -71,13 +68,11 @@ static int open_own(Study *u, const StudyKind *kind)
 /* Takes the warm-up of the study that DIR holds, and refuses one of other options. */
 static int same_study(Study *u)
 {
-    Options *there;
+    SCOPED(options_drop) Options *there = NULL;
     TRY(runs_study(u->groups, u->dir, &there));
-    int code = there ? runs_warmup(u->options, there) : 0;
-    if (code == 0) code = network_warmup(u->options, &u->corpus);
-    if (code == 0 && there) code = runs_same_study(&u->runs, there);
-    options_free(there);
-    return code;
+    if (there) TRY(runs_warmup(u->options, there));
+    TRY(network_warmup(u->options, &u->corpus));
+    return there ? runs_same_study(&u->runs, there) : 0;
 }
 
 static int open_study(Study *u, const StudyKind *kinds)
@@ -121,7 +116,6 @@ static void close_study(Study *u)
     sheet_free(u->differences);
     sheet_free(u->correlations);
     for (int i = 0; i < STUDY_ALSO; i++) sheet_free(u->also[i]);
-    for (int i = 0; i < 3; i++) memory_free(u->own[i]);
     runtable_close(&u->table);
     for (size_t i = 0; i < u->files; i++) memory_free(u->file[i]);
     memory_free(u->file);

@@ -94,7 +94,6 @@ struct Study {
     RunTable table; /* of them; a design for each above, in their order */
     Sheet *means, *differences, *correlations; /* correlations NULL: the kind has none */
     Sheet *also[STUDY_ALSO];                   /* of the kind's own tables */
-    Column *own[3];                            /* of the first three */
     void *more;                                /* the kind's, of study_bytes */
 };
 

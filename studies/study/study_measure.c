@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/clock.h"
 #include "studies/runs/lease.h"
 #include "studies/study/study.h"
 #include "studies/tools/command.h"

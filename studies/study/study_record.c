@@ -95,7 +95,7 @@ static RunValue row_value(const void *of, size_t i, const char *name)
 }
 
 /* Makes the rows: of runs, of those for a choice that were tried, and of numbers that need no network. */
-static int make_runs(const Study *u, const Column *list, Column **own, Sheet **out)
+static int make_runs(const Study *u, const Column *list, Sheet **out)
 {
     size_t n = 3 + u->designs * u->points;
     double least = exp(u->corpus.entropy_rate);
@@ -115,7 +115,7 @@ static int make_runs(const Study *u, const Column *list, Column **own, Sheet **o
         row[n++] = (RunsRow){NULL, 0, "unigram", u->unigram.valid, u->unigram.test};
     if (u->kind->bounds && !isnan(least))
         row[n++] = (RunsRow){NULL, 0, "entropy rate", least, least};
-    return runtable_values(list, row_value, &(Rows){u, row}, n, own, out);
+    return runtable_values(list, row_value, &(Rows){u, row}, n, out);
 }
 
 /* Makes a list of columns of these names. */
@@ -139,17 +139,14 @@ static int record_lines(const Study *u)
 
 int study_record(const Study *u)
 {
-    Sheet *s = NULL;
-    Column names[STUDY_COLUMNS], *own = NULL;
+    SCOPED(sheet_drop) Sheet *s = NULL;
+    Column names[STUDY_COLUMNS];
     name_columns(u->kind->runs, names);
-    Column *list = u->kind->one ? names : study_columns(names, 0);
-    int code = list ? make_runs(u, list, &own, &s) : ERR_MEMORY;
-    if (code == 0 && u->kind->pairs) code = record_lines(u);
-    if (code == 0) code = output_sheet(s, SHEET_CSV, u->dir, "runs.csv");
-    sheet_free(s);
-    memory_free(own);
-    if (list != names) memory_free(list);
-    return code;
+    SCOPED(memory_drop) Column *all = u->kind->one ? NULL : study_columns(names, 0);
+    if (!all && !u->kind->one) return ERR_MEMORY;
+    TRY(make_runs(u, all ? all : names, &s));
+    if (u->kind->pairs) TRY(record_lines(u));
+    return output_sheet(s, SHEET_CSV, u->dir, "runs.csv");
 }
 
 /* Reads what other processes have finished. */
@@ -266,14 +263,14 @@ static int make_designs(Study *u)
     const StudyKind *k = u->kind;
     SCOPED(memory_drop) Column *all = study_columns(k->columns, 1);
     if (!all) return ERR_MEMORY;
-    return runtable_sheet(&u->table, all, k->more, u, k->best_first, &u->own[0], &u->means);
+    return runtable_sheet(&u->table, all, k->more, u, k->best_first, &u->means);
 }
 
 static int make_correlations(Study *u)
 {
     const StudyKind *k = u->kind;
     if (!k->relations) return 0;
-    TRY(runtable_new(&u->table, runtable_correlations, &u->own[2], &u->correlations));
+    TRY(runtable_new(&u->table, runtable_correlations, &u->correlations));
     return runtable_relate(&u->table, k->relations, k->groups, u->table.measures, u->seed,
                            u->correlations);
 }
@@ -306,7 +303,7 @@ int study_tables(Study *u)
     if (!k->differences && u->baseline < u->designs)
         TRY(runtable_baseline(t, u->design[u->baseline].name,
                               options_real(u->options, "equivalence")));
-    TRY(runtable_new(t, runtable_differences, &u->own[1], &u->differences));
+    TRY(runtable_new(t, runtable_differences, &u->differences));
     TRY(k->differences ? k->differences(u, u->differences) : add_differences(u, u->differences));
     TRY(make_designs(u));
     TRY(make_correlations(u));

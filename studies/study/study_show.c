@@ -68,7 +68,7 @@ static void explain(const Column *list, FILE *f)
 static int print(const Study *u, int form, int brief, FILE *f)
 {
     TRY(u->kind->caption(u, brief, f));
-    if (!brief) explain(u->own[0], f);
+    if (!brief) explain(sheet_columns(u->means), f);
     if (!brief) runtable_cut(&u->table, f);
     fputc('\n', f);
     TRY(sheet_write(u->means, form, f));
@@ -90,24 +90,18 @@ int study_show(const Study *u)
     return print(u, SHEET_PLAIN, !explain, stdout);
 }
 
-static int save_sheet(const Study *u, const Sheet *s, const char *name, int paper)
-{
-    char file[64];
-    snprintf(file, sizeof file, "%s.csv", name);
-    TRY(output_sheet(s, SHEET_CSV, u->dir, file));
-    snprintf(file, sizeof file, "%s.tex", name);
-    return paper ? output_sheet(s, SHEET_LATEX, u->dir, file) : 0;
-}
-
 static int save_tables(const Study *u)
 {
-    TRY(save_sheet(u, u->means, u->kind->name, 1));
-    TRY(save_sheet(u, u->differences, "differences", 1));
-    if (u->correlations) TRY(save_sheet(u, u->correlations, "correlations", 1));
+    char file[64];
+    TRY(output_paper(u->means, u->dir, u->kind->name));
+    TRY(output_paper(u->differences, u->dir, "differences"));
+    if (u->correlations) TRY(output_paper(u->correlations, u->dir, "correlations"));
     for (int i = 0; i < STUDY_ALSO; i++) {
         const StudyTable *t = &u->kind->also[i];
-        if (t->name && sheet_rows(u->also[i]))
-            TRY(save_sheet(u, u->also[i], t->name, t->words != NULL));
+        if (!t->name || !sheet_rows(u->also[i])) continue;
+        if (t->words) TRY(output_paper(u->also[i], u->dir, t->name));
+        snprintf(file, sizeof file, "%s.csv", t->name);
+        if (!t->words) TRY(output_sheet(u->also[i], SHEET_CSV, u->dir, file));
     }
     return 0;
 }

@@ -60,9 +60,8 @@ static int is_row(const Study *u, const RunSpec *s, size_t row)
 
 static int has_folder(const Study *u, const RunSpec *s)
 {
-    char dir[OUTPUT_PATH], path[OUTPUT_PATH];
-    return runs_directory(u->dir, s, dir) == 0 && output_path(path, dir, "config.ini") == 0 &&
-           output_exists(path);
+    char dir[OUTPUT_PATH];
+    return runs_directory(u->dir, s, dir) == 0 && output_there(dir, "config.ini");
 }
 
 /* Returns the row of a run that has no folder; SIZE_MAX: it has one, or no row, or only one of other `epochs` or another
@@ -101,9 +100,9 @@ static int check_unigram(const Study *u, size_t row)
  * runs. */
 static int other_size(const Study *u, const RunSpec *s, double params)
 {
-    char config[OUTPUT_PATH], cure[OUTPUT_PATH + 64] = "";
-    if (output_path(config, u->dir, "config.ini") == 0 && output_exists(config))
-        snprintf(cure, sizeof cure, "; --config %s gives those of the runs", config);
+    char cure[OUTPUT_PATH + 64] = "";
+    if (output_there(u->dir, "config.ini"))
+        snprintf(cure, sizeof cure, "; --config %s/config.ini gives those of the runs", u->dir);
     return error_set(ERR_INPUT, "%s: %s has %.0f parameters, and %zu with these options%s",
                      u->recorded.file, s->scheme->name, params, s->numbers, cure);
 }

@@ -5,7 +5,6 @@
 #include "kernels/clock.h"
 #include "studies/study/study.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 /* trained, seconds: runs trained so far in this call, for the forecast of the time left. */
 typedef struct {

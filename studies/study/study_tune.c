@@ -11,8 +11,7 @@
 static const Option tune_options[] = {
     {"tune", OPTION_FLAG, NULL, NULL,
      "equal tuning: first choose rate and dropout of each scheme on validation, from the same "
-     "grid for all; the test text is opened after the last choice",
-     0, 0},
+     "grid for all; the test text is opened after the last choice"},
     {"tune-rate", OPTION_REALS, "3e-4,1e-3,3e-3", "X,...", "rates of the grid", 1e-12, 100,
      .needs = "tune"},
     {"tune-dropout", OPTION_REALS, "0,0.1,0.3", "P,...", "dropouts of the grid", 0, 0.99,

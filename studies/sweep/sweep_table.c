@@ -1,7 +1,6 @@
 /* sweep_table.c: what the runs and the words of a sweep have in its tables, what is correlated, and what stands above. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "studies/sweep/sweep.h"
 

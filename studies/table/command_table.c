@@ -8,64 +8,50 @@
 #include "studies/table/runtable.h"
 #include "studies/tools/command.h"
 #include "studies/tools/nearest.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
 
 static const Option input_options[] = {
     {"file", OPTION_LIST, NULL, "FILE",
-     "CSV file with a row a run; rows of several are put together; --file itself may be left out",
-     0, 0},
+     "CSV file with a row a run; rows of several are put together; --file itself may be left out"},
     {"design", OPTION_TEXT, NULL, "A,B,...",
-     "columns that tell designs apart (default: the columns of text that vary)", 0, 0},
-    {"seed", OPTION_TEXT, NULL, "COLUMN", "column of the seeds (default: the one called seed)", 0,
-     0},
-    {"measure", OPTION_TEXT, NULL, "A,B,...", "columns to show (default: the last of numbers)", 0,
-     0},
+     "columns that tell designs apart (default: the columns of text that vary)"},
+    {"seed", OPTION_TEXT, NULL, "COLUMN", "column of the seeds (default: the one called seed)"},
+    {"measure", OPTION_TEXT, NULL, "A,B,...", "columns to show (default: the last of numbers)"},
     {"by", OPTION_TEXT, NULL, "COLUMN",
-     "column whose values are looked at apart, as depths are, each with its own standard deviation",
-     0, 0},
-    {"more-is-better", OPTION_FLAG, NULL, NULL, "greater numbers are better, as of BLEU", 0, 0},
+     "column whose values are looked at apart, as depths are, each with its own standard deviation"},
+    {"more-is-better", OPTION_FLAG, NULL, NULL, "greater numbers are better, as of BLEU"},
     {0},
 };
 
 static const Option question_options[] = {
     {"baseline", OPTION_TEXT, NULL, "NAME",
-     "show differences from this design, together (Dunnett); the first one where nothing else is asked",
-     0, 0},
-    {"all-pairs", OPTION_FLAG, NULL, NULL, "show those of all pairs, together (Tukey, Kramer)", 0,
-     0},
+     "show differences from this design, together (Dunnett); the first one where nothing else is asked"},
+    {"all-pairs", OPTION_FLAG, NULL, NULL, "show those of all pairs, together (Tukey, Kramer)"},
     {"contrast", OPTION_LIST, NULL, "TEXT",
-     "show the mean of some designs minus that of others, as 'heun rk4 - euler' or 'order: heun + rk4 - euler'",
-     0, 0},
+     "show the mean of some designs minus that of others, as 'heun rk4 - euler' or 'order: heun + rk4 - euler'"},
     {"equivalence", OPTION_REAL, NULL, "X",
      "show p of a difference from the baseline of X or more (two one-sided tests, corrected)", 1e-9,
      1e9},
     {"relate", OPTION_TEXT, NULL, "A,B,...",
-     "show rank correlations of the measures with these columns over designs", 0, 0},
+     "show rank correlations of the measures with these columns over designs"},
     {"plan", OPTION_TEXT, NULL, "FILE",
-     "show the contrasts of this file, one a line, and whether it was committed before the data", 0,
-     0},
+     "show the contrasts of this file, one a line, and whether it was committed before the data"},
     {0},
 };
 
 static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write the designs as CSV", 0, 0},
+    {"csv", OPTION_FLAG, NULL, NULL, "write the designs as CSV"},
     {"columns", OPTION_TEXT, NULL, "A,B,...",
-     "show the table of a paper: 'design', 'n' and columns of the runs, as '51.99 ± 0.72'; NAME=HEAD renames one",
-     0, 0},
-    {"format", OPTION_CHOICE, NULL, "text|markdown|latex", "the form of --columns (default: text)",
-     0, 0},
+     "show the table of a paper: 'design', 'n' and columns of the runs, as '51.99 ± 0.72'; NAME=HEAD renames one"},
+    {"format", OPTION_CHOICE, NULL, "text|markdown|latex", "the form of --columns (default: text)"},
     {"out", OPTION_TEXT, NULL, "DIR",
-     "write table.csv, .tex, .md, differences.csv, .tex, correlations.csv, .tex and the plot forest.svg",
-     0, 0},
+     "write table.csv, .tex, .md, differences.csv, .tex, correlations.csv, .tex and the plot forest.svg"},
     PLOT_FIGURE,
     {0},
 };
 
-static const OptionGroup input_group = {"Table", 1, input_options};
-static const OptionGroup question_group = {"Differences", 1, question_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&input_group, &question_group, &output_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Table", 1, input_options),
+                                            OPTION_GROUP("Differences", 1, question_options),
+                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 /* The row of a design. SIZE_MAX: none. */
 typedef struct {
@@ -105,7 +91,6 @@ typedef struct {
     RunTable t;
     const char *base; /* NULL: none */
     const char *why;  /* it is not shown whether the plan is older than the data; NULL: it is */
-    Column *own[3];   /* of the first three sheets */
     Sheet *designs, *differences, *correlations;
 } Study;
 
@@ -114,7 +99,7 @@ typedef struct {
 static int add_designs(Study *u)
 {
     const RunTable *t = &u->t;
-    TRY(runtable_new(&u->t, design_columns, &u->own[0], &u->designs));
+    TRY(runtable_new(&u->t, design_columns, &u->designs));
     for (size_t i = 0; i < t->designs; i++)
         for (size_t m = 0; m < t->measures; m++) {
             const RunDesign *d = &t->design[i];
@@ -143,11 +128,9 @@ static int find_base(Study *u)
     const char *names[RUNTABLE_MOST];
     u->base = options_text(o, "baseline");
     for (size_t i = 0; i < t->designs; i++) names[i] = t->design[i].name;
-    if (u->base && !find_design(t, u->base)) {
-        const char *near = nearest_name(u->base, names, t->designs);
-        return error_set(ERR_INPUT, "--baseline: no design is called '%s'%s%s%s", u->base,
-                         near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
-    }
+    if (u->base && !find_design(t, u->base))
+        return error_set(ERR_INPUT, "--baseline: no design is called '%s'%s", u->base,
+                         nearest_words(u->base, names, t->designs));
     if (u->base || options_flag(o, "all-pairs") || options_item(o, "contrast", 0) ||
         options_text(o, "plan"))
         return 0;
@@ -162,7 +145,7 @@ static int add_differences(Study *u)
     RunTable *t = &u->t;
     const char *text, *planned = NULL, *plan = options_text(o, "plan");
     TRY(find_base(u));
-    TRY(runtable_new(&u->t, runtable_differences, &u->own[1], &u->differences));
+    TRY(runtable_new(&u->t, runtable_differences, &u->differences));
     if (u->base) TRY(runtable_baseline(t, u->base, options_real(o, "equivalence")));
     TRY(runtable_dunnett(t, u->differences));
     if (options_flag(o, "all-pairs")) TRY(runtable_tukey(t, u->differences));
@@ -182,7 +165,7 @@ static int add_correlations(Study *u)
     if (!options_text(u->options, "relate")) return 0;
     for (; n < RELATED && options_part(u->options, "relate", n, column[n]); n++)
         list[n] = (RunRelation){.quantity = column[n], .x = column[n]};
-    TRY(runtable_new(&u->t, runtable_correlations, &u->own[2], &u->correlations));
+    TRY(runtable_new(&u->t, runtable_correlations, &u->correlations));
     return runtable_relate(&u->t, list, NULL, u->t.measures, 1, u->correlations);
 }
 
@@ -243,14 +226,9 @@ static int save(Study *u, const char *dir)
 {
     Output o;
     TRY(output_directory(dir));
-    TRY(output_sheet(u->designs, SHEET_CSV, dir, "table.csv"));
-    TRY(output_sheet(u->designs, SHEET_LATEX, dir, "table.tex"));
-    TRY(output_sheet(u->differences, SHEET_CSV, dir, "differences.csv"));
-    TRY(output_sheet(u->differences, SHEET_LATEX, dir, "differences.tex"));
-    if (u->correlations) {
-        TRY(output_sheet(u->correlations, SHEET_CSV, dir, "correlations.csv"));
-        TRY(output_sheet(u->correlations, SHEET_LATEX, dir, "correlations.tex"));
-    }
+    TRY(output_paper(u->designs, dir, "table"));
+    TRY(output_paper(u->differences, dir, "differences"));
+    if (u->correlations) TRY(output_paper(u->correlations, dir, "correlations"));
     TRY(output_open(&o));
     TRY(output_put(&o, print_all(u, SHEET_MARKDOWN, o.f), dir, "table.md"));
     return runtable_forest(&u->t, 0, NULL, dir);
@@ -340,7 +318,6 @@ static int run(Options *o)
     sheet_free(u.designs);
     sheet_free(u.differences);
     sheet_free(u.correlations);
-    for (size_t i = 0; i < sizeof u.own / sizeof *u.own; i++) memory_free(u.own[i]);
     return code;
 }
 

@@ -189,9 +189,9 @@ RunValue runtable_text(const char *words);
 
 /* Returns what a row has under the name of a column (or its head, without a name). */
 typedef RunValue RunValueOf(const void *of, size_t row, const char *name);
-/* Makes a table of such rows. *own: the columns, to be kept as long as the sheet (memory_free). ERR_MEMORY. */
+/* Makes a table of such rows. ERR_MEMORY. */
 int runtable_values(const Column *list, RunValueOf *value, const void *of, size_t rows,
-                    Column **own, Sheet **out);
+                    Sheet **out);
 
 /* Values that a study computes itself: returns 1 and sets *out where the name is one. */
 typedef int RunMore(const void *study, const RunTable *t, size_t design, const char *name,
@@ -199,13 +199,13 @@ typedef int RunMore(const void *study, const RunTable *t, size_t design, const c
 /* Makes one with a row a design, of more, where it is not NULL, and runtable_value; behind them a row a bound, named in the
  * first column, with the numbers that its row of the runs has. best_first 1: sorted by the means of the first measure. */
 int runtable_sheet(const RunTable *t, const Column *list, RunMore *more, const void *study,
-                   int best_first, Column **own, Sheet **out);
+                   int best_first, Sheet **out);
 
 /* Returns how many places numbers have: so many that a standard deviation has two digits, 2 at least, and none where it is
  * 100 or more. */
 int runtable_places(const RunTable *t);
-/* Makes an empty sheet of the columns below, with these places, and `panel` under the name of its column. *own: as above. */
-int runtable_new(const RunTable *t, const Column *list, Column **own, Sheet **out);
+/* Makes an empty sheet of the columns below, with these places, and `panel` under the name of its column. */
+int runtable_new(const RunTable *t, const Column *list, Sheet **out);
 
 /* ---- differences (runtable_differences.c) ---- */
 

@@ -65,9 +65,8 @@ static int find(const char *const *names, size_t n, const char *option, const ch
     for (size_t i = 0; i < n; i++)
         if (strcmp(names[i], name) == 0) *out = names[i];
     if (*out) return 0;
-    const char *near = nearest_name(name, names, n);
-    return error_set(ERR_INPUT, "--%s: no file has a column '%s'%s%s%s", option, name,
-                     near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
+    return error_set(ERR_INPUT, "--%s: no file has a column '%s'%s", option, name,
+                     nearest_words(name, names, n));
 }
 
 static int add_key(RunTable *t, const char *name)

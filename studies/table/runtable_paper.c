@@ -4,24 +4,20 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "studies/table/runtable.h"
 
 enum { PAPER_COLUMNS = 12, PAPER_NAME = 64, PAPER_CELL = 128 };
 
 typedef struct {
     const RunTable *t;
+    int form;
     size_t count;
     char name[PAPER_COLUMNS][PAPER_NAME];
     char head[PAPER_COLUMNS][PAPER_NAME];
     size_t measure[PAPER_COLUMNS]; /* of the column; t->measures: it is no measure */
-    char *cell;                    /* (designs, count, PAPER_CELL) */
+    char (*cell)[PAPER_CELL];      /* (count) room for a row */
 } Paper;
-
-static char *cell_of(const Paper *p, size_t design, size_t column)
-{
-    return p->cell + (design * p->count + column) * PAPER_CELL;
-}
 
 /* Writes "51.99 ± 0.72", with these places (below 0: two digits of the half); a number without a half as it is. */
 static void write_number(double mean, double half, int places, char out[PAPER_CELL])
@@ -59,48 +55,37 @@ static void write_cell(const Paper *p, size_t design, size_t column, char out[PA
         write_number(v.x, top - v.x, m < p->t->measures ? runtable_places(p->t) : -1, out);
 }
 
-/* Returns the design of a panel that has the best mean of a measure and is shown to be better than every other one of
- * several (all pairs, Tukey: which is best was not known before); without one the number of designs. */
-static size_t find_best(const RunTable *t, size_t panel, size_t m)
+static int counts(const RunTable *t, size_t i, size_t panel, size_t m)
 {
-    size_t best = t->designs, compared = 0;
-    const Pooled *pooled = &runtable_model(t, panel, m)->model.pooled;
-    const double sign = t->measure[m].more ? -1 : 1;
-    Simultaneous s;
-    for (size_t i = 0; i < t->designs; i++) {
-        const RunDesign *d = &t->design[i];
-        if (d->panel != panel || d->same != i || !runtable_compared(d) || !d->counted[m].n)
-            continue;
-        compared++;
-        if (best == t->designs ||
-            sign * d->counted[m].mean < sign * t->design[best].counted[m].mean)
-            best = i;
-    }
-    if (compared < 2) return t->designs;
-    simultaneous_tukey(pooled->df, compared, &s);
-    for (size_t i = 0; i < t->designs; i++) {
-        const RunDesign *d = &t->design[i];
-        if (d->panel != panel || d->same == best || !runtable_compared(d) || !d->counted[m].n)
-            continue;
-        Difference less = differences_pair(&s, pooled, &t->design[best].counted[m], &d->counted[m]);
-        if (!(sign > 0 ? less.high < 0 : less.low > 0)) return t->designs;
-    }
-    return best;
+    const RunDesign *d = &t->design[i];
+    return d->panel == panel && runtable_compared(d) && d->counted[m].n > 0;
 }
 
-/* Marks the best of each panel: in bold, where the form has it. */
-static void mark_best(const Paper *p, size_t column, int form)
+/* Returns 1 where a design has the best mean of a measure in its panel and is shown to be better than every other one of
+ * several (all pairs, Tukey: which is best was not known before). */
+static int is_best(const RunTable *t, size_t best, size_t m)
 {
-    char plain[PAPER_CELL];
-    const RunTable *t = p->t;
-    if (p->measure[column] == t->measures) return;
-    for (size_t panel = 0; panel < t->panels; panel++) {
-        size_t best = find_best(t, panel, p->measure[column]);
-        if (best == t->designs) continue;
-        char *cell = cell_of(p, best, column);
-        snprintf(plain, sizeof plain, "%.100s", cell);
-        snprintf(cell, PAPER_CELL, form == SHEET_MARKDOWN ? "**%s**" : "*%s", plain);
+    const size_t panel = t->design[best].panel;
+    const Pooled *pooled = &runtable_model(t, panel, m)->model.pooled;
+    const Interval *mine = &t->design[best].counted[m];
+    const double sign = t->measure[m].more ? -1 : 1;
+    size_t compared = 0;
+    Simultaneous s;
+    if (!counts(t, best, panel, m)) return 0;
+    for (size_t i = 0; i < t->designs; i++) {
+        if (!counts(t, i, panel, m) || t->design[i].same != i) continue;
+        double less = sign * (mine->mean - t->design[i].counted[m].mean);
+        if (i < best ? !(less < 0) : less > 0) return 0; /* of equal ones the first */
+        compared++;
     }
+    if (compared < 2) return 0;
+    simultaneous_tukey(pooled->df, compared, &s);
+    for (size_t i = 0; i < t->designs; i++) {
+        if (!counts(t, i, panel, m) || t->design[i].same == best) continue;
+        Difference less = differences_pair(&s, pooled, mine, &t->design[i].counted[m]);
+        if (!(sign > 0 ? less.high < 0 : less.low > 0)) return 0;
+    }
+    return 1;
 }
 
 /* Reads names, separated by commas; NAME=HEAD gives the column a head. */
@@ -132,37 +117,31 @@ static int read_names(Paper *p, const char *names)
     return 0;
 }
 
+/* The best of each panel is in bold, where the form has it. */
 static RunValue of_cell(const void *of, size_t row, const char *name)
 {
     const Paper *p = of;
-    size_t column = 0;
-    while (strcmp(p->name[column], name) != 0) column++;
-    return runtable_text(cell_of(p, row, column));
-}
-
-static int write_all(Paper *p, int form, FILE *f)
-{
-    Column list[PAPER_COLUMNS + 1] = {{0}}, *own = NULL;
-    Sheet *sheet = NULL;
-    for (size_t c = 0; c < p->count; c++) {
-        list[c] = (Column){.name = p->name[c], .head = p->head[c], .form = SHEET_CELL};
-        for (size_t i = 0; i < p->t->designs; i++) write_cell(p, i, c, cell_of(p, i, c));
-        mark_best(p, c, form);
+    char plain[PAPER_CELL];
+    size_t c = 0;
+    while (strcmp(p->name[c], name) != 0) c++;
+    write_cell(p, row, c, p->cell[c]);
+    if (p->measure[c] < p->t->measures && is_best(p->t, row, p->measure[c])) {
+        snprintf(plain, sizeof plain, "%.100s", p->cell[c]);
+        snprintf(p->cell[c], PAPER_CELL, p->form == SHEET_MARKDOWN ? "**%s**" : "*%s", plain);
     }
-    int code = runtable_values(list, of_cell, p, p->t->designs, &own, &sheet);
-    if (code == 0) sheet_one_column(sheet);
-    if (code == 0) code = sheet_write(sheet, form, f);
-    sheet_free(sheet);
-    memory_free(own);
-    return code;
+    return runtable_text(p->cell[c]);
 }
 
 int runtable_paper(const RunTable *t, const char *columns, int form, FILE *f)
 {
-    Paper p = {.t = t};
+    char row[PAPER_COLUMNS][PAPER_CELL];
+    Paper p = {.t = t, .form = form, .cell = row};
+    Column list[PAPER_COLUMNS + 1] = {{0}};
+    SCOPED(sheet_drop) Sheet *sheet = NULL;
     TRY(read_names(&p, columns));
-    p.cell = memory_new(t->designs * p.count, PAPER_CELL);
-    int code = p.cell ? write_all(&p, form, f) : ERR_MEMORY;
-    memory_free(p.cell);
-    return code;
+    for (size_t c = 0; c < p.count; c++)
+        list[c] = (Column){.name = p.name[c], .head = p.head[c], .form = SHEET_CELL};
+    TRY(runtable_values(list, of_cell, &p, t->designs, &sheet));
+    sheet_one_column(sheet);
+    return sheet_write(sheet, form, f);
 }

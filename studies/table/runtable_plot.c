@@ -8,17 +8,38 @@
 #include "studies/table/runtable.h"
 #include "studies/tools/output.h"
 
+/* Returns the first word of a design's groups; without groups its name. n: its bytes. */
+static const char *group_of(const RunTable *t, size_t i, const char *groups, size_t *n)
+{
+    const char *text = groups ? runtable_value(t, i, groups).text : t->design[i].name;
+    if (!text) text = "";
+    *n = groups ? strcspn(text, " ") : strlen(text);
+    return text;
+}
+
+/* Returns the first design of a design's group. */
+static size_t first_alike(const RunTable *t, size_t design, const char *groups)
+{
+    size_t n, k, i = 0;
+    const char *mine = group_of(t, design, groups, &n), *other;
+    for (;; i++) {
+        other = group_of(t, i, groups, &k);
+        if (k == n && memcmp(mine, other, n) == 0) return i;
+    }
+}
+
+/* Counts the groups of the first n designs. */
+static size_t count_groups(const RunTable *t, size_t n, const char *groups)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) count += first_alike(t, i, groups) == i;
+    return count;
+}
+
 size_t runtable_look(const RunTable *t, size_t design)
 {
-    size_t names = 0, mine = t->designs;
-    for (size_t i = 0; i < t->designs; i++) {
-        size_t first = 0;
-        while (strcmp(t->design[first].name, t->design[i].name) != 0) first++;
-        if (first < i) continue;
-        if (strcmp(t->design[i].name, t->design[design].name) == 0) mine = names;
-        names++;
-    }
-    return plot_again(mine, names, t->design[design].panel);
+    return plot_again(count_groups(t, first_alike(t, design, NULL), NULL),
+                      count_groups(t, t->designs, NULL), t->design[design].panel);
 }
 
 /* ---- forest -------------------------------------------------------------------------------------- */
@@ -48,21 +69,20 @@ static double group(const Forest *f, size_t design)
     return f->apart ? runtable_value(f->t, design, f->apart->column).x : 0;
 }
 
-/* Returns 1 where design i stands above design j. */
-static int is_above(const Forest *f, size_t i, size_t j)
-{
-    double a = f->t->design[i].mean[f->m].mean, b = f->t->design[j].mean[f->m].mean;
-    if (group(f, i) != group(f, j)) return group(f, i) < group(f, j);
-    return f->t->measure[f->m].more ? a > b : a < b;
-}
-
 /* Sorts the designs that have runs. */
 static void sort(Forest *f)
 {
+    const double sign = f->t->measure[f->m].more ? -1 : 1;
     for (size_t i = 0, k; i < f->t->designs; i++) {
-        if (f->t->design[i].mean[f->m].n == 0) continue;
-        for (k = f->n++; k > 0 && is_above(f, i, f->order[k - 1]); k--)
-            f->order[k] = f->order[k - 1];
+        const Interval *mine = &f->t->design[i].mean[f->m];
+        if (mine->n == 0) continue;
+        for (k = f->n++; k > 0; k--) {
+            size_t j = f->order[k - 1];
+            double less = group(f, i) - group(f, j);
+            if (less == 0) less = sign * (mine->mean - f->t->design[j].mean[f->m].mean);
+            if (!(less < 0)) break;
+            f->order[k] = j;
+        }
         f->order[k] = i;
     }
 }
@@ -129,13 +149,11 @@ static int draw_forest(Forest *f, const char *dir, Sheet *out)
 int runtable_forest(const RunTable *t, size_t measure, const RunForest *apart, const char *dir)
 {
     Forest f = {.t = t, .m = measure, .apart = apart};
-    Sheet *s;
+    SCOPED(sheet_drop) Sheet *s = NULL;
     sort(&f);
     if (f.n == 0) return 0;
     TRY(sheet_new(runtable_forest_columns, &s));
-    int code = draw_forest(&f, dir, s);
-    sheet_free(s);
-    return code;
+    return draw_forest(&f, dir, s);
 }
 
 /* ---- against a column ---------------------------------------------------------------------------- */
@@ -168,47 +186,16 @@ static Point point_of(const RunTable *t, size_t i, size_t m, const RunScatter *o
     return p;
 }
 
-/* Returns the first word of a design's groups, of at most 63 bytes; without groups its name. */
-static const char *group_of(const RunTable *t, size_t i, const char *groups, char out[512])
-{
-    const char *text = groups ? runtable_value(t, i, groups).text : NULL;
-    if (groups)
-        snprintf(out, 512, "%.*s", text ? (int)strcspn(text, " ") : 0, text ? text : "");
-    else
-        runtable_name(t, i, out, 512);
-    return out;
-}
-
-/* Returns the look of a design, and whether it is the first one that has it. */
-static size_t look_of(const RunTable *t, size_t i, const char *groups, int *first)
-{
-    char mine[512], other[512];
-    size_t look = 0;
-    *first = 1;
-    if (!groups) return runtable_look(t, i);
-    group_of(t, i, groups, mine);
-    for (size_t k = 0; k < t->designs; k++) {
-        int known = 0;
-        group_of(t, k, groups, other);
-        if (strcmp(mine, other) == 0) {
-            *first = k == i;
-            return look;
-        }
-        for (size_t j = 0; j < k && !known; j++) {
-            char before[512];
-            known = strcmp(group_of(t, j, groups, before), other) == 0;
-        }
-        look += !known;
-    }
-    return look;
-}
-
 /* Draws the design of a row of the file, with its intervals below it. Sizes differ, so that points in one place show. */
 static void draw_point(const RunTable *t, size_t i, const RunScatter *of, size_t row, Plot *p)
 {
     char name[64], title[512];
-    int first;
-    size_t look = look_of(t, i, of->groups, &first);
+    size_t first = of->groups ? first_alike(t, i, of->groups) : i;
+    size_t look = of->groups ? count_groups(t, first, of->groups) : runtable_look(t, i);
+    size_t n;
+    const char *group = group_of(t, i, of->groups, &n);
+    runtable_name(t, i, title, sizeof title);
+    if (of->groups) snprintf(title, sizeof title, "%.*s", (int)n, group);
     snprintf(name, sizeof name, "%s.csv", of->name);
     plot_item(p, name, "every ::%zu::%zu using 1:5:(0):($6-$5)", row, row);
     plot_interval(p, plot_colour(look), 1.5);
@@ -217,7 +204,7 @@ static void draw_point(const RunTable *t, size_t i, const RunScatter *of, size_t
     plot_item(
         p, name,
         "every ::%zu::%zu using 1:4 with points title %s noenhanced pt %d ps %.3g lc rgb %s lw 1.5",
-        row, row, first ? group_of(t, i, of->groups, title) : "", plot_point(look),
+        row, row, first == i ? title : "", plot_point(look),
         of->groups ? 1.2 : 1.9 - 0.3 * (double)(row % 4), plot_colour(look));
 }
 
@@ -236,24 +223,18 @@ static int draw_scatter(const RunTable *t, size_t m, const RunScatter *of, Sheet
 int runtable_scatter(const RunTable *t, size_t measure, const RunScatter *of, const char *dir)
 {
     Plot *p;
-    Sheet *s;
+    SCOPED(sheet_drop) Sheet *s = NULL;
     char file[64], title[256];
     snprintf(file, sizeof file, "%s.csv", of->name);
     snprintf(title, sizeof title, "%s against %s: means and 95 %% intervals",
              t->measure[measure].axis, of->words);
     PlotFrame frame = {of->name, title, of->axis, t->measure[measure].axis, of->flags};
     TRY(sheet_new(runtable_scatter_columns, &s));
-    int code = plot_new(dir, &frame, &p);
-    if (code == 0) {
-        int any = draw_scatter(t, measure, of, s, p);
-        plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
-        if (t->measure[measure].positive) plot_setting(p, "set yrange [0<*:*]");
-        if (any) code = output_sheet(s, SHEET_CSV, dir, file);
-        if (any && code == 0)
-            code = plot_finish(p);
-        else
-            plot_drop(p);
-    }
-    sheet_free(s);
-    return code;
+    TRY(plot_new(dir, &frame, &p));
+    int any = draw_scatter(t, measure, of, s, p);
+    plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
+    if (t->measure[measure].positive) plot_setting(p, "set yrange [0<*:*]");
+    if (any) return plot_end(p, output_sheet(s, SHEET_CSV, dir, file));
+    plot_drop(p);
+    return 0;
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "studies/table/runtable.h"
 
 static const RunValue none = {NULL, NAN};
@@ -197,25 +197,12 @@ static int add_rows(Column *list, RunValueOf *value, const void *of, size_t rows
     return 0;
 }
 
-/* Copies a list of columns, of which there are *n; NULL: out of memory. */
-static Column *copy(const Column *list, size_t *n)
-{
-    for (*n = 0; list[*n].name || list[*n].head;) ++*n;
-    Column *own = memory_new(*n + 1, sizeof *own);
-    if (own) memcpy(own, list, (*n + 1) * sizeof *own);
-    return own;
-}
-
-int runtable_values(const Column *list, RunValueOf *value, const void *of, size_t rows,
-                    Column **own, Sheet **out)
+int runtable_values(const Column *list, RunValueOf *value, const void *of, size_t rows, Sheet **out)
 {
     size_t n;
-    *out = NULL;
-    *own = copy(list, &n);
-    Value *row = memory_new(n, sizeof *row);
-    int code = row && *own ? add_rows(*own, value, of, rows, row, out) : ERR_MEMORY;
-    memory_free(row);
-    return code;
+    SCOPED(memory_drop) Column *own = sheet_copy(list, &n);
+    SCOPED(memory_drop) Value *row = own ? memory_new(n, sizeof *row) : NULL;
+    return row ? add_rows(own, value, of, rows, row, out) : ERR_MEMORY;
 }
 
 /* A table with a row a design, and one a bound. */
@@ -251,9 +238,9 @@ static int is_better(const RunTable *t, size_t i, size_t j)
 }
 
 int runtable_sheet(const RunTable *t, const Column *list, RunMore *more, const void *study,
-                   int best_first, Column **own, Sheet **out)
+                   int best_first, Sheet **out)
 {
-    size_t *order = memory_new(t->designs, sizeof *order);
+    SCOPED(memory_drop) size_t *order = memory_new(t->designs, sizeof *order);
     if (!order) return ERR_MEMORY;
     for (size_t i = 0; i < t->designs; i++) {
         size_t at = i;
@@ -262,9 +249,7 @@ int runtable_sheet(const RunTable *t, const Column *list, RunMore *more, const v
         order[at] = i;
     }
     const Designs d = {t, list->name, more, study, order};
-    int code = runtable_values(list, of_row, &d, t->designs + t->bounds, own, out);
-    memory_free(order);
-    return code;
+    return runtable_values(list, of_row, &d, t->designs + t->bounds, out);
 }
 
 int runtable_places(const RunTable *t)
@@ -275,17 +260,16 @@ int runtable_places(const RunTable *t)
     return !(sd > 0) ? 2 : sd >= 100 ? 0 : (int)fmax(2, fmin(9, 1 - floor(log10(sd))));
 }
 
-int runtable_new(const RunTable *t, const Column *list, Column **own, Sheet **out)
+int runtable_new(const RunTable *t, const Column *list, Sheet **out)
 {
     size_t n;
-    *own = copy(list, &n);
-    *out = NULL;
-    if (!*own) return ERR_MEMORY;
-    for (Column *c = *own; c->name || c->head; c++) {
+    SCOPED(memory_drop) Column *own = sheet_copy(list, &n);
+    if (!own) return ERR_MEMORY;
+    for (Column *c = own; c->name || c->head; c++) {
         if (c->form == SHEET_FIXED && !c->digits) c->digits = (short)runtable_places(t);
         if (t->measures == 1 && c->name && strcmp(c->name, "measure") == 0) c->place = 0;
         if (t->panels == 1 && c->name && strcmp(c->name, "panel") == 0) c->place = 0;
         if (t->by && c->name && strcmp(c->name, "panel") == 0) c->name = t->by;
     }
-    return sheet_new(*own, out);
+    return sheet_new(own, out);
 }

@@ -1,9 +1,7 @@
 /* runtable_words.c: says what was left out of a table of runs, and what its differences rest on. */
-#include <string.h>
 
 #include "studies/table/runtable.h"
 #include "studies/tools/command.h"
-#include "studies/tools/progress.h"
 
 static void tell_file(const RunTable *t, const Csv *c)
 {

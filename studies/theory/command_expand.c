@@ -5,7 +5,6 @@
 #include "studies/measure/derivation.h"
 #include "studies/measure/expansion.h"
 #include "studies/theory/theory.h"
-#include "studies/tools/command.h"
 #include "studies/tools/notation.h"
 
 static const Option scheme_options[] = {
@@ -39,9 +38,8 @@ static const Option output_options[] = {
     {0},
 };
 
-static const OptionGroup scheme_group = {"Schemes", 1, scheme_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&scheme_group, &output_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Schemes", 1, scheme_options),
+                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 /* Prints "word:sffs: signed area 0, [F,[F,G]] 1/12, ...", with every bracket of three letters; for a decoder's
  * splitting "signed areas [F,C] 3/2, [F,G] 7/2, [C,G] 7/2, ...". */
@@ -145,7 +143,7 @@ static int show(const Options *o, const Expansion *e, size_t n, const Sheet *r)
 
 static int expand(const Options *o, const Selection *s, Expansion *e)
 {
-    Sheet *r = NULL;
+    SCOPED(sheet_drop) Sheet *r = NULL;
     size_t done = 0;
     TRY(sheet_new(expansion_columns, &r));
     int code = 0, degree = (int)options_size(o, "degree"), one = options_flag(o, "one-field"),
@@ -158,7 +156,6 @@ static int expand(const Options *o, const Selection *s, Expansion *e)
     }
     if (code == 0) code = show(o, e, done, r);
     for (size_t i = 0; i < done; i++) expansion_free(&e[i]);
-    sheet_free(r);
     return code;
 }
 
@@ -167,53 +164,43 @@ static int expand(const Options *o, const Selection *s, Expansion *e)
 /* Derives the terms of a scheme; none where it has no expansion, which is told as a warning. */
 static int derive(const Options *o, const Table *scheme, Derivation *d)
 {
-    Expansion e;
-    int basis = options_choice(o, "basis"), one = options_flag(o, "one-field"), code = 0;
+    SCOPED(expansion_free) Expansion e = {0};
+    int basis = options_choice(o, "basis"), one = options_flag(o, "one-field");
     TRY(expansion_find(scheme, basis, (int)options_size(o, "degree"), one, &e));
-    if (e.warning[0])
-        code = error_set(ERR_ACCURACY, "%s", e.warning);
-    else if (basis == BASIS_BRACKETS)
-        code = derivation_brackets(d, e.table, e.degree);
-    else
-        code = derivation_error(d, e.table, e.degree, one ? 'H' : 0);
-    expansion_free(&e);
-    return code;
+    if (e.warning[0]) return error_set(ERR_ACCURACY, "%s", e.warning);
+    return basis == BASIS_BRACKETS ? derivation_brackets(d, e.table, e.degree)
+                                   : derivation_error(d, e.table, e.degree, one ? 'H' : 0);
 }
 
 /* Prints the derivations; with --out writes DIR/steps.csv, .md, .tex. */
 static int show_steps(const Options *o, const Selection *s)
 {
-    Sheet *r = NULL;
-    Output tex = {0};
+    SCOPED(sheet_drop) Sheet *r = NULL;
+    SCOPED(output_drop) Output tex = {0};
     const char *dir = options_text(o, "out");
     int csv = options_flag(o, "csv"), latex = options_flag(o, "latex");
     TRY(sheet_new(derivation_columns, &r));
-    int code = output_open(&tex);
-    for (size_t i = 0; code == 0 && i < s->count; i++) {
-        Derivation d = {0};
+    TRY(output_open(&tex));
+    for (size_t i = 0; i < s->count; i++) {
+        SCOPED(derivation_free) Derivation d = {0};
         const char *name = s->scheme[i]->name;
-        code = derive(o, s->scheme[i], &d);
-        if (code == ERR_ACCURACY && scheme_many(options_text(o, "scheme")) >= 0) {
+        int code = derive(o, s->scheme[i], &d);
+        if (code != ERR_ACCURACY || scheme_many(options_text(o, "scheme")) < 0)
+            TRY(code);
+        else
             notice_warn("%s", error_text());
-            code = 0;
-        }
         derivation_rows(&d, name, r);
         if (!latex && !csv) printf("%s%s\n", i ? "\n" : "", name);
         if (!latex && !csv) derivation_print(&d, 2, stdout);
         if (latex) derivation_latex(&d, stdout);
         fprintf(tex.f, "%% %s\n", name);
         derivation_latex(&d, tex.f);
-        derivation_free(&d);
     }
-    if (code == 0 && csv) code = sheet_write(r, SHEET_CSV, stdout);
-    if (code == 0 && dir) code = output_directory(dir);
-    if (code == 0 && dir) code = output_sheet(r, SHEET_CSV, dir, "steps.csv");
-    if (code == 0 && dir)
-        code = output_put(&tex, 0, dir, "steps.tex");
-    else
-        output_drop(&tex);
-    sheet_free(r);
-    return code;
+    if (csv) TRY(sheet_write(r, SHEET_CSV, stdout));
+    if (!dir) return 0;
+    TRY(output_directory(dir));
+    TRY(output_sheet(r, SHEET_CSV, dir, "steps.csv"));
+    return output_put(&tex, 0, dir, "steps.tex");
 }
 
 /* Prints the order conditions; with --out writes DIR/conditions.csv, .md, .tex and the trees. */
@@ -234,7 +221,7 @@ static int show_conditions(const Options *o, const Selection *s)
 
 static int run(Options *o)
 {
-    Selection s;
+    SCOPED(select_close) Selection s = {0};
     TRY(options_needs(o));
     TRY(options_either(o, "csv", "latex"));
     TRY(options_either(o, "notation", "csv"));
@@ -250,14 +237,11 @@ static int run(Options *o)
         return error_set(ERR_INPUT, "expected --modified, in trees, or --basis brackets, which "
                                     "tells the same of a splitting, less its field");
     TRY(select_open(o, "exact", &s));
-    Expansion *e = memory_new(s.count, sizeof *e);
-    int code = !e                              ? ERR_MEMORY
-               : options_flag(o, "steps")      ? show_steps(o, &s)
-               : options_size(o, "conditions") ? show_conditions(o, &s)
-                                               : expand(o, &s, e);
-    memory_free(e);
-    select_close(&s);
-    return code;
+    SCOPED(memory_drop) Expansion *e = memory_new(s.count, sizeof *e);
+    return !e                              ? ERR_MEMORY
+           : options_flag(o, "steps")      ? show_steps(o, &s)
+           : options_size(o, "conditions") ? show_conditions(o, &s)
+                                           : expand(o, &s, e);
 }
 
 static const Kind kinds[] = {

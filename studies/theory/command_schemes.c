@@ -4,7 +4,6 @@
 
 #include "studies/measure/expansion.h"
 #include "ode/scheme/rationals.h"
-#include "studies/tools/command.h"
 #include "studies/theory/theory.h"
 
 static const Option scheme_options[] = {
@@ -42,10 +41,10 @@ static const Option made_options[] = {
     {0},
 };
 
-static const OptionGroup scheme_group = {"Schemes", 1, scheme_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup made_group = {"Schemes made of schemes", 0, made_options};
-static const OptionGroup *const groups[] = {&scheme_group, &made_group, &output_group, NULL};
+static const OptionGroup *const groups[] = {
+    OPTION_GROUP("Schemes", 1, scheme_options),
+    OPTION_GROUP("Schemes made of schemes", 0, made_options),
+    OPTION_GROUP("Output", 0, output_options), NULL};
 
 typedef struct {
     const char *scheme;
@@ -216,7 +215,7 @@ static int print_dense(const Selection *s)
 {
     for (size_t i = 0; i < s->count; i++) {
         const Table *t = table_whole(s->scheme[i]);
-        Dense d;
+        SCOPED(dense_free) Dense d = {0};
         TRY(dense_find(t, &d));
         if (d.order)
             printf("%s%s: y + sum b(theta) k, 0 <= theta <= 1, of order %d%s\n", i ? "\n" : "",
@@ -232,22 +231,19 @@ static int print_dense(const Selection *s)
                    table_letters[t->eval[e].op]);
             print_polynomial(t, &d, e);
         }
-        dense_free(&d);
     }
     return 0;
 }
 
 static int show_structure(const Options *o, const Selection *s)
 {
-    Sheet *r = NULL;
+    SCOPED(sheet_drop) Sheet *r = NULL;
     int csv = options_flag(o, "csv");
     size_t degree = options_rank(o, "degree") == OPTION_DEFAULT ? 6 : options_size(o, "degree");
     TRY(structure_report(s, (int)degree, &r));
     if (!csv)
         printf("%sTrees and brackets are compared up to order %zu.\n\n", structure_words, degree);
-    int code = output_shown(r, csv, options_text(o, "out"), "structure");
-    sheet_free(r);
-    return code;
+    return output_shown(r, csv, options_text(o, "out"), "structure");
 }
 
 static int show(const Options *o, const Selection *s)
@@ -257,11 +253,11 @@ static int show(const Options *o, const Selection *s)
         return print_texts(s, options_choice(o, "tableau")); /* BUTCHER_* in this order */
     if (options_flag(o, "dense")) return print_dense(s);
     if (options_flag(o, "structure")) return show_structure(o, s);
-    Sheet *r = NULL;
+    SCOPED(sheet_drop) Sheet *r = NULL;
     TRY(sheet_new(columns, &r));
-    int csv = options_flag(o, "csv"), code = 0;
-    for (size_t i = 0; i < s->count && code == 0; i++)
-        code = add_row(r, (int)options_size(o, "degree"), s->scheme[i], !csv);
+    int csv = options_flag(o, "csv");
+    for (size_t i = 0; i < s->count; i++)
+        TRY(add_row(r, (int)options_size(o, "degree"), s->scheme[i], !csv));
     progress_clear();
     int pairs = 0, linear = 0, functions = 0;
     for (size_t i = 0; i < s->count; i++) {
@@ -269,7 +265,7 @@ static int show(const Options *o, const Selection *s)
         linear |= s->scheme[i]->linear;
         functions |= table_phi(s->scheme[i]);
     }
-    if (code == 0 && !csv) {
+    if (!csv) {
         printf(
             "order p means local error h^(p+1), found up to %zu, or 8 where not every stage is H; limits: ends of "
             "the\nstability interval from 0; error_norm2: squared norm of the h^(p+1) terms in two "
@@ -292,9 +288,7 @@ static int show(const Options *o, const Selection *s)
             printf("phi functions, and systems that are solved, are not counted as evaluations\n");
         putchar('\n');
     }
-    if (code == 0) code = output_shown(r, csv, options_text(o, "out"), "schemes");
-    sheet_free(r);
-    return code;
+    return output_shown(r, csv, options_text(o, "out"), "schemes");
 }
 
 /* ---- schemes made of schemes ------------------------------------------------------------------------ */
@@ -324,11 +318,9 @@ static int find_conjugate(const Zoo *z, const char *list, Table **out)
 
 static int find_adjoint(const Zoo *z, const char *name, Table **out)
 {
-    Table *t;
+    TABLE(t);
     TRY(zoo_find(z, name, "exact", &t));
-    int code = scheme_adjoint(t, out);
-    table_free(t);
-    return code;
+    return scheme_adjoint(t, out);
 }
 
 static const struct {
@@ -341,7 +333,7 @@ enum { MAKERS = sizeof makers / sizeof *makers };
 static int print_made(const Options *o, const Zoo *z, int *made)
 {
     static const char *const others[] = {"csv", "print", "dense", "structure", "tableau", "out"};
-    Table *t = NULL;
+    TABLE(t);
     *made = 0;
     for (size_t i = 0; i < MAKERS; i++) {
         const char *text = options_text(o, makers[i].option);
@@ -353,9 +345,7 @@ static int print_made(const Options *o, const Zoo *z, int *made)
         TRY(makers[i].find(z, text, &t));
         *made = 1;
     }
-    int code = t ? table_print(t, stdout) : 0;
-    table_free(t);
-    return code;
+    return t ? table_print(t, stdout) : 0;
 }
 
 static int run(Options *o)

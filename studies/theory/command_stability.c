@@ -8,7 +8,6 @@
 #include "studies/measure/region.h"
 #include "studies/plot/plot.h"
 #include "studies/theory/theory.h"
-#include "studies/tools/command.h"
 
 static const Option scheme_options[] = {
     {"scheme", OPTION_TEXT, "euler,heun,rk3,rk4", "A,B,...",
@@ -38,10 +37,9 @@ static const Option output_options[] = {
     {0},
 };
 
-static const OptionGroup scheme_group = {"Schemes", 1, scheme_options};
-static const OptionGroup plane_group = {"Plane", 1, plane_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&scheme_group, &plane_group, &output_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Schemes", 1, scheme_options),
+                                            OPTION_GROUP("Plane", 1, plane_options),
+                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 typedef struct {
     const char *scheme;

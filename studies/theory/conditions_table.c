@@ -1,5 +1,4 @@
 /* conditions_table.c: the table of order conditions, their LaTeX, and the pages of their trees. */
-#include "studies/measure/conditions.h"
 #include "studies/theory/theory.h"
 #include "studies/tools/latex.h"
 

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include "studies/tools/command.h"
-
 typedef struct {
     const char *scheme;
     Structure told;
@@ -69,25 +67,21 @@ static void fill_row(Sheet *r, const Table *t, const Structure *s, int zero_stab
 static int add_row(Sheet *r, const Table *scheme, int degree)
 {
     Structure s;
-    Dense dense;
+    SCOPED(dense_free) Dense dense = {0};
     int zero_stable, on_circle;
     if (table_written(scheme))
         notice_warn(
             "%s: what @ writes is not looked at here: a field that does not depend on time is "
             "supposed",
             scheme->name);
-    Table *t = table_freeze(scheme);
-    if (!t) return ERR_MEMORY;
-    int code = stability_roots(t, &zero_stable, &on_circle);
-    if (code == 0) code = dense_find(scheme, &dense);
-    if (code == 0) code = structure_find(t, degree, &s);
-    if (code == 0) {
-        fill_row(r, t, &s, zero_stable, on_circle, dense.order);
-        structure_free(&s);
-        dense_free(&dense);
-    }
-    table_free(t);
-    return code;
+    TABLE(t);
+    if (!(t = table_freeze(scheme))) return ERR_MEMORY;
+    TRY(stability_roots(t, &zero_stable, &on_circle));
+    TRY(dense_find(scheme, &dense));
+    TRY(structure_find(t, degree, &s));
+    fill_row(r, t, &s, zero_stable, on_circle, dense.order);
+    structure_free(&s);
+    return 0;
 }
 
 int structure_report(const Selection *s, int degree, Sheet **out)

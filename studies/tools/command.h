@@ -40,27 +40,19 @@ typedef struct {
     int (*run)(Options *o); /* returns a code of error.h, with its words in error_text */
 } Command;
 
+/* All commands, in the order of the overview. */
 /* clang-format off */
-extern const Command command_schemes, command_expand, command_stability, command_design, command_order,
-    command_solve,
-    command_plot,
-    command_verify,
-    command_data, command_tokenize, command_bpe, command_train, command_average, command_eval, command_generate, command_export,
-    command_finetune, command_classify,
-    command_translate, command_score,
-    command_compare,
-    command_sweep,
-    command_table_of_runs,
-    command_truncation,
-    command_attention,
-    command_bleu,
-    command_bench,
-    command_report,
-    command_serve,
-    command_manual;
+#define COMMANDS(X)                                                                 \
+    X(schemes) X(expand) X(stability) X(design) X(order) X(solve) X(plot) X(verify) \
+    X(data) X(tokenize) X(bpe) X(train) X(average) X(eval) X(generate) X(export)    \
+    X(finetune) X(classify) X(translate) X(score) X(bleu) X(compare) X(sweep)       \
+    X(table_of_runs) X(truncation) X(attention) X(bench) X(report) X(serve) X(manual)
 /* clang-format on */
+#define X(name) extern const Command command_##name;
+COMMANDS(X)
+#undef X
 
-/* All commands in the order of the overview, ended by NULL; commands.c defines it. */
+/* The same as a list, ended by NULL. */
 extern const Command *const command_table[];
 
 /* Names the command that runs, for its words on stderr. */

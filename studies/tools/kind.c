@@ -1,5 +1,4 @@
 /* kind.c: the kinds of studies of all commands. */
-#include "studies/tools/kind.h"
 
 #include <stdarg.h>
 #include <stdio.h>

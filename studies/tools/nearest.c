@@ -1,6 +1,7 @@
 /* nearest.c: computes the edit distance by its recurrence, one row of the table after another. */
 #include "studies/tools/nearest.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { LONGEST = 63 };
@@ -41,4 +42,12 @@ const char *nearest_name(const char *word, const char *const *name, size_t count
         }
     }
     return best;
+}
+
+const char *nearest_words(const char *word, const char *const *name, size_t count)
+{
+    static char words[256];
+    const char *near = nearest_name(word, name, count);
+    snprintf(words, sizeof words, near ? "; the nearest is '%s'" : "", near);
+    return words;
 }

@@ -48,16 +48,13 @@ static int add_group(Options *o, const OptionGroup *g)
 
 int options_new(const OptionGroup *const *groups, Options **out)
 {
-    Options *o = memory_new(1, sizeof *o);
+    SCOPED(options_drop) Options *o = memory_new(1, sizeof *o);
     if (!o) return ERR_MEMORY;
-    int code = 0;
-    for (; *groups && code == 0; groups++) code = add_group(o, *groups);
-    if (code == 0) code = add_group(o, &options_common);
-    if (code == 0)
-        *out = o;
-    else
-        options_free(o);
-    return code;
+    for (; *groups; groups++) TRY(add_group(o, *groups));
+    TRY(add_group(o, &options_common));
+    *out = o;
+    o = NULL;
+    return 0;
 }
 
 static void value_clear(Value *v)
@@ -270,7 +267,7 @@ static int set_help(Options *o, const char *word, int argc, char **argv)
 
 int options_arguments(Options *o, int argc, char **argv)
 {
-    struct option *list = names_new(o);
+    SCOPED(memory_drop) struct option *list = names_new(o);
     if (!list) return ERR_MEMORY;
     int code = 0, c;
     opterr = 0;
@@ -289,7 +286,6 @@ int options_arguments(Options *o, int argc, char **argv)
                             optarg ? optarg : "yes");
     }
     while (code == 0 && optind < argc) code = add_word(o, argv[optind++]); /* behind "--" */
-    memory_free(list);
     return code;
 }
 

@@ -60,7 +60,8 @@ int output_check_file(const char *file)
 {
     char dir[OUTPUT_PATH];
     struct stat s;
-    const char *slash = strrchr(file, '/');
+    const char *slash = file ? strrchr(file, '/') : NULL;
+    if (!file) return 0;
     size_t n = slash ? (size_t)(slash - file) + 1 : 2; /* "a/", "/" or "./" */
     if (!*file || n >= sizeof dir)
         return error_set(ERR_INPUT, "'%.100s': expected the name of a file", file);
@@ -88,6 +89,19 @@ int output_exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
+int output_is(const char *path, int fd)
+{
+    struct stat a, b;
+    return stat(path, &a) == 0 && fstat(fd, &b) == 0 && a.st_ino == b.st_ino &&
+           a.st_dev == b.st_dev;
+}
+
+int output_there(const char *dir, const char *name)
+{
+    char path[OUTPUT_PATH];
+    return output_path(path, dir, "%s", name) == 0 && output_exists(path);
+}
+
 int output_read(const char *path, char **text, size_t *bytes)
 {
     TRY(file_whole(path, SIZE_MAX, text, bytes));
@@ -100,6 +114,12 @@ int output_open(Output *o)
     *o = (Output){0};
     o->f = open_memstream(&o->text, &o->bytes);
     return o->f ? 0 : error_set(ERR_MEMORY, "out of memory");
+}
+
+int output_begin(Output *o, const char *file)
+{
+    *o = (Output){.f = stdout};
+    return file ? output_open(o) : 0;
 }
 
 void output_drop(Output *o)
@@ -129,6 +149,7 @@ int output_close(Output *o, const char *path)
 
 int output_end(Output *o, int code, const char *path)
 {
+    if (!path && o->f == stdout) return code;
     if (code == 0) return output_close(o, path);
     output_drop(o);
     return code;
@@ -148,18 +169,25 @@ int output_sheet(const Sheet *r, int form, const char *dir, const char *name)
     return output_put(&o, sheet_write(r, form, o.f), dir, name);
 }
 
+static int save(const Sheet *r, int form, const char *dir, const char *stem)
+{
+    static const char *const ending[] = {
+        [SHEET_CSV] = "csv", [SHEET_MARKDOWN] = "md", [SHEET_LATEX] = "tex"};
+    char name[128];
+    snprintf(name, sizeof name, "%s.%s", stem, ending[form]);
+    return output_sheet(r, form, dir, name);
+}
+
+int output_paper(const Sheet *r, const char *dir, const char *stem)
+{
+    TRY(save(r, SHEET_CSV, dir, stem));
+    return save(r, SHEET_LATEX, dir, stem);
+}
+
 int output_table(const Sheet *r, const char *dir, const char *stem)
 {
-    static const struct {
-        int form;
-        const char *ending;
-    } file[] = {{SHEET_CSV, "csv"}, {SHEET_MARKDOWN, "md"}, {SHEET_LATEX, "tex"}};
-    for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
-        char name[128];
-        snprintf(name, sizeof name, "%s.%s", stem, file[i].ending);
-        TRY(output_sheet(r, file[i].form, dir, name));
-    }
-    return 0;
+    TRY(output_paper(r, dir, stem));
+    return save(r, SHEET_MARKDOWN, dir, stem);
 }
 
 int output_shown(const Sheet *r, int csv, const char *dir, const char *stem)

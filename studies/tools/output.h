@@ -16,7 +16,7 @@ int output_directory(const char *dir);
  * path that exists is no directory, or nothing can be written there. Leaves nothing behind. */
 int output_check(const char *dir);
 /* Does the same for a file that output_close is to write: ERR_INPUT where it exists and is no regular file, or its
- * folder does not exist or cannot be written. */
+ * folder does not exist or cannot be written; NULL, standard output, is no error. */
 int output_check_file(const char *file);
 
 /* Writes "DIR/NAME" (printf style) to out; ERR_INPUT where it is too long. */
@@ -25,6 +25,8 @@ int output_path(char out[OUTPUT_PATH], const char *dir, const char *format, ...)
 
 /* Returns 1 where the file exists. */
 int output_exists(const char *path);
+int output_is(const char *path, int fd);             /* it names this open file */
+int output_there(const char *dir, const char *name); /* DIR/NAME */
 
 /* Reads the bytes of a file, without UTF-8's byte-order mark, and ends them with a NUL; the caller frees *text
  * (memory_free). ERR_INPUT, ERR_MEMORY. */
@@ -38,6 +40,8 @@ typedef struct {
     size_t bytes;
 } Output;
 int output_open(Output *o);
+int output_begin(Output *o,
+                 const char *file); /* with NULL f is stdout, which output_end leaves open */
 int output_close(Output *o, const char *path);
 void output_drop(Output *o); /* frees it without writing */
 /* Where code is 0, writes what was collected as DIR/NAME. Frees it in any case. Returns code, or the code of
@@ -49,7 +53,9 @@ int output_take(Output *o, int code, char **text);
 
 /* Writes a sheet as DIR/NAME in one of its forms. */
 int output_sheet(const Sheet *r, int form, const char *dir, const char *name);
-/* Writes it for programs, pages and papers: as DIR/STEM.csv, DIR/STEM.md and DIR/STEM.tex. */
+/* output_paper writes it for programs and papers, as DIR/STEM.csv and DIR/STEM.tex; output_table for pages too, as
+ * DIR/STEM.md. */
+int output_paper(const Sheet *r, const char *dir, const char *stem);
 int output_table(const Sheet *r, const char *dir, const char *stem);
 /* Prints it, as CSV or for people, and with a DIR (NULL: none), which it makes, writes it there as output_table does. */
 int output_shown(const Sheet *r, int csv, const char *dir, const char *stem);

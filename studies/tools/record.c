@@ -41,14 +41,13 @@ static void put_word(FILE *f, const char *word)
     fputc('\'', f);
 }
 
-static int command_line(int argc, char *const *argv, Output *o)
+static int command_line(int argc, char *const *argv, char **text)
 {
-    TRY(output_open(o));
-    fputs("trotter", o->f);
-    for (int i = 0; i < argc; i++) put_word(o->f, argv[i]);
-    if (fflush(o->f) == 0) return 0;
-    output_drop(o);
-    return error_set(ERR_MEMORY, "out of memory");
+    Output o;
+    TRY(output_open(&o));
+    fputs("trotter", o.f);
+    for (int i = 0; i < argc; i++) put_word(o.f, argv[i]);
+    return output_take(&o, 0, text);
 }
 
 /* Writes "AMD EPYC ..., 2 threads" to out; it holds no host name. */
@@ -74,22 +73,13 @@ static int add_row(Sheet *r, int argc, char *const *argv, int code, const char *
                *warned = notice_warnings();
     struct tm utc;
     time_t now = time(NULL);
-    Output line;
+    SCOPED(memory_drop) char *line = NULL;
     TRY(command_line(argc, argv, &line));
     snprintf(all, sizeof all, "%s%s%s", failed, *failed && *warned ? "; " : "", warned);
     if (gmtime_r(&now, &utc)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
     find_machine(machine);
-    sheet_row(r, &(CommandRow){when, line.text, TROTTER_VERSION, machine, error_status(code), all});
-    output_drop(&line);
+    sheet_row(r, &(CommandRow){when, line, TROTTER_VERSION, machine, error_status(code), all});
     return 0;
-}
-
-/* Returns 1 where `path` still names the open file. */
-static int is_same(const char *path, int fd)
-{
-    struct stat a, b;
-    return stat(path, &a) == 0 && fstat(fd, &b) == 0 && a.st_ino == b.st_ino &&
-           a.st_dev == b.st_dev;
 }
 
 /* Opens the file, or makes it, and locks it until it is closed, so that commands that end together add their rows one
@@ -102,7 +92,7 @@ static int lock(const char *path, int *made)
         int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         *made = fd >= 0;
         if (fd < 0) fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-        if (fd < 0 || fcntl(fd, F_OFD_SETLKW, &l) != 0 || is_same(path, fd)) return fd;
+        if (fd < 0 || fcntl(fd, F_OFD_SETLKW, &l) != 0 || output_is(path, fd)) return fd;
         close(fd);
     }
 }
@@ -110,41 +100,30 @@ static int lock(const char *path, int *made)
 /* Adds the row. The old rows stay byte by byte; a reader reports what is wrong with them. */
 static int add_to_file(const Sheet *r, const char *path)
 {
-    char *before = NULL;
+    SCOPED(memory_drop) char *before = NULL;
+    SCOPED(output_drop) Output o = {0};
     size_t bytes = 0;
-    Output o = {0};
     if (output_exists(path)) TRY(output_read(path, &before, &bytes));
-    int code = output_open(&o);
-    if (code == 0) {
-        fwrite(before, 1, bytes, o.f);
-        code = sheet_write(r, SHEET_CSV, o.f);
-    }
-    if (code == 0 && fflush(o.f) != 0) code = error_set(ERR_MEMORY, "out of memory");
-    if (code == 0) {
-        char *header = o.text + bytes;
-        size_t n = bytes ? strcspn(header, "\n") + 1 : 0;
-        memmove(header, header + n, o.bytes - bytes - n);
-        code = file_replace(path, o.text, o.bytes - n);
-    }
-    output_drop(&o);
-    memory_free(before);
-    return code;
+    TRY(output_open(&o));
+    fwrite(before, 1, bytes, o.f);
+    TRY(sheet_write(r, SHEET_CSV, o.f));
+    if (fflush(o.f) != 0) return error_set(ERR_MEMORY, "out of memory");
+    char *header = o.text + bytes;
+    size_t n = bytes ? strcspn(header, "\n") + 1 : 0;
+    memmove(header, header + n, o.bytes - bytes - n);
+    return file_replace(path, o.text, o.bytes - n);
 }
 
 static int record(const char *dir, int argc, char *const *argv, int code, const char *words)
 {
     char path[OUTPUT_PATH];
-    Sheet *r;
+    SCOPED(sheet_drop) Sheet *r = NULL;
     TRY(output_path(path, dir, "%s", RECORD_FILE));
     TRY(sheet_new(columns, &r));
-    int failed = add_row(r, argc, argv, code, words);
-    if (failed == 0) {
-        int made, fd = lock(path, &made);
-        failed = add_to_file(r, path);
-        if (failed != 0 && made && is_same(path, fd)) unlink(path);
-        if (fd >= 0) close(fd);
-    }
-    sheet_free(r);
+    TRY(add_row(r, argc, argv, code, words));
+    int made, fd = lock(path, &made), failed = add_to_file(r, path);
+    if (failed != 0 && made && output_is(path, fd)) unlink(path);
+    if (fd >= 0) close(fd);
     return failed;
 }
 

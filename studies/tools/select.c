@@ -10,11 +10,10 @@
 /* Adds the suffix of `solver` to the name of a splitting that got it for want of a suffix. */
 static int name_solver(const Zoo *z, const char *solver, Table *t)
 {
-    Table *exact;
+    TABLE(exact);
     TRY(zoo_find(z, t->name, "exact", &exact));
     size_t n = strlen(t->name);
     if (exact->flows && !t->flows) snprintf(t->name + n, TABLE_NAME - n, ":%s", solver);
-    table_free(exact);
     return 0;
 }
 
@@ -44,12 +43,10 @@ static int append(const Table *t, Table ***list, size_t *count)
 /* Adds a scheme; where decoders are wanted, a scheme of two colours is replaced by its decoder. */
 static int add(const Table *t, const char *solver, int decoders, Selection *s)
 {
-    Table *decoder;
+    TABLE(decoder);
     if (!decoders || t->colours > 2) return append(t, &s->scheme, &s->count);
     TRY(select_one(s, t->name, solver, 1, &decoder));
-    int code = append(decoder, &s->scheme, &s->count);
-    table_free(decoder);
-    return code;
+    return append(decoder, &s->scheme, &s->count);
 }
 
 static int add_list(const char *names, const char *solver, int decoders, Selection *s)
@@ -123,12 +120,10 @@ int select_record(const Selection *s, Options *o)
 {
     size_t room = s->count * (TABLE_NAME + 1) + 1;
     if (!s->from_files) return 0;
-    char *names = memory_new(room, 1);
+    SCOPED(memory_drop) char *names = memory_new(room, 1);
     if (!names) return ERR_MEMORY;
     select_names(s, names, room);
-    int code = options_set(o, OPTION_DEFAULT, "", "scheme", names);
-    memory_free(names);
-    return code;
+    return options_set(o, OPTION_DEFAULT, "", "scheme", names);
 }
 
 int select_add(const char *name, const char *solver, Selection *s)

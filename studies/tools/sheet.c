@@ -1,5 +1,4 @@
 /* sheet.c: keeps cells in one growing list, and writes CSV. */
-#include "studies/tools/sheet.h"
 
 #include <assert.h>
 #include <math.h>
@@ -32,36 +31,38 @@ static void choose_view(Sheet *r)
         if (!r->slot[j].absent) r->view[r->shown++] = j;
 }
 
-/* Makes a sheet for rows of `columns` cells. */
-static int make(size_t columns, Sheet **out)
+Column *sheet_copy(const Column *list, size_t *n)
 {
-    Sheet *r = memory_new(1, sizeof *r);
-    if (!r) return ERR_MEMORY;
-    *r = (Sheet){.columns = columns};
-    r->slot = memory_new(columns, sizeof *r->slot);
-    r->view = memory_new(columns, sizeof *r->view);
-    if (!r->slot || !r->view) {
-        sheet_free(r);
-        return ERR_MEMORY;
-    }
-    *out = r;
-    return 0;
+    for (*n = 0; list[*n].name || list[*n].head;) ++*n;
+    Column *copy = memory_new(*n + 1, sizeof *copy);
+    return copy ? memcpy(copy, list, *n * sizeof *copy) : NULL;
 }
 
 int sheet_new(const Column *list, Sheet **out)
 {
-    size_t n = 0;
-    for (const Column *c = list; c->name || c->head; c++) n += c->half ? 2 : 1;
-    TRY(make(n, out));
-    Slot *s = (*out)->slot;
-    for (const Column *c = list; c->name || c->head; c++) {
+    size_t n;
+    SCOPED(sheet_drop) Sheet *r = memory_new(1, sizeof *r);
+    if (!r || !(r->list = sheet_copy(list, &n))) return ERR_MEMORY;
+    r->slot = memory_new(2 * n, sizeof *r->slot);
+    r->view = memory_new(2 * n, sizeof *r->view);
+    if (!r->slot || !r->view) return ERR_MEMORY;
+    Slot *s = r->slot;
+    for (const Column *c = r->list; c->name || c->head; c++) {
         *s = (Slot){c, c->name, c->head ? c->head : c->name, 0, c->sparse, ""};
         if (c->group) snprintf(s->whole, sizeof s->whole, "%s %s", c->group, s->head);
         s++;
         if (c->half) *s++ = (Slot){c, NULL, c->half, 1, c->sparse, ""};
     }
-    choose_view(*out);
+    r->columns = (size_t)(s - r->slot);
+    choose_view(r);
+    *out = r;
+    r = NULL;
     return 0;
+}
+
+const Column *sheet_columns(const Sheet *r)
+{
+    return r->list;
 }
 
 void sheet_one_column(Sheet *r)
@@ -76,7 +77,7 @@ void sheet_free(Sheet *r)
         memory_free(r->cell[i].exact);
         memory_free(r->cell[i].shown);
     }
-    memory_free_all(r->cell, r->slot, r->view, r);
+    memory_free_all(r->cell, r->slot, r->view, r->list, r);
 }
 
 static void add(Sheet *r, const char *exact, const char *shown, int number)
@@ -212,9 +213,8 @@ static int take_group(Sheet *r, const char *names, const char *group)
         size_t count = 0;
         for (size_t j = 0; j < r->columns && count < 64; j++)
             if (r->slot[j].name) known[count++] = r->slot[j].name;
-        const char *near = nearest_name(name, known, count);
-        return error_set(ERR_INPUT, "--columns: there is no column '%s'%s%s", name,
-                         near ? "; the nearest is " : "", near ? near : "");
+        return error_set(ERR_INPUT, "--columns: there is no column '%s'%s", name,
+                         nearest_words(name, known, count));
     }
     return 0;
 }
@@ -255,18 +255,6 @@ static void put_csv(FILE *f, const char *text)
         fputc(*text, f);
     }
     fputc('"', f);
-}
-
-void sheet_names(const Column *list, FILE *f)
-{
-    const char *gap = "";
-    for (; list->name || list->head; list++) {
-        if (!list->name) continue;
-        fputs(gap, f);
-        put_csv(f, list->name);
-        gap = ",";
-    }
-    fputc('\n', f);
 }
 
 /* Writes the cells of a row, or with SIZE_MAX the header. */

@@ -81,12 +81,13 @@ typedef struct {
         __VA_ARGS__ \
     }
 
-/* Makes a table of such rows. The list ends with a line of zeros and is borrowed until sheet_free. */
+/* Makes a table of such rows. The list ends with a line of zeros; it is copied, the texts in it are borrowed. */
 int sheet_new(const Column *list, Sheet **out);
+const Column *sheet_columns(const Sheet *r); /* that copy */
+/* Returns another, of *n columns, to be changed before sheet_new; NULL: out of memory. Caller: memory_free. */
+Column *sheet_copy(const Column *list, size_t *n);
 /* Adds a row; copies what the record holds. */
 void sheet_row(Sheet *s, const void *record);
-/* Writes the header of its CSV, for a table that is too long to be kept. */
-void sheet_names(const Column *list, FILE *f);
 /* Returns the number, from 1, of a column in CSV; the list must have a column of that name. */
 int sheet_column(const Column *list, const char *name);
 

@@ -23,6 +23,7 @@ typedef struct {
 } Slot;
 
 struct Sheet {
+    Column *list;        /* as sheet_new got it, owned */
     size_t columns;      /* cells of a row */
     Slot *slot;          /* (columns) */
     size_t shown, *view; /* (shown) columns of the table for people, in its order */

@@ -2,7 +2,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "kernels/memory.h"
 #include "studies/model/trained.h"
 #include "studies/runs/rerun.h"
 #include "studies/tools/command.h"
@@ -92,11 +91,9 @@ int train_from(Options *o)
 int train_begin(const Options *o, const Vocab *v, Model *m)
 {
     const char *dir = options_text(o, "from");
-    Network n;
+    SCOPED(network_free) Network n = {0};
     TRY(trained_on_machine(dir, o, &n));
+    SCOPED(memory_drop)
     size_t *word = memory_new(v->size + (v->source ? v->source->size : 0), sizeof *word);
-    int code = word ? begin(&n, dir, v, m, word) : ERR_MEMORY;
-    memory_free(word);
-    network_free(&n);
-    return code;
+    return word ? begin(&n, dir, v, m, word) : ERR_MEMORY;
 }

@@ -11,8 +11,7 @@ static const Option average_options[] = {
     {0},
 };
 
-static const OptionGroup average_group = {"Models", 0, average_options};
-static const OptionGroup *const groups[] = {&average_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Models", 0, average_options), NULL};
 
 typedef struct {
     const Options *options;

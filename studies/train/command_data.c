@@ -17,9 +17,8 @@ static const Option output_options[] = {
     {0},
 };
 
-static const OptionGroup data_group = {"Corpus", 1, data_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&data_group, &output_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Corpus", 1, data_options),
+                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 typedef struct {
     const char *file, *checksum;

@@ -3,9 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "studies/model/texts.h"
+#include "studies/model/network.h"
 #include "studies/tools/command.h"
-#include "studies/train/train.h"
 
 static const Option eval_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR", NETWORK_DIR},
@@ -36,10 +35,9 @@ static const Option output_options[] = {
     {0},
 };
 
-static const OptionGroup eval_group = {"Evaluation", 1, eval_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&eval_group, &network_machine_group, &output_group,
-                                            NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Evaluation", 1, eval_options),
+                                            &network_machine_group,
+                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 /* bits_per_character is for tokens that are characters, words and word_ppl for pieces, bits_per_byte for a tokenizer's, pairs and exact for an encoder
  * and a decoder; else they are undefined. */
@@ -118,7 +116,7 @@ static int save_logits(Network *n, const Text *t, const Text *source, const Aski
 
 static int report_result(const Evaluation *e, const Text *t, const Asking *ask, int level, int csv)
 {
-    Sheet *r;
+    SCOPED(sheet_drop) Sheet *r = NULL;
     double ppl = exp(e->mean);
     int next = !ask && !e->pairs, pieces = next && (level == LEVEL_PIECE || level == LEVEL_TOKEN);
     TRY(sheet_new(columns, &r));
@@ -132,9 +130,7 @@ static int report_result(const Evaluation *e, const Text *t, const Asking *ask, 
                         .bits_per_byte = next ? text_bits(t, e->tokens, ppl) : NAN,
                         .pairs = e->pairs ? e->pairs : SIZE_MAX,
                         .exact = e->pairs ? evaluation_exact(e) : NAN});
-    int code = sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
-    sheet_free(r);
-    return code;
+    return sheet_write(r, csv ? SHEET_CSV : SHEET_PLAIN, stdout);
 }
 
 /* Finds the question to the model, in *ask. *asked NULL: next words. */
@@ -187,15 +183,13 @@ static int eval_files(const Options *o, Network *n)
  * and numbers a vocabulary. */
 static int eval_corpus(const Options *o, Network *n)
 {
-    Corpus c;
+    SCOPED(corpus_free) Corpus c = {0};
     int split = options_choice(o, "split");
     TRY(network_own_corpus(n, split != SPLIT_TEST, &c));
-    int code = n->vocab.tokens || vocab_hash(&c.vocab) == vocab_hash(&n->vocab)
-                   ? eval_text(o, n, &c.text[split], &c.source[split])
-                   : error_set(ERR_INPUT, "--corpus: the words of %s are not those of %s", c.name,
-                               options_text(o, "model"));
-    corpus_free(&c);
-    return code;
+    if (n->vocab.tokens || vocab_hash(&c.vocab) == vocab_hash(&n->vocab))
+        return eval_text(o, n, &c.text[split], &c.source[split]);
+    return error_set(ERR_INPUT, "--corpus: the words of %s are not those of %s", c.name,
+                     options_text(o, "model"));
 }
 
 static int run(Options *o)

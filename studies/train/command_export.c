@@ -21,8 +21,7 @@ static const Option export_options[] = {
     {"out", OPTION_TEXT, NULL, "DIR", "write config.json, model.safetensors and tokenizer.json"},
     {0},
 };
-static const OptionGroup export_group = {"Export", 1, export_options};
-static const OptionGroup *const groups[] = {&export_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Export", 1, export_options), NULL};
 
 /* ---- what has the form --------------------------------------------------------------------------- */
 
@@ -336,14 +335,12 @@ static int export_to(Network *n, const char *model, const char *dir)
 
 static int run(Options *o)
 {
-    Network n;
+    SCOPED(network_free) Network n = {0};
     const char *model = options_text(o, "model"), *dir = options_text(o, "out");
     if (!model || !dir) return error_set(ERR_INPUT, "--%s is needed", model ? "out" : "model");
     TRY(output_check(dir));
     TRY(network_load(model, o, &n));
-    int code = export_to(&n, model, dir);
-    network_free(&n);
-    return code;
+    return export_to(&n, model, dir);
 }
 
 const Command command_export = {

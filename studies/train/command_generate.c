@@ -10,7 +10,7 @@
 #include "nn/text/corpus.h"
 #include "nn/decode/search.h"
 #include "studies/tools/command.h"
-#include "studies/model/texts.h"
+#include "studies/model/network.h"
 
 static const Option generate_options[] = {
     {"model", OPTION_TEXT, NULL, "DIR", NETWORK_DIR},
@@ -36,10 +36,9 @@ static const Option seed_options[] = {
     {0},
 };
 
-static const OptionGroup generate_group = {"Generation", 1, generate_options};
-static const OptionGroup seed_group = {"Seed", 1, seed_options};
-static const OptionGroup *const groups[] = {&generate_group, &seed_group, &network_machine_group,
-                                            NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Generation", 1, generate_options),
+                                            OPTION_GROUP("Seed", 1, seed_options),
+                                            &network_machine_group, NULL};
 
 /* A text while it grows. */
 typedef struct {

@@ -52,13 +52,16 @@ static const Option output_options[] = {
     {0},
 };
 
-static const OptionGroup scheme_group = {"Scheme", 1, scheme_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&scheme_group,           &network_text_group,
-                                            &network_depth_group,    &network_model_group,
-                                            &network_training_group, &network_seed_group,
-                                            &network_foreign_group,  &network_machine_group,
-                                            &output_group,           NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Scheme", 1, scheme_options),
+                                            &network_text_group,
+                                            &network_depth_group,
+                                            &network_model_group,
+                                            &network_training_group,
+                                            &network_seed_group,
+                                            &network_foreign_group,
+                                            &network_machine_group,
+                                            OPTION_GROUP("Output", 0, output_options),
+                                            NULL};
 
 /* 1: this process writes files and prints. */
 static int is_first(const Training *r)
@@ -75,12 +78,11 @@ static int on_epoch(void *arg, Model *m, double *score)
 
 static int write_config(const Training *r)
 {
-    char path[OUTPUT_PATH], *text;
+    char path[OUTPUT_PATH];
+    SCOPED(memory_drop) char *text = NULL;
     TRY(output_path(path, r->dir, "config.ini"));
     TRY(network_config_text(r->options, &text));
-    int code = file_replace(path, text, strlen(text));
-    memory_free(text);
-    return code;
+    return file_replace(path, text, strlen(text));
 }
 
 /* Writes DIR/scheme.txt, which keeps the meaning of `scheme` even if a scheme file changes. A run continues only with
@@ -136,8 +138,7 @@ static int claim_directory(Training *r)
 /* Returns 1 where the folder has the result of this same run. */
 static int is_there(const Training *r)
 {
-    char path[OUTPUT_PATH];
-    return output_path(path, r->dir, "result.csv") == 0 && output_exists(path) &&
+    return output_there(r->dir, "result.csv") &&
            rerun_is(r->options, groups, r->stacks, r->dir) == RERUN_SAME &&
            rerun_same_corpus(r->dir, corpus_checksum(&r->corpus));
 }

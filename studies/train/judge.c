@@ -1,8 +1,6 @@
 /* judge.c: computes the BLEU of validation at the end of an epoch. */
 #include "studies/train/train.h"
 
-#include <math.h>
-
 #include "studies/measure/translated.h"
 #include "studies/tools/command.h"
 

@@ -209,7 +209,7 @@ int tell_there(Training *r)
 
 int tell_result(const Training *r)
 {
-    Sheet *t;
+    SCOPED(sheet_drop) Sheet *t = NULL;
     TRY(sheet_new(run_columns, &t));
     sheet_row(t, &(RunRecord){r->name,
                               options_size(r->options, "layers"),
@@ -224,9 +224,7 @@ int tell_result(const Training *r)
                                .test_exact = r->result.test_exact,
                                .valid_bits = r->result.valid_bits,
                                .test_bits = r->result.test_bits}});
-    int code = output_sheet(t, SHEET_CSV, r->dir, "result.csv");
-    sheet_free(t);
-    return code;
+    return output_sheet(t, SHEET_CSV, r->dir, "result.csv");
 }
 
 static size_t log_rows(const Training *r)
@@ -387,7 +385,7 @@ const Column share_columns[] = {
 
 int shares_write(const Ranks *r, const Share *share, const char *dir)
 {
-    Sheet *t;
+    SCOPED(sheet_drop) Sheet *t = NULL;
     TRY(sheet_new(share_columns, &t));
     for (int k = 0; k < r->size; k++) {
         const Share *s = &share[k];
@@ -397,8 +395,6 @@ int shares_write(const Ranks *r, const Share *share, const char *dir)
                                  .wait_ms_per_step = 1e3 * per_step(s->waited, s),
                                  .ms_per_step = 1e3 * per_step(s->seconds, s)});
     }
-    int code = output_sheet(t, SHEET_CSV, dir, "ranks.csv");
-    sheet_free(t);
     tell_shares(r, share);
-    return code;
+    return output_sheet(t, SHEET_CSV, dir, "ranks.csv");
 }

@@ -21,8 +21,7 @@ static const Option bpe_options[] = {
     {0},
 };
 
-static const OptionGroup bpe_group = {"Subwords", 0, bpe_options};
-static const OptionGroup *const groups[] = {&bpe_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Subwords", 0, bpe_options), NULL};
 
 /* All given texts. */
 typedef struct {
@@ -140,10 +139,9 @@ static int run(Options *o)
     int learns = options_size(o, "learn") > 0, applies = options_text(o, "codes") != NULL;
     if (learns + applies + options_flag(o, "undo") != 1)
         return error_set(ERR_INPUT, "expected one of --learn N, --codes FILE and --undo");
-    if (!file) return work(o, stdout);
-    TRY(output_check_file(file));
     Output out;
-    TRY(output_open(&out));
+    TRY(output_check_file(file));
+    TRY(output_begin(&out, file));
     return output_end(&out, work(o, out.f), file);
 }
 

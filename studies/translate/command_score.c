@@ -2,8 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "nn/text/corpus.h"
-#include "studies/model/texts.h"
+#include "studies/model/network.h"
 #include "studies/tools/command.h"
 
 static const Option score_options[] = {
@@ -22,8 +21,8 @@ static const Option score_options[] = {
     {0},
 };
 
-static const OptionGroup score_group = {"Scores", 0, score_options};
-static const OptionGroup *const groups[] = {&score_group, &network_machine_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Scores", 0, score_options),
+                                            &network_machine_group, NULL};
 
 /* A line of the text. */
 typedef struct {
@@ -77,8 +76,7 @@ static int write_scores(const Options *o, const Score *score, size_t lines)
 {
     const char *file = options_text(o, "out");
     Output out;
-    if (!file) return print_scores(o, score, lines, stdout);
-    TRY(output_open(&out));
+    TRY(output_begin(&out, file));
     return output_end(&out, print_scores(o, score, lines, out.f), file);
 }
 
@@ -171,7 +169,7 @@ static int run(Options *o)
     const char *dir = options_text(o, "model"), *out = options_text(o, "out");
     if (!dir || !options_text(o, "text"))
         return error_set(ERR_INPUT, "--%s is needed", dir ? "text" : "model");
-    if (out) TRY(output_check_file(out));
+    TRY(output_check_file(out));
     TRY(network_load(dir, o, &n));
     TRY(network_tells_next(&n, dir));
     return score(o, &n);

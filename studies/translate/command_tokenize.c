@@ -3,7 +3,6 @@
 #include <unistr.h>
 
 #include "kernels/scoped.h"
-#include "kernels/tick.h"
 #include "studies/metrics/lines.h"
 #include "studies/metrics/tokenise.h"
 #include "studies/tools/command.h"
@@ -18,8 +17,7 @@ static const Option tokenize_options[] = {
     {0},
 };
 
-static const OptionGroup tokenize_group = {"Words", 0, tokenize_options};
-static const OptionGroup *const groups[] = {&tokenize_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Words", 0, tokenize_options), NULL};
 
 static void print_line(const Symbols *s, FILE *f)
 {
@@ -55,10 +53,9 @@ static int run(Options *o)
     Output out;
     if (options_flag(o, "detokenize") && options_choice(o, "rules") < TOKENIZE_EN)
         return error_set(ERR_INPUT, "--detokenize has --rules en, de and fr");
-    if (file) TRY(output_check_file(file));
+    TRY(output_check_file(file));
     TRY(lines_read(options_text(o, "text"), &l));
-    if (!file) return each_line(o, &l, stdout);
-    TRY(output_open(&out));
+    TRY(output_begin(&out, file));
     return output_end(&out, each_line(o, &l, out.f), file);
 }
 

@@ -10,10 +10,9 @@
 #include "kernels/file.h"
 #include "kernels/text.h"
 #include "nn/text/corpus.h"
-#include "studies/model/texts.h"
+#include "studies/model/network.h"
 #include "studies/model/translator.h"
 #include "studies/tools/command.h"
-#include "studies/translate/alignment.h"
 
 static const Option translate_options[] = {
     {"model", OPTION_LIST, NULL, "DIR",
@@ -37,9 +36,8 @@ static const Option translate_options[] = {
     {0},
 };
 
-static const OptionGroup translate_group = {"Translation", 0, translate_options};
-static const OptionGroup *const groups[] = {&translate_group, &translator_group,
-                                            &network_machine_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Translation", 0, translate_options),
+                                            &translator_group, &network_machine_group, NULL};
 
 enum { WINDOW = 16 /* batches */, READ_BYTES = 1 << 16, LINE_MOST = 1 << 26 };
 
@@ -133,6 +131,96 @@ static int take_window(Source *s, size_t most, size_t *lines, size_t *bytes)
         *bytes = s->end - s->begin;
         ++*lines;
     }
+    return 0;
+}
+
+/* ---- alignments ---------------------------------------------------------------------------------- */
+
+/* One side of a pair. */
+typedef struct {
+    size_t n, words;
+    int32_t *input, *target, *position; /* (n) */
+    size_t *word;                       /* (n) the word of each token */
+    size_t start[2];
+} Side;
+
+static void side_free(Side *s)
+{
+    memory_free_all(s->input, s->position, s->word);
+}
+
+static int is_piece(const Network *n, int32_t id)
+{
+    const Vocab *v = (size_t)id < n->vocab.size ? &n->vocab : n->vocab.source;
+    const char *word = v->word[(size_t)id - v->above];
+    size_t bytes = strlen(word);
+    return n->bpe && bytes > 2 && strcmp(word + bytes - 2, "@@") == 0;
+}
+
+/* Makes a side of n tokens, the last <eos>; `behind`: what the decoder reads, <eos> first. */
+static int side_make(const Network *net, const int32_t *id, size_t n, int behind, Side *s)
+{
+    *s = (Side){.n = n, .start = {0, n}};
+    s->input = memory_new(2 * n, sizeof *s->input);
+    s->position = memory_new(n, sizeof *s->position);
+    s->word = memory_new(n, sizeof *s->word);
+    if (!s->input || !s->position || !s->word) return ERR_MEMORY;
+    s->target = s->input + n;
+    for (size_t i = 0; i < n; i++) {
+        s->input[i] = behind ? (i ? id[i - 1] : net->vocab.eos) : id[i];
+        s->target[i] = id[i];
+        s->position[i] = (int32_t)i;
+        s->word[i] = s->words;
+        s->words += i + 1 < n && !is_piece(net, id[i]);
+    }
+    if (n > 1 && is_piece(net, id[n - 2])) s->words++; /* a word without its end */
+    return 0;
+}
+
+/* Writes the source word with most weight of every target word; sum (source words): room. */
+static void write_pairs(const Side *source, const Side *target, const double *weights, double *sum,
+                        FILE *f)
+{
+    for (size_t j = 0, row = 0; j < target->words; j++) {
+        size_t best = 0;
+        memset(sum, 0, source->words * sizeof *sum);
+        for (; row + 1 < target->n && target->word[row] == j; row++)
+            for (size_t k = 0; k + 1 < source->n; k++)
+                sum[source->word[k]] += weights[row * source->n + k];
+        for (size_t i = 1; i < source->words; i++)
+            if (sum[i] > sum[best]) best = i;
+        fprintf(f, "%s%zu-%zu", j ? " " : "", best, j);
+    }
+}
+
+/* Writes a line "i-j i-j ...": for each word j of the target the word i of the source, both from 0, with the largest
+ * weight of the last cross-attention, which is the mean over heads and over the models, and summed over the pieces of
+ * words. source and target end with <eos>, which is no word. n: vocabulary and pieces. ERR_MEMORY. Source: fairseq's
+ * --print-alignment hard, which has pieces in place of words. */
+static int alignment_write(Model *const *model, size_t models, const Network *n,
+                           const int32_t *source, size_t source_length, const int32_t *target,
+                           size_t target_length, FILE *f)
+{
+    SCOPED(side_free) Side from = {0}, to = {0};
+    SCOPED(memory_drop)
+    double *weights = memory_new((target_length + 1) * source_length, sizeof *weights);
+    if (!weights) return ERR_MEMORY;
+    TRY(side_make(n, source, source_length, 0, &from));
+    TRY(side_make(n, target, target_length, 1, &to));
+    Batch x = {.N = to.n,
+               .S = 1,
+               .longest = to.n,
+               .input = to.input,
+               .target = to.target,
+               .position = to.position,
+               .start = to.start};
+    x.source.N = x.source.longest = from.n;
+    x.source.input = from.input;
+    x.source.position = from.position;
+    x.source.start = from.start;
+    for (size_t k = 0; k < models; k++) TRY(model_cross_attention(model[k], &x, weights));
+    write_pairs(&from, &to, weights, weights + target_length * source_length, f);
+    fputc('\n', f); /* whoever closes f checks the result */
     return 0;
 }
 
@@ -286,14 +374,10 @@ static int translate(Job *j)
     if (prefix) TRY(text_sentences(&j->begins, j->net->vocab.eos));
     TRY(open_source(options_text(o, "text"), &j->in));
     j->counts.file = (char *)j->in.name;
-    j->out = stdout;
-    if (!file) {
-        int code = translate_all(j);
-        return j->lost ? 0 : code; /* main reports the failure of stdout */
-    }
-    TRY(output_open(&out));
+    TRY(output_begin(&out, file));
     j->out = out.f;
-    return output_end(&out, translate_all(j), file);
+    int code = output_end(&out, translate_all(j), file);
+    return j->lost && !file ? 0 : code; /* main reports the failure of stdout */
 }
 
 /* Loads model i, which must have the words of the first. */
@@ -332,8 +416,8 @@ static int run(Options *o)
     const char *file = options_text(o, "out"), *pairs = options_text(o, "alignment");
     while (options_item(o, "model", j.models)) j.models++;
     if (j.models == 0) return error_set(ERR_INPUT, "--model is needed");
-    if (file) TRY(output_check_file(file));
-    if (pairs) TRY(output_check_file(pairs));
+    TRY(output_check_file(file));
+    TRY(output_check_file(pairs));
     j.net = memory_new(j.models, sizeof *j.net);
     j.model = memory_new(j.models, sizeof *j.model);
     int code = j.net && j.model ? 0 : ERR_MEMORY;

@@ -3,7 +3,7 @@
 
 #include "studies/measure/convergence.h"
 #include "studies/measure/region.h"
-#include "studies/model/texts.h"
+#include "studies/model/network.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 #include "studies/truncation/truncation_study.h"
@@ -57,10 +57,10 @@ static const Option output_options[] = {
     {0},
 };
 
-static const OptionGroup study_group = {"Study", 1, study_options};
-static const OptionGroup other_group = {"Other studies of the field", 1, other_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&study_group, &other_group, &output_group, NULL};
+static const OptionGroup *const groups[] = {
+    OPTION_GROUP("Study", 1, study_options),
+    OPTION_GROUP("Other studies of the field", 1, other_options),
+    OPTION_GROUP("Output", 0, output_options), NULL};
 
 /* ---- input ------------------------------------------------------------------------------------------ */
 

@@ -120,23 +120,22 @@ static int study_layer(Study *u, Truncator *t)
 static int study_field(Study *u)
 {
     Sentence first = sentence_at(&u->in->drawn.of, 0);
-    Truncator *t;
+    SCOPED(truncator_drop) Truncator *t = NULL;
     int any = 0;
     for (size_t i = 0; i < u->in->schemes.count; i++)
         any |= truncation_fields(u->in, u->in->schemes.scheme[i]) & 1 << u->field;
     if (!any) return 0;
     u->seen[u->field] = 1;
     TRY(truncation_open(u->in, u->field, 0, (Watch){0}, &t));
-    int code = truncator_sentence(t, &first, NULL);
+    TRY(truncator_sentence(t, &first, NULL));
     int layers = count_layers(u);
-    for (u->layer = 0; u->layer < layers && code == 0; u->layer++) {
+    for (u->layer = 0; u->layer < layers; u->layer++) {
         progress_show("Jacobian of layer %d of %d, field %s", u->layer + 1, layers,
                       truncation_field(u->field));
-        code = study_layer(u, t);
+        TRY(study_layer(u, t));
     }
     progress_clear();
-    truncator_free(t);
-    return code;
+    return 0;
 }
 
 /* ---- the plot --------------------------------------------------------------------------------------- */

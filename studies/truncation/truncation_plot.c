@@ -2,7 +2,6 @@
  * orders, and errors by layer. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"

@@ -2,7 +2,6 @@
 #include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "kernels/error.h"
 #include "studies/verify/claims.h"
@@ -11,11 +10,9 @@
 
 static int find_theory(const Zoo *z, const char *scheme, Theory *out)
 {
-    Table *t;
+    TABLE(t);
     TRY(map_table(z, scheme, &t));
-    int code = theory_search(t, 5, out);
-    table_free(t);
-    return code;
+    return theory_search(t, 5, out);
 }
 
 static int is_stated(double norm2, const char *stated)

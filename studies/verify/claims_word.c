@@ -72,14 +72,10 @@ static int compare_brackets(const Zoo *z, const char *const *arg, const Table *t
 
 int check_brackets(const Zoo *z, const char *const *arg, Finding *f)
 {
-    Table *t;
-    Brackets have = {0}, want = {0};
+    TABLE(t);
+    SCOPED(bracket_free) Brackets have = {0}, want = {0};
     TRY(map_table(z, arg[0], &t));
-    int code = compare_brackets(z, arg, t, &have, &want, f);
-    bracket_free(&have);
-    bracket_free(&want);
-    table_free(t);
-    return code;
+    return compare_brackets(z, arg, t, &have, &want, f);
 }
 
 /* ---- signed areas ------------------------------------------------------------------------------------ */

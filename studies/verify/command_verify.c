@@ -29,9 +29,8 @@ static const Option output_options[] = {
     {0},
 };
 
-static const OptionGroup claim_group = {"Claims", 1, claim_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
-static const OptionGroup *const groups[] = {&claim_group, &output_group, NULL};
+static const OptionGroup *const groups[] = {OPTION_GROUP("Claims", 1, claim_options),
+                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 enum { CLAIMS_MOST = 256, OWN_MOST = 64, VERDICT_BYTES = 512, TEXT_WIDTH = 92 };
 
@@ -75,9 +74,8 @@ static int unknown_claim(const char *id)
     const char *names[CLAIMS_MOST];
     size_t n = 0;
     for (const Claim *c; n < CLAIMS_MOST && (c = claim_at(n)); n++) names[n] = c->id;
-    const char *near = nearest_name(id, names, n);
-    return error_set(ERR_INPUT, "unknown claim '%.60s'%s%s%s; 'trotter verify --list' names them",
-                     id, near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
+    return error_set(ERR_INPUT, "unknown claim '%.60s'%s; 'trotter verify --list' names them", id,
+                     nearest_words(id, names, n));
 }
 
 static int add_claims(Verification *v, const char *id)
@@ -149,22 +147,19 @@ static int name_own(const Claim *c, int code)
 
 static int run_claims(Verification *v)
 {
-    Zoo z;
+    SCOPED(zoo_close) Zoo z = {0};
     const char *file;
     TRY(zoo_open(&z));
-    int code = 0;
-    for (size_t i = 0; code == 0 && (file = options_item(v->options, "scheme-file", i)); i++)
-        code = zoo_read(&z, file);
-    while (code == 0 && v->done < v->count) {
+    for (size_t i = 0; (file = options_item(v->options, "scheme-file", i)); i++)
+        TRY(zoo_read(&z, file));
+    while (v->done < v->count) {
         const Claim *c = v->claim[v->done];
         progress_of(v->done, v->count, "%zu of %zu: %s", v->done + 1, v->count, c->id);
-        code = name_own(c, claim_run(c, &z, v->mutants, v->steps, &v->finding[v->done]));
-        if (code != 0) break;
+        TRY(name_own(c, claim_run(c, &z, v->mutants, v->steps, &v->finding[v->done])));
         tell(v, v->done++);
     }
     progress_clear();
-    zoo_close(&z);
-    return code;
+    return 0;
 }
 
 /* ---- printing ---------------------------------------------------------------------------------------------- */

@@ -69,7 +69,6 @@ TEST(test_other_steps)
                               "1/16  2.00      \n");
     free(text);
     sheet_free(u.rates);
-    memory_free(u.columns);
 }
 
 /* --columns takes the place of error and rate; what no column is called is told at once. */

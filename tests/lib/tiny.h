@@ -7,7 +7,6 @@
 #include "nn/nn.h"
 
 /* Variables that are freed where their block ends: OWN_MODEL *m, *r; OWN_NUMBERS *x; OWN_CORPUS c; */
-DROP(Plan, plan)
 #define OWN_MODEL SCOPED(model_drop) Model
 #define OWN_NUMBERS SCOPED(memory_drop) double
 #define OWN_PLAN SCOPED(plan_drop) Plan
