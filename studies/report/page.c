@@ -147,6 +147,8 @@ static size_t choose_columns(const Csv *c, const Column *list, Shown *column)
     for (size_t j = 0; j < chosen; j++) {
         const Column *k = some[j];
         int at = csv_column(c, k->name);
+        for (int i = (int)c->columns - 1; at < 0 && i >= 0; i--)
+            if (kind_parts(list, k, c->cell[i])) at = i;
         if (at >= 0 && !is_empty(c, at))
             column[n++] = (Shown){k, at, find_column(c, k->low), find_column(c, k->high), 0, 0};
     }

@@ -30,12 +30,27 @@ size_t kind_place(const Kind *k)
 
 /* ---- columns ------------------------------------------------------------------------------------- */
 
+/* Returns 1 where a line's first field is the name. */
+static int begins(const char *line, const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(line, name, n) == 0 && strchr(",\r\n", line[n]) != NULL;
+}
+
+int kind_parts(const Column *list, const Column *c, const char *field)
+{
+    if (!c->name || strcmp(c->name, "panel") != 0 || !*field) return 0;
+    for (; list->name || list->head; list++)
+        if (list->name && begins(field, list->name)) return 0;
+    return 1;
+}
+
 int kind_begins(const KindTable *t, const char *line)
 {
     size_t same = 0;
     for (const Column *c = t->columns; c->name && same < 4; c++) {
-        size_t n = strlen(c->name);
-        int here = strncmp(line, c->name, n) == 0 && strchr(",\r\n", line[n]);
+        size_t n = strcspn(line, ",\r\n");
+        int here = begins(line, c->name) || kind_parts(t->columns, c, line);
         if (!here && c->sparse) continue;
         if (!here) return 0;
         same++;

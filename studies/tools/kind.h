@@ -73,6 +73,9 @@ void kind_count(const Kind *k, const Csv *c, size_t *runs, size_t *done);
 const Kind *kind_of_runs(const char *line);
 /* Returns 1 where the first line of a file is that of this table. */
 int kind_begins(const KindTable *t, const char *line);
+/* Returns 1 where c, of this list, is the column of what parts a table, whose file names it as it is called there ("layers"):
+ * this field, which the list does not have. */
+int kind_parts(const Column *list, const Column *c, const char *field);
 /* Writes the columns that a page shows to out, in order, at most `room`. Returns how many; 0: all columns of the
  * file. */
 size_t kind_shown(const Column *list, const Column **out, size_t room);

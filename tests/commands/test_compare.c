@@ -123,6 +123,8 @@ TEST(test_maps_by_depth)
     file_read("depth/correlations.csv", big, sizeof big);
     assert_string_equal(cell(big, "test,1,parameters", "designs"), "2");
     assert_string_equal(cell(big, "test,2,parameters", "designs"), "4");
+    run_ok("report depth --out depth.html"); /* the page knows a table whose parts are layers */
+    assert_true(says("left out: 0 files"));
     file_read("depth/compare.md", big, sizeof big);
     assert_non_null(strstr(
         big, "ab2 and euler are the same map at the first depth and count as one design there."));
