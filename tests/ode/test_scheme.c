@@ -362,7 +362,7 @@ TEST(test_expansions)
                 {"transformer-decoder", "k1 = A(y)\nk2 = G(y + k1)\ny' = y + k1 + k2"},
                 {"lie-trotter-decoder", "flow F\nflow C\nflow G"},
                 {"word:sf-decoder", "word:scf"},
-                {"word:sfsf-decoder", "word:scfscf"},
+                {"word:sfs-decoder", "word:scfsc"},
                 {"euler-decoder", "decoder\nk1 = H(y)\ny' = y + k1"},
                 {"scheme a\r\nk1 = F(y)\r\ny' = y\t+ k1\r\n", K1 "y' = y + k1"},
                 {"scheme a\nlet _b_2 = 3\nk1 = F(y)\ny' = y + _b_2*k1", K1 "y' = y + 3*k1"},
@@ -389,8 +389,11 @@ TEST(test_expansions)
         assert_false(table_equal(a, b));
     }
     OWN_TABLE *solved = named("strang-marchuk-fgf", "euler"), *euler = scheme("att-ffn-att"),
-              *heun = scheme("strang-marchuk:heun");
+              *heun = scheme("strang-marchuk:heun"), *decoder = NULL,
+              *behind = scheme("strang-marchuk-decoder:rk4");
     assert_true(table_equal(solved, euler));
+    assert_int_equal(zoo_find_decoder(&zoo, "strang-marchuk:rk4", "euler", &decoder), 0);
+    assert_true(table_equal(decoder, behind));
     assert_int_equal(heun->evals, 6);
 }
 
