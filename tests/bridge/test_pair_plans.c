@@ -1,12 +1,10 @@
 /* test_pair_plans.c: an encoder's scheme and a decoder's as one network. Every scheme of three colours has a plan that
- * passes its check, with gradients that agree with differences. Without its C it is the language model of its F and G.
+ * passes its check, with gradients that agree with differences. test_two_sides.c compares the networks with steps,
  * test_same.c tells which plans are the same. All is in f64. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/bridged.h"
 #include "tests/lib/scratch.h"
-
-enum { ROWS = TINY_ROWS, V = TINY_VOCAB };
 
 static Tables decoders, encoders;
 
@@ -191,68 +189,6 @@ TEST(sides_have_equal_parameters)
     o.inner = 4 * D; /* att-ffn-att has one attention and one cross-attention more */
     assert_int_equal(refused("transformer", "att-ffn-att-decoder", "euler", &o), ERR_INPUT);
     assert_non_null(strstr(error_text(), "4 attention"));
-}
-
-/* ---- models ------------------------------------------------------------------------------------------ */
-
-static double *logits(Model *m, const Batch *b)
-{
-    double *z = numbers(b->N * V);
-    assert_int_equal(model_logits(m, b, z), 0);
-    return z;
-}
-
-/* Copies the decoder's tensors to those of the same names in the language model. */
-static void copy_decoder(Model *alone, Model *pair)
-{
-    const Param *p;
-    size_t n = model_params(alone, &p);
-    for (size_t i = 0; i < n; i++) {
-        char name[128];
-        int layer = strncmp(p[i].name, "layers.", 7) == 0;
-        snprintf(name, sizeof name, "%s%s", layer ? "decoder." : "", p[i].name);
-        const Param *q = model_find(pair, name);
-        if (!q || q->size != p[i].size) fail_msg("no %s", name);
-        OWN_REALS *x = tiny_tensor(pair, name);
-        f64->put(backend_at(f64, model_data(alone), p[i].offset), x, q->size);
-    }
-}
-
-static void silence_cross(Model *m)
-{
-    const Param *p;
-    size_t n = model_params(m, &p);
-    for (size_t i = 0; i < n; i++)
-        if (strstr(p[i].name, ".cross.") && strstr(p[i].name, ".out."))
-            f64->fill(backend_at(f64, model_data(m), p[i].offset), 0, p[i].size);
-}
-
-/* NAME-decoder whose cross-attention gives zero is NAME: A(x) = F(x) + 0. The learned numbers stay at their starts, as
- * gates of more inputs have other weights. The control: with C it is another network. */
-TEST(a_decoder_without_its_source_is_the_language_model)
-{
-    enum { LAYERS = 3 };
-    BridgeOptions o = options(1, LAYERS);
-    size_t seen = 0, cross = 0;
-    OWN_TABLE *e = euler_named("transformer");
-    OWN_TABLES list = schemes_of("all,word:sfsf,sandwich:2-1,looped:2,strang-marchuk:rk4");
-    for (size_t i = 0; i < list.count; i++) {
-        OWN_TABLE *d = NULL;
-        if (zoo_find_decoder(&zoo, list.table[i]->name, "euler", &d) != 0)
-            fail_msg("%s: %s", list.table[i]->name, error_text());
-        OWN_MODEL *pair = shaken(plan_of(e, d, o), tiny_config(), 0.2, 0, 0),
-                  *alone = shaken(plan_of(NULL, list.table[i], o), tiny_config(), 0, 0, 0);
-        copy_decoder(alone, pair);
-        Batch b = tiny_batch_of(pair), text = tiny_batch_of(alone);
-        OWN_REALS *x = logits(alone, &text), *with = logits(pair, &b);
-        silence_cross(pair);
-        OWN_REALS *y = logits(pair, &b);
-        double error = relative_distance(y, x, ROWS * V);
-        if (!(error <= 1e-11)) fail_msg("%s, %s: %g", list.table[i]->name, d->name, error);
-        cross += table_evals(d, OP_C) > 0;
-        seen += relative_distance(with, x, ROWS * V) > 1e-3;
-    }
-    assert_true(cross > 40 && seen + 1 == cross); /* rk2-tanh's gates begin at 0 */
 }
 
 /* ---- gradients --------------------------------------------------------------------------------------- */

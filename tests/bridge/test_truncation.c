@@ -7,10 +7,7 @@
 #include "tests/lib/test.h"
 
 #include "bridge/truncator.h"
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "tests/lib/layers.h"
-#include "tests/lib/owned.h"
 
 enum { D = 4, FAR = 40 };
 
@@ -211,24 +208,24 @@ TEST(test_known_flow)
     for (int a = 0; a < 2; a++) {
         OWN_MODEL *m = turning(trained, acts[a]);
         OWN_TRUNCATOR *u = open(m, trained, (TruncationOptions){.tolerance = 1e-13}, 1);
-        for (size_t i = 0; i < layers_schemes; i++) {
+        for (size_t i = 0; i < all_layers.count; i++) {
             double w[2];
-            Truncation t = measure(u, layers_scheme[i]);
-            check_time(layers_scheme[i], &t, w);
+            Truncation t = measure(u, all_layers.table[i]);
+            check_time(all_layers.table[i], &t, w);
             other += w[0] != 1;
             for (size_t j = check_near(&t); j < t.points; j++) {
-                double want = closed_error(layers_scheme[i], w, t.point[j].h, truncator_states(u));
+                double want = closed_error(all_layers.table[i], w, t.point[j].h, truncator_states(u));
                 if (!(fabs(t.point[j].error - want) <= 2e-12))
-                    fail_msg("%s, h = %g: error %.10g, not %.10g", layers_scheme[i]->name,
+                    fail_msg("%s, h = %g: error %.10g, not %.10g", all_layers.table[i]->name,
                              t.point[j].h, t.point[j].error, want);
             }
             if (isnan(t.slope)) continue;
             judged++;
             if (!(t.slope >= t.order + 0.7))
-                fail_msg("%s: slope %g of order %d", layers_scheme[i]->name, t.slope, t.order);
+                fail_msg("%s: slope %g of order %d", all_layers.table[i]->name, t.slope, t.order);
         }
     }
-    assert_true(judged > layers_schemes);
+    assert_true(judged > all_layers.count);
     assert_true(other >= 2); /* some go another distance */
 }
 
@@ -276,22 +273,26 @@ TEST(test_zero)
     OWN_TABLE *trained = layers_find("transformer");
     OWN_MODEL *m = layers_model(trained, 1, 8, ACT_GELU);
     size_t seen = 0;
-    layers_shake(m, 0.3);
-    layers_zero(m);
+    shake(m, 0.3, 1);
+    const Param *p;
+    size_t n = model_params(m, &p);
+    for (size_t i = 0; i < n; i++)
+        if (strstr(p[i].name, "out.") || strstr(p[i].name, "down."))
+            layers_fill(m, p[i].name, 0);
     for (int field = 0; field < 2; field++) {
         OWN_TRUNCATOR *u = open(m, trained, (TruncationOptions){.field = field, .terms = 1}, 4);
-        for (size_t i = 0; i < layers_schemes; i++) {
-            if (truncator_takes(u, layers_scheme[i]) != 0) continue;
-            Truncation t = measure(u, layers_scheme[i]);
+        for (size_t i = 0; i < all_layers.count; i++) {
+            if (truncator_takes(u, all_layers.table[i]) != 0) continue;
+            Truncation t = measure(u, all_layers.table[i]);
             if (t.order < 0) continue;
             for (size_t j = check_near(&t); j < t.points; j++)
                 if (t.point[j].error != 0 || t.point[j].relative != 0)
-                    fail_msg("%s: error %g", layers_scheme[i]->name, t.point[j].error);
+                    fail_msg("%s: error %g", all_layers.table[i]->name, t.point[j].error);
             assert_true(isnan(t.slope) && t.agreement == 0);
             seen++;
         }
     }
-    assert_true(seen > layers_schemes);
+    assert_true(seen > all_layers.count);
 }
 
 /* ---- leading terms ---------------------------------------------------------------------------------- */
@@ -323,7 +324,7 @@ static double rest_slope(Truncator *u, const Table *t, double factor, Truncation
 static Model *shaken(const Table *t, size_t layers)
 {
     Model *m = layers_model(t, layers, 8, ACT_GELU);
-    layers_shake(m, 0.1);
+    shake(m, 0.1, 1);
     return m;
 }
 
@@ -336,19 +337,19 @@ static void check_terms(const char *trained_as, int field)
     OWN_MODEL *m = shaken(trained, 1);
     size_t told = 0;
     TruncationOptions o = {.field = field, .terms = 1, .halvings = 9};
-    for (size_t i = 0; i < layers_schemes; i++) {
+    for (size_t i = 0; i < all_layers.count; i++) {
         Truncation t, wrong;
         OWN_TRUNCATOR *u = open(m, trained, o, 4);
-        if (truncator_takes(u, layers_scheme[i]) == 0) {
-            double rest = rest_slope(u, layers_scheme[i], 1, &t);
+        if (truncator_takes(u, all_layers.table[i]) == 0) {
+            double rest = rest_slope(u, all_layers.table[i], 1, &t);
             if (!isnan(rest) && t.asymptotic > 0) {
                 told++;
                 if (!(rest >= t.order + 1.65))
-                    fail_msg("%s, field %s: remainder h^%g, order %d", layers_scheme[i]->name,
+                    fail_msg("%s, field %s: remainder h^%g, order %d", all_layers.table[i]->name,
                              truncation_field(field), rest, t.order);
-                rest = rest_slope(u, layers_scheme[i], 1.5, &wrong);
+                rest = rest_slope(u, all_layers.table[i], 1.5, &wrong);
                 if (t.order <= 4 && !(rest <= t.order + 1.35))
-                    fail_msg("%s: a wrong coefficient went unseen: h^%g", layers_scheme[i]->name,
+                    fail_msg("%s: a wrong coefficient went unseen: h^%g", all_layers.table[i]->name,
                              rest);
             }
         }

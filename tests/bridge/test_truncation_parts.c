@@ -3,11 +3,8 @@
 #include "tests/lib/test.h"
 
 #include "bridge/truncator.h"
-#include "kernels/memory.h"
-#include "kernels/random.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/layers.h"
-#include "tests/lib/owned.h"
 #include "tests/lib/scratch.h"
 
 enum { D = 8, N = 5 };
@@ -36,12 +33,12 @@ static double apart(const double *a, const double *b, size_t n)
  * layers). */
 TEST(test_states)
 {
-    for (size_t i = 0; i < layers_schemes; i++) {
-        const Table *t = layers_scheme[i];
+    for (size_t i = 0; i < all_layers.count; i++) {
+        const Table *t = all_layers.table[i];
         OWN_MODEL *m = layers_model(t, 3, D, i % 3 == 1 ? ACT_SWIGLU : ACT_GELU);
         OWN_TRUNCATOR *u = NULL;
         double check;
-        layers_shake(m, 0.2);
+        shake(m, 0.2, 1);
         assert_int_equal(truncator_new(m, t, &(TruncationOptions){0}, &u), 0);
         assert_int_equal(layers_sentence(u, N, &check), 0);
         if (!(check <= 1e-11)) fail_msg("%s: %g apart", t->name, check);
@@ -55,7 +52,7 @@ TEST(test_states_control)
     OWN_MODEL *m = layers_model(t, 2, D, ACT_GELU);
     OWN_TRUNCATOR *u = NULL;
     double check;
-    layers_shake(m, 0.2);
+    shake(m, 0.2, 1);
     assert_int_equal(truncator_new(m, other, &(TruncationOptions){0}, &u), 0);
     assert_int_equal(layers_sentence(u, N, &check), 0);
     assert_true(check > 1e-4);
@@ -70,7 +67,7 @@ static void refine(const char *trained_as)
     OWN_TABLE *trained = layers_find(trained_as), *rk4 = layers_find("rk4");
     Model *m = layers_model(trained, 2, D, ACT_GELU), *fine;
     double x[N * D], a[N * D], b[N * D], end[N * D];
-    layers_shake(m, 0.1);
+    shake(m, 0.1, 1);
     OWN_TRUNCATOR *u = open(m, trained, (TruncationOptions){0});
     memcpy(x, truncator_states(u), sizeof x);
     assert_int_equal(model_run_plan(m, N, x, a), 0);
@@ -81,19 +78,19 @@ static void refine(const char *trained_as)
     assert_int_equal(bridge_refine(m, trained, rk4, 64, &fine), 0);
     assert_int_equal(model_run_plan(fine, N, x, end), 0);
     model_free(fine);
-    for (size_t i = 0; i < layers_schemes; i++) {
+    for (size_t i = 0; i < all_layers.count; i++) {
         Theory theory;
         double e[2];
-        assert_int_equal(theory_search(layers_scheme[i], 2, &theory), 0);
+        assert_int_equal(theory_search(all_layers.table[i], 2, &theory), 0);
         for (int k = 0; k < 2; k++) {
-            assert_int_equal(bridge_refine(m, trained, layers_scheme[i], k ? 64 : 32, &fine), 0);
+            assert_int_equal(bridge_refine(m, trained, all_layers.table[i], k ? 64 : 32, &fine), 0);
             assert_int_equal(model_run_plan(fine, N, x, b), 0);
             e[k] = apart(b, end, N * D);
             model_free(fine);
         }
         int converges = e[1] <= 0.05 && e[1] <= fmax(0.6 * e[0], 1e-8); /* rk4's own error */
         if (theory.consistent && theory.zero_stable && !converges)
-            fail_msg("%s: %g, %g off rk4's end", layers_scheme[i]->name, e[0], e[1]);
+            fail_msg("%s: %g, %g off rk4's end", all_layers.table[i]->name, e[0], e[1]);
         if (!theory.consistent) assert_false(converges); /* control */
     }
     model_free(m);
@@ -183,7 +180,7 @@ TEST(test_short_memory)
 {
     table = layers_find("macaron");
     model = layers_model(table, 1, D, ACT_GELU);
-    layers_shake(model, 0.1);
+    shake(model, 0.1, 1);
     assert_true(fail_each(study, 0) > 50);
     model_free(model);
     table_free(table);
@@ -201,7 +198,7 @@ TEST(test_misuse)
     u = open(m, t, (TruncationOptions){.field = FIELD_LAYER});
     assert_int_equal(truncator_takes(u, t), ERR_ACCURACY); /* not over L */
     assert_int_equal(truncator_measure(u, 1, t, &r), ERR_MISUSE);
-    assert_int_equal(zoo_find(&layers_zoo, "strang-marchuk", "exact", &flows), 0);
+    assert_int_equal(zoo_find(&zoo, "strang-marchuk", "exact", &flows), 0);
     assert_int_equal(truncator_takes(u, flows), ERR_INPUT);
     assert_true(layers_sentence(u, LAYERS_TOKENS + 1, NULL) < 0);
     assert_int_equal(truncator_measure(u, 0, t, &r), ERR_MISUSE); /* no sentence */

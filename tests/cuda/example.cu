@@ -3,54 +3,9 @@
 
 #include "tests/cuda/example.h"
 
-enum { WARP = 32 };
 #define ALL 0xffffffffu
 
 /* ---- right, or with one barrier left out ------------------------------------------------------ */
-
-template <int SKIP> static __device__ float block_max(float x, float *room)
-{
-    for (int d = WARP / 2; d > 0; d /= 2) x = fmaxf(x, __shfl_xor_sync(ALL, x, d));
-    if (threadIdx.x % WARP == 0) room[threadIdx.x / WARP] = x;
-    if (SKIP != 1) __syncthreads();
-    for (unsigned w = 0; w < blockDim.x / WARP; w++) x = fmaxf(x, room[w]);
-    if (SKIP != 2) __syncthreads(); /* room is used again */
-    return x;
-}
-
-template <int SKIP> static __device__ float block_sum(float x, float *room)
-{
-    for (int d = WARP / 2; d > 0; d /= 2) x += __shfl_xor_sync(ALL, x, d);
-    if (threadIdx.x % WARP == 0) room[threadIdx.x / WARP] = x;
-    if (SKIP != 3) __syncthreads();
-    float sum = 0;
-    for (unsigned w = 0; w < blockDim.x / WARP; w++) sum += room[w];
-    return sum;
-}
-
-template <int SKIP, bool UNUSED>
-static __global__ void softmax_kernel(size_t D, const float *x, float *y)
-{
-    __shared__ float room[WARP];
-    x += blockIdx.x * D;
-    y += blockIdx.x * D;
-    float most = -INFINITY, sum = 0;
-    for (size_t i = threadIdx.x; i < D; i += blockDim.x) most = fmaxf(most, x[i]);
-    most = block_max<SKIP>(most, room);
-    for (size_t i = threadIdx.x; i < D; i += blockDim.x) sum += y[i] = expf(x[i] - most);
-    sum = block_sum<SKIP>(sum, room);
-    for (size_t i = threadIdx.x; i < D; i += blockDim.x) y[i] /= sum;
-}
-
-cudaError_t example_softmax(int skip, const float *x, size_t N, size_t D, float *y, cudaStream_t s)
-{
-    unsigned rows = (unsigned)N;
-    if (skip == 0) CUDA_LAUNCH((softmax_kernel<0, true>), rows, 128, 0, s, D, x, y);
-    if (skip == 1) CUDA_LAUNCH((softmax_kernel<1, true>), rows, 128, 0, s, D, x, y);
-    if (skip == 2) CUDA_LAUNCH((softmax_kernel<2, true>), rows, 128, 0, s, D, x, y);
-    if (skip == 3) CUDA_LAUNCH((softmax_kernel<3, true>), rows, 128, 0, s, D, x, y);
-    return cudaGetLastError();
-}
 
 static __global__ void product_kernel(int skip, const float *a, const float *b, float *c, int n)
 {

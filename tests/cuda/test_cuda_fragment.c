@@ -1,6 +1,6 @@
 /* test_cuda_fragment.c: the stand-in's warp-matrix instructions (tests/cuda/matrix.h) against a plain product, through the
  * layouts of kernels/cuda/cuda_mma.cuh: a wrong lane, row or half is seen. Numbers are small and whole, so sums are exact. */
-#include "tests/cuda/attention.h"
+#include "tests/cuda/fragment.h"
 #include "tests/cuda/check.h"
 
 #include "kernels/random.h"

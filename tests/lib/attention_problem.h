@@ -13,7 +13,6 @@ typedef struct {
     size_t D, H, clip, longest; /* longest 0: as it is */
     int shift;                  /* numbers from an aligned address to each array */
     size_t keys[SEQUENCES];     /* lengths of another text, whose k and v are apart from q */
-    int matrix;                 /* on tensor cores */
     int known;                  /* the device knows how long the rows and keys of this batch are */
     size_t kv;                  /* heads of keys and values; 0: H */
 } Case;
@@ -68,12 +67,6 @@ static inline Attention with(const Problem *p, const Arrays *x, size_t bytes)
     a.ldk = (p->M ? 0 : a.D) + 2 * key_numbers(p->c), a.ldq = p->M ? a.D : a.ldk;
     a.relative = a.clip ? x->relative : NULL;
     return a;
-}
-
-/* Returns 1 where the case does not have attention of this kind. */
-static inline int foreign(const Case *c, int kind)
-{
-    return c->keys[0] && kind != ALL;
 }
 
 /* Makes a case's numbers. */
@@ -132,19 +125,15 @@ static inline Arrays arrays_on(const Backend *b, const Problem *p)
     return x;
 }
 
-static inline void run_arrays(const Backend *b, const Problem *p, const Arrays *x)
-{
-    Attention a = with(p, x, b->size);
-    b->attention(&a, x->y[OUT], x->y[LSE]);
-    b->attention_back(
-        &a, x->y[OUT], x->y[LSE], x->dout, x->y[DQ], keys_at(p, x->y[DQ], x->y[DKV], 0, b->size),
-        keys_at(p, x->y[DQ], x->y[DKV], 1, b->size), p->more, a.clip ? x->y[DRELATIVE] : NULL);
-}
-
 static inline void run_on(const Backend *b, const Problem *p, double *y[RESULTS])
 {
     Arrays x = arrays_on(b, p);
-    run_arrays(b, p, &x);
+    Attention a = with(p, &x, b->size);
+    b->attention(&a, x.y[OUT], x.y[LSE]);
+    b->attention_back(&a, x.y[OUT], x.y[LSE], x.dout, x.y[DQ],
+                      keys_at(p, x.y[DQ], x.y[DKV], 0, b->size),
+                      keys_at(p, x.y[DQ], x.y[DKV], 1, b->size), p->more,
+                      a.clip ? x.y[DRELATIVE] : NULL);
     for (int k = 0; k < RESULTS; k++) y[k] = fetch(b, x.y[k], p->size[k]);
 }
 

@@ -1,16 +1,13 @@
 /* bridged.h: schemes as networks in double precision: schemes of the zoo and of texts, plans and models of them, and
- * gradients against differences. bridged_open and zoo_end are a group's set-up and tear-down. */
+ * gradients against differences. bridged_open (layers.h) and zoo_end are a group's set-up and tear-down. */
 #ifndef TROTTER_TESTS_BRIDGED_H
 #define TROTTER_TESTS_BRIDGED_H
 
-#include "bridge/bridge.h"
-#include "kernels/random.h"
 #include "tests/lib/distance.h"
-#include "tests/lib/owned.h"
+#include "tests/lib/gradients.h"
+#include "tests/lib/layers.h"
 
 enum { D = TINY_WIDTH, INNER = 32 };
-
-static const Backend *f64;
 
 /* Schemes that no zoo has: rows without terms in a first layer, learned numbers, old slopes of C. */
 #define MORE_SCHEMES                                                                              \
@@ -25,14 +22,6 @@ static const Backend *f64;
     "decoders,word:scfscfscf,word:scscfscff,word:csf,sandwich:2-1-decoder,looped:2-decoder," \
     "repeat:2-decoder,strang-decoder:heun,strang-decoder:rk4,yoshida4-decoder:midpoint,"     \
     "strang-marchuk-decoder:heun,rk4-layer-decoder,x-cross"
-
-/* Opens the zoo with the schemes of a text (NULL: none), and finds the backend. */
-static inline int bridged_open(const char *more)
-{
-    backend_threads(1);
-    if (zoo_open(&zoo) != 0 || backend_find("cpu-f64", NULL, &f64) != 0) return 1;
-    return more && scheme_parse("more", more, strlen(more), &zoo.scheme, &zoo.count) != 0;
-}
 
 static inline Tables schemes_of(const char *names)
 {
@@ -75,19 +64,6 @@ static inline size_t matrix_numbers(const Plan *p, int side)
     return sum;
 }
 
-/* Adds size * N(0, 1) to every parameter; to those that a scheme learns only where `learned` is set. */
-static inline void shake(Model *m, double size, int learned)
-{
-    const Param *p;
-    size_t n = model_params(m, &p);
-    for (size_t i = 0; i < n; i++) {
-        if (!learned && strstr(p[i].name, ".scheme.")) continue;
-        OWN_REALS *x = tiny_get(m, model_data(m), p[i].offset, p[i].size);
-        for (size_t k = 0; k < p[i].size; k++) x[k] += size * random_normal(9, i, k);
-        f64->put(backend_at(f64, model_data(m), p[i].offset), x, p[i].size);
-    }
-}
-
 /* Makes a model with shaken parameters, which owns the plan. */
 static inline Model *shaken(Plan *p, ModelConfig c, double size, int learned, int training)
 {
@@ -118,61 +94,15 @@ static inline void step_side(Model *m, const Table *t, LayerOf of, size_t layers
 
 /* ---- gradients ------------------------------------------------------------------------------------ */
 
-static inline double loss_at(Model *m, const Batch *b, const Param *p, const double *x,
-                             const double *v, double h)
-{
-    double mean;
-    OWN_REALS *y = numbers(p->size);
-    void *at = backend_at(f64, model_data(m), p->offset);
-    for (size_t k = 0; k < p->size; k++) y[k] = x[k] + h * v[k];
-    f64->put(at, y, p->size);
-    assert_int_equal(model_forward(m, b, 1, 17, NULL, &mean), 0);
-    f64->put(at, x, p->size);
-    return mean;
-}
-
-/* Checks one tensor along its gradient and noise of the same size, of length 1, against
- * (8 (L(h) - L(-h)) - (L(2h) - L(-2h))) / 12 h. It allows 1e-6 relative, as fifth derivatives of some thousand give with
- * h^4, and 1e-10: the loss's rounding 5e-16 times 3 over h. Returns whether a gradient scaled by 1.001 fails, or is 0. */
-static inline int check_tensor(Model *m, const Batch *b, const Param *p, const double *g,
-                               const char *what)
-{
-    const double h = 3e-4;
-    double norm = 0, length = 0, have = 0;
-    OWN_REALS *v = numbers(p->size), *x = tiny_get(m, model_data(m), p->offset, p->size);
-    for (size_t k = 0; k < p->size; k++) norm += g[k] * g[k] / (double)p->size;
-    for (size_t k = 0; k < p->size; k++) {
-        v[k] = g[k] + 0.5 * sqrt(norm) * random_normal(21, p->offset, k);
-        length += v[k] * v[k];
-    }
-    for (size_t k = 0; k < p->size && length > 0; k++) v[k] /= sqrt(length);
-    for (size_t k = 0; k < p->size; k++) have += g[k] * v[k];
-    double near = loss_at(m, b, p, x, v, h) - loss_at(m, b, p, x, v, -h);
-    double far = loss_at(m, b, p, x, v, 2 * h) - loss_at(m, b, p, x, v, -2 * h);
-    double want = (8 * near - far) / (12 * h), allowed = 1e-6 * fabs(want) + 1e-10;
-    if (!(fabs(have - want) <= allowed))
-        fail_msg("%s: %s: gradient %.12g, differences %.12g", what, p->name, have, want);
-    return !(fabs(1.001 * have - want) <= allowed) || have == 0;
-}
-
-/* Checks every tensor of a model with dropout 0.1; fails where the control of one does not. Returns their number. */
+/* Checks every tensor of a model with dropout 0.1, and returns how many have a gradient. */
 static inline size_t check_gradients(const Table *e, const Table *d, BridgeOptions o)
 {
     char what[400];
-    const Param *p;
-    double mean;
     ModelConfig c = tiny_config();
     c.dropout = 0.1;
     OWN_MODEL *m = shaken(plan_of(e, d, o), c, 0.2, 1, 1);
-    Batch b = tiny_batch_of(m);
-    size_t n = model_params(m, &p), controls = 0;
     snprintf(what, sizeof what, "%s, %s", e ? e->name : "alone", d->name);
-    assert_int_equal(model_gradient(m, &b, 17, &mean), 0);
-    OWN_REALS *g = tiny_get(m, model_grad(m), 0, model_size(m));
-    for (size_t i = 0; i < n; i++)
-        controls += (size_t)check_tensor(m, &b, &p[i], g + p[i].offset, what);
-    if (controls != n) fail_msg("%s: the control failed on %zu of %zu tensors", what, controls, n);
-    return n;
+    return gradients_agree(m, (Steps){3e-4, 1e-6}, what);
 }
 
 #endif

@@ -304,13 +304,6 @@ static inline TreeSum modified_of(const Table *t, int order)
     return s;
 }
 
-static inline int series_equal(const Series *a, const Series *b)
-{
-    int same = mpq_equal(a->empty, b->empty);
-    for (size_t i = 0; i < a->forest->count; i++) same = same && mpq_equal(a->a[i], b->a[i]);
-    return same;
-}
-
 /* Tells whether a sum over trees is the one of a text, such as "1/2 G'F - 1/2 F'G". */
 static inline int sum_is(const TreeSum *s, int colours, const char *text)
 {

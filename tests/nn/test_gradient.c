@@ -1,115 +1,21 @@
-/* test_gradient.c: the gradient of every parameter tensor of every tiny plan against differences of
- * the loss, in f64. A tensor is probed along random directions and single entries.
- *
- * Difference formula (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12h: truncation ~ h^4 f'''''/30, which
- * at h = 1e-4 is 3e-18 times a fifth derivative (up to 1e8 where a sublayer feeds a sublayer);
- * rounding ~ 2 eps f / h = 2e-11 at a loss of about 4. Gradient norms are above 1e-4 (checked), so
- * 1e-6 of the norm bounds both. ReLU has kinks, so its steps are tiny: h = 1e-7, rounding 1e-8, and
- * 1e-5 of the norm. */
+/* test_gradient.c: the gradient of every parameter tensor of every tiny plan against differences of the loss
+ * (tests/lib/gradients.h). A fifth derivative may be up to 1e8 where a sublayer feeds a sublayer. ReLU has kinks, so its
+ * steps are tiny: h = 1e-7, rounding 1e-8. */
 #include "tests/lib/test.h"
 
-#include "kernels/random.h"
+#include "tests/lib/gradients.h"
 #include "tests/lib/models.h"
-
-enum { DIRECTIONS = 2, ENTRIES = 1, PROBES = DIRECTIONS + ENTRIES, STEP = 5 };
-
-typedef struct {
-    Model *m;
-    Batch batch;
-    double h;
-    double *data, *grad; /* host copies */
-} Probe;
-
-/* Returns the mean loss over the labels, for an encoder that is asked words and labels. */
-static double label_loss(const Batch *x, const double *nll)
-{
-    double sum = 0;
-    if (!x->asked.masked || !x->asked.label) return 0;
-    for (size_t s = 0; s < x->S; s++) sum += nll[x->asked.count + s];
-    return sum / (double)x->S;
-}
-
-static double loss_at(Probe *p, const Param *t, const double *v, double h)
-{
-    const Backend *b = model_backend(p->m);
-    double mean, nll[TINY_ROWS];
-    OWN_NUMBERS *x = memory_new(t->size, sizeof *x);
-    assert_non_null(x);
-    for (size_t i = 0; i < t->size; i++) x[i] = p->data[t->offset + i] + h * v[i];
-    b->put(backend_at(b, model_data(p->m), t->offset), x, t->size);
-    assert_int_equal(model_forward(p->m, &p->batch, 1, STEP, nll, &mean), 0);
-    mean += label_loss(&p->batch, nll);
-    b->put(backend_at(b, model_data(p->m), t->offset), p->data + t->offset, t->size);
-    return mean;
-}
-
-static double difference(Probe *p, const Param *t, const double *v)
-{
-    double near = loss_at(p, t, v, p->h) - loss_at(p, t, v, -p->h);
-    double far = loss_at(p, t, v, 2 * p->h) - loss_at(p, t, v, -2 * p->h);
-    return (8 * near - far) / (12 * p->h);
-}
-
-/* Sets v to direction k of a tensor: standard normal, then single entries. */
-static void direction(const Param *t, int k, double *v)
-{
-    for (size_t i = 0; i < t->size; i++)
-        v[i] = k < DIRECTIONS ? random_normal(99, (uint64_t)k, t->offset + i) : 0;
-    if (k >= DIRECTIONS) v[random_below(98, (uint64_t)k, t->offset, t->size)] = 1;
-}
-
-/* Computes the largest |v . gradient - difference| over the probes, relative to the gradient's norm, for the
- * gradient as it is and for one that is 1.001 times too large. */
-static void probe_tensor(Probe *p, const Param *t, double *error, double *spoilt)
-{
-    double norm2 = 0, *v = memory_new(t->size, sizeof *v);
-    assert_non_null(v);
-    for (size_t i = 0; i < t->size; i++) norm2 += pow(p->grad[t->offset + i], 2);
-    *error = *spoilt = 0;
-    for (int k = 0; k < PROBES; k++) {
-        double dot = 0;
-        direction(t, k, v);
-        for (size_t i = 0; i < t->size; i++) dot += v[i] * p->grad[t->offset + i];
-        double exact = difference(p, t, v), norm = sqrt(norm2);
-        *error = fmax(*error, fabs(dot - exact) / norm);
-        *spoilt = fmax(*spoilt, fabs(1.001 * dot - exact) / norm);
-        if (!isfinite(dot) || !isfinite(exact)) *error = INFINITY;
-    }
-    if (!(sqrt(norm2) > 1e-4)) fail_msg("%s: gradient norm %g", t->name, sqrt(norm2));
-    memory_free(v);
-}
-
-static void probe_model(Probe *p, const char *what, double tol)
-{
-    const Param *list;
-    double mean;
-    size_t n = model_size(p->m), params = model_params(p->m, &list);
-    assert_int_equal(model_gradient(p->m, &p->batch, STEP, &mean), 0);
-    p->data = tiny_get(p->m, model_data(p->m), 0, n);
-    p->grad = tiny_get(p->m, model_grad(p->m), 0, n);
-    for (size_t i = 0; i < params; i++) {
-        double error, spoilt;
-        probe_tensor(p, &list[i], &error, &spoilt);
-        if (!(error <= tol)) fail_msg("%s: %s: error %g", what, list[i].name, error);
-        if (!(spoilt > tol)) fail_msg("%s: %s: blind to 1.001", what, list[i].name);
-    }
-    memory_free(p->data);
-    memory_free(p->grad);
-}
 
 /* Steps and tolerances of differences: of smooth networks, of those with large derivatives, of smooth pairs, and of
  * networks with kinks. */
-typedef struct {
-    double h, tol;
-} Steps;
 static const Steps smooth = {1e-4, 1e-6}, steep = {2e-5, 1e-6}, exact = {1e-4, 1e-7},
                    kinks = {1e-7, 1e-5};
 
 static void check(Plan *plan, const char *name, ModelConfig config, Steps s)
 {
     OWN_MODEL *m = shaken("cpu-f64", config, plan, 1);
-    Probe p = {.h = s.h, .m = m, .batch = tiny_batch_of(m)};
-    probe_model(&p, name, s.tol);
+    const Param *list;
+    assert_int_equal(gradients_agree(m, s, name), model_params(m, &list));
 }
 
 static void check_list(const TinyPlan *p, ModelConfig config, Steps s)

@@ -67,51 +67,6 @@ TEST(the_company_does_not_matter)
     }
 }
 
-/* ---- keys ----------------------------------------------------------------------------------------- */
-
-/* The transformer is its sublayers one at a time. Cross-attention alone reads x and what KEYS reads. */
-TEST(sublayers_make_the_pair)
-{
-    static const int order[] = {SLOT_ATTENTION, SLOT_CROSS, SLOT_FEEDFORWARD};
-    double x[2 * N * D], y[N * D], k[N * D], in[2 * N * D];
-    for (size_t i = 0; tested_backend(i); i++) {
-        OWN_MODEL *m = transformer(tested_backend(i), 0);
-        const Plan *p = model_plan(m);
-        for (int j = 0; j < 2 * N * D; j++) x[j] = sin(j + 1);
-        assert_int_equal(model_run_plan(m, N, x, y), 0);
-        double *source = x + N * D, *w = tiny_tensor(m, "encoder.norm.weight");
-        OWN_NUMBERS *b = tiny_tensor(m, "encoder.norm.bias");
-        for (int j = 0; j < 3; j += 2) {
-            int slot = plan_find_slot(p, SIDE_SOURCE, order[j], 0, 1);
-            assert_int_equal(model_sublayer(m, slot, N, source, 0, NULL, k), 0);
-            for (int e = 0; e < N * D; e++) source[e] += k[e];
-        }
-        for (int r = 0; r < N; r++) plain_norm(w, b, source + r * D, in + (N + r) * D);
-        for (int j = 0; j < 3; j++) {
-            int slot = plan_find_slot(p, SIDE_TARGET, order[j], 0, 1);
-            const double *memory = in + N * D;
-            assert_int_equal(order[j] == SLOT_CROSS ? model_sublayer(m, slot, N, x, N, memory, k)
-                                                    : model_sublayer(m, slot, N, x, 0, NULL, k),
-                             0);
-            for (int e = 0; e < N * D; e++) x[e] += k[e];
-        }
-        assert_true(distance(x, y, N * D) <= 2 * rounding_of(m));
-        in[N * D] += 1; /* a change in the memory's first token is seen */
-        int cross = plan_find_slot(p, SIDE_TARGET, SLOT_CROSS, 0, 1);
-        assert_int_equal(model_sublayer(m, cross, N, x, N, in + N * D, y), 0);
-        in[N * D] -= 1;
-        assert_int_equal(model_sublayer(m, cross, N, x, N, in + N * D, k), 0);
-        assert_true(distance(k, y, N * D) > 1e-4);
-        assert_int_equal(model_sublayer(m, cross, N, x, 0, NULL, k),
-                         ERR_MISUSE); /* it reads two texts */
-        int norm = plan_find_slot(p, SIDE_SOURCE, SLOT_NORM, 0, 1);
-        assert_int_equal(model_sublayer(m, norm, N, source, 0, NULL, k), 0);
-        assert_true(distance(k, in + N * D, N * D) <= 2 * rounding_of(m));
-        assert_int_equal(model_sublayer(m, norm, N, x, N, in + N * D, k), ERR_MISUSE);
-        memory_free(w);
-    }
-}
-
 /* ---- refusals -------------------------------------------------------------------------------------- */
 
 TEST(configurations_of_language_models_are_refused)
@@ -203,6 +158,10 @@ TEST(sources_outside_the_model_are_refused)
         memset(place, 0, sizeof place);
         double x[2 * N * D] = {0}, y[N * D];
         assert_int_equal(model_run_plan(m, TINY_ROWS + 2, x, y), ERR_MISUSE); /* too many rows */
+        int cross = plan_find_slot(model_plan(m), SIDE_TARGET, SLOT_CROSS, 0, 1);
+        int norm = plan_find_slot(model_plan(m), SIDE_SOURCE, SLOT_NORM, 0, 1);
+        assert_int_equal(model_sublayer(m, cross, N, x, 0, NULL, y), ERR_MISUSE); /* of two texts */
+        assert_int_equal(model_sublayer(m, norm, N, x, N, x, y), ERR_MISUSE);
         int32_t many[TINY_ROWS + 4] = {0};
         assert_int_equal(model_embed(m, SIDE_SOURCE, TINY_ROWS + 4, many, x), ERR_MISUSE);
     }

@@ -189,22 +189,105 @@ TEST(a_step_limit_ends_the_run)
     assert_true(a.result.test_ppl == b.result.test_ppl);
 }
 
+/* ---- schedules that end, steps of several batches, the mean of the last epochs ------------------- */
+
+/* Sets up a run with all of them: 300 tokens, three batches of 40 a step. */
+static void choices_init(Trial *a, const char *out)
+{
+    trial_init(a, out, CONTEXT_STREAM);
+    a->t.schedule = SCHEDULE_COSINE;
+    a->t.end_rate = 1e-3;
+    a->t.accumulate = 3;
+    a->t.average = 2;
+    a->t.warmup = 2;
+}
+
+static int has_epoch(const char *directory, int epoch)
+{
+    char name[64], file[PATH];
+    snprintf(name, sizeof name, "epoch-%d.safetensors", epoch);
+    return access(path(file, directory, name), F_OK) == 0;
+}
+
+TEST(choices_survive_any_stop)
+{
+    Trial whole;
+    char name[32];
+    choices_init(&whole, "choices");
+    assert_int_equal(run(&whole), 0);
+    assert_int_equal(whole.result.steps, EPOCHS * 3); /* 8 batches, by threes */
+    assert_int_equal(whole.result.averaged, 2);
+    assert_int_equal(whole.result.best_epoch, EPOCHS);
+    assert_true(whole.last_rate == whole.t.end_rate);
+    for (uint64_t step = 1; step <= whole.result.steps; step++) {
+        assert_resumes(choices_init, "choices", &whole, step, "cpu-f32");
+        snprintf(name, sizeof name, "choices-%d", (int)step);
+        for (int e = 1; e <= EPOCHS; e++) assert_int_equal(has_epoch(name, e), e > EPOCHS - 2);
+    }
+}
+
+/* The mean is that of the states of runs that end after each of the last epochs. */
+TEST(the_model_is_the_mean_of_the_last_epochs)
+{
+    Trial a;
+    char file[PATH];
+    OWN_MODEL *m = new_model("cpu-f32"), *want = new_model("cpu-f32");
+    size_t n = model_size(m);
+    OWN_NUMBERS *sum = memory_new(n, sizeof *sum);
+    for (int epochs = EPOCHS - 1; epochs <= EPOCHS; epochs++) {
+        trial_init(&a, "shorter", CONTEXT_STREAM);
+        a.t.epochs = epochs;
+        assert_int_equal(run(&a), 0);
+        assert_int_equal(store_load_state(m, path(file, "shorter", "state.safetensors")), 0);
+        OWN_NUMBERS *x = tiny_numbers(m);
+        for (size_t i = 0; i < n; i++) sum[i] += x[i] / 2;
+    }
+    model_backend(want)->put(model_data(want), sum, n);
+    trial_init(&a, "mean", CONTEXT_STREAM);
+    a.t.average = 2;
+    assert_int_equal(run(&a), 0);
+    assert_int_equal(store_load(m, path(file, "mean", "model.safetensors")), 0);
+    assert_memory_equal(model_data(m), model_data(want), n * sizeof(float));
+    assert_true(a.result.valid_ppl == exp(evaluated(want, SPLIT_VALID, CONTEXT_STREAM).mean));
+    assert_true(a.result.test_ppl == exp(evaluated(m, SPLIT_TEST, CONTEXT_STREAM).mean));
+    assert_int_equal(store_load_state(m, path(file, "mean", "state.safetensors")), 0); /* control */
+    assert_memory_not_equal(model_data(m), model_data(want), n * sizeof(float));
+}
+
+/* Configurations that differ from t in one thing. */
+#define CHANGED(...)         \
+    __extension__({          \
+        TrainConfig c = t;   \
+        (void)(__VA_ARGS__); \
+        c;                   \
+    })
+
+/* A resumed run must agree in each choice, and in the length only where rates depend on it. */
 TEST(resuming_needs_the_same_run)
 {
     Trial a;
-    trial_init(&a, "recipe", CONTEXT_STREAM);
-    a.t.epochs = 1;
+    choices_init(&a, "agree");
+    a.t.epochs = 2;
     assert_int_equal(run(&a), 0);
     a.t.resume = 1;
-    a.t.rate *= 2;
-    assert_int_equal(run(&a), ERR_INPUT);
-    assert_non_null(strstr(error_text(), ": rate "));
-    assert_null(strstr(error_text(), ";")); /* nothing else differs */
-    a.t.rate /= 2;
-    a.t.eval_every = 4;
-    assert_int_equal(run(&a), ERR_INPUT); /* validations help decide the model */
-    assert_non_null(strstr(error_text(), "validated every "));
-    a.t.eval_every = 0;
+    const TrainConfig t = a.t;
+    const struct {
+        TrainConfig t;
+        const char *words;
+    } row[] = {{CHANGED(c.rate *= 2), ": rate "},
+               {CHANGED(c.eval_every = 4), "validated every "}, /* that helps decide the model */
+               {CHANGED(c.schedule = SCHEDULE_LINEAR), ": schedule cosine to "},
+               {CHANGED(c.end_rate /= 2), ": schedule cosine to "},
+               {CHANGED(c.accumulate++), "accumulate 3, now 4"},
+               {CHANGED(c.average++), "average 2, now 3"},
+               {CHANGED(c.epochs++), ": schedule cosine to "}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        a.t = row[i].t;
+        assert_int_equal(run(&a), ERR_INPUT);
+        int only = i > 0 || !strchr(error_text(), ';'); /* of the first nothing depends */
+        if (!strstr(error_text(), row[i].words) || !only) fail_msg("%s", error_text());
+    }
+    a.t = t;
     corpus.text[SPLIT_TRAIN].id[3] ^= 1;
     assert_int_equal(run(&a), ERR_INPUT);
     assert_non_null(strstr(error_text(), "corpus is not the text it was trained on"));
@@ -213,9 +296,6 @@ TEST(resuming_needs_the_same_run)
     trial_init(&a, "nowhere", CONTEXT_STREAM);
     a.t.resume = 1;
     assert_int_not_equal(run(&a), 0);
-    trial_init(&a, NULL, CONTEXT_STREAM);
-    a.t.resume = 1;
-    assert_int_equal(run(&a), ERR_INPUT);
 }
 
 /* Saves the state of directory `name` again, with another text in place of its progress, sealed anew. */
@@ -348,13 +428,23 @@ TEST(failing_to_save_is_told)
 
 TEST(bad_configurations_are_refused)
 {
-    for (int i = 0; i < 3; i++) {
-        Trial a;
-        trial_init(&a, NULL, CONTEXT_STREAM);
-        if (i == 0) a.t.epochs = 0;
-        if (i == 1) a.t.rate = NAN;
-        if (i == 2) a.t.batch_tokens = 41;
-        assert_int_equal(run(&a), i == 2 ? ERR_MISUSE : ERR_INPUT);
+    Trial a;
+    trial_init(&a, NULL, CONTEXT_STREAM);
+    const TrainConfig t = a.t;
+    const struct {
+        TrainConfig t;
+        int code;
+    } row[] = {{CHANGED(c.epochs = 0), ERR_INPUT},
+               {CHANGED(c.rate = NAN), ERR_INPUT},
+               {CHANGED(c.batch_tokens = 41), ERR_MISUSE},
+               {CHANGED(c.resume = 1), ERR_INPUT}, /* these two need a directory */
+               {CHANGED(c.average = 2), ERR_INPUT},
+               {CHANGED(c.end_rate = 1e-3), ERR_INPUT}, /* inverse-sqrt has no end */
+               {CHANGED(c.schedule = SCHEDULE_LINEAR, c.end_rate = 2 * c.rate), ERR_INPUT},
+               {CHANGED(c.schedule = SCHEDULES), ERR_MISUSE}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        a.t = row[i].t;
+        assert_int_equal(run(&a), row[i].code);
     }
 }
 

@@ -151,28 +151,6 @@ TEST(test_measured)
     assert_int_equal(order_verdict(t, s, 3), VERDICT_DISAGREE);
 }
 
-/* The measured error of a W-method is the predicted one, in direction too, with W where the run began. That of the same
- * method with the Jacobian is another. */
-TEST(test_predicted)
-{
-    static const char *const systems[] = {"attention", "forced", "vortex"};
-    static const char *const names[] = {"ros2-w", "ros34pw2"};
-    for (size_t k = 0; k < 3; k++)
-        for (size_t i = 0; i < 2; i++) {
-            OWN_SYSTEM *s = make(systems[k]);
-            OWN_TABLE *t = frozen(names[i]);
-            size_t N = s->n * s->d;
-            OWN_REALS *vector = numbers(2 * N);
-            int order = order_of(t);
-            Prediction p = predict(t, s, 0, vector);
-            OWN_STUDY m = measured(t, s, (OrderOptions){.halvings = 6}, order, 1);
-            assert_int_equal(order_match(&m, p.global, p.accuracy, vector + N), VERDICT_AGREE);
-            exchange(t);
-            p = predict(t, s, 0, vector);
-            assert_true(order_match(&m, p.global, p.accuracy, vector + N) != VERDICT_AGREE);
-        }
-}
-
 /* Solves for two stages with different c, two steps of one derivative; returns the values of fields, x (2, N) out. */
 static size_t two_steps(const System *s, size_t dense, double *x)
 {

@@ -162,7 +162,6 @@ TEST(test_errors)
         {"scheme a\nfrob\n", "text:2:1: expected scheme, title"},
         {"scheme a\nk1 = X(y)\ny' = y", "text:2:6: expected an operator"},
         {"scheme a\nk1 = H(y\ny' = y", "text:2:9: expected an operator, '@' or ')'"},
-        {"scheme a\nk1 = H(2y)\ny' = y", "text:2:9: expected an operator, '@' or ')'"},
         {"scheme a\nk1 = H(y) k\ny' = y", "text:2:11: expected an operator or the end"},
         {"scheme a\nk2 = H(y)\ny' = y", "text:2:3: expected stage k1"},
         {"scheme implicit\n", "text:1:8: expected another name"},
@@ -189,7 +188,6 @@ TEST(test_errors)
         {"scheme a\nflow F\ny' = y", "text:3:1: expected k lines or flow lines"},
         {"scheme a\nflow H\n", "text:2:6: expected an operator: F, G or C"},
         {"scheme a\nflow 1/2\n", "text:2:9: expected an operator: F, G or C"},
-        {"scheme a\nlet a = 1\nflow 1-a\n", "text:3:9: expected an operator: F, G or C"},
         {"scheme a\nflow 1-b G\n", "text:2:8: expected a name that is set before"},
         {"scheme a\nflow 1- G\n", "text:2:9: expected a name that is set before"},
         {"scheme a\nlet a = 1\nflow 2 (1-a) G\n", "text:3:8: expected an operator: F, G or C"},
@@ -208,7 +206,6 @@ TEST(test_errors)
         {K1 "y' = y + 1.2.3*k1", "text:3:13: expected an operator"},
         {K1 "y' = y + .", "text:3:11: expected a number"},
         {K1 "y' = y + 1e", "text:3:12: expected an exponent of ten from -100 to 100"},
-        {K1 "y' = y + 1e*k1", "text:3:12: expected an exponent of ten from -100 to 100"},
         {K1 "y' = y + 1e+x", "text:3:13: expected an exponent of ten from -100 to 100"},
         {K1 "y' = y + 1/k1", "text:3:14: expected a number without"},
         {K1 "y' = y + k0", "text:3:10: expected a stage"},
@@ -243,11 +240,9 @@ TEST(test_errors)
         {"scheme a\nlet 1 = 1", "text:2:5: expected a name"},
         {"scheme a\nlet a123456789b123456789c123456789de = 1", "text:2:5: expected a name"},
         {"scheme a\ngate g = sigmoid y", "text:2:18: expected '('"},
-        {"scheme a\nfield 1 F x G", "text:2:11: expected a name that is set"},
         {"scheme a\nfield 1 X", "text:2:9: expected an operator: F, G or C"},
         {"scheme a\nfield 1 G 1 F", "text:2:10: expected: field"},
         {"scheme a\nflow 1/0 F", "text:2:10: expected a divisor other than zero"},
-        {"scheme a\nflow 1/x F", "text:2:8: expected a name that is set"},
         {"scheme a\nflow F1000", "text:2:10: expected a whole number of at most 999"},
         {"scheme a\nk1 = F(y)\nflow F", "text:3:1: expected k lines or flow lines"},
         {B "flow F", "text:3:1: expected no learned names"},
@@ -268,12 +263,10 @@ TEST(test_errors)
         {"k1 = H(y)\nlearn a = 1\ny' = y + a*k1\nerror = k1\n",
          "text:5:9: expected error = ... in a one-step scheme of stages; scheme 'a' has learned names"},
         {"k1 = H(y)\ny' = y + 3/2*k1 - 1/2*k1[-1]\nerror = k1\n", "text:4:9: expected error = ..."},
-        {"k1 = H(y)\ny' = y + k1\nerror = k2\n", "text:4:9: "},
         {"k1 = H(y)\ny' = y + k1\nerror k1\n", "text:4:7: expected '='"},
         {"k1 = H(y)\ny' = y + k1\nerror = k1 )\n", "text:4:12: expected an operator"},
         {"k1 = H(y)\ny' = y + k1\nerror = k1\nerror = k1\n", "text:5:6: expected one estimate"},
         {"k1 = H(y)\ny' = y + k1\nerror = 0*k1\n", "text:4:9: expected a slope"},
-        {"flow F\nflow G\nerror = k1\n", "text:4:9: "},
         {"k1 = F(y)\nk2 = phi5(F)(k1)\ny' = y + k2",
          "text:3:9: expected a whole number of at most 4"},
         {"k1 = F(y)\nk2 = phi(F)(k1)\ny' = y + k2", "text:3:9: expected a whole number"},
@@ -289,11 +282,9 @@ TEST(test_errors)
          "text:3:14: expected a stage that is set before it is used"},
         {"k1 = F(y + k1)\nk2 = phi1(F)(k1)\ny' = y + k2",
          "expected phi functions or solve in a scheme of explicit stages"},
-        {"k1 = H(y)\nk2 = solve(L)(k1)\ny' = y + k2", "text:3:12: expected F, G or H"},
         {"k1 = H(y)\nk2 = solve(1/2 W2)(k1)\ny' = y + k2", "text:3:16: expected an operator"},
         {"k1 = H(y)\nk2 = phi1(W)(k1)\ny' = y + k2", "expected W in solve(c W)(...)"},
         {"decoder\nk1 = H(y)\nk2 = solve(W)(k1)\ny' = y + k2", "expected W in solve(c W)"},
-        {"k1 = H(y)\nk2 = solve(1/2 H)(y + k1)\ny' = y + k2", "expected slopes of stages"},
         {"k1 = F(y)\nk2 = phi1(F)(k1)\ny' = y[first] + k2[all]", "reads every slope so far"},
         {"linear H\nk1 = F(y)\ny' = y + k1", "text:2:8: expected an operator"},
         {"linear C\nk1 = F(y)\ny' = y + k1", "expected F or G: the scheme has no C"},
@@ -362,7 +353,7 @@ TEST(test_expansions)
                 {"transformer-decoder", "k1 = A(y)\nk2 = G(y + k1)\ny' = y + k1 + k2"},
                 {"lie-trotter-decoder", "flow F\nflow C\nflow G"},
                 {"word:sf-decoder", "word:scf"},
-                {"word:sfsf-decoder", "word:scfscf"},
+                {"word:sfs-decoder", "word:scfsc"},
                 {"euler-decoder", "decoder\nk1 = H(y)\ny' = y + k1"},
                 {"scheme a\r\nk1 = F(y)\r\ny' = y\t+ k1\r\n", K1 "y' = y + k1"},
                 {"scheme a\nlet _b_2 = 3\nk1 = F(y)\ny' = y + _b_2*k1", K1 "y' = y + 3*k1"},
@@ -389,8 +380,11 @@ TEST(test_expansions)
         assert_false(table_equal(a, b));
     }
     OWN_TABLE *solved = named("strang-marchuk-fgf", "euler"), *euler = scheme("att-ffn-att"),
-              *heun = scheme("strang-marchuk:heun");
+              *heun = scheme("strang-marchuk:heun"), *decoder = NULL,
+              *behind = scheme("strang-marchuk-decoder:rk4");
     assert_true(table_equal(solved, euler));
+    assert_int_equal(zoo_find_decoder(&zoo, "strang-marchuk:rk4", "euler", &decoder), 0);
+    assert_true(table_equal(decoder, behind));
     assert_int_equal(heun->evals, 6);
 }
 

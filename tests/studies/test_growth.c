@@ -13,17 +13,15 @@
 
 enum { D = 8, N = 5, ALL = N * D };
 
-static Table *frozen(const char *name)
+static Table *euler_frozen(const char *name)
 {
-    Table *t = layers_find(name), *f = table_freeze(t);
-    assert_non_null(f);
-    table_free(t);
-    return f;
+    OWN_TABLE *t = layers_find(name);
+    return freeze(t);
 }
 
 static double growth_of(Growth *g, const char *scheme)
 {
-    Table *t = frozen(scheme);
+    Table *t = euler_frozen(scheme);
     double growth;
     if (growth_find(g, t, &growth) != 0) fail_msg("%s: %s", scheme, error_text());
     table_free(t);
@@ -49,7 +47,7 @@ TEST(oscillator)
         must_be(&g, "transformer", i ? (7 + sqrt(45)) / 2 : 1);
         must_be(&g, "euler", hypot(1, w[i]));
         must_be(&g, "heun", hypot(1 - w[i] * w[i] / 2, w[i]));
-        Table *t = frozen("transformer");
+        Table *t = euler_frozen("transformer");
         const double half[2][2] = {{0, w[i] / 2}, {0, w[i] / 2}};
         Stability *one;
         assert_int_equal(stability_new(t, &one), 0);
@@ -81,14 +79,15 @@ TEST(modes)
     growth_free(&g);
 }
 
+static Table *model_table; /* of the last model_of */
+
 static Model *model_of(const char *scheme, double size, Truncator **u)
 {
-    static Table *t;
-    table_free(t);
-    t = layers_find(scheme);
-    Model *m = layers_model(t, 1, D, ACT_GELU);
-    layers_shake(m, size);
-    assert_int_equal(truncator_new(m, t, &(TruncationOptions){0}, u), 0);
+    table_free(model_table);
+    model_table = layers_find(scheme);
+    Model *m = layers_model(model_table, 1, D, ACT_GELU);
+    shake(m, size, 1);
+    assert_int_equal(truncator_new(m, model_table, &(TruncationOptions){0}, u), 0);
     assert_int_equal(layers_sentence(*u, N, NULL), 0);
     return m;
 }
@@ -104,7 +103,7 @@ TEST(stages_over_H)
     assert_int_equal(truncator_jacobian(u, 0, &j), 0);
     assert_int_equal(growth_add(&g, u, 0), 0);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        Table *t = frozen(names[i]);
+        Table *t = euler_frozen(names[i]);
         Stability *s;
         double most = 0, got = growth_of(&g, names[i]);
         assert_true(table_over(t, OP_H));
@@ -270,11 +269,11 @@ TEST(whole_step)
     assert_int_equal(growth_add(&g, u, 0), 0);
     for (int op = 0; op < 2; op++) differences(m, truncator_states(u), op, whole[op]);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        Table *t = frozen(names[i]);
+        Table *t = euler_frozen(names[i]);
         if (!agree(&g, t)) fail_msg("%s: the whole step grows otherwise", names[i]);
         table_free(t);
     }
-    Table *t = frozen("fgfg2");
+    Table *t = euler_frozen("fgfg2");
     memcpy(kept, whole[OP_F], sizeof kept);
     memcpy(whole[OP_F], whole[OP_G], sizeof kept);
     memcpy(whole[OP_G], kept, sizeof kept);
@@ -302,10 +301,10 @@ TEST(refused)
     assert_int_equal(g.count, 0);
     B[2] = 1e200;
     assert_int_equal(growth_put(&g, 2, 1, A, B), 0);
-    Table *t = frozen("rk4");
+    Table *t = euler_frozen("rk4");
     assert_int_equal(growth_find(&g, t, &growth), ERR_ACCURACY);
     table_free(t);
-    t = frozen("ab2");
+    t = euler_frozen("ab2");
     assert_int_equal(growth_find(&g, t, &growth), ERR_INPUT);
     assert_non_null(strstr(error_text(), "without history"));
     assert_true(growth == 7);
@@ -331,11 +330,17 @@ static int job(void)
 TEST(short_memory)
 {
     Model *m = model_of("transformer", .5, &truncator);
-    table = frozen("fgfg2");
+    table = euler_frozen("fgfg2");
     assert_true(fail_each(job, 0) > 10);
     table_free(table);
     truncator_free(truncator);
     model_free(m);
 }
 
-TEST_MAIN(layers_open, layers_close)
+static int end(void **state)
+{
+    table_free(model_table);
+    return layers_close(state);
+}
+
+TEST_MAIN(layers_open, end)

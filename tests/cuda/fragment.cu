@@ -1,11 +1,14 @@
-/* attention.cu: see attention.h. It includes the text of the kernels, where each barrier gets a
- * number as it is met. */
-#include "tests/cuda/attention.h"
+/* fragment.cu: see fragment.h. */
+#include "tests/cuda/fragment.h"
 
 #include "kernels/cuda/cuda_mma.cuh"
-#include "kernels/cuda/cuda_rows.cuh"
 
-/* ---- a warp's product ---------------------------------------------------------------------------- */
+/* Declared in cuda_device.cuh, and of no use here. */
+[[maybe_unused]] static void cuda_lap(const char *) {}
+[[maybe_unused]] static void *cuda_scratch(size_t)
+{
+    return NULL;
+}
 
 enum { FRAGMENT_PITCH = STEP + 8 };
 
@@ -103,81 +106,4 @@ cudaError_t fragment_unaligned(uint32_t *out)
 {
     CUDA_LAUNCH(unaligned_kernel, 1, WARP, 2 * STEP * FRAGMENT_PITCH * sizeof(uint16_t), 0, out);
     return cudaGetLastError();
-}
-
-/* ---- attention ------------------------------------------------------------------------------------ */
-
-static AttentionError planted;
-static int matrix;
-
-/* Returns one scratch for all calls, filled with NaN. */
-static void *cuda_scratch(size_t bytes)
-{
-    static void *scratch;
-    cudaFree(scratch);
-    scratch = NULL;
-    cudaMalloc(&scratch, bytes);
-    cudaMemsetAsync(scratch, 0xff, bytes, NULL);
-    return scratch;
-}
-
-static void cuda_lap(const char *) {}
-
-static int is_factor(const void *)
-{
-    return 0;
-}
-
-static unsigned *cuda_tickets(size_t)
-{
-    return NULL;
-}
-
-static void barrier_at(int number, const char *file, int line)
-{
-    if (number != planted.barrier) __syncthreads(file, line);
-}
-
-enum { BARRIERS_BEFORE = __COUNTER__ };
-#define __syncthreads() barrier_at(__COUNTER__ - BARRIERS_BEFORE, __FILE__, __LINE__)
-#include "kernels/cuda/cuda_scores.cuh"
-#define row_sees(h, i, j) row_sees(h, i, (j)-planted.mask)
-#include "kernels/cuda/cuda_attention.cuh"
-#include "kernels/cuda/cuda_matrix_back.cuh"
-#undef row_sees
-#undef __syncthreads
-enum { BARRIERS = __COUNTER__ - BARRIERS_BEFORE - 1 };
-
-void attention_forward(const Attention *a, void *out, void *lse)
-{
-    (matrix ? cuda_attention_matrix : cuda_attention)(a, out, lse);
-}
-
-void attention_backward(const Attention *a, const void *out, const void *lse, const void *dout,
-                        void *dq, void *dk, void *dv, int more, void *drelative)
-{
-    (matrix ? cuda_attention_matrix_back : cuda_attention_back)(a, out, lse, dout, dq, dk, dv, more,
-                                                                drelative);
-}
-
-int attention_failed(void)
-{
-    int failed = cuda.failed != cudaSuccess;
-    cuda.failed = cudaSuccess;
-    return failed;
-}
-
-void attention_matrix(int on)
-{
-    matrix = on;
-}
-
-void attention_plant(AttentionError error)
-{
-    planted = error;
-}
-
-int attention_barriers(void)
-{
-    return BARRIERS;
 }
