@@ -25,10 +25,8 @@ typedef struct {
 
 static Log log_of(const char *dir)
 {
-    char path[64];
     Log l = {0};
-    snprintf(path, sizeof path, "%s/log.csv", dir);
-    char *text = file_slurp(path, NULL);
+    char *text = file_slurp(formed("%s/log.csv", dir), NULL);
     const char *row = strchr(text, '\n') + 1;
     assert_ptr_equal(strstr(text, "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,"
                                   "tokens_per_s,valid_exact,valid_score\n"),
@@ -44,7 +42,6 @@ static Log log_of(const char *dir)
         l.ppl[epoch] = ppl;
         l.score[epoch] = score;
     }
-    free(text);
     return l;
 }
 
@@ -86,8 +83,7 @@ TEST(the_best_by_bleu_is_kept)
     assert_true(fabs(bleu_of("bleu") - l.score[epoch]) <= 1e-8 * l.score[epoch]);
     same_perplexity("bleu");
     /* The same training, kept by perplexity, records no score anywhere. */
-    run_ok(TRAIN "--epochs 10 --best perplexity --out ppl");
-    assert_null(strstr(err, "BLEU"));
+    must_tell(TRAIN "--epochs 10 --best perplexity --out ppl", "~BLEU");
     assert_false(file_has("ppl/log.csv", "valid_score"));
     long other = 1;
     for (long e = 2; e <= 10; e++)
@@ -127,8 +123,6 @@ TEST(stopped_and_resumed)
         assert_true(same_files("straight/config.ini", "stopped/config.ini"));
         same_logs("straight", "stopped");
     }
-    run_ok(TRAIN "--epochs 30 --best bleu --seed 2 --out other"); /* the control */
-    assert_false(same_files("straight/model.safetensors", "other/model.safetensors"));
 }
 
 /* The mean of the last epochs is a model of both sides like any other. It is reported as the mean and has other

@@ -13,14 +13,13 @@ TEST(test_again)
         "--seeds 2 --epochs 2 --activation gelu --truncation 1 --csv " MEASURED;
     char line[1024];
     run_ok("compare --out trained %s", args);
-    char *trained = strdup(out);
+    char *trained = kept_text(strdup(out));
     assert_true(number(trained, "heun-layer,", "truncation") > 0);
     assert_true(number(trained, "heun-layer,", "state_norm_high") >
                 number(trained, "heun-layer,", "state_norm"));
     shell_ok("mkdir again && cp trained/runs.csv trained/config.ini again");
     run_ok("compare --out again %s", args);
     assert_string_equal(out, trained);
-    free(trained);
     assert_false(file_exists("again/runs/heun-layer-seed1") || file_exists("again/curves.csv"));
     static const char *const files[] = {"runs.csv", "compare.csv", "differences.csv",
                                         "correlations.csv"};
@@ -30,7 +29,7 @@ TEST(test_again)
     must_refuse(line, "again holds a study of other options (--untied no, now yes)");
     forget("again/config.ini");
     must_refuse(line, "parameters, and");
-    assert_non_null(strstr(err, "with these options\n"));
+    HAS(err, "with these options\n");
     must_refuse(
         "compare --out again --scheme heun-layer --layers 1,2 --seeds 2 --epochs 2 --activation "
         "gelu --truncation 1 " MEASURED,
@@ -80,19 +79,18 @@ TEST(test_together)
                                           "truncation_high", "test_ppl",  "truncation_slope",
                                           "gaining"};
     run_ok("compare --seeds 4 --out whole %s", args);
-    char *whole = strdup(out);
+    char *whole = kept_text(strdup(out));
     for (int seed = 1; seed <= 3; seed += 2)
         run_ok("compare --seeds 2 --seed %d --out two%d %s", seed, seed, args);
     shell_ok(
         "mkdir four && (cat two1/runs.csv; sed '1d; /^unigram/d' two3/runs.csv) >four/runs.csv");
     run_ok("compare --seeds 4 --out four %s", args);
-    assert_null(strstr(err, "epoch 1 of"));
+    HAS(err, "~epoch 1 of");
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         double a = number(whole, "heun-layer,", columns[i]),
                b = number(out, "heun-layer,", columns[i]);
         if (!(fabs(a - b) <= 1e-12 * fabs(a))) fail_msg("%s: %.17g, %.17g", columns[i], a, b);
     }
-    free(whole);
     shell_ok(
         "awk -F, -v OFS=, '$1 == \"heun-layer\" && $3 == 4 { $4 = $5 = \"\" } 1' four/runs.csv "
         ">x && mv x four/runs.csv");
@@ -129,10 +127,9 @@ TEST(test_unfinished)
     assert_string_equal(cell(big, "transformer,1,1,", "valid_ppl"), "");
     run_ok("report half --out page.html");
     shell_ok("grep -q '1 of 2 runs[<;]' page.html && grep -q '<th[^>]*>transformer' page.html");
-    run_ok("table half/runs.csv");
-    assert_non_null(
-        strstr(err, "is of 'trotter compare': --design scheme --seed seed --by layers"));
-    assert_non_null(strstr(err, "transformer: 1 run without a number"));
+    must_tell("table half/runs.csv",
+              "is of 'trotter compare': --design scheme --seed seed --by layers",
+              "transformer: 1 run without a number");
     run_ok("%s", line);
     must_count("half", ": trains euler", 1);
     run_ok(form, "never");
@@ -147,14 +144,10 @@ TEST(test_tolerance)
 {
     static const char *const asked[] = {"0", "1e-6", "1e-9", "1e-3"};
     double error[4];
-    char line[512];
     for (size_t i = 0; i < 4; i++) {
-        snprintf(
-            line, sizeof line,
-            "compare --scheme heun-layer --seeds 1 --epochs 1 --activation relu --truncation 1 "
-            "--truncation-tolerance %s --csv --out within" MEASURED,
-            asked[i]);
-        run_ok(line);
+        run_ok("compare --scheme heun-layer --seeds 1 --epochs 1 --activation relu --truncation 1 "
+               "--truncation-tolerance %s --csv --out within" MEASURED,
+               asked[i]);
         error[i] = number(out, "heun-layer,", "truncation");
     }
     assert_true(error[0] == error[1] && fabs(error[1] / error[2] - 1) < 1e-5);
@@ -224,18 +217,14 @@ TEST(slopes)
     const char *params[2][DEPTHS];
     static const char args[] =
         "compare --scheme transformer,heun-layer --layers 1,2,4 --by-depth " TINY;
-    char line[512];
-    snprintf(line, sizeof line, "%s --seeds 1 --epochs 1 --csv --out made", args);
-    run_ok(line);
+    run_ok("%s --seeds 1 --epochs 1 --csv --out made", args);
     for (int i = 0; i < 2; i++)
         for (int l = 0; l < DEPTHS; l++) {
             snprintf(cells[i][l], 32, "%s", out_cell(1 + DEPTHS * i + l, "params"));
             params[i][l] = cells[i][l];
         }
     write_runs(params);
-    snprintf(line, sizeof line, "%s --seeds 3 --out depth", args);
-    run_ok(line);
-    assert_non_null(strstr(out, "on log layers"));
+    must_print(formed("%s --seeds 3 --out depth", args), "on log layers");
     assert_int_equal(count_words(err, "epoch 1 of"), 0);
     file_read("depth/depth.csv", big, sizeof big);
     assert_int_equal(count_lines(big), 3);

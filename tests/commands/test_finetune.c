@@ -39,15 +39,11 @@ static int open_all(void **state)
 /* Returns a cell of the first row of DIR/FILE.csv whose `start` is this one. */
 static double cell(const char *dir, const char *file, const char *start, const char *column)
 {
-    shell_ok(
-        "awk -F, -v c=%s -v s=%s 'NR == 1 { for (i = 1; i <= NF; i++) { if ($i == c) k = i; if ($i == \"start\") at = i } } "
-        "NR > 1 && $at == s { print $k; exit }' %s/%s.csv >number",
-        column, start, dir, file);
-    char *text = file_slurp("number", NULL), *end;
-    double x = strtod(text, &end);
-    if (end == text) fail_msg("%s/%s.csv has no %s of %s", dir, file, column, start);
-    free(text);
-    return x;
+    char *csv = file_slurp(formed("%s/%s.csv", dir, file), NULL);
+    for (int row = 1; row < count_lines(csv); row++)
+        if (strcmp(cell_of(csv, row, "start"), start) == 0) return number_in(csv, row, column);
+    fail_msg("%s/%s.csv has no %s", dir, file, start);
+    return NAN;
 }
 
 static double score(const char *dir, const char *start, const char *column)
@@ -56,17 +52,6 @@ static double score(const char *dir, const char *start, const char *column)
 }
 
 /* ---- learning ------------------------------------------------------------------------------------------- */
-
-/* Checks that awk computes the same score from the predictions. */
-static void check_accuracy(const char *dir, const char *start)
-{
-    shell_ok(
-        "awk -F, '$1 == \"%s\" { n++; right += $3 == $4 } END { printf \"%%.9g\\n\", right / n }' %s/predictions.csv >number",
-        start, dir);
-    char *text = file_slurp("number", NULL);
-    assert_true(fabs(strtod(text, NULL) - score(dir, start, "accuracy")) < 1e-8);
-    free(text);
-}
 
 TEST(classes)
 {
@@ -79,16 +64,18 @@ TEST(classes)
             fail_msg("%s: accuracy %g", start[s], score("yes", start[s], "accuracy"));
         assert_true(score("yes", start[s], "matthews") > .9 && score("yes", start[s], "f1") > .9);
         assert_true(score("yes", start[s], "chosen") > .9);
-        check_accuracy("yes", start[s]);
+        assert_true(
+            fabs(shell_number("awk -F, '$1 == \"%s\" { n++; right += $3 == $4 } END { printf "
+                              "\"%%.9g\\n\", right / n }' yes/predictions.csv",
+                              start[s]) -
+                 score("yes", start[s], "accuracy")) < 1e-8);
     }
     shell_ok("test $(wc -l <yes/predictions.csv) = 161"); /* 800 / 10, for each of two starts */
-    assert_true(says("648 examples to train on, 72 to choose by, 80 of dev"));
-    assert_false(says("lose their ends"));
+    HAS(err, "648 examples to train on, 72 to choose by, 80 of dev", "~lose their ends");
     shell_ok(
         "for f in config.ini runs.csv finetune.csv finetune.md finetune.tex model.safetensors vocab.txt; do test -s yes/$f || exit 1; done");
     shell_ok("test ! -e yes/pretrained/rate0.01-seed1/state.safetensors");
-    run_ok("report yes --out page.html");
-    assert_true(says("2 studies, 3 tables"));
+    must_tell("report yes --out page.html", "2 studies, 3 tables");
     shell_ok("tail -1 yes/finetune.csv | awk -F, -v OFS=, '{ print $1, $7 }' >majority");
     shell_ok(
         "awk -F, '$4 == \"majority\" { print \"majority,\" $14 }' yes/runs.csv | cmp - majority");
@@ -98,16 +85,15 @@ TEST(classes)
 /* A sentence of four words takes six rows with <cls> and <eos>; a pair takes eleven. */
 TEST(long_sentences_are_told)
 {
-    run_ok(TASK " --epochs 1 --pretrained-only --sequence 6 --out six");
-    assert_false(says("lose their ends"));
-    run_ok(TASK " --epochs 1 --pretrained-only --sequence 5 --out five");
-    assert_true(says("800 of all are longer than --sequence 5 and lose their ends"));
-    run_ok("finetune --model run --task pair.tsv" GRID
-           " --epochs 1 --pretrained-only --sequence 11 --out eleven");
-    assert_false(says("lose their ends"));
-    run_ok("finetune --model run --task pair.tsv" GRID
-           " --epochs 1 --pretrained-only --sequence 10 --out ten");
-    assert_true(says("800 of all are longer than --sequence 10"));
+    must_tell(TASK " --epochs 1 --pretrained-only --sequence 6 --out six", "~lose their ends");
+    must_tell(TASK " --epochs 1 --pretrained-only --sequence 5 --out five",
+              "800 of all are longer than --sequence 5 and lose their ends");
+    must_tell("finetune --model run --task pair.tsv" GRID
+              " --epochs 1 --pretrained-only --sequence 11 --out eleven",
+              "~lose their ends");
+    must_tell("finetune --model run --task pair.tsv" GRID
+              " --epochs 1 --pretrained-only --sequence 10 --out ten",
+              "800 of all are longer than --sequence 10");
 }
 
 /* Control: labels that have nothing to do with the sentences are not learned. */
@@ -151,10 +137,10 @@ TEST(lines_left_out)
     shell_ok("mkdir -p glue/QQP && awk -F'\\t' '%s' pair.tsv >glue/QQP/train.tsv && "
              "awk -F'\\t' -v more='\\t' '%s' pair.tsv >glue/QQP/dev.tsv",
              to_qqp, to_qqp);
-    run_ok("finetune --model run --task qqp --data glue" GRID
-           " --epochs 1 --pretrained-only --out qqp");
-    assert_true(says("20 lines of dev.tsv left out (first: line 3, 7 columns of 6)\n"));
-    assert_false(says("train.tsv left out"));
+    must_tell("finetune --model run --task qqp --data glue" GRID
+              " --epochs 1 --pretrained-only --out qqp",
+              "20 lines of dev.tsv left out (first: line 3, 7 columns of 6)\n",
+              "~train.tsv left out");
     shell_ok("test $(sed -n '3s/.*,//p' qqp/predictions.csv) = 4");
     shell_ok("grep -q '20 lines of dev.tsv left out' qqp/commands.csv");
 }
@@ -200,7 +186,7 @@ TEST(every_trial_has_a_folder)
     shell_ok(
         "LC_ALL=C ls near-by/pretrained | tr '\\n' ' ' | grep -qx 'rate0.01-seed1234567 rate0.01-seed1234568 "
         "rate0.010000001-seed1234567 rate0.010000001-seed1234568 '");
-    assert_true(says("pretrained, rate 0.010000001, seed 1234568 (4 of 4)"));
+    HAS(err, "pretrained, rate 0.010000001, seed 1234568 (4 of 4)");
     shell_ok(
         "awk -F, '$5 == \"trial\" && $12 > best { best = $12; name = \"rate\" $9 \"-seed\" $10 } END { print name }' near-by/runs.csv >name "
         "&& test \"$(ls near-by/pretrained/*/model.safetensors)\" = near-by/pretrained/$(cat name)/model.safetensors");

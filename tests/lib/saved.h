@@ -2,11 +2,14 @@
 #ifndef TROTTER_TESTS_SAVED_H
 #define TROTTER_TESTS_SAVED_H
 
+#include "kernels/scoped.h"
 #include "nn/text/corpus.h"
 #include "ode/ode.h"
 #include "studies/model/network.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/test.h"
+
+#define OWN_OPTIONS SCOPED(options_drop) Options
 
 /* Makes the options of a network of width and inner width 4. */
 static inline Options *saved_options(void)
@@ -41,7 +44,7 @@ static inline void saved_write(const char *key, const char *value)
     Model *m;
     Metadata meta;
     const Backend *b;
-    Options *o = saved_options();
+    OWN_OPTIONS *o = saved_options();
     char *word[] = {(char[]){WORD_EOS}, (char[]){"a"}};
     Corpus c = {.vocab = {.size = 2, .word = word}};
     static const char words[] = WORD_EOS "\na\n";
@@ -57,7 +60,6 @@ static inline void saved_write(const char *key, const char *value)
     model_free(m);
     table_free(t);
     zoo_close(&z);
-    options_free(o);
 }
 
 /* Loads the network that `dir` names with the given options. Returns network_load's code. */

@@ -80,6 +80,28 @@ char *file_slurp(const char *name, size_t *bytes)
     fclose(f);
     assert_int_equal(fclose(whole), 0);
     if (bytes) *bytes = n;
+    return kept_text(text);
+}
+
+char *kept_text(char *text)
+{
+    static char *all[1024];
+    static size_t turn;
+    char **at = &all[turn++ % 1024];
+    assert_non_null(text);
+    free(*at);
+    return *at = text;
+}
+
+const char *formed(const char *format, ...)
+{
+    static char all[16][2 * PATH_MAX];
+    static int turn;
+    char *text = all[turn++ % 16];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof all[0], format, args);
+    va_end(args);
     return text;
 }
 
@@ -87,10 +109,7 @@ int same_files(const char *a, const char *b)
 {
     size_t m, n;
     char *x = file_slurp(a, &m), *y = file_slurp(b, &n);
-    int same = m == n && memcmp(x, y, m) == 0;
-    free(x);
-    free(y);
-    return same;
+    return m == n && memcmp(x, y, m) == 0;
 }
 
 int error_has(const char *words)

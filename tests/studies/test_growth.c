@@ -93,37 +93,6 @@ static Model *model_of(const char *scheme, double size, Truncator **u)
     return m;
 }
 
-/* Where every stage is H, the eigenvalues of the whole field and R of one number decide the growth. */
-TEST(stages_over_H)
-{
-    static const char *const names[] = {"euler", "heun", "rk4", "dial:2-0.5", "implicit-euler"};
-    Truncator *u;
-    Jacobian j;
-    Growth g = {0};
-    Model *m = model_of("transformer", .5, &u);
-    assert_int_equal(truncator_jacobian(u, 0, &j), 0);
-    assert_int_equal(growth_add(&g, u, 0), 0);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        Table *t = frozen(names[i]);
-        Stability *s;
-        double most = 0, got = growth_of(&g, names[i]);
-        assert_true(table_over(t, OP_H));
-        assert_int_equal(stability_new(t, &s), 0);
-        for (size_t k = 0; k < j.count; k++) {
-            const double *mu = j.eigen[k];
-            double z[COLOURS][2] = {{mu[0] / 2, mu[1] / 2}, {mu[0] / 2, mu[1] / 2}};
-            most = fmax(most, stability_at(s, (const double(*)[2])z) / fmax(1, exp(mu[0])));
-        }
-        if (!(fabs(got - most) <= 1e-7 * most)) fail_msg("%s: %g, not %g", names[i], got, most);
-        stability_free(s);
-        table_free(t);
-    }
-    jacobian_free(&j);
-    growth_free(&g);
-    truncator_free(u);
-    model_free(m);
-}
-
 /* Computes J (ALL, ALL) of one operator on all tokens, by differences of another step. */
 static void differences(Model *m, const double *x, int op, double J[ALL][ALL])
 {
@@ -261,8 +230,8 @@ static int agree(Growth *g, const Table *t)
  * changes nothing. */
 TEST(whole_step)
 {
-    static const char *const names[] = {"transformer", "macaron", "looped:2",
-                                        "fgfg2",       "heun",    "rk4"};
+    static const char *const names[] = {"transformer", "macaron", "looped:2",   "fgfg2",
+                                        "heun",        "rk4",     "dial:2-0.5", "implicit-euler"};
     static double kept[ALL][ALL];
     Truncator *u;
     Growth g = {0};

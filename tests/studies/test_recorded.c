@@ -21,11 +21,11 @@ static Said said(const char *runs, const char *row, double seeds, double shift)
     const char *at = runs;
     for (; s.n < seeds && (at = strstr(at, row)); at++) {
         if (at[-1] != '\n') continue;
-        char one[512];
-        snprintf(one, sizeof one, "%.*s\n%.*s", (int)strcspn(runs, "\n"), runs,
-                 (int)strcspn(at, "\n"), at);
         for (int k = 0; k < 2; k++)
-            s.x[k][(int)s.n] = number(one, row, name[k]) + (s.n == 0) * shift;
+            s.x[k][(int)s.n] = number(formed("%.*s\n%.*s", (int)strcspn(runs, "\n"), runs,
+                                             (int)strcspn(at, "\n"), at),
+                                      row, name[k]) +
+                               (s.n == 0) * shift;
         s.n++;
     }
     for (int k = 0; k < 2; k++) {
