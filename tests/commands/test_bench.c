@@ -7,9 +7,8 @@
 /* Returns the value of row "what,variant,value,unit", or NaN where there is none. */
 static double value(const char *what, const char *variant, const char *unit)
 {
-    char head[128], tail[64];
-    snprintf(head, sizeof head, "\n%s,%s,", what, variant);
-    snprintf(tail, sizeof tail, ",%s\n", unit);
+    const char *head = formed("\n%s,%s,", what, variant);
+    const char *tail = formed(",%s\n", unit);
     const char *row = strstr(out, head);
     if (!row) return NAN;
     char *end;

@@ -28,6 +28,15 @@ TEST(test_train_and_eval)
         program);
 }
 
+/* A model's file holds what decides its function, also where no option tells it. */
+TEST(test_defaults_told)
+{
+    run_ok("train --corpus text --epochs 1 --activation gelu --adaptive 4 --out "
+           "defaults" SMALL_TRAINING);
+    assert_true(file_has("defaults/model.safetensors", "\"adaptive-factor\":\"4\"") &&
+                file_has("defaults/model.safetensors", "\"gelu\":\"tanh\""));
+}
+
 /* A multistep scheme in too few layers is reported to be another one; a scheme that has its history is not. */
 TEST(test_no_history)
 {
@@ -130,8 +139,7 @@ TEST(test_one_file)
     static const char *const kind[] = {"", "--level char ", "--bpe 8 ", "--vocabulary 8 "};
     shell_ok("cat text/train.txt text/valid.txt text/test.txt > one.txt");
     for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
-        char line[512];
-        snprintf(line, sizeof line, "%s--out single" SMALL_TRAINING, kind[i]);
+        const char *line = formed("%s--out single" SMALL_TRAINING, kind[i]);
         shell_ok("rm -rf single three");
         if (shell("%s train --corpus one.txt --parts 10,1,1 --epochs 1 %s", program, line) != 0)
             fail_msg("%s", err);
@@ -154,8 +162,7 @@ TEST(test_one_file)
     assert_string_not_equal(out, split);
     run_ok("data --corpus one.txt --parts 10,1,1 --csv");
     assert_string_equal(out, split);
-    char sum[32];
-    snprintf(sum, sizeof sum, "%s", strrchr(out, ',')); /* of the test text */
+    const char *sum = formed("%s", strrchr(out, ',')); /* of the test text */
     run_ok("data --corpus text --csv");
     assert_string_equal(strrchr(out, ','), sum);
     must_refuse("train --corpus one.txt --parts 8,1 --out other" SMALL_TRAINING,

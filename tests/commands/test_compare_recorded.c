@@ -2,6 +2,7 @@
  * a study runs it has what is done. Names of runs; tolerance; --by-depth. */
 #include "tests/lib/test.h"
 
+#include "studies/runs/runs.h"
 #include "tests/lib/compare.h"
 
 /* Tables of trained runs come again without their folders, to the byte, on a machine of another kind too; nothing is
@@ -11,7 +12,6 @@ TEST(test_again)
     static const char args[] =
         "--scheme transformer,heun-layer,dial:2,1,dial:2,0,dial:2,2 --layers 1,2 "
         "--seeds 2 --epochs 2 --activation gelu --truncation 1 --csv " MEASURED;
-    char line[1024];
     run_ok("compare --out trained %s", args);
     char *trained = kept_text(strdup(out));
     assert_true(number(trained, "heun-layer,", "truncation") > 0);
@@ -25,7 +25,7 @@ TEST(test_again)
                                         "correlations.csv"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         assert_same_file("trained", "again", files[i], 1);
-    snprintf(line, sizeof line, "compare --out again --untied %s", args);
+    const char *line = formed("compare --out again --untied %s", args);
     must_refuse(line, "again holds a study of other options (--untied no, now yes)");
     forget("again/config.ini");
     must_refuse(line, "parameters, and");
@@ -56,10 +56,10 @@ TEST(test_recipe)
                 {"awk -F, -v OFS=, '$1 == \"macaron\" { $22 = 6 } 1'", "--epochs 6", NULL}};
     corpus_write("shuffled", 300, 40); /* the same words with other frequencies */
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        char line[512];
         shell_ok("rm -rf asked && mkdir asked && %s rows >asked/runs.csv", list[i].edit);
-        snprintf(line, sizeof line, TOLD ANY_TEXT "%s %s",
-                 strstr(list[i].options, "--corpus") ? "" : "--corpus text", list[i].options);
+        const char *line =
+            formed(TOLD ANY_TEXT "%s %s",
+                   strstr(list[i].options, "--corpus") ? "" : "--corpus text", list[i].options);
         if (list[i].words)
             must_refuse(line, list[i].words);
         else
@@ -154,35 +154,29 @@ TEST(test_tolerance)
     assert_true(fabs(error[3] - error[2]) > fabs(error[1] - error[2])); /* the control */
 }
 
-/* Scheme names may end as the names of depths do: every run has its own folder, whose result is that of this scheme and
- * depth. Ordinary names keep the folders that they had. */
+/* Scheme names may end as the names of depths do: every run has its own folder. Ordinary names keep the folders that they
+ * had. */
 TEST(test_names_of_runs)
 {
-    static const char text[] = "scheme euler-layers1\nk1 = H(y)\ny' = y + k1\n"
-                               "scheme euler-layers2\nk1 = H(y)\ny' = y + k1\n"
-                               "scheme euler-layers2-layers1\nk1 = H(y)\ny' = y + k1\n";
     static const struct {
-        const char *run, *row;
-    } list[] = {{"euler", "euler,1,"},
-                {"euler-layers2", "euler,2,"},
-                {"euler-layers1-layers1", "euler-layers1,1,"},
-                {"euler-layers1-layers2", "euler-layers1,2,"},
-                {"euler-layers2-layers1", "euler-layers2,1,"},
-                {"euler-layers2-layers2", "euler-layers2,2,"},
-                {"euler-layers2-layers1-layers1", "euler-layers2-layers1,1,"},
-                {"euler-layers2-layers1-layers2", "euler-layers2-layers1,2,"}};
-    file_text("names.scheme", text);
-    run_ok("compare --scheme euler,euler-layers1,euler-layers2,euler-layers2-layers1 --layers 1,2 "
-           "--scheme-file names.scheme --seeds 1 --epochs 1 --out names" TINY);
+        const char *scheme, *run;
+        size_t layers;
+    } list[] = {{"euler", "euler-seed1", 1},
+                {"euler", "euler-layers2-seed1", 2},
+                {"euler-layers1", "euler-layers1-layers1-seed1", 1},
+                {"euler-layers1", "euler-layers1-layers2-seed1", 2},
+                {"euler-layers2", "euler-layers2-layers1-seed1", 1},
+                {"euler-layers2", "euler-layers2-layers2-seed1", 2},
+                {"euler-layers2-layers1", "euler-layers2-layers1-layers1-seed1", 1},
+                {"euler-layers2-layers1", "euler-layers2-layers1-layers2-seed1", 2}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        char name[128], csv[1024];
-        snprintf(name, sizeof name, "names/runs/%s-seed1/result.csv", list[i].run);
-        file_read(name, csv, sizeof csv);
-        const char *row = strchr(csv, '\n');
-        if (!row || strncmp(row + 1, list[i].row, strlen(list[i].row)) != 0)
-            fail_msg("%s: %s", name, csv);
+        char name[512];
+        Table t = {0};
+        strcpy(t.name, list[i].scheme);
+        assert_int_equal(
+            runs_name(&(RunSpec){.scheme = &t, .layers = list[i].layers, .seed = 1}, name), 0);
+        assert_string_equal(name, list[i].run);
     }
-    must_count("names", ": trains ", 8);
 }
 
 /* ---- by depth --------------------------------------------------------------------------------- */

@@ -10,14 +10,13 @@ static const char *const head = "| h    | lie-trotter error | lie-trotter rate |
 /* On nilpotent fields the error of Lie's splitting is exactly c h, and halving the step halves it. */
 TEST(test_rows)
 {
-    char error[32];
     run_ok("order --scheme lie-trotter --system nilpotent --halvings 4 --csv");
     double first = out_number(1, "error");
     run_ok("order --scheme lie-trotter,rk4 --system nilpotent --halvings 4 --format markdown");
     assert_int_equal(strncmp(out, head, strlen(head)), 0);
     assert_int_equal(count_lines(out), 2 + 5);
     for (int k = 0; k < 5; k++) {
-        snprintf(error, sizeof error, "%.2e", first / (1 << k));
+        const char *error = formed("%.2e", first / (1 << k));
         char *e = strchr(error, 'e');
         HAS(out, formed("\n| 1/%-2d |           %.*se%d |             %s |", 4 << k,
                         (int)(e - error), error, atoi(e + 1), k ? "1.00" : "    "));
@@ -83,8 +82,7 @@ TEST(test_columns)
 /* Returns whether the summary just printed has a scheme with this exact order and verdict. */
 static int row_says(const char *scheme, int order, const char *verdict)
 {
-    char begin[128];
-    snprintf(begin, sizeof begin, "\n%s,network,%d,", scheme, order);
+    const char *begin = formed("\n%s,network,%d,", scheme, order);
     const char *row = strstr(out, begin),
                *found = row ? strstr(row, formed(",%s,", verdict)) : NULL;
     return found && found < row + 1 + strcspn(row + 1, "\n");

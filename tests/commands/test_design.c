@@ -2,6 +2,7 @@
 #include "tests/lib/test.h"
 
 #include "studies/design/design.h"
+#include "tests/lib/built_in.h"
 #include "tests/lib/program.h"
 
 /* These stand behind the forms of studies/design/forms.scheme. */
@@ -282,14 +283,11 @@ TEST(objectives_are_the_options)
 TEST(objectives_are_the_theorys)
 {
     static const char *const names[] = {"heun", "ralston", "fgfg2", "strang-marchuk:heun"};
-    Zoo z;
-    assert_int_equal(zoo_open(&z), 0);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        Table *t;
+        OWN_TABLE *t = built_in(names[i], "exact");
         Theory theory;
         Forest *forest;
         double figure, limit[2];
-        assert_int_equal(zoo_find(&z, names[i], "exact", &t), 0);
         assert_int_equal(theory_search(t, 4, &theory), 0);
         assert_int_equal(forest_new(theory.order + 1, t->colours, &forest), 0);
         assert_int_equal(stability_limits(t, &limit[0], &limit[1]), 0);
@@ -303,9 +301,7 @@ TEST(objectives_are_the_theorys)
             assert_true(fabs(figure - told[k]) <= 1e-14 * (1 + fabs(told[k])));
         }
         forest_free(forest);
-        table_free(t);
     }
-    zoo_close(&z);
 }
 
 TEST_MAIN(open_forms, program_close)

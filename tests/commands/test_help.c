@@ -16,8 +16,7 @@ static char *help_of(const Command *c, const char *word)
 
 static int has_option(const char *help, const char *name, size_t n)
 {
-    char line[80];
-    snprintf(line, sizeof line, "\n  --%.*s", (int)n, name);
+    const char *line = formed("\n  --%.*s", (int)n, name);
     for (const char *at = help; (at = strstr(at, line)); at++)
         if (strchr(" \n", at[strlen(line)])) return 1;
     return 0;
@@ -35,9 +34,8 @@ static int fits(const char *help, int lines, size_t verbatim)
 
 static int is_screen(const Command *c, const char *help)
 {
-    char example[64];
     char *all = help_of(c, "all");
-    snprintf(example, sizeof example, "\nExample:\n  trotter %s ", c->name);
+    const char *example = formed("\nExample:\n  trotter %s ", c->name);
     int good = fits(help, LINES, COLUMNS) && strstr(help, example) &&
                strcmp(last_line(help),
                       formed("--help all shows all %d options, --help WORD those that match.\n",

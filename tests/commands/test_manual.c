@@ -245,15 +245,14 @@ TEST(bash_completes)
         {"stability --positions ''",
          "--scheme --scheme-file --split --order-star --box --points --csv --out --figure --help"},
     };
-    char line[8192];
     need_tool("bash");
     run_ok("manual --out man");
     must_say("bash -n man/trotter.bash", "");
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        snprintf(line, sizeof line,
-                 "bash -c '. man/trotter.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); "
-                 "_trotter; echo \"${COMPREPLY[*]}\"' bash %s %s",
-                 program, lines[i].words);
+        const char *line =
+            formed("bash -c '. man/trotter.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); "
+                   "_trotter; echo \"${COMPREPLY[*]}\"' bash %s %s",
+                   program, lines[i].words);
         char wanted[256];
         snprintf(wanted, sizeof wanted, "%s\n", lines[i].wanted);
         must_say(line, wanted);

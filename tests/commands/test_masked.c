@@ -1,6 +1,5 @@
-/* test_masked.c: masked language models as a user has them: trained, resumed to the same bits, by threads, evaluated
- * with one set of masks and one by one, compared, and their truncation error; what stays when an answer changes; and
- * refusals. */
+/* test_masked.c: masked language models as a user has them: evaluated with one set of masks
+ * and one by one; their truncation error; and refusals (test_kinds.c: text and corpus, stopped and resumed). */
 #include "tests/lib/test.h"
 
 #include "tests/lib/program.h"
@@ -46,23 +45,6 @@ TEST(neighbours_tell)
     double masked = result_of("learnt", "valid_ppl");
     /* 20 words are equally probable, and only its twin tells a word: otherwise the perplexity is 20 */
     if (!(masked < 6)) fail_msg("pseudo-perplexity %g", masked);
-}
-
-#define STUDY                                                                                    \
-    "compare --objective masked --corpus twice" SIZE " --positions both --epochs 8 --dropout 0 " \
-    "--activation gelu --scheme transformer,rk2-gate --truncation 2 --system linear "
-
-TEST(compared)
-{
-    must_print(STUDY "--seeds 2 --out study", "pseudo-perplexity");
-    shell_ok("grep -c . study/compare.csv | grep -q '^4$'");
-    double told = file_number("study/compare.csv", 1, "valid_ppl"), mean = 0;
-    for (int k = 1; k <= 2; k++) {
-        mean +=
-            file_number(formed("study/runs/transformer-seed%d/result.csv", k), 1, "valid_ppl") / 2;
-    }
-    assert_true(fabs(told - mean) <= 1e-9 * mean && told > 1);
-    assert_true(file_number("study/compare.csv", 1, "truncation") > 0);
 }
 
 TEST(truncation_of_an_encoder)

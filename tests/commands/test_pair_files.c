@@ -100,12 +100,10 @@ static void assert_tokens(const char *options, const char *words)
 
 TEST(corpus_is_looked_at)
 {
-    char line[2 * PATH_MAX + 256];
     assert_tokens("", "sed 's/$/ x/' c/train.en | wc -w");
-    snprintf(line, sizeof line,
-             "%s bpe --learn 20 --text c/train.en --text c/train.de --out codes; "
-             "%s bpe --codes codes --text c/train.en | sed 's/$/ x/' | wc -w",
-             program, program);
+    const char *line = formed("%s bpe --learn 20 --text c/train.en --text c/train.de --out codes; "
+                              "%s bpe --codes codes --text c/train.en | sed 's/$/ x/' | wc -w",
+                              program, program);
     assert_tokens("--bpe 20", line);
     assert_tokens("--codes codes", line);
     must_print("data" PAIRS " --bpe 20", "pairs: line i of a source and line i of its target");

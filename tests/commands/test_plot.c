@@ -250,9 +250,9 @@ static const char *look_of(const char *file, const char *scheme)
 {
     static char look[4][128], script[1 << 16];
     static int turn;
-    char title[64], *l = look[turn++ % 4];
+    char *l = look[turn++ % 4];
     file_read(file, script, sizeof script);
-    snprintf(title, sizeof title, "title '%s' noenhanced", scheme);
+    const char *title = formed("title '%s' noenhanced", scheme);
     const char *at = strstr(script, title);
     assert_non_null(at);
     at += strlen(title);

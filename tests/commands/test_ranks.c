@@ -70,10 +70,10 @@ TEST(drawn_options_have_the_curve_of_one_process)
     double worst = 0;
     need_ranks();
     for (size_t ran = 0; ran < n;) {
-        char options[1024] = "train --precision f64" TINY_SHAPE, line[1100];
+        char options[1024] = "train --precision f64" TINY_SHAPE;
         int ranks = 2 + (int)draw(3);
         draw_options(drawn_options, options, sizeof options);
-        snprintf(line, sizeof line, "%s --out one", options);
+        const char *line = formed("%s --out one", options);
         int status = run_ranks(1, line);
         refused += status == 2;
         if (status == 2 && refused < 3 * n) continue;

@@ -7,8 +7,9 @@
 TEST(test_interrupt_and_resume)
 {
     static const char args[] = "train --corpus text --epochs 12 --out stopped" SMALL_TRAINING;
-    assert_int_equal(interrupt_at("stopped/log.csv", 4, args), 130);
+    assert_int_equal(interrupt_at("stopped/log.csv", 20, args), 130);
     assert_true(file_exists("stopped/state.safetensors") && !file_exists("stopped/result.csv"));
+    assert_true(file_exists("stopped/loss.gp"));
     must_refuse("train --resume --scheme euler --out stopped",
                 "--scheme euler: stopped/scheme.txt has another, scheme transformer");
     must_refuse(
@@ -208,41 +209,19 @@ TEST(test_resume_without_state)
     must_refuse("train --resume --out going", "state.safetensors is not there: a finished run");
 }
 
-/* Leaves the files of a run that was killed before its first save; without `scheme` only config.ini, as a study's
- * worker writes it. */
-static void leave_killed(const char *dir, int scheme)
-{
-    mkdir(file_path(dir), 0777);
-    shell_ok("cp sound/config.ini %s", formed("%s/config.ini", dir));
-    if (scheme) shell_ok("cp sound/scheme.txt %s", formed("%s/scheme.txt", dir));
-}
-
-/* Such a run begins, says so, and ends as an undisturbed run does. It is still the run that its files record; without a
- * run none begins. */
+/* A run that was killed before its first save begins, and says so (that it ends as an undisturbed one does:
+ * tests/faults/test_goes_on.c). It is still the run that its config.ini records; without a run none begins. */
 TEST(test_resume_from_nothing)
 {
-    static const char *const dir[] = {"killed", "planned"};
-    char args[128], name[128];
+    static const char args[] = "train --resume --out planned";
     run_ok("train --corpus text --epochs 2 --out sound" SMALL_TRAINING);
-    for (int i = 0; i < 2; i++) {
-        leave_killed(dir[i], i == 0);
-        snprintf(args, sizeof args, "train --resume --rate 0.5 --out %s", dir[i]);
-        must_refuse(args, "(--rate 1e-2, now 0.5)");
-        snprintf(name, sizeof name, "%s/config.ini", dir[i]);
-        assert_true(same_files("sound/config.ini", name));
-        snprintf(args, sizeof args, "train --resume --out %s", dir[i]);
-        run_ok(args);
-        if (!strstr(err, ": the run there saved nothing yet, so it begins\n"))
-            fail_msg("'%s' says: %s", args, err);
-        assert_true(same_files("sound/config.ini", name));
-        snprintf(name, sizeof name, "%s/model.safetensors", dir[i]);
-        assert_true(same_files("sound/model.safetensors", name));
-        run_ok(args); /* control: with a state it goes on */
-        HAS(err, "~so it begins");
-    }
-    leave_killed("unlike", 1);
+    shell_ok(
+        "mkdir planned blank unlike; cp sound/config.ini planned; cp sound/config.ini sound/scheme.txt unlike");
+    must_refuse("train --resume --rate 0.5 --out planned", "(--rate 1e-2, now 0.5)");
+    must_tell(args, ": the run there saved nothing yet, so it begins\n");
+    assert_same_file("sound", "planned", "config.ini", 1);
+    must_tell(args, "~so it begins"); /* control: with a state it goes on */
     must_refuse("train --resume --scheme euler --out unlike", "unlike/scheme.txt has another");
-    mkdir(file_path("blank"), 0777);
     must_refuse("train --resume --out blank", "blank/config.ini is not there: no run to go on");
     assert_false(file_exists("unlike/log.csv") || file_exists("blank/log.csv"));
 }

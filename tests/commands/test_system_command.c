@@ -36,13 +36,10 @@ static void example_agrees(const char *text, const char *prefix)
 /* The source is read from the top of the sources, where `make check` runs; elsewhere its example is not tried. */
 TEST(test_examples)
 {
-    static char text[1 << 15];
-    FILE *f = fopen("ode/field/system_file.c", "rb");
+    char *text = path_slurp("ode/field/system_file.c", NULL);
     must_print("order --help all", "trotter order --system-file swarm.txt");
     example_agrees(out, "    ");
-    if (!f) skip();
-    text[fread(text, 1, sizeof text - 1, f)] = '\0';
-    fclose(f);
+    if (!text) skip();
     example_agrees(text, " *     ");
 }
 
@@ -116,8 +113,7 @@ TEST(test_bad)
         {"system a\nn 1\nG = y^2\ninitial = 1\nt-end 2\n", "", "own.txt: the reference", 1},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        char begin[128];
-        snprintf(begin, sizeof begin, "trotter order: %s", bad[i].words);
+        const char *begin = formed("trotter order: %s", bad[i].words);
         file_text("own.txt", bad[i].text);
         expect(bad[i].status, "order --system-file own.txt --scheme euler %s", bad[i].more);
         if (*out || strncmp(err, begin, strlen(begin)) != 0 || count_lines(err) != 1)

@@ -7,7 +7,7 @@
 
 #include "tests/lib/study.h"
 
-static char recorded[1 << 18], designs[1 << 18], differences[1 << 18];
+static char designs[1 << 18], differences[1 << 18];
 
 static const char paired[] =
     "model,seed,value\n"
@@ -105,14 +105,6 @@ TEST_DRAWN(plans) /* git is found as gnuplot is */
 
 /* ---- recorded studies ----------------------------------------------------------------------------- */
 
-static void slurp(const char *path, char *text, size_t bytes)
-{
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    text[fread(text, 1, bytes - 1, f)] = '\0';
-    fclose(f);
-}
-
 /* Counts a number that is not the recorded one, which has 15 digits or more. */
 static int differs(double x, double is)
 {
@@ -125,7 +117,8 @@ TEST(recorded_contrasts)
     char path[PATH_MAX];
     static const char *const order = "dial:2-1 fgfg2 - dial:2-1/2 looped:2";
     assert_non_null(realpath("studies/results/dial/two", path));
-    slurp(formed("%.4000s/differences.csv", path), recorded, sizeof recorded);
+    char *recorded = path_slurp(formed("%s/differences.csv", path), NULL);
+    assert_non_null(recorded);
     file_text("plan",
               "# three questions\n\n order: dial:2-1 + fgfg2 - dial:2-1/2 - looped:2  # one\n");
     for (int way = 0; way < 2; way++) {

@@ -33,8 +33,7 @@ static int open_all(void **state)
 /* Returns the stdout of a command with a file in place of the %s; standard: it comes from standard input. */
 static char *said_of(const char *format, const char *file, int standard)
 {
-    char line[512];
-    snprintf(line, sizeof line, format, standard ? "-" : file);
+    const char *line = formed(format, standard ? "-" : file);
     return output_of("%s%s%s", line, standard ? " <" : "", standard ? file : "");
 }
 

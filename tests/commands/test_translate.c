@@ -89,8 +89,7 @@ TEST(ends_of_lines)
     char *nbest = translate(REV "--text odd --nbest 1");
     for (size_t i = 0; i < 4; i++) {
         static const size_t number[] = {0, 2, 5, 6};
-        char begin[512];
-        snprintf(begin, sizeof begin, "%zu ||| %s ||| logp= ", number[i], line_of(want[i], 0));
+        const char *begin = formed("%zu ||| %s ||| logp= ", number[i], line_of(want[i], 0));
         assert_int_equal(strncmp(line_of(nbest, i), begin, strlen(begin)), 0);
     }
     assert_int_equal(count_lines(nbest), 4);
@@ -296,8 +295,7 @@ TEST(interrupted_in_the_middle)
     size_t n = (size_t)count_lines(some);
     assert_true(n > 40 && n < 120 * SOURCES && some[strlen(some) - 1] == '\n');
     for (size_t i = 0; i < n; i++) assert_string_equal(line_of(some, i), line_of(all, i % SOURCES));
-    char want[128];
-    snprintf(want, sizeof want, "trotter translate: interrupted: %zu lines are translated\n", n);
+    const char *want = formed("trotter translate: interrupted: %zu lines are translated\n", n);
     file_read("child.err", err, sizeof err);
     assert_string_equal(err, want);
     /* nothing is written to a file before all is there */
@@ -460,14 +458,13 @@ TEST(refused_later)
         {"pieces", "a@@ b", "a word ends in '@@'"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        char want[128];
         shell_ok("{ head -n 20 source; printf '%s\\n'; } >later", bad[i][1]);
         int status = shell("%s translate --threads 1 --sentences 1 --beam 1 --model %s <later",
                            program, bad[i][0]);
         assert_int_equal(status, 2);
         assert_int_equal(count_lines(out), 16);
         assert_int_equal(count_lines(err), 1);
-        snprintf(want, sizeof want, "trotter translate: standard input:21: ");
+        const char *want = formed("trotter translate: standard input:21: ");
         assert_int_equal(strncmp(err, want, strlen(want)), 0);
         HAS(err, bad[i][2]);
     }

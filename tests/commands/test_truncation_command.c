@@ -38,13 +38,12 @@ TEST_DRAWN(test_unseen)
     static const char *const files[] = {"truncation.csv", "summary.csv", "summary.md",
                                         "terms.csv",      "curves.csv",  "layers.csv",
                                         "truncation.gp",  "layers.gp",   "truncation.svg"};
-    char name[64];
     run_ok(STUDY "--model smooth --scheme-file mine.scheme --scheme never-seen,rk4-layer --csv "
                  "--out study");
     assert_int_equal(strncmp(out, "scheme,layer,h,error,relative_error,", 36), 0);
     HAS(out, "\nnever-seen,1,0.03125,");
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        snprintf(name, sizeof name, "study/%s", files[i]);
+        const char *name = formed("study/%s", files[i]);
         /* a scheme of order 3 has no single terms */
         const char *want = strcmp(files[i], "terms.csv") == 0 ? "rk4-layer" : "never-seen";
         if (!file_has(name, want)) fail_msg("%s has no %s", name, want);

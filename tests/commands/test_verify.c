@@ -68,13 +68,12 @@ TEST(test_verdicts)
     print_message("# %zu claims have their registered verdict\n", claims.rows);
     /* every row has one of the four origins, and the summary counts each apart */
     static const char *const origin[] = {"paper", "inference", "code", "own"};
-    char line[64];
     size_t told = 0;
     run_ok("verify");
     for (int o = 0; o < 4; o++) {
         size_t n = starting("origin", origin[o]);
         told += n;
-        snprintf(line, sizeof line, "\n%-9s %3zu claims: ", origin[o], n);
+        const char *line = formed("\n%-9s %3zu claims: ", origin[o], n);
         if (n == 0 || !strstr(out, line)) fail_msg("no line%s", line);
     }
     assert_int_equal(told, claims.rows);

@@ -70,17 +70,24 @@ void file_read(const char *name, char *text, size_t bytes)
     fclose(f);
 }
 
-char *file_slurp(const char *name, size_t *bytes)
+char *path_slurp(const char *path, size_t *bytes)
 {
     char *text = NULL, part[65536];
     size_t n, got;
-    FILE *f = fopen(file_path(name), "rb"), *whole = open_memstream(&text, &n);
-    if (!f || !whole) fail_msg("%s cannot be read", name);
+    FILE *f = fopen(path, "rb"), *whole = f ? open_memstream(&text, &n) : NULL;
+    if (!whole) return NULL;
     while ((got = fread(part, 1, sizeof part, f)) > 0) fwrite(part, 1, got, whole);
     fclose(f);
     assert_int_equal(fclose(whole), 0);
     if (bytes) *bytes = n;
     return kept_text(text);
+}
+
+char *file_slurp(const char *name, size_t *bytes)
+{
+    char *text = path_slurp(file_path(name), bytes);
+    if (!text) fail_msg("%s cannot be read", name);
+    return text;
 }
 
 char *kept_text(char *text)

@@ -26,8 +26,10 @@ int file_exists(const char *name);
 /* Reads a file into text, cut off after `bytes` - 1. text is "" where there is no file. */
 void file_read(const char *name, char *text, size_t bytes);
 
-/* Reads a whole file, which must be there, and ends it with a zero. bytes: NULL or its size. */
+/* Reads a whole file, which must be there, and ends it with a zero. bytes: NULL or its size. path_slurp: of any path,
+ * NULL where there is none. */
 char *file_slurp(const char *name, size_t *bytes);
+char *path_slurp(const char *path, size_t *bytes);
 
 /* Keeps a text that malloc made, as file_slurp does with its own: it is there until the 1024th that is kept after
  * it, and nobody frees it. */

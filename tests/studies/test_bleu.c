@@ -54,23 +54,6 @@ TEST(bleu_by_hand)
     expect_score(METRIC_BLEU, &usual, "a b c", "a b c", NULL, 0);
 }
 
-/* The shorter reference counts of two, of lengths 3 and 5, that are equally close to 4. Matches are clipped by the
- * reference that has most of an n-gram, not by their sum. */
-TEST(bleu_of_several_references)
-{
-    double sums[METRIC_WIDTH];
-    static const double want[] = {4, 3, 4, 3, 1, 0, 4, 3, 2, 1};
-    sums_of(METRIC_BLEU, &usual, "a a b c", (const char *const[]){"a b c", "a a d e f", NULL},
-            sums);
-    /* a twice (in the second), b, c: all 4 words; a a, a b, b c: all 3; a b c; no four-gram */
-    for (size_t i = 0; i < BLEU_STATISTICS; i++) assert_true(sums[i] == want[i]);
-    sums_of(METRIC_BLEU, &usual, "a a b c", (const char *const[]){"a a d e f", "a b c", NULL},
-            sums);
-    assert_true(sums[1] == 3); /* in any order */
-    sums_of(METRIC_BLEU, &usual, "a a a", (const char *const[]){"a b", "b a", NULL}, sums);
-    assert_true(sums[2] == 1 && sums[1] == 2);
-}
-
 /* The figure is that of sacreBLEU 2.6. By hand: words 5 of 6, bigrams 3 of 4, trigrams 1 of 2, 0 of 1 four-gram. */
 TEST(smoothing)
 {

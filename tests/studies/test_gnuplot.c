@@ -229,7 +229,7 @@ static void draw_models(void)
 
 /* ---- drawings made ---------------------------------------------------------------------------------------- */
 
-static char judged[1 << 20];
+static char *judged;
 static size_t judged_bytes;
 
 /* Reads the next script that the stand-in was given, and its fault; 0: no more. */
@@ -277,7 +277,6 @@ TEST(test_judged)
  * unknown terminal, complain of no style, and cut no text off. Returns the drawing, which is good until the next. */
 static const char *draw_script(const char *script)
 {
-    static char svg[1 << 22];
     char image[PATH_MAX];
     const char *name = strrchr(script, '/') + 1;
     int status = run((const char *const[]){"gnuplot", name, NULL},
@@ -285,10 +284,8 @@ static const char *draw_script(const char *script)
     if (status != 0 || says("enhanced") || says("WARNING") || says("specifier"))
         fail_msg("%s: status %d: %s", name, status, err);
     snprintf(image, PATH_MAX, "%.*ssvg", (int)strlen(script) - 2, script);
-    FILE *f = fopen(image, "rb");
-    assert_non_null(f);
-    svg[fread(svg, 1, sizeof svg - 1, f)] = '\0';
-    fclose(f);
+    const char *svg = path_slurp(image, NULL);
+    assert_non_null(svg);
     if (svg_fault(svg)) fail_msg("%s: does not fit: %s", image, svg_fault(svg));
     return svg;
 }
@@ -308,8 +305,8 @@ static const char *colour_of(const char *script, const char *name)
 {
     static char colour[4][16];
     static int turn;
-    char title[64], *c = colour[turn++ % 4];
-    snprintf(title, sizeof title, "title '%s", name);
+    char *c = colour[turn++ % 4];
+    const char *title = formed("title '%s", name);
     *c = '\0';
     const char *at = strstr(script, title), *rgb = at ? strstr(at, "lc rgb '") : NULL;
     if (rgb) snprintf(c, sizeof colour[0], "%.7s", rgb + 8);
@@ -458,13 +455,13 @@ TEST(test_scheme_of_a_model)
 
 static int open_all(void **state)
 {
-    char self[PATH_MAX], path[8192];
+    char self[PATH_MAX];
     if (program_open_drawn(state) != 0) return -1;
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n < 0) return -1;
     self[n] = '\0';
     snprintf(path_before, sizeof path_before, "%s", getenv("PATH"));
-    snprintf(path, sizeof path, "%s:%s", file_path("bin"), path_before);
+    const char *path = formed("%s:%s", file_path("bin"), path_before);
     if (mkdir(file_path("bin"), 0777) != 0 || symlink(self, file_path("bin/gnuplot")) != 0)
         return -1;
     write_texts();
@@ -473,10 +470,8 @@ static int open_all(void **state)
     draw_orders();
     draw_models();
     setenv("PATH", path_before, 1);
-    FILE *f = fopen(file_path("judged"), "rb");
-    if (!f) return -1;
-    judged_bytes = fread(judged, 1, sizeof judged, f);
-    return fclose(f);
+    judged = path_slurp(file_path("judged"), &judged_bytes);
+    return judged ? 0 : -1;
 }
 
 int main(int argc, char **argv)

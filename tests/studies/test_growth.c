@@ -8,6 +8,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/design/design.h"
+#include "tests/lib/built_in.h"
 #include "tests/lib/layers.h"
 #include "tests/lib/scratch.h"
 
@@ -15,18 +16,17 @@ enum { D = 8, N = 5, ALL = N * D };
 
 static Table *frozen(const char *name)
 {
-    Table *t = layers_find(name), *f = table_freeze(t);
+    OWN_TABLE *t = layers_find(name);
+    Table *f = table_freeze(t);
     assert_non_null(f);
-    table_free(t);
     return f;
 }
 
 static double growth_of(Growth *g, const char *scheme)
 {
-    Table *t = frozen(scheme);
+    OWN_TABLE *t = frozen(scheme);
     double growth;
     if (growth_find(g, t, &growth) != 0) fail_msg("%s: %s", scheme, error_text());
-    table_free(t);
     return growth;
 }
 
@@ -49,7 +49,7 @@ TEST(oscillator)
         must_be(&g, "transformer", i ? (7 + sqrt(45)) / 2 : 1);
         must_be(&g, "euler", hypot(1, w[i]));
         must_be(&g, "heun", hypot(1 - w[i] * w[i] / 2, w[i]));
-        Table *t = frozen("transformer");
+        OWN_TABLE *t = frozen("transformer");
         const double half[2][2] = {{0, w[i] / 2}, {0, w[i] / 2}};
         Stability *one;
         assert_int_equal(stability_new(t, &one), 0);
@@ -57,7 +57,6 @@ TEST(oscillator)
         stability_free(one);
         assert_true(fabs(naive - (1 + w[i] * w[i] / 4)) <= 1e-12);
         assert_true(fabs(naive - growth_of(&g, "transformer")) > .5);
-        table_free(t);
         growth_free(&g);
     }
 }
@@ -239,11 +238,10 @@ TEST(whole_step)
     assert_int_equal(growth_add(&g, u, 0), 0);
     for (int op = 0; op < 2; op++) differences(m, truncator_states(u), op, whole[op]);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        Table *t = frozen(names[i]);
+        OWN_TABLE *t = frozen(names[i]);
         if (!agree(&g, t)) fail_msg("%s: the whole step grows otherwise", names[i]);
-        table_free(t);
     }
-    Table *t = frozen("fgfg2");
+    OWN_TABLE *t = frozen("fgfg2");
     memcpy(kept, whole[OP_F], sizeof kept);
     memcpy(whole[OP_F], whole[OP_G], sizeof kept);
     memcpy(whole[OP_G], kept, sizeof kept);
@@ -254,7 +252,6 @@ TEST(whole_step)
     assert_true(agree(&g, t));
     for (size_t i = 0; i < ALL; i += D) whole[OP_G][i][i] += .1;
     assert_false(agree(&g, t));
-    table_free(t);
     growth_free(&g);
     truncator_free(u);
     model_free(m);
@@ -271,14 +268,12 @@ TEST(refused)
     assert_int_equal(g.count, 0);
     B[2] = 1e200;
     assert_int_equal(growth_put(&g, 2, 1, A, B), 0);
-    Table *t = frozen("rk4");
+    OWN_TABLE *t = frozen("rk4");
     assert_int_equal(growth_find(&g, t, &growth), ERR_ACCURACY);
-    table_free(t);
-    t = frozen("ab2");
-    assert_int_equal(growth_find(&g, t, &growth), ERR_INPUT);
+    OWN_TABLE *past = frozen("ab2");
+    assert_int_equal(growth_find(&g, past, &growth), ERR_INPUT);
     assert_non_null(strstr(error_text(), "without history"));
     assert_true(growth == 7);
-    table_free(t);
     growth_free(&g);
     growth_free(NULL);
 }

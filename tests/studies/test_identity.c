@@ -44,15 +44,14 @@ static int refused, accepted; /* options */
 
 static void resume_with_another(const Options *base, const Option *p)
 {
-    char words[512];
     const char *value = other_value(base, p);
     int ends = schedule_ends(options_choice(base, "schedule"));
     unsigned may = p->flags & (OPTION_MAY_DIFFER | OPTION_SOURCE | (ends ? 0 : OPTION_LENGTH));
     OWN_OPTIONS *o = fresh();
     assert_int_equal(options_set(o, OPTION_ARGUMENT, "", p->name, value), 0);
     int code = rerun_resume(o, command_train.groups, folder);
-    snprintf(words, sizeof words, "the run in %s goes on only with its own options (--%s ", folder,
-             p->name);
+    const char *words =
+        formed("the run in %s goes on only with its own options (--%s ", folder, p->name);
     if (may ? code != 0
             : code != ERR_INPUT || strncmp(error_text(), words, strlen(words)) != 0 ||
                   !strstr(error_text(), formed(", now %s)", value)))
@@ -124,24 +123,17 @@ static void record_another(const Options *base, const Option *p)
 
 TEST(values_are_recorded)
 {
-    Zoo z;
     const Backend *b;
     OWN_OPTIONS *o = saved_options(), *base = fresh();
-    assert_int_equal(zoo_open(&z), 0);
     assert_int_equal(network_backend(o, &b), 0);
     for (int sides = 1; sides <= 2; sides++) {
-        Table *layers, *encoder = NULL;
-        assert_int_equal(
-            zoo_find(&z, sides == 1 ? "transformer" : "transformer-decoder", "euler", &layers), 0);
-        if (sides > 1) assert_int_equal(zoo_find(&z, "rk2-gate", "euler", &encoder), 0);
+        OWN_TABLE *layers = built_in(sides == 1 ? "transformer" : "transformer-decoder", "euler"),
+                  *encoder = sides > 1 ? built_in("rk2-gate", "euler") : NULL;
         stacks = (Stacks){layers, encoder};
         assert_int_equal(network_model(o, stacks, &(Vocab){.size = 2}, b, 0, &model), 0);
         for_each_option(record_another, base);
         model_free(model);
-        table_free(layers);
-        table_free(encoder);
     }
-    zoo_close(&z);
 }
 
 /* A warm-up that is not given is min(400, a tenth of the training) and is recorded so; one that is given stays. */
@@ -191,12 +183,8 @@ TEST(runs_are_known_by_values)
         {"epochs = 2\nrate = 1\n", "epochs", "3", RERUN_OTHER},
         {"epochs = 2\nnonsense = 3\n", "epochs", "2", RERUN_OTHER},
     };
-    Zoo z;
-    Table *table, *other;
+    OWN_TABLE *table = built_in("transformer", "euler"), *other = built_in("macaron", "euler");
     char *text;
-    assert_int_equal(zoo_open(&z), 0);
-    assert_int_equal(zoo_find(&z, "transformer", "euler", &table), 0);
-    assert_int_equal(zoo_find(&z, "macaron", "euler", &other), 0);
     assert_int_equal(network_scheme_text((Stacks){table}, &text), 0);
     file_text("scheme.txt", text);
     memory_free(text);
@@ -208,9 +196,6 @@ TEST(runs_are_known_by_values)
         if (is != cases[i].is) fail_msg("case %zu: %d, not %d", i, is, cases[i].is);
         assert_int_equal(rerun_is(o, command_train.groups, (Stacks){other}, folder), RERUN_OTHER);
     }
-    table_free(other);
-    table_free(table);
-    zoo_close(&z);
 }
 
 TEST_MAIN(scratch_open, scratch_close)
