@@ -223,7 +223,7 @@ static int compare_files(const void *a, const void *b)
 int found_search(const char *root, const char *skip, Found *out)
 {
     *out = (Found){.root = root};
-    int code = walk(root, visit, &(Search){out, skip});
+    int code = output_walk(root, visit, &(Search){out, skip});
     for (size_t i = 0; code == 0 && i < out->drawings; i++) code = add_plot(out, out->drawing[i]);
     if (code != 0) {
         found_free(out);

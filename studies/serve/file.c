@@ -1,6 +1,7 @@
 /* file.c: opens files below the directory, and lists and reports what it has. */
 #include "studies/serve/serve.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <string.h>
@@ -117,7 +118,7 @@ int file_list(const Request *r, FILE *f)
     (void)r;
     TRY(sheet_new(file_columns_listed, &s));
     List l = {.sheet = s};
-    TRY(walk(".", list_entry, &l));
+    TRY(output_walk(".", list_entry, &l));
     return sheet_write(s, SHEET_CSV, f);
 }
 

@@ -44,7 +44,7 @@ typedef struct {
     struct stat st;
 } WalkEntry;
 typedef int WalkVisit(void *arg, const WalkEntry *e);
-int walk(const char *root, WalkVisit *each, void *arg);
+int output_walk(const char *root, WalkVisit *each, void *arg);
 
 /* A text that is collected in memory and then written atomically, so that a full disk leaves the old file. Call
  * output_open, fprintf to f, then output_close, which frees it in any case. */

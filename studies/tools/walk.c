@@ -50,7 +50,7 @@ static int visit(Walk *w, size_t n, int level)
     return code;
 }
 
-int walk(const char *root, WalkVisit *each, void *arg)
+int output_walk(const char *root, WalkVisit *each, void *arg)
 {
     Walk w = {.visit = each, .arg = arg};
     size_t n = (size_t)snprintf(w.path, sizeof w.path, "%s", root);

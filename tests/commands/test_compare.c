@@ -13,9 +13,7 @@ static const char old_columns[] =
 /* Returns a cell of the last row of a run's log. */
 static double log_end(const char *run, const char *name)
 {
-    char path[96];
-    snprintf(path, sizeof path, "rows/runs/%s/log.csv", run);
-    return file_number(path, -1, name);
+    return file_number(formed("rows/runs/%s/log.csv", run), -1, name);
 }
 
 /* Checks the end of the curves of two seeds; a run is still gaining where its last epoch was its best. */
@@ -44,9 +42,7 @@ TEST_DRAWN(test_rows)
     static const char *const scheme[] = {"transformer", "macaron"};
     for (int i = 0; i < 2; i++)
         for (int k = 0; k < 2; k++) {
-            char run[64];
-            snprintf(run, sizeof run, "rows/runs/%s-seed%d", scheme[i], k + 1);
-            mean[i] += result_of(run, "valid_ppl") / 2;
+            mean[i] += result_of(formed("rows/runs/%s-seed%d", scheme[i], k + 1), "valid_ppl") / 2;
         }
     assert_true(fabs(number(out, "macaron,", "valid_ppl") - mean[1]) <= 1e-9 * mean[1]);
     file_read("rows/differences.csv", big, sizeof big);
@@ -83,19 +79,20 @@ TEST(test_contrast)
 /* With --patience trainings may end before their last epoch. */
 TEST(test_length_in_words)
 {
-    run_ok("compare --scheme transformer --seeds 1 --epochs 2 --patience 1 --out patient" TINY);
-    assert_non_null(strstr(out, "training took at most 2 epochs.\n"));
-    run_ok("compare --scheme transformer --seeds 1 --epochs 2 --out patient-not" TINY);
-    assert_non_null(strstr(out, "training took 2 epochs.\n"));
+    must_print("compare --scheme transformer --seeds 1 --epochs 2 --patience 1 --out patient" TINY,
+               "training took at most 2 epochs.\n");
+    must_print("compare --scheme transformer --seeds 1 --epochs 2 --out patient-not" TINY,
+               "training took 2 epochs.\n");
 }
 
 /* ---- controls and equal maps ----------------------------------------------------------------- */
 
 TEST(test_controls)
 {
-    run_ok("compare --scheme transformer,heun-layer,rk2-unit --controls --seeds 1 --epochs 1 --csv "
-           "--out controls" TINY);
-    assert_null(strstr(err, "--controls adds none"));
+    must_tell(
+        "compare --scheme transformer,heun-layer,rk2-unit --controls --seeds 1 --epochs 1 --csv "
+        "--out controls" TINY,
+        "~--controls adds none");
     assert_string_equal(cell(out, "looped:2,", "control_of"), "heun-layer rk2-unit");
     assert_string_equal(cell(out, "repeat:2,", "control_of"), "heun-layer rk2-unit");
     assert_string_equal(cell(out, "heun-layer,", "control_of"), "");
@@ -104,14 +101,11 @@ TEST(test_controls)
     file_read("controls/correlations.csv", big, sizeof big);
     /* five schemes, four maps */
     assert_string_equal(cell(big, "validation,1,evaluations", "designs"), "4");
-    file_read("controls/compare.md", big, sizeof big);
-    assert_non_null(strstr(big, "repeat:2 and rk2-unit are the same map"));
-    assert_non_null(strstr(big, "control of equal evaluations for: heun-layer rk2-unit"));
-    file_read("controls/compare.tex", big, sizeof big);
-    assert_non_null(strstr(big, "\\begin{tabular}{lrrr"));
-    assert_null(strstr(big, "$\\pm$")); /* one seed has none */
-    file_read("controls/correlations.tex", big, sizeof big);
-    assert_non_null(strstr(big, "truncation, order \\textgreater{} 0"));
+    HAS(file_slurp("controls/compare.md", NULL), "repeat:2 and rk2-unit are the same map",
+        "control of equal evaluations for: heun-layer rk2-unit");
+    HAS(file_slurp("controls/compare.tex", NULL), "\\begin{tabular}{lrrr",
+        "~$\\pm$"); /* one seed has none */
+    HAS(file_slurp("controls/correlations.tex", NULL), "truncation, order \\textgreater{} 0");
 }
 
 /* A two-step scheme is no longer Euler in two layers: the names stay, the number of designs changes. */
@@ -125,18 +119,15 @@ TEST(test_maps_by_depth)
     assert_string_equal(cell(big, "test,2,parameters", "designs"), "4");
     run_ok("report depth --out depth.html"); /* the page knows a table whose parts are layers */
     assert_true(says("left out: 0 files"));
-    file_read("depth/compare.md", big, sizeof big);
-    assert_non_null(strstr(
-        big, "ab2 and euler are the same map at the first depth and count as one design there."));
-    assert_non_null(strstr(big, "repeat:2 and rk2-unit are the same map and count as one design."));
+    HAS(file_slurp("depth/compare.md", NULL),
+        "ab2 and euler are the same map at the first depth and count as one design there.",
+        "repeat:2 and rk2-unit are the same map and count as one design.");
     /* The lines of equal maps show each other. */
     static const char *const plots[] = {"depth/curves.gp", "depth/gradients.gp"};
     for (size_t i = 0; i < 2; i++) {
-        file_read(plots[i], big, sizeof big);
-        assert_non_null(
-            strstr(big, "title 'ab2, 1 layer' noenhanced lc rgb '#d55e00' lw 2 dt '_ '"));
-        assert_non_null(
-            strstr(big, "title 'ab2, 2 layers' noenhanced lc rgb '#d55e00' lw 2 dt '-'"));
+        HAS(file_slurp(plots[i], NULL),
+            "title 'ab2, 1 layer' noenhanced lc rgb '#d55e00' lw 2 dt '_ '",
+            "title 'ab2, 2 layers' noenhanced lc rgb '#d55e00' lw 2 dt '-'");
     }
 }
 
@@ -174,18 +165,17 @@ TEST(test_rows_by_evaluations)
  * table's. */
 TEST(test_positive)
 {
-    char table[4096], row[64];
+    char table[4096];
     run_ok("compare --scheme transformer,heun-layer --seeds 2 --epochs 2 --activation gelu "
            "--truncation 2 --csv --out positive" MEASURED);
-    file_read("positive/truncation.gp", big, sizeof big);
-    assert_non_null(strstr(big, "set logscale x"));
+    HAS(file_slurp("positive/truncation.gp", NULL), "set logscale x");
     file_read("positive/truncation.csv", table, sizeof table);
     assert_int_equal(count_lines(table), 3);
     static const char *const scheme[] = {"transformer,", "heun-layer,"};
     for (int i = 0; i < 2; i++) {
         const double x = number(out, scheme[i], "truncation"),
                      half = number(out, scheme[i], "truncation_high") - x;
-        snprintf(row, sizeof row, "%s,", cell(out, scheme[i], "truncation"));
+        const char *row = formed("%s,", cell(out, scheme[i], "truncation"));
         assert_true(fabs(number(table, row, "x_low") / (x * exp(-half / x)) - 1) <= 1e-12);
         assert_true(fabs(number(table, row, "x_high") / (x * exp(half / x)) - 1) <= 1e-12);
         assert_true(number(table, row, "low") == number(out, scheme[i], "valid_low"));
@@ -201,7 +191,6 @@ TEST(test_truncation)
     static const char args[] =
         "compare --scheme transformer,heun-layer,euler,repeat:2 --seeds 1 --epochs 2 --activation "
         "gelu --truncation 2 --csv --out errors" MEASURED;
-    char line[512];
     run_ok(args);
     double split = number(out, "heun-layer,", "truncation");
     double layer = number(out, "heun-layer,", "layer_truncation");
@@ -215,12 +204,10 @@ TEST(test_truncation)
         strstr(big, "\nvalidation,1,\"truncation, order > 0\",3,")); /* repeat:2 has order 0 */
     static const char *const field[] = {"split", "layer"};
     for (int i = 0; i < 2; i++) {
-        snprintf(
-            line, sizeof line,
+        run_ok(
             "truncation --model errors/runs/heun-layer-seed1 --text text/valid.txt --sentences 2 "
             "--tokens 10 --scheme heun-layer --field %s --csv",
             field[i]);
-        run_ok(line);
         double told = number(out, "heun-layer,0,1,", "relative_error");
         assert_true(fabs(told - (i ? layer : split)) <= 1e-9 * told);
     }
@@ -312,23 +299,7 @@ TEST(test_tuning)
     must_count("caught", "test text read once", 0);
 }
 
-/* ---- several processes ----------------------------------------------------------------------- */
-
-#define SHARED "compare --scheme euler,transformer --seeds 3 --epochs 6 --csv --out shared" TINY
-
-TEST(test_two_workers)
-{
-    forget("shared");
-    pid_t a = start(SHARED, "a"), b = start(SHARED, "b");
-    assert_int_equal(shell_finish(a), 0);
-    assert_int_equal(shell_finish(b), 0);
-    must_count("shared", ": trains ", 6); /* each run is trained once */
-    must_count("shared", " is done", 6);
-    must_count("shared", "left over", 0);
-    assert_true(same_files("a.out", "b.out") && file_has("a.out", "\ntransformer,"));
-    run_ok(SHARED); /* nothing is left to do */
-    assert_int_equal(count_words(err, "there already"), 6);
-}
+/* ---- programs, lengths, places ----------------------------------------------------------------------- */
 
 /* A new program takes the place of the one that runs: the trainings still to come use the old one. The new file is no
  * program at all. */
@@ -344,28 +315,6 @@ TEST(test_program_built_anew)
     assert_int_equal(shell_finish(pid), 0);
     assert_true(file_exists("anew/runs/transformer-seed2/result.csv"));
     assert_int_not_equal(shell("./mine --version"), 0);
-}
-
-/* The first worker is killed in the middle of a run; the second takes that run over, goes on
- * from what its training saved, and trains the rest. The run ends as one that was never stopped. */
-TEST(test_killed_worker)
-{
-    static const char args[] =
-        "compare --scheme euler,transformer --seeds 1 --epochs 60 --csv --out killed" TINY;
-    pid_t a = start(args, "a");
-    await_lines("killed/runs/euler-seed1/model.safetensors", 0);
-    pid_t b = start(args, "b");
-    pause_ms(50);
-    test_signal(a, SIGKILL);
-    assert_int_equal(shell_finish(a), -SIGKILL);
-    assert_false(file_exists("killed/runs/euler-seed1/result.csv"));
-    assert_int_equal(shell_finish(b), 0);
-    file_read("killed/study.log", big, sizeof big);
-    if (count_words(big, "euler-seed1, left over by ") != 1 || count_words(big, " is done") != 2 ||
-        count_words(big, ": trains transformer-seed1") != 1)
-        fail_msg("%s", big);
-    run_ok("train --scheme euler --epochs 60 --out alone" MODEL);
-    assert_same_file("alone", "killed/runs/euler-seed1", "model.safetensors", 1);
 }
 
 /* Finished runs that are asked for more epochs go on where they ended, to the bytes of runs that had all epochs at
@@ -411,8 +360,7 @@ TEST(test_warmup_of_a_study)
     "--threads 1 --rate 2e-2 --system linear --truncation 0 --corpus text "
     static const char once[] = "compare --out warm --controls --epochs 1" COLD,
                       longer[] = "compare --out warm --epochs 30" COLD;
-    run_ok(once);
-    assert_non_null(strstr(err, "--controls adds none: no scheme here has N evaluations of F"));
+    must_tell(once, "--controls adds none: no scheme here has N evaluations of F");
     shell_ok("cp warm/config.ini first");
     run_ok(once);
     run_ok(longer);
@@ -425,29 +373,17 @@ TEST(test_warmup_of_a_study)
              "grep -x 'warmup = .*' config.ini >w && grep -qxf w runs/euler-seed1/config.ini");
 }
 
-/* Only the first process of a job writes tables; the others train and leave. */
+/* Only the first process of a job writes tables; the others train and leave (which is first: tests/studies/test_lease.c). */
 TEST(test_ranks)
 {
     static const char args[] = "compare --scheme euler --seeds 2 --epochs 1 --csv --out ranks" TINY;
-    static const char *const others[] = {
-        "OMPI_COMM_WORLD_RANK=3", "PMI_RANK=1", "SLURM_PROCID=2",
-        "SLURM_PROCID=0 SLURM_ARRAY_TASK_MIN=4 SLURM_ARRAY_TASK_ID=5"};
-    static const char *const first[] = {
-        "OMPI_COMM_WORLD_RANK=0", "PMI_RANK=0",
-        "SLURM_PROCID=0 SLURM_ARRAY_TASK_MIN=4 SLURM_ARRAY_TASK_ID=4"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        forget("ranks");
-        assert_int_equal(shell("%s %s %s", others[i], program, args), 0);
-        assert_string_equal(out, "");
-        assert_true(file_exists("ranks/runs/euler-seed2/result.csv"));
-        assert_false(file_exists("ranks/compare.csv"));
-    }
-    for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
-        int status = shell("rm -f ranks/compare.csv && %s %s %s", first[i], program, args);
-        assert_int_equal(status, 0);
-        assert_int_equal(strncmp(out, old_columns, sizeof old_columns - 1), 0);
-        assert_true(file_exists("ranks/compare.csv"));
-    }
+    assert_int_equal(shell("PMI_RANK=1 %s %s", program, args), 0);
+    assert_string_equal(out, "");
+    assert_true(file_exists("ranks/runs/euler-seed2/result.csv"));
+    assert_false(file_exists("ranks/compare.csv"));
+    assert_int_equal(shell("PMI_RANK=0 %s %s", program, args), 0);
+    assert_int_equal(strncmp(out, old_columns, sizeof old_columns - 1), 0);
+    assert_true(file_exists("ranks/compare.csv"));
 }
 
 /* A run that fails is reported, tried by one worker, and tried again by the next call. */
@@ -459,7 +395,7 @@ TEST(test_failed_run)
     file_write("wild.scheme", wild, sizeof wild - 1);
     for (int i = 1; i <= 2; i++) {
         assert_int_equal(program_run(args), 1);
-        assert_non_null(strstr(err, "1 run(s) failed"));
+        HAS(err, "1 run(s) failed");
         assert_string_equal(cell(out, "wild,", "valid_ppl"), "");
         assert_true(number(out, "euler,", "valid_ppl") > 1);
         file_read("failed/study.log", big, sizeof big);
@@ -480,24 +416,23 @@ TEST(test_another_study)
         {"--clip 3", "another holds a study of other options (--clip 0, now 3): give"},
         {"--scheme heun --seeds 2 --beta1 0.8", "(--beta1 0.9, now 0.8): give another --out"},
         {"--epochs 50", "(--epochs 60, now 50): give another --out, or remove another"}};
-    char line[1024];
     pid_t first = start(args, "a");
     await_lines("another/runs/euler-seed1/state.safetensors", 0);
     for (int k = 0; k < 2; k++) { /* at work, and stopped */
         for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
             const char *from = strstr(other[i].more, "--scheme") ? "" : "--scheme euler --seeds 1 ";
-            snprintf(line, sizeof line, "compare %s%s%s --out another" TINY, from,
-                     strstr(other[i].more, "--epochs") ? "" : "--epochs 60 ", other[i].more);
-            must_refuse(line, other[i].words);
+            must_refuse(formed("compare %s%s%s --out another" TINY, from,
+                               strstr(other[i].more, "--epochs") ? "" : "--epochs 60 ",
+                               other[i].more),
+                        other[i].words);
         }
         if (k) break;
         test_signal(first, SIGINT);
         assert_int_equal(shell_finish(first), 130);
     }
     shell_ok("cp another/runs/euler-seed1/state.safetensors before; mv another/config.ini kept");
-    snprintf(line, sizeof line, "%s--clip 3", args);
-    must_refuse(line, "another/runs/euler-seed1 holds a stopped run (step ");
-    assert_non_null(strstr(err, " of another configuration (--clip 0, now 3): give another --out"));
+    must_refuse(formed("%s--clip 3", args), "another/runs/euler-seed1 holds a stopped run (step ");
+    HAS(err, " of another configuration (--clip 0, now 3): give another --out");
     shell_ok("cmp before another/runs/euler-seed1/state.safetensors; mv kept another/config.ini");
     run_ok(args);
     run_ok("compare --scheme euler,heun --seeds 2 --epochs 60 --out another" TINY);

@@ -2,6 +2,7 @@
  * a study runs it has what is done. Names of runs; tolerance; --by-depth. */
 #include "tests/lib/test.h"
 
+#include "studies/runs/runs.h"
 #include "tests/lib/compare.h"
 
 /* Tables of trained runs come again without their folders, to the byte, on a machine of another kind too; nothing is
@@ -11,26 +12,24 @@ TEST(test_again)
     static const char args[] =
         "--scheme transformer,heun-layer,dial:2,1,dial:2,0,dial:2,2 --layers 1,2 "
         "--seeds 2 --epochs 2 --activation gelu --truncation 1 --csv " MEASURED;
-    char line[1024];
     run_ok("compare --out trained %s", args);
-    char *trained = strdup(out);
+    char *trained = kept_text(strdup(out));
     assert_true(number(trained, "heun-layer,", "truncation") > 0);
     assert_true(number(trained, "heun-layer,", "state_norm_high") >
                 number(trained, "heun-layer,", "state_norm"));
     shell_ok("mkdir again && cp trained/runs.csv trained/config.ini again");
     run_ok("compare --out again %s", args);
     assert_string_equal(out, trained);
-    free(trained);
     assert_false(file_exists("again/runs/heun-layer-seed1") || file_exists("again/curves.csv"));
     static const char *const files[] = {"runs.csv", "compare.csv", "differences.csv",
                                         "correlations.csv"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         assert_same_file("trained", "again", files[i], 1);
-    snprintf(line, sizeof line, "compare --out again --untied %s", args);
+    const char *line = formed("compare --out again --untied %s", args);
     must_refuse(line, "again holds a study of other options (--untied no, now yes)");
     forget("again/config.ini");
     must_refuse(line, "parameters, and");
-    assert_non_null(strstr(err, "with these options\n"));
+    HAS(err, "with these options\n");
     must_refuse(
         "compare --out again --scheme heun-layer --layers 1,2 --seeds 2 --epochs 2 --activation "
         "gelu --truncation 1 " MEASURED,
@@ -57,10 +56,10 @@ TEST(test_recipe)
                 {"awk -F, -v OFS=, '$1 == \"macaron\" { $22 = 6 } 1'", "--epochs 6", NULL}};
     corpus_write("shuffled", 300, 40); /* the same words with other frequencies */
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        char line[512];
         shell_ok("rm -rf asked && mkdir asked && %s rows >asked/runs.csv", list[i].edit);
-        snprintf(line, sizeof line, TOLD ANY_TEXT "%s %s",
-                 strstr(list[i].options, "--corpus") ? "" : "--corpus text", list[i].options);
+        const char *line =
+            formed(TOLD ANY_TEXT "%s %s",
+                   strstr(list[i].options, "--corpus") ? "" : "--corpus text", list[i].options);
         if (list[i].words)
             must_refuse(line, list[i].words);
         else
@@ -80,19 +79,18 @@ TEST(test_together)
                                           "truncation_high", "test_ppl",  "truncation_slope",
                                           "gaining"};
     run_ok("compare --seeds 4 --out whole %s", args);
-    char *whole = strdup(out);
+    char *whole = kept_text(strdup(out));
     for (int seed = 1; seed <= 3; seed += 2)
         run_ok("compare --seeds 2 --seed %d --out two%d %s", seed, seed, args);
     shell_ok(
         "mkdir four && (cat two1/runs.csv; sed '1d; /^unigram/d' two3/runs.csv) >four/runs.csv");
     run_ok("compare --seeds 4 --out four %s", args);
-    assert_null(strstr(err, "epoch 1 of"));
+    HAS(err, "~epoch 1 of");
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         double a = number(whole, "heun-layer,", columns[i]),
                b = number(out, "heun-layer,", columns[i]);
         if (!(fabs(a - b) <= 1e-12 * fabs(a))) fail_msg("%s: %.17g, %.17g", columns[i], a, b);
     }
-    free(whole);
     shell_ok(
         "awk -F, -v OFS=, '$1 == \"heun-layer\" && $3 == 4 { $4 = $5 = \"\" } 1' four/runs.csv "
         ">x && mv x four/runs.csv");
@@ -129,10 +127,9 @@ TEST(test_unfinished)
     assert_string_equal(cell(big, "transformer,1,1,", "valid_ppl"), "");
     run_ok("report half --out page.html");
     shell_ok("grep -q '1 of 2 runs[<;]' page.html && grep -q '<th[^>]*>transformer' page.html");
-    run_ok("table half/runs.csv");
-    assert_non_null(
-        strstr(err, "is of 'trotter compare': --design scheme --seed seed --by layers"));
-    assert_non_null(strstr(err, "transformer: 1 run without a number"));
+    must_tell("table half/runs.csv",
+              "is of 'trotter compare': --design scheme --seed seed --by layers",
+              "transformer: 1 run without a number");
     run_ok("%s", line);
     must_count("half", ": trains euler", 1);
     run_ok(form, "never");
@@ -147,49 +144,39 @@ TEST(test_tolerance)
 {
     static const char *const asked[] = {"0", "1e-6", "1e-9", "1e-3"};
     double error[4];
-    char line[512];
     for (size_t i = 0; i < 4; i++) {
-        snprintf(
-            line, sizeof line,
-            "compare --scheme heun-layer --seeds 1 --epochs 1 --activation relu --truncation 1 "
-            "--truncation-tolerance %s --csv --out within" MEASURED,
-            asked[i]);
-        run_ok(line);
+        run_ok("compare --scheme heun-layer --seeds 1 --epochs 1 --activation relu --truncation 1 "
+               "--truncation-tolerance %s --csv --out within" MEASURED,
+               asked[i]);
         error[i] = number(out, "heun-layer,", "truncation");
     }
     assert_true(error[0] == error[1] && fabs(error[1] / error[2] - 1) < 1e-5);
     assert_true(fabs(error[3] - error[2]) > fabs(error[1] - error[2])); /* the control */
 }
 
-/* Scheme names may end as the names of depths do: every run has its own folder, whose result is that of this scheme and
- * depth. Ordinary names keep the folders that they had. */
+/* Scheme names may end as the names of depths do: every run has its own folder. Ordinary names keep the folders that they
+ * had. */
 TEST(test_names_of_runs)
 {
-    static const char text[] = "scheme euler-layers1\nk1 = H(y)\ny' = y + k1\n"
-                               "scheme euler-layers2\nk1 = H(y)\ny' = y + k1\n"
-                               "scheme euler-layers2-layers1\nk1 = H(y)\ny' = y + k1\n";
     static const struct {
-        const char *run, *row;
-    } list[] = {{"euler", "euler,1,"},
-                {"euler-layers2", "euler,2,"},
-                {"euler-layers1-layers1", "euler-layers1,1,"},
-                {"euler-layers1-layers2", "euler-layers1,2,"},
-                {"euler-layers2-layers1", "euler-layers2,1,"},
-                {"euler-layers2-layers2", "euler-layers2,2,"},
-                {"euler-layers2-layers1-layers1", "euler-layers2-layers1,1,"},
-                {"euler-layers2-layers1-layers2", "euler-layers2-layers1,2,"}};
-    file_text("names.scheme", text);
-    run_ok("compare --scheme euler,euler-layers1,euler-layers2,euler-layers2-layers1 --layers 1,2 "
-           "--scheme-file names.scheme --seeds 1 --epochs 1 --out names" TINY);
+        const char *scheme, *run;
+        size_t layers;
+    } list[] = {{"euler", "euler-seed1", 1},
+                {"euler", "euler-layers2-seed1", 2},
+                {"euler-layers1", "euler-layers1-layers1-seed1", 1},
+                {"euler-layers1", "euler-layers1-layers2-seed1", 2},
+                {"euler-layers2", "euler-layers2-layers1-seed1", 1},
+                {"euler-layers2", "euler-layers2-layers2-seed1", 2},
+                {"euler-layers2-layers1", "euler-layers2-layers1-layers1-seed1", 1},
+                {"euler-layers2-layers1", "euler-layers2-layers1-layers2-seed1", 2}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        char name[128], csv[1024];
-        snprintf(name, sizeof name, "names/runs/%s-seed1/result.csv", list[i].run);
-        file_read(name, csv, sizeof csv);
-        const char *row = strchr(csv, '\n');
-        if (!row || strncmp(row + 1, list[i].row, strlen(list[i].row)) != 0)
-            fail_msg("%s: %s", name, csv);
+        char name[512];
+        Table t = {0};
+        strcpy(t.name, list[i].scheme);
+        assert_int_equal(
+            runs_name(&(RunSpec){.scheme = &t, .layers = list[i].layers, .seed = 1}, name), 0);
+        assert_string_equal(name, list[i].run);
     }
-    must_count("names", ": trains ", 8);
 }
 
 /* ---- by depth --------------------------------------------------------------------------------- */
@@ -224,18 +211,14 @@ TEST(slopes)
     const char *params[2][DEPTHS];
     static const char args[] =
         "compare --scheme transformer,heun-layer --layers 1,2,4 --by-depth " TINY;
-    char line[512];
-    snprintf(line, sizeof line, "%s --seeds 1 --epochs 1 --csv --out made", args);
-    run_ok(line);
+    run_ok("%s --seeds 1 --epochs 1 --csv --out made", args);
     for (int i = 0; i < 2; i++)
         for (int l = 0; l < DEPTHS; l++) {
             snprintf(cells[i][l], 32, "%s", out_cell(1 + DEPTHS * i + l, "params"));
             params[i][l] = cells[i][l];
         }
     write_runs(params);
-    snprintf(line, sizeof line, "%s --seeds 3 --out depth", args);
-    run_ok(line);
-    assert_non_null(strstr(out, "on log layers"));
+    must_print(formed("%s --seeds 3 --out depth", args), "on log layers");
     assert_int_equal(count_words(err, "epoch 1 of"), 0);
     file_read("depth/depth.csv", big, sizeof big);
     assert_int_equal(count_lines(big), 3);

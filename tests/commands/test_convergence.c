@@ -7,36 +7,28 @@
 
 static const char *const head = "| h    | lie-trotter error | lie-trotter rate | ";
 
-static void must_have(const char *text, const char *part)
-{
-    if (!strstr(text, part)) fail_msg("no '%s' in\n%s", part, text);
-}
-
 /* On nilpotent fields the error of Lie's splitting is exactly c h, and halving the step halves it. */
 TEST(test_rows)
 {
-    char part[64], error[32];
     run_ok("order --scheme lie-trotter --system nilpotent --halvings 4 --csv");
     double first = out_number(1, "error");
     run_ok("order --scheme lie-trotter,rk4 --system nilpotent --halvings 4 --format markdown");
     assert_int_equal(strncmp(out, head, strlen(head)), 0);
     assert_int_equal(count_lines(out), 2 + 5);
     for (int k = 0; k < 5; k++) {
-        snprintf(error, sizeof error, "%.2e", first / (1 << k));
+        const char *error = formed("%.2e", first / (1 << k));
         char *e = strchr(error, 'e');
-        snprintf(part, sizeof part, "\n| 1/%-2d |           %.*se%d |             %s |", 4 << k,
-                 (int)(e - error), error, atoi(e + 1), k ? "1.00" : "    ");
-        must_have(out, part);
+        HAS(out, formed("\n| 1/%-2d |           %.*se%d |             %s |", 4 << k,
+                        (int)(e - error), error, atoi(e + 1), k ? "1.00" : "    "));
     }
-    run_ok("order --scheme lie-trotter --system nilpotent --halvings 4 --out table");
-    must_have(out, "\n       lie-trotter\nh       error  rate\n");
-    must_have(out, "\n1/8   1.08e-1  1.00\n");
-    must_have(out, "\nscheme       system     expected  measured");
+    must_print("order --scheme lie-trotter --system nilpotent --halvings 4 --out table",
+               "\n       lie-trotter\nh       error  rate\n", "\n1/8   1.08e-1  1.00\n",
+               "\nscheme       system     expected  measured");
     assert_true(file_has("table/order.md", "| 1/8  |           1.08e-1 |             1.00 |"));
-    assert_true(file_has("table/order.tex",
-                         "\\toprule\n & \\multicolumn{2}{c}{lie-trotter} \\\\\n"
-                         "\\cmidrule(lr){2-3}\nh & error & rate \\\\\n\\midrule"));
-    assert_true(file_has("table/order.tex", "\n1/8 & 1.08$\\cdot10^{-1}$ & 1.00 \\\\\n"));
+    HAS(file_slurp("table/order.tex", NULL),
+        "\\toprule\n & \\multicolumn{2}{c}{lie-trotter} \\\\\n"
+        "\\cmidrule(lr){2-3}\nh & error & rate \\\\\n\\midrule",
+        "\n1/8 & 1.08$\\cdot10^{-1}$ & 1.00 \\\\\n");
     assert_true(file_has("table/order.csv", "lie-trotter,nilpotent,0.25,4,"));
 }
 
@@ -49,16 +41,12 @@ TEST(test_other_steps)
     Convergence c[2] = {{.points = 3, .point = point[0]}, {.points = 3, .point = point[1]}};
     ConvergenceStudy u = {.count = 2, .scheme = c};
     Selection s = {.count = 2, .scheme = schemes};
-    char *text = NULL;
-    size_t bytes;
     for (int i = 0; i < 2; i++)
         for (int k = 0; k < 3; k++)
             point[i][k] = (OrderPoint){.h = h[i][k], .error = pow(h[i][k], 2 + i)};
     assert_int_equal(convergence_rates(&u, &s), 0);
     assert_int_equal(sheet_choose(u.rates, "h,rate"), 0);
-    FILE *f = open_memstream(&text, &bytes);
-    assert_int_equal(sheet_write(u.rates, SHEET_PLAIN, f), 0);
-    fclose(f);
+    char *text = WRITTEN(f, assert_int_equal(sheet_write(u.rates, SHEET_PLAIN, f), 0));
     assert_string_equal(text, "       one   two\n"
                               "h     rate  rate\n"
                               "----  ----  ----\n"
@@ -67,26 +55,25 @@ TEST(test_other_steps)
                               "1/8   2.00      \n"
                               "1/10        3.00\n"
                               "1/16  2.00      \n");
-    free(text);
     sheet_free(u.rates);
 }
 
 /* --columns takes the place of error and rate; what no column is called is told at once. */
 TEST(test_columns)
 {
-    run_ok("order --scheme rk4 --system linear --halvings 4 --columns steps,error --format latex");
-    must_have(out, "\nh & steps & error \\\\\n");
-    assert_null(strstr(out, "rate"));
-    run_ok("order --scheme rk4 --system linear --halvings 4 --summary --columns verdict,scheme "
-           "--format markdown");
-    must_have(out, "| verdict | scheme |\n");
+    must_print(
+        "order --scheme rk4 --system linear --halvings 4 --columns steps,error --format latex",
+        "\nh & steps & error \\\\\n", "~rate");
+    must_print("order --scheme rk4 --system linear --halvings 4 --summary --columns verdict,scheme "
+               "--format markdown",
+               "| verdict | scheme |\n");
     expect(2, "order --columns rates --halvings 24");
     assert_string_equal(
         err, "trotter order: --columns: there is no column 'rates'; the nearest is rate\n");
     expect(2, "order --columns error --csv");
-    assert_true(says("expected --csv or --columns, not both"));
+    HAS(err, "expected --csv or --columns, not both");
     expect(2, "order --format latex --adaptive");
-    assert_true(says("expected --format or --adaptive, not both"));
+    HAS(err, "expected --format or --adaptive, not both");
 }
 
 /* ---- a smooth trained layer as a system: --system network:DIR ---------------------------------- */
@@ -94,10 +81,9 @@ TEST(test_columns)
 /* Returns whether the summary just printed has a scheme with this exact order and verdict. */
 static int row_says(const char *scheme, int order, const char *verdict)
 {
-    char begin[128], end[32];
-    snprintf(begin, sizeof begin, "\n%s,network,%d,", scheme, order);
-    snprintf(end, sizeof end, ",%s,", verdict);
-    const char *row = strstr(out, begin), *found = row ? strstr(row, end) : NULL;
+    const char *begin = formed("\n%s,network,%d,", scheme, order);
+    const char *row = strstr(out, begin),
+               *found = row ? strstr(row, formed(",%s,", verdict)) : NULL;
     return found && found < row + 1 + strcspn(row + 1, "\n");
 }
 

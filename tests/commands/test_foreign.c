@@ -40,7 +40,6 @@ static void change(const char *from, const char *to)
     FILE *f = fopen(file_path(name), "w");
     fprintf(f, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
     fclose(f);
-    free(text);
 }
 
 /* Returns the largest difference of the last rows of an array of f32 from another, or infinity. */
@@ -54,8 +53,6 @@ static double differ(const char *a, const char *b)
         memcpy(&p, x + (m - n) + i, 4), memcpy(&q, y + i, 4);
         most = fabs((double)p - (double)q) <= most ? most : fabs((double)p - (double)q);
     }
-    free(x);
-    free(y);
     return most;
 }
 
@@ -88,7 +85,6 @@ TEST(another_weight_gives_other_logits)
         char *file = file_slurp(name, &n);
         file[n - 2000 + 3] ^= (char)0x80;
         file_write(name, file, n);
-        free(file);
         assert_true(off(f->type, "--precision f64") > 1e-3);
     }
 }
@@ -121,7 +117,6 @@ TEST(attention_is_seen)
         run_ok("attention --model m --text m/text.txt --sequence 20 --sentences 1 --out maps");
         char *csv = file_slurp("maps/maps.csv", NULL);
         assert_true(count_lines(csv) > 20);
-        free(csv);
         shell_ok("rm -r maps");
     }
 }

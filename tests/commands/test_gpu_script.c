@@ -70,7 +70,7 @@ TEST(a_part_that_fails_is_named)
     for (int i = 0; i < 6; i++) {
         assert_int_equal(words(parts[i][0]), 1);
         assert_true(i || strstr(out, "tests: status 0"));
-        assert_non_null(strstr(out, parts[i][1]));
+        HAS(out, parts[i][1]);
     }
 }
 
@@ -83,14 +83,14 @@ TEST(rows_beside_a_peer_are_measured)
     prepare();
     executable("build/release/trotter", program_text);
     assert_int_equal(words("speed --limit 20"), 1);
-    assert_non_null(strstr(out, "failed: speed_bf16\n"));
+    HAS(out, "failed: speed_bf16\n");
     shell_ok("grep -q 'ours' out/speed-bf16-1.csv && grep -q ours out/speed-bf16-6.csv");
     shell_ok(
         "grep -q 'bench translate .* --precision bf16 .*torch_translate.py' out/speed_bf16.log");
     shell_ok("[ ! -e out/speed-bf16-7.csv ] && [ $(wc -l <out/goals.csv) = 13 ]");
     assert_int_equal(words("speed-tf32 --limit 20"), 0);
     assert_int_equal(words("speed --limit 20 --peer nowhere"), 1);
-    assert_non_null(strstr(out, "no nowhere/torch_lm.py"));
+    HAS(out, "no nowhere/torch_lm.py");
 }
 
 /* What a change saves is the difference of two programs, each of which must have told all of its times. */
@@ -100,16 +100,15 @@ TEST(a_change_is_measured_beside_what_was_before)
     prepare();
     shell_ok("mkdir -p before/build/release");
     for (int i = 0; i < 2; i++) {
-        char text[128];
-        snprintf(text, sizeof text,
-                 "#!/bin/sh\necho train.cuda-bf16.512.tokens_per_s,transformer,%s,tokens/s\n",
-                 speeds[i]);
-        executable(i ? "before/build/release/trotter" : "build/release/trotter", text);
+        executable(
+            i ? "before/build/release/trotter" : "build/release/trotter",
+            formed("#!/bin/sh\necho train.cuda-bf16.512.tokens_per_s,transformer,%s,tokens/s\n",
+                   speeds[i]));
     }
     assert_int_equal(words("ledger --limit 20"), 1);
-    assert_non_null(strstr(out, "no --before DIR"));
+    HAS(out, "no --before DIR");
     assert_int_equal(words("ledger --limit 20 --before before"), 1);
-    assert_non_null(strstr(out, "no --before DIR"));
+    HAS(out, "no --before DIR");
     assert_int_equal(words("ledger --limit 20 --before \"$PWD/before\""), 0);
     shell_ok("grep -q 512,2.0000,1.0000,-1.0000 out/ledger.csv");
     executable("before/build/release/trotter", "#!/bin/sh\nexit 1\n");
@@ -122,9 +121,9 @@ TEST(planned_studies_are_parts)
     prepare();
     executable("build/release/trotter", "#!/bin/sh\nexit 0\n");
     assert_int_equal(words("moonshot depth translation sandwich --limit 20 --corpus c"), 0);
-    assert_non_null(strstr(out, "failed: nothing"));
+    HAS(out, "failed: nothing");
     assert_int_equal(words("masked --limit 20 --corpus c"), 1);
-    assert_non_null(strstr(out, "masked needs --glue DIR"));
+    HAS(out, "masked needs --glue DIR");
 }
 
 TEST(without_a_device_or_program_nothing_is_measured)
@@ -132,13 +131,13 @@ TEST(without_a_device_or_program_nothing_is_measured)
     prepare();
     executable("bin/nvidia-smi", "#!/bin/sh\nexit 9\n");
     assert_int_equal(shell("PATH=\"$PWD/bin:$PATH\" " SCRIPT), 2);
-    assert_true(says("no NVIDIA device here"));
+    HAS(err, "no NVIDIA device here");
     executable("bin/nvidia-smi", "#!/bin/sh\n");
     shell_ok("rm build/release/trotter");
     assert_int_equal(shell("PATH=\"$PWD/bin:$PATH\" " SCRIPT), 2);
-    assert_true(says("is not there"));
+    HAS(err, "is not there");
     assert_int_equal(shell(SCRIPT "mesure"), 2);
-    assert_true(says("mesure: expected first, speed,"));
+    HAS(err, "mesure: expected first, speed,");
 }
 
 TEST_MAIN(program_open, program_close)

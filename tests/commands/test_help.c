@@ -5,23 +5,18 @@
 
 enum { LINES = 40, COLUMNS = 80 };
 
-/* Returns what is printed for a word, "" where nothing has it; the caller frees it. */
+/* Returns what is printed for a word, "" where nothing has it. */
 static char *help_of(const Command *c, const char *word)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *f = open_memstream(&text, &bytes);
-    assert_non_null(f);
-    int code = help_print(c, c->groups, word, f);
-    assert_int_equal(fclose(f), 0);
+    int code;
+    char *text = WRITTEN(f, code = help_print(c, c->groups, word, f));
     assert_int_equal(code, *text ? 0 : ERR_INPUT);
     return text;
 }
 
 static int has_option(const char *help, const char *name, size_t n)
 {
-    char line[80];
-    snprintf(line, sizeof line, "\n  --%.*s", (int)n, name);
+    const char *line = formed("\n  --%.*s", (int)n, name);
     for (const char *at = help; (at = strstr(at, line)); at++)
         if (strchr(" \n", at[strlen(line)])) return 1;
     return 0;
@@ -39,16 +34,14 @@ static int fits(const char *help, int lines, size_t verbatim)
 
 static int is_screen(const Command *c, const char *help)
 {
-    char example[64], last[96];
     char *all = help_of(c, "all");
-    snprintf(example, sizeof example, "\nExample:\n  trotter %s ", c->name);
-    snprintf(last, sizeof last, "--help all shows all %d options, --help WORD those that match.\n",
-             count_words(all, "\n  --"));
-    int good =
-        fits(help, LINES, COLUMNS) && strstr(help, example) && strcmp(last_line(help), last) == 0;
+    const char *example = formed("\nExample:\n  trotter %s ", c->name);
+    int good = fits(help, LINES, COLUMNS) && strstr(help, example) &&
+               strcmp(last_line(help),
+                      formed("--help all shows all %d options, --help WORD those that match.\n",
+                             count_words(all, "\n  --"))) == 0;
     for (const char *at = help; good && (at = strstr(at, "\n  --")); at++)
         good = has_option(all, at + 5, strcspn(at + 5, " \n"));
-    free(all);
     return good;
 }
 
@@ -72,8 +65,6 @@ TEST(test_every_command)
             name += n;
         }
         run_example(*c);
-        free(help);
-        free(all);
     }
 }
 
@@ -87,16 +78,12 @@ TEST(test_word)
                 if (!has_option(found, o->name, strlen(o->name)) ||
                     !has_option(words, o->name, strlen(o->name)))
                     fail_msg("%s --help %s: %s", (*c)->name, o->name, found);
-                free(found);
-                free(words);
             }
     char *found = help_of(&command_order, "PI CONTROL; gustafsson"); /* across lines */
     assert_true(strncmp(found, "With --adaptive every scheme", 28) == 0);
     assert_int_equal(count_words(found, "\n\n"), 0);
-    free(found);
     found = help_of(&command_order, "swarm.txt"); /* with the example below it */
     assert_non_null(strstr(found, "\n    h0 1/8\n"));
-    free(found);
 }
 
 TEST(test_columns)
@@ -110,7 +97,6 @@ TEST(test_columns)
         for (const char *at = text; *at; at += strcspn(at, "\n") + 1)
             if (strcspn(at, "\n") > most) most = strcspn(at, "\n");
         assert_true(most <= longest[i] && most + 16 > longest[i]);
-        free(text);
     }
     unsetenv("COLUMNS");
 }
@@ -119,12 +105,11 @@ TEST(test_command_line)
 {
     run_ok("train --help=RATE");
     assert_true(has_option(out, "rate", 4) && !has_option(out, "layers", 6));
-    char *same = strdup(out);
+    char *same = kept_text(strdup(out));
     run_ok("train --layers 2 -h rate --csv");
     assert_string_equal(out, same);
     run_ok("help train learning-rate"); /* another name of it */
     assert_true(has_option(out, "rate", 4) && !strstr(out, "Usage"));
-    free(same);
     must_print("help train all", "Usage: trotter train");
     must_refuse("train --help shedule",
                 "nothing has 'shedule'; the nearest option is '--schedule'");
@@ -145,7 +130,6 @@ static int odd_is_screen(const char *values, const char *help, const char *often
     rows[0].help = help;
     char *text = help_of(&odd, HELP_SCREEN);
     int good = is_screen(&odd, text);
-    free(text);
     return good;
 }
 

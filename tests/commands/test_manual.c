@@ -30,10 +30,8 @@ static char *plain_line(const char *line, size_t n, char *to)
     size_t length;
     int title = strncmp(line, ".SS ", 4) == 0;
     if (n > 0 && *line == '.') {
-        char macro[8];
         size_t name = strcspn(line, " \n");
-        snprintf(macro, sizeof macro, " %.*s ", (int)name - 1, line + 1);
-        if (!strstr(macros, macro)) return NULL;
+        if (!strstr(macros, formed(" %.*s ", (int)name - 1, line + 1))) return NULL;
         line += name;
     } else if (n > 0 && *line == '\'')
         return NULL;
@@ -113,16 +111,15 @@ static void must_see(const char *page, const char *help, const char *from, const
 
 TEST(pages_say_what_help_says)
 {
-    char name[32], purpose[256], text[320], list[8192] = "Usage\n\n" TROTTER_USE;
+    char name[32], purpose[256], list[8192] = "Usage\n\n" TROTTER_USE;
     int count = 0;
     run_ok("manual --out man");
     assert_int_equal(program_run("--help"), 0);
-    char *help_text = strdup(out);
+    char *help_text = kept_text(strdup(out));
     char *overview = file_slurp("man/trotter.1", NULL);
     const char *line = strstr(help_text, "Commands:\n") + strlen("Commands:\n");
     for (; (line = next_command(line, name, purpose)); count++) {
-        snprintf(text, sizeof text, "man/trotter-%s.1", name);
-        char *page = file_slurp(text, NULL);
+        char *page = file_slurp(formed("man/trotter-%s.1", name), NULL);
         run_ok("%s --help all", name);
         if (!page_agrees(page, out)) fail_msg("the page of '%s' is not its help", name);
         sprintf(list + strlen(list), "trotter-%s (1) %s\n", name, purpose);
@@ -137,14 +134,11 @@ TEST(pages_say_what_help_says)
             must_see(page, out, ".TP\n", ".tp\n");
             must_see(page, out, "\\-\\-csv", "\\csv");
         }
-        free(page);
     }
     assert_true(count > 10);
     const char *saved = strstr(help_text, "130 interrupted and saved (");
     assert_true(saved && strstr(saved, "train, ") && !strstr(saved, "schemes"));
     if (!page_agrees(overview, list)) fail_msg("trotter(1) is not '%s'", list);
-    free(overview);
-    free(help_text);
 }
 
 static const Option odd_options[] = {
@@ -173,8 +167,6 @@ TEST(odd_text_is_text)
     assert_int_equal(fclose(f) | fclose(g), 0);
     char *page = file_slurp("odd.1", NULL), *help = file_slurp("odd.help", NULL);
     if (!page_agrees(page, help)) fail_msg("not the words of its help: %s", page);
-    free(page);
-    free(help);
 }
 
 /* Returns what a line of the shell prints in the folder, stderr too. */
@@ -211,16 +203,16 @@ TEST(groff_has_no_warning)
 /* Pages made of texts that stand elsewhere: the languages, and every function of the header by its name. */
 TEST(other_pages)
 {
-    char root[1024], line[4096];
+    char root[1024];
     need_tool("groff");
     assert_non_null(getcwd(root, sizeof root));
     run_ok("manual --out man");
-    snprintf(
-        line, sizeof line,
-        "ln -s '%s' src; mkdir man3; awk -v version=1 -f src/studies/manual/schemes.awk src/ode/README.md >schemes.5; "
-        "awk -v version=1 -v dir=man3 -f src/studies/library/functions.awk src/studies/library/trotter.h",
-        root);
-    must_say(line, "");
+    must_say(
+        formed(
+            "ln -s '%s' src; mkdir man3; awk -v version=1 -f src/studies/manual/schemes.awk src/ode/README.md >schemes.5; "
+            "awk -v version=1 -v dir=man3 -f src/studies/library/functions.awk src/studies/library/trotter.h",
+            root),
+        "");
     must_say("groff -man -ww -Tutf8 -z man/trotter-systems.5 schemes.5 man3/*.3", "");
     assert_non_null(strstr(said("cat man/trotter-systems.5"), "y[i+1]"));
     must_say("grep -c '^.fBk3 = phi1(1/2 F)(k1 + k2).fP$' schemes.5", "1\n");
@@ -253,15 +245,14 @@ TEST(bash_completes)
         {"stability --positions ''",
          "--scheme --scheme-file --split --order-star --box --points --csv --out --figure --help"},
     };
-    char line[8192];
     need_tool("bash");
     run_ok("manual --out man");
     must_say("bash -n man/trotter.bash", "");
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        snprintf(line, sizeof line,
-                 "bash -c '. man/trotter.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); "
-                 "_trotter; echo \"${COMPREPLY[*]}\"' bash %s %s",
-                 program, lines[i].words);
+        const char *line =
+            formed("bash -c '. man/trotter.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); "
+                   "_trotter; echo \"${COMPREPLY[*]}\"' bash %s %s",
+                   program, lines[i].words);
         char wanted[256];
         snprintf(wanted, sizeof wanted, "%s\n", lines[i].wanted);
         must_say(line, wanted);

@@ -33,7 +33,6 @@ TEST(subwords_by_hand)
     char *pieces = file_slurp("pieces", NULL);
     assert_int_equal(count_lines(pieces), 40);
     assert_true(count_words(pieces, "@@ ") > 5 && !strstr(pieces, "@@\n"));
-    free(pieces);
     run_ok("bpe --undo --text pieces --out again");
     shell_ok("cat c/test.en c/test.de >both; %s bpe --undo <pieces >piped", program);
     assert_true(same_files("again", "both"));
@@ -44,10 +43,10 @@ TEST(subwords_by_hand)
     assert_string_equal(err, "");
     assert_int_equal(shell("%s bpe --undo --text long >/dev/full", program), 1);
     assert_int_equal(count_lines(err), 1);
-    assert_true(says("stdout"));
+    HAS(err, "stdout");
     run_ok("bpe --learn 1000 --text c/train.en --out all");
     assert_int_equal(count_lines(err), 1);
-    assert_true(says("trotter bpe: warning: ") && says("merges, not 1000: no other pair"));
+    HAS(err, "trotter bpe: warning: ", "merges, not 1000: no other pair");
     file_text("codes-of-marks", "#version: 0.2\n@ @\n@@ b</w>\n"); /* a word may begin with "@@" */
     file_text("marks", "@@b @@c\n");
     run_ok("bpe --codes codes-of-marks --text marks");
@@ -93,28 +92,21 @@ TEST(subwords_refused)
 /* Checks that the tokens of train.en in the table of data are those that the shell command `words` counts. */
 static void assert_tokens(const char *options, const char *words)
 {
-    char cell[64];
-    shell_ok("{ %s; } >count", words);
-    char *count = file_slurp("count", NULL);
-    snprintf(cell, sizeof cell, "c/train.en,300,%ld,", strtol(count, NULL, 10));
-    free(count);
+    double count = shell_number("%s", words);
     run_ok("data" PAIRS " %s --csv", options);
-    if (!strstr(out, cell)) fail_msg("no %s: %s", cell, out);
+    HAS(out, formed("c/train.en,300,%.0f,", count));
     assert_int_equal(count_lines(out), 7);
 }
 
 TEST(corpus_is_looked_at)
 {
-    char line[2 * PATH_MAX + 256];
     assert_tokens("", "sed 's/$/ x/' c/train.en | wc -w");
-    snprintf(line, sizeof line,
-             "%s bpe --learn 20 --text c/train.en --text c/train.de --out codes; "
-             "%s bpe --codes codes --text c/train.en | sed 's/$/ x/' | wc -w",
-             program, program);
+    const char *line = formed("%s bpe --learn 20 --text c/train.en --text c/train.de --out codes; "
+                              "%s bpe --codes codes --text c/train.en | sed 's/$/ x/' | wc -w",
+                              program, program);
     assert_tokens("--bpe 20", line);
     assert_tokens("--codes codes", line);
-    run_ok("data" PAIRS " --bpe 20");
-    assert_non_null(strstr(out, "pairs: line i of a source and line i of its target"));
+    must_print("data" PAIRS " --bpe 20", "pairs: line i of a source and line i of its target");
 }
 
 /* Other choices and texts are refused by tests/nn/test_pair_corpus.c. */
@@ -144,20 +136,17 @@ TEST(corpus_refused)
 
 TEST(pairs_left_out)
 {
-    char words[128];
-    shell_ok("rm -rf few; cp -r c few; awk 'NF <= 3' c/val.en >few/val.en; awk 'NF <= 3' c/val.de "
-             ">few/val.de; cp few/val.en few/test.en; cp few/val.de few/test.de; "
-             "awk 'NF > 3' c/train.en | wc -l >count");
-    char *count = file_slurp("count", NULL);
-    snprintf(words, sizeof words,
-             "trotter train: %ld of 300 training pairs have more than --sequence 4 tokens on a "
-             "side: left out\n",
-             strtol(count, NULL, 10));
-    free(count);
-    run_ok("train --corpus few --source en --target de --sequence 4" SIZE SHORT " --out left-out");
-    if (!says(words + strlen("trotter train: "))) fail_msg("no %s: %s", words, err);
-    run_ok("train --corpus few --source en --target de --sequence 7" SIZE SHORT " --out whole");
-    assert_false(says("left out"));
+    double left = shell_number(
+        "rm -rf few; cp -r c few; awk 'NF <= 3' c/val.en >few/val.en; awk 'NF <= 3' c/val.de "
+        ">few/val.de; cp few/val.en few/test.en; cp few/val.de few/test.de; "
+        "awk 'NF > 3' c/train.en | wc -l");
+    must_tell(
+        "train --corpus few --source en --target de --sequence 4" SIZE SHORT " --out left-out",
+        formed(
+            "%.0f of 300 training pairs have more than --sequence 4 tokens on a side: left out\n",
+            left));
+    must_tell("train --corpus few --source en --target de --sequence 7" SIZE SHORT " --out whole",
+              "~left out");
     must_refuse("train --corpus c --source en --target de --sequence 4" SIZE " --out refused",
                 "a sequence can have 4"); /* no pair of validation is left out */
     shell_ok("for f in val test; do sed 's/ .*//' c/$f.en >few/$f.en; sed 's/ .*//' c/$f.de "
@@ -184,16 +173,14 @@ TEST(dropout_apart)
     run_ok(TRAIN SHORT " --dropout 0.3 --out together");
     shell_ok("tail -c 20000 together/model.safetensors >together/numbers");
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        char line[512];
         run_ok(TRAIN SHORT " %s --out apart%zu", row[i].options, i);
         shell_ok("tail -c 20000 apart%zu/model.safetensors >apart%zu/numbers", i, i);
-        snprintf(line, sizeof line, "apart%zu", i);
-        assert_same_file("together", line, "numbers", row[i].same);
+        assert_same_file("together", formed("apart%zu", i), "numbers", row[i].same);
     }
     assert_same_file("apart4", "apart5", "numbers", 0);
     must_refuse(TRAIN " --attention-dropout 1 --out refused", "--attention-dropout: expected");
     must_refuse(TRAIN " --activation-dropout nan --out refused", "--activation-dropout: expected");
-    free(eval_csv("apart3 --corpus c"));
+    eval_csv("apart3 --corpus c");
 }
 
 TEST_MAIN(open_all, program_close)

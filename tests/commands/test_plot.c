@@ -40,16 +40,15 @@ TEST(test_names)
 {
     run_ok("plot a.csv b.csv");
     assert_int_equal(count_lines(out), 2 + 3);
-    assert_true(strstr(out, "heun on linear ") && strstr(out, "heun on kuramoto "));
+    HAS(out, "heun on linear ", "heun on kuramoto ");
     run_ok("plot a.csv a.csv --scheme heun");
     assert_int_equal(count_lines(out), 2 + 2);
-    assert_non_null(strstr(out, "heun (a.csv)"));
+    HAS(out, "heun (a.csv)");
     run_ok("plot a.csv --file b.csv a.csv --csv"); /* in the order given, however they are named */
     assert_string_equal(out_cell(1, "file"), "a.csv");
     assert_string_equal(out_cell(-1, "file"), "a.csv");
-    assert_non_null(strstr(out, "b.csv"));
-    run_ok("plot --file a.csv --scheme heun");
-    assert_true(!strstr(out, "euler") && !strstr(out, "heun on"));
+    HAS(out, "b.csv");
+    must_print("plot --file a.csv --scheme heun", "~euler", "~heun on");
 }
 
 static int has_images(const char *path)
@@ -84,7 +83,7 @@ TEST(test_forms)
         file_text("good.csv", good[i]);
         run_ok("plot good.csv");
         if (!strstr(out, "\neuler")) fail_msg("%s: %s", good[i], out);
-        assert_non_null(strstr(out, "0.05"));
+        HAS(out, "0.05");
     }
 }
 
@@ -103,10 +102,9 @@ TEST(test_odd_names)
         assert_string_equal(out_cell(i + 1, "line"), line[i]);
         assert_int_equal(atoi(out_cell(i + 1, "error")), i + 1);
     }
-    assert_non_null(strstr(out, "\"a,b\",odd.csv,\"a,b\",\n"));
-    assert_non_null(strstr(out, "\"a\"\",b\",odd.csv"));
-    assert_non_null(strstr(out, "a\xef\xbf\xbd\xef\xbf\xbd"
-                                "b,odd.csv"));
+    HAS(out, "\"a,b\",odd.csv,\"a,b\",\n", "\"a\"\",b\",odd.csv",
+        "a\xef\xbf\xbd\xef\xbf\xbd"
+        "b,odd.csv");
 }
 
 /* ---- unusable input ------------------------------------------------------------------------------ */
@@ -238,8 +236,8 @@ TEST(test_paths)
     snprintf(path[0], sizeof path[0], "%s", file_path("one/a.csv"));
     snprintf(path[1], sizeof path[1], "%s", file_path("two/a.csv"));
     run_ok("plot %s %s --out paths", path[0], path[1]);
-    assert_true(file_has("paths/overlay.gp", "title 'heun (one/a.csv)'"));
-    assert_true(file_has("paths/overlay.gp", "title 'heun (two/a.csv)'"));
+    HAS(file_slurp("paths/overlay.gp", NULL), "title 'heun (one/a.csv)'",
+        "title 'heun (two/a.csv)'");
     assert_false(file_has("paths/overlay.gp", path[0]));
     assert_true(file_has("paths/overlay.csv", path[0])); /* control: the data have it */
     assert_string_equal(plot_folder("/data/ptb"), "ptb");
@@ -252,9 +250,9 @@ static const char *look_of(const char *file, const char *scheme)
 {
     static char look[4][128], script[1 << 16];
     static int turn;
-    char title[64], *l = look[turn++ % 4];
+    char *l = look[turn++ % 4];
     file_read(file, script, sizeof script);
-    snprintf(title, sizeof title, "title '%s' noenhanced", scheme);
+    const char *title = formed("title '%s' noenhanced", scheme);
     const char *at = strstr(script, title);
     assert_non_null(at);
     at += strlen(title);
@@ -302,8 +300,8 @@ TEST(test_axes)
            low = number_behind("axes/order.gp", "set yrange [");
     assert_true(from <= finest && from > finest / 2);
     assert_true(low < least && low > least / 10);
-    assert_true(file_has("axes/order.gp", "errors of diverging schemes are cut off"));
-    assert_true(file_has("axes/order.gp", "title 'rk2-released (diverges)' noenhanced"));
+    HAS(file_slurp("axes/order.gp", NULL), "errors of diverging schemes are cut off",
+        "title 'rk2-released (diverges)' noenhanced");
     run_ok("order --system attention --scheme rk4 --halvings 5 --out axes");
     assert_false(file_has("axes/order.gp", "diverging"));
 }
@@ -314,12 +312,10 @@ static void read_ranges(const char *dir, const char *script, double range[4])
     shell_ok("cd %s && gnuplot -e \"load '%s.gp'; set print 'range'; print GPVAL_X_MIN, "
              "GPVAL_X_MAX, GPVAL_Y_MIN, GPVAL_Y_MAX\"",
              dir, script);
-    char *text, name[64];
-    snprintf(name, sizeof name, "%s/range", dir);
-    text = file_slurp(name, NULL);
+    char *text;
+    text = file_slurp(formed("%s/range", dir), NULL);
     assert_int_equal(sscanf(text, "%lf %lf %lf %lf", &range[0], &range[1], &range[2], &range[3]),
                      4);
-    free(text);
 }
 
 /* Logarithmic axes end close to the data, not at the next powers of ten, and every one has tics. A linear axis beside a
@@ -354,7 +350,6 @@ TEST(test_diverging)
     static const char *const titles[] = {"good", "infinite (diverges)", "huge (diverges)",
                                          "late", /* one point is shown */
                                          "untimed"};
-    char title[64];
     file_text("far.csv", "scheme,h,evals,seconds,error\n"
                          "good,0.5,2,0.1,1e-2\ngood,0.25,4,0.2,1e-4\n"
                          "infinite,0.5,2,0.1,inf\ninfinite,0.25,4,0.2,inf\n"
@@ -363,11 +358,10 @@ TEST(test_diverging)
                          "untimed,0.5,2,,1e-3\nuntimed,0.25,4,,1e-4\n");
     run_ok("plot far.csv --out far");
     for (int i = 0; i < 5; i++) {
-        snprintf(title, sizeof title, "title '%s' noenhanced", titles[i]);
-        assert_true(file_has("far/overlay.gp", title));
+        assert_true(file_has("far/overlay.gp", formed("title '%s' noenhanced", titles[i])));
     }
-    assert_true(file_has("far/overlay-time.gp", "title 'infinite (diverges)' noenhanced"));
-    assert_false(file_has("far/overlay-time.gp", "title 'untimed"));
+    HAS(file_slurp("far/overlay-time.gp", NULL), "title 'infinite (diverges)' noenhanced",
+        "~title 'untimed");
 }
 
 /* Returns the smallest font-size of a drawing. */
@@ -383,7 +377,6 @@ static double least_letters(const char *svg)
 TEST_DRAWN(test_figure)
 {
     static char svg[1 << 20];
-    char box[64];
     run_ok("plot a.csv --out screen");
     assert_true(file_has("screen/overlay.gp", "set label 'Error against step'"));
     assert_false(file_has("screen/overlay.gp", "pdf") || file_exists("screen/overlay.pdf"));
@@ -393,15 +386,14 @@ TEST_DRAWN(test_figure)
         if (!has_tool("gnuplot")) continue;
         file_read("figure/overlay.svg", svg, sizeof svg);
         assert_true(least_letters(svg) >= 7 * 96 / 72.0);
-        snprintf(box, sizeof box, "width=\"%.0f\"", width * 96 / 25.4);
-        assert_non_null(strstr(svg, box));
+        assert_non_null(strstr(svg, formed("width=\"%.0f\"", width * 96 / 25.4)));
         if (!file_exists("figure/overlay.pdf")) {
-            assert_true(says("this gnuplot has no terminal pdfcairo"));
+            HAS(err, "this gnuplot has no terminal pdfcairo");
             continue;
         }
         assert_string_equal(err, "");
-        snprintf(box, sizeof box, "MediaBox [ 0 0 %.0f ", floor(width * 72 / 25.4));
-        assert_true(file_has("figure/overlay.pdf", box));
+        assert_true(file_has("figure/overlay.pdf",
+                             formed("MediaBox [ 0 0 %.0f ", floor(width * 72 / 25.4))));
     }
     assert_false(least_letters("<g font-size=\"9.0\"><g font-size=\"12\">") >= 7 * 96 / 72.0);
 }
@@ -558,9 +550,8 @@ TEST(test_one_place)
         "order --system linear --scheme trapezoid,implicit-midpoint,rk4 --halvings 4 --out twins");
     run_ok("stability --scheme trapezoid,implicit-midpoint,rk4 --points 41 --out twins");
     for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "twins/%s.gp", looks[i][0]);
-        assert_non_null(strstr(look_of(name, looks[i][1]), looks[i][2]));
+        assert_non_null(
+            strstr(look_of(formed("twins/%s.gp", looks[i][0]), looks[i][1]), looks[i][2]));
     }
 }
 

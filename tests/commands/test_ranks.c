@@ -36,19 +36,18 @@ static const struct {
      "--dropout 0.2" TINY,
      1e-8,
      {3, 0}},
+    {"train --bpe 12 --bpe-dropout 0.3 --precision f64 --epochs 2" TINY, 1e-8, {2, 0}},
 };
 
 TEST(ranks_have_the_curve_of_one_process)
 {
     need_ranks();
     for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) {
-        char line[1024];
-        snprintf(line, sizeof line, "%s --out one", curves[i].arguments);
-        must_run(1, line);
-        read_log("one", &one);
+        one_process(curves[i].arguments);
         for (const int *n = curves[i].ranks; *n; n++) {
             double e = apart_from_one(*n, curves[i].arguments);
-            if (!(e <= curves[i].tolerance)) fail_msg("%d ranks, %s: off by %g", *n, line, e);
+            if (!(e <= curves[i].tolerance))
+                fail_msg("%d ranks, %s: off by %g", *n, curves[i].arguments, e);
         }
     }
 }
@@ -56,8 +55,7 @@ TEST(ranks_have_the_curve_of_one_process)
 /* The check sees slightly different masks: of the elements kept at 0.2, 0.21 drops one in 80. */
 TEST(another_mask_has_another_curve)
 {
-    must_run(1, "train --precision f32 --epochs 2 --dropout 0.2 --out one" TINY);
-    read_log("one", &one);
+    one_process("train --precision f32 --epochs 2 --dropout 0.2" TINY);
     double e = apart_from_one(1, "train --precision f32 --epochs 2 --dropout 0.21" TINY);
     if (!(e > 1e-2 && e < 1e8)) fail_msg("off by %g", e);
     e = apart_from_one(1, "train --precision f32 --epochs 2 --dropout 0.2" TINY);
@@ -72,10 +70,10 @@ TEST(drawn_options_have_the_curve_of_one_process)
     double worst = 0;
     need_ranks();
     for (size_t ran = 0; ran < n;) {
-        char options[1024] = "train --precision f64" TINY_SHAPE, line[1100];
+        char options[1024] = "train --precision f64" TINY_SHAPE;
         int ranks = 2 + (int)draw(3);
         draw_options(drawn_options, options, sizeof options);
-        snprintf(line, sizeof line, "%s --out one", options);
+        const char *line = formed("%s --out one", options);
         int status = run_ranks(1, line);
         refused += status == 2;
         if (status == 2 && refused < 3 * n) continue;
@@ -109,12 +107,9 @@ TEST(pairs_have_the_curve_of_one_process)
     need_ranks();
     snprintf(corpus, sizeof corpus, " --corpus reverse:6");
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        char line[1024];
-        snprintf(line, sizeof line, "%s --out one", pairs[i]);
-        must_run(1, line);
-        read_log("one", &one);
+        one_process(pairs[i]);
         double e = apart_from_one(4, pairs[i]);
-        if (!(e <= 1e-8)) fail_msg("4 ranks, %s: off by %g", line, e);
+        if (!(e <= 1e-8)) fail_msg("4 ranks, %s: off by %g", pairs[i], e);
         shell_ok("for i in one many; do cut -d, -f9 $i/log.csv > $i/exact; done");
         assert_true(same_files("one/exact", "many/exact"));
     }

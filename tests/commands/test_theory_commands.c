@@ -10,8 +10,8 @@ TEST(test_inconsistent)
 {
     file_text("half.scheme", "scheme half\nk1 = H(y)\ny' = y + 1/2*k1\n");
     expect(1, "order --scheme-file half.scheme --halvings 4 --summary --csv");
-    assert_non_null(strstr(out, ",inconsistent,"));
-    assert_true(says("half is not consistent: its weights on F sum to 1/2\n"));
+    HAS(out, ",inconsistent,");
+    HAS(err, "half is not consistent: its weights on F sum to 1/2\n");
     file_text("half.scheme", "scheme half\nk1 = H(y)\ny' = y + 1*k1\n");
     run_ok("order --scheme-file half.scheme --halvings 4 --summary --csv");
 }
@@ -21,10 +21,10 @@ TEST(test_own_names)
 {
     file_text("own.scheme", "scheme rk4\nk1 = H(y)\ny' = y + k1\n");
     must_print("schemes --scheme-file own.scheme --scheme rk4,heun --csv", "\nrk4,1,1,1,");
-    assert_non_null(strstr(err, "rk4 is that of the file, not the built-in scheme"));
+    HAS(err, "rk4 is that of the file, not the built-in scheme");
     must_print("schemes --scheme rk4 --csv", "\nrk4,4,4,4,");
     /* An order that all trees met is a lower bound, and is called one. */
-    assert_null(strstr(out, "at_least"));
+    HAS(out, "~at_least");
     must_print("schemes --scheme dormand-prince,rk4 --degree 4 --csv",
                ",4,4,order and embedded_order\n");
     assert_string_equal(out_cell(2, "at_least"), "order");
@@ -32,7 +32,7 @@ TEST(test_own_names)
     assert_string_equal(out_cell(1, "at_least"), "order");
     assert_string_equal(out_cell(2, "at_least"), "");
     expect(2, "schemes --scheme-file own.scheme --scheme-file own.scheme");
-    assert_non_null(strstr(err, "scheme 'rk4' exists already"));
+    HAS(err, "scheme 'rk4' exists already");
 }
 
 /* The weights of the error in the place of yhat's are asked about, and no tolerance is tried with them. */
@@ -40,14 +40,13 @@ TEST(test_weights_of_the_error)
 {
     file_text("pasted.json",
               "{\"A\": [[0], [\"2/3\", 0]], \"b\": [\"1/4\", \"3/4\"], \"bhat\": [0, 0]}");
-    run_ok("schemes --scheme-file pasted.json");
-    assert_non_null(strstr(err, "bhat sums to 0: are these the weights of the error?"));
+    must_tell("schemes --scheme-file pasted.json",
+              "bhat sums to 0: are these the weights of the error?");
     expect(2, "order --adaptive --scheme-file pasted.json");
-    assert_non_null(strstr(err, "the weights of its estimate do not sum to 0"));
+    HAS(err, "the weights of its estimate do not sum to 0");
     file_text("pasted.json",
               "{\"A\": [[0], [\"2/3\", 0]], \"b\": [\"1/4\", \"3/4\"], \"bhat\": [1, 0]}");
-    run_ok("schemes --scheme-file pasted.json");
-    assert_null(strstr(err, "are these the weights"));
+    must_tell("schemes --scheme-file pasted.json", "~are these the weights");
 }
 
 TEST(test_expand)
@@ -107,8 +106,7 @@ TEST(test_made)
     must_print("schemes --scheme-file half.scheme --conjugate half,lie-trotter",
                "\nflow 1/2 G\nflow F\nflow 1/2 G\n");
     must_print("schemes --compose heun-layer", "\nk1 = L(y)\n");
-    run_ok("schemes --compose 1/2*heun");
-    assert_non_null(strstr(err, "the weights sum to 0.5, not to 1"));
+    must_tell("schemes --compose 1/2*heun", "the weights sum to 0.5, not to 1");
     must_print("schemes --adjoint euler", "\nk1 = H(y + k1)\n");
     must_refuse("schemes --conjugate rk4,lie-trotter", "flows and stages");
     must_refuse("schemes --conjugate lie-trotter", "two names");
@@ -122,8 +120,7 @@ TEST(test_one_field)
 {
     run_ok("expand --scheme rk4 --one-field --csv");
     assert_int_equal(count_lines(out), 10);
-    assert_non_null(strstr(out, "rk4,5,H'H'H'H'H,-1/120,-0.008333333333333"));
-    assert_null(strstr(out, "G"));
+    HAS(out, "rk4,5,H'H'H'H'H,-1/120,-0.008333333333333", "~G");
     must_print("expand --scheme rk4 --csv", "rk4,5,F'F'F'F'F,-1/120,");
     must_refuse("expand --scheme macaron --one-field", "stages are all H");
     must_refuse("expand --scheme strang-marchuk --basis brackets --one-field", "stages are all H");
@@ -136,10 +133,9 @@ TEST(test_a_wrong_digit)
         "digits.scheme",
         "scheme right\nk1 = H(y)\nk2 = H(y + 0.666666666666667*k1)\ny' = y + 1/4*k1 + 3/4*k2\n"
         "scheme wrong\nk1 = H(y)\nk2 = H(y + 0.666667666666667*k1)\ny' = y + 1/4*k1 + 3/4*k2\n");
-    run_ok("schemes --scheme-file digits.scheme --scheme right");
-    assert_null(strstr(err, "missed"));
-    run_ok("schemes --scheme-file digits.scheme --scheme wrong");
-    assert_non_null(strstr(err, "wrong: the conditions of order 2 are missed by "));
+    must_tell("schemes --scheme-file digits.scheme --scheme right", "~missed");
+    must_tell("schemes --scheme-file digits.scheme --scheme wrong",
+              "wrong: the conditions of order 2 are missed by ");
 }
 
 /* Decoders have a column, which is left out where no scheme has them. */
@@ -147,12 +143,10 @@ TEST(test_decoders)
 {
     must_print("schemes --csv --scheme transformer", "scheme,stages,evals_F,evals_G,past_y,");
     must_print("schemes --csv --scheme transformer,macaron-decoder",
-               "scheme,stages,evals_F,evals_G,evals_C,past_y,");
-    assert_non_null(strstr(out, "\ntransformer,2,1,1,,0,0,"));
-    assert_non_null(strstr(out, "macaron-decoder,3,1,2,1,0,0,"));
+               "scheme,stages,evals_F,evals_G,evals_C,past_y,", "\ntransformer,2,1,1,,0,0,",
+               "macaron-decoder,3,1,2,1,0,0,");
     must_print("schemes --scheme transformer,macaron-decoder", "y' = F + C + G");
-    run_ok("schemes --scheme transformer");
-    assert_true(!strstr(out, "F + C + G") && !strstr(out, "evals_C"));
+    must_print("schemes --scheme transformer", "~F + C + G", "~evals_C");
     must_print("schemes --csv --scheme decoders", "\nrk4-layer-decoder,");
     must_print("expand --scheme word:scscfscff", "signed areas [F,C] 3/2, [F,G] 7/2, [C,G] 7/2");
     must_print(
@@ -189,19 +183,18 @@ TEST(test_pairs)
                "transport:peclet=1 --particles 63",
                "\ngsl:msbdf,transport:peclet=1,");
     file_text("wide.txt", "system wide\nn 1025\nd 1\nG = -y\ninitial = 1\nt-end 1\nh0 1/4\n");
-    run_ok("order --adaptive --scheme heun-euler --tolerances 1e-3 --system-file wide.txt");
-    assert_non_null(strstr(err, "gsl:msbdf is left out"));
+    must_tell("order --adaptive --scheme heun-euler --tolerances 1e-3 --system-file wide.txt",
+              "gsl:msbdf is left out");
     /* a fine grid: an explicit pair is stopped, and its smaller tolerance is not tried; an implicit one goes on */
     expect(1, "order --adaptive --scheme heun-euler,rodas4 --tolerances 1e-3,1e-4 --system "
               "transport --particles 4096 --t-end 0.08 --csv");
-    assert_non_null(strstr(out, ",stopped after 16384 steps\nrodas4,transport,0.001,"));
-    assert_non_null(strstr(out, ",done\nrodas4,transport,0.0001,"));
-    assert_non_null(strstr(out, ",done\ngsl:rkf45,transport,0.001,"));
-    assert_null(strstr(out, "gsl:rkf45,transport,0.0001,"));
+    HAS(out, ",stopped after 16384 steps\nrodas4,transport,0.001,",
+        ",done\nrodas4,transport,0.0001,", ",done\ngsl:rkf45,transport,0.001,",
+        "~gsl:rkf45,transport,0.0001,");
     must_print("schemes --dense --scheme rk4", "b1 = theta - 3/2*theta^2 + 2/3*theta^3\n");
     must_print("schemes --dense --scheme lie-trotter", "lie-trotter: no values within a step");
-    must_print("order --adaptive --scheme all --tolerances 1e-3 --summary --csv", "\nheun-euler,");
-    assert_null(strstr(out, "\nrk4,"));
+    must_print("order --adaptive --scheme all --tolerances 1e-3 --summary --csv", "\nheun-euler,",
+               "~\nrk4,");
     file_text("blow.txt", "system blow\nn 1\nd 1\nG = y*y\ninitial = 1\nt-end 0.9\n");
     must_print(
         "order --adaptive --scheme heun-euler --tolerances 1e-4 --system-file blow.txt --csv",
@@ -234,11 +227,9 @@ TEST(test_times)
     static char plain[sizeof out];
     file_text("t.scheme", "scheme a\nk1 = H(y)\nk2 = H(y + k1 @ 0)\ny' = y + 1/2*k1 + 1/2*k2\n");
     file_text("p.scheme", "scheme a\nk1 = H(y)\nk2 = H(y + k1)\ny' = y + 1/2*k1 + 1/2*k2\n");
-    run_ok("schemes --csv --scheme a --scheme-file p.scheme");
-    assert_null(strstr(out, "order_autonomous"));
+    must_print("schemes --csv --scheme a --scheme-file p.scheme", "~order_autonomous");
     must_print("schemes --csv --scheme a --scheme-file t.scheme",
-               ",consistent,order,order_autonomous,");
-    assert_non_null(strstr(out, ",yes,1,2,"));
+               ",consistent,order,order_autonomous,", ",yes,1,2,");
     must_print("expand --csv --scheme a --scheme-file t.scheme",
                "a,2,F't,-1/2,-0.5\na,2,G't,-1/2,-0.5\n");
     must_print("expand --latex --scheme a --scheme-file t.scheme", "\\tfrac{1}{2}F't");
@@ -247,10 +238,9 @@ TEST(test_times)
     run_ok("order --system linear --csv --summary --scheme a --scheme-file t.scheme");
     assert_string_equal(out, plain);
     must_print("order --system forced --csv --summary --scheme a --scheme-file t.scheme",
-               "\na,forced,1,");
-    assert_non_null(strstr(out, ",agree,"));
-    run_ok("schemes --structure --csv --scheme a --scheme-file t.scheme");
-    assert_non_null(strstr(err, "what @ writes is not looked at here"));
+               "\na,forced,1,", ",agree,");
+    must_tell("schemes --structure --csv --scheme a --scheme-file t.scheme",
+              "what @ writes is not looked at here");
 }
 
 TEST(test_stability)
@@ -262,10 +252,8 @@ TEST(test_stability)
         "scheme,zF,zG,modulus\ntransformer,-2,-1,0\ntransformer,-1,-1,0\ntransformer,0,-1,0\n"
         "transformer,-2,-0.5,0.5\n");
     must_print("stability --scheme rk4,leapfrog --points 21 --out s", "-2.785293563405");
-    assert_true(file_has("s/contours.csv", "scheme,line,re,im\nrk4,0,"));
-    assert_true(file_has("s/contours.csv", ",0,-1\nleapfrog,"));
-    assert_true(file_has("s/limits.csv", "\nleapfrog,0,1,2,-1/6,inf,,\n"));
-    assert_true(file_has("s/limits.csv", ",4,1/120,5,1/144,0\n"));
+    HAS(file_slurp("s/contours.csv", NULL), "scheme,line,re,im\nrk4,0,", ",0,-1\nleapfrog,");
+    HAS(file_slurp("s/limits.csv", NULL), "\nleapfrog,0,1,2,-1/6,inf,,\n", ",4,1/120,5,1/144,0\n");
     must_print("stability --scheme lie-trotter,rk2-released --points 21 --out t", "inf");
     must_print("stability --scheme rk4 --split --points 21 --out v", "1/144");
 }
@@ -308,11 +296,10 @@ TEST(test_default_given)
     static const char usual[] =
         "euler,transformer,lie-trotter,strang-marchuk,heun,heun-layer,rk3,rk4,ab2";
     run_ok("order --help"); /* which breaks the list after heun */
-    assert_non_null(strstr(out, "euler,transformer,lie-trotter,strang-marchuk,heun,"));
-    run_ok("order --invariant --t-end 20 --csv");
-    assert_true(strstr(out, "\nleapfrog,") && !strstr(out, "\nlie-trotter,"));
+    HAS(out, "euler,transformer,lie-trotter,strang-marchuk,heun,");
+    must_print("order --invariant --t-end 20 --csv", "\nleapfrog,", "~\nlie-trotter,");
     run_ok("order --invariant --t-end 20 --csv --scheme %s", usual);
-    assert_true(strstr(out, "\nlie-trotter,") && !strstr(out, "\nleapfrog,"));
+    HAS(out, "\nlie-trotter,", "~\nleapfrog,");
 }
 
 /* Without --scheme every command that takes several schemes takes those of the files, all of them and no other. */
@@ -331,7 +318,7 @@ TEST(test_files_alone)
             fail_msg("%s: %s", command[i], out);
         run_ok(FILES " --scheme yours,heun", command[i]); /* the control */
 #undef FILES
-        assert_true(strstr(out, "\nheun,") && strstr(out, "\nyours,") && !strstr(out, "\nmine,"));
+        HAS(out, "\nheun,", "\nyours,", "~\nmine,");
     }
 }
 
@@ -389,10 +376,9 @@ TEST(test_hostile)
     file_text("cancel.scheme", "scheme cancel\nflow 1/(2-2) F\nflow G\n");
     for (size_t i = 0; i < 4; i++)
         for (size_t k = 0; k < 2; k++) {
-            char arguments[200];
-            snprintf(arguments, sizeof arguments, "%s --scheme %s --scheme-file %s.scheme",
-                     commands[k], files[i], files[i]);
-            must_refuse(arguments, "");
+            must_refuse(
+                formed("%s --scheme %s --scheme-file %s.scheme", commands[k], files[i], files[i]),
+                "");
         }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) must_refuse(bad[i], "");
 }
@@ -441,7 +427,6 @@ TEST(test_stable)
         seen[stable]++;
     }
     assert_true(seen[0] && seen[1] && seen[2]);
-    free(text);
 }
 
 /* The axes through 0 are drawn after the shade, which would hide them, with one scheme and with several. */
@@ -452,9 +437,7 @@ TEST(test_zero)
                several ? ",rk4" : "");
         char *text = file_slurp("zero/stability.gp", NULL), *shade = strstr(text, "with image");
         assert_non_null(shade);
-        assert_non_null(strstr(shade, "using (-4):(0):(5):(0) with vectors"));
-        assert_non_null(strstr(shade, "using (0):(-3):(0):(6) with vectors"));
-        free(text);
+        HAS(shade, "using (-4):(0):(5):(0) with vectors", "using (0):(-3):(0):(6) with vectors");
     }
 }
 

@@ -1,6 +1,6 @@
 /* test_translate.c: `trotter translate` and `trotter score` as a user runs them, on networks of some thousand numbers:
- * lines come out in their order and as soon as they can; which translations are allowed; log p by three programs; and
- * refusals. */
+ * lines come out in their order and as soon as they can; which translations are allowed; log p by three programs;
+ * several models, given beginnings, alignments; refusals. */
 #include "tests/lib/test.h"
 
 #include "kernels/random.h"
@@ -50,23 +50,7 @@ static size_t count_tokens(const char *line)
     return n;
 }
 
-/* Returns the stdout of `trotter translate --threads 1 ARGUMENTS`; the caller frees it. */
-__attribute__((format(printf, 1, 2))) static char *translate(const char *format, ...)
-{
-    char line[1024] = "translate --threads 1 ";
-    size_t n = strlen(line);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line + n, sizeof line - n, format, args);
-    va_end(args);
-    run_ok(line);
-    return strdup(out);
-}
-
-static void must_say(const char *words)
-{
-    if (!says(words)) fail_msg("no '%s': %s", words, err);
-}
+#define translate(...) output_of("translate --threads 1 " __VA_ARGS__)
 
 /* ---- lines -------------------------------------------------------------------------------------- */
 
@@ -75,25 +59,19 @@ TEST(lines_become_lines)
 {
     char *all = translate(REV "<%s/source", folder);
     assert_int_equal(count_lines(all), SOURCES);
-    must_say("30 lines in ");
+    HAS(err, "30 lines in ");
     assert_int_equal(count_lines(err), 1);
-    char *again = translate(REV "--text source");
-    assert_string_equal(again, all);
-    free(again);
-    free(translate(REV "--text source --out target"));
+    assert_string_equal(translate(REV "--text source"), all);
+    translate(REV "--text source --out target");
     assert_string_equal(out, "");
-    char *file = file_slurp("target", NULL);
-    assert_string_equal(file, all);
-    free(file);
+    assert_string_equal(file_slurp("target", NULL), all);
     size_t distinct = 0;
     for (size_t i = 0; i < 6; i++) {
         char *alone = translate(REV "<<'END'\n%s\nEND", source[i]);
         assert_string_equal(line_of(alone, 0), line_of(all, i));
         distinct += strcmp(line_of(all, i), line_of(all, i + 1)) != 0;
-        free(alone);
     }
     assert_true(distinct >= 3); /* control: the order is visible */
-    free(all);
 }
 
 TEST(ends_of_lines)
@@ -111,17 +89,13 @@ TEST(ends_of_lines)
     char *nbest = translate(REV "--text odd --nbest 1");
     for (size_t i = 0; i < 4; i++) {
         static const size_t number[] = {0, 2, 5, 6};
-        char begin[512];
-        snprintf(begin, sizeof begin, "%zu ||| %s ||| logp= ", number[i], line_of(want[i], 0));
+        const char *begin = formed("%zu ||| %s ||| logp= ", number[i], line_of(want[i], 0));
         assert_int_equal(strncmp(line_of(nbest, i), begin, strlen(begin)), 0);
     }
     assert_int_equal(count_lines(nbest), 4);
-    free(nbest);
     file_text("blank", "\n\n");
-    free(translate(REV "--text blank"));
+    translate(REV "--text blank");
     assert_string_equal(out, "\n\n");
-    for (size_t i = 0; i < 4; i++) free(want[i]);
-    free(all);
 }
 
 /* A source that is too long gives an empty line and does not change the others. */
@@ -132,21 +106,17 @@ TEST(long_lines_are_left_out)
     char *few = translate(REV "--sequence 6 --text short");
     char *all = translate(REV "--sequence 6 --text long --sentences 1");
     assert_string_equal(all, few);
-    must_say(
+    HAS(err,
         "trotter translate: warning: long:2: 9 tokens, <eos> included, and the model takes 6: an "
         "empty line (--sequence N takes longer ones)\n");
-    must_say("long:4: 7 tokens");
-    must_say("lines/s; some were too long and are empty\n");
+    HAS(err, "long:4: 7 tokens");
+    HAS(err, "lines/s; some were too long and are empty\n");
     assert_int_equal(count_lines(err), 3);
-    free(all);
     all = translate(REV "--sequence 9 --text long");
     assert_null(strstr(all, "\n\n"));
     assert_int_equal(count_lines(err), 1);
-    free(all);
-    free(translate(REV "--sequence 6 --text long --nbest 2"));
-    assert_null(strstr(out, "\n1 |||"));
-    assert_non_null(strstr(out, "\n2 |||"));
-    free(few);
+    translate(REV "--sequence 6 --text long --nbest 2");
+    HAS(out, "~\n1 |||", "\n2 |||");
 }
 
 /* ---- log p ---------------------------------------------------------------------------------------- */
@@ -208,9 +178,6 @@ static size_t differing(const char *model, const char *text, const char *options
     char *plain = translate("--model %s --text %s --min-length 1 %s", model, text, options);
     for (size_t i = 0; i < n; i += 4)
         assert_string_equal(best_of(list, i).words, line_of(plain, i / 4));
-    free(plain);
-    free(sources);
-    free(list);
     return bad;
 }
 
@@ -248,7 +215,6 @@ TEST(penalties)
             if (!(fabs(b.score - want) <= 1e-8 * fabs(want)))
                 fail_msg("%s: %s: %.9g, not %.9g", row[i].options, line_of(list, k), b.score, want);
         }
-        free(list);
     }
 }
 
@@ -277,9 +243,7 @@ TEST(lengths)
             others += m < row[k].least || m > most;
         }
         assert_true(others > 0);
-        free(text);
     }
-    free(plain);
 }
 
 TEST(no_words_twice_and_none_unknown)
@@ -291,8 +255,6 @@ TEST(no_words_twice_and_none_unknown)
         char *plain = translate("--model %s --text %s", row[i][0], row[i][1]);
         assert_string_not_equal(text, plain);
         assert_true(i == 0 || (strstr(plain, "<unk>") && !strstr(text, "<unk>")));
-        free(plain);
-        free(text);
     }
 }
 
@@ -313,8 +275,6 @@ TEST(lines_come_as_they_go)
              wait, program);
     came = file_slurp("came", NULL);
     assert_string_equal(came, want);
-    free(came);
-    free(want);
     shell_ok("%s exec 3<>to; %s translate --threads 1 --model rev <to >came 2>told & "
              "echo 1 2 >&3; came 1; sleep .2; kill -TERM $!; wait $!; [ $? = 130 ]",
              wait, program);
@@ -335,11 +295,9 @@ TEST(interrupted_in_the_middle)
     size_t n = (size_t)count_lines(some);
     assert_true(n > 40 && n < 120 * SOURCES && some[strlen(some) - 1] == '\n');
     for (size_t i = 0; i < n; i++) assert_string_equal(line_of(some, i), line_of(all, i % SOURCES));
-    char want[128];
-    snprintf(want, sizeof want, "trotter translate: interrupted: %zu lines are translated\n", n);
+    const char *want = formed("trotter translate: interrupted: %zu lines are translated\n", n);
     file_read("child.err", err, sizeof err);
     assert_string_equal(err, want);
-    free(all);
     /* nothing is written to a file before all is there */
     shell_ok("for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat many; done >endless");
     pid_t child = shell_start(
@@ -366,6 +324,69 @@ TEST(nobody_reads)
     assert_int_equal(
         shell("%s translate --threads 1 --model rev --text source >/dev/full", program), 1);
     assert_string_equal(err, "trotter: stdout: No space left on device\n");
+}
+
+/* ---- several models, beginnings, alignments ---------------------------------------------------------- */
+
+/* A model with itself is itself; the order of two does not matter, and both decide. */
+TEST(several_models)
+{
+    run_ok("train --corpus reverse:5 --precision f64 --sequence 16 --batch-tokens 416 --max-steps "
+           "200 --seed 2" TINY "--out rev2");
+    char *one = translate("--text source --nbest 1 " REV),
+         *twice = translate("--text source --nbest 1 " REV REV);
+    for (size_t i = 0; i < SOURCES; i++) {
+        Best a = best_of(one, i), b = best_of(twice, i);
+        assert_string_equal(a.words, b.words);
+        assert_true(fabs(a.sum - b.sum) <= 1e-8);
+    }
+    char *two = translate("--text source --model rev2 " REV);
+    assert_string_equal(translate("--text source " REV "--model rev2"), two);
+    assert_string_not_equal(translate("--text source " REV), two);
+    assert_string_not_equal(translate("--text source --precision f64 --model rev2"), two);
+    must_refuse("translate --text source --model pieces " REV, "rev has other words than pieces");
+    must_refuse("translate --text source --model lm " REV, "lm is a language model");
+}
+
+TEST(beginnings)
+{
+    char given[SOURCES * 8] = "";
+    for (size_t i = 0; i < SOURCES; i++) strcat(given, i % 2 ? "\n" : i % 4 ? "3 1\n" : "5\n");
+    file_text("given", given);
+    char *plain = translate("--text source --sentences 1 " REV), /* windows of 16 lines */
+        *all = translate("--text source --sentences 1 --prefix given " REV);
+    for (size_t i = 0; i < SOURCES; i++) {
+        const char *begins = i % 4 ? "3 1" : "5";
+        if (i % 2)
+            assert_string_equal(line_of(all, i), line_of(plain, i));
+        else
+            assert_memory_equal(line_of(all, i), begins, strlen(begins));
+    }
+    assert_string_not_equal(all, plain);
+    file_text("few", "1\n\n");
+    must_refuse("translate --text source --prefix few " REV, "--prefix: few has 2 lines");
+    must_refuse("translate --text source --prefix given --max-length 1 " REV,
+                "a beginning of 2 tokens");
+}
+
+/* A model that reverses its source looks at the word that it writes. Pieces of a word are one word. */
+TEST(alignments)
+{
+    run_ok(
+        "train --corpus reverse:8 --width 32 --inner 64 --heads 4 --batch-tokens 512 --rate 8e-3 "
+        "--warmup 100 --dropout 0 --epochs 1 --threads 1 --out good");
+    file_text("three", "1 2 3 4 5 6 7 8 1 3 5 7\n\n2 2 3 1 4 5 1 8 8 7 6 3\n");
+    run_ok("translate --model good --text three --alignment pairs --out said");
+    assert_int_equal(shell("cat pairs"), 0);
+    static const char turned[] = "11-0 10-1 9-2 8-3 7-4 6-5 5-6 4-7 3-8 2-9 1-10 0-11";
+    assert_string_equal(line_of(out, 0), turned);
+    assert_string_equal(line_of(out, 1), "");
+    assert_string_equal(line_of(out, 2), turned);
+    run_ok("translate --model pieces --text c/test.en --alignment pairs --out said");
+    assert_int_equal(
+        shell("awk '{ print NF }' pairs >a && awk '{ print NF }' said >b && cmp a b && wc -l <a"),
+        0);
+    assert_true(atoi(out) > 3);
 }
 
 /* ---- refused ----------------------------------------------------------------------------------------- */
@@ -437,16 +458,15 @@ TEST(refused_later)
         {"pieces", "a@@ b", "a word ends in '@@'"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        char want[128];
         shell_ok("{ head -n 20 source; printf '%s\\n'; } >later", bad[i][1]);
         int status = shell("%s translate --threads 1 --sentences 1 --beam 1 --model %s <later",
                            program, bad[i][0]);
         assert_int_equal(status, 2);
         assert_int_equal(count_lines(out), 16);
         assert_int_equal(count_lines(err), 1);
-        snprintf(want, sizeof want, "trotter translate: standard input:21: ");
+        const char *want = formed("trotter translate: standard input:21: ");
         assert_int_equal(strncmp(err, want, strlen(want)), 0);
-        must_say(bad[i][2]);
+        HAS(err, bad[i][2]);
     }
 }
 
@@ -462,7 +482,7 @@ static void check_sum(const char *model, const char *files, const char *context,
     snprintf(line, sizeof line, "score --threads 1 --model %s %s", model, files);
     run_ok(line);
     assert_string_equal(err, "");
-    char *plain = strdup(out);
+    char *plain = kept_text(strdup(out));
     assert_int_equal(count_lines(plain), lines);
     strcat(line, " --csv");
     run_ok(line);
@@ -485,14 +505,12 @@ static void check_sum(const char *model, const char *files, const char *context,
     }
     if (!(fabs(sum + tokens * nll) <= 1e-6 * fabs(sum)))
         fail_msg("%s: %g, and eval says %g", model, sum, -tokens * nll);
-    free(plain);
 }
 
 TEST(scores)
 {
     char *target = translate(REV "--text source");
     file_text("reversed", target);
-    free(target);
     check_sum("rev --precision f64", "--text reversed --source-text source", "", SOURCES);
     check_sum("rev --precision f64", "--text reversed --source-text source --batch-tokens 16", "",
               SOURCES);

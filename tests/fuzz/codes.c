@@ -4,8 +4,6 @@
 #include "nn/text/hash.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { SEPARATOR = 0x1e };
-
 /* Checks that merges which are printed and read again are the same; their number is that of lines. */
 static void check_codes(const Bpe *b)
 {
@@ -74,11 +72,11 @@ static void check_text(const Bpe *b, const BpeText *t)
 FUZZ()
 {
     Bpe *b;
-    const uint8_t *stop = size ? memchr(data, SEPARATOR, size) : NULL;
-    size_t codes = stop ? (size_t)(stop - data) : size, text = stop ? size - codes - 1 : 0;
-    if (bpe_parse("codes", (const char *)data, codes, &b) == 0) {
+    FuzzPart p[2];
+    fuzz_parts(data, size, p);
+    if (bpe_parse("codes", (const char *)p[0].data, p[0].size, &b) == 0) {
         check_codes(b);
-        check_text(b, &(BpeText){"text", (const char *)data + (size - text), text});
+        check_text(b, &(BpeText){"text", (const char *)p[1].data, p[1].size});
         bpe_free(b);
     } else {
         FUZZ_CHECK(b == NULL);

@@ -3,47 +3,16 @@
 #include "nn/foreign/foreign.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { SEPARATOR = 0x1e };
+static const char *dir, *const part[] = {"config.json", "model.safetensors"};
+static int fd[2];
 
-static char dir[] = "/tmp/trotter-fuzz-XXXXXX";
-static const char *const part[] = {"config.json", "model.safetensors"};
-enum { PARTS = sizeof part / sizeof *part };
-static int fd[PARTS];
-
-static void path_of(const char *name, char path[64])
-{
-    snprintf(path, 64, "%s/%s", dir, name);
-}
-
-static void remove_all(void)
-{
-    char path[64];
-    for (int i = 0; i < PARTS; i++) path_of(part[i], path), unlink(path);
-    rmdir(dir);
-}
-
-/* Makes a directory of its own, once, whose files are links to those in memory. */
-static void open_directory(void)
-{
-    char path[64], target[64];
-    if (fd[0]) return;
-    FUZZ_CHECK(mkdtemp(dir) != NULL && atexit(remove_all) == 0);
-    for (int i = 0; i < PARTS; i++) {
-        fd[i] = fuzz_memory_file();
-        path_of(part[i], path);
-        snprintf(target, sizeof target, "/proc/self/fd/%d", fd[i]);
-        FUZZ_CHECK(symlink(target, path) == 0);
-    }
-}
-
-FUZZ(open_directory())
+FUZZ(if (!dir) dir = fuzz_directory(part, 2, fd))
 {
     Foreign *f;
     const StoreText *s;
-    const uint8_t *stop = size ? memchr(data, SEPARATOR, size) : NULL;
-    size_t json = stop ? (size_t)(stop - data) : size, rest = stop ? size - json - 1 : 0;
-    fuzz_fill(fd[0], data, json);
-    fuzz_fill(fd[1], data + (size - rest), rest);
+    FuzzPart p[2];
+    fuzz_parts(data, size, p);
+    for (int i = 0; i < 2; i++) fuzz_fill(fd[i], p[i].data, p[i].size);
     int code = foreign_open(dir, &f);
     FUZZ_CHECK(code == 0 || code == ERR_INPUT || code == ERR_MEMORY);
     FUZZ_CHECK((code == 0) == (f != NULL));

@@ -72,8 +72,24 @@ static inline const char *fuzz_file(const uint8_t *data, size_t size)
     return path;
 }
 
+/* Parts an input at its first byte 0x1e, which belongs to neither part; without one the second part is empty. */
+typedef struct {
+    const uint8_t *data;
+    size_t size;
+} FuzzPart;
+static inline void fuzz_parts(const uint8_t *data, size_t size, FuzzPart part[2])
+{
+    const uint8_t *stop = size ? memchr(data, 0x1e, size) : NULL;
+    size_t first = stop ? (size_t)(stop - data) : size, second = stop ? size - first - 1 : 0;
+    part[0] = (FuzzPart){data, first};
+    part[1] = (FuzzPart){data + (size - second), second};
+}
+
 /* ---- seeds.c ---- */
 
+/* Makes a directory, of fuzz-XXXXXX in /tmp, whose files are links to those in memory: fd[i] is that of name[i]. It goes
+ * with the process. */
+const char *fuzz_directory(const char *const *name, size_t count, int *fd);
 /* Returns a small model that all harnesses of model files share, with gradients and moments. */
 Model *fuzz_model(void);
 /* Writes DIR/NAME/... for the readers whose seeds are made, not kept: the built-in schemes one by one,

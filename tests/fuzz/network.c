@@ -1,40 +1,25 @@
 /* network.c: a saved model's directory (studies/model/metadata.c): metadata -> options, scheme, plan, model, weights.
  * The vocabulary is fixed; batch and sequence are given, as by a command line. The harness makes the checksum fit, as
  * the writer of a hostile file could. */
-#include "kernels/file.h"
 #include "studies/model/network.h"
 #include "tests/fuzz/fuzz.h"
 
-static char folder[] = "/tmp/trotter-fuzz-XXXXXX";
-static int model_fd;
+static const char *folder;
+static int fd[2];
 static Options *given;
-
-static const char *path_of(const char *name)
-{
-    static char path[128];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
 
 static void leave(void)
 {
-    unlink(path_of("model.safetensors"));
-    unlink(path_of("vocab.txt"));
-    rmdir(folder);
     options_free(given);
 }
 
-/* Makes the folder, where the file of weights is a link to one in memory. */
 static void enter(void)
 {
     static const char words[] = "<eos>\na\nb\n";
+    static const char *const name[] = {"model.safetensors", "vocab.txt"};
     static const OptionGroup *const groups[] = {&network_text_group, &network_training_group, NULL};
-    char target[64];
-    FUZZ_CHECK(mkdtemp(folder));
-    model_fd = fuzz_memory_file();
-    snprintf(target, sizeof target, "/proc/self/fd/%d", model_fd);
-    FUZZ_CHECK(symlink(target, path_of("model.safetensors")) == 0);
-    FUZZ_CHECK(file_replace(path_of("vocab.txt"), words, sizeof words - 1) == 0);
+    folder = fuzz_directory(name, 2, fd);
+    fuzz_fill(fd[1], words, sizeof words - 1);
     FUZZ_CHECK(options_new(groups, &given) == 0);
     FUZZ_CHECK(options_set(given, OPTION_ARGUMENT, "", "sequence", "8") == 0);
     FUZZ_CHECK(options_set(given, OPTION_ARGUMENT, "", "batch-tokens", "16") == 0);
@@ -64,7 +49,7 @@ FUZZ(if (!given) enter())
     FUZZ_CHECK(copy);
     memcpy(copy, data, size);
     (void)fuzz_seal(copy, size);
-    fuzz_fill(model_fd, copy, size);
+    fuzz_fill(fd[0], copy, size);
     free(copy);
     if (network_load(folder, given, &n) == 0) {
         use(&n);

@@ -17,6 +17,41 @@ Model *fuzz_model(void)
     return m;
 }
 
+static struct {
+    char path[32];
+    const char *const *name;
+    size_t count;
+} held[4]; /* directories of this process */
+static void remove_held(void)
+{
+    char path[256];
+    for (int k = 0; k < 4; k++) {
+        for (size_t i = 0; i < held[k].count; i++) {
+            snprintf(path, sizeof path, "%s/%s", held[k].path, held[k].name[i]);
+            unlink(path);
+        }
+        if (held[k].count) rmdir(held[k].path);
+        held[k].count = 0;
+    }
+}
+
+const char *fuzz_directory(const char *const *name, size_t count, int *fd)
+{
+    static int made;
+    char path[256], target[64], *dir = held[made].path;
+    strcpy(dir, "/tmp/trotter-fuzz-XXXXXX");
+    FUZZ_CHECK(made < 4 && mkdtemp(dir) && atexit(remove_held) == 0);
+    held[made].name = name;
+    held[made++].count = count;
+    for (size_t i = 0; i < count; i++) {
+        fd[i] = fuzz_memory_file();
+        snprintf(path, sizeof path, "%s/%s", dir, name[i]);
+        snprintf(target, sizeof target, "/proc/self/fd/%d", fd[i]);
+        FUZZ_CHECK(symlink(target, path) == 0);
+    }
+    return dir;
+}
+
 /* Makes the path DIR/READER/name of a table; characters that a file system does not allow in a name
  * become '-'. */
 static int seed_path(char path[OUTPUT_PATH], const char *dir, const char *reader, const char *name)

@@ -14,9 +14,8 @@
 #include <time.h>
 
 #include "kernels/random.h"
-#include "ode/ode.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/lib/saved.h"
+#include "tests/lib/scratch.h"
 
 /* FUZZ_LIST: X(name) for every tests/fuzz/name.c, from the Makefile. */
 #define X(name) int fuzz_##name(const uint8_t *data, size_t size);
@@ -172,76 +171,6 @@ TEST(planted_differences)
         if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT)
             fail_msg("%s does not see a planted difference", twice_read[k]);
     }
-}
-
-/* ---- bounds that mutations of seeds do not reach -------------------------------------------------- */
-
-/* Checks that the text `head`, `piece` n times, `tail` is refused with these words. */
-static void refused(const char *head, const char *piece, size_t n, const char *tail,
-                    const char *words)
-{
-    char *text = NULL;
-    size_t bytes, count = 0;
-    Table **list = NULL;
-    FILE *f = open_memstream(&text, &bytes);
-    assert_non_null(f);
-    fputs(head, f);
-    for (size_t i = 0; i < n; i++) fprintf(f, piece, i);
-    fputs(tail, f);
-    fclose(f);
-    assert_int_equal(scheme_parse("text", text, bytes, &list, &count), ERR_INPUT);
-    if (!strstr(error_text(), words)) fail_msg("'%s', not '%s'", error_text(), words);
-    memory_free(list); /* the grown array, without its tables */
-    free(text);
-}
-
-/* Texts that took minutes or gigabytes to read are refused; one of their kind is allowed. */
-TEST(test_texts)
-{
-    static const char learned[] = "scheme x\nlearn a = 1\nlearn b = 1\nlearn c = 1\nlearn d = 1\n"
-                                  "learn e = 1\nlearn f = 1\nlearn g = 1\nlearn h = 1\n"
-                                  "let p = (a+b+c+d+e+f+g+h)^2\nlet q = 0";
-    refused(learned, "+p*p", 8000, "\n", "less to work out");
-    refused("scheme x\n", "let a%zu = 1\n", 70000, "flow F\n", "at most 256 names");
-    refused("", "scheme x%zu\nflow F\n", 40000, "", "at most 4096 schemes");
-    refused("scheme x\nk1 = H(y)\ngate g = tanh(k1", ", y", 20000, ")\n", "at most 256 arguments");
-    refused("scheme x\nlet a = 0", "+1/1%05zu^60", 3000, "\n", "fewer digits");
-    refused("scheme x\nflow F\n", "# %0999zu\n", 1100, "", "at most 1 MiB");
-    refused("scheme x\nlet b = ", "(", 60000, "\n", "nested parentheses");
-    refused("scheme x\nlet b = ", "9", 60000, "\n", "at most 200 digits");
-    refused("scheme x\n", "k1 = H(y)\n", 10000, "", "at most 256 stages");
-    refused("scheme x\nlet b = 9", "*9^60", 1000, "\n", "fewer digits");
-    static const char good[] = "scheme x\nlet a = 1/3^60 + 1/7^60\nflow a F\n";
-    Table **list = NULL;
-    size_t count = 0;
-    assert_int_equal(scheme_parse("text", good, strlen(good), &list, &count), 0);
-    table_free(list[0]);
-    memory_free(list);
-}
-
-/* Loads a saved network whose metadata have `value` for `name`. */
-static int load_altered(const char *name, const char *value)
-{
-    Options *none;
-    saved_write(name, value);
-    assert_int_equal(options_new(network_groups, &none), 0);
-    int code = saved_load(folder, none);
-    options_free(none);
-    return code;
-}
-
-/* Sizes that would take terabytes are refused before anything is built. */
-TEST(test_sizes)
-{
-    static const char *const large[][2] = {
-        {"width", "65536"}, {"inner", "1048576"}, {"layers", "1000"}};
-    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
-        assert_int_equal(load_altered(large[i][0], large[i][1]), ERR_INPUT);
-        if (!strstr(error_text(), "there can be at most")) fail_msg("%s", error_text());
-    }
-    assert_int_equal(load_altered("width", "0"), ERR_INPUT);
-    assert_int_equal(load_altered("scheme_text", "scheme x"), ERR_INPUT);
-    assert_int_equal(load_altered("rate", "0.5"), 0); /* control: no size */
 }
 
 /* ---- tests --------------------------------------------------------------------------------------- */

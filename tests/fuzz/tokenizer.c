@@ -3,8 +3,6 @@
 #include "nn/text/tokenizer.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { SEPARATOR = 0x1e };
-
 static void check_text(const Tokenizer *t, const char *text, size_t bytes)
 {
     int32_t *id[2] = {NULL, NULL};
@@ -24,11 +22,11 @@ static void check_text(const Tokenizer *t, const char *text, size_t bytes)
 FUZZ()
 {
     Tokenizer *t;
-    const uint8_t *stop = size ? memchr(data, SEPARATOR, size) : NULL;
-    size_t json = stop ? (size_t)(stop - data) : size, text = stop ? size - json - 1 : 0;
-    int code = tokenizer_parse("json", (const char *)data, json, &t);
+    FuzzPart p[2];
+    fuzz_parts(data, size, p);
+    int code = tokenizer_parse("json", (const char *)p[0].data, p[0].size, &t);
     FUZZ_CHECK(code == 0 || code == ERR_INPUT || code == ERR_MEMORY);
     FUZZ_CHECK((code == 0) == (t != NULL));
-    if (code == 0) check_text(t, (const char *)data + (size - text), text);
+    if (code == 0) check_text(t, (const char *)p[1].data, p[1].size);
     tokenizer_free(t);
 }

@@ -15,7 +15,7 @@
  */
 #include "tests/lib/test.h"
 
-#include "tests/lib/attention_problem.h"
+#include "tests/kernels/attention_problem.h"
 #include "tests/lib/distance.h"
 
 #define TWIN_EXACT 0x1p-40 /* bound without roundings */

@@ -17,7 +17,6 @@ static inline void counting_write(size_t most, size_t numbers)
         {"eins", "zwei", "drei", "vier", "f\xc3\xbcnf", "sechs", "sieben", "acht", "neun", "zehn"}};
     static const char *const split[] = {"train", "val", "test"};
     static char text[2][1 << 16];
-    char file[32];
     uint64_t k = 0;
     mkdir(file_path("c"), 0777);
     for (int s = 0; s < 3; s++) {
@@ -30,8 +29,7 @@ static inline void counting_write(size_t most, size_t numbers)
             }
         }
         for (int i = 0; i < 2; i++) {
-            snprintf(file, sizeof file, "c/%s.%s", split[s], i ? "de" : "en");
-            file_text(file, text[i]);
+            file_text(formed("c/%s.%s", split[s], i ? "de" : "en"), text[i]);
         }
     }
 }

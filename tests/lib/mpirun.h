@@ -20,14 +20,12 @@ static char missing[512];     /* why there are no ranks here; "" where there are
 
 static inline const char *ranks_line(int ranks, const char *arguments)
 {
-    static char line[5 * PATH_MAX + 256];
     char start[128] = "";
     if (ranks > 1)
         snprintf(start, sizeof start, /* waiting ranks give their processor to those that work */
                  "mpirun --mca mpi_yield_when_idle 1 --oversubscribe --allow-run-as-root -n %d ",
                  ranks);
-    snprintf(line, sizeof line, "%s%s %s%s", start, program, arguments, corpus);
-    return line;
+    return formed("%s%s %s%s", start, program, arguments, corpus);
 }
 
 /* Runs so many ranks and returns their exit status. */
@@ -100,9 +98,8 @@ typedef struct {
 
 static inline void read_log(const char *dir, Log *l)
 {
-    char name[256], text[1 << 15];
-    snprintf(name, sizeof name, "%s/log.csv", dir);
-    file_read(name, text, sizeof text);
+    char text[1 << 15];
+    file_read(formed("%s/log.csv", dir), text, sizeof text);
     l->rows = 0;
     for (char *line = strchr(text, '\n'); line && line[1] && l->rows < ROWS; l->rows++) {
         line++;
@@ -134,11 +131,16 @@ static inline double apart(const Log *a, const Log *b)
 
 static Log one, many;
 
+/* Trains in one process, into `one`. */
+static inline void one_process(const char *arguments)
+{
+    must_run(1, formed("%s --out one", arguments));
+    read_log("one", &one);
+}
+
 static inline double apart_from_one(int ranks, const char *arguments)
 {
-    char line[1024];
-    snprintf(line, sizeof line, "%s --out many", arguments);
-    must_run(ranks, line);
+    must_run(ranks, formed("%s --out many", arguments));
     read_log("many", &many);
     return apart(&one, &many);
 }
@@ -165,10 +167,9 @@ static inline pid_t rank_of(pid_t mpirun, int k)
     snprintf(name, sizeof name, "(%.200s)", strrchr(program, '/') + 1);
     DIR *d = opendir("/proc");
     for (struct dirent *e; d && (e = readdir(d));) {
-        char file[300], text[512] = "", *after;
+        char text[512] = "", *after;
         int pid = atoi(e->d_name), parent;
-        snprintf(file, sizeof file, "/proc/%.20s/stat", e->d_name);
-        FILE *f = pid ? fopen(file, "r") : NULL;
+        FILE *f = pid ? fopen(formed("/proc/%.20s/stat", e->d_name), "r") : NULL;
         if (!f) continue;
         text[fread(text, 1, sizeof text - 1, f)] = '\0';
         fclose(f);

@@ -14,9 +14,7 @@ static inline int ids_clash(const char *text)
             if (memcmp(s, t, n) == 0) return 1;
     }
     for (const char *s = strstr(text, "href=\"#"); s; s = strstr(s + 1, "href=\"#")) {
-        char id[160];
-        snprintf(id, sizeof id, " id=\"%.*s\"", (int)strcspn(s + 7, "\""), s + 7);
-        if (!strstr(text, id)) return 1;
+        if (!strstr(text, formed(" id=\"%.*s\"", (int)strcspn(s + 7, "\""), s + 7))) return 1;
     }
     return 0;
 }
@@ -36,33 +34,16 @@ static char said[16384], *page;
 
 static inline char *page_of(const char *dir)
 {
-    char name[256];
     run_ok("report %s --out %s.html", dir, dir);
     assert_string_equal(out, "");
     snprintf(said, sizeof said, "%.16000s", err);
-    snprintf(name, sizeof name, "%s.html", dir);
-    free(page);
-    page = file_slurp(name, NULL);
+    page = file_slurp(formed("%s.html", dir), NULL);
     check_page(dir, page);
     return page;
 }
 
-static inline void must_have(const char *text, const char *words)
-{
-    if (!strstr(text, words)) fail_msg("the page has no '%s'", words);
-}
-
 /* Checks a directory's page, which has all of these words; those behind a '~' it has not. */
-#define PAGE_HAS(dir, ...) page_has(dir, (const char *const[]){__VA_ARGS__, NULL})
-static inline void page_has(const char *dir, const char *const *words)
-{
-    page_of(dir);
-    for (; *words; words++)
-        if (**words != '~')
-            must_have(page, *words);
-        else if (strstr(page, *words + 1))
-            fail_msg("the page has '%s'", *words + 1);
-}
+#define PAGE_HAS(dir, ...) text_has(dir, page_of(dir), (const char *const[]){__VA_ARGS__, NULL})
 
 static inline void make_dir(const char *name)
 {

@@ -93,6 +93,17 @@ void shell_ok(const char *format, ...)
     free(line);
 }
 
+double shell_number(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *line = shell_line("{", format, args, "\n} >number.txt");
+    va_end(args);
+    if (system(line) != 0) fail_msg("%s", line);
+    free(line);
+    return strtod(file_slurp("number.txt", NULL), NULL);
+}
+
 pid_t shell_start(const char *log, const char *format, ...)
 {
     char after[64];
@@ -194,10 +205,23 @@ void run_ok(const char *format, ...)
     free(line);
 }
 
-void must_print(const char *arguments, const char *part)
+void text_has(const char *what, const char *text, const char *const *parts)
+{
+    for (; *parts; parts++)
+        if (!strstr(text, *parts + (**parts == '~')) != (**parts == '~'))
+            fail_msg("%s: '%s' is not so in\n%.8000s", what, *parts, text);
+}
+
+void must_print_all(const char *arguments, const char *const *parts)
 {
     run_ok("%s", arguments);
-    if (!strstr(out, part)) fail_msg("trotter %s: no '%s' in\n%s%s", arguments, part, out, err);
+    text_has(arguments, out, parts);
+}
+
+void must_tell_all(const char *arguments, const char *const *parts)
+{
+    run_ok("%s", arguments);
+    text_has(arguments, err, parts);
 }
 
 void forget_result(const char *arguments)
@@ -340,8 +364,9 @@ int row_of(const char *csv, const char *begin)
     return row;
 }
 
-static double number_of(const char *cell)
+double number_in(const char *csv, int row, const char *name)
 {
+    const char *cell = cell_of(csv, row, name);
     return *cell ? strtod(cell, NULL) : NAN;
 }
 
@@ -352,31 +377,35 @@ const char *out_cell(int row, const char *name)
 
 double out_number(int row, const char *name)
 {
-    return number_of(out_cell(row, name));
+    return number_in(out, row, name);
 }
 
 double file_number(const char *file, int row, const char *name)
 {
-    char *text = file_slurp(file, NULL);
-    double x = number_of(cell_of(text, row, name));
-    free(text);
-    return x;
+    return number_in(file_slurp(file, NULL), row, name);
 }
 
 double result_of(const char *dir, const char *name)
 {
-    char file[PATH_MAX];
-    snprintf(file, sizeof file, "%s/result.csv", dir);
-    return file_number(file, -1, name);
+    return file_number(formed("%s/result.csv", dir), -1, name);
 }
 
 int file_has(const char *name, const char *words)
 {
     size_t bytes;
     char *text = file_slurp(name, &bytes);
-    int has = memmem(text, bytes, words, strlen(words)) != NULL;
-    free(text);
-    return has;
+    return memmem(text, bytes, words, strlen(words)) != NULL;
+}
+
+char *output_of(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *line = line_of(format, args);
+    va_end(args);
+    run_ok("%s", line);
+    free(line);
+    return kept_text(strdup(out));
 }
 
 char *eval_csv(const char *format, ...)
@@ -385,9 +414,9 @@ char *eval_csv(const char *format, ...)
     va_start(args, format);
     char *line = line_of(format, args);
     va_end(args);
-    run_ok("eval --threads 1 --csv --model %s", line);
+    char *text = output_of("eval --threads 1 --csv --model %s", line);
     free(line);
-    return strdup(out);
+    return text;
 }
 
 int says(const char *words)
@@ -397,8 +426,6 @@ int says(const char *words)
 
 void assert_same_file(const char *dir, const char *other, const char *what, int same)
 {
-    char a[64], b[64];
-    snprintf(a, sizeof a, "%s/%s", dir, what);
-    snprintf(b, sizeof b, "%s/%s", other, what);
+    const char *a = formed("%s/%s", dir, what), *b = formed("%s/%s", other, what);
     if (same_files(a, b) != same) fail_msg("%s and %s: expected %d", a, b, same);
 }

@@ -32,6 +32,9 @@ int shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Runs a line that prepares a test and must succeed; out and err stay. */
 void shell_ok(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Returns the number that a shell line prints, which must succeed. */
+double shell_number(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Starts a line of one command as shell() would. It goes on by itself, can be interrupted, and writes to LOG.out and
  * LOG.err. */
 pid_t shell_start(const char *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -54,8 +57,17 @@ int trained(int status);
 void expect(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void run_ok(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Runs it as run_ok does, and fails the test unless stdout has this part. */
-void must_print(const char *arguments, const char *part);
+/* Fails the test unless the text has each of these parts, but none that stands behind a '~'. */
+#define HAS(text, ...) text_has(#text, text, (const char *const[]){__VA_ARGS__, NULL})
+void text_has(const char *what, const char *text, const char *const *parts);
+/* Runs it as run_ok does, and holds stdout, or stderr, to these parts. */
+#define must_print(arguments, ...) \
+    must_print_all(arguments, (const char *const[]){__VA_ARGS__, NULL})
+#define must_tell(arguments, ...) must_tell_all(arguments, (const char *const[]){__VA_ARGS__, NULL})
+void must_print_all(const char *arguments, const char *const *parts);
+void must_tell_all(const char *arguments, const char *const *parts);
+/* Runs it as run_ok does and returns its stdout (kept_text). */
+char *output_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Removes result and state from the directory that `arguments` name last: train would spare them. */
 void forget_result(const char *arguments);
@@ -66,11 +78,12 @@ const char *cell_of(const char *csv, int row, const char *name);
 const char *out_cell(int row, const char *name);
 /* Returns the number of the first row that begins with these words; fails the test where there is none. */
 int row_of(const char *csv, const char *begin);
+double number_in(const char *csv, int row, const char *name);
 double out_number(int row, const char *name);
 double file_number(const char *file, int row, const char *name);
 double result_of(const char *dir, const char *name); /* of the last row of DIR/result.csv */
 
-/* Returns the output of `trotter eval --csv --model ARGUMENTS`. The caller frees it. */
+/* Returns the output of `trotter eval --csv --model ARGUMENTS`. */
 char *eval_csv(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Tells whether the last run wrote these words to stderr. */

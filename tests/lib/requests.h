@@ -48,14 +48,19 @@ static inline const char *request_body(const char *answer)
     return end ? end + 4 : answer + strlen(answer);
 }
 
-/* Sends bytes as they are, and hears. */
-static inline int request_say(const Door *d, const char *head, size_t bytes, char *answer,
-                              size_t room)
+/* Sends bytes as they are, and does not wait for an answer. */
+static inline int request_send(const Door *d, const char *head, size_t bytes)
 {
     int fd = request_connect(d);
     for (ssize_t n; fd >= 0 && bytes > 0; head += n, bytes -= (size_t)n)
         if ((n = send(fd, head, bytes, MSG_NOSIGNAL)) <= 0) break;
-    return request_hear(fd, answer, room);
+    return fd;
+}
+
+static inline int request_say(const Door *d, const char *head, size_t bytes, char *answer,
+                              size_t room)
+{
+    return request_hear(request_send(d, head, bytes), answer, room);
 }
 
 /* Asks for what stands behind the token. */

@@ -3,10 +3,12 @@
 #define TROTTER_TESTS_SAVED_H
 
 #include "nn/text/corpus.h"
-#include "ode/ode.h"
 #include "studies/model/network.h"
+#include "tests/lib/built_in.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/test.h"
+
+#define OWN_OPTIONS SCOPED(options_drop) Options
 
 /* Makes the options of a network of width and inner width 4. */
 static inline Options *saved_options(void)
@@ -36,17 +38,14 @@ static inline void saved_alter(Metadata *meta, const char *key, const char *valu
 /* Writes model.safetensors and vocab.txt into the folder, with one item of the metadata altered. */
 static inline void saved_write(const char *key, const char *value)
 {
-    Zoo z;
-    Table *t;
+    OWN_TABLE *t = built_in("transformer", "euler");
     Model *m;
     Metadata meta;
     const Backend *b;
-    Options *o = saved_options();
+    OWN_OPTIONS *o = saved_options();
     char *word[] = {(char[]){WORD_EOS}, (char[]){"a"}};
     Corpus c = {.vocab = {.size = 2, .word = word}};
     static const char words[] = WORD_EOS "\na\n";
-    assert_int_equal(zoo_open(&z), 0);
-    assert_int_equal(zoo_find(&z, "transformer", "euler", &t), 0);
     assert_int_equal(network_backend(o, &b), 0);
     assert_int_equal(network_model(o, (Stacks){t}, &(Vocab){.size = 2}, b, 0, &m), 0);
     assert_int_equal(network_metadata(o, (Stacks){t}, &c, m, &meta), 0);
@@ -55,9 +54,6 @@ static inline void saved_write(const char *key, const char *value)
     file_write("vocab.txt", words, sizeof words - 1);
     network_metadata_free(&meta);
     model_free(m);
-    table_free(t);
-    zoo_close(&z);
-    options_free(o);
 }
 
 /* Loads the network that `dir` names with the given options. Returns network_load's code. */

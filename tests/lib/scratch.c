@@ -70,16 +70,45 @@ void file_read(const char *name, char *text, size_t bytes)
     fclose(f);
 }
 
-char *file_slurp(const char *name, size_t *bytes)
+char *path_slurp(const char *path, size_t *bytes)
 {
     char *text = NULL, part[65536];
     size_t n, got;
-    FILE *f = fopen(file_path(name), "rb"), *whole = open_memstream(&text, &n);
-    if (!f || !whole) fail_msg("%s cannot be read", name);
+    FILE *f = fopen(path, "rb"), *whole = f ? open_memstream(&text, &n) : NULL;
+    if (!whole) return NULL;
     while ((got = fread(part, 1, sizeof part, f)) > 0) fwrite(part, 1, got, whole);
     fclose(f);
     assert_int_equal(fclose(whole), 0);
     if (bytes) *bytes = n;
+    return kept_text(text);
+}
+
+char *file_slurp(const char *name, size_t *bytes)
+{
+    char *text = path_slurp(file_path(name), bytes);
+    if (!text) fail_msg("%s cannot be read", name);
+    return text;
+}
+
+char *kept_text(char *text)
+{
+    static char *all[1024];
+    static size_t turn;
+    char **at = &all[turn++ % 1024];
+    assert_non_null(text);
+    free(*at);
+    return *at = text;
+}
+
+const char *formed(const char *format, ...)
+{
+    static char all[16][2 * PATH_MAX];
+    static int turn;
+    char *text = all[turn++ % 16];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof all[0], format, args);
+    va_end(args);
     return text;
 }
 
@@ -87,10 +116,7 @@ int same_files(const char *a, const char *b)
 {
     size_t m, n;
     char *x = file_slurp(a, &m), *y = file_slurp(b, &n);
-    int same = m == n && memcmp(x, y, m) == 0;
-    free(x);
-    free(y);
-    return same;
+    return m == n && memcmp(x, y, m) == 0;
 }
 
 int error_has(const char *words)

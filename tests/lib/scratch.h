@@ -26,10 +26,28 @@ int file_exists(const char *name);
 /* Reads a file into text, cut off after `bytes` - 1. text is "" where there is no file. */
 void file_read(const char *name, char *text, size_t bytes);
 
-/* Reads a whole file, which must be there, and ends it with a zero. The caller frees it. bytes: NULL or its
- * size. */
+/* Reads a whole file, which must be there, and ends it with a zero. bytes: NULL or its size. path_slurp: of any path,
+ * NULL where there is none. */
 char *file_slurp(const char *name, size_t *bytes);
+char *path_slurp(const char *path, size_t *bytes);
 
+/* Keeps a text that malloc made, as file_slurp does with its own: it is there until the 1024th that is kept after
+ * it, and nobody frees it. */
+char *kept_text(char *text);
+/* Returns (kept_text) what the statements write to `file`: WRITTEN(f, fputs("a", f)). */
+#define WRITTEN(file, ...)                                          \
+    __extension__({                                                 \
+        char *written_text = NULL;                                  \
+        size_t written_bytes;                                       \
+        FILE *file = open_memstream(&written_text, &written_bytes); \
+        assert_non_null(file);                                      \
+        __VA_ARGS__;                                                \
+        assert_int_equal(fclose(file), 0);                          \
+        kept_text(written_text);                                    \
+    })
+
+/* Returns a formatted text. Sixteen may be in use at a time. */
+const char *formed(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Tells whether two files there hold the same bytes. */
 int same_files(const char *a, const char *b);
 

@@ -14,10 +14,8 @@ static char big[1 << 18];
 /* Writes a corpus. `test` replaces test.txt unless it is NULL. */
 static inline void write_corpus(const char *dir, const char *test)
 {
-    char name[256];
     corpus_write(dir, 400, 40);
-    snprintf(name, sizeof name, "%s/test.txt", dir);
-    if (test) file_text(name, test);
+    if (test) file_text(formed("%s/test.txt", dir), test);
 }
 
 /* Returns the named cell of the row that begins with `start`. */
@@ -28,16 +26,13 @@ static inline const char *cell(const char *csv, const char *start, const char *n
 
 static inline double number(const char *csv, const char *start, const char *name)
 {
-    const char *w = cell(csv, start, name);
-    return *w ? strtod(w, NULL) : NAN;
+    return number_in(csv, row_of(csv, start), name);
 }
 
 /* Checks that a study's log says something so many times. */
 static inline void must_count(const char *dir, const char *words, int times)
 {
-    char name[64];
-    snprintf(name, sizeof name, "%s/study.log", dir);
-    file_read(name, big, sizeof big);
+    file_read(formed("%s/study.log", dir), big, sizeof big);
     int n = count_words(big, words);
     if (n != times) fail_msg("'%s' %d times, not %d: %s", words, n, times, big);
 }

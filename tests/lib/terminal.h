@@ -36,10 +36,9 @@ static inline int terminal_shows(const char *arguments, const char *words, int s
     need_terminal();
     pid_t child = forkpty(&terminal, NULL, NULL, NULL);
     if (child == 0) {
-        char line[2 * PATH_MAX];
-        snprintf(line, sizeof line, "cd %s && exec %s %s >/dev/null </dev/null", folder, program,
-                 arguments);
-        execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+        execl("/bin/sh", "sh", "-c",
+              formed("cd %s && exec %s %s >/dev/null </dev/null", folder, program, arguments),
+              (char *)NULL);
         _exit(127);
     }
     int seen = terminal_read(terminal, words, seconds);

@@ -182,8 +182,6 @@ static inline void assert_same_run(const char *a, const char *b, const Trial *x,
 {
     char *p = log_of(a), *q = log_of(b);
     assert_string_equal(p, q);
-    free(p);
-    free(q);
     assert_same_file(a, b, "model.safetensors");
     assert_int_equal(x->result.best_epoch, y->result.best_epoch);
     assert_int_equal(x->result.steps, y->result.steps);

@@ -5,9 +5,11 @@
  *
  *     library_process MODEL [CALLS]
  */
+#include <dirent.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_math.h>
 #include <limits.h>
+#include <malloc.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,14 +18,20 @@
 #include <string.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <trotter.h>
 #include <unistd.h>
-
-#include "tests/library/library_often.h"
 
 enum { ANSWERS = 64, ROUNDS = 4, GARBAGE = 300 };
 
 static const char *directory;
+
+static int decay(void *arg, double t, const double *y, double *dy)
+{
+    (void)arg, (void)t;
+    dy[0] = -y[0];
+    return 0;
+}
 
 typedef struct {
     size_t count;
@@ -148,12 +156,33 @@ static void of_models(Round *r)
         r->failed = __LINE__;
 }
 
+static void of_refusals(Round *r)
+{
+    TrotterScheme *s;
+    TrotterSystem *on;
+    TrotterModel *m;
+    static const char two[] =
+        "scheme a\nk1 = H(y)\ny' = y + k1\nscheme b\nk1 = H(y)\ny' = y + k1\n";
+    if (trotter_scheme_find("hoin", &s) != TROTTER_INPUT ||
+        trotter_scheme_read(two, NULL, &s) != TROTTER_INPUT ||
+        trotter_system_parse("system s\nd 1\nG1 = -(y1\n", 1, 1, 1, &on) != TROTTER_INPUT ||
+        trotter_model_load("nowhere", 0, &m) != TROTTER_INPUT)
+        r->failed = __LINE__;
+}
+
+static const struct {
+    const char *name;
+    void (*of)(Round *r);
+} calls[] = {{"schemes", of_schemes},
+             {"systems", of_systems},
+             {"models", of_models},
+             {"refusals", of_refusals}};
+enum { CALLS = sizeof calls / sizeof *calls };
+
 static Round round_of_all(void)
 {
     Round r = {0};
-    of_schemes(&r);
-    of_systems(&r);
-    of_models(&r);
+    for (size_t i = 0; i < CALLS; i++) calls[i].of(&r);
     return r;
 }
 
@@ -424,6 +453,55 @@ static int on_odd_numbers(void)
     return wrong ? __LINE__ : 0;
 }
 
+/* ---- so often that what is kept would be seen --------------------------------------------------------------- */
+
+/* Returns the bytes that are allocated. */
+static size_t allocated(void)
+{
+    struct mallinfo2 m = mallinfo2();
+    return m.uordblks + m.hblkhd;
+}
+
+static long entries(const char *folder)
+{
+    long n = 0;
+    DIR *d = opendir(folder);
+    while (d && readdir(d)) n++;
+    if (d) closedir(d);
+    return n;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Calls one row: nothing is kept of a call, after the first ones. A row whose calls take long makes fewer, as many as a
+ * minute has. */
+static int without_growth(size_t row, long most)
+{
+    long n = -3, files = 0, threads = 0;
+    size_t memory = 0;
+    for (double end = now() + 60; n < most && (n <= 0 || now() < end); n++) {
+        Round r = {0};
+        if (n == 0) {
+            files = entries("/proc/self/fd"), threads = entries("/proc/self/task");
+            memory = allocated();
+        }
+        calls[row].of(&r);
+        if (r.failed) return r.failed;
+    }
+    size_t after = allocated();
+    int more = after > memory || entries("/proc/self/fd") != files ||
+               entries("/proc/self/task") != threads;
+    if (most > 1000 || more)
+        printf("%-16s %8ld calls, %zu bytes before, %zu after\n", calls[row].name, n, memory,
+               after);
+    return more ? __LINE__ : 0;
+}
+
 int main(int argc, char **argv)
 {
     int (*const job[])(void) = {in_threads, in_child,   under_signals, beside_own_handler,
@@ -433,7 +511,8 @@ int main(int argc, char **argv)
     alone = round_of_all();
     failed = alone.failed;
     for (size_t i = 0; failed == 0 && i < sizeof job / sizeof *job; i++) failed = job[i]();
-    if (failed == 0) failed = all_without_growth(directory, argc > 2 ? atol(argv[2]) : 50);
+    for (size_t i = 0; failed == 0 && i < CALLS; i++)
+        failed = without_growth(i, argc > 2 ? atol(argv[2]) : 50);
     if (failed) printf("line %d\n", failed);
     return failed != 0;
 }

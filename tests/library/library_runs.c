@@ -54,6 +54,8 @@ static int paths(void)
     NEED(run.evaluations == 4 && memcmp(y, y + 8, 5 * sizeof *y) == 0);
     DONE(trotter_solve_path(split, F, 0.25, 4, y, &run));
     NEED(fabs(y[4] - exp(-1)) < 1e-10);
+    DONE(trotter_solve(past, F, 0.5, 1, y)); /* its history is exact: exp(1/2) at -1/2 */
+    NEED(fabs(y[0] - (0.25 + 0.25 * exp(0.5))) < 1e-11);
     DONE(trotter_solve_path(euler, wild, 1, 4, y, &run));
     NEED(run.steps == 1 && strcmp(run.outcome, "not finite") == 0);
     NEED(isfinite(y[1]) && isnan(y[2]) && isnan(y[4]));
@@ -192,6 +194,46 @@ static int tableau(void)
     return 0;
 }
 
+/* A text, a name and a field that cannot be; the text that a scheme prints is read again. */
+static int refusals(void)
+{
+    static const char two[] =
+        "scheme a\nk1 = H(y)\ny' = y + k1\nscheme b\nk1 = H(y)\ny' = y + k1\n";
+    TrotterScheme *s = NULL;
+    TrotterSystem *on;
+    char *text;
+    NEED(trotter_scheme_find("eulre", &s) == TROTTER_INPUT && !s &&
+         strstr(trotter_error(), "euler"));
+    NEED(trotter_scheme_read("scheme a\nk1 = F(y\n", NULL, &s) == TROTTER_INPUT);
+    NEED(strstr(trotter_error(), "text:2:"));
+    NEED(trotter_system_find("nothing", 0, 0, 1, &on) == TROTTER_INPUT);
+    NEED(trotter_solve(euler, ends, 0.5, 4, y) == TROTTER_NUMERIC);
+    DONE(trotter_scheme_print(pair, &text));
+    DONE(trotter_scheme_read(text, "dormand-prince", &s));
+    NEED(strcmp(trotter_scheme_name(s), "dormand-prince") == 0);
+    trotter_free(text);
+    trotter_scheme_free(s);
+    NEED(trotter_scheme_read(two, NULL, &s) == TROTTER_INPUT);
+    return 0;
+}
+
+static int scores(void)
+{
+    const char *h[] = {"the cat sat on the mat"}, *r[] = {"the cat sat on a mat"};
+    double said[] = {1, 0, 1, 1}, right[] = {1, 0, 0, 1}, x;
+    DONE(trotter_score_lines("bleu", "13a", 1, h, r, &x));
+    NEED(fabs(x - 53.7285) < 1e-4);
+    NEED(trotter_score_lines("bleu", "14a", 1, h, r, &x) == TROTTER_INPUT);
+    NEED(trotter_score_lines("blue", NULL, 1, h, r, &x) == TROTTER_INPUT);
+    DONE(trotter_score_labels("accuracy", 4, said, right, &x));
+    NEED(x == 0.75);
+    DONE(trotter_score_labels("pearson", 4, said, right, &x));
+    NEED(fabs(x - 1 / sqrt(3)) < 1e-12);
+    said[0] = 0.5;
+    NEED(trotter_score_labels("accuracy", 4, said, right, &x) == TROTTER_INPUT);
+    return 0;
+}
+
 int main(void)
 {
     const double one = 1;
@@ -204,7 +246,7 @@ int main(void)
     DONE(trotter_system_make(1, 1, &one, burst, NULL, NULL, &wild));
     DONE(trotter_system_make(1, 1, &one, NULL, broken, NULL, &ends));
     int failed = paths() || tolerances() || references() || conditions() || expansions() ||
-                 regions() || names() || tableau();
+                 regions() || names() || tableau() || refusals() || scores();
     trotter_scheme_free(euler);
     trotter_scheme_free(pair);
     trotter_scheme_free(split);

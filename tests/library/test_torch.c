@@ -29,22 +29,6 @@ static const char *const networks[] = {
 };
 enum { NETWORKS = sizeof networks / sizeof *networks };
 
-/* The program's logits are written in f32: numbers below 4 differ by 2^-23 at most. The last line spoils a reading. */
-static const char code[] =
-    "import sys, numpy, torch\n"
-    "from torch_model import Model\n"
-    "for i in range(int(sys.argv[1])):\n"
-    "    m, a = Model('run%d' % i), torch.tensor(numpy.load('run%d.npy' % i))\n"
-    "    word = [line.strip() for line in open('run%d/vocab.txt' % i)]\n"
-    "    ids = torch.tensor([0] + [word.index(w) if w in word else word.index('<unk>') for w in open('said').read().split()])\n"
-    "    ids[0] = word.index('<eos>')\n"
-    "    z = m(torch.stack([ids, ids.flip(0)]))\n"
-    "    assert (z[0] - a).abs().max() < 2**-23 * 4, (sys.argv, i, (z[0] - a).abs().max())\n"
-    "    z.square().sum().backward()\n"
-    "    assert all(p.grad is not None and p.grad.isfinite().all() for p in m.parameters()), i\n"
-    "    with torch.no_grad(): m.layers[0].w['attn/1/qkv/weight'][0, 0] += 1\n"
-    "    assert (m(ids) - a).abs().max() > 1e-5, i\n";
-
 TEST(logits_by_torch)
 {
     if (shell("command -v python3 && /usr/bin/python3 -c 'import torch, numpy'") != 0) {
@@ -62,9 +46,9 @@ TEST(logits_by_torch)
         run_ok("eval --threads 1 --model run%d --text said --precision f64 --logits run%d.npy", i,
                i);
     }
-    file_text("logits.py", code);
-    if (shell("PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=%s /usr/bin/python3 logits.py %d", python,
-              NETWORKS) != 0)
+    if (shell(
+            "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=%s /usr/bin/python3 %s/../../tests/python/torch_logits.py %d",
+            python, python, NETWORKS) != 0)
         fail_msg("%s", err);
 }
 

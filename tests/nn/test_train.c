@@ -105,7 +105,6 @@ TEST(the_log_has_its_columns)
         checked++;
         best = fmin(best, strtod(line + n, NULL));
     }
-    free(text);
     assert_int_equal(checked, EPOCHS);
     assert_int_equal(last, a.result.steps);
     assert_int_equal(rows, a.result.steps); /* fewer than 20 steps an epoch: a row each */
@@ -363,7 +362,6 @@ static int validations_of(const char *directory, uint64_t step[32], double ppl[3
     int n = 0;
     for (const char *row = strchr(log, '\n'); row && row[1] && n < 32; row = strchr(row + 1, '\n'))
         n += sscanf(row, "\n%" SCNu64 ",%*[^,],%*[^,],%*[^,],%lf", &step[n], &ppl[n]) == 2;
-    free(log);
     return n;
 }
 

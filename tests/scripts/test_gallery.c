@@ -98,19 +98,18 @@ TEST_DRAWN(test_page)
     shell_ok("sh %s/studies/scripts/gallery.sh %s good.txt gallery 2>log", root, program);
     shell_ok(
         "test -s gallery/a-order.svg && test -s gallery/a-work.svg && test $(grep -c 'trotter order' log) = 1");
-    assert_true(file_has("gallery/index.html",
-                         "<figure><img src=\"a-order.svg\" alt=\"a &lt; b &amp; c\">"));
-    assert_true(
-        file_has("gallery/index.html", "<span>trotter order</span> <span>--system linear</span>"));
+    HAS(file_slurp("gallery/index.html", NULL),
+        "<figure><img src=\"a-order.svg\" alt=\"a &lt; b &amp; c\">",
+        "<span>trotter order</span> <span>--system linear</span>");
     file_text("bad.txt",
               "a/order | trotter order --system linear --scheme rk5 --halvings 4 | None.\n");
     assert_int_equal(shell("sh %s/studies/scripts/gallery.sh %s bad.txt none", root, program), 1);
-    assert_true(says(
-        "make gallery: trotter order --system linear --scheme rk5 --halvings 4: trotter order: "));
+    HAS(err,
+        "make gallery: trotter order --system linear --scheme rk5 --halvings 4: trotter order: ");
     file_text("bad.txt",
               "a/none | trotter order --system linear --scheme rk4 --halvings 4 | None.\n");
     assert_int_equal(shell("sh %s/studies/scripts/gallery.sh %s bad.txt none", root, program), 1);
-    assert_true(says("leaves no a/none.svg"));
+    HAS(err, "leaves no a/none.svg");
     shell_ok("test ! -e none/index.html");
 }
 

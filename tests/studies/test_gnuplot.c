@@ -166,12 +166,10 @@ static void write_texts(void)
 {
     static const char *const name[] = {"train.txt", "valid.txt", "test.txt", "train.a", "valid.a",
                                        "test.a",    "train.b",   "valid.b",  "test.b"};
-    char path[512];
     assert_int_equal(mkdir(file_path(odd), 0777), 0);
     assert_int_equal(mkdir(file_path(odd_corpus), 0777), 0);
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
-        snprintf(path, sizeof path, "%s/%s", odd_corpus, name[i]);
-        FILE *f = fopen(file_path(path), "wb");
+        FILE *f = fopen(file_path(formed("%s/%s", odd_corpus, name[i])), "wb");
         assert_non_null(f);
         for (int k = 0; k < (i % 3 ? 10 : 100); k++) fputs(tokens, f);
         assert_int_equal(fclose(f), 0);
@@ -206,7 +204,6 @@ static void draw_orders(void)
 
 static void draw_models(void)
 {
-    static char system[PATH_MAX];
     trotter("train" NET "--scheme transformer --layers 2 --out @model");
     trotter("plot @model/log.csv @model/log.csv --out @logs");
     trotter("compare" NET "--scheme transformer,euler,heun-layer,rk4-layer --seeds 2 --truncation "
@@ -217,9 +214,9 @@ static void draw_models(void)
             "--seeds 2 --truncation 1 --rate 0.03 --warmup 1 --out @pairs"); /* beats words */
     trotter("sweep" NET "--interleaved --permutations 2 --random 2 --sandwiches --words sffs "
             "--layers 1 --seeds 2 --out @sweep");
-    snprintf(system, sizeof system, "network:%s", odd_path("model"));
     assert_int_equal(
-        run((const char *const[]){program, "order", "--system", system, "--scheme", "heun",
+        run((const char *const[]){program, "order", "--system",
+                                  formed("network:%s", odd_path("model")), "--scheme", "heun",
                                   "--halvings", "4", "--out", odd_path("network"), NULL},
             NULL),
         0);
@@ -232,7 +229,7 @@ static void draw_models(void)
 
 /* ---- drawings made ---------------------------------------------------------------------------------------- */
 
-static char judged[1 << 20];
+static char *judged;
 static size_t judged_bytes;
 
 /* Reads the next script that the stand-in was given, and its fault; 0: no more. */
@@ -280,18 +277,15 @@ TEST(test_judged)
  * unknown terminal, complain of no style, and cut no text off. Returns the drawing, which is good until the next. */
 static const char *draw_script(const char *script)
 {
-    static char svg[1 << 22];
-    char dir[PATH_MAX], image[PATH_MAX];
+    char image[PATH_MAX];
     const char *name = strrchr(script, '/') + 1;
-    snprintf(dir, sizeof dir, "%.*s", (int)(name - 1 - script), script);
-    int status = run((const char *const[]){"gnuplot", name, NULL}, dir);
+    int status = run((const char *const[]){"gnuplot", name, NULL},
+                     formed("%.*s", (int)(name - 1 - script), script));
     if (status != 0 || says("enhanced") || says("WARNING") || says("specifier"))
         fail_msg("%s: status %d: %s", name, status, err);
     snprintf(image, PATH_MAX, "%.*ssvg", (int)strlen(script) - 2, script);
-    FILE *f = fopen(image, "rb");
-    assert_non_null(f);
-    svg[fread(svg, 1, sizeof svg - 1, f)] = '\0';
-    fclose(f);
+    const char *svg = path_slurp(image, NULL);
+    assert_non_null(svg);
     if (svg_fault(svg)) fail_msg("%s: does not fit: %s", image, svg_fault(svg));
     return svg;
 }
@@ -311,8 +305,8 @@ static const char *colour_of(const char *script, const char *name)
 {
     static char colour[4][16];
     static int turn;
-    char title[64], *c = colour[turn++ % 4];
-    snprintf(title, sizeof title, "title '%s", name);
+    char *c = colour[turn++ % 4];
+    const char *title = formed("title '%s", name);
     *c = '\0';
     const char *at = strstr(script, title), *rgb = at ? strstr(at, "lc rgb '") : NULL;
     if (rgb) snprintf(c, sizeof colour[0], "%.7s", rgb + 8);
@@ -325,10 +319,9 @@ TEST(test_looks)
     static const char *const plot[] = {"curves", "gradients", "order", "work", "time"};
     static const char *const scheme[] = {"transformer", "euler", "heun-layer", "rk4-layer"};
     static char text[1 << 18];
-    char name[64], first[4][16];
+    char first[4][16];
     for (size_t k = 0; k < sizeof plot / sizeof *plot; k++) {
-        snprintf(name, sizeof name, "compare/%s.gp", plot[k]);
-        file_read(odd_path(name), text, sizeof text);
+        file_read(odd_path(formed("compare/%s.gp", plot[k])), text, sizeof text);
         for (int i = 0; i < 4; i++) {
             const char *colour = colour_of(text, scheme[i]);
             assert_int_equal(*colour, '#');
@@ -384,9 +377,7 @@ TEST(test_control)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (!gnuplot_fault(bad[i])) fail_msg("accepted: %s", bad[i]);
     need_tool("gnuplot");
-    char script[256];
-    snprintf(script, sizeof script, "set xlabel '%s'\n", hostile[0]);
-    file_text("control.gp", script);
+    file_text("control.gp", formed("set xlabel '%s'\n", hostile[0]));
     run((const char *const[]){"gnuplot", "control.gp", NULL}, NULL);
     assert_int_equal(find_canaries(), 1);
     assert_int_equal(unlink(file_path("CANARY")), 0);
@@ -457,7 +448,6 @@ TEST(test_scheme_of_a_model)
         assert_int_equal(status, i ? 0 : 2);
         if (i == 0) assert_true(says("metadata scheme: expected a scheme's name"));
     }
-    free(model);
     assert_int_equal(find_canaries(), 0);
 }
 
@@ -465,13 +455,13 @@ TEST(test_scheme_of_a_model)
 
 static int open_all(void **state)
 {
-    char self[PATH_MAX], path[8192];
+    char self[PATH_MAX];
     if (program_open_drawn(state) != 0) return -1;
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n < 0) return -1;
     self[n] = '\0';
     snprintf(path_before, sizeof path_before, "%s", getenv("PATH"));
-    snprintf(path, sizeof path, "%s:%s", file_path("bin"), path_before);
+    const char *path = formed("%s:%s", file_path("bin"), path_before);
     if (mkdir(file_path("bin"), 0777) != 0 || symlink(self, file_path("bin/gnuplot")) != 0)
         return -1;
     write_texts();
@@ -480,10 +470,8 @@ static int open_all(void **state)
     draw_orders();
     draw_models();
     setenv("PATH", path_before, 1);
-    FILE *f = fopen(file_path("judged"), "rb");
-    if (!f) return -1;
-    judged_bytes = fread(judged, 1, sizeof judged, f);
-    return fclose(f);
+    judged = path_slurp(file_path("judged"), &judged_bytes);
+    return judged ? 0 : -1;
 }
 
 int main(int argc, char **argv)

@@ -44,29 +44,26 @@ static int refused, accepted; /* options */
 
 static void resume_with_another(const Options *base, const Option *p)
 {
-    char words[512], now[64];
     const char *value = other_value(base, p);
     int ends = schedule_ends(options_choice(base, "schedule"));
     unsigned may = p->flags & (OPTION_MAY_DIFFER | OPTION_SOURCE | (ends ? 0 : OPTION_LENGTH));
-    Options *o = fresh();
+    OWN_OPTIONS *o = fresh();
     assert_int_equal(options_set(o, OPTION_ARGUMENT, "", p->name, value), 0);
     int code = rerun_resume(o, command_train.groups, folder);
-    snprintf(words, sizeof words, "the run in %s goes on only with its own options (--%s ", folder,
-             p->name);
-    snprintf(now, sizeof now, ", now %s)", value);
+    const char *words =
+        formed("the run in %s goes on only with its own options (--%s ", folder, p->name);
     if (may ? code != 0
             : code != ERR_INPUT || strncmp(error_text(), words, strlen(words)) != 0 ||
-                  !strstr(error_text(), now))
+                  !strstr(error_text(), formed(", now %s)", value)))
         fail_msg("--%s %s: %d %s", p->name, value, code, error_text());
     *(may ? &accepted : &refused) += 1;
-    options_free(o);
 }
 
 TEST(runs_go_on_as_themselves)
 {
     for (int kind = 0; kind < SCHEDULES; kind++) {
         char *text;
-        Options *base = fresh();
+        OWN_OPTIONS *base = fresh();
         assert_int_equal(options_set(base, OPTION_ARGUMENT, "", "schedule", schedule_name(kind)),
                          0);
         assert_int_equal(network_config_text(base, &text), 0);
@@ -75,7 +72,6 @@ TEST(runs_go_on_as_themselves)
         refused = accepted = 0;
         for_each_option(resume_with_another, base);
         assert_true(refused > 0 && accepted > 0);
-        options_free(base);
     }
 }
 
@@ -107,7 +103,7 @@ static void record_another(const Options *base, const Option *p)
     char line[160], *text, *word[] = {(char[]){WORD_EOS}, (char[]){"a"}};
     const Corpus c = {.vocab = {.size = 2, .word = word}};
     const char *value = other_value(base, p);
-    Options *o = fresh();
+    OWN_OPTIONS *o = fresh();
     assert_int_equal(options_set(o, OPTION_ARGUMENT, "", p->name, value), 0);
     assert_int_equal(network_config_text(o, &text), 0);
     snprintf(line, sizeof line, "\n%s = %s\n", p->name, value);
@@ -123,34 +119,23 @@ static void record_another(const Options *base, const Option *p)
         if (memcmp((char *)&a + p->sets[i].at, (char *)&b + p->sets[i].at,
                    p->sets[i].type == MEMBER_INT ? sizeof(int) : 8) == 0)
             fail_msg("--%s %s does not set its member %d", p->name, value, i);
-    options_free(o);
 }
 
 TEST(values_are_recorded)
 {
-    Zoo z;
     const Backend *b;
-    Options *o = saved_options(), *base = fresh();
-    assert_int_equal(zoo_open(&z), 0);
+    OWN_OPTIONS *o = saved_options(), *base = fresh();
     assert_int_equal(network_backend(o, &b), 0);
     for (int sides = 1; sides <= 2; sides++) {
-        Table *layers, *encoder = NULL;
-        assert_int_equal(
-            zoo_find(&z, sides == 1 ? "transformer" : "transformer-decoder", "euler", &layers), 0);
-        if (sides > 1) assert_int_equal(zoo_find(&z, "rk2-gate", "euler", &encoder), 0);
+        OWN_TABLE *layers = built_in(sides == 1 ? "transformer" : "transformer-decoder", "euler"),
+                  *encoder = sides > 1 ? built_in("rk2-gate", "euler") : NULL;
         stacks = (Stacks){layers, encoder};
         assert_int_equal(network_model(o, stacks, &(Vocab){.size = 2}, b, 0, &model), 0);
         for_each_option(record_another, base);
         model_free(model);
-        table_free(layers);
-        table_free(encoder);
     }
-    zoo_close(&z);
-    options_free(base);
-    options_free(o);
 }
 
-/* A run is recognised by the values of its options, however they were written. */
 /* A warm-up that is not given is min(400, a tenth of the training) and is recorded so; one that is given stays. */
 TEST(warmup_fits_the_training)
 {
@@ -162,22 +147,22 @@ TEST(warmup_fits_the_training)
     Corpus c;
     assert_int_equal(corpus_choose("markov", &(CorpusChoice){LEVEL_WORD, 0, 1}, &c), 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        Options *o = fresh();
-        char *text, line[64];
+        OWN_OPTIONS *o = fresh();
+        char *text;
         options_set(o, OPTION_FILE, "", "epochs", "1000000");
         options_set(o, OPTION_FILE, "", "max-steps", cases[i].steps);
         if (cases[i].given) options_set(o, OPTION_ARGUMENT, "", "warmup", cases[i].given);
         assert_int_equal(network_warmup(o, &c), 0);
         assert_int_equal(network_training(o).warmup, atol(cases[i].warmup));
         assert_int_equal(network_config_text(o, &text), 0);
-        snprintf(line, sizeof line, "\nwarmup = %s\n", cases[i].warmup);
-        if (!strstr(text, line)) fail_msg("case %zu: %s", i, text);
+        if (!strstr(text, formed("\nwarmup = %s\n", cases[i].warmup)))
+            fail_msg("case %zu: %s", i, text);
         memory_free(text);
-        options_free(o);
     }
     corpus_free(&c);
 }
 
+/* A run is recognised by the values of its options, however they were written. */
 TEST(runs_are_known_by_values)
 {
     static const struct {
@@ -198,27 +183,19 @@ TEST(runs_are_known_by_values)
         {"epochs = 2\nrate = 1\n", "epochs", "3", RERUN_OTHER},
         {"epochs = 2\nnonsense = 3\n", "epochs", "2", RERUN_OTHER},
     };
-    Zoo z;
-    Table *table, *other;
+    OWN_TABLE *table = built_in("transformer", "euler"), *other = built_in("macaron", "euler");
     char *text;
-    assert_int_equal(zoo_open(&z), 0);
-    assert_int_equal(zoo_find(&z, "transformer", "euler", &table), 0);
-    assert_int_equal(zoo_find(&z, "macaron", "euler", &other), 0);
     assert_int_equal(network_scheme_text((Stacks){table}, &text), 0);
     file_text("scheme.txt", text);
     memory_free(text);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        Options *o = fresh();
+        OWN_OPTIONS *o = fresh();
         file_text("config.ini", cases[i].config);
         assert_int_equal(options_set(o, OPTION_FILE, "", cases[i].name, cases[i].text), 0);
         int is = rerun_is(o, command_train.groups, (Stacks){table}, folder);
         if (is != cases[i].is) fail_msg("case %zu: %d, not %d", i, is, cases[i].is);
         assert_int_equal(rerun_is(o, command_train.groups, (Stacks){other}, folder), RERUN_OTHER);
-        options_free(o);
     }
-    table_free(other);
-    table_free(table);
-    zoo_close(&z);
 }
 
 TEST_MAIN(scratch_open, scratch_close)

@@ -5,12 +5,16 @@
 #include <sys/stat.h>
 
 #include "studies/finetune/labelled.h"
+#include "kernels/scoped.h"
 #include "tests/lib/scratch.h"
+
+#define OWN_LABELLED SCOPED(labelled_free) Labelled
 
 static int read_as(const LabelledTask *t, const char *text, int tokenised, const Labelled *train,
                    Labelled *out)
 {
     int change = tokenised ? LABELLED_CUT | LABELLED_LOWER : 0;
+    labelled_free(out); /* the last one's */
     return labelled_read(t, file_text("data.tsv", text), change, train, out);
 }
 
@@ -79,9 +83,7 @@ enum { FORMATS = sizeof format / sizeof *format };
 
 static const char *text_of(size_t i)
 {
-    static char text[2048];
-    snprintf(text, sizeof text, "%s%s%s", format[i].header, format[i].line[0], format[i].line[1]);
-    return text;
+    return formed("%s%s%s", format[i].header, format[i].line[0], format[i].line[1]);
 }
 
 TEST(tasks)
@@ -94,15 +96,12 @@ TEST(tasks)
     assert_null(labelled_task("sst3"));
     for (size_t i = 0; i < FORMATS; i++) {
         const LabelledTask *t = labelled_task(format[i].task);
-        Labelled train, dev;
-        char path[128];
+        OWN_LABELLED train = {0}, dev = {0};
         const char *text = text_of(i);
         assert_non_null(t);
         mkdir(file_path(t->folder), 0777);
-        snprintf(path, sizeof path, "%s/%s", t->folder, t->train);
-        file_text(path, text);
-        snprintf(path, sizeof path, "%s/%s", t->folder, t->dev);
-        file_text(path, text);
+        file_text(formed("%s/%s", t->folder, t->train), text);
+        file_text(formed("%s/%s", t->folder, t->dev), text);
         if (labelled_open(t, folder, 0, &train, &dev) != 0) fail_msg("%s", error_text());
         assert_int_equal(train.count, 2);
         assert_string_equal(train.first[0], format[i].first);
@@ -119,11 +118,9 @@ TEST(tasks)
         assert_null(t->name_of[train.classes]);
         for (size_t m = 0; m < t->metrics; m++)
             assert_int_equal(agreement_fits(t->metric[m], train.classes), 0);
-        labelled_free(&train);
-        labelled_free(&dev);
     }
     /* first one of both texts is missing, then both */
-    Labelled train, dev;
+    OWN_LABELLED train = {0}, dev = {0};
     remove(file_path("CoLA/dev.tsv"));
     expect_words(labelled_open(labelled_task("cola"), folder, 0, &train, &dev), "CoLA/dev.tsv: No");
     remove(file_path("CoLA/train.tsv"));
@@ -138,18 +135,17 @@ TEST(tasks_are_told_apart)
 {
     for (size_t i = 0; i < FORMATS; i++)
         for (size_t k = 0; k < FORMATS; k++) {
-            Labelled l;
+            OWN_LABELLED l = {0};
             int code = read_as(labelled_task(format[k].task), text_of(i), 0, NULL, &l);
             if (code != (i == k ? 0 : ERR_INPUT))
                 fail_msg("%s as %s: %d", format[i].task, format[k].task, code);
-            if (code == 0) labelled_free(&l);
         }
 }
 
 /* Broken lines of QQP are left out and counted; those of other tasks are refused. */
 TEST(broken_lines)
 {
-    Labelled l;
+    OWN_LABELLED l = {0};
     static const char qqp[] =
         "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n1\t2\t3\tA?\tB?\t1\n"
         "torn off\n1\t2\t3\t\tB?\t0\n1\t2\t3\tA?\t \t0\n1\t2\t3\tC?\tD?\t0\n";
@@ -158,7 +154,6 @@ TEST(broken_lines)
     assert_true(l.line[0] == 2 && l.line[1] == 6);
     assert_string_equal(l.first_left, "line 3, 1 column of 6");
     assert_string_equal(l.first[1], "C?");
-    labelled_free(&l);
     expect_words(read_as(labelled_task("sst2"), "sentence\tlabel\nx\n", 0, NULL, &l),
                  "data.tsv:2: 1 column: expected 2, with a tab between");
 }
@@ -170,7 +165,7 @@ static void expect_classes(const char *labels, const char *want, const char *num
 {
     char text[512] = "label\tsentence\tother\n", list[256] = "", number[256] = "", *line;
     char copy[128], *rest = copy;
-    Labelled l;
+    OWN_LABELLED l = {0};
     snprintf(copy, sizeof copy, "%s", labels);
     while ((line = strsep(&rest, ","))) sprintf(text + strlen(text), "%s\ta sentence\tx\n", line);
     assert_int_equal(read_as(&labelled_classes, text, 0, NULL, &l), 0);
@@ -181,7 +176,6 @@ static void expect_classes(const char *labels, const char *want, const char *num
         sprintf(number + strlen(number), "%s%d", i ? "," : "", l.label[i]);
     assert_string_equal(list, want);
     assert_string_equal(number, numbers);
-    labelled_free(&l);
 }
 
 TEST(classes_of_a_file)
@@ -199,7 +193,7 @@ TEST(classes_of_a_file)
 
 TEST(training_text_decides)
 {
-    Labelled train, dev;
+    OWN_LABELLED train = {0}, dev = {0};
     assert_int_equal(
         read_as(&labelled_classes, "sentence\tlabel\na\tx\nb\ty\nc\tz\n", 0, NULL, &train), 0);
     /* a class that dev lacks is still a class, also in a dev of other columns and order */
@@ -208,15 +202,13 @@ TEST(training_text_decides)
     assert_true(dev.classes == 3 && dev.count == 2 && dev.label[0] == 2 && dev.label[1] == 0);
     assert_string_equal(dev.name[1], "y");
     assert_string_equal(dev.first[1], "r");
-    labelled_free(&dev);
-    assert_int_equal(read_as(&labelled_classes, "sentence\tlabel\na\tx\n", 0, &train, &dev), 0);
-    labelled_free(&dev); /* a dev text may have one class alone */
+    assert_int_equal(read_as(&labelled_classes, "sentence\tlabel\na\tx\n", 0, &train, &dev),
+                     0); /* a dev text may have one class alone */
     expect_words(read_as(&labelled_classes, "sentence\tlabel\na\tx\nb\tw\n", 0, &train, &dev),
                  "data.tsv:3: unknown label 'w': expected one of x, y, z");
     expect_words(
         read_as(&labelled_classes, "sentence\tsentence2\tlabel\na\tb\tx\n", 0, &train, &dev),
         "data.tsv:1: a column 'sentence2', which the training text has not");
-    labelled_free(&train);
     assert_int_equal(read_as(&labelled_classes, "sentence2\tsentence\tlabel\na\tb\t1\na\tb\t0\n", 0,
                              NULL, &train),
                      0);
@@ -224,20 +216,17 @@ TEST(training_text_decides)
     assert_string_equal(train.second[1], "a");
     expect_words(read_as(&labelled_classes, "sentence\tlabel\na\t1\n", 0, &train, &dev),
                  "data.tsv:1: no column 'sentence2', which the training text has");
-    labelled_free(&train);
 }
 
 TEST(values_of_a_file)
 {
-    Labelled l, dev;
+    OWN_LABELLED l = {0}, dev = {0};
     assert_int_equal(
         read_as(&labelled_values, "sentence\tlabel\na\t-1.5\nb\t2e3\nc\t7\n", 0, NULL, &l), 0);
     assert_true(l.value[0] == -1.5 && l.value[1] == 2000 && l.value[2] == 7);
     assert_true(!l.label && l.classes == 0 && !l.name);
     assert_int_equal(read_as(&labelled_values, "sentence\tlabel\na\t0.5\n", 0, &l, &dev), 0);
     assert_true(dev.count == 1 && dev.value[0] == .5);
-    labelled_free(&dev);
-    labelled_free(&l);
 }
 
 /* ---- refusals ------------------------------------------------------------------------------------ */
@@ -289,7 +278,7 @@ TEST(refusals)
         {"cola", "gj04\t1\t\ta\ngj04\t1\tb\n", "data.tsv:2: 3 columns: expected 4"},
         {"cola", "source\tlabel\tstar\tsentence\n", "data.tsv:1: unknown label 'label'"},
     };
-    Labelled l;
+    OWN_LABELLED l = {0};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         const LabelledTask *t = labelled_task(row[i].task);
         if (!t) t = *row[i].task ? &labelled_values : &labelled_classes;
@@ -308,7 +297,7 @@ TEST(refusals)
 TEST(many_classes)
 {
     static char text[1 << 16] = "sentence\tlabel\n";
-    Labelled l, dev;
+    OWN_LABELLED l = {0}, dev = {0};
     size_t n = strlen(text);
     for (int i = 0; i < 1000; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "a\tlabel-%03d-0123456789\n", 999 - i);
@@ -317,14 +306,13 @@ TEST(many_classes)
     expect_words(read_as(&labelled_classes, "sentence\tlabel\na\tx\n", 0, &l, &dev),
                  "expected one of label-000-0123456789, label-001-0123456789, ");
     assert_non_null(strstr(error_text(), "0123456789, ..."));
-    labelled_free(&l);
 }
 
 /* ---- tokenisation -------------------------------------------------------------------------------- */
 
 TEST(tokenised)
 {
-    Labelled l;
+    OWN_LABELLED l = {0};
     static const char text[] = "sentence\tsentence2\tlabel\r\n"
                                "They WON'T buy, (\"so\") 1.5%.\t\xc3\x84h \t1\r\na  b \tC\t0\r\n";
     assert_int_equal(read_as(&labelled_classes, text, 1, NULL, &l), 0);
@@ -333,11 +321,9 @@ TEST(tokenised)
     assert_string_equal(l.first[1], "a b");
     assert_string_equal(l.second[1], "c");
     assert_true(l.label[0] == 1 && l.label[1] == 0);
-    labelled_free(&l);
     assert_int_equal(read_as(&labelled_classes, text, 0, NULL, &l), 0); /* control */
     assert_string_equal(l.first[0], "They WON'T buy, (\"so\") 1.5%.");
     assert_string_equal(l.first[1], "a  b ");
-    labelled_free(&l);
     expect_words(read_as(&labelled_classes, "sentence\tlabel\na\tx\n<skipped>\ty\n", 1, NULL, &l),
                  "data.tsv:3: an empty sentence");
 }
@@ -347,38 +333,25 @@ TEST(tokenised)
 /* Makes n examples s0, s1, .., in pairs with t0, t1, .. if `pairs`; label i mod 3, or the value i. */
 static void numbered(size_t n, int pairs, int values, Labelled *out)
 {
-    char *text;
-    size_t bytes;
-    FILE *f = open_memstream(&text, &bytes);
-    assert_non_null(f);
-    fprintf(f, "sentence\t%slabel\n", pairs ? "sentence2\t" : "");
-    for (size_t i = 0; i < n; i++) {
-        fprintf(f, "s%zu\t", i);
-        if (pairs) fprintf(f, "t%zu\t", i);
-        fprintf(f, "%zu\n", values ? i : i % 3);
-    }
-    fclose(f);
+    char *text = WRITTEN(
+        f, fprintf(f, "sentence\t%slabel\n", pairs ? "sentence2\t" : "");
+        for (size_t i = 0; i < n; i++)
+            fprintf(f, "s%zu\t%s%zu\n", i, pairs ? formed("t%zu\t", i) : "", values ? i : i % 3));
     assert_int_equal(read_as(values ? &labelled_values : &labelled_classes, text, 0, NULL, out), 0);
-    free(text);
 }
 
-/* Marks the examples of a part, each of which must be whole and come after the one before it. */
-static void mark(const Labelled *part, const Labelled *all, int which, char *seen)
+/* Writes the names of a part's examples, each of which must be whole. */
+static void names_of(const Labelled *part, const Labelled *all, char *to)
 {
-    size_t before = 0;
     for (size_t i = 0; i < part->count; i++) {
         size_t k = strtoul(part->first[i] + 1, NULL, 10);
-        assert_true(k < all->count && !seen[k] && (i == 0 || k > before));
-        assert_ptr_equal(part->first[i], all->first[k]);
-        if (all->second) assert_ptr_equal(part->second[i], all->second[k]);
-        if (all->label) assert_int_equal(part->label[i], k % 3);
-        if (all->value) assert_true(part->value[i] == (double)k);
-        seen[k] = (char)which;
-        before = k;
+        assert_true(all->value ? part->value[i] == (double)k : part->label[i] == (int32_t)(k % 3));
+        if (all->second) assert_string_equal(part->second[i], formed("t%zu", k));
+        to += sprintf(to, "%s ", part->first[i]);
     }
-    assert_true(part->classes == all->classes && part->name == all->name);
 }
 
+/* tests/fuzz/labelled.c holds parts to be disjoint, complete and in order. */
 TEST(split)
 {
     static const struct {
@@ -387,59 +360,49 @@ TEST(split)
     } row[] = {{100, 10, .1}, {7, 1, .1},      {7, 1, .01}, {7, 6, .9},
                {3, 1, .4},    {1000, 500, .5}, {2, 1, .5}};
     for (size_t i = 0; i < sizeof row / sizeof *row * 4; i++) {
-        size_t n = row[i / 4].n, apart = 0;
-        Labelled all, rest, chosen;
-        char seen[3][1000] = {{0}};
-        numbered(n, i & 1, (i & 2) != 0, &all);
+        OWN_LABELLED all = {0};
+        char seen[3][1 << 12];
+        numbered(row[i / 4].n, i & 1, (i & 2) != 0, &all);
         for (uint64_t k = 0; k < 3; k++) { /* seeds 1, 1, 2 */
+            OWN_LABELLED rest = {0}, chosen = {0};
             assert_int_equal(labelled_split(&all, row[i / 4].fraction, 1 + k / 2, &rest, &chosen),
                              0);
             assert_int_equal(chosen.count, row[i / 4].chosen);
-            assert_int_equal(rest.count, n - chosen.count);
-            /* disjoint, as nothing is seen twice, and complete by the counts */
-            mark(&rest, &all, 1, seen[k]);
-            mark(&chosen, &all, 2, seen[k]);
-            labelled_free(&rest);
-            labelled_free(&chosen);
+            assert_true(rest.classes == all.classes && rest.name == all.name);
+            names_of(&chosen, &all, seen[k]);
         }
-        assert_memory_equal(seen[0], seen[1], n);
-        for (size_t k = 0; k < n; k++) apart += seen[0][k] != seen[2][k];
-        if (n >= 100) assert_true(apart > 0);
-        assert_true(all.count == n && all.first[0][0] == 's'); /* still whole */
-        labelled_free(&all);
+        assert_string_equal(seen[0], seen[1]);
+        if (row[i / 4].n >= 100) assert_string_not_equal(seen[0], seen[2]);
+        assert_true(all.count == row[i / 4].n && all.first[0][0] == 's'); /* still whole */
     }
 }
 
 /* Every example is chosen equally often: 3,000 splits of 10 into 7 and 3 choose each 900 times, +- 4 times 25.1. */
 TEST(split_is_fair)
 {
-    Labelled all, rest, chosen;
+    OWN_LABELLED all = {0};
     size_t count[10] = {0};
     numbered(10, 0, 0, &all);
     for (uint64_t seed = 0; seed < 3000; seed++) {
+        OWN_LABELLED rest = {0}, chosen = {0};
         assert_int_equal(labelled_split(&all, .3, seed, &rest, &chosen), 0);
         for (size_t i = 0; i < chosen.count; i++) count[chosen.first[i][1] - '0']++;
-        labelled_free(&rest);
-        labelled_free(&chosen);
     }
     for (size_t k = 0; k < 10; k++) assert_true(fabs((double)count[k] - 900) <= 101);
-    labelled_free(&all);
 }
 
 TEST(split_refuses)
 {
     static const double bad[] = {0, 1, -.1, 1.5, NAN, INFINITY};
-    Labelled all, rest, chosen;
+    OWN_LABELLED all = {0}, rest = {0}, chosen = {0};
     numbered(5, 0, 0, &all);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         expect_words(labelled_split(&all, bad[i], 1, &rest, &chosen),
                      "expected a part between 0 and 1 of the examples");
     expect_words(labelled_split(&all, .95, 1, &rest, &chosen), "a part of 0.95 leaves none of 5");
-    labelled_free(&all);
     numbered(2, 0, 1, &all);
     all.count = 1;
     expect_words(labelled_split(&all, .1, 1, &rest, &chosen), "leaves none of 1 example");
-    labelled_free(&all);
 }
 
 /* ---- baselines ----------------------------------------------------------------------------------- */
@@ -447,15 +410,13 @@ TEST(split_refuses)
 static void expect_baseline(const char *train, const char *dev, int values, int metric, double want)
 {
     const LabelledTask *t = values ? &labelled_values : &labelled_classes;
-    Labelled a, b;
+    OWN_LABELLED a = {0}, b = {0};
     double got = NAN;
     assert_int_equal(read_as(t, train, 0, NULL, &a), 0);
     assert_int_equal(read_as(t, dev, 0, &a, &b), 0);
     assert_int_equal(labelled_baseline(&a, &b, metric, &got), 0);
     if (!(fabs(got - want) <= 1e-15))
         fail_msg("%s: %g, not %g", agreements[metric].name, got, want);
-    labelled_free(&a);
-    labelled_free(&b);
 }
 
 TEST(baselines)

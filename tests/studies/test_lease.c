@@ -253,8 +253,7 @@ TEST(test_race)
     enum { WORKERS = 8, ROUNDS = 40 };
     for (int w = 0; w < WORKERS; w++) {
         if (fork() != 0) continue;
-        char who[32];
-        snprintf(who, sizeof who, "here %ld", (long)getpid());
+        const char *who = formed("here %ld", (long)getpid());
         for (int i = 0; i < ROUNDS;) {
             Lease c;
             int mine;
@@ -293,14 +292,10 @@ TEST(test_impossible)
 
 TEST(test_log)
 {
-    char text[256];
     lease_log(file_path("log"), "%s: %d", "one", 1);
     lease_log(file_path("log"), "two");
     lease_log("/nowhere/at/all", "three");
-    FILE *f = fopen(file_path("log"), "r");
-    assert_non_null(f);
-    text[fread(text, 1, sizeof text - 1, f)] = '\0';
-    fclose(f);
+    char *text = file_slurp("log", NULL);
     assert_non_null(strstr(text, "Z one: 1\n"));
     assert_non_null(strstr(text, "Z two\n"));
     scratch_files(1);
@@ -334,6 +329,25 @@ TEST(test_devices)
     assert_string_equal(seen_by(ompi, "1", NULL, 1), "all");
     assert_string_equal(seen_by(ompi, "1", NULL, 0), "all");
     assert_string_equal(seen_by(ompi, "x", "4,6", 2), "4,6");
+}
+
+TEST(test_first_of_a_job)
+{
+    static const struct {
+        const char *name[2], *value[2];
+        int first;
+    } row[] = {{{"OMPI_COMM_WORLD_RANK"}, {"3"}, 0},
+               {{"PMI_RANK"}, {"1"}, 0},
+               {{"SLURM_PROCID"}, {"2"}, 0},
+               {{"OMPI_COMM_WORLD_RANK"}, {"0"}, 1},
+               {{"PMI_RANK"}, {"x"}, 1},
+               {{"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN"}, {"5", "4"}, 0},
+               {{"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN"}, {"4", "4"}, 1}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        for (int k = 0; k < 2 && row[i].name[k]; k++) setenv(row[i].name[k], row[i].value[k], 1);
+        if (worker_find().leader != row[i].first) fail_msg("row %zu", i);
+        for (int k = 0; k < 2 && row[i].name[k]; k++) unsetenv(row[i].name[k]);
+    }
 }
 
 TEST_MAIN(scratch_open, scratch_close)

@@ -51,16 +51,23 @@ static const OptionGroup group_one = {"One", 1, one}, group_two = {"Two", 0, two
 static const OptionGroup *const groups[] = {&group_one, &group_two, NULL};
 static const OptionGroup *const first_group[] = {&group_one, NULL};
 
-static Options *fresh(void)
-{
-    Options *o;
-    assert_int_equal(options_new(groups, &o), 0);
-    return o;
-}
-
 static int set(Options *o, const char *name, const char *text)
 {
     return options_set(o, OPTION_ARGUMENT, "", name, text);
+}
+
+/* Returns options with the values given as name, text, ..., NULL. */
+static Options *with(const OptionGroup *const *list, const char *const *values)
+{
+    Options *o;
+    assert_int_equal(options_new(list, &o), 0);
+    for (; *values; values += 2) assert_int_equal(set(o, values[0], values[1]), 0);
+    return o;
+}
+
+static Options *fresh(void)
+{
+    return with(groups, (const char *const[]){NULL});
 }
 
 TEST(values_are_checked)
@@ -90,20 +97,19 @@ TEST(values_are_checked)
         {"numeral-", "3", "unknown option '--numeral-'; the nearest is '--numeral'"},
         {"quite-another", "3", "unknown option '--quite-another'"},
     };
-    Options *o = fresh();
+    OWN_OPTIONS *o = fresh();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         expect(bad[i].text, set(o, bad[i].name, bad[i].text), ERR_INPUT, bad[i].words);
     expect("file", options_set(o, OPTION_FILE, "f:3: ", "size", "1"), ERR_INPUT, "f:3: size: exp");
     assert_int_equal(options_choice(o, "choice"), -1); /* none given, no default */
     assert_true(options_size(o, "size") == 0 && options_real(o, "real") == 0);
     assert_false(options_flag(o, "flag"));
-    options_free(o);
 }
 
 TEST(lists_have_parts)
 {
     char part[32];
-    Options *o = fresh();
+    OWN_OPTIONS *o = fresh();
     assert_false(options_part(o, "sizes", 0, part));
     assert_int_equal(set(o, "sizes", "3,40,500"), 0);
     assert_true(options_part(o, "sizes", 1, part));
@@ -113,7 +119,6 @@ TEST(lists_have_parts)
     assert_false(options_part(o, "sizes", 3, part));
     assert_true(options_part(o, "reals", 1, part)); /* the default's */
     assert_string_equal(part, "1");
-    options_free(o);
 }
 
 /* ---- sources and their ranks ----------------------------------------------------------------------- */
@@ -139,11 +144,10 @@ TEST(command_lines)
         {"--size=1", "--size: expected"},
         {"--size 5 --flag --size 6", "--size: given twice, as '5' and as '6'"},
     };
-    Options *o, *p = fresh();
+    OWN_OPTIONS *p = fresh(), *o = with(first_group, (const char *const[]){NULL});
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        o = fresh();
-        expect(bad[i][0], arguments(o, bad[i][0]), ERR_INPUT, bad[i][1]);
-        options_free(o);
+        OWN_OPTIONS *once = fresh();
+        expect(bad[i][0], arguments(once, bad[i][0]), ERR_INPUT, bad[i][1]);
     }
     assert_int_equal(arguments(p, "a --flag --size 5 --size 5 -- --b"), 0);
     assert_string_equal(options_item(p, "file", 1), "--b");
@@ -152,15 +156,12 @@ TEST(command_lines)
     expect("within", options_within(p, first_group, "a test"), ERR_INPUT,
            "--file has no meaning for a test");
     assert_int_equal(options_within(p, groups, "a test"), 0);
-    assert_int_equal(options_new(first_group, &o), 0);
     expect("a word", arguments(o, "word"), ERR_INPUT, "unexpected argument 'word'");
     assert_int_equal(options_set(o, OPTION_FILE, "", "size", "6"), 0);
     assert_int_equal(options_given(o, p), 0); /* p knows more options than o */
     assert_int_equal(options_size(o, "size"), 5);
     assert_int_equal(options_set(o, OPTION_FILE, "", "size", "7"), 0);
     assert_int_equal(options_size(o, "size"), 5); /* a lower rank changes nothing */
-    options_free(o);
-    options_free(p);
 }
 
 /* Other names set the option and are refused twice, like the first; the written file has the first alone. */
@@ -171,31 +172,24 @@ TEST(options_have_other_names)
     char words[OPTION_WORDS];
     file_text("other.ini", "numeral = 5\n");
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        char *text = NULL;
-        size_t bytes;
-        Options *o = fresh();
+        OWN_OPTIONS *o = fresh();
         assert_int_equal(arguments(o, lines[i]), 0);
         assert_int_equal(options_read(o, file_path("other.ini")), 0); /* the command line's stays */
         assert_true(options_real(o, "real") == 3 && options_rank(o, "real") == OPTION_ARGUMENT);
-        FILE *f = open_memstream(&text, &bytes);
-        assert_int_equal(options_write(o, f), 0);
-        fclose(f);
+        char *text = WRITTEN(f, assert_int_equal(options_write(o, f), 0));
         assert_string_equal(text, "real = 3\n");
-        free(text);
-        options_free(o);
     }
-    Options *o = fresh();
+    OWN_OPTIONS *o = fresh();
     expect("both", arguments(o, "--number 3 --real 4"), ERR_INPUT,
            "--real: given twice, as '3' and as '4'");
     option_words(&one[3], 0, words);
     assert_string_equal(words, "a real; also --number, --numeral");
-    options_free(o);
 }
 
 /* An option may need another one to be on: a flag, a size above 0 and a text are on. */
 TEST(options_go_together)
 {
-    Options *o = fresh();
+    OWN_OPTIONS *o = fresh();
     assert_int_equal(arguments(o, "--flag=no --size 5"), 0);
     assert_int_equal(options_either(o, "flag", "size"), 0);
     assert_int_equal(options_either(o, "text", "size"), 0);
@@ -206,11 +200,9 @@ TEST(options_go_together)
            "expected --text or --size, not both");
     assert_int_equal(set(o, "flag", "yes"), 0);
     assert_int_equal(options_needs(o), 0);
-    options_free(o);
-    o = fresh();
-    assert_int_equal(options_set(o, OPTION_FILE, "", "size", "5"), 0); /* a file may hold more */
-    assert_int_equal(options_needs(o), 0);
-    options_free(o);
+    OWN_OPTIONS *p = fresh();
+    assert_int_equal(options_set(p, OPTION_FILE, "", "size", "5"), 0); /* a file may hold more */
+    assert_int_equal(options_needs(p), 0);
 }
 
 static int read_ini(Options *o, const char *text)
@@ -231,11 +223,10 @@ TEST(ini_files)
     };
     char text[2048], longer[1024];
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        Options *o = fresh();
+        OWN_OPTIONS *o = fresh();
         expect(bad[i].text, read_ini(o, bad[i].text), ERR_INPUT, bad[i].words);
-        options_free(o);
     }
-    Options *o = fresh();
+    OWN_OPTIONS *o = fresh();
     expect("a folder", options_read(o, folder), ERR_INPUT, "Is a directory");
     expect("nothing", options_read(o, file_path("none")), ERR_INPUT, "none: ");
     memset(longer, 'x', sizeof longer - 1);
@@ -251,7 +242,6 @@ TEST(ini_files)
         expect(unwritable[i], options_write(o, f), ERR_INPUT, "cannot be recorded in a file");
         fclose(f);
     }
-    options_free(o);
 }
 
 /* ---- backends ---------------------------------------------------------------------------------------- */
@@ -269,33 +259,30 @@ TEST(machines)
     static const char *const precisions[] = {"f32", "f64", "tf32"};
     const Backend *b;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        Options *o = saved_options();
+        OWN_OPTIONS *o = saved_options();
         set(o, "device", bad[i].device);
         set(o, "precision", bad[i].precision);
         if (bad[i].kernel) set(o, "kernel", bad[i].kernel);
         expect(bad[i].words, network_backend(o, &b), ERR_INPUT, bad[i].words);
-        options_free(o);
     }
     for (int i = 0; i < 3; i++) {
-        Options *o = saved_options();
+        OWN_OPTIONS *o = saved_options();
         set(o, "device", "auto");
         set(o, "precision", precisions[i]);
         assert_int_equal(network_backend(o, &b), 0);
         assert_int_equal(b->size, i == 1 ? sizeof(double) : sizeof(float));
-        options_free(o);
     }
 }
 
 TEST(test_texts_are_left_alone)
 {
     for (int untested = 0; untested < 2; untested++) {
-        Options *o = saved_options();
+        OWN_OPTIONS *o = saved_options();
         Corpus c;
         set(o, "corpus", "markov:4");
         assert_int_equal(network_corpus(o, untested, &c), 0);
         assert_int_equal(c.text[SPLIT_TEST].tokens > 0, !untested);
         corpus_free(&c);
-        options_free(o);
     }
 }
 
@@ -308,25 +295,19 @@ static int recorded_by_nobody(void)
  * `record`. */
 static int count_for(const Options *o, const char *scheme, int ranks, int device, size_t *bytes)
 {
-    Zoo z;
-    Table *t;
+    OWN_TABLE *t = built_in(scheme, "euler");
     const Backend *b;
     assert_int_equal(network_backend(o, &b), 0);
     Backend fake = *b;
     if (device) fake.record = recorded_by_nobody;
-    assert_int_equal(zoo_open(&z), 0);
-    assert_int_equal(zoo_find(&z, scheme, "euler", &t), 0);
-    int code = network_trained(o, (Stacks){t}, &(Vocab){.size = 9}, &fake, ranks, bytes, NULL);
-    table_free(t);
-    zoo_close(&z);
-    return code;
+    return network_trained(o, (Stacks){t}, &(Vocab){.size = 9}, &fake, ranks, bytes, NULL);
 }
 
 /* Every rank needs a sequence of each batch, and room for its share only. */
 TEST(ranks_share_batches)
 {
     size_t alone, share, bytes;
-    Options *o = saved_options();
+    OWN_OPTIONS *o = saved_options();
     assert_int_equal(count_for(o, "transformer", 1, 0, &alone), 0);
     assert_int_equal(count_for(o, "transformer", 64, 0, &share), 0);
     assert_true(share < alone);
@@ -345,22 +326,12 @@ TEST(ranks_share_batches)
     assert_int_equal(count_for(o, "transformer", 1, 0, &bytes), 0);
     set(o, "adaptive", "1,2,3,4,5,6,7,8,9");
     expect("nine", count_for(o, "transformer", 1, 0, &bytes), ERR_INPUT, "at most 8 numbers");
-    options_free(o);
 }
 
 /* ---- options against options -------------------------------------------------------------------------- */
 
 static const OptionGroup group_all[] = {{"One", 1, one}, {"Two", 1, two}};
 static const OptionGroup *const recorded[] = {&group_all[0], &group_all[1], NULL};
-
-/* Returns options with the values given as name, text, ..., NULL. */
-static Options *with(const OptionGroup *const *list, const char *const *values)
-{
-    Options *o;
-    assert_int_equal(options_new(list, &o), 0);
-    for (; *values; values += 2) assert_int_equal(set(o, values[0], values[1]), 0);
-    return o;
-}
 
 /* Returns the flags of an option. */
 static unsigned flags_of(const char *name)
@@ -398,7 +369,7 @@ TEST(options_that_differ)
     };
     char words[OPTION_WORDS], name[64];
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        Options *a = with(recorded, pairs[i].a), *b = with(recorded, pairs[i].b);
+        OWN_OPTIONS *a = with(recorded, pairs[i].a), *b = with(recorded, pairs[i].b);
         int differ = options_differ(a, b, 0, words);
         snprintf(name, sizeof name, "--%s ", pairs[i].name ? pairs[i].name : "");
         if (differ != (pairs[i].name != NULL) || (differ && !strstr(words, name)))
@@ -407,26 +378,20 @@ TEST(options_that_differ)
         if (both) assert_string_equal(words, "--size 4, now 3; --room 5G, now 4G");
         if (pairs[i].name)
             assert_int_equal(options_differ(a, b, flags_of(pairs[i].name), words), both);
-        options_free(a);
-        options_free(b);
     }
     static const char *const less[] = {"room", "4G", NULL}, *const more[] = {"room", "5G", NULL};
-    Options *a = with(groups, less), *b = with(groups, more); /* the second group is not recorded */
+    OWN_OPTIONS *a = with(groups, less),
+                *b = with(groups, more); /* the second group is not recorded */
     assert_int_equal(options_differ(a, b, 0, words), 0);
-    options_free(a);
-    options_free(b);
 }
 
 /* ---- saved networks ----------------------------------------------------------------------------------- */
 
 static int load_altered(const char *key, const char *value)
 {
-    Options *none;
+    OWN_OPTIONS *none = fresh();
     saved_write(key, value);
-    assert_int_equal(options_new(groups, &none), 0);
-    int code = saved_load(folder, none);
-    options_free(none);
-    return code;
+    return saved_load(folder, none);
 }
 
 /* A file of another program may lack how it was trained, but not what the network is. */
@@ -434,26 +399,33 @@ TEST(other_programs_files)
 {
     static const char *const spare[] = {
         "rate", "corpus", "seed", "dropout", "format", "masks", "vocabulary_checksum"};
+    static const char *const altered[][3] = {
+        {"scheme_text", "scheme a\nflow F\nscheme b\nflow F\n", ": expected one scheme"},
+        {"scheme_text", "scheme a\nflow", "safetensors:2:"},
+        {"scheme_text", "scheme x", "safetensors"},
+        {"width", "wide", "metadata width: expected"},
+        {"width", "6", "model.safetensors: "},
+        {"width", "0", "metadata width: expected"},
+        {"width", "65536", "there can be at most"}, /* before anything is built */
+        {"inner", "1048576", "there can be at most"},
+        {"layers", "1000", "there can be at most"},
+        {"sequence", "9999", "is longer than --batch-to"},
+    };
     static const char *const needed[] = {"layers",    "width",      "inner",       "heads",
                                          "positions", "activation", "scheme_text", "scheme"};
     for (size_t i = 0; i < sizeof spare / sizeof *spare; i++)
         if (load_altered(spare[i], NULL) != 0) fail_msg("%s: %s", spare[i], error_text());
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         expect(needed[i], load_altered(needed[i], NULL), ERR_INPUT, needed[i]);
-    expect("two", load_altered("scheme_text", "scheme a\nflow F\nscheme b\nflow F\n"), ERR_INPUT,
-           ": expected one scheme");
-    expect("bad", load_altered("scheme_text", "scheme a\nflow"), ERR_INPUT, "safetensors:2:");
-    expect("width", load_altered("width", "wide"), ERR_INPUT, "metadata width: expected");
-    expect("width", load_altered("width", "6"), ERR_INPUT, "model.safetensors: ");
-    expect("sequence", load_altered("sequence", "9999"), ERR_INPUT, "is longer than --batch-to");
+    for (size_t i = 0; i < sizeof altered / sizeof *altered; i++)
+        expect(altered[i][1], load_altered(altered[i][0], altered[i][1]), ERR_INPUT, altered[i][2]);
 }
 
 /* A model accepts only the words that it was trained with: as many others would give wrong results. */
 TEST(words_belong_to_a_model)
 {
     static const char *const other[] = {"<eos>\nb\n", "a\n<eos>\n", "<eos>\na\nb\n", "<eos>\n"};
-    Options *none;
-    assert_int_equal(options_new(groups, &none), 0);
+    OWN_OPTIONS *none = fresh();
     for (int told = 0; told < 2; told++) {
         saved_write(told ? "" : "vocabulary_checksum", NULL);
         file_write("vocab.txt", "<eos>\r\na", 8); /* the same words, from another system */
@@ -467,14 +439,12 @@ TEST(words_belong_to_a_model)
     file_text("vocab.txt", other[0]);
     saved_write("vocabulary_checksum", "0123456789abcdef");
     expect("altered", saved_load(folder, none), ERR_INPUT, "does not hold the words of");
-    options_free(none);
 }
 
 TEST(places_of_networks)
 {
     char dir[8192], here[4096];
-    Options *o = saved_options(), *none;
-    assert_int_equal(options_new(groups, &none), 0);
+    OWN_OPTIONS *o = saved_options(), *none = fresh();
     saved_write("", NULL);
     assert_int_equal(saved_load(folder, none), 0);
     assert_int_equal(saved_load(file_path("model.safetensors"), none), 0);
@@ -491,8 +461,6 @@ TEST(places_of_networks)
     expect("long", saved_load(dir, none), ERR_INPUT, "name too long");
     set(o, "kernel", "abacus"); /* given options count: the file names no machine */
     expect("kernel", saved_load(folder, o), ERR_INPUT, "abacus");
-    options_free(o);
-    options_free(none);
 }
 
 TEST_MAIN(scratch_open, scratch_close)

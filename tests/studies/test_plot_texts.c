@@ -5,6 +5,7 @@
 #include "studies/plot/plot.h"
 #include "studies/tools/sheet.h"
 #include "tests/lib/gnuplot.h"
+#include "tests/lib/program.h"
 
 /* ---- plot.h -------------------------------------------------------------------------------------------------- */
 
@@ -47,12 +48,7 @@ static void must_hold(const char *script, const char *text)
 
 static char *script_of(Plot *p)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *f = open_memstream(&text, &bytes);
-    assert_non_null(f);
-    assert_int_equal(plot_script(p, f), 0);
-    fclose(f);
+    char *text = WRITTEN(f, assert_int_equal(plot_script(p, f), 0));
     plot_drop(p);
     return text;
 }
@@ -77,9 +73,7 @@ TEST(test_strings)
     plot_more(p, "lc rgb %s", plot_colour(1));
     char *script = script_of(p);
     for (size_t i = 0; i < sizeof held / sizeof *held; i++) must_hold(script, held[i]);
-    assert_non_null(strstr(script, "using 1:(2+0.5) title '%d %s'"));
-    assert_non_null(strstr(script, "set ytics add ('50%% of %%s' 3)"));
-    free(script);
+    HAS(script, "using 1:(2+0.5) title '%d %s'", "set ytics add ('50%% of %%s' 3)");
 }
 
 TEST(test_names)
@@ -118,17 +112,13 @@ static const struct {
     {"*", "{}*"},
 };
 
-/* Returns a table as LaTeX; the caller frees it. */
+/* Returns a table as LaTeX. */
 static char *latex_of(const Column *list, const void *rows, size_t count, size_t size)
 {
-    char *text = NULL;
-    size_t bytes;
     Sheet *r;
-    FILE *f = open_memstream(&text, &bytes);
     assert_int_equal(sheet_new(list, &r), 0);
     for (size_t i = 0; i < count; i++) sheet_row(r, (const char *)rows + i * size);
-    assert_int_equal(sheet_write(r, SHEET_LATEX, f), 0);
-    fclose(f);
+    char *text = WRITTEN(f, assert_int_equal(sheet_write(r, SHEET_LATEX, f), 0));
     sheet_free(r);
     return text;
 }
@@ -143,19 +133,12 @@ TEST(test_latex)
     static const Column texts[] = {FIELD(Row, "a_b > c", name), {0}},
                         list[] = {COLUMN(Row, name), COLUMN(Row, x, .digits = 4), {0}};
     static const Row rows[] = {{"a-1e-05", -2.5e-7}, {"b", 1e12}, {"c", -0.5}, {"d", -INFINITY}};
-    char want[128];
-    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
-        char *text = latex_of(texts, &(Row){cells[i].text, 0}, 1, sizeof(Row));
-        snprintf(want, sizeof want, "\n%s \\\\\n", cells[i].latex);
-        if (!strstr(text, want)) fail_msg("%s: %s", want, text);
-        assert_non_null(strstr(text, "\na\\_b \\textgreater{} c \\\\\n"));
-        free(text);
-    }
-    char *text = latex_of(list, rows, 4, sizeof *rows);
-    assert_non_null(strstr(text,
-                           "\na-1e-05 & $-$2.5$\\cdot10^{-7}$ \\\\\nb & 1$\\cdot10^{12}$ \\\\\nc & "
-                           "$-$0.5 \\\\\nd & $-$$\\infty$ \\\\\n"));
-    free(text);
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
+        HAS(latex_of(texts, &(Row){cells[i].text, 0}, 1, sizeof(Row)),
+            formed("\n%s \\\\\n", cells[i].latex), "\na\\_b \\textgreater{} c \\\\\n");
+    HAS(latex_of(list, rows, 4, sizeof *rows),
+        "\na-1e-05 & $-$2.5$\\cdot10^{-7}$ \\\\\nb & 1$\\cdot10^{12}$ \\\\\nc & $-$0.5 \\\\\n"
+        "d & $-$$\\infty$ \\\\\n");
 }
 
 TEST_MAIN(NULL, NULL)

@@ -68,7 +68,6 @@ TEST(test_no_room)
         if (!before) continue;
         char *text = file_slurp(RECORD_FILE, NULL);
         assert_true(strstr(text, "trotter before") && !strstr(text, "trotter after"));
-        free(text);
     }
     assert_int_equal(scratch_files(1), 1);
 }

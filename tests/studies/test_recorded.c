@@ -21,11 +21,11 @@ static Said said(const char *runs, const char *row, double seeds, double shift)
     const char *at = runs;
     for (; s.n < seeds && (at = strstr(at, row)); at++) {
         if (at[-1] != '\n') continue;
-        char one[512];
-        snprintf(one, sizeof one, "%.*s\n%.*s", (int)strcspn(runs, "\n"), runs,
-                 (int)strcspn(at, "\n"), at);
         for (int k = 0; k < 2; k++)
-            s.x[k][(int)s.n] = number(one, row, name[k]) + (s.n == 0) * shift;
+            s.x[k][(int)s.n] = number(formed("%.*s\n%.*s", (int)strcspn(runs, "\n"), runs,
+                                             (int)strcspn(at, "\n"), at),
+                                      row, name[k]) +
+                               (s.n == 0) * shift;
         s.n++;
     }
     for (int k = 0; k < 2; k++) {
@@ -108,38 +108,26 @@ static int disagree(const char *runs, const char *table, const char *less, doubl
     return bad;
 }
 
-static void read_file(const char *path, char *text, size_t bytes)
-{
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    text[fread(text, 1, bytes - 1, f)] = '\0';
-    fclose(f);
-}
-
 /* The recorded tables are those of their recorded runs (studies/scripts/recorded.sh makes them). Controls: with the
  * first run of each design 0.1 higher they are not. */
 TEST(test_recorded_tables)
 {
-    static char runs[1 << 18], less[1 << 18];
     glob_t found;
     int rows, tables = 0;
     assert_int_equal(glob("studies/results/*/runs.csv", 0, NULL, &found), 0);
     glob("studies/results/*/*/runs.csv", GLOB_APPEND, NULL, &found);
     glob("studies/results/*/*/*/runs.csv", GLOB_APPEND, NULL, &found);
     for (size_t i = 0; i < found.gl_pathc; i++) {
-        char path[PATH_MAX], beside[PATH_MAX];
         int n = (int)(strlen(found.gl_pathv[i]) - strlen("runs.csv"));
-        snprintf(path, sizeof path, "%.*scompare.csv", n, found.gl_pathv[i]);
-        snprintf(beside, sizeof beside, "%.*sdifferences.csv", n, found.gl_pathv[i]);
-        read_file(found.gl_pathv[i], runs, sizeof runs);
+        const char *path = formed("%.*scompare.csv", n, found.gl_pathv[i]);
+        char *runs = path_slurp(found.gl_pathv[i], NULL), *table = path_slurp(path, NULL),
+             *less = path_slurp(formed("%.*sdifferences.csv", n, found.gl_pathv[i]), NULL);
         if (strncmp(runs, "pair,", 5) == 0 || strncmp(runs, "word,", 5) == 0)
-            continue; /* pairs: test_compare_pairs.c; words: test_sweep.c */
-        if (access(path, R_OK) != 0) continue; /* tuning and fine-tuning: no table of schemes */
-        read_file(path, big, sizeof big);
-        read_file(beside, less, sizeof less);
-        int bad = disagree(runs, big, less, 0, &rows);
+            continue;         /* pairs: test_compare_pairs.c; words: test_sweep.c */
+        if (!table) continue; /* tuning and fine-tuning: no table of schemes */
+        int bad = disagree(runs, table, less, 0, &rows);
         if (bad) fail_msg("%s: %d numbers are not those of its runs", path, bad);
-        assert_true(rows > 1 && disagree(runs, big, less, 0.1, &rows) >= 2 * rows);
+        assert_true(rows > 1 && disagree(runs, table, less, 0.1, &rows) >= 2 * rows);
         tables++;
     }
     assert_true(tables > 20);

@@ -27,12 +27,12 @@ TEST(by_hand)
     assert_true(fabs(s.estimate - 2.5) <= 1e-12);
 }
 
+enum { DRAWS = 4000, LEVELS = 7, SEEDS = 4 };
+static const double theta[LEVELS] = {0, .5, .75, 1, 1.25, 1.5, 2}, beta[2] = {1.3, -.4};
 /* Two slopes have levels that are symmetric about 1: theta and |theta - 1| are orthogonal there, and planted slopes
  * without errors are found whatever the seeds do. On levels of one side they are one column. */
 TEST(planted)
 {
-    enum { LEVELS = 7, SEEDS = 3 };
-    static const double theta[LEVELS] = {0, .5, .75, 1, 1.25, 1.5, 2};
     double x[2 * LEVELS], y[LEVELS * SEEDS];
     Slope s[2];
     Regression r;
@@ -66,23 +66,29 @@ TEST(lack_by_hand)
     assert_true(isnan(p));
 }
 
-/* Returns the share of drawn studies whose lack of fit has p < .05: .05 for levels on the line, whatever seeds do and
- * with runs missing; more for a level that is `off` it. */
+/* Draws study k: y of both slopes, seeds of standard deviation tau beside errors of 1, `off` added to the third level;
+ * `missing` runs are left out. */
+static void draw_study(uint64_t k, double tau, size_t missing, double off, double *x, double *y)
+{
+    for (size_t i = 0; i < LEVELS; i++) {
+        x[2 * i] = theta[i];
+        x[2 * i + 1] = fabs(theta[i] - 1);
+        for (size_t j = 0; j < SEEDS; j++)
+            y[i * SEEDS + j] = beta[0] * x[2 * i] + beta[1] * x[2 * i + 1] + (i == 2 ? off : 0) +
+                               tau * random_normal(3, 2, SEEDS * k + j) +
+                               random_normal(3, 1, LEVELS * SEEDS * k + i * SEEDS + j);
+    }
+    for (size_t m = 0; m < missing; m++) y[5 * m] = NAN;
+}
+
+/* Returns the share of drawn studies whose lack of fit has p < .05: .05 for levels on the lines, whatever seeds do and
+ * with runs missing; more for a level that is `off` them. */
 static double lack(double tau, size_t missing, double off)
 {
-    enum { DRAWS = 4000, LEVELS = 7, SEEDS = 4 };
-    double share = 0;
+    double share = 0, x[2 * LEVELS], y[LEVELS * SEEDS], p;
     for (uint64_t k = 0; k < DRAWS; k++) {
-        double x[LEVELS], y[LEVELS * SEEDS], p;
-        for (size_t i = 0; i < LEVELS; i++) {
-            x[i] = (double)i;
-            for (size_t j = 0; j < SEEDS; j++)
-                y[i * SEEDS + j] = 1.3 * x[i] + (i == 0 ? off : 0) +
-                                   tau * random_normal(3, 4, SEEDS * k + j) +
-                                   random_normal(3, 5, LEVELS * SEEDS * k + i * SEEDS + j);
-        }
-        for (size_t m = 0; m < missing; m++) y[5 * m] = NAN;
-        assert_int_equal(regression_lack(y, x, LEVELS, SEEDS, 1, &p), 0);
+        draw_study(k, tau, missing, off, x, y);
+        assert_int_equal(regression_lack(y, x, LEVELS, SEEDS, 2, &p), 0);
         share += p < .05;
     }
     return share / DRAWS;
@@ -101,26 +107,15 @@ TEST(lack_of_fit)
     }
 }
 
-/* Counts the shares of drawn studies whose intervals hold each slope: 7 levels, 4 seeds of standard deviation tau
- * beside errors of 1; `missing` runs are left out; `narrow` scales the intervals. */
+/* Counts the shares of drawn studies whose intervals hold each slope; `narrow` scales the intervals. */
 static void coverage(double tau, size_t missing, double narrow, double held[2])
 {
-    enum { DRAWS = 4000, LEVELS = 7, SEEDS = 4 };
-    static const double theta[LEVELS] = {0, .5, .75, 1, 1.25, 1.5, 2}, beta[2] = {1.3, -.4};
+    double x[2 * LEVELS], y[LEVELS * SEEDS];
     held[0] = held[1] = 0;
     for (uint64_t k = 0; k < DRAWS; k++) {
-        double x[2 * LEVELS], y[LEVELS * SEEDS];
         Slope s[2];
         Regression r;
-        for (size_t i = 0; i < LEVELS; i++) {
-            x[2 * i] = theta[i];
-            x[2 * i + 1] = fabs(theta[i] - 1);
-            for (size_t j = 0; j < SEEDS; j++)
-                y[i * SEEDS + j] = beta[0] * x[2 * i] + beta[1] * x[2 * i + 1] +
-                                   tau * random_normal(3, 2, SEEDS * k + j) +
-                                   random_normal(3, 1, LEVELS * SEEDS * k + i * SEEDS + j);
-        }
-        for (size_t m = 0; m < missing; m++) y[5 * m] = NAN;
+        draw_study(k, tau, missing, 0, x, y);
         assert_int_equal(regression_within(y, x, LEVELS, SEEDS, 2, s, &r), 0);
         for (size_t n = 0; n < 2; n++)
             held[n] += fabs(s[n].estimate - beta[n]) <= narrow * (s[n].high - s[n].estimate);

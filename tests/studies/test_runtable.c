@@ -28,9 +28,8 @@ static int ask(void)
 {
     RunTable t;
     Sheet *s = NULL;
-    char name[4096];
-    snprintf(name, sizeof name, "%s", file_path("runs.csv"));
-    TRY(runtable_open((const char *[]){name}, 1, &(RunTableAsked){0}, &t));
+    TRY(runtable_open((const char *[]){formed("%s", file_path("runs.csv"))}, 1, &(RunTableAsked){0},
+                      &t));
     int code = sheet_new(runtable_differences, &s);
     if (code == 0) code = questions(&t, s);
     sheet_free(s);
@@ -51,9 +50,10 @@ TEST(without_memory)
 static int chooses(const char *text, const char *design, const char *seed, const char *measure)
 {
     RunTable t;
-    char name[4096], keys[256] = "";
-    snprintf(name, sizeof name, "%s", file_text("some.csv", text));
-    if (runtable_open((const char *[]){name}, 1, &(RunTableAsked){0}, &t) != 0) return 0;
+    char keys[256] = "";
+    if (runtable_open((const char *[]){formed("%s", file_text("some.csv", text))}, 1,
+                      &(RunTableAsked){0}, &t) != 0)
+        return 0;
     for (size_t k = 0; k < t.keys; k++) {
         if (k > 0) strcat(keys, ",");
         strcat(keys, t.key[k]);
