@@ -214,7 +214,8 @@ TEST(test_known_flow)
             check_time(all_layers.table[i], &t, w);
             other += w[0] != 1;
             for (size_t j = check_near(&t); j < t.points; j++) {
-                double want = closed_error(all_layers.table[i], w, t.point[j].h, truncator_states(u));
+                double want =
+                    closed_error(all_layers.table[i], w, t.point[j].h, truncator_states(u));
                 if (!(fabs(t.point[j].error - want) <= 2e-12))
                     fail_msg("%s, h = %g: error %.10g, not %.10g", all_layers.table[i]->name,
                              t.point[j].h, t.point[j].error, want);
@@ -277,8 +278,7 @@ TEST(test_zero)
     const Param *p;
     size_t n = model_params(m, &p);
     for (size_t i = 0; i < n; i++)
-        if (strstr(p[i].name, "out.") || strstr(p[i].name, "down."))
-            layers_fill(m, p[i].name, 0);
+        if (strstr(p[i].name, "out.") || strstr(p[i].name, "down.")) layers_fill(m, p[i].name, 0);
     for (int field = 0; field < 2; field++) {
         OWN_TRUNCATOR *u = open(m, trained, (TruncationOptions){.field = field, .terms = 1}, 4);
         for (size_t i = 0; i < all_layers.count; i++) {

@@ -130,10 +130,9 @@ static inline void run_on(const Backend *b, const Problem *p, double *y[RESULTS]
     Arrays x = arrays_on(b, p);
     Attention a = with(p, &x, b->size);
     b->attention(&a, x.y[OUT], x.y[LSE]);
-    b->attention_back(&a, x.y[OUT], x.y[LSE], x.dout, x.y[DQ],
-                      keys_at(p, x.y[DQ], x.y[DKV], 0, b->size),
-                      keys_at(p, x.y[DQ], x.y[DKV], 1, b->size), p->more,
-                      a.clip ? x.y[DRELATIVE] : NULL);
+    b->attention_back(
+        &a, x.y[OUT], x.y[LSE], x.dout, x.y[DQ], keys_at(p, x.y[DQ], x.y[DKV], 0, b->size),
+        keys_at(p, x.y[DQ], x.y[DKV], 1, b->size), p->more, a.clip ? x.y[DRELATIVE] : NULL);
     for (int k = 0; k < RESULTS; k++) y[k] = fetch(b, x.y[k], p->size[k]);
 }
 
