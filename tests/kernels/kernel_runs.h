@@ -28,7 +28,7 @@ static const Trial small_trials[] = {
 static const Trial large_trials[] = {
     {.S = 3, .length = {70, 66, 1}, .D = 20, .H = 4, .V = 37, .longest = (size_t)1 << 34},
     {.S = 2, .length = {33, 7}, .D = 521, .H = 1, .V = 1031},
-    {.S = 1, .length = {33}, .D = 4099, .H = 1, .V = 3},
+    {.S = 1, .length = {9}, .D = 4099, .H = 1, .V = 3},
     {.S = 2, .length = {9, 24}, .D = 132, .H = 3, .V = 1032},
     {.S = 4, .length = {66, 3, 64, 70}, .D = 4, .H = 2, .V = 8},
 };

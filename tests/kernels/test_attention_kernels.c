@@ -41,10 +41,11 @@ static const Case shapes[] = {
     {{33, 64}, 64, 1, .shift = 1},
     {{3, 130, 65}, 32, 1, .shift = 1, .keys = {129, 1, 65}},
     {{20, 33}, 32, 2, .clip = 15, .longest = (size_t)1 << 34, .known = 1},
+    {{131, 20}, 68, 1, .clip = 40},
     {{20}, 144, 1},
     {{20, 7}, 40, 2},
 };
-enum { SHAPES = sizeof shapes / sizeof *shapes, FOR_MATRICES = SHAPES - 5 };
+enum { SHAPES = sizeof shapes / sizeof *shapes, FOR_MATRICES = SHAPES - 6 };
 
 static const Backend *needed(const char *name)
 {

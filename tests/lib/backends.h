@@ -29,6 +29,13 @@ static inline const char *tested_backend(size_t i)
     return NULL;
 }
 
+/* Tells whether models on a backend are tested with those on another: on the stand-in cuda-tf32 makes the calls of
+ * cuda-f32. test_device.c has both. */
+static inline int is_alike(const char *name)
+{
+    return tested_prefix && strcmp(name, "cuda-tf32") == 0;
+}
+
 static inline double eps_of(const Backend *b)
 {
     return b->size == 4 ? (double)FLT_EPSILON : DBL_EPSILON;

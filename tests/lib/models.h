@@ -68,7 +68,7 @@ static inline int each_next(Each *e)
     e->m = NULL;
     e->plan = e->plan ? e->plan + 1 : e->plans;
     if (!e->plan->name) e->plan = e->plans, e->at++;
-    e->backend = tested_backend(e->at);
+    while ((e->backend = tested_backend(e->at)) && is_alike(e->backend)) e->at++;
     if (!e->backend) return 0;
     e->m = each_twin(e, tiny_config(), e->training);
     e->x = tiny_batch_of(e->m);
