@@ -82,7 +82,7 @@ TEST(test_columns)
     must_have(out, "| verdict | scheme |\n");
     expect(2, "order --columns rates --halvings 24");
     assert_string_equal(
-        err, "trotter order: --columns: there is no column 'rates'; the nearest is rate\n");
+        err, "trotter order: --columns: there is no column 'rates'; the nearest is 'rate'\n");
     expect(2, "order --columns error --csv");
     assert_true(says("expected --csv or --columns, not both"));
     expect(2, "order --format latex --adaptive");
