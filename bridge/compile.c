@@ -458,16 +458,15 @@ int bridge_plan_states(const Table *encoder, const Table *decoder, const BridgeO
     if (encoder) TRY(check_options(encoder, o, above));
     TRY(check_options(decoder, o, o->layers));
     TRY(check_colours(encoder, decoder));
+    SCOPED(plan_drop)
     Plan *plan = encoder ? plan_new_pair(above, o->layers) : plan_new(o->layers);
     if (!plan) return ERR_MEMORY;
     plan->post = o->norm == NORM_POST;
     plan->bidirectional = !encoder && o->bidirectional;
-    int code = add_sides(plan, encoder, decoder, o, above, states ? states : &untold);
-    if (code == 0)
-        *out = plan;
-    else
-        plan_free(plan);
-    return code;
+    TRY(add_sides(plan, encoder, decoder, o, above, states ? states : &untold));
+    *out = plan;
+    plan = NULL;
+    return 0;
 }
 
 int bridge_plan_pair(const Table *encoder, const Table *decoder, const BridgeOptions *o, Plan **out)

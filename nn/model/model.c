@@ -139,7 +139,7 @@ static int build(Model *m)
 static int make(const ModelConfig *config, Plan *plan, const Backend *backend, int training,
                 int counted, Model **out)
 {
-    Model *m = memory_new(1, sizeof *m);
+    SCOPED(model_drop) Model *m = memory_new(1, sizeof *m);
     if (!m) {
         plan_free(plan);
         return ERR_MEMORY;
@@ -149,12 +149,9 @@ static int make(const ModelConfig *config, Plan *plan, const Backend *backend, i
     m->backend = backend;
     m->training = training;
     m->counted = counted;
-    int code = build(m);
-    if (code) {
-        model_free(m);
-        return code;
-    }
+    TRY(build(m));
     *out = m;
+    m = NULL;
     return 0;
 }
 

@@ -69,11 +69,9 @@ double evaluation_exact(const Evaluation *e)
 int train_eval(Model *m, const Text *t, const Text *source, const Vocab *v, const Asking *ask,
                int context, size_t batch_tokens, size_t sequence, Evaluation *e)
 {
-    Batches *b;
+    SCOPED(batches_drop) Batches *b = NULL;
     TRY(evaluate_sides(m, t->file, source && source->tokens && !ask));
     TRY(batches_new(t, source, v, ask, context, batch_tokens, sequence, 0, &b));
     batches_epoch(b, -1);
-    int code = evaluate_batches(m, NULL, b, NULL, e);
-    batches_free(b);
-    return code;
+    return evaluate_batches(m, NULL, b, NULL, e);
 }

@@ -188,16 +188,14 @@ int forest_trees(int max, int colours, int timed, Forest **out)
         return error_set(ERR_INPUT, "expected an order of 1 to %d%s%s; %d is asked for", most,
                          colours < 3 ? "" : " in three colours",
                          timed ? " with time nodes of its own" : "", max);
-    Forest *f = memory_new(1, sizeof(Forest));
+    SCOPED(forest_drop) Forest *f = memory_new(1, sizeof(Forest));
     if (!f) return ERR_MEMORY;
     f->colours = colours;
     f->timed = timed;
-    int code = forest_grow(f, max);
-    if (code == 0)
-        *out = f;
-    else
-        forest_free(f);
-    return code;
+    TRY(forest_grow(f, max));
+    *out = f;
+    f = NULL;
+    return 0;
 }
 
 int forest_timed(int max, int colours, int timed, Forest **out)

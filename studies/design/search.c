@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "kernels/random.h"
 #include "studies/tools/progress.h"
 
@@ -141,9 +141,8 @@ int search_run(Form *f, const SearchOptions *o, Search *out)
     *out = (Search){.figure = NAN, .n = f->n};
     out->x = memory_new(f->n, sizeof *out->x);
     out->rounded = memory_new(f->n, sizeof(mpq_t));
-    double *own = memory_new(f->n, sizeof *own);
+    SCOPED(memory_drop) double *own = memory_new(f->n, sizeof *own);
     if (!out->x || !out->rounded || !own) {
-        memory_free(own);
         out->n = 0;
         return ERR_MEMORY;
     }
@@ -155,7 +154,6 @@ int search_run(Form *f, const SearchOptions *o, Search *out)
         code = try_start(&u, own, k);
     out->searched = out->evaluations;
     simplex_free(&u);
-    memory_free(own);
     progress_clear();
     if (code == 0 && !isfinite(out->figure) && search_stopped(o))
         return error_set(ERR_INTERRUPTED, "interrupted before coefficients of order %d were found",

@@ -66,20 +66,7 @@ void pen_break(Pen *p)
     pen_open(p, p->d, "");
 }
 
-/* Returns the width of a formula in hundredths of an em, of Computer Modern; an article's line has 3450 at 10 pt. */
-static size_t width_of(const char *s)
-{
-    static const char *const class[] = {"' ", "()[]/^|0123456789", ",ehky", "+-="};
-    static const size_t wide[] = {28, 39, 50, 130};
-    size_t width = 0;
-    for (; *s; s++) {
-        int k = 0;
-        while (k < 4 && !strchr(class[k], *s)) k++;
-        width += k < 4 ? wide[k] : 75;
-    }
-    return width;
-}
-enum { LINE = 2700 };
+enum { LINE = 2700 }; /* hundredths of an em */
 
 void pen_put(Pen *p, const char *format, ...)
 {
@@ -89,7 +76,7 @@ void pen_put(Pen *p, const char *format, ...)
     vsnprintf(piece, sizeof piece, format, args);
     va_end(args);
     if (!p->f) return;
-    if (*p->text && width_of(p->text) + width_of(piece) > LINE) pen_break(p);
+    if (*p->text && latex_formula_width(p->text) + latex_formula_width(piece) > LINE) pen_break(p);
     if (!p->f) return;
     fputs(piece + (*p->text == '\0' && *piece == ' '), p->f);
     fflush(p->f);

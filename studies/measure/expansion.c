@@ -162,51 +162,15 @@ void expansion_number(const Table *t, const mpq_t c, char *out, size_t bytes)
 
 /* ---- LaTeX ------------------------------------------------------------------------------------------ */
 
-/* Widths in hundredths of an em, of Computer Modern. A line of an article at 10 pt has 3450, part of it indentation. */
-enum {
-    LINES = 40,
-    LINE = 3000,
-    LETTER = 80,
-    PRIME = 28,
-    BRACKET = 39,
-    COMMA = 45,
-    POWER = 110,
-    SIGN = 130,
-    DIGIT = 38,
-    SPACE = 17
-};
-
-static int name_width(const char *name)
-{
-    int width = 0;
-    while (*name) {
-        int primes = (int)strspn(name, "'");
-        width += primes > 3 ? POWER : primes * PRIME;
-        name += primes;
-        if (*name) width += *name == ',' ? COMMA : strchr("()[]", *name) ? BRACKET : LETTER;
-        if (*name) name++;
-    }
-    return width;
-}
+enum { LINES = 40, LINE = 3000, SIGN = 130 }; /* widths are in hundredths of an em */
 
 /* Writes |c| before a term: \tfrac{1}{12}, 3, nothing for 1, 1.25\cdot10^{-3}. */
-static void latex_coefficient(const Table *t, const mpq_t c, FILE *f)
+static void latex_coefficient(const Table *t, const char *c, FILE *f)
 {
-    char text[1024];
-    expansion_number(t, c, text, sizeof text);
-    const char *size = text + (*text == '-');
+    const char *size = c + (*c == '-');
     if (t->exact && strcmp(size, "1") == 0) return;
     latex_formula(f, size);
     if (!strchr(size, '/')) fputs("\\,", f);
-}
-
-static int number_width(const Table *t, const mpq_t c)
-{
-    char text[1024];
-    expansion_number(t, c, text, sizeof text);
-    if (!t->exact) return SPACE + 50 * (int)strlen(text);
-    size_t above = strcspn(text, "/"), below = strlen(text) - above;
-    return SPACE + DIGIT * (int)(above > below ? above : below);
 }
 
 /* Ends a line. After LINES lines it ends the display too, as TeX has room for no more in one. */
@@ -221,7 +185,8 @@ static void latex_line(int *lines, FILE *f)
 
 static void latex_degree(const Expansion *e, size_t *i, int *lines, FILE *f)
 {
-    int width = 2 * SIGN; /* of = h^5( */
+    char number[1024];
+    size_t width = 2 * SIGN; /* of = h^5( */
     int degree = e->term[*i].degree, power = degree - (e->basis != BASIS_TREES);
     if (power == 0)
         fprintf(f, "\\bigl(");
@@ -231,14 +196,15 @@ static void latex_degree(const Expansion *e, size_t *i, int *lines, FILE *f)
         fprintf(f, "h^{%d}\\bigl(", power);
     for (int n = 0; *i < e->count && e->term[*i].degree == degree; n++, ++*i) {
         const ExpansionTerm *x = &e->term[*i];
-        int more = SIGN + number_width(e->table, x->c) + name_width(x->name);
+        expansion_number(e->table, x->c, number, sizeof number);
+        size_t more = SIGN + latex_formula_width(number) + latex_formula_width(x->name);
         if (n > 0 && width + more > LINE) latex_line(lines, f), width = 0;
         width += more;
         if (mpq_sgn(x->c) < 0)
             fprintf(f, n ? " - " : "-");
         else
             fprintf(f, n ? " + " : "");
-        latex_coefficient(e->table, x->c, f);
+        latex_coefficient(e->table, number, f);
         latex_formula(f, x->name);
     }
     fprintf(f, "\\bigr)");

@@ -50,7 +50,6 @@ typedef struct {
     {"corpus", OPTION_TEXT, "kjv", "NAME",                                                         \
      "directory with training, validation and test text, one text file (--parts), or kjv, "        \
      "markov, markov:V, reverse or reverse:V",                                                     \
-     0, 0,                                                                                         \
      .flags = OPTION_MAY_DIFFER /* the state knows its text */},                                   \
     {"parts", OPTION_REALS, NULL, "X,Y,Z",                                                         \
      "shares of one file's lines for training, validation and test, in this order (default: "      \
@@ -67,17 +66,16 @@ typedef struct {
      1, 1e7, .sets = {NETWORK_SETS(corpus.merges)}},                                               \
     {"codes", OPTION_TEXT, NULL, "FILE",                                                           \
      "cut words into pieces by the merges of a file that 'trotter bpe' or subword-nmt wrote, "     \
-     "instead of --bpe",                                                                           \
-     0, 0},                                                                                        \
+     "instead of --bpe"},                                                                          \
     {"tokenizer", OPTION_TEXT, NULL, "FILE",                                                       \
      "cut the texts as they stand by a tokenizer.json, of 'trotter bpe --byte-level' or another "  \
      "program; perplexities are then per token, and bits a byte compare with other tokens",       \
-     0, 0, .flags = OPTION_SOURCE},                                                                \
+     .flags = OPTION_SOURCE},                                                                     \
     {"vocabularies", OPTION_CHOICE, NULL, "joined|separate",                                       \
      "for pairs: one vocabulary and embedding for both sides, or one each, merges too",            \
-     0, 0, .otherwise = "joined", .sets = {NETWORK_SETS(corpus.apart)}},                           \
+     .otherwise = "joined", .sets = {NETWORK_SETS(corpus.apart)}},                                 \
     {"level", OPTION_CHOICE, "word", "word|char",                                                  \
-     "word: tokens are words; char: tokens are characters, with _ between words", 0, 0,            \
+     "word: tokens are words; char: tokens are characters, with _ between words",                  \
      .sets = {NETWORK_SETS(corpus.level)}},                                                        \
     {"vocabulary", OPTION_SIZE, "0", "V",                                                          \
      "keep V tokens, which are <eos>, <unk> and the most frequent ones, and read all others as "   \

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "nn/text/corpus.h"
 
 enum { SEARCH_BYTES = 1 << 28 };
@@ -243,7 +243,7 @@ static int find_begins(const Translator *t, Line *line, size_t lines)
 int translator_run(Translator *t, const Text *source, TranslatorDone *done, void *arg)
 {
     Work w = {.t = t, .lines = source->lines, .done = done, .arg = arg};
-    Place *place = memory_new(source->lines, sizeof *place);
+    SCOPED(memory_drop) Place *place = memory_new(source->lines, sizeof *place);
     w.line = memory_new(source->lines, sizeof *w.line);
     size_t n = 0;
     for (size_t i = 0, at = 0; place && w.line && i < w.lines; i++) {
@@ -262,7 +262,6 @@ int translator_run(Translator *t, const Text *source, TranslatorDone *done, void
     if (code == 0) code = tell(&w);
     for (size_t i = 0; w.line && i < w.lines; i++) memory_free(w.line[i].best);
     memory_free(w.line);
-    memory_free(place);
     return code;
 }
 

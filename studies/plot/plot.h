@@ -36,7 +36,7 @@ typedef struct Plot Plot;
     {                                                                                                  \
         "figure", OPTION_CHOICE, NULL, "84|174",                                                       \
             "make the plots of --out for a paper: this many mm wide, without title, and also as .pdf", \
-            0, 0, .needs = "out"                                                                       \
+            .needs = "out"                                                                             \
     }
 void plot_figure(const char *millimetres);
 int plot_titled(void); /* 1: plots are for a screen, with a title */

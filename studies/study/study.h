@@ -175,9 +175,9 @@ extern const OptionGroup study_statistics_group;
 #define STUDY_OUTPUT                                                                                \
     PLOT_FIGURE, {"csv", OPTION_FLAG, NULL, NULL, "print the designs as CSV", 0, 0},                \
         {"explain", OPTION_FLAG, NULL, NULL,                                                        \
-         "print what columns and intervals mean too, as the file .md in DIR has it", 0, 0},         \
+         "print what columns and intervals mean too, as the file .md in DIR has it"},               \
         {"config", OPTION_TEXT, NULL, "FILE",                                                       \
-         "read options from a file like DIR/config.ini; the command line overrides it", 0, 0}
+         "read options from a file like DIR/config.ini; the command line overrides it"}
 /* clang-format on */
 
 /* Adds the table DIR/runs.csv of a folder to those that are read. ERR_MEMORY, ERR_INPUT. */

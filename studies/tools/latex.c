@@ -207,3 +207,16 @@ size_t latex_width(const char *text, int number)
     while (*text) n += character_width((unsigned char)*text++, number);
     return n;
 }
+
+size_t latex_formula_width(const char *text)
+{
+    static const char *const class[] = {"' ", "()[]/^|0123456789", ",ehky", "+-="};
+    static const size_t wide[] = {28, 39, 50, 130};
+    size_t width = 0;
+    for (; *text; text++) {
+        int k = 0;
+        while (k < 4 && !strchr(class[k], *text)) k++;
+        width += k < 4 ? wide[k] : 75;
+    }
+    return width;
+}

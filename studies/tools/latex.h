@@ -19,5 +19,8 @@ void latex_formula(FILE *f, const char *text);
 /* Returns an upper bound of the width of a text or a number, in thousandths of the font's size, for 10 points of
  * Computer Modern. */
 size_t latex_width(const char *text, int number);
+/* Returns about the width of a formula as latex_formula sets it, in hundredths of an em of Computer Modern; an article's
+ * line has 3450 at 10 pt. */
+size_t latex_formula_width(const char *text);
 
 #endif

@@ -3,8 +3,10 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <errno.h>
 #include <getopt.h>
 #include <ini.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,7 +15,6 @@
 #include "kernels/file.h"
 #include "kernels/memory.h"
 #include "studies/tools/nearest.h"
-#include "studies/tools/option_check.h"
 
 typedef struct {
     const Option *option;
@@ -72,6 +73,104 @@ void options_free(Options *o)
     memory_free(o);
 }
 
+/* ---- texts of values --------------------------------------------------------------------------- */
+
+static int is_size(const Option *p, const char *text)
+{
+    if (!*text || strspn(text, "0123456789") != strlen(text)) return 0;
+    errno = 0;
+    unsigned long long n = strtoull(text, NULL, 10);
+    return errno == 0 && n <= SIZE_MAX && (double)n >= p->low && (double)n <= p->high;
+}
+
+static int is_real(const Option *p, const char *text)
+{
+    if (!*text || strspn(text, "0123456789.eE+-") != strlen(text)) return 0;
+    char *end;
+    double x = strtod(text, &end);
+    return *end == '\0' && isfinite(x) && x >= p->low && x <= p->high;
+}
+
+/* Writes the i-th part of "a,b,c"; returns 0 past the end, or where the part is longer than 31 bytes. */
+static int part_of(const char *text, size_t i, char out[32])
+{
+    for (; i > 0; i--) {
+        text = strchr(text, ',');
+        if (!text) return 0;
+        text++;
+    }
+    size_t n = strcspn(text, ",");
+    if (n >= 32) return 0;
+    memcpy(out, text, n);
+    out[n] = '\0';
+    return 1;
+}
+
+static int are_parts(int (*is)(const Option *p, const char *text), const Option *p,
+                     const char *text)
+{
+    char at[32];
+    size_t commas = 0, n = 0;
+    for (const char *c = text; *c; c++) commas += *c == ',';
+    while (part_of(text, n, at) && is(p, at)) n++;
+    return n == commas + 1;
+}
+
+int option_index(const char *values, const char *text)
+{
+    size_t n = strlen(text);
+    int index = 0;
+    for (const char *v = values; v; v = strchr(v, '|') ? strchr(v, '|') + 1 : NULL, index++)
+        if (n > 0 && strncmp(v, text, n) == 0 && (v[n] == '|' || v[n] == '\0')) return index;
+    return -1;
+}
+
+void option_value(const char *values, int index, char out[OPTION_VALUE])
+{
+    const char *v = values;
+    for (int i = 0; v && i < index; i++) v = strchr(v, '|') ? strchr(v, '|') + 1 : NULL;
+    snprintf(out, OPTION_VALUE, "%.*s", v ? (int)strcspn(v, "|") : 0, v ? v : "");
+}
+
+static const char flag_words[] = "no|yes|false|true|0|1";
+
+static void range_words(const Option *p, char *words, size_t bytes)
+{
+    int whole = p->type == OPTION_SIZE || p->type == OPTION_SIZES;
+    int n = snprintf(words, bytes, "expected a %snumber", whole ? "whole " : "");
+    if (p->high >= 1e15)
+        n += snprintf(words + n, bytes - (size_t)n, " of at least %g", p->low);
+    else
+        n += snprintf(words + n, bytes - (size_t)n, " from %.10g to %.10g", p->low, p->high);
+    if (p->type == OPTION_SIZES || p->type == OPTION_REALS)
+        snprintf(words + n, bytes - (size_t)n, ", or several separated by commas");
+}
+
+/* Returns 1 where text is a value of p; words: what is expected, in the form that stands behind "NAME: ". */
+static int is_value(const Option *p, const char *text, char *words, size_t bytes)
+{
+    static const char *const expected[OPTION_REALS + 1] = {
+        [OPTION_FLAG] = "yes or no",
+        [OPTION_TEXT] = "a text",
+        [OPTION_LIST] = "a text",
+    };
+    if (p->type == OPTION_CHOICE)
+        snprintf(words, bytes, "expected one of %s", p->values);
+    else if (expected[p->type])
+        snprintf(words, bytes, "expected %s", expected[p->type]);
+    else
+        range_words(p, words, bytes);
+    switch (p->type) {
+    case OPTION_FLAG: return option_index(flag_words, text) >= 0;
+    case OPTION_CHOICE: return option_index(p->values, text) >= 0;
+    case OPTION_SIZE: return is_size(p, text);
+    case OPTION_REAL: return is_real(p, text);
+    case OPTION_SIZES: return are_parts(is_size, p, text);
+    case OPTION_REALS: return are_parts(is_real, p, text);
+    default: return *text != '\0';
+    }
+}
+
 /* ---- setting ------------------------------------------------------------------------------------- */
 
 /* Finds the option of this name; aliases do not count. */
@@ -126,7 +225,7 @@ int options_set(Options *o, int rank, const char *where, const char *name, const
     const char *dashes = rank == OPTION_ARGUMENT ? "--" : "";
     if (!v) return unknown_name(o, where, dashes, name);
     char words[256];
-    if (!option_check(v->option, text, words, sizeof words))
+    if (!is_value(v->option, text, words, sizeof words))
         return error_set(ERR_INPUT, "%s%s%s: %s, not '%s'", where, dashes, name, words, text);
     return value_set(v, rank, text);
 }
@@ -407,7 +506,7 @@ double options_real(const Options *o, const char *name)
 int options_flag(const Options *o, const char *name)
 {
     const char *text = options_text(o, name);
-    return text && option_yes(text);
+    return text && option_index(flag_words, text) % 2 == 1;
 }
 
 int options_choice(const Options *o, const char *name)
@@ -425,7 +524,7 @@ const char *options_item(const Options *o, const char *name, size_t i)
 int options_part(const Options *o, const char *name, size_t i, char out[32])
 {
     const char *text = options_text(o, name);
-    return text && option_part(text, i, out);
+    return text && part_of(text, i, out);
 }
 
 /* Returns 1 where the values of an option differ. A number without a value counts as 0, as its reader sees it. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "studies/tools/latex.h"
 #include "studies/tools/sheet_cells.h"
 #include "studies/tools/utf8.h"
@@ -441,15 +441,17 @@ static size_t leave_out_empty(const Sheet *r, size_t *view)
 
 static int lay_out(const Sheet *r, int form, FILE *f)
 {
-    Shape *s = memory_new(r->shown, sizeof *s);
+    SCOPED(memory_drop) Shape *s = memory_new(r->shown, sizeof *s);
+    SCOPED(memory_drop) const char **text = memory_new(r->shown, sizeof *text);
     Part p = {0, memory_new(r->shown, sizeof *p.column)};
-    const char **text = memory_new(r->shown, sizeof *text);
-    int code = s && p.column && text ? 0 : ERR_MEMORY;
-    if (code == 0) shapes(r, form, s);
-    if (code == 0 && form == SHEET_LATEX) write_latex(r, s, &p, f);
-    if (code == 0 && form != SHEET_LATEX) write_rows(r, s, form, &p, text, f);
-    memory_free_all(s, p.column, text);
-    return code;
+    SCOPED(memory_drop) void *column = p.column;
+    if (!s || !column || !text) return ERR_MEMORY;
+    shapes(r, form, s);
+    if (form == SHEET_LATEX)
+        write_latex(r, s, &p, f);
+    else
+        write_rows(r, s, form, &p, text, f);
+    return 0;
 }
 
 int sheet_lay_out(const Sheet *r, int form, FILE *f)

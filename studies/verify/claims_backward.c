@@ -59,15 +59,15 @@ static int distance_slope(const Table *t, double b, double *slope)
  * polynomial and shares with 1/(1-z) = 1 + z + z^2 + ... the terms below z^n. */
 int check_backward(const Zoo *z, const char *const *arg, Finding *f)
 {
-    Table *t;
+    TABLE(t);
     Theory theory;
-    double linear = NAN, biased = NAN;
-    int n = atoi(arg[2]), polynomial = 0, ones = 0;
+    double linear, biased;
+    int n = atoi(arg[2]), polynomial, ones = 0;
     TRY(map_table(z, arg[0], &t));
-    int code = theory_search(t, 2, &theory);
-    if (code == 0) code = is_polynomial(t, arg[1], &polynomial);
-    if (code == 0) code = distance_slope(t, 0, &linear);
-    if (code == 0) code = distance_slope(t, 0.4, &biased);
+    TRY(theory_search(t, 2, &theory));
+    TRY(is_polynomial(t, arg[1], &polynomial));
+    TRY(distance_slope(t, 0, &linear));
+    TRY(distance_slope(t, 0.4, &biased));
     for (const char *at = arg[1]; *at; at++) ones += *at == '1';
     f->holds = theory.consistent;
     f->conditional = polynomial && ones == n && fabs(linear - n) <= 0.25;
@@ -78,6 +78,5 @@ int check_backward(const Zoo *z, const char *const *arg, Finding *f)
         "1 ..; measured distance from Backward Euler: h^%.2f for F = ay, h^%.2f for F = ay + b",
         theory.order, theory.expands ? "" : " (F(F(y)) has no expansion about y)",
         polynomial ? "=" : "is not", arg[1], linear, biased);
-    table_free(t);
-    return code;
+    return 0;
 }

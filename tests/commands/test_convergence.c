@@ -69,7 +69,7 @@ TEST(test_columns)
                "| verdict | scheme |\n");
     expect(2, "order --columns rates --halvings 24");
     assert_string_equal(
-        err, "trotter order: --columns: there is no column 'rates'; the nearest is rate\n");
+        err, "trotter order: --columns: there is no column 'rates'; the nearest is 'rate'\n");
     expect(2, "order --columns error --csv");
     HAS(err, "expected --csv or --columns, not both");
     expect(2, "order --format latex --adaptive");
