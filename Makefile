@@ -451,7 +451,7 @@ $(F)/%: $(F)/lib/tests/fuzz/%.o $(F)/lib/tests/fuzz/seeds.o $(F)/lib/tests/fuzz/
 	$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer -o $@ $(filter-out %.a,$^) $(filter %.a,$^) -lcmocka $(LDLIBS) -lgomp
 
 $(B)/tests/faults/test_faults: $(B)/tests/fuzz/seal.o
-$(B)/tests/faults/starve.so: tests/faults/starve.c tests/faults/network.c tests/faults/copies.h Makefile
+$(B)/tests/faults/starve.so: tests/faults/starve.c tests/faults/network.c tests/faults/copies.h tests/lib/traced.h Makefile
 	@mkdir -p $(@D)
 	$(CC) -D_GNU_SOURCE -I. -O2 -fPIC -shared $(WARN) -o $@ $(filter %.c,$^)
 $(addprefix $(B)/tests/faults/test_,calls goes_on network power): | $(B)/tests/faults/starve.so

@@ -2,7 +2,6 @@
 #include "studies/report/report.h"
 
 #include <errno.h>
-#include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,54 +159,48 @@ static int add_plot(Found *f, const char *path)
 
 /* ---- the walk ------------------------------------------------------------------------------------ */
 
-static int by_name(const FTSENT **a, const FTSENT **b)
-{
-    return strcmp((*a)->fts_name, (*b)->fts_name);
-}
+typedef struct {
+    Found *found;
+    const char *skip;
+} Search;
 
 /* Is this the directory of a training, under runs/, runs-NAME/ or tune/ of a comparison, or pretrained/ or fresh/ of a
- * fine-tuning, whose runs.csv has its results? The former has a file that only `train` writes. */
-static int is_training(const FTSENT *e)
+ * fine-tuning, whose runs.csv has its results? The former has a file that only `train` writes. 0: errno is 0, or tells why this
+ * is not known. */
+static int is_training(const WalkEntry *e)
 {
     char path[OUTPUT_PATH];
-    const char *above = e->fts_parent ? e->fts_parent->fts_name : "";
-    if (e->fts_level < 2) return 0;
-    if (strcmp(above, "pretrained") == 0 || strcmp(above, "fresh") == 0)
-        return strncmp(e->fts_name, "rate", 4) == 0;
-    if (strncmp(above, "runs", 4) != 0 && strcmp(above, "tune") != 0) return 0;
-    return output_path(path, e->fts_path, "scheme.txt") == 0 && output_exists(path);
+    errno = 0;
+    if (e->level < 2) return 0;
+    const char *above = e->name - 1; /* of the folder's own folder */
+    while (above > e->path && above[-1] != '/') above--;
+    if (strncmp(above, "pretrained/", 11) == 0 || strncmp(above, "fresh/", 6) == 0)
+        return strncmp(e->name, "rate", 4) == 0;
+    if (strncmp(above, "runs", 4) != 0 && strncmp(above, "tune/", 5) != 0) return 0;
+    int is = output_path(path, e->full, "scheme.txt") == 0 && output_exists(path);
+    if (errno == ENOENT) errno = 0;
+    return is;
 }
 
-static int visit(Found *f, FTS *walk, FTSENT *e, const char *skip)
+static int visit(void *arg, const WalkEntry *e)
 {
-    const char *path = e->fts_level > 0 ? e->fts_path + strlen(f->root) + 1 : "";
-    int csv = ends_in(e->fts_name, ".csv"), svg = ends_in(e->fts_name, ".svg");
-    int hidden = e->fts_level > 0 && *e->fts_name == '.';
-    if (e->fts_info == FTS_D) return hidden || is_training(e) ? fts_set(walk, e, FTS_SKIP) : 0;
-    if (e->fts_info == FTS_DNR || e->fts_info == FTS_ERR)
-        return leave(f, path, strerror(e->fts_errno));
-    if (hidden || !(csv || svg) || strcmp(e->fts_path, skip) == 0) return 0;
-    if (strcmp(e->fts_name, RECORD_FILE) == 0) return 0;
-    if (strlen(path) >= OUTPUT_PATH) return leave(f, path, "name too long");
-    if (e->fts_info != FTS_F) return leave(f, path, "not a file (symbolic links are not followed)");
-    return csv ? add_table(f, path) : add_word(&f->drawing, &f->drawings, path);
-}
-
-static int walk_all(Found *f, const char *skip)
-{
-    char *roots[] = {(char *)f->root, NULL};
-    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
-    if (!walk) return error_set(ERR_INPUT, "%s: %s", f->root, strerror(errno));
-    int code = 0;
-    for (FTSENT *e; code == 0 && (e = fts_read(walk));) {
-        if (e->fts_level == 0 && e->fts_info != FTS_D && e->fts_info != FTS_DP)
-            code = error_set(ERR_INPUT, "%s: %s", f->root,
-                             e->fts_errno ? strerror(e->fts_errno) : "not a directory");
-        else if (e->fts_info != FTS_DP)
-            code = visit(f, walk, e, skip);
+    const Search *s = arg;
+    Found *f = s->found;
+    int csv = ends_in(e->name, ".csv"), svg = ends_in(e->name, ".svg");
+    if (e->level == 0) {
+        int error = e->error ? e->error : S_ISDIR(e->st.st_mode) ? 0 : ENOTDIR;
+        return error ? error_set(ERR_INPUT, "%s: %s", f->root, strerror(error)) : 0;
     }
-    fts_close(walk);
-    return code;
+    if (*e->name == '.') return WALK_SKIP;
+    if (e->error) return e->error == ENOENT ? 0 : leave(f, e->path, strerror(e->error));
+    if (S_ISDIR(e->st.st_mode))
+        return is_training(e) ? WALK_SKIP : errno ? leave(f, e->path, strerror(errno)) : 0;
+    if (!(csv || svg) || strcmp(e->full, s->skip) == 0) return 0;
+    if (strcmp(e->name, RECORD_FILE) == 0) return 0;
+    if (strlen(e->path) >= OUTPUT_PATH) return leave(f, e->path, "name too long");
+    if (!S_ISREG(e->st.st_mode))
+        return leave(f, e->path, "not a file (symbolic links are not followed)");
+    return csv ? add_table(f, e->path) : add_word(&f->drawing, &f->drawings, e->path);
 }
 
 static int compare(const void *a, const void *b)
@@ -230,7 +223,7 @@ static int compare_files(const void *a, const void *b)
 int found_search(const char *root, const char *skip, Found *out)
 {
     *out = (Found){.root = root};
-    int code = walk_all(out, skip);
+    int code = walk(root, visit, &(Search){out, skip});
     for (size_t i = 0; code == 0 && i < out->drawings; i++) code = add_plot(out, out->drawing[i]);
     if (code != 0) {
         found_free(out);

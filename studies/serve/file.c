@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +80,7 @@ static const Column file_columns_listed[] = {COLUMN(FileRow, path),
                                              COLUMN(FileRow, over, .form = SHEET_FLAG),
                                              {0}};
 
-/* Returns 1 where a training has written its result beside the log. */
+/* Returns 1 where a training has written its result beside the log; 0: errno tells why not. */
 static int is_over(const char *log)
 {
     char beside[OUTPUT_PATH];
@@ -90,36 +89,38 @@ static int is_over(const char *log)
     return output_exists(beside);
 }
 
-static int by_name(const FTSENT **a, const FTSENT **b)
-{
-    return strcmp((*a)->fts_name, (*b)->fts_name);
-}
+typedef struct {
+    Sheet *sheet;
+    size_t rows;
+} List;
 
-static void list_entry(FTS *walk, FTSENT *e, Sheet *s, size_t *rows)
+/* Returns ERR_INPUT where the system fails: the list would not be whole. A folder that may not be read, or is gone, is left
+ * out. */
+static int list_entry(void *arg, const WalkEntry *e)
 {
-    const char *path = e->fts_path + (e->fts_level > 0 ? 2 : 0); /* behind "./" */
-    if (e->fts_level > 0 && *e->fts_name == '.') {
-        fts_set(walk, e, FTS_SKIP);
-    } else if (e->fts_info == FTS_F && strlen(path) <= PATH_MOST && path_allowed(path)) {
-        sheet_row(s, &(FileRow){path, (size_t)e->fts_statp->st_size,
-                                difftime(time(NULL), e->fts_statp->st_mtime), is_over(path)});
-        ++*rows;
-    }
+    List *l = arg;
+    if (e->level > 0 && *e->name == '.') return WALK_SKIP;
+    if (e->error && e->error != EACCES && e->error != ENOENT)
+        return error_set(ERR_INPUT, "%s: %s", e->path, strerror(e->error));
+    if (e->error || !S_ISREG(e->st.st_mode) || strlen(e->path) > PATH_MOST) return 0;
+    if (!path_allowed(e->path) || l->rows == LIST_MOST) return 0;
+    l->rows++;
+    errno = 0;
+    int over = is_over(e->path);
+    if (!over && errno != ENOENT) return error_set(ERR_INPUT, "%s: %s", e->path, strerror(errno));
+    sheet_row(l->sheet, &(FileRow){e->path, (size_t)e->st.st_size,
+                                   difftime(time(NULL), e->st.st_mtime), over});
+    return 0;
 }
 
 int file_list(const Request *r, FILE *f)
 {
-    char *roots[] = {(char[]){"."}, NULL};
-    size_t rows = 0;
-    Sheet *s;
+    List l = {0};
     (void)r;
-    TRY(sheet_new(file_columns_listed, &s));
-    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
-    for (FTSENT *e; walk && rows < LIST_MOST && (e = fts_read(walk));)
-        list_entry(walk, e, s, &rows);
-    if (walk) fts_close(walk);
-    int code = sheet_write(s, SHEET_CSV, f);
-    sheet_free(s);
+    TRY(sheet_new(file_columns_listed, &l.sheet));
+    int code = walk(".", list_entry, &l);
+    if (code == 0) code = sheet_write(l.sheet, SHEET_CSV, f);
+    sheet_free(l.sheet);
     return code;
 }
 

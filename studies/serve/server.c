@@ -28,6 +28,7 @@ int server_run(const char *dir, unsigned port)
 #include "kernels/clock.h"
 #include "kernels/memory.h"
 #include "studies/report/report.h"
+#include "studies/tools/command.h"
 
 /* What the page is made of. */
 __asm__(".pushsection .rodata\n"
@@ -243,7 +244,16 @@ static void step_jobs(Server *s, const struct pollfd *gone)
     }
 }
 
-static void loop(Server *s)
+/* libmicrohttpd calls this where it cannot go on. */
+static void give_up(void *server, const char *file, unsigned line, const char *why)
+{
+    (void)server, (void)file, (void)line;
+    error_set(ERR_SYSTEM, "libmicrohttpd: %s", why ? why : "it cannot go on");
+    command_failed(ERR_SYSTEM);
+    _exit(1);
+}
+
+static int loop(Server *s)
 {
     MHD_UNSIGNED_LONG_LONG due;
     int connections = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
@@ -255,11 +265,13 @@ static void loop(Server *s)
             wait[1 + JOBS + i] = (struct pollfd){a ? a->job.pipe : -1, POLLIN, 0};
         }
         int soon = MHD_get_timeout(s->daemon, &due) == MHD_YES && due < TICK ? (int)due : TICK;
-        if (poll(wait, 1 + 2 * JOBS, soon) < 0 && errno != EINTR) break;
+        if (poll(wait, 1 + 2 * JOBS, soon) < 0 && errno != EINTR)
+            return error_set(ERR_SYSTEM, "poll: %s", strerror(errno));
         step_jobs(s, wait + 1);
         cut_off(s);
         MHD_run(s->daemon);
     }
+    return 0;
 }
 
 /* Binds to 127.0.0.1 alone. */
@@ -269,6 +281,7 @@ static int begin(Server *s, unsigned port)
                                .sin_port = htons((uint16_t)port),
                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     for (size_t i = 0; i < SEATS; i++) s->seat[i].socket = -1;
+    MHD_set_panic_func(give_up, NULL);
     s->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, s,
         MHD_OPTION_SOCK_ADDR, &here, MHD_OPTION_CONNECTION_LIMIT, (unsigned)SEATS,
@@ -282,6 +295,17 @@ static int begin(Server *s, unsigned port)
     return 0;
 }
 
+/* Tells the address to who started the server. */
+static int tell(const Server *s, const struct sigaction *end)
+{
+    if (s->door.port == 0) return error_set(ERR_SYSTEM, "the system does not tell the port");
+    if (sigaction(SIGINT, end, NULL) != 0 || sigaction(SIGTERM, end, NULL) != 0)
+        return error_set(ERR_SYSTEM, "sigaction: %s", strerror(errno));
+    printf("http://127.0.0.1:%u/%s/\n", s->door.port, s->door.token);
+    if (fflush(stdout) != 0) return error_set(ERR_SYSTEM, "stdout: %s", strerror(errno));
+    return 0;
+}
+
 int server_run(const char *dir, unsigned port)
 {
     static Server s;
@@ -291,11 +315,8 @@ int server_run(const char *dir, unsigned port)
     if (s.root < 0) return error_set(ERR_INPUT, "%s: %s", dir, strerror(errno));
     int code = begin(&s, port);
     if (code == 0) {
-        sigaction(SIGINT, &end, NULL);
-        sigaction(SIGTERM, &end, NULL);
-        printf("http://127.0.0.1:%u/%s/\n", s.door.port, s.door.token);
-        fflush(stdout);
-        loop(&s);
+        code = tell(&s, &end);
+        if (code == 0) code = loop(&s);
         for (size_t i = 0; i < JOBS; i++)
             if (s.at_work[i]) {
                 job_end(&s.at_work[i]->job);

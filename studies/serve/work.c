@@ -22,9 +22,9 @@ static const char too_much[] =
 
 /* ---- the child ------------------------------------------------------------------------------------ */
 
-static void limit(__rlimit_resource_t what, rlim_t most)
+static int limit(__rlimit_resource_t what, rlim_t most)
 {
-    setrlimit(what, &(struct rlimit){most, most});
+    return setrlimit(what, &(struct rlimit){most, most});
 }
 
 /* Takes from the child what it does not need: descriptors, files to write, more time and memory than it may use. */
@@ -37,12 +37,11 @@ static int confine(int root, int pipe)
     if (dup2(pipe, STDOUT_FILENO) < 0 || close_range(3, ~0U, 0) != 0) return -1;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGINT, SIG_IGN); /* Ctrl-C reaches the server, which ends its children */
-    limit(RLIMIT_FSIZE, 0);
-    limit(RLIMIT_CORE, 0);
-    limit(RLIMIT_CPU, WORK_SECONDS);
+    int free = limit(RLIMIT_FSIZE, 0) || limit(RLIMIT_CORE, 0) || limit(RLIMIT_CPU, WORK_SECONDS);
 #ifndef __SANITIZE_ADDRESS__ /* whose shadow alone is larger */
-    limit(RLIMIT_AS, WORK_BYTES);
+    free |= limit(RLIMIT_AS, WORK_BYTES);
 #endif
+    if (free) return -1;
     omp_set_num_threads(1); /* trainings have the processors */
     setpriority(PRIO_PROCESS, 0, 5);
     return 0;
@@ -82,11 +81,10 @@ int job_start(Job *j, int root, const Request *r)
     if (j->child == 0) _exit(confine(root, ends[1]) == 0 ? answer(r) : 3);
     close(ends[1]);
     j->pipe = ends[0];
-    fcntl(j->pipe, F_SETFL, O_NONBLOCK);
-    if (j->child > 0) return 0;
-    j->child = 0;
+    if (j->child > 0 && fcntl(j->pipe, F_SETFL, O_NONBLOCK) == 0) return 0;
+    error_set(ERR_SYSTEM, "%s: %s", j->child > 0 ? "fcntl" : "fork", strerror(errno));
     job_end(j);
-    return error_set(ERR_SYSTEM, "fork: %s", strerror(errno));
+    return ERR_SYSTEM;
 }
 
 static int more_room(Job *j)
@@ -126,6 +124,7 @@ int job_step(Job *j, const char **words)
         if (n > 0) j->bytes += (size_t)n;
     }
     if (!late && n < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+    late |= n < 0; /* an answer that is not whole */
     int status = reap(j, late);
     *words = too_much;
     return !late && status == 0 ? 200 : !late && status == 2 ? 422 : 503;

@@ -2,17 +2,13 @@
  * slow, many and hostile requests cost. test_serve_page.c has the page in a browser. */
 #include "tests/lib/test.h"
 
-#include <arpa/inet.h>
 #include <dirent.h>
 #include <ftw.h>
-#include <poll.h>
-#include <sys/socket.h>
 #include <time.h>
 
 #include "kernels/clock.h"
-#include "studies/serve/serve.h"
 #include "tests/lib/html.h"
-#include "tests/lib/program.h"
+#include "tests/lib/requests.h"
 
 /* ---- results ----------------------------------------------------------------------------------------- */
 
@@ -73,57 +69,36 @@ static void unserve(void)
 
 static int connect_to(void)
 {
-    struct sockaddr_in there = {AF_INET, htons((uint16_t)door.port), {htonl(INADDR_LOOPBACK)}, {0}};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    int fd = request_connect(&door);
     assert_true(fd >= 0);
-    if (connect(fd, (struct sockaddr *)&there, sizeof there) != 0) fail_msg("connect: %m");
     return fd;
 }
 
-/* Reads until the server closes, for at most 30 s. Returns the status; 0: there was no answer. */
-static int hear(int fd)
+static int heard(int status)
 {
-    size_t n = 0;
-    int status = 0;
-    struct pollfd wait = {fd, POLLIN, 0};
-    while (n + 1 < sizeof answer && poll(&wait, 1, 30000) == 1) {
-        ssize_t got = read(fd, answer + n, sizeof answer - 1 - n);
-        if (got <= 0) break;
-        n += (size_t)got;
-    }
-    answer[n] = '\0';
-    close(fd);
-    body = strstr(answer, "\r\n\r\n");
-    body = body ? body + 4 : answer + n;
-    sscanf(answer, "HTTP/1.1 %d", &status);
+    body = request_body(answer);
     return status;
 }
 
-/* Sends bytes as they are. */
-static int say(const char *head, size_t bytes)
+static int hear(int fd)
 {
-    int fd = connect_to();
-    for (ssize_t n; bytes > 0; head += n, bytes -= (size_t)n)
-        if ((n = send(fd, head, bytes, MSG_NOSIGNAL)) <= 0) break;
-    return hear(fd);
+    return heard(request_hear(fd, answer, sizeof answer));
 }
 
-/* Asks for what stands behind the token. */
+static int say(const char *head, size_t bytes)
+{
+    return heard(request_say(&door, head, bytes, answer, sizeof answer));
+}
+
 static int ask(const char *resource)
 {
-    static char head[2 * ADDRESS_MOST];
-    int n = snprintf(head, sizeof head, "GET /%s/%s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n",
-                     door.token, resource, door.port);
-    return say(head, (size_t)n);
+    return heard(request_ask(&door, resource, answer, sizeof answer));
 }
 
 /* Asks about a scheme's text. */
 static int ask_scheme(const char *resource, const char *text)
 {
-    static char address[4 * TEXT_MOST];
-    size_t n = (size_t)snprintf(address, sizeof address, "%s?text=", resource);
-    for (; *text; text++) n += (size_t)snprintf(address + n, 4, "%%%02x", (unsigned char)*text);
-    return ask(address);
+    return ask(request_about(resource, text));
 }
 
 static void must_say(int status, int expected, const char *words)

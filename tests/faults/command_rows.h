@@ -16,7 +16,8 @@ typedef struct {
     int same_stdout; /* 1: so is stdout; 0: it has times */
     const char *
         again; /* goes on where the line stopped and o/config.ini is there; NULL: the line itself does */
-    int alone; /* 1: no call of its trainings fails, as they are rows of their own */
+    int alone;         /* 1: no call of its trainings fails, as they are rows of their own */
+    const char *asked; /* a server is asked for these, parted by blanks, and then stopped */
 } CommandRow;
 
 #define TINY_TRAIN                                                                            \
@@ -66,6 +67,12 @@ static const CommandRow command_rows[] = {
     {"bench model --scheme euler --width 128 --layers 1 --csv", NULL, 0, NULL},
     {"report study --out page.html", "page.html", 1, NULL},
     {"manual --out man", "man/trotter-train.1 man/trotter.1", 1, NULL},
+    {"tokenize --text text/valid.txt", NULL, 1, NULL},
+    {"average --model model --model twin --out o", "o/model.safetensors", 0, NULL},
+    {"serve begun", "answers", 0, NULL,
+     .asked = "page.js files report file?path=runs/euler-seed1/log.csv&from=0 "
+              "check?text=scheme%20a%0ak1=H(y)%0ay%27=y%2bk1"},
+    {"export --model model --out o", "o/model.safetensors o/config.json", 0, NULL},
 };
 enum { COMMAND_ROWS = sizeof command_rows / sizeof *command_rows };
 
@@ -119,8 +126,8 @@ static inline int command_rows_open(void **state)
     return 0;
 }
 
-/* Tells whether TROTTER_ROWS, a part of a line, chooses this one. Without it all are, or, for `few`, schemes, bpe and
- * compare. */
+/* Tells whether TROTTER_ROWS, a part of a line, chooses this one. Without it all are, or, for `few`, schemes, bpe,
+ * compare and serve. */
 static inline int command_rows_chosen(const CommandRow *row, int few)
 {
     const char *part = getenv("TROTTER_ROWS");

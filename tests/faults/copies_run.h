@@ -89,6 +89,7 @@ static inline int copies_run(const Copies *c, const Order *o, Traced *t)
     int code = 0;
     if (write(c->orders, o, sizeof *o) != sizeof *o) fail_msg("no copy of the program");
     copies_wait(c, &pid, sizeof pid);
+    if (t->tell) *t->tell = pid;
     struct pollfd ends = {c->answers, POLLIN, 0};
     if (o->calls.count)
         code = traced_watch(t, pid, c->orders);

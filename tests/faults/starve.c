@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/seccomp.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,7 +27,12 @@ void *__libc_calloc(size_t count, size_t n);
 void *__libc_realloc(void *p, size_t n);
 void *__libc_memalign(size_t align, size_t n);
 
-static atomic_long met;
+/* Shared with children that are copies of the program too, as those of a server. */
+enum { SITES = 1 << 18 };
+static struct {
+    atomic_long met;
+    uint64_t site[SITES];
+} * shared;
 static long failing = -1;
 static int sites = -1, told = -1; /* descriptors */
 static __thread int within;
@@ -57,7 +63,7 @@ static int note_code(struct dl_phdr_info *i, size_t bytes, void *arg)
 /* GSL's bsimp goes on through NULL where it gets none, and tells its caller nothing. */
 static uintptr_t bsimp;
 
-static void note_site(void)
+static void note_site(long number)
 {
     void *frame[16];
     Dl_info from;
@@ -68,7 +74,7 @@ static void note_site(void)
             h = (h ^ ((uintptr_t)frame[i] - (uintptr_t)from.dli_fbase)) * 0x9e3779b97f4a7c15u ^
                 h >> 29;
     within = 0;
-    (void)!write(sites, &h, sizeof h);
+    if (number < SITES) shared->site[number] = h;
 }
 
 /* Tells whether the allocation is to fail. */
@@ -79,8 +85,9 @@ static int fails(const void *caller)
     if (failing < 0 || within) return 0;
     for (int i = 0; i < codes; i++) own |= at >= code[i].low && at < code[i].high;
     if (!own || (at > bsimp && at < bsimp + 1024)) return 0;
-    if (sites >= 0) note_site();
-    return atomic_fetch_add(&met, 1) + 1 == failing;
+    long number = atomic_fetch_add(&shared->met, 1);
+    if (sites >= 0) note_site(number);
+    return number + 1 == failing;
 }
 
 void *malloc(size_t n)
@@ -107,7 +114,11 @@ __attribute__((destructor)) static void end(void)
 {
     char line[32];
     failing = -1;
-    if (told >= 0) (void)!write(told, line, (size_t)snprintf(line, sizeof line, "%ld", (long)met));
+    if (told < 0) return;
+    long met = shared->met;
+    (void)!write(told, line, (size_t)snprintf(line, sizeof line, "%ld", met));
+    if (sites < 0) return;
+    (void)!write(sites, shared->site, sizeof *shared->site * (size_t)(met < SITES ? met : SITES));
 }
 
 /* ---- copies --------------------------------------------------------------------------------------- */
@@ -128,6 +139,8 @@ static void begin(const Order *o, const char *box)
     close(words);
     told = o->starve || o->sites ? made("../starved") : -1;
     sites = o->sites ? made("../sites") : -1;
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) _exit(125);
     const gsl_odeiv2_step_type *const *type = dlsym(RTLD_DEFAULT, "gsl_odeiv2_step_bsimp");
     bsimp = type ? (uintptr_t)(*type)->alloc : 0;
     dl_iterate_phdr(note_code, NULL);

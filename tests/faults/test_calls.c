@@ -14,6 +14,7 @@
 
 #include "kernels/random.h"
 #include "tests/faults/command_rows.h"
+#include "tests/lib/requests.h"
 
 enum { FEW = 4, SHORT = 1 };
 
@@ -22,7 +23,7 @@ static uint64_t seed = 1;
 static size_t all;
 
 /* How a call fails: by an errno, or by fewer bytes than asked. Those of which `retried` is 1 are to be tried again. Where
- * `lasts` is 1 all later ones but to stderr fail too: a full disk, and the limit of a file's size with its signal. */
+ * `lasts` is 1 all later ones to files but stderr fail too: a full disk, and the limit of a file's size with its signal. */
 static const struct {
     long number;
     int error, retried, lasts;
@@ -70,6 +71,26 @@ static const struct {
     {SYS_clock_nanosleep, EINTR},
     {SYS_utimensat, EIO},
     {SYS_sched_getaffinity, EINVAL},
+    {SYS_fchdir, EIO},
+    {SYS_prlimit64, EPERM},
+    {SYS_close_range, EINVAL},
+    {SYS_poll, EINTR},
+    {SYS_poll, ENOMEM},
+    {SYS_socket, EMFILE},
+    {SYS_bind, EADDRINUSE},
+    {SYS_listen, EADDRINUSE},
+    {SYS_getsockname, ENOBUFS},
+    {SYS_setsockopt, ENOMEM},
+    {SYS_accept4, EMFILE},
+    {SYS_accept4, ECONNABORTED},
+    {SYS_recvfrom, ECONNRESET},
+    {SYS_recvfrom, EINTR},
+    {SYS_sendto, EPIPE},
+    {SYS_sendmsg, EPIPE},
+    {SYS_sendmsg, EINTR},
+    {SYS_epoll_create1, EMFILE},
+    {SYS_epoll_ctl, ENOMEM},
+    {SYS_epoll_wait, EINTR},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
@@ -85,7 +106,13 @@ static struct {
 /* Runs a copy as copies_run does, where processes can be traced. */
 static int run(const Copies *c, const Order *o, Traced *t)
 {
+    Asker a;
+    if (whole.row->asked) {
+        asker_begin(&a, whole.row->asked, 3, "out.txt", "box/answers");
+        t->tell = &a.server;
+    }
     int status = copies_run(c, o, t);
+    if (whole.row->asked) asker_end(&a);
     if (status != COPIES_UNTRACED) return status;
     printf("# SKIP no process can be traced here\n");
     skip();
@@ -215,9 +242,9 @@ static int fail_one(void *arg, Call *c)
         if (f->places && !place) place = place_of(c);
         if (f->places && n < CALLS_MOST) f->places->at[i][n] = place;
         if (i != f->way || n < f->at || (n > f->at && !ways[i].lasts)) continue;
-        if (ways[i].lasts && c->arg[0] == STDERR_FILENO) continue;
-        if (ways[i].error == EFBIG) test_signal(c->pid, SIGXFSZ);
         name_file(c, f->what, sizeof f->what);
+        if (ways[i].lasts && (c->arg[0] == STDERR_FILENO || *f->what != '/')) continue;
+        if (ways[i].error == EFBIG) test_signal(c->pid, SIGXFSZ);
         what = -ways[i].error;
         if (ways[i].error == SHORT && c->arg[2] > 1) c->arg[2] = (c->arg[2] + 1) / 2;
         if (ways[i].error == SHORT) what = TRACE_PASS;

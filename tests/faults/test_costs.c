@@ -8,6 +8,7 @@
 #include "kernels/random.h"
 #include "tests/faults/command_rows.h"
 #include "tests/faults/tour.h"
+#include "tests/lib/requests.h"
 
 enum { MOST_MIB = 1024, FEW = 12 };
 static double most_seconds = 10;
@@ -132,7 +133,8 @@ static size_t write_inputs(void)
 
 /* ---- lines ----------------------------------------------------------------------------------------------------- */
 
-/* The letter behind a '%' is the kind of its inputs; endless ones are of every kind. */
+/* The letter behind a '%' is the kind of its inputs; endless ones are of every kind. A server is asked for what stands behind
+ * '<', about the text of a file, and then stopped. */
 static const char *const lines[] = {
     "schemes --scheme-file %s",
     "expand --scheme-file %s",
@@ -222,6 +224,11 @@ static const char *const lines[] = {
     "sweep --words sf,fs --seeds 1000 --corpus text --out o" TINY_TRAIN,
     "finetune --model masked --task task.tsv --seeds 1000 --epochs 10000 --patience 0 --out o",
     "bench theory --budget 1",
+    "serve . <files",
+    "serve . <report",
+    "serve . <check %s",
+    "serve . <region %s",
+    "serve . <order %s",
 };
 enum { LINES = sizeof lines / sizeof *lines };
 
@@ -282,13 +289,32 @@ typedef struct {
     int told, ended;
 } Cost;
 
+/* Returns the address of what stands behind a line's '<', which it ends there; NULL: there is none. */
+static const char *asked_in(char *line)
+{
+    static char text[TEXT_MOST + 2];
+    char *mark = strchr(line, '<'), *blank, name[PATH_MAX];
+    if (!mark) return NULL;
+    *mark++ = '\0';
+    if (!(blank = strchr(mark, ' '))) return mark;
+    *blank++ = '\0';
+    snprintf(name, sizeof name, "in/%s", blank);
+    int fd = open(file_path(name), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return request_about(mark, text);
+}
+
 /* Runs a line in in/ until it ends, has had too much, or tells what it takes, in a whole sweep for `most_told` s of a
  * processor at least; what is wrong is in r->fault. */
-static void cost_of(const char *path, char *const argv[], Run *r, Cost *c)
+static void cost_of(const char *path, char *const argv[], const char *asked, Run *r, Cost *c)
 {
     const double most_told = drawn() ? 0 : most_seconds / 2 * SLOWER;
     char box[PATH_MAX], out_file[PATH_MAX];
-    const double most = most_seconds * SLOWER;
+    const double most =
+        (asked ? 1.5 : 1) * most_seconds * SLOWER; /* a server's work ends at 10 s */
+    Asker a = {0};
     int end[2];
     size_t n = 0;
     *r = (Run){0};
@@ -297,13 +323,15 @@ static void cost_of(const char *path, char *const argv[], Run *r, Cost *c)
     strcpy(out_file, file_path("out.txt"));
     open_words(end);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    if (asked) asker_begin(&a, asked, 1, "out.txt", "answers");
     pid_t pid = start(path, argv, box, out_file, &(Bounds){0}, end[1]), got = 0;
+    if (asked) a.server = pid;
     close(end[1]);
     struct rusage use = {0};
     for (double begun = now(); got == 0;) {
         poll(&(struct pollfd){end[0], POLLIN, 0}, 1, 20);
         c->seconds = used(pid, &c->mib);
-        listen(end[0], r, &n);
+        hear(end[0], r, &n);
         c->told = strstr(r->said, " s left") || strstr(r->said, " min left") ||
                   strstr(r->said, "faster: ") || strstr(r->said, " take less");
         int heavy = !SANITIZED && c->mib > MOST_MIB && !strstr(r->said, " GB");
@@ -319,6 +347,11 @@ static void cost_of(const char *path, char *const argv[], Run *r, Cost *c)
         c->ended = !stop;
     }
     close(end[0]);
+    if (asked) {
+        asker_end(&a);
+        c->told |= a.status == 503;
+        if (a.status == 0) fault(r, "a request has no answer");
+    }
     if (c->ended && WIFSIGNALED(r->status)) fault(r, "it died of signal %d", WTERMSIG(r->status));
     c->mib = fmax(c->mib, (double)use.ru_maxrss / 1024);
     c->seconds = fmax(c->seconds, (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec));
@@ -332,13 +365,15 @@ static void cost_of(const char *path, char *const argv[], Run *r, Cost *c)
 TEST(silent_programs_are_told)
 {
     static const struct {
-        const char *script, *words;
+        const char *script, *words, *asked;
     } stand_ins[] = {
         {"while :; do :; done", "no word of how long"},
         {"echo at work >&2; while :; do :; done", "no word of how long"},
         {"echo 'at work, about 2 min left' >&2; while :; do :; done", ""},
         {"exec dd if=/dev/zero of=/dev/null bs=1100M count=9999", "MiB without a word"},
         {"kill -SEGV $$", "signal 11"},
+        {"echo http://127.0.0.1:1/0123456789abcdef0123456789abcdef/; exec sleep 9",
+         "a request has no answer", "files"},
         {"echo 'trotter: no' >&2; exit 2", ""},
     };
     static Run r;
@@ -348,7 +383,7 @@ TEST(silent_programs_are_told)
         const char *words = stand_ins[i].words;
         Cost c;
         if (SANITIZED && strstr(words, "MiB")) continue;
-        cost_of("/bin/sh", argv, &r, &c);
+        cost_of("/bin/sh", argv, stand_ins[i].asked, &r, &c);
         if (*words ? !strstr(r.fault, words) : *r.fault)
             fail_msg("'%s': '%s', not '%s'", stand_ins[i].script, r.fault, words);
     }
@@ -376,9 +411,10 @@ TEST(runs_end_or_tell_what_they_take)
                                                all) >= drawn())
                 continue;
             strcpy(words, text);
+            const char *asked = asked_in(words);
             for (char *w = strtok(words, " "); w && n < 63; w = strtok(NULL, " ")) argv[n++] = w;
             argv[n] = NULL;
-            cost_of(program, argv, &r, &c);
+            cost_of(program, argv, asked, &r, &c);
             shell_ok("cd in && rm -rf o p.html man");
             tried++;
             faults += *r.fault != '\0';

@@ -185,7 +185,7 @@ static inline pid_t start(const char *path, char *const argv[], const char *box,
 }
 
 /* Reads the words that have come and returns how many bytes they are. Bytes that find no room are dropped. */
-static inline size_t listen(int end, Run *r, size_t *n)
+static inline size_t hear(int end, Run *r, size_t *n)
 {
     char more[4096];
     size_t all = 0;
@@ -235,7 +235,7 @@ static inline void watch(pid_t pid, int end, const char *out_file, const Bounds 
         before = now();
         idle += more;
         off_t grown = size_of(out_file);
-        if (listen(end, r, &n) > 0 || grown != data) last = clock;
+        if (hear(end, r, &n) > 0 || grown != data) last = clock;
         data = grown;
         if (b->spoken && (n > 0 || data > 0) && !r->interrupted) stop = 0;
         r->quiet = fmax(r->quiet, clock - last);
@@ -252,7 +252,7 @@ static inline void watch(pid_t pid, int end, const char *out_file, const Bounds 
         last = clock;
         stop = clock + b->whole;
     }
-    listen(end, r, &n);
+    hear(end, r, &n);
     r->seconds = now() - begun;
 }
 

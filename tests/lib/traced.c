@@ -31,7 +31,10 @@
         X(fcntl), X(flock), X(newfstatat), X(getdents64), X(access), X(readlink), X(utimensat),    \
         X(mmap), X(mremap), X(brk), X(mprotect), X(fork), X(vfork), X(clone), X(clone3),           \
         X(execve), X(pipe2), X(dup2), X(wait4), X(chdir), X(clock_nanosleep),                      \
-        X(sched_getaffinity), X(getrandom), X(rt_sigaction), X(ioctl), X(getcwd)
+        X(sched_getaffinity), X(getrandom), X(rt_sigaction), X(ioctl), X(getcwd), X(fchdir),       \
+        X(prlimit64), X(close_range), X(poll), X(socket), X(bind), X(listen), X(getsockname),      \
+        X(setsockopt), X(accept4), X(recvfrom), X(sendto), X(sendmsg), X(epoll_create1),           \
+        X(epoll_ctl), X(epoll_wait)
 #define NUMBER(call) SYS_##call
 #define NAME(call) #call
 static const long numbers[] = {EACH_CALL(NUMBER)};

@@ -33,14 +33,15 @@ enum {
 typedef struct {
     int (*meet)(void *arg, Call *c);
     void *arg;
-    double seconds; /* after these the program is ended */
-    int status;     /* of the first process, as waitpid gives it */
-    int late;       /* 1: it did not end in time */
-    int left;       /* processes that went on a second after the first had ended */
+    double seconds;      /* after these the program is ended */
+    _Atomic pid_t *tell; /* NULL, or where the number of the first process is written */
+    int status;          /* of the first process, as waitpid gives it */
+    int late;            /* 1: it did not end in time */
+    int left;            /* processes that went on a second after the first had ended */
 } Traced;
 
 /* The calls at which the kernel stops a process: `only` one, or (0) all that are shown. */
-enum { TRACED_RULES = 64 };
+enum { TRACED_RULES = 96 };
 typedef struct {
     unsigned short count;
     struct sock_filter rule[TRACED_RULES];
