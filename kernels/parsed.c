@@ -2,6 +2,7 @@
 #include "kernels/parsed.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "kernels/error.h"
 
@@ -32,13 +33,24 @@ __attribute__((destructor)) static void restore(void)
     watch(0);
 }
 
-int parsed_json(const char *text, size_t n, json_error_t *e, json_t **root)
+static int parse(const char *text, size_t n, size_t flags, json_error_t *e, json_t **root)
 {
     watch(1);
     refused = 0;
-    *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, e);
+    *root = json_loadb(text, n, JSON_REJECT_DUPLICATES | flags, e);
     if (!refused) return *root ? 0 : ERR_INPUT;
     json_decref(*root);
     *root = NULL;
     return error_set(ERR_MEMORY, "out of memory: a JSON text");
+}
+
+int parsed_json(const char *text, size_t n, json_error_t *e, json_t **root)
+{
+    return parse(text, n, 0, e, root);
+}
+
+int parsed_value(const char *text, json_t **root)
+{
+    json_error_t e;
+    return parse(text, strlen(text), JSON_DECODE_ANY, &e, root);
 }

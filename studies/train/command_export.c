@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include <jansson.h>
+#include <unistr.h>
 
+#include "kernels/parsed.h"
 #include "nn/foreign/family.h"
 #include "nn/model/store.h"
 #include "nn/run/train.h"
@@ -265,43 +267,56 @@ static int write_json(json_t *root, const char *dir, const char *name)
 }
 
 /* Sets a key to a number or a word of JSON, else to a string. */
-static void put_value(json_t *config, const char *key, const char *text)
+static int put_value(json_t *config, const char *key, const char *text)
 {
-    json_t *x = json_loads(text, JSON_DECODE_ANY, NULL);
-    json_object_set_new(config, key, x ? x : json_string(text));
+    json_t *x;
+    int code = parsed_value(text, &x);
+    if (code == ERR_MEMORY) return code;
+    if (json_object_set_new(config, key, code == 0 ? x : json_string(text)) == 0) return 0;
+    return error_set(ERR_MEMORY, "out of memory");
 }
 
-static int write_config(const Written *w, const Family *f, const char *dir)
+static int put_settings(json_t *config, const Written *w, const Family *f)
 {
     const Network *n = w->net;
-    const ModelConfig *c = model_config(n->model);
     const Param *down = model_find(n->model, "layers.0.ffn.1.down.weight");
     char value[OPTION_VALUE];
-    json_t *config =
-        json_pack("{s:[s], s:s, s:I, s:I, s:I}", "architectures", f->architecture, "model_type",
-                  f->type, "vocab_size", (json_int_t)c->vocab, "bos_token_id",
-                  (json_int_t)n->vocab.eos, "eos_token_id", (json_int_t)n->vocab.eos);
     for (const FamilyDemand *d = f->demand; d->key; d++)
-        if (*d->value && !strchr(d->value, '/')) put_value(config, d->key, d->value);
+        if (*d->value && !strchr(d->value, '/')) TRY(put_value(config, d->key, d->value));
     for (const FamilySetting *s = f->setting; s->option; s++) {
         if (!s->key || s->keys || json_object_get(config, s->key)) continue;
         int known = value_of(n, s->option, value);
         if (strcmp(s->option, "inner") == 0) snprintf(value, sizeof value, "%zu", down->cols);
         if (strcmp(s->option, "sequence") == 0) snprintf(value, sizeof value, "%zu", w->rows);
         if (strcmp(s->option, "untied") == 0)
-            put_value(config, s->key, "false");
+            TRY(put_value(config, s->key, "false"));
         else if (known)
-            put_value(config, s->key, s->words ? word_of(n, f, s) : value);
+            TRY(put_value(config, s->key, s->words ? word_of(n, f, s) : value));
     }
-    return write_json(config, dir, "config.json");
+    return 0;
+}
+
+static int write_config(const Written *w, const Family *f, const char *dir)
+{
+    const Network *n = w->net;
+    json_t *config =
+        json_pack("{s:[s], s:s, s:I, s:I, s:I}", "architectures", f->architecture, "model_type",
+                  f->type, "vocab_size", (json_int_t)model_config(n->model)->vocab, "bos_token_id",
+                  (json_int_t)n->vocab.eos, "eos_token_id", (json_int_t)n->vocab.eos);
+    int code = put_settings(config, w, f);
+    if (code == 0) return write_json(config, dir, "config.json");
+    json_decref(config);
+    return code;
 }
 
 /* Words between blanks and tabs; <eos> at the end of each line. */
 static int write_words(const Network *n, const char *dir)
 {
     json_t *vocab = json_object();
+    int bad = 0;
     for (size_t i = 0; i < n->vocab.size; i++)
-        json_object_set_new(vocab, n->vocab.word[i], json_integer((json_int_t)i));
+        bad |= json_object_set_new(vocab, n->vocab.word[i], json_integer((json_int_t)i));
+    if (bad) json_decref(vocab), vocab = NULL;
     json_t *normal =
         json_pack("{s:s, s:[{s:s, s:{s:s}, s:s}, {s:s, s:{s:s}, s:s}]}", "type", "Sequence",
                   "normalizers", "type", "Replace", "pattern", "String", "\r\n", "content", "\n",
@@ -318,11 +333,22 @@ static int write_words(const Network *n, const char *dir)
 
 /* ---- the command --------------------------------------------------------------------------------- */
 
+/* JSON has no other words. */
+static int check_words(const Vocab *v, const char *dir)
+{
+    for (size_t i = 0; v->level == LEVEL_WORD && i < v->size; i++)
+        if (u8_check((const uint8_t *)v->word[i], strlen(v->word[i])))
+            return error_set(ERR_INPUT, "%s: word %zu of vocab.txt is not UTF-8, as JSON is", dir,
+                             i + 1);
+    return 0;
+}
+
 static int export_to(Network *n, const char *model, const char *dir)
 {
     const Family *f = families;
     Written w = {.net = n, .rows = model_config(n->model)->max_length};
     TRY(find_form(n, model, &f));
+    TRY(check_words(&n->vocab, model));
     TRY(output_directory(dir));
     TRY(write_weights(&w, f, dir));
     TRY(write_config(&w, f, dir));

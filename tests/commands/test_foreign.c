@@ -265,6 +265,12 @@ TEST(there_and_back)
     must_refuse("export --model post --out theirs",
                 "gpt2 has no --norm post, llama has no --norm post");
     must_refuse("export --model post", "--out is needed");
+    shell_ok(
+        "mkdir latin; for s in train valid test; do yes \"$(printf 'a c\\351t sat on the mat')\" | "
+        "head -30 >latin/$s.txt; done");
+    assert_true(trained(program_run("train --corpus latin --scheme transformer --max-steps 2 "
+                                    "--epochs 1 --untested --out french" SMALL_NETWORK)));
+    must_refuse("export --model french --out theirs", "of vocab.txt is not UTF-8");
 }
 
 TEST_MAIN(open_all, program_close)
