@@ -490,7 +490,7 @@ TEST(many_requests)
     ask_many(500);
     size_t memory = resident();
     int open = descriptors();
-    ask_many(2500);
+    ask_many(9500);
     assert_int_equal(descriptors(), open);
 #ifndef __SANITIZE_ADDRESS__ /* which keeps what was freed */
     if (resident() > memory + (1 << 20)) fail_msg("%zu bytes more", resident() - memory);
