@@ -1,5 +1,5 @@
 /* test_serve.c: `trotter serve`, asked through plain sockets: who is answered, what is read, what is never written, and what
- * slow, many and hostile requests cost. test_serve_page.c has the page in a browser. */
+ * slow, many and hostile requests cost; its page in a browser. */
 #include "tests/lib/test.h"
 
 #include <dirent.h>
@@ -8,6 +8,7 @@
 
 #include "kernels/clock.h"
 #include "tests/lib/html.h"
+#include "tests/lib/program.h"
 #include "tests/lib/requests.h"
 
 /* ---- results ----------------------------------------------------------------------------------------- */
