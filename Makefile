@@ -65,7 +65,7 @@ PACKAGES = gcc g++ libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev l
 
 # What a row of a table leaves out is 0, on purpose.
 WARN   = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wno-missing-field-initializers \
-         -Werror=implicit-function-declaration
+         -Werror=implicit-function-declaration $(WERROR)
 # What a wrong index or a format from outside could do ends the program instead (GCC: instrumentation options).
 HARDEN = -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong
 CFLAGS_release  = -O2 -g $(HARDEN)

@@ -1,5 +1,5 @@
 /* test_serve.c: `trotter serve`, asked through plain sockets: who is answered, what is read, what is never written, and what
- * slow, many and hostile requests cost. test_serve_page.c has the page in a browser. */
+ * slow, many and hostile requests cost; its page in a browser. */
 #include "tests/lib/test.h"
 
 #include <dirent.h>
@@ -464,7 +464,7 @@ TEST(many_requests)
     ask_many(500);
     size_t memory = resident();
     int open = descriptors();
-    ask_many(2500);
+    ask_many(9500);
     assert_int_equal(descriptors(), open);
 #ifndef __SANITIZE_ADDRESS__ /* which keeps what was freed */
     if (resident() > memory + (1 << 20)) fail_msg("%zu bytes more", resident() - memory);

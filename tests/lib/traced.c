@@ -34,7 +34,7 @@
         X(sched_getaffinity), X(getrandom), X(rt_sigaction), X(ioctl), X(getcwd), X(fchdir),       \
         X(prlimit64), X(close_range), X(poll), X(socket), X(bind), X(listen), X(getsockname),      \
         X(setsockopt), X(accept4), X(recvfrom), X(sendto), X(sendmsg), X(epoll_create1),           \
-        X(epoll_ctl), X(epoll_wait)
+        X(epoll_ctl), X(epoll_wait), X(dup), X(setpgid), X(kill)
 #define NUMBER(call) SYS_##call
 #define NAME(call) #call
 static const long numbers[] = {EACH_CALL(NUMBER)};

@@ -2,6 +2,8 @@
 
     exits.py MODEL        each case in an interpreter of its own, which has to end as told
 """
+import faulthandler
+import glob
 import os
 import signal
 import subprocess
@@ -52,13 +54,24 @@ def forked(model):
 cases = {"thread": (lambda model: behind(slow), ""), "inside": (lambda model: behind(busy), ""),
          "interrupted": (interrupted, "interrupted\n"), "forked": (forked, "")}
 
+
+def run(name, seconds=60):
+    """Returns the status, stdout and stderr of a case; one that does not end tells where its threads stand."""
+    child = subprocess.Popen([sys.executable, __file__, sys.argv[1], name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        said = child.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        threads = [f"{t}: {open(t).read().strip()}" for w in ("wchan", "syscall", "stat") for t in glob.glob(f"/proc/{child.pid}/task/*/{w}")]
+        child.kill()
+        sys.exit("\n".join([f"{name}: no end in {seconds} s", *child.communicate(), *threads]))
+    return (child.returncode, *said)
+
+
 if __name__ == "__main__":
     if len(sys.argv) > 2:
+        faulthandler.dump_traceback_later(50)
         cases[sys.argv[2]][0](sys.argv[1])
         sys.exit(0)
     for name, (_, said) in cases.items():
-        try:
-            run = subprocess.run([sys.executable, __file__, sys.argv[1], name], capture_output=True, text=True, timeout=60)
-        except subprocess.TimeoutExpired:
-            sys.exit(f"{name}: no end in 60 s")
-        assert (run.returncode, run.stdout, run.stderr) == (0, said, ""), (name, run)
+        got = run(name)
+        assert got == (0, said, ""), (name, got)

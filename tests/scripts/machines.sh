@@ -105,7 +105,9 @@ done
 
 # ---- a study of two machines, whose clocks are an hour apart
 study="$program compare --scheme euler,heun --seeds 3 --epochs 2 $net"
-clock=$(command -v faketime >/dev/null && echo 'faketime -f +1h')
+clock='faketime -f +1h'
+# shellcheck disable=SC2086
+[ $(($($clock date +%s 2>/dev/null || date +%s) - $(date +%s))) -gt 3000 ] || clock=
 [ -n "$clock" ] || say "no faketime: the clocks agree"
 # shellcheck disable=SC2086
 {

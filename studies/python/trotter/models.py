@@ -26,7 +26,7 @@ class Model(Handle):
     def __init__(self, directory, sequence: int = 0):
         self._at = c_void_p()
         c.model_load(text_bytes(directory), whole(sequence, "a sequence of"), byref(self._at))
-        self.vocabulary = [c.model_word(self._at, i).decode() for i in range(c.model_vocabulary(self._at))]
+        self.vocabulary = [c.model_word(self._at, i).decode(errors="surrogateescape") for i in range(c.model_vocabulary(self._at))]
         self.parameters = c.model_parameters(self._at)
         self.layers = c.model_layers(self._at)
         self.sequence = c.model_sequence(self._at)
