@@ -130,32 +130,28 @@ static const struct {
     {HEAD "\"a\nb\",1,1\neuler,1\n", "bad.csv:4: expected 3 cells"},
 };
 
-static void plot_must_refuse(const char *arguments, const char *text, const char *words)
-{
-    int status = program_run("plot %s", arguments);
-    if (!refused(status, "plot", words))
-        fail_msg("'%s': status %d, '%s', not '%s'", text, status, err, words);
-}
-
 TEST(test_bad_tables)
 {
+    static const char *const lines[][2] = {
+        {"good.csv bad.csv", "trotter plot: bad.csv:2:"},
+        {"", "trotter plot: expected a CSV file"},
+        {"nowhere.csv", "trotter plot: cannot open nowhere.csv"},
+        {".", "trotter plot: cannot read ."},
+        {"good.csv --scheme eul", "trotter plot: no point of the wanted schemes"},
+        {"good.csv --out good.csv/x/y", "trotter plot: good.csv: not a directory"},
+        {"a.csv --figure 100 --out never", "trotter plot: --figure: expected one of 84"},
+    };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         file_text("bad.csv", bad[i].text);
-        plot_must_refuse("bad.csv --out never", bad[i].text, bad[i].words);
+        must_refuse("plot bad.csv --out never", formed("trotter plot: %s", bad[i].words));
         assert_false(file_exists("never"));
     }
     file_write("bad.csv", HEAD "eu\0er,1,1\n", sizeof HEAD + 10);
-    plot_must_refuse("bad.csv", "a NUL byte", "bad.csv: ");
-    assert_false(refused(program_run("plot good.csv"), "plot", "")); /* the judge itself */
+    must_refuse("plot bad.csv", "trotter plot: bad.csv: ");  /* a NUL byte */
+    assert_false(refuses(program_run("plot good.csv"), "")); /* the judge itself */
     file_text("bad.csv", HEAD "euler,1\n");
-    assert_false(refused(program_run("plot bad.csv"), "plot", "bad.csv:3:"));
-    plot_must_refuse("good.csv bad.csv", "the second", "bad.csv:2:");
-    plot_must_refuse("", "no file", "expected a CSV file");
-    plot_must_refuse("nowhere.csv", "no such file", "cannot open nowhere.csv");
-    plot_must_refuse(".", "a folder", "cannot read .");
-    plot_must_refuse("good.csv --scheme eul", "no scheme", "no point of the wanted schemes");
-    plot_must_refuse("good.csv --out good.csv/x/y", "no folder", "good.csv: not a directory");
-    plot_must_refuse("a.csv --figure 100 --out never", "a width", "--figure: expected one of 84");
+    assert_false(refuses(program_run("plot bad.csv"), "bad.csv:3:"));
+    REFUSE_ALL("plot %s", lines, NULL);
 }
 
 /* Curves of trained layers have their own columns and are not laid over errors of `order`. */
@@ -169,7 +165,7 @@ TEST_DRAWN(test_curves)
     assert_string_equal(out_cell(3, "series"), "heun (relu.csv)");
     assert_int_equal(has_images("curves/overlay"), has_tool("gnuplot"));
     assert_false(has_images("curves/overlay-work"));
-    plot_must_refuse("a.csv gelu.csv", "two kinds of errors", "gelu.csv: errors of");
+    must_refuse("plot a.csv gelu.csv", "trotter plot: gelu.csv: errors of");
 }
 
 /* Logs of trainings, one of which still runs, and other columns than ours. */
@@ -197,9 +193,9 @@ TEST_DRAWN(test_logs)
     assert_string_equal(out_cell(5, "name"), "rk4");
     assert_string_equal(out_cell(5, "train_loss"), "3.25");
     assert_string_equal(out_cell(5, "valid_ppl"), "");
-    plot_must_refuse("runs/rk4/log.csv a.csv", "no log", "a.csv:1: expected columns step");
-    plot_must_refuse("a.csv runs/rk4/log.csv", "a log behind",
-                     "runs/rk4/log.csv:1: expected columns");
+    must_refuse("plot runs/rk4/log.csv a.csv", "trotter plot: a.csv:1: expected columns step");
+    must_refuse("plot a.csv runs/rk4/log.csv",
+                "trotter plot: runs/rk4/log.csv:1: expected columns");
 }
 
 static int is_alive(const char *pid)
