@@ -1,5 +1,5 @@
 /* test_best.c: which epoch of a training on pairs is kept: the best by BLEU of validation, with patience, or the mean
- * of the last ones. Such trainings stop and resume in test_kinds.c. */
+ * of the last ones. Such trainings stop and resume. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/counting.h"
@@ -92,6 +92,22 @@ TEST(the_best_by_bleu_is_kept)
     assert_true(fabs(result_of("ppl", "valid_ppl") / l.ppl[other] - 1) <= 1e-8);
     print_message("# best by BLEU: epoch %ld, by perplexity: epoch %ld\n", best_of(&l), other);
     run_ok("report bleu --out page.html");
+}
+
+/* A training that stops behind its best epoch keeps this epoch (other kinds: test_kinds.c). */
+TEST(stopped_and_resumed)
+{
+    run_ok(TRAIN "--epochs 30 --best bleu --out straight");
+    double best = result_of("straight", "best_epoch");
+    int rows = count_lines(file_slurp("straight/log.csv", NULL)) - 1;
+    assert_true(best < 28);
+    int status = interrupt_at("stopped/log.csv", 2 + (int)(rows * best / 30),
+                              TRAIN "--epochs 30 --best bleu --out stopped");
+    assert_int_equal(status, 130);
+    must_refuse("train --resume --decoder heun --out stopped",
+                "stopped/scheme.txt has another, scheme transformer-decoder");
+    run_ok("train --resume --out stopped");
+    assert_same_file("straight", "stopped", "model.safetensors", 1);
 }
 
 /* The mean of the last epochs is a model of both sides like any other. It is reported as the mean and has other

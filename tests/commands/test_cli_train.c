@@ -148,8 +148,7 @@ TEST(test_one_file)
         run_ok("train --corpus text --epochs 1 %s--out three" SMALL_TRAINING, kind[i]);
         shell_ok("for d in single three; do tail -c 8000 $d/model.safetensors > $d/end; done");
         assert_true(same_files("single/end", "three/end"));
-        run_ok("eval --model single --corpus one.txt --split test --csv");
-        char *one = kept_text(strdup(out));
+        char *one = output_of("eval --model single --corpus one.txt --split test --csv");
         run_ok("eval --model three --corpus text --split test --csv");
         assert_string_equal(out, one);
         run_ok(

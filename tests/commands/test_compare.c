@@ -135,12 +135,12 @@ TEST(test_maps_by_depth)
  * perplexities grow from row to row below each. */
 TEST(test_rows_by_evaluations)
 {
-    char mark[16][64], point[16], colour[16], table[4096];
+    char mark[16][64], point[16], colour[16];
     int marks = 0, headings = 0, before = -1, row;
     double ppl = 0, now;
     run_ok("compare --scheme rk4-layer,euler,heun-layer,leapfrog --layers 1,2,3 --seeds 1 --epochs "
            "3 --out marks" TINY);
-    file_read("marks/forest.csv", table, sizeof table);
+    char *table = file_slurp("marks/forest.csv", NULL);
     file_read("marks/forest.gp", big, sizeof big);
     const char *cells = table;
     for (const char *at = big; (at = strstr(at, " with points notitle")); at++, marks++) {
@@ -165,11 +165,10 @@ TEST(test_rows_by_evaluations)
  * table's. */
 TEST(test_positive)
 {
-    char table[4096];
     run_ok("compare --scheme transformer,heun-layer --seeds 2 --epochs 2 --activation gelu "
            "--truncation 2 --csv --out positive" MEASURED);
     HAS(file_slurp("positive/truncation.gp", NULL), "set logscale x");
-    file_read("positive/truncation.csv", table, sizeof table);
+    char *table = file_slurp("positive/truncation.csv", NULL);
     assert_int_equal(count_lines(table), 3);
     static const char *const scheme[] = {"transformer,", "heun-layer,"};
     for (int i = 0; i < 2; i++) {

@@ -12,8 +12,7 @@ TEST(test_again)
     static const char args[] =
         "--scheme transformer,heun-layer,dial:2,1,dial:2,0,dial:2,2 --layers 1,2 "
         "--seeds 2 --epochs 2 --activation gelu --truncation 1 --csv " MEASURED;
-    run_ok("compare --out trained %s", args);
-    char *trained = kept_text(strdup(out));
+    char *trained = output_of("compare --out trained %s", args);
     assert_true(number(trained, "heun-layer,", "truncation") > 0);
     assert_true(number(trained, "heun-layer,", "state_norm_high") >
                 number(trained, "heun-layer,", "state_norm"));
@@ -78,8 +77,7 @@ TEST(test_together)
     static const char *const columns[] = {"valid_ppl",       "valid_low", "truncation",
                                           "truncation_high", "test_ppl",  "truncation_slope",
                                           "gaining"};
-    run_ok("compare --seeds 4 --out whole %s", args);
-    char *whole = kept_text(strdup(out));
+    char *whole = output_of("compare --seeds 4 --out whole %s", args);
     for (int seed = 1; seed <= 3; seed += 2)
         run_ok("compare --seeds 2 --seed %d --out two%d %s", seed, seed, args);
     shell_ok(

@@ -30,6 +30,8 @@ TEST(test_rows)
         "\\cmidrule(lr){2-3}\nh & error & rate \\\\\n\\midrule",
         "\n1/8 & 1.08$\\cdot10^{-1}$ & 1.00 \\\\\n");
     assert_true(file_has("table/order.csv", "lie-trotter,nilpotent,0.25,4,"));
+    run_ok("order --scheme lie-trotter --system nilpotent --halvings 4 --summary");
+    assert_true(strstr(out, "  expected  ") && !strstr(out, "  rate\n"));
 }
 
 /* Steps that are not halved have the rate of their own quotient; a step that a scheme did not take is an empty cell. */

@@ -100,6 +100,41 @@ TEST(test_fits_a_page)
     assert_true(too_wide("wide.tex"));
 }
 
+/* LaTeX sets every printable character, words and numbers no wider than latex_width says; a bound a tenth lower does
+ * not hold. */
+TEST(test_widths_in_print)
+{
+    need_tool("pdflatex");
+    static const char *const more[] = {"strang-marchuk:heun",  "2.909e-05", "-1.25e-12",
+                                       "0.00195312",           "inf",       "(evaluations)",
+                                       "truncation, order > 0"};
+    enum { MORE = sizeof more / sizeof *more, ALL = 95 + MORE };
+    char text[ALL][64];
+    FILE *f = fopen(file_path("widths.tex"), "w");
+    assert_non_null(f);
+    fputs("\\documentclass{article}\\begin{document}\\footnotesize\n", f);
+    for (int i = 0; i < ALL; i++) {
+        const char c = (char)(' ' + i);
+        snprintf(text[i], sizeof text[i], "%s", i < 95 ? (char[]){c, c, c, '\0'} : more[i - 95]);
+        fputs("\\setbox0\\hbox{{}", f);
+        (i < 95 ? latex_text : latex_number)(f, text[i]);
+        fputs("{}}\\typeout{width \\the\\wd0}\n", f);
+    }
+    fputs("\\end{document}\n", f);
+    fclose(f);
+    shell_ok(
+        "pdflatex -halt-on-error -interaction=nonstopmode widths.tex >none || { grep -A4 ^! none >&2; false; }; sed -n 's/^width \\(.*\\)pt$/\\1/p' widths.log >widths.txt");
+    char *set_widths = file_slurp("widths.txt", NULL);
+    int narrower = 0, i = 0;
+    for (char *at = set_widths; i < ALL; i++) {
+        double set = strtod(at, &at), bound = 0.0085 * (double)latex_width(text[i], i >= 95);
+        if (!(set > 0 && set <= bound))
+            fail_msg("'%s': %g points, thought %g at most", text[i], set, bound);
+        narrower += set > 0.9 * bound;
+    }
+    assert_true(narrower > ALL / 4);
+}
+
 /* There is a condition for each of the 17 trees up to order 5. RK4 meets those up to order 4 alone. */
 TEST(test_conditions)
 {

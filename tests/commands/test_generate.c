@@ -70,8 +70,7 @@ TEST(characters_have_bits)
 TEST(draws_are_of_the_seed)
 {
     const char *hot = "--tokens 40 --temperature 50 --seed 3";
-    run_ok("generate --threads 1 --model w %s", hot);
-    char *first = kept_text(strdup(out));
+    char *first = output_of("generate --threads 1 --model w %s", hot);
     run_ok("generate --threads 1 --model w %s", hot);
     assert_string_equal(out, first);
     run_ok("generate --threads 1 --model w --tokens 40 --temperature 50 --seed 4");
@@ -86,8 +85,7 @@ TEST(nuclei)
         run_ok("generate --threads 1 --model w --tokens 14 --temperature 50 %s", greedy[i]);
         assert_string_equal(out, "the cat sat on a mat\nthe cat sat on a mat\n");
     }
-    run_ok("generate --threads 1 --model w --tokens 40 --temperature 50");
-    char *all = kept_text(strdup(out));
+    char *all = output_of("generate --threads 1 --model w --tokens 40 --temperature 50");
     run_ok("generate --threads 1 --model w --tokens 40 --temperature 50 --top-p 0.4");
     assert_string_not_equal(out, all);
     must_refuse("generate --threads 1 --model w --top-p 1.5",
@@ -99,8 +97,7 @@ TEST(texts_by_name)
 {
     file_text("-", "a mat sat\n");
     file_text("begin", "the cat sat on a mat\nthe cat\n");
-    run_ok("eval --threads 1 --model w --text valid.txt --csv");
-    char *file = kept_text(strdup(out));
+    char *file = output_of("eval --threads 1 --model w --text valid.txt --csv");
     run_ok("eval --threads 1 --model w --csv --text - < valid.txt");
     assert_string_equal(out, file);
     assert_int_equal(shell("cat valid.txt | %s eval --threads 1 --model w --csv --text -", program),

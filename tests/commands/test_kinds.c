@@ -58,7 +58,6 @@ static const Kind pairs[] = {
     {"", GOES_ON},
     {"--recompute", SAME},
     {"--precision bf16", 0},
-    {"--best bleu --decoder macaron", GOES_ON},
     {"--average 2", GOES_ON},
     {"--bpe 12", GOES_ON},
     {"--bpe 50 --bpe-dropout 0.3", GOES_ON},

@@ -25,9 +25,8 @@ static void compare_rows(const char *data, const char *from, int first, const ch
 
 TEST(test_overlay)
 {
-    static char a[1 << 16], b[1 << 16];
-    file_read("a.csv", a, sizeof a);
-    file_read("b.csv", b, sizeof b);
+    char *a = file_slurp("a.csv", NULL);
+    char *b = file_slurp("b.csv", NULL);
     run_ok("plot a.csv b.csv --csv --out both");
     assert_int_equal(count_lines(out), count_lines(a) + count_lines(b) - 1);
     compare_rows(out, a, 0, "a.csv");
@@ -131,32 +130,28 @@ static const struct {
     {HEAD "\"a\nb\",1,1\neuler,1\n", "bad.csv:4: expected 3 cells"},
 };
 
-static void plot_must_refuse(const char *arguments, const char *text, const char *words)
-{
-    int status = program_run("plot %s", arguments);
-    if (!refused(status, "plot", words))
-        fail_msg("'%s': status %d, '%s', not '%s'", text, status, err, words);
-}
-
 TEST(test_bad_tables)
 {
+    static const char *const lines[][2] = {
+        {"good.csv bad.csv", "trotter plot: bad.csv:2:"},
+        {"", "trotter plot: expected a CSV file"},
+        {"nowhere.csv", "trotter plot: cannot open nowhere.csv"},
+        {".", "trotter plot: cannot read ."},
+        {"good.csv --scheme eul", "trotter plot: no point of the wanted schemes"},
+        {"good.csv --out good.csv/x/y", "trotter plot: good.csv: not a directory"},
+        {"a.csv --figure 100 --out never", "trotter plot: --figure: expected one of 84"},
+    };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         file_text("bad.csv", bad[i].text);
-        plot_must_refuse("bad.csv --out never", bad[i].text, bad[i].words);
+        must_refuse("plot bad.csv --out never", formed("trotter plot: %s", bad[i].words));
         assert_false(file_exists("never"));
     }
     file_write("bad.csv", HEAD "eu\0er,1,1\n", sizeof HEAD + 10);
-    plot_must_refuse("bad.csv", "a NUL byte", "bad.csv: ");
-    assert_false(refused(program_run("plot good.csv"), "plot", "")); /* the judge itself */
+    must_refuse("plot bad.csv", "trotter plot: bad.csv: ");  /* a NUL byte */
+    assert_false(refuses(program_run("plot good.csv"), "")); /* the judge itself */
     file_text("bad.csv", HEAD "euler,1\n");
-    assert_false(refused(program_run("plot bad.csv"), "plot", "bad.csv:3:"));
-    plot_must_refuse("good.csv bad.csv", "the second", "bad.csv:2:");
-    plot_must_refuse("", "no file", "expected a CSV file");
-    plot_must_refuse("nowhere.csv", "no such file", "cannot open nowhere.csv");
-    plot_must_refuse(".", "a folder", "cannot read .");
-    plot_must_refuse("good.csv --scheme eul", "no scheme", "no point of the wanted schemes");
-    plot_must_refuse("good.csv --out good.csv/x/y", "no folder", "good.csv: not a directory");
-    plot_must_refuse("a.csv --figure 100 --out never", "a width", "--figure: expected one of 84");
+    assert_false(refuses(program_run("plot bad.csv"), "bad.csv:3:"));
+    REFUSE_ALL("plot %s", lines, NULL);
 }
 
 /* Curves of trained layers have their own columns and are not laid over errors of `order`. */
@@ -170,7 +165,7 @@ TEST_DRAWN(test_curves)
     assert_string_equal(out_cell(3, "series"), "heun (relu.csv)");
     assert_int_equal(has_images("curves/overlay"), has_tool("gnuplot"));
     assert_false(has_images("curves/overlay-work"));
-    plot_must_refuse("a.csv gelu.csv", "two kinds of errors", "gelu.csv: errors of");
+    must_refuse("plot a.csv gelu.csv", "trotter plot: gelu.csv: errors of");
 }
 
 /* Logs of trainings, one of which still runs, and other columns than ours. */
@@ -198,9 +193,9 @@ TEST_DRAWN(test_logs)
     assert_string_equal(out_cell(5, "name"), "rk4");
     assert_string_equal(out_cell(5, "train_loss"), "3.25");
     assert_string_equal(out_cell(5, "valid_ppl"), "");
-    plot_must_refuse("runs/rk4/log.csv a.csv", "no log", "a.csv:1: expected columns step");
-    plot_must_refuse("a.csv runs/rk4/log.csv", "a log behind",
-                     "runs/rk4/log.csv:1: expected columns");
+    must_refuse("plot runs/rk4/log.csv a.csv", "trotter plot: a.csv:1: expected columns step");
+    must_refuse("plot a.csv runs/rk4/log.csv",
+                "trotter plot: runs/rk4/log.csv:1: expected columns");
 }
 
 static int is_alive(const char *pid)
@@ -248,10 +243,10 @@ TEST(test_paths)
 /* Returns the look of a scheme in a script: " lc rgb ..." up to the end of its item. */
 static const char *look_of(const char *file, const char *scheme)
 {
-    static char look[4][128], script[1 << 16];
+    static char look[4][128];
     static int turn;
     char *l = look[turn++ % 4];
-    file_read(file, script, sizeof script);
+    char *script = file_slurp(file, NULL);
     const char *title = formed("title '%s' noenhanced", scheme);
     const char *at = strstr(script, title);
     assert_non_null(at);
@@ -276,8 +271,7 @@ TEST(test_again)
 /* Returns the number after `words` of a script. */
 static double number_behind(const char *file, const char *words)
 {
-    static char script[1 << 16];
-    file_read(file, script, sizeof script);
+    char *script = file_slurp(file, NULL);
     const char *at = strstr(script, words);
     assert_non_null(at);
     return strtod(at + strlen(words), NULL);
@@ -286,9 +280,8 @@ static double number_behind(const char *file, const char *words)
 /* Axes hold the measured range, though a diverging scheme is measured at finer steps and guides have no end. */
 TEST(test_axes)
 {
-    static char data[1 << 16];
     run_ok("order --system attention --scheme rk4,rk2-released --halvings 5 --out axes");
-    file_read("axes/order.csv", data, sizeof data);
+    char *data = file_slurp("axes/order.csv", NULL);
     double finest = 1, least = 1, measured = 1;
     for (int i = 1; i < count_lines(data); i++) {
         double h = atof(cell_of(data, i, "h")), error = atof(cell_of(data, i, "error"));
@@ -323,11 +316,10 @@ static void read_ranges(const char *dir, const char *script, double range[4])
 TEST_DRAWN(test_margins)
 {
     static const char *const plot[] = {"work", "time", "order"};
-    static char data[1 << 16];
     double range[4], least = INFINITY, most = 0;
     need_tool("gnuplot");
     run_ok("order --system linear --scheme euler,rk4 --halvings 4 --out margins");
-    file_read("margins/work.csv", data, sizeof data);
+    char *data = file_slurp("margins/work.csv", NULL);
     for (int i = 1; i < count_lines(data); i++) {
         double evals = atof(cell_of(data, i, "evals"));
         least = fmin(least, evals), most = fmax(most, evals);
@@ -376,7 +368,6 @@ static double least_letters(const char *svg)
 /* A figure for a paper has the paper's width, no title, and letters of 7 points: 96/72 pixels of SVG each. */
 TEST_DRAWN(test_figure)
 {
-    static char svg[1 << 20];
     run_ok("plot a.csv --out screen");
     assert_true(file_has("screen/overlay.gp", "set label 'Error against step'"));
     assert_false(file_has("screen/overlay.gp", "pdf") || file_exists("screen/overlay.pdf"));
@@ -384,7 +375,7 @@ TEST_DRAWN(test_figure)
         run_ok("plot a.csv --figure %d --out figure", width);
         assert_false(file_has("figure/overlay.gp", "set label 'Error against step'"));
         if (!has_tool("gnuplot")) continue;
-        file_read("figure/overlay.svg", svg, sizeof svg);
+        char *svg = file_slurp("figure/overlay.svg", NULL);
         assert_true(least_letters(svg) >= 7 * 96 / 72.0);
         assert_non_null(strstr(svg, formed("width=\"%.0f\"", width * 96 / 25.4)));
         if (!file_exists("figure/overlay.pdf")) {
@@ -425,10 +416,9 @@ TEST_DRAWN(test_keys)
 /* Returns the number of columns in which the entries "entry N" of a drawing's key stand. */
 static int key_columns(const char *file)
 {
-    static char svg[1 << 20];
     double x, seen[8] = {0};
     int n = 0;
-    file_read(file, svg, sizeof svg);
+    char *svg = file_slurp(file, NULL);
     assert_null(svg_fault(svg));
     for (const char *at = svg; (at = strstr(at, "<g transform=\"translate(")); at++) {
         const char *text = strstr(at, "<text>");

@@ -155,18 +155,6 @@ TEST(test_unstable)
     HAS(err, "~unstable");
 }
 
-/* --summary leaves one row a scheme. Without it the output has every error too; only text has the verdicts as
- * well. */
-TEST(test_summary)
-{
-    static const char errors[] = "  rate\n", verdicts[] = "  expected  ";
-    must_print("order --system linear --scheme heun", errors, verdicts);
-    run_ok("order --system linear --scheme heun --summary");
-    assert_true(!strstr(out, errors) && strstr(out, verdicts));
-    must_print("order --system linear --scheme heun --csv", "scheme,system,h,",
-               "~scheme,system,expected");
-}
-
 /* Reads the heights of the words "slope p" in an SVG from each group's "translate(x,y)"; returns their number. */
 static int heights(const char *svg, double *y)
 {

@@ -314,6 +314,28 @@ TEST(table_of_a_paper)
 
 TEST(refusals)
 {
+    static const char *const bad[][2] = {
+        {"", "expected CSV files"},
+        {"absent.csv", "absent.csv"},
+        {"twice.csv", "twice.csv:2 and twice.csv:4 are both a with seed 1"},
+        {"none.csv", "none.csv:2 and none.csv:3 are both a; --seed names the column"},
+        {"runs.csv --measure valeu",
+         "--measure: no file has a column 'valeu'; the nearest is 'value'"},
+        {"runs.csv --design model,sed",
+         "--design: no file has a column 'sed'; the nearest is 'seed'"},
+        {"runs.csv --seed nothing", "--seed: no file has a column 'nothing'\n"},
+        {"runs.csv --design seed --seed seed", "'seed' is named by two of"},
+        {"words.csv --measure value",
+         "words.csv:3: expected a number in column 'value'; there is 'good'"},
+        {"empty.csv", "no column of numbers"},
+        {"empty.csv --measure value", "no run has a number in column 'value'"},
+        {"runs.csv --baseline bb", "--baseline: no design is called 'bb'; the nearest is "},
+        {"runs.csv --contrast 'a - z'", "--contrast 'a - z': 'z' is none of the designs"},
+        {"runs.csv --contrast 'a b'", "expected names, a '-'"},
+        {"runs.csv --contrast 'a + b - a'", "'a' stands there twice"},
+        {"runs.csv --plan plan", "plan: expected contrasts, one a line"},
+        {"runs.csv --plan wrong", "wrong:3: 'b - z': 'z' is none of the designs"},
+    };
     file_text("runs.csv", paired);
     file_text("twice.csv", "model,seed,value\na,1,5\nb,1,6\na,1,5\n");
     file_text("none.csv", "model,value\na,1\na,2\n");
@@ -321,32 +343,11 @@ TEST(refusals)
     file_text("empty.csv", "model,seed,value\n");
     file_text("plan", "# nothing\n");
     file_text("wrong", "b - a\n\nb - z\n");
-    must_refuse("table", "expected CSV files");
-    must_refuse("table absent.csv", "absent.csv");
-    must_refuse("table twice.csv", "twice.csv:2 and twice.csv:4 are both a with seed 1");
-    must_refuse("table none.csv", "none.csv:2 and none.csv:3 are both a; --seed names the column");
-    must_refuse("table runs.csv --measure valeu",
-                "--measure: no file has a column 'valeu'; the nearest is 'value'");
-    must_refuse("table runs.csv --design model,sed",
-                "--design: no file has a column 'sed'; the nearest is 'seed'");
-    must_refuse("table runs.csv --seed nothing", "--seed: no file has a column 'nothing'\n");
-    must_refuse("table runs.csv --design seed --seed seed", "'seed' is named by two of");
-    must_refuse("table words.csv --measure value",
-                "words.csv:3: expected a number in column 'value'; there is 'good'");
-    must_refuse("table empty.csv", "no column of numbers");
-    must_refuse("table empty.csv --measure value", "no run has a number in column 'value'");
-    must_refuse("table runs.csv --baseline bb",
-                "--baseline: no design is called 'bb'; the nearest is ");
-    must_refuse("table runs.csv --contrast 'a - z'",
-                "--contrast 'a - z': 'z' is none of the designs");
-    must_refuse("table runs.csv --contrast 'a b'", "expected names, a '-'");
-    must_refuse("table runs.csv --contrast 'a + b - a'", "'a' stands there twice");
-    must_refuse("table runs.csv --plan plan", "plan: expected contrasts, one a line");
-    must_refuse("table runs.csv --plan wrong", "wrong:3: 'b - z': 'z' is none of the designs");
     int n = sprintf(big, "model,time,value\n");
     for (int i = 0; i < 1001; i++) n += sprintf(big + n, "a,%d,5\n", i);
     file_text("long.csv", big);
     must_refuse("table long.csv --seed time", "at most 1000 seeds; is --seed the right column?");
+    REFUSE_ALL("table %s", bad, NULL);
 }
 
 TEST_MAIN(program_open, program_close)

@@ -318,8 +318,7 @@ TEST(nobody_reads)
         0);
     assert_int_equal(count_lines(out), 1);
     assert_string_equal(err, "");
-    char status[16];
-    file_read("status", status, sizeof status);
+    char *status = file_slurp("status", NULL);
     assert_string_equal(status, "1\n");
     assert_int_equal(
         shell("%s translate --threads 1 --model rev --text source >/dev/full", program), 1);

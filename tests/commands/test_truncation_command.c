@@ -60,7 +60,7 @@ TEST_DRAWN(test_unseen)
  * own h, in the summary over h = 1. */
 TEST(test_displacements)
 {
-    char h1[64], script[1 << 14];
+    char h1[64];
     run_ok(STUDY "--model smooth --scheme rk4 --csv --out divided");
     snprintf(h1, sizeof h1, "%s", cell("rk4,0,1", "relative_error"));
     double error = atof(cell("rk4,0,0.0625", "error")) / atof(cell("rk4,0,0.125", "error"));
@@ -72,7 +72,7 @@ TEST(test_displacements)
     if (!(fabs(rounded - atof(h1)) <= 1e-3 * rounded)) fail_msg("%g, not %s", rounded, h1);
     must_print(STUDY "--model smooth --scheme rk4", "by the flow's displacement in that step",
                "slope is the power of h in the RMS itself, order + 1");
-    file_read("divided/truncation.gp", script, sizeof script);
+    char *script = file_slurp("divided/truncation.gp", NULL);
     HAS(script, "set ylabel 'error / exact flow’s displacement in that step'",
         "order p has slope p");
     /* the plot's slope is the table's less 1, over both layers */

@@ -318,10 +318,9 @@ TEST(test_looks)
 {
     static const char *const plot[] = {"curves", "gradients", "order", "work", "time"};
     static const char *const scheme[] = {"transformer", "euler", "heun-layer", "rk4-layer"};
-    static char text[1 << 18];
     char first[4][16];
     for (size_t k = 0; k < sizeof plot / sizeof *plot; k++) {
-        file_read(odd_path(formed("compare/%s.gp", plot[k])), text, sizeof text);
+        char *text = file_slurp(odd_path(formed("compare/%s.gp", plot[k])), NULL);
         for (int i = 0; i < 4; i++) {
             const char *colour = colour_of(text, scheme[i]);
             assert_int_equal(*colour, '#');
