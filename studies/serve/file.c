@@ -93,13 +93,13 @@ typedef struct {
     size_t rows;
 } List;
 
-/* Returns ERR_INPUT where the system fails: the list would not be whole. A folder that may not be read, or is gone, is left
- * out. */
+/* Returns ERR_INPUT where the system fails: the list would not be whole. A folder that may not be read, is gone, or lies too
+ * deep is left out. */
 static int list_entry(void *arg, const WalkEntry *e)
 {
     List *l = arg;
     if (e->level > 0 && *e->name == '.') return WALK_SKIP;
-    if (e->error && e->error != EACCES && e->error != ENOENT)
+    if (e->error && e->error != EACCES && e->error != ENOENT && e->error != ENAMETOOLONG)
         return error_set(ERR_INPUT, "%s: %s", e->path, strerror(e->error));
     if (e->error || !S_ISREG(e->st.st_mode) || strlen(e->path) > PATH_MOST) return 0;
     if (!path_allowed(e->path) || l->rows == LIST_MOST) return 0;
