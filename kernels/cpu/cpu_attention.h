@@ -36,6 +36,10 @@ typedef struct {
     size_t first, T, key, M, E, ldq, ldk, head, kv; /* kv: the head of keys and values */
     const real *q, *k, *v;
     real scale;
+    struct {
+        const real *x;
+        size_t ld;
+    } rows[8]; /* all rows that it reads or writes */
 } Head;
 
 static Head head_of(const Attention *a, size_t item)
@@ -43,6 +47,9 @@ static Head head_of(const Attention *a, size_t item)
     size_t s = item / a->H, h = item % a->H, E = a->D / a->H;
     size_t kv = h / attention_each(a->H, a->kv);
     const size_t *keys = a->memory ? a->memory : a->start;
+    const real *q = (const real *)a->q + a->start[s] * a->ldq + h * E,
+               *k = (const real *)a->k + keys[s] * a->ldk + kv * E,
+               *v = (const real *)a->v + keys[s] * a->ldk + kv * E;
     return (Head){.a = a,
                   .first = a->start[s],
                   .T = a->start[s + 1] - a->start[s],
@@ -53,10 +60,20 @@ static Head head_of(const Attention *a, size_t item)
                   .ldk = a->ldk,
                   .head = h,
                   .kv = kv,
-                  .q = (const real *)a->q + a->start[s] * a->ldq + h * E,
-                  .k = (const real *)a->k + keys[s] * a->ldk + kv * E,
-                  .v = (const real *)a->v + keys[s] * a->ldk + kv * E,
-                  .scale = (real)(1 / sqrt((double)E))};
+                  .q = q,
+                  .k = k,
+                  .v = v,
+                  .scale = (real)(1 / sqrt((double)E)),
+                  .rows = {{q, a->ldq}, {k, a->ldk}, {v, a->ldk}}};
+}
+
+/* Asks memory for row i of the head that a thread does next: they lie apart, so the processor does not foresee them. */
+static inline void foresee(const Head *next, size_t i)
+{
+    if (i >= least(next->T, next->M)) return;
+    for (size_t n = 0; n < 8 && next->rows[n].x; n++)
+        for (size_t e = 0; e < next->E; e += LANE)
+            __builtin_prefetch(next->rows[n].x + i * next->rows[n].ld + e, 0, 2);
 }
 
 /* Returns the last key that row i sees. */
@@ -219,13 +236,13 @@ static real softmax_row(size_t end, const real *keep, real *S, real *max, real *
     for (size_t j = 0; j < end; j += STRIP)
 #pragma omp simd
         for (int l = 0; l < STRIP; l++) {
-            real e = fast_exp(S[j + (size_t)l] - top);
+            real e = exp_below(S[j + (size_t)l] - top);
             lane[l] += e;
             S[j + (size_t)l] = e * keep[j + (size_t)l];
         }
     for (int l = 0; l < STRIP; l++) add += lane[l];
     for (size_t j = end; j < BLOCK; j++) S[j] = 0;
-    real shrink = fast_exp(*max - top);
+    real shrink = exp_below(*max - top);
     *sum = *sum * shrink + add;
     *max = top;
     return shrink;
@@ -237,7 +254,7 @@ static void scale_row(size_t n, real c, real *x)
     for (size_t i = 0; i < n; i++) x[i] *= c;
 }
 
-static void attend_rows(const Head *p, size_t i0, real *out, real *lse)
+static void attend_rows(const Head *p, const Head *next, size_t i0, real *out, real *lse)
 {
     size_t D = p->a->D, H = p->a->H, m = least(BLOCK, p->T - i0);
     real S[BLOCK * BLOCK], keep[BLOCK], max[BLOCK], sum[BLOCK] = {0};
@@ -248,6 +265,7 @@ static void attend_rows(const Head *p, size_t i0, real *out, real *lse)
         for (size_t i = 0; i < m; i++) {
             size_t end = open_row(p, &t, i, S + i * BLOCK, keep);
             real shrink = softmax_row(end, keep, S + i * BLOCK, max + i, sum + i);
+            if (j0 == 0) foresee(next, i0 + i);
             if (j0 > 0) scale_row(p->E, shrink, out + i * D);
         }
         combine_rows(&t, p->E, 1, S, p->v + j0 * p->ldk, p->ldk, j0 > 0, out, D);
@@ -260,12 +278,12 @@ static void attend_rows(const Head *p, size_t i0, real *out, real *lse)
 
 static void cpu_attention(const Attention *a, void *out, void *lse)
 {
-    size_t items = a->S * a->H;
+    size_t items = a->S * a->H, threads = (size_t)omp_get_max_threads();
 #pragma omp parallel for schedule(dynamic)
     for (size_t item = 0; item < items; item++) {
-        Head p = head_of(a, item);
+        Head p = head_of(a, item), next = head_of(a, least(item + threads, items - 1));
         for (size_t i0 = 0; i0 < p.T; i0 += BLOCK)
-            attend_rows(&p, i0, (real *)out + (p.first + i0) * a->D + p.head * p.E,
+            attend_rows(&p, &next, i0, (real *)out + (p.first + i0) * a->D + p.head * p.E,
                         (real *)lse + (p.first + i0) * a->H + p.head);
     }
 }
@@ -279,17 +297,18 @@ typedef struct {
 } HeadBack;
 
 /* Replaces P (scores in) by A = m P and G (g in) by dS; both are zero where a row may not see. */
-static void tile_back(const Head *p, const Tile *t, const HeadBack *b, const real *delta, real *P,
-                      real *G)
+static void tile_back(const Head *p, const Head *next, const Tile *t, const HeadBack *b,
+                      const real *delta, real *P, real *G)
 {
     for (size_t i = 0; i < t->m; i++) {
+        if (t->j0 == 0) foresee(next, t->i0 + i);
         real keep[BLOCK], *s = P + i * BLOCK, *g = G + i * BLOCK;
         real lse = b->lse[(t->i0 + i) * p->a->H], d = delta[i];
         size_t end = open_row(p, t, i, s, keep);
         for (size_t j = 0; j < end; j += STRIP)
 #pragma omp simd
             for (size_t l = j; l < j + STRIP; l++) {
-                real e = fast_exp(s[l] - lse);
+                real e = exp_below(s[l] - lse);
                 s[l] = e * keep[l];
                 g[l] = e * (keep[l] * g[l] - d);
             }
@@ -320,7 +339,7 @@ static void relative_back(const Head *p, const Tile *t, const HeadBack *b, const
 
 /* Goes back through rows i0 .. of a head. The first tile of rows i0 writes their dq, and the first tile of rows that
  * sees a tile of columns (causal: i0 = j0) writes its dk and dv: nothing needs to be zeroed. */
-static void attend_rows_back(const Head *p, size_t i0, const HeadBack *b)
+static void attend_rows_back(const Head *p, const Head *next, size_t i0, const HeadBack *b)
 {
     size_t D = p->a->D, m = least(BLOCK, p->T - i0), ldk = p->ldk, E = p->E;
     const real *dout = b->dout + i0 * D, *q = p->q + i0 * p->ldq;
@@ -331,7 +350,7 @@ static void attend_rows_back(const Head *p, size_t i0, const HeadBack *b)
         int add = b->more || i0 > (p->a->causal ? j0 : 0);
         scores(p, &t, P);
         products_of_rows(&t, E, 1, dout, D, p->v + j0 * ldk, ldk, G);
-        tile_back(p, &t, b, delta, P, G);
+        tile_back(p, next, &t, b, delta, P, G);
         combine_columns(&t, E, 1, P, dout, D, add, b->dv + j0 * ldk, ldk);
         combine_columns(&t, E, p->scale, G, q, p->ldq, add, b->dk + j0 * ldk, ldk);
         combine_rows(&t, E, p->scale, G, p->k + j0 * ldk, ldk, j0 > 0, dq, p->ldq);
@@ -339,20 +358,33 @@ static void attend_rows_back(const Head *p, size_t i0, const HeadBack *b)
     }
 }
 
-static void head_back(const Attention *a, size_t item, const HeadBack *all)
+static void head_back_of(const Attention *a, size_t item, const HeadBack *all, Head *p, HeadBack *b)
 {
-    Head p = head_of(a, item);
-    size_t at = p.first * a->D + p.head * p.E, q = p.first * p.ldq + p.head * p.E;
-    size_t k = p.key * p.ldk + p.kv * p.E;
-    HeadBack b = {.out = all->out + at,
-                  .lse = all->lse + p.first * a->H + p.head,
-                  .dout = all->dout + at,
-                  .dq = all->dq + q,
-                  .dk = all->dk + k,
-                  .dv = all->dv + k,
-                  .drelative = all->drelative,
-                  .more = all->more || p.head % attention_each(a->H, a->kv) > 0};
-    for (size_t i0 = 0; i0 < p.T; i0 += BLOCK) attend_rows_back(&p, i0, &b);
+    *p = head_of(a, item);
+    size_t at = p->first * a->D + p->head * p->E, q = p->first * p->ldq + p->head * p->E;
+    size_t k = p->key * p->ldk + p->kv * p->E;
+    *b = (HeadBack){.out = all->out + at,
+                    .lse = all->lse + p->first * a->H + p->head,
+                    .dout = all->dout + at,
+                    .dq = all->dq + q,
+                    .dk = all->dk + k,
+                    .dv = all->dv + k,
+                    .drelative = all->drelative,
+                    .more = all->more || p->head % attention_each(a->H, a->kv) > 0};
+    const real *x[] = {b->out, b->dout, b->dq, b->dk, b->dv};
+    for (size_t n = 0; n < 5; n++) {
+        p->rows[3 + n].x = x[n];
+        p->rows[3 + n].ld = n < 2 ? a->D : n < 3 ? p->ldq : p->ldk;
+    }
+}
+
+static void head_back(const Attention *a, size_t item, size_t then, const HeadBack *all)
+{
+    Head p, next;
+    HeadBack b;
+    head_back_of(a, then, all, &next, &b);
+    head_back_of(a, item, all, &p, &b);
+    for (size_t i0 = 0; i0 < p.T; i0 += BLOCK) attend_rows_back(&p, &next, i0, &b);
 }
 
 /* Runs backward. Threads take every `panels`-th head of keys, with the heads that read it; each sums dr of its items on its stack, and the sums are
@@ -373,7 +405,11 @@ static void cpu_attention_back(const Attention *a, const void *out, const void *
             all.drelative = relative ? sum : NULL;
         }
         for (size_t group = t; group < groups; group += panels)
-            for (size_t h = 0; h < each; h++) head_back(a, group * each + h, &all);
+            for (size_t h = 0; h < each; h++)
+                head_back(a, group * each + h,
+                          h + 1 < each ? group * each + h + 1
+                                       : least(group + panels, groups - 1) * each,
+                          &all);
 #pragma omp ordered
         if (panels > 1) add_scaled(relative, 1, sum, drelative);
     }

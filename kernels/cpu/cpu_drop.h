@@ -24,6 +24,7 @@ enum { WIDE = 2 };
 #define PRODUCT(a, b) ((Lanes)_mm_mul_epu32((__m128i)(a), (__m128i)(b)))
 #endif
 typedef uint64_t Lanes __attribute__((vector_size(8 * WIDE)));
+typedef Lanes Stored __attribute__((aligned(4), may_alias));
 
 /* Two vectors of blocks at a time hide the latency of the products. */
 enum { PAIR = 2, BLOCKS = PAIR * WIDE };
@@ -37,10 +38,8 @@ static inline void store_lanes(Lanes c0, Lanes c1, Lanes c2, Lanes c3, uint32_t 
         low[l] = (uint64_t)(l % 2 * WIDE + l / 2);
         high[l] = low[l] + WIDE / 2;
     }
-    low = __builtin_shuffle(first, second, low);
-    high = __builtin_shuffle(first, second, high);
-    memcpy(out, &low, sizeof low);
-    memcpy(out + 2 * WIDE, &high, sizeof high);
+    *(Stored *)out = __builtin_shuffle(first, second, low);
+    *(Stored *)(out + 2 * WIDE) = __builtin_shuffle(first, second, high);
 }
 
 /* Computes the words of blocks `block` .. `block` + BLOCKS - 1, in order; out (4 * BLOCKS). A number is in the low half

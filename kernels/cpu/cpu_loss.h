@@ -56,22 +56,24 @@ static real row_max(size_t n, const real *z)
     return top;
 }
 
-/* Returns the sum of e^(z - top); e, if given, keeps the terms. Chunks are added in double. */
+/* Returns the sum of e^(z - top); e, if given, keeps the terms. Chunks are added in double. Meanwhile memory is asked
+ * for the next row. */
 static double exp_sum(size_t n, const real *z, real top, real *e)
 {
     double sum = 0;
     for (size_t c = 0; c < n; c += TILE) {
         size_t end = least(n, c + TILE);
         real s = 0;
+        for (size_t i = c; i < end; i += 64 / sizeof *z) __builtin_prefetch(z + n + i, 0, 2);
         if (e) {
 #pragma omp simd reduction(+ : s)
             for (size_t i = c; i < end; i++) {
-                e[i] = fast_exp(z[i] - top);
+                e[i] = exp_below(z[i] - top);
                 s += e[i];
             }
         } else {
 #pragma omp simd reduction(+ : s)
-            for (size_t i = c; i < end; i++) s += fast_exp(z[i] - top);
+            for (size_t i = c; i < end; i++) s += exp_below(z[i] - top);
         }
         sum += (double)s;
     }

@@ -45,11 +45,11 @@ enum { EXP_TERMS = 13, EXP_FRACTION = 52 };
 #error "define PRECISION_f32, PRECISION_f64 or PRECISION_bf16"
 #endif
 
-/* Returns e^x, branch-free, for loops that the compiler vectorises: relative error below 2 eps for |x| <=
- * EXP_MOST, constant outside; NaN stays NaN. Compilers compute a loop's results for the two constants too, for
- * every number, and choose afterwards. So products with the constants must stay far from subnormal numbers, each
- * of which takes 100 cycles. */
-static inline real fast_exp(real x)
+/* Return e^x, branch-free, for loops that the compiler vectorises: relative error below 2 eps for |x| <= EXP_MOST,
+ * constant outside; NaN stays NaN. exp_below is for x <= EXP_MOST. Compilers compute a loop's results for the constants
+ * too, for every number, and choose afterwards. So products with the constants must stay far from subnormal numbers,
+ * each of which takes 100 cycles. */
+static inline real exp_below(real x)
 {
     static const real c[] = {1,
                              1,
@@ -66,7 +66,6 @@ static inline real fast_exp(real x)
                              (real)(1.0 / 479001600),
                              (real)(1.0 / 6227020800)}; /* 1 / k! */
     x = x < -EXP_MOST ? -EXP_MOST : x;
-    x = x > EXP_MOST ? EXP_MOST : x;
     real t = x * REAL(1.44269504088896340736) + EXP_SHIFT;
     real n = t - EXP_SHIFT;
     real r = x - n * EXP_LN2_HI - n * EXP_LN2_LO;
@@ -78,6 +77,11 @@ static inline real fast_exp(real x)
     real power;
     memcpy(&power, &b, sizeof b);
     return p * power;
+}
+
+static inline real fast_exp(real x)
+{
+    return exp_below(x > EXP_MOST ? EXP_MOST : x);
 }
 
 /* Part t of `parts` of 0 .. n-1, cut at multiples of 16, so that panels of a matrix stay aligned. */
