@@ -2,7 +2,7 @@
 #include "tests/lib/test.h"
 
 #include "studies/design/design.h"
-#include "tests/lib/built_in.h"
+#include "tests/lib/schemes.h"
 #include "tests/lib/program.h"
 
 /* These stand behind the forms of studies/design/forms.scheme. */
@@ -71,9 +71,9 @@ TEST(four_stages)
     static const char search[] = DESIGN
         "--scheme fgfg --order 2 --starts 2 --evaluations 1500 --rise 0.0003 --beside fgfg2 ";
     run_ok("%s--csv --out found", search);
-    double result = out_number(3, "error_norm2"), zoo = out_number(4, "error_norm2");
+    double result = out_number(3, "error_norm2"), beside = out_number(4, "error_norm2");
     assert_string_equal(out_cell(4, "scheme"), "fgfg2");
-    assert_true(result <= zoo && result > .11);
+    assert_true(result <= beside && result > .11);
     shell_ok("test -s found/design.md && grep -q '^start,fgfg,1,' found/design.csv");
     run_ok("schemes --scheme-file found/result.scheme --scheme fgfg-norm --csv");
     assert_string_equal(out_cell(1, "order"), "2");

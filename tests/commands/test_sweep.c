@@ -3,7 +3,7 @@
 #include "tests/lib/test.h"
 
 #include "studies/sweep/sweep.h"
-#include "tests/lib/built_in.h"
+#include "tests/lib/schemes.h"
 #include "tests/lib/study.h"
 
 #define LONG NETWORK "--inner 32 --corpus text --pairs 3 --csv "

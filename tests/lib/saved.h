@@ -4,7 +4,7 @@
 
 #include "nn/text/corpus.h"
 #include "studies/model/network.h"
-#include "tests/lib/built_in.h"
+#include "tests/lib/schemes.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/test.h"
 

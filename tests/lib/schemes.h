@@ -153,6 +153,16 @@ static inline Table *named(const char *name, const char *solver)
     return t;
 }
 
+/* The same for groups without zoo_begin. */
+static inline Table *built_in(const char *name, const char *solver)
+{
+    SCOPED(zoo_close) Zoo own = {0};
+    Table *t;
+    assert_int_equal(zoo_open(&own), 0);
+    assert_int_equal(zoo_find(&own, name, solver, &t), 0);
+    return t;
+}
+
 /* Returns a table by its name in the zoo, or of a text. A text has blanks, a name has none. Symbols
  * stay. */
 static inline Table *scheme(const char *text)

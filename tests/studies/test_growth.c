@@ -8,7 +8,6 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "studies/design/design.h"
-#include "tests/lib/built_in.h"
 #include "tests/lib/layers.h"
 #include "tests/lib/scratch.h"
 
