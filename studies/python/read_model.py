@@ -76,6 +76,7 @@ def C(w, told, p, y, memory):
     return linear(w, p + ".out", attend(q @ k.transpose(0, 2, 1), v))
 
 def G(w, told, p, y):
+    if told["activation"] not in ("relu", "gelu", "swiglu", "geglu"): raise ValueError("not read here: " + told["activation"])
     relu = told["activation"] == "relu" or (told.get("first-relu") == "yes" and p.endswith(".1"))
     x = norm(w, p + ".norm", y, told)
     if p + ".gate_up.weight" in w:

@@ -205,13 +205,6 @@ void run_ok(const char *format, ...)
     free(line);
 }
 
-void text_has(const char *what, const char *text, const char *const *parts)
-{
-    for (; *parts; parts++)
-        if (!strstr(text, *parts + (**parts == '~')) != (**parts == '~'))
-            fail_msg("%s: '%s' is not so in\n%.8000s", what, *parts, text);
-}
-
 void must_print_all(const char *arguments, const char *const *parts)
 {
     run_ok("%s", arguments);

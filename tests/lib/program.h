@@ -57,9 +57,6 @@ int trained(int status);
 void expect(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void run_ok(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Fails the test unless the text has each of these parts, but none that stands behind a '~'. */
-#define HAS(text, ...) text_has(#text, text, (const char *const[]){__VA_ARGS__, NULL})
-void text_has(const char *what, const char *text, const char *const *parts);
 /* Runs it as run_ok does, and holds stdout, or stderr, to these parts. */
 #define must_print(arguments, ...) \
     must_print_all(arguments, (const char *const[]){__VA_ARGS__, NULL})

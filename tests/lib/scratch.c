@@ -137,3 +137,10 @@ int fail_each(int (*job)(void), int also)
         if (code != ERR_MEMORY && code != also) return -1;
     }
 }
+
+void text_has(const char *what, const char *text, const char *const *parts)
+{
+    for (; *parts; parts++)
+        if (!strstr(text, *parts + (**parts == '~')) != (**parts == '~'))
+            fail_msg("%s: '%s' is not so in\n%.8000s", what, *parts, text);
+}

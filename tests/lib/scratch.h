@@ -51,6 +51,10 @@ const char *formed(const char *format, ...) __attribute__((format(printf, 1, 2))
 /* Tells whether two files there hold the same bytes. */
 int same_files(const char *a, const char *b);
 
+/* Fails the test unless the text has each of these parts, but none that stands behind a '~'. */
+#define HAS(text, ...) text_has(#text, text, (const char *const[]){__VA_ARGS__, NULL})
+void text_has(const char *what, const char *text, const char *const *parts);
+
 /* Tells whether the last error's text has these words. */
 int error_has(const char *words);
 

@@ -14,7 +14,7 @@
 #include "studies/statistics/differences.h"
 #include "studies/statistics/simultaneous.h"
 #include "kernels/scoped.h"
-#include "tests/lib/program.h"
+#include "tests/lib/scratch.h"
 
 #define OWN_SIMULTANEOUS SCOPED(simultaneous_free) Simultaneous
 static int near(double x, double want, double relative)
