@@ -102,7 +102,7 @@ static int check_shape(const ModelConfig *c, const Plan *p)
     if (!(c->rotary_base >= 0 && c->rotary_base < 1e30))
         return error_set(ERR_INPUT, "base of rotary positions: %g is not positive", c->rotary_base);
     const double *s = c->rotary_scaling;
-    if (s[0] && !(s[0] >= 1 && (s[3] == 0 || (s[1] > 0 && s[2] > s[1] && s[3] > 0))))
+    if (s[0] != 0 && !(s[0] >= 1 && (s[3] == 0 || (s[1] > 0 && s[2] > s[1] && s[3] > 0))))
         return error_set(ERR_INPUT, "scaling of rotary positions: %g,%g,%g,%g is unusable", s[0],
                          s[1], s[2], s[3]);
     if ((c->positions & POSITIONS_SINUSOID) && (c->positions & POSITIONS_LEARNED))

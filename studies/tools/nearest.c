@@ -48,6 +48,6 @@ const char *nearest_words(const char *word, const char *const *name, size_t coun
 {
     static char words[256];
     const char *near = nearest_name(word, name, count);
-    snprintf(words, sizeof words, near ? "; the nearest is '%s'" : "", near);
-    return words;
+    snprintf(words, sizeof words, "; the nearest is '%s'", near ? near : "");
+    return near ? words : "";
 }
