@@ -18,6 +18,7 @@
  * Evaluation keeps both orders. Training shuffles both; sentences are sorted by length (both sides' sum) in between.
  * No state goes from block to block, so the blocks of the stream are shuffled one by one. Every token is trained on
  * exactly once an epoch. */
+#include "nn/text/text.h"
 
 #include <string.h>
 

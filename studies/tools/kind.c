@@ -1,4 +1,5 @@
 /* kind.c: the kinds of studies of all commands. */
+#include "studies/tools/kind.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -83,14 +83,19 @@ int shell(const char *format, ...)
     return code_of(status);
 }
 
+static void must_end(char *line)
+{
+    if (system(line) != 0) fail_msg("%s", line);
+    free(line);
+}
+
 void shell_ok(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     char *line = shell_line("{", format, args, "\n}");
     va_end(args);
-    if (system(line) != 0) fail_msg("%s", line);
-    free(line);
+    must_end(line);
 }
 
 double shell_number(const char *format, ...)
@@ -99,8 +104,7 @@ double shell_number(const char *format, ...)
     va_start(args, format);
     char *line = shell_line("{", format, args, "\n} >number.txt");
     va_end(args);
-    if (system(line) != 0) fail_msg("%s", line);
-    free(line);
+    must_end(line);
     return strtod(file_slurp("number.txt", NULL), NULL);
 }
 
