@@ -1,13 +1,14 @@
 #!/bin/sh
-# planned.sh: trains the planned studies of studies/results/planned, each by its name. All but moonshot-64 need a GPU; a processor would take weeks.
+# planned.sh: trains the planned studies of studies/results/planned, each by its name. Those that end in -64 are of a processor's
+# size (--device cpu --precision f32), one to two hours of one core each; the others need a GPU.
 #
 #   sh studies/scripts/planned.sh NAME --corpus DIR [--glue DIR] --out OUT [--processes N] [--device D] [--precision P] [--list]
 #
 #   moonshot     fgfg-error beside repeat:2, d 512
-#   moonshot-64  the same at d 64 on the King James text (--corpus kjv): two hours of one core, with --device cpu --precision f32
-#   depth        eight schemes at 1 to 12 layers
-#   translation  nine pairs of schemes at 6 + 6 layers; --corpus has Multi30k. TR_SEEDS=N is the number of seeds that the plan then has
-#   sandwich     24 words of 16 + 16 sublayers
+#   moonshot-64  the same at d 64 on the King James text (--corpus kjv), as depth-64 and sandwich-64
+#   depth        eight schemes at 1 to 12 layers; depth-64: two at 1 to 8
+#   translation  nine pairs of schemes at 6 + 6 layers; --corpus has Multi30k. TR_SEEDS=N is the number of seeds that the plan then has; translation-64: two pairs
+#   sandwich     24 words of 16 + 16 sublayers, as sandwich-64
 #   masked       encoders of 12 layers; --glue has SST-2 and CoLA
 #
 # The other corpus is WikiText-2, in words. N processes (4) share the trainings. A stopped study goes on with the same command. --list shows the commands alone. Afterwards
@@ -55,6 +56,7 @@ study() {
 }
 
 long="--epochs 20 --patience 3"
+d64="--width 64 --inner 256 --heads 4 --activation gelu --batch-tokens 1024 --warmup 400 --schedule linear --threads 1"
 d256="--width 256 --inner 1024 --heads 4 --sequence 128 --batch-tokens 4096 --rate 7e-4 --warmup 1000"
 case $name in
 moonshot)
@@ -65,12 +67,19 @@ moonshot)
 moonshot-64)
     # shellcheck disable=SC2086
     study moonshot-64 compare --scheme-file studies/schemes/study.scheme --scheme repeat:2,fgfg-error --baseline repeat:2 --seed 601 --seeds 16 \
-        --width 64 --inner 256 --heads 4 --sequence 64 --activation gelu --batch-tokens 1024 --warmup 400 --epochs 4 --schedule linear --threads 1 \
-        --tune --tune-rate 4e-3,8e-3,1.6e-2 --tune-dropout 0 --tune-seed 600 --truncation 16 ;;
+        $d64 --sequence 64 --epochs 4 --tune --tune-rate 4e-3,8e-3,1.6e-2 --tune-dropout 0 --tune-seed 600 --truncation 16 ;;
 depth)
     # shellcheck disable=SC2086
     study depth compare --scheme transformer,heun-layer,rk2-gate,repeat:2,looped:4,rk4-layer,repeat:4,macaron --baseline repeat:4 --layers 1,2,4,6,12 \
         --by-depth --seed 201 --seeds 4 $d256 --dropout 0.3 $long --truncation 0 ;;
+depth-64)
+    # shellcheck disable=SC2086
+    study depth-64 compare --scheme rk4-layer,repeat:4 --baseline repeat:4 --layers 1,2,4,8 --by-depth --seed 621 --seeds 4 $d64 --sequence 64 --rate 4e-3 --dropout 0 \
+        --epochs 2 --truncation 0 ;;
+translation-64)
+    # shellcheck disable=SC2086
+    study translation-64 compare --source en --target de --bpe 4000 --layers 6 $d64 --rate 4e-3 --dropout 0 --label-smoothing 0.1 --beta2 0.98 --epochs 8 \
+        --truncation 0 --seed 641 --seeds 6 --pair transformer/transformer,macaron/macaron ;;
 translation)
     pairs="--source en --target de --bpe 10000 --layers 6 $d256 --dropout 0.3 --label-smoothing 0.1 --beta2 0.98 --epochs 30 --patience 5 --truncation 0"
     # shellcheck disable=SC2086
@@ -81,6 +90,10 @@ translation)
 sandwich)
     # shellcheck disable=SC2086
     study sandwich sweep --pairs 16 --words "$(sed -n 's/^# word //p' $plans/sandwich.txt | paste -sd, -)" --seed 401 --seeds 2 $d256 --dropout 0.2 $long ;;
+sandwich-64)
+    # shellcheck disable=SC2086
+    study sandwich-64 sweep --pairs 16 --words "$(sed -n 's/^# word //p' $plans/sandwich.txt | paste -sd, -)" --seed 631 --seeds 2 $d64 --sequence 64 --rate 4e-3 --dropout 0 \
+        --epochs 2 ;;
 masked)
     # shellcheck disable=SC2086
     study masked compare --objective masked --bpe 8000 --layers 12 --scheme transformer,macaron,att-ffn-att --seed 501 --seeds 5 --width 256 --inner 1024 --heads 4 \
