@@ -92,13 +92,24 @@ int compare_open_depth(Study *u)
 int compare_save_depth(const Study *u)
 {
     Plot *p;
-    PlotFrame frame = {"depth", "Validation perplexity by depth, means over seeds", "layers",
-                       "validation perplexity", PLOT_HALVINGS};
+    const Compare *c = compare_of(u);
+    const int scheme = sheet_column(compare_columns, "scheme"),
+              layers = sheet_column(compare_columns, "layers"),
+              mean = sheet_column(compare_columns, "valid_ppl"),
+              low = sheet_column(compare_columns, "valid_low"),
+              high = sheet_column(compare_columns, "valid_high");
+    PlotFrame frame = {"depth",
+                       "Validation perplexity by depth, means over seeds with 95 % intervals",
+                       "layers", "validation perplexity", PLOT_HALVINGS};
     TRY(plot_new(u->dir, &frame, &p));
-    for (size_t i = 0; i < u->designs; i += compare_of(u)->depths)
-        plot_series(p, "compare.csv", sheet_column(compare_columns, "scheme"), u->design[i].name,
-                    sheet_column(compare_columns, "layers"),
-                    sheet_column(compare_columns, "valid_ppl"), u->design[i].name);
+    plot_setting(p, "set format x '%%g'\nset xtics ()");
+    for (size_t l = 0; l < c->depths; l++) plot_setting(p, "set xtics add (%zu)", c->depth[l]);
+    for (size_t i = 0; i < u->designs; i += c->depths) {
+        plot_item(p, "compare.csv", "using (strcol(%d) eq %s ? $%d : NaN):%d:(0):($%d-$%d)", scheme,
+                  u->design[i].name, layers, low, high, low);
+        plot_interval(p, plot_colour(i / c->depths), 1.5);
+        plot_series(p, "compare.csv", scheme, u->design[i].name, layers, mean, u->design[i].name);
+    }
     TRY(plot_finish(p));
     return compare_save(u);
 }

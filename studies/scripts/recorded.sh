@@ -84,6 +84,17 @@ dial() {
     done
 }
 
+# planned NAME FILE...: makes files of a planned study again, by its command.
+planned() {
+    name=$1
+    shift
+    mkdir -p "$name" && cp "$results/$name/runs.csv" "$name"
+    TROTTER=$program sh "$results/../scripts/planned.sh" "$name" --corpus kjv --device cpu --precision f32 --processes 1 --out "$work" \
+        >table.txt 2>words.txt || { cat words.txt >&2; exit 1; }
+    mv "$name" new
+    take "$name" "$@"
+}
+
 # words NAME OPTIONS...: makes the sweep tables/NAME again.
 words() {
     name=tables/$1
@@ -120,6 +131,7 @@ make_new table "$results/masks/runs.csv" --design scheme,masks --measure valid_p
 take masks table.csv differences.csv forest.svg
 make_new table "$results/moonshot-64/runs.csv" --measure test_ppl,valid_ppl --plan "$results/planned/moonshot-64.txt"
 take moonshot-64 differences.csv forest.svg
+planned depth-64 depth.csv depth.svg differences.csv
 words words $treebank --permutations 4 --random 4
 words words-characters --corpus kjv --level char --sequence 128 --max-steps 1500 --permutations 3 --random 3 --seeds 3
 [ -z "$wikitext" ] ||
