@@ -518,6 +518,15 @@ static inline void walk_on(const Table *t, const System *s, double h, int steps,
 
 /* ---- studies ---------------------------------------------------------------------------------------- */
 
+static inline AdaptOptions within(double tolerance, double t_end, int estimate_order)
+{
+    return (AdaptOptions){.absolute = tolerance,
+                          .relative = tolerance,
+                          .t_end = t_end,
+                          .estimate_order = estimate_order,
+                          .most = 100000};
+}
+
 static inline OrderStudy measured(const Table *t, const System *s, OrderOptions o, int order,
                                   int stable)
 {

@@ -244,21 +244,11 @@ TEST(steps_outside_the_model_are_refused)
     }
 }
 
-static Model *fixed;
-
-static int job(void)
-{
-    Decoding *d;
-    TRY(decoding_new(fixed, 3, 4, 2, &d));
-    decoding_free(d);
-    return 0;
-}
-
 TEST(short_of_memory)
 {
-    fixed = shaken("cpu-f32", tiny_config(), tiny_transformer(0), 0);
-    assert_true(fail_each(job, ERR_MEMORY) > 10);
-    model_free(fixed);
+    OWN_MODEL *m = shaken("cpu-f32", tiny_config(), tiny_transformer(0), 0);
+    assert_true(FAILURES(ERR_MEMORY, Decoding *d = NULL; code = decoding_new(m, 3, 4, 2, &d);
+                         decoding_free(d)) > 10);
 }
 
 /* The stated bytes are those allocated. */

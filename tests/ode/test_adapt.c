@@ -91,15 +91,6 @@ TEST(test_known_orders)
 
 /* ---- runs ------------------------------------------------------------------------------------------ */
 
-static AdaptOptions options(double tolerance, double t_end, int estimate_order)
-{
-    return (AdaptOptions){.absolute = tolerance,
-                          .relative = tolerance,
-                          .t_end = t_end,
-                          .estimate_order = estimate_order,
-                          .most = 100000};
-}
-
 enum { MAX = 256 };
 
 static AdaptRun run(const Table *t, const System *s, const AdaptOptions *o, double *y)
@@ -125,7 +116,7 @@ TEST(test_closed_solutions)
             if (strcmp(t->name, "ros3p") == 0 && (s->linear_ops & 3) == 3) continue;
             for (double tolerance = 1e-3; tolerance > 1e-6; tolerance *= 1e-2) {
                 int q = embedded_of(t).estimate_order;
-                AdaptOptions o = options(tolerance, s->t_end, q);
+                AdaptOptions o = within(tolerance, s->t_end, q);
                 AdaptRun r = run(t, s, &o, y);
                 s->solution(s, s->t_end, exact);
                 double error = distance(y, exact, s->n * s->d);
@@ -151,7 +142,7 @@ TEST(test_evaluations)
     for (size_t i = 0; i < KNOWN; i++)
         for (int given = 0; given < 2; given++) {
             OWN_TABLE *t = scheme(known[i].name);
-            AdaptOptions o = options(1e-6, s->t_end, known[i].embedded);
+            AdaptOptions o = within(1e-6, s->t_end, known[i].embedded);
             o.first = given ? s->t_end : 0;
             counted = 0;
             AdaptRun r = run(t, &on, &o, y);
@@ -170,7 +161,7 @@ TEST(test_outcomes)
     OWN_TABLE *t = scheme("dormand-prince"), *plain = scheme("rk4");
     OWN_SYSTEM *s = read_system("system blow\nn 1\nd 1\nG = y*y\ninitial = 1\nt-end 2\n", 0, 0);
     double y[MAX];
-    AdaptOptions o = options(1e-6, 2, 4);
+    AdaptOptions o = within(1e-6, 2, 4);
     AdaptRun r = run(t, s, &o, y);
     assert_int_equal(r.outcome, ADAPT_UNDERFLOW);
     assert_true(r.t < 1.01 && r.steps < 1000);
@@ -195,26 +186,39 @@ static int gsl_field(double t, const double *y, double *dy, void *system)
     return 0;
 }
 
+/* A step and its error, at a time that is not 0. */
+TEST(test_gsl_steps)
+{
+    OWN_TABLE *t = scheme("fehlberg");
+    for (size_t k = 0; system_name(k); k++) {
+        OWN_SYSTEM *s = make(system_name(k));
+        size_t N = s->n * s->d;
+        double y[MAX], error[MAX], h = s->h0 / 4;
+        gsl_odeiv2_system field = {gsl_field, NULL, N, s};
+        gsl_odeiv2_step *step = gsl_odeiv2_step_alloc(gsl_odeiv2_step_rkf45, N);
+        OWN_STEPPER *st = stepper(t->pair, s);
+        memcpy(y, s->initial, N * sizeof *y);
+        assert_int_equal(gsl_odeiv2_step_apply(step, 0.25, h, y, error, NULL, NULL, &field), 0);
+        assert_int_equal(stepper_begin(st, 0.25, h, s->initial, START_GIVEN, NULL), 0);
+        assert_int_equal(stepper_try(st, h), 0);
+        double off = fmax(relative_distance(stepper_tried(st), y, N),
+                          relative_distance(stepper_error(st), error, N));
+        if (!(off <= 1e-14)) fail_msg("%s: %g", s->name, off);
+        assert_true(distance(error, y, N) > 1e-3); /* the control */
+        gsl_odeiv2_step_free(step);
+    }
+}
+
 TEST(test_gsl)
 {
     System *s = make("attention");
     OWN_TABLE *t = scheme("fehlberg");
     size_t N = s->n * s->d;
-    double y[MAX], error[MAX], exact[MAX], own[MAX], agreement, h = 0.125, now = 0;
+    double y[MAX], exact[MAX], own[MAX], agreement, now;
     gsl_odeiv2_system field = {gsl_field, NULL, N, s};
-    gsl_odeiv2_step *step = gsl_odeiv2_step_alloc(gsl_odeiv2_step_rkf45, N);
-    memcpy(y, s->initial, N * sizeof *y);
-    assert_int_equal(gsl_odeiv2_step_apply(step, 0, h, y, error, NULL, NULL, &field), 0);
-    OWN_STEPPER *st = stepper(t->pair, s);
-    assert_int_equal(stepper_begin(st, 0, h, s->initial, START_GIVEN, NULL), 0);
-    assert_int_equal(stepper_try(st, h), 0);
-    assert_true(distance(stepper_tried(st), y, N) <= 1e-14);
-    assert_true(distance(stepper_error(st), error, N) <= 1e-14);
-    assert_true(distance(error, y, N) > 1e-3); /* the control */
-    gsl_odeiv2_step_free(step);
     assert_int_equal(reference_solve(s, &s->t_end, 1, exact, &agreement), 0);
     for (double tolerance = 1e-5; tolerance > 1e-10; tolerance /= 100) {
-        AdaptOptions o = options(tolerance, s->t_end, 4);
+        AdaptOptions o = within(tolerance, s->t_end, 4);
         AdaptRun r = run(t, s, &o, own);
         gsl_odeiv2_driver *d = gsl_odeiv2_driver_alloc_y_new(&field, gsl_odeiv2_step_rkf45, r.first,
                                                              tolerance, tolerance);

@@ -222,11 +222,7 @@ TEST(test_stiff)
         OWN_TABLE *t = scheme(run[i].scheme), *explicit = scheme("dormand-prince");
         double y[8], exact[8], agreement;
         AdaptRun r, other;
-        AdaptOptions o = {.absolute = 1e-6,
-                          .relative = 1e-6,
-                          .t_end = s->t_end,
-                          .estimate_order = embedded_of(t).estimate_order,
-                          .most = 100000};
+        AdaptOptions o = within(1e-6, s->t_end, embedded_of(t).estimate_order);
         assert_int_equal(reference_solve(s, &s->t_end, 1, exact, &agreement), 0);
         assert_int_equal(adapt_run(t, s, &o, y, &r), 0);
         double error = distance(y, exact, s->n * s->d);

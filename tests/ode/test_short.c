@@ -70,8 +70,7 @@ static int by_tolerance(const Given *g)
 {
     AdaptRun r;
     double y[64];
-    AdaptOptions o = {
-        .absolute = 1e-3, .relative = 1e-3, .t_end = 1, .estimate_order = 1, .most = 100000};
+    AdaptOptions o = within(1e-3, 1, 1);
     return adapt_run(g->whole, g->s, &o, y, &r);
 }
 
