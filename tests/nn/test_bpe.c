@@ -312,11 +312,9 @@ TEST(test_refused_codes)
 
 /* ---- no memory ---------------------------------------------------------------------------------- */
 
-static const char *wanted; /* text of a job */
-
-static int learn_job(void)
+static int learn_job(const char *of)
 {
-    BpeText t = text_of(wanted);
+    BpeText t = text_of(of);
     OWN_BPE *b, *again = NULL;
     OWN_BYTES *text = NULL;
     size_t n;
@@ -325,37 +323,21 @@ static int learn_job(void)
     return bpe_parse("codes", text, n, &again);
 }
 
-static int apply_job(void)
-{
-    static const char codes[] = "#version: 0.2\na b\nab c</w>\nc a\n";
-    BpeText t = text_of(wanted);
-    OWN_BPE *b;
-    OWN_BYTES *pieces = NULL;
-    size_t n;
-    TRY(bpe_parse("codes", codes, sizeof codes - 1, &b));
-    return bpe_apply(b, &t, &pieces, &n);
-}
-
-static int file_job(void)
-{
-    OWN_BPE *b;
-    TRY(bpe_read(file_path("codes"), &b));
-    return bpe_write(b, file_path("copy"));
-}
-
 TEST(test_every_allocation_fails)
 {
     static char pairs[4096], *p = pairs;
     /* 512 pairs, one in each word: the map of places is half full when the first is merged. */
     for (int i = 0; i < 512; i++) p += sprintf(p, "%c%c ", 'A' + i / 23, 'A' + i % 23);
     strcpy(p, "AA\n");
-    wanted = pairs;
-    assert_true(fail_each(learn_job, 0) > 1000);
-    wanted = draw_text(alphabets[1], 1500, 1);
-    assert_true(fail_each(learn_job, 0) > 100);
-    assert_true(fail_each(apply_job, 0) > 10);
-    file_text("codes", "#version: 0.2\na b\nab c</w>\n");
-    assert_true(fail_each(file_job, 0) > 10);
+    BpeText other = text_of(draw_text(alphabets[1], 1500, 1));
+    const char *codes = file_text("codes", "#version: 0.2\na b\nab c</w>\nc a\n"),
+               *copy = file_path("copy");
+    assert_true(FAILURES(0, code = learn_job(pairs)) > 1000);
+    assert_true(FAILURES(0, code = learn_job(other.bytes)) > 100);
+    assert_true(FAILURES(0, OWN_BPE * b; OWN_BYTES *pieces = NULL; size_t n;
+                         code = bpe_read(codes, &b);
+                         if (code == 0) code = bpe_apply(b, &other, &pieces, &n);
+                         if (code == 0) code = bpe_write(b, copy)) > 20);
 }
 
 TEST_MAIN(scratch_open, scratch_close)

@@ -181,6 +181,7 @@ TEST(test_pairs_follow_the_rule)
         assert_string_equal(c.vocab.word[0], WORD_EOS);
         assert_string_equal(c.vocab.word[2], "2");
         assert_true(c.entropy_rate == 0);
+        SCOPED(memory_drop)
         int32_t *to = memory_new(V + 1, sizeof *to), *other = memory_new(V + 1, sizeof *other);
         for (int i = 0; i < SPLITS; i++) {
             assert_int_equal(c.text[i].lines, pairs[i]);
@@ -207,8 +208,6 @@ TEST(test_pairs_follow_the_rule)
             to[1] = to[2];
             assert_false(is_injective(to, V));
         }
-        memory_free(to);
-        memory_free(other);
     }
 }
 

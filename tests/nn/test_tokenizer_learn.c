@@ -3,12 +3,13 @@
 #include "tests/lib/test.h"
 
 #include <jansson.h>
-#include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
-#include "nn/text/tokenizer.h"
+#include "nn/text/tokenizer_steps.h"
+#include "tests/lib/tiny.h"
 #include "tests/nn/slow_bpe.h"
+
+#define OWN_TOKENIZER SCOPED(tokenizer_drop) Tokenizer
 
 enum { FIRST = 257, MOST = FIRST + 60, PIECES = 4000 };
 
@@ -107,7 +108,7 @@ static char *learned(const char *text, size_t most)
 /* Tells whether a file has the merges and the tokens of the slow program. */
 static int same(const Slow *s, const char *json)
 {
-    Tokenizer *t;
+    OWN_TOKENIZER *t;
     json_t *root = json_loads(json, 0, NULL),
            *list = json_object_get(json_object_get(root, "model"), "merges");
     assert_int_equal(tokenizer_parse("json", json, strlen(json), &t), 0);
@@ -123,7 +124,6 @@ static int same(const Slow *s, const char *json)
         is = !n || (bytes == n && memcmp(shown, s->symbol[i], n) == 0);
     }
     assert_int_equal(tokenizer_find(t, TOKENIZER_FIRST), 0);
-    tokenizer_free(t);
     json_decref(root);
     return is;
 }
@@ -135,12 +135,11 @@ TEST(merges_are_those_of_a_slow_program)
     for (int i = 0; i < 16; i++) {
         const char *text = draw_text(letters[i % 2], 100 + draw(900), 0);
         size_t most = 1 + draw(MOST - FIRST - 1);
-        char *json = learned(text, most);
+        OWN_BYTES *json = learned(text, most);
         count_anew(&s, text, most, 0);
         if (!same(&s, json)) fail_msg("text %d, %zu merges", i, most);
         count_anew(&s, text, most, 1);
         other += !same(&s, json);
-        memory_free(json);
     }
     assert_true(other > 8); /* the order of equal pairs is seen */
 }
@@ -149,9 +148,9 @@ TEST(any_text_comes_back)
 {
     static const char text[] = "caf\xc3\xa9 caf\xc3\xa9\r\n\t \xf0\x9f\x98\x80\x01\x7f  x\n\n"
                                "\xc2\xad <|endoftext|>it's 12";
-    char *json = learned(text, 20);
-    Tokenizer *t;
-    int32_t *id = NULL;
+    OWN_BYTES *json = learned(text, 20);
+    OWN_TOKENIZER *t;
+    SCOPED(memory_drop) int32_t *id = NULL;
     size_t n = 0, at = 0, bytes;
     assert_int_equal(tokenizer_parse("json", json, strlen(json), &t), 0);
     assert_int_equal(tokenizer_encode(t, "text", text, sizeof text - 1, &id, &n), 0);
@@ -161,9 +160,6 @@ TEST(any_text_comes_back)
     }
     assert_int_equal(at, sizeof text - 1);
     assert_true(n < at);
-    memory_free(id);
-    tokenizer_free(t);
-    memory_free(json);
 }
 
 /* Allocations are alike for each of 256 bytes: those that fail lie farther and farther apart. */
