@@ -140,8 +140,6 @@ TEST(wrong_colours_are_refused)
     assert_int_equal(bridge_plan(t, &o, &p), ERR_INPUT);
 }
 
-/* ---- post-norm -------------------------------------------------------------------------------------- */
-
 /* Each sub-step has a norm, and no norm is alone: those of the encoder's last sub-step are the memory's. */
 TEST(post_pairs_are_normed_sub_steps)
 {
@@ -167,8 +165,6 @@ TEST(post_pairs_are_normed_sub_steps)
             }
         }
 }
-
-/* ---- equal parameters ------------------------------------------------------------------------------- */
 
 TEST(sides_have_equal_parameters)
 {

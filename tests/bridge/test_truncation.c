@@ -87,15 +87,13 @@ static void turn(const System *s, int op, const double *y, double *dy)
     }
 }
 
-static void turn_F(const System *s, int set, double t, const double *y, double *dy)
+OWN_FIELD(turn_F)
 {
-    (void)set, (void)t;
     turn(s, OP_F, y, dy);
 }
 
-static void turn_G(const System *s, int set, double t, const double *y, double *dy)
+OWN_FIELD(turn_G)
 {
-    (void)set, (void)t;
     turn(s, OP_G, y, dy);
 }
 
@@ -150,15 +148,13 @@ static double closed_error(const Table *t, const double w[2], double h, const do
 /* own_speed returns how far a step of a scheme goes on the constant field 1 of an operator. It tries histories that
  * came at speed 0 and 1, and finds the speed at which the step goes as fast as its history, as its result is affine in
  * that speed. */
-static void constant(const System *s, int set, double t, const double *y, double *dy)
+OWN_FIELD(constant)
 {
-    (void)set, (void)t, (void)y;
     dy[0] = s->param[0];
 }
 
-static void constant_G(const System *s, int set, double t, const double *y, double *dy)
+OWN_FIELD(constant_G)
 {
-    (void)set, (void)t, (void)y;
     dy[0] = s->param[1];
 }
 
@@ -265,8 +261,6 @@ TEST(test_own_time)
         assert_int_equal(truncation_governed(&r), -1);
     }
 }
-
-/* ---- zero ------------------------------------------------------------------------------------------- */
 
 /* Where sublayers give zero there is no error at any h, for any scheme that keeps the state and for either field. */
 TEST(test_zero)

@@ -157,8 +157,6 @@ TEST(test_stopped)
     assert_true(sum.measured == 0);
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------- */
-
 static int study(Model *model, const Table *table)
 {
     static const size_t start[] = {0, 1};
@@ -180,8 +178,6 @@ TEST(test_short_memory)
     shake(m, 0.1, 1);
     assert_true(FAILURES(0, code = study(m, t)) > 50);
 }
-
-/* ---- misuse ----------------------------------------------------------------------------------------- */
 
 TEST(test_misuse)
 {

@@ -310,8 +310,6 @@ TEST(test_refused_codes)
     assert_true(error_has("nowhere/codes"));
 }
 
-/* ---- no memory ---------------------------------------------------------------------------------- */
-
 static int learn_job(const char *of)
 {
     BpeText t = text_of(of);

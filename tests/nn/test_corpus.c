@@ -469,8 +469,6 @@ TEST(test_refused_corpora)
     scratch_files(1);
 }
 
-/* ---- every allocation fails once ---------------------------------------------------------------- */
-
 /* Builds a vocabulary with more words than the table's first size, so that the table grows. */
 static int job_growth(void)
 {

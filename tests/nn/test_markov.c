@@ -269,12 +269,9 @@ TEST(test_a_function_of_size_and_seed)
 TEST(test_refused_names)
 {
     static const char *const bad[] = {"reverse:", "reverse:1", "reverse:10001", "reverse:8:"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         tiny_refuse(bad[i], (CorpusChoice){0}, "expected reverse:V, V from 2 to 10000");
-        assert_true(error_has(bad[i]));
-    }
     tiny_refuse("reverse8", (CorpusChoice){0}, "no corpus 'reverse8'");
-    assert_true(error_has("reverse:V"));
     tiny_refuse("reverse:8", (CorpusChoice){.level = LEVEL_CHAR}, "no characters");
     tiny_refuse("reverse:8", (CorpusChoice){.vocab_limit = 100}, "reverse:V has V words");
 }

@@ -121,8 +121,6 @@ TEST(test_alike_names)
     refuse(en_de, "no text for test");
 }
 
-/* ---- choices ------------------------------------------------------------------------------------ */
-
 TEST(test_refused_choices)
 {
     static const char *const name[] = {
@@ -156,8 +154,6 @@ TEST(test_refused_choices)
     check_train((CorpusChoice){.source = "en", .target = "de", .level = LEVEL_CHAR},
                 "a _ m a n _ w a l k s <eos> a _ m a n <eos>");
 }
-
-/* ---- texts that are refused --------------------------------------------------------------------- */
 
 TEST(test_refused_texts)
 {
@@ -326,8 +322,6 @@ TEST(test_long_pairs_are_left_out)
     assert_int_equal(text.text[SPLIT_TRAIN].tokens, tokens);
     assert_int_equal(text.left_out, 0);
 }
-
-/* ---- no memory ---------------------------------------------------------------------------------- */
 
 TEST(test_every_allocation_fails)
 {

@@ -144,8 +144,6 @@ TEST(test_pieces_give_the_text_back)
     }
 }
 
-/* ---- predictions -------------------------------------------------------------------------------- */
-
 static size_t batched(const Corpus *c, const Text *t, int context)
 {
     OWN_BATCHES *b;
@@ -233,8 +231,6 @@ TEST(test_refused_texts)
         if (row[i].words) tiny_opens(folder, (CorpusChoice){.vocab_limit = 50});
     }
 }
-
-/* ---- no memory ---------------------------------------------------------------------------------- */
 
 TEST(test_every_allocation_fails)
 {

@@ -375,8 +375,6 @@ TEST(test_flipped_bits)
     assert_true(flip_sound(file, 0, x, &open) && x[0] == 1);
 }
 
-/* ---- a full disk ---------------------------------------------------------------------------------- */
-
 /* Makes a disk that is full after `bytes`: the process may not write longer files. */
 static void limit_files(rlim_t bytes)
 {
@@ -411,8 +409,6 @@ TEST(test_full_disk)
     }
     signal(SIGXFSZ, before);
 }
-
-/* ---- every allocation fails once ---------------------------------------------------------------- */
 
 static void *json_new(size_t bytes)
 {

@@ -79,8 +79,6 @@ TEST(the_best_epoch_is_kept)
         }
 }
 
-/* ---- files of a run ------------------------------------------------------------------------------ */
-
 TEST(the_log_has_its_columns)
 {
     Trial a;
@@ -352,8 +350,6 @@ TEST(hostile_progress_is_refused)
         assert_int_equal(run(&a), 0);
     }
 }
-
-/* ---- validations within epochs -------------------------------------------------------------------- */
 
 /* Finds the steps of the rows with a validation perplexity, and these perplexities. Returns how many. */
 static int validations_of(const char *directory, uint64_t step[32], double ppl[32])

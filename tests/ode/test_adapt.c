@@ -58,8 +58,6 @@ TEST(test_every_pair)
     assert_true(pairs > 0);
 }
 
-/* ---- theory ---------------------------------------------------------------------------------------- */
-
 /* Orders, and the norm of the error terms of y' in one colour. Prince, Dormand 1981, table 2, and Bogacki, Shampine
  * 1989, table 1, give .0418, 3.36e-3, 9.48e-4 and 3.99e-4; heun-euler has the norm of Heun, 5/144 squared. */
 static const struct {
@@ -174,8 +172,6 @@ TEST(test_outcomes)
     assert_int_equal(adapt_run(t, s, &o, y, &r), ERR_MISUSE);
 }
 
-/* ---- GSL's rkf45 goes on with order 5 too -------------------------------------------------------- */
-
 static int gsl_field(double t, const double *y, double *dy, void *system)
 {
     const System *s = system;
@@ -186,7 +182,7 @@ static int gsl_field(double t, const double *y, double *dy, void *system)
     return 0;
 }
 
-/* A step and its error, at a time that is not 0. */
+/* A step of GSL's rkf45, which goes on with order 5 too, and its error, at a time that is not 0. */
 TEST(test_gsl_steps)
 {
     OWN_TABLE *t = scheme("fehlberg");

@@ -13,8 +13,6 @@
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
 
-/* ---- trees ------------------------------------------------------------------------------------------ */
-
 static const struct {
     const char *name, *explicit; /* the scheme that is left where F = 0 */
     int order, general;          /* for a linear F; for any */
@@ -149,8 +147,6 @@ TEST(test_refused_systems)
     assert_refused(stepper_new(rosenbrock, forced, &st), "forced", "time");
 }
 
-/* ---- stability -------------------------------------------------------------------------------------- */
-
 /* Returns the factor of ETD-RK2 on y' = (F + G) y: a = e^F y + phi_1 G y, y' = a + phi_2 G (a - y) (Cox, Matthews
  * 2002). */
 static double complex etd_rk2(double complex F, double complex G)
@@ -182,8 +178,6 @@ TEST(test_amplification)
             assert_true(fabs(modulus(t, point[i], point[j]) - m) <= 1e-12 * (1 + m));
         }
 }
-
-/* ---- language ---------------------------------------------------------------------------------------- */
 
 /* Networks and compositions refuse exponential schemes in words, and "all" and "decoders" have none of them. */
 TEST(test_elsewhere)

@@ -283,8 +283,6 @@ TEST(test_closed_flows)
     }
 }
 
-/* ---- solutions that schemes share ------------------------------------------------------------------- */
-
 /* A remembered solution costs no value of the field and is the same to the bit. Other times, another tolerance, a
  * solution that nothing checks, and another field are computed anew. A solution that does not fit is not kept. */
 TEST(test_solved)

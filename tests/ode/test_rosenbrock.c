@@ -202,8 +202,6 @@ TEST(test_singular)
     assert_true(fabs(y - 2) <= 1e-9);
 }
 
-/* ---- stiff systems ------------------------------------------------------------------------------------ */
-
 /* Stiff systems take few steps, and errors fall with the tolerance. dormand-prince needs many more. */
 TEST(test_stiff)
 {

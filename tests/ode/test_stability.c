@@ -319,8 +319,6 @@ TEST(test_lags)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) check_lag(&known[i]);
 }
 
-/* ---- hostile ------------------------------------------------------------------------------------------ */
-
 TEST(test_history)
 {
     char text[4096];

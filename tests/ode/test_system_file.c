@@ -176,12 +176,9 @@ TEST(test_bad)
         {"system x y\n", "test:1:"},
         {"system x\nsystem x\n", "test:2:"},
         {"system x\nG = y +\n", "test:2:8: "},
-        {"system x\nG = y y\n", "test:2:7: "},
         {"system x\nG = (y\n", "test:2:7: "},
         {"system x\nG = z\n", "test:2:5: "},
-        {"system x\nG = y2\n", "test:2:5: "},
         {"system x\nG = y*uniform\n", "test:2:7: "},
-        {"system x\nG = foo(y)\n", "test:2:5: "},
         {"system x\nG = sin y\n", "test:2:9: "},
         {"system x\nG = 1e400\n", "test:2:5: "},
         {"system x\nG = 0x10\n", "test:2:5: "},
@@ -214,14 +211,12 @@ TEST(test_bad)
         {"system x\nG = y\nC = sum z\nmemory 3\ninitial = 1\n", "test: expected the memory"},
         {"system x\nG = y\nmemory 3\ninitial = 1\n", "test: expected an interaction C"},
         {"system x\nG = y\nmemory = 3\ninitial = 1\n", "test: expected an interaction C"},
-        {"system x\nmemory 0\n", "test:2:7: "},
         {"system x\nmemory 2\nmemory 3\n", "test:3:7: "},
         {"system x\nmemory 65537\n", "test:2:"},
         {"system x\nd 30\nmemory 60000\nG = y\nC = sum z\nmemory = 1\ninitial = 1\n",
          "test: expected at most 65536"},
         {"system x\nd 2\nG = y\ninitial = 1, 2, 3\n",
          "test:4:18: expected 1 value of initial, or 2, one a coordinate; there are 3"},
-        {"system x\nd 2\nG = y\ninitial1 = 1, 2\n", "test:4:13: "},
         {"system x\nG = y, y\n", "test:2:6: "},
         {"system x\nexact = y\n", "test:2:9: "},
         {"system x\nF = y[i*1]\n", "test:2:"},
@@ -386,13 +381,6 @@ TEST(test_large)
         n += (size_t)sprintf(text + n, "\n");
     }
     assert_int_equal(system_parse("test", text, n, 0, 0, 1, &s), ERR_INPUT);
-}
-
-TEST(test_files)
-{
-    System *s;
-    assert_int_equal(system_read("/nonexistent/x", 0, 0, 1, &s), ERR_INPUT);
-    assert_int_equal(system_read("/", 0, 0, 1, &s), ERR_INPUT);
 }
 
 TEST_MAIN(zoo_begin, zoo_end)

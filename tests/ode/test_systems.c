@@ -66,8 +66,6 @@ TEST(test_sizes)
     }
 }
 
-/* ---- flows --------------------------------------------------------------------------------------- */
-
 static double reference_error(const System *s, int op, double h)
 {
     size_t N = s->n * s->d;
