@@ -199,8 +199,4 @@ TEST(sides_must_fit)
     set_sources(0);
 }
 
-int main(void)
-{
-    backend_threads(1);
-    return test_run(set_up, tear_down);
-}
+TEST_MAIN(set_up, tear_down)

@@ -1,5 +1,5 @@
 /* test_tokenizer.c: tokens of texts of many scripts are those that the library `tokenizers` 0.23.2 gives for the same
- * tokenizer.json (tests/foreign/ids.json: 49 texts for each); what a text must keep. */
+ * tokenizer.json (tests/foreign/ids.json: 49 texts for each); test_bpe_dropout.c has the order of merges. */
 #include "tests/lib/test.h"
 
 #include <jansson.h>
@@ -51,30 +51,6 @@ TEST(tokens_are_those_of_the_library)
     }
     assert_true(compared >= 2 * 49);
     json_decref(all);
-}
-
-/* The earliest merge comes first, wherever it is; of equal ones the leftmost; a merged symbol merges again. */
-TEST(order_of_merges)
-{
-    static const char json[] =
-        "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"c\": 2, \"bc\": 3, \"ab\": "
-        "4, \"aa\": 5, \"aabc\": 6}, \"merges\": [\"b c\", \"a b\", \"a a\", \"aa bc\"]}}";
-    static const struct {
-        const char *text;
-        size_t n;
-        int32_t id[4];
-    } rows[] = {{"abc", 2, {0, 3}}, {"abab", 2, {4, 4}},     {"aaa", 2, {5, 0}},
-                {"aabc", 1, {6}},   {"aabab", 3, {0, 4, 4}}, {"x", 0, {0}}};
-    OWN_TOKENIZER *t;
-    assert_int_equal(tokenizer_parse("json", json, sizeof json - 1, &t), 0);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        OWN_IDS *id = NULL;
-        size_t n = 0;
-        assert_int_equal(tokenizer_encode(t, "text", rows[i].text, strlen(rows[i].text), &id, &n),
-                         0);
-        assert_int_equal(n, rows[i].n);
-        for (size_t k = 0; k < n; k++) assert_int_equal(id[k], rows[i].id[k]);
-    }
 }
 
 TEST(short_of_memory)

@@ -465,8 +465,4 @@ TEST(every_allocation_may_fail)
 
 TEST_ADD(all_backends_are_here, NULL, NULL)
 
-int main(void)
-{
-    backend_threads(1);
-    return test_run(set_up, tear_down);
-}
+TEST_MAIN(set_up, tear_down)

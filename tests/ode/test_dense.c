@@ -93,8 +93,6 @@ TEST(every_scheme)
             assert_int_equal(d.order, 0);
         } else {
             with++;
-            print_message("# %s: order %d, within a step %d%s\n", frozen->name, th.order, d.order,
-                          d.smooth ? ", smooth" : "");
             /* methods of order 5 with six slopes, none of them at the end, have no values of order 4 (Horn 1983) */
             int least = table_implicit(frozen)      ? 1
                         : th.order > 4 && !d.smooth ? th.order - 2
@@ -162,7 +160,6 @@ TEST(errors_within_steps)
             double power = fmin(th.order, d.order + 1),
                    expected = fmin(1, power / (e.estimate_order + 1));
             double slope = log(a / b) / log(1000);
-            print_message("# %s on %s: %.3g, slope %.2f\n", t->name, s->name, b, slope);
             if (!(slope > .75 * expected &&
                   b < 1000 * pow(small, fmin(1, th.order / (e.estimate_order + 1.)))))
                 fail_msg("%s on %s: %g, %g", t->name, s->name, a, b);

@@ -263,7 +263,6 @@ TEST(test_options)
     assert_int_equal(third.point[0].steps, 3); /* 0.3 becomes 1/3, and the study says so */
     assert_true(third.point[0].h == 1.0 / 3 && third.verdict == VERDICT_AGREE);
     assert_string_equal(verdict_name(VERDICT_AGREE), "agree");
-    assert_string_equal(verdict_name(VERDICT_FLOOR), "floor");
     assert_string_equal(verdict_name(-1), "unknown");
 }
 
