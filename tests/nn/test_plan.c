@@ -9,13 +9,7 @@
 
 static void assert_prints(const Plan *p, const char *words)
 {
-    char *text;
-    size_t bytes;
-    FILE *f = open_memstream(&text, &bytes);
-    plan_print(p, f);
-    fclose(f);
-    assert_string_equal(text, words);
-    free(text);
+    assert_string_equal(WRITTEN(f, plan_print(p, f)), words);
 }
 
 TEST(one_side_has_plain_names)

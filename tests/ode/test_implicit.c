@@ -8,6 +8,7 @@
 #include "ode/step/implicit.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
+#include "tests/lib/scratch.h"
 
 static const double eps = 0x1p-52;
 
@@ -430,15 +431,10 @@ TEST(test_fixed_point_text)
         {"k1 = H(y + 1/2*k1 + 1/3*k2[-1])\nk2 = G(y)\ny' = y + k1 - k1[-1] + k2", 1,
          "k1 = H(y)\nk2 = H(y + 1/2*k1 + 1/3*k3[-1])\nk3 = G(y)\ny' = y + k2 - k2[-1] + k3"}};
     for (int i = 0; i < 2; i++) {
-        char *text;
-        size_t bytes;
         OWN_TABLE *of = scheme(row[i].of), *wanted = scheme(row[i].made);
-        FILE *f = open_memstream(&text, &bytes);
-        assert_int_equal(scheme_fixed_point(of, row[i].n, "it", f), 0);
-        fclose(f);
+        char *text = WRITTEN(f, assert_int_equal(scheme_fixed_point(of, row[i].n, "it", f), 0));
         OWN_TABLE *made = scheme_of_text(text);
         if (!table_equal(made, wanted)) fail_msg("%s", text);
-        free(text);
     }
     OWN_TABLE *gated = scheme("k1 = F(y)\ngate g = tanh(k1)\nk2 = G(y + g*k2)\ny' = y + k2"),
               *split = scheme("strang-marchuk:implicit-midpoint:fixed-point-2");
