@@ -425,7 +425,7 @@ TEST(test_failing_allocator)
     int32_t id[] = {1, 2, 0, 1, 0};
     Text t = {.file = "text", .id = id, .tokens = 5, .lines = 2};
     for (int two = 0; two < 2; two++)
-        assert_true(FAILURES(ERR_MEMORY, OWN_BATCHES * b;
+        assert_true(FAILURES(ERR_MEMORY, OWN_BATCHES *b = NULL;
                              code = batches_new(&t, two ? &t : NULL, &words, NULL, CONTEXT_SENTENCE,
                                                 8, 4, 1, &b)) >= 10 + 3 * two);
 }

@@ -312,7 +312,7 @@ TEST(test_every_allocation_fails)
                *copy = file_path("copy");
     assert_true(FAILURES(0, code = learn_job(pairs)) > 1000);
     assert_true(FAILURES(0, code = learn_job(other.bytes)) > 100);
-    assert_true(FAILURES(0, OWN_BPE * b; OWN_BYTES *pieces = NULL; size_t n;
+    assert_true(FAILURES(0, OWN_BPE *b = NULL; OWN_BYTES *pieces = NULL; size_t n;
                          code = bpe_read(codes, &b);
                          if (code == 0) code = bpe_apply(b, &other, &pieces, &n);
                          if (code == 0) code = bpe_write(b, copy)) > 20);

@@ -241,7 +241,8 @@ TEST(steps_outside_the_model_are_refused)
 TEST(short_of_memory)
 {
     OWN_MODEL *m = shaken("cpu-f32", tiny_config(), tiny_transformer(0), 0);
-    assert_true(FAILURES(ERR_MEMORY, OWN_DECODING * d; code = decoding_new(m, 3, 4, 2, &d)) > 10);
+    assert_true(FAILURES(ERR_MEMORY, OWN_DECODING *d = NULL; code = decoding_new(m, 3, 4, 2, &d)) >
+                10);
 }
 
 /* The stated bytes are those allocated. */

@@ -291,7 +291,7 @@ TEST(nothing_leaks)
     OWN_TEXT t = tiny_placed(3, TOKENS);
     for (int each = 0; each < 2; each++) {
         Asking ask = {.what = ASK_MASKED, .each = each};
-        assert_true(FAILURES(ERR_MEMORY, OWN_BATCHES * b;
+        assert_true(FAILURES(ERR_MEMORY, OWN_BATCHES *b = NULL;
                              code = batches_new(&t, NULL, &all_words, &ask, CONTEXT_STREAM, 64, 16,
                                                 1, &b)) >= 5);
     }

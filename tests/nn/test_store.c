@@ -434,8 +434,9 @@ TEST(test_failing_allocator)
     int writes = FAILURES(ERR_MEMORY, code = tensors_write(file, t, 3, STORE_F32, meta, 2));
     int reads = FAILURES(ERR_MEMORY, code = read_sample(file, STORE_F32, 1, y);
                          assert_true(code ? untouched(y) : y[0] == 0 && y[10] == 0));
-    int metas = FAILURES(ERR_MEMORY, OWN_BYTES * value; code = store_meta(file, "scheme", &value);
-                         assert_true(code || strcmp(value, meta[0].value) == 0));
+    int metas =
+        FAILURES(ERR_MEMORY, OWN_BYTES *value = NULL; code = store_meta(file, "scheme", &value);
+                 assert_true(code || strcmp(value, meta[0].value) == 0));
     json_set_alloc_funcs(old_new, old_drop);
     assert_true(writes > 20);
     assert_true(reads > 20);

@@ -65,7 +65,7 @@ TEST(short_of_memory)
         "\"pre_tokenizer\": {\"type\": \"Digits\", \"individual_digits\": true}, \"model\": {\"type\": "
         "\"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"ab\": 2}, \"merges\": [\"a b\"]}}";
     assert_true(
-        FAILURES(ERR_MEMORY, OWN_TOKENIZER * t; OWN_IDS *id = NULL; size_t n = 0;
+        FAILURES(ERR_MEMORY, OWN_TOKENIZER *t = NULL; OWN_IDS *id = NULL; size_t n = 0;
                  code = tokenizer_parse("json", json, sizeof json - 1, &t);
                  if (code == 0) code = tokenizer_encode(t, "text", "ab<s>b1a", 8, &id, &n)) > 10);
 }
