@@ -5,6 +5,7 @@
 
 #include "tests/lib/bridged.h"
 #include "tests/lib/plain.h"
+#include "tests/lib/scratch.h"
 
 enum { TOKENS = 6, LAYERS = 2, STEPS = 6 };
 
@@ -74,12 +75,10 @@ static int slot_of(const Model *m, int layer, const SubStep *s)
 
 static void layer_norm(Model *m, int layer, const SubStep *s, double *y)
 {
-    char name[64];
-    const char *kind = s->kind == SLOT_ATTENTION ? "attn" : "ffn";
-    snprintf(name, sizeof name, "layers.%d.%s.%d.norm.weight", layer, kind, s->set);
-    OWN_REALS *w = tiny_tensor(m, name);
-    snprintf(name, sizeof name, "layers.%d.%s.%d.norm.bias", layer, kind, s->set);
-    OWN_REALS *b = tiny_tensor(m, name);
+    const char *norm =
+        formed("layers.%d.%s.%d.norm", layer, s->kind == SLOT_ATTENTION ? "attn" : "ffn", s->set);
+    OWN_REALS *w = tiny_tensor(m, formed("%s.weight", norm)),
+              *b = tiny_tensor(m, formed("%s.bias", norm));
     for (size_t i = 0; i < TOKENS; i++) plain_norm(w, b, y + i * D, y + i * D);
 }
 

@@ -8,6 +8,7 @@
 
 #include "bridge/truncator.h"
 #include "tests/lib/layers.h"
+#include "tests/lib/scratch.h"
 
 enum { D = 4, FAR = 40 };
 
@@ -39,14 +40,10 @@ static Model *turning(const Table *t, int act)
     layers_identity(m, "layers.0.attn.1.qkv.weight", 2 * D, D);
     layers_put(m, "layers.0.attn.1.out.weight", 0, &A[0][0], D * D);
     for (int s = 1; s <= table_sets(t, OP_G); s++) {
-        char up[64], bias[64], down[64];
-        snprintf(up, sizeof up, "layers.0.ffn.%d.up.weight", s);
-        snprintf(bias, sizeof bias, "layers.0.ffn.%d.up.bias", s);
-        snprintf(down, sizeof down, "layers.0.ffn.%d.down.weight", s);
         rotation(axis_G[s - 1], A);
-        layers_identity(m, up, 0, D);
-        layers_fill(m, bias, FAR); /* leaves no trace, as A 1 = 0 */
-        layers_put(m, down, 0, &A[0][0], D * D);
+        layers_identity(m, formed("layers.0.ffn.%d.up.weight", s), 0, D);
+        layers_fill(m, formed("layers.0.ffn.%d.up.bias", s), FAR); /* no trace, as A 1 = 0 */
+        layers_put(m, formed("layers.0.ffn.%d.down.weight", s), 0, &A[0][0], D * D);
     }
     return m;
 }
@@ -430,12 +427,9 @@ static void check_network(const char *name, const char *tensor, double value,
 
 TEST(test_network)
 {
-    static const char stages[] = "k1 = L(y)\nk2 = L(y + k1)\n";
-    char text[256];
-    snprintf(text, sizeof text, "%sy' = y + 1/4*k1 + k2", stages);
-    check_network("rk2-scalar", "layers.0.scheme.a", 0.25, text);
-    snprintf(text, sizeof text, "%sy' = y + 3/4*k1 + 1/4*k2", stages);
-    check_network("rk2-gate", "layers.0.scheme.g.bias", log(3), text);
+#define STAGES "k1 = L(y)\nk2 = L(y + k1)\n"
+    check_network("rk2-scalar", "layers.0.scheme.a", 0.25, STAGES "y' = y + 1/4*k1 + k2");
+    check_network("rk2-gate", "layers.0.scheme.g.bias", log(3), STAGES "y' = y + 3/4*k1 + 1/4*k2");
     check_network("lm-resnet", NULL, 0, "k1 = L(y)\ny' = y + k1");
 }
 

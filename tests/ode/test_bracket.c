@@ -4,6 +4,7 @@
 
 #include "kernels/random.h"
 #include "tests/lib/schemes.h"
+#include "tests/lib/scratch.h"
 
 /* Makes n random flows of fractions k/6, then two that make the fractions of F and of G sum to 1. */
 static Table *random_flows(uint64_t seed, int n)
@@ -134,11 +135,9 @@ static long pairs(const char *word, char a, char b)
 
 static void check_area(const char *word, int a, int b, long twice)
 {
-    char name[40];
     OWN_RATIONAL area;
     mpq_init(area);
-    snprintf(name, sizeof name, "word:%s", word);
-    OWN_TABLE *t = frozen(name);
+    OWN_TABLE *t = frozen(formed("word:%s", word));
     assert_int_equal(bracket_area(t, a, b, area), 0);
     if (mpq_cmp_si(area, twice, 2) != 0) fail_msg("%s", word);
 }

@@ -12,6 +12,7 @@
 #include "ode/ode.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
+#include "tests/lib/scratch.h"
 
 static const struct {
     const char *name, *explicit; /* the scheme that is left where F = 0 */
@@ -128,8 +129,7 @@ TEST(test_linear_files)
         {"G = 2^y", 1, 0},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        char text[512];
-        snprintf(text, sizeof text, "system a\nn 5\n%s\ninitial = 0.4 + 0.1*i\n", cases[k].fields);
+        const char *text = formed("system a\nn 5\n%s\ninitial = 0.4 + 0.1*i\n", cases[k].fields);
         OWN_SYSTEM *s = read_system(text, 0, 0);
         int said = s->linear_ops & (1 << OP_F | 1 << OP_G);
         if (said != (cases[k].F << OP_F | cases[k].G << OP_G)) fail_msg("%s: %d", text, said);

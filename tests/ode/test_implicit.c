@@ -395,9 +395,8 @@ TEST(test_fixed_point)
     size_t N = s->n * s->d;
     OWN_REALS *y = numbers(2 * N);
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        char name[TABLE_NAME];
         for (int n = 0; n <= 5; n++) {
-            snprintf(name, sizeof name, "%s:fixed-point-%d", row[i].name, n);
+            const char *name = formed("%s:fixed-point-%d", row[i].name, n);
             OWN_TABLE *t = scheme(name);
             assert_false(table_implicit(t));
             assert_string_equal(t->name, name);
@@ -405,8 +404,8 @@ TEST(test_fixed_point)
             int expected = n + 1 < row[i].order ? n + 1 : row[i].order;
             if (order_of(t) != expected) fail_msg("%s: order %d", name, order_of(t));
         }
-        snprintf(name, sizeof name, "%s:fixed-point-40", row[i].name);
-        OWN_TABLE *t = frozen(name), *solved = frozen(row[i].name);
+        OWN_TABLE *t = frozen(formed("%s:fixed-point-40", row[i].name)),
+                  *solved = frozen(row[i].name);
         if (t->past_y) continue;
         walk_on(t, s, 0.05, 1, y);
         walk_on(solved, s, 0.05, 1, y + N);

@@ -9,6 +9,7 @@
 #include "kernels/random.h"
 #include "ode/measure/fit.h"
 #include "tests/lib/schemes.h"
+#include "tests/lib/scratch.h"
 
 static const OrderOptions usual = {.halvings = 6};
 
@@ -199,9 +200,7 @@ TEST(test_kink)
         {"G = abs(y-1)+0.3\ninitial = 1+i\nt-end 2\n", "rk4", VERDICT_AGREE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[256];
-        snprintf(text, sizeof text, "system s\nn 4\nd 2\n%s", cases[i].text);
-        OWN_SYSTEM *s = read_system(text, 0, 0);
+        OWN_SYSTEM *s = read_system(formed("system s\nn 4\nd 2\n%s", cases[i].text), 0, 0);
         OWN_TABLE *t = scheme(cases[i].scheme);
         OWN_STUDY m = measured(t, s, (OrderOptions){.halvings = 7}, order_of(t), 1);
         if (m.verdict != cases[i].verdict)

@@ -7,6 +7,7 @@
 #include "ode/step/functions.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
+#include "tests/lib/scratch.h"
 
 /* ---- orders and stability ---------------------------------------------------------------------------- */
 
@@ -274,9 +275,7 @@ TEST(test_multistep)
                 3}};
     OWN_SYSTEM *s = make("fisher");
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        char text[512];
-        snprintf(text, sizeof text, "%s%s", start, row[i].rest);
-        OWN_TABLE *t = frozen(text);
+        OWN_TABLE *t = frozen(formed("%s%s", start, row[i].rest));
         assert_int_equal(order_of(t), row[i].order);
         assert_int_equal(order_verdict(t, s, row[i].order), VERDICT_AGREE);
     }

@@ -3,6 +3,7 @@
 
 #include "kernels/random.h"
 #include "tests/lib/schemes.h"
+#include "tests/lib/scratch.h"
 
 static void check_round_trip(const Table *t)
 {
@@ -485,9 +486,7 @@ TEST(test_inexact)
                  {"1/(2-2^(1/3))", 0, 1.351207191959657634},
                  {"(1/2)^3", 1, 0.125}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[256];
-        sprintf(text, "let c = %s\nk1 = H(y)\ny' = y + c*k1", cases[i].coefficient);
-        OWN_TABLE *t = scheme(text);
+        OWN_TABLE *t = scheme(formed("let c = %s\nk1 = H(y)\ny' = y + c*k1", cases[i].coefficient));
         assert_int_equal(t->exact, cases[i].exact);
         assert_true(table_double(t->update.term[1].c) == cases[i].value);
         check_round_trip(t);

@@ -7,6 +7,7 @@
 
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
+#include "tests/lib/scratch.h"
 
 enum { MAX = 256 };
 
@@ -162,7 +163,6 @@ TEST(test_every_pair)
     int pairs = 0;
     for (size_t i = 0; i < zoo.count; i++) {
         const Table *t = zoo.scheme[i];
-        char name[2 * TABLE_NAME];
         if (!t->pair) continue;
         pairs++;
         char *used = calloc(t->evals, 1);
@@ -177,7 +177,7 @@ TEST(test_every_pair)
             static const char *const forms[] = {"", "-layer", "-F", "-G", "-decoder"};
             if (k >= 1 && k <= 3 && !table_over(t, OP_H)) continue;
             if (k == 4 && table_phi(t)) continue;
-            snprintf(name, sizeof name, "%s%s", t->name, forms[k]);
+            const char *name = formed("%s%s", t->name, forms[k]);
             OWN_TABLE *over = scheme(name), *again = reread(over);
             assert_non_null(over->pair);
             assert_string_equal(over->pair->name, name);

@@ -7,17 +7,16 @@
 #include "kernels/random.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
+#include "tests/lib/scratch.h"
 
 /* ---- expressions --------------------------------------------------------------------------------- */
 
 static double drift_at(const char *expression, double y, double t)
 {
-    char text[512];
+    static const char format[] =
+        "system e\nn 1\nparam a = 3\nparam b = a/2\nG = 0*t + (%s)\ninitial = 1\n";
     double dy;
-    snprintf(text, sizeof text,
-             "system e\nn 1\nparam a = 3\nparam b = a/2\nG = 0*t + (%s)\ninitial = 1\n",
-             expression);
-    OWN_SYSTEM *s = read_system(text, 0, 0);
+    OWN_SYSTEM *s = read_system(formed(format, expression), 0, 0);
     s->field[OP_G](s, 1, t, &y, &dy);
     return dy;
 }
@@ -302,13 +301,11 @@ TEST(test_neighbours)
         "exp(-60*(abs(i - j) - 1)^2)*(z - y) - y*(exp(-60*(i - 1)^2) + exp(-60*(i - n)^2))/(n - 1)",
         "exp(-60*(abs(i - j) - 1)^2)*(z - y) + (2 - y)*(exp(-60*(i - 1)^2) + exp(-60*(i - n)^2))/(n - 1)"};
     for (int k = 0; k < 3; k++) {
-        char text[512];
         double a[18], b[18];
-        snprintf(text, sizeof text, "system x\n%sF = y[i+1] - 2*y + y[i-1]\ninitial = normal\n",
-                 near[k]);
-        OWN_SYSTEM *s = read_system(text, 9, 2);
-        snprintf(text, sizeof text, "system x\nF = sum %s\ninitial = normal\n", far[k]);
-        OWN_SYSTEM *sum = read_system(text, 9, 2);
+        OWN_SYSTEM *s = read_system(
+            formed("system x\n%sF = y[i+1] - 2*y + y[i-1]\ninitial = normal\n", near[k]), 9, 2);
+        OWN_SYSTEM *sum =
+            read_system(formed("system x\nF = sum %s\ninitial = normal\n", far[k]), 9, 2);
         s->field[OP_F](s, 1, 0, s->initial, a);
         sum->field[OP_F](sum, 1, 0, s->initial, b);
         for (int i = 0; i < 18; i++) assert_true(fabs(a[i] - b[i]) <= 1e-13);

@@ -6,6 +6,7 @@
 
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
+#include "tests/lib/scratch.h"
 
 enum { MAX = 4096 };
 
@@ -102,10 +103,9 @@ TEST(test_options)
     int found = 0;
     for (size_t k = 0; system_name(k); k++)
         for (const SystemOption *o = system_options(k); o && o->name; o++) {
-            char name[128];
             double other = fmin(o->high, 2 * o->initial + 1);
-            snprintf(name, sizeof name, o->flag ? "%s:%s" : "%s:%s=%g", system_name(k), o->name,
-                     other);
+            const char *name = o->flag ? formed("%s:%s", system_name(k), o->name)
+                                       : formed("%s:%s=%g", system_name(k), o->name, other);
             OWN_SYSTEM *s = make(name), *plain = make(system_name(k));
             double f[2][64];
             int same = memcmp(s->initial, plain->initial, s->n * s->d * sizeof(double)) == 0;

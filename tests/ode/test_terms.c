@@ -8,8 +8,7 @@
 /* Checks that the error names this column. */
 static void assert_column(int code, const char *text, int column)
 {
-    char place[40];
-    snprintf(place, sizeof place, "claim:1:%d: ", column);
+    const char *place = formed("claim:1:%d: ", column);
     if (code != ERR_INPUT || strncmp(error_text(), place, strlen(place)) != 0)
         fail_msg("'%s': %d %s, not at %d", text, code, code ? error_text() : "", column);
 }

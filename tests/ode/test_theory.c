@@ -3,6 +3,7 @@
 #include "tests/lib/test.h"
 
 #include "tests/lib/schemes.h"
+#include "tests/lib/scratch.h"
 
 /* Checks that the sum over trees of order n of n!/(gamma sigma) is (n-1)! colours^n (ode-facts 2.3). */
 static void check_trees(int colours, const size_t *known)
@@ -171,9 +172,7 @@ TEST(test_roots)
                  {"3/2*y - 1/2*y[-1] + 1/2*k1", 1, 0},
                  {"-y[-1] + 2*y[-2] + k1", 0, 0}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        char text[256];
-        sprintf(text, "k1 = H(y)\ny' = %s", known[i].update);
-        OWN_TABLE *t = frozen(text);
+        OWN_TABLE *t = frozen(formed("k1 = H(y)\ny' = %s", known[i].update));
         Theory th = theory_of(t, 4);
         if (th.zero_stable != known[i].zero_stable || th.weakly_stable != known[i].weakly)
             fail_msg("%s: zero-stable %d, weakly %d", known[i].update, th.zero_stable,
