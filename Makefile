@@ -275,7 +275,7 @@ $(B)/tests/cuda/%.o: kernels/cuda/%.cu Makefile
 # The device's backends on it: programs that loop over backends, and what only a stand-in can make go wrong;
 # run.sh runs one in two orders of threads.
 VARIED   = kernels/test_kernels kernels/test_decode_kernels kernels/test_attention_kernels kernels/test_backend bridge/test_device $(ON_HOST:%=cuda/test_%) nn/test_twin nn/test_ways nn/test_adaptive \
-           nn/test_share nn/test_sides nn/test_heads nn/test_filled nn/test_decode bridge/test_decode_plans commands/test_gpus
+           nn/test_share nn/test_sides nn/test_filled nn/test_decode bridge/test_decode_plans commands/test_gpus
 VARIANTS = $(foreach t,$(VARIED),$(B)/tests/cuda/cuda_$(notdir $(t)))
 VARIANT  = $(B)/tests/cuda/cuda.o $(B)/tests/cuda/variant.o $(CUDA_HOST) $(TESTLIB) $(B)/libtrotter.a
 define VARIANT_RULE

@@ -1,9 +1,11 @@
-/* test_post.c: post-norm networks: the plan of a scheme against sub-steps written out here, with this
- * file's layer norm; which schemes have a post-norm plan; refusals. test_gradient.c has the gradients.
+/* test_post.c: post-norm networks: the plan of a scheme against sub-steps written out here, with the
+ * plain layer norm; which schemes have a post-norm plan; refusals. test_gradient.c has the gradients.
  * All is in f64. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/bridged.h"
+#include "tests/lib/plain.h"
+#include "tests/lib/scratch.h"
 
 enum { TOKENS = 6, LAYERS = 2, STEPS = 6 };
 
@@ -18,8 +20,7 @@ static int make_plan(const char *name, int norm, Plan **out)
     BridgeOptions o = options(0, LAYERS);
     OWN_TABLE *t = euler_named(name);
     o.norm = norm;
-    int code = bridge_plan(t, &o, out);
-    return code;
+    return bridge_plan(t, &o, out);
 }
 
 static Model *post_model(const char *name)
@@ -72,21 +73,13 @@ static int slot_of(const Model *m, int layer, const SubStep *s)
     return slot;
 }
 
-/* Computes (x - mean) / sqrt(variance + 1e-5) w + b by rows: Ba, Kiros, Hinton 2016, eq. 4. */
 static void layer_norm(Model *m, int layer, const SubStep *s, double *y)
 {
-    char name[64];
-    const char *kind = s->kind == SLOT_ATTENTION ? "attn" : "ffn";
-    snprintf(name, sizeof name, "layers.%d.%s.%d.norm.weight", layer, kind, s->set);
-    OWN_REALS *w = tiny_tensor(m, name);
-    snprintf(name, sizeof name, "layers.%d.%s.%d.norm.bias", layer, kind, s->set);
-    OWN_REALS *b = tiny_tensor(m, name);
-    for (size_t i = 0; i < TOKENS; i++) {
-        double mean = 0, var = 0, *x = y + i * D;
-        for (size_t k = 0; k < D; k++) mean += x[k] / D;
-        for (size_t k = 0; k < D; k++) var += (x[k] - mean) * (x[k] - mean) / D;
-        for (size_t k = 0; k < D; k++) x[k] = (x[k] - mean) / sqrt(var + 1e-5) * w[k] + b[k];
-    }
+    const char *norm =
+        formed("layers.%d.%s.%d.norm", layer, s->kind == SLOT_ATTENTION ? "attn" : "ffn", s->set);
+    OWN_REALS *w = tiny_tensor(m, formed("%s.weight", norm)),
+              *b = tiny_tensor(m, formed("%s.bias", norm));
+    for (size_t i = 0; i < TOKENS; i++) plain_norm(w, b, y + i * D, y + i * D);
 }
 
 /* Takes the sub-steps by hand. spoil: a coefficient is off by 1e-6, in the last sub-step of the last

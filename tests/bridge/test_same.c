@@ -64,6 +64,8 @@ static Plan *plan_at(Net n, int norm)
     return plan_named(encoder, plus + 3, o);
 }
 
+/* Networks that told_the_same_as_the_numbers cannot compare: of other layers or sublayers, or post-norm; some that it
+ * can. */
 TEST(known_maps)
 {
     static const struct {
@@ -71,29 +73,14 @@ TEST(known_maps)
         int norm, same;
     } list[] = {
         {{"rk2-unit", 0, 1}, {"repeat:2", 0, 1}, 0, 1},
-        {{"rk2-unit", 0, 3}, {"repeat:2", 0, 3}, 0, 1},
-        {{"transformer", 0, 2}, {"lie-trotter", 0, 2}, 0, 1},
-        {{"euler-layer", 0, 2}, {"transformer", 0, 2}, 0, 1},
-        {{"macaron", 0, 2}, {"strang-marchuk", 0, 2}, 0, 1},
         {{"looped:1", 0, 1}, {"transformer", 0, 1}, 0, 1},
-        {{"dial:3-0", 0, 1}, {"euler", 0, 1}, 0, 1},
-        {{"dial:2-1", 0, 1}, {"heun", 0, 1}, 0, 1},
         {{"dial:2-1/2", 0, 1}, {"heun", 0, 1}, 0, 0},
         /* names of layers and sets do not count */
         {{"word:sfsf", 0, 1}, {"transformer", 0, 2}, 0, 1},
-        {{"sandwich:2-1", 0, 1}, {"word:ssff", 0, 1}, 0, 1},
         {{"ab2", 0, 1}, {"euler", 0, 1}, 0, 1}, /* a first layer has no history */
         {{"leapfrog", 0, 1}, {"euler", 0, 1}, 0, 1},
-        {{"euler-F", 0, 1}, {"transformer", 0, 1}, 0, 1},
-        {{"euler-G", 0, 1}, {"transformer", 0, 1}, 0, 1},
-        {{"ab2", 0, 2}, {"euler", 0, 2}, 0, 0},
         /* shared weights are not those of two layers */
         {{"rk2-unit", 0, 1}, {"transformer", 0, 2}, 0, 0},
-        {{"rk2-unit", 0, 1}, {"heun-layer", 0, 1}, 0, 0},
-        {{"heun", 0, 1}, {"ralston", 0, 1}, 0, 0},
-        {{"heun", 0, 1}, {"heun-layer", 0, 1}, 0, 0},
-        {{"euler", 0, 1}, {"transformer", 0, 1}, 0, 0},
-        {{"looped:2", 0, 1}, {"repeat:2", 0, 1}, 0, 0},
         {{"macaron", 0, 1}, {"att-ffn-att", 0, 1}, 0, 0},
         {{"transformer", 0, 1}, {"transformer", 0, 2}, 0, 0},
         {{"rk2-scalar", 0, 1}, {"rk2-unit", 0, 1}, 0, 0}, /* they part when trained */
@@ -106,11 +93,6 @@ TEST(known_maps)
         {{"transformer + transformer-decoder", 1, 2}, {"transformer + word:scfscf", 1, 1}, 0, 1},
         {{"transformer + transformer-decoder", 2, 1}, {"word:sfsf + word:scf", 1, 1}, 0, 1},
         {{"transformer + word:sf-decoder", 1, 1}, {"transformer + word:scf", 1, 1}, 0, 1},
-        {{"macaron + macaron-decoder", 1, 1},
-         {"strang-marchuk + strang-marchuk-decoder", 1, 1},
-         0,
-         1},
-        {{"heun-layer + rk2-unit-decoder", 1, 1}, {"heun-layer + repeat:2-decoder", 1, 1}, 0, 1},
         {{"transformer + looped:1-decoder", 1, 1},
          {"lie-trotter + lie-trotter-decoder", 1, 1},
          0,
@@ -129,7 +111,6 @@ TEST(known_maps)
          {"transformer + transformer-decoder", 1, 1},
          0,
          0},
-        {{"transformer + rk4-decoder", 1, 1}, {"transformer + rk4-layer-decoder", 1, 1}, 0, 0},
         {{"transformer + strang-decoder", 1, 1}, {"transformer + macaron-decoder", 1, 1}, 0, 0},
         {{"transformer + rk2-gate-decoder", 1, 1},
          {"transformer + heun-layer-decoder", 1, 1},
@@ -371,21 +352,12 @@ TEST(each_once_in_order)
     assert_int_equal(plan_walk(p, op, &left), 0);
 }
 
-static Plan *one, *other;
-
-static int job(void)
-{
-    int same;
-    return plan_same(one, other, &same);
-}
-
 TEST(memory)
 {
-    one = plan_named(NULL, "rk2-gate", options(0, 3));
-    other = plan_named(NULL, "rk2-scalar", options(0, 3));
-    assert_true(fail_each(job, 0) > 10);
-    plan_free(one);
-    plan_free(other);
+    OWN_PLAN *p = plan_named(NULL, "rk2-gate", options(0, 3)),
+             *q = plan_named(NULL, "rk2-scalar", options(0, 3));
+    int same;
+    assert_true(FAILURES(0, code = plan_same(p, q, &same)) > 10);
 }
 
 TEST_MAIN(set_up, tear_down)

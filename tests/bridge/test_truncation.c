@@ -8,6 +8,7 @@
 
 #include "bridge/truncator.h"
 #include "tests/lib/layers.h"
+#include "tests/lib/scratch.h"
 
 enum { D = 4, FAR = 40 };
 
@@ -39,14 +40,10 @@ static Model *turning(const Table *t, int act)
     layers_identity(m, "layers.0.attn.1.qkv.weight", 2 * D, D);
     layers_put(m, "layers.0.attn.1.out.weight", 0, &A[0][0], D * D);
     for (int s = 1; s <= table_sets(t, OP_G); s++) {
-        char up[64], bias[64], down[64];
-        snprintf(up, sizeof up, "layers.0.ffn.%d.up.weight", s);
-        snprintf(bias, sizeof bias, "layers.0.ffn.%d.up.bias", s);
-        snprintf(down, sizeof down, "layers.0.ffn.%d.down.weight", s);
         rotation(axis_G[s - 1], A);
-        layers_identity(m, up, 0, D);
-        layers_fill(m, bias, FAR); /* leaves no trace, as A 1 = 0 */
-        layers_put(m, down, 0, &A[0][0], D * D);
+        layers_identity(m, formed("layers.0.ffn.%d.up.weight", s), 0, D);
+        layers_fill(m, formed("layers.0.ffn.%d.up.bias", s), FAR); /* no trace, as A 1 = 0 */
+        layers_put(m, formed("layers.0.ffn.%d.down.weight", s), 0, &A[0][0], D * D);
     }
     return m;
 }
@@ -87,15 +84,13 @@ static void turn(const System *s, int op, const double *y, double *dy)
     }
 }
 
-static void turn_F(const System *s, int set, double t, const double *y, double *dy)
+OWN_FIELD(turn_F)
 {
-    (void)set, (void)t;
     turn(s, OP_F, y, dy);
 }
 
-static void turn_G(const System *s, int set, double t, const double *y, double *dy)
+OWN_FIELD(turn_G)
 {
-    (void)set, (void)t;
     turn(s, OP_G, y, dy);
 }
 
@@ -150,15 +145,13 @@ static double closed_error(const Table *t, const double w[2], double h, const do
 /* own_speed returns how far a step of a scheme goes on the constant field 1 of an operator. It tries histories that
  * came at speed 0 and 1, and finds the speed at which the step goes as fast as its history, as its result is affine in
  * that speed. */
-static void constant(const System *s, int set, double t, const double *y, double *dy)
+OWN_FIELD(constant)
 {
-    (void)set, (void)t, (void)y;
     dy[0] = s->param[0];
 }
 
-static void constant_G(const System *s, int set, double t, const double *y, double *dy)
+OWN_FIELD(constant_G)
 {
-    (void)set, (void)t, (void)y;
     dy[0] = s->param[1];
 }
 
@@ -265,8 +258,6 @@ TEST(test_own_time)
         assert_int_equal(truncation_governed(&r), -1);
     }
 }
-
-/* ---- zero ------------------------------------------------------------------------------------------- */
 
 /* Where sublayers give zero there is no error at any h, for any scheme that keeps the state and for either field. */
 TEST(test_zero)
@@ -436,12 +427,9 @@ static void check_network(const char *name, const char *tensor, double value,
 
 TEST(test_network)
 {
-    static const char stages[] = "k1 = L(y)\nk2 = L(y + k1)\n";
-    char text[256];
-    snprintf(text, sizeof text, "%sy' = y + 1/4*k1 + k2", stages);
-    check_network("rk2-scalar", "layers.0.scheme.a", 0.25, text);
-    snprintf(text, sizeof text, "%sy' = y + 3/4*k1 + 1/4*k2", stages);
-    check_network("rk2-gate", "layers.0.scheme.g.bias", log(3), text);
+#define STAGES "k1 = L(y)\nk2 = L(y + k1)\n"
+    check_network("rk2-scalar", "layers.0.scheme.a", 0.25, STAGES "y' = y + 1/4*k1 + k2");
+    check_network("rk2-gate", "layers.0.scheme.g.bias", log(3), STAGES "y' = y + 3/4*k1 + 1/4*k2");
     check_network("lm-resnet", NULL, 0, "k1 = L(y)\ny' = y + k1");
 }
 

@@ -157,12 +157,7 @@ TEST(test_stopped)
     assert_true(sum.measured == 0);
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------- */
-
-static Model *model;
-static Table *table;
-
-static int study(void)
+static int study(Model *model, const Table *table)
 {
     static const size_t start[] = {0, 1};
     TruncationOptions o = {.terms = 1, .halvings = 4, .tolerance = 1e-4};
@@ -178,15 +173,11 @@ static int study(void)
 
 TEST(test_short_memory)
 {
-    table = layers_find("macaron");
-    model = layers_model(table, 1, D, ACT_GELU);
-    shake(model, 0.1, 1);
-    assert_true(fail_each(study, 0) > 50);
-    model_free(model);
-    table_free(table);
+    OWN_TABLE *t = layers_find("macaron");
+    OWN_MODEL *m = layers_model(t, 1, D, ACT_GELU);
+    shake(m, 0.1, 1);
+    assert_true(FAILURES(0, code = study(m, t)) > 50);
 }
-
-/* ---- misuse ----------------------------------------------------------------------------------------- */
 
 TEST(test_misuse)
 {

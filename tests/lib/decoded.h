@@ -3,10 +3,13 @@
 #define TROTTER_TESTS_DECODED_H
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "nn/decode/decode.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/test.h"
+
+DROP(Decoding, decoding)
+#define OWN_DECODING SCOPED(decoding_drop) Decoding
 
 /* Returns the limit. Some 200 sums and products follow one another, each of numbers up to 10: 1e4 roundings are enough.
  * Where factors of products are rounded coarsely, a number that is nearly between two may become either: 160 of
@@ -67,16 +70,13 @@ static inline double decoded_distance(Model *m, const Batch *x,
                                       void (*wrong)(Decoding *d, size_t t))
 {
     size_t V = model_config(m)->vocab;
+    SCOPED(memory_drop)
     double *z = memory_new(x->N, V * sizeof *z), *whole = memory_new(x->N, V * sizeof *whole);
-    Decoding *d = decoded_begin(m, x, 0);
+    OWN_DECODING *d = decoded_begin(m, x, 0);
     assert_true(z && whole);
     decoded_rows(d, x, wrong, z);
-    decoding_free(d);
     if (model_logits(m, x, whole) != 0) fail_msg("%s", error_text());
-    double e = relative_distance(z, whole, x->N * V);
-    memory_free(z);
-    memory_free(whole);
-    return e;
+    return relative_distance(z, whole, x->N * V);
 }
 
 #endif

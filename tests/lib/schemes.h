@@ -99,24 +99,6 @@ static inline int next_word(const char **list, char word[2 * TABLE_NAME])
     return n > 0;
 }
 
-/* Does `job`, an expression with an error's code, with its first allocation failing, then the second, ... until none
- * fails, and `undo` each time. Nothing may be left over, and more than `least` must have failed. */
-#define STARVE(least, job, undo)                                     \
-    do {                                                             \
-        size_t live_ = memory_live(), failed_ = 0;                   \
-        for (int code_ = ERR_MEMORY; code_ != 0;) {                  \
-            memory_fail_at(failed_ + 1);                             \
-            code_ = (job);                                           \
-            memory_fail_at(0);                                       \
-            undo;                                                    \
-            assert_true(code_ == 0 || code_ == ERR_MEMORY);          \
-            assert_int_equal(memory_live(), live_);                  \
-            failed_ += code_ != 0;                                   \
-            assert_true(failed_ < 10000);                            \
-        }                                                            \
-        if (!(failed_ > (least))) fail_msg("%zu failures", failed_); \
-    } while (0)
-
 /* ---- tables ----------------------------------------------------------------------------------------- */
 
 /* Reads a scheme, statements with or without "scheme NAME" before them. *out is NULL where there is an error. */
@@ -517,6 +499,15 @@ static inline void walk_on(const Table *t, const System *s, double h, int steps,
 }
 
 /* ---- studies ---------------------------------------------------------------------------------------- */
+
+static inline AdaptOptions within(double tolerance, double t_end, int estimate_order)
+{
+    return (AdaptOptions){.absolute = tolerance,
+                          .relative = tolerance,
+                          .t_end = t_end,
+                          .estimate_order = estimate_order,
+                          .most = 100000};
+}
 
 static inline OrderStudy measured(const Table *t, const System *s, OrderOptions o, int order,
                                   int stable)

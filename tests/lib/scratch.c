@@ -124,18 +124,24 @@ int error_has(const char *words)
     return strstr(error_text(), words) != NULL;
 }
 
+int starve(Starved *s, int code, int also)
+{
+    memory_fail_at(0);
+    if (s->tries > 0) {
+        int reached = memory_calls() - s->calls >= s->tries;
+        int good = reached ? code == ERR_MEMORY || code == also : code == 0;
+        s->met = good && memory_live() == s->live ? (int)s->tries - 1 : -1;
+        if (!reached || s->met < 0) return 0;
+    }
+    s->live = memory_live();
+    s->calls = memory_calls();
+    memory_fail_at(++s->tries);
+    return 1;
+}
+
 int fail_each(int (*job)(void), int also)
 {
-    size_t live = memory_live();
-    for (size_t k = 1;; k++) {
-        size_t calls = memory_calls();
-        memory_fail_at(k);
-        int code = job();
-        memory_fail_at(0);
-        if (memory_live() != live) return -1;
-        if (memory_calls() - calls < k) return code == 0 ? (int)k - 1 : -1;
-        if (code != ERR_MEMORY && code != also) return -1;
-    }
+    return FAILURES(also, code = job());
 }
 
 void text_has(const char *what, const char *text, const char *const *parts)

@@ -58,9 +58,23 @@ void text_has(const char *what, const char *text, const char *const *parts);
 /* Tells whether the last error's text has these words. */
 int error_has(const char *words);
 
-/* Runs job with its first allocation failing, then the second, ... until none of them is reached. Returns
- * how many failures it met, or -1: something leaked, or a failure ended in another code than ERR_MEMORY or
- * `also` (0, where a library in between manages without the memory). */
+/* Runs statements, which set `code` and leave nothing allocated, with their first allocation failing, then the second,
+ * ... until none of them is reached: FAILURES(ERR_MEMORY, OWN_BPE *b; code = bpe_read(file, &b)). Returns how many
+ * failures they met, or -1: something leaked, or a failure ended in another code than ERR_MEMORY or `also` (0, where a
+ * library in between manages without the memory). fail_each does the same with a function. */
+#define FAILURES(also, ...)                                  \
+    __extension__({                                          \
+        Starved starved_ = {0};                              \
+        for (int code = 0; starve(&starved_, code, also);) { \
+            __VA_ARGS__;                                     \
+        }                                                    \
+        starved_.met;                                        \
+    })
+typedef struct {
+    size_t tries, calls, live;
+    int met;
+} Starved;
+int starve(Starved *s, int code, int also); /* ends a try and begins the next; 0: there is none */
 int fail_each(int (*job)(void), int also);
 
 #endif

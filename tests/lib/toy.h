@@ -27,6 +27,7 @@ static inline void write_text(const char *name, int lines)
 
 static inline int set_up(void **state)
 {
+    backend_threads(1);
     if (scratch_open(state) || mkdir(file_path("corpus"), 0777)) return -1;
     write_text("corpus/train.txt", 30);
     write_text("corpus/valid.txt", 7);

@@ -183,6 +183,13 @@ static void need_numpy(void)
 #define PYTHON \
     "env -u PYTHONPATH TROTTER_LIBRARY=usr/lib/libtrotter.so PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=%s/studies/python %s "
 
+/* Runs a script of tests/python with the module; it must end well. */
+static void python_ok(const char *script)
+{
+    need_numpy();
+    if (shell(PYTHON "%s/tests/python/%s", root, python, root, script) != 0) fail_msg("%s", err);
+}
+
 /* All that the module computes of schemes and systems, with NumPy and without; a wrong number of the program is seen. */
 TEST(what_python_computes)
 {
@@ -191,10 +198,8 @@ TEST(what_python_computes)
         "solve --system arenstorf --scheme dormand-prince --tolerance 1e-7 --times 20 --out numbers");
     run_ok("expand --scheme rk4 --conditions 5 --csv");
     file_text("numbers/conditions.csv", out);
-    for (int bare = 0; bare < 2; bare++)
-        if (shell(PYTHON "%s/tests/python/cases.py numbers %s", root, python, root,
-                  bare ? "bare" : "") != 0)
-            fail_msg("%s", err);
+    python_ok("cases.py numbers");
+    python_ok("cases.py numbers bare");
     shell_ok(
         "mkdir spoilt && cp numbers/solution.csv spoilt && sed 's/1e-07,258/1e-07,259/' numbers/solve.csv >spoilt/solve.csv && "
         "sed 's/,yes,/,no,/' numbers/conditions.csv >spoilt/conditions.csv");
@@ -265,8 +270,7 @@ TEST(words_of_other_bytes)
 
 TEST(what_python_is_refused)
 {
-    need_numpy();
-    if (shell(PYTHON "%s/tests/python/refused.py", root, python, root) != 0) fail_msg("%s", err);
+    python_ok("refused.py");
 }
 
 /* Encoders are read by NumPy and compared with the program: words one by one, and classes of pairs of sentences. Each
@@ -301,7 +305,7 @@ TEST(encoders_by_numpy)
     run_ok(OTHER " --activation geglu --positions learned --untied --out learned");
     run_ok(OTHER " --norm post --out post");
     run_ok(OTHER " --scheme leapfrog --layers 2 --out leapfrog");
-    if (shell(PYTHON "%s/tests/python/encoders.py", root, python, root) != 0) fail_msg("%s", err);
+    python_ok("encoders.py");
 }
 
 /* Models of two sides are read by NumPy, as nn/format.md says, and compared with the program: four by the small reader, and
@@ -339,7 +343,7 @@ TEST(two_sides_by_numpy)
     file_text("said", "and the lord said\n");
     run_ok(
         "eval --model odd --text said --context sentence --precision f64 --threads 1 --logits odd.npy");
-    if (shell(PYTHON "%s/tests/python/sides.py", root, python, root) != 0) fail_msg("%s", err);
+    python_ok("sides.py");
 }
 
 /* pip, or where it is missing the backend alone, makes a wheel of the tree, without a network and with nothing put into

@@ -8,6 +8,7 @@
 #include "tests/lib/test.h"
 
 #include "tests/lib/models.h"
+#include "tests/lib/scratch.h"
 
 /* Words 0 .. 3; tails 4 .. 6 of width 4 and 7 .. 10 of width 2. */
 enum { HEAD = 4, SECOND = 7, TAILS = 2, FACTOR = 2, ALL = V + TAILS };
@@ -37,11 +38,8 @@ static double tolerance(const Model *m)
 /* Computes out (words, D) = E (words, w) P^T, P (D, w). */
 static void widen(Model *m, const char *end, int tail, size_t words, size_t w, double *out)
 {
-    char name[64];
-    snprintf(name, sizeof name, "%s.tail.%d.weight", end, tail);
-    OWN_NUMBERS *e = tiny_tensor(m, name);
-    snprintf(name, sizeof name, "%s.tail.%d.project.weight", end, tail);
-    OWN_NUMBERS *p = tiny_tensor(m, name);
+    OWN_NUMBERS *e = tiny_tensor(m, formed("%s.tail.%d.weight", end, tail)),
+                *p = tiny_tensor(m, formed("%s.tail.%d.project.weight", end, tail));
     assert_true(e && p);
     for (size_t v = 0; v < words; v++)
         for (size_t d = 0; d < D; d++) {
@@ -54,11 +52,8 @@ static void widen(Model *m, const char *end, int tail, size_t words, size_t w, d
  * any. */
 static void spell_out(Model *m, const char *end, double *out)
 {
-    char name[64];
-    snprintf(name, sizeof name, "%s.weight", end);
-    OWN_NUMBERS *head = tiny_tensor(m, name);
-    snprintf(name, sizeof name, "%s.entry.weight", end);
-    OWN_NUMBERS *entry = tiny_tensor(m, name);
+    OWN_NUMBERS *head = tiny_tensor(m, formed("%s.weight", end)),
+                *entry = tiny_tensor(m, formed("%s.entry.weight", end));
     memcpy(out, head, HEAD * D * sizeof *out);
     widen(m, end, 1, SECOND - HEAD, D / FACTOR, out + HEAD * D);
     widen(m, end, 2, V - SECOND, D / FACTOR / FACTOR, out + SECOND * D);

@@ -420,20 +420,14 @@ TEST(test_refused_batches)
     }
 }
 
-static int with_source;
-
-static int job(void)
+TEST(test_failing_allocator)
 {
     int32_t id[] = {1, 2, 0, 1, 0};
     Text t = {.file = "text", .id = id, .tokens = 5, .lines = 2};
-    OWN_BATCHES *b;
-    return batches_new(&t, with_source ? &t : NULL, &words, NULL, CONTEXT_SENTENCE, 8, 4, 1, &b);
-}
-
-TEST(test_failing_allocator)
-{
-    for (with_source = 0; with_source < 2; with_source++)
-        assert_true(fail_each(job, ERR_MEMORY) >= 10 + 3 * with_source);
+    for (int two = 0; two < 2; two++)
+        assert_true(FAILURES(ERR_MEMORY, OWN_BATCHES *b = NULL;
+                             code = batches_new(&t, two ? &t : NULL, &words, NULL, CONTEXT_SENTENCE,
+                                                8, 4, 1, &b)) >= 10 + 3 * two);
 }
 
 TEST_MAIN(scratch_open, scratch_close)

@@ -89,13 +89,9 @@ static void own_outputs(Outputs **o)
 {
     free(*o);
 }
-#define OWN_OUTPUTS __attribute__((cleanup(own_outputs))) Outputs
-
-static void own_beam(Beam **b)
-{
-    beam_free(*b);
-}
-#define OWN_BEAM __attribute__((cleanup(own_beam))) Beam
+#define OWN_OUTPUTS SCOPED(own_outputs) Outputs
+DROP(Beam, beam)
+#define OWN_BEAM SCOPED(beam_drop) Beam
 
 static Beam *beam_of(Model *m, const BeamConfig *c)
 {
@@ -235,7 +231,6 @@ static void check_output(Model *m, const BeamConfig *c, const Batch *x, size_t s
     assert_true(fabs(penalised(c, o->sum, o->length) - o->score) <= 1e-12 * fabs(o->score));
 }
 
-/* So it is on every backend. A beam of one is greedy. */
 /* Several models, and beginnings: the second search agrees, and each changes what is found. */
 TEST(means_and_beginnings)
 {
@@ -279,6 +274,7 @@ TEST(means_and_beginnings)
     assert_true(differ > 40);
 }
 
+/* So it is on every backend. A beam of one is greedy. */
 TEST(scores_are_those_of_a_pass)
 {
     for (size_t i = 0; tested_backend(i); i++)
@@ -332,10 +328,8 @@ TEST(configurations_that_cannot_be)
         {WITH(c.alpha = 11), "exponent"},
         {WITH(c.alpha = -11), "exponent"},
         {WITH(c.max_ratio = NAN), "times the source"},
-        {WITH(c.max_ratio = INFINITY), "times the source"},
         {WITH(c.max_ratio = -11), "times the source"},
         {WITH(c.max_extra = NAN), "times the source"},
-        {WITH(c.max_extra = INFINITY), "times the source"},
         {WITH(c.max_extra = -11), "times the source"},
         {WITH(c.banned = &bad[0], c.banned_count = 1), "cannot be banned"},
         {WITH(c.banned = &bad[1], c.banned_count = 1), "cannot be banned"},
@@ -430,36 +424,18 @@ TEST(a_search_is_ended_from_outside)
     assert_memory_equal(one, other, 4 * sizeof *one);
 }
 
-static Model *fixed, *other;
-
-static int job(void)
-{
-    BeamConfig c = search_of(2, LONGEST, 3);
-    OWN_BEAM *b = NULL;
-    Sources k;
-    Batch x = sources(&k, V, 1, 0, 3);
-    static Outputs found[3];
-    c.other = &other;
-    c.others = 1;
-    TRY(beam_new(fixed, &c, &b));
-    return beam_search(b, &x, keep, found);
-}
-
 TEST(short_of_memory)
 {
-    fixed = random_model(backend("cpu-f32"), tiny_pairs, V, 18, 2);
-    other = random_model(backend("cpu-f32"), tiny_pairs, V, 18, 3);
-    assert_true(fail_each(job, ERR_MEMORY) > 30);
-    model_free(fixed);
-    model_free(other);
-}
-
-TEST(bytes_grow_with_rows)
-{
-    OWN_MODEL *m = random_model(backend("cpu-f32"), tiny_pairs, V, 600, 2);
-    BeamConfig one = search_of(5, LONGEST, 10), two = search_of(5, LONGEST, 20);
-    size_t a = beam_bytes(m, &one), b = beam_bytes(m, &two);
-    assert_true(b > 1.5 * (double)a && b < 2.5 * (double)a);
+    static Outputs found[3];
+    OWN_MODEL *m = random_model(backend("cpu-f32"), tiny_pairs, V, 18, 2),
+              *other = random_model(backend("cpu-f32"), tiny_pairs, V, 18, 3);
+    BeamConfig c = search_of(2, LONGEST, 3);
+    Sources k;
+    Batch x = sources(&k, V, 1, 0, 3);
+    c.other = &other;
+    c.others = 1;
+    assert_true(FAILURES(ERR_MEMORY, OWN_BEAM *b = NULL; code = beam_new(m, &c, &b);
+                         if (code == 0) code = beam_search(b, &x, keep, found)) > 30);
 }
 
 TEST_ADD(all_backends_are_here, NULL, NULL)

@@ -2,12 +2,8 @@
  * over all draws (Provilkov, Emelianenko, Voita 2020, algorithm 1), for subwords and for a tokenizer. */
 #include "tests/lib/test.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "kernels/error.h"
-#include "kernels/memory.h"
 #include "nn/text/text.h"
+#include "tests/lib/tiny.h"
 
 enum { WORDS = 20000, CUTS = 64, LETTERS = 8, CUT = 32 };
 
@@ -74,11 +70,11 @@ static char *many(const char *word)
 static void count(Table *t, const char *text, int tokens, BpeDrop drop)
 {
     BpeText raw = {"text", text, strlen(text), 0};
-    char cut[CUT] = "", *out = NULL;
+    char cut[CUT] = "";
     memset(t, 0, sizeof *t);
     if (tokens) {
         Tokenizer *k;
-        int32_t *id = NULL;
+        SCOPED(memory_drop) int32_t *id = NULL;
         size_t n = 0;
         assert_int_equal(tokenizer_parse("json", json, sizeof json - 1, &k), 0);
         assert_int_equal(tokenizer_encode_dropped(k, &drop, "text", text, raw.count, &id, &n), 0);
@@ -86,10 +82,10 @@ static void count(Table *t, const char *text, int tokens, BpeDrop drop)
             strcat(strcat(cut, tokenizer_name(k, (size_t)id[i])), " ");
             if (id[i] == 2) add(t, cut, 1), *cut = '\0';
         }
-        memory_free(id);
         tokenizer_free(k);
     } else {
-        Bpe *b;
+        OWN_BPE *b;
+        OWN_BYTES *out;
         size_t n;
         assert_int_equal(bpe_parse("codes", codes, sizeof codes - 1, &b), 0);
         assert_int_equal(bpe_apply_dropped(b, &drop, &raw, &out, &n), 0);
@@ -98,8 +94,6 @@ static void count(Table *t, const char *text, int tokens, BpeDrop drop)
             strcat(strncat(cut, p, strcspn(p, "@")), " ");
             if (!strchr(p, '@')) add(t, cut, 1), *cut = '\0';
         }
-        bpe_free(b);
-        memory_free(out);
     }
 }
 
@@ -127,7 +121,7 @@ TEST(cuts_are_as_frequent_as_expected)
     static const char *const word[] = {"abx", "ababx", "aababx", "baabx"};
     static const double p[] = {0, 0.1, 0.5, 0.9, 1};
     for (size_t w = 0; w < 4; w++) {
-        char *text = many(word[w]);
+        OWN_BYTES *text = many(word[w]);
         for (size_t i = 0; i < 5; i++)
             for (int tokens = 0; tokens < 2; tokens++) {
                 Table is, e;
@@ -138,7 +132,6 @@ TEST(cuts_are_as_frequent_as_expected)
                 expected(&e, word[w], p[i] > 0.5 ? p[i] - 0.03 : p[i] + 0.03);
                 assert_true(farthest(&is, &e) > 4.5); /* another p is seen */
             }
-        memory_free(text);
     }
 }
 
@@ -146,7 +139,7 @@ TEST(cuts_are_as_frequent_as_expected)
 TEST(drawn_by_place)
 {
     const BpeText text = {"text", "ababx aababx ababx ababx ababx ababx", 36, 0};
-    Bpe *b;
+    OWN_BPE *b;
     char *cut[4];
     size_t n;
     assert_int_equal(bpe_parse("codes", codes, sizeof codes - 1, &b), 0);
@@ -159,14 +152,14 @@ TEST(drawn_by_place)
     assert_string_not_equal(cut[0], cut[2]);
     assert_string_not_equal(cut[0], cut[3]);
     for (int i = 0; i < 4; i++) memory_free(cut[i]);
-    bpe_free(b);
 }
 
 /* Each epoch has other cuts, the same ones again; whoever reads the pieces as words has the same text. */
 TEST(epochs_differ)
 {
     CorpusChoice w = {.merges = 20, .dropout = 0.2, .untested = 1, .eval_tokens = 100};
-    Corpus c, cut[3];
+    OWN_CORPUS c;
+    Corpus cut[3];
     assert_int_equal(corpus_choose("kjv", &w, &c), 0);
     for (int i = 0; i < 3; i++) assert_int_equal(corpus_recut(&c, 1, 1 + i / 2, 64, &cut[i]), 0);
     const Text *t[] = {&c.text[SPLIT_TRAIN], &cut[0].text[SPLIT_TRAIN], &cut[1].text[SPLIT_TRAIN],
@@ -181,7 +174,6 @@ TEST(epochs_differ)
     assert_true(t[1]->tokens != t[3]->tokens ||
                 memcmp(t[1]->id, t[3]->id, t[1]->tokens * sizeof *t[1]->id) != 0);
     for (int i = 0; i < 3; i++) corpus_recut_free(&cut[i]);
-    corpus_free(&c);
 }
 
 TEST_MAIN(NULL, NULL)

@@ -107,21 +107,13 @@ TEST(ties_and_no_numbers)
     assert_int_equal(exact, 0);
 }
 
-static Model *starved;
-
-static int job_exact(void)
+TEST(exact_without_memory)
 {
+    OWN_MODEL *m = shaken("cpu-f64", tiny_config(), tiny_residual(), 0);
     Batch b = tiny_batch();
     double mean;
     size_t exact;
-    return model_exact(starved, &b, &mean, &exact);
-}
-
-TEST(exact_without_memory)
-{
-    starved = shaken("cpu-f64", tiny_config(), tiny_residual(), 0);
-    assert_int_equal(fail_each(job_exact, ERR_MEMORY), 1);
-    model_free(starved);
+    assert_int_equal(FAILURES(ERR_MEMORY, code = model_exact(m, &b, &mean, &exact)), 1);
 }
 
 /* ---- pairs --------------------------------------------------------------------------------------- */
@@ -207,8 +199,4 @@ TEST(sides_must_fit)
     set_sources(0);
 }
 
-int main(void)
-{
-    backend_threads(1);
-    return test_run(set_up, tear_down);
-}
+TEST_MAIN(set_up, tear_down)

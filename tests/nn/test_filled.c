@@ -68,15 +68,13 @@ static double *gradient(const Backend *b, const TinyEnds *e, char which, double 
     OWN_MODEL *m = ends_model(b, e);
     Batch x = tiny_batch_as(m, which);
     assert_int_equal(model_gradient(m, &x, 1, mean), 0);
-    double *g = tiny_gradient(m);
-    return g;
+    return tiny_gradient(m);
 }
 
 static size_t size_of(const Backend *b, const TinyEnds *e)
 {
     OWN_MODEL *m = ends_model(b, e);
-    size_t n = model_size(m);
-    return n;
+    return model_size(m);
 }
 
 /* Returns the tolerance. Zeros at the end of a sum do not change it, but more rows may be added in another order: some
@@ -120,8 +118,7 @@ static double apart(const Backend *full, const Backend *none, const TinyEnds *e,
 {
     double mean[2];
     OWN_NUMBERS *g = gradient(full, e, which, &mean[0]), *h = gradient(none, e, which, &mean[1]);
-    double d = fmax(distance(g, h, size_of(none, e)), fabs(mean[0] - mean[1]));
-    return d;
+    return fmax(distance(g, h, size_of(none, e)), fabs(mean[0] - mean[1]));
 }
 
 TEST(filled_up_rows_change_rounding_alone)

@@ -181,6 +181,7 @@ TEST(test_pairs_follow_the_rule)
         assert_string_equal(c.vocab.word[0], WORD_EOS);
         assert_string_equal(c.vocab.word[2], "2");
         assert_true(c.entropy_rate == 0);
+        SCOPED(memory_drop)
         int32_t *to = memory_new(V + 1, sizeof *to), *other = memory_new(V + 1, sizeof *other);
         for (int i = 0; i < SPLITS; i++) {
             assert_int_equal(c.text[i].lines, pairs[i]);
@@ -207,8 +208,6 @@ TEST(test_pairs_follow_the_rule)
             to[1] = to[2];
             assert_false(is_injective(to, V));
         }
-        memory_free(to);
-        memory_free(other);
     }
 }
 
@@ -270,12 +269,9 @@ TEST(test_a_function_of_size_and_seed)
 TEST(test_refused_names)
 {
     static const char *const bad[] = {"reverse:", "reverse:1", "reverse:10001", "reverse:8:"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         tiny_refuse(bad[i], (CorpusChoice){0}, "expected reverse:V, V from 2 to 10000");
-        assert_true(error_has(bad[i]));
-    }
     tiny_refuse("reverse8", (CorpusChoice){0}, "no corpus 'reverse8'");
-    assert_true(error_has("reverse:V"));
     tiny_refuse("reverse:8", (CorpusChoice){.level = LEVEL_CHAR}, "no characters");
     tiny_refuse("reverse:8", (CorpusChoice){.vocab_limit = 100}, "reverse:V has V words");
 }

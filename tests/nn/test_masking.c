@@ -285,25 +285,16 @@ TEST(what_is_refused)
     }
 }
 
-static Text asked_text;
-static Asking asked_how;
-
-static int job_asked(void)
-{
-    OWN_BATCHES *b;
-    return batches_new(&asked_text, NULL, &all_words, &asked_how, CONTEXT_STREAM, 64, 16, 1, &b);
-}
-
 /* A failing allocation leaves nothing allocated. */
 TEST(nothing_leaks)
 {
-    static const Asking kinds[] = {{.what = ASK_MASKED}, {.what = ASK_MASKED, .each = 1}};
-    asked_text = tiny_placed(3, TOKENS);
-    for (size_t k = 0; k < 2; k++) {
-        asked_how = kinds[k];
-        assert_true(fail_each(job_asked, ERR_MEMORY) >= 5);
+    OWN_TEXT t = tiny_placed(3, TOKENS);
+    for (int each = 0; each < 2; each++) {
+        Asking ask = {.what = ASK_MASKED, .each = each};
+        assert_true(FAILURES(ERR_MEMORY, OWN_BATCHES *b = NULL;
+                             code = batches_new(&t, NULL, &all_words, &ask, CONTEXT_STREAM, 64, 16,
+                                                1, &b)) >= 5);
     }
-    text_free(&asked_text);
 }
 
 TEST_MAIN(NULL, NULL)

@@ -2,9 +2,9 @@
 #include "tests/lib/test.h"
 
 #include "bridge/bridge.h"
-#include "kernels/memory.h"
 #include "kernels/random.h"
 #include "nn/model/arena.h"
+#include "tests/lib/schemes.h"
 #include "tests/lib/tiny.h"
 
 enum { T = 64, V = 8000 };
@@ -14,10 +14,9 @@ typedef struct {
     int training, recompute;
 } Size;
 
-static Model *model(const char *scheme, Size s)
+static Model *model_of(const char *scheme, Size s)
 {
-    Zoo z = {0};
-    Table *t;
+    OWN_TABLE *t = built_in(scheme, "euler");
     Plan *p;
     Model *m;
     const Backend *b;
@@ -31,11 +30,7 @@ static Model *model(const char *scheme, Size s)
                      .max_tokens = s.tokens,
                      .max_length = T,
                      .recompute = s.recompute};
-    assert_int_equal(zoo_open(&z), 0);
-    assert_int_equal(zoo_find(&z, scheme, "euler", &t), 0);
-    zoo_close(&z);
     assert_int_equal(bridge_plan(t, &o, &p), 0);
-    table_free(t);
     assert_int_equal(backend_find("cpu-f32", NULL, &b), 0);
     assert_int_equal(model_new(&c, p, b, s.training, &m), 0);
     return m;
@@ -69,7 +64,7 @@ TEST(counted_is_allocated)
 TEST(kinds_make_the_sum)
 {
     for (int training = 0; training < 2; training++) {
-        OWN_MODEL *m = model("heun-layer", (Size){64, 512, training, 0});
+        OWN_MODEL *m = model_of("heun-layer", (Size){64, 512, training, 0});
         size_t sum = 0, params = model_size(m) * model_backend(m)->size;
         for (int k = 0; k < MEMORY_KINDS; k++) sum += model_memory(m, k);
         assert_int_equal(sum, model_bytes(m));
@@ -82,10 +77,9 @@ TEST(kinds_make_the_sum)
 
 static size_t arena_bytes(const char *scheme, Size s)
 {
-    OWN_MODEL *m = model(scheme, s);
-    size_t bytes = model_memory(m, MEMORY_ACTIVATIONS) + model_memory(m, MEMORY_ADJOINTS) +
-                   model_memory(m, MEMORY_WORKSPACE);
-    return bytes;
+    OWN_MODEL *m = model_of(scheme, s);
+    return model_memory(m, MEMORY_ACTIVATIONS) + model_memory(m, MEMORY_ADJOINTS) +
+           model_memory(m, MEMORY_WORKSPACE);
 }
 
 /* Recomputing makes stages cheap in everything except parameters, gradients and moments: four stages
@@ -179,7 +173,7 @@ TEST(folding_shortens_lines)
         assert_int_equal(plan_evals(q, SLOT_CROSS), plan_evals(p, SLOT_CROSS));
         assert_true(longest_line(q) <= longest_line(p));
     }
-    OWN_MODEL *m = model("rk4-layer", (Size){64, 64, 0, 0});
+    OWN_MODEL *m = model_of("rk4-layer", (Size){64, 64, 0, 0});
     assert_true(longest_line(model_plan(m)) <= 4); /* y, the sum, two slopes; unfolded: 9 */
 }
 

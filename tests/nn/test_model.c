@@ -5,8 +5,6 @@
 #include "tests/lib/models.h"
 #include "tests/lib/plain.h"
 
-/* ---- a second reading ----------------------------------------------------------------------------- */
-
 TEST(agrees_with_plain_loops)
 {
     static const TinyPlan residual[] = {{"residual", tiny_residual}, {0}};

@@ -144,8 +144,6 @@ TEST(test_pieces_give_the_text_back)
     }
 }
 
-/* ---- predictions -------------------------------------------------------------------------------- */
-
 static size_t batched(const Corpus *c, const Text *t, int context)
 {
     OWN_BATCHES *b;
@@ -219,10 +217,8 @@ TEST(test_refused_texts)
         int words; /* words accept the text */
     } row[] = {
         {"train.txt", "ab ab\nb@@ b\n", "train.txt:2: a word ends in '@@'", 1},
-        {"valid.txt", "ab\nab@@\n", "valid.txt:2: a word ends in '@@'", 1},
         {"test.txt", "ab\tab\n", "test.txt:1: a tab", 1},
         {"valid.txt", "a\xff\n", "valid.txt:1: not UTF-8", 1},
-        {"train.txt", "ab ab\nab\rb\n", "train.txt:2: a carriage return inside a line", 1},
         {"train.txt", "", "train.txt is empty", 0},
         {"test.txt", "", "test.txt is empty", 0},
     };
@@ -236,28 +232,16 @@ TEST(test_refused_texts)
     }
 }
 
-/* ---- no memory ---------------------------------------------------------------------------------- */
-
-static CorpusChoice wanted;
-
-static int open_job(void)
-{
-    OWN_CORPUS c;
-    OWN_TEXT t = {0};
-    TRY(corpus_choose(folder, &wanted, &c));
-    return text_read(file_path("valid.txt"), c.bpe, &c.vocab, &t);
-}
-
 TEST(test_every_allocation_fails)
 {
     write_corpus();
-    file_text("codes", "#version: 0.2\na b\nab c</w>\n");
-    wanted = (CorpusChoice){.merges = 1, .eval_tokens = 2};
-    assert_true(fail_each(open_job, 0) > 50);
-    char codes[PATH_MAX];
-    snprintf(codes, sizeof codes, "%s", file_path("codes"));
-    wanted = (CorpusChoice){.codes = codes};
-    assert_true(fail_each(open_job, 0) > 30);
+    const char *codes = file_text("codes", "#version: 0.2\na b\nab c</w>\n"),
+               *valid = file_path("valid.txt");
+    const CorpusChoice w[] = {{.codes = codes}, {.merges = 1, .eval_tokens = 2}};
+    for (int i = 0; i < 2; i++)
+        assert_true(FAILURES(0, OWN_CORPUS c; OWN_TEXT t = {0};
+                             code = corpus_choose(folder, &w[i], &c);
+                             if (code == 0) code = text_read(valid, c.bpe, &c.vocab, &t)) > 30);
 }
 
 TEST_MAIN(scratch_open, scratch_close)

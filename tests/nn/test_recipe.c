@@ -182,17 +182,6 @@ TEST(a_mean_is_the_mean)
     }
 }
 
-static Model *average;
-static double *before;
-
-static int job(void)
-{
-    int code = store_average(average, (const char *[]){file_path("one")}, 1);
-    if (code == 0) return 0;
-    OWN_NUMBERS *after = tiny_numbers(average);
-    return memcmp(before, after, model_size(average) * sizeof *before) ? ERR_CHECK : code;
-}
-
 /* A missing file, one of another network, or no memory gives an error and leaves the model as it was. */
 TEST(a_failed_mean_changes_nothing)
 {
@@ -200,10 +189,11 @@ TEST(a_failed_mean_changes_nothing)
     OWN_MODEL *m = saved("cpu-f32", tiny_residual(), 1, one),
               *o = saved("cpu-f32", tiny_identity(SLOT_ATTENTION, 0), 1, other);
     OWN_NUMBERS *x = tiny_numbers(m);
-    average = m, before = x;
     assert_int_equal(store_average(m, (const char *[]){one, other}, 2), ERR_INPUT);
     assert_int_equal(store_average(m, (const char *[]){one, "/nowhere/x"}, 2), ERR_INPUT);
-    assert_true(fail_each(job, ERR_MEMORY) > 0);
+    assert_true(FAILURES(ERR_MEMORY, code = store_average(m, &one, 1);
+                         OWN_NUMBERS *y = code ? tiny_numbers(m) : NULL;
+                         assert_true(!y || memcmp(x, y, model_size(m) * sizeof *x) == 0)) > 0);
 }
 
 int main(void)

@@ -2,7 +2,6 @@
  * disk. */
 #include "tests/lib/test.h"
 
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -80,10 +79,9 @@ TEST(test_round_trip)
         assert_int_equal(read_sample(file, elements[!e], 0, x), ERR_INPUT);
         assert_true(untouched(x));
         for (int i = 0; i < 2; i++) {
-            char *value;
+            OWN_BYTES *value;
             assert_int_equal(store_meta(file, meta[i].key, &value), 0);
             assert_string_equal(value, meta[i].value);
-            memory_free(value);
         }
         char *value;
         assert_int_equal(store_meta(file, "width", &value), ERR_INPUT);
@@ -322,7 +320,7 @@ TEST(test_hostile_lengths)
 TEST(test_truncations)
 {
     double x[NUMBERS];
-    char *bytes;
+    OWN_BYTES *bytes;
     size_t count;
     assert_int_equal(file_whole(write_sample("whole", STORE_F32), SIZE_MAX, &bytes, &count), 0);
     for (size_t n = 0; n <= count + 1; n++) { /* bytes is followed by a NUL: one byte too many */
@@ -330,17 +328,14 @@ TEST(test_truncations)
         assert_int_equal(code, n == count ? 0 : ERR_INPUT);
         assert_true(n == count ? same(x, sample, NUMBERS) : untouched(x));
     }
-    memory_free(bytes);
 }
 
 /* Returns 1 where the file's metadata "k" are refused, or unchanged. */
 static int meta_sound(const char *file)
 {
-    char *value;
+    OWN_BYTES *value;
     int code = store_meta(file, "k", &value);
-    int sound = code == 0 ? strcmp(value, "v") == 0 : code == ERR_INPUT && !value;
-    memory_free(value);
-    return sound;
+    return code == 0 ? strcmp(value, "v") == 0 : code == ERR_INPUT && !value;
 }
 
 /* Returns 1 where the file is refused with x (3) untouched, or, if it may be whole, read as 1, 2, 3. */
@@ -362,7 +357,7 @@ TEST(test_flipped_bits)
     double x[3] = {1, 2, 3};
     const Tensor t[2] = {{"a", 2, 1, x, NULL, NULL}, {"b", 1, 0, x + 2, NULL, NULL}};
     const char *file = file_path("bits");
-    char *bytes;
+    OWN_BYTES *bytes;
     size_t count, sealed = 0, open = 0;
     assert_int_equal(tensors_write(file, t, 2, STORE_F32, &(StoreText){"k", "v"}, 1), 0);
     assert_int_equal(file_whole(file, SIZE_MAX, &bytes, &count), 0);
@@ -378,10 +373,7 @@ TEST(test_flipped_bits)
     assert_true(open >= 8 * (count - strlen(STORE_CHECKSUM)) && open < 8 * count);
     file_write("bits", bytes, count); /* control: as it was */
     assert_true(flip_sound(file, 0, x, &open) && x[0] == 1);
-    memory_free(bytes);
 }
-
-/* ---- a full disk ---------------------------------------------------------------------------------- */
 
 /* Makes a disk that is full after `bytes`: the process may not write longer files. */
 static void limit_files(rlim_t bytes)
@@ -418,8 +410,6 @@ TEST(test_full_disk)
     signal(SIGXFSZ, before);
 }
 
-/* ---- every allocation fails once ---------------------------------------------------------------- */
-
 static void *json_new(size_t bytes)
 {
     return memory_new(bytes, 1);
@@ -430,40 +420,23 @@ static void json_drop(void *p)
     memory_free(p);
 }
 
-static int job_write(void)
-{
-    double x[NUMBERS] = {0};
-    Tensor t[3];
-    list_over(x, t);
-    return tensors_write(file_path("job"), t, 3, STORE_F32, meta, 2);
-}
-
-static int job_read(void)
-{
-    double x[NUMBERS];
-    int code = read_sample(file_path("job"), STORE_F32, 1, x);
-    if (code == 0) return x[0] == 0 && x[10] == 0 ? 0 : ERR_CHECK;
-    return untouched(x) ? code : ERR_CHECK;
-}
-
-static int job_meta(void)
-{
-    char *value;
-    int code = store_meta(file_path("job"), "scheme", &value);
-    if (code == 0 && strcmp(value, meta[0].value) != 0) code = ERR_CHECK;
-    memory_free(value);
-    return code;
-}
-
 /* jansson allocates by our functions in this test, so that its allocations fail in turn, too. */
 TEST(test_failing_allocator)
 {
     json_malloc_t old_new;
     json_free_t old_drop;
+    double x[NUMBERS] = {0}, y[NUMBERS];
+    Tensor t[3];
+    const char *file = file_path("job");
+    list_over(x, t);
     json_get_alloc_funcs(&old_new, &old_drop);
     json_set_alloc_funcs(json_new, json_drop);
-    int writes = fail_each(job_write, ERR_MEMORY), reads = fail_each(job_read, ERR_MEMORY);
-    int metas = fail_each(job_meta, ERR_MEMORY);
+    int writes = FAILURES(ERR_MEMORY, code = tensors_write(file, t, 3, STORE_F32, meta, 2));
+    int reads = FAILURES(ERR_MEMORY, code = read_sample(file, STORE_F32, 1, y);
+                         assert_true(code ? untouched(y) : y[0] == 0 && y[10] == 0));
+    int metas =
+        FAILURES(ERR_MEMORY, OWN_BYTES *value = NULL; code = store_meta(file, "scheme", &value);
+                 assert_true(code || strcmp(value, meta[0].value) == 0));
     json_set_alloc_funcs(old_new, old_drop);
     assert_true(writes > 20);
     assert_true(reads > 20);

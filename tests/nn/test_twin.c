@@ -3,7 +3,6 @@
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "nn/run/pass.h"
 #include "tests/lib/attention_twin.h"
 #include "tests/lib/distance.h"
@@ -182,12 +181,11 @@ static double quarters(size_t i, size_t seed)
 static void *fed_factors(const Backend *b, size_t n, size_t seed)
 {
     void *x = b->alloc(n), *f = b->factors ? b->factors(n) : x;
-    double *host = memory_new(n, sizeof *host);
+    OWN_NUMBERS *host = memory_new(n, sizeof *host);
     assert_true(x && f && host);
     for (size_t i = 0; i < n; i++) host[i] = quarters(i, seed);
     b->put(x, host, n);
     if (f != x) b->copy(f, x, n), b->release(x);
-    memory_free(host);
     return f;
 }
 
@@ -264,7 +262,7 @@ static double both_ways(const Backend *b, size_t M, int act, double rate, int mo
 {
     size_t I = act_gated(act) ? 2 * M : M, n = 2 * I * FED_WIDTH + I;
     Fed f = {.b = b, .M = M, .act = act, .rate = rate};
-    double *host = memory_new(n, sizeof *host);
+    OWN_NUMBERS *host = memory_new(n, sizeof *host);
     for (size_t i = 0; i < n; i++) host[i] = quarters(i, 3);
     f.weights = b->alloc(n), f.twin = b->weights ? b->alloc(n) : NULL;
     b->put(f.weights, host, n);
@@ -276,7 +274,6 @@ static double both_ways(const Backend *b, size_t M, int act, double rate, int mo
     feed(&g, 0, more);
     void *all[] = {f.weights, f.twin, f.x, f.dz};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) b->release(all[i]);
-    memory_free(host);
     return fed_distance(&f, &g);
 }
 
@@ -318,8 +315,9 @@ enum { LOSS_ROWS = 3 };
 static void loss_of(const Backend *b, int factors, size_t V, Labels q, double *nll, double *dz)
 {
     static const int32_t target[LOSS_ROWS] = {1, FILLER, 5};
-    double grad = 0.37, *host = memory_new(LOSS_ROWS * V, sizeof *host);
+    double grad = 0.37;
     size_t n = LOSS_ROWS * V;
+    OWN_NUMBERS *host = memory_new(n, sizeof *host);
     void *x = b->alloc(n), *f = b->factors(n), *z = factors ? f : x, *out = b->alloc(LOSS_ROWS);
     void *on = b->alloc(LOSS_ROWS), *factor = b->alloc(2);
     assert_true(host && x && f && out && on && factor);
@@ -335,7 +333,6 @@ static void loss_of(const Backend *b, int factors, size_t V, Labels q, double *n
     assert_int_equal(b->wait(), 0);
     void *all[] = {x, f, out, on, factor};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) b->release(all[i]);
-    memory_free(host);
 }
 
 /* Returns the largest distance of dz from a twin in double that rounds once, in units of its bound: half a unit of 8
@@ -367,7 +364,8 @@ TEST(a_loss_of_factors)
         for (int smooth = 0; smooth < 2; smooth++) {
             size_t V = columns[i], n = LOSS_ROWS * V;
             Labels q = {.hit = smooth ? .9 : 1, .all = smooth ? .1 / (double)V : 0};
-            double nll[2][LOSS_ROWS], *dz = memory_new(2 * n, sizeof *dz);
+            double nll[2][LOSS_ROWS];
+            OWN_NUMBERS *dz = memory_new(2 * n, sizeof *dz);
             assert_non_null(dz);
             loss_of(&b, 1, V, q, nll[1], dz + n);
             loss_of(&b, 0, V, q, nll[0], dz);
@@ -376,7 +374,6 @@ TEST(a_loss_of_factors)
             assert_true(loss_distance(V, q, dz + n, 0) <= 1);
             assert_true(loss_distance(V, q, dz + n, 0x1p-6) > 1); /* the control */
             assert_true(nll[0][1] == 0 && dz[V] == 0);
-            memory_free(dz);
         }
 }
 

@@ -79,11 +79,10 @@ static void check_decay(const char *name, Plan *(*build)(void))
 {
     const double decay = 0.5;
     OWN_MODEL *m = shaken(name, tiny_config(), build(), 1),
-              *r = shaken(name, tiny_config(), build(), 1);
-    OWN_MODEL *before = shaken(name, tiny_config(), build(), 1);
+              *r = shaken(name, tiny_config(), build(), 1),
+              *before = shaken(name, tiny_config(), build(), 1);
     tiny_shake(before, 4);
-    double *theta = tiny_get(before, model_data(before), 0, model_size(m));
-    double *with = stepped(m, decay), *without = stepped(r, 0);
+    OWN_NUMBERS *theta = tiny_numbers(before), *with = stepped(m, decay), *without = stepped(r, 0);
     const Param *list;
     size_t params = model_params(m, &list), decays = 0;
     for (size_t k = 0; k < params; k++) {
@@ -97,8 +96,6 @@ static void check_decay(const char *name, Plan *(*build)(void))
         }
     }
     assert_true(decays > 0 && decays < params);
-    double *list_of[] = {theta, with, without};
-    for (int k = 0; k < 3; k++) memory_free(list_of[k]);
 }
 
 TEST(decay_is_decoupled)

@@ -1,7 +1,10 @@
-/* test_classics.c: schemes of the literature that are not built in, in classics.scheme: order,
- * embedded order, A- and L-stability as published. A mutant of every coefficient of every scheme
- * has another order or another error. */
+/* test_classics.c: schemes of the literature that are not built in. Those in classics.scheme have the published order,
+ * embedded order, A- and L-stability, and a mutant of any coefficient has another order or another error. Runge-Kutta
+ * methods up to order 14 (tableaus.jsonl: a tableau a line, with its source, order and embedded order) have decimals, and
+ * fractions that are roundings: their order is that within their rounding, and a spoilt coefficient has a lower one. */
 #include "tests/lib/test.h"
+
+#include <jansson.h>
 
 #include "tests/lib/schemes.h"
 
@@ -39,11 +42,11 @@ static int same_slope(const Table *t, const Term *a, const Term *b)
                       t->eval[a->eval].stage == t->eval[b->eval].stage);
 }
 
-static void shift(const Table *t, Row *r, const Term *like, long by)
+static void shift(const Table *t, Row *r, const Term *like, double by)
 {
     OWN_RATIONAL x;
     mpq_init(x);
-    mpq_set_si(x, by, 16);
+    mpq_set_d(x, by);
     for (size_t k = 0; k < r->terms; k++)
         if (same_slope(t, &r->term[k], like)) mpq_add(r->term[k].c, r->term[k].c, x);
 }
@@ -52,12 +55,12 @@ static void shift(const Table *t, Row *r, const Term *like, long by)
 static void mutate(const Table *t, Row *r, const Theory *before, size_t *mutants)
 {
     for (size_t k = 0; k < r->terms; k++) {
-        shift(t, r, &r->term[k], 1);
+        shift(t, r, &r->term[k], 0x1p-4);
         Theory after = theory_of(t, TREE_MAX);
         if (after.order == before->order &&
             fabs(after.error_norm2 / before->error_norm2 - 1) < 1e-6)
             fail_msg("%s: a mutant is the same", t->name);
-        shift(t, r, &r->term[k], -1);
+        shift(t, r, &r->term[k], -0x1p-4);
         ++*mutants;
     }
 }
@@ -85,6 +88,59 @@ TEST(published_properties)
     }
     print_message("%zu mutants\n", mutants);
     assert_true(mutants > 500);
+}
+
+/* ---- tableaus --------------------------------------------------------------------------------------- */
+
+/* Checks that a coefficient off by 2^-20 costs orders: of the update, and of the last stage it reads. */
+static void check_spoilt(const Table *of, int order)
+{
+    for (int what = 0; what < 2; what++) {
+        OWN_TABLE *t = freeze(of);
+        const Term *last = &t->update.term[t->update.terms - 1];
+        Row *r = what ? &t->update : &t->point[t->eval[last->eval].point].row;
+        shift(t, r, &r->term[r->terms - 1], 0x1p-20);
+        if (theory_of(t, TREE_MAX_1).order >= (what ? 1 : order))
+            fail_msg("%s: a spoilt coefficient is not seen", t->name);
+    }
+}
+
+/* Checks one line. Returns 1 for a tableau of rounded fractions. */
+static size_t check_line(const char *line, size_t bytes)
+{
+    OWN_TABLES l = {0};
+    json_t *root = json_loadb(line, bytes, 0, NULL);
+    int order = (int)json_integer_value(json_object_get(root, "order"));
+    int embedded = (int)json_integer_value(json_object_get(root, "embedded"));
+    if (butcher_parse("tableau", line, bytes, &l.table, &l.count) != 0)
+        fail_msg("%.200s: %s", line, error_text());
+    const Table *t = l.table[0];
+    Theory th = theory_of(t, TREE_MAX_1);
+    Embedded e;
+    assert_int_equal(theory_embedded(t, TREE_MAX_1, &e), 0);
+    if (th.order != order || e.order != embedded)
+        fail_msg("%s: order %d, embedded %d", t->name, th.order, e.order);
+    if (e.order >= 0) assert_true(e.estimate_order >= (embedded < order ? embedded : order));
+    assert_true(th.residual <= th.bound && th.missed > 1e4 * th.residual);
+    int rounding = t->exact && th.order_exact < th.order;
+    if (t->exact && !rounding) assert_true(th.residual == 0);
+    check_spoilt(t, order);
+    json_decref(root);
+    return rounding != 0;
+}
+
+TEST(published_orders)
+{
+    size_t room = 0, count = 0, rounded = 0;
+    char *line = NULL;
+    FILE *f = fopen("tests/ode/tableaus.jsonl", "r");
+    assert_non_null(f);
+    for (ssize_t n; (n = getline(&line, &room, f)) > 0; count++)
+        rounded += check_line(line, (size_t)n);
+    fclose(f);
+    free(line);
+    assert_true(count >= 60);
+    assert_int_equal(rounded, 1); /* Prince and Dormand's fractions of 1981 */
 }
 
 TEST_MAIN(begin, end)

@@ -164,8 +164,6 @@ TEST(test_strang)
     for (int i = 0; i < 2; i++) mpq_clear(step[i].c);
 }
 
-/* ---- no adjoint, no conjugate -------------------------------------------------------------------------- */
-
 TEST(test_refused)
 {
     static const struct {

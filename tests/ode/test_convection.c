@@ -35,21 +35,26 @@ static void exchange_by_hand(const System *s, double nu, double factor, const do
     }
 }
 
-/* F agrees with the sum over all pairs. 16 particles are in one cell, 3000 in some 40, also where convection has
+/* Tells whether F agrees with the sum over all pairs. */
+static int exchanges(const System *s, double nu, double factor)
+{
+    size_t N = 3 * s->n;
+    OWN_REALS *f = numbers(N), *g = numbers(N);
+    s->field[OP_F](s, 1, 0, s->initial, f);
+    exchange_by_hand(s, nu, factor, s->initial, g);
+    return relative_distance(f, g, N) <= (double)s->n * 2.3e-16;
+}
+
+/* 16 particles are in one cell, 3000 in some 40, also where convection has
  * carried them; the dropped pairs' share is n e^{-36}. */
 TEST(test_exchange)
 {
     static const size_t sizes[] = {16, 600, 3000};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         OWN_SYSTEM *s = sized("convection-diffusion:peclet=10", sizes[k], 0, 3);
-        size_t N = 3 * s->n;
-        OWN_REALS *f = numbers(N), *g = numbers(N);
         s->flow[OP_G](s, 1, 0, (double)k, s->initial);
-        s->field[OP_F](s, 1, 0, s->initial, f);
-        exchange_by_hand(s, 0.1, 4, s->initial, g);
-        assert_true(relative_distance(f, g, N) <= (double)s->n * 2.3e-16);
-        exchange_by_hand(s, 0.1, 4.001, s->initial, g); /* control */
-        assert_false(relative_distance(f, g, N) <= (double)s->n * 2.3e-16);
+        assert_true(exchanges(s, 0.1, 4));
+        assert_false(exchanges(s, 0.1, 4.001)); /* control */
     }
 }
 
@@ -57,16 +62,12 @@ TEST(test_exchange)
 TEST(test_exchange_anywhere)
 {
     OWN_SYSTEM *s = sized("convection-diffusion", 600, 0, 3);
-    OWN_REALS *f = numbers(1800), *g = numbers(1800);
+    OWN_REALS *f = numbers(1800);
     s->initial[0] = 1e12, s->initial[4] = -3e4;
     s->field[OP_F](s, 1, 0, s->initial, f);
-    exchange_by_hand(s, 0.25, 4, s->initial, g);
-    assert_true(relative_distance(f, g, 1800) <= 600 * 2.3e-16);
-    assert_true(f[2] == 0);
+    assert_true(f[2] == 0 && exchanges(s, 0.25, 4));
     for (size_t i = 0; i < 1800; i += 3) s->initial[i] = s->initial[i + 1] = 1;
-    s->field[OP_F](s, 1, 0, s->initial, f);
-    exchange_by_hand(s, 0.25, 4, s->initial, g);
-    assert_true(relative_distance(f, g, 1800) <= 600 * 2.3e-16);
+    assert_true(exchanges(s, 0.25, 4));
     s->initial[7] = NAN, s->initial[9] = INFINITY;
     s->field[OP_F](s, 1, 0, s->initial, f);
     assert_true(isnan(f[8]));
@@ -163,68 +164,6 @@ TEST(test_ring)
         space[k] = distance(y, z, s->n);
     }
     assert_true(space[0] / space[1] > 3.9 && space[0] / space[1] < 4.1); /* dx^2, apart from time */
-}
-
-/* ---- options ------------------------------------------------------------------------------------- */
-
-static double flow_error(const System *s, int op)
-{
-    double y[64], z[64];
-    memcpy(y, s->initial, s->n * s->d * sizeof *y);
-    memcpy(z, s->initial, s->n * s->d * sizeof *y);
-    s->flow[op](s, 1, 0.3, 0.5, y);
-    assert_int_equal(reference_flow(s, op, 1, 0.3, 0.5, z, NULL), 0);
-    return relative_distance(y, z, s->n * s->d);
-}
-
-/* Every option of every system at another value makes the system differ. The system has the name that was asked for,
- * and its closed flows are right. */
-TEST(test_options)
-{
-    int found = 0;
-    for (size_t k = 0; system_name(k); k++)
-        for (const SystemOption *o = system_options(k); o && o->name; o++) {
-            char name[128];
-            double other = fmin(o->high, 2 * o->initial + 1);
-            snprintf(name, sizeof name, o->flag ? "%s:%s" : "%s:%s=%g", system_name(k), o->name,
-                     other);
-            OWN_SYSTEM *s = make(name), *plain = make(system_name(k));
-            double f[2][64];
-            int same = memcmp(s->initial, plain->initial, s->n * s->d * sizeof(double)) == 0;
-            for (int op = 0; op < 2; op++) {
-                s->field[op](s, 1, 0.1, s->initial, f[0]);
-                plain->field[op](plain, 1, 0.1, s->initial, f[1]);
-                same = same && memcmp(f[0], f[1], s->n * s->d * sizeof(double)) == 0;
-                if (s->flow[op] && !(flow_error(s, op) <= 1e-12))
-                    fail_msg("%s: flow %d off by %g", name, op, flow_error(s, op));
-            }
-            if (same) fail_msg("%s is as %s", name, system_name(k));
-            assert_string_equal(s->name, name);
-            assert_true(o->words && o->initial >= o->low && o->initial <= o->high);
-            found++;
-        }
-    assert_true(found >= 4);
-}
-
-/* The options of a system that has some are told, others are refused in words. */
-TEST(test_options_refused)
-{
-    static const char *const words[] = {"periodic", "has no options", "unknown system"};
-    static const char *const bad[] = {
-        "transport: transport:round transport:peclet transport:peclet= transport:peclet=0 "
-        "transport:peclet=nan transport:peclet=1x transport:peclet=1:peclet=1 "
-        "transport:periodic=1 transport:periodic:periodic transport:wave=1,peclet=2 "
-        "transport:peclet=1: transport:peclet=0000000000000000000000000000000000000000"
-        "000000000000000000000000000000001",
-        "linear:round fisher:peclet=1", ":periodic"};
-    char name[2 * TABLE_NAME];
-    System *s = NULL;
-    for (int i = 0; i < 3; i++)
-        for (const char *list = bad[i]; next_word(&list, name);) {
-            assert_refused(system_new(name, 0, 0, 1, &s), name, words[i]);
-            assert_null(s);
-        }
-    assert_refused(system_new("transport:peclet= 1", 0, 0, 1, &s), "a blank", words[0]);
 }
 
 TEST_MAIN(zoo_begin, zoo_end)

@@ -4,6 +4,8 @@
 
 #include "tests/lib/schemes.h"
 
+#define OWN_DENSE SCOPED(dense_free) Dense
+
 static Dense find(const Table *t)
 {
     Dense d;
@@ -37,11 +39,10 @@ TEST(known_polynomials)
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         OWN_TABLE *t = scheme(known[i].scheme);
-        Dense d = find(t);
+        OWN_DENSE d = find(t);
         assert_int_equal(d.order, known[i].order);
         assert_int_equal(d.smooth, known[i].smooth);
         for (size_t k = 0; k < 4 && known[i].b[k]; k++) says(t, &d, k, known[i].b[k]);
-        dense_free(&d);
     }
 }
 
@@ -86,14 +87,12 @@ TEST(every_scheme)
     size_t with = 0;
     for (size_t i = 0; i < zoo.count; i++) {
         OWN_TABLE *frozen = table_freeze(table_whole(zoo.scheme[i]));
-        Dense d = find(zoo.scheme[i]);
+        OWN_DENSE d = find(zoo.scheme[i]);
         Theory th = theory_of(zoo.scheme[i], DENSE_MOST);
         if (!is_plain(frozen) || th.order == 0) {
             assert_int_equal(d.order, 0);
         } else {
             with++;
-            print_message("# %s: order %d, within a step %d%s\n", frozen->name, th.order, d.order,
-                          d.smooth ? ", smooth" : "");
             /* methods of order 5 with six slopes, none of them at the end, have no values of order 4 (Horn 1983) */
             int least = table_implicit(frozen)      ? 1
                         : th.order > 4 && !d.smooth ? th.order - 2
@@ -111,7 +110,6 @@ TEST(every_scheme)
                 assert_true(dense_value(&d, e, 0) == 0);
             }
         }
-        dense_free(&d);
     }
     assert_true(with > 20);
 }
@@ -130,16 +128,11 @@ static double error_within(const Table *t, const System *s, const Dense *d, doub
               *exact = memory_new(TIMES * N, sizeof *exact);
     OWN_REALS *y = memory_new(N, sizeof *y);
     for (int i = 0; i < TIMES; i++) at[i] = s->t_end * (i + .5) / TIMES;
-    Embedded e = embedded_of(t);
-    AdaptOptions o = {.absolute = tolerance,
-                      .relative = tolerance,
-                      .t_end = s->t_end,
-                      .estimate_order = e.estimate_order,
-                      .most = 100000,
-                      .dense = d,
-                      .times = TIMES,
-                      .at = at,
-                      .states = states};
+    AdaptOptions o = within(tolerance, s->t_end, embedded_of(t).estimate_order);
+    o.dense = d;
+    o.times = TIMES;
+    o.at = at;
+    o.states = states;
     assert_int_equal(adapt_run(t, s, &o, y, run), 0);
     assert_int_equal(reference_solve(s, at, TIMES, exact, &agreement), 0);
     for (size_t i = 0; i < TIMES * N; i++) sum += (states[i] - exact[i]) * (states[i] - exact[i]);
@@ -155,7 +148,7 @@ TEST(errors_within_steps)
     for (size_t i = 0; i < zoo.count; i++) {
         if (!zoo.scheme[i]->pair || table_phi(zoo.scheme[i])) continue;
         const Table *t = zoo.scheme[i];
-        Dense d = find(t);
+        OWN_DENSE d = find(t);
         Embedded e = embedded_of(t);
         Theory th = theory_of(t, 6);
         for (size_t k = 0; k < sizeof systems / sizeof *systems; k++) {
@@ -167,12 +160,10 @@ TEST(errors_within_steps)
             double power = fmin(th.order, d.order + 1),
                    expected = fmin(1, power / (e.estimate_order + 1));
             double slope = log(a / b) / log(1000);
-            print_message("# %s on %s: %.3g, slope %.2f\n", t->name, s->name, b, slope);
             if (!(slope > .75 * expected &&
                   b < 1000 * pow(small, fmin(1, th.order / (e.estimate_order + 1.)))))
                 fail_msg("%s on %s: %g, %g", t->name, s->name, a, b);
         }
-        dense_free(&d);
     }
 }
 

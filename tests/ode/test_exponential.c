@@ -12,8 +12,7 @@
 #include "ode/ode.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
-
-/* ---- trees ------------------------------------------------------------------------------------------ */
+#include "tests/lib/scratch.h"
 
 static const struct {
     const char *name, *explicit; /* the scheme that is left where F = 0 */
@@ -130,8 +129,7 @@ TEST(test_linear_files)
         {"G = 2^y", 1, 0},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        char text[512];
-        snprintf(text, sizeof text, "system a\nn 5\n%s\ninitial = 0.4 + 0.1*i\n", cases[k].fields);
+        const char *text = formed("system a\nn 5\n%s\ninitial = 0.4 + 0.1*i\n", cases[k].fields);
         OWN_SYSTEM *s = read_system(text, 0, 0);
         int said = s->linear_ops & (1 << OP_F | 1 << OP_G);
         if (said != (cases[k].F << OP_F | cases[k].G << OP_G)) fail_msg("%s: %d", text, said);
@@ -148,8 +146,6 @@ TEST(test_refused_systems)
     assert_null(strstr(error_text(), " kuramoto"));
     assert_refused(stepper_new(rosenbrock, forced, &st), "forced", "time");
 }
-
-/* ---- stability -------------------------------------------------------------------------------------- */
 
 /* Returns the factor of ETD-RK2 on y' = (F + G) y: a = e^F y + phi_1 G y, y' = a + phi_2 G (a - y) (Cox, Matthews
  * 2002). */
@@ -182,8 +178,6 @@ TEST(test_amplification)
             assert_true(fabs(modulus(t, point[i], point[j]) - m) <= 1e-12 * (1 + m));
         }
 }
-
-/* ---- language ---------------------------------------------------------------------------------------- */
 
 /* Networks and compositions refuse exponential schemes in words, and "all" and "decoders" have none of them. */
 TEST(test_elsewhere)

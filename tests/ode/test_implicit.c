@@ -8,6 +8,7 @@
 #include "ode/step/implicit.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
+#include "tests/lib/scratch.h"
 
 static const double eps = 0x1p-52;
 
@@ -394,9 +395,8 @@ TEST(test_fixed_point)
     size_t N = s->n * s->d;
     OWN_REALS *y = numbers(2 * N);
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        char name[TABLE_NAME];
         for (int n = 0; n <= 5; n++) {
-            snprintf(name, sizeof name, "%s:fixed-point-%d", row[i].name, n);
+            const char *name = formed("%s:fixed-point-%d", row[i].name, n);
             OWN_TABLE *t = scheme(name);
             assert_false(table_implicit(t));
             assert_string_equal(t->name, name);
@@ -404,8 +404,8 @@ TEST(test_fixed_point)
             int expected = n + 1 < row[i].order ? n + 1 : row[i].order;
             if (order_of(t) != expected) fail_msg("%s: order %d", name, order_of(t));
         }
-        snprintf(name, sizeof name, "%s:fixed-point-40", row[i].name);
-        OWN_TABLE *t = frozen(name), *solved = frozen(row[i].name);
+        OWN_TABLE *t = frozen(formed("%s:fixed-point-40", row[i].name)),
+                  *solved = frozen(row[i].name);
         if (t->past_y) continue;
         walk_on(t, s, 0.05, 1, y);
         walk_on(solved, s, 0.05, 1, y + N);
@@ -430,15 +430,10 @@ TEST(test_fixed_point_text)
         {"k1 = H(y + 1/2*k1 + 1/3*k2[-1])\nk2 = G(y)\ny' = y + k1 - k1[-1] + k2", 1,
          "k1 = H(y)\nk2 = H(y + 1/2*k1 + 1/3*k3[-1])\nk3 = G(y)\ny' = y + k2 - k2[-1] + k3"}};
     for (int i = 0; i < 2; i++) {
-        char *text;
-        size_t bytes;
         OWN_TABLE *of = scheme(row[i].of), *wanted = scheme(row[i].made);
-        FILE *f = open_memstream(&text, &bytes);
-        assert_int_equal(scheme_fixed_point(of, row[i].n, "it", f), 0);
-        fclose(f);
+        char *text = WRITTEN(f, assert_int_equal(scheme_fixed_point(of, row[i].n, "it", f), 0));
         OWN_TABLE *made = scheme_of_text(text);
         if (!table_equal(made, wanted)) fail_msg("%s", text);
-        free(text);
     }
     OWN_TABLE *gated = scheme("k1 = F(y)\ngate g = tanh(k1)\nk2 = G(y + g*k2)\ny' = y + k2"),
               *split = scheme("strang-marchuk:implicit-midpoint:fixed-point-2");

@@ -23,8 +23,6 @@ TEST(a_nan_is_far)
     }
 }
 
-/* ---- exponential --------------------------------------------------------------------------------- */
-
 SIMD_CLONES static void exponentials(size_t n, const double *x, double *y)
 {
 #pragma omp simd

@@ -7,6 +7,7 @@
 #include "ode/step/functions.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
+#include "tests/lib/scratch.h"
 
 /* ---- orders and stability ---------------------------------------------------------------------------- */
 
@@ -202,8 +203,6 @@ TEST(test_singular)
     assert_true(fabs(y - 2) <= 1e-9);
 }
 
-/* ---- stiff systems ------------------------------------------------------------------------------------ */
-
 /* Stiff systems take few steps, and errors fall with the tolerance. dormand-prince needs many more. */
 TEST(test_stiff)
 {
@@ -222,11 +221,7 @@ TEST(test_stiff)
         OWN_TABLE *t = scheme(run[i].scheme), *explicit = scheme("dormand-prince");
         double y[8], exact[8], agreement;
         AdaptRun r, other;
-        AdaptOptions o = {.absolute = 1e-6,
-                          .relative = 1e-6,
-                          .t_end = s->t_end,
-                          .estimate_order = embedded_of(t).estimate_order,
-                          .most = 100000};
+        AdaptOptions o = within(1e-6, s->t_end, embedded_of(t).estimate_order);
         assert_int_equal(reference_solve(s, &s->t_end, 1, exact, &agreement), 0);
         assert_int_equal(adapt_run(t, s, &o, y, &r), 0);
         double error = distance(y, exact, s->n * s->d);
@@ -280,9 +275,7 @@ TEST(test_multistep)
                 3}};
     OWN_SYSTEM *s = make("fisher");
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        char text[512];
-        snprintf(text, sizeof text, "%s%s", start, row[i].rest);
-        OWN_TABLE *t = frozen(text);
+        OWN_TABLE *t = frozen(formed("%s%s", start, row[i].rest));
         assert_int_equal(order_of(t), row[i].order);
         assert_int_equal(order_verdict(t, s, row[i].order), VERDICT_AGREE);
     }

@@ -52,18 +52,15 @@ static void fill_column(History *a, size_t column, gsl_matrix *m)
     }
 }
 
-/* Returns the largest modulus of the eigenvalues. *nearest gets their least distance from `factor`. */
-static double history_values(const Table *t, double complex f, double complex g,
-                             double complex factor, double *nearest)
+/* Returns the largest modulus of the eigenvalues. */
+static double history_modulus(const Table *t, double complex f, double complex g)
 {
     History a = {.t = t, .z = {f, g}};
-    double largest = 0;
-    *nearest = INFINITY;
+    double largest = 0, sum = 0;
     if (t->flows) {
-        double complex sum = 0;
-        for (size_t i = 0; i < t->flows; i++) sum += mpq_get_d(t->flow[i].c) * a.z[t->flow[i].op];
-        *nearest = cabs(cexp(sum) - factor);
-        return exp(creal(sum));
+        for (size_t i = 0; i < t->flows; i++)
+            sum += mpq_get_d(t->flow[i].c) * creal(a.z[t->flow[i].op]);
+        return exp(sum);
     }
     a.size = (size_t)t->past_y + 1 + (size_t)t->past_k * t->evals;
     a.x = calloc(a.size, sizeof *a.x);
@@ -73,23 +70,14 @@ static double history_values(const Table *t, double complex f, double complex g,
     gsl_eigen_nonsymm_workspace *w = gsl_eigen_nonsymm_alloc(2 * a.size);
     for (size_t c = 0; c < a.size; c++) fill_column(&a, c, m);
     assert_int_equal(gsl_eigen_nonsymm(m, value, w), 0);
-    for (size_t i = 0; i < 2 * a.size; i++) {
-        gsl_complex x = gsl_vector_complex_get(value, i);
-        largest = fmax(largest, gsl_complex_abs(x));
-        *nearest = fmin(*nearest, cabs(GSL_REAL(x) + GSL_IMAG(x) * I - factor));
-    }
+    for (size_t i = 0; i < 2 * a.size; i++)
+        largest = fmax(largest, gsl_complex_abs(gsl_vector_complex_get(value, i)));
     gsl_eigen_nonsymm_free(w);
     gsl_vector_complex_free(value);
     gsl_matrix_free(m);
     free(a.x);
     free(a.k);
     return largest;
-}
-
-static double history_modulus(const Table *t, double complex f, double complex g)
-{
-    double nearest;
-    return history_values(t, f, g, 0, &nearest);
 }
 
 static double between(uint64_t stream, uint64_t i, double low, double high)
@@ -153,7 +141,6 @@ TEST(test_limits)
         {"transformer", -4, 0},
         {"transformer-decoder", -6, 0}, /* (1 + z/3)^3 */
         {"dial:2-1/2", -4, 0},
-        {"dial:3-0", -2, 0},
         {"looped-chebyshev", -2 / 0.1275, 0}, /* (1 + w + a (1 - a) w^2)^2 at w = z/2, a = 17/20 */
         {"lie-trotter", -INFINITY, INFINITY},
         {"strang-marchuk", -INFINITY, INFINITY},
@@ -170,7 +157,6 @@ TEST(test_limits)
         {"k1 = H(y)\nk2 = H(y + k1)\ny' = y + 3/4*k1 + 1/4*k2", -4, 0},
         {"k1 = H(y)\ny' = y + 1000001*k1 - 1000000*k1[-1]", -2.0 / 2000001,
          2 * sqrt(1 - 2.5e-13) / 2000001},
-        {"k1 = H(y)\ny' = y + 3/2*k1 - 1/2*k1[-1]", -1, 0},
         {"k1 = H(y)\ny' = y + 1/1000000*k1", -2e6, 0},
         {"k1 = H(y)\ny' = y - k1", 0, 0},                         /* backwards */
         {"k1 = H(y)\ny' = 1/2*y + k1", -1.5, 0.8660254037844386}, /* |1/2 + z| = 1 */
@@ -332,8 +318,6 @@ TEST(test_lags)
         {"k1 = H(y)\ny' = y[-1] + 21/10*k1", {0, INFINITY}, {-1, 0}, {20, 1}}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) check_lag(&known[i]);
 }
-
-/* ---- hostile ------------------------------------------------------------------------------------------ */
 
 TEST(test_history)
 {

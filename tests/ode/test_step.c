@@ -1,70 +1,34 @@
-/* test_step.c: the stepper against steps written out by hand; every scheme of the zoo, and refusals. */
+/* test_step.c: the stepper against steps written out by hand and GSL's; every scheme of the zoo, and refusals. Embedded
+ * pairs: their language and theory against published values and identities, and runs by tolerance against closed
+ * solutions, a field that counts, and GSL's rkf45. */
 #include "tests/lib/test.h"
+
+#include <gsl/gsl_odeiv2.h>
 
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
+#include "tests/lib/scratch.h"
 
-enum { MAX = 64 };
-
-/* Computes y (N) after `steps` steps of size h from time t0 and the initial state, without given history. */
-static void walk_text(const char *text, const System *s, double t0, double h, int steps, double *y)
-{
-    OWN_TABLE *t = frozen(text);
-    memcpy(y, s->initial, s->n * s->d * sizeof *y);
-    assert_int_equal(walk(t, s, t0, h, steps, y), 0);
-}
+enum { MAX = 256 };
 
 /* The order of sums makes differences: 10 operations a step, 8 steps, growth below e. */
 static const double rounding = 10 * 8 * 2.8 * 2.3e-16;
 
 /* ---- steps by hand ------------------------------------------------------------------------------- */
 
-/* Computes k (N) = h (F + G) at (t, y). */
-static void slope(const System *s, double t, double h, const double *y, double *k)
-{
-    double g[MAX];
-    s->field[OP_F](s, 1, t, y, k);
-    s->field[OP_G](s, 1, t, y, g);
-    for (size_t i = 0; i < s->n * s->d; i++) k[i] = h * (k[i] + g[i]);
-}
-
-static void plus(size_t N, const double *y, double c, const double *k, double *out)
-{
-    for (size_t i = 0; i < N; i++) out[i] = y[i] + c * k[i];
-}
-
-static void euler(const System *s, double t, double h, double *y)
+static void add_slope(const System *s, int op, double t, double h, double *y)
 {
     double k[MAX];
-    slope(s, t, h, y, k);
-    plus(s->n * s->d, y, 1, k, y);
-}
-
-static void rk4(const System *s, double t, double h, double *y)
-{
-    size_t N = s->n * s->d;
-    double k[4][MAX], x[MAX];
-    slope(s, t, h, y, k[0]);
-    plus(N, y, 0.5, k[0], x);
-    slope(s, t + h / 2, h, x, k[1]);
-    plus(N, y, 0.5, k[1], x);
-    slope(s, t + h / 2, h, x, k[2]);
-    plus(N, y, 1, k[2], x);
-    slope(s, t + h, h, x, k[3]);
-    for (size_t i = 0; i < N; i++) y[i] += (k[0][i] + 2 * k[1][i] + 2 * k[2][i] + k[3][i]) / 6;
+    s->field[op](s, 1, t, y, k);
+    for (size_t i = 0; i < s->n * s->d; i++) y[i] += h * k[i];
 }
 
 /* Computes the Macaron layer, eq. (14)-(16): half G, F, half G, each an Euler step by its clock. */
 static void macaron(const System *s, double t, double h, double *y)
 {
-    size_t N = s->n * s->d;
-    double k[MAX];
-    s->field[OP_G](s, 1, t, y, k);
-    plus(N, y, h / 2, k, y);
-    s->field[OP_F](s, 1, t, y, k);
-    plus(N, y, h, k, y);
-    s->field[OP_G](s, 1, t + h / 2, y, k);
-    plus(N, y, h / 2, k, y);
+    add_slope(s, OP_G, t, h / 2, y);
+    add_slope(s, OP_F, t, h, y);
+    add_slope(s, OP_G, t + h / 2, h / 2, y);
 }
 
 static void sub_flow(const System *s, int op, double t, double h, double *y)
@@ -82,21 +46,17 @@ static void strang(const System *s, double t, double h, double *y)
     sub_flow(s, OP_G, t + h / 2, h / 2, y);
 }
 
-typedef void Hand(const System *s, double t, double h, double *y);
-
-static const struct {
-    const char *name;
-    Hand *step;
-} hands[] = {{"euler", euler}, {"rk4", rk4}, {"macaron", macaron}, {"strang-marchuk", strang}};
-enum { HANDS = sizeof hands / sizeof *hands };
+static const char *const names[] = {"macaron", "strang-marchuk"};
 
 /* Returns the largest difference over 8 steps of scheme i and hand j. */
-static double hand_error(const System *s, size_t i, size_t j)
+static double hand_error(const System *s, int i, int j)
 {
     double y[MAX], x[MAX], h = 0.125;
+    OWN_TABLE *t = frozen(names[i]);
     memcpy(x, s->initial, s->n * s->d * sizeof *x);
-    for (int k = 0; k < 8; k++) hands[j].step(s, 0.25 + k * h, h, x);
-    walk_text(hands[i].name, s, 0.25, h, 8, y);
+    memcpy(y, s->initial, s->n * s->d * sizeof *y);
+    for (int k = 0; k < 8; k++) (j ? strang : macaron)(s, 0.25 + k * h, h, x);
+    assert_int_equal(walk(t, s, 0.25, h, 8, y), 0);
     return relative_distance(y, x, s->n * s->d);
 }
 
@@ -105,15 +65,13 @@ TEST(test_by_hand)
     for (size_t k = 0; system_name(k); k++) {
         OWN_SYSTEM *s = make(system_name(k));
         if (s->context) continue; /* texts, stiff ones among them */
-        for (size_t i = 0; i < HANDS; i++) {
+        for (int i = 0; i < 2; i++) {
             double e = hand_error(s, i, i);
-            if (!(e <= rounding)) fail_msg("%s on %s: off by %g", hands[i].name, s->name, e);
+            if (!(e <= rounding)) fail_msg("%s on %s: off by %g", names[i], s->name, e);
         }
     }
-    OWN_SYSTEM *s = make(system_default()); /* controls: every other hand is far off */
-    for (size_t i = 0; i < HANDS; i++)
-        for (size_t j = 0; j < HANDS; j++)
-            if (i != j) assert_true(hand_error(s, i, j) > 1e-5);
+    OWN_SYSTEM *s = make(system_default()); /* the control: the other hand is far off */
+    assert_true(hand_error(s, 0, 1) > 1e-5);
 }
 
 /* ---- contract; histories by measured constants (test_predict.c), by plans (test_bridge.c) ------------- */
@@ -176,6 +134,227 @@ TEST(test_refusals)
     assert_int_equal(code, ERR_NUMERIC);
     for (size_t i = 0; i < s->n * s->d; i++) assert_true(isfinite(stepper_state(own)[i]));
     stepper_free(NULL);
+}
+
+/* ---- embedded pairs -------------------------------------------------------------------------------------- */
+
+/* ---- the language ---------------------------------------------------------------------------------- */
+
+/* k2 and k4 serve the error alone. A step of fixed size has k1 and k3, with other numbers. */
+TEST(test_stages)
+{
+    static const char text[] = "k1 = H(y)\nk2 = L(y + k1)\nk3 = H(y + 1/2*k1)\nk4 = F2(y + k3)\n"
+                               "y' = y + k3\nerror = k1 - 1/2*k2 - 1/2*k4\n";
+    OWN_TABLE *t = scheme(text), *fixed = scheme("k1 = H(y)\nk2 = H(y + 1/2*k1)\ny' = y + k2\n");
+    OWN_TABLE *frozen = freeze(t), *again = reread(t), *copy = table_copy(t);
+    assert_int_equal(t->stages, 2);
+    assert_int_equal(table_whole(t)->stages, 4);
+    assert_true(table_equal(frozen, fixed) && !table_equal(t, fixed));
+    assert_true(table_equal(again, t) && table_equal(copy, t));
+    assert_int_equal(table_sets(t, OP_F), 1); /* networks have no F2 */
+    mpq_add(copy->pair->error.term[0].c, copy->pair->error.term[0].c, copy->pair->error.term[0].c);
+    assert_false(table_equal(copy, t)); /* the control */
+}
+
+/* The update of every pair needs each of its evaluations, and its text comes back. Over L and F it keeps its
+ * estimate. */
+TEST(test_every_pair)
+{
+    int pairs = 0;
+    for (size_t i = 0; i < zoo.count; i++) {
+        const Table *t = zoo.scheme[i];
+        if (!t->pair) continue;
+        pairs++;
+        char *used = calloc(t->evals, 1);
+        for (size_t p = 0; p <= t->points; p++) {
+            const Row *r = p < t->points ? &t->point[p].row : &t->update;
+            for (size_t k = 0; k < r->terms; k++)
+                if (r->term[k].eval >= 0) used[r->term[k].eval] = 1;
+        }
+        for (size_t e = 0; e < t->evals; e++) assert_true(used[e]);
+        free(used);
+        for (size_t k = 0; k < 5; k++) {
+            static const char *const forms[] = {"", "-layer", "-F", "-G", "-decoder"};
+            if (k >= 1 && k <= 3 && !table_over(t, OP_H)) continue;
+            if (k == 4 && table_phi(t)) continue;
+            const char *name = formed("%s%s", t->name, forms[k]);
+            OWN_TABLE *over = scheme(name), *again = reread(over);
+            assert_non_null(over->pair);
+            assert_string_equal(over->pair->name, name);
+            assert_true(over->pair->error.terms >= t->pair->error.terms / 2);
+            assert_true(table_equal(over, again));
+        }
+    }
+    assert_true(pairs > 0);
+}
+
+/* Orders, and the norm of the error terms of y' in one colour. Prince, Dormand 1981, table 2, and Bogacki, Shampine
+ * 1989, table 1, give .0418, 3.36e-3, 9.48e-4 and 3.99e-4; heun-euler has the norm of Heun, 5/144 squared. */
+static const struct {
+    const char *name;
+    int order, embedded;
+    double norm, within;
+} known[] = {{"heun-euler", 2, 1, 0.186339, 1e-5},
+             {"bogacki-shampine", 3, 2, 0.0418, 5e-5},
+             {"fehlberg", 5, 4, 3.36e-3, 5e-6},
+             {"cash-karp", 5, 4, 9.48e-4, 5e-7},
+             {"dormand-prince", 5, 4, 3.99e-4, 5e-7}};
+enum { KNOWN = sizeof known / sizeof *known };
+
+TEST(test_known_orders)
+{
+    for (size_t i = 0; i < KNOWN; i++) {
+        OWN_TABLE *t = scheme(known[i].name);
+        Theory th = theory_of(t, 6);
+        Embedded e = embedded_of(t);
+        assert_int_equal(th.order, known[i].order);
+        assert_int_equal(e.order, known[i].embedded);
+        assert_int_equal(e.estimate_order, known[i].embedded);
+        assert_true(fabs(sqrt(th.error_norm2_one_colour) - known[i].norm) <= known[i].within);
+    }
+    OWN_TABLE *rk4 = scheme("rk4");
+    Embedded e = embedded_of(rk4);
+    assert_true(e.order == -1 && e.estimate_order == -1 && isnan(e.error_norm2));
+}
+
+/* ---- runs ------------------------------------------------------------------------------------------ */
+
+static AdaptRun run_pair(const Table *t, const System *s, const AdaptOptions *o, double *y)
+{
+    AdaptRun r;
+    assert_true(s->n * s->d <= MAX);
+    if (adapt_run(t, s, o, y, &r) != 0) fail_msg("%s on %s: %s", t->name, s->name, error_text());
+    return r;
+}
+
+/* Errors of all steps add up, and grow or fade with the solution. They stay within 100 tolerance^(p/(q+1)), which is
+ * 100 times the tolerance where a pair goes on with its higher order. */
+TEST(test_closed_solutions)
+{
+    int found = 0;
+    double y[MAX], exact[MAX];
+    for (size_t k = 0; system_name(k); k++) {
+        OWN_SYSTEM *s = make(system_name(k));
+        for (size_t i = 0; s->solution && i < zoo.count; i++) {
+            const Table *t = zoo.scheme[i];
+            if (!t->pair) continue;
+            /* its published estimate has no linear terms */
+            if (strcmp(t->name, "ros3p") == 0 && (s->linear_ops & 3) == 3) continue;
+            for (double tolerance = 1e-3; tolerance > 1e-6; tolerance *= 1e-2) {
+                int q = embedded_of(t).estimate_order;
+                AdaptOptions o = within(tolerance, s->t_end, q);
+                AdaptRun r = run_pair(t, s, &o, y);
+                s->solution(s, s->t_end, exact);
+                double error = distance(y, exact, s->n * s->d);
+                double power = fmin(1, order_of(t) / (q + 1.));
+                if (r.outcome != ADAPT_DONE) fail_msg("%s on %s: no end", t->name, s->name);
+                assert_true(r.t == s->t_end);
+                if (!(error <= 100 * pow(tolerance, power)))
+                    fail_msg("%s on %s: %g at tolerance %g", t->name, s->name, error, tolerance);
+                found++;
+            }
+        }
+    }
+    assert_true(found > 3);
+}
+
+/* Slopes at y are kept after a rejection, and where the last stage is the next step's first. A first step that is too
+ * long makes rejections. */
+TEST(test_evaluations)
+{
+    double y[MAX];
+    OWN_SYSTEM *s = make("forced");
+    System on = counting(s);
+    for (size_t i = 0; i < KNOWN; i++)
+        for (int given = 0; given < 2; given++) {
+            OWN_TABLE *t = scheme(known[i].name);
+            AdaptOptions o = within(1e-6, s->t_end, known[i].embedded);
+            o.first = given ? s->t_end : 0;
+            counted = 0;
+            AdaptRun r = run_pair(t, &on, &o, y);
+            int same = i == 1 || i == 4; /* bogacki-shampine, dormand-prince */
+            size_t tries = r.steps + r.rejected, firsts = same ? 1 : r.steps;
+            assert_int_equal(r.evals, counted);
+            assert_true(r.rejected > 0 || !given);
+            assert_int_equal(r.evals,
+                             2 * (tries * (t->pair->stages - 1) + firsts) + (given ? 0 : 4));
+        }
+}
+
+/* y' = y^2 from 1 has no solution at t = 2. */
+TEST(test_outcomes)
+{
+    OWN_TABLE *t = scheme("dormand-prince"), *plain = scheme("rk4");
+    OWN_SYSTEM *s = read_system("system blow\nn 1\nd 1\nG = y*y\ninitial = 1\nt-end 2\n", 0, 0);
+    double y[MAX];
+    AdaptOptions o = within(1e-6, 2, 4);
+    AdaptRun r = run_pair(t, s, &o, y);
+    assert_int_equal(r.outcome, ADAPT_UNDERFLOW);
+    assert_true(r.t < 1.01 && r.steps < 1000);
+    assert_string_equal(adapt_outcome(r.outcome), "underflow");
+    o.most = 3;
+    r = run_pair(t, s, &o, y);
+    assert_true(r.outcome == ADAPT_STEPS && r.steps + r.rejected == 3);
+    assert_refused(adapt_run(plain, s, &o, y, &r), "rk4", "no estimate of its error");
+    o.absolute = o.relative = 0;
+    assert_int_equal(adapt_run(t, s, &o, y, &r), ERR_MISUSE);
+}
+
+static int gsl_field(double t, const double *y, double *dy, void *system)
+{
+    const System *s = system;
+    double g[MAX];
+    s->field[OP_F](s, 1, t, y, dy);
+    s->field[OP_G](s, 1, t, y, g);
+    for (size_t i = 0; i < s->n * s->d; i++) dy[i] += g[i];
+    return 0;
+}
+
+/* A step of GSL's rkf45, which goes on with order 5 too, and its error, at a time that is not 0. */
+TEST(test_gsl_steps)
+{
+    OWN_TABLE *t = scheme("fehlberg");
+    for (size_t k = 0; system_name(k); k++) {
+        OWN_SYSTEM *s = make(system_name(k));
+        size_t N = s->n * s->d;
+        double y[MAX], error[MAX], h = s->h0 / 4;
+        gsl_odeiv2_system field = {gsl_field, NULL, N, s};
+        gsl_odeiv2_step *step = gsl_odeiv2_step_alloc(gsl_odeiv2_step_rkf45, N);
+        OWN_STEPPER *st = stepper(t->pair, s);
+        memcpy(y, s->initial, N * sizeof *y);
+        assert_int_equal(gsl_odeiv2_step_apply(step, 0.25, h, y, error, NULL, NULL, &field), 0);
+        assert_int_equal(stepper_begin(st, 0.25, h, s->initial, START_GIVEN, NULL), 0);
+        assert_int_equal(stepper_try(st, h), 0);
+        double off = fmax(relative_distance(stepper_tried(st), y, N),
+                          relative_distance(stepper_error(st), error, N));
+        if (!(off <= 1e-14)) fail_msg("%s: %g", s->name, off);
+        assert_true(distance(error, y, N) > 1e-3); /* the control */
+        gsl_odeiv2_step_free(step);
+    }
+}
+
+TEST(test_gsl)
+{
+    System *s = make("attention");
+    OWN_TABLE *t = scheme("fehlberg");
+    size_t N = s->n * s->d;
+    double y[MAX], exact[MAX], own[MAX], agreement, now;
+    gsl_odeiv2_system field = {gsl_field, NULL, N, s};
+    assert_int_equal(reference_solve(s, &s->t_end, 1, exact, &agreement), 0);
+    for (double tolerance = 1e-5; tolerance > 1e-10; tolerance /= 100) {
+        AdaptOptions o = within(tolerance, s->t_end, 4);
+        AdaptRun r = run_pair(t, s, &o, own);
+        gsl_odeiv2_driver *d = gsl_odeiv2_driver_alloc_y_new(&field, gsl_odeiv2_step_rkf45, r.first,
+                                                             tolerance, tolerance);
+        memcpy(y, s->initial, N * sizeof *y);
+        now = 0;
+        assert_int_equal(gsl_odeiv2_driver_apply(d, &now, s->t_end, y), 0);
+        double ratio = distance(own, exact, N) / distance(y, exact, N);
+        if (!(ratio > 0.1 && ratio < 10)) fail_msg("%g times GSL's error", ratio);
+        assert_true(r.steps < 2 * d->e->count && 2 * r.steps > d->e->count);
+        gsl_odeiv2_driver_free(d);
+    }
+    system_free(s);
 }
 
 TEST_MAIN(zoo_begin, zoo_end)

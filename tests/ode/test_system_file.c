@@ -7,17 +7,16 @@
 #include "kernels/random.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
+#include "tests/lib/scratch.h"
 
 /* ---- expressions --------------------------------------------------------------------------------- */
 
 static double drift_at(const char *expression, double y, double t)
 {
-    char text[512];
+    static const char format[] =
+        "system e\nn 1\nparam a = 3\nparam b = a/2\nG = 0*t + (%s)\ninitial = 1\n";
     double dy;
-    snprintf(text, sizeof text,
-             "system e\nn 1\nparam a = 3\nparam b = a/2\nG = 0*t + (%s)\ninitial = 1\n",
-             expression);
-    OWN_SYSTEM *s = read_system(text, 0, 0);
+    OWN_SYSTEM *s = read_system(formed(format, expression), 0, 0);
     s->field[OP_G](s, 1, t, &y, &dy);
     return dy;
 }
@@ -176,12 +175,9 @@ TEST(test_bad)
         {"system x y\n", "test:1:"},
         {"system x\nsystem x\n", "test:2:"},
         {"system x\nG = y +\n", "test:2:8: "},
-        {"system x\nG = y y\n", "test:2:7: "},
         {"system x\nG = (y\n", "test:2:7: "},
         {"system x\nG = z\n", "test:2:5: "},
-        {"system x\nG = y2\n", "test:2:5: "},
         {"system x\nG = y*uniform\n", "test:2:7: "},
-        {"system x\nG = foo(y)\n", "test:2:5: "},
         {"system x\nG = sin y\n", "test:2:9: "},
         {"system x\nG = 1e400\n", "test:2:5: "},
         {"system x\nG = 0x10\n", "test:2:5: "},
@@ -214,14 +210,12 @@ TEST(test_bad)
         {"system x\nG = y\nC = sum z\nmemory 3\ninitial = 1\n", "test: expected the memory"},
         {"system x\nG = y\nmemory 3\ninitial = 1\n", "test: expected an interaction C"},
         {"system x\nG = y\nmemory = 3\ninitial = 1\n", "test: expected an interaction C"},
-        {"system x\nmemory 0\n", "test:2:7: "},
         {"system x\nmemory 2\nmemory 3\n", "test:3:7: "},
         {"system x\nmemory 65537\n", "test:2:"},
         {"system x\nd 30\nmemory 60000\nG = y\nC = sum z\nmemory = 1\ninitial = 1\n",
          "test: expected at most 65536"},
         {"system x\nd 2\nG = y\ninitial = 1, 2, 3\n",
          "test:4:18: expected 1 value of initial, or 2, one a coordinate; there are 3"},
-        {"system x\nd 2\nG = y\ninitial1 = 1, 2\n", "test:4:13: "},
         {"system x\nG = y, y\n", "test:2:6: "},
         {"system x\nexact = y\n", "test:2:9: "},
         {"system x\nF = y[i*1]\n", "test:2:"},
@@ -307,13 +301,11 @@ TEST(test_neighbours)
         "exp(-60*(abs(i - j) - 1)^2)*(z - y) - y*(exp(-60*(i - 1)^2) + exp(-60*(i - n)^2))/(n - 1)",
         "exp(-60*(abs(i - j) - 1)^2)*(z - y) + (2 - y)*(exp(-60*(i - 1)^2) + exp(-60*(i - n)^2))/(n - 1)"};
     for (int k = 0; k < 3; k++) {
-        char text[512];
         double a[18], b[18];
-        snprintf(text, sizeof text, "system x\n%sF = y[i+1] - 2*y + y[i-1]\ninitial = normal\n",
-                 near[k]);
-        OWN_SYSTEM *s = read_system(text, 9, 2);
-        snprintf(text, sizeof text, "system x\nF = sum %s\ninitial = normal\n", far[k]);
-        OWN_SYSTEM *sum = read_system(text, 9, 2);
+        OWN_SYSTEM *s = read_system(
+            formed("system x\n%sF = y[i+1] - 2*y + y[i-1]\ninitial = normal\n", near[k]), 9, 2);
+        OWN_SYSTEM *sum =
+            read_system(formed("system x\nF = sum %s\ninitial = normal\n", far[k]), 9, 2);
         s->field[OP_F](s, 1, 0, s->initial, a);
         sum->field[OP_F](sum, 1, 0, s->initial, b);
         for (int i = 0; i < 18; i++) assert_true(fabs(a[i] - b[i]) <= 1e-13);
@@ -386,13 +378,6 @@ TEST(test_large)
         n += (size_t)sprintf(text + n, "\n");
     }
     assert_int_equal(system_parse("test", text, n, 0, 0, 1, &s), ERR_INPUT);
-}
-
-TEST(test_files)
-{
-    System *s;
-    assert_int_equal(system_read("/nonexistent/x", 0, 0, 1, &s), ERR_INPUT);
-    assert_int_equal(system_read("/", 0, 0, 1, &s), ERR_INPUT);
 }
 
 TEST_MAIN(zoo_begin, zoo_end)

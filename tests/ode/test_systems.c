@@ -6,6 +6,7 @@
 
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
+#include "tests/lib/scratch.h"
 
 enum { MAX = 4096 };
 
@@ -66,8 +67,6 @@ TEST(test_sizes)
     }
 }
 
-/* ---- flows --------------------------------------------------------------------------------------- */
-
 static double reference_error(const System *s, int op, double h)
 {
     size_t N = s->n * s->d;
@@ -93,6 +92,60 @@ TEST(test_flows)
         }
     }
     assert_true(closed >= 11);
+}
+
+/* ---- options ------------------------------------------------------------------------------------- */
+
+/* Every option of every system at another value makes the system differ. The system has the name that was asked for,
+ * and its closed flows are right. */
+TEST(test_options)
+{
+    int found = 0;
+    for (size_t k = 0; system_name(k); k++)
+        for (const SystemOption *o = system_options(k); o && o->name; o++) {
+            double other = fmin(o->high, 2 * o->initial + 1);
+            const char *name = o->flag ? formed("%s:%s", system_name(k), o->name)
+                                       : formed("%s:%s=%g", system_name(k), o->name, other);
+            OWN_SYSTEM *s = make(name), *plain = make(system_name(k));
+            double f[2][64];
+            int same = memcmp(s->initial, plain->initial, s->n * s->d * sizeof(double)) == 0;
+            for (int op = 0; op < 2; op++) {
+                s->field[op](s, 1, 0.1, s->initial, f[0]);
+                plain->field[op](plain, 1, 0.1, s->initial, f[1]);
+                same = same && memcmp(f[0], f[1], s->n * s->d * sizeof(double)) == 0;
+                if (s->flow[op] && !(reference_error(s, op, 0.5) <= 1e-12))
+                    fail_msg("%s: flow %d off by %g", name, op, reference_error(s, op, 0.5));
+            }
+            if (same) fail_msg("%s is as %s", name, system_name(k));
+            assert_string_equal(s->name, name);
+            assert_true(o->words && o->initial >= o->low && o->initial <= o->high);
+            found++;
+        }
+    assert_true(found >= 4);
+}
+
+/* The options of a system that has some are told, others are refused in words. */
+TEST(test_options_refused)
+{
+    static const char *const words[] = {"periodic", "has no options", "unknown system"};
+    static const char *const bad[] = {
+        "transport: transport:round transport:peclet transport:peclet= transport:peclet=0 "
+        "transport:peclet=nan transport:peclet=1x transport:peclet=1:peclet=1 "
+        "transport:periodic=1 transport:periodic:periodic transport:wave=1,peclet=2 "
+        "transport:peclet=1: transport:peclet=0000000000000000000000000000000000000000"
+        "000000000000000000000000000000001",
+        "linear:round fisher:peclet=1", ":periodic"};
+    char name[2 * TABLE_NAME];
+    System *s = NULL;
+    for (int i = 0; i < 3; i++)
+        for (const char *list = bad[i]; next_word(&list, name);) {
+            assert_refused(system_new(name, 0, 0, 1, &s), name, words[i]);
+            assert_null(s);
+        }
+    assert_refused(system_new("transport:peclet= 1", 0, 0, 1, &s), "a blank", words[0]);
+    assert_refused(system_new("lorenz:tau=1", 0, 0, 1, &s), "sigma rho beta", "tau=1");
+    assert_refused(system_new("lorenz:rho=x", 0, 0, 1, &s), "rho=NUMBER", "rho=x");
+    assert_refused(system_new("logistic:a=1", 0, 0, 1, &s), "none", "a=1");
 }
 
 /* ---- exact solutions and references -------------------------------------------------------------- */
@@ -153,10 +206,6 @@ TEST(test_published)
         double error = fabs(y[known[i].coordinate] - known[i].value);
         if (!(error <= known[i].within)) fail_msg("%s: off by %g", known[i].system, error);
     }
-    System *none = NULL;
-    assert_refused(system_new("lorenz:tau=1", 0, 0, 1, &none), "sigma rho beta", "tau=1");
-    assert_refused(system_new("lorenz:rho=x", 0, 0, 1, &none), "rho=NUMBER", "rho=x");
-    assert_refused(system_new("logistic:a=1", 0, 0, 1, &none), "none", "a=1");
 }
 
 /* Those that are stiff for long come to the published digits by implicit steps, and nearer by a tenth of the tolerance. */
@@ -194,11 +243,8 @@ TEST(test_published_stiff)
         for (int k = 0; k < 2; k++) {
             double y[3], tolerance = known[i].tolerance / (k ? 10 : 1);
             AdaptRun run;
-            AdaptOptions o = {.absolute = tolerance * known[i].least,
-                              .relative = tolerance,
-                              .t_end = known[i].t,
-                              .most = 1000000,
-                              .estimate_order = e.estimate_order};
+            AdaptOptions o = within(tolerance, known[i].t, e.estimate_order);
+            o.absolute *= known[i].least;
             assert_int_equal(adapt_run(pair, s, &o, y, &run), 0);
             for (size_t c = 0; c < s->d; c++)
                 off[k] = fmax(off[k], fabs(y[c] / known[i].value[c] - 1));

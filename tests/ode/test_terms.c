@@ -3,12 +3,12 @@
 #include "tests/lib/test.h"
 
 #include "tests/lib/schemes.h"
+#include "tests/lib/scratch.h"
 
 /* Checks that the error names this column. */
 static void assert_column(int code, const char *text, int column)
 {
-    char place[40];
-    snprintf(place, sizeof place, "claim:1:%d: ", column);
+    const char *place = formed("claim:1:%d: ", column);
     if (code != ERR_INPUT || strncmp(error_text(), place, strlen(place)) != 0)
         fail_msg("'%s': %d %s, not at %d", text, code, code ? error_text() : "", column);
 }
@@ -160,21 +160,15 @@ TEST(test_read_back)
         int degree = t->colours == 2 ? 8 : 5;
         OWN_BRACKETS have = brackets_of(t, degree);
         assert_true(have.count > 10);
-        char *text = NULL, *whole;
-        size_t bytes;
-        FILE *s = open_memstream(&text, &bytes);
-        for (size_t i = have.count; i-- > 0;)
-            gmp_fprintf(s, "%Qd %s; ", have.bracket[i].c, have.bracket[i].name);
-        fclose(s);
-        assert_true(asprintf(&whole, "%s 1/1000000 %s", text, have.bracket[0].name) > 0);
+        char *text = WRITTEN(s, for (size_t i = have.count; i-- > 0;) gmp_fprintf(
+                                    s, "%Qd %s; ", have.bracket[i].c, have.bracket[i].name)),
+             *whole = WRITTEN(s, fprintf(s, "%s 1/1000000 %s", text, have.bracket[0].name));
         OWN_BRACKETS same = read_sum(t, text, degree),
                      less = read_sum(t, strchr(text, ';') + 1, degree),
                      more = read_sum(t, whole, degree);
         assert_true(bracket_equal(t, &have, &same));
         assert_false(bracket_equal(t, &have, &less));
         assert_false(bracket_equal(t, &have, &more));
-        free(text);
-        free(whole);
     }
 }
 
