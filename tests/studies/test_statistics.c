@@ -60,35 +60,7 @@ TEST(test_difference)
     assert_true(statistics_mean(none, 1, 5).p == 1 && isnan(statistics_mean(five, 1, 1).p));
 }
 
-/* ---- one-way layout --------------------------------------------------------------------------- */
-
-/* Designs of 4, 3, 1 and 2 runs have the figures of a program that shares nothing with this one: sums in exact
- * rounding (Python's math.fsum), Student's distribution by Simpson's rule on cos^(nu - 1). */
-TEST(test_pooled)
-{
-    static const double a[] = {5.1, 4.9, 6.2, 5.8}, b[] = {7.3, 6.9, 8.1}, c[] = {4.4},
-                        d[] = {5.0, 5.7};
-    static const double want[3][5] = {
-        {1.93333333333333, 0.450950641957056, 0.82989686324718, 3.03676980341949,
-         0.00516445514233951},
-        {-1.1, 0.660124146573119, -2.71526559747672, 0.515265597476724, 0.146692936569596},
-        {-0.15, 0.511329965221415, -1.40117935174582, 1.10117935174582, 0.779134675991504}};
-    Interval design[] = {statistics_mean(a, 1, 4), statistics_mean(b, 1, 3),
-                         statistics_mean(c, 1, 1), statistics_mean(d, 1, 2)};
-    Pooled s = statistics_pool(design, 4);
-    assert_true(s.df == 6 && fabs(s.sd - 0.590432986130612) <= 1e-13);
-    for (int i = 0; i < 3; i++) {
-        Difference x = statistics_difference(&s, &design[i + 1], &design[0]);
-        const double got[] = {x.mean, x.error, x.low, x.high, x.p};
-        for (int k = 0; k < 5; k++) assert_true(fabs(got[k] - want[i][k]) <= 1e-12);
-        Difference back = statistics_difference(&s, &design[0], &design[i + 1]);
-        assert_true(back.low == -x.high && back.p == x.p);
-    }
-    /* the control: a run that is 0.1 higher changes sd visibly */
-    const double spoilt[] = {5.1, 4.9, 6.2, 5.9};
-    design[0] = statistics_mean(spoilt, 1, 4);
-    assert_false(fabs(statistics_pool(design, 4).sd - s.sd) <= 1e-4);
-}
+/* ---- one-way layout (its numbers: tests/commands/test_table.c) ------------------------------------ */
 
 /* Single runs alone have no spread: their difference stands without an interval. A design without runs has no
  * difference. */
