@@ -196,19 +196,6 @@ TEST(test_equivalence)
     assert_true(isnan(simultaneous_equivalence(&one, &missing, 1)));
 }
 
-static int job(void)
-{
-    static const size_t runs[] = {3, 1};
-    OWN_SIMULTANEOUS s = {0};
-    int code = simultaneous_dunnett(6, 4, runs, 2, &s);
-    return code;
-}
-
-TEST(test_memory)
-{
-    assert_true(fail_each(job, 0) == 1);
-}
-
 /* ---- drawn studies ---------------------------------------------------------------------------------- */
 
 enum { MOST_DESIGNS = 13, MOST_SEEDS = 8 };

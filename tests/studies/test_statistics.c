@@ -66,9 +66,9 @@ TEST(test_difference)
  * difference. */
 TEST(test_nothing_to_pool)
 {
-    static const double x[] = {3, 5}, none[] = {NAN};
+    static const double x[] = {3, 5, NAN};
     Interval design[] = {statistics_mean(x, 1, 1), statistics_mean(x + 1, 1, 1),
-                         statistics_mean(none, 1, 1)};
+                         statistics_mean(x + 2, 1, 1)};
     Pooled s = statistics_pool(design, 3);
     Difference d = statistics_difference(&s, &design[0], &design[1]);
     assert_true(s.df == 0 && isnan(s.sd) && d.mean == -2);
@@ -186,30 +186,18 @@ TEST(test_apart)
     assert_true(p > 0.05 && p < 1);
 }
 
-/* Returns the share of all orders of 1 .. n whose covariance with x is as far from 0 as that of y, counted one by
- * one. */
-static double count_orders(const double *x, const double *y, size_t n)
+/* Counts the orders of y (n) from `at` on, and those whose sum of products with x is `far` from 0 or farther. */
+static void count_orders(const double *x, double *y, size_t n, size_t at, double far,
+                         double count[2])
 {
-    double v[9], sum = 0;
-    size_t turn[9] = {0}, all = 0, extreme = 0;
-    double middle = 0.5 * (double)(n + 1);
-    for (size_t i = 0; i < n; i++) sum += (x[i] - middle) * (y[i] - middle);
-    memcpy(v, y, n * sizeof *v);
-    for (size_t i = 1;;) {
-        if (i == 1) {
-            double here = 0;
-            for (size_t j = 0; j < n; j++) here += (x[j] - middle) * (v[j] - middle);
-            all++;
-            extreme += fabs(here) >= fabs(sum) - 1e-9;
-        }
-        while (i < n && turn[i] >= i) turn[i++] = 0;
-        if (i == n) return (double)extreme / (double)all;
-        size_t from = i % 2 ? turn[i] : 0;
-        double kept = v[from];
-        v[from] = v[i];
-        v[i] = kept;
-        turn[i]++;
-        i = 1;
+    double here = 0;
+    for (size_t i = 0; i < n; i++) here += x[i] * y[i];
+    if (at == n) count[0]++, count[1] += fabs(here) >= far - 1e-9;
+    for (size_t k = at; k < n; k++) {
+        double first = y[at];
+        y[at] = y[k], y[k] = first;
+        count_orders(x, y, n, at + 1, far, count);
+        y[k] = y[at], y[at] = first;
     }
 }
 
@@ -217,9 +205,12 @@ static double count_orders(const double *x, const double *y, size_t n)
  * draws. The control: the share of a weaker relation is farther away. */
 TEST(test_sampled_permutations)
 {
-    const double draws = 20000, x[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-    const double y[9] = {2, 1, 6, 5, 3, 4, 9, 7, 8}, weaker[9] = {9, 1, 6, 5, 3, 4, 2, 7, 8};
-    double counted = count_orders(x, y, 9), sampled = rank(x, y, 9).p;
+    const double draws = 20000, x[9] = {-4, -3, -2, -1, 0, 1, 2, 3, 4};
+    double y[9] = {-3, -4, 1, 0, -2, -1, 4, 2, 3}, weaker[9] = {4, -4, 1, 0, -2, -1, -3, 2, 3};
+    double far = 0, count[2] = {0};
+    for (int i = 0; i < 9; i++) far += x[i] * y[i];
+    count_orders(x, y, 9, 0, far, count);
+    double counted = count[1] / count[0], sampled = rank(x, y, 9).p;
     double allowed = 4 * sqrt(counted * (1 - counted) / draws) + 1 / draws;
     assert_true(counted > 0.001 && counted < 0.95);
     assert_true(fabs(sampled - counted) <= allowed);
