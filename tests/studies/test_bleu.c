@@ -211,43 +211,6 @@ TEST(looks_tokenised)
         assert_false(tokenise_is_done(no[i], strlen(no[i])));
 }
 
-/* ---- files --------------------------------------------------------------------------------------- */
-
-static void refused(const char *bytes, size_t count, const char *words)
-{
-    Lines l;
-    assert_int_equal(lines_read(file_write("hyp", bytes, count), &l), ERR_INPUT);
-    if (!strstr(error_text(), words)) fail_msg("'%s', not '%s'", error_text(), words);
-}
-#define REFUSED(text, words) refused(text, sizeof text - 1, words)
-
-TEST(files)
-{
-    Lines l, other;
-    REFUSED("", "hyp is empty");
-    REFUSED("a\nb\0c\n", "hyp:2: a NUL byte");
-    REFUSED("a\n\nb\xff\n", "hyp:3: invalid UTF-8");
-    REFUSED("\xc3", "hyp:1: invalid UTF-8");           /* cut off */
-    REFUSED("\xed\xa0\x80\n", "hyp:1: invalid UTF-8"); /* a surrogate */
-    REFUSED("\xc0\xaf\n", "hyp:1: invalid UTF-8");     /* longer than needed */
-    assert_int_equal(lines_read("nowhere/at/all", &l), ERR_INPUT);
-    assert_non_null(strstr(error_text(), "nowhere/at/all"));
-    /* an empty line is a line, the last line needs no end, \r\n ends a line, \r elsewhere does not */
-    assert_int_equal(lines_read(file_text("hyp", "a\r\n\n\r\nb\rc\nd"), &l), 0);
-    static const char *const want[] = {"a", "", "", "b\rc", "d"};
-    assert_int_equal(l.count, 5);
-    for (size_t i = 0; i < l.count; i++) {
-        assert_int_equal(l.line[i].bytes, strlen(want[i]));
-        assert_memory_equal(l.line[i].text, want[i], l.line[i].bytes);
-    }
-    other = lines_of("a\nb\n");
-    assert_int_equal(lines_pair(&l, &other), ERR_INPUT);
-    assert_non_null(strstr(error_text(), "hyp has 5 lines and text 2"));
-    assert_int_equal(lines_pair(&l, &l), 0);
-    lines_free(&l);
-    lines_free(&other);
-}
-
 /* ---- sums and resamples -------------------------------------------------------------------------- */
 
 static Statistics statistics_of(int metric, const char *hypothesis, const char *reference)
