@@ -34,12 +34,11 @@ static void change(const char *from, const char *to)
 {
     const char *name = "m/config.json";
     char *text = file_slurp(name, NULL);
-    if (!strstr(text, from)) free(text), text = file_slurp(name = "m/tokenizer.json", NULL);
+    if (!strstr(text, from)) text = file_slurp(name = "m/tokenizer.json", NULL);
     char *at = strstr(text, from);
     if (!at) fail_msg("%s has no %s", name, from);
-    FILE *f = fopen(file_path(name), "w");
-    fprintf(f, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-    fclose(f);
+    file_text(name,
+              WRITTEN(f, fprintf(f, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from))));
 }
 
 /* Returns the largest difference of the last rows of an array of f32 from another, or infinity. */
