@@ -81,7 +81,8 @@ TEST(files_are_pairs)
     assert_int_equal(strncmp(out, "tokens,nll,ppl,pairs,exact\n", 27), 0);
     assert_true(out_number(1, "pairs") == 500 && out_number(1, "tokens") == 6500);
     assert_true(fabs(out_number(1, "exact") - result_of("of-files", "valid_exact")) <= 1e-12);
-    shell_ok("for i in $(seq 500); do echo 1 2 3 4 5 6 1 2 3 4 5 6; done >source; rev source >target");
+    shell_ok(
+        "for i in $(seq 500); do echo 1 2 3 4 5 6 1 2 3 4 5 6; done >source; rev source >target");
     run_ok(
         "eval --model of-files --text target --source-text source --logits l.npy --max-tokens 9");
     shell_ok(
