@@ -45,9 +45,7 @@ static int open_all(void **state)
 
 static size_t count_tokens(const char *line)
 {
-    size_t n = *line != '\0';
-    for (; *line; line++) n += *line == ' ';
-    return n;
+    return (size_t)count_words(line, " ") + (*line != '\0');
 }
 
 #define translate(...) output_of("translate --threads 1 " __VA_ARGS__)
