@@ -454,7 +454,7 @@ $(B)/tests/faults/test_faults: $(B)/tests/fuzz/seal.o
 $(B)/tests/faults/starve.so: tests/faults/starve.c tests/faults/network.c tests/faults/copies.h tests/lib/traced.h Makefile
 	@mkdir -p $(@D)
 	$(CC) -D_GNU_SOURCE -I. -O2 -fPIC -shared $(WARN) -o $@ $(filter %.c,$^)
-$(addprefix $(B)/tests/faults/test_,calls goes_on network power): | $(B)/tests/faults/starve.so
+$(addprefix $(B)/tests/faults/test_,calls costs goes_on network power tour): | $(B)/tests/faults/starve.so
 
 # The tests that reach the readers.
 COVERING = readers bleu labelled bleu_command options starved scheme system_file system_command corpus reverse bpe pair_corpus pair_files store store_model recipe \

@@ -2,6 +2,7 @@
  * operations with those known of the networks. */
 #include "tests/lib/test.h"
 
+#include "studies/bench/bench.h"
 #include "tests/lib/program.h"
 
 /* Returns the value of row "what,variant,value,unit", or NaN where there is none. */
@@ -76,6 +77,32 @@ TEST(test_pairs)
     assert_true(r > 0.8 && r < 1.2);
     assert_true(source / tokens > 0.9 && source / tokens < 1.1);
     assert_true(isnan(value(P "peer.stock", plain, tps)));
+}
+
+/* The random sentences of `bench pairs` are as long as those of Multi30k (bench_lengths.c), and the same for one vocabulary
+ * and another. */
+TEST(pairs_are_as_long_as_multi30k)
+{
+    enum { BATCHES = 8, TOKENS = 4096 };
+    Batch x[BATCHES], y[BATCHES];
+    double source = 0, target = 0, pairs = 0;
+    assert_int_equal(lengths_batches(9710, TOKENS, BATCHES, x), 0);
+    assert_int_equal(lengths_batches(50, TOKENS, BATCHES, y), 0);
+    for (int i = 0; i < BATCHES; i++) {
+        assert_true(x[i].N <= TOKENS && x[i].source.N <= TOKENS);
+        assert_true(x[i].N > TOKENS * 0.8);
+        assert_true(x[i].longest <= LENGTHS_LONGEST && x[i].source.longest <= LENGTHS_LONGEST);
+        assert_true(x[i].N == y[i].N && x[i].S == y[i].S && x[i].source.N == y[i].source.N);
+        for (size_t k = 0; k < y[i].source.N; k++)
+            assert_true(y[i].source.input[k] >= 0 && y[i].source.input[k] < 50);
+        source += (double)x[i].source.N;
+        target += (double)x[i].N;
+        pairs += (double)x[i].S;
+    }
+    for (int i = 0; i < BATCHES; i++) lengths_free(&x[i]), lengths_free(&y[i]);
+    /* eight batches in place of a hundred */
+    assert_true(fabs(source / pairs - 14.7) < 0.4);
+    assert_true(fabs(target / pairs - 14.8) < 0.4);
 }
 
 /* The peer's file holds the batches' lengths and is removed afterwards. */
@@ -231,8 +258,7 @@ TEST(test_model_fit)
         snprintf(what, sizeof what, "model.cuda-f32.numbers.%s", number[i].what);
         assert_true(fabs(value(what, "hopper", number[i].unit) / number[i].want - 1) < 0.02);
     }
-    expect(2, "bench model --precision bf16 --fit times.csv");
-    HAS(err, "0 measured calls of cuda-bf16");
+    must_refuse("bench model --precision bf16 --fit times.csv", "0 measured calls of cuda-bf16");
 }
 
 /* Each row of goals.awk is measured by arguments that bench takes; what is reached is told from the peer's fastest way. */
@@ -260,13 +286,13 @@ TEST(test_goals)
 
 TEST(test_refusals)
 {
-    static const char *const bad[] = {"",
-                                      "pde",
-                                      "theory twice",
-                                      "theory --repeats 2",
-                                      "theory --threads 1", /* belongs to bench train */
-                                      "train --beam 2"};
     static const char *const told[][2] = {
+        {"", "say what to time"},
+        {"pde", "--what: expected one of train|pairs|translate|model|theory, not 'pde'"},
+        {"theory twice", "unexpected argument 'twice'"},
+        {"theory --repeats 2", "--repeats: expected a whole number from 3"},
+        {"theory --threads 1", "--threads has no meaning for bench theory"},
+        {"train --beam 2", "--beam has no meaning for bench train"},
         {"pairs --stacks macaron", "expected ENCODER/DECODER"},
         {"pairs --stacks transformer/nonsense", "nonsense"},
         {"pairs --size tiny --norm post --stacks rk4-layer/transformer", "rk4-layer"},
@@ -279,7 +305,6 @@ TEST(test_refusals)
         {"model --beam 2", "--beam has no meaning for bench model"},
         {"model --recorded x.csv --layers 2", "without --layers"},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) expect(2, "bench %s", bad[i]);
     REFUSE_ALL("bench %s", told, NULL);
     must_print("bench theory --help all", "~\n  --precision ");
     must_print("bench --help all", "\n  --precision ");

@@ -37,9 +37,7 @@ TEST(one_system)
 
 TEST(ways_to_give_a_text)
 {
-    static char file[sizeof out];
-    run_ok("bleu --reference ref --hypothesis good --csv");
-    strcpy(file, out);
+    char *file = output_of("bleu --reference ref --hypothesis good --csv");
     double score = out_number(1, "score");
     for (int way = 0; way < 2; way++) {
         assert_int_equal(
@@ -93,9 +91,7 @@ TEST(tokenize)
 
 TEST(several_systems)
 {
-    static char first[sizeof out];
-    run_ok("bleu --reference ref --hypothesis bad,good,bad --csv");
-    strcpy(first, out);
+    char *first = output_of("bleu --reference ref --hypothesis bad,good,bad --csv");
     assert_string_equal(out_cell(1, "p"), "");
     assert_true(out_number(2, "difference") > 40);
     assert_string_equal(out_cell(2, "resamples"), "1000");
@@ -135,7 +131,6 @@ TEST(tokenised_text)
     assert_string_equal(err, "");
 }
 
-/* Texts that cannot be read are refused as in tests/studies/test_bleu.c. */
 TEST(refusals)
 {
     static const char *const bad[][2] = {
@@ -144,6 +139,10 @@ TEST(refusals)
         {"--reference short --hypothesis ref", "ref has 2 lines and short 1"},
         {"--reference ref,short --hypothesis ref", "short has 1 lines and ref 2"},
         {"--reference ref --hypothesis latin", "latin:2: invalid UTF-8"},
+        {"--reference ref --hypothesis cut", "cut:1: invalid UTF-8"},
+        {"--reference ref --hypothesis surrogate", "surrogate:1: invalid UTF-8"},
+        {"--reference ref --hypothesis overlong", "overlong:1: invalid UTF-8"},
+        {"--reference ref --hypothesis nul", "nul:2: a NUL byte"},
         {"--reference ref --hypothesis nowhere", "nowhere"},
         {"--reference nothing --hypothesis good", "nothing is empty"},
         {"--reference ref", "standard input is empty"},
@@ -155,6 +154,10 @@ TEST(refusals)
         {"--reference ref --hypothesis good --bootstrap -1", "--bootstrap"},
     };
     file_text("latin", "the cat\nM\xe4nner\n");
+    file_text("cut", "\xc3");
+    file_text("surrogate", "\xed\xa0\x80\n");
+    file_text("overlong", "\xc0\xaf\n");
+    file_write("nul", "a\nb\0c\n", 6);
     file_text("nothing", "");
     file_text("blank", "\n\n");
     REFUSE_ALL("bleu %s", bad, NULL);

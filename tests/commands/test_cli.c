@@ -46,7 +46,8 @@ TEST(test_version)
     assert_string_equal(out, line);
 }
 
-/* Types, ranges and options that go together are those of tests/studies/test_options.c. */
+/* Types, ranges and options that go together are those of tests/studies/test_options.c; readers' own refusals are in
+ * tests/ode/test_scheme.c, tests/nn/test_corpus.c and there. */
 TEST(test_bad_arguments)
 {
     static const char *const bad[][2] = {
@@ -68,7 +69,6 @@ TEST(test_bad_arguments)
         {"bleu a.ref b.hyp",
          "unexpected argument 'a.ref': write --reference a.ref --hypothesis FILE"},
         {"data --corpus /dev/zero", "/dev/zero is a device, which may have no end: give a file"},
-        {"bleu --reference /dev/urandom", "/dev/urandom is a device"},
         {"train --config /dev/zero", "/dev/zero is a device"},
         {"data --corpus /dev/null", "/dev/null is empty"}, /* the control */
         {"train --batch-size 3", "unknown option '--batch-size'; the nearest is '--batch-tokens'"},
@@ -78,16 +78,13 @@ TEST(test_bad_arguments)
          "bent.scheme:3:2: write ' in place of the typographic \u2019"},
         {"schemes --scheme eulre", "euler"},
         {"schemes --scheme euler,,heun", "scheme"},
-        {"schemes --scheme-file nowhere.txt", "nowhere.txt"},
         {"schemes --structure --print", "expected --print or --structure, not both"},
         {"train --scheme euler,heun", "one scheme"},
         {"train --scheme lie-trotter:exact --corpus markov:20 --out x", "lie-trotter:exact: a "},
         {"train --scheme lie-trotter:exact --corpus markov:20 --out x", ": lie-trotter:euler, lie"},
         {"train --scheme word:ssf:exact --corpus markov:20 --out x", ": word:ssf:euler, word"},
         {"train --width 30 --heads 4 --corpus markov:20 --out x", "heads"},
-        {"train --sequence 512 --batch-tokens 256 --corpus markov:20 --out x", "batch-tokens"},
         {"train --corpus markov:20 --out /dev/null/x", "/dev/null"},
-        {"train --config nowhere.ini", "nowhere.ini"},
         {"train --end-rate 1e-4 --corpus markov:20 --out x", "inverse-sqrt has no end"},
         {"train --adaptive 5 --corpus markov:20 --out x", "not numbered by frequency"},
         {"train --adaptive 5,99 --corpus text --out x",
@@ -95,42 +92,26 @@ TEST(test_bad_arguments)
         {"sweep --words sf --adaptive 5 --corpus markov:20 --out x", "not numbered by frequency"},
         {"compare --average 3 --epochs 2 --corpus text --out x", "the ends of --epochs 2 only"},
         {"compare --scheme macaron --inner 31 --corpus markov:20 --out x", "macaron"},
-    };
-    corpus_write("text", 600, 60);
-    file_text("bent.scheme", "scheme own\nk1 = H(y)\ny\u2019 = y + k1\n");
-    REFUSE_ALL("%s", bad, NULL);
-    assert_false(refuses(program_run("schemes --scheme euler"), "")); /* the judge itself */
-}
-
-/* Without a device `cuda` says in one line what is missing; `auto` takes the device that there is. */
-TEST(test_devices)
-{
-    const Backend *b;
-#define SMALL                                                                              \
-    " --corpus markov:20 --max-steps 2 --width 8 --heads 2 --inner 16 --batch-tokens 128 " \
-    "--sequence 16 --out "
-    if (backend_find("cuda-f32", NULL, &b) != 0)
-        must_refuse("train --device cuda" SMALL "x", "cuda-f32: ");
-    run_ok("train --device auto --precision f32" SMALL "f32");
-    run_ok("train --device auto --precision tf32" SMALL "tf32");
-    run_ok("train --device auto --precision f64" SMALL "f64");
-#undef SMALL
-}
-
-/* Readers' own refusals are in tests/ode/test_scheme.c, tests/nn/test_corpus.c and tests/studies/test_options.c. */
-TEST(test_bad_files)
-{
-    static const char *const bad[][2] = {
         {"schemes --scheme-file bad.scheme", "bad.scheme:2:"},
-        {"order --scheme a --scheme-file bad.scheme", "bad.scheme:2:"},
         {"train --corpus markov:20 --config good.ini --out x", "heads"}, /* it is read */
         {"train --config bad.ini", "bad.ini:2: unknown option 'witdh'; the nearest is 'width'"},
         {"train --config bad.ini --resume", "--config and --resume"},
     };
+    corpus_write("text", 600, 60);
+    file_text("bent.scheme", "scheme own\nk1 = H(y)\ny\u2019 = y + k1\n");
     file_text("bad.scheme", "scheme a\nk1 = H(y\ny' = y + k1\n");
     file_text("good.ini", "# comment\nwidth = 16\nheads = 3\n");
     file_text("bad.ini", "width = 16\nwitdh = 16\n");
     REFUSE_ALL("%s", bad, NULL);
+    assert_false(refuses(program_run("schemes --scheme euler"), "")); /* the judge itself */
+}
+
+/* Without a device `cuda` says in one line what is missing (`auto`: tests/studies/test_options.c). */
+TEST(test_devices)
+{
+    const Backend *b;
+    if (backend_find("cuda-f32", NULL, &b) != 0)
+        must_refuse("train --device cuda --corpus markov:20 --out x", "cuda-f32: ");
 }
 
 /* Checks that the option named by the refusal makes the same command work. */
@@ -217,11 +198,11 @@ TEST_DRAWN(test_plots_cut_short)
     assert_true(file_exists("cut/order.svg") && !file_exists("cut/order.png"));
 }
 
-/* What may have no end, no writer or no bottom is refused within seconds. All lines run at once, as a FIFO takes three. */
+/* What may have no end or no writer is refused within seconds (no bottom: tests/faults/test_costs.c). All lines run at
+ * once, as a FIFO takes three. */
 TEST(endless_inputs_are_refused)
 {
-    static const char waits[] = "fifo is a FIFO that nobody opened",
-                      deep[] = "maximum parsing depth";
+    static const char waits[] = "fifo is a FIFO that nobody opened";
     static const char *const row[][2] = {
         {"plot /dev/zero", "/dev/zero is a device"},
         {"table /dev/zero", "/dev/zero is a device"},
@@ -231,8 +212,6 @@ TEST(endless_inputs_are_refused)
         {"schemes --scheme-file fifo", waits},
         {"translate --model pair --text fifo", waits},
         {"eval --text said --model foreign", "foreign/config.json is a FIFO"},
-        {"eval --text said --model deep", deep},
-        {"eval --text said --model named", deep},
         {"report fifo", "fifo/report.html: Not a directory"},
         {"report foreign", "no study in it"},
         {"schemes --scheme euler --scheme-file late", NULL}, /* the control has a writer */
@@ -241,12 +220,7 @@ TEST(endless_inputs_are_refused)
     char lines[8192];
     size_t n = 0;
     shell("%s train --corpus reverse:5 --max-steps 1 --out pair" SMALL_TRAINING, program);
-    shell_ok(
-        "mkfifo fifo late; mkdir foreign deep named; mkfifo foreign/config.json; echo a >said; { "
-        "printf '{\"a\":'; head -c 1000000 /dev/zero | tr '\\0' '['; } | tee named/tokenizer.json "
-        ">deep/config.json; printf '\\2\\0\\0\\0\\0\\0\\0\\0{}' >named/model.safetensors; echo "
-        "'{\"model_type\":\"gpt2\",\"n_layer\":2,\"n_head\":2,\"n_embd\":8,\"vocab_size\":30,"
-        "\"n_positions\":32}' >named/config.json");
+    shell_ok("mkfifo fifo late; mkdir foreign; mkfifo foreign/config.json; echo a >said");
     for (size_t i = 0; i < ROWS; i++)
         n += (size_t)snprintf(lines + n, sizeof lines - n,
                               "{ timeout 9 %s %s 2>words.%zu; echo $? >>words.%zu; } & ", program,

@@ -53,8 +53,7 @@ static char *slurp(const char *dir, const char *name)
 /* Returns the number of a row, from 0, in the column of this name; NaN where it is empty. */
 static double at(const char *csv, int row, const char *name)
 {
-    const char *w = cell_of(csv, row + 1, name);
-    return *w ? strtod(w, NULL) : NAN;
+    return number_in(csv, row + 1, name);
 }
 
 static int same(double a, double b)

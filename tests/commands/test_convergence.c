@@ -69,13 +69,10 @@ TEST(test_columns)
     must_print("order --scheme rk4 --system linear --halvings 4 --summary --columns verdict,scheme "
                "--format markdown",
                "| verdict | scheme |\n");
-    expect(2, "order --columns rates --halvings 24");
-    assert_string_equal(
-        err, "trotter order: --columns: there is no column 'rates'; the nearest is 'rate'\n");
-    expect(2, "order --columns error --csv");
-    HAS(err, "expected --csv or --columns, not both");
-    expect(2, "order --format latex --adaptive");
-    HAS(err, "expected --format or --adaptive, not both");
+    must_refuse("order --columns rates --halvings 24",
+                "--columns: there is no column 'rates'; the nearest is 'rate'\n");
+    must_refuse("order --columns error --csv", "expected --csv or --columns, not both");
+    must_refuse("order --format latex --adaptive", "expected --format or --adaptive, not both");
 }
 
 /* ---- a smooth trained layer as a system: --system network:DIR ---------------------------------- */

@@ -2,7 +2,6 @@
 #include "tests/lib/test.h"
 
 #include "studies/design/design.h"
-#include "tests/lib/schemes.h"
 #include "tests/lib/program.h"
 
 /* These stand behind the forms of studies/design/forms.scheme. */
@@ -277,31 +276,6 @@ TEST(objectives_are_the_options)
         snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", k ? "|" : "",
                  objectives[k].name);
     assert_string_equal(names, OBJECTIVES);
-}
-
-/* The objectives are the theory's figures where the scheme has the order asked for. */
-TEST(objectives_are_the_theorys)
-{
-    static const char *const names[] = {"heun", "ralston", "fgfg2", "strang-marchuk:heun"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        OWN_TABLE *t = built_in(names[i], "exact");
-        Theory theory;
-        Forest *forest;
-        double figure, limit[2];
-        assert_int_equal(theory_search(t, 4, &theory), 0);
-        assert_int_equal(forest_new(theory.order + 1, t->colours, &forest), 0);
-        assert_int_equal(stability_limits(t, &limit[0], &limit[1]), 0);
-        const double told[] = {theory.error_norm2, theory.error_norm2_one_colour, -limit[0],
-                               limit[1]};
-        for (size_t k = 0; objectives[k].name; k++) {
-            if (objectives[k].in_layers) continue;
-            if (objectives[k].stages_over_H && !table_over(t, OP_H)) continue;
-            assert_int_equal(
-                objectives[k].figure(&(Against){forest, theory.order, NULL}, t, &figure), 0);
-            assert_true(fabs(figure - told[k]) <= 1e-14 * (1 + fabs(told[k])));
-        }
-        forest_free(forest);
-    }
 }
 
 TEST_MAIN(open_forms, program_close)

@@ -34,12 +34,11 @@ static void change(const char *from, const char *to)
 {
     const char *name = "m/config.json";
     char *text = file_slurp(name, NULL);
-    if (!strstr(text, from)) free(text), text = file_slurp(name = "m/tokenizer.json", NULL);
+    if (!strstr(text, from)) text = file_slurp(name = "m/tokenizer.json", NULL);
     char *at = strstr(text, from);
     if (!at) fail_msg("%s has no %s", name, from);
-    FILE *f = fopen(file_path(name), "w");
-    fprintf(f, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-    fclose(f);
+    file_text(name,
+              WRITTEN(f, fprintf(f, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from))));
 }
 
 /* Returns the largest difference of the last rows of an array of f32 from another, or infinity. */
@@ -64,13 +63,17 @@ static double off(const char *type, const char *options)
     return differ("l.npy", "m/logits.npy");
 }
 
-/* Logits are of numbers of about 6; f32 sums of 64 terms lose some 64 eps of that. */
+/* Logits are of numbers of about 6; f32 sums of 64 terms lose some 64 eps of that. Attention is drawn, for an encoder's
+ * masks too. */
 TEST(logits_are_those_of_transformers)
 {
     for (const Family *f = families; f->type; f++) {
         fetch(f->type);
         assert_true(off(f->type, "--precision f64") <= 2e-6);
         assert_true(off(f->type, "") <= 64 * 6 * 0x1p-23);
+        run_ok("attention --model m --text m/text.txt --sequence 20 --sentences 1 --out maps");
+        assert_true(count_lines(file_slurp("maps/maps.csv", NULL)) > 20);
+        shell_ok("rm -r maps");
     }
 }
 
@@ -107,18 +110,6 @@ TEST(a_text_goes_on)
     run_ok("generate --threads 1 --model m --prompt 'In the na\xc3\xafve' --tokens 3 --seed 2");
     assert_int_equal(strncmp(out, "In the na\xc3\xafve", 12), 0);
     assert_string_equal(err, "");
-}
-
-/* Attention of one model is drawn, for an encoder's masks too. */
-TEST(attention_is_seen)
-{
-    for (const Family *f = families; f->type; f++) {
-        fetch(f->type);
-        run_ok("attention --model m --text m/text.txt --sequence 20 --sentences 1 --out maps");
-        char *csv = file_slurp("maps/maps.csv", NULL);
-        assert_true(count_lines(csv) > 20);
-        shell_ok("rm -r maps");
-    }
 }
 
 TEST(a_corpus_and_lines)

@@ -139,9 +139,8 @@ TEST(test_widths_in_print)
 TEST(test_conditions)
 {
     run_ok("expand --conditions 5 --scheme rk4,dormand-prince --csv");
-    int lines = 0, held[2][6] = {{0}};
-    for (const char *c = out; *c; c++) lines += *c == '\n';
-    assert_int_equal(lines, 1 + 2 * 17);
+    int held[2][6] = {{0}};
+    assert_int_equal(count_lines(out), 1 + 2 * 17);
     for (int row = 0; row < 2 * 17; row++) {
         int order = atoi(out_cell(row + 1, "order"));
         assert_in_range(order, 1, 5);

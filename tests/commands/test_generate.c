@@ -142,11 +142,10 @@ TEST(texts_by_name)
 
 TEST(bad_words_are_refused)
 {
-    expect(2, "generate --threads 1 --model w --prompt dog");
-    HAS(err, "'dog'");
-    expect(2, "generate --threads 1");
-    expect(2, "generate --threads 1 --model nothing ");
-    expect(2, "generate --threads 1 --model w --temperature -1");
+    must_refuse("generate --model w --prompt dog", "'dog'");
+    must_refuse("generate", "--model is needed");
+    must_refuse("generate --model nothing", "nothing/model.safetensors");
+    must_refuse("generate --model w --temperature -1", "--temperature: expected a number");
 }
 
 TEST_MAIN(program_open, program_close)

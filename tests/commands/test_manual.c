@@ -44,18 +44,15 @@ static char *plain_line(const char *line, size_t n, char *to)
     return stpcpy(to, title ? ":\n" : "\n");
 }
 
-/* Returns the words of DESCRIPTION and the sections after it, without titles; the caller frees them. NULL: the page
- * is not sound. */
+/* Returns the words of DESCRIPTION and the sections after it, without titles. NULL: the page is not sound. */
 static char *page_words(const char *page)
 {
     const char *at = strstr(page, ".SH DESCRIPTION\n"), *end = strstr(page, ".SH EXIT STATUS\n");
-    char *text = malloc(strlen(page) + 64), *to = text;
-    assert_true(at && end && at < end && text);
+    char *text = kept_text(malloc(strlen(page) + 64)), *to = text;
+    assert_true(at && end && at < end);
     for (at += strlen(".SH DESCRIPTION\n"); to && at < end; at += strcspn(at, "\n") + 1)
         if (strncmp(at, ".SH ", 4) != 0) to = plain_line(at, strcspn(at, "\n"), to);
-    if (to) return *to = '\0', text;
-    free(text);
-    return NULL;
+    return to ? *to = '\0', text : NULL;
 }
 
 /* Compares two texts but for the kind and number of blanks. Blanks behind a comma do not count, as a list of names may
@@ -79,10 +76,8 @@ static int same_words(const char *a, const char *b)
 static int page_agrees(const char *page, const char *help)
 {
     const char *about = strstr(help, "\n\n");
-    char *words = page_words(page);
-    int same = words && about && same_words(words, about);
-    free(words);
-    return same;
+    const char *words = page_words(page);
+    return words && about && same_words(words, about);
 }
 
 /* Reads the next command of an overview and returns the place after it. NULL: there is no more. */
@@ -92,21 +87,13 @@ static const char *next_command(const char *at, char name[32], char purpose[256]
     return strchr(at, '\n') + 1;
 }
 
-/* Returns a copy of a page whose first `from` is `to`. */
-static char *spoilt(const char *page, const char *from, const char *to)
-{
-    const char *at = strstr(page, from);
-    char *copy = malloc(strlen(page) + strlen(to) + 1);
-    assert_true(at && copy);
-    sprintf(copy, "%.*s%s%s", (int)(at - page), page, to, at + strlen(from));
-    return copy;
-}
-
 static void must_see(const char *page, const char *help, const char *from, const char *to)
 {
-    char *bad = spoilt(page, from, to);
+    const char *at = strstr(page, from);
+    assert_non_null(at);
+    const char *bad =
+        WRITTEN(f, fprintf(f, "%.*s%s%s", (int)(at - page), page, to, at + strlen(from)));
     if (page_agrees(bad, help)) fail_msg("'%s' in the place of '%s' is not seen", to, from);
-    free(bad);
 }
 
 TEST(pages_say_what_help_says)
@@ -160,12 +147,9 @@ static const Command *const odd_table[] = {&odd, NULL};
 
 TEST(odd_text_is_text)
 {
-    FILE *f = fopen(file_path("odd.1"), "w"), *g = fopen(file_path("odd.help"), "w");
-    assert_true(f && g);
-    manual_page(&odd, odd_table, f);
-    assert_int_equal(help_print(&odd, odd_groups, "all", g), 0);
-    assert_int_equal(fclose(f) | fclose(g), 0);
-    char *page = file_slurp("odd.1", NULL), *help = file_slurp("odd.help", NULL);
+    char *page = WRITTEN(f, manual_page(&odd, odd_table, f)),
+         *help = WRITTEN(f, assert_int_equal(help_print(&odd, odd_groups, "all", f), 0));
+    file_text("odd.1", page);
     if (!page_agrees(page, help)) fail_msg("not the words of its help: %s", page);
 }
 

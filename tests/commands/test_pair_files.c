@@ -37,31 +37,9 @@ TEST(subwords_by_hand)
     shell_ok("cat c/test.en c/test.de >both; %s bpe --undo <pieces >piped", program);
     assert_true(same_files("again", "both"));
     assert_true(same_files("piped", "both"));
-    /* a reader that goes away gives no message; a full disk does */
-    shell_ok("for i in 1 2 3 4 5 6 7 8 9; do cat both both both both; done >long");
-    assert_int_equal(shell("%s bpe --undo --text long | head -n 1", program), 0);
-    assert_string_equal(err, "");
-    assert_int_equal(shell("%s bpe --undo --text long >/dev/full", program), 1);
-    assert_int_equal(count_lines(err), 1);
-    HAS(err, "stdout");
     run_ok("bpe --learn 1000 --text c/train.en --out all");
     assert_int_equal(count_lines(err), 1);
     HAS(err, "trotter bpe: warning: ", "merges, not 1000: no other pair");
-    file_text("codes-of-marks", "#version: 0.2\n@ @\n@@ b</w>\n"); /* a word may begin with "@@" */
-    file_text("marks", "@@b @@c\n");
-    run_ok("bpe --codes codes-of-marks --text marks");
-    assert_string_equal(out, "@@b @@@@ c\n");
-    /* a word may end in it too; codes may lack the line of their version; lines end in LF */
-    file_text("marks", "user@@ x\r\nb\r\n");
-    run_ok("bpe --codes codes-of-marks --text marks");
-    assert_string_equal(out, "u@@ s@@ e@@ r@@ @@@ @ x\nb\n");
-    run_ok("bpe --learn 1 --text marks --text marks");
-    assert_string_equal(out, "#version: 0.2\nu s\n");
-    run_ok("bpe --undo --text marks");
-    assert_string_equal(out, "userx\nb\n");
-    file_text("old-codes", "e r\nr </w>\n");
-    run_ok("bpe --codes old-codes --text marks");
-    assert_string_equal(out, "u@@ s@@ er@@ @@@ @ x\nb\n");
 }
 
 TEST(subwords_refused)

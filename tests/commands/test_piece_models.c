@@ -162,8 +162,6 @@ TEST(compared)
     assert_true(same_files("codes", "study/runs/transformer-seed1/codes.bpe"));
     assert_true(same_files("codes", "study/runs/euler-seed1/codes.bpe"));
     eval_csv("study/runs/euler-seed1 --corpus text");
-    run_ok("attention --model study/runs/transformer-seed1 --model study/runs/euler-seed1 --text "
-           "text/test.txt --sequence 8 --tokens 30 --csv --out attention");
     run_ok(
         "truncation --model study/runs/euler-seed1 --text text/test.txt --sentences 1 --tokens 4 "
         "--halvings 5 --csv --out truncation");

@@ -255,7 +255,8 @@ static const char *look_of(const char *file, const char *scheme)
     return l;
 }
 
-/* A scheme has one colour in every file, but another dash and mark in each; another scheme has another colour. */
+/* A scheme has one colour in every plot and file, but another dash and mark in each file; another scheme has another
+ * colour. */
 TEST(test_again)
 {
     static const char file[] = "again/overlay.gp";
@@ -266,6 +267,7 @@ TEST(test_again)
     assert_true(strncmp(heun, " lc rgb '#", 10) == 0 && strncmp(heun, other, colour) == 0);
     assert_string_not_equal(heun, other);
     assert_int_not_equal(strncmp(heun, look_of(file, "euler (a.csv)"), colour), 0);
+    assert_int_equal(strncmp(heun, look_of("again/overlay-work.gp", "heun (a.csv)"), colour), 0);
 }
 
 /* Returns the number after `words` of a script. */

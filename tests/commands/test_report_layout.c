@@ -15,7 +15,7 @@ static void browse(const char *arguments)
     if (status != 0) fail_msg("the browser failed: %.400s", err);
 }
 
-/* Returns the page's words in a browser's print of it, without blanks; the caller frees them. */
+/* Returns the page's words in a browser's print of it. */
 static char *printed(const char *name)
 {
     browse(formed("--no-pdf-header-footer --print-to-pdf=$PWD/page.pdf file://$PWD/%s && "
@@ -57,20 +57,19 @@ static void unescape(char *text)
 }
 
 /* Returns the first words of the page that the paper lacks, where each has to follow the one before; NULL: none. The
- * paper may have more in between: words in drawings, repeated heads of tables. The caller frees them. */
+ * paper may have more in between: words in drawings, repeated heads of tables. */
 static char *lost(char *paper)
 {
     squeeze(paper);
     for (const char *s = strstr(page, "<body>"); s && *s;) {
         s = strchr(s, '>') + 1;
         size_t n = strcspn(s, "<");
-        char *words = strndup(s, n);
+        char *words = kept_text(strndup(s, n));
         unescape(words);
         squeeze(words);
         char *found = strstr(paper, words);
         if (!found) return words;
         paper = found + strlen(words);
-        free(words);
         s += n;
     }
     return NULL;
@@ -136,8 +135,6 @@ TEST(test_paper)
     for (int control = 0; control < 2; control++) {
         char *paper = printed(control ? "control.html" : "paper.html"), *words = lost(paper);
         if (!words != !control) fail_msg("paper lacks '%s' or what is before it", words);
-        free(words);
-        free(paper);
         char *rules = strstr(page, "@media print");
         if (rules) memcpy(rules, "@media other", 12);
         assert_true(control || rules);
@@ -160,7 +157,7 @@ static void put_quoted(FILE *f, const char *text)
 /* Returns a copy of the page where the rules for paper hold for screens too, and those for screens nowhere. */
 static char *as_paper(const char *text)
 {
-    char *copy = strdup(text), *s;
+    char *copy = kept_text(strdup(text)), *s;
     while ((s = strstr(copy, "@media print"))) memcpy(s, "@media   all", 12);
     while ((s = strstr(copy, "@media screen"))) memcpy(s, "@media speech", 13);
     return copy;
@@ -198,8 +195,8 @@ static const char measure[] =
     "  }\n"
     "});</script>\n";
 
-/* Returns a browser's measures of a page, "NAME: fits;" or what overflows, and after each the same of a control; the
- * caller frees it. One run measures all, as its start takes seconds. */
+/* Returns a browser's measures of a page, "NAME: fits;" or what overflows, and after each the same of a control. One run
+ * measures all, as its start takes seconds. */
 static char *measured(const char *control)
 {
     char *paper[] = {as_paper(page), as_paper(control)};
@@ -215,14 +212,11 @@ static char *measured(const char *control)
             fputs("\"></iframe>\n", f);
         }
     fclose(f);
-    free(paper[0]);
-    free(paper[1]);
     browse("--virtual-time-budget=10000 --dump-dom file://$PWD/frames.html >frames.txt");
     char *text = file_slurp("frames.txt", NULL), *told = strstr(text, "<p id=\"told\">");
     assert_non_null(told);
-    told = strdup(strchr(told, '>') + 1);
-    *strchr(told, '<') = '\0';
-    return told;
+    *strchr(told + 1, '<') = '\0';
+    return strchr(told, '>') + 1;
 }
 
 /* Nothing on the page reaches beyond a screen of 1200 or 390 pixels or beyond paper; without the style's sizes of type
@@ -238,7 +232,7 @@ TEST(test_overflow)
     file_text("fits/order/order.svg",
               "<svg width='3000' height='90' xmlns='http://www.w3.org/2000/svg'></svg>");
     PAGE_HAS("fits", "~id=\"left\"", "<img alt=");
-    char *control = strdup(page), expected[64];
+    char *control = kept_text(strdup(page)), expected[64];
     for (char *s; (s = strstr(control, "font-size: "));) memcpy(s, "font-dies: ", 11);
     for (char *s; (s = strstr(control, "display: flex"));) memcpy(s, "display: none", 13);
     for (char *s; (s = strstr(control, "overflow-wrap"));) memcpy(s, "undertow-wrap", 13);
@@ -252,8 +246,6 @@ TEST(test_overflow)
         assert_non_null(found);
         if (strncmp(found + strlen(expected), "fits", 4) == 0) fail_msg("%s is not seen", expected);
     }
-    free(told);
-    free(control);
 }
 
 TEST_MAIN(program_open, program_close)

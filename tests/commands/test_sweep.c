@@ -66,20 +66,6 @@ TEST(test_random_words)
     assert_int_equal(strlen(word), ZOO_LETTERS);
 }
 
-/* The name sandwich:N-K means the same word. */
-TEST(test_sandwiches)
-{
-    char word[ZOO_LETTERS + 1];
-    for (size_t n = 1; n <= 6; n++)
-        for (size_t k = 0; k <= n; k++) {
-            sandwich_word(n, k, word);
-            OWN_TABLE *a = built_in(formed("word:%s", word), "exact"),
-                      *b = built_in(formed("sandwich:%zu-%zu", n, k), "exact"),
-                      *other = built_in(formed("sandwich:%zu-%zu", n + 1, k), "exact");
-            assert_true(table_equal(a, b) && !table_equal(a, other));
-        }
-}
-
 /* Halves are those of the paper's example. A word that is read backwards has its halves exchanged, and nothing
  * is lost. */
 TEST(test_halves)

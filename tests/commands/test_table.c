@@ -7,12 +7,33 @@
 
 #include "tests/lib/study.h"
 
-static char designs[1 << 18], differences[1 << 18];
+static char *differences; /* of the last `tabulate` or `planned` */
 
 static const char paired[] =
     "model,seed,value\n"
     "a,1,5.1\na,2,4.9\na,3,6.2\na,4,5.8\nb,1,7.3\nb,2,6.9\nb,3,8.1\nb,4,7.6\n"
     "c,1,4.4\nc,2,4.1\nc,3,5.6\nc,4,4.6\nd,1,5.0\nd,2,5.7\nd,3,6.4\nd,4,5.5\n";
+
+/* Runs `trotter table ARGUMENTS --out small` and reads its differences. */
+static void tabulate(const char *arguments)
+{
+    run_ok("table %s --out small", arguments);
+    differences = file_slurp("small/differences.csv", NULL);
+}
+
+/* Checks a number, or a text, of the row of differences that begins so. */
+static void is_near(const char *row, const char *name, double want, double within)
+{
+    double x = number(differences, row, name);
+    if (!(fabs(x - want) <= within)) fail_msg("%s %s: %.15g, not %.15g", row, name, x, want);
+}
+
+static void is_text(const char *row, const char *name, const char *want)
+{
+    const char *text = cell(differences, row, name);
+    if (strcmp(text, want) != 0) fail_msg("%s %s: '%s', not '%s'", row, name, text, want);
+}
+
 /* ---- files ------------------------------------------------------------------------------------------ */
 
 /* Names that gnuplot or CSV could mistake do no harm, and the report knows the study. */
@@ -42,17 +63,20 @@ static void commit(const char *file, const char *text, int second)
              file, second);
 }
 
-static const char *planned(const char *start)
+/* Runs it and checks whether the plan's first contrast is shown to be planned, and the words that say why not. */
+static void planned(const char *arguments, const char *row, const char *want, const char *words)
 {
-    file_read("again/differences.csv", differences, sizeof differences);
-    return cell(differences, start, "planned");
+    tabulate(formed("--plan repo/plan %s", arguments));
+    is_text(row, "planned", want);
+    HAS(err, words);
 }
 
 /* A contrast is planned where the plan was committed before the data; not where it was committed, or changed, after;
  * and not shown where git does not tell. */
 TEST_DRAWN(plans) /* git is found as gnuplot is */
 {
-#define PLANNED "table repo/runs.csv --plan repo/plan --contrast 'b - c' --out again"
+#define RUNS "repo/runs.csv --contrast 'b - c'"
+#define MOVED "repo/sub/runs.csv"
     need_tool("git");
     char above[PATH_MAX];
     assert_non_null(realpath(file_path("."), above));
@@ -61,88 +85,72 @@ TEST_DRAWN(plans) /* git is found as gnuplot is */
     shell_ok("mkdir repo");
     file_text("repo/plan", "order: b - a\n");
     file_text("repo/runs.csv", paired);
-    run_ok(PLANNED);
-    assert_string_equal(planned("b,a,"), "not shown");
-    HAS(err, "not shown whether repo/plan was planned: the plan is in no git repository");
+    planned(RUNS, "b,a,", "not shown",
+            "not shown whether repo/plan was planned: the plan is in no git repository");
     shell_ok("git init -q repo");
     commit("other", "x", 1);
-    run_ok(PLANNED);
-    assert_string_equal(planned("b,a,"), "not shown");
-    HAS(err, "the plan has no commit");
+    planned(RUNS, "b,a,", "not shown", "the plan has no commit");
     commit("plan", "order: b - a\n", 2);
-    run_ok(PLANNED);
-    assert_string_equal(planned("b,a,"), "not shown");
-    HAS(err, "a file of the data has no commit");
+    planned(RUNS, "b,a,", "not shown", "a file of the data has no commit");
     commit("runs.csv", paired, 3);
-    run_ok(PLANNED);
-    assert_string_equal(planned("b,a,"), "yes");
-    assert_string_equal(planned("b,c,"), "no"); /* not in the plan */
-    HAS(err, "~not shown");
+    planned(RUNS, "b,a,", "yes", "~not shown");
+    is_text("b,c,", "planned", "no"); /* not in the plan */
     shell_ok("cd repo && mkdir -p sub && git mv runs.csv sub/runs.csv && cd .. && env "
              "GIT_COMMITTER_DATE='2020-01-01T00:00:09' " GIT "commit -qm moved");
-    run_ok("table repo/sub/runs.csv --plan repo/plan --out again");
-    assert_string_equal(planned("b,a,"), "yes");
+    planned(MOVED, "b,a,", "yes", "~not shown");
     /* a strange repository's settings run nothing; the control is a command of git that runs them */
     file_text("repo/.gitattributes", "plan filter=x\n");
     shell_ok(
         "git -C repo config filter.x.clean 'touch ../ran; cat' && touch -d 2001-01-01 repo/plan");
-    run_ok("table repo/sub/runs.csv --plan repo/plan --out again");
-    assert_string_equal(planned("b,a,"), "yes");
+    planned(MOVED, "b,a,", "yes", "~not shown");
     assert_false(file_exists("ran"));
     shell_ok("git -C repo diff --quiet HEAD -- plan");
     assert_true(file_exists("ran"));
     file_text("repo/plan", "order: b - c\n");
-    run_ok("table repo/sub/runs.csv --plan repo/plan --out again");
-    assert_string_equal(planned("b,c,"), "not shown");
-    HAS(err, "the plan was changed since its commit");
+    planned(MOVED, "b,c,", "not shown", "the plan was changed since its commit");
     commit("plan", "order: b - c\n", 5); /* after the data, before they were moved */
-    run_ok("table repo/sub/runs.csv --plan repo/plan --out again");
-    assert_string_equal(planned("b,c,"), "no");
-    assert_int_equal(
-        shell("env PATH=/nowhere %s table repo/sub/runs.csv --plan repo/plan --csv", program), 0);
+    planned(MOVED, "b,c,", "no", "~not shown");
+    assert_int_equal(shell("env PATH=/nowhere %s table " MOVED " --plan repo/plan --csv", program),
+                     0);
     HAS(err, "git cannot be run");
 }
 
 /* ---- recorded studies ----------------------------------------------------------------------------- */
 
-/* Counts a number that is not the recorded one, which has 15 digits or more. */
-static int differs(double x, double is)
-{
-    return isnan(is) ? !isnan(x) : !(fabs(x - is) <= 1e-12 * fabs(is) + 1e-300);
-}
-
-/* Contrasts have the recorded numbers; so they have with signs and a name, and from a plan. */
+/* Contrasts have the recorded numbers, of 15 digits; so they have with signs and a name, and from a plan. */
 TEST(recorded_contrasts)
 {
     char path[PATH_MAX];
-    static const char *const order = "dial:2-1 fgfg2 - dial:2-1/2 looped:2";
+    static const char *const name[] = {"difference", "low", "high", "p"};
+    static const char row[] = "dial:2-1 + fgfg2,";
     assert_non_null(realpath("studies/results/dial/two", path));
-    char *recorded = path_slurp(formed("%s/differences.csv", path), NULL);
+    const char *recorded = path_slurp(formed("%s/differences.csv", path), NULL);
     assert_non_null(recorded);
     file_text("plan",
               "# three questions\n\n order: dial:2-1 + fgfg2 - dial:2-1/2 - looped:2  # one\n");
     for (int way = 0; way < 2; way++) {
-        run_ok(
-            formed("table %.4000s/runs.csv --design scheme --measure valid_ppl --out again %s%s%s",
-                   path, way ? "--plan plan" : "--contrast '", way ? "" : order, way ? "" : "'"));
-        file_read("again/differences.csv", differences, sizeof differences);
+        tabulate(formed("%.4000s/runs.csv --design scheme --measure valid_ppl %s", path,
+                        way ? "--plan plan" : "--contrast 'dial:2-1 fgfg2 - dial:2-1/2 looped:2'"));
         assert_int_equal(count_lines(differences), 2);
-        static const char *const start = "dial:2-1 + fgfg2,";
-        static const char *const name[] = {"difference", "low", "high", "p"};
-        for (int k = 0; k < 4; k++)
-            assert_false(
-                differs(number(differences, start, name[k]),
-                        number(recorded, "dial:2-1 + fgfg2,dial:2-1/2 + looped:2,", name[k])));
+        for (int k = 0; k < 4; k++) {
+            double is = number(recorded, "dial:2-1 + fgfg2,dial:2-1/2 + looped:2,", name[k]);
+            is_near(row, name[k], is, 1e-12 * fabs(is));
+        }
         assert_int_equal(count_words(differences, ",order\n"), way);
-        assert_string_equal(cell(differences, start, "comparisons"), "1");
-        assert_string_equal(cell(differences, start, "correction"), "none");
+        is_text(row, "comparisons", "1");
+        is_text(row, "correction", "none");
     }
 }
 
 /* ---- equal maps, runs that diverged, errors of few seeds -------------------------------------------------- */
 
-/* The vector of test_statistics.c (test_pooled), with Dunnett's p of test_simultaneous.c (test_missing_runs). Equal maps are
- * one design and one comparison, a single run is compared, and diverged runs are left out of the spread. */
+/* Designs of 4, 3, 1 and 2 runs have the figures of a program that shares nothing with this one: sums in exact rounding
+ * (Python's math.fsum), Student's distribution by Simpson's rule on cos^(nu - 1). Dunnett's p, and Tukey's and Kramer's, for
+ * unequal numbers are R's:
+ *
+ *   glht(lm(y ~ g), mcp(g = "Dunnett")), adjusted("single-step", abseps = 1e-8, maxpts = 1e6); TukeyHSD(aov(y ~ g))
+ *
+ * Equal maps are one design and one comparison, a single run is compared, and diverged runs are left out of the spread. */
 static const char layout[] =
     "scheme,seed,ppl,same_as,diverged,part,error\n"
     "transformer,1,5.1,,,,.9\ntransformer,2,4.9,,,,.05\ntransformer,3,6.2,,,,\ntransformer,4,5.8,,,,\n"
@@ -155,29 +163,30 @@ TEST(equal_maps_and_diverged_runs)
 {
     static const struct {
         const char *row;
-        double diff, low, p;
-    } want[] = {{"heun-layer,transformer,", 1.93333333333333, 0.82989686324718, 0.013505876134875},
-                {"looped:2,transformer,", -1.1, -2.71526559747672, 0.330946998525183},
-                {"rk2-unit,transformer,", -0.15, -1.40117935174582, 0.984738512500460},
-                {"repeat:2,transformer,", -0.15, -1.40117935174582, 0.984738512500460}};
+        double diff, low, high, p;
+    } want[] = {
+        {"heun-layer,transformer,", 1.93333333333333, 0.82989686324718, 3.03676980341949,
+         0.013505876134875},
+        {"looped:2,transformer,", -1.1, -2.71526559747672, 0.515265597476724, 0.330946998525183},
+        {"rk2-unit,transformer,", -0.15, -1.40117935174582, 1.10117935174582, 0.984738512500460},
+        {"repeat:2,transformer,", -0.15, -1.40117935174582, 1.10117935174582, 0.984738512500460}};
     file_text("layout.csv", layout);
-    must_print(
-        "table layout.csv --measure ppl --baseline transformer --all-pairs --equivalence 2.5 "
-        "--relate error --out layout",
+    tabulate("layout.csv --measure ppl --baseline transformer --all-pairs --equivalence 2.5 "
+             "--relate error");
+    HAS(out,
         "ppl: standard deviation 0.59, 6 degrees of freedom; seeds are not paired, as 3 designs "
         "lack some.\n"
         "        Designs alone have 0.49 to 0.61 (Bartlett's test of equal ones: p 0.98).\n",
-        "    1 design has one run");
-    assert_non_null(strstr(out, "rk4-layer is left out") && strstr(out, "euler is left out"));
-    HAS(out, "~unigram");
-    file_read("layout/differences.csv", differences, sizeof differences);
+        "    1 design has one run", "rk4-layer is left out", "euler is left out", "~unigram");
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-        assert_true(fabs(number(differences, want[i].row, "difference") - want[i].diff) <= 1e-12);
-        assert_true(fabs(number(differences, want[i].row, "alone_low") - want[i].low) <= 1e-12);
-        assert_true(fabs(number(differences, want[i].row, "p") - want[i].p) <= 2e-6);
-        assert_string_equal(cell(differences, want[i].row, "comparisons"), "3");
+        is_near(want[i].row, "difference", want[i].diff, 1e-12);
+        is_near(want[i].row, "alone_low", want[i].low, 1e-12);
+        is_near(want[i].row, "alone_high", want[i].high, 1e-12);
+        is_near(want[i].row, "sd", 0.590432986130612, 1e-13);
+        is_near(want[i].row, "p", want[i].p, 2e-6);
+        is_text(want[i].row, "comparisons", "3");
     }
-    assert_null(strstr(differences, "\nrk4-layer,") || strstr(differences, "\neuler,"));
+    HAS(differences, "~\nrk4-layer,", "~\neuler,");
     /* two one-sided tests for each of three comparisons: p lies between the p of one, t = (2.5 - .15) / .5113 with 6
      * degrees of freedom, and three times it */
     double one = gsl_cdf_tdist_Q((2.5 - 0.15) / 0.511329965221415, 6),
@@ -185,49 +194,64 @@ TEST(equal_maps_and_diverged_runs)
     assert_true(p > one && p <= 3 * one && p < 0.05);
     assert_true(number(differences, "heun-layer,transformer,", "equal_p") > 0.05);
     assert_int_equal(count_words(differences, ",Tukey,"), 6); /* rk2-unit and repeat:2 are one */
-    static const char *const pair = "looped:2,heun-layer,";
-    assert_true(fabs(number(differences, pair, "difference") + 3.03333333333333) <= 1e-12);
-    assert_true(fabs(number(differences, pair, "p") - 0.01692964708578) <= 2e-8);
-    assert_true(fabs(number(differences, pair, "low") + 5.39343568008361) <= 1e-6);
+    is_near("looped:2,heun-layer,", "difference", -3.03333333333333, 1e-12);
+    is_near("looped:2,heun-layer,", "p", 0.01692964708578, 2e-8);
+    is_near("looped:2,heun-layer,", "low", -5.39343568008361, 1e-6);
     /* over the seeds that all designs have: by all known errors of the first it would be 1 */
-    file_read("layout/correlations.csv", big, sizeof big);
-    assert_true(fabs(number(big, "ppl,error,", "rho") - 0.5) <= 1e-12);
+    char *related = file_slurp("small/correlations.csv", NULL);
+    assert_true(fabs(number(related, "ppl,error,", "rho") - 0.5) <= 1e-12);
 }
 
 /* ---- small tables ---------------------------------------------------------------------------------- */
 
-static void expect_p(const char *options, const char *const *start, const double *p, double within)
-{
-    run_ok("table runs.csv --out small %s", options);
-    file_read("small/differences.csv", differences, sizeof differences);
-    for (int i = 0; i < 3; i++)
-        if (!(fabs(number(differences, start[i], "p") - p[i]) <= within))
-            fail_msg("%s: p %s", start[i], cell(differences, start[i], "p"));
-}
-
-/* R's numbers, as tests/studies/test_simultaneous.c has them with R's commands (test_mixed_model): a table of three columns needs no option. The control is another value. */
+/* R 4.2.2, lme4 1.1-31, emmeans 1.8.4: d has the column y, and the factors design and seed.
+ *
+ *   m <- lmer(y ~ design + (1 | seed), d); v <- as.data.frame(VarCorr(m)); v$vcov[1] / sum(v$vcov)
+ *   m2 <- lm(y ~ design + seed, d); anova(m2); sigma(m2)
+ *   contrast(emmeans(m2, ~design), "pairwise")   # adjust = "tukey"
+ *   integrate(function(s) sapply(s, function(s) 2 * (9/2)^(9/2) / gamma(9/2) * s^8 * exp(-9 * s^2 / 2) *
+ *     integrate(function(z) dnorm(z) * -expm1(3 * log1p(-(pnorm(-(sqrt(2) * t * s - z)) + pnorm(-(sqrt(2) * t * s + z))))),
+ *       -9, Inf, rel.tol = 1e-10)$value), 0, 3, rel.tol = 1e-9)      # Dunnett's p
+ *
+ * where t is that of emmeans, whose own Dunnett p (adjust = "mvt") has an error of .001. A table of three columns needs no
+ * option. The control is another value. */
 TEST(numbers_of_r)
 {
-    static const char *const start[] = {"b,a,", "c,a,", "d,a,"};
-    static const double complete[2][3] = {{5.024387447e-06, 0.00378309272, 0.7542752829},
-                                          {9.0002347e-06, 6.4868582192575e-03, 0.84298020518528}};
+    static const struct {
+        const char *row, *result;
+        double diff, dunnett, tukey;
+    } want[] = {{"b,a,", "worse", 1.975, 5.024387447e-06, 9.0002347e-06},
+                {"c,a,", "better", -0.825, 0.00378309272, 6.4868582192575e-03},
+                {"d,a,", "not shown", 0.15, 0.7542752829, 0.84298020518528}};
+    const double error = 0.18257418583506, t = gsl_cdf_tdist_Qinv(0.025, 9);
     file_text("runs.csv", paired);
-    expect_p("", start, complete[0], 2e-7);
-    HAS(err, "--design model --seed seed --measure value", "--baseline a");
-    assert_string_equal(cell(differences, "b,a,", "estimator"), "paired by seed");
-    assert_string_equal(cell(differences, "b,a,", "comparisons"), "3");
-    assert_string_equal(cell(differences, "b,a,", "result"), "worse");
-    assert_string_equal(cell(differences, "c,a,", "result"), "better");
-    assert_string_equal(cell(differences, "d,a,", "result"), "not shown");
-    assert_string_equal(cell(differences, "d,a,", "planned"), "");
-    expect_p("--all-pairs", start, complete[1], 2e-7);
-    assert_string_equal(cell(differences, "b,a,", "comparisons"), "6");
-    expect_p("--more-is-better", start, complete[0], 2e-7);
-    assert_string_equal(cell(differences, "b,a,", "result"), "better");
+    for (int tukey = 0; tukey < 2; tukey++) {
+        tabulate(tukey ? "runs.csv --all-pairs" : "runs.csv");
+        HAS(out, "seeds are paired: their correlation is 0.81 (F test: p 0.00041)");
+        HAS(err, "--design model --seed seed --measure value");
+        for (int i = 0; i < 3; i++) {
+            const char *row = want[i].row;
+            double p = tukey ? want[i].tukey : want[i].dunnett;
+            is_near(row, "difference", want[i].diff, 1e-12);
+            is_near(row, "alone_low", want[i].diff - t * error, 1e-12);
+            is_near(row, "sd", 0.25819888974716, 1e-12);
+            is_near(row, "p", p, tukey ? 2e-8 : 2e-7 * p);
+            if (tukey) is_near(row, "high", want[i].diff + 0.56995986442758, 1e-7);
+            is_text(row, "df", "9");
+            is_text(row, "estimator", "paired by seed");
+            is_text(row, "comparisons", tukey ? "6" : "3");
+            is_text(row, "result", want[i].result);
+            is_text(row, "planned", "");
+        }
+        assert_int_equal(says("--baseline a"), !tukey);
+    }
+    tabulate("runs.csv --more-is-better");
+    is_near("b,a,", "p", want[0].dunnett, 2e-7 * want[0].dunnett);
+    is_text("b,a,", "result", "better");
     spoil("runs.csv", "b,2,6.9", "b,2,6.8");
-    run_ok("table runs.csv --out small");
-    file_read("small/differences.csv", differences, sizeof differences);
-    assert_false(fabs(number(differences, "b,a,", "p") - complete[0][0]) <= 2e-7);
+    tabulate("runs.csv");
+    assert_false(fabs(number(differences, "b,a,", "p") - want[0].dunnett) <=
+                 2e-7 * want[0].dunnett);
 }
 
 /* ---- what is left out ------------------------------------------------------------------------------ */
@@ -243,18 +267,18 @@ TEST(missing_and_diverged)
               "numbers (first: runs.csv:9)\n",
               "warning: d: 2 runs diverged", "warning: e, e: 1 run without a number");
     HAS(out, "c is left out because one of its runs diverged.");
-    file_read("left/table.csv", designs, sizeof designs);
+    char *designs = file_slurp("left/table.csv", NULL);
     assert_int_equal(count_lines(designs), 6);
     assert_string_equal(cell(designs, "c,", "n"), "1");
     assert_string_equal(cell(designs, "c,", "diverged"), "1");
     assert_string_equal(cell(designs, "d,", "mean"), "");
     assert_string_equal(cell(designs, "a,", "missing"), "1");
     assert_true(number(designs, "b,", "least") == 7 && number(designs, "b,", "greatest") == 9);
-    file_read("left/differences.csv", differences, sizeof differences);
+    differences = file_slurp("left/differences.csv", NULL);
     assert_int_equal(count_lines(differences),
                      3); /* b less a, and the contrast, which has no number */
-    assert_string_equal(cell(differences, "b,a,", "comparisons"), "1");
-    assert_true(isnan(number(differences, "c,a,", "difference")));
+    is_text("b,a,", "comparisons", "1");
+    is_text("c,a,", "difference", "");
     must_tell("table runs.csv --baseline c",
               "nothing is compared with c, as it has no run or one that diverged");
     HAS(out, "~Dunnett   ");
@@ -263,13 +287,12 @@ TEST(missing_and_diverged)
 TEST(one_seed)
 {
     file_text("runs.csv", "model,value\na,5\nb,7\nc,8\n");
-    must_tell("table runs.csv --out one", "(no seed)",
-              "warning: no design has two runs, so there is no interval\n");
+    tabulate("runs.csv");
+    HAS(err, "(no seed)", "warning: no design has two runs, so there is no interval\n");
     HAS(out, "so there is no standard deviation and no interval.\n");
-    file_read("one/differences.csv", differences, sizeof differences);
-    assert_true(number(differences, "b,a,", "difference") == 2);
-    assert_string_equal(cell(differences, "b,a,", "low"), "");
-    assert_string_equal(cell(differences, "b,a,", "result"), "");
+    is_near("b,a,", "difference", 2, 0);
+    is_text("b,a,", "low", "");
+    is_text("b,a,", "result", "");
 }
 
 /* Files with different columns are put together; what one lacks is told. Numbers of seeds are compared as numbers. */

@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 
 #include "kernels/file.h"
-#include "nn/text/corpus.h"
 #include "studies/tools/csv.h"
 #include "tests/lib/saved.h"
+#include "tests/lib/tiny.h"
 
 static Zoo zoo;
 static Options *given; /* nothing */
@@ -20,134 +20,94 @@ static const char scheme_text[] =
     "gate g = tanh(k1, y)\nk2 = H(y + (b+g)*k1/3)\ny' = y[-1] + 2*b^2*k1 + k2\n"
     "scheme c\nflow 1/2 F\nflow G\nscheme d\nk1 = F(y)\ny' = y[first] + k1[all]\n";
 
-static void free_tables(Table **list, size_t count)
-{
-    for (size_t i = 0; i < count; i++) table_free(list[i]);
-    memory_free(list);
-}
-
-/* ---- jobs ---------------------------------------------------------------------------------------- */
+/* ---- jobs (what else asks for memory in the library: tests/ode/test_short.c and the tests of nn/) ----- */
 
 static int scheme_job(void)
 {
-    Table **list = NULL;
-    size_t count = 0;
-    int code = scheme_parse("text", scheme_text, sizeof scheme_text - 1, &list, &count);
-    free_tables(list, count);
-    return code;
+    OWN_TABLES l = {0};
+    return scheme_parse("text", scheme_text, sizeof scheme_text - 1, &l.table, &l.count);
 }
 
 static int zoo_job(void)
 {
-    Zoo z = {0};
-    int code = zoo_read(&z, file_path("own.scheme"));
-    zoo_close(&z);
-    return code;
+    SCOPED(zoo_close) Zoo z = {0};
+    return zoo_read(&z, file_path("own.scheme"));
 }
 
 static int names_job(void)
 {
-    Table **list;
-    size_t count;
-    int code =
-        zoo_list(&zoo, "strang-marchuk:heun,rk4-layer,word:sf,sandwich:2,1,looped:2,repeat:2",
-                 "euler", &list, &count);
-    free_tables(list, count);
-    return code;
+    OWN_TABLES l = {0};
+    return zoo_list(&zoo, "strang-marchuk:heun,rk4-layer,word:sf,sandwich:2,1,looped:2,repeat:2",
+                    "euler", &l.table, &l.count);
 }
 
 static int all_names_job(void)
 {
-    Table **list;
-    size_t count;
+    OWN_TABLES l = {0};
     Zoo few = {.count = 3, .scheme = zoo.scheme}; /* all schemes would take minutes */
-    int code = zoo_list(&few, "all", "exact", &list, &count);
-    free_tables(list, count);
-    return code;
+    return zoo_list(&few, "all", "exact", &l.table, &l.count);
 }
 
 static int system_job(void)
 {
-    System *s;
-    TRY(system_read(file_path("own.system"), 0, 0, 1, &s));
-    system_free(s);
-    return 0;
+    OWN_SYSTEM *s = NULL;
+    return system_read(file_path("own.system"), 0, 0, 1, &s);
 }
 
 static int options_job(void)
 {
-    Options *o, *p;
+    OWN_OPTIONS *o = NULL, *p = NULL;
     char *argv[] = {"trotter", "--corpus", "a", "--width=8", "--untied"};
     TRY(options_new(network_groups, &o));
-    int code = options_arguments(o, 5, argv);
-    if (code == 0) code = options_read(o, file_path("own.ini"));
-    if (code == 0 && (code = options_new(network_groups, &p)) == 0) {
-        code = options_given(p, o);
-        options_free(p);
-    }
-    options_free(o);
-    return code;
+    TRY(options_arguments(o, 5, argv));
+    TRY(options_read(o, file_path("own.ini")));
+    TRY(options_new(network_groups, &p));
+    return options_given(p, o);
 }
 
 static int csv_job(void)
 {
-    Csv c;
-    TRY(csv_open(&c, file_path("own.csv")));
-    csv_close(&c);
-    return 0;
-}
-
-static int corpus_job_of(const char *name)
-{
-    Corpus c;
-    TRY(corpus_choose(name, &(CorpusChoice){LEVEL_WORD, 0, 1}, &c));
-    corpus_free(&c);
-    return 0;
+    SCOPED(csv_close) Csv c = {0};
+    return csv_open(&c, file_path("own.csv"));
 }
 
 static int folder_job(void)
 {
-    return corpus_job_of(file_path("texts"));
+    OWN_CORPUS c = {0};
+    return corpus_choose(file_path("texts"), &(CorpusChoice){LEVEL_WORD, 0, 1}, &c);
 }
 
 static int kjv_job(void)
 {
-    return corpus_job_of("kjv");
+    OWN_CORPUS c = {0};
+    return corpus_choose("kjv", &(CorpusChoice){LEVEL_WORD, 0, 1}, &c);
 }
 
 static int vocabulary_job(void)
 {
-    Vocab v;
-    Text t;
     static const char text[] = "a b c a <eos>\nb d\n";
-    TRY(vocab_build(&(BpeText){.bytes = text, .count = sizeof text - 1}, 1, LEVEL_WORD, 3, 0, &v));
-    int code = vocab_write(&v, file_path("words"));
-    vocab_free(&v);
-    TRY(code);
-    TRY(vocab_build(&(BpeText){.bytes = text, .count = sizeof text - 1}, 1, LEVEL_CHAR, 0, 0, &v));
-    vocab_free(&v);
-    TRY(vocab_read(file_path("words"), &v));
-    code = text_encode(&(BpeText){"text", text, sizeof text - 1, 0}, NULL, &v, &t);
-    if (code == 0) text_free(&t);
-    vocab_free(&v);
-    return code;
+    const BpeText all = {.bytes = text, .count = sizeof text - 1};
+    OWN_VOCAB words = {0}, characters = {0}, again = {0};
+    OWN_TEXT t = {0};
+    TRY(vocab_build(&all, 1, LEVEL_WORD, 3, 0, &words));
+    TRY(vocab_write(&words, file_path("words")));
+    TRY(vocab_build(&all, 1, LEVEL_CHAR, 0, 0, &characters));
+    TRY(vocab_read(file_path("words"), &again));
+    return text_encode(&(BpeText){"text", text, sizeof text - 1, 0}, NULL, &again, &t);
 }
 
 /* Reads a pipe, whose length is not known, so that its room grows. */
 static int pipe_job(void)
 {
-    char *bytes;
-    size_t count;
+    OWN_BYTES *bytes = NULL;
+    size_t count = 0;
     int end[2];
     static const char text[6000] = "";
     if (pipe(end) != 0 || write(end[1], text, sizeof text) != sizeof text) return ERR_SYSTEM;
     close(end[1]);
-    char path[64];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", end[0]);
-    int code = file_whole(path, SIZE_MAX, &bytes, &count);
+    int code = file_whole(formed("/proc/self/fd/%d", end[0]), SIZE_MAX, &bytes, &count);
     close(end[0]);
     TRY(code);
-    memory_free(bytes);
     return count == sizeof text ? 0 : ERR_CHECK;
 }
 
@@ -158,31 +118,20 @@ static int network_job(void)
 
 static int metadata_job(void)
 {
-    Metadata meta;
-    char *text;
+    SCOPED(network_metadata_free) Metadata meta = {0};
+    OWN_OPTIONS *o = NULL;
+    OWN_BYTES *text = NULL;
     char *word[] = {(char[]){"<eos>"}, (char[]){"a"}};
     Corpus c = {.vocab = {.size = 2, .word = word}};
-    Options *o;
     TRY(options_new(network_groups, &o));
-    int code = network_metadata(o, (Stacks){table}, &c, model, &meta);
-    if (code == 0) network_metadata_free(&meta);
-    if (code == 0 && (code = network_config_text(o, &text)) == 0) memory_free(text);
-    options_free(o);
-    return code;
+    TRY(network_metadata(o, (Stacks){table}, &c, model, &meta));
+    return network_config_text(o, &text);
 }
 
 static int average_job(void)
 {
     const char *file[] = {file_path("model.safetensors"), file_path("model.safetensors")};
     return store_average(model, file, 2);
-}
-
-static int value_job(void)
-{
-    char *value;
-    TRY(store_meta(file_path("model.safetensors"), "width", &value));
-    memory_free(value);
-    return 0;
 }
 
 /* ---- all of them ----------------------------------------------------------------------------------- */
@@ -198,7 +147,6 @@ static const struct {
     {"kjv", kjv_job},           {"vocabulary", vocabulary_job},
     {"pipe", pipe_job},         {"network", network_job},
     {"metadata", metadata_job}, {"average", average_job},
-    {"value", value_job},
 };
 
 TEST(readers_survive_short_memory)
@@ -241,31 +189,26 @@ TEST(bad_jobs_are_found)
 
 static int open_all(void **state)
 {
-    static const char system_text[] = "system s\nd 2\nF = mean z - y\nG1 = -y\ninitial = i\n";
-    static const char ini[] = "corpus = b\nheads = 2\nrate = 0.1\n", csv[] = "a,b\n1,2\n3,4\n";
-    static const char *const texts[] = {"texts/train.txt", "texts/valid.txt", "texts/test.txt"};
     const Backend *b;
     if (scratch_open(state) != 0 || zoo_open(&zoo) != 0) return -1;
-    file_write("own.scheme", scheme_text, sizeof scheme_text - 1);
-    file_write("own.system", system_text, sizeof system_text - 1);
-    file_write("own.ini", ini, sizeof ini - 1);
-    file_write("own.csv", csv, sizeof csv - 1);
+    file_text("own.scheme", scheme_text);
+    file_text("own.system", "system s\nd 2\nF = mean z - y\nG1 = -y\ninitial = i\n");
+    file_text("own.ini", "corpus = b\nheads = 2\nrate = 0.1\n");
+    file_text("own.csv", "a,b\n1,2\n3,4\n");
     if (mkdir(file_path("texts"), 0777) != 0) return -1;
-    for (size_t i = 0; i < 3; i++) file_write(texts[i], "a b\nb c\n", 8);
+    file_text("texts/train.txt", "a b\nb c\n");
+    file_text("texts/valid.txt", "a b\nb c\n");
+    file_text("texts/test.txt", "a b\nb c\n");
     saved_write("", NULL);
-    Options *o = saved_options();
+    OWN_OPTIONS *o = saved_options();
     TRY(options_new(no_groups, &given));
     TRY(zoo_find(&zoo, "transformer", "euler", &table));
     TRY(network_backend(o, &b));
-    int code = network_model(o, (Stacks){table}, &(Vocab){.size = 2}, b, 0, &model);
-    options_free(o);
-    return code;
+    return network_model(o, (Stacks){table}, &(Vocab){.size = 2}, b, 0, &model);
 }
 
 static int close_all(void **state)
 {
-    static const char *const texts[] = {"texts/train.txt", "texts/valid.txt", "texts/test.txt"};
-    for (size_t i = 0; i < 3; i++) unlink(file_path(texts[i]));
     model_free(model);
     table_free(table);
     options_free(given);

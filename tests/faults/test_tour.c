@@ -13,23 +13,24 @@
  */
 #include "tests/lib/test.h"
 
+#include "kernels/random.h"
+#include "tests/faults/command_rows.h"
 #include "tests/faults/tour_lines.h"
 
 /* ---- the tour -------------------------------------------------------------------------------------------------- */
 
-static const char *const beside[] = {"home", "tmp", "in", NULL};
+static const char beside[] = "home tmp in";
 
 /* Reports a fault where files beside the lines' own folder came, went or changed. */
 static void check_untouched(Run *r)
 {
-    char *files = list_files(beside);
+    const char *files = list_files(beside);
     size_t n = 0;
     while (files[n] && files[n] == tour.untouched[n]) n++;
     while (n > 0 && files[n - 1] != '\n') n--;
     if (strcmp(files, tour.untouched) != 0)
         fault(r, "a file outside its folder changed: %.*s", (int)strcspn(files + n, "\n"),
               files + n);
-    free(tour.untouched);
     tour.untouched = files;
 }
 
@@ -154,34 +155,7 @@ TEST(bad_programs_are_told)
             fail_msg("'%s': '%s', not '%s'; it says: %s", script, r.fault, words, r.said);
     }
     shell_ok("rm -f home/x && : >in/empty");
-    free(tour.untouched);
     tour.untouched = list_files(beside);
-}
-
-/* Work that takes a minute shows its progress. */
-TEST(long_work_is_told)
-{
-    static Run r;
-    static char *const lines[][12] = {
-        {program, "order", "--scheme", "rk4", "--system", "kuramoto", "--t-end", "1e5",
-         "--halvings", "12", NULL},
-        {program, "order", "--scheme", "rk4", "--system", "kepler", "--invariant", "--t-end", "1e6",
-         "--h0", "0.02", NULL},
-        {program, "stability", "--scheme", "rk2-scalar", "--points", "2001", "--out", "out", NULL}};
-    char box[PATH_MAX];
-    need_terminal(); /* progress is rarer on other files */
-    shell_ok("rm -rf box && cp -a in box");
-    strcpy(box, file_path("box"));
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        double quiet = tour.seconds * SLOWER * crowd() / 8;
-        Bounds b = {.whole = (thorough() ? 20 : 1.2) * quiet,
-                    .quiet = quiet,
-                    .endless = 1,
-                    .spoken = !thorough()};
-        run_bounded(program, lines[i], box, &b, &r);
-        if (*r.fault) fail_msg("%s: %s", r.fault, r.said);
-        if (!thorough()) assert_true(r.interrupted);
-    }
 }
 
 /* Every row of modest_values has its option; a row without one would keep no line modest. */
@@ -196,73 +170,28 @@ TEST(modest_values_are_of_options)
     }
 }
 
-/* The same number gives the same line; another number gives another line. */
-TEST(lines_are_reproducible)
-{
-    static Line a, b;
-    size_t same = 0;
-    for (size_t i = 0; i < 50; i++) {
-        draw_line(command_table[i % tour.commands], 7, &a);
-        draw_line(command_table[i % tour.commands], 8 + i, &b);
-        same += a.used == b.used && memcmp(a.bytes, b.bytes, a.used) == 0;
-        draw_line(command_table[i % tour.commands], 7, &b);
-        assert_true(a.used == b.used && memcmp(a.bytes, b.bytes, a.used) == 0);
-    }
-    assert_true(same < 10);
-}
-
 /* ---- set-up -------------------------------------------------------------------------------------------------------- */
-
-static void write_files(void)
-{
-    static const char scheme[] = "scheme mine\nk1 = F(y)\nk2 = G(y + k1)\ny' = y + k1 + k2\n";
-    static const char swarm[] = "system swarm\nn 3\nd 2\nF = mean (z - y)*exp(-r2)\nG1 = -y1\n"
-                                "initial = cos(2*pi*i/n) + normal/10\nt-end 1\nh0 1/8\n";
-    static const char csv[] = "scheme,system,h,evals,seconds,error\neuler,x,0.5,2,0.1,0.1\n"
-                              "euler,x,0.25,4,0.2,0.05\n";
-    file_write("in/more.scheme", scheme, sizeof scheme - 1);
-    file_write("in/swarm.txt", swarm, sizeof swarm - 1);
-    file_write("in/more.csv", csv, sizeof csv - 1);
-    file_text("in/runs.csv", "scheme,system,seed,seconds,error\neuler,x,1,2,0.1\neuler,x,2,2,0.2\n"
-                             "heun,x,1,,nan\nheun,x,2,3,0.3\n");
-    file_text("in/plan", "# a plan\nheun - euler\n");
-    file_write("in/empty", "", 0);
-    shell_ok(
-        "mkdir in/text && cd in/text && for i in 1 2 3 4 5 6; do echo 'the cat sat on the mat'; "
-        "echo 'a dog ran in the park , unseen'; done >valid.txt && cp valid.txt test.txt && cat "
-        "valid.txt valid.txt test.txt >train.txt && mkdir ../pairs && for i in train valid test; do "
-        "sed 's/,.*//' $i.txt >../pairs/$i.en; sed 's/,.*//; s/the/der/; s/ in / im /' $i.txt "
-        ">../pairs/$i.de; done && head -c 100000 /dev/zero >../zeros");
-}
-
-#define SMALL                                                                            \
-    "train --corpus in/text --width 8 --inner 16 --heads 2 --sequence 8 --batch-tokens " \
-    "48 --max-steps 3 --threads 1 "
-
-#define PAIRS                                                                                 \
-    "train --corpus in/pairs --source en --target de --bpe 5 --width 8 --inner 16 --heads 2 " \
-    "--sequence 32 --batch-tokens 64 --max-steps 3 --threads 1 "
 
 static int open_all(void **state)
 {
-    static const char *const made[] = {
-        SMALL "--out in/model", SMALL "--seed 2 --out in/twin",
-        SMALL "--scheme ab2 --layers 3 --activation gelu --out in/deep", PAIRS "--out in/pair",
-        "order --scheme euler,heun --out in/study"};
     const char *lines = getenv("TROTTER_TOUR"), *seed = getenv("TROTTER_TOUR_SEED");
     const char *only = getenv("TROTTER_TOUR_LINE"), *seconds = getenv("TROTTER_TOUR_SECONDS");
-    if (program_open_drawn(state) != 0) return -1;
+    if (command_rows_open(state) != 0) return -1;
     tour.lines = lines ? (size_t)atol(lines) : FEW;
     tour.seed = seed ? (uint64_t)atoll(seed) : 1;
     tour.only = only ? (size_t)atol(only) : 0;
     tour.tells = getenv("TROTTER_TOUR_TELL") != NULL;
     tour.seconds = seconds ? atof(seconds) : 20;
-    shell_ok("mkdir home tmp in");
+    shell_ok("mkdir home tmp; rm -rf box");
     setenv("HOME", file_path("home"), 1);
     setenv("TMPDIR", file_path("tmp"), 1);
-    write_files();
-    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
-        if (!trained(program_run(made[i]))) fail_msg("%s: %s", made[i], err);
+    file_text("in/more.csv", "scheme,system,h,evals,seconds,error\neuler,x,0.5,2,0.1,0.1\n"
+                             "euler,x,0.25,4,0.2,0.05\n");
+    file_text("in/plan", "# a plan\nheun - euler\n");
+    file_text("in/empty", "");
+    shell_ok("echo heun,x,3,,nan >>in/runs.csv; head -c 100000 /dev/zero >in/zeros");
+    run_ok("train --corpus in/text --scheme ab2 --layers 3 --activation gelu --max-steps 3 "
+           "--out in/deep" TINY_TRAIN);
     count_tables();
     tour.each = (tour.lines + tour.commands - 1) / tour.commands;
     tour.untouched = list_files(beside);
@@ -273,7 +202,6 @@ static int open_all(void **state)
 static int close_all(void **state)
 {
     zoo_close(&tour.zoo);
-    free(tour.untouched);
     return tour.faults ? 0 : program_close(state);
 }
 

@@ -19,7 +19,7 @@ static struct {
     int pairs; /* the line has a corpus of pairs */
     size_t commands, systems, claims;
     Zoo zoo;
-    char *untouched; /* files beside the lines' own folder */
+    const char *untouched; /* files beside the lines' own folder */
 } tour;
 
 /* Returns whether this is a soak, in which each command has a good number of lines. */

@@ -9,95 +9,83 @@ static const MetricOptions usual = {TOKENIZE_NONE, 0};
 
 /* ---- scores of texts ----------------------------------------------------------------------------- */
 
-static double score_of(int metric, const MetricOptions *o, const char *hypothesis, const char *a,
-                       const char *b)
-{
-    double sums[METRIC_WIDTH];
-    sums_of(metric, o, hypothesis, (const char *const[]){a, b, NULL, NULL}, sums);
-    return metric_score(metric, sums);
-}
-
 static void expect_score(int metric, const MetricOptions *o, const char *hypothesis, const char *a,
                          const char *b, double want)
 {
-    double got = score_of(metric, o, hypothesis, a, b);
+    double sums[METRIC_WIDTH];
+    sums_of(metric, o, hypothesis, (const char *const[]){a, b, NULL, NULL}, sums);
+    double got = metric_score(metric, sums);
     if (!(fabs(got - want) <= 1e-9))
         fail_msg("%s of '%s': %.9f, not %.9f", metric_name(metric), hypothesis, got, want);
 }
 
-/* ---- BLEU by hand -------------------------------------------------------------------------------- */
+/* ---- by hand ------------------------------------------------------------------------------------- */
 
-/* `the cat sat on the mat` has 5 of 6 words, 3 of 5 bigrams (the cat, on the, the mat), 1 of 4 trigrams (on the mat) and
- * none of 3 four-grams, which exp makes 1 of 2 * 3: (5/6 3/5 1/4 1/6)^(1/4) = (1/48)^(1/4). */
-TEST(bleu_by_hand)
+TEST(sums_by_hand)
 {
-    static const char ref[] = "the cat is on the mat";
-    double sums[METRIC_WIDTH];
     static const double want[] = {6, 6, 5, 3, 1, 0, 6, 5, 4, 3};
-    sums_of(METRIC_BLEU, &usual, "the cat sat on the mat", (const char *const[]){ref, NULL}, sums);
+    double sums[METRIC_WIDTH];
+    sums_of(METRIC_BLEU, &usual, "the cat sat on the mat",
+            (const char *const[]){"the cat is on the mat", NULL}, sums);
     for (size_t i = 0; i < BLEU_STATISTICS; i++) assert_true(sums[i] == want[i]);
-    expect_score(METRIC_BLEU, &usual, "the cat sat on the mat", ref, NULL, 100 * pow(1 / 48., .25));
-    /* clipped: of 7 `the` the reference has 2 (Papineni et al. 2002); the other orders give 1/(2 6) 1/(4 5) 1/(8 4) */
-    expect_score(METRIC_BLEU, &usual, "the the the the the the the", ref, NULL,
-                 100 * pow(2 / 7. / 12 / 20 / 32, .25));
-    /* all words right, but 4 instead of 6: exp(1 - 6/4); a longer text is not punished */
-    expect_score(METRIC_BLEU, &usual, "a b c d", "a b c d e f", NULL, 100 * exp(-.5));
-    expect_score(METRIC_BLEU, &usual, "a b c d", "a b c d", NULL, 100);
-    expect_score(METRIC_BLEU, &usual, "a b c d e", "a b c d", NULL,
-                 100 * pow(4 / 5. * 3 / 4. * 2 / 3. * 1 / 2., .25));
-    /* sums over lines, no mean: words 8 of 9, bigrams 6 of 7, 4 of 5, 2 of 3 */
-    expect_score(METRIC_BLEU, &usual, "a b c d e\nf g h i\n", "a b c d x\nf g h i\n", NULL,
-                 100 * pow(8 / 9. * 6 / 7. * 4 / 5. * 2 / 3., .25));
-    /* nothing in common; nothing at all; no four-gram anywhere */
-    expect_score(METRIC_BLEU, &usual, "x y z w", "a b c d", NULL, 0);
-    expect_score(METRIC_BLEU, &usual, "\n", "a b c d", NULL, 0);
-    expect_score(METRIC_BLEU, &usual, "a b c", "a b c", NULL, 0);
 }
 
-/* The figure is that of sacreBLEU 2.6. By hand: words 5 of 6, bigrams 3 of 4, trigrams 1 of 2, 0 of 1 four-gram. */
-TEST(smoothing)
+TEST(scores_by_hand)
 {
-    expect_score(METRIC_BLEU, &usual, "ein mann geht schnell\neine frau\n",
-                 "ein mann geht\neine frau sitzt\n", NULL, 62.87167148414675);
-}
-
-/* ---- chrF by hand ---------------------------------------------------------------------- */
-
-TEST(chrf_by_hand)
-{
-    /* 2 of 2 and 1 of 1 n-grams are right, of 3 and 2 in the reference; the hypothesis has none of order 3: P = 1, R =
-     * (2/3 + 1/2) / 2 = 7/12, 5 P R / (4 P + R) = 35/55 */
-    expect_score(METRIC_CHRF, &usual, "ab", "abc", NULL, 100 * 35 / 55.);
-    expect_score(METRIC_CHRF, &usual, " a\tb ", "a bc", NULL, 100 * 35 / 55.);
-    /* the reference has none of order 2, so the hypothesis' do not count: P = 1/3, R = 1 */
-    expect_score(METRIC_CHRF, &usual, "abc", "a", NULL, 100 * 5 / 7.);
-    expect_score(METRIC_CHRF, &usual, "äöü", "äö", "äöü", 100);
-    expect_score(METRIC_CHRF, &usual, "abc", "xyz", NULL, 0);
-    expect_score(METRIC_CHRF, &usual, "\n", "xyz", NULL, 0);
-    MetricOptions lower = usual;
-    lower.lowercase = 1;
-    expect_score(METRIC_CHRF, &lower, "ÄÖÜ", "äöü", NULL, 100);
-    assert_true(score_of(METRIC_CHRF, &usual, "ÄÖÜ", "äöü", NULL) == 0);
-    /* words `(b` `)` against `(` `b` `x`: none; characters 2 of 3, 1 of 2, 0 of 1: P = R = 7/6 / 5 */
-    expect_score(METRIC_CHRF_WORDS, &usual, "(b)", "(b x", NULL, 700 / 30.);
-    expect_score(METRIC_CHRF_WORDS, &usual, "a .b", "a. b", NULL, 100); /* words `a` `.` `b` */
-}
-
-/* Snover et al. 2006, section 3, have an example of one shift, two replaced words and one that is missing: 4 of 13
- * words. */
-TEST(ter_by_hand)
-{
-    expect_score(
-        METRIC_TER, &usual,
-        "THIS WEEK THE SAUDIS denied information published in the new york times",
-        "SAUDI ARABIA denied THIS WEEK information published in the AMERICAN new york times", NULL,
-        400 / 13.);
-    expect_score(METRIC_TER, &usual, "c d a b", "a b c d", NULL, 25); /* one shift */
-    expect_score(METRIC_TER, &usual, "A b", "a B", NULL, 0);          /* lower-cased */
-    expect_score(METRIC_TER, &usual, "a b c", "x", NULL, 300);
-    expect_score(METRIC_TER, &usual, "\n", "a b", NULL, 100);
-    expect_score(METRIC_TER, &usual, "a", "\n", NULL, 100);            /* as sacreBLEU */
-    expect_score(METRIC_TER, &usual, "a b", "a x y", "a b c d e", 50); /* 2 edits, mean length 4 */
+    enum { BLEU = METRIC_BLEU, CHRF = METRIC_CHRF, WORDS = METRIC_CHRF_WORDS, TER = METRIC_TER };
+    const struct {
+        int metric, lower;
+        const char *hypothesis, *reference, *other;
+        double want;
+    } row[] = {
+        /* 5 of 6 words, 3 of 5 bigrams (the cat, on the, the mat), 1 of 4 trigrams (on the mat) and none of 3 four-grams,
+         * which exp makes 1 of 2 * 3: (5/6 3/5 1/4 1/6)^(1/4) */
+        {BLEU, 0, "the cat sat on the mat", "the cat is on the mat", NULL, 100 * pow(1 / 48., .25)},
+        /* clipped: of 7 `the` the reference has 2 (Papineni et al. 2002); the other orders give 1/(2 6) 1/(4 5) 1/(8 4) */
+        {BLEU, 0, "the the the the the the the", "the cat is on the mat", NULL,
+         100 * pow(2 / 7. / 12 / 20 / 32, .25)},
+        /* all words right, but 4 instead of 6: exp(1 - 6/4); a longer text is not punished */
+        {BLEU, 0, "a b c d", "a b c d e f", NULL, 100 * exp(-.5)},
+        {BLEU, 0, "a b c d", "a b c d", NULL, 100},
+        {BLEU, 0, "a b c d e", "a b c d", NULL, 100 * pow(4 / 5. * 3 / 4. * 2 / 3. * 1 / 2., .25)},
+        /* sums over lines, no mean: words 8 of 9, bigrams 6 of 7, 4 of 5, 2 of 3 */
+        {BLEU, 0, "a b c d e\nf g h i\n", "a b c d x\nf g h i\n", NULL,
+         100 * pow(8 / 9. * 6 / 7. * 4 / 5. * 2 / 3., .25)},
+        /* nothing in common; nothing at all; no four-gram anywhere */
+        {BLEU, 0, "x y z w", "a b c d", NULL, 0},
+        {BLEU, 0, "\n", "a b c d", NULL, 0},
+        {BLEU, 0, "a b c", "a b c", NULL, 0},
+        /* sacreBLEU's figure; words 5 of 6, bigrams 3 of 4, trigrams 1 of 2, 0 of 1 four-gram */
+        {BLEU, 0, "ein mann geht schnell\neine frau\n", "ein mann geht\neine frau sitzt\n", NULL,
+         62.87167148414675},
+        /* 2 of 2 and 1 of 1 n-grams are right, of 3 and 2 in the reference; the hypothesis has none of order 3: P = 1, R =
+         * (2/3 + 1/2) / 2 = 7/12, 5 P R / (4 P + R) = 35/55 */
+        {CHRF, 0, "ab", "abc", NULL, 100 * 35 / 55.},
+        {CHRF, 0, " a\tb ", "a bc", NULL, 100 * 35 / 55.},
+        /* the reference has none of order 2, so the hypothesis' do not count: P = 1/3, R = 1 */
+        {CHRF, 0, "abc", "a", NULL, 100 * 5 / 7.},
+        {CHRF, 0, "äöü", "äö", "äöü", 100},
+        {CHRF, 0, "abc", "xyz", NULL, 0},
+        {CHRF, 0, "\n", "xyz", NULL, 0},
+        {CHRF, 1, "ÄÖÜ", "äöü", NULL, 100},
+        {CHRF, 0, "ÄÖÜ", "äöü", NULL, 0},
+        /* words `(b` `)` against `(` `b` `x`: none; characters 2 of 3, 1 of 2, 0 of 1: P = R = 7/6 / 5 */
+        {WORDS, 0, "(b)", "(b x", NULL, 700 / 30.},
+        {WORDS, 0, "a .b", "a. b", NULL, 100}, /* words `a` `.` `b` */
+        /* Snover et al. 2006, section 3: one shift, two replaced words and one that is missing, 4 of 13 words */
+        {TER, 0, "THIS WEEK THE SAUDIS denied information published in the new york times",
+         "SAUDI ARABIA denied THIS WEEK information published in the AMERICAN new york times", NULL,
+         400 / 13.},
+        {TER, 0, "c d a b", "a b c d", NULL, 25}, /* one shift */
+        {TER, 0, "A b", "a B", NULL, 0},          /* lower-cased */
+        {TER, 0, "a b c", "x", NULL, 300},
+        {TER, 0, "\n", "a b", NULL, 100},
+        {TER, 0, "a", "\n", NULL, 100},            /* as sacreBLEU */
+        {TER, 0, "a b", "a x y", "a b c d e", 50}, /* 2 edits, mean length 4 */
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        expect_score(row[i].metric, &(MetricOptions){TOKENIZE_NONE, row[i].lower},
+                     row[i].hypothesis, row[i].reference, row[i].other, row[i].want);
 }
 
 /* Lines turned by some words, with figures of sacreBLEU 2.6: they depend on the limits of how far a run moves, of the
@@ -221,43 +209,6 @@ TEST(looks_tokenised)
         assert_true(tokenise_is_done(yes[i], strlen(yes[i])));
     for (size_t i = 0; i < sizeof no / sizeof *no; i++)
         assert_false(tokenise_is_done(no[i], strlen(no[i])));
-}
-
-/* ---- files --------------------------------------------------------------------------------------- */
-
-static void refused(const char *bytes, size_t count, const char *words)
-{
-    Lines l;
-    assert_int_equal(lines_read(file_write("hyp", bytes, count), &l), ERR_INPUT);
-    if (!strstr(error_text(), words)) fail_msg("'%s', not '%s'", error_text(), words);
-}
-#define REFUSED(text, words) refused(text, sizeof text - 1, words)
-
-TEST(files)
-{
-    Lines l, other;
-    REFUSED("", "hyp is empty");
-    REFUSED("a\nb\0c\n", "hyp:2: a NUL byte");
-    REFUSED("a\n\nb\xff\n", "hyp:3: invalid UTF-8");
-    REFUSED("\xc3", "hyp:1: invalid UTF-8");           /* cut off */
-    REFUSED("\xed\xa0\x80\n", "hyp:1: invalid UTF-8"); /* a surrogate */
-    REFUSED("\xc0\xaf\n", "hyp:1: invalid UTF-8");     /* longer than needed */
-    assert_int_equal(lines_read("nowhere/at/all", &l), ERR_INPUT);
-    assert_non_null(strstr(error_text(), "nowhere/at/all"));
-    /* an empty line is a line, the last line needs no end, \r\n ends a line, \r elsewhere does not */
-    assert_int_equal(lines_read(file_text("hyp", "a\r\n\n\r\nb\rc\nd"), &l), 0);
-    static const char *const want[] = {"a", "", "", "b\rc", "d"};
-    assert_int_equal(l.count, 5);
-    for (size_t i = 0; i < l.count; i++) {
-        assert_int_equal(l.line[i].bytes, strlen(want[i]));
-        assert_memory_equal(l.line[i].text, want[i], l.line[i].bytes);
-    }
-    other = lines_of("a\nb\n");
-    assert_int_equal(lines_pair(&l, &other), ERR_INPUT);
-    assert_non_null(strstr(error_text(), "hyp has 5 lines and text 2"));
-    assert_int_equal(lines_pair(&l, &l), 0);
-    lines_free(&l);
-    lines_free(&other);
 }
 
 /* ---- sums and resamples -------------------------------------------------------------------------- */

@@ -4,9 +4,6 @@
 #include "tests/lib/test.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
-#include <spawn.h>
 #include <sys/stat.h>
 
 #include "kernels/error.h"
@@ -35,46 +32,10 @@ static int stand_in(const char *script)
     return fclose(f) != 0;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------ */
-
-static char path_before[4096];
-
-/* Runs a program in a directory (NULL: the test's folder) and returns its exit status. Its messages go to `says`
- * there. */
-static int run(const char *const *argv, const char *dir)
-{
-    pid_t child;
-    int status;
-    posix_spawn_file_actions_t files;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addchdir_np(&files, dir ? dir : folder);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&files, 2, file_path("says"), O_WRONLY | O_CREAT | O_TRUNC,
-                                     0666);
-    assert_int_equal(
-        posix_spawnp(&child, argv[0], &files, NULL, (char *const *)(uintptr_t)argv, environ), 0);
-    posix_spawn_file_actions_destroy(&files);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    file_read("says", err, sizeof err);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static int canaries;
-
-static int count_canary(const char *path, const struct stat *s, int kind, struct FTW *at)
-{
-    (void)s, (void)kind;
-    canaries += strstr(path + at->base, "CANARY") == path + at->base;
-    return 0;
-}
-
 /* Counts the files that commands in names have made. */
 static int find_canaries(void)
 {
-    canaries = 0;
-    nftw(folder, count_canary, 8, FTW_PHYS);
-    return canaries;
+    return (int)shell_number("find . -name 'CANARY*' -printf x | wc -c");
 }
 
 /* ---- hostile texts -------------------------------------------------------------------------------------- */
@@ -113,29 +74,11 @@ static const char tokens[] = "`touch${IFS}CANARY` ' '' '.system('touch${IFS}CANA
                              "| < !touch \xe2\x80\xa8\n"
                              "\xe2\x80\xae \xc2\x85 \x1b[31m \x7f\n";
 
-static const char *odd_path(const char *name)
-{
-    static char path[64][512];
-    static int turn;
-    char *p = path[turn++ % 64];
-    snprintf(p, sizeof path[0], "%s/%s", odd, name);
-    return p;
-}
-
-/* Runs `trotter WORD ...`, where @NAME stands for a path in the odd folder and CORPUS for the odd corpus. Status 1, of
- * a study with nothing worth comparing, is allowed. */
+/* Runs `trotter WORDS`, in which $ODD is the odd folder and $CORPUS the odd corpus. Status 1, of a study with nothing worth
+ * comparing, is allowed. */
 static void trotter(const char *words)
 {
-    char copy[1024], *rest = copy, *word;
-    const char *argv[64] = {program};
-    int n = 1;
-    snprintf(copy, sizeof copy, "%s", words);
-    while ((word = strsep(&rest, " ")) && n < 63) {
-        argv[n++] = strcmp(word, "CORPUS") == 0 ? odd_corpus
-                    : strchr(word, '@') == word ? odd_path(word + 1)
-                                                : word;
-    }
-    int status = run(argv, NULL);
+    int status = shell("set -f; IFS=; %s %s", program, words);
     if (status != 0 && status != 1) fail_msg("trotter %s: status %d: %s", words, status, err);
 }
 
@@ -178,53 +121,49 @@ static void write_texts(void)
 
 /* ---- every plot of every command -------------------------------------------------------------------------- */
 
-#define NET                                                                          \
-    " --corpus CORPUS --width 8 --heads 2 --inner 8 --sequence 8 --batch-tokens 64 " \
+#define NET                                                                           \
+    " --corpus $CORPUS --width 8 --heads 2 --inner 8 --sequence 8 --batch-tokens 64 " \
     "--max-steps 3 --activation gelu --threads 1 "
-#define OF "--model @model --text @line.txt "
+#define OF "--model $ODD/model --text $ODD/line.txt "
 
 static void draw_orders(void)
 {
     static const char *const lines[] = {
-        "plot stranger.csv @stranger.csv --out @plot",
-        "table @stranger.csv --design scheme,system --seed h --measure error --out @table",
-        "order --system linear --scheme euler,heun --halvings 4 --out @order",
-        "order --invariant --scheme heun --out @drift",
-        "order --adaptive --scheme heun-euler --tolerances 1e-3,1e-4 --out @adaptive",
-        "solve --system kepler --scheme heun,rk4 --out @solve",
-        "design --scheme looped-learn --starts 2 --evaluations 40 --out @design",
-        "stability --scheme heun,leapfrog --out @stability",
-        "stability --scheme heun --split --out @split",
-        "stability --scheme heun --order-star --out @stars",
+        "plot stranger.csv $ODD/stranger.csv --out $ODD/plot",
+        "table $ODD/stranger.csv --design scheme,system --seed h --measure error --out $ODD/table",
+        "order --system linear --scheme euler,heun --halvings 4 --out $ODD/order",
+        "order --invariant --scheme heun --out $ODD/drift",
+        "order --adaptive --scheme heun-euler --tolerances 1e-3,1e-4 --out $ODD/adaptive",
+        "solve --system kepler --scheme heun,rk4 --out $ODD/solve",
+        "design --scheme looped-learn --starts 2 --evaluations 40 --out $ODD/design",
+        "stability --scheme heun,leapfrog --out $ODD/stability",
+        "stability --scheme heun --split --out $ODD/split",
+        "stability --scheme heun --order-star --out $ODD/stars",
     };
     write_table("stranger.csv");
-    write_table(odd_path("stranger.csv"));
+    write_table(formed("%s/stranger.csv", odd));
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) trotter(lines[i]);
 }
 
 static void draw_models(void)
 {
-    trotter("train" NET "--scheme transformer --layers 2 --out @model");
-    trotter("plot @model/log.csv @model/log.csv --out @logs");
+    trotter("train" NET "--scheme transformer --layers 2 --out $ODD/model");
+    trotter("plot $ODD/model/log.csv $ODD/model/log.csv --out $ODD/logs");
     trotter("compare" NET "--scheme transformer,euler,heun-layer,rk4-layer --seeds 2 --truncation "
-            "1 --out @compare");
+            "1 --out $ODD/compare");
     trotter("compare" NET
-            "--scheme transformer,rk4-layer --layers 1,2 --by-depth --seeds 2 --out @depth");
+            "--scheme transformer,rk4-layer --layers 1,2 --by-depth --seeds 2 --out $ODD/depth");
     trotter("compare" NET "--source a --target b --pair transformer/transformer,macaron/macaron "
-            "--seeds 2 --truncation 1 --rate 0.03 --warmup 1 --out @pairs"); /* beats words */
+            "--seeds 2 --truncation 1 --rate 0.03 --warmup 1 --out $ODD/pairs"); /* beats words */
     trotter("sweep" NET "--interleaved --permutations 2 --random 2 --sandwiches --words sffs "
-            "--layers 1 --seeds 2 --out @sweep");
-    assert_int_equal(
-        run((const char *const[]){program, "order", "--system",
-                                  formed("network:%s", odd_path("model")), "--scheme", "heun",
-                                  "--halvings", "4", "--out", odd_path("network"), NULL},
-            NULL),
-        0);
-    file_text(odd_path("line.txt"), strstr(tokens, "\xe2\x80\xae"));
-    trotter("attention " OF "--out @maps");
-    trotter("truncation " OF "--scheme transformer --halvings 4 --sentences 1 --out @truncation");
-    trotter("truncation " OF "--scheme transformer,heun --jacobian --out @jacobian");
-    trotter("truncation " OF "--scheme transformer,heun --refine 2 --out @refine");
+            "--layers 1 --seeds 2 --out $ODD/sweep");
+    trotter("order --system network:$ODD/model --scheme heun --halvings 4 --out $ODD/network");
+    file_text(formed("%s/line.txt", odd), strstr(tokens, "\xe2\x80\xae"));
+    trotter("attention " OF "--out $ODD/maps");
+    trotter("truncation " OF
+            "--scheme transformer --halvings 4 --sentences 1 --out $ODD/truncation");
+    trotter("truncation " OF "--scheme transformer,heun --jacobian --out $ODD/jacobian");
+    trotter("truncation " OF "--scheme transformer,heun --refine 2 --out $ODD/refine");
 }
 
 /* ---- drawings made ---------------------------------------------------------------------------------------- */
@@ -277,13 +216,11 @@ TEST(test_judged)
  * unknown terminal, complain of no style, and cut no text off. Returns the drawing, which is good until the next. */
 static const char *draw_script(const char *script)
 {
-    char image[PATH_MAX];
-    const char *name = strrchr(script, '/') + 1;
-    int status = run((const char *const[]){"gnuplot", name, NULL},
-                     formed("%.*s", (int)(name - 1 - script), script));
+    setenv("SCRIPT", script, 1);
+    int status = shell("cd \"${SCRIPT%%/*}\" && gnuplot \"${SCRIPT##*/}\"");
     if (status != 0 || says("enhanced") || says("WARNING") || says("specifier"))
-        fail_msg("%s: status %d: %s", name, status, err);
-    snprintf(image, PATH_MAX, "%.*ssvg", (int)strlen(script) - 2, script);
+        fail_msg("%s: status %d: %s", script, status, err);
+    const char *image = formed("%.*ssvg", (int)strlen(script) - 2, script);
     const char *svg = path_slurp(image, NULL);
     assert_non_null(svg);
     if (svg_fault(svg)) fail_msg("%s: does not fit: %s", image, svg_fault(svg));
@@ -298,38 +235,6 @@ TEST(test_drawn)
     for (size_t at = 0; next_script(&at, &script, &fault);)
         if (!strstr(script, "/runs/")) draw_script(script); /* those are like train's */
     assert_int_equal(find_canaries(), 0);
-}
-
-/* Returns the colour of the script's item whose title begins with `name`; "" where there is none. */
-static const char *colour_of(const char *script, const char *name)
-{
-    static char colour[4][16];
-    static int turn;
-    char *c = colour[turn++ % 4];
-    const char *title = formed("title '%s", name);
-    *c = '\0';
-    const char *at = strstr(script, title), *rgb = at ? strstr(at, "lc rgb '") : NULL;
-    if (rgb) snprintf(c, sizeof colour[0], "%.7s", rgb + 8);
-    return c;
-}
-
-/* A scheme has one colour in all plots of a comparison, and another scheme has another colour. */
-TEST(test_looks)
-{
-    static const char *const plot[] = {"curves", "gradients", "order", "work", "time"};
-    static const char *const scheme[] = {"transformer", "euler", "heun-layer", "rk4-layer"};
-    char first[4][16];
-    for (size_t k = 0; k < sizeof plot / sizeof *plot; k++) {
-        char *text = file_slurp(odd_path(formed("compare/%s.gp", plot[k])), NULL);
-        for (int i = 0; i < 4; i++) {
-            const char *colour = colour_of(text, scheme[i]);
-            assert_int_equal(*colour, '#');
-            if (k == 0) snprintf(first[i], sizeof first[i], "%s", colour);
-            if (strcmp(first[i], colour) != 0)
-                fail_msg("%s in %s: %s, not %s", scheme[i], plot[k], colour, first[i]);
-            for (int j = 0; j < i; j++) assert_string_not_equal(first[i], first[j]);
-        }
-    }
 }
 
 /* The judge and the canary see a name that is not quoted. */
@@ -377,7 +282,7 @@ TEST(test_control)
         if (!gnuplot_fault(bad[i])) fail_msg("accepted: %s", bad[i]);
     need_tool("gnuplot");
     file_text("control.gp", formed("set xlabel '%s'\n", hostile[0]));
-    run((const char *const[]){"gnuplot", "control.gp", NULL}, NULL);
+    shell("gnuplot control.gp");
     assert_int_equal(find_canaries(), 1);
     assert_int_equal(unlink(file_path("CANARY")), 0);
 }
@@ -404,7 +309,7 @@ TEST(test_filter)
         file_text("start.gp", starts[i]);
         gnuplot_run(folder, "start.gp");
         if (find_canaries()) fail_msg("it started: %s", starts[i]);
-        run((const char *const[]){"gnuplot", "start.gp", NULL}, NULL);
+        shell("gnuplot start.gp");
         if (!find_canaries()) fail_msg("by hand it did not start: %s", starts[i]);
         unlink(file_path("CANARY"));
     }
@@ -454,21 +359,22 @@ TEST(test_scheme_of_a_model)
 
 static int open_all(void **state)
 {
-    char self[PATH_MAX];
+    char self[PATH_MAX], *before = strdup(getenv("PATH"));
     if (program_open_drawn(state) != 0) return -1;
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n < 0) return -1;
     self[n] = '\0';
-    snprintf(path_before, sizeof path_before, "%s", getenv("PATH"));
-    const char *path = formed("%s:%s", file_path("bin"), path_before);
     if (mkdir(file_path("bin"), 0777) != 0 || symlink(self, file_path("bin/gnuplot")) != 0)
         return -1;
     write_texts();
-    setenv("PATH", path, 1);
+    setenv("PATH", formed("%s:%s", file_path("bin"), before), 1);
     setenv("JUDGED", file_path("judged"), 1);
+    setenv("ODD", odd, 1);
+    setenv("CORPUS", odd_corpus, 1);
     draw_orders();
     draw_models();
-    setenv("PATH", path_before, 1);
+    setenv("PATH", before, 1);
+    free(before);
     judged = path_slurp(file_path("judged"), &judged_bytes);
     return judged ? 0 : -1;
 }

@@ -20,14 +20,12 @@
 
 static struct {
     int lost_answer; /* link makes the name and says EIO */
-    int loose_link;  /* link replaces a name that exists */
     int refused;     /* nobody gets a lock */
     int local;       /* everybody does, as where locks end at the machine */
 } broken;
 
 int link(const char *from, const char *to)
 {
-    if (broken.loose_link) unlink(to);
     long code = syscall(SYS_link, from, to);
     if (code == 0 && broken.lost_answer) errno = EIO, code = -1;
     return (int)code;
@@ -173,26 +171,6 @@ TEST(test_woken)
     assert_int_equal(scratch_files(0), 0);
 }
 
-/* A clock an hour off takes a claim where locks end at the machine, and nowhere else: lease.h needs clocks there. So does
- * it need that link is atomic: two have a claim otherwise. */
-TEST(test_needed)
-{
-    for (int local = 0; local < 2; local++) {
-        broken.local = local;
-        Lease a = take_named("clock", "here 1", 1);
-        make_silent("clock", 3600);
-        Lease b = take_named("clock", "elsewhere 2", local);
-        lease_drop(&a);
-        lease_drop(&b);
-    }
-    broken.local = 0, broken.loose_link = 1;
-    Lease a = take_named("loose", "here 1", 1), b = take_named("loose", "elsewhere 2", 1);
-    broken.loose_link = 0;
-    lease_drop(&a);
-    lease_drop(&b);
-    assert_int_equal(scratch_files(0), 0);
-}
-
 /* A sign of life makes the file new. */
 TEST(test_sign_of_life)
 {
@@ -288,17 +266,6 @@ TEST(test_impossible)
     assert_int_equal(lease_take("/nowhere/at/all", "here 1", &c, &mine), ERR_SYSTEM);
     assert_int_equal(mine, 0);
     lease_drop(&c);
-}
-
-TEST(test_log)
-{
-    lease_log(file_path("log"), "%s: %d", "one", 1);
-    lease_log(file_path("log"), "two");
-    lease_log("/nowhere/at/all", "three");
-    char *text = file_slurp("log", NULL);
-    assert_non_null(strstr(text, "Z one: 1\n"));
-    assert_non_null(strstr(text, "Z two\n"));
-    scratch_files(1);
 }
 
 /* Returns the devices that a child sees of `count`, of which `seen` are named (NULL: none), under a rank. */

@@ -13,22 +13,6 @@ static void expect(const char *what, int code, int wanted, const char *words)
         fail_msg("%s: %d %s, not '%s'", what, code, error_text(), words);
 }
 
-/* ---- choices ------------------------------------------------------------------------------------- */
-
-TEST(test_choices)
-{
-    static const char *const text[] = {"none", "13a", "intl"};
-    char value[OPTION_VALUE];
-    for (int i = 0; i < 3; i++) {
-        option_value("none|13a|intl", i, value);
-        assert_string_equal(value, text[i]);
-        assert_int_equal(option_index("none|13a|intl", text[i]), i);
-    }
-    option_value("none|13a|intl", 3, value);
-    assert_string_equal(value, "");
-    assert_int_equal(option_index("none|13a|intl", "13"), -1);
-}
-
 /* ---- every type ---------------------------------------------------------------------------------- */
 
 static const Option one[] = {
@@ -104,21 +88,6 @@ TEST(values_are_checked)
     assert_int_equal(options_choice(o, "choice"), -1); /* none given, no default */
     assert_true(options_size(o, "size") == 0 && options_real(o, "real") == 0);
     assert_false(options_flag(o, "flag"));
-}
-
-TEST(lists_have_parts)
-{
-    char part[32];
-    OWN_OPTIONS *o = fresh();
-    assert_false(options_part(o, "sizes", 0, part));
-    assert_int_equal(set(o, "sizes", "3,40,500"), 0);
-    assert_true(options_part(o, "sizes", 1, part));
-    assert_string_equal(part, "40");
-    assert_true(options_part(o, "sizes", 2, part));
-    assert_string_equal(part, "500");
-    assert_false(options_part(o, "sizes", 3, part));
-    assert_true(options_part(o, "reals", 1, part)); /* the default's */
-    assert_string_equal(part, "1");
 }
 
 /* ---- sources and their ranks ----------------------------------------------------------------------- */
@@ -271,18 +240,6 @@ TEST(machines)
         set(o, "precision", precisions[i]);
         assert_int_equal(network_backend(o, &b), 0);
         assert_int_equal(b->size, i == 1 ? sizeof(double) : sizeof(float));
-    }
-}
-
-TEST(test_texts_are_left_alone)
-{
-    for (int untested = 0; untested < 2; untested++) {
-        OWN_OPTIONS *o = saved_options();
-        Corpus c;
-        set(o, "corpus", "markov:4");
-        assert_int_equal(network_corpus(o, untested, &c), 0);
-        assert_int_equal(c.text[SPLIT_TEST].tokens > 0, !untested);
-        corpus_free(&c);
     }
 }
 

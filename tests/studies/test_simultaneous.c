@@ -1,5 +1,5 @@
-/* test_simultaneous.c: designs and seeds: Dunnett's and Tukey's distributions against R and published tables, the mixed
- * model against lmer, and, by drawn studies, how often intervals hold the true value.
+/* test_simultaneous.c: designs and seeds: Dunnett's and Tukey's distributions against R and published tables, and, by drawn
+ * studies, how often intervals hold the true value.
  *
  * This command makes the table of studies/results/one-layer/README.md ("How often the intervals hold"), 10,000 studies
  * a row:
@@ -108,75 +108,7 @@ TEST(test_one_comparison)
     assert_true(isnan(tukey.critical));
 }
 
-/* ---- a table of designs and seeds ----------------------------------------------------------------- */
-
-static const double table[4][4] = {
-    {5.1, 4.9, 6.2, 5.8}, {7.3, 6.9, 8.1, 7.6}, {4.4, 4.1, 5.6, 4.6}, {5.0, 5.7, 6.4, 5.5}};
-
-/* R 4.2.2, lme4 1.1-31, emmeans 1.8.4: d has the column y, and the factors design and seed.
- *
- *   m <- lmer(y ~ design + (1 | seed), d); v <- as.data.frame(VarCorr(m)); v$vcov[1] / sum(v$vcov)
- *   m2 <- lm(y ~ design + seed, d); anova(m2); sigma(m2)
- *   contrast(emmeans(m2, ~design), "pairwise")   # adjust = "tukey"
- *   integrate(function(s) sapply(s, function(s) 2 * (9/2)^(9/2) / gamma(9/2) * s^8 * exp(-9 * s^2 / 2) *
- *     integrate(function(z) dnorm(z) * -expm1(3 * log1p(-(pnorm(-(sqrt(2) * t * s - z)) + pnorm(-(sqrt(2) * t * s + z))))),
- *       -9, Inf, rel.tol = 1e-10)$value), 0, 3, rel.tol = 1e-9)      # Dunnett's p
- *
- * where t is that of emmeans, whose own Dunnett p (adjust = "mvt") has an error of .001. */
-TEST(test_mixed_model)
-{
-    static const double diff[] = {1.975, -0.825, 0.15},
-                        dunnett[] = {5.024387447e-06, 0.00378309272, 0.7542752829},
-                        tukey[] = {9.0002347e-06, 6.4868582192575e-03, 8.4298020518528e-01};
-    static const size_t runs[] = {4, 4, 4};
-    Interval design[4];
-    for (int i = 0; i < 4; i++) design[i] = statistics_mean(table[i], 1, 4);
-    Seeds s = statistics_seeds(table[0], 4, 4);
-    assert_true(s.paired && s.incomplete == 0 && s.pooled.df == 9);
-    assert_true(near(s.correlation, 0.80699638611307, 1e-7) && near(s.p, 0.00040569, 1e-5));
-    assert_true(near(s.pooled.sd, 0.25819888974716, 1e-12));
-    OWN_SIMULTANEOUS d = {0}, t = {0};
-    assert_int_equal(simultaneous_dunnett(s.pooled.df, 4, runs, 3, &d), 0);
-    simultaneous_tukey(s.pooled.df, 4, &t);
-    for (int i = 0; i < 3; i++) {
-        Difference alone = statistics_difference(&s.pooled, &design[i + 1], &design[0]);
-        Difference a = simultaneous_difference(&d, &alone), b = simultaneous_difference(&t, &alone);
-        assert_true(near(a.mean, diff[i], 1e-12) && near(a.error, 0.18257418583506, 1e-12));
-        assert_true(near(a.p, dunnett[i], 2e-7) && fabs(b.p - tukey[i]) <= 2e-8);
-        assert_true(near(a.high - a.mean, d.critical * 0.18257418583506, 1e-12));
-        assert_true(near(a.mean - a.low, d.critical * 0.18257418583506, 1e-12));
-        assert_true(near(b.high - b.mean, 0.56995986442758, 1e-7));
-    }
-}
-
-/* A table with missing runs is the one-way layout: Dunnett's p for unequal numbers, and Tukey's and Kramer's. R:
- *
- *   glht(lm(y ~ g), mcp(g = "Dunnett")), adjusted("single-step", abseps = 1e-8, maxpts = 1e6); TukeyHSD(aov(y ~ g))
- */
-TEST(test_missing_runs)
-{
-    static const double y[4][4] = {
-        {5.1, 4.9, 6.2, 5.8}, {7.3, 6.9, 8.1, NAN}, {4.4, NAN, NAN, NAN}, {5.0, 5.7, NAN, NAN}};
-    static const double dunnett[] = {0.013505876134875, 0.330946998525183, 0.984738512500460},
-                        tukey[] = {0.02005675877848, 0.41396954382323, 0.99032551068091},
-                        lower[] = {0.37227236379304, -3.38515927107721, -1.92007676006271};
-    static const size_t runs[] = {3, 1, 2};
-    Interval design[4];
-    for (int i = 0; i < 4; i++) design[i] = statistics_mean(y[i], 1, 4);
-    Seeds s = statistics_seeds(y[0], 4, 4);
-    Pooled pool = statistics_pool(design, 4);
-    assert_true(!s.paired && s.incomplete == 3 && s.pooled.df == 6 && s.pooled.sd == pool.sd);
-    assert_true(isnan(s.correlation) && isnan(s.p));
-    OWN_SIMULTANEOUS d = {0}, t = {0};
-    assert_int_equal(simultaneous_dunnett(6, 4, runs, 3, &d), 0);
-    simultaneous_tukey(6, 4, &t);
-    for (int i = 0; i < 3; i++) {
-        Difference alone = statistics_difference(&s.pooled, &design[i + 1], &design[0]);
-        Difference b = simultaneous_difference(&t, &alone);
-        assert_true(fabs(simultaneous_difference(&d, &alone).p - dunnett[i]) <= 2e-6);
-        assert_true(fabs(b.p - tukey[i]) <= 2e-8 && fabs(b.low - lower[i]) <= 1e-6);
-    }
-}
+/* ---- a table of designs and seeds (their numbers by R: tests/commands/test_table.c) ------------------- */
 
 /* Returns what is said about seeds. */
 static char *said(const double *y, size_t designs, size_t seeds)
@@ -262,19 +194,6 @@ TEST(test_equivalence)
         assert_true(fabs(mean) > 1 || simultaneous_equivalence(&two, &d, 1) >= p);
     }
     assert_true(isnan(simultaneous_equivalence(&one, &missing, 1)));
-}
-
-static int job(void)
-{
-    static const size_t runs[] = {3, 1};
-    OWN_SIMULTANEOUS s = {0};
-    int code = simultaneous_dunnett(6, 4, runs, 2, &s);
-    return code;
-}
-
-TEST(test_memory)
-{
-    assert_true(fail_each(job, 0) == 1);
 }
 
 /* ---- drawn studies ---------------------------------------------------------------------------------- */

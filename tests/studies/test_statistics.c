@@ -60,43 +60,15 @@ TEST(test_difference)
     assert_true(statistics_mean(none, 1, 5).p == 1 && isnan(statistics_mean(five, 1, 1).p));
 }
 
-/* ---- one-way layout --------------------------------------------------------------------------- */
-
-/* Designs of 4, 3, 1 and 2 runs have the figures of a program that shares nothing with this one: sums in exact
- * rounding (Python's math.fsum), Student's distribution by Simpson's rule on cos^(nu - 1). */
-TEST(test_pooled)
-{
-    static const double a[] = {5.1, 4.9, 6.2, 5.8}, b[] = {7.3, 6.9, 8.1}, c[] = {4.4},
-                        d[] = {5.0, 5.7};
-    static const double want[3][5] = {
-        {1.93333333333333, 0.450950641957056, 0.82989686324718, 3.03676980341949,
-         0.00516445514233951},
-        {-1.1, 0.660124146573119, -2.71526559747672, 0.515265597476724, 0.146692936569596},
-        {-0.15, 0.511329965221415, -1.40117935174582, 1.10117935174582, 0.779134675991504}};
-    Interval design[] = {statistics_mean(a, 1, 4), statistics_mean(b, 1, 3),
-                         statistics_mean(c, 1, 1), statistics_mean(d, 1, 2)};
-    Pooled s = statistics_pool(design, 4);
-    assert_true(s.df == 6 && fabs(s.sd - 0.590432986130612) <= 1e-13);
-    for (int i = 0; i < 3; i++) {
-        Difference x = statistics_difference(&s, &design[i + 1], &design[0]);
-        const double got[] = {x.mean, x.error, x.low, x.high, x.p};
-        for (int k = 0; k < 5; k++) assert_true(fabs(got[k] - want[i][k]) <= 1e-12);
-        Difference back = statistics_difference(&s, &design[0], &design[i + 1]);
-        assert_true(back.low == -x.high && back.p == x.p);
-    }
-    /* the control: a run that is 0.1 higher changes sd visibly */
-    const double spoilt[] = {5.1, 4.9, 6.2, 5.9};
-    design[0] = statistics_mean(spoilt, 1, 4);
-    assert_false(fabs(statistics_pool(design, 4).sd - s.sd) <= 1e-4);
-}
+/* ---- one-way layout (its numbers: tests/commands/test_table.c) ------------------------------------ */
 
 /* Single runs alone have no spread: their difference stands without an interval. A design without runs has no
  * difference. */
 TEST(test_nothing_to_pool)
 {
-    static const double x[] = {3, 5}, none[] = {NAN};
+    static const double x[] = {3, 5, NAN};
     Interval design[] = {statistics_mean(x, 1, 1), statistics_mean(x + 1, 1, 1),
-                         statistics_mean(none, 1, 1)};
+                         statistics_mean(x + 2, 1, 1)};
     Pooled s = statistics_pool(design, 3);
     Difference d = statistics_difference(&s, &design[0], &design[1]);
     assert_true(s.df == 0 && isnan(s.sd) && d.mean == -2);
@@ -214,30 +186,18 @@ TEST(test_apart)
     assert_true(p > 0.05 && p < 1);
 }
 
-/* Returns the share of all orders of 1 .. n whose covariance with x is as far from 0 as that of y, counted one by
- * one. */
-static double count_orders(const double *x, const double *y, size_t n)
+/* Counts the orders of y (n) from `at` on, and those whose sum of products with x is `far` from 0 or farther. */
+static void count_orders(const double *x, double *y, size_t n, size_t at, double far,
+                         double count[2])
 {
-    double v[9], sum = 0;
-    size_t turn[9] = {0}, all = 0, extreme = 0;
-    double middle = 0.5 * (double)(n + 1);
-    for (size_t i = 0; i < n; i++) sum += (x[i] - middle) * (y[i] - middle);
-    memcpy(v, y, n * sizeof *v);
-    for (size_t i = 1;;) {
-        if (i == 1) {
-            double here = 0;
-            for (size_t j = 0; j < n; j++) here += (x[j] - middle) * (v[j] - middle);
-            all++;
-            extreme += fabs(here) >= fabs(sum) - 1e-9;
-        }
-        while (i < n && turn[i] >= i) turn[i++] = 0;
-        if (i == n) return (double)extreme / (double)all;
-        size_t from = i % 2 ? turn[i] : 0;
-        double kept = v[from];
-        v[from] = v[i];
-        v[i] = kept;
-        turn[i]++;
-        i = 1;
+    double here = 0;
+    for (size_t i = 0; i < n; i++) here += x[i] * y[i];
+    if (at == n) count[0]++, count[1] += fabs(here) >= far - 1e-9;
+    for (size_t k = at; k < n; k++) {
+        double first = y[at];
+        y[at] = y[k], y[k] = first;
+        count_orders(x, y, n, at + 1, far, count);
+        y[k] = y[at], y[at] = first;
     }
 }
 
@@ -245,9 +205,12 @@ static double count_orders(const double *x, const double *y, size_t n)
  * draws. The control: the share of a weaker relation is farther away. */
 TEST(test_sampled_permutations)
 {
-    const double draws = 20000, x[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-    const double y[9] = {2, 1, 6, 5, 3, 4, 9, 7, 8}, weaker[9] = {9, 1, 6, 5, 3, 4, 2, 7, 8};
-    double counted = count_orders(x, y, 9), sampled = rank(x, y, 9).p;
+    const double draws = 20000, x[9] = {-4, -3, -2, -1, 0, 1, 2, 3, 4};
+    double y[9] = {-3, -4, 1, 0, -2, -1, 4, 2, 3}, weaker[9] = {4, -4, 1, 0, -2, -1, -3, 2, 3};
+    double far = 0, count[2] = {0};
+    for (int i = 0; i < 9; i++) far += x[i] * y[i];
+    count_orders(x, y, 9, 0, far, count);
+    double counted = count[1] / count[0], sampled = rank(x, y, 9).p;
     double allowed = 4 * sqrt(counted * (1 - counted) / draws) + 1 / draws;
     assert_true(counted > 0.001 && counted < 0.95);
     assert_true(fabs(sampled - counted) <= allowed);

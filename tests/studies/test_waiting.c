@@ -40,13 +40,17 @@ static double share_of_waiting(int team)
     return (seconds(CLOCK_PROCESS_CPUTIME_ID) - before) / (.3 * (team - 1));
 }
 
+static int several_processors(void)
+{
+    if (threads_processors() > 1) return threads_processors();
+    print_message("# SKIP one processor\n");
+    skip();
+    return 0;
+}
+
 TEST(ballast_shortens_waiting)
 {
-    int processors = threads_processors(), team = processors;
-    if (processors < 2) {
-        print_message("# SKIP one processor\n");
-        skip();
-    }
+    int processors = several_processors(), team = processors;
     double plain = share_of_waiting(team);
     for (int round = 0; round < 2; round++) {
         waiting_ballast(1, team, processors);
@@ -79,11 +83,7 @@ static int work_until(int is_short, int team)
 
 TEST(it_comes_and_goes)
 {
-    int processors = threads_processors();
-    if (processors < 2) {
-        print_message("# SKIP one processor\n");
-        skip();
-    }
+    int processors = several_processors();
     pid_t other[64];
     int others = processors < 64 ? processors : 64;
     waiting_begin(processors);
