@@ -425,14 +425,6 @@ int butcher_parse(const char *file, const char *text, size_t bytes, Table ***lis
 
 /* ---- a table as a tableau ------------------------------------------------------------------------- */
 
-/* Adds the coefficient of stage j's slope in a row to sum, or subtracts it. */
-static void add_entry(const Table *t, const Row *row, size_t j, int minus, mpq_t sum)
-{
-    for (size_t k = 0; k < row->terms; k++)
-        if (row->term[k].eval == t->stage[j].eval)
-            (minus ? mpq_sub : mpq_add)(sum, sum, row->term[k].c);
-}
-
 static int is_plain(const Row *row)
 {
     for (size_t k = 0; k < row->terms; k++) {
@@ -471,15 +463,17 @@ void tableau_number(const Table *t, const mpq_t q, TableauEntry out)
 /* Writes the table's rows: A, b, bhat = b - error, c. */
 static int fill(Tableau *b, const Table *t)
 {
-    RATIONAL(sum);
+    RATIONALS(sum, error);
     TRY(make_room(b, t->stages));
     b->pair = t->error.terms > 0;
     for (size_t i = 0; i < t->stages + NODES; i++)
         for (size_t j = 0; j < t->stages; j++) {
-            mpq_set_ui(sum, 0, 1);
-            add_entry(t, i < t->stages ? &eval_point(t, t->stage[i].eval)->row : &t->update, j, 0,
-                      sum);
-            if (i == t->stages + HAT) add_entry(t, &t->error, j, 1, sum);
+            const Row *r = i < t->stages ? &eval_point(t, t->stage[i].eval)->row : &t->update;
+            row_weight(t, r, t->stage[j].eval, sum);
+            if (i == t->stages + HAT) {
+                row_weight(t, &t->error, t->stage[j].eval, error);
+                mpq_sub(sum, sum, error);
+            }
             tableau_number(t, sum, row_of(b, i)[j]);
         }
     for (size_t i = 0; i < t->stages; i++)
