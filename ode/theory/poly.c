@@ -289,8 +289,7 @@ static int part(Roots *r, const Poly *f, const mpq_t low, int size, int depth)
     if (count == 1) return roots_add(r, low, end), 0;
     TRY(poly_new(&half, n));
     half.degree = n;
-    for (int i = 0; i <= n; i++)
-        mpz_mul_2exp(whole(&half, i), whole(f, i), (mp_bitcnt_t)(n - i));
+    for (int i = 0; i <= n; i++) mpz_mul_2exp(whole(&half, i), whole(f, i), (mp_bitcnt_t)(n - i));
     TRY(part(r, &half, low, size - 1, depth + 1));
     shift(&half);
     if (mpz_sgn(whole(&half, 0)) == 0) {
