@@ -24,6 +24,7 @@
 #include "kernels/error.h"
 #include "kernels/scoped.h"
 #include "kernels/parsed.h"
+#include "kernels/text.h"
 #include "ode/scheme/print.h"
 #include "ode/scheme/rationals.h"
 #include "ode/scheme/scheme.h"
@@ -174,15 +175,10 @@ typedef struct {
 
 static int next_line(const char **at, const char *end, DrawnLine *l)
 {
-    if (*at == end) return 0;
-    const char *stop = memchr(*at, '\n', (size_t)(end - *at));
-    if (!stop) stop = end;
-    l->text = *at;
-    l->bytes = (size_t)(stop - *at);
+    if (!text_next_line(at, end, &l->text, &l->bytes)) return 0;
     const char *bar = memchr(l->text, '|', l->bytes);
     l->bar = bar ? (size_t)(bar - l->text) : l->bytes;
     l->number++;
-    *at = stop < end ? stop + 1 : end;
     return 1;
 }
 

@@ -47,7 +47,7 @@ TEST(tokens_are_those_of_the_library)
             const char *text = json_string_value(json_array_get(texts, i));
             int32_t *id = NULL;
             size_t n = 0;
-            assert_int_equal(tokenizer_encode(t, "text", text, strlen(text), &id, &n), 0);
+            assert_int_equal(tokenizer_encode(t, NULL, "text", text, strlen(text), &id, &n), 0);
             if (!same(json_array_get(lists, i), id, n)) fail_msg("%s: '%s'", type, text);
             if (n) id[n / 2]++; /* a comparison that sees nothing would pass */
             assert_true(n == 0 || !same(json_array_get(lists, i), id, n));
@@ -77,8 +77,8 @@ TEST(order_of_merges)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int32_t *id = NULL;
         size_t n = 0;
-        assert_int_equal(tokenizer_encode(t, "text", rows[i].text, strlen(rows[i].text), &id, &n),
-                         0);
+        assert_int_equal(
+            tokenizer_encode(t, NULL, "text", rows[i].text, strlen(rows[i].text), &id, &n), 0);
         assert_int_equal(n, rows[i].n);
         for (size_t k = 0; k < n; k++) assert_int_equal(id[k], rows[i].id[k]);
         memory_free(id);
@@ -96,7 +96,7 @@ static int encode_job(void)
     int32_t *id = NULL;
     size_t n = 0;
     int code = tokenizer_parse("json", json, sizeof json - 1, &t);
-    if (code == 0) code = tokenizer_encode(t, "text", "ab<s>b1a", 8, &id, &n);
+    if (code == 0) code = tokenizer_encode(t, NULL, "text", "ab<s>b1a", 8, &id, &n);
     memory_free(id);
     tokenizer_free(t);
     return code;
@@ -121,7 +121,7 @@ TEST(patterns_of_strangers)
     memset(text, 'a', sizeof text);
     text[sizeof text - 1] = 'b';
     assert_int_equal(tokenizer_parse("json", json, (size_t)bytes, &t), 0);
-    assert_int_equal(tokenizer_encode(t, "text", text, sizeof text, &id, &n), ERR_INPUT);
+    assert_int_equal(tokenizer_encode(t, NULL, "text", text, sizeof text, &id, &n), ERR_INPUT);
     assert_non_null(strstr(error_text(), "pattern gives up"));
     memory_free(id);
     tokenizer_free(t);

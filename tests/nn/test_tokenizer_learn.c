@@ -154,7 +154,7 @@ TEST(any_text_comes_back)
     int32_t *id = NULL;
     size_t n = 0, at = 0, bytes;
     assert_int_equal(tokenizer_parse("json", json, strlen(json), &t), 0);
-    assert_int_equal(tokenizer_encode(t, "text", text, sizeof text - 1, &id, &n), 0);
+    assert_int_equal(tokenizer_encode(t, NULL, "text", text, sizeof text - 1, &id, &n), 0);
     for (size_t i = 0; i < n; i++, at += bytes) {
         const char *shown = tokenizer_shown(t, (size_t)id[i], &bytes);
         assert_true(at + bytes < sizeof text && memcmp(shown, text + at, bytes) == 0);
