@@ -163,43 +163,26 @@ static int write_lin(Compiler *c, int base, const Row *r)
 static int subtract(const Row *r, const Row *q, Row *difference)
 {
     RATIONAL(minus);
-    for (size_t i = 0; i < r->terms; i++) {
-        const Term *s = &r->term[i];
-        TRY(row_add(difference, s->eval, s->past, s->c, s->symbols, s->symbol));
-    }
-    for (size_t i = 0; i < q->terms; i++) {
-        const Term *s = &q->term[i];
-        mpq_neg(minus, s->c);
-        TRY(row_add(difference, s->eval, s->past, minus, s->symbols, s->symbol));
-    }
-    return 0;
+    mpq_set_si(minus, -1, 1);
+    TRY(row_copy(difference, r));
+    return row_add_row(difference, q, minus);
 }
 
 /* Writes r as a LIN, from the known row that leaves the fewest terms. */
 static int write_row(Compiler *c, const Row *r)
 {
-    Row best = {0};
+    ROW(best);
     int base = -1;
     size_t fewest = r->terms;
     for (size_t i = 0; i < c->known; i++) {
-        Row difference = {0};
-        if (subtract(r, &c->list[i].row, &difference) != 0) {
-            row_free(&difference);
-            row_free(&best);
-            return ERR_MEMORY;
-        }
-        if (difference.terms + 1 < fewest) {
-            fewest = difference.terms + 1;
-            base = c->list[i].reg;
-            row_free(&best);
-            best = difference;
-        } else {
-            row_free(&difference);
-        }
+        ROW(difference);
+        TRY(subtract(r, &c->list[i].row, &difference));
+        if (difference.terms + 1 >= fewest) continue;
+        fewest = difference.terms + 1;
+        base = c->list[i].reg;
+        row_swap(&best, &difference);
     }
-    int reg = base >= 0 ? write_lin(c, base, &best) : write_lin(c, -1, r);
-    row_free(&best);
-    return reg;
+    return write_lin(c, base, base >= 0 ? &best : r);
 }
 
 static int remember(Compiler *c, const Row *r, int reg)
@@ -207,20 +190,20 @@ static int remember(Compiler *c, const Row *r, int reg)
     TRY(memory_more(&c->list, c->known, sizeof(Known)));
     Known *k = &c->list[c->known++];
     k->reg = reg;
-    return subtract(r, &(Row){0}, &k->row);
+    return row_copy(&k->row, r);
 }
 
-/* Tells whether a register holds a row: that of an evaluation is the slope of a whole step. */
-static int is_register(const Compiler *c, const Row *r)
+/* Tells whether a row is one state or slope, as it is. */
+static int is_bare(const Row *r)
 {
-    const Term *s = r->term;
-    return r->terms == 1 && s->symbols == 0 && mpq_cmp_ui(s->c, 1, 1) == 0 &&
-           (s->eval == TABLE_STATE || c->substeps == 1);
+    return r->terms == 1 && r->term->symbols == 0 && mpq_equal(r->term->c, rational_one);
 }
 
 static int row_register(Compiler *c, const Row *r)
 {
-    if (is_register(c, r)) return source_register(c, &r->term[0], c->step - r->term[0].past);
+    /* the register of an evaluation holds the slope of a whole step */
+    if (is_bare(r) && (r->term->eval == TABLE_STATE || c->substeps == 1))
+        return source_register(c, r->term, c->step - r->term->past);
     for (size_t i = 0; i < c->known; i++)
         if (row_equal(&c->list[i].row, r)) return c->list[i].reg;
     int reg = write_row(c, r);
@@ -278,19 +261,13 @@ static int sub_step(const Table *t, size_t e, Row *difference)
                      t->name, e + 1);
 }
 
-static int is_state(const Row *r)
-{
-    const Term *s = r->term;
-    return r->terms == 1 && s->symbols == 0 && s->eval == TABLE_STATE && s->past == 0 &&
-           mpq_cmp_ui(s->c, 1, 1) == 0;
-}
-
 /* Compiles x <- LN(x + c F(x)), evaluation by evaluation. */
 static int compile_post(Compiler *c)
 {
     const Table *t = c->table;
     int x = c->y[c->step], slot;
-    if (t->evals == 0 || !is_state(&t->point[t->eval[0].point].row))
+    const Row *first = t->evals ? &t->point[t->eval[0].point].row : NULL;
+    if (!first || !is_bare(first) || first->term->eval != TABLE_STATE || first->term->past)
         return error_set(ERR_INPUT, "%s: --norm post needs a first step from y", t->name);
     for (size_t e = 0; e < t->evals; e++) {
         ROW(step);

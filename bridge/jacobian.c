@@ -85,7 +85,7 @@ static int gather(const Columns *c, int op, Jacobian *out)
 
 static int study(const Columns *c, const double *x, Jacobian *out)
 {
-    double *step = c->work + 2 * c->N, *y = step + c->N, size = truncation_rms(c->N, x);
+    double *step = c->work + 2 * c->N, *y = step + c->N, size = system_rms(c->N, x, NULL);
     memcpy(y, x, c->N * sizeof *x);
     for (size_t i = 0; i < c->N; i++) step[i] = 1e-5 * (size > 0 ? size : 1);
     gsl_matrix_set_zero(c->total);

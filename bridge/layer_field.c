@@ -15,18 +15,12 @@ static void own(const System *s, int op, int set, double t, const double *y, dou
     f->raw->field[op](f->raw, set, t, y, dy);
 }
 
-static void pair_F(const System *s, int set, double t, const double *y, double *dy)
+/* Computes the first operator of the pair as F, the second as G; there is no C. */
+static void pair(const System *s, int op, int set, double t, const double *y, double *dy)
 {
-    const LayerField *f = s->context;
+    const Eval *e = &((const LayerField *)s->context)->paired[op == OP_G];
     (void)set;
-    own(s, f->paired[0].op, f->paired[0].set, t, y, dy);
-}
-
-static void pair_G(const System *s, int set, double t, const double *y, double *dy)
-{
-    const LayerField *f = s->context;
-    (void)set;
-    own(s, f->paired[1].op, f->paired[1].set, t, y, dy);
+    own(s, e->op, e->set, t, y, dy);
 }
 
 /* Computes dy = c times the mean of an operator's sets at y. */
@@ -79,25 +73,12 @@ static void layer_flow(const System *s, int op, int set, double t, const double 
     for (size_t i = 0; i < f->N; i++) dy[i] *= f->weight[OP_F];
 }
 
-/* Makes the fields of a system from one function of the operator. */
-#define FIELDS(name)                                                                      \
-    static void name##_F(const System *s, int set, double t, const double *y, double *dy) \
-    {                                                                                     \
-        name(s, OP_F, set, t, y, dy);                                                     \
-    }                                                                                     \
-    static void name##_G(const System *s, int set, double t, const double *y, double *dy) \
-    {                                                                                     \
-        name(s, OP_G, set, t, y, dy);                                                     \
-    }                                                                                     \
-    static void name##_C(const System *s, int set, double t, const double *y, double *dy) \
-    {                                                                                     \
-        name(s, OP_C, set, t, y, dy);                                                     \
-    }
-FIELDS(own)
-FIELDS(mean)
-FIELDS(whole)
-FIELDS(layer)
-FIELDS(layer_flow)
+SYSTEM_FIELDS(own)
+SYSTEM_FIELDS(mean)
+SYSTEM_FIELDS(whole)
+SYSTEM_FIELDS(layer)
+SYSTEM_FIELDS(layer_flow)
+SYSTEM_FIELDS(pair)
 
 void layer_field_pair(LayerField *f, int op_F, int set_F, int op_G, int set_G)
 {
@@ -196,7 +177,7 @@ static int build(LayerField *f, Model *m, const Table *trained, const LayerOf *o
     f->layer = make(f, "a trained layer, frozen at h = 1", layer_F, layer_G, layer_C);
     f->layer_flow =
         make(f, "the flow of a layer, frozen at h = 1", layer_flow_F, layer_flow_G, layer_flow_C);
-    f->pair = make(f, "two sets of a trained layer", pair_F, pair_G, NULL);
+    f->pair = make(f, "two sets of a trained layer", pair_F, pair_G, pair_C);
     return 0;
 }
 

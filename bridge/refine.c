@@ -74,16 +74,9 @@ static int read_means(const Table *frozen, const Table *trained, Table **out)
 static int copy_weights(Model *from, Model *to)
 {
     const Param *list;
-    const Backend *b = model_backend(from);
-    size_t n = model_params(to, &list);
-    for (size_t i = 0; i < n; i++) {
-        const Param *p = model_find(from, list[i].name);
-        NEED(p && p->size == list[i].size);
-        SCOPED(memory_drop) double *x = memory_new(p->size, sizeof *x);
-        if (!x) return ERR_MEMORY;
-        b->get(x, backend_at(b, model_data(from), p->offset), p->size);
-        b->put(backend_at(b, model_data(to), list[i].offset), x, p->size);
-    }
+    size_t taken;
+    TRY(model_begin(to, from, NULL, &taken));
+    NEED(taken == model_params(to, &list));
     return 0;
 }
 

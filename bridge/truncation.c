@@ -149,8 +149,8 @@ static void displace(Truncator *u, const ExactFlow *f, size_t j, TruncationPoint
     const double *end = flow_state(u, f, j, 0), *begin = flow_state(u, f, j, 1);
     double *e = u->error + j * u->N;
     for (size_t i = 0; i < u->N; i++) e[i] = end[i] - begin[i];
-    p->displacement = truncation_rms(u->N, e);
-    p->floor = f->agreement + 4 * DBL_EPSILON * truncation_rms(u->N, end);
+    p->displacement = system_rms(u->N, e, NULL);
+    p->floor = f->agreement + 4 * DBL_EPSILON * system_rms(u->N, end, NULL);
 }
 
 /* Computes the error (N) of a step that ends in y. */
@@ -159,7 +159,7 @@ static void compare(Truncator *u, const ExactFlow *f, size_t j, const double *y,
     const double *end = flow_state(u, f, j, 0);
     double *e = u->error + j * u->N;
     for (size_t i = 0; i < u->N; i++) e[i] = y[i] - end[i];
-    p->error = truncation_rms(u->N, e);
+    p->error = system_rms(u->N, e, NULL);
     p->relative = p->error == 0 ? 0 : p->error / p->displacement;
 }
 
@@ -259,14 +259,14 @@ static void judge_remainder(const Truncator *u, double accuracy, Truncation *t)
 {
     FitPoint p[TRUNCATION_POINTS];
     size_t n = 0;
-    double size = truncation_rms(u->N, u->leading), *r = u->error;
+    double size = system_rms(u->N, u->leading, NULL), *r = u->error;
     for (size_t j = first_point(t); j < t->points; j++) {
         TruncationPoint *q = &t->point[j];
         double c = pow(q->h, t->order + 1);
         if (!isfinite(q->error)) continue;
         const double *e = u->error + j * u->N;
         for (size_t i = 0; i < u->N; i++) r[i] = e[i] - c * u->leading[i];
-        double error = truncation_rms(u->N, r);
+        double error = system_rms(u->N, r, NULL);
         q->remainder = error == 0 ? 0 : error / q->displacement;
         p[n++] = (FitPoint){q->h, error, q->floor + accuracy * c * size};
     }
@@ -284,7 +284,7 @@ static int add_terms(Truncator *u, const Scheme *s, Truncation *t)
     if (!(displacement > 0) || (kinks && s->order > 1)) return 0;
     TRY(terms_find(u, s, y, displacement, t, &accuracy, &told));
     if (!told) return 0;
-    t->leading = truncation_rms(u->N, u->leading) / displacement;
+    t->leading = system_rms(u->N, u->leading, NULL) / displacement;
     judge_remainder(u, accuracy, t);
     return 0;
 }

@@ -10,13 +10,6 @@
 /* Largest distance from the layer's state where a step may begin: five steps at h = 1. */
 static const double farthest = 4;
 
-/* Returns the system whose flow is computed, with these weights of its operators. */
-static System *flow_system(Truncator *u, const double weight[COLOURS])
-{
-    for (int op = 0; op < COLOURS; op++) u->field->weight[op] = weight[op];
-    return u->options.field == FIELD_LAYER ? &u->field->layer_flow : &u->field->whole;
-}
-
 const double *flow_state(const Truncator *u, const ExactFlow *f, size_t point, int row)
 {
     return f->y + (point * (size_t)(f->history + 2) + (size_t)row) * u->N;
@@ -49,25 +42,6 @@ static void tell(void *arg, const char *what, double share)
     w->tell(w->arg, what, fmin(u->solved + share * u->solving, u->wanted) / u->wanted);
 }
 
-/* Solves the flow from y0 with the weights of one layer, at all times (count). */
-static int solve(Truncator *u, System *s, int layer, const double *y0, const double *t,
-                 size_t count, double *y, double *agreement)
-{
-    double apart;
-    u->field->pin = layer;
-    s->initial = (double *)y0;
-    u->watch = (Watch){tell, u};
-    s->watch = u->options.watch.tell ? &u->watch : NULL;
-    u->solving = 0;
-    for (size_t i = 0; i < count; i++) u->solving = fmax(u->solving, t[i]);
-    int code = reference_within(s, tolerance(u), t, count, y, &apart);
-    s->watch = NULL;
-    TRY(code);
-    u->solved += u->solving;
-    if (!(apart <= *agreement)) *agreement = apart;
-    return 0;
-}
-
 /* Sets the rows' times: row r of point j at end - r h; 0 is the step's end, 1 its beginning. */
 static void set_times(const Truncator *u, ExactFlow *f, double *time)
 {
@@ -80,17 +54,28 @@ static void set_times(const Truncator *u, ExactFlow *f, double *time)
     }
 }
 
+/* Solves the flow with these weights of its operators, from the state that enters the layer. */
 static int solve_flow(Truncator *u, ExactFlow *f)
 {
     size_t count = u->points * (size_t)(f->history + 2);
-    System *s = flow_system(u, f->weight);
+    LayerField *field = u->field;
+    System *s = u->options.field == FIELD_LAYER ? &field->layer_flow : &field->whole;
     SCOPED(memory_drop) double *time = memory_new(count, sizeof *time);
     f->y = memory_new(count, u->N * sizeof *f->y);
     f->missing = memory_new(u->points, sizeof *f->missing);
     if (!time || !f->y || !f->missing) return ERR_MEMORY;
+    memcpy(field->weight, f->weight, sizeof f->weight);
+    field->pin = u->layer;
     set_times(u, f, time);
-    return solve(u, s, u->layer, u->state + (size_t)u->layer * u->N, time, count, f->y,
-                 &f->agreement);
+    s->initial = u->state + (size_t)u->layer * u->N;
+    u->watch = (Watch){tell, u};
+    s->watch = u->options.watch.tell ? &u->watch : NULL;
+    u->solving = 0;
+    for (size_t i = 0; i < count; i++) u->solving = fmax(u->solving, time[i]);
+    int code = reference_within(s, tolerance(u), time, count, f->y, &f->agreement);
+    s->watch = NULL;
+    if (code == 0) u->solved += u->solving;
+    return code;
 }
 
 int flow_find(Truncator *u, const double weight[COLOURS], int history, const ExactFlow **out)

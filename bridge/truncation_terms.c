@@ -118,7 +118,7 @@ static void add_term(const Truncator *u, double c, const double *v, double displ
     TruncationTerm *term = &t->term[t->terms++];
     snprintf(term->name, sizeof term->name, "%s", name);
     term->coefficient = c;
-    term->size = fabs(c) * truncation_rms(u->N, v) / displacement;
+    term->size = fabs(c) * system_rms(u->N, v, NULL) / displacement;
 }
 
 static void name_colour(const Table *t, const Eval *c, char name[16])

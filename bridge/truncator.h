@@ -89,12 +89,4 @@ int sets_prepare(Scheme *s, int *differ);
 enum { ROW_DROPS = TABLE_STATE - 1 };
 void row_map(const int *map, Row *r);
 
-/* Returns the root mean square of x (N). */
-static inline double truncation_rms(size_t N, const double *x)
-{
-    double sum = 0;
-    for (size_t i = 0; i < N; i++) sum += x[i] * x[i];
-    return sqrt(sum / (double)N);
-}
-
 #endif

@@ -20,6 +20,11 @@ void *memory_grow(void *p, size_t old, size_t n, size_t size);
  * 2, 4, .. objects. After ERR_MEMORY the list is as it was. */
 int memory_more(void *list, size_t n, size_t size);
 
+/* Appends an item to such a list; n grows by one. 0 or ERR_MEMORY (error.h). */
+#define memory_add(list, n, ...)                                 \
+    (memory_more(&(list), (n), sizeof *(list)) != 0 ? ERR_MEMORY \
+                                                    : ((void)((list)[(n)++] = __VA_ARGS__), 0))
+
 /* Returns a copy of a string, or NULL. */
 char *memory_string(const char *s);
 

@@ -1,10 +1,18 @@
-/* text.h: the text of a number that a macro stands for, so that texts of help and tables need not repeat it; and the
- * mark that a text may begin with. */
+/* text.h: the text of a number that a macro stands for, so that texts of help and tables need not repeat it; the mark
+ * that a text may begin with; its lines; files that the program holds. */
 #ifndef TROTTER_TEXT_H
 #define TROTTER_TEXT_H
 
 #include <stddef.h>
 #include <string.h>
+
+/* Makes `name` the bytes of a file, whose path begins at the repository's root, with a NUL behind them at `name`_end. */
+#define TEXT_EMBED(name, file)                       \
+    __asm__(".pushsection .rodata\n" #name ":\n"     \
+            ".incbin \"" file "\"\n" #name "_end:\n" \
+            ".byte 0\n"                              \
+            ".popsection\n");                        \
+    extern const char name[], name##_end[]
 
 /* TEXT(N) is "8" after #define N 8. */
 #define TEXT_OF(x) #x
@@ -22,6 +30,17 @@ static inline void text_unmark(char *text, size_t *bytes)
     size_t mark = text_mark(text, *bytes);
     *bytes -= mark;
     if (mark) memmove(text, text + mark, *bytes + 1);
+}
+
+/* Gives the next line of *at .. end without its '\n', and moves *at behind it. Returns 0 where the text is over. */
+static inline int text_next_line(const char **at, const char *end, const char **line, size_t *bytes)
+{
+    if (*at == end) return 0;
+    const char *stop = (const char *)memchr(*at, '\n', (size_t)(end - *at));
+    *line = *at;
+    *bytes = (size_t)((stop ? stop : end) - *at);
+    *at = stop ? stop + 1 : end;
+    return 1;
 }
 
 #endif

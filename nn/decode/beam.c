@@ -72,7 +72,7 @@ enum { BANNED = 1, REPEATS = 2 };
 
 /* ---- penalties ------------------------------------------------------------------------------------ */
 
-double penalty_value(int kind, double alpha, size_t length)
+static double penalty_value(int kind, double alpha, size_t length)
 {
     if (kind == PENALTY_POWER) return pow((double)length, alpha);
     if (kind == PENALTY_GNMT) return pow((5 + (double)length) / 6, alpha);

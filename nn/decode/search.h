@@ -74,7 +74,6 @@ size_t sample_token(const double *z, size_t V, const Sampling *s, double u, Rank
  *   gnmt    ((5 + l) / 6)^alpha (Wu et al. 2016, equation 14) */
 enum { PENALTY_NONE, PENALTY_POWER, PENALTY_GNMT, PENALTIES };
 #define PENALTY_NAMES "none|power|gnmt"
-double penalty_value(int kind, double alpha, size_t length);
 
 /* A beginning that all outputs of a sentence have; it may hold what is banned or repeats. */
 typedef struct {

@@ -373,9 +373,7 @@ static const json_t *find_tensor(const Foreign *f, const char *pattern, size_t l
 static int want(Loading *l, size_t shard, Tensor t)
 {
     Wanted *w = &l->wanted[shard];
-    TRY(memory_more(&w->tensor, w->count, sizeof *w->tensor));
-    w->tensor[w->count++] = t;
-    return 0;
+    return memory_add(w->tensor, w->count, t);
 }
 
 /* Returns dimension i of a tensor in a header, or 0. */

@@ -18,7 +18,7 @@ static int check_tails(const Model *m, const Model *from, const size_t *word)
     if (a->tails == 0 && b->tails == 0) return 0;
     int same = a->tails == b->tails && a->vocab == b->vocab &&
                memcmp(a->cut, b->cut, a->tails * sizeof *a->cut) == 0;
-    for (size_t i = 0; same && i < a->vocab; i++) same = word[i] == i;
+    for (size_t i = 0; same && i < a->vocab; i++) same = !word || word[i] == i;
     return same ? 0
                 : error_set(ERR_INPUT, "adaptive embeddings begin from a model with the same "
                                        "vocabulary and the same --adaptive alone");
@@ -54,7 +54,7 @@ int model_begin(Model *m, Model *from, const size_t *word, size_t *taken)
 {
     const Param *list;
     size_t count = model_params(m, &list), largest = 0;
-    int words = model_config(m)->tails == 0;
+    int words = word && model_config(m)->tails == 0;
     *taken = 0;
     TRY(check_tails(m, from, word));
     for (size_t i = 0; i < count; i++) {

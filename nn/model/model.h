@@ -124,7 +124,7 @@ void *model_grad(Model *m);
 void *model_moment(Model *m, int which); /* 0: m, 1: v */
 
 /* begin.c. Sets the parameters of m that a trained model `from` has too, by their names; the others stay. Rows of words
- * (embedding, output) go by word (V of m): the number of each word in `from`, or SIZE_MAX, whose rows stay. *taken out:
+ * (embedding, output) go by word (V of m): the number of each word in `from`, or SIZE_MAX, whose rows stay; NULL: the words are the same. *taken out:
  * the number of tensors. ERR_INPUT for a tensor of another shape and for adaptive ends of other words, m untouched. */
 int model_begin(Model *m, Model *from, const size_t *word, size_t *taken);
 

@@ -11,21 +11,6 @@
 
 /* ---- building ----------------------------------------------------------------------------------- */
 
-/* Appends *item to p->list; the list grows by one, because plans are built once. Gives 0 or ERR_MEMORY. */
-#define PUSH(p, list, count, item) push(p, offsetof(Plan, list), &(p)->count, sizeof(item), &(item))
-
-static int push(Plan *p, size_t field, size_t *count, size_t size, const void *item)
-{
-    void *list;
-    memcpy(&list, (char *)p + field, sizeof list);
-    char *grown = memory_grow(list, *count, *count + 1, size);
-    if (!grown) return ERR_MEMORY;
-    memcpy(grown + *count * size, item, size);
-    memcpy((char *)p + field, &grown, sizeof list);
-    (*count)++;
-    return 0;
-}
-
 static Plan *make(int sides, size_t target, size_t source)
 {
     Plan *p = memory_new(1, sizeof *p);
@@ -35,7 +20,7 @@ static Plan *make(int sides, size_t target, size_t source)
     p->layers[SIDE_SOURCE] = source;
     for (int side = 0; side < sides; side++) {
         PlanRegister r = {.side = side};
-        if (PUSH(p, reg, registers, r) == 0) continue;
+        if (memory_add(p->reg, p->registers, r) == 0) continue;
         plan_free(p);
         return NULL;
     }
@@ -54,9 +39,9 @@ Plan *plan_new_pair(size_t encoder_layers, size_t decoder_layers)
 
 static int copy_parts(const Plan *p, Plan *q)
 {
-    for (size_t i = 0; i < p->slots; i++) TRY(PUSH(q, slot, slots, p->slot[i]));
-    for (size_t i = 0; i < p->scalars; i++) TRY(PUSH(q, scalar, scalars, p->scalar[i]));
-    for (size_t i = 0; i < p->gates; i++) TRY(PUSH(q, gate, gates, p->gate[i]));
+    for (size_t i = 0; i < p->slots; i++) TRY(memory_add(q->slot, q->slots, p->slot[i]));
+    for (size_t i = 0; i < p->scalars; i++) TRY(memory_add(q->scalar, q->scalars, p->scalar[i]));
+    for (size_t i = 0; i < p->gates; i++) TRY(memory_add(q->gate, q->gates, p->gate[i]));
     q->post = p->post, q->bidirectional = p->bidirectional;
     return 0;
 }
@@ -89,7 +74,7 @@ int plan_slot(Plan *p, PlanSlot slot)
     NEED(slot.kind != SLOT_NORM || slot.layer == 0);
     NEED(slot.kind != SLOT_CROSS || (p->sides == 2 && slot.side == SIDE_TARGET));
     NEED(plan_find_slot(p, slot.side, slot.kind, slot.layer, slot.set) < 0);
-    TRY(PUSH(p, slot, slots, slot));
+    TRY(memory_add(p->slot, p->slots, slot));
     return (int)p->slots - 1;
 }
 
@@ -110,7 +95,7 @@ int plan_scalar(Plan *p, int side, int layer, const char *name, size_t size, dou
     PlanScalar scalar = {.side = side, .layer = layer, .size = size, .init = init};
     NEED(size > 0);
     TRY(name_copy(p, side, layer, name, scalar.name));
-    TRY(PUSH(p, scalar, scalars, scalar));
+    TRY(memory_add(p->scalar, p->scalars, scalar));
     return (int)p->scalars - 1;
 }
 
@@ -160,9 +145,9 @@ int plan_add(Plan *p, PlanInstr in, const PlanTerm *term)
     if (in.terms) memcpy(in.term, term, in.terms * sizeof *term);
     PlanRegister r = {.side = in.terms ? p->reg[term[0].x].side : SIDE_TARGET,
                       .keys = in.op == PLAN_KEYS};
-    int code = writes ? PUSH(p, reg, registers, r) : 0;
+    int code = writes ? memory_add(p->reg, p->registers, r) : 0;
     if (code == 0) {
-        code = PUSH(p, instr, instrs, in);
+        code = memory_add(p->instr, p->instrs, in);
         if (code) p->registers -= (size_t)writes;
     }
     if (code) memory_free(in.term);
@@ -209,7 +194,7 @@ int plan_gate(Plan *p, int side, int layer, const char *name, int act, size_t in
     PlanInstr in = {.op = PLAN_GATE, .out = (int)p->gates, .terms = inputs};
     int code = plan_add(p, in, term);
     if (code < 0) return code;
-    TRY(PUSH(p, gate, gates, gate));
+    TRY(memory_add(p->gate, p->gates, gate));
     return (int)p->gates - 1;
 }
 

@@ -11,12 +11,6 @@
 
 #include <string.h>
 
-/* Compares two shapes as bytes. There is no padding between their members. */
-static int same(const StepShape *a, const StepShape *b)
-{
-    return memcmp(a, b, sizeof *a) == 0;
-}
-
 void recorded_free(const Model *m, Recorded *r)
 {
     for (size_t i = 0; i < r->pieces; i++) m->backend->recording_free(r->piece[i].calls);
@@ -29,7 +23,7 @@ Recorded *recorded_find(Model *m, const StepShape *s)
     Recorded *oldest = m->recorded;
     for (size_t i = 0; i < RECORDED_MOST; i++) {
         Recorded *r = &m->recorded[i];
-        if (r->used && same(s, &r->shape)) return r;
+        if (r->used && memcmp(s, &r->shape, sizeof *s) == 0) return r; /* they have no padding */
         if (r->used < oldest->used) oldest = r;
     }
     recorded_free(m, oldest);
@@ -54,12 +48,9 @@ static int add_piece(const Model *m, Recorded *r)
 {
     Recording *calls;
     TRY(m->backend->recorded(&calls));
-    if (memory_more(&r->piece, r->pieces, sizeof *r->piece) != 0) {
-        m->backend->recording_free(calls);
-        return ERR_MEMORY;
-    }
-    r->piece[r->pieces++] = (RecordedPiece){.calls = calls};
-    return 0;
+    int code = memory_add(r->piece, r->pieces, (RecordedPiece){.calls = calls});
+    if (code) m->backend->recording_free(calls);
+    return code;
 }
 
 void recorded_cut(const Model *m, Sums *s, int wait)

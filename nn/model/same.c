@@ -72,9 +72,8 @@ static int look_up(Draws *d, const size_t key[KEYS], const double *x, const doub
                             !agree(2 * WIDTH, d->draw[i].x[0], at.x[0])))
         i++;
     if (i == d->draws) {
-        TRY(memory_more(&d->draw, i, sizeof *d->draw));
         for (size_t k = 0; k < WIDTH; k++) at.y[k] = random_number(d, 0, i * WIDTH + k);
-        d->draw[d->draws++] = at;
+        TRY(memory_add(d->draw, d->draws, at));
     }
     memcpy(y, d->draw[i].y, sizeof at.y);
     return 0;

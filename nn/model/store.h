@@ -50,11 +50,9 @@ static inline size_t tensor_numbers(const Tensor *t)
 
 /* Returns the bytes of a number of a type, 0: unknown; *element out: STORE_*, 0 where we read none of it. */
 size_t store_element(const char *dtype, int *element);
-const char *store_dtype(int element); /* returns the name; NULL: none */
 /* digits out: the checksum above and a NUL. data_hash: hash(data). meta, a map of strings, may hold a checksum, which
  * is not read. */
 void store_checksum(const json_t *meta, uint64_t data_hash, char digits[STORE_DIGITS + 1]);
-int store_no_memory(void); /* returns ERR_MEMORY: jansson has no memory */
 
 /* ---- store_out.c: writing ---- */
 

@@ -22,14 +22,6 @@ static void *buffer(const Model *m, int i)
     return i ? model_moment((Model *)m, i - 1) : model_data((Model *)m);
 }
 
-static void name_tensor(char *name, const Param *p, int i)
-{
-    if (i)
-        snprintf(name, NAME, "moment.%d.%s", i - 1, p->name);
-    else
-        snprintf(name, NAME, "%s", p->name);
-}
-
 static void free_listing(Listing *l)
 {
     memory_free(l->tensor);
@@ -38,6 +30,7 @@ static void free_listing(Listing *l)
 
 static int list_tensors(const Model *m, int buffers, Listing *l)
 {
+    static const char *const prefix[STATE] = {"", "moment.0.", "moment.1."};
     const Param *p;
     const Backend *b = model_backend(m);
     size_t params = model_params(m, &p);
@@ -47,7 +40,7 @@ static int list_tensors(const Model *m, int buffers, Listing *l)
     if (!l->tensor || !l->name) return ERR_MEMORY;
     for (size_t k = 0; k < l->count; k++) {
         size_t i = k / params, j = k % params;
-        name_tensor(l->name[k], &p[j], (int)i);
+        snprintf(l->name[k], NAME, "%s%s", prefix[i], p[j].name);
         l->tensor[k] =
             (Tensor){l->name[k], p[j].rows, p[j].cols,
                      NULL,       b,         backend_at(b, buffer(m, (int)i), p[j].offset)};

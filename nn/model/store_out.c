@@ -27,7 +27,7 @@ size_t store_element(const char *dtype, int *element)
     return 0;
 }
 
-const char *store_dtype(int element)
+static const char *dtype_of(int element)
 {
     return element == STORE_F32 ? "F32" : element == STORE_F64 ? "F64" : NULL;
 }
@@ -48,7 +48,7 @@ void store_checksum(const json_t *meta, uint64_t data_hash, char digits[STORE_DI
     snprintf(digits, STORE_DIGITS + 1, "%016" PRIx64 "%016" PRIx64, data_hash, sum);
 }
 
-int store_no_memory(void)
+static int no_memory(void)
 {
     return error_set(ERR_MEMORY, "out of memory in a file's header");
 }
@@ -123,7 +123,7 @@ static int bad_text(const char *key, const char *text)
     int utf8 = sound || !any;
     json_decref(sound);
     json_decref(any);
-    return utf8 ? store_no_memory() : error_set(ERR_INPUT, "metadata '%s' is not UTF-8 text", key);
+    return utf8 ? no_memory() : error_set(ERR_INPUT, "metadata '%s' is not UTF-8 text", key);
 }
 
 static int add_text(json_t *meta, const char *key, const char *value)
@@ -154,29 +154,29 @@ static int add_tensor(json_t *root, const Tensor *t, int element, size_t begin)
     size_t end = begin + tensor_numbers(t) * (size_t)element;
     json_t *shape = t->cols ? json_pack("[I,I]", (json_int_t)t->rows, (json_int_t)t->cols)
                             : json_pack("[I]", (json_int_t)t->rows);
-    json_t *entry = json_pack("{s:s, s:o, s:[I,I]}", "dtype", store_dtype(element), "shape", shape,
+    json_t *entry = json_pack("{s:s, s:o, s:[I,I]}", "dtype", dtype_of(element), "shape", shape,
                               "data_offsets", (json_int_t)begin, (json_int_t)end);
-    return json_object_set_new(root, t->name, entry) == 0 ? 0 : store_no_memory();
+    return json_object_set_new(root, t->name, entry) == 0 ? 0 : no_memory();
 }
 
 static int print_header(const json_t *root, char **header, size_t *bytes)
 {
     size_t n = json_dumpb(root, NULL, 0, JSON_COMPACT), padded = (n + 7) / 8 * 8;
-    if (n == 0) return store_no_memory();
+    if (n == 0) return no_memory();
     char *p = memory_new(8 + padded, 1);
     if (!p) return ERR_MEMORY;
     memset(p, ' ', 8 + padded);
     memcpy(p, &(uint64_t){padded}, 8);
     *header = p;
     *bytes = 8 + padded;
-    return json_dumpb(root, p + 8, n, JSON_COMPACT) == n ? 0 : store_no_memory();
+    return json_dumpb(root, p + 8, n, JSON_COMPACT) == n ? 0 : no_memory();
 }
 
 static int describe(json_t *root, Stream *s, const StoreText *text, size_t texts)
 {
     uint64_t hash;
     json_t *meta = json_object();
-    if (json_object_set_new(root, STORE_METADATA, meta) != 0) return store_no_memory();
+    if (json_object_set_new(root, STORE_METADATA, meta) != 0) return no_memory();
     TRY(stream_hash(s, &hash));
     TRY(add_metadata(meta, text, texts, hash));
     for (size_t i = 0, begin = 0; i < s->count; i++) {
@@ -191,7 +191,7 @@ static int write_tensors(const char *file, Stream *s, const StoreText *meta, siz
     SCOPED(memory_drop) char *header = NULL;
     size_t bytes = 0;
     json_auto_t *root = json_object();
-    if (!root) return store_no_memory();
+    if (!root) return no_memory();
     TRY(describe(root, s, meta, metas));
     TRY(print_header(root, &header, &bytes));
     stream_begin(s, (FilePart){header, bytes});
@@ -201,7 +201,7 @@ static int write_tensors(const char *file, Stream *s, const StoreText *meta, siz
 int tensors_write(const char *file, const Tensor *t, size_t count, int element,
                   const StoreText *meta, size_t metas)
 {
-    if (!store_dtype(element)) return error_set(ERR_MISUSE, "no element of %d bytes", element);
+    if (!dtype_of(element)) return error_set(ERR_MISUSE, "no element of %d bytes", element);
     SCOPED(memory_drop) Stream *s = memory_new(1, sizeof *s);
     if (!s) return ERR_MEMORY;
     s->t = t;

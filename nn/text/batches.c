@@ -254,14 +254,9 @@ static void find_rooms(Batches *b, size_t most)
     memcpy(b->room, all, sizeof all);
 }
 
-static size_t most_sequences(const Batches *b)
-{
-    return cut_text(b, 0, NULL) + 1; /* an offset adds one window at most */
-}
-
 static int allocate(Batches *b)
 {
-    size_t most = most_sequences(b);
+    size_t most = cut_text(b, 0, NULL) + 1; /* an offset adds one window at most */
     if (most > UINT32_MAX)
         return error_set(ERR_INPUT, "%s: more than 2^32 sequences", b->text->file);
     find_rooms(b, most);

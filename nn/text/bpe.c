@@ -8,6 +8,7 @@
 #include "kernels/file.h"
 #include "kernels/scoped.h"
 #include "kernels/random.h"
+#include "kernels/text.h"
 #include "nn/text/bpe_codes.h"
 #include "nn/text/hash.h"
 
@@ -85,17 +86,6 @@ int bpe_made(const Bpe *b, Words *w)
 
 /* ---- texts -------------------------------------------------------------------------------------- */
 
-/* Gives a line without its end; *at goes on behind it. Returns 0 when the text is over. */
-static int next_line(const char **at, const char *end, const char **line, size_t *bytes)
-{
-    if (*at == end) return 0;
-    const char *stop = memchr(*at, '\n', (size_t)(end - *at));
-    *line = *at;
-    *bytes = (size_t)((stop ? stop : end) - *at);
-    *at = stop ? stop + 1 : end;
-    return 1;
-}
-
 /* Removes blanks and '\r' at both ends. */
 static void strip(const char **line, size_t *bytes)
 {
@@ -151,7 +141,7 @@ int bpe_words(const BpeText *t, Words *w)
 {
     const char *at = t->bytes, *end = t->bytes + t->count, *line;
     size_t n;
-    while (next_line(&at, end, &line, &n)) {
+    while (text_next_line(&at, end, &line, &n)) {
         strip(&line, &n);
         for (size_t i = 0, m; i < n; i += m + 1) {
             const char *blank = memchr(line + i, ' ', n - i);
@@ -196,7 +186,7 @@ static int parse(Bpe *b, const char *file, const char *bytes, size_t count)
     const char *at = bytes, *end = bytes + count, *line;
     size_t n, number = 0;
     TRY(bpe_check_bytes(&(BpeText){.file = file, .bytes = bytes, .count = count}));
-    while (next_line(&at, end, &line, &n)) {
+    while (text_next_line(&at, end, &line, &n)) {
         strip(&line, &n);
         int told = ++number == 1 ? parse_version(b, file, line, n) : 0;
         if (told < 0) return told;
@@ -440,7 +430,7 @@ static int put_text(Split *s, const BpeText *t, Buffer *out)
     const char *at = t->bytes, *end = t->bytes + t->count, *line;
     size_t bytes;
     TRY(buffer_add(out, "", 0));
-    while (next_line(&at, end, &line, &bytes)) {
+    while (text_next_line(&at, end, &line, &bytes)) {
         const char *whole = line, *stop = line + bytes;
         strip(&line, &bytes);
         TRY(buffer_add(out, whole, (size_t)(line - whole)));
@@ -451,12 +441,7 @@ static int put_text(Split *s, const BpeText *t, Buffer *out)
     return 0;
 }
 
-int bpe_apply(const Bpe *b, const BpeText *t, char **out, size_t *bytes)
-{
-    return bpe_apply_dropped(b, NULL, t, out, bytes);
-}
-
-int bpe_apply_dropped(const Bpe *b, BpeDrop *drop, const BpeText *t, char **out, size_t *bytes)
+int bpe_apply(const Bpe *b, BpeDrop *drop, const BpeText *t, char **out, size_t *bytes)
 {
     SCOPED(split_free) Split s = {.bpe = b, .drop = drop};
     SCOPED(buffer_free) Buffer text = {0};

@@ -52,10 +52,6 @@ uint64_t bpe_hash(const Bpe *b); /* FNV-1a of what bpe_write writes */
  * would look like a piece. */
 int bpe_check(const BpeText *t);
 
-/* *out = the text with every word in pieces, line by line. Several blanks between words become one; blanks at both ends
- * of a line all stay. bpe_check's errors, but a tab is a character, and a word may end in "@@". Caller: memory_free. */
-int bpe_apply(const Bpe *b, const BpeText *t, char **out, size_t *bytes);
-
 /* Merges that are dropped at random (Provilkov, Emelianenko, Voita 2020, algorithm 1): before each merge every possible
  * one is left out with probability p, and the earliest of the others is made, at its leftmost place; a word is done when
  * all are left out. What is drawn is a function of (seed, stream, number of the word, number of the draw). p = 1 leaves
@@ -67,8 +63,10 @@ typedef struct {
 } BpeDrop;
 int bpe_dropped(BpeDrop *d);    /* draws: 1 where a merge is left out */
 void bpe_next_word(BpeDrop *d); /* goes on to the next word */
-/* As bpe_apply, with dropped merges (NULL: none). */
-int bpe_apply_dropped(const Bpe *b, BpeDrop *drop, const BpeText *t, char **out, size_t *bytes);
+/* *out = the text with every word in pieces, line by line. Several blanks between words become one; blanks at both ends
+ * of a line all stay. bpe_check's errors, but a tab is a character, and a word may end in "@@". drop NULL: no merge is
+ * dropped. Caller: memory_free. */
+int bpe_apply(const Bpe *b, BpeDrop *drop, const BpeText *t, char **out, size_t *bytes);
 
 /* Joins a line's pieces in place: removes "@@ ", and "@@" at its end; returns the bytes left. */
 size_t bpe_join(char *line, size_t bytes);

@@ -49,9 +49,8 @@ static int pair_find(Learner *l, uint32_t a, uint32_t b, uint32_t *out)
     uint32_t *place = numbers_place(&l->of, bpe_pair(a, b), BPE_UNKNOWN);
     if (!place) return ERR_MEMORY;
     if (*place == BPE_UNKNOWN) {
-        TRY(memory_more(&l->pair, l->pairs, sizeof *l->pair));
-        *place = (uint32_t)l->pairs;
-        l->pair[l->pairs++] = (Pair){.a = a, .b = b};
+        TRY(memory_add(l->pair, l->pairs, (Pair){.a = a, .b = b}));
+        *place = (uint32_t)l->pairs - 1;
     }
     *out = *place;
     return 0;
@@ -60,11 +59,10 @@ static int pair_find(Learner *l, uint32_t a, uint32_t b, uint32_t *out)
 static int make_alive(Learner *l, uint32_t p)
 {
     if (l->pair[p].alive) return 0;
-    TRY(memory_more(&l->alive, l->living, sizeof *l->alive));
+    TRY(memory_add(l->alive, l->living, p));
     l->pair[p].alive = 1;
     if (l->bytes) l->pair[p].count = l->pair[p].rest;
-    l->pair[p].place = l->living;
-    l->alive[l->living++] = p;
+    l->pair[p].place = l->living - 1;
     return 0;
 }
 
@@ -88,8 +86,7 @@ static int count_pair(Learner *l, uint32_t a, uint32_t b, uint32_t j, int times)
     uint32_t *here = numbers_place(&l->here, bpe_pair(p, j), 0);
     if (!here) return ERR_MEMORY;
     if (!(*here & 1)) {
-        TRY(memory_more(&q->word, q->words, sizeof *q->word));
-        q->word[q->words++] = j;
+        TRY(memory_add(q->word, q->words, j));
         *here |= 1;
     }
     *here += (uint32_t)(2 * times); /* may pass through numbers below 0, modulo 2^32 */

@@ -1,19 +1,12 @@
 /* builtin.c: holds the King James text inside the program, so that examples need no file. The
  * assembler reads nn/kjv/ (paths from the repository's root); see nn/kjv/README. */
+#include "kernels/text.h"
 #include "nn/text/corpus.h"
 
-#define EMBED(name, file)                             \
-    __asm__(".pushsection .rodata\n"                  \
-            ".global " #name "\n" #name ":\n"         \
-            ".incbin \"" file "\"\n"                  \
-            ".global " #name "_end\n" #name "_end:\n" \
-            ".popsection\n");                         \
-    extern const char name[], name##_end[]
-
-EMBED(builtin_train, "nn/kjv/kjv.train.txt");
-EMBED(builtin_valid, "nn/kjv/kjv.valid.txt");
-EMBED(builtin_test, "nn/kjv/kjv.test.txt");
-EMBED(builtin_legend, "nn/kjv/copyright");
+TEXT_EMBED(builtin_train, "nn/kjv/kjv.train.txt");
+TEXT_EMBED(builtin_valid, "nn/kjv/kjv.valid.txt");
+TEXT_EMBED(builtin_test, "nn/kjv/kjv.test.txt");
+TEXT_EMBED(builtin_legend, "nn/kjv/copyright");
 
 static BpeText window(const char *file, const char *begin, const char *end)
 {

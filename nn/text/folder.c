@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/scoped.h"
 
 /* %s is the split's name. A dot and the language follow for pairs. */
 enum { LAYOUTS = 7, PATTERN = 64 };
@@ -59,19 +59,14 @@ static int take(const char *dir, const char *name, const char *layout, const cha
                 int split, char **file)
 {
     if (!matches(layout, language, split, name)) return 0;
-    char *path = join(dir, name);
+    SCOPED(memory_drop) char *path = join(dir, name);
     if (!path) return ERR_MEMORY;
-    if (corpus_is_folder(path)) {
-        memory_free(path);
-        return 0;
-    }
-    if (*file) {
-        int code = error_set(ERR_INPUT, "%s and %s: both may be the %s text; keep one of them",
-                             *file, path, spelling[split][0]);
-        memory_free(path);
-        return code;
-    }
+    if (corpus_is_folder(path)) return 0;
+    if (*file)
+        return error_set(ERR_INPUT, "%s and %s: both may be the %s text; keep one of them", *file,
+                         path, spelling[split][0]);
     *file = path;
+    path = NULL;
     return 0;
 }
 

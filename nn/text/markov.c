@@ -130,10 +130,9 @@ static int sample(const Markov *m, uint64_t seed, int split, size_t size, Text *
     t->file = memory_string(file[split]);
     if (!t->file) return ERR_MEMORY;
     for (uint32_t i = 0; i != 0 || t->tokens < size; t->lines += i == 0) {
-        TRY(memory_more(&t->id, t->tokens, sizeof *t->id));
         uint64_t stream = STREAM_CHAIN + 1 + (uint64_t)split;
         i = next_state(m, i, random_uniform(seed, stream, t->tokens));
-        t->id[t->tokens++] = (int32_t)i;
+        TRY(memory_add(t->id, t->tokens, (int32_t)i));
     }
     return 0;
 }

@@ -38,11 +38,6 @@ static int form(uninorm_t f, const char *text, size_t bytes, Buffer *out)
     return code;
 }
 
-static int is_blank(ucs4_t c)
-{
-    return uc_is_property_white_space(c);
-}
-
 /* Tells whether BERT drops a character: U+FFFD and those of the categories C, but no tab, no end of a line, and none
  * that Unicode has not assigned. */
 static int is_control(ucs4_t c)
@@ -76,7 +71,8 @@ static int one(int kind, ucs4_t c, Buffer *out)
     case NORMAL_LOWER: return lower(c, out);
     case NORMAL_STRIP:
         return uc_is_general_category(c, UC_NON_SPACING_MARK) ? 0 : buffer_character(out, c);
-    case NORMAL_CLEAN: return is_control(c) ? 0 : buffer_character(out, is_blank(c) ? ' ' : c);
+    case NORMAL_CLEAN:
+        return is_control(c) ? 0 : buffer_character(out, uc_is_property_white_space(c) ? ' ' : c);
     default: break;
     }
     int chinese = is_chinese(c);

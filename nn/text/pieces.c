@@ -55,7 +55,7 @@ static int characters_of(const Bpe *bpe, const BpeText *raw, Words *w)
     const char *piece;
     SCOPED(memory_drop) char *text = NULL;
     size_t count, n;
-    TRY(bpe_apply_dropped(bpe, &all, raw, &text, &count));
+    TRY(bpe_apply(bpe, &all, raw, &text, &count));
     for (Scan s = scan_begin(text, count, LEVEL_WORD); scan_next(&s, &piece, &n);)
         if (n && words_find(w, piece, n) < 0) TRY(words_own(w, piece, n, ""));
     return 0;
@@ -78,7 +78,7 @@ int pieces_cut(const Bpe *bpe, const BpeText *t, char **pieces, size_t *count)
 {
     *pieces = NULL;
     TRY(bpe_check(t));
-    return bpe ? bpe_apply(bpe, t, pieces, count) : 0;
+    return bpe ? bpe_apply(bpe, NULL, t, pieces, count) : 0;
 }
 
 int piece_goes_on(const Vocab *v, const char *word, size_t bytes)

@@ -51,10 +51,7 @@ int cut_compile(const char *file, const char *pattern, int literal, pcre2_code *
 
 static int add(Pieces *p, size_t begin, size_t end)
 {
-    if (begin == end) return 0;
-    TRY(memory_more(&p->span, p->spans, sizeof *p->span));
-    p->span[p->spans++] = (Span){begin, end};
-    return 0;
+    return begin == end ? 0 : memory_add(p->span, p->spans, (Span){begin, end});
 }
 
 /* A search in one piece. */

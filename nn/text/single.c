@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "kernels/error.h"
+#include "kernels/text.h"
 #include "nn/text/corpus.h"
 
 int corpus_is_file(const char *path)
@@ -20,10 +21,8 @@ int corpus_is_file(const char *path)
 
 const char *single_skip(const char *at, const char *end, size_t lines)
 {
-    for (; lines && at < end; lines--) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        at = stop ? stop + 1 : end;
-    }
+    const char *line;
+    for (size_t n; lines && text_next_line(&at, end, &line, &n);) lines--;
     return at;
 }
 

@@ -7,6 +7,7 @@
 
 #include "kernels/error.h"
 #include "kernels/scoped.h"
+#include "kernels/text.h"
 
 static size_t count_tokens(const char *bytes, size_t count, int level)
 {
@@ -33,11 +34,8 @@ static int unknown(const char *file, size_t line, const char *word, size_t n, co
 /* Notes that the last token is an <eos> which is written inside line `line`. */
 static int add_written(Text *t, size_t line)
 {
-    size_t n = t->writtens;
-    if (n == 0) t->inside = line;
-    TRY(memory_more(&t->written, n, sizeof *t->written));
-    t->written[t->writtens++] = t->tokens - 1;
-    return 0;
+    if (t->writtens == 0) t->inside = line;
+    return memory_add(t->written, t->writtens, t->tokens - 1);
 }
 
 static int fill(const char *bytes, size_t count, size_t most, const Vocab *v, Text *t)
@@ -64,17 +62,13 @@ static int fill(const char *bytes, size_t count, size_t most, const Vocab *v, Te
 /* Encodes each line alone, with <eos> behind it. */
 static int tokenize_lines(const BpeText *raw, const Vocab *v, BpeDrop *drop, Text *t)
 {
-    const char *end = raw->bytes + raw->count;
-    for (const char *at = raw->bytes, *stop; at < end; at = stop + 1) {
+    const char *at = raw->bytes, *end = at + raw->count, *line;
+    for (size_t n; text_next_line(&at, end, &line, &n);) {
         size_t begun = t->tokens;
-        stop = memchr(at, '\n', (size_t)(end - at));
-        stop = stop ? stop : end;
-        size_t n = (size_t)(stop - at);
-        n -= n && at[n - 1] == '\r';
-        TRY(tokenizer_encode_dropped(v->tokens, drop, t->file, at, n, &t->id, &t->tokens));
+        n -= n && line[n - 1] == '\r';
+        TRY(tokenizer_encode(v->tokens, drop, t->file, line, n, &t->id, &t->tokens));
         t->blank += t->tokens == begun;
-        TRY(memory_more(&t->id, t->tokens, sizeof *t->id));
-        t->id[t->tokens++] = v->eos;
+        TRY(memory_add(t->id, t->tokens, v->eos));
     }
     return 0;
 }
@@ -84,8 +78,8 @@ static int tokenize(const BpeText *raw, const Vocab *v, BpeDrop *drop, Text *t)
     const char *word;
     size_t n, words = 0;
     TRY(v->lines ? tokenize_lines(raw, v, drop, t)
-                 : tokenizer_encode_dropped(v->tokens, drop, t->file, raw->bytes, raw->count,
-                                            &t->id, &t->tokens));
+                 : tokenizer_encode(v->tokens, drop, t->file, raw->bytes, raw->count, &t->id,
+                                    &t->tokens));
     for (Scan s = scan_begin(raw->bytes, raw->count, LEVEL_WORD); scan_next(&s, &word, &n); words++)
         t->lines += n == 0;
     t->goes_on = t->tokens - words;
@@ -101,7 +95,7 @@ static int first_lines(const BpeText *raw, size_t most, const Vocab *v, size_t *
     SCOPED(memory_drop) int32_t *id = NULL;
     for (size_t n = 0; at < end && n < most; at = next) {
         next = single_skip(at, end, 1);
-        TRY(tokenizer_encode(v->tokens, raw->file, at, (size_t)(next - at), &id, &n));
+        TRY(tokenizer_encode(v->tokens, NULL, raw->file, at, (size_t)(next - at), &id, &n));
     }
     *bytes = (size_t)(at - raw->bytes);
     return 0;
@@ -142,7 +136,7 @@ int text_dropped(const BpeText *raw, const Bpe *bpe, BpeDrop *drop, const Vocab 
     if (v->tokens) return begin_tokens(raw, SIZE_MAX, v, drop, t);
     if (bpe) {
         TRY(bpe_check(raw));
-        TRY(bpe_apply_dropped(bpe, drop, raw, &pieces, &cut.count));
+        TRY(bpe_apply(bpe, drop, raw, &pieces, &cut.count));
         cut.bytes = pieces;
     }
     return text_begin(&cut, SIZE_MAX, v, t);

@@ -43,10 +43,7 @@ typedef struct {
 
 static int put(Encoding *e, int32_t id)
 {
-    if (e->pieces) return 0;
-    TRY(memory_more(e->id, *e->count, sizeof **e->id));
-    (*e->id)[(*e->count)++] = id;
-    return 0;
+    return e->pieces ? 0 : memory_add(*e->id, *e->count, id);
 }
 
 static int32_t find(const Tokenizer *t, const char *text, size_t bytes)
@@ -144,11 +141,8 @@ static int add_symbol(Encoding *e, int32_t id)
 {
     size_t n = e->symbols;
     if (n >= NONE - 1) return error_set(ERR_INPUT, "%s: too long a piece", e->file);
-    TRY(memory_more(&e->symbol, n, sizeof *e->symbol));
-    e->symbol[n] = (Symbol){id, n ? (uint32_t)n - 1 : NONE, NONE};
     if (n) e->symbol[n - 1].after = (uint32_t)n;
-    e->symbols++;
-    return 0;
+    return memory_add(e->symbol, e->symbols, (Symbol){id, n ? (uint32_t)n - 1 : NONE, NONE});
 }
 
 /* Adds a character that is no token: its bytes, or <unk>, or nothing. */
@@ -194,11 +188,7 @@ static int merge_first(Encoding *e)
 {
     Candidate c = heap_take(e);
     if (!is_there(e, c)) return 0;
-    if (e->drop && bpe_dropped(e->drop)) {
-        TRY(memory_more(&e->left_out, e->lefts, sizeof *e->left_out));
-        e->left_out[e->lefts++] = c;
-        return 0;
-    }
+    if (e->drop && bpe_dropped(e->drop)) return memory_add(e->left_out, e->lefts, c);
     for (; e->lefts; e->lefts--) TRY(heap_add(e, e->left_out[e->lefts - 1]));
     return join(e, c);
 }
@@ -278,8 +268,7 @@ static int encode_plain(Encoding *e, int first, const char *text, size_t bytes)
         TRY(normal_apply(n, before.byte ? before.byte : "", before.count, &p.text));
     }
     if (p.text.count == 0) return 0;
-    TRY(memory_more(&p.span, 0, sizeof *p.span));
-    p.span[p.spans++] = (Span){0, p.text.count};
+    TRY(memory_add(p.span, p.spans, (Span){0, p.text.count}));
     for (const Cut *c = t->cut; c->kind && p.spans; c++) TRY(cut_apply(c, e->file, first, &p));
     for (size_t i = 0; i < p.spans; i++)
         TRY(encode_piece(e, p.text.byte + p.span[i].begin, p.span[i].end - p.span[i].begin));
@@ -352,19 +341,13 @@ static int encode_checked(Encoding *e, const char *text, size_t bytes)
     return code;
 }
 
-int tokenizer_encode(const Tokenizer *t, const char *file, const char *text, size_t bytes,
-                     int32_t **id, size_t *count)
-{
-    return tokenizer_encode_dropped(t, NULL, file, text, bytes, id, count);
-}
-
 int tokenizer_merges(const Tokenizer *t)
 {
     return t->model == MODEL_BPE;
 }
 
-int tokenizer_encode_dropped(const Tokenizer *t, BpeDrop *drop, const char *file, const char *text,
-                             size_t bytes, int32_t **id, size_t *count)
+int tokenizer_encode(const Tokenizer *t, BpeDrop *drop, const char *file, const char *text,
+                     size_t bytes, int32_t **id, size_t *count)
 {
     Encoding e = {.t = t, .file = file, .id = id, .count = count, .drop = drop};
     return encode_checked(&e, text, bytes);

@@ -49,12 +49,10 @@ int32_t tokenizer_find(const Tokenizer *t, const char *name); /* -1: no token ha
 const char *tokenizer_shown(const Tokenizer *t, size_t id, size_t *bytes);
 
 /* Appends the tokens of a text, UTF-8, to *id (*count), which memory_more made or which is NULL. ERR_INPUT: text that is
- * not UTF-8 (with file and line), a pattern that gives up on it. */
-int tokenizer_encode(const Tokenizer *t, const char *file, const char *text, size_t bytes,
-                     int32_t **id, size_t *count);
-/* As tokenizer_encode, with dropped merges of a BPE (bpe.h; NULL: none), also where a whole piece is a token. */
-int tokenizer_encode_dropped(const Tokenizer *t, BpeDrop *drop, const char *file, const char *text,
-                             size_t bytes, int32_t **id, size_t *count);
+ * not UTF-8 (with file and line), a pattern that gives up on it. drop: merges of a BPE that are dropped (bpe.h;
+ * NULL: none), also where a whole piece is a token. */
+int tokenizer_encode(const Tokenizer *t, BpeDrop *drop, const char *file, const char *text,
+                     size_t bytes, int32_t **id, size_t *count);
 int tokenizer_merges(const Tokenizer *t); /* 1: its model is BPE */
 
 #endif

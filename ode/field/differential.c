@@ -145,11 +145,10 @@ static void evaluate(Differ *m, size_t tree)
 
 void differ_stand(Differ *m, double t, const double *y)
 {
-    double sum = 0;
-    for (size_t i = 0; i < m->N; i++) sum += y[i] * y[i];
+    double size = system_rms(m->N, y, NULL);
     m->t = t;
     m->y = y;
-    m->length = sum > 0 ? sqrt(sum / (double)m->N) : 1;
+    m->length = size > 0 ? size : 1;
 }
 
 void differ_mark(Differ *m, size_t tree)

@@ -4,6 +4,7 @@
 #ifndef TROTTER_FIELD_H
 #define TROTTER_FIELD_H
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -100,6 +101,29 @@ int system_takes(const System *s, const Table *t);
 /* Computes dy (n, d), the sum of these operators of one set at (t, y); part (n, d): scratch. */
 void system_sum(const System *s, int ops, int set, double t, const double *y, double *dy,
                 double *part);
+
+/* Returns the RMS of a - b (n); b NULL: of a. */
+static inline double system_rms(size_t n, const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (a[i] - (b ? b[i] : 0)) * (a[i] - (b ? b[i] : 0));
+    return sqrt(sum / (double)n);
+}
+
+/* Defines the functions of System.field from name(s, op, set, t, y, dy). */
+#define SYSTEM_FIELDS(name)                                                               \
+    static void name##_F(const System *s, int set, double t, const double *y, double *dy) \
+    {                                                                                     \
+        name(s, OP_F, set, t, y, dy);                                                     \
+    }                                                                                     \
+    static void name##_G(const System *s, int set, double t, const double *y, double *dy) \
+    {                                                                                     \
+        name(s, OP_G, set, t, y, dy);                                                     \
+    }                                                                                     \
+    static void name##_C(const System *s, int set, double t, const double *y, double *dy) \
+    {                                                                                     \
+        name(s, OP_C, set, t, y, dy);                                                     \
+    }
 
 /* The field that a table solves on a system: the sum of its colours times their weights, without closed flows
  * or solution. `system` comes first, so that its functions find the rest behind it. */

@@ -23,31 +23,20 @@ typedef struct {
     uint64_t seed, stream;
 } Lanes;
 
-/* Returns the coordinates that distances have: velocities are none. */
-static size_t positions(const Lanes *l)
-{
-    return l->formulas->second ? l->formulas->second : l->d;
-}
-
 /* Returns the coordinate in hand of a rule: the accelerations of y'' are those of the positions. */
 static size_t coordinate(const Formulas *f, int which, size_t c)
 {
     return which == RULE_F && f->second && c >= f->second ? c - f->second : c;
 }
 
-static double distance2(const Lanes *l, size_t m)
+/* Returns |a - b|^2 or a . b of the particle and its other, by their positions: velocities do not count. */
+static double measure(const Lanes *l, size_t m, int product)
 {
     const double *a = l->y + (l->i + m * l->di) * l->d, *b = l->z + (l->j + m) * l->d;
+    size_t positions = l->formulas->second ? l->formulas->second : l->d;
     double sum = 0;
-    for (size_t k = 0; k < positions(l); k++) sum += (a[k] - b[k]) * (a[k] - b[k]);
-    return sum;
-}
-
-static double product(const Lanes *l, size_t m)
-{
-    const double *a = l->y + (l->i + m * l->di) * l->d, *b = l->z + (l->j + m) * l->d;
-    double sum = 0;
-    for (size_t k = 0; k < positions(l); k++) sum += a[k] * b[k];
+    for (size_t k = 0; k < positions; k++)
+        sum += product ? a[k] * b[k] : (a[k] - b[k]) * (a[k] - b[k]);
     return sum;
 }
 
@@ -72,9 +61,9 @@ static double leaf(const Lanes *l, const Op *op, size_t m)
     case GET_INDEX_J: return (double)(l->j + m) + 1;
     case GET_INDEX_C: return (double)l->c + 1;
     case GET_TIME: return l->t;
-    case GET_R2: return distance2(l, m);
-    case GET_R: return sqrt(distance2(l, m));
-    case GET_DOT: return product(l, m);
+    case GET_R2: return measure(l, m, 0);
+    case GET_R: return sqrt(measure(l, m, 0));
+    case GET_DOT: return measure(l, m, 1);
     case GET_UNIFORM: return random_uniform(l->seed, l->stream, i * l->d + l->c);
     case GET_NORMAL: return random_normal(l->seed, l->stream + 1, i * l->d + l->c);
     case GET_VECTOR:

@@ -22,6 +22,7 @@
 #include "kernels/scoped.h"
 #include "kernels/quiet.h"
 #include "kernels/tick.h"
+#include "ode/field/combine.h"
 
 enum { COLUMNS = 9 };         /* columns of the extrapolation table: order 18 */
 enum { MAX_STEPS = 1000000 }; /* most steps of rk8pd between two times */
@@ -100,13 +101,6 @@ static int walk_open(Walk *w, const System *s, int ops, int set, double toleranc
     return 0;
 }
 
-static int all_finite(size_t N, const double *x)
-{
-    for (size_t i = 0; i < N; i++)
-        if (!isfinite(x[i])) return 0;
-    return 1;
-}
-
 static int not_finite(double t)
 {
     return error_set(ERR_NUMERIC, "the reference solution is not finite near t = %g", t);
@@ -120,7 +114,7 @@ static int gsl_slope(double t, const double *y, double *dy, void *walk)
     Walk *w = walk;
     w->evals++;
     slope(w, t, y, dy);
-    return all_finite(w->N, dy) ? GSL_SUCCESS : GSL_FAILURE;
+    return combine_finite(w->N, dy) ? GSL_SUCCESS : GSL_FAILURE;
 }
 
 /* Ends a check at time t: it cannot tell about later ones. y (N): the state, lost. */
@@ -145,7 +139,7 @@ static int rk8pd_loop(Walk *w, double from, double to, double *y)
             return not_finite(t);
         tell(w, t);
     }
-    if (!all_finite(w->N, y)) return not_finite(t);
+    if (!combine_finite(w->N, y)) return not_finite(t);
     if (t != to) end_check(w, t, y);
     return 0;
 }
@@ -257,7 +251,7 @@ static int gragg(Walk *w, double from, double to, double *y)
         if (k < COLUMNS - 3) H = fmin(2 * H, H_max);
     }
     for (size_t i = 0; i < w->N; i++) y[i] = (double)w->state[i];
-    return all_finite(w->N, y) ? 0 : not_finite(t);
+    return combine_finite(w->N, y) ? 0 : not_finite(t);
 }
 
 /* ---- many times ---------------------------------------------------------------------------------- */

@@ -280,14 +280,7 @@ static void weighted(const System *s, int op, int set, double t, const double *y
     for (size_t i = 0; i < s->n * s->d; i++) dy[i] *= w->weight[op];
 }
 
-#define WEIGHTED(op)                                                                           \
-    static void weighted_##op(const System *s, int set, double t, const double *y, double *dy) \
-    {                                                                                          \
-        weighted(s, OP_##op, set, t, y, dy);                                                   \
-    }
-WEIGHTED(F)
-WEIGHTED(G)
-WEIGHTED(C)
+SYSTEM_FIELDS(weighted)
 
 Weighted system_weigh(const System *s, const Table *t)
 {

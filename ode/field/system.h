@@ -9,8 +9,6 @@
 #ifndef TROTTER_SYSTEM_H
 #define TROTTER_SYSTEM_H
 
-#include <math.h>
-
 #include "ode/field/field.h"
 
 typedef struct {
@@ -21,14 +19,6 @@ typedef struct {
     void (*init)(System *s, uint64_t seed); /* sizes, initial, param, options are in place */
     const SystemOption *option;             /* ends with a NULL name; NULL: none */
 } SystemKind;
-
-/* Returns the RMS of a - b (n); b NULL: of a. */
-static inline double system_rms(size_t n, const double *a, const double *b)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += (a[i] - (b ? b[i] : 0)) * (a[i] - (b ? b[i] : 0));
-    return sqrt(sum / (double)n);
-}
 
 /* Families, in the order of reading. */
 extern const SystemKind system_attention;                     /* systems/attention.c */

@@ -24,6 +24,7 @@
 #include "kernels/error.h"
 #include "kernels/scoped.h"
 #include "kernels/parsed.h"
+#include "kernels/text.h"
 #include "ode/scheme/print.h"
 #include "ode/scheme/rationals.h"
 #include "ode/scheme/scheme.h"
@@ -174,15 +175,10 @@ typedef struct {
 
 static int next_line(const char **at, const char *end, DrawnLine *l)
 {
-    if (*at == end) return 0;
-    const char *stop = memchr(*at, '\n', (size_t)(end - *at));
-    if (!stop) stop = end;
-    l->text = *at;
-    l->bytes = (size_t)(stop - *at);
+    if (!text_next_line(at, end, &l->text, &l->bytes)) return 0;
     const char *bar = memchr(l->text, '|', l->bytes);
     l->bar = bar ? (size_t)(bar - l->text) : l->bytes;
     l->number++;
-    *at = stop < end ? stop + 1 : end;
     return 1;
 }
 
@@ -425,14 +421,6 @@ int butcher_parse(const char *file, const char *text, size_t bytes, Table ***lis
 
 /* ---- a table as a tableau ------------------------------------------------------------------------- */
 
-/* Adds the coefficient of stage j's slope in a row to sum, or subtracts it. */
-static void add_entry(const Table *t, const Row *row, size_t j, int minus, mpq_t sum)
-{
-    for (size_t k = 0; k < row->terms; k++)
-        if (row->term[k].eval == t->stage[j].eval)
-            (minus ? mpq_sub : mpq_add)(sum, sum, row->term[k].c);
-}
-
 static int is_plain(const Row *row)
 {
     for (size_t k = 0; k < row->terms; k++) {
@@ -471,15 +459,17 @@ void tableau_number(const Table *t, const mpq_t q, TableauEntry out)
 /* Writes the table's rows: A, b, bhat = b - error, c. */
 static int fill(Tableau *b, const Table *t)
 {
-    RATIONAL(sum);
+    RATIONALS(sum, error);
     TRY(make_room(b, t->stages));
     b->pair = t->error.terms > 0;
     for (size_t i = 0; i < t->stages + NODES; i++)
         for (size_t j = 0; j < t->stages; j++) {
-            mpq_set_ui(sum, 0, 1);
-            add_entry(t, i < t->stages ? &eval_point(t, t->stage[i].eval)->row : &t->update, j, 0,
-                      sum);
-            if (i == t->stages + HAT) add_entry(t, &t->error, j, 1, sum);
+            const Row *r = i < t->stages ? &eval_point(t, t->stage[i].eval)->row : &t->update;
+            row_weight(t, r, t->stage[j].eval, sum);
+            if (i == t->stages + HAT) {
+                row_weight(t, &t->error, t->stage[j].eval, error);
+                mpq_sub(sum, sum, error);
+            }
             tableau_number(t, sum, row_of(b, i)[j]);
         }
     for (size_t i = 0; i < t->stages; i++)

@@ -27,9 +27,7 @@ static const Point *point_of(const Table *t, size_t stage)
  * is one. */
 static int weight_of(const Table *t, const Row *r, size_t stage, mpq_t out)
 {
-    mpq_set_ui(out, 0, 1);
-    for (size_t k = 0; k < r->terms; k++)
-        if (r->term[k].eval == t->stage[stage].eval) mpq_add(out, out, r->term[k].c);
+    row_weight(t, r, t->stage[stage].eval, out);
     return mpq_sgn(out) != 0;
 }
 

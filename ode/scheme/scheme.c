@@ -285,8 +285,7 @@ int scheme_parse(const char *file, const char *text, size_t bytes, Table ***list
                 code =
                     error_set(ERR_INPUT, "%s:%zu: expected a new name; scheme '%s' exists already",
                               file, line, t->name);
-        if (code == 0) code = memory_more(list, *count, sizeof **list);
-        if (code == 0) (*list)[(*count)++] = t;
+        if (code == 0) code = memory_add(*list, *count, t);
         if (code != 0) table_free(t);
     }
     while (code != 0 && *count > before) table_free((*list)[--*count]);

@@ -148,13 +148,6 @@ static int add_stage(Table *t, size_t i, Row *row, const Head *h, const mpq_t at
     return 0;
 }
 
-static int add_eval(Table *t, int op, int set, size_t stage)
-{
-    TRY(memory_more(&t->eval, t->evals, sizeof(Eval)));
-    t->eval[t->evals++] = (Eval){.op = op, .set = set, .stage = (int)stage};
-    return 0;
-}
-
 int statement_declare(Parser *p)
 {
     Table *t = p->table;
@@ -166,8 +159,7 @@ int statement_declare(Parser *p)
     if (!phi) TRY(parse_operator(p, OPS, &op, &set));
     if (p->declared == STAGES_MAX)
         return cursor_error(&p->cursor, "expected at most %d stages", STAGES_MAX);
-    TRY(memory_more(&t->stage, p->declared, sizeof(Stage)));
-    t->stage[p->declared++] = (Stage){.op = op, .set = set};
+    TRY(memory_add(t->stage, p->declared, (Stage){.op = op, .set = set}));
     if (op == OP_C || op == OP_A) t->colours = 3;
     return 0;
 }
@@ -179,7 +171,10 @@ int statement_evaluations(Parser *p)
         Stage *s = &t->stage[i];
         const Parts *parts = stage_parts(t, s->op);
         s->eval = (int)t->evals;
-        for (int k = 0; k < parts->count; k++) TRY(add_eval(t, parts->colour[k], s->set, i));
+        for (int k = 0; k < parts->count; k++) {
+            Eval e = {.op = parts->colour[k], .set = s->set, .stage = (int)i};
+            TRY(memory_add(t->eval, t->evals, e));
+        }
     }
     return 0;
 }

@@ -124,7 +124,7 @@ int row_add_row(Row *to, const Row *from, const mpq_t factor)
     return 0;
 }
 
-static int row_copy(Row *to, const Row *from)
+int row_copy(Row *to, const Row *from)
 {
     return row_add_row(to, from, rational_one);
 }
@@ -273,6 +273,17 @@ void table_value(const Table *t, const Term *term, mpq_t out)
 {
     mpq_set(out, term->c);
     for (int i = 0; i < term->symbols; i++) mpq_mul(out, out, t->symbol[term->symbol[i]].start);
+}
+
+void row_weight(const Table *t, const Row *r, int eval, mpq_t out)
+{
+    RATIONAL(c);
+    mpq_set_ui(out, 0, 1);
+    for (size_t i = 0; i < r->terms; i++) {
+        if (r->term[i].eval != eval) continue;
+        table_value(t, &r->term[i], c);
+        mpq_add(out, out, c);
+    }
 }
 
 /* Sets c to what a slope adds to an operator's clock: 1 to its own, else 0; for phi the node. */

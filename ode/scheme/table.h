@@ -156,6 +156,7 @@ void row_free(Row *r);
 void row_swap(Row *a, Row *b);
 /* ROW(r) declares an empty row, which is freed where its scope ends. */
 #define ROW(r) __attribute__((cleanup(row_free))) Row r = {0}
+int row_copy(Row *to, const Row *from); /* `to` is empty before; ERR_MEMORY */
 int row_equal(const Row *a, const Row *b);
 int row_plain(const Row *r); /* 1: the first state has weight 1, as in y + slopes */
 void point_init(Point *p);   /* sets p to zero */
@@ -163,6 +164,9 @@ void point_free(Point *p);
 
 /* Computes a term's coefficient with its symbols at their starting values. */
 void table_value(const Table *t, const Term *term, mpq_t out);
+
+/* Computes a row's total weight on an evaluation, now and before, or on states (TABLE_STATE), likewise. */
+void row_weight(const Table *t, const Row *r, int eval, mpq_t out);
 
 /* Sets the time nodes of the points that no '@' sets, by the rule of rows: a colour's node is the row's total weight on
  * its slopes. A state y[-j] counts -j. A slope of phi_J counts what its row does, over J!, because phi_J(0) = 1/J! and

@@ -11,18 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
-__asm__(".pushsection .rodata\n"
-        "zoo_text_begin: .incbin \"ode/scheme/zoo.scheme\"\n"
-        "zoo_text_end: .byte 0\n"
-        ".popsection\n");
-extern const char zoo_text_begin[], zoo_text_end[];
+TEXT_EMBED(zoo_text, "ode/scheme/zoo.scheme");
 
 int zoo_open(Zoo *z)
 {
     *z = (Zoo){0};
     /* cppcheck-suppress comparePointers ; both are of the text that the assembler put in */
-    TRY(scheme_parse("zoo.scheme", zoo_text_begin, (size_t)(zoo_text_end - zoo_text_begin),
-                     &z->scheme, &z->count));
+    TRY(scheme_parse("zoo.scheme", zoo_text, (size_t)(zoo_text_end - zoo_text), &z->scheme,
+                     &z->count));
     z->built_in = z->count;
     return 0;
 }
@@ -36,8 +32,7 @@ static int make_way(Zoo *z, const char *file, const Table *t)
     if (i >= z->built_in)
         return error_set(ERR_INPUT, "%s: expected a new name; scheme '%s' exists already", file,
                          t->name);
-    TRY(memory_more(&z->replaced, z->replacements, sizeof *z->replaced));
-    z->replaced[z->replacements++] = z->scheme[i];
+    TRY(memory_add(z->replaced, z->replacements, z->scheme[i]));
     memmove(z->scheme + i, z->scheme + i + 1, (--z->count - i) * sizeof *z->scheme);
     z->built_in--;
     return 0;
@@ -49,8 +44,7 @@ static int add_tables(Zoo *z, const char *file, Table **list, size_t count)
     int code = 0;
     for (; i < count; i++) {
         if ((code = make_way(z, file, list[i])) != 0) break;
-        if ((code = memory_more(&z->scheme, z->count, sizeof *z->scheme)) != 0) break;
-        z->scheme[z->count++] = list[i];
+        if ((code = memory_add(z->scheme, z->count, list[i])) != 0) break;
     }
     for (; i < count; i++) table_free(list[i]);
     memory_free(list);
@@ -284,8 +278,7 @@ static int add_found(const Zoo *z, const char *name, const char *solver, Table *
 {
     TABLE(t);
     TRY(zoo_find(z, name, solver, &t));
-    TRY(memory_more(list, *count, sizeof **list));
-    (*list)[(*count)++] = t;
+    TRY(memory_add(*list, *count, t));
     t = NULL;
     return 0;
 }

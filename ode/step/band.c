@@ -9,7 +9,7 @@
  * The unknowns of one coordinate at all points of a block stand together. On a ring coordinates are taken from both
  * ends in turn, 0, N - 1, 1, N - 2, ..., so that neighbours across its seam stay near: the band of width w has width 2 w
  * then, and no corners. */
-#include "ode/step/band.h"
+#include "ode/step/linear.h"
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_linalg.h>

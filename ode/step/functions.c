@@ -17,9 +17,7 @@
 #include "kernels/scoped.h"
 #include "ode/field/system.h"
 #include "ode/scheme/rationals.h"
-#include "ode/step/band.h"
-#include "ode/step/krylov.h"
-#include "ode/step/lu.h"
+#include "ode/step/linear.h"
 
 DROP(Functions, functions)
 

@@ -24,9 +24,7 @@
 #include "kernels/error.h"
 #include "kernels/scoped.h"
 #include "ode/field/system.h"
-#include "ode/step/band.h"
-#include "ode/step/krylov.h"
-#include "ode/step/lu.h"
+#include "ode/step/linear.h"
 
 DROP(Implicit, implicit)
 

@@ -2,7 +2,7 @@
  * made orthonormal as it grows; the small least squares problem is kept triangular by rotations. A
  * preconditioner M stands on the right: the space is that of A M^-1, and the residual stays that of A x = b.
  * Source: Saad, Schultz 1986. */
-#include "ode/step/krylov.h"
+#include "ode/step/linear.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* lu.c: small linear systems by GSL's factors, without its error handler. */
-#include "ode/step/lu.h"
+#include "ode/step/linear.h"
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_linalg.h>

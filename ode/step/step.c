@@ -33,7 +33,7 @@
 
 #include "ode/field/combine.h"
 #include "ode/step/implicit.h"
-#include "ode/step/lu.h"
+#include "ode/step/linear.h"
 #include "ode/step/functions.h"
 #include "ode/field/sums.h"
 

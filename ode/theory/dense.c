@@ -144,11 +144,10 @@ static void solve(const Search *s, int smooth, int first, int last, mpq_t *beta,
     mpq_t *x = work, *end = x + n, *slope = end + n, *right = slope + n, *g = right + s->rank, y;
     int low = smooth ? 2 : 1;
     mpq_init(y);
-    for (size_t v = 0; v < n; v++) mpq_set_ui(end[v], 0, 1), mpq_set_ui(slope[v], 0, 1);
-    for (size_t i = 0; i < s->t->update.terms; i++)
-        for (size_t v = 0; v < n; v++)
-            if (s->t->update.term[i].eval == (int)s->eval[v])
-                mpq_set(end[v], s->t->update.term[i].c);
+    for (size_t v = 0; v < n; v++) {
+        row_weight(s->t, &s->t->update, (int)s->eval[v], end[v]);
+        mpq_set_ui(slope[v], 0, 1);
+    }
     if (smooth) add_unit(end, first, -1), add_unit(slope, first, -1), add_unit(slope, last, 1);
     for (size_t d = 1; d <= q; d++) {
         for (size_t r = 0; r < s->rank; r++) mpq_set(right[r], s->m[r * s->wide + n + d - 1]);

@@ -64,6 +64,12 @@ static void derive(Poly *out, const Poly *p)
     out->degree = p->degree < 1 ? -1 : p->degree - 1;
 }
 
+/* Returns coefficient i where it is a whole number. */
+static mpz_ptr whole(const Poly *p, int i)
+{
+    return mpq_numref(p->c[i]);
+}
+
 /* Multiplies by the number > 0, or < 0, that makes the coefficients whole numbers without a common factor. */
 static void scale(Poly *p, int sign)
 {
@@ -73,11 +79,11 @@ static void scale(Poly *p, int sign)
     mpz_init(factor);
     for (int i = 0; i <= p->degree; i++) {
         mpz_lcm(below, below, mpq_denref(p->c[i]));
-        mpz_gcd(factor, factor, mpq_numref(p->c[i]));
+        mpz_gcd(factor, factor, whole(p, i));
     }
     if (sign < 0) mpz_neg(factor, factor);
     for (int i = 0; i <= p->degree; i++) {
-        mpz_ptr c = mpq_numref(p->c[i]), d = mpq_denref(p->c[i]);
+        mpz_ptr c = whole(p, i), d = mpq_denref(p->c[i]);
         mpz_divexact(c, c, factor);
         mpz_divexact(d, below, d);
         mpz_mul(c, c, d);
@@ -89,15 +95,15 @@ static void scale(Poly *p, int sign)
 /* Replaces p by a positive multiple of p mod q, q not 0; both have whole coefficients. */
 static void remainder_of(Poly *p, const Poly *q)
 {
-    mpz_srcptr by = mpq_numref(q->c[q->degree]);
+    mpz_srcptr by = whole(q, q->degree);
     int turned = 0; /* p is a negative multiple */
     while (p->degree >= q->degree) {
-        mpz_srcptr lead = mpq_numref(p->c[p->degree]);
+        mpz_srcptr lead = whole(p, p->degree);
         int shift = p->degree - q->degree;
         for (int i = 0; i < p->degree; i++) {
-            mpz_ptr c = mpq_numref(p->c[i]);
+            mpz_ptr c = whole(p, i);
             mpz_mul(c, c, by);
-            if (i >= shift) mpz_submul(c, lead, mpq_numref(q->c[i - shift]));
+            if (i >= shift) mpz_submul(c, lead, whole(q, i - shift));
         }
         mpq_set_ui(p->c[p->degree], 0, 1);
         turned ^= mpz_sgn(by) < 0;
@@ -133,7 +139,7 @@ static int is_simple(const Poly *p, int *simple)
     if (!list) return ERR_MEMORY;
     uint64_t *a = list, *b = list + room;
     int n = p->degree, m = p->degree - 1;
-    for (int i = 0; i <= n; i++) a[i] = mpz_fdiv_ui(mpq_numref(p->c[i]), prime);
+    for (int i = 0; i <= n; i++) a[i] = mpz_fdiv_ui(whole(p, i), prime);
     for (int i = 0; i < n; i++) b[i] = a[i + 1] * ((uint64_t)i + 1) % prime;
     *simple = a[n] != 0;
     while (*simple && m > 0) {
@@ -146,14 +152,14 @@ static int is_simple(const Poly *p, int *simple)
     return 0;
 }
 
-/* Replaces p by a multiple of gcd(p, p'), p and out of whole coefficients. */
-static int common_with_slope(const Poly *p, Poly *out)
+int poly_common(const Poly *p, const Poly *q, Poly *out)
 {
     SCOPED(poly_free) Poly a = {0}, b = {0};
     TRY(poly_new(&a, p->degree));
-    TRY(poly_new(&b, p->degree));
+    TRY(poly_new(&b, q->degree));
     poly_copy(&a, p);
-    derive(&b, p);
+    poly_copy(&b, q);
+    scale(&a, 1);
     Poly *from = &a, *by = &b;
     for (scale(by, 1); by->degree >= 0; scale(by, 1)) {
         tick();
@@ -173,7 +179,7 @@ static int whole_sign(const Poly *p, const mpq_t x)
     mpz_init_set_ui(power, 1);
     for (int i = p->degree; i >= 0; i--) {
         mpz_mul(v, v, mpq_numref(x));
-        mpz_addmul(v, mpq_numref(p->c[i]), power);
+        mpz_addmul(v, whole(p, i), power);
         mpz_mul(power, power, mpq_denref(x));
     }
     int sign = mpz_sgn(v);
@@ -196,7 +202,8 @@ int poly_squarefree(const Poly *p, Poly *simple, Poly *repeated)
         mpq_set_ui(repeated->c[0], 1, 1);
         poly_trim(repeated);
     } else {
-        TRY(common_with_slope(&whole, repeated));
+        derive(repeated, &whole);
+        TRY(poly_common(&whole, repeated, repeated));
     }
     poly_copy(&rest, p);
     poly_divide(&rest, repeated, simple);
@@ -231,44 +238,25 @@ static void roots_add(Roots *r, const mpq_t low, const mpq_t high)
     mpq_set(at->high, high);
 }
 
-/* Whole numbers: coefficients f (degree + 1). */
-typedef struct {
-    int degree, room;
-    mpz_t *f;
-} Wholes;
-
-static int wholes_new(Wholes *w, int degree)
-{
-    *w = (Wholes){.degree = degree, .room = degree};
-    if (!(w->f = memory_new((size_t)degree + 1, sizeof *w->f))) return ERR_MEMORY;
-    for (int i = 0; i <= degree; i++) mpz_init(w->f[i]);
-    return 0;
-}
-
-static void wholes_free(Wholes *w)
-{
-    for (int i = 0; w->f && i <= w->room; i++) mpz_clear(w->f[i]);
-    w->f = memory_free(w->f);
-}
-
 /* Replaces f(x) by f(x + 1). */
-static void shift(Wholes *w)
+static void shift(Poly *f)
 {
-    for (int i = 0; i < w->degree; i++)
-        for (int j = w->degree - 1; j >= i; j--) mpz_add(w->f[j], w->f[j], w->f[j + 1]);
+    for (int i = 0; i < f->degree; i++)
+        for (int j = f->degree - 1; j >= i; j--) mpz_add(whole(f, j), whole(f, j), whole(f, j + 1));
 }
 
 /* Counts the changes of sign of (1 + x)^n f(1/(1 + x)): 0 or 1 is the number of roots in (0, 1), more are too many. */
-static int changes(const Wholes *w, int *count)
+static int changes(const Poly *f, int *count)
 {
-    SCOPED(wholes_free) Wholes g = {0};
+    SCOPED(poly_free) Poly g = {0};
     int last = 0;
-    TRY(wholes_new(&g, w->degree));
-    for (int i = 0; i <= w->degree; i++) mpz_set(g.f[i], w->f[w->degree - i]);
+    TRY(poly_new(&g, f->degree));
+    g.degree = f->degree;
+    for (int i = 0; i <= g.degree; i++) mpz_set(whole(&g, i), whole(f, g.degree - i));
     shift(&g);
     *count = 0;
     for (int i = 0; i <= g.degree; i++) {
-        int sign = mpz_sgn(g.f[i]);
+        int sign = mpz_sgn(whole(&g, i));
         *count += sign * last < 0;
         if (sign) last = sign;
     }
@@ -279,14 +267,14 @@ enum { DEEPEST = 512 };
 
 /* Adds the roots of f in (0, 1), which stands for low and as far as 2^size from it. Returns 1 where roots are closer than
  * 2^-DEEPEST of the largest. */
-static int part(Roots *r, const Wholes *w, const mpq_t low, int size, int depth)
+static int part(Roots *r, const Poly *f, const mpq_t low, int size, int depth)
 {
-    SCOPED(wholes_free) Wholes half = {0};
+    SCOPED(poly_free) Poly half = {0};
     RATIONAL(middle);
     RATIONAL(end);
-    int count, n = w->degree;
+    int count, n = f->degree;
     tick();
-    TRY(changes(w, &count));
+    TRY(changes(f, &count));
     if (count == 0) return 0;
     if (count > 1 && depth == DEEPEST) return 1;
     for (int k = 1; k >= 0; k--) { /* middle is one half as far as end */
@@ -299,13 +287,14 @@ static int part(Roots *r, const Wholes *w, const mpq_t low, int size, int depth)
         mpq_add(to, to, low);
     }
     if (count == 1) return roots_add(r, low, end), 0;
-    TRY(wholes_new(&half, n));
-    for (int i = 0; i <= n; i++) mpz_mul_2exp(half.f[i], w->f[i], (mp_bitcnt_t)(n - i));
+    TRY(poly_new(&half, n));
+    half.degree = n;
+    for (int i = 0; i <= n; i++) mpz_mul_2exp(whole(&half, i), whole(f, i), (mp_bitcnt_t)(n - i));
     TRY(part(r, &half, low, size - 1, depth + 1));
     shift(&half);
-    if (mpz_sgn(half.f[0]) == 0) {
+    if (mpz_sgn(whole(&half, 0)) == 0) {
         roots_add(r, middle, middle);
-        for (int i = 0; i < n; i++) mpz_set(half.f[i], half.f[i + 1]);
+        for (int i = 0; i < n; i++) mpq_swap(half.c[i], half.c[i + 1]);
         half.degree--;
     }
     return part(r, &half, middle, size - 1, depth + 1);
@@ -315,9 +304,9 @@ static int part(Roots *r, const Wholes *w, const mpq_t low, int size, int depth)
 static int roots_below(const Poly *p)
 {
     int most = INT_MIN, n = p->degree;
-    long last = (long)mpz_sizeinbase(mpq_numref(p->c[n]), 2);
+    long last = (long)mpz_sizeinbase(whole(p, n), 2);
     for (int i = 1; i <= n; i++) {
-        mpz_srcptr c = mpq_numref(p->c[n - i]);
+        mpz_srcptr c = whole(p, n - i);
         long more = (long)mpz_sizeinbase(c, 2) - last + 1;
         int k = (int)(more > 0 ? (more + i - 1) / i : -(-more / i));
         if (mpz_sgn(c) != 0 && k > most) most = k;
@@ -328,18 +317,19 @@ static int roots_below(const Poly *p)
 /* p (borrowed): of whole coefficients, each root once, none at 0. */
 static int roots_new(Roots *r, const Poly *p)
 {
-    SCOPED(wholes_free) Wholes w = {0};
+    SCOPED(poly_free) Poly f = {0};
     RATIONAL(low);
     int n = p->degree;
     *r = (Roots){.p = p, .of = memory_new((size_t)n + 1, sizeof *r->of)};
     if (!r->of) return ERR_MEMORY;
     if (n < 1) return 0;
-    TRY(wholes_new(&w, n));
+    TRY(poly_new(&f, n));
+    f.degree = n;
     int size = roots_below(p);
     for (int i = 0; i <= n; i++)
-        mpz_mul_2exp(w.f[i], mpq_numref(p->c[i]),
+        mpz_mul_2exp(whole(&f, i), whole(p, i),
                      (mp_bitcnt_t)(size < 0 ? -size * (n - i) : size * i));
-    return part(r, &w, low, size, 0);
+    return part(r, &f, low, size, 0);
 }
 
 /* Tells whether root i is at most x, and narrows its interval by the sign at x: before root i the signs have changed i
@@ -349,7 +339,7 @@ static int is_at_most(Roots *r, int i, const mpq_t x)
     Root *at = &r->of[i];
     if (mpq_cmp(x, at->high) >= 0) return 1;
     if (mpq_cmp(x, at->low) <= 0) return 0;
-    int sign = whole_sign(r->p, x), before = mpz_sgn(mpq_numref(r->p->c[0])) * (i % 2 ? -1 : 1);
+    int sign = whole_sign(r->p, x), before = mpz_sgn(whole(r->p, 0)) * (i % 2 ? -1 : 1);
     if (sign != before) mpq_set(at->high, x);
     if (sign == before || sign == 0) mpq_set(at->low, x);
     return sign != before;

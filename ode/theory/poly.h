@@ -18,6 +18,9 @@ void poly_copy(Poly *to, const Poly *from); /* to->room >= from->degree */
 /* Replaces p by p mod q, q not 0; quotient (NULL: none) has room for p->degree - q->degree. */
 void poly_divide(Poly *p, const Poly *q, Poly *quotient);
 
+/* Computes a multiple of gcd(p, q), of whole coefficients. out (q allowed) has room for both. ERR_MEMORY. */
+int poly_common(const Poly *p, const Poly *q, Poly *out);
+
 /* Computes repeated = gcd(p, p') and simple = p / repeated, which has every root of p once. Both need
  * rooms of p->degree; p is not zero. */
 int poly_squarefree(const Poly *p, Poly *simple, Poly *repeated);

@@ -270,20 +270,6 @@ static int implicit_ratio(const Table *t, int colour, Ratio *out)
 
 /* ---- both --------------------------------------------------------------------------------------------- */
 
-/* Replaces a by gcd(a, b), by Euclid's algorithm; b is lost. */
-static int common_factor(Poly *a, Poly *b)
-{
-    SCOPED(poly_free) Poly rest = {0};
-    TRY(poly_new(&rest, a->degree > b->degree ? a->degree : b->degree));
-    while (b->degree >= 0) {
-        poly_copy(&rest, a);
-        poly_divide(&rest, b, NULL);
-        poly_copy(a, b);
-        poly_copy(b, &rest);
-    }
-    return 0;
-}
-
 static int divide_by(Poly *p, const Poly *d)
 {
     SCOPED(poly_free) Poly quotient = {0};
@@ -297,13 +283,9 @@ static int divide_by(Poly *p, const Poly *d)
 /* Divides both by their common factor, of stages that no step depends on; Q(0) stays 1. */
 static int reduce(Ratio *r)
 {
-    SCOPED(poly_free) Poly a = {0}, b = {0};
-    int room = r->Q.room > r->P.room ? r->Q.room : r->P.room;
-    TRY(poly_new(&a, room));
-    TRY(poly_new(&b, room));
-    poly_copy(&a, &r->P);
-    poly_copy(&b, &r->Q);
-    TRY(common_factor(&a, &b));
+    SCOPED(poly_free) Poly a = {0};
+    TRY(poly_new(&a, r->Q.room > r->P.room ? r->Q.room : r->P.room));
+    TRY(poly_common(&r->P, &r->Q, &a));
     if (a.degree < 1) return 0;
     RATIONAL(by);
     mpq_set(by, a.c[0]); /* not 0, as Q(0) = 1 */

@@ -277,13 +277,6 @@ static void evaluate_at(Work *w, size_t i)
     for (size_t p = 0; p < table->points; p++) row_at(w, &table->point[p].row, i, w->Y[p][i]);
 }
 
-static void state_weight(const Row *r, mpq_t sum)
-{
-    mpq_set_ui(sum, 0, 1);
-    for (size_t k = 0; k < r->terms; k++)
-        if (r->term[k].eval == TABLE_STATE) mpq_add(sum, sum, r->term[k].c);
-}
-
 /* Returns whether a sum of state weights is 1, in inexact tables to 1e-12. */
 static int is_one(const Table *t, const mpq_t sum)
 {
@@ -296,7 +289,7 @@ int series_check(const Table *t)
     RATIONAL(sum);
     size_t p = 0;
     while (p < t->points &&
-           (state_weight(&t->point[p].row, sum), t->point[p].phi || is_one(t, sum)))
+           (row_weight(t, &t->point[p].row, TABLE_STATE, sum), t->point[p].phi || is_one(t, sum)))
         p++;
     if (p == t->points) return 0;
     size_t e = 0;
@@ -322,7 +315,7 @@ static int stages_series(const Forest *f, const Table *t, Series **out)
     SCOPED(work_free) Work w = {.forest = f, .table = t};
     TRY(work_run(&w, f, t));
     TRY(series_new(f, out));
-    state_weight(&t->update, (*out)->empty);
+    row_weight(t, &t->update, TABLE_STATE, (*out)->empty);
     for (size_t i = 0; i < f->count; i++) {
         row_at(&w, &t->update, i, (*out)->a[i]);
         if (tree_is_clock(f, i)) mpq_set((*out)->a[i], (*out)->empty); /* a step goes h */

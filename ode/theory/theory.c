@@ -14,13 +14,8 @@ static const double inexact_bound = 1e-12, slack = 100, long_fraction = 1e6, lon
 
 void theory_state(const Table *t, mpq_t out)
 {
-    RATIONAL(c);
-    mpq_set_si(out, t->flows ? 0 : -1, 1); /* flows keep the state */
-    for (size_t i = 0; i < t->update.terms; i++) {
-        if (t->update.term[i].eval != TABLE_STATE) continue;
-        table_value(t, &t->update.term[i], c);
-        mpq_add(out, out, c);
-    }
+    row_weight(t, &t->update, TABLE_STATE, out);
+    if (!t->flows) mpq_sub(out, out, rational_one); /* flows keep the state */
 }
 
 /* Makes a(t) of a series the factor of the elementary differential: over sigma(t), and 0 where that vanishes. */

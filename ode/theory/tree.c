@@ -16,17 +16,10 @@
 
 /* ---- enumeration ----------------------------------------------------------------------------------- */
 
-static int add_tree(Forest *f, const Tree *t)
-{
-    TRY(memory_more(&f->tree, f->count, sizeof(Tree)));
-    f->tree[f->count++] = *t;
-    return 0;
-}
-
 /* Completes t, which has `left` vertices to place in children of index >= from. */
 static int add_children(Forest *f, Tree *t, int left, size_t from)
 {
-    if (left == 0) return add_tree(f, t);
+    if (left == 0) return memory_add(f->tree, f->count, *t);
     for (size_t c = from; c < f->first[left + 1]; c++) {
         if (tree_is_clock(f, c) && f->tree[c].colour != COLOURS + t->colour) continue;
         t->child[t->children++] = (int)c;
@@ -56,7 +49,7 @@ static int add_order(Forest *f, int order)
         TRY(add_children(f, &t, order - 1, 0));
     }
     for (int colour = 0; f->timed && order == 1 && colour < f->colours; colour++)
-        TRY(add_tree(f, &(Tree){.colour = COLOURS + colour, .order = 1}));
+        TRY(memory_add(f->tree, f->count, (Tree){.colour = COLOURS + colour, .order = 1}));
     f->first[order + 1] = f->count;
     for (size_t i = f->first[order]; i < f->count; i++) measure(f, &f->tree[i]);
     return 0;
@@ -111,9 +104,7 @@ static int add_cut(Forest *f, size_t t, const Cut *c)
             f->cut[t][i].count += c->count;
             return 0;
         }
-    TRY(memory_more(&f->cut[t], n, sizeof(Cut)));
-    f->cut[t][f->cuts[t]++] = *c;
-    return 0;
+    return memory_add(f->cut[t], f->cuts[t], *c);
 }
 
 /* Adds the cuts of tree t for which `kept` and `c` decide the fate of its first i children. */

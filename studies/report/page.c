@@ -8,18 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/text.h"
 #include "studies/tools/notation.h"
 #include "studies/tools/output.h"
 
-__asm__(".pushsection .rodata\n"
-        "page_css_begin: .incbin \"studies/report/page.css\"\n"
-        "page_css_end: .byte 0\n"
-        ".popsection\n");
-extern const char page_css_begin[];
+TEXT_EMBED(page_css, "studies/report/page.css");
 
 const char *page_style(void)
 {
-    return page_css_begin;
+    return page_css;
 }
 
 void page_begin(FILE *f, const char *title)
@@ -32,7 +29,7 @@ void page_begin(FILE *f, const char *title)
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<meta name=\"color-scheme\" content=\"light dark\">\n<title>%s"
         "</title>\n<style>\n%r</style>\n</head>\n<body>\n",
-        title, page_css_begin);
+        title, page_css);
 }
 
 void page_end(FILE *f)

@@ -27,16 +27,14 @@ int server_run(const char *dir, unsigned port)
 
 #include "kernels/clock.h"
 #include "kernels/memory.h"
+#include "kernels/text.h"
 #include "studies/report/report.h"
 #include "studies/tools/command.h"
 
 /* What the page is made of. */
-__asm__(".pushsection .rodata\n"
-        "serve_html: .incbin \"studies/serve/page.html\"\n .byte 0\n"
-        "serve_css: .incbin \"studies/serve/page.css\"\n .byte 0\n"
-        "serve_js: .incbin \"studies/serve/page.js\"\n .byte 0\n"
-        ".popsection\n");
-extern const char serve_html[], serve_css[], serve_js[];
+TEXT_EMBED(serve_html, "studies/serve/page.html");
+TEXT_EMBED(serve_css, "studies/serve/page.css");
+TEXT_EMBED(serve_js, "studies/serve/page.js");
 
 enum { SEATS = 32, JOBS = 6, HEAD_SECONDS = 10, WHOLE_SECONDS = 60, TICK = 250 };
 

@@ -96,7 +96,7 @@ static int apply(const Texts *t, const char *codes, FILE *f)
     for (size_t i = 0; i < t->count; i++) {
         SCOPED(memory_drop) char *pieces = NULL;
         size_t bytes;
-        TRY(bpe_apply(b, &t->text[i], &pieces, &bytes));
+        TRY(bpe_apply(b, NULL, &t->text[i], &pieces, &bytes));
         fwrite(pieces, 1, bytes, f);
     }
     return 0;

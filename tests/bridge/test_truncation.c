@@ -295,7 +295,7 @@ static size_t largest_term(const Truncator *u, const Scheme *s)
     double most = 0;
     const Kept *k = &u->kept[u->keeps - 1]; /* this scheme's: the truncator measured no other */
     for (size_t i = 0; i < s->forest->count; i++) {
-        double size = fabs(s->coefficient[i]) * truncation_rms(u->N, k->found.value + i * u->N);
+        double size = fabs(s->coefficient[i]) * system_rms(u->N, k->found.value + i * u->N, NULL);
         if (size > most) most = size, best = i;
     }
     return best;

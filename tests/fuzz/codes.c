@@ -50,7 +50,7 @@ static void check_text(const Bpe *b, const BpeText *t)
 {
     char *pieces;
     size_t bytes, n = 0;
-    int refused = bpe_check(t) != 0, code = bpe_apply(b, t, &pieces, &bytes);
+    int refused = bpe_check(t) != 0, code = bpe_apply(b, NULL, t, &pieces, &bytes);
     FUZZ_CHECK(code == 0 || code == ERR_MEMORY || (code == ERR_INPUT && refused));
     if (code != 0 || refused) { /* a tab, or a word that looks like a piece, does not join again */
         memory_free(pieces);

@@ -8,7 +8,8 @@ static void check_text(const Tokenizer *t, const char *text, size_t bytes)
     int32_t *id[2] = {NULL, NULL};
     size_t n[2] = {0, 0};
     int code[2];
-    for (int i = 0; i < 2; i++) code[i] = tokenizer_encode(t, "text", text, bytes, &id[i], &n[i]);
+    for (int i = 0; i < 2; i++)
+        code[i] = tokenizer_encode(t, NULL, "text", text, bytes, &id[i], &n[i]);
     FUZZ_CHECK(code[0] == 0 || code[0] == ERR_INPUT || code[0] == ERR_MEMORY);
     for (size_t i = 0; i < n[0] && code[0] == 0; i++) {
         size_t shown;

@@ -84,7 +84,7 @@ static char *applied(const Bpe *b, const char *text)
     BpeText t = text_of(text);
     char *pieces;
     size_t bytes;
-    assert_int_equal(bpe_apply(b, &t, &pieces, &bytes), 0);
+    assert_int_equal(bpe_apply(b, NULL, &t, &pieces, &bytes), 0);
     assert_int_equal(strlen(pieces), bytes);
     return pieces;
 }
@@ -238,7 +238,7 @@ TEST(test_refused_texts)
         assert_int_equal(bpe_check(&t[1]), ERR_INPUT);
         if (!error_has(row[i].says)) fail_msg("%s, not %s", error_text(), row[i].says);
         error_set(ERR_INPUT, "nothing");
-        assert_int_equal(bpe_apply(b, &t[1], &pieces, &n), code);
+        assert_int_equal(bpe_apply(b, NULL, &t[1], &pieces, &n), code);
         assert_true(code ? error_has(row[i].says) && !pieces : pieces != NULL);
         if (code == 0 && *row[i].pieces != '*') assert_string_equal(pieces, row[i].pieces);
         error_set(ERR_INPUT, "nothing");
@@ -314,7 +314,7 @@ TEST(test_every_allocation_fails)
     assert_true(FAILURES(0, code = learn_job(other.bytes)) > 100);
     assert_true(FAILURES(0, OWN_BPE *b = NULL; OWN_BYTES *pieces = NULL; size_t n;
                          code = bpe_read(codes, &b);
-                         if (code == 0) code = bpe_apply(b, &other, &pieces, &n);
+                         if (code == 0) code = bpe_apply(b, NULL, &other, &pieces, &n);
                          if (code == 0) code = bpe_write(b, copy)) > 20);
 }
 

@@ -47,7 +47,7 @@ TEST(tokens_are_those_of_the_library)
             const char *text = json_string_value(json_array_get(texts, i));
             OWN_IDS *id = NULL;
             size_t n = 0;
-            assert_int_equal(tokenizer_encode(t, "text", text, strlen(text), &id, &n), 0);
+            assert_int_equal(tokenizer_encode(t, NULL, "text", text, strlen(text), &id, &n), 0);
             if (!same(json_array_get(lists, i), id, n)) fail_msg("%s: '%s'", type, text);
             if (n) id[n / 2]++; /* a comparison that sees nothing would pass */
             assert_true(n == 0 || !same(json_array_get(lists, i), id, n));
@@ -64,10 +64,10 @@ TEST(short_of_memory)
         "{\"added_tokens\": [{\"id\": 3, \"content\": \"<s>\"}], \"normalizer\": {\"type\": \"NFC\"}, "
         "\"pre_tokenizer\": {\"type\": \"Digits\", \"individual_digits\": true}, \"model\": {\"type\": "
         "\"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"ab\": 2}, \"merges\": [\"a b\"]}}";
-    assert_true(
-        FAILURES(ERR_MEMORY, OWN_TOKENIZER *t = NULL; OWN_IDS *id = NULL; size_t n = 0;
-                 code = tokenizer_parse("json", json, sizeof json - 1, &t);
-                 if (code == 0) code = tokenizer_encode(t, "text", "ab<s>b1a", 8, &id, &n)) > 10);
+    assert_true(FAILURES(ERR_MEMORY, OWN_TOKENIZER *t = NULL; OWN_IDS *id = NULL; size_t n = 0;
+                         code = tokenizer_parse("json", json, sizeof json - 1, &t);
+                         if (code == 0) code =
+                             tokenizer_encode(t, NULL, "text", "ab<s>b1a", 8, &id, &n)) > 10);
 }
 
 /* A pattern that would search for ever gives up; one that is none is refused. */
@@ -84,7 +84,7 @@ TEST(patterns_of_strangers)
     memset(text, 'a', sizeof text);
     text[sizeof text - 1] = 'b';
     assert_int_equal(tokenizer_parse("json", json, (size_t)bytes, &t), 0);
-    assert_int_equal(tokenizer_encode(t, "text", text, sizeof text, &id, &n), ERR_INPUT);
+    assert_int_equal(tokenizer_encode(t, NULL, "text", text, sizeof text, &id, &n), ERR_INPUT);
     assert_non_null(strstr(error_text(), "pattern gives up"));
     bytes = snprintf(json, sizeof json, format, "(a");
     assert_int_equal(tokenizer_parse("json", json, (size_t)bytes, &none), ERR_INPUT);
@@ -235,7 +235,7 @@ TEST(any_text_comes_back)
     SCOPED(memory_drop) int32_t *id = NULL;
     size_t n = 0, at = 0, bytes;
     assert_int_equal(tokenizer_parse("json", json, strlen(json), &t), 0);
-    assert_int_equal(tokenizer_encode(t, "text", text, sizeof text - 1, &id, &n), 0);
+    assert_int_equal(tokenizer_encode(t, NULL, "text", text, sizeof text - 1, &id, &n), 0);
     for (size_t i = 0; i < n; i++, at += bytes) {
         const char *shown = tokenizer_shown(t, (size_t)id[i], &bytes);
         assert_true(at + bytes < sizeof text && memcmp(shown, text + at, bytes) == 0);
