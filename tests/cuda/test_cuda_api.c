@@ -26,8 +26,8 @@ CHECKED(copies_arrive)
     ramp(x, N);
     float *a = device_copy(x, sizeof x), *b = device_new(sizeof x);
     assert_int_equal((uintptr_t)a % 256, 0);
-    assert_int_equal(cuda_host_live(), 2);
-    assert_int_equal(cuda_host_live_bytes(), 2 * sizeof x);
+    assert_int_equal(cuda_seen.live, 2);
+    assert_int_equal(cuda_seen.live_bytes, 2 * sizeof x);
     OK(cudaMemcpyAsync(b, a, sizeof x, cudaMemcpyDeviceToDevice, NULL));
     OK(cudaMemsetAsync(b + 5, 0, 2 * sizeof *b, NULL));
     OK(cudaMemcpy(y, b, sizeof y, cudaMemcpyDefault));
@@ -36,7 +36,7 @@ CHECKED(copies_arrive)
     OK(cudaFree(a));
     OK(cudaFree(b));
     OK(cudaFree(NULL));
-    assert_int_equal(cuda_host_live(), 0);
+    assert_int_equal(cuda_seen.live, 0);
 }
 
 CHECKED(bad_copies_are_refused)
@@ -63,12 +63,12 @@ CHECKED(the_device_runs_full)
 {
     void *p[3];
     size_t free_bytes, total;
-    cuda_host_fail_malloc(2);
+    cuda_host.fail_malloc = 2;
     OK(cudaMalloc(&p[0], 100));
     FAILS(cudaErrorMemoryAllocation, cudaMalloc(&p[1], 100));
     assert_null(p[1]);
     OK(cudaMalloc(&p[1], 100));
-    cuda_host_memory(1000);
+    cuda_host.memory = 1000;
     OK(cudaMemGetInfo(&free_bytes, &total));
     assert_int_equal(total, 1000);
     assert_int_equal(free_bytes, 800);
@@ -130,7 +130,6 @@ CHECKED(the_host_may_not_touch_device_memory)
     assert_true(dies(touch_freed, p, text, sizeof text));
     assert_non_null(strstr(text, "freed"));
     assert_false(dies(touch_nothing, p, text, sizeof text));
-    OK(cudaFree(p));
 }
 
 /* ---- streams ----------------------------------------------------------------------------------- */
@@ -147,18 +146,16 @@ CHECKED(lazy_work_waits_for_the_host)
     for (int lazy = 0; lazy < 2; lazy++) {
         memset(host, 0, sizeof x);
         cuda_host_lazy(lazy);
-        size_t launches = cuda_host_launches();
+        size_t launches = cuda_seen.launches;
         OK(example_add((ExampleTerm){1, 0, q}, p, N, s));
         OK(cudaMemcpyAsync(host, p, sizeof x, cudaMemcpyDeviceToHost, s));
-        assert_int_equal(cuda_host_launches() - launches, !lazy);
+        assert_int_equal(cuda_seen.launches - launches, !lazy);
         assert_true((host[1] == 0) == lazy);
         OK(cudaStreamSynchronize(s));
-        assert_int_equal(cuda_host_launches() - launches, 1);
+        assert_int_equal(cuda_seen.launches - launches, 1);
         for (size_t i = 0; i < N; i++) assert_true(host[i] == (float)i * (float)(2 + lazy));
     }
     OK(cudaStreamDestroy(s));
-    OK(cudaFree(p));
-    OK(cudaFree(q));
     OK(cudaFreeHost(host));
 }
 
@@ -177,7 +174,7 @@ static float copy_between(CudaHostStreams first, int deaf)
     OK(cudaEventCreate(&added));
     OK(cudaEventCreate(&copied));
     cuda_host_streams(first);
-    cuda_host_deaf(deaf);
+    cuda_host_deaf = deaf;
     cuda_host_lazy(1);
     OK(example_add((ExampleTerm){1, 0, p}, q, N, a));
     OK(cudaEventRecord(added, a));
@@ -188,11 +185,9 @@ static float copy_between(CudaHostStreams first, int deaf)
     OK(example_add((ExampleTerm){1, 0, p}, q, N, a));
     OK(cudaStreamSynchronize(a));
     cuda_host_lazy(0);
-    cuda_host_deaf(0);
+    cuda_host_deaf = 0;
     cuda_host_streams(CUDA_HOST_AS_SUBMITTED);
     device_get(x, r, sizeof x);
-    float *all[] = {p, q, r};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) OK(cudaFree(all[i]));
     OK(cudaEventDestroy(added));
     OK(cudaEventDestroy(copied));
     OK(cudaStreamDestroy(a));
@@ -237,9 +232,6 @@ static void rig_free(Rig *r)
 {
     cublasDestroy_v2(r->blas);
     OK(cudaStreamDestroy(r->s));
-    OK(cudaFree(r->x));
-    OK(cudaFree(r->y));
-    OK(cudaFree(r->w));
     OK(cudaFreeHost(r->host));
 }
 
@@ -270,15 +262,15 @@ CHECKED(a_graph_repeats_what_was_captured)
     memcpy(eager, r.host, sizeof eager);
     assert_true(eager[100] == 300 && eager[0] == 1 * 1 + 4 * 2 + 7 * 3);
 
-    size_t launches = cuda_host_launches(), products = cuda_host_products();
+    size_t launches = cuda_seen.launches, products = cuda_seen.products;
     memset(r.host, 0, sizeof eager);
     OK(cudaStreamBeginCapture(r.s, cudaStreamCaptureModeGlobal));
     submit(&r, 3);
     OK(cudaStreamEndCapture(r.s, &graph));
     OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
     OK(cudaGraphDestroy(graph));
-    assert_int_equal(cuda_host_launches(), launches); /* nothing ran */
-    assert_int_equal(cuda_host_products(), products);
+    assert_int_equal(cuda_seen.launches, launches); /* nothing ran */
+    assert_int_equal(cuda_seen.products, products);
     assert_true(r.host[100] == 0);
     for (int i = 0; i < 3; i++) {
         memset(r.host, 0, sizeof eager);
@@ -288,7 +280,7 @@ CHECKED(a_graph_repeats_what_was_captured)
         OK(cudaStreamSynchronize(r.s));
         assert_memory_equal(r.host, eager, sizeof eager);
     }
-    assert_int_equal(cuda_host_launches(), launches + 3);
+    assert_int_equal(cuda_seen.launches, launches + 3);
     OK(cudaGraphExecDestroy(exec));
     rig_free(&r);
 }

@@ -72,9 +72,6 @@ static void run_product(cublasHandle_t h, int narrow, int ta, int tb, float alph
     device_get(c, dc, sizeof c);
     check_product(a, b, before, c, ta, tb, alpha, beta);
     if (beta == 0) assert_true(isnan(c[M_])); /* between rows nothing is written */
-    OK(cudaFree(da));
-    OK(cudaFree(db));
-    OK(cudaFree(dc));
 }
 
 CHECKED(products_agree_with_loops)
@@ -100,21 +97,18 @@ static double tf32_error(cublasHandle_t h, CudaHostTf32 how, double low)
     }
     float *da = device_copy(a, sizeof a), *db = device_copy(b, sizeof b),
           *dc = device_copy(c, sizeof c);
-    cuda_host_tf32(how);
+    cuda_host_tf32 = how;
     assert_int_equal(
         multiply(h, 1, 0, size, 1, da, db, CUDA_R_32F, K, 0, dc, N, CUBLAS_COMPUTE_32F_FAST_TF32),
         CUBLAS_STATUS_SUCCESS);
     device_get(c, dc, sizeof c);
-    cuda_host_tf32(CUDA_HOST_TF32_CUT);
+    cuda_host_tf32 = CUDA_HOST_TF32_CUT;
     for (int i = 0; i < N; i++)
         for (int j = 0; j < N; j++) {
             double sum = 0;
             for (int k = 0; k < K; k++) sum += (double)a[i * K + k] * (double)b[j * K + k];
             most = fmax(most, fabs((double)c[j * N + i] / sum - 1));
         }
-    OK(cudaFree(da));
-    OK(cudaFree(db));
-    OK(cudaFree(dc));
     return most;
 }
 
@@ -162,7 +156,6 @@ CHECKED(bad_products_are_refused)
     FAILS(cudaErrorIllegalAddress, cudaDeviceSynchronize());
     cuda_host_reset();
     cublasDestroy_v2(h);
-    OK(cudaFree(p));
 }
 
 TEST_MAIN(NULL, NULL)
