@@ -27,7 +27,7 @@ cudaError_t example_add(ExampleTerm term, float *y, size_t n, cudaStream_t s);
 /* Lets each thread of one block of `threads` write the result of a warp function (out: threads words).
  * A lane's own word is 100 + thread. */
 enum { WARP_SHUFFLE, WARP_XOR, WARP_FUNCTIONS };
-cudaError_t example_warp(int function, int arg, int width, unsigned *out, unsigned threads);
+cudaError_t example_warp(int function, int arg, unsigned *out, unsigned threads);
 
 /* Reads shared memory before anything is written: out[0] static, out[1] dynamic; per block. */
 cudaError_t example_unwritten(unsigned *out, unsigned blocks);
