@@ -112,6 +112,10 @@ static __global__ void wrong_kernel(int what, float *p, size_t n, float *null)
     if (what == WRONG_SHARED_FAR && t == 0) dynamic[5 + 1024] = 1;
     if (what == WRONG_STACK && t == 2) p[0] = deeper(p, 0);
     if (what == WRONG_TRAP && t == 4) __trap();
+#ifdef TROTTER_CUDA_HOST /* a device's instructions are in cuda_mma.cuh */
+    uint32_t r[4];
+    if (what == WRONG_UNALIGNED) matrix_load(r, shared_at((uint16_t *)dynamic), t == 6 ? 4 : 0);
+#endif
     diverge(what, t);
 }
 

@@ -48,6 +48,7 @@ enum {
     WRONG_SHARED,     /* writes one word after its dynamic shared memory */
     WRONG_SHARED_FAR, /* writes 4096 bytes after it */
     WRONG_STACK,      /* recursion without end */
+    WRONG_UNALIGNED,  /* a row of a matrix that is not aligned to 16 bytes */
     WRONG_HASTE,      /* reads p before it waits for the kernel before */
     WRONG_WAITLESS,   /* does not wait for it */
     WRONGS

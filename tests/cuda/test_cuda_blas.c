@@ -46,6 +46,19 @@ static void *factor(float *x, int narrow)
     return device_copy(half, sizeof half);
 }
 
+/* Numbers are rounded to nearest, ties to even; NaN stays NaN. */
+CHECKED(numbers_are_rounded)
+{
+    static const struct {
+        float x;
+        unsigned bits;
+    } row[] = {{1, 0x3f80},           {1 + 0x1p-8f, 0x3f80},     {1 + 0x1.02p-8f, 0x3f81},
+               {1 + 0x3p-8f, 0x3f82}, {0x1.fffffep127f, 0x7f80}, {NAN, 0x7fff},
+               {-INFINITY, 0xff80},   {0x1p-133f, 0x0001},       {-0.0f, 0x8000}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        assert_int_equal(cuda_host_bf16(row[i].x), row[i].bits);
+}
+
 /* Returns the status of C = alpha op(A) op(B) + beta C in f32. */
 static cublasStatus_t multiply(cublasHandle_t h, int ta, int tb, const int size[3], float alpha,
                                const void *a, const void *b, cudaDataType type, int ld, float beta,
@@ -153,7 +166,7 @@ CHECKED(bad_products_are_refused)
                                   bad[i].ldc, CUBLAS_COMPUTE_32F),
                          bad[i].status);
     assert_non_null(strstr(cuda_host_fault(), "outside its device allocation"));
-    FAILS(cudaErrorIllegalAddress, cudaDeviceSynchronize());
+    FAILS(cudaErrorIllegalAddress, cudaStreamSynchronize(NULL));
     cuda_host_reset();
     cublasDestroy_v2(h);
 }

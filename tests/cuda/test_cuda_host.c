@@ -139,6 +139,7 @@ static const struct {
               {WRONG_SHARED, cudaErrorLaunchFailure, "behind dynamic shared memory", ""},
               {WRONG_SHARED_FAR, cudaErrorIllegalAddress, "illegal access", "thread (0,0,0)"},
               {WRONG_STACK, cudaErrorIllegalAddress, "the end of its stack", "thread (2,0,0)"},
+              {WRONG_UNALIGNED, cudaErrorLaunchFailure, "trap at", "thread (6,0,0)"},
               {WRONG_HASTE, cudaErrorIllegalAddress, "before it waits for the kernel before", ""},
               {WRONG_WAITLESS, cudaErrorLaunchFailure, "does not wait for the kernel before", ""}};
 
@@ -159,7 +160,7 @@ CHECKED(misbehaviour_is_told_in_a_line)
                 fail_msg("%d: no kernel in: %s", wrongs[w].what, line);
             if (!strstr(line, wrongs[w].says) || !strstr(line, wrongs[w].also))
                 fail_msg("%d: %s", wrongs[w].what, line);
-            FAILS(wrongs[w].code, cudaDeviceSynchronize()); /* and stays */
+            FAILS(wrongs[w].code, cudaStreamSynchronize(NULL)); /* and stays */
             FAILS(wrongs[w].code, cudaGetLastError());
             cuda_host_reset();
             assert_true(product_is_right(0)); /* nothing is left behind */
@@ -207,7 +208,7 @@ CHECKED(launches_have_limits)
     FAILS(cudaErrorInvalidConfiguration, example_shape((dim3){0, 1, 1}, (dim3){1, 1, 1}, 0));
     FAILS(cudaErrorInvalidConfiguration, example_shape((dim3){1, 65536, 1}, (dim3){1, 1, 1}, 0));
     FAILS(cudaErrorInvalidValue, example_shape((dim3){1, 1, 1}, (dim3){1, 1, 1}, 48 * 1024 + 1));
-    OK(cudaDeviceSynchronize());
+    OK(cudaStreamSynchronize(NULL));
 }
 #endif
 
