@@ -67,26 +67,22 @@ cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, siz
     return CUBLAS_STATUS_SUCCESS;
 }
 
+static const struct {
+    const char *name, *text;
+} words[] = {
+#define X(name, value, text) [value] = {#name, text},
+    CUBLAS_HOST_STATUS(X)
+#undef X
+};
+
 const char *cublasGetStatusString(cublasStatus_t status)
 {
-    switch (status) {
-#define X(name, value, text) \
-    case name: return text;
-        CUBLAS_HOST_STATUS(X)
-#undef X
-    }
-    return "unknown status";
+    return words[status].text;
 }
 
 const char *cublasGetStatusName(cublasStatus_t status)
 {
-    switch (status) {
-#define X(name, value, text) \
-    case name: return #name;
-        CUBLAS_HOST_STATUS(X)
-#undef X
-    }
-    return "unknown status";
+    return words[status].name;
 }
 
 /* ---- products -------------------------------------------------------------------------------- */

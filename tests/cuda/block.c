@@ -75,7 +75,7 @@ static inline Thread *self(void)
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-void block_order(uint64_t seed)
+void cuda_host_order(uint64_t seed)
 {
     order = seed;
     stream = seed * 0x9e3779b97f4a7c15u + 1;

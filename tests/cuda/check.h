@@ -29,13 +29,13 @@ static inline void *device_new(size_t bytes)
 static inline void *device_copy(const void *x, size_t bytes)
 {
     void *p = device_new(bytes);
-    OK(cudaMemcpy(p, x, bytes, cudaMemcpyHostToDevice));
+    OK(cudaMemcpyAsync(p, x, bytes, cudaMemcpyHostToDevice, NULL));
     return p;
 }
 
 static inline void device_get(void *x, const void *p, size_t bytes)
 {
-    OK(cudaMemcpy(x, p, bytes, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpyAsync(x, p, bytes, cudaMemcpyDeviceToHost, NULL));
 }
 
 /* Ends the switches, faults, errors and arrays of one test with it. */

@@ -125,10 +125,9 @@ static cudaError_t run_copy(const void *data)
 static cudaError_t check_copy(const Copy *c, cudaMemcpyKind kind)
 {
     int to = heap_owns(c->dst), from = heap_owns(c->src);
-    if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
+    if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDeviceToDevice)
         return cudaErrorInvalidMemcpyDirection;
     if (!c->dst || !c->src || !sound(c)) return cudaErrorInvalidValue;
-    if (kind == cudaMemcpyDefault) return cudaSuccess;
     int wants_to = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     int wants_from = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
     return to == wants_to && from == wants_from ? cudaSuccess : cudaErrorInvalidValue;
@@ -139,17 +138,6 @@ static cudaError_t submit(Copy c, cudaStream_t stream)
     Copy *kept = host_new(sizeof *kept);
     *kept = c;
     return stream_submit(stream, run_copy, NULL, kept);
-}
-
-cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind)
-{
-    READY();
-    NOT_IN_CAPTURE();
-    Copy c = {.dst = dst, .src = src, .bytes = bytes};
-    if (bytes == 0) return cudaSuccess;
-    cudaError_t e = check_copy(&c, kind);
-    if (e == cudaSuccess) e = stream_flush();
-    return host_last(e == cudaSuccess ? run_copy(&c) : e);
 }
 
 /* The call may return before or after a copy of pageable memory. Here it copies at once unless

@@ -40,8 +40,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/cuda/block.h"
-
 #define WHOLE                                                                         \
     {                                                                                 \
         .devices = 1, .driver = CUDART_VERSION, .arch = 90, .memory = (size_t)4 << 30 \
@@ -183,11 +181,6 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 }
 
 /* ---- switches of tests ----------------------------------------------------------------------- */
-
-void cuda_host_order(uint64_t seed)
-{
-    block_order(seed);
-}
 
 const char *cuda_host_fault(void)
 {

@@ -263,13 +263,6 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     return wait_for(stream_captures(stream));
 }
 
-cudaError_t cudaDeviceSynchronize(void)
-{
-    READY();
-    NOT_IN_CAPTURE();
-    return wait_for(capture.active);
-}
-
 /* Nothing runs beside the host, so a query runs the waiting work. */
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {

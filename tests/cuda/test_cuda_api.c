@@ -30,7 +30,7 @@ CHECKED(copies_arrive)
     assert_int_equal(cuda_seen.live_bytes, 2 * sizeof x);
     OK(cudaMemcpyAsync(b, a, sizeof x, cudaMemcpyDeviceToDevice, NULL));
     OK(cudaMemsetAsync(b + 5, 0, 2 * sizeof *b, NULL));
-    OK(cudaMemcpy(y, b, sizeof y, cudaMemcpyDefault));
+    OK(cudaMemcpyAsync(y, b, sizeof y, cudaMemcpyDeviceToHost, NULL));
     x[5] = x[6] = 0;
     assert_memory_equal(x, y, sizeof x);
     OK(cudaFree(a));
@@ -43,18 +43,18 @@ CHECKED(bad_copies_are_refused)
 {
     float x[N] = {0};
     float *a = device_new(sizeof x);
-    FAILS(cudaErrorInvalidValue, cudaMemcpy(a, x, sizeof x + 1, cudaMemcpyHostToDevice));
-    FAILS(cudaErrorInvalidValue, cudaMemcpy(a + 1, x, sizeof x, cudaMemcpyHostToDevice));
-    FAILS(cudaErrorInvalidValue, cudaMemcpy(x, a - 1, 8, cudaMemcpyDeviceToHost));
-    FAILS(cudaErrorInvalidValue, cudaMemcpy(x, a, sizeof x, cudaMemcpyHostToDevice));
-    FAILS(cudaErrorInvalidValue, cudaMemcpy(x, x + 1, 4, cudaMemcpyDeviceToHost));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(a, x, sizeof x + 1, cudaMemcpyHostToDevice, NULL));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(a + 1, x, sizeof x, cudaMemcpyHostToDevice, NULL));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(x, a - 1, 8, cudaMemcpyDeviceToHost, NULL));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(x, a, sizeof x, cudaMemcpyHostToDevice, NULL));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(x, x + 1, 4, cudaMemcpyDeviceToHost, NULL));
     FAILS(cudaErrorInvalidValue, cudaMemsetAsync(x, 0, 4, NULL));
     FAILS(cudaErrorInvalidValue, cudaMemsetAsync(a, 0, sizeof x + 1, NULL));
     FAILS(cudaErrorInvalidValue, cudaFree(a + 1));
     FAILS(cudaErrorInvalidValue, cudaFree(x));
     OK(cudaFree(a));
     FAILS(cudaErrorInvalidValue, cudaFree(a));
-    FAILS(cudaErrorInvalidValue, cudaMemcpy(x, a, 4, cudaMemcpyDeviceToHost));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(x, a, 4, cudaMemcpyDeviceToHost, NULL));
     FAILS(cudaErrorInvalidValue, cudaGetLastError()); /* the last one, once */
     OK(cudaGetLastError());
 }
@@ -76,7 +76,7 @@ CHECKED(the_device_runs_full)
     FAILS(cudaErrorMemoryAllocation, cudaMalloc(&p[2], SIZE_MAX));
     OK(cudaMalloc(&p[2], 800));
     for (int i = 0; i < 3; i++) OK(cudaFree(p[i]));
-    OK(cudaDeviceSynchronize()); /* a full device is no fault */
+    OK(cudaStreamSynchronize(NULL)); /* a full device is no fault */
 }
 
 /* Runs f(p) in a child and returns 1 where it died; `text` gets what it wrote to stderr. */
@@ -264,7 +264,7 @@ CHECKED(a_graph_repeats_what_was_captured)
 
     size_t launches = cuda_seen.launches, products = cuda_seen.products;
     memset(r.host, 0, sizeof eager);
-    OK(cudaStreamBeginCapture(r.s, cudaStreamCaptureModeGlobal));
+    OK(cudaStreamBeginCapture(r.s, cudaStreamCaptureModeThreadLocal));
     submit(&r, 3);
     OK(cudaStreamEndCapture(r.s, &graph));
     OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
@@ -285,16 +285,7 @@ CHECKED(a_graph_repeats_what_was_captured)
     rig_free(&r);
 }
 
-enum {
-    SPOIL_MALLOC,
-    SPOIL_FREE,
-    SPOIL_WAIT,
-    SPOIL_DEVICE,
-    SPOIL_COPY,
-    SPOIL_DEFAULT,
-    SPOIL_BLAS,
-    SPOILS
-};
+enum { SPOIL_MALLOC, SPOIL_FREE, SPOIL_WAIT, SPOIL_DEFAULT, SPOIL_BLAS, SPOILS };
 
 /* Makes one call that a capture does not allow. */
 static cudaError_t spoil(const Rig *r, int what)
@@ -305,8 +296,6 @@ static cudaError_t spoil(const Rig *r, int what)
     case SPOIL_MALLOC: return cudaMalloc(&p, 4);
     case SPOIL_FREE: return cudaFree(r->y);
     case SPOIL_WAIT: return cudaStreamSynchronize(r->s);
-    case SPOIL_DEVICE: return cudaDeviceSynchronize();
-    case SPOIL_COPY: return cudaMemcpy(r->host, r->x, 4, cudaMemcpyDeviceToHost);
     case SPOIL_DEFAULT: return cudaMemsetAsync(r->y, 0, 4, NULL);
     default: return cublasCreate_v2(&h) == CUBLAS_STATUS_SUCCESS ? cudaSuccess : cudaGetLastError();
     }
@@ -317,7 +306,7 @@ CHECKED(calls_that_spoil_a_capture)
     Rig r = rig_new();
     cudaGraph_t graph;
     for (int what = 0; what < SPOILS; what++) {
-        OK(cudaStreamBeginCapture(r.s, cudaStreamCaptureModeGlobal));
+        OK(cudaStreamBeginCapture(r.s, cudaStreamCaptureModeThreadLocal));
         submit(&r, 1);
         FAILS(what == SPOIL_DEFAULT ? cudaErrorStreamCaptureImplicit
                                     : cudaErrorStreamCaptureUnsupported,
@@ -332,7 +321,7 @@ CHECKED(calls_that_spoil_a_capture)
     }
     FAILS(cudaErrorIllegalState, cudaStreamEndCapture(r.s, &graph));
     FAILS(cudaErrorStreamCaptureUnsupported,
-          cudaStreamBeginCapture(NULL, cudaStreamCaptureModeGlobal));
+          cudaStreamBeginCapture(NULL, cudaStreamCaptureModeThreadLocal));
     rig_free(&r);
 }
 
