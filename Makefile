@@ -260,7 +260,6 @@ CUDA_HOST = $(patsubst %,$(B)/tests/cuda/%.o,fibre block heap memory stream laun
 ALL_CXXFLAGS = -std=gnu++20 -D_GNU_SOURCE -DTROTTER_CUDA_HOST -I. -Itests/cuda -Wall -Wextra $(CFLAGS) \
                -fno-exceptions -fno-rtti $(RACE) -MMD -MP $(if $(filter release,$(FLAVOUR)),-g0)
 $(filter $(B)/tests/cuda/%,$(TESTS)): $(CUDA_HOST) $(B)/tests/cuda/example.o
-$(B)/tests/cuda/test_cuda_fragment: $(B)/tests/cuda/fragment.o
 $(B)/tests/cuda/%.o: ALL_CFLAGS += -DTROTTER_CUDA_HOST -Itests/cuda \
                       $(if $(RACE),-DCUDA_HOST_RACE -Wno-unused-function)
 

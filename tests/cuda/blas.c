@@ -32,48 +32,14 @@ typedef struct {
     Matrix aux;       /* numbers in c's type; bits are bytes, with their distance in bytes as ld */
 } Product;
 
-static size_t products, asked;
-static int without_kernels;
-static cublasStatus_t refused; /* the status that every call returns */
-static CudaHostTf32 tf32;
-
-void cuda_host_tf32(CudaHostTf32 how)
-{
-    tf32 = how;
-}
-
-void cuda_host_fail_blas(int status)
-{
-    refused = (cublasStatus_t)status;
-}
-
-void blas_reset(void)
-{
-    refused = CUBLAS_STATUS_SUCCESS;
-    without_kernels = 0;
-}
-
-void cuda_host_fail_lt(int on)
-{
-    without_kernels = on;
-}
-
-size_t cuda_host_asked(void)
-{
-    return asked;
-}
-
-size_t cuda_host_products(void)
-{
-    return products;
-}
+CudaHostTf32 cuda_host_tf32;
 
 /* ---- handles --------------------------------------------------------------------------------- */
 
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 {
     *handle = NULL;
-    if (refused != CUBLAS_STATUS_SUCCESS) return refused;
+    if (cuda_host.fail_blas) return (cublasStatus_t)cuda_host.fail_blas;
     if (host_ready() != cudaSuccess) return CUBLAS_STATUS_NOT_INITIALIZED;
     if (stream_forbid() != cudaSuccess) return CUBLAS_STATUS_ALLOC_FAILED;
     *handle = host_new(sizeof **handle);
@@ -101,26 +67,22 @@ cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, siz
     return CUBLAS_STATUS_SUCCESS;
 }
 
+static const struct {
+    const char *name, *text;
+} words[] = {
+#define X(name, value, text) [value] = {#name, text},
+    CUBLAS_HOST_STATUS(X)
+#undef X
+};
+
 const char *cublasGetStatusString(cublasStatus_t status)
 {
-    switch (status) {
-#define X(name, value, text) \
-    case name: return text;
-        CUBLAS_HOST_STATUS(X)
-#undef X
-    }
-    return "unknown status";
+    return words[status].text;
 }
 
 const char *cublasGetStatusName(cublasStatus_t status)
 {
-    switch (status) {
-#define X(name, value, text) \
-    case name: return #name;
-        CUBLAS_HOST_STATUS(X)
-#undef X
-    }
-    return "unknown status";
+    return words[status].name;
 }
 
 /* ---- products -------------------------------------------------------------------------------- */
@@ -154,8 +116,8 @@ static float tf32_of(float x)
                                      [CUDA_HOST_TF32_COARSE] = 0xffff};
     uint32_t u;
     memcpy(&u, &x, sizeof u);
-    if (tf32 == CUDA_HOST_TF32_NEAREST) u += 0xfff + (u >> 13 & 1);
-    u &= ~below[tf32];
+    if (cuda_host_tf32 == CUDA_HOST_TF32_NEAREST) u += 0xfff + (u >> 13 & 1);
+    u &= ~below[cuda_host_tf32];
     memcpy(&x, &u, sizeof x);
     return x;
 }
@@ -269,7 +231,7 @@ static cudaError_t run_product(const void *data)
             cudaErrorIllegalAddress,
             "cuBLAS product (%d, %d, %d): a matrix reaches outside its device allocation", p->m,
             p->n, p->k);
-    products++;
+    cuda_seen.products++;
     float *c = NULL;
     const Matrix *all[] = {&p->a, &p->b, &p->c};
     for (int i = 0; i < 3; i++) heap_open(all[i]->p);
@@ -294,7 +256,7 @@ static int valid(const Matrix *m)
 
 static cublasStatus_t submit(cudaStream_t stream, const Product *p, cublasComputeType_t compute)
 {
-    if (refused != CUBLAS_STATUS_SUCCESS) return refused;
+    if (cuda_host.fail_blas) return (cublasStatus_t)cuda_host.fail_blas;
     if (host_ready() != cudaSuccess) return CUBLAS_STATUS_EXECUTION_FAILED;
     if (p->m < 0 || p->n < 0 || p->k < 0) return CUBLAS_STATUS_INVALID_VALUE;
     if (!valid(&p->a) || !valid(&p->b) || !valid(&p->c)) return CUBLAS_STATUS_INVALID_VALUE;
@@ -344,7 +306,7 @@ enum { LT_WORKSPACE = 256 };
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle)
 {
     *handle = NULL;
-    if (refused != CUBLAS_STATUS_SUCCESS) return refused;
+    if (cuda_host.fail_blas) return (cublasStatus_t)cuda_host.fail_blas;
     *handle = host_new(sizeof **handle);
     return CUBLAS_STATUS_SUCCESS;
 }
@@ -464,9 +426,9 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
 {
     (void)c;
     *count = 0;
-    asked++;
+    cuda_seen.asked++;
     if (!handle || most < 1) return CUBLAS_STATUS_INVALID_VALUE;
-    if (without_kernels || wish->workspace < LT_WORKSPACE || !lt_serves(x, d))
+    if (cuda_host.fail_lt || wish->workspace < LT_WORKSPACE || !lt_serves(x, d))
         return CUBLAS_STATUS_NOT_SUPPORTED;
     *found = (cublasLtMatmulHeuristicResult_t){.workspaceSize = LT_WORKSPACE};
     found->algo = lt_shape(x, a, b, d, wish->aligned);

@@ -41,7 +41,7 @@ typedef struct {
     int line;
     CudaHostWarp op; /* of a warp collective */
     unsigned mask;
-    int arg, width;
+    int arg;
     unsigned syncs;                   /* __syncwarp so far */
     unsigned long long value, result; /* of a collective */
 } Thread;
@@ -75,7 +75,7 @@ static inline Thread *self(void)
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-void block_order(uint64_t seed)
+void cuda_host_order(uint64_t seed)
 {
     order = seed;
     stream = seed * 0x9e3779b97f4a7c15u + 1;
@@ -279,17 +279,11 @@ void cuda_host_barrier(const char *file, int line)
     ACQUIRE(gate);
 }
 
-/* Returns the lane whose word `lane` reads: CUDA C++ Programming Guide, "Warp Shuffle Functions". */
-static unsigned source(const Thread *t, unsigned lane)
-{
-    unsigned width = (unsigned)t->width, low = lane & ~(width - 1), arg = (unsigned)t->arg;
-    if (t->op == CUDA_HOST_SHUFFLE) return low + (arg & (width - 1));
-    return (lane ^ arg) <= low + width - 1 ? lane ^ arg : lane;
-}
-
+/* Returns the word that `lane` reads: CUDA C++ Programming Guide, "Warp Shuffle Functions". */
 static unsigned long long result(const Thread *base, unsigned lane, unsigned lanes)
 {
-    unsigned from = source(base + lane, lane);
+    unsigned arg = (unsigned)base[lane].arg;
+    unsigned from = (base[lane].op == CUDA_HOST_SHUFFLE ? arg : lane ^ arg) % LANES;
     return lanes >> from & 1 ? base[from].value : ~0ull;
 }
 
@@ -319,7 +313,7 @@ static int settle(unsigned w, unsigned mask)
 }
 
 unsigned long long cuda_host_warp(CudaHostWarp op, unsigned mask, unsigned long long value, int arg,
-                                  int width, const char *file, int line)
+                                  const char *file, int line)
 {
     Thread *t = self();
     unsigned w = t->seen.linear / LANES, lane = t->seen.linear % LANES;
@@ -330,9 +324,8 @@ unsigned long long cuda_host_warp(CudaHostWarp op, unsigned mask, unsigned long 
     t->mask = mask;
     t->value = value;
     t->arg = arg;
-    t->width = width;
-    if (!(mask >> lane & 1) || width < 1 || width > LANES || (width & (width - 1))) {
-        fail("a warp collective with a mask without its own lane, or a bad width", t, NULL);
+    if (!(mask >> lane & 1)) {
+        fail("a warp collective with a mask without its own lane", t, NULL);
         give_up();
     }
     warp[w].arrived |= 1u << lane;

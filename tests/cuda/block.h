@@ -8,9 +8,8 @@
 
 #include "tests/cuda/thread.h"
 
-/* Sets and returns the order of threads and blocks; see cuda_host_order. block_random draws below n
- * >= 1 from the same sequence. */
-void block_order(uint64_t seed);
+/* Returns the order of threads and blocks; see cuda_host_order. block_random draws below n >= 1 from the same
+ * sequence. */
 uint64_t block_order_now(void);
 uint32_t block_random(uint32_t n);
 

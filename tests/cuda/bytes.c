@@ -8,71 +8,33 @@
 #include "tests/cuda/runtime.h"
 #include "tests/cuda/host.h"
 
-static size_t kernels, products;
-
-size_t cuda_host_bytes(void)
-{
-    return kernels + products;
-}
-
 static inline void count(const void *p, size_t bytes)
 {
-    if (heap_owns(p)) kernels += bytes;
+    if (heap_owns(p)) cuda_seen.bytes += bytes;
 }
 
-#define ACCESS(n)                            \
-    void __tsan_read##n(void *p);            \
-    void __tsan_read##n(void *p)             \
-    {                                        \
-        count(p, n);                         \
-    }                                        \
-    void __tsan_write##n(void *p);           \
-    void __tsan_write##n(void *p)            \
-    {                                        \
-        count(p, n);                         \
-    }                                        \
-    void __tsan_unaligned_read##n(void *p);  \
-    void __tsan_unaligned_read##n(void *p)   \
-    {                                        \
-        count(p, n);                         \
-    }                                        \
-    void __tsan_unaligned_write##n(void *p); \
-    void __tsan_unaligned_write##n(void *p)  \
-    {                                        \
-        count(p, n);                         \
+/* Defines a function of this name, as no header declares them. */
+#define HOOK(name, counts, ...) \
+    void name(__VA_ARGS__);     \
+    void name(__VA_ARGS__)      \
+    {                           \
+        counts;                 \
     }
+#define ACCESS(n)                                        \
+    HOOK(__tsan_read##n, count(p, n), void *p)           \
+    HOOK(__tsan_write##n, count(p, n), void *p)          \
+    HOOK(__tsan_unaligned_read##n, count(p, n), void *p) \
+    HOOK(__tsan_unaligned_write##n, count(p, n), void *p)
 ACCESS(1)
 ACCESS(2)
 ACCESS(4)
 ACCESS(8)
 ACCESS(16)
-
-void __tsan_read_range(void *p, size_t n);
-void __tsan_read_range(void *p, size_t n)
-{
-    count(p, n);
-}
-
-void __tsan_write_range(void *p, size_t n);
-void __tsan_write_range(void *p, size_t n)
-{
-    count(p, n);
-}
-
-void __tsan_init(void);
-void __tsan_init(void) {}
-
-void __tsan_func_entry(void *p);
-void __tsan_func_entry(void *p)
-{
-    (void)p;
-}
-
-void __tsan_func_exit(void *p);
-void __tsan_func_exit(void *p)
-{
-    (void)p;
-}
+HOOK(__tsan_read_range, count(p, n), void *p, size_t n)
+HOOK(__tsan_write_range, count(p, n), void *p, size_t n)
+HOOK(__tsan_init, , void)
+HOOK(__tsan_func_entry, (void)p, void *p)
+HOOK(__tsan_func_exit, (void)p, void *p)
 
 static size_t matrix(int rows, int columns, cudaDataType type)
 {
@@ -80,26 +42,18 @@ static size_t matrix(int rows, int columns, cudaDataType type)
 }
 
 /* The linker replaces cublasGemmEx and cublasLtMatmul by these (--wrap). */
-cublasStatus_t __real_cublasGemmEx(cublasHandle_t, cublasOperation_t, cublasOperation_t, int m,
-                                   int n, int k, const void *alpha, const void *A, cudaDataType,
-                                   int lda, const void *B, cudaDataType, int ldb, const void *beta,
-                                   void *C, cudaDataType, int ldc, cublasComputeType_t,
-                                   cublasGemmAlgo_t);
-cublasStatus_t __wrap_cublasGemmEx(cublasHandle_t handle, cublasOperation_t ta,
-                                   cublasOperation_t tb, int m, int n, int k, const void *alpha,
-                                   const void *A, cudaDataType of_a, int lda, const void *B,
-                                   cudaDataType of_b, int ldb, const void *beta, void *C,
-                                   cudaDataType of_c, int ldc, cublasComputeType_t compute,
-                                   cublasGemmAlgo_t algorithm);
-cublasStatus_t __wrap_cublasGemmEx(cublasHandle_t handle, cublasOperation_t ta,
-                                   cublasOperation_t tb, int m, int n, int k, const void *alpha,
-                                   const void *A, cudaDataType of_a, int lda, const void *B,
-                                   cudaDataType of_b, int ldb, const void *beta, void *C,
-                                   cudaDataType of_c, int ldc, cublasComputeType_t compute,
-                                   cublasGemmAlgo_t algorithm)
+#define GEMM_PARAMETERS                                                                     \
+    cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k, \
+        const void *alpha, const void *A, cudaDataType of_a, int lda, const void *B,        \
+        cudaDataType of_b, int ldb, const void *beta, void *C, cudaDataType of_c, int ldc,  \
+        cublasComputeType_t compute, cublasGemmAlgo_t algorithm
+cublasStatus_t __real_cublasGemmEx(GEMM_PARAMETERS);
+cublasStatus_t __wrap_cublasGemmEx(GEMM_PARAMETERS);
+cublasStatus_t __wrap_cublasGemmEx(GEMM_PARAMETERS)
 {
     int adds = *(const float *)beta != 0;
-    products += matrix(m, k, of_a) + matrix(k, n, of_b) + (size_t)(1 + adds) * matrix(m, n, of_c);
+    cuda_seen.bytes +=
+        matrix(m, k, of_a) + matrix(k, n, of_b) + (size_t)(1 + adds) * matrix(m, n, of_c);
     return __real_cublasGemmEx(handle, ta, tb, m, n, k, alpha, A, of_a, lda, B, of_b, ldb, beta, C,
                                of_c, ldc, compute, algorithm);
 }
@@ -113,9 +67,9 @@ cublasStatus_t __real_cublasLtMatmul(LT_PARAMETERS);
 cublasStatus_t __wrap_cublasLtMatmul(LT_PARAMETERS);
 cublasStatus_t __wrap_cublasLtMatmul(LT_PARAMETERS)
 {
-    products += matrix((int)a->rows, (int)a->cols, a->type) +
-                matrix((int)b->rows, (int)b->cols, b->type) +
-                matrix((int)d->rows, (int)d->cols, d->type) + d->rows * sizeof(float);
+    cuda_seen.bytes += matrix((int)a->rows, (int)a->cols, a->type) +
+                       matrix((int)b->rows, (int)b->cols, b->type) +
+                       matrix((int)d->rows, (int)d->cols, d->type) + d->rows * sizeof(float);
     return __real_cublasLtMatmul(handle, x, alpha, A, a, B, b, beta, C, c, D, d, algo, workspace,
                                  bytes, stream);
 }

@@ -86,29 +86,28 @@ inline void __syncthreads(CUDA_HOST_PLACE)
 
 inline void __syncwarp(unsigned mask = 0xffffffffu, CUDA_HOST_PLACE)
 {
-    cuda_host_warp(CUDA_HOST_SYNC, mask, 0, 0, 32, file, line);
+    cuda_host_warp(CUDA_HOST_SYNC, mask, 0, 0, file, line);
 }
 
 template <class T>
-T cuda_host_exchange(CudaHostWarp op, unsigned mask, T v, int arg, int width, const char *file,
-                     int line)
+T cuda_host_exchange(CudaHostWarp op, unsigned mask, T v, int arg, const char *file, int line)
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a shuffle moves words of 4 or 8 bytes");
     unsigned long long word = 0;
     memcpy(&word, &v, sizeof v);
-    word = cuda_host_warp(op, mask, word, arg, width, file, line);
+    word = cuda_host_warp(op, mask, word, arg, file, line);
     memcpy(&v, &word, sizeof v);
     return v;
 }
 
-template <class T> T __shfl_sync(unsigned mask, T v, int lane, int width = 32, CUDA_HOST_PLACE)
+template <class T> T __shfl_sync(unsigned mask, T v, int lane, CUDA_HOST_PLACE)
 {
-    return cuda_host_exchange(CUDA_HOST_SHUFFLE, mask, v, lane, width, file, line);
+    return cuda_host_exchange(CUDA_HOST_SHUFFLE, mask, v, lane, file, line);
 }
 
-template <class T> T __shfl_xor_sync(unsigned mask, T v, int bits, int width = 32, CUDA_HOST_PLACE)
+template <class T> T __shfl_xor_sync(unsigned mask, T v, int bits, CUDA_HOST_PLACE)
 {
-    return cuda_host_exchange(CUDA_HOST_XOR, mask, v, bits, width, file, line);
+    return cuda_host_exchange(CUDA_HOST_XOR, mask, v, bits, file, line);
 }
 
 /* Blocks run one after another. */

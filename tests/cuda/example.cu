@@ -47,18 +47,17 @@ cudaError_t example_add(ExampleTerm term, float *y, size_t n, cudaStream_t s)
 
 /* ---- warps, unwritten memory -------------------------------------------------------------------- */
 
-static __global__ void warp_kernel(int function, int arg, int width, unsigned *out)
+static __global__ void warp_kernel(int function, int arg, unsigned *out)
 {
     unsigned t = threadIdx.x, v = 100 + t;
-    unsigned r = function == WARP_XOR ? __shfl_xor_sync(ALL, v, arg, width)
-                                      : __shfl_sync(ALL, v, arg, width);
+    unsigned r = function == WARP_XOR ? __shfl_xor_sync(ALL, v, arg) : __shfl_sync(ALL, v, arg);
     __syncwarp();
     out[t] = r;
 }
 
-cudaError_t example_warp(int function, int arg, int width, unsigned *out, unsigned threads)
+cudaError_t example_warp(int function, int arg, unsigned *out, unsigned threads)
 {
-    CUDA_LAUNCH(warp_kernel, 1, threads, 0, 0, function, arg, width, out);
+    CUDA_LAUNCH(warp_kernel, 1, threads, 0, 0, function, arg, out);
     return cudaGetLastError();
 }
 
@@ -113,6 +112,10 @@ static __global__ void wrong_kernel(int what, float *p, size_t n, float *null)
     if (what == WRONG_SHARED_FAR && t == 0) dynamic[5 + 1024] = 1;
     if (what == WRONG_STACK && t == 2) p[0] = deeper(p, 0);
     if (what == WRONG_TRAP && t == 4) __trap();
+#ifdef TROTTER_CUDA_HOST /* a device's instructions are in cuda_mma.cuh */
+    uint32_t r[4];
+    if (what == WRONG_UNALIGNED) matrix_load(r, shared_at((uint16_t *)dynamic), t == 6 ? 4 : 0);
+#endif
     diverge(what, t);
 }
 

@@ -27,7 +27,7 @@ cudaError_t example_add(ExampleTerm term, float *y, size_t n, cudaStream_t s);
 /* Lets each thread of one block of `threads` write the result of a warp function (out: threads words).
  * A lane's own word is 100 + thread. */
 enum { WARP_SHUFFLE, WARP_XOR, WARP_FUNCTIONS };
-cudaError_t example_warp(int function, int arg, int width, unsigned *out, unsigned threads);
+cudaError_t example_warp(int function, int arg, unsigned *out, unsigned threads);
 
 /* Reads shared memory before anything is written: out[0] static, out[1] dynamic; per block. */
 cudaError_t example_unwritten(unsigned *out, unsigned blocks);
@@ -48,6 +48,7 @@ enum {
     WRONG_SHARED,     /* writes one word after its dynamic shared memory */
     WRONG_SHARED_FAR, /* writes 4096 bytes after it */
     WRONG_STACK,      /* recursion without end */
+    WRONG_UNALIGNED,  /* a row of a matrix that is not aligned to 16 bytes */
     WRONG_HASTE,      /* reads p before it waits for the kernel before */
     WRONG_WAITLESS,   /* does not wait for it */
     WRONGS

@@ -30,7 +30,7 @@ typedef struct {
 
 static char *base, *next;   /* of the range; first address never given */
 static Block block[BLOCKS]; /* live ones, by address */
-static size_t blocks, used, limit = (size_t)4 << 30;
+static size_t blocks;
 static Block *opened[BLOCKS];
 static size_t open_now;
 
@@ -50,6 +50,7 @@ static int allow(const Block *b, int access)
 
 void *heap_new(size_t bytes)
 {
+    size_t limit = cuda_host.memory, used = cuda_seen.live_bytes;
     if (bytes > limit || used > limit - bytes || blocks == BLOCKS) return NULL;
     if (!base && reserve() != 0) return NULL;
     size_t rounded = (bytes + ALIGN - 1) / ALIGN * ALIGN;
@@ -64,7 +65,8 @@ void *heap_new(size_t bytes)
     allow(&b, PROT_NONE);
     next += span + PAGE;
     block[blocks++] = b;
-    used += bytes;
+    cuda_seen.live = blocks;
+    cuda_seen.live_bytes += bytes;
     return b.start;
 }
 
@@ -92,8 +94,8 @@ int heap_free(void *p)
     ASAN_UNPOISON_MEMORY_REGION(b->page, b->span);
     madvise(b->page, b->span, MADV_DONTNEED);
     allow(b, PROT_NONE);
-    used -= b->bytes;
-    blocks--;
+    cuda_seen.live_bytes -= b->bytes;
+    cuda_seen.live = --blocks;
     memmove(b, b + 1, (size_t)(block + blocks - b) * sizeof *b);
     return 0;
 }
@@ -168,24 +170,4 @@ const void *heap_spoiled(void)
     for (size_t i = 0; i < open_now && !POISON; i++)
         if (spoiled(opened[i])) return opened[i]->start;
     return NULL;
-}
-
-void heap_limit(size_t bytes)
-{
-    limit = bytes;
-}
-
-size_t heap_total(void)
-{
-    return limit;
-}
-
-size_t heap_used(void)
-{
-    return used;
-}
-
-size_t heap_live(void)
-{
-    return blocks;
 }

@@ -21,8 +21,6 @@ static const char behind[] = "bytes behind dynamic shared memory were written to
 
 enum { PAGE = 4096, SHARED_FILL = 0xa5, SIGNAL_STACK = 64 * 1024 };
 
-static size_t launches;
-static cudaError_t refused;
 static char *shared_end; /* of SHARED_MOST bytes; an inaccessible page follows */
 static struct sigaction before[2];
 static char signal_stack[SIGNAL_STACK];
@@ -36,21 +34,6 @@ extern char __stop_cuda_host_shared[] __attribute__((weak));
 void *cuda_host_args(size_t bytes)
 {
     return host_new(bytes);
-}
-
-size_t cuda_host_launches(void)
-{
-    return launches;
-}
-
-void cuda_host_fail_launch(cudaError_t code)
-{
-    refused = code;
-}
-
-void launch_reset(void)
-{
-    refused = cudaSuccess;
 }
 
 /* ---- illegal accesses ------------------------------------------------------------------------ */
@@ -209,7 +192,7 @@ static cudaError_t run_launch(const void *data)
         heap_close();
         return e;
     }
-    launches++;
+    cuda_seen.launches++;
     launch_set_up();
     shut = l;
     if (!l->waits) cuda_host_wait();
@@ -239,7 +222,7 @@ static void drop_launch(void *data)
 static cudaError_t check_launch(const CudaHostLaunch *l)
 {
     dim3 b = l->block, g = l->grid;
-    if (refused != cudaSuccess) return refused;
+    if (cuda_host.fail_launch != cudaSuccess) return cuda_host.fail_launch;
     if (!b.x || !b.y || !b.z || !g.x || !g.y || !g.z) return cudaErrorInvalidConfiguration;
     if (b.x > 1024 || b.y > 1024 || b.z > 64 || (size_t)b.x * b.y * b.z > 1024)
         return cudaErrorInvalidConfiguration;

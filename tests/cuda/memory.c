@@ -19,12 +19,6 @@ typedef struct {
 } Copy;
 
 static Pinned *pinned;
-static size_t fail_at;
-
-void cuda_host_fail_malloc(size_t k)
-{
-    fail_at = k;
-}
 
 cudaError_t cudaMalloc(void **p, size_t bytes)
 {
@@ -32,7 +26,8 @@ cudaError_t cudaMalloc(void **p, size_t bytes)
     READY();
     NOT_IN_CAPTURE();
     if (bytes == 0) return cudaSuccess;
-    if (fail_at && --fail_at == 0) return host_last(cudaErrorMemoryAllocation);
+    if (cuda_host.fail_malloc && --cuda_host.fail_malloc == 0)
+        return host_last(cudaErrorMemoryAllocation);
     launch_set_up();
     *p = heap_new(bytes);
     return host_last(*p ? cudaSuccess : cudaErrorMemoryAllocation);
@@ -96,16 +91,9 @@ int host_pinned(const void *p, size_t n)
 cudaError_t cudaMemGetInfo(size_t *left, size_t *total)
 {
     READY();
-    *total = heap_total();
-    *left = heap_total() - heap_used();
+    *total = cuda_host.memory;
+    *left = cuda_host.memory - cuda_seen.live_bytes;
     return cudaSuccess;
-}
-
-static size_t sends;
-
-size_t cuda_host_sends(void)
-{
-    return sends;
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -137,10 +125,9 @@ static cudaError_t run_copy(const void *data)
 static cudaError_t check_copy(const Copy *c, cudaMemcpyKind kind)
 {
     int to = heap_owns(c->dst), from = heap_owns(c->src);
-    if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
+    if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDeviceToDevice)
         return cudaErrorInvalidMemcpyDirection;
     if (!c->dst || !c->src || !sound(c)) return cudaErrorInvalidValue;
-    if (kind == cudaMemcpyDefault) return cudaSuccess;
     int wants_to = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     int wants_from = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
     return to == wants_to && from == wants_from ? cudaSuccess : cudaErrorInvalidValue;
@@ -153,17 +140,6 @@ static cudaError_t submit(Copy c, cudaStream_t stream)
     return stream_submit(stream, run_copy, NULL, kept);
 }
 
-cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind)
-{
-    READY();
-    NOT_IN_CAPTURE();
-    Copy c = {.dst = dst, .src = src, .bytes = bytes};
-    if (bytes == 0) return cudaSuccess;
-    cudaError_t e = check_copy(&c, kind);
-    if (e == cudaSuccess) e = stream_flush();
-    return host_last(e == cudaSuccess ? run_copy(&c) : e);
-}
-
 /* The call may return before or after a copy of pageable memory. Here it copies at once unless
  * captured. */
 cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpyKind kind,
@@ -174,7 +150,7 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpy
     if (bytes == 0) return cudaSuccess;
     cudaError_t e = check_copy(&c, kind);
     if (e != cudaSuccess) return host_last(e);
-    sends += heap_owns(dst) && !heap_owns(src);
+    cuda_seen.sends += heap_owns(dst) && !heap_owns(src);
     int pageable = (!heap_owns(dst) && !host_pinned(dst, bytes)) ||
                    (!heap_owns(src) && !host_pinned(src, bytes));
     e = submit(c, stream);

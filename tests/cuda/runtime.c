@@ -40,11 +40,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/cuda/block.h"
+#define WHOLE                                                                         \
+    {                                                                                 \
+        .devices = 1, .driver = CUDART_VERSION, .arch = 90, .memory = (size_t)4 << 30 \
+    }
 
-static cudaError_t last, sticky, injected;
+CudaHost cuda_host = WHOLE;
+CudaSeen cuda_seen;
+static cudaError_t last, sticky;
 static char fault[600];
-static int devices = 1, driver = CUDART_VERSION, major = 9, minor = 0;
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
@@ -56,9 +60,10 @@ cudaError_t host_last(cudaError_t e)
 
 cudaError_t host_ready(void)
 {
-    if (injected != cudaSuccess) return host_last(injected);
-    if (driver / 1000 < CUDART_VERSION / 1000) return host_last(cudaErrorInsufficientDriver);
-    if (devices == 0) return host_last(cudaErrorNoDevice);
+    if (cuda_host.fail_all != cudaSuccess) return host_last(cuda_host.fail_all);
+    if (cuda_host.driver / 1000 < CUDART_VERSION / 1000)
+        return host_last(cudaErrorInsufficientDriver);
+    if (cuda_host.devices == 0) return host_last(cudaErrorNoDevice);
     return host_last(sticky);
 }
 
@@ -123,25 +128,30 @@ cudaError_t cudaGetDeviceCount(int *count)
 {
     *count = 0;
     READY();
-    *count = devices;
+    *count = cuda_host.devices;
     return cudaSuccess;
+}
+
+static int is_device(int device)
+{
+    return device >= 0 && device < cuda_host.devices;
 }
 
 cudaError_t cudaSetDevice(int device)
 {
     READY();
-    return host_last(device < 0 || device >= devices ? cudaErrorInvalidDevice : cudaSuccess);
+    return host_last(is_device(device) ? cudaSuccess : cudaErrorInvalidDevice);
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attr, int device)
 {
     READY();
-    if (device < 0 || device >= devices) return host_last(cudaErrorInvalidDevice);
+    if (!is_device(device)) return host_last(cudaErrorInvalidDevice);
     switch (attr) {
     case cudaDevAttrMultiProcessorCount: *value = 4; return cudaSuccess;
     case cudaDevAttrL2CacheSize: *value = 50 << 20; return cudaSuccess;
-    case cudaDevAttrComputeCapabilityMajor: *value = major; return cudaSuccess;
-    case cudaDevAttrComputeCapabilityMinor: *value = minor; return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMajor: *value = cuda_host.arch / 10; return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMinor: *value = cuda_host.arch % 10; return cudaSuccess;
     case cudaDevAttrPciBusId: *value = device + 1; return cudaSuccess;
     case cudaDevAttrPciDeviceId:
     case cudaDevAttrPciDomainId: *value = 0; return cudaSuccess;
@@ -151,7 +161,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attr, int device)
 
 cudaError_t cudaDriverGetVersion(int *version)
 {
-    *version = driver;
+    *version = cuda_host.driver;
     return cudaSuccess;
 }
 
@@ -160,7 +170,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *kernel)
 {
     READY();
     if (!kernel) return host_last(cudaErrorInvalidDeviceFunction);
-    a->ptxVersion = major < 9 ? 80 : 90;
+    a->ptxVersion = cuda_host.arch < 90 ? 80 : 90;
     return cudaSuccess;
 }
 
@@ -172,33 +182,6 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 
 /* ---- switches of tests ----------------------------------------------------------------------- */
 
-void cuda_host_order(uint64_t seed)
-{
-    block_order(seed);
-}
-
-void cuda_host_memory(size_t bytes)
-{
-    heap_limit(bytes);
-}
-
-void cuda_host_fail_all(cudaError_t code)
-{
-    injected = code;
-}
-
-void cuda_host_device(int count, int version)
-{
-    devices = count;
-    driver = version;
-}
-
-void cuda_host_arch(int a, int b)
-{
-    major = a;
-    minor = b;
-}
-
 const char *cuda_host_fault(void)
 {
     return fault;
@@ -206,25 +189,8 @@ const char *cuda_host_fault(void)
 
 void cuda_host_reset(void)
 {
-    last = sticky = injected = cudaSuccess;
+    cuda_host = (CudaHost)WHOLE;
+    last = sticky = cudaSuccess;
     fault[0] = 0;
-    cuda_host_fail_malloc(0);
-    devices = 1;
-    driver = CUDART_VERSION;
-    major = 9;
-    minor = 0;
     stream_reset();
-    launch_reset();
-    blas_reset();
-    heap_limit((size_t)4 << 30);
-}
-
-size_t cuda_host_live(void)
-{
-    return heap_live();
-}
-
-size_t cuda_host_live_bytes(void)
-{
-    return heap_used();
 }

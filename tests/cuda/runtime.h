@@ -66,10 +66,8 @@ int stream_captures(cudaStream_t stream);
 /* Sets up shared memory and the handler of illegal accesses, before anything can go wrong. */
 void launch_set_up(void);
 
-/* cuda_host_reset calls these, one for each file. */
+/* Drops waiting work and an unfinished capture. */
 void stream_reset(void);
-void launch_reset(void);
-void blas_reset(void);
 
 enum { SHARED_MOST = 48 * 1024 }; /* bytes of dynamic shared memory */
 
@@ -100,12 +98,5 @@ void heap_close(void);
 /* Returns the address of an open allocation whose margins were written to, or NULL; call it
  * before heap_close. */
 const void *heap_spoiled(void);
-
-/* heap_limit sets and heap_total returns the most bytes of all live allocations; heap_used
- * returns their bytes now, heap_live their number. */
-void heap_limit(size_t bytes);
-size_t heap_total(void);
-size_t heap_used(void);
-size_t heap_live(void);
 
 #endif

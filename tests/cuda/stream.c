@@ -38,7 +38,8 @@ struct CudaHostGraph {
 };
 
 static Work *waiting, **waiting_end = &waiting;
-static int lazy, deaf;
+static int lazy;
+int cuda_host_deaf;
 static CudaHostStreams first_stream;
 static size_t streams; /* made so far */
 
@@ -49,7 +50,6 @@ static struct {
     size_t streams;
     cudaGraph_t graph;
 } capture;
-static CudaHostNodes last_graph;
 
 /* ---- work ------------------------------------------------------------------------------------ */
 
@@ -163,7 +163,7 @@ static void capture_wait(cudaStream_t stream, const struct CudaHostEvent *event)
         stream->last.n = 0;
     }
     stream->kernel = 0;
-    if (!deaf) last_add(&stream->last, &event->last);
+    if (!cuda_host_deaf) last_add(&stream->last, &event->last);
 }
 
 /* Submits work that waits for all records so far of the event `after`, or for none (NULL). */
@@ -210,11 +210,6 @@ void cuda_host_streams(CudaHostStreams first)
 {
     stream_flush();
     first_stream = first;
-}
-
-void cuda_host_deaf(int on)
-{
-    deaf = on;
 }
 
 void cuda_host_lazy(int on)
@@ -268,13 +263,6 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     return wait_for(stream_captures(stream));
 }
 
-cudaError_t cudaDeviceSynchronize(void)
-{
-    READY();
-    NOT_IN_CAPTURE();
-    return wait_for(capture.active);
-}
-
 /* Nothing runs beside the host, so a query runs the waiting work. */
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
@@ -293,12 +281,12 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     (void)flags;
     if (!event) return host_last(cudaErrorInvalidResourceHandle);
     cudaError_t e = refuse(stream);
-    if (e != cudaSuccess || (deaf && !capture.active)) return host_last(e);
+    if (e != cudaSuccess || (cuda_host_deaf && !capture.active)) return host_last(e);
     if (capture.active && event->captured == capture.number)
         capture_wait(stream, event);
     else if (stream_captures(stream))
         return stream_forbid(); /* it would wait for what is outside the capture */
-    else if (!event->captured && !deaf)
+    else if (!event->captured && !cuda_host_deaf)
         return submit(stream, event, run_nothing, NULL, NULL);
     return cudaSuccess;
 }
@@ -396,7 +384,7 @@ static void capture_end(void)
 static int capture_joined(void)
 {
     const Last *last = &capture.stream[0]->last;
-    for (const Work *w = capture.graph->first; w && !deaf; w = w->next) {
+    for (const Work *w = capture.graph->first; w && !cuda_host_deaf; w = w->next) {
         size_t k = 0;
         while (k < last->n && last->node[k] != w) k++;
         if (!w->followed && k == last->n) return 0;
@@ -452,15 +440,10 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t gra
     *exec = NULL;
     READY();
     if (!graph) return host_last(cudaErrorInvalidValue);
-    last_graph = graph->counts;
+    cuda_seen.graph = graph->counts;
     graph->refs++;
     *exec = graph;
     return cudaSuccess;
-}
-
-CudaHostNodes cuda_host_graph(void)
-{
-    return last_graph;
 }
 
 static int node_ready(const Work *w)

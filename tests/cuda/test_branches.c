@@ -30,11 +30,11 @@ static Model *trained(const char *name, const TinyPlan *t, size_t k, CudaHostStr
     assert_int_equal(backend(name)->wait(), 0);
     cuda_host_streams(first);
     cuda_host_lazy(first != CUDA_HOST_AS_SUBMITTED);
-    cuda_host_deaf(deaf);
+    cuda_host_deaf = deaf;
     for (uint64_t step = 1; step <= STEPS; step++)
         assert_int_equal(model_step(m, &x, &adam, step), 0);
     assert_int_equal(backend(name)->wait(), 0);
-    cuda_host_deaf(0);
+    cuda_host_deaf = 0;
     cuda_host_lazy(0);
     cuda_host_streams(CUDA_HOST_AS_SUBMITTED);
     return m;
@@ -67,23 +67,23 @@ TEST(a_missing_wait_is_seen)
 }
 
 /* Counts kernels launched early in the graph of a step. */
-static size_t early(const char *name, int major)
+static size_t early(const char *name, int arch)
 {
-    cuda_host_arch(major, 0);
+    cuda_host.arch = arch;
     OWN_MODEL *m = trained(name, tiny_all, 0, CUDA_HOST_AS_SUBMITTED, 0);
-    cuda_host_arch(9, 0);
-    return cuda_host_graph().early;
+    cuda_host.arch = 90;
+    return cuda_seen.graph.early;
 }
 
 /* Kernels that stand behind kernels are launched early, where the device knows how. */
 TEST(kernels_are_early)
 {
     for (size_t i = 0; i < NAMES; i++) {
-        size_t n = early(names[i], 9);
+        size_t n = early(names[i], 90);
         print_message("# %s: %zu of %zu nodes are launched early\n", names[i], n,
-                      cuda_host_graph().nodes);
-        assert_in_range(n, cuda_host_graph().nodes / 5, cuda_host_graph().nodes);
-        assert_int_equal(early(names[i], 8), 0);
+                      cuda_seen.graph.nodes);
+        assert_in_range(n, cuda_seen.graph.nodes / 5, cuda_seen.graph.nodes);
+        assert_int_equal(early(names[i], 80), 0);
     }
 }
 
@@ -94,7 +94,7 @@ TEST(weights_are_beside)
 {
     for (const TinyPlan *t = tiny_all; t->name; t++) {
         OWN_MODEL *m = trained("cuda-f32", t, 0, CUDA_HOST_AS_SUBMITTED, 0);
-        CudaHostNodes n = cuda_host_graph();
+        CudaHostNodes n = cuda_seen.graph;
         size_t weights = 2, evals = 0;
         for (size_t i = 0; i < m->plan->instrs; i++)
             weights += m->plan->instr[i].op == PLAN_EVAL   ? 2

@@ -46,14 +46,13 @@ static Calls calls_of(const Backend *b, const TinyPlan *t, int act, size_t clip,
     assert_int_equal(model_new(&c, t->build(), b, 1, &m), 0);
     for (uint64_t step = 1; step <= 2; step++) {
         counts_begin(&speeds, count, &n.sends);
-        n.kernels = cuda_host_launches(), n.products = cuda_host_products();
-        size_t before = cuda_host_sends();
+        n.kernels = cuda_seen.launches, n.products = cuda_seen.products;
+        size_t before = cuda_seen.sends;
         assert_int_equal(model_step(m, &batch, &adam, step), 0);
         counts_end();
         assert_int_equal(b->wait(), 0);
-        n.kernels = cuda_host_launches() - n.kernels,
-        n.products = cuda_host_products() - n.products;
-        n.sends += cuda_host_sends() - before;
+        n.kernels = cuda_seen.launches - n.kernels, n.products = cuda_seen.products - n.products;
+        n.sends += cuda_seen.sends - before;
     }
     model_free(m);
     for (int k = 0; k < COUNTS; k++) {

@@ -26,35 +26,35 @@ CHECKED(copies_arrive)
     ramp(x, N);
     float *a = device_copy(x, sizeof x), *b = device_new(sizeof x);
     assert_int_equal((uintptr_t)a % 256, 0);
-    assert_int_equal(cuda_host_live(), 2);
-    assert_int_equal(cuda_host_live_bytes(), 2 * sizeof x);
+    assert_int_equal(cuda_seen.live, 2);
+    assert_int_equal(cuda_seen.live_bytes, 2 * sizeof x);
     OK(cudaMemcpyAsync(b, a, sizeof x, cudaMemcpyDeviceToDevice, NULL));
     OK(cudaMemsetAsync(b + 5, 0, 2 * sizeof *b, NULL));
-    OK(cudaMemcpy(y, b, sizeof y, cudaMemcpyDefault));
+    OK(cudaMemcpyAsync(y, b, sizeof y, cudaMemcpyDeviceToHost, NULL));
     x[5] = x[6] = 0;
     assert_memory_equal(x, y, sizeof x);
     OK(cudaFree(a));
     OK(cudaFree(b));
     OK(cudaFree(NULL));
-    assert_int_equal(cuda_host_live(), 0);
+    assert_int_equal(cuda_seen.live, 0);
 }
 
 CHECKED(bad_copies_are_refused)
 {
     float x[N] = {0};
     float *a = device_new(sizeof x);
-    FAILS(cudaErrorInvalidValue, cudaMemcpy(a, x, sizeof x + 1, cudaMemcpyHostToDevice));
-    FAILS(cudaErrorInvalidValue, cudaMemcpy(a + 1, x, sizeof x, cudaMemcpyHostToDevice));
-    FAILS(cudaErrorInvalidValue, cudaMemcpy(x, a - 1, 8, cudaMemcpyDeviceToHost));
-    FAILS(cudaErrorInvalidValue, cudaMemcpy(x, a, sizeof x, cudaMemcpyHostToDevice));
-    FAILS(cudaErrorInvalidValue, cudaMemcpy(x, x + 1, 4, cudaMemcpyDeviceToHost));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(a, x, sizeof x + 1, cudaMemcpyHostToDevice, NULL));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(a + 1, x, sizeof x, cudaMemcpyHostToDevice, NULL));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(x, a - 1, 8, cudaMemcpyDeviceToHost, NULL));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(x, a, sizeof x, cudaMemcpyHostToDevice, NULL));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(x, x + 1, 4, cudaMemcpyDeviceToHost, NULL));
     FAILS(cudaErrorInvalidValue, cudaMemsetAsync(x, 0, 4, NULL));
     FAILS(cudaErrorInvalidValue, cudaMemsetAsync(a, 0, sizeof x + 1, NULL));
     FAILS(cudaErrorInvalidValue, cudaFree(a + 1));
     FAILS(cudaErrorInvalidValue, cudaFree(x));
     OK(cudaFree(a));
     FAILS(cudaErrorInvalidValue, cudaFree(a));
-    FAILS(cudaErrorInvalidValue, cudaMemcpy(x, a, 4, cudaMemcpyDeviceToHost));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(x, a, 4, cudaMemcpyDeviceToHost, NULL));
     FAILS(cudaErrorInvalidValue, cudaGetLastError()); /* the last one, once */
     OK(cudaGetLastError());
 }
@@ -63,12 +63,12 @@ CHECKED(the_device_runs_full)
 {
     void *p[3];
     size_t free_bytes, total;
-    cuda_host_fail_malloc(2);
+    cuda_host.fail_malloc = 2;
     OK(cudaMalloc(&p[0], 100));
     FAILS(cudaErrorMemoryAllocation, cudaMalloc(&p[1], 100));
     assert_null(p[1]);
     OK(cudaMalloc(&p[1], 100));
-    cuda_host_memory(1000);
+    cuda_host.memory = 1000;
     OK(cudaMemGetInfo(&free_bytes, &total));
     assert_int_equal(total, 1000);
     assert_int_equal(free_bytes, 800);
@@ -76,7 +76,7 @@ CHECKED(the_device_runs_full)
     FAILS(cudaErrorMemoryAllocation, cudaMalloc(&p[2], SIZE_MAX));
     OK(cudaMalloc(&p[2], 800));
     for (int i = 0; i < 3; i++) OK(cudaFree(p[i]));
-    OK(cudaDeviceSynchronize()); /* a full device is no fault */
+    OK(cudaStreamSynchronize(NULL)); /* a full device is no fault */
 }
 
 /* Runs f(p) in a child and returns 1 where it died; `text` gets what it wrote to stderr. */
@@ -130,7 +130,6 @@ CHECKED(the_host_may_not_touch_device_memory)
     assert_true(dies(touch_freed, p, text, sizeof text));
     assert_non_null(strstr(text, "freed"));
     assert_false(dies(touch_nothing, p, text, sizeof text));
-    OK(cudaFree(p));
 }
 
 /* ---- streams ----------------------------------------------------------------------------------- */
@@ -147,18 +146,16 @@ CHECKED(lazy_work_waits_for_the_host)
     for (int lazy = 0; lazy < 2; lazy++) {
         memset(host, 0, sizeof x);
         cuda_host_lazy(lazy);
-        size_t launches = cuda_host_launches();
+        size_t launches = cuda_seen.launches;
         OK(example_add((ExampleTerm){1, 0, q}, p, N, s));
         OK(cudaMemcpyAsync(host, p, sizeof x, cudaMemcpyDeviceToHost, s));
-        assert_int_equal(cuda_host_launches() - launches, !lazy);
+        assert_int_equal(cuda_seen.launches - launches, !lazy);
         assert_true((host[1] == 0) == lazy);
         OK(cudaStreamSynchronize(s));
-        assert_int_equal(cuda_host_launches() - launches, 1);
+        assert_int_equal(cuda_seen.launches - launches, 1);
         for (size_t i = 0; i < N; i++) assert_true(host[i] == (float)i * (float)(2 + lazy));
     }
     OK(cudaStreamDestroy(s));
-    OK(cudaFree(p));
-    OK(cudaFree(q));
     OK(cudaFreeHost(host));
 }
 
@@ -177,7 +174,7 @@ static float copy_between(CudaHostStreams first, int deaf)
     OK(cudaEventCreate(&added));
     OK(cudaEventCreate(&copied));
     cuda_host_streams(first);
-    cuda_host_deaf(deaf);
+    cuda_host_deaf = deaf;
     cuda_host_lazy(1);
     OK(example_add((ExampleTerm){1, 0, p}, q, N, a));
     OK(cudaEventRecord(added, a));
@@ -188,11 +185,9 @@ static float copy_between(CudaHostStreams first, int deaf)
     OK(example_add((ExampleTerm){1, 0, p}, q, N, a));
     OK(cudaStreamSynchronize(a));
     cuda_host_lazy(0);
-    cuda_host_deaf(0);
+    cuda_host_deaf = 0;
     cuda_host_streams(CUDA_HOST_AS_SUBMITTED);
     device_get(x, r, sizeof x);
-    float *all[] = {p, q, r};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) OK(cudaFree(all[i]));
     OK(cudaEventDestroy(added));
     OK(cudaEventDestroy(copied));
     OK(cudaStreamDestroy(a));
@@ -237,9 +232,6 @@ static void rig_free(Rig *r)
 {
     cublasDestroy_v2(r->blas);
     OK(cudaStreamDestroy(r->s));
-    OK(cudaFree(r->x));
-    OK(cudaFree(r->y));
-    OK(cudaFree(r->w));
     OK(cudaFreeHost(r->host));
 }
 
@@ -270,15 +262,15 @@ CHECKED(a_graph_repeats_what_was_captured)
     memcpy(eager, r.host, sizeof eager);
     assert_true(eager[100] == 300 && eager[0] == 1 * 1 + 4 * 2 + 7 * 3);
 
-    size_t launches = cuda_host_launches(), products = cuda_host_products();
+    size_t launches = cuda_seen.launches, products = cuda_seen.products;
     memset(r.host, 0, sizeof eager);
-    OK(cudaStreamBeginCapture(r.s, cudaStreamCaptureModeGlobal));
+    OK(cudaStreamBeginCapture(r.s, cudaStreamCaptureModeThreadLocal));
     submit(&r, 3);
     OK(cudaStreamEndCapture(r.s, &graph));
     OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
     OK(cudaGraphDestroy(graph));
-    assert_int_equal(cuda_host_launches(), launches); /* nothing ran */
-    assert_int_equal(cuda_host_products(), products);
+    assert_int_equal(cuda_seen.launches, launches); /* nothing ran */
+    assert_int_equal(cuda_seen.products, products);
     assert_true(r.host[100] == 0);
     for (int i = 0; i < 3; i++) {
         memset(r.host, 0, sizeof eager);
@@ -288,21 +280,12 @@ CHECKED(a_graph_repeats_what_was_captured)
         OK(cudaStreamSynchronize(r.s));
         assert_memory_equal(r.host, eager, sizeof eager);
     }
-    assert_int_equal(cuda_host_launches(), launches + 3);
+    assert_int_equal(cuda_seen.launches, launches + 3);
     OK(cudaGraphExecDestroy(exec));
     rig_free(&r);
 }
 
-enum {
-    SPOIL_MALLOC,
-    SPOIL_FREE,
-    SPOIL_WAIT,
-    SPOIL_DEVICE,
-    SPOIL_COPY,
-    SPOIL_DEFAULT,
-    SPOIL_BLAS,
-    SPOILS
-};
+enum { SPOIL_MALLOC, SPOIL_FREE, SPOIL_WAIT, SPOIL_DEFAULT, SPOIL_BLAS, SPOILS };
 
 /* Makes one call that a capture does not allow. */
 static cudaError_t spoil(const Rig *r, int what)
@@ -313,8 +296,6 @@ static cudaError_t spoil(const Rig *r, int what)
     case SPOIL_MALLOC: return cudaMalloc(&p, 4);
     case SPOIL_FREE: return cudaFree(r->y);
     case SPOIL_WAIT: return cudaStreamSynchronize(r->s);
-    case SPOIL_DEVICE: return cudaDeviceSynchronize();
-    case SPOIL_COPY: return cudaMemcpy(r->host, r->x, 4, cudaMemcpyDeviceToHost);
     case SPOIL_DEFAULT: return cudaMemsetAsync(r->y, 0, 4, NULL);
     default: return cublasCreate_v2(&h) == CUBLAS_STATUS_SUCCESS ? cudaSuccess : cudaGetLastError();
     }
@@ -325,7 +306,7 @@ CHECKED(calls_that_spoil_a_capture)
     Rig r = rig_new();
     cudaGraph_t graph;
     for (int what = 0; what < SPOILS; what++) {
-        OK(cudaStreamBeginCapture(r.s, cudaStreamCaptureModeGlobal));
+        OK(cudaStreamBeginCapture(r.s, cudaStreamCaptureModeThreadLocal));
         submit(&r, 1);
         FAILS(what == SPOIL_DEFAULT ? cudaErrorStreamCaptureImplicit
                                     : cudaErrorStreamCaptureUnsupported,
@@ -340,7 +321,7 @@ CHECKED(calls_that_spoil_a_capture)
     }
     FAILS(cudaErrorIllegalState, cudaStreamEndCapture(r.s, &graph));
     FAILS(cudaErrorStreamCaptureUnsupported,
-          cudaStreamBeginCapture(NULL, cudaStreamCaptureModeGlobal));
+          cudaStreamBeginCapture(NULL, cudaStreamCaptureModeThreadLocal));
     rig_free(&r);
 }
 

@@ -46,6 +46,19 @@ static void *factor(float *x, int narrow)
     return device_copy(half, sizeof half);
 }
 
+/* Numbers are rounded to nearest, ties to even; NaN stays NaN. */
+CHECKED(numbers_are_rounded)
+{
+    static const struct {
+        float x;
+        unsigned bits;
+    } row[] = {{1, 0x3f80},           {1 + 0x1p-8f, 0x3f80},     {1 + 0x1.02p-8f, 0x3f81},
+               {1 + 0x3p-8f, 0x3f82}, {0x1.fffffep127f, 0x7f80}, {NAN, 0x7fff},
+               {-INFINITY, 0xff80},   {0x1p-133f, 0x0001},       {-0.0f, 0x8000}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        assert_int_equal(cuda_host_bf16(row[i].x), row[i].bits);
+}
+
 /* Returns the status of C = alpha op(A) op(B) + beta C in f32. */
 static cublasStatus_t multiply(cublasHandle_t h, int ta, int tb, const int size[3], float alpha,
                                const void *a, const void *b, cudaDataType type, int ld, float beta,
@@ -72,9 +85,6 @@ static void run_product(cublasHandle_t h, int narrow, int ta, int tb, float alph
     device_get(c, dc, sizeof c);
     check_product(a, b, before, c, ta, tb, alpha, beta);
     if (beta == 0) assert_true(isnan(c[M_])); /* between rows nothing is written */
-    OK(cudaFree(da));
-    OK(cudaFree(db));
-    OK(cudaFree(dc));
 }
 
 CHECKED(products_agree_with_loops)
@@ -100,21 +110,18 @@ static double tf32_error(cublasHandle_t h, CudaHostTf32 how, double low)
     }
     float *da = device_copy(a, sizeof a), *db = device_copy(b, sizeof b),
           *dc = device_copy(c, sizeof c);
-    cuda_host_tf32(how);
+    cuda_host_tf32 = how;
     assert_int_equal(
         multiply(h, 1, 0, size, 1, da, db, CUDA_R_32F, K, 0, dc, N, CUBLAS_COMPUTE_32F_FAST_TF32),
         CUBLAS_STATUS_SUCCESS);
     device_get(c, dc, sizeof c);
-    cuda_host_tf32(CUDA_HOST_TF32_CUT);
+    cuda_host_tf32 = CUDA_HOST_TF32_CUT;
     for (int i = 0; i < N; i++)
         for (int j = 0; j < N; j++) {
             double sum = 0;
             for (int k = 0; k < K; k++) sum += (double)a[i * K + k] * (double)b[j * K + k];
             most = fmax(most, fabs((double)c[j * N + i] / sum - 1));
         }
-    OK(cudaFree(da));
-    OK(cudaFree(db));
-    OK(cudaFree(dc));
     return most;
 }
 
@@ -159,10 +166,9 @@ CHECKED(bad_products_are_refused)
                                   bad[i].ldc, CUBLAS_COMPUTE_32F),
                          bad[i].status);
     assert_non_null(strstr(cuda_host_fault(), "outside its device allocation"));
-    FAILS(cudaErrorIllegalAddress, cudaDeviceSynchronize());
+    FAILS(cudaErrorIllegalAddress, cudaStreamSynchronize(NULL));
     cuda_host_reset();
     cublasDestroy_v2(h);
-    OK(cudaFree(p));
 }
 
 TEST_MAIN(NULL, NULL)

@@ -37,9 +37,6 @@ static int product_is_right(int skip)
             for (size_t k = 0; k < SIDE; k++) want += a[i * SIDE + k] * b[k * SIDE + j];
             right &= c[i * SIDE + j] == want;
         }
-    OK(cudaFree(da));
-    OK(cudaFree(db));
-    OK(cudaFree(dc));
     return right;
 }
 
@@ -87,13 +84,6 @@ CHECKED(right_in_every_order)
 
 /* ---- warps ------------------------------------------------------------------------------------- */
 
-/* Returns the lane that `lane` reads, by the sentences of the CUDA C++ Programming Guide. */
-static int source(int function, int lane, int arg, int width)
-{
-    if (function == WARP_SHUFFLE) return lane / width * width + (arg % width + width) % width;
-    return (lane ^ arg) / width > lane / width ? lane : lane ^ arg;
-}
-
 CHECKED(warp_functions_do_what_the_guide_says)
 {
     static const int threads[] = {32, 64, 45};
@@ -101,18 +91,16 @@ CHECKED(warp_functions_do_what_the_guide_says)
     for (size_t o = 0; o < 3; o++)
         for (size_t n = 0; n < 3; n++)
             for (int f = 0; f < WARP_FUNCTIONS; f++)
-                for (int width = 32; width >= 4; width /= 2)
-                    for (int arg = 0; arg < 32; arg += 5) {
-                        cuda_host_order(check_orders[o]);
-                        OK(example_warp(f, arg, width, out, (unsigned)threads[n]));
-                        device_get(got, out, sizeof got);
-                        for (int t = 0; t < threads[n]; t++) {
-                            int warp = t / 32 * 32, from = warp + source(f, t % 32, arg, width);
-                            assert_int_equal(got[t],
-                                             from < threads[n] ? 100 + (unsigned)from : ~0u);
-                        }
+                for (int arg = 0; arg < 37; arg += 3) {
+                    cuda_host_order(check_orders[o]);
+                    if (f == WARP_XOR && arg >= 32) continue;
+                    OK(example_warp(f, arg, out, (unsigned)threads[n]));
+                    device_get(got, out, sizeof got);
+                    for (int t = 0; t < threads[n]; t++) {
+                        int from = t / 32 * 32 + (f == WARP_XOR ? t % 32 ^ arg : arg % 32);
+                        assert_int_equal(got[t], from < threads[n] ? 100 + (unsigned)from : ~0u);
                     }
-    OK(cudaFree(out));
+                }
 }
 
 /* ---- unwritten memory -------------------------------------------------------------------------- */
@@ -129,8 +117,6 @@ CHECKED(unwritten_memory_is_poison)
     OK(example_unwritten(out, 3));
     device_get(words, out, sizeof words);
     for (size_t i = 0; i < 6; i++) assert_int_equal(words[i], 0xa5a5a5a5u);
-    OK(cudaFree(p));
-    OK(cudaFree(out));
 }
 
 /* ---- errors of kernels ------------------------------------------------------------------------- */
@@ -153,6 +139,7 @@ static const struct {
               {WRONG_SHARED, cudaErrorLaunchFailure, "behind dynamic shared memory", ""},
               {WRONG_SHARED_FAR, cudaErrorIllegalAddress, "illegal access", "thread (0,0,0)"},
               {WRONG_STACK, cudaErrorIllegalAddress, "the end of its stack", "thread (2,0,0)"},
+              {WRONG_UNALIGNED, cudaErrorLaunchFailure, "trap at", "thread (6,0,0)"},
               {WRONG_HASTE, cudaErrorIllegalAddress, "before it waits for the kernel before", ""},
               {WRONG_WAITLESS, cudaErrorLaunchFailure, "does not wait for the kernel before", ""}};
 
@@ -173,9 +160,8 @@ CHECKED(misbehaviour_is_told_in_a_line)
                 fail_msg("%d: no kernel in: %s", wrongs[w].what, line);
             if (!strstr(line, wrongs[w].says) || !strstr(line, wrongs[w].also))
                 fail_msg("%d: %s", wrongs[w].what, line);
-            FAILS(wrongs[w].code, cudaDeviceSynchronize()); /* and stays */
+            FAILS(wrongs[w].code, cudaStreamSynchronize(NULL)); /* and stays */
             FAILS(wrongs[w].code, cudaGetLastError());
-            cudaFree(p);
             cuda_host_reset();
             assert_true(product_is_right(0)); /* nothing is left behind */
         }
@@ -195,7 +181,6 @@ CHECKED(arguments_are_looked_at)
     cuda_host_reset();
     device_get(x, z, sizeof x);
     for (int i = 0; i < 4; i++) assert_true(x[i] == 3 * (float)(i + 1)); /* once: neither ran */
-    OK(cudaFree(z));
 }
 
 /* A kernel may be launched early behind another, but not behind a copy or in an empty stream. */
@@ -213,7 +198,6 @@ CHECKED(early_launches_are_behind_kernels)
         cuda_host_reset();
     }
     OK(cudaStreamDestroy(s));
-    OK(cudaFree(p));
 }
 
 CHECKED(launches_have_limits)
@@ -224,7 +208,7 @@ CHECKED(launches_have_limits)
     FAILS(cudaErrorInvalidConfiguration, example_shape((dim3){0, 1, 1}, (dim3){1, 1, 1}, 0));
     FAILS(cudaErrorInvalidConfiguration, example_shape((dim3){1, 65536, 1}, (dim3){1, 1, 1}, 0));
     FAILS(cudaErrorInvalidValue, example_shape((dim3){1, 1, 1}, (dim3){1, 1, 1}, 48 * 1024 + 1));
-    OK(cudaDeviceSynchronize());
+    OK(cudaStreamSynchronize(NULL));
 }
 #endif
 

@@ -52,10 +52,10 @@ static void count_linear(size_t columns, size_t at, void *C, size_t *launches, s
     void *x = b->alloc(256);
     for (size_t i = 0; i < 256; i++) host[i] = (double)(i * 37 % 101) - 50; /* sums are exact */
     b->put(x, host, 256);
-    *launches = cuda_host_launches(), *asked = cuda_host_asked();
+    *launches = cuda_seen.launches, *asked = cuda_seen.asked;
     for (int k = 0; k < 2; k++) b->linear(ROWS, columns, DEEP, x, x, backend_at(b, x, 64 + at), C);
     assert_int_equal(b->wait(), 0);
-    *launches = cuda_host_launches() - *launches, *asked = cuda_host_asked() - *asked;
+    *launches = cuda_seen.launches - *launches, *asked = cuda_seen.asked - *asked;
     b->release(x);
 }
 
@@ -74,7 +74,7 @@ TEST(a_product_with_a_bias)
     count_linear(WIDE, 0, C, &launches, &asked);
     assert_true(launches == 0 && asked == 0);
     b->get(one, C, n);
-    cuda_host_fail_lt(1);
+    cuda_host.fail_lt = 1;
     count_linear(WIDE + 4, 0, C, &launches, &asked);
     assert_true(launches == 2 && asked == 1);
     b->get(other, C, n);
@@ -87,21 +87,21 @@ TEST(a_product_with_a_bias)
 
 TEST(what_is_missing_is_told)
 {
-    cuda_host_device(0, 13000);
+    cuda_host.devices = 0;
     refused("cuda-bf16: no NVIDIA device found");
-    cuda_host_device(1, 12040);
+    cuda_host.driver = 12040;
     refused(
         "the driver (12.4) is older than the CUDA runtime (13.0): update the driver or build with "
         "an older toolkit");
-    cuda_host_device(1, 0);
+    cuda_host.driver = 0;
     refused("no NVIDIA driver found");
-    cuda_host_arch(7, 0);
+    cuda_host.arch = 70;
     refused("the device (sm_70) is older than sm_75");
-    cuda_host_arch(7, 5);
+    cuda_host.arch = 75;
     refused("cuda-bf16: the device (sm_75) has no bf16: take --precision tf32 or f32");
-    cuda_host_fail_all(cudaErrorDevicesUnavailable);
+    cuda_host.fail_all = cudaErrorDevicesUnavailable;
     refused("cudaErrorDevicesUnavailable");
-    cuda_host_arch(9, 0);
+    cuda_host.arch = 90;
     assert_string_equal(cuda()->kernel, "sm_90");
     cuda_host_reset();
 }
@@ -111,17 +111,17 @@ TEST(tf32_is_f32_on_an_older_device)
 {
     enum { SIDE = 8 };
     const double x = 1 + 0x1p-12; /* more bits than tf32 has */
-    for (int minor = 5; minor >= 0; minor -= 5) {
+    for (int arch = 75; arch <= 80; arch += 5) {
         const Backend *b;
         double c[SIDE * SIDE], a[SIDE * SIDE];
-        cuda_host_arch(minor ? 7 : 8, minor);
+        cuda_host.arch = arch;
         assert_int_equal(backend_find("cuda-tf32", NULL, &b), 0);
         void *A = b->alloc(SIDE * SIDE), *C = b->alloc(SIDE * SIDE);
         for (int i = 0; i < SIDE * SIDE; i++) a[i] = i / SIDE == i % SIDE ? x : 0;
         b->put(A, a, SIDE * SIDE);
         b->gemm(0, 0, SIDE, SIDE, SIDE, 1, A, SIDE, A, SIDE, 0, C, SIDE);
         b->get(c, C, SIDE * SIDE);
-        assert_true((c[0] == (double)(float)(x * x)) == (minor == 5));
+        assert_true((c[0] == (double)(float)(x * x)) == (arch == 75));
         b->release(A), b->release(C);
     }
     cuda_host_reset();
@@ -137,10 +137,10 @@ TEST(scratch_may_be_short)
     Model *m = tiny_model(cuda());
     Batch batch = tiny_batch();
     double first, again;
-    cuda_host_fail_malloc(1);
+    cuda_host.fail_malloc = 1;
     int code = model_gradient(m, &batch, 1, &first);
     if (code != ERR_MEMORY || !said("out of device memory")) fail_msg("%d: %s", code, error_text());
-    cuda_host_fail_malloc(0);
+    cuda_host.fail_malloc = 0;
     assert_int_equal(model_gradient(m, &batch, 1, &first), 0);
     assert_int_equal(model_gradient(m, &batch, 1, &again), 0);
     assert_true(first > 0 && first == again);
@@ -151,25 +151,25 @@ TEST(a_model_that_does_not_fit_is_told)
 {
     const Backend *b = cuda();
     ModelConfig c = tiny_config();
-    size_t live = memory_live(), on_device = cuda_host_live();
+    size_t live = memory_live(), on_device = cuda_seen.live;
     Model *m;
-    cuda_host_memory(cuda_host_live_bytes() + 1000);
+    cuda_host.memory = cuda_seen.live_bytes + 1000;
     assert_int_equal(model_new(&c, tiny_residual(), b, 1, &m), ERR_MEMORY);
     assert_true(said("MB more were needed") && said("--batch-tokens") && said("--recompute"));
     cuda_host_reset();
     for (size_t k = 1;; k++) {
-        cuda_host_fail_malloc(k);
+        cuda_host.fail_malloc = k;
         int code = model_new(&c, tiny_residual(), b, 1, &m);
-        cuda_host_fail_malloc(0);
+        cuda_host.fail_malloc = 0;
         if (code == 0) break;
         assert_int_equal(code, ERR_MEMORY);
         assert_int_equal(memory_live(), live);
-        assert_int_equal(cuda_host_live(), on_device);
+        assert_int_equal(cuda_seen.live, on_device);
     }
-    assert_true(cuda_host_live() > on_device);
+    assert_true(cuda_seen.live > on_device);
     model_free(m);
     assert_int_equal(memory_live(), live);
-    assert_int_equal(cuda_host_live(), on_device);
+    assert_int_equal(cuda_seen.live, on_device);
 }
 
 /* After the first steps nothing is taken from the device. */
@@ -182,10 +182,10 @@ TEST(steps_take_no_device_memory)
     size_t taken = 0;
     for (uint64_t i = 1; i <= 6; i++) {
         assert_int_equal(model_step(m, &batch, &a, i), 0);
-        if (i == 3) taken = cuda_host_live();
+        if (i == 3) taken = cuda_seen.live;
     }
     assert_int_equal(model_tally(m, &s), 0);
-    assert_int_equal(cuda_host_live(), taken);
+    assert_int_equal(cuda_seen.live, taken);
     model_free(m);
 }
 
@@ -198,7 +198,7 @@ static void lose(void *arg, const TrainReport *r)
 {
     (void)arg;
     if (lost_at && r->step >= lost_at && at_saving == (r->valid_ppl > 0))
-        cuda_host_fail_all(cudaErrorECCUncorrectable);
+        cuda_host.fail_all = cudaErrorECCUncorrectable;
 }
 
 static int train(Trial *a, const char *out, int resume)
@@ -232,20 +232,6 @@ TEST(a_lost_device_loses_nothing_saved)
     }
 }
 
-/* A kernel that cannot be launched is reported, though the device is there. */
-TEST(a_failed_launch_is_told)
-{
-    Model *m = tiny_model(cuda());
-    Batch batch = tiny_batch();
-    double mean;
-    cuda_host_fail_launch(cudaErrorNoKernelImageForDevice);
-    assert_int_equal(model_gradient(m, &batch, 1, &mean), ERR_SYSTEM);
-    assert_true(said("cudaErrorNoKernelImageForDevice") && said("clear"));
-    cuda_host_reset();
-    assert_int_equal(model_gradient(m, &batch, 1, &mean), 0);
-    model_free(m);
-}
-
 /* Every status of cuBLAS is reported in its own words. */
 TEST(a_failed_product_is_told_in_the_words_of_cublas)
 {
@@ -254,7 +240,7 @@ TEST(a_failed_product_is_told_in_the_words_of_cublas)
     double mean;
 #define X(name, value, text)                                                          \
     if (name != CUBLAS_STATUS_SUCCESS) {                                              \
-        cuda_host_fail_blas(name);                                                    \
+        cuda_host.fail_blas = name;                                                   \
         int code = model_gradient(m, &batch, 1, &mean);                               \
         int want = name == CUBLAS_STATUS_ALLOC_FAILED ? ERR_MEMORY : ERR_SYSTEM;      \
         if (code != want || !said("cuBLAS failed in linear (" #name ": " text "): ")) \
@@ -267,8 +253,8 @@ TEST(a_failed_product_is_told_in_the_words_of_cublas)
     model_free(m);
 }
 
-/* A launch fails with every error of CUDA in turn: only those after which nothing works any more are called a lost
- * device. (cudaErrorNotReady is no failure but an answer.) */
+/* A launch fails with every error of CUDA in turn, and the next is well. Only those after which nothing works any more
+ * are called a lost device. (cudaErrorNotReady is no failure but an answer.) */
 TEST(an_error_of_cuda_is_told_in_its_words)
 {
     static const struct {
@@ -288,13 +274,14 @@ TEST(an_error_of_cuda_is_told_in_its_words)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         cudaError_t e = all[i].code;
         if (e == cudaSuccess || e == cudaErrorMemoryAllocation || e == cudaErrorNotReady) continue;
-        cuda_host_fail_launch(e);
+        cuda_host.fail_launch = e;
         int code = model_gradient(m, &batch, 1, &mean), gone = 0;
         for (size_t k = 0; k < sizeof lost / sizeof *lost; k++) gone |= e == lost[k];
         if (code != ERR_SYSTEM || !said(all[i].words) ||
-            !said(gone ? "the device was lost (" : "CUDA failed in "))
+            !said(gone ? "the device was lost (" : "CUDA failed in clear ("))
             fail_msg("%s: %d, %s", all[i].words, code, error_text());
         cuda_host_reset();
+        assert_int_equal(model_gradient(m, &batch, 1, &mean), 0);
     }
     model_free(m);
 }

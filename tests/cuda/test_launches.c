@@ -70,8 +70,7 @@ typedef struct {
 
 static Calls now(void)
 {
-    return (Calls){cuda_host_launches(), cuda_host_products(), cuda_host_bytes(),
-                   cuda_host_sends()};
+    return (Calls){cuda_seen.launches, cuda_seen.products, cuda_seen.bytes, cuda_seen.sends};
 }
 
 static Calls since(Calls before)

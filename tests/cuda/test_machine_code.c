@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/memory.h"
+#include "tests/lib/scratch.h"
 
 enum { HMMA = 0x23c, HGMMA = 0x9f0, FFMA = 0x223, LDL = 0x983, STL = 0x387, OPCODES = 1 << 12 };
 enum { BYTES = 16, FRAME_SIZE = 0x11 };
@@ -52,15 +52,8 @@ static glob_t cubins(const char *pattern)
 static Cubin cubin_read(const char *path)
 {
     Cubin c = {0};
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    assert_int_equal(fseek(f, 0, SEEK_END), 0);
-    c.n = (size_t)ftell(f);
-    rewind(f);
-    c.bytes = memory_new(c.n, 1);
+    c.bytes = (unsigned char *)path_slurp(path, &c.n);
     assert_non_null(c.bytes);
-    assert_int_equal(fread(c.bytes, 1, c.n, f), c.n);
-    fclose(f);
     const Elf64_Ehdr *head = (const void *)c.bytes;
     assert_true(c.n > sizeof *head && memcmp(head->e_ident, ELFMAG, SELFMAG) == 0);
     c.section = (const void *)(c.bytes + head->e_shoff);
@@ -166,7 +159,6 @@ TEST(attention_is_on_tensor_cores)
          * and of bf16 */
         assert_int_equal(kernels, 2 * (9 + 8 + 3 + 3));
         assert_int_equal(plain, 2 + 3 + 2); /* attend, columns, rows: f32 */
-        memory_free(cubin.bytes);
     }
     globfree(&file);
 }
@@ -185,7 +177,6 @@ TEST(spoiled_kernels_are_seen)
             assert_false(on_tensor_cores(&c));
         }
         assert_int_equal(spoiled, 2);
-        memory_free(cubin.bytes);
     }
     globfree(&file);
 }

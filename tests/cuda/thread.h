@@ -28,10 +28,10 @@ void cuda_host_barrier(const char *file, int line);
 /* Operations of lanes on each other's words. arg: source lane, mask of xor. */
 typedef enum { CUDA_HOST_SYNC, CUDA_HOST_SHUFFLE, CUDA_HOST_XOR } CudaHostWarp;
 
-/* Waits for the lanes of `mask` that have not left, all with the same operation, mask and place.
- * width: a power of two <= 32. A lane that takes no part counts as a word of all ones. */
+/* Waits for the lanes of `mask` that have not left, all with the same operation, mask and place. A lane that takes no
+ * part counts as a word of all ones. */
 unsigned long long cuda_host_warp(CudaHostWarp op, unsigned mask, unsigned long long value, int arg,
-                                  int width, const char *file, int line);
+                                  const char *file, int line);
 
 /* Ends the launch with a fault of this text (assertion, __trap). */
 void cuda_host_trap(const char *file, int line) __attribute__((noreturn));

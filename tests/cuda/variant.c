@@ -16,11 +16,11 @@ static __attribute__((constructor)) void choose_order(void)
     const char *order = getenv("TROTTER_CUDA_ORDER"), *devices = getenv("TROTTER_CUDA_DEVICES");
     const char *streams = getenv("TROTTER_CUDA_STREAMS");
     if (order) cuda_host_order(strtoull(order, NULL, 10));
-    if (devices) cuda_host_device(atoi(devices), CUDART_VERSION);
+    if (devices) cuda_host.devices = atoi(devices);
     if (streams) {
         cuda_host_streams(strcmp(streams, "newest") == 0 ? CUDA_HOST_NEWEST : CUDA_HOST_OLDEST);
         cuda_host_lazy(1);
     }
-    if (getenv("TROTTER_CUDA_TF32")) cuda_host_tf32(CUDA_HOST_TF32_NEAREST);
-    cuda_host_deaf(getenv("TROTTER_CUDA_DEAF") != NULL);
+    if (getenv("TROTTER_CUDA_TF32")) cuda_host_tf32 = CUDA_HOST_TF32_NEAREST;
+    cuda_host_deaf = getenv("TROTTER_CUDA_DEAF") != NULL;
 }

@@ -49,6 +49,29 @@ typedef struct {
     unsigned needed; /* bits: din accumulated that may not be left out */
 } Op;                /* back NULL: the kernel has no backward pass, and every input is fixed */
 
+/* REF, RUN and BACK begin these functions, whose parameters have the names below. SIZE and INPUT_SIZES are counts of
+ * numbers, of all inputs in their order. */
+#define UNUSED __attribute__((unused))
+#define REF(name) \
+    static void name##_ref(UNUSED const Trial *t, UNUSED const double *const *in, double *out)
+#define RUN(name)                                                                        \
+    static void name##_run(const Backend *b, const Trial *t, void *const *in, void *out, \
+                           UNUSED void *kept)
+#define BACK(name)                                                                     \
+    static void name##_dback(const Backend *b, const Trial *t, UNUSED void *const *in, \
+                             UNUSED void *out, UNUSED void *kept, const void *dout,    \
+                             void *const *din)
+#define SIZE(name, n)                         \
+    static size_t name(UNUSED const Trial *t) \
+    {                                         \
+        return n;                             \
+    }
+#define INPUT_SIZES(name, ...)                   \
+    static size_t name(const Trial *t, int i)    \
+    {                                            \
+        return (size_t[INPUTS]){__VA_ARGS__}[i]; \
+    }
+
 static double ref_keep(const Dropout *d, uint64_t i)
 {
     uint32_t w[4];
@@ -58,31 +81,12 @@ static double ref_keep(const Dropout *d, uint64_t i)
     return (double)w[i % 4] >= d->rate * 4294967296.0 ? 1 / (1 - d->rate) : 0;
 }
 
-static size_t size_ND(const Trial *t)
-{
-    return t->N * t->D;
-}
-static size_t size_N(const Trial *t)
-{
-    return t->N;
-}
-static size_t size_none(const Trial *t)
-{
-    (void)t;
-    return 0;
-}
-static size_t size_2N(const Trial *t)
-{
-    return 2 * t->N;
-}
-static size_t size_NH(const Trial *t)
-{
-    return t->N * t->H;
-}
-static size_t size_NV(const Trial *t)
-{
-    return t->N * t->V;
-}
+SIZE(size_ND, t->N * t->D)
+SIZE(size_N, t->N)
+SIZE(size_none, 0)
+SIZE(size_2N, 2 * t->N)
+SIZE(size_NH, t->N * t->H)
+SIZE(size_NV, t->N * t->V)
 
 /* ---- attention: qkv, relative (act: CLIP or 0); q and k v apart: q, relative, kv ----------------- */
 
@@ -94,30 +98,12 @@ enum {
     GROUPED = 128 /* fewer heads of keys and values */
 };
 /* Returns the heads of keys and values, and their numbers in a row. */
-static size_t kv_heads(const Trial *t)
-{
-    return !(t->act & GROUPED) ? t->H : t->H % 2 ? 1 : t->H / 2;
-}
-static size_t kv_width(const Trial *t)
-{
-    return kv_heads(t) * (t->D / t->H);
-}
-static size_t attention_inputs(const Trial *t, int i)
-{
-    return i == 0 ? t->N * (t->D + 2 * kv_width(t)) : 0;
-}
-static size_t relative_inputs(const Trial *t, int i)
-{
-    return (size_t[INPUTS]){attention_inputs(t, 0), (2 * CLIP + 1) * t->D / t->H}[i];
-}
-static size_t memory_inputs(const Trial *t, int i)
-{
-    return (size_t[INPUTS]){t->N * t->D, 0, 2 * t->M * kv_width(t)}[i];
-}
-static size_t more_inputs(const Trial *t, int i)
-{
-    return (size_t[INPUTS]){t->N * t->D, relative_inputs(t, 1), 2 * t->N * kv_width(t)}[i];
-}
+SIZE(kv_heads, !(t->act & GROUPED) ? t->H : t->H % 2 ? 1 : t->H / 2)
+SIZE(kv_width, kv_heads(t) * (t->D / t->H))
+INPUT_SIZES(attention_inputs, (t->D + 2 * kv_width(t)) * t->N)
+INPUT_SIZES(relative_inputs, attention_inputs(t, 0), (2 * CLIP + 1) * t->D / t->H)
+INPUT_SIZES(memory_inputs, t->N * t->D, 0, 2 * t->M * kv_width(t))
+INPUT_SIZES(more_inputs, t->N * t->D, relative_inputs(t, 1), 2 * t->N * kv_width(t))
 static size_t attention_count(const Trial *t)
 {
     size_t longest = 0;
@@ -181,7 +167,7 @@ static void attention_row(const Trial *t, const double *const *in, size_t h, siz
                 a * k[j * ld + kv_width(t) + h * kv_heads(t) / t->H * E + e];
     }
 }
-static void attention_ref(const Trial *t, const double *const *in, double *out)
+REF(attention)
 {
     for (size_t s = 0; s < t->S; s++)
         for (size_t r = t->start[s]; r < t->start[s + 1]; r++)
@@ -214,13 +200,12 @@ static Attention attention_of(const Backend *b, const Trial *t, void *const *in)
                        .clip = (size_t)(t->act & CLIP),
                        .drop = t->drop};
 }
-static void attention_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
+RUN(attention)
 {
     Attention a = attention_of(b, t, in);
     b->attention(&a, out, kept);
 }
-static void attention_dback(const Backend *b, const Trial *t, void *const *in, void *out,
-                            void *kept, const void *dout, void *const *din)
+BACK(attention)
 {
     Attention a = attention_of(b, t, in);
     b->attention_back(&a, out, kept, dout, din[0], keys_or_values(b, t, din, 0),
@@ -230,14 +215,8 @@ static void attention_dback(const Backend *b, const Trial *t, void *const *in, v
 
 /* ---- attention to listed rows: q, relative, kv (M, 2 D); act: CLIP or 0 ------------------------- */
 
-static size_t listed_inputs(const Trial *t, int i)
-{
-    return i == 1 ? relative_inputs(t, 1) : memory_inputs(t, i);
-}
-static size_t listed_count(const Trial *t)
-{
-    return 2 * (t->D / t->H + LISTED + 16);
-}
+INPUT_SIZES(listed_inputs, t->N * t->D, relative_inputs(t, 1), 2 * t->M * kv_width(t))
+SIZE(listed_count, 2 * (t->D / t->H + LISTED + 16))
 /* A spoiled row does not see the first key, or near keys get the relative row of keys a token farther. */
 static void listed_row(const Trial *t, const double *const *in, size_t h, size_t n, double *out)
 {
@@ -261,14 +240,13 @@ static void listed_row(const Trial *t, const double *const *in, size_t h, size_t
                 w[j] / sum * in[2][((size_t)t->key[n * LISTED + j] * 2 + 1) * W + kv + e];
     }
 }
-static void listed_ref(const Trial *t, const double *const *in, double *out)
+REF(listed)
 {
     for (size_t n = 0; n < t->N; n++)
         for (size_t h = 0; h < t->H; h++) listed_row(t, in, h, n, out);
 }
-static void listed_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
+RUN(listed)
 {
-    (void)kept;
     Listed a = {.N = t->N,
                 .count = t->count,
                 .key = t->key,

@@ -22,19 +22,10 @@ static void *norm_shift(const Trial *t, void *b)
 {
     return t->act & RMS ? NULL : b;
 }
-static size_t rms_inputs(const Trial *t, int i)
-{
-    return (size_t[INPUTS]){t->N * t->D, t->D}[i];
-}
-static size_t norm_inputs(const Trial *t, int i)
-{
-    return (size_t[INPUTS]){t->N * t->D, t->D, t->D}[i];
-}
-static size_t norm_count(const Trial *t)
-{
-    return 2 * t->D + 16;
-}
-static void norm_ref(const Trial *t, const double *const *in, double *out)
+INPUT_SIZES(rms_inputs, t->N * t->D, t->D)
+INPUT_SIZES(norm_inputs, t->N * t->D, t->D, t->D)
+SIZE(norm_count, 2 * t->D + 16)
+REF(norm)
 {
     size_t D = t->D;
     for (size_t r = 0; r < t->N; r++) {
@@ -48,29 +39,24 @@ static void norm_ref(const Trial *t, const double *const *in, double *out)
                 (x[i] - mean) / sqrt(var + norm_of_trial(t).eps) * in[1][i] + (rms ? 0 : in[2][i]);
     }
 }
-static void norm_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
+RUN(norm)
 {
     b->norm(t->N, t->D, norm_of_trial(t), in[0], in[1], norm_shift(t, in[2]), out, kept);
 }
-static void norm_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
-                       const void *dout, void *const *din)
+BACK(norm)
 {
-    (void)out;
     b->norm_back(t->N, t->D, norm_of_trial(t), in[0], in[1], kept, dout, 0, NULL, din[0], din[1],
                  norm_shift(t, din[2]));
 }
 
 /* These compute y + x / 2 - y / 4, the norm y with x beside it. The adjoint of x begins as the sum of terms. */
-static size_t skip_kept(const Trial *t)
-{
-    return 2 * t->N + t->N * t->D;
-}
-static void skip_ref(const Trial *t, const double *const *in, double *out)
+SIZE(skip_kept, 2 * t->N + t->N * t->D)
+REF(skip)
 {
     norm_ref(t, in, out);
     for (size_t i = 0; i < t->N * t->D; i++) out[i] = 0.75 * out[i] + 0.5 * in[0][i];
 }
-static void skip_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
+RUN(skip)
 {
     void *y = kept;
     const LinTerm term[] = {{.c = 0.75, .x = y}, {.c = 0.5, .x = in[0]}};
@@ -78,10 +64,8 @@ static void skip_run(const Backend *b, const Trial *t, void *const *in, void *ou
             backend_at(b, kept, t->N * t->D));
     b->lin(t->N, t->D, 2, term, out);
 }
-static void skip_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
-                       const void *dout, void *const *din)
+BACK(skip)
 {
-    (void)out;
     void *dy = kept, *stats = backend_at(b, kept, t->N * t->D);
     const LinTerm scaled = {.c = 0.75, .x = dout};
     const LinTerm term[] = {{.c = 2, .x = dout}, {.c = -1.5, .x = dout}};
@@ -92,15 +76,9 @@ static void skip_dback(const Backend *b, const Trial *t, void *const *in, void *
 
 /* ---- rotary positions: x, whose last columns may stay; table (V, E) ------------------------------- */
 
-static size_t rotate_width(const Trial *t)
-{
-    return t->D / t->H / 2 * 2;
-}
-static size_t rotate_inputs(const Trial *t, int i)
-{
-    return (size_t[INPUTS]){t->N * t->D, t->V * rotate_width(t)}[i];
-}
-static void rotate_ref(const Trial *t, const double *const *in, double *out)
+SIZE(rotate_width, t->D / t->H / 2 * 2)
+INPUT_SIZES(rotate_inputs, t->N * t->D, rotate_width(t) * t->V)
+REF(rotate)
 {
     size_t E = rotate_width(t);
     memcpy(out, in[0], t->N * t->D * sizeof *out);
@@ -112,31 +90,21 @@ static void rotate_ref(const Trial *t, const double *const *in, double *out)
             out[r * t->D + c] = x[c] * turn[0] + (e < E / 2 ? -1 : 1) * x[pair] * turn[E / 2];
         }
 }
-static void rotate_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
+RUN(rotate)
 {
-    (void)kept;
     b->copy(out, in[0], t->N * t->D);
     b->rotate(t->N, t->H, rotate_width(t), out, t->D, t->position, in[1], 0);
 }
-static void rotate_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
-                         const void *dout, void *const *din)
+BACK(rotate)
 {
-    (void)kept, (void)out;
     b->copy(din[0], dout, t->N * t->D);
     b->rotate(t->N, t->H, rotate_width(t), din[0], t->D, t->position, in[1], 1);
 }
 
 /* ---- bias and dropout, bias and activation: x, b ------------------------------------------------ */
 
-static size_t bias_inputs(const Trial *t, int i)
-{
-    return (size_t[INPUTS]){t->N * t->D, t->D}[i];
-}
-static size_t bias_count(const Trial *t)
-{
-    (void)t;
-    return 32;
-}
+INPUT_SIZES(bias_inputs, t->N * t->D, t->D)
+SIZE(bias_count, 32)
 enum { ACT_NONE = -1 };
 static double ref_act(int act, double u)
 {
@@ -148,12 +116,12 @@ static double ref_act(int act, double u)
     if (act == ACT_ERF) return u * 0.5 * erfc(-u / sqrt(2));
     return u;
 }
-static void bias_ref(const Trial *t, const double *const *in, double *out)
+REF(bias)
 {
     for (size_t i = 0; i < t->N * t->D; i++)
         out[i] = ref_act(t->act, in[0][i] + in[1][i % t->D]) * ref_keep(&t->drop, i);
 }
-static void bias_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
+RUN(bias)
 {
     if (t->act == ACT_NONE) {
         b->copy(out, in[0], t->N * t->D);
@@ -164,10 +132,8 @@ static void bias_run(const Backend *b, const Trial *t, void *const *in, void *ou
     b->copy(u, in[0], t->N * t->D);
     b->bias_act(t->N, t->D, u, in[1], t->act, t->drop, out);
 }
-static void bias_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
-                       const void *dout, void *const *din)
+BACK(bias)
 {
-    (void)in;
     void *u = t->act == ACT_RELU ? NULL : kept, *y = t->act == ACT_RELU ? out : NULL;
     b->copy(din[0], dout, t->N * t->D);
     if (t->act == ACT_NONE)
@@ -177,15 +143,9 @@ static void bias_dback(const Backend *b, const Trial *t, void *const *in, void *
 }
 
 /* Gated activations: u (N, 2 D), b (2 D). */
-static size_t gated_inputs(const Trial *t, int i)
-{
-    return 2 * bias_inputs(t, i);
-}
-static size_t size_2ND(const Trial *t)
-{
-    return 2 * t->N * t->D;
-}
-static void gated_ref(const Trial *t, const double *const *in, double *out)
+INPUT_SIZES(gated_inputs, 2 * t->N * t->D, 2 * t->D)
+SIZE(size_2ND, 2 * t->N * t->D)
+REF(gated)
 {
     size_t D = t->D;
     for (size_t i = 0; i < t->N * D; i++) {
@@ -193,39 +153,25 @@ static void gated_ref(const Trial *t, const double *const *in, double *out)
         out[i] = ref_act(t->act, u[0] + b[0]) * (u[D] + b[D]) * ref_keep(&t->drop, i);
     }
 }
-static void gated_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
+RUN(gated)
 {
     b->copy(kept, in[0], 2 * t->N * t->D);
     b->bias_act(t->N, t->D, kept, in[1], t->act, t->drop, out);
 }
-static void gated_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
-                        const void *dout, void *const *din)
+BACK(gated)
 {
-    (void)in, (void)out;
     b->bias_act_back(t->N, t->D, kept, NULL, t->act, t->drop, dout, din[0], din[1]);
 }
 
 /* ---- sum after a sublayer: k, b, x, w, c; act: the norm of x / 2 + 5/4 k', or that sum and k' ----------------- */
 
 enum { SUM_NORM, SUM_ALONE, SUM_RMS = RMS };
-static size_t residual_inputs(const Trial *t, int i)
-{
-    return (size_t[INPUTS]){t->N * t->D, t->D, t->N * t->D, t->D, t->D}[i];
-}
-static size_t alone_inputs(const Trial *t, int i)
-{
-    return i < 3 ? residual_inputs(t, i) : 0;
-}
-static size_t residual_rms_inputs(const Trial *t, int i)
-{
-    return i < 4 ? residual_inputs(t, i) : 0;
-}
+INPUT_SIZES(residual_inputs, t->N * t->D, t->D, t->N * t->D, t->D, t->D)
+INPUT_SIZES(alone_inputs, t->N * t->D, t->D, t->N * t->D)
+INPUT_SIZES(residual_rms_inputs, t->N * t->D, t->D, t->N * t->D, t->D)
 /* Counts k', the sum and stats. */
-static size_t residual_kept(const Trial *t)
-{
-    return 2 * (t->N + t->N * t->D);
-}
-static void residual_ref(const Trial *t, const double *const *in, double *out)
+SIZE(residual_kept, 2 * (t->N + t->N * t->D))
+REF(residual)
 {
     size_t n = t->N * t->D;
     double *r = malloc(n * sizeof *r);
@@ -240,7 +186,7 @@ static void residual_ref(const Trial *t, const double *const *in, double *out)
         norm_ref(t, (const double *const[]){r, in[3], in[4]}, out);
     free(r);
 }
-static void residual_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
+RUN(residual)
 {
     size_t n = t->N * t->D;
     void *k = kept, *r = backend_at(b, k, n), *stats = backend_at(b, r, n);
@@ -256,14 +202,12 @@ static void residual_run(const Backend *b, const Trial *t, void *const *in, void
                 NULL);
     b->lin_back(t->N, t->D, 1, &again, k);
 }
-static void residual_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
-                           const void *dout, void *const *din)
+BACK(residual)
 {
     size_t n = t->N * t->D;
     void *dr = kept, *r = backend_at(b, dr, n), *stats = backend_at(b, r, n);
     LinTerm x = {.c = 0.5, .dx = din[2]};
     LinTerm k[] = {{.c = 1.25, .x = dr}, {.c = 1, .x = dr}};
-    (void)out;
     if (t->act != SUM_ALONE)
         b->norm_back(t->N, t->D, norm_of_trial(t), r, in[3], stats, dout, 0, &x, dr, din[3],
                      norm_shift(t, din[4]));
@@ -277,11 +221,8 @@ static void residual_dback(const Backend *b, const Trial *t, void *const *in, vo
 /* r = 1/2 x0 - 5/4 s0 x1 + 2 s1 g x2 + 3/4 s0 g s0 x0 - g x1 has scalars and a gate, one factor twice in a term, and
  * one register in two terms. */
 
-static size_t lin_inputs(const Trial *t, int i)
-{
-    return (size_t[INPUTS]){t->N * t->D, t->N * t->D, t->N * t->D, 2, t->N}[i];
-}
-static void lin_ref(const Trial *t, const double *const *in, double *out)
+INPUT_SIZES(lin_inputs, t->N * t->D, t->N * t->D, t->N * t->D, 2, t->N)
+REF(lin)
 {
     const double *s = in[3];
     for (size_t i = 0; i < t->N * t->D; i++) {
@@ -301,17 +242,14 @@ static void lin_terms(const Backend *b, void *const *in, void *const *d, LinTerm
     t[3] = (LinTerm){0.75, in[0], d[0], 3, {{in[3], d[3], 0}, {in[4], d[4], 1}, {in[3], d[3], 0}}};
     t[4] = (LinTerm){-1, in[1], d[1], 1, {{in[4], d[4], 1}}};
 }
-static void lin_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
+RUN(lin)
 {
-    (void)kept;
     LinTerm term[5];
     lin_terms(b, in, NULL, term);
     b->lin(t->N, t->D, 5, term, out);
 }
-static void lin_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
-                      const void *dout, void *const *din)
+BACK(lin)
 {
-    (void)kept, (void)out;
     LinTerm term[5];
     lin_terms(b, in, din, term);
     b->lin_back(t->N, t->D, 5, term, dout);
@@ -319,11 +257,8 @@ static void lin_dback(const Backend *b, const Trial *t, void *const *in, void *o
 
 /* ---- gate: x0, x1, w (2, D), b (1) -------------------------------------------------------------- */
 
-static size_t gate_inputs(const Trial *t, int i)
-{
-    return (size_t[INPUTS]){t->N * t->D, t->N * t->D, 2 * t->D, 1}[i];
-}
-static void gate_ref(const Trial *t, const double *const *in, double *out)
+INPUT_SIZES(gate_inputs, t->N * t->D, t->N * t->D, 2 * t->D, 1)
+REF(gate)
 {
     for (size_t r = 0; r < t->N; r++) {
         double z = in[3][0];
@@ -332,15 +267,12 @@ static void gate_ref(const Trial *t, const double *const *in, double *out)
         out[r] = t->act == ACT_TANH ? tanh(z) : 1 / (1 + exp(-z));
     }
 }
-static void gate_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
+RUN(gate)
 {
-    (void)kept;
     b->gate(t->N, t->D, 2, (const void *const[]){in[0], in[1]}, in[2], in[3], t->act, out);
 }
-static void gate_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
-                       const void *dout, void *const *din)
+BACK(gate)
 {
-    (void)kept;
     b->gate_back(t->N, t->D, 2, (const void *const[]){in[0], in[1]}, in[2], t->act, out, dout, din,
                  din[2], din[3]);
 }
@@ -348,11 +280,8 @@ static void gate_dback(const Backend *b, const Trial *t, void *const *in, void *
 /* ---- embedding: E (V, D), P (V, D) -------------------------------------------------------------- */
 
 #define EMBED_SCALE 1.375
-static size_t embed_inputs(const Trial *t, int i)
-{
-    return (size_t[INPUTS]){t->V * t->D, t->V * t->D}[i];
-}
-static void embed_ref(const Trial *t, const double *const *in, double *out)
+INPUT_SIZES(embed_inputs, t->V * t->D, t->V * t->D)
+REF(embed)
 {
     for (size_t i = 0; i < t->N * t->D; i++) {
         size_t r = i / t->D, c = i % t->D;
@@ -361,15 +290,12 @@ static void embed_ref(const Trial *t, const double *const *in, double *out)
                  ref_keep(&t->drop, i);
     }
 }
-static void embed_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
+RUN(embed)
 {
-    (void)kept;
     b->embed(t->N, t->D, t->token, t->position, in[0], EMBED_SCALE, in[1], t->drop, out);
 }
-static void embed_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
-                        const void *dout, void *const *din)
+BACK(embed)
 {
-    (void)kept, (void)in, (void)out;
     if (din[0]) b->embed_back(t->N, t->D, t->V, t->token, EMBED_SCALE, t->drop, dout, din[0]);
 }
 
@@ -377,21 +303,15 @@ static void embed_dback(const Backend *b, const Trial *t, void *const *in, void 
 
 enum { LABELS = -1 /* weights that sum to 0.75 */ };
 
-static size_t loss_inputs(const Trial *t, int i)
-{
-    return i == 0 ? t->N * t->V : 0;
-}
-static size_t loss_count(const Trial *t)
-{
-    return t->V + 16;
-}
+INPUT_SIZES(loss_inputs, t->N * t->V)
+SIZE(loss_count, t->V + 16)
 static Labels labels_of(const Trial *t)
 {
     double smooth = t->act / 1000.0, V = (double)t->V;
     if (t->act == LABELS) return (Labels){0.5, 0.25 / V};
     return (Labels){.hit = 1 - smooth, .all = smooth / V};
 }
-static void loss_ref(const Trial *t, const double *const *in, double *out)
+REF(loss)
 {
     Labels q = labels_of(t);
     for (size_t r = 0; r < t->N; r++) {
@@ -408,14 +328,12 @@ static void loss_call(const Backend *b, const Trial *t, const void *z, void *wor
     b->copy(work, z, t->N * t->V);
     b->cross_entropy(t->N, t->V, work, t->target, labels_of(t), grad, work, out);
 }
-static void loss_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
+RUN(loss)
 {
     loss_call(b, t, in[0], kept, NULL, out);
 }
-static void loss_dback(const Backend *b, const Trial *t, void *const *in, void *out, void *kept,
-                       const void *dout, void *const *din)
+BACK(loss)
 {
-    (void)kept;
     double grad;
     b->get(&grad, dout, 1);
     b->send(t->grad, &grad, sizeof grad);
@@ -425,20 +343,14 @@ static void loss_dback(const Backend *b, const Trial *t, void *const *in, void *
 /* ---- the best of a row: z (N, V); the output is log p, its columns are kept; act: how many -- */
 
 enum { BEST_FEW = 3, BEST_MANY = 40 };
-static size_t best_of(const Trial *t)
-{
-    return (size_t)t->act < t->V ? (size_t)t->act : t->V;
-}
-static size_t best_output(const Trial *t)
-{
-    return t->N * best_of(t);
-}
+SIZE(best_of, (size_t)t->act < t->V ? (size_t)t->act : t->V)
+SIZE(best_output, t->N *best_of(t))
 static int falling(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x < y) - (x > y);
 }
-static void best_ref(const Trial *t, const double *const *in, double *out)
+REF(best)
 {
     size_t K = best_of(t), bytes = t->V * sizeof(double);
     double *z = malloc(bytes);
@@ -451,7 +363,7 @@ static void best_ref(const Trial *t, const double *const *in, double *out)
     }
     free(z);
 }
-static void best_run(const Backend *b, const Trial *t, void *const *in, void *out, void *kept)
+RUN(best)
 {
     b->best(t->N, t->V, best_of(t), in[0], kept, out);
 }

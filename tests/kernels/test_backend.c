@@ -2,6 +2,7 @@
  * instruction set, against plain loops of doubles. */
 #include "tests/lib/test.h"
 
+#include "tests/lib/attention_twin.h"
 #include "tests/lib/kernel_buffers.h"
 
 /* ---- the choice of a backend ---------------------------------------------------------------------------- */
@@ -103,17 +104,6 @@ TEST(matrix_products)
             }
 }
 
-/* Rounds a float to 8 bits of significand, nearest even, by its bits. */
-static double round_bf16(double x)
-{
-    float f = (float)x;
-    uint32_t u;
-    memcpy(&u, &f, sizeof u);
-    u = (u + 0x7fff + (u >> 16 & 1)) & 0xffff0000u;
-    memcpy(&f, &u, sizeof f);
-    return (double)f;
-}
-
 /* In bf16 C is the product of the rounded factors, to the rounding of f32 sums of K numbers below 2.25. Its bits are the
  * same whatever the number of threads. */
 TEST(products_of_rounded_factors)
@@ -130,7 +120,7 @@ TEST(products_of_rounded_factors)
     void *dA = buffer_new(b, M * K, A), *dB = buffer_new(b, K * N, B), *C = plain_new(b, M * N);
     for (size_t i = 0; i < M * N; i++)
         for (size_t k = 0; k < K; k++)
-            ref[i] += round_bf16(A[i / N * K + k]) * round_bf16(B[k * N + i % N]);
+            ref[i] += twin_rounded(1, A[i / N * K + k]) * twin_rounded(1, B[k * N + i % N]);
     int before = backend_threads(0);
     for (int threads = 1; threads <= 3; threads++) {
         backend_threads(threads);

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <unistr.h>
+
 enum { GP_END, GP_LINE, GP_WORD, GP_NUMBER, GP_STRING, GP_MARK };
 
 typedef struct {
@@ -45,25 +47,13 @@ static inline int gp_is(GpToken t, const char *word)
 
 /* ---- bytes ------------------------------------------------------------------------------------------ */
 
-/* Returns the bytes of the character at s; 0 where it is a control or a separator of lines, or no character. Source:
- * RFC 3629, section 4, its table of bytes. */
+/* Returns the bytes of the character at s; 0 where it is a control or a separator of lines, or no character. */
 static inline size_t gp_character(const char *s)
 {
-    const unsigned char *c = (const unsigned char *)s;
-    unsigned low = 0x80, high = 0xbf;
-    size_t n = c[0] < 0x80 ? 1 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
-    if (n == 1) return c[0] >= 0x20 && c[0] != 0x7f;
-    if (c[0] < 0xc2 || c[0] > 0xf4) return 0;
-    if (c[0] == 0xc2) low = 0xa0; /* C1 */
-    if (c[0] == 0xe0) low = 0xa0;
-    if (c[0] == 0xed) high = 0x9f;
-    if (c[0] == 0xf0) low = 0x90;
-    if (c[0] == 0xf4) high = 0x8f;
-    if (c[1] < low || c[1] > high) return 0;
-    for (size_t i = 2; i < n; i++)
-        if ((c[i] & 0xc0) != 0x80) return 0;
-    int lines = n == 3 && c[0] == 0xe2 && c[1] == 0x80 && (c[2] == 0xa8 || c[2] == 0xa9);
-    return lines ? 0 : n;
+    ucs4_t c = 0;
+    int n = u8_strmbtouc(&c, (const uint8_t *)s);
+    int line = c == 0x2028 || c == 0x2029;
+    return n <= 0 || c < 0x20 || (c >= 0x7f && c < 0xa0) || line ? 0 : (size_t)n;
 }
 
 /* ---- tokens ----------------------------------------------------------------------------------------- */

@@ -117,11 +117,10 @@ static inline void read_log(const char *dir, Log *l)
  * same steps. */
 static inline double apart(const Log *a, const Log *b)
 {
-    static const int column[] = {0, 1, 2, 3, 4, 5, 6};
     double most = a->rows == b->rows && a->rows > 3 ? 0 : 1e9;
     for (size_t i = 0; i < a->rows && i < b->rows; i++)
-        for (size_t k = 0; k < sizeof column / sizeof *column; k++) {
-            double x = a->x[i][column[k]], y = b->x[i][column[k]];
+        for (int c = 0; c < COLUMNS - 1; c++) { /* the last one is a speed */
+            double x = a->x[i][c], y = b->x[i][c];
             if (isnan(x) && isnan(y)) continue;
             double e = fabs(x - y) / fmax(fabs(x), 1e-30);
             if (!(e <= most)) most = isnan(e) ? 1e9 : e;

@@ -94,6 +94,7 @@ static void sublayer_free(Sublayer *s)
 {
     for (int i = 0; i < TENSORS; i++) memory_free(s->t[i]);
 }
+#define OWN_SUBLAYER SCOPED(sublayer_free) Sublayer
 
 /* Computes y (n, D), the norm of rows x (n, D) with the sublayer's weights. */
 static void normed(const Sublayer *s, int n, double (*x)[D], double (*y)[D])
@@ -209,7 +210,7 @@ enum { F, G, C };
 static void advance(Model *m, const char *name, int op, int n, double (*y)[D], const Sight *sight,
                     int c, double (*memory)[D])
 {
-    Sublayer s = sublayer(m, name);
+    OWN_SUBLAYER s = sublayer(m, name);
     Sight own = sight ? *sight : (Sight){0};
     double x[T][D], k[T][D];
     own.relative = s.t[RELATIVE];
@@ -219,7 +220,6 @@ static void advance(Model *m, const char *name, int op, int n, double (*y)[D], c
     if (op == C) cross(&s, n, x, c, memory, k);
     if (op == G) feed_forward(m, &s, n, x, k);
     add(m, &s, n, k, y);
-    sublayer_free(&s);
 }
 
 /* Computes memory (n, D) from the words of a source. */
@@ -234,19 +234,17 @@ static void encode(Model *m, const double *emb, int n, const int32_t *token, int
         advance(m, "encoder.layers.0.attn.1", F, n, y, &sight, 0, NULL);
         advance(m, "encoder.layers.0.ffn.1", G, n, y, NULL, 0, NULL);
     }
-    double *w = tiny_tensor(m, "encoder.norm.weight"), *b = tiny_tensor(m, "encoder.norm.bias");
+    OWN_NUMBERS *w = tiny_tensor(m, "encoder.norm.weight"),
+                *b = tiny_tensor(m, "encoder.norm.bias");
     for (int i = 0; i < n; i++)
         if (w && wrong != PAIR_BARE_MEMORY)
             plain_norm(w, b, y[i], memory[i]);
         else
             memcpy(memory[i], y[i], sizeof *y);
-    memory_free(w);
-    memory_free(b);
     if (wrong != PAIR_KEYS_NORMED) return;
-    Sublayer c = sublayer(m, "decoder.layers.0.cross.1");
+    OWN_SUBLAYER c = sublayer(m, "decoder.layers.0.cross.1");
     memcpy(y, memory, (size_t)n * sizeof *y);
     normed(&c, n, y, memory);
-    sublayer_free(&c);
 }
 
 static void decode(Model *m, int n, double (*y)[D], int c, double (*memory)[D], int wrong)
@@ -262,8 +260,9 @@ static void decode(Model *m, int n, double (*y)[D], int c, double (*memory)[D], 
 static void encode_alone(Model *m, const Batch *b, size_t first, int n, int wrong, double (*y)[D])
 {
     const Sight sight = sight_of(m, wrong == HEADS_CAUSAL ? 0 : T);
-    double *emb = tiny_tensor(m, "embed.weight"), *segment = tiny_tensor(m, "segment.weight");
-    double *fw = tiny_tensor(m, "final_norm.weight"), *fb = tiny_tensor(m, "final_norm.bias"), x[D];
+    OWN_NUMBERS *emb = tiny_tensor(m, "embed.weight"), *segment = tiny_tensor(m, "segment.weight");
+    OWN_NUMBERS *fw = tiny_tensor(m, "final_norm.weight"), *fb = tiny_tensor(m, "final_norm.bias");
+    double x[D];
     plain_embed(emb, n, b->input + first, y);
     for (int i = 0; i < n && segment && wrong != HEADS_NO_SEGMENT; i++) {
         int s = b->asked.segment ? b->asked.segment[first + (size_t)i] : 0;
@@ -275,14 +274,13 @@ static void encode_alone(Model *m, const Batch *b, size_t first, int n, int wron
         memcpy(x, y[i], sizeof x);
         plain_norm(fw, fb, x, y[i]);
     }
-    double *list[] = {emb, segment, fw, fb};
-    for (int i = 0; i < 4; i++) memory_free(list[i]);
 }
 
 void plain_weights(Model *m, size_t n, const int32_t *token, double *a)
 {
-    double *emb = tiny_tensor(m, "embed.weight"), y[T][D], x[T][D], q[T][D], kv[T][2 * D];
-    Sublayer s = sublayer(m, "layers.0.attn.1");
+    OWN_NUMBERS *emb = tiny_tensor(m, "embed.weight");
+    double y[T][D], x[T][D], q[T][D], kv[T][2 * D];
+    OWN_SUBLAYER s = sublayer(m, "layers.0.attn.1");
     Sight sight = sight_of(m, model_plan(m)->bidirectional ? T : 0);
     sight.relative = s.t[RELATIVE];
     plain_embed(emb, (int)n, token, y);
@@ -291,29 +289,32 @@ void plain_weights(Model *m, size_t n, const int32_t *token, double *a)
     for (int h = 0; h < H; h++)
         for (int i = 0; i < (int)n; i++)
             weigh(q[i], i, (int)n, kv, &sight, h, a + (h * (int)n + i) * (int)n);
-    sublayer_free(&s);
-    memory_free(emb);
+}
+
+/* Returns the matrix of words (V, D) behind the last row; caller: memory_free. */
+static double *words_of(Model *m)
+{
+    return tiny_tensor(m, model_config(m)->untied ? "output.weight" : "embed.weight");
 }
 
 void plain_logits(Model *m, const Batch *b, double *z)
 {
-    double *out = tiny_tensor(m, model_config(m)->untied ? "output.weight" : "embed.weight");
+    OWN_NUMBERS *out = words_of(m);
     for (size_t s = 0; s < b->S; s++) {
         double y[T][D];
         size_t first = b->start[s], n = b->start[s + 1] - first;
         encode_alone(m, b, first, (int)n, HEADS_CAUSAL, y);
         for (size_t i = 0; i < n; i++) plain_affine(V, D, out, NULL, y[i], z + (first + i) * V);
     }
-    memory_free(out);
 }
 
 /* Computes z (V) of a row h (D). */
 static void plain_word(Model *m, const double *h, int wrong, double *z)
 {
-    double *W = tiny_tensor(m, "head.dense.weight"), *b = tiny_tensor(m, "head.dense.bias");
-    double *nw = tiny_tensor(m, "head.norm.weight"), *nb = tiny_tensor(m, "head.norm.bias");
-    double *out = tiny_tensor(m, model_config(m)->untied ? "output.weight" : "embed.weight");
-    double *bias = tiny_tensor(m, "output.bias"), u[D], a[D];
+    OWN_NUMBERS *W = tiny_tensor(m, "head.dense.weight"), *b = tiny_tensor(m, "head.dense.bias");
+    OWN_NUMBERS *nw = tiny_tensor(m, "head.norm.weight"), *nb = tiny_tensor(m, "head.norm.bias");
+    OWN_NUMBERS *out = words_of(m), *bias = tiny_tensor(m, "output.bias");
+    double u[D], a[D];
     plain_affine(D, D, W, b, h, u);
     for (int c = 0; c < D; c++) u[c] = wrong == HEADS_TANH ? tanh(u[c]) : plain_gelu(u[c]);
     if (wrong == HEADS_BARE)
@@ -321,21 +322,17 @@ static void plain_word(Model *m, const double *h, int wrong, double *z)
     else
         plain_norm(nw, nb, u, a);
     plain_affine(V, D, out, wrong == HEADS_NO_BIAS ? NULL : bias, a, z);
-    double *list[] = {W, b, nw, nb, out, bias};
-    for (int i = 0; i < 6; i++) memory_free(list[i]);
 }
 
 /* Computes z (C) of a row h (D). */
 static void plain_class(Model *m, const double *h, int wrong, double *z)
 {
-    double *W = tiny_tensor(m, "pool.weight"), *b = tiny_tensor(m, "pool.bias");
-    double *out = tiny_tensor(m, "classes.weight"), *bias = tiny_tensor(m, "classes.bias");
+    OWN_NUMBERS *W = tiny_tensor(m, "pool.weight"), *b = tiny_tensor(m, "pool.bias");
+    OWN_NUMBERS *out = tiny_tensor(m, "classes.weight"), *bias = tiny_tensor(m, "classes.bias");
     double u[D];
     plain_affine(D, D, W, b, h, u);
     for (int c = 0; c < D; c++) u[c] = wrong == HEADS_GELU ? plain_gelu(u[c]) : tanh(u[c]);
     plain_affine((int)model_config(m)->classes, D, out, bias, u, z);
-    double *list[] = {W, b, out, bias};
-    for (int i = 0; i < 4; i++) memory_free(list[i]);
 }
 
 void plain_heads(Model *m, const Batch *b, int wrong, double *words, double *classes)
@@ -354,9 +351,9 @@ void plain_heads(Model *m, const Batch *b, int wrong, double *words, double *cla
 
 void plain_pair_logits(Model *m, const Batch *b, int wrong, double *z)
 {
-    double *emb = tiny_tensor(m, "embed.weight"), *fw = tiny_tensor(m, "final_norm.weight");
-    double *fb = tiny_tensor(m, "final_norm.bias"), y[T][D], memory[T][D], x[D];
-    double *out = tiny_tensor(m, model_config(m)->untied ? "output.weight" : "embed.weight");
+    OWN_NUMBERS *emb = tiny_tensor(m, "embed.weight"), *out = words_of(m);
+    OWN_NUMBERS *fw = tiny_tensor(m, "final_norm.weight"), *fb = tiny_tensor(m, "final_norm.bias");
+    double y[T][D], memory[T][D], x[D];
     for (size_t s = 0; s < b->S; s++) {
         size_t r = wrong == PAIR_NEXT_SOURCE ? (s + 1) % b->S : s, first = b->start[s];
         int n = (int)(b->start[s + 1] - first);
@@ -369,8 +366,4 @@ void plain_pair_logits(Model *m, const Batch *b, int wrong, double *z)
             plain_affine(V, D, out, NULL, fw ? x : y[i], z + (first + (size_t)i) * V);
         }
     }
-    memory_free(emb);
-    memory_free(fw);
-    memory_free(fb);
-    memory_free(out);
 }

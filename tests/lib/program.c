@@ -56,74 +56,75 @@ static int code_of(int status)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/* Returns the line "cd FOLDER && BEFORE LINE AFTER". The caller frees it. */
-static char *shell_line(const char *before, const char *format, va_list args, const char *after)
+static char *formatted(const char *format, va_list args)
 {
-    char *line = NULL;
-    size_t bytes;
-    FILE *f = open_memstream(&line, &bytes);
-    assert_non_null(f);
-    fprintf(f, "cd '%s' && %s ", folder, before);
-    vfprintf(f, format, args);
-    fputs(after, f);
-    assert_int_equal(fclose(f), 0);
-    return line;
+    char *text;
+    assert_true(vasprintf(&text, format, args) >= 0);
+    return text;
+}
+
+static void free_text(char **text)
+{
+    free(*text);
+}
+#define OWN_LINE __attribute__((cleanup(free_text))) char
+
+/* Declares `line`, what a function's last arguments say. */
+#define LINE(format)                          \
+    va_list args;                             \
+    va_start(args, format);                   \
+    OWN_LINE *line = formatted(format, args); \
+    va_end(args)
+
+/* Returns "cd FOLDER && BEFORE LINE AFTER". */
+static char *in_folder(const char *before, const char *line, const char *after)
+{
+    char *text;
+    assert_true(asprintf(&text, "cd '%s' && %s %s%s", folder, before, line, after) >= 0);
+    return text;
+}
+
+static int run_in_folder(const char *line, const char *after)
+{
+    OWN_LINE *whole = in_folder("{", line, after);
+    return system(whole);
 }
 
 int shell(const char *format, ...)
 {
-    va_list args;
-    va_start(args, format);
-    char *line = shell_line("{", format, args, "\n} >out.txt 2>err.txt </dev/null");
-    va_end(args);
-    int status = system(line);
-    free(line);
+    LINE(format);
+    int status = run_in_folder(line, "\n} >out.txt 2>err.txt </dev/null");
     file_read("out.txt", out, sizeof out);
     file_read("err.txt", err, sizeof err);
     return code_of(status);
 }
 
-static void must_end(char *line)
-{
-    if (system(line) != 0) fail_msg("%s", line);
-    free(line);
-}
-
 void shell_ok(const char *format, ...)
 {
-    va_list args;
-    va_start(args, format);
-    char *line = shell_line("{", format, args, "\n}");
-    va_end(args);
-    must_end(line);
+    LINE(format);
+    if (run_in_folder(line, "\n}") != 0) fail_msg("%s", line);
 }
 
 double shell_number(const char *format, ...)
 {
-    va_list args;
-    va_start(args, format);
-    char *line = shell_line("{", format, args, "\n} >number.txt");
-    va_end(args);
-    must_end(line);
+    LINE(format);
+    if (run_in_folder(line, "\n} >number.txt") != 0) fail_msg("%s", line);
     return strtod(file_slurp("number.txt", NULL), NULL);
 }
 
 pid_t shell_start(const char *log, const char *format, ...)
 {
     char after[64];
-    va_list args;
     snprintf(after, sizeof after, " >%s.out 2>%s.err </dev/null", log, log);
-    va_start(args, format);
-    char *line = shell_line("exec", format, args, after);
-    va_end(args);
+    LINE(format);
+    OWN_LINE *whole = in_folder("exec", line, after);
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
         signal(SIGINT, SIG_DFL); /* a shell's background ignores SIGINT */
-        execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+        execl("/bin/sh", "sh", "-c", whole, (char *)NULL);
         _exit(127);
     }
-    free(line);
     return pid;
 }
 
@@ -134,14 +135,6 @@ int shell_finish(pid_t pid)
     return code_of(status);
 }
 
-/* Returns the arguments as one line. The caller frees it. */
-static char *line_of(const char *format, va_list args)
-{
-    char *line;
-    assert_true(vasprintf(&line, format, args) >= 0);
-    return line;
-}
-
 static int run_line(const char *line)
 {
     return shell("timeout 300 %s %s", program, line);
@@ -149,24 +142,15 @@ static int run_line(const char *line)
 
 int program_run(const char *format, ...)
 {
-    va_list args;
-    va_start(args, format);
-    char *line = line_of(format, args);
-    va_end(args);
-    int status = run_line(line);
-    free(line);
-    return status;
+    LINE(format);
+    return run_line(line);
 }
 
 void expect(int status, const char *format, ...)
 {
-    va_list args;
-    va_start(args, format);
-    char *line = line_of(format, args);
-    va_end(args);
+    LINE(format);
     int got = run_line(line);
     if (got != status) fail_msg("trotter %s: status %d, not %d: %s", line, got, status, err);
-    free(line);
 }
 
 void await_lines(const char *file, int lines)
@@ -181,12 +165,8 @@ void await_lines(const char *file, int lines)
 
 int interrupt_at(const char *file, int lines, const char *format, ...)
 {
-    va_list args;
-    va_start(args, format);
-    char *line = line_of(format, args);
-    va_end(args);
+    LINE(format);
     pid_t child = shell_start("child", "nice -n 10 %s %s", program, line);
-    free(line);
     await_lines(file, lines);
     assert_int_equal(test_signal(child, SIGINT), 0);
     return shell_finish(child);
@@ -200,13 +180,9 @@ int trained(int status)
 
 void run_ok(const char *format, ...)
 {
-    va_list args;
-    va_start(args, format);
-    char *line = line_of(format, args);
-    va_end(args);
+    LINE(format);
     int got = run_line(line);
     if (!trained(got)) fail_msg("trotter %s: status %d: %s", line, got, err);
-    free(line);
 }
 
 void must_print_all(const char *arguments, const char *const *parts)
@@ -396,24 +372,15 @@ int file_has(const char *name, const char *words)
 
 char *output_of(const char *format, ...)
 {
-    va_list args;
-    va_start(args, format);
-    char *line = line_of(format, args);
-    va_end(args);
+    LINE(format);
     run_ok("%s", line);
-    free(line);
     return kept_text(strdup(out));
 }
 
 char *eval_csv(const char *format, ...)
 {
-    va_list args;
-    va_start(args, format);
-    char *line = line_of(format, args);
-    va_end(args);
-    char *text = output_of("eval --threads 1 --csv --model %s", line);
-    free(line);
-    return text;
+    LINE(format);
+    return output_of("eval --threads 1 --csv --model %s", line);
 }
 
 int says(const char *words)

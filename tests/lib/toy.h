@@ -143,19 +143,14 @@ static inline Evaluation evaluated(Model *m, int split, int context)
 
 static inline void assert_same_file(const char *a, const char *b, const char *name)
 {
-    char x[PATH], y[PATH];
-    snprintf(x, sizeof x, "%s/%s", a, name);
-    snprintf(y, sizeof y, "%s/%s", b, name);
-    assert_true(same_files(x, y));
+    assert_true(same_files(formed("%s/%s", a, name), formed("%s/%s", b, name)));
 }
 
 /* Returns the log without its last column, tokens_per_s. */
 static inline char *log_of(const char *directory)
 {
     size_t at = 0;
-    char name[PATH];
-    snprintf(name, sizeof name, "%s/log.csv", directory);
-    char *x = file_slurp(name, NULL);
+    char *x = file_slurp(formed("%s/log.csv", directory), NULL);
     for (char *line = x, *end; *line; line = end + 1) {
         end = strchr(line, '\n');
         char *comma = end;

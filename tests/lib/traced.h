@@ -49,8 +49,7 @@ typedef struct {
 void traced_filter(TracedFilter *f, long only);
 
 /* Shows the calls of a process, which leads its group and waits for a byte from `go`, then takes its filter and goes on. It need
- * not be a child of this one. Returns 0, or -1 where this machine does not let processes be traced, or has other registers
- * than x86-64. */
+ * not be a child of this one. Returns 0, or -1 where this machine does not let processes be traced. */
 int traced_watch(Traced *t, pid_t pid, int go);
 
 /* Copies a text of the process at `at` (NUL-ended, cut at `room`), or `count` bytes. Returns 0 where they are read. */
