@@ -5,7 +5,6 @@
 
 #include "studies/attention/attention.h"
 #include "studies/measure/sentences.h"
-#include "studies/model/network.h"
 #include "studies/model/trained.h"
 #include "studies/plot/plot.h"
 #include "studies/statistics/statistics.h"

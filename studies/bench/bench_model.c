@@ -20,7 +20,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/bench/bench.h"
 #include "studies/tools/csv.h"
 #include "studies/tools/output.h"

@@ -4,13 +4,11 @@
  * many and <eos>, so that everybody does the same work. The ends and the outputs of a search are not compared with a
  * peer.
  */
-#include <math.h>
 #include <omp.h>
 #include <stdio.h>
 
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "kernels/random.h"
 #include "nn/decode/search.h"
 #include "studies/bench/bench.h"

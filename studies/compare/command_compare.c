@@ -1,11 +1,8 @@
 /* command_compare.c: the main command. For every scheme it gives the exact order, the order measured on a
  * particle system, and the perplexity of the language model built from it, over seeds and depths. */
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "studies/compare/compare.h"
-#include "studies/model/network.h"
 #include "studies/model/translator.h"
 #include "studies/plot/plot.h"
 #include "studies/study/measures.h"

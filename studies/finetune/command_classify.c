@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "studies/finetune/examples.h"
-#include "studies/metrics/lines.h"
-#include "studies/model/network.h"
 #include "studies/tools/command.h"
 
 static const Option classify_options[] = {

@@ -1,5 +1,4 @@
 /* command_finetune.c: trains an encoder that was pre-trained on masked words to label sentences. */
-#include <stdio.h>
 
 #include "studies/finetune/finetune.h"
 #include "studies/tools/command.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "kernels/text.h"
 #include "kernels/threads.h"
 #include "studies/tools/progress.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "nn/text/corpus.h"
 
 enum { SEARCH_BYTES = 1 << 28 };

@@ -1,6 +1,5 @@
 /* command_expand.c: expands a scheme's local error in elementary differentials of numerical - exact, or in brackets of
  * log(step)/h - (F + G), and finds its modified equation. */
-#include <string.h>
 
 #include "studies/measure/derivation.h"
 #include "studies/measure/expansion.h"

@@ -6,7 +6,6 @@
 
 #include "studies/measure/expansion.h"
 #include "studies/measure/region.h"
-#include "studies/plot/plot.h"
 #include "studies/theory/theory.h"
 
 static const Option scheme_options[] = {

@@ -12,7 +12,6 @@
 #include "kernels/parsed.h"
 #include "nn/foreign/family.h"
 #include "nn/model/store.h"
-#include "nn/run/train.h"
 #include "studies/model/network.h"
 #include "studies/tools/command.h"
 

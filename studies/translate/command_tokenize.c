@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <unistr.h>
 
-#include "kernels/scoped.h"
 #include "studies/metrics/lines.h"
 #include "studies/metrics/tokenise.h"
 #include "studies/tools/command.h"

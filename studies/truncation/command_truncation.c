@@ -3,8 +3,6 @@
 
 #include "studies/measure/convergence.h"
 #include "studies/measure/region.h"
-#include "studies/model/network.h"
-#include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 #include "studies/truncation/truncation_study.h"
 
