@@ -8,68 +8,56 @@
 #include "studies/study/measures.h"
 #include "studies/tools/command.h"
 
-static const Option scheme_options[] = {
-    {"scheme", OPTION_TEXT, "euler,transformer,macaron,strang-marchuk:heun,heun-layer,rk4-layer",
-     "A,B,...", "names separated by commas, or all"},
-    SELECT_FILE,
-    {"pair", OPTION_TEXT,
-     "transformer/transformer,macaron/macaron,rk2-gate/transformer,rk4-layer/transformer,"
-     "looped:2/transformer,repeat:2/transformer,transformer/strang-decoder",
-     "A/B,...",
-     "for a corpus of pairs, instead of --scheme: ENCODER/DECODER; the first pair is the "
-     "baseline; NAME@LAYERS sets the layers of a side"},
-    {"controls", OPTION_FLAG, NULL, NULL,
-     "add looped:N and repeat:N, controls of equal evaluations, for every scheme with N F and N G"},
-    {"by-depth", OPTION_FLAG, NULL, NULL,
-     "also show how each scheme's gain over the baseline changes with --layers: slopes on log layers, "
-     "and a plot"},
-    {"baseline", OPTION_TEXT, NULL, "NAME",
-     "show differences from this scheme (default: transformer, else the first)"},
-    {"system", OPTION_TEXT, NULL, "P",
-     "particle system of the measured orders (default: as 'trotter order --systems' marks)"},
-    {"system-file", OPTION_TEXT, NULL, "FILE",
-     "your own particle system ('trotter order --help all' shows the form)"},
-    {"seeds", OPTION_SIZE, "3", "N", "trainings of each scheme, with seeds --seed and the next", 1,
-     1000},
-    {0},
-};
-
-static const Option truncation_options[] = {STUDY_TRUNCATION("16"), {0}};
-
-static const Option depth_options[] = {
-    {"layers", OPTION_SIZES, "1", "L,...",
-     "blocks, each one step of the scheme; each number has its own row", 1, NETWORK_LAYERS},
-    {0},
-};
-
-static const Option score_options[] = {
-    {"tokenize", OPTION_CHOICE, "none", TOKENIZE_NAMES,
-     "how BLEU finds words, for a corpus of pairs; none: the text is tokenised already"},
-    {0},
-};
-
-static const Option output_options[] = {
-    {"out", OPTION_TEXT, "out/compare", "DIR",
-     "write runs.csv, compare.csv, .md, .tex, differences, correlations, curves, plots, study.log, "
-     "and each run under DIR/runs"},
-    STUDY_OUTPUT,
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Schemes", 1, scheme_options),
-                                            OPTION_GROUP("Truncation error", 1, truncation_options),
-                                            &study_tune_group,
-                                            &network_text_group,
-                                            OPTION_GROUP("Model", 1, depth_options),
-                                            &network_model_group,
-                                            &network_training_group,
-                                            &network_seed_group,
-                                            &network_machine_group,
-                                            &translator_group,
-                                            OPTION_GROUP("Translations", 1, score_options),
-                                            &study_statistics_group,
-                                            OPTION_GROUP("Output", 0, output_options),
-                                            NULL};
+static const OptionGroup *const groups[] = {
+    OPTION_GROUP(
+        "Schemes", 1,
+        {"scheme", OPTION_TEXT,
+         "euler,transformer,macaron,strang-marchuk:heun,heun-layer,rk4-layer", "A,B,...",
+         "names separated by commas, or all"},
+        SELECT_FILE,
+        {"pair", OPTION_TEXT,
+         "transformer/transformer,macaron/macaron,rk2-gate/transformer,rk4-layer/transformer,"
+         "looped:2/transformer,repeat:2/transformer,transformer/strang-decoder",
+         "A/B,...",
+         "for a corpus of pairs, instead of --scheme: ENCODER/DECODER; the first pair is the "
+         "baseline; NAME@LAYERS sets the layers of a side"},
+        {"controls", OPTION_FLAG, NULL, NULL,
+         "add looped:N and repeat:N, controls of equal evaluations, for every scheme with N F and N G"},
+        {"by-depth", OPTION_FLAG, NULL, NULL,
+         "also show how each scheme's gain over the baseline changes with --layers: slopes on log layers, "
+         "and a plot"},
+        {"baseline", OPTION_TEXT, NULL, "NAME",
+         "show differences from this scheme (default: transformer, else the first)"},
+        {"system", OPTION_TEXT, NULL, "P",
+         "particle system of the measured orders (default: as 'trotter order --systems' marks)"},
+        {"system-file", OPTION_TEXT, NULL, "FILE",
+         "your own particle system ('trotter order --help all' shows the form)"},
+        {"seeds", OPTION_SIZE, "3", "N", "trainings of each scheme, with seeds --seed and the next",
+         1, 1000}),
+    OPTION_GROUP("Truncation error", 1, STUDY_TRUNCATION("16")),
+    &study_tune_group,
+    &network_text_group,
+    OPTION_GROUP("Model", 1,
+                 {"layers", OPTION_SIZES, "1", "L,...",
+                  "blocks, each one step of the scheme; each number has its own row", 1,
+                  NETWORK_LAYERS}),
+    &network_model_group,
+    &network_training_group,
+    &network_seed_group,
+    &network_machine_group,
+    &translator_group,
+    OPTION_GROUP(
+        "Translations", 1,
+        {"tokenize", OPTION_CHOICE, "none", TOKENIZE_NAMES,
+         "how BLEU finds words, for a corpus of pairs; none: the text is tokenised already"}),
+    &study_statistics_group,
+    OPTION_GROUP(
+        "Output", 0,
+        {"out", OPTION_TEXT, "out/compare", "DIR",
+         "write runs.csv, compare.csv, .md, .tex, differences, correlations, curves, plots, study.log, "
+         "and each run under DIR/runs"},
+        STUDY_OUTPUT),
+    NULL};
 
 static int has_pairs(const Options *o, const Corpus *c)
 {

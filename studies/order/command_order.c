@@ -14,49 +14,47 @@
 /* The usual schemes that a model with one set of each operator can take. */
 #define ONE_SET "euler,transformer,lie-trotter,heun,heun-layer,rk3,rk4,ab2"
 
-static const Option study_options[] = {
-    {"scheme", OPTION_TEXT, USUAL, "A,B,...",
-     "names separated by commas, all, exponential or rosenbrock"},
-    SELECT_FILE,
-    {"system", OPTION_TEXT, NULL, "P",
-     "particle system, options behind colons (transport:periodic:peclet=9), or " TRAINED_WORDS
-     " (default: the one that --systems marks)"},
-    {"system-file", OPTION_TEXT, NULL, "FILE", "a particle system of your own; described above"},
-    CHOOSE_SIZES,
-    {"t-end", OPTION_REAL, NULL, "T",
-     "time of the comparison, from 0 on (default: the system's own)", 1e-9, 1e6},
-    {"h0", OPTION_REAL, NULL, "H", "coarsest step (default: the system's own)", 1e-9, 1e6},
-    {"halvings", OPTION_SIZE, "7", "N", "how often the step is halved", 4, 24},
-    {"local", OPTION_FLAG, NULL, NULL,
-     "measure the local error: one step from exact history, slope p + 1"},
-    {"invariant", OPTION_FLAG, NULL, NULL,
-     "measure energy over a long time (t-end 200, step h0 / 2) and reversal instead; kepler, henon"},
-    {"adaptive", OPTION_FLAG, NULL, NULL,
-     "choose steps by tolerance instead, for schemes with an estimate of their error (default: all of "
-     "them), beside GSL's, Boost's and ARKODE's; --h0 is the first step"},
-    {"tolerances", OPTION_REALS, "1e-3,1e-4,1e-5,1e-6,1e-7,1e-8,1e-9,1e-10", "X,...",
-     "tolerances of --adaptive; each is both absolute and relative", 1e-14, 1, .needs = "adaptive"},
-    {0},
-};
-
-static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write CSV: every error, or with --summary the verdicts"},
-    {"summary", OPTION_FLAG, NULL, NULL, "print one row per scheme, without every error"},
-    {"columns", OPTION_TEXT, NULL, "A,B,...",
-     "columns of the table for people: of each scheme error, rate, steps, evals, seconds (default "
-     "error,rate); with --summary those of its CSV"},
-    {"format", OPTION_CHOICE, NULL, "text|markdown|latex",
-     "print the table alone, in this form (LaTeX: package booktabs)"},
-    {"systems", OPTION_FLAG, NULL, NULL, "list the particle systems and their options instead"},
-    {"out", OPTION_TEXT, NULL, "DIR",
-     "write order.csv, its table by step as .md, .tex, work.csv, summary.csv, .md, .tex (--adaptive: adaptive and "
-     "tolerance, .csv, .md, .tex) and plots (.gp, .svg, .png)"},
-    PLOT_FIGURE,
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Study", 1, study_options),
-                                            OPTION_GROUP("Output", 0, output_options), NULL};
+static const OptionGroup *const groups[] = {
+    OPTION_GROUP(
+        "Study", 1,
+        {"scheme", OPTION_TEXT, USUAL, "A,B,...",
+         "names separated by commas, all, exponential or rosenbrock"},
+        SELECT_FILE,
+        {"system", OPTION_TEXT, NULL, "P",
+         "particle system, options behind colons (transport:periodic:peclet=9), or " TRAINED_WORDS
+         " (default: the one that --systems marks)"},
+        {"system-file", OPTION_TEXT, NULL, "FILE",
+         "a particle system of your own; described above"},
+        CHOOSE_SIZES,
+        {"t-end", OPTION_REAL, NULL, "T",
+         "time of the comparison, from 0 on (default: the system's own)", 1e-9, 1e6},
+        {"h0", OPTION_REAL, NULL, "H", "coarsest step (default: the system's own)", 1e-9, 1e6},
+        {"halvings", OPTION_SIZE, "7", "N", "how often the step is halved", 4, 24},
+        {"local", OPTION_FLAG, NULL, NULL,
+         "measure the local error: one step from exact history, slope p + 1"},
+        {"invariant", OPTION_FLAG, NULL, NULL,
+         "measure energy over a long time (t-end 200, step h0 / 2) and reversal instead; kepler, henon"},
+        {"adaptive", OPTION_FLAG, NULL, NULL,
+         "choose steps by tolerance instead, for schemes with an estimate of their error (default: all of "
+         "them), beside GSL's, Boost's and ARKODE's; --h0 is the first step"},
+        {"tolerances", OPTION_REALS, "1e-3,1e-4,1e-5,1e-6,1e-7,1e-8,1e-9,1e-10", "X,...",
+         "tolerances of --adaptive; each is both absolute and relative", 1e-14, 1,
+         .needs = "adaptive"}),
+    OPTION_GROUP(
+        "Output", 0,
+        {"csv", OPTION_FLAG, NULL, NULL, "write CSV: every error, or with --summary the verdicts"},
+        {"summary", OPTION_FLAG, NULL, NULL, "print one row per scheme, without every error"},
+        {"columns", OPTION_TEXT, NULL, "A,B,...",
+         "columns of the table for people: of each scheme error, rate, steps, evals, seconds (default "
+         "error,rate); with --summary those of its CSV"},
+        {"format", OPTION_CHOICE, NULL, "text|markdown|latex",
+         "print the table alone, in this form (LaTeX: package booktabs)"},
+        {"systems", OPTION_FLAG, NULL, NULL, "list the particle systems and their options instead"},
+        {"out", OPTION_TEXT, NULL, "DIR",
+         "write order.csv, its table by step as .md, .tex, work.csv, summary.csv, .md, .tex (--adaptive: adaptive and "
+         "tolerance, .csv, .md, .tex) and plots (.gp, .svg, .png)"},
+        PLOT_FIGURE),
+    NULL};
 
 /* Shows people the columns of --columns; in the table of convergence behind h. */
 static int choose_columns(const Options *o, const ConvergenceStudy *u)

@@ -8,22 +8,17 @@
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 
-static const Option input_options[] = {
-    {"file", OPTION_LIST, NULL, "FILE",
-     "CSV file that 'trotter order', 'truncation' or 'train' wrote; --file itself may be left out"},
-    {"scheme", OPTION_TEXT, "all", "A,B,...", "keep only these schemes"},
-    {0},
-};
-
-static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write all points as CSV"},
-    {"out", OPTION_TEXT, NULL, "DIR", "write overlay.csv and its plots (.gp, .svg, .png)"},
-    PLOT_FIGURE,
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Input", 1, input_options),
-                                            OPTION_GROUP("Output", 0, output_options), NULL};
+static const OptionGroup *const groups[] = {
+    OPTION_GROUP(
+        "Input", 1,
+        {"file", OPTION_LIST, NULL, "FILE",
+         "CSV file that 'trotter order', 'truncation' or 'train' wrote; --file itself may be left out"},
+        {"scheme", OPTION_TEXT, "all", "A,B,...", "keep only these schemes"}),
+    OPTION_GROUP(
+        "Output", 0, {"csv", OPTION_FLAG, NULL, NULL, "write all points as CSV"},
+        {"out", OPTION_TEXT, NULL, "DIR", "write overlay.csv and its plots (.gp, .svg, .png)"},
+        PLOT_FIGURE),
+    NULL};
 
 enum { H, EVALS, SECONDS, ERROR, COLUMNS };
 static const char *const column_names[COLUMNS] = {"h", "evals", "seconds", "error"};

@@ -2,14 +2,13 @@
 #include "studies/serve/serve.h"
 #include "studies/tools/command.h"
 
-static const Option options[] = {
-    {"dir", OPTION_TEXT, NULL, "DIR", "directory of results; all below it is shown too"},
-    {"port", OPTION_SIZE, NULL, "N", "port of the address (default: any that is free)", 1024,
-     65535},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Input", 1, options), NULL};
+static const OptionGroup *const groups[] = {
+    OPTION_GROUP(
+        "Input", 1,
+        {"dir", OPTION_TEXT, NULL, "DIR", "directory of results; all below it is shown too"},
+        {"port", OPTION_SIZE, NULL, "N", "port of the address (default: any that is free)", 1024,
+         65535}),
+    NULL};
 
 static int run(Options *o)
 {

@@ -4,14 +4,13 @@
 #include "studies/model/network.h"
 #include "studies/tools/command.h"
 
-static const Option average_options[] = {
-    {"model", OPTION_LIST, NULL, "DIR",
-     "a model; give several: directories, or files of weights such as DIR/epoch-3.safetensors"},
-    {"out", OPTION_TEXT, NULL, "DIR", "directory of the mean"},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Models", 0, average_options), NULL};
+static const OptionGroup *const groups[] = {
+    OPTION_GROUP(
+        "Models", 0,
+        {"model", OPTION_LIST, NULL, "DIR",
+         "a model; give several: directories, or files of weights such as DIR/epoch-3.safetensors"},
+        {"out", OPTION_TEXT, NULL, "DIR", "directory of the mean"}),
+    NULL};
 
 typedef struct {
     const Options *options;

@@ -6,19 +6,11 @@
 #include "studies/tools/command.h"
 #include "studies/train/train.h"
 
-static const Option data_options[] = {
-    NETWORK_CORPUS,
-    {0},
-};
-
-static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
-    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/data.csv, .md, .tex too"},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Corpus", 1, data_options),
-                                            OPTION_GROUP("Output", 0, output_options), NULL};
+static const OptionGroup *const groups[] = {
+    OPTION_GROUP("Corpus", 1, NETWORK_CORPUS),
+    OPTION_GROUP("Output", 0, {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
+                 {"out", OPTION_TEXT, NULL, "DIR", "write DIR/data.csv, .md, .tex too"}),
+    NULL};
 
 typedef struct {
     const char *file, *checksum;

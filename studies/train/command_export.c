@@ -15,14 +15,14 @@
 #include "studies/model/network.h"
 #include "studies/tools/command.h"
 
-static const Option export_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR",
-     "directory with model.safetensors and vocab.txt or tokenizer.json"},
-    {"to", OPTION_CHOICE, "huggingface", "huggingface", "form of what is written"},
-    {"out", OPTION_TEXT, NULL, "DIR", "write config.json, model.safetensors and tokenizer.json"},
-    {0},
-};
-static const OptionGroup *const groups[] = {OPTION_GROUP("Export", 1, export_options), NULL};
+static const OptionGroup *const groups[] = {
+    OPTION_GROUP("Export", 1,
+                 {"model", OPTION_TEXT, NULL, "DIR",
+                  "directory with model.safetensors and vocab.txt or tokenizer.json"},
+                 {"to", OPTION_CHOICE, "huggingface", "huggingface", "form of what is written"},
+                 {"out", OPTION_TEXT, NULL, "DIR",
+                  "write config.json, model.safetensors and tokenizer.json"}),
+    NULL};
 
 /* ---- what has the form --------------------------------------------------------------------------- */
 

@@ -6,17 +6,16 @@
 #include "studies/metrics/tokenise.h"
 #include "studies/tools/command.h"
 
-static const Option tokenize_options[] = {
-    {"rules", OPTION_CHOICE, "en", TOKENIZE_ALL,
-     "Moses' rules of a language, or BLEU's 13a, intl or none (at white space)"},
-    {"detokenize", OPTION_FLAG, NULL, NULL, "join words to a text, by the rules of a language"},
-    {"lowercase", OPTION_FLAG, NULL, NULL, "write lower case"},
-    {"text", OPTION_TEXT, LINES_STDIN, "FILE", "the text (-: standard input)"},
-    {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: standard output)"},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Words", 0, tokenize_options), NULL};
+static const OptionGroup *const groups[] = {
+    OPTION_GROUP(
+        "Words", 0,
+        {"rules", OPTION_CHOICE, "en", TOKENIZE_ALL,
+         "Moses' rules of a language, or BLEU's 13a, intl or none (at white space)"},
+        {"detokenize", OPTION_FLAG, NULL, NULL, "join words to a text, by the rules of a language"},
+        {"lowercase", OPTION_FLAG, NULL, NULL, "write lower case"},
+        {"text", OPTION_TEXT, LINES_STDIN, "FILE", "the text (-: standard input)"},
+        {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: standard output)"}),
+    NULL};
 
 static void print_line(const Symbols *s, FILE *f)
 {
