@@ -61,15 +61,6 @@ static int run(Options *o)
     return benches[options_choice(o, "what")].run(o);
 }
 
-static const Kind kinds[] = {
-    {.command = "bench",
-     .title = "Speed",
-     .about =
-         "Medians of interleaved pieces with their quartiles, beside peers and floors measured in "
-         "the same run.",
-     .table = {{"*", bench_values, "Measured values.", KIND_MANY}}},
-    {0}};
-
 const Command command_bench = {
     .name = "bench",
     .purpose = "measure speed side by side with other libraries on this machine",
@@ -115,7 +106,13 @@ const Command command_bench = {
     .example = "train --scheme transformer,macaron --width 128",
     .faster = "lower --repeats, --budget",
     .groups = groups,
-    .kinds = kinds,
+    .kinds = KINDS(
+        {.command = "bench",
+         .title = "Speed",
+         .about =
+             "Medians of interleaved pieces with their quartiles, beside peers and floors measured in "
+             "the same run.",
+         .table = {{"*", bench_values, "Measured values.", KIND_MANY}}}),
     .operand = "what",
     .narrow = narrow,
     .run = run,

@@ -269,17 +269,6 @@ static int run(Options *o)
     return code;
 }
 
-static const Kind kinds[] = {
-    {.command = "bleu",
-     .title = "Scores of translations",
-     .about = "Corpus BLEU, chrF2 and TER of translations against references. Differences are "
-              "against the first system, on the same resampled lines.",
-     .table =
-         {{"bleu", columns,
-           "Scores. In brackets 95 % intervals over resamples of the lines (paired bootstrap).",
-           KIND_ALL}}},
-    {0}};
-
 const Command command_bleu = {
     .name = "bleu",
     .purpose = "score translations by BLEU, chrF2 and TER; compare systems",
@@ -298,6 +287,14 @@ const Command command_bleu = {
     .example = "--reference test.de --hypothesis test.out --tokenize none",
     .faster = "lower --bootstrap, no ter",
     .groups = groups,
-    .kinds = kinds,
+    .kinds = KINDS(
+        {.command = "bleu",
+         .title = "Scores of translations",
+         .about = "Corpus BLEU, chrF2 and TER of translations against references. Differences are "
+                  "against the first system, on the same resampled lines.",
+         .table =
+             {{"bleu", columns,
+               "Scores. In brackets 95 % intervals over resamples of the lines (paired bootstrap).",
+               KIND_ALL}}}),
     .run = run,
 };

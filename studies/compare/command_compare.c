@@ -168,56 +168,6 @@ static void judge(const Csv *c, Verdict *v)
     verdict_end(v);
 }
 
-static const Kind kinds[] = {
-    {.command = "compare",
-     .title = "Comparison of schemes",
-     .about = "Shows what a scheme's text says beside what training says: exact order, order "
-              "measured on a particle system, truncation error of the trained network, "
-              "perplexity over seeds. " KIND_ORDERS,
-     .words = "compare.md",
-     .runs = {"scheme", "seed", "layers", "valid_ppl,test_ppl"},
-     .judge = judge,
-     .table =
-         {{"compare", compare_columns, "Schemes side by side, with 95 % intervals.", KIND_ALL},
-          {"differences", runtable_differences,
-           "Differences of designs, with 95 % intervals that hold together as told.", KIND_ALL},
-          {"correlations", runtable_correlations,
-           "Rank correlations (Spearman) of perplexity. Brackets hold 95 % bootstrap "
-           "intervals over 7 or more designs.",
-           KIND_ALL},
-          {"depth", depth_columns,
-           "Slopes of log perplexity, less the baseline's, on log layers, with 95 % intervals.",
-           KIND_ALL},
-          {"runs", compare_run_columns, "Trainings, and measures of each network", 0},
-          {"forest", runtable_forest_columns, "Designs, as drawn", 0},
-          {"truncation", runtable_scatter_columns, "Designs, as drawn", 0},
-          {"curves", curve_columns, "Curves of training, means over seeds", 0}},
-     .plot = {{"truncation",
-               "Perplexity against the truncation error of the trained network's own step."},
-              {"forest", "Perplexity by evaluations of F and G a layer."},
-              {"depth", "Validation perplexity by depth, means over seeds."},
-              {"curves", "Training loss against tokens, means over seeds."},
-              {"gradients", "Norm of the gradient against steps, means over seeds."}}},
-    {.command = "compare --source",
-     .title = "Comparison of encoders and decoders",
-     .about =
-         "Compares pairs of schemes, one for the encoder and one for the decoder: exact orders, "
-         "truncation errors of the trained layers, perplexity and BLEU over seeds. " KIND_ORDERS,
-     .words = "compare.md",
-     .runs = {"pair", "seed", NULL, "valid_ppl"},
-     .table = {{"compare", pair_columns,
-                "Pairs of schemes side by side, with 95 % intervals over seeds.", KIND_ALL},
-               {"differences", runtable_differences,
-                "Differences of pairs of schemes, with 95 % intervals that hold together as told.",
-                KIND_ALL},
-               {"runs", pair_run_columns, "Trainings", KIND_MANY},
-               {"lines", measure_lines, "Matches of each line's translation", 0},
-               {"forest", runtable_forest_columns, "Pairs, as drawn", 0},
-               {"truncation", runtable_scatter_columns, "Pairs, as drawn", 0}},
-     .plot = {{"forest", "Mean test BLEU of every pair and its 95 % interval over seeds."},
-              {"truncation", "Test BLEU against the truncation error of the trained encoder."}}},
-    {0}};
-
 const Command command_compare = {
     .name = "compare",
     .purpose = "compare schemes: order, measured order, perplexity, cost",
@@ -249,7 +199,56 @@ const Command command_compare = {
     .example = "--scheme transformer,macaron --seeds 5 --out out/compare",
     .faster = "fewer --scheme, --seeds, --epochs",
     .groups = groups,
-    .kinds = kinds,
+    .kinds = KINDS(
+        {.command = "compare",
+         .title = "Comparison of schemes",
+         .about = "Shows what a scheme's text says beside what training says: exact order, order "
+                  "measured on a particle system, truncation error of the trained network, "
+                  "perplexity over seeds. " KIND_ORDERS,
+         .words = "compare.md",
+         .runs = {"scheme", "seed", "layers", "valid_ppl,test_ppl"},
+         .judge = judge,
+         .table =
+             {{"compare", compare_columns, "Schemes side by side, with 95 % intervals.", KIND_ALL},
+              {"differences", runtable_differences,
+               "Differences of designs, with 95 % intervals that hold together as told.", KIND_ALL},
+              {"correlations", runtable_correlations,
+               "Rank correlations (Spearman) of perplexity. Brackets hold 95 % bootstrap "
+               "intervals over 7 or more designs.",
+               KIND_ALL},
+              {"depth", depth_columns,
+               "Slopes of log perplexity, less the baseline's, on log layers, with 95 % intervals.",
+               KIND_ALL},
+              {"runs", compare_run_columns, "Trainings, and measures of each network", 0},
+              {"forest", runtable_forest_columns, "Designs, as drawn", 0},
+              {"truncation", runtable_scatter_columns, "Designs, as drawn", 0},
+              {"curves", curve_columns, "Curves of training, means over seeds", 0}},
+         .plot = {{"truncation",
+                   "Perplexity against the truncation error of the trained network's own step."},
+                  {"forest", "Perplexity by evaluations of F and G a layer."},
+                  {"depth", "Validation perplexity by depth, means over seeds."},
+                  {"curves", "Training loss against tokens, means over seeds."},
+                  {"gradients", "Norm of the gradient against steps, means over seeds."}}},
+        {.command = "compare --source",
+         .title = "Comparison of encoders and decoders",
+         .about =
+             "Compares pairs of schemes, one for the encoder and one for the decoder: exact orders, "
+             "truncation errors of the trained layers, perplexity and BLEU over seeds. " KIND_ORDERS,
+         .words = "compare.md",
+         .runs = {"pair", "seed", NULL, "valid_ppl"},
+         .table =
+             {{"compare", pair_columns,
+               "Pairs of schemes side by side, with 95 % intervals over seeds.", KIND_ALL},
+              {"differences", runtable_differences,
+               "Differences of pairs of schemes, with 95 % intervals that hold together as told.",
+               KIND_ALL},
+              {"runs", pair_run_columns, "Trainings", KIND_MANY},
+              {"lines", measure_lines, "Matches of each line's translation", 0},
+              {"forest", runtable_forest_columns, "Pairs, as drawn", 0},
+              {"truncation", runtable_scatter_columns, "Pairs, as drawn", 0}},
+         .plot = {{"forest", "Mean test BLEU of every pair and its 95 % interval over seeds."},
+                  {"truncation",
+                   "Test BLEU against the truncation error of the trained encoder."}}}),
     .saves = 1,
     .run = run,
 };

@@ -7,23 +7,6 @@
 #include "studies/finetune/examples.h"
 #include "studies/tools/command.h"
 
-static const OptionGroup *const groups[] = {
-    OPTION_GROUP("Sentences", 0,
-                 {"model", OPTION_TEXT, NULL, "DIR", "directory that 'trotter finetune' wrote"},
-                 {"text", OPTION_TEXT, LINES_STDIN, "FILE",
-                  "one sentence a line, or two with a tab between; -: standard input"},
-                 {"sequence", OPTION_SIZE, NULL, "T",
-                  "longest sequence in tokens; longer ones lose their ends (default: as trained)",
-                  3, 65536},
-                 {"batch-tokens", OPTION_SIZE, NULL, "N",
-                  "largest number of tokens in a batch (default: as trained)", 3, 1048576}),
-    &network_machine_group,
-    OPTION_GROUP(
-        "Output", 0,
-        {"csv", OPTION_FLAG, NULL, NULL,
-         "write line,label,probability as CSV, or line,value for numbers; blank lines have no row"}),
-    NULL};
-
 /* A row for one line. */
 typedef struct {
     size_t line;
@@ -247,6 +230,21 @@ const Command command_classify = {
     .often = "model text device csv",
     .example = "--model out/finetune --text sentences.txt",
     .faster = "a shorter --text",
-    .groups = groups,
+    .groups = GROUPS(
+        OPTION_GROUP(
+            "Sentences", 0,
+            {"model", OPTION_TEXT, NULL, "DIR", "directory that 'trotter finetune' wrote"},
+            {"text", OPTION_TEXT, LINES_STDIN, "FILE",
+             "one sentence a line, or two with a tab between; -: standard input"},
+            {"sequence", OPTION_SIZE, NULL, "T",
+             "longest sequence in tokens; longer ones lose their ends (default: as trained)", 3,
+             65536},
+            {"batch-tokens", OPTION_SIZE, NULL, "N",
+             "largest number of tokens in a batch (default: as trained)", 3, 1048576}),
+        &network_machine_group,
+        OPTION_GROUP(
+            "Output", 0,
+            {"csv", OPTION_FLAG, NULL, NULL,
+             "write line,label,probability as CSV, or line,value for numbers; blank lines have no row"})),
     .run = run,
 };

@@ -106,23 +106,6 @@ static void judge(const Csv *c, Verdict *v)
     verdict_end(v);
 }
 
-static const Kind kinds[] = {
-    {.command = "finetune",
-     .title = "Fine-tuning",
-     .about = "Encoders trained on masked words, then on labels of sentences, beside the same "
-              "encoders without pre-training.",
-     .judge = judge,
-     .runs = {"scheme,layers,start", "model_seed", NULL, "score", 1},
-     .table = {{"finetune", finetune_columns, "Scores on the dev text.", KIND_ALL},
-               {"differences", runtable_differences,
-                "Differences of scores, each with 95 % intervals by itself.", KIND_ALL},
-               {"runs", finetune_run_columns, "Every rate and seed, and those that were chosen.",
-                KIND_MANY},
-               {"forest", runtable_forest_columns, "Encoders, as drawn", 0},
-               {"predictions", finetune_answers, "Answers of every encoder", 0}},
-     .plot = {{"forest", "Mean scores of the encoders, with 95 % intervals over pre-trainings."}}},
-    {0}};
-
 const Command command_finetune = {
     .name = "finetune",
     .purpose = "train an encoder on labelled sentences, as GLUE's",
@@ -146,6 +129,21 @@ const Command command_finetune = {
     .faster = "fewer --rates, --seeds, --epochs",
     .groups = groups,
     .saves = 1,
-    .kinds = kinds,
+    .kinds = KINDS(
+        {.command = "finetune",
+         .title = "Fine-tuning",
+         .about = "Encoders trained on masked words, then on labels of sentences, beside the same "
+                  "encoders without pre-training.",
+         .judge = judge,
+         .runs = {"scheme,layers,start", "model_seed", NULL, "score", 1},
+         .table = {{"finetune", finetune_columns, "Scores on the dev text.", KIND_ALL},
+                   {"differences", runtable_differences,
+                    "Differences of scores, each with 95 % intervals by itself.", KIND_ALL},
+                   {"runs", finetune_run_columns,
+                    "Every rate and seed, and those that were chosen.", KIND_MANY},
+                   {"forest", runtable_forest_columns, "Encoders, as drawn", 0},
+                   {"predictions", finetune_answers, "Answers of every encoder", 0}},
+         .plot = {{"forest",
+                   "Mean scores of the encoders, with 95 % intervals over pre-trainings."}}}),
     .run = run,
 };

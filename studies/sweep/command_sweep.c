@@ -117,32 +117,6 @@ static int run(Options *o)
     return study_run(studies, groups, o);
 }
 
-static const Kind kinds[] = {
-    {.command = "sweep",
-     .title = "Words of sublayers",
-     .about =
-         "The layer of each language model is a word over s (attention, $F$) and f "
-         "(feed-forward, $G$). Each letter is a sublayer of weight 1 with its own parameters. "
-         "The area between a word's path and its chord is the coefficient of $[F,G] = G'F − F'G$ "
-         "in the splitting error; it is positive where s comes first. The interleaved word is "
-         "the baseline.",
-     .words = "sweep.md",
-     .runs = {"word", "seed", NULL, "valid_ppl,test_ppl"},
-     .table = {{"words", sweep_word_columns,
-                "Words, their splitting errors, and perplexities over seeds.", KIND_MANY},
-               {"differences", runtable_differences,
-                "Differences of words, with 95 % intervals that hold together as told.", KIND_MANY},
-               {"correlations", runtable_correlations,
-                "Rank correlations (Spearman) over words. Brackets hold 95 % bootstrap intervals "
-                "over 7 words or more.",
-                KIND_ALL},
-               {"runs", sweep_run_columns, "Trainings", 0},
-               {"forest", runtable_forest_columns, "Words, as drawn", 0},
-               {"area", runtable_scatter_columns, "Words, as drawn", 0}},
-     .plot = {{"forest", "Mean validation perplexity of every word, the best first."},
-              {"area", "Validation perplexity against signed area."}}},
-    {0}};
-
 const Command command_sweep = {
     .name = "sweep",
     .purpose = "train words of attention and feed-forward sublayers",
@@ -174,6 +148,30 @@ const Command command_sweep = {
     .faster = "fewer --words, --seeds, --epochs",
     .groups = groups,
     .saves = 1,
-    .kinds = kinds,
+    .kinds = KINDS(
+        {.command = "sweep",
+         .title = "Words of sublayers",
+         .about =
+             "The layer of each language model is a word over s (attention, $F$) and f "
+             "(feed-forward, $G$). Each letter is a sublayer of weight 1 with its own parameters. "
+             "The area between a word's path and its chord is the coefficient of $[F,G] = G'F − F'G$ "
+             "in the splitting error; it is positive where s comes first. The interleaved word is "
+             "the baseline.",
+         .words = "sweep.md",
+         .runs = {"word", "seed", NULL, "valid_ppl,test_ppl"},
+         .table =
+             {{"words", sweep_word_columns,
+               "Words, their splitting errors, and perplexities over seeds.", KIND_MANY},
+              {"differences", runtable_differences,
+               "Differences of words, with 95 % intervals that hold together as told.", KIND_MANY},
+              {"correlations", runtable_correlations,
+               "Rank correlations (Spearman) over words. Brackets hold 95 % bootstrap intervals "
+               "over 7 words or more.",
+               KIND_ALL},
+              {"runs", sweep_run_columns, "Trainings", 0},
+              {"forest", runtable_forest_columns, "Words, as drawn", 0},
+              {"area", runtable_scatter_columns, "Words, as drawn", 0}},
+         .plot = {{"forest", "Mean validation perplexity of every word, the best first."},
+                  {"area", "Validation perplexity against signed area."}}}),
     .run = run,
 };

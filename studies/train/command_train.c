@@ -451,18 +451,6 @@ static void judge(const Csv *c, Verdict *v)
     verdict_say(v, " (%.80s)", csv_named(c, 0, "scheme"));
 }
 
-static const Kind kinds[] = {
-    {.command = "train",
-     .title = "Training",
-     .about = "A language model each of whose layers is one step of a scheme. Perplexity is exp of "
-              "the mean cross-entropy in nats over all tokens, end of line included.",
-     .judge = judge,
-     .table = {{"result", run_columns, "The trained model.", KIND_ALL},
-               {"log", log_columns, "Progress", 0},
-               {"ranks", share_columns, "Processes that trained it together.", KIND_SOME}},
-     .plot = {{"loss", "Loss against steps; perplexity is its exp."}}},
-    {0}};
-
 const Command command_train = {
     .name = "train",
     .purpose = "train a language model whose layers are steps of a scheme",
@@ -490,6 +478,16 @@ const Command command_train = {
     .groups = groups,
     .saves = 1,
     .ranks = 1,
-    .kinds = kinds,
+    .kinds = KINDS(
+        {.command = "train",
+         .title = "Training",
+         .about =
+             "A language model each of whose layers is one step of a scheme. Perplexity is exp of "
+             "the mean cross-entropy in nats over all tokens, end of line included.",
+         .judge = judge,
+         .table = {{"result", run_columns, "The trained model.", KIND_ALL},
+                   {"log", log_columns, "Progress", 0},
+                   {"ranks", share_columns, "Processes that trained it together.", KIND_SOME}},
+         .plot = {{"loss", "Loss against steps; perplexity is its exp."}}}),
     .run = run,
 };
