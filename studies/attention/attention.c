@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 
 /* ---- two distributions --------------------------------------------------------------------------- */
 

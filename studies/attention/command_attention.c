@@ -5,42 +5,12 @@
 
 #include "studies/attention/attention.h"
 #include "studies/measure/sentences.h"
-#include "studies/model/network.h"
 #include "studies/model/trained.h"
 #include "studies/plot/plot.h"
 #include "studies/statistics/statistics.h"
 #include "studies/tools/command.h"
 
 enum { MODELS_MAX = 64 };
-
-static const Option study_options[] = {
-    {"model", OPTION_LIST, NULL, "DIR",
-     "directory with model.safetensors and vocab.txt, or the .safetensors file; two or more for distances"},
-    {"text", OPTION_TEXT, NULL, "FILE", "text that the models read" NETWORK_TEXTS},
-    {"tokens", OPTION_SIZE, "2000", "N", "tokens of the text, up to the end of a block", 1, 1e12},
-    {"context", OPTION_CHOICE, "stream", "stream|sentence",
-     "stream: the text in blocks; sentence: each line alone"},
-    {"sequence", OPTION_SIZE, "64", "T", "longest block in tokens", 2, 4096},
-    {"threads", OPTION_SIZE, "1", "N", "threads of the kernels; 0: one per core", 0, 1024},
-    {0},
-};
-
-static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "print every pair of models as CSV"},
-    {"out", OPTION_TEXT, NULL, "DIR",
-     "write attention.csv (pairs), schemes.csv, .md;"
-     " and for each model maps.csv with pictures"},
-    {"sentences", OPTION_SIZE, "1", "N", "draw pictures of the first N lines of the text; 0: none",
-     0, 1000},
-    {"longest", OPTION_SIZE, "20", "T", "tokens of such a line at most", 1, 64},
-    {"by-head", OPTION_FLAG, NULL, NULL,
-     "draw a picture of each attention sublayer with a map for each head (otherwise the mean over heads)"},
-    PLOT_FIGURE,
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Study", 1, study_options),
-                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 /* A row for two models. */
 typedef struct {
@@ -406,27 +376,6 @@ static int run(Options *o)
     return code;
 }
 
-static const Kind kinds[] = {
-    {.command = "attention",
-     .title = "Distances between models' attention",
-     .about = "Shows the earth mover's distance between the attention distributions of two "
-              "models' heads, matched one to one, over tokens and sublayers.",
-     .table = {{"schemes", scheme_columns,
-                "Means over pairs of models. Brackets hold 95 % intervals, which are too narrow "
-                "where pairs share models.",
-                KIND_ALL},
-               {"attention", pair_columns, "Pairs of models.", KIND_MANY}}},
-    {.command = "attention",
-     .title = "Where models look",
-     .about =
-         "Shows attention weights in a few sentences: each row is a token, and the shading shows "
-         "what it looks at.",
-     .table = {{"maps", map_columns, "Attention weights.", 0}},
-     .plot =
-         {{"map-*",
-           "Attention weights: rows are tokens that look, columns tokens looked at; each row has sum 1."}}},
-    {0}};
-
 const Command command_attention = {
     .name = "attention",
     .purpose = "show where trained models look: distances and pictures",
@@ -451,7 +400,48 @@ const Command command_attention = {
     .often = "model text tokens sentences by-head csv out",
     .example = "--model out/a --model out/b --text kjv:valid --out out/maps",
     .faster = "lower --tokens, --sequence",
-    .groups = groups,
-    .kinds = kinds,
+    .groups = GROUPS(
+        OPTION_GROUP(
+            "Study", 1,
+            {"model", OPTION_LIST, NULL, "DIR",
+             "directory with model.safetensors and vocab.txt, or the .safetensors file; two or more for distances"},
+            {"text", OPTION_TEXT, NULL, "FILE", "text that the models read" NETWORK_TEXTS},
+            {"tokens", OPTION_SIZE, "2000", "N", "tokens of the text, up to the end of a block", 1,
+             1e12},
+            {"context", OPTION_CHOICE, "stream", "stream|sentence",
+             "stream: the text in blocks; sentence: each line alone"},
+            {"sequence", OPTION_SIZE, "64", "T", "longest block in tokens", 2, 4096},
+            {"threads", OPTION_SIZE, "1", "N", "threads of the kernels; 0: one per core", 0, 1024}),
+        OPTION_GROUP(
+            "Output", 0, {"csv", OPTION_FLAG, NULL, NULL, "print every pair of models as CSV"},
+            {"out", OPTION_TEXT, NULL, "DIR",
+             "write attention.csv (pairs), schemes.csv, .md;"
+             " and for each model maps.csv with pictures"},
+            {"sentences", OPTION_SIZE, "1", "N",
+             "draw pictures of the first N lines of the text; 0: none", 0, 1000},
+            {"longest", OPTION_SIZE, "20", "T", "tokens of such a line at most", 1, 64},
+            {"by-head", OPTION_FLAG, NULL, NULL,
+             "draw a picture of each attention sublayer with a map for each head (otherwise the mean over heads)"},
+            PLOT_FIGURE)),
+    .kinds = KINDS(
+        {.command = "attention",
+         .title = "Distances between models' attention",
+         .about = "Shows the earth mover's distance between the attention distributions of two "
+                  "models' heads, matched one to one, over tokens and sublayers.",
+         .table =
+             {{"schemes", scheme_columns,
+               "Means over pairs of models. Brackets hold 95 % intervals, which are too narrow "
+               "where pairs share models.",
+               KIND_ALL},
+              {"attention", pair_columns, "Pairs of models.", KIND_MANY}}},
+        {.command = "attention",
+         .title = "Where models look",
+         .about =
+             "Shows attention weights in a few sentences: each row is a token, and the shading shows "
+             "what it looks at.",
+         .table = {{"maps", map_columns, "Attention weights.", 0}},
+         .plot =
+             {{"map-*",
+               "Attention weights: rows are tokens that look, columns tokens looked at; each row has sum 1."}}}),
     .run = run,
 };

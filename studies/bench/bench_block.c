@@ -14,7 +14,6 @@
 #include "bridge/bridge.h"
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "kernels/random.h"
 #include "studies/bench/bench.h"
 #include "studies/tools/progress.h"

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/bench/bench.h"
 #include "studies/tools/csv.h"
 #include "studies/tools/progress.h"

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "kernels/random.h"
 #include "studies/bench/bench.h"
 

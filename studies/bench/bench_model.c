@@ -20,37 +20,36 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/bench/bench.h"
 #include "studies/tools/csv.h"
 #include "studies/tools/output.h"
 #include "studies/tools/select.h"
 
-static const Option options[] = {
-    {"layers", OPTION_SIZE, "0", "N", "number of layers; 0: as --width has", 0, 1000},
-    {"tokens", OPTION_SIZE, "0", "N", "tokens of a batch, in whole sequences; 0: as --width has", 0,
-     1 << 24},
-    {"measure", OPTION_FLAG, NULL, NULL,
-     "time each call of the step on the device too; with --out DIR they are in DIR/launches.csv"},
-    {"recorded", OPTION_TEXT, NULL, "FILE",
-     "compare with the steps of this CSV of bench train, in place of measuring"},
-    {"within", OPTION_REAL, "15", "PERCENT",
-     "with --measure or --recorded: fail where the model is further from a step's time; 0: never",
-     0, 1e6},
-    {"gpu", OPTION_CHOICE, "hopper", "hopper|h100|h200|a100",
-     "numbers of a device: fitted on recorded steps (hopper), or a data sheet's"},
-    {"fit", OPTION_TEXT, NULL, "FILE", "fit them to the times of a launches.csv"},
-    {"bandwidth", OPTION_REAL, "0", "GB/S", "bandwidth of the device's memory; 0: as --gpu has", 0,
-     1e9},
-    {"product-rate", OPTION_REAL, "0", "TFLOP/S", "rate of matrix products; 0: as --gpu has", 0,
-     1e9},
-    {"vector-rate", OPTION_REAL, "0", "TFLOP/S",
-     "rate of f32 operations elsewhere; 0: as --gpu has", 0, 1e9},
-    {"launch", OPTION_REAL, "-1", "US",
-     "microseconds of a kernel's start and end; -1: as --gpu has", -1, 1e6},
-    {"gap", OPTION_REAL, "0", "US", "microseconds between two kernels", 0, 1e6},
-    {0}};
-const OptionGroup bench_model_group = {"Model", 1, options};
+const OptionGroup bench_model_group = {
+    "Model", 1,
+    OPTIONS(
+        {"layers", OPTION_SIZE, "0", "N", "number of layers; 0: as --width has", 0, 1000},
+        {"tokens", OPTION_SIZE, "0", "N",
+         "tokens of a batch, in whole sequences; 0: as --width has", 0, 1 << 24},
+        {"measure", OPTION_FLAG, NULL, NULL,
+         "time each call of the step on the device too; with --out DIR they are in DIR/launches.csv"},
+        {"recorded", OPTION_TEXT, NULL, "FILE",
+         "compare with the steps of this CSV of bench train, in place of measuring"},
+        {"within", OPTION_REAL, "15", "PERCENT",
+         "with --measure or --recorded: fail where the model is further from a step's time; 0: never",
+         0, 1e6},
+        {"gpu", OPTION_CHOICE, "hopper", "hopper|h100|h200|a100",
+         "numbers of a device: fitted on recorded steps (hopper), or a data sheet's"},
+        {"fit", OPTION_TEXT, NULL, "FILE", "fit them to the times of a launches.csv"},
+        {"bandwidth", OPTION_REAL, "0", "GB/S", "bandwidth of the device's memory; 0: as --gpu has",
+         0, 1e9},
+        {"product-rate", OPTION_REAL, "0", "TFLOP/S", "rate of matrix products; 0: as --gpu has", 0,
+         1e9},
+        {"vector-rate", OPTION_REAL, "0", "TFLOP/S",
+         "rate of f32 operations elsewhere; 0: as --gpu has", 0, 1e9},
+        {"launch", OPTION_REAL, "-1", "US",
+         "microseconds of a kernel's start and end; -1: as --gpu has", -1, 1e6},
+        {"gap", OPTION_REAL, "0", "US", "microseconds between two kernels", 0, 1e6})};
 
 /* GB/s; TFLOP/s of products, by precision, and elsewhere; microseconds. */
 enum { PRECISIONS = 3 };

@@ -7,7 +7,6 @@
 #include "studies/bench/bench.h"
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 
 typedef struct {
     int ta, tb;

@@ -21,16 +21,15 @@ const BlockSize block_sizes[BLOCK_SIZES] = {{"512", 1, 512, 2048, 8, VOCABULARY,
                                             {"1024", 12, 1024, 4096, 16, VOCABULARY, 256, 16384},
                                             {"6x512", 6, 512, 2048, 8, VOCABULARY, 64, 16384}};
 
-static const Option options[] = {
-    {"scheme", OPTION_TEXT, "transformer,macaron,heun-layer,rk4-layer", "A,B,...",
-     "schemes of the layers"},
-    SELECT_FILE,
-    {"width", OPTION_CHOICE, "both", "both|512|128|1024|6x512",
-     "512: inner 2048, 8 heads; 128: inner 512, 4 heads; each of one layer, with 64 sequences of 64 tokens; 1024: "
-     "inner 4096, 16 heads, 12 layers, 64 sequences of 256 tokens; 6x512: 512 with 6 layers and 256 sequences; both: 512 and 128"},
-    {0},
-};
-const OptionGroup bench_train_group = {"Training", 1, options};
+const OptionGroup bench_train_group = {
+    "Training", 1,
+    OPTIONS(
+        {"scheme", OPTION_TEXT, "transformer,macaron,heun-layer,rk4-layer", "A,B,...",
+         "schemes of the layers"},
+        SELECT_FILE,
+        {"width", OPTION_CHOICE, "both", "both|512|128|1024|6x512",
+         "512: inner 2048, 8 heads; 128: inner 512, 4 heads; each of one layer, with 64 sequences of 64 tokens; 1024: "
+         "inner 4096, 16 heads, 12 layers, 64 sequences of 256 tokens; 6x512: 512 with 6 layers and 256 sequences; both: 512 and 128"})};
 
 /* 128 is the tiny Transformer of Wu et al. 2021 for Multi30k. 512 has two layers a side: the products of a step with
  * six are some 0.9 TFLOP, 5 s at the 180 GFLOP/s of two cores, as computed, not timed. tiny is for tests. */
@@ -38,31 +37,28 @@ const BlockSize pair_sizes[PAIR_SIZES] = {{"128", 4, 128, 256, 4, 9710, LENGTHS_
                                           {"512", 2, 512, 1024, 8, 9710, LENGTHS_LONGEST, 4096},
                                           {"tiny", 1, 16, 32, 2, 100, LENGTHS_LONGEST, 256}};
 
-static const Option size_options[] = {
-    {"size", OPTION_CHOICE, "both", "both|128|512|tiny",
-     "128: inner 256, 4 heads, 4 + 4 layers; 512: inner 1024, 8 heads, 2 + 2 layers; tiny: width 16, inner 32, "
-     "2 heads, 1 + 1 layers, for tests; both: 128 and 512 (translate: 128 alone)"},
-    {0},
-};
-const OptionGroup bench_size_group = {"Encoder and decoder", 1, size_options};
+const OptionGroup bench_size_group = {
+    "Encoder and decoder", 1,
+    OPTIONS(
+        {"size", OPTION_CHOICE, "both", "both|128|512|tiny",
+         "128: inner 256, 4 heads, 4 + 4 layers; 512: inner 1024, 8 heads, 2 + 2 layers; tiny: width 16, inner 32, "
+         "2 heads, 1 + 1 layers, for tests; both: 128 and 512 (translate: 128 alone)"})};
 
-static const Option pairs_options[] = {
-    {"stacks", OPTION_TEXT, "transformer/transformer,macaron/macaron,rk4-layer/transformer",
-     "E/D,...", "schemes of encoder and decoder"},
-    {"norm", OPTION_CHOICE, "pre", "pre|post",
-     "place of the norms, as in `trotter train --help norm`"},
-    {0},
-};
-const OptionGroup bench_pairs_group = {"Training on pairs", 1, pairs_options};
+const OptionGroup bench_pairs_group = {
+    "Training on pairs", 1,
+    OPTIONS({"stacks", OPTION_TEXT, "transformer/transformer,macaron/macaron,rk4-layer/transformer",
+             "E/D,...", "schemes of encoder and decoder"},
+            {"norm", OPTION_CHOICE, "pre", "pre|post",
+             "place of the norms, as in `trotter train --help norm`"})};
 
-static const Option peer_options[] = {
-    {"peer", OPTION_TEXT, NULL, "FILE", "PyTorch script to time beside; called as described above"},
-    {"peer-ways", OPTION_SIZE, "6", "N", "on a device: its fastest ways to run, as many as work", 1,
-     6},
-    {"peer-limit", OPTION_SIZE, "300", "S", "seconds after which a run of the script is stopped", 1,
-     1e6},
-    {0}};
-const OptionGroup bench_peer_group = {"Peer", 1, peer_options};
+const OptionGroup bench_peer_group = {
+    "Peer", 1,
+    OPTIONS({"peer", OPTION_TEXT, NULL, "FILE",
+             "PyTorch script to time beside; called as described above"},
+            {"peer-ways", OPTION_SIZE, "6", "N",
+             "on a device: its fastest ways to run, as many as work", 1, 6},
+            {"peer-limit", OPTION_SIZE, "300", "S",
+             "seconds after which a run of the script is stopped", 1, 1e6})};
 
 /* ---- rows ------------------------------------------------------------------------------------------- */
 

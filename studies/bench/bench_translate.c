@@ -4,13 +4,11 @@
  * many and <eos>, so that everybody does the same work. The ends and the outputs of a search are not compared with a
  * peer.
  */
-#include <math.h>
 #include <omp.h>
 #include <stdio.h>
 
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "kernels/random.h"
 #include "nn/decode/search.h"
 #include "studies/bench/bench.h"
@@ -19,14 +17,12 @@
 
 enum { PIECE = 3, LEAST_ROUNDS = 3, LONGEST = 1024, MOST_ROWS = 1 << 20 };
 
-static const Option options[] = {
-    {"beam", OPTION_SIZE, "5", "K", "hypotheses kept for each sentence", 1, 100},
-    {"length", OPTION_SIZE, "14", "T", "tokens of each source and each output, without <eos>", 1,
-     LONGEST},
-    {"sentences", OPTION_SIZE, "64", "N", "sentences searched together", 1, 4096},
-    {0},
-};
-const OptionGroup bench_translate_group = {"Translation", 1, options};
+const OptionGroup bench_translate_group = {
+    "Translation", 1,
+    OPTIONS({"beam", OPTION_SIZE, "5", "K", "hypotheses kept for each sentence", 1, 100},
+            {"length", OPTION_SIZE, "14", "T",
+             "tokens of each source and each output, without <eos>", 1, LONGEST},
+            {"sentences", OPTION_SIZE, "64", "N", "sentences searched together", 1, 4096})};
 
 typedef struct {
     size_t beam, length, sentences;

@@ -3,25 +3,21 @@
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
 
-static const Option bench_options[] = {
-    {"what", OPTION_CHOICE, NULL, "train|pairs|translate|model|theory",
-     "what to time; `trotter bench train` is --what train"},
-    {"repeats", OPTION_SIZE, "21", "N",
-     "largest number of rounds, in each of which all contenders take turns", 3, BENCH_REPEATS},
-    {"budget", OPTION_REAL, "5", "S",
-     "seconds for each network or search; once they are spent, no round after the third begins", 0,
-     1e5},
-    {0},
-};
-
-static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write what,variant,value,unit as CSV"},
-    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/bench-WHAT.csv and DIR/bench-WHAT.md too"},
-    {0},
-};
-
-static const OptionGroup bench_group = {"Bench", 1, bench_options};
-static const OptionGroup output_group = {"Output", 0, output_options};
+static const OptionGroup bench_group = {
+    "Bench", 1,
+    OPTIONS(
+        {"what", OPTION_CHOICE, NULL, "train|pairs|translate|model|theory",
+         "what to time; `trotter bench train` is --what train"},
+        {"repeats", OPTION_SIZE, "21", "N",
+         "largest number of rounds, in each of which all contenders take turns", 3, BENCH_REPEATS},
+        {"budget", OPTION_REAL, "5", "S",
+         "seconds for each network or search; once they are spent, no round after the third begins",
+         0, 1e5})};
+static const OptionGroup output_group = {
+    "Output", 0,
+    OPTIONS(
+        {"csv", OPTION_FLAG, NULL, NULL, "write what,variant,value,unit as CSV"},
+        {"out", OPTION_TEXT, NULL, "DIR", "write DIR/bench-WHAT.csv and DIR/bench-WHAT.md too"})};
 static const OptionGroup *const groups[] = {&bench_group,           &bench_train_group,
                                             &bench_size_group,      &bench_pairs_group,
                                             &bench_translate_group, &bench_peer_group,
@@ -64,15 +60,6 @@ static int run(Options *o)
                          "say what to time: trotter bench train, pairs, translate, model, theory");
     return benches[options_choice(o, "what")].run(o);
 }
-
-static const Kind kinds[] = {
-    {.command = "bench",
-     .title = "Speed",
-     .about =
-         "Medians of interleaved pieces with their quartiles, beside peers and floors measured in "
-         "the same run.",
-     .table = {{"*", bench_values, "Measured values.", KIND_MANY}}},
-    {0}};
 
 const Command command_bench = {
     .name = "bench",
@@ -119,7 +106,13 @@ const Command command_bench = {
     .example = "train --scheme transformer,macaron --width 128",
     .faster = "lower --repeats, --budget",
     .groups = groups,
-    .kinds = kinds,
+    .kinds = KINDS(
+        {.command = "bench",
+         .title = "Speed",
+         .about =
+             "Medians of interleaved pieces with their quartiles, beside peers and floors measured in "
+             "the same run.",
+         .table = {{"*", bench_values, "Measured values.", KIND_MANY}}}),
     .operand = "what",
     .narrow = narrow,
     .run = run,

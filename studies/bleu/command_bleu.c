@@ -7,42 +7,31 @@
 #include "kernels/text.h"
 #include "studies/tools/command.h"
 
-static const Option text_options[] = {
-    {"reference", OPTION_TEXT, NULL, "FILE,...",
-     "reference translations, line by line; several files give each line several references"},
-    {"hypothesis", OPTION_TEXT, LINES_STDIN, "FILE,...",
-     "translations to score; -: standard input; several files are systems, each compared with the first"},
-    {0},
-};
-
-static const Option metric_options[] = {
-    {"metrics", OPTION_TEXT, "bleu,chrf", "A,B,...", "bleu, chrf (chrF2), chrf++ (chrF2++), ter"},
-    {"tokenize", OPTION_CHOICE, "13a", TOKENIZE_NAMES,
-     "how BLEU cuts words; none: at white space alone, for text that is tokenised already",
-     .sets = {MEMBER(MetricOptions, tokenize)}},
-    {"lowercase", OPTION_FLAG, NULL, NULL, "score in lower case, as TER always is",
-     .sets = {MEMBER(MetricOptions, lowercase)}},
-    {0},
-};
-
-static const Option bootstrap_options[] = {
-    {"bootstrap", OPTION_SIZE, TEXT(BOOTSTRAP_RESAMPLES), "N",
-     "number of resamples of the lines; 0: none; a single system has none unless this is given", 0,
-     1e6},
-    {"seed", OPTION_SIZE, TEXT(BOOTSTRAP_SEED), "N", "seed of the resamples", 0, 1e15},
-    {0},
-};
-
-static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
-    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/bleu.csv and DIR/bleu.md too"},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Texts", 1, text_options),
-                                            OPTION_GROUP("Metrics", 1, metric_options),
-                                            OPTION_GROUP("Bootstrap", 1, bootstrap_options),
-                                            OPTION_GROUP("Output", 0, output_options), NULL};
+static const OptionGroup *const groups[] = {
+    OPTION_GROUP(
+        "Texts", 1,
+        {"reference", OPTION_TEXT, NULL, "FILE,...",
+         "reference translations, line by line; several files give each line several references"},
+        {"hypothesis", OPTION_TEXT, LINES_STDIN, "FILE,...",
+         "translations to score; -: standard input; several files are systems, each compared with the first"}),
+    OPTION_GROUP(
+        "Metrics", 1,
+        {"metrics", OPTION_TEXT, "bleu,chrf", "A,B,...",
+         "bleu, chrf (chrF2), chrf++ (chrF2++), ter"},
+        {"tokenize", OPTION_CHOICE, "13a", TOKENIZE_NAMES,
+         "how BLEU cuts words; none: at white space alone, for text that is tokenised already",
+         .sets = {MEMBER(MetricOptions, tokenize)}},
+        {"lowercase", OPTION_FLAG, NULL, NULL, "score in lower case, as TER always is",
+         .sets = {MEMBER(MetricOptions, lowercase)}}),
+    OPTION_GROUP(
+        "Bootstrap", 1,
+        {"bootstrap", OPTION_SIZE, TEXT(BOOTSTRAP_RESAMPLES), "N",
+         "number of resamples of the lines; 0: none; a single system has none unless this is given",
+         0, 1e6},
+        {"seed", OPTION_SIZE, TEXT(BOOTSTRAP_SEED), "N", "seed of the resamples", 0, 1e15}),
+    OPTION_GROUP("Output", 0, {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
+                 {"out", OPTION_TEXT, NULL, "DIR", "write DIR/bleu.csv and DIR/bleu.md too"}),
+    NULL};
 
 /* A system's score by one metric. */
 typedef struct {
@@ -280,17 +269,6 @@ static int run(Options *o)
     return code;
 }
 
-static const Kind kinds[] = {
-    {.command = "bleu",
-     .title = "Scores of translations",
-     .about = "Corpus BLEU, chrF2 and TER of translations against references. Differences are "
-              "against the first system, on the same resampled lines.",
-     .table =
-         {{"bleu", columns,
-           "Scores. In brackets 95 % intervals over resamples of the lines (paired bootstrap).",
-           KIND_ALL}}},
-    {0}};
-
 const Command command_bleu = {
     .name = "bleu",
     .purpose = "score translations by BLEU, chrF2 and TER; compare systems",
@@ -309,6 +287,14 @@ const Command command_bleu = {
     .example = "--reference test.de --hypothesis test.out --tokenize none",
     .faster = "lower --bootstrap, no ter",
     .groups = groups,
-    .kinds = kinds,
+    .kinds = KINDS(
+        {.command = "bleu",
+         .title = "Scores of translations",
+         .about = "Corpus BLEU, chrF2 and TER of translations against references. Differences are "
+                  "against the first system, on the same resampled lines.",
+         .table =
+             {{"bleu", columns,
+               "Scores. In brackets 95 % intervals over resamples of the lines (paired bootstrap).",
+               KIND_ALL}}}),
     .run = run,
 };

@@ -1,78 +1,63 @@
 /* command_compare.c: the main command. For every scheme it gives the exact order, the order measured on a
  * particle system, and the perplexity of the language model built from it, over seeds and depths. */
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "studies/compare/compare.h"
-#include "studies/model/network.h"
 #include "studies/model/translator.h"
 #include "studies/plot/plot.h"
 #include "studies/study/measures.h"
 #include "studies/tools/command.h"
 
-static const Option scheme_options[] = {
-    {"scheme", OPTION_TEXT, "euler,transformer,macaron,strang-marchuk:heun,heun-layer,rk4-layer",
-     "A,B,...", "names separated by commas, or all"},
-    SELECT_FILE,
-    {"pair", OPTION_TEXT,
-     "transformer/transformer,macaron/macaron,rk2-gate/transformer,rk4-layer/transformer,"
-     "looped:2/transformer,repeat:2/transformer,transformer/strang-decoder",
-     "A/B,...",
-     "for a corpus of pairs, instead of --scheme: ENCODER/DECODER; the first pair is the "
-     "baseline; NAME@LAYERS sets the layers of a side"},
-    {"controls", OPTION_FLAG, NULL, NULL,
-     "add looped:N and repeat:N, controls of equal evaluations, for every scheme with N F and N G"},
-    {"by-depth", OPTION_FLAG, NULL, NULL,
-     "also show how each scheme's gain over the baseline changes with --layers: slopes on log layers, "
-     "and a plot"},
-    {"baseline", OPTION_TEXT, NULL, "NAME",
-     "show differences from this scheme (default: transformer, else the first)"},
-    {"system", OPTION_TEXT, NULL, "P",
-     "particle system of the measured orders (default: as 'trotter order --systems' marks)"},
-    {"system-file", OPTION_TEXT, NULL, "FILE",
-     "your own particle system ('trotter order --help all' shows the form)"},
-    {"seeds", OPTION_SIZE, "3", "N", "trainings of each scheme, with seeds --seed and the next", 1,
-     1000},
-    {0},
-};
-
-static const Option truncation_options[] = {STUDY_TRUNCATION("16"), {0}};
-
-static const Option depth_options[] = {
-    {"layers", OPTION_SIZES, "1", "L,...",
-     "blocks, each one step of the scheme; each number has its own row", 1, NETWORK_LAYERS},
-    {0},
-};
-
-static const Option score_options[] = {
-    {"tokenize", OPTION_CHOICE, "none", TOKENIZE_NAMES,
-     "how BLEU finds words, for a corpus of pairs; none: the text is tokenised already"},
-    {0},
-};
-
-static const Option output_options[] = {
-    {"out", OPTION_TEXT, "out/compare", "DIR",
-     "write runs.csv, compare.csv, .md, .tex, differences, correlations, curves, plots, study.log, "
-     "and each run under DIR/runs"},
-    STUDY_OUTPUT,
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Schemes", 1, scheme_options),
-                                            OPTION_GROUP("Truncation error", 1, truncation_options),
-                                            &study_tune_group,
-                                            &network_text_group,
-                                            OPTION_GROUP("Model", 1, depth_options),
-                                            &network_model_group,
-                                            &network_training_group,
-                                            &network_seed_group,
-                                            &network_machine_group,
-                                            &translator_group,
-                                            OPTION_GROUP("Translations", 1, score_options),
-                                            &study_statistics_group,
-                                            OPTION_GROUP("Output", 0, output_options),
-                                            NULL};
+static const OptionGroup *const groups[] = {
+    OPTION_GROUP(
+        "Schemes", 1,
+        {"scheme", OPTION_TEXT,
+         "euler,transformer,macaron,strang-marchuk:heun,heun-layer,rk4-layer", "A,B,...",
+         "names separated by commas, or all"},
+        SELECT_FILE,
+        {"pair", OPTION_TEXT,
+         "transformer/transformer,macaron/macaron,rk2-gate/transformer,rk4-layer/transformer,"
+         "looped:2/transformer,repeat:2/transformer,transformer/strang-decoder",
+         "A/B,...",
+         "for a corpus of pairs, instead of --scheme: ENCODER/DECODER; the first pair is the "
+         "baseline; NAME@LAYERS sets the layers of a side"},
+        {"controls", OPTION_FLAG, NULL, NULL,
+         "add looped:N and repeat:N, controls of equal evaluations, for every scheme with N F and N G"},
+        {"by-depth", OPTION_FLAG, NULL, NULL,
+         "also show how each scheme's gain over the baseline changes with --layers: slopes on log layers, "
+         "and a plot"},
+        {"baseline", OPTION_TEXT, NULL, "NAME",
+         "show differences from this scheme (default: transformer, else the first)"},
+        {"system", OPTION_TEXT, NULL, "P",
+         "particle system of the measured orders (default: as 'trotter order --systems' marks)"},
+        {"system-file", OPTION_TEXT, NULL, "FILE",
+         "your own particle system ('trotter order --help all' shows the form)"},
+        {"seeds", OPTION_SIZE, "3", "N", "trainings of each scheme, with seeds --seed and the next",
+         1, 1000}),
+    OPTION_GROUP("Truncation error", 1, STUDY_TRUNCATION("16")),
+    &study_tune_group,
+    &network_text_group,
+    OPTION_GROUP("Model", 1,
+                 {"layers", OPTION_SIZES, "1", "L,...",
+                  "blocks, each one step of the scheme; each number has its own row", 1,
+                  NETWORK_LAYERS}),
+    &network_model_group,
+    &network_training_group,
+    &network_seed_group,
+    &network_machine_group,
+    &translator_group,
+    OPTION_GROUP(
+        "Translations", 1,
+        {"tokenize", OPTION_CHOICE, "none", TOKENIZE_NAMES,
+         "how BLEU finds words, for a corpus of pairs; none: the text is tokenised already"}),
+    &study_statistics_group,
+    OPTION_GROUP(
+        "Output", 0,
+        {"out", OPTION_TEXT, "out/compare", "DIR",
+         "write runs.csv, compare.csv, .md, .tex, differences, correlations, curves, plots, study.log, "
+         "and each run under DIR/runs"},
+        STUDY_OUTPUT),
+    NULL};
 
 static int has_pairs(const Options *o, const Corpus *c)
 {
@@ -183,56 +168,6 @@ static void judge(const Csv *c, Verdict *v)
     verdict_end(v);
 }
 
-static const Kind kinds[] = {
-    {.command = "compare",
-     .title = "Comparison of schemes",
-     .about = "Shows what a scheme's text says beside what training says: exact order, order "
-              "measured on a particle system, truncation error of the trained network, "
-              "perplexity over seeds. " KIND_ORDERS,
-     .words = "compare.md",
-     .runs = {"scheme", "seed", "layers", "valid_ppl,test_ppl"},
-     .judge = judge,
-     .table =
-         {{"compare", compare_columns, "Schemes side by side, with 95 % intervals.", KIND_ALL},
-          {"differences", runtable_differences,
-           "Differences of designs, with 95 % intervals that hold together as told.", KIND_ALL},
-          {"correlations", runtable_correlations,
-           "Rank correlations (Spearman) of perplexity. Brackets hold 95 % bootstrap "
-           "intervals over 7 or more designs.",
-           KIND_ALL},
-          {"depth", depth_columns,
-           "Slopes of log perplexity, less the baseline's, on log layers, with 95 % intervals.",
-           KIND_ALL},
-          {"runs", compare_run_columns, "Trainings, and measures of each network", 0},
-          {"forest", runtable_forest_columns, "Designs, as drawn", 0},
-          {"truncation", runtable_scatter_columns, "Designs, as drawn", 0},
-          {"curves", curve_columns, "Curves of training, means over seeds", 0}},
-     .plot = {{"truncation",
-               "Perplexity against the truncation error of the trained network's own step."},
-              {"forest", "Perplexity by evaluations of F and G a layer."},
-              {"depth", "Validation perplexity by depth, means over seeds."},
-              {"curves", "Training loss against tokens, means over seeds."},
-              {"gradients", "Norm of the gradient against steps, means over seeds."}}},
-    {.command = "compare --source",
-     .title = "Comparison of encoders and decoders",
-     .about =
-         "Compares pairs of schemes, one for the encoder and one for the decoder: exact orders, "
-         "truncation errors of the trained layers, perplexity and BLEU over seeds. " KIND_ORDERS,
-     .words = "compare.md",
-     .runs = {"pair", "seed", NULL, "valid_ppl"},
-     .table = {{"compare", pair_columns,
-                "Pairs of schemes side by side, with 95 % intervals over seeds.", KIND_ALL},
-               {"differences", runtable_differences,
-                "Differences of pairs of schemes, with 95 % intervals that hold together as told.",
-                KIND_ALL},
-               {"runs", pair_run_columns, "Trainings", KIND_MANY},
-               {"lines", measure_lines, "Matches of each line's translation", 0},
-               {"forest", runtable_forest_columns, "Pairs, as drawn", 0},
-               {"truncation", runtable_scatter_columns, "Pairs, as drawn", 0}},
-     .plot = {{"forest", "Mean test BLEU of every pair and its 95 % interval over seeds."},
-              {"truncation", "Test BLEU against the truncation error of the trained encoder."}}},
-    {0}};
-
 const Command command_compare = {
     .name = "compare",
     .purpose = "compare schemes: order, measured order, perplexity, cost",
@@ -264,7 +199,56 @@ const Command command_compare = {
     .example = "--scheme transformer,macaron --seeds 5 --out out/compare",
     .faster = "fewer --scheme, --seeds, --epochs",
     .groups = groups,
-    .kinds = kinds,
+    .kinds = KINDS(
+        {.command = "compare",
+         .title = "Comparison of schemes",
+         .about = "Shows what a scheme's text says beside what training says: exact order, order "
+                  "measured on a particle system, truncation error of the trained network, "
+                  "perplexity over seeds. " KIND_ORDERS,
+         .words = "compare.md",
+         .runs = {"scheme", "seed", "layers", "valid_ppl,test_ppl"},
+         .judge = judge,
+         .table =
+             {{"compare", compare_columns, "Schemes side by side, with 95 % intervals.", KIND_ALL},
+              {"differences", runtable_differences,
+               "Differences of designs, with 95 % intervals that hold together as told.", KIND_ALL},
+              {"correlations", runtable_correlations,
+               "Rank correlations (Spearman) of perplexity. Brackets hold 95 % bootstrap "
+               "intervals over 7 or more designs.",
+               KIND_ALL},
+              {"depth", depth_columns,
+               "Slopes of log perplexity, less the baseline's, on log layers, with 95 % intervals.",
+               KIND_ALL},
+              {"runs", compare_run_columns, "Trainings, and measures of each network", 0},
+              {"forest", runtable_forest_columns, "Designs, as drawn", 0},
+              {"truncation", runtable_scatter_columns, "Designs, as drawn", 0},
+              {"curves", curve_columns, "Curves of training, means over seeds", 0}},
+         .plot = {{"truncation",
+                   "Perplexity against the truncation error of the trained network's own step."},
+                  {"forest", "Perplexity by evaluations of F and G a layer."},
+                  {"depth", "Validation perplexity by depth, means over seeds."},
+                  {"curves", "Training loss against tokens, means over seeds."},
+                  {"gradients", "Norm of the gradient against steps, means over seeds."}}},
+        {.command = "compare --source",
+         .title = "Comparison of encoders and decoders",
+         .about =
+             "Compares pairs of schemes, one for the encoder and one for the decoder: exact orders, "
+             "truncation errors of the trained layers, perplexity and BLEU over seeds. " KIND_ORDERS,
+         .words = "compare.md",
+         .runs = {"pair", "seed", NULL, "valid_ppl"},
+         .table =
+             {{"compare", pair_columns,
+               "Pairs of schemes side by side, with 95 % intervals over seeds.", KIND_ALL},
+              {"differences", runtable_differences,
+               "Differences of pairs of schemes, with 95 % intervals that hold together as told.",
+               KIND_ALL},
+              {"runs", pair_run_columns, "Trainings", KIND_MANY},
+              {"lines", measure_lines, "Matches of each line's translation", 0},
+              {"forest", runtable_forest_columns, "Pairs, as drawn", 0},
+              {"truncation", runtable_scatter_columns, "Pairs, as drawn", 0}},
+         .plot = {{"forest", "Mean test BLEU of every pair and its 95 % interval over seeds."},
+                  {"truncation",
+                   "Test BLEU against the truncation error of the trained encoder."}}}),
     .saves = 1,
     .run = run,
 };

@@ -6,7 +6,6 @@
 #include "studies/tools/command.h"
 #include "studies/compare/compare.h"
 #include "bridge/truncation.h"
-#include "studies/model/network.h"
 #include "studies/model/translator.h"
 
 static int read_depths(Study *u)

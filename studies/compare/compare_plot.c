@@ -1,10 +1,8 @@
 /* compare_plot.c: draws losses and norms of gradients over the steps. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "studies/compare/compare.h"
-#include "studies/model/network.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 

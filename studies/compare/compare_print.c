@@ -4,7 +4,6 @@
 
 #include "bridge/truncation.h"
 #include "studies/compare/compare.h"
-#include "studies/model/network.h"
 
 static void print_tuning(const Study *u, int brief, FILE *f)
 {

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "studies/model/network.h"
 #include "studies/model/translator.h"
 #include "studies/tools/command.h"
 

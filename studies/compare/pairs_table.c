@@ -9,7 +9,6 @@
 
 #include "studies/compare/compare.h"
 #include "studies/metrics/bootstrap.h"
-#include "studies/model/network.h"
 #include "studies/study/measures.h"
 #include "studies/tools/command.h"
 

@@ -10,57 +10,6 @@ enum { DEGREE = 6 }; /* of the trees compared */
 
 #define BESIDE "euler,heun,looped:2,fgfg2"
 
-static const Option form_options[] = {
-    {"scheme", OPTION_TEXT, NULL, "NAME", "the form: a scheme with 'learn a = 1/2' lines"},
-    SELECT_FILE,
-    {"objective", OPTION_CHOICE, "norm", OBJECTIVES,
-     "what the search makes best: norm, norm-one-colour: least squared norm of the leading error; real, imag: largest "
-     "stability limit; error: least truncation error at h = 1 in the layers of --model; growth: least growth of a step "
-     "beyond the flow's, in the same layers"},
-    {"order", OPTION_SIZE, NULL, "P",
-     "least order of the result (default: the form's own at its starting values, at least 1)", 1,
-     DEGREE - 1},
-    {0},
-};
-
-static const Option search_options[] = {
-    {"starts", OPTION_SIZE, "8", "N",
-     "number of starts: the form's own values, and N - 1 draws about them", 1, 10000},
-    {"evaluations", OPTION_SIZE, "4000", "N",
-     "evaluations of the objective, shared by the starts; each start ends the step of its simplex, and rounding takes more",
-     1, 1e9},
-    {"seed", OPTION_SIZE, "1", "N", "seed of the draws", 0, 1e18},
-    {"rise", OPTION_REAL, "0.01", "X", "share by which rounding may worsen the figure", 0, 1},
-    {0},
-};
-
-static const Option output_options[] = {
-    {"beside", OPTION_TEXT, BESIDE, "A,B,...", "schemes to show for comparison, or none"},
-    {"print", OPTION_FLAG, NULL, NULL, "print the text of the result alone"},
-    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
-    {"out", OPTION_TEXT, NULL, "DIR", "write result.scheme, design.csv, .md, .tex"},
-    {0},
-};
-
-static const Option model_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR",
-     "trained language model, whose layers are the fields of truncation errors and growth"},
-    {"text", OPTION_TEXT, NULL, "FILE", "text that sentences are drawn from" NETWORK_TEXTS,
-     .needs = "model"},
-    {"sentences", OPTION_SIZE, "4", "N", "number of sentences, drawn by the seed", 1, 100000,
-     .needs = "model"},
-    {"tokens", OPTION_SIZE, NULL, "N",
-     "at most N tokens of a sentence, <eos> first (default: as many as the model was trained on)",
-     2, 65536, .needs = "model"},
-    {"threads", OPTION_SIZE, "1", "N", "threads of the kernels; 0: one per core", 0, 1024,
-     .needs = "model"},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {
-    OPTION_GROUP("Form", 1, form_options), OPTION_GROUP("Trained layers", 1, model_options),
-    OPTION_GROUP("Search", 1, search_options), OPTION_GROUP("Output", 0, output_options), NULL};
-
 typedef struct {
     const char *role, *scheme;
     Theory theory;
@@ -318,15 +267,6 @@ static int run(Options *o)
     return code;
 }
 
-static const Kind kinds[] = {
-    {.command = "design",
-     .title = "A scheme searched for",
-     .about =
-         "The search finds coefficients of a form that make an objective best while order conditions hold. " KIND_ORDERS,
-     .table = {{"design", design_columns, "The form, what was found, and schemes for comparison.",
-                KIND_ALL}}},
-    {0}};
-
 const Command command_design = {
     .name = "design",
     .purpose = "search the coefficients of a scheme for an objective",
@@ -347,8 +287,54 @@ const Command command_design = {
         "scheme scheme-file objective order model text starts evaluations seed beside print out",
     .example = "--scheme looped-learn --objective real --out out/design",
     .faster = "lower --evaluations, --starts",
-    .groups = groups,
-    .kinds = kinds,
+    .groups = GROUPS(
+        OPTION_GROUP(
+            "Form", 1,
+            {"scheme", OPTION_TEXT, NULL, "NAME", "the form: a scheme with 'learn a = 1/2' lines"},
+            SELECT_FILE,
+            {"objective", OPTION_CHOICE, "norm", OBJECTIVES,
+             "what the search makes best: norm, norm-one-colour: least squared norm of the leading error; real, imag: largest "
+             "stability limit; error: least truncation error at h = 1 in the layers of --model; growth: least growth of a step "
+             "beyond the flow's, in the same layers"},
+            {"order", OPTION_SIZE, NULL, "P",
+             "least order of the result (default: the form's own at its starting values, at least 1)",
+             1, DEGREE - 1}),
+        OPTION_GROUP(
+            "Trained layers", 1,
+            {"model", OPTION_TEXT, NULL, "DIR",
+             "trained language model, whose layers are the fields of truncation errors and growth"},
+            {"text", OPTION_TEXT, NULL, "FILE", "text that sentences are drawn from" NETWORK_TEXTS,
+             .needs = "model"},
+            {"sentences", OPTION_SIZE, "4", "N", "number of sentences, drawn by the seed", 1,
+             100000, .needs = "model"},
+            {"tokens", OPTION_SIZE, NULL, "N",
+             "at most N tokens of a sentence, <eos> first (default: as many as the model was trained on)",
+             2, 65536, .needs = "model"},
+            {"threads", OPTION_SIZE, "1", "N", "threads of the kernels; 0: one per core", 0, 1024,
+             .needs = "model"}),
+        OPTION_GROUP(
+            "Search", 1,
+            {"starts", OPTION_SIZE, "8", "N",
+             "number of starts: the form's own values, and N - 1 draws about them", 1, 10000},
+            {"evaluations", OPTION_SIZE, "4000", "N",
+             "evaluations of the objective, shared by the starts; each start ends the step of its simplex, and rounding takes more",
+             1, 1e9},
+            {"seed", OPTION_SIZE, "1", "N", "seed of the draws", 0, 1e18},
+            {"rise", OPTION_REAL, "0.01", "X", "share by which rounding may worsen the figure", 0,
+             1}),
+        OPTION_GROUP(
+            "Output", 0,
+            {"beside", OPTION_TEXT, BESIDE, "A,B,...", "schemes to show for comparison, or none"},
+            {"print", OPTION_FLAG, NULL, NULL, "print the text of the result alone"},
+            {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
+            {"out", OPTION_TEXT, NULL, "DIR", "write result.scheme, design.csv, .md, .tex"})),
+    .kinds = KINDS(
+        {.command = "design",
+         .title = "A scheme searched for",
+         .about =
+             "The search finds coefficients of a form that make an objective best while order conditions hold. " KIND_ORDERS,
+         .table = {{"design", design_columns,
+                    "The form, what was found, and schemes for comparison.", KIND_ALL}}}),
     .saves = 1,
     .run = run,
 };

@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
-#include "studies/model/network.h"
 #include "studies/tools/progress.h"
 
 /* Tolerance of the flows, relative to |y|: far below any error at h = 1, and within

@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "kernels/quiet.h"
 
 int form_new(const Table *scheme, int order, Form *out)

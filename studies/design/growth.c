@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "kernels/quiet.h"
 
 static const double accurate = 1e-6; /* V diag(mu) V^-1 against M, relative to the largest number */

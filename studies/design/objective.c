@@ -2,7 +2,6 @@
 #include "studies/design/design.h"
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 
 /* Sums (defect/sigma)^2 over the trees of order p + 1, those of F alone or all: Theory.error_norm2 where the order is
  * p, and 0 where it is higher. */

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "kernels/random.h"
 #include "studies/tools/progress.h"
 

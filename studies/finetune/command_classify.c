@@ -5,30 +5,7 @@
 #include <string.h>
 
 #include "studies/finetune/examples.h"
-#include "studies/metrics/lines.h"
-#include "studies/model/network.h"
 #include "studies/tools/command.h"
-
-static const Option classify_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR", "directory that 'trotter finetune' wrote"},
-    {"text", OPTION_TEXT, LINES_STDIN, "FILE",
-     "one sentence a line, or two with a tab between; -: standard input"},
-    {"sequence", OPTION_SIZE, NULL, "T",
-     "longest sequence in tokens; longer ones lose their ends (default: as trained)", 3, 65536},
-    {"batch-tokens", OPTION_SIZE, NULL, "N",
-     "largest number of tokens in a batch (default: as trained)", 3, 1048576},
-    {0},
-};
-
-static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL,
-     "write line,label,probability as CSV, or line,value for numbers; blank lines have no row"},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Sentences", 0, classify_options),
-                                            &network_machine_group,
-                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 /* A row for one line. */
 typedef struct {
@@ -253,6 +230,21 @@ const Command command_classify = {
     .often = "model text device csv",
     .example = "--model out/finetune --text sentences.txt",
     .faster = "a shorter --text",
-    .groups = groups,
+    .groups = GROUPS(
+        OPTION_GROUP(
+            "Sentences", 0,
+            {"model", OPTION_TEXT, NULL, "DIR", "directory that 'trotter finetune' wrote"},
+            {"text", OPTION_TEXT, LINES_STDIN, "FILE",
+             "one sentence a line, or two with a tab between; -: standard input"},
+            {"sequence", OPTION_SIZE, NULL, "T",
+             "longest sequence in tokens; longer ones lose their ends (default: as trained)", 3,
+             65536},
+            {"batch-tokens", OPTION_SIZE, NULL, "N",
+             "largest number of tokens in a batch (default: as trained)", 3, 1048576}),
+        &network_machine_group,
+        OPTION_GROUP(
+            "Output", 0,
+            {"csv", OPTION_FLAG, NULL, NULL,
+             "write line,label,probability as CSV, or line,value for numbers; blank lines have no row"})),
     .run = run,
 };

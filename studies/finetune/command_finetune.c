@@ -1,84 +1,71 @@
 /* command_finetune.c: trains an encoder that was pre-trained on masked words to label sentences. */
-#include <stdio.h>
 
 #include "studies/finetune/finetune.h"
 #include "studies/tools/command.h"
 
-/* Paths. The column `corpus` of runs.csv is a checksum of their contents. */
-static const Option file_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR",
-     "directory of an encoder that 'trotter train --objective masked' trained",
-     .flags = OPTION_MAY_DIFFER},
-    {"data", OPTION_TEXT, "glue", "DIR", "GLUE's folder, which holds CoLA, SST-2 ...",
-     .flags = OPTION_MAY_DIFFER},
-    {"dev", OPTION_TEXT, NULL, "FILE.tsv",
-     "the dev text for --task FILE.tsv (default: a tenth of FILE.tsv, which is not trained on)",
-     .flags = OPTION_MAY_DIFFER},
-    {0},
-};
-
-static const Option task_options[] = {
-    {"task", OPTION_TEXT, NULL, "NAME",
-     "a task of GLUE (cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte, wnli), or FILE.tsv, with tabs between columns: the "
-     "first line names them (sentence, label, and sentence2 for pairs), each further line is an example"},
-    {"values", OPTION_FLAG, NULL, NULL, "labels of FILE.tsv are numbers, not classes"},
-    {"lowercase", OPTION_FLAG, NULL, NULL, "lower-case the sentences"},
-    {"tokenize", OPTION_CHOICE, "none", "none|13a",
-     "13a: cut the sentences into words and punctuation, for a model whose text is cut so (SST-2 is already)"},
-    {0},
-};
-
-static const Option training_options[] = {
-    {"rates", OPTION_REALS, "1e-4,3e-4,1e-3", "X,...", "peak learning rates of the grid", 1e-12,
-     100},
-    {"seeds", OPTION_SIZE, "2", "N", "number of trainings with each rate", 1, 1000},
-    {"seed", OPTION_SIZE, NULL, "N",
-     "seed of a rate's first training; the next ones count up from it (default: 1 + --seeds * (seed of the "
-     "pre-training - 1), so that encoders of other seeds have others)",
-     1, 1e9},
-    {"epochs", OPTION_SIZE, "4", "N", "largest number of passes over the training text", 1, 10000},
-    {"patience", OPTION_SIZE, "2", "N", "stop after N epochs without a better score; 0: never", 0,
-     10000},
-    {"part", OPTION_REAL, "0.1", "P",
-     "share of the training text that is not trained on, but chooses rate, seed and epoch", 0.0001,
-     0.9999},
-    {"batch-tokens", OPTION_SIZE, "1024", "N", "largest number of tokens in a step", 3, 1048576},
-    {"sequence", OPTION_SIZE, NULL, "T",
-     "longest sequence in tokens; longer ones lose their ends (default: as trained)", 3, 65536},
-    {"dropout", OPTION_REAL, NULL, "P",
-     "rate of dropout; rates that the pre-training set by --attention-dropout or --activation-dropout stay "
-     "(default: as trained)",
-     0, 0.99},
-    {"weight-decay", OPTION_REAL, "0", "X",
-     "decoupled weight decay (AdamW) of matrices and embeddings", 0, 100},
-    {"clip", OPTION_REAL, "1", "X", "largest global norm of the gradient; 0: no limit", 0, 1e12},
-    {0},
-};
-
-static const Option start_options[] = {
-    {"pretrained-only", OPTION_FLAG, NULL, NULL,
-     "leave out the encoder without pre-training, which takes as long"},
-    {0},
-};
-
-static const Option output_options[] = {
-    {"out", OPTION_TEXT, "out/finetune", "DIR",
-     "write runs.csv, finetune.csv, .md, .tex, differences.csv, .tex, predictions.csv and the fine-tuned encoder"},
-    {"together", OPTION_TEXT, NULL, "DIR,DIR,...",
-     "train nothing: put into one table the fine-tunings of one task in these directories"},
-    {"csv", OPTION_FLAG, NULL, NULL, "print finetune.csv instead of the table"},
-    {"config", OPTION_TEXT, NULL, "FILE",
-     "read options from a file like DIR/config.ini; the command line overrides it"},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Task", 1, file_options),
-                                            OPTION_GROUP(NULL, 1, task_options),
-                                            OPTION_GROUP("Training", 1, training_options),
-                                            OPTION_GROUP(NULL, 0, start_options),
-                                            &network_machine_group,
-                                            OPTION_GROUP("Output", 0, output_options),
-                                            NULL};
+static const OptionGroup *const groups[] = {
+    /* Paths. The column `corpus` of runs.csv is a checksum of their contents. */
+    OPTION_GROUP(
+        "Task", 1,
+        {"model", OPTION_TEXT, NULL, "DIR",
+         "directory of an encoder that 'trotter train --objective masked' trained",
+         .flags = OPTION_MAY_DIFFER},
+        {"data", OPTION_TEXT, "glue", "DIR", "GLUE's folder, which holds CoLA, SST-2 ...",
+         .flags = OPTION_MAY_DIFFER},
+        {"dev", OPTION_TEXT, NULL, "FILE.tsv",
+         "the dev text for --task FILE.tsv (default: a tenth of FILE.tsv, which is not trained on)",
+         .flags = OPTION_MAY_DIFFER}),
+    OPTION_GROUP(
+        NULL, 1,
+        {"task", OPTION_TEXT, NULL, "NAME",
+         "a task of GLUE (cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte, wnli), or FILE.tsv, with tabs between columns: the "
+         "first line names them (sentence, label, and sentence2 for pairs), each further line is an example"},
+        {"values", OPTION_FLAG, NULL, NULL, "labels of FILE.tsv are numbers, not classes"},
+        {"lowercase", OPTION_FLAG, NULL, NULL, "lower-case the sentences"},
+        {"tokenize", OPTION_CHOICE, "none", "none|13a",
+         "13a: cut the sentences into words and punctuation, for a model whose text is cut so (SST-2 is already)"}),
+    OPTION_GROUP(
+        "Training", 1,
+        {"rates", OPTION_REALS, "1e-4,3e-4,1e-3", "X,...", "peak learning rates of the grid", 1e-12,
+         100},
+        {"seeds", OPTION_SIZE, "2", "N", "number of trainings with each rate", 1, 1000},
+        {"seed", OPTION_SIZE, NULL, "N",
+         "seed of a rate's first training; the next ones count up from it (default: 1 + --seeds * (seed of the "
+         "pre-training - 1), so that encoders of other seeds have others)",
+         1, 1e9},
+        {"epochs", OPTION_SIZE, "4", "N", "largest number of passes over the training text", 1,
+         10000},
+        {"patience", OPTION_SIZE, "2", "N", "stop after N epochs without a better score; 0: never",
+         0, 10000},
+        {"part", OPTION_REAL, "0.1", "P",
+         "share of the training text that is not trained on, but chooses rate, seed and epoch",
+         0.0001, 0.9999},
+        {"batch-tokens", OPTION_SIZE, "1024", "N", "largest number of tokens in a step", 3,
+         1048576},
+        {"sequence", OPTION_SIZE, NULL, "T",
+         "longest sequence in tokens; longer ones lose their ends (default: as trained)", 3, 65536},
+        {"dropout", OPTION_REAL, NULL, "P",
+         "rate of dropout; rates that the pre-training set by --attention-dropout or --activation-dropout stay "
+         "(default: as trained)",
+         0, 0.99},
+        {"weight-decay", OPTION_REAL, "0", "X",
+         "decoupled weight decay (AdamW) of matrices and embeddings", 0, 100},
+        {"clip", OPTION_REAL, "1", "X", "largest global norm of the gradient; 0: no limit", 0,
+         1e12}),
+    OPTION_GROUP(NULL, 0,
+                 {"pretrained-only", OPTION_FLAG, NULL, NULL,
+                  "leave out the encoder without pre-training, which takes as long"}),
+    &network_machine_group,
+    OPTION_GROUP(
+        "Output", 0,
+        {"out", OPTION_TEXT, "out/finetune", "DIR",
+         "write runs.csv, finetune.csv, .md, .tex, differences.csv, .tex, predictions.csv and the fine-tuned encoder"},
+        {"together", OPTION_TEXT, NULL, "DIR,DIR,...",
+         "train nothing: put into one table the fine-tunings of one task in these directories"},
+        {"csv", OPTION_FLAG, NULL, NULL, "print finetune.csv instead of the table"},
+        {"config", OPTION_TEXT, NULL, "FILE",
+         "read options from a file like DIR/config.ini; the command line overrides it"}),
+    NULL};
 
 static const StudyKind studies[] = {{
     .command = "finetune",
@@ -119,23 +106,6 @@ static void judge(const Csv *c, Verdict *v)
     verdict_end(v);
 }
 
-static const Kind kinds[] = {
-    {.command = "finetune",
-     .title = "Fine-tuning",
-     .about = "Encoders trained on masked words, then on labels of sentences, beside the same "
-              "encoders without pre-training.",
-     .judge = judge,
-     .runs = {"scheme,layers,start", "model_seed", NULL, "score", 1},
-     .table = {{"finetune", finetune_columns, "Scores on the dev text.", KIND_ALL},
-               {"differences", runtable_differences,
-                "Differences of scores, each with 95 % intervals by itself.", KIND_ALL},
-               {"runs", finetune_run_columns, "Every rate and seed, and those that were chosen.",
-                KIND_MANY},
-               {"forest", runtable_forest_columns, "Encoders, as drawn", 0},
-               {"predictions", finetune_answers, "Answers of every encoder", 0}},
-     .plot = {{"forest", "Mean scores of the encoders, with 95 % intervals over pre-trainings."}}},
-    {0}};
-
 const Command command_finetune = {
     .name = "finetune",
     .purpose = "train an encoder on labelled sentences, as GLUE's",
@@ -159,6 +129,21 @@ const Command command_finetune = {
     .faster = "fewer --rates, --seeds, --epochs",
     .groups = groups,
     .saves = 1,
-    .kinds = kinds,
+    .kinds = KINDS(
+        {.command = "finetune",
+         .title = "Fine-tuning",
+         .about = "Encoders trained on masked words, then on labels of sentences, beside the same "
+                  "encoders without pre-training.",
+         .judge = judge,
+         .runs = {"scheme,layers,start", "model_seed", NULL, "score", 1},
+         .table = {{"finetune", finetune_columns, "Scores on the dev text.", KIND_ALL},
+                   {"differences", runtable_differences,
+                    "Differences of scores, each with 95 % intervals by itself.", KIND_ALL},
+                   {"runs", finetune_run_columns,
+                    "Every rate and seed, and those that were chosen.", KIND_MANY},
+                   {"forest", runtable_forest_columns, "Encoders, as drawn", 0},
+                   {"predictions", finetune_answers, "Answers of every encoder", 0}},
+         .plot = {{"forest",
+                   "Mean scores of the encoders, with 95 % intervals over pre-trainings."}}}),
     .run = run,
 };

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 
 Scale examples_scale(const Labelled *train)
 {

@@ -23,7 +23,6 @@
 #define TROTTER_FINETUNE_H
 
 #include "studies/finetune/examples.h"
-#include "studies/metrics/bootstrap.h"
 #include "studies/runs/lease.h"
 #include "studies/study/study.h"
 

@@ -9,7 +9,6 @@
 #include "nn/text/masking.h"
 #include "nn/model/store.h"
 #include "studies/finetune/finetune.h"
-#include "studies/model/network.h"
 #include "studies/tools/command.h"
 
 const char *const finetune_start[STARTS] = {"pretrained", "fresh"};

@@ -10,10 +10,7 @@
 #include <unistr.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "kernels/random.h"
-#include "studies/metrics/lines.h"
-#include "studies/metrics/tokenise.h"
 #include "studies/tools/output.h"
 
 enum { STREAM_SPLIT = 0x73706c74 }; /* "splt" */

@@ -1,15 +1,6 @@
 /* command_manual.c: writes the man pages and the bash completion that `make install` installs. */
 #include "studies/manual/manual.h"
 
-static const Option output_options[] = {
-    {"out", OPTION_TEXT, "out/man", "DIR",
-     "write DIR/trotter.1, DIR/trotter-COMMAND.1 of every command, DIR/trotter-systems.5, and "
-     "DIR/trotter.bash"},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Output", 0, output_options), NULL};
-
 /* Writes text i: completion, overview, language of systems, then a page of each command. */
 static int write_text(const char *dir, size_t i)
 {
@@ -47,6 +38,10 @@ const Command command_manual = {
         "shows one. 'source DIR/trotter.bash' lets bash complete commands, options, their values and names of\n"
         "schemes.\n",
     .example = "--out out/man",
-    .groups = groups,
+    .groups = GROUPS(OPTION_GROUP(
+        "Output", 0,
+        {"out", OPTION_TEXT, "out/man", "DIR",
+         "write DIR/trotter.1, DIR/trotter-COMMAND.1 of every command, DIR/trotter-systems.5, and "
+         "DIR/trotter.bash"})),
     .run = run,
 };

@@ -2,7 +2,6 @@
 #ifndef TROTTER_CHOOSE_H
 #define TROTTER_CHOOSE_H
 
-#include "ode/ode.h"
 #include "studies/model/trained.h"
 
 /* The choice of a particle system: a name (of system_new or trained_system) or, if not NULL, a file; name NULL: the

@@ -2,11 +2,8 @@
 #ifndef TROTTER_CONVERGENCE_H
 #define TROTTER_CONVERGENCE_H
 
-#include "ode/ode.h"
 #include "studies/measure/choose.h"
 #include "studies/tools/kind.h"
-#include "studies/tools/sheet.h"
-#include "studies/tools/select.h"
 
 enum { CONVERGENCE_TREES = TREE_MAX_1 }; /* exact orders are searched up to this one */
 

@@ -2,12 +2,10 @@
  * are written where they arise. */
 #include "studies/measure/derivation_pen.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "ode/scheme/rationals.h"
 
 /* ---- stages ------------------------------------------------------------------------------------------ */

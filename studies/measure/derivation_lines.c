@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/measure/derivation_pen.h"
 #include "studies/tools/latex.h"
 #include "studies/tools/utf8.h"

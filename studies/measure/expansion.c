@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "ode/scheme/rationals.h"
 #include "studies/tools/latex.h"
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "studies/measure/convergence.h"
 
 /* What a scheme has at a step. */

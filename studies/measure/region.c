@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "studies/plot/contour.h"
 #include "studies/tools/output.h"
 #include "studies/tools/progress.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "kernels/random.h"
 #include "nn/text/masking.h"
 

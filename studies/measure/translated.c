@@ -6,7 +6,6 @@
 
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "studies/tools/output.h"
 #include "studies/tools/progress.h"
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 
 /* ---- classes ------------------------------------------------------------------------------------- */
 

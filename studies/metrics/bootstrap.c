@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "kernels/random.h"
 #include "kernels/tick.h"
 

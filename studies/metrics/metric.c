@@ -1,12 +1,10 @@
 /* metric.c: the table of metrics, and the loop over lines that they share. */
 #include "studies/metrics/metric.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "kernels/tick.h"
 #include "studies/tools/option.h"
 

@@ -2,7 +2,6 @@
 #include "studies/metrics/tokenise.h"
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 
 /* ---- sequences ----------------------------------------------------------------------------------- */
 

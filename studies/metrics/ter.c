@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 
 enum { MOST_WORDS = 10, MOST_PLACES = 50, MOST_SHIFTS = 1000, BEAM = 25 };
 enum { SAME, SUBSTITUTE, DELETE, INSERT }; /* an operation on the hypothesis */

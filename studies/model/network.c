@@ -5,233 +5,217 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "kernels/text.h"
 #include "kernels/threads.h"
 #include "studies/tools/progress.h"
 
 #define TO(member) NETWORK_SETS(member)
-
-static const Option text_options[] = {
-    NETWORK_CORPUS,
-    {"context", OPTION_CHOICE, "stream", "stream|sentence",
-     "stream: cut the text in blocks of T tokens; sentence: take each line alone",
-     .sets = {TO(train.context)}},
-    {"sequence", OPTION_SIZE, "64", "T", "longest sequence in tokens", 1, 65536,
-     .sets = {TO(train.sequence), TO(model.max_length)}},
-    {"bpe-dropout", OPTION_REAL, NULL, "P",
-     "drop each merge with probability P when the training text is cut, anew in each epoch (Provilkov et al. 2020); "
-     "other texts are cut whole",
-     0, 1, .sets = {TO(corpus.dropout)}},
-    {"eval-tokens", OPTION_SIZE, NULL, "N",
-     "read the validation and the test text only to the end of the line of the N-th token; "
-     "perplexities are of that part (default: whole texts)",
-     1, 1e15, .sets = {TO(corpus.eval_tokens)}},
-    {0},
-};
-
-static const Option depth_options[] = {
-    {"layers", OPTION_SIZE, "1", "L", "number of layers; each is one step of the scheme", 1,
-     NETWORK_LAYERS, .flags = OPTION_MAP, .sets = {TO(bridge.layers)}},
-    {"encoder-layers", OPTION_SIZE, NULL, "L",
-     "layers of the encoder, where --layers counts those of the decoder (default: as many)", 1,
-     NETWORK_LAYERS, .sets = {TO(bridge.encoder_layers)}},
-    {0},
-};
+#define CLIP TEXT(NETWORK_CLIP)
 
 /* An option without a default is recorded only where it was given. So an option that is newer than a
  * study's first runs leaves their config.ini as it was. */
-static const Option model_options[] = {
-    {"width", OPTION_SIZE, "128", "D", "width of the model: numbers of a token's state", 2, 65536,
-     .flags = OPTION_MAP, .sets = {TO(bridge.width), TO(model.width)}},
-    {"inner", OPTION_SIZE, "512", "M", "inner width of a feed-forward network", 1, 1048576,
-     .flags = OPTION_MAP, .sets = {TO(bridge.inner)}},
-    {"heads", OPTION_SIZE, "4", "H", "number of attention heads; D must be a multiple of H", 1,
-     1024, .flags = OPTION_MAP, .sets = {TO(model.heads)}},
-    {"positions", OPTION_CHOICE, "sinusoid", "none|sinusoid|relative|both|learned|rotary",
-     "position encoding: none, sinusoid, relative (Shaw, on keys, "
-     "clip " TEXT(
-         NETWORK_CLIP) "), both, learned (a row for each place of the longest sequence) or rotary "
-                       "(queries and keys turn, Su et al. 2021)",
-     .flags = OPTION_MAP, .sets = {TO(model.positions)}},
-    {"activation", OPTION_CHOICE, "relu", "relu|gelu|swiglu|geglu",
-     "activation of feed-forward networks: relu, gelu in its tanh form, or gated (Shazeer 2020), with 3 D M "
-     "numbers instead of 2 D M",
-     .flags = OPTION_MAP, .sets = {TO(model.act)}},
-    {"first-relu", OPTION_FLAG, NULL, NULL,
-     "use relu in the first feed-forward network of each layer, whatever --activation is, as the "
-     "released Macaron-BERT does",
-     .sets = {TO(model.first_relu)}},
-    {"untied", OPTION_FLAG, "no", NULL,
-     "give the output a separate matrix, not that of the embedding", .sets = {TO(model.untied)}},
-    {"no-final-norm", OPTION_FLAG, NULL, NULL,
-     "leave out the norm after the last layer, as the language models of fairseq 0.6 do",
-     .sets = {TO(model.no_final_norm)}},
-    {"match", OPTION_CHOICE, "parameters", "parameters|none",
-     "parameters: shrink inner widths so that schemes with more sets of parameters have as many "
-     "parameters in all (words of sublayers keep theirs); none: keep the inner width",
-     .sets = {TO(bridge.match)}},
-    {"norm", OPTION_CHOICE, "pre", "pre|post",
-     "pre: F(y) = Attention(LN(y)); post: y = LN(y + Attention(y)), only for schemes that are a chain of "
-     "such steps",
-     .sets = {TO(bridge.norm)}},
-    {"adaptive", OPTION_SIZES, NULL, "C1,C2,...",
-     "use an adaptive embedding and softmax: the C1 most frequent words have the full width, the "
-     "others are in narrower clusters, cut at C2, ... (default: none)",
-     1, 1e9},
-    {"adaptive-factor", OPTION_SIZE, NULL, "K",
-     "each cluster is K times as narrow as the one before", 1, 65536, .otherwise = "4",
-     .needs = "adaptive", .flags = OPTION_MAP, .sets = {TO(model.factor)}},
-    {"objective", OPTION_CHOICE, NULL, "next|masked",
-     "next: learn to predict every next word; masked: train an encoder alone, which sees all words of "
-     "a sequence, to predict masked words",
-     .otherwise = "next", .sets = {TO(model.masked), TO(bridge.bidirectional)}},
-    {"kv-heads", OPTION_SIZE, NULL, "N",
-     "number of heads of keys and values in self-attention, a divisor of H; each serves H / N heads of queries "
-     "(Ainslie et al. 2023; default: H)",
-     1, 1024, .sets = {TO(model.kv_heads)}},
-    {"norm-kind", OPTION_CHOICE, NULL, "layer|rms",
-     "layer: layer norms; rms: y = x / sqrt(mean x^2 + eps) * weight, without mean and bias (Zhang and "
-     "Sennrich 2019)",
-     .otherwise = "layer", .sets = {TO(model.norm)}},
-    {"masks", OPTION_CHOICE, "stage", "stage|step",
-     "stage: draw a dropout mask for each evaluation; step: draw one for each sublayer, which all its "
-     "evaluations share",
-     .sets = {TO(bridge.masks)}},
-    {0},
-};
-
-static const Option training_options[] = {
-    {"epochs", OPTION_SIZE, "4", "N", "number of passes through the training text", 1, 1e9,
-     .flags = OPTION_LENGTH, .sets = {TO(train.epochs)}},
-    {"max-steps", OPTION_SIZE, "0", "N",
-     "stop after N steps; 0: no limit; the validation and the test text are read all the same "
-     "(--eval-tokens)",
-     0, 1e15, .flags = OPTION_LENGTH, .sets = {TO(train.max_steps)}},
-    {"eval-every", OPTION_SIZE, NULL, "N",
-     "validate after every N steps too; each validation writes a row of log.csv with valid_ppl, keeps "
-     "the model if it is the best so far, and saves the state (default: only at the end of each epoch)",
-     1, 1e15, .sets = {TO(train.eval_every)}},
-    {"patience", OPTION_SIZE, NULL, "N",
-     "stop after N epochs without a better validation; those within an epoch (--eval-every) count too "
-     "(default: never)",
-     1, 1e9, .sets = {TO(train.patience)}},
-    {"best", OPTION_CHOICE, NULL, "perplexity|bleu",
-     "what makes a validation the best, for the model to keep and for --patience; perplexity: the lowest; "
-     "bleu: for pairs, the highest BLEU of greedy translations (default: perplexity)"},
-    {"batch-tokens", OPTION_SIZE, "4096", "N",
-     "largest number of tokens of a batch; a step has --accumulate batches", 1, 1048576,
-     .sets = {TO(train.batch_tokens), TO(model.max_tokens)}},
-    {"rate", OPTION_REAL, "1e-3", "X", "peak learning rate of Adam", 1e-12, 100,
-     .alias = {"lr", "learning-rate"}, .sets = {TO(train.rate)}},
-    {"warmup", OPTION_SIZE, "400", "N",
-     "number of steps in which the rate rises linearly to its peak; not given, no more than a tenth of the "
-     "training's steps",
-     0, 1e12, .sets = {TO(train.warmup)}},
-    {"schedule", OPTION_CHOICE, "inverse-sqrt", "inverse-sqrt|cosine|linear|constant",
-     "rate after its peak: inverse-sqrt falls as 1/sqrt(step), or stays without warm-up; cosine falls as "
-     "half a cosine and linear as a line, to --end-rate at the run's last step; constant stays",
-     .sets = {TO(train.schedule)}},
-    {"end-rate", OPTION_REAL, "0", "X", "rate of the last step, for cosine and linear", 0, 100,
-     .sets = {TO(train.end_rate)}},
-    {"accumulate", OPTION_SIZE, "1", "K",
-     "number of batches of a step; its gradient is that of the mean over all their tokens, in the memory "
-     "of one batch",
-     1, 1e6, .sets = {TO(train.accumulate)}},
-    {"average", OPTION_SIZE, "0", "N",
-     "keep the mean of the models at the ends of the last N epochs (DIR/epoch-*.safetensors, each of the "
-     "model's size) instead of the best model; 0 or 1: keep the best model",
-     0, 1e6, .sets = {TO(train.average)}},
-    {"keep", OPTION_SIZE, NULL, "N",
-     "keep the model at the end of every Nth epoch, as DIR/epoch-E.safetensors, which every --model reads and "
-     "'trotter average' takes (default: none)",
-     1, 1e6, .flags = OPTION_MAY_DIFFER, .sets = {TO(train.keep)}},
-    {"dropout", OPTION_REAL, "0.1", "P",
-     "dropout of the embedding, sublayer outputs, attention weights and activations", 0, 0.99,
-     .sets = {TO(model.dropout)}},
-    {"attention-dropout", OPTION_REAL, NULL, "P",
-     "dropout of attention weights (default: as --dropout)", 0, 0.99,
-     .sets = {TO(model.attention_dropout)}},
-    {"activation-dropout", OPTION_REAL, NULL, "P",
-     "dropout of activations of feed-forward networks (default: as --dropout)", 0, 0.99,
-     .sets = {TO(model.activation_dropout)}},
-    {"label-smoothing", OPTION_REAL, NULL, "E",
-     "train towards 1 - E on the right word plus E / V on each of the V words; train_loss is of that "
-     "target, perplexities never are",
-     0, 0.999, .sets = {TO(model.smoothing)}},
-    {"clip", OPTION_REAL, "0", "X", "scale a gradient to a global norm of at most X; 0: no limit",
-     0, 1e12, .sets = {TO(train.adam.clip)}},
-    {"weight-decay", OPTION_REAL, NULL, "X",
-     "decoupled weight decay (AdamW): each step also shrinks each number of a matrix or an embedding by "
-     "rate * X of its value",
-     0, 100, .sets = {TO(train.adam.decay)}},
-    {"beta1", OPTION_REAL, "0.9", "X", "decay of Adam's first moment", 0, 0.999999,
-     .sets = {TO(train.adam.beta1)}},
-    {"beta2", OPTION_REAL, "0.997", "X", "decay of Adam's second moment", 0, 0.99999999,
-     .sets = {TO(train.adam.beta2)}},
-    {"eps", OPTION_REAL, "1e-8", "X", "epsilon of Adam, added outside the square root", 1e-30, 1,
-     .sets = {TO(train.adam.eps)}},
-    {"recompute", OPTION_FLAG, "no", NULL,
-     "keep only the inputs of sublayers, and compute the rest again in the backward pass; this takes "
-     "less memory and gives the same bits",
-     .flags = OPTION_MAY_DIFFER, .sets = {TO(model.recompute)}},
-    {0},
-};
-
-static const Option machine_options[] = {
-    {"device", OPTION_CHOICE, "cpu", "cpu|cuda|auto",
-     "cpu, cuda (an NVIDIA device), or auto: cuda where it is available",
-     .flags = OPTION_MAY_DIFFER},
-    {"precision", OPTION_CHOICE, "f32", "f32|f64|bf16|tf32",
-     "f32, bf16, f64 (cpu only) or tf32 (cuda only); bf16 and tf32 are f32 except in the factors of matrix "
-     "products",
-     .flags = OPTION_MAY_DIFFER},
-    {"kernel", OPTION_TEXT, NULL, "NAME",
-     "instruction set of the kernels, such as x86-64-v3 (default: the best of this machine)",
-     .flags = OPTION_MAY_DIFFER},
-    {"threads", OPTION_SIZE, "0", "N", "number of threads of the kernels; 0: one per core", 0, 1024,
-     .flags = OPTION_MAY_DIFFER},
-    {0},
-};
 
 /* The options in the metadata of a fine-tuned encoder; no command takes them. */
-static const Option label_options[] = {
-    {"classes", OPTION_SIZE, NULL, "C", "an encoder's classes of a sequence; 1: a number", 1, 1e6},
-    {"segments", OPTION_SIZE, NULL, "N", "sentences of a sequence that are told apart", 0, 2},
-    {0},
-};
+const OptionGroup network_label_group = {
+    "Labels", 1,
+    OPTIONS(
+        {"classes", OPTION_SIZE, NULL, "C", "an encoder's classes of a sequence; 1: a number", 1,
+         1e6},
+        {"segments", OPTION_SIZE, NULL, "N", "sentences of a sequence that are told apart", 0, 2})};
+const OptionGroup network_foreign_group = {
+    "As in models of other programs (--from)", 1,
+    OPTIONS({"gelu", OPTION_CHOICE, NULL, "tanh|erf", "form of GELU"},
+            {"plain-input", OPTION_FLAG, NULL, NULL,
+             "a word's row enters without the factor sqrt(D)", .sets = {TO(model.plain_input)}},
+            {"input-norm", OPTION_FLAG, NULL, NULL, "a norm stands behind the input",
+             .sets = {TO(bridge.input_norm)}},
+            {"rotary-base", OPTION_REAL, NULL, "X", "base of rotary positions", 1, 1e12,
+             .sets = {TO(model.rotary_base)}},
+            {"rotary-scaling", OPTION_REALS, NULL, "F,SLOW,FAST,T",
+             "factor by which rotary positions turn slower, and the turns in T tokens that do not",
+             0, 1e12},
+            {"norm-eps", OPTION_REAL, NULL, "X", "epsilon of norms", 1e-30, 0.1,
+             .sets = {TO(model.norm_eps)}})};
+const OptionGroup network_text_group = {
+    "Text", 1,
+    OPTIONS(
+        NETWORK_CORPUS,
+        {"context", OPTION_CHOICE, "stream", "stream|sentence",
+         "stream: cut the text in blocks of T tokens; sentence: take each line alone",
+         .sets = {TO(train.context)}},
+        {"sequence", OPTION_SIZE, "64", "T", "longest sequence in tokens", 1, 65536,
+         .sets = {TO(train.sequence), TO(model.max_length)}},
+        {"bpe-dropout", OPTION_REAL, NULL, "P",
+         "drop each merge with probability P when the training text is cut, anew in each epoch (Provilkov et al. 2020); "
+         "other texts are cut whole",
+         0, 1, .sets = {TO(corpus.dropout)}},
+        {"eval-tokens", OPTION_SIZE, NULL, "N",
+         "read the validation and the test text only to the end of the line of the N-th token; "
+         "perplexities are of that part (default: whole texts)",
+         1, 1e15, .sets = {TO(corpus.eval_tokens)}})};
+const OptionGroup network_depth_group = {
+    "Model", 1,
+    OPTIONS({"layers", OPTION_SIZE, "1", "L", "number of layers; each is one step of the scheme", 1,
+             NETWORK_LAYERS, .flags = OPTION_MAP, .sets = {TO(bridge.layers)}},
+            {"encoder-layers", OPTION_SIZE, NULL, "L",
+             "layers of the encoder, where --layers counts those of the decoder (default: as many)",
+             1, NETWORK_LAYERS, .sets = {TO(bridge.encoder_layers)}})};
+const OptionGroup network_model_group = {
+    NULL, 1,
+    OPTIONS(
+        {"width", OPTION_SIZE, "128", "D", "width of the model: numbers of a token's state", 2,
+         65536, .flags = OPTION_MAP, .sets = {TO(bridge.width), TO(model.width)}},
+        {"inner", OPTION_SIZE, "512", "M", "inner width of a feed-forward network", 1, 1048576,
+         .flags = OPTION_MAP, .sets = {TO(bridge.inner)}},
+        {"heads", OPTION_SIZE, "4", "H", "number of attention heads; D must be a multiple of H", 1,
+         1024, .flags = OPTION_MAP, .sets = {TO(model.heads)}},
+        {"positions", OPTION_CHOICE, "sinusoid", "none|sinusoid|relative|both|learned|rotary",
+         "position encoding: none, sinusoid, relative (Shaw, on keys, clip " CLIP "), both, "
+         "learned (a row for each place of the longest sequence) or rotary (queries and keys turn, Su et al. 2021)",
+         .flags = OPTION_MAP, .sets = {TO(model.positions)}},
+        {"activation", OPTION_CHOICE, "relu", "relu|gelu|swiglu|geglu",
+         "activation of feed-forward networks: relu, gelu in its tanh form, or gated (Shazeer 2020), with 3 D M "
+         "numbers instead of 2 D M",
+         .flags = OPTION_MAP, .sets = {TO(model.act)}},
+        {"first-relu", OPTION_FLAG, NULL, NULL,
+         "use relu in the first feed-forward network of each layer, whatever --activation is, as the "
+         "released Macaron-BERT does",
+         .sets = {TO(model.first_relu)}},
+        {"untied", OPTION_FLAG, "no", NULL,
+         "give the output a separate matrix, not that of the embedding",
+         .sets = {TO(model.untied)}},
+        {"no-final-norm", OPTION_FLAG, NULL, NULL,
+         "leave out the norm after the last layer, as the language models of fairseq 0.6 do",
+         .sets = {TO(model.no_final_norm)}},
+        {"match", OPTION_CHOICE, "parameters", "parameters|none",
+         "parameters: shrink inner widths so that schemes with more sets of parameters have as many "
+         "parameters in all (words of sublayers keep theirs); none: keep the inner width",
+         .sets = {TO(bridge.match)}},
+        {"norm", OPTION_CHOICE, "pre", "pre|post",
+         "pre: F(y) = Attention(LN(y)); post: y = LN(y + Attention(y)), only for schemes that are a chain of "
+         "such steps",
+         .sets = {TO(bridge.norm)}},
+        {"adaptive", OPTION_SIZES, NULL, "C1,C2,...",
+         "use an adaptive embedding and softmax: the C1 most frequent words have the full width, the "
+         "others are in narrower clusters, cut at C2, ... (default: none)",
+         1, 1e9},
+        {"adaptive-factor", OPTION_SIZE, NULL, "K",
+         "each cluster is K times as narrow as the one before", 1, 65536, .otherwise = "4",
+         .needs = "adaptive", .flags = OPTION_MAP, .sets = {TO(model.factor)}},
+        {"objective", OPTION_CHOICE, NULL, "next|masked",
+         "next: learn to predict every next word; masked: train an encoder alone, which sees all words of "
+         "a sequence, to predict masked words",
+         .otherwise = "next", .sets = {TO(model.masked), TO(bridge.bidirectional)}},
+        {"kv-heads", OPTION_SIZE, NULL, "N",
+         "number of heads of keys and values in self-attention, a divisor of H; each serves H / N heads of queries "
+         "(Ainslie et al. 2023; default: H)",
+         1, 1024, .sets = {TO(model.kv_heads)}},
+        {"norm-kind", OPTION_CHOICE, NULL, "layer|rms",
+         "layer: layer norms; rms: y = x / sqrt(mean x^2 + eps) * weight, without mean and bias (Zhang and "
+         "Sennrich 2019)",
+         .otherwise = "layer", .sets = {TO(model.norm)}},
+        {"masks", OPTION_CHOICE, "stage", "stage|step",
+         "stage: draw a dropout mask for each evaluation; step: draw one for each sublayer, which all its "
+         "evaluations share",
+         .sets = {TO(bridge.masks)}})};
+const OptionGroup network_training_group = {
+    "Training", 1,
+    OPTIONS(
+        {"epochs", OPTION_SIZE, "4", "N", "number of passes through the training text", 1, 1e9,
+         .flags = OPTION_LENGTH, .sets = {TO(train.epochs)}},
+        {"max-steps", OPTION_SIZE, "0", "N",
+         "stop after N steps; 0: no limit; the validation and the test text are read all the same "
+         "(--eval-tokens)",
+         0, 1e15, .flags = OPTION_LENGTH, .sets = {TO(train.max_steps)}},
+        {"eval-every", OPTION_SIZE, NULL, "N",
+         "validate after every N steps too; each validation writes a row of log.csv with valid_ppl, keeps "
+         "the model if it is the best so far, and saves the state (default: only at the end of each epoch)",
+         1, 1e15, .sets = {TO(train.eval_every)}},
+        {"patience", OPTION_SIZE, NULL, "N",
+         "stop after N epochs without a better validation; those within an epoch (--eval-every) count too "
+         "(default: never)",
+         1, 1e9, .sets = {TO(train.patience)}},
+        {"best", OPTION_CHOICE, NULL, "perplexity|bleu",
+         "what makes a validation the best, for the model to keep and for --patience; perplexity: the lowest; "
+         "bleu: for pairs, the highest BLEU of greedy translations (default: perplexity)"},
+        {"batch-tokens", OPTION_SIZE, "4096", "N",
+         "largest number of tokens of a batch; a step has --accumulate batches", 1, 1048576,
+         .sets = {TO(train.batch_tokens), TO(model.max_tokens)}},
+        {"rate", OPTION_REAL, "1e-3", "X", "peak learning rate of Adam", 1e-12, 100,
+         .alias = {"lr", "learning-rate"}, .sets = {TO(train.rate)}},
+        {"warmup", OPTION_SIZE, "400", "N",
+         "number of steps in which the rate rises linearly to its peak; not given, no more than a tenth of the "
+         "training's steps",
+         0, 1e12, .sets = {TO(train.warmup)}},
+        {"schedule", OPTION_CHOICE, "inverse-sqrt", "inverse-sqrt|cosine|linear|constant",
+         "rate after its peak: inverse-sqrt falls as 1/sqrt(step), or stays without warm-up; cosine falls as "
+         "half a cosine and linear as a line, to --end-rate at the run's last step; constant stays",
+         .sets = {TO(train.schedule)}},
+        {"end-rate", OPTION_REAL, "0", "X", "rate of the last step, for cosine and linear", 0, 100,
+         .sets = {TO(train.end_rate)}},
+        {"accumulate", OPTION_SIZE, "1", "K",
+         "number of batches of a step; its gradient is that of the mean over all their tokens, in the memory "
+         "of one batch",
+         1, 1e6, .sets = {TO(train.accumulate)}},
+        {"average", OPTION_SIZE, "0", "N",
+         "keep the mean of the models at the ends of the last N epochs (DIR/epoch-*.safetensors, each of the "
+         "model's size) instead of the best model; 0 or 1: keep the best model",
+         0, 1e6, .sets = {TO(train.average)}},
+        {"keep", OPTION_SIZE, NULL, "N",
+         "keep the model at the end of every Nth epoch, as DIR/epoch-E.safetensors, which every --model reads and "
+         "'trotter average' takes (default: none)",
+         1, 1e6, .flags = OPTION_MAY_DIFFER, .sets = {TO(train.keep)}},
+        {"dropout", OPTION_REAL, "0.1", "P",
+         "dropout of the embedding, sublayer outputs, attention weights and activations", 0, 0.99,
+         .sets = {TO(model.dropout)}},
+        {"attention-dropout", OPTION_REAL, NULL, "P",
+         "dropout of attention weights (default: as --dropout)", 0, 0.99,
+         .sets = {TO(model.attention_dropout)}},
+        {"activation-dropout", OPTION_REAL, NULL, "P",
+         "dropout of activations of feed-forward networks (default: as --dropout)", 0, 0.99,
+         .sets = {TO(model.activation_dropout)}},
+        {"label-smoothing", OPTION_REAL, NULL, "E",
+         "train towards 1 - E on the right word plus E / V on each of the V words; train_loss is of that "
+         "target, perplexities never are",
+         0, 0.999, .sets = {TO(model.smoothing)}},
+        {"clip", OPTION_REAL, "0", "X",
+         "scale a gradient to a global norm of at most X; 0: no limit", 0, 1e12,
+         .sets = {TO(train.adam.clip)}},
+        {"weight-decay", OPTION_REAL, NULL, "X",
+         "decoupled weight decay (AdamW): each step also shrinks each number of a matrix or an embedding by "
+         "rate * X of its value",
+         0, 100, .sets = {TO(train.adam.decay)}},
+        {"beta1", OPTION_REAL, "0.9", "X", "decay of Adam's first moment", 0, 0.999999,
+         .sets = {TO(train.adam.beta1)}},
+        {"beta2", OPTION_REAL, "0.997", "X", "decay of Adam's second moment", 0, 0.99999999,
+         .sets = {TO(train.adam.beta2)}},
+        {"eps", OPTION_REAL, "1e-8", "X", "epsilon of Adam, added outside the square root", 1e-30,
+         1, .sets = {TO(train.adam.eps)}},
+        {"recompute", OPTION_FLAG, "no", NULL,
+         "keep only the inputs of sublayers, and compute the rest again in the backward pass; this takes "
+         "less memory and gives the same bits",
+         .flags = OPTION_MAY_DIFFER, .sets = {TO(model.recompute)}})};
+const OptionGroup network_machine_group = {
+    "Machine", 1,
+    OPTIONS(
+        {"device", OPTION_CHOICE, "cpu", "cpu|cuda|auto",
+         "cpu, cuda (an NVIDIA device), or auto: cuda where it is available",
+         .flags = OPTION_MAY_DIFFER},
+        {"precision", OPTION_CHOICE, "f32", "f32|f64|bf16|tf32",
+         "f32, bf16, f64 (cpu only) or tf32 (cuda only); bf16 and tf32 are f32 except in the factors of matrix "
+         "products",
+         .flags = OPTION_MAY_DIFFER},
+        {"kernel", OPTION_TEXT, NULL, "NAME",
+         "instruction set of the kernels, such as x86-64-v3 (default: the best of this machine)",
+         .flags = OPTION_MAY_DIFFER},
+        {"threads", OPTION_SIZE, "0", "N", "number of threads of the kernels; 0: one per core", 0,
+         1024, .flags = OPTION_MAY_DIFFER})};
 
-static const Option foreign_options[] = {
-    {"gelu", OPTION_CHOICE, NULL, "tanh|erf", "form of GELU"},
-    {"plain-input", OPTION_FLAG, NULL, NULL, "a word's row enters without the factor sqrt(D)",
-     .sets = {TO(model.plain_input)}},
-    {"input-norm", OPTION_FLAG, NULL, NULL, "a norm stands behind the input",
-     .sets = {TO(bridge.input_norm)}},
-    {"rotary-base", OPTION_REAL, NULL, "X", "base of rotary positions", 1, 1e12,
-     .sets = {TO(model.rotary_base)}},
-    {"rotary-scaling", OPTION_REALS, NULL, "F,SLOW,FAST,T",
-     "factor by which rotary positions turn slower, and the turns in T tokens that do not", 0,
-     1e12},
-    {"norm-eps", OPTION_REAL, NULL, "X", "epsilon of norms", 1e-30, 0.1,
-     .sets = {TO(model.norm_eps)}},
-    {0},
-};
-
-const OptionGroup network_label_group = {"Labels", 1, label_options};
-const OptionGroup network_foreign_group = {"As in models of other programs (--from)", 1,
-                                           foreign_options};
-const OptionGroup network_text_group = {"Text", 1, text_options};
-const OptionGroup network_depth_group = {"Model", 1, depth_options};
-const OptionGroup network_model_group = {NULL, 1, model_options};
-const OptionGroup network_training_group = {"Training", 1, training_options};
-const OptionGroup network_machine_group = {"Machine", 1, machine_options};
-
-static const Option seed_options[] = {
-    {"seed", OPTION_SIZE, "1", "N", "seed of the weights, of dropout and of the order of batches",
-     0, 1e18, .sets = {TO(train.seed), TO(model.seed)}},
-    {0},
-};
-const OptionGroup network_seed_group = {"Seed", 1, seed_options};
+const OptionGroup network_seed_group = {
+    "Seed", 1,
+    OPTIONS({"seed", OPTION_SIZE, "1", "N",
+             "seed of the weights, of dropout and of the order of batches", 0, 1e18,
+             .sets = {TO(train.seed), TO(model.seed)}})};
 
 const OptionGroup *const network_groups[] = {
     &network_text_group,     &network_depth_group,   &network_model_group,

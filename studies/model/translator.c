@@ -5,33 +5,31 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "nn/text/corpus.h"
 
 enum { SEARCH_BYTES = 1 << 28 };
 
-static const Option search_options[] = {
-    {"beam", OPTION_SIZE, "5", "K", "hypotheses kept of a sentence; 1: greedy", 1, 10000},
-    {"penalty", OPTION_CHOICE, "power", PENALTY_NAMES,
-     "the sum of log p is divided by 1, by length^alpha (fairseq, Marian), or by "
-     "((5 + length) / 6)^alpha (Wu et al. 2016); a length counts <eos>"},
-    {"alpha", OPTION_REAL, "1", "X", "of that penalty", -10, 10},
-    {"min-length", OPTION_SIZE, "1", "N", "fewest tokens of a translation, without <eos>", 0,
-     65536},
-    {"max-length", OPTION_SIZE, NULL, "N", "most tokens (default: --sequence less one)", 1, 65536},
-    {"max-ratio", OPTION_REAL, "0", "A",
-     "at most A tokens for each token of the source, plus --max-extra (both 0: no limit)", 0, 1000},
-    {"max-extra", OPTION_REAL, "0", "B",
-     "tokens allowed beyond --max-ratio times the source (fairseq: --max-len-b)", 0, 65536},
-    {"no-repeat", OPTION_SIZE, "0", "N", "no N tokens twice in a translation; 0: they may be", 0,
-     65536},
-    {"no-unknown", OPTION_FLAG, "no", NULL, "never <unk> in a translation"},
-    {"sentences", OPTION_SIZE, "64", "N", "sentences searched together", 1, 65536,
-     .flags = OPTION_MAY_DIFFER},
-    {0},
-};
-
-const OptionGroup translator_group = {"Search", 1, search_options};
+const OptionGroup translator_group = {
+    "Search", 1,
+    OPTIONS({"beam", OPTION_SIZE, "5", "K", "hypotheses kept of a sentence; 1: greedy", 1, 10000},
+            {"penalty", OPTION_CHOICE, "power", PENALTY_NAMES,
+             "the sum of log p is divided by 1, by length^alpha (fairseq, Marian), or by "
+             "((5 + length) / 6)^alpha (Wu et al. 2016); a length counts <eos>"},
+            {"alpha", OPTION_REAL, "1", "X", "of that penalty", -10, 10},
+            {"min-length", OPTION_SIZE, "1", "N", "fewest tokens of a translation, without <eos>",
+             0, 65536},
+            {"max-length", OPTION_SIZE, NULL, "N", "most tokens (default: --sequence less one)", 1,
+             65536},
+            {"max-ratio", OPTION_REAL, "0", "A",
+             "at most A tokens for each token of the source, plus --max-extra (both 0: no limit)",
+             0, 1000},
+            {"max-extra", OPTION_REAL, "0", "B",
+             "tokens allowed beyond --max-ratio times the source (fairseq: --max-len-b)", 0, 65536},
+            {"no-repeat", OPTION_SIZE, "0", "N",
+             "no N tokens twice in a translation; 0: they may be", 0, 65536},
+            {"no-unknown", OPTION_FLAG, "no", NULL, "never <unk> in a translation"},
+            {"sentences", OPTION_SIZE, "64", "N", "sentences searched together", 1, 65536,
+             .flags = OPTION_MAY_DIFFER})};
 
 struct Translator {
     Model *const *model; /* (models) */

@@ -3,7 +3,6 @@
 #ifndef TROTTER_TRANSLATOR_H
 #define TROTTER_TRANSLATOR_H
 
-#include "kernels/scoped.h"
 #include "nn/decode/search.h"
 #include "studies/tools/option.h"
 

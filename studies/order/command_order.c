@@ -14,50 +14,6 @@
 /* The usual schemes that a model with one set of each operator can take. */
 #define ONE_SET "euler,transformer,lie-trotter,heun,heun-layer,rk3,rk4,ab2"
 
-static const Option study_options[] = {
-    {"scheme", OPTION_TEXT, USUAL, "A,B,...",
-     "names separated by commas, all, exponential or rosenbrock"},
-    SELECT_FILE,
-    {"system", OPTION_TEXT, NULL, "P",
-     "particle system, options behind colons (transport:periodic:peclet=9), or " TRAINED_WORDS
-     " (default: the one that --systems marks)"},
-    {"system-file", OPTION_TEXT, NULL, "FILE", "a particle system of your own; described above"},
-    CHOOSE_SIZES,
-    {"t-end", OPTION_REAL, NULL, "T",
-     "time of the comparison, from 0 on (default: the system's own)", 1e-9, 1e6},
-    {"h0", OPTION_REAL, NULL, "H", "coarsest step (default: the system's own)", 1e-9, 1e6},
-    {"halvings", OPTION_SIZE, "7", "N", "how often the step is halved", 4, 24},
-    {"local", OPTION_FLAG, NULL, NULL,
-     "measure the local error: one step from exact history, slope p + 1"},
-    {"invariant", OPTION_FLAG, NULL, NULL,
-     "measure energy over a long time (t-end 200, step h0 / 2) and reversal instead; kepler, henon"},
-    {"adaptive", OPTION_FLAG, NULL, NULL,
-     "choose steps by tolerance instead, for schemes with an estimate of their error (default: all of "
-     "them), beside GSL's, Boost's and ARKODE's; --h0 is the first step"},
-    {"tolerances", OPTION_REALS, "1e-3,1e-4,1e-5,1e-6,1e-7,1e-8,1e-9,1e-10", "X,...",
-     "tolerances of --adaptive; each is both absolute and relative", 1e-14, 1, .needs = "adaptive"},
-    {0},
-};
-
-static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write CSV: every error, or with --summary the verdicts"},
-    {"summary", OPTION_FLAG, NULL, NULL, "print one row per scheme, without every error"},
-    {"columns", OPTION_TEXT, NULL, "A,B,...",
-     "columns of the table for people: of each scheme error, rate, steps, evals, seconds (default "
-     "error,rate); with --summary those of its CSV"},
-    {"format", OPTION_CHOICE, NULL, "text|markdown|latex",
-     "print the table alone, in this form (LaTeX: package booktabs)"},
-    {"systems", OPTION_FLAG, NULL, NULL, "list the particle systems and their options instead"},
-    {"out", OPTION_TEXT, NULL, "DIR",
-     "write order.csv, its table by step as .md, .tex, work.csv, summary.csv, .md, .tex (--adaptive: adaptive and "
-     "tolerance, .csv, .md, .tex) and plots (.gp, .svg, .png)"},
-    PLOT_FIGURE,
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Study", 1, study_options),
-                                            OPTION_GROUP("Output", 0, output_options), NULL};
-
 /* Shows people the columns of --columns; in the table of convergence behind h. */
 static int choose_columns(const Options *o, const ConvergenceStudy *u)
 {
@@ -200,44 +156,6 @@ static int run(Options *o)
                       : study_orders(o, &system, &s);
 }
 
-static const Kind kinds[] = {
-    {.command = "order",
-     .title = "Measured order of convergence",
-     .about =
-         "Global errors on a particle system over halved steps. The slope of the error "
-         "against the step is fitted where rounding does not show, and compared with the exact "
-         "order. " KIND_ORDERS,
-     .judge = orders_judge,
-     .table = {{"summary", order_summary,
-                "Exact and measured orders; in brackets the 95 % interval of the slope.", KIND_ALL},
-               {"order", order_points, "Errors", 0},
-               {"work", order_work, "Errors and times", 0}},
-     .plot = {{"order", "Error against step. Dotted: slopes of whole orders."},
-              {"work", "Error against evaluations of F and G."},
-              {"time", "Error against the time of one run."}},
-     .also = "compare"},
-    {.command = "order --invariant",
-     .title = "Energy over long times",
-     .about = "The largest relative error of the energy over a long time, and how far from its "
-              "start a run ends after going back.",
-     .table = {{"invariant", invariant_columns, "Drift of the energy, and reversibility.",
-                KIND_ALL},
-               {"drift", drift_columns, "Energy errors", 0}},
-     .plot = {{"drift", "Largest relative energy error against time."}}},
-    {.command = "order --adaptive",
-     .title = "Steps by tolerance",
-     .about =
-         "Embedded pairs take steps as long as their estimated errors allow. Those of GSL, Boost "
-         "and ARKODE, with their own controllers, stand beside them. A pair of order p with an estimate "
-         "$O(h^(q+1))$ has an error that goes like $tolerance^(p/(q+1))$.",
-     .table = {{"tolerance", tolerance_columns,
-                "Powers of the tolerance that errors follow; in brackets their 95 % intervals.",
-                KIND_ALL},
-               {"adaptive", adaptive_columns, "Errors and work by tolerance.", KIND_ALL}},
-     .plot = {{"precision", "Error against evaluations of F and G; each point is one tolerance."},
-              {"tolerance", "Error against tolerance."}}},
-    {0}};
-
 const Command command_order = {
     .name = "order",
     .purpose = "measure orders of convergence on a particle system",
@@ -277,7 +195,85 @@ const Command command_order = {
         "scheme scheme-file system system-file systems particles t-end h0 halvings local adaptive summary csv out",
     .example = "--scheme rk4,heun --summary --out out/order",
     .faster = "fewer --scheme, lower --halvings, --particles",
-    .groups = groups,
-    .kinds = kinds,
+    .groups = GROUPS(
+        OPTION_GROUP(
+            "Study", 1,
+            {"scheme", OPTION_TEXT, USUAL, "A,B,...",
+             "names separated by commas, all, exponential or rosenbrock"},
+            SELECT_FILE,
+            {"system", OPTION_TEXT, NULL, "P",
+             "particle system, options behind colons (transport:periodic:peclet=9), or " TRAINED_WORDS
+             " (default: the one that --systems marks)"},
+            {"system-file", OPTION_TEXT, NULL, "FILE",
+             "a particle system of your own; described above"},
+            CHOOSE_SIZES,
+            {"t-end", OPTION_REAL, NULL, "T",
+             "time of the comparison, from 0 on (default: the system's own)", 1e-9, 1e6},
+            {"h0", OPTION_REAL, NULL, "H", "coarsest step (default: the system's own)", 1e-9, 1e6},
+            {"halvings", OPTION_SIZE, "7", "N", "how often the step is halved", 4, 24},
+            {"local", OPTION_FLAG, NULL, NULL,
+             "measure the local error: one step from exact history, slope p + 1"},
+            {"invariant", OPTION_FLAG, NULL, NULL,
+             "measure energy over a long time (t-end 200, step h0 / 2) and reversal instead; kepler, henon"},
+            {"adaptive", OPTION_FLAG, NULL, NULL,
+             "choose steps by tolerance instead, for schemes with an estimate of their error (default: all of "
+             "them), beside GSL's, Boost's and ARKODE's; --h0 is the first step"},
+            {"tolerances", OPTION_REALS, "1e-3,1e-4,1e-5,1e-6,1e-7,1e-8,1e-9,1e-10", "X,...",
+             "tolerances of --adaptive; each is both absolute and relative", 1e-14, 1,
+             .needs = "adaptive"}),
+        OPTION_GROUP(
+            "Output", 0,
+            {"csv", OPTION_FLAG, NULL, NULL,
+             "write CSV: every error, or with --summary the verdicts"},
+            {"summary", OPTION_FLAG, NULL, NULL, "print one row per scheme, without every error"},
+            {"columns", OPTION_TEXT, NULL, "A,B,...",
+             "columns of the table for people: of each scheme error, rate, steps, evals, seconds (default "
+             "error,rate); with --summary those of its CSV"},
+            {"format", OPTION_CHOICE, NULL, "text|markdown|latex",
+             "print the table alone, in this form (LaTeX: package booktabs)"},
+            {"systems", OPTION_FLAG, NULL, NULL,
+             "list the particle systems and their options instead"},
+            {"out", OPTION_TEXT, NULL, "DIR",
+             "write order.csv, its table by step as .md, .tex, work.csv, summary.csv, .md, .tex (--adaptive: adaptive and "
+             "tolerance, .csv, .md, .tex) and plots (.gp, .svg, .png)"},
+            PLOT_FIGURE)),
+    .kinds = KINDS(
+        {.command = "order",
+         .title = "Measured order of convergence",
+         .about =
+             "Global errors on a particle system over halved steps. The slope of the error "
+             "against the step is fitted where rounding does not show, and compared with the exact "
+             "order. " KIND_ORDERS,
+         .judge = orders_judge,
+         .table = {{"summary", order_summary,
+                    "Exact and measured orders; in brackets the 95 % interval of the slope.",
+                    KIND_ALL},
+                   {"order", order_points, "Errors", 0},
+                   {"work", order_work, "Errors and times", 0}},
+         .plot = {{"order", "Error against step. Dotted: slopes of whole orders."},
+                  {"work", "Error against evaluations of F and G."},
+                  {"time", "Error against the time of one run."}},
+         .also = "compare"},
+        {.command = "order --invariant",
+         .title = "Energy over long times",
+         .about = "The largest relative error of the energy over a long time, and how far from its "
+                  "start a run ends after going back.",
+         .table = {{"invariant", invariant_columns, "Drift of the energy, and reversibility.",
+                    KIND_ALL},
+                   {"drift", drift_columns, "Energy errors", 0}},
+         .plot = {{"drift", "Largest relative energy error against time."}}},
+        {.command = "order --adaptive",
+         .title = "Steps by tolerance",
+         .about =
+             "Embedded pairs take steps as long as their estimated errors allow. Those of GSL, Boost "
+             "and ARKODE, with their own controllers, stand beside them. A pair of order p with an estimate "
+             "$O(h^(q+1))$ has an error that goes like $tolerance^(p/(q+1))$.",
+         .table = {{"tolerance", tolerance_columns,
+                    "Powers of the tolerance that errors follow; in brackets their 95 % intervals.",
+                    KIND_ALL},
+                   {"adaptive", adaptive_columns, "Errors and work by tolerance.", KIND_ALL}},
+         .plot = {{"precision",
+                   "Error against evaluations of F and G; each point is one tolerance."},
+                  {"tolerance", "Error against tolerance."}}}),
     .run = run,
 };

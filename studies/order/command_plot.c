@@ -8,23 +8,6 @@
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 
-static const Option input_options[] = {
-    {"file", OPTION_LIST, NULL, "FILE",
-     "CSV file that 'trotter order', 'truncation' or 'train' wrote; --file itself may be left out"},
-    {"scheme", OPTION_TEXT, "all", "A,B,...", "keep only these schemes"},
-    {0},
-};
-
-static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write all points as CSV"},
-    {"out", OPTION_TEXT, NULL, "DIR", "write overlay.csv and its plots (.gp, .svg, .png)"},
-    PLOT_FIGURE,
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Input", 1, input_options),
-                                            OPTION_GROUP("Output", 0, output_options), NULL};
-
 enum { H, EVALS, SECONDS, ERROR, COLUMNS };
 static const char *const column_names[COLUMNS] = {"h", "evals", "seconds", "error"};
 
@@ -335,21 +318,6 @@ static int run(Options *o)
     return code;
 }
 
-static const Kind kinds[] = {{.command = "plot",
-                              .title = "Overlay of order studies",
-                              .about = "Errors of several studies in the same plots.",
-                              .table = {{"overlay", point_columns, "Points", 0}},
-                              .plot = {{"overlay", "Error against step."},
-                                       {"overlay-work", "Error against evaluations of F and G."},
-                                       {"overlay-time", "Error against time."}}},
-                             {.command = "plot",
-                              .title = "Curves of trainings",
-                              .about = "Logs of several trainings in the same plots.",
-                              .table = {{"curves", log_curve_columns, "Rows of the logs", 0}},
-                              .plot = {{"curves", "Validation perplexity against steps."},
-                                       {"curves-loss", "Training loss against steps."}}},
-                             {0}};
-
 const Command command_plot = {
     .name = "plot",
     .purpose = "lay saved errors over each other",
@@ -361,7 +329,28 @@ const Command command_plot = {
         "log.csv of trainings, also of those that still run, it draws loss and validation perplexity against steps.\n",
     .example = "rk4/order.csv heun/order.csv --out out/plot",
     .faster = "fewer files",
-    .groups = groups,
-    .kinds = kinds,
+    .groups = GROUPS(
+        OPTION_GROUP(
+            "Input", 1,
+            {"file", OPTION_LIST, NULL, "FILE",
+             "CSV file that 'trotter order', 'truncation' or 'train' wrote; --file itself may be left out"},
+            {"scheme", OPTION_TEXT, "all", "A,B,...", "keep only these schemes"}),
+        OPTION_GROUP(
+            "Output", 0, {"csv", OPTION_FLAG, NULL, NULL, "write all points as CSV"},
+            {"out", OPTION_TEXT, NULL, "DIR", "write overlay.csv and its plots (.gp, .svg, .png)"},
+            PLOT_FIGURE)),
+    .kinds = KINDS({.command = "plot",
+                    .title = "Overlay of order studies",
+                    .about = "Errors of several studies in the same plots.",
+                    .table = {{"overlay", point_columns, "Points", 0}},
+                    .plot = {{"overlay", "Error against step."},
+                             {"overlay-work", "Error against evaluations of F and G."},
+                             {"overlay-time", "Error against time."}}},
+                   {.command = "plot",
+                    .title = "Curves of trainings",
+                    .about = "Logs of several trainings in the same plots.",
+                    .table = {{"curves", log_curve_columns, "Rows of the logs", 0}},
+                    .plot = {{"curves", "Validation perplexity against steps."},
+                             {"curves-loss", "Training loss against steps."}}}),
     .run = run,
 };

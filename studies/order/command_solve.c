@@ -16,43 +16,6 @@ enum {
 };
 static const char reference[] = "reference";
 
-static const Option study_options[] = {
-    {"scheme", OPTION_TEXT, "rk4", "A,B,...", "names separated by commas"},
-    SELECT_FILE,
-    {"system", OPTION_TEXT, NULL, "P",
-     "particle system, or " TRAINED_WORDS
-     " (default: the one that 'trotter order --systems' marks)"},
-    {"system-file", OPTION_TEXT, NULL, "FILE",
-     "a particle system of your own ('trotter order --help all' shows the form)"},
-    CHOOSE_SIZES,
-    {"t-end", OPTION_REAL, NULL, "T", "time of the end, from 0 on (default: the system's own)",
-     1e-9, 1e6},
-    {"h", OPTION_REAL, NULL, "H",
-     "length of the steps, or a little less, so that they end at --t-end (default: an eighth of the "
-     "system's h0)",
-     1e-9, 1e6},
-    {"tolerance", OPTION_REAL, NULL, "X",
-     "choose steps by this tolerance, absolute and relative in one, for schemes with an estimate of "
-     "their error",
-     1e-14, 1},
-    {"times", OPTION_SIZE, "400", "N",
-     "with --tolerance: states at N equal times, between steps by dense output; else at most N of "
-     "the steps, equally far apart",
-     1, 100000},
-    {0},
-};
-
-static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "print all states as CSV"},
-    {"out", OPTION_TEXT, NULL, "DIR",
-     "write solution.csv, solve.csv, .md, .tex and the plots solution, phase and error"},
-    PLOT_FIGURE,
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Study", 1, study_options),
-                                            OPTION_GROUP("Output", 0, output_options), NULL};
-
 /* A row of solve.csv. */
 typedef struct {
     const char *scheme, *system, *outcome;
@@ -463,17 +426,6 @@ static int run(Options *o)
     return code;
 }
 
-static const Kind kinds[] = {
-    {.command = "solve",
-     .title = "Solution of a system",
-     .about = "The states of a particle system over time by schemes, and their errors against the "
-              "reference solution.",
-     .table = {{"solve", solve_columns, "Runs and their errors.", KIND_ALL}},
-     .plot = {{"solution", "Coordinates over time; thin: the reference solution."},
-              {"phase", "Paths of the particles, or two coordinates against each other."},
-              {"error", "RMS error over coordinates against time."}}},
-    {0}};
-
 const Command command_solve = {
     .name = "solve",
     .purpose = "solve a particle system: states over time, errors and pictures",
@@ -485,7 +437,44 @@ const Command command_solve = {
     .often = "scheme system system-file t-end h tolerance csv out",
     .example = "--system kepler --scheme rk4,leapfrog --h 0.1 --out out/solve",
     .faster = "greater --h, fewer --particles, --times",
-    .groups = groups,
-    .kinds = kinds,
+    .groups = GROUPS(
+        OPTION_GROUP(
+            "Study", 1, {"scheme", OPTION_TEXT, "rk4", "A,B,...", "names separated by commas"},
+            SELECT_FILE,
+            {"system", OPTION_TEXT, NULL, "P",
+             "particle system, or " TRAINED_WORDS
+             " (default: the one that 'trotter order --systems' marks)"},
+            {"system-file", OPTION_TEXT, NULL, "FILE",
+             "a particle system of your own ('trotter order --help all' shows the form)"},
+            CHOOSE_SIZES,
+            {"t-end", OPTION_REAL, NULL, "T",
+             "time of the end, from 0 on (default: the system's own)", 1e-9, 1e6},
+            {"h", OPTION_REAL, NULL, "H",
+             "length of the steps, or a little less, so that they end at --t-end (default: an eighth of the "
+             "system's h0)",
+             1e-9, 1e6},
+            {"tolerance", OPTION_REAL, NULL, "X",
+             "choose steps by this tolerance, absolute and relative in one, for schemes with an estimate of "
+             "their error",
+             1e-14, 1},
+            {"times", OPTION_SIZE, "400", "N",
+             "with --tolerance: states at N equal times, between steps by dense output; else at most N of "
+             "the steps, equally far apart",
+             1, 100000}),
+        OPTION_GROUP(
+            "Output", 0, {"csv", OPTION_FLAG, NULL, NULL, "print all states as CSV"},
+            {"out", OPTION_TEXT, NULL, "DIR",
+             "write solution.csv, solve.csv, .md, .tex and the plots solution, phase and error"},
+            PLOT_FIGURE)),
+    .kinds = KINDS(
+        {.command = "solve",
+         .title = "Solution of a system",
+         .about =
+             "The states of a particle system over time by schemes, and their errors against the "
+             "reference solution.",
+         .table = {{"solve", solve_columns, "Runs and their errors.", KIND_ALL}},
+         .plot = {{"solution", "Coordinates over time; thin: the reference solution."},
+                  {"phase", "Paths of the particles, or two coordinates against each other."},
+                  {"error", "RMS error over coordinates against time."}}}),
     .run = run,
 };

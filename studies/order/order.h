@@ -3,7 +3,6 @@
 #define TROTTER_STUDIES_ORDER_H
 
 #include "studies/measure/convergence.h"
-#include "studies/tools/csv.h"
 
 /* ---- adaptive.c ------------------------------------------------------------------------------ */
 

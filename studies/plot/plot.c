@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/plot/gnuplot.h"
 #include "studies/plot/plot_text.h"
 #include "studies/tools/csv.h"

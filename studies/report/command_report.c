@@ -5,21 +5,6 @@
 #include "studies/tools/command.h"
 #include "studies/report/report.h"
 
-static const Option input_options[] = {
-    {"dir", OPTION_TEXT, NULL, "DIR", "directory of results; all below it is searched too"},
-    {"title", OPTION_TEXT, NULL, "TEXT",
-     "heading of the page (default: Studies in NAME, where NAME is DIR's last part)"},
-    {0},
-};
-
-static const Option output_options[] = {
-    {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: DIR/report.html)"},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Input", 1, input_options),
-                                            OPTION_GROUP("Output", 0, output_options), NULL};
-
 static int write_page(const Found *found, const char *title, const char *path)
 {
     Output o;
@@ -75,7 +60,15 @@ const Command command_report = {
         "pages.\n",
     .example = "out",
     .faster = "a directory with less in it",
-    .groups = groups,
+    .groups = GROUPS(
+        OPTION_GROUP(
+            "Input", 1,
+            {"dir", OPTION_TEXT, NULL, "DIR", "directory of results; all below it is searched too"},
+            {"title", OPTION_TEXT, NULL, "TEXT",
+             "heading of the page (default: Studies in NAME, where NAME is DIR's last part)"}),
+        OPTION_GROUP(
+            "Output", 0,
+            {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: DIR/report.html)"})),
     .operand = "dir",
     .one_file = 1,
     .run = run,

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "kernels/text.h"
 #include "studies/tools/output.h"
 #include "studies/tools/record.h"

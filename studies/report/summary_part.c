@@ -2,7 +2,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <gsl/gsl_sort.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

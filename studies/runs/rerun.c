@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
-#include "studies/tools/output.h"
 
 int rerun_config(const OptionGroup *const *groups, const char *dir, Options **out)
 {

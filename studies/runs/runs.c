@@ -2,7 +2,6 @@
 #include "studies/runs/runs.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -11,8 +11,6 @@
 #ifndef TROTTER_RUNS_H
 #define TROTTER_RUNS_H
 
-#include <sys/stat.h>
-
 #include "nn/nn.h"
 #include "ode/scheme/table.h"
 #include "studies/tools/csv.h"

@@ -2,15 +2,6 @@
 #include "studies/serve/serve.h"
 #include "studies/tools/command.h"
 
-static const Option options[] = {
-    {"dir", OPTION_TEXT, NULL, "DIR", "directory of results; all below it is shown too"},
-    {"port", OPTION_SIZE, NULL, "N", "port of the address (default: any that is free)", 1024,
-     65535},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Input", 1, options), NULL};
-
 static int run(Options *o)
 {
     const char *dir = options_text(o, "dir");
@@ -30,7 +21,11 @@ const Command command_serve = {
         "address gets nothing. Other machines do not reach it; through ssh: ssh -L 8000:127.0.0.1:8000 there, with\n"
         "--port 8000. A request that takes more than 10 seconds of a processor is ended and says so.\n",
     .example = "out",
-    .groups = groups,
+    .groups = GROUPS(OPTION_GROUP(
+        "Input", 1,
+        {"dir", OPTION_TEXT, NULL, "DIR", "directory of results; all below it is shown too"},
+        {"port", OPTION_SIZE, NULL, "N", "port of the address (default: any that is free)", 1024,
+         65535})),
     .operand = "dir",
     .run = run,
 };

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/report/report.h"
 #include "studies/tools/output.h"
 

@@ -5,13 +5,11 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/measure/convergence.h"
 #include "studies/measure/expansion.h"
 #include "studies/measure/region.h"
 #include "studies/plot/contour.h"
 #include "studies/report/report.h"
-#include "studies/tools/select.h"
 
 enum { POINTS = 241, TERMS_MOST = 12 };
 

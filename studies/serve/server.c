@@ -2,8 +2,6 @@
  * of the headers: W3C, Content Security Policy Level 3; RFC 9110. */
 #include "studies/serve/serve.h"
 
-#include "kernels/error.h"
-
 #ifndef HAVE_MICROHTTPD
 
 int server_run(const char *dir, unsigned port)
@@ -26,7 +24,6 @@ int server_run(const char *dir, unsigned port)
 #include <unistd.h>
 
 #include "kernels/clock.h"
-#include "kernels/memory.h"
 #include "kernels/text.h"
 #include "studies/report/report.h"
 #include "studies/tools/command.h"

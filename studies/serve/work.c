@@ -14,7 +14,6 @@
 
 #include "kernels/clock.h"
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/tools/output.h"
 
 static const char too_much[] =

@@ -1,6 +1,5 @@
 /* measure_norm.c: the norm of the last state: the RMS of the coordinates of the last layer's output, before the final norm,
  * the mean over the sentences of --truncation; of pairs the decoder's. */
-#include "bridge/truncation.h"
 
 #include <math.h>
 

@@ -8,7 +8,6 @@
 #include "kernels/clock.h"
 #include "studies/measure/translated.h"
 #include "studies/model/trained.h"
-#include "studies/model/translator.h"
 #include "studies/study/measures.h"
 #include "studies/tools/command.h"
 

@@ -2,7 +2,6 @@
  * its leading term (bridge/truncation.h), on a few sentences of the validation text with the weights frozen in each layer:
  * the median over sentences and layers. The field is F + G; for schemes over L also y' = L(y), the ODE of their paper. For
  * pairs: the same error of the encoder's and of the decoder's layers. A post-norm network's layers are no steps on a field. */
-#include "bridge/truncation.h"
 
 #include <math.h>
 #include <stdio.h>

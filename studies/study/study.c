@@ -7,19 +7,18 @@
 #include "studies/model/network.h"
 #include "studies/tools/command.h"
 
-static const Option statistics_options[] = {
-    {"contrast", OPTION_LIST, NULL, "TEXT",
-     "also show a contrast: names with blanks between, ' - ', and names, as \"heun fgfg2 - looped:2 "
-     "dial:2,1/2\", the mean of the first minus the mean of the second"},
-    {"all-pairs", OPTION_FLAG, NULL, NULL,
-     "also show differences of all pairs of designs, with Tukey's correction"},
-    {"equivalence", OPTION_REAL, NULL, "X",
-     "name the designs that are shown to be within X of the baseline's perplexity (two one-sided "
-     "tests, corrected)",
-     1e-6, 1e6},
-    {0},
-};
-const OptionGroup study_statistics_group = {"Statistics", 0, statistics_options};
+const OptionGroup study_statistics_group = {
+    "Statistics", 0,
+    OPTIONS(
+        {"contrast", OPTION_LIST, NULL, "TEXT",
+         "also show a contrast: names with blanks between, ' - ', and names, as \"heun fgfg2 - looped:2 "
+         "dial:2,1/2\", the mean of the first minus the mean of the second"},
+        {"all-pairs", OPTION_FLAG, NULL, NULL,
+         "also show differences of all pairs of designs, with Tukey's correction"},
+        {"equivalence", OPTION_REAL, NULL, "X",
+         "name the designs that are shown to be within X of the baseline's perplexity (two one-sided "
+         "tests, corrected)",
+         1e-6, 1e6})};
 
 /* ---- opening ------------------------------------------------------------------------------------- */
 

@@ -1,7 +1,6 @@
 /* study_columns.c: the table of measures and their columns. */
 #include <string.h>
 
-#include "kernels/memory.h"
 #include "studies/study/measures.h"
 
 const StudyMeasure *const study_measures[] = {&measure_truncation, &measure_translation,

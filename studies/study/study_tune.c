@@ -8,20 +8,19 @@
 #include "studies/study/study.h"
 #include "studies/tools/command.h"
 
-static const Option tune_options[] = {
-    {"tune", OPTION_FLAG, NULL, NULL,
-     "equal tuning: first choose rate and dropout of each scheme on validation, from the same "
-     "grid for all; the test text is opened after the last choice"},
-    {"tune-rate", OPTION_REALS, "3e-4,1e-3,3e-3", "X,...", "rates of the grid", 1e-12, 100,
-     .needs = "tune"},
-    {"tune-dropout", OPTION_REALS, "0,0.1,0.3", "P,...", "dropouts of the grid", 0, 0.99,
-     .needs = "tune"},
-    {"tune-seed", OPTION_SIZE, "0", "N",
-     "seed of the grid's trainings; it must not be a seed that is compared", 0, 1e18,
-     .needs = "tune"},
-    {0},
-};
-const OptionGroup study_tune_group = {"Tuning", 1, tune_options};
+const OptionGroup study_tune_group = {
+    "Tuning", 1,
+    OPTIONS(
+        {"tune", OPTION_FLAG, NULL, NULL,
+         "equal tuning: first choose rate and dropout of each scheme on validation, from the same "
+         "grid for all; the test text is opened after the last choice"},
+        {"tune-rate", OPTION_REALS, "3e-4,1e-3,3e-3", "X,...", "rates of the grid", 1e-12, 100,
+         .needs = "tune"},
+        {"tune-dropout", OPTION_REALS, "0,0.1,0.3", "P,...", "dropouts of the grid", 0, 0.99,
+         .needs = "tune"},
+        {"tune-seed", OPTION_SIZE, "0", "N",
+         "seed of the grid's trainings; it must not be a seed that is compared", 0, 1e18,
+         .needs = "tune"})};
 
 static size_t count_parts(const Options *o, const char *name)
 {

@@ -7,51 +7,45 @@
 #include "studies/sweep/sweep.h"
 #include "studies/tools/command.h"
 
-static const Option word_options[] = {
-    {"pairs", OPTION_SIZE, "4", "N",
-     "the interleaved word, permutations and sandwiches have N letters s and N letters f; random "
-     "words have as many numbers",
-     1, ZOO_LETTERS / 2},
-    {"interleaved", OPTION_FLAG, NULL, NULL,
-     "train the baseline (sf)^N with every seed of --seeds"},
-    {"permutations", OPTION_SIZE, "0", "K", "train K different random orders of N s and N f", 0,
-     100000},
-    {"random", OPTION_SIZE, "0", "K",
-     "train K different random words with as many numbers as the baseline", 0, 100000},
-    {"sandwiches", OPTION_FLAG, NULL, NULL, "train s^k (sf)^(N-k) f^k for k = 0 .. N-1"},
-    {"words", OPTION_TEXT, NULL, "ssff,sfsf,...", "train these words with every seed of --seeds"},
-    {"word-seed", OPTION_SIZE, "1", "N", "seed that words are drawn from", 0, 1e18},
-    {"seeds", OPTION_SIZE, "5", "N",
-     "trainings of the baseline and of --words, with seeds --seed and the next", 1, 1000},
-    {"family-seeds", OPTION_SIZE, "1", "N",
-     "trainings of each permutation, random word and sandwich, with the first of these seeds", 1,
-     1000},
-    {"confirm", OPTION_FLAG, NULL, NULL,
-     "train the sandwich that is best on validation with every seed of --seeds"},
-    {0},
-};
-
-static const Option truncation_options[] = {STUDY_TRUNCATION("0"), {0}};
-
-static const Option output_options[] = {
-    {"out", OPTION_TEXT, "out/sweep", "DIR",
-     "write runs.csv, words.csv, differences.csv, correlations.csv, sweep.md, plots, study.log, "
-     "and each run under DIR/runs"},
-    STUDY_OUTPUT,
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Words", 1, word_options),
-                                            OPTION_GROUP("Truncation error", 1, truncation_options),
-                                            &network_text_group,
-                                            &network_depth_group,
-                                            &network_model_group,
-                                            &network_training_group,
-                                            &network_seed_group,
-                                            &network_machine_group,
-                                            &study_statistics_group,
-                                            OPTION_GROUP("Output", 0, output_options),
-                                            NULL};
+static const OptionGroup *const groups[] = {
+    OPTION_GROUP(
+        "Words", 1,
+        {"pairs", OPTION_SIZE, "4", "N",
+         "the interleaved word, permutations and sandwiches have N letters s and N letters f; random "
+         "words have as many numbers",
+         1, ZOO_LETTERS / 2},
+        {"interleaved", OPTION_FLAG, NULL, NULL,
+         "train the baseline (sf)^N with every seed of --seeds"},
+        {"permutations", OPTION_SIZE, "0", "K", "train K different random orders of N s and N f", 0,
+         100000},
+        {"random", OPTION_SIZE, "0", "K",
+         "train K different random words with as many numbers as the baseline", 0, 100000},
+        {"sandwiches", OPTION_FLAG, NULL, NULL, "train s^k (sf)^(N-k) f^k for k = 0 .. N-1"},
+        {"words", OPTION_TEXT, NULL, "ssff,sfsf,...",
+         "train these words with every seed of --seeds"},
+        {"word-seed", OPTION_SIZE, "1", "N", "seed that words are drawn from", 0, 1e18},
+        {"seeds", OPTION_SIZE, "5", "N",
+         "trainings of the baseline and of --words, with seeds --seed and the next", 1, 1000},
+        {"family-seeds", OPTION_SIZE, "1", "N",
+         "trainings of each permutation, random word and sandwich, with the first of these seeds",
+         1, 1000},
+        {"confirm", OPTION_FLAG, NULL, NULL,
+         "train the sandwich that is best on validation with every seed of --seeds"}),
+    OPTION_GROUP("Truncation error", 1, STUDY_TRUNCATION("0")),
+    &network_text_group,
+    &network_depth_group,
+    &network_model_group,
+    &network_training_group,
+    &network_seed_group,
+    &network_machine_group,
+    &study_statistics_group,
+    OPTION_GROUP(
+        "Output", 0,
+        {"out", OPTION_TEXT, "out/sweep", "DIR",
+         "write runs.csv, words.csv, differences.csv, correlations.csv, sweep.md, plots, study.log, "
+         "and each run under DIR/runs"},
+        STUDY_OUTPUT),
+    NULL};
 
 /* Finds the best sandwich by the first seed on validation, as most sandwiches have no other seed. The
  * plain interleaved word does not count. */
@@ -123,32 +117,6 @@ static int run(Options *o)
     return study_run(studies, groups, o);
 }
 
-static const Kind kinds[] = {
-    {.command = "sweep",
-     .title = "Words of sublayers",
-     .about =
-         "The layer of each language model is a word over s (attention, $F$) and f "
-         "(feed-forward, $G$). Each letter is a sublayer of weight 1 with its own parameters. "
-         "The area between a word's path and its chord is the coefficient of $[F,G] = G'F − F'G$ "
-         "in the splitting error; it is positive where s comes first. The interleaved word is "
-         "the baseline.",
-     .words = "sweep.md",
-     .runs = {"word", "seed", NULL, "valid_ppl,test_ppl"},
-     .table = {{"words", sweep_word_columns,
-                "Words, their splitting errors, and perplexities over seeds.", KIND_MANY},
-               {"differences", runtable_differences,
-                "Differences of words, with 95 % intervals that hold together as told.", KIND_MANY},
-               {"correlations", runtable_correlations,
-                "Rank correlations (Spearman) over words. Brackets hold 95 % bootstrap intervals "
-                "over 7 words or more.",
-                KIND_ALL},
-               {"runs", sweep_run_columns, "Trainings", 0},
-               {"forest", runtable_forest_columns, "Words, as drawn", 0},
-               {"area", runtable_scatter_columns, "Words, as drawn", 0}},
-     .plot = {{"forest", "Mean validation perplexity of every word, the best first."},
-              {"area", "Validation perplexity against signed area."}}},
-    {0}};
-
 const Command command_sweep = {
     .name = "sweep",
     .purpose = "train words of attention and feed-forward sublayers",
@@ -180,6 +148,30 @@ const Command command_sweep = {
     .faster = "fewer --words, --seeds, --epochs",
     .groups = groups,
     .saves = 1,
-    .kinds = kinds,
+    .kinds = KINDS(
+        {.command = "sweep",
+         .title = "Words of sublayers",
+         .about =
+             "The layer of each language model is a word over s (attention, $F$) and f "
+             "(feed-forward, $G$). Each letter is a sublayer of weight 1 with its own parameters. "
+             "The area between a word's path and its chord is the coefficient of $[F,G] = G'F − F'G$ "
+             "in the splitting error; it is positive where s comes first. The interleaved word is "
+             "the baseline.",
+         .words = "sweep.md",
+         .runs = {"word", "seed", NULL, "valid_ppl,test_ppl"},
+         .table =
+             {{"words", sweep_word_columns,
+               "Words, their splitting errors, and perplexities over seeds.", KIND_MANY},
+              {"differences", runtable_differences,
+               "Differences of words, with 95 % intervals that hold together as told.", KIND_MANY},
+              {"correlations", runtable_correlations,
+               "Rank correlations (Spearman) over words. Brackets hold 95 % bootstrap intervals "
+               "over 7 words or more.",
+               KIND_ALL},
+              {"runs", sweep_run_columns, "Trainings", 0},
+              {"forest", runtable_forest_columns, "Words, as drawn", 0},
+              {"area", runtable_scatter_columns, "Words, as drawn", 0}},
+         .plot = {{"forest", "Mean validation perplexity of every word, the best first."},
+                  {"area", "Validation perplexity against signed area."}}}),
     .run = run,
 };

@@ -9,50 +9,6 @@
 #include "studies/tools/command.h"
 #include "studies/tools/nearest.h"
 
-static const Option input_options[] = {
-    {"file", OPTION_LIST, NULL, "FILE",
-     "CSV file with a row a run; rows of several are put together; --file itself may be left out"},
-    {"design", OPTION_TEXT, NULL, "A,B,...",
-     "columns that tell designs apart (default: the columns of text that vary)"},
-    {"seed", OPTION_TEXT, NULL, "COLUMN", "column of the seeds (default: the one called seed)"},
-    {"measure", OPTION_TEXT, NULL, "A,B,...", "columns to show (default: the last of numbers)"},
-    {"by", OPTION_TEXT, NULL, "COLUMN",
-     "column whose values are looked at apart, as depths are, each with its own standard deviation"},
-    {"more-is-better", OPTION_FLAG, NULL, NULL, "greater numbers are better, as of BLEU"},
-    {0},
-};
-
-static const Option question_options[] = {
-    {"baseline", OPTION_TEXT, NULL, "NAME",
-     "show differences from this design, together (Dunnett); the first one where nothing else is asked"},
-    {"all-pairs", OPTION_FLAG, NULL, NULL, "show those of all pairs, together (Tukey, Kramer)"},
-    {"contrast", OPTION_LIST, NULL, "TEXT",
-     "show the mean of some designs minus that of others, as 'heun rk4 - euler' or 'order: heun + rk4 - euler'"},
-    {"equivalence", OPTION_REAL, NULL, "X",
-     "show p of a difference from the baseline of X or more (two one-sided tests, corrected)", 1e-9,
-     1e9},
-    {"relate", OPTION_TEXT, NULL, "A,B,...",
-     "show rank correlations of the measures with these columns over designs"},
-    {"plan", OPTION_TEXT, NULL, "FILE",
-     "show the contrasts of this file, one a line, and whether it was committed before the data"},
-    {0},
-};
-
-static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write the designs as CSV"},
-    {"columns", OPTION_TEXT, NULL, "A,B,...",
-     "show the table of a paper: 'design', 'n' and columns of the runs, as '51.99 ± 0.72'; NAME=HEAD renames one"},
-    {"format", OPTION_CHOICE, NULL, "text|markdown|latex", "the form of --columns (default: text)"},
-    {"out", OPTION_TEXT, NULL, "DIR",
-     "write table.csv, .tex, .md, differences.csv, .tex, correlations.csv, .tex and the plot forest.svg"},
-    PLOT_FIGURE,
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Table", 1, input_options),
-                                            OPTION_GROUP("Differences", 1, question_options),
-                                            OPTION_GROUP("Output", 0, output_options), NULL};
-
 /* The row of a design. SIZE_MAX: none. */
 typedef struct {
     const char *design, *panel, *measure;
@@ -321,22 +277,6 @@ static int run(Options *o)
     return code;
 }
 
-static const Kind kinds[] = {
-    {.command = "table",
-     .title = "Tables of runs",
-     .about = "Means of designs over seeds and their differences, from tables with a row a run.",
-     .words = "table.md",
-     .table = {{"table", design_columns, "Designs, with 95 % intervals of their own runs.",
-                KIND_ALL},
-               {"differences", runtable_differences,
-                "Differences of designs, with 95 % intervals that hold together as told.",
-                KIND_ALL},
-               {"correlations", runtable_correlations, "Rank correlations (Spearman) over designs.",
-                KIND_ALL},
-               {"forest", runtable_forest_columns, "Designs, as drawn", 0}},
-     .plot = {{"forest", "Means of the designs and their 95 % intervals, the best first."}}},
-    {0}};
-
 const Command command_table_of_runs = {
     .name = "table",
     .purpose = "show means, differences and a plot of any table of runs",
@@ -352,7 +292,58 @@ const Command command_table_of_runs = {
         "file design seed measure by more-is-better baseline all-pairs contrast plan columns format csv out",
     .example = "runs.csv --measure valid_ppl --baseline transformer",
     .faster = "no --all-pairs, fewer --design",
-    .groups = groups,
-    .kinds = kinds,
+    .groups = GROUPS(
+        OPTION_GROUP(
+            "Table", 1,
+            {"file", OPTION_LIST, NULL, "FILE",
+             "CSV file with a row a run; rows of several are put together; --file itself may be left out"},
+            {"design", OPTION_TEXT, NULL, "A,B,...",
+             "columns that tell designs apart (default: the columns of text that vary)"},
+            {"seed", OPTION_TEXT, NULL, "COLUMN",
+             "column of the seeds (default: the one called seed)"},
+            {"measure", OPTION_TEXT, NULL, "A,B,...",
+             "columns to show (default: the last of numbers)"},
+            {"by", OPTION_TEXT, NULL, "COLUMN",
+             "column whose values are looked at apart, as depths are, each with its own standard deviation"},
+            {"more-is-better", OPTION_FLAG, NULL, NULL, "greater numbers are better, as of BLEU"}),
+        OPTION_GROUP(
+            "Differences", 1,
+            {"baseline", OPTION_TEXT, NULL, "NAME",
+             "show differences from this design, together (Dunnett); the first one where nothing else is asked"},
+            {"all-pairs", OPTION_FLAG, NULL, NULL,
+             "show those of all pairs, together (Tukey, Kramer)"},
+            {"contrast", OPTION_LIST, NULL, "TEXT",
+             "show the mean of some designs minus that of others, as 'heun rk4 - euler' or 'order: heun + rk4 - euler'"},
+            {"equivalence", OPTION_REAL, NULL, "X",
+             "show p of a difference from the baseline of X or more (two one-sided tests, corrected)",
+             1e-9, 1e9},
+            {"relate", OPTION_TEXT, NULL, "A,B,...",
+             "show rank correlations of the measures with these columns over designs"},
+            {"plan", OPTION_TEXT, NULL, "FILE",
+             "show the contrasts of this file, one a line, and whether it was committed before the data"}),
+        OPTION_GROUP(
+            "Output", 0, {"csv", OPTION_FLAG, NULL, NULL, "write the designs as CSV"},
+            {"columns", OPTION_TEXT, NULL, "A,B,...",
+             "show the table of a paper: 'design', 'n' and columns of the runs, as '51.99 ± 0.72'; NAME=HEAD renames one"},
+            {"format", OPTION_CHOICE, NULL, "text|markdown|latex",
+             "the form of --columns (default: text)"},
+            {"out", OPTION_TEXT, NULL, "DIR",
+             "write table.csv, .tex, .md, differences.csv, .tex, correlations.csv, .tex and the plot forest.svg"},
+            PLOT_FIGURE)),
+    .kinds = KINDS(
+        {.command = "table",
+         .title = "Tables of runs",
+         .about =
+             "Means of designs over seeds and their differences, from tables with a row a run.",
+         .words = "table.md",
+         .table = {{"table", design_columns, "Designs, with 95 % intervals of their own runs.",
+                    KIND_ALL},
+                   {"differences", runtable_differences,
+                    "Differences of designs, with 95 % intervals that hold together as told.",
+                    KIND_ALL},
+                   {"correlations", runtable_correlations,
+                    "Rank correlations (Spearman) over designs.", KIND_ALL},
+                   {"forest", runtable_forest_columns, "Designs, as drawn", 0}},
+         .plot = {{"forest", "Means of the designs and their 95 % intervals, the best first."}}}),
     .run = run,
 };

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 
 enum { NONE = 1 << 8 }; /* kind of a cell that is not there */
 

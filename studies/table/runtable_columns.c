@@ -5,7 +5,6 @@
 #include <strings.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "studies/table/runtable.h"
 #include "studies/tools/nearest.h"
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "studies/table/runtable.h"
 #include "studies/tools/output.h"
 #include "studies/tools/progress.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "studies/table/runtable.h"
 
 enum { PAPER_COLUMNS = 12, PAPER_NAME = 64, PAPER_CELL = 128 };

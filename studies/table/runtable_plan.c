@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "studies/table/runtable.h"
 #include "studies/tools/output.h"
 

@@ -1,45 +1,10 @@
 /* command_expand.c: expands a scheme's local error in elementary differentials of numerical - exact, or in brackets of
  * log(step)/h - (F + G), and finds its modified equation. */
-#include <string.h>
 
 #include "studies/measure/derivation.h"
 #include "studies/measure/expansion.h"
 #include "studies/theory/theory.h"
 #include "studies/tools/notation.h"
-
-static const Option scheme_options[] = {
-    {"scheme", OPTION_TEXT, "transformer", "A,B,...",
-     "names separated by commas, all, decoders, implicit, exponential or rosenbrock"},
-    SELECT_FILE,
-    {"degree", OPTION_SIZE, NULL, "N",
-     "terms of h^1 to h^N, with --modified and brackets to h^(N-1), at most 8 in trees, 15 in those of one field (default: one more than each scheme's order)",
-     1, TREE_MAX_1},
-    {"basis", OPTION_CHOICE, "trees", "trees|brackets",
-     "expand in elementary differentials, or in Lyndon brackets of log(step)/h - (F+G)"},
-    {"modified", OPTION_FLAG, NULL, NULL,
-     "print the modified equation instead, for one-step schemes: the field whose exact flow is the step"},
-    {"one-field", OPTION_FLAG, NULL, NULL,
-     "print the terms of H, in trees of one colour, for schemes whose stages are all H = F + G"},
-    {"conditions", OPTION_SIZE, NULL, "P",
-     "print the order conditions up to order P as formulas instead, and which hold; with --out draw their trees",
-     1, 12},
-    {"steps", OPTION_FLAG, NULL, NULL,
-     "print instead how each coefficient comes about: stages or flows expanded, put in, what cancels"},
-    {0},
-};
-
-static const Option output_options[] = {
-    {"notation", OPTION_FLAG, NULL, NULL, "print what the formulas mean, a page, and nothing else"},
-    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
-    {"latex", OPTION_FLAG, NULL, NULL, "write the terms as LaTeX (align* of amsmath)"},
-    {"out", OPTION_TEXT, NULL, "DIR",
-     "write DIR/expand.csv, .md and .tex; with --conditions their table and trees-NAME.svg, .tex (TikZ); with --steps "
-     "steps.csv, .tex"},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Schemes", 1, scheme_options),
-                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 /* Prints "word:sffs: signed area 0, [F,[F,G]] 1/12, ...", with every bracket of three letters; for a decoder's
  * splitting "signed areas [F,C] 3/2, [F,G] 7/2, [C,G] 7/2, ...". */
@@ -244,23 +209,6 @@ static int run(Options *o)
                                            : expand(o, &s, e);
 }
 
-static const Kind kinds[] = {
-    {.command = "expand",
-     .title = "Error terms",
-     .about =
-         "Terms of numerical − exact after one step: coefficient · $h^degree$ · term(y). "
-         "Commutators are terms of $log(step)/h − (F+G)$: coefficient · $h^(degree-1)$ · term. "
-         "$[F,G] = G'F − F'G$. " KIND_ORDERS,
-     .table = {{"expand", expansion_columns, "Leading terms of the error.", KIND_MANY},
-               {"conditions", condition_columns, "Order conditions.", KIND_MANY},
-               {"steps", derivation_columns, "How the coefficients come about, line by line.",
-                KIND_ALL}},
-     .plot =
-         {{"trees-*",
-           "The rooted trees of the conditions, with the scheme's coefficient; red: not met. Blue is F, orange G, "
-           "green C."}}},
-    {0}};
-
 const Command command_expand = {
     .name = "expand",
     .purpose = "print the terms of a scheme's local error",
@@ -287,7 +235,49 @@ const Command command_expand = {
         "H - h/2 H'H + h^2 (1/3 H'H'H + 1/12 H''(H,H)).\n",
     .example = "--scheme strang-marchuk --degree 4",
     .faster = "fewer --scheme, a lower --degree",
-    .groups = groups,
-    .kinds = kinds,
+    .groups = GROUPS(
+        OPTION_GROUP(
+            "Schemes", 1,
+            {"scheme", OPTION_TEXT, "transformer", "A,B,...",
+             "names separated by commas, all, decoders, implicit, exponential or rosenbrock"},
+            SELECT_FILE,
+            {"degree", OPTION_SIZE, NULL, "N",
+             "terms of h^1 to h^N, with --modified and brackets to h^(N-1), at most 8 in trees, 15 in those of one field (default: one more than each scheme's order)",
+             1, TREE_MAX_1},
+            {"basis", OPTION_CHOICE, "trees", "trees|brackets",
+             "expand in elementary differentials, or in Lyndon brackets of log(step)/h - (F+G)"},
+            {"modified", OPTION_FLAG, NULL, NULL,
+             "print the modified equation instead, for one-step schemes: the field whose exact flow is the step"},
+            {"one-field", OPTION_FLAG, NULL, NULL,
+             "print the terms of H, in trees of one colour, for schemes whose stages are all H = F + G"},
+            {"conditions", OPTION_SIZE, NULL, "P",
+             "print the order conditions up to order P as formulas instead, and which hold; with --out draw their trees",
+             1, 12},
+            {"steps", OPTION_FLAG, NULL, NULL,
+             "print instead how each coefficient comes about: stages or flows expanded, put in, what cancels"}),
+        OPTION_GROUP(
+            "Output", 0,
+            {"notation", OPTION_FLAG, NULL, NULL,
+             "print what the formulas mean, a page, and nothing else"},
+            {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
+            {"latex", OPTION_FLAG, NULL, NULL, "write the terms as LaTeX (align* of amsmath)"},
+            {"out", OPTION_TEXT, NULL, "DIR",
+             "write DIR/expand.csv, .md and .tex; with --conditions their table and trees-NAME.svg, .tex (TikZ); with --steps "
+             "steps.csv, .tex"})),
+    .kinds = KINDS(
+        {.command = "expand",
+         .title = "Error terms",
+         .about =
+             "Terms of numerical − exact after one step: coefficient · $h^degree$ · term(y). "
+             "Commutators are terms of $log(step)/h − (F+G)$: coefficient · $h^(degree-1)$ · term. "
+             "$[F,G] = G'F − F'G$. " KIND_ORDERS,
+         .table = {{"expand", expansion_columns, "Leading terms of the error.", KIND_MANY},
+                   {"conditions", condition_columns, "Order conditions.", KIND_MANY},
+                   {"steps", derivation_columns, "How the coefficients come about, line by line.",
+                    KIND_ALL}},
+         .plot =
+             {{"trees-*",
+               "The rooted trees of the conditions, with the scheme's coefficient; red: not met. Blue is F, orange G, "
+               "green C."}}}),
     .run = run,
 };

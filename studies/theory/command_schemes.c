@@ -6,46 +6,6 @@
 #include "ode/scheme/rationals.h"
 #include "studies/theory/theory.h"
 
-static const Option scheme_options[] = {
-    {"scheme", OPTION_TEXT, "all", "A,B,...",
-     "names separated by commas, all, decoders, implicit, exponential or rosenbrock"},
-    SELECT_FILE,
-    {0},
-};
-
-static const Option output_options[] = {
-    {"degree", OPTION_SIZE, "15", "N",
-     "compare trees up to this order (where not every stage is H: at most 8, decoders 6; --structure: 6 unless given)",
-     2, TREE_MAX_1},
-    {"print", OPTION_FLAG, NULL, NULL, "print the texts of the schemes instead"},
-    {"tableau", OPTION_CHOICE, NULL, "json|drawn|latex",
-     "print the Butcher tableau of each Runge-Kutta scheme instead, of Rosenbrock methods alpha, gamma and b (latex); "
-     "--scheme-file reads json and drawn"},
-    {"dense", OPTION_FLAG, NULL, NULL,
-     "print the weights of each scheme's slopes for values within a step instead, as polynomials of theta"},
-    {"structure", OPTION_FLAG, NULL, NULL,
-     "print what the schemes keep instead: symmetry, symplecticity, effective order, error constants"},
-    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
-    {"out", OPTION_TEXT, NULL, "DIR",
-     "write DIR/schemes.csv, .md, .tex too (with --structure: structure.csv, .md, .tex)"},
-    {0},
-};
-
-static const Option made_options[] = {
-    {"compose", OPTION_TEXT, NULL, "A,B,...",
-     "print one scheme that takes these n steps in this order, each over h/n; with c*A,c*B,... over c h"},
-    {"adjoint", OPTION_TEXT, NULL, "NAME",
-     "print the adjoint S(-h)^-1: for exact flows these reversed, for stages an implicit scheme"},
-    {"conjugate", OPTION_TEXT, NULL, "P,S",
-     "print the scheme that takes P, then S, then the inverse of P, for splittings by exact flows"},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {
-    OPTION_GROUP("Schemes", 1, scheme_options),
-    OPTION_GROUP("Schemes made of schemes", 0, made_options),
-    OPTION_GROUP("Output", 0, output_options), NULL};
-
 typedef struct {
     const char *scheme;
     size_t stages, evals_F, evals_G, evals_C;
@@ -362,15 +322,6 @@ static int run(Options *o)
     return made ? 0 : show(o, &s);
 }
 
-static const Kind kinds[] = {
-    {.command = "schemes",
-     .title = "Schemes",
-     .about = "All values are read off the schemes' texts in rational arithmetic. " KIND_ORDERS,
-     .table = {{"schemes", columns, "Order, cost and stability.", KIND_ALL},
-               {"structure", structure_columns, "Symmetry, symplecticity, effective order.",
-                KIND_ALL}}},
-    {0}};
-
 const Command command_schemes = {
     .name = "schemes",
     .purpose = "list schemes with their order and stability",
@@ -409,7 +360,42 @@ const Command command_schemes = {
     .often = "scheme scheme-file structure compose tableau print csv out",
     .example = "--scheme rk4,macaron,strang-marchuk",
     .faster = "fewer --scheme, a lower --degree",
-    .groups = groups,
-    .kinds = kinds,
+    .groups = GROUPS(
+        OPTION_GROUP(
+            "Schemes", 1,
+            {"scheme", OPTION_TEXT, "all", "A,B,...",
+             "names separated by commas, all, decoders, implicit, exponential or rosenbrock"},
+            SELECT_FILE),
+        OPTION_GROUP(
+            "Schemes made of schemes", 0,
+            {"compose", OPTION_TEXT, NULL, "A,B,...",
+             "print one scheme that takes these n steps in this order, each over h/n; with c*A,c*B,... over c h"},
+            {"adjoint", OPTION_TEXT, NULL, "NAME",
+             "print the adjoint S(-h)^-1: for exact flows these reversed, for stages an implicit scheme"},
+            {"conjugate", OPTION_TEXT, NULL, "P,S",
+             "print the scheme that takes P, then S, then the inverse of P, for splittings by exact flows"}),
+        OPTION_GROUP(
+            "Output", 0,
+            {"degree", OPTION_SIZE, "15", "N",
+             "compare trees up to this order (where not every stage is H: at most 8, decoders 6; --structure: 6 unless given)",
+             2, TREE_MAX_1},
+            {"print", OPTION_FLAG, NULL, NULL, "print the texts of the schemes instead"},
+            {"tableau", OPTION_CHOICE, NULL, "json|drawn|latex",
+             "print the Butcher tableau of each Runge-Kutta scheme instead, of Rosenbrock methods alpha, gamma and b (latex); "
+             "--scheme-file reads json and drawn"},
+            {"dense", OPTION_FLAG, NULL, NULL,
+             "print the weights of each scheme's slopes for values within a step instead, as polynomials of theta"},
+            {"structure", OPTION_FLAG, NULL, NULL,
+             "print what the schemes keep instead: symmetry, symplecticity, effective order, error constants"},
+            {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
+            {"out", OPTION_TEXT, NULL, "DIR",
+             "write DIR/schemes.csv, .md, .tex too (with --structure: structure.csv, .md, .tex)"})),
+    .kinds = KINDS(
+        {.command = "schemes",
+         .title = "Schemes",
+         .about = "All values are read off the schemes' texts in rational arithmetic. " KIND_ORDERS,
+         .table = {{"schemes", columns, "Order, cost and stability.", KIND_ALL},
+                   {"structure", structure_columns, "Symmetry, symplecticity, effective order.",
+                    KIND_ALL}}}),
     .run = run,
 };

@@ -6,40 +6,7 @@
 
 #include "studies/measure/expansion.h"
 #include "studies/measure/region.h"
-#include "studies/plot/plot.h"
 #include "studies/theory/theory.h"
-
-static const Option scheme_options[] = {
-    {"scheme", OPTION_TEXT, "euler,heun,rk3,rk4", "A,B,...",
-     "names separated by commas, all, decoders, implicit, exponential or rosenbrock"},
-    SELECT_FILE,
-    {0},
-};
-
-static const Option plane_options[] = {
-    {"split", OPTION_FLAG, NULL, NULL,
-     "use the split test equation: the plane of h lambda_F, h lambda_G, both real"},
-    {"order-star", OPTION_FLAG, NULL, NULL,
-     "tell |R(z) e^-z| in place of |R|: where it is above 1 is the order star"},
-    {"box", OPTION_TEXT, NULL, "A,B,C,D",
-     "range from A to B across, C to D upwards, as --box=-4,1,-3,3 (default: around the limits)"},
-    {"points", OPTION_SIZE, "201", "N", "use a grid of N by N points", 3, 2001},
-    {0},
-};
-
-static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write |R| on the grid as CSV"},
-    {"out", OPTION_TEXT, NULL, "DIR",
-     "write limits.csv, .md, .tex, stability.csv, contours.csv and the plot (.gp, .svg, "
-     ".png); with --split: limits, split.csv, split-contours.csv and the plot; with --order-star the same of that name; for several schemes "
-     "stability-inside.csv or split-inside.csv too"},
-    PLOT_FIGURE,
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Schemes", 1, scheme_options),
-                                            OPTION_GROUP("Plane", 1, plane_options),
-                                            OPTION_GROUP("Output", 0, output_options), NULL};
 
 typedef struct {
     const char *scheme;
@@ -288,25 +255,6 @@ static int run(Options *o)
     return code;
 }
 
-static const Kind kinds[] = {
-    {.command = "stability",
-     .title = "Stability",
-     .about =
-         "|R| is the largest amplification of one step on the linear test equation; $z = h·λ$, and "
-         "$λ_F = λ_G = λ/2$ unless a plane says otherwise.",
-     .table = {{"limits", limit_columns, "Ends of the stability interval from 0.", KIND_ALL},
-               {"*", region_grid, "|R| on a grid of $z$", 0},
-               {"*", region_split_grid, "|R| on a grid of $z_F$, $z_G$", 0},
-               {"*", region_lines, "Boundaries |R| = 1", 0},
-               {"*", region_split_lines, "Boundaries |R| = 1", 0},
-               {"*", region_inside, "How many schemes are stable", 0},
-               {"*", region_split_inside, "How many schemes are stable", 0}},
-     .plot = {{"stability*",
-               "Boundaries |R| = 1 of the regions of stability; dashed: embedded methods."},
-              {"order-star*", "Order stars: where |R(z)| is above |exp(z)|."},
-              {"split*", "Boundaries |R| = 1 on the split test equation."}}},
-    {0}};
-
 const Command command_stability = {
     .name = "stability",
     .purpose = "compute stability limits and regions of schemes",
@@ -335,7 +283,44 @@ const Command command_stability = {
     .often = "scheme scheme-file split order-star box csv out figure",
     .example = "--scheme euler,heun,rk4 --out out/stability",
     .faster = "fewer --scheme, --points",
-    .groups = groups,
-    .kinds = kinds,
+    .groups = GROUPS(
+        OPTION_GROUP(
+            "Schemes", 1,
+            {"scheme", OPTION_TEXT, "euler,heun,rk3,rk4", "A,B,...",
+             "names separated by commas, all, decoders, implicit, exponential or rosenbrock"},
+            SELECT_FILE),
+        OPTION_GROUP(
+            "Plane", 1,
+            {"split", OPTION_FLAG, NULL, NULL,
+             "use the split test equation: the plane of h lambda_F, h lambda_G, both real"},
+            {"order-star", OPTION_FLAG, NULL, NULL,
+             "tell |R(z) e^-z| in place of |R|: where it is above 1 is the order star"},
+            {"box", OPTION_TEXT, NULL, "A,B,C,D",
+             "range from A to B across, C to D upwards, as --box=-4,1,-3,3 (default: around the limits)"},
+            {"points", OPTION_SIZE, "201", "N", "use a grid of N by N points", 3, 2001}),
+        OPTION_GROUP(
+            "Output", 0, {"csv", OPTION_FLAG, NULL, NULL, "write |R| on the grid as CSV"},
+            {"out", OPTION_TEXT, NULL, "DIR",
+             "write limits.csv, .md, .tex, stability.csv, contours.csv and the plot (.gp, .svg, "
+             ".png); with --split: limits, split.csv, split-contours.csv and the plot; with --order-star the same of that name; for several schemes "
+             "stability-inside.csv or split-inside.csv too"},
+            PLOT_FIGURE)),
+    .kinds = KINDS(
+        {.command = "stability",
+         .title = "Stability",
+         .about =
+             "|R| is the largest amplification of one step on the linear test equation; $z = h·λ$, and "
+             "$λ_F = λ_G = λ/2$ unless a plane says otherwise.",
+         .table = {{"limits", limit_columns, "Ends of the stability interval from 0.", KIND_ALL},
+                   {"*", region_grid, "|R| on a grid of $z$", 0},
+                   {"*", region_split_grid, "|R| on a grid of $z_F$, $z_G$", 0},
+                   {"*", region_lines, "Boundaries |R| = 1", 0},
+                   {"*", region_split_lines, "Boundaries |R| = 1", 0},
+                   {"*", region_inside, "How many schemes are stable", 0},
+                   {"*", region_split_inside, "How many schemes are stable", 0}},
+         .plot = {{"stability*",
+                   "Boundaries |R| = 1 of the regions of stability; dashed: embedded methods."},
+                  {"order-star*", "Order stars: where |R(z)| is above |exp(z)|."},
+                  {"split*", "Boundaries |R| = 1 on the split test equation."}}}),
     .run = run,
 };

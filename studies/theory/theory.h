@@ -7,7 +7,6 @@
 #include "studies/measure/conditions.h"
 #include "studies/tools/command.h"
 #include "studies/tools/select.h"
-#include "studies/tools/sheet.h"
 
 /* ---- conditions_table.c: order conditions as formulas ------------------------------------------- */
 

@@ -3,7 +3,6 @@
 #define TROTTER_COMMAND_H
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/tools/kind.h"
 #include "studies/tools/option.h"
 #include "studies/tools/output.h"

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/tools/output.h"
 
 enum { BYTES_MAX = 1 << 26, COLUMNS_MAX = 256 };

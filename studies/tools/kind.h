@@ -56,6 +56,7 @@ typedef struct {
     KindRuns runs;                                 /* design NULL: there is none */
     const char *also; /* another command that writes these files beside its own; NULL: none */
 } Kind;
+#define KINDS(...) ((const Kind[]){__VA_ARGS__, {0}}) /* a list of them, ended by a NULL command */
 
 /* The sentence that `about` has wherever orders are. */
 #define KIND_ORDERS \

@@ -13,7 +13,6 @@
 
 #include "kernels/error.h"
 #include "kernels/file.h"
-#include "kernels/memory.h"
 #include "studies/tools/nearest.h"
 
 typedef struct {

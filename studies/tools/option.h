@@ -57,8 +57,11 @@ typedef struct {
     int recorded;         /* 1: written to config.ini, and so to metadata */
     const Option *option; /* ends with a NULL name */
 } OptionGroup;
-/* One in a list of groups that no other list has. */
-#define OPTION_GROUP(...) ((const OptionGroup[]){{__VA_ARGS__}})
+/* Options, written where their group is; a group in a list of groups that no other list has; and such a list. */
+#define OPTIONS(...) ((const Option[]){__VA_ARGS__, {0}})
+#define OPTION_GROUP(title, recorded, ...) \
+    ((const OptionGroup[]){{title, recorded, OPTIONS(__VA_ARGS__)}})
+#define GROUPS(...) ((const OptionGroup *const[]){__VA_ARGS__, NULL})
 
 enum { OPTION_VALUE = 32 }; /* bytes of the text of a choice */
 /* option_index returns the index of a text among the values of a choice, "a|b|c", or -1. option_value writes the text

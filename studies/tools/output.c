@@ -11,7 +11,6 @@
 
 #include "kernels/error.h"
 #include "kernels/file.h"
-#include "kernels/memory.h"
 #include "kernels/text.h"
 
 int output_directory(const char *dir)

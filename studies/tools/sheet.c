@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/tools/nearest.h"
 #include "studies/tools/sheet_cells.h"
 

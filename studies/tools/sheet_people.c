@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "studies/tools/latex.h"
 #include "studies/tools/sheet_cells.h"
 #include "studies/tools/utf8.h"

@@ -4,15 +4,6 @@
 #include "studies/model/network.h"
 #include "studies/tools/command.h"
 
-static const Option average_options[] = {
-    {"model", OPTION_LIST, NULL, "DIR",
-     "a model; give several: directories, or files of weights such as DIR/epoch-3.safetensors"},
-    {"out", OPTION_TEXT, NULL, "DIR", "directory of the mean"},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Models", 0, average_options), NULL};
-
 typedef struct {
     const Options *options;
     size_t count;
@@ -97,6 +88,10 @@ const Command command_average = {
         "trained from different seeds have no use in a mean; 'trotter translate --model A --model B' uses them\n"
         "together. 'trotter train --average N' makes the mean of the last N epochs by itself.\n",
     .example = "--model out/a/epoch-8.safetensors --model out/a --out out/mean",
-    .groups = groups,
+    .groups = GROUPS(OPTION_GROUP(
+        "Models", 0,
+        {"model", OPTION_LIST, NULL, "DIR",
+         "a model; give several: directories, or files of weights such as DIR/epoch-3.safetensors"},
+        {"out", OPTION_TEXT, NULL, "DIR", "directory of the mean"})),
     .run = run,
 };

@@ -6,20 +6,6 @@
 #include "studies/tools/command.h"
 #include "studies/train/train.h"
 
-static const Option data_options[] = {
-    NETWORK_CORPUS,
-    {0},
-};
-
-static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
-    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/data.csv, .md, .tex too"},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Corpus", 1, data_options),
-                                            OPTION_GROUP("Output", 0, output_options), NULL};
-
 typedef struct {
     const char *file, *checksum;
     size_t lines, tokens, unknown;
@@ -88,12 +74,6 @@ static int run(Options *o)
     return show(o, &c, r);
 }
 
-static const Kind kinds[] = {{.command = "data",
-                              .title = "Corpus",
-                              .about = "Texts of a corpus as a model sees them.",
-                              .table = {{"data", columns, "Sizes and checksums.", KIND_ALL}}},
-                             {0}};
-
 const Command command_data = {
     .name = "data",
     .purpose = "check a corpus",
@@ -105,7 +85,13 @@ const Command command_data = {
     .often = "corpus parts source target bpe level vocabulary csv out",
     .example = "--corpus kjv --vocabulary 5000",
     .faster = "lower --bpe",
-    .groups = groups,
-    .kinds = kinds,
+    .groups = GROUPS(
+        OPTION_GROUP("Corpus", 1, NETWORK_CORPUS),
+        OPTION_GROUP("Output", 0, {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
+                     {"out", OPTION_TEXT, NULL, "DIR", "write DIR/data.csv, .md, .tex too"})),
+    .kinds = KINDS({.command = "data",
+                    .title = "Corpus",
+                    .about = "Texts of a corpus as a model sees them.",
+                    .table = {{"data", columns, "Sizes and checksums.", KIND_ALL}}}),
     .run = run,
 };

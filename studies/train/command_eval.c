@@ -6,39 +6,6 @@
 #include "studies/model/network.h"
 #include "studies/tools/command.h"
 
-static const Option eval_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR", NETWORK_DIR},
-    {"text", OPTION_TEXT, NULL, "FILE", "text to evaluate" NETWORK_TEXTS},
-    {"source-text", OPTION_TEXT, NULL, "FILE",
-     "for an encoder and a decoder: source of the text, whose line i belongs to line i of the text",
-     .needs = "text"},
-    {"corpus", OPTION_TEXT, NULL, "NAME",
-     "evaluate a text of a corpus instead, as 'trotter train' names it; it must have the words of the model"},
-    {"split", OPTION_CHOICE, "valid", "train|valid|test", "text of the corpus", .needs = "corpus"},
-    {"context", OPTION_CHOICE, NULL, "stream|sentence",
-     "stream: cut the text in blocks of T tokens; sentence: take each line alone (default: as trained)"},
-    {"sequence", OPTION_SIZE, NULL, "T", "longest sequence in tokens (default: as trained)", 1,
-     65536},
-    {"batch-tokens", OPTION_SIZE, NULL, "N",
-     "largest number of tokens of a batch (default: as trained)", 1, 1048576},
-    {"one-by-one", OPTION_FLAG, NULL, NULL,
-     "for an encoder alone: mask every word by itself, not a set of 15 % at once"},
-    {0},
-};
-
-static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL,
-     "write the table as CSV; its first columns are tokens,nll,ppl, and nll is the mean per token in nats"},
-    {"logits", OPTION_TEXT, NULL, "FILE.npy",
-     "write logits (N, V) as a NumPy array of f32, with a row for each predicted token in order"},
-    {"max-tokens", OPTION_SIZE, "1024", "N", "largest number of rows of the logits", 1, 1e9},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Evaluation", 1, eval_options),
-                                            &network_machine_group,
-                                            OPTION_GROUP("Output", 0, output_options), NULL};
-
 /* bits_per_character is for tokens that are characters, words and word_ppl for pieces, bits_per_byte for a tokenizer's, pairs and exact for an encoder
  * and a decoder; else they are undefined. */
 typedef struct {
@@ -207,12 +174,6 @@ static int run(Options *o)
     return corpus ? eval_corpus(o, &n) : eval_files(o, &n);
 }
 
-static const Kind kinds[] = {{.command = "eval",
-                              .title = "Evaluation of a model",
-                              .about = "Perplexity of a saved model on a text.",
-                              .table = {{"*", columns, "Perplexity.", KIND_ALL}}},
-                             {0}};
-
 const Command command_eval = {
     .name = "eval",
     .purpose = "compute perplexity and logits of a saved model on a text",
@@ -238,7 +199,37 @@ const Command command_eval = {
     .often = "model text source-text corpus split device csv logits",
     .example = "--model out/macaron --corpus kjv --split test",
     .faster = "a shorter --text, lower --sequence",
-    .groups = groups,
-    .kinds = kinds,
+    .groups = GROUPS(
+        OPTION_GROUP(
+            "Evaluation", 1, {"model", OPTION_TEXT, NULL, "DIR", NETWORK_DIR},
+            {"text", OPTION_TEXT, NULL, "FILE", "text to evaluate" NETWORK_TEXTS},
+            {"source-text", OPTION_TEXT, NULL, "FILE",
+             "for an encoder and a decoder: source of the text, whose line i belongs to line i of the text",
+             .needs = "text"},
+            {"corpus", OPTION_TEXT, NULL, "NAME",
+             "evaluate a text of a corpus instead, as 'trotter train' names it; it must have the words of the model"},
+            {"split", OPTION_CHOICE, "valid", "train|valid|test", "text of the corpus",
+             .needs = "corpus"},
+            {"context", OPTION_CHOICE, NULL, "stream|sentence",
+             "stream: cut the text in blocks of T tokens; sentence: take each line alone (default: as trained)"},
+            {"sequence", OPTION_SIZE, NULL, "T", "longest sequence in tokens (default: as trained)",
+             1, 65536},
+            {"batch-tokens", OPTION_SIZE, NULL, "N",
+             "largest number of tokens of a batch (default: as trained)", 1, 1048576},
+            {"one-by-one", OPTION_FLAG, NULL, NULL,
+             "for an encoder alone: mask every word by itself, not a set of 15 % at once"}),
+        &network_machine_group,
+        OPTION_GROUP(
+            "Output", 0,
+            {"csv", OPTION_FLAG, NULL, NULL,
+             "write the table as CSV; its first columns are tokens,nll,ppl, and nll is the mean per token in nats"},
+            {"logits", OPTION_TEXT, NULL, "FILE.npy",
+             "write logits (N, V) as a NumPy array of f32, with a row for each predicted token in order"},
+            {"max-tokens", OPTION_SIZE, "1024", "N", "largest number of rows of the logits", 1,
+             1e9})),
+    .kinds = KINDS({.command = "eval",
+                    .title = "Evaluation of a model",
+                    .about = "Perplexity of a saved model on a text.",
+                    .table = {{"*", columns, "Perplexity.", KIND_ALL}}}),
     .run = run,
 };

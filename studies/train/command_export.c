@@ -12,18 +12,8 @@
 #include "kernels/parsed.h"
 #include "nn/foreign/family.h"
 #include "nn/model/store.h"
-#include "nn/run/train.h"
 #include "studies/model/network.h"
 #include "studies/tools/command.h"
-
-static const Option export_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR",
-     "directory with model.safetensors and vocab.txt or tokenizer.json"},
-    {"to", OPTION_CHOICE, "huggingface", "huggingface", "form of what is written"},
-    {"out", OPTION_TEXT, NULL, "DIR", "write config.json, model.safetensors and tokenizer.json"},
-    {0},
-};
-static const OptionGroup *const groups[] = {OPTION_GROUP("Export", 1, export_options), NULL};
 
 /* ---- what has the form --------------------------------------------------------------------------- */
 
@@ -380,6 +370,12 @@ const Command command_export = {
         "geglu, also with --kv-heads, a Llama. What neither has is refused by name. In tokenizer.json <eos> stands\n"
         "for every end of a line; a text's last line has to end.\n",
     .example = "--to huggingface --model out/plain --out out/plain-hf",
-    .groups = groups,
+    .groups = GROUPS(
+        OPTION_GROUP("Export", 1,
+                     {"model", OPTION_TEXT, NULL, "DIR",
+                      "directory with model.safetensors and vocab.txt or tokenizer.json"},
+                     {"to", OPTION_CHOICE, "huggingface", "huggingface", "form of what is written"},
+                     {"out", OPTION_TEXT, NULL, "DIR",
+                      "write config.json, model.safetensors and tokenizer.json"})),
     .run = run,
 };

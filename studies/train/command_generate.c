@@ -12,34 +12,6 @@
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
 
-static const Option generate_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR", NETWORK_DIR},
-    {"prompt", OPTION_TEXT, "", "TEXT",
-     "text to continue, spelled like the training text of the model"},
-    {"prompt-file", OPTION_TEXT, NULL, "FILE",
-     "continue the text of a file, from its last line on" NETWORK_TEXTS, .alias = {"text"}},
-    {"tokens", OPTION_SIZE, "100", "N", "number of tokens to add", 1, 1e6},
-    {"temperature", OPTION_REAL, "1", "X",
-     "divide the logits by X: below 1, likely tokens come more often; 0: always take the likeliest",
-     0, 100},
-    {"top", OPTION_SIZE, "0", "K", "draw among the K likeliest tokens; 0: among all", 0, 1e9,
-     .alias = {"top-k"}},
-    {"top-p", OPTION_REAL, "1", "P",
-     "draw among the fewest tokens that have the share P of the probability (nucleus sampling), after "
-     "--temperature and --top; 1: among all that --top keeps",
-     0, 1},
-    {0},
-};
-
-static const Option seed_options[] = {
-    {"seed", OPTION_SIZE, "1", "N", "seed of the draws", 0, 1e18},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Generation", 1, generate_options),
-                                            OPTION_GROUP("Seed", 1, seed_options),
-                                            &network_machine_group, NULL};
-
 /* A text while it grows. */
 typedef struct {
     const Options *options;
@@ -226,6 +198,24 @@ const Command command_generate = {
     .often = "model prompt prompt-file tokens temperature top top-p seed",
     .example = "--model out/macaron --prompt \"in the beginning\" --tokens 50",
     .faster = "lower --tokens",
-    .groups = groups,
+    .groups = GROUPS(
+        OPTION_GROUP(
+            "Generation", 1, {"model", OPTION_TEXT, NULL, "DIR", NETWORK_DIR},
+            {"prompt", OPTION_TEXT, "", "TEXT",
+             "text to continue, spelled like the training text of the model"},
+            {"prompt-file", OPTION_TEXT, NULL, "FILE",
+             "continue the text of a file, from its last line on" NETWORK_TEXTS, .alias = {"text"}},
+            {"tokens", OPTION_SIZE, "100", "N", "number of tokens to add", 1, 1e6},
+            {"temperature", OPTION_REAL, "1", "X",
+             "divide the logits by X: below 1, likely tokens come more often; 0: always take the likeliest",
+             0, 100},
+            {"top", OPTION_SIZE, "0", "K", "draw among the K likeliest tokens; 0: among all", 0,
+             1e9, .alias = {"top-k"}},
+            {"top-p", OPTION_REAL, "1", "P",
+             "draw among the fewest tokens that have the share P of the probability (nucleus sampling), after "
+             "--temperature and --top; 1: among all that --top keeps",
+             0, 1}),
+        OPTION_GROUP("Seed", 1, {"seed", OPTION_SIZE, "1", "N", "seed of the draws", 0, 1e18}),
+        &network_machine_group),
     .run = run,
 };

@@ -19,49 +19,43 @@
 
 #define USUAL "transformer"
 
-static const Option scheme_options[] = {
-    {"scheme", OPTION_TEXT, USUAL, "NAME", "scheme of which each layer is a step",
-     .flags = OPTION_MAY_DIFFER /* scheme.txt is compared */},
-    {"encoder", OPTION_TEXT, NULL, "NAME",
-     "for a corpus of pairs, instead of --scheme: scheme of the encoder (default: " USUAL ")",
-     .flags = OPTION_MAY_DIFFER},
-    {"decoder", OPTION_TEXT, NULL, "NAME",
-     "for a corpus of pairs: scheme of the decoder; a scheme of F and G becomes NAME-decoder, with "
-     "cross-attention after each attention (default: " USUAL ")",
-     .flags = OPTION_MAY_DIFFER},
-    SELECT_FILE,
-    {"from", OPTION_TEXT, NULL, "MODEL",
-     "begin with the weights of a trained model, a run's DIR, a .safetensors file or a directory of Hugging Face: "
-     "tensors by name, rows of words by word; scheme, depth, text and recipe may be others. A tokenizer, and the "
-     "shape of a model of Hugging Face, are as there unless options say otherwise"},
-    {"untested", OPTION_FLAG, NULL, NULL, "do not read the test text; test_ppl stays empty",
-     .flags = OPTION_MAY_DIFFER},
-    {0},
-};
-
-static const Option output_options[] = {
-    {"out", OPTION_TEXT, "out/train", "DIR",
-     "directory of the run: config.ini, log.csv, result.csv, model.safetensors, vocab.txt, plots"},
-    PLOT_FIGURE,
-    {"csv", OPTION_FLAG, NULL, NULL, "print the rows of DIR/log.csv as they come"},
-    {"config", OPTION_TEXT, NULL, "FILE",
-     "read options from a file, such as DIR/config.ini of another run; the command line overrides them"},
-    {"resume", OPTION_FLAG, NULL, NULL,
-     "continue the run in DIR as if it had not stopped, with the options of its config.ini; begin it if "
-     "it saved nothing yet"},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Scheme", 1, scheme_options),
-                                            &network_text_group,
-                                            &network_depth_group,
-                                            &network_model_group,
-                                            &network_training_group,
-                                            &network_seed_group,
-                                            &network_foreign_group,
-                                            &network_machine_group,
-                                            OPTION_GROUP("Output", 0, output_options),
-                                            NULL};
+static const OptionGroup *const groups[] = {
+    OPTION_GROUP(
+        "Scheme", 1,
+        {"scheme", OPTION_TEXT, USUAL, "NAME", "scheme of which each layer is a step",
+         .flags = OPTION_MAY_DIFFER /* scheme.txt is compared */},
+        {"encoder", OPTION_TEXT, NULL, "NAME",
+         "for a corpus of pairs, instead of --scheme: scheme of the encoder (default: " USUAL ")",
+         .flags = OPTION_MAY_DIFFER},
+        {"decoder", OPTION_TEXT, NULL, "NAME",
+         "for a corpus of pairs: scheme of the decoder; a scheme of F and G becomes NAME-decoder, with "
+         "cross-attention after each attention (default: " USUAL ")",
+         .flags = OPTION_MAY_DIFFER},
+        SELECT_FILE,
+        {"from", OPTION_TEXT, NULL, "MODEL",
+         "begin with the weights of a trained model, a run's DIR, a .safetensors file or a directory of Hugging Face: "
+         "tensors by name, rows of words by word; scheme, depth, text and recipe may be others. A tokenizer, and the "
+         "shape of a model of Hugging Face, are as there unless options say otherwise"},
+        {"untested", OPTION_FLAG, NULL, NULL, "do not read the test text; test_ppl stays empty",
+         .flags = OPTION_MAY_DIFFER}),
+    &network_text_group,
+    &network_depth_group,
+    &network_model_group,
+    &network_training_group,
+    &network_seed_group,
+    &network_foreign_group,
+    &network_machine_group,
+    OPTION_GROUP(
+        "Output", 0,
+        {"out", OPTION_TEXT, "out/train", "DIR",
+         "directory of the run: config.ini, log.csv, result.csv, model.safetensors, vocab.txt, plots"},
+        PLOT_FIGURE, {"csv", OPTION_FLAG, NULL, NULL, "print the rows of DIR/log.csv as they come"},
+        {"config", OPTION_TEXT, NULL, "FILE",
+         "read options from a file, such as DIR/config.ini of another run; the command line overrides them"},
+        {"resume", OPTION_FLAG, NULL, NULL,
+         "continue the run in DIR as if it had not stopped, with the options of its config.ini; begin it if "
+         "it saved nothing yet"}),
+    NULL};
 
 /* 1: this process writes files and prints. */
 static int is_first(const Training *r)
@@ -457,18 +451,6 @@ static void judge(const Csv *c, Verdict *v)
     verdict_say(v, " (%.80s)", csv_named(c, 0, "scheme"));
 }
 
-static const Kind kinds[] = {
-    {.command = "train",
-     .title = "Training",
-     .about = "A language model each of whose layers is one step of a scheme. Perplexity is exp of "
-              "the mean cross-entropy in nats over all tokens, end of line included.",
-     .judge = judge,
-     .table = {{"result", run_columns, "The trained model.", KIND_ALL},
-               {"log", log_columns, "Progress", 0},
-               {"ranks", share_columns, "Processes that trained it together.", KIND_SOME}},
-     .plot = {{"loss", "Loss against steps; perplexity is its exp."}}},
-    {0}};
-
 const Command command_train = {
     .name = "train",
     .purpose = "train a language model whose layers are steps of a scheme",
@@ -496,6 +478,16 @@ const Command command_train = {
     .groups = groups,
     .saves = 1,
     .ranks = 1,
-    .kinds = kinds,
+    .kinds = KINDS(
+        {.command = "train",
+         .title = "Training",
+         .about =
+             "A language model each of whose layers is one step of a scheme. Perplexity is exp of "
+             "the mean cross-entropy in nats over all tokens, end of line included.",
+         .judge = judge,
+         .table = {{"result", run_columns, "The trained model.", KIND_ALL},
+                   {"log", log_columns, "Progress", 0},
+                   {"ranks", share_columns, "Processes that trained it together.", KIND_SOME}},
+         .plot = {{"loss", "Loss against steps; perplexity is its exp."}}}),
     .run = run,
 };

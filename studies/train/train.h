@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 
-#include "kernels/scoped.h"
 #include "studies/model/network.h"
 #include "studies/runs/lease.h"
 #include "studies/tools/select.h"

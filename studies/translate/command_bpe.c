@@ -6,23 +6,6 @@
 #include "nn/text/corpus.h"
 #include "studies/tools/command.h"
 
-static const Option bpe_options[] = {
-    {"learn", OPTION_SIZE, NULL, "N", "learn N merges from the texts, joined in their order", 1,
-     1e7},
-    {"byte-level", OPTION_FLAG, NULL, NULL,
-     "learn merges of bytes within GPT-2's pieces of the text as it stands, and write a tokenizer.json, for "
-     "'trotter train --tokenizer' and other programs",
-     .needs = "learn"},
-    {"codes", OPTION_TEXT, NULL, "FILE",
-     "cut the words of the texts into pieces by the merges in FILE"},
-    {"undo", OPTION_FLAG, NULL, NULL, "join the pieces of the texts into words again"},
-    {"text", OPTION_LIST, NULL, "FILE", "a text (default: standard input)"},
-    {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: standard output)"},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Subwords", 0, bpe_options), NULL};
-
 /* All given texts. */
 typedef struct {
     BpeText *text;
@@ -162,7 +145,19 @@ const Command command_bpe = {
         "DIR/codes.bpe.\n",
     .example = "--learn 10000 --text train.en --text train.de --out codes.bpe",
     .faster = "lower --learn",
-    .groups = groups,
+    .groups = GROUPS(OPTION_GROUP(
+        "Subwords", 0,
+        {"learn", OPTION_SIZE, NULL, "N", "learn N merges from the texts, joined in their order", 1,
+         1e7},
+        {"byte-level", OPTION_FLAG, NULL, NULL,
+         "learn merges of bytes within GPT-2's pieces of the text as it stands, and write a tokenizer.json, for "
+         "'trotter train --tokenizer' and other programs",
+         .needs = "learn"},
+        {"codes", OPTION_TEXT, NULL, "FILE",
+         "cut the words of the texts into pieces by the merges in FILE"},
+        {"undo", OPTION_FLAG, NULL, NULL, "join the pieces of the texts into words again"},
+        {"text", OPTION_LIST, NULL, "FILE", "a text (default: standard input)"},
+        {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: standard output)"})),
     .one_file = 1,
     .run = run,
 };

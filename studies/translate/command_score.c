@@ -5,25 +5,6 @@
 #include "studies/model/network.h"
 #include "studies/tools/command.h"
 
-static const Option score_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR", "directory of a trained model"},
-    {"text", OPTION_TEXT, NULL, "FILE",
-     "the targets, or a language model's text, line by line" NETWORK_TEXTS},
-    {"source-text", OPTION_TEXT, NULL, "FILE",
-     "the sources, line by line, for an encoder and a decoder"},
-    {"csv", OPTION_FLAG, NULL, NULL, "write line,tokens,log_p,per_token as CSV"},
-    {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: standard output)"},
-    {"sequence", OPTION_SIZE, NULL, "T",
-     "longest line in tokens, <eos> counted; a longer one is an error (default: as trained)", 1,
-     65536},
-    {"batch-tokens", OPTION_SIZE, NULL, "N",
-     "largest number of tokens in a batch (default: as trained)", 1, 1048576},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Scores", 0, score_options),
-                                            &network_machine_group, NULL};
-
 /* A line of the text. */
 typedef struct {
     size_t line, tokens; /* from 1; those predicted, <eos> included */
@@ -187,7 +168,21 @@ const Command command_score = {
     .often = "model text source-text device csv out",
     .example = "--model out/en-de --text test.de --source-text test.en",
     .faster = "a shorter --text",
-    .groups = groups,
+    .groups = GROUPS(
+        OPTION_GROUP(
+            "Scores", 0, {"model", OPTION_TEXT, NULL, "DIR", "directory of a trained model"},
+            {"text", OPTION_TEXT, NULL, "FILE",
+             "the targets, or a language model's text, line by line" NETWORK_TEXTS},
+            {"source-text", OPTION_TEXT, NULL, "FILE",
+             "the sources, line by line, for an encoder and a decoder"},
+            {"csv", OPTION_FLAG, NULL, NULL, "write line,tokens,log_p,per_token as CSV"},
+            {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: standard output)"},
+            {"sequence", OPTION_SIZE, NULL, "T",
+             "longest line in tokens, <eos> counted; a longer one is an error (default: as trained)",
+             1, 65536},
+            {"batch-tokens", OPTION_SIZE, NULL, "N",
+             "largest number of tokens in a batch (default: as trained)", 1, 1048576}),
+        &network_machine_group),
     .one_file = 1,
     .run = run,
 };

@@ -2,22 +2,9 @@
 #include <stdio.h>
 #include <unistr.h>
 
-#include "kernels/scoped.h"
 #include "studies/metrics/lines.h"
 #include "studies/metrics/tokenise.h"
 #include "studies/tools/command.h"
-
-static const Option tokenize_options[] = {
-    {"rules", OPTION_CHOICE, "en", TOKENIZE_ALL,
-     "Moses' rules of a language, or BLEU's 13a, intl or none (at white space)"},
-    {"detokenize", OPTION_FLAG, NULL, NULL, "join words to a text, by the rules of a language"},
-    {"lowercase", OPTION_FLAG, NULL, NULL, "write lower case"},
-    {"text", OPTION_TEXT, LINES_STDIN, "FILE", "the text (-: standard input)"},
-    {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: standard output)"},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Words", 0, tokenize_options), NULL};
 
 static void print_line(const Symbols *s, FILE *f)
 {
@@ -70,7 +57,14 @@ const Command command_tokenize = {
         "    trotter tokenize --rules de --lowercase < train.txt > train.de\n"
         "    trotter translate --model out/en-de < test.en | trotter tokenize --rules de --detokenize\n",
     .example = "--rules de < train.txt > train.de",
-    .groups = groups,
+    .groups = GROUPS(OPTION_GROUP(
+        "Words", 0,
+        {"rules", OPTION_CHOICE, "en", TOKENIZE_ALL,
+         "Moses' rules of a language, or BLEU's 13a, intl or none (at white space)"},
+        {"detokenize", OPTION_FLAG, NULL, NULL, "join words to a text, by the rules of a language"},
+        {"lowercase", OPTION_FLAG, NULL, NULL, "write lower case"},
+        {"text", OPTION_TEXT, LINES_STDIN, "FILE", "the text (-: standard input)"},
+        {"out", OPTION_TEXT, NULL, "FILE", "file to write (default: standard output)"})),
     .one_file = 1,
     .run = run,
 };

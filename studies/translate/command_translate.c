@@ -14,31 +14,6 @@
 #include "studies/model/translator.h"
 #include "studies/tools/command.h"
 
-static const Option translate_options[] = {
-    {"model", OPTION_LIST, NULL, "DIR",
-     "directory of a trained encoder and decoder; given several times, the mean of the models' probabilities decides"},
-    {"text", OPTION_TEXT, NULL, "FILE", "file of the source (default: standard input)"},
-    {"out", OPTION_TEXT, NULL, "FILE",
-     "file of the translations, written when all are there (default: standard output, line by line)"},
-    {"prefix", OPTION_TEXT, NULL, "FILE",
-     "words with which the translations begin, line by line; a blank line leaves it free"},
-    {"alignment", OPTION_TEXT, NULL, "FILE",
-     "file for pairs i-j, line by line: source word i, from 0, has most of the last cross-attention of target word j"},
-    {"nbest", OPTION_SIZE, "0", "N",
-     "write the N best translations of each sentence as lines NUMBER ||| words ||| logp= sum of log p ||| score, "
-     "with the sentence's number from 0; 0: the best alone, as plain lines",
-     0, 10000},
-    {"sequence", OPTION_SIZE, NULL, "T",
-     "longest source and target in tokens, <eos> counted (default: as trained)", 1, 65536},
-    {"batch-tokens", OPTION_SIZE, NULL, "N",
-     "largest number of source tokens, and of hypotheses, in a batch (default: as trained)", 1,
-     1048576},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Translation", 0, translate_options),
-                                            &translator_group, &network_machine_group, NULL};
-
 enum { WINDOW = 16 /* batches */, READ_BYTES = 1 << 16, LINE_MOST = 1 << 26 };
 
 /* The source while it is read. */
@@ -449,7 +424,28 @@ const Command command_translate = {
     .often = "model text out beam nbest penalty alpha max-length sentences device",
     .example = "--model out/en-de < test.en > test.out",
     .faster = "lower --beam, --max-length",
-    .groups = groups,
+    .groups = GROUPS(
+        OPTION_GROUP(
+            "Translation", 0,
+            {"model", OPTION_LIST, NULL, "DIR",
+             "directory of a trained encoder and decoder; given several times, the mean of the models' probabilities decides"},
+            {"text", OPTION_TEXT, NULL, "FILE", "file of the source (default: standard input)"},
+            {"out", OPTION_TEXT, NULL, "FILE",
+             "file of the translations, written when all are there (default: standard output, line by line)"},
+            {"prefix", OPTION_TEXT, NULL, "FILE",
+             "words with which the translations begin, line by line; a blank line leaves it free"},
+            {"alignment", OPTION_TEXT, NULL, "FILE",
+             "file for pairs i-j, line by line: source word i, from 0, has most of the last cross-attention of target word j"},
+            {"nbest", OPTION_SIZE, "0", "N",
+             "write the N best translations of each sentence as lines NUMBER ||| words ||| logp= sum of log p ||| score, "
+             "with the sentence's number from 0; 0: the best alone, as plain lines",
+             0, 10000},
+            {"sequence", OPTION_SIZE, NULL, "T",
+             "longest source and target in tokens, <eos> counted (default: as trained)", 1, 65536},
+            {"batch-tokens", OPTION_SIZE, NULL, "N",
+             "largest number of source tokens, and of hypotheses, in a batch (default: as trained)",
+             1, 1048576}),
+        &translator_group, &network_machine_group),
     .one_file = 1,
     .saves = 1,
     .run = run,

@@ -3,64 +3,11 @@
 
 #include "studies/measure/convergence.h"
 #include "studies/measure/region.h"
-#include "studies/model/network.h"
-#include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 #include "studies/truncation/truncation_study.h"
 
 /* Schemes without --scheme, after the model's own. */
 #define USUAL "euler,transformer,macaron,strang-marchuk,heun,heun-layer,rk4,rk4-layer,ab2"
-
-static const Option study_options[] = {
-    {"model", OPTION_TEXT, NULL, "DIR", NETWORK_DIR ", or our .safetensors file itself"},
-    {"text", OPTION_TEXT, NULL, "FILE", "text that sentences are drawn from" NETWORK_TEXTS},
-    {"source-text", OPTION_TEXT, NULL, "FILE",
-     "for a model with an encoder: the sources of the text's lines, line by line"},
-    {"side", OPTION_CHOICE, NULL, "decoder|encoder",
-     "for a model with an encoder: whose layers are studied (default: the decoder's)"},
-    {"scheme", OPTION_TEXT, NULL, "A,B,...",
-     "names separated by commas, or all; a splitting without suffix is NAME:euler; you may name "
-     "the model's own scheme too (default: the model's own, then " USUAL ")"},
-    SELECT_FILE,
-    {"field", OPTION_CHOICE, NULL, "split|layer",
-     "split: y' = F + G; layer: y' = L(y), L frozen at h = 1 (default: split, and also layer for "
-     "schemes over L)"},
-    {"sentences", OPTION_SIZE, "16", "N", "sentences, drawn by the seed", 1, 100000},
-    {"tokens", OPTION_SIZE, NULL, "N",
-     "tokens of a sentence at most, <eos> first (default: as many as the model was trained on, "
-     "its --sequence; 10 for --jacobian)",
-     2, 65536},
-    {"halvings", OPTION_SIZE, "6", "N", "take h = 1 .. 2^-N", 4, TRUNCATION_POINTS - 1},
-    {"tolerance", OPTION_REAL, "0", "X",
-     "relative tolerance of the exact flow; 0: 1e-13, or 1e-8 where the field has kinks", 0, 1e-3},
-    {"seed", OPTION_SIZE, "1", "N", "seed that sentences are drawn from", 0, 1e18},
-    {"threads", OPTION_SIZE, "1", "N", "threads of the kernels; 0: one per core", 0, 1024},
-    {0},
-};
-
-static const Option other_options[] = {
-    {"jacobian", OPTION_FLAG, NULL, NULL,
-     "instead find Lipschitz estimates, eigenvalues and the step's stability, on one sentence"},
-    {"refine", OPTION_SIZE, "0", "N",
-     "instead measure perplexity with n = 1, 2, 4, .. N steps of size 1/n per layer, without retraining",
-     0, 1024},
-    {"refine-tokens", OPTION_SIZE, "2000", "N", "tokens of the text for --refine", 1, 1e12},
-    {0},
-};
-
-static const Option output_options[] = {
-    {"csv", OPTION_FLAG, NULL, NULL, "print every error as CSV; with --summary the verdicts"},
-    {"summary", OPTION_FLAG, NULL, NULL, "with --csv: one row per scheme, layer and field"},
-    {"out", OPTION_TEXT, NULL, "DIR",
-     "write truncation.csv, summary.csv, .md, .tex, terms.csv and plots"},
-    PLOT_FIGURE,
-    {0},
-};
-
-static const OptionGroup *const groups[] = {
-    OPTION_GROUP("Study", 1, study_options),
-    OPTION_GROUP("Other studies of the field", 1, other_options),
-    OPTION_GROUP("Output", 0, output_options), NULL};
 
 /* ---- input ------------------------------------------------------------------------------------------ */
 
@@ -206,47 +153,6 @@ static int run(Options *o)
     return study(o, &in);
 }
 
-static const Kind kinds[] = {
-    {.command = "truncation",
-     .title = "Truncation error of a trained network",
-     .about =
-         "Compares a scheme's step through a trained layer with the layer's exact flow, on "
-         "real sentences, at h = 1 (the network's own step), 1/2, …. The error is the RMS "
-         "over tokens and coordinates, median over sentences. Its slope in h is order + 1 "
-         "for small h; a relative error is over the flow's displacement in the same step. " KIND_ORDERS,
-     .judge = orders_judge,
-     .table = {{"summary", truncation_verdicts,
-                "Errors at h = 1 with their quartiles, slopes, and the part that theory predicts.",
-                KIND_MANY},
-               {"terms", truncation_terms, "Parts of the leading terms.", KIND_SOME},
-               {"truncation", truncation_points, "Errors", 0},
-               {"curves", truncation_curves, "Errors against h, as drawn", 0},
-               {"layers", truncation_layers, "Errors by layer, as drawn", 0}},
-     .plot =
-         {{"truncation",
-           "Truncation error of a step of h over the exact flow's displacement in it, against h, "
-           "which is 1 in the network. Order p has slope p here, p + 1 in the table, whose slopes "
-           "are of the error alone."},
-          {"layers",
-           "Truncation error at h = 1 over the exact flow's displacement in that step, by layer."}}},
-
-    {.command = "truncation --jacobian",
-     .title = "Stability of a trained network",
-     .about =
-         "Shows eigenvalues of the trained layers' Jacobians, and what a scheme's step does to them.",
-     .table = {{"jacobian", jacobian_schemes, "Amplification and Lipschitz estimates.", KIND_MANY},
-               {"eigenvalues", jacobian_eigenvalues, "Eigenvalues", 0},
-               {"regions", region_lines, "Boundaries |R| = 1", 0}},
-     .plot = {{"jacobian", "Eigenvalues of the Jacobians, and where |R| = 1."}}},
-
-    {.command = "truncation --refine",
-     .title = "Smaller steps through trained weights",
-     .about = "Shows perplexity when a trained network's layers take smaller steps, without "
-              "retraining.",
-     .table = {{"refine", refine_steps, "Perplexity against steps a layer.", KIND_MANY}},
-     .plot = {{"refine", "Perplexity against steps a layer."}}},
-    {0}};
-
 const Command command_truncation = {
     .name = "truncation",
     .purpose = "measure the true truncation error of a trained network's layers",
@@ -293,7 +199,90 @@ const Command command_truncation = {
         "model text scheme scheme-file sentences tokens halvings side jacobian refine summary csv out",
     .example = "--model out/macaron --text kjv:valid",
     .faster = "lower --sentences, --tokens, --halvings",
-    .groups = groups,
-    .kinds = kinds,
+    .groups = GROUPS(
+        OPTION_GROUP(
+            "Study", 1,
+            {"model", OPTION_TEXT, NULL, "DIR", NETWORK_DIR ", or our .safetensors file itself"},
+            {"text", OPTION_TEXT, NULL, "FILE", "text that sentences are drawn from" NETWORK_TEXTS},
+            {"source-text", OPTION_TEXT, NULL, "FILE",
+             "for a model with an encoder: the sources of the text's lines, line by line"},
+            {"side", OPTION_CHOICE, NULL, "decoder|encoder",
+             "for a model with an encoder: whose layers are studied (default: the decoder's)"},
+            {"scheme", OPTION_TEXT, NULL, "A,B,...",
+             "names separated by commas, or all; a splitting without suffix is NAME:euler; you may name "
+             "the model's own scheme too (default: the model's own, then " USUAL ")"},
+            SELECT_FILE,
+            {"field", OPTION_CHOICE, NULL, "split|layer",
+             "split: y' = F + G; layer: y' = L(y), L frozen at h = 1 (default: split, and also layer for "
+             "schemes over L)"},
+            {"sentences", OPTION_SIZE, "16", "N", "sentences, drawn by the seed", 1, 100000},
+            {"tokens", OPTION_SIZE, NULL, "N",
+             "tokens of a sentence at most, <eos> first (default: as many as the model was trained on, "
+             "its --sequence; 10 for --jacobian)",
+             2, 65536},
+            {"halvings", OPTION_SIZE, "6", "N", "take h = 1 .. 2^-N", 4, TRUNCATION_POINTS - 1},
+            {"tolerance", OPTION_REAL, "0", "X",
+             "relative tolerance of the exact flow; 0: 1e-13, or 1e-8 where the field has kinks", 0,
+             1e-3},
+            {"seed", OPTION_SIZE, "1", "N", "seed that sentences are drawn from", 0, 1e18},
+            {"threads", OPTION_SIZE, "1", "N", "threads of the kernels; 0: one per core", 0, 1024}),
+        OPTION_GROUP(
+            "Other studies of the field", 1,
+            {"jacobian", OPTION_FLAG, NULL, NULL,
+             "instead find Lipschitz estimates, eigenvalues and the step's stability, on one sentence"},
+            {"refine", OPTION_SIZE, "0", "N",
+             "instead measure perplexity with n = 1, 2, 4, .. N steps of size 1/n per layer, without retraining",
+             0, 1024},
+            {"refine-tokens", OPTION_SIZE, "2000", "N", "tokens of the text for --refine", 1,
+             1e12}),
+        OPTION_GROUP(
+            "Output", 0,
+            {"csv", OPTION_FLAG, NULL, NULL,
+             "print every error as CSV; with --summary the verdicts"},
+            {"summary", OPTION_FLAG, NULL, NULL, "with --csv: one row per scheme, layer and field"},
+            {"out", OPTION_TEXT, NULL, "DIR",
+             "write truncation.csv, summary.csv, .md, .tex, terms.csv and plots"},
+            PLOT_FIGURE)),
+    .kinds = KINDS(
+        {.command = "truncation",
+         .title = "Truncation error of a trained network",
+         .about =
+             "Compares a scheme's step through a trained layer with the layer's exact flow, on "
+             "real sentences, at h = 1 (the network's own step), 1/2, …. The error is the RMS "
+             "over tokens and coordinates, median over sentences. Its slope in h is order + 1 "
+             "for small h; a relative error is over the flow's displacement in the same step. " KIND_ORDERS,
+         .judge = orders_judge,
+         .table =
+             {{"summary", truncation_verdicts,
+               "Errors at h = 1 with their quartiles, slopes, and the part that theory predicts.",
+               KIND_MANY},
+              {"terms", truncation_terms, "Parts of the leading terms.", KIND_SOME},
+              {"truncation", truncation_points, "Errors", 0},
+              {"curves", truncation_curves, "Errors against h, as drawn", 0},
+              {"layers", truncation_layers, "Errors by layer, as drawn", 0}},
+         .plot =
+             {{"truncation",
+               "Truncation error of a step of h over the exact flow's displacement in it, against h, "
+               "which is 1 in the network. Order p has slope p here, p + 1 in the table, whose slopes "
+               "are of the error alone."},
+              {"layers",
+               "Truncation error at h = 1 over the exact flow's displacement in that step, by layer."}}},
+
+        {.command = "truncation --jacobian",
+         .title = "Stability of a trained network",
+         .about =
+             "Shows eigenvalues of the trained layers' Jacobians, and what a scheme's step does to them.",
+         .table = {{"jacobian", jacobian_schemes, "Amplification and Lipschitz estimates.",
+                    KIND_MANY},
+                   {"eigenvalues", jacobian_eigenvalues, "Eigenvalues", 0},
+                   {"regions", region_lines, "Boundaries |R| = 1", 0}},
+         .plot = {{"jacobian", "Eigenvalues of the Jacobians, and where |R| = 1."}}},
+
+        {.command = "truncation --refine",
+         .title = "Smaller steps through trained weights",
+         .about = "Shows perplexity when a trained network's layers take smaller steps, without "
+                  "retraining.",
+         .table = {{"refine", refine_steps, "Perplexity against steps a layer.", KIND_MANY}},
+         .plot = {{"refine", "Perplexity against steps a layer."}}}),
     .run = run,
 };

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/verify/claims.h"
 
 /* Sums a^2 over an operator's sub-steps. In a composition these are the update's weights of its evaluations. */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 
 enum { STEPS = 6, COARSEST = 3, SEED = 11 };
 static const double spoilt = 1.0 / 7; /* added to one coefficient by a control */

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 #include "studies/verify/claims.h"
 
 enum { VALUES = 8 };

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "studies/verify/claims.h"
 
 /* Statements have an '=' or begin with flow; a name has neither. */

@@ -6,7 +6,6 @@
 
 #include "bridge/truncation.h"
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "kernels/random.h"
 #include "ode/scheme/rationals.h"
 #include "studies/verify/claims.h"

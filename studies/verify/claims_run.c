@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/memory.h"
 
 int claim_run(const Claim *c, const Zoo *z, int mutant, int steps, Finding *out)
 {

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "kernels/scoped.h"
 #include "studies/verify/claims.h"
 
 enum { SERIES_DEGREE = 5 };

@@ -7,31 +7,6 @@
 #include "studies/tools/nearest.h"
 #include "studies/tools/select.h"
 
-static const Option claim_options[] = {
-    {"claim", OPTION_TEXT, "all", "ID,ID,...", "claims separated by commas, or all"},
-    {"own", OPTION_LIST, NULL, "CLAIM",
-     "check a claim of your own, alone or beside those of --claim: \"SCHEME order P\", \"SCHEME error N: "
-     "-1/2 F'G + 1/2 G'F\" for numerical - exact through h^N, for a scheme over H in H too, \"SCHEME "
-     "brackets N: 1/12 [F,[F,G]] - 1/24 [[F,G],G]\" for log(step)/h - (F+G) through N letters; +, - or ; "
-     "separate terms, which are added up; coefficients are fractions or decimals"},
-    SELECT_FILE,
-    {"mutants", OPTION_FLAG, NULL, NULL,
-     "run each claim's altered form instead: every verdict must change"},
-    {"list", OPTION_FLAG, NULL, NULL, "list the claims and their registered verdicts; run nothing"},
-    {0},
-};
-
-static const Option output_options[] = {
-    {"steps", OPTION_FLAG, NULL, NULL,
-     "print the derivation of each claim too: stages or flows expanded, put in, what cancels"},
-    {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
-    {"out", OPTION_TEXT, NULL, "DIR", "write DIR/verify.csv and DIR/verify.tex too"},
-    {0},
-};
-
-static const OptionGroup *const groups[] = {OPTION_GROUP("Claims", 1, claim_options),
-                                            OPTION_GROUP("Output", 0, output_options), NULL};
-
 enum { CLAIMS_MOST = 256, OWN_MOST = 64, VERDICT_BYTES = 512, TEXT_WIDTH = 92 };
 
 typedef struct {
@@ -350,17 +325,6 @@ static void judge(const Csv *c, Verdict *v)
     v->bad = off > 0;
 }
 
-static const Kind kinds[] = {
-    {.command = "verify",
-     .title = "The papers' claims",
-     .about = "Each claim is checked exactly where it can be, and by numbers with a negative "
-              "control. $[F,G] = G'F − F'G$. " KIND_ORDERS,
-     .judge = judge,
-     .table = {{"verify", columns, "Claims, verdicts and evidence.", KIND_ALL},
-               {"steps", derivation_claim_columns, "The claims' derivations, line by line.",
-                KIND_ALL}}},
-    {0}};
-
 const Command command_verify = {
     .name = "verify",
     .purpose = "verify or refute the papers' theorems and claims",
@@ -371,7 +335,34 @@ const Command command_verify = {
         "verified; otherwise it is 1.\n",
     .example = "--own \"strang-marchuk order 2\"",
     .faster = "fewer --claim",
-    .groups = groups,
-    .kinds = kinds,
+    .groups = GROUPS(
+        OPTION_GROUP(
+            "Claims", 1,
+            {"claim", OPTION_TEXT, "all", "ID,ID,...", "claims separated by commas, or all"},
+            {"own", OPTION_LIST, NULL, "CLAIM",
+             "check a claim of your own, alone or beside those of --claim: \"SCHEME order P\", \"SCHEME error N: "
+             "-1/2 F'G + 1/2 G'F\" for numerical - exact through h^N, for a scheme over H in H too, \"SCHEME "
+             "brackets N: 1/12 [F,[F,G]] - 1/24 [[F,G],G]\" for log(step)/h - (F+G) through N letters; +, - or ; "
+             "separate terms, which are added up; coefficients are fractions or decimals"},
+            SELECT_FILE,
+            {"mutants", OPTION_FLAG, NULL, NULL,
+             "run each claim's altered form instead: every verdict must change"},
+            {"list", OPTION_FLAG, NULL, NULL,
+             "list the claims and their registered verdicts; run nothing"}),
+        OPTION_GROUP(
+            "Output", 0,
+            {"steps", OPTION_FLAG, NULL, NULL,
+             "print the derivation of each claim too: stages or flows expanded, put in, what cancels"},
+            {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
+            {"out", OPTION_TEXT, NULL, "DIR", "write DIR/verify.csv and DIR/verify.tex too"})),
+    .kinds = KINDS(
+        {.command = "verify",
+         .title = "The papers' claims",
+         .about = "Each claim is checked exactly where it can be, and by numbers with a negative "
+                  "control. $[F,G] = G'F − F'G$. " KIND_ORDERS,
+         .judge = judge,
+         .table = {{"verify", columns, "Claims, verdicts and evidence.", KIND_ALL},
+                   {"steps", derivation_claim_columns, "The claims' derivations, line by line.",
+                    KIND_ALL}}}),
     .run = run,
 };
