@@ -132,6 +132,7 @@ take masks table.csv differences.csv forest.svg
 make_new table "$results/moonshot-64/runs.csv" --measure test_ppl,valid_ppl --plan "$results/planned/moonshot-64.txt"
 take moonshot-64 differences.csv forest.svg
 planned depth-64 depth.csv depth.svg differences.csv
+planned sandwich-64 words.csv correlations.csv area.svg
 words words $treebank --permutations 4 --random 4
 words words-characters --corpus kjv --level char --sequence 128 --max-steps 1500 --permutations 3 --random 3 --seeds 3
 [ -z "$wikitext" ] ||
