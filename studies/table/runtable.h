@@ -246,7 +246,7 @@ typedef struct {
 } RunRelation;
 extern const Column runtable_correlations[];
 /* Adds a row for each relation of the list (ended by a NULL x) in each panel, over all its designs and, with `groups`, a
- * column whose cells hold words, over those of each word. Rows whose numbers do not vary are left out with `groups`.
+ * column whose cells hold words, over those of each word. Rows whose numbers do not vary are left out.
  * measures: so many of the first. seed: of the bootstrap. ERR_MEMORY. */
 int runtable_relate(const RunTable *t, const RunRelation *list, const char *groups, size_t measures,
                     uint64_t seed, Sheet *out);

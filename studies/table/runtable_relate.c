@@ -79,7 +79,7 @@ static int relate(const Relating *r, const RunRelation *of, const char *text, co
         r->y[n++] = of_map(t, i, y, NULL);
     }
     TRY(statistics_rank(r->x, r->y, n, r->seed, &c));
-    if (r->groups && isnan(c.rho)) return 0;
+    if (isnan(c.rho)) return 0;
     sheet_row(r->out, &(CorrelationRow){text, t->by ? t->panel[panel] : NULL,
                                         word        ? word
                                         : r->groups ? "all"
