@@ -256,7 +256,7 @@ $(ON_DEVICE): LDLIBS += $(CUDALIBS)
 
 # Kernels run in tests without a device: their source is compiled by g++ against the CUDA runtime of
 # tests/cuda, under the same names.
-CUDA_HOST = $(patsubst %,$(B)/tests/cuda/%.o,fibre block heap memory stream launch runtime blas)
+CUDA_HOST = $(patsubst %,$(B)/tests/cuda/%.o,block heap memory stream launch runtime blas)
 ALL_CXXFLAGS = -std=gnu++20 -D_GNU_SOURCE -DTROTTER_CUDA_HOST -I. -Itests/cuda -Wall -Wextra $(CFLAGS) \
                -fno-exceptions -fno-rtti $(RACE) -MMD -MP $(if $(filter release,$(FLAVOUR)),-g0)
 $(filter $(B)/tests/cuda/%,$(TESTS)): $(CUDA_HOST) $(B)/tests/cuda/example.o

@@ -40,7 +40,7 @@ TEST(test_judge)
 /* ---- pages ----------------------------------------------------------------------------------------- */
 
 /* Commands that need no corpus, all into the folders of one directory. The page shows the title of each, its command,
- * and definitions of columns (which: tests/studies/test_kind.c). */
+ * and definitions of columns (which: tests/studies/test_readers.c). */
 static const struct {
     const char *arguments, *title;
 } studies[] = {

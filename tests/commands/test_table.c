@@ -1,7 +1,8 @@
-/* test_table.c: `trotter table` as a user runs it: recorded contrasts have their numbers again, small tables R's, and whatever is
- * left out or refused is told. */
+/* test_table.c: `trotter table` as a user runs it: recorded tables and contrasts have their numbers again, small tables R's, and
+ * whatever is left out or refused is told. */
 #include "tests/lib/test.h"
 
+#include <glob.h>
 #include <gsl/gsl_cdf.h>
 #include <limits.h>
 
@@ -140,6 +141,74 @@ TEST(recorded_contrasts)
         is_text(row, "comparisons", "1");
         is_text(row, "correction", "none");
     }
+}
+
+static int differ(double x, double y)
+{
+    return isnan(x) ? !isnan(y) : !(fabs(x - y) <= 1e-9);
+}
+
+/* Counts the numbers of a recorded table and of its differences that `trotter table` does not make of the runs; *rows becomes
+ * the number of the table's designs. */
+static int disagree(const char *runs, const char *table, const char *less, int *rows)
+{
+    static const char *const text[] = {"validation", "test"}, *const ppl[] = {"valid_ppl",
+                                                                              "test_ppl"};
+    static const char *const name[] = {"difference", "low",        "high", "p",
+                                       "alone_low",  "alone_high", "sd",   "df"};
+    char base[64], design[64];
+    int bad = 0;
+    assert_int_equal(sscanf(less, "%*[^\n]\n%*[^,],%63[^,]", base), 1);
+    tabulate(formed("%s --design scheme --seed seed --measure valid_ppl,test_ppl --baseline %s",
+                    runs, base));
+    char *means = file_slurp("small/table.csv", NULL);
+    *rows = 0;
+    for (const char *at = table; (at = strchr(at, '\n')) && strncmp(++at, "unigram,", 8) != 0;
+         ++*rows) {
+        snprintf(design, sizeof design, "%.*s,", (int)strcspn(at, ","), at);
+        for (int k = 0; k < 2; k++) {
+            double mean = number_in(means, row_of(means, design) + k, "mean");
+            bad += differ(number(table, design, ppl[k]), mean);
+            if (strncmp(design, base, strlen(base)) == 0 && design[strlen(base)] == ',') continue;
+            const char *there = formed("%s%s,%s,", design, base, text[k]),
+                       *made = formed("%s%s,%s,", design, base, ppl[k]);
+            for (int j = 0; j < 8; j++)
+                bad += differ(number(less, there, name[j]), number(differences, made, name[j]));
+        }
+    }
+    return bad;
+}
+
+/* The recorded tables are those of their recorded runs (studies/scripts/recorded.sh makes them). Controls: with the first run
+ * of each design 0.1 higher they are not. */
+TEST(recorded_tables)
+{
+    glob_t found;
+    int rows, tables = 0;
+    shell_ok("ln -s \"$OLDPWD/studies\" studies");
+    assert_int_equal(glob("studies/results/*/runs.csv", 0, NULL, &found), 0);
+    glob("studies/results/*/*/runs.csv", GLOB_APPEND, NULL, &found);
+    glob("studies/results/*/*/*/runs.csv", GLOB_APPEND, NULL, &found);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const char *path = found.gl_pathv[i];
+        int n = (int)(strlen(path) - strlen("runs.csv"));
+        char *runs = path_slurp(path, NULL),
+             *table = path_slurp(formed("%.*scompare.csv", n, path), NULL),
+             *less = path_slurp(formed("%.*sdifferences.csv", n, path), NULL);
+        if (strncmp(runs, "scheme,", 7) != 0)
+            continue;         /* pairs: test_compare_pairs.c; words: test_sweep.c */
+        if (!table) continue; /* tuning and fine-tuning: no table of schemes */
+        int bad = disagree(path, table, less, &rows);
+        if (bad) fail_msg("%s: %d numbers of its tables are not those of its runs", path, bad);
+        shell_ok(
+            "awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i ~ /^(valid|test)_ppl$/) at[i] } "
+            "NR > 1 && !seen[$1]++ { for (i in at) $i += .1 } 1' %s >spoilt.csv",
+            path);
+        assert_true(rows > 1 && disagree("spoilt.csv", table, less, &rows) >= 2 * rows);
+        tables++;
+    }
+    assert_true(tables > 20);
+    globfree(&found);
 }
 
 /* ---- equal maps, runs that diverged, errors of few seeds -------------------------------------------------- */

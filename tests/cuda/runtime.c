@@ -2,10 +2,10 @@
  *
  * Kernels' source, compiled by g++, and the C code that drives it run here as they would on a device, so
  * that every kernel is compared with its plain twin on any machine. The parts:
- *     fibre.c   stacks and the switch between them           heap.c    the device's addresses
- *     block.c   threads, barriers, warps, divergence         stream.c  streams, events, graphs
- *     launch.c  a grid, its arguments, illegal accesses      memory.c  allocations, copies
- *     blas.c    cuBLAS on OpenBLAS                       matrix.h  warp-matrix instructions
+ *     block.c   threads on stacks, barriers, warps           heap.c    the device's addresses
+ *     launch.c  a grid, its arguments, illegal accesses      stream.c  streams, events, graphs
+ *     blas.c    cuBLAS on OpenBLAS                           memory.c  allocations, copies
+ *     matrix.h  warp-matrix instructions
  *
  * The stand-in finds: a missing barrier (wrong numbers in forward, reverse or a shuffled order of
  * threads; blocks are shuffled too); divergence at barriers and in warps; accesses outside an

@@ -6,7 +6,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "tests/faults/box.h"
 #include "tests/faults/copies_run.h"
 
 typedef struct {

@@ -123,7 +123,7 @@ static size_t run_folder(size_t h, const char *dir)
 /* ---- two readers ----------------------------------------------------------------------------------- */
 
 /* Harnesses whose inputs are draws, so that any bytes do. FUZZ_DRAWN is the number of inputs. */
-static const char *const twice_read[] = {"statements", "tableau", "metrics"};
+static const char *const twice_read[] = {"statements", "tableau"};
 enum { TWICE = sizeof twice_read / sizeof *twice_read, DRAWN_MOST = 200 };
 
 static size_t harness_of(const char *name)

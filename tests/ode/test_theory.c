@@ -1,5 +1,5 @@
 /* test_theory.c: trees, exact order, error terms, the root condition and modified equations, against known values (design
- * section 4; ode-facts; published terms); orders where @ says when a stage stands. test_bracket.c holds modified equations against brackets written out as trees. */
+ * section 4; ode-facts; published terms); orders where @ says when a stage stands. test_terms.c holds modified equations against brackets written out as trees. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/schemes.h"
