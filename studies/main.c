@@ -112,18 +112,12 @@ static int run_given(const Command *c, Options *o, int argc, char **argv)
 
 static int run_command(const Command *c, int argc, char **argv)
 {
-    Options *o = NULL;
-    int given = argc;
-    char **words = argv;
-    int code = options_new(c->groups, &o);
-    if (code == 0 && c->operand && argc > 1 && argv[1][0] != '-') {
-        code = options_set(o, OPTION_ARGUMENT, "", c->operand, argv[1]);
-        argc--, argv++;
-    }
-    if (code == 0) code = options_arguments(o, argc, argv);
-    if (code == 0) code = run_given(c, o, given, words);
-    options_free(o);
-    return code;
+    SCOPED(options_drop) Options *o = NULL;
+    TRY(options_new(c->groups, &o));
+    int operand = c->operand && argc > 1 && argv[1][0] != '-';
+    if (operand) TRY(options_set(o, OPTION_ARGUMENT, "", c->operand, argv[1]));
+    TRY(options_arguments(o, argc - operand, argv + operand));
+    return run_given(c, o, argc, argv);
 }
 
 /* Closes stdout. Data that did not reach it is a failure; a reader that went away needs no words. */

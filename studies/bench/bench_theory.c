@@ -68,14 +68,12 @@ static const struct Axis {
 
 static int make_table(const struct Axis *a, size_t n, Table ***list, size_t *count)
 {
-    char *text = NULL;
-    size_t bytes;
-    FILE *f = open_memstream(&text, &bytes);
-    if (!f) return ERR_MEMORY;
-    a->write(n, f);
-    int code = fclose(f) == 0 ? scheme_parse("bench", text, bytes, list, count) : ERR_MEMORY;
-    free(text);
-    return code;
+    SCOPED(memory_drop) char *text = NULL;
+    Output o;
+    TRY(output_open(&o));
+    a->write(n, o.f);
+    TRY(output_take(&o, 0, &text));
+    return scheme_parse("bench", text, strlen(text), list, count);
 }
 
 static int time_order(const Table *t, size_t order, const Options *o, BenchReport *out)

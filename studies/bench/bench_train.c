@@ -143,14 +143,14 @@ static int open_stacks(const Zoo *z, char *list, Stack stack[STACKS], size_t *co
 static int fill_pairs(const Options *o, BenchReport *out)
 {
     const Backend *b;
-    Zoo z;
+    SCOPED(zoo_close) Zoo z = {0};
     Stack stack[STACKS] = {{0}};
     size_t count = 0;
     int size = options_choice(o, "size");
     TRY(network_backend(o, &b));
     bench_value(out, b->kernel, omp_get_max_threads(), "threads", "machine.threads");
     TRY(zoo_open(&z));
-    char *list = memory_string(options_text(o, "stacks"));
+    SCOPED(memory_drop) char *list = memory_string(options_text(o, "stacks"));
     int code = list ? open_stacks(&z, list, stack, &count) : ERR_MEMORY;
     for (int i = 0; i < PAIR_SIZES; i++)
         for (size_t k = 0; k < count && code == 0 && bench_chosen(size, i); k++)
@@ -166,8 +166,6 @@ static int fill_pairs(const Options *o, BenchReport *out)
         table_free(stack[k].encoder);
         table_free(stack[k].decoder);
     }
-    memory_free(list);
-    zoo_close(&z);
     return code;
 }
 

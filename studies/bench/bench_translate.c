@@ -77,7 +77,7 @@ static int new_model(Search *s)
                           .max_source = rows,
                           .max_source_length = s->p.length + 1,
                           .seed = 1};
-    Zoo z;
+    SCOPED(zoo_close) Zoo z = {0};
     Table *encoder = NULL, *decoder = NULL;
     Plan *plan = NULL;
     TRY(zoo_open(&z));
@@ -86,7 +86,6 @@ static int new_model(Search *s)
     if (code == 0) code = bridge_plan_pair(encoder, decoder, &bridge, &plan);
     table_free(encoder);
     table_free(decoder);
-    zoo_close(&z);
     return code ? code : model_new(&config, plan, s->backend, 0, &s->m);
 }
 
@@ -229,7 +228,7 @@ static void put_search(const Search *s)
 static int fill(const Options *o, BenchReport *out)
 {
     const int size = options_choice(o, "size"); /* both, or one */
-    Search *s = memory_new(1, sizeof *s);
+    SCOPED(memory_drop) Search *s = memory_new(1, sizeof *s);
     if (!s) return ERR_MEMORY;
     s->o = o;
     s->out = out;
@@ -242,7 +241,6 @@ static int fill(const Options *o, BenchReport *out)
     }
     if (code == 0) put_search(s);
     close_search(s);
-    memory_free(s);
     return code;
 }
 

@@ -115,18 +115,16 @@ static void layer_free(GrowthLayer *l)
 static int fill(GrowthLayer *l, size_t d, const double *A, const double *B)
 {
     size_t all = l->tokens * d * d;
-    Modes m = {0};
+    SCOPED(modes_free) Modes m = {0};
     l->A = memory_new(all, sizeof *l->A);
     l->B = memory_new(all, sizeof *l->B);
     l->E = memory_new(all, sizeof *l->E);
     if (!l->A || !l->B || !l->E) return ERR_MEMORY;
     memcpy(l->A, A, all * sizeof *A);
     memcpy(l->B, B, all * sizeof *B);
-    int code = modes_new(&m, d);
-    for (size_t at = 0; code == 0 && at < all; at += d * d)
-        code = take_out(&m, A + at, B + at, l->E + at);
-    modes_free(&m);
-    return code;
+    TRY(modes_new(&m, d));
+    for (size_t at = 0; at < all; at += d * d) TRY(take_out(&m, A + at, B + at, l->E + at));
+    return 0;
 }
 
 int growth_put(Growth *g, size_t d, size_t tokens, const double *A, const double *B)

@@ -142,14 +142,11 @@ static int keep_decimals(Simplex *u, Search *s)
 
 int search_round(Form *f, const SearchOptions *o, Search *s)
 {
-    Simplex u;
+    SCOPED(simplex_free) Simplex u = {0};
     int found = 0;
     double least = o->objective->sign * s->figure, most = least + o->rise * fabs(least) + 1e-13;
-    int code = simplex_new(f, o, s, &u);
-    if (code == 0) code = round_by(fix_by_denominator, &u, s, most, s->rounded, &found);
-    if (code == 0 && !found && !search_stopped(o))
-        code = round_by(fix_by_text, &u, s, most, s->rounded, &found);
-    if (code == 0 && !found) code = keep_decimals(&u, s);
-    simplex_free(&u);
-    return code;
+    TRY(simplex_new(f, o, s, &u));
+    TRY(round_by(fix_by_denominator, &u, s, most, s->rounded, &found));
+    if (!found && !search_stopped(o)) TRY(round_by(fix_by_text, &u, s, most, s->rounded, &found));
+    return found ? 0 : keep_decimals(&u, s);
 }

@@ -262,12 +262,11 @@ static int find_checksum(Study *u)
 static int check_folder(Study *u)
 {
     char words[OPTION_WORDS];
-    Options *there;
+    SCOPED(options_drop) Options *there = NULL;
     TRY(study_open_recorded(u));
     TRY(runs_study(u->groups, u->dir, &there));
     if (!there) return 0;
     int differ = options_differ(u->options, there, OPTION_MAY_DIFFER, words);
-    options_free(there);
     int other = !differ && u->recorded.rows > 0 &&
                 strcmp(csv_named(&u->recorded, 0, "corpus"), u->checksum) != 0;
     if (other) snprintf(words, sizeof words, "its weights or examples were others than now");

@@ -114,7 +114,7 @@ static int train(Study *u, const StudyDesign *d, StudyRun *r, Judge *w)
     char dir[OUTPUT_PATH];
     Asking ask[SPLITS];
     TrainResult result;
-    Model *m = NULL;
+    SCOPED(model_drop) Model *m = NULL;
     double begun = clock_now();
     TRY(directory(u, d, r, dir));
     TRY(output_directory(dir));
@@ -124,7 +124,6 @@ static int train(Study *u, const StudyDesign *d, StudyRun *r, Judge *w)
     if (code == 0) r->result.best_epoch = (double)result.best_epoch;
     /* A run that continues has not seen all its epochs, so the best one is measured again. */
     if (code == 0) code = judge(w, m, &r->value[RUN_CHOSEN]);
-    model_free(m);
     r->value[RUN_SECONDS] = clock_now() - begun;
     if (code == ERR_NUMERIC) {
         progress_note("%s: diverged (%s)", w->words, error_text());
@@ -240,13 +239,11 @@ static int read_all(Study *u, Sheet *out)
 {
     const Finetune *f = u->more;
     size_t n = f->dev.count;
-    double *z = memory_new(n, sizeof *z);
-    int32_t *label = memory_new(n, sizeof *label);
+    SCOPED(memory_drop) double *z = memory_new(n, sizeof *z);
+    SCOPED(memory_drop) int32_t *label = memory_new(n, sizeof *label);
     int code = z && label ? 0 : ERR_MEMORY;
     for (size_t i = 0; code == 0 && i < u->designs; i++)
         code = read_dev(u, &u->design[i], z, label, out);
-    memory_free(z);
-    memory_free(label);
     return code == ERR_INTERRUPTED ? command_interrupted() : code;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ode/scheme/rationals.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/command.h"
 
@@ -156,8 +157,7 @@ static void warn_unstable(const ConvergenceStudy *u, const Table *t, const Order
 /* Says by which weights a scheme solves another equation: those of an operator that do not sum to the field's. */
 static void warn_inconsistent(const Table *t)
 {
-    mpq_t sum, part;
-    mpq_inits(sum, part, NULL);
+    RATIONALS(sum, part);
     for (int op = 0, said = 0; op < t->colours && !said; op++) {
         mpq_set_ui(sum, 0, 1);
         for (int set = 1; set <= table_sets(t, op); set++) {
@@ -172,7 +172,6 @@ static void warn_inconsistent(const Table *t)
             free(text);
         }
     }
-    mpq_clears(sum, part, NULL);
 }
 
 static void warn(const Table *t, const Theory *theory, const OrderStudy *s)

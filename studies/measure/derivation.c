@@ -430,7 +430,7 @@ static int derive_log(Derivation *d, const DerivationField *of, const Table *t, 
         "", "Z + X", " + 1/2 [Z,X]", " + 1/12 [Z,[Z,X]] + 1/12 [X,[X,Z]]", " - 1/24 [X,[Z,[Z,X]]]"};
     const Flow *f = &t->flow[n];
     char left[32], c[NUMBER];
-    Brackets b = {0};
+    SCOPED(bracket_free) Brackets b = {0};
     snprintf(left, sizeof left, "Z%zu =", n + 1);
     derivation_part(d, "flow %zu", n + 1);
     if (n) {
@@ -449,14 +449,13 @@ static int derive_log(Derivation *d, const DerivationField *of, const Table *t, 
     pen_open(&p, d, left);
     put_brackets(&p, of, &b);
     pen_close(&p, "");
-    bracket_free(&b);
     return d->code;
 }
 
 int derivation_brackets(Derivation *d, const Table *t, int degree)
 {
     DerivationField of = {NULL, 0, 0, t->exact};
-    Brackets b = {0};
+    SCOPED(bracket_free) Brackets b = {0};
     char left[16];
     for (size_t n = 0; n < t->flows; n++) TRY(derive_log(d, &of, t, n, degree));
     derivation_part(d, "log(step)/h less the field, power by power");
@@ -470,6 +469,5 @@ int derivation_brackets(Derivation *d, const Table *t, int degree)
         snprintf(left, sizeof left, power == 0 ? "1:" : power == 1 ? "h:" : "h^%d:", power);
         less_term(d, &of, same ? "" : left, x->name, x->c, field);
     }
-    bracket_free(&b);
     return d->code;
 }

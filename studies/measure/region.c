@@ -321,7 +321,7 @@ static int shade_counts(Plot *p, const Region *u, const char *name, size_t first
 {
     const Plane *plane = &planes[u->plane];
     char file[80];
-    Sheet *s;
+    SCOPED(sheet_drop) Sheet *s = NULL;
     size_t mains = count;
     int star = u->plane == PLANE_STAR;
     for (size_t i = first; i < first + count; i++) mains -= (size_t)is_embedded(u, i);
@@ -334,9 +334,7 @@ static int shade_counts(Plot *p, const Region *u, const char *name, size_t first
             row.stable += !is_embedded(u, i) && (scheme_values(u, i)[k] <= level) != star;
         sheet_row(s, &row);
     }
-    int code = output_sheet(s, SHEET_CSV, dir, file);
-    sheet_free(s);
-    TRY(code);
+    TRY(output_sheet(s, SHEET_CSV, dir, file));
     plot_setting(p,
                  "set palette defined (0 '#ffffff', 1 '#b8b8b8')\nset cbrange [0:%zu]\n"
                  "unset colorbox",

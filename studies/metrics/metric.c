@@ -71,17 +71,6 @@ static int add_line(int metric, const MetricOptions *o, const Lines *hypothesis,
     return chrf_line(w->text, of == OF_BOTH ? all : NULL, w->texts, out);
 }
 
-static int add_lines(int metric, const MetricOptions *o, const Lines *hypothesis,
-                     const Lines *reference, Work *w, Statistics *out)
-{
-    for (size_t i = 0; i < out->lines; i++) {
-        SCOPED(words_free) Words words = {0}; /* of this line alone, whose characters they borrow */
-        TRY(add_line(metric, o, hypothesis, reference, i, w, &words, out->x + i * out->width));
-        tick_of((double)i, (double)out->lines);
-    }
-    return 0;
-}
-
 int metric_lines(int metric, const MetricOptions *o, const Lines *hypothesis,
                  const Lines *reference, size_t references, Statistics *out)
 {
@@ -92,7 +81,12 @@ int metric_lines(int metric, const MetricOptions *o, const Lines *hypothesis,
     w.text = memory_new(w.texts, sizeof *w.text);
     w.words = memory_new(w.texts, sizeof *w.words);
     if (!out->x || !w.text || !w.words) return ERR_MEMORY;
-    return add_lines(metric, o, hypothesis, reference, &w, out);
+    for (size_t i = 0; i < out->lines; i++) {
+        SCOPED(words_free) Words words = {0}; /* of this line alone, whose characters they borrow */
+        TRY(add_line(metric, o, hypothesis, reference, i, &w, &words, out->x + i * out->width));
+        tick_of((double)i, (double)out->lines);
+    }
+    return 0;
 }
 
 void metric_free(Statistics *s)

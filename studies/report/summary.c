@@ -42,15 +42,12 @@ static int count_runs(const Summary *s, const Study *study, Brief *b)
 static int judge(const Summary *s, const Study *study, Verdict *v)
 {
     char full[OUTPUT_PATH];
-    Csv c;
+    SCOPED(csv_close) Csv c = {0};
     const FoundFile *first = study->files ? &study->file[0] : NULL;
     int judged = study->kind->judge && first && !first->plot && first->which == 0;
     int code = judged ? open_table(s, first->path, full, &c) : ERR_INPUT;
     if (code != 0 && code != ERR_INPUT) return code;
-    if (code == 0) {
-        study->kind->judge(&c, v);
-        csv_close(&c);
-    }
+    if (code == 0) study->kind->judge(&c, v);
     verdict_end(v);
     summary_ended(s, study, v);
     return 0;
@@ -133,7 +130,7 @@ static void put_terms(Summary *s, const Used *u)
 static void put_table(Summary *s, const KindTable *k, size_t most, const FoundFile *file, Used *u)
 {
     char full[OUTPUT_PATH], label[64], *caption = NULL;
-    Csv c;
+    SCOPED(csv_close) Csv c = {0};
     Output o;
     if (open_table(s, file->path, full, &c) != 0) {
         summary_refuse(s);
@@ -149,14 +146,13 @@ static void put_table(Summary *s, const KindTable *k, size_t most, const FoundFi
                    u->tables++ && c.rows > KIND_SOME};
     page_table(s->f, &c, &t, use, u);
     output_drop(&o);
-    csv_close(&c);
 }
 
 /* Describes the data behind plots: the file and its columns. */
 static void put_data(Summary *s, const KindTable *k, const FoundFile *file)
 {
     char full[OUTPUT_PATH];
-    Csv c;
+    SCOPED(csv_close) Csv c = {0};
     if (open_table(s, file->path, full, &c) != 0) {
         summary_refuse(s);
         return;
@@ -165,7 +161,6 @@ static void put_data(Summary *s, const KindTable *k, const FoundFile *file)
                c.rows);
     for (size_t j = 0; j < c.columns; j++) page_print(s->f, j ? ", %s" : "%s", c.cell[j]);
     fputs(".</p>\n", s->f);
-    csv_close(&c);
 }
 
 /* ---- plots --------------------------------------------------------------------------------------- */

@@ -168,7 +168,7 @@ void summary_ended(const Summary *s, const Study *study, Verdict *v)
 {
     char full[OUTPUT_PATH];
     size_t row[COMMANDS_MOST], earlier;
-    Csv c;
+    SCOPED(csv_close) Csv c = {0};
     if (open_commands(s, study->dir, full, &c) != 1) return;
     size_t n = choose_rows(&c, study->kind, row, &earlier);
     /* The failure of another command is reported with its own study. */
@@ -182,7 +182,6 @@ void summary_ended(const Summary *s, const Study *study, Verdict *v)
         v->bad = 1;
     } else if (*words)
         verdict_say(v, "%s%.500s", between, words);
-    csv_close(&c);
 }
 
 static void put_rows(Summary *s, const Csv *c, const size_t *row, size_t n)
@@ -199,7 +198,7 @@ void summary_commands(Summary *s, const Study *study)
 {
     char full[OUTPUT_PATH];
     size_t row[COMMANDS_MOST], n = 0, earlier = 0;
-    Csv c = {0};
+    SCOPED(csv_close) Csv c = {0};
     fputs("<h3>How to reproduce</h3>\n", s->f);
     int there = open_commands(s, study->dir, full, &c);
     if (there < 0) summary_refuse(s);
@@ -214,5 +213,4 @@ void summary_commands(Summary *s, const Study *study)
                 "<p class=\"more\">Its command (<code>trotter %s</code> with options) was not "
                 "recorded beside it.</p>\n",
                 study->kind->command);
-    if (there == 1) csv_close(&c);
 }

@@ -1,17 +1,23 @@
-/* runs.c: finds the runs that exist, trains the others, and reads what they leave. */
+/* runs.c: finds the runs that exist, trains the others, each in a process, and reads what they leave. */
 #include "studies/runs/runs.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kernels/file.h"
-#include "studies/runs/child.h"
-#include "studies/tools/command.h"
+#include "kernels/ranks.h"
+#include "studies/runs/lease.h"
 #include "studies/runs/rerun.h"
 #include "studies/runs/worker.h"
+#include "studies/tools/command.h"
 
 void runs_note(const Runs *r, const char *format, ...)
 {
@@ -67,6 +73,92 @@ static int read_result(const char *dir, RunResult *r)
     TRY(output_path(path, dir, "result.csv"));
     TRY(csv_open(&c, path));
     return runs_result(&c, 0, r);
+}
+
+/* ---- the process of a training --------------------------------------------------------------- */
+
+/* Keeps requests to stop waiting, or lets them come. */
+static void hold_stops(int on)
+{
+    sigset_t stops;
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGINT);
+    sigaddset(&stops, SIGTERM);
+    sigprocmask(on ? SIG_BLOCK : SIG_UNBLOCK, &stops, NULL);
+}
+
+/* Turns the child into the program. It has its own process group, as a Ctrl-C comes to the parent first and is passed
+ * on once; the end of the parent stops it as an interrupt does. It calls only what may follow a fork. It is the
+ * parent's program, even if a new one was built over it since: the parent's file then has no name any more. */
+static void become(char *const argv[], const char *program, pid_t parent, const Lease *claim)
+{
+    signal(SIGINT, SIG_DFL); /* the handlers only take notes, which exec would wipe out */
+    signal(SIGTERM, SIG_DFL);
+    int null = open("/dev/null", O_RDWR);
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDOUT_FILENO);
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    lease_pass(claim);
+    hold_stops(0);
+    if (getppid() == parent) execv(program, argv);
+    if (getppid() == parent) execv("/proc/self/exe", argv);
+    _exit(127);
+}
+
+static int spawn(char *const argv[], const Lease *claim, pid_t *child)
+{
+    const char *program = command_program();
+    ranks_forget(); /* the child trains alone, whoever started us */
+    pid_t parent = getpid();
+    hold_stops(1);
+    *child = fork();
+    if (*child == 0) become(argv, program, parent, claim);
+    hold_stops(0);
+    return *child < 0 ? error_set(ERR_SYSTEM, "%s: %s", program, strerror(errno)) : 0;
+}
+
+static int wait_for(pid_t child, Lease *claim)
+{
+    const struct timespec pause = {0, 20000000};
+    int status, told = 0;
+    for (;;) {
+        pid_t done = waitpid(child, &status, WNOHANG);
+        if (done == child) break;
+        if (done < 0 && errno != EINTR)
+            return error_set(ERR_SYSTEM, "waitpid: %s", strerror(errno));
+        if (command_stop && !told) kill(child, SIGINT);
+        told = command_stop;
+        lease_keep(claim);
+        nanosleep(&pause, NULL);
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return 0;
+    if (command_stop || (WIFEXITED(status) && WEXITSTATUS(status) == 130))
+        return command_interrupted();
+    return error_set(ERR_CHECK, "a run failed");
+}
+
+/* Runs `trotter train --config DIR/config.ini --out DIR`, or `train --resume --out DIR`, waits for it, and keeps the
+ * claim alive meanwhile. The child trains alone, even where this process is one of mpirun's. command_stop is passed on
+ * to it. ERR_INTERRUPTED when it was stopped and has saved; ERR_CHECK for any other failure, whose line of words the
+ * child has written on stderr. If this process ends in any way, the child gets a signal to save and end. */
+static int child_train(const char *dir, int resume, Lease *claim)
+{
+    char config[OUTPUT_PATH], *argv[7];
+    int n = 0;
+    pid_t child;
+    TRY(output_path(config, dir, "config.ini"));
+    argv[n++] = (char *)"trotter";
+    argv[n++] = (char *)"train";
+    argv[n++] = (char *)(resume ? "--resume" : "--config");
+    if (!resume) argv[n++] = config;
+    argv[n++] = (char *)"--out";
+    argv[n++] = (char *)dir;
+    argv[n] = NULL;
+    TRY(spawn(argv, claim, &child));
+    int code = wait_for(child, claim);
+    /* A training that is no better than word frequencies has status 1 as well, and its result. */
+    return code == ERR_CHECK && output_there(dir, "result.csv") ? 0 : code;
 }
 
 /* ---- one run --------------------------------------------------------------------------------- */
@@ -173,23 +265,6 @@ static int do_claimed(const Job *j, Lease *claim, RunResult *out, int *state)
     return 0;
 }
 
-static int do_job(const Job *j, RunResult *out, int *state)
-{
-    char path[OUTPUT_PATH];
-    Lease claim;
-    int mine;
-    *state = RUN_THERE;
-    if (is_done(j) && !output_there(j->dir, "claim")) return read_result(j->dir, out);
-    TRY(output_directory(j->dir));
-    TRY(output_path(path, j->dir, "claim"));
-    TRY(lease_take(path, j->runs->who, &claim, &mine));
-    *state = RUN_BUSY;
-    if (!mine) return 0;
-    int code = do_claimed(j, &claim, out, state);
-    lease_drop(&claim);
-    return code;
-}
-
 static void job_close(Job *j)
 {
     options_free(j->options);
@@ -261,8 +336,17 @@ int runs_warmup(Options *o, const Options *there)
 int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state)
 {
     SCOPED(job_close) Job j = {0};
+    SCOPED(lease_drop) Lease claim = {.fd = -1};
+    char path[OUTPUT_PATH];
+    int mine;
     TRY(job_open(&j, r, s));
-    return do_job(&j, out, state);
+    *state = RUN_THERE;
+    if (is_done(&j) && !output_there(j.dir, "claim")) return read_result(j.dir, out);
+    TRY(output_directory(j.dir));
+    TRY(output_path(path, j.dir, "claim"));
+    TRY(lease_take(path, r->who, &claim, &mine));
+    *state = RUN_BUSY;
+    return mine ? do_claimed(&j, &claim, out, state) : 0;
 }
 
 int runs_look(const Runs *r, const RunSpec *s, RunResult *out)

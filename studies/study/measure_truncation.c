@@ -50,18 +50,15 @@ static int summary(const Network *n, const Table *own, const Table *t, const Dra
 int measure_on_sentences(const StudyMeasured *r, const char *what, MeasureSentences *of,
                          double *value)
 {
-    Network n = {0};
-    Drawn drawn = {0};
+    SCOPED(network_free) Network n = {0};
+    SCOPED(sentences_free) Drawn drawn = {0};
     double tolerance = 0, begun = clock_now();
     progress_show("%s of %s", what, r->name);
-    int code = begin(r->study, r->dir, &n, &drawn, &tolerance);
-    if (code == 0) code = of(&n, r->spec.scheme, &drawn, tolerance, value);
-    sentences_free(&drawn);
-    network_free(&n);
-    if (code == 0)
-        runs_note(&r->study->runs, "%s: %s %.4g, in %.1f s", r->name, what, value[0],
-                  clock_now() - begun);
-    return code;
+    TRY(begin(r->study, r->dir, &n, &drawn, &tolerance));
+    TRY(of(&n, r->spec.scheme, &drawn, tolerance, value));
+    runs_note(&r->study->runs, "%s: %s %.4g, in %.1f s", r->name, what, value[0],
+              clock_now() - begun);
+    return 0;
 }
 
 /* ---- a language model ---------------------------------------------------------------------------- */

@@ -47,13 +47,12 @@ static int load(const StudyMeasure *m, const char *dir, const Kept *now, double 
     Column list[STUDY_VALUES + 3];
     char path[OUTPUT_PATH];
     Kept there;
-    Csv c;
+    SCOPED(csv_close) Csv c = {0};
     file_columns(m, list);
     if (output_path(path, dir, "%s.csv", m->name) != 0 || !output_exists(path)) return 0;
     if (csv_open(&c, path) != 0) return 0;
     int is = c.rows == 1 && csv_record(&c, 0, list, &there) == 0 &&
              strcmp(csv_named(&c, 0, "how"), now->how) == 0 && there.valid_ppl == now->valid_ppl;
-    csv_close(&c);
     for (size_t i = 0; is && m->columns[i].name; i++) value[i] = there.value[i];
     return is;
 }
@@ -80,8 +79,8 @@ static int measure_run(const StudyMeasured *r, const StudyMeasure *m, double *va
 {
     char how[640], path[OUTPUT_PATH];
     Kept now = {.how = how, .valid_ppl = r->run->result.valid_ppl};
-    Lease claim;
-    int mine, code = 0;
+    SCOPED(lease_drop) Lease claim = {.fd = -1};
+    int mine;
     *state = RUN_THERE;
     if (!m->how) return m->measure(r, value);
     TRY(m->how(r->study, how, sizeof how));
@@ -91,12 +90,9 @@ static int measure_run(const StudyMeasured *r, const StudyMeasure *m, double *va
     *state = RUN_BUSY;
     if (!mine) return 0;
     *state = RUN_THERE;
-    if (!is_there(r, m, &now, value)) {
-        *state = RUN_TRAINED;
-        code = measure_claimed(r, m, &now, value);
-    }
-    lease_drop(&claim);
-    return code;
+    if (is_there(r, m, &now, value)) return 0;
+    *state = RUN_TRAINED;
+    return measure_claimed(r, m, &now, value);
 }
 
 /* Makes all wanted measures of a run. A network that diverged is worse than drawing words at random, and its flows may leave the

@@ -183,14 +183,12 @@ static int take_claim(const Study *u, int wait, Lease *claim, int *mine)
 
 int study_remake(Study *u)
 {
-    Lease claim;
+    SCOPED(lease_drop) Lease claim = {.fd = -1};
     int mine;
     if (!u->worker.leader || study_keep(u) != 0) return 0;
     if (!u->kind->one) TRY(look(u));
     TRY(take_claim(u, 0, &claim, &mine));
-    int code = mine ? study_record(u) : 0;
-    lease_drop(&claim);
-    return code;
+    return mine ? study_record(u) : 0;
 }
 
 /* ---- what is read off it ------------------------------------------------------------------------- */
@@ -278,16 +276,14 @@ static int make_correlations(Study *u)
 /* Writes runs.csv, and reads it back. */
 static int record_and_read(Study *u, const RunTableAsked *asked)
 {
-    Lease claim = {.fd = -1};
-    int code = 0, mine;
+    SCOPED(lease_drop) Lease claim = {.fd = -1};
+    int mine;
     if (!u->files) {
         TRY(take_claim(u, 1, &claim, &mine));
-        code = study_record(u);
-        if (code == 0) code = study_file(u, u->dir);
+        TRY(study_record(u));
+        TRY(study_file(u, u->dir));
     }
-    if (code == 0) code = runtable_open((const char *const *)u->file, u->files, asked, &u->table);
-    lease_drop(&claim);
-    return code;
+    return runtable_open((const char *const *)u->file, u->files, asked, &u->table);
 }
 
 int study_tables(Study *u)

@@ -123,13 +123,12 @@ static int save(const Study *u)
 int study_save(const Study *u)
 {
     char path[OUTPUT_PATH];
-    Lease claim;
+    SCOPED(lease_drop) Lease claim = {.fd = -1};
     int mine;
     TRY(output_path(path, u->dir, "tables.claim"));
     TRY(lease_take(path, u->worker.name, &claim, &mine));
     if (!mine) return 0;
-    int code = save(u);
-    lease_drop(&claim);
-    if (code == 0) runs_note(&u->runs, "tables and plots are written");
-    return code;
+    TRY(save(u));
+    runs_note(&u->runs, "tables and plots are written");
+    return 0;
 }

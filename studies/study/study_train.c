@@ -77,22 +77,17 @@ static int wait_a_little(void)
     return command_stop ? command_interrupted() : 0;
 }
 
-static int work_off(Work *w, int wait)
+int study_work(Study *u, StudyWork *measure, StudyTask *list, size_t n, int wait)
 {
+    Work w = {.u = u, .measure = measure, .list = list, .n = n};
     for (;;) {
-        for (size_t i = 0; i < w->n; i++)
-            if (w->list[i].state <= RUN_BUSY) TRY(do_task(w, &w->list[i]));
-        size_t left = count_left(w);
+        for (size_t i = 0; i < w.n; i++)
+            if (w.list[i].state <= RUN_BUSY) TRY(do_task(&w, &w.list[i]));
+        size_t left = count_left(&w);
         if (left == 0 || !wait) return 0;
         progress_show("%zu run(s) with other processes", left);
         TRY(wait_a_little());
     }
-}
-
-int study_work(Study *u, StudyWork *measure, StudyTask *list, size_t n, int wait)
-{
-    Work w = {.u = u, .measure = measure, .list = list, .n = n};
-    return work_off(&w, wait);
 }
 
 StudyTask *study_tasks(const Study *u)

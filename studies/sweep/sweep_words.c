@@ -24,7 +24,7 @@ int sweep_is(const SweepWord *w, int family)
 /* Finds the error of the splitting by exact flows, in brackets and as a norm. */
 static int find_splitting(const Table *t, SweepWord *w)
 {
-    Brackets b;
+    SCOPED(bracket_free) Brackets b = {0};
     Theory theory;
     TRY(bracket_error(t, 3, &b));
     for (size_t i = 0; i < b.count; i++) {
@@ -36,7 +36,6 @@ static int find_splitting(const Table *t, SweepWord *w)
             if (strcmp(b.bracket[i].name, known[k].name) == 0)
                 *known[k].at = table_double(b.bracket[i].c);
     }
-    bracket_free(&b);
     w->order = -1;
     w->norm = NAN;
     if (!w->count[0] || !w->count[1]) return 0; /* one flow composed with itself: no error */

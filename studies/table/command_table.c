@@ -247,10 +247,8 @@ static int study(Study *u)
     if (options_text(o, "format") && !options_text(o, "columns"))
         return error_set(ERR_INPUT, "--format: expected --columns too, as design,valid_ppl");
     TRY(take_kind(u->options, options_item(o, "file", 0)));
-    const char **name = memory_new(n, sizeof *name);
-    int code = name ? read_files(u, name) : ERR_MEMORY;
-    memory_free(name);
-    TRY(code);
+    SCOPED(memory_drop) const char **name = memory_new(n, sizeof *name);
+    TRY(name ? read_files(u, name) : ERR_MEMORY);
     if (u->t.runs == 0)
         return error_set(ERR_INPUT, "%s: no run has a number in column '%s'", u->t.file[0].file,
                          u->t.measure[0].column);

@@ -1,6 +1,7 @@
 /* command_expand.c: expands a scheme's local error in elementary differentials of numerical - exact, or in brackets of
  * log(step)/h - (F + G), and finds its modified equation. */
 
+#include "ode/scheme/rationals.h"
 #include "studies/measure/derivation.h"
 #include "studies/measure/expansion.h"
 #include "studies/theory/theory.h"
@@ -10,16 +11,15 @@
  * splitting "signed areas [F,C] 3/2, [F,G] 7/2, [C,G] 7/2, ...". */
 static int print_area(const Table *t)
 {
-    mpq_t area;
+    RATIONAL(area);
     char number[256];
-    Brackets b;
+    SCOPED(bracket_free) Brackets b = {0};
     TRY(bracket_error(t, 3, &b));
-    mpq_init(area);
     static const int pair[][2] = {{OP_F, OP_G}, {OP_F, OP_C}, {OP_F, OP_G}, {OP_C, OP_G}};
-    int code = 0, decoder = t->colours > 2;
+    int decoder = t->colours > 2;
     printf("%s: signed area%s", t->name, decoder ? "s" : "");
-    for (int i = decoder; i <= 3 * decoder && code == 0; i++) {
-        code = bracket_area(t, pair[i][0], pair[i][1], area);
+    for (int i = decoder; i <= 3 * decoder; i++) {
+        TRY(bracket_area(t, pair[i][0], pair[i][1], area));
         expansion_number(t, area, number, sizeof number);
         if (decoder)
             printf("%s [%c,%c]", i > 1 ? "," : "", table_letters[pair[i][0]],
@@ -32,9 +32,7 @@ static int print_area(const Table *t)
         printf(", %s %s", b.bracket[i].name, number);
     }
     putchar('\n');
-    mpq_clear(area);
-    bracket_free(&b);
-    return code;
+    return 0;
 }
 
 static int print_words(const Expansion *e, size_t n)

@@ -455,11 +455,10 @@ static int lay_out(const Sheet *r, int form, FILE *f)
 
 int sheet_lay_out(const Sheet *r, int form, FILE *f)
 {
+    SCOPED(memory_drop) size_t *view = memory_new(r->shown, sizeof *view);
+    if (!view) return ERR_MEMORY;
     Sheet filled = *r;
-    filled.view = memory_new(r->shown, sizeof *filled.view);
-    if (!filled.view) return ERR_MEMORY;
-    filled.shown = leave_out_empty(r, filled.view);
-    int code = lay_out(&filled, form, f);
-    memory_free(filled.view);
-    return code;
+    filled.shown = leave_out_empty(r, view);
+    filled.view = view;
+    return lay_out(&filled, form, f);
 }

@@ -49,7 +49,7 @@ static void check_room(char *const *environment)
 }
 
 /* Starts the program again with the number of spins. Where this fails, the program goes on as it is. The second execve
- * is for a program whose file has no name any more (child.c); it shows another name in lists of processes. Nothing is
+ * is for a program whose file has no name any more (runs.c); it shows another name in lists of processes. Nothing is
  * tried where the dynamic linker was called as a program (AT_BASE 0), as /proc/self/exe then names the linker. */
 static void begin_anew(char **arguments, char *const *environment)
 {

@@ -76,16 +76,15 @@ int train_from(Options *o)
     static const char *const others[] = {"tokenizer", "bpe", "codes"};
     const char *dir = options_text(o, "from"), *out = options_text(o, "out");
     char file[OUTPUT_PATH];
-    Network n;
+    SCOPED(network_free) Network n = {0};
     if (!dir) return 0;
     int code = network_describe(dir, NULL, &n, file), cut = 0;
     if (code != 0) return out && rerun_has_state(out) ? 0 : code;
-    code = n.foreign ? take_shape(o, &n) : 0;
+    if (n.foreign) TRY(take_shape(o, &n));
     for (size_t i = 0; i < 3; i++) cut |= options_rank(o, others[i]) != OPTION_DEFAULT;
-    if (code == 0 && n.vocab.tokens && !cut && options_choice(o, "level") == LEVEL_WORD)
-        code = options_set(o, OPTION_FILE, "", "tokenizer", tokenizer_file(n.vocab.tokens));
-    network_free(&n);
-    return code;
+    if (n.vocab.tokens && !cut && options_choice(o, "level") == LEVEL_WORD)
+        return options_set(o, OPTION_FILE, "", "tokenizer", tokenizer_file(n.vocab.tokens));
+    return 0;
 }
 
 int train_begin(const Options *o, const Vocab *v, Model *m)

@@ -22,11 +22,10 @@ static int put(void *arg, const char *key, const char *value)
 static int check_same(Mean *m, size_t i)
 {
     SCOPED(memory_drop) char *here = NULL, *there = NULL;
-    Network n;
+    SCOPED(network_free) Network n = {0};
     TRY(network_describe(m->dir[i], m->options, &n, m->file[i]));
-    int same = vocab_hash(&n.vocab) == vocab_hash(&m->first.vocab), foreign = n.foreign != NULL;
-    network_free(&n);
-    if (foreign)
+    int same = vocab_hash(&n.vocab) == vocab_hash(&m->first.vocab);
+    if (n.foreign)
         return error_set(ERR_INPUT, "%s is of another program: a mean is of models of this one",
                          m->dir[i]);
     TRY(store_meta(m->file[i], "scheme_text", &here));

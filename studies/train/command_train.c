@@ -120,13 +120,11 @@ static int claim_directory(Training *r)
         TRY(lease_take(path, worker_find().name, &r->claim, &mine));
     }
     if (mine) return 0;
-    char *who = NULL;
+    SCOPED(memory_drop) char *who = NULL;
     size_t bytes;
     if (output_read(path, &who, &bytes) == 0) who[strcspn(who, "\n")] = '\0';
-    error_set(ERR_INPUT, "%s: another training is at work there (%s)", r->dir,
-              who ? who : "unknown");
-    memory_free(who);
-    return ERR_INPUT;
+    return error_set(ERR_INPUT, "%s: another training is at work there (%s)", r->dir,
+                     who ? who : "unknown");
 }
 
 /* Returns 1 where the folder has the result of this same run. */
@@ -339,13 +337,11 @@ static void take_name(const char *asked, Table *t)
 /* Reads one scheme, or a decoder's and an encoder's, as network_scheme_text writes them. */
 static int read_schemes(Training *r, const Options *o, const char *path)
 {
-    char *text;
+    SCOPED(memory_drop) char *text = NULL;
     size_t bytes;
     Table *read[2] = {NULL, NULL};
     TRY(output_read(path, &text, &bytes));
-    int code = network_schemes(path, text, bytes, read);
-    memory_free(text);
-    TRY(code);
+    TRY(network_schemes(path, text, bytes, read));
     take_name(options_text(o, read[1] ? "decoder" : "scheme"), read[0]);
     if (read[1]) take_name(options_text(o, "encoder"), read[1]);
     r->scheme = r->pair[1] = read[0];

@@ -192,12 +192,10 @@ int tell_there(Training *r)
 {
     char path[OUTPUT_PATH];
     RunResult is;
-    Csv c;
+    SCOPED(csv_close) Csv c = {0};
     TRY(output_path(path, r->dir, "result.csv"));
     TRY(csv_open(&c, path));
-    int code = runs_result(&c, 0, &is);
-    csv_close(&c);
-    TRY(code);
+    TRY(runs_result(&c, 0, &is));
     r->result.valid_ppl = is.valid_ppl;
     progress_note("%s, seed %zu: is there already, in %s: %s %.2f on validation", r->name,
                   options_size(r->options, "seed"), r->dir, perplexity_name(r), is.valid_ppl);
@@ -229,12 +227,10 @@ int tell_result(const Training *r)
 
 static size_t log_rows(const Training *r)
 {
-    Csv c;
+    SCOPED(csv_close) Csv c = {0};
     char path[OUTPUT_PATH];
-    if (output_path(path, r->dir, "log.csv") != 0 || csv_open(&c, path) != 0) return 0;
-    size_t rows = c.rows;
-    csv_close(&c);
-    return rows;
+    int is = output_path(path, r->dir, "log.csv") == 0 && csv_open(&c, path) == 0;
+    return is ? c.rows : 0;
 }
 
 static int draw_loss(const Training *r, const char *what)

@@ -57,18 +57,15 @@ static int learn_bytes(const Texts *t, size_t merges, FILE *f)
 
 static int learn(const Texts *t, size_t merges, FILE *f)
 {
-    Bpe *b;
-    char *text;
+    SCOPED(bpe_drop) Bpe *b = NULL;
+    SCOPED(memory_drop) char *text = NULL;
     size_t bytes;
     TRY(bpe_learn(t->text, t->count, merges, tell, &b));
     if (bpe_merges(b) < merges)
         notice_warn("%zu merges, not %zu: no other pair of symbols is there twice", bpe_merges(b),
                     merges);
-    int code = bpe_print(b, &text, &bytes);
-    bpe_free(b);
-    TRY(code);
+    TRY(bpe_print(b, &text, &bytes));
     fwrite(text, 1, bytes, f); /* whoever closes f checks the result */
-    memory_free(text);
     return 0;
 }
 

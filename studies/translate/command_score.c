@@ -37,7 +37,7 @@ static int score_batches(Network *n, Batches *b, size_t rows, const size_t *of, 
 
 static int print_scores(const Options *o, const Score *score, size_t lines, FILE *f)
 {
-    Sheet *s = NULL;
+    SCOPED(sheet_drop) Sheet *s = NULL;
     int csv = options_flag(o, "csv");
     if (csv) TRY(sheet_new(columns, &s));
     for (size_t i = 0; i < lines; i++) {
@@ -48,9 +48,7 @@ static int print_scores(const Options *o, const Score *score, size_t lines, FILE
         else
             fprintf(f, "%.9g\n", score[i].log_p);
     }
-    int code = csv ? sheet_write(s, SHEET_CSV, f) : 0;
-    sheet_free(s);
-    return code;
+    return csv ? sheet_write(s, SHEET_CSV, f) : 0;
 }
 
 static int write_scores(const Options *o, const Score *score, size_t lines)
@@ -104,16 +102,15 @@ static int score_lines(Network *n, const Text *t, const Text *source, const size
 {
     const TrainConfig c = network_training(n->options);
     int32_t eos = n->vocab.eos;
-    Batches *b;
+    SCOPED(batches_drop) Batches *b = NULL;
     TRY(check_longest(t, eos, c.sequence));
     TRY(check_longest(source, eos, c.sequence));
     TRY(batches_new(t, source, &n->vocab, NULL, CONTEXT_SENTENCE, c.batch_tokens, c.sequence, 0,
                     &b));
-    int code = score_batches(n, b, c.batch_tokens, of, score);
-    batches_free(b);
+    TRY(score_batches(n, b, c.batch_tokens, of, score));
     for (size_t i = 0; i < t->lines; i++)
         score[i].per_token = score[i].log_p / (double)score[i].tokens;
-    return code;
+    return 0;
 }
 
 /* Scores line by line. A language model begins anew at each sentence, whatever context it was trained on. */

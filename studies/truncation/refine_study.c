@@ -109,25 +109,21 @@ static int draw(const Study *u, const char *dir)
     return plot_finish(p);
 }
 
-static int run(Study *u, size_t most, int csv, const char *dir)
+int refine_study(TruncationInput *in, size_t most, size_t tokens, int csv, const char *dir)
 {
-    size_t tokens;
-    TRY(evaluate(u, u->in->network.model, &u->own, &tokens));
-    TRY(refine_all(u, most));
+    size_t counted;
+    SCOPED(sheet_drop) Sheet *table = NULL;
+    TRY(sheet_new(refine_steps, &table));
+    Study u = {.in = in,
+               .how = network_training(in->network.options),
+               .text = cut(&in->text, tokens, in->network.vocab.eos),
+               .table = table};
+    TRY(evaluate(&u, in->network.model, &u.own, &counted));
+    TRY(refine_all(&u, most));
     if (!csv)
         printf("The model was trained as %s and has perplexity %.5g on %zu tokens. Symbols of a "
                "scheme have\ntheir starting values.\n\n",
-               u->in->network.table->name, exp(u->own), tokens);
-    TRY(output_shown(u->table, csv, dir, "refine"));
-    return dir ? draw(u, dir) : 0;
-}
-
-int refine_study(TruncationInput *in, size_t most, size_t tokens, int csv, const char *dir)
-{
-    Study u = {.in = in, .how = network_training(in->network.options)};
-    u.text = cut(&in->text, tokens, in->network.vocab.eos);
-    TRY(sheet_new(refine_steps, &u.table));
-    int code = run(&u, most, csv, dir);
-    sheet_free(u.table);
-    return code;
+               in->network.table->name, exp(u.own), counted);
+    TRY(output_shown(table, csv, dir, "refine"));
+    return dir ? draw(&u, dir) : 0;
 }

@@ -13,11 +13,11 @@
 #ifndef TROTTER_CLAIMS_H
 #define TROTTER_CLAIMS_H
 
-#include <gmp.h>
 #include <stddef.h>
 #include <stdio.h>
 
 #include "bridge/bridge.h"
+#include "ode/scheme/rationals.h"
 #include "studies/measure/derivation.h"
 
 enum { CLAIM_VERIFIED, CLAIM_REFUTED, CLAIM_CONDITIONAL, CLAIM_UNDECIDED };

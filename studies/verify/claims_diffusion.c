@@ -37,7 +37,7 @@ static double outward(const double *y, const double *dy)
  * furthest particle. */
 static int look(const char *interaction, double *move, double *out)
 {
-    System *s;
+    SCOPED(system_drop) System *s = NULL;
     double y[SIZE], dy[SIZE];
     char text[512];
     int n = snprintf(text, sizeof text, "system particles\nn %d\nd %d\n%s\ninitial = normal\n",
@@ -52,7 +52,6 @@ static int look(const char *interaction, double *move, double *out)
         s->field[OP_F](s, 1, 0, y, dy);
         for (int i = 0; i < SIZE; i++) *move = fmax(*move, fabs(dy[i]));
     }
-    system_free(s);
     return 0;
 }
 

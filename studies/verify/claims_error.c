@@ -17,11 +17,8 @@ static int find_theory(const Zoo *z, const char *scheme, Theory *out)
 
 static int is_stated(double norm2, const char *stated)
 {
-    mpq_t q;
-    mpq_init(q);
-    int same = terms_number(stated, q) == 0 && fabs(norm2 - table_double(q)) <= 1e-15;
-    mpq_clear(q);
-    return same;
+    RATIONAL(q);
+    return terms_number(stated, q) == 0 && fabs(norm2 - table_double(q)) <= 1e-15;
 }
 
 enum { FIELDS = 41 };

@@ -13,8 +13,7 @@
 /* Sums a^2 over an operator's sub-steps. In a composition these are the update's weights of its evaluations. */
 static void sum_squares(const Table *t, int op, mpq_t sum)
 {
-    mpq_t square;
-    mpq_init(square);
+    RATIONAL(square);
     mpq_set_ui(sum, 0, 1);
     for (size_t i = 0; i < t->update.terms; i++) {
         const Term *u = &t->update.term[i];
@@ -22,7 +21,6 @@ static void sum_squares(const Table *t, int op, mpq_t sum)
         mpq_mul(square, u->c, u->c);
         mpq_add(sum, sum, square);
     }
-    mpq_clear(square);
 }
 
 /* Finds the coefficient of a differential in map - exact. */
@@ -40,11 +38,10 @@ static void find_term(const Expansion *x, const char *term, mpq_t c)
 static int as_stated(const Zoo *z, const char *map, const mpq_t c, double *slope, int *same)
 {
     static const char *const term[] = {[OP_F] = "F'F", [OP_G] = "G'G"};
-    Expansion x;
+    SCOPED(expansion_close) Expansion x = {0};
     double control;
-    mpq_t want, have;
+    RATIONALS(want, have);
     TRY(expansion_open(z, map, "exact", 1, "F+G", &x));
-    mpq_inits(want, have, NULL);
     *same = 1;
     for (int op = 0; op < 2; op++) {
         sum_squares(x.map.part[0].table, op, want);
@@ -52,27 +49,24 @@ static int as_stated(const Zoo *z, const char *map, const mpq_t c, double *slope
         find_term(&x, term[op], have);
         *same = *same && mpq_equal(want, have) && mpq_sgn(have) != 0;
     }
-    mpq_clears(want, have, NULL);
-    int code = slope ? expansion_measure(&x, 1, slope, &control) : 0;
-    expansion_close(&x);
-    return code;
+    return slope ? expansion_measure(&x, 1, slope, &control) : 0;
 }
 
 int check_euler(const Zoo *z, const char *const *arg, Finding *f)
 {
-    mpq_t c;
+    RATIONAL(c);
     int same = 1, all = 1, spoilt = 1, maps = 0;
     double slope = 2, far = 0;
-    char *list = memory_string(arg[1]), *rest = list;
-    mpq_init(c);
-    int code = list ? terms_number(arg[0], c) : ERR_MEMORY;
-    for (char *map; code == 0 && (map = strsep(&rest, "|")); maps++) {
-        code = as_stated(z, map, c, &slope, &same);
+    SCOPED(memory_drop) char *list = memory_string(arg[1]);
+    char *rest = list;
+    TRY(list ? terms_number(arg[0], c) : ERR_MEMORY);
+    for (char *map; (map = strsep(&rest, "|")); maps++) {
+        TRY(as_stated(z, map, c, &slope, &same));
         all = all && same;
         if (!(fabs(slope - 2) <= far)) far = fabs(slope - 2);
     }
     /* Control: the formula is refused for a scheme that is no composition and has order 2 with real weights too. */
-    if (code == 0) code = as_stated(z, "fgfg2", c, NULL, &spoilt);
+    TRY(as_stated(z, "fgfg2", c, NULL, &spoilt));
     f->holds = all;
     f->sound = f->sound && !spoilt && far <= claim_near;
     finding_say(
@@ -81,7 +75,5 @@ int check_euler(const Zoo *z, const char *const *arg, Finding *f)
         "G'G in %s; measured local errors fall as h^2 within %.2f (control, fgfg2, which is no "
         "composition: %s)",
         maps, arg[0], all ? "all of them" : "not all of them", far, spoilt ? "passed" : "refused");
-    mpq_clear(c);
-    memory_free(list);
-    return code;
+    return 0;
 }

@@ -57,9 +57,8 @@ static mpq_t *rationals(size_t n)
 /* Sets have = (map - minus) / sigma. A map without expansion about y leaves expands = 0. */
 static int subtract_series(Expansion *x)
 {
-    Series *a = NULL, *b = NULL;
-    mpq_t sigma;
-    mpq_init(sigma);
+    SCOPED(series_drop) Series *a = NULL, *b = NULL;
+    RATIONAL(sigma);
     int code = map_series(&x->map, x->forest, &a);
     if (code == 0 && x->has_minus) code = map_series(&x->minus, x->forest, &b);
     x->expands = code == 0;
@@ -70,9 +69,6 @@ static int subtract_series(Expansion *x)
         if (b) mpq_sub(a->a[i], a->a[i], b->a[i]);
         mpq_mul(x->have[i], a->a[i], sigma);
     }
-    mpq_clear(sigma);
-    series_free(a);
-    series_free(b);
     return code == ERR_ACCURACY ? 0 : code;
 }
 
@@ -128,8 +124,7 @@ int expansion_is_zero(const mpq_t q)
 
 int expansion_met(const Expansion *x, int order, mpq_t *want)
 {
-    mpq_t d;
-    mpq_init(d);
+    RATIONAL(d);
     int met = 1;
     for (size_t i = x->forest->first[order]; i < x->forest->first[order + 1]; i++) {
         if (!expansion_counts(x, i)) continue;
@@ -137,7 +132,6 @@ int expansion_met(const Expansion *x, int order, mpq_t *want)
         if (want) mpq_sub(d, d, want[i]);
         met = met && expansion_is_zero(d);
     }
-    mpq_clear(d);
     return met;
 }
 
@@ -219,9 +213,8 @@ int expansion_derive(const Expansion *x, const char *map, Finding *f)
 void expansion_say(const Expansion *x, Finding *f)
 {
     char name[256], text[CLAIM_NUMBER];
-    mpq_t c;
+    RATIONAL(c);
     int n = 1, said = 0;
-    mpq_init(c);
     while (n < x->degree + 1 && expansion_met(x, n, x->want)) n++;
     finding_say(f, "h^%d (", n);
     for (size_t i = x->forest->first[n]; i < x->forest->first[n + 1]; i++) {
@@ -238,7 +231,6 @@ void expansion_say(const Expansion *x, Finding *f)
         finding_say(f, "%s %s", text, name);
     }
     finding_say(f, said > 8 ? " + ..)" : ")");
-    mpq_clear(c);
 }
 
 /* ---- by numbers --------------------------------------------------------------------------------------- */

@@ -25,12 +25,10 @@ typedef struct {
 /* slope = (d_i - d_0) / (k_i - k_0) */
 static void divided(const Family *y, size_t i, size_t tree, mpq_t slope)
 {
-    mpq_t dk;
-    mpq_init(dk);
+    RATIONAL(dk);
     mpq_sub(dk, y->k[i], y->k[0]);
     mpq_sub(slope, y->x[i].have[tree], y->x[0].have[tree]);
     mpq_div(slope, slope, dk);
-    mpq_clear(dk);
 }
 
 /* Returns the number of trees whose defects are looked at. */
@@ -41,8 +39,7 @@ static size_t trees(const Family *y)
 
 static int is_affine(const Family *y)
 {
-    mpq_t a, b;
-    mpq_inits(a, b, NULL);
+    RATIONALS(a, b);
     int affine = y->count > 2;
     for (size_t t = 0; affine && t < trees(y); t++) {
         divided(y, 1, t, a);
@@ -51,22 +48,19 @@ static int is_affine(const Family *y)
             affine = affine && mpq_equal(a, b);
         }
     }
-    mpq_clears(a, b, NULL);
     return affine;
 }
 
 /* Writes "1/2 - K", "-1 + 2 K". */
 static void affine_text(const mpq_t at_zero, const mpq_t slope, char *out, size_t bytes)
 {
-    mpq_t size;
-    mpq_init(size);
+    RATIONAL(size);
     mpq_abs(size, slope);
     const char *sign = mpq_sgn(slope) < 0 ? "-" : "+";
     if (mpq_cmp_ui(size, 1, 1) == 0)
         gmp_snprintf(out, bytes, "%Qd %s K", at_zero, sign);
     else
         gmp_snprintf(out, bytes, "%Qd %s %Qd K", at_zero, sign, size);
-    mpq_clear(size);
 }
 
 /* Says "F'F: -1/2 + 1 K" for the first tree that depends on K; adds all
@@ -74,23 +68,21 @@ static void affine_text(const mpq_t at_zero, const mpq_t slope, char *out, size_
 static int say_affine(const Family *y, Finding *f)
 {
     const Expansion *x = &y->x[0];
-    mpq_t slope, at_zero;
+    RATIONALS(slope, at_zero);
     char name[256], line[96];
-    int code = 0, said = 0;
-    mpq_inits(slope, at_zero, NULL);
-    for (size_t t = 0; code == 0 && t < trees(y); t++) {
+    int said = 0;
+    for (size_t t = 0; t < trees(y); t++) {
         if (!expansion_counts(x, t)) continue;
         divided(y, 1, t, slope);
         mpq_mul(at_zero, slope, y->k[0]);
         mpq_sub(at_zero, x->have[t], at_zero);
         if (mpq_sgn(slope) == 0 && mpq_sgn(at_zero) == 0) continue;
-        code = tree_name(x->forest, t, name, sizeof name);
+        TRY(tree_name(x->forest, t, name, sizeof name));
         affine_text(at_zero, slope, line, sizeof line);
-        if (code == 0) code = finding_derive_text(f, "map - exact", name, line);
+        TRY(finding_derive_text(f, "map - exact", name, line));
         if (!said++) finding_say(f, "; every defect is affine in K, that of %s is %s", name, line);
     }
-    mpq_clears(slope, at_zero, NULL);
-    return code;
+    return 0;
 }
 
 /* Returns the statements with (value) in place of every K. Caller: memory_free. NULL: out of memory. */
@@ -115,10 +107,8 @@ static int family_add(const Zoo *z, const char *const *arg, const char *value, F
     double slope, control;
     if (y->count == VALUES) return error_set(ERR_INPUT, "too many values");
     Expansion *x = &y->x[y->count];
-    char *text = with_value(arg[0], value);
-    int code = text ? expansion_open(z, text, "exact", order, arg[4], x) : ERR_MEMORY;
-    memory_free(text);
-    TRY(code);
+    SCOPED(memory_drop) char *text = with_value(arg[0], value);
+    TRY(text ? expansion_open(z, text, "exact", order, arg[4], x) : ERR_MEMORY);
     mpq_init(y->k[y->count]);
     TRY(terms_number(value, y->k[y->count++]));
     for (int n = 1; n <= order; n++) all = all && expansion_met(x, n, NULL);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "ode/scheme/rationals.h"
 #include "studies/verify/claims.h"
 
 enum { N = NET_N, TOKENS = NET_TOKENS, WIDTH = NET_WIDTH, DEPTH_MAX = 16 };

@@ -88,7 +88,7 @@ int map_read(const Zoo *z, const char *spec, Map *out)
     *out = (Map){.open = 1, .colours = 2};
     mpq_inits(out->weight[OP_F], out->weight[OP_G], out->weight[OP_C], NULL);
     for (int op = 0; op < 2; op++) mpq_set_ui(out->weight[op], 1, 1);
-    char *text = memory_string(spec);
+    SCOPED(memory_drop) char *text = memory_string(spec);
     int code = text ? 0 : ERR_MEMORY;
     for (char *at = text, *end; code == 0 && at; at = end ? end + strlen(then) : NULL) {
         end = strstr(at, then);
@@ -96,7 +96,6 @@ int map_read(const Zoo *z, const char *spec, Map *out)
         code = out->parts < MAP_PARTS ? read_part(z, at, out)
                                       : error_set(ERR_INPUT, "a map of too many parts: %s", spec);
     }
-    memory_free(text);
     for (size_t i = 0; i < out->parts && code == 0; i++) {
         const Table *t = out->part[i].table;
         if (t && t->colours > out->colours) out->colours = t->colours;

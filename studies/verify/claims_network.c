@@ -7,7 +7,6 @@
 #include "bridge/truncation.h"
 #include "kernels/error.h"
 #include "kernels/random.h"
-#include "ode/scheme/rationals.h"
 #include "studies/verify/claims.h"
 
 enum { N = NET_N, TOKENS = NET_TOKENS, WIDTH = NET_WIDTH, HEADS = 2, INNER = 16 };

@@ -76,7 +76,7 @@ int check_expansion(const Zoo *z, const char *const *arg, Finding *f)
 static int find_order(const Zoo *z, const char *map, int want, const char *field, Finding *f,
                       int *order)
 {
-    Expansion x;
+    SCOPED(expansion_close) Expansion x = {0};
     double slope, control;
     TRY(expansion_open(z, map, "exact", want, field, &x));
     *order = 0;
@@ -86,13 +86,10 @@ static int find_order(const Zoo *z, const char *map, int want, const char *field
     int seen = *order > want ? slope > want + 2 - claim_near : slope < *order + 1 + claim_near;
     seen = seen && (*order == 0 || slope > *order + 1 - claim_near);
     f->sound = f->sound && seen && !(control > fmin(*order, want) + claim_near);
-    if (code == 0) {
-        finding_say(f, " %s%d (measured %.2f)", *order > want ? ">=" : "", *order,
-                    claim_slope(slope - 1));
-        if (*order && *order <= want) code = expansion_derive(&x, map, f);
-    }
-    expansion_close(&x);
-    return code;
+    TRY(code);
+    finding_say(f, " %s%d (measured %.2f)", *order > want ? ">=" : "", *order,
+                claim_slope(slope - 1));
+    return *order && *order <= want ? expansion_derive(&x, map, f) : 0;
 }
 
 /* *holds: does every map of "A|B|C" have exactly this order? */
@@ -142,7 +139,7 @@ static int compare(const Expansion *x, double *difference, double *control)
 
 int check_same(const Zoo *z, const char *const *arg, Finding *f)
 {
-    Expansion x;
+    SCOPED(expansion_close) Expansion x = {0};
     double difference = NAN, control = NAN;
     TRY(expansion_open(z, arg[0], arg[1], SERIES_DEGREE, "F+G", &x));
     const Table *a = x.map.part[0].table, *b = x.minus.part[0].table;
@@ -163,6 +160,5 @@ int check_same(const Zoo *z, const char *const *arg, Finding *f)
     }
     finding_say(f, "; maps at h = 1/4 differ by %.1e (control, h changed by 1e-6: %.1e)",
                 difference, control);
-    expansion_close(&x);
     return code;
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "ode/scheme/rationals.h"
 #include "studies/verify/claims.h"
 
 enum { WORD_MAX = 32 };
@@ -15,19 +14,17 @@ enum { WORD_MAX = 32 };
 static int local_slope(const Zoo *z, const char *scheme, double *slope)
 {
     enum { STEPS = 5 };
-    Map m;
+    SCOPED(map_free) Map m = {0};
     Sine s;
     double norm[STEPS], e[SINE_D];
-    int code = 0;
     TRY(map_read(z, scheme, &m));
     sine_new(&s, 21, 0);
-    for (int j = 0; j < STEPS && code == 0; j++) {
-        code = map_error(&m, &s, ldexp(1, -4 - j), e);
+    for (int j = 0; j < STEPS; j++) {
+        TRY(map_error(&m, &s, ldexp(1, -4 - j), e));
         norm[j] = sine_norm(e);
     }
-    *slope = code == 0 ? sine_slope(norm, STEPS) : NAN;
-    map_free(&m);
-    return code;
+    *slope = sine_slope(norm, STEPS);
+    return 0;
 }
 
 static void say_brackets(const Brackets *b, Finding *f)
