@@ -101,18 +101,16 @@ typedef struct {
 
 static int choose_metrics(Study *u)
 {
-    static const char *const names[METRICS] = {"bleu", "chrf", "chrf++", "ter"};
     char name[32];
     for (const char *at = options_text(u->options, "metrics"), *end; at;
          at = *end ? end + 1 : NULL) {
-        size_t k = 0;
         end = strchrnul(at, ',');
         snprintf(name, sizeof name, "%.*s", (int)(end - at < 31 ? end - at : 31), at);
-        while (k < METRICS && strcmp(name, names[k]) != 0) k++;
-        if (k == METRICS)
+        int k = option_index(METRIC_NAMES, name);
+        if (k < 0)
             return error_set(ERR_INPUT,
-                             "--metrics: expected bleu, chrf, chrf++, ter, or several separated by "
-                             "commas, not '%s'",
+                             "--metrics: expected " METRIC_NAMES
+                             ", or several separated by commas, not '%s'",
                              name);
         u->wanted[k] = 1;
     }

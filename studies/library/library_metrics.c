@@ -5,14 +5,6 @@
 #include "studies/library/library.h"
 #include "studies/metrics/agreement.h"
 
-static const struct {
-    const char *name;
-    int metric;
-} of_lines[] = {{"bleu", METRIC_BLEU},
-                {"chrf", METRIC_CHRF},
-                {"chrf++", METRIC_CHRF_WORDS},
-                {"ter", METRIC_TER}};
-
 /* Joins the strings to a text with one line each. */
 static int join(const char *file, const char *const *list, size_t n, Lines *out)
 {
@@ -34,13 +26,10 @@ static int join(const char *file, const char *const *list, size_t n, Lines *out)
 
 static int find(const char *metric, const char *tokenize, int *number, MetricOptions *o)
 {
-    size_t i = 0;
     int cut = tokenize ? option_index(TOKENIZE_NAMES, tokenize) : TOKENIZE_13A;
-    while (i < sizeof of_lines / sizeof *of_lines && strcmp(of_lines[i].name, metric) != 0) i++;
-    if (i == sizeof of_lines / sizeof *of_lines)
-        return error_set(ERR_INPUT, "no metric of lines has the name %.60s", metric);
+    *number = option_index(METRIC_NAMES, metric);
+    if (*number < 0) return error_set(ERR_INPUT, "no metric of lines has the name %.60s", metric);
     if (cut < 0) return error_set(ERR_INPUT, "tokenize %.60s: expected " TOKENIZE_NAMES, tokenize);
-    *number = of_lines[i].metric;
     *o = (MetricOptions){.tokenize = cut};
     return 0;
 }

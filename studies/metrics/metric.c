@@ -11,16 +11,56 @@
 /* The symbols of a line: words of the tokenisation, characters, words at white space, or characters and words. */
 enum { OF_TOKENS, OF_CHARACTERS, OF_WORDS, OF_BOTH };
 
+/* Two functions of each metric. A line's texts (texts: the hypothesis, then references) come as their row asks. */
+static int bleu_of(const Symbols *character, const Symbols *word, size_t texts, double *out)
+{
+    (void)character;
+    return bleu_line(word, word + 1, texts - 1, out);
+}
+
+static double bleu_of_sums(const double *sums)
+{
+    return bleu_score(sums).score;
+}
+
+static int chrf_of(const Symbols *character, const Symbols *word, size_t texts, double *out)
+{
+    (void)word;
+    return chrf_line(character, NULL, texts, out);
+}
+
+static double chrf_of_sums(const double *sums)
+{
+    return chrf_score(sums, 0);
+}
+
+static double chrf_words_of_sums(const double *sums)
+{
+    return chrf_score(sums, CHRF_WORDS);
+}
+
+static int ter_of(const Symbols *character, const Symbols *word, size_t texts, double *out)
+{
+    (void)character;
+    return ter_line(word, word + 1, texts - 1, out);
+}
+
 static const struct {
     const char *name;
-    int of;
+    int of, lower; /* lower: in lower case always */
     size_t width;
+    int (*line)(const Symbols *character, const Symbols *word, size_t texts, double *out);
+    double (*score)(const double *sums);
     const char *how; /* in signatures; %s: the tokenisation */
 } table[METRICS] = {
-    [METRIC_BLEU] = {"BLEU", OF_TOKENS, BLEU_STATISTICS, "eff:no|tok:%s|smooth:exp"},
-    [METRIC_CHRF] = {"chrF2", OF_CHARACTERS, CHRF_STATISTICS, "eff:yes|nc:6|nw:0|space:no"},
-    [METRIC_CHRF_WORDS] = {"chrF2++", OF_BOTH, CHRF_WORDS_STATISTICS, "eff:yes|nc:6|nw:2|space:no"},
-    [METRIC_TER] = {"TER", OF_WORDS, TER_STATISTICS, "tok:tercom|norm:no|punct:yes|asian:no"},
+    [METRIC_BLEU] = {"BLEU", OF_TOKENS, 0, BLEU_STATISTICS, bleu_of, bleu_of_sums,
+                     "eff:no|tok:%s|smooth:exp"},
+    [METRIC_CHRF] = {"chrF2", OF_CHARACTERS, 0, CHRF_STATISTICS, chrf_of, chrf_of_sums,
+                     "eff:yes|nc:6|nw:0|space:no"},
+    [METRIC_CHRF_WORDS] = {"chrF2++", OF_BOTH, 0, CHRF_WORDS_STATISTICS, chrf_line,
+                           chrf_words_of_sums, "eff:yes|nc:6|nw:2|space:no"},
+    [METRIC_TER] = {"TER", OF_WORDS, 1, TER_STATISTICS, ter_of, ter_score,
+                    "tok:tercom|norm:no|punct:yes|asian:no"},
 };
 
 const char *metric_name(int metric)
@@ -55,8 +95,8 @@ static int add_line(int metric, const MetricOptions *o, const Lines *hypothesis,
     int of = table[metric].of;
     for (size_t t = 0; t < w->texts; t++) {
         const Line *line = t ? &reference[t - 1].line[i] : &hypothesis->line[i];
-        TRY(tokenise_read(line->text, line->bytes, o->lowercase || metric == METRIC_TER,
-                          &w->text[t], &w->room));
+        TRY(tokenise_read(line->text, line->bytes, o->lowercase || table[metric].lower, &w->text[t],
+                          &w->room));
         if (of != OF_CHARACTERS)
             TRY(tokenise(of == OF_TOKENS ? o->tokenize : TOKENIZE_NONE, &w->text[t], &w->room));
         if (of == OF_BOTH) TRY(tokenise_punctuation(&w->text[t], &w->room));
@@ -65,10 +105,7 @@ static int add_line(int metric, const MetricOptions *o, const Lines *hypothesis,
         TRY(symbols_words(&w->text[t], words, &w->words[t]));
     for (size_t t = 0; (of == OF_CHARACTERS || of == OF_BOTH) && t < w->texts; t++)
         tokenise_squeeze(&w->text[t]);
-    const Symbols *all = w->words;
-    if (metric == METRIC_BLEU) return bleu_line(all, all + 1, w->texts - 1, out);
-    if (metric == METRIC_TER) return ter_line(all, all + 1, w->texts - 1, out);
-    return chrf_line(w->text, of == OF_BOTH ? all : NULL, w->texts, out);
+    return table[metric].line(w->text, w->words, w->texts, out);
 }
 
 int metric_lines(int metric, const MetricOptions *o, const Lines *hypothesis,
@@ -106,9 +143,7 @@ void metric_sum(const Statistics *s, double *sums)
 
 double metric_score(int metric, const double *sums)
 {
-    if (metric == METRIC_BLEU) return bleu_score(sums).score;
-    if (metric == METRIC_TER) return ter_score(sums);
-    return chrf_score(sums, metric == METRIC_CHRF_WORDS ? CHRF_WORDS : 0);
+    return table[metric].score(sums);
 }
 
 void metric_signature(int metric, const MetricOptions *o, size_t references, size_t resamples,
@@ -119,5 +154,5 @@ void metric_signature(int metric, const MetricOptions *o, size_t references, siz
     option_value(TOKENIZE_NAMES, o->tokenize, tokenize);
     snprintf(how, sizeof how, table[metric].how, tokenize);
     snprintf(out, METRIC_SIGNATURE, "nrefs:%zu|%scase:%s|%s|version:%s", references, drawn,
-             o->lowercase || metric == METRIC_TER ? "lc" : "mixed", how, version);
+             o->lowercase || table[metric].lower ? "lc" : "mixed", how, version);
 }

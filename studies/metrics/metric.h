@@ -100,6 +100,7 @@ double ter_score(const double *sums);
 /* ---- metric.c ------------------------------------------------------------------------------ */
 
 enum { METRIC_BLEU, METRIC_CHRF, METRIC_CHRF_WORDS, METRIC_TER, METRICS };
+#define METRIC_NAMES "bleu|chrf|chrf++|ter"    /* as options have them, in this order */
 enum { METRIC_WIDTH = CHRF_WORDS_STATISTICS }; /* the most statistics of a line that a metric has */
 
 typedef struct {

@@ -23,6 +23,7 @@ static const Column columns[] = {
     VALUE("brevity", .words = "BLEU's factor for short translations, of the test text"),
     VALUE("sentences_per_s", .words = "speed of translating the test text"),
     {0}};
+_Static_assert(sizeof columns / sizeof *columns == SPEED + 2, "each metric has its column");
 
 static int wanted(const Study *u)
 {
