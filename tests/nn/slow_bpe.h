@@ -284,10 +284,9 @@ static inline void shuffle_merges(void)
 {
     for (int i = merges - 1; i > 0; i--) {
         size_t j = draw((size_t)i + 1);
-        char a[NAME], b[NAME];
-        strcpy(a, merge[i].a), strcpy(b, merge[i].b);
-        strcpy(merge[i].a, merge[j].a), strcpy(merge[i].b, merge[j].b);
-        strcpy(merge[j].a, a), strcpy(merge[j].b, b);
+        __typeof__(*merge) kept = merge[i];
+        merge[i] = merge[j];
+        merge[j] = kept;
     }
 }
 
