@@ -109,7 +109,7 @@ TESTS  = $(TESTSRC:%.c=$(B)/%)
 READERS = ode/scheme/scheme ode/scheme/butcher ode/scheme/statement ode/scheme/expression ode/scheme/zoo ode/field/system_file ode/field/formula studies/tools/option studies/tools/csv \
           studies/model/network studies/model/metadata nn/text/read nn/text/words nn/text/text nn/text/vocab nn/text/corpus nn/text/folder nn/text/bpe nn/text/bpe_learn nn/text/numbers nn/text/pairs \
           nn/model/store_in nn/model/store_model studies/metrics/lines studies/metrics/tokenise studies/metrics/detokenise studies/finetune/labelled studies/serve/request
-FUZZED  = $(READERS) ode/scheme/table ode/scheme/compose ode/scheme/kinds ode/scheme/pair ode/scheme/print ode/scheme/split ode/field/program studies/tools/output studies/tools/sheet studies/tools/nearest \
+FUZZED  = $(READERS) ode/scheme/table ode/scheme/compose ode/scheme/kinds ode/scheme/pair ode/scheme/print ode/scheme/split ode/field/program studies/tools/output studies/tools/sheet kernels/nearest \
           studies/plot/plot studies/plot/gnuplot studies/metrics/symbols studies/metrics/metric studies/metrics/bleu \
           studies/metrics/chrf studies/metrics/ter studies/metrics/bootstrap studies/metrics/agreement \
           nn/text/tokenizer nn/text/tokenizer_read nn/text/normalise nn/text/pretokens nn/foreign/foreign nn/foreign/family \

@@ -11,7 +11,7 @@
 #include "kernels/threads.h"
 #include "studies/plot/plot.h"
 #include "studies/tools/help.h"
-#include "studies/tools/nearest.h"
+#include "kernels/nearest.h"
 #include "studies/tools/record.h"
 #include "studies/tools/start.h"
 #include "studies/tools/waiting.h"

@@ -84,6 +84,14 @@ int cursor_end(Cursor *c, const char *expected)
     return c->at == c->end ? 0 : cursor_error(c, "expected %s", expected);
 }
 
+int cursor_behind_term(Cursor *c, const char *expected)
+{
+    cursor_blanks(c);
+    int factor = c->at < c->end && (isalnum((unsigned char)*c->at) || strchr("_(", *c->at));
+    return cursor_error(c, factor ? "expected '*' between two factors: 1/2*k1" : "expected %s",
+                        expected);
+}
+
 int cursor_integer(Cursor *c, long most, long *out)
 {
     cursor_blanks(c);
@@ -207,7 +215,8 @@ static int power(Parser *p, mpq_t x, const mpq_t e)
         return cursor_error(c, "expected a base other than zero for a power %s zero",
                             mpq_sgn(e) < 0 ? "below" : "of");
     if (d > 1 && mpq_sgn(x) < 0)
-        return cursor_error(c, "expected a base of at least zero for a root");
+        return cursor_error(
+            c, "expected a number of at least zero under a root: coefficients are real");
     if (d > 1 && mpq_sgn(x) > 0) root(x, d, &p->table->exact);
     if (mpq_sgn(e) < 0) mpq_inv(x, x);
     if ((mpz_sizeinbase(mpq_numref(x), 2) + mpz_sizeinbase(mpq_denref(x), 2)) * n >
@@ -379,6 +388,38 @@ long expression_slope(const char *word)
     return strtol(word + 1, NULL, 10);
 }
 
+/* What people write in the place of a state, a slope or a coefficient, and what stands there in this language. */
+static const struct {
+    const char *word, *instead;
+} usual[] = {
+    {"h", "a slope is an increment already, h times the operator: write 1/2*k1, not 1/2*h*k1"},
+    {"dt", "a slope is an increment already, h times the operator: write 1/2*k1, not 1/2*dt*k1"},
+    {"t", "time is not written, or behind the argument as a part of the step: H(y + 1/2*k1 @ 1/2)"},
+    {"y_n", "the state is y, past ones are y[-1], y[-2], ..."},
+    {"yn", "the state is y, past ones are y[-1], y[-2], ..."},
+    {"u", "the state is y, past ones are y[-1], y[-2], ..."},
+    {"x", "the state is y, past ones are y[-1], y[-2], ..."}};
+
+/* Objects to a name that is not set. */
+static int unset(Parser *p, const char *word, const char *at)
+{
+    Cursor *c = &p->cursor;
+    int applied = cursor_take(c, "(");
+    c->at = at;
+    if (word[1] == 0 && memchr(table_letters, word[0], OPS))
+        return cursor_error(c,
+                            applied ? "expected a slope: an operator has a stage of its own, k1 = "
+                                      "%s(...), and k1 stands here"
+                                    : "expected a coefficient: an operator stands behind it "
+                                      "without '*', as in flow 1/2 %s",
+                            word);
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (strcmp(word, usual[i].word) == 0)
+            return cursor_error(c, "expected a name that is set before it is used; '%s' is not: %s",
+                                word, usual[i].instead);
+    return cursor_error(c, "expected a name that is set before it is used; '%s' is not", word);
+}
+
 static int parse_name(Parser *p, const char *word, const char *at, Row *out)
 {
     if (strcmp(word, "y") == 0) return parse_state(p, out);
@@ -389,9 +430,7 @@ static int parse_name(Parser *p, const char *word, const char *at, Row *out)
         TRY(row_one(&number, rational_one));
         return multiply(p, &number, &p->binding[i].value, out);
     }
-    p->cursor.at = at;
-    return cursor_error(&p->cursor, "expected a name that is set before it is used; '%s' is not",
-                        word);
+    return unset(p, word, at);
 }
 
 static int parse_group(Parser *p, Row *out)
@@ -400,7 +439,7 @@ static int parse_group(Parser *p, Row *out)
         return cursor_error(&p->cursor, "expected at most %d nested parentheses", DEPTH_MAX);
     TRY(parse_sum(p, out));
     p->depth--;
-    return cursor_expect(&p->cursor, ")");
+    return cursor_take(&p->cursor, ")") ? 0 : cursor_behind_term(&p->cursor, "')'");
 }
 
 /* Raises x's number to the exponent in place; x must be a number. */

@@ -46,6 +46,8 @@ int cursor_expect(Cursor *c, const char *s);
 int cursor_word(Cursor *c, char *out, size_t bytes);
 /* Checks that the rest is blank. */
 int cursor_end(Cursor *c, const char *expected);
+/* Objects to what stands behind a term of a sum, where `expected` or another term could: a missing '*' is told. */
+int cursor_behind_term(Cursor *c, const char *expected);
 /* Reads digits into a number of at most `most`. */
 int cursor_integer(Cursor *c, long most, long *out);
 

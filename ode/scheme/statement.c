@@ -181,6 +181,13 @@ int statement_evaluations(Parser *p)
 
 /* ---- statements ---------------------------------------------------------------------------------- */
 
+/* Checks that a line ends behind its last term. */
+static int end_of_sum(Cursor *c)
+{
+    cursor_blanks(c);
+    return c->at == c->end ? 0 : cursor_behind_term(c, "an operator or the end of the line");
+}
+
 static int check_row(Parser *p, const Row *r, const char *what)
 {
     for (size_t i = 0; i < r->terms; i++)
@@ -217,6 +224,9 @@ static int read_stage(Parser *p, size_t number)
                             p->table->stages + 1);
     TRY(cursor_expect(c, "="));
     TRY(parse_head(p, &h));
+    if (cursor_take(c, "'"))
+        return cursor_error(c, "expected '(': a derivative stands in solve(1/2 H)(...) and "
+                               "phi1(1/2 H)(...) alone");
     TRY(cursor_expect(c, "("));
     p->in_stage = !h.phi; /* an increment is known before its stage */
     int code = expression_parse(p, &row);
@@ -224,7 +234,7 @@ static int read_stage(Parser *p, size_t number)
     TRY(code);
     int timed = cursor_take(c, "@");
     if (timed) TRY(expression_number(p, at));
-    if (!cursor_take(c, ")")) return cursor_error(c, "expected an operator, '@' or ')'");
+    if (!cursor_take(c, ")")) return cursor_behind_term(c, "an operator, '@' or ')'");
     TRY(cursor_end(c, "an operator or the end of the line"));
     TRY(check_row(p, &row, "a stage's argument"));
     if (h.phi) TRY(check_increment(p, &h, &row, timed));
@@ -264,7 +274,7 @@ static int read_update(Parser *p)
     p->in_update = 1;
     int code = expression_parse(p, &t->update);
     p->in_update = 0;
-    if (code == 0) code = cursor_end(&p->cursor, "an operator or the end of the line");
+    if (code == 0) code = end_of_sum(&p->cursor);
     if (code == 0) code = check_row(p, &t->update, "the update");
     return code == 0 ? fold_dense(p, &t->update) : code;
 }
@@ -279,7 +289,7 @@ static int read_error(Parser *p)
     cursor_blanks(c);
     p->error = *c;
     TRY(expression_parse(p, r));
-    TRY(cursor_end(c, "an operator or the end of the line"));
+    TRY(end_of_sum(c));
     for (size_t i = 0; i < r->terms; i++)
         if (r->term[i].eval < 0 || r->term[i].past || r->term[i].symbols)
             return cursor_error(&p->error,
@@ -301,7 +311,9 @@ static int read_flow(Parser *p)
     if (!operator_stands(&p->cursor)) TRY(expression_number(p, c));
     TRY(parse_operator(p, COLOURS, &op, &set));
     if (op == OP_C) t->colours = 3;
-    TRY(cursor_end(&p->cursor, "the end of the line after the operator"));
+    TRY(cursor_end(&p->cursor,
+                   "the end of the line after the operator: a fraction stands before it, "
+                   "as in flow 1/2 F"));
     TRY(memory_more(&t->flow, t->flows, sizeof(Flow)));
     Flow *f = &t->flow[t->flows++];
     *f = (Flow){.op = op, .set = set};
@@ -381,7 +393,7 @@ static int read_let(Parser *p)
     ROW(value);
     TRY(new_name(p, name));
     TRY(expression_parse(p, &value));
-    TRY(cursor_end(&p->cursor, "an operator or the end of the line"));
+    TRY(end_of_sum(&p->cursor));
     for (size_t i = 0; i < value.terms; i++)
         if (value.term[i].eval != EXPR_ONE)
             return cursor_error(&p->cursor,
@@ -414,7 +426,7 @@ static int read_learn(Parser *p)
     p->bindings--; /* not yet set while its own start is read */
     int code = expression_number(p, s->start);
     p->bindings++;
-    return code == 0 ? cursor_end(&p->cursor, "an operator or the end of the line") : code;
+    return code == 0 ? end_of_sum(&p->cursor) : code;
 }
 
 static int gate_input(Parser *p, Symbol *s)

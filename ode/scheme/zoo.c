@@ -2,6 +2,8 @@
  * pattern (made.c; -layer, -F, -G, -decoder) are written as texts and parsed, so the language is the only way into a table. */
 #include "kernels/error.h"
 #include "kernels/file.h"
+#include "kernels/memory.h"
+#include "kernels/nearest.h"
 #include "kernels/scoped.h"
 #include "kernels/text.h"
 #include "ode/scheme/made.h"
@@ -10,6 +12,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 TEXT_EMBED(zoo_text, "ode/scheme/zoo.scheme");
 
@@ -113,37 +116,45 @@ static int write_form(const Zoo *z, const char *name, FILE *f, int *made)
 
 /* ---- look-up ------------------------------------------------------------------------------------------ */
 
-/* Returns the edit distance (Levenshtein 1966), for the name nearest to a misspelt one. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t n = strlen(b), row[TABLE_NAME + 1];
-    for (size_t j = 0; j <= n; j++) row[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            size_t best = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            if (row[j] + 1 < best) best = row[j] + 1;
-            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[n];
-}
+/* Names that other programs and textbooks give to schemes that are here under another name: SciPy, MATLAB, GSL, Hairer's
+ * codes, DifferentialEquations.jl. Upper and lower case are the same. */
+static const struct {
+    const char *theirs, *ours;
+} elsewhere[] = {{"dopri5", "dormand-prince"},
+                 {"rk45", "dormand-prince"},
+                 {"ode45", "dormand-prince"},
+                 {"dp5", "dormand-prince"},
+                 {"rk23", "bogacki-shampine"},
+                 {"ode23", "bogacki-shampine"},
+                 {"bs3", "bogacki-shampine"},
+                 {"rkf45", "fehlberg"},
+                 {"rkck", "cash-karp"},
+                 {"radau", "radau-iia5"},
+                 {"radau5", "radau-iia5"},
+                 {"rodas", "rodas4"},
+                 {"crank-nicolson", "trapezoid"},
+                 {"backward-euler", "implicit-euler"},
+                 {"forward-euler", "euler"},
+                 {"verlet", "stoermer-verlet"},
+                 {"strang", "strang-marchuk"},
+                 {"lie", "lie-trotter"},
+                 {"rk2", "heun"}};
 
 static int unknown(const Zoo *z, const char *name)
 {
-    const char *near = NULL;
-    size_t best = strlen(name) / 3 + 1 > 3 ? strlen(name) / 3 + 1 : 3; /* more is another word */
-    for (size_t i = 0; i < z->count; i++) {
-        size_t d = distance(name, z->scheme[i]->name);
-        if (d < best) best = d, near = z->scheme[i]->name;
-    }
+    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+        if (strcasecmp(name, elsewhere[i].theirs) == 0)
+            return error_set(ERR_INPUT,
+                             "unknown scheme '%.60s'; here it is called '%s'; 'trotter schemes' "
+                             "lists them, --scheme-file adds some",
+                             name, elsewhere[i].ours);
+    SCOPED(memory_drop) const char **known = memory_new(z->count + 1, sizeof *known);
+    if (!known) return ERR_MEMORY;
+    for (size_t i = 0; i < z->count; i++) known[i] = z->scheme[i]->name;
     return error_set(
         ERR_INPUT,
-        "unknown scheme '%.60s'%s%s%s; 'trotter schemes' lists them, --scheme-file adds some", name,
-        near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
+        "unknown scheme '%.60s'%s; 'trotter schemes' lists them, --scheme-file adds some", name,
+        nearest_words(name, known, z->count));
 }
 
 typedef struct {

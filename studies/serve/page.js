@@ -384,9 +384,8 @@ function sayWrong(words) {
     $("scheme-wrong").replaceChildren(button);
 }
 
-/* Asks for a part, shows it, and marks what stands there as old meanwhile. */
+/* Asks for a part and shows it; until then, and where it is refused, what stands there is marked as old. */
 async function tell(name, box, show, text, signal) {
-    box.classList.add("waiting");
     try {
         const answer = await ask(name, { text }, signal);
         drawn[name] = () => show(answer);
@@ -412,6 +411,7 @@ async function showScheme() {
         told.replaceChildren(...nodes(html));
         told.querySelectorAll("section.scheme").forEach((s, i, all) => all.length > 1 && s.classList.add("marked", "c" + i % COLOURS));
     };
+    for (const box of [told, $("scheme-region"), $("scheme-order")]) box.classList.add("waiting");
     if (!await tell("check", told, show, text, signal)) return;
     tell("region", $("scheme-region"), drawRegion, text, signal);
     tell("order", $("scheme-order"), drawOrder, text, signal);

@@ -49,13 +49,45 @@ static int read_text(const Request *r, Selection *s)
 
 /* ---- order and terms ------------------------------------------------------------------------------- */
 
+/* Says how far the scheme is stable from 0 on: "on the imaginary axis to 2.828 i", or "on all of it". */
+static void put_limit(FILE *f, const char *axis, double end, const char *unit)
+{
+    char number[32];
+    if (isnan(end)) return;
+    fprintf(f, "on %s%s axis", isinf(end) ? "all of the " : "the ", axis);
+    if (isinf(end)) return;
+    snprintf(number, sizeof number, "%.4g", end);
+    fputs(" to ", f);
+    formula_put(f, number);
+    fputs(unit, f);
+}
+
+static int put_stability(FILE *f, const Table *t)
+{
+    double real, imag;
+    Stiff stiff;
+    TRY(stability_limits(t, &real, &imag));
+    TRY(stability_stiff(t, &stiff));
+    put_limit(f, "negative real", real, "");
+    fputs(isnan(real) || isnan(imag) ? "" : ", ", f);
+    put_limit(f, "imaginary", imag, "&nbsp;i");
+    if (stiff.a_stable == TOLD_NOT) return 0;
+    fprintf(f, ".</dd>\n<dt>stiff</dt><dd>%s",
+            stiff.l_stable == TOLD_YES   ? "A-stable and L-stable"
+            : stiff.a_stable == TOLD_YES ? "A-stable, not L-stable"
+                                         : "not A-stable");
+    if (stiff.a_stable != TOLD_YES && stiff.alpha > 0)
+        fprintf(f, ", A(α)-stable with α = %.4g°", stiff.alpha);
+    if (stiff.l_stable != TOLD_YES && isfinite(stiff.r_infinity))
+        fprintf(f, "; |R(∞)| = %.4g", stiff.r_infinity);
+    if (stiff.colour >= 0) fprintf(f, " (of the implicit %c alone)", table_letters[stiff.colour]);
+    return 0;
+}
+
 static int put_facts(FILE *f, const Table *t)
 {
-    char limit[2][32];
-    double real, imag;
     Theory theory;
     TRY(theory_search(t, TREE_MAX_1, &theory));
-    TRY(stability_limits(t, &real, &imag));
     page_print(f, "<section class=\"scheme\">\n<h3>%s</h3>\n", t->name);
     if (t->title) page_print(f, "<p class=\"soft\">%s</p>\n", t->title);
     fprintf(f,
@@ -66,13 +98,9 @@ static int put_facts(FILE *f, const Table *t)
     for (int op = 0, some = 0; op < t->colours; op++)
         if (table_evals(t, op))
             fprintf(f, "%s%zu&nbsp;%c", some++ ? " + " : "", table_evals(t, op), table_letters[op]);
-    snprintf(limit[0], sizeof *limit, "%.4g", real);
-    snprintf(limit[1], sizeof *limit, "%.4g", imag);
-    fputs("</dd>\n<dt>stable</dt><dd>on the real axis from ", f);
-    formula_put(f, limit[0]);
-    fputs(", on the imaginary axis to ", f);
-    formula_put(f, limit[1]);
-    fputs("&nbsp;i</dd>\n</dl>\n", f);
+    fputs("</dd>\n<dt>stable</dt><dd>", f);
+    TRY(put_stability(f, t));
+    fputs("</dd>\n</dl>\n", f);
     return 0;
 }
 

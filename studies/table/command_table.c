@@ -7,7 +7,7 @@
 #include "studies/plot/plot.h"
 #include "studies/table/runtable.h"
 #include "studies/tools/command.h"
-#include "studies/tools/nearest.h"
+#include "kernels/nearest.h"
 
 /* The row of a design. SIZE_MAX: none. */
 typedef struct {

@@ -6,7 +6,7 @@
 
 #include "kernels/error.h"
 #include "studies/table/runtable.h"
-#include "studies/tools/nearest.h"
+#include "kernels/nearest.h"
 
 /* A column of any of the files, and what its cells hold. */
 typedef struct {

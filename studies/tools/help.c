@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "studies/tools/nearest.h"
+#include "kernels/nearest.h"
 
 typedef struct {
     FILE *f;

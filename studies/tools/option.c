@@ -13,7 +13,7 @@
 
 #include "kernels/error.h"
 #include "kernels/file.h"
-#include "studies/tools/nearest.h"
+#include "kernels/nearest.h"
 
 typedef struct {
     const Option *option;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
-#include "studies/tools/nearest.h"
+#include "kernels/nearest.h"
 #include "studies/tools/sheet_cells.h"
 
 /* Chooses the columns that people see: those with a place in the order of their places, or all where none

@@ -4,7 +4,7 @@
 
 #include "studies/verify/claims.h"
 #include "studies/tools/command.h"
-#include "studies/tools/nearest.h"
+#include "kernels/nearest.h"
 #include "studies/tools/select.h"
 
 enum { CLAIMS_MOST = 256, OWN_MOST = 64, VERDICT_BYTES = 512, TEXT_WIDTH = 92 };

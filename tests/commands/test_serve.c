@@ -284,6 +284,11 @@ TEST(schemes_are_told)
     must_say(ask_scheme("check", SCHEME), 200, "<b class=\"order\">2</b>");
     must_say(200, 200, "alttext=\"1/12 H&#39;&#39;(H,H)\"");
     assert_null(html_unbalanced(body));
+    must_say(ask_scheme("check", "scheme b\nk1 = H(y + k1)\ny' = y + k1\n"), 200,
+             "on all of the negative real axis, on all of the imaginary axis");
+    must_say(200, 200, "A-stable and L-stable");
+    must_say(ask_scheme("check", "scheme m\nk1 = H(y + 1/2*k1)\ny' = y + k1\n"), 200,
+             "A-stable, not L-stable; |R(∞)| = 1");
     must_say(ask_scheme("check", "scheme s\nflow 1/2 G\nflow F\nflow 1/2 G\n"), 200,
              "alttext=\"1/12 [F,[F,G]]\"");
     must_say(ask_scheme("check", "scheme a\nflow\n"), 200, "scheme:2:5: expected a number");

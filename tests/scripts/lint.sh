@@ -15,7 +15,7 @@ format() { clang-format --dry-run -Werror --style=file "$@" 2>&1 | grep -E '^[^ 
 
 # ---- layering: which rooms a room may include from
 #   room:  allowed rooms (or single files)
-base='kernels/clock.h kernels/error.h kernels/file.h kernels/memory.h kernels/parsed.h kernels/quiet.h kernels/random.h kernels/scoped.h kernels/text.h kernels/tick.h'
+base='kernels/clock.h kernels/error.h kernels/file.h kernels/memory.h kernels/nearest.h kernels/parsed.h kernels/quiet.h kernels/random.h kernels/scoped.h kernels/text.h kernels/tick.h'
 rules="kernels: kernels
 ode: ode
 ode/scheme: ode/scheme $base

@@ -1,5 +1,5 @@
 /* nearest.c: computes the edit distance by its recurrence, one row of the table after another. */
-#include "studies/tools/nearest.h"
+#include "kernels/nearest.h"
 
 #include <stdio.h>
 #include <string.h>
