@@ -1,0 +1,47 @@
+/* test_plain_schemes.c: every scheme as a network, computed by the engine and by the whole model in one file. */
+#include "tests/lib/test.h"
+
+#include "tests/lib/bridged.h"
+#include "tests/lib/plain_model.h"
+
+static int setup(void **state)
+{
+    (void)state;
+    return bridged_open(MORE_SCHEMES);
+}
+
+/* Layers enough for the longest history. */
+enum { LAYERS = 3, ABOVE = 2 };
+
+static ModelConfig config_of(const Plan *p)
+{
+    ModelConfig c = tiny_config();
+    c.dropout = 0;
+    if (p->sides > 1) c.max_source = c.max_source_length = TINY_SOURCE;
+    return c;
+}
+
+static void check(const Table *encoder, const Table *scheme)
+{
+    Plan *p = plan_of(encoder, scheme, options(ABOVE, LAYERS));
+    OWN_MODEL *m = shaken(p, config_of(p), .3, 1, 1);
+    Batch x = tiny_batch_of(m);
+    plain_agrees(m, &x, scheme->name, 0);
+}
+
+TEST(every_scheme)
+{
+    OWN_TABLES list =
+        schemes_of("all,word:ssfsff,sandwich:3-1,looped:2,dial:2-1/2,x-first,x-learned");
+    assert_true(list.count > 40);
+    for (size_t i = 0; i < list.count; i++) check(NULL, list.table[i]);
+}
+
+TEST(every_decoder)
+{
+    OWN_TABLES list = schemes_of(MANY_DECODERS);
+    OWN_TABLE *encoder = euler_named("rk2-gate");
+    for (size_t i = 0; i < list.count; i++) check(encoder, list.table[i]);
+}
+
+TEST_MAIN(setup, zoo_end)
