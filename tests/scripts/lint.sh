@@ -1,7 +1,7 @@
 #!/bin/sh
 # lint.sh: checks formatting (clang-format), layering (which room includes which), that READMEs name every file of
-# their folder, that no file has a machine's paths, that gnuplot scripts are made of literals alone, that both pages
-# of findings have the same sentences, and that sources begin with their own name. Each check first has to object to a
+# their folder, that no file has a machine's paths, that gnuplot scripts are made of literals alone, that the first
+# README's table of findings has the sentences with which the findings begin, and that sources begin with their own name. Each check first has to object to a
 # file that breaks its rule.
 cd "$(dirname "$0")/../.." || exit 1
 failed=0
@@ -119,8 +119,23 @@ unlisted() {
     done
 }
 
-# ---- findings: prints the numbered sentences of page $1 that page $2 does not have word for word
-untold() { grep '^[0-9]\. ' "$1" | grep -vxFf "$2"; }
+# ---- findings: page $1 has numbered lines "N. **Question** Answer *How sure:* How sure. More."; page $2 has a table with a row
+# "| N | Question | Answer | How sure | where |" for each. Prints the numbers of lines without a row that has their
+# beginning word for word, and of rows without a line.
+untold() {
+    awk '
+        FNR == 1 { page++ }
+        page == 1 && /^\| [0-9]+ \|/ {
+            split($0, cell, / *\| */)
+            begins[cell[2]] = cell[2] ". **" cell[3] "** " cell[4] " *How sure:* " cell[5]
+            next
+        }
+        page == 2 && /^[0-9]+\. / {
+            n = $0; sub(/\..*/, "", n); told[n] = 1
+            if (!(n in begins) || index($0 " ", begins[n] " ") != 1) print n
+        }
+        END { for (n in begins) if (!(n in told)) print n }' "$2" "$1"
+}
 
 # ---- negative controls
 mkdir -p "$bad/ode"
@@ -164,10 +179,12 @@ printf 'Reading order: `first.h`, `part_*.c`, and a word of second.c\n' >"$bad/R
 [ "$(unlisted "$bad/README.md" first.c first.h part_one.c second.c)" = second.c ] ||
     say "the check of READMEs does not tell a file that one names from one that it does not"
 
-printf '1. A sentence.\n2. Another.\n' >"$bad/found.md"
-printf 'Words\n2. Another.\n1. A sentence, changed.\n' >"$bad/README.md"
-[ "$(untold "$bad/found.md" "$bad/README.md")" = '1. A sentence.' ] ||
-    say "the check of findings does not tell a sentence that both pages have from one that differs"
+finding() { printf '%s. **Is it?** %s *How sure:* Planned. More.\n' "$1" "$2"; }
+row() { printf '| %s | Is it? | %s | %s | [page](page.md) |\n' "$1" "$2" "$3"; }
+{ finding 1 'Yes, 1.2.' && finding 2 No. && finding 3 No. && finding 4 No.; } >"$bad/found.md"
+{ echo Words && row 1 'Yes, 1.3.' Planned. && row 2 No. Planned. && row 3 No. Not. && row 5 No. Planned.; } >"$bad/README.md"
+[ "$(untold "$bad/found.md" "$bad/README.md" | sort | xargs)" = '1 3 4 5' ] ||
+    say "the check of findings does not tell a row that has a finding's words from one that differs, lacks or has none"
 
 # ---- the repository
 for room in kernels ode nn bridge studies $(ls -d kernels/*/ ode/*/ nn/*/ studies/*/ tests/*/ | sed 's|/$||'); do
@@ -205,7 +222,8 @@ found=$(git ls-files tests 2>/dev/null | grep '\.[ch]$' | grep -v '^tests/lib/te
 $found"
 
 found=$(untold studies/results/README.md README.md)
-[ -z "$found" ] || say "a finding of studies/results/README.md that README.md does not have word for word:
+grep -q '^1\. ' studies/results/README.md || say "studies/results/README.md has no numbered findings"
+[ -z "$found" ] || say "findings of studies/results/README.md whose beginning is no row of README.md, or rows without one:
 $found"
 
 found=$(unnamed $(git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cpp' 2>/dev/null))
