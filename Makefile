@@ -475,16 +475,9 @@ run-tests:
 	@sh tests/scripts/run.sh $(B) $(VARIANTS) $(TESTS)
 .PHONY: run-tests
 
-# Four of the 13 designs of studies/results/one-layer in small: the start of the King James text, read often enough that
-# every run is past its best epoch. Other seeds rank them alike (7 to 11 did).
-DEMO = --scheme transformer,looped:2,strang-marchuk:heun,rk4-layer \
-       --corpus nn/kjv/kjv.train.txt --parts 5,5,90 --eval-tokens 20000 --vocabulary 1000 --activation gelu --dropout 0 --truncation 4 \
-       --layers 1 --width 64 --inner 256 --heads 4 --sequence 32 --batch-tokens 512 --rate 8e-3 --warmup 100 --schedule linear \
-       --epochs 12 --seeds 5 --threads 2
-
+# An illustration in small of four of the 13 designs of studies/results/one-layer; demo.sh has the recipe.
 demo: build
-	build/trotter compare $(DEMO) --out out/demo
-	@echo "This repeats, in small, four designs of studies/results/one-layer: 125.9, 122.9, 122.8 and 120.5 there, on the Penn Treebank."
+	@sh studies/scripts/demo.sh out/demo
 
 gallery: build
 	@sh studies/scripts/gallery.sh build/trotter studies/scripts/gallery.txt out/gallery

@@ -11,14 +11,17 @@ static void print_tuning(const Study *u, int brief, FILE *f)
     if (!options_flag(o, "tune"))
         fprintf(f, "rate %s, dropout %s", options_text(o, "rate"), options_text(o, "dropout"));
     else if (brief)
-        fprintf(f, "rate and dropout tuned for each row");
+        fprintf(f, "%s tuned for each row",
+                study_tunes_epochs(u) ? "rate, dropout and length" : "rate and dropout");
     else
         fprintf(
             f,
-            "all rows are tuned alike: each has the rate (of %s) and the dropout (of %s) that\ngive the lowest "
+            "all rows are tuned alike: each has the rate (of %s) and the dropout (of %s)%s%s%s that\ngive the lowest "
             "validation perplexity with seed %zu; the test text was opened after the last choice (study.log)",
             options_text(o, "tune-rate"), options_text(o, "tune-dropout"),
-            options_size(o, "tune-seed"));
+            study_tunes_epochs(u) ? " and the epochs (of " : "",
+            study_tunes_epochs(u) ? options_text(o, "tune-epochs") : "",
+            study_tunes_epochs(u) ? ")" : "", options_size(o, "tune-seed"));
 }
 
 /* Returns 1 where the maps of two schemes, whose designs begin at i and j, are the same at every depth. */

@@ -1,6 +1,7 @@
 /* compare_table.c: the tables of a comparison of schemes: a row a run, a row a design, correlations. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bridge/truncation.h"
@@ -86,6 +87,8 @@ const Column compare_columns[] = {
     VALUE("test_high"),
     VALUE("rate", .page = 16),
     VALUE("dropout", .page = 17),
+    VALUE("epochs", .form = SHEET_FIXED, .page = 23, .sparse = 1,
+          .words = "length chosen by --tune-epochs"),
     VALUE("same_as", .words = "scheme that makes the same map"),
     VALUE("control_of", .words = "schemes for which this one is a control of equal evaluations"),
     VALUE("truncation", .digits = 3, .low = "truncation_low", .high = "truncation_high",
@@ -149,6 +152,8 @@ int compare_more(const void *study, const RunTable *t, size_t design, const char
         out->x = (double)study_count(d, "gaining", 0);
     else if (strcmp(name, "peak_bytes") == 0)
         out->x = most_bytes(d);
+    else if (strcmp(name, "epochs") == 0)
+        out->x = *d->epochs ? strtod(d->epochs, NULL) : (double)NAN;
     else if (strcmp(name, "evals") == 0) {
         snprintf(evals, sizeof evals, "%zu F + %zu G", table_evals(d->spec.scheme, OP_F),
                  table_evals(d->spec.scheme, OP_G));

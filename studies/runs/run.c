@@ -30,6 +30,8 @@ int runs_name(const RunSpec *s, char out[512])
         n += snprintf(out + n, 512 - (size_t)n, "-layers%zu", s->layers);
     if (s->untested && s->rate && s->dropout)
         n += snprintf(out + n, 512 - (size_t)n, "-rate%.31s-dropout%.31s", s->rate, s->dropout);
+    if (s->untested && s->epochs)
+        n += snprintf(out + n, 512 - (size_t)n, "-epochs%.31s", s->epochs);
     n += snprintf(out + n, 512 - (size_t)n, "-seed%llu", (unsigned long long)s->seed);
     for (char *c = out; *c; c++)
         if (*c == '/') *c = '_';

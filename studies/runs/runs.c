@@ -59,6 +59,7 @@ static int run_options(const Options *o, const RunSpec *s, Options **out)
                {"seed", seed},
                {"rate", s->rate},
                {"dropout", s->dropout},
+               {"epochs", s->epochs},
                {"untested", s->untested ? "yes" : NULL}};
     TRY(options_new(command_train.groups, out));
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
@@ -287,14 +288,16 @@ int runs_spare(const Runs *r, const RunSpec *s)
                         r->checksum, j.dir, 0);
 }
 
-/* Sets rate and dropout to a fixed value for a study with --tune, which chooses them itself. */
+/* Sets rate, dropout and epochs to a fixed value for a study with --tune, which chooses them itself (the last with
+ * --tune-epochs). */
 static int forget_tuned(const Options *o, Options *train)
 {
     static const char *const tuned[] = {"rate", "dropout"};
     if (!options_known(o, "tune") || !options_flag(o, "tune")) return 0;
     for (size_t i = 0; i < sizeof tuned / sizeof *tuned; i++)
         TRY(options_set(train, OPTION_ARGUMENT, "", tuned[i], "0.5"));
-    return 0;
+    return options_text(o, "tune-epochs") ? options_set(train, OPTION_ARGUMENT, "", "epochs", "1")
+                                          : 0;
 }
 
 /* Makes the options of these groups that all runs of the study share; the seeds are the runs' own. */

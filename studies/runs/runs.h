@@ -35,9 +35,9 @@ typedef struct {
     const Table *encoder;
     size_t encoder_layers;
     uint64_t seed;
-    const char *rate, *dropout; /* as written; NULL: the options' values */
-    int untested;               /* 1: for a choice; does not read the test text */
-    size_t numbers;             /* of the model; 0: not known */
+    const char *rate, *dropout, *epochs; /* as written; NULL: the options' values */
+    int untested;                        /* 1: for a choice; does not read the test text */
+    size_t numbers;                      /* of the model; 0: not known */
 } RunSpec;
 
 /* The numbers of result.csv; exact only for pairs, bits (a byte) only for a tokenizer's tokens, else NaN. */
@@ -60,7 +60,7 @@ enum { RUN_OPEN, RUN_BUSY /* another process has it */, RUN_THERE, RUN_TRAINED, 
 /* Makes DIR/runs. A failure of a run in another process counts only after this moment. */
 int runs_open(Runs *r);
 
-/* Writes the name of a run: "NAME[-layersN]-seedN", for a choice "NAME[-layersN]-rateX-dropoutP-seedN"; no two runs
+/* Writes the name of a run: "NAME[-layersN]-seedN", for a choice "NAME[-layersN]-rateX-dropoutP[-epochsE]-seedN"; no two runs
  * have the same. N = 1 is left out of -layersN unless NAME itself ends in -layersN. For pairs NAME-layersN is
  * ENCODER@N+DECODER@N. */
 int runs_name(const RunSpec *s, char out[512]);

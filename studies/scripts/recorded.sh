@@ -146,6 +146,12 @@ if [ -n "$wikitext" ]; then
     take masked/masked $tables
 fi
 
+# ---- the demo, and its table in the first README
+begin demo
+TROTTER=$program sh "$results/../scripts/demo.sh" "$work/new" >table.txt 2>words.txt || { cat words.txt >&2; exit 1; }
+take demo runs.csv compare.csv differences.csv
+sh "$results/../scripts/demo.sh" --table "$results/../../README.md"
+
 # ---- plots alone
 make_new order --system attention --scheme euler,strang-marchuk:heun,rk3,rk4
 take demo order.svg

@@ -4,7 +4,7 @@
  *
  *   open      the corpus is read, the kind makes its designs, a folder of another study is refused
  *   take      runs that have a row in DIR/runs.csv and no folder are finished
- *   tune      with --tune: rate and dropout of each design, by runs of the part `tuning` (study_tune.c)
+ *   tune      with --tune: rate, dropout and length of each design, by runs of the part `tuning` (study_tune.c)
  *   train     seed by seed, so that a study that is stopped has whole seeds of all designs (study_train.c)
  *   measure   each trained network by the rows of study_measures (study_measure.c)
  *   record    runs.csv, a row a run, made again whenever one ends; at last it is read back, and the kind's sheets are made of
@@ -27,7 +27,7 @@ enum { STUDY_ALSO = 2, STUDY_NAME = 2 * TABLE_NAME + 64, STUDY_VALUES = 32, STUD
 
 /* A point of the grid from which each design has its own chosen. */
 typedef struct {
-    char rate[32], dropout[32]; /* as written */
+    char rate[32], dropout[32], epochs[32]; /* as written; epochs "": the options' */
     uint64_t seed;
 } StudyPoint;
 
@@ -44,15 +44,16 @@ typedef struct {
 
 /* A map that is trained over seeds. */
 typedef struct {
-    char name[STUDY_NAME];      /* in tables; the only one of that name in its panel */
-    char label[STUDY_NAME];     /* in plots and words */
-    RunSpec spec;               /* of its runs; seed, rate and dropout are set by study_spec */
-    StudyRun *trial;            /* (points) for the choice; NULL: there is none */
-    char rate[32], dropout[32]; /* its own, chosen or recorded; "": the options' */
-    size_t same;                /* the first design that is the same map; itself */
-    size_t seeds;               /* trainings, from the study's first seed on */
-    StudyRun *run;              /* (seeds) */
-    void *own;                  /* the kind's, of design_bytes */
+    char name[STUDY_NAME];  /* in tables; the only one of that name in its panel */
+    char label[STUDY_NAME]; /* in plots and words */
+    RunSpec spec;           /* of its runs; seed, rate, dropout and epochs are set by study_spec */
+    StudyRun *trial;        /* (points) for the choice; NULL: there is none */
+    /* its own, chosen or recorded; "": the options' */
+    char rate[32], dropout[32], epochs[32];
+    size_t same;   /* the first design that is the same map; itself */
+    size_t seeds;  /* trainings, from the study's first seed on */
+    StudyRun *run; /* (seeds) */
+    void *own;     /* the kind's, of design_bytes */
 } StudyDesign;
 
 typedef struct StudyKind StudyKind;
@@ -197,7 +198,8 @@ int study_run_diverged(const Study *u, const StudyRun *r);
 /* Returns 1 where every run of a design has a folder, and so its log; where none has one. */
 int study_recorded(const StudyDesign *d);
 int study_has_logs(const StudyDesign *d);
-int study_tunes(const Study *u); /* 1: with --tune */
+int study_tunes(const Study *u);        /* 1: with --tune */
+int study_tunes_epochs(const Study *u); /* 1: with --tune-epochs */
 
 /* ---- trainings (study_train.c) ---- */
 
@@ -216,7 +218,7 @@ int study_train(Study *u, int trials, int wait, int follow);
 extern const OptionGroup study_tune_group;
 /* Makes the grid of the options. ERR_INPUT. */
 int study_grid(Study *u);
-/* Chooses rate and dropout of every design by validation perplexity with one seed. Designs whose runs are all recorded keep
+/* Chooses rate, dropout and length of every design by validation perplexity with one seed. Designs whose runs are all recorded keep
  * theirs. */
 int study_tune(Study *u);
 

@@ -46,11 +46,13 @@ RunSpec study_spec(const StudyDesign *d, const StudyRun *r)
 {
     RunSpec s = d->spec;
     const char *rate = r->point ? r->point->rate : d->rate,
-               *dropout = r->point ? r->point->dropout : d->dropout;
+               *dropout = r->point ? r->point->dropout : d->dropout,
+               *epochs = r->point ? r->point->epochs : d->epochs;
     s.seed = r->seed;
     s.untested = r->point != NULL;
     s.rate = *rate ? rate : NULL;
     s.dropout = *dropout ? dropout : NULL;
+    s.epochs = *epochs ? epochs : NULL;
     return s;
 }
 
@@ -78,4 +80,9 @@ int study_recorded(const StudyDesign *d)
 int study_tunes(const Study *u)
 {
     return options_known(u->options, "tune") && options_flag(u->options, "tune");
+}
+
+int study_tunes_epochs(const Study *u)
+{
+    return study_tunes(u) && options_text(u->options, "tune-epochs") != NULL;
 }

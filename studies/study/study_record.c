@@ -35,7 +35,10 @@ static RunValue common(const Study *u, const StudyDesign *d, const StudyRun *r, 
         {"layers", runtable_number((double)d->spec.layers)},
         {"encoder_layers", runtable_number((double)d->spec.encoder_layers)},
         {"seed", runtable_number((double)r->seed)},
-        {"epochs", runtable_number((double)options_size(o, "epochs"))},
+        {"epochs",
+         runtable_number(!s.epochs && study_tunes_epochs(u)
+                             ? (double)NAN
+                             : strtod(s.epochs ? s.epochs : options_text(o, "epochs"), NULL))},
         {"rate", runtable_number(open ? (double)NAN
                                       : strtod(s.rate ? s.rate : options_text(o, "rate"), NULL))},
         {"dropout",

@@ -23,7 +23,10 @@ void study_print_recipe(const Study *u, FILE *f)
     const Unit *unit = network_unit(&u->corpus.vocab);
     const Text *text = &u->corpus.text[SPLIT_TRAIN];
     char length[64];
-    network_length(o, length);
+    if (study_tunes_epochs(u))
+        snprintf(length, sizeof length, "the epochs chosen for each row");
+    else
+        network_length(o, length);
     fprintf(f, "Corpus %s has %zu training %ss", u->corpus.name,
             u->kind->pairs ? text->lines : text->tokens, u->kind->pairs ? "pair" : unit->token);
     if (u->corpus.left_out) fprintf(f, " (%zu longer ones are left out)", u->corpus.left_out);

@@ -41,6 +41,14 @@ static int is_none(const Csv *t, size_t row)
     return is_text(t, row, "part", "bound") || is_text(t, row, "valid_ppl", "");
 }
 
+/* Returns 1 where a row is of a training of this length. A run whose length is chosen takes that of its row. */
+static int is_length(const Study *u, const RunSpec *s, size_t row)
+{
+    if (!s->epochs && study_tunes_epochs(u)) return 1;
+    return is_number(&u->recorded, row, "epochs",
+                     strtod(s->epochs ? s->epochs : options_text(u->options, "epochs"), NULL));
+}
+
 static int is_row(const Study *u, const RunSpec *s, size_t row)
 {
     const Csv *t = &u->recorded;
@@ -53,8 +61,7 @@ static int is_row(const Study *u, const RunSpec *s, size_t row)
                        !is_number(t, row, "encoder_layers", (double)s->encoder_layers)))
         return 0;
     return is_number(t, row, "layers", (double)s->layers) &&
-           is_number(t, row, "seed", (double)s->seed) &&
-           is_number(t, row, "epochs", (double)options_size(u->options, "epochs")) &&
+           is_number(t, row, "seed", (double)s->seed) && is_length(u, s, row) &&
            (csv_column(t, "corpus") < 0 || is_text(t, row, "corpus", u->checksum));
 }
 
@@ -110,16 +117,17 @@ static int other_size(const Study *u, const RunSpec *s, double params)
 static int take_result(Study *u, const RunSpec *s, size_t row, RunResult *out)
 {
     const Csv *t = &u->recorded;
-    size_t epochs = options_size(u->options, "epochs");
+    double epochs = study_tunes_epochs(u) ? number_at(t, row, "epochs")
+                                          : (double)options_size(u->options, "epochs");
     u->taken[row] = 1;
     for (size_t i = 0; i < t->rows; i++)
         if (is_text(t, i, "part", "bound") && strcmp(csv_cell(t, i, 0), "unigram") == 0)
             TRY(check_unigram(u, i));
     TRY(runs_result(t, row, out));
     if (s->numbers && out->params != (double)s->numbers) return other_size(u, s, out->params);
-    if (out->best_epoch > (double)epochs) /* NaN: not told */
+    if (out->best_epoch > epochs) /* NaN: not told */
         return error_set(
-            ERR_INPUT, "%s: %s with seed %llu has best epoch %.0f of a training of %zu (--epochs)",
+            ERR_INPUT, "%s: %s with seed %llu has best epoch %.0f of a training of %.0f (--epochs)",
             t->file, s->scheme->name, (unsigned long long)s->seed, out->best_epoch, epochs);
     return 0;
 }
@@ -155,6 +163,7 @@ static int take_run(Study *u, StudyDesign *d, StudyRun *run)
     if (run->point) return 0;
     TRY(take_text(u, d, row, "rate", d->rate));
     TRY(take_text(u, d, row, "dropout", d->dropout));
+    if (study_tunes_epochs(u)) TRY(take_text(u, d, row, "epochs", d->epochs));
     for (const StudyMeasure *const *m = study_measures; *m; m++) {
         for (c = (*m)->columns; c->name; c++) *x++ = number_at(t, row, c->name);
         if ((*m)->load && (*m)->wanted(u) > 0 && !*csv_named(t, row, "diverged"))

@@ -288,6 +288,33 @@ TEST(test_tuning)
     shell_ok(
         "for d in tuned retuned; do cut -d, -f1-6,19-21 $d/runs.csv >$d/rows; done; test ! -e retuned/tune");
     assert_same_file("tuned", "retuned", "rows", 1);
+    /* lengths are tuned too: the runs have the length of the best row, and rows alone make the same table again */
+    run_ok(
+        "compare --scheme euler,macaron --seeds 2 --epochs 2 --tune --tune-rate 2e-2 --tune-dropout 0 "
+        "--tune-epochs 1,3 --csv --out lengths" TINY);
+    char *csv = strdup(out);
+    HAS(file_slurp("lengths/compare.md", NULL), "training took the epochs chosen for each row",
+        "and the epochs (of 1,3) that");
+    for (int i = 0; i < 2; i++) {
+        const char *scheme = i ? "macaron" : "euler";
+        shell_ok(
+            "awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } $1 == \"%s\" "
+            "{ if ($6 == \"tuning\") print $4, $at[\"epochs\"]; else runs[$at[\"epochs\"]]++ } "
+            "END { for (e in runs) print 1e9, e, runs[e] }' lengths/runs.csv | sort -g >tried && test $(wc -l <tried) = 3",
+            scheme);
+        double chosen, length, count;
+        file_read("tried", big, sizeof big);
+        assert_int_equal(
+            sscanf(big, "%lf %lf %*f %*f %*f %lf %lf", &best, &chosen, &length, &count), 4);
+        assert_true(best > 1 && length == chosen && count == 2);
+        assert_true(number(csv, formed("%s,", scheme), "epochs") == chosen);
+    }
+    shell_ok("grep -q '^epochs = ' lengths/tune/euler-rate2e-2-dropout0-epochs3-seed0/config.ini");
+    shell_ok("mkdir lengths-again && cp lengths/runs.csv lengths/config.ini lengths-again");
+    run_ok("compare --config lengths-again/config.ini --out lengths-again --csv");
+    must_count("lengths-again", ": trains ", 0);
+    assert_string_equal(out, csv);
+    free(csv);
     /* the control of the trap: the choice is made before the unreadable text is met */
     write_corpus("trap", "the zebra sat\n");
     assert_int_equal(

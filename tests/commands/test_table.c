@@ -211,6 +211,23 @@ TEST(recorded_tables)
     globfree(&found);
 }
 
+/* The demo's table in the first README is what the script makes of the recorded tables. Controls: a README with another
+ * figure in the table is not what it makes; without a mark it is refused and stays. */
+TEST(table_of_the_demo)
+{
+    shell_ok(
+        "ln -sfn \"$OLDPWD/studies\" studies && cp \"$OLDPWD/README.md\" page.md && cp page.md kept.md");
+    shell_ok("sh studies/scripts/demo.sh --table page.md && cmp page.md kept.md");
+    shell_ok(
+        "sed '/^<!-- demo: /,/^<!-- demo ends/s/| \\([0-9]*\\)\\.\\([0-9]\\) |/| \\11.\\2 |/' kept.md >page.md && "
+        "cp page.md spoilt.md && ! cmp -s page.md kept.md");
+    shell_ok(
+        "sh studies/scripts/demo.sh --table page.md && cmp page.md kept.md && ! cmp -s page.md spoilt.md");
+    shell_ok("grep -v '^<!-- demo ends' kept.md >page.md && cp page.md spoilt.md");
+    assert_int_equal(shell("sh studies/scripts/demo.sh --table page.md 2>refused"), 2);
+    shell_ok("cmp page.md spoilt.md && grep -q 'two marks' refused");
+}
+
 /* ---- equal maps, runs that diverged, errors of few seeds -------------------------------------------------- */
 
 /* Designs of 4, 3, 1 and 2 runs have the figures of a program that shares nothing with this one: sums in exact rounding
