@@ -6,14 +6,15 @@
 #                                            the top of the repository
 #   sh studies/scripts/demo.sh OUT --grid    trains the grid anew first, three times as long, and chooses by it
 #   sh studies/scripts/demo.sh --table FILE  trains nothing: rewrites the lines of FILE (README.md) between the marks
-#                                            `<!-- demo: ... -->` and `<!-- demo ends -->` from the recorded tables
+#                                            `<!-- demo: ... -->` and `<!-- demo ends -->`, and the row "that layer once
+#                                            trained", from the recorded tables
 #
 # Needs build/trotter (or TROTTER); the last needs awk alone.
 set -eu
 root=$(dirname "$0")/../..
 recorded=$root/studies/results/demo study=$root/studies/results/one-layer
 
-# Prints the table of README.md: of the demo's compare.csv and differences.csv, and of one-layer's compare.csv the perplexities of the
+# Prints the row of README.md on one trained layer and then its table: of the demo's compare.csv and differences.csv, and of one-layer's compare.csv the perplexities of the
 # same schemes.
 table() {
     awk '
@@ -48,8 +49,12 @@ table() {
                 at("evals_F"), at("evals_G"), at("rate"), at("epochs"), at("truncation"), half("truncation"),
                 at("valid_ppl"), less("validation"), at("test_ppl"), less("test"), at("best_epoch"), study[at("scheme")])
         }
+        at("scheme") == "strang-marchuk:heun" {
+            layer = sprintf("| that layer once trained | truncation error %.2f ± %.2f, perplexity %.1f | `compare` |", at("truncation"), half("truncation"), at("valid_ppl"))
+        }
         END {
             if (bad) exit bad
+            print layer
             print "| scheme | order | evaluations | rate; epochs | truncation error | validation | less the transformer | test | less the transformer | best epoch | the study: validation; test |"
             print "|---|--:|---|---|--:|--:|--:|--:|--:|--:|--:|"
             for (i = 1; i <= rows; i++) print row[i]
@@ -57,13 +62,15 @@ table() {
         }' "$study/compare.csv" "$recorded/differences.csv" "$recorded/compare.csv"
 }
 
-# Puts the table between the marks of a file.
+# Puts the table between the marks of a file, and the row where that row stands.
 rewrite() {
     rows=$(table)
     [ "$(grep -c '^<!-- demo: ' "$1")" = 1 ] && [ "$(grep -c '^<!-- demo ends -->' "$1")" = 1 ] ||
         { echo "demo.sh: $1 has not the two marks, once each, between which the table stands" >&2; exit 2; }
-    rows="$rows" awk '
-        /^<!-- demo: / { print; print ENVIRON["rows"]; inside = 1; next }
+    rows=$rows awk '
+        BEGIN { layer = rows = ENVIRON["rows"]; sub(/\n.*/, "", layer); sub(/^[^\n]*\n/, "", rows) }
+        /^\| that layer once trained \|/ { print layer; next }
+        /^<!-- demo: / { print; print rows; inside = 1; next }
         /^<!-- demo ends -->/ { inside = 0 }
         !inside' "$1" >"$1.new"
     cat "$1.new" >"$1"

@@ -223,6 +223,9 @@ TEST(table_of_the_demo)
         "cp page.md spoilt.md && ! cmp -s page.md kept.md");
     shell_ok(
         "sh studies/scripts/demo.sh --table page.md && cmp page.md kept.md && ! cmp -s page.md spoilt.md");
+    shell_ok(
+        "sed '/^| that layer once trained/s/perplexity /perplexity 1/' kept.md >page.md && ! cmp -s page.md kept.md");
+    shell_ok("sh studies/scripts/demo.sh --table page.md && cmp page.md kept.md");
     shell_ok("grep -v '^<!-- demo ends' kept.md >page.md && cp page.md spoilt.md");
     assert_int_equal(shell("sh studies/scripts/demo.sh --table page.md 2>refused"), 2);
     shell_ok("cmp page.md spoilt.md && grep -q 'two marks' refused");
