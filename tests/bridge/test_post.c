@@ -4,7 +4,6 @@
 #include "tests/lib/test.h"
 
 #include "tests/lib/bridged.h"
-#include "tests/lib/plain.h"
 #include "tests/lib/scratch.h"
 
 enum { TOKENS = 6, LAYERS = 2, STEPS = 6 };
@@ -73,13 +72,21 @@ static int slot_of(const Model *m, int layer, const SubStep *s)
     return slot;
 }
 
+static void norm_row(const double *w, const double *b, double *y)
+{
+    double mean = 0, square = 0;
+    for (size_t k = 0; k < D; k++) mean += y[k] / D;
+    for (size_t k = 0; k < D; k++) square += (y[k] - mean) * (y[k] - mean) / D;
+    for (size_t k = 0; k < D; k++) y[k] = (y[k] - mean) / sqrt(square + 1e-5) * w[k] + b[k];
+}
+
 static void layer_norm(Model *m, int layer, const SubStep *s, double *y)
 {
     const char *norm =
         formed("layers.%d.%s.%d.norm", layer, s->kind == SLOT_ATTENTION ? "attn" : "ffn", s->set);
     OWN_REALS *w = tiny_tensor(m, formed("%s.weight", norm)),
               *b = tiny_tensor(m, formed("%s.bias", norm));
-    for (size_t i = 0; i < TOKENS; i++) plain_norm(w, b, y + i * D, y + i * D);
+    for (size_t i = 0; i < TOKENS; i++) norm_row(w, b, y + i * D);
 }
 
 /* Takes the sub-steps by hand. spoil: a coefficient is off by 1e-6, in the last sub-step of the last

@@ -3,6 +3,7 @@
 #define TROTTER_TESTS_PLAIN_MODEL_H
 
 #include "kernels/error.h"
+#include "kernels/memory.h"
 #include "nn/plain.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/test.h"
@@ -20,6 +21,43 @@ static inline void plain_near(const char *what, const char *name, const double *
         if (!(fabs(a[i] - b[i]) <= plain_bound * fmax(most, 1)))
             fail_msg("%s: %s %zu of %zu is %.15g, and %.15g in one file", name, what, i, n, a[i],
                      b[i]);
+}
+
+/* Mistakes that a comparison has to see: of attention's masks, of what a plan's settings say, of one tensor. */
+enum { PLAIN_RIGHT, PLAIN_OTHER_MASK, PLAIN_OTHER_SCALE, PLAIN_OTHER_TENSOR, PLAIN_WRONGS };
+
+/* Returns the logits of a batch, of one file; wrong: with a mistake. n out: how many. Caller: memory_free. */
+static inline double *plain_logits(Model *m, const Batch *x, int wrong, size_t *n)
+{
+    double loss;
+    SCOPED(plain_free) Plain p = {0};
+    if (plain_new(m, &p) != 0) fail_msg("%s", error_text());
+    Plan plan = *p.plan;
+    ModelConfig config = *p.config;
+    if (wrong == PLAIN_OTHER_MASK) plan.bidirectional = !plan.bidirectional;
+    if (wrong == PLAIN_OTHER_SCALE) config.plain_input = 1;
+    if (wrong == PLAIN_OTHER_TENSOR) p.theta[p.param[p.params - 1].offset] += .5;
+    p.plan = &plan;
+    p.config = &config;
+    size_t words = x->target ? x->N : x->asked.count;
+    *n = words * config.vocab + (x->target ? 0 : x->S * config.classes);
+    double *z = memory_new(*n, sizeof *z);
+    assert_non_null(z);
+    assert_int_equal(plain_loss(&p, x, 0, z, &loss), 0);
+    return z;
+}
+
+/* Checks logits z of a batch against those of one file, on any backend; in double precision, as a control, that each mistake
+ * is seen. */
+static inline void plain_reads(Model *m, const Batch *x, const double *z, double bound)
+{
+    int wrongs = model_backend(m)->size == 8 ? PLAIN_WRONGS : PLAIN_RIGHT + 1;
+    for (int wrong = PLAIN_RIGHT; wrong < wrongs; wrong++) {
+        size_t n;
+        OWN_NUMBERS *plain = plain_logits(m, x, wrong, &n);
+        double e = distance(z, plain, n);
+        if (wrong ? !(e > 1e-2) : !(e <= bound)) fail_msg("mistake %d: %g", wrong, e);
+    }
 }
 
 /* Returns 1 where the loss or the gradient is another once a tensor of one of both is changed. */
