@@ -358,6 +358,12 @@ int tokenizer_merges(const Tokenizer *t)
     return t->model == MODEL_BPE;
 }
 
+size_t tokenizer_first(const Tokenizer *t, const int32_t **first)
+{
+    *first = t->first;
+    return t->firsts;
+}
+
 int tokenizer_encode(const Tokenizer *t, BpeDrop *drop, const char *file, const char *text,
                      size_t bytes, int32_t **id, size_t *count)
 {

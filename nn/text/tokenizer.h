@@ -55,5 +55,7 @@ const char *tokenizer_shown(const Tokenizer *t, size_t id, size_t *bytes);
 int tokenizer_encode(const Tokenizer *t, BpeDrop *drop, const char *file, const char *text,
                      size_t bytes, int32_t **id, size_t *count);
 int tokenizer_merges(const Tokenizer *t); /* 1: its model is BPE */
+/* Returns how many tokens its post_processor puts before a text, at most 4, *first out. */
+size_t tokenizer_first(const Tokenizer *t, const int32_t **first);
 
 #endif

@@ -407,6 +407,29 @@ static int read_model(Tokenizer *t, const json_t *m)
     return unsupported(t, "model", type);
 }
 
+/* Takes what a template puts before one text, [{"SpecialToken": {"id": NAME}}, .., {"Sequence": ..}, ..], or the cls of BERT's
+ * and RoBERTa's; from a sequence of these too. Others put nothing there. */
+static void read_first(Tokenizer *t, const json_t *o, int inside)
+{
+    json_t *item;
+    size_t i;
+    const char *cls = json_string_value(json_array_get(json_object_get(o, "cls"), 0));
+    const json_t *known = json_object_get(o, "special_tokens");
+    if (cls && tokenizer_find(t, cls) >= 0 && t->firsts < FIRSTS_MOST)
+        t->first[t->firsts++] = tokenizer_find(t, cls);
+    json_array_foreach(json_object_get(o, "single"), i, item)
+    {
+        const char *name = text_of(json_object_get(item, "SpecialToken"), "id");
+        const char *is = json_string_value(
+            json_array_get(json_object_get(json_object_get(known, name), "tokens"), 0));
+        int32_t id = tokenizer_find(t, is ? is : name);
+        if (id < 0 || t->firsts == FIRSTS_MOST) break;
+        t->first[t->firsts++] = id;
+    }
+    json_array_foreach(json_object_get(o, "processors"), i, item) if (!inside)
+        read_first(t, item, 1);
+}
+
 static int read_all(Tokenizer *t, const json_t *root)
 {
     const json_t *m = json_object_get(root, "model");
@@ -422,6 +445,7 @@ static int read_all(Tokenizer *t, const json_t *root)
     if (!t->unknown_name) return ERR_MEMORY;
     t->unknown = tokenizer_known(t, t->unknown_name, strlen(t->unknown_name));
     find_bytes(t);
+    read_first(t, json_object_get(root, "post_processor"), 0);
     return show_names(t);
 }
 

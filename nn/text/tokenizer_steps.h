@@ -89,7 +89,7 @@ int cut_compile(const char *file, const char *pattern, int literal, pcre2_code *
 int cut_apply(const Cut *c, const char *file, int first, Pieces *p);
 void pieces_free(Pieces *p);
 
-enum { STEPS_MOST = 16 };
+enum { STEPS_MOST = 16, FIRSTS_MOST = 4 };
 enum { MODEL_BPE, MODEL_WORDPIECE, MODEL_WORDS };
 
 typedef struct {
@@ -121,10 +121,12 @@ struct Tokenizer {
     Numbers pair;      /* left id << 32 | right id -> number in merge */
     int32_t byte[256]; /* ids of bytes, or -1: by byte-level characters or as <0xNN> */
     int fallback, fuse, ignore_merges;
-    int32_t unknown;    /* -1: none */
-    char *unknown_name; /* what the file calls it; "": it has none */
-    char *prefix;       /* of a WordPiece that goes on */
-    size_t longest;     /* characters of a word that WordPiece cuts */
+    int32_t unknown;            /* -1: none */
+    char *unknown_name;         /* what the file calls it; "": it has none */
+    char *prefix;               /* of a WordPiece that goes on */
+    size_t longest;             /* characters of a word that WordPiece cuts */
+    int32_t first[FIRSTS_MOST]; /* (firsts) what post_processor puts before a text */
+    size_t firsts;
     Added *added;
     size_t addeds;
     unsigned char begins[2][256]; /* 1: an added token, that is normalised, begins with this byte */

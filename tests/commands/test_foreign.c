@@ -143,7 +143,39 @@ TEST(refusals)
         {"\"n_inner\": null", "\"n_inner\": 60", "another shape"},
         {"\"n_embd\": 16", "\"n_embed\": 16", "no n_embd"},
         {"{", "[", "config.json:2:"},
-        {"\"bos_token_id\"", "\"x\"", NULL}, /* <|endoftext|> is also the end */
+        {"\"bos_token_id\"", "\"x\"", "the key x is not known"},
+        {"\"bos_token_id\"", "\"_x\"", "bos_token_id is no token"},
+        {"\"bos_token_id\": 1", "\"bos_token_id\": -1", "bos_token_id is no token", "llama"},
+        {"\"use_cache\"", "\"quantization_config\": {\"bits\": 4}, \"use_cache\"",
+         "quantization_config other than null", "llama"},
+        {"\"use_cache\"", "\"quantization_config\": {\"bits\": 4}, \"use_cache\"",
+         "quantization_config other than null"},
+        {"\"use_cache\"", "\"logit_scale\": 2, \"use_cache\"", "the key logit_scale", "qwen2"},
+        {"\"use_cache\"", "\"logit_scale\": null, \"sliding_window\": 4, \"use_cache\"", NULL,
+         "llama"},
+        {"\"use_cache\"", "\"original_max_position_embeddings\": 9, \"use_cache\"",
+         "the key original_max_position_embeddings", "llama"},
+        {"\"use_cache\"",
+         "\"layer_types\": [\"full_attention\", \"sliding_attention\"], \"use_cache\"",
+         "layer_types other than full_attention", "qwen2"},
+        {"\"use_cache\"",
+         "\"layer_types\": [\"full_attention\", \"full_attention\"], \"use_cache\"", NULL, "qwen2"},
+        {"\"attention_bias\": true", "\"attention_bias\": false",
+         "transformers reads none where attention_bias is false", "llama"},
+        {"\"mlp_bias\": true,", "", "transformers reads none where mlp_bias is false", "llama"},
+        {"\"model_type\": \"mistral\"", "\"model_type\": \"qwen2\"",
+         "no tensor 'layers.#.self_attn.q_proj.bias'", "mistral"},
+        {"\"model_type\": \"qwen2\"", "\"model_type\": \"mistral\"",
+         "where that of the family is false", "qwen2"},
+        {"\"rope_type\": \"linear\",", "", NULL, "qwen2"},
+        {"\"rope_type\": \"linear\",\n    \"type\": \"linear\"", "\"low_freq_factor\": 1",
+         "rope_scaling has no rope_type", "qwen2"},
+        {"\"type\": \"linear\"", "\"type\": \"llama3\"", "do not agree", "qwen2"},
+        {"\"rope_type\"", "\"attention_factor\": 2, \"rope_type\"",
+         "attention_factor in rope_scaling", "qwen2"},
+        {"\"n_inner\": null", "\"n_inner\": [64]", "n_inner is no number"},
+        {"\"sliding_window\": null", "\"sliding_window\": 4", NULL, "qwen2"},
+        {"\"sliding_window\": 20", "\"sliding_window\": 16", "take --sequence 16", "mistral"},
         {"\"vocab_size\": 300", "\"vocab_size\": 90", "vocab_size is 90"},
         {"llama3", "yarn", "rope_type \"yarn\" is not supported", "llama"},
         {"low_freq", "slow_freq", "no low_freq_factor", "llama"},
@@ -184,7 +216,15 @@ TEST(refusals)
                 "sliding_window is 20, so sequences of up to 24 tokens");
     change("\"sliding_window\": 20", "\"sliding_window\": null");
     run_ok("eval --model m --text m/text.txt --sequence 24 --batch-tokens 24");
+    fetch("qwen2");
+    change("\"use_sliding_window\": false", "\"use_sliding_window\": true");
+    change("\"sliding_window\": null", "\"sliding_window\": 4");
+    run_ok("eval --model m --text m/text.txt"); /* its layers are before the 28th */
+    change("\"max_window_layers\": 28", "\"max_window_layers\": 1");
+    must_refuse("eval --model m --text m/text.txt", "sliding_window is 4");
+    run_ok("eval --model m --text m/text.txt --sequence 4");
     fetch("llama");
+    change("\"use_cache\"", "\"max_length\": 9, \"use_cache\"");
     must_refuse("eval --model m --text m/text.txt --context sentence", "is not the one that ends");
     file_text("bad.txt", "\xff\xfe\n");
     fetch("gpt2");
