@@ -112,7 +112,7 @@ READERS = ode/scheme/scheme ode/scheme/butcher ode/scheme/statement ode/scheme/e
 FUZZED  = $(READERS) ode/scheme/table ode/scheme/compose ode/scheme/kinds ode/scheme/pair ode/scheme/print ode/scheme/split ode/field/program studies/tools/output studies/tools/sheet kernels/nearest \
           studies/plot/plot studies/plot/gnuplot studies/metrics/symbols studies/metrics/metric studies/metrics/bleu \
           studies/metrics/chrf studies/metrics/ter studies/metrics/bootstrap studies/metrics/agreement \
-          nn/text/tokenizer nn/text/tokenizer_read nn/text/normalise nn/text/pretokens nn/foreign/foreign nn/foreign/family \
+          nn/text/tokenizer nn/text/tokenizer_read nn/text/normalise nn/text/pretokens nn/text/pattern nn/foreign/foreign nn/foreign/family \
           nn/model/store_out nn/model/plan nn/model/fold nn/model/model nn/model/params nn/model/layout nn/model/arena bridge/compile kernels/error kernels/file kernels/memory
 
 # Each tests/fuzz/NAME.c is a harness for libFuzzer; test_fuzz links all of them, as fuzz_NAME.

@@ -41,10 +41,10 @@ static const FamilySetting gpt2_settings[] = {
     {"plain-input", NULL, "yes"},
     {0}};
 
-static const FamilyDemand gpt2_demands[] = {{"scale_attn_weights", "true"},
-                                            {"scale_attn_by_inverse_layer_idx", "false"},
-                                            {"add_cross_attention", "false"},
-                                            {0}};
+static const FamilyDemand gpt2_demands[] = {
+    {"scale_attn_weights", "true"},   {"scale_attn_by_inverse_layer_idx", "false"},
+    {"add_cross_attention", "false"}, {"quantization_config", ""},
+    {"is_encoder_decoder", "false"},  {0}};
 
 static const FamilyTensor gpt2_tensors[] = {
     {"wte.weight", "embed.weight"},
@@ -100,7 +100,10 @@ static const FamilySetting llama_settings[] = {
 
 static const FamilyDemand llama_demands[] = {{"head_dim", "hidden_size/num_attention_heads"},
                                              {"partial_rotary_factor", "1"},
+                                             {"rope_interleaved", "false"},
+                                             {"layer_types", "full_attention"},
                                              {"quantization_config", ""},
+                                             {"is_encoder_decoder", "false"},
                                              {"attention_bias", "true", .written = 1},
                                              {"mlp_bias", "true", .written = 1},
                                              {0}};
@@ -111,18 +114,18 @@ static const FamilyTensor llama_tensors[] = {
     {"layers.#.self_attn.q_proj.weight", "layers.#.attn.1.qkv.weight"},
     {"layers.#.self_attn.k_proj.weight", "layers.#.attn.1.qkv.weight"},
     {"layers.#.self_attn.v_proj.weight", "layers.#.attn.1.qkv.weight"},
-    {"layers.#.self_attn.q_proj.bias", "layers.#.attn.1.qkv.bias", FAMILY_MAY_MISS},
-    {"layers.#.self_attn.k_proj.bias", "layers.#.attn.1.qkv.bias", FAMILY_MAY_MISS},
-    {"layers.#.self_attn.v_proj.bias", "layers.#.attn.1.qkv.bias", FAMILY_MAY_MISS},
+    {"layers.#.self_attn.q_proj.bias", "layers.#.attn.1.qkv.bias", FAMILY_QKV_BIAS},
+    {"layers.#.self_attn.k_proj.bias", "layers.#.attn.1.qkv.bias", FAMILY_QKV_BIAS},
+    {"layers.#.self_attn.v_proj.bias", "layers.#.attn.1.qkv.bias", FAMILY_QKV_BIAS},
     {"layers.#.self_attn.o_proj.weight", "layers.#.attn.1.out.weight"},
-    {"layers.#.self_attn.o_proj.bias", "layers.#.attn.1.out.bias", FAMILY_MAY_MISS},
+    {"layers.#.self_attn.o_proj.bias", "layers.#.attn.1.out.bias", FAMILY_OUT_BIAS},
     {"layers.#.post_attention_layernorm.weight", "layers.#.ffn.1.norm.weight"},
     {"layers.#.mlp.gate_proj.weight", "layers.#.ffn.1.gate_up.weight"},
     {"layers.#.mlp.up_proj.weight", "layers.#.ffn.1.gate_up.weight"},
-    {"layers.#.mlp.gate_proj.bias", "layers.#.ffn.1.gate_up.bias", FAMILY_MAY_MISS},
-    {"layers.#.mlp.up_proj.bias", "layers.#.ffn.1.gate_up.bias", FAMILY_MAY_MISS},
+    {"layers.#.mlp.gate_proj.bias", "layers.#.ffn.1.gate_up.bias", FAMILY_MLP_BIAS},
+    {"layers.#.mlp.up_proj.bias", "layers.#.ffn.1.gate_up.bias", FAMILY_MLP_BIAS},
     {"layers.#.mlp.down_proj.weight", "layers.#.ffn.1.down.weight"},
-    {"layers.#.mlp.down_proj.bias", "layers.#.ffn.1.down.bias", FAMILY_MAY_MISS},
+    {"layers.#.mlp.down_proj.bias", "layers.#.ffn.1.down.bias", FAMILY_MLP_BIAS},
     {"norm.weight", "final_norm.weight"},
     {"lm_head.weight", "output.weight", FAMILY_MAY_MISS},
     {"*.rotary_emb.inv_freq"},
@@ -155,7 +158,9 @@ static const FamilySetting bert_settings[] = {
     {0}};
 
 static const FamilyDemand bert_demands[] = {
-    {"position_embedding_type", "absolute"}, {"is_decoder", "false"}, {0}};
+    {"position_embedding_type", "absolute"}, {"is_decoder", "false"},
+    {"add_cross_attention", "false"},        {"quantization_config", ""},
+    {"is_encoder_decoder", "false"},         {0}};
 
 static const FamilyTensor bert_tensors[] = {
     {"embeddings.word_embeddings.weight", "embed.weight"},
@@ -195,47 +200,47 @@ static const FamilyTensor bert_tensors[] = {
 
 /* ---- all ----------------------------------------------------------------------------------------- */
 
-const Family families[] = {{"gpt2",
-                            "GPT2LMHeadModel",
-                            "transformer.",
-                            "transformer",
-                            gpt2_settings,
-                            gpt2_demands,
-                            gpt2_tensors,
-                            {0}},
-                           {"llama",
-                            "LlamaForCausalLM",
-                            "model.",
-                            "transformer",
-                            llama_settings,
-                            llama_demands,
-                            llama_tensors,
-                            {0, "<unk>"}},
-                           {"mistral",
-                            "MistralForCausalLM",
-                            "model.",
-                            "transformer",
-                            llama_settings,
-                            llama_demands,
-                            llama_tensors,
-                            {0, "<unk>"}},
-                           {"bert",
-                            "BertForMaskedLM",
-                            "bert.",
-                            "transformer",
-                            bert_settings,
-                            bert_demands,
-                            bert_tensors,
-                            {"[SEP]", "[UNK]", "[CLS]", "[MASK]"}},
-                           {"qwen2",
-                            "Qwen2ForCausalLM",
-                            "model.",
-                            "transformer",
-                            llama_settings,
-                            llama_demands,
-                            llama_tensors,
-                            {0}},
-                           {0}};
+const Family families[] = {
+    {"gpt2", "GPT2LMHeadModel", "transformer.", "transformer", gpt2_settings, gpt2_demands,
+     gpt2_tensors},
+    {"llama", "LlamaForCausalLM", "model.", "transformer", llama_settings, llama_demands,
+     llama_tensors, .mark = {0, "<unk>"}, .bias = {"attention_bias", "attention_bias", "mlp_bias"}},
+    {"mistral", "MistralForCausalLM", "model.", "transformer", llama_settings, llama_demands,
+     llama_tensors, .mark = {0, "<unk>"}, .bias = {"false", "false", "false"}, .window = ""},
+    {"bert", "BertForMaskedLM", "bert.", "transformer", bert_settings, bert_demands, bert_tensors,
+     .mark = {"[SEP]", "[UNK]", "[CLS]", "[MASK]"}},
+    {"qwen2", "Qwen2ForCausalLM", "model.", "transformer", llama_settings, llama_demands,
+     llama_tensors, .bias = {"true", "false", "false"}, .window = "use_sliding_window"},
+    {0}};
+
+const char *const family_ignored[] = {
+    "architectures", "auto_map", "dtype", "torch_dtype", "transformers_version", "use_cache",
+    "use_bfloat16", "torchscript", "tokenizer_class", "prefix", "finetuning_task",
+    "task_specific_params", "problem_type", "id2label", "label2id", "num_labels", "license",
+    /* tokens: the first three are read by foreign.c */
+    "vocab_size", "bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id", "cls_token_id",
+    "unk_token_id", "mask_token_id", "decoder_start_token_id", "forced_bos_token_id",
+    "forced_eos_token_id", "begin_suppress_tokens", "suppress_tokens", "bad_words_ids",
+    /* training */
+    "initializer_range", "initializer_factor", "attn_pdrop", "embd_pdrop", "resid_pdrop",
+    "summary_first_dropout", "attention_dropout", "hidden_dropout", "resid_dropout", "embd_dropout",
+    "hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout",
+    "gradient_checkpointing", "max_length", "min_length",
+    /* how transformers computes the same */
+    "reorder_and_upcast_attn", "pretraining_tp", "chunk_size_feed_forward", "attn_implementation",
+    "return_dict", "output_attentions", "output_hidden_states", "output_past", "n_ctx",
+    /* other heads, and what a decoder alone has no use for */
+    "summary_activation", "summary_proj_to_labels", "summary_type", "summary_use_proj",
+    "type_vocab_size", "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers",
+    "pooler_size_per_head", "pooler_type", "directionality", "tie_encoder_decoder",
+    /* how generate draws, which our options say */
+    "do_sample", "early_stopping", "num_beams", "num_beam_groups", "diversity_penalty",
+    "temperature", "top_k", "top_p", "typical_p", "repetition_penalty", "length_penalty",
+    "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "num_return_sequences", "output_scores",
+    "return_dict_in_generate", "remove_invalid_values", "exponential_decay_length_penalty",
+    /* read by foreign.c, where the family has a window */
+    "sliding_window", "max_window_layers", "use_sliding_window", "rope_scaling", "rope_parameters",
+    NULL};
 
 void family_name(const char *prefix, const char *pattern, size_t layer, char out[FAMILY_NAME])
 {

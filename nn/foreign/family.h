@@ -20,7 +20,7 @@ typedef struct {
     int keys; /* 1: ours of `words` is a list of keys, whose values are the option's; "": it is left out */
 } FamilySetting;
 
-/* A key that must have this value where it is there and not null; A/B: a quotient of two others. */
+/* A key that must have this value where it is there and not null; A/B: a quotient of two others; a list: each of it. */
 typedef struct {
     const char *key, *value;
     int written; /* 1: only in what is written */
@@ -28,6 +28,9 @@ typedef struct {
 
 /* ADDED: its first row is added to every row of ours, after all else. */
 enum { FAMILY_TRANSPOSED = 1, FAMILY_MAY_MISS = 2, FAMILY_MORE_ROWS = 4, FAMILY_ADDED = 8 };
+/* Biases that a model has or has not as a whole: of queries, keys, values; of attention's output; of feed-forward. */
+enum { FAMILY_QKV_BIAS = 16, FAMILY_OUT_BIAS = 32, FAMILY_MLP_BIAS = 64 };
+enum { FAMILY_BIASES = 3 };
 
 /* A tensor of theirs, and ours that it makes; '#' is the number of a layer. A weight or bias of a norm may be called gamma
  * or beta. Rows of one of ours that follow each other
@@ -46,7 +49,17 @@ typedef struct {
     const FamilyDemand *demand;
     const FamilyTensor *tensor;
     const char *const mark[VOCAB_MARKS]; /* as of vocab_tokens; NULL: bos_token_id, or none */
+    /* For each kind of biases "true", "false", or the key that says so (false where it is absent). NULL: there are none. */
+    const char *const bias[FAMILY_BIASES];
+    /* What attends to the last sliding_window tokens alone: NULL: nothing, whatever the key says; "": all layers; a key: if
+     * that is true, the layers from max_window_layers on. */
+    const char *window;
 } Family;
+
+/* Keys of config.json that change nothing in what a model computes here: names, what training does, how transformers runs,
+ * other heads. Others of the family are in its lists; one that begins with '_', or is null, is transformers' own. All else
+ * is refused: a key that nobody has looked at may change every number. */
+extern const char *const family_ignored[];
 
 extern const Family families[]; /* ends with a row of zeros */
 

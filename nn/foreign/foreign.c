@@ -32,7 +32,7 @@ typedef struct {
 
 struct Foreign {
     char *dir, config_file[PATH];
-    json_t *config;
+    json_t *config, *stop; /* stop: eos_token_id of generation_config.json, or NULL */
     const Family *family;
     size_t layers, settings, window; /* window: most tokens that attention sees; 0: all */
     StoreText setting[SETTINGS_MOST];
@@ -73,18 +73,41 @@ static int read_json(const char *file, json_t **out)
 
 /* ---- config.json --------------------------------------------------------------------------------- */
 
-/* Writes a plain value of config.json, or of what it says of rotary positions, as text; 0: it is absent, null, or no plain
- * value. */
-static int value_of(const json_t *config, const char *key, char out[NAME])
+static const char *const rope[] = {"rope_parameters", "rope_scaling"}; /* since 5; before */
+
+/* Returns what config.json says of rotary positions under a key, or NULL. */
+static const json_t *rope_of(const json_t *config, const char *key)
 {
-    static const char *const inside[] = {"rope_parameters", "rope_scaling"}; /* since 5; before */
-    const json_t *x = json_object_get(config, key);
-    for (int i = 0; i < 2 && !x; i++) x = json_object_get(json_object_get(config, inside[i]), key);
+    const json_t *x = NULL;
+    for (int i = 0; i < 2 && !x; i++) x = json_object_get(json_object_get(config, rope[i]), key);
+    return x;
+}
+
+/* Returns a value of config.json, where it speaks of rotary positions before all else, or NULL. */
+static const json_t *find_value(const json_t *config, const char *key)
+{
+    const json_t *x = rope_of(config, key);
+    return x ? x : json_object_get(config, key);
+}
+
+/* Writes a plain value as text; 0: it is absent, null, or no plain value. */
+static int text_of(const json_t *x, char out[NAME])
+{
     if (json_is_string(x)) return snprintf(out, NAME, "%s", json_string_value(x)) > 0;
     if (json_is_boolean(x)) return snprintf(out, NAME, "%s", json_is_true(x) ? "true" : "false");
     if (json_is_integer(x))
         return snprintf(out, NAME, "%" JSON_INTEGER_FORMAT, json_integer_value(x));
     return json_is_real(x) ? snprintf(out, NAME, "%.17g", json_real_value(x)) : 0;
+}
+
+static int value_of(const json_t *config, const char *key, char out[NAME])
+{
+    return text_of(find_value(config, key), out);
+}
+
+static int is_true(const json_t *config, const char *key)
+{
+    return json_is_true(json_object_get(config, key));
 }
 
 static int put_setting(Foreign *f, const char *option, const char *value)
@@ -109,15 +132,15 @@ static int find_otherwise(const Foreign *f, const FamilySetting *s, char value[N
     return error_set(ERR_INPUT, "%s: no %s", f->config_file, s->key);
 }
 
-/* Puts the values of keys, "A,B", as a list; none: nothing. */
+/* Puts the values of keys of rotary positions, "A,B", as a list; none: nothing. */
 static int put_list(Foreign *f, const char *option, const char *keys)
 {
     char list[4 * NAME] = "", key[NAME], value[NAME];
     for (size_t n, at; *keys; keys += n + (keys[n] == ',')) {
         n = strcspn(keys, ","), at = strlen(list);
         snprintf(key, NAME, "%.*s", (int)n, keys);
-        if (!value_of(f->config, key, value))
-            return error_set(ERR_INPUT, "%s: no %s", f->config_file, key);
+        if (!text_of(rope_of(f->config, key), value))
+            return error_set(ERR_INPUT, "%s: no %s in rope_scaling", f->config_file, key);
         snprintf(list + at, sizeof list - at, "%s%s", at ? "," : "", value);
     }
     return *list ? put_setting(f, option, list) : 0;
@@ -126,10 +149,11 @@ static int put_list(Foreign *f, const char *option, const char *keys)
 static int take_setting(Foreign *f, const FamilySetting *s)
 {
     char value[NAME];
-    if (!s->key || !value_of(f->config, s->key, value)) TRY(find_otherwise(f, s, value));
-    size_t n = strtoul(value, NULL, 10),
-           most = s->most && f->window && f->window < s->most ? f->window : s->most;
-    if (most && n > most) snprintf(value, NAME, "%zu", most);
+    const json_t *x = s->key ? find_value(f->config, s->key) : NULL;
+    if (x && !json_is_null(x) && !text_of(x, value))
+        return error_set(ERR_INPUT, "%s: %s is no number and no word", f->config_file, s->key);
+    if (!text_of(x, value)) TRY(find_otherwise(f, s, value));
+    if (s->most && strtoul(value, NULL, 10) > s->most) snprintf(value, NAME, "%zu", s->most);
     if (!s->words) return put_setting(f, s->option, value);
     for (const FamilyWord *w = s->words; w->theirs; w++)
         if (strcmp(w->theirs, value) == 0)
@@ -151,11 +175,14 @@ static int is_quotient(const json_t *config, const char *demand, const char *val
 
 static int check_demand(const Foreign *f, const FamilyDemand *d)
 {
-    char value[NAME] = "";
-    const json_t *x = json_object_get(f->config, d->key);
-    int plain = value_of(f->config, d->key, value);
-    if ((!plain && (!x || json_is_null(x))) || strcmp(value, d->value) == 0) return 0;
-    if (is_quotient(f->config, d->value, value)) return 0;
+    const json_t *x = find_value(f->config, d->key);
+    size_t n = json_is_array(x) ? json_array_size(x) : 1, fits = 0;
+    for (size_t i = 0; i < n; i++) {
+        char value[NAME] = "";
+        if (text_of(json_is_array(x) ? json_array_get(x, i) : x, value))
+            fits += strcmp(value, d->value) == 0 || is_quotient(f->config, d->value, value);
+    }
+    if (!x || json_is_null(x) || fits == n) return 0;
     return error_set(ERR_INPUT, "%s: %s other than %s is not supported", f->config_file, d->key,
                      *d->value ? d->value : "null");
 }
@@ -174,12 +201,70 @@ static int find_family(Foreign *f)
                      f->config_file, type, known);
 }
 
-/* Finds how many tokens attention sees; Qwen's use_sliding_window can say that it sees all nevertheless. */
-static size_t find_window(const json_t *config)
+/* Finds how many tokens attention sees; 0: all. Where the key is absent, transformers takes 4096 and, of Qwen's layers,
+ * those from the 28th on. */
+static size_t find_window(const Foreign *f)
 {
-    char value[NAME];
-    if (value_of(config, "use_sliding_window", value) && strcmp(value, "false") == 0) return 0;
-    return value_of(config, "sliding_window", value) ? strtoul(value, NULL, 10) : 0;
+    const char *on = f->family->window;
+    const json_t *window = json_object_get(f->config, "sliding_window"),
+                 *from = json_object_get(f->config, "max_window_layers");
+    json_int_t first = json_is_integer(from) ? json_integer_value(from) : 28,
+               layers = json_integer_value(json_object_get(f->config, "num_hidden_layers"));
+    if (!on || (*on && (!is_true(f->config, on) || first >= layers))) return 0;
+    return window ? (size_t)json_integer_value(window) : 4096;
+}
+
+static int is_listed(const Family *f, const char *key)
+{
+    int is = *key == '_';
+    for (const char *const *name = family_ignored; *name; name++) is |= strcmp(*name, key) == 0;
+    for (const FamilySetting *s = f->setting; s->option; s++)
+        is |= s->key && strcmp(s->key, key) == 0;
+    for (const FamilyDemand *d = f->demand; d->key; d++) is |= strcmp(d->key, key) == 0;
+    return is;
+}
+
+/* Refuses keys that are neither read nor known to change nothing. */
+static int check_keys(const Foreign *f)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach (f->config, key, value)
+        if (!json_is_null(value) && strcmp(key, "model_type") != 0 && !is_listed(f->family, key))
+            return error_set(ERR_INPUT,
+                             "%s: the key %.100s is not known, and may change what the model "
+                             "computes: remove it if it does not",
+                             f->config_file, key);
+    return 0;
+}
+
+/* Checks what is said of rotary positions: one type, and keys that are read. */
+static int check_rope(const Foreign *f)
+{
+    static const char known[] = " rope_type type factor low_freq_factor high_freq_factor "
+                                "original_max_position_embeddings rope_theta "
+                                "partial_rotary_factor ";
+    const char *name;
+    char type[NAME] = "", old[NAME] = "", key[NAME];
+    json_t *value;
+    int says = 0;
+    for (int i = 0; i < 2; i++)
+        json_object_foreach (json_object_get(f->config, rope[i]), name, value) {
+            says |= strcmp(name, "rope_theta") != 0; /* which needs no type */
+            snprintf(key, NAME, " %.100s ", name);
+            if (!strstr(known, key))
+                return error_set(ERR_INPUT, "%s: %.100s in %s is not supported", f->config_file,
+                                 name, rope[i]);
+        }
+    int told =
+        text_of(rope_of(f->config, "rope_type"), type) + text_of(rope_of(f->config, "type"), old);
+    if (says && !told)
+        return error_set(ERR_INPUT, "%s: rope_scaling has no rope_type", f->config_file);
+    if (!*type || !*old || strcmp(type, old) == 0) return 0;
+    return error_set(ERR_INPUT,
+                     "%s: rope_type \"%.100s\" and type \"%.100s\" of rope_scaling do "
+                     "not agree",
+                     f->config_file, type, old);
 }
 
 static int read_config(Foreign *f)
@@ -187,11 +272,13 @@ static int read_config(Foreign *f)
     TRY(path(f->dir, "config.json", f->config_file));
     TRY(read_json(f->config_file, &f->config));
     TRY(find_family(f));
-    f->window = find_window(f->config);
+    f->window = find_window(f);
     TRY(put_setting(f, "scheme", f->family->scheme));
     for (const FamilyDemand *d = f->family->demand; d->key; d++)
         if (!d->written) TRY(check_demand(f, d));
     for (const FamilySetting *s = f->family->setting; s->option; s++) TRY(take_setting(f, s));
+    TRY(check_keys(f));
+    TRY(check_rope(f));
     for (size_t i = 0; i < f->settings; i++)
         if (strcmp(f->setting[i].key, "layers") == 0)
             f->layers = strtoul(f->setting[i].value, NULL, 10);
@@ -200,6 +287,20 @@ static int read_config(Foreign *f)
 }
 
 /* ---- files of weights ---------------------------------------------------------------------------- */
+
+/* Refuses a tensor that two files have. */
+static int check_once(const Foreign *f)
+{
+    const char *name;
+    json_t *tensor;
+    for (size_t i = 0; i < f->shards; i++)
+        json_object_foreach (f->shard[i].header, name, tensor)
+            for (size_t k = 0; k < i && strcmp(name, STORE_METADATA) != 0; k++)
+                if (json_object_get(f->shard[k].header, name))
+                    return error_set(ERR_INPUT, "tensor '%s' is in %s and in %s", name,
+                                     f->shard[k].file, f->shard[i].file);
+    return 0;
+}
 
 static int add_shard(Foreign *f, const char *name)
 {
@@ -223,7 +324,8 @@ static int add_shards(Foreign *f, const json_t *index)
     json_t *file, *map = json_object_get(index, "weight_map");
     json_object_foreach (map, name, file)
         TRY(add_shard(f, json_is_string(file) ? json_string_value(file) : ""));
-    return f->shards ? 0 : error_set(ERR_INPUT, "%s: an index without weight_map", f->dir);
+    return f->shards ? check_once(f)
+                     : error_set(ERR_INPUT, "%s: an index without weight_map", f->dir);
 }
 
 static int find_shards(Foreign *f)
@@ -245,12 +347,26 @@ static int find_shards(Foreign *f)
     return add_shards(f, list);
 }
 
+/* Reads what ends a text for generate, where a file says it apart. */
+static int read_stop(Foreign *f)
+{
+    static const char name[] = "generation_config.json";
+    char file[PATH];
+    json_auto_t *root = NULL;
+    if (!exists(f->dir, name)) return 0;
+    TRY(path(f->dir, name, file));
+    TRY(read_json(file, &root));
+    f->stop = json_incref(json_object_get(root, "eos_token_id"));
+    return 0;
+}
+
 int foreign_open(const char *dir, Foreign **out)
 {
     SCOPED(foreign_drop) Foreign *f = memory_new(1, sizeof *f);
     *out = NULL;
     if (!f || !(f->dir = memory_string(dir))) return ERR_MEMORY;
     TRY(read_config(f));
+    TRY(read_stop(f));
     TRY(find_shards(f));
     *out = f;
     f = NULL;
@@ -267,6 +383,7 @@ void foreign_free(Foreign *f)
     for (size_t i = 0; i < f->shards; i++) json_decref(f->shard[i].header);
     memory_free(f->shard);
     json_decref(f->config);
+    json_decref(f->stop);
     memory_free(f->dir);
     memory_free(f);
 }
@@ -282,28 +399,27 @@ size_t foreign_most(const Foreign *f)
     return f->bytes + 1; /* two bytes a number, and as many biases that the files lack */
 }
 
+/* Tells whether an id is `ids`, or is among them. */
+static int is_among(const json_t *ids, json_int_t id)
+{
+    int is = json_is_integer(ids) && json_integer_value(ids) == id;
+    for (size_t i = 0; i < json_array_size(ids); i++) is |= is_among(json_array_get(ids, i), id);
+    return is;
+}
+
 int foreign_ends(const Foreign *f)
 {
-    const json_t *end = json_object_get(f->config, "eos_token_id"),
-                 *begin = json_object_get(f->config, "bos_token_id");
-    return f->family->mark[0] || !begin || json_is_null(begin) || json_equal(begin, end);
+    const json_t *begin = json_object_get(f->config, "bos_token_id");
+    return f->family->mark[0] || is_among(json_object_get(f->config, "eos_token_id"),
+                                          json_is_integer(begin) ? json_integer_value(begin) : -1);
+}
+
+int foreign_stops(const Foreign *f, size_t id)
+{
+    return is_among(f->stop ? f->stop : json_object_get(f->config, "eos_token_id"), (json_int_t)id);
 }
 
 /* ---- words --------------------------------------------------------------------------------------- */
-
-/* Returns the name of the token that begins a text. */
-static const char *first_token(const Foreign *f, const Tokenizer *t)
-{
-    static const char *const keys[] = {"bos_token_id", "eos_token_id"};
-    const char *name = NULL;
-    for (int i = 0; i < 2 && !name; i++) {
-        const json_t *id = json_object_get(f->config, keys[i]);
-        if (json_is_array(id)) id = json_array_get(id, 0);
-        if (json_is_integer(id) && json_integer_value(id) >= 0)
-            name = tokenizer_name(t, (size_t)json_integer_value(id));
-    }
-    return name;
-}
 
 int foreign_words(const Foreign *f, Vocab *v)
 {
@@ -315,14 +431,19 @@ int foreign_words(const Foreign *f, Vocab *v)
     TRY(path(f->dir, "tokenizer.json", file));
     TRY(tokenizer_read(file, &t));
     for (int i = 0; i < VOCAB_MARKS; i++) mark[i] = f->family->mark[i] ? f->family->mark[i] : "";
-    if (!f->family->mark[0]) mark[0] = first_token(f, t);
+    const json_t *begin = json_object_get(f->config, "bos_token_id");
+    json_int_t first = json_is_integer(begin) ? json_integer_value(begin) : -1;
+    if (!f->family->mark[0]) mark[0] = first < 0 ? NULL : tokenizer_name(t, (size_t)first);
     int code = 0;
     if (V < (json_int_t)tokenizer_size(t) || V > TOKENS_MOST)
         code = error_set(ERR_INPUT,
                          "%s: its ids go up to %zu, and vocab_size is %" JSON_INTEGER_FORMAT, file,
                          tokenizer_size(t) - 1, V);
     else if (!mark[0])
-        code = error_set(ERR_INPUT, "%s: no token of %s is bos_token_id", f->config_file, file);
+        code = error_set(ERR_INPUT,
+                         "%s: bos_token_id is no token of %s, and a text needs one that begins it: "
+                         "give one, as that of eos_token_id where it stands between texts",
+                         f->config_file, file);
     if (code) return tokenizer_free(t), code;
     return vocab_tokens(t, (size_t)V, mark, v);
 }
@@ -383,6 +504,17 @@ static size_t dimension(const json_t *tensor, size_t i)
     return n > 0 ? (size_t)n : 0;
 }
 
+/* Tells whether a model has the biases of a row: 1 or 0; -1: the row is of no such biases. *why out: the key. */
+static int has_bias(const Foreign *f, const FamilyTensor *row, const char **why)
+{
+    for (int k = 0; k < FAMILY_BIASES; k++)
+        if (row->how & (FAMILY_QKV_BIAS << k)) {
+            const char *is = *why = f->family->bias[k];
+            return strcmp(is, "true") == 0 || (strcmp(is, "false") != 0 && is_true(f->config, is));
+        }
+    return -1;
+}
+
 /* Makes theirs rows *row .. of ours; *row goes on behind them. */
 static int want_row(Loading *l, const FamilyTensor *row, size_t layer, const Param *p, size_t *at)
 {
@@ -390,15 +522,23 @@ static int want_row(Loading *l, const FamilyTensor *row, size_t layer, const Par
     size_t shard;
     const Backend *b = model_backend(l->m);
     const json_t *theirs = find_tensor(l->f, row->theirs, layer, &name, &shard);
-    int transposed = (row->how & FAMILY_TRANSPOSED) != 0;
-    if (!theirs && row->how & FAMILY_MAY_MISS) return 0;
+    const char *why = NULL;
+    int transposed = (row->how & FAMILY_TRANSPOSED) != 0, biased = has_bias(l->f, row, &why);
+    if (theirs && biased == 0)
+        return error_set(ERR_INPUT,
+                         "%s: tensor '%s' is there, but transformers reads none where %s is false: "
+                         "remove the tensor, or, if the model has it, say so in config.json",
+                         l->f->dir, name, strcmp(why, "false") ? why : "that of the family");
+    if (!theirs && (biased == 0 || row->how & FAMILY_MAY_MISS)) return 0;
     if (!theirs)
         return error_set(ERR_INPUT, "%s: no tensor '%s' (layer %zu)", l->f->dir, row->theirs,
                          layer);
     size_t rows = dimension(theirs, (size_t)transposed), cols = p->cols ? p->cols : 1;
     if (row->how & FAMILY_MORE_ROWS && rows > p->rows) rows = p->rows;
     if (rows > p->rows - *at)
-        return error_set(ERR_INPUT, "%s: tensor '%s' has another shape", l->f->dir, name);
+        return error_set(ERR_INPUT,
+                         "%s: tensor '%s' has another shape: %zu rows, where %s has room for %zu",
+                         l->f->dir, name, rows, p->name, p->rows - *at);
     TRY(want(l, shard,
              (Tensor){.name = name,
                       .rows = rows,

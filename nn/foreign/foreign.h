@@ -2,7 +2,8 @@
  * model.safetensors (or several files and model.safetensors.index.json) and tokenizer.json. A family of models is a row
  * of the table in family.c: what its settings are called, and where its tensors go.
  *
- * Numbers may be F32, F64, F16, BF16. What a family or this program lacks is refused by its name. */
+ * Numbers may be F32, F64, F16, BF16. What a family or this program lacks is refused by its name, and so is a key of
+ * config.json that is in none of the lists of family.c. */
 #ifndef TROTTER_FOREIGN_H
 #define TROTTER_FOREIGN_H
 
@@ -28,6 +29,9 @@ size_t foreign_settings(const Foreign *f, const StoreText **list);
 size_t foreign_most(const Foreign *f);
 /* Returns 1 where the token that begins a text ends one too, so that lines can be texts of their own. */
 int foreign_ends(const Foreign *f);
+/* Returns 1 where a token ends a text that is generated: eos_token_id, one or a list, of generation_config.json or else of
+ * config.json. */
+int foreign_stops(const Foreign *f, size_t id);
 /* Reads tokenizer.json. Caller: vocab_free. */
 int foreign_words(const Foreign *f, Vocab *v);
 /* Fills all tensors of a model that was built with these settings. ERR_INPUT: m is to be thrown away. An attention that

@@ -164,6 +164,19 @@ static int has_shape(const Entry *e, const Tensor *t)
                          (!t->cols || whole(e->shape, !t->transposed) == t->cols));
 }
 
+static int bad_shape(const Opened *o, const Entry *e, const Tensor *t)
+{
+    char found[100] = "", wanted[64];
+    size_t at = 0, row = t->cols && t->transposed ? t->cols : t->rows,
+           col = t->transposed ? t->rows : t->cols;
+    for (size_t i = 0; i < json_array_size(e->shape) && at + 24 < sizeof found; i++)
+        at += (size_t)sprintf(found + at, "%s%zu", i ? ", " : "", whole(e->shape, i));
+    snprintf(wanted, sizeof wanted, t->cols ? "%zu, %zu" : "%zu", row, col);
+    return error_set(ERR_INPUT,
+                     "%s: tensor '%s' has another shape: [%s], where the model needs [%s]", o->file,
+                     t->name, found, wanted);
+}
+
 /* Finds a tensor's entry by a walk around e (n) from *from: most files are in our order. */
 static const Entry *find_entry(const Entry *e, size_t n, size_t *from, const char *name)
 {
@@ -195,7 +208,7 @@ static int match_all(const Opened *o, const Entry *e, size_t n, const Tensor *t,
         match[i] = find_entry(e, n, &from, t[i].name);
         if (!match[i] && t[i].may_miss) continue;
         if (!match[i]) return bad_entry(o, t[i].name, "it is missing");
-        if (!has_shape(match[i], &t[i])) return bad_entry(o, t[i].name, "it has another shape");
+        if (!has_shape(match[i], &t[i])) return bad_shape(o, match[i], &t[i]);
         if (!match[i]->element && !t[i].unread)
             return bad_entry(o, t[i].name, "its dtype is none of F32, F64, F16, BF16");
         if (element && match[i]->element != element)
@@ -352,11 +365,28 @@ static int open_header(const char *file, Opened *o)
     return open_file(file, end, o);
 }
 
+/* Refuses a file that ends before the data that its header speaks of. */
+static int check_end(const char *file, const Opened *o)
+{
+    const char *name;
+    json_t *entry;
+    struct stat s;
+    size_t data = (size_t)(o->data - o->bytes), end = 0;
+    json_object_foreach (o->root, name, entry) {
+        size_t to = whole(json_object_get(entry, "data_offsets"), 1);
+        if (strcmp(name, STORE_METADATA) != 0 && to != SIZE_MAX && to > end) end = to;
+    }
+    if (stat(file, &s) != 0 || (size_t)s.st_size >= data + end) return 0;
+    return error_set(ERR_INPUT, "%s is cut short: it has %zu bytes of %zu", file, (size_t)s.st_size,
+                     data + end);
+}
+
 int store_header(const char *file, json_t **root)
 {
     SCOPED(close_file) Opened o = {0};
     *root = NULL;
     TRY(open_header(file, &o));
+    TRY(check_end(file, &o));
     *root = json_incref(o.root);
     return 0;
 }

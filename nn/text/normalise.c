@@ -8,6 +8,7 @@
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "nn/text/tokenizer_steps.h"
 
 static int replace(const Normal *n, const char *text, size_t bytes, Buffer *out)
@@ -71,6 +72,7 @@ static int one(int kind, ucs4_t c, Buffer *out)
     case NORMAL_LOWER: return lower(c, out);
     case NORMAL_STRIP:
         return uc_is_general_category(c, UC_NON_SPACING_MARK) ? 0 : buffer_character(out, c);
+    case NORMAL_MARKS: return uc_is_general_category(c, UC_MARK) ? 0 : buffer_character(out, c);
     case NORMAL_CLEAN:
         return is_control(c) ? 0 : buffer_character(out, uc_is_property_white_space(c) ? ' ' : c);
     default: break;
@@ -103,4 +105,15 @@ int normal_apply(const Normal *n, const char *text, size_t bytes, Buffer *out)
     case NORMAL_NFKD: return form(UNINORM_NFKD, text, bytes, out);
     default: return each(n->kind, text, bytes, out);
     }
+}
+
+int normal_all(const Normal *list, const char *text, size_t bytes, Buffer *out)
+{
+    if (bytes) TRY(buffer_add(out, text, bytes));
+    for (const Normal *n = list; n->kind; n++) {
+        SCOPED(buffer_free) Buffer before = *out;
+        *out = (Buffer){0};
+        TRY(normal_apply(n, before.byte ? before.byte : "", before.count, out));
+    }
+    return 0;
 }

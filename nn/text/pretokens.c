@@ -1,50 +1,33 @@
-/* pretokens.c: cuts a text in pieces before its tokens are found (tokenizer_steps.h). Patterns run on PCRE2. */
+/* pretokens.c: cuts a text in pieces before its tokens are found (tokenizer_steps.h). Patterns run on PCRE2 (pattern.c). */
 #include <string.h>
 #include <unictype.h>
 #include <unistr.h>
 
 #include "kernels/error.h"
 #include "kernels/memory.h"
+#include "kernels/scoped.h"
 #include "nn/text/tokenizer_steps.h"
 
 /* Steps of a match, and bytes that it may take: a stranger's pattern ends. */
 enum { MATCH_STEPS = 10000000, MATCH_KIBIBYTES = 65536 };
 
-/* Writes a pattern for PCRE2, whose \s has U+180E, which is no blank since Unicode 6.3. */
-static int translate(const char *pattern, Buffer *out)
-{
-    static const char blanks[] = "\\t-\\r\\x85\\p{Z}";
-    int inside = 0; /* of a class */
-    for (const char *p = pattern; *p; p++) {
-        int blank = p[0] == '\\' && p[1] == 's', other = p[0] == '\\' && p[1] == 'S' && !inside;
-        inside = *p == '[' ? 1 : *p == ']' ? 0 : inside;
-        if (blank || other) {
-            if (!inside) TRY(buffer_add(out, "[^", 1 + (size_t)other));
-            TRY(buffer_add(out, blanks, sizeof blanks - 1));
-            if (!inside) TRY(buffer_add(out, "]", 1));
-            p++;
-        } else {
-            size_t n = p[0] == '\\' && p[1] ? 2 : 1;
-            TRY(buffer_add(out, p, n));
-            p += n - 1;
-        }
-    }
-    return 0;
-}
-
 int cut_compile(const char *file, const char *pattern, int literal, pcre2_code **code)
 {
-    Buffer b = {0};
+    SCOPED(buffer_free) Buffer b = {0};
     int error = 0;
     PCRE2_SIZE at = 0;
-    uint32_t how = PCRE2_UTF | (literal ? PCRE2_LITERAL : PCRE2_UCP);
+    uint32_t how = PCRE2_UTF | (literal ? PCRE2_LITERAL : 0);
+    PCRE2_UCHAR words[128];
     *code = NULL;
-    int written = literal ? buffer_add(&b, pattern, strlen(pattern)) : translate(pattern, &b);
+    int written =
+        literal ? buffer_add(&b, pattern, strlen(pattern)) : pattern_translate(pattern, &b);
     if (written == 0)
         *code = pcre2_compile((PCRE2_SPTR)(b.byte ? b.byte : ""), b.count, how, &error, &at, NULL);
-    buffer_free(&b);
+    if (written == ERR_INPUT) {
+        snprintf((char *)words, sizeof words, "%s", error_text());
+        return error_set(ERR_INPUT, "%s: pattern '%.200s': %s", file, pattern, (char *)words);
+    }
     if (*code || written) return written;
-    PCRE2_UCHAR words[128];
     pcre2_get_error_message(error, words, sizeof words);
     return error_set(ERR_INPUT, "%s: pattern '%.200s': %s", file, pattern, (char *)words);
 }
@@ -62,12 +45,12 @@ typedef struct {
     pcre2_match_context *limits;
 } Search;
 
-/* Gives the next match in text + from .. end, or an empty one at the end. */
+/* Gives the next match in text + from .. end; none: one behind the end. */
 static int next_match(const Search *s, size_t begin, size_t from, size_t end, Span *m)
 {
-    *m = (Span){end, end};
+    *m = (Span){SIZE_MAX, SIZE_MAX};
     int code = pcre2_match(s->cut->code, (PCRE2_SPTR)s->text + begin, end - begin, from - begin,
-                           PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY, s->found, s->limits);
+                           PCRE2_NO_UTF_CHECK, s->found, s->limits);
     if (code == PCRE2_ERROR_NOMATCH) return 0;
     if (code < 0)
         return error_set(ERR_INPUT, "%s: the tokenizer's pattern gives up on it (PCRE2: %d)",
@@ -77,16 +60,27 @@ static int next_match(const Search *s, size_t begin, size_t from, size_t end, Sp
     return 0;
 }
 
+/* Cuts a piece at all matches, also those of nothing. A match of nothing where the last one ended is passed over: the
+ * search goes on behind the next character, as in the crate `onig`. */
 static int split(const Search *s, Span piece, Pieces *out)
 {
-    for (size_t from = piece.begin; from < piece.end;) {
+    size_t last = SIZE_MAX, cut = piece.begin;
+    for (size_t from = piece.begin; from <= piece.end;) {
         Span m;
         TRY(next_match(s, piece.begin, from, piece.end, &m));
-        TRY(add(out, from, m.begin));
+        if (m.end == SIZE_MAX) break;
+        if (m.begin == m.end && m.end == last) {
+            ucs4_t c;
+            from += from == piece.end
+                        ? 1
+                        : (size_t)u8_mbtouc(&c, (const uint8_t *)s->text + from, piece.end - from);
+            continue;
+        }
+        TRY(add(out, cut, m.begin));
         if (!s->cut->removed) TRY(add(out, m.begin, m.end));
-        from = m.end;
+        from = cut = last = m.end;
     }
-    return 0;
+    return add(out, cut, piece.end);
 }
 
 static int split_all(const Cut *c, const char *file, const Pieces *p, Pieces *out)

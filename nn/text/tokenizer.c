@@ -46,15 +46,16 @@ static int put(Encoding *e, int32_t id)
     return e->pieces ? 0 : memory_add(*e->id, *e->count, id);
 }
 
-static int32_t find(const Tokenizer *t, const char *text, size_t bytes)
+int32_t tokenizer_known(const Tokenizer *t, const char *text, size_t bytes)
 {
     int32_t i = words_find(&t->names, text, bytes);
-    return i < 0 ? -1 : t->id_of[i];
+    return i < 0 || (size_t)i >= t->known ? -1 : t->id_of[i];
 }
 
 int32_t tokenizer_find(const Tokenizer *t, const char *name)
 {
-    return find(t, name, strlen(name));
+    int32_t i = words_find(&t->names, name, strlen(name));
+    return i < 0 ? -1 : t->id_of[i];
 }
 
 size_t tokenizer_size(const Tokenizer *t)
@@ -145,14 +146,25 @@ static int add_symbol(Encoding *e, int32_t id)
     return memory_add(e->symbol, e->symbols, (Symbol){id, n ? (uint32_t)n - 1 : NONE, NONE});
 }
 
-/* Adds a character that is no token: its bytes, or <unk>, or nothing. */
+/* Refuses what is no token, as the library does, where the unknown token is none either. */
+static int unknown(const Encoding *e, const char *text, size_t bytes)
+{
+    const Tokenizer *t = e->t;
+    return error_set(
+        ERR_INPUT, "%s: '%.*s' is no token of %s, whose vocabulary has no unknown token%s%.100s%s",
+        e->file, bytes > 200 ? 200 : (int)bytes, text, t->file, *t->unknown_name ? " (\"" : "",
+        t->unknown_name, *t->unknown_name ? "\" is not in it)" : "");
+}
+
+/* Adds a character that is no token: its bytes, or <unk>, or, where the file has none, nothing. */
 static int add_unknown(Encoding *e, const char *c, size_t bytes)
 {
     const Tokenizer *t = e->t;
     int all = t->fallback;
     for (size_t i = 0; i < bytes; i++) all &= t->byte[(unsigned char)c[i]] >= 0;
     for (size_t i = 0; all && i < bytes; i++) TRY(add_symbol(e, t->byte[(unsigned char)c[i]]));
-    if (all || t->unknown < 0) return 0;
+    if (all || (t->unknown < 0 && !*t->unknown_name)) return 0;
+    if (t->unknown < 0) return unknown(e, c, bytes);
     if (t->fuse && e->symbols && e->symbol[e->symbols - 1].id == t->unknown) return 0;
     return add_symbol(e, t->unknown);
 }
@@ -164,7 +176,7 @@ static int add_characters(Encoding *e, const char *text, size_t bytes)
     for (size_t i = 0; i < bytes; i += n) {
         ucs4_t c; /* u8_mblen would give NUL no byte */
         if (!t->bytes) n = (size_t)u8_mbtouc(&c, (const uint8_t *)text + i, bytes - i);
-        int32_t id = t->bytes ? t->byte[(unsigned char)text[i]] : find(t, text + i, n);
+        int32_t id = t->bytes ? t->byte[(unsigned char)text[i]] : tokenizer_known(t, text + i, n);
         TRY(id >= 0 ? add_symbol(e, id) : add_unknown(e, text + i, n));
     }
     return 0;
@@ -175,12 +187,12 @@ static int32_t whole(const Tokenizer *t, const char *text, size_t bytes)
 {
     SCOPED(buffer_free) Buffer b = {0};
     if (!t->ignore_merges) return -1;
-    if (!t->bytes) return find(t, text, bytes);
+    if (!t->bytes) return tokenizer_known(t, text, bytes);
     for (size_t i = 0; i < bytes; i++) {
         int32_t one = t->byte[(unsigned char)text[i]];
         if (one < 0 || buffer_add(&b, t->name[one], strlen(t->name[one])) != 0) break;
     }
-    return find(t, b.byte ? b.byte : "", b.count);
+    return tokenizer_known(t, b.byte ? b.byte : "", b.count);
 }
 
 /* Makes the earliest merge that is possible and not dropped; those dropped before it are possible again. */
@@ -218,7 +230,7 @@ static int32_t longest(const Tokenizer *t, const char *text, size_t bytes, int g
     b->count = 0;
     if (buffer_add(b, t->prefix, before) || buffer_add(b, text, bytes)) return -1;
     for (*taken = bytes; *taken; --*taken) {
-        int32_t id = find(t, b->byte, before + *taken);
+        int32_t id = tokenizer_known(t, b->byte, before + *taken);
         if (id >= 0) return id;
     }
     return -1;
@@ -237,14 +249,14 @@ static int cut_word(Encoding *e, const char *text, size_t bytes)
     }
     if (id >= 0) return 0;
     *e->count = begun;
-    return t->unknown < 0 ? 0 : put(e, t->unknown);
+    return t->unknown < 0 ? unknown(e, text, bytes) : put(e, t->unknown);
 }
 
 static int find_word(Encoding *e, const char *text, size_t bytes)
 {
-    int32_t id = find(e->t, text, bytes);
+    int32_t id = tokenizer_known(e->t, text, bytes);
     id = id < 0 ? e->t->unknown : id;
-    return id < 0 ? 0 : put(e, id);
+    return id < 0 ? unknown(e, text, bytes) : put(e, id);
 }
 
 /* ---- a text -------------------------------------------------------------------------------------- */
@@ -256,35 +268,30 @@ static int encode_piece(Encoding *e, const char *piece, size_t n)
     return e->t->model == MODEL_WORDPIECE ? cut_word(e, piece, n) : find_word(e, piece, n);
 }
 
-/* Encodes what is between added tokens. */
+/* Encodes a normalised text without added tokens. */
 static int encode_plain(Encoding *e, int first, const char *text, size_t bytes)
 {
-    const Tokenizer *t = e->t;
     SCOPED(pieces_free) Pieces p = {{0}};
-    if (bytes) TRY(buffer_add(&p.text, text, bytes));
-    for (const Normal *n = t->normal; n->kind; n++) {
-        SCOPED(buffer_free) Buffer before = p.text;
-        p.text = (Buffer){0};
-        TRY(normal_apply(n, before.byte ? before.byte : "", before.count, &p.text));
-    }
-    if (p.text.count == 0) return 0;
+    if (bytes == 0) return 0;
+    TRY(buffer_add(&p.text, text, bytes));
     TRY(memory_add(p.span, p.spans, (Span){0, p.text.count}));
-    for (const Cut *c = t->cut; c->kind && p.spans; c++) TRY(cut_apply(c, e->file, first, &p));
+    for (const Cut *c = e->t->cut; c->kind && p.spans; c++) TRY(cut_apply(c, e->file, first, &p));
     for (size_t i = 0; i < p.spans; i++)
         TRY(encode_piece(e, p.text.byte + p.span[i].begin, p.span[i].end - p.span[i].begin));
     return 0;
 }
 
-/* Returns the longest added token that text (bytes) begins with, or NULL. */
-static const Added *added_at(const Tokenizer *t, const char *text, size_t bytes)
+/* Returns the longest added token, normalised or not, that text (bytes) begins with, or NULL. */
+static const Added *added_at(const Tokenizer *t, int normalized, const char *text, size_t bytes)
 {
     const Added *best = NULL;
     size_t most = 0;
-    if (!bytes || !t->begins[(unsigned char)*text]) return NULL;
+    if (!bytes || !t->begins[normalized][(unsigned char)*text]) return NULL;
     for (size_t i = 0; i < t->addeds; i++) {
-        const char *name = t->name[t->added[i].id];
-        size_t n = strlen(name);
-        if (n <= most || n > bytes || memcmp(name, text, n) != 0) continue;
+        size_t n = t->added[i].text.count;
+        if (t->added[i].normalized != normalized || n <= most || n > bytes ||
+            memcmp(t->added[i].text.byte, text, n) != 0)
+            continue;
         best = &t->added[i];
         most = n;
     }
@@ -310,22 +317,27 @@ static size_t trim(const char *text, size_t begin, size_t end)
     return end;
 }
 
-static int encode(Encoding *e, const char *text, size_t bytes)
+/* Encodes a text between its added tokens: first those that are sought in the raw text, then, in what remains of it and
+ * is normalised, the others. first: the text begins what was given. */
+static int encode(Encoding *e, int normalized, int first, const char *text, size_t bytes)
 {
-    size_t from = 0;
-    for (size_t i = 0; i < bytes;) {
-        const Added *a = added_at(e->t, text + i, bytes - i);
-        if (!a) {
-            i++;
-            continue;
-        }
-        TRY(encode_plain(e, from == 0, text + from, (a->left ? trim(text, from, i) : i) - from));
-        TRY(put(e, a->id));
-        i += strlen(e->t->name[a->id]);
-        if (a->right) i += blanks(text + i, bytes - i);
-        from = i;
+    SCOPED(buffer_free) Buffer normal = {0};
+    if (normalized) {
+        TRY(normal_all(e->t->normal, text, bytes, &normal));
+        text = normal.byte ? normal.byte : "", bytes = normal.count;
     }
-    return encode_plain(e, from == 0, text + from, bytes - from);
+    for (size_t from = 0, i = 0;; i++) {
+        const Added *a = added_at(e->t, normalized, text + i, bytes - i);
+        size_t end = a && a->left ? trim(text, from, i) : i;
+        if (!a && i < bytes) continue;
+        TRY(normalized ? encode_plain(e, first && from == 0, text + from, end - from)
+                       : encode(e, 1, first && from == 0, text + from, end - from));
+        if (!a) return 0;
+        TRY(put(e, a->id));
+        i += a->text.count;
+        if (a->right) i += blanks(text + i, bytes - i);
+        from = i--;
+    }
 }
 
 static int encode_checked(Encoding *e, const char *text, size_t bytes)
@@ -336,7 +348,7 @@ static int encode_checked(Encoding *e, const char *text, size_t bytes)
         return error_set(ERR_INPUT, "%s:%zu: not UTF-8", e->file,
                          text_line(&raw, (const char *)wrong));
     }
-    int code = encode(e, text, bytes);
+    int code = encode(e, 0, 1, text, bytes);
     memory_free_all(e->symbol, e->heap, e->left_out);
     return code;
 }
@@ -344,6 +356,12 @@ static int encode_checked(Encoding *e, const char *text, size_t bytes)
 int tokenizer_merges(const Tokenizer *t)
 {
     return t->model == MODEL_BPE;
+}
+
+size_t tokenizer_first(const Tokenizer *t, const int32_t **first)
+{
+    *first = t->first;
+    return t->firsts;
 }
 
 int tokenizer_encode(const Tokenizer *t, BpeDrop *drop, const char *file, const char *text,

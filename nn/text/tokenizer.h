@@ -6,8 +6,9 @@
  *   normalizer     Prepend, Replace (of a string), NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, BertNormalizer
  *   pre_tokenizer  ByteLevel, Split (isolated or removed), Metaspace, Digits, BertPreTokenizer, WhitespaceSplit
  *   model          BPE (byte level or byte_fallback), WordPiece, WordLevel
- *   added_tokens   found in a text before all else, also where `normalized` is true
- * Sequences of these are read too. What post_processor adds to a text is left to the reader of the text.
+ *   added_tokens   found in the raw text, before all else, or where `normalized` is true in the normalised one
+ * Sequences of these are read too. Patterns are Oniguruma's (pattern.c). A word that is no token is refused where the
+ * vocabulary lacks the unknown token that it names. What post_processor adds to a text is left to the reader of the text.
  *
  * Source: Sennrich, Haddow, Birch 2016 (BPE); Radford et al. 2019, section 2.2 (bytes); Kudo, Richardson 2018
  * (SentencePiece: metaspace, byte fallback); Wu et al. 2016, section 4.1 (WordPiece, greedy). */
@@ -54,5 +55,7 @@ const char *tokenizer_shown(const Tokenizer *t, size_t id, size_t *bytes);
 int tokenizer_encode(const Tokenizer *t, BpeDrop *drop, const char *file, const char *text,
                      size_t bytes, int32_t **id, size_t *count);
 int tokenizer_merges(const Tokenizer *t); /* 1: its model is BPE */
+/* Returns how many tokens its post_processor puts before a text, at most 4, *first out. */
+size_t tokenizer_first(const Tokenizer *t, const int32_t **first);
 
 #endif

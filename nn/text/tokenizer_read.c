@@ -77,7 +77,7 @@ static int read_normal(Tokenizer *t, const json_t *o, int inside)
         int kind;
     } plain[] = {{"NFC", NORMAL_NFC},         {"NFD", NORMAL_NFD},
                  {"NFKC", NORMAL_NFKC},       {"NFKD", NORMAL_NFKD},
-                 {"Lowercase", NORMAL_LOWER}, {"StripAccents", NORMAL_STRIP}};
+                 {"Lowercase", NORMAL_LOWER}, {"StripAccents", NORMAL_MARKS}};
     const char *type = text_of(o, "type");
     json_t *list = json_object_get(o, "normalizers"), *item;
     size_t i;
@@ -124,7 +124,7 @@ static int read_split(Tokenizer *t, const json_t *o)
                *literal = json_string_value(json_object_get(pattern, "String")),
                *behavior = text_of(o, "behavior");
     int removed = strcmp(behavior, "Removed") == 0;
-    if (!regex && !literal) return bad(t, "Split has no pattern");
+    if (!regex && !(literal && *literal)) return bad(t, "Split has no pattern");
     if (!removed && strcmp(behavior, "Isolated") != 0)
         return unsupported(t, "behavior of Split", behavior);
     if (flag_of(o, "invert", 0)) return unsupported(t, "setting of Split", "invert");
@@ -207,6 +207,21 @@ static int take_name(Tokenizer *t, const char *name, int32_t id, char **at)
     return 0;
 }
 
+/* Takes an added token. One of which the normaliser leaves nothing is never found, as in the library. */
+static int add_added(Tokenizer *t, int32_t id, const json_t *item)
+{
+    const char *name = text_of(item, "content");
+    Added *a = &t->added[t->addeds++];
+    *a = (Added){.id = id,
+                 .left = flag_of(item, "lstrip", 0),
+                 .right = flag_of(item, "rstrip", 0),
+                 .normalized = flag_of(item, "normalized", 0)};
+    TRY(a->normalized ? normal_all(t->normal, name, strlen(name), &a->text)
+                      : buffer_add(&a->text, name, strlen(name)));
+    if (a->text.count) t->begins[a->normalized][(unsigned char)*a->text.byte] = 1;
+    return 0;
+}
+
 static int read_names(Tokenizer *t, json_t *vocab, const json_t *added)
 {
     const char *name;
@@ -225,14 +240,14 @@ static int read_names(Tokenizer *t, json_t *vocab, const json_t *added)
     if (!at || !t->name || !t->id_of || !t->added) return ERR_MEMORY;
     json_object_foreach (vocab, name, item)
         TRY(take_name(t, name, (int32_t)json_integer_value(item), &at));
+    t->known = t->names.size;
     json_array_foreach(added, i, item)
     {
         int32_t id = (int32_t)json_integer_value(json_object_get(item, "id"));
         name = text_of(item, "content");
         if (flag_of(item, "single_word", 0)) return unsupported(t, "single_word of token", name);
         TRY(take_name(t, name, id, &at));
-        t->added[t->addeds++] = (Added){id, flag_of(item, "lstrip", 0), flag_of(item, "rstrip", 0)};
-        t->begins[(unsigned char)*name] = 1;
+        TRY(add_added(t, id, item));
     }
     return 0;
 }
@@ -254,7 +269,7 @@ static void find_bytes(Tokenizer *t)
             u8_uctomb((uint8_t *)name, byte_character(b), 6);
         else
             snprintf(name, sizeof name, "<0x%02X>", (unsigned)b);
-        t->byte[b] = tokenizer_find(t, name);
+        t->byte[b] = tokenizer_known(t, name, strlen(name));
     }
 }
 
@@ -357,6 +372,9 @@ static int read_bpe(Tokenizer *t, const json_t *m)
     if (*text_of(m, "continuing_subword_prefix") || *text_of(m, "end_of_word_suffix"))
         return unsupported(t, "setting of BPE", "continuing_subword_prefix or end_of_word_suffix");
     if (!json_is_array(list)) return bad(t, "BPE has no merges");
+    if (json_number_value(json_object_get(m, "dropout")) > 0)
+        return bad(t, "with the \"dropout\" of its BPE no two readings of a text are alike: set it "
+                      "to null (train --bpe-dropout is for training alone)");
     t->fallback = flag_of(m, "byte_fallback", 0);
     t->fuse = flag_of(m, "fuse_unk", 0);
     t->ignore_merges = flag_of(m, "ignore_merges", 0);
@@ -389,6 +407,29 @@ static int read_model(Tokenizer *t, const json_t *m)
     return unsupported(t, "model", type);
 }
 
+/* Takes what a template puts before one text, [{"SpecialToken": {"id": NAME}}, .., {"Sequence": ..}, ..], or the cls of BERT's
+ * and RoBERTa's; from a sequence of these too. Others put nothing there. */
+static void read_first(Tokenizer *t, const json_t *o, int inside)
+{
+    json_t *item;
+    size_t i;
+    const char *cls = json_string_value(json_array_get(json_object_get(o, "cls"), 0));
+    const json_t *known = json_object_get(o, "special_tokens");
+    if (cls && tokenizer_find(t, cls) >= 0 && t->firsts < FIRSTS_MOST)
+        t->first[t->firsts++] = tokenizer_find(t, cls);
+    json_array_foreach(json_object_get(o, "single"), i, item)
+    {
+        const char *name = text_of(json_object_get(item, "SpecialToken"), "id");
+        const char *is = json_string_value(
+            json_array_get(json_object_get(json_object_get(known, name), "tokens"), 0));
+        int32_t id = tokenizer_find(t, is ? is : name);
+        if (id < 0 || t->firsts == FIRSTS_MOST) break;
+        t->first[t->firsts++] = id;
+    }
+    json_array_foreach(json_object_get(o, "processors"), i, item) if (!inside)
+        read_first(t, item, 1);
+}
+
 static int read_all(Tokenizer *t, const json_t *root)
 {
     const json_t *m = json_object_get(root, "model");
@@ -400,8 +441,11 @@ static int read_all(Tokenizer *t, const json_t *root)
     TRY(read_names(t, vocab, json_object_get(root, "added_tokens")));
     if (t->size == 0) return bad(t, "it has no tokens");
     TRY(read_model(t, m));
-    t->unknown = tokenizer_find(t, text_of(m, "unk_token"));
+    t->unknown_name = memory_string(text_of(m, "unk_token"));
+    if (!t->unknown_name) return ERR_MEMORY;
+    t->unknown = tokenizer_known(t, t->unknown_name, strlen(t->unknown_name));
     find_bytes(t);
+    read_first(t, json_object_get(root, "post_processor"), 0);
     return show_names(t);
 }
 
@@ -460,8 +504,9 @@ void tokenizer_free(Tokenizer *t)
         memory_free_all(t->normal[i].text, t->normal[i].with, t->cut[i].text);
         pcre2_code_free(t->cut[i].code);
     }
+    for (size_t i = 0; i < t->addeds; i++) buffer_free(&t->added[i].text);
     words_free(&t->names);
     numbers_free(&t->pair);
     memory_free_all(t->file, t->json, t->id_of, t->arena, t->name, t->shown, t->shown_bytes,
-                    t->shown_text, t->merge, t->prefix, t->added, t);
+                    t->shown_text, t->merge, t->prefix, t->unknown_name, t->added, t);
 }

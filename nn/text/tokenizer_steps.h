@@ -2,7 +2,7 @@
  *
  *   tokenizer_read.c  tokenizer.json -> Tokenizer      tokenizer.c  a text -> tokens
  *   normalise.c       a text -> a text                 pretokens.c  a text -> pieces
- *   tokenizer_learn.c texts -> tokenizer.json
+ *   tokenizer_learn.c texts -> tokenizer.json         pattern.c    a pattern -> one of PCRE2
  */
 #ifndef TROTTER_TOKENIZER_STEPS_H
 #define TROTTER_TOKENIZER_STEPS_H
@@ -19,6 +19,9 @@ DROP(Tokenizer, tokenizer)
 /* Returns the character of a byte at byte level: printable ones stand for themselves, the n-th other for U+0100 + n. */
 uint32_t byte_character(int byte);
 
+/* Finds a token of the model; -1: there is none. An added token alone is none. */
+int32_t tokenizer_known(const Tokenizer *t, const char *text, size_t bytes);
+
 /* Counts the pieces of a text, which merges do not cross, in w; their texts belong to w's owner (words_own). Errors as tokenizer_encode. */
 int tokenizer_pieces(const Tokenizer *t, const char *file, const char *text, size_t bytes,
                      Words *w);
@@ -33,7 +36,8 @@ enum {
     NORMAL_NFKC,
     NORMAL_NFKD,
     NORMAL_LOWER,
-    NORMAL_STRIP,   /* marks that do not take room (Mn) */
+    NORMAL_STRIP,   /* of BERT: marks that do not take room (Mn) */
+    NORMAL_MARKS,   /* all marks (Mn, Mc, Me) */
     NORMAL_CLEAN,   /* of BERT: no control characters; blanks are U+0020 */
     NORMAL_CHINESE, /* of BERT: blanks around Chinese characters */
 };
@@ -44,6 +48,7 @@ typedef struct {
 
 /* Makes *out of a text; out holds nothing before, and is freed by the caller in any case. */
 int normal_apply(const Normal *n, const char *text, size_t bytes, Buffer *out);
+int normal_all(const Normal *list, const char *text, size_t bytes, Buffer *out); /* in turn */
 
 /* A pre-tokenizer. */
 enum {
@@ -76,18 +81,22 @@ typedef struct {
     size_t spans;
 } Pieces;
 
+/* Writes a pattern of Oniguruma for PCRE2 with PCRE2_UTF. ERR_INPUT with what is not supported, without a name. */
+int pattern_translate(const char *pattern, Buffer *out);
 /* Compiles a pattern of the library `tokenizers`. ERR_INPUT, naming file. */
 int cut_compile(const char *file, const char *pattern, int literal, pcre2_code **code);
 /* Cuts p further. first: the text begins what was given. */
 int cut_apply(const Cut *c, const char *file, int first, Pieces *p);
 void pieces_free(Pieces *p);
 
-enum { STEPS_MOST = 16 };
+enum { STEPS_MOST = 16, FIRSTS_MOST = 4 };
 enum { MODEL_BPE, MODEL_WORDPIECE, MODEL_WORDS };
 
 typedef struct {
     int32_t id;
     int left, right; /* blanks on a side belong to it */
+    int normalized;  /* 1: it is sought in the normalised text, after the others in the raw one */
+    Buffer text;     /* what is sought: its name, normalised too */
 } Added;
 
 struct Tokenizer {
@@ -98,6 +107,7 @@ struct Tokenizer {
     int model;
     int bytes;      /* CUT_BYTES is among the cuts: the model's characters stand for bytes */
     Words names;    /* of all tokens; their texts are in arena */
+    size_t known;   /* names that the model knows; the rest are added tokens alone */
     int32_t *id_of; /* (names.size) */
     char *arena;
     size_t size;       /* ids */
@@ -111,12 +121,15 @@ struct Tokenizer {
     Numbers pair;      /* left id << 32 | right id -> number in merge */
     int32_t byte[256]; /* ids of bytes, or -1: by byte-level characters or as <0xNN> */
     int fallback, fuse, ignore_merges;
-    int32_t unknown; /* -1: none */
-    char *prefix;    /* of a WordPiece that goes on */
-    size_t longest;  /* characters of a word that WordPiece cuts */
+    int32_t unknown;            /* -1: none */
+    char *unknown_name;         /* what the file calls it; "": it has none */
+    char *prefix;               /* of a WordPiece that goes on */
+    size_t longest;             /* characters of a word that WordPiece cuts */
+    int32_t first[FIRSTS_MOST]; /* (firsts) what post_processor puts before a text */
+    size_t firsts;
     Added *added;
     size_t addeds;
-    unsigned char begins[256]; /* 1: an added token begins with this byte */
+    unsigned char begins[2][256]; /* 1: an added token, that is normalised, begins with this byte */
 };
 
 #endif

@@ -82,6 +82,7 @@ static int open_model(Study *u, const char *dir)
 {
     char file[OUTPUT_PATH];
     TRY(network_describe(dir, u->options, &u->net, file));
+    if (u->net.foreign) return error_set(ERR_INPUT, FINETUNE_FOREIGN, dir);
     u->classes = options_size(u->net.options, "classes");
     network_free(&u->net);
     if (u->classes == 0)

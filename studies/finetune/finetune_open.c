@@ -108,6 +108,7 @@ static int describe(Finetune *f)
     TRY(options_new(given, &machine));
     TRY(options_given(machine, f->options));
     TRY(network_describe(f->model, machine, &f->net, f->weights));
+    if (f->net.foreign) return error_set(ERR_INPUT, FINETUNE_FOREIGN, f->model);
     Options *o = f->net.options;
     const char *dropout = options_text(f->options, "dropout");
     if (f->net.encoder || !network_bridge(o).bidirectional)

@@ -68,7 +68,7 @@ int tokenise(int how, Symbols *text, Symbols *room);
 
 /* Joins words as Moses' detokenizer.perl does; `how` is TOKENIZE_EN, _DE or _FR: escapes are characters again;
  * punctuation and currency signs lose a blank, quotation marks one on the inside, by turns; so do apostrophes in English
- * and French. Chinese, Japanese and Korean stay as they are. `room` is overwritten. ERR_MEMORY. */
+ * and French. Blanks between Chinese, Japanese and Korean go, " @-@ " is a hyphen. `room` is overwritten. ERR_MEMORY. */
 int detokenise(int how, Symbols *text, Symbols *room);
 
 /* Makes words of their own, in a text of words, of the ASCII punctuation that ends a word of several characters or,

@@ -285,13 +285,33 @@ static int put_settings(json_t *config, const Written *w, const Family *f)
     return 0;
 }
 
+/* Returns the token that ends a text for another program: where a tokenizer of others tells it from the one that begins
+ * a text, that one; else <eos>, which a model that was trained here has seen between texts. */
+static int32_t last_token(const Vocab *v)
+{
+    static const char *const ends[][2] = {
+        {"<s>", "</s>"}, {"<|begin_of_text|>", "<|end_of_text|>"}, {"<bos>", "<eos>"}};
+    int32_t end = -1;
+    for (size_t i = 0; v->tokens && i < sizeof ends / sizeof *ends; i++)
+        if (strcmp(v->word[v->eos], ends[i][0]) == 0) end = tokenizer_find(v->tokens, ends[i][1]);
+    return end < 0 ? v->eos : end;
+}
+
+/* Returns eos_token_id: a number, or, where lines were texts of their own, whose end is <eos>, both. */
+static json_t *end_of_text(const Vocab *v)
+{
+    json_int_t end = last_token(v);
+    return v->lines && end != v->eos ? json_pack("[I, I]", end, (json_int_t)v->eos)
+                                     : json_integer(end);
+}
+
 static int write_config(const Written *w, const Family *f, const char *dir)
 {
     const Network *n = w->net;
     json_t *config =
-        json_pack("{s:[s], s:s, s:I, s:I, s:I}", "architectures", f->architecture, "model_type",
+        json_pack("{s:[s], s:s, s:I, s:I, s:o}", "architectures", f->architecture, "model_type",
                   f->type, "vocab_size", (json_int_t)model_config(n->model)->vocab, "bos_token_id",
-                  (json_int_t)n->vocab.eos, "eos_token_id", (json_int_t)n->vocab.eos);
+                  (json_int_t)n->vocab.eos, "eos_token_id", end_of_text(&n->vocab));
     int code = put_settings(config, w, f);
     if (code == 0) return write_json(config, dir, "config.json");
     json_decref(config);

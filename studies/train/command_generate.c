@@ -1,6 +1,7 @@
 /* command_generate.c: continues a text with a saved model. Every token is drawn from the softmax of the logits
  * after the last T tokens, divided by the temperature and cut to the most likely ones (nn/decode/sample.c); the draws
- * are a function of the seed. The text begins with <eos>, as every text that a model was trained on. */
+ * are a function of the seed. A text begins with <eos>, as every text that a model was trained on; for a model of Hugging
+ * Face with what its tokenizer puts there, which may be nothing, and it ends at eos_token_id. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,12 +13,15 @@
 #include "studies/tools/command.h"
 #include "studies/model/network.h"
 
+enum { FIRSTS = 4 }; /* tokens before a prompt at most (tokenizer_first) */
+
 /* A text while it grows. */
 typedef struct {
     const Options *options;
     Network *net;
     size_t T;            /* tokens the model sees at most */
     size_t begun, count; /* the sequence's first token; all tokens */
+    size_t hidden;       /* tokens before the prompt, which are not shown */
     int32_t *id;         /* (count and those to come) */
     int32_t *position;   /* (T) 0, 1, ... */
     double *logits;      /* (T, V) */
@@ -63,14 +67,15 @@ static size_t shown(const Vocab *v, const char *word, size_t bytes)
 static void print_token(const Speech *s, size_t i)
 {
     const Vocab *v = &s->net->vocab;
-    const char *word = v->word[s->id[i]], *before = v->word[s->id[i - 1]];
-    int apart = s->id[i - 1] != v->eos && !piece_goes_on(v, before, strlen(before));
+    const char *word = v->word[s->id[i]], *before = i ? v->word[s->id[i - 1]] : word;
+    int apart = i && s->id[i - 1] != v->eos && !piece_goes_on(v, before, strlen(before));
     size_t bytes;
     if (s->id[i] == v->eos)
         putchar('\n');
     else if (v->tokens) {
         const char *shown = tokenizer_shown(v->tokens, (size_t)s->id[i], &bytes);
-        size_t blank = i == 1 && bytes > 0 && *shown == ' '; /* many begin every text with one */
+        size_t blank =
+            i == s->hidden && bytes > 0 && *shown == ' '; /* many begin every text with one */
         fwrite(shown + blank, 1, bytes - blank, stdout);
     } else if (v->level == LEVEL_CHAR)
         fputs(strcmp(word, CHAR_BLANK) == 0 ? " " : word, stdout);
@@ -83,7 +88,7 @@ static void append(Speech *s, int32_t id)
     s->id[s->count++] = id;
     if (id == s->net->vocab.eos && options_choice(s->net->options, "context") == CONTEXT_SENTENCE)
         s->begun = s->count - 1;
-    if (s->count > 1) print_token(s, s->count - 1);
+    if (s->count > s->hidden) print_token(s, s->count - 1);
 }
 
 /* Names each unknown token once. */
@@ -104,16 +109,36 @@ static int warn_unknown(const char *prompt, size_t count, const Vocab *v)
     return 0;
 }
 
+/* Begins a text. An empty prompt of a model of Hugging Face begins with bos_token_id where its tokenizer puts nothing. */
+static void begin(Speech *s, const Text *prompt)
+{
+    const int32_t *first = &s->net->vocab.eos;
+    size_t n = 1;
+    if (s->net->foreign) {
+        size_t firsts = tokenizer_first(s->net->vocab.tokens, &first);
+        if (!firsts) first = &s->net->vocab.eos;
+        n = firsts ? firsts : prompt->tokens == 0;
+    }
+    s->hidden = n;
+    for (size_t i = 0; i < n; i++) append(s, first[i]);
+}
+
+static int stops(const Speech *s, size_t token)
+{
+    return s->net->foreign && foreign_stops(s->net->foreign, token);
+}
+
 static int speak(Speech *s, const Text *prompt)
 {
     size_t more = options_size(s->options, "tokens"), token;
     /* Then the prompt, without the <eos> that ends its last line. A tokenizer's text has none. */
     size_t last = s->net->vocab.tokens == NULL;
-    append(s, s->net->vocab.eos);
+    begin(s, prompt);
     for (size_t i = 0; i + last < prompt->tokens; i++) append(s, prompt->id[i]);
     for (size_t i = 0; i < more; i++) {
         if (!isatty(STDOUT_FILENO)) progress_of(i, more, "%zu of %zu tokens", i, more);
         TRY(choose(s, &token));
+        if (stops(s, token)) break;
         append(s, (int32_t)token);
         fflush(stdout);
     }
@@ -127,7 +152,7 @@ static int speech_open(Speech *s, const Text *prompt)
 {
     size_t V = s->net->vocab.size;
     s->T = options_size(s->net->options, "sequence");
-    s->id = memory_new(prompt->tokens + options_size(s->options, "tokens") + 1, sizeof *s->id);
+    s->id = memory_new(prompt->tokens + options_size(s->options, "tokens") + FIRSTS, sizeof *s->id);
     s->position = memory_new(s->T, sizeof *s->position);
     s->logits = memory_new(s->T, V * sizeof *s->logits);
     s->order = memory_new(V, sizeof *s->order);
@@ -192,7 +217,8 @@ const Command command_generate = {
     .purpose = "continue a text with a saved model",
     .about =
         "Prints the prompt as the model reads it, and the tokens that the model adds; <eos> ends a line. The same\n"
-        "seed gives the same text. --temperature 0, --top 1 and --top-p 0 each give the likeliest token at every\n"
+        "seed gives the same text. A model of Hugging Face ends a text at its eos_token_id, of which generation_config.json or\n"
+        "config.json names one or several, and reads before a prompt what its tokenizer.json puts there. --temperature 0, --top 1 and --top-p 0 each give the likeliest token at every\n"
         "place. A word that the model does not know is read as <unk>, and a warning names it. A model of pieces\n"
         "(train --bpe) or characters counts --tokens in those, and pieces are printed as the words they make.\n",
     .often = "model prompt prompt-file tokens temperature top top-p seed",

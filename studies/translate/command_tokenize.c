@@ -52,7 +52,7 @@ const Command command_tokenize = {
     .about =
         "Writes each line with single blanks between its words. en, de and fr are the rules of Moses' tokenizer.perl\n"
         "without its escapes (its lists of abbreviations are longer), and with --detokenize those of\n"
-        "detokenizer.perl, which reads escapes too. 13a and intl are what BLEU counts; they cannot be undone.\n"
+        "detokenizer.perl, which reads escapes too. 13a is what BLEU counts; it cannot be undone.\n"
         "\n"
         "    trotter tokenize --rules de --lowercase < train.txt > train.de\n"
         "    trotter translate --model out/en-de < test.en | trotter tokenize --rules de --detokenize\n",
@@ -60,7 +60,7 @@ const Command command_tokenize = {
     .groups = GROUPS(OPTION_GROUP(
         "Words", 0,
         {"rules", OPTION_CHOICE, "en", TOKENIZE_ALL,
-         "Moses' rules of a language, or BLEU's 13a, intl or none (at white space)"},
+         "Moses' rules of a language, or BLEU's 13a, or none (at white space)"},
         {"detokenize", OPTION_FLAG, NULL, NULL, "join words to a text, by the rules of a language"},
         {"lowercase", OPTION_FLAG, NULL, NULL, "write lower case"},
         {"text", OPTION_TEXT, LINES_STDIN, "FILE", "the text (-: standard input)"},

@@ -143,7 +143,39 @@ TEST(refusals)
         {"\"n_inner\": null", "\"n_inner\": 60", "another shape"},
         {"\"n_embd\": 16", "\"n_embed\": 16", "no n_embd"},
         {"{", "[", "config.json:2:"},
-        {"\"bos_token_id\"", "\"x\"", NULL}, /* <|endoftext|> is also the end */
+        {"\"bos_token_id\"", "\"x\"", "the key x is not known"},
+        {"\"bos_token_id\"", "\"_x\"", "bos_token_id is no token"},
+        {"\"bos_token_id\": 1", "\"bos_token_id\": -1", "bos_token_id is no token", "llama"},
+        {"\"use_cache\"", "\"quantization_config\": {\"bits\": 4}, \"use_cache\"",
+         "quantization_config other than null", "llama"},
+        {"\"use_cache\"", "\"quantization_config\": {\"bits\": 4}, \"use_cache\"",
+         "quantization_config other than null"},
+        {"\"use_cache\"", "\"logit_scale\": 2, \"use_cache\"", "the key logit_scale", "qwen2"},
+        {"\"use_cache\"", "\"logit_scale\": null, \"sliding_window\": 4, \"use_cache\"", NULL,
+         "llama"},
+        {"\"use_cache\"", "\"original_max_position_embeddings\": 9, \"use_cache\"",
+         "the key original_max_position_embeddings", "llama"},
+        {"\"use_cache\"",
+         "\"layer_types\": [\"full_attention\", \"sliding_attention\"], \"use_cache\"",
+         "layer_types other than full_attention", "qwen2"},
+        {"\"use_cache\"",
+         "\"layer_types\": [\"full_attention\", \"full_attention\"], \"use_cache\"", NULL, "qwen2"},
+        {"\"attention_bias\": true", "\"attention_bias\": false",
+         "transformers reads none where attention_bias is false", "llama"},
+        {"\"mlp_bias\": true,", "", "transformers reads none where mlp_bias is false", "llama"},
+        {"\"model_type\": \"mistral\"", "\"model_type\": \"qwen2\"",
+         "no tensor 'layers.#.self_attn.q_proj.bias'", "mistral"},
+        {"\"model_type\": \"qwen2\"", "\"model_type\": \"mistral\"",
+         "where that of the family is false", "qwen2"},
+        {"\"rope_type\": \"linear\",", "", NULL, "qwen2"},
+        {"\"rope_type\": \"linear\",\n    \"type\": \"linear\"", "\"low_freq_factor\": 1",
+         "rope_scaling has no rope_type", "qwen2"},
+        {"\"type\": \"linear\"", "\"type\": \"default\"", "do not agree", "qwen2"},
+        {"\"rope_type\"", "\"attention_factor\": 2, \"rope_type\"",
+         "attention_factor in rope_scaling", "qwen2"},
+        {"\"n_inner\": null", "\"n_inner\": [64]", "n_inner is no number"},
+        {"\"sliding_window\": null", "\"sliding_window\": 4", NULL, "qwen2"},
+        {"\"sliding_window\": 20", "\"sliding_window\": 16", "take --sequence 16", "mistral"},
         {"\"vocab_size\": 300", "\"vocab_size\": 90", "vocab_size is 90"},
         {"llama3", "yarn", "rope_type \"yarn\" is not supported", "llama"},
         {"low_freq", "slow_freq", "no low_freq_factor", "llama"},
@@ -184,11 +216,73 @@ TEST(refusals)
                 "sliding_window is 20, so sequences of up to 24 tokens");
     change("\"sliding_window\": 20", "\"sliding_window\": null");
     run_ok("eval --model m --text m/text.txt --sequence 24 --batch-tokens 24");
+    fetch("qwen2");
+    change("\"use_sliding_window\": false", "\"use_sliding_window\": true");
+    change("\"sliding_window\": null", "\"sliding_window\": 4");
+    run_ok("eval --model m --text m/text.txt"); /* its layers are before the 28th */
+    change("\"max_window_layers\": 28", "\"max_window_layers\": 1");
+    must_refuse("eval --model m --text m/text.txt", "sliding_window is 4");
+    run_ok("eval --model m --text m/text.txt --sequence 4");
     fetch("llama");
+    change("\"use_cache\"", "\"max_length\": 9, \"use_cache\"");
     must_refuse("eval --model m --text m/text.txt --context sentence", "is not the one that ends");
     file_text("bad.txt", "\xff\xfe\n");
     fetch("gpt2");
     must_refuse("eval --model m --text bad.txt", "bad.txt:1: not UTF-8");
+}
+
+/* Files of weights that are not as their headers say; `command` changes m, of llama or bert. */
+TEST(files_that_do_not_fit)
+{
+    static const struct {
+        const char *type, *command, *words;
+    } rows[] = {
+        {"bert", "truncate -s -400 m/model.safetensors", "m/model.safetensors is cut short"},
+        {"llama", "truncate -s -400 m/model-00002-of-00003.safetensors",
+         "m/model-00002-of-00003.safetensors is cut short"},
+        {"llama", "cp m/model-00001-of-00003.safetensors m/model-00002-of-00003.safetensors",
+         "is in m/model-00001-of-00003.safetensors and in m/model-00002"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fetch(rows[i].type);
+        shell_ok("%s", rows[i].command);
+        must_refuse("eval --model m --text m/text.txt", rows[i].words);
+    }
+    fetch("bert");
+    shell_ok(
+        "{ printf 'sentence\\tlabel\\n'; for i in 1 2 3 4 5 6 7 8 9; do printf 'good\\tyes\\n'; printf 'bad\\tno\\n'; "
+        "done; } >mine.tsv");
+    must_refuse("finetune --model m --task mine.tsv --out tuned", "read and not fine-tuned");
+    must_refuse("classify --model m", "read and not fine-tuned");
+}
+
+/* Nothing stands before a prompt unless the tokenizer puts it there: then the text is that of the prompt behind the token,
+ * and another without. A text ends where the likeliest token is one of eos_token_id. */
+TEST(a_text_begins_and_ends_as_its_files_say)
+{
+    static const char said[] = "generate --threads 1 --model m --temperature 0 --tokens 8 --prompt";
+    char plain[2000], first[2000], all[2000] = "\"eos_token_id\": [";
+    fetch("gpt2");
+    run_ok("%s 'The naive'", said);
+    snprintf(plain, sizeof plain, "%.1999s", out);
+    assert_true(strlen(plain) > strlen("The naive\n"));
+    run_ok("%s '<|endoftext|>The naive'", said);
+    snprintf(first, sizeof first, "%.1999s", strstr(out, "The naive"));
+    assert_string_not_equal(plain, first);
+    change(
+        "\"post_processor\": null",
+        "\"post_processor\": {\"type\": \"TemplateProcessing\", \"single\": [{\"SpecialToken\": {\"id\": "
+        "\"<|endoftext|>\"}}, {\"Sequence\": {\"id\": \"A\"}}]}");
+    run_ok("%s 'The naive'", said);
+    assert_string_equal(out, first);
+    for (int i = 0; i < 300; i++)
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%d", i ? ", " : "", i);
+    snprintf(all + strlen(all), sizeof all - strlen(all), "]");
+    change("\"eos_token_id\": 296", all);
+    run_ok("%s 'The naive'", said);
+    assert_string_equal(out, "The naive\n");
+    file_text("m/generation_config.json", "{\"eos_token_id\": 299}");
+    run_ok("%s 'The naive'", said);
+    assert_string_equal(out, first);
 }
 
 /* An index, as llama's, names files beside it alone; names as of old or without the prefix are found. */
@@ -257,6 +351,21 @@ TEST(there_and_back)
     assert_true(trained(program_run("train --corpus latin --scheme transformer --max-steps 2 "
                                     "--epochs 1 --untested --out french" SMALL_NETWORK)));
     must_refuse("export --model french --out theirs", "of vocab.txt is not UTF-8");
+    fetch("llama"); /* its tokenizer tells the end of a text, 2, from its beginning, 1 */
+    shell_ok(
+        "mkdir -p c; for s in train valid test; do for i in 1 2 3 4 5; do cat m/text.txt; done "
+        ">c/$s.txt; done");
+    for (int lines = 0; lines <= 1; lines++) {
+        assert_true(trained(program_run(
+            "train --corpus c --tokenizer m/tokenizer.json --scheme transformer --max-steps 2 --epochs "
+            "1 --untested --context %s --out tokens" SMALL_NETWORK,
+            lines ? "sentence" : "stream")));
+        run_ok("export --model tokens --out theirs");
+        shell_ok(
+            "tr -d ' \\n' <theirs/config.json | grep -q '\"bos_token_id\":1,\"eos_token_id\":%s,'",
+            lines ? ".2,1." : "2");
+        shell_ok("rm -r tokens theirs");
+    }
 }
 
 TEST_MAIN(open_all, program_close)

@@ -1,4 +1,4 @@
-/* test_tokenizer.c: tokens of texts of many scripts are those that the library `tokenizers` 0.23.2 gives for the same
+/* test_tokenizer.c: pieces of patterns and tokens of texts of many scripts are those that the library `tokenizers` 0.23.2 gives for the same
  * tokenizer.json (tests/foreign/ids.json: 49 texts for each; test_bpe_dropout.c has the order of merges). Byte-level merges
  * learned from drawn texts are those of a slow program that counts all pairs anew for every merge; a text comes back from
  * its tokens. */
@@ -68,6 +68,161 @@ TEST(short_of_memory)
                          code = tokenizer_parse("json", json, sizeof json - 1, &t);
                          if (code == 0) code =
                              tokenizer_encode(t, NULL, "text", "ab<s>b1a", 8, &id, &n)) > 10);
+}
+
+/* Cuts a text at a pattern; returns 0 where the pieces are of these lengths. */
+static int differs(pcre2_code *code, const char *text, const json_t *lengths)
+{
+    Pieces p = {{0}};
+    const Cut c = {.kind = CUT_SPLIT, .code = code};
+    size_t n = strlen(text);
+    assert_int_equal(buffer_add(&p.text, text, n), 0);
+    if (n) assert_int_equal(memory_add(p.span, p.spans, (Span){0, n}), 0);
+    int is = cut_apply(&c, "text", 1, &p) == 0 && p.spans == json_array_size(lengths);
+    for (size_t i = 0; is && i < p.spans; i++)
+        is = p.span[i].end - p.span[i].begin ==
+             (size_t)json_integer_value(json_array_get(lengths, i));
+    pieces_free(&p);
+    return !is;
+}
+
+/* Patterns of models, of every part of the syntax, and drawn ones, with what `tokenizers` made of each text. A pattern is
+ * cut as there or refused; that of another pattern is seen. TROTTER_PATTERNS: another such file. */
+TEST(patterns_cut_as_in_the_library)
+{
+    const char *file = getenv("TROTTER_PATTERNS"), *pattern;
+    json_error_t e;
+    json_t *all = json_load_file(file ? file : "tests/foreign/patterns.json", 0, &e), *lists,
+           *before = NULL;
+    if (!all) fail_msg("%s", e.text);
+    json_t *texts = json_object_get(all, "texts");
+    size_t cut = 0, refused = 0, others = 0;
+    json_object_foreach (json_object_get(all, "patterns"), pattern, lists) {
+        pcre2_code *code;
+        if (cut_compile("text", pattern, 0, &code) != 0) {
+            refused++;
+            continue;
+        }
+        size_t other = 0;
+        for (size_t i = 0; i < json_array_size(texts); i++) {
+            const char *text = json_string_value(json_array_get(texts, i));
+            if (json_is_array(lists) && differs(code, text, json_array_get(lists, i)))
+                fail_msg("'%s' cuts text %zu otherwise", pattern, i);
+            other += before && differs(code, text, json_array_get(before, i));
+        }
+        pcre2_code_free(code);
+        if (json_is_array(lists)) cut++, before = lists;
+        others += other > 0;
+    }
+    if (cut < 50 * refused || others * 10 < cut * 8)
+        fail_msg("%zu patterns cut, %zu refused, %zu unlike the one before", cut, refused, others);
+    json_decref(all);
+}
+
+/* What is not understood is refused by its name, never handed through. */
+TEST(patterns_refused)
+{
+    static const char *const rows[][2] = {{"a\\K", "\\K"},
+                                          {"\\G", "\\G"},
+                                          {"\\X", "\\X"},
+                                          {"(a)\\1", "\\1"},
+                                          {"(?<n>a)", "such a group"},
+                                          {"(?#x)", "such a group"},
+                                          {"(?~a)", "such a group"},
+                                          {"(?x:a)", "such a group"},
+                                          {"(?s).", "such a group"},
+                                          {"a(?i)b|c", "such a group"},
+                                          {"(?i)ss", "pair of letters"},
+                                          {"(?i)[s]s", "pair of letters"},
+                                          {"(?i)s(?:T)", "pair of letters"},
+                                          {"(?i)\303\211", "beyond ASCII"},
+                                          {"(?i)[\\x{e9}]", "beyond ASCII"},
+                                          {"(?i)\\p{Lu}", "one case"},
+                                          {"\\xe9", "escape"},
+                                          {"\\u{41}", "escape"},
+                                          {"\\pL", "\\p without {}"},
+                                          {"\\p{Letter", "property"},
+                                          {"\\p{Nonsense}", "pattern"},
+                                          {"[[:graph:]]", "name of a class"},
+                                          {"[a-c-e]", "'-' in the middle"},
+                                          {"[a-\\d]", "a range without an end"},
+                                          {"[]a]", "an empty class"},
+                                          {"[a", "a class without an end"},
+                                          {"(?=a)*", "takes no room"},
+                                          {"\\b+", "takes no room"},
+                                          {"*a", "repetition of nothing"},
+                                          {"a{2,1}", "an interval that falls"},
+                                          {"a)", "a ')' without its '('"},
+                                          {"(a", "a group without an end"},
+                                          {"a\\", "a backslash at the end"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pcre2_code *code;
+        if (cut_compile("file", rows[i][0], 0, &code) != ERR_INPUT) fail_msg("%s", rows[i][0]);
+        if (!strstr(error_text(), rows[i][1])) fail_msg("%s: %s", rows[i][0], error_text());
+    }
+}
+
+/* Names of tokens that `tokenizers` gives, with a blank behind each. Parts of a file: normalizer, added tokens (name, of
+ * the raw (R) or normalised (N) text), vocabulary. NULL: it refuses the text, or here the file. */
+TEST(added_unknown_and_marks)
+{
+#define LOWER "{\"type\": \"Lowercase\"}"
+#define WORDS "\"WordLevel\", \"unk_token\": \"[UNK]\", \"vocab\": "
+#define PIECES_OF "\"WordPiece\", \"unk_token\": \"[UNK]\", \"vocab\": "
+#define KNOWN WORDS "{\"[UNK]\": 0, \"a\": 1, \"b\": 2, \"xa\": 3}"
+#define MERGES(unknown) "\"BPE\", \"unk_token\": " unknown ", \"merges\": [], \"vocab\": {\"a\": 0}"
+    static const struct {
+        const char *normal, *added, *model, *text, *tokens;
+    } rows[] = {
+        {LOWER, "N TOK", KNOWN, "a TOK b tok xaTOKb", "a TOK b TOK xa TOK b "},
+        {LOWER, "R TOK", KNOWN, "a TOK b tok xaTOKb", "a TOK b [UNK] xa TOK b "},
+        {"null", "N TOK", KNOWN, "a TOK b tok xaTOKb", "a TOK b [UNK] xa TOK b "},
+        {LOWER, "N TOK R aTOK", KNOWN, "a TOK b tok xaTOKb", "a TOK b TOK [UNK] aTOK b "},
+        {LOWER, "R TOK N aTOK", KNOWN, "a TOK b tok xaTOKb", "a TOK b [UNK] xa TOK b "},
+        {"null", "R TOK N aTOK", KNOWN, "xaTOKb", "xa TOK b "},
+        {LOWER, "N TOK N tok", KNOWN, "a tok TOK", "a TOK TOK "},
+        {"{\"type\": \"Prepend\", \"prepend\": \"_\"}", "N TOK", KNOWN, "a TOK b TOK",
+         "[UNK] [UNK] b [UNK] "},
+        {"{\"type\": \"StripAccents\"}", "N \314\201", KNOWN, "a b", "a b "},
+        {"{\"type\": \"StripAccents\"}", "", KNOWN, "a\314\201 \340\244\276b\342\203\235 \314\201",
+         "a b "},
+        {"{\"type\": \"BertNormalizer\"}", "", KNOWN, "A\314\201 B\342\203\235", "a [UNK] "},
+        {"null", "", WORDS "{\"a\": 0}", "a a", "a a "},
+        {"null", "", WORDS "{\"a\": 0}", "a b", NULL},
+        {"null", "", "\"WordLevel\", \"vocab\": {\"a\": 0}", "a b", NULL},
+        {"null", "", PIECES_OF "{\"a\": 0}", "a b", NULL},
+        {"null", "", MERGES("null"), "ab", "a "},
+        {"null", "", MERGES("\"<unk>\""), "ab", NULL},
+        {"null", "", MERGES("null") ", \"dropout\": 0.0", "a", "a "},
+        {"null", "", MERGES("null") ", \"dropout\": 0.1", "a", NULL}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char json[1024], added[400] = "", told[200] = "";
+        const char *p = rows[i].added;
+        for (int k = 0; *p; k++) {
+            int n = (int)strcspn(p + 2, " ");
+            snprintf(added + strlen(added), sizeof added - strlen(added),
+                     "%s{\"id\": %d, \"content\": \"%.*s\", \"normalized\": %s}", k ? ", " : "",
+                     5 + k, n, p + 2, *p == 'N' ? "true" : "false");
+            p += 2 + n + (p[2 + n] == ' ');
+        }
+        int bytes = snprintf(json, sizeof json,
+                             "{\"normalizer\": %s, \"added_tokens\": [%s], \"pre_tokenizer\": "
+                             "{\"type\": \"WhitespaceSplit\"}, \"model\": {\"type\": %s}}",
+                             rows[i].normal, added, rows[i].model);
+        OWN_TOKENIZER *t = NULL;
+        OWN_IDS *id = NULL;
+        size_t n = 0;
+        int code = tokenizer_parse("json", json, (size_t)bytes, &t);
+        if (code == 0)
+            code = tokenizer_encode(t, NULL, "text", rows[i].text, strlen(rows[i].text), &id, &n);
+        for (size_t k = 0; k < n; k++)
+            snprintf(told + strlen(told), sizeof told - strlen(told), "%s ",
+                     tokenizer_name(t, (size_t)id[k]));
+        if (code != (rows[i].tokens ? 0 : ERR_INPUT)) fail_msg("row %zu: %d", i, code);
+        if (rows[i].tokens && strcmp(told, rows[i].tokens) != 0) fail_msg("row %zu: %s", i, told);
+        if (!rows[i].tokens)
+            assert_true(strstr(error_text(), "unknown token") || strstr(error_text(), "dropout"));
+    }
 }
 
 /* A pattern that would search for ever gives up; one that is none is refused. */
