@@ -252,21 +252,33 @@ static void multistep_free(Multistep *m)
     for (int op = 0; op < m->colours; op++) rationals_free(m->beta[op]);
 }
 
+/* Finds the j of the y[-j] where a point stands: -1 where it is the new state, whose row is the update's, as in BDF and
+ * Adams-Moulton methods. Returns 0 where it is elsewhere. */
+static int find_place(const Table *t, const Point *p, int *j)
+{
+    int new = row_equal(&p->row, &t->update);
+    *j = new ? -1 : p->row.terms ? p->row.term[0].past : 0;
+    return !p->phi && (new || (p->row.terms == 1 && row_plain(&p->row)));
+}
+
 static int is_linear(const Table *t)
 {
+    int j;
     for (size_t p = 0; p < t->points; p++)
-        if (t->point[p].row.terms != 1 || !row_plain(&t->point[p].row)) return 0;
+        if (!find_place(t, &t->point[p], &j)) return 0;
     return t->flows == 0 && t->evals > 0;
 }
 
 static void add_term(const Table *t, const Term *x, Multistep *m)
 {
+    int j;
     if (x->eval == TABLE_STATE) {
         mpq_sub(m->alpha[x->past + 1], m->alpha[x->past + 1], x->c);
         return;
     }
     const Eval *e = &t->eval[x->eval];
-    mpq_ptr beta = m->beta[e->op][x->past + t->point[e->point].row.term[0].past + 1];
+    find_place(t, &t->point[e->point], &j);
+    mpq_ptr beta = m->beta[e->op][x->past + j + 1];
     mpq_add(beta, beta, x->c);
 }
 

@@ -309,10 +309,11 @@ typedef struct {
     /* TOLD_*: |R| <= 1 wherever Re z <= 0. It is decided exactly for one-step tables; with history it holds where the
      * search for alpha finds 90. TOLD_NOT: flows, exponential stages, explicit with history, too many stages. */
     int a_stable;
+    const char *why;   /* of implicit stages: why the theory here does not tell; NULL: it does */
     int l_stable;      /* A-stable, and R(inf) = 0 */
     double r_infinity; /* lim |R| as z -> inf; inf where it has none; NaN: unknown */
-    /* Degrees: |R| <= 1 wherever |arg(-z)| <= alpha, for implicit stages. NaN: unknown, or not
-     * zero-stable. */
+    /* Degrees: |R| <= 1 wherever |arg(-z)| <= alpha, for implicit stages, exactly for one-step tables. NaN: unknown, or
+     * not zero-stable. */
     double alpha;
     int colour; /* the implicit one; -1: R is that of all */
 } Stiff;

@@ -226,7 +226,23 @@ TEST(test_constants)
         {"k1 = H(y)\ny' = y[-3] + 8/3*k1 - 4/3*k1[-1] + 8/3*k1[-2]", 4, 1, -14, 45, -7, 90},
         {"k1 = H(y)\nk2 = H(y[-1])\ny' = y + 3/2*k1 - 1/2*k2", 2, 0, -5, 12, -5, 12},
         /* the most accurate explicit two-step method is not zero-stable and has order 3 */
-        {"k1 = H(y)\ny' = -4*y + 5*y[-1] + 4*k1 + 2*k1[-1]", 3, 0, -1, 6, -1, 36}};
+        {"k1 = H(y)\ny' = -4*y + 5*y[-1] + 4*k1 + 2*k1[-1]", 3, 0, -1, 6, -1, 36},
+        /* implicit ones: C of BDF is 1/(k + 1) times its weight on the new slope (Hairer, Wanner 1996, V.1), of
+         * Adams-Moulton methods 1/2, 1/12, 1/24, 19/720 (Hairer, Norsett, Wanner 1993, III.2) */
+        {"implicit-euler", 1, 0, 1, 2, 1, 2},
+        {"trapezoid", 2, 1, 1, 12, 1, 12},
+        {"adams-moulton3", 3, 0, 1, 24, 1, 24},
+        {"k1 = H(y)\nk2 = H(y + 19/24*k1 - 5/24*k1[-1] + 1/24*k1[-2] + 3/8*k2)\n"
+         "y' = y + 19/24*k1 - 5/24*k1[-1] + 1/24*k1[-2] + 3/8*k2",
+         4, 0, 19, 720, 19, 720},
+        {"bdf2", 2, 0, 2, 9, 1, 3},
+        {"k1 = H(18/11*y - 9/11*y[-1] + 2/11*y[-2] + 6/11*k1)\n"
+         "y' = 18/11*y - 9/11*y[-1] + 2/11*y[-2] + 6/11*k1",
+         3, 0, 3, 22, 1, 4},
+        /* Milne's corrector, symmetric */
+        {"k1 = H(y)\nk2 = H(y[-1] + 4/3*k1 + 1/3*k1[-1] + 1/3*k2)\n"
+         "y' = y[-1] + 4/3*k1 + 1/3*k1[-1] + 1/3*k2",
+         4, 1, 1, 90, 1, 180}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         OWN_TABLE *t = frozen(known[i].text);
         OWN_STRUCTURE s = structure_of(t, 5);
@@ -242,6 +258,19 @@ TEST(test_constants)
             double told = C * tgamma(tree->order + 1) / (double)tree->gamma / (double)tree->sigma;
             assert_true(fabs(mpq_get_d(defect.c[k]) - told) <= 1e-14);
         }
+    }
+}
+
+/* A corrector that is not solved for has no constant of this kind, nor has a midpoint. */
+TEST(test_no_constant)
+{
+    static const char *const none[] = {
+        "implicit-midpoint", "heun", "gauss4", "polynet",
+        "k1 = H(4/3*y - 1/3*y[-1] + 1/2*k1)\ny' = 4/3*y - 1/3*y[-1] + 2/3*k1"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        OWN_TABLE *t = frozen(none[i]);
+        OWN_STRUCTURE s = structure_of(t, 5);
+        assert_int_equal(s.has_constant, 0);
     }
 }
 
