@@ -4,6 +4,7 @@
 
 #include "kernels/random.h"
 #include "tests/lib/schemes.h"
+#include "tests/lib/scratch.h"
 
 /* Checks every scheme of the zoo with its splittings exact, then solved for by Heun's method, and some others. */
 static void for_all(void (*check)(const Table *t))
@@ -197,6 +198,53 @@ TEST(test_known)
         for (int k = 0; k < 6; k++)
             if (found[k] != known[i].told[k] && known[i].told[k] != ANY)
                 fail_msg("%s: number %d is %d", known[i].name, k + 1, found[k]);
+    }
+}
+
+/* Symmetry is decided, not looked for: published explicit tableaus agree with their adjoints up to more than order 6, and Lobatto
+ * III of 7 stages does, but none is symmetric. Orders are then said to be lower bounds. */
+TEST(test_high_orders)
+{
+    size_t room = 0, count = 0, bounds = 0;
+    char *line = NULL;
+    FILE *f = fopen("tests/ode/tableaus.jsonl", "r");
+    assert_non_null(f);
+    for (ssize_t n; (n = getline(&line, &room, f)) > 0; count++) {
+        OWN_TABLES l = {0};
+        assert_int_equal(butcher_parse("tableau", line, (size_t)n, &l.table, &l.count), 0);
+        OWN_TABLE *t = freeze(l.table[0]);
+        OWN_STRUCTURE s = structure_of(t, 6);
+        if (s.symmetric != TOLD_NO || s.symplectic != TOLD_NO) fail_msg("%s", t->name);
+        assert_int_equal(s.symmetric_at_least, s.symmetric_order == 6);
+        bounds += (size_t)s.symmetric_at_least;
+    }
+    fclose(f);
+    free(line);
+    assert_true(count > 60 && bounds > 30);
+}
+
+/* Hammer and Hollingsworth's method with its stages in the other order, and one of them twice, is symmetric and symplectic;
+ * a weight or a coefficient that is off by 1e-9 makes it neither, though no tree of order 2 tells. */
+TEST(test_decided)
+{
+    static const char form[] = "let r = sqrt(3)/6\n"
+                               "k1 = H(y + (1/4+r)*k2 + 1/8*k1 + 1/8*k3)\n"
+                               "k2 = H(y + 1/4*k2 + (%s-r)*k3)\n"
+                               "k3 = H(y + (1/4+r)*k2 + 1/4*k1)\n"
+                               "y' = y + 1/2*k2 + 1/3*k1 + 1/6*k3";
+    static const char *const value[] = {"1/4", "0.250000001", "0.249999999"};
+    for (int i = 0; i < 3; i++) {
+        OWN_TABLE *t = frozen(formed(form, value[i]));
+        OWN_STRUCTURE s = structure_of(t, 2);
+        assert_int_equal(s.symmetric, i == 0);
+        assert_int_equal(s.symplectic, i == 0);
+    }
+    OWN_TABLE *four = frozen("yoshida4"), *ruth = frozen("ruth3");
+    for (int degree = 3; degree <= 6; degree++) {
+        OWN_STRUCTURE s = structure_of(four, degree), r = structure_of(ruth, degree);
+        assert_int_equal(s.effective_at_least, degree <= 4);
+        assert_int_equal(r.effective_at_least, degree <= 3);
+        assert_int_equal(r.symmetric_at_least, degree <= 3);
     }
 }
 
