@@ -16,9 +16,13 @@
  * The factor is the value at h = 0 of error / h^order, a polynomial in h. It is extrapolated component
  * by component: these are smooth in h, the norm of a vector that turns as h falls is not. An entry of
  * Neville's table is off by no more than it differs from the two it is made of, which are of one degree
- * less, and from the one of its own degree a point finer, as long as the table converges; to the
- * largest of these come the floors, as far as the extrapolation magnifies them. The entry with the
- * least sum is taken: coarse points, points near the floor and the best degree sort themselves out.
+ * less, and from the one of its own degree a point finer, as long as the table converges: what an entry
+ * is off falls like the product of its steps, so from row i of k points to the next by the factor
+ * h_(i+k) / h_i. Where differences d_i of rows are seen to fall more slowly, by a ratio r, steps are too
+ * coarse for the expansion (as those of stiff systems are), two entries that agree may do so by chance, and
+ * what is left is d_i (1 + r + r^2 + ...). To the largest of these come the floors, as far as the
+ * extrapolation magnifies them. The entry with the least sum is taken: coarse points, points near the floor
+ * and the best degree sort themselves out.
  *
  * Source: Draper, Smith 1998, "Applied regression analysis", chapter 1 (t-interval of a slope); Frisch,
  * Waugh 1933, "Partial time regressions" (regressing on what other regressors leave); Neville 1934,
@@ -129,13 +133,27 @@ Fit fit_order(const FitPoint *p, size_t n)
     return best;
 }
 
+/* Returns what is left behind a difference d_i where the next, or before the last row the one before, tells that they do not
+ * fall as they should, by the factor h_(i+k) / h_i; 0 where they do. Differences that fall are not rounding, which rises with
+ * finer rows; those that rise are where they may be. */
+static double left_over(const FitPoint *p, size_t points, size_t rows, const double *d,
+                        const double *noise, size_t i)
+{
+    size_t j = i + 2 < rows || i == 0 ? i : i - 1;
+    if (j + 2 >= rows) return 0;
+    double ratio = d[j + 1] / d[j];
+    if (!(ratio > p[j + points].h / p[j].h)) return 0;
+    if (ratio < 1) return d[i] / (1 - ratio);
+    return d[j + 1] <= noise[j + 1] + noise[j + 2] ? 0 : INFINITY;
+}
+
 /* work (count, N): row i is the value at 0 of the polynomial through some points from the i-th on, one
  * more with each column of Neville's table. An entry differs from the rows x and x + N that it is made
  * of by fine and coarse = fine - 1 times what these differ. */
 void fit_constant(const FitPoint *p, const double *const *error, size_t N, const Fit *f, int order,
                   double *work, double *constant, double *tolerance)
 {
-    double noise[FIT_MAX], off[FIT_MAX];
+    double noise[FIT_MAX], off[FIT_MAX], d[FIT_MAX];
     *tolerance = INFINITY;
     p += f->first;
     for (size_t i = 0; i < f->count; i++) {
@@ -151,12 +169,14 @@ void fit_constant(const FitPoint *p, const double *const *error, size_t N, const
             noise[i] = fine * noise[i + 1] + (fine - 1) * noise[i];
             for (size_t k = 0; k < N; k++) x[k] = fine * x[N + k] - (fine - 1) * x[k];
         }
+        for (size_t i = 0; i + 1 < rows; i++)
+            d[i] = system_rms(N, work + i * N, work + (i + 1) * N);
         for (size_t i = 0; i < rows; i++) {
-            const double *x = work + i * N;
-            if (i + 1 < rows) off[i] = fmax(off[i], system_rms(N, x, x + N));
+            if (i + 1 < rows)
+                off[i] = fmax(off[i], fmax(d[i], left_over(p, points, rows, d, noise, i)));
             if (!(off[i] + noise[i] < *tolerance)) continue;
             *tolerance = off[i] + noise[i];
-            memcpy(constant, x, N * sizeof *x);
+            memcpy(constant, work + i * N, N * sizeof *constant);
         }
     }
 }

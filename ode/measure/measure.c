@@ -52,6 +52,7 @@ static const char *const names[] = {
     [VERDICT_FLOOR] = "floor",
     [VERDICT_UNSTABLE] = "unstable",
     [VERDICT_INCONSISTENT] = "inconsistent",
+    [VERDICT_UNDECIDED] = "undecided",
 };
 
 const char *verdict_name(int verdict)
@@ -346,8 +347,8 @@ static int is_hidden(const OrderStudy *o, const FitPoint *p, const Fit *f)
 }
 
 /* Judges an order. One that could not be shown, for want of points above the floor or of a narrow slope, does not
- * agree: `disagree` asks for smaller steps or a smoother field, `floor` says that errors of smaller ones are
- * rounding, and `unstable` says that a scheme that would converge has too few stable ones. */
+ * agree: `disagree` asks for smaller steps or a smoother field, `undecided` says that the slope is near the order by
+ * chance, for all that is known of it, `floor` that errors of smaller steps are rounding, and `unstable` says that a scheme that would converge has too few stable ones. */
 static int judge(const OrderStudy *o, const FitPoint *p, const Fit *f, int zero_stable)
 {
     double tolerance = fmin(fmax(f->tolerance, tolerance_min), tolerance_max);
@@ -356,7 +357,8 @@ static int judge(const OrderStudy *o, const FitPoint *p, const Fit *f, int zero_
     if (converges && o->unstable > 0 && !settles) return VERDICT_UNSTABLE;
     if (!zero_stable || grows(o)) return VERDICT_DIVERGES;
     if (f->count == 0) return smaller ? VERDICT_DISAGREE : VERDICT_FLOOR;
-    if (fabs(f->slope - o->expected) <= tolerance) return VERDICT_AGREE;
+    if (fabs(f->slope - o->expected) <= tolerance)
+        return settles ? VERDICT_AGREE : VERDICT_UNDECIDED;
     if (!settles && !smaller && is_hidden(o, p, f)) return VERDICT_FLOOR;
     return f->slope - f->tolerance > o->expected ? VERDICT_HIGHER : VERDICT_DISAGREE;
 }
@@ -421,7 +423,8 @@ static int measure(Runs *r, OrderStudy *o, size_t steps, int halvings, int zero_
     TRY(settle(r, o, p, &f));
     TRY(find_constant(o, p, &f));
     o->verdict = judge(o, p, &f, zero_stable);
-    int differs = o->verdict == VERDICT_HIGHER || o->verdict == VERDICT_DISAGREE;
+    int differs = o->verdict == VERDICT_HIGHER || o->verdict == VERDICT_DISAGREE ||
+                  o->verdict == VERDICT_UNDECIDED;
     if (differs && is_leading(o, p, &f)) o->verdict = VERDICT_AGREE;
     if (o->expected < 1 && o->verdict == VERDICT_AGREE) o->verdict = VERDICT_INCONSISTENT;
     if (o->verdict == VERDICT_DIVERGES) o->unstable = 0; /* no step of it is stable */

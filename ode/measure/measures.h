@@ -12,7 +12,8 @@
 /* agree: the slope is the expected one within its tolerance; higher: above it; floor: rounding hides
  * it; unstable: too few steps are small enough for the scheme to be stable; diverges: errors grow as
  * h falls, though no step is unstable, or the scheme is zero-unstable; inconsistent: the exact order
- * is 0, so it converges to nothing that is asked for; disagree: all else. */
+ * is 0, so it converges to nothing that is asked for; undecided: the slope is near the order, but may be off by
+ * more than 1/2; disagree: all else. */
 enum {
     VERDICT_AGREE,
     VERDICT_HIGHER,
@@ -20,7 +21,8 @@ enum {
     VERDICT_DIVERGES,
     VERDICT_FLOOR,
     VERDICT_UNSTABLE,
-    VERDICT_INCONSISTENT
+    VERDICT_INCONSISTENT,
+    VERDICT_UNDECIDED
 };
 const char *verdict_name(int verdict);
 

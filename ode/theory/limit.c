@@ -28,7 +28,6 @@ static const double bound = 1 << 20; /* in scales, of exponential and implicit s
 /* ---- one-step schemes, exactly ----------------------------------------------------------------------- */
 
 static const double exact_work = 2e7; /* degree^2 times bits: about a second */
-static const double inexact_zero = 1e-12;
 
 static double poly_work(const Poly *p)
 {
@@ -40,40 +39,28 @@ static double poly_work(const Poly *p)
     return (double)bits * (double)p->degree * (double)p->degree;
 }
 
-/* Drops an inexact table's rounding where order conditions would have left nothing. */
-static void drop_rounding(const Table *t, Poly *p)
-{
-    poly_trim(p);
-    for (int i = 0; !t->exact && i <= p->degree; i++) {
-        if (fabs(mpq_get_d(p->c[i])) > inexact_zero) break;
-        mpq_set_ui(p->c[i], 0, 1);
-    }
-    poly_trim(p);
-}
-
 /* Finds the end with sign * P - Q <= 0 at z = -x: sign * R <= 1, as Q > 0 before the first pole. */
-static int real_side(const Table *t, const Ratio *r, int sign, double *end)
+static int real_side(const Ratio *r, int sign, double *end)
 {
     SCOPED(poly_free) Poly f = {0};
-    TRY(ratio_below(t, r, sign, &f));
-    drop_rounding(t, &f);
+    TRY(ratio_below(r, sign, &f));
     return poly_interval(&f, end);
 }
 
-static int real_interval(const Table *t, const Ratio *r, double *end)
+static int real_interval(const Ratio *r, double *end)
 {
     double above, below;
-    TRY(real_side(t, r, 1, &above));
-    TRY(real_side(t, r, -1, &below));
+    TRY(real_side(r, 1, &above));
+    TRY(real_side(r, -1, &below));
     *end = fmin(above, below);
     return 0;
 }
 
-static int imag_interval(const Table *t, const Ratio *r, double *end)
+static int imag_interval(const Ratio *r, double *end)
 {
     SCOPED(poly_free) Poly f = {0};
-    TRY(ratio_excess(t, r, &f));
-    drop_rounding(t, &f);
+    RATIONAL(cosine);
+    TRY(ratio_excess(r, cosine, &f));
     TRY(poly_interval(&f, end));
     *end = sqrt(*end);
     return 0;
@@ -89,8 +76,8 @@ static int exact_limits(const Table *t, double *real, double *imag, int *done)
     TRY(ratio_new(t, -1, &r, done));
     *done = *done && poly_work(&r.P) + poly_work(&r.Q) <= exact_work;
     if (!*done) return 0;
-    int code = real_interval(t, &r, real);
-    if (code == 0) code = imag_interval(t, &r, imag);
+    int code = real_interval(&r, real);
+    if (code == 0) code = imag_interval(&r, imag);
     *done = code == 0;
     return code < 0 ? code : 0;
 }

@@ -18,8 +18,9 @@
 
 #include "kernels/error.h"
 #include "kernels/scoped.h"
-#include "ode/theory/theory.h"
 #include "ode/scheme/rationals.h"
+#include "ode/theory/ratio.h"
+#include "ode/theory/theory.h"
 
 enum { TERMS_MAX = 64, TERMS_HISTORY = 24 }; /* powers looked at, at most */
 
@@ -30,6 +31,8 @@ typedef struct {
     mpq_t *w, *K, *Y;     /* (depth + 1), (evals), (points) times (terms + 1) */
     mpq_t share, descent; /* 1 / colours; 1 + sum j v_j */
     mpq_t *list;          /* all of them */
+    double *off; /* (terms + 1): what rounding may make of log's; NULL: known by theory_is_zero */
+    int neutral; /* |zeta| = 1 on the imaginary axis, as R = P / Q tells */
 } Principal;
 
 static size_t principal_size(const Principal *p)
@@ -40,6 +43,7 @@ static size_t principal_size(const Principal *p)
 static void principal_free(Principal *p)
 {
     rationals_free(p->list);
+    memory_free(p->off);
     mpq_clears(p->share, p->descent, NULL);
 }
 
@@ -172,6 +176,39 @@ static void next_power(Principal *p, int n)
     if (n > 0) logarithm(p, n);
 }
 
+/* ---- rounding ------------------------------------------------------------------------------------------- */
+
+/* Adds to off what those of a polynomial make of its logarithm: d log P = dP / P. */
+static void add_off(const Poly *P, const double *by, int terms, double *inverse, double *off)
+{
+    for (int n = 0; n <= terms; n++) {
+        inverse[n] = n == 0;
+        for (int j = 1; j <= n && j <= P->degree; j++)
+            inverse[n] -= mpq_get_d(P->c[j]) * inverse[n - j];
+        inverse[n] /= mpq_get_d(P->c[0]);
+        for (int j = 0; j <= n && j <= P->room; j++) off[n] += by[j] * fabs(inverse[n - j]);
+    }
+}
+
+/* Reads off R, of a one-step table, what rounding is worth, and whether |R| = 1 on the axis. */
+static int read_ratio(Principal *p)
+{
+    SCOPED(ratio_free) Ratio r = {0};
+    SCOPED(poly_free) Poly f = {0};
+    RATIONAL(axis);
+    int told = !p->depth && !table_exponential(p->t);
+    if (told) TRY(ratio_new(p->t, -1, &r, &told));
+    if (!told) return 0;
+    TRY(ratio_excess(&r, axis, &f));
+    p->neutral = f.degree < 0;
+    if (p->t->exact || r.P.degree < 0 || mpq_sgn(r.P.c[0]) == 0) return 0;
+    SCOPED(memory_drop) double *inverse = memory_new((size_t)p->terms + 1, sizeof *inverse);
+    if (!(p->off = memory_new((size_t)p->terms + 1, sizeof *p->off)) || !inverse) return ERR_MEMORY;
+    add_off(&r.P, r.p_off, p->terms, inverse, p->off);
+    add_off(&r.Q, r.q_off, p->terms, inverse, p->off);
+    return 0;
+}
+
 /* ---- results ------------------------------------------------------------------------------------------ */
 
 /* Computes theta, the power that the exact solution has at z: the mean of the field's weights. */
@@ -182,12 +219,13 @@ static void exact_power(const Table *t, mpq_t theta)
     rational_divide(theta, (unsigned)t->colours);
 }
 
-/* Records l, z^n's coefficient in log zeta - theta z, once: odd n the phase, even the modulus. */
-static void tell(const Table *t, int n, const mpq_t l, Phase *out)
+/* Records l, z^n's coefficient in log zeta - theta z, once: odd n the phase, even the modulus. off: as in Principal. */
+static void tell(const Table *t, const double *off, int n, const mpq_t l, Phase *out)
 {
     double *order = n % 2 ? &out->dispersion_order : &out->dissipation_order;
     mpq_ptr constant = n % 2 ? out->dispersion : out->dissipation;
-    if (!isnan(*order) || theory_is_zero(t, l)) return;
+    int zero = off ? fabs(mpq_get_d(l)) <= off[n] : theory_is_zero(t, l);
+    if (!isnan(*order) || zero) return;
     *order = n - 1;
     mpq_set(constant, l);
     if (n / 2 % 2 == 0) mpq_neg(constant, constant); /* -(-1)^(n/2): i^n and exact less numerical */
@@ -206,18 +244,18 @@ static int find_terms(Principal *p, const mpq_t theta, Phase *out)
         next_power(p, n);
         mpq_set(x, p->log[n]);
         if (n == 1) mpq_sub(x, x, theta);
-        tell(t, n, x, out);
+        tell(t, p->off, n, x, out);
     }
     return told;
 }
 
-/* Finds whether |zeta(i nu)| = 1 for every nu. One step: no power of the polynomial |R|^2 - 1 is left. Linear
+/* Finds whether |zeta(i nu)| = 1 for every nu. One step: the polynomial |P|^2 - |Q|^2 is 0. Linear
  * multistep: the scheme is symmetric, so that 1 / zeta(-z) is a factor too, and the principal one, which is 1 at 0. */
 static int find_neutral(const Principal *p, Phase *out)
 {
     const Table *t = p->t;
     Structure s;
-    int neutral = t->exact && !table_exponential(t) && (size_t)p->terms >= 2 * t->points;
+    int neutral = p->neutral;
     if (p->depth) {
         TRY(structure_find(t, 1, &s));
         neutral = s.symmetric == TOLD_YES;
@@ -232,6 +270,7 @@ static int find_stages(const Table *t, const mpq_t theta, Phase *out)
     SCOPED(principal_free) Principal p;
     RATIONAL(x);
     TRY(principal_new(&p, t));
+    TRY(read_ratio(&p));
     for (size_t i = 0; i < t->update.terms; i++) {
         const Term *s = &t->update.term[i];
         if (s->eval != TABLE_STATE) continue;
@@ -249,7 +288,7 @@ static void find_flows(const Table *t, const mpq_t theta, Phase *out)
     for (size_t i = 0; i < t->flows; i++) mpq_add(sum, sum, t->flow[i].c);
     rational_divide(sum, (unsigned)t->colours);
     mpq_sub(sum, sum, theta);
-    tell(t, 1, sum, out);
+    tell(t, NULL, 1, sum, out);
     if (isnan(out->dispersion_order)) out->dispersion_order = INFINITY;
     out->dissipation_order = INFINITY;
 }

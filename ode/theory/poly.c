@@ -5,11 +5,14 @@
  * of signs on intervals that are halved (Collins, Akritas 1976; Basu, Pollack, Roy 2006, section 10.2). */
 #include "ode/theory/poly.h"
 #include "kernels/error.h"
+#include "kernels/quiet.h"
 #include "kernels/scoped.h"
 #include "kernels/tick.h"
 #include "ode/scheme/rationals.h"
 #include "ode/scheme/table.h"
 
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_poly.h>
 #include <limits.h>
 #include <stdint.h>
 #include <math.h>
@@ -475,4 +478,21 @@ int poly_interval(const Poly *p, double *end)
     search(&s, end);
     if (mpq_sgn(q.c[0]) > 0) *end = 0;
     return 0;
+}
+
+/* ---- complex zeros ------------------------------------------------------------------------------------ */
+
+int poly_zeros(const Poly *p, double *z)
+{
+    size_t n = (size_t)p->degree;
+    SCOPED(memory_drop) double *c = memory_new(n + 1, sizeof *c);
+    quiet_begin();
+    gsl_poly_complex_workspace *w = gsl_poly_complex_workspace_alloc(n + 1);
+    int code = c && w ? 0 : error_set(ERR_MEMORY, "out of memory");
+    for (size_t i = 0; code == 0 && i <= n; i++) c[i] = table_double(p->c[i]);
+    if (code == 0 && gsl_poly_complex_solve(c, n + 1, w, z) != GSL_SUCCESS)
+        code = error_set(ERR_NUMERIC, "the roots of a scheme's polynomial were not found");
+    if (w) gsl_poly_complex_workspace_free(w);
+    quiet_end();
+    return code;
 }

@@ -30,4 +30,7 @@ int poly_squarefree(const Poly *p, Poly *simple, Poly *repeated);
  * are closer than 2^-512 of the largest. */
 int poly_interval(const Poly *p, double *end);
 
+/* Finds the complex zeros z (degree; re, im) of p of degree >= 1 in double precision. ERR_NUMERIC: they were not found. */
+int poly_zeros(const Poly *p, double *z);
+
 #endif

@@ -7,37 +7,26 @@
 #define AMP_COS cos
 #define AMP_SIN sin
 #define AMP_ATAN atan
-#include "kernels/quiet.h"
 #include "ode/theory/amplify.h"
 #include "ode/theory/poly.h"
-
-#include <gsl/gsl_errno.h>
-#include <gsl/gsl_poly.h>
 
 /* ---- root condition ---------------------------------------------------------------------------------- */
 
 /* Finds the largest modulus of the roots, and how many lie on the unit circle (to 1e-9). */
-static int poly_roots(const Poly *p, double *largest, int *on_circle)
+static int find_moduli(const Poly *p, double *largest, int *on_circle)
 {
     *largest = 0;
     *on_circle = 0;
     if (p->degree < 1) return 0;
-    size_t n = (size_t)p->degree;
-    SCOPED(memory_drop) double *c = memory_new(n + 1, sizeof *c), *z = memory_new(2 * n, sizeof *z);
-    quiet_begin();
-    gsl_poly_complex_workspace *w = gsl_poly_complex_workspace_alloc(n + 1);
-    int code = c && z && w ? 0 : error_set(ERR_MEMORY, "out of memory");
-    for (size_t i = 0; code == 0 && i <= n; i++) c[i] = table_double(p->c[i]);
-    if (code == 0 && gsl_poly_complex_solve(c, n + 1, w, z) != GSL_SUCCESS)
-        code = error_set(ERR_NUMERIC, "the roots of a multistep scheme were not found");
-    for (size_t i = 0; code == 0 && i < n; i++) {
+    SCOPED(memory_drop) double *z = memory_new(2 * (size_t)p->degree, sizeof *z);
+    if (!z) return ERR_MEMORY;
+    TRY(poly_zeros(p, z));
+    for (int i = 0; i < p->degree; i++) {
         double r = hypot(z[2 * i], z[2 * i + 1]);
         *largest = fmax(*largest, r);
         *on_circle += fabs(r - 1) < 1e-9;
     }
-    if (w) gsl_poly_complex_workspace_free(w);
-    quiet_end();
-    return code;
+    return 0;
 }
 
 /* Writes rho(x) = x^(q+1) - sum v_j x^(q-j). */
@@ -66,8 +55,8 @@ int stability_roots(const Table *t, int *zero_stable, int *on_circle)
     TRY(poly_new(&simple, n));
     characteristic(t, &rho);
     TRY(poly_squarefree(&rho, &simple, &repeated));
-    TRY(poly_roots(&simple, &largest, on_circle));
-    TRY(poly_roots(&repeated, &largest_repeated, &repeated_on_circle));
+    TRY(find_moduli(&simple, &largest, on_circle));
+    TRY(find_moduli(&repeated, &largest_repeated, &repeated_on_circle));
     *zero_stable = largest <= 1 + 1e-9 && !repeated_on_circle;
     return 0;
 }

@@ -2,8 +2,12 @@
  *
  * |R| <= 1 wherever Re z <= 0 where R has no pole there, and |R| <= 1 on the imaginary axis (by the maximum principle):
  * Q(-s) has its roots where Re s < 0, decided by Routh's scheme, and |P|^2 - |Q|^2 <= 0 for every y^2 >= 0, decided by
- * Sturm's theorem (poly.c). R(inf) is that of the leading coefficients. Source: Hairer, Wanner 1996, section IV.3;
+ * Descartes' rule (poly.c). R(inf) is that of the leading coefficients. Source: Hairer, Wanner 1996, section IV.3;
  * Routh 1877.
+ *
+ * Where R is not A-stable, |R| <= 1 in the sector |arg(-z)| <= alpha where it is so on its edges, |R(inf)| <= 1, and no pole is
+ * inside. On a ray whose angle has a rational cosine |P|^2 - |Q|^2 is a rational polynomial in |z|, decided as on the axis, so
+ * that no |z| is too large or too small to be seen; alpha is found by bisection of its cosine.
  *
  * A table with history has several factors, and its angle of A(alpha)-stability is searched in double precision: on
  * each ray the largest factor over |z| = 2^-10 .. 2^16, finest around the worst of 16 values an octave; the angle is
@@ -84,7 +88,7 @@ static double at_infinity(const Ratio *r)
     return fabs(table_double(r->P.c[r->P.degree]) / table_double(r->Q.c[r->Q.degree]));
 }
 
-/* ---- the angle of A(alpha)-stability --------------------------------------------------------------- */
+/* ---- the angle of A(alpha)-stability, with history --------------------------------------------------- */
 
 typedef struct {
     Stability *s;
@@ -118,9 +122,11 @@ static double worst_on(const Plane *p, double angle, double enough)
     return worst;
 }
 
+static const double enough = 1 + 1e-7; /* a double root on the circle has 8 digits */
+
 static double find_angle(const Plane *p)
 {
-    const double enough = 1 + 1e-7, right = acos(0); /* a double root on the circle has 8 digits */
+    const double right = acos(0);
     double low = 0, high = right;
     if (worst_on(p, right, enough) <= enough) return 90;
     if (!(worst_on(p, 0, enough) <= enough)) return 0;
@@ -139,7 +145,8 @@ static double find_infinity(const Plane *p)
     return far > 1.5 * near ? INFINITY : 2 * far - half;
 }
 
-/* Searches for the angle; *angle NaN: its thousands of values would take too long. */
+/* Searches for the angle; *angle NaN: its thousands of values would take too long. A factor above 1 at infinity is so far out
+ * on every ray, perhaps only where the search does not come. */
 static int search_angle(const Table *t, int colour, double *angle, double *infinity)
 {
     const size_t work_max = 20000;
@@ -150,8 +157,8 @@ static int search_angle(const Table *t, int colour, double *angle, double *infin
     TRY(code);
     if (stability_work(s) > work_max) return 0;
     Plane p = {s, t->colours, colour};
-    *angle = find_angle(&p);
     *infinity = find_infinity(&p);
+    *angle = *infinity > enough ? 0 : find_angle(&p);
     return 0;
 }
 
@@ -162,7 +169,10 @@ static int find_with_history(const Table *t, Stiff *out)
     out->a_stable = out->l_stable = TOLD_NO;
     if (!zero_stable) return 0;
     TRY(search_angle(t, out->colour, &out->alpha, &out->r_infinity));
-    if (isnan(out->alpha)) out->a_stable = out->l_stable = TOLD_NOT;
+    if (isnan(out->alpha)) {
+        out->a_stable = out->l_stable = TOLD_NOT;
+        out->why = "its history is too long for a search";
+    }
     if (out->alpha == 90) {
         out->a_stable = TOLD_YES;
         out->l_stable = out->r_infinity == 0 ? TOLD_YES : TOLD_NO;
@@ -172,37 +182,89 @@ static int find_with_history(const Table *t, Stiff *out)
 
 /* ---- one step -------------------------------------------------------------------------------------- */
 
-static int find(const Table *t, const Ratio *r, Stiff *out)
+/* Tells whether |R| <= 1 on the rays whose angle with the negative axis has this cosine. Returns 1 where roots are not told
+ * from each other. */
+static int ray_holds(const Ratio *r, const mpq_t cosine, int *holds)
 {
     SCOPED(poly_free) Poly f = {0};
     double end;
-    int apart;
-    TRY(poles_apart(&r->Q, &apart));
-    TRY(ratio_excess(t, r, &f));
+    TRY(ratio_excess(r, cosine, &f));
     TRY(poly_interval(&f, &end));
-    out->a_stable = apart && end == INFINITY ? TOLD_YES : TOLD_NO;
+    *holds = end == INFINITY;
+    return 0;
+}
+
+/* Finds the largest cosine of the angle between a pole and the negative axis, -1 where there is none. */
+static int pole_cosine(const Poly *Q, double *cosine)
+{
+    SCOPED(memory_drop) double *root = memory_new(2 * (size_t)Q->degree, sizeof *root);
+    *cosine = -1;
+    if (Q->degree < 1) return 0;
+    if (!root) return ERR_MEMORY;
+    TRY(poly_zeros(Q, root));
+    for (int i = 0; i < Q->degree; i++)
+        *cosine = fmax(*cosine, -root[2 * i] / hypot(root[2 * i], root[2 * i + 1]));
+    return 0;
+}
+
+/* Halves the interval of cosines; near a pole no ray holds, so that the poles' digits do not enter. */
+static int find_sector(const Ratio *r, double *alpha)
+{
+    enum { HALVINGS = 40 };
+    RATIONALS(
+        low, high,
+        middle); /* cosines: of the widest angle that does not hold, of the narrowest that does */
+    double pole;
+    int holds;
+    *alpha = 0;
+    mpq_set_ui(high, 1, 1);
+    TRY(pole_cosine(&r->Q, &pole));
+    TRY(ray_holds(r, high, &holds));
+    if (!holds || at_infinity(r) > 1) return 0;
+    for (int i = 0; i < HALVINGS; i++) {
+        mpq_add(middle, low, high);
+        mpq_div_2exp(middle, middle, 1);
+        holds = mpq_get_d(middle) > pole;
+        if (holds) TRY(ray_holds(r, middle, &holds));
+        mpq_set(holds ? high : low, middle);
+    }
+    *alpha = acos(mpq_get_d(high)) / acos(0) * 90;
+    return 0;
+}
+
+static int find(const Ratio *r, Stiff *out)
+{
+    int apart, axis;
+    RATIONAL(cosine);
+    TRY(poles_apart(&r->Q, &apart));
+    TRY(ray_holds(r, cosine, &axis));
+    out->a_stable = apart && axis ? TOLD_YES : TOLD_NO;
     out->r_infinity = at_infinity(r);
     out->l_stable = out->a_stable == TOLD_YES && out->r_infinity == 0 ? TOLD_YES : TOLD_NO;
-    return 0;
+    out->alpha = 90;
+    int code = out->a_stable == TOLD_YES ? 0 : find_sector(r, &out->alpha);
+    if (code != 0) out->alpha = NAN;
+    return code;
 }
 
 static int find_one_step(const Table *t, Stiff *out)
 {
     SCOPED(ratio_free) Ratio r = {0};
     int told;
-    double infinity;
     TRY(ratio_new(t, out->colour, &r, &told));
-    if (!told) return 0;
-    int code = find(t, &r, out);
-    if (code != 0) return code < 0 ? code : 0;
-    if (out->a_stable == TOLD_NO) return search_angle(t, out->colour, &out->alpha, &infinity);
-    out->alpha = 90;
-    return 0;
+    if (!told)
+        out->why = "more than 64 points, or 24 that need one another, are too many for R = P / Q";
+    int code = told ? find(&r, out) : 0;
+    if (code > 0) out->why = "roots of |P|^2 - |Q|^2 are too near to be told from each other";
+    return code < 0 ? code : 0;
 }
 
 int stability_stiff(const Table *t, Stiff *out)
 {
-    *out = (Stiff){TOLD_NOT, TOLD_NOT, NAN, NAN, -1};
+    *out = (Stiff){
+        .a_stable = TOLD_NOT, .l_stable = TOLD_NOT, .r_infinity = NAN, .alpha = NAN, .colour = -1};
+    if (table_exponential(t) && table_solves(t))
+        out->why = "R of phi functions is no quotient of polynomials";
     if (t->flows || table_exponential(t)) return 0;
     TRY(implicit_colour(t, &out->colour));
     int past = t->past_y || t->past_k;

@@ -1,7 +1,12 @@
 /* structure.c: symmetry, symplecticity and error constants, read off a table.
  *
- * Symmetry of one-step tables goes by series: S(-h) has the series (-1)^|t| a(t). A separable Hamiltonian
- * has F'F = G'G = 0, so only trees without an edge between equal colours remain. Symplecticity: b_i a_ij +
+ * A Runge-Kutta method, additive or not, is symmetric iff it is its adjoint, of coefficients b_j - a_ij and b_j. Stages of
+ * both are joined where no tree tells them apart (Hundsdorfer, Spijker 1981); those left have elementary weights that are
+ * linearly independent, so the difference of the two updates is 0 iff each of its weights is (Butcher 1972, "An
+ * algebraic theory of integration methods"; Hairer, Lubich, Wanner 2006, section V.2.1). How far S(-h) S(h) is the identity
+ * goes by series: S(-h) has the series (-1)^|t| a(t). A separable Hamiltonian has F'F = G'G = 0, so only trees
+ * without an edge between equal colours remain. Other one-step tables are symmetric as far as trees go, unless R(z) R(-z)
+ * is not 1 somewhere. Symplecticity: b_i a_ij +
  * b_j a_ji = b_i b_j for all pairs of evaluations, on separable Hamiltonians for the pairs of F with G
  * (Sanz-Serna 1988; Suris 1990; Abia, Sanz-Serna 1993), after evaluations that are equal have been joined
  * and those without effect dropped; so the condition is necessary too. Symplecticity of methods with
@@ -11,6 +16,7 @@
 #include "ode/theory/lie.h"
 #include "ode/scheme/rationals.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { EVALS_MAX = 256 }; /* above, symplecticity is not decided */
@@ -76,7 +82,10 @@ static int find_flows(const Table *t, Structure *out)
     out->symmetric_separable = out->symmetric;
     out->symplectic = out->symplectic_separable = TOLD_YES;
     if (!out->symmetric) TRY(flows_symmetric_order(t, out->searched, &out->symmetric_order));
-    return structure_effective_order(t, out->searched, &out->effective_order);
+    out->symmetric_at_least = !out->symmetric && out->symmetric_order == out->searched;
+    TRY(structure_effective_order(t, out->searched, &out->effective_order));
+    out->effective_at_least = out->effective_order == out->searched;
+    return 0;
 }
 
 /* ---- one-step tables: symmetry ------------------------------------------------------------------------- */
@@ -112,29 +121,30 @@ static int first_defects(const Table *t, const Forest *f, int *all, int *separab
     return 0;
 }
 
-static int find_symmetry(const Table *t, Structure *out)
+/* Finds the orders of first_defects up to out->searched; *expands = 0: there is no expansion about y. */
+static int search_trees(const Table *t, const Structure *out, int *all, int *separable,
+                        int *expands)
 {
-    int all = 0, separable = 0;
     for (int max = out->searched < 3 ? out->searched : 3;; max++) {
         SCOPED(forest_drop) Forest *f = NULL;
         TRY(forest_new(max, table_tree_colours(t), &f));
-        int code = first_defects(t, f, &all, &separable);
-        if (code != 0) return code == ERR_ACCURACY ? 0 : code; /* no expansion about y: unknown */
-        if ((all && separable) || max >= out->searched) break;
+        int code = first_defects(t, f, all, separable);
+        *expands = code != ERR_ACCURACY;
+        if (code != 0) return *expands ? code : 0;
+        if ((*all && *separable) || max >= out->searched) return 0;
     }
-    out->symmetric = !all;
-    out->symmetric_separable = !separable;
-    if (all) out->symmetric_order = all - 1;
-    return 0;
 }
 
 /* ---- one-step tables: symplecticity ---------------------------------------------------------------------- */
 
-/* Joined evaluations: a (n, n), b (n); a has only coefficients that the condition reads. */
+/* A method of `evals` evaluations: row (evals, evals), weight (evals); joined: a (n, n), b (n), which have only coefficients
+ * that the conditions read. */
 typedef struct {
     const Table *t;
     int separable;
-    size_t n;
+    size_t evals, n;
+    int *colour; /* (evals) */
+    mpq_t *row, *weight;
     int *of, *next; /* (evals): where an evaluation went */
     int *op, *used; /* (n) */
     mpq_t *a, *b;
@@ -148,19 +158,17 @@ static int is_runge_kutta(const Table *t)
     return ok;
 }
 
-/* Computes out (evals), a row by joined evaluation; `op` >= 0: only the other operator's. */
-static void row_coefficients(const Joined *s, const Row *r, int op, mpq_t *out)
+/* Computes out (evals), a row by joined evaluation; `op` >= 0: only the other operators'. */
+static void row_coefficients(const Joined *s, mpq_t *row, int op, mpq_t *out)
 {
-    for (size_t j = 0; j < s->t->evals; j++) mpq_set_ui(out[j], 0, 1);
-    for (size_t i = 1; i < r->terms; i++) {
-        int e = r->term[i].eval;
-        if (s->t->eval[e].op != op) mpq_add(out[s->of[e]], out[s->of[e]], r->term[i].c);
-    }
+    for (size_t j = 0; j < s->evals; j++) mpq_set_ui(out[j], 0, 1);
+    for (size_t j = 0; j < s->evals; j++)
+        if (s->colour[j] != op) mpq_add(out[s->of[j]], out[s->of[j]], row[j]);
 }
 
 static int find_equal(const Joined *s, int op, mpq_t *row)
 {
-    size_t n = s->t->evals;
+    size_t n = s->evals;
     for (size_t i = 0; i < s->n; i++) {
         size_t j = 0;
         while (j < n && !differ(s->t, s->a[i * n + j], row[j])) j++;
@@ -172,7 +180,7 @@ static int find_equal(const Joined *s, int op, mpq_t *row)
 /* Marks evaluations that used ones read; returns 0 where there were none to mark. */
 static int mark_used(Joined *s)
 {
-    size_t n = s->t->evals;
+    size_t n = s->evals;
     int more = 0;
     for (size_t i = s->n; i-- > 0;)
         for (size_t j = 0; j < s->n && !s->used[i]; j++)
@@ -184,30 +192,28 @@ static int mark_used(Joined *s)
  * until none can be told apart; implicit slopes too (Hundsdorfer, Spijker 1981). */
 static void join_evaluations(Joined *s)
 {
-    const Table *t = s->t;
-    size_t n = t->evals, before;
+    size_t n = s->evals, before;
     do {
         before = s->n;
         s->n = 0;
         for (size_t e = 0; e < n; e++) {
             mpq_t *row = s->a + s->n * n;
-            row_coefficients(s, &t->point[t->eval[e].point].row, s->separable ? t->eval[e].op : -1,
-                             row);
-            int same = find_equal(s, t->eval[e].op, row);
+            row_coefficients(s, s->row + e * n, s->separable ? s->colour[e] : -1, row);
+            int same = find_equal(s, s->colour[e], row);
             s->next[e] = same < 0 ? (int)s->n : same;
-            if (same < 0) s->op[s->n++] = t->eval[e].op;
+            if (same < 0) s->op[s->n++] = s->colour[e];
         }
         memcpy(s->of, s->next, n * sizeof *s->of);
     } while (s->n != before);
-    row_coefficients(s, &t->update, -1, s->b);
-    for (size_t i = 0; i < s->n; i++) s->used[i] = !theory_is_zero(t, s->b[i]);
+    row_coefficients(s, s->weight, -1, s->b);
+    for (size_t i = 0; i < s->n; i++) s->used[i] = !theory_is_zero(s->t, s->b[i]);
     while (mark_used(s)) {}
 }
 
 /* Returns whether b_i a_ij + b_j a_ji - b_i b_j = 0. */
 static int pair_holds(const Joined *s, size_t i, size_t j)
 {
-    size_t n = s->t->evals;
+    size_t n = s->evals;
     RATIONALS(sum, q);
     mpq_mul(sum, s->b[i], s->a[i * n + j]);
     rational_add(sum, s->b[j], s->a[j * n + i]);
@@ -225,16 +231,113 @@ static int all_pairs_hold(const Joined *s)
     return TOLD_YES;
 }
 
+static void joined_free(Joined *s)
+{
+    memory_free(s->colour);
+    rationals_free(s->row);
+}
+
+/* Writes a row's weights on evaluations. */
+static void write_weights(const Row *r, mpq_t *out)
+{
+    for (size_t i = 0; i < r->terms; i++)
+        if (r->term[i].eval != TABLE_STATE)
+            mpq_add(out[r->term[i].eval], out[r->term[i].eval], r->term[i].c);
+}
+
+/* Makes the method of a table, or, twice as large, its update less that of its adjoint. */
+static int joined_new(const Table *t, int separable, int adjoint, Joined *s)
+{
+    size_t m = t->evals, n = adjoint ? 2 * m : m;
+    *s = (Joined){.t = t, .separable = separable, .evals = n};
+    s->colour = memory_new(5 * n, sizeof *s->colour);
+    s->row = rationals_new(2 * (n * n + n));
+    if (!s->colour || !s->row) return ERR_MEMORY;
+    s->of = s->colour + n;
+    s->next = s->of + n;
+    s->op = s->next + n;
+    s->used = s->op + n;
+    s->weight = s->row + n * n;
+    s->a = s->weight + n;
+    s->b = s->a + n * n;
+    write_weights(&t->update, s->weight);
+    for (size_t e = 0; e < m; e++) {
+        write_weights(&eval_point(t, (int)e)->row, s->row + e * n);
+        s->colour[e] = t->eval[e].op;
+    }
+    for (size_t e = m; e < n; e++) {
+        s->colour[e] = s->colour[e - m];
+        mpq_neg(s->weight[e], s->weight[e - m]);
+        for (size_t j = 0; j < m; j++)
+            mpq_sub(s->row[e * n + m + j], s->weight[j], s->row[(e - m) * n + j]);
+    }
+    return 0;
+}
+
 static int find_symplectic(const Table *t, int separable, int *out)
 {
-    size_t n = t->evals;
-    if (!is_runge_kutta(t) || n > EVALS_MAX) return 0;
-    SCOPED(memory_drop) int *of = memory_new(4 * n, sizeof *of);
-    SCOPED(rationals_drop) mpq_t *a = rationals_new(n * n + n);
-    if (!of || !a) return ERR_MEMORY;
-    Joined s = {t, separable, 0, of, of + n, of + 2 * n, of + 3 * n, a, a + n * n};
+    SCOPED(joined_free) Joined s = {0};
+    if (!is_runge_kutta(t) || t->evals > EVALS_MAX) return 0;
+    TRY(joined_new(t, separable, 0, &s));
     join_evaluations(&s);
     *out = all_pairs_hold(&s);
+    return 0;
+}
+
+/* ---- one-step tables: symmetry, decided ------------------------------------------------------------------- */
+
+/* Decides whether a Runge-Kutta method is its adjoint. */
+static int find_self_adjoint(const Table *t, int separable, int *out)
+{
+    SCOPED(joined_free) Joined s = {0};
+    if (!is_runge_kutta(t) || t->evals > EVALS_MAX) return 0;
+    TRY(joined_new(t, separable, 1, &s));
+    join_evaluations(&s);
+    *out = TOLD_YES;
+    for (size_t i = 0; i < s.n; i++)
+        if (s.used[i] && !theory_is_zero(t, s.b[i])) *out = TOLD_NO;
+    /* Where fields are linear, fewer trees have to agree. */
+    if (*out == TOLD_NO && t->linear) *out = TOLD_NOT;
+    return 0;
+}
+
+/* Returns whether |R(z) R(-z)| is seen to differ from 1, which no symmetric method's does. */
+static int is_seen_asymmetric(const Table *t, int *seen)
+{
+    const double off = 1e-6;
+    SCOPED(stability_drop) Stability *s = NULL;
+    int code = stability_new(t, &s);
+    *seen = 0;
+    if (code == ERR_INPUT) return 0;
+    TRY(code);
+    for (int k = 1; k <= 4; k++) {
+        double there[COLOURS][2] = {{0}}, back[COLOURS][2] = {{0}};
+        for (int op = 0; op < t->colours; op++)
+            for (int i = 0; i < 2; i++) {
+                there[op][i] = 0.3 * k + (i ? 0.2 : 0);
+                back[op][i] = -there[op][i];
+            }
+        double product =
+            stability_at(s, (const double(*)[2])there) * stability_at(s, (const double(*)[2])back);
+        *seen |= isfinite(product) && fabs(product - 1) > off;
+    }
+    return 0;
+}
+
+/* Tells symmetry: yes or no where it is decided, or a tree disagrees, or R does; else it is not told. */
+static int find_symmetry(const Table *t, Structure *out)
+{
+    int all = 0, separable = 0, expands = 0, seen = 0;
+    TRY(search_trees(t, out, &all, &separable, &expands));
+    if (!expands) return 0;
+    TRY(find_self_adjoint(t, 0, &out->symmetric));
+    TRY(find_self_adjoint(t, 1, &out->symmetric_separable));
+    if (out->symmetric == TOLD_NOT && !all) TRY(is_seen_asymmetric(t, &seen));
+    if (all || seen) out->symmetric = TOLD_NO;
+    if (separable) out->symmetric_separable = TOLD_NO;
+    if (out->symmetric == TOLD_YES) return 0;
+    out->symmetric_order = all ? all - 1 : out->searched;
+    out->symmetric_at_least = !all;
     return 0;
 }
 
@@ -252,21 +355,33 @@ static void multistep_free(Multistep *m)
     for (int op = 0; op < m->colours; op++) rationals_free(m->beta[op]);
 }
 
+/* Finds the j of the y[-j] where a point stands: -1 where it is the new state, whose row is the update's, as in BDF and
+ * Adams-Moulton methods. Returns 0 where it is elsewhere. */
+static int find_place(const Table *t, const Point *p, int *j)
+{
+    int new = row_equal(&p->row, &t->update);
+    *j = new ? -1 : p->row.terms ? p->row.term[0].past : 0;
+    return !p->phi && (new || (p->row.terms == 1 && row_plain(&p->row)));
+}
+
 static int is_linear(const Table *t)
 {
+    int j;
     for (size_t p = 0; p < t->points; p++)
-        if (t->point[p].row.terms != 1 || !row_plain(&t->point[p].row)) return 0;
+        if (!find_place(t, &t->point[p], &j)) return 0;
     return t->flows == 0 && t->evals > 0;
 }
 
 static void add_term(const Table *t, const Term *x, Multistep *m)
 {
+    int j;
     if (x->eval == TABLE_STATE) {
         mpq_sub(m->alpha[x->past + 1], m->alpha[x->past + 1], x->c);
         return;
     }
     const Eval *e = &t->eval[x->eval];
-    mpq_ptr beta = m->beta[e->op][x->past + t->point[e->point].row.term[0].past + 1];
+    find_place(t, &t->point[e->point], &j);
+    mpq_ptr beta = m->beta[e->op][x->past + j + 1];
     mpq_add(beta, beta, x->c);
 }
 
@@ -376,11 +491,11 @@ int structure_find(const Table *t, int searched, Structure *out)
                        .symplectic = TOLD_NOT,
                        .symplectic_separable = TOLD_NOT,
                        .effective_order = -1};
-    if (searched < 1 || searched > TREE_MAX)
-        return error_set(ERR_INPUT, "expected an order of 1 to %d; %d is asked for", TREE_MAX,
+    int most = t->flows ? bracket_most(t) : forest_most(table_tree_colours(t));
+    if (searched < 1 || searched > LIE_MAX)
+        return error_set(ERR_INPUT, "expected an order of 1 to %d; %d is asked for", LIE_MAX,
                          searched);
-    if (searched > forest_most(table_tree_colours(t)))
-        out->searched = forest_most(table_tree_colours(t));
+    if (searched > most) out->searched = most;
     mpq_inits(out->error_constant[0], out->error_constant[1], NULL);
     int code = find_all(t, out);
     if (t->colours > 2) /* kicks and drifts belong to two fields */

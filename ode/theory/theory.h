@@ -252,24 +252,26 @@ int terms_number(const char *text, mpq_t out);
 enum { TOLD_NO, TOLD_YES, TOLD_NOT /* the theory here does not tell */ };
 
 typedef struct {
-    /* S(-h) after S(h) is the identity. Flows: palindromic, adjacent ones of an operator joined. One-step
-     * tables: all trees of order 1 .. searched. Linear multistep: alpha_j = -alpha_(k-j), beta_j =
+    /* S(-h) after S(h) is the identity. Flows: palindromic, adjacent ones of an operator joined. Runge-Kutta methods: the
+     * method is its adjoint. Other one-step tables: no, or not told. Linear multistep: alpha_j = -alpha_(k-j), beta_j =
      * beta_(k-j). */
     int symmetric;
-    int symmetric_order;     /* S(-h) S(h) = identity + O(h^(this+1)); -1: symmetric, or unknown */
+    int symmetric_order;    /* S(-h) S(h) = identity + O(h^(this+1)); -1: symmetric, or unknown */
+    int symmetric_at_least; /* no tree or word up to `searched` disagrees: the order may be larger */
     int symmetric_separable; /* the same where F'F = G'G = 0: F kicks momenta, G drifts positions */
     int searched;
     /* Every step is symplectic where F and G are Hamiltonian; the second: separable ones. */
     int symplectic, symplectic_separable;
-    int effective_order; /* splittings by exact flows, up to `searched`; -1: unknown */
+    int effective_order;    /* splittings by exact flows, up to `searched`; -1: unknown */
+    int effective_at_least; /* it may be larger */
     /* Linear multistep: numerical - exact = error_constant[0] h^(p+1) y^(p+1) + ...; [1]: divided by
      * sigma(1) = sum beta, which global errors go by (Henrici 1962). */
     int has_constant;
     mpq_t error_constant[2];
 } Structure;
 
-/* Finds the structure of a frozen table. searched: 1 .. TREE_MAX, for a decoder's up to
- * forest_most. Caller: structure_free. */
+/* Finds the structure of a frozen table. searched: 1 .. LIE_MAX; trees are looked at up to forest_most, brackets up to
+ * bracket_most. Caller: structure_free. */
 int structure_find(const Table *t, int searched, Structure *out);
 void structure_free(Structure *s);
 
@@ -309,10 +311,11 @@ typedef struct {
     /* TOLD_*: |R| <= 1 wherever Re z <= 0. It is decided exactly for one-step tables; with history it holds where the
      * search for alpha finds 90. TOLD_NOT: flows, exponential stages, explicit with history, too many stages. */
     int a_stable;
+    const char *why;   /* of implicit stages: why the theory here does not tell; NULL: it does */
     int l_stable;      /* A-stable, and R(inf) = 0 */
     double r_infinity; /* lim |R| as z -> inf; inf where it has none; NaN: unknown */
-    /* Degrees: |R| <= 1 wherever |arg(-z)| <= alpha, for implicit stages. NaN: unknown, or not
-     * zero-stable. */
+    /* Degrees: |R| <= 1 wherever |arg(-z)| <= alpha, for implicit stages, exactly for one-step tables. NaN: unknown, or
+     * not zero-stable. */
     double alpha;
     int colour; /* the implicit one; -1: R is that of all */
 } Stiff;

@@ -63,7 +63,8 @@ const Column order_summary[] = {
         SummaryRow, verdict, .page = 5,
         .words =
             "slope against the exact order: agree, higher, disagree, diverges, floor (rounding "
-            "hides it), unstable (too few stable steps), or inconsistent (the exact order is 0)"),
+            "hides it), unstable (too few stable steps), undecided (the slope may be off by more than "
+            "1/2), or inconsistent (the exact order is 0)"),
     COLUMN(SummaryRow, predicted, .digits = 4, .page = 7,
            .words = "c that theory predicts from the elementary differentials of order p + 1"),
     COLUMN(SummaryRow, match, .page = 8, .words = "measured constant against the predicted one"),

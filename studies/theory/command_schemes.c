@@ -199,10 +199,16 @@ static int show_structure(const Options *o, const Selection *s)
 {
     SCOPED(sheet_drop) Sheet *r = NULL;
     int csv = options_flag(o, "csv");
-    size_t degree = options_rank(o, "degree") == OPTION_DEFAULT ? 6 : options_size(o, "degree");
-    TRY(structure_report(s, (int)degree, &r));
+    int given = options_rank(o, "degree") != OPTION_DEFAULT,
+        degree = (int)options_size(o, "degree");
+    int trees = !given ? 6 : degree < TREE_MAX ? degree : TREE_MAX;
+    int brackets = given && degree < LIE_MAX ? degree : LIE_MAX;
+    TRY(structure_report(s, trees, brackets, &r));
     if (!csv)
-        printf("%sTrees and brackets are compared up to order %zu.\n\n", structure_words, degree);
+        printf(
+            "%sTrees are compared up to order %d, brackets up to order %d; of three colours up to %d and %d.\n\n",
+            structure_words, trees, brackets, trees < TREE_MAX_3 ? trees : TREE_MAX_3,
+            brackets < LIE_MAX_3 ? brackets : LIE_MAX_3);
     return output_shown(r, csv, options_text(o, "out"), "structure");
 }
 
@@ -377,7 +383,7 @@ const Command command_schemes = {
         OPTION_GROUP(
             "Output", 0,
             {"degree", OPTION_SIZE, "15", "N",
-             "compare trees up to this order (where not every stage is H: at most 8, decoders 6; --structure: 6 unless given)",
+             "compare trees up to this order (where not every stage is H: at most 8, decoders 6; --structure: trees 6, and brackets 10, unless given)",
              2, TREE_MAX_1},
             {"print", OPTION_FLAG, NULL, NULL, "print the texts of the schemes instead"},
             {"tableau", OPTION_CHOICE, NULL, "json|drawn|latex",

@@ -79,6 +79,8 @@ static int add_stiff(const Table *t, LimitRow *row)
     row->r_infinity = row->alpha = NAN;
     if (!table_solves(t)) return 0;
     TRY(stability_stiff(t, &s));
+    if (s.why)
+        notice_warn("%s: a_stable, alpha, l_stable or r_infinity is empty: %s", t->name, s.why);
     if (s.a_stable != TOLD_NOT) row->a_stable = s.a_stable == TOLD_YES;
     if (s.l_stable != TOLD_NOT) row->l_stable = s.l_stable == TOLD_YES;
     row->r_infinity = s.r_infinity;

@@ -11,6 +11,7 @@ typedef struct {
     const char *constant[2];
     int symmetric, separable, symplectic, symplectic_separable; /* -1: unknown */
     int zero_stable, weakly_stable, dense_order;
+    const char *at_least; /* NULL: none */
 } StructureRow;
 
 const Column structure_columns[] = {
@@ -27,6 +28,8 @@ const Column structure_columns[] = {
     COLUMN(StructureRow, weakly_stable, .form = SHEET_FLAG),
     COLUMN(StructureRow, dense_order,
            .words = "order of the values within a step that its slopes give"),
+    COLUMN(StructureRow, at_least, .sparse = 1,
+           .words = "orders that are lower bounds: nothing up to the order looked at disagrees"),
     {0}};
 
 const char structure_words[] =
@@ -36,12 +39,21 @@ const char structure_words[] =
     "effective_order is that of the best conjugate of a splitting by exact flows. error_constant is C\n"
     "in numerical - exact = C h^(p+1) y^(p+1); normalised_constant is C divided by the sum of slope\n"
     "weights. weakly_stable is zero-stable with several roots on the unit circle. dense_order is the\n"
-    "order of the values within a step that its slopes give. A cell is empty where the theory here\n"
-    "gives no answer.\n";
+    "order of the values within a step that its slopes give. at_least names orders that may be larger: no\n"
+    "tree or bracket that was looked at disagrees. A cell is empty where the theory here gives no answer.\n";
 
 static int told(int answer)
 {
     return answer == TOLD_NOT ? -1 : answer == TOLD_YES;
+}
+
+/* Names the orders that may be larger than what is told; NULL: none. */
+static const char *lower_bounds(const Structure *s)
+{
+    return s->symmetric_at_least && s->effective_at_least ? "symmetric_order and effective_order"
+           : s->symmetric_at_least                        ? "symmetric_order"
+           : s->effective_at_least                        ? "effective_order"
+                                                          : NULL;
 }
 
 static void fill_row(Sheet *r, const Table *t, const Structure *s, int zero_stable, int on_circle,
@@ -56,7 +68,8 @@ static void fill_row(Sheet *r, const Table *t, const Structure *s, int zero_stab
                         .symplectic_separable = told(s->symplectic_separable),
                         .zero_stable = zero_stable,
                         .weakly_stable = zero_stable && on_circle > 1,
-                        .dense_order = dense ? dense : -1};
+                        .dense_order = dense ? dense : -1,
+                        .at_least = lower_bounds(s)};
     for (int i = 0; i < 2 && s->has_constant; i++) {
         expansion_number(t, s->error_constant[i], text[i], sizeof text[i]);
         row.constant[i] = text[i];
@@ -64,7 +77,7 @@ static void fill_row(Sheet *r, const Table *t, const Structure *s, int zero_stab
     sheet_row(r, &row);
 }
 
-static int add_row(Sheet *r, const Table *scheme, int degree)
+static int add_row(Sheet *r, const Table *scheme, int trees, int brackets)
 {
     Structure s;
     SCOPED(dense_free) Dense dense = {0};
@@ -78,17 +91,17 @@ static int add_row(Sheet *r, const Table *scheme, int degree)
     if (!(t = table_freeze(scheme))) return ERR_MEMORY;
     TRY(stability_roots(t, &zero_stable, &on_circle));
     TRY(dense_find(scheme, &dense));
-    TRY(structure_find(t, degree, &s));
+    TRY(structure_find(t, t->flows ? brackets : trees, &s));
     fill_row(r, t, &s, zero_stable, on_circle, dense.order);
     structure_free(&s);
     return 0;
 }
 
-int structure_report(const Selection *s, int degree, Sheet **out)
+int structure_report(const Selection *s, int trees, int brackets, Sheet **out)
 {
     SCOPED(sheet_drop) Sheet *r = NULL;
     TRY(sheet_new(structure_columns, &r));
-    for (size_t i = 0; i < s->count; i++) TRY(add_row(r, s->scheme[i], degree));
+    for (size_t i = 0; i < s->count; i++) TRY(add_row(r, s->scheme[i], trees, brackets));
     *out = r;
     r = NULL;
     return 0;

@@ -31,10 +31,10 @@ int tree_page_close(TreePage *p, int code, const char *dir, const char *scheme);
 
 /* ---- structure_table.c: the structure that the schemes' tables preserve, as a report --------- */
 
-/* Makes a row of structure_columns for each scheme; unknown values stay empty. degree: highest degree of the trees
- * compared. Caller: sheet_free. */
+/* Makes a row of structure_columns for each scheme; unknown values stay empty. trees, brackets: the highest orders
+ * that are compared. Caller: sheet_free. */
 extern const Column structure_columns[];
-int structure_report(const Selection *s, int degree, Sheet **out);
+int structure_report(const Selection *s, int trees, int brackets, Sheet **out);
 
 /* Explains the columns to readers. */
 extern const char structure_words[];

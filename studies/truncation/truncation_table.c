@@ -61,7 +61,9 @@ const Column truncation_verdicts[] = {
     FIELD(VerdictRow, "slope_high", slope.high, .words = QUARTILE),
     COLUMN(VerdictRow, verdict, .place = 8,
            .words =
-               "slope against order + 1; kinks: ReLU has kinks, which limit slopes to about 2.5"),
+               "slope against order + 1; not asymptotic: undecided, as no steps are seen to follow "
+               "the order, or the slope may be off by more than 1/2; kinks: ReLU has kinks, which "
+               "limit slopes to about 2.5"),
     COLUMN(VerdictRow, asymptotic_h, .head = "from h", .digits = 3, .place = 9),
     FIELD(VerdictRow, "relative_error", relative.median, .head = "error", .digits = 3, .place = 10,
           .low = "low", .high = "high"),
@@ -180,17 +182,26 @@ static int has_kinks(const TruncationStudy *u)
     return !model_smooth(u->in->network.model);
 }
 
-/* Returns the verdict on a slope. ReLU has kinks. A step's error there is O(h^2), in a share O(h) of the
- * coordinates, so the RMS is O(h^2.5). */
-static const char *slope_verdict(const TruncationStudy *u, const Truncation *t, double slope,
-                                 double tolerance, double error, int settled)
+/* Tells whether three or more steps follow the exact order: the regime is reached, so the error must be as predicted. */
+static int is_settled(const Truncation *t, double from)
 {
+    return from >= 4 * t->point[t->points - 1].h;
+}
+
+/* Returns the verdict on a slope. ReLU has kinks. A step's error there is O(h^2), in a share O(h) of the
+ * coordinates, so the RMS is O(h^2.5). A slope that is near the due one agrees where it is known to 1/2, and some steps
+ * follow the exact order (from > 0); else it is near by chance, for all that is known. */
+static const char *slope_verdict(const TruncationStudy *u, const Truncation *t, double slope,
+                                 double tolerance, double error, double from)
+{
+    int settled = is_settled(t, from);
     int order = t->order;
     if (error == 0) return "exact";
     if (isnan(slope)) return "floor";
     if (has_kinks(u) && order + 1 > 2.5 && (slope < order + 0.9 || !settled)) return "kinks";
     if (slope > order + 1.5) return "higher";
-    if (fabs(slope - order - 1) <= fmax(0.25, fmin(tolerance, 0.5))) return "agree";
+    if (fabs(slope - order - 1) <= fmax(0.25, fmin(tolerance, 0.5)))
+        return tolerance <= 0.5 && from > 0 ? "agree" : "not asymptotic";
     return settled ? "disagree" : "not asymptotic";
 }
 
@@ -199,7 +210,7 @@ static const char *rest_verdict(const TruncationStudy *u, int order, double slop
                                 int settled)
 {
     if (isnan(slope)) return "";
-    if (slope >= order + 1.6) return "agree";
+    if (slope >= order + 1.6 && (tolerance <= 0.5 || slope - tolerance > order + 1)) return "agree";
     if (has_kinks(u)) return "kinks";
     return settled && slope + tolerance < order + 1.6 ? "disagree" : "not asymptotic";
 }
@@ -226,11 +237,9 @@ static void add_verdict(TruncationStudy *u, size_t i, size_t layer, const Trunca
     v.governed = t->network ? -1 : truncation_governs(v.relative.median, v.leading);
     double tolerance = spread(u, i, layer, PICK(tolerance)).median;
     double rest_tolerance = spread(u, i, layer, PICK(remainder_tolerance)).median;
-    /* Three or more steps follow the exact order: the regime is reached, so the
-     * error must be as predicted. */
-    int settled = v.asymptotic_h >= 4 * t->point[t->points - 1].h;
-    v.verdict = slope_verdict(u, t, v.slope.median, tolerance, v.relative.median, settled);
-    v.remainder_verdict = rest_verdict(u, t->order, v.remainder_slope, rest_tolerance, settled);
+    v.verdict = slope_verdict(u, t, v.slope.median, tolerance, v.relative.median, v.asymptotic_h);
+    v.remainder_verdict =
+        rest_verdict(u, t->order, v.remainder_slope, rest_tolerance, is_settled(t, v.asymptotic_h));
     sheet_row(u->summary, &v);
     u->told += v.governed >= 0;
     u->governed += v.governed > 0;

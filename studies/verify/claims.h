@@ -130,8 +130,12 @@ int sine_flow(const Sine *s, const double w[COLOURS], double t, double *y);
 int sine_step(const Sine *s, const Table *t, double h, double *y);
 
 /* Returns the order of e[j] at h = 2^-j, j = 0 .. n-1: the last two ratios above rounding, extrapolated. It is inf
- * where all is rounding and NaN where e is not finite. */
-double sine_slope(const double *e, int n);
+ * where all is rounding and NaN where e is not finite.
+ * off: what the extrapolation adds, which is about how far it is known; 1/2 where there is one ratio. */
+double sine_slope(const double *e, int n, double *off);
+/* Tells whether a measured slope, known to `off`, contradicts what trees prove: that it is at least, or less than, `least`. The
+ * proof stands by itself; few errors above rounding, as a high order has, do not refute it. */
+int slope_contradicts(double slope, double off, double least, int at_least);
 
 double sine_norm(const double *x);                        /* RMS of x (D) */
 void sine_subtract(double *e, double c, const double *v); /* e (D) -= c v */
@@ -253,8 +257,9 @@ int expansion_derive(const Expansion *x, const char *map, Finding *f);
 /* Writes have - want in words: the lowest order that has any, at most eight terms. */
 void expansion_say(const Expansion *x, Finding *f);
 
-/* Measures the slope in h of the remainder after want, and of a control with one coefficient of h^degree spoilt. */
-int expansion_measure(const Expansion *x, int degree, double *slope, double *control);
+/* Measures the slope in h of the remainder after want, what it is known to, and the slope of a control with one coefficient of
+ * h^degree spoilt. */
+int expansion_measure(const Expansion *x, int degree, double *slope, double *off, double *control);
 
 /* ---- claims_network.c: small networks in double precision, for the checks of claims -------------- */
 

@@ -51,7 +51,8 @@ static int distance_slope(const Table *t, double b, double *slope)
         TRY(stepped(t, a, b, h, &end));
         e[j] = fabs(end - (1 + h * b) / (1 - h * a));
     }
-    *slope = sine_slope(e, STEPS);
+    double off;
+    *slope = sine_slope(e, STEPS, &off);
     return 0;
 }
 

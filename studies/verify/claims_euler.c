@@ -39,7 +39,7 @@ static int as_stated(const Zoo *z, const char *map, const mpq_t c, double *slope
 {
     static const char *const term[] = {[OP_F] = "F'F", [OP_G] = "G'G"};
     SCOPED(expansion_close) Expansion x = {0};
-    double control;
+    double off, control;
     RATIONALS(want, have);
     TRY(expansion_open(z, map, "exact", 1, "F+G", &x));
     *same = 1;
@@ -49,7 +49,7 @@ static int as_stated(const Zoo *z, const char *map, const mpq_t c, double *slope
         find_term(&x, term[op], have);
         *same = *same && mpq_equal(want, have) && mpq_sgn(have) != 0;
     }
-    return slope ? expansion_measure(&x, 1, slope, &control) : 0;
+    return slope ? expansion_measure(&x, 1, slope, &off, &control) : 0;
 }
 
 int check_euler(const Zoo *z, const char *const *arg, Finding *f)

@@ -253,7 +253,7 @@ static int remainder_at(const Expansion *x, double h, double *e)
     return 0;
 }
 
-int expansion_measure(const Expansion *x, int degree, double *slope, double *control)
+int expansion_measure(const Expansion *x, int degree, double *slope, double *off, double *control)
 {
     double e[SINE_D], v[SINE_D], norm[STEPS], bad[STEPS];
     size_t tree = degree ? x->forest->first[degree] : 0;
@@ -266,7 +266,8 @@ int expansion_measure(const Expansion *x, int degree, double *slope, double *con
         sine_subtract(e, spoilt * pow(h, degree), degree ? v : x->sine.y);
         bad[j] = sine_norm(e);
     }
-    *slope = sine_slope(norm, STEPS);
-    *control = sine_slope(bad, STEPS);
+    double spoilt_off;
+    *slope = sine_slope(norm, STEPS, off);
+    *control = sine_slope(bad, STEPS, &spoilt_off);
     return 0;
 }

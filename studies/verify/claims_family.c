@@ -104,7 +104,7 @@ static int family_add(const Zoo *z, const char *const *arg, const char *value, F
                       Finding *f, int *met)
 {
     int order = atoi(arg[1]), all = 1;
-    double slope, control;
+    double slope, off, control;
     if (y->count == VALUES) return error_set(ERR_INPUT, "too many values");
     Expansion *x = &y->x[y->count];
     SCOPED(memory_drop) char *text = with_value(arg[0], value);
@@ -113,9 +113,9 @@ static int family_add(const Zoo *z, const char *const *arg, const char *value, F
     TRY(terms_number(value, y->k[y->count++]));
     for (int n = 1; n <= order; n++) all = all && expansion_met(x, n, NULL);
     *met = all && x->expands && expansion_is_zero(x->have_y);
-    TRY(expansion_measure(x, order, &slope, &control));
-    f->sound =
-        f->sound && (slope > order + 1 - claim_near) == *met && !(control > order + claim_near);
+    TRY(expansion_measure(x, order, &slope, &off, &control));
+    f->sound = f->sound && !slope_contradicts(slope, off, order + 1, *met) &&
+               !(control > order + claim_near);
     finding_say(f, " %s (measured %.2f)", *met ? "yes" : "no", claim_slope(slope - 1));
     return 0;
 }

@@ -12,11 +12,11 @@ enum { SERIES_DEGREE = 5 };
 
 static int judge_terms(Expansion *x, const char *map, const char *label, Finding *f, int *holds)
 {
-    double slope, control;
+    double slope, off, control;
     *holds = expansion_as_wanted(x);
-    TRY(expansion_measure(x, x->degree, &slope, &control));
-    int seen = slope > x->degree + 1 - claim_near;
-    f->sound = f->sound && seen == *holds && !(control > x->degree + claim_near);
+    TRY(expansion_measure(x, x->degree, &slope, &off, &control));
+    f->sound = f->sound && !slope_contradicts(slope, off, x->degree + 1, *holds) &&
+               !(control > x->degree + claim_near);
     if (label) finding_say(f, "%s: ", label);
     if (!x->expands)
         finding_say(f, "no expansion about y; ");
@@ -77,15 +77,16 @@ static int find_order(const Zoo *z, const char *map, int want, const char *field
                       int *order)
 {
     SCOPED(expansion_close) Expansion x = {0};
-    double slope, control;
+    double slope, off, control;
     TRY(expansion_open(z, map, "exact", want, field, &x));
     *order = 0;
     if (x.expands && expansion_is_zero(x.have_y))
         while (*order <= want && expansion_met(&x, *order + 1, NULL)) ++*order;
-    int code = expansion_measure(&x, *order <= want ? *order : want, &slope, &control);
-    int seen = *order > want ? slope > want + 2 - claim_near : slope < *order + 1 + claim_near;
-    seen = seen && (*order == 0 || slope > *order + 1 - claim_near);
-    f->sound = f->sound && seen && !(control > fmin(*order, want) + claim_near);
+    int code = expansion_measure(&x, *order <= want ? *order : want, &slope, &off, &control);
+    f->sound = f->sound && !(*order && slope_contradicts(slope, off, *order + 1, 1)) &&
+               !(control > fmin(*order, want) + claim_near);
+    if (*order <= want) /* not above */
+        f->sound = f->sound && !slope_contradicts(slope, off, *order + 1 + 2 * claim_near, 0);
     TRY(code);
     finding_say(f, " %s%d (measured %.2f)", *order > want ? ">=" : "", *order,
                 claim_slope(slope - 1));

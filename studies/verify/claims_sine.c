@@ -130,17 +130,25 @@ int sine_step(const Sine *s, const Table *t, double h, double *y)
     return 0;
 }
 
-double sine_slope(const double *e, int n)
+double sine_slope(const double *e, int n, double *off)
 {
     const double rounding = 3e-13; /* references agree to 1e-13, states are of size 1 */
     double last = INFINITY, before = NAN;
+    *off = 0.5; /* of one ratio: the step is no small one */
     for (int j = 0; j + 1 < n; j++) {
         if (!isfinite(e[j]) || !isfinite(e[j + 1])) return NAN;
         if (e[j + 1] <= 10 * rounding) break;
         before = last;
         last = log2(e[j] / e[j + 1]);
     }
-    return isfinite(before) && isfinite(last) ? 2 * last - before : last;
+    if (!isfinite(before) || !isfinite(last)) return last;
+    *off = fabs(last - before);
+    return 2 * last - before;
+}
+
+int slope_contradicts(double slope, double off, double least, int at_least)
+{
+    return at_least ? !(slope > least - claim_near - off) : !(slope < least - claim_near + off);
 }
 
 double sine_norm(const double *x)

@@ -11,7 +11,7 @@ enum { WORD_MAX = 32 };
 /* ---- brackets of log(step)/h ---------------------------------------------------------------------- */
 
 /* Measures the slope of the local error on the sine field. */
-static int local_slope(const Zoo *z, const char *scheme, double *slope)
+static int local_slope(const Zoo *z, const char *scheme, double *slope, double *off)
 {
     enum { STEPS = 5 };
     SCOPED(map_free) Map m = {0};
@@ -23,7 +23,7 @@ static int local_slope(const Zoo *z, const char *scheme, double *slope)
         TRY(map_error(&m, &s, ldexp(1, -4 - j), e));
         norm[j] = sine_norm(e);
     }
-    *slope = sine_slope(norm, STEPS);
+    *slope = sine_slope(norm, STEPS, off);
     return 0;
 }
 
@@ -38,25 +38,26 @@ static void say_brackets(const Brackets *b, Finding *f)
 }
 
 /* Does the measured local error begin with the first bracket, or after `degree` where there is none? */
-static int slope_agrees(const Brackets *b, int degree, double slope)
+static int slope_agrees(const Brackets *b, int degree, double slope, double off)
 {
-    if (b->count == 0) return slope > degree + 0.75;
-    return fabs(slope - b->bracket[0].degree) <= 0.25;
+    int due = b->count ? b->bracket[0].degree : degree + 1;
+    return !slope_contradicts(slope, off, due, 1) &&
+           (b->count == 0 || !slope_contradicts(slope, off, due + 2 * claim_near, 0));
 }
 
 static int compare_brackets(const Zoo *z, const char *const *arg, const Table *t, Brackets *have,
                             Brackets *want, Finding *f)
 {
     int degree = atoi(arg[1]);
-    double slope;
+    double slope, off;
     TRY(bracket_error(t, degree, have));
     TRY(bracket_read(t, arg[2], degree, want));
-    TRY(local_slope(z, arg[0], &slope));
+    TRY(local_slope(z, arg[0], &slope, &off));
     for (size_t i = 0; i < have->count; i++)
         TRY(finding_derive(f, "log(step)/h", have->bracket[i].name, have->bracket[i].c));
     if (f->stepwise) TRY(derivation_brackets(&f->steps, t, degree));
     f->holds = bracket_equal(t, have, want);
-    f->sound = f->sound && slope_agrees(have, degree, slope);
+    f->sound = f->sound && slope_agrees(have, degree, slope, off);
     finding_say(f, "log(step)/h - (%s) = ", t->colours == 2 ? "F+G" : "F+C+G");
     say_brackets(have, f);
     if (!f->holds) {

@@ -218,6 +218,13 @@ TEST(test_structure)
         "leapfrog,yes,,yes,,,,-1/3,-1/6,yes,yes,\n"
         "macaron,no,1,yes,no,yes,,,,yes,no,1\n"
         "lie-trotter,no,1,no,yes,yes,2,,,yes,no,\n");
+    /* what was looked at is told, and which orders may be larger */
+    must_print("schemes --structure --csv --degree 3 --scheme yoshida4,rk4",
+               ",dense_order,at_least\n",
+               "\nyoshida4,yes,,yes,yes,yes,3,,,yes,no,,effective_order\n",
+               "\nrk4,no,3,no,no,no,,,,yes,no,3,symmetric_order");
+    must_print("schemes --structure --degree 9 --scheme yoshida4",
+               "Trees are compared up to order 8, brackets up to order 9");
 }
 
 /* A scheme with @ shows its order on fields that depend on time, beside the one on those that do not, where the two

@@ -106,6 +106,27 @@ TEST(test_verdicts)
     HAS(err, "transformer has stages that are not L");
 }
 
+/* Where no step is seen to follow the order, `from h` is empty, a slope agrees with nothing; with few halvings some do so. */
+TEST(test_undecided)
+{
+    static const char *const scheme[] = {"transformer", "heun", "rk4", "ab3", "ab5", "macaron"};
+    int undecided = 0, agrees = 0;
+    run_ok("truncation --text text.txt --sentences 2 --tokens 4 --model smooth --scheme "
+           "transformer,heun,rk4,ab3,ab5,macaron --csv --summary --halvings 4");
+    for (size_t i = 0; i < 6; i++)
+        for (int layer = 0; layer < 2; layer++) {
+            char row[32], verdict[32];
+            snprintf(row, sizeof row, "%s,%d,split", scheme[i], layer);
+            snprintf(verdict, sizeof verdict, "%s", cell(row, "verdict"));
+            int agree = strcmp(verdict, "agree") == 0;
+            assert_true(!agree || *cell(row, "asymptotic_h"));
+            agrees += agree;
+            undecided += strcmp(verdict, "not asymptotic") == 0;
+        }
+    print_message("%d undecided, %d agree\n", undecided, agrees);
+    assert_true(agrees > 0 && undecided > 0);
+}
+
 /* The scheme that a model was trained as is known by its name and comes first, without its file; a file of the same
  * name goes before it. */
 TEST(test_own_scheme)

@@ -4,6 +4,7 @@
  * fractions that are roundings: their order is that within their rounding, and a spoilt coefficient has a lower one. */
 #include "tests/lib/test.h"
 
+#include <complex.h>
 #include <jansson.h>
 
 #include "tests/lib/schemes.h"
@@ -105,6 +106,29 @@ static void check_spoilt(const Table *of, int order)
     }
 }
 
+/* Returns whether the factor is above 1 beyond the end on an axis: of 0, somewhere up to i, where it is so at once. */
+static int leaves(const Table *t, double complex turn, double end)
+{
+    int above = end != 0 && modulus(t, turn * end * 1.001 / 2, turn * end * 1.001 / 2) > 1;
+    for (double y = 0x1p-6; end == 0 && y <= 1; y *= 2)
+        above |= modulus(t, turn * y / 2, turn * y / 2) > 1 + 1e-14;
+    return above;
+}
+
+/* Checks that the ends of the stability intervals are where the factor, in double precision, passes 1. */
+static void check_limits(const Table *of)
+{
+    double end[2];
+    TABLE(t);
+    assert_int_equal(theory_freeze(of, &t), 0);
+    assert_int_equal(stability_limits(t, &end[0], &end[1]), 0);
+    for (int k = 0; k < 2; k++) {
+        double complex turn = k ? I : 1, in = turn * end[k] * 0.999 / 2;
+        if (!isfinite(end[k]) || modulus(t, in, in) > 1 + 1e-9 || !leaves(t, turn, end[k]))
+            fail_msg("%s: limit %.12g", t->name, end[k]);
+    }
+}
+
 /* Checks one line. Returns 1 for a tableau of rounded fractions. */
 static size_t check_line(const char *line, size_t bytes)
 {
@@ -125,6 +149,7 @@ static size_t check_line(const char *line, size_t bytes)
     int rounding = t->exact && th.order_exact < th.order;
     if (t->exact && !rounding) assert_true(th.residual == 0);
     check_spoilt(t, order);
+    check_limits(t);
     json_decref(root);
     return rounding != 0;
 }

@@ -195,6 +195,21 @@ TEST(test_stiff_stability)
          1, 0, 1, ANY, 90},
         {"k1 = H(y + 9/20*k1)\ny' = y + k1", 0, 0, 11. / 9, ANY, 0},
         {"implicit-midpoint", 1, 0, 1, ANY, 90},
+        /* |R| is above 1 so far out that no search sees it, or nowhere: R(inf) decides, 1.000004 and less than 1. */
+        {"k1 = H(y)\nk2 = H(y + .500001*k1 + .499999*k2)\ny' = y + .500001*k1 + .499999*k2", 0, 0,
+         .500001 / .499999, ANY, 0},
+        {"k1 = H(y)\nk2 = H(y + .499999*k1 + .500001*k2)\ny' = y + .499999*k1 + .500001*k2", 1, 0,
+         .499999 / .500001, ANY, 90},
+        {"k1 = H(y + .249999*k1)\nk2 = H(y + .5*k1 + .249999*k2)\ny' = y + .5*k1 + .5*k2", 0, 0,
+         1.000016000064, ANY, 0},
+        {"k1 = H(y + .250001*k1)\nk2 = H(y + .5*k1 + .250001*k2)\ny' = y + .5*k1 + .5*k2", 1, 0,
+         0.99998400006399977, ANY, 90},
+        /* 1 / R is Taylor's polynomial of degree 3 and 4: angles by bisection in 40 digits */
+        {"k1 = H(y + k1 - 1/2*k2)\nk2 = H(y + k1 - 1/3*k3)\nk3 = H(y + k1)\ny' = y + k1", 0, 0, 0,
+         -1, 88.230152},
+        {"k1 = H(y + k1 - 1/2*k2)\nk2 = H(y + k1 - 1/3*k3)\nk3 = H(y + k1 - 1/4*k4)\n"
+         "k4 = H(y + k1)\ny' = y + k1",
+         0, 0, 0, -1, 83.984109},
     };
     Stiff s;
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -217,6 +232,27 @@ TEST(test_stiff_stability)
     assert_true(fabs(s.alpha - 86.03) > 0.1);
     assert_int_equal(stability_stiff(ab2, &s), 0);
     assert_true(s.a_stable == TOLD_NOT && isnan(s.alpha) && isnan(s.r_infinity));
+}
+
+/* What is not told is said why: a method of 70 stages, each solved for, and one of 30 in one block. The control is told. */
+TEST(test_untold)
+{
+    static const struct {
+        int stages, block, told;
+    } row[] = {{70, 0, 0}, {30, 1, 0}, {40, 0, 1}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        char text[8192];
+        size_t n = 0;
+        Stiff s;
+        for (int k = 1; k <= row[i].stages; k++) {
+            int of = row[i].block ? k % row[i].stages + 1 : k;
+            n += (size_t)snprintf(text + n, sizeof text - n, "k%d = H(y + 1/2*k%d)\n", k, of);
+        }
+        snprintf(text + n, sizeof text - n, "y' = y + 1/2*k1 + 1/2*k%d", row[i].stages);
+        OWN_TABLE *t = frozen(text);
+        assert_int_equal(stability_stiff(t, &s), 0);
+        assert_true((s.a_stable != TOLD_NOT) == row[i].told && (s.why == NULL) == row[i].told);
+    }
 }
 
 /* R(z) = P(z) / Q(z) in closed form; coefficients of z^0 .. */

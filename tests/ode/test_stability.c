@@ -182,6 +182,44 @@ TEST(test_limits)
                       known[i].tolerance > 0 ? known[i].tolerance : 1e-12);
 }
 
+/* R = 1 + z + ... + z^n/n! by Horner's scheme, 1 + z (1 + z/2 (1 + ...)); the last coefficient is off by `by`. */
+static const char *taylor(int n, int decimals, double by)
+{
+    static char text[4096];
+    size_t at = (size_t)snprintf(text, sizeof text, "k1 = H(y)\n");
+    for (int i = 2; i <= n; i++) {
+        char c[64];
+        if (decimals)
+            snprintf(c, sizeof c, "%.*f", decimals, 1. / (n - i + 2) + (i == n ? by : 0));
+        else
+            snprintf(c, sizeof c, "1/%d", n - i + 2);
+        at += (size_t)snprintf(text + at, sizeof text - at, "k%d = H(y + %s*k%d)\n", i, c, i - 1);
+    }
+    snprintf(text + at, sizeof text - at, "y' = y + k%d", n);
+    return text;
+}
+
+/* |R(iy)|^2 - 1 begins with a power whose coefficient is 1/n! and less: 16 decimals leave what fractions have. Of fifteen
+ * stages the end is 1.66873657840 (the root of that polynomial in 60 digits); a coefficient that is 1e-7 too small
+ * moves it to 0. */
+TEST(test_decimals)
+{
+    for (int n = 2; n <= 18; n++) {
+        double end[3][2];
+        for (int k = 0; k < 3; k++) {
+            OWN_TABLE *t = frozen(taylor(n, k ? 16 : 0, k == 2 ? -1e-7 : 0));
+            assert_int_equal(stability_limits(t, &end[k][0], &end[k][1]), 0);
+        }
+        for (int axis = 0; axis < 2; axis++) {
+            double want = end[0][axis];
+            if (!(fabs(end[1][axis] - want) <= 1e-9 * fabs(want)))
+                fail_msg("%d stages: %.12g, not %.12g", n, end[1][axis], want);
+        }
+        if (n == 15) assert_true(is_near(end[1][1], 1.66873657840, 1e-11));
+        assert_true(end[2][1] == 0);
+    }
+}
+
 /* ---- polynomials ------------------------------------------------------------------------------------- */
 
 /* Multiplies p by (x - root). */

@@ -4,6 +4,7 @@
 
 #include "kernels/random.h"
 #include "tests/lib/schemes.h"
+#include "tests/lib/scratch.h"
 
 /* Checks every scheme of the zoo with its splittings exact, then solved for by Heun's method, and some others. */
 static void for_all(void (*check)(const Table *t))
@@ -200,6 +201,53 @@ TEST(test_known)
     }
 }
 
+/* Symmetry is decided, not looked for: published explicit tableaus agree with their adjoints up to more than order 6, and Lobatto
+ * III of 7 stages does, but none is symmetric. Orders are then said to be lower bounds. */
+TEST(test_high_orders)
+{
+    size_t room = 0, count = 0, bounds = 0;
+    char *line = NULL;
+    FILE *f = fopen("tests/ode/tableaus.jsonl", "r");
+    assert_non_null(f);
+    for (ssize_t n; (n = getline(&line, &room, f)) > 0; count++) {
+        OWN_TABLES l = {0};
+        assert_int_equal(butcher_parse("tableau", line, (size_t)n, &l.table, &l.count), 0);
+        OWN_TABLE *t = freeze(l.table[0]);
+        OWN_STRUCTURE s = structure_of(t, 6);
+        if (s.symmetric != TOLD_NO || s.symplectic != TOLD_NO) fail_msg("%s", t->name);
+        assert_int_equal(s.symmetric_at_least, s.symmetric_order == 6);
+        bounds += (size_t)s.symmetric_at_least;
+    }
+    fclose(f);
+    free(line);
+    assert_true(count > 60 && bounds > 30);
+}
+
+/* Hammer and Hollingsworth's method with its stages in the other order, and one of them twice, is symmetric and symplectic;
+ * a weight or a coefficient that is off by 1e-9 makes it neither, though no tree of order 2 tells. */
+TEST(test_decided)
+{
+    static const char form[] = "let r = sqrt(3)/6\n"
+                               "k1 = H(y + (1/4+r)*k2 + 1/8*k1 + 1/8*k3)\n"
+                               "k2 = H(y + 1/4*k2 + (%s-r)*k3)\n"
+                               "k3 = H(y + (1/4+r)*k2 + 1/4*k1)\n"
+                               "y' = y + 1/2*k2 + 1/3*k1 + 1/6*k3";
+    static const char *const value[] = {"1/4", "0.250000001", "0.249999999"};
+    for (int i = 0; i < 3; i++) {
+        OWN_TABLE *t = frozen(formed(form, value[i]));
+        OWN_STRUCTURE s = structure_of(t, 2);
+        assert_int_equal(s.symmetric, i == 0);
+        assert_int_equal(s.symplectic, i == 0);
+    }
+    OWN_TABLE *four = frozen("yoshida4"), *ruth = frozen("ruth3");
+    for (int degree = 3; degree <= 6; degree++) {
+        OWN_STRUCTURE s = structure_of(four, degree), r = structure_of(ruth, degree);
+        assert_int_equal(s.effective_at_least, degree <= 4);
+        assert_int_equal(r.effective_at_least, degree <= 3);
+        assert_int_equal(r.symmetric_at_least, degree <= 3);
+    }
+}
+
 /* ---- linear multistep ---------------------------------------------------------------------------------- */
 
 /* Every tree t of order p + 1 has the defect C (p+1)! / (gamma sigma), because y^(p+1) is that sum of
@@ -226,7 +274,23 @@ TEST(test_constants)
         {"k1 = H(y)\ny' = y[-3] + 8/3*k1 - 4/3*k1[-1] + 8/3*k1[-2]", 4, 1, -14, 45, -7, 90},
         {"k1 = H(y)\nk2 = H(y[-1])\ny' = y + 3/2*k1 - 1/2*k2", 2, 0, -5, 12, -5, 12},
         /* the most accurate explicit two-step method is not zero-stable and has order 3 */
-        {"k1 = H(y)\ny' = -4*y + 5*y[-1] + 4*k1 + 2*k1[-1]", 3, 0, -1, 6, -1, 36}};
+        {"k1 = H(y)\ny' = -4*y + 5*y[-1] + 4*k1 + 2*k1[-1]", 3, 0, -1, 6, -1, 36},
+        /* implicit ones: C of BDF is 1/(k + 1) times its weight on the new slope (Hairer, Wanner 1996, V.1), of
+         * Adams-Moulton methods 1/2, 1/12, 1/24, 19/720 (Hairer, Norsett, Wanner 1993, III.2) */
+        {"implicit-euler", 1, 0, 1, 2, 1, 2},
+        {"trapezoid", 2, 1, 1, 12, 1, 12},
+        {"adams-moulton3", 3, 0, 1, 24, 1, 24},
+        {"k1 = H(y)\nk2 = H(y + 19/24*k1 - 5/24*k1[-1] + 1/24*k1[-2] + 3/8*k2)\n"
+         "y' = y + 19/24*k1 - 5/24*k1[-1] + 1/24*k1[-2] + 3/8*k2",
+         4, 0, 19, 720, 19, 720},
+        {"bdf2", 2, 0, 2, 9, 1, 3},
+        {"k1 = H(18/11*y - 9/11*y[-1] + 2/11*y[-2] + 6/11*k1)\n"
+         "y' = 18/11*y - 9/11*y[-1] + 2/11*y[-2] + 6/11*k1",
+         3, 0, 3, 22, 1, 4},
+        /* Milne's corrector, symmetric */
+        {"k1 = H(y)\nk2 = H(y[-1] + 4/3*k1 + 1/3*k1[-1] + 1/3*k2)\n"
+         "y' = y[-1] + 4/3*k1 + 1/3*k1[-1] + 1/3*k2",
+         4, 1, 1, 90, 1, 180}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         OWN_TABLE *t = frozen(known[i].text);
         OWN_STRUCTURE s = structure_of(t, 5);
@@ -242,6 +306,19 @@ TEST(test_constants)
             double told = C * tgamma(tree->order + 1) / (double)tree->gamma / (double)tree->sigma;
             assert_true(fabs(mpq_get_d(defect.c[k]) - told) <= 1e-14);
         }
+    }
+}
+
+/* A corrector that is not solved for has no constant of this kind, nor has a midpoint. */
+TEST(test_no_constant)
+{
+    static const char *const none[] = {
+        "implicit-midpoint", "heun", "gauss4", "polynet",
+        "k1 = H(4/3*y - 1/3*y[-1] + 1/2*k1)\ny' = 4/3*y - 1/3*y[-1] + 2/3*k1"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        OWN_TABLE *t = frozen(none[i]);
+        OWN_STRUCTURE s = structure_of(t, 5);
+        assert_int_equal(s.has_constant, 0);
     }
 }
 
