@@ -108,6 +108,8 @@ int file_stream(const char *file, Next next, void *arg)
         return error_set(ERR_SYSTEM, "cannot write %s: it is not a regular file", file);
     char host[64] = ""; /* processes of two machines may have the same number */
     gethostname(host, sizeof host - 1);
+    for (char *c = host; *c; c++) /* a name that the kernel allows, and no file may have */
+        if (*c == '/' || (unsigned char)*c <= ' ') *c = '-';
     size_t bytes = strlen(file) + sizeof host + 32;
     char *temporary = memory_new(bytes, 1);
     if (!temporary) return ERR_MEMORY;

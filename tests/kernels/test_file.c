@@ -39,6 +39,15 @@ int rename(const char *from, const char *to)
     return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
+/* Replaces the C library's too. */
+static const char *host_name = "here";
+
+int own_name(char *name, size_t room) __asm__("gethostname"); /* the header has an inline one */
+int own_name(char *name, size_t room)
+{
+    return -(snprintf(name, room, "%s", host_name) < 0);
+}
+
 static int holds(const char *file, const char *text)
 {
     char *bytes;
@@ -148,6 +157,20 @@ TEST(test_sweep)
     file_sweep(folder);
     assert_int_equal(scratch_files(1), sizeof stays / sizeof *stays + 1);
     file_sweep("/nowhere/at/all");
+}
+
+/* Host names that no file may have (sethostname(2) takes any bytes). */
+TEST(test_host_names)
+{
+    static const char *const names[] = {"a/b", "/", "a\nb", "a b", ""};
+    scratch_files(1);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        host_name = names[i];
+        if (file_replace(file_path("file"), "x", 1) != 0)
+            fail_msg("'%s': %s", names[i], error_text());
+    }
+    host_name = "here";
+    assert_int_equal(scratch_files(1), 1);
 }
 
 /* ---- beneath a folder --------------------------------------------------------------------------- */
