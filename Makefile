@@ -541,8 +541,10 @@ install: man shared
 	install -D -m 644 $(SHARED) '$(DESTDIR)$(LIBDIR)/$(SONAME)'
 	ln -sf $(SONAME) '$(DESTDIR)$(LIBDIR)/libtrotter.so'
 	install -D -m 644 studies/library/trotter.h '$(DESTDIR)$(PREFIX)/include/trotter.h'
-	install -d '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(SHARE)/man/man1' '$(SHARE)/man/man3' '$(SHARE)/man/man5'
-	sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' studies/library/trotter.pc.in >'$(DESTDIR)$(LIBDIR)/pkgconfig/trotter.pc'
+	install -d -m 755 '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(SHARE)/man/man1' '$(SHARE)/man/man3' '$(SHARE)/man/man5'
+	@PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' VERSION='$(VERSION)' awk '{ for (k in ENVIRON) if (i = index($$0, "@" k "@")) \
+	    $$0 = substr($$0, 1, i - 1) ENVIRON[k] substr($$0, i + length(k) + 2); print }' studies/library/trotter.pc.in >build/trotter.pc
+	install -m 644 build/trotter.pc '$(DESTDIR)$(LIBDIR)/pkgconfig/trotter.pc'
 	for n in 1 3 5; do install -m 644 build/man/*.$$n '$(SHARE)/man/man'$$n || exit; done
 	install -D -m 644 build/man/trotter.bash '$(COMPLETION)'
 

@@ -3,6 +3,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "kernels/text.h"
 
 static _Thread_local char text[1024];
 
@@ -21,9 +24,9 @@ int error_set(int code, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    text[text_harmless(text, strlen(text))] = '\0';
     for (char *c = text; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?'; /* one line, whatever the input held */
+        if (*c == '\n' || *c == '\t') *c = '?'; /* one line, whatever the input held */
     return code;
 }
 

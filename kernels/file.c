@@ -14,12 +14,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -106,6 +108,8 @@ int file_stream(const char *file, Next next, void *arg)
         return error_set(ERR_SYSTEM, "cannot write %s: it is not a regular file", file);
     char host[64] = ""; /* processes of two machines may have the same number */
     gethostname(host, sizeof host - 1);
+    for (char *c = host; *c; c++) /* a name that the kernel allows, and no file may have */
+        if (*c == '/' || (unsigned char)*c <= ' ') *c = '-';
     size_t bytes = strlen(file) + sizeof host + 32;
     char *temporary = memory_new(bytes, 1);
     if (!temporary) return ERR_MEMORY;
@@ -243,12 +247,9 @@ static int read_stream(const char *file, FILE *f, size_t most, char **bytes, siz
     return ferror(f) ? unread("read", file) : 0;
 }
 
-int file_whole(const char *file, size_t most, char **bytes, size_t *count)
+/* Reads the first `most` bytes of an open file, and closes it. */
+static int read_open(int fd, const char *file, size_t most, char **bytes, size_t *count)
 {
-    *bytes = NULL;
-    *count = 0;
-    int fd;
-    TRY(file_open(file, &fd));
     FILE *f = fdopen(fd, "rb");
     if (!f) {
         close(fd);
@@ -264,4 +265,96 @@ int file_whole(const char *file, size_t most, char **bytes, size_t *count)
                          file, file_pipe_most);
     if (code) *bytes = memory_free(*bytes);
     return code;
+}
+
+int file_whole(const char *file, size_t most, char **bytes, size_t *count)
+{
+    *bytes = NULL;
+    *count = 0;
+    int fd;
+    TRY(file_open(file, &fd));
+    return read_open(fd, file, most, bytes, count);
+}
+
+/* ---- beneath a folder ---------------------------------------------------------------------------- */
+
+int file_beneath_plain;
+
+/* Opens one part of a path, which is no link. openat2 refuses flags beside O_PATH that say nothing there. */
+static int flags_of(int flags)
+{
+    return flags | O_NOFOLLOW | O_CLOEXEC | (flags & O_PATH ? 0 : O_NONBLOCK | O_NOCTTY);
+}
+
+/* Opens every part by itself: of each the kernel decides at once whether it is a link, and opens it. */
+static int open_parts(int folder, const char *path, int flags)
+{
+    char part[NAME_MAX + 1];
+    int at = folder;
+    for (size_t n; *path; path += n + (path[n] == '/')) {
+        n = strcspn(path, "/");
+        int last = path[n] == '\0', next = -1, e = ENAMETOOLONG;
+        if (n < sizeof part) {
+            memcpy(part, path, n);
+            part[n] = '\0';
+            next = openat(at, part, last ? flags : flags_of(O_PATH | O_DIRECTORY));
+            e = errno;
+        }
+        if (at != folder) close(at);
+        if (next < 0 || last) errno = e;
+        if (next < 0 || last) return next;
+        at = next;
+    }
+    return openat(folder, ".", flags);
+}
+
+/* Tells whether every part of a path is a name. */
+static int is_path(const char *path)
+{
+    for (size_t n; *path; path += n) {
+        n = strcspn(path, "/");
+        if (n == 0 || (*path == '.' && (n == 1 || (n == 2 && path[1] == '.')))) return 0;
+        if (path[n] == '/' && !path[++n]) return 0;
+    }
+    return 1;
+}
+
+/* The kernel follows the whole path at once where it has openat2 (Linux 5.6). Where it does not, or a filter of system calls
+ * refuses what it does not know, the parts are opened one by one. Source: openat2(2). */
+int file_beneath(int folder, const char *path, int flags)
+{
+    flags = flags_of(flags);
+    if (!is_path(path)) {
+        errno = EXDEV; /* as openat2 has it */
+        return -1;
+    }
+    struct open_how how = {.flags = (unsigned)flags,
+                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
+    const char *from = *path ? path : ".";
+    long fd = file_beneath_plain ? -1 : syscall(SYS_openat2, folder, from, &how, sizeof how);
+    if (fd >= 0 || !(file_beneath_plain || errno == ENOSYS || errno == EPERM)) return (int)fd;
+    return open_parts(folder, path, flags);
+}
+
+int file_beneath_stat(int folder, const char *path, struct stat *s)
+{
+    int fd = file_beneath(folder, path, O_PATH);
+    if (fd < 0) return -1;
+    int failed = fstat(fd, s), e = errno;
+    close(fd);
+    errno = e;
+    return failed;
+}
+
+int file_beneath_whole(int folder, const char *path, const char *name, size_t most, char **bytes,
+                       size_t *count)
+{
+    struct stat s;
+    *bytes = NULL;
+    *count = 0;
+    int fd = file_beneath(folder, path, O_RDONLY);
+    if (fd < 0) return unread("open", name);
+    if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode)) return read_open(fd, name, most, bytes, count);
+    close(fd);
+    return error_set(ERR_INPUT, "%s is no regular file", name);
 }

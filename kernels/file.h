@@ -1,8 +1,10 @@
-/* file.h: files that appear whole or not at all, by a temporary file and a rename; files read whole. */
+/* file.h: files that appear whole or not at all, by a temporary file and a rename; files read whole, and none
+ * outside a folder. */
 #ifndef TROTTER_FILE_H
 #define TROTTER_FILE_H
 
 #include <stddef.h>
+#include <sys/stat.h>
 
 typedef struct {
     const void *bytes;
@@ -34,5 +36,16 @@ int file_open(const char *file, int *fd);
  * file. Caller: memory_free. */
 extern size_t file_pipe_most;
 int file_whole(const char *file, size_t most, char **bytes, size_t *count);
+
+/* Files beneath a folder (a descriptor, or AT_FDCWD), and none outside it, whoever exchanges a file or folder for a link
+ * meanwhile: no symbolic link is followed, and a path with an empty part, "." or ".." is refused ("" is the folder itself).
+ * file_beneath opens with the flags O_RDONLY or O_PATH, and O_DIRECTORY, and waits for nothing: a descriptor, or -1 with errno
+ * (a link: ELOOP or ENOTDIR). file_beneath_stat is lstat. file_beneath_whole reads a regular file as file_whole
+ * does; `name` stands for it in errors. file_beneath_plain = 1: as where the kernel has no openat2 (tests). */
+extern int file_beneath_plain;
+int file_beneath(int folder, const char *path, int flags);
+int file_beneath_stat(int folder, const char *path, struct stat *s);
+int file_beneath_whole(int folder, const char *path, const char *name, size_t most, char **bytes,
+                       size_t *count);
 
 #endif

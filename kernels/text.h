@@ -1,5 +1,5 @@
 /* text.h: the text of a number that a macro stands for, so that texts of help and tables need not repeat it; the mark
- * that a text may begin with; its lines; files that the program holds. */
+ * that a text may begin with; its lines; what is harmless of it; files that the program holds. */
 #ifndef TROTTER_TEXT_H
 #define TROTTER_TEXT_H
 
@@ -42,5 +42,22 @@ static inline int text_next_line(const char **at, const char *end, const char **
     *at = stop ? stop + 1 : end;
     return 1;
 }
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Puts '?' in place of every character that steers a terminal or shows a text in another order than it has (controls but line
+ * ends and tabs, marks of direction), and of bytes that are not UTF-8. Returns the bytes that are left; it ends no text with
+ * a NUL. */
+size_t text_harmless(char *text, size_t bytes);
+/* Returns the bytes of the first character, 1 or more, and whether it is harmless. */
+size_t text_harmless_next(const char *text, size_t bytes, int *harmless);
+/* Returns how many bytes at the end begin a character that is not whole: 0 to 3. */
+size_t text_unended(const char *text, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -13,6 +13,7 @@
 #include "studies/tools/help.h"
 #include "kernels/nearest.h"
 #include "studies/tools/record.h"
+#include "studies/tools/screen.h"
 #include "studies/tools/start.h"
 #include "studies/tools/waiting.h"
 
@@ -125,7 +126,8 @@ static int close_stdout(int status)
 {
     int failed = ferror(stdout);
     if (fclose(stdout) == 0 && !failed) return status;
-    if (errno != EPIPE) fprintf(stderr, "trotter: stdout: %s\n", strerror(errno));
+    int error = screen_error() ? screen_error() : errno;
+    if (error != EPIPE) fprintf(stderr, "trotter: stdout: %s\n", strerror(error));
     return status ? status : 1;
 }
 
@@ -165,6 +167,7 @@ static int run_named(int argc, char **argv)
 int main(int argc, char **argv)
 {
     waiting_is_ours = start_restore();
+    screen_begin();
     gsl_set_error_handler_off(); /* GSL returns codes on failure instead; its own handler aborts */
     signal(SIGPIPE, SIG_IGN);    /* a failed write, which close_stdout reports */
     signal(SIGXFSZ, SIG_IGN);    /* likewise, a write beyond the file size limit */

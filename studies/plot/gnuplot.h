@@ -3,9 +3,8 @@
 #define TROTTER_GNUPLOT_H
 
 /* Runs `gnuplot SCRIPT` in DIR, without the user's start-up files. Returns its exit status (128: killed), or
- * -1 with errno where it cannot be run. Its `system`, `!`, pipes and backquotes fail, as the kernel refuses it
- * new processes (Linux on x86-64 and arm64; elsewhere they work). It may still read and write files. That is a
- * second wall. The first is that plot.c quotes every text, which also protects a user who runs the script by
+ * -1 with errno where it cannot be run. Its `system`, `!`, pipes and backquotes fail, as it can start nothing
+ * (studies/tools/sealed.h). It may still read and write files. That is a second wall. The first is that plot.c quotes every text, which also protects a user who runs the script by
  * hand. */
 int gnuplot_run(const char *dir, const char *script);
 

@@ -6,6 +6,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "kernels/text.h"
+
 static void put_character(FILE *f, char c)
 {
     switch (c) {
@@ -14,17 +16,19 @@ static void put_character(FILE *f, char c)
     case '>': fputs("&gt;", f); break;
     case '"': fputs("&quot;", f); break;
     case '\'': fputs("&#39;", f); break;
-    default:
-        if (((unsigned char)c < ' ' && c != '\n' && c != '\t') || c == 127)
-            fputs("\xef\xbf\xbd", f);
-        else
-            fputc(c, f);
+    default: fputc(c, f);
     }
 }
 
+/* What is harmful, or not UTF-8, would end the page for a strict reader, or steer who reads it. */
 void html_bytes(FILE *f, const char *text, size_t n)
 {
-    for (size_t i = 0; i < n; i++) put_character(f, text[i]);
+    int harmless;
+    for (size_t at = 0, bytes; at < n; at += bytes) {
+        bytes = text_harmless_next(text + at, n - at, &harmless);
+        if (!harmless) fputs("\xef\xbf\xbd", f);
+        for (size_t i = 0; harmless && i < bytes; i++) put_character(f, text[at + i]);
+    }
 }
 
 void html_text(FILE *f, const char *text)

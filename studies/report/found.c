@@ -2,11 +2,14 @@
 #include "studies/report/report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kernels/error.h"
+#include "kernels/file.h"
 #include "kernels/text.h"
 #include "studies/tools/output.h"
 #include "studies/tools/record.h"
@@ -92,10 +95,10 @@ static int match_name(const char *stem, const char *name, char prefix[OUTPUT_PAT
 /* Reads the beginning of the file, "" if it cannot be read. */
 static void read_head(const Found *f, const char *path, char head[HEAD_BYTES])
 {
-    char full[OUTPUT_PATH];
-    FILE *file = output_path(full, f->root, "%s", path) == 0 ? fopen(full, "rb") : NULL;
-    size_t n = file ? fread(head, 1, HEAD_BYTES - 1, file) : 0;
-    if (file) fclose(file);
+    SCOPED(memory_drop) char *text = NULL;
+    size_t n;
+    file_beneath_whole(f->folder, path, path, HEAD_BYTES - 1, &text, &n);
+    if (n) memcpy(head, text, n);
     head[n] = '\0';
     text_unmark(head, &n);
 }
@@ -166,9 +169,10 @@ typedef struct {
 /* Is this the directory of a training, under runs/, runs-NAME/ or tune/ of a comparison, or pretrained/ or fresh/ of a
  * fine-tuning, whose runs.csv has its results? The former has a file that only `train` writes. 0: errno is 0, or tells why this
  * is not known. */
-static int is_training(const WalkEntry *e)
+static int is_training(const Found *f, const WalkEntry *e)
 {
     char path[OUTPUT_PATH];
+    struct stat st;
     errno = 0;
     if (e->level < 2) return 0;
     const char *above = e->name - 1; /* of the folder's own folder */
@@ -176,9 +180,17 @@ static int is_training(const WalkEntry *e)
     if (strncmp(above, "pretrained/", 11) == 0 || strncmp(above, "fresh/", 6) == 0)
         return strncmp(e->name, "rate", 4) == 0;
     if (strncmp(above, "runs", 4) != 0 && strncmp(above, "tune/", 5) != 0) return 0;
-    int is = output_path(path, e->full, "scheme.txt") == 0 && output_exists(path);
+    int is = output_path(path, e->path, "scheme.txt") == 0 &&
+             file_beneath_stat(f->folder, path, &st) == 0;
     if (errno == ENOENT) errno = 0;
     return is;
+}
+
+/* Is root/path the path `name`? */
+static int is_named(const char *root, const char *path, const char *name)
+{
+    size_t n = strlen(root);
+    return strncmp(name, root, n) == 0 && name[n] == '/' && strcmp(name + n + 1, path) == 0;
 }
 
 static int visit(void *arg, const WalkEntry *e)
@@ -193,8 +205,8 @@ static int visit(void *arg, const WalkEntry *e)
     if (*e->name == '.') return WALK_SKIP;
     if (e->error) return e->error == ENOENT ? 0 : leave(f, e->path, strerror(e->error));
     if (S_ISDIR(e->st.st_mode))
-        return is_training(e) ? WALK_SKIP : errno ? leave(f, e->path, strerror(errno)) : 0;
-    if (!(csv || svg) || strcmp(e->full, s->skip) == 0) return 0;
+        return is_training(f, e) ? WALK_SKIP : errno ? leave(f, e->path, strerror(errno)) : 0;
+    if (!(csv || svg) || is_named(f->root, e->path, s->skip)) return 0;
     if (strcmp(e->name, RECORD_FILE) == 0) return 0;
     if (strlen(e->path) >= OUTPUT_PATH) return leave(f, e->path, "name too long");
     if (!S_ISREG(e->st.st_mode))
@@ -221,8 +233,9 @@ static int compare_files(const void *a, const void *b)
 
 int found_search(const char *root, const char *skip, Found *out)
 {
-    *out = (Found){.root = root};
-    int code = output_walk(root, visit, &(Search){out, skip});
+    *out = (Found){.root = root, .folder = open(root, O_PATH | O_CLOEXEC)};
+    if (out->folder < 0) return error_set(ERR_INPUT, "%s: %s", root, strerror(errno));
+    int code = output_walk(out->folder, visit, &(Search){out, skip});
     for (size_t i = 0; code == 0 && i < out->drawings; i++) code = add_plot(out, out->drawing[i]);
     if (code != 0) {
         found_free(out);
@@ -244,5 +257,6 @@ void found_free(Found *f)
     for (size_t i = 0; i < f->outside; i++) memory_free(f->left[i]);
     for (size_t i = 0; i < f->drawings; i++) memory_free(f->drawing[i]);
     memory_free_all(f->study, f->left, f->drawing);
+    if (f->root && f->folder >= 0) close(f->folder);
     *f = (Found){0};
 }

@@ -14,7 +14,7 @@
 static int open_table(const Summary *s, const char *path, char full[OUTPUT_PATH], Csv *c)
 {
     TRY(output_path(full, s->found->root, "%s", path));
-    return csv_open(c, full);
+    return csv_beneath(c, s->found->folder, path, full);
 }
 
 static int is_runs(const Study *study, const FoundFile *f)

@@ -5,11 +5,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "kernels/file.h"
+#include "kernels/text.h"
 #include "studies/tools/command.h"
 #include "studies/report/report.h"
 #include "studies/tools/record.h"
 
 enum { COMMANDS_MOST = 6, TEXT_LINES = 200, TEXT_BYTES = 1 << 16, DRAWING_MOST = 4 << 20 };
+enum { TEXT_ROOM = TEXT_BYTES + 1 + 3 }; /* with the byte-order mark */
 
 void summary_refuse(Summary *s)
 {
@@ -20,22 +23,26 @@ void summary_refuse(Summary *s)
 
 /* ---- texts --------------------------------------------------------------------------------------- */
 
-/* Returns 1 where there is a file, not a symbolic link, which could lead out of the directory, and where the system does not
- * tell, so that reading it fails with words. */
-static int is_file(const char *path)
+/* Returns 1 where there is a file, not a symbolic link, and where the system does not tell, so that reading it fails with
+ * words. */
+static int is_file(const Summary *s, const char *path)
 {
     struct stat st;
-    if (lstat(path, &st) != 0) return errno != ENOENT && errno != ENOTDIR;
+    if (file_beneath_stat(s->found->folder, path, &st) != 0)
+        return errno != ENOENT && errno != ENOTDIR;
     return S_ISREG(st.st_mode);
 }
 
-/* Reads a file if it exists. Returns 0 where it does not exist or cannot be read; the latter gives a warning. */
+/* Reads a file if it exists, as much of it as may be shown and a byte. Returns 0 where it does not exist or cannot be read; the
+ * latter gives a warning. */
 static int read_there(Summary *s, const char *path, char **text)
 {
     char full[OUTPUT_PATH];
     size_t bytes;
-    if (output_path(full, s->found->root, "%s", path) != 0 || !is_file(full)) return 0;
-    if (output_read(full, text, &bytes) == 0) return 1;
+    if (output_path(full, s->found->root, "%s", path) != 0 || !is_file(s, path)) return 0;
+    int code = file_beneath_whole(s->found->folder, path, full, TEXT_ROOM, text, &bytes);
+    if (code == 0) text_unmark(*text, &bytes);
+    if (code == 0) return 1;
     summary_refuse(s);
     return 0;
 }
@@ -77,11 +84,13 @@ void summary_text(Summary *s, const char *path, const char *title)
 int summary_drawing(const Summary *s, const char *file, char **text, size_t *bytes)
 {
     char path[OUTPUT_PATH];
-    struct stat st;
     TRY(output_path(path, s->found->root, "%s", file));
-    if (stat(path, &st) == 0 && st.st_size > DRAWING_MOST)
+    TRY(file_beneath_whole(s->found->folder, file, path, DRAWING_MOST + 1, text, bytes));
+    if (*bytes > DRAWING_MOST) {
+        *text = memory_free(*text);
         return error_set(ERR_INPUT, "%s: larger than %d MiB", file, DRAWING_MOST >> 20);
-    TRY(output_read(path, text, bytes));
+    }
+    text_unmark(*text, bytes);
     size_t n = *bytes;
     while (n > 0 && isspace((unsigned char)(*text)[n - 1])) n--;
     int begins = strncmp(*text, "<svg", 4) == 0 ||
@@ -156,11 +165,12 @@ static size_t choose_rows(const Csv *c, const Kind *k, size_t row[COMMANDS_MOST]
 /* Opens the recorded commands of a directory. Returns 1 where they exist, 0 where not, else a code. */
 static int open_commands(const Summary *s, const char *dir, char full[OUTPUT_PATH], Csv *c)
 {
-    char folder[OUTPUT_PATH];
-    TRY(output_path(folder, s->found->root, "%s", dir));
-    TRY(output_path(full, folder, "%s", RECORD_FILE));
-    if (!is_file(full)) return 0;
-    int code = csv_open(c, full);
+    char path[OUTPUT_PATH];
+    TRY(output_path(path, dir, "%s", RECORD_FILE));
+    const char *file = *dir ? path : path + 1; /* of the folder itself */
+    TRY(output_path(full, s->found->root, "%s", file));
+    if (!is_file(s, file)) return 0;
+    int code = csv_beneath(c, s->found->folder, file, full);
     return code == 0 ? 1 : code;
 }
 

@@ -27,6 +27,9 @@ Worker worker_find(void)
     Worker w = {.leader = 1};
     char host[48] = "localhost";
     gethostname(host, sizeof host - 1);
+    for (char *c = host; *c;
+         c++) /* claims end the name at a blank, and their words at a line end */
+        if (*c == '/' || (unsigned char)*c <= ' ') *c = '-';
     int n = snprintf(w.name, sizeof w.name, "%.40s %ld", host, (long)getpid());
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         long rank = number(list[i].rank), first = list[i].first ? number(list[i].first) : 0;

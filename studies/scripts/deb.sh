@@ -2,6 +2,7 @@
 # deb.sh DIR VERSION SONAME: makes out/*.deb of DIR/all, an installation under /usr, with DIR/trotter and DIR/SONAME, whose
 # libraries are found by name. Maintainer: $DEBFULLNAME, $DEBEMAIL.
 set -eu
+umask 022 # files of a package are for all, whatever the builder's own are
 dir=$1 version=$2 soname=$3
 revision=0upstream1 # comes before Debian's own
 arch=$(dpkg --print-architecture)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "kernels/error.h"
+#include "kernels/file.h"
 #include "studies/report/report.h"
 #include "studies/tools/output.h"
 
@@ -28,31 +29,14 @@ int path_allowed(const char *path)
     return strcmp(name, "log.csv") == 0 || strcmp(name, "runs.csv") == 0;
 }
 
-int file_below(int root, const char *path)
-{
-    char part[PATH_MOST + 1];
-    int at = dup(root);
-    struct stat st;
-    for (size_t n; at >= 0 && *path; path += n + (path[n] == '/')) {
-        n = strcspn(path, "/");
-        int last = path[n] == '\0';
-        if (n >= sizeof part || n == 0 || *path == '.') break;
-        snprintf(part, sizeof part, "%.*s", (int)n, path);
-        int next = openat(at, part,
-                          O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY |
-                              (last ? 0 : O_DIRECTORY));
-        close(at);
-        at = next;
-        if (last && at >= 0 && fstat(at, &st) == 0 && S_ISREG(st.st_mode)) return at;
-    }
-    if (at >= 0) close(at);
-    return -1;
-}
-
 int file_part(int root, const char *path, size_t from, char **bytes, size_t *count)
 {
-    int fd = file_below(root, path);
-    if (fd < 0) return error_set(ERR_INPUT, "%s: there is no such table", path);
+    struct stat st;
+    int fd = file_beneath(root, path, O_RDONLY);
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        if (fd >= 0) close(fd);
+        return error_set(ERR_INPUT, "%s: there is no such table", path);
+    }
     *bytes = memory_new(FILE_MOST, 1);
     ssize_t n = *bytes ? pread(fd, *bytes, FILE_MOST, (off_t)from) : -1;
     close(fd);
@@ -82,9 +66,10 @@ static const Column file_columns_listed[] = {COLUMN(FileRow, path),
 static int is_over(const char *log)
 {
     char beside[OUTPUT_PATH];
+    struct stat st;
     const char *slash = strrchr(log, '/');
-    snprintf(beside, sizeof beside, "./%.*sresult.csv", (int)(slash ? slash + 1 - log : 0), log);
-    return output_exists(beside);
+    snprintf(beside, sizeof beside, "%.*sresult.csv", (int)(slash ? slash + 1 - log : 0), log);
+    return file_beneath_stat(AT_FDCWD, beside, &st) == 0;
 }
 
 typedef struct {
@@ -117,7 +102,7 @@ int file_list(const Request *r, FILE *f)
     (void)r;
     TRY(sheet_new(file_columns_listed, &s));
     List l = {.sheet = s};
-    TRY(output_walk(".", list_entry, &l));
+    TRY(output_walk(AT_FDCWD, list_entry, &l));
     return sheet_write(s, SHEET_CSV, f);
 }
 

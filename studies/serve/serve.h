@@ -5,7 +5,7 @@
  *   server.c   connections (libmicrohttpd), headers, time limits
  *
  * Nothing is written, started or read outside the directory, whatever is asked: the two functions that decide so are
- * request_read and file_below.
+ * request_read and file_beneath (kernels/file.h).
  */
 #ifndef TROTTER_STUDIES_SERVE_H
 #define TROTTER_STUDIES_SERVE_H
@@ -63,11 +63,8 @@ int request_read(const Door *d, const char *method, const char *host, const char
  * control characters, the last one log.csv or runs.csv. */
 int path_allowed(const char *path);
 
-/* Opens a regular file below a directory's descriptor. Every part of the path is opened by itself and no symbolic link is
- * followed, so that none leads out. Returns a descriptor for reading, or -1. */
-int file_below(int root, const char *path);
-
-/* Reads at most FILE_MOST bytes from byte `from` on. ERR_INPUT, ERR_MEMORY; the caller frees *bytes. */
+/* Reads at most FILE_MOST bytes of a regular file beneath a directory's descriptor (file_beneath), from byte `from` on.
+ * ERR_INPUT, ERR_MEMORY; the caller frees *bytes. */
 enum { FILE_MOST = 1 << 20 };
 int file_part(int root, const char *path, size_t from, char **bytes, size_t *count);
 

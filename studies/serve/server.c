@@ -20,6 +20,7 @@ int server_run(const char *dir, unsigned port)
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -33,7 +34,10 @@ TEXT_EMBED(serve_html, "studies/serve/page.html");
 TEXT_EMBED(serve_css, "studies/serve/page.css");
 TEXT_EMBED(serve_js, "studies/serve/page.js");
 
-enum { SEATS = 32, JOBS = 6, HEAD_SECONDS = 10, WHOLE_SECONDS = 60, TICK = 250 };
+/* FREE_SHARE: one of so many seats is kept free of those who do not end their heads. HELD_MOST: bytes of large answers (from LARGE on) that
+ * are on their way; one that is the same as another on its way is held once. */
+enum { SEATS = 256, FREE_SHARE = 8, JOBS = 6, HEAD_SECONDS = 10, WHOLE_SECONDS = 60, TICK = 250 };
+enum { LARGE = 1 << 16, HELD_MOST = 128 << 20 };
 
 /* ---- connections ----------------------------------------------------------------------------------- */
 
@@ -44,6 +48,8 @@ typedef struct Ask {
     Request request;
     Job job;
     int working; /* 1: its child works, 2: it has ended, and its status and words stand here */
+    int half;    /* its client sends no more, and waits for the answer */
+    double look; /* when to look again whether it still does */
     unsigned status;
     const char *words;
 } Ask;
@@ -55,8 +61,10 @@ typedef struct {
     Ask *at_work[JOBS];
     struct {
         int socket;   /* -1: free */
+        int heard;    /* its head is here */
         double until; /* when it is cut off */
     } seat[SEATS];
+    size_t seats; /* connections that the limit of descriptors allows */
 } Server;
 
 static volatile sig_atomic_t stop;
@@ -81,7 +89,23 @@ static void set_seat(Server *s, int from, int socket, double seconds)
     while (i < SEATS && s->seat[i].socket != from) i++;
     if (i == SEATS) return;
     s->seat[i].socket = seconds > 0 ? socket : -1;
+    s->seat[i].heard = from == socket;
     s->seat[i].until = clock_now() + seconds;
+}
+
+/* Where few seats are free, cuts off who has not ended the head for longest: a browser sends it at once, so those who drip
+ * keep nobody else waiting, however many they are. */
+static void make_room(const Server *s)
+{
+    size_t taken = 0, first = SEATS;
+    for (size_t i = 0; i < SEATS; i++) {
+        if (s->seat[i].socket < 0) continue;
+        taken++;
+        if (!s->seat[i].heard && (first == SEATS || s->seat[i].until < s->seat[first].until))
+            first = i;
+    }
+    if (taken > s->seats - s->seats / FREE_SHARE && first < SEATS)
+        shutdown(s->seat[first].socket, SHUT_RDWR);
 }
 
 static void on_connection(void *server, struct MHD_Connection *c, void **context,
@@ -90,6 +114,7 @@ static void on_connection(void *server, struct MHD_Connection *c, void **context
     (void)context;
     int begins = code == MHD_CONNECTION_NOTIFY_STARTED, socket = socket_of(c);
     set_seat(server, begins ? -1 : socket, socket, begins ? HEAD_SECONDS : 0);
+    if (begins) make_room(server);
 }
 
 /* Cuts off who takes too long: to send a head, or to take the answer. */
@@ -141,11 +166,10 @@ static const char *const headers[][2] = {
 
 static const char plain[] = "text/plain; charset=utf-8";
 
-static enum MHD_Result send_text(struct MHD_Connection *c, unsigned status, const char *type,
-                                 const char *text, size_t bytes)
+/* Sends a response; response NULL: there is no memory for it. */
+static enum MHD_Result send_response(struct MHD_Connection *c, unsigned status, const char *type,
+                                     struct MHD_Response *r)
 {
-    struct MHD_Response *r =
-        MHD_create_response_from_buffer(bytes, (void *)text, MHD_RESPMEM_MUST_COPY);
     if (!r) return MHD_NO;
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
         MHD_add_response_header(r, headers[i][0], headers[i][1]);
@@ -156,17 +180,70 @@ static enum MHD_Result send_text(struct MHD_Connection *c, unsigned status, cons
     return done;
 }
 
+static enum MHD_Result send_text(struct MHD_Connection *c, unsigned status, const char *type,
+                                 const char *text, size_t bytes)
+{
+    return send_response(
+        c, status, type,
+        MHD_create_response_from_buffer(bytes, (void *)text, MHD_RESPMEM_MUST_COPY));
+}
+
 static enum MHD_Result send_words(struct MHD_Connection *c, unsigned status, const char *words)
 {
     return send_text(c, status, plain, words, strlen(words));
 }
 
+/* Large answers on their way. libmicrohttpd counts who is sent a response, and tells when nobody is any more. */
+static struct {
+    char *text;
+    size_t bytes;
+    const char *type;
+    struct MHD_Response *response;
+} held[SEATS];
+
+static void let_go(void *text)
+{
+    for (size_t i = 0; i < SEATS; i++)
+        if (held[i].text == text) held[i].text = NULL;
+    memory_free(text);
+}
+
+/* Sends an answer of a child without a copy, or another one on its way that is the same. */
+static enum MHD_Result send_large(Ask *a, const char *type)
+{
+    size_t free = SEATS, all = 0;
+    for (size_t i = 0; i < SEATS; i++) {
+        if (!held[i].text) free = i;
+        if (!held[i].text) continue;
+        all += held[i].bytes;
+        if (held[i].bytes == a->job.bytes && held[i].type == type &&
+            memcmp(held[i].text, a->job.text, a->job.bytes) == 0) {
+            a->job.text = memory_free(a->job.text);
+            return MHD_queue_response(a->connection, 200, held[i].response);
+        }
+    }
+    if (free == SEATS || all + a->job.bytes > HELD_MOST)
+        return send_words(
+            a->connection, 503,
+            "large answers are still on their way to others; ask again in some seconds");
+    struct MHD_Response *r =
+        MHD_create_response_from_buffer_with_free_callback(a->job.bytes, a->job.text, let_go);
+    if (!r) return MHD_NO;
+    held[free].text = a->job.text;
+    held[free].bytes = a->job.bytes;
+    held[free].type = type;
+    held[free].response = r;
+    a->job.text = NULL;
+    return send_response(a->connection, 200, type, r);
+}
+
 /* Sends what the child wrote; words on what is wrong are an answer too, in plain text. */
 static enum MHD_Result send_job(Ask *a)
 {
+    const char *type = a->status == 200 ? a->request.resource->type : plain;
     if (a->status == 503) return send_words(a->connection, 503, a->words);
-    return send_text(a->connection, 200, a->status == 200 ? a->request.resource->type : plain,
-                     a->job.text, a->job.bytes);
+    if (a->job.bytes >= LARGE) return send_large(a, type);
+    return send_text(a->connection, 200, type, a->job.text, a->job.bytes);
 }
 
 static enum MHD_Result begin_work(Server *s, Ask *a)
@@ -224,12 +301,40 @@ static enum MHD_Result on_request(void *server, struct MHD_Connection *c, const 
 
 /* ---- the loop -------------------------------------------------------------------------------------- */
 
+/* Tells whether a client that sends no more still waits: its socket, which is of this machine, belongs to a process, while
+ * one that was closed belongs to none (inode 0). Source: Linux, Documentation/networking/proc_net_tcp.rst. */
+static int still_waits(const Server *s, struct MHD_Connection *c)
+{
+    char line[256];
+    unsigned here, there;
+    unsigned long inode;
+    const struct sockaddr_in *client =
+        (const void *)MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+    FILE *f = fopen("/proc/net/tcp", "re");
+    int waits = f == NULL; /* where this cannot be told, the work goes on: it has an end */
+    while (f && !waits && fgets(line, sizeof line, f))
+        waits = sscanf(line, "%*d: %*x:%x %*x:%x %*x %*x:%*x %*x:%*x %*x %*d %*d %lu", &here,
+                       &there, &inode) == 3 &&
+                here == ntohs(client->sin_port) && there == s->door.port && inode != 0;
+    if (f) fclose(f);
+    return waits;
+}
+
+/* Ends work for which nobody waits. */
+static void give_up_work(const Server *s, Ask *a, int hung_up)
+{
+    if (!hung_up && !(a->half && clock_now() > a->look)) return;
+    a->half = still_waits(s, a->connection);
+    a->look = clock_now() + 1e-3 * TICK;
+    if (!a->half) job_end(&a->job);
+}
+
 static void step_jobs(Server *s, const struct pollfd *gone)
 {
     for (size_t i = 0; i < JOBS; i++) {
         Ask *a = s->at_work[i];
         if (!a) continue;
-        if (gone[i].fd >= 0 && gone[i].revents) job_end(&a->job); /* nobody waits for it */
+        give_up_work(s, a, gone[i].fd >= 0 && gone[i].revents);
         a->words = "it was given up";
         a->status = a->job.child ? (unsigned)job_step(&a->job, &a->words) : 503;
         if (a->status == 0) continue;
@@ -256,7 +361,8 @@ static int loop(Server *s)
         struct pollfd wait[1 + 2 * JOBS] = {{connections, POLLIN, 0}};
         for (size_t i = 0; i < JOBS; i++) {
             const Ask *a = s->at_work[i];
-            wait[1 + i] = (struct pollfd){a ? socket_of(a->connection) : -1, POLLRDHUP, 0};
+            int half = !a || a->half;
+            wait[1 + i] = (struct pollfd){half ? -1 : socket_of(a->connection), POLLRDHUP, 0};
             wait[1 + JOBS + i] = (struct pollfd){a ? a->job.pipe : -1, POLLIN, 0};
         }
         int soon = MHD_get_timeout(s->daemon, &due) == MHD_YES && due < TICK ? (int)due : TICK;
@@ -269,6 +375,23 @@ static int loop(Server *s)
     return 0;
 }
 
+/* Finds how many connections there are descriptors for, beside those of jobs, libraries and files. */
+static int count_seats(Server *s)
+{
+    enum { OTHERS = 2 * JOBS + 20, LEAST = 16 };
+    struct rlimit l;
+    if (getrlimit(RLIMIT_NOFILE, &l) != 0) l.rlim_cur = l.rlim_max = SEATS + OTHERS;
+    if (l.rlim_cur < SEATS + OTHERS && l.rlim_cur < l.rlim_max) {
+        l.rlim_cur = l.rlim_max < SEATS + OTHERS ? l.rlim_max : SEATS + OTHERS;
+        setrlimit(RLIMIT_NOFILE, &l);
+    }
+    if (l.rlim_cur < OTHERS + LEAST)
+        return error_set(ERR_INPUT, "a server needs %d open files, and %zu are allowed (ulimit -n)",
+                         OTHERS + LEAST, (size_t)l.rlim_cur);
+    s->seats = l.rlim_cur - OTHERS < SEATS ? l.rlim_cur - OTHERS : SEATS;
+    return 0;
+}
+
 /* Binds to 127.0.0.1 alone. */
 static int begin(Server *s, unsigned port)
 {
@@ -276,10 +399,11 @@ static int begin(Server *s, unsigned port)
                                .sin_port = htons((uint16_t)port),
                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     for (size_t i = 0; i < SEATS; i++) s->seat[i].socket = -1;
+    TRY(count_seats(s));
     MHD_set_panic_func(give_up, NULL);
     s->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, s,
-        MHD_OPTION_SOCK_ADDR, &here, MHD_OPTION_CONNECTION_LIMIT, (unsigned)SEATS,
+        MHD_OPTION_SOCK_ADDR, &here, MHD_OPTION_CONNECTION_LIMIT, (unsigned)s->seats,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HEAD_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)2 * ADDRESS_MOST, MHD_OPTION_URI_LOG_CALLBACK, on_address, s,
         MHD_OPTION_NOTIFY_COMPLETED, on_end, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,

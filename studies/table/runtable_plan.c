@@ -1,7 +1,6 @@
 /* runtable_plan.c: reads contrasts from a plan, and asks git whether it was committed before the data. */
 #include <fcntl.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -10,6 +9,7 @@
 #include "kernels/error.h"
 #include "studies/table/runtable.h"
 #include "studies/tools/output.h"
+#include "studies/tools/sealed.h"
 
 /* Ends a line before its comment and before blanks at its end; returns its first letter. */
 static char *strip(char *line)
@@ -40,23 +40,24 @@ int runtable_plan(const RunTable *t, const char *plan, const char *planned, Shee
 
 /* ---- git ----------------------------------------------------------------------------------------- */
 
-/* Starts git, with its output at *out; no shell reads the words. */
-static int start(char *const argv[], int *out, pid_t *child)
+/* Starts git in a folder, with its output at *out. The folder may be a stranger's, whose settings name programs: for
+ * objects that a partial clone lacks (a promisor remote `ext::COMMAND`, `remote.NAME.uploadpack`), hooks, filters, monitors
+ * of files, signatures. Git is told to fetch nothing by any means and to see no repository that lies among a folder's files,
+ * as a clone may hold a bare one with settings of its own. Whatever it would run nevertheless, the kernel refuses.
+ * Sources: git(1), GIT_ALLOW_PROTOCOL, GIT_NO_LAZY_FETCH; git-config(1), safe.bareRepository. */
+static int start(const char *dir, char *const argv[], int *out, pid_t *child)
 {
-    extern char **environ;
     int end[2];
-    posix_spawn_file_actions_t act;
+    setenv("GIT_ALLOW_PROTOCOL", "none",
+           1); /* stands above protocol.NAME.allow, wherever that stands */
+    setenv("GIT_NO_LAZY_FETCH", "1", 1);
+    setenv("GIT_TERMINAL_PROMPT", "0", 1);
     if (pipe2(end, O_CLOEXEC) != 0) return -1;
-    posix_spawn_file_actions_init(&act);
-    posix_spawn_file_actions_addopen(&act, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&act, end[1], 1);
-    posix_spawn_file_actions_addopen(&act, 2, "/dev/null", O_WRONLY, 0);
-    int failed = posix_spawnp(child, "git", &act, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&act);
+    int failed = sealed_start(dir, end[1], argv, child);
     close(end[1]);
     if (failed) close(end[0]);
     *out = end[0];
-    return failed ? -1 : 0;
+    return failed;
 }
 
 enum { LINE = 128 };
@@ -73,19 +74,17 @@ static void read_last(int from, char *line)
 }
 
 /* Runs git with these words, up to NULL, in a file's folder; '@' at a word's end stands for the file. Returns its exit
- * status, -1 where it cannot be run; line (LINE) out: the last of its output. What a strange repository's settings name is
- * not run: these commands have no hooks, no filters and fetch nothing. */
+ * status, -1 where it cannot be run; line (LINE) out: the last of its output. */
 static int git(const char *file, const char *const *words, char *line)
 {
     char path[PATH_MAX], last[PATH_MAX + 16];
-    char *argv[24] = {"git", "--literal-pathspecs",  "--no-optional-locks",
-                      "-c",  "protocol.allow=never", "-C"};
-    int n = 6, out, status = -1;
+    char *argv[24] = {"git", "--literal-pathspecs", "--no-optional-locks", "-c",
+                      "safe.bareRepository=explicit"};
+    int n = 5, out, status = -1;
     pid_t child;
     if (!realpath(file, path)) return -1;
     char *name = strrchr(path, '/');
     *name++ = '\0';
-    argv[n++] = *path ? path : "/";
     for (; *words; words++) {
         size_t end = strlen(*words) - 1;
         argv[n] = (char *)*words;
@@ -96,7 +95,7 @@ static int git(const char *file, const char *const *words, char *line)
         n++;
     }
     argv[n] = NULL;
-    if (start(argv, &out, &child) != 0) return -1;
+    if (start(*path ? path : "/", argv, &out, &child) != 0) return -1;
     read_last(out, line);
     return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }

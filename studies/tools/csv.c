@@ -4,10 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "kernels/error.h"
-#include "studies/tools/output.h"
+#include "kernels/file.h"
+#include "kernels/memory.h"
+#include "kernels/text.h"
 
 enum { BYTES_MAX = 1 << 26, COLUMNS_MAX = 256 };
 
@@ -83,19 +84,36 @@ static int read_rows(Csv *c)
     return 0;
 }
 
-int csv_open(Csv *c, const char *file)
+static int read_text(Csv *c, size_t bytes)
 {
-    struct stat s;
-    size_t bytes;
-    *c = (Csv){.file = file};
-    if (stat(file, &s) == 0 && s.st_size > BYTES_MAX)
-        return error_set(ERR_INPUT, "%s: expected a CSV file of at most 64 MiB", file);
-    TRY(output_read(file, &c->text, &bytes));
-    int code = strlen(c->text) == bytes
-                   ? read_rows(c)
-                   : error_set(ERR_INPUT, "%s: expected a text; there is a NUL byte", file);
+    if (bytes > BYTES_MAX)
+        return error_set(ERR_INPUT, "%s: expected a CSV file of at most 64 MiB", c->file);
+    text_unmark(c->text, &bytes);
+    return strlen(c->text) == bytes
+               ? read_rows(c)
+               : error_set(ERR_INPUT, "%s: expected a text; there is a NUL byte", c->file);
+}
+
+static int end_open(Csv *c, int code)
+{
     if (code != 0) csv_close(c);
     return code;
+}
+
+int csv_open(Csv *c, const char *file)
+{
+    size_t bytes;
+    *c = (Csv){.file = file};
+    TRY(file_whole(file, BYTES_MAX + 1, &c->text, &bytes));
+    return end_open(c, read_text(c, bytes));
+}
+
+int csv_beneath(Csv *c, int folder, const char *path, const char *file)
+{
+    size_t bytes;
+    *c = (Csv){.file = file};
+    TRY(file_beneath_whole(folder, path, file, BYTES_MAX + 1, &c->text, &bytes));
+    return end_open(c, read_text(c, bytes));
 }
 
 void csv_close(Csv *c)

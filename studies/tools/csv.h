@@ -18,6 +18,8 @@ typedef struct {
 /* Reads a file. ERR_INPUT with "FILE:LINE: ..." where it cannot be read, has another form or rows of unequal length;
  * ERR_MEMORY. */
 int csv_open(Csv *c, const char *file);
+/* Reads a file beneath a folder (file_beneath), which `file` names in errors. */
+int csv_beneath(Csv *c, int folder, const char *path, const char *file);
 void csv_close(Csv *c);
 
 /* Returns the index of a named column, or -1. */

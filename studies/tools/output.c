@@ -136,10 +136,18 @@ int output_take(Output *o, int code, char **text)
     return code;
 }
 
+/* Is this a file that people read, and no program reads back? */
+static int is_for_people(const char *path)
+{
+    const char *end = strrchr(path, '.');
+    return end && (strcmp(end, ".md") == 0 || strcmp(end, ".tex") == 0);
+}
+
 int output_close(Output *o, const char *path)
 {
     int failed = ferror(o->f) | fclose(o->f);
     o->f = NULL;
+    if (!failed && is_for_people(path)) o->bytes = text_harmless(o->text, o->bytes);
     int code = failed ? error_set(ERR_MEMORY, "%s: out of memory", path)
                       : file_replace(path, o->text, o->bytes);
     output_drop(o);

@@ -33,18 +33,18 @@ int output_there(const char *dir, const char *name); /* DIR/NAME */
  * (memory_free). ERR_INPUT, ERR_MEMORY. */
 int output_read(const char *path, char **text, size_t *bytes);
 
-/* walk.c: visits a folder and all below it, by name, and follows no symbolic link but `root` itself. A folder that cannot be
- * read to its end is visited again, with the error. Returns what a visit returned but for 0, and WALK_SKIP, with which a
- * folder is not read. */
+/* walk.c: visits a folder (a descriptor, AT_FDCWD: where the process is) and all beneath it, by name, and follows no symbolic
+ * link (file_beneath). A folder that cannot be read to its end is visited again, with the error. Returns what a visit
+ * returned but for 0, and WALK_SKIP, with which a folder is not read. */
 enum { WALK_SKIP = 1 };
 typedef struct {
-    const char *full, *path, *name; /* path: behind the root, "" for itself; name: its last part */
-    int level;                      /* 0: the root */
-    int error;                      /* an errno; 0: st is known */
+    const char *path, *name; /* path: behind the root, "" for itself; name: its last part */
+    int level;               /* 0: the root */
+    int error;               /* an errno; 0: st is known */
     struct stat st;
 } WalkEntry;
 typedef int WalkVisit(void *arg, const WalkEntry *e);
-int output_walk(const char *root, WalkVisit *each, void *arg);
+int output_walk(int root, WalkVisit *each, void *arg);
 
 /* A text that is collected in memory and then written atomically, so that a full disk leaves the old file. Call
  * output_open, fprintf to f, then output_close, which frees it in any case. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "kernels/clock.h"
+#include "kernels/text.h"
 #include "kernels/tick.h"
 #include "studies/tools/utf8.h"
 
@@ -127,10 +128,17 @@ int progress_due(void)
     return last < 0 || now - last >= (terminal ? 0.2 : 10.0);
 }
 
+/* Writes words, which may have names of files and other texts of others in them. */
+static void say(char *words, size_t room, const char *format, va_list args)
+{
+    vsnprintf(words, room, format, args);
+    words[text_harmless(words, strlen(words))] = '\0';
+}
+
 /* Shows new words of the work in hand, which goes on where `begins` is 0. */
 static void take_words(int begins, const char *format, va_list args)
 {
-    vsnprintf(work.words, sizeof work.words, format, args);
+    say(work.words, sizeof work.words, format, args);
     if (begins) {
         work.begun = work.looked = clock_now();
         work.turns = 0;
@@ -163,10 +171,11 @@ void progress_of(size_t done, size_t all, const char *format, ...)
 
 void progress_note(const char *format, ...)
 {
+    char words[8192];
     wipe();
     va_list args;
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    say(words, sizeof words, format, args);
     va_end(args);
-    fputc('\n', stderr);
+    fprintf(stderr, "%s\n", words);
 }

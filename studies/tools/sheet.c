@@ -7,6 +7,7 @@
 
 #include "kernels/error.h"
 #include "kernels/nearest.h"
+#include "kernels/text.h"
 #include "studies/tools/sheet_cells.h"
 
 /* Chooses the columns that people see: those with a place in the order of their places, or all where none
@@ -85,6 +86,7 @@ static void add(Sheet *r, const char *exact, const char *shown, int number)
     if (r->code != 0) return;
     Cell c = {memory_string(exact), memory_string(shown), number};
     if (!c.exact || !c.shown) r->code = ERR_MEMORY;
+    if (c.shown) c.shown[text_harmless(c.shown, strlen(c.shown))] = '\0';
     r->cell[r->cells++] = c;
 }
 

@@ -4,6 +4,7 @@
 
 #include "kernels/error.h"
 #include "studies/tools/latex.h"
+#include "studies/tools/screen.h"
 #include "studies/tools/sheet_cells.h"
 #include "studies/tools/utf8.h"
 
@@ -411,6 +412,7 @@ static void put_rule(const Shape *s, const Part *p, int form, FILE *f)
 static void write_rows(const Sheet *r, Shape *s, int form, Part *p, const char **text, FILE *f)
 {
     size_t width = form == SHEET_PLAIN ? terminal_width(f) : 0, names = 0;
+    if (f == stdout) screen_people(); /* the words around a table too */
     Line line = {width ? (double)width + 2 : INFINITY, 1, 2};
     if (table_width(r, s, &line) > line.length) {
         narrow(r, s, &line);

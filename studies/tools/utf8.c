@@ -42,7 +42,7 @@ size_t terminal_width(FILE *stream)
 {
     struct winsize size;
     const char *columns = getenv("COLUMNS");
-    int fd = fileno(stream);
+    int fd = stream == stdout ? STDOUT_FILENO : fileno(stream); /* stdout is screen.h's */
     if (fd < 0 || !isatty(fd)) return 0;
     unsigned long n =
         columns && *columns >= '0' && *columns <= '9' ? strtoul(columns, NULL, 10) : 0;

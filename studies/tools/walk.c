@@ -1,15 +1,18 @@
 /* walk.c: see output.h. Unlike fts(3) it tells where a folder cannot be read to its end. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "kernels/file.h"
 #include "studies/tools/output.h"
 
 typedef struct {
+    int root;
     char path[PATH_MAX];
-    size_t root; /* bytes of the root and its slash */
     WalkVisit *visit;
     void *arg;
 } Walk;
@@ -24,24 +27,36 @@ static int is_below(const struct dirent *e)
     return strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
 }
 
+/* Lists what w->path names if it still is a folder. Returns the number of names, -1 with errno. */
+static int list_folder(const Walk *w, struct dirent ***list)
+{
+    int fd = file_beneath(w->root, w->path, O_RDONLY | O_DIRECTORY);
+    if (fd < 0) return -1;
+    int count = scandirat(fd, ".", list, is_below, by_name), e = errno;
+    close(fd);
+    errno = e;
+    return count;
+}
+
 /* Visits what w->path, of n bytes, names, and all below it. */
 static int visit(Walk *w, size_t n, int level)
 {
-    WalkEntry e = {.full = w->path, .path = "", .name = w->path, .level = level};
-    if (level > 0) e.path = w->path + w->root, e.name = strrchr(w->path, '/') + 1;
+    const char *slash = strrchr(w->path, '/');
+    WalkEntry e = {.path = w->path, .name = slash ? slash + 1 : w->path, .level = level};
     if (n >= sizeof w->path)
         e.error = ENAMETOOLONG;
-    else if ((level > 0 ? lstat(w->path, &e.st) : stat(w->path, &e.st)) != 0)
+    else if (file_beneath_stat(w->root, w->path, &e.st) != 0)
         e.error = errno;
     int code = w->visit(w->arg, &e), count;
     if (code != 0 || e.error || !S_ISDIR(e.st.st_mode)) return code == WALK_SKIP ? 0 : code;
     struct dirent **list;
-    if ((count = scandir(w->path, &list, is_below, by_name)) < 0) {
+    if ((count = list_folder(w, &list)) < 0) {
         e.error = errno;
         return w->visit(w->arg, &e);
     }
     for (int i = 0; i < count; i++) {
-        size_t more = (size_t)snprintf(w->path + n, sizeof w->path - n, "/%s", list[i]->d_name);
+        size_t more = (size_t)snprintf(w->path + n, sizeof w->path - n, "%s%s", n ? "/" : "",
+                                       list[i]->d_name);
         if (code == 0) code = visit(w, n + more, level + 1);
         w->path[n] = '\0';
         free(list[i]);
@@ -50,10 +65,7 @@ static int visit(Walk *w, size_t n, int level)
     return code;
 }
 
-int output_walk(const char *root, WalkVisit *each, void *arg)
+int output_walk(int root, WalkVisit *each, void *arg)
 {
-    Walk w = {.visit = each, .arg = arg};
-    size_t n = (size_t)snprintf(w.path, sizeof w.path, "%s", root);
-    w.root = n + 1;
-    return visit(&w, n, 0);
+    return visit(&(Walk){.root = root, .visit = each, .arg = arg}, 0, 0);
 }

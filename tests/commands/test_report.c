@@ -3,10 +3,13 @@
  * screens). It runs the program named by TROTTER, as a user would. */
 #include "tests/lib/test.h"
 
+#include <fcntl.h>
 #include <ftw.h>
 #include <nettle/base64.h>
 #include <time.h>
 
+#include "studies/report/report.h"
+#include "studies/tools/output.h"
 #include "tests/lib/page.h"
 
 /* ---- a judge of pages ------------------------------------------------------------------------------ */
@@ -349,6 +352,46 @@ TEST(test_links)
     run_ok("schemes --scheme euler --out linked/a");
     shell_ok("ln -s .. linked/loop; ln -s a/schemes.csv linked/schemes.csv");
     PAGE_HAS("linked", "schemes.csv: not a file", "1 study");
+}
+
+/* A folder that is exchanged for a link after it was seen is not followed: neither when a page is written of what was found,
+ * nor in the walk. Control: the page has the same words where they lie beneath its folder. */
+static int exchange(void *arg, const WalkEntry *e)
+{
+    if (strcmp(e->path, "a") == 0)
+        shell_ok("cd exchanged && mv a ../seen && ln -s ../outside a && ls a >/dev/null");
+    if (strstr(e->path, "inner")) *(int *)arg = 1;
+    return 0;
+}
+
+TEST(test_exchanged)
+{
+    shell_ok("mkdir outside exchanged");
+    run_ok("schemes --scheme euler --out exchanged/a");
+    run_ok("schemes --scheme heun --out outside");
+    shell_ok("mkdir outside/inner && echo 'words outside' >outside/README.md");
+    const char *root = file_path("exchanged");
+    for (int control = 0; control < 2; control++) {
+        SCOPED(found_free) Found found = {0};
+        SCOPED(output_drop) Output o = {0};
+        assert_int_equal(output_open(&o), 0);
+        assert_int_equal(found_search(root, "", &found), 0);
+        shell_ok(control ? "cd exchanged && cp ../outside/* a 2>/dev/null; true"
+                         : "cd exchanged && mv a ../seen && ln -s ../outside a");
+        assert_int_equal(summary_write(&(Summary){.found = &found, .f = o.f}, "x"), 0);
+        fflush(o.f);
+        HAS(o.text, control ? "words outside" : "~words outside", control ? "heun" : "~heun",
+            control ? "~Left out" : "Left out");
+        if (!control) shell_ok("cd exchanged && rm a && mv ../seen a");
+    }
+    int led_out = 0, folder_of = open(root, O_PATH | O_CLOEXEC);
+    assert_int_equal(output_walk(folder_of, exchange, &led_out), 0);
+    assert_int_equal(led_out, 0);
+    close(folder_of);
+    folder_of = open(file_path("outside"), O_PATH | O_CLOEXEC);
+    assert_int_equal(output_walk(folder_of, exchange, &led_out), 0); /* control: it is seen there */
+    assert_int_equal(led_out, 1);
+    close(folder_of);
 }
 
 /* The page names every file that it leaves out, however many there are. Commands are no study. */

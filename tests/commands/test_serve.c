@@ -438,6 +438,100 @@ static int descriptors(void)
     return n;
 }
 
+/* With few descriptors the server has fewer seats, or says at once that it cannot begin. */
+TEST(few_descriptors)
+{
+    assert_int_equal(shell("sh -c 'ulimit -n 12; exec %s serve results'", program), 2);
+    HAS(err, "ulimit -n");
+    server = 0;
+    char command[PATH_MAX];
+    snprintf(command, sizeof command, "%s", program);
+    snprintf(program, sizeof program, "sh -c 'ulimit -n 90; exec \"$@\"' sh %.4000s", command);
+    serve("results");
+    int fd[60];
+    for (int i = 0; i < 60; i++) fd[i] = connect_to();
+    must_say(ask(""), 200, "<!DOCTYPE html>");
+    must_say(ask("report"), 200, "Schemes");
+    for (int i = 0; i < 60; i++) close(fd[i]);
+    unserve();
+    snprintf(program, sizeof program, "%s", command);
+}
+
+/* A client that has sent its request and sends no more gets its answer. Control: work for one who has closed ends
+ * (work_is_given_up). */
+TEST(half_closed)
+{
+    serve("results");
+    const char *about[] = {request_about("check", SCHEME), "report", ""};
+    for (size_t i = 0; i < sizeof about / sizeof *about; i++) {
+        const char *head = formed("GET /%s/%s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n", door.token,
+                                  about[i], door.port);
+        int fd = request_send(&door, head, strlen(head));
+        assert_int_equal(shutdown(fd, SHUT_WR), 0);
+        must_say(hear(fd), 200, i ? "<!DOCTYPE html>" : "<b class=\"order\">2</b>");
+    }
+    unserve();
+}
+
+/* Many who never end their heads are in nobody's way: a page is answered while most of them are still connected, so that it
+ * has not waited for the end of their time. */
+TEST(dripping_heads)
+{
+    enum { DRIPS = 300 };
+    int fd[DRIPS], open = 0;
+    serve("results");
+    for (int i = 0; i < DRIPS; i++) {
+        fd[i] = connect_to();
+        assert_int_equal(send(fd[i], "G", 1, MSG_NOSIGNAL), 1);
+    }
+    must_say(ask(""), 200, "<!DOCTYPE html>");
+    for (int i = 0; i < DRIPS; i++) {
+        struct pollfd p = {fd[i], POLLRDHUP, 0};
+        open += poll(&p, 1, 0) == 0;
+    }
+    /* were they waited for, no more than those of the last 32 seats that there once were would be left */
+    if (!(open > DRIPS / 8)) fail_msg("the page came when %d were left", open);
+    for (int i = 0; i < DRIPS; i++) close(fd[i]);
+    unserve();
+}
+
+/* Clients that do not read a large answer share one copy of it; the answer is whole for who reads. */
+TEST(large_answers_are_shared)
+{
+    enum { IDLE = 12 };
+    int fd[IDLE];
+    size_t n, before;
+    shell_ok("rm -rf large && mkdir large");
+    run_ok("schemes --scheme euler,heun --out large");
+    shell_ok(
+        "cd large && sed -n '2,$p' schemes.csv >rows && for i in $(seq 3000); do cat rows; "
+        "done >>schemes.csv && rm rows && for i in $(seq 14); do mkdir $i && cp schemes.csv $i; done");
+    serve("large");
+    must_say(ask("report"), 200, "<!DOCTYPE html>");
+    n = strlen(answer);
+    if (!(n > 2 << 20)) fail_msg("%zu bytes are no large answer", n);
+    before = resident();
+    for (int i = 0; i < IDLE; i++) {
+        const char *head =
+            formed("GET /%s/report HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n", door.token, door.port);
+        char first[16] = "";
+        fd[i] = request_send(&door, head, strlen(head));
+        struct pollfd p = {fd[i], POLLIN, 0};
+        assert_int_equal(poll(&p, 1, 30000), 1); /* it is on its way */
+        assert_int_equal(recv(fd[i], first, 12, MSG_PEEK), 12);
+        assert_string_equal(first, "HTTP/1.1 200");
+    }
+#ifndef __SANITIZE_ADDRESS__ /* which keeps what was freed */
+    if (!(resident() < before + 4 * n))
+        fail_msg("%zu bytes more for %d answers of %zu", resident() - before, IDLE, n);
+#endif
+    must_say(hear(fd[0]), 200, "</html>");
+    for (int i = 1; i < IDLE; i++) close(fd[i]);
+    must_say(ask("report"), 200, "</html>");
+    assert_int_equal(strlen(answer), n);
+    unserve();
+}
+
 static void ask_many(size_t n)
 {
     for (size_t i = 0; i < n; i++) {

@@ -5,7 +5,9 @@
 #include <glob.h>
 #include <gsl/gsl_cdf.h>
 #include <limits.h>
+#include <sys/wait.h>
 
+#include "studies/tools/sealed.h"
 #include "tests/lib/study.h"
 
 static char *differences; /* of the last `tabulate` or `planned` */
@@ -114,6 +116,50 @@ TEST_DRAWN(plans) /* git is found as gnuplot is */
     assert_int_equal(shell("env PATH=/nowhere %s table " MOVED " --plan repo/plan --csv", program),
                      0);
     HAS(err, "git cannot be run");
+}
+
+/* Repositories of a stranger whose settings have git run a command: the objects behind the commit are missing, and are to be
+ * fetched from `ext::COMMAND`. `bare` lies among the files of another folder, as a clone may have it. */
+static const char *const strange[] = {"strange", "bare"};
+
+static void make_strange(void)
+{
+    shell_ok(
+        "git init -q strange && cp runs.csv strange && echo 'order: b - a' >strange/plan && "
+        "cd strange && git add . && git -c user.name=n -c user.email=e -c "
+        "commit.gpgsign=false commit -qm x && git cat-file commit HEAD >../commit && rm -rf "
+        ".git/objects/[0-9a-f][0-9a-f] && git hash-object -t commit -w ../commit && for set in "
+        "'core.repositoryformatversion 1' 'extensions.partialClone origin' "
+        "'remote.origin.promisor true' 'protocol.ext.allow always'; do git config $set; done "
+        "&& git config remote.origin.url \"ext::sh -c touch%% $PWD/../fetched\" && cd .. && cp -r "
+        "strange/.git bare && cp strange/plan strange/runs.csv bare && git config -f "
+        "bare/config core.bare true");
+}
+
+/* Returns 1 where the stranger's command was run since the last call. */
+static int has_run(void)
+{
+    return unlink(file_path("fetched")) == 0;
+}
+
+TEST_DRAWN(plans_of_strangers)
+{
+    need_tool("git");
+    char *const log[] = {"git", "log", "-1", "--format=%ct", "--", "./plan", NULL};
+    pid_t child;
+    file_text("runs.csv", paired);
+    make_strange();
+    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
+        tabulate(formed("%s/runs.csv --plan %s/plan", strange[i], strange[i]));
+        is_text("b,a,", "planned", "not shown");
+        if (has_run()) fail_msg("%s: a stranger's command was run", strange[i]);
+        /* control: git alone runs it. Sealed it does not, even where its own settings let it */
+        shell("git -C %s log -1 --format=%%ct -- ./plan", strange[i]);
+        if (!has_run()) fail_msg("%s: the control runs nothing", strange[i]);
+        assert_int_equal(sealed_start(file_path(strange[i]), -1, log, &child), 0);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        if (has_run()) fail_msg("%s: a stranger's command was run by a sealed git", strange[i]);
+    }
 }
 
 /* ---- recorded studies ----------------------------------------------------------------------------- */

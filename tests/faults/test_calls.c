@@ -31,6 +31,9 @@ static const struct {
 } ways[] = {
     {SYS_openat, EMFILE},
     {SYS_openat, EIO},
+    {SYS_openat2, EMFILE},
+    {SYS_openat2, EIO},
+    {SYS_openat2, ENOSYS},
     {SYS_read, EIO},
     {SYS_read, EINTR},
     {SYS_read, SHORT, 1},

@@ -39,6 +39,15 @@ int rename(const char *from, const char *to)
     return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
+/* Replaces the C library's too. */
+static const char *host_name = "here";
+
+int own_name(char *name, size_t room) __asm__("gethostname"); /* the header has an inline one */
+int own_name(char *name, size_t room)
+{
+    return -(snprintf(name, room, "%s", host_name) < 0);
+}
+
 static int holds(const char *file, const char *text)
 {
     char *bytes;
@@ -148,6 +157,81 @@ TEST(test_sweep)
     file_sweep(folder);
     assert_int_equal(scratch_files(1), sizeof stays / sizeof *stays + 1);
     file_sweep("/nowhere/at/all");
+}
+
+/* Host names that no file may have (sethostname(2) takes any bytes). */
+TEST(test_host_names)
+{
+    static const char *const names[] = {"a/b", "/", "a\nb", "a b", ""};
+    scratch_files(1);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        host_name = names[i];
+        if (file_replace(file_path("file"), "x", 1) != 0)
+            fail_msg("'%s': %s", names[i], error_text());
+    }
+    host_name = "here";
+    assert_int_equal(scratch_files(1), 1);
+}
+
+/* ---- beneath a folder --------------------------------------------------------------------------- */
+
+/* No path leads out of a folder, by openat2 and part by part. Control: open(2) goes out by the same path. */
+TEST(test_beneath)
+{
+    static const struct {
+        const char *path;
+        int flags, error; /* 0: it is opened */
+        int out;          /* open(2) reads the secret by it */
+    } rows[] = {
+        {"a/b/file", O_RDONLY, 0, 0},
+        {"a/.file", O_RDONLY, 0, 0},
+        {"a/b", O_RDONLY | O_DIRECTORY, 0, 0},
+        {"", O_RDONLY | O_DIRECTORY, 0, 0},
+        {"a/b/file", O_RDONLY | O_DIRECTORY, ENOTDIR, 0},
+        {"a/b/file/file", O_RDONLY, ENOTDIR, 0},
+        {"a/nothing", O_RDONLY, ENOENT, 0},
+        {"a/link", O_RDONLY, ELOOP, 1},
+        {"a/out/secret", O_RDONLY, -1, 1}, /* ELOOP of openat2, ENOTDIR part by part */
+        {"a/back/link", O_RDONLY, -1, 1},
+        {"../secret", O_RDONLY, EXDEV, 1},
+        {"a/../../secret", O_RDONLY, EXDEV, 1},
+        {"a/b/..", O_RDONLY, EXDEV, 0},
+        {"./a/b/file", O_RDONLY, EXDEV, 0},
+        {"a//b/file", O_RDONLY, EXDEV, 0},
+        {"/etc/passwd", O_RDONLY, EXDEV, 0},
+        {"a/b/", O_RDONLY, EXDEV, 0},
+    };
+    struct stat s;
+    scratch_files(1);
+    assert_int_equal(mkdir(file_path("root"), 0777) | mkdir(file_path("root/a"), 0777) |
+                         mkdir(file_path("root/a/b"), 0777),
+                     0);
+    file_text("secret", "secret");
+    file_text("root/a/b/file", "words");
+    file_text("root/a/.file", "words");
+    assert_int_equal(symlink("../../secret", file_path("root/a/link")) |
+                         symlink("../..", file_path("root/a/out")) |
+                         symlink(".", file_path("root/a/back")),
+                     0);
+    int root = open(file_path("root"), O_PATH | O_CLOEXEC);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (file_beneath_plain = 0; file_beneath_plain < 2; file_beneath_plain++) {
+            int fd = file_beneath(root, rows[i].path, rows[i].flags), e = errno;
+            if (fd >= 0 ? rows[i].error
+                        : rows[i].error == 0 || (rows[i].error > 0 && e != rows[i].error))
+                fail_msg("'%s', plain %d: %d, %s", rows[i].path, file_beneath_plain, fd,
+                         strerror(e));
+            if (fd >= 0) close(fd);
+            assert_int_equal(holds(formed("%s/root/%s", folder, rows[i].path), "secret"),
+                             rows[i].out);
+        }
+    for (file_beneath_plain = 0; file_beneath_plain < 2; file_beneath_plain++) {
+        assert_int_equal(file_beneath_stat(root, "a/link", &s), 0);
+        assert_true(S_ISLNK(s.st_mode));
+        assert_int_equal(file_beneath_stat(root, "a/out/secret", &s), -1);
+    }
+    file_beneath_plain = 0;
+    close(root);
 }
 
 TEST_MAIN(scratch_open, scratch_close)

@@ -27,17 +27,17 @@
 #error "calls are read from the registers of x86-64"
 #endif
 
-#define EACH_CALL(X)                                                                               \
-    X(openat), X(open), X(creat), X(read), X(pread64), X(write), X(writev), X(pwrite64), X(lseek), \
-        X(fsync), X(fdatasync), X(ftruncate), X(truncate), X(rename), X(renameat), X(renameat2),   \
-        X(unlink), X(unlinkat), X(link), X(linkat), X(mkdir), X(mkdirat), X(rmdir), X(close),      \
-        X(fcntl), X(flock), X(newfstatat), X(getdents64), X(access), X(readlink), X(utimensat),    \
-        X(mmap), X(mremap), X(brk), X(mprotect), X(fork), X(vfork), X(clone), X(clone3),           \
-        X(execve), X(pipe2), X(dup2), X(wait4), X(chdir), X(clock_nanosleep),                      \
-        X(sched_getaffinity), X(getrandom), X(rt_sigaction), X(ioctl), X(getcwd), X(fchdir),       \
-        X(prlimit64), X(close_range), X(poll), X(socket), X(bind), X(listen), X(getsockname),      \
-        X(setsockopt), X(accept4), X(recvfrom), X(sendto), X(sendmsg), X(epoll_create1),           \
-        X(epoll_ctl), X(epoll_wait), X(dup), X(setpgid), X(kill)
+#define EACH_CALL(X)                                                                              \
+    X(openat), X(openat2), X(open), X(creat), X(read), X(pread64), X(write), X(writev),           \
+        X(pwrite64), X(lseek), X(fsync), X(fdatasync), X(ftruncate), X(truncate), X(rename),      \
+        X(renameat), X(renameat2), X(unlink), X(unlinkat), X(link), X(linkat), X(mkdir),          \
+        X(mkdirat), X(rmdir), X(close), X(fcntl), X(flock), X(newfstatat), X(getdents64),         \
+        X(access), X(readlink), X(utimensat), X(mmap), X(mremap), X(brk), X(mprotect), X(fork),   \
+        X(vfork), X(clone), X(clone3), X(execve), X(pipe2), X(dup2), X(wait4), X(chdir),          \
+        X(clock_nanosleep), X(sched_getaffinity), X(getrandom), X(rt_sigaction), X(ioctl),        \
+        X(getcwd), X(fchdir), X(prlimit64), X(close_range), X(poll), X(socket), X(bind),          \
+        X(listen), X(getsockname), X(setsockopt), X(accept4), X(recvfrom), X(sendto), X(sendmsg), \
+        X(epoll_create1), X(epoll_ctl), X(epoll_wait), X(dup), X(setpgid), X(kill)
 #define NUMBER(call) SYS_##call
 #define NAME(call) #call
 static const long numbers[] = {EACH_CALL(NUMBER)};

@@ -155,4 +155,15 @@ TEST(derivation_starves)
     }
 }
 
+/* Bytes that are not UTF-8 (RFC 3629), controls and marks of direction are U+FFFD; a character that is cut counts as such
+ * bytes. */
+TEST(test_harmless_text)
+{
+    static const char names[] = "n\xff\xc3(\x1b\xc2\x9b\xe2\x80\xae<\xc3\xa9\xe6\x97";
+#define LOST "\xef\xbf\xbd"
+    assert_string_equal(WRITTEN(f, html_text(f, names)),
+                        "n" LOST LOST "(" LOST LOST LOST "&lt;\xc3\xa9" LOST LOST);
+    assert_string_equal(WRITTEN(f, html_bytes(f, "\xc3\xa9\xc3\xa9", 3)), "\xc3\xa9" LOST);
+}
+
 TEST_MAIN(zoo_begin, zoo_end)

@@ -326,6 +326,24 @@ TEST(test_filter)
     free(path);
 }
 
+/* Links that a stranger's folder has in the places of drawings are replaced. Control: gnuplot itself writes through one. */
+TEST(test_links)
+{
+    static const char drawing[] = "set terminal svg\nset output 'p.svg'\nplot x\nunset output\n";
+    need_tool("gnuplot");
+    shell_ok("rm -rf links && mkdir links && ln -s ../precious links/p.svg");
+    for (int control = 0; control < 2; control++) {
+        file_text("precious", "words");
+        file_text("links/p.gp", drawing);
+        if (control)
+            shell_ok("cd links && rm p.svg && ln -s ../precious p.svg && gnuplot p.gp");
+        else
+            gnuplot_draw(file_path("links"), "p", 0);
+        assert_int_equal(strcmp(file_slurp("precious", NULL), "words") != 0, control);
+        assert_true(file_exists("links/p.svg"));
+    }
+}
+
 /* ---- a model of a stranger ----------------------------------------------------------------------------------- */
 
 #define LONG "a-name-as-long-as-what-is-put-in-its-place"

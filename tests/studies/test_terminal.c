@@ -3,6 +3,7 @@
 #include "tests/lib/test.h"
 
 #include "kernels/error.h"
+#include "kernels/text.h"
 #include "studies/tools/progress.h"
 #include "studies/tools/sheet.h"
 #include "studies/tools/utf8.h"
@@ -205,6 +206,130 @@ TEST(test_program)
         if (!table || !(widest(table) <= widths[w])) fail_msg("%s", shown);
         assert_int_equal(count_words(table, "\nrk4 ") > 1, w < 2);
         assert_int_equal(count_words(table, "  real_limit"), 1);
+    }
+}
+
+/* ---- texts of others ------------------------------------------------------------------------------- */
+
+/* What steers a terminal or a reader's eye becomes '?', byte for byte what is left; all else stays. Kinds: ECMA-48, UAX 9. */
+TEST(test_harmless)
+{
+    static const struct {
+        const char *text, *want;
+    } rows[] = {
+        {"a\tb\nc", "a\tb\nc"},
+        {"\xc3\xa9\xe6\x97\xa5\xf0\x9f\x98\x80", "\xc3\xa9\xe6\x97\xa5\xf0\x9f\x98\x80"},
+        {"\xd7\xa9\xd7\x9c", "\xd7\xa9\xd7\x9c"}, /* Hebrew letters carry their direction */
+        {"\033[31m\r\x7f", "?[31m??"},
+        {"\xc2\x9b"
+         "1m\xc2\xa0",
+         "?1m\xc2\xa0"}, /* C1 to U+009F; U+00A0 is a blank */
+        {"\xe2\x80\xae|\xe2\x81\xa6|\xd8\x9c|\xe2\x80\x8f|\xe2\x80\xa8", "?|?|?|?|?"},
+        {"\xe2\x80\xaf|\xe2\x81\xa5", "\xe2\x80\xaf|\xe2\x81\xa5"}, /* their neighbours */
+        {"\x9b|\xc3|\xed\xa0\x80|\xf4\x90\x80\x80|\xc0\x80", "?|?|???|????|??"},
+        {"\xe2\x80", "??"},
+    };
+    char text[64];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        strcpy(text, rows[i].text);
+        text[text_harmless(text, strlen(text))] = '\0';
+        if (strcmp(text, rows[i].want) != 0) fail_msg("%zu: '%s'", i, text);
+    }
+    assert_int_equal(text_unended("ab\xe2\x80", 4), 2);
+    assert_int_equal(text_unended("ab\xf0\x9f\x98", 5), 3);
+    assert_int_equal(text_unended("ab\xe2\x80\xae", 5), 0);
+    assert_int_equal(text_unended("ab\x9b", 3), 0);
+}
+
+#define EVIL8               \
+    "e\033]0;x\007\xc2\x9b" \
+    "1m\xe2\x80\xae"
+#define EVIL EVIL8 "\xff"
+
+/* Tells whether a text has what the filter takes away. */
+static int harms(const char *text)
+{
+    char *copy = strdup(text);
+    size_t n = strlen(text);
+    assert_non_null(copy);
+    int harms = text_harmless(copy, n) != n || memcmp(copy, text, n) != 0;
+    free(copy);
+    return harms;
+}
+
+static const char *line; /* of the shell, in the folder */
+
+static void run_line(void)
+{
+    execl("/bin/sh", "sh", "-c", formed("cd %s && exec %s %s", folder, program, line),
+          (char *)NULL);
+    _exit(127);
+}
+
+/* Commands that show texts of others. machine: for a pipe every byte stays, as a program reads it there. */
+static const struct {
+    const char *line, *harmless; /* harmless: a part that is shown */
+    int machine;
+} shows[] = {
+    {"table evil.csv", "e?]0;x??1m??", 0},
+    {"table evil.csv --csv", "e?]0;x??1m??", 1},
+    {"table evil.csv --columns design,value", "e?]0;x??1m??", 0},
+    {"table evil.csv --measure \"$(printf '\\033[1m')\"", "?[1m", 0},
+    {"bleu --reference evil.txt --hypothesis \"$(printf 'e\\033[1m')\"", "e?[1m", 0},
+    {"data --corpus evil", "tokens", 0},
+    {"schemes --scheme-file evil.scheme --scheme evil --print", "title  e?]0;x??1m?", 1},
+    {"schemes --scheme-file evil.scheme --scheme evil", "evil", 0},
+    {"\"$(printf 'no\\033[1m')\"", "no?[1m", 0},
+};
+
+TEST(test_texts_of_others)
+{
+    file_text("evil.csv", "design,seed,value\n\"" EVIL "\",1,5\n\"" EVIL "\",2,6\nb,1,7\nb,2,8\n");
+    file_text("evil.txt", EVIL8 " a b c d\n");
+    shell_ok("mkdir evil && cp evil.txt \"$(printf 'e\\033[1m')\"");
+    file_text("evil/train.txt", EVIL8 " a b c d\n");
+    shell_ok("cp evil/train.txt evil/valid.txt && cp evil/train.txt evil/test.txt");
+    file_text("evil.scheme", "scheme evil\ntitle " EVIL8 "\nk1 = H(y)\ny' = y + k1\n");
+    for (size_t i = 0; i < sizeof shows / sizeof *shows; i++) {
+        line = shows[i].line;
+        terminal_run(200, run_line);
+        for (char *own; (own = strstr(shown, "\r\033[K"));)
+            memcpy(own, "   \n", 4); /* progress.c */
+        if (harms(shown)) fail_msg("a terminal gets it from '%s': %s", line, shown);
+        if (!strstr(shown, shows[i].harmless)) fail_msg("'%s': %s", line, shown);
+        shell("%s %s", program, line);
+        assert_int_equal(harms(out), shows[i].machine);
+        if (harms(err)) fail_msg("stderr of '%s': %s", line, err);
+    }
+    run_ok("table evil.csv --out evil.out"); /* files for people and, the control, for programs */
+    assert_int_equal(harms(file_slurp("evil.out/table.md", NULL)), 0);
+    assert_int_equal(harms(file_slurp("evil.out/table.tex", NULL)), 0);
+    assert_int_equal(harms(file_slurp("evil.out/table.csv", NULL)), 1);
+    /* what --print writes to a pipe is read again, to the same bytes */
+    shell_ok("%s schemes --scheme-file evil.scheme --scheme evil --print >printed.scheme", program);
+    shell_ok("%s schemes --scheme-file printed.scheme --scheme evil --print >again.scheme",
+             program);
+    assert_true(same_files("printed.scheme", "again.scheme"));
+    /* a character that two writes part is whole */
+    line = "schemes --scheme-file long.scheme --scheme evil --print";
+    FILE *f = fopen(file_path("long.scheme"), "w");
+    assert_non_null(f);
+    fputs("scheme evil\n", f);
+    fputs("title ", f);
+    for (int i = 0; i < 60; i++) fputs("\xe6\x97\xa5", f);
+    fputs("\nk1 = H(y)\ny' = y + k1\n", f);
+    fclose(f);
+    terminal_run(200, run_line);
+    assert_null(strchr(shown, '?'));
+}
+
+/* Why a write of much output failed is told, though the C library's stream forgets it. */
+TEST(test_full)
+{
+    static const char *const lines[] = {"schemes --csv", "schemes", "schemes --print", "--version"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        assert_int_equal(shell("%s %s >/dev/full", program, lines[i]), 1);
+        HAS(err, "No space left on device", "~Success");
     }
 }
 
