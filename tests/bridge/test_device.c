@@ -574,6 +574,24 @@ TEST(wide_heads_agree_with_the_processor)
     }
 }
 
+/* Trains with the second branch and without. */
+TEST(a_second_branch_changes_no_bit)
+{
+    if (devices == 0) skip();
+    for (size_t i = 0; i < devices; i++) {
+        Backend one = *device[i];
+        one.aside = NULL, one.meet = NULL;
+        for (size_t k = 0; k < WIDE_SHAPES; k += WIDE_SHAPES - 1) {
+            OWN_MODEL *m = wide_model(device[i], k, TINY_ROWS), *r = wide_model(&one, k, TINY_ROWS);
+            double x[STEPS] = {0}, y[STEPS] = {0};
+            train(m, "aaaa", 1, NULL, x);
+            train(r, "aaaa", 1, NULL, y);
+            assert_memory_equal(x, y, sizeof x);
+            assert_true(tiny_same(m, model_data(m), r, model_data(r)));
+        }
+    }
+}
+
 /* More rows than 2^15, in short sequences. */
 TEST(many_rows_agree_with_the_processor)
 {
