@@ -206,7 +206,7 @@ struct Backend {
     /* Allocates memory for n factors: numbers that only products read, kept in the form they want, in factor_size bytes
      * each. It is zeroed; NULL with error_set when memory is short. Below, a factor may be in such memory or be a plain
      * number; the backend sees by the address which it is. gemm's A and B may be factors, and its C, rounded once, where
-     * beta is 0, and so may copy's y and x.
+     * beta is 0, and so may copy's y and x, and get's x. Where a call takes no factors, a device refuses them
      * NULL, and factor_size 0: products take plain numbers. */
     void *(*factors)(size_t n);
     size_t factor_size;

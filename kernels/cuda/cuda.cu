@@ -154,6 +154,7 @@ extern "C" int cuda_count(void)
 /* Gives the bytes of device memory that are free, and all; 0 where they are not known. */
 extern "C" void cuda_room(size_t *free, size_t *total)
 {
+    device_here();
     if (cudaMemGetInfo(free, total) == cudaSuccess) return;
     (void)cudaGetLastError();
     *free = *total = 0;

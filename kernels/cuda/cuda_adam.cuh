@@ -64,6 +64,7 @@ static __global__ void adam_kernel(size_t n, int w, float *p, const float *g, fl
 static void cuda_adam(size_t n, void *p, const void *g, void *m, void *v, double beta1,
                       double beta2, double eps, double clip, double decay, const Step *s)
 {
+    if (!NUMBERS(p, g, m, v)) return;
     size_t left;
     uint16_t *twin = twin_find(p, &left);
     int w = wide(0, p, g, m, v) && (uintptr_t)twin % 8 == 0;
@@ -85,6 +86,7 @@ struct Fill {
 
 static void cuda_fill(void *x, double value, size_t n)
 {
+    if (!NUMBERS(x)) return;
     if (value != 0)
         each_flat(n, wide(0, x), Fill{(float *)x, (float)value});
     else if (n && cuda.failed == cudaSuccess) {
@@ -105,6 +107,7 @@ static __global__ void clear_kernel(float *x, const size_t *window)
 
 static void cuda_clear(void *x, size_t count, const size_t *window, size_t)
 {
+    if (!NUMBERS(x)) return;
     RUN(clear_kernel, count, BLOCK_THREADS, 0, (float *)x, window);
 }
 

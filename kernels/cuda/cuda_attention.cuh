@@ -428,6 +428,7 @@ static size_t blocks_of(const Heads *p)
 
 static void cuda_attention(const Attention *a, void *out, void *lse)
 {
+    if (!NUMBERS(a->q, a->k, a->v, a->relative, out, lse)) return;
     Heads p = heads_of(a, BLOCKS_MOST, attention_rows(a), SIDE);
     p.wide = p.wide && aligned(out);
     if (p.E <= SIDE)
@@ -463,6 +464,7 @@ static void cuda_attention_back(const Attention *a, const void *out, const void 
                                 const void *dout, void *dq, void *dk, void *dv, int more,
                                 void *drelative)
 {
+    if (!NUMBERS(a->q, a->k, a->v, a->relative, out, lse, dout, dq, dk, dv, drelative)) return;
     size_t size = a->relative && drelative ? rows_met(a) * (a->D / a->H) : 0;
     size_t most = size ? SLICES_MOST / size : (size_t)BLOCKS_MOST;
     size_t T = attention_rows(a) > attention_keys(a) ? attention_rows(a) : attention_keys(a);

@@ -32,6 +32,7 @@ static cudaError_t branches_ready(void)
 static void branch_wait(int to, int from, cudaEvent_t event, const char *where)
 {
     if (cuda.failed != cudaSuccess) return;
+    device_here();
     cuda.behind[to] = cuda.behind[from] = 0;
     cuda_check(cudaEventRecord(event, branch.stream[from]), where);
     cuda_check(cudaStreamWaitEvent(branch.stream[to], event, 0), where);
@@ -60,6 +61,7 @@ static void cuda_meet(int all)
         return;
     }
     if (cuda.failed != cudaSuccess) return;
+    device_here();
     cuda.behind[0] = cuda.behind[1] = 0;
     if (branch.marked)
         cuda_check(cudaStreamWaitEvent(branch.stream[0], branch.mark[branch.turn], 0), __func__);

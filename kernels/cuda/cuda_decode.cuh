@@ -52,6 +52,7 @@ static __global__ void attend_listed_kernel(Listed a, size_t each, float scale, 
 
 static void cuda_attend(const Listed *a, void *out)
 {
+    if (!NUMBERS(a->q, a->k, a->v, a->relative, out)) return;
     float scale = (float)(1 / sqrt((double)(a->D / a->H)));
     RUN(attend_listed_kernel, blocks_for(a->N * a->H, BLOCK_THREADS / WARP), BLOCK_THREADS, 0, *a,
         attention_each(a->H, a->kv), scale, (float *)out);
@@ -116,6 +117,7 @@ static __global__ void best_kernel(size_t V, size_t K, const float *z_, int32_t 
 
 static void cuda_best(size_t N, size_t V, size_t K, const void *z, int32_t *index, void *value)
 {
+    if (!NUMBERS(z, value)) return;
     RUN(best_kernel, N, lanes_for(V, 1), 0, V, K, (const float *)z, index, (float *)value);
 }
 

@@ -31,15 +31,26 @@ static struct {
     cudaError_t failed;
     int blas;
     const char *where; /* function that failed: cuda_norm */
+    int mistyped;      /* 1: it was given factors where it takes numbers */
     int ready, recording, timing, capability;
     size_t processors, cache, wanted; /* wanted: bytes of an allocation that failed */
     /* early: kernels may be launched early; behind[k]: the last call of branch k was a kernel, behind which one is */
     int early, behind[BRANCHES];
 } cuda;
 
+/* Makes the device this thread's: each thread has a device of its own, 0 at first (CUDA C++ Programming Guide, "Device
+ * Selection"). All that calls the runtime or a library on it comes through here. */
+static inline void device_here(void)
+{
+    static thread_local int here = -1;
+    if (here == cuda.device) return;
+    if (cudaSetDevice(cuda.device) == cudaSuccess) here = cuda.device;
+}
+
 /* Returns the stream for what is no kernel. */
 static inline cudaStream_t cuda_stream(void)
 {
+    device_here();
     cuda.behind[cuda.branch] = 0;
     return cuda.stream;
 }
@@ -59,6 +70,7 @@ static void cuda_lap(const char *where);
 #define RUN_FOR(where, kernel, blocks, threads, bytes, ...)                                        \
     do {                                                                                           \
         if ((blocks) == 0 || cuda.failed != cudaSuccess) break;                                    \
+        device_here();                                                                             \
         CUDA_LAUNCH_EARLY(cuda.early &&cuda.behind[cuda.branch], kernel, dim3((unsigned)(blocks)), \
                           dim3((unsigned)(threads)), bytes, cuda.stream, __VA_ARGS__);             \
         cuda_check(cudaGetLastError(), where);                                                     \

@@ -27,6 +27,7 @@ struct BiasDrop {
 
 static void cuda_bias_drop(size_t N, size_t D, void *x, const void *b, Dropout drop)
 {
+    if (!NUMBERS(b)) return;
     each_row(N, D, wide(D, x, b), BiasDrop{D, out_of(x), (const float *)b, keep_of(&drop)});
 }
 
@@ -56,6 +57,7 @@ struct DropBack {
 static void cuda_bias_drop_back(size_t N, size_t D, size_t n, const LinTerm *term, Dropout drop,
                                 void *dx, void *db)
 {
+    if (!NUMBERS(db)) return;
     Terms t = terms_of(n, term);
     Keep keep = keep_of(&drop);
     int same = n == 1 && t.term[0].x == dx && t.term[0].c == 1 && t.term[0].factors == 0;
@@ -142,6 +144,7 @@ struct GatedAct {
 static void cuda_bias_act(size_t N, size_t M, void *u, const void *b, int act, Dropout drop,
                           void *y)
 {
+    if (!NUMBERS(b)) return;
     if (act_gated(act)) {
         each_row(N, M, wide(M, u, b, y),
                  GatedAct{M, act, out_of(u), out_of(y), (const float *)b, keep_of(&drop)});
@@ -223,6 +226,7 @@ struct GatedBack {
 static void cuda_bias_act_back(size_t N, size_t M, const void *u, const void *y, int act,
                                Dropout drop, const void *dy, void *du, void *db)
 {
+    if (!NUMBERS(db)) return;
     if (act_gated(act)) {
         float *sums = (float *)db;
         sum_columns(N, M, wide(M, u, dy, du),

@@ -134,6 +134,7 @@ static __global__ void join_kernel(size_t N, size_t D, const int32_t *token, con
 static void cuda_embed_back(size_t N, size_t D, size_t V, const int32_t *token, double scale,
                             Dropout drop, const void *dh_, void *dE_)
 {
+    if (!NUMBERS(dh_, dE_)) return;
     const float *dh = (const float *)dh_;
     float *dE = (float *)dE_;
     size_t blocks = blocks_for(N, PLACES), sums = 2 * blocks * D;
@@ -176,6 +177,7 @@ struct Rotate {
 static void cuda_rotate(size_t N, size_t H, size_t E, void *x, size_t ld, const int32_t *position,
                         const void *table, int back)
 {
+    if (!NUMBERS(table)) return;
     each_row(N, H * (E / 2), 0,
              Rotate{E, ld, out_of(x), position, (const float *)table, back ? -1.0f : 1.0f});
 }

@@ -38,6 +38,7 @@
 typedef struct {
     size_t ta, tb, m, n, k, lda, ldb, more; /* more: C is added to */
     size_t type, out, compute, epilogue;
+    size_t beside; /* alignment of bias and aux, at most LT_ALIGNED_MOST */
 } LtShape;
 
 /* bias: added, or sums that are written. aux: (m, n) bits or numbers that an epilogue writes or reads. */
@@ -53,7 +54,12 @@ typedef struct {
     cublasLtMatmulAlgo_t algorithm;
 } LtChoice;
 
-enum { LT_CHOICES = 1024, LT_ALIGNED = 16, SIGNS = 128 /* cuBLASLt: rows of bits */ };
+enum {
+    LT_CHOICES = 1024,
+    LT_ALIGNED = 16,
+    LT_ALIGNED_MOST = 256,
+    SIGNS = 128 /* cuBLASLt: rows of bits */
+};
 
 static struct {
 #define X(member, function) decltype(&function) member;
@@ -99,10 +105,11 @@ static int lt_wish(cublasLtMatmulPreferenceAttributes_t what, const void *value,
 static void lt_ready(void)
 {
     uint64_t room = blas.workspace[0] ? BLAS_WORKSPACE : 0;
-    uint32_t aligned = LT_ALIGNED;
+    uint32_t aligned = LT_ALIGNED, sums = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     if (lt.handle || !lt_find() || lt.create(&lt.handle) != CUBLAS_STATUS_SUCCESS) return;
     if (lt.wish_create(&lt.wish) == CUBLAS_STATUS_SUCCESS &&
         lt_wish(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room) &&
+        lt_wish(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &sums, sizeof sums) &&
         lt_wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &aligned, sizeof aligned) &&
         lt_wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &aligned, sizeof aligned) &&
         lt_wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &aligned, sizeof aligned) &&
@@ -173,40 +180,60 @@ static LtChoice lt_ask(const LtShape *s, const LtCall *x)
     return c;
 }
 
-static LtChoice lt_choose(const LtShape *s, const LtCall *x)
+/* Returns the choice for a shape, good until the next call. */
+static LtChoice *lt_choose(const LtShape *s, const LtCall *x)
 {
+    static LtChoice last;
     for (size_t i = 0; i < lt.choices; i++)
-        if (memcmp(&lt.choice[i].shape, s, sizeof *s) == 0) return lt.choice[i];
-    LtChoice c = lt_ask(s, x);
-    if (lt.choices < LT_CHOICES) lt.choice[lt.choices++] = c;
+        if (memcmp(&lt.choice[i].shape, s, sizeof *s) == 0) return &lt.choice[i];
+    LtChoice *c = lt.choices < LT_CHOICES ? &lt.choice[lt.choices++] : &last;
+    *c = lt_ask(s, x);
     return c;
 }
 
-/* Computes C = epilogue(alpha op(A) op(B) + more C); returns 0 where it cannot, and does nothing. */
-static int lt_product(const LtShape *s, const LtArrays *y, const char *where)
+/* Tells whether the library refuses a call before it does anything. */
+static int lt_refuses(cublasStatus_t code)
 {
-    const float beta = s->more != 0;
-    LtCall x;
-    LtChoice c = {};
-    if (!lt.handle ||
-        ((size_t)y->A | (size_t)y->B | (size_t)y->bias | (size_t)y->aux | (size_t)y->C) %
-            LT_ALIGNED)
-        return 0;
-    if (lt_open(&x, s, y)) c = lt_choose(s, &x);
-    if (c.serves) {
-        cuda.behind[cuda.branch] = 0;
-        product_check(lt.multiply(lt.handle, x.operation, &y->alpha, y->B, x.b, y->A, x.a, &beta,
-                                  y->C, x.c, y->C, x.c, &c.algorithm, blas.workspace[cuda.branch],
-                                  blas.workspace[cuda.branch] ? BLAS_WORKSPACE : 0, cuda.stream),
-                      where);
+    return code == CUBLAS_STATUS_NOT_SUPPORTED || code == CUBLAS_STATUS_INVALID_VALUE ||
+           code == CUBLAS_STATUS_ARCH_MISMATCH;
+}
+
+/* Runs the kernel that was chosen; where it is refused after all, it is not tried again. */
+static void lt_run(LtChoice *c, const LtCall *x, const LtArrays *y, float beta, const char *where)
+{
+    int behind = cuda.behind[cuda.branch];
+    cuda.behind[cuda.branch] = 0;
+    device_here();
+    cublasStatus_t code =
+        lt.multiply(lt.handle, x->operation, &y->alpha, y->B, x->b, y->A, x->a, &beta, y->C, x->c,
+                    y->C, x->c, &c->algorithm, blas.workspace[cuda.branch],
+                    blas.workspace[cuda.branch] ? BLAS_WORKSPACE : 0, cuda.stream);
+    c->serves = !lt_refuses(code);
+    if (c->serves) {
+        product_check(code, where);
         cuda_lap(LAUNCH_PRODUCT);
+    } else {
+        cuda.behind[cuda.branch] = behind;
     }
+}
+
+/* Computes C = epilogue(alpha op(A) op(B) + more C); returns 0 where it cannot, and does nothing. */
+static int lt_product(LtShape s, const LtArrays *y, const char *where)
+{
+    const float beta = s.more != 0;
+    LtCall x;
+    LtChoice *c = NULL;
+    size_t beside = (size_t)y->bias | (size_t)y->aux | LT_ALIGNED_MOST;
+    if (!lt.handle || ((size_t)y->A | (size_t)y->B | (size_t)y->C | beside) % LT_ALIGNED) return 0;
+    s.beside = beside & -beside;
+    if (lt_open(&x, &s, y)) c = lt_choose(&s, &x);
+    if (c && c->serves) lt_run(c, &x, y, beta, where);
     lt_close(&x);
-    return c.serves;
+    return c && c->serves;
 }
 
 /* The same product by cuBLAS, without an epilogue. */
-static void lt_plain(const LtShape *s, const LtArrays *y, CALLER)
+static void lt_plain(const LtShape *s, const LtArrays *y, const char *where)
 {
     blas_product((int)s->ta, (int)s->tb, s->m, s->n, s->k, 1, y->A, s->lda, y->B, s->ldb,
                  (cudaDataType)s->type, s->more, y->C, s->n, (cublasComputeType_t)s->compute,
@@ -254,13 +281,14 @@ template <int bf16, cublasComputeType_t compute>
 static void cuda_linear(size_t m, size_t n, size_t k, const void *A, const void *W, const void *b,
                         void *C)
 {
+    if (!NUMBERS(b)) return;
     static const Dropout none = {};
     LtShape s = lt_sized(0, 1, m, n, k);
     LtArrays y = {};
     if (!lt_factors<bf16, compute>(&s, &y, A, W)) return;
     lt_goes(&s, &y, CUBLASLT_EPILOGUE_BIAS, C, is_factor(C) ? twin_of(b) : b, NULL);
-    if (y.bias && lt_product(&s, &y, __func__)) return;
-    lt_plain(&s, &y);
+    if (y.bias && lt_product(s, &y, __func__)) return;
+    lt_plain(&s, &y, __func__);
     cuda_bias_drop(m, n, C, b, none);
 }
 
@@ -281,13 +309,14 @@ template <int bf16, cublasComputeType_t compute>
 static void cuda_weigh(size_t N, size_t O, size_t D, const void *dy, const void *x, int more,
                        void *dW, void *db)
 {
+    if (!NUMBERS(dW, db)) return;
     LtShape s = lt_sized(1, 0, O, D, N);
     LtArrays y = {};
     s.more = (size_t)more;
     if (!lt_factors<bf16, compute>(&s, &y, dy, x)) return;
     lt_goes(&s, &y, CUBLASLT_EPILOGUE_BGRADB, dW, db, NULL);
-    if (db && !more && lt_product(&s, &y, __func__)) return;
-    lt_plain(&s, &y);
+    if (db && !more && lt_product(s, &y, __func__)) return;
+    lt_plain(&s, &y, __func__);
     if (db) sum_columns(N, O, wide(O, dy), ColumnSum{O, in_of(dy)}, Targets<1>{{(float *)db}});
 }
 
@@ -340,15 +369,16 @@ template <int bf16, cublasComputeType_t compute>
 static void cuda_activate(size_t N, size_t M, size_t D, const void *x, const void *W, const void *b,
                           int act, Dropout drop, void *u, void *y)
 {
+    if (!NUMBERS(b)) return;
     int signs = leaves_signs(M, act, u, y), relu = act == ACT_RELU;
     LtShape s = lt_sized(0, 1, N, act_gated(act) ? 2 * M : M, D);
     LtArrays p = {};
     if (!lt_factors<bf16, compute>(&s, &p, x, W)) return;
     cublasLtEpilogue_t epilogue = act_epilogue(act, signs, drop.rate);
     lt_goes(&s, &p, epilogue, y, is_factor(y) ? twin_of(b) : b, signs || !relu ? u : NULL);
-    if (epilogue && p.bias && lt_product(&s, &p, __func__)) return;
+    if (epilogue && p.bias && lt_product(s, &p, __func__)) return;
     p.C = relu ? y : u;
-    lt_plain(&s, &p);
+    lt_plain(&s, &p, __func__);
     if (signs)
         each_row(N, M, wide(M, y, b),
                  ReluSigns{M, out_of(y), (const float *)b, (uint32_t *)u, keep_of(&drop)});
@@ -367,9 +397,9 @@ static void cuda_activate_back(size_t N, size_t M, size_t D, const void *dy, con
     if (!lt_factors<bf16, compute>(&s, &p, dy, W)) return;
     lt_goes(&s, &p, signs ? CUBLASLT_EPILOGUE_DRELU : CUBLASLT_EPILOGUE_DGELU, du, NULL, u);
     if (signs) p.alpha = (float)(1 / (1 - drop.rate));
-    if ((signs || (act == ACT_GELU && drop.rate == 0)) && lt_product(&s, &p, __func__)) return;
+    if ((signs || (act == ACT_GELU && drop.rate == 0)) && lt_product(s, &p, __func__)) return;
     lt_goes(&s, &p, CUBLASLT_EPILOGUE_DEFAULT, dcore, NULL, NULL);
-    lt_plain(&s, &p);
+    lt_plain(&s, &p, __func__);
     cuda_bias_act_back(N, M, u, y, act, drop, dcore, du, NULL);
 }
 

@@ -17,12 +17,6 @@
 
 /* ---- memory ------------------------------------------------------------------------------------- */
 
-static int is_factor(const void *p)
-{
-    const Allocation *a = allocation_of(p);
-    return a && a->halves;
-}
-
 static void *cuda_factors(size_t n)
 {
     void *x = cuda_alloc(blocks_for(n * sizeof(uint16_t), sizeof(float)));

@@ -14,11 +14,12 @@ typedef struct {
     float *dx[GATE_INPUTS];
 } Inputs;
 
-static Inputs inputs_of(size_t n, const void *const *x, void *const *dx)
+static Inputs inputs_of(size_t n, const void *const *x, void *const *dx, CALLER)
 {
     Inputs in = {};
     in.n = (int)n;
     for (size_t i = 0; i < n; i++) {
+        (void)numbers_in(where, x ? x[i] : NULL, dx ? dx[i] : NULL);
         in.x[i] = x ? (const float *)x[i] : NULL;
         in.dx[i] = dx ? (float *)dx[i] : NULL;
     }
@@ -58,11 +59,13 @@ static __global__ void gate_kernel(size_t D, Inputs in, const float *w, const fl
 static void cuda_gate(size_t N, size_t D, size_t n, const void *const *x, const void *w_,
                       const void *b, int act, void *g)
 {
+    if (!NUMBERS(w_, b, g)) return;
     const float *w = (const float *)w_;
     for (size_t i = 0; i == 0 || i < n; i += GATE_INPUTS) {
         size_t count = least(n - i, GATE_INPUTS);
-        RUN(gate_kernel, N, lanes_for(D, 1), 0, D, inputs_of(count, x + i, NULL), w + i * D,
-            (const float *)b, act, i == 0, i + count == n, (float *)g);
+        Inputs in = inputs_of(count, x + i, NULL);
+        RUN(gate_kernel, N, lanes_for(D, 1), 0, D, in, w + i * D, (const float *)b, act, i == 0,
+            i + count == n, (float *)g);
     }
 }
 
@@ -108,6 +111,7 @@ static void cuda_gate_back(size_t N, size_t D, size_t n, const void *const *x, c
                            int act, const void *g_, const void *dg_, void *const *dx, void *dw,
                            void *db)
 {
+    if (!NUMBERS(w_, g_, dg_, dw, db)) return;
     const float *w = (const float *)w_, *g = (const float *)g_, *dg = (const float *)dg_;
     for (size_t i = 0; dx && i < n; i += GATE_INPUTS) {
         size_t count = least(n - i, GATE_INPUTS);
@@ -116,9 +120,11 @@ static void cuda_gate_back(size_t N, size_t D, size_t n, const void *const *x, c
         for (int k = 0; k < in.n; k++) w4 = w4 && wide(0, in.dx[k]);
         each_row(N, D, w4, GateBack{D, in, w + i * D, act, g, dg});
     }
-    for (size_t i = 0; dw && i < n; i++)
+    for (size_t i = 0; dw && i < n; i++) {
+        if (!NUMBERS(x[i])) return;
         sum_columns(N, D, wide(D, x[i]), GateSums{D, (const float *)x[i], act, g, dg},
                     Targets<1>{{(float *)dw + i * D}});
+    }
     if (db) sum_columns(N, 1, 0, GateSums{1, NULL, act, g, dg}, Targets<1>{{(float *)db}});
 }
 

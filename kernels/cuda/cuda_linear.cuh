@@ -5,6 +5,7 @@
 #ifndef TROTTER_CUDA_LINEAR_CUH
 #define TROTTER_CUDA_LINEAR_CUH
 
+#include "kernels/cuda/cuda_memory.cuh"
 #include "kernels/cuda/cuda_rows.cuh"
 
 enum { LIN_TERMS = LIN_FUSED };
@@ -21,7 +22,7 @@ typedef struct {
     } term[LIN_TERMS];
 } Terms;
 
-static Terms terms_of(size_t n, const LinTerm *t)
+static Terms terms_of(size_t n, const LinTerm *t, CALLER)
 {
     Terms out = {};
     out.n = (int)n;
@@ -30,7 +31,9 @@ static Terms terms_of(size_t n, const LinTerm *t)
         out.term[i].factors = t[i].factors;
         out.term[i].x = (const float *)t[i].x;
         out.term[i].dx = (float *)t[i].dx;
+        (void)numbers_in(where, t[i].x, t[i].dx);
         for (int f = 0; f < t[i].factors; f++) {
+            (void)numbers_in(where, t[i].factor[f].p, t[i].factor[f].dp);
             out.term[i].factor[f] = (const float *)t[i].factor[f].p;
             out.term[i].by_row |= (t[i].factor[f].stride != 0) << f;
             out.rows |= t[i].factor[f].stride != 0;
@@ -118,6 +121,7 @@ template <class F> static void each_term(size_t N, size_t D, const void *r, F f,
 
 static void cuda_lin(size_t N, size_t D, size_t n, const LinTerm *term, void *r)
 {
+    if (!NUMBERS(r)) return;
     for (size_t i = 0; i == 0 || i < n; i += LIN_TERMS)
         each_term(N, D, r, Lin{D, (float *)r, i > 0, terms_of(least(n - i, LIN_TERMS), term + i)});
 }
@@ -195,6 +199,7 @@ static void factors_back(size_t N, size_t D, size_t n, const LinTerm *term, cons
 
 static void cuda_lin_back(size_t N, size_t D, size_t n, const LinTerm *term, const void *dr_)
 {
+    if (!NUMBERS(dr_)) return;
     const float *dr = (const float *)dr_;
     for (size_t i = 0; i < n; i += LIN_TERMS) {
         size_t count = least(n - i, LIN_TERMS);

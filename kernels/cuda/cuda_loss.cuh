@@ -30,6 +30,7 @@ struct Embed {
 static void cuda_embed(size_t N, size_t D, const int32_t *token, const int32_t *position,
                        const void *E, double scale, const void *P, Dropout drop, void *h)
 {
+    if (!NUMBERS(E, P, h)) return;
     each_row(N, D, wide(D, E, P, h),
              Embed{D, token, position, (const float *)E, (const float *)P, (float)scale, (float *)h,
                    keep_of(&drop)});
@@ -146,6 +147,7 @@ static void cross_entropy_of(size_t N, size_t V, const void *z_, const int32_t *
 static void cuda_cross_entropy(size_t N, size_t V, const void *z, const int32_t *target, Labels q,
                                const double *grad, void *dz, void *nll)
 {
+    if (!NUMBERS(nll) || !same_form(__func__, z, dz)) return;
     if (is_factor(z))
         cross_entropy_of<uint16_t>(N, V, z, target, q, grad, dz, nll);
     else
@@ -177,6 +179,7 @@ struct LossSum {
 
 static void cuda_loss(size_t N, const void *nll, Step *s)
 {
+    if (!NUMBERS(nll)) return;
     sum_all(N, LossSum{(const float *)nll, s});
 }
 
@@ -196,6 +199,7 @@ struct SquareSum {
 
 static void cuda_norm2(size_t n, const void *g, Step *s)
 {
+    if (!NUMBERS(g)) return;
     sum_all(n, SquareSum{(const float *)g, s});
 }
 

@@ -321,9 +321,6 @@ static __global__ void __launch_bounds__(WARPS *WARP, WARPS_MOST<E> / WARPS)
 
 /* ---- the host's side ----------------------------------------------------------------------------- */
 
-/* Tells whether memory is of bf16. cuda_factor.cuh. */
-static int is_factor(const void *p);
-
 static int cuda_attends_factors(size_t H, size_t E, size_t kv)
 {
     return E % STEP == 0 && E <= MATRIX_MOST && (attention_each(H, kv) == 1 || E <= SHARED_WIDTH);
@@ -361,8 +358,35 @@ template <int E> static void attend_matrix_of(const Attention *a, void *out, voi
     if (warps == 4) attend_matrix_by<E, 4>(a, out, lse);
 }
 
+/* Tells whether k and v, of `wide` columns each, are columns of the matrix that q is in, where they share one: q's row stride
+ * and allocation. A step over elements of another size leaves the row; then the call fails. */
+static int columns_fit(const void *q, const void *k, const void *v, size_t ld, size_t wide,
+                       const char *where)
+{
+    const void *x[] = {k, v};
+    const Allocation *a = allocation_of(q);
+    size_t each = is_factor(q) ? sizeof(uint16_t) : sizeof(float);
+    for (int i = 0; i < 2; i++) {
+        size_t at = (size_t)((const char *)x[i] - (const char *)q) / each;
+        if (allocation_of(x[i]) != a || at + wide <= ld) continue;
+        cuda_check(cudaErrorInvalidValue, where);
+        return 0;
+    }
+    return 1;
+}
+
+/* Tells whether q, k, v (or their adjoints) are memory that attention takes. */
+static int attention_takes(const Attention *a, const void *q, const void *k, const void *v,
+                           const void *out, CALLER)
+{
+    size_t wide = a->D / attention_each(a->H, a->kv);
+    return same_form(where, q, k, v, out) &&
+           (a->memory || a->ldq != a->ldk || columns_fit(q, k, v, a->ldq, wide, where));
+}
+
 static void cuda_attention_matrix(const Attention *a, void *out, void *lse)
 {
+    if (!NUMBERS(lse, a->relative) || !attention_takes(a, a->q, a->k, a->v, out)) return;
     Heads p = heads_of(a, BLOCKS_MOST, attention_rows(a), SIDE);
     if (!matrix_serves(a, &p) || !aligned(out))
         cuda_attention(a, out, lse);

@@ -490,6 +490,9 @@ static void cuda_attention_matrix_back(const Attention *a, const void *out, cons
                                        const void *dout, void *dq, void *dk, void *dv, int more,
                                        void *drelative)
 {
+    if (!NUMBERS(lse, a->relative, drelative) || !attention_takes(a, a->q, a->k, a->v, out) ||
+        !attention_takes(a, dq, dk, dv, dout) || !same_form(__func__, a->q, dq))
+        return;
     Heads p = heads_of(a, BLOCKS_MOST, attention_rows(a), SIDE);
     HeadsBack b = back_of(out, lse, dout, dq, dk, dv, more);
     if (!matrix_serves(a, &p) || !aligned(dout) || !aligned(dq) || !aligned(dk) || !aligned(dv)) {

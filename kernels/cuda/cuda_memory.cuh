@@ -28,12 +28,26 @@ static int out_of_memory(size_t bytes)
         (double)bytes / MEGABYTE, (double)free / MEGABYTE, (double)total / MEGABYTE);
 }
 
-/* Tells whether every later call fails too after this error. Source: CUDA Runtime API, cudaError_t. */
+/* Tells whether every later call fails too after this error: the device is gone, or the documentation says that "any further
+ * CUDA work will return the same error". Source: CUDA Runtime API 13.0, cudaError_t. Two have no name in older toolkits:
+ * cudaErrorContained, cudaErrorTensorMemoryLeak. */
 static int device_lost(cudaError_t code)
 {
-    static const cudaError_t lost[] = {cudaErrorECCUncorrectable, cudaErrorIllegalAddress,
-                                       cudaErrorMisalignedAddress, cudaErrorLaunchFailure,
-                                       cudaErrorDevicesUnavailable};
+    static const cudaError_t lost[] = {cudaErrorDevicesUnavailable,
+                                       cudaErrorECCUncorrectable,
+                                       cudaErrorNvlinkUncorrectable,
+                                       (cudaError_t)226,
+                                       cudaErrorIllegalAddress,
+                                       cudaErrorLaunchTimeout,
+                                       cudaErrorAssert,
+                                       cudaErrorHardwareStackError,
+                                       cudaErrorIllegalInstruction,
+                                       cudaErrorMisalignedAddress,
+                                       cudaErrorInvalidAddressSpace,
+                                       cudaErrorInvalidPc,
+                                       cudaErrorLaunchFailure,
+                                       (cudaError_t)721,
+                                       cudaErrorMpsClientTerminated};
     for (size_t i = 0; i < sizeof lost / sizeof *lost; i++)
         if (code == lost[i]) return 1;
     return 0;
@@ -50,6 +64,8 @@ static int failure_words(cudaError_t code, const char *where)
     if (!where) where = "?";
     if (strncmp(where, "cuda_", 5) == 0) where += 5;
     if (code == cudaErrorMemoryAllocation) return out_of_memory(cuda.wanted);
+    if (cuda.mistyped)
+        return error_set(ERR_MISUSE, "%s was given factors (bf16) where it takes numbers", where);
     if (device_lost(code))
         return error_set(ERR_SYSTEM, "the device was lost (%s: %s, seen in %s): " SAVED,
                          cudaGetErrorName(code), cudaGetErrorString(code), where);
@@ -70,7 +86,7 @@ static int cuda_tell(void)
     cuda.failed = cudaSuccess;
     (void)cudaGetLastError();
     int told = failure_words(code, cuda.where);
-    cuda.blas = 0;
+    cuda.blas = cuda.mistyped = 0;
     if (cuda.ranks) ranks_end(cuda.ranks, told);
     return told;
 }
@@ -82,6 +98,7 @@ static void cuda_ranks_check(void);
 static cudaError_t cuda_reach(cudaEvent_t event)
 {
     cudaError_t code = cudaErrorNotReady;
+    device_here();
     if (!event) branch_join();
     if (!cuda.ranks)
         return event ? cudaEventSynchronize(event) : cudaStreamSynchronize(cuda.stream);
@@ -116,6 +133,7 @@ static void *grown(Growing *r, size_t bytes, int zero, CALLER)
     if (size < LEAST) size = LEAST;
     if (size < bytes) size = bytes;
     void *p = NULL;
+    device_here();
     cuda.wanted = size;
     cuda_check(cuda.recording ? cudaErrorStreamCaptureUnsupported : cudaMalloc(&p, size), where);
     if (!p) return NULL;
@@ -158,6 +176,42 @@ static Allocation *allocation_of(const void *p)
     return a;
 }
 
+/* Tells whether an address is in memory of factors, which is of bf16 (cuda_factor.cuh). */
+static int is_factor(const void *p)
+{
+    const Allocation *a = allocation_of(p);
+    return a && a->halves;
+}
+
+/* Tell whether no address is in memory of factors, which kernels of numbers would read as others, and write beyond. If one is,
+ * the call fails, and nothing is launched. */
+static int numbers_in(const char *)
+{
+    return 1;
+}
+
+template <class... P> static int numbers_in(const char *where, const void *x, P... more)
+{
+    if (!is_factor(x)) return numbers_in(where, more...);
+    if (cuda.failed == cudaSuccess) cuda.mistyped = 1;
+    cuda_check(cudaErrorInvalidValue, where);
+    return 0;
+}
+#define NUMBERS(...) numbers_in(__func__, __VA_ARGS__)
+
+/* Tell whether all addresses but NULLs are in memory of one form, factors or numbers; else the call fails. */
+static int same_form(const char *, const void *)
+{
+    return 1;
+}
+
+template <class... P>
+static int same_form(const char *where, const void *x, const void *y, P... more)
+{
+    if (!y || is_factor(x) == is_factor(y)) return same_form(where, x, more...);
+    return numbers_in(where, is_factor(x) ? x : y);
+}
+
 static void *cuda_alloc(size_t n)
 {
     size_t bytes = n * sizeof(float) + (n == 0);
@@ -167,6 +221,7 @@ static void *cuda_alloc(size_t n)
     }
     Allocation *a = (Allocation *)memory_new(1, sizeof *a);
     if (!a) return NULL;
+    device_here();
     if (cudaMalloc(&a->p, bytes) != cudaSuccess) {
         memory_free(a);
         out_of_memory(bytes);
@@ -191,6 +246,7 @@ static void cuda_release(void *p)
         if (a->p != p) continue;
         *at = a->next;
         memory_free(a);
+        device_here();
         cuda_check(cudaFree(p), __func__);
         return;
     }
@@ -323,6 +379,7 @@ static void cuda_send(void *x_, const void *host_, size_t bytes)
         pack_add(x, host, bytes, __func__);
         return;
     }
+    pack_send(__func__); /* what waits goes first, as the ring gives its room again */
     for (size_t at = 0; at < bytes; at += PART_BYTES) {
         size_t n = least(bytes - at, PART_BYTES);
         char *room = ring_room(n);
@@ -336,6 +393,7 @@ static void cuda_put(void *x_, const double *host, size_t n)
 {
     enum { PIECE = PART_BYTES / sizeof(float) };
     float *x = (float *)x_;
+    if (!NUMBERS(x)) return;
     for (size_t at = 0; at < n; at += PIECE) {
         size_t m = least(n - at, PIECE);
         float *room = (float *)ring_room(m * sizeof *room);
@@ -364,14 +422,26 @@ static void cuda_receive(void *host, const void *x, size_t bytes)
     }
 }
 
+/* Returns a number in bf16, which has the upper half of the bits of one in f32. */
+static double half_value(uint16_t half)
+{
+    uint32_t bits = (uint32_t)half << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return (double)x;
+}
+
 static void cuda_get(double *host, const void *x_, size_t n)
 {
     enum { PIECE = PART_BYTES / sizeof(float) };
-    const float *x = (const float *)x_;
+    int halves = is_factor(x_);
+    size_t each = halves ? sizeof(uint16_t) : sizeof(float);
     for (size_t at = 0; at < n; at += PIECE) {
         size_t m = least(n - at, PIECE);
-        const float *room = (const float *)ring_receive(x + at, m * sizeof *x, __func__);
-        for (size_t i = 0; i < m; i++) host[at + i] = (double)room[i];
+        const char *room = ring_receive((const char *)x_ + at * each, m * each, __func__);
+        for (size_t i = 0; i < m; i++)
+            host[at + i] =
+                halves ? half_value(((const uint16_t *)room)[i]) : (double)((const float *)room)[i];
     }
 }
 

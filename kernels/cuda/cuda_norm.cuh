@@ -90,6 +90,7 @@ template <int W> static __global__ void norm_kernel(size_t N, size_t D, const fl
 static void cuda_norm(size_t N, size_t D, NormKind kind, const void *x, const void *w,
                       const void *b, void *y, void *stats)
 {
+    if (!NUMBERS(x, w, b, stats)) return;
     int four = wide(D, x, w, b, y);
     Shape s = shape_of(D, four ? 4 : 1);
     RUN_WIDE(four, norm_kernel, blocks_for(N, s.rows), s.threads, 0, N, D, (const float *)x,
@@ -141,6 +142,7 @@ static void cuda_residual(size_t N, size_t D, void *k, const void *b, Dropout dr
                           size_t n, const LinTerm *term, void *r, NormKind kind, const void *w,
                           const void *c, void *y, void *stats)
 {
+    if (!NUMBERS(k, b, r, w, c, stats)) return;
     Behind s = {(float *)k, (const float *)b, keep_of(&drop), kept};
     Terms t = terms_of(n, term);
     int four = wide(D, k, b, r) && wide(D, w, c, y) && terms_wide(&t);
@@ -260,6 +262,7 @@ static void cuda_norm_back(size_t N, size_t D, NormKind kind, const void *x, con
                            const void *stats, const void *dy, size_t n, const LinTerm *term,
                            void *dx, void *dw, void *db)
 {
+    if (!NUMBERS(x, w, stats, dy, dx, dw, db)) return;
     NormBack b = {(const float *)x, (const float *)w, (const float *)stats,    (const float *)dy,
                   (float *)dx,      term == NULL,     kind.kind == NORM_LAYER, terms_of(n, term)};
     int four = wide(D, x, w, dy, dx) && terms_wide(&b.terms);

@@ -4,7 +4,7 @@
  * cuBLAS stores matrices by columns; ours by rows are their transposes, and C^T = op(B)^T op(A)^T is the same call with
  * the factors exchanged. f32: products and sums in f32. tf32: the same with factors rounded, or cut, to 11 bits of
  * significand by the hardware. bf16: both factors are rounded to 8 bits (nearest even) into scratch memory, sums are
- * f32.
+ * f32, also those of the parts that a product is split into along k (left alone, cuBLAS may add them in the type of C).
  */
 #ifndef TROTTER_CUDA_PRODUCT_CUH
 #define TROTTER_CUDA_PRODUCT_CUH
@@ -29,6 +29,7 @@ typedef cublasStatus_t BlasGemm(cublasHandle_t, cublasOperation_t, cublasOperati
     X(create, decltype(&cublasCreate_v2), cublasCreate_v2)                    \
     X(set_stream, decltype(&cublasSetStream_v2), cublasSetStream_v2)          \
     X(set_workspace, decltype(&cublasSetWorkspace_v2), cublasSetWorkspace_v2) \
+    X(set_math, decltype(&cublasSetMathMode), cublasSetMathMode)              \
     X(gemm, BlasGemm *, cublasGemmEx)                                         \
     X(name, decltype(&cublasGetStatusName), cublasGetStatusName)              \
     X(words, decltype(&cublasGetStatusString), cublasGetStatusString)
@@ -84,6 +85,10 @@ static cublasStatus_t blas_handle(int i)
 {
     cublasStatus_t code = blas.create(&blas.handle[i]);
     if (code == CUBLAS_STATUS_SUCCESS) code = blas.set_stream(blas.handle[i], branch.stream[i]);
+    if (code == CUBLAS_STATUS_SUCCESS)
+        code = blas.set_math(
+            blas.handle[i],
+            (cublasMath_t)(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
     if (code == CUBLAS_STATUS_SUCCESS &&
         cudaMalloc(&blas.workspace[i], BLAS_WORKSPACE) == cudaSuccess)
         code = blas.set_workspace(blas.handle[i], blas.workspace[i], BLAS_WORKSPACE);
@@ -135,6 +140,7 @@ static void blas_product(int ta, int tb, size_t m, size_t n, size_t k, double al
     float one = (float)alpha, two = (float)beta;
     if (m == 0 || n == 0 || cuda.failed != cudaSuccess) return;
     cuda.behind[cuda.branch] = 0;
+    device_here();
     product_check(blas.gemm(blas.handle[cuda.branch], tb ? CUBLAS_OP_T : CUBLAS_OP_N,
                             ta ? CUBLAS_OP_T : CUBLAS_OP_N, (int)n, (int)m, (int)k, &one, B, type,
                             (int)ldb, A, type, (int)lda, &two, C,

@@ -79,6 +79,7 @@ static void nccl_begin(Ranks *r, void *x, size_t n, size_t element)
 {
     double begun = clock_now();
     branch_join();
+    (void)NUMBERS(x);
     cuda_check(cudaEventRecord(nccl.ready, cuda_stream()), __func__);
     cuda_check(cudaStreamWaitEvent(nccl.stream, nccl.ready, 0), __func__);
     (void)cuda_tell(); /* does not return from a failure */
@@ -96,6 +97,7 @@ static void nccl_push(Ranks *r)
 static void nccl_wait(Ranks *r)
 {
     double begun = clock_now();
+    device_here();
     cuda_check(cudaEventRecord(nccl.done, nccl.stream), __func__);
     cuda_check(cudaEventRecord(nccl.from, cuda_stream()), __func__);
     cuda_check(cudaStreamWaitEvent(cuda_stream(), nccl.done, 0), __func__);

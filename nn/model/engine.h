@@ -176,6 +176,9 @@ typedef struct {
     double value;
 } Start;
 
+/* Memory of numbers, and of factors where these are kept apart. */
+enum { NUMBERS, FACTORS, ARENAS };
+
 struct Model {
     ModelConfig config;
     Plan *plan;
@@ -210,13 +213,13 @@ struct Model {
     struct {
         void *p;
         size_t size;
-    } arena[2];     /* arenas of numbers and of factors */
-    void **state;   /* (registers) (N, D); (M, 2D) for keys */
-    void **adjoint; /* (registers) (N, D), training */
-    void *gates;    /* (gates, max N) */
-    void *dgates;   /* (gates, max N) training */
-    Work *work;     /* (instrs) as forward writes it */
-    Work *again;    /* (instrs) as backward reads it, training */
+    } arena[ARENAS]; /* arenas of numbers and of factors */
+    void **state;    /* (registers) (N, D); (M, 2D) for keys */
+    void **adjoint;  /* (registers) (N, D), training */
+    void *gates;     /* (gates, max N) */
+    void *dgates;    /* (gates, max N) training */
+    Work *work;      /* (instrs) as forward writes it */
+    Work *again;     /* (instrs) as backward reads it, training */
 
     void *positions; /* (longest, D) added to the input: sinusoids, or a tensor; NULL: none */
     size_t position; /* offset of that tensor */
@@ -249,6 +252,18 @@ struct Model {
 static inline int keeps_factors(const Model *m)
 {
     return m->training && m->backend->factors != NULL;
+}
+
+/* Steps over i elements from p, which may be in memory of numbers or of factors: the address tells which, as it does to
+ * kernels (Backend.factors). */
+static inline void *element_at(const Model *m, const void *p, size_t i)
+{
+    const Backend *b = m->backend;
+    const char *factors = m->arena[FACTORS].p, *end;
+    if (!factors) return backend_at(b, p, i);
+    end = backend_factor_at(b, factors, m->arena[FACTORS].size);
+    int within = (const char *)p >= factors && (const char *)p < end;
+    return within ? backend_factor_at(b, p, i) : backend_at(b, p, i);
 }
 
 /* Copies attention's output to where the next product reads it. */

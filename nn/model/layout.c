@@ -101,8 +101,6 @@ static void find_adjoint_ends(const Model *m, const int *written, int *end)
 
 /* ---- pieces ------------------------------------------------------------------------------------- */
 
-/* Pieces of numbers, and of factors where these are kept apart. */
-enum { NUMBERS, FACTORS, ARENAS };
 typedef struct {
     Model *m;
     struct {

@@ -31,7 +31,7 @@ static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, c
     size_t D = c->width, I = m->slot[in->slot].I, wide = cross ? D : key_width(m);
     size_t most = cross || s->side == SIDE_SOURCE ? c->max_source_length : c->max_length;
     size_t rows = s->side == SIDE_SOURCE ? p->source.longest : p->longest;
-    const void *k = cross ? m->state[in->term[1].x] : backend_at(m->backend, w->in, D);
+    const void *k = cross ? m->state[in->term[1].x] : element_at(m, w->in, D);
     return (Attention){.S = p->S,
                        .start = s->side == SIDE_SOURCE ? m->batch.source_begins : m->batch.begins,
                        .memory = cross ? m->batch.source_begins : NULL,
@@ -44,7 +44,7 @@ static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, c
                        .kv = cross ? 0 : c->kv_heads,
                        .q = w->in,
                        .k = k,
-                       .v = backend_at(m->backend, k, wide),
+                       .v = element_at(m, k, wide),
                        .ldq = I,
                        .ldk = cross ? 2 * D : I,
                        .relative = relative ? data(m, m->slot[in->slot].relative) : NULL,
@@ -93,9 +93,9 @@ static void attention_core_back(const Model *m, const Pass *p, const PlanInstr *
     const SlotParams *o = &m->slot[in->slot];
     int cross = a.memory != NULL; /* other EVALs add to the adjoints of its keys and values */
     core_adjoint(m, instr_rows(p, in), o, w);
-    void *dk = cross ? m->adjoint[in->term[1].x] : backend_at(m->backend, w->dqkv, a.D);
+    void *dk = cross ? m->adjoint[in->term[1].x] : element_at(m, w->dqkv, a.D);
     m->backend->attention_back(&a, w->out, w->lse, w->dcore, w->dqkv, dk,
-                               backend_at(m->backend, dk, cross ? a.D : key_width(m)), cross,
+                               element_at(m, dk, cross ? a.D : key_width(m)), cross,
                                a.relative ? grad(m, o->relative) : NULL);
     turn(m, p, in, w->dqkv, 1);
     if (m->backend->weigh && w->dqkv == w->din) return; /* weight_back sums them */

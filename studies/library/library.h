@@ -2,6 +2,9 @@
 #ifndef TROTTER_LIBRARY_H
 #define TROTTER_LIBRARY_H
 
+#include <pthread.h>
+#include <sys/types.h>
+
 #include "kernels/error.h"
 #include "kernels/scoped.h"
 #include "studies/library/trotter.h"
@@ -13,7 +16,19 @@ struct TrotterScheme {
     Table *frozen; /* form that theory and steps read */
 };
 
+/* One thread at a time computes with a handle; a user's F, called by it, may call the library with the same one. In the child
+ * of a fork() the lock is free, whoever held it in the parent. */
+typedef struct {
+    pthread_mutex_t mutex;
+    pid_t process;
+} Lock;
+Lock *library_lock_new(void); /* NULL: no memory; caller: memory_free */
+Lock *library_lock(Lock *l);
+void library_unlock(Lock **l);
+#define LOCKED(handle) SCOPED(library_unlock) Lock *locked = library_lock((handle)->lock)
+
 struct TrotterSystem {
+    Lock *lock;
     System *system;
     Network network; /* network of network:DIR; it outlives the system */
 };

@@ -6,6 +6,7 @@
 #include "studies/model/trained.h"
 
 struct TrotterModel {
+    Lock *lock;
     Network net;
 };
 
@@ -17,7 +18,8 @@ int trotter_model_load(const char *directory, size_t sequence, TrotterModel **ou
     TrotterModel *m = memory_new(1, sizeof *m);
     if (!m) return ERR_MEMORY;
     library_parallel();
-    int code = trained_load(directory, sequence, 0, &m->net);
+    m->lock = library_lock_new();
+    int code = m->lock ? trained_load(directory, sequence, 0, &m->net) : ERR_MEMORY;
     if (code == 0) code = network_alone(&m->net, directory);
     if (code != 0) {
         trotter_model_free(m);
@@ -31,6 +33,7 @@ void trotter_model_free(TrotterModel *m)
 {
     if (!m) return;
     network_free(&m->net);
+    memory_free(m->lock);
     memory_free(m);
 }
 
@@ -68,6 +71,7 @@ int trotter_model_encode(const TrotterModel *m, const char *text, int32_t **id, 
     *id = NULL;
     *n = 0;
     GIVEN(m, text);
+    LOCKED(m);
     const BpeText raw = {.file = "text", .bytes = text, .count = strlen(text)};
     TRY(text_encode(&raw, m->net.bpe, &m->net.vocab, &t));
     if (!(*id = memory_new(t.tokens + 1, sizeof **id))) return ERR_MEMORY;
@@ -92,6 +96,7 @@ static int check_tokens(const TrotterModel *m, const int32_t *id, size_t n)
 int trotter_model_logits(TrotterModel *m, const int32_t *id, size_t n, double *z)
 {
     GIVEN(m, id, z);
+    LOCKED(m);
     TRY(check_tokens(m, id, n));
     SCOPED(memory_drop) int32_t *row = memory_new(2 * n, sizeof *row);
     int32_t *position = row + n;
@@ -119,9 +124,10 @@ int trotter_model_truncation(TrotterModel *m, const TrotterScheme *s, size_t lay
 {
     const TruncationOptions o = {.halvings = halvings};
     const Sentence sentence = {{n, 0}, {id, NULL}};
-    SCOPED(truncator_drop) Truncator *u = NULL;
     Truncation t;
     GIVEN(m, id, error, relative);
+    LOCKED(m);
+    SCOPED(truncator_drop) Truncator *u = NULL;
     const Table *scheme = s ? s->table : m->net.table;
     if (halvings < 1 || halvings >= TRUNCATION_POINTS)
         return error_set(ERR_MISUSE, "%d halvings: expected 1 to %d", halvings,

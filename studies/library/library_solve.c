@@ -28,8 +28,9 @@ static int begin(const TrotterScheme *scheme, const System *s, double h, Stepper
 int trotter_solve(const TrotterScheme *s, const TrotterSystem *on, double h, size_t steps,
                   double *y)
 {
-    SCOPED(stepper_drop) Stepper *st = NULL;
     GIVEN(s, on, y);
+    LOCKED(on);
+    SCOPED(stepper_drop) Stepper *st = NULL;
     TRY(begin(s, on->system, h, &st));
     for (size_t i = 0; i < steps; i++) TRY(stepper_step(st));
     memcpy(y, stepper_state(st), size(on) * sizeof *y);
@@ -39,10 +40,11 @@ int trotter_solve(const TrotterScheme *s, const TrotterSystem *on, double h, siz
 int trotter_solve_path(const TrotterScheme *s, const TrotterSystem *on, double h, size_t steps,
                        double *y, TrotterRun *run)
 {
-    SCOPED(stepper_drop) Stepper *st = NULL;
     GIVEN(run);
     *run = (TrotterRun){.outcome = ""};
     GIVEN(s, on, y);
+    LOCKED(on);
+    SCOPED(stepper_drop) Stepper *st = NULL;
     TRY(begin(s, on->system, h, &st));
     size_t N = size(on);
     int code = 0;
@@ -99,6 +101,7 @@ int trotter_solve_adaptive(const TrotterScheme *s, const TrotterSystem *on, doub
     GIVEN(run);
     *run = (TrotterRun){.outcome = ""};
     GIVEN(s, on, t, y);
+    LOCKED(on);
     TRY(check_times(times, t));
     AdaptOptions o = {.absolute = absolute,
                       .relative = relative,
@@ -118,6 +121,7 @@ int trotter_references(const TrotterSystem *s, size_t count, const double *t, do
     double own;
     GIVEN(s);
     if (count) GIVEN(t, y);
+    LOCKED(s);
     for (size_t i = 0; i < count; i++)
         if (!isfinite(t[i])) return error_set(ERR_MISUSE, "a time of %g", t[i]);
     return reference_solve(s->system, t, count, y, agreement ? agreement : &own);

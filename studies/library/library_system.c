@@ -3,6 +3,7 @@
 #include <omp.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "studies/library/library.h"
 #include "studies/measure/convergence.h"
@@ -30,12 +31,44 @@ void library_parallel(void)
     pthread_once(&once, watch_forks);
 }
 
+static void lock_begin(Lock *l)
+{
+    pthread_mutexattr_t again;
+    pthread_mutexattr_init(&again);
+    pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&l->mutex, &again);
+    pthread_mutexattr_destroy(&again);
+    l->process = getpid();
+}
+
+Lock *library_lock_new(void)
+{
+    Lock *l = memory_new(1, sizeof *l);
+    if (l) lock_begin(l);
+    return l;
+}
+
+Lock *library_lock(Lock *l)
+{
+    if (l->process != getpid()) lock_begin(l);
+    pthread_mutex_lock(&l->mutex);
+    return l;
+}
+
+void library_unlock(Lock **l)
+{
+    pthread_mutex_unlock(&(*l)->mutex);
+}
+
 /* Makes *out empty. */
 static int begin(TrotterSystem **out)
 {
     library_parallel();
     *out = memory_new(1, sizeof **out);
-    return *out ? 0 : ERR_MEMORY;
+    if (*out && ((*out)->lock = library_lock_new())) return 0;
+    memory_free(*out);
+    *out = NULL;
+    return ERR_MEMORY;
 }
 
 /* Returns `code`; after an error *out is NULL. */
@@ -146,6 +179,7 @@ void trotter_system_free(TrotterSystem *s)
     if (!s) return;
     system_free(s->system);
     network_free(&s->network);
+    memory_free(s->lock);
     memory_free(s);
 }
 
@@ -180,6 +214,7 @@ int trotter_measure(const TrotterScheme *s, const TrotterSystem *on, double t_en
     GIVEN(out);
     *out = (TrotterOrder){.slope = NAN, .low = NAN, .high = NAN, .constant = NAN};
     GIVEN(s, on);
+    LOCKED(on);
     if (halvings < 4 || halvings > 30)
         return error_set(ERR_MISUSE, "%d halvings: expected 4 to 30", halvings);
     TRY(theory_search(s->frozen, CONVERGENCE_TREES, &theory));

@@ -15,8 +15,11 @@
  *
  * Functions that can fail return TROTTER_DONE or a code; trotter_error() then has words, for this thread. Results in
  * `out` are empty after a failure. A NULL pointer where none is allowed is TROTTER_MISUSE; questions that have no code
- * answer 0 or NULL. Each handle is freed by the _free of its type, which takes NULL, and is for one thread at a time.
- * Threads may call any of them at once, signal handlers none. A process should not exit while a thread is in one, for
+ * answer 0 or NULL. Each handle is freed by the _free of its type, which takes NULL, when no thread uses it any more.
+ * Threads may call any of them at once, also with one handle: a model, a system, computes for one thread at a time, and the
+ * others wait; the words of an error are each thread's own. Signal handlers may call none. Where other programs want the
+ * processors, OpenMP's waiting threads take time from those that work: GNU's spin for 5 ms, unless OMP_WAIT_POLICY=passive
+ * or GOMP_SPINCOUNT=1000 is in the environment before the program starts (the Python module sees to it). A process should not exit while a thread is in one, for
  * OpenBLAS frees its memory then. A child of fork() computes with one OpenMP thread. A handler of GSL's errors that the
  * program has set hears its own calls alone. Sizes and arrays are trusted: n tells what is there.
  * Where a function says so, the caller frees memory with trotter_free. Names and shapes of a release stay in later ones

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -106,6 +107,14 @@ static void show_work(int so_far)
     fflush(stderr);
 }
 
+/* Returns the seconds between two lines; where stderr is no terminal, TROTTER_PROGRESS=0 in the environment lets none be
+ * written: what is told then does not depend on how long the work takes. */
+static double pause_between(double on_terminal)
+{
+    const char *wanted = getenv("TROTTER_PROGRESS");
+    return terminal ? on_terminal : wanted && strcmp(wanted, "0") == 0 ? INFINITY : 10;
+}
+
 /* Receives the ticks of long loops. Loops with short turns look at the clock only at some turns, ever fewer. */
 static void on_tick(void)
 {
@@ -116,7 +125,7 @@ static void on_tick(void)
     work.look = now - work.looked > slow ? 1 : work.look < TURNS ? 2 * work.look : TURNS;
     work.looked = now;
     work.turns = 0;
-    if (now - last < (terminal ? 1.0 : 10.0)) return;
+    if (now - last < pause_between(1)) return;
     show_work(1);
 }
 
@@ -125,7 +134,7 @@ int progress_due(void)
     double now = clock_now();
     terminal = isatty(STDERR_FILENO);
     if (last < 0 && !terminal) last = now; /* a log has no line for what is done at once */
-    return last < 0 || now - last >= (terminal ? 0.2 : 10.0);
+    return last < 0 || now - last >= pause_between(0.2);
 }
 
 /* Writes words, which may have names of files and other texts of others in them. */

@@ -1,6 +1,7 @@
 /* progress.h: words on stderr while a command works.
  *
- * On a terminal one line is written again and again, cut to its width; in a log file there is a line now and then.
+ * On a terminal one line is written again and again, cut to its width; in a log file there is a line now and then, and none with
+ * TROTTER_PROGRESS=0 in the environment.
  */
 #ifndef TROTTER_PROGRESS_H
 #define TROTTER_PROGRESS_H

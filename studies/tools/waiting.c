@@ -94,25 +94,37 @@ int waiting_is_short(void)
 
 /* ---- the watch -------------------------------------------------------------------------------------- */
 
+static long lost(void)
+{
+    struct rusage now;
+    getrusage(RUSAGE_SELF, &now);
+    return now.ru_nivcsw;
+}
+
+long (*waiting_lost)(void) = lost;
+
+int waiting_look(WaitingLooks *l, int busy, int there)
+{
+    if (!l->enough) l->enough = CALM_LOOKS;
+    if (busy && !there && l->enough < CALM_MOST) l->enough *= l->calm < 2 * l->enough ? 2 : 1;
+    if (!busy && l->calm > CALM_MOST) l->enough = CALM_LOOKS;
+    l->calm = busy ? 0 : l->calm + 1;
+    return there ? l->calm != l->enough : busy;
+}
+
 static int team, processors;
 
 static void *watch(void *arg)
 {
     const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
-    int calm = 0, enough = CALM_LOOKS;
+    WaitingLooks looks = {0};
     (void)arg;
-    struct rusage now;
-    getrusage(RUSAGE_SELF, &now);
-    for (long before;;) {
-        before = now.ru_nivcsw;
+    for (long now = waiting_lost(), before;;) {
+        before = now;
         nanosleep(&pause, NULL);
-        getrusage(RUSAGE_SELF, &now);
-        int busy = now.ru_nivcsw > before + team, there = waiting_is_short();
-        if (busy && !there && enough < CALM_MOST) enough *= calm < 2 * enough ? 2 : 1;
-        if (!busy && calm > CALM_MOST) enough = CALM_LOOKS;
-        calm = busy ? 0 : calm + 1;
-        if (busy && !there) waiting_ballast(1, team, processors);
-        if (there && calm == enough) waiting_ballast(0, team, processors);
+        now = waiting_lost();
+        int there = waiting_is_short(), wanted = waiting_look(&looks, now > before + team, there);
+        if (wanted != there) waiting_ballast(wanted, team, processors);
     }
     return NULL;
 }

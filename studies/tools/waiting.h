@@ -20,4 +20,18 @@ void waiting_ballast(int there, int team, int processors);
 /* Returns 1 while there is ballast. */
 int waiting_is_short(void);
 
+/* ---- parts of the watch, for tests ------------------------------------------------------------------- */
+
+/* Returns how often the threads of this process have lost their processor so far. */
+extern long (*waiting_lost)(void);
+
+/* The looks of a watch so far; it begins with zeros. calm: looks in a row without a team that is held up; enough: so many
+ * end the ballast. */
+typedef struct {
+    int calm, enough;
+} WaitingLooks;
+
+/* Takes a look: is a team held up (busy), is there ballast? Returns 1 where there is to be ballast. */
+int waiting_look(WaitingLooks *l, int busy, int there);
+
 #endif

@@ -477,6 +477,154 @@ TEST(packed_transfers)
     }
 }
 
+/* What is larger than the buffer, or no multiple of four bytes, goes between pieces that wait, and overwrites none. */
+TEST(large_pieces_among_packed_ones)
+{
+    if (devices == 0) skip();
+    enum { SMALL = 4000, LARGE = 6 << 20, ODD = 1001 };
+    static const size_t bytes[] = {SMALL, LARGE, SMALL, ODD, SMALL, LARGE + 1, SMALL};
+    SCOPED(memory_drop)
+    unsigned char *x = memory_new(LARGE + SMALL, 1), *y = memory_new(LARGE + 1, 1);
+    assert_true(x && y);
+    for (size_t k = 0; k < LARGE + SMALL; k++) x[k] = (unsigned char)(k * 7 + k / 251);
+    for (size_t i = 0; i < devices; i++) {
+        const Backend *b = device[i];
+        void *d[sizeof bytes / sizeof *bytes];
+        if (!b->pack) continue;
+        for (size_t k = 0; k < sizeof bytes / sizeof *bytes; k++) d[k] = b->alloc(bytes[k] / 4 + 1);
+        b->pack(1);
+        for (size_t k = 0; k < sizeof bytes / sizeof *bytes; k++) b->send(d[k], x + k, bytes[k]);
+        b->pack(0);
+        for (size_t k = 0; k < sizeof bytes / sizeof *bytes; k++) {
+            b->receive(y, d[k], bytes[k]);
+            if (memcmp(y, x + k, bytes[k]) != 0) fail_msg("%s: piece %zu is another", b->name, k);
+            b->release(d[k]);
+        }
+        assert_int_equal(b->wait(), 0);
+    }
+}
+
+/* ---- shapes that tiny models do not have ------------------------------------------------------------- */
+
+/* Heads that tensor cores have kernels for, of a multiple of 16 up to 128, and others; words no multiple of 8, or one. */
+static const struct {
+    size_t D, H, kv, vocab;
+    int positions, act;
+} wide_shapes[] = {
+    {32, 2, 0, 11, POSITIONS_SINUSOID, ACT_GELU},  {32, 2, 1, 11, POSITIONS_ROTARY, ACT_SWIGLU},
+    {64, 2, 0, 16, POSITIONS_LEARNED, ACT_RELU},   {96, 2, 0, 13, POSITIONS_ROTARY, ACT_RELU},
+    {128, 2, 1, 11, POSITIONS_ROTARY, ACT_SWIGLU}, {128, 1, 0, 24, POSITIONS_SINUSOID, ACT_GELU},
+    {224, 2, 0, 11, POSITIONS_SINUSOID, ACT_GELU}, {40, 2, 0, 11, POSITIONS_SINUSOID, ACT_GELU},
+    {32, 2, 0, 11, POSITIONS_RELATIVE, ACT_GELU},
+};
+enum { WIDE_SHAPES = sizeof wide_shapes / sizeof *wide_shapes };
+
+static Model *wide_model(const Backend *b, size_t k, size_t tokens)
+{
+    ModelConfig c = tiny_config();
+    Model *m;
+    c.width = wide_shapes[k].D, c.heads = wide_shapes[k].H, c.kv_heads = wide_shapes[k].kv;
+    c.vocab = wide_shapes[k].vocab, c.positions = wide_shapes[k].positions;
+    c.act = wide_shapes[k].act;
+    c.max_tokens = tokens;
+    if (!(c.positions & POSITIONS_RELATIVE)) c.clip = 0;
+    if (model_new(&c, tiny_residual(), b, 1, &m) != 0) fail_msg("%zu: %s", k, error_text());
+    return m;
+}
+
+/* Returns the relative distance of two models' gradients; those of their losses is in *loss. */
+static double gradients_apart(Model *m, Model *r, const Batch *batch, uint64_t step, double *loss)
+{
+    double mean[2];
+    assert_int_equal(model_gradient(m, batch, step, &mean[0]), 0);
+    assert_int_equal(model_gradient(r, batch, 4, &mean[1]), 0);
+    OWN_REALS *x = tiny_get(m, model_grad(m), 0, model_size(m));
+    OWN_REALS *y = tiny_get(r, model_grad(r), 0, model_size(r));
+    *loss = fabs(mean[0] / mean[1] - 1);
+    return norm_distance(x, y, model_size(m));
+}
+
+/* Some ten products stand in a row, each off by eps of what it adds up; of f32, sums in another order. */
+static double some_products(const Backend *b)
+{
+    return fmax(10 * b->eps, 1e-5);
+}
+
+TEST(wide_heads_agree_with_the_processor)
+{
+    if (devices == 0) skip();
+    Batch batch = tiny_batch();
+    for (size_t k = 0; k < WIDE_SHAPES; k++) {
+        OWN_MODEL *r = wide_model(cpu, k, TINY_ROWS);
+        double weight[2][TINY_HEADS * 25], loss;
+        const size_t most = wide_shapes[k].H * 25;
+        assert_int_equal(model_attention(r, 5, batch.input, weight[1]), 0);
+        for (size_t i = 0; i < devices; i++) {
+            OWN_MODEL *m = wide_model(device[i], k, TINY_ROWS);
+            double tol = some_products(device[i]), g = gradients_apart(m, r, &batch, 4, &loss);
+            if (!(g <= tol && loss <= tol))
+                fail_msg("%s, shape %zu: gradients differ by %g, losses by %g", device[i]->name, k,
+                         g, loss);
+            assert_true(gradients_apart(m, r, &batch, 5, &loss) >
+                        2 * tol); /* other masks: a control */
+            assert_int_equal(model_attention(m, 5, batch.input, weight[0]), 0);
+            if (!(norm_distance(weight[0], weight[1], most) <= tol))
+                fail_msg("%s, shape %zu: attention differs", device[i]->name, k);
+        }
+    }
+}
+
+/* Trains with the second branch and without. */
+TEST(a_second_branch_changes_no_bit)
+{
+    if (devices == 0) skip();
+    for (size_t i = 0; i < devices; i++) {
+        Backend one = *device[i];
+        one.aside = NULL, one.meet = NULL;
+        for (size_t k = 0; k < WIDE_SHAPES; k += WIDE_SHAPES - 1) {
+            OWN_MODEL *m = wide_model(device[i], k, TINY_ROWS), *r = wide_model(&one, k, TINY_ROWS);
+            double x[STEPS] = {0}, y[STEPS] = {0};
+            train(m, "aaaa", 1, NULL, x);
+            train(r, "aaaa", 1, NULL, y);
+            assert_memory_equal(x, y, sizeof x);
+            assert_true(tiny_same(m, model_data(m), r, model_data(r)));
+        }
+    }
+}
+
+/* More rows than 2^15, in short sequences. */
+TEST(many_rows_agree_with_the_processor)
+{
+    if (devices == 0) skip();
+    enum { ROWS = (1 << 15) + 13 };
+    SCOPED(memory_drop) int32_t *token = memory_new(3 * ROWS, sizeof *token);
+    SCOPED(memory_drop) size_t *start = memory_new(ROWS / 7 + 2, sizeof *start);
+    assert_true(token && start);
+    Batch batch = {.N = ROWS,
+                   .longest = 7,
+                   .input = token,
+                   .target = token + ROWS,
+                   .position = token + 2 * ROWS,
+                   .start = start};
+    for (size_t i = 0; i < ROWS; i++) {
+        if (i % 7 == 0) start[batch.S++] = i;
+        token[i] = (int32_t)(i * 7919 % 1021 % 11);
+        token[2 * ROWS + i] = (int32_t)(i % 7);
+    }
+    for (size_t i = 0; i < ROWS; i++) token[ROWS + i] = token[(i + 1) % ROWS];
+    start[batch.S] = ROWS;
+    OWN_MODEL *r = wide_model(cpu, 0, ROWS);
+    for (size_t i = 0; i < devices; i++) {
+        double loss;
+        if (i > 0 && !device[i]->factors)
+            continue; /* it differs from the first in its products alone */
+        OWN_MODEL *m = wide_model(device[i], 0, ROWS);
+        double tol = some_products(device[i]), g = gradients_apart(m, r, &batch, 4, &loss);
+        if (!(g <= tol && loss <= tol))
+            fail_msg("%s: gradients differ by %g, losses by %g", device[i]->name, g, loss);
+    }
+}
+
 TEST(nothing_leaks)
 {
     size_t before = memory_live();

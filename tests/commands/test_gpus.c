@@ -153,7 +153,7 @@ TEST(a_rank_alone_sums_to_itself)
         r.sum(&r, y, 1);
         assert_int_equal(r.bytes, (size_t)turn * N * sizeof(float));
     }
-    assert_true(r.seconds > 0 && r.seconds < 100);
+    assert_true(r.seconds > 0);
     assert_int_equal(b->wait(), 0);
     r.close(&r);
     b->release(d);

@@ -207,20 +207,16 @@ static int is_alive(const char *pid)
 TEST_DRAWN(test_stopped)
 {
     char pid[32] = "";
-    file_text("gnuplot", "#!/bin/sh\necho $$ >>../drawer\nexec sleep 60\n");
+    file_text("gnuplot", "#!/bin/sh\necho $$ >>../drawer\nexec sleep 600\n");
     shell_ok("chmod 755 gnuplot");
     pid_t child =
         shell_start("stopped", "env PATH=.:..:$PATH %s plot good.csv --out drawn", program);
-    for (int n = 0; n < 1000 && !strchr(pid, '\n'); n++) { /* the file is there before its text */
-        pause_ms(10);
-        if (file_exists("drawer")) file_read("drawer", pid, sizeof pid);
-    }
-    for (int n = 0; n < 500 && !is_alive(pid); n++) pause_ms(10);
-    assert_true(is_alive(pid));
+    await_lines("drawer", 1);
+    file_read("drawer", pid, sizeof pid);
+    AWAIT(is_alive(pid));
     test_signal(child, SIGTERM);
     shell_finish(child);
-    for (int n = 0; n < 500 && is_alive(pid); n++) pause_ms(10);
-    assert_false(is_alive(pid));
+    AWAIT(!is_alive(pid));
 }
 
 /* Titles show the part of a path that tells files apart, and no folder above it. */

@@ -5,10 +5,10 @@
 
 /* ---- paper ------------------------------------------------------------------------------------------ */
 
-/* Runs a browser with these arguments, for at most two minutes. The arguments may continue as a shell command. */
+/* Runs a browser with these arguments, for at most five minutes. The arguments may continue as a shell command. */
 static void browse(const char *arguments)
 {
-    int status = shell("HOME=$PWD timeout 120 chromium --headless --no-sandbox --disable-gpu "
+    int status = shell("HOME=$PWD timeout 300 chromium --headless --no-sandbox --disable-gpu "
                        "--no-first-run --disable-background-networking --disable-component-update "
                        "--disable-sync --disable-dev-shm-usage --user-data-dir=$PWD/browser %s",
                        arguments);

@@ -203,7 +203,7 @@ TEST(test_progress)
     static const char *const words[] = {"order of rk4 on pendulum (1 of 1): reference solution, ",
                                         "order of rk4 on pendulum (1 of 1): steps, "};
     for (int i = 0; i < 2; i++)
-        if (!terminal_shows(study, words[i], 60)) fail_msg("no '%s' in %s", words[i], shown);
+        if (!terminal_shows(study, words[i])) fail_msg("no '%s' in %s", words[i], shown);
 }
 
 TEST_MAIN(program_open, program_close)

@@ -195,7 +195,7 @@ TEST(test_time_left)
     static const char words[] = "sentence 1 of 1, layer 0, ab5, about ";
     if (!terminal_shows("truncation --text text.txt --model kinks --scheme ab5 --field split "
                         "--sentences 1 --tokens 8 --tolerance 1e-13",
-                        words, 100))
+                        words))
         fail_msg("no '%s' in %s", words, shown);
 }
 

@@ -13,6 +13,7 @@
 
 struct CublasHost {
     cudaStream_t stream;
+    cublasMath_t math;
 };
 
 typedef struct {
@@ -25,6 +26,7 @@ typedef struct {
     cublasOperation_t transa, transb;
     int m, n, k;
     int truncate; /* factors to tf32 */
+    int split;    /* its parts along k, of which there are two, may be added in C's type */
     float alpha, beta;
     Matrix a, b, c;
     int epilogue;
@@ -57,6 +59,13 @@ cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream)
 {
     if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
     handle->stream = stream;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
+{
+    if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+    handle->math = mode;
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -221,6 +230,17 @@ static int beside_inside(const Product *p)
            (!p->aux.p || inside(&p->aux));
 }
 
+/* C = alpha op(A) op(B) + beta C, of the `count` places along k from `from` on. */
+static void multiply(const Product *p, int from, int count, float beta, const float *A,
+                     const float *B, float *C)
+{
+    int na = p->transa == CUBLAS_OP_N, nb = p->transb == CUBLAS_OP_N;
+    A += (size_t)from * (size_t)(na ? p->a.ld : 1);
+    B += (size_t)from * (size_t)(nb ? 1 : p->b.ld);
+    cblas_sgemm(CblasColMajor, na ? CblasNoTrans : CblasTrans, nb ? CblasNoTrans : CblasTrans, p->m,
+                p->n, count, p->alpha, A, p->a.ld, B, p->b.ld, beta, C, p->c.ld);
+}
+
 static cudaError_t run_product(const void *data)
 {
     const Product *p = data;
@@ -237,9 +257,11 @@ static cudaError_t run_product(const void *data)
     for (int i = 0; i < 3; i++) heap_open(all[i]->p);
     const float *A = widen(&p->a, p->truncate, &a), *B = widen(&p->b, p->truncate, &b);
     if (p->c.type == CUDA_R_16BF) C = (float *)(uintptr_t)widen(&p->c, 0, &c);
-    cblas_sgemm(CblasColMajor, p->transa == CUBLAS_OP_N ? CblasNoTrans : CblasTrans,
-                p->transb == CUBLAS_OP_N ? CblasNoTrans : CblasTrans, p->m, p->n, p->k, p->alpha, A,
-                p->a.ld, B, p->b.ld, p->beta, C, p->c.ld);
+    multiply(p, 0, p->split ? p->k / 2 : p->k, p->beta, A, B, C);
+    if (p->split) {
+        for (size_t i = 0; i < extent(&p->c); i++) C[i] = cuda_host_f32(cuda_host_bf16(C[i]));
+        multiply(p, p->k / 2, p->k - p->k / 2, 1, A, B, C);
+    }
     if (p->epilogue) run_epilogue(p, B, C);
     if (c) narrow(&p->c, c);
     free(a);
@@ -288,6 +310,8 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa,
                  .n = n,
                  .k = k,
                  .truncate = compute == CUBLAS_COMPUTE_32F_FAST_TF32 && Atype == CUDA_R_32F,
+                 .split = Ctype == CUDA_R_16BF && handle &&
+                          !(handle->math & CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION),
                  .alpha = *(const float *)alpha,
                  .beta = *(const float *)beta,
                  .a = {A, Atype, na ? m : k, na ? k : m, lda},
@@ -367,7 +391,8 @@ cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t x)
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *x)
 {
     *x = host_new(sizeof **x);
-    **x = (struct CublasLtWish){0, 256}; /* the library's default */
+    **x =
+        (struct CublasLtWish){0, 256, CUBLASLT_REDUCTION_SCHEME_MASK}; /* the library's defaults */
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -378,7 +403,8 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t x
     int room = what == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES;
     if (bytes != (room ? sizeof x->workspace : sizeof x->aligned))
         return CUBLAS_STATUS_INVALID_VALUE;
-    memcpy(room ? (void *)&x->workspace : (void *)&x->aligned, value, bytes);
+    int sums = what == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK;
+    memcpy(room ? (void *)&x->workspace : (void *)(sums ? &x->sums : &x->aligned), value, bytes);
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -432,6 +458,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
         return CUBLAS_STATUS_NOT_SUPPORTED;
     *found = (cublasLtMatmulHeuristicResult_t){.workspaceSize = LT_WORKSPACE};
     found->algo = lt_shape(x, a, b, d, wish->aligned);
+    found->algo.data[8] |= (uint64_t)wish->sums << 48;
     *count = 1;
     return CUBLAS_STATUS_SUCCESS;
 }
@@ -445,8 +472,11 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t x, c
 {
     uint32_t aligned = (uint32_t)algo->data[7];
     cublasLtMatmulAlgo_t shape = lt_shape(x, a, b, d, aligned);
+    uint64_t sums = algo->data[8] >> 48;
+    shape.data[8] |= sums << 48;
     size_t low = (size_t)A | (size_t)B | (size_t)D;
     if (!handle) return CUBLAS_STATUS_NOT_INITIALIZED;
+    if (cuda_host.refuse_lt) return CUBLAS_STATUS_NOT_SUPPORTED;
     if (memcmp(&shape, algo, sizeof shape) != 0 || low % aligned != 0)
         return CUBLAS_STATUS_INVALID_VALUE; /* an algorithm of another shape */
     if (bytes < LT_WORKSPACE || !heap_holds(workspace, bytes) || C != D || c != d)
@@ -459,6 +489,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t x, c
                  .n = (int)d->cols,
                  .k = (int)(x->transb == CUBLAS_OP_N ? b->rows : b->cols),
                  .truncate = x->compute == CUBLAS_COMPUTE_32F_FAST_TF32 && a->type == CUDA_R_32F,
+                 .split =
+                     d->type == CUDA_R_16BF && (sums | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE) !=
+                                                   CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE,
                  .alpha = *(const float *)alpha,
                  .beta = *(const float *)beta,
                  .a = {A, a->type, (int)a->rows, (int)a->cols, (int)a->ld},

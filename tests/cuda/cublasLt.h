@@ -31,7 +31,12 @@ typedef enum {
     CUBLASLT_EPILOGUE_BGRADB = 512
 } cublasLtEpilogue_t;
 typedef enum {
+    CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2,
+    CUBLASLT_REDUCTION_SCHEME_MASK = 7
+} cublasLtReductionScheme_t;
+typedef enum {
     CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1,
+    CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK = 3,
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES = 5,
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES = 6,
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES = 7,
@@ -54,9 +59,10 @@ typedef struct CublasLtLayout {
 typedef struct CublasLtWish {
     uint64_t workspace;
     uint32_t aligned; /* the most that any matrix has */
+    uint32_t sums;    /* how the parts of a product along k may be added */
 } * cublasLtMatmulPreference_t;
 typedef struct {
-    uint64_t data[9]; /* the shape it was found for, and the workspace it needs */
+    uint64_t data[9]; /* the shape it was found for, and what may add parts along k */
 } cublasLtMatmulAlgo_t;
 typedef struct {
     cublasLtMatmulAlgo_t algo;

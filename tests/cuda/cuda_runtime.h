@@ -36,15 +36,25 @@ extern "C" {
     X(cudaErrorInvalidDevice, 101, "invalid device ordinal")                               \
     X(cudaErrorNoKernelImageForDevice, 209, "no kernel image for this device")             \
     X(cudaErrorECCUncorrectable, 214, "uncorrectable ECC error")                           \
+    X(cudaErrorNvlinkUncorrectable, 220, "uncorrectable NVLink error")                     \
+    X(cudaErrorContained, 226, "a contained error")                                        \
     X(cudaErrorUnsupportedPtxVersion, 222, "PTX was compiled with an unsupported toolkit") \
     X(cudaErrorInvalidResourceHandle, 400, "invalid resource handle")                      \
     X(cudaErrorIllegalState, 401, "operation not permitted in the present state")          \
     X(cudaErrorNotReady, 600, "device not ready")                                          \
     X(cudaErrorIllegalAddress, 700, "an illegal memory access was met")                    \
     X(cudaErrorLaunchOutOfResources, 701, "too many resources requested for launch")       \
+    X(cudaErrorLaunchTimeout, 702, "the launch took too long")                             \
+    X(cudaErrorAssert, 710, "an assert in a kernel was triggered")                         \
+    X(cudaErrorHardwareStackError, 714, "hardware stack error")                            \
+    X(cudaErrorIllegalInstruction, 715, "an illegal instruction was met")                  \
     X(cudaErrorMisalignedAddress, 716, "misaligned address")                               \
+    X(cudaErrorInvalidAddressSpace, 717, "operation on another address space")             \
+    X(cudaErrorInvalidPc, 718, "invalid program counter")                                  \
     X(cudaErrorLaunchFailure, 719, "unspecified launch failure")                           \
+    X(cudaErrorTensorMemoryLeak, 721, "tensor memory is not freed")                        \
     X(cudaErrorNotSupported, 801, "operation not supported")                               \
+    X(cudaErrorMpsClientTerminated, 810, "the MPS server ended this client")               \
     X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted while capturing")   \
     X(cudaErrorStreamCaptureInvalidated, 901, "capture failed by an earlier error")        \
     X(cudaErrorStreamCaptureUnmatched, 903, "capture was not begun in this stream")        \

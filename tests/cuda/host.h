@@ -47,6 +47,8 @@ typedef struct {
     cudaError_t fail_launch; /* every launch does: an unsupported architecture */
     int fail_blas; /* every product of cuBLAS, and its start, returns this cublasStatus_t */
     int fail_lt;   /* 1: cuBLASLt has no kernel for any shape */
+    int refuse_lt; /* 1: cuBLASLt refuses the kernels that it has named */
+    int begins;    /* the device that a thread has which has chosen none */
 } CudaHost;
 extern CudaHost cuda_host;
 

@@ -137,10 +137,19 @@ static int is_device(int device)
     return device >= 0 && device < cuda_host.devices;
 }
 
+static __thread int current = -1; /* the device that this thread has chosen */
+
+int host_device(void)
+{
+    return current < 0 ? cuda_host.begins : current;
+}
+
 cudaError_t cudaSetDevice(int device)
 {
     READY();
-    return host_last(is_device(device) ? cudaSuccess : cudaErrorInvalidDevice);
+    if (!is_device(device)) return host_last(cudaErrorInvalidDevice);
+    current = device;
+    return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attr, int device)

@@ -36,6 +36,9 @@ cudaError_t host_ready(void);
 cudaError_t host_fault(cudaError_t code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Returns the device of the calling thread: the one that it chose, or cuda_host.begins. */
+int host_device(void);
+
 /* Allocates or dies: the stand-in's own memory is not under test. */
 void *host_new(size_t bytes);
 

@@ -19,6 +19,7 @@ typedef struct {
 
 struct CudaHostStream {
     int captures, kernel; /* kernel: the last work is one */
+    int device;           /* of the thread that made it: no other takes its work */
     size_t number;        /* from 1, by age */
     Last last;
 };
@@ -175,6 +176,8 @@ static cudaError_t submit(cudaStream_t stream, cudaEvent_t after, cudaError_t (*
     *w = (Work){.run = run, .drop = drop, .data = data, .stream = stream, .after = after};
     if (after) w->ticket = after->asked;
     cudaError_t e = refuse(stream);
+    if (e == cudaSuccess && stream && stream->device != host_device())
+        e = cudaErrorInvalidResourceHandle;
     if (e == cudaSuccess && stream_captures(stream)) {
         capture_add(stream, w);
         return cudaSuccess;
@@ -243,6 +246,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags)
     if (flags > cudaStreamNonBlocking) return host_last(cudaErrorInvalidValue);
     *stream = host_new(sizeof **stream);
     (*stream)->number = ++streams;
+    (*stream)->device = host_device();
     return cudaSuccess;
 }
 

@@ -118,7 +118,7 @@ static inline int command_rows_open(void **state)
         if (shell("cd in && PATH=/nowhere %s %s", program, made[i]) > 1)
             fail_msg("%s: %s", made[i], err);
     int states = 0;
-    Traced t = {.meet = command_rows_cut, .arg = &states, .seconds = 60};
+    Traced t = {.meet = command_rows_cut, .arg = &states, .seconds = AWAIT_SECONDS};
     box_fill();
     if (copies_trace(&t, TINY_TEXT) != COPIES_UNTRACED)
         shell_ok("mv box/o in/half; rm -f in/half/*.tmp-* in/half/*.claim");

@@ -15,7 +15,7 @@ typedef struct {
     TracedFilter calls; /* those that are shown; count 0: it is not traced */
 } Order;
 
-/* How a copy ended: its status, as waitpid gives it; left is 1 where a process that it began goes on a second later. */
+/* How a copy ended: its status, as waitpid gives it; left is 1 where a process that it began goes on a minute later. */
 typedef struct {
     int status, left;
 } Ended;

@@ -127,7 +127,12 @@ static inline uint64_t box_hash(const char *box, const char *in, int *temporary)
 /* ---- copies ---- */
 
 /* UNTRACED: this machine does not let processes be traced, or has other registers than x86-64. */
-enum { COPIES_WORDS = 64, COPIES_ROOM = 2048, COPIES_SECONDS = 30, COPIES_UNTRACED = -2 };
+enum {
+    COPIES_WORDS = 64,
+    COPIES_ROOM = 2048,
+    COPIES_SECONDS = AWAIT_SECONDS,
+    COPIES_UNTRACED = -2
+};
 
 static char copies_library[PATH_MAX]; /* starve.so, beside this program */
 

@@ -156,10 +156,10 @@ static void begin(const Order *o, const char *box)
     if (told >= 0) failing = o->starve;
 }
 
-/* Tells whether processes go on whose parent, a copy, has ended. */
+/* Tells whether processes go on a minute after their parent, a copy, has ended. */
 static int are_left(void)
 {
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 6000; i++) {
         pid_t pid;
         while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {}
         if (pid < 0) return 0;

@@ -52,7 +52,7 @@ static int cut(void *arg, Call *c)
 /* Runs a line in box/ up to its n-th file. Returns its status, -1 where it was stopped there. */
 static int run_to(const char *line, size_t n)
 {
-    Traced t = {.meet = cut, .arg = &n, .seconds = 60};
+    Traced t = {.meet = cut, .arg = &n, .seconds = AWAIT_SECONDS};
     Copies c;
     Order o = {0};
     traced_filter(&o.calls, SYS_rename);

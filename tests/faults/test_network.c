@@ -22,23 +22,38 @@ static int make(const char *name, int flags)
     return open(name, O_RDWR | O_CREAT | flags, 0666);
 }
 
-/* Tells whether another process sees both names, or neither, while `from` is renamed. */
+/* Tells whether another process, which looks from before `from` is renamed until after it, sees both names or neither
+ * meanwhile. */
+static int is_seen_once(int both)
+{
+    int status, begun[2], over[2];
+    char byte;
+    make("from", 0);
+    if (both)
+        syscall(SYS_unlinkat, AT_FDCWD, "to", 0);
+    else
+        make("to", 0);
+    if (pipe(begun) != 0 || pipe(over) != 0) _exit(2);
+    pid_t other = fork();
+    for (int seen = 0; other == 0;) {
+        int here = is_there("to");
+        seen |= both ? here && is_there("from") : !here;
+        if (write(begun[1], "x", 1) != 1 || seen) _exit(seen);
+        if (poll(&(struct pollfd){over[0], POLLIN, 0}, 1, 1) != 0) _exit(0);
+    }
+    if (read(begun[0], &byte, 1) != 1) _exit(2);
+    rename("from", "to");
+    (void)!write(over[1], "x", 1);
+    for (int i = 0; i < 2; i++) close(over[i]), close(begun[i]);
+    return waitpid(other, &status, 0) == other && WIFEXITED(status) && WEXITSTATUS(status);
+}
+
+/* On a busy machine the other one may have no processor in that moment, so several moments are tried. */
 static int is_seen(int both)
 {
-    int status;
-    make("from", 0);
-    make("to", 0);
-    pid_t other = fork();
-    for (int i = 0; other == 0 && i < 2000; i++) {
-        int here = is_there("to");
-        if (i == 0 && both) syscall(SYS_unlinkat, AT_FDCWD, "to", 0), here = 0;
-        if (both ? here && is_there("from") : !here) _exit(1);
-        pause_ms(1);
-    }
-    if (other == 0) _exit(0);
-    pause_ms(20);
-    rename("from", "to");
-    return waitpid(other, &status, 0) == other && WIFEXITED(status) && WEXITSTATUS(status);
+    int seen = 0;
+    for (int i = 0; i < 50 && !seen; i++) seen = is_seen_once(both);
+    return seen;
 }
 
 static int lets_names_be_missing(void)

@@ -39,7 +39,7 @@ static Disk *record(const char *line, int unsynced, int *status)
     strcpy(box, file_path("box"));
     box_fill();
     r.disk = disk_new(box, file_path("in"));
-    Traced t = {.meet = take_note, .arg = &r, .seconds = 60};
+    Traced t = {.meet = take_note, .arg = &r, .seconds = AWAIT_SECONDS};
     *status = copies_trace(&t, line);
     if (*status == COPIES_UNTRACED) skip();
     assert_false(t.late);
@@ -62,7 +62,7 @@ static int is_lost(const CommandRow *row, const Disk *d, int status, const char 
     box_fill();
     disk_write(d);
     int again = row->again && file_exists("box/o/config.ini");
-    int got = shell("cd box && exec timeout 60 env PATH=/nowhere %s %s", program,
+    int got = shell("cd box && exec timeout 300 env PATH=/nowhere %s %s", program,
                     again ? row->again : row->line);
     const char *other = got == status ? command_rows_differ(row) : NULL;
     if (got == status && !other) return 0;

@@ -142,8 +142,8 @@ TEST(bad_programs_are_told)
     for (size_t i = 0; i < sizeof stand_ins / sizeof *stand_ins; i++) {
         const char *script = stand_ins[i].script, *words = stand_ins[i].words;
         char text[512], *const argv[] = {path, NULL};
-        Bounds b = {.whole = crowd(),
-                    .quiet = 0.6 * crowd(),
+        Bounds b = {.whole = 2 * crowd(),
+                    .quiet = 1.2 * crowd(),
                     .endless = stand_ins[i].endless,
                     .csv = stand_ins[i].csv};
         int n = snprintf(text, sizeof text, "#!/bin/sh\n%s\n", script);

@@ -49,9 +49,9 @@ static void run_input(size_t h, const uint8_t *data, size_t size)
     struct timespec a, b;
     assert_non_null(exact);
     memcpy(exact, data, size);
-    clock_gettime(CLOCK_MONOTONIC, &a);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a); /* its own time, whatever else runs */
     assert_int_equal(harness[h].run(exact, size), 0);
-    clock_gettime(CLOCK_MONOTONIC, &b);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
     free(exact);
     if (b.tv_sec - a.tv_sec > SECONDS_MOST) fail_msg("%s: too slow", harness[h].name);
 }

@@ -20,6 +20,7 @@ int program_open_drawn(void **state)
     if (!realpath(name ? name : beside, program)) return -1;
     /* oneDNN compiles its code when a training starts; that of a simple processor takes less time than the training */
     setenv("DNNL_MAX_CPU_ISA", "SSE41", 1);
+    setenv("TROTTER_PROGRESS", "0", 1); /* a line of progress would come on a busy machine alone */
     return scratch_open(state);
 }
 
@@ -153,14 +154,37 @@ void expect(int status, const char *format, ...)
     if (got != status) fail_msg("trotter %s: status %d, not %d: %s", line, got, status, err);
 }
 
-void await_lines(const char *file, int lines)
+static int has_lines(const char *file, int lines)
 {
     static char text[1 << 16];
-    for (int i = 0; i < 12000; i++, pause_ms(5)) {
-        file_read(file, text, sizeof text);
-        if (file_exists(file) && count_lines(text) >= lines) return;
-    }
-    fail_msg("%s does not come", file);
+    file_read(file, text, sizeof text);
+    return file_exists(file) && count_lines(text) >= lines;
+}
+
+void await_lines(const char *file, int lines)
+{
+    time_t end = 0;
+    while (!has_lines(file, lines))
+        if (!await_look(&end)) fail_msg("%s does not come in %d s", file, AWAIT_SECONDS);
+}
+
+double processor_of(pid_t pid)
+{
+    struct timespec t;
+    clockid_t clock;
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) != 0) return 0;
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int catches(pid_t pid, int number)
+{
+    char text[8192] = "";
+    FILE *f = fopen(formed("/proc/%d/status", (int)pid), "r");
+    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    if (f) fclose(f);
+    text[n] = '\0';
+    const char *mask = strstr(text, "\nSigCgt:");
+    return mask && strtoull(mask + 8, NULL, 16) >> (number - 1) & 1;
 }
 
 int interrupt_at(const char *file, int lines, const char *format, ...)

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "tests/lib/await.h"
 #include "tests/lib/scratch.h"
 
 extern char program[PATH_MAX];
@@ -40,8 +41,13 @@ double shell_number(const char *format, ...) __attribute__((format(printf, 1, 2)
 pid_t shell_start(const char *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int shell_finish(pid_t pid);
 
-/* Waits until a file has so many lines, 0: until it is there; fails the test after a minute. */
+/* Waits until a file has so many lines, 0: until it is there (await.h). */
 void await_lines(const char *file, int lines);
+
+/* Returns the seconds of a processor that a child has had; 0 where there is none. They do not depend on how busy the machine
+ * is. catches tells whether it has a handler for a signal. */
+double processor_of(pid_t pid);
+int catches(pid_t pid, int number);
 
 /* Starts `trotter ARGUMENTS` with the log "child", interrupts it once a file has so many lines, and returns its exit
  * status. It is the nicer of the two processes, so that on a busy machine it does not end before this one looks. */

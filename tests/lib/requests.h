@@ -24,13 +24,13 @@ static inline int request_connect(const Door *d)
     return -1;
 }
 
-/* Reads until the server closes, for at most 30 s. Returns the status; 0: there was no answer. */
+/* Reads until the server closes, for at most AWAIT_SECONDS. Returns the status; 0: there was no answer. */
 static inline int request_hear(int fd, char *answer, size_t room)
 {
     size_t n = 0;
     int status = 0;
     struct pollfd wait = {fd, POLLIN, 0};
-    while (fd >= 0 && n + 1 < room && poll(&wait, 1, 30000) == 1) {
+    while (fd >= 0 && n + 1 < room && poll(&wait, 1, 1000 * AWAIT_SECONDS) == 1) {
         ssize_t got = read(fd, answer + n, room - 1 - n);
         if (got <= 0) break;
         n += (size_t)got;

@@ -11,12 +11,12 @@
 
 static char shown[1 << 16]; /* output of the last program */
 
-/* Waits until `words` stand in `shown`, the terminal closes, or the seconds are over. */
-static inline int terminal_read(int terminal, const char *words, int seconds)
+/* Waits until `words` stand in `shown`, the terminal closes, or AWAIT_SECONDS are over. */
+static inline int terminal_read(int terminal, const char *words)
 {
     size_t n = 0;
     struct pollfd p = {.fd = terminal, .events = POLLIN};
-    time_t end = time(NULL) + seconds;
+    time_t end = time(NULL) + AWAIT_SECONDS;
     shown[0] = '\0';
     while (!strstr(shown, words) && time(NULL) < end && n < sizeof shown - 1) {
         if (poll(&p, 1, 100) <= 0) continue;
@@ -28,9 +28,8 @@ static inline int terminal_read(int terminal, const char *words, int seconds)
     return strstr(shown, words) != NULL;
 }
 
-/* Tells whether `trotter ARGUMENTS` writes the words on a terminal within so many seconds. Then it kills the
- * program. */
-static inline int terminal_shows(const char *arguments, const char *words, int seconds)
+/* Tells whether `trotter ARGUMENTS` writes the words on a terminal. Then it kills the program. */
+static inline int terminal_shows(const char *arguments, const char *words)
 {
     int terminal;
     need_terminal();
@@ -41,7 +40,7 @@ static inline int terminal_shows(const char *arguments, const char *words, int s
               (char *)NULL);
         _exit(127);
     }
-    int seen = terminal_read(terminal, words, seconds);
+    int seen = terminal_read(terminal, words);
     test_signal(child, SIGKILL);
     waitpid(child, NULL, 0);
     close(terminal);
@@ -63,7 +62,7 @@ static inline void terminal_run(size_t columns, void (*call)(void))
         fflush(NULL);
         _exit(0);
     }
-    terminal_read(terminal, "\x04", 60);
+    terminal_read(terminal, "\x04");
     waitpid(child, NULL, 0);
     close(terminal);
     for (const char *c = shown; *c; c++)

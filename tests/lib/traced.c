@@ -154,7 +154,7 @@ static void watch(Traced *t, pid_t first)
         if (pid < 0) continue;
         if (WIFEXITED(status) || WIFSIGNALED(status)) {
             part(&met, pid);
-            if (pid == first) t->status = status, ended = 1, end = now() + 1;
+            if (pid == first) t->status = status, ended = 1, end = now() + TRACE_LEFT;
             continue;
         }
         int event = status >> 16, signal = event ? 0 : WSTOPSIG(status);

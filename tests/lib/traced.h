@@ -29,6 +29,7 @@ enum {
     TRACE_KILL,    /* all processes end here, as at a power cut */
 };
 #define TRACE_HELD 0.3
+#define TRACE_LEFT 60 /* so long may what it started take to end */
 
 typedef struct {
     int (*meet)(void *arg, Call *c);
@@ -37,7 +38,7 @@ typedef struct {
     _Atomic pid_t *tell; /* NULL, or where the number of the first process is written */
     int status;          /* of the first process, as waitpid gives it */
     int late;            /* 1: it did not end in time */
-    int left;            /* processes that went on a second after the first had ended */
+    int left;            /* processes that went on TRACE_LEFT seconds after the first had ended */
 } Traced;
 
 /* The calls at which the kernel stops a process: `only` one, or (0) all that are shown. */

@@ -225,7 +225,7 @@ static int in_child(void)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        alarm(120);
+        alarm(600);
         Round r = round_of_all();
         _exit(!near(&r));
     }

@@ -152,6 +152,177 @@ TEST(factors_have_the_same_bits)
     with.release(spare);
 }
 
+/* ---- memory of another form -------------------------------------------------------------------------- */
+
+enum { FORM_WIDTH = 32, FORM_ROWS = 16, FORM_NUMBERS = FORM_ROWS * 3 * FORM_WIDTH };
+
+/* x: memory that is numbers or factors; y: numbers; f: factors. */
+typedef struct {
+    const Backend *b;
+    void *x, *y, *f;
+    const size_t *start;
+} Form;
+
+static Attention form_heads(const Form *m, const void *q, const void *k, const void *v)
+{
+    return (Attention){.S = 1,
+                       .start = m->start,
+                       .causal = 1,
+                       .longest = FORM_ROWS,
+                       .D = FORM_WIDTH,
+                       .H = 2,
+                       .q = q,
+                       .k = k,
+                       .v = v,
+                       .ldq = 3 * FORM_WIDTH,
+                       .ldk = 3 * FORM_WIDTH};
+}
+
+static void form_attention(const Form *m, const void *q, size_t each, void *out)
+{
+    Attention a = form_heads(m, q, (const char *)q + FORM_WIDTH * each,
+                             (const char *)q + 2 * FORM_WIDTH * each);
+    m->b->attention(&a, out, m->y);
+}
+
+static const Dropout undropped = {0};
+static const NormKind layer_norm = {NORM_LAYER, 1e-5};
+
+/* Calls that take numbers, each with x in the place of one. */
+static void form_norm(const Form *m)
+{
+    m->b->norm(FORM_ROWS, FORM_WIDTH, layer_norm, m->x, m->y, m->y, m->f, m->y);
+}
+static void form_bias(const Form *m)
+{
+    m->b->bias_drop(FORM_ROWS, FORM_WIDTH, m->f, m->x, undropped);
+}
+static void form_lin(const Form *m)
+{
+    m->b->lin(FORM_ROWS, FORM_WIDTH, 1, &(LinTerm){.c = 1, .x = m->x}, m->y);
+}
+static void form_residual(const Form *m)
+{
+    m->b->residual(FORM_ROWS, FORM_WIDTH, m->x, m->y, undropped, 1, 1,
+                   &(LinTerm){.c = 1, .x = m->x}, m->y, layer_norm, NULL, NULL, NULL, NULL);
+}
+static void form_gate(const Form *m)
+{
+    m->b->gate(FORM_ROWS, FORM_WIDTH, 1, (const void *[]){m->x}, m->y, m->y, ACT_TANH, m->y);
+}
+static void form_fill(const Form *m)
+{
+    m->b->fill(m->x, 0, FORM_NUMBERS);
+}
+static void form_put(const Form *m)
+{
+    m->b->put(m->x, (double[]){1, 2}, 2);
+}
+static void form_adam(const Form *m)
+{
+    m->b->adam(8, m->x, m->y, m->y, m->y, .9, .99, 1e-8, 0, 0, m->y);
+}
+static void form_loss(const Form *m)
+{
+    m->b->loss(FORM_ROWS, m->x, m->y);
+}
+static void form_sum(const Form *m)
+{
+    m->b->weigh(FORM_ROWS, FORM_WIDTH, FORM_WIDTH, m->f, m->f, 0, m->x, NULL);
+}
+static void form_mixed_heads(const Form *m)
+{
+    form_attention(m, m->x, m->x == m->f ? 2 : 4, m->y); /* out: numbers */
+}
+
+static const struct {
+    const char *words;
+    void (*call)(const Form *m);
+} forms[] = {{"norm", form_norm},
+             {"bias_drop", form_bias},
+             {"lin", form_lin},
+             {"residual", form_residual},
+             {"gate", form_gate},
+             {"fill", form_fill},
+             {"put", form_put},
+             {"adam", form_adam},
+             {"loss", form_loss},
+             {"weigh", form_sum},
+             {"attention", form_mixed_heads}};
+
+/* A call that takes numbers refuses factors, writes nothing, and says which it is; with numbers it is carried out. */
+TEST(numbers_are_not_factors)
+{
+    Backend b = backend(1);
+    size_t start[] = {0, FORM_ROWS};
+    void *begins = b.alloc(8);
+    Form m = {&b, NULL, b.alloc(FORM_NUMBERS), b.factors(FORM_NUMBERS), begins};
+    OWN_NUMBERS *before = memory_new(2 * FORM_NUMBERS, sizeof *before);
+    b.send(begins, start, sizeof start);
+    for (size_t k = 0; k < sizeof forms / sizeof *forms; k++)
+        for (int factors = 0; factors < 2; factors++) {
+            m.x = factors ? m.f : b.alloc(FORM_NUMBERS);
+            assert_int_equal(b.wait(), 0);
+            b.get(before, m.f, FORM_NUMBERS);
+            forms[k].call(&m);
+            int code = b.wait();
+            if (code != (factors ? ERR_MISUSE : 0) ||
+                (factors &&
+                 (!strstr(error_text(), "was given factors (bf16) where it takes numbers") ||
+                  strncmp(error_text(), forms[k].words, strlen(forms[k].words)) != 0)))
+                fail_msg("%s, %d: %d %s", forms[k].words, factors, code, error_text());
+            b.get(before + FORM_NUMBERS, m.f, FORM_NUMBERS);
+            if (factors)
+                assert_memory_equal(before, before + FORM_NUMBERS, FORM_NUMBERS * sizeof *before);
+            else
+                b.release(m.x);
+        }
+    b.release(m.y), b.release(m.f), b.release(begins);
+}
+
+/* Columns that are stepped to over elements of another size leave their row. */
+TEST(columns_of_heads_stay_in_their_row)
+{
+    Backend b = backend(1);
+    size_t start[] = {0, FORM_ROWS};
+    void *begins = b.alloc(8);
+    Form m = {&b, NULL, b.alloc(FORM_NUMBERS), b.factors(4 * FORM_NUMBERS), begins};
+    void *out = b.factors(FORM_NUMBERS);
+    b.send(begins, start, sizeof start);
+    form_attention(&m, m.f, b.factor_size, out);
+    assert_int_equal(b.wait(), 0);
+    form_attention(&m, m.f, b.size, out);
+    assert_int_equal(b.wait(), ERR_SYSTEM);
+    assert_non_null(strstr(error_text(), "attention"));
+    b.release(m.y), b.release(m.f), b.release(out), b.release(begins);
+}
+
+/* However a product is split along k, its parts are added in f32, also where the result is a factor: 1 + 2^-9 is 1 in bf16, so
+ * that 2^-9 would be lost. */
+TEST(parts_of_products_are_added_in_f32)
+{
+    enum { ROWS = 16, DEEP = 64 };
+    Backend b = backend(1);
+    double x[ROWS * DEEP] = {0}, one[ROWS * DEEP], y[ROWS * ROWS];
+    for (int i = 0; i < ROWS * DEEP; i++) one[i] = 1;
+    for (int i = 0; i < ROWS; i++)
+        x[i * DEEP] = 1, x[i * DEEP + 1] = 0x1p-9, x[i * DEEP + DEEP / 2] = -1;
+    void *A = b.alloc(ROWS * DEEP), *W = b.alloc(ROWS * DEEP), *bias = b.alloc(ROWS);
+    void *twin = b.factors(ROWS), *C = b.factors(ROWS * ROWS);
+    b.put(A, x, ROWS * DEEP), b.put(W, one, ROWS * DEEP);
+    assert_int_equal(b.weights(bias, ROWS, twin), 0);
+    for (int linear = 0; linear < 2; linear++) {
+        if (linear)
+            b.linear(ROWS, ROWS, DEEP, A, W, bias, C);
+        else
+            b.gemm(0, 1, ROWS, ROWS, DEEP, 1, A, DEEP, W, DEEP, 0, C, ROWS);
+        b.get(y, C, ROWS * ROWS);
+        assert_int_equal(b.wait(), 0);
+        for (int i = 0; i < ROWS * ROWS; i++) assert_true(y[i] == 0x1p-9);
+    }
+    b.release(A), b.release(W), b.release(bias), b.release(twin), b.release(C);
+}
+
 /* ---- products that do more ------------------------------------------------------------------------- */
 
 enum { FED_ROWS = 20, FED_WIDTH = 16, FED_RESULTS = 6 };

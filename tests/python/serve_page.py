@@ -58,7 +58,7 @@ class Browser:
         r = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         return r["result"].get("value")
 
-    def wait(self, expression, words, seconds=30):
+    def wait(self, expression, words, seconds=300):
         end = time.time() + seconds
         while not self.value(expression):
             if time.time() > end:

@@ -11,12 +11,6 @@ from contextlib import contextmanager
 from ctypes import POINTER, addressof, c_char_p, c_double, c_int, c_int32, c_size_t, c_uint64, c_void_p
 from math import prod
 
-try:
-    import numpy as np
-except ImportError:
-    np = None
-
-
 class Error(Exception):
     """What the library refused or could not do, in its words; .code is that of trotter.h."""
 
@@ -110,26 +104,67 @@ def find() -> str:
                       "TROTTER_LIBRARY may name it")
 
 
+# The least and the largest value of C's whole numbers: ctypes lets others wrap.
+_bounds = {t: (-(1 << 8 * ctypes.sizeof(t) - 1), (1 << 8 * ctypes.sizeof(t) - 1) - 1) for t in (c_int, c_int32)}
+_bounds.update({t: (0, (1 << 8 * ctypes.sizeof(t)) - 1) for t in (c_size_t, c_uint64)})
+
+
+def fitting(n, type_of, what) -> int:
+    """A whole number that the C type holds."""
+    n, (least, most) = operator.index(n), _bounds[type_of]
+    if not least <= n <= most:
+        raise ValueError("%s: %d is not between %d and %d" % (what, n, least, most))
+    return n
+
+
+@contextmanager
+def _short_waits():
+    """Libraries that are loaded meanwhile let OpenMP's waiting threads look 1,000 times before they sleep, some 20 us: GNU's own
+    300,000 take the processors from threads that work, where other programs want them. What the user has said holds."""
+    name = "GOMP_SPINCOUNT"
+    said = name in os.environ or "OMP_WAIT_POLICY" in os.environ
+    if not said:
+        os.environ[name] = "1000"
+    try:
+        yield
+    finally:
+        if not said:
+            del os.environ[name]
+
+
 class _Library:
     """The functions of trotter.h, without their trotter_; those that give a code raise Error."""
 
     def __init__(self, path):
-        dll = ctypes.CDLL(path)
+        with _short_waits():
+            dll = ctypes.CDLL(path)
         for name, result, arguments in _calls:
             call = getattr(dll, "trotter_" + name)
             call.argtypes = arguments
             call.restype = c_int if result is None else None if result == "void" else result
-            setattr(self, name, self._checked(call) if result is None else call)
+            setattr(self, name, self._checked(name, call, result is None))
 
-    def _checked(self, call):
+    def _checked(self, name, call, codes):
+        whole = [(i, t) for i, t in enumerate(call.argtypes) if t in _bounds]
+
         def checked(*arguments):
+            for i, t in whole:
+                fitting(arguments[i], t, name)
             code = call(*arguments)
+            if not codes:
+                return code
             if code != 0:
                 raise Error(code, self.error().decode(errors="replace"))  # long words are cut
         return checked
 
 
 c = _Library(find())
+
+try:  # behind the library: NumPy may bring GNU's OpenMP, which reads the environment once
+    import numpy as np
+except ImportError:
+    np = None
+
 version = c.version().decode()
 
 
@@ -248,7 +283,10 @@ def callback(f, shape, name, failed):
             return 1
         try:
             y, dy = (numbers.from_address(a) for a in (y_at, dy_at))
-            value, got = doubles(f(t, shaped(y, shape).copy() if np else shaped(y, shape)))
+            given = f(t, shaped(y, shape).copy() if np else shaped(y, shape))
+            if given is None:
+                raise TypeError("%s(t, y) gives None: it lacks a return" % name)
+            value, got = doubles(given)
             if got != shape and not (prod(shape) == 1 and len(value) == 1):
                 raise ValueError("%s(t, y) gives shape %s where y has shape %s" % (name, got, shape))
             ctypes.memmove(dy, value, ctypes.sizeof(numbers))

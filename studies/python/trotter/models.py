@@ -1,20 +1,19 @@
 """Trained models, and metrics."""
 
-from ctypes import POINTER, byref, c_char_p, c_double, c_int32, c_size_t, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int32, c_size_t, c_void_p
+from operator import index
 
-from .library import Handle, c, doubles, np, shaped, table, text_bytes, whole
+from .library import Handle, c, doubles, fitting, np, shaped, table, text_bytes, whole
 from .numerics import SchemeLike, as_scheme
 
 
 def _ids(ids):
     """Tokens (n) as C has them."""
     try:
-        ids = [float(i) for i in ids]
-        if any(i != int(i) for i in ids):
-            raise ValueError
-    except (TypeError, ValueError):
+        ids = [index(i) for i in ids]
+    except TypeError:
         raise TypeError("expected a list of tokens, whole numbers") from None
-    return (c_int32 * len(ids))(*map(int, ids))
+    return (c_int32 * len(ids))(*(fitting(i, c_int32, "token %d" % k) for k, i in enumerate(ids)))
 
 
 class Model(Handle):
@@ -51,7 +50,7 @@ class Model(Handle):
         """A table of fields h, error, relative: the error of a step of h = 1, 1/2, ... in one layer on these tokens
         against its exact flow, RMS, and that over the flow's displacement. scheme None: the model's own."""
         s = None if scheme is None else as_scheme(scheme)
-        ids, rows = _ids(ids), whole(halvings, "halvings") + 1
+        ids, rows = _ids(ids), whole(fitting(halvings, c_int, "halvings"), "halvings") + 1
         error, relative = (c_double * rows)(), (c_double * rows)()
         c.model_truncation(self._at, s._at if s else None, whole(layer, "a layer of"), ids, len(ids), halvings, error, relative)
         steps = [0.5 ** i for i in range(rows)]

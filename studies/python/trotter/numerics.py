@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from ctypes import byref, c_double, c_void_p
 from fractions import Fraction
 from math import ceil, inf, log, nan, prod, sqrt
+from threading import RLock
 from typing import Callable, NamedTuple, Union
 
 from .library import (Error, Field, Handle, LinePoint, _Condition, _Order, _Run, _Term, _Theory, c, callback, doubles, interrupts, np,
@@ -252,7 +253,7 @@ class System(Handle):
                  G: Callable = None, initial=None, t_end: float = None):
         if callable(system):
             system, F = None, system
-        self._at, self._failed, self.own = c_void_p(), [], system is None
+        self._at, self._failed, self.own, self._lock = c_void_p(), [], system is None, RLock()
         if self.own:
             if not (callable(F) or callable(G)) or initial is None:
                 raise TypeError("a System needs a name, a text, or functions F or G and an initial state")
@@ -274,15 +275,16 @@ class System(Handle):
         c.system_make(n, d, y, *self._fields, None, byref(self._at))
 
     def _call(self, call, *arguments):
-        """Calls; what a function of one's own raised is raised again."""
-        self._failed.clear()
-        try:
-            with interrupts(self._failed) if self.own else nullcontext():
-                call(*arguments)
-        except Error as refused:
-            raise (self._failed[0] if self._failed else refused) from None
-        if self._failed:
-            raise self._failed[0]
+        """Calls, for one thread at a time; what a function of one's own raised is raised again."""
+        with self._lock:
+            self._failed.clear()
+            try:
+                with interrupts(self._failed) if self.own else nullcontext():
+                    call(*arguments)
+            except Error as refused:
+                raise (self._failed[0] if self._failed else refused) from None
+            if self._failed:
+                raise self._failed[0]
 
     @property
     def initial(self):
