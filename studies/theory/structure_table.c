@@ -36,8 +36,8 @@ const char structure_words[] =
     "effective_order is that of the best conjugate of a splitting by exact flows. error_constant is C\n"
     "in numerical - exact = C h^(p+1) y^(p+1); normalised_constant is C divided by the sum of slope\n"
     "weights. weakly_stable is zero-stable with several roots on the unit circle. dense_order is the\n"
-    "order of the values within a step that its slopes give. A cell is empty where the theory here\n"
-    "gives no answer.\n";
+    "order of the values within a step that its slopes give; none above 8 is looked for. A cell is empty\n"
+    "where the theory here gives no answer.\n";
 
 static int told(int answer)
 {
