@@ -53,6 +53,18 @@ static int is_nothing(mpq_srcptr x, double nothing)
     return mpq_sgn(x) == 0 || (nothing > 0 && fabs(mpq_get_d(x)) <= nothing);
 }
 
+/* Rounds x, a number of an inexact table, to BITS bits: exact ones of decimals grow without end. */
+static void shorten(mpq_ptr x, double nothing)
+{
+    enum { BITS = 320 };
+    mpf_t rounded;
+    if (nothing == 0 || mpz_sizeinbase(mpq_denref(x), 2) <= BITS) return;
+    mpf_init2(rounded, BITS);
+    mpf_set_q(rounded, x);
+    mpq_set_f(x, rounded);
+    mpf_clear(rounded);
+}
+
 size_t rationals_reduce(mpq_t *m, size_t rows, size_t wide, size_t columns, double nothing,
                         size_t *pivot)
 {
@@ -65,12 +77,17 @@ size_t rationals_reduce(mpq_t *m, size_t rows, size_t wide, size_t columns, doub
         mpq_t *lead = m + rank * wide, *from = m + best * wide;
         for (size_t k = 0; k < wide && best != rank; k++) mpq_swap(lead[k], from[k]);
         mpq_set(x, lead[c]);
-        for (size_t k = 0; k < wide; k++) mpq_div(lead[k], lead[k], x);
+        for (size_t k = 0; k < wide; k++) {
+            mpq_div(lead[k], lead[k], x);
+            shorten(lead[k], nothing);
+        }
         for (size_t r = 0; r < rows; r++) {
             mpq_t *row = m + r * wide;
             mpq_set(x, row[c]);
-            for (size_t k = 0; k < wide && r != rank && mpq_sgn(x) != 0; k++)
+            for (size_t k = 0; k < wide && r != rank && mpq_sgn(x) != 0; k++) {
                 rational_subtract(row[k], x, lead[k]);
+                shorten(row[k], nothing);
+            }
         }
         pivot[rank++] = c;
     }

@@ -31,7 +31,8 @@ void rationals_free(mpq_t *list);
 DROP(mpq_t, rationals)
 
 /* Eliminates by Gauss and Jordan in m (rows, wide), with pivots in the first `columns` columns, above `nothing` in
- * modulus. Each row of the rank, which is returned, then begins with its pivot, 1, in column pivot[row]. */
+ * modulus; where that is above 0, numbers are kept to 320 bits alone. Each row of the rank, which is returned, then
+ * begins with its pivot, 1, in column pivot[row]. */
 size_t rationals_reduce(mpq_t *m, size_t rows, size_t wide, size_t columns, double nothing,
                         size_t *pivot);
 

@@ -11,8 +11,20 @@
  * Norsett, Wanner 1993, section II.4: it takes two evaluations of the field. A step that is not finite is rejected.
  *
  * With error = O(h^p) at the end and h ~ tolerance^(1/k), the error goes like tolerance^(p/k): Shampine 1994 calls
- * p/k = 1, that of pairs that go on with the higher order, tolerance proportionality. dense.c has the values between
- * steps. */
+ * p/k = 1, that of pairs that go on with the higher order, tolerance proportionality.
+ *
+ * States at times within a step come from its slopes (dense.c) where that is as good as a step: where their weights are
+ * of order q at least, so that their error O(h^(q+1)) falls with the tolerance as the estimate does, where no stage is
+ * solved for, and where no clock is set by @, of which the weights know nothing. Elsewhere another step from the same
+ * state ends at the time asked for, or several where its own estimate does not pass, so that these states are as good
+ * as those at the ends, and the steps of the run stay what they are.
+ *
+ * Weights of solved stages are not as good, because order conditions speak of h -> 0 for one field. Let y' = lambda (y
+ * - g(t)) + g'(t), z = h lambda -> -inf. The step itself may be sure to come near g there, which is a matter of its own
+ * weights (b A^-1 = (0 .. 0 1) in stiffly accurate methods); other weights b(theta) multiply slopes that have an error e
+ * of the state as z e, or, where each is solved for, give y an error 1 - b(theta) A^-1 (1 .. 1)' times e, and the
+ * values one of O(h^2), whatever their order, unless b(theta) A^-1 c^2 = theta^2 as well (Prothero, Robinson 1974;
+ * Hairer, Wanner 1996, VI.3). Few methods have the stages for that. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -34,6 +46,26 @@ const char *adapt_outcome(int outcome)
 {
     size_t i = (size_t)outcome;
     return i < sizeof outcomes / sizeof *outcomes ? outcomes[i] : "unknown";
+}
+
+/* A run under way. */
+typedef struct {
+    const AdaptOptions *o;
+    size_t N;
+    double k;     /* the estimate is O(h^k) */
+    double whole; /* time of the end of all */
+    Stepper *st;
+    size_t filled; /* of o->at */
+    Dense dense;   /* of order 0: no weights */
+    Stepper
+        *side; /* takes steps to times within a step; NULL: weights do, or no time is asked for */
+} Way;
+
+static void way_free(Way *w)
+{
+    dense_free(&w->dense);
+    stepper_free(w->st);
+    stepper_free(w->side);
 }
 
 /* Computes y (N), the state at theta h of the step last tried and not yet accepted (stepper_try). */
@@ -83,22 +115,47 @@ static double within(double low, double x, double high)
     return x < low ? low : x < high ? x : high;
 }
 
-/* Fills in the states asked for within the step tried, before it is taken. */
-static void fill(const AdaptOptions *o, const Stepper *st, double t, double end, size_t N,
-                 size_t *filled)
+static void run(Way *w, AdaptRun *r);
+
+/* Computes y (N) at a time behind t by steps from the state of the run at t. Returns their outcome. */
+static int reach(const Way *w, double t, double at, double *y)
 {
-    for (; o->dense && *filled < o->times && o->at[*filled] <= end; ++*filled)
-        between(o->dense, st, (o->at[*filled] - t) / (end - t), N, o->states + *filled * N);
+    AdaptOptions there = *w->o;
+    AdaptRun r = {.t = t, .first = at - t};
+    Way way = {.o = &there, .N = w->N, .k = w->k, .whole = w->whole, .st = w->side};
+    there.t_end = at;
+    there.times = 0;
+    stepper_move(w->side, t, stepper_state(w->st));
+    run(&way, &r);
+    memcpy(y, stepper_state(w->side), w->N * sizeof *y);
+    return r.outcome;
 }
 
-static void run(const AdaptOptions *o, const System *s, double k, Stepper *st, AdaptRun *r)
+/* Fills in the states asked for within the step tried, from t to end, before it is taken. Returns the outcome. */
+static int fill(Way *w, double t, double end)
 {
-    size_t N = s->n * s->d;
-    double h = r->first, before = 1;
+    const AdaptOptions *o = w->o;
+    int outcome = ADAPT_DONE;
+    for (; w->filled < o->times && o->at[w->filled] <= end && outcome == ADAPT_DONE; w->filled++) {
+        double at = o->at[w->filled], *y = o->states + w->filled * w->N;
+        if (at == end)
+            memcpy(y, stepper_tried(w->st), w->N * sizeof *y);
+        else if (w->side)
+            outcome = reach(w, t, at, y);
+        else
+            between(&w->dense, w->st, (at - t) / (end - t), w->N, y);
+    }
+    return outcome;
+}
+
+static void run(Way *w, AdaptRun *r)
+{
+    const AdaptOptions *o = w->o;
+    Stepper *st = w->st;
+    double h = r->first, before = 1, k = w->k;
     int rejected = 0;
-    size_t filled = 0;
     while (r->t < o->t_end) {
-        tick_of(r->t, o->t_end);
+        tick_of(r->t, w->whole);
         int last = r->t + 1.01 * h >= o->t_end;
         if (last) h = o->t_end - r->t;
         r->outcome = r->steps + r->rejected == o->most ? ADAPT_STEPS : ADAPT_UNDERFLOW;
@@ -106,7 +163,7 @@ static void run(const AdaptOptions *o, const System *s, double k, Stepper *st, A
             return;
         double err = INFINITY;
         if (stepper_try(st, h) == 0)
-            err = norm(o, N, stepper_error(st), stepper_state(st), stepper_tried(st));
+            err = norm(o, w->N, stepper_error(st), stepper_state(st), stepper_tried(st));
         if (!(err <= 1)) { /* NaN too */
             h *= isfinite(err) ? within(shrink, safety * pow(err, -1 / k), 1) : shrink;
             rejected = 1;
@@ -114,7 +171,8 @@ static void run(const AdaptOptions *o, const System *s, double k, Stepper *st, A
             continue;
         }
         double end = last ? o->t_end : r->t + h;
-        fill(o, st, r->t, end, N, &filled);
+        r->outcome = fill(w, r->t, end);
+        if (r->outcome != ADAPT_DONE) return;
         stepper_accept(st);
         r->steps++;
         r->t = end;
@@ -139,22 +197,42 @@ static int check(const Table *t, const AdaptOptions *o)
     return error_set(ERR_MISUSE, "an adaptive run needs a tolerance and a time above 0");
 }
 
+/* Finds the weights of values within a step where they are as good as a step. */
+static int find_weights(const Table *t, int estimate_order, Dense *out)
+{
+    *out = (Dense){0};
+    if (table_solves(t->pair) || table_written(t->pair) || estimate_order > DENSE_MOST) return 0;
+    TRY(dense_find(t, out));
+    if (out->order < estimate_order) dense_free(out);
+    return 0;
+}
+
+static int prepare(const Table *t, const System *s, Way *w)
+{
+    TRY(stepper_new(t->pair, s, &w->st));
+    if (w->o->times) TRY(find_weights(t, w->o->estimate_order, &w->dense));
+    if (!w->o->times || w->dense.order) return 0;
+    TRY(stepper_new(t->pair, s, &w->side));
+    return stepper_begin(w->side, 0, 0, s->initial, START_GIVEN, NULL);
+}
+
 int adapt_run(const Table *t, const System *s, const AdaptOptions *o, double *y, AdaptRun *out)
 {
     *out = (AdaptRun){0};
     TRY(check(t, o));
-    SCOPED(stepper_drop) Stepper *st = NULL;
     size_t N = s->n * s->d;
-    double k = o->estimate_order + 1;
+    SCOPED(way_free) Way way = {.o = o, .N = N, .k = o->estimate_order + 1, .whole = o->t_end};
     SCOPED(memory_drop) double *work = memory_new(4 * N, sizeof *work);
     Weighted word = system_weigh(s, t);
     if (!work) return ERR_MEMORY;
-    TRY(stepper_new(t->pair, s, &st));
+    TRY(prepare(t, s, &way));
+    out->dense = way.dense.order;
     out->first = o->first > 0 ? fmin(o->first, o->t_end)
-                              : first_step(o, word.same ? s : &word.system, k, work);
-    TRY(stepper_begin(st, 0, out->first, s->initial, START_GIVEN, NULL));
-    run(o, s, k, st, out);
-    memcpy(y, stepper_state(st), N * sizeof *y);
-    out->evals = stepper_evals(st) + (o->first > 0 ? 0 : 2 * system_parts(s));
+                              : first_step(o, word.same ? s : &word.system, way.k, work);
+    TRY(stepper_begin(way.st, 0, out->first, s->initial, START_GIVEN, NULL));
+    run(&way, out);
+    memcpy(y, stepper_state(way.st), N * sizeof *y);
+    out->evals = stepper_evals(way.st) + (o->first > 0 ? 0 : 2 * system_parts(s));
+    if (way.side) out->evals += stepper_evals(way.side);
     return 0;
 }

@@ -533,6 +533,14 @@ void stepper_accept(Stepper *st)
     st->step++;
 }
 
+void stepper_move(Stepper *st, double t, const double *y)
+{
+    st->t0 = t;
+    st->ready = 0;
+    st->tried = 1; /* so W is taken anew */
+    push_state(st, y);
+}
+
 double stepper_h(const Stepper *st)
 {
     return st->h;

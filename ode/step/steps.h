@@ -33,6 +33,8 @@ int stepper_step(Stepper *st);
  * is not finite. */
 int stepper_try(Stepper *st, double h);
 void stepper_accept(Stepper *st);
+/* Goes to (t, y), without history, and without derivatives of before: the next try begins there. */
+void stepper_move(Stepper *st, double t, const double *y);
 const double *stepper_tried(const Stepper *st);
 const double *stepper_error(const Stepper *st);
 const double *stepper_state(const Stepper *st); /* (n, d), borrowed */
@@ -57,8 +59,7 @@ typedef struct {
     int estimate_order; /* q >= 0 of theory_embedded */
     double first;       /* first step; 0: by Hairer's rule */
     size_t most;        /* steps, rejected ones included */
-    /* With `dense`: states at these times, rising, 0 < at <= t_end. The steps are the same without. */
-    const Dense *dense;
+    /* States at these times, rising, 0 < at <= t_end. The steps are the same without. */
     size_t times;
     const double *at; /* (times) */
     double *states;   /* (times, N) out, up to where the run came */
@@ -69,7 +70,8 @@ typedef struct {
     double t;    /* reached: t_end, exactly, where it is done */
     double first; /* step tried first */
     size_t steps, rejected,
-        evals; /* evals: of F, G and C, those of the first step's rule included */
+        evals; /* evals: of F, G and C, those of the first step's rule and of states within steps included */
+    int dense; /* states within steps are of this order, by weights; 0: they are ends of steps, or not asked for */
 } AdaptRun;
 
 /* Runs a pair (t->pair) from the initial state at time 0; y (n, d) out: the state at out->t. ERR_INPUT: not a pair.

@@ -13,8 +13,13 @@
  * itself, and N, the solutions of the conditions with 0 on the right, beta_d = x_d + n_d with n_d in N: the ends ask
  * for sum n_d, the derivatives for sum d n_d, and the least n_d are u + d v.
  *
- * Where all stages are H one field is enough, and a stage is one unknown. Everything is rational.
- * Source: Hairer, Norsett, Wanner 1993, section II.6. */
+ * In Rosenbrock methods the weights stand on solved stages alone. One of these is bounded however stiff the field is, as
+ * z / (1 - g z) -> -1/g where z = h lambda -> -inf, but a slope k = h f(Y) is z times the error of Y in a stiff
+ * component. So these values stay as bounded as the step's own; their order is that for h -> 0 (adapt.c).
+ *
+ * Where all stages are H one field is enough, and a stage is one unknown. Everything is rational; where the scheme has
+ * decimals, to 320 bits.
+ * Source: Hairer, Norsett, Wanner 1993, section II.6; solved stages: Hairer, Wanner 1996, section IV.7. */
 #include <string.h>
 
 #include "kernels/error.h"
@@ -30,6 +35,8 @@ typedef struct {
     size_t rows, wide;   /* conditions; wide = n + q columns, the last for x_1 .. x_q */
     mpq_t *m;            /* (rows, wide), reduced to echelon form */
     size_t *pivot, rank; /* (rank) column of a row's leading 1 */
+    size_t *other;       /* (n - rank) the other columns */
+    size_t *unused;      /* (n) scratch */
     double nothing;      /* a number of an inexact table that is not more than this is rounding */
 } Search;
 
@@ -51,32 +58,45 @@ static void fill_conditions(Search *s, const Forest *f, Series **slope, const Se
 
 static int reduce(Search *s)
 {
-    size_t unused;
     s->rank = rationals_reduce(s->m, s->rows, s->wide, s->n, s->nothing, s->pivot);
     for (size_t r = s->rank; r < s->rows; r++)
         if (rationals_reduce(s->m + r * s->wide + s->n, 1, (size_t)s->q, (size_t)s->q, s->nothing,
-                             &unused))
+                             s->unused))
             return 0;
+    for (size_t v = 0, r = 0, k = 0; v < s->n; v++)
+        if (r < s->rank && s->pivot[r] == v)
+            r++;
+        else
+            s->other[k++] = v;
     return 1;
 }
 
-/* Computes x (n), the least x with E x = right (rank), E the reduced rows: E' (E E')^-1 right. g (rank, rank + 1):
- * scratch. */
-static void least(const Search *s, mpq_t *right, mpq_t *g, mpq_t *x)
+/* Computes x (n, q): x_d has the least sum of squares of all with E x_d = right_d, E the reduced rows, right_d their
+ * columns behind it. E is 1 in the columns of pivots and N in the others, so of x the former are right - N z, z the
+ * latter, and the least is where (1 + N'N) z = N' right. g (others, others + q): scratch. */
+static void least(const Search *s, mpq_t *g, mpq_t *x)
 {
-    size_t n = s->rank, wide = n + 1;
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < n; j++) {
-            mpq_set_ui(g[i * wide + j], 0, 1);
-            for (size_t v = 0; v < s->n; v++)
-                rational_add(g[i * wide + j], s->m[i * s->wide + v], s->m[j * s->wide + v]);
+    size_t q = (size_t)s->q, others = s->n - s->rank, wide = others + q;
+    for (size_t i = 0; i < others; i++) {
+        for (size_t k = 0; k < wide; k++) {
+            size_t column = k < others ? s->other[k] : s->n + k - others;
+            mpq_set_ui(g[i * wide + k], k == i, 1);
+            for (size_t r = 0; r < s->rank; r++) {
+                mpq_t *row = s->m + r * s->wide;
+                rational_add(g[i * wide + k], row[s->other[i]], row[column]);
+            }
         }
-        mpq_set(g[i * wide + n], right[i]);
     }
-    rationals_reduce(g, n, wide, n, 0, s->pivot);
-    for (size_t v = 0; v < s->n; v++) {
-        mpq_set_ui(x[v], 0, 1);
-        for (size_t i = 0; i < n; i++) rational_add(x[v], g[i * wide + n], s->m[i * s->wide + v]);
+    rationals_reduce(g, others, wide, others, s->nothing, s->unused);
+    for (size_t d = 0; d < q; d++) {
+        for (size_t i = 0; i < others; i++)
+            mpq_set(x[s->other[i] * q + d], g[i * wide + others + d]);
+        for (size_t r = 0; r < s->rank; r++) {
+            mpq_t *row = s->m + r * s->wide, *to = x + s->pivot[r] * q + d;
+            mpq_set(*to, row[s->n + d]);
+            for (size_t i = 0; i < others; i++)
+                rational_subtract(*to, row[s->other[i]], g[i * wide + others + d]);
+        }
     }
 }
 
@@ -137,31 +157,29 @@ static void meet_ends(const Search *s, int low, mpq_t *end, mpq_t *slope, mpq_t 
     }
 }
 
-/* Computes beta (n, q); smooth: with a continuous derivative. work (4 n + rank (rank + 2)). */
+/* Computes beta (n, q); smooth: with a continuous derivative. work (2 n + others (others + q)). */
 static void solve(const Search *s, int smooth, int first, int last, mpq_t *beta, mpq_t *work)
 {
     size_t n = s->n, q = (size_t)s->q;
-    mpq_t *x = work, *end = x + n, *slope = end + n, *right = slope + n, *g = right + s->rank, y;
-    int low = smooth ? 2 : 1;
+    mpq_t *end = work, *slope = end + n, y;
+    size_t low = smooth ? 2 : 1;
     mpq_init(y);
+    least(s, slope + n, beta);
     for (size_t v = 0; v < n; v++) {
         row_weight(s->t, &s->t->update, (int)s->eval[v], end[v]);
         mpq_set_ui(slope[v], 0, 1);
     }
     if (smooth) add_unit(end, first, -1), add_unit(slope, first, -1), add_unit(slope, last, 1);
-    for (size_t d = 1; d <= q; d++) {
-        for (size_t r = 0; r < s->rank; r++) mpq_set(right[r], s->m[r * s->wide + n + d - 1]);
-        least(s, right, g, x);
-        for (size_t v = 0; v < n; v++) {
-            if (d < (size_t)low) mpq_set_ui(x[v], (int)v == first, 1);
-            mpq_set(beta[v * q + d - 1], x[v]);
-            if (d < (size_t)low) continue;
-            mpq_sub(end[v], end[v], x[v]);
+    for (size_t v = 0; v < n; v++) {
+        if (smooth) mpq_set_ui(beta[v * q], (int)v == first, 1);
+        for (size_t d = low; d <= q; d++) {
+            mpq_t *x = beta + v * q + d - 1;
+            mpq_sub(end[v], end[v], *x);
             mpq_set_ui(y, (unsigned long)d, 1);
-            rational_subtract(slope[v], y, x[v]);
+            rational_subtract(slope[v], y, *x);
         }
     }
-    meet_ends(s, low, end, smooth ? slope : NULL, beta);
+    meet_ends(s, (int)low, end, smooth ? slope : NULL, beta);
     mpq_clear(y);
 }
 
@@ -177,7 +195,8 @@ static int keep(const Search *s, int smooth, mpq_t *beta, Dense *out)
     if (!out->beta || !out->b) return ERR_MEMORY;
     for (size_t v = 0; v < s->n; v++)
         for (size_t e = 0; e < out->evals; e++) {
-            if (s->one ? s->t->eval[e].stage != s->t->eval[s->eval[v]].stage : e != v) continue;
+            if (s->one ? s->t->eval[e].stage != s->t->eval[s->eval[v]].stage : e != s->eval[v])
+                continue;
             for (size_t d = 0; d < (size_t)s->q; d++) {
                 mpq_set(out->beta[e * (size_t)s->q + d], beta[v * (size_t)s->q + d]);
                 out->b[e * (size_t)s->q + d] = table_double(beta[v * (size_t)s->q + d]);
@@ -191,15 +210,17 @@ static int finish(Search *s, Dense *out)
     int first, last;
     TRY(find_ends(s, &first, &last));
     int smooth = first >= 0 && last >= 0 && first != last && s->q >= 3;
+    size_t others = s->n - s->rank;
     SCOPED(rationals_drop) mpq_t *beta = rationals_new(s->n * (size_t)s->q);
-    SCOPED(rationals_drop) mpq_t *work = rationals_new(4 * s->n + s->rank * (s->rank + 2));
+    SCOPED(rationals_drop) mpq_t *work = rationals_new(2 * s->n + others * (others + (size_t)s->q));
     if (!beta || !work) return ERR_MEMORY;
     solve(s, smooth, first, last, beta, work);
     return keep(s, smooth, beta, out);
 }
 
-/* Finds the solution of the conditions in trees f, where they can be met. slope (evals): scratch. */
-static int meet(Search *s, const Forest *f, Series **slope, Dense *out)
+/* Finds whether the conditions in trees f can be met, and there the solution (out NULL: not wanted). slope (evals):
+ * scratch. */
+static int meet(Search *s, const Forest *f, Series **slope, int *met, Dense *out)
 {
     SCOPED(series_drop) Series *exact = NULL;
     SCOPED(rationals_drop) mpq_t *m = s->m = rationals_new(f->count * s->wide);
@@ -208,17 +229,18 @@ static int meet(Search *s, const Forest *f, Series **slope, Dense *out)
     TRY(series_new(f, &exact));
     series_exact(exact, rational_one, ((Table *)s->t)->weight);
     fill_conditions(s, f, slope, exact);
-    return reduce(s) ? finish(s, out) : 0;
+    *met = reduce(s);
+    return *met && out ? finish(s, out) : 0;
 }
 
-static int try_order(Search *s, Dense *out)
+static int try_order(Search *s, int *met, Dense *out)
 {
     SCOPED(forest_drop) Forest *f = NULL;
     SCOPED(memory_drop) Series **slope = memory_new(s->t->evals, sizeof *slope);
     if (!slope) return ERR_MEMORY;
     TRY(forest_trees(s->q, s->one ? 1 : table_tree_colours(s->t), 0, &f));
     s->wide = s->n + (size_t)s->q;
-    int code = meet(s, f, slope, out);
+    int code = meet(s, f, slope, met, out);
     for (size_t e = 0; e < s->t->evals; e++) series_free(slope[e]);
     return code;
 }
@@ -230,20 +252,47 @@ static int has_dense(const Table *t)
            row_plain(&t->update);
 }
 
-/* Finds the highest order, down from the scheme's, at which there is a solution. */
-static int find(const Table *t, Dense *out)
+int dense_weighs(const Table *t, size_t e)
+{
+    RATIONAL(c);
+    row_weight(t, &t->update, (int)e, c);
+    int free = eval_point(t, (int)e)->phi || mpq_sgn(c) != 0;
+    for (size_t i = 0; i < t->evals && !free; i++) {
+        const Point *p = eval_point(t, (int)i);
+        if (p->phi && point_fields(t, p) >> t->eval[e].op & 1) return 0;
+    }
+    return 1;
+}
+
+/* Finds the highest order, up from 1: what an order asks for, every higher one does. */
+static int climb(Search *s, Dense *out)
 {
     Theory theory;
-    SCOPED(memory_drop) size_t *list = memory_new(2 * t->evals, sizeof *list);
+    int trees = forest_most(s->one ? 1 : table_tree_colours(s->t)), met = 1,
+        most = trees < DENSE_MOST ? trees : DENSE_MOST;
+    TRY(theory_search(s->t, most < trees ? most + 1 : most, &theory));
+    int p = theory.order_autonomous;
+    for (s->q = 0; met && s->q < p && s->q < most; s->q += met) {
+        Search next = *s;
+        next.q++;
+        TRY(try_order(&next, &met, NULL));
+    }
+    out->bounded = s->q == most && p > most;
+    return s->q ? try_order(s, &met, out) : 0;
+}
+
+static int find(const Table *t, Dense *out)
+{
+    SCOPED(memory_drop) size_t *list = memory_new(4 * t->evals, sizeof *list);
     if (!list) return ERR_MEMORY;
-    Search s = {.t = t, .one = table_over(t, OP_H), .nothing = t->exact ? 0 : 1e-12};
-    s.eval = list;
+    Search s = {.t = t, .one = table_over(t, OP_H), .nothing = t->exact ? 0 : 1e-12, .eval = list};
     s.pivot = list + t->evals;
+    s.other = s.pivot + t->evals;
+    s.unused = s.other + t->evals;
     for (size_t e = 0; e < t->evals; e++)
-        if (!s.one || t->stage[t->eval[e].stage].eval == (int)e) s.eval[s.n++] = e;
-    TRY(theory_search(t, DENSE_MOST, &theory));
-    for (s.q = theory.order_autonomous; s.q > 0 && out->order == 0; s.q--) TRY(try_order(&s, out));
-    return 0;
+        if ((!s.one || t->stage[t->eval[e].stage].eval == (int)e) && dense_weighs(t, e))
+            s.eval[s.n++] = e;
+    return climb(&s, out);
 }
 
 int dense_find(const Table *scheme, Dense *out)

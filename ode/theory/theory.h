@@ -345,13 +345,14 @@ int stability_ssp(const Table *t, double *coefficient);
 
 /* ---- dense.c: between the ends of a step ------------------------------------------------------------------------- */
 
-enum { DENSE_MOST = 5 }; /* order looked for */
+enum { DENSE_MOST = 8 }; /* highest order looked for */
 
 /* y(t + theta h) = y + sum_e b_e(theta) k_e + O(h^(order + 1)), b_e(theta) = sum_d beta[e][d - 1] theta^d, d = 1 .. order,
  * with b_e(1) the weight of the step. The table is that of the text (table_whole). */
 typedef struct {
-    int order;  /* 0: none: no one-step scheme of stages, or not consistent */
-    int smooth; /* the derivative is continuous from step to step */
+    int order;   /* 0: none: no one-step scheme of stages, or not consistent */
+    int bounded; /* the search ended at this order, below the scheme's own: it may be higher */
+    int smooth;  /* the derivative is continuous from step to step */
     size_t evals;
     mpq_t *beta; /* (evals, order) */
     double *b;   /* the same as doubles */
@@ -360,6 +361,9 @@ typedef struct {
 /* Finds the highest order up to the scheme's, and its least solution. Caller: dense_free. */
 int dense_find(const Table *t, Dense *out);
 void dense_free(Dense *d);
+/* Returns whether a slope of a frozen table may have a weight: one of a field whose derivative a resolvent takes may not,
+ * unless it has one in the step itself. */
+int dense_weighs(const Table *t, size_t e);
 /* Returns b_e(theta). */
 double dense_value(const Dense *d, size_t e, double theta);
 

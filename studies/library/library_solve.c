@@ -70,22 +70,16 @@ static int check_times(size_t times, const double *t)
     return times ? 0 : error_set(ERR_MISUSE, "expected a time");
 }
 
-/* Runs with dense output where there are several times; y (times, N) out. */
+/* y (times, N) out. */
 static int adapt(const Table *t, const System *s, AdaptOptions *o, double *y, TrotterRun *run)
 {
     AdaptRun r;
     Embedded e;
-    SCOPED(dense_free) Dense dense = {0};
     size_t N = s->n * s->d;
     SCOPED(memory_drop) double *end = memory_new(N, sizeof *end);
     if (!end) return ERR_MEMORY;
     TRY(theory_embedded(t, CONVERGENCE_TREES, &e));
     o->estimate_order = e.estimate_order < 0 ? 0 : e.estimate_order;
-    if (o->times > 1) TRY(dense_find(t, &dense));
-    if (o->times > 1 && dense.order == 0)
-        return error_set(ERR_INPUT, "%s has no values between steps: ask for one time alone",
-                         t->name);
-    if (dense.order) o->dense = &dense;
     TRY(adapt_run(t, s, o, end, &r));
     *run = (TrotterRun){adapt_outcome(r.outcome), r.t, r.steps, r.rejected, r.evals};
     for (size_t i = 0; i < o->times; i++)

@@ -178,9 +178,10 @@ int trotter_solve_path(const TrotterScheme *s, const TrotterSystem *on, double h
                        double *y, TrotterRun *run);
 
 /* y (times, n, d) out: the states at times t (times), rising, above 0, of a run to the last of them by steps whose
- * estimated error in coordinate i is at most absolute + relative |y_i| (root mean square), between steps by dense
- * output; NaN behind run->t. Both tolerances >= 0, one above. TROTTER_INPUT: a scheme without an estimate, or one
- * without dense output where times > 1. Source: Gustafsson 1991; Hairer, Norsett, Wanner 1993, II.4. */
+ * estimated error in coordinate i is at most absolute + relative |y_i| (root mean square); NaN behind run->t. Within
+ * steps they come from the step's slopes (dense output) where that has the order of the estimate and no stage is solved
+ * for, else from more steps, which end there and are counted in run->evaluations alone. Both tolerances >= 0, one
+ * above. TROTTER_INPUT: a scheme without an estimate. Source: Gustafsson 1991; Hairer, Norsett, Wanner 1993, II.4. */
 int trotter_solve_adaptive(const TrotterScheme *s, const TrotterSystem *on, double absolute,
                            double relative, size_t times, const double *t, double *y,
                            TrotterRun *run);

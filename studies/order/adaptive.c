@@ -5,7 +5,7 @@
  * tolerance^(1/(q+1)), so the error at the end, O(h^p), goes like tolerance^(p/(q+1)): this is the expected slope. It
  * is fitted by least squares to the runs that reached the end in ten steps or more with an error well above that of
  * rounding and the reference. In shorter runs the first and the last step count too much. For our schemes the values
- * between steps (dense.c) are measured too.
+ * within steps are measured too.
  *
  * An explicit pair takes steps within its stability on a stiff system, whatever the tolerance: on a fine grid hundreds of
  * thousands. A run ends where it has taken as many values of coordinates as take about a second, and its pair's smaller
@@ -72,7 +72,8 @@ const Column tolerance_columns[] = {
           .words = "order of the embedded method y' - error"),
     FIELD(SummaryRow, "estimate_order", estimate,
           .words = "q, where the estimate of the error is O(h^(q+1))"),
-    FIELD(SummaryRow, "dense_order", dense, .words = "order of the values within a step"),
+    FIELD(SummaryRow, "dense_order", dense,
+          .words = "order of the values within a step; empty where these are ends of steps"),
     COLUMN(SummaryRow, expected, .form = SHEET_FIXED, .digits = 3,
            .words = "p/(q + 1): error ~ tolerance to this power"),
     COLUMN(SummaryRow, slope, .form = SHEET_FIXED, .digits = 3, .low = "low", .high = "high",
@@ -109,7 +110,6 @@ typedef struct {
     const PeerPair *peer;
     int order, embedded, estimate;
     size_t evals; /* of F, G and C in a step; 0: they vary */
-    Dense dense;  /* for our schemes */
 } Runner;
 
 /* ---- which schemes --------------------------------------------------------------------------------- */
@@ -198,9 +198,10 @@ static int run_once(Study *u, const Runner *r, AdaptOptions o, AdaptRun *out)
     return peers_adapt(r->peer, u->solved, &o, u->y, out);
 }
 
-/* Times a run. The values between steps are computed in a separate run that is not timed; its steps are the same. */
+/* Times a run. The values within steps, of order *dense, are computed in a separate run that is not timed; its steps are
+ * the same. */
 static int run_timed(Study *u, const Runner *r, const AdaptOptions *o, AdaptRun *out,
-                     double *seconds)
+                     double *seconds, int *dense)
 {
     *seconds = INFINITY;
     for (int i = 0; i < REPEATS; i++) {
@@ -210,13 +211,15 @@ static int run_timed(Study *u, const Runner *r, const AdaptOptions *o, AdaptRun 
         *seconds = fmin(*seconds, passed);
         if (passed > brief) break;
     }
-    if (r->dense.order == 0) return 0;
+    if (!r->table) return 0;
     AdaptOptions on_the_way = *o;
-    on_the_way.dense = &r->dense;
+    AdaptRun within;
     on_the_way.times = TIMES;
     on_the_way.at = u->at;
     on_the_way.states = u->states;
-    return run_once(u, r, on_the_way, out);
+    TRY(run_once(u, r, on_the_way, &within));
+    *dense = within.dense;
+    return 0;
 }
 
 double order_distance(size_t N, const double *x, const double *y)
@@ -249,6 +252,7 @@ static size_t most_steps(const Study *u, const Runner *r)
 static int run_all(Study *u, const Runner *r)
 {
     size_t fitted = 0;
+    int dense = 0;
     double stopped = 0; /* the largest tolerance at which a run was */
     for (size_t i = 0; i < u->count; i++) {
         double tolerance = u->tolerance[i];
@@ -260,11 +264,11 @@ static int run_all(Study *u, const Runner *r)
                           .most = most_steps(u, r)};
         PointRow row = {.scheme = r->name, .system = u->system->name, .tolerance = tolerance};
         progress_show("%s on %s at tolerance %g", r->name, u->system->name, tolerance);
-        TRY(run_timed(u, r, &o, &row.run, &row.seconds));
+        TRY(run_timed(u, r, &o, &row.run, &row.seconds, &dense));
         for (size_t k = i; r->table && k < u->count; k++) u->first[k] = row.run.first;
         int done = row.run.outcome == ADAPT_DONE;
         row.error = done ? order_distance(u->system->n * u->system->d, u->y, u->exact) : NAN;
-        row.within = done && r->dense.order ? error_within(u) : NAN;
+        row.within = done && r->table ? error_within(u) : NAN;
         char words[48];
         row.outcome = adapt_outcome(row.run.outcome);
         if (row.run.outcome == ADAPT_STEPS) {
@@ -285,7 +289,7 @@ static int run_all(Study *u, const Runner *r)
                       .order = r->order,
                       .embedded = r->embedded,
                       .estimate = r->estimate,
-                      .dense = r->dense.order ? r->dense.order : -1,
+                      .dense = dense ? dense : -1,
                       .points = fitted,
                       .expected = r->order < 0 ? NAN : (double)r->order / (r->estimate + 1)};
     Slope slope = {.estimate = NAN, .low = NAN, .high = NAN};
@@ -303,16 +307,13 @@ static int run_schemes(Study *u, const Selection *s)
     for (size_t i = 0; i < s->count; i++) {
         Theory theory;
         Embedded e;
-        SCOPED(dense_free) Dense dense = {0};
         TRY(theory_search(s->scheme[i], CONVERGENCE_TREES, &theory));
         TRY(theory_embedded(s->scheme[i], CONVERGENCE_TREES, &e));
-        TRY(dense_find(s->scheme[i], &dense));
         Runner r = {.name = s->scheme[i]->name,
                     .table = s->scheme[i],
                     .order = theory_order(&theory, u->system),
                     .embedded = e.order,
-                    .estimate = e.estimate_order,
-                    .dense = dense};
+                    .estimate = e.estimate_order};
         for (int op = 0; op < COLOURS; op++) r.evals += table_evals(s->scheme[i]->pair, op);
         TRY(run_all(u, &r));
     }

@@ -167,20 +167,15 @@ static int run_fixed(Study *u, const Table *t, size_t *rows, RunRow *r)
 static int run_adaptive(Study *u, const Table *t, size_t *rows, RunRow *r)
 {
     Embedded e;
-    SCOPED(dense_free) Dense dense = {0};
     SCOPED(memory_drop) double *y = memory_new(u->N, sizeof *y);
     AdaptRun run;
     if (!y) return ERR_MEMORY;
     TRY(theory_embedded(t, CONVERGENCE_TREES, &e));
-    TRY(dense_find(t, &dense));
-    if (dense.order == 0)
-        return error_set(ERR_INPUT, "%s has no values between steps: give --h", t->name);
     AdaptOptions o = {.absolute = r->tolerance,
                       .relative = r->tolerance,
                       .t_end = u->t_end,
                       .most = STEPS,
                       .estimate_order = e.estimate_order,
-                      .dense = &dense,
                       .times = u->rows,
                       .at = u->t,
                       .states = u->states};
@@ -458,8 +453,9 @@ const Command command_solve = {
              "their error",
              1e-14, 1},
             {"times", OPTION_SIZE, "400", "N",
-             "with --tolerance: states at N equal times, between steps by dense output; else at most N of "
-             "the steps, equally far apart",
+             "with --tolerance: states at N equal times, within a step by its slopes, or by a step that ends "
+             "there where slopes are not as good (stages that are solved for); else at most N of the steps, "
+             "equally far apart",
              1, 100000}),
         OPTION_GROUP(
             "Output", 0, {"csv", OPTION_FLAG, NULL, NULL, "print all states as CSV"},

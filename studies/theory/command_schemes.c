@@ -178,15 +178,16 @@ static int print_dense(const Selection *s)
         SCOPED(dense_free) Dense d = {0};
         TRY(dense_find(t, &d));
         if (d.order)
-            printf("%s%s: y + sum b(theta) k, 0 <= theta <= 1, of order %d%s\n", i ? "\n" : "",
-                   t->name, d.order, d.smooth ? ", with a continuous derivative" : "");
+            printf("%s%s: y + sum b(theta) k, 0 <= theta <= 1, of order %d%s%s\n", i ? "\n" : "",
+                   t->name, d.order, d.bounded ? " at least (no higher one is looked for)" : "",
+                   d.smooth ? ", with a continuous derivative" : "");
         else
             printf("%s%s: no values within a step: it is no consistent one-step scheme of stages\n",
                    i ? "\n" : "", t->name);
         for (size_t e = 0; e < d.evals; e++) {
             const Stage *stage = &t->stage[t->eval[e].stage];
             int one = table_over(t, OP_H);
-            if (one && (size_t)stage->eval != e) continue;
+            if ((one && (size_t)stage->eval != e) || !dense_weighs(t, e)) continue;
             printf(one ? "b%d = " : "b%d of %c = ", t->eval[e].stage + 1,
                    table_letters[t->eval[e].op]);
             print_polynomial(t, &d, e);

@@ -40,26 +40,30 @@ const char structure_words[] =
     "in numerical - exact = C h^(p+1) y^(p+1); normalised_constant is C divided by the sum of slope\n"
     "weights. weakly_stable is zero-stable with several roots on the unit circle. dense_order is the\n"
     "order of the values within a step that its slopes give. at_least names orders that may be larger: no\n"
-    "tree or bracket that was looked at disagrees. A cell is empty where the theory here gives no answer.\n";
+    "tree, bracket or condition that was looked at disagrees. A cell is empty where the theory here gives no\n"
+    "answer.\n";
 
 static int told(int answer)
 {
     return answer == TOLD_NOT ? -1 : answer == TOLD_YES;
 }
 
-/* Names the orders that may be larger than what is told; NULL: none. */
-static const char *lower_bounds(const Structure *s)
+/* Writes the names of the orders that may be larger than what is told, "" where there is none; returns out, or NULL then. */
+static const char *lower_bounds(const Structure *s, const Dense *d, char out[96])
 {
-    return s->symmetric_at_least && s->effective_at_least ? "symmetric_order and effective_order"
-           : s->symmetric_at_least                        ? "symmetric_order"
-           : s->effective_at_least                        ? "effective_order"
-                                                          : NULL;
+    const char *const name[] = {s->symmetric_at_least ? "symmetric_order" : NULL,
+                                s->effective_at_least ? "effective_order" : NULL,
+                                d->bounded ? "dense_order" : NULL};
+    size_t n = 0;
+    for (int i = 0; i < 3; i++)
+        if (name[i]) n += (size_t)snprintf(out + n, 96 - n, "%s%s", n ? " and " : "", name[i]);
+    return n ? out : NULL;
 }
 
 static void fill_row(Sheet *r, const Table *t, const Structure *s, int zero_stable, int on_circle,
-                     int dense)
+                     const Dense *dense)
 {
-    char text[2][1024];
+    char text[2][1024], names[96];
     StructureRow row = {.scheme = t->name,
                         .told = *s,
                         .symmetric = told(s->symmetric),
@@ -68,8 +72,8 @@ static void fill_row(Sheet *r, const Table *t, const Structure *s, int zero_stab
                         .symplectic_separable = told(s->symplectic_separable),
                         .zero_stable = zero_stable,
                         .weakly_stable = zero_stable && on_circle > 1,
-                        .dense_order = dense ? dense : -1,
-                        .at_least = lower_bounds(s)};
+                        .dense_order = dense->order ? dense->order : -1,
+                        .at_least = lower_bounds(s, dense, names)};
     for (int i = 0; i < 2 && s->has_constant; i++) {
         expansion_number(t, s->error_constant[i], text[i], sizeof text[i]);
         row.constant[i] = text[i];
@@ -92,7 +96,7 @@ static int add_row(Sheet *r, const Table *scheme, int trees, int brackets)
     TRY(stability_roots(t, &zero_stable, &on_circle));
     TRY(dense_find(scheme, &dense));
     TRY(structure_find(t, t->flows ? brackets : trees, &s));
-    fill_row(r, t, &s, zero_stable, on_circle, dense.order);
+    fill_row(r, t, &s, zero_stable, on_circle, &dense);
     structure_free(&s);
     return 0;
 }

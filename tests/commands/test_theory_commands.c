@@ -192,6 +192,8 @@ TEST(test_pairs)
         ",done\nrodas4,transport,0.0001,", ",done\ngsl:rkf45,transport,0.001,",
         "~gsl:rkf45,transport,0.0001,");
     must_print("schemes --dense --scheme rk4", "b1 = theta - 3/2*theta^2 + 2/3*theta^3\n");
+    must_print("schemes --dense --scheme rodas4",
+               "rodas4: y + sum b(theta) k, 0 <= theta <= 1, of order 3\nb2 of F = ", "~\nb1 of");
     must_print("schemes --dense --scheme lie-trotter", "lie-trotter: no values within a step");
     must_print("order --adaptive --scheme all --tolerances 1e-3 --summary --csv", "\nheun-euler,",
                "~\nrk4,");

@@ -371,8 +371,8 @@ def solve(scheme: SchemeLike, system: SystemLike, h: float = None, steps: int = 
     With steps of one length: any two of h, steps and t_end (default: the system's end, 200 steps; h is shortened so that
     steps end there); states at all of them. A multistep scheme takes its past from the reference.
     By tolerance, one number or (absolute, relative), for schemes with an estimate of their error: states at `times`
-    equal times up to t_end, or at a list of times, rising. Error: a scheme without estimate, or without dense output
-    where there are several times. Source: Gustafsson 1991; Hairer, Norsett, Wanner 1993, II.4."""
+    equal times up to t_end, or at a list of times, rising; within steps by dense output where that is as good as a step,
+    else by more steps, which end there. Error: a scheme without estimate. Source: Gustafsson 1991; Hairer, Norsett, Wanner 1993, II.4."""
     s, on, run = as_scheme(scheme), as_system(system), _Run()
     N, end = prod(on.shape), on.t_end if t_end is None else t_end
     if None not in (h, steps, t_end) or (tolerance is not None and (h, steps) != (None, None)):
