@@ -3,6 +3,7 @@
 
 #include "studies/measure/expansion.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct {
