@@ -52,7 +52,8 @@ static int open_designs(Study *u, const StudyKind *kinds)
     if (!u->kind->pairs) TRY(network_adaptive(o, &u->corpus));
     TRY(study_check_contrasts(u));
     if (study_tunes(u)) TRY(study_grid(u));
-    return check_runs(u);
+    TRY(check_runs(u));
+    return study_try_measures(u);
 }
 
 /* Opens a study whose trainings are its own. */
