@@ -17,7 +17,7 @@ static void print_tuning(const Study *u, int brief, FILE *f)
         fprintf(
             f,
             "all rows are tuned alike: each has the rate (of %s) and the dropout (of %s)%s%s%s that\ngive the lowest "
-            "validation perplexity with seed %zu; the test text was opened after the last choice (study.log)",
+            "validation perplexity with seed %zu; no model saw the test text before the last choice (study.log)",
             options_text(o, "tune-rate"), options_text(o, "tune-dropout"),
             study_tunes_epochs(u) ? " and the epochs (of " : "",
             study_tunes_epochs(u) ? options_text(o, "tune-epochs") : "",

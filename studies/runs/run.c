@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
+#include "studies/model/network.h"
 #include "studies/runs/runs.h"
 
 /* ---- where a run is, and whether it is done -------------------------------------------------- */
@@ -88,6 +89,22 @@ int runs_diverged(const RunResult *r, size_t n, size_t V)
         if (!isnan(r[i].valid_ppl) && !(r[i].valid_ppl < (double)V && r[i].test_ppl < (double)V))
             return 1;
     return 0;
+}
+
+/* A few good steps move the loss by no more than rounding and the noise of a few batches, far below a hundredth of it; the
+ * loss of a training that diverged lies far above. */
+int runs_worse(Model *fresh, const Options *o, const Corpus *c, double valid_ppl)
+{
+    const TrainConfig t = network_training(o);
+    const Text *source = &c->source[SPLIT_VALID];
+    Asking room[SPLITS];
+    const Asking *ask = network_asking(o, room);
+    Evaluation e;
+    if (train_eval(fresh, &c->text[SPLIT_VALID], source, &c->vocab, ask ? &ask[SPLIT_VALID] : NULL,
+                   source->tokens ? CONTEXT_SENTENCE : t.context, t.batch_tokens, t.sequence,
+                   &e) != 0)
+        return 0;
+    return !(log(valid_ppl) <= 1.01 * e.mean);
 }
 
 int runs_unigram(const Corpus *c, Unigram *u)

@@ -99,6 +99,11 @@ int runs_check(const Options *o, const RunSpec *s, const Vocab *v, const Backend
  * NaN; failed runs do not count. */
 int runs_diverged(const RunResult *r, size_t n, size_t V);
 
+/* Returns 1 where a validation perplexity is worse than that of the network before its first step, so that the training
+ * diverged; 0 too where the fresh network cannot be evaluated. The size of the vocabulary is no measure of that, as a wide
+ * network with tied embeddings begins far above it. */
+int runs_worse(Model *fresh, const Options *o, const Corpus *c, double valid_ppl);
+
 /* Perplexities of the unigram on both texts: the frequencies of tokens alone reach them (corpus_unigram). */
 typedef struct {
     double valid, test;

@@ -50,5 +50,5 @@ static int try(const Study *u, const RunSpec *s)
     return measure_try_sentences(u, s, norm);
 }
 
-const StudyMeasure measure_norm = {"state_norm",          columns, measure_has_sentences,
-                                   measure_how_sentences, measure, NULL, try};
+const StudyMeasure measure_norm = {
+    "state_norm", columns, measure_has_sentences, measure_how_sentences, measure, NULL, try};

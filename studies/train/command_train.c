@@ -54,7 +54,7 @@ static const OptionGroup *const groups[] = {
          "read options from a file, such as DIR/config.ini of another run; the command line overrides them"},
         {"resume", OPTION_FLAG, NULL, NULL,
          "continue the run in DIR as if it had not stopped, with the options of its config.ini; begin it if "
-         "it saved nothing yet"}),
+         "DIR is new or it saved nothing yet"}),
     NULL};
 
 /* 1: this process writes files and prints. */
@@ -149,7 +149,8 @@ static int begin_files(Training *r)
     file_sweep(r->dir);
     TRY(write_scheme(r, resume));
     if (r->goes_on) return 0;
-    if (resume) progress_note("%s: the run there saved nothing yet, so it begins", r->dir);
+    if (resume)
+        progress_note("%s: no run there has saved anything yet, so this one begins", r->dir);
     TRY(write_config(r));
     return drop_result(r);
 }
@@ -288,7 +289,7 @@ static int read_files(Options *o)
     if (config && resume)
         return error_set(ERR_INPUT, "--config and --resume: a resumed run has its own config.ini");
     if (config) TRY(options_read(o, config));
-    if (!resume) return train_from(o);
+    if (!resume || rerun_is_new(options_text(o, "out"))) return train_from(o);
     TRY(rerun_resume(o, groups, options_text(o, "out")));
     char own[OUTPUT_PATH];
     TRY(output_path(own, options_text(o, "out"), "tokenizer.json"));
