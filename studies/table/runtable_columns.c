@@ -19,8 +19,9 @@ int runtable_cell(const char *text, double *x)
     char *end;
     *x = NAN;
     if (!*text || strcmp(text, "NA") == 0) return CELL_MISSING;
-    *x = strtod(text, &end);
+    double read = strtod(text, &end);
     if (end == text || end[strspn(end, " ")]) return CELL_TEXT;
+    *x = read;
     return isfinite(*x) ? CELL_NUMBER : CELL_DIVERGED;
 }
 
