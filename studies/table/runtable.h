@@ -142,6 +142,8 @@ int runtable_columns(RunTable *t, const RunTableAsked *asked);
 /* What a cell holds; *x out of a number. */
 enum { CELL_NUMBER, CELL_MISSING, CELL_DIVERGED, CELL_TEXT };
 int runtable_cell(const char *text, double *x);
+/* Says how to write a cell that is no number but seems meant as one, as 71% and 1,234.5; NULL: it seems a word. */
+const char *runtable_seems(const char *text);
 
 /* Returns the index of a design of a panel, or the number of designs. */
 size_t runtable_find(const RunTable *t, size_t panel, const char *name);

@@ -42,6 +42,48 @@ static void see_cells(const RunTable *t, Seen *s)
     }
 }
 
+const char *runtable_seems(const char *text)
+{
+    size_t n = strcspn(text, ",%"), digits = strspn(text, "+-0123456789.,");
+    if (digits == 0 || !text[n]) return NULL;
+    if (text[digits] == '%' && !text[digits + 1]) return "write it without the '%'";
+    return text[n] == ',' && !text[digits] ? "write it without commas, and with a point, as 1234.5"
+                                           : NULL;
+}
+
+/* Returns ERR_INPUT where the last column that could be the measure has cells such as 71% or 1,234.5. */
+static int check_numbers(const RunTable *t, const Seen *s)
+{
+    for (size_t f = 0; f < t->files; f++) {
+        const Csv *c = &t->file[f];
+        int column = csv_column(c, s->name);
+        for (size_t i = 0; column >= 0 && i < c->rows; i++) {
+            const char *text = csv_cell(c, i, column), *what = runtable_seems(text);
+            if (what)
+                return error_set(ERR_INPUT,
+                                 "%s:%zu: '%.40s' in column '%s' is no number: %s, or name another "
+                                 "column by --measure",
+                                 c->file, c->line[i + 1], text, s->name, what);
+        }
+    }
+    return 0;
+}
+
+/* Checks that no name of a column begins or ends with a blank, as behind the comma of "model, seed". */
+static int check_blanks(const Csv *c)
+{
+    for (size_t j = 0; j < c->columns; j++) {
+        const char *name = c->cell[j];
+        size_t n = strlen(name);
+        if (n && (name[0] == ' ' || name[n - 1] == ' '))
+            return error_set(ERR_INPUT,
+                             "%s:%zu: the column name '%s' begins or ends with a blank: take the "
+                             "blanks beside the commas away",
+                             c->file, c->line[0], name);
+    }
+    return 0;
+}
+
 /* Lists the columns in the order of the files; returns how many. names: the same for nearest_name. */
 static size_t see(const RunTable *t, Seen *list, const char **names)
 {
@@ -155,10 +197,11 @@ static int find_measures(RunTable *t, const RunTableAsked *asked, const char *co
 /* Takes the last column of numbers. */
 static int choose_measure(RunTable *t, const Seen *list, size_t n)
 {
-    for (size_t i = n; t->measures == 0 && i-- > 0;)
-        if (list[i].numbers && !list[i].texts && !is_taken(t, list[i].name) &&
-            !is_key(t, list[i].name))
-            t->measure[t->measures++].column = list[i].name;
+    for (size_t i = n; t->measures == 0 && i-- > 0;) {
+        if (is_taken(t, list[i].name) || is_key(t, list[i].name)) continue;
+        if (list[i].texts) TRY(check_numbers(t, &list[i]));
+        if (list[i].numbers && !list[i].texts) t->measure[t->measures++].column = list[i].name;
+    }
     return t->measures ? 0 : error_set(ERR_INPUT, "no column of numbers: --measure names one");
 }
 
@@ -190,6 +233,7 @@ int runtable_columns(RunTable *t, const RunTableAsked *asked)
 {
     size_t room = 0;
     for (size_t f = 0; f < t->files; f++) room += t->file[f].columns;
+    for (size_t f = 0; f < t->files; f++) TRY(check_blanks(&t->file[f]));
     SCOPED(memory_drop) Seen *list = memory_new(room, sizeof *list);
     SCOPED(memory_drop) const char **names = memory_new(room, sizeof *names);
     if (!list || !names) return ERR_MEMORY;
