@@ -48,6 +48,9 @@ int runs_directory(const char *dir, const RunSpec *s, char out[OUTPUT_PATH])
 
 /* ---- results --------------------------------------------------------------------------------- */
 
+#define RUN_OBJECTIVE \
+    "masked: perplexities are pseudo-perplexities, of masked words, which compare with no others"
+
 const RunResult runs_none = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 
 const Column run_columns[] = {
@@ -66,6 +69,7 @@ const Column run_columns[] = {
           .words = "bits a byte of the validation text"),
     FIELD(RunRecord, "test_bits", result.test_bits, .digits = 5, .page = 1, .sparse = 1,
           .words = "bits a byte of the test text"),
+    COLUMN(RunRecord, objective, .page = 1, .sparse = 1, .words = RUN_OBJECTIVE),
     {0}};
 
 const Column log_columns[] = {
@@ -80,6 +84,7 @@ const Column log_columns[] = {
     COLUMN(RunRow, valid_exact, .sparse = 1),
     COLUMN(RunRow, valid_score, .sparse = 1,
            .words = "BLEU of the validation text, greedily translated"),
+    COLUMN(RunRow, objective, .sparse = 1, .words = RUN_OBJECTIVE),
     COLUMN(RunRow, valid_bits, .sparse = 1, .words = "bits a byte of the validation text"),
     {0}};
 

@@ -52,6 +52,8 @@ typedef struct {
     const char *scheme;
     size_t layers, seed;
     RunResult result;
+    const char
+        *objective; /* "masked": perplexities are pseudo-perplexities of masked words; else NULL */
 } RunRecord;
 extern const Column run_columns[];
 
@@ -119,6 +121,7 @@ int runs_result(const Csv *c, size_t row, RunResult *out);
 typedef struct {
     double step, epoch, tokens, train_loss, valid_ppl, rate, grad_norm, tokens_per_s, valid_exact,
         valid_score, valid_bits; /* NaN where the log has none */
+    const char *objective;       /* as in RunRecord */
 } RunRow;
 extern const Column log_columns[]; /* log.csv, as nn/run/run.c writes it */
 

@@ -191,6 +191,20 @@ static void count(RunRows *rows, const RunTable *t, const RunCell *r)
     if (rows->count++ == 0) *rows = (RunRows){1, t->file[r->file].file, line_of(t, r)};
 }
 
+/* Returns ERR_INPUT where a row's objective is not that of the first one, unless they are looked at apart. */
+static int check_objective(const RunTable *t, const RunCell *c)
+{
+    static const char column[] = "objective";
+    const RunCell *first = &t->row[0];
+    const char *is = cell_of(t, c, column), *was = cell_of(t, first, column);
+    if (strcmp(is, was) == 0 || (t->by && strcmp(t->by, column) == 0)) return 0;
+    return error_set(ERR_INPUT,
+                     "%s:%zu has the objective '%s', and %s:%zu '%s': perplexities of masked words "
+                     "compare with no others; --by objective looks at each apart",
+                     t->file[c->file].file, line_of(t, c), *is ? is : "next",
+                     t->file[first->file].file, line_of(t, first), *was ? was : "next");
+}
+
 /* Reads a row; x, kind: of its measures. */
 static int read_row(Reading *r, size_t f, size_t row, double *x, int *kind)
 {
@@ -203,6 +217,7 @@ static int read_row(Reading *r, size_t f, size_t row, double *x, int *kind)
     if (strcmp(part, "bound") == 0) return add_bound(t, c);
     if (*kind == NONE) return 0;
     c->counts = strcmp(part, "choice") != 0;
+    TRY(check_objective(t, c));
     TRY(find_design(r, t->rows));
     return find_text(r->seed, &t->seeds, t->seed ? cell_of(t, c, t->seed) : "", "seeds", "seed",
                      &t->row[t->rows++].seed);

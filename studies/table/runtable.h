@@ -20,6 +20,8 @@
  * without that run would be of lucky runs alone. Columns of these names say more of a row, where a table has them:
  *
  *   diverged   yes: the run diverged, although its number is finite (NaN and inf say so themselves)
+ *   objective  masked: perplexities are of masked words, and compare with no others: rows of both are refused, but with
+ *              `by` this column
  *   same_as    name of the design, earlier in the table, of which this one is the same map under another name: the two
  *              count as one design, with the earlier one's runs
  *   part       tuning, trial: a run for a choice of rate, seed or the like, which is not read;

@@ -142,7 +142,7 @@ static int is_key(const RunTable *t, const char *name)
 /* Returns 1 for a column that has another part. */
 static int is_taken(const RunTable *t, const char *name)
 {
-    static const char *const ours[] = {"part", "same_as", "diverged"};
+    static const char *const ours[] = {"part", "same_as", "diverged", "objective"};
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (strcmp(name, ours[i]) == 0) return 1;
     for (size_t m = 0; m < t->measures; m++)

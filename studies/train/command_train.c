@@ -441,7 +441,8 @@ static void judge(const Csv *c, Verdict *v)
 {
     RunResult r;
     if (runs_result(c, 0, &r) != 0 || isnan(r.valid_ppl)) return;
-    verdict_say(v, "perplexity %.2f on validation", r.valid_ppl);
+    int masked = strcmp(csv_named(c, 0, "objective"), "masked") == 0;
+    verdict_say(v, "%sperplexity %.2f on validation", masked ? "pseudo-" : "", r.valid_ppl);
     if (!isnan(r.test_ppl)) verdict_say(v, ", %.2f on the test text", r.test_ppl);
     if (!isnan(r.valid_exact))
         verdict_say(v, ", %.1f %% of the validation pairs exact", 100 * r.valid_exact);
@@ -480,7 +481,9 @@ const Command command_train = {
          .title = "Training",
          .about =
              "A language model each of whose layers is one step of a scheme. Perplexity is exp of "
-             "the mean cross-entropy in nats over all tokens, end of line included.",
+             "the mean cross-entropy in nats over all tokens, end of line included. Of an encoder "
+             "trained on masked words (objective: masked) it is a pseudo-perplexity, over the masked "
+             "words alone, which see what stands behind them too.",
          .judge = judge,
          .table = {{"result", run_columns, "The trained model.", KIND_ALL},
                    {"log", log_columns, "Progress", 0},

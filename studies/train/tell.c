@@ -222,7 +222,8 @@ int tell_result(const Training *r)
                                .valid_exact = r->result.valid_exact,
                                .test_exact = r->result.test_exact,
                                .valid_bits = r->result.valid_bits,
-                               .test_bits = r->result.test_bits}});
+                               .test_bits = r->result.test_bits},
+                              is_masked(r) ? "masked" : NULL});
     return output_sheet(t, SHEET_CSV, r->dir, "result.csv");
 }
 

@@ -241,6 +241,19 @@ TEST(test_diverged)
     assert_string_equal(cell(out, "heun,", "truncation"), "");
 }
 
+/* Numbers of parameters are called equal only where they are: macaron has a norm more. */
+TEST(test_parameters)
+{
+    run_ok("compare --scheme transformer,macaron --seeds 1 --epochs 1 --out near " TINY);
+    double plain = file_number("near/compare.csv", 1, "params"),
+           macaron = file_number("near/compare.csv", 2, "params");
+    assert_true(macaron > plain &&
+                file_has("near/compare.md",
+                         formed("they differ by at most %.2g %%", 100 * (macaron / plain - 1))));
+    run_ok("compare --scheme transformer,heun --seeds 1 --epochs 1 --out equal " TINY);
+    assert_true(file_has("equal/compare.md", "Numbers of parameters are equal:"));
+}
+
 /* ---- tuning ---------------------------------------------------------------------------------- */
 
 /* An unreadable test text does no harm where it is not read. */
