@@ -313,6 +313,12 @@ TrainReport run_report(const Run *r, double loss, double ppl, double exact, doub
                          .tokens_per_s = p->seconds > 0 ? (double)p->tokens / p->seconds : 0};
 }
 
+/* Masked words are told apart: their perplexity compares with that of no other text. */
+static int is_masked(const Run *r)
+{
+    return r->t->ask && r->t->ask->what == ASK_MASKED;
+}
+
 int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score)
 {
     Progress *p = &r->p;
@@ -330,8 +336,9 @@ int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score)
     p->sum_tokens = 0;
     p->rows++;
     if (!r->log) return 0;
-    fprintf(r->log, "%" PRIu64 ",%ld,%zu,%.9g,%s,%.9g,%.9g,%.1f%s%s%s\n", t.step, t.epoch, t.tokens,
-            t.train_loss, ppl, t.rate, t.grad_norm, t.tokens_per_s, exact, score, bits);
+    fprintf(r->log, "%" PRIu64 ",%ld,%zu,%.9g,%s,%.9g,%.9g,%.1f%s%s%s%s\n", t.step, t.epoch,
+            t.tokens, t.train_loss, ppl, t.rate, t.grad_norm, t.tokens_per_s, exact, score, bits,
+            is_masked(r) ? ",masked" : "");
     return fflush(r->log) == 0 ? 0 : log_failed(r);
 }
 
@@ -358,9 +365,9 @@ static int log_open(Run *r)
     r->log = fopen(file, append ? "a" : "w");
     if (!r->log) return log_failed(r);
     if (append) return 0;
-    fprintf(r->log, "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s%s%s%s\n",
+    fprintf(r->log, "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s%s%s%s%s\n",
             run_has_exact(r) ? ",valid_exact" : "", r->t->judge ? ",valid_score" : "",
-            run_has_bits(r) ? ",valid_bits" : "");
+            run_has_bits(r) ? ",valid_bits" : "", is_masked(r) ? ",objective" : "");
     return fflush(r->log) == 0 ? 0 : log_failed(r);
 }
 

@@ -193,8 +193,8 @@ const Command command_compare = {
         "that has a row in DIR/runs.csv and its lines in DIR/lines.csv, and no folder, is finished, so that\n"
         "these two files make the tables again.\n"
         "\n"
-        "Exit status 1: a model is no better than the frequencies of words, a scheme disagrees with its\n"
-        "exact order or error constant on the particle system, or a run failed.\n",
+        "Exit status 1: a run diverged or failed, or a scheme disagrees with its exact order or error constant\n"
+        "on the particle system. Models that are no better than the frequencies of words are named in a warning.\n",
     .often = "scheme controls baseline seeds corpus layers width epochs tune explain device out",
     .example = "--scheme transformer,macaron --seeds 5 --out out/compare",
     .faster = "fewer --scheme, --seeds, --epochs",

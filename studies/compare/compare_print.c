@@ -17,7 +17,7 @@ static void print_tuning(const Study *u, int brief, FILE *f)
         fprintf(
             f,
             "all rows are tuned alike: each has the rate (of %s) and the dropout (of %s)%s%s%s that\ngive the lowest "
-            "validation perplexity with seed %zu; the test text was opened after the last choice (study.log)",
+            "validation perplexity with seed %zu; no model saw the test text before the last choice (study.log)",
             options_text(o, "tune-rate"), options_text(o, "tune-dropout"),
             study_tunes_epochs(u) ? " and the epochs (of " : "",
             study_tunes_epochs(u) ? options_text(o, "tune-epochs") : "",
@@ -141,20 +141,40 @@ static size_t most_runs(const Study *u)
     return most;
 }
 
+/* Says how far numbers of parameters differ among designs of one depth: inner widths are whole numbers, and so match
+ * nearly. */
+static void parameters_words(const Study *u, char words[160])
+{
+    double most = 0;
+    for (size_t i = 0; i < u->designs; i++)
+        for (size_t j = 0; j < i; j++) {
+            double a = (double)u->design[i].spec.numbers, b = (double)u->design[j].spec.numbers;
+            if (u->design[i].spec.layers == u->design[j].spec.layers && a > 0 && b > 0)
+                most = fmax(most, fabs(a - b) / fmin(a, b));
+        }
+    if (options_choice(u->options, "match") != MATCH_PARAMETERS)
+        snprintf(words, 160, "not matched");
+    else if (most == 0)
+        snprintf(words, 160, "equal:\ninner widths shrink where a scheme has more sets");
+    else
+        snprintf(words, 160,
+                 "matched:\ninner widths shrink where a scheme has more sets, so that they "
+                 "differ by at most %.2g %%",
+                 100 * most);
+}
+
 /* Prints what the columns mean. */
 static void print_columns(const Study *u, FILE *f)
 {
-    const Options *o = u->options;
     const ConvergenceStudy *orders = &compare_of(u)->orders;
+    char parameters[160];
+    parameters_words(u, parameters);
     fprintf(
         f,
         "unigram is the perplexity of %s frequencies alone, which a model has to beat. Perplexities are means\nover "
         "seeds; ± is half of the 95 %% interval of a row's own runs (Student's t). Numbers of parameters are %s.\n"
         "Sub-flows are Euler steps unless a suffix says otherwise.\n",
-        network_unit(&u->corpus.vocab)->word,
-        options_choice(o, "match") == MATCH_PARAMETERS
-            ? "equal:\ninner widths shrink where a scheme has more sets"
-            : "not matched");
+        network_unit(&u->corpus.vocab)->word, parameters);
     print_truncation(u, f);
     fprintf(f, "The particle system is '%s' (%s).\n", orders->system->name, orders->system->title);
 }

@@ -15,7 +15,7 @@ const char compare_run_names[] =
     "dropout\0best_epoch\0gaining\0tokens_per_s\0peak_bytes\0valid_exact\0test_exact\0"
     "truncation\0truncation_slope\0truncation_leading\0truncation_governed\0"
     "layer_truncation\0layer_truncation_slope\0check\0truncation_low\0truncation_high\0"
-    "truncation_time\0epochs\0corpus\0";
+    "truncation_time\0epochs\0corpus\0?objective\0";
 const Column compare_run_columns[] = {
     VALUE("scheme"), VALUE("layers"), VALUE("seed"), VALUE("valid_ppl"), {0}};
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "studies/model/translator.h"
 #include "studies/tools/command.h"
 
 enum { TREES = 6 };
@@ -88,18 +87,6 @@ void pair_drop(void *own)
     table_free(p->decoder);
 }
 
-/* Returns ERR_INPUT where a search with these options would be refused after training. */
-static int check_search(const Study *u)
-{
-    const Backend *b;
-    SCOPED(model_drop) Model *m = NULL;
-    SCOPED(translator_drop) Translator *t = NULL;
-    RunSpec s = study_spec(&u->design[0], u->design[0].run);
-    TRY(network_backend(u->options, &b));
-    TRY(runs_model(u->options, &s, &u->corpus.vocab, b, &m));
-    return translator_new(u->options, &m, 1, &u->corpus.vocab, u->corpus.bpe, 1, NULL, &t);
-}
-
 /* Returns ERR_INPUT where an option for language models alone is given. */
 static int check_options(const Options *o)
 {
@@ -137,6 +124,5 @@ int pair_open(Study *u)
         TRY(batches_check(&u->corpus.text[s], &u->corpus.source[s], &u->corpus.vocab, NULL,
                           CONTEXT_SENTENCE, options_size(o, "batch-tokens"),
                           options_size(o, "sequence")));
-    TRY(add_designs(u));
-    return check_search(u);
+    return add_designs(u);
 }

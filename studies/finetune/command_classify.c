@@ -152,7 +152,8 @@ static int ask(Study *u)
     u->label = memory_new(u->count, sizeof *u->label);
     if (!u->z || !u->label) return ERR_MEMORY;
     if (u->count == 0) return 0;
-    TRY(examples_of(&u->net, u->lines.file, u->first, u->pairs ? u->second : NULL, u->count, &e));
+    TRY(examples_of(&u->net, u->lines.file, u->line, u->first, u->pairs ? u->second : NULL,
+                    u->count, &e));
     Text counts = {.file = (char *)u->lines.file};
     texts_count(&counts, &e.first);
     texts_count(&counts, &e.second);

@@ -16,10 +16,11 @@ Scale examples_scale(const Labelled *train)
     return (Scale){mean, sd > 0 ? sd : 1};
 }
 
-/* Encodes sentences, one a line. */
-static int encode(const Network *n, const char *file, char *const *sentence, size_t count, Text *t)
+/* Encodes sentences, one a line; `before` lines stand in front of them. */
+static int encode_all(const Network *n, const char *file, size_t before, char *const *sentence,
+                      size_t count, Text *t)
 {
-    BpeText raw = {.file = file};
+    BpeText raw = {.file = file, .before = before};
     for (size_t i = 0; i < count; i++) raw.count += strlen(sentence[i]) + 1;
     SCOPED(memory_drop) char *text = memory_new(raw.count + 1, 1);
     if (!text) return ERR_MEMORY;
@@ -30,17 +31,31 @@ static int encode(const Network *n, const char *file, char *const *sentence, siz
     }
     raw.bytes = text;
     TRY(text_encode(&raw, n->bpe, &n->vocab, t));
-    if (t->blank == 0) return 0;
-    return error_set(ERR_INPUT, "%s: a sentence is nothing but blanks", file);
+    if (t->blank > 0)
+        return error_set(ERR_INPUT, "%s:%zu: a sentence is nothing but blanks", file, before + 1);
+    return text_sentences(t, n->vocab.eos);
 }
 
-int examples_of(const Network *n, const char *file, char *const *first, char *const *second,
-                size_t count, Examples *out)
+/* Encodes sentences, which stand in these lines of the file. A fault is sought again sentence by sentence, so that it is
+ * told with its line there: the sentences may be a part of the file, in front of which a header stands. */
+static int encode(const Network *n, const char *file, const size_t *line, char *const *sentence,
+                  size_t count, Text *t)
+{
+    int code = encode_all(n, file, 0, sentence, count, t), of_one = 0;
+    for (size_t i = 0; i < count && code == ERR_INPUT && of_one == 0; i++) {
+        Text one = {0};
+        of_one = encode_all(n, file, line[i] - 1, &sentence[i], 1, &one);
+        text_free(&one);
+    }
+    return code;
+}
+
+int examples_of(const Network *n, const char *file, const size_t *line, char *const *first,
+                char *const *second, size_t count, Examples *out)
 {
     *out = (Examples){.count = count, .ask = {.what = ASK_LABEL}};
-    int code = encode(n, file, first, count, &out->first);
-    if (code == 0 && second) code = encode(n, file, second, count, &out->second);
-    if (code == 0) code = text_sentences(&out->first, n->vocab.eos);
+    int code = encode(n, file, line, first, count, &out->first);
+    if (code == 0 && second) code = encode(n, file, line, second, count, &out->second);
     if (code == 0 && second) code = text_pairs(&out->second, &out->first, n->vocab.eos);
     out->unknown = out->first.unknown + out->second.unknown;
     if (code != 0) examples_free(out);
@@ -49,7 +64,7 @@ int examples_of(const Network *n, const char *file, char *const *first, char *co
 
 int examples_new(const Network *n, const char *file, const Labelled *l, Scale s, Examples *out)
 {
-    TRY(examples_of(n, file, l->first, l->second, l->count, out));
+    TRY(examples_of(n, file, l->line, l->first, l->second, l->count, out));
     out->ask.label = l->label;
     if (!l->value) return 0;
     out->value = memory_new(l->count, sizeof *out->value);

@@ -33,9 +33,9 @@ Scale examples_scale(const Labelled *train);
 /* Encodes sentences in the words or pieces of a model. file: for messages. ERR_INPUT: a sentence of blanks alone, a
  * word that the vocabulary cannot tell or that means the end of a sentence, text that bpe.h refuses. */
 int examples_new(const Network *n, const char *file, const Labelled *l, Scale s, Examples *out);
-/* Encodes sentences without labels; second NULL: single ones. */
-int examples_of(const Network *n, const char *file, char *const *first, char *const *second,
-                size_t count, Examples *out);
+/* Encodes sentences without labels; second NULL: single ones. line (count): where they stand in the file. */
+int examples_of(const Network *n, const char *file, const size_t *line, char *const *first,
+                char *const *second, size_t count, Examples *out);
 void examples_free(Examples *e);
 /* Counts the examples that have more rows than a sequence, with <cls> and every <eos>. These lose their ends. */
 size_t examples_longer(const Examples *e, int32_t eos, size_t sequence);

@@ -130,10 +130,19 @@ static int describe(Finetune *f)
 
 static int encode(Finetune *f)
 {
-    const char *task = options_text(f->options, "task"), *dev = options_text(f->options, "dev");
-    TRY(examples_new(&f->net, task, &f->rest, f->scale, &f->on_rest));
-    TRY(examples_new(&f->net, task, &f->chosen, f->scale, &f->on_chosen));
-    TRY(examples_new(&f->net, dev ? dev : task, &f->dev, f->scale, &f->on_dev));
+    const Options *o = f->options;
+    const LabelledTask *t = f->task;
+    const char *own[] = {options_text(o, "task"), options_text(o, "dev")};
+    const char *file[] = {own[0], own[1] ? own[1] : own[0]}; /* for messages */
+    char path[2][OUTPUT_PATH];
+    for (int i = 0; i < 2 && t->folder; i++) {
+        TRY(output_path(path[i], options_text(o, "data"), "%s/%s", t->folder,
+                        i ? t->dev : t->train));
+        file[i] = path[i];
+    }
+    TRY(examples_new(&f->net, file[0], &f->rest, f->scale, &f->on_rest));
+    TRY(examples_new(&f->net, file[0], &f->chosen, f->scale, &f->on_chosen));
+    TRY(examples_new(&f->net, file[1], &f->dev, f->scale, &f->on_dev));
     f->corpus = (Corpus){.name = f->name,
                          .vocab = f->net.vocab,
                          .bpe = f->net.bpe,

@@ -103,6 +103,14 @@ static int find_columns(Reading *r, Line header, const Labelled *train)
         }
     }
     int pairs = r->at[SECOND] != NOWHERE;
+    const char *other = r->columns == 1 ? memchr(header.text, ',', header.bytes) : NULL;
+    if (r->columns == 1 && !other) other = memchr(header.text, ';', header.bytes);
+    if (other && r->at[LABEL] == NOWHERE)
+        return error_set(
+            ERR_INPUT,
+            "%s:1: its columns stand apart by '%c': expected a tab between columns, and "
+            "a first line that names them ('%s', '%s')",
+            file, *other, t->first, t->label);
     for (int k = 0; k < COLUMNS; k++)
         if (name[k] && r->at[k] == NOWHERE && !(k == SECOND && t->may_be_single))
             return error_set(ERR_INPUT, "%s:1: no column '%s': expected a header that names it",

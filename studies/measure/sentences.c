@@ -14,6 +14,15 @@ typedef struct {
     size_t first, words;
 } Line;
 
+/* Cuts a text without ends of lines, which a tokenizer cut as a whole, in pieces of so many words. */
+static size_t find_pieces(const Text *t, size_t words, Line *piece)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->tokens; i += words)
+        piece[n++] = (Line){i, words < t->tokens - i ? words : t->tokens - i};
+    return n;
+}
+
 /* Finds the lines of the text that have words, and the lines of the source beside them (source NULL: none). Returns
  * their number. */
 static size_t find_lines(const Vocab *v, const Text *t, const Text *source, Line *line, Line *other)
@@ -67,8 +76,10 @@ static int draw(const Vocab *v, const Text *const text[SIDES], Line *const line[
 static int make(const Vocab *v, const Text *const text[SIDES], size_t count, size_t tokens,
                 uint64_t seed, Line *const line[SIDES], Drawn *d)
 {
-    size_t lines =
-        find_lines(v, text[SIDE_TARGET], text[SIDE_SOURCE], line[SIDE_TARGET], line[SIDE_SOURCE]);
+    int whole = v->tokens && !v->lines && !text[SIDE_SOURCE];
+    size_t lines = whole ? find_pieces(text[SIDE_TARGET], tokens - 1, line[SIDE_TARGET])
+                         : find_lines(v, text[SIDE_TARGET], text[SIDE_SOURCE], line[SIDE_TARGET],
+                                      line[SIDE_SOURCE]);
     if (lines == 0)
         return error_set(ERR_INPUT, "%s: expected a line with a word", text[SIDE_TARGET]->file);
     d->of.count = count < lines ? count : lines;

@@ -14,7 +14,8 @@ typedef struct {
 } Drawn;
 
 /* Draws at most `count` lines of the text, each as the model reads it: <eos> first (for an encoder alone <cls>), at
- * most `tokens` in all. From a source (NULL: there is none) it takes the same lines, <eos> last, with the same limit.
+ * most `tokens` (2 or more) in all. A text that a tokenizer cut as a whole (Vocab.tokens, lines 0) has no ends of
+ * lines, so it is cut in pieces of `tokens` - 1, as a stream is for evaluation. From a source (NULL: there is none) it takes the same lines, <eos> last, with the same limit.
  * The seed decides which lines; SENTENCES_FIRST takes the first ones, in order. ERR_INPUT where no line has a word.
  * Caller: sentences_free, whatever the code. */
 int sentences_draw(const Vocab *v, const Text *t, const Text *source, size_t count, size_t tokens,

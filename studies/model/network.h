@@ -230,6 +230,11 @@ void texts_count(Text *of, const Text *part);
  * easier, so perplexities of two vocabularies do not compare. */
 void texts_tell(const Text *t);
 
+/* Returns the share of the training tokens that are read as <unk> where it is large, a tenth or more: then <unk> is
+ * among the most frequent words, and easy to predict. Else 0. texts_warn warns of it. */
+double texts_unknown(const Corpus *c);
+void texts_warn(const Corpus *c);
+
 /* ---- what a model is for (metadata.c) ------------------------------------------------------------ */
 
 /* Returns ERR_INPUT, naming the model, where it was fine-tuned: for commands that need words. */

@@ -10,6 +10,7 @@ enum { PART = 480, LOGS_MAX = 100 };
 
 typedef struct {
     const Options *options;
+    int masked;           /* 1: the logs are of masked words */
     size_t common, count; /* bytes that all paths begin with; logs */
     char name[LOGS_MAX][PART];
     Sheet *points, *last;
@@ -69,6 +70,19 @@ static int read_number(const Csv *c, size_t row, const char *column, double *out
     return k < 0 ? 0 : csv_number(c, row, k, out);
 }
 
+/* Returns ERR_INPUT where a log is of masked words and the first is not, or the other way round. */
+static int check_objective(Curves *v, const Csv *c)
+{
+    int masked = c->rows > 0 && strcmp(csv_named(c, 0, "objective"), "masked") == 0;
+    if (v->count == 0) v->masked = masked;
+    if (masked == v->masked) return 0;
+    return error_set(
+        ERR_INPUT,
+        "%s is of %s words and %s is not: their perplexities do not compare: plot them "
+        "apart",
+        c->file, masked ? "masked" : "next", options_item(v->options, "file", 0));
+}
+
 static int add_log(Curves *v, const Csv *c)
 {
     const char *name = v->name[v->count];
@@ -101,6 +115,7 @@ static int add_logs(Curves *v)
                              "%s:1: expected columns step and train_loss: the log.csv of a "
                              "training is laid over other logs alone",
                              file);
+        TRY(check_objective(v, &c));
         TRY(add_log(v, &c));
     }
     return 0;
@@ -125,6 +140,7 @@ static int draw_loss(const Curves *v, const char *dir)
 static int draw_perplexity(const Curves *v, const char *dir)
 {
     PlotFrame frame = {"curves", "Validation perplexity", "step", "perplexity", PLOT_LOG_Y};
+    if (v->masked) frame.title = "Validation pseudo-perplexity", frame.y = "pseudo-perplexity";
     Plot *p;
     TRY(plot_new(dir, &frame, &p));
     plot_setting(p, "set xrange [0:*]");

@@ -44,11 +44,17 @@ static int same_run(const Options *o, const Options *there, const char *dir)
     return error_set(ERR_INPUT, "the run in %s goes on only with its own options (%s)", dir, words);
 }
 
+int rerun_is_new(const char *dir)
+{
+    return !output_there(dir, "config.ini") && !output_there(dir, "result.csv") &&
+           !rerun_has_state(dir);
+}
+
 int rerun_resume(Options *o, const OptionGroup *const *groups, const char *dir)
 {
     char path[OUTPUT_PATH];
     SCOPED(options_drop) Options *there = NULL;
-    if (!output_there(dir, "config.ini")) return missing(dir, "config.ini", "no run to go on with");
+    if (!output_there(dir, "config.ini")) return missing(dir, "config.ini", "it has the options");
     if (output_there(dir, "result.csv") && !rerun_has_state(dir))
         return missing(dir, "state.safetensors", "a finished run goes on from nothing else");
     TRY(output_path(path, dir, "config.ini"));

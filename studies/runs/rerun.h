@@ -8,9 +8,12 @@
 /* Reads the options, of these groups, of the run or study in DIR; the caller frees them. ERR_INPUT. */
 int rerun_config(const OptionGroup *const *groups, const char *dir, Options **out);
 
-/* Sets o, of these groups, from DIR/config.ini, below the command line's rank. ERR_INPUT where there is no run (with a
- * mistyped DIR another would begin unnoticed), where the run is finished but its state is gone, and, with both values,
- * where an option that decides the run was given with another value. */
+/* Returns 1 where DIR, which may be missing, has nothing of a run: no options, no result, no state. */
+int rerun_is_new(const char *dir);
+
+/* Sets o, of these groups, from DIR/config.ini, below the command line's rank. ERR_INPUT where a run's config.ini is gone,
+ * where the run is finished but its state is gone, and, with both values, where an option that decides the run was given
+ * with another value. */
 int rerun_resume(Options *o, const OptionGroup *const *groups, const char *dir);
 
 /* Returns what the run in DIR is to a run with o's options and schemes t. A shorter run goes on to more epochs as if

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
+#include "studies/model/network.h"
 #include "studies/runs/runs.h"
 
 /* ---- where a run is, and whether it is done -------------------------------------------------- */
@@ -47,6 +48,9 @@ int runs_directory(const char *dir, const RunSpec *s, char out[OUTPUT_PATH])
 
 /* ---- results --------------------------------------------------------------------------------- */
 
+#define RUN_OBJECTIVE \
+    "masked: perplexities are pseudo-perplexities, of masked words, which compare with no others"
+
 const RunResult runs_none = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 
 const Column run_columns[] = {
@@ -65,6 +69,7 @@ const Column run_columns[] = {
           .words = "bits a byte of the validation text"),
     FIELD(RunRecord, "test_bits", result.test_bits, .digits = 5, .page = 1, .sparse = 1,
           .words = "bits a byte of the test text"),
+    COLUMN(RunRecord, objective, .page = 1, .sparse = 1, .words = RUN_OBJECTIVE),
     {0}};
 
 const Column log_columns[] = {
@@ -79,6 +84,7 @@ const Column log_columns[] = {
     COLUMN(RunRow, valid_exact, .sparse = 1),
     COLUMN(RunRow, valid_score, .sparse = 1,
            .words = "BLEU of the validation text, greedily translated"),
+    COLUMN(RunRow, objective, .sparse = 1, .words = RUN_OBJECTIVE),
     COLUMN(RunRow, valid_bits, .sparse = 1, .words = "bits a byte of the validation text"),
     {0}};
 
@@ -88,6 +94,22 @@ int runs_diverged(const RunResult *r, size_t n, size_t V)
         if (!isnan(r[i].valid_ppl) && !(r[i].valid_ppl < (double)V && r[i].test_ppl < (double)V))
             return 1;
     return 0;
+}
+
+/* A few good steps move the loss by no more than rounding and the noise of a few batches, far below a hundredth of it; the
+ * loss of a training that diverged lies far above. */
+int runs_worse(Model *fresh, const Options *o, const Corpus *c, double valid_ppl)
+{
+    const TrainConfig t = network_training(o);
+    const Text *source = &c->source[SPLIT_VALID];
+    Asking room[SPLITS];
+    const Asking *ask = network_asking(o, room);
+    Evaluation e;
+    if (train_eval(fresh, &c->text[SPLIT_VALID], source, &c->vocab, ask ? &ask[SPLIT_VALID] : NULL,
+                   source->tokens ? CONTEXT_SENTENCE : t.context, t.batch_tokens, t.sequence,
+                   &e) != 0)
+        return 0;
+    return !(log(valid_ppl) <= 1.01 * e.mean);
 }
 
 int runs_unigram(const Corpus *c, Unigram *u)

@@ -158,7 +158,7 @@ static int child_train(const char *dir, int resume, Lease *claim)
     argv[n] = NULL;
     TRY(spawn(argv, claim, &child));
     int code = wait_for(child, claim);
-    /* A training that is no better than word frequencies has status 1 as well, and its result. */
+    /* A training that diverged has status 1 as well, and its result. */
     return code == ERR_CHECK && output_there(dir, "result.csv") ? 0 : code;
 }
 

@@ -52,6 +52,8 @@ typedef struct {
     const char *scheme;
     size_t layers, seed;
     RunResult result;
+    const char
+        *objective; /* "masked": perplexities are pseudo-perplexities of masked words; else NULL */
 } RunRecord;
 extern const Column run_columns[];
 
@@ -99,6 +101,11 @@ int runs_check(const Options *o, const RunSpec *s, const Vocab *v, const Backend
  * NaN; failed runs do not count. */
 int runs_diverged(const RunResult *r, size_t n, size_t V);
 
+/* Returns 1 where a validation perplexity is worse than that of the network before its first step, so that the training
+ * diverged; 0 too where the fresh network cannot be evaluated. The size of the vocabulary is no measure of that, as a wide
+ * network with tied embeddings begins far above it. */
+int runs_worse(Model *fresh, const Options *o, const Corpus *c, double valid_ppl);
+
 /* Perplexities of the unigram on both texts: the frequencies of tokens alone reach them (corpus_unigram). */
 typedef struct {
     double valid, test;
@@ -114,6 +121,7 @@ int runs_result(const Csv *c, size_t row, RunResult *out);
 typedef struct {
     double step, epoch, tokens, train_loss, valid_ppl, rate, grad_norm, tokens_per_s, valid_exact,
         valid_score, valid_bits; /* NaN where the log has none */
+    const char *objective;       /* as in RunRecord */
 } RunRow;
 extern const Column log_columns[]; /* log.csv, as nn/run/run.c writes it */
 

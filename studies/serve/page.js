@@ -163,6 +163,7 @@ function takeLine(run, line) {
     }
     const cell = Object.fromEntries(line.split(",").map((v, i) => [run.names[i], v])), step = +cell.step;
     for (const list of [run.train, run.valid]) while (list.length && list[list.length - 1][0] >= step) list.pop();
+    run.masked = cell.objective === "masked";
     if (cell.train_loss) run.train.push([step, Math.exp(cell.train_loss)]);
     if (cell.valid_ppl) run.valid.push([step, +cell.valid_ppl]);
 }
@@ -202,7 +203,7 @@ function runItem(path, run, colour) {
     tick.addEventListener("change", () => { run.chosen = tick.checked; showCurves(); pollCurves(); });
     const least = run.valid.reduce((a, p) => Math.min(a, p[1]), Infinity);
     return make("li", { class: colour < 0 ? "" : "c" + colour % COLOURS },
-                make("label", {}, tick, make("span", { class: "name" }, nameOf(path)),
+                make("label", {}, tick, make("span", { class: "name" }, nameOf(path) + (run.masked ? " (pseudo-perplexity)" : "")),
                      make("span", { class: "value" }, Number.isFinite(least) ? least.toPrecision(4) : ""),
                      make("span", { class: "state" + (isLive(run) ? " live" : "") }, runState(run))));
 }

@@ -67,7 +67,11 @@ void differences_seeds(const Seeds *s, const char *text, int places, FILE *f)
 {
     fprintf(f, "    %s: standard deviation %.*f, %zu degree%s of freedom; ", text, places,
             s->pooled.sd, s->pooled.df, s->pooled.df == 1 ? "" : "s");
-    if (s->incomplete)
+    if (s->pooled.df && !(s->pooled.sd > 0))
+        fprintf(f, "%s, so there is no interval and no p.\n",
+                s->paired ? "designs differ by the same at every seed"
+                          : "all runs of each design are equal");
+    else if (s->incomplete)
         fprintf(f, "seeds are not paired, as %zu design%s lack%s some.\n", s->incomplete,
                 s->incomplete == 1 ? "" : "s", s->incomplete == 1 ? "s" : "");
     else if (isnan(s->longer))

@@ -1,6 +1,7 @@
 /* statistics.c: computes Student's t, pooled differences, Spearman's rho, its bootstrap and its permutations. */
 #include "studies/statistics/statistics.h"
 
+#include <float.h>
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_permutation.h>
@@ -18,11 +19,16 @@ enum { STREAM_BOOTSTRAP = 0x626f6f74, STREAM_SHUFFLE = 0x73687566 }; /* "boot", 
 Interval statistics_mean(const double *x, size_t stride, size_t n)
 {
     Interval r = {0, NAN, NAN, NAN, NAN, NAN};
-    double sum = 0, square = 0;
-    for (size_t i = 0; i < n; i++)
-        if (!isnan(x[i * stride])) sum += x[i * stride], r.n++;
+    double sum = 0, square = 0, least = NAN, most = NAN;
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(x[i * stride])) continue;
+        sum += x[i * stride], r.n++;
+        least = fmin(least, x[i * stride]);
+        most = fmax(most, x[i * stride]);
+    }
     if (r.n == 0) return r;
-    r.mean = sum / (double)r.n;
+    r.mean =
+        least == most ? most : sum / (double)r.n; /* so equal numbers have sd 0, not rounding */
     if (r.n == 1) return r;
     for (size_t i = 0; i < n; i++)
         if (!isnan(x[i * stride])) square += (x[i * stride] - r.mean) * (x[i * stride] - r.mean);
@@ -77,8 +83,10 @@ static double expected_length(double df)
 static void choose(Seeds *s, double within, double square, double n, double k)
 {
     const double most = 1.05, sure = 0.005;
-    double df = (n - 1) * (k - 1), between = n * square;
-    double seeds = between / (k - 1), rest = fmax(0, within - between) / df;
+    double df = (n - 1) * (k - 1), between = n * square, left = within - between;
+    if (left <= 4 * n * k * DBL_EPSILON * within) left = 0; /* rounding of the n k numbers' sums */
+    double seeds = between / (k - 1), rest = left / df;
+    if (!(within > 0)) return; /* all runs of each design are equal, so nothing tells of seeds */
     s->correlation = (seeds - rest) / (seeds + (n - 1) * rest);
     s->p = rest > 0 ? gsl_cdf_fdist_Q(seeds / rest, k - 1, df) : seeds > 0 ? 0 : 1;
     s->longer = expected_length(df) / expected_length(n * (k - 1));
@@ -145,8 +153,8 @@ Difference statistics_contrast(const Pooled *s, const Interval *const *design, c
         part += weight[i] * weight[i] / (double)design[i]->n;
     }
     d.mean = mean;
+    if (!(s->sd > 0)) return d;
     d.error = s->sd * sqrt(part);
-    if (s->df == 0) return d;
     double df = (double)s->df, half = gsl_cdf_tdist_Pinv(0.975, df) * d.error;
     d.low = d.mean - half;
     d.high = d.mean + half;

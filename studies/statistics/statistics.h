@@ -63,7 +63,7 @@ int statistics_is_cut(Interval positive);
  */
 typedef struct {
     size_t df;
-    double sd; /* NaN with df = 0 */
+    double sd; /* NaN with df = 0; 0: the runs do not differ, or but for the seeds' effects */
 } Pooled;
 
 /* Returns the one-way estimate over designs (n), each as statistics_mean gave it. */
@@ -80,7 +80,7 @@ typedef struct {
     int paired;        /* 1: two-way */
     size_t incomplete; /* designs that lack a seed which another has; if not 0, one-way */
     /* tau^2 / (tau^2 + sigma^2), estimated by mean squares; it may be below 0 (where it is above, it equals REML's).
-     * NaN: only one seed or one design, or incomplete */
+     * NaN: only one seed or one design, incomplete, or all runs of each design are equal */
     double correlation;
     double p; /* of seeds having no effect (F test); NaN likewise */
     /* Expected length of a two-way interval over that of a one-way one where tau = 0; NaN likewise */
@@ -91,9 +91,10 @@ typedef struct {
 Seeds statistics_seeds(const double *y, size_t designs, size_t seeds);
 
 typedef struct {
-    double mean, error; /* mean: a - b; error: its standard error; NaN where a or b has no run */
-    double low, high;   /* NaN with df = 0 */
-    double p;           /* two-sided, of mu_a = mu_b; NaN with df = 0 */
+    double mean; /* a - b; NaN where a or b has no run */
+    /* Its standard error, interval, and two-sided p of mu_a = mu_b. NaN with df = 0 and with sd = 0, where runs that do not
+     * differ say nothing of how far others would. */
+    double error, low, high, p;
 } Difference;
 
 Difference statistics_difference(const Pooled *s, const Interval *a, const Interval *b);

@@ -26,4 +26,4 @@ static int measure(const StudyMeasured *r, double *value)
     return 0;
 }
 
-const StudyMeasure measure_gaining = {"gaining", columns, wanted, NULL, measure, NULL};
+const StudyMeasure measure_gaining = {"gaining", columns, wanted, NULL, measure, NULL, NULL};

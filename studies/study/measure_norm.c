@@ -45,5 +45,10 @@ static int measure(const StudyMeasured *r, double *value)
     return measure_on_sentences(r, "norm of the last state", norm, value);
 }
 
-const StudyMeasure measure_norm = {"state_norm",          columns, measure_has_sentences,
-                                   measure_how_sentences, measure, NULL};
+static int try(const Study *u, const RunSpec *s)
+{
+    return measure_try_sentences(u, s, norm);
+}
+
+const StudyMeasure measure_norm = {
+    "state_norm", columns, measure_has_sentences, measure_how_sentences, measure, NULL, try};

@@ -195,5 +195,16 @@ static int measure(const StudyMeasured *r, double *value)
     return save_lines(r);
 }
 
-const StudyMeasure measure_translation = {"translation",     columns, wanted,
-                                          measure_how_pairs, measure, load};
+/* Begins a search with these options. */
+static int try(const Study *u, const RunSpec *s)
+{
+    const Backend *b;
+    SCOPED(model_drop) Model *m = NULL;
+    SCOPED(translator_drop) Translator *t = NULL;
+    TRY(network_backend(u->options, &b));
+    TRY(runs_model(u->options, s, &u->corpus.vocab, b, &m));
+    return translator_new(u->options, &m, 1, &u->corpus.vocab, u->corpus.bpe, 1, NULL, &t);
+}
+
+const StudyMeasure measure_translation = {"translation", columns, wanted, measure_how_pairs,
+                                          measure,       load,    try};

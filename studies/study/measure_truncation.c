@@ -61,6 +61,41 @@ int measure_on_sentences(const StudyMeasured *r, const char *what, MeasureSenten
     return 0;
 }
 
+/* Makes the options of a network that reads so many tokens. */
+static int short_options(const Study *u, size_t tokens, Options **out)
+{
+    static const char *const rooms[] = {"sequence", "batch-tokens"};
+    const Option *p;
+    const char *text;
+    char number[32];
+    snprintf(number, sizeof number, "%zu", tokens);
+    TRY(options_new(u->groups, out));
+    for (size_t i = 0; options_recorded(u->options, i, &p, &text); i++)
+        TRY(options_set(*out, OPTION_FILE, "", p->name, text));
+    for (size_t i = 0; i < 2; i++) TRY(options_set(*out, OPTION_ARGUMENT, "", rooms[i], number));
+    return 0;
+}
+
+int measure_try_sentences(const Study *u, const RunSpec *s, MeasureSentences *of)
+{
+    enum { SHORT = 4 }; /* tokens; whether a sentence can be drawn does not depend on its length */
+    size_t asked = tokens_of(u->options), tokens = asked < SHORT ? asked : SHORT;
+    const Text *source = u->kind->pairs ? &u->corpus.source[SPLIT_VALID] : NULL;
+    const double rough = 1e-3; /* the largest tolerance that --truncation-tolerance takes */
+    const Backend *b;
+    double value[STUDY_VALUES];
+    SCOPED(options_drop) Options *o = NULL;
+    SCOPED(model_drop) Model *m = NULL;
+    SCOPED(sentences_free) Drawn drawn = {0};
+    TRY(short_options(u, tokens, &o));
+    TRY(backend_find("cpu-f64", NULL, &b));
+    TRY(runs_model(o, s, &u->corpus.vocab, b, &m));
+    TRY(sentences_draw(&u->corpus.vocab, &u->corpus.text[SPLIT_VALID], source, 1, tokens, DRAW,
+                       &drawn));
+    const Network n = {.table = (Table *)s->scheme, .encoder = (Table *)s->encoder, .model = m};
+    return of(&n, s->scheme, &drawn, rough, value);
+}
+
 /* ---- a language model ---------------------------------------------------------------------------- */
 
 /* The last two: the interval over the runs, where a record has no more than that and the mean. */
@@ -126,8 +161,13 @@ static int measure(const StudyMeasured *r, double *value)
     return measure_on_sentences(r, "truncation error", measure_fields, value);
 }
 
-const StudyMeasure measure_truncation = {"truncation",          columns, wanted,
-                                         measure_how_sentences, measure, NULL};
+static int try_fields(const Study *u, const RunSpec *s)
+{
+    return measure_try_sentences(u, s, measure_fields);
+}
+
+const StudyMeasure measure_truncation = {"truncation", columns, wanted,    measure_how_sentences,
+                                         measure,      NULL,    try_fields};
 
 /* ---- an encoder and a decoder -------------------------------------------------------------------- */
 
@@ -171,5 +211,10 @@ static int measure_sides_of(const StudyMeasured *r, double *value)
     return measure_on_sentences(r, "truncation error of the encoder", measure_both, value);
 }
 
-const StudyMeasure measure_sides = {"sides",           side_columns,     sides_wanted,
-                                    measure_how_pairs, measure_sides_of, NULL};
+static int try_sides(const Study *u, const RunSpec *s)
+{
+    return measure_try_sentences(u, s, measure_both);
+}
+
+const StudyMeasure measure_sides = {"sides",          side_columns, sides_wanted, measure_how_pairs,
+                                    measure_sides_of, NULL,         try_sides};

@@ -23,6 +23,8 @@ typedef int MeasureSentences(const Network *n, const Table *t, const Drawn *draw
 /* Loads the run's network, draws the sentences, measures, and notes the first number as `what` in study.log. */
 int measure_on_sentences(const StudyMeasured *r, const char *what, MeasureSentences *of,
                          double *value);
+/* Does the same, roughly, on one short sentence with an untrained network of a design (StudyMeasure.try). */
+int measure_try_sentences(const Study *u, const RunSpec *s, MeasureSentences *of);
 
 /* Columns of DIR/lines.csv and of a run's own: sums of BLEU by line (measure_translation.c). */
 extern const Column measure_lines[];

@@ -40,9 +40,18 @@ static int new_more(Study *u)
     return u->more ? 0 : ERR_MEMORY;
 }
 
+/* Reads the test text of a study that tunes once, and drops it: an unknown word in it would end the study after the last
+ * choice. No model sees it before. */
+static int check_test(const Study *u)
+{
+    SCOPED(corpus_free) Corpus whole = {0};
+    return network_corpus(u->options, 0, &whole);
+}
+
 static int open_designs(Study *u, const StudyKind *kinds)
 {
     Options *o = u->options;
+    if (study_tunes(u)) TRY(check_test(u));
     TRY(network_corpus(o, study_tunes(u), &u->corpus));
     for (u->kind = kinds; u->kind->is && !u->kind->is(o, &u->corpus);) u->kind++;
     if (!u->kind->pairs) TRY(network_language(o, &u->corpus));
@@ -52,7 +61,8 @@ static int open_designs(Study *u, const StudyKind *kinds)
     if (!u->kind->pairs) TRY(network_adaptive(o, &u->corpus));
     TRY(study_check_contrasts(u));
     if (study_tunes(u)) TRY(study_grid(u));
-    return check_runs(u);
+    TRY(check_runs(u));
+    return study_try_measures(u);
 }
 
 /* Opens a study whose trainings are its own. */
@@ -88,7 +98,7 @@ static int open_study(Study *u, const StudyKind *kinds)
     TRY(runs_unigram(&u->corpus, &u->unigram));
     TRY(study_take(u));
     runs_note(&u->runs, "begins: %zu designs%s", u->designs,
-              study_tunes(u) ? ", to be tuned; the test text is not opened" : "");
+              study_tunes(u) ? ", to be tuned; no model sees the test text before" : "");
     return u->kind->begin ? u->kind->begin(u) : 0;
 }
 
@@ -127,28 +137,48 @@ static void close_study(Study *u)
 
 /* ---- the end ------------------------------------------------------------------------------------- */
 
-/* Names the designs that are no better than frequencies; with `mixed` they are no fault where others are better. */
+/* Returns 1 where a run of a design diverged: its perplexity, above the size of the vocabulary (RunDesign.diverged), is
+ * worse than before the first step. */
+static int has_diverged(const Study *u, size_t i)
+{
+    const StudyDesign *d = &u->design[i];
+    const RunSpec s = study_spec(d, d->run);
+    const Backend *b;
+    double worst = 0;
+    SCOPED(model_drop) Model *fresh = NULL;
+    if (study_design(u, i)->diverged.count == 0) return 0;
+    for (size_t k = 0; k < d->seeds; k++) worst = fmax(worst, d->run[k].result.valid_ppl);
+    if (!isfinite(worst)) return 1;
+    if (network_backend(u->options, &b) != 0 ||
+        runs_model(u->options, &s, &u->corpus.vocab, b, &fresh) != 0)
+        return 0;
+    return runs_worse(fresh, u->options, &u->corpus, worst);
+}
+
+/* Names the designs that are no better than frequencies. They are a fault where one diverged, unless that is part of the
+ * answer (`mixed`) and others are better. */
 static int judge(const Study *u)
 {
     char names[512] = "";
-    size_t n = 0, better = 0;
+    size_t n = 0, better = 0, diverged = 0;
     if (u->kind->one) return 0;
     for (size_t i = 0; i < u->designs; i++) {
         const RunDesign *d = study_design(u, i);
         int beats = study_beats_unigram(u, i);
         better += (size_t)beats;
+        diverged += !beats && has_diverged(u, i);
         if (beats || n >= sizeof names || (d->mean[0].n == 0 && d->diverged.count == 0)) continue;
         n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? "; " : "",
                               u->design[i].label);
     }
     const char *word = network_unit(&u->corpus.vocab)->word;
-    int part = u->kind->mixed && better;
-    if (n && part) notice_warn("no better than %s frequencies: %s", word, names);
+    const char *rest = better ? "" : ", so there is nothing to compare";
+    int fault = n && diverged && !(u->kind->mixed && better);
+    if (n && !fault) notice_warn("no better than %s frequencies%s: %s", word, rest, names);
     if (u->failed) return error_set(ERR_CHECK, "%zu run(s) failed", u->failed);
-    if (n && !part)
-        return error_set(ERR_CHECK,
-                         "no better than %s frequencies, so there is nothing to compare: %s", word,
-                         names);
+    if (fault)
+        return error_set(ERR_CHECK, "no better than %s frequencies, and %zu diverged: %s", word,
+                         diverged, names);
     return u->kind->verdict ? u->kind->verdict(u) : 0;
 }
 

@@ -2,7 +2,8 @@
  * runs, DIR/runs.csv, reads it back (studies/table) and makes tables, words and plots of it. What tells one study from
  * another is its row, a StudyKind; study_run does the rest, for fresh and recorded runs alike:
  *
- *   open      the corpus is read, the kind makes its designs, a folder of another study is refused
+ *   open      the corpus is read, the kind makes its designs, each measure is tried on an untrained network of each, a
+ *             folder of another study is refused: what could fail behind the trainings fails here
  *   take      runs that have a row in DIR/runs.csv and no folder are finished
  *   tune      with --tune: rate, dropout and length of each design, by runs of the part `tuning` (study_tune.c)
  *   train     seed by seed, so that a study that is stopped has whole seeds of all designs (study_train.c)
@@ -247,6 +248,9 @@ typedef struct {
                    double *value); /* value: of the columns in turn, NaN at first */
     int (*load)(
         const StudyMeasured *r); /* reads what is larger than a number; NULL: there is nothing */
+    /* Tries, before any training, what `measure` will need of the options, the texts and a network of this design.
+     * NULL: it needs no more than the run's own folder. ERR_INPUT, as `measure` would say. */
+    int (*try)(const Study *u, const RunSpec *s);
 } StudyMeasure;
 extern const StudyMeasure *const study_measures[]; /* up to NULL */
 
@@ -262,6 +266,9 @@ int study_keep(const Study *u);
 size_t study_count(const StudyDesign *d, const char *column, double above);
 /* Checks the measures' options. ERR_INPUT. */
 int study_check_measures(const Study *u);
+/* Tries all wanted measures on an untrained network of each design, so that none fails for the first time when all are
+ * trained. ERR_INPUT, ERR_MEMORY. */
+int study_try_measures(const Study *u);
 /* Makes all wanted measures of the trained networks; of those that diverged only what their logs tell. */
 int study_measure(Study *u);
 /* Returns where a column's numbers stand in StudyRun.value; STUDY_VALUES: it is of no measure. */

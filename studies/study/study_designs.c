@@ -33,6 +33,9 @@ int study_trials(Study *u)
 
 int study_add(Study *u, const char *name, const RunSpec *spec, size_t seeds, StudyDesign **out)
 {
+    if (u->designs == RUNTABLE_MOST)
+        return error_set(ERR_INPUT, "expected at most %d designs, which a table has room for",
+                         RUNTABLE_MOST);
     if (memory_more(&u->design, u->designs, sizeof *u->design) != 0) return ERR_MEMORY;
     StudyDesign *d = *out = &u->design[u->designs];
     *d = (StudyDesign){.spec = *spec, .same = u->designs++};

@@ -131,6 +131,16 @@ int study_check_measures(const Study *u)
     return 0;
 }
 
+int study_try_measures(const Study *u)
+{
+    for (const StudyMeasure *const *m = study_measures; *m; m++)
+        for (size_t i = 0; i < u->designs && (*m)->try && (*m)->wanted(u) > 0; i++) {
+            RunSpec s = study_spec(&u->design[i], u->design[i].run);
+            TRY((*m)->try(u, &s));
+        }
+    return 0;
+}
+
 /* Measures all runs that have no numbers recorded. */
 int study_measure(Study *u)
 {

@@ -45,6 +45,7 @@ static RunValue common(const Study *u, const StudyDesign *d, const StudyRun *r, 
          runtable_number(open ? (double)NAN
                               : strtod(s.dropout ? s.dropout : options_text(o, "dropout"), NULL))},
         {"corpus", runtable_text(u->checksum)},
+        {"objective", runtable_text(u->corpus.marks ? "masked" : NULL)},
         {"same_as", runtable_text(d == &u->design[d->same] ? NULL : u->design[d->same].name)},
         {"diverged", runtable_text(study_run_diverged(u, r) ? "yes" : NULL)},
         {"evals_F", runtable_number((double)F)},

@@ -30,6 +30,8 @@ void study_print_recipe(const Study *u, FILE *f)
     fprintf(f, "Corpus %s has %zu training %ss", u->corpus.name,
             u->kind->pairs ? text->lines : text->tokens, u->kind->pairs ? "pair" : unit->token);
     if (u->corpus.left_out) fprintf(f, " (%zu longer ones are left out)", u->corpus.left_out);
+    double unknown = texts_unknown(&u->corpus);
+    if (unknown > 0) fprintf(f, ", of which %.0f %% are read as <unk>,", 100 * unknown);
     fprintf(f,
             " and a vocabulary of %zu.\nThe models have width %zu, inner width %zu and %zu heads; "
             "training took %s.\n",

@@ -1,6 +1,7 @@
 /* study_tune.c: tunes all designs equally. Every design gets the same small grid of rate, dropout and, with --tune-epochs, length,
- * one training for each point with a separate seed (--tune-seed), and takes the point with the best validation perplexity of its rows `tuning`. The test text is not
- * opened before every design has chosen: the trainings run with --untested, and this process holds a corpus without it.
+ * one training for each point with a separate seed (--tune-seed), and takes the point with the best validation perplexity of its rows `tuning`. No model sees
+ * the test text before every design has chosen: the trainings run with --untested, and this process holds a corpus without
+ * it, once it has found at the beginning that it can be read.
  * DIR/study.log has the order of events. */
 #include <math.h>
 #include <stdio.h>
@@ -13,8 +14,8 @@ const OptionGroup study_tune_group = {
     OPTIONS(
         {"tune", OPTION_FLAG, NULL, NULL,
          "equal tuning: first choose rate and dropout of each scheme on validation, from the same "
-         "grid for all, and with --tune-epochs the length; the test text is opened after the last "
-         "choice"},
+         "grid for all, and with --tune-epochs the length; no model sees the test text before the "
+         "last choice"},
         {"tune-rate", OPTION_REALS, "3e-4,1e-3,3e-3", "X,...", "rates of the grid", 1e-12, 100,
          .needs = "tune"},
         {"tune-dropout", OPTION_REALS, "0,0.1,0.3", "P,...", "dropouts of the grid", 0, 0.99,

@@ -142,7 +142,7 @@ const Command command_sweep = {
         "or a Slurm array only the first process writes tables. The command 'trotter attention' measures\n"
         "attention distances between the models.\n"
         "\n"
-        "Exit status 1: no word is better than the frequencies of words, or a run failed.\n",
+        "Exit status 1: no word is better than the frequencies of words as runs diverged, or a run failed.\n",
     .often = "pairs permutations random sandwiches words seeds corpus width epochs device out",
     .example = "--pairs 4 --permutations 8 --sandwiches --out out/sweep",
     .faster = "fewer --words, --seeds, --epochs",

@@ -10,7 +10,7 @@ const char sweep_run_names[] =
     "word\0seed\0valid_ppl\0test_ppl\0part\0diverged\0families\0scheme\0layers\0s\0f\0"
     "sublayers\0k\0area\0|area|\0relative_area\0FFG\0FGG\0order\0order_trained\0error_norm\0"
     "euler_norm\0bottom_s\0bottom_f\0top_s\0top_f\0evals_F\0evals_G\0params\0best_epoch\0"
-    "tokens_per_s\0peak_bytes\0epochs\0";
+    "tokens_per_s\0peak_bytes\0epochs\0?objective\0";
 const Column sweep_run_columns[] = {
     VALUE("word"), VALUE("seed"), VALUE("valid_ppl"), VALUE("test_ppl"), {0}};
 

@@ -92,6 +92,37 @@ static int find_text(const char **list, size_t *n, const char *text, const char 
     return 0;
 }
 
+/* Returns 1 where two names are the same but for blanks. */
+static int is_like(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a += strspn(a, " \t");
+        b += strspn(b, " \t");
+        if (*a != *b || !*a) return *a == *b;
+    }
+}
+
+/* Returns the first design whose name differs by blanks alone; the number of designs: none does. */
+static size_t find_like(const RunTable *t, const char *name)
+{
+    size_t i = 0;
+    while (i < t->designs &&
+           !(is_like(t->design[i].name, name) && strcmp(t->design[i].name, name) != 0))
+        i++;
+    return i;
+}
+
+static int only_blanks(const RunTable *t, const RunCell *c, const char *name, size_t like)
+{
+    const RunCell *first = &t->row[t->design[like].first];
+    return error_set(
+        ERR_INPUT,
+        "%s:%zu: the design '%s' and '%s' of %s:%zu differ by blanks alone: write them "
+        "alike, or otherwise",
+        t->file[c->file].file, line_of(t, c), name, t->design[like].name, t->file[first->file].file,
+        line_of(t, first));
+}
+
 static int find_design(Reading *r, size_t at)
 {
     RunTable *t = r->t;
@@ -101,6 +132,12 @@ static int find_design(Reading *r, size_t at)
     char *name = design_name(t, c);
     if (!name) return ERR_MEMORY;
     c->design = runtable_find(t, panel, name);
+    size_t like = c->design < t->designs ? t->designs : find_like(t, name);
+    if (like < t->designs) {
+        int code = only_blanks(t, c, name, like);
+        memory_free(name);
+        return code;
+    }
     if (c->design < t->designs) {
         memory_free(name);
         t->row[r->last[c->design]].next = at;
@@ -124,10 +161,12 @@ static int read_numbers(const RunTable *t, const RunCell *r, double *x, int *kin
         const char *text = column < 0 ? "" : csv_cell(c, r->row, column);
         x[m] = NAN;
         if (column >= 0) is = runtable_cell(text, &x[m]);
+        const char *how = is == CELL_TEXT ? runtable_seems(text) : NULL;
         if (is == CELL_TEXT)
             return error_set(ERR_INPUT,
-                             "%s:%zu: expected a number in column '%s'; there is '%.40s'", c->file,
-                             line_of(t, r), t->measure[m].column, text);
+                             "%s:%zu: expected a number in column '%s'; there is '%.40s'%s%s",
+                             c->file, line_of(t, r), t->measure[m].column, text, how ? ": " : "",
+                             how ? how : "");
         diverged |= is == CELL_DIVERGED;
         if (m == 0) *kind = is;
     }
@@ -152,6 +191,20 @@ static void count(RunRows *rows, const RunTable *t, const RunCell *r)
     if (rows->count++ == 0) *rows = (RunRows){1, t->file[r->file].file, line_of(t, r)};
 }
 
+/* Returns ERR_INPUT where a row's objective is not that of the first one, unless they are looked at apart. */
+static int check_objective(const RunTable *t, const RunCell *c)
+{
+    static const char column[] = "objective";
+    const RunCell *first = &t->row[0];
+    const char *is = cell_of(t, c, column), *was = cell_of(t, first, column);
+    if (strcmp(is, was) == 0 || (t->by && strcmp(t->by, column) == 0)) return 0;
+    return error_set(ERR_INPUT,
+                     "%s:%zu has the objective '%s', and %s:%zu '%s': perplexities of masked words "
+                     "compare with no others; --by objective looks at each apart",
+                     t->file[c->file].file, line_of(t, c), *is ? is : "next",
+                     t->file[first->file].file, line_of(t, first), *was ? was : "next");
+}
+
 /* Reads a row; x, kind: of its measures. */
 static int read_row(Reading *r, size_t f, size_t row, double *x, int *kind)
 {
@@ -164,6 +217,7 @@ static int read_row(Reading *r, size_t f, size_t row, double *x, int *kind)
     if (strcmp(part, "bound") == 0) return add_bound(t, c);
     if (*kind == NONE) return 0;
     c->counts = strcmp(part, "choice") != 0;
+    TRY(check_objective(t, c));
     TRY(find_design(r, t->rows));
     return find_text(r->seed, &t->seeds, t->seed ? cell_of(t, c, t->seed) : "", "seeds", "seed",
                      &t->row[t->rows++].seed);

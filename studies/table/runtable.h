@@ -20,6 +20,8 @@
  * without that run would be of lucky runs alone. Columns of these names say more of a row, where a table has them:
  *
  *   diverged   yes: the run diverged, although its number is finite (NaN and inf say so themselves)
+ *   objective  masked: perplexities are of masked words, and compare with no others: rows of both are refused, but with
+ *              `by` this column
  *   same_as    name of the design, earlier in the table, of which this one is the same map under another name: the two
  *              count as one design, with the earlier one's runs
  *   part       tuning, trial: a run for a choice of rate, seed or the like, which is not read;
@@ -142,6 +144,8 @@ int runtable_columns(RunTable *t, const RunTableAsked *asked);
 /* What a cell holds; *x out of a number. */
 enum { CELL_NUMBER, CELL_MISSING, CELL_DIVERGED, CELL_TEXT };
 int runtable_cell(const char *text, double *x);
+/* Says how to write a cell that is no number but seems meant as one, as 71% and 1,234.5; NULL: it seems a word. */
+const char *runtable_seems(const char *text);
 
 /* Returns the index of a design of a panel, or the number of designs. */
 size_t runtable_find(const RunTable *t, size_t panel, const char *name);

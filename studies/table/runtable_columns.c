@@ -19,8 +19,9 @@ int runtable_cell(const char *text, double *x)
     char *end;
     *x = NAN;
     if (!*text || strcmp(text, "NA") == 0) return CELL_MISSING;
-    *x = strtod(text, &end);
+    double read = strtod(text, &end);
     if (end == text || end[strspn(end, " ")]) return CELL_TEXT;
+    *x = read;
     return isfinite(*x) ? CELL_NUMBER : CELL_DIVERGED;
 }
 
@@ -39,6 +40,48 @@ static void see_cells(const RunTable *t, Seen *s)
             s->varies |= strcmp(first, text) != 0;
         }
     }
+}
+
+const char *runtable_seems(const char *text)
+{
+    size_t n = strcspn(text, ",%"), digits = strspn(text, "+-0123456789.,");
+    if (digits == 0 || !text[n]) return NULL;
+    if (text[digits] == '%' && !text[digits + 1]) return "write it without the '%'";
+    return text[n] == ',' && !text[digits] ? "write it without commas, and with a point, as 1234.5"
+                                           : NULL;
+}
+
+/* Returns ERR_INPUT where the last column that could be the measure has cells such as 71% or 1,234.5. */
+static int check_numbers(const RunTable *t, const Seen *s)
+{
+    for (size_t f = 0; f < t->files; f++) {
+        const Csv *c = &t->file[f];
+        int column = csv_column(c, s->name);
+        for (size_t i = 0; column >= 0 && i < c->rows; i++) {
+            const char *text = csv_cell(c, i, column), *what = runtable_seems(text);
+            if (what)
+                return error_set(ERR_INPUT,
+                                 "%s:%zu: '%.40s' in column '%s' is no number: %s, or name another "
+                                 "column by --measure",
+                                 c->file, c->line[i + 1], text, s->name, what);
+        }
+    }
+    return 0;
+}
+
+/* Checks that no name of a column begins or ends with a blank, as behind the comma of "model, seed". */
+static int check_blanks(const Csv *c)
+{
+    for (size_t j = 0; j < c->columns; j++) {
+        const char *name = c->cell[j];
+        size_t n = strlen(name);
+        if (n && (name[0] == ' ' || name[n - 1] == ' '))
+            return error_set(ERR_INPUT,
+                             "%s:%zu: the column name '%s' begins or ends with a blank: take the "
+                             "blanks beside the commas away",
+                             c->file, c->line[0], name);
+    }
+    return 0;
 }
 
 /* Lists the columns in the order of the files; returns how many. names: the same for nearest_name. */
@@ -99,7 +142,7 @@ static int is_key(const RunTable *t, const char *name)
 /* Returns 1 for a column that has another part. */
 static int is_taken(const RunTable *t, const char *name)
 {
-    static const char *const ours[] = {"part", "same_as", "diverged"};
+    static const char *const ours[] = {"part", "same_as", "diverged", "objective"};
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (strcmp(name, ours[i]) == 0) return 1;
     for (size_t m = 0; m < t->measures; m++)
@@ -154,10 +197,11 @@ static int find_measures(RunTable *t, const RunTableAsked *asked, const char *co
 /* Takes the last column of numbers. */
 static int choose_measure(RunTable *t, const Seen *list, size_t n)
 {
-    for (size_t i = n; t->measures == 0 && i-- > 0;)
-        if (list[i].numbers && !list[i].texts && !is_taken(t, list[i].name) &&
-            !is_key(t, list[i].name))
-            t->measure[t->measures++].column = list[i].name;
+    for (size_t i = n; t->measures == 0 && i-- > 0;) {
+        if (is_taken(t, list[i].name) || is_key(t, list[i].name)) continue;
+        if (list[i].texts) TRY(check_numbers(t, &list[i]));
+        if (list[i].numbers && !list[i].texts) t->measure[t->measures++].column = list[i].name;
+    }
     return t->measures ? 0 : error_set(ERR_INPUT, "no column of numbers: --measure names one");
 }
 
@@ -189,6 +233,7 @@ int runtable_columns(RunTable *t, const RunTableAsked *asked)
 {
     size_t room = 0;
     for (size_t f = 0; f < t->files; f++) room += t->file[f].columns;
+    for (size_t f = 0; f < t->files; f++) TRY(check_blanks(&t->file[f]));
     SCOPED(memory_drop) Seen *list = memory_new(room, sizeof *list);
     SCOPED(memory_drop) const char **names = memory_new(room, sizeof *names);
     if (!list || !names) return ERR_MEMORY;

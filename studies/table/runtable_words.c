@@ -23,12 +23,16 @@ static void tell_rows(const RunDesign *d, const RunRows *rows, const char *what)
                     rows->count == 1 ? "" : "s", what, rows->file, rows->line);
 }
 
-/* Returns 1 where some design of some panel gives a standard deviation. */
-static int any_interval(const RunTable *t)
+/* Says why no panel has a standard deviation above 0, whatever the measure; NULL: one has. A design that diverged is not
+ * compared, however many runs it has. */
+static const char *no_interval(const RunTable *t)
 {
-    for (size_t p = 0; p < t->panels; p++)
-        if (runtable_model(t, p, 0)->model.pooled.df) return 1;
-    return 0;
+    int equal = 0;
+    for (size_t i = 0; i < t->panels * t->measures; i++) {
+        if (t->model[i].model.pooled.sd > 0) return NULL;
+        equal |= t->model[i].model.pooled.df > 0;
+    }
+    return equal ? "all runs of each design are equal" : "no design that is compared has two runs";
 }
 
 void runtable_tell(const RunTable *t)
@@ -39,7 +43,8 @@ void runtable_tell(const RunTable *t)
         tell_rows(&t->design[i], &t->design[i].diverged,
                   "diverged, so it has no differences; its row is of finite numbers");
     }
-    if (!any_interval(t)) notice_warn("no design has two runs, so there is no interval");
+    const char *why = no_interval(t);
+    if (why) notice_warn("%s, so differences have no interval", why);
 }
 
 static void print_panel(const RunTable *t, size_t p, FILE *f)
@@ -50,7 +55,7 @@ static void print_panel(const RunTable *t, size_t p, FILE *f)
                 l->designs == 1 ? "" : "s");
     if (l->model.pooled.df == 0) {
         fprintf(f,
-                "    No design has two runs, so there is no standard deviation and no interval.\n");
+                "    No design that is compared has two runs, so differences have no interval.\n");
         return;
     }
     for (size_t m = 0; m < t->measures; m++) {
@@ -76,7 +81,8 @@ void runtable_cut(const RunTable *t, FILE *f)
 static int is_doubtful(const RunTable *t)
 {
     for (size_t i = 0; i < t->panels * t->measures; i++)
-        if (t->model[i].model.pooled.df == 0 || differences_doubtful(&t->model[i].model)) return 1;
+        if (!(t->model[i].model.pooled.sd > 0) || differences_doubtful(&t->model[i].model))
+            return 1;
     return 0;
 }
 

@@ -55,6 +55,34 @@ static int take_row(const Csv *c, char **at, size_t *line, char **list, size_t *
     return 0;
 }
 
+/* Checks the first line: a file of one column whose name has tabs or semicolons is of another form, and of two columns with
+ * one name nobody could tell which is read. Columns without a name, as a spreadsheet leaves behind its last, may be many. */
+static int check_names(const Csv *c)
+{
+    const char *only = c->columns == 1 ? c->cell[0] : "";
+    if (strpbrk(only, "\t;"))
+        return error_set(
+            ERR_INPUT,
+            "%s:1: its columns stand apart by %s: expected commas between columns, and "
+            "a point in 1.5",
+            c->file, strchr(only, '\t') ? "tabs" : "semicolons");
+    for (size_t j = 0; j < c->columns; j++)
+        if (*c->cell[j] && csv_column(c, c->cell[j]) != (int)j)
+            return error_set(ERR_INPUT, "%s:%zu: two columns are called '%.60s': rename one",
+                             c->file, c->line[0], c->cell[j]);
+    return 0;
+}
+
+/* Sets the error for a row of another length. */
+static int other_length(const Csv *c, size_t line, size_t count)
+{
+    return error_set(ERR_INPUT, "%s:%zu: expected %zu cells, as in the first line; there are %zu%s",
+                     c->file, line, c->columns, count,
+                     count > c->columns ? " (a number such as 1,234 has no comma here, and words "
+                                          "with one stand in quotes)"
+                                        : "");
+}
+
 static int read_rows(Csv *c)
 {
     char *list[COLUMNS_MAX], *at = c->text;
@@ -68,16 +96,14 @@ static int read_rows(Csv *c)
         }
         TRY(take_row(c, &at, &line, list, &count));
         if (rows == 0) c->columns = count;
-        if (count != c->columns)
-            return error_set(ERR_INPUT,
-                             "%s:%zu: expected %zu cells, as in the first line; there are %zu",
-                             c->file, first, c->columns, count);
+        if (count != c->columns) return other_length(c, first, count);
         for (size_t j = 0; j < count; j++) {
             TRY(memory_more(&c->cell, rows * count + j, sizeof *c->cell));
             c->cell[rows * count + j] = list[j];
         }
         TRY(memory_more(&c->line, rows, sizeof *c->line));
         c->line[rows++] = first;
+        if (rows == 1) TRY(check_names(c));
     }
     if (rows == 0) return error_set(ERR_INPUT, "%s: expected a CSV file; it is empty", c->file);
     c->rows = rows - 1;

@@ -15,8 +15,8 @@ typedef struct {
     char *text;
 } Csv;
 
-/* Reads a file. ERR_INPUT with "FILE:LINE: ..." where it cannot be read, has another form or rows of unequal length;
- * ERR_MEMORY. */
+/* Reads a file. ERR_INPUT with "FILE:LINE: ..." where it cannot be read, has another form (tabs, semicolons), rows of
+ * unequal length or two columns of one name; ERR_MEMORY. */
 int csv_open(Csv *c, const char *file);
 /* Reads a file beneath a folder (file_beneath), which `file` names in errors. */
 int csv_beneath(Csv *c, int folder, const char *path, const char *file);

@@ -229,17 +229,6 @@ int options_set(Options *o, int rank, const char *where, const char *name, const
     return value_set(v, rank, text);
 }
 
-/* Sets one value from a source that is read from end to end and gives each option one value unless it is a list. */
-static int set_once(Options *o, int rank, const char *where, const char *name, const char *text)
-{
-    const Value *v = value_find(o, name);
-    if (v && v->rank == rank && v->count && v->option->type != OPTION_LIST &&
-        strcmp(v->item[0], text) != 0)
-        return error_set(ERR_INPUT, "%s%s%s: given twice, as '%s' and as '%s'", where,
-                         rank == OPTION_ARGUMENT ? "--" : "", v->option->name, v->item[0], text);
-    return options_set(o, rank, where, name, text);
-}
-
 int options_given(Options *o, const Options *from)
 {
     for (const Value *v = from->value; v < from->value + from->count; v++) {
@@ -335,7 +324,7 @@ static int refuse_word(const Options *o, const char *word)
 
 static int add_word(Options *o, const char *word)
 {
-    if (options_known(o, "file")) return set_once(o, OPTION_ARGUMENT, "", "file", word);
+    if (options_known(o, "file")) return options_set(o, OPTION_ARGUMENT, "", "file", word);
     return refuse_word(o, word);
 }
 
@@ -360,7 +349,7 @@ static struct option *names_new(const Options *o)
 static int set_help(Options *o, const char *word, int argc, char **argv)
 {
     if (!word && optind < argc && argv[optind][0] != '-') word = argv[optind++];
-    return set_once(o, OPTION_ARGUMENT, "", common->name, word ? word : HELP_SCREEN);
+    return options_set(o, OPTION_ARGUMENT, "", common->name, word ? word : HELP_SCREEN);
 }
 
 int options_arguments(Options *o, int argc, char **argv)
@@ -380,8 +369,8 @@ int options_arguments(Options *o, int argc, char **argv)
         else if (c < NAMED)
             code = argument_error(o, argv[optind - 1]);
         else
-            code = set_once(o, OPTION_ARGUMENT, "", o->value[c - NAMED].option->name,
-                            optarg ? optarg : "yes");
+            code = options_set(o, OPTION_ARGUMENT, "", o->value[c - NAMED].option->name,
+                               optarg ? optarg : "yes");
     }
     while (code == 0 && optind < argc) code = add_word(o, argv[optind++]); /* behind "--" */
     return code;
@@ -394,11 +383,23 @@ typedef struct {
     int code; /* of the first error */
 } Reader;
 
+/* Sets one value. A command line is written by hand or grown by a script, and its last value holds; a file that names an
+ * option twice with different values is damaged. */
+static int set_once(Options *o, const char *name, const char *text)
+{
+    const Value *v = value_find(o, name);
+    if (v && v->rank == OPTION_FILE && v->count && v->option->type != OPTION_LIST &&
+        strcmp(v->item[0], text) != 0)
+        return error_set(ERR_INPUT, "%s: given twice, as '%s' and as '%s'", v->option->name,
+                         v->item[0], text);
+    return options_set(o, OPTION_FILE, "", name, text);
+}
+
 static int reader_value(void *arg, const char *section, const char *name, const char *text)
 {
     Reader *r = arg;
     r->code = *section ? error_set(ERR_INPUT, "no sections are known here, not [%s]", section)
-                       : set_once(r->options, OPTION_FILE, "", name, text);
+                       : set_once(r->options, name, text);
     return r->code == 0;
 }
 

@@ -80,10 +80,11 @@ void options_free(Options *o);
 DROP(Options, options)
 
 /* Reads argv[1 ..]. Words without -- are items of the list `file`, where the table has one, in the order given.
- * ERR_INPUT with one line of words for what is unknown, missing or out of range, and for an option other than a list
- * that is given twice with different values. */
+ * Of an option other than a list that is given twice the last value holds. ERR_INPUT with one line of words for what is
+ * unknown, missing or out of range. */
 int options_arguments(Options *o, int argc, char **argv);
-/* Reads an INI file (no sections) by the same rules; messages begin with FILE:LINE. */
+/* Reads an INI file (no sections) by the same rules, except that an option that it gives twice with different values is
+ * ERR_INPUT; messages begin with FILE:LINE. */
 int options_read(Options *o, const char *file);
 /* Sets one value from elsewhere; `where` begins the message. ERR_INPUT for a name that is no option. */
 int options_set(Options *o, int rank, const char *where, const char *name, const char *text);

@@ -54,7 +54,7 @@ static const OptionGroup *const groups[] = {
          "read options from a file, such as DIR/config.ini of another run; the command line overrides them"},
         {"resume", OPTION_FLAG, NULL, NULL,
          "continue the run in DIR as if it had not stopped, with the options of its config.ini; begin it if "
-         "it saved nothing yet"}),
+         "DIR is new or it saved nothing yet"}),
     NULL};
 
 /* 1: this process writes files and prints. */
@@ -149,7 +149,8 @@ static int begin_files(Training *r)
     file_sweep(r->dir);
     TRY(write_scheme(r, resume));
     if (r->goes_on) return 0;
-    if (resume) progress_note("%s: the run there saved nothing yet, so it begins", r->dir);
+    if (resume)
+        progress_note("%s: no run there has saved anything yet, so this one begins", r->dir);
     TRY(write_config(r));
     return drop_result(r);
 }
@@ -288,7 +289,7 @@ static int read_files(Options *o)
     if (config && resume)
         return error_set(ERR_INPUT, "--config and --resume: a resumed run has its own config.ini");
     if (config) TRY(options_read(o, config));
-    if (!resume) return train_from(o);
+    if (!resume || rerun_is_new(options_text(o, "out"))) return train_from(o);
     TRY(rerun_resume(o, groups, options_text(o, "out")));
     char own[OUTPUT_PATH];
     TRY(output_path(own, options_text(o, "out"), "tokenizer.json"));
@@ -440,7 +441,8 @@ static void judge(const Csv *c, Verdict *v)
 {
     RunResult r;
     if (runs_result(c, 0, &r) != 0 || isnan(r.valid_ppl)) return;
-    verdict_say(v, "perplexity %.2f on validation", r.valid_ppl);
+    int masked = strcmp(csv_named(c, 0, "objective"), "masked") == 0;
+    verdict_say(v, "%sperplexity %.2f on validation", masked ? "pseudo-" : "", r.valid_ppl);
     if (!isnan(r.test_ppl)) verdict_say(v, ", %.2f on the test text", r.test_ppl);
     if (!isnan(r.valid_exact))
         verdict_say(v, ", %.1f %% of the validation pairs exact", 100 * r.valid_exact);
@@ -479,7 +481,9 @@ const Command command_train = {
          .title = "Training",
          .about =
              "A language model each of whose layers is one step of a scheme. Perplexity is exp of "
-             "the mean cross-entropy in nats over all tokens, end of line included.",
+             "the mean cross-entropy in nats over all tokens, end of line included. Of an encoder "
+             "trained on masked words (objective: masked) it is a pseudo-perplexity, over the masked "
+             "words alone, which see what stands behind them too.",
          .judge = judge,
          .table = {{"result", run_columns, "The trained model.", KIND_ALL},
                    {"log", log_columns, "Progress", 0},

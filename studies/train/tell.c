@@ -175,6 +175,7 @@ void tell_begin(void *arg)
     r->drawn = clock_now();
     tell_history(r);
     tell_warmup(r);
+    texts_warn(&r->corpus);
     if (parts_words(&r->corpus, words)) progress_note("%s", words);
     if (r->corpus.left_out)
         progress_note("%zu of %zu training pairs have more than --sequence %zu tokens on a side: "
@@ -221,7 +222,8 @@ int tell_result(const Training *r)
                                .valid_exact = r->result.valid_exact,
                                .test_exact = r->result.test_exact,
                                .valid_bits = r->result.valid_bits,
-                               .test_bits = r->result.test_bits}});
+                               .test_bits = r->result.test_bits},
+                              is_masked(r) ? "masked" : NULL});
     return output_sheet(t, SHEET_CSV, r->dir, "result.csv");
 }
 
@@ -296,14 +298,29 @@ static void layers_words(const Training *r, char words[48])
         snprintf(words, 48, "%zu", layers);
 }
 
+/* Returns 1 where the training diverged; 0 too where that cannot be told, as memory is short. */
+static int has_diverged(const Training *r)
+{
+    SCOPED(model_drop) Model *fresh = NULL;
+    if (!isfinite(r->result.valid_ppl)) return 1;
+    if (network_model(r->options, r->stacks, &r->corpus.vocab, r->backend, 0, &fresh) != 0)
+        return 0;
+    return runs_worse(fresh, r->options, &r->corpus, r->result.valid_ppl);
+}
+
 int tell_use(const Training *r)
 {
     double unigram;
     TRY(corpus_unigram(&r->corpus, SPLIT_VALID, &unigram));
     if (is_masked(r) || r->result.valid_ppl < unigram) return 0;
-    return error_set(ERR_CHECK,
-                     "perplexity %.2f on validation is no better than %s frequencies alone, %.2f",
-                     r->result.valid_ppl, unit(r)->word, unigram);
+    if (has_diverged(r))
+        return error_set(ERR_CHECK,
+                         "perplexity %.2f on validation is worse than before the first step: the "
+                         "training diverged; a lower --rate or a longer --warmup may help",
+                         r->result.valid_ppl);
+    notice_warn("perplexity %.2f on validation is no better than %s frequencies alone, %.2f",
+                r->result.valid_ppl, unit(r)->word, unigram);
+    return 0;
 }
 
 void tell_end(const Training *r, double seconds)

@@ -96,8 +96,8 @@ int tell_plots(Training *r);
 /* Writes the last line. */
 void tell_end(const Training *r, double seconds);
 
-/* Checks that the model is better than word frequencies, as compare does: ERR_CHECK. Masked words pass: their perplexity
- * is not comparable. */
+/* Warns where the model is no better than word frequencies, as one of few steps is; ERR_CHECK where the training diverged.
+ * Masked words pass: their perplexity is not comparable. */
 int tell_use(const Training *r);
 
 #endif

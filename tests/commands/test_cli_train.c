@@ -89,25 +89,29 @@ TEST(test_scheme_of_file)
         "train --corpus text --epochs 1 --scheme-file two.scheme --scheme euler --out both" SMALL_TRAINING);
 }
 
-/* A training warns before it begins where its rate never reaches the peak, and at its end where word frequencies alone
- * are as good. */
+/* A training warns before it begins where its rate never reaches the peak or most words are read as <unk>, and at its end
+ * where word frequencies alone are as good; one that diverged has status 1, finite or not. */
 TEST(test_warnings)
 {
-    expect(1, "train --corpus text --epochs 1 --max-steps 3 --out poor" SMALL_TRAINING);
+    expect(0, "train --corpus text --epochs 1 --max-steps 3 --out poor" SMALL_TRAINING);
     const char *at = strstr(err, "warning: --warmup 10: the whole training has 3 steps"),
                *memory = strstr(err, "memory of the model"), *last = strstr(err, "; in poor");
     assert_true(at && memory && at < memory);
     assert_true(last && strstr(last, "on validation is no better than word frequencies alone, "));
     expect(
-        1,
+        0,
         "train --corpus text --epochs 1 --max-steps 3 --out poor" SMALL_TRAINING); /* is there already */
     shell_ok(
-        "test $(grep -c 'no better than word frequencies alone, .*; warning: --warmup 10: ' poor/commands.csv) = 1");
-    run_ok("report poor --out poor.html");
-    shell_ok("grep -q 'verdict bad.*ended with status 1: perplexity .* no better than' poor.html");
+        "test $(grep -c 'warning: --warmup 10: .*no better than word frequencies alone, ' poor/commands.csv) = 1");
+    expect(1, "train --corpus text --max-steps 9 --out far" SMALL_TRAINING "--warmup 0 --rate 90");
+    HAS(err, " on validation is worse than before the first step: the training diverged; ");
+    run_ok("report far --out far.html");
+    shell_ok("grep -q 'verdict bad.*ended with status 1: perplexity .* diverged' far.html");
+    must_tell("train --corpus text --vocabulary 2 --max-steps 1 --out two" SMALL_TRAINING,
+              " % of the training tokens are read as <unk>: that text is easier");
     /* the control */
     expect(0, "train --corpus text --epochs 12 --out good" SMALL_TRAINING);
-    HAS(err, "~warning: --warmup", "~no better than");
+    HAS(err, "~warning: --warmup", "~no better than", "~<unk>");
     run_ok("report good --out good.html");
     shell_ok(
         "grep -q 'verdict good' good.html && ! grep -q 'verdict warned\\|verdict bad' good.html");

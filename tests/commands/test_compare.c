@@ -241,6 +241,19 @@ TEST(test_diverged)
     assert_string_equal(cell(out, "heun,", "truncation"), "");
 }
 
+/* Numbers of parameters are called equal only where they are: macaron has a norm more. */
+TEST(test_parameters)
+{
+    run_ok("compare --scheme transformer,macaron --seeds 1 --epochs 1 --out near " TINY);
+    double plain = file_number("near/compare.csv", 1, "params"),
+           macaron = file_number("near/compare.csv", 2, "params");
+    assert_true(macaron > plain &&
+                file_has("near/compare.md",
+                         formed("they differ by at most %.2g %%", 100 * (macaron / plain - 1))));
+    run_ok("compare --scheme transformer,heun --seeds 1 --epochs 1 --out equal " TINY);
+    assert_true(file_has("equal/compare.md", "Numbers of parameters are equal:"));
+}
+
 /* ---- tuning ---------------------------------------------------------------------------------- */
 
 /* An unreadable test text does no harm where it is not read. */
@@ -254,8 +267,9 @@ TEST(test_untested)
     assert_true(isnan(result_of("sprung", "test_ppl")) && result_of("sprung", "valid_ppl") > 1);
 }
 
-/* Every choice is in the log before the first reading of the test text, and each row trains with the options that
- * runs.csv shows to be best. Its rows alone choose again. */
+/* Every choice is in the log before the first reading of the test text, which no training of the grid reads, and each row
+ * trains with the options that runs.csv shows to be best. Its rows alone choose again. A test text that cannot be read is
+ * told before anything is trained. */
 TEST(test_tuning)
 {
     static const char args[] =
@@ -269,6 +283,8 @@ TEST(test_tuning)
     assert_int_equal(count_words(big, "the test text was not opened"), 8);
     assert_int_equal(count_words(big, "test text read once"), 4);
     assert_int_equal(count_words(big, "chosen on validation"), 2);
+    shell_ok("test $(cat tuned/tune/*/result.csv | cut -d, -f7 | grep -c '^$') = 8 && "
+             "test $(cat tuned/runs/*/result.csv | cut -d, -f7 | grep -c '[0-9]') = 4");
     shell_ok(
         "awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } $6 == \"tuning\" && $1 == \"macaron\" "
         "{ print $4, $at[\"rate\"], $at[\"dropout\"], $3, $5 }' tuned/runs.csv | sort -g >tried && test $(wc -l <tried) = 4");
@@ -315,14 +331,26 @@ TEST(test_tuning)
     must_count("lengths-again", ": trains ", 0);
     assert_string_equal(out, csv);
     free(csv);
-    /* the control of the trap: the choice is made before the unreadable text is met */
     write_corpus("trap", "the zebra sat\n");
-    assert_int_equal(
-        program_run("compare --scheme euler --seeds 1 --epochs 1 --tune --tune-rate 2e-2 "
-                    "--tune-dropout 0 --corpus trap --out caught" ANY_TEXT),
-        2);
-    must_count("caught", "chosen on validation", 1);
-    must_count("caught", "test text read once", 0);
+    must_refuse("compare --scheme euler --seeds 1 --epochs 1 --tune --tune-rate 2e-2 "
+                "--tune-dropout 0 --corpus trap --out caught" ANY_TEXT,
+                "'zebra' is not in the vocabulary");
+    assert_false(file_exists("caught"));
+}
+
+/* What a measure needs is tried before the first training: a validation text without a word has no sentence on which a
+ * truncation error could be measured, and nothing is trained. Without that measure the study runs. */
+TEST(what_measures_need_is_tried_first)
+{
+    static const char line[] =
+        "compare --scheme euler --seeds 1 --epochs 2 --corpus blank --out tried-%s " ANY_TEXT
+        "--truncation %d";
+    write_corpus("blank", "the cat sat\n");
+    shell_ok("printf '\n\n\n' >blank/valid.txt");
+    assert_int_equal(program_run(line, "first", 4), 2);
+    HAS(err, "blank/valid.txt: expected a line with a word", "~run 1");
+    assert_false(file_exists("tried-first"));
+    run_ok(line, "not", 0);
 }
 
 /* ---- programs, lengths, places ----------------------------------------------------------------------- */

@@ -76,6 +76,7 @@ TEST(classes)
         "for f in config.ini runs.csv finetune.csv finetune.md finetune.tex model.safetensors vocab.txt; do test -s yes/$f || exit 1; done");
     shell_ok("test ! -e yes/pretrained/rate0.01-seed1/state.safetensors");
     must_tell("report yes --out page.html", "2 studies, 3 tables");
+    assert_string_equal(cell_of(file_slurp("yes/finetune.csv", NULL), -1, "start"), "");
     shell_ok("tail -1 yes/finetune.csv | awk -F, -v OFS=, '{ print $1, $7 }' >majority");
     shell_ok(
         "awk -F, '$4 == \"majority\" { print \"majority,\" $14 }' yes/runs.csv | cmp - majority");
@@ -278,6 +279,8 @@ TEST(labels_of_sentences)
     shell_ok("printf 'w1\\tw0\\n' >two");
     must_refuse("classify --model asked --text two", "two:1: expected a sentence without a tab");
     must_refuse("classify --text two", "--model is needed");
+    shell_ok("printf 'w1\\n\\nw2 <eos> w3\\n' >gaps"); /* a blank line is no sentence, but a line */
+    must_refuse("classify --model asked --text gaps", "gaps:3: <eos>");
 }
 
 /* The help of --task names every task of the table. */
@@ -304,12 +307,15 @@ TEST(refusals)
         {"--model run --task yes.tsv --rates 1e-3,1e-3", "twice"},
         {"--model run --task yes.tsv --part 0.9999", "yes.tsv: a part of 0.9999 leaves none"},
         {"--model run --task far.tsv --values", "no standard deviation"},
-        {"--model run --task end.tsv --dev yes.tsv --part .5", "<eos>"},
+        {"--model run --task end.tsv --dev yes.tsv --part .5", "end.tsv:4: <eos>"},
+        {"--model run --task yes.tsv --dev end.tsv", "end.tsv:4: <eos>"},
+        {"--model run --task yes.csv", "yes.csv:1: its columns stand apart by ',': expected a tab"},
         {"--model run --task yes.tsv --dev maybe.tsv", "maybe.tsv:2: unknown label 'maybe'"},
     };
     shell_ok(
         "printf 'sentence\\tlabel\\nw1\\t1e300\\nw2\\t-1e300\\nw3\\t2\\n' >far.tsv && sed 's/1e300/7/' far.tsv >near.tsv; "
-        "printf 'sentence\\tlabel\\nw1 <eos> w2\\tyes\\nw1\\tno\\nw2\\tno\\nw3\\tno\\n' >end.tsv; "
+        "printf 'sentence\\tlabel\\nw1\\tyes\\nw1\\tno\\nw2 <eos> w3\\tno\\nw3\\tno\\n' >end.tsv; "
+        "tr '\\t' , <yes.tsv >yes.csv; "
         "printf 'sentence\\tlabel\\nw1\\tmaybe\\n' >maybe.tsv");
     REFUSE_ALL("finetune --out r --threads 1 %s", bad, NULL);
     run_ok("finetune --model run --task near.tsv --values" GRID " --epochs 1 --out near");

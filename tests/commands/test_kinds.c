@@ -147,6 +147,29 @@ TEST(encoders_with_decoders)
 #define TRAIN "train --objective masked --corpus text" SIZE
 #define SHORT " --max-steps 6"
 
+/* A record of masked words says so, and is put into one table or plot with no other. Records without the mark, as older ones
+ * are, count as those of next words. */
+TEST(masked_words_are_marked)
+{
+    static const char both[] = "table bert/result.csv next/result.csv --design scheme --measure "
+                               "valid_ppl";
+    run_ok(TRAIN SHORT " --out bert");
+    run_ok("train --corpus text" SIZE SHORT " --seed 2 --out next");
+    assert_string_equal(cell_of(file_slurp("bert/result.csv", NULL), 1, "objective"), "masked");
+    assert_string_equal(cell_of(file_slurp("bert/log.csv", NULL), -1, "objective"), "masked");
+    assert_false(file_has("next/result.csv", "objective") || file_has("next/log.csv", "objective"));
+    must_refuse(both, "bert/result.csv:2 'masked': perplexities of masked words compare with no");
+    must_refuse("plot next/log.csv bert/log.csv", "bert/log.csv is of masked words and next/");
+    run_ok("%s --by objective --csv", both);
+    assert_string_equal(out_cell(1, "objective"), "masked");
+    run_ok("plot bert/log.csv bert/log.csv");
+    run_ok("compare --objective masked --corpus text" SIZE SHORT
+           " --seeds 1 --scheme euler --truncation 0 --system linear --out marks");
+    assert_string_equal(cell_of(file_slurp("marks/runs.csv", NULL), 1, "objective"), "masked");
+    run_ok("report bert --out bert.html");
+    shell_ok("grep -q 'Pseudo-perplexity [0-9.]* on validation' bert.html");
+}
+
 /* The set of masks is the same for another cut, another context and another model. */
 TEST(masks_of_evaluation)
 {

@@ -155,7 +155,6 @@ TEST(what_ranks_cannot_do_is_told_once)
     need_ranks();
     ranks_must_refuse(4, "train --batch-tokens 48 --sequence 16 --out no",
                       "fewer than the 4 ranks");
-    ranks_must_refuse(2, "train --resume --out none", "none/config.ini");
     ranks_must_refuse(2, "train --width 15 --heads 2 --out no", "width 15");
     ranks_must_refuse(2, "train --best bleu --out no", "of one process alone");
     assert_false(file_exists("no"));

@@ -182,7 +182,8 @@ TEST(test_resume_without_state)
 }
 
 /* A run that was killed before its first save begins, and says so (that it ends as an undisturbed one does:
- * tests/faults/test_goes_on.c). It is still the run that its config.ini records; without a run none begins. */
+ * tests/faults/test_goes_on.c). It is still the run that its config.ini records. In a new folder the run that the options describe begins; where only the
+ * config.ini of a run is gone, none does. */
 TEST(test_resume_from_nothing)
 {
     static const char args[] = "train --resume --out planned";
@@ -190,12 +191,20 @@ TEST(test_resume_from_nothing)
     shell_ok(
         "mkdir planned blank unlike; cp sound/config.ini planned; cp sound/config.ini sound/scheme.txt unlike");
     must_refuse("train --resume --rate 0.5 --out planned", "(--rate 1e-2, now 0.5)");
-    must_tell(args, ": the run there saved nothing yet, so it begins\n");
+    must_tell(args, ": no run there has saved anything yet, so this one begins\n");
     assert_same_file("sound", "planned", "config.ini", 1);
-    must_tell(args, "~so it begins"); /* control: with a state it goes on */
+    must_tell(args, "~so this one begins"); /* control: with a state it goes on */
     must_refuse("train --resume --scheme euler --out unlike", "unlike/scheme.txt has another");
-    must_refuse("train --resume --out blank", "blank/config.ini is not there: no run to go on");
-    assert_false(file_exists("unlike/log.csv") || file_exists("blank/log.csv"));
+    assert_false(file_exists("unlike/log.csv"));
+    for (int i = 0; i < 2; i++) {
+        const char *new = i ? "never/was" : "blank";
+        run_ok("train --resume --corpus text --epochs 2 --out %s" SMALL_TRAINING, new);
+        HAS(err, ": no run there has saved anything yet, so this one begins\n");
+        assert_same_file("sound", new, "config.ini", 1);
+        assert_same_file("sound", new, "model.safetensors", 1);
+    }
+    assert_int_equal(unlink(file_path("blank/config.ini")), 0);
+    must_refuse("train --resume --out blank", "blank/config.ini is not there: it has the options");
 }
 
 static int begin(void **state)

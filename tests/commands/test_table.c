@@ -423,8 +423,9 @@ TEST(one_seed)
 {
     file_text("runs.csv", "model,value\na,5\nb,7\nc,8\n");
     tabulate("runs.csv");
-    HAS(err, "(no seed)", "warning: no design has two runs, so there is no interval\n");
-    HAS(out, "so there is no standard deviation and no interval.\n");
+    HAS(err, "(no seed)",
+        "warning: no design that is compared has two runs, so differences have no interval\n");
+    HAS(out, "has two runs, so differences have no interval.\n");
     is_near("b,a,", "difference", 2, 0);
     is_text("b,a,", "low", "");
     is_text("b,a,", "result", "");
@@ -468,6 +469,60 @@ TEST(table_of_a_paper)
     must_refuse("table runs.csv --columns design,valeu", "--columns: no column is called 'valeu'");
     must_refuse("table runs.csv --columns design,,value", "--columns: expected names of columns");
     must_refuse("table runs.csv --format latex", "--format: expected --columns too");
+}
+
+/* A file that is no table of commas, points and one name a column is told what it seems to be. */
+TEST(what_a_file_seems_to_be)
+{
+    static const char *const row[][2] = {
+        {"model,seed,acc,acc\na,1,1,5\n", ":1: two columns are called 'acc': rename one"},
+        {"model\tseed\tacc\na\t1\t1\n", ":1: its columns stand apart by tabs: expected commas"},
+        {"model;seed;acc\na;1;1,5\n", ":1: its columns stand apart by semicolons: expected commas"},
+        {"model,seed,acc\na,1,1,234.5\n", "expected 3 cells, as in the first line; there are 4 (a"},
+        {"model,seed,acc\na,1,2\na,2,\"1,234.5\"\n",
+         ":3: '1,234.5' in column 'acc' is no number: write it without commas, and with a point"},
+        {"model,seed,acc\na,1,71%\n",
+         ":2: '71%' in column 'acc' is no number: write it without the '%'"},
+        {"model,loss,seed,acc\na,1,1,71%\n", ":2: '71%' in column 'acc'"}, /* and not the loss */
+        {"model, seed,acc\na,1,2\n", ":1: the column name ' seed' begins or ends with a blank"},
+        {"model,seed,acc \na,1,2\n", ":1: the column name 'acc ' begins or ends with a blank"},
+        {"model,seed,acc\na,1,2\nb,1,2\na ,2,2\n",
+         ":4: the design 'a ' and 'a' of odd.csv:2 differ by blanks alone"},
+        {"model,seed,acc\nrk  4,1,2\nrk 4,1,2\n", ":3: the design 'rk 4' and 'rk  4' of odd.csv:2"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        file_text("odd.csv", row[i][0]);
+        must_refuse("table odd.csv", row[i][1]);
+    }
+    file_text("odd.csv", "model,seed,acc\na,1,71%\n");
+    must_refuse("table odd.csv --measure acc", "there is '71%': write it without the '%'");
+    /* the control: columns without a name, a comma in a design, a percent sign where numbers are named */
+    file_text("odd.csv", "rate,seed,share,,\n\"1,5\",1,3,,\n\"1,5\",2,4,,\n10%,1,5,,\n10%,2,7,,\n");
+    must_print("table odd.csv", "\n10%       2  6.00", "\n1,5       2  3.50");
+}
+
+/* Runs that do not differ, or by the seeds' effects alone, say nothing of how far others would: no p, and no 'nan'. Rounding
+ * is no spread: in decimals, and where the seeds' effects are taken away. */
+TEST(runs_that_do_not_differ)
+{
+    static const char *const row[][2] = {
+        {"model,seed,acc\na,1,1\na,2,1\na,3,1\nb,1,2\nb,2,2\nb,3,2\n",
+         "standard deviation 0.00, 4 degrees of freedom; all runs of each design are equal, so"},
+        {"model,seed,acc\na,1,0.1\na,2,0.1\na,3,0.1\nb,1,0.3\nb,2,0.3\nb,3,0.3\n",
+         "standard deviation 0.00, 4 degrees of freedom; all runs of each design are equal, so"},
+        {"model,seed,acc\na,1,0.1\na,2,0.4\na,3,0.2\nb,1,0.3\nb,2,0.6\nb,3,0.4\n",
+         "standard deviation 0.00, 2 degrees of freedom; designs differ by the same at every seed"},
+        {"model,seed,acc\na,1,0.1\na,2,0.4\na,3,0.2\nb,1,0.3\nb,2,0.6\nb,3,0.4001\n", NULL}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        file_text("equal.csv", row[i][0]);
+        must_print("table equal.csv --all-pairs --out equal", "~nan");
+        double p = file_number("equal/differences.csv", 1, "p");
+        if (row[i][1] && (!strstr(out, row[i][1]) || !isnan(p))) fail_msg("row %zu: %s", i, out);
+        if (!row[i][1] && !(p > 0 && p < 1e-4)) fail_msg("the control: %g", p);
+    }
+    /* two runs of a design that diverged stand in its row */
+    file_text("equal.csv", "model,seed,acc\na,1,0.7\na,2,0.8\na,3,inf\nb,4,0.35\n");
+    must_print("table equal.csv --baseline b", "\na         2  0.75", "~No design has two runs");
 }
 
 TEST(refusals)

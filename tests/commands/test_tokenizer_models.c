@@ -89,6 +89,17 @@ TEST(begun_with_weights_of_others)
     }
 }
 
+/* A text that a tokenizer cuts as a whole has no ends of lines; its truncation errors are of pieces of it. */
+TEST(compared)
+{
+    run_ok("compare --corpus text" SIZE " --scheme euler,heun --seeds 1 --epochs 4 --truncation 3 "
+           "--out compared");
+    for (int i = 1; i <= 2; i++) {
+        double error = file_number("compared/compare.csv", i, "truncation");
+        if (!(error > 0 && error < 10)) fail_msg("row %d: %g", i, error);
+    }
+}
+
 TEST(pairs_and_masked_words)
 {
     run_ok("train --corpus c --source en --target de" SIZE " --epochs 2 --best bleu --out pairs");

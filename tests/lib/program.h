@@ -54,8 +54,7 @@ int catches(pid_t pid, int number);
 int interrupt_at(const char *file, int lines, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Tells whether the last run, of this status, came to its end: 0, or 1 of a training whose few steps learnt no more than
- * word frequencies. */
+/* Tells whether the last run, of this status, came to its end: 0, or 1 of a training that diverged. */
 int trained(int status);
 
 /* Fails the test with the program's words unless `trotter ARGUMENTS` ends with this status. run_ok expects that

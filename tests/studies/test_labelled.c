@@ -240,6 +240,8 @@ TEST(refusals)
         {"", "\n", "data.tsv:1: no column 'sentence': expected a header that names it"},
         {"", "\xef\xbb\xbf", "data.tsv is empty"},
         {"", "sentence\n", "data.tsv:1: no column 'label'"},
+        {"", "sentence,label\na,x\n", "data.tsv:1: its columns stand apart by ',': expected a tab"},
+        {"", "sentence;label\na;x\n", "data.tsv:1: its columns stand apart by ';': expected a tab"},
         {"", "label\tSentence\n", "data.tsv:1: no column 'sentence'"},
         {"", "sentence \tlabel\n", "data.tsv:1: no column 'sentence'"},
         {"", "sentence\tlabel\tlabel\n", "data.tsv:1: two columns 'label' in the header"},
