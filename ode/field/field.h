@@ -156,6 +156,10 @@ int reference_solve(const System *s, const double *t, size_t count, double *y, d
 int reference_within(const System *s, double tolerance, const double *t, size_t count, double *y,
                      double *agreement);
 
+/* Computes the states of the solution at h, 2 h, .. (count, n d), in which the first steps of a multistep scheme end.
+ * ERR_ACCURACY, ERR_NUMERIC: they are not found, or the two means differ by more than a millionth of them. */
+int reference_start(const System *s, double h, size_t count, double *y);
+
 /* solved.c: makes a memory of solutions, System.solved of one system at a time, for studies of many schemes that need
  * the same ones. It keeps at most `bytes` bytes of states; what comes later is not kept. Caller: solved_free. */
 int solved_new(size_t bytes, Solved **out);
