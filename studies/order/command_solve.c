@@ -182,6 +182,7 @@ static int run_adaptive(Study *u, const Table *t, size_t *rows, RunRow *r)
     AdaptRun run;
     if (!y) return ERR_MEMORY;
     TRY(theory_embedded(t, CONVERGENCE_TREES, &e));
+    TRY(adaptive_tell_blind(t));
     TRY(dense_find(t, &dense));
     if (dense.order == 0)
         return error_set(ERR_INPUT, "%s has no values between steps: give --h", t->name);

@@ -96,6 +96,21 @@ TEST(test_solve)
     must_refuse("solve --h 1e-9 --t-end 1", "expected at most");
 }
 
+/* An estimate that sees no linear field is told wherever it chooses steps, and where schemes are listed; on stderr, once. */
+TEST(test_blind_estimates)
+{
+    const char *words = "ros3p: its estimate of the error is 0 on every linear field";
+    run_ok("solve --system dahlquist:lambda=-1000 --scheme ros3p,rodas4 --tolerance 1e-4");
+    assert_int_equal(count_words(err, words), 1);
+    assert_int_equal(count_words(err, "its estimate"), 1); /* not rodas4's */
+    run_ok("order --adaptive --scheme ros3p --system dahlquist --tolerances 1e-3,1e-4,1e-5,1e-6");
+    assert_int_equal(count_words(err, words), 1);
+    run_ok("schemes --scheme ros3p,rodas4");
+    assert_int_equal(count_words(err, words), 1);
+    run_ok("solve --system dahlquist --scheme ros3p --h 0.1");
+    assert_int_equal(count_words(err, words), 0);
+}
+
 /* A start that cannot be found is no run: y' = y^2 leaves the numbers at t = 1. Nor is a run of first steps alone. A run
  * that begins before the pole is one (the control). */
 TEST(test_solve_start)
