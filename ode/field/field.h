@@ -102,6 +102,12 @@ int system_takes(const System *s, const Table *t);
 void system_sum(const System *s, int ops, int set, double t, const double *y, double *dy,
                 double *part);
 
+/* Finds the operators whose field is 0, as bits 1 << OP_F and so on: no rule gives them, or they are 0 at a few drawn
+ * states; those of the initial set. */
+int system_zeros(const System *s, int *ops);
+/* Returns the operators that a table uses and tells apart: none where all stages are H. */
+int system_apart(const Table *t);
+
 /* Returns the RMS of a - b (n); b NULL: of a. */
 static inline double system_rms(size_t n, const double *a, const double *b)
 {

@@ -462,7 +462,8 @@ int adaptive_study(const Options *o, const SystemChoice *system, const Selection
 {
     Study u = {.options = o};
     TRY(choose_system(system, &u.network, &u.system));
-    int code = choose_blame(system, study(&u, s));
+    int code = choose_zeros(u.system, s);
+    if (code == 0) code = choose_blame(system, study(&u, s));
     sheet_free(u.points);
     sheet_free(u.summary);
     progress_clear();

@@ -396,6 +396,7 @@ static int study(Study *u, Selection *s)
     u->kept = dir || options_flag(u->options, "csv");
     TRY(trained_check(&u->network, s));
     TRY(adaptive_one_field(s));
+    TRY(choose_zeros(u->system, s));
     u->word = system_weigh(u->system, s->scheme[0]);
     u->solved = u->word.same ? u->system : &u->word.system;
     u->N = u->system->n * u->system->d;

@@ -111,6 +111,33 @@ TEST(test_blind_estimates)
     assert_int_equal(count_words(err, words), 0);
 }
 
+/* A split of a field that has one part alone is told, once; `F = 0*y[i+1]` is such a field. Schemes over H, and fields of two
+ * parts, are not warned of (the controls). */
+TEST(test_zero_parts)
+{
+    static const struct {
+        const char *text, *schemes, *words;
+    } rows[] = {
+        {"G = -y\n", "lie-trotter,rk4,ark4",
+         "F of system own is 0: lie-trotter, ark4 split nothing"},
+        {"F = 0*y[i+1]\nG = -y\n", "ark4,rk4", "F of system own is 0: ark4 split nothing"},
+        {"F = y[i+1] - 2*y\n", "heun-layer", "G of system own is 0: heun-layer split nothing"},
+        {"F = y[i+1] - 2*y\nG = 0*sin(y)\n", "lie-trotter", "G of system own is 0"},
+        {"G = -y\n", "rk4,heun,radau-iia5", NULL},
+        {"F = y[i+1] - 2*y\nG = -y\n", "lie-trotter,ark4", NULL},
+        {"F = y[i+1] - 2*y\nG = sin(t)\n", "lie-trotter", NULL}, /* 0 at t = 0 alone */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        file_text("own.txt",
+                  formed("system own\nn 2\nd 1\n%sinitial = 1\nt-end 1\n", rows[i].text));
+        run_ok(formed("solve --system-file own.txt --h 0.1 --scheme %s", rows[i].schemes));
+        assert_int_equal(count_words(err, "split nothing"), rows[i].words != NULL);
+        if (rows[i].words) HAS(err, rows[i].words);
+    }
+    run_ok("order --system oscillator --scheme lie-trotter,rk4 --halvings 4 --summary");
+    assert_int_equal(count_words(err, "F of system oscillator is 0: lie-trotter split nothing"), 1);
+}
+
 /* A start that cannot be found is no run: y' = y^2 leaves the numbers at t = 1. Nor is a run of first steps alone. A run
  * that begins before the pole is one (the control). */
 TEST(test_solve_start)
