@@ -146,7 +146,8 @@ static const System *steps_on(const Truncator *u, const Scheme *s)
 /* Computes the flow over step j, and the floor of the step's error. */
 static void displace(Truncator *u, const ExactFlow *f, size_t j, TruncationPoint *p)
 {
-    const double *end = flow_state(u, f, j, 0), *begin = flow_state(u, f, j, 1);
+    const double *end = flow_state(u, f, j, f->history + 1);
+    const double *begin = flow_state(u, f, j, f->history);
     double *e = u->error + j * u->N;
     for (size_t i = 0; i < u->N; i++) e[i] = end[i] - begin[i];
     p->displacement = system_rms(u->N, e, NULL);
@@ -156,7 +157,7 @@ static void displace(Truncator *u, const ExactFlow *f, size_t j, TruncationPoint
 /* Computes the error (N) of a step that ends in y. */
 static void compare(Truncator *u, const ExactFlow *f, size_t j, const double *y, TruncationPoint *p)
 {
-    const double *end = flow_state(u, f, j, 0);
+    const double *end = flow_state(u, f, j, f->history + 1);
     double *e = u->error + j * u->N;
     for (size_t i = 0; i < u->N; i++) e[i] = y[i] - end[i];
     p->error = system_rms(u->N, e, NULL);
@@ -165,10 +166,10 @@ static void compare(Truncator *u, const ExactFlow *f, size_t j, const double *y,
 
 static int step(Truncator *u, Stepper *st, const ExactFlow *f, size_t j, TruncationPoint *p)
 {
-    const double *begin = flow_state(u, f, j, 1);
     displace(u, f, j, p);
-    TRY(stepper_begin(st, 0, p->h, begin, START_GIVEN, flow_state(u, f, j, 2)));
-    int code = stepper_step(st);
+    TRY(stepper_begin(st, 0, p->h, flow_state(u, f, j, 0), START_GIVEN, flow_state(u, f, j, 1)));
+    int code = 0;
+    for (int k = 0; k <= f->history && code == 0; k++) code = stepper_step(st);
     if (code == ERR_NUMERIC) p->error = p->relative = INFINITY;
     if (code != 0) return code == ERR_NUMERIC ? 0 : code;
     compare(u, f, j, stepper_state(st), p);

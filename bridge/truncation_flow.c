@@ -42,14 +42,14 @@ static void tell(void *arg, const char *what, double share)
     w->tell(w->arg, what, fmin(u->solved + share * u->solving, u->wanted) / u->wanted);
 }
 
-/* Sets the rows' times: row r of point j at end - r h; 0 is the step's end, 1 its beginning. */
+/* Sets the rows' times: row r of point j at r h. The last is the step's end, the one before its beginning. */
 static void set_times(const Truncator *u, ExactFlow *f, double *time)
 {
     int rows = f->history + 2;
     for (size_t j = 0; j < u->points; j++) {
         double h = ldexp(1, -(int)j);
         double begin = f->history * h;
-        for (int r = 0; r < rows; r++) time[j * (size_t)rows + (size_t)r] = begin + (1 - r) * h;
+        for (int r = 0; r < rows; r++) time[j * (size_t)rows + (size_t)r] = r * h;
         f->missing[j] = begin > farthest;
     }
 }

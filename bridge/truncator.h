@@ -28,8 +28,8 @@ typedef struct {
     size_t colours;
 } Scheme;
 
-/* The exact flow as one scheme needs it: for every step h_j the states at the step's end and at its beginning, and at
- * `history` steps before that, the nearest first. */
+/* The exact flow as one scheme needs it: for every step h_j the states at 0, h_j, 2 h_j, .. The step that is measured
+ * begins at the state `history`, with those before it as its past, and ends at the next, the last. */
 typedef struct {
     double weight[COLOURS];
     int history;

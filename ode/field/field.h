@@ -102,6 +102,12 @@ int system_takes(const System *s, const Table *t);
 void system_sum(const System *s, int ops, int set, double t, const double *y, double *dy,
                 double *part);
 
+/* Finds the operators whose field is 0, as bits 1 << OP_F and so on: no rule gives them, or they are 0 at a few drawn
+ * states; those of the initial set. */
+int system_zeros(const System *s, int *ops);
+/* Returns the operators that a table uses and tells apart: none where all stages are H. */
+int system_apart(const Table *t);
+
 /* Returns the RMS of a - b (n); b NULL: of a. */
 static inline double system_rms(size_t n, const double *a, const double *b)
 {
@@ -155,6 +161,10 @@ int reference_solve(const System *s, const double *t, size_t count, double *y, d
  * rk8pd alone, which nothing checks. */
 int reference_within(const System *s, double tolerance, const double *t, size_t count, double *y,
                      double *agreement);
+
+/* Computes the states of the solution at h, 2 h, .. (count, n d), in which the first steps of a multistep scheme end.
+ * ERR_ACCURACY, ERR_NUMERIC: they are not found, or the two means differ by more than a millionth of them. */
+int reference_start(const System *s, double h, size_t count, double *y);
 
 /* solved.c: makes a memory of solutions, System.solved of one system at a time, for studies of many schemes that need
  * the same ones. It keeps at most `bytes` bytes of states; what comes later is not kept. Caller: solved_free. */

@@ -4,15 +4,25 @@
  *   2. Gragg's modified midpoint rule, extrapolated in h^2 over 2, 4, 6, ... substeps; all sums in
  *      long double, so that what remains is the rounding of the field itself
  *
- * They share only the field, and neither is for stiff fields. Where a system has a closed solution that
- * takes the place of 2, and 1 checks it as far as it comes in CHECK_STEPS steps.
+ * They share only the field. Where a system has a closed solution that takes the place of 2, and 1 checks it as far as
+ * it comes in CHECK_STEPS steps.
+ *
+ * Explicit steps cannot follow a stiff field far: their length is bound by its fastest rate and not by its solution.
+ * Where rk8pd is seen to go on like that (grows_stiff), for up to STIFF_MOST unknowns, two other means go on from there,
+ * or stand in its place:
+ *
+ *   1. GSL's bsimp, the extrapolated linearly implicit midpoint rule, order 2 k in k columns
+ *   2. the linearly implicit Euler method, extrapolated in h over 1, 2, 3, ... substeps, in long double
+ *
+ * Both hold whatever the Jacobian is, so that it may come from differences: it bears on stability alone.
  * Source: Prince, Dormand 1981; Gragg 1965; Bulirsch, Stoer 1966; Hairer, Norsett, Wanner 1993,
- * "Solving ordinary differential equations I", II.9.
+ * "Solving ordinary differential equations I", II.9; Bader, Deuflhard 1983; Deuflhard 1985; Hairer, Wanner 1996, IV.9.
  */
 #include "ode/field/system.h"
 
 #include <float.h>
 #include <gsl/gsl_errno.h>
+#include <gsl/gsl_linalg.h>
 #include <gsl/gsl_odeiv2.h>
 #include <math.h>
 #include <stdlib.h>
@@ -27,17 +37,31 @@
 enum { COLUMNS = 9 };         /* columns of the extrapolation table: order 18 */
 enum { MAX_STEPS = 1000000 }; /* most steps of rk8pd between two times */
 enum { CHECK_STEPS = 3000 };
+enum { STIFF_MOST = 256 }; /* unknowns of a matrix that is factorised at each step */
+enum {
+    STIFF_EVERY = 100,
+    STIFF_HITS = 30
+};                    /* rk8pd is asked at each 100th step, and leaves after 30 yes in a row */
+enum { EULERS = 14 }; /* columns of the linearly implicit Euler method */
 static const double tightest = 1e-14;
+/* The tolerance of the two means for stiff fields, whose sums cancel more digits. */
+static const double tightest_stiff = 1e-13;
 const char work_solution[] = "reference solution", work_check[] = "check of the reference";
 
 /* A walk along y' = sum of the operators in `ops`, by either means. */
 typedef struct {
     const System *s;
     int ops, set;
-    double tolerance;      /* relative to |y| */
-    size_t N, evals;       /* evals: of rk8pd */
-    double *part, *y, *dy; /* (N) scratch of the field; argument and value of Gragg's rule */
-    long double *z0, *z1, *state, *column; /* (N), (N), (N), (COLUMNS, N) */
+    double tolerance; /* relative to |y| */
+    size_t N, evals;  /* evals: of rk8pd */
+    double *part, *y,
+        *dy; /* (N), (N), (3, N) scratch of the field; argument and value of a slope */
+    long double *z0, *z1, *state, *column; /* (N), (N), (N), (EULERS, N) */
+    double euler;                          /* last big step of the Euler method; 0: none yet */
+    int stiff, hits;       /* the other two means are used; yes in a row, of grows_stiff */
+    double *J;             /* (N + 2, N) then, two rows of scratch behind J; NULL before */
+    gsl_matrix *lu;        /* (N, N) */
+    gsl_permutation *rows; /* (N) */
     gsl_odeiv2_step *step;
     gsl_odeiv2_control *control;
     gsl_odeiv2_evolve *evolve;
@@ -72,6 +96,9 @@ static void walk_close(Walk *w)
 {
     memory_free(w->part);
     memory_free(w->z0);
+    memory_free(w->J);
+    if (w->lu) gsl_matrix_free(w->lu);
+    if (w->rows) gsl_permutation_free(w->rows);
     if (w->step) gsl_odeiv2_step_free(w->step);
     if (w->control) gsl_odeiv2_control_free(w->control);
     if (w->evolve) gsl_odeiv2_evolve_free(w->evolve);
@@ -90,8 +117,8 @@ static int walk_open(Walk *w, const System *s, int ops, int set, double toleranc
 {
     size_t N = s->n * s->d;
     *w = (Walk){.s = s, .ops = ops, .set = set, .tolerance = tolerance, .N = N, .checks = -1};
-    w->part = memory_new(3 * N, sizeof(double));
-    w->z0 = memory_new((3 + COLUMNS) * N, sizeof(long double));
+    w->part = memory_new(5 * N, sizeof(double));
+    w->z0 = memory_new((3 + EULERS) * N, sizeof(long double));
     if (!w->part || !w->z0 || quiet_call(open_gsl, w) != 0) return ERR_MEMORY;
     w->y = w->part + N;
     w->dy = w->y + N;
@@ -125,19 +152,99 @@ static void end_check(Walk *w, double t, double *y)
     y[0] = NAN;
 }
 
+/* J (N, N) = the derivative of the slope at (t, y), by central differences. A cube root of the spacing of numbers is
+ * their best step (its floor: a share of a coordinate near 1, as fields have them). */
+static int gsl_jacobian(double t, const double *y, double *J, double *by_time, void *walk)
+{
+    const double share = cbrt(DBL_EPSILON), least = 1e-3;
+    Walk *w = walk;
+    size_t N = w->N;
+    memcpy(w->y, y, N * sizeof *y);
+    for (size_t k = 0; k < N; k++) {
+        double h = share * fmax(fabs(y[k]), least);
+        w->y[k] = y[k] + h;
+        slope(w, t, w->y, w->dy);
+        for (size_t i = 0; i < N; i++) J[i * N + k] = w->dy[i];
+        w->y[k] = y[k] - h;
+        slope(w, t, w->y, w->dy);
+        w->y[k] = y[k];
+        for (size_t i = 0; i < N; i++) J[i * N + k] = (J[i * N + k] - w->dy[i]) / (2 * h);
+    }
+    slope(w, t + share, w->y, by_time);
+    slope(w, t - share, w->y, w->dy);
+    for (size_t i = 0; i < N; i++) by_time[i] = (by_time[i] - w->dy[i]) / (2 * share);
+    w->evals += 2 * N + 2;
+    return combine_finite(N * N, J) ? GSL_SUCCESS : GSL_FAILURE;
+}
+
+/* Returns a lower bound of the field's Lipschitz constant at (t, y), by a few steps of the power method on differences
+ * of its values: its fastest rate, where that is real. */
+static double fastest_rate(Walk *w, double t, const double *y)
+{
+    enum { POWERS = 12 };
+    const double share = sqrt(DBL_EPSILON);
+    double rate = 0, size = system_rms(w->N, y, NULL);
+    double *base = w->dy + w->N, *v = base + w->N;
+    if (!(size > 0)) return 0;
+    slope(w, t, y, base);
+    memcpy(v, base, w->N * sizeof *v);
+    for (int k = 0; k < POWERS; k++) {
+        double length = system_rms(w->N, v, NULL), d = share * size;
+        if (!(length > 0)) return rate;
+        for (size_t i = 0; i < w->N; i++) w->y[i] = y[i] + d / length * v[i];
+        slope(w, t, w->y, w->dy);
+        for (size_t i = 0; i < w->N; i++) v[i] = (w->dy[i] - base[i]) / d;
+        rate = system_rms(w->N, v, NULL);
+    }
+    return rate;
+}
+
+/* Returns whether rk8pd has been taking steps h for long whose h L is beyond `much`. A part of the solution that moves
+ * at the rate L is followed to 1e-14 by h L < 1, since the error is some (h L)^9/9!; so nothing moves at that rate any
+ * more, and only stability, which ends at 4 to 6, holds the steps. */
+static int grows_stiff(Walk *w, long step, double t, double h, const double *y)
+{
+    const double much = 2;
+    if (w->stiff || w->s->solution || w->N > STIFF_MOST || step % STIFF_EVERY != 0) return 0;
+    w->hits = fabs(h) * fastest_rate(w, t, y) > much ? w->hits + 1 : 0;
+    return w->hits == STIFF_HITS;
+}
+
+/* Puts bsimp in the place of rk8pd. */
+static int turn_stiff(Walk *w)
+{
+    gsl_odeiv2_step_free(w->step);
+    gsl_odeiv2_control_free(w->control);
+    w->step = gsl_odeiv2_step_alloc(gsl_odeiv2_step_bsimp, w->N);
+    w->control = gsl_odeiv2_control_y_new(fmax(w->tolerance, tightest_stiff),
+                                          fmax(w->tolerance, tightest_stiff));
+    w->J = memory_new(w->N * (w->N + 2), sizeof(double));
+    w->lu = gsl_matrix_alloc(w->N, w->N);
+    w->rows = gsl_permutation_alloc(w->N);
+    w->stiff = 1;
+    if (!w->J) return ERR_MEMORY;
+    return w->step && w->control && w->lu && w->rows
+               ? 0
+               : error_set(ERR_MEMORY, "out of memory in GSL");
+}
+
 static int rk8pd_loop(Walk *w, double from, double to, double *y)
 {
-    gsl_odeiv2_system system = {gsl_slope, NULL, w->N, w};
+    gsl_odeiv2_system system = {gsl_slope, gsl_jacobian, w->N, w};
     double t = from, h = (to - from) / 4;
     gsl_odeiv2_evolve_reset(w->evolve);
     for (long k = 0; t != to; k++) {
         if (k == MAX_STEPS)
-            return error_set(ERR_ACCURACY, "rk8pd: no end after %d steps at t = %g", MAX_STEPS, t);
+            return error_set(ERR_ACCURACY, "%s: no end after %d steps at t = %g",
+                             w->stiff ? "bsimp" : "rk8pd", MAX_STEPS, t);
         if (w->checks == 0) break;
         w->checks -= w->checks > 0;
         if (gsl_odeiv2_evolve_apply(w->evolve, w->control, w->step, &system, &t, to, &h, y) != 0)
             return not_finite(t);
         tell(w, t);
+        if (!grows_stiff(w, k, t, h, y)) continue;
+        TRY(turn_stiff(w));
+        gsl_odeiv2_evolve_reset(w->evolve);
     }
     if (!combine_finite(w->N, y)) return not_finite(t);
     if (t != to) end_check(w, t, y);
@@ -181,9 +288,9 @@ static void midpoint(Walk *w, double t, double H, int n)
     for (size_t i = 0; i < w->N; i++) w->z0[i] = (w->z0[i] + w->z1[i] + h * w->dy[i]) / 2;
 }
 
-/* Computes row k of Neville's table over n_j = 2 (j + 1), from row k - 1 in `column` and T_k0 = z0.
- * Returns the largest |T_kk - T_k,k-1|, or NaN. */
-static double extrapolate(Walk *w, int k)
+/* Computes row k of Neville's table in h^power over n_j in proportion to j + 1, from row k - 1 in `column` and
+ * T_k0 = z0. Returns the largest |T_kk - T_k,k-1|, or NaN. */
+static double extrapolate(Walk *w, int k, int power)
 {
     double change = 0;
     for (size_t i = 0; i < w->N; i++) {
@@ -191,7 +298,7 @@ static double extrapolate(Walk *w, int k)
         for (int j = 1; j <= k; j++) {
             long double ratio = (long double)(k + 1) / (k + 1 - j);
             long double *before = w->column + (size_t)(j - 1) * w->N + i; /* T_k-1,j-1 */
-            long double next = T + (T - *before) / (ratio * ratio - 1);
+            long double next = T + (T - *before) / ((power > 1 ? ratio * ratio : ratio) - 1);
             *before = last = T;
             T = next;
         }
@@ -222,7 +329,7 @@ static int big_step(Walk *w, double t, double H, int whole)
     double tolerance = fmax(4 * DBL_EPSILON, w->tolerance / 16) * largest(w), last = INFINITY;
     for (int k = 0; k < COLUMNS; k++) {
         midpoint(w, t, H, 2 * (k + 1));
-        double change = extrapolate(w, k);
+        double change = extrapolate(w, k, 2);
         if (k > 1 && change <= tolerance) return k;
         if (k > 2 && !whole && !(change <= last / 8)) return -1;
         last = change;
@@ -252,6 +359,77 @@ static int gragg(Walk *w, double from, double to, double *y)
     }
     for (size_t i = 0; i < w->N; i++) y[i] = (double)w->state[i];
     return combine_finite(w->N, y) ? 0 : not_finite(t);
+}
+
+/* ---- 2 of stiff fields: the linearly implicit Euler method, extrapolated -------------------------------- */
+
+/* Computes z0 = S(n): n steps (I - h J)(z' - z) = h f(t + h, z) from `state`. Returns 0, or -1: I - h J is singular. */
+static int eulers(Walk *w, double t, double H, int n)
+{
+    double h = H / n;
+    int sign;
+    for (size_t i = 0; i < w->N; i++)
+        for (size_t k = 0; k < w->N; k++)
+            gsl_matrix_set(w->lu, i, k, (double)(i == k) - h * w->J[i * w->N + k]);
+    if (gsl_linalg_LU_decomp(w->lu, w->rows, &sign) != 0) return -1;
+    memcpy(w->z0, w->state, w->N * sizeof *w->z0);
+    for (int m = 1; m <= n; m++) {
+        slope_long(w, (double)(t + (long double)m * H / n), w->z0);
+        for (size_t i = 0; i < w->N; i++) w->dy[i] *= h;
+        gsl_vector_view b = gsl_vector_view_array(w->dy, w->N);
+        if (gsl_linalg_LU_svx(w->lu, w->rows, &b.vector) != 0) return -1;
+        for (size_t i = 0; i < w->N; i++) w->z0[i] += w->dy[i];
+    }
+    return 0;
+}
+
+/* Takes one big step into row k of `column`; returns k, or -1 as big_step does. */
+static int euler_step(Walk *w, double t, double H)
+{
+    double tolerance = fmax(w->tolerance, tightest_stiff) * largest(w), last = INFINITY;
+    double *at = w->J + w->N * (w->N + 1);
+    for (size_t i = 0; i < w->N; i++) at[i] = (double)w->state[i];
+    if (gsl_jacobian(t, at, w->J, at - w->N, w) != GSL_SUCCESS) return -1;
+    for (int k = 0; k < EULERS; k++) {
+        if (eulers(w, t, H, k + 1) != 0) return -1;
+        double change = extrapolate(w, k, 1);
+        if (k > 3 && change <= tolerance) return k;
+        if (!(change < INFINITY) || (k > 6 && change > last)) return -1;
+        last = change;
+    }
+    return -1;
+}
+
+static int euler_loop(Walk *w, double from, double to, double *y)
+{
+    const double H_min = 0x1p-60 * (fabs(to) + fabs(from));
+    double t = from, H = w->euler > 0 ? w->euler : fabs(to - from) / 64;
+    for (size_t i = 0; i < w->N; i++) w->state[i] = y[i];
+    for (long steps = 0; t != to; steps++) {
+        tell(w, t);
+        double left = to - t, step = fabs(left) <= H ? left : copysign(H, left);
+        int k = euler_step(w, t, step);
+        if (steps == MAX_STEPS || (k < 0 && fabs(step) <= H_min))
+            return error_set(ERR_ACCURACY, "no end of the check of the reference at t = %g", t);
+        if (k < 0) {
+            H = fabs(step) / 2;
+            continue;
+        }
+        memcpy(w->state, w->column + (size_t)k * w->N, w->N * sizeof *w->state);
+        t = step == left ? to : t + step;
+        w->euler = H;
+        if (k < EULERS - 3) H *= 1.5;
+    }
+    for (size_t i = 0; i < w->N; i++) y[i] = (double)w->state[i];
+    return combine_finite(w->N, y) ? 0 : not_finite(t);
+}
+
+static int euler(Walk *w, double from, double to, double *y)
+{
+    quiet_begin();
+    int code = euler_loop(w, from, to, y);
+    quiet_end();
+    return code;
 }
 
 /* ---- many times ---------------------------------------------------------------------------------- */
@@ -328,7 +506,7 @@ static int solve(Walk *w, const double *t, const size_t *order, size_t count, do
     if (w->s->solution)
         close_all(w, work_check, t, count, other);
     else
-        TRY(march_both(w, gragg, work_check, t, order, count, other));
+        TRY(march_both(w, w->stiff ? euler : gragg, work_check, t, order, count, other));
     for (size_t i = 0; i < count; i++) {
         double d = system_rms(w->N, y + i * w->N, other + i * w->N);
         if (!isnan(y[i * w->N]) && !(d <= *agreement)) *agreement = d;
@@ -369,6 +547,26 @@ int reference_within(const System *s, double tolerance, const double *t, size_t 
     }
     if (agreement) *agreement = apart;
     return 0;
+}
+
+int reference_start(const System *s, double h, size_t count, double *y)
+{
+    /* Errors of a scheme are told to three digits. From a start that is off by more than this share they would be the
+     * start's own in many a run. */
+    const double share = 1e-6;
+    double apart;
+    SCOPED(memory_drop) double *t = memory_new(count, sizeof *t);
+    if (!t) return ERR_MEMORY;
+    if (count == 0) return 0;
+    for (size_t j = 0; j < count; j++) t[j] = (double)(j + 1) * h;
+    TRY(reference_solve(s, t, count, y, &apart));
+    double size = system_rms(count * s->n * s->d, y, NULL);
+    if (apart <= share * size) return 0;
+    return error_set(
+        ERR_ACCURACY,
+        "the solution's first %zu steps of %g, with which the scheme begins, are known to %.2g "
+        "alone: take smaller steps",
+        count, h, apart);
 }
 
 int reference_flow(const System *s, int op, int set, double t, double h, double *y, size_t *evals)

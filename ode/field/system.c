@@ -5,6 +5,7 @@
  */
 #include "ode/field/system.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "kernels/error.h"
 #include "kernels/memory.h"
 #include "kernels/random.h"
+#include "kernels/scoped.h"
 
 /* The first is the default. */
 static const SystemKind *const kinds[] = {
@@ -269,6 +271,45 @@ void system_sum(const System *s, int ops, int set, double t, const double *y, do
         for (size_t i = 0; to != dy && i < s->n * s->d; i++) dy[i] += to[i];
         to = part;
     }
+}
+
+/* ---- parts that are 0 ------------------------------------------------------------------------------ */
+
+/* Returns 1 where values of an operator are 0 at `STATES` states about the initial one, each at a time of its own. A rule
+ * whose terms cancel is then 0 but for a set of measure 0; one that is 0 in a region alone may deceive. */
+static int seen_zero(const System *s, int op, double *y, double *dy)
+{
+    enum { STATES = 4, SEED = 1, STREAM = 77 };
+    size_t N = s->n * s->d;
+    for (int k = 0; k < STATES; k++) {
+        for (size_t i = 0; i < N; i++)
+            y[i] =
+                s->initial[i] +
+                (k ? (1 + fabs(s->initial[i])) * random_normal(SEED, STREAM + (uint64_t)k, i) : 0);
+        s->field[op](s, 1, s->t_end * k / STATES, y, dy);
+        for (size_t i = 0; i < N; i++)
+            if (dy[i] != 0) return 0;
+    }
+    return 1;
+}
+
+int system_zeros(const System *s, int *ops)
+{
+    SCOPED(memory_drop) double *y = memory_new(2 * s->n * s->d, sizeof *y);
+    *ops = 0;
+    if (!y) return ERR_MEMORY;
+    for (int op = 0; op < COLOURS; op++)
+        if (s->field[op] && (!system_counts(s, op) || seen_zero(s, op, y, y + s->n * s->d)))
+            *ops |= 1 << op;
+    return 0;
+}
+
+int system_apart(const Table *t)
+{
+    int ops = 0;
+    for (size_t i = 0; i < t->flows; i++) ops |= 1 << t->flow[i].op;
+    for (size_t e = 0; e < t->evals && !table_one_field(t); e++) ops |= 1 << t->eval[e].op;
+    return ops;
 }
 
 /* ---- the field of a table ------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* drift.c: measures what a scheme does to an invariant over a long time, and whether it runs back.
  *
  *   energy      largest |E(y_n) - E(y_0)| / |E(y_0)| in each of equal parts of the run
- *   reversal    after all steps the scheme runs with -h from where it is, a multistep scheme with the
- *               later states as its history: RMS of what is left of y - y_0, when it is back
+ *   reversal    after all steps the scheme runs with -h from where it is, a multistep scheme with some
+ *               later states as its first ones: RMS of what is left of y - y_0, when it is back
  *
  * Where the energy is off by a tenth of itself the solution is lost: a planet that has left keeps the energy that it
  * left with, so that a growth near 1 would say nothing. For an energy that begins at 0 there is no such share.
@@ -24,8 +24,7 @@ typedef struct {
     Stepper *stepper;
     size_t N, history;
     double h, energy0;
-    double *past; /* (history, N), nearest first */
-    double *times;
+    double *given; /* (history, N): the states in which the first steps end */
 } Walk;
 
 static double off(const Walk *w)
@@ -51,15 +50,16 @@ static int run_part(Walk *w, size_t steps, double *largest)
     return 0;
 }
 
-/* Turns back, with later states as the history; y (N) out: the state where it turns. */
+/* Turns back where the scheme is after `history` steps more, whose states are its first ones on the way back; y (N):
+ * scratch. */
 static int turn(Walk *w, double *y)
 {
-    memcpy(y, stepper_state(w->stepper), w->N * sizeof *y);
-    for (size_t j = 0; j < w->history; j++) {
+    for (size_t j = w->history; j > 0; j--) {
+        memcpy(w->given + (j - 1) * w->N, stepper_state(w->stepper), w->N * sizeof *y);
         TRY(stepper_step(w->stepper));
-        memcpy(w->past + j * w->N, stepper_state(w->stepper), w->N * sizeof *y);
     }
-    return stepper_begin(w->stepper, 0, -w->h, y, START_GIVEN, w->past);
+    memcpy(y, stepper_state(w->stepper), w->N * sizeof *y);
+    return stepper_begin(w->stepper, 0, -w->h, y, START_GIVEN, w->given);
 }
 
 static int run_back(Walk *w, size_t steps, double *reversal)
@@ -68,7 +68,7 @@ static int run_back(Walk *w, size_t steps, double *reversal)
     *reversal = INFINITY;
     if (!y) return ERR_MEMORY;
     TRY(turn(w, y));
-    for (size_t i = 0; i < steps; i++) {
+    for (size_t i = 0; i < steps + w->history; i++) {
         TRY(stepper_step(w->stepper));
         tick_of((double)i, (double)steps);
     }
@@ -78,16 +78,13 @@ static int run_back(Walk *w, size_t steps, double *reversal)
 
 static int open_walk(Walk *w, const Table *t, const System *s, double h)
 {
-    double agreement;
     *w = (Walk){.s = s, .N = s->n * s->d, .h = h, .energy0 = s->energy(s, s->initial)};
     TRY(stepper_new(t, s, &w->stepper));
     w->history = (size_t)stepper_history(w->stepper);
-    w->past = memory_new(w->history, w->N * sizeof(double));
-    w->times = memory_new(w->history, sizeof(double));
-    if (!w->past || !w->times) return ERR_MEMORY;
-    for (size_t j = 0; j < w->history; j++) w->times[j] = -(double)(j + 1) * h;
-    if (w->history) TRY(reference_solve(s, w->times, w->history, w->past, &agreement));
-    return stepper_begin(w->stepper, 0, h, s->initial, START_GIVEN, w->past);
+    w->given = memory_new(w->history, w->N * sizeof(double));
+    if (!w->given) return ERR_MEMORY;
+    TRY(reference_start(s, h, w->history, w->given));
+    return stepper_begin(w->stepper, 0, h, s->initial, START_GIVEN, w->given);
 }
 
 static double largest_of(const DriftPoint *p, size_t n)
@@ -120,8 +117,7 @@ static int run(Walk *w, size_t parts, size_t steps, Drift *out)
 static void close_walk(Walk *w)
 {
     stepper_free(w->stepper);
-    memory_free(w->past);
-    memory_free(w->times);
+    memory_free(w->given);
 }
 
 static int walk(const Table *t, const System *s, double h, size_t parts, size_t steps, Drift *out)

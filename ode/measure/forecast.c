@@ -26,11 +26,12 @@ int order_first_steps(const System *s, const OrderOptions *o, double *t_end, siz
 }
 
 /* Returns the seconds of the second of two steps h: the first one meets cold caches. */
-static double try_step(Stepper *st, const double *initial, double h, const double *past)
+static double try_step(Stepper *st, const double *initial, double h, const double *given)
 {
     double seconds = 0;
     for (int i = 0; i < 2; i++) {
-        int code = stepper_begin(st, 0, h, initial, START_GIVEN, past);
+        int code = stepper_begin(st, 0, h, initial, START_GIVEN, given);
+        for (int j = stepper_history(st); code == 0 && j > 0; j--) code = stepper_step(st);
         double start = clock_now();
         if (code == 0) stepper_step(st);
         seconds = clock_now() - start;
@@ -41,10 +42,10 @@ static double try_step(Stepper *st, const double *initial, double h, const doubl
 static int step_cost(Stepper *st, const double *initial, size_t N, double h, StepCost *out)
 {
     size_t history = (size_t)stepper_history(st);
-    SCOPED(memory_drop) double *past = memory_new(history, N * sizeof *past);
-    if (!past) return ERR_MEMORY;
-    for (size_t j = 0; j < history; j++) memcpy(past + j * N, initial, N * sizeof *past);
-    double one = try_step(st, initial, h, past), two = try_step(st, initial, 2 * h, past);
+    SCOPED(memory_drop) double *given = memory_new(history, N * sizeof *given);
+    if (!given) return ERR_MEMORY;
+    for (size_t j = 0; j < history; j++) memcpy(given + j * N, initial, N * sizeof *given);
+    double one = try_step(st, initial, h, given), two = try_step(st, initial, 2 * h, given);
     double more = fmin(fmax(two - one, 0), one);
     *out = (StepCost){one - more, more / h};
     return 0;

@@ -15,10 +15,10 @@
  * Where the errors come near c h^p with a c that is known to be other than 0, that shows the order p, whatever a
  * line says through steps that are too coarse or too near to rounding for it (is_leading).
  *
- * History comes from the reference solution at negative times, so there is no starting error, and the interval is
- * whole. Back in time a stiff solution grows beyond all use; then the first steps are the history, and the scheme
- * goes on from there. The constant is the same, since those steps are a share of the way that vanishes with h. A
- * study of the local error takes one step from history at negative times, and the reference at its end.
+ * The first steps of a scheme with history end in the reference solution, and it goes on from there, so there is no
+ * starting error. The constant is that of the whole way, of which those steps are a share that vanishes with h. A study of
+ * the local error takes one step after them. No state before t = 0 is asked for: back in time a stiff solution grows
+ * beyond all use, and a scheme that damps what is stiff may still leave by it what it should follow.
  */
 #include "ode/measure/fit.h"
 #include "ode/measure/forecast.h"
@@ -71,7 +71,6 @@ typedef struct {
     Stepper *stepper;
     size_t N;
     int local, repeats;
-    int forward; /* the history is the first steps' */
     double t_end, norm;
     double agreement;     /* agreement of the reference at t_end */
     double drift;         /* rounding a step that repeats itself */
@@ -79,26 +78,22 @@ typedef struct {
     StepCost cost;        /* set where somebody watches */
     double done, planned; /* seconds, by cost, of the points so far, of all that are planned */
     double *exact;        /* (N) at t_end, or after one step */
-    double *past;         /* (1 + history, N): the state the scheme begins with, and those before */
-    double *times;        /* (1 + history) of these */
+    double *given;        /* (history, N): the states in which its first steps end */
+    double *times;        /* (history) of these */
 } Runs;
 
 static size_t given_steps(const Runs *r)
 {
-    return r->forward ? (size_t)stepper_history(r->stepper) : 0;
+    return (size_t)stepper_history(r->stepper);
 }
 
-/* Finds the state and history of a step h. Each point has its own accuracy of these: back in time a stiff
- * system grows, and only the coarse steps reach far back. */
-static int solve_past(Runs *r, double h, double *agreement)
+/* Finds the first states of a run of steps h; *agreement: theirs. */
+static int solve_given(Runs *r, double h, double *agreement)
 {
-    size_t history = (size_t)stepper_history(r->stepper), given = given_steps(r);
+    size_t given = given_steps(r);
     *agreement = 0;
-    memcpy(r->past, r->system->initial, r->N * sizeof *r->past);
-    for (size_t j = 0; j <= history; j++) r->times[j] = ((double)given - (double)j) * h;
-    if (!history) return 0;
-    if (r->forward) return reference_solve(r->solved, r->times, history + 1, r->past, agreement);
-    return reference_solve(r->solved, r->times + 1, history, r->past + r->N, agreement);
+    for (size_t j = 0; j < given; j++) r->times[j] = (double)(j + 1) * h;
+    return given ? reference_solve(r->solved, r->times, given, r->given, agreement) : 0;
 }
 
 static double cost_of(const Runs *r, size_t steps, double h)
@@ -118,16 +113,30 @@ static int all_steps(Runs *r, size_t steps)
     return 0;
 }
 
-/* Takes p->steps steps, or one. Short runs are done again, for the time that nothing disturbed. */
+/* Takes p->steps steps, or one behind those that are given; counts their evaluations. */
+static int run_steps(Runs *r, OrderPoint *p, double *seconds)
+{
+    size_t before = 0;
+    TRY(stepper_begin(r->stepper, 0, p->h, r->system->initial, START_GIVEN, r->given));
+    if (r->local) {
+        for (size_t j = given_steps(r); j > 0; j--) TRY(stepper_step(r->stepper));
+        before = stepper_evals(r->stepper);
+    }
+    double start = clock_now();
+    int code = all_steps(r, r->local ? 1 : p->steps);
+    *seconds = clock_now() - start;
+    p->evals = stepper_evals(r->stepper) - before;
+    return code;
+}
+
+/* Short runs are done again, for the time that nothing disturbed. */
 static int timed_steps(Runs *r, OrderPoint *p)
 {
     const double brief = 0.02;
     p->seconds = INFINITY;
     for (int i = 0; i <= r->repeats; i++) {
-        TRY(stepper_begin(r->stepper, r->times[0], p->h, r->past, START_GIVEN, r->past + r->N));
-        double start = clock_now();
-        int code = all_steps(r, r->local ? 1 : p->steps - given_steps(r));
-        double seconds = clock_now() - start;
+        double seconds = 0;
+        int code = run_steps(r, p, &seconds);
         p->seconds = fmin(p->seconds, seconds);
         if (code != 0 || seconds > brief) return code;
     }
@@ -139,17 +148,16 @@ static int run(Runs *r, OrderPoint *p, double *vector)
 {
     p->h = r->t_end / (double)p->steps;
     p->error = INFINITY;
-    if (p->steps <= given_steps(r)) return 0;
-    double past = 0;
+    if (!r->local && p->steps <= given_steps(r)) return 0;
+    double start = 0, end = (double)(given_steps(r) + 1) * p->h;
     p->agreement = r->agreement;
-    int code = r->local ? reference_solve(r->solved, &p->h, 1, r->exact, &p->agreement) : 0;
-    if (code == 0) code = solve_past(r, p->h, &past);
-    p->agreement = fmax(p->agreement, past);
+    int code = r->local ? reference_solve(r->solved, &end, 1, r->exact, &p->agreement) : 0;
+    if (code == 0) code = solve_given(r, p->h, &start);
+    p->agreement = fmax(p->agreement, start);
     int begun = code == 0;
     if (begun) code = timed_steps(r, p);
     p->unstable = begun && !r->local; /* unless the error is finite, below */
     if (!isfinite(p->seconds)) p->seconds = 0;
-    p->evals = stepper_evals(r->stepper);
     if (code != 0) return code == ERR_NUMERIC ? 0 : code;
     const double *y = stepper_state(r->stepper);
     for (size_t i = 0; i < r->N; i++) vector[i] = y[i] - r->exact[i];
@@ -164,7 +172,7 @@ static void runs_close(Runs *r)
 {
     stepper_free(r->stepper);
     table_free(r->table);
-    memory_free_all(r->exact, r->past, r->times);
+    memory_free_all(r->exact, r->given, r->times);
 }
 
 static int runs_open(Runs *r, const Table *t, const System *s, double t_end, int local)
@@ -177,9 +185,9 @@ static int runs_open(Runs *r, const Table *t, const System *s, double t_end, int
     TRY(stepper_new(r->table, s, &r->stepper));
     size_t history = (size_t)stepper_history(r->stepper);
     r->exact = memory_new(r->N, sizeof(double));
-    r->past = memory_new(1 + history, r->N * sizeof(double));
-    r->times = memory_new(1 + history, sizeof(double));
-    if (!r->exact || !r->past || !r->times) return ERR_MEMORY;
+    r->given = memory_new(history, r->N * sizeof(double));
+    r->times = memory_new(history, sizeof(double));
+    if (!r->exact || !r->given || !r->times) return ERR_MEMORY;
     TRY(reference_solve(r->solved, &t_end, 1, r->exact, &r->agreement));
     r->norm = system_rms(r->N, r->exact, NULL);
     return 0;
@@ -239,21 +247,6 @@ static int find_reach(Runs *r)
     TRY(reference_within(r->solved, near, t, TIMES, y, NULL));
     for (size_t i = 0; i < TIMES; i++)
         r->reach = fmax(r->reach, system_rms(r->N, y + i * r->N, r->system->initial));
-    return 0;
-}
-
-/* Sets r->forward: a history of step h goes, back in time, over `far` times the solution's way. */
-static int choose_history(Runs *r, double h)
-{
-    const double far = 4;
-    size_t history = (size_t)stepper_history(r->stepper);
-    double agreement;
-    if (!history || r->local) return 0;
-    if (r->reach == 0) TRY(find_reach(r));
-    int code = solve_past(r, h, &agreement);
-    if (code < 0 && code != ERR_NUMERIC) return code;
-    const double *last = r->past + history * r->N;
-    r->forward = code != 0 || !(system_rms(r->N, last, r->system->initial) <= far * r->reach);
     return 0;
 }
 
@@ -418,7 +411,6 @@ static int measure(Runs *r, OrderStudy *o, size_t steps, int halvings, int zero_
     FitPoint p[FIT_MAX];
     Fit f;
     TRY(plan(r, steps, halvings));
-    TRY(choose_history(r, r->t_end / (double)steps));
     for (int i = 0; i <= halvings; i++) TRY(add_point(r, o, o->points, steps << i));
     TRY(settle(r, o, p, &f));
     TRY(find_constant(o, p, &f));

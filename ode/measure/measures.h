@@ -61,11 +61,10 @@ typedef struct {
     int repeats;      /* runs of a short run, of which the shortest time counts; 0: none */
 } OrderOptions;
 
-/* Measures the global error of a table (symbols frozen inside) on a system over dyadic steps, with
- * history from the reference. The verdict compares its slope with the exact order `expected`. With
- * o->local it is the error of one step from the initial state, which falls like h^(expected + 1), or
- * not at all where the update's state weights do not sum to 1; steps = t_end / h then. Caller:
- * order_free. */
+/* Measures the global error of a table (symbols frozen inside) on a system over dyadic steps, the first of which end in
+ * the reference solution where the scheme has history. The verdict compares its slope with the exact order `expected`.
+ * With o->local it is the error of the first own step, which falls like h^(expected + 1), or not at all where the
+ * update's state weights do not sum to 1; steps = t_end / h then. Caller: order_free. */
 int order_measure(const Table *t, const System *s, const OrderOptions *o, int expected,
                   int zero_stable, OrderStudy *out);
 void order_free(OrderStudy *o);

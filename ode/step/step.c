@@ -10,10 +10,12 @@
  * is formed from each block of it while that is in the nearest cache; and where particles do not see each other
  * (`apart`) a whole step is done for a window of rows that fits this cache before the next window begins.
  *
- * Past slopes of START_GIVEN are evaluated on exact past states: the steps from t - j h, oldest first. Where stage
- * arguments use past slopes themselves (two-step Runge-Kutta), this recursion has no end: it begins WARM steps deeper
- * with the network's start, whose slopes are wrong by O(h^2). A slope depends on the one before by a factor O(h), so
- * the error left is O(h^(WARM + 2)), beyond any order measured here.
+ * START_GIVEN: the first steps end in states that are given, and the scheme's own step comes once it has all of the past
+ * that it reads. So no state before the beginning is needed: on a stiff field the solution before it runs away from every
+ * solution that goes on. Past slopes are evaluated on the given states. Where stage arguments use past slopes too, each
+ * slope needs others before it (find_behind). Where a slope needs itself, as in two-step Runge-Kutta methods, this
+ * recursion has no end: it begins WARM steps before with the network's start, whose slopes are wrong by O(h^2). A slope
+ * depends on the one before by a factor O(h), so the error left is O(h^(WARM + 2)), beyond any order measured here.
  *
  * The table of a pair (Table.pair) takes tries (stepper_try): the row `error` is one more row, and the first slopes,
  * those at y itself, are kept: a rejected try has them for the next one, and where the last stage stands at the new
@@ -55,9 +57,11 @@ struct Stepper {
     int depth;     /* steps a full program looks back: max(past_y, past_k) */
     int stage_y;   /* deepest y[-j] of a stage argument */
     int recursive; /* a stage argument uses past slopes */
+    int behind;    /* steps whose slopes START_GIVEN evaluates before the scheme's own first step */
     Sums *program; /* (depth + 1): program[i] runs with i past steps */
     int *pair;     /* (evals) 1: F + G of this evaluation and the next are one slope */
     double *fraction; /* (flows) of h */
+    double *given;    /* (history, N) the states in which the first steps of START_GIVEN end */
     double *state;    /* (past_y + 2, N) ring */
     double *slope;    /* (past_k + 1, evals, kept) ring */
     double *argument; /* (2, rows, d) */
@@ -132,6 +136,34 @@ static size_t survey(Stepper *st)
     return longest;
 }
 
+/* Finds how many steps before the first own one have slopes that it needs, itself or for their sake: the longest chain of
+ * slopes, in steps. A chain that goes on beyond all slopes of all steps comes back to where it was. */
+static int find_behind(const Stepper *st, int *behind)
+{
+    const Table *t = st->table;
+    int most = t->past_k * (int)t->evals, changed = t->past_k > 0;
+    SCOPED(memory_drop) int *reach = memory_new(t->evals, sizeof *reach);
+    if (!reach) return ERR_MEMORY;
+    *behind = t->past_k;
+    while (changed && *behind <= most) {
+        changed = 0;
+        for (size_t i = 0; i <= t->evals; i++) {
+            const Row *r = i < t->evals ? &eval_point(t, (int)i)->row : &t->update;
+            int *to = i < t->evals ? &reach[i] : behind;
+            for (size_t k = 0; k < r->terms; k++) {
+                const Term *m = &r->term[k];
+                if (m->eval == TABLE_STATE || m->past + reach[m->eval] <= *to) continue;
+                *to = m->past + reach[m->eval];
+                changed = 1;
+            }
+            if (*to > *behind) *behind = *to;
+        }
+    }
+    if (*behind > most) *behind = t->past_k + WARM;
+    if (st->recursive) *behind += st->stage_y; /* the network's start would take y for y[-j] */
+    return 0;
+}
+
 /* Finds which slopes a try may keep for the next one. */
 static void survey_pair(Stepper *st)
 {
@@ -170,13 +202,16 @@ static int make(Stepper *st)
     for (int op = 0; op < COLOURS; op++)
         st->counted += t->flows || !system_counts(&st->system, op) ? 0 : table_evals(t, op);
     TRY(compile_all(st));
+    TRY(find_behind(st, &st->behind));
+    st->given = memory_new((size_t)stepper_history(st), N * sizeof(double));
     st->fraction = memory_new(t->flows, sizeof(double));
     st->state = memory_new((size_t)t->past_y + 2, N * sizeof(double));
     st->slope = memory_new(((size_t)t->past_k + 1) * t->evals, st->kept * sizeof(double));
     st->argument = memory_new(2 * st->rows * d, sizeof(double));
     st->x = memory_new(longest, sizeof *st->x);
     st->c = memory_new(longest, sizeof *st->c);
-    if (!st->fraction || !st->state || !st->slope || !st->argument || !st->x || !st->c)
+    if (!st->given || !st->fraction || !st->state || !st->slope || !st->argument || !st->x ||
+        !st->c)
         return ERR_MEMORY;
     for (size_t i = 0; i < t->flows; i++) st->fraction[i] = table_double(t->flow[i].c);
     if (table_phi(t)) TRY(functions_new(t, &st->system, LU_MOST, &st->functions));
@@ -217,8 +252,8 @@ void stepper_free(Stepper *st)
     for (int i = 0; st->program && i <= st->depth; i++) sums_free(&st->program[i]);
     for (int i = 0; st->implicit && i <= st->depth; i++) implicit_free(st->implicit[i]);
     functions_free(st->functions);
-    memory_free_all(st->program, st->pair, st->fraction, st->state, st->slope, st->argument, st->x,
-                    st->c, st->error, st->implicit, st->known, st);
+    memory_free_all(st->program, st->pair, st->fraction, st->given, st->state, st->slope,
+                    st->argument, st->x, st->c, st->error, st->implicit, st->known, st);
 }
 
 /* ---- rows and evaluations ------------------------------------------------------------------------ */
@@ -369,15 +404,9 @@ static void push_state(Stepper *st, const double *y)
 
 /* ---- start --------------------------------------------------------------------------------------- */
 
-/* Returns the number of earlier steps whose slopes are evaluated on exact states. */
-static int past_steps(const Stepper *st)
-{
-    return st->table->past_k + (st->recursive ? WARM : 0);
-}
-
 int stepper_history(const Stepper *st)
 {
-    int slopes = st->table->past_k ? past_steps(st) + st->stage_y : 0;
+    int slopes = st->table->past_k ? st->behind + st->stage_y : 0;
     return slopes > st->table->past_y ? slopes : st->table->past_y;
 }
 
@@ -388,22 +417,24 @@ static int slopes_pass(Stepper *st, const Sums *p, double t)
     return 0;
 }
 
-/* Fills the rings from past (history, N), nearest first. */
-static int begin_given(Stepper *st, const double *past)
+/* Takes a step from time t that ends in a given state; `left`: such steps to come, this one too. */
+static int given_step(Stepper *st, double t, int left)
 {
-    int steps = st->table->past_k ? past_steps(st) : 0;
-    for (int j = stepper_history(st); j > 0; j--) {
-        push_state(st, past + (size_t)(j - 1) * st->N);
-        if (j > steps) continue;
-        int known = st->recursive && steps - j < st->depth ? steps - j : st->depth;
-        TRY(sweep(st, slopes_pass, &st->program[known], st->t0 - j * st->h));
+    int done = st->behind - left; /* steps whose slopes are known */
+    if (st->table->past_k && done >= 0) {
+        int known = st->recursive && done < st->depth ? done : st->depth;
+        TRY(sweep(st, slopes_pass, &st->program[known], t));
         shift_slopes(st);
+        if (!st->implicit) st->evals += st->counted;
     }
+    push_state(st, st->given + (size_t)st->step * st->N);
+    st->step++;
     return 0;
 }
 
-int stepper_begin(Stepper *st, double t, double h, const double *y, int start, const double *past)
+int stepper_begin(Stepper *st, double t, double h, const double *y, int start, const double *given)
 {
+    size_t history = (size_t)stepper_history(st);
     st->t0 = t;
     st->h = h;
     st->step = 0;
@@ -412,9 +443,9 @@ int stepper_begin(Stepper *st, double t, double h, const double *y, int start, c
     st->tried = 0;
     for (int i = 0; st->implicit && i <= st->depth; i++) implicit_begin(st->implicit[i]);
     if (st->functions) functions_begin(st->functions);
-    if (start == START_GIVEN && stepper_history(st) > 0) {
-        if (!past) return error_set(ERR_MISUSE, "scheme %s needs a history", st->table->name);
-        TRY(begin_given(st, past));
+    if (start == START_GIVEN && history > 0) {
+        if (!given) return error_set(ERR_MISUSE, "scheme %s needs a history", st->table->name);
+        memcpy(st->given, given, history * st->N * sizeof *given);
     }
     push_state(st, y);
     st->evals = 0;
@@ -476,6 +507,8 @@ static int table_pass(Stepper *st, const Sums *p, double t)
 int stepper_step(Stepper *st)
 {
     double t = st->t0 + (double)st->step * st->h;
+    long given = st->start == START_GIVEN ? stepper_history(st) - st->step : 0;
+    if (given > 0) return given_step(st, t, (int)given);
     int known = st->start == START_NETWORK && st->step < st->depth ? (int)st->step : st->depth;
     TRY(sweep(st, st->table->flows ? flow_pass : table_pass, &st->program[known], t));
     if (!st->table->flows) shift_slopes(st);

@@ -19,11 +19,11 @@ typedef struct Stepper Stepper;
 int stepper_new(const Table *t, const System *s, Stepper **out);
 void stepper_free(Stepper *st);
 DROP(Stepper, stepper)
-/* Begins at (t, y) with step h. START_GIVEN: history comes from `past`, states y(t - j h) for
- * j = 1 .. stepper_history (n d doubles each, nearest first); past slopes are evaluated on them as
- * the scheme would. START_NETWORK: steps without enough history take table_start. */
-int stepper_begin(Stepper *st, double t, double h, const double *y, int start, const double *past);
-/* Returns how many past states START_GIVEN needs. */
+/* Begins at (t, y) with step h. START_GIVEN: the first steps end in the states `given`, y(t + j h) for
+ * j = 1 .. stepper_history (n d doubles each), which are copied; past slopes are evaluated on them as the scheme would.
+ * The step after them is the scheme's own first one. START_NETWORK: steps without enough history take table_start. */
+int stepper_begin(Stepper *st, double t, double h, const double *y, int start, const double *given);
+/* Returns how many states START_GIVEN needs. */
 int stepper_history(const Stepper *st);
 /* Takes one step; ERR_NUMERIC: the state is not finite, or implicit stages are not found. */
 int stepper_step(Stepper *st);

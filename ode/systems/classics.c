@@ -1,6 +1,6 @@
 /* classics.c: test problems of the literature, as texts in the language of system files (ode/field/system_file.c). To add
- * one, add a row. Their parameters are options: --system van-der-pol:mu=10. The reference solutions are explicit, so stiff
- * problems end early.
+ * one, add a row. Their parameters are options: --system van-der-pol:mu=10. Where the end is earlier than in the
+ * literature, explicit schemes come to it in a short time.
  *
  * Sources: Dahlquist 1963; Prothero, Robinson 1974; Hairer, Norsett, Wanner 1993 (HNW), Hairer, Wanner 1996 (HW). */
 #include <stdio.h>

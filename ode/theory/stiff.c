@@ -14,6 +14,7 @@
  * found by bisection.
  * Source: Widlund 1967; Hairer, Wanner 1996, section V.2. */
 #include <math.h>
+#include <stdio.h>
 
 #include "kernels/error.h"
 #include "kernels/scoped.h"
@@ -257,6 +258,83 @@ static int find_one_step(const Table *t, Stiff *out)
     int code = told ? find(&r, out) : 0;
     if (code > 0) out->why = "roots of |P|^2 - |Q|^2 are too near to be told from each other";
     return code < 0 ? code : 0;
+}
+
+/* ---- estimates ------------------------------------------------------------------------------------- */
+
+/* Finds E or R of a table in one colour, or of all. *told = 0: not told. */
+static int ratio_of(const Table *t, int colour, Ratio *out, int *told)
+{
+    TABLE(frozen);
+    *told = 0;
+    if (!t || !(frozen = table_freeze(t))) return ERR_MEMORY;
+    return ratio_new(frozen, colour, out, told);
+}
+
+/* Published coefficients have 16 digits, of which sums lose some: what their rounding leaves of a 0 is far below this
+ * share of the estimate's weights. At infinity an estimate that is a millionth of the error holds it to no tolerance
+ * either. */
+static const double zero_share = 1e-10, blind_share = 1e-6;
+
+static int sees_nothing(const Table *estimate, Blind *out)
+{
+    SCOPED(ratio_free) Ratio E = {0};
+    double largest = 0, weights = 0;
+    int told;
+    for (size_t i = 0; i < estimate->update.terms; i++)
+        weights += fabs(table_double(estimate->update.term[i].c));
+    TRY(ratio_of(estimate, -1, &E, &told));
+    if (!told) return 0;
+    for (int i = 0; i <= E.P.degree; i++) largest = fmax(largest, fabs(table_double(E.P.c[i])));
+    if (largest <= zero_share * weights) out->kind = BLIND_LINEAR;
+    return 0;
+}
+
+static int sees_no_stiffness(const Table *t, const Table *estimate, int colour, Blind *out)
+{
+    SCOPED(ratio_free) Ratio E = {0}, R = {0};
+    int told, too;
+    TRY(ratio_of(estimate, colour, &E, &told));
+    TRY(ratio_of(t, colour, &R, &too));
+    if (!told || !too) return 0;
+    out->r_infinity = at_infinity(&R);
+    if (out->r_infinity > 0 && isfinite(out->r_infinity) &&
+        at_infinity(&E) <= blind_share * out->r_infinity)
+        out->kind = BLIND_STIFF;
+    return 0;
+}
+
+int stability_blind(const Table *t, Blind *out)
+{
+    *out = (Blind){.r_infinity = NAN};
+    if (!t->pair || t->past_y || t->past_k || table_exponential(t->pair)) return 0;
+    TABLE(estimate);
+    int colour;
+    if (!(estimate = table_estimate(t))) return ERR_MEMORY;
+    TRY(sees_nothing(estimate, out));
+    if (out->kind || !table_solves(t)) return 0;
+    TRY(implicit_colour(t, &colour));
+    return sees_no_stiffness(t, estimate, colour, out);
+}
+
+int blind_words(const Table *t, char *words, size_t bytes)
+{
+    Blind b;
+    TRY(stability_blind(t, &b));
+    words[0] = '\0';
+    if (b.kind == BLIND_LINEAR)
+        snprintf(
+            words, bytes,
+            "%s: its estimate of the error is 0 on every linear field, so that no tolerance bounds the "
+            "error of what is linear or stiff",
+            t->name);
+    if (b.kind == BLIND_STIFF)
+        snprintf(
+            words, bytes,
+            "%s: its estimate of the error goes to 0 on what is stiff (h lambda -> -inf), where a step "
+            "errs by R(inf) = %.3g of it, so that no tolerance bounds that",
+            t->name, b.r_infinity);
+    return 0;
 }
 
 int stability_stiff(const Table *t, Stiff *out)

@@ -321,6 +321,20 @@ typedef struct {
 } Stiff;
 int stability_stiff(const Table *t, Stiff *out);
 
+/* What the estimate of an embedded pair does not see. On y' = lambda y it is E(z) y, z = h lambda; a step errs by
+ * (R(z) - e^z) y. BLIND_LINEAR: E(z) = 0 for every z. BLIND_STIFF: E(inf) = 0 (below a millionth of R(inf)) and R(inf) is
+ * not. For IMEX schemes z is that of the implicit colour. A pair that is not decided (exponential, too many stages) is
+ * BLIND_NOT. */
+enum { BLIND_NOT, BLIND_LINEAR, BLIND_STIFF };
+typedef struct {
+    int kind;
+    double r_infinity; /* lim |R|; NaN: not asked */
+} Blind;
+int stability_blind(const Table *t, Blind *out);
+/* Writes a sentence that says so, or "". */
+enum { BLIND_WORDS = 400 };
+int blind_words(const Table *t, char *words, size_t bytes);
+
 /* ---- phase.c: dispersion and dissipation -------------------------------------------------------- */
 
 /* On y' = i omega y, with nu = omega h the sum of all colours in equal shares, zeta is the factor of a step that is

@@ -10,19 +10,20 @@ static size_t size(const TrotterSystem *s)
     return s->system->n * s->system->d;
 }
 
-/* Makes a stepper that stands at the initial state, with the exact solution at -h, -2 h, ... behind it. */
-static int begin(const TrotterScheme *scheme, const System *s, double h, Stepper **st)
+/* Makes a stepper that stands at the initial state; the first steps of a scheme with history end in the exact solution.
+ * A run of such steps alone is not of the scheme. */
+static int begin(const TrotterScheme *scheme, const System *s, double h, size_t steps, Stepper **st)
 {
     if (!isfinite(h) || h == 0) return error_set(ERR_MISUSE, "a step of %g", h);
     TRY(stepper_new(scheme->frozen, s, st));
     size_t history = (size_t)stepper_history(*st);
-    double agreement;
-    SCOPED(memory_drop) double *past = memory_new(history, s->n * s->d * sizeof *past);
-    SCOPED(memory_drop) double *t = memory_new(history, sizeof *t);
-    if (!past || !t) return ERR_MEMORY;
-    for (size_t j = 0; j < history; j++) t[j] = -h * (double)(j + 1);
-    if (history) TRY(reference_solve(s, t, history, past, &agreement));
-    return stepper_begin(*st, 0, h, s->initial, START_GIVEN, past);
+    SCOPED(memory_drop) double *given = memory_new(history, s->n * s->d * sizeof *given);
+    if (!given) return ERR_MEMORY;
+    if (steps > 0 && steps <= history)
+        return error_set(ERR_INPUT, "%s begins with %zu exact %s: take more steps than that",
+                         scheme->frozen->name, history, history == 1 ? "step" : "steps");
+    TRY(reference_start(s, h, steps ? history : 0, given));
+    return stepper_begin(*st, 0, h, s->initial, START_GIVEN, given);
 }
 
 int trotter_solve(const TrotterScheme *s, const TrotterSystem *on, double h, size_t steps,
@@ -31,7 +32,7 @@ int trotter_solve(const TrotterScheme *s, const TrotterSystem *on, double h, siz
     GIVEN(s, on, y);
     LOCKED(on);
     SCOPED(stepper_drop) Stepper *st = NULL;
-    TRY(begin(s, on->system, h, &st));
+    TRY(begin(s, on->system, h, steps, &st));
     for (size_t i = 0; i < steps; i++) TRY(stepper_step(st));
     memcpy(y, stepper_state(st), size(on) * sizeof *y);
     return 0;
@@ -45,7 +46,7 @@ int trotter_solve_path(const TrotterScheme *s, const TrotterSystem *on, double h
     GIVEN(s, on, y);
     LOCKED(on);
     SCOPED(stepper_drop) Stepper *st = NULL;
-    TRY(begin(s, on->system, h, &st));
+    TRY(begin(s, on->system, h, steps, &st));
     size_t N = size(on);
     int code = 0;
     memcpy(y, on->system->initial, N * sizeof *y);

@@ -153,8 +153,9 @@ const double *trotter_system_initial(const TrotterSystem *s); /* (n, d), valid a
 double trotter_system_end(
     const TrotterSystem *s); /* the time where its studies end; the user's own: 1 */
 
-/* y (n, d) out: the state at time steps * h, stepped from the initial one. A multistep scheme's history is the exact
- * solution's. TROTTER_NUMERIC: the state is no longer finite. */
+/* y (n, d) out: the state at time steps * h, stepped from the initial one. The first steps of a multistep scheme end in
+ * the exact solution, until it has the past that it needs: one fewer than it has steps. TROTTER_INPUT: no step would be
+ * its own. TROTTER_ACCURACY: that solution is not found well enough. TROTTER_NUMERIC: the state is no longer finite. */
 int trotter_solve(const TrotterScheme *s, const TrotterSystem *on, double h, size_t steps,
                   double *y);
 /* y (n, d) out: the exact state at time t, to about 1e-13. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/error.h"
+#include "studies/tools/command.h"
 
 SystemChoice choose_options(const Options *o)
 {
@@ -18,6 +19,41 @@ void choose_tell(const System *s)
 {
     printf("system %s: %s\n%zu %s of %zu %s", s->name, s->title, s->n,
            s->n == 1 ? "particle" : "particles", s->d, s->d == 1 ? "coordinate" : "coordinates");
+}
+
+/* Adds names to `list` of schemes that tell an operator apart; *more: those that have no room. */
+static void list_apart(const Selection *s, int op, char *list, size_t bytes, size_t *more)
+{
+    *list = '\0';
+    *more = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        size_t n = strlen(list), room = strlen(s->scheme[i]->name) + sizeof ", ";
+        if (!(system_apart(s->scheme[i]) >> op & 1)) continue;
+        if (n + room > bytes)
+            ++*more;
+        else
+            snprintf(list + n, bytes - n, "%s%s", n ? ", " : "", s->scheme[i]->name);
+    }
+}
+
+int choose_zeros(const System *s, const Selection *chosen)
+{
+    char list[256], others[32] = "";
+    int zeros;
+    size_t more;
+    TRY(system_zeros(s, &zeros));
+    for (int op = 0; op < COLOURS; op++) {
+        if (!(zeros >> op & 1)) continue;
+        list_apart(chosen, op, list, sizeof list, &more);
+        if (more) snprintf(others, sizeof others, " and %zu more", more);
+        if (!*list) continue;
+        notice_warn(
+            "%c of system %s is 0: %s%s split nothing there; flows of it do nothing, and a part that is "
+            "implicit in it runs explicitly",
+            table_letters[op], s->name, list, others);
+        return 0;
+    }
+    return 0;
 }
 
 int choose_blame(const SystemChoice *c, int code)

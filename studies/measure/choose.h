@@ -27,6 +27,8 @@ SystemChoice choose_options(const Options *o);
 int choose_system(const SystemChoice *c, Network *n, System **out);
 /* Prints "system NAME: TITLE" and, in the next line, how many particles of how many coordinates it has; no line end. */
 void choose_tell(const System *s);
+/* Warns once where schemes tell an operator apart whose field is 0 on this system: they split nothing. */
+int choose_zeros(const System *s, const Selection *chosen);
 /* Returns `code`. Puts the file's name before the words of an error on a system from a file. */
 int choose_blame(const SystemChoice *c, int code);
 

@@ -274,6 +274,7 @@ int convergence_run(const SystemChoice *system, const OrderOptions *options, con
     *u = (ConvergenceStudy){.options = *options, .count = s->count};
     TRY(choose_system(system, &u->network, &u->system));
     TRY(trained_check(&u->network, s));
+    TRY(choose_zeros(u->system, s));
     u->scheme = memory_new(s->count, sizeof *u->scheme);
     if (!u->scheme) return ERR_MEMORY;
     TRY(sheet_new(order_points, &u->points));

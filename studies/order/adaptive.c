@@ -173,6 +173,14 @@ int adaptive_select(Selection *s, int all)
     return error_set(ERR_INPUT, "expected a scheme with an estimate of its error");
 }
 
+int adaptive_tell_blind(const Table *t)
+{
+    char words[BLIND_WORDS];
+    TRY(blind_words(t, words, sizeof words));
+    if (*words) notice_warn("%s", words);
+    return 0;
+}
+
 int adaptive_one_field(const Selection *s)
 {
     const Table *a = s->scheme[0];
@@ -309,6 +317,7 @@ static int run_schemes(Study *u, const Selection *s)
         Embedded e;
         TRY(theory_search(s->scheme[i], CONVERGENCE_TREES, &theory));
         TRY(theory_embedded(s->scheme[i], CONVERGENCE_TREES, &e));
+        TRY(adaptive_tell_blind(s->scheme[i]));
         Runner r = {.name = s->scheme[i]->name,
                     .table = s->scheme[i],
                     .order = theory_order(&theory, u->system),
@@ -454,7 +463,8 @@ int adaptive_study(const Options *o, const SystemChoice *system, const Selection
 {
     Study u = {.options = o};
     TRY(choose_system(system, &u.network, &u.system));
-    int code = choose_blame(system, study(&u, s));
+    int code = choose_zeros(u.system, s);
+    if (code == 0) code = choose_blame(system, study(&u, s));
     sheet_free(u.points);
     sheet_free(u.summary);
     progress_clear();

@@ -119,26 +119,36 @@ static void add_states(Study *u, const char *scheme, const double *y, size_t row
 
 /* ---- runs ------------------------------------------------------------------------------------------ */
 
-/* Begins a run at time 0; a multistep scheme takes its history from the reference solution. */
-static int begin(const Study *u, Stepper *st)
+/* Begins a run at time 0; the first steps of a multistep scheme end in the reference solution. */
+static int begin(const Study *u, Stepper *st, const char *name)
 {
     size_t history = (size_t)stepper_history(st);
-    double agreement;
-    SCOPED(memory_drop) double *past = memory_new(history, u->N * sizeof *past);
-    SCOPED(memory_drop) double *times = memory_new(history, sizeof *times);
-    if (!past || !times) return ERR_MEMORY;
-    for (size_t j = 0; j < history; j++) times[j] = -(double)(j + 1) * u->h;
-    if (history) TRY(reference_solve(u->solved, times, history, past, &agreement));
-    return stepper_begin(st, 0, u->h, u->system->initial, START_GIVEN, past);
+    SCOPED(memory_drop) double *given = memory_new(history, u->N * sizeof *given);
+    if (!given) return ERR_MEMORY;
+    if (u->steps <= history)
+        return error_set(
+            ERR_INPUT,
+            "%s begins with %zu %s of the reference solution, and --h gives %zu: take a smaller "
+            "--h",
+            name, history, history == 1 ? "step" : "steps", u->steps);
+    TRY(reference_start(u->solved, u->h, history, given));
+    return stepper_begin(st, 0, u->h, u->system->initial, START_GIVEN, given);
 }
 
 /* Takes steps of one length; *rows: the states that it came to. */
 static int step_along(Study *u, Stepper *st, const char *name, size_t *rows, RunRow *r)
 {
-    TRY(begin(u, st));
+    int code = begin(u, st, name);
+    *rows = 0;
+    if (code == ERR_ACCURACY || code == ERR_NUMERIC) {
+        notice_warn("%s: %s", name, error_text());
+        r->outcome = "no start";
+        return 0;
+    }
+    TRY(code);
     r->outcome = adapt_outcome(ADAPT_DONE);
-    for (*rows = 0; r->steps < u->steps; r->steps++) {
-        int code = stepper_step(st);
+    for (; r->steps < u->steps; r->steps++) {
+        code = stepper_step(st);
         if (code == ERR_NUMERIC) {
             r->outcome = "not finite";
             return 0;
@@ -171,6 +181,7 @@ static int run_adaptive(Study *u, const Table *t, size_t *rows, RunRow *r)
     AdaptRun run;
     if (!y) return ERR_MEMORY;
     TRY(theory_embedded(t, CONVERGENCE_TREES, &e));
+    TRY(adaptive_tell_blind(t));
     AdaptOptions o = {.absolute = r->tolerance,
                       .relative = r->tolerance,
                       .t_end = u->t_end,
@@ -380,6 +391,7 @@ static int study(Study *u, Selection *s)
     u->kept = dir || options_flag(u->options, "csv");
     TRY(trained_check(&u->network, s));
     TRY(adaptive_one_field(s));
+    TRY(choose_zeros(u->system, s));
     u->word = system_weigh(u->system, s->scheme[0]);
     u->solved = u->word.same ? u->system : &u->word.system;
     u->N = u->system->n * u->system->d;

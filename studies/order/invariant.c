@@ -111,7 +111,9 @@ int invariant_study(const Options *o, const SystemChoice *system, const Selectio
     TRY(choose_system(&choice, &u.network, &u.system));
     u.t_end = t_end > 0 ? t_end : 200;
     u.h = h > 0 ? h : u.system->h0 / 2;
-    int code = choose_blame(&choice, study(&u, s, options_flag(o, "csv"), options_text(o, "out")));
+    int code = choose_zeros(u.system, s);
+    if (code == 0)
+        code = choose_blame(&choice, study(&u, s, options_flag(o, "csv"), options_text(o, "out")));
     sheet_free(u.points);
     sheet_free(u.summary);
     system_free(u.system);

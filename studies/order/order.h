@@ -18,6 +18,8 @@ int adaptive_select(Selection *s, int all);
 
 /* Returns ERR_INPUT where the schemes do not all solve one field. */
 int adaptive_one_field(const Selection *s);
+/* Warns where the estimate of a pair is known not to see an error (stability_blind). */
+int adaptive_tell_blind(const Table *t);
 /* Returns the RMS over coordinates of x - y (N). */
 double order_distance(size_t N, const double *x, const double *y);
 

@@ -112,6 +112,14 @@ static void tell_rounding(const Table *t, SchemeRow *row, int words)
             t->name, th->order + 1, missed);
 }
 
+static int tell_blind(const Table *t)
+{
+    char words[BLIND_WORDS];
+    TRY(blind_words(t, words, sizeof words));
+    if (*words) progress_note("%s", words);
+    return 0;
+}
+
 static int add_row(Sheet *r, int degree, const Table *scheme, int words)
 {
     char letters[COLOURS + 1];
@@ -131,6 +139,7 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
         row.theory.order_autonomous != row.theory.order ? row.theory.order_autonomous : -1;
     row.at_least = lower_bounds(&row, 1);
     tell_rounding(scheme, &row, words);
+    TRY(tell_blind(scheme));
     TABLE(t);
     TRY(theory_freeze(scheme, &t));
     TRY(stability_limits(t, &row.real_limit, &row.imag_limit));

@@ -101,15 +101,17 @@ int sine_flow(const Sine *s, const double w[COLOURS], double t, double *y)
     return 0;
 }
 
+/* Finds the state at -count h, and behind it those in which the first steps from there end, the last one y. The field is
+ * smooth and not stiff, so its flow goes back as well as on. */
 static int past_states(const Sine *s, const Table *t, double h, int count, const double *y,
                        double *past)
 {
     double w[COLOURS] = {0};
     for (int op = 0; op < t->colours; op++) w[op] = table_double(t->weight[op]);
-    for (int j = 1; j <= count; j++) {
-        double *at = past + (size_t)(j - 1) * SINE_D;
+    for (int j = 0; j <= count; j++) {
+        double *at = past + (size_t)j * SINE_D;
         memcpy(at, y, SINE_D * sizeof *at);
-        TRY(sine_flow(s, w, -j * h, at));
+        if (j < count) TRY(sine_flow(s, w, (j - count) * h, at));
     }
     return 0;
 }
@@ -121,11 +123,11 @@ int sine_step(const Sine *s, const Table *t, double h, double *y)
     system.context = (void *)s;
     TRY(stepper_new(t, &system, &st));
     size_t history = (size_t)stepper_history(st);
-    SCOPED(memory_drop) double *past = memory_new(history, SINE_D * sizeof *past);
+    SCOPED(memory_drop) double *past = memory_new(history + 1, SINE_D * sizeof *past);
     if (!past) return ERR_MEMORY;
     TRY(past_states(s, t, h, (int)history, y, past));
-    TRY(stepper_begin(st, 0, h, y, START_GIVEN, past));
-    TRY(stepper_step(st));
+    TRY(stepper_begin(st, 0, h, past, START_GIVEN, past + SINE_D));
+    for (size_t j = 0; j <= history; j++) TRY(stepper_step(st));
     memcpy(y, stepper_state(st), SINE_D * sizeof *y);
     return 0;
 }

@@ -122,7 +122,7 @@ static double closed_error(const Table *t, const double w[2], double h, const do
 {
     Turning r;
     System s = {.n = 1, .d = D, .field = {turn_F, turn_G}, .context = &r};
-    double axis[3], past[16][D], y[D], end[D], sum = 0;
+    double axis[3], given[16][D], y[D], end[D], sum = 0;
     OWN_TABLE *frozen = table_freeze(t);
     OWN_STEPPER *st = stepper(frozen, &s);
     rotation(axis_F, r.A[OP_F]);
@@ -130,11 +130,11 @@ static double closed_error(const Table *t, const double w[2], double h, const do
     for (int i = 0; i < 3; i++) axis[i] = w[0] * axis_F[i] + w[1] * axis_G[0][i];
     int history = stepper_history(st);
     assert_true(history <= 16);
-    for (int j = 0; j < history; j++) exact(axis, (history - 1 - j) * h, y0, past[j]);
+    for (int j = 0; j < history; j++) exact(axis, (j + 1) * h, y0, given[j]);
     exact(axis, history * h, y0, y);
     exact(axis, (history + 1) * h, y0, end);
-    assert_int_equal(stepper_begin(st, 0, h, y, START_GIVEN, &past[0][0]), 0);
-    assert_int_equal(stepper_step(st), 0);
+    assert_int_equal(stepper_begin(st, 0, h, y0, START_GIVEN, &given[0][0]), 0);
+    for (int j = 0; j <= history; j++) assert_int_equal(stepper_step(st), 0);
     for (int i = 0; i < D; i++) {
         double e = stepper_state(st)[i] - end[i];
         sum += e * e;
@@ -157,14 +157,17 @@ OWN_FIELD(constant_G)
 
 static double own_speed(const Table *t, int op)
 {
-    double on[2] = {op == OP_F, op == OP_G}, after[2], past[16], y = 0;
+    double on[2] = {op == OP_F, op == OP_G}, after[2], given[16], y;
     System s = {.n = 1, .d = 1, .field = {constant, constant_G}, .param = on};
     OWN_TABLE *frozen = table_freeze(t);
     for (int speed = 0; speed < 2; speed++) {
         OWN_STEPPER *st = stepper(frozen, &s);
-        for (int j = 0; j < 16; j++) past[j] = -(j + 1) * speed;
-        assert_int_equal(stepper_begin(st, 0, 1, &y, START_GIVEN, past), 0);
-        assert_int_equal(stepper_step(st), 0);
+        int history = stepper_history(st);
+        assert_true(history <= 16);
+        y = -history * speed;
+        for (int j = 0; j < history; j++) given[j] = y + (j + 1) * speed;
+        assert_int_equal(stepper_begin(st, 0, 1, &y, START_GIVEN, given), 0);
+        for (int j = 0; j <= history; j++) assert_int_equal(stepper_step(st), 0);
         after[speed] = stepper_state(st)[0];
     }
     return after[0] / (1 - (after[1] - after[0]));

@@ -64,17 +64,18 @@ static void is_number(double x, double expected, double within)
     if (!(fabs(x - expected) <= within)) fail_msg("%.17g, not %.17g", x, expected);
 }
 
-/* `trotter solve`: the states are R(-h)^n and, of a two-step scheme whose history is exact, those of its recurrence; errors
- * are against exp(-t); a step by tolerance has values between its ends. */
+/* `trotter solve`: the states are R(-h)^n and, of a two-step scheme whose first step is exact, those of its recurrence;
+ * errors are against exp(-t); a step by tolerance has values between its ends. */
 TEST(test_solve)
 {
     file_text("own.txt", "system decay\nn 1\nd 1\nG = -y\ninitial = 1\nt-end 1\nh0 1/4\n");
     run_ok("solve --system-file own.txt --scheme rk4,ab2 --h 0.5 --csv");
-    const double R = 1 - 0.5 + 0.125 - 0.125 / 6 + 0.0625 / 24, ab2 = 1 - 0.75 + 0.25 * exp(0.5);
+    const double R = 1 - 0.5 + 0.125 - 0.125 / 6 + 0.0625 / 24, ab2 = exp(-0.5);
     is_number(out_number(2, "y1"), R, 1e-15);
     is_number(out_number(3, "y1"), R * R, 1e-15);
     is_number(out_number(3, "error"), fabs(R * R - exp(-1)), 1e-12);
     is_number(out_number(5, "y1"), ab2, 1e-12);
+    is_number(out_number(5, "error"), 0, 1e-12);
     is_number(out_number(6, "y1"), ab2 - 0.75 * ab2 + 0.25, 1e-12);
     assert_string_equal(out_cell(7, "scheme"), "reference");
     is_number(out_number(9, "y1"), exp(-1), 1e-12);
@@ -93,6 +94,62 @@ TEST(test_solve)
     must_refuse("solve --h 0.1 --tolerance 1e-3", "--tolerance");
     must_refuse("solve --tolerance 1e-3", "has no estimate of its error");
     must_refuse("solve --h 1e-9 --t-end 1", "expected at most");
+}
+
+/* An estimate that sees no linear field is told wherever it chooses steps, and where schemes are listed; on stderr, once. */
+TEST(test_blind_estimates)
+{
+    const char *words = "ros3p: its estimate of the error is 0 on every linear field";
+    run_ok("solve --system dahlquist:lambda=-1000 --scheme ros3p,rodas4 --tolerance 1e-4");
+    assert_int_equal(count_words(err, words), 1);
+    assert_int_equal(count_words(err, "its estimate"), 1); /* not rodas4's */
+    run_ok("order --adaptive --scheme ros3p --system dahlquist --tolerances 1e-3,1e-4,1e-5,1e-6");
+    assert_int_equal(count_words(err, words), 1);
+    run_ok("schemes --scheme ros3p,rodas4");
+    assert_int_equal(count_words(err, words), 1);
+    run_ok("solve --system dahlquist --scheme ros3p --h 0.1");
+    assert_int_equal(count_words(err, words), 0);
+}
+
+/* A split of a field that has one part alone is told, once; `F = 0*y[i+1]` is such a field. Schemes over H, and fields of two
+ * parts, are not warned of (the controls). */
+TEST(test_zero_parts)
+{
+    static const struct {
+        const char *text, *schemes, *words;
+    } rows[] = {
+        {"G = -y\n", "lie-trotter,rk4,ark4",
+         "F of system own is 0: lie-trotter, ark4 split nothing"},
+        {"F = 0*y[i+1]\nG = -y\n", "ark4,rk4", "F of system own is 0: ark4 split nothing"},
+        {"F = y[i+1] - 2*y\n", "heun-layer", "G of system own is 0: heun-layer split nothing"},
+        {"F = y[i+1] - 2*y\nG = 0*sin(y)\n", "lie-trotter", "G of system own is 0"},
+        {"G = -y\n", "rk4,heun,radau-iia5", NULL},
+        {"F = y[i+1] - 2*y\nG = -y\n", "lie-trotter,ark4", NULL},
+        {"F = y[i+1] - 2*y\nG = sin(t)\n", "lie-trotter", NULL}, /* 0 at t = 0 alone */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        file_text("own.txt",
+                  formed("system own\nn 2\nd 1\n%sinitial = 1\nt-end 1\n", rows[i].text));
+        run_ok(formed("solve --system-file own.txt --h 0.1 --scheme %s", rows[i].schemes));
+        assert_int_equal(count_words(err, "split nothing"), rows[i].words != NULL);
+        if (rows[i].words) HAS(err, rows[i].words);
+    }
+    run_ok("order --system oscillator --scheme lie-trotter,rk4 --halvings 4 --summary");
+    assert_int_equal(count_words(err, "F of system oscillator is 0: lie-trotter split nothing"), 1);
+}
+
+/* A start that cannot be found is no run: y' = y^2 leaves the numbers at t = 1. Nor is a run of first steps alone. A run
+ * that begins before the pole is one (the control). */
+TEST(test_solve_start)
+{
+    file_text("pole.txt", "system pole\nn 1\nd 1\nG = y^2\ninitial = 1\nt-end 4\nh0 1/4\n");
+    expect(1, "solve --system-file pole.txt --scheme bdf2 --h 2");
+    HAS(out, "no start");
+    HAS(err, "bdf2: the reference solution is not finite", "1 of 1 runs did not come to t = 4");
+    run_ok("solve --system-file pole.txt --scheme bdf2 --h 0.1 --t-end 0.5");
+    HAS(out, "done");
+    must_refuse("solve --system-file pole.txt --scheme ab3 --h 0.2 --t-end 0.4",
+                "ab3 begins with 2 steps of the reference solution, and --h gives 2");
 }
 
 /* Every failure, at reading or later and in every study, has its message and exit status. */

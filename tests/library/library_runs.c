@@ -54,8 +54,10 @@ static int paths(void)
     NEED(run.evaluations == 4 && memcmp(y, y + 8, 5 * sizeof *y) == 0);
     DONE(trotter_solve_path(split, F, 0.25, 4, y, &run));
     NEED(fabs(y[4] - exp(-1)) < 1e-10);
-    DONE(trotter_solve(past, F, 0.5, 1, y)); /* its history is exact: exp(1/2) at -1/2 */
-    NEED(fabs(y[0] - (0.25 + 0.25 * exp(0.5))) < 1e-11);
+    DONE(trotter_solve(past, F, 0.5, 2, y)); /* its first step is exact: exp(-1/2) at 1/2 */
+    NEED(fabs(y[0] - (0.25 * exp(-0.5) + 0.25)) < 1e-11);
+    NEED(trotter_solve(past, F, 0.5, 1, y) == TROTTER_INPUT); /* no step of its own */
+    NEED(strstr(trotter_error(), "begins with 1 exact step") != NULL);
     DONE(trotter_solve_path(euler, wild, 1, 4, y, &run));
     NEED(run.steps == 1 && strcmp(run.outcome, "not finite") == 0);
     NEED(isfinite(y[1]) && isnan(y[2]) && isnan(y[4]));

@@ -46,6 +46,48 @@ TEST(test_known)
     }
 }
 
+/* Estimates that see nothing: of ros3p, whose authors say so (Lang, Verwer 2001); of a pair over two-stage slopes k = z/(1 -
+ * z/2) whose difference k/(1 - z/2) - k/(1 - z/2)^2 goes to 0 at infinity, where R = (1 + z/2)/(1 - z/2) goes to -1, and,
+ * as a control, the one before it, which goes to -2; of an explicit pair, where 2 k2 = k1 + k3 on linear fields. */
+TEST(test_blind)
+{
+#define MIDDLE \
+    "k1 = H(y)\nk2 = solve(1/2 H)(k1)\nk3 = solve(1/2 H)(k2)\nk4 = solve(1/2 H)(k3)\ny' = y + k2\n"
+    static const struct {
+        const char *text;
+        int kind;
+        double infinity;
+    } row[] = {
+        {"ros2", BLIND_NOT, 0},
+        {"ros2-w", BLIND_NOT, 0},
+        {"ros3p", BLIND_LINEAR, NAN},
+        {"rodas4", BLIND_NOT, 0},
+        {"ros34pw2", BLIND_NOT, 0},
+        {"tr-bdf2", BLIND_NOT, 0},
+        {"ark3", BLIND_NOT, 0}, /* in F, which is implicit; R over both is infinite */
+        {"ark4", BLIND_NOT, 0},
+        {"dormand-prince", BLIND_NOT, NAN},
+        {MIDDLE "error = k3 - k4", BLIND_STIFF, 1},
+        {MIDDLE "error = 1e-9*k2 - 1e-9*k3", BLIND_STIFF, 1},
+        {MIDDLE "error = k2 - k3", BLIND_NOT, 1},
+        {"k1 = H(y)\nk2 = H(y + 1/2*k1)\nk3 = H(y + k1)\ny' = y + k2\nerror = k1 - 2*k2 + k3",
+         BLIND_LINEAR, NAN},
+        {"k1 = H(y)\nk2 = H(y + 1/2*k1)\nk3 = H(y + k1)\ny' = y + k2\nerror = k1 - k3", BLIND_NOT,
+         NAN},
+    };
+#undef MIDDLE
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        OWN_TABLE *t = scheme(row[i].text);
+        Blind b;
+        char words[BLIND_WORDS];
+        assert_int_equal(stability_blind(t, &b), 0);
+        if (b.kind != row[i].kind) fail_msg("%s: kind %d", row[i].text, b.kind);
+        if (!isnan(row[i].infinity)) assert_true(fabs(b.r_infinity - row[i].infinity) < 1e-14);
+        assert_int_equal(blind_words(t, words, sizeof words), 0);
+        assert_int_equal(*words != 0, b.kind != BLIND_NOT);
+    }
+}
+
 /* Makes every derivative W, or the other way. */
 static void exchange(Table *t)
 {

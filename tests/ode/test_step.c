@@ -76,12 +76,10 @@ TEST(test_by_hand)
 
 /* ---- contract; histories by measured constants (test_predict.c), by plans (test_bridge.c) ------------- */
 
-/* Computes reference states at -h, -2 h, ... (count, N). */
-static void history(const System *s, double h, int n, double *past)
+/* Computes reference states at h, 2 h, ... (count, N). */
+static void first_states(const System *s, double h, int n, double *given)
 {
-    double t[16], agreement;
-    for (int j = 0; j < n; j++) t[j] = -(j + 1) * h;
-    assert_int_equal(reference_solve(s, t, (size_t)n, past, &agreement), 0);
+    assert_int_equal(reference_start(s, h, (size_t)n, given), 0);
 }
 
 static size_t all_evals(const Table *t)
@@ -102,17 +100,26 @@ TEST(test_every_scheme)
         OWN_SYSTEM *s = make(t->colours > 2 ? "linear" : free ? "fisher" : "forced");
         size_t N = s->n * s->d;
         OWN_STEPPER *st = stepper(t, s);
-        double past[16 * MAX], y[MAX];
-        history(s, 0.0625, stepper_history(st), past);
+        double given[16 * MAX], y[MAX];
+        int history = stepper_history(st);
+        first_states(s, 0.0625, history, given);
         for (int again = 0; again < 2; again++) {
             size_t calls = memory_calls();
-            assert_int_equal(stepper_begin(st, 0, 0.0625, s->initial, START_GIVEN, past), 0);
-            for (int k = 0; k < 5; k++) assert_int_equal(stepper_step(st), 0);
+            size_t evals = 0;
+            assert_int_equal(stepper_begin(st, 0, 0.0625, s->initial, START_GIVEN, given), 0);
+            for (int k = -history; k < 5; k++) {
+                if (k == 0) evals = stepper_evals(st);
+                assert_int_equal(stepper_step(st), 0);
+                if (k < 0) /* these end in the states that are given */
+                    assert_memory_equal(stepper_state(st), given + (size_t)(k + history) * N,
+                                        N * sizeof *y);
+            }
             assert_int_equal(memory_calls(), calls);
+            evals = stepper_evals(st) - evals;
             if (table_implicit(t))
-                assert_true(stepper_evals(st) > 5 * all_evals(t));
+                assert_true(evals > 5 * all_evals(t));
             else if (!table_phi(t))
-                assert_int_equal(stepper_evals(st), 5 * all_evals(t));
+                assert_int_equal(evals, 5 * all_evals(t));
             if (again) assert_memory_equal(stepper_state(st), y, N * sizeof *y);
             memcpy(y, stepper_state(st), N * sizeof *y);
         }

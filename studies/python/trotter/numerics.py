@@ -369,7 +369,7 @@ def solve(scheme: SchemeLike, system: SystemLike, h: float = None, steps: int = 
     """Solves from time 0 on.
 
     With steps of one length: any two of h, steps and t_end (default: the system's end, 200 steps; h is shortened so that
-    steps end there); states at all of them. A multistep scheme takes its past from the reference.
+    steps end there); states at all of them. The first steps of a multistep scheme end in the reference.
     By tolerance, one number or (absolute, relative), for schemes with an estimate of their error: states at `times`
     equal times up to t_end, or at a list of times, rising; within steps by dense output where that is as good as a step,
     else by more steps, which end there. Error: a scheme without estimate. Source: Gustafsson 1991; Hairer, Norsett, Wanner 1993, II.4."""
