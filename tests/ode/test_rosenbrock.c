@@ -68,7 +68,7 @@ TEST(test_blind)
         {"ark4", BLIND_NOT, 0},
         {"dormand-prince", BLIND_NOT, NAN},
         {MIDDLE "error = k3 - k4", BLIND_STIFF, 1},
-        {MIDDLE "error = 1e-9*k2 - 1e-9*k3", BLIND_STIFF, 1},
+        {MIDDLE "error = 1/1000000000*k2 - 1/1000000000*k3", BLIND_STIFF, 1},
         {MIDDLE "error = k2 - k3", BLIND_NOT, 1},
         {"k1 = H(y)\nk2 = H(y + 1/2*k1)\nk3 = H(y + k1)\ny' = y + k2\nerror = k1 - 2*k2 + k3",
          BLIND_LINEAR, NAN},

@@ -109,7 +109,7 @@ static const struct {
     {"?`\"it's\"", "?\\textasciigrave{}''it's''"},
     {"--out---", "-{}-out-{}-{}-"},
     {"1 ± é", "1 $\\pm$ é"},
-    {"a\n\nb\x1b", "a  b "},
+    {"a\n\nb\x1b", "a  b?"},
     {"[F,G]", "{}[F,G]"},
     {"*", "{}*"},
 };
