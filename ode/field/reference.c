@@ -40,8 +40,9 @@ enum { CHECK_STEPS = 3000 };
 enum { STIFF_MOST = 256 }; /* unknowns of a matrix that is factorised at each step */
 enum {
     STIFF_EVERY = 100,
-    STIFF_HITS = 30
-};                    /* rk8pd is asked at each 100th step, and leaves after 30 yes in a row */
+    STIFF_HITS = 30,
+    STIFF_WAY = 20000
+}; /* rk8pd is asked at each 100th step, and leaves after 30 yes in a row, where 20,000 steps are left */
 enum { EULERS = 14 }; /* columns of the linearly implicit Euler method */
 static const double tightest = 1e-14;
 /* The tolerance of the two means for stiff fields, whose sums cancel more digits. */
@@ -199,13 +200,15 @@ static double fastest_rate(Walk *w, double t, const double *y)
     return rate;
 }
 
-/* Returns whether rk8pd has been taking steps h for long whose h L is beyond `much`. A part of the solution that moves
+/* Returns whether rk8pd has been taking steps h for long whose h L is beyond `much`, and has a long way left of them: over a
+ * short one it is the better of the two, as steps that are held by stability err by less than they may. A part of the solution that moves
  * at the rate L is followed to 1e-14 by h L < 1, since the error is some (h L)^9/9!; so nothing moves at that rate any
  * more, and only stability, which ends at 4 to 6, holds the steps. */
-static int grows_stiff(Walk *w, long step, double t, double h, const double *y)
+static int grows_stiff(Walk *w, long step, double t, double h, double left, const double *y)
 {
     const double much = 2;
     if (w->stiff || w->s->solution || w->N > STIFF_MOST || step % STIFF_EVERY != 0) return 0;
+    if (!(fabs(left) > STIFF_WAY * fabs(h))) return 0;
     w->hits = fabs(h) * fastest_rate(w, t, y) > much ? w->hits + 1 : 0;
     return w->hits == STIFF_HITS;
 }
@@ -242,7 +245,7 @@ static int rk8pd_loop(Walk *w, double from, double to, double *y)
         if (gsl_odeiv2_evolve_apply(w->evolve, w->control, w->step, &system, &t, to, &h, y) != 0)
             return not_finite(t);
         tell(w, t);
-        if (!grows_stiff(w, k, t, h, y)) continue;
+        if (!grows_stiff(w, k, t, h, to - t, y)) continue;
         TRY(turn_stiff(w));
         gsl_odeiv2_evolve_reset(w->evolve);
     }
