@@ -106,14 +106,14 @@ TESTS  = $(TESTSRC:%.c=$(B)/%)
 
 # The readers of files and texts; what else `make fuzz` has compiled by clang is what builds a model
 # from a file, and plots: the rest of the program is that of the release build.
-READERS = ode/scheme/scheme ode/scheme/butcher ode/scheme/statement ode/scheme/expression ode/scheme/zoo ode/field/system_file ode/field/formula studies/tools/option studies/tools/csv \
+READERS = ode/scheme/scheme ode/scheme/butcher ode/scheme/statement ode/scheme/expression ode/scheme/zoo ode/field/system_file ode/field/formula studies/base/option studies/base/csv \
           studies/model/network studies/model/metadata nn/text/read nn/text/words nn/text/text nn/text/vocab nn/text/corpus nn/text/folder nn/text/bpe nn/text/bpe_learn nn/text/numbers nn/text/pairs \
-          nn/model/store_in nn/model/store_model studies/metrics/lines studies/metrics/tokenise studies/metrics/detokenise studies/finetune/labelled studies/serve/request
-FUZZED  = $(READERS) ode/scheme/table ode/scheme/compose ode/scheme/kinds ode/scheme/pair ode/scheme/print ode/scheme/split ode/field/program studies/tools/output studies/tools/sheet kernels/nearest \
-          studies/plot/plot studies/plot/gnuplot studies/metrics/symbols studies/metrics/metric studies/metrics/bleu \
-          studies/metrics/chrf studies/metrics/ter studies/metrics/bootstrap studies/metrics/agreement \
+          nn/model/store_in nn/model/store_model studies/model/metrics/lines studies/model/metrics/tokenise studies/model/metrics/detokenise studies/lab/finetune/labelled studies/page/serve/request
+FUZZED  = $(READERS) ode/scheme/table ode/scheme/compose ode/scheme/kinds ode/scheme/pair ode/scheme/print ode/scheme/split ode/field/program studies/base/output studies/base/sheet kernels/base/nearest \
+          studies/base/plot/plot studies/base/plot/gnuplot studies/model/metrics/symbols studies/model/metrics/metric studies/model/metrics/bleu \
+          studies/model/metrics/chrf studies/model/metrics/ter studies/model/metrics/bootstrap studies/model/metrics/agreement \
           nn/text/tokenizer nn/text/tokenizer_read nn/text/normalise nn/text/pretokens nn/text/pattern nn/foreign/foreign nn/foreign/family \
-          nn/model/store_out nn/model/plan nn/model/fold nn/model/model nn/model/params nn/model/layout nn/model/arena bridge/compile kernels/error kernels/file kernels/memory
+          nn/model/store_out nn/model/plan nn/model/fold nn/model/model nn/model/params nn/model/layout nn/model/arena bridge/compile kernels/base/error kernels/base/file kernels/base/memory
 
 # Each tests/fuzz/NAME.c is a harness for libFuzzer; test_fuzz links all of them, as fuzz_NAME.
 FUZZERS = $(filter-out seeds seal worst planted test_fuzz,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
@@ -176,12 +176,12 @@ $(B)/libtrotter.a: $(LIBOBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# The library for others' programs has what studies/library/trotter.h tells, and keeps the rest inside.
-VERSION   := $(shell sed -n 's/^.define TROTTER_VERSION "\([0-9.]*\).*"/\1/p' studies/tools/command.h)
+# The library for others' programs has what studies/api/library/trotter.h tells, and keeps the rest inside.
+VERSION   := $(shell sed -n 's/^.define TROTTER_VERSION "\([0-9.]*\).*"/\1/p' studies/base/command.h)
 SONAME     = libtrotter.so.$(firstword $(subst ., ,$(VERSION)))
 SHARED     = $(B)/$(SONAME)
-LIBRARYOBJ = $(patsubst %.c,$(B)/%.o,$(wildcard studies/library/library_*.c))
-$(SHARED): studies/library/trotter.map $(LIBRARYOBJ) $(CUDAOBJ) $(B)/libstudies.a $(B)/libtrotter.a
+LIBRARYOBJ = $(patsubst %.c,$(B)/%.o,$(wildcard studies/api/library/library_*.c))
+$(SHARED): studies/api/library/trotter.map $(LIBRARYOBJ) $(CUDAOBJ) $(B)/libstudies.a $(B)/libtrotter.a
 	$(CC) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$< -Wl,-z,defs -o $@ $(filter-out %.map,$^) $(LDLIBS) $(CUDALIBS)
 	@ln -sf $(SONAME) $(B)/libtrotter.so
 shared: deps
@@ -190,7 +190,7 @@ shared: deps
 # The same for pip: the module with the library in it, for systems like this one.
 wheel: shared
 	@mkdir -p build/wheel
-	@cd studies/python && NO_DEPS=1 PYTHONDONTWRITEBYTECODE=1 python3 -c 'import backend; print("build/wheel/" + backend.build_wheel("../../build/wheel"))'
+	@cd studies/api/python && NO_DEPS=1 PYTHONDONTWRITEBYTECODE=1 python3 -c 'import backend; print("build/wheel/" + backend.build_wheel("../../build/wheel"))'
 .PHONY: wheel
 
 $(B)/%.o: %.c Makefile
@@ -213,7 +213,7 @@ $(B)/found: FORCE
 $(B)/kernels/mpi.o $(CPUOBJ): $(B)/found
 .PHONY: FORCE
 
-$(B)/studies/serve/server.o: ALL_CFLAGS += $(HTTP)
+$(B)/studies/page/serve/server.o: ALL_CFLAGS += $(HTTP)
 $(B)/kernels/mpi.o: ALL_CFLAGS += $(if $(MPI),-DHAVE_MPI $(MPI))
 
 # ---- CUDA: one source --------------------------------------------------------------------------------
@@ -234,8 +234,8 @@ $(ODE_HOT:%=$(B)/ode/%.o): ALL_CFLAGS += -ffp-contract=fast
 # Texts that are embedded (by .incbin) rebuild the object that holds them.
 $(B)/ode/scheme/zoo.o: ode/scheme/zoo.scheme
 $(B)/nn/text/builtin.o: $(wildcard nn/kjv/*)
-$(B)/studies/report/page.o: studies/report/page.css
-$(B)/studies/serve/server.o: $(wildcard studies/serve/page.*) $(B)/found
+$(B)/studies/page/report/page.o: studies/page/report/page.css
+$(B)/studies/page/serve/server.o: $(wildcard studies/page/serve/page.*) $(B)/found
 
 # ---- tests ---------------------------------------------------------------------------------------
 TESTLIB = $(patsubst %.c,$(B)/%.o,$(wildcard tests/lib/*.c))
@@ -301,7 +301,7 @@ $(B)/tests/cuda/nccl/libnccl.so.2: tests/cuda/nccl.c Makefile
 $(B)/tests/cuda/cuda_test_gpus: | $(B)/tests/cuda/cuda_trotter $(B)/tests/cuda/nccl/libnccl.so.2
 
 # Kernels alone instrumented by ThreadSanitizer, each CUDA thread a thread to it.
-$(B)/tests/race: $(B)/tests/cuda/test_cuda_host.o $(B)/tests/lib/test.o $(CUDA_HOST) $(B)/tests/cuda/example.o $(B)/kernels/random.o
+$(B)/tests/race: $(B)/tests/cuda/test_cuda_host.o $(B)/tests/lib/test.o $(CUDA_HOST) $(B)/tests/cuda/example.o $(B)/kernels/base/random.o
 	$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
 
 check-race: deps
@@ -503,14 +503,14 @@ peers:
 	@$(MAKE) --no-print-directory -k build/peers/boost_ode.so build/peers/arkode.so
 .PHONY: peers
 
-build/peers/arkode.so: studies/bench/peer/arkode.c studies/measure/peer.h
+build/peers/arkode.so: studies/bench/peer/arkode.c studies/solve/peer.h
 	@echo '#include <arkode/arkode_erkstep.h>' | $(CC) -E - >/dev/null 2>&1 || \
 	    { echo "make peers: skipped: ARKODE is missing (apt-get install libsundials-dev)" >&2; exit 1; }
 	@mkdir -p $(@D)
 	$(CC) -std=c17 -O3 -march=native -I. -Wall -Wextra -fPIC -shared -o $@ $< -lsundials_arkode -lsundials_nvecserial \
 	    -lsundials_sunlinsoldense -lsundials_sunmatrixdense -lsundials_generic
 
-build/peers/boost_ode.so: studies/bench/peer/boost_ode.cpp studies/measure/peer.h
+build/peers/boost_ode.so: studies/bench/peer/boost_ode.cpp studies/solve/peer.h
 	@command -v g++ >/dev/null || { echo "make peers: skipped: g++ is missing" >&2; exit 1; }
 	@echo '#include <boost/numeric/odeint.hpp>' | g++ -E -xc++ - >/dev/null 2>&1 || \
 	    { echo "make peers: skipped: Boost.odeint is missing (apt-get install libboost-dev)" >&2; exit 1; }
@@ -529,9 +529,9 @@ debug: deps
 man: build
 	@rm -rf build/man
 	build/trotter manual --out build/man
-	awk -v version=$(VERSION) -f studies/manual/schemes.awk ode/README.md >build/man/trotter-schemes.5
-	awk -v version=$(VERSION) -f studies/library/man.awk studies/library/trotter.h >build/man/trotter.3
-	awk -v version=$(VERSION) -v dir=build/man -f studies/library/functions.awk studies/library/trotter.h
+	awk -v version=$(VERSION) -f studies/page/manual/schemes.awk ode/README.md >build/man/trotter-schemes.5
+	awk -v version=$(VERSION) -f studies/api/library/man.awk studies/api/library/trotter.h >build/man/trotter.3
+	awk -v version=$(VERSION) -v dir=build/man -f studies/api/library/functions.awk studies/api/library/trotter.h
 
 SHARE      = $(DESTDIR)$(PREFIX)/share
 COMPLETION = $(SHARE)/bash-completion/completions/trotter
@@ -540,10 +540,10 @@ install: man shared
 	install -D -m 755 build/trotter '$(DESTDIR)$(PREFIX)/bin/trotter'
 	install -D -m 644 $(SHARED) '$(DESTDIR)$(LIBDIR)/$(SONAME)'
 	ln -sf $(SONAME) '$(DESTDIR)$(LIBDIR)/libtrotter.so'
-	install -D -m 644 studies/library/trotter.h '$(DESTDIR)$(PREFIX)/include/trotter.h'
+	install -D -m 644 studies/api/library/trotter.h '$(DESTDIR)$(PREFIX)/include/trotter.h'
 	install -d -m 755 '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(SHARE)/man/man1' '$(SHARE)/man/man3' '$(SHARE)/man/man5'
 	@PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' VERSION='$(VERSION)' awk '{ for (k in ENVIRON) if (i = index($$0, "@" k "@")) \
-	    $$0 = substr($$0, 1, i - 1) ENVIRON[k] substr($$0, i + length(k) + 2); print }' studies/library/trotter.pc.in >build/trotter.pc
+	    $$0 = substr($$0, 1, i - 1) ENVIRON[k] substr($$0, i + length(k) + 2); print }' studies/api/library/trotter.pc.in >build/trotter.pc
 	install -m 644 build/trotter.pc '$(DESTDIR)$(LIBDIR)/pkgconfig/trotter.pc'
 	for n in 1 3 5; do install -m 644 build/man/*.$$n '$(SHARE)/man/man'$$n || exit; done
 	install -D -m 644 build/man/trotter.bash '$(COMPLETION)'
@@ -565,7 +565,7 @@ build/deb/trotter: $(B)/trotter
 	$(CC) $(LDFLAGS) -o $@ $(B)/studies/main.o $(CUDAOBJ) $(B)/libstudies.a $(B)/libtrotter.a $(PLAIN) $(CUDALIBS)
 build/deb/$(SONAME): $(SHARED)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=studies/library/trotter.map -Wl,-z,defs -o $@ $(LIBRARYOBJ) $(CUDAOBJ) \
+	$(CC) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=studies/api/library/trotter.map -Wl,-z,defs -o $@ $(LIBRARYOBJ) $(CUDAOBJ) \
 	    $(B)/libstudies.a $(B)/libtrotter.a $(PLAIN) $(CUDALIBS)
 
 deb: man shared

@@ -6,8 +6,8 @@
  * sublayers (a word, looped:N) costs two terms a link, not one more each. Symbols become scalars and
  * gates of the plan when a row first needs them. */
 #include "bridge/bridge.h"
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "ode/scheme/rationals.h"
 
 #include <string.h>

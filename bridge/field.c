@@ -1,8 +1,8 @@
 /* field.c: the sublayers of a network layer as a particle system in double precision.
  * Tokens are the particles; F_s is attention set s, G_s feed-forward set s, C_s cross-attention set s, dropout off. */
 #include "bridge/bridge.h"
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 
 #include <math.h>
 

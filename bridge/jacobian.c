@@ -8,9 +8,9 @@
  * matrices), 7.3 (power iteration).
  */
 #include "bridge/truncator.h"
-#include "kernels/error.h"
-#include "kernels/scoped.h"
-#include "kernels/quiet.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
+#include "kernels/base/quiet.h"
 
 #include <gsl/gsl_blas.h>
 #include <gsl/gsl_eigen.h>

@@ -1,7 +1,7 @@
 /* layer_field.c: sums of a layer's sublayers as fields (layer_field.h). */
 #include "bridge/layer_field.h"
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "ode/scheme/rationals.h"
 
 #include <string.h>

@@ -14,7 +14,7 @@
 #define TROTTER_LAYER_FIELD_H
 
 #include "bridge/bridge.h"
-#include "kernels/scoped.h"
+#include "kernels/base/scoped.h"
 
 typedef struct {
     System *raw;            /* bridge_system */

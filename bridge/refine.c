@@ -1,8 +1,8 @@
 /* refine.c: a trained network whose layers are cut into more and smaller steps, without retraining. */
 #include "bridge/layer_field.h"
 #include "bridge/truncation.h"
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "ode/scheme/rationals.h"
 
 #include <string.h>

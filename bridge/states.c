@@ -1,8 +1,8 @@
 /* states.c: computes the states between the layers of a network. It follows the plan in host doubles
  * (nn/model/walk.c), sublayer by sublayer. The result must equal that of nn/ in one pass. */
 #include "bridge/layer_field.h"
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 
 #include <math.h>
 #include <stdio.h>

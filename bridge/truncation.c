@@ -1,8 +1,8 @@
 /* truncation.c: the truncation error of one scheme in one layer on one sentence (truncation.h). */
 #include "bridge/truncation.h"
 #include "bridge/truncator.h"
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "ode/measure/fit.h"
 
 #include <float.h>

@@ -36,9 +36,9 @@
 #ifndef TROTTER_TRUNCATION_H
 #define TROTTER_TRUNCATION_H
 
-#include "kernels/scoped.h"
+#include "kernels/base/scoped.h"
 #include "nn/nn.h"
-#include "kernels/text.h"
+#include "kernels/base/text.h"
 #include "ode/ode.h"
 
 enum { FIELD_SPLIT, FIELD_LAYER };

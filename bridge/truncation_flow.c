@@ -1,8 +1,8 @@
 /* truncation_flow.c: the exact flow of a layer's field by two independent integrators (ode/field/reference.c),
  * kept for all schemes that need the same flow. */
 #include "bridge/truncator.h"
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* truncation_scheme.c: prepares a scheme for a trained layer: the table that steps on the field, the sets it reads,
  * its exact order there and the coefficients of its leading error terms (truncator.h). */
 #include "bridge/truncator.h"
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "ode/scheme/rationals.h"
 
 #include <stdio.h>

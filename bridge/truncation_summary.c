@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "bridge/truncation.h"
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 
 Sentence sentence_at(const Sentences *s, size_t i)
 {

@@ -7,8 +7,8 @@
  * colours, and ode/ expands it. Schemes of higher order with different sets have order 1 in general; where all chains
  * are met the terms beyond are not computed. */
 #include "bridge/truncator.h"
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* backend.c: the list of backends; it chooses one by name and by the processor's abilities. */
 #include "kernels/backend.h"
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 
 #include <cpuid.h>
 #include <omp.h>

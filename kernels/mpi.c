@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 
 /* Returns how many processes mpirun started; 1 without mpirun. */
 static int started(void)
@@ -42,8 +42,8 @@ int ranks_open(Ranks **out)
 #include <sched.h>
 #include <string.h>
 
-#include "kernels/clock.h"
-#include "kernels/memory.h"
+#include "kernels/base/clock.h"
+#include "kernels/base/memory.h"
 
 const int ranks_built = 1;
 

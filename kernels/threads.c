@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 
 /* OpenBLAS 0.3.21, common_x86_64.h, BUFFER_SIZE; glibc 2.36, arena.c, HEAP_MAX_SIZE; Linux's stack. */
 static const size_t buffer = 128 << 20, arena = 64 << 20, stack = 8 << 20;

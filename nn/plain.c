@@ -27,8 +27,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 
 /* An array of zeros that is freed at the end of its block. */
 #define ROOM(x, n)                                                 \

@@ -1,5 +1,5 @@
 /* commands.c: the table of commands. */
-#include "studies/tools/command.h"
+#include "studies/base/command.h"
 
 #define X(name) &command_##name,
 const Command *const command_table[] = {COMMANDS(X) NULL};

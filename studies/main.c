@@ -9,13 +9,13 @@
 
 #include "kernels/ranks.h"
 #include "kernels/threads.h"
-#include "studies/plot/plot.h"
-#include "studies/tools/help.h"
-#include "kernels/nearest.h"
-#include "studies/tools/record.h"
-#include "studies/tools/screen.h"
-#include "studies/tools/start.h"
-#include "studies/tools/waiting.h"
+#include "studies/base/plot/plot.h"
+#include "studies/base/help.h"
+#include "kernels/base/nearest.h"
+#include "studies/base/record.h"
+#include "studies/base/screen.h"
+#include "studies/base/process/start.h"
+#include "studies/base/process/waiting.h"
 
 /* ---- help ---------------------------------------------------------------------------------------- */
 

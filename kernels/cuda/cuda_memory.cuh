@@ -7,8 +7,8 @@
 #define TROTTER_CUDA_MEMORY_CUH
 
 #include "kernels/cuda/cuda_branch.cuh"
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "kernels/ranks.h"
 
 #define MEGABYTE 1e6

@@ -15,7 +15,7 @@
 #endif
 
 #include "kernels/cuda/cuda_factor.cuh"
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 #include "kernels/installed.h"
 
 /* cublasGemmEx has two forms in C++; the library has only this one. */

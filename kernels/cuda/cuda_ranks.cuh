@@ -27,7 +27,7 @@
 #include <nccl.h>
 #include <stdlib.h>
 
-#include "kernels/clock.h"
+#include "kernels/base/clock.h"
 #include "kernels/installed.h"
 
 /* X(function) */

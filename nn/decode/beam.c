@@ -19,9 +19,9 @@
 #include <string.h>
 #include <stdlib.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
-#include "kernels/tick.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
+#include "kernels/base/tick.h"
 #include "nn/decode/search.h"
 
 DROP(Beam, beam)

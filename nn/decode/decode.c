@@ -12,8 +12,8 @@
  * grows. An EVAL, not a slot, has a cache: in k1 = F(y), k2 = F(y + k1) one slot makes keys of y and of y + k1.
  *
  * The rows of the hypotheses of one step are neighbours in every cache, at the same place in all: `used` .. used + N - 1. */
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "nn/decode/decode.h"
 
 #include <math.h>

@@ -21,8 +21,8 @@
  * without scale and positions, gathers rows, and `embed_back` scatters them: there are no other kernels. */
 #include <math.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "nn/model/engine.h"
 
 /* ---- shapes ------------------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* begin.c: gives a model the parameters that a trained one has in common with it. */
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "nn/model/model.h"
 
 static int of_words(const Param *p)

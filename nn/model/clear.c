@@ -1,7 +1,7 @@
 /* clear.c: what a step sets to 0 before it adds gradients: all of them, but for those of matrices that a product writes
  * before others add to them. */
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "nn/model/engine.h"
 
 /* A window's most numbers: devices clear windows beside each other. */

@@ -7,8 +7,8 @@
  * which are kept in any case. The sum is the same, but its order changes. */
 #include "nn/model/plan.h"
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 
 /* A register of the old plan. The line that reads it last may take it early, if the instruction that touched it before
  * that, `ripe`, is done. */

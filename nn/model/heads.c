@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 
 static const Dropout no_drop = {0};
 

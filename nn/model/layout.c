@@ -8,8 +8,8 @@
 
 #include <limits.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 
 /* *p = a zeroed device buffer of n elements, freed with the model; a model that is only counted gets none. */
 static int reserve(Model *m, void **p, size_t n)

@@ -1,6 +1,6 @@
 /* lists.c: host lists that live as long as the model, sized by its plan. */
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "nn/model/engine.h"
 
 /* Lists the LINs that read each register, last first: reader[from[r]] .. reader[from[r+1]-1]. */

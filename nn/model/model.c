@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 
 /* Sizes are at most 2^24 and lists at most 2^13 long, so that no product below overflows 64 bits. */
 enum { SIZE_LIMIT = 1 << 24, LIST_LIMIT = 1 << 13, DRAW_LIMIT = 1 << 21 };

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "kernels/backend.h"
-#include "kernels/scoped.h"
+#include "kernels/base/scoped.h"
 #include "nn/model/plan.h"
 
 /* ---- model.c, params.c: a model ------------------------------------------------------------------- */

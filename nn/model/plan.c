@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "kernels/backend.h"
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 
 /* ---- building ----------------------------------------------------------------------------------- */
 

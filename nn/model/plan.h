@@ -38,7 +38,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "kernels/scoped.h"
+#include "kernels/base/scoped.h"
 
 enum { PLAN_LIN, PLAN_EVAL, PLAN_GATE, PLAN_NORM, PLAN_KEYS, PLAN_OPS };
 enum { SLOT_ATTENTION, SLOT_FEEDFORWARD, SLOT_CROSS, SLOT_NORM, SLOT_KINDS };

@@ -4,8 +4,8 @@
  * sums are begun anew each time. NCCL's sums could be recorded too, but only if all ranks record the same step and
  * replay the same recording (NCCL user guide, "Using NCCL with CUDA Graphs"), and here the ranks have different shapes.
  * Sums begin while backward goes on, replayed or not. */
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "kernels/ranks.h"
 #include "nn/model/engine.h"
 

@@ -22,9 +22,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
-#include "kernels/random.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
+#include "kernels/base/random.h"
 #include "nn/text/hash.h"
 #include "nn/model/plan.h"
 

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "kernels/error.h"
-#include "kernels/file.h"
-#include "kernels/scoped.h"
-#include "kernels/parsed.h"
-#include "kernels/tick.h"
+#include "kernels/base/error.h"
+#include "kernels/base/file.h"
+#include "kernels/base/scoped.h"
+#include "kernels/base/parsed.h"
+#include "kernels/base/tick.h"
 #include "nn/text/hash.h"
 #include "nn/model/store.h"
 

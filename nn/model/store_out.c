@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "nn/text/hash.h"
 #include "nn/model/store.h"
-#include "kernels/file.h"
+#include "kernels/base/file.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data go out as they lie in memory");
 

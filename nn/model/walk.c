@@ -4,8 +4,8 @@
  * sums over ranks. */
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "nn/model/plan.h"
 
 int plan_walk(const Plan *p, PlanOp *const op[PLAN_OPS], void *arg)

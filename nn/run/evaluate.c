@@ -1,8 +1,8 @@
 /* evaluate.c: the loss over a text, read by one process or by ranks that each have a share of every batch. */
 #include <math.h>
 
-#include "kernels/error.h"
-#include "kernels/tick.h"
+#include "kernels/base/error.h"
+#include "kernels/base/tick.h"
 #include "nn/run/run.h"
 
 int evaluate_batch(Ranks *r, Batches *b, size_t i, Batch *x, size_t first[SIDES])

@@ -1,7 +1,7 @@
 /* exact.c: counts the sequences of a batch that the most probable tokens get right in every row, or the most probable
  * class. */
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "nn/run/pass.h"
 
 /* Returns 1 where z (V) is largest at the target and smaller before it; 0 where a z is NaN. */

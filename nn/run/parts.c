@@ -1,7 +1,7 @@
 /* parts.c: parts of a model by themselves, dropout off, on one sequence a side in host doubles: a sublayer, the plan
  * without its ends, an embedding. They serve the bridge, tests, and looking at a model. */
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "nn/run/pass.h"
 
 /* Sends the places of one sequence's rows, by which heads are turned. */

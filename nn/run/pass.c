@@ -10,7 +10,7 @@
  * (backend.h), and have until the second instruction after theirs that makes some (layout.c). */
 #include "nn/run/pass.h"
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 
 _Static_assert((int)PLAN_FACTORS == (int)LIN_FACTORS, "a plan's term must fit a kernel's");
 

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/error.h"
-#include "kernels/member.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/member.h"
+#include "kernels/base/scoped.h"
 #include "nn/text/hash.h"
 
 /* ---- the state ---------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 
 static void adam(const Model *m, const StepShape *s, size_t at, size_t n, double decay)
 {

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "kernels/clock.h"
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/clock.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 
 enum { ROWS_PER_EPOCH = 20 };
 

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 
 typedef struct {
     double *qkv;      /* (N, D + 2 K E) one evaluation, turned where positions are rotary */

@@ -22,9 +22,9 @@
 
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
-#include "kernels/random.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
+#include "kernels/base/random.h"
 #include "nn/text/masking.h"
 
 typedef struct {

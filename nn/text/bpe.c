@@ -4,11 +4,11 @@
 #include <string.h>
 #include <unistr.h>
 
-#include "kernels/error.h"
-#include "kernels/file.h"
-#include "kernels/scoped.h"
-#include "kernels/random.h"
-#include "kernels/text.h"
+#include "kernels/base/error.h"
+#include "kernels/base/file.h"
+#include "kernels/base/scoped.h"
+#include "kernels/base/random.h"
+#include "kernels/base/text.h"
 #include "nn/text/bpe_codes.h"
 #include "nn/text/hash.h"
 

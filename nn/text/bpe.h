@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/scoped.h"
+#include "kernels/base/scoped.h"
 
 #define BPE_MARK "@@" /* behind a piece whose word goes on */
 

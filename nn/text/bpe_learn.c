@@ -7,9 +7,9 @@
  * the same for every text. With bytes, counts are exact there too. */
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
-#include "kernels/tick.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
+#include "kernels/base/tick.h"
 #include "nn/text/bpe_codes.h"
 
 typedef struct {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistr.h>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 
 int buffer_add(Buffer *b, const void *bytes, size_t count)
 {

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/scoped.h"
+#include "kernels/base/scoped.h"
 
 typedef struct {
     char *byte; /* (count), a NUL behind; NULL before anything is added */

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 
 /* %s is the split's name. A dot and the language follow for pairs. */
 enum { LAYOUTS = 7, PATTERN = 64 };

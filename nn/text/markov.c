@@ -15,9 +15,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
-#include "kernels/random.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
+#include "kernels/base/random.h"
 
 enum { STATES = 256, STATES_MAX = 1 << 20, SWEEPS = 100000 };
 

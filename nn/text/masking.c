@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/random.h"
+#include "kernels/base/error.h"
+#include "kernels/base/random.h"
 #include "nn/text/corpus.h"
 
 /* Streams of the choices, and of the words drawn. */

@@ -6,9 +6,9 @@
 #include <uninorm.h>
 #include <unistr.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
+#include "kernels/base/scoped.h"
 #include "nn/text/tokenizer_steps.h"
 
 static int replace(const Normal *n, const char *text, size_t bytes, Buffer *out)

@@ -1,7 +1,7 @@
 /* numbers.c: see numbers.h. */
 #include "nn/text/numbers.h"
 
-#include "kernels/memory.h"
+#include "kernels/base/memory.h"
 
 static size_t find_slot(const Numbers *m, uint64_t key)
 {

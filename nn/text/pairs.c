@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 
 enum { LANGUAGE = 16 }; /* most characters of a language's name */
 

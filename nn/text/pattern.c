@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistr.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "nn/text/tokenizer_steps.h"
 
 enum { DEPTH_MOST = 50 };

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "nn/text/bpe_codes.h"
 
 int pieces_check(const CorpusChoice *w)

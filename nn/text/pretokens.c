@@ -3,9 +3,9 @@
 #include <unictype.h>
 #include <unistr.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
+#include "kernels/base/scoped.h"
 #include "nn/text/tokenizer_steps.h"
 
 /* Steps of a match, and bytes that it may take: a stranger's pattern ends. */

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/error.h"
-#include "kernels/file.h"
-#include "kernels/memory.h"
-#include "kernels/text.h"
+#include "kernels/base/error.h"
+#include "kernels/base/file.h"
+#include "kernels/base/memory.h"
+#include "kernels/base/text.h"
 
 size_t text_line(const BpeText *t, const char *at)
 {

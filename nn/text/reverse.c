@@ -9,9 +9,9 @@
  * another is drawn again. So no validation or test pair occurs in training, whatever the seed. */
 #include "nn/text/corpus.h"
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
-#include "kernels/random.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
+#include "kernels/base/random.h"
 #include "nn/text/hash.h"
 
 enum { LENGTH = 12, SYMBOLS = 26, SYMBOLS_MAX = 10000, SHARES = 16 };

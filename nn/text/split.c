@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 
 /* Refuses a text of blank lines alone: it teaches nothing. */
 static int check_words(const BpeText *t)

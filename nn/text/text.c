@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
-#include "kernels/text.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
+#include "kernels/base/text.h"
 
 static size_t count_tokens(const char *bytes, size_t count, int level)
 {

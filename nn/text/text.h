@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/scoped.h"
+#include "kernels/base/scoped.h"
 #include "nn/text/bpe.h"
 #include "nn/text/tokenizer.h"
 

@@ -9,8 +9,8 @@
 #include <unictype.h>
 #include <unistr.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "nn/text/tokenizer_steps.h"
 
 #define NONE UINT32_MAX

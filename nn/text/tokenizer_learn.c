@@ -3,8 +3,8 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "nn/text/bpe_codes.h"
 #include "nn/text/tokenizer_steps.h"
 

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <unistr.h>
 
-#include "kernels/error.h"
-#include "kernels/file.h"
-#include "kernels/scoped.h"
-#include "kernels/parsed.h"
+#include "kernels/base/error.h"
+#include "kernels/base/file.h"
+#include "kernels/base/scoped.h"
+#include "kernels/base/parsed.h"
 #include "nn/text/hash.h"
 #include "nn/text/tokenizer_steps.h"
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/file.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/file.h"
+#include "kernels/base/scoped.h"
 #include "nn/text/buffer.h"
 #include "nn/text/hash.h"
 #include "nn/text/masking.h"

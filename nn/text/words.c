@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "nn/text/hash.h"
 
 /* Returns the number of a word, or -1; *key is where it stands, or belongs: the next one where another word has its

@@ -15,8 +15,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 
 enum { STEPS_MAX = 8 };            /* most steps of differences tried */
 static const double enough = 1e-6; /* agreement asked for */

@@ -19,7 +19,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/tick.h"
+#include "kernels/base/tick.h"
 #include "ode/field/combine.h"
 #include "ode/field/simd.h"
 

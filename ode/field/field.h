@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/scoped.h"
+#include "kernels/base/scoped.h"
 #include "ode/scheme/scheme.h"
 #include "ode/theory/theory.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "ode/field/system.h"
 
 const struct ProgramFunction program_functions[PROGRAM_FUNCTIONS] = {

@@ -28,10 +28,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
-#include "kernels/quiet.h"
-#include "kernels/tick.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
+#include "kernels/base/quiet.h"
+#include "kernels/base/tick.h"
 #include "ode/field/combine.h"
 
 enum { COLUMNS = 9 };         /* columns of the extrapolation table: order 18 */

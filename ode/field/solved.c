@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 
 typedef struct Answer Answer;
 

@@ -1,8 +1,8 @@
 /* sums.c: compiles rows of a table, with their coefficients as doubles. */
 #include "ode/field/sums.h"
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 
 static void sum_free(Sum *s)
 {

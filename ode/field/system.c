@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
-#include "kernels/random.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
+#include "kernels/base/random.h"
+#include "kernels/base/scoped.h"
 
 /* The first is the default. */
 static const SystemKind *const kinds[] = {

@@ -44,10 +44,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/file.h"
-#include "kernels/scoped.h"
-#include "kernels/text.h"
+#include "kernels/base/error.h"
+#include "kernels/base/file.h"
+#include "kernels/base/scoped.h"
+#include "kernels/base/text.h"
 #include "ode/field/program.h"
 
 enum { FILE_MAX = 1 << 16, LINE_MAX_BYTES = 4000, SIZE_LIMIT = 1 << 16 };

@@ -2,8 +2,8 @@
  * exact solution is one, the energy does not change. */
 #include <math.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "ode/field/program.h"
 
 static int check_finite(const System *s, const char *file, int which, size_t n, const double *x)

@@ -10,9 +10,9 @@
  * A symplectic or symmetric scheme keeps the energy within O(h^p) for long (Hairer, Lubich, Wanner 2006, IX.8 and
  * XI.3), so its growth is near 1; others drift: near 4 when linear. A symmetric scheme comes back to rounding.
  */
-#include "kernels/error.h"
-#include "kernels/scoped.h"
-#include "kernels/tick.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
+#include "kernels/base/tick.h"
 #include "ode/field/system.h"
 #include "ode/measure/measures.h"
 

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/clock.h"
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/clock.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 
 int order_first_steps(const System *s, const OrderOptions *o, double *t_end, size_t *steps)
 {

@@ -28,10 +28,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/clock.h"
-#include "kernels/error.h"
-#include "kernels/scoped.h"
-#include "kernels/tick.h"
+#include "kernels/base/clock.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
+#include "kernels/base/tick.h"
 
 enum { EXTRA = 8 }; /* most points added */
 _Static_assert(HALVINGS_MAX + 1 + EXTRA <= FIT_MAX, "a study has more points than a fit takes");

@@ -23,8 +23,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 
 enum { NODES_MIN = 32, NODES_MAX = 512 }; /* intervals between points where d is evaluated */
 enum { STEPS_MAX = 8 };                   /* most steps of differences tried, */

@@ -2,8 +2,8 @@
  * of", numbered so that each reads those before it and itself alone. A stage of an explicit or of a diagonally implicit
  * method is a block by itself; the stages of Gauss's methods are one block.
  * Source: Tarjan 1972, "Depth-first search and linear graph algorithms". */
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "ode/scheme/table.h"
 
 int table_implicit(const Table *t)

@@ -9,8 +9,8 @@
  * A value is a Row whose terms are numbers (EXPR_ONE), states and slopes, each with a rational and
  * learned symbols as factors: a polynomial ring is all that schemes need. Products need one side
  * that is a pure number, quotients a divisor without learned symbols. */
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "ode/scheme/lexer.h"
 #include "ode/scheme/rationals.h"
 

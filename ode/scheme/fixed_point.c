@@ -8,8 +8,8 @@
  * where every k^(r) is a separate stage, and stages of a run with the same operator and set share one k^(0). Rows
  * outside the run read the last ones. Each correction adds one order, up to that of the scheme (Hairer, Norsett, Wanner
  * 1993, section II.7). */
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "ode/scheme/print.h"
 #include "ode/scheme/scheme.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 #include "ode/scheme/rationals.h"
 #include "ode/scheme/scheme.h"
 

@@ -16,7 +16,7 @@
  * part.
  *
  * It is printed with other operators, states and slopes, so that the result is again a scheme in the language. */
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 #include "ode/scheme/print.h"
 #include "ode/scheme/scheme.h"
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 #include "ode/scheme/rationals.h"
 
 /* Returns whether q > 0 has a finite decimal expansion. */

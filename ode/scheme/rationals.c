@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/memory.h"
+#include "kernels/base/memory.h"
 
 static mp_limb_t one[] = {1};
 const mpq_t rational_one = {{{0, 1, one}, {0, 1, one}}};

@@ -5,7 +5,7 @@
 #include <gmp.h>
 #include <stddef.h>
 
-#include "kernels/scoped.h"
+#include "kernels/base/scoped.h"
 
 extern const mpq_t rational_one; /* 1 */
 

@@ -10,8 +10,8 @@
  * m the weights of U in y' (Hairer, Wanner 1996, IV.7, equations 7.4 and 7.25). */
 #include <math.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "ode/scheme/print.h"
 #include "ode/scheme/rationals.h"
 #include "ode/scheme/scheme.h"

@@ -14,8 +14,8 @@
  *   flow [coefficient] OP[set]        OP: F G C
  *   field coefficient F [coefficient C] coefficient G   the field a word solves; absent: F + G, F + C + G
  *   decoder                           a scheme of F + C + G, as one is in which C or A stands */
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "ode/scheme/lexer.h"
 #include "ode/scheme/print.h"
 #include "ode/scheme/scheme.h"

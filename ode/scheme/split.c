@@ -4,8 +4,8 @@
  * tableau (a_ij, b_i) appends the stages
  *     k_i = h OP(Y + sum_j c a_ij k_j)     and then     Y := Y + sum_i c b_i k_i,
  * so Strang-Marchuk with Euler becomes the three stages of the Macaron layer. */
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "ode/scheme/lexer.h"
 #include "ode/scheme/rationals.h"
 

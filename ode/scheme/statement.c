@@ -1,7 +1,7 @@
 /* statement.c: reads one statement of a scheme text into the table that is being built: stages, update,
  * flows, names. scheme.c finds the lines, and where a scheme begins and ends. */
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "ode/scheme/lexer.h"
 #include "ode/scheme/rationals.h"
 

@@ -2,8 +2,8 @@
  *
  * Rows keep their terms sorted and merged, so equality of tables is equality of arrays. */
 #include "ode/scheme/table.h"
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "ode/scheme/rationals.h"
 
 #include <math.h>

@@ -1,11 +1,11 @@
 /* zoo.c: schemes by name. The built-in texts are ode/scheme/zoo.scheme, embedded as it is; names with a
  * pattern (made.c; -layer, -F, -G, -decoder) are written as texts and parsed, so the language is the only way into a table. */
-#include "kernels/error.h"
-#include "kernels/file.h"
-#include "kernels/memory.h"
-#include "kernels/nearest.h"
-#include "kernels/scoped.h"
-#include "kernels/text.h"
+#include "kernels/base/error.h"
+#include "kernels/base/file.h"
+#include "kernels/base/memory.h"
+#include "kernels/base/nearest.h"
+#include "kernels/base/scoped.h"
+#include "kernels/base/text.h"
 #include "ode/scheme/made.h"
 #include "ode/scheme/print.h"
 #include "ode/scheme/scheme.h"

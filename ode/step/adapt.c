@@ -29,9 +29,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
-#include "kernels/tick.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
+#include "kernels/base/tick.h"
 #include "ode/step/steps.h"
 
 static const double safety = 0.9, shrink = 0.2, grow = 5;

@@ -16,9 +16,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
-#include "kernels/quiet.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
+#include "kernels/base/quiet.h"
 #include "ode/field/system.h"
 
 enum { WIDEST = 16, PROBES = 9 };

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "kernels/error.h"
-#include "kernels/quiet.h"
+#include "kernels/base/error.h"
+#include "kernels/base/quiet.h"
 
 typedef struct {
     gsl_matrix_view m;

@@ -39,8 +39,8 @@
 #include "ode/step/functions.h"
 #include "ode/field/sums.h"
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 
 enum { WARM = 8 };
 enum { CACHE = 4096, VECTORS = 64 }; /* numbers: the nearest cache's 32 KiB; 8 vectors of 8 */

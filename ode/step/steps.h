@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/scoped.h"
+#include "kernels/base/scoped.h"
 #include "ode/field/field.h"
 
 /* ---- step.c: one stepper for every table -------------------------------------------------------- */

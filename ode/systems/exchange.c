@@ -26,7 +26,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "ode/field/simd.h"
 
 static const double pi = 3.14159265358979323846;

@@ -18,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 
 enum { LINEAR_MAX = 2048 }; /* N: four dense matrices of 32 MiB */
 enum { MATRIX_A, MATRIX_B, MATRIX_SUM, MATRIX_C, MATRICES };

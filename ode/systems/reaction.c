@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "ode/field/simd.h"
 
 static const double diffusion = 0.5;

@@ -21,7 +21,7 @@
 #include <complex.h>
 #include <math.h>
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "ode/field/simd.h"
 
 static const double pi = 3.14159265358979323846;

@@ -12,8 +12,8 @@
  *     P(w) = det M(w) = prod over amplification factors zeta of (1 - zeta w),   P(0) = 1.
  * Its coefficients come from its values at the N-th roots of unity (a unitary transform: no digit is
  * lost), its roots from Aberth's iteration (Aberth 1973). */
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "ode/scheme/scheme.h"
 #include "ode/theory/theory.h"
 

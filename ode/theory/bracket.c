@@ -3,8 +3,8 @@
  * A step of flows is a product of exponentials of words (lie.c); its logarithm is a Lie series (Baker,
  * Campbell, Hausdorff). The sign of [F,G] = G'F - F'G is that of the word FG - GF, so nothing has to
  * be translated. */
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "ode/scheme/rationals.h"
 #include "ode/scheme/lexer.h"
 #include "ode/theory/lie.h"

@@ -21,9 +21,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
-#include "kernels/tick.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
+#include "kernels/base/tick.h"
 #include "ode/scheme/rationals.h"
 #include "ode/theory/theory.h"
 

@@ -22,8 +22,8 @@
  * Source: Hairer, Norsett, Wanner 1993, section II.6; solved stages: Hairer, Wanner 1996, section IV.7. */
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "ode/theory/theory.h"
 #include "ode/scheme/rationals.h"
 

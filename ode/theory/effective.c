@@ -5,8 +5,8 @@
  * Degree by degree: when log(step) = A + R_d + ..., A = wF F + wG G (+ wC C), the conjugate has R_d + [chi, A] at
  * degree d, chi of degree d - 1. So R_d can be removed iff it lies in [A, L_(d-1)]. Earlier chi leave free only
  * multiples of A (which alone commute with A in a free Lie algebra), and those change no solution. */
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "ode/scheme/rationals.h"
 #include "ode/theory/lie.h"
 

@@ -6,7 +6,7 @@
  * begins with w itself, coefficient 1, and goes on with larger words, so coefficients are read off in rising
  * order of w. */
 #include "ode/theory/lie.h"
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 #include "ode/scheme/rationals.h"
 
 #include <stdio.h>

@@ -16,7 +16,7 @@ __extension__ typedef _Complex _Float128 QuadComplex;
 #define AMP_COS cosf128
 #define AMP_SIN sinf128
 #define AMP_ATAN atanf128
-#include "kernels/tick.h"
+#include "kernels/base/tick.h"
 #include "ode/theory/amplify.h"
 #include "ode/scheme/rationals.h"
 #include "ode/theory/poly.h"

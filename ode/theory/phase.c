@@ -16,8 +16,8 @@
  * recursion, exact in rationals. */
 #include <math.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "ode/scheme/rationals.h"
 #include "ode/theory/ratio.h"
 #include "ode/theory/theory.h"

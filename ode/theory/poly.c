@@ -4,10 +4,10 @@
  * Most polynomials have none, and modulo a prime this is seen at once. Roots are parted from each other by Descartes' rule
  * of signs on intervals that are halved (Collins, Akritas 1976; Basu, Pollack, Roy 2006, section 10.2). */
 #include "ode/theory/poly.h"
-#include "kernels/error.h"
-#include "kernels/quiet.h"
-#include "kernels/scoped.h"
-#include "kernels/tick.h"
+#include "kernels/base/error.h"
+#include "kernels/base/quiet.h"
+#include "kernels/base/scoped.h"
+#include "kernels/base/tick.h"
 #include "ode/scheme/rationals.h"
 #include "ode/scheme/table.h"
 

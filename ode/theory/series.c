@@ -10,9 +10,9 @@
  * resolvent has 1 in place of 1 / (j + J)!, and its A acts on time too: a clock is the node of the row.
  * So nothing has to be solved: K needs only smaller trees (Butcher 2006, section 6; with colours
  * Araujo, Murua, Sanz-Serna 1997). Splittings by exact flows are compositions of one-colour flows. */
-#include "kernels/error.h"
-#include "kernels/scoped.h"
-#include "kernels/tick.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
+#include "kernels/base/tick.h"
 #include "ode/theory/theory.h"
 #include "ode/scheme/rationals.h"
 

@@ -8,8 +8,8 @@
  * Gottlieb, Ketcheson, Shu 2011, chapters 3 and 7. */
 #include <math.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "ode/theory/theory.h"
 
 enum { HALVINGS = 60 };

@@ -16,8 +16,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "ode/theory/theory.h"
 #include "ode/scheme/rationals.h"
 #include "ode/theory/ratio.h"

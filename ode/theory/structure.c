@@ -11,8 +11,8 @@
  * (Sanz-Serna 1988; Suris 1990; Abia, Sanz-Serna 1993), after evaluations that are equal have been joined
  * and those without effect dropped; so the condition is necessary too. Symplecticity of methods with
  * history is not decided. */
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "ode/theory/lie.h"
 #include "ode/scheme/rationals.h"
 

@@ -5,7 +5,7 @@
  *
  * A product is that of expression.c: 1/2, .5, 2/4, (1+1/3)/2. The caller knows what a NAME is: a tree (tree.c) or a
  * commutator (bracket.c). Blanks may stand between any two of these. */
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 #include "ode/scheme/lexer.h"
 #include "ode/scheme/rationals.h"
 #include "ode/theory/theory.h"

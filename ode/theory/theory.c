@@ -1,6 +1,6 @@
 /* theory.c: the exact order of a table, its defects and its error norm. */
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "ode/scheme/rationals.h"
 #include "ode/theory/theory.h"
 

@@ -17,7 +17,7 @@
 
 #include <stddef.h>
 
-#include "kernels/scoped.h"
+#include "kernels/base/scoped.h"
 #include "ode/scheme/table.h"
 
 /* ---- tree.c: coloured rooted trees --------------------------------------------------------------- */

@@ -5,8 +5,8 @@
  * composition law (Hairer, Lubich, Wanner 2006, III.1.3): each child is cut off whole, or kept with one of its own
  * cuts. A clock is a leaf like others, except for where it may stand. Sources of the counts 1, 1, 2, 4, 9, 20, ..., 2,
  * 4, 14, 52, 214, 916, ... and 3, 9, 45, 246, 1485, 9432, ...: OEIS A000081, A038055, A038059. */
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "ode/scheme/lexer.h"
 #include "ode/theory/theory.h"
 

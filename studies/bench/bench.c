@@ -11,9 +11,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "kernels/error.h"
-#include "studies/tools/output.h"
-#include "studies/tools/progress.h"
+#include "kernels/base/error.h"
+#include "studies/base/output.h"
+#include "studies/base/progress.h"
 
 double bench_now(int threads)
 {

@@ -9,8 +9,8 @@
 #include "kernels/counts.h"
 #include "nn/nn.h"
 #include "ode/ode.h"
-#include "studies/tools/option.h"
-#include "studies/tools/sheet.h"
+#include "studies/base/option.h"
+#include "studies/base/sheet.h"
 
 /* ---- bench.c ------------------------------------------------------------------------------------- */
 

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "bridge/bridge.h"
-#include "kernels/clock.h"
-#include "kernels/error.h"
-#include "kernels/random.h"
+#include "kernels/base/clock.h"
+#include "kernels/base/error.h"
+#include "kernels/base/random.h"
 #include "studies/bench/bench.h"
-#include "studies/tools/progress.h"
+#include "studies/base/progress.h"
 
 enum { PIECE = 3, LEAST_ROUNDS = 3, NOTED = 2 };
 static const double dropout = 0.1, smoothing = 0.1; /* smoothing: for pairs */

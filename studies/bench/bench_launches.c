@@ -9,10 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 #include "studies/bench/bench.h"
-#include "studies/tools/csv.h"
-#include "studies/tools/progress.h"
+#include "studies/base/csv.h"
+#include "studies/base/progress.h"
 
 const Column launch_columns[] = {COLUMN(LaunchRow, backend),
                                  COLUMN(LaunchRow, scheme),

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/error.h"
-#include "kernels/random.h"
+#include "kernels/base/error.h"
+#include "kernels/base/random.h"
 #include "studies/bench/bench.h"
 
 enum { EPOCH = 100 /* batches, about as many as Multi30k has with 4,096 tokens each */ };

@@ -19,11 +19,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 #include "studies/bench/bench.h"
-#include "studies/tools/csv.h"
-#include "studies/tools/output.h"
-#include "studies/tools/select.h"
+#include "studies/base/csv.h"
+#include "studies/base/output.h"
+#include "studies/base/select.h"
 
 const OptionGroup bench_model_group = {
     "Model", 1,

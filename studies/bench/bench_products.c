@@ -6,7 +6,7 @@
  */
 #include "studies/bench/bench.h"
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 
 typedef struct {
     int ta, tb;

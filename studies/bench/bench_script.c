@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernels/error.h"
-#include "studies/tools/progress.h"
+#include "kernels/base/error.h"
+#include "studies/base/progress.h"
 
 extern char **environ;
 

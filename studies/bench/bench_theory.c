@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "studies/bench/bench.h"
-#include "studies/tools/command.h"
+#include "studies/base/command.h"
 
 typedef struct {
     const char *scheme;

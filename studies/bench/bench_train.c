@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "studies/bench/bench.h"
-#include "studies/tools/command.h"
+#include "studies/base/command.h"
 #include "studies/model/network.h"
-#include "studies/tools/select.h"
+#include "studies/base/select.h"
 
 enum { VOCABULARY = 10000 };
 const BlockSize block_sizes[BLOCK_SIZES] = {{"512", 1, 512, 2048, 8, VOCABULARY, 64, 4096},

@@ -7,13 +7,13 @@
 #include <omp.h>
 #include <stdio.h>
 
-#include "kernels/clock.h"
-#include "kernels/error.h"
-#include "kernels/random.h"
+#include "kernels/base/clock.h"
+#include "kernels/base/error.h"
+#include "kernels/base/random.h"
 #include "nn/decode/search.h"
 #include "studies/bench/bench.h"
 #include "studies/model/network.h"
-#include "studies/tools/progress.h"
+#include "studies/base/progress.h"
 
 enum { PIECE = 3, LEAST_ROUNDS = 3, LONGEST = 1024, MOST_ROWS = 1 << 20 };
 

@@ -1,6 +1,6 @@
 /* command_bench.c: measures speed on this machine: one row per bench. */
 #include "studies/bench/bench.h"
-#include "studies/tools/command.h"
+#include "studies/base/command.h"
 #include "studies/model/network.h"
 
 static const OptionGroup bench_group = {

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "nn/text/corpus.h"
-#include "studies/tools/command.h"
+#include "studies/base/command.h"
 #include "studies/model/network.h"
 
 /* ---- model -> metadata --------------------------------------------------------------------------- */

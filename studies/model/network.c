@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/error.h"
-#include "kernels/text.h"
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
 #include "kernels/threads.h"
-#include "studies/tools/progress.h"
+#include "studies/base/progress.h"
 
 #define TO(member) NETWORK_SETS(member)
 #define CLIP TEXT(NETWORK_CLIP)

@@ -13,8 +13,8 @@
 
 #include "bridge/bridge.h"
 #include "nn/foreign/foreign.h"
-#include "studies/tools/option.h"
-#include "studies/tools/output.h"
+#include "studies/base/option.h"
+#include "studies/base/output.h"
 
 #define NETWORK_CLIP 8               /* of relative positions */
 enum { NETWORK_LAYERS = 1000 };      /* at most */

@@ -1,7 +1,7 @@
 /* texts.c: reads texts for a model, sums the counts of a text's parts, and writes them (network.h). */
 #include "studies/model/network.h"
 
-#include "studies/tools/command.h"
+#include "studies/base/command.h"
 
 int texts_read(const Network *n, const char *file, Text *t)
 {

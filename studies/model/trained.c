@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "studies/tools/command.h"
+#include "studies/base/command.h"
 
 #define PREFIX "network"
 

@@ -4,7 +4,7 @@
 #define TROTTER_TRAINED_H
 
 #include "studies/model/network.h"
-#include "studies/tools/select.h"
+#include "studies/base/select.h"
 
 #define TRAINED_WORDS "network:DIR[:LAYER]"
 

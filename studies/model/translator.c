@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 #include "nn/text/corpus.h"
 
 enum { SEARCH_BYTES = 1 << 28 };

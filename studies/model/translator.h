@@ -4,7 +4,7 @@
 #define TROTTER_TRANSLATOR_H
 
 #include "nn/decode/search.h"
-#include "studies/tools/option.h"
+#include "studies/base/option.h"
 
 /* beam, penalty, alpha, lengths, ...: the options of the search. */
 extern const OptionGroup translator_group;

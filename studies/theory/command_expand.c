@@ -2,10 +2,10 @@
  * log(step)/h - (F + G), and finds its modified equation. */
 
 #include "ode/scheme/rationals.h"
-#include "studies/measure/derivation.h"
-#include "studies/measure/expansion.h"
+#include "studies/theory/derivation.h"
+#include "studies/theory/expansion.h"
 #include "studies/theory/theory.h"
-#include "studies/tools/notation.h"
+#include "studies/base/notation.h"
 
 /* Prints "word:sffs: signed area 0, [F,[F,G]] 1/12, ...", with every bracket of three letters; for a decoder's
  * splitting "signed areas [F,C] 3/2, [F,G] 7/2, [C,G] 7/2, ...". */

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "studies/measure/expansion.h"
+#include "studies/theory/expansion.h"
 #include "ode/scheme/rationals.h"
 #include "studies/theory/theory.h"
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "studies/measure/expansion.h"
-#include "studies/measure/region.h"
+#include "studies/theory/expansion.h"
+#include "studies/theory/region.h"
 #include "studies/theory/theory.h"
 
 typedef struct {

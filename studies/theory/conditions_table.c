@@ -1,6 +1,6 @@
 /* conditions_table.c: the table of order conditions, their LaTeX, and the pages of their trees. */
 #include "studies/theory/theory.h"
-#include "studies/tools/latex.h"
+#include "studies/base/latex.h"
 
 const Column condition_columns[] = {
     COLUMN(ConditionRow, scheme),

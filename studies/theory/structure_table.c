@@ -1,7 +1,7 @@
 /* structure_table.c: tabulates symmetry, symplecticity, effective order and error constants of schemes. */
 #include "studies/theory/theory.h"
 
-#include "studies/measure/expansion.h"
+#include "studies/theory/expansion.h"
 
 #include <stdio.h>
 #include <string.h>

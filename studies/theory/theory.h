@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-#include "studies/measure/conditions.h"
-#include "studies/tools/command.h"
-#include "studies/tools/select.h"
+#include "studies/theory/conditions.h"
+#include "studies/base/command.h"
+#include "studies/base/select.h"
 
 /* ---- conditions_table.c: order conditions as formulas ------------------------------------------- */
 

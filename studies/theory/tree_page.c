@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "studies/tools/latex.h"
+#include "studies/base/latex.h"
 
 enum { WIDE = 1000, STEP = 22, MARGIN = 20, DOT = 5, DRAWN_MOST = 400 };
 

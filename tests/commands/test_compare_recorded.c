@@ -2,7 +2,7 @@
  * a study runs it has what is done. Names of runs; tolerance; --by-depth. */
 #include "tests/lib/test.h"
 
-#include "studies/runs/runs.h"
+#include "studies/lab/runs/runs.h"
 #include "tests/lib/compare.h"
 
 /* Tables of trained runs come again without their folders, to the byte, on a machine of another kind too; nothing is

@@ -2,7 +2,7 @@
  * every exact order; options that do not fit the model are refused. */
 #include "tests/lib/test.h"
 
-#include "studies/measure/convergence.h"
+#include "studies/solve/convergence.h"
 #include "tests/lib/program.h"
 
 static const char *const head = "| h    | lie-trotter error | lie-trotter rate | ";

@@ -1,10 +1,10 @@
 /* test_design.c: `trotter design`: known answers, the order of what it finds, and what it refuses. */
 #include "tests/lib/test.h"
 
-#include "studies/design/design.h"
+#include "studies/theory/design/design.h"
 #include "tests/lib/program.h"
 
-/* These stand behind the forms of studies/design/forms.scheme. */
+/* These stand behind the forms of studies/theory/design/forms.scheme. */
 static const char forms[] =
     "scheme steep\nlearn a = 3\nk1 = H(y)\nk2 = H(y + a*k1)\ny' = y + k2\n"
     "scheme root\nlearn a = 1/2\nk1 = H(y)\nk2 = H(y + a*k1)\ny' = y + (1-a)*k1 + a*k2\n"
@@ -13,7 +13,7 @@ static const char forms[] =
 static int open_forms(void **state)
 {
     char shipped[PATH_MAX];
-    if (!realpath("studies/design/forms.scheme", shipped) || program_open(state) != 0) return -1;
+    if (!realpath("studies/theory/design/forms.scheme", shipped) || program_open(state) != 0) return -1;
     file_text("more.scheme", forms);
     shell_ok("cat %s more.scheme >forms.scheme", shipped);
     file_text("text.txt", "w1 w2 w3 w4 w5 w6 w7\nw8 w9 w1 w2\n\nw3 w3 w1 w4 w2\n");

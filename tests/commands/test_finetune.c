@@ -3,7 +3,7 @@
  * gives; and refusals. */
 #include "tests/lib/test.h"
 
-#include "studies/finetune/labelled.h"
+#include "studies/lab/finetune/labelled.h"
 #include "tests/lib/program.h"
 
 #define SIZE \

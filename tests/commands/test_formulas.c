@@ -3,7 +3,7 @@
 #include "tests/lib/test.h"
 
 #include "tests/lib/program.h"
-#include "studies/tools/latex.h"
+#include "studies/base/latex.h"
 
 /* The derivation of Heun's terms as a book has it. For other schemes what is left are the terms that the table has, and a
  * splitting's brackets come by Baker, Campbell and Hausdorff. */

@@ -1,7 +1,7 @@
 /* test_manual.c: man pages say the words of --help all, and roff takes all of their text as text, whatever is in it; bash
  * completes commands, options and values. The commands are those that the program lists. */
-#include "studies/manual/manual.h"
-#include "studies/tools/help.h"
+#include "studies/page/manual/manual.h"
+#include "studies/base/help.h"
 #include "tests/lib/program.h"
 
 static const char *const escapes[][2] = {
@@ -193,15 +193,15 @@ TEST(other_pages)
     run_ok("manual --out man");
     must_say(
         formed(
-            "ln -s '%s' src; mkdir man3; awk -v version=1 -f src/studies/manual/schemes.awk src/ode/README.md >schemes.5; "
-            "awk -v version=1 -v dir=man3 -f src/studies/library/functions.awk src/studies/library/trotter.h",
+            "ln -s '%s' src; mkdir man3; awk -v version=1 -f src/studies/page/manual/schemes.awk src/ode/README.md >schemes.5; "
+            "awk -v version=1 -v dir=man3 -f src/studies/api/library/functions.awk src/studies/api/library/trotter.h",
             root),
         "");
     must_say("groff -man -ww -Tutf8 -z man/trotter-systems.5 schemes.5 man3/*.3", "");
     assert_non_null(strstr(said("cat man/trotter-systems.5"), "y[i+1]"));
     must_say("grep -c '^.fBk3 = phi1(1/2 F)(k1 + k2).fP$' schemes.5", "1\n");
     must_say(
-        "sed -n 's/^[a-z].*\\(trotter_[a-z_]*\\)(.*/\\1.3/p' src/studies/library/trotter.h | sort >named; "
+        "sed -n 's/^[a-z].*\\(trotter_[a-z_]*\\)(.*/\\1.3/p' src/studies/api/library/trotter.h | sort >named; "
         "ls man3 | LC_ALL=C sort >pages; LC_ALL=C sort named | cmp - pages && grep -c scheme_read pages",
         "1\n");
 }

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "studies/plot/plot.h"
+#include "studies/base/plot/plot.h"
 #include "tests/lib/gnuplot.h"
 #include "tests/lib/program.h"
 

@@ -8,8 +8,8 @@
 #include <nettle/base64.h>
 #include <time.h>
 
-#include "studies/report/report.h"
-#include "studies/tools/output.h"
+#include "studies/page/report/report.h"
+#include "studies/base/output.h"
 #include "tests/lib/page.h"
 
 /* ---- a judge of pages ------------------------------------------------------------------------------ */

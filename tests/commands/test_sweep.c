@@ -2,7 +2,7 @@
  * users run it: each word trained once, by one process or several, also when one of them is killed. */
 #include "tests/lib/test.h"
 
-#include "studies/sweep/sweep.h"
+#include "studies/lab/sweep/sweep.h"
 #include "tests/lib/schemes.h"
 #include "tests/lib/study.h"
 

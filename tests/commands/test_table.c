@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <sys/wait.h>
 
-#include "studies/tools/sealed.h"
+#include "studies/base/process/sealed.h"
 #include "tests/lib/study.h"
 
 static char *differences; /* of the last `tabulate` or `planned` */

@@ -3,7 +3,7 @@
  * several models, given beginnings, alignments; refusals. */
 #include "tests/lib/test.h"
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "tests/lib/counting.h"
 #include "tests/lib/program.h"
 

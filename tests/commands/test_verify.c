@@ -2,7 +2,7 @@
  * the reports hold every claim; claims without a meaning are refused. */
 #include "tests/lib/test.h"
 
-#include "studies/tools/csv.h"
+#include "studies/base/csv.h"
 #include "tests/lib/program.h"
 
 static Csv claims, mutants; /* the tables of `trotter verify` and of its mutants */

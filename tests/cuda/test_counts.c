@@ -3,8 +3,8 @@
 #include "tests/lib/test.h"
 
 #include "kernels/counts.h"
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "tests/cuda/host.h"
 #include "tests/lib/tiny.h"
 

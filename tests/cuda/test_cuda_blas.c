@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "tests/cuda/cublas_v2.h"
 #include "tests/cuda/vector.h"
 

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "tests/cuda/example.h"
 
 enum { N = 1000, SIDE = 21 };

@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "tests/cuda/cublas_v2.h"
 #include "tests/cuda/host.h"
 #include "tests/lib/toy.h"

@@ -4,8 +4,8 @@
  * launches beyond f32's only round. */
 #include "tests/lib/test.h"
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "tests/cuda/host.h"
 #include "tests/lib/tiny.h"
 

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "tests/faults/command_rows.h"
 #include "tests/lib/requests.h"
 

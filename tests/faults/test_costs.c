@@ -5,7 +5,7 @@
  * A line of the list stands for itself; with a '%' it is tried with every input of its kind. TROTTER_SWEEP is how many
  * are drawn (0: all; `make check-faults`), TROTTER_SWEEP_SEED draws others, TROTTER_SWEEP_LINE takes those that have
  * these words. The worst of each command are printed; costs.txt has those of a whole sweep. */
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "tests/faults/command_rows.h"
 #include "tests/faults/tour.h"
 #include "tests/lib/requests.h"

@@ -6,8 +6,8 @@
  */
 #include "tests/lib/test.h"
 
-#include "kernels/clock.h"
-#include "kernels/random.h"
+#include "kernels/base/clock.h"
+#include "kernels/base/random.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/lib/program.h"
 

@@ -8,7 +8,7 @@
 
 #include <sys/syscall.h>
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "tests/faults/command_rows.h"
 #include "tests/lib/disk.h"
 

@@ -4,8 +4,8 @@
 
 #include <sys/stat.h>
 
-#include "kernels/file.h"
-#include "studies/tools/csv.h"
+#include "kernels/base/file.h"
+#include "studies/base/csv.h"
 #include "tests/lib/saved.h"
 #include "tests/lib/tiny.h"
 

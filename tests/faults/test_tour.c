@@ -13,7 +13,7 @@
  */
 #include "tests/lib/test.h"
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "tests/faults/command_rows.h"
 #include "tests/faults/tour_lines.h"
 

@@ -2,10 +2,10 @@
 #ifndef TROTTER_TEST_TOUR_LINES_H
 #define TROTTER_TEST_TOUR_LINES_H
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "ode/ode.h"
-#include "studies/tools/command.h"
-#include "studies/verify/claims.h"
+#include "studies/base/command.h"
+#include "studies/theory/verify/claims.h"
 #include "tests/faults/tour.h"
 
 enum { FEW = 20, OPTIONS = 112, WORDS = 96, LINE_BYTES = 1 << 14 };

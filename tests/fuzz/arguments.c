@@ -1,4 +1,4 @@
-/* arguments.c: command lines (studies/tools/option.c): each line is one argument, cut off at its first
+/* arguments.c: command lines (studies/base/option.c): each line is one argument, cut off at its first
  * NUL. */
 #include "studies/model/network.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,5 +1,5 @@
-/* csv.c: CSV results (studies/tools/csv.c): every cell can be read, as a text and as a number or a refusal. */
-#include "studies/tools/csv.h"
+/* csv.c: CSV results (studies/base/csv.c): every cell can be read, as a text and as a number or a refusal. */
+#include "studies/base/csv.h"
 #include "tests/fuzz/fuzz.h"
 
 static void read_all(const Csv *c)

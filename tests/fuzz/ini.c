@@ -1,4 +1,4 @@
-/* ini.c: INI files (studies/tools/option.c): accepted options are written as a file that reads the
+/* ini.c: INI files (studies/base/option.c): accepted options are written as a file that reads the
  * same. */
 #include "studies/model/network.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,10 +1,10 @@
-/* labelled.c: labelled text (studies/finetune/labelled.c): the first byte is a letter that chooses the task (A: a file
+/* labelled.c: labelled text (studies/lab/finetune/labelled.c): the first byte is a letter that chooses the task (A: a file
  * of classes, B: of values, C and on: GLUE's), a small letter for tokenised text; then comes the file. Sentences are
  * whole and not empty; classes are sorted, each occurs and is found again with the file as its own training text;
  * accepted examples mean the same when they are written as a user's file; parts are disjoint and complete. */
 #include <unistr.h>
 
-#include "studies/finetune/labelled.h"
+#include "studies/lab/finetune/labelled.h"
 #include "tests/fuzz/fuzz.h"
 
 static const LabelledTask *task_of(uint8_t letter)

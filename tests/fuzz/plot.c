@@ -1,7 +1,7 @@
-/* plot.c: plots (studies/plot/plot.c, plot_text.c): whatever names a script has, it draws and does nothing else
+/* plot.c: plots (studies/base/plot/plot.c, plot_text.c): whatever names a script has, it draws and does nothing else
  * (tests/lib/gnuplot.h), and shows each of them. The input is a set of names with zero bytes between. */
-#include "studies/plot/plot.h"
-#include "studies/plot/plot_text.h"
+#include "studies/base/plot/plot.h"
+#include "studies/base/plot/plot_text.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/lib/gnuplot.h"
 

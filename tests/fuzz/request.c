@@ -1,5 +1,5 @@
-/* request.c: addresses as clients send them (studies/serve/request.c): what is answered 200 leads nowhere else. */
-#include "studies/serve/serve.h"
+/* request.c: addresses as clients send them (studies/page/serve/request.c): what is answered 200 leads nowhere else. */
+#include "studies/page/serve/serve.h"
 #include "tests/fuzz/fuzz.h"
 
 /* The input is HOST, a NUL, and what stands behind the token. */

@@ -1,8 +1,8 @@
 /* seeds.c: seeds that are made rather than kept: built-in schemes, a model, a state, saved networks. */
-#include "kernels/file.h"
-#include "studies/tools/command.h"
+#include "kernels/base/file.h"
+#include "studies/base/command.h"
 #include "studies/model/network.h"
-#include "studies/tools/output.h"
+#include "studies/base/output.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/lib/tiny.h"
 #include "ode/ode.h"

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/lib/scratch.h"
 

@@ -3,7 +3,7 @@
 #define TROTTER_TESTS_KERNEL_ATTENTION_OPS_H
 
 #include "kernels/backend.h"
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 
 #include <math.h>
 #include <stdlib.h>

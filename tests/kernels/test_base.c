@@ -1,9 +1,9 @@
 /* test_base.c: errors, memory and random numbers, on which every folder builds. */
 #include "tests/lib/test.h"
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
-#include "kernels/random.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
+#include "kernels/base/random.h"
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* test_file.c: a file is whole or missing, and is on the disk before its name. */
-#include "kernels/file.h"
+#include "kernels/base/file.h"
 #include "tests/lib/test.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 
 enum { DIGITS = 8, STEP = 32 }; /* bf16's binary digits; columns of a step of the softmax */
 

@@ -6,7 +6,7 @@
 #include <float.h>
 
 #include "kernels/backend.h"
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 #include "tests/lib/test.h"
 
 /* The beginning of the names of the backends to be tested. Where no program defines it, all are

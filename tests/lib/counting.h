@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "tests/lib/program.h"
 
 /* Writes c/train, c/val and c/test .en and .de: 300, 20 and 20 lines of one to `most` of the first `numbers` (<= 10)

@@ -2,8 +2,8 @@
 #ifndef TROTTER_TESTS_DECODED_H
 #define TROTTER_TESTS_DECODED_H
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "nn/decode/decode.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/test.h"

@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "nn/text/hash.h"
 #include "tests/lib/test.h"
 

@@ -2,7 +2,7 @@
 #ifndef TROTTER_TESTS_DRAWS_H
 #define TROTTER_TESTS_DRAWS_H
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "tests/lib/test.h"
 
 static inline size_t draws(size_t few)

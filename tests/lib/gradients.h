@@ -5,7 +5,7 @@
 #ifndef TROTTER_TESTS_GRADIENTS_H
 #define TROTTER_TESTS_GRADIENTS_H
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "tests/lib/test.h"
 #include "tests/lib/tiny.h"
 

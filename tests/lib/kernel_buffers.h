@@ -4,9 +4,9 @@
 #define TROTTER_TESTS_KERNEL_BUFFERS_H
 
 #include "kernels/backend.h"
-#include "kernels/error.h"
-#include "kernels/memory.h"
-#include "kernels/random.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
+#include "kernels/base/random.h"
 #include "tests/lib/backends.h"
 #include "tests/lib/test.h"
 

@@ -5,7 +5,7 @@
 
 #include "bridge/bridge.h"
 #include "bridge/truncation.h"
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "tests/lib/schemes.h"
 #include "tests/lib/tiny.h"
 

@@ -2,8 +2,8 @@
 #ifndef TROTTER_TESTS_MODELS_H
 #define TROTTER_TESTS_MODELS_H
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "nn/run/pass.h"
 #include "tests/lib/backends.h"
 #include "tests/lib/distance.h"

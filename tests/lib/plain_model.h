@@ -2,8 +2,8 @@
 #ifndef TROTTER_TESTS_PLAIN_MODEL_H
 #define TROTTER_TESTS_PLAIN_MODEL_H
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "nn/plain.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/test.h"

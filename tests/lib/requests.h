@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "studies/serve/serve.h"
+#include "studies/page/serve/serve.h"
 #include "tests/lib/program.h"
 
 /* Returns a socket that is connected to the server; -1: there is none. */

@@ -3,8 +3,8 @@
 #ifndef TROTTER_TEST_SCHEMES_H
 #define TROTTER_TEST_SCHEMES_H
 
-#include "kernels/error.h"
-#include "kernels/scoped.h"
+#include "kernels/base/error.h"
+#include "kernels/base/scoped.h"
 #include "ode/ode.h"
 #include "ode/scheme/rationals.h"
 #include "tests/lib/test.h"

@@ -5,8 +5,8 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "tests/lib/test.h"
 
 extern char folder[256];

@@ -1,13 +1,13 @@
-/* slow_metrics.h: BLEU, chrF2 and TER by a slow reader that shares no line of code with studies/metrics, and makes
+/* slow_metrics.h: BLEU, chrF2 and TER by a slow reader that shares no line of code with studies/model/metrics, and makes
  * mistakes on purpose; statistics of texts that tests write down, and draws. */
 #ifndef TROTTER_TEST_SLOW_METRICS_H
 #define TROTTER_TEST_SLOW_METRICS_H
 
 #include <regex.h>
 
-#include "kernels/memory.h"
-#include "kernels/random.h"
-#include "studies/metrics/bootstrap.h"
+#include "kernels/base/memory.h"
+#include "kernels/base/random.h"
+#include "studies/model/metrics/bootstrap.h"
 #include "tests/lib/test.h"
 
 static inline Lines lines_of(const char *text)

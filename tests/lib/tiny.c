@@ -3,8 +3,8 @@
 
 #include "tests/lib/test.h"
 
-#include "kernels/error.h"
-#include "kernels/random.h"
+#include "kernels/base/error.h"
+#include "kernels/base/random.h"
 
 #define LIN(p, ...) \
     plan_lin(p, sizeof((PlanTerm[]){__VA_ARGS__}) / sizeof(PlanTerm), (PlanTerm[]){__VA_ARGS__})

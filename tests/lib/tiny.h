@@ -3,7 +3,7 @@
 #ifndef TROTTER_TESTS_TINY_H
 #define TROTTER_TESTS_TINY_H
 
-#include "kernels/scoped.h"
+#include "kernels/base/scoped.h"
 #include "nn/nn.h"
 
 /* Variables that are freed where their block ends: OWN_MODEL *m, *r; OWN_NUMBERS *x; OWN_CORPUS c; */

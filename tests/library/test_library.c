@@ -8,16 +8,16 @@ static char root[PATH_MAX], python[PATH_MAX];
 
 static int open_all(void **state)
 {
-    if (program_open_drawn(state) != 0 || !realpath("studies/library/trotter.h", root)) return -1;
-    *strstr(root, "/studies/library/") = '\0';
+    if (program_open_drawn(state) != 0 || !realpath("studies/api/library/trotter.h", root)) return -1;
+    *strstr(root, "/studies/api/library/") = '\0';
     shell_ok(
         "for p in $(which -a python3); do $p -c 'import numpy' 2>/dev/null && { echo $p; break; }; done | tr -d '\\n' >found");
     char *found = file_slurp("found", NULL);
     snprintf(python, sizeof python, "%s", found);
     shell_ok(
         "mkdir -p usr/lib/pkgconfig usr/include && cp %s/build/release/libtrotter.so.0 usr/lib && ln -s libtrotter.so.0 "
-        "usr/lib/libtrotter.so && cp %s/studies/library/trotter.h usr/include && sed \"s|@PREFIX@|$PWD/usr|; "
-        "s|@LIBDIR@|$PWD/usr/lib|; s|@VERSION@|0.2.0|\" %s/studies/library/trotter.pc.in >usr/lib/pkgconfig/trotter.pc",
+        "usr/lib/libtrotter.so && cp %s/studies/api/library/trotter.h usr/include && sed \"s|@PREFIX@|$PWD/usr|; "
+        "s|@LIBDIR@|$PWD/usr/lib|; s|@VERSION@|0.2.0|\" %s/studies/api/library/trotter.pc.in >usr/lib/pkgconfig/trotter.pc",
         root, root, root);
     run_ok(
         "train --corpus kjv --vocabulary 200 --eval-tokens 300 --untested --scheme macaron --layers 2 --activation gelu --positions both "
@@ -42,7 +42,7 @@ static int compile_and_run(const char *file, const char *arguments)
 
 TEST(the_example)
 {
-    assert_int_equal(compile_and_run(formed("%s/studies/library/example/gill.c", root), ""), 0);
+    assert_int_equal(compile_and_run(formed("%s/studies/api/library/example/gill.c", root), ""), 0);
     assert_string_equal(out, "gill has order 4\nmeasured 4.00, agree\n");
 }
 
@@ -181,7 +181,7 @@ static void need_numpy(void)
 }
 
 #define PYTHON \
-    "env -u PYTHONPATH TROTTER_LIBRARY=usr/lib/libtrotter.so PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=%s/studies/python %s "
+    "env -u PYTHONPATH TROTTER_LIBRARY=usr/lib/libtrotter.so PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=%s/studies/api/python %s "
 
 /* Runs a script of tests/python with the module; it must end well. */
 static void python_ok(const char *script)
@@ -236,7 +236,7 @@ TEST(damaged_models_by_numpy)
 TEST(the_notebook)
 {
     need_numpy();
-    shell_ok(PYTHON "%s/tests/python/notebook.py %s/studies/python/tour.ipynb >cells.txt", root,
+    shell_ok(PYTHON "%s/tests/python/notebook.py %s/studies/api/python/tour.ipynb >cells.txt", root,
              python, root, root);
     static const char *const lines[] = {
         "trotter.Scheme('ralston') has order 2", "16 cells",
@@ -244,9 +244,9 @@ TEST(the_notebook)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         shell_ok("grep -qF \"%s\" cells.txt", lines[i]);
     shell_ok("test $(grep -c 'a picture of [0-9]\\{4,\\} bytes' cells.txt) = 7");
-    shell_ok("! grep -qE '\"(png|svg|image|output_type)' %s/studies/python/tour.ipynb",
+    shell_ok("! grep -qE '\"(png|svg|image|output_type)' %s/studies/api/python/tour.ipynb",
              root); /* no outputs in the tree */
-    shell_ok("sed 's/2\\/3\\*k1/2\\/3 k1/' %s/studies/python/tour.ipynb >wrong.ipynb", root);
+    shell_ok("sed 's/2\\/3\\*k1/2\\/3 k1/' %s/studies/api/python/tour.ipynb >wrong.ipynb", root);
     assert_int_equal(shell(PYTHON "%s/tests/python/notebook.py wrong.ipynb", root, python, root),
                      1);
     HAS(err, "cell 2: Error: text:4:");
@@ -353,13 +353,13 @@ TEST(the_wheel)
     need_numpy();
     int pip = shell("%s -c 'import pip' 2>none", python) == 0;
     if (!pip) print_message("# no pip for %s: the wheel is made without it\n", python);
-    shell_ok("ls -AR %s/studies/python >before", root);
+    shell_ok("ls -AR %s/studies/api/python >before", root);
     shell_ok(
-        "there=$PWD; cd %s/studies/python && NO_DEPS=1 PYTHONDONTWRITEBYTECODE=1 %s %s $there >&2",
+        "there=$PWD; cd %s/studies/api/python && NO_DEPS=1 PYTHONDONTWRITEBYTECODE=1 %s %s $there >&2",
         root, python,
         pip ? "-m pip wheel -q --no-index --no-deps ./ -w"
             : "-c 'import backend, sys; backend.build_wheel(sys.argv[1])'");
-    shell_ok("ls -AR %s/studies/python | cmp - before", root);
+    shell_ok("ls -AR %s/studies/api/python | cmp - before", root);
     run_ok("--version"); /* "trotter 0.3.0-dev": the wheel's number is the same */
     shell_ok("ls trotter-%.*s-py3-none-linux_*.whl", (int)strspn(out + 8, "0123456789."), out + 8);
     shell_ok("%s -m zipfile -e trotter-*.whl there", python);

@@ -1,4 +1,4 @@
-/* test_torch.c: studies/python/torch_model.py gives the program's logits, of schemes of every kind, and gradients. */
+/* test_torch.c: studies/api/python/torch_model.py gives the program's logits, of schemes of every kind, and gradients. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/program.h"
@@ -7,7 +7,7 @@ static char python[PATH_MAX];
 
 static int open_all(void **state)
 {
-    return program_open(state) != 0 || !realpath("studies/python", python) ? -1 : 0;
+    return program_open(state) != 0 || !realpath("studies/api/python", python) ? -1 : 0;
 }
 
 static const char *const networks[] = {

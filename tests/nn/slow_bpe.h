@@ -5,7 +5,7 @@
 
 #include "tests/lib/test.h"
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "nn/text/bpe.h"
 
 enum { SYMBOLS = 256, NAME = 64, WORDS = 48, LONGEST = 10, TEXT = 1 << 16, MERGES = 200 };

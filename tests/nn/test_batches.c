@@ -2,7 +2,7 @@
  * epoch). */
 #include "tests/lib/test.h"
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "nn/text/corpus.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/tiny.h"

@@ -3,7 +3,7 @@
  * made, and the tests must see them. */
 #include "tests/lib/test.h"
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "tests/lib/scratch.h"
 #include "tests/nn/slow_beam.h"
 

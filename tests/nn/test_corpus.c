@@ -2,8 +2,8 @@
  * King James text and small texts. */
 #include "tests/lib/test.h"
 
-#include "kernels/file.h"
-#include "kernels/random.h"
+#include "kernels/base/file.h"
+#include "kernels/base/random.h"
 #include "nn/text/corpus.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/tiny.h"

@@ -3,7 +3,7 @@
  * scheme. */
 #include "tests/lib/test.h"
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "tests/lib/decoded.h"
 #include "tests/lib/models.h"
 #include "tests/lib/scratch.h"

@@ -3,7 +3,7 @@
  * source. */
 #include "tests/lib/test.h"
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "tests/lib/backends.h"
 #include "tests/lib/models.h"
 #include "tests/lib/toy.h"

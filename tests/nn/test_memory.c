@@ -2,7 +2,7 @@
 #include "tests/lib/test.h"
 
 #include "bridge/bridge.h"
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "nn/model/arena.h"
 #include "tests/lib/schemes.h"
 #include "tests/lib/tiny.h"

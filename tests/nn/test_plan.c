@@ -2,8 +2,8 @@
 #include "tests/lib/test.h"
 
 #include "kernels/backend.h"
-#include "kernels/error.h"
-#include "kernels/memory.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/tiny.h"
 

@@ -2,7 +2,7 @@
  * whole batch, dropout masks included. */
 #include "tests/lib/test.h"
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "tests/lib/models.h"
 
 enum { MOST = 40, SEEDS = 50 };

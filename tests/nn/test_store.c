@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "kernels/file.h"
+#include "kernels/base/file.h"
 #include "nn/text/corpus.h"
 #include "nn/model/store.h"
 #include "tests/lib/scratch.h"

@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 #include "nn/text/tokenizer_steps.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/tiny.h"

@@ -2,7 +2,7 @@
  * (kernels/cuda/cuda_factor.cuh). Whatever writes them, a product reads the bits that it would have made. */
 #include "tests/lib/test.h"
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 #include "nn/run/pass.h"
 #include "tests/lib/attention_twin.h"
 #include "tests/lib/distance.h"

@@ -7,7 +7,7 @@
 #include <gsl/gsl_linalg.h>
 
 #include "bridge/bridge.h"
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "ode/field/system.h"
 #include "ode/ode.h"
 #include "tests/lib/distance.h"

@@ -4,7 +4,7 @@
 
 #include <complex.h>
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "ode/step/implicit.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "ode/measure/fit.h"
 #include "tests/lib/schemes.h"
 #include "tests/lib/scratch.h"

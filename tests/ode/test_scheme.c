@@ -1,7 +1,7 @@
 /* test_scheme.c: the language of schemes: round trips, errors and their places, expansions, starts. */
 #include "tests/lib/test.h"
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "tests/lib/schemes.h"
 #include "tests/lib/scratch.h"
 

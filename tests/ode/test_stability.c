@@ -6,7 +6,7 @@
 #include <gsl/gsl_complex_math.h>
 #include <gsl/gsl_eigen.h>
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "ode/theory/poly.h"
 #include "tests/lib/schemes.h"
 

@@ -2,7 +2,7 @@
  * Hamiltonian with its tangent, and against conjugation. */
 #include "tests/lib/test.h"
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "tests/lib/schemes.h"
 #include "tests/lib/scratch.h"
 

@@ -4,7 +4,7 @@
 
 #include <float.h>
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
 #include "tests/lib/scratch.h"

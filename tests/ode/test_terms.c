@@ -2,7 +2,7 @@
  * arguments. A text that is no sum is refused at its place, and no spoilt text crashes. */
 #include "tests/lib/test.h"
 
-#include "kernels/random.h"
+#include "kernels/base/random.h"
 #include "tests/lib/schemes.h"
 #include "tests/lib/scratch.h"
 

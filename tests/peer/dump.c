@@ -15,10 +15,10 @@
 #include <string.h>
 
 #include "bridge/bridge.h"
-#include "kernels/error.h"
-#include "kernels/file.h"
-#include "kernels/memory.h"
-#include "kernels/random.h"
+#include "kernels/base/error.h"
+#include "kernels/base/file.h"
+#include "kernels/base/memory.h"
+#include "kernels/base/random.h"
 #include "nn/model/store.h"
 
 enum { N = 24, M = 21, S = 3, V = 50, ASKED = 5, D = 32, INNER = 64, HEADS = 4, STEPS = 10 };

@@ -1,9 +1,9 @@
 #!/bin/sh
 # library.sh BUILD THREAD_BUILD CC LIBS: the library in other people's processes: two threads in each function of trotter.h under
 # ThreadSanitizer, 10^6 calls of the cheap ones without growth, and its binary interface as abidiff (abigail-tools)
-# compares it with studies/library/trotter.abi. Each check first has to object to what is wrong.
+# compares it with studies/api/library/trotter.abi. Each check first has to object to what is wrong.
 # UPDATE=1 records the interface anew, at a release.
-build=$1 thread=$2 cc=$3 libs=$4 program=tests/library/library_process.c here=studies/library
+build=$1 thread=$2 cc=$3 libs=$4 program=tests/library/library_process.c here=studies/api/library
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0

@@ -15,7 +15,7 @@ format() { clang-format --dry-run -Werror --style=file "$@" 2>&1 | grep -E '^[^ 
 
 # ---- layering: which rooms a room may include from
 #   room:  allowed rooms (or single files)
-base='kernels/clock.h kernels/error.h kernels/file.h kernels/memory.h kernels/nearest.h kernels/parsed.h kernels/quiet.h kernels/random.h kernels/scoped.h kernels/text.h kernels/tick.h'
+base='kernels/base/clock.h kernels/base/error.h kernels/base/file.h kernels/base/memory.h kernels/base/nearest.h kernels/base/parsed.h kernels/base/quiet.h kernels/base/random.h kernels/base/scoped.h kernels/base/text.h kernels/base/tick.h'
 rules="kernels: kernels
 ode: ode
 ode/scheme: ode/scheme $base
@@ -33,23 +33,23 @@ kernels/cpu: kernels
 kernels/cuda: kernels
 nn: nn kernels
 bridge: bridge nn ode kernels
-studies: studies/plot studies/tools kernels
-studies/tools: studies/tools ode kernels
-studies/plot: studies/plot studies/tools kernels
-studies/statistics: studies/statistics kernels
-studies/model: studies/model studies/tools bridge nn ode kernels
-studies/metrics: studies/metrics studies/tools nn kernels
-studies/measure: studies/measure studies/metrics studies/model studies/plot studies/tools bridge nn ode kernels
-studies/table: studies/table studies/plot studies/statistics studies/tools kernels
-studies/runs: studies/runs studies/model studies/plot studies/statistics studies/tools bridge nn ode kernels
-studies/serve: studies/serve studies/report studies/measure studies/plot studies/tools ode kernels
+studies: studies/base/plot studies/base kernels
+studies/base: studies/base ode kernels
+studies/base/plot: studies/base/plot studies/base kernels
+studies/base/statistics: studies/base/statistics kernels
+studies/model: studies/model studies/base bridge nn ode kernels
+studies/model/metrics: studies/model/metrics studies/base nn kernels
+studies/measure: studies/measure studies/model/metrics studies/model studies/base/plot studies/base bridge nn ode kernels
+studies/lab/table: studies/lab/table studies/base/plot studies/base/statistics studies/base kernels
+studies/lab/runs: studies/lab/runs studies/model studies/base/plot studies/base/statistics studies/base bridge nn ode kernels
+studies/page/serve: studies/page/serve studies/page/report studies/measure studies/base/plot studies/base ode kernels
 tests/lib: tests/lib studies bridge nn ode kernels
 tests/studies: tests/studies tests/fuzz tests/lib studies bridge nn ode kernels
 tests/faults: tests/faults tests/fuzz tests/lib studies bridge nn ode kernels
 tests/cuda: tests/cuda tests/lib kernels"
 # A command includes its own folder and what all commands share, and no other command (serve, whose page has that of
 # report, does); a folder of tests likewise.
-shared='studies/study studies/runs studies/table studies/measure studies/metrics studies/model studies/plot studies/statistics studies/tools bridge nn ode kernels'
+shared='studies/lab/study studies/lab/runs studies/lab/table studies/measure studies/model/metrics studies/model studies/base/plot studies/base/statistics studies/base bridge nn ode kernels'
 rules_of() {
     allowed=$(echo "$rules" | sed -n "s|^$1: *||p")
     case $1 in
@@ -154,13 +154,13 @@ printf '#include "ode/step/steps.h"\n' >"$bad/ode/floor.c"
 [ -z "$(layering ode/measure "$bad/ode/floor.c")" ] || say "the layering check refuses measure/ the floor below it"
 [ -n "$(layering ode "$bad/ode/sideways.c")" ] || say "the layering check does not see ode/ include kernels/backend.h"
 mkdir -p "$bad/studies"
-printf '#include "studies/sweep/sweep.h"\n' >"$bad/studies/sibling.c"
-printf '#include "studies/runs/runs.h"\n' >"$bad/studies/roof.c"
-printf '#include "studies/tools/csv.c"\n' >"$bad/studies/body.c"
-[ -n "$(layering studies/compare "$bad/studies/sibling.c")" ] || say "the layering check does not see a command include another"
-[ -n "$(layering studies/tools "$bad/studies/roof.c")" ] || say "the layering check does not see tools/ include runs/"
+printf '#include "studies/lab/sweep/sweep.h"\n' >"$bad/studies/sibling.c"
+printf '#include "studies/lab/runs/runs.h"\n' >"$bad/studies/roof.c"
+printf '#include "studies/base/csv.c"\n' >"$bad/studies/body.c"
+[ -n "$(layering studies/lab/compare "$bad/studies/sibling.c")" ] || say "the layering check does not see a command include another"
+[ -n "$(layering studies/base "$bad/studies/roof.c")" ] || say "the layering check does not see tools/ include runs/"
 [ -n "$(layering studies/model "$bad/studies/body.c")" ] || say "the layering check does not see a .c file included"
-[ -z "$(layering studies/sweep "$bad/studies/sibling.c")" ] || say "the layering check refuses a command its own folder"
+[ -z "$(layering studies/lab/sweep "$bad/studies/sibling.c")" ] || say "the layering check refuses a command its own folder"
 [ -n "$(layering kernels "$bad/ode/upward.c")" ] || say "the layering check does not see kernels/ include nn/"
 [ -n "$(paths "$bad/path.sh")" ] || say "the path check does not see a path"
 [ -n "$(plots "$bad/plot.c")" ] || say "the check of plots does not see a text that is not a literal"

@@ -1,8 +1,8 @@
 /* test_agreement.c: metrics of predictions against gold labels by hand, and their bootstrap. */
 #include "tests/lib/test.h"
 
-#include "kernels/random.h"
-#include "studies/metrics/agreement.h"
+#include "kernels/base/random.h"
+#include "studies/model/metrics/agreement.h"
 #include "tests/lib/scratch.h"
 
 static double score(int metric, const Answers *p, const Answers *g)

@@ -3,9 +3,9 @@
  * judge with a control that must fail. */
 #include "tests/lib/test.h"
 
-#include "kernels/memory.h"
-#include "kernels/random.h"
-#include "studies/attention/attention.h"
+#include "kernels/base/memory.h"
+#include "kernels/base/random.h"
+#include "studies/model/attention/attention.h"
 #include "tests/lib/backends.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/study.h"

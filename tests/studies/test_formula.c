@@ -2,10 +2,10 @@
  * that any text is safe. */
 #include "tests/lib/test.h"
 
-#include "studies/measure/derivation.h"
-#include "studies/report/report.h"
-#include "studies/tools/latex.h"
-#include "studies/tools/notation.h"
+#include "studies/theory/derivation.h"
+#include "studies/page/report/report.h"
+#include "studies/base/latex.h"
+#include "studies/base/notation.h"
 #include "tests/lib/html.h"
 #include "tests/lib/schemes.h"
 #include "tests/lib/scratch.h"

@@ -6,10 +6,10 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "kernels/error.h"
-#include "studies/plot/gnuplot.h"
-#include "studies/tools/command.h"
-#include "studies/tools/kind.h"
+#include "kernels/base/error.h"
+#include "studies/base/plot/gnuplot.h"
+#include "studies/base/command.h"
+#include "studies/base/kind.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/lib/gnuplot.h"
 #include "tests/lib/program.h"

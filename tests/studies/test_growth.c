@@ -5,9 +5,9 @@
 #include <gsl/gsl_eigen.h>
 #include <gsl/gsl_linalg.h>
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
-#include "studies/design/design.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
+#include "studies/theory/design/design.h"
 #include "tests/lib/layers.h"
 #include "tests/lib/scratch.h"
 

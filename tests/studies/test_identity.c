@@ -2,8 +2,8 @@
  * the row names, and a run goes on with no other value unless the row says so. Also how a study recognises its runs. */
 #include "tests/lib/scratch.h"
 
-#include "studies/runs/rerun.h"
-#include "studies/tools/command.h"
+#include "studies/model/train/rerun.h"
+#include "studies/base/command.h"
 #include "tests/lib/saved.h"
 
 static Options *fresh(void)

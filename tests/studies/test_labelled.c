@@ -4,8 +4,8 @@
 
 #include <sys/stat.h>
 
-#include "studies/finetune/labelled.h"
-#include "kernels/scoped.h"
+#include "studies/lab/finetune/labelled.h"
+#include "kernels/base/scoped.h"
 #include "tests/lib/scratch.h"
 
 #define OWN_LABELLED SCOPED(labelled_free) Labelled

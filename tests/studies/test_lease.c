@@ -13,11 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "studies/runs/lease.h"
-#include "studies/runs/worker.h"
-#include "studies/tools/csv.h"
-#include "studies/tools/progress.h"
-#include "studies/tools/record.h"
+#include "studies/base/process/lease.h"
+#include "studies/base/process/worker.h"
+#include "studies/base/csv.h"
+#include "studies/base/progress.h"
+#include "studies/base/record.h"
 #include "tests/lib/scratch.h"
 
 /* ---- a file system that breaks its promises; the C library's functions below stand before its own ---------- */

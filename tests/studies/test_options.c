@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-#include "studies/tools/help.h"
+#include "studies/base/help.h"
 #include "tests/lib/saved.h"
 
 static void expect(const char *what, int code, int wanted, const char *words)

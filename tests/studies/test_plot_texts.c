@@ -1,11 +1,11 @@
 /* test_plot_texts.c: any text as plots and LaTeX tables write it; level lines of functions whose lines are known. */
 #include "tests/lib/test.h"
 
-#include "kernels/error.h"
-#include "kernels/memory.h"
-#include "studies/plot/contour.h"
-#include "studies/plot/plot.h"
-#include "studies/tools/sheet.h"
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
+#include "studies/base/plot/contour.h"
+#include "studies/base/plot/plot.h"
+#include "studies/base/sheet.h"
 #include "tests/lib/gnuplot.h"
 #include "tests/lib/program.h"
 

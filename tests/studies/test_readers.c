@@ -8,8 +8,8 @@
 
 #include "nn/text/corpus.h"
 #include "ode/ode.h"
-#include "studies/tools/csv.h"
-#include "studies/tools/kind.h"
+#include "studies/base/csv.h"
+#include "studies/base/kind.h"
 #include "tests/lib/scratch.h"
 
 /* Checks that the last error's line begins with, or holds, these words. */

@@ -2,8 +2,8 @@
  * through the command (tests/commands/test_table.c). */
 #include "tests/lib/test.h"
 
-#include "kernels/error.h"
-#include "studies/table/runtable.h"
+#include "kernels/base/error.h"
+#include "studies/lab/table/runtable.h"
 #include "tests/lib/scratch.h"
 
 static int write_all(Sheet *s)

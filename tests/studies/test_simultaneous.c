@@ -10,10 +10,10 @@
 
 #include <gsl/gsl_cdf.h>
 
-#include "kernels/random.h"
-#include "studies/statistics/differences.h"
-#include "studies/statistics/simultaneous.h"
-#include "kernels/scoped.h"
+#include "kernels/base/random.h"
+#include "studies/base/statistics/differences.h"
+#include "studies/base/statistics/simultaneous.h"
+#include "kernels/base/scoped.h"
 #include "tests/lib/scratch.h"
 
 #define OWN_SIMULTANEOUS SCOPED(simultaneous_free) Simultaneous

@@ -3,10 +3,10 @@
  * control that must fail. How often intervals of designs hold is test_simultaneous.c's. */
 #include "tests/lib/test.h"
 
-#include "kernels/error.h"
-#include "kernels/random.h"
-#include "studies/statistics/regression.h"
-#include "studies/statistics/statistics.h"
+#include "kernels/base/error.h"
+#include "kernels/base/random.h"
+#include "studies/base/statistics/regression.h"
+#include "studies/base/statistics/statistics.h"
 #include "tests/lib/scratch.h"
 
 /* ---- intervals ------------------------------------------------------------------------------- */

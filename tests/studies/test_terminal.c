@@ -2,11 +2,11 @@
  * lost. Each test has a control that is wider. */
 #include "tests/lib/test.h"
 
-#include "kernels/error.h"
-#include "kernels/text.h"
-#include "studies/tools/progress.h"
-#include "studies/tools/sheet.h"
-#include "studies/tools/utf8.h"
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
+#include "studies/base/progress.h"
+#include "studies/base/sheet.h"
+#include "studies/base/utf8.h"
 #include "tests/lib/terminal.h"
 
 static const size_t widths[] = {60, 80, 200};

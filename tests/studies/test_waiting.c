@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "kernels/threads.h"
-#include "studies/tools/waiting.h"
+#include "studies/base/process/waiting.h"
 #include "tests/lib/await.h"
 
 /* Starts this program again with very many spins, as libgomp reads their number before main. */

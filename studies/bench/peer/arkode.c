@@ -9,8 +9,8 @@
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
-#include "kernels/error.h"
-#include "studies/measure/peer.h"
+#include "kernels/base/error.h"
+#include "studies/solve/peer.h"
 
 static int slope(realtype t, N_Vector y, N_Vector dy, void *problem)
 {

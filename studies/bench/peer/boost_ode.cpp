@@ -8,7 +8,7 @@
 #include <new>
 #include <vector>
 
-#include "studies/measure/peer.h"
+#include "studies/solve/peer.h"
 
 namespace {
 

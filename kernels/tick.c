@@ -1,7 +1,0 @@
-/* tick.c: the listener to long loops (tick.h). */
-#include "kernels/tick.h"
-
-#include <stddef.h>
-
-_Thread_local void (*tick_listener)(void) = NULL;
-_Thread_local double tick_share = 0;

@@ -1,0 +1,87 @@
+/* kind.h: what a command writes into a directory, described beside the command: its tables with the lists of their
+ * columns (sheet.h), and its plots. `trotter report` recognises a study by it, names it and says what its numbers
+ * mean.
+ */
+#ifndef TROTTER_KIND_H
+#define TROTTER_KIND_H
+
+#include <stddef.h>
+
+#include "studies/base/csv.h"
+
+enum { KIND_TABLES = 13, KIND_PLOTS = 10, VERDICT_WORDS = 1024 };
+enum { KIND_SOME = 24, KIND_MANY = 60, KIND_ALL = 400 }; /* rows on a page */
+
+/* A study's finding in one line. bad: something is not as it should be; warned: its command warned. words are "" where nothing is judged. */
+typedef struct {
+    int bad, warned;
+    char words[VERDICT_WORDS];
+} Verdict;
+
+/* Adds words. */
+void verdict_say(Verdict *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds how often each word stands in a column, as "8 agree, 1 higher (NAME); ". Sets bad where "disagree" is among
+ * them. */
+void verdict_count(Verdict *v, const Csv *c, const char *column, const char *name);
+/* Removes the last "; ". */
+void verdict_end(Verdict *v);
+
+typedef struct {
+    const char *file;      /* NAME.csv as the command calls it; "*": any name */
+    const Column *columns; /* `trotter report` recognises a table by the names of the first four */
+    const char *caption;   /* as `about` is */
+    size_t most;           /* rows on a page; 0: the data of a plot, not shown */
+} KindTable;
+
+typedef struct {
+    const char *file;    /* NAME.svg; "path-*": any name with this beginning */
+    const char *caption; /* as `about` is */
+} KindPlot;
+
+/* Names of columns of a study's table of runs, `runs`, by which it is read. A row without a number under `measure` (the
+ * first, where there are several between commas) is of a run that is not done. */
+typedef struct {
+    const char *design, *seed, *by, *measure; /* by: values that are looked at apart; NULL: none */
+    int more;                                 /* 1: more is better */
+} KindRuns;
+
+typedef struct {
+    const char *command; /* words after `trotter`; of its options only those that identify it */
+    const char *title;
+    const char *about; /* formulas stand between dollars (studies/page/report/formula.c) */
+    const char *words; /* a file with the words that it printed; NULL: none */
+    void (*judge)(const Csv *first, Verdict *out); /* of the first table; NULL: no verdict */
+    KindTable table[KIND_TABLES];                  /* ends with a NULL file */
+    KindPlot plot[KIND_PLOTS];                     /* ends with a NULL file */
+    KindRuns runs;                                 /* design NULL: there is none */
+    const char *also; /* another command that writes these files beside its own; NULL: none */
+} Kind;
+#define KINDS(...) ((const Kind[]){__VA_ARGS__, {0}}) /* a list of them, ended by a NULL command */
+
+/* The sentence that `about` has wherever orders are. */
+#define KIND_ORDERS \
+    "Order $p$ means local error $O(h^(p+1))$, global error $O(h^p)$; error is numerical − exact."
+
+/* Returns the kind after k among those of all commands, or with NULL the first; NULL: k is the last. The kinds of the
+ * last command come first, as they build on the others. */
+const Kind *kind_next(const Kind *k);
+/* Returns its place among them, from 0; for NULL the number of kinds. */
+size_t kind_place(const Kind *k);
+
+/* Counts the runs of a study in its table of runs (not those for a choice, nor bounds), and those that are done. */
+void kind_count(const Kind *k, const Csv *c, size_t *runs, size_t *done);
+/* Returns the kind whose table of runs begins like this line; NULL: none. */
+const Kind *kind_of_runs(const char *line);
+/* Returns 1 where the first line of a file is that of this table. */
+int kind_begins(const KindTable *t, const char *line);
+/* Returns 1 where c, of this list, is the column of what parts a table, whose file names it as it is called there ("layers"):
+ * this field, which the list does not have. */
+int kind_parts(const Column *list, const Column *c, const char *field);
+/* Writes the columns that a page shows to out, in order, at most `room`. Returns how many; 0: all columns of the
+ * file. */
+size_t kind_shown(const Column *list, const Column **out, size_t room);
+/* Returns what a column of a kind's tables holds, with its unit; NULL: not known. With k NULL: what a column of that
+ * name holds in any table. */
+const char *kind_column(const Kind *k, const char *name);
+
+#endif

@@ -1,0 +1,173 @@
+/* compare_table.c: the tables of a comparison of schemes: a row a run, a row a design, correlations. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bridge/truncation.h"
+#include "studies/lab/compare/compare.h"
+
+/* ---- runs.csv ------------------------------------------------------------------------------------ */
+
+const char compare_run_names[] =
+    "scheme\0layers\0seed\0valid_ppl\0test_ppl\0part\0same_as\0diverged\0order\0system\0"
+    "measured\0low\0high\0verdict\0evals_F\0evals_G\0evaluations\0control_of\0params\0rate\0"
+    "dropout\0best_epoch\0gaining\0tokens_per_s\0peak_bytes\0valid_exact\0test_exact\0"
+    "truncation\0truncation_slope\0truncation_leading\0truncation_governed\0"
+    "layer_truncation\0layer_truncation_slope\0check\0truncation_low\0truncation_high\0"
+    "truncation_time\0epochs\0corpus\0?objective\0";
+const Column compare_run_columns[] = {
+    VALUE("scheme"), VALUE("layers"), VALUE("seed"), VALUE("valid_ppl"), {0}};
+
+/* Returns the time of a recorded run, or of its scheme. */
+static const char *time_of(const Study *u, const StudyDesign *d, const StudyRun *r)
+{
+    const CompareDesign *c = d->own;
+    const char *told = r->row == SIZE_MAX ? "" : csv_named(&u->recorded, r->row, "truncation_time");
+    return *told ? told : c->time;
+}
+
+int compare_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
+                  RunValue *out)
+{
+    static char controlled[512]; /* copied into the sheet at once */
+    const ConvergenceStudy *orders = &compare_of(u)->orders;
+    const Convergence *m = &orders->scheme[((const CompareDesign *)d->own)->index];
+    const RunNamed list[] = {
+        {"order", {NULL, m->theory.order < 0 ? (double)NAN : (double)m->theory.order}},
+        {"measured", {NULL, m->slope}},
+        {"low", {NULL, m->low}},
+        {"high", {NULL, m->high}},
+        {"system", {orders->system->name, NAN}},
+        {"verdict", {verdict_name(m->verdict), NAN}},
+        {"control_of", {controlled, NAN}},
+        {"truncation_time", {time_of(u, d, r), NAN}},
+        {NULL, {NULL, NAN}}};
+    compare_controlled(u, d->spec.scheme, controlled);
+    return runtable_named(list, name, out);
+}
+
+/* ---- a row a design ------------------------------------------------------------------------------ */
+
+#define ERROR \
+    "error of the trained network's step (h = 1), divided by the exact flow's displacement in it"
+#define SLOPE \
+    "power of h in that error before the division: order + 1 for small h, above 2.5 for smooth models (GELU) alone"
+
+const Column compare_columns[] = {
+    VALUE("scheme", .place = 1, .page = 1),
+    VALUE("order", .place = 3, .page = 3,
+          .words = "exact order p of the scheme, with local error O(h^(p+1))"),
+    VALUE("system"),
+    VALUE("measured", .form = SHEET_FIXED, .digits = 2, .place = 4, .page = 4,
+          .words = "slope of the global error on the particle system"),
+    VALUE("low"),
+    VALUE("high"),
+    VALUE("verdict"),
+    VALUE(NULL, .head = "evals", .place = 5),
+    VALUE("evals_F", .page = 5),
+    VALUE("evals_G", .page = 6),
+    VALUE("layers", .place = 2, .page = 2),
+    VALUE("params", .form = SHEET_FIXED, .head = "parameters", .place = 10, .page = 9),
+    VALUE("seeds"),
+    VALUE("valid_ppl", .form = SHEET_FIXED, .digits = 2, .low = "valid_low", .high = "valid_high",
+          .head = "valid ppl", .half = "±", .place = 11, .page = 10),
+    VALUE("valid_sd"),
+    VALUE("test_ppl", .form = SHEET_FIXED, .digits = 2, .low = "test_low", .high = "test_high",
+          .head = "test ppl", .half = "±", .place = 12, .page = 11),
+    VALUE("test_sd"),
+    VALUE("tokens_per_s", .form = SHEET_FIXED, .head = "tokens/s", .place = 13, .page = 18),
+    VALUE("peak_bytes", .form = SHEET_FIXED, .digits = 1, .head = "peak MB", .scale = 1e-6,
+          .place = 14, .page = 19, .words = "peak memory of the model"),
+    VALUE("beats_unigram",
+          .words = "whether the model predicts better than the unigram, the frequencies of tokens"),
+    VALUE("valid_low", .words = STATISTICS_POSITIVE_LOW),
+    VALUE("valid_high"),
+    VALUE("test_low", .words = STATISTICS_POSITIVE_LOW),
+    VALUE("test_high"),
+    VALUE("rate", .page = 16),
+    VALUE("dropout", .page = 17),
+    VALUE("epochs", .form = SHEET_FIXED, .page = 23, .sparse = 1,
+          .words = "length chosen by --tune-epochs"),
+    VALUE("same_as", .words = "scheme that makes the same map"),
+    VALUE("control_of", .words = "schemes for which this one is a control of equal evaluations"),
+    VALUE("truncation", .digits = 3, .low = "truncation_low", .high = "truncation_high",
+          .head = "error", .half = "±", .place = 6, .page = 7, .words = ERROR),
+    VALUE("truncation_low", .words = STATISTICS_POSITIVE_LOW),
+    VALUE("truncation_high"),
+    VALUE("truncation_slope", .form = SHEET_FIXED, .digits = 2, .head = "slope", .place = 9,
+          .page = 8, .words = SLOPE),
+    VALUE("layer_truncation", .words = "the same error for the field y' = L(y)"),
+    VALUE("layer_truncation_slope", .words = SLOPE),
+    VALUE("best_epoch"),
+    VALUE("gaining", .words = "runs whose best epoch was their last"),
+    VALUE("truncation_time", .head = "time", .place = 7, .page = 20,
+          .words =
+              "time of the exact flow against which a step of 1 is measured: the distance that the "
+              "scheme goes"),
+    VALUE("truncation_leading", .digits = 3, .head = "leading", .place = 8, .page = 21,
+          .words = "leading term of that error at h = 1, which theory predicts"),
+    VALUE("truncation_governs", .page = 22,
+          .words = "whether the order governs h = 1: the mean error is within " TRUNCATION_PERCENT
+                   " of the mean leading term"),
+    {0}};
+
+static double mean_of(const Study *u, size_t i, const char *name)
+{
+    return runtable_value(&u->table, i, name).x;
+}
+
+int compare_governs(const Study *u, size_t i)
+{
+    if (isnan(mean_of(u, i, "truncation_governed"))) return -1;
+    return truncation_governs(mean_of(u, i, "truncation"), mean_of(u, i, "truncation_leading"));
+}
+
+static double most_bytes(const StudyDesign *d)
+{
+    double most = NAN;
+    for (size_t k = 0; k < d->seeds; k++) most = fmax(most, d->run[k].result.peak_bytes);
+    return most;
+}
+
+static const char *yes(int is)
+{
+    return is < 0 ? NULL : is ? "yes" : "no";
+}
+
+/* The values that are no means over runs. */
+int compare_more(const void *study, const RunTable *t, size_t design, const char *name,
+                 RunValue *out)
+{
+    static char evals[64]; /* copied into the sheet at once */
+    const Study *u = study;
+    const StudyDesign *d = &u->design[design];
+    (void)t;
+    *out = (RunValue){NULL, NAN};
+    if (strcmp(name, "beats_unigram") == 0)
+        out->text = yes(study_beats_unigram(u, design));
+    else if (strcmp(name, "truncation_governs") == 0)
+        out->text = yes(compare_governs(u, design));
+    else if (strcmp(name, "gaining") == 0)
+        out->x = (double)study_count(d, "gaining", 0);
+    else if (strcmp(name, "peak_bytes") == 0)
+        out->x = most_bytes(d);
+    else if (strcmp(name, "epochs") == 0)
+        out->x = *d->epochs ? strtod(d->epochs, NULL) : (double)NAN;
+    else if (strcmp(name, "evals") == 0) {
+        snprintf(evals, sizeof evals, "%zu F + %zu G", table_evals(d->spec.scheme, OP_F),
+                 table_evals(d->spec.scheme, OP_G));
+        out->text = evals;
+    } else
+        return 0;
+    return 1;
+}
+
+/* What perplexity may depend on. The last row shows how far the study can separate evaluations and truncation error. */
+const RunRelation compare_relations[] = {
+    {"truncation", "truncation"},
+    {"truncation, order > 0", "truncation", "order"},
+    {"evaluations", "evaluations"},
+    {"parameters", "params"},
+    {"truncation, order > 0", "truncation", "order", "(evaluations)", "evaluations"},
+    {0}};

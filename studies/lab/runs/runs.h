@@ -1,0 +1,134 @@
+/* runs.h: many trainings, each by `trotter train` in a separate process.
+ *
+ * A run of compare is a run of train: its directory DIR/runs/SCHEME-seedN holds its config.ini, log, weights and
+ * result, and the same command given again reads finished runs and goes on with stopped ones. Each run is a process, so
+ * that peak memory is that run's own and a run that fails harms no other.
+ *
+ * Several processes may work at the same directory: a run is claimed (lease.h) before it is trained, so it is trained
+ * once. The claim passes to the child, and a child whose parent dies saves its state and ends, so that another process
+ * goes on from there. DIR/study.log records who did what.
+ */
+#ifndef TROTTER_RUNS_H
+#define TROTTER_RUNS_H
+
+#include "nn/nn.h"
+#include "ode/scheme/table.h"
+#include "studies/base/csv.h"
+#include "studies/base/option.h"
+#include "studies/base/output.h"
+
+/* Many runs that share options, corpus and directory; all borrowed. */
+typedef struct {
+    const Options *options;
+    const Corpus *corpus;
+    const char *dir, *who;
+    /* set by runs_open */
+    uint64_t checksum;     /* corpus_checksum */
+    struct timespec begun; /* by the clock of the file system */
+} Runs;
+
+/* The values of a run beyond the options. */
+typedef struct {
+    const Table *scheme;
+    size_t layers;
+    /* The encoder's scheme for a corpus of pairs, the scheme above being the decoder's; NULL: a language model */
+    const Table *encoder;
+    size_t encoder_layers;
+    uint64_t seed;
+    const char *rate, *dropout, *epochs; /* as written; NULL: the options' values */
+    int untested;                        /* 1: for a choice; does not read the test text */
+    size_t numbers;                      /* of the model; 0: not known */
+} RunSpec;
+
+/* The numbers of result.csv; exact only for pairs, bits (a byte) only for a tokenizer's tokens, else NaN. */
+typedef struct {
+    double params, best_epoch, valid_ppl, test_ppl, tokens_per_s, peak_bytes, valid_exact,
+        test_exact, valid_bits, test_bits;
+} RunResult;
+extern const RunResult runs_none; /* all NaN */
+
+/* A row of result.csv, and of the tables of a study's runs. */
+typedef struct {
+    const char *scheme;
+    size_t layers, seed;
+    RunResult result;
+    const char
+        *objective; /* "masked": perplexities are pseudo-perplexities of masked words; else NULL */
+} RunRecord;
+extern const Column run_columns[];
+
+enum { RUN_OPEN, RUN_BUSY /* another process has it */, RUN_THERE, RUN_TRAINED, RUN_FAILED };
+
+/* Makes DIR/runs. A failure of a run in another process counts only after this moment. */
+int runs_open(Runs *r);
+
+/* Writes the name of a run: "NAME[-layersN]-seedN", for a choice "NAME[-layersN]-rateX-dropoutP[-epochsE]-seedN"; no two runs
+ * have the same. N = 1 is left out of -layersN unless NAME itself ends in -layersN. For pairs NAME-layersN is
+ * ENCODER@N+DECODER@N. */
+int runs_name(const RunSpec *s, char out[512]);
+/* Writes its directory: DIR/runs/..., for a choice DIR/tune/.... */
+int runs_directory(const char *dir, const RunSpec *s, char out[OUTPUT_PATH]);
+
+/* Reads the options, of these groups, of the study in DIR; NULL: there is none. The caller frees them. */
+int runs_study(const OptionGroup *const *groups, const char *dir, Options **there);
+/* Returns ERR_INPUT where that study's runs have other options than those of this one, and names them: each would take the
+ * other's runs for foreign ones. Schemes, depths and seeds may differ, and where epochs are added the runs go on. */
+int runs_same_study(const Runs *r, const Options *there);
+
+/* Sets --warmup, where it is not given, to that of the study: its runs have it, and go on with it where epochs are added. Its
+ * own default depends on their number (network_warmup). */
+int runs_warmup(Options *o, const Options *there);
+
+/* Returns ERR_INPUT where the run's directory holds a run of other options, finished or stopped, which training would destroy. A run of fewer epochs is no error; the training goes on from it. */
+int runs_spare(const Runs *r, const RunSpec *s);
+
+/* Trains a run, or finds it trained, failed or taken by another process. *state out: not RUN_OPEN; *out is set with
+ * RUN_THERE and RUN_TRAINED. ERR_INTERRUPTED after command_stop. */
+int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state);
+
+/* Reads the result of a run that this or another process has finished; *out stays as it is where none has. */
+int runs_look(const Runs *r, const RunSpec *s, RunResult *out);
+
+/* Makes the model of a run, for evaluation. ERR_INPUT with words. */
+int runs_model(const Options *o, const RunSpec *s, const Vocab *v, const Backend *b, Model **out);
+
+/* Finds what a training would find wrong with a run, before any is begun: it builds the model and drops it. *numbers
+ * (NULL: not asked): how many numbers the model has. ERR_INPUT with words. */
+int runs_check(const Options *o, const RunSpec *s, const Vocab *v, const Backend *b,
+               size_t *numbers);
+
+/* Returns 1 where one of the results (n) is no better than drawing words from V at random, or its test perplexity is
+ * NaN; failed runs do not count. */
+int runs_diverged(const RunResult *r, size_t n, size_t V);
+
+/* Returns 1 where a validation perplexity is worse than that of the network before its first step, so that the training
+ * diverged; 0 too where the fresh network cannot be evaluated. The size of the vocabulary is no measure of that, as a wide
+ * network with tied embeddings begins far above it. */
+int runs_worse(Model *fresh, const Options *o, const Corpus *c, double valid_ppl);
+
+/* Perplexities of the unigram on both texts: the frequencies of tokens alone reach them (corpus_unigram). */
+typedef struct {
+    double valid, test;
+} Unigram;
+int runs_unigram(const Corpus *c, Unigram *u); /* ERR_MEMORY */
+/* Returns 1 where the perplexities of both texts are below the unigram's; NaN is not. */
+int runs_beats_unigram(double valid, double test, const Unigram *u);
+
+/* Reads a row of a table with the columns of result.csv. ERR_INPUT. */
+int runs_result(const Csv *c, size_t row, RunResult *out);
+
+/* A row of a run's log. */
+typedef struct {
+    double step, epoch, tokens, train_loss, valid_ppl, rate, grad_norm, tokens_per_s, valid_exact,
+        valid_score, valid_bits; /* NaN where the log has none */
+    const char *objective;       /* as in RunRecord */
+} RunRow;
+extern const Column log_columns[]; /* log.csv, as nn/run/run.c writes it */
+
+/* Reads the log of a run; the caller frees *row (memory_free). */
+int runs_log(const char *dir, const RunSpec *s, RunRow **row, size_t *rows);
+
+/* Adds a line to DIR/study.log: time, who, words. */
+void runs_note(const Runs *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,234 @@
+/* study_take.c: DIR/runs.csv, the runs that a study has recorded. A run that has a row there and no folder counts as trained, so
+ * that tables and plots can be made again from that one file. What a row tells is held against the options. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "studies/lab/study/study.h"
+#include "studies/base/command.h"
+
+/* ---- rows ---------------------------------------------------------------------------------------- */
+
+/* Returns the number of a cell; NaN where there is none. */
+static double number_at(const Csv *t, size_t row, const char *name)
+{
+    double x = NAN;
+    int at = csv_column(t, name);
+    if (at >= 0 && csv_number(t, row, at, &x) != 0) x = NAN;
+    return x;
+}
+
+/* Returns 1 where a cell is this number, or the table has no such column. */
+static int is_number(const Csv *t, size_t row, const char *name, double x)
+{
+    return csv_column(t, name) < 0 || number_at(t, row, name) == x;
+}
+
+static int is_text(const Csv *t, size_t row, const char *name, const char *text)
+{
+    return strcmp(csv_named(t, row, name), text) == 0;
+}
+
+static int chooses(const Csv *t, size_t row)
+{
+    return is_text(t, row, "part", "tuning") || is_text(t, row, "part", "trial");
+}
+
+/* Returns 1 for a row that is no finished run: a bound, or a run that failed. */
+static int is_none(const Csv *t, size_t row)
+{
+    return is_text(t, row, "part", "bound") || is_text(t, row, "valid_ppl", "");
+}
+
+/* Returns 1 where a row is of a training of this length. A run whose length is chosen takes that of its row. */
+static int is_length(const Study *u, const RunSpec *s, size_t row)
+{
+    if (!s->epochs && study_tunes_epochs(u)) return 1;
+    return is_number(&u->recorded, row, "epochs",
+                     strtod(s->epochs ? s->epochs : options_text(u->options, "epochs"), NULL));
+}
+
+static int is_row(const Study *u, const RunSpec *s, size_t row)
+{
+    const Csv *t = &u->recorded;
+    if (is_none(t, row) || chooses(t, row) != s->untested) return 0;
+    if (s->untested && !(is_number(t, row, "rate", strtod(s->rate, NULL)) &&
+                         is_number(t, row, "dropout", strtod(s->dropout, NULL))))
+        return 0;
+    if (!is_text(t, row, s->encoder ? "decoder" : "scheme", s->scheme->name)) return 0;
+    if (s->encoder && (!is_text(t, row, "encoder", s->encoder->name) ||
+                       !is_number(t, row, "encoder_layers", (double)s->encoder_layers)))
+        return 0;
+    return is_number(t, row, "layers", (double)s->layers) &&
+           is_number(t, row, "seed", (double)s->seed) && is_length(u, s, row) &&
+           (csv_column(t, "corpus") < 0 || is_text(t, row, "corpus", u->checksum));
+}
+
+static int has_folder(const Study *u, const RunSpec *s)
+{
+    char dir[OUTPUT_PATH];
+    return runs_directory(u->dir, s, dir) == 0 && output_there(dir, "config.ini");
+}
+
+/* Returns the row of a run that has no folder; SIZE_MAX: it has one, or no row, or only one of other `epochs` or another
+ * `corpus`, where the table has these columns. */
+static size_t find_row(const Study *u, const RunSpec *s)
+{
+    for (size_t i = 0; i < u->recorded.rows; i++)
+        if (is_row(u, s, i)) return has_folder(u, s) ? SIZE_MAX : i;
+    return SIZE_MAX;
+}
+
+/* ---- results ------------------------------------------------------------------------------------- */
+
+/* Compares the row `unigram` with this corpus. Both sum the same logarithms in the same order, so they differ at most by
+ * how the machines round a logarithm: far less than 1e-9 of the perplexity. */
+static int check_unigram(const Study *u, size_t row)
+{
+    const Csv *t = &u->recorded;
+    const struct {
+        const char *name, *words;
+        double now;
+    } text[] = {{"valid_ppl", "validation", u->unigram.valid},
+                {"test_ppl", "test", u->unigram.test}};
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+        double there = number_at(t, row, text[i].name);
+        if (fabs(there - text[i].now) > 1e-9 * there) /* NaN passes */
+            return error_set(ERR_INPUT,
+                             "%s: the unigram has %s perplexity %.9g, and %.9g with these options: "
+                             "another corpus or vocabulary",
+                             t->file, text[i].words, there, text[i].now);
+    }
+    return 0;
+}
+
+/* Sets the error for a run of another size. The config.ini beside the file, if there is one, has the options of its
+ * runs. */
+static int other_size(const Study *u, const RunSpec *s, double params)
+{
+    char cure[OUTPUT_PATH + 64] = "";
+    if (output_there(u->dir, "config.ini"))
+        snprintf(cure, sizeof cure, "; --config %s/config.ini gives those of the runs", u->dir);
+    return error_set(ERR_INPUT, "%s: %s has %.0f parameters, and %zu with these options%s",
+                     u->recorded.file, s->scheme->name, params, s->numbers, cure);
+}
+
+static int take_result(Study *u, const RunSpec *s, size_t row, RunResult *out)
+{
+    const Csv *t = &u->recorded;
+    double epochs = study_tunes_epochs(u) ? number_at(t, row, "epochs")
+                                          : (double)options_size(u->options, "epochs");
+    u->taken[row] = 1;
+    for (size_t i = 0; i < t->rows; i++)
+        if (is_text(t, i, "part", "bound") && strcmp(csv_cell(t, i, 0), "unigram") == 0)
+            TRY(check_unigram(u, i));
+    TRY(runs_result(t, row, out));
+    if (s->numbers && out->params != (double)s->numbers) return other_size(u, s, out->params);
+    if (out->best_epoch > epochs) /* NaN: not told */
+        return error_set(
+            ERR_INPUT, "%s: %s with seed %llu has best epoch %.0f of a training of %.0f (--epochs)",
+            t->file, s->scheme->name, (unsigned long long)s->seed, out->best_epoch, epochs);
+    return 0;
+}
+
+/* Takes a number of a row, as written, as the design's, which all its runs must share. */
+static int take_text(const Study *u, const StudyDesign *d, size_t row, const char *name, char *out)
+{
+    const Csv *t = &u->recorded;
+    const Options *o = u->options;
+    const char *there = csv_named(t, row, name), *now = *out ? out : options_text(o, name);
+    int tuned = study_tunes(u);
+    double x = number_at(t, row, name);
+    if (isnan(x)) return 0;
+    if (x != strtod(now, NULL) && (*out || !tuned))
+        return error_set(ERR_INPUT, "%s:%zu: %s has %s %s, and %s %s (--%s)", t->file,
+                         t->line[row + 1], d->name, name, there, now,
+                         tuned ? "in another row" : "with these options", name);
+    snprintf(out, sizeof d->rate, "%s", there);
+    return 0;
+}
+
+static int take_run(Study *u, StudyDesign *d, StudyRun *run)
+{
+    const Csv *t = &u->recorded;
+    const StudyMeasured r = {.study = u, .run = run, .spec = study_spec(d, run), .design = d->name};
+    const Column *c;
+    double *x = run->value;
+    size_t row = run->state == RUN_OPEN ? find_row(u, &r.spec) : SIZE_MAX;
+    if (row == SIZE_MAX) return 0;
+    TRY(take_result(u, &r.spec, row, &run->result));
+    run->row = row;
+    run->state = RUN_THERE;
+    if (run->point) return 0;
+    TRY(take_text(u, d, row, "rate", d->rate));
+    TRY(take_text(u, d, row, "dropout", d->dropout));
+    if (study_tunes_epochs(u)) TRY(take_text(u, d, row, "epochs", d->epochs));
+    for (const StudyMeasure *const *m = study_measures; *m; m++) {
+        for (c = (*m)->columns; c->name; c++) *x++ = number_at(t, row, c->name);
+        if ((*m)->load && (*m)->wanted(u) > 0 && !*csv_named(t, row, "diverged"))
+            TRY((*m)->load(&r));
+    }
+    return 0;
+}
+
+int study_open_recorded(Study *u)
+{
+    char path[OUTPUT_PATH];
+    TRY(output_path(path, u->dir, "runs.csv"));
+    if (u->taken || !output_exists(path)) return 0;
+    TRY(csv_open(&u->recorded, path));
+    u->taken = memory_new(u->recorded.rows + 1, 1);
+    return u->taken ? 0 : ERR_MEMORY;
+}
+
+int study_take(Study *u)
+{
+    size_t taken = 0;
+    TRY(study_open_recorded(u));
+    for (size_t i = 0; i < u->designs; i++) {
+        StudyDesign *d = &u->design[i];
+        for (size_t k = 0; k < d->seeds; k++) {
+            TRY(take_run(u, d, &d->run[k]));
+            taken += d->run[k].row != SIZE_MAX;
+        }
+        for (size_t k = 0; d->trial && k < u->points; k++) TRY(take_run(u, d, &d->trial[k]));
+    }
+    if (taken) runs_note(&u->runs, "%zu runs are recorded in %s", taken, u->recorded.file);
+    return 0;
+}
+
+/* ---- rows of other runs -------------------------------------------------------------------------- */
+
+/* Returns 1 where the run of a row has a folder. */
+static int row_has_folder(const Study *u, size_t row)
+{
+    const Csv *t = &u->recorded;
+    int pairs = csv_column(t, "encoder") >= 0;
+    Table *side = memory_new(2, sizeof *side);
+    if (!side) return 0;
+    snprintf(side[0].name, sizeof side[0].name, "%s",
+             csv_named(t, row, pairs ? "decoder" : "scheme"));
+    snprintf(side[1].name, sizeof side[1].name, "%s", csv_named(t, row, "encoder"));
+    RunSpec s = {.scheme = &side[0],
+                 .layers = strtoul(csv_named(t, row, "layers"), NULL, 10),
+                 .encoder = pairs ? &side[1] : NULL,
+                 .encoder_layers = strtoul(csv_named(t, row, "encoder_layers"), NULL, 10),
+                 .seed = strtoull(csv_named(t, row, "seed"), NULL, 10)};
+    int there = has_folder(u, &s);
+    memory_free(side);
+    return there;
+}
+
+int study_keep(const Study *u)
+{
+    const Csv *t = &u->recorded;
+    for (size_t row = 0; row < t->rows; row++)
+        if (!u->taken[row] && !is_none(t, row) && !chooses(t, row) && !row_has_folder(u, row))
+            return error_set(ERR_INPUT,
+                             "%s:%zu: %s with seed %s has no folder and is no run of this study, "
+                             "so writing the file anew would lose it: give another --out",
+                             t->file, t->line[row + 1], csv_cell(t, row, 0),
+                             csv_named(t, row, "seed"));
+    return 0;
+}

@@ -1,0 +1,379 @@
+/* runtable.c: reads a table of runs, and computes the means and the model of its designs and seeds. */
+#include "studies/lab/table/runtable.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/base/error.h"
+
+enum { NONE = 1 << 8 }; /* kind of a cell that is not there */
+
+typedef struct {
+    RunTable *t;
+    const char *seed[RUNTABLE_MOST], *panel[RUNTABLE_MOST];
+    size_t last[RUNTABLE_MOST]; /* rows of the designs */
+} Reading;
+
+size_t runtable_find(const RunTable *t, size_t panel, const char *name)
+{
+    size_t i = 0;
+    while (i < t->designs && (t->design[i].panel != panel || strcmp(t->design[i].name, name) != 0))
+        i++;
+    return i;
+}
+
+int runtable_compared(const RunDesign *d)
+{
+    return d->mean[0].n > 0 && d->diverged.count == 0;
+}
+
+const RunModel *runtable_model(const RunTable *t, size_t panel, size_t measure)
+{
+    return &t->model[panel * t->measures + measure];
+}
+
+void runtable_name(const RunTable *t, size_t design, char *out, size_t bytes)
+{
+    const RunDesign *d = &t->design[design];
+    if (t->panels > 1)
+        snprintf(out, bytes, "%s, %s %s", d->name, t->by, t->panel[d->panel]);
+    else
+        snprintf(out, bytes, "%s", d->name);
+}
+
+static double *numbers(const RunTable *t, size_t measure, size_t design)
+{
+    return t->y + (measure * t->designs + design) * t->seeds;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------- */
+
+static const char *cell_of(const RunTable *t, const RunCell *r, const char *name)
+{
+    return csv_named(&t->file[r->file], r->row, name);
+}
+
+static size_t line_of(const RunTable *t, const RunCell *r)
+{
+    return t->file[r->file].line[r->row + 1];
+}
+
+/* Makes the name of a row's design; the caller frees it. */
+static char *design_name(const RunTable *t, const RunCell *r)
+{
+    size_t bytes = 1;
+    for (size_t k = 0; k < t->keys; k++) bytes += strlen(cell_of(t, r, t->key[k])) + 1;
+    char *name = memory_new(bytes, 1), *at = name;
+    for (size_t k = 0; name && k < t->keys; k++) {
+        if (k > 0) *at++ = '@';
+        at = stpcpy(at, cell_of(t, r, t->key[k]));
+    }
+    return name;
+}
+
+static int too_many(const char *what, const char *option)
+{
+    return error_set(ERR_INPUT, "expected at most %d %s; is --%s the right column?", RUNTABLE_MOST,
+                     what, option);
+}
+
+/* Finds a text in a list, or adds it; 2 and 2.0 are one. */
+static int find_text(const char **list, size_t *n, const char *text, const char *what,
+                     const char *option, size_t *out)
+{
+    double x, y;
+    int number = runtable_cell(text, &x) == CELL_NUMBER;
+    for (*out = 0; *out < *n; ++*out) {
+        if (strcmp(list[*out], text) == 0) return 0;
+        if (number && runtable_cell(list[*out], &y) == CELL_NUMBER && x == y) return 0;
+    }
+    if (*n == RUNTABLE_MOST) return too_many(what, option);
+    list[(*n)++] = text;
+    return 0;
+}
+
+/* Returns 1 where two names are the same but for blanks. */
+static int is_like(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a += strspn(a, " \t");
+        b += strspn(b, " \t");
+        if (*a != *b || !*a) return *a == *b;
+    }
+}
+
+/* Returns the first design whose name differs by blanks alone; the number of designs: none does. */
+static size_t find_like(const RunTable *t, const char *name)
+{
+    size_t i = 0;
+    while (i < t->designs &&
+           !(is_like(t->design[i].name, name) && strcmp(t->design[i].name, name) != 0))
+        i++;
+    return i;
+}
+
+static int only_blanks(const RunTable *t, const RunCell *c, const char *name, size_t like)
+{
+    const RunCell *first = &t->row[t->design[like].first];
+    return error_set(
+        ERR_INPUT,
+        "%s:%zu: the design '%s' and '%s' of %s:%zu differ by blanks alone: write them "
+        "alike, or otherwise",
+        t->file[c->file].file, line_of(t, c), name, t->design[like].name, t->file[first->file].file,
+        line_of(t, first));
+}
+
+static int find_design(Reading *r, size_t at)
+{
+    RunTable *t = r->t;
+    RunCell *c = &t->row[at];
+    size_t panel = 0;
+    if (t->by) TRY(find_text(r->panel, &t->panels, cell_of(t, c, t->by), "panels", "by", &panel));
+    char *name = design_name(t, c);
+    if (!name) return ERR_MEMORY;
+    c->design = runtable_find(t, panel, name);
+    size_t like = c->design < t->designs ? t->designs : find_like(t, name);
+    if (like < t->designs) {
+        int code = only_blanks(t, c, name, like);
+        memory_free(name);
+        return code;
+    }
+    if (c->design < t->designs) {
+        memory_free(name);
+        t->row[r->last[c->design]].next = at;
+    } else if (t->designs == RUNTABLE_MOST) {
+        memory_free(name);
+        return too_many("designs", "design");
+    } else {
+        t->design[t->designs++] = (RunDesign){.name = name, .panel = panel, .first = at};
+    }
+    r->last[c->design] = at;
+    return 0;
+}
+
+/* Reads a row's cells of the measures: x out. Returns what the first holds, CELL_DIVERGED where any diverged. */
+static int read_numbers(const RunTable *t, const RunCell *r, double *x, int *kind)
+{
+    const Csv *c = &t->file[r->file];
+    int diverged = strcmp(cell_of(t, r, "diverged"), "yes") == 0;
+    for (size_t m = 0; m < t->measures; m++) {
+        int column = csv_column(c, t->measure[m].column), is = NONE;
+        const char *text = column < 0 ? "" : csv_cell(c, r->row, column);
+        x[m] = NAN;
+        if (column >= 0) is = runtable_cell(text, &x[m]);
+        const char *how = is == CELL_TEXT ? runtable_seems(text) : NULL;
+        if (is == CELL_TEXT)
+            return error_set(ERR_INPUT,
+                             "%s:%zu: expected a number in column '%s'; there is '%.40s'%s%s",
+                             c->file, line_of(t, r), t->measure[m].column, text, how ? ": " : "",
+                             how ? how : "");
+        diverged |= is == CELL_DIVERGED;
+        if (m == 0) *kind = is;
+    }
+    if (diverged && *kind == CELL_NUMBER) *kind = CELL_DIVERGED;
+    return 0;
+}
+
+/* Adds a bound; one that another file has too is one. */
+static int add_bound(RunTable *t, const RunCell *r)
+{
+    for (size_t i = 0; i < t->bounds; i++)
+        if (strcmp(t->bound[i].name, cell_of(t, r, t->key[0])) == 0) return 0;
+    if (t->bounds == RUNTABLE_BOUNDS)
+        return error_set(ERR_INPUT, "%s:%zu: expected at most %d bounds", t->file[r->file].file,
+                         line_of(t, r), RUNTABLE_BOUNDS);
+    t->bound[t->bounds++] = (RunBound){cell_of(t, r, t->key[0]), r->file, r->row};
+    return 0;
+}
+
+static void count(RunRows *rows, const RunTable *t, const RunCell *r)
+{
+    if (rows->count++ == 0) *rows = (RunRows){1, t->file[r->file].file, line_of(t, r)};
+}
+
+/* Returns ERR_INPUT where a row's objective is not that of the first one, unless they are looked at apart. */
+static int check_objective(const RunTable *t, const RunCell *c)
+{
+    static const char column[] = "objective";
+    const RunCell *first = &t->row[0];
+    const char *is = cell_of(t, c, column), *was = cell_of(t, first, column);
+    if (strcmp(is, was) == 0 || (t->by && strcmp(t->by, column) == 0)) return 0;
+    return error_set(ERR_INPUT,
+                     "%s:%zu has the objective '%s', and %s:%zu '%s': perplexities of masked words "
+                     "compare with no others; --by objective looks at each apart",
+                     t->file[c->file].file, line_of(t, c), *is ? is : "next",
+                     t->file[first->file].file, line_of(t, first), *was ? was : "next");
+}
+
+/* Reads a row; x, kind: of its measures. */
+static int read_row(Reading *r, size_t f, size_t row, double *x, int *kind)
+{
+    RunTable *t = r->t;
+    RunCell *c = &t->row[t->rows];
+    *c = (RunCell){.file = f, .row = row, .next = SIZE_MAX};
+    const char *part = cell_of(t, c, "part");
+    if (strcmp(part, "tuning") == 0 || strcmp(part, "trial") == 0) return 0;
+    TRY(read_numbers(t, c, x, kind));
+    if (strcmp(part, "bound") == 0) return add_bound(t, c);
+    if (*kind == NONE) return 0;
+    c->counts = strcmp(part, "choice") != 0;
+    TRY(check_objective(t, c));
+    TRY(find_design(r, t->rows));
+    return find_text(r->seed, &t->seeds, t->seed ? cell_of(t, c, t->seed) : "", "seeds", "seed",
+                     &t->row[t->rows++].seed);
+}
+
+/* ---- runs ---------------------------------------------------------------------------------------- */
+
+static int both(const Reading *r, const RunCell *a, const RunCell *b)
+{
+    const RunTable *t = r->t;
+    return error_set(ERR_INPUT, "%s:%zu and %s:%zu are both %s%s%s%s", t->file[a->file].file,
+                     line_of(t, a), t->file[b->file].file, line_of(t, b), t->design[a->design].name,
+                     t->seed ? " with seed " : "", t->seed ? r->seed[a->seed] : "",
+                     t->seed ? "" : "; --seed names the column that tells runs of a design apart");
+}
+
+/* Fills y from the rows, x (rows, RUNTABLE_MEASURES) and kind (rows) being their numbers. at (designs, seeds): room. */
+static int place_runs(Reading *r, const double *x, const int *kind, const RunCell **at)
+{
+    RunTable *t = r->t;
+    for (size_t i = 0; i < t->measures * t->designs * t->seeds; i++) t->y[i] = NAN;
+    for (size_t k = 0; k < t->rows; k++) {
+        const RunCell *c = &t->row[k];
+        RunDesign *d = &t->design[c->design];
+        size_t i = c->design * t->seeds + c->seed;
+        if (kind[k] == CELL_MISSING) count(&d->missing, t, c);
+        if (kind[k] == CELL_MISSING) continue;
+        if (at[i]) return both(r, at[i], c);
+        at[i] = c;
+        if (kind[k] == CELL_DIVERGED) count(&d->diverged, t, c);
+        t->runs += (size_t)(isfinite(x[k * RUNTABLE_MEASURES]) != 0);
+        for (size_t m = 0; m < t->measures; m++)
+            if (isfinite(x[k * RUNTABLE_MEASURES + m]))
+                numbers(t, m, c->design)[c->seed] = x[k * RUNTABLE_MEASURES + m];
+    }
+    return 0;
+}
+
+/* Copies the runs of a design that are compared; y (seeds) out. */
+static void counted(const RunTable *t, size_t i, size_t m, double *y)
+{
+    memcpy(y, numbers(t, m, i), t->seeds * sizeof *y);
+    for (size_t k = t->design[i].first; k != SIZE_MAX; k = t->row[k].next)
+        if (!t->row[k].counts) y[t->row[k].seed] = NAN;
+}
+
+static Interval mean(const RunTable *t, size_t m, const double *y)
+{
+    return t->measure[m].positive ? statistics_positive(y, 1, t->seeds)
+                                  : statistics_mean(y, 1, t->seeds);
+}
+
+/* Computes the means of a design; y (seeds): room. */
+static void summarise(RunTable *t, size_t i, double *y)
+{
+    static const Difference none = {NAN, NAN, NAN, NAN, NAN};
+    RunDesign *d = &t->design[i];
+    const double *first = numbers(t, 0, i);
+    d->least = d->greatest = NAN;
+    for (size_t j = 0; j < t->seeds; j++) {
+        d->least = fmin(d->least, first[j]);
+        d->greatest = fmax(d->greatest, first[j]);
+    }
+    for (size_t m = 0; m < t->measures; m++) {
+        d->mean[m] = mean(t, m, numbers(t, m, i));
+        counted(t, i, m, y);
+        d->counted[m] = mean(t, m, y);
+        d->alone[m] = d->together[m] = none;
+        d->equal[m] = NAN;
+    }
+    const char *same = cell_of(t, &t->row[d->first], "same_as");
+    d->same = *same ? runtable_find(t, d->panel, same) : i;
+    if (d->same > i) d->same = i; /* not there, or not earlier */
+}
+
+/* Computes the model of a panel's designs that are compared; y (designs, seeds): room. */
+static void find_model(RunTable *t, size_t panel, size_t m, double *y)
+{
+    RunModel *l = &t->model[panel * t->measures + m];
+    for (size_t i = 0; i < t->designs; i++) {
+        const RunDesign *d = &t->design[i];
+        if (d->panel != panel || d->same != i || !runtable_compared(d)) continue;
+        counted(t, i, m, y + l->designs++ * t->seeds);
+        l->single += d->counted[m].n == 1;
+    }
+    l->model = statistics_seeds(y, l->designs, t->seeds);
+}
+
+/* ---- all ----------------------------------------------------------------------------------------- */
+
+static int read_rows(Reading *r, double *x, int *kind)
+{
+    RunTable *t = r->t;
+    for (size_t f = 0; f < t->files; f++)
+        for (size_t row = 0; row < t->file[f].rows; row++)
+            TRY(read_row(r, f, row, x + t->rows * RUNTABLE_MEASURES, kind + t->rows));
+    if (!t->by) r->panel[t->panels++] = "";
+    t->panel = memory_new(t->panels, sizeof *t->panel);
+    t->model = memory_new(t->panels * t->measures, sizeof *t->model);
+    t->y = memory_new(t->measures * t->designs * t->seeds, sizeof *t->y);
+    t->work = memory_new(2 * t->seeds, sizeof *t->work);
+    SCOPED(memory_drop) const RunCell **at = memory_new(t->designs * t->seeds, sizeof *at);
+    if (!t->panel || !t->model || !t->y || !t->work || !at) return ERR_MEMORY;
+    TRY(place_runs(r, x, kind, at));
+    memcpy(t->panel, r->panel, t->panels * sizeof *t->panel);
+    return 0;
+}
+
+static int summarise_all(RunTable *t)
+{
+    SCOPED(memory_drop) double *y = memory_new(t->designs * t->seeds, sizeof *y);
+    if (!y) return ERR_MEMORY;
+    for (size_t i = 0; i < t->designs; i++) summarise(t, i, y);
+    for (size_t p = 0; p < t->panels; p++)
+        for (size_t m = 0; m < t->measures; m++) find_model(t, p, m, y);
+    return 0;
+}
+
+static int read_runs(Reading *r)
+{
+    RunTable *t = r->t;
+    size_t rows = 0;
+    for (size_t f = 0; f < t->files; f++) rows += t->file[f].rows;
+    t->row = memory_new(rows + 1, sizeof *t->row);
+    t->design = memory_new(RUNTABLE_MOST, sizeof *t->design);
+    SCOPED(memory_drop) double *x = memory_new(rows + 1, RUNTABLE_MEASURES * sizeof *x);
+    SCOPED(memory_drop) int *kind = memory_new(rows + 1, sizeof *kind);
+    if (!t->row || !t->design || !x || !kind) return ERR_MEMORY;
+    TRY(read_rows(r, x, kind));
+    return summarise_all(t);
+}
+
+static int read_files(RunTable *t, const char *const *name, size_t files,
+                      const RunTableAsked *asked)
+{
+    SCOPED(memory_drop) Reading *r = memory_new(1, sizeof *r);
+    t->file = memory_new(files, sizeof *t->file);
+    if (!r || !t->file) return ERR_MEMORY;
+    for (; t->files < files; t->files++) TRY(csv_open(&t->file[t->files], name[t->files]));
+    TRY(runtable_columns(t, asked));
+    r->t = t;
+    return read_runs(r);
+}
+
+int runtable_open(const char *const *name, size_t files, const RunTableAsked *asked, RunTable *out)
+{
+    *out = (RunTable){.positive = asked->positive};
+    int code = read_files(out, name, files, asked);
+    if (code != 0) runtable_close(out);
+    return code;
+}
+
+void runtable_close(RunTable *t)
+{
+    for (size_t i = 0; i < t->designs; i++) memory_free(t->design[i].name);
+    for (size_t f = 0; f < t->files; f++) csv_close(&t->file[f]);
+    memory_free_all(t->design, t->file, t->row, t->panel, t->model, t->y, t->work);
+    *t = (RunTable){0};
+}

@@ -1,0 +1,240 @@
+/* runtable_plot.c: draws the means of designs: a row a design (a forest plot), and against a column. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/base/error.h"
+#include "studies/base/plot/plot.h"
+#include "studies/lab/table/runtable.h"
+#include "studies/base/output.h"
+
+/* Returns the first word of a design's groups; without groups its name. n: its bytes. */
+static const char *group_of(const RunTable *t, size_t i, const char *groups, size_t *n)
+{
+    const char *text = groups ? runtable_value(t, i, groups).text : t->design[i].name;
+    if (!text) text = "";
+    *n = groups ? strcspn(text, " ") : strlen(text);
+    return text;
+}
+
+/* Returns the first design of a design's group. */
+static size_t first_alike(const RunTable *t, size_t design, const char *groups)
+{
+    size_t n, k, i = 0;
+    const char *mine = group_of(t, design, groups, &n), *other;
+    for (;; i++) {
+        other = group_of(t, i, groups, &k);
+        if (k == n && memcmp(mine, other, n) == 0) return i;
+    }
+}
+
+/* Counts the groups of the first n designs. */
+static size_t count_groups(const RunTable *t, size_t n, const char *groups)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) count += first_alike(t, i, groups) == i;
+    return count;
+}
+
+size_t runtable_look(const RunTable *t, size_t design)
+{
+    return plot_again(count_groups(t, first_alike(t, design, NULL), NULL),
+                      count_groups(t, t->designs, NULL), t->design[design].panel);
+}
+
+/* ---- forest -------------------------------------------------------------------------------------- */
+
+/* What the plot shows of a design, from the top down. */
+typedef struct {
+    size_t row;
+    double mean, low, high;
+} ForestRow;
+
+const Column runtable_forest_columns[] = {
+    COLUMN(ForestRow, row, .words = "row of the plot, from 0, the best first"),
+    COLUMN(ForestRow, mean, .words = "mean of the design's runs"),
+    COLUMN(ForestRow, low, .words = "lower end of the mean's 95 % interval"),
+    COLUMN(ForestRow, high, .words = "upper end of it"),
+    {0}};
+
+typedef struct {
+    const RunTable *t;
+    size_t m, n, rows;
+    const RunForest *apart;
+    size_t order[RUNTABLE_MOST];
+} Forest;
+
+static double group(const Forest *f, size_t design)
+{
+    return f->apart ? runtable_value(f->t, design, f->apart->column).x : 0;
+}
+
+/* Sorts the designs that have runs. */
+static void sort(Forest *f)
+{
+    const double sign = f->t->measure[f->m].more ? -1 : 1;
+    for (size_t i = 0, k; i < f->t->designs; i++) {
+        const Interval *mine = &f->t->design[i].mean[f->m];
+        if (mine->n == 0) continue;
+        for (k = f->n++; k > 0; k--) {
+            size_t j = f->order[k - 1];
+            double less = group(f, i) - group(f, j);
+            if (less == 0) less = sign * (mine->mean - f->t->design[j].mean[f->m].mean);
+            if (!(less < 0)) break;
+            f->order[k] = j;
+        }
+        f->order[k] = i;
+    }
+}
+
+/* Puts a heading into its row, and a line above it. */
+static void draw_heading(Plot *p, double value, const char *words, size_t row)
+{
+    char text[96];
+    snprintf(text, sizeof text, "%g %s", value, words);
+    plot_setting(p,
+                 "set label %s at graph 0.01, first %zu left noenhanced font small textcolor rgb "
+                 "'#555555'",
+                 text, row);
+    if (row > 0)
+        plot_setting(
+            p,
+            "set arrow from graph 0, first %zu.5 to graph 1, first %zu.5 nohead back lc rgb '#aaaaaa'",
+            row - 1, row - 1);
+}
+
+/* Draws the k-th design in the next row, under a heading where its group begins. */
+static void draw_design(Forest *f, Plot *p, size_t k, Sheet *out)
+{
+    const size_t i = f->order[k];
+    const Interval *of = &f->t->design[i].mean[f->m];
+    char name[512];
+    if (f->apart && (k == 0 || group(f, i) != group(f, f->order[k - 1])))
+        draw_heading(p, group(f, i), plot_narrow() ? f->apart->brief : f->apart->words, f->rows++);
+    runtable_name(f->t, i, name, sizeof name);
+    plot_tic(p, f->rows, name);
+    plot_item(p, "forest.csv", "every ::%zu::%zu using 3:1:($4-$3):(0)", k + 1, k + 1);
+    plot_interval(p, plot_colour(runtable_look(f->t, i)), 1.5);
+    plot_item(p, "forest.csv", "every ::%zu::%zu using 2:1 with points notitle", k + 1, k + 1);
+    plot_style(p, runtable_look(f->t, i));
+    sheet_row(out, &(ForestRow){f->rows++, of->mean, of->low, of->high});
+}
+
+static int draw_forest(Forest *f, const char *dir, Sheet *out)
+{
+    char title[256];
+    const RunMeasure *m = &f->t->measure[f->m];
+    double from = INFINITY,
+           to = -INFINITY; /* fmin and fmax leave out NaN: one run has no interval */
+    Plot *p;
+    snprintf(title, sizeof title, "%s, %s is better: means and 95 %% intervals", m->axis,
+             m->more ? "more" : "less");
+    PlotFrame frame = {"forest", title, m->axis, "", 0};
+    TRY(plot_new(dir, &frame, &p));
+    plot_setting(p, "unset key\nset grid noytics\nset ytics scale 0 ()\n"
+                    "set offsets graph 0.05, graph 0.05, 0, 0");
+    for (size_t k = 0; k < f->n; k++) {
+        const Interval *of = &f->t->design[f->order[k]].mean[f->m];
+        draw_design(f, p, k, out);
+        from = fmin(from, fmin(of->low, of->mean));
+        to = fmax(to, fmax(of->high, of->mean));
+    }
+    plot_setting(p, "set yrange [%zu.5:-0.5]", f->rows - 1);
+    if (m->positive) plot_setting(p, "set xrange [0<*:*]");
+    plot_few_tics(p, to - from, plot_narrow() ? 2 : 6);
+    if (f->rows > 15) plot_taller(p, 26 * (f->rows - 15));
+    return plot_end(p, output_sheet(out, SHEET_CSV, dir, "forest.csv"));
+}
+
+int runtable_forest(const RunTable *t, size_t measure, const RunForest *apart, const char *dir)
+{
+    Forest f = {.t = t, .m = measure, .apart = apart};
+    SCOPED(sheet_drop) Sheet *s = NULL;
+    sort(&f);
+    if (f.n == 0) return 0;
+    TRY(sheet_new(runtable_forest_columns, &s));
+    return draw_forest(&f, dir, s);
+}
+
+/* ---- against a column ---------------------------------------------------------------------------- */
+
+typedef struct {
+    double x, x_low, x_high, mean, low, high;
+} Point;
+
+const Column runtable_scatter_columns[] = {
+    COLUMN(Point, x, .words = "mean of the column on the x axis"),
+    COLUMN(Point, x_low,
+           .words = "lower end of its 95 % interval; on a logarithmic axis, of log x"),
+    COLUMN(Point, x_high, .words = "upper end of it"),
+    COLUMN(Point, mean, .words = "mean of the design's runs"),
+    COLUMN(Point, low, .words = "lower end of the mean's 95 % interval"),
+    COLUMN(Point, high, .words = "upper end of it"),
+    {0}};
+
+/* On a logarithmic axis the ends are x exp(-r) and x exp(r), r being the half width over x (the interval of log x by the delta
+ * method): they are above 0 where x - r x is not. */
+static Point point_of(const RunTable *t, size_t i, size_t m, const RunScatter *of)
+{
+    char high[96];
+    const Interval *y = &t->design[i].mean[m];
+    snprintf(high, sizeof high, "%s_high", of->column);
+    double x = runtable_value(t, i, of->column).x, half = runtable_value(t, i, high).x - x;
+    Point p = {x, x - half, x + half, y->mean, y->low, y->high};
+    if (of->flags & PLOT_LOG_X) p.x_low = x * exp(-half / x);
+    if (of->flags & PLOT_LOG_X) p.x_high = x * exp(half / x);
+    return p;
+}
+
+/* Draws the design of a row of the file, with its intervals below it. Sizes differ, so that points in one place show. */
+static void draw_point(const RunTable *t, size_t i, const RunScatter *of, size_t row, Plot *p)
+{
+    char name[64], title[512];
+    size_t first = of->groups ? first_alike(t, i, of->groups) : i;
+    size_t look = of->groups ? count_groups(t, first, of->groups) : runtable_look(t, i);
+    size_t n;
+    const char *group = group_of(t, i, of->groups, &n);
+    runtable_name(t, i, title, sizeof title);
+    if (of->groups) snprintf(title, sizeof title, "%.*s", (int)n, group);
+    snprintf(name, sizeof name, "%s.csv", of->name);
+    plot_item(p, name, "every ::%zu::%zu using 1:5:(0):($6-$5)", row, row);
+    plot_interval(p, plot_colour(look), 1.5);
+    plot_item(p, name, "every ::%zu::%zu using 2:4:($3-$2):(0)", row, row);
+    plot_interval(p, plot_colour(look), 1.5);
+    plot_item(
+        p, name,
+        "every ::%zu::%zu using 1:4 with points title %s noenhanced pt %d ps %.3g lc rgb %s lw 1.5",
+        row, row, first == i ? title : "", plot_point(look),
+        of->groups ? 1.2 : 1.9 - 0.3 * (double)(row % 4), plot_colour(look));
+}
+
+static int draw_scatter(const RunTable *t, size_t m, const RunScatter *of, Sheet *s, Plot *p)
+{
+    size_t row = 0;
+    for (size_t i = 0; i < t->designs; i++) {
+        const Point at = point_of(t, i, m, of);
+        if (!isfinite(at.x) || !isfinite(at.mean)) continue;
+        sheet_row(s, &at);
+        draw_point(t, i, of, ++row, p);
+    }
+    return row > 0;
+}
+
+int runtable_scatter(const RunTable *t, size_t measure, const RunScatter *of, const char *dir)
+{
+    Plot *p;
+    SCOPED(sheet_drop) Sheet *s = NULL;
+    char file[64], title[256];
+    snprintf(file, sizeof file, "%s.csv", of->name);
+    snprintf(title, sizeof title, "%s against %s: means and 95 %% intervals",
+             t->measure[measure].axis, of->words);
+    PlotFrame frame = {of->name, title, of->axis, t->measure[measure].axis, of->flags};
+    TRY(sheet_new(runtable_scatter_columns, &s));
+    TRY(plot_new(dir, &frame, &p));
+    int any = draw_scatter(t, measure, of, s, p);
+    plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
+    if (t->measure[measure].positive) plot_setting(p, "set yrange [0<*:*]");
+    if (any) return plot_end(p, output_sheet(s, SHEET_CSV, dir, file));
+    plot_drop(p);
+    return 0;
+}

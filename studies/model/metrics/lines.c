@@ -1,0 +1,102 @@
+/* lines.c: reads a file as a whole and checks it once; its lines are windows of the text. */
+#include "studies/model/metrics/lines.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <unistr.h>
+
+#include "kernels/base/error.h"
+#include "kernels/base/file.h"
+#include "kernels/base/memory.h"
+#include "kernels/base/text.h"
+
+static size_t count_ends(const char *text, size_t bytes)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < bytes; i++) n += text[i] == '\n';
+    return n;
+}
+
+/* Finds the lines of a text that is not empty and holds no NUL. */
+static int find_lines(Lines *l, size_t bytes)
+{
+    const char *bad = (const char *)u8_check((const uint8_t *)l->text, bytes);
+    if (bad)
+        return error_set(ERR_INPUT, "%s:%zu: invalid UTF-8: expected a text in UTF-8", l->file,
+                         count_ends(l->text, (size_t)(bad - l->text)) + 1);
+    size_t count = count_ends(l->text, bytes) + (l->text[bytes - 1] != '\n');
+    l->line = memory_new(count, sizeof *l->line);
+    if (!l->line) return ERR_MEMORY;
+    for (const char *at = l->text, *end = at + bytes; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t n = (size_t)((stop ? stop : end) - at);
+        l->line[l->count++] = (Line){at, n - (n > 0 && at[n - 1] == '\r')};
+        at += n + 1;
+    }
+    return 0;
+}
+
+int lines_take(const char *file, char *text, size_t bytes, Lines *out)
+{
+    text_unmark(text, &bytes);
+    *out = (Lines){.file = file, .text = text};
+    const char *nul = memchr(text, 0, bytes);
+    int code = 0;
+    if (bytes == 0) code = error_set(ERR_INPUT, "%s is empty", file);
+    if (nul)
+        code = error_set(ERR_INPUT, "%s:%zu: a NUL byte: this is not a text", file,
+                         count_ends(text, (size_t)(nul - text)) + 1);
+    if (code == 0) code = find_lines(out, bytes);
+    if (code != 0) lines_free(out);
+    return code;
+}
+
+int lines_read(const char *file, Lines *out)
+{
+    int standard = strcmp(file, LINES_STDIN) == 0;
+    char *text;
+    size_t bytes;
+    *out = (Lines){0};
+    TRY(file_whole(standard ? "/dev/stdin" : file, SIZE_MAX, &text, &bytes));
+    return lines_take(standard ? "standard input" : file, text, bytes, out);
+}
+
+void lines_free(Lines *l)
+{
+    memory_free(l->text);
+    memory_free(l->line);
+    *l = (Lines){0};
+}
+
+int lines_list(const char *option, const char *files, int *standard, LinesList *out)
+{
+    *out = (LinesList){.names = memory_string(files)};
+    if (!out->names) return ERR_MEMORY;
+    for (char *rest = out->names, *name; (name = strsep(&rest, ","));) {
+        if (!*name)
+            return error_set(ERR_INPUT, "--%s: expected file names separated by commas, not '%s'",
+                             option, files);
+        if (strcmp(name, LINES_STDIN) == 0 && ++*standard > 1)
+            return error_set(ERR_INPUT, "--%s: standard input (-) can be read once alone", option);
+        TRY(memory_more(&out->of, out->count, sizeof *out->of));
+        TRY(lines_read(name, &out->of[out->count]));
+        out->count++;
+    }
+    return 0;
+}
+
+void lines_list_free(LinesList *l)
+{
+    for (size_t i = 0; i < l->count; i++) lines_free(&l->of[i]);
+    memory_free(l->of);
+    memory_free(l->names);
+}
+
+int lines_pair(const Lines *a, const Lines *b)
+{
+    if (a->count == b->count) return 0;
+    return error_set(ERR_INPUT,
+                     "%s has %zu lines and %s %zu: expected line i of one to belong to line i of "
+                     "the other",
+                     a->file, a->count, b->file, b->count);
+}

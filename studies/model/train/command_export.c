@@ -1,0 +1,401 @@
+/* command_export.c: writes a trained model as another program reads it, by the table of families that reads such models
+ * (nn/foreign/family.c): the first family with a form for every setting of the model.
+ *
+ * None scales rows of words. So here they are scaled by sqrt(D), the output keeps a matrix of its own, and sinusoids become
+ * learned positions, where a family has those. */
+#include <math.h>
+#include <string.h>
+
+#include <jansson.h>
+#include <unistr.h>
+
+#include "kernels/base/parsed.h"
+#include "nn/foreign/family.h"
+#include "nn/model/store.h"
+#include "studies/model/network.h"
+#include "studies/base/command.h"
+
+/* ---- what has the form --------------------------------------------------------------------------- */
+
+static int no_form(const char *dir, const char *why)
+{
+    return error_set(ERR_INPUT, "%s has no form of Hugging Face's: %s", dir, why);
+}
+
+static int check_scheme(const Network *n, const char *dir)
+{
+    SCOPED(zoo_close) Zoo z = {0};
+    TABLE(plain);
+    SCOPED(memory_drop) char *ours = NULL, *theirs = NULL;
+    TRY(zoo_open(&z));
+    TRY(zoo_find(&z, "transformer", "euler", &plain));
+    TRY(network_scheme_text((Stacks){n->table}, &ours));
+    table_rename(plain, n->table->name);
+    TRY(network_scheme_text((Stacks){plain}, &theirs));
+    if (network_scheme_same(ours, theirs)) return 0;
+    return no_form(dir, "its layers are steps of another scheme than transformer, "
+                        "which studies/api/python/torch_model.py runs");
+}
+
+/* Returns the row of an option of networks. */
+static const Option *find_option(const char *name)
+{
+    for (const OptionGroup *const *g = network_groups; *g; g++)
+        for (const Option *p = (*g)->option; p->name; p++)
+            if (strcmp(p->name, name) == 0) return p;
+    return NULL;
+}
+
+/* Writes a network's value of an option, given or not; 0: it has none. */
+static int value_of(const Network *n, const char *name, char value[OPTION_VALUE])
+{
+    const Option *p = find_option(name);
+    const char *text = options_text(n->options, name);
+    if (!text) text = p->otherwise ? p->otherwise : p->type == OPTION_FLAG ? "no" : NULL;
+    if (!text && strcmp(name, "norm-eps") == 0) text = "1e-5";
+    if (text)
+        snprintf(value, OPTION_VALUE, "%s", text);
+    else
+        option_value(p->type == OPTION_CHOICE ? p->values : "", 0, value);
+    return *value != 0;
+}
+
+/* Returns their word for a network's value of a row with words; where rows share a key, for the values of all. NULL: there
+ * is none. */
+static const char *word_of(const Network *n, const Family *f, const FamilySetting *s)
+{
+    for (const FamilyWord *w = s->words; w->theirs; w++) {
+        int fits = 1;
+        for (const FamilySetting *t = f->setting; t->option; t++) {
+            char value[OPTION_VALUE];
+            if (!t->words || !t->key || strcmp(t->key, s->key) != 0) continue;
+            for (const FamilyWord *v = t->words; v->theirs; v++)
+                if (strcmp(v->theirs, w->theirs) == 0)
+                    fits &= value_of(n, t->option, value) && strcmp(v->ours, value) == 0;
+        }
+        if (fits) return w->theirs;
+    }
+    return NULL;
+}
+
+/* Returns 1 where a family has a network's value of an option. Rows of words can be made plain ones, and what is added to
+ * them a table. */
+static int has_value(const Network *n, const Family *f, const char *option, const char *value)
+{
+    const FamilySetting *s = f->setting;
+    int made = model_config(n->model)->positions & ~(POSITIONS_SINUSOID | POSITIONS_LEARNED);
+    while (s->option && strcmp(s->option, option) != 0) s++;
+    if (!s->option) {
+        const Option *p = find_option(option);
+        return strcmp(value, p->otherwise ? p->otherwise : p->initial ? p->initial : "no") == 0;
+    }
+    if (s->words) return strcmp(option, "untied") == 0 || word_of(n, f, s) != NULL;
+    if (s->key || strcmp(option, "plain-input") == 0) return 1;
+    if (strcmp(option, "positions") == 0 && strcmp(s->otherwise, "learned") == 0) return !made;
+    return strcmp(value, s->otherwise) == 0;
+}
+
+/* Finds the first setting that a family lacks, " --NAME VALUE", in lacks; "": none. */
+static void find_lack(const Network *n, const Family *f, char lacks[FAMILY_NAME])
+{
+    static const char *const deciding[] = {
+        "objective", "norm",       "norm-kind", "positions",     "activation", "first-relu",
+        "adaptive",  "input-norm", "kv-heads",  "no-final-norm", "plain-input"};
+    char value[OPTION_VALUE];
+    *lacks = 0;
+    for (size_t i = 0; i < sizeof deciding / sizeof *deciding && !*lacks; i++)
+        if (value_of(n, deciding[i], value) && !has_value(n, f, deciding[i], value))
+            snprintf(lacks, FAMILY_NAME, " --%s %s", deciding[i], value);
+}
+
+/* Finds the family whose form a model has. */
+static int find_form(const Network *n, const char *dir, const Family **form)
+{
+    char words[900] = "", lacks[FAMILY_NAME];
+    TRY(network_alone(n, dir));
+    if (n->foreign) return no_form(dir, "it is one already");
+    TRY(check_scheme(n, dir));
+    for (*form = families; (*form)->type; ++*form) {
+        size_t at = strlen(words);
+        find_lack(n, *form, lacks);
+        if (!*lacks) return 0;
+        const Family *first = families;
+        while (first->tensor != (*form)->tensor) first++;
+        if (first < *form) continue; /* what it lacks is said */
+        snprintf(words + at, sizeof words - at, "%s%s has no%s", at ? ", " : "", (*form)->type,
+                 lacks);
+    }
+    return no_form(dir, words);
+}
+
+/* ---- tensors ------------------------------------------------------------------------------------- */
+
+/* What is written. Numbers are on the host. */
+typedef struct {
+    Network *net;
+    size_t count;
+    Tensor *tensor; /* (count), which own name and data */
+    size_t rows;    /* of positions */
+} Written;
+
+static int put_tensor(Written *w, const char *name, size_t rows, size_t cols, double *data)
+{
+    TRY(memory_more(&w->tensor, w->count, sizeof *w->tensor));
+    w->tensor[w->count++] =
+        (Tensor){.name = memory_string(name), .rows = rows, .cols = cols, .data = data};
+    return w->tensor[w->count - 1].name ? 0 : ERR_MEMORY;
+}
+
+/* Copies rows of a tensor of the model, given by its first row and its number of rows, transposed if asked; x out, owned by
+ * the caller. */
+static int copy(const Written *w, const Param *p, size_t first, size_t rows, int transposed,
+                double **x)
+{
+    size_t cols = p->cols ? p->cols : 1, size = rows * cols;
+    Model *m = w->net->model;
+    const Backend *b = model_backend(m);
+    double *plain = memory_new(size, sizeof *plain);
+    *x = memory_new(size, sizeof **x);
+    if (plain && *x) b->get(plain, backend_at(b, model_data(m), p->offset + first * cols), size);
+    for (size_t i = 0; plain && *x && i < size; i++)
+        (*x)[transposed ? i % cols * rows + i / cols : i] = plain[i];
+    memory_free(plain);
+    return plain && *x ? 0 : ERR_MEMORY;
+}
+
+/* Finds what is added to word 0 at each place, P(i): (rows, D). */
+static int find_positions(Written *w, double **x)
+{
+    Model *m = w->net->model;
+    size_t D = model_config(m)->width;
+    const Param *embed = model_find(m, "embed.weight");
+    SCOPED(memory_drop) double *word = NULL;
+    double scale = model_config(m)->plain_input ? 1 : sqrt((double)D);
+    SCOPED(memory_drop) int32_t *zero = memory_new(w->rows, sizeof *zero);
+    *x = memory_new(w->rows, D * sizeof **x);
+    if (!zero || !*x) return ERR_MEMORY;
+    TRY(model_embed(m, SIDE_TARGET, w->rows, zero, *x));
+    TRY(copy(w, embed, 0, 1, 0, &word));
+    for (size_t i = 0; i < w->rows * D; i++) (*x)[i] -= scale * word[i % D];
+    return 0;
+}
+
+/* Returns the rows of the i-th of n tensors of theirs that make p: queries, keys and values, or equal parts. */
+static size_t piece(const Written *w, const Param *p, size_t i, size_t n)
+{
+    size_t D = model_config(w->net->model)->width;
+    return n != 3 ? p->rows / n : i == 0 ? D : (p->rows - D) / 2;
+}
+
+/* Puts the i-th of n rows of the table that make one tensor of ours, in a layer. */
+static int put_row(Written *w, const FamilyTensor *t, size_t i, size_t n, const char *prefix,
+                   int layer)
+{
+    char name[FAMILY_NAME], ours[FAMILY_NAME];
+    const Model *m = w->net->model;
+    const ModelConfig *c = model_config(m);
+    double *x = NULL;
+    family_name(prefix, t->theirs, (size_t)layer, name);
+    family_name("", t->ours, (size_t)layer, ours);
+    if (strcmp(ours, "position.weight") == 0) {
+        int code = find_positions(w, &x);
+        return code ? memory_free(x), code : put_tensor(w, name, w->rows, c->width, x);
+    }
+    int output = strcmp(ours, "output.weight") == 0;
+    const Param *p = model_find(m, output && !c->untied ? "embed.weight" : ours);
+    int transposed = (t->how & FAMILY_TRANSPOSED) != 0;
+    size_t first = 0, rows = piece(w, p, i, n), cols = p->cols;
+    for (size_t k = 0; k < i; k++) first += piece(w, p, k, n);
+    int code = copy(w, p, first, rows, transposed, &x);
+    if (code) return memory_free(x), code;
+    if (strcmp(ours, "embed.weight") == 0 && !c->plain_input)
+        for (size_t k = 0; k < p->size; k++) x[k] *= sqrt((double)c->width);
+    return put_tensor(w, output ? t->theirs : name, transposed ? cols : rows,
+                      transposed ? rows : cols, x);
+}
+
+static int put_tensors(Written *w, const Family *f)
+{
+    int layers = (int)model_plan(w->net->model)->layers[SIDE_TARGET];
+    for (const FamilyTensor *t = f->tensor, *end; t->theirs; t = end) {
+        for (end = t + 1; t->ours && end->ours && strcmp(end->ours, t->ours) == 0;) end++;
+        for (int l = 0; l < (strchr(t->theirs, '#') ? layers : 1) && t->ours; l++)
+            for (const FamilyTensor *one = t; one < end; one++)
+                TRY(put_row(w, one, (size_t)(one - t), (size_t)(end - t), f->prefix, l));
+    }
+    return 0;
+}
+
+static int write_weights(Written *w, const Family *f, const char *dir)
+{
+    static const StoreText meta[] = {{"format", "pt"}};
+    char file[OUTPUT_PATH];
+    int code = put_tensors(w, f);
+    if (code == 0) code = output_path(file, dir, "model.safetensors");
+    if (code == 0) code = tensors_write(file, w->tensor, w->count, STORE_F32, meta, 1);
+    for (size_t i = 0; i < w->count; i++) {
+        memory_free((char *)w->tensor[i].name);
+        memory_free(w->tensor[i].data);
+    }
+    memory_free(w->tensor);
+    return code;
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------- */
+
+static int write_json(json_t *root, const char *dir, const char *name)
+{
+    Output o;
+    if (!root) return error_set(ERR_MEMORY, "out of memory");
+    int code = output_open(&o);
+    if (code == 0 && json_dumpf(root, o.f, JSON_INDENT(1)) != 0)
+        code = error_set(ERR_MEMORY, "out of memory");
+    if (code == 0) fputc('\n', o.f), code = output_put(&o, 0, dir, name);
+    json_decref(root);
+    return code;
+}
+
+/* Sets a key to a number or a word of JSON, else to a string. */
+static int put_value(json_t *config, const char *key, const char *text)
+{
+    json_t *x;
+    int code = parsed_value(text, &x);
+    if (code == ERR_MEMORY) return code;
+    if (json_object_set_new(config, key, code == 0 ? x : json_string(text)) == 0) return 0;
+    return error_set(ERR_MEMORY, "out of memory");
+}
+
+static int put_settings(json_t *config, const Written *w, const Family *f)
+{
+    const Network *n = w->net;
+    const Param *down = model_find(n->model, "layers.0.ffn.1.down.weight");
+    char value[OPTION_VALUE];
+    for (const FamilyDemand *d = f->demand; d->key; d++)
+        if (*d->value && !strchr(d->value, '/')) TRY(put_value(config, d->key, d->value));
+    for (const FamilySetting *s = f->setting; s->option; s++) {
+        if (!s->key || s->keys || json_object_get(config, s->key)) continue;
+        int known = value_of(n, s->option, value);
+        if (strcmp(s->option, "inner") == 0) snprintf(value, sizeof value, "%zu", down->cols);
+        if (strcmp(s->option, "sequence") == 0) snprintf(value, sizeof value, "%zu", w->rows);
+        if (strcmp(s->option, "untied") == 0)
+            TRY(put_value(config, s->key, "false"));
+        else if (known)
+            TRY(put_value(config, s->key, s->words ? word_of(n, f, s) : value));
+    }
+    return 0;
+}
+
+/* Returns the token that ends a text for another program: where a tokenizer of others tells it from the one that begins
+ * a text, that one; else <eos>, which a model that was trained here has seen between texts. */
+static int32_t last_token(const Vocab *v)
+{
+    static const char *const ends[][2] = {
+        {"<s>", "</s>"}, {"<|begin_of_text|>", "<|end_of_text|>"}, {"<bos>", "<eos>"}};
+    int32_t end = -1;
+    for (size_t i = 0; v->tokens && i < sizeof ends / sizeof *ends; i++)
+        if (strcmp(v->word[v->eos], ends[i][0]) == 0) end = tokenizer_find(v->tokens, ends[i][1]);
+    return end < 0 ? v->eos : end;
+}
+
+/* Returns eos_token_id: a number, or, where lines were texts of their own, whose end is <eos>, both. */
+static json_t *end_of_text(const Vocab *v)
+{
+    json_int_t end = last_token(v);
+    return v->lines && end != v->eos ? json_pack("[I, I]", end, (json_int_t)v->eos)
+                                     : json_integer(end);
+}
+
+static int write_config(const Written *w, const Family *f, const char *dir)
+{
+    const Network *n = w->net;
+    json_t *config =
+        json_pack("{s:[s], s:s, s:I, s:I, s:o}", "architectures", f->architecture, "model_type",
+                  f->type, "vocab_size", (json_int_t)model_config(n->model)->vocab, "bos_token_id",
+                  (json_int_t)n->vocab.eos, "eos_token_id", end_of_text(&n->vocab));
+    int code = put_settings(config, w, f);
+    if (code == 0) return write_json(config, dir, "config.json");
+    json_decref(config);
+    return code;
+}
+
+/* Words between blanks and tabs; <eos> at the end of each line. */
+static int write_words(const Network *n, const char *dir)
+{
+    json_t *vocab = json_object();
+    int bad = 0;
+    for (size_t i = 0; i < n->vocab.size; i++)
+        bad |= json_object_set_new(vocab, n->vocab.word[i], json_integer((json_int_t)i));
+    if (bad) json_decref(vocab), vocab = NULL;
+    json_t *normal =
+        json_pack("{s:s, s:[{s:s, s:{s:s}, s:s}, {s:s, s:{s:s}, s:s}]}", "type", "Sequence",
+                  "normalizers", "type", "Replace", "pattern", "String", "\r\n", "content", "\n",
+                  "type", "Replace", "pattern", "String", "\n", "content", " <eos> ");
+    json_t *cut = json_pack("{s:s, s:{s:s}, s:s, s:b}", "type", "Split", "pattern", "Regex",
+                            "[ \\t]+", "behavior", "Removed", "invert", 0);
+    json_t *model = json_pack("{s:s, s:o, s:s}", "type", "WordLevel", "vocab", vocab, "unk_token",
+                              n->vocab.unk < 0 ? "" : "<unk>");
+    return write_json(json_pack("{s:s, s:n, s:n, s:[], s:o, s:o, s:n, s:n, s:o}", "version", "1.0",
+                                "truncation", "padding", "added_tokens", "normalizer", normal,
+                                "pre_tokenizer", cut, "post_processor", "decoder", "model", model),
+                      dir, "tokenizer.json");
+}
+
+/* ---- the command --------------------------------------------------------------------------------- */
+
+/* JSON has no other words. */
+static int check_words(const Vocab *v, const char *dir)
+{
+    for (size_t i = 0; v->level == LEVEL_WORD && i < v->size; i++)
+        if (u8_check((const uint8_t *)v->word[i], strlen(v->word[i])))
+            return error_set(ERR_INPUT, "%s: word %zu of vocab.txt is not UTF-8, as JSON is", dir,
+                             i + 1);
+    return 0;
+}
+
+static int export_to(Network *n, const char *model, const char *dir)
+{
+    const Family *f = families;
+    Written w = {.net = n, .rows = model_config(n->model)->max_length};
+    TRY(find_form(n, model, &f));
+    TRY(check_words(&n->vocab, model));
+    TRY(output_directory(dir));
+    TRY(write_weights(&w, f, dir));
+    TRY(write_config(&w, f, dir));
+    if (n->vocab.tokens) return vocab_save(&n->vocab, NULL, dir);
+    if (n->vocab.level == LEVEL_WORD) return write_words(n, dir);
+    progress_note("%s has no tokenizer.json: tokens of %s are pieces or characters, which have no "
+                  "such form; text is to be given as ids of vocab.txt",
+                  dir, model);
+    return 0;
+}
+
+static int run(Options *o)
+{
+    SCOPED(network_free) Network n = {0};
+    const char *model = options_text(o, "model"), *dir = options_text(o, "out");
+    if (!model || !dir) return error_set(ERR_INPUT, "--%s is needed", model ? "out" : "model");
+    TRY(output_check(dir));
+    TRY(network_load(model, o, &n));
+    return export_to(&n, model, dir);
+}
+
+const Command command_export = {
+    .name = "export",
+    .purpose = "write a trained model for another program",
+    .about =
+        "Writes a language model of the scheme transformer as a directory of Hugging Face's: config.json,\n"
+        "model.safetensors and, where tokens are words or a tokenizer's, tokenizer.json. AutoModelForCausalLM.from_pretrained reads\n"
+        "it, and so does --model here, with the same logits. With layer norms and relu or gelu it is a GPT-2, whose\n"
+        "learned positions sinusoids become, as many as --sequence; with RMS norms, rotary positions and swiglu or\n"
+        "geglu, also with --kv-heads, a Llama. What neither has is refused by name. In tokenizer.json <eos> stands\n"
+        "for every end of a line; a text's last line has to end.\n",
+    .example = "--to huggingface --model out/plain --out out/plain-hf",
+    .groups = GROUPS(
+        OPTION_GROUP("Export", 1,
+                     {"model", OPTION_TEXT, NULL, "DIR",
+                      "directory with model.safetensors and vocab.txt or tokenizer.json"},
+                     {"to", OPTION_CHOICE, "huggingface", "huggingface", "form of what is written"},
+                     {"out", OPTION_TEXT, NULL, "DIR",
+                      "write config.json, model.safetensors and tokenizer.json"})),
+    .run = run,
+};

@@ -1,0 +1,84 @@
+/* choose.c: finds the particle system of an option: built in, from a file, or a layer of a trained
+ * model. */
+#include "studies/solve/choose.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/base/error.h"
+#include "studies/base/command.h"
+
+SystemChoice choose_options(const Options *o)
+{
+    return (SystemChoice){options_text(o, "system"), options_text(o, "system-file"),
+                          options_size(o, "particles"), options_size(o, "dim"),
+                          options_size(o, "seed")};
+}
+
+void choose_tell(const System *s)
+{
+    printf("system %s: %s\n%zu %s of %zu %s", s->name, s->title, s->n,
+           s->n == 1 ? "particle" : "particles", s->d, s->d == 1 ? "coordinate" : "coordinates");
+}
+
+/* Adds names to `list` of schemes that tell an operator apart; *more: those that have no room. */
+static void list_apart(const Selection *s, int op, char *list, size_t bytes, size_t *more)
+{
+    *list = '\0';
+    *more = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        size_t n = strlen(list), room = strlen(s->scheme[i]->name) + sizeof ", ";
+        if (!(system_apart(s->scheme[i]) >> op & 1)) continue;
+        if (n + room > bytes)
+            ++*more;
+        else
+            snprintf(list + n, bytes - n, "%s%s", n ? ", " : "", s->scheme[i]->name);
+    }
+}
+
+int choose_zeros(const System *s, const Selection *chosen)
+{
+    char list[256], others[32] = "";
+    int zeros;
+    size_t more;
+    TRY(system_zeros(s, &zeros));
+    for (int op = 0; op < COLOURS; op++) {
+        if (!(zeros >> op & 1)) continue;
+        list_apart(chosen, op, list, sizeof list, &more);
+        if (more) snprintf(others, sizeof others, " and %zu more", more);
+        if (!*list) continue;
+        notice_warn(
+            "%c of system %s is 0: %s%s split nothing there; flows of it do nothing, and a part that is "
+            "implicit in it runs explicitly",
+            table_letters[op], s->name, list, others);
+        return 0;
+    }
+    return 0;
+}
+
+int choose_blame(const SystemChoice *c, int code)
+{
+    char words[1024];
+    int told = code == ERR_INPUT || code == ERR_NUMERIC || code == ERR_ACCURACY;
+    size_t n = c->file ? strlen(c->file) : 0;
+    snprintf(words, sizeof words, "%s", error_text());
+    if (!c->file || !told || (strncmp(words, c->file, n) == 0 && words[n] == ':')) return code;
+    return error_set(code, "%s: %s", c->file, words);
+}
+
+static int choose_trained(const SystemChoice *c, Network *n, System **out)
+{
+    if (c->dim) return error_set(ERR_INPUT, "--dim is not for " TRAINED_WORDS ": it has its width");
+    return trained_system(c->name, c->particles, n, out);
+}
+
+int choose_system(const SystemChoice *c, Network *n, System **out)
+{
+    *n = (Network){0};
+    if (c->file && c->name)
+        return error_set(ERR_INPUT, "expected --system or --system-file, not both");
+    if (c->file) return system_read(c->file, c->particles, c->dim, c->seed, out);
+    if (c->name && trained_named(c->name)) return choose_trained(c, n, out);
+    const char *name = c->name ? c->name : system_default();
+    return system_new(name, c->particles, c->dim, c->seed, out);
+}

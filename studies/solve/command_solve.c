@@ -1,0 +1,488 @@
+/* command_solve.c: solves a particle system by schemes, with steps of one length or by tolerance: the states over time, their
+ * errors, and pictures of both. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "studies/solve/order.h"
+#include "studies/base/plot/plot.h"
+#include "studies/base/command.h"
+
+enum {
+    SHOWN = 6,  /* coordinates in tables for people and in the plot over time, at most */
+    LINES = 11, /* times in tables for people */
+    PATHS = 12, /* particles whose paths are drawn, at most */
+    STEPS = 10000000
+};
+static const char reference[] = "reference";
+
+/* A row of solve.csv. */
+typedef struct {
+    const char *scheme, *system, *outcome;
+    double h, tolerance, end, largest;
+    size_t steps, rejected, evals;
+} RunRow;
+
+static const Column solve_columns[] = {
+    COLUMN(RunRow, scheme),
+    COLUMN(RunRow, system),
+    COLUMN(RunRow, h, .words = "length of the steps"),
+    COLUMN(RunRow, tolerance, .words = "absolute and relative tolerance of a step's error"),
+    COLUMN(RunRow, steps, .words = "accepted steps"),
+    COLUMN(RunRow, rejected, .words = "rejected steps"),
+    COLUMN(RunRow, evals, .words = "evaluations of F and G in all"),
+    FIELD(RunRow, "error", end, .digits = 3, .words = "RMS error over coordinates at the end"),
+    FIELD(RunRow, "largest_error", largest, .digits = 3, .head = "largest",
+          .words = "largest of these errors at the times of the table"),
+    COLUMN(RunRow, outcome, .words = "done, or why the run ended before"),
+    {0}};
+
+/* A row of solution.csv; y (N) stands behind it. */
+typedef struct {
+    const char *scheme;
+    double t, error, y[];
+} StateRow;
+
+typedef struct {
+    const Options *options;
+    System *system;
+    Network network;      /* network of a trained system, else empty */
+    Weighted word;        /* the field of the schemes */
+    const System *solved; /* the same, in closed form where it is the system's own */
+    size_t N, rows;
+    double t_end, agreement, h; /* h 0: by tolerance */
+    size_t steps, stride;       /* of steps of one length; a row each `stride` steps */
+    double *t;                  /* (rows) rising, the last t_end; without t = 0 */
+    double *exact;              /* (rows, N); the first NaN: there is no reference */
+    double *states;             /* (rows, N) of a run, up to where it came */
+    StateRow *row;              /* scratch */
+    Column *columns;            /* of solution.csv */
+    char (*names)[48];          /* (N) of its coordinates */
+    Sheet *solution, *shown, *runs;
+    int kept; /* solution.csv is wanted */
+    size_t unfinished;
+} Study;
+
+/* ---- rows ------------------------------------------------------------------------------------------ */
+
+/* Makes the columns scheme, t, y1 .. or y1_1 .. (particle, coordinate), error. */
+static int make_columns(Study *u)
+{
+    size_t d = u->system->d;
+    u->columns = memory_new(u->N + 4, sizeof *u->columns);
+    u->names = memory_new(u->N, sizeof *u->names);
+    u->row = memory_new(1, sizeof *u->row + u->N * sizeof(double));
+    if (!u->columns || !u->names || !u->row) return ERR_MEMORY;
+    Column *c = u->columns;
+    *c++ = (Column)COLUMN(StateRow, scheme, .place = 1);
+    *c++ = (Column)COLUMN(StateRow, t, .place = 2);
+    for (size_t i = 0; i < u->N; i++) {
+        if (u->system->n == 1 || d == 1)
+            snprintf(u->names[i], sizeof *u->names, "y%zu", i + 1);
+        else
+            snprintf(u->names[i], sizeof *u->names, "y%zu_%zu", i / d + 1, i % d + 1);
+        *c++ = (Column){.name = u->names[i],
+                        .at = offsetof(StateRow, y) + i * sizeof(double),
+                        .type = SHEET_DOUBLE,
+                        .place = i < SHOWN ? (short)(3 + i) : 0};
+    }
+    *c = (Column)COLUMN(StateRow, error, .place = 3 + SHOWN, .digits = 3);
+    TRY(sheet_new(u->columns, &u->solution));
+    return sheet_new(u->columns, &u->shown);
+}
+
+/* Adds a state to the table where that is wanted, and with `show` to that for people. */
+static void add_state(Study *u, const char *scheme, double t, const double *y, double error,
+                      int show)
+{
+    *u->row = (StateRow){scheme, t, error};
+    memcpy(u->row->y, y, u->N * sizeof *y);
+    if (u->kept) sheet_row(u->solution, u->row);
+    if (show) sheet_row(u->shown, u->row);
+}
+
+/* Adds the first `rows` states of a run, y (rows, N), and finds its errors. */
+static void add_states(Study *u, const char *scheme, const double *y, size_t rows, RunRow *r)
+{
+    int own = y != u->exact;
+    add_state(u, scheme, 0, u->system->initial, own ? 0 : NAN, own);
+    r->end = r->largest = NAN;
+    for (size_t k = 0; k < rows; k++) {
+        const double *at = y + k * u->N;
+        double error = own ? order_distance(u->N, at, u->exact + k * u->N) : NAN;
+        if (!(error <= r->largest)) r->largest = error;
+        size_t line = (k + 1) * (LINES - 1) / u->rows, before = k * (LINES - 1) / u->rows;
+        add_state(u, scheme, u->t[k], at, error, own && (line > before || k + 1 == rows));
+        if (k + 1 == u->rows) r->end = error;
+    }
+}
+
+/* ---- runs ------------------------------------------------------------------------------------------ */
+
+/* Begins a run at time 0; the first steps of a multistep scheme end in the reference solution. */
+static int begin(const Study *u, Stepper *st, const char *name)
+{
+    size_t history = (size_t)stepper_history(st);
+    SCOPED(memory_drop) double *given = memory_new(history, u->N * sizeof *given);
+    if (!given) return ERR_MEMORY;
+    if (u->steps <= history)
+        return error_set(
+            ERR_INPUT,
+            "%s begins with %zu %s of the reference solution, and --h gives %zu: take a smaller "
+            "--h",
+            name, history, history == 1 ? "step" : "steps", u->steps);
+    TRY(reference_start(u->solved, u->h, history, given));
+    return stepper_begin(st, 0, u->h, u->system->initial, START_GIVEN, given);
+}
+
+/* Takes steps of one length; *rows: the states that it came to. */
+static int step_along(Study *u, Stepper *st, const char *name, size_t *rows, RunRow *r)
+{
+    int code = begin(u, st, name);
+    *rows = 0;
+    if (code == ERR_ACCURACY || code == ERR_NUMERIC) {
+        notice_warn("%s: %s", name, error_text());
+        r->outcome = "no start";
+        return 0;
+    }
+    TRY(code);
+    r->outcome = adapt_outcome(ADAPT_DONE);
+    for (; r->steps < u->steps; r->steps++) {
+        code = stepper_step(st);
+        if (code == ERR_NUMERIC) {
+            r->outcome = "not finite";
+            return 0;
+        }
+        TRY(code);
+        if (progress_due())
+            progress_of(r->steps, u->steps, "%s on %s: t = %.4g of %g", name, u->system->name,
+                        (double)r->steps * u->h, u->t_end);
+        if ((r->steps + 1) % u->stride != 0 && r->steps + 1 < u->steps) continue;
+        memcpy(u->states + (*rows)++ * u->N, stepper_state(st), u->N * sizeof(double));
+    }
+    return 0;
+}
+
+static int run_fixed(Study *u, const Table *t, size_t *rows, RunRow *r)
+{
+    SCOPED(stepper_drop) Stepper *st = NULL;
+    TABLE(frozen);
+    if (!(frozen = table_freeze(t))) return ERR_MEMORY;
+    TRY(stepper_new(frozen, u->system, &st));
+    TRY(step_along(u, st, t->name, rows, r));
+    r->evals = stepper_evals(st);
+    return 0;
+}
+
+static int run_adaptive(Study *u, const Table *t, size_t *rows, RunRow *r)
+{
+    Embedded e;
+    SCOPED(memory_drop) double *y = memory_new(u->N, sizeof *y);
+    AdaptRun run;
+    if (!y) return ERR_MEMORY;
+    TRY(theory_embedded(t, CONVERGENCE_TREES, &e));
+    TRY(adaptive_tell_blind(t));
+    AdaptOptions o = {.absolute = r->tolerance,
+                      .relative = r->tolerance,
+                      .t_end = u->t_end,
+                      .most = STEPS,
+                      .estimate_order = e.estimate_order,
+                      .times = u->rows,
+                      .at = u->t,
+                      .states = u->states};
+    TRY(adapt_run(t, u->system, &o, y, &run));
+    r->steps = run.steps;
+    r->rejected = run.rejected;
+    r->evals = run.evals;
+    r->outcome = adapt_outcome(run.outcome);
+    for (*rows = 0; *rows < u->rows && u->t[*rows] <= run.t; ++*rows) {}
+    return 0;
+}
+
+static int run_scheme(Study *u, const Table *t)
+{
+    RunRow r = {.scheme = t->name,
+                .system = u->system->name,
+                .h = u->h > 0 ? u->h : NAN,
+                .tolerance = u->h > 0 ? NAN : options_real(u->options, "tolerance"),
+                .rejected = u->h > 0 ? SIZE_MAX : 0};
+    size_t rows = 0;
+    progress_show("%s on %s", t->name, u->system->name);
+    TRY((u->h > 0 ? run_fixed : run_adaptive)(u, t, &rows, &r));
+    add_states(u, t->name, u->states, rows, &r);
+    u->unfinished += rows < u->rows;
+    sheet_row(u->runs, &r);
+    return 0;
+}
+
+/* Finds the reference solution. Where it cannot be found the errors are left out; where two integrators do not agree on
+ * it, as on chaotic systems, a warning says how far errors can be trusted. */
+static int find_exact(Study *u)
+{
+    double size = 0;
+    progress_show("reference solution of %s", u->system->name);
+    int code = reference_solve(u->solved, u->t, u->rows, u->exact, &u->agreement);
+    progress_clear();
+    if (code != 0 && code != ERR_ACCURACY && code != ERR_NUMERIC) return code;
+    if (code != 0) notice_warn("the errors are left out: %s", error_text());
+    for (size_t i = 0; i < u->rows * u->N; i++) {
+        if (code != 0) u->exact[i] = NAN;
+        size = fmax(size, fabs(u->exact[i]));
+    }
+    if (code == 0 && u->agreement > 1e-6 * size)
+        notice_warn("the reference solution is known to %.2g alone: two integrators differ by that",
+                    u->agreement);
+    return 0;
+}
+
+/* Tells of much memory: the states of the reference and of a run, and, of those that are written, the cells. */
+static void tell_memory(const Study *u, size_t schemes)
+{
+    enum { CELL = 200 };
+    double each = 2 * sizeof(double) + (u->kept ? CELL * (double)(schemes + 1) : 0),
+           bytes = each * (double)u->rows * (double)u->N;
+    if (bytes > 1e9)
+        notice_warn("%zu numbers at %zu times take %.1f GB: fewer --times or --particles take less",
+                    u->N, u->rows, bytes / 1e9);
+}
+
+static int set_times(Study *u, size_t schemes)
+{
+    const Options *o = u->options;
+    double h = options_real(o, "h"), tolerance = options_real(o, "tolerance");
+    size_t times = options_size(o, "times");
+    u->t_end = options_text(o, "t-end") ? options_real(o, "t-end") : u->system->t_end;
+    u->stride = 1;
+    u->rows = times;
+    if (!(tolerance > 0)) {
+        double steps = ceil(u->t_end / (h > 0 ? h : u->system->h0 / 8) * (1 - 1e-12));
+        if (!(steps <= STEPS))
+            return error_set(ERR_INPUT, "t-end %g: expected at most %d steps, not %.3g", u->t_end,
+                             STEPS, steps);
+        u->steps = (size_t)steps;
+        u->h = u->t_end / steps;
+        u->stride = (u->steps + times - 1) / times;
+        u->rows = (u->steps + u->stride - 1) / u->stride;
+    }
+    tell_memory(u, schemes);
+    u->t = memory_new(u->rows, sizeof *u->t);
+    u->exact = memory_new(u->rows, u->N * sizeof(double));
+    u->states = memory_new(u->rows, u->N * sizeof(double));
+    if (!u->t || !u->exact || !u->states) return ERR_MEMORY;
+    for (size_t k = 0; k + 1 < u->rows; k++)
+        u->t[k] = u->h > 0 ? (double)((k + 1) * u->stride) * u->h
+                           : u->t_end * (double)(k + 1) / (double)u->rows;
+    u->t[u->rows - 1] = u->t_end;
+    return 0;
+}
+
+/* ---- pictures -------------------------------------------------------------------------------------- */
+
+static int has_exact(const Study *u)
+{
+    return !isnan(u->exact[0]);
+}
+
+/* Adds the columns x and y of a scheme, or with NULL of the reference. title NULL: no place in the key. */
+static void draw_line(Plot *p, const char *scheme, int x, int y, const char *title, size_t colour,
+                      int dash)
+{
+    plot_item(p, "solution.csv", "using (strcol(1) eq %s ? $%d : NaN):%d with lines",
+              scheme ? scheme : reference, x, y);
+    if (title)
+        plot_more(p, " title %s noenhanced", title);
+    else
+        plot_more(p, " notitle");
+    if (scheme)
+        plot_more(p, " lw 2 dt %d lc rgb %s", dash, plot_colour(colour));
+    else
+        plot_more(p, " lw 4 lc rgb '#cccccc'");
+}
+
+static int draw_solution(const Study *u, const Selection *s, const char *dir)
+{
+    char title[256];
+    snprintf(title, sizeof title, "Solution: %s", u->system->name);
+    PlotFrame frame = {"solution", title, "time", "coordinates", 0};
+    Plot *p;
+    size_t count = s->count < SHOWN ? SHOWN / s->count : 1;
+    if (count > u->N) count = u->N;
+    TRY(plot_new(dir, &frame, &p));
+    for (size_t k = 0; has_exact(u) && k < count; k++)
+        draw_line(p, NULL, 2, 3 + (int)k, k ? NULL : reference, 0, 1);
+    for (size_t k = 0; k < count; k++)
+        for (size_t i = 0; i < s->count; i++) {
+            snprintf(title, sizeof title, "%s, %s", u->names[k], s->scheme[i]->name);
+            draw_line(p, s->scheme[i]->name, 2, 3 + (int)k, title, count > 1 ? k : i, (int)i + 1);
+        }
+    return plot_finish(p);
+}
+
+/* Draws paths of particles of two coordinates or more, or of two particles of one; else nothing. */
+static int draw_phase(const Study *u, const Selection *s, const char *dir)
+{
+    size_t d = u->system->d, n = d > 1 ? u->system->n : 1;
+    char title[256], x[48], y[48];
+    if (d == 1 && u->N != 2) return 0;
+    snprintf(title, sizeof title, d > 1 && n > 1 ? "Paths of particles: %s" : "Phase portrait: %s",
+             u->system->name);
+    snprintf(x, sizeof x, n > 1 ? "first coordinate" : "%s", u->names[0]);
+    snprintf(y, sizeof y, n > 1 ? "second coordinate" : "%s", u->names[1]);
+    PlotFrame frame = {"phase", title, x, y, n > 1 ? PLOT_EQUAL : 0};
+    Plot *p;
+    if (n > PATHS) n = PATHS;
+    TRY(plot_new(dir, &frame, &p));
+    for (size_t i = has_exact(u) ? 0 : 1; i <= s->count; i++)
+        for (size_t k = 0; k < n; k++) {
+            const char *name = i ? s->scheme[i - 1]->name : NULL;
+            draw_line(p, name, 3 + (int)(k * d), 4 + (int)(k * d),
+                      k      ? NULL
+                      : name ? name
+                             : reference,
+                      i - 1, (int)i);
+        }
+    return plot_finish(p);
+}
+
+static int draw_error(const Study *u, const Selection *s, const char *dir)
+{
+    char title[256];
+    snprintf(title, sizeof title, "Error over time: %s", u->system->name);
+    PlotFrame frame = {"error", title, "time", "RMS error over coordinates", PLOT_LOG_Y};
+    Plot *p;
+    int y = sheet_column(u->columns, "error");
+    if (!has_exact(u)) return 0;
+    TRY(plot_new(dir, &frame, &p));
+    for (size_t i = 0; i < s->count; i++)
+        draw_line(p, s->scheme[i]->name, 2, y, s->scheme[i]->name, i, (int)i + 1);
+    return plot_finish(p);
+}
+
+static int save(const Study *u, const Selection *s, const char *dir)
+{
+    TRY(output_directory(dir));
+    TRY(output_sheet(u->solution, SHEET_CSV, dir, "solution.csv"));
+    TRY(output_table(u->runs, dir, "solve"));
+    TRY(draw_solution(u, s, dir));
+    TRY(draw_phase(u, s, dir));
+    return draw_error(u, s, dir);
+}
+
+/* ---- all ------------------------------------------------------------------------------------------- */
+
+static int show(const Study *u)
+{
+    if (options_flag(u->options, "csv")) return sheet_write(u->solution, SHEET_CSV, stdout);
+    choose_tell(u->system);
+    printf("; error: RMS over coordinates against the reference solution");
+    if (has_exact(u) && u->agreement > 0) printf(", known to %.1e", u->agreement);
+    putchar('\n');
+    if (u->N > SHOWN) printf("the first %d of %zu coordinates; --csv prints all\n", SHOWN, u->N);
+    putchar('\n');
+    TRY(sheet_write(u->shown, SHEET_PLAIN, stdout));
+    putchar('\n');
+    return sheet_write(u->runs, SHEET_PLAIN, stdout);
+}
+
+static int study(Study *u, Selection *s)
+{
+    const char *dir = options_text(u->options, "out");
+    RunRow none;
+    u->kept = dir || options_flag(u->options, "csv");
+    TRY(trained_check(&u->network, s));
+    TRY(adaptive_one_field(s));
+    TRY(choose_zeros(u->system, s));
+    u->word = system_weigh(u->system, s->scheme[0]);
+    u->solved = u->word.same ? u->system : &u->word.system;
+    u->N = u->system->n * u->system->d;
+    TRY(set_times(u, s->count));
+    TRY(make_columns(u));
+    TRY(sheet_new(solve_columns, &u->runs));
+    TRY(find_exact(u));
+    for (size_t i = 0; i < s->count; i++) TRY(run_scheme(u, s->scheme[i]));
+    progress_clear();
+    if (has_exact(u)) add_states(u, reference, u->exact, u->rows, &none);
+    TRY(show(u));
+    if (dir) TRY(save(u, s, dir));
+    if (!u->unfinished) return 0;
+    return error_set(ERR_CHECK, "%zu of %zu runs did not come to t = %g: column outcome",
+                     u->unfinished, s->count, u->t_end);
+}
+
+static void close_study(Study *u)
+{
+    sheet_free(u->solution);
+    sheet_free(u->shown);
+    sheet_free(u->runs);
+    memory_free_all(u->columns, u->names, u->row, u->t, u->exact, u->states);
+    system_free(u->system);
+    network_free(&u->network);
+}
+
+static int run(Options *o)
+{
+    Study u = {.options = o};
+    SCOPED(select_close) Selection s = {0};
+    SystemChoice system = choose_options(o);
+    TRY(options_either(o, "h", "tolerance"));
+    TRY(select_open(o, "exact", &s));
+    int code = options_text(o, "tolerance") ? adaptive_select(&s, 0) : 0;
+    if (code == 0) code = choose_system(&system, &u.network, &u.system);
+    if (code == 0) code = choose_blame(&system, study(&u, &s));
+    close_study(&u);
+    return code;
+}
+
+const Command command_solve = {
+    .name = "solve",
+    .purpose = "solve a particle system: states over time, errors and pictures",
+    .about =
+        "Takes steps of one length, or with --tolerance steps as long as their estimated errors allow, from\n"
+        "the system's initial state on. y1, y2, ... are the coordinates; y2_1 is the first of the second\n"
+        "particle. The reference solution has rows of its own in solution.csv. Exit status 1: a run did not\n"
+        "come to the end.\n",
+    .often = "scheme system system-file t-end h tolerance csv out",
+    .example = "--system kepler --scheme rk4,leapfrog --h 0.1 --out out/solve",
+    .faster = "greater --h, fewer --particles, --times",
+    .groups = GROUPS(
+        OPTION_GROUP(
+            "Study", 1, {"scheme", OPTION_TEXT, "rk4", "A,B,...", "names separated by commas"},
+            SELECT_FILE,
+            {"system", OPTION_TEXT, NULL, "P",
+             "particle system, or " TRAINED_WORDS
+             " (default: the one that 'trotter order --systems' marks)"},
+            {"system-file", OPTION_TEXT, NULL, "FILE",
+             "a particle system of your own ('trotter order --help all' shows the form)"},
+            CHOOSE_SIZES,
+            {"t-end", OPTION_REAL, NULL, "T",
+             "time of the end, from 0 on (default: the system's own)", 1e-9, 1e6},
+            {"h", OPTION_REAL, NULL, "H",
+             "length of the steps, or a little less, so that they end at --t-end (default: an eighth of the "
+             "system's h0)",
+             1e-9, 1e6},
+            {"tolerance", OPTION_REAL, NULL, "X",
+             "choose steps by this tolerance, absolute and relative in one, for schemes with an estimate of "
+             "their error",
+             1e-14, 1},
+            {"times", OPTION_SIZE, "400", "N",
+             "with --tolerance: states at N equal times, within a step by its slopes, or by a step that ends "
+             "there where slopes are not as good (stages that are solved for); else at most N of the steps, "
+             "equally far apart",
+             1, 100000}),
+        OPTION_GROUP(
+            "Output", 0, {"csv", OPTION_FLAG, NULL, NULL, "print all states as CSV"},
+            {"out", OPTION_TEXT, NULL, "DIR",
+             "write solution.csv, solve.csv, .md, .tex and the plots solution, phase and error"},
+            PLOT_FIGURE)),
+    .kinds = KINDS(
+        {.command = "solve",
+         .title = "Solution of a system",
+         .about =
+             "The states of a particle system over time by schemes, and their errors against the "
+             "reference solution.",
+         .table = {{"solve", solve_columns, "Runs and their errors.", KIND_ALL}},
+         .plot = {{"solution", "Coordinates over time; thin: the reference solution."},
+                  {"phase", "Paths of the particles, or two coordinates against each other."},
+                  {"error", "RMS error over coordinates against time."}}}),
+    .run = run,
+};
