@@ -97,7 +97,8 @@ LDLIBS  = -lgsl $(if $(OPENBLAS_DIR),-L$(OPENBLAS_DIR) -Wl$(comma)-rpath$(comma)
 ROOMS  = kernels ode nn bridge
 LIBSRC = $(filter-out kernels/cpu/cpu.c,$(wildcard $(ROOMS:%=%/*.c) $(ROOMS:%=%/*/*.c)))
 LIBOBJ = $(LIBSRC:%.c=$(B)/%.o) $(CPUOBJ)
-APPSRC = studies/commands.c $(wildcard studies/*/*.c)
+# Peers and examples are programs of their own.
+APPSRC = studies/commands.c $(filter-out %/peer/arkode.c studies/api/library/example/%,$(wildcard studies/*/*.c studies/*/*/*.c))
 APPOBJ = $(APPSRC:%.c=$(B)/%.o)
 # Tests that a stand-in of the device alone can run (VARIED). The shared library is of the release alone.
 ON_HOST = failures launches counts branches
@@ -190,7 +191,7 @@ shared: deps
 # The same for pip: the module with the library in it, for systems like this one.
 wheel: shared
 	@mkdir -p build/wheel
-	@cd studies/api/python && NO_DEPS=1 PYTHONDONTWRITEBYTECODE=1 python3 -c 'import backend; print("build/wheel/" + backend.build_wheel("../../build/wheel"))'
+	@cd studies/api/python && NO_DEPS=1 PYTHONDONTWRITEBYTECODE=1 python3 -c 'import backend; print("build/wheel/" + backend.build_wheel("../../../build/wheel"))'
 .PHONY: wheel
 
 $(B)/%.o: %.c Makefile
@@ -487,7 +488,7 @@ lint:
 	@sh tests/scripts/lint.sh && sh tests/scripts/circles.sh $(B)
 
 format:
-	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) $(ROOMS:%=%/*) studies studies/* tests/*) tests/cuda/*.cu kernels/cuda/*.cu kernels/cuda/*.cuh)
+	@clang-format -i $(wildcard $(addsuffix /*.[ch],$(ROOMS) $(ROOMS:%=%/*) studies studies/* studies/*/* tests/*) tests/cuda/*.cu kernels/cuda/*.cu kernels/cuda/*.cuh)
 
 # ---- a machine with a GPU ------------------------------------------------------------------------
 BUNDLED = $(patsubst %,$(B)/tests/%,$(shell sed -n "s/^device_tests='\(.*\)'/\1/p" studies/scripts/gpu.sh))

@@ -6,6 +6,7 @@
 #include "ode/scheme/scheme.h"
 #include "ode/theory/theory.h"
 #include "ode/field/field.h"
+#include "ode/systems/systems.h"
 #include "ode/step/steps.h"
 #include "ode/measure/measures.h"
 

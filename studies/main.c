@@ -10,6 +10,7 @@
 #include "kernels/ranks.h"
 #include "kernels/threads.h"
 #include "studies/base/plot/plot.h"
+#include "studies/commands.h"
 #include "studies/base/help.h"
 #include "kernels/base/nearest.h"
 #include "studies/base/record.h"

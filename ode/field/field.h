@@ -12,7 +12,7 @@
 #include "ode/scheme/scheme.h"
 #include "ode/theory/theory.h"
 
-/* ---- system.c: particle systems ----------------------------------------------------------------- */
+/* ---- system.c: a particle system ----------------------------------------------------------------- */
 
 /* A vector field in parts: F and G, and C where a memory is given, whose particles stand still and act by
  * C. Functions take the system, the parameter set (analytic systems ignore it), the time, y (n, d) in and
@@ -67,16 +67,6 @@ struct System {
     Solved *solved;
 };
 
-/* An option of a system, which follows its name after a colon: NAME=NUMBER, or NAME alone for a flag. */
-typedef struct {
-    const char *name, *words;
-    double initial, low, high; /* default and range, both ends included */
-    int flag;                  /* 1: a flag, whose value is 1 where its name stands, else 0 */
-} SystemOption;
-
-/* Makes a system of a row of a const table; particles = dim = 0: its defaults. Options follow
- * colons: "transport:periodic:peclet=100". ERR_INPUT: unknown name or option, impossible size. */
-int system_new(const char *name, size_t particles, size_t dim, uint64_t seed, System **out);
 void system_free(System *s);
 DROP(System, system)
 
@@ -85,19 +75,12 @@ DROP(System, system)
 int system_read(const char *file, size_t particles, size_t dim, uint64_t seed, System **out);
 int system_parse(const char *file, const char *text, size_t bytes, size_t particles, size_t dim,
                  uint64_t seed, System **out);
-const char *system_name(size_t i); /* NULL past the end */
-const char *system_title(size_t i);
-const SystemOption *system_options(size_t i); /* ends with a NULL name; NULL: it has none */
-const char *system_default(void); /* nonlinear, non-commuting, without a flattering invariant */
 /* Returns the operators of a system's field, as bits 1 << OP_F and so on. */
 int system_ops(const System *s);
 /* Returns whether an operator has to be evaluated: 0 where it is absent. */
 int system_counts(const System *s, int op);
 size_t system_parts(
     const System *s); /* the number of the field's operators that have to be evaluated */
-/* Checks that a table can be stepped on a system. ERR_INPUT, with a word on those that fit: a decoder's table without a
- * memory, one with `linear` on another field, derivatives of fields that are not linear and may depend on time. */
-int system_takes(const System *s, const Table *t);
 /* Computes dy (n, d), the sum of these operators of one set at (t, y); part (n, d): scratch. */
 void system_sum(const System *s, int ops, int set, double t, const double *y, double *dy,
                 double *part);

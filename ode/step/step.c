@@ -30,6 +30,7 @@
  * other than 1 is that of a F over its share of h, by reference_flow.
  */
 #include "ode/field/system.h"
+#include "ode/systems/systems.h"
 
 #include <string.h>
 

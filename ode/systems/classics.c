@@ -7,7 +7,7 @@
 
 #include "kernels/base/error.h"
 #include "ode/field/program.h"
-#include "ode/field/system.h"
+#include "ode/systems/kind.h"
 
 static const struct {
     const char *name, *title, *source, *text;

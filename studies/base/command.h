@@ -39,20 +39,9 @@ typedef struct {
     int (*run)(Options *o); /* returns a code of error.h, with its words in error_text */
 } Command;
 
-/* All commands, in the order of the overview. */
-/* clang-format off */
-#define COMMANDS(X)                                                                 \
-    X(schemes) X(expand) X(stability) X(design) X(order) X(solve) X(plot) X(verify) \
-    X(data) X(tokenize) X(bpe) X(train) X(average) X(eval) X(generate) X(export)    \
-    X(finetune) X(classify) X(translate) X(score) X(bleu) X(compare) X(sweep)       \
-    X(table_of_runs) X(truncation) X(attention) X(bench) X(report) X(serve) X(manual)
-/* clang-format on */
-#define X(name) extern const Command command_##name;
-COMMANDS(X)
-#undef X
-
-/* The same as a list, ended by NULL. */
-extern const Command *const command_table[];
+/* All commands, up to NULL: commands.c sets it before main. What is below the commands reads the list here, so that it need
+ * not know them. */
+extern const Command *const *command_all;
 
 /* Names the command that runs, for its words on stderr. */
 void command_begin(const char *name);

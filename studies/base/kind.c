@@ -7,15 +7,17 @@
 
 #include "studies/base/command.h"
 
+const Command *const *command_all;
+
 /* ---- kinds --------------------------------------------------------------------------------------- */
 
 const Kind *kind_next(const Kind *k)
 {
     size_t n = 0;
     int found = k == NULL;
-    while (command_table[n]) n++;
+    while (command_all && command_all[n]) n++;
     while (n-- > 0)
-        for (const Kind *i = command_table[n]->kinds; i && i->command; i++) {
+        for (const Kind *i = command_all[n]->kinds; i && i->command; i++) {
             if (found) return i;
             found = i == k;
         }

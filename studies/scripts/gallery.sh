@@ -3,7 +3,7 @@
 # beside it as SVG. It stops at a command that fails or leaves no picture.
 set -u
 program=$1 text=$2 dir=$3
-css=$(dirname "$0")/../report/page.css
+css=$(dirname "$0")/../page/report/page.css
 lines=$(grep -cv '^#' "$text")
 mkdir -p "$dir" || exit 2
 

@@ -13,7 +13,8 @@ static const char forms[] =
 static int open_forms(void **state)
 {
     char shipped[PATH_MAX];
-    if (!realpath("studies/theory/design/forms.scheme", shipped) || program_open(state) != 0) return -1;
+    if (!realpath("studies/theory/design/forms.scheme", shipped) || program_open(state) != 0)
+        return -1;
     file_text("more.scheme", forms);
     shell_ok("cat %s more.scheme >forms.scheme", shipped);
     file_text("text.txt", "w1 w2 w3 w4 w5 w6 w7\nw8 w9 w1 w2\n\nw3 w3 w1 w4 w2\n");

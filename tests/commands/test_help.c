@@ -1,6 +1,7 @@
 /* test_help.c: the help of every command of the table is a screen, with an example that the command takes and options
  * that it has; `--help all` has all options; `--help WORD` has those with the word, and no word is lost. */
 #include "studies/base/help.h"
+#include "studies/commands.h"
 #include "tests/lib/program.h"
 
 enum { LINES = 40, COLUMNS = 80 };

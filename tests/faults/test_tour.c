@@ -12,6 +12,7 @@
  * one number alone, TROTTER_TOUR_TELL prints them all, TROTTER_TOUR_SECONDS replaces the 20.
  */
 #include "tests/lib/test.h"
+#include "studies/commands.h"
 
 #include "kernels/base/random.h"
 #include "tests/faults/command_rows.h"

@@ -4,7 +4,7 @@
 
 #include "kernels/base/random.h"
 #include "ode/ode.h"
-#include "studies/base/command.h"
+#include "studies/commands.h"
 #include "studies/theory/verify/claims.h"
 #include "tests/faults/tour.h"
 

@@ -8,7 +8,8 @@ static char root[PATH_MAX], python[PATH_MAX];
 
 static int open_all(void **state)
 {
-    if (program_open_drawn(state) != 0 || !realpath("studies/api/library/trotter.h", root)) return -1;
+    if (program_open_drawn(state) != 0 || !realpath("studies/api/library/trotter.h", root))
+        return -1;
     *strstr(root, "/studies/api/library/") = '\0';
     shell_ok(
         "for p in $(which -a python3); do $p -c 'import numpy' 2>/dev/null && { echo $p; break; }; done | tr -d '\\n' >found");

@@ -15,15 +15,16 @@ format() { clang-format --dry-run -Werror --style=file "$@" 2>&1 | grep -E '^[^ 
 
 # ---- layering: which rooms a room may include from
 #   room:  allowed rooms (or single files)
-base='kernels/base/clock.h kernels/base/error.h kernels/base/file.h kernels/base/memory.h kernels/base/nearest.h kernels/base/parsed.h kernels/base/quiet.h kernels/base/random.h kernels/base/scoped.h kernels/base/text.h kernels/base/tick.h'
+#   room/. stands for the files of a folder without the folders in it
 rules="kernels: kernels
+kernels/base: kernels/base
 ode: ode
-ode/scheme: ode/scheme $base
-ode/theory: ode/theory ode/scheme $base
-ode/field: ode/field ode/theory ode/scheme $base
-ode/systems: ode/field ode/theory ode/scheme $base
-ode/step: ode/step ode/field ode/theory ode/scheme $base
-ode/measure: ode/measure ode/step ode/field ode/theory ode/scheme $base
+ode/scheme: ode/scheme kernels/base
+ode/theory: ode/theory ode/scheme kernels/base
+ode/field: ode/field ode/theory ode/scheme kernels/base
+ode/systems: ode/systems ode/field ode/theory ode/scheme kernels/base
+ode/step: ode/step ode/systems ode/field ode/theory ode/scheme kernels/base
+ode/measure: ode/measure ode/step ode/systems ode/field ode/theory ode/scheme kernels/base
 nn/text: nn/text nn/nn.h kernels
 nn/model: nn/model nn/text nn/nn.h kernels
 nn/foreign: nn/foreign nn/model nn/text nn/nn.h kernels
@@ -33,26 +34,30 @@ kernels/cpu: kernels
 kernels/cuda: kernels
 nn: nn kernels
 bridge: bridge nn ode kernels
-studies: studies/base/plot studies/base kernels
-studies/base: studies/base ode kernels
-studies/base/plot: studies/base/plot studies/base kernels
-studies/base/statistics: studies/base/statistics kernels
-studies/model: studies/model studies/base bridge nn ode kernels
+studies: studies/commands.h studies/base kernels
+studies/base/process: studies/base/process studies/base/. kernels
+studies/base: studies/base/. ode kernels
+studies/base/plot: studies/base/plot studies/base/process studies/base/. kernels/base
+studies/base/statistics: studies/base/statistics kernels/base
+studies/model: studies/model/. studies/model/metrics studies/base bridge nn ode kernels
 studies/model/metrics: studies/model/metrics studies/base nn kernels
-studies/measure: studies/measure studies/model/metrics studies/model studies/base/plot studies/base bridge nn ode kernels
-studies/lab/table: studies/lab/table studies/base/plot studies/base/statistics studies/base kernels
-studies/lab/runs: studies/lab/runs studies/model studies/base/plot studies/base/statistics studies/base bridge nn ode kernels
-studies/page/serve: studies/page/serve studies/page/report studies/measure studies/base/plot studies/base ode kernels
+studies/theory: studies/theory/. studies/base ode kernels
+studies/solve: studies/solve studies/model/. studies/base ode kernels
+studies/lab/table: studies/lab/table studies/base kernels/base
+studies/lab/runs: studies/lab/runs studies/model studies/base bridge nn ode kernels
+studies/lab/study: studies/lab/study studies/lab/runs studies/lab/table studies/model studies/solve studies/theory/. studies/base bridge nn ode kernels
+studies/page/serve: studies/page/serve studies/page/report studies/solve studies/theory/. studies/base ode kernels
 tests/lib: tests/lib studies bridge nn ode kernels
 tests/studies: tests/studies tests/fuzz tests/lib studies bridge nn ode kernels
 tests/faults: tests/faults tests/fuzz tests/lib studies bridge nn ode kernels
 tests/cuda: tests/cuda tests/lib kernels"
-# A command includes its own folder and what all commands share, and no other command (serve, whose page has that of
-# report, does); a folder of tests likewise.
-shared='studies/lab/study studies/lab/runs studies/lab/table studies/measure studies/model/metrics studies/model studies/base/plot studies/base/statistics studies/base bridge nn ode kernels'
+# A folder of a command includes itself and what commands of its room share, and no other command (serve, whose page has
+# that of report, does); of lab/, also what makes studies. A folder of tests likewise.
+shared='studies/model/. studies/model/metrics studies/theory/. studies/solve studies/base bridge nn ode kernels'
 rules_of() {
     allowed=$(echo "$rules" | sed -n "s|^$1: *||p")
     case $1 in
+    studies/lab/*) [ -n "$allowed" ] || allowed="$1 studies/lab/study studies/lab/runs studies/lab/table $shared" ;;
     studies/*) [ -n "$allowed" ] || allowed="$1 $shared" ;;
     tests/*) [ -n "$allowed" ] || allowed="$1 tests/lib studies bridge nn ode kernels" ;;
     esac
@@ -68,7 +73,10 @@ layering() {
         target=$(echo "$line" | sed 's/.*include *"\([^"]*\)".*/\1/')
         ok=no
         for a in $allowed; do
-            case $target in "$a" | "$a"/*) ok=yes ;; esac
+            case $a in
+            */.) [ "${target%/*}" != "${a%/.}" ] || ok=yes ;;
+            *) case $target in "$a" | "$a"/*) ok=yes ;; esac ;;
+            esac
         done
         case $target in *.c) ok=no ;; esac
         [ $ok = yes ] || echo "$line"
@@ -158,7 +166,13 @@ printf '#include "studies/lab/sweep/sweep.h"\n' >"$bad/studies/sibling.c"
 printf '#include "studies/lab/runs/runs.h"\n' >"$bad/studies/roof.c"
 printf '#include "studies/base/csv.c"\n' >"$bad/studies/body.c"
 [ -n "$(layering studies/lab/compare "$bad/studies/sibling.c")" ] || say "the layering check does not see a command include another"
-[ -n "$(layering studies/base "$bad/studies/roof.c")" ] || say "the layering check does not see tools/ include runs/"
+[ -n "$(layering studies/base "$bad/studies/roof.c")" ] || say "the layering check does not see base/ include lab/"
+printf '#include "studies/base/plot/plot.h"\n' >"$bad/studies/inner.c"
+printf '#include "studies/base/option.h"\n' >"$bad/studies/outer.c"
+printf '#include "ode/systems/systems.h"\n' >"$bad/ode/registry.c"
+[ -n "$(layering studies/base "$bad/studies/inner.c")" ] || say "the layering check does not see base/ include a folder in it"
+[ -z "$(layering studies/base/plot "$bad/studies/outer.c")" ] || say "the layering check refuses base/plot/ the files of base/"
+[ -n "$(layering ode/field "$bad/ode/registry.c")" ] || say "the layering check does not see field/ include systems/"
 [ -n "$(layering studies/model "$bad/studies/body.c")" ] || say "the layering check does not see a .c file included"
 [ -z "$(layering studies/lab/sweep "$bad/studies/sibling.c")" ] || say "the layering check refuses a command its own folder"
 [ -n "$(layering kernels "$bad/ode/upward.c")" ] || say "the layering check does not see kernels/ include nn/"
@@ -187,9 +201,12 @@ row() { printf '| %s | Is it? | %s | %s | [page](page.md) |\n' "$1" "$2" "$3"; }
     say "the check of findings does not tell a row that has a finding's words from one that differs, lacks or has none"
 
 # ---- the repository
-for room in kernels ode nn bridge studies $(ls -d kernels/*/ ode/*/ nn/*/ studies/*/ tests/*/ | sed 's|/$||'); do
+# Every folder that has sources is looked at, wherever it stands, so that one that moves is not forgotten.
+folders=$(git ls-files '*.c' '*.h' '*.cu' 2>/dev/null | sed 's|/[^/]*$||' | sort -u)
+[ "$(echo "$folders" | wc -l)" -gt 40 ] || say "git lists no sources"
+for room in $folders; do
     files=$(ls $room/*.c $room/*.h $room/*.cu 2>/dev/null)
-    [ -n "$files" ] || continue
+    [ "$(echo "$files" | wc -l)" -le 40 ] || say "$room/ has more than 40 sources"
     found=$(format $files)
     [ -z "$found" ] || say "not as .clang-format has it ('make format' mends it):
 $found"
@@ -201,10 +218,8 @@ found=$(git ls-files 2>/dev/null | grep -v '^nn/kjv/.*\.txt$' | while IFS= read 
 [ -z "$found" ] || say "a path of one machine:
 $found"
 
-for folder in studies/*/; do
-    files=$(ls "$folder"*.c "$folder"*.h 2>/dev/null)
-    [ -n "$files" ] || continue
-    found=$(unlisted "${folder}README.md" $files)
+for folder in $(echo "$folders" | grep '^studies/' | grep -v '/example$\|/peer$'); do
+    found=$(unlisted "$folder/README.md" $(ls "$folder"/*.c "$folder"/*.h 2>/dev/null))
     [ -z "$found" ] || say "a file that the README of its folder does not name:
 $found"
 done

@@ -2,7 +2,7 @@
  * or stops where there is none. */
 #include "tests/lib/test.h"
 
-#include "studies/base/command.h"
+#include "studies/commands.h"
 #include "tests/lib/program.h"
 
 static const char *const text = "studies/scripts/gallery.txt";

@@ -8,7 +8,7 @@
 
 #include "kernels/base/error.h"
 #include "studies/base/plot/gnuplot.h"
-#include "studies/base/command.h"
+#include "studies/commands.h"
 #include "studies/base/kind.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/lib/gnuplot.h"
@@ -206,6 +206,7 @@ TEST(test_judged)
         faults += *fault != '\0';
     }
     assert_int_equal(faults, 0);
+    assert_ptr_equal(command_all, command_table);
     for (const Kind *k = kind_next(NULL); k; k = kind_next(k))
         for (const KindPlot *p = k->plot; p->file; p++)
             if (!was_drawn(p->file) && strcmp(p->file, "trees-*") != 0) /* no script draws them */

@@ -3,7 +3,7 @@
 #include "tests/lib/scratch.h"
 
 #include "studies/model/train/rerun.h"
-#include "studies/base/command.h"
+#include "studies/commands.h"
 #include "tests/lib/saved.h"
 
 static Options *fresh(void)

@@ -9,6 +9,7 @@
 #include "nn/text/corpus.h"
 #include "ode/ode.h"
 #include "studies/base/csv.h"
+#include "studies/commands.h"
 #include "studies/base/kind.h"
 #include "tests/lib/scratch.h"
 
@@ -256,6 +257,7 @@ static const char *twice(const Kind *k)
 TEST(every_column_has_words)
 {
     size_t kinds = 0;
+    assert_ptr_equal(command_all, command_table);
     for (const Kind *k = kind_next(NULL); k; k = kind_next(k), kinds++) {
         if (untold(k)) fail_msg("%s: what is in column %s?", k->command, untold(k));
         if (ambiguous(k)) fail_msg("%s: two columns %s in a table", k->command, ambiguous(k));

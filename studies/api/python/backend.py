@@ -8,7 +8,7 @@ import sysconfig
 import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 LIBRARY = os.path.join(ROOT, "build", "release", "libtrotter.so")
 
 METADATA = """Metadata-Version: 2.1
@@ -46,7 +46,7 @@ def library():
 def described():
     """The name of the wheel without its end, that of its folder of metadata, and the files there. The version is the
     program's, which stands in one place."""
-    version = re.search(r'define TROTTER_VERSION "([0-9.]+)', read(ROOT, "studies", "tools", "command.h").decode()).group(1)
+    version = re.search(r'define TROTTER_VERSION "([0-9.]+)', read(ROOT, "studies", "base", "command.h").decode()).group(1)
     tag = "py3-none-" + sysconfig.get_platform().replace("-", "_").replace(".", "_")
     files = {"METADATA": (METADATA % version).encode(), "WHEEL": (WHEEL % tag).encode(), "LICENSE": read(ROOT, "LICENSE")}
     return "trotter-%s-%s" % (version, tag), "trotter-%s.dist-info" % version, files

@@ -16,6 +16,7 @@
 #include "kernels/ranks.h"
 #include "studies/base/process/lease.h"
 #include "studies/model/train/rerun.h"
+#include "studies/model/train/train.h"
 #include "studies/base/process/worker.h"
 #include "studies/base/command.h"
 
@@ -61,7 +62,7 @@ static int run_options(const Options *o, const RunSpec *s, Options **out)
                {"dropout", s->dropout},
                {"epochs", s->epochs},
                {"untested", s->untested ? "yes" : NULL}};
-    TRY(options_new(command_train.groups, out));
+    TRY(options_new(train_groups, out));
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (own[i].text) TRY(options_set(*out, OPTION_ARGUMENT, "", own[i].name, own[i].text));
     return shared_options(o, s->encoder != NULL, *out);
@@ -175,8 +176,8 @@ typedef struct {
 /* Returns RERUN_* for the run in the directory; a shorter run of another corpus is RERUN_OTHER. */
 static int run_there(const Job *j)
 {
-    int is = rerun_is(j->options, command_train.groups, (Stacks){j->spec->scheme, j->spec->encoder},
-                      j->dir);
+    int is =
+        rerun_is(j->options, train_groups, (Stacks){j->spec->scheme, j->spec->encoder}, j->dir);
     if (is == RERUN_SHORTER && !rerun_same_corpus(j->dir, j->runs->checksum)) return RERUN_OTHER;
     return is;
 }
@@ -284,8 +285,8 @@ int runs_spare(const Runs *r, const RunSpec *s)
     SCOPED(job_close) Job j = {0};
     TRY(job_open(&j, r, s));
     if (is_done(&j) || run_there(&j) == RERUN_SHORTER) return 0;
-    return rerun_refuse(j.options, command_train.groups, (Stacks){s->scheme, s->encoder},
-                        r->checksum, j.dir, 0);
+    return rerun_refuse(j.options, train_groups, (Stacks){s->scheme, s->encoder}, r->checksum,
+                        j.dir, 0);
 }
 
 /* Sets rate, dropout and epochs to a fixed value for a study with --tune, which chooses them itself (the last with
@@ -314,8 +315,8 @@ int runs_same_study(const Runs *r, const Options *there)
 {
     SCOPED(options_drop) Options *old = NULL, *now = NULL;
     char words[OPTION_WORDS];
-    TRY(study_options(command_train.groups, there, r->options, &old));
-    TRY(study_options(command_train.groups, r->options, r->options, &now));
+    TRY(study_options(train_groups, there, r->options, &old));
+    TRY(study_options(train_groups, r->options, r->options, &now));
     if (rerun_options(now, old, words) != RERUN_OTHER) return 0;
     return error_set(ERR_INPUT,
                      "%s holds a study of other options (%s): give another --out, or remove %s "

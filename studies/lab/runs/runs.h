@@ -16,6 +16,7 @@
 #include "studies/base/csv.h"
 #include "studies/base/option.h"
 #include "studies/base/output.h"
+#include "studies/model/train/result.h"
 
 /* Many runs that share options, corpus and directory; all borrowed. */
 typedef struct {
@@ -39,23 +40,6 @@ typedef struct {
     int untested;                        /* 1: for a choice; does not read the test text */
     size_t numbers;                      /* of the model; 0: not known */
 } RunSpec;
-
-/* The numbers of result.csv; exact only for pairs, bits (a byte) only for a tokenizer's tokens, else NaN. */
-typedef struct {
-    double params, best_epoch, valid_ppl, test_ppl, tokens_per_s, peak_bytes, valid_exact,
-        test_exact, valid_bits, test_bits;
-} RunResult;
-extern const RunResult runs_none; /* all NaN */
-
-/* A row of result.csv, and of the tables of a study's runs. */
-typedef struct {
-    const char *scheme;
-    size_t layers, seed;
-    RunResult result;
-    const char
-        *objective; /* "masked": perplexities are pseudo-perplexities of masked words; else NULL */
-} RunRecord;
-extern const Column run_columns[];
 
 enum { RUN_OPEN, RUN_BUSY /* another process has it */, RUN_THERE, RUN_TRAINED, RUN_FAILED };
 
@@ -96,34 +80,6 @@ int runs_model(const Options *o, const RunSpec *s, const Vocab *v, const Backend
  * (NULL: not asked): how many numbers the model has. ERR_INPUT with words. */
 int runs_check(const Options *o, const RunSpec *s, const Vocab *v, const Backend *b,
                size_t *numbers);
-
-/* Returns 1 where one of the results (n) is no better than drawing words from V at random, or its test perplexity is
- * NaN; failed runs do not count. */
-int runs_diverged(const RunResult *r, size_t n, size_t V);
-
-/* Returns 1 where a validation perplexity is worse than that of the network before its first step, so that the training
- * diverged; 0 too where the fresh network cannot be evaluated. The size of the vocabulary is no measure of that, as a wide
- * network with tied embeddings begins far above it. */
-int runs_worse(Model *fresh, const Options *o, const Corpus *c, double valid_ppl);
-
-/* Perplexities of the unigram on both texts: the frequencies of tokens alone reach them (corpus_unigram). */
-typedef struct {
-    double valid, test;
-} Unigram;
-int runs_unigram(const Corpus *c, Unigram *u); /* ERR_MEMORY */
-/* Returns 1 where the perplexities of both texts are below the unigram's; NaN is not. */
-int runs_beats_unigram(double valid, double test, const Unigram *u);
-
-/* Reads a row of a table with the columns of result.csv. ERR_INPUT. */
-int runs_result(const Csv *c, size_t row, RunResult *out);
-
-/* A row of a run's log. */
-typedef struct {
-    double step, epoch, tokens, train_loss, valid_ppl, rate, grad_norm, tokens_per_s, valid_exact,
-        valid_score, valid_bits; /* NaN where the log has none */
-    const char *objective;       /* as in RunRecord */
-} RunRow;
-extern const Column log_columns[]; /* log.csv, as nn/run/run.c writes it */
 
 /* Reads the log of a run; the caller frees *row (memory_free). */
 int runs_log(const char *dir, const RunSpec *s, RunRow **row, size_t *rows);

@@ -12,14 +12,14 @@
 #include "kernels/threads.h"
 #include "studies/base/plot/plot.h"
 #include "studies/model/train/rerun.h"
-#include "studies/lab/runs/runs.h"
+#include "studies/model/train/result.h"
 #include "studies/base/process/worker.h"
 #include "studies/base/command.h"
 #include "studies/model/train/train.h"
 
 #define USUAL "transformer"
 
-static const OptionGroup *const groups[] = {
+const OptionGroup *const train_groups[] = {
     OPTION_GROUP(
         "Scheme", 1,
         {"scheme", OPTION_TEXT, USUAL, "NAME", "scheme of which each layer is a step",
@@ -131,7 +131,7 @@ static int claim_directory(Training *r)
 static int is_there(const Training *r)
 {
     return output_there(r->dir, "result.csv") &&
-           rerun_is(r->options, groups, r->stacks, r->dir) == RERUN_SAME &&
+           rerun_is(r->options, train_groups, r->stacks, r->dir) == RERUN_SAME &&
            rerun_same_corpus(r->dir, corpus_checksum(&r->corpus));
 }
 
@@ -145,7 +145,8 @@ static int begin_files(Training *r)
     if (r->there) return 0;
     r->goes_on = resume && rerun_has_state(r->dir);
     if (!resume)
-        TRY(rerun_refuse(r->options, groups, r->stacks, corpus_checksum(&r->corpus), r->dir, 1));
+        TRY(rerun_refuse(r->options, train_groups, r->stacks, corpus_checksum(&r->corpus), r->dir,
+                         1));
     file_sweep(r->dir);
     TRY(write_scheme(r, resume));
     if (r->goes_on) return 0;
@@ -290,7 +291,7 @@ static int read_files(Options *o)
         return error_set(ERR_INPUT, "--config and --resume: a resumed run has its own config.ini");
     if (config) TRY(options_read(o, config));
     if (!resume || rerun_is_new(options_text(o, "out"))) return train_from(o);
-    TRY(rerun_resume(o, groups, options_text(o, "out")));
+    TRY(rerun_resume(o, train_groups, options_text(o, "out")));
     char own[OUTPUT_PATH];
     TRY(output_path(own, options_text(o, "out"), "tokenizer.json"));
     if (!options_text(o, "tokenizer") || !output_exists(own)) return 0;
@@ -473,7 +474,7 @@ const Command command_train = {
         "corpus scheme layers width heads epochs batch-tokens rate dropout seed device out resume",
     .example = "--corpus kjv --scheme macaron --epochs 1 --out out/macaron",
     .faster = "lower --epochs, --max-steps, --width",
-    .groups = groups,
+    .groups = train_groups,
     .saves = 1,
     .ranks = 1,
     .kinds = KINDS(

@@ -7,7 +7,7 @@
 
 #include "kernels/base/clock.h"
 #include "studies/base/plot/plot.h"
-#include "studies/lab/runs/runs.h"
+#include "studies/model/train/result.h"
 #include "studies/base/command.h"
 
 enum { EXACT = 48, WORDS = 64 };

@@ -8,6 +8,11 @@
 #include "studies/base/process/lease.h"
 #include "studies/base/select.h"
 
+/* ---- command_train.c ----------------------------------------------------------------------------- */
+
+/* The options of a training, ended by NULL: a study gives them to each of its runs. */
+extern const OptionGroup *const train_groups[];
+
 /* ---- judge.c --------------------------------------------------------------------------------- */
 
 /* Chooses the best epoch of a training on pairs by BLEU (--best bleu). At each epoch's end a second model

@@ -6,19 +6,19 @@ static int write_text(const char *dir, size_t i)
 {
     char path[OUTPUT_PATH];
     Output o;
-    const Command *c = i < 3 ? NULL : command_table[i - 3];
+    const Command *c = i < 3 ? NULL : command_all[i - 3];
     static const char *const name[] = {".bash", ".1", "-systems.5"};
     TRY(output_path(path, dir, "trotter%s%s%s", c ? "-" : "", c ? c->name : "",
                     c ? ".1" : name[i]));
     TRY(output_open(&o));
     if (i == 0)
-        manual_completion(command_table, o.f);
+        manual_completion(command_all, o.f);
     else if (i == 1)
-        manual_overview(command_table, o.f);
+        manual_overview(command_all, o.f);
     else if (i == 2)
         manual_systems(o.f);
     else
-        manual_page(c, command_table, o.f);
+        manual_page(c, command_all, o.f);
     return output_close(&o, path);
 }
 
@@ -26,7 +26,7 @@ static int run(Options *o)
 {
     const char *dir = options_text(o, "out");
     TRY(output_directory(dir));
-    for (size_t i = 0; i < 3 || command_table[i - 3]; i++) TRY(write_text(dir, i));
+    for (size_t i = 0; i < 3 || command_all[i - 3]; i++) TRY(write_text(dir, i));
     return 0;
 }
 

@@ -42,7 +42,7 @@ typedef struct {
 
 typedef struct {
     const char *root; /* borrowed until found_free */
-    int folder;       /* it, open: every file is opened beneath it (kernels/base/file.h, file_beneath) */
+    int folder; /* it, open: every file is opened beneath it (kernels/base/file.h, file_beneath) */
     size_t studies, outside;
     Study *study; /* sorted by directory, then in the order of the kinds, then by prefix */
     char **left;  /* (outside) words on each CSV or SVG file that belongs to no study */
