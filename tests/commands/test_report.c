@@ -8,6 +8,7 @@
 #include <nettle/base64.h>
 #include <time.h>
 
+#include "studies/commands.h"
 #include "studies/page/report/report.h"
 #include "studies/base/output.h"
 #include "tests/lib/page.h"
@@ -366,6 +367,7 @@ static int exchange(void *arg, const WalkEntry *e)
 
 TEST(test_exchanged)
 {
+    assert_ptr_equal(command_all, command_table); /* what tables are told by; links them */
     shell_ok("mkdir outside exchanged");
     run_ok("schemes --scheme euler --out exchanged/a");
     run_ok("schemes --scheme heun --out outside");
