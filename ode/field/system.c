@@ -91,11 +91,21 @@ int system_zeros(const System *s, int *ops)
     return 0;
 }
 
+/* Returns 1 where all stages are of the whole field: H, or functions of H or of W, which stands for its Jacobian. */
+static int is_whole(const Table *t)
+{
+    for (size_t i = 0; i < t->stages; i++) {
+        const Point *p = eval_point(t, t->stage[i].eval);
+        if (p->phi ? point_fields(t, p) != (1 << t->colours) - 1 : t->stage[i].op != OP_H) return 0;
+    }
+    return 1;
+}
+
 int system_apart(const Table *t)
 {
     int ops = 0;
     for (size_t i = 0; i < t->flows; i++) ops |= 1 << t->flow[i].op;
-    for (size_t e = 0; e < t->evals && !table_one_field(t); e++) ops |= 1 << t->eval[e].op;
+    for (size_t e = 0; e < t->evals && !is_whole(t); e++) ops |= 1 << t->eval[e].op;
     return ops;
 }
 

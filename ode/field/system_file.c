@@ -18,6 +18,7 @@
  *
  *     F  = sum V       sum of V over the others j /= i         mean V: the same, divided by n
  *     F  = softmax S : V    sum over all j, i too, of V with weights exp(S) / sum exp(S)
+ *     F  = own V       V of the particle alone: one part of a split, such as the stiff part of an equation
  *     F  = k*(y[i+1] - 2*y + y[i-1])    neighbours on a grid, in G too; beyond its ends they are 0, or x by a line `ends x`;
  *                      a line `ring` joins the ends
  *
@@ -195,13 +196,15 @@ static int read_interaction(Reader *p, Rule *r, int which)
         if (strcmp(word, kinds[k]) == 0) r->kind = k;
     if (r->kind == OTHERS_NONE) {
         r->kind = OTHERS_NEXT;
+        if (which == RULE_F && strcmp(word, "own") == 0) return formula_neighbours(p, &r->value);
         if (p->formulas->second ||
             (which == RULE_F && memchr(before.at, '[', (size_t)(before.end - before.at)))) {
             p->cursor = before;
             return formula_neighbours(p, &r->value);
         }
         cursor_blanks(&before);
-        return cursor_error(&before, "expected 'sum', 'mean' or 'softmax', or neighbours: y[i+1]");
+        return cursor_error(&before,
+                            "expected 'sum', 'mean', 'softmax' or 'own', or neighbours: y[i+1]");
     }
     if (r->kind == OTHERS_SOFTMAX) {
         TRY(formula_read(p, which, &r->score));

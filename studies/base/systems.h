@@ -10,7 +10,7 @@
     "    n 16                                # particles, and coordinates of each\n"                             \
     "    d 2\n"                                                                                                  \
     "    param a = 1/2\n"                                                                                        \
-    "    F = mean (z - y)*(a - exp(-r2))     # interaction: sum, mean, softmax S : V\n"                          \
+    "    F = mean (z - y)*(a - exp(-r2))     # interaction: sum, mean, softmax S : V; own V: none\n"             \
     "    G1 = -y1                            # drift; `G = ...`: every coordinate\n"                             \
     "    G2 = sin(t) - y2^3\n"                                                                                   \
     "    memory 4                            # particles at rest, which C sees, for\n"                           \

@@ -125,6 +125,8 @@ TEST(test_zero_parts)
         {"F = y[i+1] - 2*y\nG = 0*sin(y)\n", "lie-trotter", "G of system own is 0"},
         {"G = -y\n", "rk4,heun,radau-iia5", NULL},
         {"F = y[i+1] - 2*y\nG = -y\n", "lie-trotter,ark4", NULL},
+        {"F = own -y\nG = -y\n", "lie-trotter,ark4", NULL},
+        {"G = -y\n", "ros34pw2,ros2-w,etd-rk2", "F of system own is 0: etd-rk2 split nothing"},
         {"F = y[i+1] - 2*y\nG = sin(t)\n", "lie-trotter", NULL}, /* 0 at t = 0 alone */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -5,6 +5,7 @@
 #include <complex.h>
 #include <dlfcn.h>
 
+#include "kernels/base/random.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
 #include "tests/lib/scratch.h"
@@ -253,6 +254,33 @@ TEST(test_published_stiff)
         if (!(off[1] <= known[i].within && off[1] < off[0] / 2))
             fail_msg("%s: off by %g, then %g", s->name, off[0], off[1]);
     }
+}
+
+/* The split of van der Pol's equation is of the same field: parts add to the whole to the bit. An IMEX pair solves it by
+ * tolerance where the whole, all G, is explicit for it and takes many more steps (the control). */
+TEST(test_split)
+{
+    const double end = 2000, tolerance = 1e-6, exact = 1.706167732170483;
+    OWN_TABLE *pair = scheme("ark4");
+    Embedded e = embedded_of(pair);
+    size_t steps[2];
+    double y[2];
+    OWN_SYSTEM *s = make("van-der-pol-split:mu=1000"), *whole = make("van-der-pol:mu=1000");
+    for (uint64_t k = 0; k < 100; k++) {
+        double x[2] = {random_normal(3, k, 0), random_normal(3, k, 1)}, sum[2], one[2], part[2];
+        system_sum(s, system_ops(s), 1, 0, x, sum, part);
+        system_sum(whole, system_ops(whole), 1, 0, x, one, part);
+        assert_true(sum[0] == one[0] && sum[1] == one[1]);
+    }
+    for (int k = 0; k < 2; k++) {
+        AdaptRun run;
+        AdaptOptions o = within(tolerance, end, e.estimate_order);
+        assert_int_equal(adapt_run(pair, k ? whole : s, &o, y, &run), 0);
+        steps[k] = run.steps;
+        if (k == 0 && !(run.outcome == ADAPT_DONE && fabs(y[0] - exact) <= 30 * tolerance))
+            fail_msg("off by %g", y[0] - exact);
+    }
+    assert_true(20 * steps[0] < steps[1]);
 }
 
 OWN_FIELD(kinked)
