@@ -145,6 +145,11 @@ int reference_solve(const System *s, const double *t, size_t count, double *y, d
 int reference_within(const System *s, double tolerance, const double *t, size_t count, double *y,
                      double *agreement);
 
+/* Does what reference_solve does; apart (count) out: the difference of the two means at each time. Keeps nothing. */
+int reference_each(const System *s, const double *t, size_t count, double *y, double *apart);
+/* Returns whether a reference whose two means differ by `apart` is known to six digits of `size`. */
+int reference_known(double apart, double size);
+
 /* Computes the states of the solution at h, 2 h, .. (count, n d), in which the first steps of a multistep scheme end.
  * ERR_ACCURACY, ERR_NUMERIC: they are not found, or the two means differ by more than a millionth of them. */
 int reference_start(const System *s, double h, size_t count, double *y);

@@ -70,6 +70,7 @@ typedef struct {
     double passed, length; /* way passed, whole way to all times */
     long checks;           /* steps left to check a closed solution with; -1: of no check */
     double apart;          /* distance from it where they ended */
+    double *each; /* (count) out: how far the two means differ at each time; NULL: nobody asks */
 } Walk;
 
 /* Tells the watch how far the work has come; t: where this march, from 0, is. */
@@ -513,6 +514,7 @@ static int solve(Walk *w, const double *t, const size_t *order, size_t count, do
     for (size_t i = 0; i < count; i++) {
         double d = system_rms(w->N, y + i * w->N, other + i * w->N);
         if (!isnan(y[i * w->N]) && !(d <= *agreement)) *agreement = d;
+        if (w->each) w->each[i] = isnan(y[i * w->N]) ? w->apart : d;
     }
     if (w->s->solution) memcpy(y, other, count * w->N * sizeof *y);
     return 0;
@@ -523,11 +525,14 @@ int reference_solve(const System *s, const double *t, size_t count, double *y, d
     return reference_within(s, tightest, t, count, y, agreement);
 }
 
-static int find_solution(const System *s, const Question *q, double *y, double *agreement)
+/* each (count) out, or NULL. */
+static int find_solution(const System *s, const Question *q, double *y, double *agreement,
+                         double *each)
 {
     SCOPED(walk_close) Walk w = {0};
     SCOPED(memory_drop) double *other = NULL;
     TRY(walk_open(&w, s, system_ops(s), 1, q->tolerance));
+    w.each = each;
     SCOPED(memory_drop) size_t *order = memory_new(q->count, sizeof *order);
     if (!order || (q->checked && !(other = memory_new(q->count, w.N * sizeof *other))))
         return ERR_MEMORY;
@@ -545,18 +550,31 @@ int reference_within(const System *s, double tolerance, const double *t, size_t 
     const Question q = {fmax(tolerance, tightest), agreement != NULL, t, count, s->n * s->d};
     double apart = 0;
     if (!solved_find(s->solved, &q, y, &apart)) {
-        TRY(find_solution(s, &q, y, &apart));
+        TRY(find_solution(s, &q, y, &apart, NULL));
         TRY(solved_keep(s->solved, &q, y, apart));
     }
     if (agreement) *agreement = apart;
     return 0;
 }
 
+/* Errors are told to three digits: where the reference is known to less than this share of the solution's size they would
+ * be the reference's own in many a run. */
+static const double known_share = 1e-6;
+
+int reference_known(double apart, double size)
+{
+    return apart <= known_share * size;
+}
+
+int reference_each(const System *s, const double *t, size_t count, double *y, double *apart)
+{
+    const Question q = {tightest, 1, t, count, s->n * s->d};
+    double agreement;
+    return find_solution(s, &q, y, &agreement, apart);
+}
+
 int reference_start(const System *s, double h, size_t count, double *y)
 {
-    /* Errors of a scheme are told to three digits. From a start that is off by more than this share they would be the
-     * start's own in many a run. */
-    const double share = 1e-6;
     double apart;
     SCOPED(memory_drop) double *t = memory_new(count, sizeof *t);
     if (!t) return ERR_MEMORY;
@@ -564,7 +582,7 @@ int reference_start(const System *s, double h, size_t count, double *y)
     for (size_t j = 0; j < count; j++) t[j] = (double)(j + 1) * h;
     TRY(reference_solve(s, t, count, y, &apart));
     double size = system_rms(count * s->n * s->d, y, NULL);
-    if (apart <= share * size) return 0;
+    if (reference_known(apart, size)) return 0;
     return error_set(
         ERR_ACCURACY,
         "the solution's first %zu steps of %g, with which the scheme begins, are known to %.2g "

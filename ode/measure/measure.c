@@ -459,6 +459,7 @@ int order_measure(const Table *t, const System *s, const OrderOptions *o, int ex
     }
     int code = runs_open(&r, t, s, t_end, o->local);
     r.repeats = o->repeats;
+    if (code == 0) out->size = fmax(r.norm, system_rms(out->N, s->initial, NULL));
     if (code == 0 && o->local) out->expected = local_order(r.table, expected);
     if (code == 0) code = measure(&r, out, steps, o->halvings, zero_stable || o->local);
     runs_close(&r);

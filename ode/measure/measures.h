@@ -43,6 +43,7 @@ typedef struct {
     size_t points;
     OrderPoint *point;   /* (points), coarsest first; owned */
     size_t N;            /* coordinates */
+    double size;         /* RMS of the solution at 0 or at t-end, where it is larger */
     double *vectors;     /* (most points, N); owned */
     double slope;        /* least squares over the window; NaN without one, or if unstable */
     double low, high;    /* 95 % interval, widened by what bias and floor may add (fit.c) */

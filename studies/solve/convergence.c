@@ -88,11 +88,18 @@ void orders_judge(const Csv *c, Verdict *v)
 
 /* ---- measuring ----------------------------------------------------------------------------------- */
 
+/* Returns whether the errors of a study say something: its references are known, of the finest step too. */
+static int is_known(const OrderStudy *s)
+{
+    return reference_known(s->point[s->points - 1].agreement, s->size);
+}
+
 static void report_points(ConvergenceStudy *u, const Table *t, const OrderStudy *s)
 {
     u->diverging += s->verdict == VERDICT_DIVERGES;
     for (size_t i = 0; i < s->points; i++) {
-        const PointRow row = {t->name, u->system->name, s->point[i], convergence_rate(s->point, i)};
+        PointRow row = {t->name, u->system->name, s->point[i], convergence_rate(s->point, i)};
+        if (!is_known(s)) row.at.error = row.rate = NAN;
         sheet_row(u->points, &row);
         sheet_row(u->work, &row);
         if (s->verdict != VERDICT_DIVERGES && isfinite(s->point[i].error) && !s->point[i].unstable)
@@ -177,6 +184,11 @@ static void warn_inconsistent(const Table *t)
 
 static void warn(const Table *t, const Theory *theory, const OrderStudy *s)
 {
+    if (!is_known(s))
+        notice_warn(
+            "the reference solution is known to %.2g alone, as two integrators differ by that: the errors "
+            "of %s are left out, and no order shows; give 'trotter order' a shorter --t-end",
+            s->point[s->points - 1].agreement, t->name);
     if (!theory->zero_stable)
         notice_warn("%s is zero-unstable: a root of its state weights lies outside the unit circle "
                     "or is double on it, so errors grow with the number of steps and it converges "

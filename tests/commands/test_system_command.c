@@ -140,6 +140,34 @@ TEST(test_zero_parts)
     assert_int_equal(count_words(err, "F of system oscillator is 0: lie-trotter split nothing"), 1);
 }
 
+/* Errors against a reference that is not known are left out, at its own times, and a word says so: two integrators of Lorenz's
+ * equations agree to six digits up to t = 20 or so. Before, and where a solution goes to 0, errors stand (the controls). */
+TEST(test_unknown_reference)
+{
+    run_ok("solve --system lorenz --t-end 40 --scheme rk4,heun --h 0.02 --csv");
+    HAS(err, "known to six digits at ");
+    for (int line = 2; line <= 2 * 401 + 1; line += 100) {
+        double t = out_number(line, "t");
+        int there = *out_cell(line, "error") != 0;
+        assert_true(t > 16 || there);
+        assert_true(t < 32 || !there);
+    }
+    must_print("solve --system lorenz --t-end 40 --scheme rk4 --h 0.02", "no reference");
+    run_ok("solve --system lorenz --t-end 10 --scheme rk4 --h 0.02");
+    HAS(out, "done");
+    assert_int_equal(count_words(err, "known to"), 0);
+    must_print("solve --system dahlquist:lambda=-1000 --scheme rodas4 --tolerance 1e-6", "done");
+    run_ok("order --system lorenz --t-end 40 --scheme rk4 --csv");
+    HAS(err, "the errors of rk4 are left out");
+    assert_string_equal(out_cell(2, "error"), "");
+    run_ok(
+        "order --adaptive --system lorenz --t-end 40 --scheme dormand-prince --tolerances 1e-4,1e-6 --csv");
+    HAS(err, "errors are left out");
+    assert_string_equal(out_cell(2, "error"), "");
+    run_ok("order --adaptive --system lorenz --scheme dormand-prince --tolerances 1e-4,1e-6 --csv");
+    assert_true(out_number(2, "error") > 0);
+}
+
 /* A start that cannot be found is no run: y' = y^2 leaves the numbers at t = 1. Nor is a run of first steps alone. A run
  * that begins before the pole is one (the control). */
 TEST(test_solve_start)
