@@ -12,16 +12,16 @@ static void print_tuning(const Study *u, int brief, FILE *f)
         fprintf(f, "rate %s, dropout %s", options_text(o, "rate"), options_text(o, "dropout"));
     else if (brief)
         fprintf(f, "%s tuned for each row",
-                study_tunes_epochs(u) ? "rate, dropout and length" : "rate and dropout");
+                runs_tunes(u->options, "epochs") ? "rate, dropout and length" : "rate and dropout");
     else
         fprintf(
             f,
             "all rows are tuned alike: each has the rate (of %s) and the dropout (of %s)%s%s%s that\ngive the lowest "
             "validation perplexity with seed %zu; no model saw the test text before the last choice (study.log)",
             options_text(o, "tune-rate"), options_text(o, "tune-dropout"),
-            study_tunes_epochs(u) ? " and the epochs (of " : "",
-            study_tunes_epochs(u) ? options_text(o, "tune-epochs") : "",
-            study_tunes_epochs(u) ? ")" : "", options_size(o, "tune-seed"));
+            runs_tunes(u->options, "epochs") ? " and the epochs (of " : "",
+            runs_tunes(u->options, "epochs") ? options_text(o, "tune-epochs") : "",
+            runs_tunes(u->options, "epochs") ? ")" : "", options_size(o, "tune-seed"));
 }
 
 /* Returns 1 where the maps of two schemes, whose designs begin at i and j, are the same at every depth. */

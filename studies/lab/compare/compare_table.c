@@ -142,6 +142,7 @@ int compare_more(const void *study, const RunTable *t, size_t design, const char
     static char evals[64]; /* copied into the sheet at once */
     const Study *u = study;
     const StudyDesign *d = &u->design[design];
+    const char *epochs = spec_text(&d->chosen, "epochs");
     (void)t;
     *out = (RunValue){NULL, NAN};
     if (strcmp(name, "beats_unigram") == 0)
@@ -153,7 +154,7 @@ int compare_more(const void *study, const RunTable *t, size_t design, const char
     else if (strcmp(name, "peak_bytes") == 0)
         out->x = most_bytes(d);
     else if (strcmp(name, "epochs") == 0)
-        out->x = *d->epochs ? strtod(d->epochs, NULL) : (double)NAN;
+        out->x = epochs ? strtod(epochs, NULL) : (double)NAN;
     else if (strcmp(name, "evals") == 0) {
         snprintf(evals, sizeof evals, "%zu F + %zu G", table_evals(d->spec.scheme, OP_F),
                  table_evals(d->spec.scheme, OP_G));

@@ -58,13 +58,12 @@ static int run_options(const Options *o, const RunSpec *s, Options **out)
                {"context", s->encoder ? "sentence" : NULL},
                {"layers", layers},
                {"seed", seed},
-               {"rate", s->rate},
-               {"dropout", s->dropout},
-               {"epochs", s->epochs},
                {"untested", s->untested ? "yes" : NULL}};
     TRY(options_new(train_groups, out));
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (own[i].text) TRY(options_set(*out, OPTION_ARGUMENT, "", own[i].name, own[i].text));
+    for (size_t i = 0; i < s->own.count; i++)
+        TRY(options_set(*out, OPTION_ARGUMENT, "", s->own.option[i].name, s->own.option[i].text));
     return shared_options(o, s->encoder != NULL, *out);
 }
 
@@ -289,16 +288,13 @@ int runs_spare(const Runs *r, const RunSpec *s)
                         j.dir, 0);
 }
 
-/* Sets rate, dropout and epochs to a fixed value for a study with --tune, which chooses them itself (the last with
- * --tune-epochs). */
+/* Sets the options that a study with --tune chooses itself to the first values of its grid. */
 static int forget_tuned(const Options *o, Options *train)
 {
-    static const char *const tuned[] = {"rate", "dropout"};
-    if (!options_known(o, "tune") || !options_flag(o, "tune")) return 0;
-    for (size_t i = 0; i < sizeof tuned / sizeof *tuned; i++)
-        TRY(options_set(train, OPTION_ARGUMENT, "", tuned[i], "0.5"));
-    return options_text(o, "tune-epochs") ? options_set(train, OPTION_ARGUMENT, "", "epochs", "1")
-                                          : 0;
+    char part[32];
+    for (const char *const *name = runs_tuned; *name; name++)
+        if (runs_part(o, *name, 0, part)) TRY(options_set(train, OPTION_ARGUMENT, "", *name, part));
+    return 0;
 }
 
 /* Makes the options of these groups that all runs of the study share; the seeds are the runs' own. */

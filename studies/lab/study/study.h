@@ -28,7 +28,7 @@ enum { STUDY_ALSO = 2, STUDY_NAME = 2 * TABLE_NAME + 64, STUDY_VALUES = 32, STUD
 
 /* A point of the grid from which each design has its own chosen. */
 typedef struct {
-    char rate[32], dropout[32], epochs[32]; /* as written; epochs "": the options' */
+    Spec own;
     uint64_t seed;
 } StudyPoint;
 
@@ -47,14 +47,13 @@ typedef struct {
 typedef struct {
     char name[STUDY_NAME];  /* in tables; the only one of that name in its panel */
     char label[STUDY_NAME]; /* in plots and words */
-    RunSpec spec;           /* of its runs; seed, rate, dropout and epochs are set by study_spec */
+    RunSpec spec;           /* of its runs; seed and own are set by study_spec */
     StudyRun *trial;        /* (points) for the choice; NULL: there is none */
-    /* its own, chosen or recorded; "": the options' */
-    char rate[32], dropout[32], epochs[32];
-    size_t same;   /* the first design that is the same map; itself */
-    size_t seeds;  /* trainings, from the study's first seed on */
-    StudyRun *run; /* (seeds) */
-    void *own;     /* the kind's, of design_bytes */
+    Spec chosen;            /* by --tune, or recorded */
+    size_t same;            /* the first design that is the same map; itself */
+    size_t seeds;           /* trainings, from the study's first seed on */
+    StudyRun *run;          /* (seeds) */
+    void *own;              /* the kind's, of design_bytes */
 } StudyDesign;
 
 typedef struct StudyKind StudyKind;
@@ -199,8 +198,9 @@ int study_run_diverged(const Study *u, const StudyRun *r);
 /* Returns 1 where every run of a design has a folder, and so its log; where none has one. */
 int study_recorded(const StudyDesign *d);
 int study_has_logs(const StudyDesign *d);
-int study_tunes(const Study *u);        /* 1: with --tune */
-int study_tunes_epochs(const Study *u); /* 1: with --tune-epochs */
+int study_tunes(const Study *u); /* 1: with --tune */
+/* Returns the number that an option of train has in a run of the study; NaN: --tune has not chosen it yet. */
+double study_number(const Study *u, const RunSpec *s, const char *name);
 
 /* ---- trainings (study_train.c) ---- */
 

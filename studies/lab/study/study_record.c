@@ -24,10 +24,8 @@ static double result_of(const StudyRun *r, const char *name)
 /* Returns what any study knows of a run. */
 static RunValue common(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name)
 {
-    const Options *o = u->options;
     const Table *t = d->spec.scheme;
     const RunSpec s = study_spec(d, r);
-    int open = study_tunes(u) && !s.rate; /* it is not chosen yet */
     size_t F = table_evals(t, OP_F), G = table_evals(t, OP_G);
     RunValue v;
     const RunNamed list[] = {
@@ -35,15 +33,9 @@ static RunValue common(const Study *u, const StudyDesign *d, const StudyRun *r, 
         {"layers", runtable_number((double)d->spec.layers)},
         {"encoder_layers", runtable_number((double)d->spec.encoder_layers)},
         {"seed", runtable_number((double)r->seed)},
-        {"epochs",
-         runtable_number(!s.epochs && study_tunes_epochs(u)
-                             ? (double)NAN
-                             : strtod(s.epochs ? s.epochs : options_text(o, "epochs"), NULL))},
-        {"rate", runtable_number(open ? (double)NAN
-                                      : strtod(s.rate ? s.rate : options_text(o, "rate"), NULL))},
-        {"dropout",
-         runtable_number(open ? (double)NAN
-                              : strtod(s.dropout ? s.dropout : options_text(o, "dropout"), NULL))},
+        {"epochs", runtable_number(study_number(u, &s, "epochs"))},
+        {"rate", runtable_number(study_number(u, &s, "rate"))},
+        {"dropout", runtable_number(study_number(u, &s, "dropout"))},
         {"corpus", runtable_text(u->checksum)},
         {"objective", runtable_text(u->corpus.marks ? "masked" : NULL)},
         {"same_as", runtable_text(d == &u->design[d->same] ? NULL : u->design[d->same].name)},
