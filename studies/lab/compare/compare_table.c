@@ -88,7 +88,7 @@ const Column compare_columns[] = {
     VALUE("rate", .page = 16),
     VALUE("dropout", .page = 17),
     VALUE("epochs", .form = SHEET_FIXED, .page = 23, .sparse = 1,
-          .words = "length chosen by --tune-epochs"),
+          .words = "length chosen by --tune-epochs, or varied"),
     VALUE("same_as", .words = "scheme that makes the same map"),
     VALUE("control_of", .words = "schemes for which this one is a control of equal evaluations"),
     VALUE("truncation", .digits = 3, .low = "truncation_low", .high = "truncation_high",
@@ -142,7 +142,8 @@ int compare_more(const void *study, const RunTable *t, size_t design, const char
     static char evals[64]; /* copied into the sheet at once */
     const Study *u = study;
     const StudyDesign *d = &u->design[design];
-    const char *epochs = spec_text(&d->chosen, "epochs");
+    const RunSpec s = study_spec(d, d->run);
+    const char *epochs = spec_text(&s.own, "epochs");
     (void)t;
     *out = (RunValue){NULL, NAN};
     if (strcmp(name, "beats_unigram") == 0)

@@ -27,13 +27,23 @@ void spec_set(Spec *s, const char *name, const char *text)
     snprintf(s->option[i].text, SPEC_TEXT, "%s", text);
 }
 
-void spec_print(const Spec *s, const char *before, const char *between, char *out, size_t room)
+void spec_print(const Spec *s, size_t first, const char *before, const char *between, char *out,
+                size_t room)
 {
     size_t n = 0;
     *out = '\0';
-    for (size_t i = 0; i < s->count && n < room; i++)
+    for (size_t i = first; i < s->count && n < room; i++)
         n += (size_t)snprintf(out + n, room - n, "%s%s%s%s", before, s->option[i].name, between,
                               s->option[i].text);
+}
+
+void runs_design(const RunSpec *s, char out[512])
+{
+    Spec varied = s->own;
+    char words[320];
+    varied.count = varied.varied;
+    spec_print(&varied, 0, " ", "=", words, sizeof words);
+    snprintf(out, 512, "%s%s", s->scheme->name, words);
 }
 
 const char *const runs_tuned[] = {"rate", "dropout", "epochs", NULL};
@@ -68,17 +78,17 @@ static int ends_in_depth(const char *name)
  * written '_', which stands in no other name that begins so. */
 int runs_name(const RunSpec *s, char out[512])
 {
-    char tried[256];
+    char tried[320], design[512];
+    runs_design(s, design);
     int n = s->encoder ? snprintf(out, 512, "%s@%zu+%s@%zu", s->encoder->name, s->encoder_layers,
-                                  s->scheme->name, s->layers)
-                       : snprintf(out, 512, "%s", s->scheme->name);
-    if (!s->encoder && (s->layers > 1 || ends_in_depth(s->scheme->name)))
+                                  design, s->layers)
+                       : snprintf(out, 512, "%s", design);
+    if (!s->encoder && (s->layers > 1 || ends_in_depth(design)))
         n += snprintf(out + n, 512 - (size_t)n, "-layers%zu", s->layers);
-    spec_print(&s->own, "-", "", tried, sizeof tried);
+    spec_print(&s->own, s->own.varied, "-", "", tried, sizeof tried);
     n += snprintf(out + n, 512 - (size_t)n, "%s-seed%llu", s->untested ? tried : "",
                   (unsigned long long)s->seed);
-    for (char *c = out; *c; c++)
-        if (*c == '/') *c = '_';
+    for (char *c = out; *c; c++) *c = *c == '/' ? '_' : *c == ' ' ? '-' : *c;
     return 0;
 }
 

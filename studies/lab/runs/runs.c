@@ -42,6 +42,14 @@ static int shared_options(const Options *o, int pairs, Options *out)
     return 0;
 }
 
+int runs_option(const char *where, const char *name, const char *text)
+{
+    SCOPED(options_drop) Options *train = NULL;
+    TRY(options_new(train_groups, &train));
+    if (!text && options_known(train, name)) return 0;
+    return options_set(train, OPTION_ARGUMENT, where, name, text ? text : "");
+}
+
 /* Makes train's options for this run. */
 static int run_options(const Options *o, const RunSpec *s, Options **out)
 {
@@ -358,19 +366,35 @@ int runs_look(const Runs *r, const RunSpec *s, RunResult *out)
     return is_done(&j) ? read_result(j.dir, out) : 0;
 }
 
-int runs_model(const Options *o, const RunSpec *s, const Vocab *v, const Backend *b, Model **out)
+static int plan_of(const Options *o, const RunSpec *s, Plan **out)
 {
     BridgeOptions bridge = network_bridge(o);
-    Plan *plan;
     bridge.layers = s->layers;
     bridge.encoder_layers = s->encoder_layers;
-    TRY(s->encoder ? bridge_plan_pair(s->encoder, s->scheme, &bridge, &plan)
-                   : bridge_plan(s->scheme, &bridge, &plan));
-    int code = network_model_of(o, plan, v, b, 0, 0, out);
+    return s->encoder ? bridge_plan_pair(s->encoder, s->scheme, &bridge, out)
+                      : bridge_plan(s->scheme, &bridge, out);
+}
+
+int runs_plan(const Options *o, const RunSpec *s, Plan **out)
+{
+    SCOPED(options_drop) Options *own = NULL;
+    TRY(run_options(o, s, &own));
+    return plan_of(own, s, out);
+}
+
+int runs_model(const Options *o, const RunSpec *s, const Vocab *v, const Backend *b, Model **out)
+{
+    SCOPED(options_drop) Options *own = NULL;
+    Plan *plan;
+    char words[900], design[512];
+    TRY(run_options(o, s, &own));
+    TRY(network_check(own));
+    TRY(plan_of(own, s, &plan));
+    int code = network_model_of(own, plan, v, b, 0, 0, out);
     if (code == 0) return 0;
-    char words[900];
+    runs_design(s, design);
     snprintf(words, sizeof words, "%s", error_text());
-    return error_set(code, "%s: %s", s->scheme->name, words);
+    return error_set(code, "%s: %s", design, words);
 }
 
 int runs_check(const Options *o, const RunSpec *s, const Vocab *v, const Backend *b,

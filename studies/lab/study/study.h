@@ -24,7 +24,7 @@
 #include "studies/lab/table/runtable.h"
 #include "studies/base/select.h"
 
-enum { STUDY_ALSO = 2, STUDY_NAME = 2 * TABLE_NAME + 64, STUDY_VALUES = 32, STUDY_COLUMNS = 64 };
+enum { STUDY_ALSO = 2, STUDY_NAME = 512, STUDY_VALUES = 32, STUDY_COLUMNS = 64 };
 
 /* A point of the grid from which each design has its own chosen. */
 typedef struct {
@@ -47,13 +47,14 @@ typedef struct {
 typedef struct {
     char name[STUDY_NAME];  /* in tables; the only one of that name in its panel */
     char label[STUDY_NAME]; /* in plots and words */
-    RunSpec spec;           /* of its runs; seed and own are set by study_spec */
-    StudyRun *trial;        /* (points) for the choice; NULL: there is none */
-    Spec chosen;            /* by --tune, or recorded */
-    size_t same;            /* the first design that is the same map; itself */
-    size_t seeds;           /* trainings, from the study's first seed on */
-    StudyRun *run;          /* (seeds) */
-    void *own;              /* the kind's, of design_bytes */
+    RunSpec
+        spec; /* of its runs; the seed is set, and the options of `chosen` or of a point are added, by study_spec */
+    StudyRun *trial; /* (points) for the choice; NULL: there is none */
+    Spec chosen;     /* by --tune, or recorded */
+    size_t same;     /* the first design that is the same map; itself */
+    size_t seeds;    /* trainings, from the study's first seed on */
+    StudyRun *run;   /* (seeds) */
+    void *own;       /* the kind's, of design_bytes */
 } StudyDesign;
 
 typedef struct StudyKind StudyKind;
@@ -273,9 +274,9 @@ int study_try_measures(const Study *u);
 int study_measure(Study *u);
 /* Returns where a column's numbers stand in StudyRun.value; STUDY_VALUES: it is of no measure. */
 size_t study_value_at(const char *column);
-/* Returns a list of columns with those of the measures behind, each sparse, of which the list has none; ends 1: with
+/* Returns a list of columns with those of the options that designs vary and of the measures behind, each sparse, of which the list has none; ends 1: with
  * NAME_low and NAME_high of those that have an interval. Caller: memory_free. */
-Column *study_columns(const Column *list, int ends);
+Column *study_columns(const Study *u, const Column *list, int ends);
 const char *const *study_positive(void); /* their positive columns, for RunTableAsked */
 
 /* ---- runs.csv and what is read off it (study_record.c) ---- */

@@ -49,9 +49,11 @@ int study_add(Study *u, const char *name, const RunSpec *spec, size_t seeds, Stu
 RunSpec study_spec(const StudyDesign *d, const StudyRun *r)
 {
     RunSpec s = d->spec;
+    const Spec *more = r->point ? &r->point->own : &d->chosen;
     s.seed = r->seed;
     s.untested = r->point != NULL;
-    s.own = r->point ? r->point->own : d->chosen;
+    for (size_t i = 0; i < more->count; i++)
+        spec_set(&s.own, more->option[i].name, more->option[i].text);
     return s;
 }
 

@@ -47,7 +47,8 @@ static RunValue common(const Study *u, const StudyDesign *d, const StudyRun *r, 
         {NULL, {NULL, NAN}},
     };
     if (runtable_named(list, name, &v)) return v;
-    return runtable_number(result_of(r, name));
+    const char *own = spec_text(&d->spec.own, name);
+    return own ? runtable_text(own) : runtable_number(result_of(r, name));
 }
 
 /* Returns what a run has under the name of a column: the kind's own, a measure, a result, or one that all studies have. */
@@ -138,7 +139,7 @@ int study_record(const Study *u)
     SCOPED(sheet_drop) Sheet *s = NULL;
     Column names[STUDY_COLUMNS];
     name_columns(u->kind->runs, names);
-    SCOPED(memory_drop) Column *all = u->kind->one ? NULL : study_columns(names, 0);
+    SCOPED(memory_drop) Column *all = u->kind->one ? NULL : study_columns(u, names, 0);
     if (!all && !u->kind->one) return ERR_MEMORY;
     TRY(make_runs(u, all ? all : names, &s));
     if (u->kind->pairs) TRY(record_lines(u));
@@ -255,7 +256,7 @@ static int add_differences(const Study *u, Sheet *out)
 static int make_designs(Study *u)
 {
     const StudyKind *k = u->kind;
-    SCOPED(memory_drop) Column *all = study_columns(k->columns, 1);
+    SCOPED(memory_drop) Column *all = study_columns(u, k->columns, 1);
     if (!all) return ERR_MEMORY;
     return runtable_sheet(&u->table, all, k->more, u, k->best_first, &u->means);
 }

@@ -51,10 +51,12 @@ static int is_option(const Study *u, const RunSpec *s, size_t row, const char *n
 static int is_row(const Study *u, const RunSpec *s, size_t row)
 {
     const Csv *t = &u->recorded;
+    char design[512];
     if (is_none(t, row) || chooses(t, row) != s->untested) return 0;
     for (size_t i = 0; s->untested && i < s->own.count; i++)
         if (!is_option(u, s, row, s->own.option[i].name)) return 0;
-    if (!is_text(t, row, s->encoder ? "decoder" : "scheme", s->scheme->name)) return 0;
+    runs_design(s, design);
+    if (!is_text(t, row, s->encoder ? "decoder" : "scheme", design)) return 0;
     if (s->encoder && (!is_text(t, row, "encoder", s->encoder->name) ||
                        !is_number(t, row, "encoder_layers", (double)s->encoder_layers)))
         return 0;
@@ -115,8 +117,8 @@ static int other_size(const Study *u, const RunSpec *s, double params)
 static int take_result(Study *u, const RunSpec *s, size_t row, RunResult *out)
 {
     const Csv *t = &u->recorded;
-    double epochs = runs_tunes(u->options, "epochs") ? number_at(t, row, "epochs")
-                                                     : (double)options_size(u->options, "epochs");
+    double epochs = study_number(u, s, "epochs");
+    if (isnan(epochs)) epochs = number_at(t, row, "epochs");
     u->taken[row] = 1;
     for (size_t i = 0; i < t->rows; i++)
         if (is_text(t, i, "part", "bound") && strcmp(csv_cell(t, i, 0), "unigram") == 0)
@@ -161,7 +163,8 @@ static int take_run(Study *u, StudyDesign *d, StudyRun *run)
     run->state = RUN_THERE;
     if (run->point) return 0;
     for (const char *const *name = runs_tuned; *name; name++)
-        if (strcmp(*name, "epochs") != 0 || runs_tunes(u->options, *name))
+        if (!spec_text(&d->spec.own, *name) &&
+            (strcmp(*name, "epochs") != 0 || runs_tunes(u->options, *name)))
             TRY(take_option(u, d, row, *name));
     for (const StudyMeasure *const *m = study_measures; *m; m++) {
         for (c = (*m)->columns; c->name; c++) *x++ = number_at(t, row, c->name);

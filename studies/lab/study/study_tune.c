@@ -85,7 +85,7 @@ static int choose(Study *u, StudyDesign *d)
         return error_set(ERR_CHECK, "%s, %zu layer(s): no training of the grid came through",
                          d->name, d->spec.layers);
     d->chosen = best->point->own;
-    spec_print(&d->chosen, ", ", " ", chosen, sizeof chosen);
+    spec_print(&d->chosen, 0, ", ", " ", chosen, sizeof chosen);
     runs_note(&u->runs, "%s, %zu layer(s): %s chosen on validation (perplexity %.4f, best of %zu)",
               d->name, d->spec.layers, chosen + strspn(chosen, ", "), best->result.valid_ppl,
               u->points);
