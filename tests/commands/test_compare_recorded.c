@@ -137,6 +137,72 @@ TEST(test_unfinished)
     shell_ok("! grep -q '1 of 2 runs[<;]' page.html");
 }
 
+/* --vary: a grid of two options. A study that is stopped goes on to the numbers of one that was not, its tables come again from
+ * runs.csv alone, and the rows of another grid are none of its runs. */
+TEST(test_vary)
+{
+#define GRID "compare --scheme transformer --seeds 1 --epochs 80 --vary activation=relu,gelu "
+    static const char form[] = GRID "--vary width=8,12 --csv --out %s" TINY;
+    static const char last[] = "grid/runs/transformer-activation=gelu-width=12-seed1";
+    char line[512];
+    snprintf(line, sizeof line, form, "grid");
+    assert_int_equal(interrupt_at(formed("%s/log.csv", last), 2, line), 130);
+    char *never = output_of(form, "ungrid");
+    run_ok("%s", line);
+    must_count("grid", ": trains transformer-activation=relu-width=8-seed1", 1);
+    shell_ok("for d in grid ungrid; do cut -d, -f1-21,38-41 $d/runs.csv >$d/rows; done");
+    assert_same_file("grid", "ungrid", "rows", 1);
+    shell_ok("grep -qx 'width = 12' %s/config.ini && grep -qx 'activation = gelu' %s/config.ini",
+             last, last);
+    static const char row[] = "transformer activation=gelu width=12,";
+    assert_string_equal(cell(never, row, "width"), "12");
+    assert_string_equal(cell(never, row, "activation"), "gelu");
+    assert_true(number(never, row, "params") >
+                number(never, "transformer activation=gelu width=8,", "params"));
+    file_read("ungrid/differences.csv", big, sizeof big);
+    HAS(big, "transformer activation=gelu width=12,transformer activation=relu width=8,validation");
+    shell_ok("mkdir regrid && cp ungrid/runs.csv ungrid/config.ini regrid");
+    run_ok(form, "regrid");
+    assert_string_equal(out, never);
+    HAS(err, "~epoch 1 of");
+    must_refuse(formed(GRID "--vary width=8,16 --csv --out regrid" TINY),
+                "transformer activation=relu width=12 with seed 1 has no folder and is no run of "
+                "this study");
+    run_ok(GRID "--vary width=8,12 --csv --out quoted --max-steps 1 --baseline "
+                "'transformer activation=gelu width=8' --contrast '\"transformer activation=gelu "
+                "width=8\" - \"transformer activation=relu width=8\"'" TINY);
+#undef GRID
+}
+
+/* What cannot be varied is refused before anything is read or made. */
+TEST(test_not_varied)
+{
+    static const struct {
+        const char *vary, *words;
+    } list[] = {{"widht=8,16", "--vary: unknown option '--widht'; the nearest is '--width'"},
+                {"seed=1,2", "--vary: --seed cannot be varied"},
+                {"out=a,b", "--vary: --out cannot be varied"},
+                {"threads=1,2", "--vary: --threads cannot be varied"},
+                {"recompute=yes,no", "--vary: --recompute cannot be varied"},
+                {"corpus=a,b", "--vary: --corpus cannot be varied"},
+                {"objective=next,masked", "--vary: --objective cannot be varied"},
+                {"layers=1,2", "--scheme A,B and --layers 1,2 vary those"},
+                {"adaptive=5,6", "--vary: --adaptive cannot be varied"},
+                {"width", "--vary: expected OPTION=A,B,..., as width=64,128, not 'width'"},
+                {"width=8,x", "--vary: --width: expected a whole number from 2 to 65536, not 'x'"},
+                {"width=8,", "--vary: --width: expected a whole number from 2 to 65536, not ''"},
+                {"width=8,08", "--vary width: 08 is there twice"},
+                {"width=8,9", "transformer width=9: "}, /* of two heads */
+                {"rate=1e-3,2e-3 --vary lr=1", "--vary: rate is there twice"},
+                {"rate=1e-3,2e-3 --tune", "--vary rate: --tune chooses it"}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        must_refuse(
+            formed("compare --scheme transformer --seeds 1 --out not --vary %s" TINY, list[i].vary),
+            list[i].words);
+        assert_false(file_exists("not/runs"));
+    }
+}
+
 /* A field with kinks has the tolerance of 1e-6 unless another is asked for; an error at h = 1 hardly depends on it. */
 TEST(test_tolerance)
 {

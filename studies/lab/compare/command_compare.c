@@ -32,6 +32,9 @@ static const OptionGroup *const groups[] = {
          "particle system of the measured orders (default: as 'trotter order --systems' marks)"},
         {"system-file", OPTION_TEXT, NULL, "FILE",
          "your own particle system ('trotter order --help all' shows the form)"},
+        {"vary", OPTION_LIST, NULL, "OPTION=A,B,...",
+         "train each scheme with each of these values of an option of the model or of training, as width=64,128; "
+         "given several times, with all combinations"},
         {"seeds", OPTION_SIZE, "3", "N", "trainings of each scheme, with seeds --seed and the next",
          1, 1000}),
     OPTION_GROUP("Truncation error", 1, STUDY_TRUNCATION("16")),

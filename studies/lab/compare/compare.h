@@ -22,6 +22,7 @@ typedef struct {
 typedef struct {
     ConvergenceStudy orders;
     size_t depths, depth[COMPARE_DEPTHS];
+    size_t points; /* of the grid of --vary; 1 without */
 } Compare;
 
 static inline const Compare *compare_of(const Study *u)
@@ -32,6 +33,12 @@ static inline const Compare *compare_of(const Study *u)
 /* Makes the designs of --scheme or --scheme-file, and with --controls looped:N and repeat:N for every N > 1 at which a scheme evaluates F and G N times each; finds equal maps and the
  * baseline. */
 int compare_open(Study *u);
+/* Checks --vary (compare_vary.c) and counts its points. ERR_INPUT for what cannot be varied. */
+int compare_vary(const Options *o, size_t *points);
+/* Makes the i-th point; the last option's value changes first. */
+Spec compare_point(const Options *o, size_t points, size_t i);
+/* Returns 1 where two points have the same values. */
+int compare_same_options(const Spec *a, const Spec *b);
 /* Measures the orders, in the process that writes the tables. */
 int compare_begin(Study *u);
 void compare_close(Study *u);

@@ -27,9 +27,11 @@ static int find_baseline(Study *u)
 {
     const char *given = options_text(u->options, "baseline");
     char name[TABLE_NAME];
+    for (u->baseline = 0; given && u->baseline < u->designs; u->baseline++)
+        if (strcmp(u->design[u->baseline].name, given) == 0) return 0;
     TRY(zoo_name(given ? given : "transformer", name));
     for (u->baseline = 0; u->baseline < u->designs; u->baseline++)
-        if (strcmp(u->design[u->baseline].name, name) == 0) return 0;
+        if (strcmp(u->design[u->baseline].spec.scheme->name, name) == 0) return 0;
     u->baseline = 0;
     if (!given) return 0;
     return error_set(ERR_INPUT, "--baseline: '%s' is none of the schemes compared", given);
@@ -37,11 +39,11 @@ static int find_baseline(Study *u)
 
 /* ---- schemes ------------------------------------------------------------------------------------- */
 
-static int make_plan(const Study *u, const StudyDesign *d, Plan **out)
+int compare_same_options(const Spec *a, const Spec *b)
 {
-    BridgeOptions o = network_bridge(u->options);
-    o.layers = d->spec.layers;
-    return bridge_plan(d->spec.scheme, &o, out);
+    size_t i = 0;
+    while (i < a->count && strcmp(a->option[i].text, b->option[i].text) == 0) i++;
+    return i == a->count;
 }
 
 /* Returns 1 for a control of equal evaluations. */
@@ -97,26 +99,30 @@ static int find_same(Study *u, size_t i)
     StudyDesign *d = &u->design[i];
     SCOPED(plan_drop) Plan *mine = NULL;
     int same = 0;
-    TRY(make_plan(u, d, &mine));
+    TRY(runs_plan(u->options, &d->spec, &mine));
     for (size_t j = 0; !same && j < i; j++) {
         SCOPED(plan_drop) Plan *other = NULL;
-        if (u->design[j].spec.layers != d->spec.layers || u->design[j].same != j) continue;
-        TRY(make_plan(u, &u->design[j], &other));
+        if (u->design[j].spec.layers != d->spec.layers || u->design[j].same != j ||
+            !compare_same_options(&u->design[j].spec.own, &d->spec.own))
+            continue;
+        TRY(runs_plan(u->options, &u->design[j].spec, &other));
         TRY(plan_same(mine, other, &same));
         if (same) d->same = j;
     }
     return 0;
 }
 
-static int add_design(Study *u, size_t index, size_t layers)
+static int add_design(Study *u, size_t index, const Spec *own, size_t layers)
 {
     const Table *t = u->schemes.scheme[index];
-    const RunSpec spec = {.scheme = t, .layers = layers};
+    const RunSpec spec = {.scheme = t, .layers = layers, .own = *own};
+    char name[512];
     double far[COLOURS];
     StudyDesign *d;
-    TRY(study_add(u, t->name, &spec, u->seeds, &d));
+    runs_design(&spec, name);
+    TRY(study_add(u, name, &spec, u->seeds, &d));
     if (compare_of(u)->depths > 1)
-        snprintf(d->label, sizeof d->label, "%s, %zu layer%s", t->name, layers,
+        snprintf(d->label, sizeof d->label, "%.450s, %zu layer%s", name, layers,
                  layers == 1 ? "" : "s");
     CompareDesign *c = d->own;
     c->index = index;
@@ -143,12 +149,15 @@ static int check_text(const Study *u)
 
 int compare_open(Study *u)
 {
-    const Compare *c = u->more;
+    Compare *c = u->more;
     TRY(check_text(u));
     TRY(select_schemes(u));
     TRY(read_depths(u));
-    for (size_t i = 0; i < u->schemes.count * c->depths; i++)
-        TRY(add_design(u, i / c->depths, c->depth[i % c->depths]));
+    TRY(compare_vary(u->options, &c->points));
+    for (size_t i = 0; i < u->schemes.count * c->points * c->depths; i++) {
+        const Spec own = compare_point(u->options, c->points, i / c->depths % c->points);
+        TRY(add_design(u, i / c->depths / c->points, &own, c->depth[i % c->depths]));
+    }
     return find_baseline(u);
 }
 

@@ -12,16 +12,16 @@ static void print_tuning(const Study *u, int brief, FILE *f)
         fprintf(f, "rate %s, dropout %s", options_text(o, "rate"), options_text(o, "dropout"));
     else if (brief)
         fprintf(f, "%s tuned for each row",
-                study_tunes_epochs(u) ? "rate, dropout and length" : "rate and dropout");
+                runs_tunes(u->options, "epochs") ? "rate, dropout and length" : "rate and dropout");
     else
         fprintf(
             f,
             "all rows are tuned alike: each has the rate (of %s) and the dropout (of %s)%s%s%s that\ngive the lowest "
             "validation perplexity with seed %zu; no model saw the test text before the last choice (study.log)",
             options_text(o, "tune-rate"), options_text(o, "tune-dropout"),
-            study_tunes_epochs(u) ? " and the epochs (of " : "",
-            study_tunes_epochs(u) ? options_text(o, "tune-epochs") : "",
-            study_tunes_epochs(u) ? ")" : "", options_size(o, "tune-seed"));
+            runs_tunes(u->options, "epochs") ? " and the epochs (of " : "",
+            runs_tunes(u->options, "epochs") ? options_text(o, "tune-epochs") : "",
+            runs_tunes(u->options, "epochs") ? ")" : "", options_size(o, "tune-seed"));
 }
 
 /* Returns 1 where the maps of two schemes, whose designs begin at i and j, are the same at every depth. */
@@ -141,7 +141,7 @@ static size_t most_runs(const Study *u)
     return most;
 }
 
-/* Says how far numbers of parameters differ among designs of one depth: inner widths are whole numbers, and so match
+/* Says how far numbers of parameters differ among designs of one depth and point of --vary: inner widths are whole numbers, and so match
  * nearly. */
 static void parameters_words(const Study *u, char words[160])
 {
@@ -149,7 +149,8 @@ static void parameters_words(const Study *u, char words[160])
     for (size_t i = 0; i < u->designs; i++)
         for (size_t j = 0; j < i; j++) {
             double a = (double)u->design[i].spec.numbers, b = (double)u->design[j].spec.numbers;
-            if (u->design[i].spec.layers == u->design[j].spec.layers && a > 0 && b > 0)
+            if (u->design[i].spec.layers == u->design[j].spec.layers && a > 0 && b > 0 &&
+                compare_same_options(&u->design[i].spec.own, &u->design[j].spec.own))
                 most = fmax(most, fabs(a - b) / fmin(a, b));
         }
     if (options_choice(u->options, "match") != MATCH_PARAMETERS)
@@ -186,6 +187,8 @@ int compare_caption(const Study *u, int brief, FILE *f)
     fprintf(f, "%zu seed%s; ", seeds, seeds == 1 ? "" : "s");
     print_tuning(u, brief, f);
     fprintf(f, "%s\n", brief ? "; --explain tells more" : ".");
+    if (options_item(u->options, "vary", 0))
+        fprintf(f, "A row whose name has OPTION=VALUE was trained with that value.\n");
     if (u->corpus.marks)
         fprintf(f,
                 "each perplexity is a pseudo-perplexity over one set of masks, the same for all\n");

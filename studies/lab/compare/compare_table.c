@@ -88,7 +88,7 @@ const Column compare_columns[] = {
     VALUE("rate", .page = 16),
     VALUE("dropout", .page = 17),
     VALUE("epochs", .form = SHEET_FIXED, .page = 23, .sparse = 1,
-          .words = "length chosen by --tune-epochs"),
+          .words = "length chosen by --tune-epochs, or varied"),
     VALUE("same_as", .words = "scheme that makes the same map"),
     VALUE("control_of", .words = "schemes for which this one is a control of equal evaluations"),
     VALUE("truncation", .digits = 3, .low = "truncation_low", .high = "truncation_high",
@@ -142,6 +142,8 @@ int compare_more(const void *study, const RunTable *t, size_t design, const char
     static char evals[64]; /* copied into the sheet at once */
     const Study *u = study;
     const StudyDesign *d = &u->design[design];
+    const RunSpec s = study_spec(d, d->run);
+    const char *epochs = spec_text(&s.own, "epochs");
     (void)t;
     *out = (RunValue){NULL, NAN};
     if (strcmp(name, "beats_unigram") == 0)
@@ -153,7 +155,7 @@ int compare_more(const void *study, const RunTable *t, size_t design, const char
     else if (strcmp(name, "peak_bytes") == 0)
         out->x = most_bytes(d);
     else if (strcmp(name, "epochs") == 0)
-        out->x = *d->epochs ? strtod(d->epochs, NULL) : (double)NAN;
+        out->x = epochs ? strtod(epochs, NULL) : (double)NAN;
     else if (strcmp(name, "evals") == 0) {
         snprintf(evals, sizeof evals, "%zu F + %zu G", table_evals(d->spec.scheme, OP_F),
                  table_evals(d->spec.scheme, OP_G));

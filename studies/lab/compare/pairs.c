@@ -107,6 +107,9 @@ static int check_options(const Options *o)
         return error_set(ERR_INPUT, "--context stream: the corpus has pairs of sentences: write "
                                     "--context sentence, or nothing");
     char part[32];
+    if (options_item(o, "vary", 0))
+        return error_set(ERR_INPUT,
+                         "--vary: not of a corpus of pairs, whose --pair tells what differs");
     if (options_part(o, "layers", 1, part))
         return error_set(ERR_INPUT, "--layers: of pairs one number; --pair NAME@LAYERS/NAME@LAYERS "
                                     "has others");

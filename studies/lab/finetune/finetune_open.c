@@ -236,7 +236,7 @@ int finetune_metadata(Finetune *f, const Model *m, const StudyRun *r)
     if (!f->train.classes) TRY(put_real(d, "label_mean", f->scale.mean));
     if (!f->train.classes) TRY(put_real(d, "label_sd", f->scale.sd));
     if (!r) return 0;
-    TRY(network_metadata_put(d, "finetune_rate", r->point->rate));
+    TRY(network_metadata_put(d, "finetune_rate", spec_text(&r->point->own, "rate")));
     TRY(put_real(d, "finetune_seed", (double)r->seed));
     return put_real(d, "finetune_epoch", r->result.best_epoch);
 }
@@ -303,7 +303,7 @@ static int claim(Study *u)
 static int make_grid(Study *u)
 {
     const Options *o = u->options;
-    char part[32];
+    char part[32], rate[32];
     size_t rates = 0, seeds = options_size(o, "seeds");
     while (options_part(o, "rates", rates, part)) rates++;
     u->points = rates * seeds;
@@ -312,11 +312,13 @@ static int make_grid(Study *u)
     for (size_t i = 0; i < u->points; i++) {
         StudyPoint *p = &u->point[i];
         options_part(o, "rates", i / seeds, part);
-        sheet_number(strtod(part, NULL), p->rate);
+        sheet_number(strtod(part, NULL), rate);
+        spec_set(&p->own, "rate", rate);
         p->seed = options_size(o, "seed") + i % seeds;
         for (const StudyPoint *q = u->point; q < p; q++)
-            if (strtod(q->rate, NULL) == strtod(p->rate, NULL) && q->seed == p->seed)
-                return error_set(ERR_INPUT, "--rates: %s is there twice", p->rate);
+            if (strtod(spec_text(&q->own, "rate"), NULL) == strtod(rate, NULL) &&
+                q->seed == p->seed)
+                return error_set(ERR_INPUT, "--rates: %s is there twice", rate);
     }
     return study_trials(u);
 }

@@ -59,8 +59,8 @@ int finetune_value(const Study *u, const StudyDesign *d, const StudyRun *r, cons
                    RunValue *out)
 {
     const Finetune *f = u->more;
-    const char *rate = r->point ? r->point->rate : d->rate;
-    int open = !r->point && !*rate; /* nothing is chosen yet */
+    const char *rate = spec_text(r->point ? &r->point->own : &d->chosen, "rate");
+    int open = !rate; /* nothing is chosen yet */
     const RunNamed list[] = {{"scheme", runtable_text(f->net.table->name)},
                              {"start", runtable_text(d->name)},
                              {"part", runtable_text(r->point ? "trial" : NULL)},

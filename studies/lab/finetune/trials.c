@@ -28,8 +28,8 @@ typedef struct {
  * a seed is a whole number. */
 static int directory(const Study *u, const StudyDesign *d, const StudyRun *r, char dir[OUTPUT_PATH])
 {
-    return output_path(dir, u->dir, "%s/rate%s-seed%llu", d->name, r->point->rate,
-                       (unsigned long long)r->seed);
+    return output_path(dir, u->dir, "%s/rate%s-seed%llu", d->name,
+                       spec_text(&r->point->own, "rate"), (unsigned long long)r->seed);
 }
 
 /* Removes files of a run that nobody needs: its state and, with `weights`, its weights. */
@@ -84,7 +84,7 @@ static TrainConfig training(const Study *u, const StudyRun *r, const char *dir, 
         .context = CONTEXT_SENTENCE,
         .batch_tokens = f->batch_tokens,
         .sequence = f->sequence,
-        .rate = strtod(r->point->rate, NULL),
+        .rate = strtod(spec_text(&r->point->own, "rate"), NULL),
         .warmup = f->steps / 10,
         .schedule = SCHEDULE_LINEAR,
         .accumulate = 1,
@@ -162,8 +162,8 @@ int finetune_trial(Study *u, StudyTask *t)
     size_t n = f->chosen.count;
     char took[32];
     Judge w = {.f = f, .z = memory_new(n, sizeof *w.z), .label = memory_new(n, sizeof *w.label)};
-    snprintf(w.words, WORDS, "%.20s, rate %s, seed %llu (%zu of %zu)", d->name, r->point->rate,
-             (unsigned long long)r->seed,
+    snprintf(w.words, WORDS, "%.20s, rate %s, seed %llu (%zu of %zu)", d->name,
+             spec_text(&r->point->own, "rate"), (unsigned long long)r->seed,
              (size_t)(d - u->design) * u->points + (size_t)(r - d->trial) + 1,
              u->designs * u->points);
     int code = w.z && w.label ? train(u, d, r, &w) : ERR_MEMORY;
@@ -223,7 +223,7 @@ static int read_dev(Study *u, StudyDesign *d, double *z, int32_t *label, Sheet *
     StudyRun *r = d->run;
     SCOPED(model_drop) Model *m = NULL;
     if (!best) return error_set(ERR_CHECK, "%s: every trial diverged: try lower --rates", d->name);
-    snprintf(d->rate, sizeof d->rate, "%s", best->point->rate);
+    d->chosen = best->point->own;
     r->seed = best->seed;
     r->result.best_epoch = best->result.best_epoch;
     r->value[RUN_CHOSEN] = best->value[RUN_CHOSEN];
@@ -260,7 +260,8 @@ static void take(const Study *u, const Csv *c, size_t row)
         for (size_t k = 0; k < u->points; k++) {
             StudyRun *r = &u->design[i].trial[k];
             if (strcmp(csv_named(c, row, "start"), u->design[i].name) != 0 ||
-                strtod(r->point->rate, NULL) != rate || (double)r->seed != seed ||
+                strtod(spec_text(&r->point->own, "rate"), NULL) != rate ||
+                (double)r->seed != seed ||
                 csv_number(c, row, csv_column(c, "chosen"), &r->value[RUN_CHOSEN]) != 0 ||
                 csv_number(c, row, csv_column(c, "best_epoch"), &r->result.best_epoch) != 0 ||
                 csv_number(c, row, csv_column(c, "seconds"), &r->value[RUN_SECONDS]) != 0)

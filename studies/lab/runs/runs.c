@@ -42,6 +42,14 @@ static int shared_options(const Options *o, int pairs, Options *out)
     return 0;
 }
 
+int runs_option(const char *where, const char *name, const char *text)
+{
+    SCOPED(options_drop) Options *train = NULL;
+    TRY(options_new(train_groups, &train));
+    if (!text && options_known(train, name)) return 0;
+    return options_set(train, OPTION_ARGUMENT, where, name, text ? text : "");
+}
+
 /* Makes train's options for this run. */
 static int run_options(const Options *o, const RunSpec *s, Options **out)
 {
@@ -58,13 +66,12 @@ static int run_options(const Options *o, const RunSpec *s, Options **out)
                {"context", s->encoder ? "sentence" : NULL},
                {"layers", layers},
                {"seed", seed},
-               {"rate", s->rate},
-               {"dropout", s->dropout},
-               {"epochs", s->epochs},
                {"untested", s->untested ? "yes" : NULL}};
     TRY(options_new(train_groups, out));
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (own[i].text) TRY(options_set(*out, OPTION_ARGUMENT, "", own[i].name, own[i].text));
+    for (size_t i = 0; i < s->own.count; i++)
+        TRY(options_set(*out, OPTION_ARGUMENT, "", s->own.option[i].name, s->own.option[i].text));
     return shared_options(o, s->encoder != NULL, *out);
 }
 
@@ -289,16 +296,13 @@ int runs_spare(const Runs *r, const RunSpec *s)
                         j.dir, 0);
 }
 
-/* Sets rate, dropout and epochs to a fixed value for a study with --tune, which chooses them itself (the last with
- * --tune-epochs). */
+/* Sets the options that a study with --tune chooses itself to the first values of its grid. */
 static int forget_tuned(const Options *o, Options *train)
 {
-    static const char *const tuned[] = {"rate", "dropout"};
-    if (!options_known(o, "tune") || !options_flag(o, "tune")) return 0;
-    for (size_t i = 0; i < sizeof tuned / sizeof *tuned; i++)
-        TRY(options_set(train, OPTION_ARGUMENT, "", tuned[i], "0.5"));
-    return options_text(o, "tune-epochs") ? options_set(train, OPTION_ARGUMENT, "", "epochs", "1")
-                                          : 0;
+    char part[32];
+    for (const char *const *name = runs_tuned; *name; name++)
+        if (runs_part(o, *name, 0, part)) TRY(options_set(train, OPTION_ARGUMENT, "", *name, part));
+    return 0;
 }
 
 /* Makes the options of these groups that all runs of the study share; the seeds are the runs' own. */
@@ -362,19 +366,35 @@ int runs_look(const Runs *r, const RunSpec *s, RunResult *out)
     return is_done(&j) ? read_result(j.dir, out) : 0;
 }
 
-int runs_model(const Options *o, const RunSpec *s, const Vocab *v, const Backend *b, Model **out)
+static int plan_of(const Options *o, const RunSpec *s, Plan **out)
 {
     BridgeOptions bridge = network_bridge(o);
-    Plan *plan;
     bridge.layers = s->layers;
     bridge.encoder_layers = s->encoder_layers;
-    TRY(s->encoder ? bridge_plan_pair(s->encoder, s->scheme, &bridge, &plan)
-                   : bridge_plan(s->scheme, &bridge, &plan));
-    int code = network_model_of(o, plan, v, b, 0, 0, out);
+    return s->encoder ? bridge_plan_pair(s->encoder, s->scheme, &bridge, out)
+                      : bridge_plan(s->scheme, &bridge, out);
+}
+
+int runs_plan(const Options *o, const RunSpec *s, Plan **out)
+{
+    SCOPED(options_drop) Options *own = NULL;
+    TRY(run_options(o, s, &own));
+    return plan_of(own, s, out);
+}
+
+int runs_model(const Options *o, const RunSpec *s, const Vocab *v, const Backend *b, Model **out)
+{
+    SCOPED(options_drop) Options *own = NULL;
+    Plan *plan;
+    char words[900], design[512];
+    TRY(run_options(o, s, &own));
+    TRY(network_check(own));
+    TRY(plan_of(own, s, &plan));
+    int code = network_model_of(own, plan, v, b, 0, 0, out);
     if (code == 0) return 0;
-    char words[900];
+    runs_design(s, design);
     snprintf(words, sizeof words, "%s", error_text());
-    return error_set(code, "%s: %s", s->scheme->name, words);
+    return error_set(code, "%s: %s", design, words);
 }
 
 int runs_check(const Options *o, const RunSpec *s, const Vocab *v, const Backend *b,

@@ -28,6 +28,38 @@ typedef struct {
     struct timespec begun; /* by the clock of the file system */
 } Runs;
 
+/* Options of `trotter train` with their values, as written: what tells a design, or a point of a grid, from the options of
+ * its study. All that a run is made, named and found by is read off this list. */
+enum { SPEC_OPTIONS = 8, SPEC_TEXT = 32 };
+typedef struct {
+    size_t varied; /* the first ones, of the design: they stand in its name */
+    size_t count;
+    struct {
+        const char *name; /* borrowed: of a table that stays */
+        char text[SPEC_TEXT];
+    } option[SPEC_OPTIONS];
+} Spec;
+
+/* Returns the value of an option; NULL: the list has none, so that the study's holds. */
+const char *spec_text(const Spec *s, const char *name);
+/* Sets an option, which has room (asserted). */
+void spec_set(Spec *s, const char *name, const char *text);
+/* Writes the options from the first-th on with their values, `between` before each value and `before` before each option:
+ * "-rate3e-4-dropout0.1". */
+void spec_print(const Spec *s, size_t first, const char *before, const char *between, char *out,
+                size_t room);
+
+/* The options that --tune chooses, in the order in which they stand in names, up to NULL. The values of each are the parts
+ * of --tune-NAME. */
+extern const char *const runs_tuned[];
+/* Writes the i-th value from which --tune chooses an option; returns 0 past the end, so for i = 0 where it does not. */
+int runs_part(const Options *o, const char *name, size_t i, char part[32]);
+/* Returns 1 where --tune chooses this option. */
+int runs_tunes(const Options *o, const char *name);
+
+/* Checks an option of train by its name, and with text (else NULL) that value. ERR_INPUT with words that begin by `where`. */
+int runs_option(const char *where, const char *name, const char *text);
+
 /* The values of a run beyond the options. */
 typedef struct {
     const Table *scheme;
@@ -36,9 +68,9 @@ typedef struct {
     const Table *encoder;
     size_t encoder_layers;
     uint64_t seed;
-    const char *rate, *dropout, *epochs; /* as written; NULL: the options' values */
-    int untested;                        /* 1: for a choice; does not read the test text */
-    size_t numbers;                      /* of the model; 0: not known */
+    Spec own;
+    int untested;   /* 1: for a choice; does not read the test text */
+    size_t numbers; /* of the model; 0: not known */
 } RunSpec;
 
 enum { RUN_OPEN, RUN_BUSY /* another process has it */, RUN_THERE, RUN_TRAINED, RUN_FAILED };
@@ -46,7 +78,11 @@ enum { RUN_OPEN, RUN_BUSY /* another process has it */, RUN_THERE, RUN_TRAINED, 
 /* Makes DIR/runs. A failure of a run in another process counts only after this moment. */
 int runs_open(Runs *r);
 
-/* Writes the name of a run: "NAME[-layersN]-seedN", for a choice "NAME[-layersN]-rateX-dropoutP[-epochsE]-seedN"; no two runs
+/* Writes the name of a design without its depth: its scheme's (of pairs the decoder's), and behind it " OPTION=VALUE" for each
+ * option that it varies. No scheme's name has a '='. */
+void runs_design(const RunSpec *s, char out[512]);
+/* Writes the name of a run, where NAME is that of the design with '-' for blanks: "NAME[-layersN]-seedN", for a choice its options stand before "-seedN", as in
+ * "NAME[-layersN]-rateX-dropoutP[-epochsE]-seedN"; no two runs
  * have the same. N = 1 is left out of -layersN unless NAME itself ends in -layersN. For pairs NAME-layersN is
  * ENCODER@N+DECODER@N. */
 int runs_name(const RunSpec *s, char out[512]);
@@ -73,6 +109,8 @@ int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state);
 /* Reads the result of a run that this or another process has finished; *out stays as it is where none has. */
 int runs_look(const Runs *r, const RunSpec *s, RunResult *out);
 
+/* Makes the plan of a run's network with its own options. ERR_INPUT with words. */
+int runs_plan(const Options *o, const RunSpec *s, Plan **out);
 /* Makes the model of a run, for evaluation. ERR_INPUT with words. */
 int runs_model(const Options *o, const RunSpec *s, const Vocab *v, const Backend *b, Model **out);
 

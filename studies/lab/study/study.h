@@ -24,11 +24,11 @@
 #include "studies/lab/table/runtable.h"
 #include "studies/base/select.h"
 
-enum { STUDY_ALSO = 2, STUDY_NAME = 2 * TABLE_NAME + 64, STUDY_VALUES = 32, STUDY_COLUMNS = 64 };
+enum { STUDY_ALSO = 2, STUDY_NAME = 512, STUDY_VALUES = 32, STUDY_COLUMNS = 64 };
 
 /* A point of the grid from which each design has its own chosen. */
 typedef struct {
-    char rate[32], dropout[32], epochs[32]; /* as written; epochs "": the options' */
+    Spec own;
     uint64_t seed;
 } StudyPoint;
 
@@ -47,14 +47,14 @@ typedef struct {
 typedef struct {
     char name[STUDY_NAME];  /* in tables; the only one of that name in its panel */
     char label[STUDY_NAME]; /* in plots and words */
-    RunSpec spec;           /* of its runs; seed, rate, dropout and epochs are set by study_spec */
-    StudyRun *trial;        /* (points) for the choice; NULL: there is none */
-    /* its own, chosen or recorded; "": the options' */
-    char rate[32], dropout[32], epochs[32];
-    size_t same;   /* the first design that is the same map; itself */
-    size_t seeds;  /* trainings, from the study's first seed on */
-    StudyRun *run; /* (seeds) */
-    void *own;     /* the kind's, of design_bytes */
+    RunSpec
+        spec; /* of its runs; the seed is set, and the options of `chosen` or of a point are added, by study_spec */
+    StudyRun *trial; /* (points) for the choice; NULL: there is none */
+    Spec chosen;     /* by --tune, or recorded */
+    size_t same;     /* the first design that is the same map; itself */
+    size_t seeds;    /* trainings, from the study's first seed on */
+    StudyRun *run;   /* (seeds) */
+    void *own;       /* the kind's, of design_bytes */
 } StudyDesign;
 
 typedef struct StudyKind StudyKind;
@@ -199,8 +199,9 @@ int study_run_diverged(const Study *u, const StudyRun *r);
 /* Returns 1 where every run of a design has a folder, and so its log; where none has one. */
 int study_recorded(const StudyDesign *d);
 int study_has_logs(const StudyDesign *d);
-int study_tunes(const Study *u);        /* 1: with --tune */
-int study_tunes_epochs(const Study *u); /* 1: with --tune-epochs */
+int study_tunes(const Study *u); /* 1: with --tune */
+/* Returns the number that an option of train has in a run of the study; NaN: --tune has not chosen it yet. */
+double study_number(const Study *u, const RunSpec *s, const char *name);
 
 /* ---- trainings (study_train.c) ---- */
 
@@ -273,9 +274,9 @@ int study_try_measures(const Study *u);
 int study_measure(Study *u);
 /* Returns where a column's numbers stand in StudyRun.value; STUDY_VALUES: it is of no measure. */
 size_t study_value_at(const char *column);
-/* Returns a list of columns with those of the measures behind, each sparse, of which the list has none; ends 1: with
+/* Returns a list of columns with those of the options that designs vary and of the measures behind, each sparse, of which the list has none; ends 1: with
  * NAME_low and NAME_high of those that have an interval. Caller: memory_free. */
-Column *study_columns(const Column *list, int ends);
+Column *study_columns(const Study *u, const Column *list, int ends);
 const char *const *study_positive(void); /* their positive columns, for RunTableAsked */
 
 /* ---- runs.csv and what is read off it (study_record.c) ---- */

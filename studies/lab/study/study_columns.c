@@ -39,13 +39,15 @@ static void add(Column *list, Column c)
     *list = c;
 }
 
-Column *study_columns(const Column *list, int ends)
+Column *study_columns(const Study *u, const Column *list, int ends)
 {
     size_t n = 0;
     while (list[n].name || list[n].head) n++;
-    Column *out = memory_new(n + 3 * STUDY_VALUES, sizeof *out);
+    Column *out = memory_new(n + 3 * STUDY_VALUES + SPEC_OPTIONS, sizeof *out);
     if (!out) return NULL;
     memcpy(out, list, n * sizeof *out);
+    for (size_t i = 0; u->designs && i < u->design->spec.own.varied; i++)
+        add(out, (Column){.name = u->design->spec.own.option[i].name});
     for (const StudyMeasure *const *m = study_measures; *m; m++) {
         if (has(list, (*m)->columns->name)) continue;
         for (const Column *c = (*m)->columns; c->name; c++) {

@@ -1,6 +1,7 @@
 /* study_designs.c: the designs of a study and their runs. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "studies/lab/study/study.h"
 #include "studies/base/command.h"
@@ -48,14 +49,11 @@ int study_add(Study *u, const char *name, const RunSpec *spec, size_t seeds, Stu
 RunSpec study_spec(const StudyDesign *d, const StudyRun *r)
 {
     RunSpec s = d->spec;
-    const char *rate = r->point ? r->point->rate : d->rate,
-               *dropout = r->point ? r->point->dropout : d->dropout,
-               *epochs = r->point ? r->point->epochs : d->epochs;
+    const Spec *more = r->point ? &r->point->own : &d->chosen;
     s.seed = r->seed;
     s.untested = r->point != NULL;
-    s.rate = *rate ? rate : NULL;
-    s.dropout = *dropout ? dropout : NULL;
-    s.epochs = *epochs ? epochs : NULL;
+    for (size_t i = 0; i < more->count; i++)
+        spec_set(&s.own, more->option[i].name, more->option[i].text);
     return s;
 }
 
@@ -85,7 +83,9 @@ int study_tunes(const Study *u)
     return options_known(u->options, "tune") && options_flag(u->options, "tune");
 }
 
-int study_tunes_epochs(const Study *u)
+double study_number(const Study *u, const RunSpec *s, const char *name)
 {
-    return study_tunes(u) && options_text(u->options, "tune-epochs") != NULL;
+    const char *own = spec_text(&s->own, name);
+    if (!own && runs_tunes(u->options, name)) return NAN;
+    return strtod(own ? own : options_text(u->options, name), NULL);
 }

@@ -24,10 +24,8 @@ static double result_of(const StudyRun *r, const char *name)
 /* Returns what any study knows of a run. */
 static RunValue common(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name)
 {
-    const Options *o = u->options;
     const Table *t = d->spec.scheme;
     const RunSpec s = study_spec(d, r);
-    int open = study_tunes(u) && !s.rate; /* it is not chosen yet */
     size_t F = table_evals(t, OP_F), G = table_evals(t, OP_G);
     RunValue v;
     const RunNamed list[] = {
@@ -35,15 +33,9 @@ static RunValue common(const Study *u, const StudyDesign *d, const StudyRun *r, 
         {"layers", runtable_number((double)d->spec.layers)},
         {"encoder_layers", runtable_number((double)d->spec.encoder_layers)},
         {"seed", runtable_number((double)r->seed)},
-        {"epochs",
-         runtable_number(!s.epochs && study_tunes_epochs(u)
-                             ? (double)NAN
-                             : strtod(s.epochs ? s.epochs : options_text(o, "epochs"), NULL))},
-        {"rate", runtable_number(open ? (double)NAN
-                                      : strtod(s.rate ? s.rate : options_text(o, "rate"), NULL))},
-        {"dropout",
-         runtable_number(open ? (double)NAN
-                              : strtod(s.dropout ? s.dropout : options_text(o, "dropout"), NULL))},
+        {"epochs", runtable_number(study_number(u, &s, "epochs"))},
+        {"rate", runtable_number(study_number(u, &s, "rate"))},
+        {"dropout", runtable_number(study_number(u, &s, "dropout"))},
         {"corpus", runtable_text(u->checksum)},
         {"objective", runtable_text(u->corpus.marks ? "masked" : NULL)},
         {"same_as", runtable_text(d == &u->design[d->same] ? NULL : u->design[d->same].name)},
@@ -55,7 +47,8 @@ static RunValue common(const Study *u, const StudyDesign *d, const StudyRun *r, 
         {NULL, {NULL, NAN}},
     };
     if (runtable_named(list, name, &v)) return v;
-    return runtable_number(result_of(r, name));
+    const char *own = spec_text(&d->spec.own, name);
+    return own ? runtable_text(own) : runtable_number(result_of(r, name));
 }
 
 /* Returns what a run has under the name of a column: the kind's own, a measure, a result, or one that all studies have. */
@@ -146,7 +139,7 @@ int study_record(const Study *u)
     SCOPED(sheet_drop) Sheet *s = NULL;
     Column names[STUDY_COLUMNS];
     name_columns(u->kind->runs, names);
-    SCOPED(memory_drop) Column *all = u->kind->one ? NULL : study_columns(names, 0);
+    SCOPED(memory_drop) Column *all = u->kind->one ? NULL : study_columns(u, names, 0);
     if (!all && !u->kind->one) return ERR_MEMORY;
     TRY(make_runs(u, all ? all : names, &s));
     if (u->kind->pairs) TRY(record_lines(u));
@@ -263,7 +256,7 @@ static int add_differences(const Study *u, Sheet *out)
 static int make_designs(Study *u)
 {
     const StudyKind *k = u->kind;
-    SCOPED(memory_drop) Column *all = study_columns(k->columns, 1);
+    SCOPED(memory_drop) Column *all = study_columns(u, k->columns, 1);
     if (!all) return ERR_MEMORY;
     return runtable_sheet(&u->table, all, k->more, u, k->best_first, &u->means);
 }

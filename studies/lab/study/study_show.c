@@ -23,7 +23,7 @@ void study_print_recipe(const Study *u, FILE *f)
     const Unit *unit = network_unit(&u->corpus.vocab);
     const Text *text = &u->corpus.text[SPLIT_TRAIN];
     char length[64];
-    if (study_tunes_epochs(u))
+    if (runs_tunes(u->options, "epochs"))
         snprintf(length, sizeof length, "the epochs chosen for each row");
     else
         network_length(o, length);

@@ -41,27 +41,27 @@ static int is_none(const Csv *t, size_t row)
     return is_text(t, row, "part", "bound") || is_text(t, row, "valid_ppl", "");
 }
 
-/* Returns 1 where a row is of a training of this length. A run whose length is chosen takes that of its row. */
-static int is_length(const Study *u, const RunSpec *s, size_t row)
+/* Returns 1 where a row's training had the run's value of an option. One that is still to be chosen is that of the row. */
+static int is_option(const Study *u, const RunSpec *s, size_t row, const char *name)
 {
-    if (!s->epochs && study_tunes_epochs(u)) return 1;
-    return is_number(&u->recorded, row, "epochs",
-                     strtod(s->epochs ? s->epochs : options_text(u->options, "epochs"), NULL));
+    double x = study_number(u, s, name);
+    return isnan(x) || is_number(&u->recorded, row, name, x);
 }
 
 static int is_row(const Study *u, const RunSpec *s, size_t row)
 {
     const Csv *t = &u->recorded;
+    char design[512];
     if (is_none(t, row) || chooses(t, row) != s->untested) return 0;
-    if (s->untested && !(is_number(t, row, "rate", strtod(s->rate, NULL)) &&
-                         is_number(t, row, "dropout", strtod(s->dropout, NULL))))
-        return 0;
-    if (!is_text(t, row, s->encoder ? "decoder" : "scheme", s->scheme->name)) return 0;
+    for (size_t i = 0; s->untested && i < s->own.count; i++)
+        if (!is_option(u, s, row, s->own.option[i].name)) return 0;
+    runs_design(s, design);
+    if (!is_text(t, row, s->encoder ? "decoder" : "scheme", design)) return 0;
     if (s->encoder && (!is_text(t, row, "encoder", s->encoder->name) ||
                        !is_number(t, row, "encoder_layers", (double)s->encoder_layers)))
         return 0;
     return is_number(t, row, "layers", (double)s->layers) &&
-           is_number(t, row, "seed", (double)s->seed) && is_length(u, s, row) &&
+           is_number(t, row, "seed", (double)s->seed) && is_option(u, s, row, "epochs") &&
            (csv_column(t, "corpus") < 0 || is_text(t, row, "corpus", u->checksum));
 }
 
@@ -117,8 +117,8 @@ static int other_size(const Study *u, const RunSpec *s, double params)
 static int take_result(Study *u, const RunSpec *s, size_t row, RunResult *out)
 {
     const Csv *t = &u->recorded;
-    double epochs = study_tunes_epochs(u) ? number_at(t, row, "epochs")
-                                          : (double)options_size(u->options, "epochs");
+    double epochs = study_number(u, s, "epochs");
+    if (isnan(epochs)) epochs = number_at(t, row, "epochs");
     u->taken[row] = 1;
     for (size_t i = 0; i < t->rows; i++)
         if (is_text(t, i, "part", "bound") && strcmp(csv_cell(t, i, 0), "unigram") == 0)
@@ -133,19 +133,20 @@ static int take_result(Study *u, const RunSpec *s, size_t row, RunResult *out)
 }
 
 /* Takes a number of a row, as written, as the design's, which all its runs must share. */
-static int take_text(const Study *u, const StudyDesign *d, size_t row, const char *name, char *out)
+static int take_option(const Study *u, StudyDesign *d, size_t row, const char *name)
 {
     const Csv *t = &u->recorded;
     const Options *o = u->options;
-    const char *there = csv_named(t, row, name), *now = *out ? out : options_text(o, name);
+    const char *there = csv_named(t, row, name), *own = spec_text(&d->chosen, name),
+               *now = own ? own : options_text(o, name);
     int tuned = study_tunes(u);
     double x = number_at(t, row, name);
     if (isnan(x)) return 0;
-    if (x != strtod(now, NULL) && (*out || !tuned))
+    if (x != strtod(now, NULL) && (own || !tuned))
         return error_set(ERR_INPUT, "%s:%zu: %s has %s %s, and %s %s (--%s)", t->file,
                          t->line[row + 1], d->name, name, there, now,
                          tuned ? "in another row" : "with these options", name);
-    snprintf(out, sizeof d->rate, "%s", there);
+    spec_set(&d->chosen, name, there);
     return 0;
 }
 
@@ -161,9 +162,10 @@ static int take_run(Study *u, StudyDesign *d, StudyRun *run)
     run->row = row;
     run->state = RUN_THERE;
     if (run->point) return 0;
-    TRY(take_text(u, d, row, "rate", d->rate));
-    TRY(take_text(u, d, row, "dropout", d->dropout));
-    if (study_tunes_epochs(u)) TRY(take_text(u, d, row, "epochs", d->epochs));
+    for (const char *const *name = runs_tuned; *name; name++)
+        if (!spec_text(&d->spec.own, *name) &&
+            (strcmp(*name, "epochs") != 0 || runs_tunes(u->options, *name)))
+            TRY(take_option(u, d, row, *name));
     for (const StudyMeasure *const *m = study_measures; *m; m++) {
         for (c = (*m)->columns; c->name; c++) *x++ = number_at(t, row, c->name);
         if ((*m)->load && (*m)->wanted(u) > 0 && !*csv_named(t, row, "diverged"))

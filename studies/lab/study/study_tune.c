@@ -5,6 +5,7 @@
  * DIR/study.log has the order of events. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "studies/lab/study/study.h"
 #include "studies/base/command.h"
@@ -32,30 +33,42 @@ static size_t count_parts(const Options *o, const char *name)
 {
     char part[32];
     size_t n = 0;
-    while (options_part(o, name, n, part)) n++;
+    while (runs_part(o, name, n, part)) n++;
     return n;
+}
+
+/* Sets the i-th point, of which the last option's value changes first. */
+static void set_point(const Study *u, size_t i, StudyPoint *p)
+{
+    const Options *o = u->options;
+    size_t each = u->points;
+    char part[32];
+    for (const char *const *name = runs_tuned; *name; name++) {
+        size_t n = count_parts(o, *name);
+        if (n == 0) continue;
+        each /= n;
+        if (runs_part(o, *name, i / each % n, part)) spec_set(&p->own, *name, part);
+    }
 }
 
 int study_grid(Study *u)
 {
     const Options *o = u->options;
-    size_t seed = options_size(o, "tune-seed"), dropouts = count_parts(o, "tune-dropout"),
-           lengths = study_tunes_epochs(u) ? count_parts(o, "tune-epochs") : 0,
-           each = lengths + !lengths;
+    size_t seed = options_size(o, "tune-seed");
     if (seed >= u->seed && seed < u->seed + u->seeds)
         return error_set(
             ERR_INPUT,
             "--tune-seed %zu is one of the seeds compared: what was chosen by it would look better "
             "than it is",
             seed);
-    u->points = count_parts(o, "tune-rate") * dropouts * each;
+    u->points = 1;
+    for (const char *const *name = runs_tuned; *name; name++)
+        if (runs_tunes(o, *name)) u->points *= count_parts(o, *name);
     u->point = memory_new(u->points, sizeof *u->point);
     if (!u->point) return ERR_MEMORY;
     for (size_t i = 0; i < u->points; i++) {
         u->point[i].seed = seed;
-        options_part(o, "tune-rate", i / each / dropouts, u->point[i].rate);
-        options_part(o, "tune-dropout", i / each % dropouts, u->point[i].dropout);
-        if (lengths) options_part(o, "tune-epochs", i % each, u->point[i].epochs);
+        set_point(u, i, &u->point[i]);
     }
     return study_trials(u);
 }
@@ -64,20 +77,18 @@ int study_grid(Study *u)
 static int choose(Study *u, StudyDesign *d)
 {
     const StudyRun *best = NULL;
+    char chosen[256];
     for (const StudyRun *r = d->trial; r < d->trial + u->points; r++)
         if (!isnan(r->result.valid_ppl) && (!best || r->result.valid_ppl < best->result.valid_ppl))
             best = r;
     if (!best)
         return error_set(ERR_CHECK, "%s, %zu layer(s): no training of the grid came through",
                          d->name, d->spec.layers);
-    snprintf(d->rate, sizeof d->rate, "%s", best->point->rate);
-    snprintf(d->dropout, sizeof d->dropout, "%s", best->point->dropout);
-    snprintf(d->epochs, sizeof d->epochs, "%s", best->point->epochs);
-    runs_note(
-        &u->runs,
-        "%s, %zu layer(s): rate %s, dropout %s%s%s chosen on validation (perplexity %.4f, best of %zu)",
-        d->name, d->spec.layers, d->rate, d->dropout, *d->epochs ? ", epochs " : "", d->epochs,
-        best->result.valid_ppl, u->points);
+    d->chosen = best->point->own;
+    spec_print(&d->chosen, 0, ", ", " ", chosen, sizeof chosen);
+    runs_note(&u->runs, "%s, %zu layer(s): %s chosen on validation (perplexity %.4f, best of %zu)",
+              d->name, d->spec.layers, chosen + strspn(chosen, ", "), best->result.valid_ppl,
+              u->points);
     return 0;
 }
 
