@@ -299,6 +299,7 @@ $(B)/tests/cuda/cuda_trotter $(B)/tests/cuda/cuda_test_gpus: private LDFLAGS += 
 $(B)/tests/cuda/nccl/libnccl.so.2: tests/cuda/nccl.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -DTROTTER_CUDA_HOST -Itests/cuda -fPIC -shared -Wl,-soname,libnccl.so.2 -o $@ $<
+$(B)/tests/commands/test_gpu_script: | $(B)/tests/cuda/cuda_trotter
 $(B)/tests/cuda/cuda_test_gpus: | $(B)/tests/cuda/cuda_trotter $(B)/tests/cuda/nccl/libnccl.so.2
 
 # Kernels alone instrumented by ThreadSanitizer, each CUDA thread a thread to it.

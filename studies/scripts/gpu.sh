@@ -8,6 +8,9 @@
 #
 #   first        smoke      five steps of training on the device
 #                tests      the kernels', backends', models' and devices' tests on the device
+#                served     what the stand-in for CUDA cannot see, by training at d 512 and 128: served.csv has cuBLASLt's choice for
+#                           each shape, and fails where parts along k are added in the result's type; graphs.csv has the
+#                           memory that each recorded step takes, and fails where a graph takes more than 64 MiB
 #   speed        speed_bf16 each row of goals.awk in bf16, ours and PyTorch's two fastest ways, by the scripts in
 #                           --peer's DIR (studies/bench/peer); goals.csv has the goals and whether they are met
 #                calls      bench model --measure: the time of each kernel and product, d 512, d 128, 6 layers; it fails where
@@ -60,6 +63,7 @@ export PYTHON
 parts='
 first       smoke        30
 first       tests       180
+first       served       60
 speed       speed_bf16  430 goals
 speed       calls       100
 speed-tf32  speed_tf32  530 goals
@@ -130,6 +134,38 @@ tests() {
         [ "$t" = commands/test_gpus ] || grep -q ' 0 skipped$' "$out/test.tmp" || bad=1
     done
     rm -f "$out/test.tmp"
+    return $bad
+}
+
+# Trains each width with early launches and without: their logs must be the same to the last digit, but for speed.
+served() {
+    bad=0
+    for shape in 512:8 128:4; do
+        width=${shape%:*}
+        for late in '' 1; do
+            run="$out/served-$width$late"
+            rm -rf "$run"
+            TROTTER_CUDA_TELL=1 ${late:+env TROTTER_CUDA_LATE=1} "$trotter" train --scheme transformer --corpus kjv \
+                --vocabulary 10000 --width "$width" --inner $((4 * width)) --heads "${shape#*:}" --sequence 64 --batch-tokens 4096 \
+                --max-steps 12 --epochs 1000 --seed 1 --eval-tokens 2000 --untested --device cuda --precision bf16 --out "$run" \
+                2>"$run.txt" || { cat "$run.txt"; bad=1; }
+            rm -f "$run"/*.safetensors
+            cut -d, -f1-7 "$run/log.csv" >"$run.log"
+        done
+        { [ -s "$run.log" ] && cmp "$out/served-$width.log" "$run.log"; } || { echo "width $width: early launches change the log"; bad=1; }
+    done
+    cat "$out/served-512.txt" "$out/served-128.txt" | awk -F, -v file="$out/served.csv" '
+        BEGIN { print "ta,tb,m,n,k,more,type,out,epilogue,aligned,served,kernel,tile,parts,reduction" >file }
+        $1 == "cublaslt" {
+            n++; of += $12
+            if ($12 == 1 && $16 != 0 && $16 != 2) { print "parts along k are added in the type of the result: " $0; bad++ }
+            sub("^cublaslt,", ""); print >file
+        }
+        END { print n + 0 " shapes, " of + 0 " of them served, " bad + 0 " with a reduction that is not in f32"; exit !n || bad }' || bad=1
+    cat "$out/served-512.txt" "$out/served-128.txt" | awk -F, -v file="$out/graphs.csv" '
+        BEGIN { print "bytes" >file }
+        $1 == "graph" { n++; sum += $2; print $2 >file; if ($2 > 64 * 1048576) bad++ }
+        END { print n + 0 " graphs, " sum + 0 " bytes"; exit !n || bad }' || bad=1
     return $bad
 }
 
