@@ -11,15 +11,14 @@
 #                served     what the stand-in for CUDA cannot see, by training at d 512 and 128: served.csv has cuBLASLt's choice for
 #                           each shape, and fails where parts along k are added in the result's type; graphs.csv has the
 #                           memory that each recorded step takes, and fails where a graph takes more than 64 MiB
-#   speed        speed_bf16 each row of goals.awk in bf16, ours and PyTorch's two fastest ways, by the scripts in
-#                           --peer's DIR (studies/bench/peer); goals.csv has the goals and whether they are met
-#                calls      bench model --measure: the time of each kernel and product, d 512, d 128, 6 layers; it fails where
-#                           the model is not within 15 % of a step
+#   speed        speed_bf16 six networks in bf16, ours and PyTorch's two fastest ways, by the scripts in --peer's DIR
+#                           (studies/bench/peer)
+#                launches   bench train --launches: the time of each kernel and product, d 512, d 128, 6 layers
 #   speed-tf32   speed_tf32 the same rows in tf32
 #   moonshot, translation, depth, sandwich, masked
 #                           planned.sh: the planned studies, by four processes; masked needs --glue, all others --corpus
-#   ledger       ledger     what a change of studies/results/bench/ledger.csv saves: a step's time by --before's DIR, a bundle of
-#                           the commit before it, and by this one, in turns, d 512 and 128; measured_ms is ledger.csv's gain_ms
+#   ledger       ledger     what a change saves: a step's time by --before's DIR, a bundle of
+#                           the commit before it, and by this one, in turns, d 512 and 128
 #   tools        sanitizer  compute-sanitizer's memcheck and racecheck on the kernels' tests
 #                profile    ncu on one step of training
 #   processor    cpu_f32, cpu_bf16
@@ -64,9 +63,9 @@ parts='
 first       smoke        30
 first       tests       180
 first       served       60
-speed       speed_bf16  430 goals
-speed       calls       100
-speed-tf32  speed_tf32  530 goals
+speed       speed_bf16  430 beside
+speed       launches    100
+speed-tf32  speed_tf32  530 beside
 moonshot    moonshot    530 planned
 translation translation 530 planned
 depth       depth       530 planned
@@ -232,28 +231,26 @@ large() {
     return $bad
 }
 
-# Measures the rows of a precision. Our own figures come first, so that a peer's script that fails or hangs loses none.
-goals() {
+# Measures the networks in a precision. Our own figures come first, so that a peer's script that fails or hangs loses none.
+beside() {
     bad=0 n=0 precision=${1#speed_}
-    awk -f studies/scripts/goals.awk >"$out/rows.csv" || return 1
-    for row in $(sed -n "s/ --precision $precision,.*//p" "$out/rows.csv" | tr ' ' '@'); do
-        n=$((n + 1)) bench=${row%%@*}
+    for row in 'train --width 512 --scheme transformer' 'train --width 128 --scheme transformer' 'train --width 6x512 --scheme transformer' \
+        'train --width 512 --scheme rk4-layer' 'pairs --size 128 --stacks transformer/transformer' 'translate --size 128 --sentences 64'; do
+        n=$((n + 1)) bench=${row%% *}
         script=$peer/torch_$(echo "$bench" | sed s/train/lm/).py
         [ -f "$script" ] || { echo "no $script: --peer DIR has PyTorch's scripts"; return 1; }
-        # shellcheck disable=SC2046
-        figures "speed-$precision-$n" $(echo "$row" | tr '@' ' ') --precision "$precision" --device cuda --budget 3 --peer "$script" \
+        # shellcheck disable=SC2086
+        figures "speed-$precision-$n" $row --precision "$precision" --device cuda --budget 3 --peer "$script" \
             --peer-ways 2 --peer-limit 45 || bad=1
-        awk -f studies/scripts/goals.awk "$out"/speed-*.csv >"$out/goals.csv"
     done
-    cat "$out/goals.csv"
-    [ $bad = 0 ] && [ $n -gt 0 ]
+    return $bad
 }
 
-calls() {
+launches() {
     bad=0
     for width in 512 128 6x512; do
-        run "$trotter" bench model --measure --width $width --scheme transformer --precision "${PRECISION:-bf16}" --budget 5 \
-            --out "$out/calls-$width" || bad=1
+        run "$trotter" bench train --launches --width $width --scheme transformer --device cuda --precision "${PRECISION:-bf16}" --budget 5 \
+            --out "$out/launches-$width" || bad=1
     done
     return $bad
 }
