@@ -13,6 +13,7 @@
  * runs it (tests/cuda).
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "kernels/cuda/cuda_device.cuh"
 #include "kernels/cuda/cuda_memory.cuh"
@@ -103,9 +104,12 @@ static int stream_ready(void)
 }
 
 /* Finds whether kernels may be launched early: the code that the device runs must be of an architecture that can wait
- * for the kernel before, and the driver must keep such edges in graphs. */
+ * for the kernel before, and the driver must keep such edges in graphs. TROTTER_CUDA_LATE in the environment launches none
+ * early: a device has the same bits with and without (tests/bridge/test_device.c). */
 static void early_ready(void)
 {
+    cuda.early = 0;
+    if (getenv("TROTTER_CUDA_LATE")) return;
 #if CUDART_VERSION >= 12030
     enum { DRIVER = 12030, WAITS = 90 };
     int driver = 0;
@@ -123,6 +127,7 @@ extern "C" int cuda_ready(void)
     TRY(driver_serves());
     TRY(device_serves());
     early_ready();
+    cuda.tells = getenv("TROTTER_CUDA_TELL") != NULL;
     TRY(stream_ready());
     TRY(ring_ready());
     TRY(blas_ready());

@@ -36,6 +36,7 @@ static struct {
     size_t processors, cache, wanted; /* wanted: bytes of an allocation that failed */
     /* early: kernels may be launched early; behind[k]: the last call of branch k was a kernel, behind which one is */
     int early, behind[BRANCHES];
+    int tells; /* 1: choices of cuBLASLt and the memory of graphs are told on stderr (studies/scripts/gpu.sh) */
 } cuda;
 
 /* Makes the device this thread's: each thread has a device of its own, 0 at first (CUDA C++ Programming Guide, "Device

@@ -31,6 +31,7 @@
     X(wish_create, cublasLtMatmulPreferenceCreate)    \
     X(wish_set, cublasLtMatmulPreferenceSetAttribute) \
     X(heuristic, cublasLtMatmulAlgoGetHeuristic)      \
+    X(config, cublasLtMatmulAlgoConfigGetAttribute)   \
     X(multiply, cublasLtMatmul)
 
 /* All that a kernel is chosen by: Backend.gemm's, and cudaDataType of the factors and of C, cublasComputeType_t,
@@ -167,6 +168,30 @@ static void lt_close(LtCall *x)
     if (x->c) (void)lt.layout_destroy(x->c);
 }
 
+/* Returns a number of a kernel that was chosen; -1 where the library does not tell it. */
+static long lt_number(const LtChoice *c, cublasLtMatmulAlgoConfigAttributes_t what)
+{
+    int32_t value = -1;
+    size_t written = 0;
+    return c->serves && lt.config(&c->algorithm, what, &value, sizeof value, &written) ==
+                            CUBLAS_STATUS_SUCCESS
+               ? value
+               : -1;
+}
+
+/* Tells a choice as a line of CSV: the shape, whether a kernel serves it, its number, its tile, the parts along k and how they
+ * are added (cublasLtReductionScheme_t). */
+static void lt_tell(const LtChoice *c)
+{
+    const LtShape *s = &c->shape;
+    if (!cuda.tells) return;
+    fprintf(stderr, "cublaslt,%zu,%zu,%zu,%zu,%zu,%zu,%zu,%zu,%zu,%zu,%d,%ld,%ld,%ld,%ld\n", s->ta,
+            s->tb, s->m, s->n, s->k, s->more, s->type, s->out, s->epilogue, s->beside, c->serves,
+            lt_number(c, CUBLASLT_ALGO_CONFIG_ID), lt_number(c, CUBLASLT_ALGO_CONFIG_TILE_ID),
+            lt_number(c, CUBLASLT_ALGO_CONFIG_SPLITK_NUM),
+            lt_number(c, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME));
+}
+
 static LtChoice lt_ask(const LtShape *s, const LtCall *x)
 {
     LtChoice c = {};
@@ -177,6 +202,7 @@ static LtChoice lt_ask(const LtShape *s, const LtCall *x)
                             &count) == CUBLAS_STATUS_SUCCESS &&
                count > 0;
     if (c.serves) c.algorithm = found.algo;
+    lt_tell(&c);
     return c;
 }
 

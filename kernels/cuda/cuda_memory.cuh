@@ -461,6 +461,21 @@ static int cuda_record(void)
     return 0;
 }
 
+/* Returns the bytes of device memory that are free, where they are told. */
+static size_t graph_room(void)
+{
+    size_t free = 0, total = 0;
+    if (cuda.tells) cuda_check(cudaMemGetInfo(&free, &total), __func__);
+    return free;
+}
+
+/* Tells, as a line of CSV, what memory a graph took. */
+static void graph_tell(size_t before)
+{
+    size_t after = graph_room();
+    if (cuda.tells) fprintf(stderr, "graph,%zu\n", before > after ? before - after : 0);
+}
+
 static int cuda_recorded(Recording **out)
 {
     cudaGraph_t graph = NULL;
@@ -468,8 +483,10 @@ static int cuda_recorded(Recording **out)
     cuda.recording = 0;
     branch_join();
     cuda_check(cudaStreamEndCapture(cuda_stream(), &graph), __func__);
+    size_t room = graph_room();
     if (r && cuda.failed == cudaSuccess)
         cuda_check(cudaGraphInstantiateWithFlags(&r->graph, graph, 0), __func__);
+    graph_tell(room);
     if (graph) (void)cudaGraphDestroy(graph);
     if (r && cuda.failed == cudaSuccess) {
         *out = r;

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "kernels/counts.h"
+#include "kernels/backend.h"
 #include "nn/nn.h"
 #include "ode/ode.h"
 #include "studies/base/option.h"
@@ -72,10 +72,8 @@ int bench_tell(const Options *o, const char *name, const Column *list,
 int bench_train(const Options *o);
 int bench_pairs(const Options *o);
 int bench_translate(const Options *o);
-int bench_model(const Options *o);
 int bench_theory(const Options *o);
-extern const OptionGroup bench_train_group, bench_pairs_group, bench_translate_group,
-    bench_model_group;
+extern const OptionGroup bench_train_group, bench_pairs_group, bench_translate_group;
 extern const OptionGroup bench_peer_group; /* of every bench with a script as peer */
 extern const OptionGroup bench_size_group; /* of pairs and translate */
 
@@ -151,9 +149,8 @@ typedef struct {
     size_t layers, D, M, H, V, T, N;
 } BlockSize;
 
-/* The language models of `trotter bench train` and `trotter bench model`: "512", "128", "1024",
- * "6x512". The first two are the default. */
-enum { BLOCK_SIZES = 4 };
+/* The language models of `trotter bench train`: "512", "128", "1024", "6x512", "tiny". The first two are the default. */
+enum { BLOCK_SIZES = 5 };
 extern const BlockSize block_sizes[BLOCK_SIZES];
 
 /* The networks of two sides of `trotter bench pairs` and `trotter bench translate`: "128", "512", "tiny". */
@@ -163,15 +160,18 @@ extern const BlockSize pair_sizes[PAIR_SIZES];
 /* Is size i chosen? choice: of --width or --size, 0: both. */
 int bench_chosen(int choice, int i);
 
-/* The caller sets the first seven members; the rest is zero before block_measure, which fills it. */
-typedef struct {
+/* The caller sets the first nine members; the rest is zero before block_measure, which fills it. */
+typedef struct Block Block;
+struct Block {
     const Options *o;
     const Backend *backend; /* backend without noting */
     const Table *scheme;    /* scheme of the layers, or of the decoder */
     const Table *encoder;   /* NULL: a language model */
     const BlockSize *size;
-    int norm;         /* NORM_* for pairs */
-    BenchReport *out; /* receives the caller's rows */
+    int norm;              /* NORM_* for pairs */
+    BenchReport *out;      /* receives the caller's rows */
+    int (*also)(Block *b); /* measures more of the network once it is measured; NULL: nothing */
+    Sheet *launches;       /* receives rows of launch_columns from launches_measure */
     Model *m;
     Batch batch[BLOCK_BATCHES];
     char *lengths; /* file with the pairs' lengths, for a peer */
@@ -184,7 +184,7 @@ typedef struct {
     /* Seconds per target token. The floor's are those of the batch whose products it repeats. */
     Sample step, floor;
     ScriptSpeed peer;
-} Block;
+};
 
 /* block_measure times the network of b until --budget is spent. Caller: block_close, also after a failure. */
 int block_measure(Block *b);
@@ -208,28 +208,14 @@ BlockFigures block_figures(const Block *b);
 /* Times the network of `like` and its peer, and adds rows WHAT.BACKEND.SIZE.* of the variant and a row of the table. */
 int block_time(const Block *like, const char *what, const char *variant);
 
-/* block_open is the first part of block_measure, block_step one step of it. block_open needs
- * options for pairs alone. */
-int block_open(Block *b);
+/* One step of block_measure. */
 int block_step(Block *b);
 
-/* ---- bench_launches.c: each call of a step on a device beside the model's ------------------------- */
+/* ---- bench_launches.c: the time of each launch of a step on a device ------------------------------- */
 
-/* Measures the calls of a step of b, which block_measure has measured: median seconds (calls->count) of --repeats
- * steps. ERR_CHECK where the device was asked for other calls than those counted. */
-int launches_measure(Block *b, const CountedList *calls, double *seconds);
-
-/* One call, as --out writes it. NaN: no such thing, or not measured. */
-typedef struct {
-    const char *backend, *scheme, *size, *call, *kind;
-    double layers, kernels, products, copies, m, n, k, bytes, flops, tensor, model, measured;
-} LaunchRow;
+/* Adds a row for each launch of a step of b, which block_measure has measured, and one for the gaps between them. ERR_INPUT:
+ * the backend has no launches; ERR_CHECK: two steps asked the device for different things. */
+int launches_measure(Block *b);
 extern const Column launch_columns[];
-#define LAUNCH_GAPS \
-    "gaps" /* the row of what a step takes beyond its calls; `kernels` is the number of its launches */
-
-/* Sets *s and the seconds between two launches so that they fit what a file of such rows has of a backend: least squares
- * of the logarithm of model by measured, calls by their part of the time; from *s on. ERR_INPUT. */
-int launches_fit(const char *file, const char *backend, Speeds *s, double *gap);
 
 #endif

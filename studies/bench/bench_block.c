@@ -79,7 +79,7 @@ static int new_model(Block *b)
     return model_new(&config, plan, products_of(b->backend), 1, &b->m);
 }
 
-int block_open(Block *b)
+static int block_open(Block *b)
 {
     if (b->encoder) TRY(new_pairs(b));
     for (int i = 0; i < BLOCK_BATCHES && !b->encoder; i++)
@@ -323,6 +323,7 @@ int block_time(const Block *like, const char *what, const char *variant)
     snprintf(prefix, sizeof prefix, "%s.%s.%s", what, b->backend->name, b->size->name);
     int code = block_measure(b);
     if (code == 0) put_block(b, prefix, variant);
+    if (code == 0 && b->also) code = b->also(b);
     if (code == 0) code = bench_stream(b->o, b->out);
     if (code == 0) {
         if (bench_on_device(b->backend)) time_peer(b);

@@ -10,7 +10,9 @@
 #include <omp.h>
 #include <string.h>
 
+#include "kernels/base/error.h"
 #include "studies/bench/bench.h"
+#include "studies/base/output.h"
 #include "studies/base/command.h"
 #include "studies/model/network.h"
 #include "studies/base/select.h"
@@ -19,7 +21,8 @@ enum { VOCABULARY = 10000 };
 const BlockSize block_sizes[BLOCK_SIZES] = {{"512", 1, 512, 2048, 8, VOCABULARY, 64, 4096},
                                             {"128", 1, 128, 512, 4, VOCABULARY, 64, 4096},
                                             {"1024", 12, 1024, 4096, 16, VOCABULARY, 256, 16384},
-                                            {"6x512", 6, 512, 2048, 8, VOCABULARY, 64, 16384}};
+                                            {"6x512", 6, 512, 2048, 8, VOCABULARY, 64, 16384},
+                                            {"tiny", 1, 32, 64, 2, 100, 16, 64}};
 
 const OptionGroup bench_train_group = {
     "Training", 1,
@@ -27,9 +30,11 @@ const OptionGroup bench_train_group = {
         {"scheme", OPTION_TEXT, "transformer,macaron,heun-layer,rk4-layer", "A,B,...",
          "schemes of the layers"},
         SELECT_FILE,
-        {"width", OPTION_CHOICE, "both", "both|512|128|1024|6x512",
+        {"width", OPTION_CHOICE, "both", "both|512|128|1024|6x512|tiny",
          "512: inner 2048, 8 heads; 128: inner 512, 4 heads; each of one layer, with 64 sequences of 64 tokens; 1024: "
-         "inner 4096, 16 heads, 12 layers, 64 sequences of 256 tokens; 6x512: 512 with 6 layers and 256 sequences; both: 512 and 128"})};
+         "inner 4096, 16 heads, 12 layers, 64 sequences of 256 tokens; 6x512: 512 with 6 layers and 256 sequences; tiny: inner 64, 2 heads, 4 sequences of 16 tokens, for tests; both: 512 and 128"},
+        {"launches", OPTION_FLAG, NULL, NULL,
+         "on a device: time each launch of a step too, and write them to DIR/launches.csv of --out DIR"})};
 
 /* 128 is the tiny Transformer of Wu et al. 2021 for Multi30k. 512 has two layers a side: the products of a step with
  * six are some 0.9 TFLOP, 5 s at the 180 GFLOP/s of two cores, as computed, not timed. tiny is for tests. */
@@ -91,7 +96,7 @@ int bench_chosen(int choice, int i)
     return choice ? choice == i + 1 : i < BOTH;
 }
 
-static int run_blocks(const Options *o, const Backend *b, BenchReport *out)
+static int run_blocks(const Options *o, const Backend *b, Sheet *launches, BenchReport *out)
 {
     SCOPED(select_close) Selection s = {0};
     int width = options_choice(o, "width");
@@ -102,6 +107,8 @@ static int run_blocks(const Options *o, const Backend *b, BenchReport *out)
                                     .backend = b,
                                     .scheme = s.scheme[k],
                                     .size = &block_sizes[i],
+                                    .also = launches ? launches_measure : NULL,
+                                    .launches = launches,
                                     .out = out},
                            "train", s.scheme[k]->name));
     return 0;
@@ -171,12 +178,29 @@ static int fill_pairs(const Options *o, BenchReport *out)
 
 /* ---- all -------------------------------------------------------------------------------------------- */
 
+/* Runs the blocks with their launches, which are written with the rest of --out. */
+static int run_launches(const Options *o, const Backend *b, BenchReport *out)
+{
+    const char *dir = options_text(o, "out");
+    Sheet *launches = NULL;
+    if (!b->time)
+        return error_set(ERR_INPUT,
+                         "--launches times what a device is asked for: add --device cuda");
+    if (!dir) return error_set(ERR_INPUT, "--launches writes DIR/launches.csv: add --out DIR");
+    int code = sheet_new(launch_columns, &launches);
+    if (code == 0) code = run_blocks(o, b, launches, out);
+    if (code == 0) code = output_directory(dir);
+    if (code == 0) code = output_sheet(launches, SHEET_CSV, dir, "launches.csv");
+    sheet_free(launches);
+    return code;
+}
+
 static int fill(const Options *o, BenchReport *out)
 {
     const Backend *b;
     TRY(network_backend(o, &b));
     bench_value(out, b->kernel, omp_get_max_threads(), "threads", "machine.threads");
-    return run_blocks(o, b, out);
+    return options_flag(o, "launches") ? run_launches(o, b, out) : run_blocks(o, b, NULL, out);
 }
 
 int bench_train(const Options *o)

@@ -6,7 +6,7 @@
 static const OptionGroup bench_group = {
     "Bench", 1,
     OPTIONS(
-        {"what", OPTION_CHOICE, NULL, "train|pairs|translate|model|theory",
+        {"what", OPTION_CHOICE, NULL, "train|pairs|translate|theory",
          "what to time; `trotter bench train` is --what train"},
         {"repeats", OPTION_SIZE, "21", "N",
          "largest number of rounds, in each of which all contenders take turns", 3, BENCH_REPEATS},
@@ -18,11 +18,10 @@ static const OptionGroup output_group = {
     OPTIONS(
         {"csv", OPTION_FLAG, NULL, NULL, "write what,variant,value,unit as CSV"},
         {"out", OPTION_TEXT, NULL, "DIR", "write DIR/bench-WHAT.csv and DIR/bench-WHAT.md too"})};
-static const OptionGroup *const groups[] = {&bench_group,           &bench_train_group,
-                                            &bench_size_group,      &bench_pairs_group,
-                                            &bench_translate_group, &bench_peer_group,
-                                            &bench_model_group,     &network_machine_group,
-                                            &output_group,          NULL};
+static const OptionGroup *const groups[] = {
+    &bench_group,           &bench_train_group,     &bench_size_group,
+    &bench_pairs_group,     &bench_translate_group, &bench_peer_group,
+    &network_machine_group, &output_group,          NULL};
 enum { BENCH_GROUPS = 7 };
 static const struct {
     const char *title;
@@ -40,9 +39,6 @@ static const struct {
      bench_translate,
      {&bench_group, &bench_size_group, &bench_translate_group, &bench_peer_group,
       &network_machine_group, &output_group}},
-    {"bench model",
-     bench_model,
-     {&bench_group, &bench_train_group, &bench_model_group, &network_machine_group, &output_group}},
     {"bench theory", bench_theory, {&bench_group, &output_group}}};
 
 static const OptionGroup *const *narrow(const Options *o, const char **where)
@@ -57,7 +53,7 @@ static int run(Options *o)
 {
     if (!options_text(o, "what"))
         return error_set(ERR_INPUT,
-                         "say what to time: trotter bench train, pairs, translate, model, theory");
+                         "say what to time: trotter bench train, pairs, translate, theory");
     return benches[options_choice(o, "what")].run(o);
 }
 
@@ -95,13 +91,7 @@ const Command command_bench = {
         "bench translate measures sentences per second of beam search by a transformer of random weights, with\n"
         "outputs exactly as long as the sources. In turns with it runs the script. It is called as\n"
         "studies/bench/peer/torch_translate.py, with --d --ffn --heads --layers --vocab --beam --length\n"
-        "--sentences --steps --warmup --threads; its last line has sentences_per_s.\n"
-        "\n"
-        "bench model estimates how long a training step of bench train takes on a GPU. A backend that does\n"
-        "nothing else counts its kernels, products, bytes and operations. They become time by the device's\n"
-        "numbers: those that fit an H200's recorded steps, a data sheet's (--gpu), or such that fit --measure's\n"
-        "times of each call (--fit). The measured time stands beside the estimate where there is a device, or\n"
-        "with --recorded, and their ratio; beyond --within the bench fails.\n",
+        "--sentences --steps --warmup --threads; its last line has sentences_per_s.\n",
     .often = "what repeats budget scheme width size stacks peer device csv out",
     .example = "train --scheme transformer,macaron --width 128",
     .faster = "lower --repeats, --budget",

@@ -8,15 +8,17 @@
 #
 #   first        smoke      five steps of training on the device
 #                tests      the kernels', backends', models' and devices' tests on the device
-#   speed        speed_bf16 each row of goals.awk in bf16, ours and PyTorch's two fastest ways, by the scripts in
-#                           --peer's DIR (studies/bench/peer); goals.csv has the goals and whether they are met
-#                calls      bench model --measure: the time of each kernel and product, d 512, d 128, 6 layers; it fails where
-#                           the model is not within 15 % of a step
+#                served     what the stand-in for CUDA cannot see, by training at d 512 and 128: served.csv has cuBLASLt's choice for
+#                           each shape, and fails where parts along k are added in the result's type; graphs.csv has the
+#                           memory that each recorded step takes, and fails where a graph takes more than 64 MiB
+#   speed        speed_bf16 six networks in bf16, ours and PyTorch's two fastest ways, by the scripts in --peer's DIR
+#                           (studies/bench/peer)
+#                launches   bench train --launches: the time of each kernel and product, d 512, d 128, 6 layers
 #   speed-tf32   speed_tf32 the same rows in tf32
 #   moonshot, translation, depth, sandwich, masked
 #                           planned.sh: the planned studies, by four processes; masked needs --glue, all others --corpus
-#   ledger       ledger     what a change of studies/results/bench/ledger.csv saves: a step's time by --before's DIR, a bundle of
-#                           the commit before it, and by this one, in turns, d 512 and 128; measured_ms is ledger.csv's gain_ms
+#   ledger       ledger     what a change saves: a step's time by --before's DIR, a bundle of
+#                           the commit before it, and by this one, in turns, d 512 and 128
 #   tools        sanitizer  compute-sanitizer's memcheck and racecheck on the kernels' tests
 #                profile    ncu on one step of training
 #   processor    cpu_f32, cpu_bf16
@@ -60,9 +62,10 @@ export PYTHON
 parts='
 first       smoke        30
 first       tests       180
-speed       speed_bf16  430 goals
-speed       calls       100
-speed-tf32  speed_tf32  530 goals
+first       served       60
+speed       speed_bf16  430 beside
+speed       launches    100
+speed-tf32  speed_tf32  530 beside
 moonshot    moonshot    530 planned
 translation translation 530 planned
 depth       depth       530 planned
@@ -133,6 +136,38 @@ tests() {
     return $bad
 }
 
+# Trains each width with early launches and without: their logs must be the same to the last digit, but for speed.
+served() {
+    bad=0
+    for shape in 512:8 128:4; do
+        width=${shape%:*}
+        for late in '' 1; do
+            run="$out/served-$width$late"
+            rm -rf "$run"
+            TROTTER_CUDA_TELL=1 ${late:+env TROTTER_CUDA_LATE=1} "$trotter" train --scheme transformer --corpus kjv \
+                --vocabulary 10000 --width "$width" --inner $((4 * width)) --heads "${shape#*:}" --sequence 64 --batch-tokens 4096 \
+                --max-steps 12 --epochs 1000 --seed 1 --eval-tokens 2000 --untested --device cuda --precision bf16 --out "$run" \
+                2>"$run.txt" || { cat "$run.txt"; bad=1; }
+            rm -f "$run"/*.safetensors
+            cut -d, -f1-7 "$run/log.csv" >"$run.log"
+        done
+        { [ -s "$run.log" ] && cmp "$out/served-$width.log" "$run.log"; } || { echo "width $width: early launches change the log"; bad=1; }
+    done
+    cat "$out/served-512.txt" "$out/served-128.txt" | awk -F, -v file="$out/served.csv" '
+        BEGIN { print "ta,tb,m,n,k,more,type,out,epilogue,aligned,served,kernel,tile,parts,reduction" >file }
+        $1 == "cublaslt" {
+            n++; of += $12
+            if ($12 == 1 && $16 != 0 && $16 != 2) { print "parts along k are added in the type of the result: " $0; bad++ }
+            sub("^cublaslt,", ""); print >file
+        }
+        END { print n + 0 " shapes, " of + 0 " of them served, " bad + 0 " with a reduction that is not in f32"; exit !n || bad }' || bad=1
+    cat "$out/served-512.txt" "$out/served-128.txt" | awk -F, -v file="$out/graphs.csv" '
+        BEGIN { print "bytes" >file }
+        $1 == "graph" { n++; sum += $2; print $2 >file; if ($2 > 64 * 1048576) bad++ }
+        END { print n + 0 " graphs, " sum + 0 " bytes"; exit !n || bad }' || bad=1
+    return $bad
+}
+
 tool() {
     command -v "$1" || ls "/usr/local/cuda/bin/$1" 2>/dev/null || { echo "$1 is not installed" >&2; return 1; }
 }
@@ -196,28 +231,26 @@ large() {
     return $bad
 }
 
-# Measures the rows of a precision. Our own figures come first, so that a peer's script that fails or hangs loses none.
-goals() {
+# Measures the networks in a precision. Our own figures come first, so that a peer's script that fails or hangs loses none.
+beside() {
     bad=0 n=0 precision=${1#speed_}
-    awk -f studies/scripts/goals.awk >"$out/rows.csv" || return 1
-    for row in $(sed -n "s/ --precision $precision,.*//p" "$out/rows.csv" | tr ' ' '@'); do
-        n=$((n + 1)) bench=${row%%@*}
+    for row in 'train --width 512 --scheme transformer' 'train --width 128 --scheme transformer' 'train --width 6x512 --scheme transformer' \
+        'train --width 512 --scheme rk4-layer' 'pairs --size 128 --stacks transformer/transformer' 'translate --size 128 --sentences 64'; do
+        n=$((n + 1)) bench=${row%% *}
         script=$peer/torch_$(echo "$bench" | sed s/train/lm/).py
         [ -f "$script" ] || { echo "no $script: --peer DIR has PyTorch's scripts"; return 1; }
-        # shellcheck disable=SC2046
-        figures "speed-$precision-$n" $(echo "$row" | tr '@' ' ') --precision "$precision" --device cuda --budget 3 --peer "$script" \
+        # shellcheck disable=SC2086
+        figures "speed-$precision-$n" $row --precision "$precision" --device cuda --budget 3 --peer "$script" \
             --peer-ways 2 --peer-limit 45 || bad=1
-        awk -f studies/scripts/goals.awk "$out"/speed-*.csv >"$out/goals.csv"
     done
-    cat "$out/goals.csv"
-    [ $bad = 0 ] && [ $n -gt 0 ]
+    return $bad
 }
 
-calls() {
+launches() {
     bad=0
     for width in 512 128 6x512; do
-        run "$trotter" bench model --measure --width $width --scheme transformer --precision "${PRECISION:-bf16}" --budget 5 \
-            --out "$out/calls-$width" || bad=1
+        run "$trotter" bench train --launches --width $width --scheme transformer --device cuda --precision "${PRECISION:-bf16}" --budget 5 \
+            --out "$out/launches-$width" || bad=1
     done
     return $bad
 }

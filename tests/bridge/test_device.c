@@ -592,6 +592,29 @@ TEST(a_second_branch_changes_no_bit)
     }
 }
 
+/* Trains with kernels launched early behind others and without. The environment is read where a backend is found. */
+TEST(early_launches_change_no_bit)
+{
+    if (devices == 0) skip();
+    for (size_t i = 0; i < devices; i++)
+        for (size_t k = 0; k < WIDE_SHAPES; k += WIDE_SHAPES - 1) {
+            double loss[2][STEPS] = {{0}};
+            Model *m[2];
+            for (int late = 0; late < 2; late++) {
+                const Backend *b;
+                if (late) setenv("TROTTER_CUDA_LATE", "1", 1);
+                assert_int_equal(backend_find(device[i]->name, NULL, &b), 0);
+                m[late] = wide_model(b, k, TINY_ROWS);
+                train(m[late], "aaaa", 1, NULL, loss[late]);
+            }
+            unsetenv("TROTTER_CUDA_LATE");
+            assert_memory_equal(loss[0], loss[1], sizeof loss[0]);
+            assert_true(tiny_same(m[0], model_data(m[0]), m[1], model_data(m[1])));
+            model_free(m[0]), model_free(m[1]);
+            assert_int_equal(backend_find(device[i]->name, NULL, &device[i]), 0);
+        }
+}
+
 /* More rows than 2^15, in short sequences. */
 TEST(many_rows_agree_with_the_processor)
 {

@@ -17,13 +17,6 @@ static double value(const char *what, const char *variant, const char *unit)
     return strncmp(end, tail, strlen(tail)) == 0 ? x : NAN;
 }
 
-static char script[PATH_MAX]; /* goals.awk */
-
-static int open_bench(void **state)
-{
-    return realpath("studies/scripts/goals.awk", script) ? program_open_drawn(state) : -1;
-}
-
 static int near(double a, double b)
 {
     return fabs(a / b - 1) <= 1e-9; /* a few operations on numbers printed to the last digit */
@@ -183,112 +176,11 @@ TEST(test_translate)
     assert_int_equal(shell("grep -q -- '--beam 3 --length 4 --sentences 5' called.txt"), 0);
 }
 
-#define MODEL "bench model --width 128 --precision f32 --csv --repeats 3 --budget 0 "
-
-/* A step has three products for each weight: 6 operations a token and a weight. Its time is that of its calls: each
- * launch costs --launch, and where only bandwidth costs anything, the time is the bytes divided by it. */
-TEST(test_model)
-{
-    const double N = 4096, D = 128, M = 512, V = 10000, layer = 4 * D * D + 2 * D * M;
-    const char *at = "model.cuda-f32.transformer.time";
-    run_ok(MODEL "--scheme transformer,rk4-layer --launch 2");
-    double flop = value("model.cuda-f32.transformer.flop", "products", "FLOP");
-    double four = value("model.cuda-f32.rk4-layer.flop", "products", "FLOP");
-    double time = value(at, "step", "s");
-    double calls = value("model.cuda-f32.transformer.kernels", "step", "launches") +
-                   value("model.cuda-f32.transformer.products", "step", "launches");
-    double bytes = value("model.cuda-f32.transformer.bytes", "step", "bytes");
-    assert_true(near(flop, 6 * N * (layer + D * V)));
-    assert_true(near(four - flop, 6 * N * 3 * layer));
-    assert_true(value("model.cuda-f32.transformer.measured", "step", "s") > 0 ||
-                strstr(out, "\nmodel.cuda-f32.transformer.measured,step,,not measured\n"));
-    run_ok(MODEL "--scheme transformer --launch 12");
-    assert_true(near(value(at, "step", "s") - time, 1e-5 * calls));
-    run_ok(MODEL
-           "--scheme transformer --launch 0 --product-rate 1e9 --vector-rate 1e9 --bandwidth 1000");
-    assert_true(near(value(at, "step", "s"), 1e-12 * bytes));
-    run_ok(MODEL "--scheme transformer --layers 3 --tokens 8192");
-    assert_true(near(value("model.cuda-f32.transformer.flop", "products", "FLOP"),
-                     6 * 2 * N * (3 * layer + D * V)));
-}
-
-/* A step that took what the model says passes, one that took a fifth more does not. */
-TEST(test_model_recorded)
-{
-    run_ok(MODEL "--scheme transformer");
-    double seconds = value("model.cuda-f32.transformer.time", "step", "s");
-    for (int slow = 0; slow < 2; slow++) {
-        file_text("steps.csv",
-                  formed("what,variant,value,unit\n%s,transformer,%.17g,tokens/s\n",
-                         "train.cuda-f32.128.tokens_per_s", 4096 / seconds / (slow ? 1.2 : 1)));
-        expect(slow, MODEL "--scheme transformer --recorded steps.csv");
-        assert_true(
-            near(value("model.cuda-f32.transformer.ratio", "step", "times"), slow ? 1 / 1.2 : 1));
-    }
-    HAS(err, "the model is 0.83 times the step");
-    run_ok(MODEL "--scheme transformer --recorded steps.csv --within 20");
-}
-
-/* The numbers that made a list of times are found again: 3 us a launch, 1 TB/s, 100 and 10 TFLOP/s, gaps of 0.5 us. */
-TEST(test_model_fit)
-{
-    FILE *f = fopen(file_path("times.csv"), "w");
-    fputs("backend,scheme,size,layers,call,kind,kernels,products,copies,m,n,k,bytes,flops,tensor,"
-          "model,measured\n",
-          f);
-    for (int i = 0; i < 24; i++) {
-        int tensor = i % 3 == 0;
-        double flops = i % 2 ? 1e9 * (i + 1) : 0, bytes = i % 2 ? 0 : 1e6 * (i + 1);
-        fprintf(f, "cuda-f32,x,128,1,c,norms,%d,%d,0,,,,%g,%g,%d,,%.9g\n", !tensor, tensor, bytes,
-                flops, tensor, 3e-6 + fmax(bytes / 1e12, flops / (tensor ? 1e14 : 1e13)));
-    }
-    fputs("cuda-f32,x,128,1,gaps,gaps,40,0,0,0,0,0,0,0,0,,2e-5\n", f);
-    fclose(f);
-    static const struct {
-        const char *what, *unit;
-        double want;
-    } number[] = {{"launch", "s", 3e-6},
-                  {"bandwidth", "bytes/s", 1e12},
-                  {"products", "FLOP/s", 1e14},
-                  {"vector", "FLOP/s", 1e13},
-                  {"gap", "s", 5e-7}};
-    run_ok(MODEL "--scheme transformer --fit times.csv");
-    for (int i = 0; i < 5; i++) {
-        char what[64];
-        snprintf(what, sizeof what, "model.cuda-f32.numbers.%s", number[i].what);
-        assert_true(fabs(value(what, "hopper", number[i].unit) / number[i].want - 1) < 0.02);
-    }
-    must_refuse("bench model --precision bf16 --fit times.csv", "0 measured calls of cuda-bf16");
-}
-
-/* Each row of goals.awk is measured by arguments that bench takes; what is reached is told from the peer's fastest way. */
-TEST(test_goals)
-{
-    static const char *const reach[][2] = {{"150", "1.5,1.5,yes"}, {"149", "1.49,1.5,no"}};
-    shell_ok("awk -f %s >rows.txt; sed -i '1d; s/,.*//' rows.txt; [ $(wc -l <rows.txt) = 12 ]",
-             script);
-    shell_ok(
-        "while read -r row; do %s bench $row --peer-limit 0 2>&1 | grep -q -- '--peer-limit: expected' || exit 1; "
-        "done <rows.txt",
-        program);
-    for (int i = 0; i < 2; i++) {
-        file_text(
-            "rows.csv",
-            formed(
-                "what,variant,value,unit\ntrain.cuda-bf16.128.tokens_per_s,transformer,%s,x\n"
-                "train.cuda-bf16.128.peer.plain,transformer,50,x\ntrain.cuda-bf16.128.peer.plain.ratio,transformer,9,x\n"
-                "train.cuda-bf16.128.peer.fast,transformer,100,x\ntrain.cuda-bf16.128.peer.fast,macaron,900,x\n",
-                reach[i][0]));
-        assert_int_equal(shell("awk -f %s rows.csv", script), 1);
-        HAS(out, reach[i][1], ",100,fast,");
-    }
-}
-
 TEST(test_refusals)
 {
     static const char *const told[][2] = {
         {"", "say what to time"},
-        {"pde", "--what: expected one of train|pairs|translate|model|theory, not 'pde'"},
+        {"pde", "--what: expected one of train|pairs|translate|theory, not 'pde'"},
         {"theory twice", "unexpected argument 'twice'"},
         {"theory --repeats 2", "--repeats: expected a whole number from 3"},
         {"theory --threads 1", "--threads has no meaning for bench theory"},
@@ -301,13 +193,12 @@ TEST(test_refusals)
         {"translate --beam 0", "--beam"},
         {"translate --beam 100 --length 1000 --sentences 4096", "tokens in all"},
         {"train --size tiny", "--size has no meaning for bench train"},
-        {"model --precision f64", "a device has f32, tf32, bf16"},
-        {"model --beam 2", "--beam has no meaning for bench model"},
-        {"model --recorded x.csv --layers 2", "without --layers"},
+        {"train --launches --device cpu", "add --device cuda"},
+        {"model", "--what: expected one of"},
     };
     REFUSE_ALL("bench %s", told, NULL);
     must_print("bench theory --help all", "~\n  --precision ");
     must_print("bench --help all", "\n  --precision ");
 }
 
-TEST_MAIN(open_bench, program_close)
+TEST_MAIN(program_open_drawn, program_close)

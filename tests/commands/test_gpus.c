@@ -95,32 +95,22 @@ static void no_abandon(Ranks *r, int status)
     fail_msg("status %d: %s", status, error_text());
 }
 
-/* The times of a step's calls and its gaps are the step, and the model fits them when it is asked to. */
-TEST(a_step_is_timed_call_by_call)
+/* The times of a step's launches and its gaps are the step, and a step has products and Adam; they are written to a folder. */
+TEST(a_step_is_timed_launch_by_launch)
 {
+#define TIMED \
+    "bench train --launches --width tiny --scheme transformer --device cuda --precision tf32 --repeats 3 --budget 0 --csv"
     if (gpus == 0) {
         print_message("# SKIP no GPU here\n");
         skip();
     }
-    must_print(
-        "bench model --measure --width 128 --tokens 64 --scheme transformer --precision tf32 --repeats 3 "
-        "--budget 0 --within 0 --csv --out timed",
-        "\nmodel.cuda-tf32.transformer.ratio,products,");
-    assert_int_equal(
-        shell(
-            "awk -F, 'NR > 1 && $5 == \"gemm\" { n++ } NR > 1 { s += $17; if ($17 == \"\") bad++ } "
-            "END { exit !(n > 9 && s > 0 && !bad) }' timed/launches.csv"),
-        0);
-    assert_int_equal(
-        shell("awk -F, 'FNR == NR { if (FNR > 1) s += $17; next } $1 ~ /transformer.measured/ && "
-              "$2 == \"step\" { d = s / $3 - 1; exit !(d * d < 1e-12) }' timed/launches.csv "
-              "timed/bench-model.csv"),
-        0);
-    expect(
-        1,
-        "bench model --measure --width 128 --tokens 64 --scheme transformer --precision tf32 --repeats 3 "
-        "--budget 0 --launch 1e6");
-    HAS(err, "the model is ");
+    must_refuse(TIMED, "add --out DIR");
+    must_print(TIMED " --out timed", "\ntrain.cuda-tf32.tiny.tokens_per_s,transformer,");
+    shell_ok(
+        "awk -F, 'FNR == 1 { next } FNR == NR { if ($5 == \"gaps\") most = $4; else if ($4 != ++n) bad++; s += $6; "
+        "p += $5 == \"product\"; a += $5 == \"cuda_adam\"; next } $1 ~ /tiny.tokens_per_s$/ { d = s * $3 / 64 - 1 } "
+        "END { exit !(n > 20 && most == n && !bad && p > 9 && a > 0 && d * d < 1e-12) }' "
+        "timed/launches.csv timed/bench-train.csv");
 }
 
 /* One GPU can run this much of NCCL: the sum over one rank is its own numbers, in the kernels' order. */

@@ -463,6 +463,21 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
     return CUBLAS_STATUS_SUCCESS;
 }
 
+cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t *algo,
+                                                    cublasLtMatmulAlgoConfigAttributes_t what,
+                                                    void *value, size_t bytes, size_t *written)
+{
+    uint64_t sums = algo->data[8] >> 48;
+    int32_t number = what == CUBLASLT_ALGO_CONFIG_SPLITK_NUM         ? 2
+                     : what != CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME ? 0
+                     : sums > CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE ? 4
+                                                                     : (int32_t)sums;
+    if (bytes != sizeof number) return CUBLAS_STATUS_INVALID_VALUE;
+    memcpy(value, &number, sizeof number);
+    *written = sizeof number;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t x, const void *alpha,
                               const void *A, cublasLtMatrixLayout_t a, const void *B,
                               cublasLtMatrixLayout_t b, const void *beta, const void *C,

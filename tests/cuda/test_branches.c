@@ -84,6 +84,9 @@ TEST(kernels_are_early)
                       cuda_seen.graph.nodes);
         assert_in_range(n, cuda_seen.graph.nodes / 5, cuda_seen.graph.nodes);
         assert_int_equal(early(names[i], 80), 0);
+        setenv("TROTTER_CUDA_LATE", "1", 1);
+        assert_int_equal(early(names[i], 90), 0);
+        unsetenv("TROTTER_CUDA_LATE");
     }
 }
 

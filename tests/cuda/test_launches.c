@@ -215,6 +215,86 @@ TEST(small_blocks_are_seen)
     assert_int_equal(many.kernels - one.kernels, 7);
 }
 
+/* Blocks of logits stay in two fifths of the L2. Where fewer rows than the matrix has columns would fit, they are
+ * large. */
+TEST(blocks_of_logits)
+{
+    static const struct {
+        size_t V, D, bytes, rows;
+    } block[] = {{10000, 512, 2, 1024}, {10000, 512, 4, 512},  {10000, 128, 2, 1024},
+                 {1000, 512, 2, 8192},  {50257, 768, 2, 2670}, {1 << 22, 512, 2, LOGIT_LEAST}};
+    Backend b = backend("cuda-bf16");
+    for (size_t i = 0; i < sizeof block / sizeof *block; i++)
+        assert_int_equal(b.logit_rows(block[i].V, block[i].D, block[i].bytes), block[i].rows);
+}
+
+static size_t whole(size_t V, size_t D, size_t bytes)
+{
+    (void)V, (void)D, (void)bytes;
+    return 4096;
+}
+
+/* Returns the bytes of working memory for 4,096 rows and 10,000 words. */
+static size_t workspace(const Backend *b)
+{
+    ModelConfig c = tiny_config();
+    Model *m;
+    c.vocab = 10000, c.width = 512, c.max_tokens = 4096, c.max_length = 64, c.clip = 0;
+    assert_int_equal(model_new(&c, tiny_plans[0].build(), b, 1, &m), 0);
+    size_t bytes = model_memory(m, MEMORY_WORKSPACE);
+    model_free(m);
+    return bytes;
+}
+
+/* No matrix (rows, V) is ever whole: what is saved are 3,072 rows of logits in bf16 and 3,584 in f32, but for
+ * what the placement of pieces wastes. */
+TEST(no_matrix_of_logits_is_whole)
+{
+    Backend b = backend("cuda-bf16");
+    size_t less = workspace(&b);
+    b.logit_rows = whole;
+    size_t more = workspace(&b), saved = 10000 * (3072 * 2 + 3584 * 4);
+    print_message("# %.0f MB of working memory; %.0f with whole matrices\n", (double)less / 1e6,
+                  (double)more / 1e6);
+    assert_in_range(more - less, saved - saved / 20, saved + saved / 20);
+}
+
+/* Each launch is timed: kernels and products, as many of each as ran, and the copies beside. What is not between time and timed
+ * is not. */
+TEST(each_launch_is_timed)
+{
+    const AdamConfig adam = {.rate = 1e-3, .beta1 = .9, .beta2 = .99, .eps = 1e-8, .clip = 1};
+    Backend b = backend("cuda-bf16");
+    ModelConfig c = tiny_config();
+    Batch x = batch(FEW);
+    Launch *launch;
+    size_t count, products = 0;
+    Model *m;
+    b.record = NULL;
+    c.vocab = VOCAB, c.max_tokens = FEW, c.max_length = LENGTH;
+    assert_int_equal(model_new(&c, in_turn(1), &b, 1, &m), 0);
+    assert_int_equal(model_step(m, &x, &adam, 1), 0);
+    assert_int_equal(b.wait(), 0);
+    Calls before = now();
+    assert_int_equal(b.time(), 0);
+    assert_int_equal(model_step(m, &x, &adam, 2), 0);
+    assert_int_equal(b.timed(&launch, &count), 0);
+    Calls n = since(before);
+    assert_true(launch[0].seconds >= 0);
+    for (size_t i = 1; i < count; i++) {
+        assert_true(launch[i].seconds > 0);
+        products += strcmp(launch[i].where, LAUNCH_PRODUCT) == 0;
+    }
+    assert_int_equal(products, n.products);
+    assert_in_range(count - 1, n.kernels + n.products, n.kernels + n.products + 8);
+    memory_free(launch);
+    model_free(m);
+    assert_int_equal(b.time(), 0);
+    assert_int_equal(b.timed(&launch, &count), 0);
+    assert_int_equal(count, 1); /* nothing */
+    memory_free(launch);
+}
+
 /* ---- bytes ---------------------------------------------------------------------------------------- */
 
 /* Returns the bytes that one more layer reads and writes in a step, in matrices (N, D) of f32: width D = 64, inner

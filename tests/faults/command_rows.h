@@ -63,7 +63,6 @@ static const CommandRow command_rows[] = {
      "o/truncation.csv", 0, NULL},
     {"attention --model model --model twin --text text/valid.txt --tokens 20 --out o",
      "o/attention.csv", 1, NULL},
-    {"bench model --scheme euler --width 128 --layers 1 --csv", NULL, 0, NULL},
     {"report study --out page.html", "page.html", 1, NULL},
     {"manual --out man", "man/trotter-train.1 man/trotter.1", 1, NULL},
     {"tokenize --text text/valid.txt", NULL, 1, NULL},
