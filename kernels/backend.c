@@ -1,6 +1,7 @@
 /* backend.c: the list of backends; it chooses one by name and by the processor's abilities. */
 #include "kernels/backend.h"
 #include "kernels/base/error.h"
+#include "kernels/threads.h"
 
 #include <cpuid.h>
 #include <omp.h>
@@ -168,7 +169,6 @@ void backend_room(size_t *free, size_t *total)
 
 int backend_threads(int n)
 {
-    enum { MOST = 256 }; /* a mistyped number must not exhaust the system */
-    if (n > 0) omp_set_num_threads(n < MOST ? n : MOST);
+    if (n > 0) omp_set_num_threads(threads_held(n));
     return omp_get_max_threads();
 }

@@ -23,6 +23,12 @@ int threads_processors(void)
     return CPU_COUNT(&mine) > 1 ? CPU_COUNT(&mine) : 1;
 }
 
+int threads_held(long asked)
+{
+    int processors = threads_processors();
+    return asked <= THREADS_MOST || asked <= processors ? (int)asked : processors;
+}
+
 int threads_room(int n, size_t bytes)
 {
     static atomic_int begun;

@@ -1,6 +1,7 @@
 /* main.c: the program: help, signals, and the exit status. */
 #include <errno.h>
 #include <gsl/gsl_errno.h>
+#include <limits.h>
 #include <omp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -71,10 +72,19 @@ static const char *directory(const Command *c, const Options *o)
 
 static int waiting_is_ours; /* start.h */
 
+/* Returns the number of threads that are asked for by the option or by the environment. */
+static size_t threads_asked(const Options *o)
+{
+    const char *text = getenv("OMP_NUM_THREADS");
+    long set = text ? strtol(text, NULL, 10) : 0;
+    size_t asked = options_known(o, "threads") ? options_size(o, "threads") : 0;
+    return asked ? asked : set > 0 ? (size_t)set : (size_t)omp_get_max_threads();
+}
+
 static size_t threads_of(const Options *o)
 {
-    size_t asked = options_known(o, "threads") ? options_size(o, "threads") : 0;
-    return asked ? asked : (size_t)omp_get_max_threads();
+    size_t asked = threads_asked(o);
+    return (size_t)threads_held(asked < INT_MAX ? (long)asked : INT_MAX);
 }
 
 /* Warns of more threads than processors: they wait for each other, and each takes memory. The environment keeps each run
@@ -83,10 +93,15 @@ static void warn_threads(const Options *o)
 {
     static const char said[] = "TROTTER_THREADS_SAID";
     if (!options_known(o, "threads") || ranks_follows() || getenv(said)) return;
-    size_t processors = (size_t)threads_processors(), threads = threads_of(o);
-    if (threads <= processors) return;
-    notice_warn("%zu threads for %zu processor%s: more take more memory and are slower", threads,
-                processors, processors > 1 ? "s" : "");
+    size_t processors = (size_t)threads_processors(), asked = threads_asked(o),
+           threads = threads_of(o);
+    if (asked <= processors) return;
+    if (threads < asked)
+        notice_warn("%zu threads are more than %d: this takes %zu, one for each processor", asked,
+                    THREADS_MOST, threads);
+    else
+        notice_warn("%zu threads for %zu processor%s: more take more memory and are slower",
+                    threads, processors, processors > 1 ? "s" : "");
     setenv(said, "1", 1);
 }
 

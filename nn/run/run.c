@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -342,9 +343,18 @@ int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score)
     return fflush(r->log) == 0 ? 0 : log_failed(r);
 }
 
+/* Opens the log; a symbolic link is not followed, as it may lead out of a folder of others. NULL: with errno. */
+static FILE *log_file(const char *file, const char *mode, int flags)
+{
+    int fd = open(file, flags | O_NOFOLLOW | O_CLOEXEC, 0666);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, mode);
+    if (fd >= 0 && !f) close(fd);
+    return f;
+}
+
 static int log_cut(const char *file, size_t rows)
 {
-    FILE *f = fopen(file, "r");
+    FILE *f = log_file(file, "r+", O_RDWR);
     if (!f) return 0;
     size_t lines = 0;
     long at = 0, end = 0;
@@ -354,15 +364,16 @@ static int log_cut(const char *file, size_t rows)
         lines++;
         end = at;
     }
+    int done = end > 0 && ftruncate(fileno(f), end) == 0;
     fclose(f);
-    return end > 0 && truncate(file, end) == 0;
+    return done;
 }
 
 static int log_open(Run *r)
 {
     const char *file = run_file(r, "log.csv");
     int append = r->t->resume && log_cut(file, r->p.rows);
-    r->log = fopen(file, append ? "a" : "w");
+    r->log = log_file(file, append ? "a" : "w", O_WRONLY | O_CREAT | (append ? O_APPEND : O_TRUNC));
     if (!r->log) return log_failed(r);
     if (append) return 0;
     fprintf(r->log, "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s%s%s%s%s\n",

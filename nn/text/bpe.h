@@ -27,9 +27,14 @@ typedef struct {
 /* Receives now and then how many of `all` merges are learned. */
 typedef void BpeTell(size_t merges, size_t all);
 
+/* The longest word that merges are learned from. A merge goes through all of a word, so a long one costs merges times its
+ * length. No word is as long: the longest that was ever printed, titin's chemical name, has 189,819 letters, and a paragraph
+ * of Chinese or Thai, which has no blanks, is shorter. */
+enum { BPE_WORD_MOST = 1 << 20 };
+
 /* Learns at most `merges` >= 1 merges from the texts, read as one text; fewer where no pair occurs twice. Among equally
  * frequent pairs the greatest, bytewise, is merged first. Words are separated by U+0020 alone. ERR_INPUT: no pair
- * occurs twice; bpe_check's errors, but a tab is a character here and a word may end in "@@", as in subword-nmt. tell: may be
+ * occurs twice; a longer word; bpe_check's errors, but a tab is a character here and a word may end in "@@", as in subword-nmt. tell: may be
  * NULL. Caller: bpe_free. */
 int bpe_learn(const BpeText *text, size_t texts, size_t merges, BpeTell *tell, Bpe **out);
 

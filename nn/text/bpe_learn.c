@@ -295,6 +295,22 @@ static int learn_from(Learner *l, Words *w, size_t merges, Bpe **out)
     return 0;
 }
 
+/* Refuses a word of more than BPE_WORD_MOST bytes. */
+static int check_lengths(const BpeText *t)
+{
+    for (const char *at = t->bytes, *end = at + t->count; at < end; at++) {
+        size_t n = 0, left = (size_t)(end - at);
+        while (n < left && at[n] != ' ' && at[n] != '\n') n++;
+        if (n > BPE_WORD_MOST)
+            return error_set(ERR_INPUT,
+                             "%s:%zu: a word of %zu bytes: expected at most %d, as no word is "
+                             "longer; are blanks missing?",
+                             t->file, text_line(t, at), n, BPE_WORD_MOST);
+        at += n;
+    }
+    return 0;
+}
+
 int bpe_learn(const BpeText *text, size_t texts, size_t merges, BpeTell *tell, Bpe **out)
 {
     SCOPED(words_free) Words w = {0};
@@ -303,6 +319,7 @@ int bpe_learn(const BpeText *text, size_t texts, size_t merges, BpeTell *tell, B
     if (!l.bpe) return ERR_MEMORY;
     for (size_t i = 0; i < texts; i++) {
         TRY(bpe_check_bytes(&text[i]));
+        TRY(check_lengths(&text[i]));
         TRY(bpe_words(&text[i], &w));
     }
     return learn_from(&l, &w, merges, out);

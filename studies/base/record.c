@@ -84,14 +84,14 @@ static int add_row(Sheet *r, int argc, char *const *argv, int code, const char *
 
 /* Opens the file, or makes it, and locks it until it is closed, so that commands that end together add their rows one
  * after another. Each command replaces the file, so one that waited opens it again. Where locks are refused, it goes on
- * without. *made: the file is new. */
+ * without; a symbolic link is not followed, and the file replaces it. *made: the file is new. */
 static int lock(const char *path, int *made)
 {
     struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     for (;;) {
         int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         *made = fd >= 0;
-        if (fd < 0) fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (fd < 0) fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (fd < 0 || fcntl(fd, F_OFD_SETLKW, &l) != 0 || output_is(path, fd)) return fd;
         close(fd);
     }

@@ -152,7 +152,11 @@ TEST(refusals)
         {"--reference ref --hypothesis good --metrics ''", "--metrics"},
         {"--reference ref --hypothesis good --tokenize zh", "13a"},
         {"--reference ref --hypothesis good --bootstrap -1", "--bootstrap"},
+        {"--reference ref --hypothesis long", "long:2: a line of 4194305 bytes"},
+        {"--reference long --hypothesis ref", "long:2: a line of 4194305 bytes"},
     };
+    shell_ok(
+        "{ echo a; head -c 4194305 /dev/zero | tr '\\0' a; } >long && head -c 4194306 long >most");
     file_text("latin", "the cat\nM\xe4nner\n");
     file_text("cut", "\xc3");
     file_text("surrogate", "\xed\xa0\x80\n");
@@ -163,7 +167,8 @@ TEST(refusals)
     REFUSE_ALL("bleu %s", bad, NULL);
     int status = shell("%s bleu --reference - --hypothesis - <ref", program);
     assert_true(refused(status, "bleu", "--hypothesis: standard input (-) can be read once"));
-    run_ok("bleu --reference ref --hypothesis blank --csv"); /* empty lines are lines */
+    run_ok("bleu --reference most --hypothesis most --metrics bleu"); /* the longest that is read */
+    run_ok("bleu --reference ref --hypothesis blank --csv");          /* empty lines are lines */
     assert_string_equal(out_cell(1, "score"), "0");
 }
 

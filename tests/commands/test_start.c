@@ -113,6 +113,31 @@ TEST(threads_need_memory)
     if (status != 1 || !says("train: out of memory: ")) fail_msg("status %d: %s", status, err);
 }
 
+/* Limits that libraries would meet with a signal: it works, or one line says what is short. */
+TEST(limits_of_threads_and_stacks)
+{
+    static const struct {
+        const char *limit, *words; /* words: of a refusal or a warning */
+        int status;
+    } given[] = {
+        {"export OMP_NUM_THREADS=99999", "99999 threads are more than 256", 0},
+        {"ulimit -S -s 256", "", 0},
+        {"ulimit -S -s 256; export OMP_WAIT_POLICY=passive", "", 0},
+        {"export OMP_NUM_THREADS=2 OMP_STACKSIZE=17k", "", 0},
+        {"export OMP_NUM_THREADS=2 GOMP_STACKSIZE=17", "", 0},
+        {"ulimit -s 256", "the stack needs 2048 kB, and 256 kB are allowed (ulimit -s)", 1},
+        {"ulimit -s 256; export OMP_NUM_THREADS=99999", "the stack needs 2048 kB", 1},
+        {"ulimit -s 2048", "", 0}};
+    need_address_space();
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        forget_result(TRAIN);
+        int status = shell("%s; exec timeout 300 %s " TRAIN, given[i].limit, program);
+        int told = !*given[i].words || says(given[i].words);
+        if (!told || (given[i].status ? status != 1 || count_lines(err) != 1 : !trained(status)))
+            fail_msg("%s: status %d: %s", given[i].limit, status, err);
+    }
+}
+
 static int warnings(void)
 {
     int n = 0;

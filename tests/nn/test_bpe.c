@@ -44,6 +44,23 @@ static char *learned(const char *text, size_t most)
     return memory_string(all + 14);
 }
 
+/* A word of BPE_WORD_MOST bytes is learned from, a longer one is refused by its line. */
+TEST(test_longest_word)
+{
+    for (size_t n = BPE_WORD_MOST; n <= BPE_WORD_MOST + 1; n++) {
+        OWN_BYTES *text = memory_new(n + 6, 1);
+        OWN_BPE *b;
+        assert_non_null(text);
+        memcpy(text, "a b\nc ", 6);
+        memset(text + 6, 'a', n - 1);
+        text[n + 5] = 'b';
+        BpeText t = {.file = "long", .bytes = text, .count = n + 6};
+        int code = bpe_learn(&t, 1, 1, NULL, &b);
+        assert_int_equal(code, n > BPE_WORD_MOST ? ERR_INPUT : 0);
+        assert_true(code == 0 || error_has("long:2: a word of 1048577 bytes"));
+    }
+}
+
 /* The learner takes the merges of learn_bpe.py to the end, where counts are put away, come back, and are overwritten.
  * Spoiled learners differ on some texts. By hand: of equals the greatest is taken; "aaaa" is counted at every place and
  * merged from the left. */

@@ -263,6 +263,33 @@ TEST(test_race)
     scratch_files(1);
 }
 
+/* A link that lies where a file is made leads no write outside: for a claim, our own file beside it, the log and
+ * commands.csv, whose target is missing, or is there. */
+TEST(test_links)
+{
+    static const char *const names[] = {"claim", "claim.here-1", "claim.log", RECORD_FILE};
+    for (int there = 0; there < 2; there++)
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            Lease c;
+            int mine;
+            const char *outside = "outside";
+            if (there) file_text(outside, "theirs");
+            assert_int_equal(symlink(outside, file_path(names[i])), 0);
+            lease_take(file_path("claim"), "here 1", &c, &mine);
+            assert_int_equal(mine, i != 0);
+            lease_log(file_path("claim.log"), "a line");
+            record_command(folder, 1, (char *[]){"a command"}, 0);
+            lease_drop(&c);
+            assert_int_equal(file_exists(outside), there);
+            if (there) {
+                char *text = file_slurp(outside, NULL);
+                assert_string_equal(text, "theirs");
+            }
+            for (size_t k = 0; k < sizeof names / sizeof *names; k++) unlink(file_path(names[k]));
+            unlink(file_path(outside));
+        }
+}
+
 TEST(test_impossible)
 {
     Lease c;

@@ -44,7 +44,8 @@ static int make_own(const char *path, const char *who, char own[OUTPUT_PATH], in
     for (const char *c = who; *c && n < OUTPUT_PATH - 1; c++)
         own[n++] = *c == ' ' || *c == '/' ? '-' : *c;
     own[n < OUTPUT_PATH ? n : OUTPUT_PATH - 1] = '\0';
-    *fd = open(own, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    unlink(own); /* of a dead process with our number, or a link that a stranger put there */
+    *fd = open(own, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (*fd < 0) return failed(own);
     lock(*fd); /* if refused: nobody can get a lock */
     int code = write_words(*fd, own, who);
@@ -98,7 +99,7 @@ static double silence(int own, int fd)
 /* Takes over a claim whose holder may be gone. *again = 1: the claim disappeared meanwhile. */
 static int take_over(const char *path, const char *who, int own, Lease *c, int *mine, int *again)
 {
-    int fd = open(path, O_RDWR | O_CLOEXEC);
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     *again = fd < 0 && errno == ENOENT;
     if (fd < 0) return *again ? 0 : failed(path);
     int code = 0, had = lock(fd) == LOCK_HAD;
@@ -177,7 +178,7 @@ void lease_log(const char *path, const char *format, ...)
     if (m < 0) return;
     n = n + (size_t)m < sizeof line - 2 ? n + (size_t)m : sizeof line - 2;
     line[n++] = '\n';
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd < 0) return;
     (void)!write(fd, line, n);
     close(fd);

@@ -61,6 +61,17 @@ int lines_read(const char *file, Lines *out)
     return lines_take(standard ? "standard input" : file, text, bytes, out);
 }
 
+int lines_short(const Lines *l)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (l->line[i].bytes > LINE_MOST)
+            return error_set(ERR_INPUT,
+                             "%s:%zu: a line of %zu bytes: expected at most %d, as no sentence is "
+                             "longer; are line ends missing?",
+                             l->file, i + 1, l->line[i].bytes, LINE_MOST);
+    return 0;
+}
+
 void lines_free(Lines *l)
 {
     memory_free(l->text);
@@ -80,7 +91,7 @@ int lines_list(const char *option, const char *files, int *standard, LinesList *
             return error_set(ERR_INPUT, "--%s: standard input (-) can be read once alone", option);
         TRY(memory_more(&out->of, out->count, sizeof *out->of));
         TRY(lines_read(name, &out->of[out->count]));
-        out->count++;
+        TRY(lines_short(&out->of[out->count++]));
     }
     return 0;
 }
