@@ -204,7 +204,8 @@ static int read_interaction(Reader *p, Rule *r, int which)
         }
         cursor_blanks(&before);
         return cursor_error(&before,
-                            "expected 'sum', 'mean', 'softmax' or 'own', or neighbours: y[i+1]");
+                            "expected 'sum', 'mean', 'softmax' or 'own', or neighbours: y[i+1]; a "
+                            "part that is 0 is not written");
     }
     if (r->kind == OTHERS_SOFTMAX) {
         TRY(formula_read(p, which, &r->score));

@@ -73,18 +73,24 @@ static int files_alone(const Options *o)
     return options_item(o, "scheme-file", 0) != NULL;
 }
 
+int select_files(const Options *o, Zoo *z)
+{
+    const char *file;
+    TRY(zoo_open(z));
+    for (size_t i = 0; (file = options_item(o, "scheme-file", i)); i++) TRY(zoo_read(z, file));
+    for (size_t i = z->built_in; i < z->count; i++) doubt(z->scheme[i]);
+    for (size_t i = 0; i < z->replacements; i++)
+        notice_warn("%s is that of the file, not the built-in scheme", z->replaced[i]->name);
+    return 0;
+}
+
 static int find(const Options *o, const char *solver, const Table *own, const char *usual,
                 Selection *s)
 {
-    const char *names = options_text(o, "scheme"), *file;
+    const char *names = options_text(o, "scheme");
     int decoders = own && own->colours > 2;
-    TRY(zoo_open(&s->zoo));
-    for (size_t i = 0; (file = options_item(o, "scheme-file", i)); i++)
-        TRY(zoo_read(&s->zoo, file));
+    TRY(select_files(o, &s->zoo));
     size_t all = s->zoo.count, built_in = s->zoo.built_in;
-    for (size_t i = built_in; i < all; i++) doubt(s->zoo.scheme[i]);
-    for (size_t i = 0; i < s->zoo.replacements; i++)
-        notice_warn("%s is that of the file, not the built-in scheme", s->zoo.replaced[i]->name);
     s->from_files = files_alone(o) && all > built_in;
     if (own) TRY(append(own, &s->zoo.scheme, &s->zoo.count));
     if (own && (!names || s->from_files)) TRY(append(own, &s->scheme, &s->count));

@@ -20,6 +20,9 @@ typedef struct {
     int from_files; /* 1: the schemes are all those of the files, as no scheme was named */
 } Selection;
 
+/* Opens the zoo and reads the files of --scheme-file into it; warns where a file's scheme takes a built-in one's name, or looks
+ * like a slip. ERR_INPUT. Caller: zoo_close, whatever the code. */
+int select_files(const Options *o, Zoo *z);
 /* Opens the zoo and the files, and finds the schemes of --scheme, each once; a splitting without suffix takes `solver`.
  * Where files are given and no option names a scheme (--scheme, --encoder, --decoder, --pair), the schemes are all
  * those of the files in place of a default. ERR_INPUT with words for every unusable file or name. */

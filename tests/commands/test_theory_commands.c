@@ -22,6 +22,10 @@ TEST(test_own_names)
     file_text("own.scheme", "scheme rk4\nk1 = H(y)\ny' = y + k1\n");
     must_print("schemes --scheme-file own.scheme --scheme rk4,heun --csv", "\nrk4,1,1,1,");
     HAS(err, "rk4 is that of the file, not the built-in scheme");
+    run_ok("verify --own 'rk4 order 1' --scheme-file own.scheme");
+    HAS(err, "rk4 is that of the file, not the built-in scheme");
+    run_ok("verify --own 'rk4 order 4'"); /* control */
+    HAS(err, "~is that of the file");
     must_print("schemes --scheme rk4 --csv", "\nrk4,4,4,4,");
     /* An order that all trees met is a lower bound, and is called one. */
     HAS(out, "~at_least");

@@ -123,10 +123,7 @@ static int name_own(const Claim *c, int code)
 static int run_claims(Verification *v)
 {
     SCOPED(zoo_close) Zoo z = {0};
-    const char *file;
-    TRY(zoo_open(&z));
-    for (size_t i = 0; (file = options_item(v->options, "scheme-file", i)); i++)
-        TRY(zoo_read(&z, file));
+    TRY(select_files(v->options, &z));
     while (v->done < v->count) {
         const Claim *c = v->claim[v->done];
         progress_of(v->done, v->count, "%zu of %zu: %s", v->done + 1, v->count, c->id);
