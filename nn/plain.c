@@ -228,8 +228,8 @@ typedef struct {
     size_t n, m, H, K, E, ldq, ldk;
     const double *q, *k, *v;
     int causal;
-    Tensor
-        relative; /* (2 clip + 1, E): row clip + clamp(j - i) is added to key j for query i; or absent */
+    /* (2 clip + 1, E): row clip + clamp(j - i) is added to key j for query i; or absent */
+    Tensor relative;
     long clip;
 } Sight;
 

@@ -21,10 +21,10 @@ enum { TAILS_MOST = 8 };
 
 typedef struct {
     size_t vocab, width, heads;
-    size_t
-        source_vocab; /* words of the source alone, rows of the embedding behind the `vocab` that are predicted */
-    size_t
-        kv_heads; /* K, heads of keys and values in self-attention, which divides heads; 0: heads */
+    /* words of the source alone, rows of the embedding behind the `vocab` that are predicted */
+    size_t source_vocab;
+    /* K, heads of keys and values in self-attention, which divides heads; 0: heads */
+    size_t kv_heads;
     double rotary_base; /* 0: 10000 */
     /* Turns of a sequence that is longer than the model was first trained on (params.c): a factor, and, unless they are
      * 0, how many turns in how many positions stay as they are: slow, fast, positions. All 0: none. */

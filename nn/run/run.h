@@ -34,8 +34,8 @@ typedef struct {
     const Corpus *c;
     const TrainConfig *t;
     Progress p;
-    Corpus
-        cut; /* with dropped merges: the corpus with the training text of this epoch; else empty */
+    /* with dropped merges: the corpus with the training text of this epoch; else empty */
+    Corpus cut;
     Batches *train, *valid;
     void *best;            /* weights of the best epoch, where no directory keeps them */
     FILE *log;             /* log.csv */

@@ -34,8 +34,8 @@ typedef struct {
     Pair *pair; /* (pairs) */
     size_t pairs;
     Numbers of; /* number of a pair */
-    Numbers
-        here; /* (pair, word): twice how often the pair is in the word, plus 1 where the word is listed */
+    /* (pair, word): twice how often the pair is in the word, plus 1 where the word is listed */
+    Numbers here;
     uint32_t *alive; /* (living) pairs with a count */
     size_t living;
     uint32_t *old; /* (longest) a word before a merge */

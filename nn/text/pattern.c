@@ -22,8 +22,8 @@ typedef struct {
     const char *pattern, *at, *end; /* of the pattern */
     Buffer *out;
     int caseless, dot_all; /* of the group that is read */
-    uint32_t
-        before; /* caseless: the character before, in lower case; 0: none that folds with the next */
+    /* caseless: the character before, in lower case; 0: none that folds with the next */
+    uint32_t before;
     int depth;
 } Reading;
 

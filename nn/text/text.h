@@ -93,13 +93,13 @@ typedef struct {
      * codes, merges, a limit of words or LEVEL_CHAR. */
     const char *tokenizer;
     int lines;
-    double
-        dropout; /* BPE dropout of the training text (corpus_recut): 0 .. 1; not with WordPiece or WordLevel */
+    /* BPE dropout of the training text (corpus_recut): 0 .. 1; not with WordPiece or WordLevel */
+    double dropout;
     /* Shares of one file's lines for training, validation and test, each above 0; they are divided by their sum
      * (single.c). All 0: PARTS_USUAL for one file. Other corpora need all 0, else ERR_INPUT. */
     double parts[SPLITS];
-    const Vocab *
-        vocab; /* LEVEL_TOKEN: that of all texts, borrowed; the corpus then has none, and `tokenizer` is not read */
+    /* LEVEL_TOKEN: that of all texts, borrowed; the corpus then has none, and `tokenizer` is not read. */
+    const Vocab *vocab;
 } CorpusChoice;
 #define PARTS_USUAL "0.9,0.05,0.05"
 

@@ -115,8 +115,8 @@ struct Tokenizer {
     char **shown;      /* (size), windows of shown_text; NULL: no token */
     size_t *shown_bytes;
     char *shown_text;
-    int32_t
-        *merge; /* (merges) the id that each makes of two neighbours, in the order of their list */
+    /* (merges) the id that each makes of two neighbours, in the order of their list */
+    int32_t *merge;
     size_t merges;
     Numbers pair;      /* left id << 32 | right id -> number in merge */
     int32_t byte[256]; /* ids of bytes, or -1: by byte-level characters or as <0xNN> */

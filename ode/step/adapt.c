@@ -57,8 +57,8 @@ typedef struct {
     Stepper *st;
     size_t filled; /* of o->at */
     Dense dense;   /* of order 0: no weights */
-    Stepper
-        *side; /* takes steps to times within a step; NULL: weights do, or no time is asked for */
+    /* takes steps to times within a step; NULL: weights do, or no time is asked for */
+    Stepper *side;
 } Way;
 
 static void way_free(Way *w)

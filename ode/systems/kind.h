@@ -12,8 +12,8 @@
 #include "ode/systems/systems.h"
 
 typedef struct {
-    System
-        base; /* n, d: defaults; t_end, h0: 1 and 1/4 unless they are given; initial, param: NULL */
+    /* n, d: defaults; t_end, h0: 1 and 1/4 unless they are given; initial, param: NULL */
+    System base;
     size_t n_min, d_only, size_max; /* sizes: n >= n_min, d = d_only (0: any), n d <= size_max */
     size_t (*params)(size_t n, size_t d);   /* numbers in param, scratch included; NULL: none */
     void (*init)(System *s, uint64_t seed); /* sizes, initial, param, options are in place */

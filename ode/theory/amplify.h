@@ -31,8 +31,8 @@ typedef struct {
     AMP_COMPLEX *k;      /* (evals, columns) */
     AMP_COMPLEX *row;    /* (columns) */
     AMP_COMPLEX *matrix; /* (columns, columns) */
-    AMP_COMPLEX *
-        system; /* (evals, evals + columns): 1 - z a, and what it is solved for; NULL: explicit stages */
+    /* (evals, evals + columns): 1 - z a, and what it is solved for; NULL: explicit stages. */
+    AMP_COMPLEX *system;
     AMP_COMPLEX *unit;     /* (samples): roots of unity */
     AMP_COMPLEX *value;    /* (samples): P at them */
     AMP_COMPLEX *p, *root; /* (degree + 1), (degree) */

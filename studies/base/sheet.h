@@ -53,9 +53,9 @@ typedef struct {
     const char *low, *high; /* columns that hold the ends of its interval; NULL: none */
     /* In tables for people: head of a column behind it with the distance to that interval's upper end. */
     const char *half;
-    const char
-        *group; /* in tables for people: the common head of columns beside each other; NULL: none */
-    size_t at;  /* offset of the member in the record */
+    /* in tables for people: the common head of columns beside each other; NULL: none */
+    const char *group;
+    size_t at;    /* offset of the member in the record */
     double scale; /* people see this multiple of the number; 0: 1 */
     /* Place in tables for people, from 1, left to right; 0: not there; all 0: all in order. */
     short place;

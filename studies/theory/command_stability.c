@@ -51,8 +51,8 @@ typedef struct {
     Selection schemes;
     Table **table; /* frozen, (count) */
     double *real, *imag;
-    Table **
-        drawn; /* (2 count) tables of the region: borrowed, each with its embedded method, owned, behind it */
+    /* (2 count) tables of the region: borrowed, each with its embedded method, owned, behind it */
+    Table **drawn;
     int *of; /* (2 count) as in Region */
     Region region;
     Sheet *limits;

@@ -10,11 +10,11 @@
 
 typedef struct {
     const char *line;
-    const char
-        *kept; /* files that are the same after each run to the end, parted by blanks; NULL: none */
+    /* files that are the same after each run to the end, parted by blanks; NULL: none */
+    const char *kept;
     int same_stdout; /* 1: so is stdout; 0: it has times */
-    const char *
-        again; /* goes on where the line stopped and o/config.ini is there; NULL: the line itself does */
+    /* goes on where the line stopped and o/config.ini is there; NULL: the line itself does */
+    const char *again;
     int alone;         /* 1: no call of its trainings fails, as they are rows of their own */
     const char *asked; /* a server is asked for these, parted by blanks, and then stopped */
 } CommandRow;

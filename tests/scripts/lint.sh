@@ -99,6 +99,15 @@ unnamed() {
     done
 }
 
+# ---- declarations: prints members that the formatter tore, the type on one line and the name on the next, as their comment behind
+# them is too long: it stands above then
+torn() {
+    awk '
+        FNR == 1 { type = "" }
+        type != "" && /^ +\*?[a-z_][A-Za-z_0-9]*; \/\*/ { print FILENAME ":" FNR - 1 ":" type }
+        { type = $0 ~ /^ +(const |struct |unsigned )*[A-Za-z_][A-Za-z_0-9]*( \*+)?$/ ? $0 : "" }' "$@"
+}
+
 # ---- recorded plots: prints the SVG files of $2.. that no README of list $1 shows
 unseen() {
     readmes=$1
@@ -184,6 +193,9 @@ printf '/* own.h: begins as it should. */\n' >"$bad/own.h"
 [ "$(unnamed "$bad/name.c" "$bad/own.h")" = "$bad/name.c" ] ||
     say "the check of names does not tell a source that begins with another name from one that begins with its own"
 
+printf 'struct a {\n    const char *\n        words; /* what is said */\n    /* what is meant */\n    const char *thought;\n};\n' >"$bad/torn.h"
+[ "$(torn "$bad/torn.h")" = "$bad/torn.h:2:    const char *" ] || say "the check of declarations does not tell a torn one from a whole one"
+
 mkdir -p "$bad/plots"
 printf '![Shown](plots/shown.svg), and a word of plots/hidden.svg\n' >"$bad/README.md"
 [ "$(unseen "$bad/README.md" "$bad/plots/shown.svg" "$bad/plots/hidden.svg")" = "$bad/plots/hidden.svg" ] ||
@@ -239,6 +251,10 @@ $found"
 found=$(untold studies/results/README.md README.md)
 grep -q '^1\. ' studies/results/README.md || say "studies/results/README.md has no numbered findings"
 [ -z "$found" ] || say "findings of studies/results/README.md whose beginning is no row of README.md, or rows without one:
+$found"
+
+found=$(torn $(git ls-files '*.c' '*.h' 2>/dev/null))
+[ -z "$found" ] || say "a declaration that is torn: put its comment above it:
 $found"
 
 found=$(unnamed $(git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cpp' 2>/dev/null))

@@ -218,8 +218,8 @@ typedef struct {
     double alone, together,
         all;     /* intervals hold: each by itself (mean over designs), Dunnett's, Tukey's */
     double once; /* intervals of each by itself hold, all together */
-    double
-        pairs; /* intervals of pairs of runs with one seed, seeds - 1 degrees of freedom, each by itself */
+    /* intervals of pairs of runs with one seed, seeds - 1 degrees of freedom, each by itself */
+    double pairs;
     double equal; /* some difference of 3 or -3 is found to be less than 3 */
     double paired, width,
         pairs_width; /* studies with paired seeds; mean lengths, of `alone` and of `pairs` */

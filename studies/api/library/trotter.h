@@ -167,9 +167,9 @@ int trotter_references(const TrotterSystem *s, size_t count, const double *t, do
                        double *agreement);
 
 typedef struct {
-    const char
-        *outcome; /* "done"; why it ended before: "not finite", "underflow", "too many steps" */
-    double t;     /* reached */
+    /* "done"; why it ended before: "not finite", "underflow", "too many steps" */
+    const char *outcome;
+    double t;                            /* reached */
     size_t steps, rejected, evaluations; /* of F, G and C together */
 } TrotterRun;
 
@@ -196,8 +196,8 @@ typedef struct {
     double slope, low, high; /* measured order and its 95 % interval; NaN: none */
     double constant;         /* error ~ constant h^order; NaN: none */
     int expected;            /* the exact order */
-    const char *
-        verdict; /* "agree", "higher", "disagree", "diverges", "floor", "unstable", "inconsistent" */
+    /* "agree", "higher", "disagree", "diverges", "floor", "unstable", "inconsistent", "undecided" */
+    const char *verdict;
     size_t count;
     TrotterPoint *point; /* (count) coarsest first; caller: trotter_free */
 } TrotterOrder;

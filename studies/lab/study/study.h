@@ -47,8 +47,8 @@ typedef struct {
 typedef struct {
     char name[STUDY_NAME];  /* in tables; the only one of that name in its panel */
     char label[STUDY_NAME]; /* in plots and words */
-    RunSpec
-        spec; /* of its runs; the seed is set, and the options of `chosen` or of a point are added, by study_spec */
+    /* of its runs; the seed is set, and the options of `chosen` or of a point are added, by study_spec */
+    RunSpec spec;
     StudyRun *trial; /* (points) for the choice; NULL: there is none */
     Spec chosen;     /* by --tune, or recorded */
     size_t same;     /* the first design that is the same map; itself */
@@ -91,8 +91,8 @@ struct Study {
     char lines_file[OUTPUT_PATH];
     Csv lines;    /* of lines.csv, once it is read for recorded translations */
     size_t files; /* tables of runs that are read */
-    char **
-        file; /* (files); DIR/runs.csv where the kind's open names none (study_file), which then trains nothing */
+    /* (files); DIR/runs.csv where the kind's open names none (study_file), which then trains nothing */
+    char **file;
     RunTable table; /* of them; a design for each above, in their order */
     Sheet *means, *differences, *correlations; /* correlations NULL: the kind has none */
     Sheet *also[STUDY_ALSO];                   /* of the kind's own tables */
@@ -124,9 +124,8 @@ struct StudyKind {
     void (*close)(Study *u); /* frees what Study.more holds; NULL: nothing */
     /* ---- runs.csv ---- */
     const RunTableAsked asked; /* what it is read by */
-    const char *
-        runs; /* names of runs.csv's columns, found in study_record.c, each with its NUL; behind '?': left out where
-                         it is empty */
+    /* names of runs.csv's columns, found in study_record.c, each with its NUL; behind '?': left out where it is empty */
+    const char *runs;
     /* What a run has under a name that is the kind's own: returns 1 where it is. */
     int (*value)(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
                  RunValue *out);

@@ -44,8 +44,8 @@ enum {
 /* A column of numbers that are compared. */
 typedef struct {
     const char *column;
-    const char *
-        stem; /* of the names of what is computed from it: "valid" makes valid_low, valid_sd; NULL: the column */
+    /* of the names of what is computed from it: "valid" makes valid_low, valid_sd; NULL: the column */
+    const char *stem;
     const char *text; /* as words have it: "validation"; NULL: the column */
     int more;         /* 1: more is better */
     int positive;     /* 1: intervals of means begin at 0 at least (statistics_positive) */
@@ -281,8 +281,8 @@ typedef struct {
     const char *name, *column, *words,
         *axis; /* of the files; on the x axis; in the title; at the axis */
     int flags; /* PLOT_ */
-    const char
-        *groups; /* a column whose first word gives designs their colour; NULL: each its own */
+    /* a column whose first word gives designs their colour; NULL: each its own */
+    const char *groups;
 } RunScatter;
 /* Writes DIR/NAME.csv, of these columns, and draws it: the means of a measure against those of a column. Nothing where no
  * design has both. */

@@ -19,8 +19,8 @@ typedef struct {
     const char *scheme;
     size_t layers, seed;
     RunResult result;
-    const char
-        *objective; /* "masked": perplexities are pseudo-perplexities of masked words; else NULL */
+    /* "masked": perplexities are pseudo-perplexities of masked words; else NULL */
+    const char *objective;
 } RunRecord;
 extern const Column run_columns[];
 

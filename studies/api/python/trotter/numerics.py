@@ -407,7 +407,7 @@ class Order(NamedTuple):
     high: float
     constant: float     # error ~ constant h^expected
     expected: int       # the exact order
-    verdict: str        # agree, higher, disagree, diverges, floor, unstable, inconsistent
+    verdict: str        # agree, higher, disagree, diverges, floor, unstable, inconsistent, undecided
     points: object      # table: h, error, steps, evaluations; coarsest first
 
     def picture(self) -> Picture:
