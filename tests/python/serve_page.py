@@ -158,7 +158,10 @@ def type_scheme(b):
     b.wait("document.querySelector('.order')?.textContent === '3'", "the typed scheme has no order 3")
     b.wait("Boolean(document.querySelector('#scheme-told math'))", "no leading term is typeset")
     b.wait("/measured order (3.0|2.9)/.test(document.querySelector('#order-said').textContent)", "no order was measured")
+    old = "[...document.querySelectorAll('#scheme-told, #scheme-region, #scheme-order')].filter(e => e.classList.contains('waiting')).length"
+    b.wait(old + " === 0", "what is told of the scheme looks old")
     b.call("Input.insertText", text="k9")
+    b.wait(old + " === 3", "pictures of the scheme before are in full colour beside one that is refused")
     b.wait("/^scheme:6:3: /.test(document.querySelector('#scheme-wrong').textContent)", "no error is told")
     b.tab_to("#scheme-wrong button", "the error")
     b.key("Enter", 13, "\r")
