@@ -8,23 +8,9 @@
  *
  * the method of Faddeev and LeVerrier (Faddeev, Faddeeva 1963), exact in rationals. The slope of a resolvent's stage is a
  * Y of its own, Y_p = r_p + c s z Y_p with share s of z in its A and scale c; rows that read it take that sum.
- * Where points need one another only within blocks (block.c), Q is the product of their determinants.
- *
- * Coefficients of an inexact table are off by some d a_ij, and a coefficient of P or Q that is less than what these make of it
- * is 0 as far as one can know. To first order that is, with L_m = b A^m and X_m = A^m u of explicit stages,
- *
- *     d P_k = sum over m of L_m dA X_(k-2-m) + db X_(k-1),
- *
- * and else, with adj(1 - z A) = sum of M_k z^(k-1) by the recursion above (Gantmacher 1959, section IV.5),
- *
- *     d Q_k = -trace(M_k dA),    P = det(1 - z (A - u b)) + (v - 1) Q.
- *
- * Moduli are taken in these sums. How far a coefficient is off is told by its last digit, and, since numbers that are worked
- * out from decimals have more digits than are right, by how far R's first coefficients are from those of exp. */
-#include "ode/theory/ratio.h"
-
-#include <math.h>
-#include <string.h>
+ * Where points need one another only within blocks (block.c), Q is the product of their determinants. ratio_off.c tells how
+ * far the coefficients of an inexact table are off, and which may be nothing else. */
+#include "ode/theory/ratio_inside.h"
 
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
@@ -33,12 +19,8 @@
 #include "ode/scheme/rationals.h"
 
 enum { BLOCK_POINTS = 24, IMPLICIT_POINTS = 64 }; /* n^4 operations; and of 113 bits */
-/* Coefficients are off by this many of their last digits at most: sums, products and quotients of what was typed. */
-static const double slack = 100;
-/* R's coefficient of z^k is meant to be 1/k! where it is so but for this share. */
-static const double meant = 1e-8;
 
-static void share_of(const Table *t, int colour, int e, mpq_t out)
+void ratio_share(const Table *t, int colour, int e, mpq_t out)
 {
     if (colour < 0)
         mpq_set_ui(out, 1, (unsigned)t->colours);
@@ -46,10 +28,7 @@ static void share_of(const Table *t, int colour, int e, mpq_t out)
         mpq_set_ui(out, t->eval[e].op == colour, 1);
 }
 
-/* Adds a row's weight on y and, times shares of z, those on its slopes' points to at (points). u (points), A (points,
- * points): the rows before, which slopes of resolvents stand for. */
-static void read_row(const Table *t, int colour, const Row *r, mpq_t *u, mpq_t *A, mpq_t state,
-                     mpq_t *at)
+void ratio_row(const Table *t, int colour, const Row *r, mpq_t *u, mpq_t *A, mpq_t state, mpq_t *at)
 {
     RATIONAL(x);
     for (size_t i = 0; i < r->terms; i++) {
@@ -60,7 +39,7 @@ static void read_row(const Table *t, int colour, const Row *r, mpq_t *u, mpq_t *
         }
         size_t q = (size_t)t->eval[s->eval].point;
         if (!t->point[q].phi) {
-            share_of(t, colour, s->eval, x);
+            ratio_share(t, colour, s->eval, x);
             rational_add(at[q], x, s->c);
             continue;
         }
@@ -77,100 +56,6 @@ static void read_resolvent(const Table *t, int colour, const Point *p, mpq_t at)
     mpq_set_si(share, colour < 0 ? n : fields >> colour & 1, colour < 0 ? (unsigned)t->colours : 1);
     mpq_canonicalize(share);
     rational_add(at, share, p->scale);
-}
-
-/* ---- rounding ------------------------------------------------------------------------------------------ */
-
-/* Returns how far a coefficient is off where it is a rounding: its last digit. A fraction of long terms that is no decimal
- * stands for a number that is no nearer to it than 1/q^2 (theory.c). */
-static double last_digit(const mpq_t c)
-{
-    const double long_fraction = 1e6, long_decimal = 1e9;
-    double q = mpz_get_d(mpq_denref(c));
-    if (q < long_fraction) return 0;
-    mpz_t ten;
-    mpz_init(ten);
-    mpz_ui_pow_ui(ten, 10, TABLE_DIGITS);
-    int decimal = mpz_divisible_p(ten, mpq_denref(c));
-    mpz_clear(ten);
-    return !decimal ? 1 / q / q : q < long_decimal ? 0 : 1 / q;
-}
-
-static double modulus(const mpq_t q)
-{
-    return fabs(mpq_get_d(q));
-}
-
-/* Adds to at (points) how far a row's weights on points are off; A, off (points, points): those of the rows before. */
-static void row_off(const Table *t, int colour, const Row *r, mpq_t *A, const double *off,
-                    double *at)
-{
-    RATIONAL(x);
-    for (size_t i = 0; i < r->terms; i++) {
-        const Term *s = &r->term[i];
-        if (s->eval == TABLE_STATE) continue;
-        size_t n = t->points, q = (size_t)t->eval[s->eval].point;
-        if (!t->point[q].phi) {
-            share_of(t, colour, s->eval, x);
-            at[q] += modulus(x) * last_digit(s->c);
-            continue;
-        }
-        for (size_t j = 0; j < n; j++)
-            at[j] += last_digit(s->c) * modulus(A[q * n + j]) + modulus(s->c) * off[q * n + j];
-    }
-}
-
-/* Sums of moduli that tell by how much coefficient k is off: by `digits` where coefficients are by their last digits, by
- * `sizes` where they are by as much as themselves. */
-typedef struct {
-    double *digits, *sizes;
-} Off;
-
-/* Sets a sum to 0 where it may be rounding alone. */
-static void drop(mpq_t sum, double off)
-{
-    if (modulus(sum) <= off) mpq_set_ui(sum, 0, 1);
-}
-
-/* Returns the largest share by which R's coefficients, up to the first that is not meant to be 1/k!, are off it. */
-static double missed(const Ratio *r)
-{
-    double most = 0;
-    int terms = r->P.degree > r->Q.degree ? r->P.degree : r->Q.degree;
-    SCOPED(rationals_drop) mpq_t *R = rationals_new((size_t)(terms < 0 ? 0 : terms) + 1);
-    RATIONALS(factorial, x);
-    mpq_set_ui(factorial, 1, 1);
-    for (int k = 0; R && k <= terms; k++) {
-        if (k <= r->P.degree) mpq_set(R[k], r->P.c[k]);
-        for (int j = 1; j <= k && j <= r->Q.degree; j++)
-            rational_subtract(R[k], r->Q.c[j], R[k - j]);
-        mpq_set_ui(x, (unsigned)(k > 0 ? k : 1), 1);
-        mpq_mul(factorial, factorial, x);
-        mpq_mul(x, R[k], factorial);
-        mpq_sub(x, x, rational_one);
-        if (modulus(x) > meant) break;
-        most = fmax(most, modulus(x));
-    }
-    return most;
-}
-
-/* Tells how far the coefficients of an inexact table are off, and drops those that may be nothing else. */
-static int drop_rounding(Ratio *r, const Off *P, const Off *Q)
-{
-    double share = missed(r);
-    if (!(r->p_off = memory_new((size_t)r->P.room + 1, sizeof(double)))) return ERR_MEMORY;
-    if (!(r->q_off = memory_new((size_t)r->Q.room + 1, sizeof(double)))) return ERR_MEMORY;
-    for (int k = 0; k <= r->P.room; k++) {
-        r->p_off[k] = slack * (P->digits[k] + share * P->sizes[k]);
-        drop(r->P.c[k], r->p_off[k]);
-    }
-    for (int k = 0; k <= r->Q.room && Q; k++) {
-        r->q_off[k] = slack * (Q->digits[k] + share * Q->sizes[k]);
-        drop(r->Q.c[k], r->q_off[k]);
-    }
-    poly_trim(&r->P);
-    poly_trim(&r->Q);
-    return 0;
 }
 
 /* Leaves an inexact table's coefficients no more digits than there are. */
@@ -256,77 +141,6 @@ static void wholes_free(Wholes *w)
     memory_free(w->p);
 }
 
-/* X_m = A^m u, L_m = b A^m in moduli, and W X_m, for the two weights W of dA. */
-typedef struct {
-    size_t n;
-    double *A, *W[2], *b, *w[2]; /* (n, n); (n): b, its weights */
-    double *L, *X, *WX[2];       /* (n, n): powers m = 0 .. n - 1 */
-} Paths;
-
-/* Computes sums[k] (n + 1) of one weight. */
-static void sum_paths(const Paths *p, int weight, double *sums)
-{
-    size_t n = p->n;
-    for (size_t m = 0; m < n; m++)
-        for (size_t i = 0; i < n; i++)
-            for (size_t j = 0; j < n; j++)
-                p->WX[weight][m * n + i] += p->W[weight][i * n + j] * fabs(p->X[m * n + j]);
-    for (size_t k = 1; k <= n; k++) {
-        for (size_t j = 0; j < n; j++) sums[k] += p->w[weight][j] * fabs(p->X[(k - 1) * n + j]);
-        for (size_t m = 0; m + 2 <= k; m++)
-            for (size_t i = 0; i < n; i++)
-                sums[k] += fabs(p->L[m * n + i]) * p->WX[weight][(k - 2 - m) * n + i];
-    }
-}
-
-static void find_paths(Paths *p, const double *u)
-{
-    size_t n = p->n;
-    for (size_t i = 0; i < n; i++) p->X[i] = u[i], p->L[i] = p->b[i];
-    for (size_t m = 1; m < n; m++)
-        for (size_t i = 0; i < n; i++)
-            for (size_t j = 0; j < n; j++) {
-                p->X[m * n + i] += p->A[i * n + j] * p->X[(m - 1) * n + j];
-                p->L[m * n + j] += p->L[(m - 1) * n + i] * p->A[i * n + j];
-            }
-}
-
-/* Writes a row's weights as doubles, what they are off and how large they are. */
-static void write_row(const Table *t, int colour, const Row *r, double *a, double *digit,
-                      double *size, double *state)
-{
-    SCOPED(rationals_drop) mpq_t *at = rationals_new(t->points);
-    RATIONAL(v);
-    if (!at) return;
-    read_row(t, colour, r, NULL, NULL, v, at);
-    row_off(t, colour, r, NULL, NULL, digit);
-    for (size_t j = 0; j < t->points; j++) a[j] = mpq_get_d(at[j]), size[j] = fabs(a[j]);
-    *state = mpq_get_d(v);
-}
-
-static int explicit_off(const Table *t, int colour, Ratio *out)
-{
-    size_t n = t->points;
-    double v;
-    SCOPED(memory_drop) double *list = memory_new(7 * n * n + 6 * n + 2, sizeof *list);
-    if (!list) return ERR_MEMORY;
-    double *next = list;
-    Paths p = {.n = n};
-    double **const square[] = {&p.A, &p.W[0], &p.W[1], &p.L, &p.X, &p.WX[0], &p.WX[1]};
-    for (size_t i = 0; i < 7; i++, next += n * n) *square[i] = next;
-    double *u = next, *digits = u + n, *sizes = digits + n + 1;
-    p.b = sizes + n + 1;
-    p.w[0] = p.b + n;
-    p.w[1] = p.w[0] + n;
-    for (size_t i = 0; i < n; i++)
-        write_row(t, colour, &t->point[i].row, p.A + i * n, p.W[0] + i * n, p.W[1] + i * n, &u[i]);
-    write_row(t, colour, &t->update, p.b, p.w[0], p.w[1], &v);
-    find_paths(&p, u);
-    sum_paths(&p, 0, digits);
-    sum_paths(&p, 1, sizes);
-    return drop_rounding(out, &(Off){digits, sizes}, NULL);
-}
-
 static int explicit_ratio(const Table *t, int colour, Ratio *out, int *told)
 {
     size_t n = t->points;
@@ -337,7 +151,7 @@ static int explicit_ratio(const Table *t, int colour, Ratio *out, int *told)
     for (size_t p = 0; p <= n; p++) {
         mpq_set_ui(state, 0, 1);
         for (size_t q = 0; q < n; q++) mpq_set_ui(at[q], 0, 1);
-        read_row(t, colour, p < n ? &t->point[p].row : &t->update, NULL, NULL, state, at);
+        ratio_row(t, colour, p < n ? &t->point[p].row : &t->update, NULL, NULL, state, at);
         TRY(whole_new(&Y.p[p], p));
         substitute(state, at, Y.p, &Y.p[p]);
         *told = !too_long(&Y.p[p]);
@@ -349,7 +163,7 @@ static int explicit_ratio(const Table *t, int colour, Ratio *out, int *told)
     mpq_set_ui(out->Q.c[0], 1, 1);
     poly_trim(&out->Q);
     round_inexact(t, &out->P);
-    return t->exact ? 0 : explicit_off(t, colour, out);
+    return t->exact ? 0 : off_explicit(t, colour, out);
 }
 
 /* ---- implicit stages -------------------------------------------------------------------------------- */
@@ -457,66 +271,6 @@ static void find_numerator(Work *w, const Poly *Q, Poly *P)
     }
 }
 
-__extension__ typedef _Float128 Quad;
-
-/* Computes sums[k] (n + 1), over i and j, of W_ij |(M_k)_ji| for two weights W; A, M, AM (n, n), M and AM scratch. */
-static void sum_adjugate(size_t n, const Quad *A, Quad *M, Quad *AM, double *const W[2],
-                         double *const sums[2])
-{
-    for (size_t i = 0; i < n * n; i++) M[i] = i % (n + 1) == 0;
-    for (size_t k = 1; k <= n; k++) {
-        Quad c = 0;
-        for (size_t i = 0; i < n; i++)
-            for (size_t j = 0; j < n; j++) {
-                double m = fabs((double)M[j * n + i]);
-                for (int of = 0; of < 2; of++) sums[of][k] += W[of][i * n + j] * m;
-            }
-        memset(AM, 0, n * n * sizeof *AM);
-        for (size_t i = 0; i < n; i++)
-            for (size_t l = 0; l < n; l++)
-                for (size_t j = 0; j < n && A[i * n + l] != 0; j++)
-                    AM[i * n + j] += A[i * n + l] * M[l * n + j];
-        for (size_t i = 0; i < n; i++) c -= AM[i * n + i] / (Quad)k;
-        memcpy(M, AM, n * n * sizeof *M);
-        for (size_t i = 0; i < n; i++) M[i * n + i] += c;
-        tick();
-    }
-}
-
-/* Turns A and the weights of dA into A - u b and those of d(A - u b). */
-static void take_update(const Work *w, Quad *A, double *const W[2], const double *digit)
-{
-    for (size_t i = 0; i < w->n; i++)
-        for (size_t j = 0; j < w->n; j++) {
-            double u = mpq_get_d(w->u[i]), b = mpq_get_d(w->b[j]);
-            A[i * w->n + j] -= (Quad)u * (Quad)b;
-            W[0][i * w->n + j] += fabs(u) * digit[j];
-            W[1][i * w->n + j] += fabs(u * b);
-        }
-}
-
-static int implicit_off(const Table *t, int colour, const Work *w, Ratio *out)
-{
-    size_t n = w->n, m = n + 1;
-    SCOPED(memory_drop) Quad *A = memory_new(3 * n * n, sizeof *A);
-    SCOPED(memory_drop) double *list = memory_new(2 * n * n + n + 4 * m, sizeof *list);
-    if (!A || !list) return ERR_MEMORY;
-    double *digit = list + 2 * n * n, *sums = digit + n,
-           off = fabs(mpq_get_d(*w->v) - 1), *const W[2] = {list, list + n * n},
-           *const Q[2] = {sums, sums + m}, *const P[2] = {sums + 2 * m, sums + 3 * m};
-    for (size_t p = 0; p < n; p++) {
-        row_off(t, colour, &t->point[p].row, w->A, W[0], W[0] + p * n);
-        if (t->point[p].phi) W[0][p * n + p] += last_digit(t->point[p].scale);
-    }
-    row_off(t, colour, &t->update, w->A, W[0], digit);
-    for (size_t i = 0; i < n * n; i++) A[i] = (Quad)mpq_get_d(w->A[i]), W[1][i] = modulus(w->A[i]);
-    sum_adjugate(n, A, A + n * n, A + 2 * n * n, W, Q);
-    take_update(w, A, W, digit);
-    sum_adjugate(n, A, A + n * n, A + 2 * n * n, W, P);
-    for (size_t k = 0; k < 2 * m; k++) sums[2 * m + k] += off * sums[k];
-    return drop_rounding(out, &(Off){P[0], P[1]}, &(Off){Q[0], Q[1]});
-}
-
 static int work_new(Work *w, size_t n)
 {
     *w = (Work){.n = n, .A = rationals_new(4 * n * n + 4 * n + 1)};
@@ -549,10 +303,10 @@ static int implicit_ratio(const Table *t, int colour, Ratio *out, int *told)
     TRY(poly_new(&out->Q, (int)n));
     for (size_t p = 0; p < n; p++) {
         const Point *at = &t->point[p];
-        read_row(t, colour, &at->row, w.u, w.A, w.u[p], w.A + p * n);
+        ratio_row(t, colour, &at->row, w.u, w.A, w.u[p], w.A + p * n);
         if (at->phi) read_resolvent(t, colour, at, w.A[p * n + p]);
     }
-    read_row(t, colour, &t->update, w.u, w.A, *w.v, w.b);
+    ratio_row(t, colour, &t->update, w.u, w.A, *w.v, w.b);
     TRY(find_denominator(&w, (int)blocks, &out->Q, told));
     if (!*told) return 0;
     find_numerator(&w, &out->Q, &out->P);
@@ -560,7 +314,7 @@ static int implicit_ratio(const Table *t, int colour, Ratio *out, int *told)
     poly_trim(&out->Q);
     round_inexact(t, &out->P);
     round_inexact(t, &out->Q);
-    return t->exact ? 0 : implicit_off(t, colour, &w, out);
+    return t->exact ? 0 : off_implicit(t, colour, &(RatioRows){n, w.A, w.u, w.b, w.v}, out);
 }
 
 /* ---- both --------------------------------------------------------------------------------------------- */
@@ -573,7 +327,7 @@ static int divide_by(Poly *p, const Poly *d, double *off)
     if (p->degree < 0) return 0;
     TRY(poly_new(&quotient, p->room));
     for (int k = 0; off && k <= p->room; k++) {
-        for (int j = 1; j <= k && j <= d->degree; j++) off[k] += modulus(d->c[j]) * off[k - j];
+        for (int j = 1; j <= k && j <= d->degree; j++) off[k] += off_modulus(d->c[j]) * off[k - j];
     }
     for (int k = 0; off && k <= p->room; k++) off[k] *= 2;
     poly_divide(p, d, &quotient);
@@ -632,8 +386,8 @@ static void add_square(const Poly *p, const double *p_off, int sign, mpq_t *cosi
             if (((i + j) % 2 != 0) != (sign < 0)) mpq_neg(x, x);
             mpq_add(f->c[at], f->c[at], x);
             if (p_off)
-                off[at] += modulus(turn) *
-                           (modulus(p->c[i]) * p_off[j] + p_off[i] * (modulus(p->c[j]) + p_off[j]));
+                off[at] += off_modulus(turn) * (off_modulus(p->c[i]) * p_off[j] +
+                                                p_off[i] * (off_modulus(p->c[j]) + p_off[j]));
         }
 }
 
@@ -661,7 +415,7 @@ int ratio_excess(const Ratio *r, const mpq_t cosine, Poly *f)
     write_cosines(cosine, degree, turn);
     add_square(&r->P, r->p_off, 1, turn, step, f, off);
     add_square(&r->Q, r->q_off, -1, turn, step, f, off);
-    for (int i = 0; r->p_off && i <= f->room; i++) drop(f->c[i], off[i]);
+    for (int i = 0; r->p_off && i <= f->room; i++) off_drop(f->c[i], off[i]);
     poly_trim(f);
     return 0;
 }
@@ -676,7 +430,8 @@ int ratio_below(const Ratio *r, int sign, Poly *f)
         if (i <= r->Q.degree) mpq_sub(f->c[i], f->c[i], r->Q.c[i]);
         if (i % 2) mpq_neg(f->c[i], f->c[i]);
         if (r->p_off)
-            drop(f->c[i], (i <= r->P.room ? r->p_off[i] : 0) + (i <= r->Q.room ? r->q_off[i] : 0));
+            off_drop(f->c[i],
+                     (i <= r->P.room ? r->p_off[i] : 0) + (i <= r->Q.room ? r->q_off[i] : 0));
     }
     poly_trim(f);
     return 0;
