@@ -1,4 +1,4 @@
-/* ratio_inside.h: what ratio.c and ratio_off.c share. */
+/* ratio_inside.h: what ratio.c, ratio_rows.c and ratio_off.c share. */
 #ifndef TROTTER_RATIO_INSIDE_H
 #define TROTTER_RATIO_INSIDE_H
 
@@ -6,7 +6,7 @@
 
 #include "ode/theory/ratio.h"
 
-/* ---- ratio.c: rows of a table as weights on points ------------------------------------------------- */
+/* ---- ratio_rows.c ----------------------------------------------------------------------------------- */
 
 /* Sets out to the share of z in the slope of evaluation e. */
 void ratio_share(const Table *t, int colour, int e, mpq_t out);
