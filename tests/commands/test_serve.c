@@ -494,13 +494,12 @@ TEST(half_closed)
     unserve();
 }
 
-/* Many who never end their heads are in nobody's way: a page is answered while most of them are still connected, so that it
- * has not waited for the end of their time. */
-TEST(dripping_heads)
+enum { DRIPS = 300, TRIES = 5 };
+
+/* Returns how many of so many clients who never end their heads are still connected when a page is answered. */
+static int dripping(void)
 {
-    enum { DRIPS = 300 };
     int fd[DRIPS], open = 0;
-    serve("results");
     for (int i = 0; i < DRIPS; i++) {
         fd[i] = connect_to();
         assert_int_equal(send(fd[i], "G", 1, MSG_NOSIGNAL), 1);
@@ -510,9 +509,19 @@ TEST(dripping_heads)
         struct pollfd p = {fd[i], POLLRDHUP, 0};
         open += poll(&p, 1, 0) == 0;
     }
-    /* were they waited for, no more than those of the last 32 seats that there once were would be left */
-    if (!(open > DRIPS / 8)) fail_msg("the page came when %d were left", open);
     for (int i = 0; i < DRIPS; i++) close(fd[i]);
+    return open;
+}
+
+/* Many who never end their heads are in nobody's way: a page is answered while most of them are still connected, so that it
+ * has not waited for the end of their time. A server that waits has at most its seats left, of which there once were 32,
+ * however often it is tried; a machine that stalls for as long as they have may let them end once. */
+TEST(dripping_heads)
+{
+    int open = 0;
+    serve("results");
+    for (int i = 0; i < TRIES && open <= DRIPS / 8; i++) open = dripping();
+    if (!(open > DRIPS / 8)) fail_msg("the page came when %d were left", open);
     unserve();
 }
 
