@@ -73,7 +73,7 @@ const Kind *kind_of_runs(const char *line)
     return NULL;
 }
 
-void kind_count(const Kind *k, const Csv *c, size_t *runs, size_t *done)
+void kind_count(const Kind *k, const Frame *c, size_t *runs, size_t *done)
 {
     static const char *const others[] = {"bound", "tuning", "trial"};
     char measure[64];
@@ -81,9 +81,9 @@ void kind_count(const Kind *k, const Csv *c, size_t *runs, size_t *done)
     snprintf(measure, sizeof measure, "%.*s", (int)strcspn(k->runs.measure, ","), k->runs.measure);
     for (size_t row = 0; row < c->rows; row++) {
         size_t i = 0;
-        while (i < 3 && strcmp(csv_named(c, row, "part"), others[i]) != 0) i++;
+        while (i < 3 && strcmp(frame_text(c, row, "part"), others[i]) != 0) i++;
         *runs += i == 3;
-        *done += i == 3 && *csv_named(c, row, measure);
+        *done += i == 3 && *frame_text(c, row, measure);
     }
 }
 
@@ -235,20 +235,20 @@ void verdict_say(Verdict *v, const char *format, ...)
     va_end(args);
 }
 
-static size_t count(const Csv *c, const char *column, const char *word)
+static size_t count(const Frame *c, const char *column, const char *word)
 {
     size_t n = 0;
-    for (size_t i = 0; i < c->rows; i++) n += strcmp(csv_named(c, i, column), word) == 0;
+    for (size_t i = 0; i < c->rows; i++) n += strcmp(frame_text(c, i, column), word) == 0;
     return n;
 }
 
-void verdict_count(Verdict *v, const Csv *c, const char *column, const char *name)
+void verdict_count(Verdict *v, const Frame *c, const char *column, const char *name)
 {
     size_t said = 0;
     for (size_t i = 0; i < c->rows; i++) {
-        const char *word = csv_named(c, i, column);
+        const char *word = frame_text(c, i, column);
         size_t first = 0;
-        while (strcmp(csv_named(c, first, column), word) != 0) first++;
+        while (strcmp(frame_text(c, first, column), word) != 0) first++;
         if (!*word || first != i) continue;
         verdict_say(v, "%s%zu %.40s", said++ ? ", " : "", count(c, column, word), word);
     }

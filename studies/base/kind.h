@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "studies/base/csv.h"
+#include "studies/base/frame.h"
 
 enum { KIND_TABLES = 13, KIND_PLOTS = 10, VERDICT_WORDS = 1024 };
 enum { KIND_SOME = 24, KIND_MANY = 60, KIND_ALL = 400 }; /* rows on a page */
@@ -22,7 +22,7 @@ typedef struct {
 void verdict_say(Verdict *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Adds how often each word stands in a column, as "8 agree, 1 higher (NAME); ". Sets bad where "disagree" is among
  * them. */
-void verdict_count(Verdict *v, const Csv *c, const char *column, const char *name);
+void verdict_count(Verdict *v, const Frame *c, const char *column, const char *name);
 /* Removes the last "; ". */
 void verdict_end(Verdict *v);
 
@@ -50,10 +50,10 @@ typedef struct {
     const char *title;
     const char *about; /* formulas stand between dollars (studies/page/report/formula.c) */
     const char *words; /* a file with the words that it printed; NULL: none */
-    void (*judge)(const Csv *first, Verdict *out); /* of the first table; NULL: no verdict */
-    KindTable table[KIND_TABLES];                  /* ends with a NULL file */
-    KindPlot plot[KIND_PLOTS];                     /* ends with a NULL file */
-    KindRuns runs;                                 /* design NULL: there is none */
+    void (*judge)(const Frame *first, Verdict *out); /* of the first table; NULL: no verdict */
+    KindTable table[KIND_TABLES];                    /* ends with a NULL file */
+    KindPlot plot[KIND_PLOTS];                       /* ends with a NULL file */
+    KindRuns runs;                                   /* design NULL: there is none */
     const char *also; /* another command that writes these files beside its own; NULL: none */
 } Kind;
 #define KINDS(...) ((const Kind[]){__VA_ARGS__, {0}}) /* a list of them, ended by a NULL command */
@@ -69,7 +69,7 @@ const Kind *kind_next(const Kind *k);
 size_t kind_place(const Kind *k);
 
 /* Counts the runs of a study in its table of runs (not those for a choice, nor bounds), and those that are done. */
-void kind_count(const Kind *k, const Csv *c, size_t *runs, size_t *done);
+void kind_count(const Kind *k, const Frame *c, size_t *runs, size_t *done);
 /* Returns the kind whose table of runs begins like this line; NULL: none. */
 const Kind *kind_of_runs(const char *line);
 /* Returns 1 where the first line of a file is that of this table. */

@@ -138,13 +138,13 @@ static int add_point(Overlay *v, size_t series, const double *x)
     return 0;
 }
 
-static int add_row(Overlay *v, size_t file, const Csv *c, size_t row, int scheme, int system,
+static int add_row(Overlay *v, size_t file, const Frame *c, size_t row, int scheme, int system,
                    const int *column)
 {
     double x[COLUMNS];
     size_t series;
     char name[PART], on[PART] = "";
-    const char *is = csv_cell(c, row, scheme), *of = system < 0 ? "" : csv_cell(c, row, system);
+    const char *is = frame_cell(c, row, scheme), *of = system < 0 ? "" : frame_cell(c, row, system);
     if (!is_wanted(v->options, is)) return 0;
     if (3 * strlen(is) >= PART || 3 * strlen(of) >= PART) /* a byte becomes three at most */
         return error_set(ERR_INPUT, "%s:%zu: expected shorter names", c->file, c->line[row + 1]);
@@ -152,7 +152,7 @@ static int add_row(Overlay *v, size_t file, const Csv *c, size_t row, int scheme
     plot_text(of, on, sizeof on);
     for (int k = 0; k < COLUMNS; k++) {
         x[k] = NAN;
-        if (column[k] >= 0) TRY(csv_number(c, row, column[k], &x[k]));
+        if (column[k] >= 0) TRY(frame_number(c, row, column[k], &x[k]));
         if (x[k] < 0 || (k == H && x[k] == 0))
             return error_set(ERR_INPUT, "%s:%zu: expected a positive number in column '%s'",
                              c->file, c->line[row + 1], column_names[k]);
@@ -163,12 +163,13 @@ static int add_row(Overlay *v, size_t file, const Csv *c, size_t row, int scheme
 }
 
 /* Adds the points of a table. It uses the columns of truncation's curves.csv where those of order.csv are missing. */
-static int add_table(Overlay *v, size_t file, const Csv *c)
+static int add_table(Overlay *v, size_t file, const Frame *c)
 {
-    int column[COLUMNS], scheme = csv_column(c, "scheme"), system = csv_column(c, "system");
-    for (int k = 0; k < COLUMNS; k++) column[k] = csv_column(c, column_names[k]);
+    int column[COLUMNS], scheme = frame_column(c, "scheme"), system = frame_column(c, "system");
+    for (int k = 0; k < COLUMNS; k++) column[k] = frame_column(c, column_names[k]);
     int relative = scheme < 0 && column[ERROR] < 0;
-    if (relative) scheme = csv_column(c, "name"), column[ERROR] = csv_column(c, "relative_error");
+    if (relative)
+        scheme = frame_column(c, "name"), column[ERROR] = frame_column(c, "relative_error");
     if (scheme < 0 || column[ERROR] < 0 || (column[H] < 0 && column[EVALS] < 0))
         return error_set(
             ERR_INPUT,
@@ -213,8 +214,8 @@ static int add_files(Overlay *v)
 {
     const char *file;
     for (size_t i = 0; (file = options_item(v->options, "file", i)); i++) {
-        SCOPED(csv_close) Csv c = {0};
-        TRY(csv_open(&c, file));
+        SCOPED(frame_close) Frame c = {0};
+        TRY(frame_read(&c, file));
         v->logs |= i == 0 && curves_are(&c);
         if (v->logs) return 0;
         TRY(add_table(v, i, &c));

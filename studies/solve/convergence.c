@@ -78,7 +78,7 @@ const Column order_summary[] = {
             "finest step that is too large for stability; neither it nor any coarser one is used"),
     {0}};
 
-void orders_judge(const Csv *c, Verdict *v)
+void orders_judge(const Frame *c, Verdict *v)
 {
     verdict_count(v, c, "verdict", "slope against the exact order");
     verdict_count(v, c, "match", "error constant against the predicted one");

@@ -38,7 +38,7 @@ typedef struct {
 extern const Column order_points[], order_work[], order_summary[], order_cells[];
 /* Counts how often each verdict, and each match of a constant or remainder, occurs; bad: "disagree" or "inconsistent"
  * is among them. */
-void orders_judge(const Csv *c, Verdict *v);
+void orders_judge(const Frame *c, Verdict *v);
 
 /* Measures every scheme on a system. Progress and warnings go to stderr. Caller: convergence_free, after errors too. */
 int convergence_run(const SystemChoice *system, const OrderOptions *options, const Selection *s,

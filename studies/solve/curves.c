@@ -47,9 +47,9 @@ static const Column last_columns[] = {
     COLUMN(LastRow, best_step, .words = "the step of the least one"),
     {0}};
 
-int curves_are(const Csv *c)
+int curves_are(const Frame *c)
 {
-    return csv_column(c, "step") >= 0 && csv_column(c, "train_loss") >= 0;
+    return frame_column(c, "step") >= 0 && frame_column(c, "train_loss") >= 0;
 }
 
 /* Names a log by its folder, else by its file, behind what all paths begin with. */
@@ -63,17 +63,17 @@ static void name_log(const char *path, size_t common, char *name)
     plot_text(common < strlen(cut) ? cut + common : plot_folder(cut), name, PART);
 }
 
-static int read_number(const Csv *c, size_t row, const char *column, double *out)
+static int read_number(const Frame *c, size_t row, const char *column, double *out)
 {
-    int k = csv_column(c, column);
+    int k = frame_column(c, column);
     *out = NAN;
-    return k < 0 ? 0 : csv_number(c, row, k, out);
+    return k < 0 ? 0 : frame_number(c, row, k, out);
 }
 
 /* Returns ERR_INPUT where a log is of masked words and the first is not, or the other way round. */
-static int check_objective(Curves *v, const Csv *c)
+static int check_objective(Curves *v, const Frame *c)
 {
-    int masked = c->rows > 0 && strcmp(csv_named(c, 0, "objective"), "masked") == 0;
+    int masked = c->rows > 0 && strcmp(frame_text(c, 0, "objective"), "masked") == 0;
     if (v->count == 0) v->masked = masked;
     if (masked == v->masked) return 0;
     return error_set(
@@ -83,7 +83,7 @@ static int check_objective(Curves *v, const Csv *c)
         c->file, masked ? "masked" : "next", options_item(v->options, "file", 0));
 }
 
-static int add_log(Curves *v, const Csv *c)
+static int add_log(Curves *v, const Frame *c)
 {
     const char *name = v->name[v->count];
     LastRow end = {name, NAN, NAN, NAN, NAN, NAN, NAN};
@@ -106,10 +106,10 @@ static int add_log(Curves *v, const Csv *c)
 static int add_logs(Curves *v)
 {
     for (const char *file; (file = options_item(v->options, "file", v->count)); v->count++) {
-        SCOPED(csv_close) Csv c = {0};
+        SCOPED(frame_close) Frame c = {0};
         if (v->count == LOGS_MAX) return error_set(ERR_INPUT, "expected at most %d logs", LOGS_MAX);
         name_log(file, v->common, v->name[v->count]);
-        TRY(csv_open(&c, file));
+        TRY(frame_read(&c, file));
         if (!curves_are(&c))
             return error_set(ERR_INPUT,
                              "%s:1: expected columns step and train_loss: the log.csv of a "

@@ -45,7 +45,7 @@ int invariant_study(const Options *o, const SystemChoice *system, const Selectio
 /* ---- curves.c: the logs of several trainings over each other, for `trotter plot` ------------- */
 
 /* Returns 1 where the table is the log.csv of a training. */
-int curves_are(const Csv *c);
+int curves_are(const Frame *c);
 
 /* Prints where each log of --file ends, or with --csv all rows. Writes curves.csv and the plots curves (validation
  * perplexity) and curves-loss to --out. Names leave out the first `common` bytes of the paths, which are the same in all.

@@ -2,10 +2,10 @@
  * the reports hold every claim; claims without a meaning are refused. */
 #include "tests/lib/test.h"
 
-#include "studies/base/csv.h"
+#include "studies/base/frame.h"
 #include "tests/lib/program.h"
 
-static Csv claims, mutants; /* the tables of `trotter verify` and of its mutants */
+static Frame claims, mutants; /* the tables of `trotter verify` and of its mutants */
 
 static int open_claims(void **state)
 {
@@ -14,16 +14,16 @@ static int open_claims(void **state)
     file_text("mutants.csv", out);
     run_ok("verify --csv --out .");
     file_text("printed.csv", out);
-    return csv_open(&claims, strdup(file_path("verify.csv"))) ||
-           csv_open(&mutants, strdup(file_path("mutants.csv")));
+    return frame_read(&claims, strdup(file_path("verify.csv"))) ||
+           frame_read(&mutants, strdup(file_path("mutants.csv")));
 }
 
 static int close_claims(void **state)
 {
     free((char *)(uintptr_t)claims.file);
     free((char *)(uintptr_t)mutants.file);
-    csv_close(&claims);
-    csv_close(&mutants);
+    frame_close(&claims);
+    frame_close(&mutants);
     return program_close(state);
 }
 
@@ -31,7 +31,7 @@ static size_t starting(const char *column, const char *with)
 {
     size_t n = 0;
     for (size_t i = 0; i < claims.rows; i++)
-        n += strncmp(csv_named(&claims, i, column), with, strlen(with)) == 0;
+        n += strncmp(frame_text(&claims, i, column), with, strlen(with)) == 0;
     return n;
 }
 
@@ -39,12 +39,12 @@ TEST(test_verdicts)
 {
     int counted = 0, fewer = 0;
     for (size_t i = 0; i < claims.rows; i++) {
-        const char *id = csv_named(&claims, i, "id"), *verdict = csv_named(&claims, i, "verdict"),
-                   *evidence = csv_named(&claims, i, "evidence");
-        if (strcmp(csv_named(&claims, i, "expected"), verdict) != 0)
+        const char *id = frame_text(&claims, i, "id"), *verdict = frame_text(&claims, i, "verdict"),
+                   *evidence = frame_text(&claims, i, "evidence");
+        if (strcmp(frame_text(&claims, i, "expected"), verdict) != 0)
             fail_msg("%s: %s; %s", id, verdict, evidence);
-        for (int k = 0; k < 6; k++) assert_true(*csv_cell(&claims, i, k));
-        for (size_t j = 0; j < i; j++) assert_string_not_equal(id, csv_named(&claims, j, "id"));
+        for (int k = 0; k < 6; k++) assert_true(*frame_cell(&claims, i, k));
+        for (size_t j = 0; j < i; j++) assert_string_not_equal(id, frame_text(&claims, j, "id"));
         if (strstr(evidence, "nan")) fail_msg("%s: nan", id);
         /* one error is smaller: evidence counts fields, and it is verified only if it holds on all of them */
         int fields, below;
@@ -84,11 +84,11 @@ TEST(test_mutants)
 {
     assert_int_equal(claims.rows, mutants.rows);
     for (size_t i = 0; i < claims.rows; i++) {
-        const char *verdict = csv_named(&mutants, i, "verdict"),
-                   *claim = csv_named(&mutants, i, "claim");
-        assert_string_equal(csv_named(&claims, i, "id"), csv_named(&mutants, i, "id"));
-        if (strcmp(csv_named(&claims, i, "verdict"), verdict) == 0)
-            fail_msg("the mutant of %s is not caught: %s", csv_named(&claims, i, "id"), claim);
+        const char *verdict = frame_text(&mutants, i, "verdict"),
+                   *claim = frame_text(&mutants, i, "claim");
+        assert_string_equal(frame_text(&claims, i, "id"), frame_text(&mutants, i, "id"));
+        if (strcmp(frame_text(&claims, i, "verdict"), verdict) == 0)
+            fail_msg("the mutant of %s is not caught: %s", frame_text(&claims, i, "id"), claim);
         assert_string_not_equal(verdict, "undecided");
         assert_int_equal(strncmp(claim, "Mutant: ", 8), 0);
     }
@@ -250,7 +250,7 @@ TEST(test_reports)
     char heading[128], *tex = file_slurp("verify.tex", NULL);
     assert_true(same_files("verify.csv", "printed.csv"));
     for (size_t i = 0; i < claims.rows; i++) {
-        const char *id = csv_named(&claims, i, "id");
+        const char *id = frame_text(&claims, i, "id");
         snprintf(heading, sizeof heading, "\\subsection*{%s}\n", id);
         if (!strstr(tex, heading)) fail_msg("%s is not in the LaTeX", id);
     }

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "kernels/base/file.h"
-#include "studies/base/csv.h"
+#include "studies/base/frame.h"
 #include "tests/lib/saved.h"
 #include "tests/lib/tiny.h"
 
@@ -67,8 +67,8 @@ static int options_job(void)
 
 static int csv_job(void)
 {
-    SCOPED(csv_close) Csv c = {0};
-    return csv_open(&c, file_path("own.csv"));
+    SCOPED(frame_close) Frame c = {0};
+    return frame_read(&c, file_path("own.csv"));
 }
 
 static int folder_job(void)

@@ -15,7 +15,7 @@
 
 #include "studies/base/process/lease.h"
 #include "studies/base/process/worker.h"
-#include "studies/base/csv.h"
+#include "studies/base/frame.h"
 #include "studies/base/progress.h"
 #include "studies/base/record.h"
 #include "tests/lib/scratch.h"
@@ -370,7 +370,7 @@ static pid_t start_writer(int writer)
 /* Every row of every writer is there, those of one writer in their order, under one header. */
 TEST(test_every_row_stays)
 {
-    Csv c;
+    Frame c;
     pid_t pid[WRITERS];
     int seen[WRITERS] = {0};
     for (int w = 0; w < WRITERS; w++) assert_true((pid[w] = start_writer(w)) > 0);
@@ -379,15 +379,15 @@ TEST(test_every_row_stays)
         assert_int_equal(waitpid(pid[w], &status, 0), pid[w]);
         assert_int_equal(status, 0);
     }
-    if (csv_open(&c, file_path(RECORD_FILE)) != 0) fail_msg("%s", error_text());
+    if (frame_read(&c, file_path(RECORD_FILE)) != 0) fail_msg("%s", error_text());
     assert_int_equal(c.rows, WRITERS * ROWS);
     for (size_t i = 0; i < c.rows; i++) {
         int w, n;
-        assert_int_equal(sscanf(csv_named(&c, i, "command"), "trotter writer%d %d", &w, &n), 2);
+        assert_int_equal(sscanf(frame_text(&c, i, "command"), "trotter writer%d %d", &w, &n), 2);
         assert_true(w >= 0 && w < WRITERS);
         assert_int_equal(seen[w]++, n);
     }
-    csv_close(&c);
+    frame_close(&c);
     assert_int_equal(scratch_files(1), 1); /* no other file is left */
 }
 

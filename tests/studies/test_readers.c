@@ -8,7 +8,7 @@
 
 #include "nn/text/corpus.h"
 #include "ode/ode.h"
-#include "studies/base/csv.h"
+#include "studies/base/frame.h"
 #include "studies/commands.h"
 #include "studies/base/kind.h"
 #include "tests/lib/scratch.h"
@@ -132,32 +132,33 @@ TEST(systems_are_refused)
     system_free(s);
 }
 
-static int open_csv(const char *text, Csv *c)
+static int open_csv(const char *text, Frame *c)
 {
-    return csv_open(c, file_text("table.csv", text));
+    return frame_read(c, file_text("table.csv", text));
 }
 
 TEST(tables)
 {
-    Csv c;
+    Frame c;
     double x;
     expect_words("cr", open_csv("\"a\"\rb\n", &c), "table.csv:1: expected ',' after", 1);
     char *text = repeated("a", ",%zu", 256, "\n");
     expect_words("wide", open_csv(text, &c), "table.csv:1: expected at most 256 columns", 1);
     assert_int_equal(open_csv("a\rb,c\nnan,inf\n-1e3,\n", &c), 0);
     assert_string_equal(c.cell[0], "a\rb"); /* no line's end */
-    expect_words("nan", csv_number(&c, 0, 0, &x), "table.csv:2: expected a number", 1);
-    assert_int_equal(csv_number(&c, 0, 1, &x), 0);
+    expect_words("nan", frame_number(&c, 0, 0, &x), "table.csv:2: expected a number", 1);
+    assert_int_equal(frame_number(&c, 0, 1, &x), 0);
     assert_true(isinf(x));
-    assert_int_equal(csv_number(&c, 1, 0, &x), 0);
+    assert_int_equal(frame_number(&c, 1, 0, &x), 0);
     assert_true(x == -1000);
-    assert_int_equal(csv_number(&c, 1, 1, &x), 0);
+    assert_int_equal(frame_number(&c, 1, 1, &x), 0);
     assert_true(isnan(x)); /* empty: undefined */
-    assert_int_equal(csv_column(&c, "d"), -1);
-    csv_close(&c);
+    assert_int_equal(frame_column(&c, "d"), -1);
+    frame_close(&c);
     const char *file = file_write("long.csv", "a\n", 2);
     if (truncate(file, 1 << 27) != 0) skip(); /* a file system without such files */
-    expect_words("long", csv_open(&c, file), "long.csv: expected a CSV file of at most 64 MiB", 1);
+    expect_words("long", frame_read(&c, file), "long.csv: expected a CSV file of at most 64 MiB",
+                 1);
 }
 
 static int open_corpus(const char *name)

@@ -11,7 +11,7 @@
 #include "kernels/base/error.h"
 #include "studies/base/plot/gnuplot.h"
 #include "studies/base/plot/plot_text.h"
-#include "studies/base/csv.h"
+#include "studies/base/frame.h"
 
 /* Okabe and Ito's palette without its yellow (too pale for lines), black last. */
 static const char *const colour[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
@@ -226,20 +226,20 @@ static double number_in(const char *cell)
     return *cell ? strtod(cell, NULL) : NAN;
 }
 
-static int is_row(const Csv *c, size_t i, PlotRows r)
+static int is_row(const Frame *c, size_t i, PlotRows r)
 {
-    return strcmp(csv_cell(c, i, r.key - 1), r.value) == 0 &&
-           (r.too == 0 || strcmp(csv_cell(c, i, r.too - 1), r.is) == 0);
+    return strcmp(frame_cell(c, i, r.key - 1), r.value) == 0 &&
+           (r.too == 0 || strcmp(frame_cell(c, i, r.too - 1), r.is) == 0);
 }
 
-static int read_points(const Csv *c, PlotRows rows, int x, int y, Line *l)
+static int read_points(const Frame *c, PlotRows rows, int x, int y, Line *l)
 {
     l->at = memory_new(c->rows, sizeof *l->at);
     if (!l->at) return ERR_MEMORY;
     for (size_t i = 0; i < c->rows; i++)
         if (is_row(c, i, rows)) {
-            l->at[l->n][0] = number_in(csv_cell(c, i, x - 1));
-            l->at[l->n++][1] = number_in(csv_cell(c, i, y - 1));
+            l->at[l->n][0] = number_in(frame_cell(c, i, x - 1));
+            l->at[l->n++][1] = number_in(frame_cell(c, i, y - 1));
         }
     return 0;
 }
@@ -247,9 +247,9 @@ static int read_points(const Csv *c, PlotRows rows, int x, int y, Line *l)
 static int add_line(Plot *p, const char *data, PlotRows rows, int x, int y)
 {
     char path[OUTPUT_PATH];
-    SCOPED(csv_close) Csv c = {0};
+    SCOPED(frame_close) Frame c = {0};
     TRY(output_path(path, p->dir, "%s", data));
-    TRY(csv_open(&c, path));
+    TRY(frame_read(&c, path));
     int columns = (int)c.columns;
     if (rows.key > columns || rows.too > columns || x > columns || y > columns) return ERR_MISUSE;
     TRY(memory_more(&p->line, p->lines, sizeof *p->line));

@@ -148,24 +148,24 @@ static int run(Options *o)
 }
 
 /* Adds the names of the schemes in whose row `column` is `word`. */
-static void name_rows(const Csv *c, const char *column, const char *word, const char *what,
+static void name_rows(const Frame *c, const char *column, const char *word, const char *what,
                       Verdict *v)
 {
     size_t n = 0;
     for (size_t i = 0; i < c->rows; i++) {
-        if (!*csv_named(c, i, "layers") || strcmp(csv_named(c, i, column), word) != 0) continue;
-        verdict_say(v, "%s%.80s", n++ ? ", " : what, csv_named(c, i, "scheme"));
+        if (!*frame_text(c, i, "layers") || strcmp(frame_text(c, i, column), word) != 0) continue;
+        verdict_say(v, "%s%.80s", n++ ? ", " : what, frame_text(c, i, "scheme"));
     }
     if (n) verdict_say(v, "; ");
     v->bad |= n > 0;
 }
 
-static void judge(const Csv *c, Verdict *v)
+static void judge(const Frame *c, Verdict *v)
 {
     name_rows(c, "valid_ppl", "", "without a finished run: ", v);
     name_rows(c, "beats_unigram", "no", "no better than the unigram, so not to be compared: ", v);
     name_rows(c, "verdict", "disagree", "not of their exact order on the particle system: ", v);
-    if (!v->bad && csv_column(c, "beats_unigram") >= 0)
+    if (!v->bad && frame_column(c, "beats_unigram") >= 0)
         verdict_say(v, "every model predicts better than the unigram; no scheme disagrees "
                        "with its exact order");
     verdict_end(v);

@@ -23,7 +23,8 @@ const Column compare_run_columns[] = {
 static const char *time_of(const Study *u, const StudyDesign *d, const StudyRun *r)
 {
     const CompareDesign *c = d->own;
-    const char *told = r->row == SIZE_MAX ? "" : csv_named(&u->recorded, r->row, "truncation_time");
+    const char *told =
+        r->row == SIZE_MAX ? "" : frame_text(&u->recorded, r->row, "truncation_time");
     return *told ? told : c->time;
 }
 

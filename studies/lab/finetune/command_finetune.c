@@ -95,13 +95,13 @@ static int run(Options *o)
     return study_run(studies, groups, o);
 }
 
-static void judge(const Csv *c, Verdict *v)
+static void judge(const Frame *c, Verdict *v)
 {
     for (size_t i = 0; i < c->rows; i++) {
         double score;
-        if (*csv_named(c, i, "start") && csv_number(c, i, csv_column(c, "score"), &score) == 0)
-            verdict_say(v, "%.60s, %.20s: %.3f; ", csv_named(c, i, "scheme"),
-                        csv_named(c, i, "start"), score);
+        if (*frame_text(c, i, "start") && frame_number(c, i, frame_column(c, "score"), &score) == 0)
+            verdict_say(v, "%.60s, %.20s: %.3f; ", frame_text(c, i, "scheme"),
+                        frame_text(c, i, "start"), score);
     }
     verdict_end(v);
 }

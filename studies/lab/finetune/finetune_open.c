@@ -278,7 +278,7 @@ static int check_folder(Study *u)
     if (!there) return 0;
     int differ = options_differ(u->options, there, OPTION_MAY_DIFFER, words);
     int other = !differ && u->recorded.rows > 0 &&
-                strcmp(csv_named(&u->recorded, 0, "corpus"), u->checksum) != 0;
+                strcmp(frame_text(&u->recorded, 0, "corpus"), u->checksum) != 0;
     if (other) snprintf(words, sizeof words, "its weights or examples were others than now");
     if (!differ && !other) return 0;
     return error_set(ERR_INPUT,
@@ -350,12 +350,12 @@ static int same_task(const Study *u)
 {
     static const char *const names[] = {"task", "metric"};
     const char *first = u->file[0], *last = u->file[u->files - 1];
-    SCOPED(csv_close) Csv a = {0}, b = {0};
-    TRY(csv_open(&a, first));
-    TRY(csv_open(&b, last));
+    SCOPED(frame_close) Frame a = {0}, b = {0};
+    TRY(frame_read(&a, first));
+    TRY(frame_read(&b, last));
     for (int i = 0; i < 2; i++) {
-        const char *is = b.rows ? csv_named(&b, 0, names[i]) : "",
-                   *was = a.rows ? csv_named(&a, 0, names[i]) : "";
+        const char *is = b.rows ? frame_text(&b, 0, names[i]) : "",
+                   *was = a.rows ? frame_text(&a, 0, names[i]) : "";
         if (strcmp(is, was) != 0)
             return error_set(ERR_INPUT, "%s is of %s %s, and %s of %s", last, names[i], is, first,
                              was);

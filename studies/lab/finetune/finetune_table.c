@@ -127,7 +127,7 @@ const Column finetune_columns[] = {
 
 static const char *cell_of(const RunTable *t, size_t run, const char *name)
 {
-    return csv_named(&t->file[t->row[run].file], t->row[run].row, name);
+    return frame_text(&t->file[t->row[run].file], t->row[run].row, name);
 }
 
 static double number_of(const RunTable *t, size_t run, const char *name)
@@ -160,15 +160,15 @@ static void take(const Study *u, size_t run, size_t i, double x)
 }
 
 /* Reads the answers of a run in their order. */
-static int read_answers(const Study *u, size_t run, const Csv *c)
+static int read_answers(const Study *u, size_t run, const Frame *c)
 {
     const Finetune *f = u->more;
     const RunTable *t = &u->table;
     size_t i = 0;
     for (size_t row = 0; row < c->rows; row++) {
         DevAnswer p;
-        if (strcmp(csv_named(c, row, "start"), cell_of(t, run, "start")) != 0) continue;
-        TRY(csv_record(c, row, finetune_answers, &p));
+        if (strcmp(frame_text(c, row, "start"), cell_of(t, run, "start")) != 0) continue;
+        TRY(frame_record(c, row, finetune_answers, &p));
         if (i == f->n || p.example != (double)(i + 1) || !is_answer(f, p.said) ||
             !is_answer(f, p.gold))
             return error_set(ERR_INPUT, "%s:%zu: a number is missing, or no such label", c->file,
@@ -206,14 +206,14 @@ static int read_all(const Study *u)
     const RunTable *t = &u->table;
     size_t open = SIZE_MAX;
     char path[OUTPUT_PATH];
-    SCOPED(csv_close) Csv c = {0};
+    SCOPED(frame_close) Frame c = {0};
     for (size_t run = 0; run < t->rows; run++) {
         const char *file = t->file[t->row[run].file].file;
         if (t->row[run].file != open) {
-            csv_close(&c);
+            frame_close(&c);
             snprintf(path, sizeof path, "%.*spredictions.csv",
                      (int)(strlen(file) - strlen("runs.csv")), file);
-            TRY(csv_open(&c, path));
+            TRY(frame_read(&c, path));
             open = t->row[run].file;
         }
         TRY(read_answers(u, run, &c));

@@ -250,21 +250,21 @@ static int read_all(Study *u, Sheet *out)
 /* ---- all ----------------------------------------------------------------------------------------- */
 
 /* Takes a row `trial` of runs.csv. */
-static void take(const Study *u, const Csv *c, size_t row)
+static void take(const Study *u, const Frame *c, size_t row)
 {
     double rate, seed;
-    if (csv_number(c, row, csv_column(c, "rate"), &rate) != 0 ||
-        csv_number(c, row, csv_column(c, "seed"), &seed) != 0)
+    if (frame_number(c, row, frame_column(c, "rate"), &rate) != 0 ||
+        frame_number(c, row, frame_column(c, "seed"), &seed) != 0)
         return;
     for (size_t i = 0; i < u->designs; i++)
         for (size_t k = 0; k < u->points; k++) {
             StudyRun *r = &u->design[i].trial[k];
-            if (strcmp(csv_named(c, row, "start"), u->design[i].name) != 0 ||
+            if (strcmp(frame_text(c, row, "start"), u->design[i].name) != 0 ||
                 strtod(spec_text(&r->point->own, "rate"), NULL) != rate ||
                 (double)r->seed != seed ||
-                csv_number(c, row, csv_column(c, "chosen"), &r->value[RUN_CHOSEN]) != 0 ||
-                csv_number(c, row, csv_column(c, "best_epoch"), &r->result.best_epoch) != 0 ||
-                csv_number(c, row, csv_column(c, "seconds"), &r->value[RUN_SECONDS]) != 0)
+                frame_number(c, row, frame_column(c, "chosen"), &r->value[RUN_CHOSEN]) != 0 ||
+                frame_number(c, row, frame_column(c, "best_epoch"), &r->result.best_epoch) != 0 ||
+                frame_number(c, row, frame_column(c, "seconds"), &r->value[RUN_SECONDS]) != 0)
                 continue;
             r->state = RUN_THERE;
         }
@@ -273,10 +273,10 @@ static void take(const Study *u, const Csv *c, size_t row)
 int finetune_train(Study *u)
 {
     SCOPED(sheet_drop) Sheet *predictions = NULL;
-    const Csv *c = &u->recorded;
+    const Frame *c = &u->recorded;
     if (u->designs == 0) return 0;
     for (size_t row = 0; row < c->rows; row++)
-        if (strcmp(csv_named(c, row, "part"), "trial") == 0) take(u, c, row);
+        if (strcmp(frame_text(c, row, "part"), "trial") == 0) take(u, c, row);
     TRY(study_record(u));
     TRY(study_train(u, 1, 1, 1));
     TRY(sheet_new(finetune_answers, &predictions));

@@ -78,9 +78,9 @@ static int run_options(const Options *o, const RunSpec *s, Options **out)
 static int read_result(const char *dir, RunResult *r)
 {
     char path[OUTPUT_PATH];
-    SCOPED(csv_close) Csv c = {0};
+    SCOPED(frame_close) Frame c = {0};
     TRY(output_path(path, dir, "result.csv"));
-    TRY(csv_open(&c, path));
+    TRY(frame_read(&c, path));
     return runs_result(&c, 0, r);
 }
 
@@ -429,13 +429,13 @@ int runs_open(Runs *r)
 int runs_log(const char *dir, const RunSpec *s, RunRow **row, size_t *rows)
 {
     char run[OUTPUT_PATH], path[OUTPUT_PATH];
-    SCOPED(csv_close) Csv c = {0};
+    SCOPED(frame_close) Frame c = {0};
     TRY(runs_directory(dir, s, run));
     TRY(output_path(path, run, "log.csv"));
-    TRY(csv_open(&c, path));
+    TRY(frame_read(&c, path));
     SCOPED(memory_drop) RunRow *list = memory_new(c.rows, sizeof *list);
     if (!list) return ERR_MEMORY;
-    for (size_t i = 0; i < c.rows; i++) TRY(csv_record(&c, i, log_columns, &list[i]));
+    for (size_t i = 0; i < c.rows; i++) TRY(frame_record(&c, i, log_columns, &list[i]));
     *rows = c.rows;
     *row = list;
     list = NULL;

@@ -13,7 +13,7 @@
 
 #include "nn/nn.h"
 #include "ode/scheme/table.h"
-#include "studies/base/csv.h"
+#include "studies/base/frame.h"
 #include "studies/base/option.h"
 #include "studies/base/output.h"
 #include "studies/model/train/result.h"

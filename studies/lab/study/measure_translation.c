@@ -89,20 +89,20 @@ static int save_lines(const StudyMeasured *r)
 }
 
 /* Reads the lines of a design's run, of which there must be as many as the test text has. */
-static int read_lines(const StudyMeasured *r, const Csv *c, Statistics *out)
+static int read_lines(const StudyMeasured *r, const Frame *c, Statistics *out)
 {
     size_t n = 0, all = r->study->corpus.text[SPLIT_TEST].lines;
     metric_free(out); /* of an earlier look at a run that another process measures */
     *out = (Statistics){all, BLEU_STATISTICS, memory_new(all * BLEU_STATISTICS, sizeof(double))};
     int code = out->x ? 0 : ERR_MEMORY;
     for (size_t i = 0; i < c->rows && code == 0; i++) {
-        if (strcmp(csv_named(c, i, "pair"), r->design) != 0 ||
-            strtoul(csv_named(c, i, "seed"), NULL, 10) != r->spec.seed)
+        if (strcmp(frame_text(c, i, "pair"), r->design) != 0 ||
+            strtoul(frame_text(c, i, "seed"), NULL, 10) != r->spec.seed)
             continue;
         for (size_t k = 0; k < BLEU_STATISTICS && n < all && code == 0; k++) {
             double *x = &out->x[n * BLEU_STATISTICS + k];
-            int column = csv_column(c, measure_lines[2 + k].name);
-            code = column < 0 || csv_number(c, i, column, x) != 0 || !(*x >= 0) ? ERR_INPUT : 0;
+            int column = frame_column(c, measure_lines[2 + k].name);
+            code = column < 0 || frame_number(c, i, column, x) != 0 || !(*x >= 0) ? ERR_INPUT : 0;
         }
         n++;
     }
@@ -117,8 +117,8 @@ static int read_lines(const StudyMeasured *r, const Csv *c, Statistics *out)
 /* Returns ERR_INPUT where a recorded run was measured with other options, of which it names the first. */
 static int same_options(const StudyMeasured *r)
 {
-    const Csv *c = &r->study->recorded;
-    const char *there = csv_named(c, r->run->row, "how");
+    const Frame *c = &r->study->recorded;
+    const char *there = frame_text(c, r->run->row, "how");
     char how[640];
     size_t at = 0;
     TRY(measure_how_pairs(r->study, how, sizeof how));
@@ -136,17 +136,17 @@ static int load_recorded(const StudyMeasured *r)
     Study *u = r->study;
     TRY(same_options(r));
     TRY(output_path(u->lines_file, u->dir, "lines.csv"));
-    if (!u->lines.file) TRY(csv_open(&u->lines, u->lines_file));
+    if (!u->lines.file) TRY(frame_read(&u->lines, u->lines_file));
     return read_lines(r, &u->lines, &r->run->lines);
 }
 
 static int load(const StudyMeasured *r)
 {
     char path[OUTPUT_PATH];
-    SCOPED(csv_close) Csv c = {0};
+    SCOPED(frame_close) Frame c = {0};
     if (!r->dir) return load_recorded(r);
     TRY(output_path(path, r->dir, "lines.csv"));
-    TRY(csv_open(&c, path));
+    TRY(frame_read(&c, path));
     return read_lines(r, &c, &r->run->lines);
 }
 

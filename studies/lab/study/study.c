@@ -128,8 +128,8 @@ static void close_study(Study *u)
     runtable_close(&u->table);
     for (size_t i = 0; i < u->files; i++) memory_free(u->file[i]);
     memory_free(u->file);
-    csv_close(&u->lines);
-    csv_close(&u->recorded);
+    frame_close(&u->lines);
+    frame_close(&u->recorded);
     memory_free(u->taken);
     corpus_free(&u->corpus);
     select_close(&u->schemes);

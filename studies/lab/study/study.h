@@ -86,10 +86,10 @@ struct Study {
     StudyPoint *point; /* (points) of the grid */
     size_t baseline;   /* from which differences are shown; `designs`: none */
     size_t failed;     /* runs */
-    Csv recorded;      /* DIR/runs.csv as it was at the beginning; no rows: it was not there */
+    Frame recorded;    /* DIR/runs.csv as it was at the beginning; no rows: it was not there */
     char *taken;       /* (its rows) 1: a run of this study */
     char lines_file[OUTPUT_PATH];
-    Csv lines;    /* of lines.csv, once it is read for recorded translations */
+    Frame lines;  /* of lines.csv, once it is read for recorded translations */
     size_t files; /* tables of runs that are read */
     /* (files); DIR/runs.csv where the kind's open names none (study_file), which then trains nothing */
     char **file;

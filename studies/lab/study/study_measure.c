@@ -47,12 +47,12 @@ static int load(const StudyMeasure *m, const char *dir, const Kept *now, double 
     Column list[STUDY_VALUES + 3];
     char path[OUTPUT_PATH];
     Kept there;
-    SCOPED(csv_close) Csv c = {0};
+    SCOPED(frame_close) Frame c = {0};
     file_columns(m, list);
     if (output_path(path, dir, "%s.csv", m->name) != 0 || !output_exists(path)) return 0;
-    if (csv_open(&c, path) != 0) return 0;
-    int is = c.rows == 1 && csv_record(&c, 0, list, &there) == 0 &&
-             strcmp(csv_named(&c, 0, "how"), now->how) == 0 && there.valid_ppl == now->valid_ppl;
+    if (frame_read(&c, path) != 0) return 0;
+    int is = c.rows == 1 && frame_record(&c, 0, list, &there) == 0 &&
+             strcmp(frame_text(&c, 0, "how"), now->how) == 0 && there.valid_ppl == now->valid_ppl;
     for (size_t i = 0; is && m->columns[i].name; i++) value[i] = there.value[i];
     return is;
 }

@@ -11,32 +11,32 @@
 /* ---- rows ---------------------------------------------------------------------------------------- */
 
 /* Returns the number of a cell; NaN where there is none. */
-static double number_at(const Csv *t, size_t row, const char *name)
+static double number_at(const Frame *t, size_t row, const char *name)
 {
     double x = NAN;
-    int at = csv_column(t, name);
-    if (at >= 0 && csv_number(t, row, at, &x) != 0) x = NAN;
+    int at = frame_column(t, name);
+    if (at >= 0 && frame_number(t, row, at, &x) != 0) x = NAN;
     return x;
 }
 
 /* Returns 1 where a cell is this number, or the table has no such column. */
-static int is_number(const Csv *t, size_t row, const char *name, double x)
+static int is_number(const Frame *t, size_t row, const char *name, double x)
 {
-    return csv_column(t, name) < 0 || number_at(t, row, name) == x;
+    return frame_column(t, name) < 0 || number_at(t, row, name) == x;
 }
 
-static int is_text(const Csv *t, size_t row, const char *name, const char *text)
+static int is_text(const Frame *t, size_t row, const char *name, const char *text)
 {
-    return strcmp(csv_named(t, row, name), text) == 0;
+    return strcmp(frame_text(t, row, name), text) == 0;
 }
 
-static int chooses(const Csv *t, size_t row)
+static int chooses(const Frame *t, size_t row)
 {
     return is_text(t, row, "part", "tuning") || is_text(t, row, "part", "trial");
 }
 
 /* Returns 1 for a row that is no finished run: a bound, or a run that failed. */
-static int is_none(const Csv *t, size_t row)
+static int is_none(const Frame *t, size_t row)
 {
     return is_text(t, row, "part", "bound") || is_text(t, row, "valid_ppl", "");
 }
@@ -50,7 +50,7 @@ static int is_option(const Study *u, const RunSpec *s, size_t row, const char *n
 
 static int is_row(const Study *u, const RunSpec *s, size_t row)
 {
-    const Csv *t = &u->recorded;
+    const Frame *t = &u->recorded;
     char design[512];
     if (is_none(t, row) || chooses(t, row) != s->untested) return 0;
     for (size_t i = 0; s->untested && i < s->own.count; i++)
@@ -62,7 +62,7 @@ static int is_row(const Study *u, const RunSpec *s, size_t row)
         return 0;
     return is_number(t, row, "layers", (double)s->layers) &&
            is_number(t, row, "seed", (double)s->seed) && is_option(u, s, row, "epochs") &&
-           (csv_column(t, "corpus") < 0 || is_text(t, row, "corpus", u->checksum));
+           (frame_column(t, "corpus") < 0 || is_text(t, row, "corpus", u->checksum));
 }
 
 static int has_folder(const Study *u, const RunSpec *s)
@@ -86,7 +86,7 @@ static size_t find_row(const Study *u, const RunSpec *s)
  * how the machines round a logarithm: far less than 1e-9 of the perplexity. */
 static int check_unigram(const Study *u, size_t row)
 {
-    const Csv *t = &u->recorded;
+    const Frame *t = &u->recorded;
     const struct {
         const char *name, *words;
         double now;
@@ -116,12 +116,12 @@ static int other_size(const Study *u, const RunSpec *s, double params)
 
 static int take_result(Study *u, const RunSpec *s, size_t row, RunResult *out)
 {
-    const Csv *t = &u->recorded;
+    const Frame *t = &u->recorded;
     double epochs = study_number(u, s, "epochs");
     if (isnan(epochs)) epochs = number_at(t, row, "epochs");
     u->taken[row] = 1;
     for (size_t i = 0; i < t->rows; i++)
-        if (is_text(t, i, "part", "bound") && strcmp(csv_cell(t, i, 0), "unigram") == 0)
+        if (is_text(t, i, "part", "bound") && strcmp(frame_cell(t, i, 0), "unigram") == 0)
             TRY(check_unigram(u, i));
     TRY(runs_result(t, row, out));
     if (s->numbers && out->params != (double)s->numbers) return other_size(u, s, out->params);
@@ -135,9 +135,9 @@ static int take_result(Study *u, const RunSpec *s, size_t row, RunResult *out)
 /* Takes a number of a row, as written, as the design's, which all its runs must share. */
 static int take_option(const Study *u, StudyDesign *d, size_t row, const char *name)
 {
-    const Csv *t = &u->recorded;
+    const Frame *t = &u->recorded;
     const Options *o = u->options;
-    const char *there = csv_named(t, row, name), *own = spec_text(&d->chosen, name),
+    const char *there = frame_text(t, row, name), *own = spec_text(&d->chosen, name),
                *now = own ? own : options_text(o, name);
     int tuned = study_tunes(u);
     double x = number_at(t, row, name);
@@ -152,7 +152,7 @@ static int take_option(const Study *u, StudyDesign *d, size_t row, const char *n
 
 static int take_run(Study *u, StudyDesign *d, StudyRun *run)
 {
-    const Csv *t = &u->recorded;
+    const Frame *t = &u->recorded;
     const StudyMeasured r = {.study = u, .run = run, .spec = study_spec(d, run), .design = d->name};
     const Column *c;
     double *x = run->value;
@@ -168,7 +168,7 @@ static int take_run(Study *u, StudyDesign *d, StudyRun *run)
             TRY(take_option(u, d, row, *name));
     for (const StudyMeasure *const *m = study_measures; *m; m++) {
         for (c = (*m)->columns; c->name; c++) *x++ = number_at(t, row, c->name);
-        if ((*m)->load && (*m)->wanted(u) > 0 && !*csv_named(t, row, "diverged"))
+        if ((*m)->load && (*m)->wanted(u) > 0 && !*frame_text(t, row, "diverged"))
             TRY((*m)->load(&r));
     }
     return 0;
@@ -179,7 +179,7 @@ int study_open_recorded(Study *u)
     char path[OUTPUT_PATH];
     TRY(output_path(path, u->dir, "runs.csv"));
     if (u->taken || !output_exists(path)) return 0;
-    TRY(csv_open(&u->recorded, path));
+    TRY(frame_read(&u->recorded, path));
     u->taken = memory_new(u->recorded.rows + 1, 1);
     return u->taken ? 0 : ERR_MEMORY;
 }
@@ -205,18 +205,18 @@ int study_take(Study *u)
 /* Returns 1 where the run of a row has a folder. */
 static int row_has_folder(const Study *u, size_t row)
 {
-    const Csv *t = &u->recorded;
-    int pairs = csv_column(t, "encoder") >= 0;
+    const Frame *t = &u->recorded;
+    int pairs = frame_column(t, "encoder") >= 0;
     Table *side = memory_new(2, sizeof *side);
     if (!side) return 0;
     snprintf(side[0].name, sizeof side[0].name, "%s",
-             csv_named(t, row, pairs ? "decoder" : "scheme"));
-    snprintf(side[1].name, sizeof side[1].name, "%s", csv_named(t, row, "encoder"));
+             frame_text(t, row, pairs ? "decoder" : "scheme"));
+    snprintf(side[1].name, sizeof side[1].name, "%s", frame_text(t, row, "encoder"));
     RunSpec s = {.scheme = &side[0],
-                 .layers = strtoul(csv_named(t, row, "layers"), NULL, 10),
+                 .layers = strtoul(frame_text(t, row, "layers"), NULL, 10),
                  .encoder = pairs ? &side[1] : NULL,
-                 .encoder_layers = strtoul(csv_named(t, row, "encoder_layers"), NULL, 10),
-                 .seed = strtoull(csv_named(t, row, "seed"), NULL, 10)};
+                 .encoder_layers = strtoul(frame_text(t, row, "encoder_layers"), NULL, 10),
+                 .seed = strtoull(frame_text(t, row, "seed"), NULL, 10)};
     int there = has_folder(u, &s);
     memory_free(side);
     return there;
@@ -224,13 +224,13 @@ static int row_has_folder(const Study *u, size_t row)
 
 int study_keep(const Study *u)
 {
-    const Csv *t = &u->recorded;
+    const Frame *t = &u->recorded;
     for (size_t row = 0; row < t->rows; row++)
         if (!u->taken[row] && !is_none(t, row) && !chooses(t, row) && !row_has_folder(u, row))
             return error_set(ERR_INPUT,
                              "%s:%zu: %s with seed %s has no folder and is no run of this study, "
                              "so writing the file anew would lose it: give another --out",
-                             t->file, t->line[row + 1], csv_cell(t, row, 0),
-                             csv_named(t, row, "seed"));
+                             t->file, t->line[row + 1], frame_cell(t, row, 0),
+                             frame_text(t, row, "seed"));
     return 0;
 }

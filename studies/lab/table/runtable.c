@@ -50,7 +50,7 @@ static double *numbers(const RunTable *t, size_t measure, size_t design)
 
 static const char *cell_of(const RunTable *t, const RunCell *r, const char *name)
 {
-    return csv_named(&t->file[r->file], r->row, name);
+    return frame_text(&t->file[r->file], r->row, name);
 }
 
 static size_t line_of(const RunTable *t, const RunCell *r)
@@ -154,11 +154,11 @@ static int find_design(Reading *r, size_t at)
 /* Reads a row's cells of the measures: x out. Returns what the first holds, CELL_DIVERGED where any diverged. */
 static int read_numbers(const RunTable *t, const RunCell *r, double *x, int *kind)
 {
-    const Csv *c = &t->file[r->file];
+    const Frame *c = &t->file[r->file];
     int diverged = strcmp(cell_of(t, r, "diverged"), "yes") == 0;
     for (size_t m = 0; m < t->measures; m++) {
-        int column = csv_column(c, t->measure[m].column), is = NONE;
-        const char *text = column < 0 ? "" : csv_cell(c, r->row, column);
+        int column = frame_column(c, t->measure[m].column), is = NONE;
+        const char *text = column < 0 ? "" : frame_cell(c, r->row, column);
         x[m] = NAN;
         if (column >= 0) is = runtable_cell(text, &x[m]);
         const char *how = is == CELL_TEXT ? runtable_seems(text) : NULL;
@@ -356,7 +356,7 @@ static int read_files(RunTable *t, const char *const *name, size_t files,
     SCOPED(memory_drop) Reading *r = memory_new(1, sizeof *r);
     t->file = memory_new(files, sizeof *t->file);
     if (!r || !t->file) return ERR_MEMORY;
-    for (; t->files < files; t->files++) TRY(csv_open(&t->file[t->files], name[t->files]));
+    for (; t->files < files; t->files++) TRY(frame_read(&t->file[t->files], name[t->files]));
     TRY(runtable_columns(t, asked));
     r->t = t;
     return read_runs(r);
@@ -373,7 +373,7 @@ int runtable_open(const char *const *name, size_t files, const RunTableAsked *as
 void runtable_close(RunTable *t)
 {
     for (size_t i = 0; i < t->designs; i++) memory_free(t->design[i].name);
-    for (size_t f = 0; f < t->files; f++) csv_close(&t->file[f]);
+    for (size_t f = 0; f < t->files; f++) frame_close(&t->file[f]);
     memory_free_all(t->design, t->file, t->row, t->panel, t->model, t->y, t->work);
     *t = (RunTable){0};
 }

@@ -32,7 +32,7 @@
 #define TROTTER_RUNTABLE_H
 
 #include "studies/base/statistics/differences.h"
-#include "studies/base/csv.h"
+#include "studies/base/frame.h"
 
 enum {
     RUNTABLE_KEYS = 16, /* columns of a design */
@@ -104,7 +104,7 @@ typedef int RunDraw(const void *study, const RunTable *t, size_t design, size_t 
 
 struct RunTable {
     size_t files;
-    Csv *file;
+    Frame *file;
     size_t keys; /* names of the columns; borrowed from the files */
     const char *key[RUNTABLE_KEYS], *seed, *by;
     size_t measures;

@@ -30,9 +30,9 @@ static void see_cells(const RunTable *t, Seen *s)
     const char *first = NULL;
     double x;
     for (size_t f = 0; f < t->files; f++) {
-        int column = csv_column(&t->file[f], s->name);
+        int column = frame_column(&t->file[f], s->name);
         for (size_t i = 0; column >= 0 && i < t->file[f].rows; i++) {
-            const char *text = csv_cell(&t->file[f], i, column);
+            const char *text = frame_cell(&t->file[f], i, column);
             int kind = runtable_cell(text, &x);
             s->numbers |= kind == CELL_NUMBER || kind == CELL_DIVERGED;
             s->texts |= kind == CELL_TEXT;
@@ -55,10 +55,10 @@ const char *runtable_seems(const char *text)
 static int check_numbers(const RunTable *t, const Seen *s)
 {
     for (size_t f = 0; f < t->files; f++) {
-        const Csv *c = &t->file[f];
-        int column = csv_column(c, s->name);
+        const Frame *c = &t->file[f];
+        int column = frame_column(c, s->name);
         for (size_t i = 0; column >= 0 && i < c->rows; i++) {
-            const char *text = csv_cell(c, i, column), *what = runtable_seems(text);
+            const char *text = frame_cell(c, i, column), *what = runtable_seems(text);
             if (what)
                 return error_set(ERR_INPUT,
                                  "%s:%zu: '%.40s' in column '%s' is no number: %s, or name another "
@@ -70,7 +70,7 @@ static int check_numbers(const RunTable *t, const Seen *s)
 }
 
 /* Checks that no name of a column begins or ends with a blank, as behind the comma of "model, seed". */
-static int check_blanks(const Csv *c)
+static int check_blanks(const Frame *c)
 {
     for (size_t j = 0; j < c->columns; j++) {
         const char *name = c->cell[j];

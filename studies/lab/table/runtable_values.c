@@ -63,7 +63,7 @@ static int of_measure(const RunTable *t, size_t design, const char *name, RunVal
 
 static const char *cell(const RunTable *t, size_t row, const char *name)
 {
-    return csv_named(&t->file[t->row[row].file], t->row[row].row, name);
+    return frame_text(&t->file[t->row[row].file], t->row[row].row, name);
 }
 
 /* Collects a design's numbers in a column, by seed: x (seeds) out. Returns a text that one of its cells holds; NULL: none. */
@@ -101,7 +101,7 @@ static Interval summarise(const RunTable *t, const char *name, const double *x)
 int runtable_has(const RunTable *t, const char *name)
 {
     for (size_t f = 0; f < t->files; f++)
-        if (csv_column(&t->file[f], name) >= 0) return 1;
+        if (frame_column(&t->file[f], name) >= 0) return 1;
     return 0;
 }
 
@@ -217,7 +217,7 @@ static RunValue of_bound(const Designs *d, const RunBound *b, const char *name)
 {
     double x;
     if (strcmp(name, d->first) == 0) return runtable_text(b->name);
-    runtable_cell(csv_named(&d->t->file[b->file], b->row, name), &x);
+    runtable_cell(frame_text(&d->t->file[b->file], b->row, name), &x);
     return runtable_number(x);
 }
 

@@ -3,15 +3,15 @@
 #include "studies/lab/table/runtable.h"
 #include "studies/base/command.h"
 
-static void tell_file(const RunTable *t, const Csv *c)
+static void tell_file(const RunTable *t, const Frame *c)
 {
     for (size_t m = 0; m < t->measures; m++)
-        if (csv_column(c, t->measure[m].column) < 0)
+        if (frame_column(c, t->measure[m].column) < 0)
             notice_warn("%s has no column '%s': none of its rows is read", c->file,
                         t->measure[m].column);
     for (size_t k = 0; k < t->keys + (t->seed != NULL); k++) {
         const char *name = k < t->keys ? t->key[k] : t->seed;
-        if (csv_column(c, name) < 0)
+        if (frame_column(c, name) < 0)
             notice_warn("%s has no column '%s': it is empty in its rows", c->file, name);
     }
 }

@@ -438,16 +438,16 @@ static int run(Options *o)
     return code;
 }
 
-static void judge(const Csv *c, Verdict *v)
+static void judge(const Frame *c, Verdict *v)
 {
     RunResult r;
     if (runs_result(c, 0, &r) != 0 || isnan(r.valid_ppl)) return;
-    int masked = strcmp(csv_named(c, 0, "objective"), "masked") == 0;
+    int masked = strcmp(frame_text(c, 0, "objective"), "masked") == 0;
     verdict_say(v, "%sperplexity %.2f on validation", masked ? "pseudo-" : "", r.valid_ppl);
     if (!isnan(r.test_ppl)) verdict_say(v, ", %.2f on the test text", r.test_ppl);
     if (!isnan(r.valid_exact))
         verdict_say(v, ", %.1f %% of the validation pairs exact", 100 * r.valid_exact);
-    verdict_say(v, " (%.80s)", csv_named(c, 0, "scheme"));
+    verdict_say(v, " (%.80s)", frame_text(c, 0, "scheme"));
 }
 
 const Command command_train = {

@@ -82,10 +82,10 @@ int runs_beats_unigram(double valid, double test, const Unigram *u)
     return valid < u->valid && test < u->test;
 }
 
-int runs_result(const Csv *c, size_t row, RunResult *out)
+int runs_result(const Frame *c, size_t row, RunResult *out)
 {
     RunRecord r;
-    TRY(csv_record(c, row, run_columns, &r));
+    TRY(frame_record(c, row, run_columns, &r));
     *out = r.result;
     return 0;
 }

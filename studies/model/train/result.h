@@ -4,7 +4,7 @@
 #define TROTTER_TRAIN_RESULT_H
 
 #include "nn/nn.h"
-#include "studies/base/csv.h"
+#include "studies/base/frame.h"
 #include "studies/base/option.h"
 
 /* The numbers of result.csv; exact only for pairs, bits (a byte) only for a tokenizer's tokens, else NaN. */
@@ -50,6 +50,6 @@ int runs_unigram(const Corpus *c, Unigram *u); /* ERR_MEMORY */
 int runs_beats_unigram(double valid, double test, const Unigram *u);
 
 /* Reads a row of a table with the columns of result.csv. ERR_INPUT. */
-int runs_result(const Csv *c, size_t row, RunResult *out);
+int runs_result(const Frame *c, size_t row, RunResult *out);
 
 #endif

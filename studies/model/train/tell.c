@@ -193,9 +193,9 @@ int tell_there(Training *r)
 {
     char path[OUTPUT_PATH];
     RunResult is;
-    SCOPED(csv_close) Csv c = {0};
+    SCOPED(frame_close) Frame c = {0};
     TRY(output_path(path, r->dir, "result.csv"));
-    TRY(csv_open(&c, path));
+    TRY(frame_read(&c, path));
     TRY(runs_result(&c, 0, &is));
     r->result.valid_ppl = is.valid_ppl;
     progress_note("%s, seed %zu: is there already, in %s: %s %.2f on validation", r->name,
@@ -229,9 +229,9 @@ int tell_result(const Training *r)
 
 static size_t log_rows(const Training *r)
 {
-    SCOPED(csv_close) Csv c = {0};
+    SCOPED(frame_close) Frame c = {0};
     char path[OUTPUT_PATH];
-    int is = output_path(path, r->dir, "log.csv") == 0 && csv_open(&c, path) == 0;
+    int is = output_path(path, r->dir, "log.csv") == 0 && frame_read(&c, path) == 0;
     return is ? c.rows : 0;
 }
 

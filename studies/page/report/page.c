@@ -103,28 +103,28 @@ static int is_number(const char *text, double *x)
     return end != text && *end == '\0' && !isnan(*x) && !strpbrk(text, "xX \t\n");
 }
 
-static int is_numeric(const Csv *c, size_t rows, int column)
+static int is_numeric(const Frame *c, size_t rows, int column)
 {
     double x;
     size_t there = 0;
     for (size_t i = 0; i < rows; i++) {
-        const char *text = csv_cell(c, i, column);
+        const char *text = frame_cell(c, i, column);
         there += *text != '\0';
         if (*text && !is_number(text, &x)) return 0;
     }
     return there > 0;
 }
 
-static int is_empty(const Csv *c, int column)
+static int is_empty(const Frame *c, int column)
 {
     size_t i = 0;
-    while (i < c->rows && !*csv_cell(c, i, column)) i++;
+    while (i < c->rows && !*frame_cell(c, i, column)) i++;
     return i == c->rows && c->rows > 0;
 }
 
-static int find_column(const Csv *c, const char *name)
+static int find_column(const Frame *c, const char *name)
 {
-    return name ? csv_column(c, name) : -1;
+    return name ? frame_column(c, name) : -1;
 }
 
 /* Returns the column of a name, or a text column where the list has none. */
@@ -137,13 +137,13 @@ static const Column *line_of(const Column *list, const char *name)
 }
 
 /* Chooses the columns of the list that a page shows and the file has; all of the file where the list names none. */
-static size_t choose_columns(const Csv *c, const Column *list, Shown *column)
+static size_t choose_columns(const Frame *c, const Column *list, Shown *column)
 {
     const Column *some[SHOWN_MAX];
     size_t n = 0, chosen = kind_shown(list, some, SHOWN_MAX);
     for (size_t j = 0; j < chosen; j++) {
         const Column *k = some[j];
-        int at = csv_column(c, k->name);
+        int at = frame_column(c, k->name);
         for (int i = (int)c->columns - 1; at < 0 && i >= 0; i--)
             if (kind_parts(list, k, c->cell[i])) at = i;
         if (at >= 0 && !is_empty(c, at))
@@ -182,14 +182,14 @@ static void put_number(FILE *f, const Column *column, const char *text)
 }
 
 /* Writes the distance to the upper end where the terminal does, else both ends. */
-static void put_interval(FILE *f, const Csv *c, size_t row, const Shown *k)
+static void put_interval(FILE *f, const Frame *c, size_t row, const Shown *k)
 {
-    const char *low = csv_cell(c, row, k->low), *high = csv_cell(c, row, k->high);
+    const char *low = frame_cell(c, row, k->low), *high = frame_cell(c, row, k->high);
     char shown[SHEET_SHOWN];
     double mean, to;
     if (!*low || !*high) return;
     fputs(" <span class=\"ci\">", f);
-    if (k->column->half && is_number(csv_cell(c, row, k->at), &mean) && is_number(high, &to) &&
+    if (k->column->half && is_number(frame_cell(c, row, k->at), &mean) && is_number(high, &to) &&
         isfinite(to - mean)) {
         sheet_shown(k->column, to - mean, shown);
         fprintf(f, "±\xc2\xa0%s", shown);
@@ -203,9 +203,9 @@ static void put_interval(FILE *f, const Csv *c, size_t row, const Shown *k)
     fputs("</span>", f);
 }
 
-static void put_value(FILE *f, const Csv *c, size_t row, const Shown *k)
+static void put_value(FILE *f, const Frame *c, size_t row, const Shown *k)
 {
-    const char *text = csv_cell(c, row, k->at);
+    const char *text = frame_cell(c, row, k->at);
     if (!*text)
         fputs("<span class=\"none\" title=\"undefined\">–</span>", f);
     else if (k->column->form == SHEET_FORMULA && k->column->type == SHEET_TEXT)
@@ -219,14 +219,14 @@ static void put_value(FILE *f, const Csv *c, size_t row, const Shown *k)
 
 /* Returns the column's name in CSV. Where people see the number in another unit, returns the
  * head that names the unit. */
-static const char *name_of(const Csv *c, const Shown *k)
+static const char *name_of(const Frame *c, const Shown *k)
 {
     return k->column->scale != 0 && k->column->head ? k->column->head : c->cell[k->at];
 }
 
-static void put_cell(FILE *f, const Csv *c, size_t row, const Shown *k, int head)
+static void put_cell(FILE *f, const Frame *c, size_t row, const Shown *k, int head)
 {
-    const char *text = csv_cell(c, row, k->at), *mark = mark_of(text);
+    const char *text = frame_cell(c, row, k->at), *mark = mark_of(text);
     page_print(f, head ? "<th scope=\"row\"" : "<td data-label=\"%s\"", name_of(c, k));
     if (k->number || mark || strlen(text) > LONG)
         fprintf(f, " class=\"%s\"", k->number ? "n" : mark ? mark : "long");
@@ -267,7 +267,7 @@ static size_t longest_word(const char *html)
 
 /* Returns the least width of a column in characters: its longest word, and LONG_WIDE (page.css) for long
  * texts, which break anywhere. */
-static size_t least_width(const Csv *c, size_t rows, const Shown *k)
+static size_t least_width(const Frame *c, size_t rows, const Shown *k)
 {
     enum { LONG_WIDE = 28 };
     Output o;
@@ -275,7 +275,7 @@ static size_t least_width(const Csv *c, size_t rows, const Shown *k)
     if (output_open(&o) != 0) return LONG_WIDE;
     put_name(o.f, name_of(c, k));
     for (size_t i = 0; i < rows; i++) {
-        int is_long = !k->number && strlen(csv_cell(c, i, k->at)) > LONG;
+        int is_long = !k->number && strlen(frame_cell(c, i, k->at)) > LONG;
         has_long |= is_long;
         fputc(' ', o.f);
         if (!is_long) put_value(o.f, c, i, k);
@@ -315,7 +315,7 @@ static const Shown *part_column(const Part *p, size_t j)
     return j < p->to ? &p->column[j] : NULL;
 }
 
-static void put_head(FILE *f, const Csv *c, const Part *p)
+static void put_head(FILE *f, const Frame *c, const Part *p)
 {
     fputs("<thead><tr>", f);
     const Shown *k;
@@ -328,27 +328,28 @@ static void put_head(FILE *f, const Csv *c, const Part *p)
 }
 
 /* Do rows form groups by their first cell? 0: each stands alone. */
-static int is_grouped(const Csv *c, size_t rows, int column)
+static int is_grouped(const Frame *c, size_t rows, int column)
 {
     size_t changes = 0;
     for (size_t i = 1; i < rows; i++)
-        changes += strcmp(csv_cell(c, i, column), csv_cell(c, i - 1, column)) != 0;
+        changes += strcmp(frame_cell(c, i, column), frame_cell(c, i - 1, column)) != 0;
     return 2 * changes < rows;
 }
 
-static void put_rows(FILE *f, const Csv *c, size_t rows, const Part *p)
+static void put_rows(FILE *f, const Frame *c, size_t rows, const Part *p)
 {
     int first = p->column[0].at, grouped = is_grouped(c, rows, first);
     for (size_t i = 0; i < rows; i++) {
-        int begins = !grouped ? i % 5 == 0
-                              : i && strcmp(csv_cell(c, i, first), csv_cell(c, i - 1, first)) != 0;
+        int begins = !grouped
+                         ? i % 5 == 0
+                         : i && strcmp(frame_cell(c, i, first), frame_cell(c, i - 1, first)) != 0;
         fputs(i && begins ? "<tr class=\"new\">" : "<tr>", f);
         for (size_t j = 0; part_column(p, j); j++) put_cell(f, c, i, part_column(p, j), j == 0);
         fputs("</tr>\n", f);
     }
 }
 
-static void put_part(FILE *f, const Csv *c, size_t rows, const PageTable *t, const Part *p,
+static void put_part(FILE *f, const Frame *c, size_t rows, const PageTable *t, const Part *p,
                      size_t chars)
 {
     const char *width = chars > UPRIGHT_MOST ? " across" : chars > NARROW_MOST ? " upright" : "";
@@ -362,7 +363,7 @@ static void put_part(FILE *f, const Csv *c, size_t rows, const PageTable *t, con
     fputs("</tbody>\n</table>\n</div>\n", f);
 }
 
-void page_table(FILE *f, const Csv *c, const PageTable *t,
+void page_table(FILE *f, const Frame *c, const PageTable *t,
                 void (*uses)(void *arg, const char *column, const char *head), void *arg)
 {
     Shown column[SHOWN_MAX];

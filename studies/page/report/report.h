@@ -91,7 +91,7 @@ typedef struct {
  * Nothing scrolls sideways. The style (page.css) chooses the type size by the characters that the columns need. On a
  * narrow screen rows become blocks with labels; too many columns become a second table. On paper no cell is lost, and a
  * wide table's page is in landscape. */
-void page_table(FILE *f, const Csv *c, const PageTable *t,
+void page_table(FILE *f, const Frame *c, const PageTable *t,
                 void (*uses)(void *arg, const char *column, const char *head), void *arg);
 
 /* ---- summary.c: the page of `trotter report`: a directory's studies, one section each -------- */

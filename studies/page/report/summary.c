@@ -11,10 +11,10 @@
 /* ---- a study's verdict --------------------------------------------------------------------------- */
 
 /* Opens a table of a study. Where it cannot be read, error_text has the reason. */
-static int open_table(const Summary *s, const char *path, char full[OUTPUT_PATH], Csv *c)
+static int open_table(const Summary *s, const char *path, char full[OUTPUT_PATH], Frame *c)
 {
     TRY(output_path(full, s->found->root, "%s", path));
-    return csv_beneath(c, s->found->folder, path, full);
+    return frame_beneath(c, s->found->folder, path, full);
 }
 
 static int is_runs(const Study *study, const FoundFile *f)
@@ -27,13 +27,13 @@ static int is_runs(const Study *study, const FoundFile *f)
 static int count_runs(const Summary *s, const Study *study, Brief *b)
 {
     char full[OUTPUT_PATH];
-    Csv c;
+    Frame c;
     int code = 0;
     for (const FoundFile *f = study->file; f < study->file + study->files; f++) {
         if (!is_runs(study, f) || (code = open_table(s, f->path, full, &c)) == ERR_INPUT) continue;
         TRY(code);
         kind_count(study->kind, &c, &b->runs, &b->done);
-        csv_close(&c);
+        frame_close(&c);
     }
     if (b->done < b->runs) verdict_say(&b->verdict, "%zu of %zu runs; ", b->done, b->runs);
     return 0;
@@ -42,7 +42,7 @@ static int count_runs(const Summary *s, const Study *study, Brief *b)
 static int judge(const Summary *s, const Study *study, Verdict *v)
 {
     char full[OUTPUT_PATH];
-    SCOPED(csv_close) Csv c = {0};
+    SCOPED(frame_close) Frame c = {0};
     const FoundFile *first = study->files ? &study->file[0] : NULL;
     int judged = study->kind->judge && first && !first->plot && first->which == 0;
     int code = judged ? open_table(s, first->path, full, &c) : ERR_INPUT;
@@ -130,7 +130,7 @@ static void put_terms(Summary *s, const Used *u)
 static void put_table(Summary *s, const KindTable *k, size_t most, const FoundFile *file, Used *u)
 {
     char full[OUTPUT_PATH], label[64], *caption = NULL;
-    SCOPED(csv_close) Csv c = {0};
+    SCOPED(frame_close) Frame c = {0};
     Output o;
     if (open_table(s, file->path, full, &c) != 0) {
         summary_refuse(s);
@@ -152,7 +152,7 @@ static void put_table(Summary *s, const KindTable *k, size_t most, const FoundFi
 static void put_data(Summary *s, const KindTable *k, const FoundFile *file)
 {
     char full[OUTPUT_PATH];
-    SCOPED(csv_close) Csv c = {0};
+    SCOPED(frame_close) Frame c = {0};
     if (open_table(s, file->path, full, &c) != 0) {
         summary_refuse(s);
         return;

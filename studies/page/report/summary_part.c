@@ -146,12 +146,12 @@ static int is_command(const char *line, const char *words)
 
 /* Puts the rows of the study's commands into row (COMMANDS_MOST), the newest that fit, in
  * order. Returns their number; *earlier: how many did not fit. */
-static size_t choose_rows(const Csv *c, const Kind *k, size_t row[COMMANDS_MOST], size_t *earlier)
+static size_t choose_rows(const Frame *c, const Kind *k, size_t row[COMMANDS_MOST], size_t *earlier)
 {
     size_t n = 0;
     *earlier = 0;
     for (size_t i = c->rows; i-- > 0;) {
-        const char *line = csv_named(c, i, "command");
+        const char *line = frame_text(c, i, "command");
         if (!is_command(line, k->command) && !(k->also && is_command(line, k->also))) continue;
         if (n < COMMANDS_MOST)
             row[n++] = i;
@@ -163,14 +163,14 @@ static size_t choose_rows(const Csv *c, const Kind *k, size_t row[COMMANDS_MOST]
 }
 
 /* Opens the recorded commands of a directory. Returns 1 where they exist, 0 where not, else a code. */
-static int open_commands(const Summary *s, const char *dir, char full[OUTPUT_PATH], Csv *c)
+static int open_commands(const Summary *s, const char *dir, char full[OUTPUT_PATH], Frame *c)
 {
     char path[OUTPUT_PATH];
     TRY(output_path(path, dir, "%s", RECORD_FILE));
     const char *file = *dir ? path : path + 1; /* of the folder itself */
     TRY(output_path(full, s->found->root, "%s", file));
     if (!is_file(s, file)) return 0;
-    int code = csv_beneath(c, s->found->folder, file, full);
+    int code = frame_beneath(c, s->found->folder, file, full);
     return code == 0 ? 1 : code;
 }
 
@@ -178,13 +178,13 @@ void summary_ended(const Summary *s, const Study *study, Verdict *v)
 {
     char full[OUTPUT_PATH];
     size_t row[COMMANDS_MOST], earlier;
-    SCOPED(csv_close) Csv c = {0};
+    SCOPED(frame_close) Frame c = {0};
     if (open_commands(s, study->dir, full, &c) != 1) return;
     size_t n = choose_rows(&c, study->kind, row, &earlier);
     /* The failure of another command is reported with its own study. */
-    while (n && !is_command(csv_named(&c, row[n - 1], "command"), study->kind->command)) n--;
-    const char *status = n ? csv_named(&c, row[n - 1], "status") : "0";
-    const char *words = n ? csv_named(&c, row[n - 1], "words") : "",
+    while (n && !is_command(frame_text(&c, row[n - 1], "command"), study->kind->command)) n--;
+    const char *status = n ? frame_text(&c, row[n - 1], "status") : "0";
+    const char *words = n ? frame_text(&c, row[n - 1], "words") : "",
                *between = *v->words ? "; " : "";
     v->warned = strstr(words, "warning: ") != NULL;
     if (strcmp(status, "0") != 0) {
@@ -194,21 +194,21 @@ void summary_ended(const Summary *s, const Study *study, Verdict *v)
         verdict_say(v, "%s%.500s", between, words);
 }
 
-static void put_rows(Summary *s, const Csv *c, const size_t *row, size_t n)
+static void put_rows(Summary *s, const Frame *c, const size_t *row, size_t n)
 {
     fputs("<pre>", s->f);
     for (size_t i = 0; i < n; i++)
-        page_print(s->f, i + 1 < n ? "%s\n" : "%s</pre>\n", csv_named(c, row[i], "command"));
+        page_print(s->f, i + 1 < n ? "%s\n" : "%s</pre>\n", frame_text(c, row[i], "command"));
     page_print(s->f, "<p class=\"more\">trotter %s on %s; ended %s, exit status %s.</p>\n",
-               csv_named(c, row[n - 1], "version"), csv_named(c, row[n - 1], "machine"),
-               csv_named(c, row[n - 1], "time"), csv_named(c, row[n - 1], "status"));
+               frame_text(c, row[n - 1], "version"), frame_text(c, row[n - 1], "machine"),
+               frame_text(c, row[n - 1], "time"), frame_text(c, row[n - 1], "status"));
 }
 
 void summary_commands(Summary *s, const Study *study)
 {
     char full[OUTPUT_PATH];
     size_t row[COMMANDS_MOST], n = 0, earlier = 0;
-    SCOPED(csv_close) Csv c = {0};
+    SCOPED(frame_close) Frame c = {0};
     fputs("<h3>How to reproduce</h3>\n", s->f);
     int there = open_commands(s, study->dir, full, &c);
     if (there < 0) summary_refuse(s);

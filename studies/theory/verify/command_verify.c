@@ -293,12 +293,12 @@ static int run(Options *o)
 }
 
 /* Counts claims by origin and verdict, and those whose verdict differs from the registered one. */
-static void judge(const Csv *c, Verdict *v)
+static void judge(const Frame *c, Verdict *v)
 {
     size_t refuted = 0, conditional = 0, undecided = 0, off = 0, of[CLAIM_ORIGINS] = {0};
     for (size_t i = 0; i < c->rows; i++) {
-        const char *is = csv_named(c, i, "verdict"), *should = csv_named(c, i, "expected");
-        const char *origin = csv_named(c, i, "origin");
+        const char *is = frame_text(c, i, "verdict"), *should = frame_text(c, i, "expected");
+        const char *origin = frame_text(c, i, "origin");
         int mutant = strncmp(should, "not: ", 5) == 0;
         refuted += strncmp(is, "refuted", 7) == 0;
         conditional += strncmp(is, "holds only if", 13) == 0;

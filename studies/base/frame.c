@@ -1,5 +1,5 @@
-/* csv.c: reads CSV in one pass over the text and unquotes cells in place. */
-#include "studies/base/csv.h"
+/* frame.c: reads CSV in one pass over the text and unquotes cells in place. */
+#include "studies/base/frame.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,13 +12,13 @@
 
 enum { BYTES_MAX = 1 << 26, COLUMNS_MAX = 256 };
 
-static int error_at(const Csv *c, size_t line, const char *words)
+static int error_at(const Frame *c, size_t line, const char *words)
 {
     return error_set(ERR_INPUT, "%s:%zu: %s", c->file, line, words);
 }
 
 /* Ends the cell at *at and steps behind it. *last: the cell ends its line. */
-static int take_cell(const Csv *c, char **at, size_t *line, char **cell, int *last)
+static int take_cell(const Frame *c, char **at, size_t *line, char **cell, int *last)
 {
     char *from = *at, *to = *at;
     size_t first = *line;
@@ -44,7 +44,7 @@ static int take_cell(const Csv *c, char **at, size_t *line, char **cell, int *la
 }
 
 /* Reads the cells of one line into list (COLUMNS_MAX). */
-static int take_row(const Csv *c, char **at, size_t *line, char **list, size_t *count)
+static int take_row(const Frame *c, char **at, size_t *line, char **list, size_t *count)
 {
     int last = 0;
     size_t first = *line;
@@ -57,7 +57,7 @@ static int take_row(const Csv *c, char **at, size_t *line, char **list, size_t *
 
 /* Checks the first line: a file of one column whose name has tabs or semicolons is of another form, and of two columns with
  * one name nobody could tell which is read. Columns without a name, as a spreadsheet leaves behind its last, may be many. */
-static int check_names(const Csv *c)
+static int check_names(const Frame *c)
 {
     const char *only = c->columns == 1 ? c->cell[0] : "";
     if (strpbrk(only, "\t;"))
@@ -67,14 +67,14 @@ static int check_names(const Csv *c)
             "a point in 1.5",
             c->file, strchr(only, '\t') ? "tabs" : "semicolons");
     for (size_t j = 0; j < c->columns; j++)
-        if (*c->cell[j] && csv_column(c, c->cell[j]) != (int)j)
+        if (*c->cell[j] && frame_column(c, c->cell[j]) != (int)j)
             return error_set(ERR_INPUT, "%s:%zu: two columns are called '%.60s': rename one",
                              c->file, c->line[0], c->cell[j]);
     return 0;
 }
 
 /* Sets the error for a row of another length. */
-static int other_length(const Csv *c, size_t line, size_t count)
+static int other_length(const Frame *c, size_t line, size_t count)
 {
     return error_set(ERR_INPUT, "%s:%zu: expected %zu cells, as in the first line; there are %zu%s",
                      c->file, line, c->columns, count,
@@ -83,7 +83,7 @@ static int other_length(const Csv *c, size_t line, size_t count)
                                         : "");
 }
 
-static int read_rows(Csv *c)
+static int read_rows(Frame *c)
 {
     char *list[COLUMNS_MAX], *at = c->text;
     size_t line = 1, count, rows = 0;
@@ -110,7 +110,7 @@ static int read_rows(Csv *c)
     return 0;
 }
 
-static int read_text(Csv *c, size_t bytes)
+static int read_text(Frame *c, size_t bytes)
 {
     if (bytes > BYTES_MAX)
         return error_set(ERR_INPUT, "%s: expected a CSV file of at most 64 MiB", c->file);
@@ -120,55 +120,55 @@ static int read_text(Csv *c, size_t bytes)
                : error_set(ERR_INPUT, "%s: expected a text; there is a NUL byte", c->file);
 }
 
-static int end_open(Csv *c, int code)
+static int end_open(Frame *c, int code)
 {
-    if (code != 0) csv_close(c);
+    if (code != 0) frame_close(c);
     return code;
 }
 
-int csv_open(Csv *c, const char *file)
+int frame_read(Frame *c, const char *file)
 {
     size_t bytes;
-    *c = (Csv){.file = file};
+    *c = (Frame){.file = file};
     TRY(file_whole(file, BYTES_MAX + 1, &c->text, &bytes));
     return end_open(c, read_text(c, bytes));
 }
 
-int csv_beneath(Csv *c, int folder, const char *path, const char *file)
+int frame_beneath(Frame *c, int folder, const char *path, const char *file)
 {
     size_t bytes;
-    *c = (Csv){.file = file};
+    *c = (Frame){.file = file};
     TRY(file_beneath_whole(folder, path, file, BYTES_MAX + 1, &c->text, &bytes));
     return end_open(c, read_text(c, bytes));
 }
 
-void csv_close(Csv *c)
+void frame_close(Frame *c)
 {
     memory_free_all(c->cell, c->line, c->text);
-    *c = (Csv){0};
+    *c = (Frame){0};
 }
 
-int csv_column(const Csv *c, const char *name)
+int frame_column(const Frame *c, const char *name)
 {
     for (size_t i = 0; i < c->columns; i++)
         if (strcmp(c->cell[i], name) == 0) return (int)i;
     return -1;
 }
 
-const char *csv_cell(const Csv *c, size_t row, int column)
+const char *frame_cell(const Frame *c, size_t row, int column)
 {
     return c->cell[(row + 1) * c->columns + (size_t)column];
 }
 
-const char *csv_named(const Csv *c, size_t row, const char *name)
+const char *frame_text(const Frame *c, size_t row, const char *name)
 {
-    int at = csv_column(c, name);
-    return at < 0 ? "" : csv_cell(c, row, at);
+    int at = frame_column(c, name);
+    return at < 0 ? "" : frame_cell(c, row, at);
 }
 
-int csv_number(const Csv *c, size_t row, int column, double *out)
+int frame_number(const Frame *c, size_t row, int column, double *out)
 {
-    const char *text = csv_cell(c, row, column);
+    const char *text = frame_cell(c, row, column);
     char *end;
     *out = *text ? strtod(text, &end) : NAN;
     if (!*text || (!*end && end != text && !isnan(*out))) return 0;
@@ -176,11 +176,11 @@ int csv_number(const Csv *c, size_t row, int column, double *out)
                      c->file, c->line[row + 1], c->cell[column], text);
 }
 
-int csv_record(const Csv *c, size_t row, const Column *list, void *record)
+int frame_record(const Frame *c, size_t row, const Column *list, void *record)
 {
     for (; list->name || list->head; list++) {
         if (!list->name || list->type != SHEET_DOUBLE) continue;
-        int column = csv_column(c, list->name);
+        int column = frame_column(c, list->name);
         double *to = (double *)(void *)((char *)record + list->at);
         if (column < 0 && list->sparse) {
             *to = NAN;
@@ -189,7 +189,7 @@ int csv_record(const Csv *c, size_t row, const Column *list, void *record)
         if (column < 0 || row >= c->rows)
             return error_set(ERR_INPUT, "%s: expected a column '%s', and a row", c->file,
                              list->name);
-        TRY(csv_number(c, row, column, to));
+        TRY(frame_number(c, row, column, to));
     }
     return 0;
 }
