@@ -1,4 +1,4 @@
-/* frame.c: reads CSV in one pass over the text and unquotes cells in place. */
+/* frame.c: reads CSV in one pass over the text and unquotes cells in place; makes frames row by row. */
 #include "studies/base/frame.h"
 
 #include <math.h>
@@ -8,6 +8,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/file.h"
 #include "kernels/base/memory.h"
+#include "kernels/base/scoped.h"
 #include "kernels/base/text.h"
 
 enum { BYTES_MAX = 1 << 26, COLUMNS_MAX = 256 };
@@ -144,6 +145,8 @@ int frame_beneath(Frame *c, int folder, const char *path, const char *file)
 
 void frame_close(Frame *c)
 {
+    for (size_t i = 0; c->cell && !c->text && i < (c->rows + 1) * c->columns; i++)
+        memory_free(c->cell[i]);
     memory_free_all(c->cell, c->line, c->text);
     *c = (Frame){0};
 }
@@ -157,7 +160,8 @@ int frame_column(const Frame *c, const char *name)
 
 const char *frame_cell(const Frame *c, size_t row, int column)
 {
-    return c->cell[(row + 1) * c->columns + (size_t)column];
+    const char *text = c->cell[(row + 1) * c->columns + (size_t)column];
+    return text ? text : "";
 }
 
 const char *frame_text(const Frame *c, size_t row, const char *name)
@@ -166,12 +170,24 @@ const char *frame_text(const Frame *c, size_t row, const char *name)
     return at < 0 ? "" : frame_cell(c, row, at);
 }
 
+/* Returns 1 where a text is a number, x, or empty: NaN. */
+static int is_number(const char *text, double *x)
+{
+    char *end = NULL;
+    *x = *text ? strtod(text, &end) : NAN;
+    return !*text || (!*end && end != text && !isnan(*x));
+}
+
+double frame_real(const Frame *c, size_t row, const char *name)
+{
+    double x;
+    return is_number(frame_text(c, row, name), &x) ? x : (double)NAN;
+}
+
 int frame_number(const Frame *c, size_t row, int column, double *out)
 {
     const char *text = frame_cell(c, row, column);
-    char *end;
-    *out = *text ? strtod(text, &end) : NAN;
-    if (!*text || (!*end && end != text && !isnan(*out))) return 0;
+    if (is_number(text, out)) return 0;
     return error_set(ERR_INPUT, "%s:%zu: expected a number in column '%s'; there is '%.40s'",
                      c->file, c->line[row + 1], c->cell[column], text);
 }
@@ -190,6 +206,114 @@ int frame_record(const Frame *c, size_t row, const Column *list, void *record)
             return error_set(ERR_INPUT, "%s: expected a column '%s', and a row", c->file,
                              list->name);
         TRY(frame_number(c, row, column, to));
+    }
+    return 0;
+}
+
+/* ---- made row by row ----------------------------------------------------------------------------- */
+
+/* Adds a row of empty cells behind n rows, that of the names among them. */
+static int add_cells(Frame *f, size_t n)
+{
+    for (size_t j = 0; j < f->columns; j++) {
+        TRY(memory_more(&f->cell, n * f->columns + j, sizeof *f->cell));
+        f->cell[n * f->columns + j] = NULL;
+    }
+    TRY(memory_more(&f->line, n, sizeof *f->line));
+    f->line[n] = 0;
+    return 0;
+}
+
+int frame_new(Frame *f, const Column *list)
+{
+    *f = (Frame){.file = ""};
+    for (const Column *c = list; c->name || c->head; c++) f->columns++;
+    if (add_cells(f, 0) != 0) {
+        f->columns = 0; /* not all names have a cell */
+        return end_open(f, ERR_MEMORY);
+    }
+    for (size_t j = 0; j < f->columns; j++) {
+        f->cell[j] = memory_string(list[j].name ? list[j].name : list[j].head);
+        if (!f->cell[j]) return end_open(f, ERR_MEMORY);
+    }
+    return 0;
+}
+
+int frame_row(Frame *f)
+{
+    TRY(add_cells(f, f->rows + 1));
+    f->rows++;
+    return 0;
+}
+
+static void set_cell(Frame *f, size_t row, size_t column, const char *text)
+{
+    char **cell = &f->cell[(row + 1) * f->columns + column],
+         *copy = text && *text ? memory_string(text) : NULL;
+    if (text && *text && !copy) f->code = ERR_MEMORY;
+    memory_free(*cell);
+    *cell = copy;
+}
+
+void frame_set(Frame *f, size_t row, const char *name, const char *text)
+{
+    int at = frame_column(f, name);
+    if (at >= 0) set_cell(f, row, (size_t)at, text);
+}
+
+void frame_put(Frame *f, size_t row, const char *name, double x)
+{
+    char text[32];
+    sheet_number(x, text);
+    frame_set(f, row, name, text);
+}
+
+void frame_copy(Frame *f, size_t row, const Frame *from, size_t from_row)
+{
+    for (size_t j = 0; j < f->columns; j++) {
+        int at = frame_column(from, f->cell[j]);
+        if (at >= 0) set_cell(f, row, j, frame_cell(from, from_row, at));
+    }
+}
+
+/* ---- sheets -------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *text;
+    double x;
+} Value;
+
+static const char *cell_of(const Frame *f, const Column *c, const size_t *row, size_t i)
+{
+    return frame_text(f, row ? row[i] : i, c->name ? c->name : c->head);
+}
+
+/* Decides the types of columns, and where the values of a row stand. */
+static void find_types(const Frame *f, Column *list, const size_t *row, size_t n)
+{
+    double x;
+    for (Column *c = list; c->name || c->head; c++) {
+        for (size_t i = 0; i < n && c->type == SHEET_DOUBLE; i++)
+            if (!is_number(cell_of(f, c, row, i), &x)) c->type = SHEET_TEXT;
+        c->at = (size_t)(c - list) * sizeof(Value) +
+                (c->type == SHEET_TEXT ? offsetof(Value, text) : offsetof(Value, x));
+    }
+}
+
+int frame_sheet(const Frame *f, const Column *list, const size_t *row, size_t n, Sheet **out)
+{
+    size_t columns;
+    SCOPED(memory_drop) Column *own = sheet_copy(list, &columns);
+    SCOPED(memory_drop) Value *value = own ? memory_new(columns, sizeof *value) : NULL;
+    if (!value || f->code != 0) return ERR_MEMORY;
+    find_types(f, own, row, n);
+    TRY(sheet_new(own, out));
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < columns; j++) {
+            value[j].text = cell_of(f, &own[j], row, i);
+            (void)is_number(value[j].text, &value[j].x);
+        }
+        sheet_row(*out, value);
     }
     return 0;
 }

@@ -81,6 +81,12 @@ typedef struct {
         __VA_ARGS__ \
     }
 
+/* The line of a column of a frame (frame.h), whose rows are no structs: its name, and other members of Column as designators. */
+#define VALUE(...)          \
+    {                       \
+        .name = __VA_ARGS__ \
+    }
+
 /* Makes a table of such rows. The list ends with a line of zeros; it is copied, the texts in it are borrowed. */
 int sheet_new(const Column *list, Sheet **out);
 const Column *sheet_columns(const Sheet *r); /* that copy */

@@ -169,6 +169,37 @@ static int open_corpus(const char *name)
     return code;
 }
 
+/* A frame that is made keeps numbers to the bit, leaves out what it has no column for, and is read back from its file as it was;
+ * a column with one word in it is a column of words, and no number is lost in it. */
+TEST(frames_that_are_made)
+{
+    static const Column list[] = {{.name = "who"}, {.name = "x"}, {.name = "y"}, {0}};
+    SCOPED(frame_close) Frame f = {0}, there = {0};
+    SCOPED(sheet_drop) Sheet *s = NULL;
+    const double third = 1.0 / 3;
+    const size_t order[] = {1, 0};
+    assert_int_equal(frame_new(&f, list), 0);
+    for (int i = 0; i < 2; i++) assert_int_equal(frame_row(&f), 0);
+    frame_set(&f, 0, "who", "a, \"b\"");
+    frame_put(&f, 0, "x", third);
+    frame_put(&f, 0, "z", 1);
+    frame_put(&f, 1, "x", 2);
+    frame_set(&f, 1, "y", "none");
+    frame_put(&f, 0, "y", 0.5);
+    assert_true(frame_real(&f, 0, "x") == third && isnan(frame_real(&f, 0, "z")));
+    assert_true(isnan(frame_real(&f, 0, "who")) && isnan(frame_real(&f, 1, "who")));
+    assert_int_equal(frame_sheet(&f, list, order, 2, &s), 0);
+    assert_int_equal(sheet_columns(s)[1].type, SHEET_DOUBLE);
+    assert_int_equal(sheet_columns(s)[2].type, SHEET_TEXT);
+    file_text("made.csv", WRITTEN(out, assert_int_equal(sheet_write(s, SHEET_CSV, out), 0)));
+    assert_int_equal(frame_read(&there, file_path("made.csv")), 0);
+    frame_put(&f, 1, "x", NAN);
+    frame_copy(&f, 1, &there, 1);
+    for (size_t j = 0; j < 3; j++)
+        assert_string_equal(frame_cell(&f, 1, (int)j), frame_cell(&there, 1, (int)j));
+    assert_true(frame_real(&f, 1, "x") == third && strcmp(frame_text(&f, 1, "y"), "0.5") == 0);
+}
+
 TEST(corpora)
 {
     static const char *const texts[] = {"c/train.txt", "c/valid.tokens", "c/test"};

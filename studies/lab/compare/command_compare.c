@@ -94,7 +94,7 @@ static int by_depth(const Options *o, const Corpus *c)
               .by = "layers",                                                                    \
               .measure = {{"valid_ppl", "valid", "validation", 0, 1, "validation perplexity"},   \
                           {"test_ppl", "test", "test", 0, 1, "test perplexity"}}},               \
-    .runs = compare_run_names, .value = compare_value, .bounds = 1, .name = "compare",           \
+    .runs = compare_run_names, .fill = compare_fill, .bounds = 1, .name = "compare",             \
     .columns = compare_columns, .more = compare_more, .relations = compare_relations,            \
     .caption = compare_caption, .apart = &by_evaluations, .scatter = &against_error,             \
     .verdict = verdict
@@ -125,7 +125,7 @@ static const StudyKind studies[] = {
                .measure = {{"valid_ppl", "valid", "validation perplexity", 0, 1},
                            {"test_bleu", "test_bleu", "test BLEU", 1, 1}}},
      .runs = pair_run_names,
-     .value = pair_value,
+     .fill = pair_fill,
      .name = "compare",
      .columns = pair_columns,
      .draw = pair_draw,

@@ -49,8 +49,7 @@ void compare_controlled(const Study *u, const Table *t, char out[512]);
 /* Columns of runs.csv (its first), compare.csv, curves.csv. */
 extern const Column compare_run_columns[], compare_columns[], curve_columns[];
 extern const char compare_run_names[], pair_run_names[]; /* all of runs.csv */
-int compare_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
-                  RunValue *out);
+void compare_fill(Study *u, const StudyDesign *d, const StudyRun *r);
 /* Values of compare.csv that are no means over runs. */
 RunMore compare_more;
 extern const RunRelation compare_relations[];
@@ -79,8 +78,7 @@ typedef struct {
 extern const Column pair_run_columns[], pair_columns[];
 int pair_open(Study *u);
 void pair_drop(void *own);
-int pair_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
-               RunValue *out);
+void pair_fill(Study *u, const StudyDesign *d, const StudyRun *r);
 RunDraw pair_draw; /* over drawn test texts */
 int pair_caption(const Study *u, int brief, FILE *f);
 

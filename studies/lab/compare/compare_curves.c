@@ -74,6 +74,6 @@ static int add_curve(const Study *u, const StudyDesign *d, Sheet *out)
 int compare_curves(Study *u, Sheet *out)
 {
     for (size_t i = 0; i < u->designs; i++)
-        if (study_has_logs(&u->design[i])) TRY(add_curve(u, &u->design[i], out));
+        if (study_has_logs(u, &u->design[i])) TRY(add_curve(u, &u->design[i], out));
     return 0;
 }

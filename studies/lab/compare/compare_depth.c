@@ -38,27 +38,28 @@ const Column depth_columns[] = {
            .words = "p of the hypothesis that the depths' means lie on this line"),
     {0}};
 
-/* Fills y (depths, seeds) with differences of log perplexity on a text, of the scheme whose designs begin at i. */
-static void fill(const Study *u, size_t i, int test, double *y)
+/* Fills y (depths, seeds) with differences of the log of a perplexity, of the scheme whose designs begin at i. */
+static void fill(const Study *u, size_t i, const char *column, double *y)
 {
     for (size_t l = 0; l < compare_of(u)->depths; l++)
         for (size_t k = 0; k < u->seeds; k++) {
-            const RunResult *a = &u->design[i + l].run[k].result,
-                            *b = &u->design[u->baseline + l].run[k].result;
-            *y++ = log(test ? a->test_ppl / b->test_ppl : a->valid_ppl / b->valid_ppl);
+            const StudyRun *a = &u->design[i + l].run[k], *b = &u->design[u->baseline + l].run[k];
+            *y++ = log(study_real(u, a, column) / study_real(u, b, column));
         }
 }
 
 /* Adds the rows of a scheme; y, x: room and the log of the depths. With too few runs there are words and no row. */
 static int add_scheme(const Study *u, size_t i, double *y, const double *x, Sheet *out)
 {
-    static const char *const text[] = {"validation", "test"};
-    for (int test = 0; test < 2; test++) {
+    static const struct {
+        const char *words, *column;
+    } text[] = {{"validation", "valid_ppl"}, {"test", "test_ppl"}};
+    for (int k = 0; k < 2; k++) {
         DepthRow row = {.scheme = u->design[i].name,
                         .less = u->design[u->baseline].name,
-                        .text = text[test],
+                        .text = text[k].words,
                         .levels = compare_of(u)->depths};
-        fill(u, i, test, y);
+        fill(u, i, text[k].column, y);
         int code = regression_within(y, x, row.levels, u->seeds, 1, &row.slope, &row.fit);
         if (code == ERR_ACCURACY)
             progress_note("no slope of %s by depth: %s", row.scheme, error_text());

@@ -66,7 +66,7 @@ static size_t count_runs(const Study *u)
 static size_t count_above(const Study *u, const char *column, double above)
 {
     size_t n = 0;
-    for (size_t i = 0; i < u->designs; i++) n += study_count(&u->design[i], column, above);
+    for (size_t i = 0; i < u->designs; i++) n += study_count(u, &u->design[i], column, above);
     return n;
 }
 

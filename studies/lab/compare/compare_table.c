@@ -19,33 +19,23 @@ const char compare_run_names[] =
 const Column compare_run_columns[] = {
     VALUE("scheme"), VALUE("layers"), VALUE("seed"), VALUE("valid_ppl"), {0}};
 
-/* Returns the time of a recorded run, or of its scheme. */
-static const char *time_of(const Study *u, const StudyDesign *d, const StudyRun *r)
+void compare_fill(Study *u, const StudyDesign *d, const StudyRun *r)
 {
+    char controlled[512];
     const CompareDesign *c = d->own;
-    const char *told =
-        r->row == SIZE_MAX ? "" : frame_text(&u->recorded, r->row, "truncation_time");
-    return *told ? told : c->time;
-}
-
-int compare_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
-                  RunValue *out)
-{
-    static char controlled[512]; /* copied into the sheet at once */
     const ConvergenceStudy *orders = &compare_of(u)->orders;
-    const Convergence *m = &orders->scheme[((const CompareDesign *)d->own)->index];
-    const RunNamed list[] = {
-        {"order", {NULL, m->theory.order < 0 ? (double)NAN : (double)m->theory.order}},
-        {"measured", {NULL, m->slope}},
-        {"low", {NULL, m->low}},
-        {"high", {NULL, m->high}},
-        {"system", {orders->system->name, NAN}},
-        {"verdict", {verdict_name(m->verdict), NAN}},
-        {"control_of", {controlled, NAN}},
-        {"truncation_time", {time_of(u, d, r), NAN}},
-        {NULL, {NULL, NAN}}};
+    const Convergence *m = &orders->scheme[c->index];
     compare_controlled(u, d->spec.scheme, controlled);
-    return runtable_named(list, name, out);
+    study_put(u, r, "order", m->theory.order < 0 ? (double)NAN : (double)m->theory.order);
+    study_put(u, r, "measured", m->slope);
+    study_put(u, r, "low", m->low);
+    study_put(u, r, "high", m->high);
+    study_set(u, r, "system", orders->system->name);
+    study_set(u, r, "verdict", verdict_name(m->verdict));
+    study_set(u, r, "control_of", controlled);
+    study_put(u, r, "parameters", study_real(u, r, "params"));
+    if (!*frame_text(&u->runs_csv, r->at, "truncation_time")) /* else that of a recorded run */
+        study_set(u, r, "truncation_time", c->time);
 }
 
 /* ---- a row a design ------------------------------------------------------------------------------ */
@@ -124,10 +114,11 @@ int compare_governs(const Study *u, size_t i)
     return truncation_governs(mean_of(u, i, "truncation"), mean_of(u, i, "truncation_leading"));
 }
 
-static double most_bytes(const StudyDesign *d)
+static double most_bytes(const Study *u, const StudyDesign *d)
 {
     double most = NAN;
-    for (size_t k = 0; k < d->seeds; k++) most = fmax(most, d->run[k].result.peak_bytes);
+    for (size_t k = 0; k < d->seeds; k++)
+        most = fmax(most, study_real(u, &d->run[k], "peak_bytes"));
     return most;
 }
 
@@ -136,34 +127,22 @@ static const char *yes(int is)
     return is < 0 ? NULL : is ? "yes" : "no";
 }
 
-/* The values that are no means over runs. */
-int compare_more(const void *study, const RunTable *t, size_t design, const char *name,
-                 RunValue *out)
+/* Sets the values that are no means over runs. */
+void compare_more(const void *study, const RunTable *t, size_t design, Frame *out, size_t row)
 {
-    static char evals[64]; /* copied into the sheet at once */
+    char evals[64];
     const Study *u = study;
     const StudyDesign *d = &u->design[design];
     const RunSpec s = study_spec(d, d->run);
-    const char *epochs = spec_text(&s.own, "epochs");
     (void)t;
-    *out = (RunValue){NULL, NAN};
-    if (strcmp(name, "beats_unigram") == 0)
-        out->text = yes(study_beats_unigram(u, design));
-    else if (strcmp(name, "truncation_governs") == 0)
-        out->text = yes(compare_governs(u, design));
-    else if (strcmp(name, "gaining") == 0)
-        out->x = (double)study_count(d, "gaining", 0);
-    else if (strcmp(name, "peak_bytes") == 0)
-        out->x = most_bytes(d);
-    else if (strcmp(name, "epochs") == 0)
-        out->x = epochs ? strtod(epochs, NULL) : (double)NAN;
-    else if (strcmp(name, "evals") == 0) {
-        snprintf(evals, sizeof evals, "%zu F + %zu G", table_evals(d->spec.scheme, OP_F),
-                 table_evals(d->spec.scheme, OP_G));
-        out->text = evals;
-    } else
-        return 0;
-    return 1;
+    snprintf(evals, sizeof evals, "%zu F + %zu G", table_evals(d->spec.scheme, OP_F),
+             table_evals(d->spec.scheme, OP_G));
+    frame_set(out, row, "evals", evals);
+    frame_set(out, row, "beats_unigram", yes(study_beats_unigram(u, design)));
+    frame_set(out, row, "truncation_governs", yes(compare_governs(u, design)));
+    frame_put(out, row, "gaining", (double)study_count(u, d, "gaining", 0));
+    frame_put(out, row, "peak_bytes", most_bytes(u, d));
+    frame_set(out, row, "epochs", spec_text(&s.own, "epochs"));
 }
 
 /* What perplexity may depend on. The last row shows how far the study can separate evaluations and truncation error. */

@@ -44,19 +44,16 @@ static double order(int of)
     return of < 0 ? (double)NAN : (double)of;
 }
 
-int pair_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
-               RunValue *out)
+void pair_fill(Study *u, const StudyDesign *d, const StudyRun *r)
 {
-    static char how[640]; /* copied into the sheet at once */
+    char how[640];
     const PairDesign *p = d->own;
     int measured = r->lines.x && measure_how_pairs(u, how, sizeof how) == 0;
-    const RunNamed list[] = {{"encoder", {p->encoder->name, NAN}},
-                             {"decoder", {p->decoder->name, NAN}},
-                             {"encoder_order", {NULL, order(p->encoder_order)}},
-                             {"decoder_order", {NULL, order(p->decoder_order)}},
-                             {"how", {measured ? how : NULL, NAN}},
-                             {NULL, {NULL, NAN}}};
-    return runtable_named(list, name, out);
+    study_set(u, r, "encoder", p->encoder->name);
+    study_set(u, r, "decoder", p->decoder->name);
+    study_put(u, r, "encoder_order", order(p->encoder_order));
+    study_put(u, r, "decoder_order", order(p->decoder_order));
+    study_set(u, r, "how", measured ? how : NULL);
 }
 
 /* ---- pairs --------------------------------------------------------------------------------------- */

@@ -29,9 +29,6 @@
 enum { START_PRETRAINED, START_FRESH, STARTS };
 extern const char *const finetune_start[STARTS]; /* "pretrained", "fresh" */
 
-/* Numbers of a run (StudyRun.value): its score on the part that chooses, the time of its training, those on the dev text. */
-enum { RUN_CHOSEN, RUN_SECONDS, RUN_SCORES };
-
 /* A row of predictions.csv. Classes are numbers from 0; values are numbers. */
 typedef struct {
     const char *start;
@@ -77,7 +74,7 @@ void finetune_close(Study *u);
  * without. seed: of fresh numbers. */
 int finetune_model(Study *u, int start, uint64_t seed, int training, Model **out);
 /* Makes the metadata of a fine-tuned encoder: those of the encoder, and more. r NULL: of no run in particular. */
-int finetune_metadata(Finetune *f, const Model *m, const StudyRun *r);
+int finetune_metadata(Study *u, const Model *m, const StudyRun *r);
 
 /* ---- trials.c ---- */
 
@@ -92,9 +89,10 @@ int finetune_train(Study *u);
 /* Columns of runs.csv, predictions.csv, finetune.csv; all names of runs.csv. */
 extern const Column finetune_run_columns[], finetune_answers[], finetune_columns[];
 extern const char finetune_run_names[];
-int finetune_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
-                   RunValue *out);
-RunValue finetune_bound(const Study *u, const char *name);
+void finetune_fill(Study *u, const StudyDesign *d, const StudyRun *r);
+void finetune_bound(Study *u, size_t row);
+/* Sets the scores on the dev text (AGREEMENTS) of a row of runs.csv. */
+void finetune_put_scores(Study *u, size_t row, const double *score);
 /* Reads the answers of the tables' runs. ERR_INPUT: another task or dev text than before, a score that differs from that of its
  * predictions. */
 int finetune_read(Study *u);

@@ -223,8 +223,9 @@ static int put_labels(const Finetune *f, Metadata *d)
 }
 
 /* Makes the metadata of a fine-tuned encoder: those of the encoder, and more. */
-int finetune_metadata(Finetune *f, const Model *m, const StudyRun *r)
+int finetune_metadata(Study *u, const Model *m, const StudyRun *r)
 {
+    Finetune *f = u->more;
     Metadata *d = &f->meta;
     network_metadata_free(d);
     TRY(network_metadata(f->net.options, (Stacks){f->net.table, NULL}, &f->corpus, m, d));
@@ -238,7 +239,7 @@ int finetune_metadata(Finetune *f, const Model *m, const StudyRun *r)
     if (!r) return 0;
     TRY(network_metadata_put(d, "finetune_rate", spec_text(&r->point->own, "rate")));
     TRY(put_real(d, "finetune_seed", (double)r->seed));
-    return put_real(d, "finetune_epoch", r->result.best_epoch);
+    return put_real(d, "finetune_epoch", study_real(u, r, "best_epoch"));
 }
 
 /* ---- the directory ------------------------------------------------------------------------------- */
@@ -385,7 +386,7 @@ static int check_model(Study *u)
     SCOPED(model_drop) Model *m = NULL;
     TRY(network_backend(f->net.options, &f->backend));
     TRY(finetune_model(u, START_PRETRAINED, f->model_seed, 0, &m));
-    return finetune_metadata(f, m, NULL);
+    return finetune_metadata(u, m, NULL);
 }
 
 int finetune_open(Study *u)

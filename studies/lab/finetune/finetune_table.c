@@ -37,55 +37,46 @@ const Column finetune_run_columns[] = {
     VALUE("examples", .words = "number of examples in the dev text"),
     {0}};
 
-/* Returns a score on the dev text under its metric's name, or `score`. */
-static RunValue score_of(const Finetune *f, const double *score, const char *name)
+/* Fills what any row has. */
+static void fill_common(Study *u, size_t row)
 {
-    if (strcmp(name, "score") == 0) return runtable_number(score[f->metric]);
-    int m = agreement_find(name);
-    return runtable_number(m < 0 ? (double)NAN : score[m]);
+    const Finetune *f = u->more;
+    frame_set(&u->runs_csv, row, "task", f->name);
+    frame_set(&u->runs_csv, row, "metric", agreements[f->metric].name);
+    frame_put(&u->runs_csv, row, "examples", (double)f->dev.count);
 }
 
-/* Returns what any row has. */
-static int common(const Finetune *f, const char *name, RunValue *out)
+void finetune_put_scores(Study *u, size_t row, const double *score)
 {
-    const RunNamed list[] = {{"task", runtable_text(f->name)},
-                             {"metric", runtable_text(agreements[f->metric].name)},
-                             {"examples", runtable_number((double)f->dev.count)},
-                             {NULL, {NULL, NAN}}};
-    return runtable_named(list, name, out);
+    const Finetune *f = u->more;
+    frame_put(&u->runs_csv, row, "score", score[f->metric]);
+    for (int k = 0; k < AGREEMENTS; k++) frame_put(&u->runs_csv, row, agreements[k].name, score[k]);
 }
 
-int finetune_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
-                   RunValue *out)
+void finetune_fill(Study *u, const StudyDesign *d, const StudyRun *r)
 {
     const Finetune *f = u->more;
     const char *rate = spec_text(r->point ? &r->point->own : &d->chosen, "rate");
-    int open = !rate; /* nothing is chosen yet */
-    const RunNamed list[] = {{"scheme", runtable_text(f->net.table->name)},
-                             {"start", runtable_text(d->name)},
-                             {"part", runtable_text(r->point ? "trial" : NULL)},
-                             {"layers", runtable_number((double)d->spec.layers)},
-                             {"params", runtable_number(r->result.params)},
-                             {"model_seed", runtable_number((double)f->model_seed)},
-                             {"rate", runtable_number(open ? (double)NAN : strtod(rate, NULL))},
-                             {"seed", runtable_number(open ? (double)NAN : (double)r->seed)},
-                             {"best_epoch", runtable_number(r->result.best_epoch)},
-                             {"chosen", runtable_number(r->value[RUN_CHOSEN])},
-                             {"seconds", runtable_number(r->value[RUN_SECONDS])},
-                             {"corpus", runtable_text(u->checksum)},
-                             {NULL, {NULL, NAN}}};
-    if (!common(f, name, out) && !runtable_named(list, name, out))
-        *out = score_of(f, r->value + RUN_SCORES, name);
-    return 1;
+    const double none = NAN; /* nothing is chosen yet */
+    fill_common(u, r->at);
+    study_set(u, r, "scheme", f->net.table->name);
+    study_set(u, r, "start", d->name);
+    study_set(u, r, "part", r->point ? "trial" : NULL);
+    study_put(u, r, "layers", (double)d->spec.layers);
+    study_put(u, r, "model_seed", (double)f->model_seed);
+    study_put(u, r, "rate", rate ? strtod(rate, NULL) : none);
+    study_put(u, r, "seed", rate ? (double)r->seed : none);
+    study_set(u, r, "corpus", u->checksum);
 }
 
-RunValue finetune_bound(const Study *u, const char *name)
+void finetune_bound(Study *u, size_t row)
 {
     const Finetune *f = u->more;
-    RunValue v;
-    if (common(f, name, &v)) return v;
-    if (strcmp(name, "scheme") == 0 || strcmp(name, "start") == 0) return runtable_text("majority");
-    return strcmp(name, "part") == 0 ? runtable_text("bound") : score_of(f, f->majority, name);
+    fill_common(u, row);
+    frame_set(&u->runs_csv, row, "scheme", "majority");
+    frame_set(&u->runs_csv, row, "start", "majority");
+    frame_set(&u->runs_csv, row, "part", "bound");
+    finetune_put_scores(u, row, f->majority);
 }
 
 const Column finetune_answers[] = {
@@ -251,14 +242,12 @@ int finetune_draw(const void *study, const RunTable *t, size_t design, size_t le
     return 0;
 }
 
-int finetune_more(const void *study, const RunTable *t, size_t design, const char *name,
-                  RunValue *out)
+void finetune_more(const void *study, const RunTable *t, size_t design, Frame *out, size_t row)
 {
     const Finetune *f = ((const Study *)study)->more;
     (void)t;
-    if (strcmp(name, "drawn_low") == 0) *out = runtable_number(f->own[design].low);
-    if (strcmp(name, "drawn_high") == 0) *out = runtable_number(f->own[design].high);
-    return strncmp(name, "drawn_", 6) == 0;
+    frame_put(out, row, "drawn_low", f->own[design].low);
+    frame_put(out, row, "drawn_high", f->own[design].high);
 }
 
 /* ---- tables -------------------------------------------------------------------------------------- */

@@ -115,23 +115,27 @@ static int train(Study *u, const StudyDesign *d, StudyRun *r, Judge *w)
     Asking ask[SPLITS];
     TrainResult result;
     SCOPED(model_drop) Model *m = NULL;
-    double begun = clock_now();
+    double begun = clock_now(), chosen;
     TRY(directory(u, d, r, dir));
     TRY(output_directory(dir));
     TRY(finetune_model(u, (int)(d - u->design), r->seed, 1, &m));
     TrainConfig c = training(u, r, dir, w, ask);
     int code = train_run(m, &w->f->corpus, &c, &result);
-    if (code == 0) r->result.best_epoch = (double)result.best_epoch;
     /* A run that continues has not seen all its epochs, so the best one is measured again. */
-    if (code == 0) code = judge(w, m, &r->value[RUN_CHOSEN]);
-    r->value[RUN_SECONDS] = clock_now() - begun;
-    if (code == ERR_NUMERIC) {
-        progress_note("%s: diverged (%s)", w->words, error_text());
-        r->value[RUN_CHOSEN] = r->result.best_epoch = NAN;
-        code = 0;
-    }
+    if (code == 0) code = judge(w, m, &chosen);
+    if (code == ERR_NUMERIC) progress_note("%s: diverged (%s)", w->words, error_text());
     if (code == ERR_INTERRUPTED) return command_interrupted();
-    return code ? code : forget(u, d, r, isnan(r->value[RUN_CHOSEN]));
+    if (code != 0 && code != ERR_NUMERIC) return code;
+    if (code != 0) chosen = NAN;
+    study_put(u, r, "chosen", chosen);
+    study_put(u, r, "best_epoch", code ? (double)NAN : (double)result.best_epoch);
+    study_put(u, r, "seconds", clock_now() - begun);
+    return forget(u, d, r, isnan(chosen));
+}
+
+static double chosen_of(const Study *u, const StudyRun *r)
+{
+    return study_real(u, r, "chosen");
 }
 
 /* Returns the best run of a start, the first of equal ones; NULL: none. */
@@ -139,9 +143,7 @@ static const StudyRun *find_best(const Study *u, const StudyDesign *d)
 {
     const StudyRun *best = NULL;
     for (const StudyRun *r = d->trial; r < d->trial + u->points; r++)
-        if (!isnan(r->value[RUN_CHOSEN]) &&
-            (!best || r->value[RUN_CHOSEN] > best->value[RUN_CHOSEN]))
-            best = r;
+        if (!isnan(chosen_of(u, r)) && (!best || chosen_of(u, r) > chosen_of(u, best))) best = r;
     return best;
 }
 
@@ -150,7 +152,7 @@ static int keep_best(const Study *u, const StudyDesign *d)
 {
     const StudyRun *best = find_best(u, d);
     for (const StudyRun *r = d->trial; r < d->trial + u->points; r++)
-        if (!isnan(r->value[RUN_CHOSEN]) && r != best) TRY(forget(u, d, r, 1));
+        if (!isnan(chosen_of(u, r)) && r != best) TRY(forget(u, d, r, 1));
     return 0;
 }
 
@@ -171,10 +173,10 @@ int finetune_trial(Study *u, StudyTask *t)
     memory_free(w.label);
     TRY(code);
     t->state = RUN_TRAINED;
-    progress_time(r->value[RUN_SECONDS], took);
-    if (!isnan(r->value[RUN_CHOSEN]))
+    progress_time(study_real(u, r, "seconds"), took);
+    if (!isnan(chosen_of(u, r)))
         progress_note("%s: %s %.4f after epoch %g, %s", w.words, agreements[f->metric].name,
-                      r->value[RUN_CHOSEN], r->result.best_epoch, took);
+                      chosen_of(u, r), study_real(u, r, "best_epoch"), took);
     return keep_best(u, d);
 }
 
@@ -184,7 +186,7 @@ static int save_model(Study *u, const StudyRun *r, const Model *m)
 {
     Finetune *f = u->more;
     char path[OUTPUT_PATH];
-    TRY(finetune_metadata(f, m, r));
+    TRY(finetune_metadata(u, m, r));
     TRY(output_path(path, u->dir, "model.safetensors"));
     TRY(store_save(m, path, f->meta.item, f->meta.count));
     return vocab_save(&f->net.vocab, f->net.bpe, u->dir);
@@ -201,14 +203,17 @@ static int load(Study *u, const StudyDesign *d, const StudyRun *r, Model **out)
 }
 
 /* Scores a start's answers on the dev text: z, label (dev). */
-static int score(Study *u, const StudyDesign *d, double *z, int32_t *label, Sheet *out)
+static int score_dev(Study *u, const StudyDesign *d, double *z, int32_t *label, Sheet *out)
 {
     const Finetune *f = u->more;
     size_t n = f->dev.count, C = f->train.classes;
     Answers gold = labelled_answers(&f->dev), said = {n, label, z};
-    for (int k = 0; k < AGREEMENTS; k++)
-        if (agreement_fits(k, C) == 0)
-            TRY(agreement_score(k, &said, &gold, &d->run->value[RUN_SCORES + k]));
+    double score[AGREEMENTS];
+    for (int k = 0; k < AGREEMENTS; k++) {
+        score[k] = NAN;
+        if (agreement_fits(k, C) == 0) TRY(agreement_score(k, &said, &gold, &score[k]));
+    }
+    finetune_put_scores(u, d->run->at, score);
     for (size_t i = 0; i < n; i++)
         sheet_row(out, &(DevAnswer){d->name, (double)(i + 1), C ? f->dev.label[i] : f->dev.value[i],
                                     C ? label[i] : z[i], (double)f->dev.line[i]});
@@ -225,13 +230,13 @@ static int read_dev(Study *u, StudyDesign *d, double *z, int32_t *label, Sheet *
     if (!best) return error_set(ERR_CHECK, "%s: every trial diverged: try lower --rates", d->name);
     d->chosen = best->point->own;
     r->seed = best->seed;
-    r->result.best_epoch = best->result.best_epoch;
-    r->value[RUN_CHOSEN] = best->value[RUN_CHOSEN];
+    study_put(u, r, "best_epoch", study_real(u, best, "best_epoch"));
+    study_put(u, r, "chosen", chosen_of(u, best));
     TRY(load(u, d, best, &m));
-    r->result.params = (double)model_size(m);
+    study_put(u, r, "params", (double)model_size(m));
     TRY(examples_say(m, &f->on_dev, &f->net.vocab, f->scale, f->batch_tokens, f->sequence,
                      &command_stop, z, label));
-    TRY(score(u, d, z, label, out));
+    TRY(score_dev(u, d, z, label, out));
     return d == u->design ? save_model(u, best, m) : 0;
 }
 
@@ -249,23 +254,24 @@ static int read_all(Study *u, Sheet *out)
 
 /* ---- all ----------------------------------------------------------------------------------------- */
 
-/* Takes a row `trial` of runs.csv. */
-static void take(const Study *u, const Frame *c, size_t row)
+/* Takes a row `trial` of runs.csv; one without these numbers is trained again. */
+static void take(Study *u, const Frame *c, size_t row)
 {
-    double rate, seed;
-    if (frame_number(c, row, frame_column(c, "rate"), &rate) != 0 ||
-        frame_number(c, row, frame_column(c, "seed"), &seed) != 0)
-        return;
+    static const char *const number[] = {"chosen", "best_epoch", "seconds"};
+    double x;
+    for (size_t j = 0; j < sizeof number / sizeof *number; j++) {
+        int at = frame_column(c, number[j]);
+        if (at < 0 || frame_number(c, row, at, &x) != 0) return;
+    }
     for (size_t i = 0; i < u->designs; i++)
         for (size_t k = 0; k < u->points; k++) {
             StudyRun *r = &u->design[i].trial[k];
             if (strcmp(frame_text(c, row, "start"), u->design[i].name) != 0 ||
-                strtod(spec_text(&r->point->own, "rate"), NULL) != rate ||
-                (double)r->seed != seed ||
-                frame_number(c, row, frame_column(c, "chosen"), &r->value[RUN_CHOSEN]) != 0 ||
-                frame_number(c, row, frame_column(c, "best_epoch"), &r->result.best_epoch) != 0 ||
-                frame_number(c, row, frame_column(c, "seconds"), &r->value[RUN_SECONDS]) != 0)
+                strtod(spec_text(&r->point->own, "rate"), NULL) != frame_real(c, row, "rate") ||
+                (double)r->seed != frame_real(c, row, "seed"))
                 continue;
+            for (size_t j = 0; j < sizeof number / sizeof *number; j++)
+                study_put(u, r, number[j], frame_real(c, row, number[j]));
             r->state = RUN_THERE;
         }
 }

@@ -75,13 +75,15 @@ static int run_options(const Options *o, const RunSpec *s, Options **out)
     return shared_options(o, s->encoder != NULL, *out);
 }
 
-static int read_result(const char *dir, RunResult *r)
+static int read_result(const char *dir, Frame *out, size_t row)
 {
     char path[OUTPUT_PATH];
     SCOPED(frame_close) Frame c = {0};
     TRY(output_path(path, dir, "result.csv"));
     TRY(frame_read(&c, path));
-    return runs_result(&c, 0, r);
+    TRY(runs_result(&c, 0));
+    frame_copy(out, row, &c, 0);
+    return out->code;
 }
 
 /* ---- the process of a training --------------------------------------------------------------- */
@@ -245,24 +247,25 @@ static int train(const Job *j, Lease *claim)
     return child_train(j->dir, resume, claim);
 }
 
-static void note_result(const Job *j, const RunResult *r)
+static void note_result(const Job *j, const Frame *f, size_t row)
 {
+    const double valid = frame_real(f, row, "valid_ppl"), test = frame_real(f, row, "test_ppl");
     if (j->spec->untested)
         runs_note(j->runs, "%s is done: validation perplexity %.4f; the test text was not opened",
-                  j->name, r->valid_ppl);
+                  j->name, valid);
     else
         runs_note(j->runs, "%s is done: validation perplexity %.4f; test text read once: %.4f",
-                  j->name, r->valid_ppl, r->test_ppl);
+                  j->name, valid, test);
 }
 
 /* Does a run that this process has claimed. */
-static int do_claimed(const Job *j, Lease *claim, RunResult *out, int *state)
+static int do_claimed(const Job *j, Lease *claim, Frame *out, size_t row, int *state)
 {
     *state = is_done(j) ? RUN_THERE : has_failed(j) ? RUN_FAILED : RUN_TRAINED;
     if (*state == RUN_FAILED) return 0;
     int code = *state == RUN_TRAINED ? train(j, claim) : 0;
-    if (code == 0) code = read_result(j->dir, out);
-    if (*state == RUN_TRAINED && code == 0) note_result(j, out);
+    if (code == 0) code = read_result(j->dir, out, row);
+    if (*state == RUN_TRAINED && code == 0) note_result(j, out, row);
     if (code == ERR_INTERRUPTED) runs_note(j->runs, "%s is interrupted", j->name);
     if (code != ERR_CHECK) {
         mark_failed(j, 0);
@@ -341,7 +344,7 @@ int runs_warmup(Options *o, const Options *there)
     return options_set(o, OPTION_FILE, "", "warmup", options_text(there, "warmup"));
 }
 
-int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state)
+int runs_do(const Runs *r, const RunSpec *s, Frame *out, size_t row, int *state)
 {
     SCOPED(job_close) Job j = {0};
     SCOPED(lease_drop) Lease claim = {.fd = -1};
@@ -349,21 +352,21 @@ int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state)
     int mine;
     TRY(job_open(&j, r, s));
     *state = RUN_THERE;
-    if (is_done(&j) && !output_there(j.dir, "claim")) return read_result(j.dir, out);
+    if (is_done(&j) && !output_there(j.dir, "claim")) return read_result(j.dir, out, row);
     TRY(output_directory(j.dir));
     TRY(output_path(path, j.dir, "claim"));
     TRY(lease_take(path, r->who, &claim, &mine));
     *state = RUN_BUSY;
-    return mine ? do_claimed(&j, &claim, out, state) : 0;
+    return mine ? do_claimed(&j, &claim, out, row, state) : 0;
 }
 
-int runs_look(const Runs *r, const RunSpec *s, RunResult *out)
+int runs_look(const Runs *r, const RunSpec *s, Frame *out, size_t row)
 {
     SCOPED(job_close) Job j = {0};
     char dir[OUTPUT_PATH];
     if (runs_directory(r->dir, s, dir) != 0 || !output_there(dir, "result.csv")) return 0;
     TRY(job_open(&j, r, s));
-    return is_done(&j) ? read_result(j.dir, out) : 0;
+    return is_done(&j) ? read_result(j.dir, out, row) : 0;
 }
 
 static int plan_of(const Options *o, const RunSpec *s, Plan **out)

@@ -102,12 +102,12 @@ int runs_warmup(Options *o, const Options *there);
 /* Returns ERR_INPUT where the run's directory holds a run of other options, finished or stopped, which training would destroy. A run of fewer epochs is no error; the training goes on from it. */
 int runs_spare(const Runs *r, const RunSpec *s);
 
-/* Trains a run, or finds it trained, failed or taken by another process. *state out: not RUN_OPEN; *out is set with
- * RUN_THERE and RUN_TRAINED. ERR_INTERRUPTED after command_stop. */
-int runs_do(const Runs *r, const RunSpec *s, RunResult *out, int *state);
+/* Trains a run, or finds it trained, failed or taken by another process. *state out: not RUN_OPEN; with RUN_THERE and
+ * RUN_TRAINED the row of the frame has the run's result (run_columns). ERR_INTERRUPTED after command_stop. */
+int runs_do(const Runs *r, const RunSpec *s, Frame *out, size_t row, int *state);
 
-/* Reads the result of a run that this or another process has finished; *out stays as it is where none has. */
-int runs_look(const Runs *r, const RunSpec *s, RunResult *out);
+/* Reads the result of a run that this or another process has finished; the row stays as it is where none has. */
+int runs_look(const Runs *r, const RunSpec *s, Frame *out, size_t row);
 
 /* Makes the plan of a run's network with its own options. ERR_INPUT with words. */
 int runs_plan(const Options *o, const RunSpec *s, Plan **out);

@@ -14,7 +14,7 @@ static int wanted(const Study *u)
     return *name != '\0';
 }
 
-static int measure(const StudyMeasured *r, double *value)
+static int measure(const StudyMeasured *r, Frame *out)
 {
     RunRow *row;
     size_t rows, last = 0;
@@ -22,7 +22,8 @@ static int measure(const StudyMeasured *r, double *value)
     for (size_t i = 0; i < rows; i++)
         if (row[i].valid_ppl > 0 && row[i].epoch >= 1) last = (size_t)row[i].epoch;
     memory_free(row);
-    if (last) value[0] = r->run->result.best_epoch >= (double)last;
+    if (last)
+        frame_put(out, 0, "gaining", study_real(r->study, r->run, "best_epoch") >= (double)last);
     return 0;
 }
 

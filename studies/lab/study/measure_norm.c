@@ -27,8 +27,7 @@ static int sum_norms(Truncator *u, const Network *n, const Sentences *s, double 
     return 0;
 }
 
-static int norm(const Network *n, const Table *t, const Drawn *drawn, double tolerance,
-                double *value)
+static int norm(const Network *n, const Table *t, const Drawn *drawn, double tolerance, Frame *out)
 {
     const TruncationOptions o = {.side = SIDE_TARGET, .other = n->encoder, .tolerance = tolerance};
     SCOPED(truncator_drop) Truncator *u = NULL;
@@ -36,13 +35,13 @@ static int norm(const Network *n, const Table *t, const Drawn *drawn, double tol
     (void)t;
     TRY(truncator_new(n->model, n->table, &o, &u));
     TRY(sum_norms(u, n, &drawn->of, &sum));
-    value[0] = sum / (double)drawn->of.count;
+    frame_put(out, 0, "state_norm", sum / (double)drawn->of.count);
     return 0;
 }
 
-static int measure(const StudyMeasured *r, double *value)
+static int measure(const StudyMeasured *r, Frame *out)
 {
-    return measure_on_sentences(r, "norm of the last state", norm, value);
+    return measure_on_sentences(r, "norm of the last state", "state_norm", norm, out);
 }
 
 static int try(const Study *u, const RunSpec *s)

@@ -11,7 +11,7 @@
 #include "studies/lab/study/measures.h"
 #include "studies/base/command.h"
 
-enum { VALID, TEST, BREVITY = TEST + METRICS, SPEED }; /* TEST: in the order of METRIC_* */
+enum { TEST = 1 }; /* from this column on: the test text's, in the order of METRIC_* */
 static const Column columns[] = {
     VALUE("valid_bleu", .low = "valid_bleu_low", .high = "valid_bleu_high", .form = SHEET_FIXED,
           .digits = 2),
@@ -23,7 +23,8 @@ static const Column columns[] = {
     VALUE("brevity", .words = "BLEU's factor for short translations, of the test text"),
     VALUE("sentences_per_s", .words = "speed of translating the test text"),
     {0}};
-_Static_assert(sizeof columns / sizeof *columns == SPEED + 2, "each metric has its column");
+_Static_assert(sizeof columns / sizeof *columns == TEST + METRICS + 3,
+               "each metric has its column");
 
 static int wanted(const Study *u)
 {
@@ -178,20 +179,21 @@ static int translate(const StudyMeasured *r, TranslatedScore *valid, TranslatedS
     return score_split(r, t, &metric, "test.out", SPLIT_TEST, test, &r->run->lines);
 }
 
-static int measure(const StudyMeasured *r, double *value)
+static int measure(const StudyMeasured *r, Frame *out)
 {
     TranslatedScore valid, test;
     double begun = clock_now();
     metric_free(&r->run->lines);
     TRY(translate(r, &valid, &test));
-    value[VALID] = valid.score[METRIC_BLEU];
-    memcpy(value + TEST, test.score, sizeof test.score);
-    value[BREVITY] = test.brevity;
-    value[SPEED] = (double)r->study->corpus.source[SPLIT_TEST].lines / test.seconds;
+    const double speed = (double)r->study->corpus.source[SPLIT_TEST].lines / test.seconds;
+    frame_put(out, 0, "valid_bleu", valid.score[METRIC_BLEU]);
+    for (int k = 0; k < METRICS; k++) frame_put(out, 0, columns[TEST + k].name, test.score[k]);
+    frame_put(out, 0, "brevity", test.brevity);
+    frame_put(out, 0, "sentences_per_s", speed);
     runs_note(&r->study->runs, "%s: BLEU %.2f on validation, %.2f on the test text, in %.1f s",
-              r->name, value[VALID], value[TEST], clock_now() - begun);
+              r->name, valid.score[METRIC_BLEU], test.score[METRIC_BLEU], clock_now() - begun);
     progress_note("    %s: BLEU %.2f on validation, %.2f on test, %.1f sentences/s", r->name,
-                  value[VALID], value[TEST], value[SPEED]);
+                  valid.score[METRIC_BLEU], test.score[METRIC_BLEU], speed);
     return save_lines(r);
 }
 

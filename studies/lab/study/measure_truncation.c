@@ -47,16 +47,16 @@ static int summary(const Network *n, const Table *own, const Table *t, const Dra
     return code == ERR_INTERRUPTED ? command_interrupted() : code;
 }
 
-int measure_on_sentences(const StudyMeasured *r, const char *what, MeasureSentences *of,
-                         double *value)
+int measure_on_sentences(const StudyMeasured *r, const char *what, const char *column,
+                         MeasureSentences *of, Frame *out)
 {
     SCOPED(network_free) Network n = {0};
     SCOPED(sentences_free) Drawn drawn = {0};
     double tolerance = 0, begun = clock_now();
     progress_show("%s of %s", what, r->name);
     TRY(begin(r->study, r->dir, &n, &drawn, &tolerance));
-    TRY(of(&n, r->spec.scheme, &drawn, tolerance, value));
-    runs_note(&r->study->runs, "%s: %s %.4g, in %.1f s", r->name, what, value[0],
+    TRY(of(&n, r->spec.scheme, &drawn, tolerance, out));
+    runs_note(&r->study->runs, "%s: %s %.4g, in %.1f s", r->name, what, frame_real(out, 0, column),
               clock_now() - begun);
     return 0;
 }
@@ -83,23 +83,24 @@ int measure_try_sentences(const Study *u, const RunSpec *s, MeasureSentences *of
     const Text *source = u->kind->pairs ? &u->corpus.source[SPLIT_VALID] : NULL;
     const double rough = 1e-3; /* the largest tolerance that --truncation-tolerance takes */
     const Backend *b;
-    double value[STUDY_VALUES];
+    SCOPED(frame_close) Frame out = {0}; /* without columns: no number is kept */
     SCOPED(options_drop) Options *o = NULL;
     SCOPED(model_drop) Model *m = NULL;
     SCOPED(sentences_free) Drawn drawn = {0};
+    TRY(frame_new(&out, &(Column){0}));
+    TRY(frame_row(&out));
     TRY(short_options(u, tokens, &o));
     TRY(backend_find("cpu-f64", NULL, &b));
     TRY(runs_model(o, s, &u->corpus.vocab, b, &m));
     TRY(sentences_draw(&u->corpus.vocab, &u->corpus.text[SPLIT_VALID], source, 1, tokens, DRAW,
                        &drawn));
     const Network n = {.table = (Table *)s->scheme, .encoder = (Table *)s->encoder, .model = m};
-    return of(&n, s->scheme, &drawn, rough, value);
+    return of(&n, s->scheme, &drawn, rough, &out);
 }
 
 /* ---- a language model ---------------------------------------------------------------------------- */
 
 /* The last two: the interval over the runs, where a record has no more than that and the mean. */
-enum { ERROR, SLOPE, LEADING, GOVERNED, LAYER, LAYER_SLOPE, CHECK };
 static const Column columns[] = {
     VALUE("truncation", .digits = 3, .low = "truncation_low", .high = "truncation_high",
           .head = "error", .half = "±", .place = 80, .page = 80,
@@ -131,34 +132,35 @@ int measure_how_sentences(const Study *u, char *out, size_t room)
 }
 
 static int measure_fields(const Network *n, const Table *t, const Drawn *drawn, double tolerance,
-                          double *value)
+                          Frame *out)
 {
     TruncationSummary r;
     TruncationOptions o = {.field = FIELD_SPLIT, .terms = 1, .tolerance = tolerance};
+    double check = 0;
     int is;
-    value[CHECK] = 0;
     TRY(summary(n, n->table, t, drawn, &o, &r, &is));
     if (is) {
-        value[ERROR] = r.relative.median;
-        value[SLOPE] = r.slope.median;
-        value[LEADING] = r.leading.median;
-        value[GOVERNED] = r.governed;
-        value[CHECK] = fmax(value[CHECK], r.check);
+        frame_put(out, 0, "truncation", r.relative.median);
+        frame_put(out, 0, "truncation_slope", r.slope.median);
+        frame_put(out, 0, "truncation_leading", r.leading.median);
+        frame_put(out, 0, "truncation_governed", r.governed);
+        check = fmax(check, r.check);
     }
+    frame_put(out, 0, "check", check);
     if (!table_over(t, OP_L)) return 0;
     o = (TruncationOptions){.field = FIELD_LAYER, .tolerance = tolerance};
     TRY(summary(n, n->table, t, drawn, &o, &r, &is));
     if (is) {
-        value[LAYER] = r.relative.median;
-        value[LAYER_SLOPE] = r.slope.median;
-        value[CHECK] = fmax(value[CHECK], r.check);
+        frame_put(out, 0, "layer_truncation", r.relative.median);
+        frame_put(out, 0, "layer_truncation_slope", r.slope.median);
+        frame_put(out, 0, "check", fmax(check, r.check));
     }
     return 0;
 }
 
-static int measure(const StudyMeasured *r, double *value)
+static int measure(const StudyMeasured *r, Frame *out)
 {
-    return measure_on_sentences(r, "truncation error", measure_fields, value);
+    return measure_on_sentences(r, "truncation error", "truncation", measure_fields, out);
 }
 
 static int try_fields(const Study *u, const RunSpec *s)
@@ -182,8 +184,9 @@ static int sides_wanted(const Study *u)
     return measure_has_sentences(u) && u->kind->pairs;
 }
 
+/* Measures a side, whose columns are error and slope. */
 static int measure_side(const Network *n, int side, const Drawn *drawn, double tolerance,
-                        double *value)
+                        const Column *column, Frame *out)
 {
     const Table *own = side == SIDE_SOURCE ? n->encoder : n->table,
                 *other = side == SIDE_SOURCE ? n->table : n->encoder;
@@ -193,22 +196,23 @@ static int measure_side(const Network *n, int side, const Drawn *drawn, double t
     int is;
     TRY(summary(n, own, own, drawn, &o, &r, &is));
     if (!is) return 0;
-    value[0] = r.relative.median;
-    value[1] = r.slope.median;
+    frame_put(out, 0, column[0].name, r.relative.median);
+    frame_put(out, 0, column[1].name, r.slope.median);
     return 0;
 }
 
 static int measure_both(const Network *n, const Table *t, const Drawn *drawn, double tolerance,
-                        double *value)
+                        Frame *out)
 {
     (void)t;
-    TRY(measure_side(n, SIDE_SOURCE, drawn, tolerance, value));
-    return measure_side(n, SIDE_TARGET, drawn, tolerance, value + 2);
+    TRY(measure_side(n, SIDE_SOURCE, drawn, tolerance, side_columns, out));
+    return measure_side(n, SIDE_TARGET, drawn, tolerance, side_columns + 2, out);
 }
 
-static int measure_sides_of(const StudyMeasured *r, double *value)
+static int measure_sides_of(const StudyMeasured *r, Frame *out)
 {
-    return measure_on_sentences(r, "truncation error of the encoder", measure_both, value);
+    return measure_on_sentences(r, "truncation error of the encoder", "encoder_error", measure_both,
+                                out);
 }
 
 static int try_sides(const Study *u, const RunSpec *s)

@@ -17,12 +17,12 @@ extern const StudyMeasure measure_norm; /* RMS of the last state (measure_norm.c
 /* Of those that read the sentences of --truncation: whether any are asked for, and what they depend on. */
 int measure_has_sentences(const Study *u);
 int measure_how_sentences(const Study *u, char *out, size_t room);
-/* Computes a measure of a network in double precision on these sentences. t: the run's scheme, or the decoder's. */
+/* Computes a measure of a network in double precision on these sentences, and sets its columns of row 0. t: the run's scheme, or the decoder's. */
 typedef int MeasureSentences(const Network *n, const Table *t, const Drawn *drawn, double tolerance,
-                             double *value);
-/* Loads the run's network, draws the sentences, measures, and notes the first number as `what` in study.log. */
-int measure_on_sentences(const StudyMeasured *r, const char *what, MeasureSentences *of,
-                         double *value);
+                             Frame *out);
+/* Loads the run's network, draws the sentences, measures, and notes the number of a column as `what` in study.log. */
+int measure_on_sentences(const StudyMeasured *r, const char *what, const char *column,
+                         MeasureSentences *of, Frame *out);
 /* Does the same, roughly, on one short sentence with an untrained network of a design (StudyMeasure.try). */
 int measure_try_sentences(const Study *u, const RunSpec *s, MeasureSentences *of);
 

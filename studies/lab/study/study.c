@@ -129,6 +129,8 @@ static void close_study(Study *u)
     for (size_t i = 0; i < u->files; i++) memory_free(u->file[i]);
     memory_free(u->file);
     frame_close(&u->lines);
+    frame_close(&u->runs_csv);
+    memory_free(u->columns);
     frame_close(&u->recorded);
     memory_free(u->taken);
     corpus_free(&u->corpus);
@@ -147,7 +149,8 @@ static int has_diverged(const Study *u, size_t i)
     double worst = 0;
     SCOPED(model_drop) Model *fresh = NULL;
     if (study_design(u, i)->diverged.count == 0) return 0;
-    for (size_t k = 0; k < d->seeds; k++) worst = fmax(worst, d->run[k].result.valid_ppl);
+    for (size_t k = 0; k < d->seeds; k++)
+        worst = fmax(worst, study_real(u, &d->run[k], "valid_ppl"));
     if (!isfinite(worst)) return 1;
     if (network_backend(u->options, &b) != 0 ||
         runs_model(u->options, &s, &u->corpus.vocab, b, &fresh) != 0)

@@ -1,5 +1,5 @@
 /* study.h: a study is a row of a table. Each trains designs over seeds, measures the trained networks, writes a table of
- * runs, DIR/runs.csv, reads it back (studies/lab/table) and makes tables, words and plots of it. What tells one study from
+ * runs, DIR/runs.csv, and makes tables, words and plots of the same rows (studies/lab/table). What tells one study from
  * another is its row, a StudyKind; study_run does the rest, for fresh and recorded runs alike:
  *
  *   open      the corpus is read, the kind makes its designs, each measure is tried on an untrained network of each, a
@@ -8,8 +8,8 @@
  *   tune      with --tune: rate, dropout and length of each design, by runs of the part `tuning` (study_tune.c)
  *   train     seed by seed, so that a study that is stopped has whole seeds of all designs (study_train.c)
  *   measure   each trained network by the rows of study_measures (study_measure.c)
- *   record    runs.csv, a row a run, made again whenever one ends; at last it is read back, and the kind's sheets are made of
- *             it (study_record.c)
+ *   record    runs.csv, a row a run, made again whenever one ends; at last the kind's sheets are made of the same rows
+ *             (study_record.c)
  *   show      words and tables on stdout, files, plots (study_show.c); exit status
  *
  * To add a study, write its row and the function that makes its designs; to add a measure, its row in study_measures and
@@ -24,7 +24,7 @@
 #include "studies/lab/table/runtable.h"
 #include "studies/base/select.h"
 
-enum { STUDY_ALSO = 2, STUDY_NAME = 512, STUDY_VALUES = 32, STUDY_COLUMNS = 64 };
+enum { STUDY_ALSO = 2, STUDY_NAME = 512, STUDY_VALUES = 32 };
 
 /* A point of the grid from which each design has its own chosen. */
 typedef struct {
@@ -35,11 +35,10 @@ typedef struct {
 /* A training of a design. */
 typedef struct {
     uint64_t seed;
-    const StudyPoint *point;    /* that it tries; NULL: a run of the study */
-    size_t row;                 /* of runs.csv, which has it alone; SIZE_MAX: it has a folder */
-    RunResult result;           /* NaN: it failed, or is not done */
-    int state;                  /* RUN_*; RUN_OPEN: not tried */
-    double value[STUDY_VALUES]; /* of the columns of study_measures in turn; NaN: not measured */
+    const StudyPoint *point; /* that it tries; NULL: a run of the study */
+    size_t at;  /* its row of Study.runs_csv, which has all its numbers: study_real, study_put */
+    size_t row; /* of runs.csv as it was, which has it alone; SIZE_MAX: it has a folder */
+    int state;  /* RUN_*; RUN_OPEN: not tried */
     Statistics lines; /* of translations of the test text, for BLEU; empty: there are none */
 } StudyRun;
 
@@ -82,16 +81,20 @@ struct Study {
     size_t seeds, seed; /* --seeds; the first */
     size_t designs;
     StudyDesign *design; /* (designs) */
+    Column *columns;     /* of runs.csv */
+    /* What is known of each run, with a row for each, and of the bounds: runs.csv is written from it. */
+    Frame runs_csv;
+    size_t bound; /* its first row of a bound; 0: they have none yet */
     size_t points;
     StudyPoint *point; /* (points) of the grid */
     size_t baseline;   /* from which differences are shown; `designs`: none */
     size_t failed;     /* runs */
     Frame recorded;    /* DIR/runs.csv as it was at the beginning; no rows: it was not there */
     char *taken;       /* (its rows) 1: a run of this study */
-    char lines_file[OUTPUT_PATH];
-    Frame lines;  /* of lines.csv, once it is read for recorded translations */
-    size_t files; /* tables of runs that are read */
-    /* (files); DIR/runs.csv where the kind's open names none (study_file), which then trains nothing */
+    char runs_file[OUTPUT_PATH], lines_file[OUTPUT_PATH];
+    Frame lines; /* of lines.csv, once it is read for recorded translations */
+    /* (files) other tables of runs, which are read in place of this study's (study_file); it then trains nothing */
+    size_t files;
     char **file;
     RunTable table; /* of them; a design for each above, in their order */
     Sheet *means, *differences, *correlations; /* correlations NULL: the kind has none */
@@ -124,14 +127,14 @@ struct StudyKind {
     void (*close)(Study *u); /* frees what Study.more holds; NULL: nothing */
     /* ---- runs.csv ---- */
     const RunTableAsked asked; /* what it is read by */
-    /* names of runs.csv's columns, found in study_record.c, each with its NUL; behind '?': left out where it is empty */
+    /* The columns of runs.csv, as strings one after another, each ended by a NUL. A column whose name stands behind a '?' is left
+     * out where no run has a value for it. */
     const char *runs;
-    /* What a run has under a name that is the kind's own: returns 1 where it is. */
-    int (*value)(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
-                 RunValue *out);
+    /* Sets the cells of a run that are the kind's own (study_put, study_set). NULL: it has none. */
+    void (*fill)(Study *u, const StudyDesign *d, const StudyRun *r);
     int bounds; /* 1: rows of runs.csv for perplexities that need no network */
-    RunValue (*bound)(const Study *u,
-                      const char *name); /* a row of another such number; NULL: none */
+    /* Sets the cells of a row of runs.csv that is another such number; NULL: there is none. */
+    void (*bound_row)(Study *u, size_t row);
     int mixed; /* 1: designs no better than frequencies are part of the answer where others are */
     /* ---- what is read off it: NAME.csv with a row a design, differences.csv, correlations.csv, COMMAND.md with all words ---- */
     const char *name;
@@ -189,15 +192,29 @@ int study_file(Study *u, const char *dir);
 /* Adds a design with so many trainings: *out, to be filled at once; its name and label are `name`. ERR_MEMORY. */
 int study_add(Study *u, const char *name, const RunSpec *spec, size_t seeds, StudyDesign **out);
 /* Gives a design more trainings. ERR_MEMORY. */
-int study_seeds(const Study *u, StudyDesign *d, size_t seeds);
+int study_seeds(Study *u, StudyDesign *d, size_t seeds);
 RunSpec study_spec(const StudyDesign *d, const StudyRun *r);
 /* Gives every design a run for each point of the grid. ERR_MEMORY. */
 int study_trials(Study *u);
+/* Returns the number that a run has under the name of a column of runs.csv; NaN: none. */
+static inline double study_real(const Study *u, const StudyRun *r, const char *name)
+{
+    return frame_real(&u->runs_csv, r->at, name);
+}
+/* Set what a run has there: a number (NaN: nothing), a text (NULL: nothing). A column that runs.csv does not have is left out. */
+static inline void study_put(Study *u, const StudyRun *r, const char *name, double x)
+{
+    frame_put(&u->runs_csv, r->at, name, x);
+}
+static inline void study_set(Study *u, const StudyRun *r, const char *name, const char *text)
+{
+    frame_set(&u->runs_csv, r->at, name, text);
+}
 /* Returns 1 where a run diverged. */
 int study_run_diverged(const Study *u, const StudyRun *r);
 /* Returns 1 where every run of a design has a folder, and so its log; where none has one. */
 int study_recorded(const StudyDesign *d);
-int study_has_logs(const StudyDesign *d);
+int study_has_logs(const Study *u, const StudyDesign *d);
 int study_tunes(const Study *u); /* 1: with --tune */
 /* Returns the number that an option of train has in a run of the study; NaN: --tune has not chosen it yet. */
 double study_number(const Study *u, const RunSpec *s, const char *name);
@@ -244,8 +261,8 @@ typedef struct {
     int (*wanted)(const Study *u); /* 1, 0; below 0: an error, as an option has no meaning */
     /* Writes the options that the numbers depend on; NULL: they are read off the run's log, and not kept. */
     int (*how)(const Study *u, char *out, size_t room);
-    int (*measure)(const StudyMeasured *r,
-                   double *value); /* value: of the columns in turn, NaN at first */
+    /* Sets the columns of row 0, which are empty at first. */
+    int (*measure)(const StudyMeasured *r, Frame *out);
     int (*load)(
         const StudyMeasured *r); /* reads what is larger than a number; NULL: there is nothing */
     /* Tries, before any training, what `measure` will need of the options, the texts and a network of this design.
@@ -262,8 +279,8 @@ int study_open_recorded(Study *u);
 int study_take(Study *u);
 /* Returns ERR_INPUT where a row of a run without folder was not taken: a study that writes the file anew would lose it. */
 int study_keep(const Study *u);
-/* Returns how many of its runs have a number above this in a column of a measure. */
-size_t study_count(const StudyDesign *d, const char *column, double above);
+/* Returns how many of a design's runs have a number above this in a column. */
+size_t study_count(const Study *u, const StudyDesign *d, const char *column, double above);
 /* Checks the measures' options. ERR_INPUT. */
 int study_check_measures(const Study *u);
 /* Tries all wanted measures on an untrained network of each design, so that none fails for the first time when all are
@@ -271,20 +288,23 @@ int study_check_measures(const Study *u);
 int study_try_measures(const Study *u);
 /* Makes all wanted measures of the trained networks; of those that diverged only what their logs tell. */
 int study_measure(Study *u);
-/* Returns where a column's numbers stand in StudyRun.value; STUDY_VALUES: it is of no measure. */
-size_t study_value_at(const char *column);
-/* Returns a list of columns with those of the options that designs vary and of the measures behind, each sparse, of which the list has none; ends 1: with
- * NAME_low and NAME_high of those that have an interval. Caller: memory_free. */
-Column *study_columns(const Study *u, const Column *list, int ends);
+/* Returns a list of columns with those of the options that designs vary (NULL: they vary none) and of the measures behind, each
+ * sparse, of which the list has none; ends 1: with NAME_low and NAME_high of those that have an interval. NULL: out of memory.
+ * Caller: memory_free. */
+Column *study_columns(const Column *list, const Spec *varied, int ends);
 const char *const *study_positive(void); /* their positive columns, for RunTableAsked */
 
 /* ---- runs.csv and what is read off it (study_record.c) ---- */
 
-int study_record(const Study *u);
+/* Makes the columns of runs.csv (Study.columns): the kind's, and behind them those of the options that designs vary and of the
+ * measures. The first design is there. ERR_MEMORY. */
+int study_open_runs(Study *u, const Spec *varied);
+/* Fills the rows of runs_csv with what is known by now, and writes DIR/runs.csv. ERR_MEMORY, ERR_INPUT. */
+int study_record(Study *u);
 /* The same while runs are at work, with what other processes have finished; in the process that writes tables alone, and not
  * where rows would be lost. */
 int study_remake(Study *u);
-/* Writes DIR/runs.csv, reads it back, unless other tables are read, and makes the sheets. */
+/* Writes DIR/runs.csv and makes the sheets of its rows, or of the other tables that are read. */
 int study_tables(Study *u);
 /* Returns ERR_INPUT where a contrast of the options is none of the designs. */
 int study_check_contrasts(const Study *u);

@@ -1,27 +1,12 @@
 /* study_columns.c: the table of measures and their columns. */
 #include <string.h>
 
+#include "kernels/base/error.h"
 #include "studies/lab/study/measures.h"
 
 const StudyMeasure *const study_measures[] = {&measure_truncation, &measure_translation,
                                               &measure_sides,      &measure_gaining,
                                               &measure_norm,       NULL};
-
-size_t study_value_at(const char *column)
-{
-    size_t at = 0;
-    for (const StudyMeasure *const *m = study_measures; *m; m++)
-        for (const Column *c = (*m)->columns; c->name; c++, at++)
-            if (strcmp(c->name, column) == 0) return at;
-    return STUDY_VALUES;
-}
-
-size_t study_count(const StudyDesign *d, const char *column, double above)
-{
-    size_t n = 0, at = study_value_at(column);
-    for (size_t k = 0; k < d->seeds; k++) n += d->run[k].value[at] > above;
-    return n;
-}
 
 static int has(const Column *list, const char *name)
 {
@@ -39,15 +24,15 @@ static void add(Column *list, Column c)
     *list = c;
 }
 
-Column *study_columns(const Study *u, const Column *list, int ends)
+Column *study_columns(const Column *list, const Spec *varied, int ends)
 {
     size_t n = 0;
     while (list[n].name || list[n].head) n++;
     Column *out = memory_new(n + 3 * STUDY_VALUES + SPEC_OPTIONS, sizeof *out);
     if (!out) return NULL;
     memcpy(out, list, n * sizeof *out);
-    for (size_t i = 0; u->designs && i < u->design->spec.own.varied; i++)
-        add(out, (Column){.name = u->design->spec.own.option[i].name});
+    for (size_t i = 0; varied && i < varied->varied; i++)
+        add(out, (Column){.name = varied->option[i].name});
     for (const StudyMeasure *const *m = study_measures; *m; m++) {
         if (has(list, (*m)->columns->name)) continue;
         for (const Column *c = (*m)->columns; c->name; c++) {
@@ -58,6 +43,27 @@ Column *study_columns(const Study *u, const Column *list, int ends)
         }
     }
     return out;
+}
+
+/* Makes a list of the columns whose names stand one after another (StudyKind.runs); NULL: out of memory. */
+static Column *name_columns(const char *names)
+{
+    size_t n = 0;
+    for (const char *at = names; *at; at += strlen(at) + 1) n++;
+    Column *list = memory_new(n + 1, sizeof *list);
+    for (size_t i = 0; list && i < n; i++, names += strlen(names) + 1)
+        list[i] = (Column){.name = names + (*names == '?'), .sparse = *names == '?'};
+    return list;
+}
+
+int study_open_runs(Study *u, const Spec *varied)
+{
+    SCOPED(memory_drop) Column *names = name_columns(u->kind->runs);
+    if (!names) return ERR_MEMORY;
+    u->columns = u->kind->one ? names : study_columns(names, varied, 0);
+    if (u->kind->one) names = NULL;
+    for (Column *c = u->columns; c && c->name; c++) c->type = SHEET_TEXT; /* as each run has it */
+    return u->columns ? frame_new(&u->runs_csv, u->columns) : ERR_MEMORY;
 }
 
 const char *const *study_positive(void)

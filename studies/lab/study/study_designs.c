@@ -6,19 +6,19 @@
 #include "studies/lab/study/study.h"
 #include "studies/base/command.h"
 
-static StudyRun new_run(uint64_t seed, const StudyPoint *point)
+static int new_run(Study *u, uint64_t seed, const StudyPoint *point, StudyRun *out)
 {
-    StudyRun r = {.seed = seed, .point = point, .row = SIZE_MAX, .result = runs_none};
-    for (int i = 0; i < STUDY_VALUES; i++) r.value[i] = NAN;
-    return r;
+    *out = (StudyRun){.seed = seed, .point = point, .at = u->runs_csv.rows, .row = SIZE_MAX};
+    return frame_row(&u->runs_csv);
 }
 
-int study_seeds(const Study *u, StudyDesign *d, size_t seeds)
+int study_seeds(Study *u, StudyDesign *d, size_t seeds)
 {
     StudyRun *grown = memory_grow(d->run, d->seeds, seeds, sizeof *grown);
     if (!grown) return ERR_MEMORY;
     d->run = grown;
-    for (; d->seeds < seeds; d->seeds++) grown[d->seeds] = new_run(u->seed + d->seeds, NULL);
+    for (; d->seeds < seeds; d->seeds++)
+        TRY(new_run(u, u->seed + d->seeds, NULL, &grown[d->seeds]));
     return 0;
 }
 
@@ -27,7 +27,8 @@ int study_trials(Study *u)
     for (size_t i = 0; i < u->designs; i++) {
         StudyRun *trial = u->design[i].trial = memory_new(u->points, sizeof *trial);
         if (!trial) return ERR_MEMORY;
-        for (size_t k = 0; k < u->points; k++) trial[k] = new_run(u->point[k].seed, &u->point[k]);
+        for (size_t k = 0; k < u->points; k++)
+            TRY(new_run(u, u->point[k].seed, &u->point[k], &trial[k]));
     }
     return 0;
 }
@@ -37,6 +38,7 @@ int study_add(Study *u, const char *name, const RunSpec *spec, size_t seeds, Stu
     if (u->designs == RUNTABLE_MOST)
         return error_set(ERR_INPUT, "expected at most %d designs, which a table has room for",
                          RUNTABLE_MOST);
+    if (!u->columns) TRY(study_open_runs(u, &spec->own));
     if (memory_more(&u->design, u->designs, sizeof *u->design) != 0) return ERR_MEMORY;
     StudyDesign *d = *out = &u->design[u->designs];
     *d = (StudyDesign){.spec = *spec, .same = u->designs++};
@@ -57,17 +59,24 @@ RunSpec study_spec(const StudyDesign *d, const StudyRun *r)
     return s;
 }
 
-int study_run_diverged(const Study *u, const StudyRun *r)
+size_t study_count(const Study *u, const StudyDesign *d, const char *column, double above)
 {
-    double V = (double)u->corpus.vocab.size;
-    if (r->point) return !isnan(r->result.valid_ppl) && !(r->result.valid_ppl < V);
-    return runs_diverged(&r->result, 1, u->corpus.vocab.size);
+    size_t n = 0;
+    for (size_t k = 0; k < d->seeds; k++) n += study_real(u, &d->run[k], column) > above;
+    return n;
 }
 
-int study_has_logs(const StudyDesign *d)
+int study_run_diverged(const Study *u, const StudyRun *r)
+{
+    double valid = study_real(u, r, "valid_ppl");
+    return runs_diverged(valid, r->point ? valid : study_real(u, r, "test_ppl"),
+                         u->corpus.vocab.size);
+}
+
+int study_has_logs(const Study *u, const StudyDesign *d)
 {
     for (size_t k = 0; k < d->seeds; k++)
-        if (isnan(d->run[k].result.valid_ppl) || d->run[k].row != SIZE_MAX) return 0;
+        if (isnan(study_real(u, &d->run[k], "valid_ppl")) || d->run[k].row != SIZE_MAX) return 0;
     return 1;
 }
 

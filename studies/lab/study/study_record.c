@@ -9,118 +9,83 @@
 #include "studies/lab/study/measures.h"
 #include "studies/base/command.h"
 
-/* ---- values of a run ----------------------------------------------------------------------------- */
+/* ---- runs.csv ------------------------------------------------------------------------------------ */
 
-/* Returns a number of the run's result; NaN: it has none of that name. */
-static double result_of(const StudyRun *r, const char *name)
-{
-    const RunRecord record = {.result = r->result};
-    for (const Column *c = run_columns; c->name; c++)
-        if (c->type == SHEET_DOUBLE && strcmp(c->name, name) == 0)
-            return *(const double *)((const char *)&record + c->at);
-    return NAN;
-}
-
-/* Returns what any study knows of a run. */
-static RunValue common(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name)
+/* Fills what any study of `trotter train` knows of a run beyond its result and its measures. */
+static void fill_common(Study *u, const StudyDesign *d, const StudyRun *r)
 {
     const Table *t = d->spec.scheme;
     const RunSpec s = study_spec(d, r);
-    size_t F = table_evals(t, OP_F), G = table_evals(t, OP_G);
-    RunValue v;
-    const RunNamed list[] = {
-        {"scheme", runtable_text(t->name)},
-        {"layers", runtable_number((double)d->spec.layers)},
-        {"encoder_layers", runtable_number((double)d->spec.encoder_layers)},
-        {"seed", runtable_number((double)r->seed)},
-        {"epochs", runtable_number(study_number(u, &s, "epochs"))},
-        {"rate", runtable_number(study_number(u, &s, "rate"))},
-        {"dropout", runtable_number(study_number(u, &s, "dropout"))},
-        {"corpus", runtable_text(u->checksum)},
-        {"objective", runtable_text(u->corpus.marks ? "masked" : NULL)},
-        {"same_as", runtable_text(d == &u->design[d->same] ? NULL : u->design[d->same].name)},
-        {"diverged", runtable_text(study_run_diverged(u, r) ? "yes" : NULL)},
-        {"evals_F", runtable_number((double)F)},
-        {"evals_G", runtable_number((double)G)},
-        {"evaluations", runtable_number((double)(F + G))},
-        {"parameters", runtable_number(r->result.params)},
-        {NULL, {NULL, NAN}},
-    };
-    if (runtable_named(list, name, &v)) return v;
-    const char *own = spec_text(&d->spec.own, name);
-    return own ? runtable_text(own) : runtable_number(result_of(r, name));
+    const double F = (double)table_evals(t, OP_F), G = (double)table_evals(t, OP_G);
+    study_set(u, r, "scheme", t->name);
+    study_put(u, r, "layers", (double)d->spec.layers);
+    study_put(u, r, "encoder_layers", (double)d->spec.encoder_layers);
+    study_put(u, r, "seed", (double)r->seed);
+    for (const char *const *name = runs_tuned; *name; name++)
+        study_put(u, r, *name, study_number(u, &s, *name));
+    study_set(u, r, "corpus", u->checksum);
+    study_set(u, r, "objective", u->corpus.marks ? "masked" : NULL);
+    study_set(u, r, "same_as", d == &u->design[d->same] ? NULL : u->design[d->same].name);
+    study_set(u, r, "diverged", study_run_diverged(u, r) ? "yes" : NULL);
+    study_put(u, r, "evals_F", F);
+    study_put(u, r, "evals_G", G);
+    study_put(u, r, "evaluations", F + G);
+    for (size_t i = 0; i < d->spec.own.varied; i++)
+        study_set(u, r, d->spec.own.option[i].name, d->spec.own.option[i].text);
+    study_set(u, r, u->kind->asked.design, d->name);
 }
 
-/* Returns what a run has under the name of a column: the kind's own, a measure, a result, or one that all studies have. */
-static RunValue value_of(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name)
+static void fill_run(Study *u, const StudyDesign *d, const StudyRun *r)
 {
-    RunValue v = runtable_number(NAN);
-    size_t at = study_value_at(name);
-    if (!u->kind->one && r->point && strcmp(name, "part") == 0) return runtable_text("tuning");
-    if (u->kind->value && u->kind->value(u, d, r, name, &v)) return v;
-    if (at < STUDY_VALUES) return runtable_number(r->value[at]);
-    return strcmp(name, u->kind->asked.design) == 0 ? runtable_text(d->name)
-                                                    : common(u, d, r, name);
+    if (!u->kind->one) fill_common(u, d, r);
+    if (u->kind->fill) u->kind->fill(u, d, r);
+    if (!u->kind->one && r->point) study_set(u, r, "part", "tuning");
 }
 
-/* ---- runs.csv ------------------------------------------------------------------------------------ */
-
-/* A row of runs.csv: of a run, or of a perplexity that needs no network. */
-typedef struct {
-    const StudyDesign *d;
-    const StudyRun *run;
-    const char *bound;
-    double valid, test;
-} RunsRow;
-
-typedef struct {
-    const Study *u;
-    const RunsRow *row;
-} Rows;
-
-static RunValue row_value(const void *of, size_t i, const char *name)
+static void fill_bound(Study *u, size_t row, const char *name, double valid, double test)
 {
-    const Rows *r = of;
-    const RunsRow *row = &r->row[i];
-    if (row->d) return value_of(r->u, row->d, row->run, name);
-    if (!row->bound) return r->u->kind->bound(r->u, name);
-    if (strcmp(name, r->u->kind->asked.design) == 0) return runtable_text(row->bound);
-    if (strcmp(name, "part") == 0) return runtable_text("bound");
-    return runtable_number(strcmp(name, "valid_ppl") == 0  ? row->valid
-                           : strcmp(name, "test_ppl") == 0 ? row->test
-                                                           : NAN);
+    frame_set(&u->runs_csv, row, u->kind->asked.design, name);
+    frame_set(&u->runs_csv, row, "part", "bound");
+    frame_put(&u->runs_csv, row, "valid_ppl", valid);
+    frame_put(&u->runs_csv, row, "test_ppl", test);
 }
 
-/* Makes the rows: of runs, of those for a choice that were tried, and of numbers that need no network. */
-static int make_runs(const Study *u, const Column *list, Sheet **out)
+enum { BOUNDS = 3 }; /* rows at most */
+
+/* Fills the rows of numbers that need no network, and lists them. */
+static int fill_bounds(Study *u, size_t *row, size_t *n)
 {
-    size_t n = 3 + u->designs * u->points;
-    double least = exp(u->corpus.entropy_rate);
-    for (size_t i = 0; i < u->designs; i++) n += u->design[i].seeds;
-    SCOPED(memory_drop) RunsRow *row = memory_new(n, sizeof *row);
-    if (!row) return ERR_MEMORY;
-    n = 0;
+    const double least = exp(u->corpus.entropy_rate);
+    const StudyKind *k = u->kind;
+    const size_t own = k->bound_row ? 1 : 0, told = isnan(least) ? 1 : 2,
+                 rows = own + (k->bounds ? told : 0);
+    size_t at = u->bound;
+    for (size_t i = 0; !u->bound && i < rows; i++) TRY(frame_row(&u->runs_csv));
+    if (!u->bound) at = u->bound = u->runs_csv.rows - rows;
+    for (size_t i = 0; i < rows; i++) row[(*n)++] = at + i;
+    if (k->bound_row) k->bound_row(u, at++);
+    if (k->bounds) fill_bound(u, at++, "unigram", u->unigram.valid, u->unigram.test);
+    if (k->bounds && !isnan(least)) fill_bound(u, at, "entropy rate", least, least);
+    return 0;
+}
+
+/* Fills all rows, and lists those of runs.csv in their order: the runs, those for a choice that were tried, the bounds. */
+static int fill_runs(Study *u, size_t *row, size_t *n)
+{
     for (size_t i = 0; i < u->designs; i++)
-        for (size_t k = 0; k < u->design[i].seeds; k++)
-            row[n++] = (RunsRow){.d = &u->design[i], .run = &u->design[i].run[k]};
+        for (size_t k = 0; k < u->design[i].seeds; k++) {
+            fill_run(u, &u->design[i], &u->design[i].run[k]);
+            row[(*n)++] = u->design[i].run[k].at;
+        }
     for (size_t i = 0; i < u->designs; i++)
-        for (size_t k = 0; k < u->points; k++)
-            if (u->design[i].trial[k].state != RUN_OPEN)
-                row[n++] = (RunsRow){.d = &u->design[i], .run = &u->design[i].trial[k]};
-    if (u->kind->bound) row[n++] = (RunsRow){.d = NULL};
-    if (u->kind->bounds)
-        row[n++] = (RunsRow){NULL, 0, "unigram", u->unigram.valid, u->unigram.test};
-    if (u->kind->bounds && !isnan(least))
-        row[n++] = (RunsRow){NULL, 0, "entropy rate", least, least};
-    return runtable_values(list, row_value, &(Rows){u, row}, n, out);
-}
-
-/* Makes a list of columns of these names. */
-static void name_columns(const char *names, Column list[STUDY_COLUMNS])
-{
-    for (; *names; names += strlen(names) + 1)
-        *list++ = (Column){.name = names + (*names == '?'), .sparse = *names == '?'};
-    *list = (Column){0};
+        for (size_t k = 0; k < u->points; k++) {
+            const StudyRun *r = &u->design[i].trial[k];
+            fill_run(u, &u->design[i], r);
+            if (r->state != RUN_OPEN) row[(*n)++] = r->at;
+        }
+    TRY(fill_bounds(u, row, n));
+    for (size_t i = 0; i < *n; i++) u->runs_csv.line[row[i] + 1] = i + 2; /* the names are line 1 */
+    return u->runs_csv.code;
 }
 
 /* Writes DIR/lines.csv, of translations. */
@@ -134,14 +99,14 @@ static int record_lines(const Study *u)
     return output_sheet(s, SHEET_CSV, u->dir, "lines.csv");
 }
 
-int study_record(const Study *u)
+int study_record(Study *u)
 {
+    size_t n = 0;
     SCOPED(sheet_drop) Sheet *s = NULL;
-    Column names[STUDY_COLUMNS];
-    name_columns(u->kind->runs, names);
-    SCOPED(memory_drop) Column *all = u->kind->one ? NULL : study_columns(u, names, 0);
-    if (!all && !u->kind->one) return ERR_MEMORY;
-    TRY(make_runs(u, all ? all : names, &s));
+    SCOPED(memory_drop) size_t *row = memory_new(u->runs_csv.rows + BOUNDS, sizeof *row);
+    if (!row) return ERR_MEMORY;
+    TRY(fill_runs(u, row, &n));
+    TRY(frame_sheet(&u->runs_csv, u->columns, row, n, &s));
     if (u->kind->pairs) TRY(record_lines(u));
     return output_sheet(s, SHEET_CSV, u->dir, "runs.csv");
 }
@@ -154,13 +119,13 @@ static int look(Study *u)
         for (size_t k = 0; k < d->seeds + (d->trial ? u->points : 0); k++) {
             StudyRun *r = k < d->seeds ? &d->run[k] : &d->trial[k - d->seeds];
             RunSpec s = study_spec(d, r);
-            if (r->state == RUN_OPEN) TRY(runs_look(&u->runs, &s, &r->result));
+            if (r->state == RUN_OPEN) TRY(runs_look(&u->runs, &s, &u->runs_csv, r->at));
         }
     }
     return 0;
 }
 
-/* Takes the claim of runs.csv, so that no process writes it before another has read back what it wrote. wait 1: until it is
+/* Takes the claim of runs.csv, so that no two processes write it at once. wait 1: until it is
  * free; 0: *mine may be 0. */
 static int take_claim(const Study *u, int wait, Lease *claim, int *mine)
 {
@@ -256,7 +221,8 @@ static int add_differences(const Study *u, Sheet *out)
 static int make_designs(Study *u)
 {
     const StudyKind *k = u->kind;
-    SCOPED(memory_drop) Column *all = study_columns(u, k->columns, 1);
+    SCOPED(memory_drop)
+    Column *all = study_columns(k->columns, u->designs ? &u->design->spec.own : NULL, 1);
     if (!all) return ERR_MEMORY;
     return runtable_sheet(&u->table, all, k->more, u, k->best_first, &u->means);
 }
@@ -270,17 +236,17 @@ static int make_correlations(Study *u)
                            u->correlations);
 }
 
-/* Writes runs.csv, and reads it back. */
+/* Writes runs.csv and reads its rows, or the other tables where these are read. */
 static int record_and_read(Study *u, const RunTableAsked *asked)
 {
     SCOPED(lease_drop) Lease claim = {.fd = -1};
     int mine;
-    if (!u->files) {
-        TRY(take_claim(u, 1, &claim, &mine));
-        TRY(study_record(u));
-        TRY(study_file(u, u->dir));
-    }
-    return runtable_open((const char *const *)u->file, u->files, asked, &u->table);
+    if (u->files) return runtable_open((const char *const *)u->file, u->files, asked, &u->table);
+    TRY(take_claim(u, 1, &claim, &mine));
+    TRY(study_record(u));
+    TRY(output_path(u->runs_file, u->dir, "runs.csv"));
+    u->runs_csv.file = u->runs_file;
+    return runtable_read(&u->runs_csv, 1, asked, &u->table);
 }
 
 int study_tables(Study *u)

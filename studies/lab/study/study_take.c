@@ -114,21 +114,23 @@ static int other_size(const Study *u, const RunSpec *s, double params)
                      u->recorded.file, s->scheme->name, params, s->numbers, cure);
 }
 
-static int take_result(Study *u, const RunSpec *s, size_t row, RunResult *out)
+/* Checks a row of a run against the options. */
+static int check_result(Study *u, const RunSpec *s, size_t row)
 {
     const Frame *t = &u->recorded;
-    double epochs = study_number(u, s, "epochs");
+    double epochs = study_number(u, s, "epochs"), best = number_at(t, row, "best_epoch"),
+           params = number_at(t, row, "params");
     if (isnan(epochs)) epochs = number_at(t, row, "epochs");
     u->taken[row] = 1;
     for (size_t i = 0; i < t->rows; i++)
         if (is_text(t, i, "part", "bound") && strcmp(frame_cell(t, i, 0), "unigram") == 0)
             TRY(check_unigram(u, i));
-    TRY(runs_result(t, row, out));
-    if (s->numbers && out->params != (double)s->numbers) return other_size(u, s, out->params);
-    if (out->best_epoch > epochs) /* NaN: not told */
+    TRY(runs_result(t, row));
+    if (s->numbers && params != (double)s->numbers) return other_size(u, s, params);
+    if (best > epochs) /* NaN: not told */
         return error_set(
             ERR_INPUT, "%s: %s with seed %llu has best epoch %.0f of a training of %.0f (--epochs)",
-            t->file, s->scheme->name, (unsigned long long)s->seed, out->best_epoch, epochs);
+            t->file, s->scheme->name, (unsigned long long)s->seed, best, epochs);
     return 0;
 }
 
@@ -154,11 +156,10 @@ static int take_run(Study *u, StudyDesign *d, StudyRun *run)
 {
     const Frame *t = &u->recorded;
     const StudyMeasured r = {.study = u, .run = run, .spec = study_spec(d, run), .design = d->name};
-    const Column *c;
-    double *x = run->value;
     size_t row = run->state == RUN_OPEN ? find_row(u, &r.spec) : SIZE_MAX;
     if (row == SIZE_MAX) return 0;
-    TRY(take_result(u, &r.spec, row, &run->result));
+    TRY(check_result(u, &r.spec, row));
+    frame_copy(&u->runs_csv, run->at, t, row);
     run->row = row;
     run->state = RUN_THERE;
     if (run->point) return 0;
@@ -166,11 +167,9 @@ static int take_run(Study *u, StudyDesign *d, StudyRun *run)
         if (!spec_text(&d->spec.own, *name) &&
             (strcmp(*name, "epochs") != 0 || runs_tunes(u->options, *name)))
             TRY(take_option(u, d, row, *name));
-    for (const StudyMeasure *const *m = study_measures; *m; m++) {
-        for (c = (*m)->columns; c->name; c++) *x++ = number_at(t, row, c->name);
+    for (const StudyMeasure *const *m = study_measures; *m; m++)
         if ((*m)->load && (*m)->wanted(u) > 0 && !*frame_text(t, row, "diverged"))
             TRY((*m)->load(&r));
-    }
     return 0;
 }
 

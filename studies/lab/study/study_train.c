@@ -30,7 +30,7 @@ static void tell_training(Work *w, const StudyTask *t, double seconds)
     if (t->state == RUN_FAILED) progress_note("    failed");
     if (t->state == RUN_THERE)
         progress_note("    is there already: perplexity %.2f on validation",
-                      t->run->result.valid_ppl);
+                      study_real(w->u, t->run, "valid_ppl"));
     if (t->state != RUN_TRAINED) return;
     w->trained++;
     w->seconds += seconds;
@@ -47,7 +47,7 @@ static int train(Work *w, StudyTask *t)
     double begun = clock_now();
     runs_name(&s, name);
     if (was == RUN_OPEN) progress_note("run %zu of %zu: %s", number, w->n, name);
-    TRY(runs_do(&w->u->runs, &s, &t->run->result, &t->state));
+    TRY(runs_do(&w->u->runs, &s, &w->u->runs_csv, t->run->at, &t->state));
     if (t->state == was) return 0;
     if (was == RUN_BUSY) progress_note("run %zu of %zu: %s", number, w->n, name);
     tell_training(w, t, clock_now() - begun);

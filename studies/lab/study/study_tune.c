@@ -78,17 +78,21 @@ static int choose(Study *u, StudyDesign *d)
 {
     const StudyRun *best = NULL;
     char chosen[256];
-    for (const StudyRun *r = d->trial; r < d->trial + u->points; r++)
-        if (!isnan(r->result.valid_ppl) && (!best || r->result.valid_ppl < best->result.valid_ppl))
-            best = r;
+    double least = INFINITY;
+    for (const StudyRun *r = d->trial; r < d->trial + u->points; r++) {
+        double valid = study_real(u, r, "valid_ppl");
+        if (!best && !isnan(valid)) best = r;
+        if (valid < least) best = r;
+        least = fmin(least, valid);
+    }
     if (!best)
         return error_set(ERR_CHECK, "%s, %zu layer(s): no training of the grid came through",
                          d->name, d->spec.layers);
     d->chosen = best->point->own;
     spec_print(&d->chosen, 0, ", ", " ", chosen, sizeof chosen);
     runs_note(&u->runs, "%s, %zu layer(s): %s chosen on validation (perplexity %.4f, best of %zu)",
-              d->name, d->spec.layers, chosen + strspn(chosen, ", "), best->result.valid_ppl,
-              u->points);
+              d->name, d->spec.layers, chosen + strspn(chosen, ", "),
+              study_real(u, best, "valid_ppl"), u->points);
     return 0;
 }
 

@@ -47,15 +47,21 @@ static const OptionGroup *const groups[] = {
         STUDY_OUTPUT),
     NULL};
 
+/* Returns the validation perplexity of a word's first run. */
+static double first_ppl(const Study *u, size_t i)
+{
+    return study_real(u, u->design[i].run, "valid_ppl");
+}
+
 /* Finds the best sandwich by the first seed on validation, as most sandwiches have no other seed. The
  * plain interleaved word does not count. */
 static size_t find_best(const Study *u)
 {
     size_t best = u->designs;
     for (size_t i = 0; i < u->designs; i++) {
-        double x = u->design[i].run[0].result.valid_ppl;
+        double x = first_ppl(u, i);
         if (sweep_word(u, i)->k < 1 || isnan(x)) continue;
-        if (best == u->designs || x < u->design[best].run[0].result.valid_ppl) best = i;
+        if (best == u->designs || x < first_ppl(u, best)) best = i;
     }
     return best;
 }
@@ -74,7 +80,7 @@ static int train(Study *u)
     runs_note(&u->runs,
               "%s is the best sandwich on validation (seed %zu: %.4f): trained again with %zu "
               "seeds",
-              d->spec.scheme->name, u->seed, d->run[0].result.valid_ppl, seeds);
+              d->spec.scheme->name, u->seed, first_ppl(u, of->best), seeds);
     TRY(study_seeds(u, d, seeds));
     TRY(study_take(u));
     return study_train(u, 0, u->worker.leader, 0);
@@ -101,7 +107,7 @@ static const StudyKind studies[] = {{
               .measure = {{"valid_ppl", "valid", "validation", 0, 1, "validation perplexity"},
                           {"test_ppl", "test", "test", 0, 1, "test perplexity"}}},
     .runs = sweep_run_names,
-    .value = sweep_value,
+    .fill = sweep_fill,
     .mixed = 1,
     .name = "words",
     .columns = sweep_word_columns,

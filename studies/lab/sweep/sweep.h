@@ -85,9 +85,8 @@ int sweep_is(const SweepWord *w, int family);
 extern const Column sweep_run_columns[], sweep_word_columns[];
 extern const char sweep_run_names[]; /* all of runs.csv */
 
-/* What a run has under a name of its word's (StudyKind.value). */
-int sweep_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
-                RunValue *out);
+/* Sets what a run has of its word's (StudyKind.fill). */
+void sweep_fill(Study *u, const StudyDesign *d, const StudyRun *r);
 extern const RunRelation sweep_relations[];
 int sweep_caption(const Study *u, int brief, FILE *f);
 

@@ -23,32 +23,29 @@ static const char *part_of(const Study *u, const StudyDesign *d, const StudyRun 
     return d->seeds == 1 ? NULL : r == d->run ? "choice" : "confirmation";
 }
 
-int sweep_value(const Study *u, const StudyDesign *d, const StudyRun *r, const char *name,
-                RunValue *out)
+void sweep_fill(Study *u, const StudyDesign *d, const StudyRun *r)
 {
     const SweepWord *w = d->own;
     const double none = NAN, s = (double)w->count[0], f = (double)w->count[1];
-    const RunNamed list[] = {{"s", {NULL, s}},
-                             {"f", {NULL, f}},
-                             {"sublayers", {NULL, s + f}},
-                             {"k", {NULL, w->k < 0 ? none : (double)w->k}},
-                             {"area", {NULL, w->area}},
-                             {"|area|", {NULL, fabs(w->area)}},
-                             {"relative_area", {NULL, w->share}},
-                             {"FFG", {NULL, w->FFG}},
-                             {"FGG", {NULL, w->FGG}},
-                             {"order", {NULL, w->order < 0 ? none : (double)w->order}},
-                             {"order_trained", {NULL, (double)w->order_trained}},
-                             {"error_norm", {NULL, w->norm}},
-                             {"euler_norm", {NULL, w->euler_norm}},
-                             {"bottom_s", {NULL, w->halves.bottom[0]}},
-                             {"bottom_f", {NULL, w->halves.bottom[1]}},
-                             {"top_s", {NULL, w->halves.top[0]}},
-                             {"top_f", {NULL, w->halves.top[1]}},
-                             {"families", {w->families, NAN}},
-                             {"part", {part_of(u, d, r), NAN}},
-                             {NULL, {NULL, NAN}}};
-    return runtable_named(list, name, out);
+    study_put(u, r, "s", s);
+    study_put(u, r, "f", f);
+    study_put(u, r, "sublayers", s + f);
+    study_put(u, r, "k", w->k < 0 ? none : (double)w->k);
+    study_put(u, r, "area", w->area);
+    study_put(u, r, "|area|", fabs(w->area));
+    study_put(u, r, "relative_area", w->share);
+    study_put(u, r, "FFG", w->FFG);
+    study_put(u, r, "FGG", w->FGG);
+    study_put(u, r, "order", w->order < 0 ? none : (double)w->order);
+    study_put(u, r, "order_trained", (double)w->order_trained);
+    study_put(u, r, "error_norm", w->norm);
+    study_put(u, r, "euler_norm", w->euler_norm);
+    study_put(u, r, "bottom_s", w->halves.bottom[0]);
+    study_put(u, r, "bottom_f", w->halves.bottom[1]);
+    study_put(u, r, "top_s", w->halves.top[0]);
+    study_put(u, r, "top_f", w->halves.top[1]);
+    study_set(u, r, "families", w->families);
+    study_set(u, r, "part", part_of(u, d, r));
 }
 
 /* ---- words --------------------------------------------------------------------------------------- */

@@ -350,16 +350,22 @@ static int read_runs(Reading *r)
     return summarise_all(t);
 }
 
-static int read_files(RunTable *t, const char *const *name, size_t files,
-                      const RunTableAsked *asked)
+static int read_frames(RunTable *t, const RunTableAsked *asked)
 {
     SCOPED(memory_drop) Reading *r = memory_new(1, sizeof *r);
-    t->file = memory_new(files, sizeof *t->file);
-    if (!r || !t->file) return ERR_MEMORY;
-    for (; t->files < files; t->files++) TRY(frame_read(&t->file[t->files], name[t->files]));
+    if (!r) return ERR_MEMORY;
     TRY(runtable_columns(t, asked));
     r->t = t;
     return read_runs(r);
+}
+
+static int read_files(RunTable *t, const char *const *name, size_t files,
+                      const RunTableAsked *asked)
+{
+    t->file = t->own = memory_new(files, sizeof *t->own);
+    if (!t->own) return ERR_MEMORY;
+    for (; t->files < files; t->files++) TRY(frame_read(&t->own[t->files], name[t->files]));
+    return read_frames(t, asked);
 }
 
 int runtable_open(const char *const *name, size_t files, const RunTableAsked *asked, RunTable *out)
@@ -370,10 +376,18 @@ int runtable_open(const char *const *name, size_t files, const RunTableAsked *as
     return code;
 }
 
+int runtable_read(const Frame *file, size_t files, const RunTableAsked *asked, RunTable *out)
+{
+    *out = (RunTable){.positive = asked->positive, .file = file, .files = files};
+    int code = read_frames(out, asked);
+    if (code != 0) runtable_close(out);
+    return code;
+}
+
 void runtable_close(RunTable *t)
 {
     for (size_t i = 0; i < t->designs; i++) memory_free(t->design[i].name);
-    for (size_t f = 0; f < t->files; f++) frame_close(&t->file[f]);
-    memory_free_all(t->design, t->file, t->row, t->panel, t->model, t->y, t->work);
+    for (size_t f = 0; t->own && f < t->files; f++) frame_close(&t->own[f]);
+    memory_free_all(t->design, t->own, t->row, t->panel, t->model, t->y, t->work);
     *t = (RunTable){0};
 }

@@ -104,8 +104,9 @@ typedef int RunDraw(const void *study, const RunTable *t, size_t design, size_t 
 
 struct RunTable {
     size_t files;
-    Frame *file;
-    size_t keys; /* names of the columns; borrowed from the files */
+    const Frame *file; /* (files) */
+    Frame *own;        /* the same, where runtable_open has read them; NULL: borrowed */
+    size_t keys;       /* names of the columns; borrowed from the files */
     const char *key[RUNTABLE_KEYS], *seed, *by;
     size_t measures;
     RunMeasure measure[RUNTABLE_MEASURES];
@@ -137,6 +138,8 @@ typedef struct {
  * where a file cannot be read, a column is in none (with the nearest name), a cell is no number, or two rows are one run;
  * ERR_MEMORY. runtable_close takes {0} too. */
 int runtable_open(const char *const *name, size_t files, const RunTableAsked *asked, RunTable *out);
+/* The same of frames that are there; they are borrowed until runtable_close. */
+int runtable_read(const Frame *file, size_t files, const RunTableAsked *asked, RunTable *out);
 void runtable_close(RunTable *t);
 
 /* Part of it: chooses the columns (runtable_columns.c). */
@@ -176,32 +179,10 @@ int runtable_has(const RunTable *t, const char *name); /* 1: a file has this col
  * design's own: the effect of one seed on all must not decide a rank. */
 double runtable_even(const RunTable *t, size_t design, const char *column);
 
-/* Values by name, up to a NULL name; returns 1 and sets *out where the name is one. */
-typedef struct {
-    const char *name;
-    RunValue value;
-} RunNamed;
-int runtable_named(const RunNamed *list, const char *name, RunValue *out);
-RunValue runtable_number(double x);
-RunValue runtable_text(const char *words);
-
-/* The line of a column of such values: its name, and other members of Column as designators. */
-#define VALUE(...)          \
-    {                       \
-        .name = __VA_ARGS__ \
-    }
-
-/* Returns what a row has under the name of a column (or its head, without a name). */
-typedef RunValue RunValueOf(const void *of, size_t row, const char *name);
-/* Makes a table of such rows. ERR_MEMORY. */
-int runtable_values(const Column *list, RunValueOf *value, const void *of, size_t rows,
-                    Sheet **out);
-
-/* Values that a study computes itself: returns 1 and sets *out where the name is one. */
-typedef int RunMore(const void *study, const RunTable *t, size_t design, const char *name,
-                    RunValue *out);
-/* Makes one with a row a design, of more, where it is not NULL, and runtable_value; behind them a row a bound, named in the
- * first column, with the numbers that its row of the runs has. best_first 1: sorted by the means of the first measure. */
+/* Sets the cells of a design's row that are no values of runtable_value. */
+typedef void RunMore(const void *study, const RunTable *t, size_t design, Frame *out, size_t row);
+/* Makes a sheet with a row a design, of runtable_value and then of more, where it is not NULL; behind them a row a bound, named in
+ * the first column, with the numbers that its row of the runs has. best_first 1: sorted by the means of the first measure. */
 int runtable_sheet(const RunTable *t, const Column *list, RunMore *more, const void *study,
                    int best_first, Sheet **out);
 

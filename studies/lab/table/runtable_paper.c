@@ -15,7 +15,6 @@ typedef struct {
     char name[PAPER_COLUMNS][PAPER_NAME];
     char head[PAPER_COLUMNS][PAPER_NAME];
     size_t measure[PAPER_COLUMNS]; /* of the column; t->measures: it is no measure */
-    char (*cell)[PAPER_CELL];      /* (count) room for a row */
 } Paper;
 
 /* Writes "51.99 ± 0.72", with these places (below 0: two digits of the half); a number without a half as it is. */
@@ -116,31 +115,37 @@ static int read_names(Paper *p, const char *names)
     return 0;
 }
 
-/* The best of each panel is in bold, where the form has it. */
-static RunValue of_cell(const void *of, size_t row, const char *name)
+/* Writes the cell of a design and a column; the best of each panel is in bold, where the form has it. */
+static void write_strong(const Paper *p, size_t design, size_t c, char out[PAPER_CELL])
 {
-    const Paper *p = of;
     char plain[PAPER_CELL];
-    size_t c = 0;
-    while (strcmp(p->name[c], name) != 0) c++;
-    write_cell(p, row, c, p->cell[c]);
-    if (p->measure[c] < p->t->measures && is_best(p->t, row, p->measure[c])) {
-        snprintf(plain, sizeof plain, "%.100s", p->cell[c]);
-        snprintf(p->cell[c], PAPER_CELL, p->form == SHEET_MARKDOWN ? "**%s**" : "*%s", plain);
-    }
-    return runtable_text(p->cell[c]);
+    const int markdown = p->form == SHEET_MARKDOWN;
+    write_cell(p, design, c, out);
+    if (p->measure[c] == p->t->measures || !is_best(p->t, design, p->measure[c])) return;
+    memcpy(plain, out, sizeof plain);
+    snprintf(out, PAPER_CELL, "%s%.100s%s", markdown ? "**" : "*", plain, markdown ? "**" : "");
 }
 
 int runtable_paper(const RunTable *t, const char *columns, int form, FILE *f)
 {
-    char row[PAPER_COLUMNS][PAPER_CELL];
-    Paper p = {.t = t, .form = form, .cell = row};
+    char cell[PAPER_CELL];
+    Paper p = {.t = t, .form = form};
     Column list[PAPER_COLUMNS + 1] = {{0}};
+    SCOPED(frame_close) Frame row = {0};
     SCOPED(sheet_drop) Sheet *sheet = NULL;
     TRY(read_names(&p, columns));
     for (size_t c = 0; c < p.count; c++)
-        list[c] = (Column){.name = p.name[c], .head = p.head[c], .form = SHEET_CELL};
-    TRY(runtable_values(list, of_cell, &p, t->designs, &sheet));
+        list[c] =
+            (Column){.name = p.name[c], .head = p.head[c], .type = SHEET_TEXT, .form = SHEET_CELL};
+    TRY(frame_new(&row, list));
+    for (size_t i = 0; i < t->designs; i++) {
+        TRY(frame_row(&row));
+        for (size_t c = 0; c < p.count; c++) {
+            write_strong(&p, i, c, cell);
+            frame_set(&row, i, p.name[c], cell);
+        }
+    }
+    TRY(frame_sheet(&row, list, NULL, row.rows, &sheet));
     sheet_one_column(sheet);
     return sheet_write(sheet, form, f);
 }

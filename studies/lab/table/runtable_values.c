@@ -7,24 +7,9 @@
 
 static const RunValue none = {NULL, NAN};
 
-RunValue runtable_number(double x)
+static RunValue number(double x)
 {
     return (RunValue){NULL, x};
-}
-
-RunValue runtable_text(const char *words)
-{
-    return (RunValue){words, NAN};
-}
-
-int runtable_named(const RunNamed *list, const char *name, RunValue *out)
-{
-    for (; list->name; list++)
-        if (strcmp(name, list->name) == 0) {
-            *out = list->value;
-            return 1;
-        }
-    return 0;
 }
 
 /* ---- measures ------------------------------------------------------------------------------------ */
@@ -46,17 +31,17 @@ static int of_measure(const RunTable *t, size_t design, const char *name, RunVal
     size_t m = 0;
     for (; m < t->measures; m++)
         if (strcmp(name, t->measure[m].column) == 0) {
-            *out = runtable_number(d->mean[m].n == 0 && d->diverged.count ? INFINITY
-                                                                          : d->mean[m].mean);
+            *out = number(d->mean[m].n == 0 && d->diverged.count ? INFINITY : d->mean[m].mean);
             return 1;
         }
     const char *what = behind_stem(t, name, &m);
     if (!what) return 0;
-    const RunNamed list[] = {{"sd", runtable_number(d->mean[m].sd)},
-                             {"low", runtable_number(d->mean[m].low)},
-                             {"high", runtable_number(d->mean[m].high)},
-                             {NULL, none}};
-    return runtable_named(list, what, out);
+    const Interval *i = &d->mean[m];
+    *out = number(strcmp(what, "sd") == 0     ? i->sd
+                  : strcmp(what, "low") == 0  ? i->low
+                  : strcmp(what, "high") == 0 ? i->high
+                                              : (double)NAN);
+    return strcmp(what, "sd") == 0 || strcmp(what, "low") == 0 || strcmp(what, "high") == 0;
 }
 
 /* ---- other columns of the runs ------------------------------------------------------------------- */
@@ -113,7 +98,7 @@ static RunValue of_column(const RunTable *t, size_t design, const char *name, do
     if (runtable_has(t, name)) {
         const char *text = collect(t, design, name, x);
         if (text) return (RunValue){text, NAN};
-        RunValue v = runtable_number(summarise(t, name, x).mean);
+        RunValue v = number(summarise(t, name, x).mean);
         if (!isnan(v.x)) return v;
     }
     for (size_t i = 0; i < sizeof end / sizeof *end; i++) {
@@ -124,7 +109,7 @@ static RunValue of_column(const RunTable *t, size_t design, const char *name, do
         if (!runtable_has(t, column)) return none;
         collect(t, design, column, x);
         Interval v = summarise(t, column, x);
-        return runtable_number(i == 0 ? v.sd : i == 1 ? v.low : v.high);
+        return number(i == 0 ? v.sd : i == 1 ? v.low : v.high);
     }
     return none;
 }
@@ -133,7 +118,7 @@ RunValue runtable_value(const RunTable *t, size_t design, const char *name)
 {
     RunValue v;
     const RunDesign *d = &t->design[design];
-    if (strcmp(name, "seeds") == 0) return runtable_number((double)d->mean[0].n);
+    if (strcmp(name, "seeds") == 0) return number((double)d->mean[0].n);
     if (of_measure(t, design, name, &v)) return v;
     return of_column(t, design, name, t->work);
 }
@@ -162,72 +147,33 @@ double runtable_even(const RunTable *t, size_t design, const char *column)
 
 /* ---- sheets -------------------------------------------------------------------------------------- */
 
-typedef struct {
-    RunValue of;
-    char number[32];
-} Value;
-
-/* Fills a row of values (columns); a column's type becomes text where a row has a text, and numbers in it are written
- * out. */
-static void fill(Column *list, RunValueOf *value, const void *of, size_t at, Value *row)
+static const char *name_of(const Column *c)
 {
-    for (Column *c = list; c->name || c->head; c++, row++) {
-        row->of = value(of, at, c->name ? c->name : c->head);
-        if (row->of.text) c->type = SHEET_TEXT;
-        sheet_number(row->of.x, row->number);
-        if (c->type == SHEET_TEXT && !row->of.text) row->of.text = row->number;
-    }
+    return c->name ? c->name : c->head;
 }
 
-/* row (columns): room. */
-static int add_rows(Column *list, RunValueOf *value, const void *of, size_t rows, Value *row,
-                    Sheet **out)
+/* Adds a row with what a design has of each column. */
+static int add_design(const RunTable *t, size_t design, const Column *list, Frame *f)
 {
-    for (Column *c = list; c->name || c->head; c++) c->type = SHEET_DOUBLE;
-    for (size_t i = 0; i < rows; i++) fill(list, value, of, i, row);
-    for (Column *c = list; c->name || c->head; c++)
-        c->at = (size_t)(c - list) * sizeof(Value) +
-                (c->type == SHEET_TEXT ? offsetof(Value, of.text) : offsetof(Value, of.x));
-    TRY(sheet_new(list, out));
-    for (size_t i = 0; i < rows; i++) {
-        fill(list, value, of, i, row);
-        sheet_row(*out, row);
+    TRY(frame_row(f));
+    for (const Column *c = list; c->name || c->head; c++) {
+        RunValue v = runtable_value(t, design, name_of(c));
+        if (v.text) frame_set(f, f->rows - 1, name_of(c), v.text);
+        if (!v.text) frame_put(f, f->rows - 1, name_of(c), v.x);
     }
     return 0;
 }
 
-int runtable_values(const Column *list, RunValueOf *value, const void *of, size_t rows, Sheet **out)
-{
-    size_t n;
-    SCOPED(memory_drop) Column *own = sheet_copy(list, &n);
-    SCOPED(memory_drop) Value *row = own ? memory_new(n, sizeof *row) : NULL;
-    return row ? add_rows(own, value, of, rows, row, out) : ERR_MEMORY;
-}
-
-/* A table with a row a design, and one a bound. */
-typedef struct {
-    const RunTable *t;
-    const char *first; /* column */
-    RunMore *more;
-    const void *study;
-    size_t *order; /* (designs) */
-} Designs;
-
-static RunValue of_bound(const Designs *d, const RunBound *b, const char *name)
+static int add_bound(const RunTable *t, const RunBound *b, const Column *list, Frame *f)
 {
     double x;
-    if (strcmp(name, d->first) == 0) return runtable_text(b->name);
-    runtable_cell(frame_text(&d->t->file[b->file], b->row, name), &x);
-    return runtable_number(x);
-}
-
-static RunValue of_row(const void *of, size_t row, const char *name)
-{
-    const Designs *d = of;
-    RunValue v = none;
-    if (row >= d->t->designs) return of_bound(d, &d->t->bound[row - d->t->designs], name);
-    if (d->more && d->more(d->study, d->t, d->order[row], name, &v)) return v;
-    return runtable_value(d->t, d->order[row], name);
+    TRY(frame_row(f));
+    frame_set(f, f->rows - 1, name_of(list), b->name);
+    for (const Column *c = list + 1; c->name || c->head; c++) {
+        runtable_cell(frame_text(&t->file[b->file], b->row, name_of(c)), &x);
+        frame_put(f, f->rows - 1, name_of(c), x);
+    }
+    return 0;
 }
 
 static int is_better(const RunTable *t, size_t i, size_t j)
@@ -239,6 +185,7 @@ static int is_better(const RunTable *t, size_t i, size_t j)
 int runtable_sheet(const RunTable *t, const Column *list, RunMore *more, const void *study,
                    int best_first, Sheet **out)
 {
+    SCOPED(frame_close) Frame f = {0};
     SCOPED(memory_drop) size_t *order = memory_new(t->designs, sizeof *order);
     if (!order) return ERR_MEMORY;
     for (size_t i = 0; i < t->designs; i++) {
@@ -247,8 +194,13 @@ int runtable_sheet(const RunTable *t, const Column *list, RunMore *more, const v
             order[at] = order[at - 1];
         order[at] = i;
     }
-    const Designs d = {t, list->name, more, study, order};
-    return runtable_values(list, of_row, &d, t->designs + t->bounds, out);
+    TRY(frame_new(&f, list));
+    for (size_t i = 0; i < t->designs; i++) {
+        TRY(add_design(t, order[i], list, &f));
+        if (more) more(study, t, order[i], &f, i);
+    }
+    for (size_t i = 0; i < t->bounds; i++) TRY(add_bound(t, &t->bound[i], list, &f));
+    return frame_sheet(&f, list, NULL, f.rows, out);
 }
 
 int runtable_places(const RunTable *t)

@@ -440,13 +440,13 @@ static int run(Options *o)
 
 static void judge(const Frame *c, Verdict *v)
 {
-    RunResult r;
-    if (runs_result(c, 0, &r) != 0 || isnan(r.valid_ppl)) return;
+    double valid = c->rows ? frame_real(c, 0, "valid_ppl") : (double)NAN;
+    if (isnan(valid)) return;
+    double test = frame_real(c, 0, "test_ppl"), exact = frame_real(c, 0, "valid_exact");
     int masked = strcmp(frame_text(c, 0, "objective"), "masked") == 0;
-    verdict_say(v, "%sperplexity %.2f on validation", masked ? "pseudo-" : "", r.valid_ppl);
-    if (!isnan(r.test_ppl)) verdict_say(v, ", %.2f on the test text", r.test_ppl);
-    if (!isnan(r.valid_exact))
-        verdict_say(v, ", %.1f %% of the validation pairs exact", 100 * r.valid_exact);
+    verdict_say(v, "%sperplexity %.2f on validation", masked ? "pseudo-" : "", valid);
+    if (!isnan(test)) verdict_say(v, ", %.2f on the test text", test);
+    if (!isnan(exact)) verdict_say(v, ", %.1f %% of the validation pairs exact", 100 * exact);
     verdict_say(v, " (%.80s)", frame_text(c, 0, "scheme"));
 }
 

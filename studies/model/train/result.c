@@ -2,6 +2,7 @@
 #include "studies/model/train/result.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "kernels/base/error.h"
 #include "studies/base/sheet.h"
@@ -10,26 +11,23 @@
 #define RUN_OBJECTIVE \
     "masked: perplexities are pseudo-perplexities, of masked words, which compare with no others"
 
-const RunResult runs_none = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-
-const Column run_columns[] = {
-    COLUMN(RunRecord, scheme, .page = 1),
-    COLUMN(RunRecord, layers, .page = 1),
-    FIELD(RunRecord, "params", result.params, .form = SHEET_FIXED, .page = 1),
-    COLUMN(RunRecord, seed, .page = 1),
-    FIELD(RunRecord, "best_epoch", result.best_epoch, .form = SHEET_FIXED, .page = 1),
-    FIELD(RunRecord, "valid_ppl", result.valid_ppl, .form = SHEET_FIXED, .digits = 2, .page = 1),
-    FIELD(RunRecord, "test_ppl", result.test_ppl, .form = SHEET_FIXED, .digits = 2, .page = 1),
-    FIELD(RunRecord, "tokens_per_s", result.tokens_per_s, .form = SHEET_FIXED, .page = 1),
-    FIELD(RunRecord, "peak_bytes", result.peak_bytes, .form = SHEET_FIXED, .page = 1),
-    FIELD(RunRecord, "valid_exact", result.valid_exact, .digits = 4, .page = 1, .sparse = 1),
-    FIELD(RunRecord, "test_exact", result.test_exact, .digits = 4, .page = 1, .sparse = 1),
-    FIELD(RunRecord, "valid_bits", result.valid_bits, .digits = 5, .page = 1, .sparse = 1,
-          .words = "bits a byte of the validation text"),
-    FIELD(RunRecord, "test_bits", result.test_bits, .digits = 5, .page = 1, .sparse = 1,
-          .words = "bits a byte of the test text"),
-    COLUMN(RunRecord, objective, .page = 1, .sparse = 1, .words = RUN_OBJECTIVE),
-    {0}};
+const Column run_columns[] = {VALUE("scheme", .page = 1),
+                              VALUE("layers", .page = 1),
+                              VALUE("params", .form = SHEET_FIXED, .page = 1),
+                              VALUE("seed", .page = 1),
+                              VALUE("best_epoch", .form = SHEET_FIXED, .page = 1),
+                              VALUE("valid_ppl", .form = SHEET_FIXED, .digits = 2, .page = 1),
+                              VALUE("test_ppl", .form = SHEET_FIXED, .digits = 2, .page = 1),
+                              VALUE("tokens_per_s", .form = SHEET_FIXED, .page = 1),
+                              VALUE("peak_bytes", .form = SHEET_FIXED, .page = 1),
+                              VALUE("valid_exact", .digits = 4, .page = 1, .sparse = 1),
+                              VALUE("test_exact", .digits = 4, .page = 1, .sparse = 1),
+                              VALUE("valid_bits", .digits = 5, .page = 1, .sparse = 1,
+                                    .words = "bits a byte of the validation text"),
+                              VALUE("test_bits", .digits = 5, .page = 1, .sparse = 1,
+                                    .words = "bits a byte of the test text"),
+                              VALUE("objective", .page = 1, .sparse = 1, .words = RUN_OBJECTIVE),
+                              {0}};
 
 const Column log_columns[] = {
     COLUMN(RunRow, step),
@@ -47,12 +45,9 @@ const Column log_columns[] = {
     COLUMN(RunRow, valid_bits, .sparse = 1, .words = "bits a byte of the validation text"),
     {0}};
 
-int runs_diverged(const RunResult *r, size_t n, size_t V)
+int runs_diverged(double valid_ppl, double test_ppl, size_t V)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!isnan(r[i].valid_ppl) && !(r[i].valid_ppl < (double)V && r[i].test_ppl < (double)V))
-            return 1;
-    return 0;
+    return !isnan(valid_ppl) && !(valid_ppl < (double)V && test_ppl < (double)V);
 }
 
 /* A few good steps move the loss by no more than rounding and the noise of a few batches, far below a hundredth of it; the
@@ -82,10 +77,15 @@ int runs_beats_unigram(double valid, double test, const Unigram *u)
     return valid < u->valid && test < u->test;
 }
 
-int runs_result(const Frame *c, size_t row, RunResult *out)
+int runs_result(const Frame *c, size_t row)
 {
-    RunRecord r;
-    TRY(frame_record(c, row, run_columns, &r));
-    *out = r.result;
+    double x;
+    for (const Column *k = run_columns; k->name; k++) {
+        int at = frame_column(c, k->name);
+        if (k->sparse || strcmp(k->name, "scheme") == 0) continue;
+        if (at < 0 || row >= c->rows)
+            return error_set(ERR_INPUT, "%s: expected a column '%s', and a row", c->file, k->name);
+        TRY(frame_number(c, row, at, &x));
+    }
     return 0;
 }

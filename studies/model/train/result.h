@@ -7,34 +7,25 @@
 #include "studies/base/frame.h"
 #include "studies/base/option.h"
 
-/* The numbers of result.csv; exact only for pairs, bits (a byte) only for a tokenizer's tokens, else NaN. */
-typedef struct {
-    double params, best_epoch, valid_ppl, test_ppl, tokens_per_s, peak_bytes, valid_exact,
-        test_exact, valid_bits, test_bits;
-} RunResult;
-extern const RunResult runs_none; /* all NaN */
-
-/* A row of result.csv, and of the tables of a study's runs. */
-typedef struct {
-    const char *scheme;
-    size_t layers, seed;
-    RunResult result;
-    /* "masked": perplexities are pseudo-perplexities of masked words; else NULL */
-    const char *objective;
-} RunRecord;
+/* The columns of result.csv, a frame of one row: exact only for pairs, bits (a byte) only for a tokenizer's tokens; objective:
+ * "masked" where perplexities are pseudo-perplexities of masked words. */
 extern const Column run_columns[];
+
+/* Checks that a row is a result: ERR_INPUT where its table lacks a column of numbers that each result has, or where a cell of
+ * these columns is no number. */
+int runs_result(const Frame *c, size_t row);
 
 /* A row of a run's log. */
 typedef struct {
     double step, epoch, tokens, train_loss, valid_ppl, rate, grad_norm, tokens_per_s, valid_exact,
         valid_score, valid_bits; /* NaN where the log has none */
-    const char *objective;       /* as in RunRecord */
+    const char *objective;       /* as in result.csv */
 } RunRow;
 extern const Column log_columns[]; /* log.csv, as nn/run/run.c writes it */
 
-/* Returns 1 where one of the results (n) is no better than drawing words from V at random, or its test perplexity is
- * NaN; failed runs do not count. */
-int runs_diverged(const RunResult *r, size_t n, size_t V);
+/* Returns 1 where a run with these perplexities is no better than drawing words from V at random, or its test perplexity is NaN;
+ * one that failed, without a validation perplexity, does not count. */
+int runs_diverged(double valid_ppl, double test_ppl, size_t V);
 
 /* Returns 1 where a validation perplexity is worse than that of the network before its first step, so that the training
  * diverged; 0 too where the fresh network cannot be evaluated. The size of the vocabulary is no measure of that, as a wide
@@ -48,8 +39,5 @@ typedef struct {
 int runs_unigram(const Corpus *c, Unigram *u); /* ERR_MEMORY */
 /* Returns 1 where the perplexities of both texts are below the unigram's; NaN is not. */
 int runs_beats_unigram(double valid, double test, const Unigram *u);
-
-/* Reads a row of a table with the columns of result.csv. ERR_INPUT. */
-int runs_result(const Frame *c, size_t row, RunResult *out);
 
 #endif

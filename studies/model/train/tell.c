@@ -192,14 +192,14 @@ void tell_begin(void *arg)
 int tell_there(Training *r)
 {
     char path[OUTPUT_PATH];
-    RunResult is;
     SCOPED(frame_close) Frame c = {0};
     TRY(output_path(path, r->dir, "result.csv"));
     TRY(frame_read(&c, path));
-    TRY(runs_result(&c, 0, &is));
-    r->result.valid_ppl = is.valid_ppl;
+    TRY(runs_result(&c, 0));
+    r->result.valid_ppl = frame_real(&c, 0, "valid_ppl");
     progress_note("%s, seed %zu: is there already, in %s: %s %.2f on validation", r->name,
-                  options_size(r->options, "seed"), r->dir, perplexity_name(r), is.valid_ppl);
+                  options_size(r->options, "seed"), r->dir, perplexity_name(r),
+                  r->result.valid_ppl);
     tell_log(r);
     return tell_use(r);
 }
@@ -208,22 +208,26 @@ int tell_there(Training *r)
 
 int tell_result(const Training *r)
 {
+    const TrainResult *is = &r->result;
+    SCOPED(frame_close) Frame f = {0};
     SCOPED(sheet_drop) Sheet *t = NULL;
-    TRY(sheet_new(run_columns, &t));
-    sheet_row(t, &(RunRecord){r->name,
-                              options_size(r->options, "layers"),
-                              options_size(r->options, "seed"),
-                              {.params = (double)model_size(r->model),
-                               .best_epoch = (double)r->result.best_epoch,
-                               .valid_ppl = r->result.valid_ppl,
-                               .test_ppl = r->result.test_ppl,
-                               .tokens_per_s = r->result.tokens_per_s,
-                               .peak_bytes = (double)r->result.peak_bytes,
-                               .valid_exact = r->result.valid_exact,
-                               .test_exact = r->result.test_exact,
-                               .valid_bits = r->result.valid_bits,
-                               .test_bits = r->result.test_bits},
-                              is_masked(r) ? "masked" : NULL});
+    TRY(frame_new(&f, run_columns));
+    TRY(frame_row(&f));
+    frame_set(&f, 0, "scheme", r->name);
+    frame_put(&f, 0, "layers", (double)options_size(r->options, "layers"));
+    frame_put(&f, 0, "params", (double)model_size(r->model));
+    frame_put(&f, 0, "seed", (double)options_size(r->options, "seed"));
+    frame_put(&f, 0, "best_epoch", (double)is->best_epoch);
+    frame_put(&f, 0, "valid_ppl", is->valid_ppl);
+    frame_put(&f, 0, "test_ppl", is->test_ppl);
+    frame_put(&f, 0, "tokens_per_s", is->tokens_per_s);
+    frame_put(&f, 0, "peak_bytes", (double)is->peak_bytes);
+    frame_put(&f, 0, "valid_exact", is->valid_exact);
+    frame_put(&f, 0, "test_exact", is->test_exact);
+    frame_put(&f, 0, "valid_bits", is->valid_bits);
+    frame_put(&f, 0, "test_bits", is->test_bits);
+    frame_set(&f, 0, "objective", is_masked(r) ? "masked" : NULL);
+    TRY(frame_sheet(&f, run_columns, NULL, f.rows, &t));
     return output_sheet(t, SHEET_CSV, r->dir, "result.csv");
 }
 
