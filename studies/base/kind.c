@@ -68,7 +68,7 @@ int kind_begins(const KindTable *t, const char *line)
 const Kind *kind_of_runs(const char *line)
 {
     for (const Kind *k = kind_next(NULL); k; k = kind_next(k))
-        for (const KindTable *t = k->table; k->runs.design && t->file; t++)
+        for (const KindTable *t = k->table; k->runs && t->file; t++)
             if (strcmp(t->file, "runs") == 0 && kind_begins(t, line)) return k;
     return NULL;
 }
@@ -76,9 +76,8 @@ const Kind *kind_of_runs(const char *line)
 void kind_count(const Kind *k, const Frame *c, size_t *runs, size_t *done)
 {
     static const char *const others[] = {"bound", "tuning", "trial"};
-    char measure[64];
+    const char *measure = k->runs->measure->column;
     *runs = *done = 0;
-    snprintf(measure, sizeof measure, "%.*s", (int)strcspn(k->runs.measure, ","), k->runs.measure);
     for (size_t row = 0; row < c->rows; row++) {
         size_t i = 0;
         while (i < 3 && strcmp(frame_text(c, row, "part"), others[i]) != 0) i++;

@@ -38,12 +38,27 @@ typedef struct {
     const char *caption; /* as `about` is */
 } KindPlot;
 
-/* Names of columns of a study's table of runs, `runs`, by which it is read. A row without a number under `measure` (the
- * first, where there are several between commas) is of a run that is not done. */
+enum { RUN_MEASURES = 4 };
+
+/* A column of numbers that are compared. */
 typedef struct {
-    const char *design, *seed, *by, *measure; /* by: values that are looked at apart; NULL: none */
-    int more;                                 /* 1: more is better */
-} KindRuns;
+    const char *column;
+    /* of the names of what is computed from it: "valid" makes valid_low, valid_sd; NULL: the column */
+    const char *stem;
+    const char *text; /* as words have it: "validation"; NULL: the column */
+    int more;         /* 1: more is better */
+    int positive;     /* 1: intervals of means begin at 0 at least (statistics_positive) */
+    const char *axis; /* words at an axis: "validation perplexity"; NULL: the text */
+} RunMeasure;
+
+/* How a table of runs is read: names of its columns. NULL: by default, the last column of numbers is the measure, one called `seed` the seed, and the
+ * columns of text that vary are the design's, or without one the first column left. `by` is no part of the design. */
+typedef struct {
+    const char *design, *seed, *by; /* design: separated by commas */
+    const char *only; /* names of designs, separated by commas: others are not read; NULL: all */
+    RunMeasure measure[RUN_MEASURES];
+    const char *const *positive; /* other columns of positive numbers, ended by NULL; NULL: none */
+} RunColumns;
 
 typedef struct {
     const char *command; /* words after `trotter`; of its options only those that identify it */
@@ -53,7 +68,8 @@ typedef struct {
     void (*judge)(const Frame *first, Verdict *out); /* of the first table; NULL: no verdict */
     KindTable table[KIND_TABLES];                    /* ends with a NULL file */
     KindPlot plot[KIND_PLOTS];                       /* ends with a NULL file */
-    KindRuns runs;                                   /* design NULL: there is none */
+    /* How its table `runs` is read; a run without a number in the first measure is not done. NULL: it has no such table. */
+    const RunColumns *runs;
     const char *also; /* another command that writes these files beside its own; NULL: none */
 } Kind;
 #define KINDS(...) ((const Kind[]){__VA_ARGS__, {0}}) /* a list of them, ended by a NULL command */

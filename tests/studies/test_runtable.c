@@ -28,7 +28,7 @@ static int ask(void)
 {
     RunTable t;
     Sheet *s = NULL;
-    TRY(runtable_open((const char *[]){formed("%s", file_path("runs.csv"))}, 1, &(RunTableAsked){0},
+    TRY(runtable_open((const char *[]){formed("%s", file_path("runs.csv"))}, 1, &(RunColumns){0},
                       &t));
     int code = sheet_new(runtable_differences, &s);
     if (code == 0) code = questions(&t, s);
@@ -52,7 +52,7 @@ static int chooses(const char *text, const char *design, const char *seed, const
     RunTable t;
     char keys[256] = "";
     if (runtable_open((const char *[]){formed("%s", file_text("some.csv", text))}, 1,
-                      &(RunTableAsked){0}, &t) != 0)
+                      &(RunColumns){0}, &t) != 0)
         return 0;
     for (size_t k = 0; k < t.keys; k++) {
         if (k > 0) strcat(keys, ",");

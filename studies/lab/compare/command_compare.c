@@ -85,15 +85,23 @@ static int by_depth(const Options *o, const Corpus *c)
     return options_flag(o, "by-depth");
 }
 
+/* How runs.csv is read: of schemes, of pairs. */
+static const RunColumns schemes_read = {
+    .design = "scheme",
+    .seed = "seed",
+    .by = "layers",
+    .measure = {{"valid_ppl", "valid", "validation", 0, 1, "validation perplexity"},
+                {"test_ppl", "test", "test", 0, 1, "test perplexity"}}};
+static const RunColumns pairs_read = {
+    .design = "pair",
+    .seed = "seed",
+    .measure = {{"valid_ppl", "valid", "validation perplexity", 0, 1},
+                {"test_bleu", "test_bleu", "test BLEU", 1, 1}}};
+
 /* What comparisons of schemes share. */
 #define SCHEMES                                                                                  \
     .command = "compare", .design_bytes = sizeof(CompareDesign), .study_bytes = sizeof(Compare), \
-    .begin = compare_begin, .close = compare_close,                                              \
-    .asked = {.design = "scheme",                                                                \
-              .seed = "seed",                                                                    \
-              .by = "layers",                                                                    \
-              .measure = {{"valid_ppl", "valid", "validation", 0, 1, "validation perplexity"},   \
-                          {"test_ppl", "test", "test", 0, 1, "test perplexity"}}},               \
+    .begin = compare_begin, .close = compare_close, .asked = &schemes_read,                      \
     .runs = compare_run_names, .fill = compare_fill, .bounds = 1, .name = "compare",             \
     .columns = compare_columns, .more = compare_more, .relations = compare_relations,            \
     .caption = compare_caption, .apart = &by_evaluations, .scatter = &against_error,             \
@@ -120,10 +128,7 @@ static const StudyKind studies[] = {
      .study_bytes = 1,
      .open = pair_open,
      .drop = pair_drop,
-     .asked = {.design = "pair",
-               .seed = "seed",
-               .measure = {{"valid_ppl", "valid", "validation perplexity", 0, 1},
-                           {"test_bleu", "test_bleu", "test BLEU", 1, 1}}},
+     .asked = &pairs_read,
      .runs = pair_run_names,
      .fill = pair_fill,
      .name = "compare",
@@ -209,7 +214,7 @@ const Command command_compare = {
                   "measured on a particle system, truncation error of the trained network, "
                   "perplexity over seeds. " KIND_ORDERS,
          .words = "compare.md",
-         .runs = {"scheme", "seed", "layers", "valid_ppl,test_ppl"},
+         .runs = &schemes_read,
          .judge = judge,
          .table =
              {{"compare", compare_columns, "Schemes side by side, with 95 % intervals.", KIND_ALL},
@@ -238,7 +243,7 @@ const Command command_compare = {
              "Compares pairs of schemes, one for the encoder and one for the decoder: exact orders, "
              "truncation errors of the trained layers, perplexity and BLEU over seeds. " KIND_ORDERS,
          .words = "compare.md",
-         .runs = {"pair", "seed", NULL, "valid_ppl"},
+         .runs = &pairs_read,
          .table =
              {{"compare", pair_columns,
                "Pairs of schemes side by side, with 95 % intervals over seeds.", KIND_ALL},

@@ -67,6 +67,10 @@ static const OptionGroup *const groups[] = {
          "read options from a file like DIR/config.ini; the command line overrides it"}),
     NULL};
 
+static const RunColumns encoders_read = {.design = "scheme,layers,start",
+                                         .seed = "model_seed",
+                                         .measure = {{"score", "score", "score", 1, 0}}};
+
 static const StudyKind studies[] = {{
     .command = "finetune",
     .design_bytes = 1,
@@ -75,9 +79,7 @@ static const StudyKind studies[] = {{
     .one = finetune_trial,
     .train = finetune_train,
     .close = finetune_close,
-    .asked = {.design = "scheme,layers,start",
-              .seed = "model_seed",
-              .measure = {{"score", "score", "score", 1, 0}}},
+    .asked = &encoders_read,
     .runs = finetune_run_names,
     .fill = finetune_fill,
     .bound_row = finetune_bound,
@@ -135,7 +137,7 @@ const Command command_finetune = {
          .about = "Encoders trained on masked words, then on labels of sentences, beside the same "
                   "encoders without pre-training.",
          .judge = judge,
-         .runs = {"scheme,layers,start", "model_seed", NULL, "score", 1},
+         .runs = &encoders_read,
          .table = {{"finetune", finetune_columns, "Scores on the dev text.", KIND_ALL},
                    {"differences", runtable_differences,
                     "Differences of scores, each with 95 % intervals by itself.", KIND_ALL},

@@ -126,7 +126,7 @@ struct StudyKind {
     void (*drop)(void *own); /* frees what StudyDesign.own holds; NULL: nothing */
     void (*close)(Study *u); /* frees what Study.more holds; NULL: nothing */
     /* ---- runs.csv ---- */
-    const RunTableAsked asked; /* what it is read by */
+    const RunColumns *asked; /* how it is read */
     /* The columns of runs.csv, as strings one after another, each ended by a NUL. A column whose name stands behind a '?' is left
      * out where no run has a value for it. */
     const char *runs;
@@ -292,7 +292,7 @@ int study_measure(Study *u);
  * sparse, of which the list has none; ends 1: with NAME_low and NAME_high of those that have an interval. NULL: out of memory.
  * Caller: memory_free. */
 Column *study_columns(const Column *list, const Spec *varied, int ends);
-const char *const *study_positive(void); /* their positive columns, for RunTableAsked */
+const char *const *study_positive(void); /* their positive columns, for RunColumns */
 
 /* ---- runs.csv and what is read off it (study_record.c) ---- */
 

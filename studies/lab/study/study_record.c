@@ -32,7 +32,7 @@ static void fill_common(Study *u, const StudyDesign *d, const StudyRun *r)
     study_put(u, r, "evaluations", F + G);
     for (size_t i = 0; i < d->spec.own.varied; i++)
         study_set(u, r, d->spec.own.option[i].name, d->spec.own.option[i].text);
-    study_set(u, r, u->kind->asked.design, d->name);
+    study_set(u, r, u->kind->asked->design, d->name);
 }
 
 static void fill_run(Study *u, const StudyDesign *d, const StudyRun *r)
@@ -44,7 +44,7 @@ static void fill_run(Study *u, const StudyDesign *d, const StudyRun *r)
 
 static void fill_bound(Study *u, size_t row, const char *name, double valid, double test)
 {
-    frame_set(&u->runs_csv, row, u->kind->asked.design, name);
+    frame_set(&u->runs_csv, row, u->kind->asked->design, name);
     frame_set(&u->runs_csv, row, "part", "bound");
     frame_put(&u->runs_csv, row, "valid_ppl", valid);
     frame_put(&u->runs_csv, row, "test_ppl", test);
@@ -237,7 +237,7 @@ static int make_correlations(Study *u)
 }
 
 /* Writes runs.csv and reads its rows, or the other tables where these are read. */
-static int record_and_read(Study *u, const RunTableAsked *asked)
+static int record_and_read(Study *u, const RunColumns *asked)
 {
     SCOPED(lease_drop) Lease claim = {.fd = -1};
     int mine;
@@ -252,7 +252,7 @@ static int record_and_read(Study *u, const RunTableAsked *asked)
 int study_tables(Study *u)
 {
     const StudyKind *k = u->kind;
-    RunTableAsked asked = k->asked;
+    RunColumns asked = *k->asked;
     RunTable *t = &u->table;
     asked.positive = study_positive();
     TRY(record_and_read(u, &asked));

@@ -95,6 +95,12 @@ static const RunScatter against_area = {
     "area", "area",    "signed area", "signed area of [F,G], positive where s comes first",
     0,      "families"};
 
+static const RunColumns words_read = {
+    .design = "word",
+    .seed = "seed",
+    .measure = {{"valid_ppl", "valid", "validation", 0, 1, "validation perplexity"},
+                {"test_ppl", "test", "test", 0, 1, "test perplexity"}}};
+
 static const StudyKind studies[] = {{
     .command = "sweep",
     .design_bytes = sizeof(SweepWord),
@@ -102,10 +108,7 @@ static const StudyKind studies[] = {{
     .open = sweep_words,
     .train = train,
     .drop = drop,
-    .asked = {.design = "word",
-              .seed = "seed",
-              .measure = {{"valid_ppl", "valid", "validation", 0, 1, "validation perplexity"},
-                          {"test_ppl", "test", "test", 0, 1, "test perplexity"}}},
+    .asked = &words_read,
     .runs = sweep_run_names,
     .fill = sweep_fill,
     .mixed = 1,
@@ -164,7 +167,7 @@ const Command command_sweep = {
              "in the splitting error; it is positive where s comes first. The interleaved word is "
              "the baseline.",
          .words = "sweep.md",
-         .runs = {"word", "seed", NULL, "valid_ppl,test_ppl"},
+         .runs = &words_read,
          .table =
              {{"words", sweep_word_columns,
                "Words, their splitting errors, and perplexities over seeds.", KIND_MANY},

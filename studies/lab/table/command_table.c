@@ -192,45 +192,44 @@ static int save(Study *u, const char *dir)
 
 /* Takes the columns of a study's own table of runs, which the first file is, where none is named: those of the design, and
  * the measure. */
-static int take_kind(Options *o, const char *file)
+static int take_kind(Options *o, const char *file, const Kind **out)
 {
-    static const char *const named[] = {"design", "by", "seed", "measure"};
     char head[256] = "";
     struct stat s; /* of a pipe nothing is taken away */
     FILE *f = stat(file, &s) == 0 && S_ISREG(s.st_mode) ? fopen(file, "rb") : NULL;
     size_t n = f ? fread(head, 1, sizeof head - 1, f) : 0;
     if (f) fclose(f);
     head[n] = '\0';
-    const Kind *k = kind_of_runs(head);
-    if (!k) return 0;
-    const char *value[] = {k->runs.design, k->runs.by, k->runs.seed, k->runs.measure};
-    int own = options_text(o, "design") || options_text(o, "by") || options_text(o, "seed");
-    int measure = options_text(o, "measure") != NULL;
-    for (int i = own ? 3 : 0; i < 4; i++)
-        if (value[i] && !(i == 3 && measure))
-            TRY(options_set(o, OPTION_DEFAULT, "", named[i], value[i]));
-    if (k->runs.more && !measure) TRY(options_set(o, OPTION_DEFAULT, "", "more-is-better", "yes"));
-    if (!own)
-        progress_note("%s is of 'trotter %s': --design %s --seed %s%s%s", file, k->command,
-                      value[0], value[2], value[1] ? " --by " : "", value[1] ? value[1] : "");
+    const Kind *k = *out = kind_of_runs(head);
+    if (!k || options_text(o, "design") || options_text(o, "by") || options_text(o, "seed"))
+        return 0;
+    const RunColumns *c = k->runs;
+    TRY(options_set(o, OPTION_DEFAULT, "", "design", c->design));
+    TRY(options_set(o, OPTION_DEFAULT, "", "seed", c->seed));
+    if (c->by) TRY(options_set(o, OPTION_DEFAULT, "", "by", c->by));
+    progress_note("%s is of 'trotter %s': --design %s --seed %s%s%s", file, k->command, c->design,
+                  c->seed, c->by ? " --by " : "", c->by ? c->by : "");
     return 0;
 }
 
-/* name: room for the files' names. */
-static int read_files(Study *u, const char **name)
+/* name: room for the files' names. k: the kind of study that the first is of; NULL: none. */
+static int read_files(Study *u, const char **name, const Kind *k)
 {
     const Options *o = u->options;
-    char column[RUNTABLE_MEASURES + 1][64];
-    RunTableAsked asked = {.design = options_text(o, "design"),
-                           .seed = options_text(o, "seed"),
-                           .by = options_text(o, "by")};
+    char column[RUN_MEASURES + 1][64];
+    RunColumns asked = {.design = options_text(o, "design"),
+                        .seed = options_text(o, "seed"),
+                        .by = options_text(o, "by")};
     size_t n = 0, m = 0;
     for (; options_item(o, "file", n); n++) name[n] = options_item(o, "file", n);
     asked.measure[0].more = options_flag(o, "more-is-better");
+    for (; k && !options_text(o, "measure") && k->runs->measure[m].column; m++)
+        asked.measure[m] =
+            (RunMeasure){.column = k->runs->measure[m].column,
+                         .more = k->runs->measure[m].more || options_flag(o, "more-is-better")};
     for (; options_text(o, "measure") && options_part(o, "measure", m, column[m]); m++) {
-        if (m == RUNTABLE_MEASURES)
-            return error_set(ERR_INPUT, "--measure: expected at most %d columns",
-                             RUNTABLE_MEASURES);
+        if (m == RUN_MEASURES)
+            return error_set(ERR_INPUT, "--measure: expected at most %d columns", RUN_MEASURES);
         asked.measure[m] =
             (RunMeasure){.column = column[m], .more = options_flag(o, "more-is-better")};
     }
@@ -240,15 +239,16 @@ static int read_files(Study *u, const char **name)
 static int study(Study *u)
 {
     const Options *o = u->options;
+    const Kind *k;
     size_t n = 0;
     while (options_item(o, "file", n)) n++;
     if (n == 0) return error_set(ERR_INPUT, "expected CSV files with a row a run");
     TRY(options_either(o, "csv", "columns"));
     if (options_text(o, "format") && !options_text(o, "columns"))
         return error_set(ERR_INPUT, "--format: expected --columns too, as design,valid_ppl");
-    TRY(take_kind(u->options, options_item(o, "file", 0)));
+    TRY(take_kind(u->options, options_item(o, "file", 0), &k));
     SCOPED(memory_drop) const char **name = memory_new(n, sizeof *name);
-    TRY(name ? read_files(u, name) : ERR_MEMORY);
+    TRY(name ? read_files(u, name, k) : ERR_MEMORY);
     if (u->t.runs == 0)
         return error_set(ERR_INPUT, "%s: no run has a number in column '%s'", u->t.file[0].file,
                          u->t.measure[0].column);

@@ -234,7 +234,7 @@ static int both(const Reading *r, const RunCell *a, const RunCell *b)
                      t->seed ? "" : "; --seed names the column that tells runs of a design apart");
 }
 
-/* Fills y from the rows, x (rows, RUNTABLE_MEASURES) and kind (rows) being their numbers. at (designs, seeds): room. */
+/* Fills y from the rows, x (rows, RUN_MEASURES) and kind (rows) being their numbers. at (designs, seeds): room. */
 static int place_runs(Reading *r, const double *x, const int *kind, const RunCell **at)
 {
     RunTable *t = r->t;
@@ -248,10 +248,10 @@ static int place_runs(Reading *r, const double *x, const int *kind, const RunCel
         if (at[i]) return both(r, at[i], c);
         at[i] = c;
         if (kind[k] == CELL_DIVERGED) count(&d->diverged, t, c);
-        t->runs += (size_t)(isfinite(x[k * RUNTABLE_MEASURES]) != 0);
+        t->runs += (size_t)(isfinite(x[k * RUN_MEASURES]) != 0);
         for (size_t m = 0; m < t->measures; m++)
-            if (isfinite(x[k * RUNTABLE_MEASURES + m]))
-                numbers(t, m, c->design)[c->seed] = x[k * RUNTABLE_MEASURES + m];
+            if (isfinite(x[k * RUN_MEASURES + m]))
+                numbers(t, m, c->design)[c->seed] = x[k * RUN_MEASURES + m];
     }
     return 0;
 }
@@ -313,7 +313,7 @@ static int read_rows(Reading *r, double *x, int *kind)
     RunTable *t = r->t;
     for (size_t f = 0; f < t->files; f++)
         for (size_t row = 0; row < t->file[f].rows; row++)
-            TRY(read_row(r, f, row, x + t->rows * RUNTABLE_MEASURES, kind + t->rows));
+            TRY(read_row(r, f, row, x + t->rows * RUN_MEASURES, kind + t->rows));
     if (!t->by) r->panel[t->panels++] = "";
     t->panel = memory_new(t->panels, sizeof *t->panel);
     t->model = memory_new(t->panels * t->measures, sizeof *t->model);
@@ -343,14 +343,14 @@ static int read_runs(Reading *r)
     for (size_t f = 0; f < t->files; f++) rows += t->file[f].rows;
     t->row = memory_new(rows + 1, sizeof *t->row);
     t->design = memory_new(RUNTABLE_MOST, sizeof *t->design);
-    SCOPED(memory_drop) double *x = memory_new(rows + 1, RUNTABLE_MEASURES * sizeof *x);
+    SCOPED(memory_drop) double *x = memory_new(rows + 1, RUN_MEASURES * sizeof *x);
     SCOPED(memory_drop) int *kind = memory_new(rows + 1, sizeof *kind);
     if (!t->row || !t->design || !x || !kind) return ERR_MEMORY;
     TRY(read_rows(r, x, kind));
     return summarise_all(t);
 }
 
-static int read_frames(RunTable *t, const RunTableAsked *asked)
+static int read_frames(RunTable *t, const RunColumns *asked)
 {
     SCOPED(memory_drop) Reading *r = memory_new(1, sizeof *r);
     if (!r) return ERR_MEMORY;
@@ -359,8 +359,7 @@ static int read_frames(RunTable *t, const RunTableAsked *asked)
     return read_runs(r);
 }
 
-static int read_files(RunTable *t, const char *const *name, size_t files,
-                      const RunTableAsked *asked)
+static int read_files(RunTable *t, const char *const *name, size_t files, const RunColumns *asked)
 {
     t->file = t->own = memory_new(files, sizeof *t->own);
     if (!t->own) return ERR_MEMORY;
@@ -368,7 +367,7 @@ static int read_files(RunTable *t, const char *const *name, size_t files,
     return read_frames(t, asked);
 }
 
-int runtable_open(const char *const *name, size_t files, const RunTableAsked *asked, RunTable *out)
+int runtable_open(const char *const *name, size_t files, const RunColumns *asked, RunTable *out)
 {
     *out = (RunTable){.positive = asked->positive};
     int code = read_files(out, name, files, asked);
@@ -376,7 +375,7 @@ int runtable_open(const char *const *name, size_t files, const RunTableAsked *as
     return code;
 }
 
-int runtable_read(const Frame *file, size_t files, const RunTableAsked *asked, RunTable *out)
+int runtable_read(const Frame *file, size_t files, const RunColumns *asked, RunTable *out)
 {
     *out = (RunTable){.positive = asked->positive, .file = file, .files = files};
     int code = read_frames(out, asked);

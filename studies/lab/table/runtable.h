@@ -33,24 +33,13 @@
 
 #include "studies/base/statistics/differences.h"
 #include "studies/base/frame.h"
+#include "studies/base/kind.h"
 
 enum {
     RUNTABLE_KEYS = 16, /* columns of a design */
-    RUNTABLE_MEASURES = 4,
     RUNTABLE_BOUNDS = 8,
     RUNTABLE_MOST = 1000 /* designs, and seeds */
 };
-
-/* A column of numbers that are compared. */
-typedef struct {
-    const char *column;
-    /* of the names of what is computed from it: "valid" makes valid_low, valid_sd; NULL: the column */
-    const char *stem;
-    const char *text; /* as words have it: "validation"; NULL: the column */
-    int more;         /* 1: more is better */
-    int positive;     /* 1: intervals of means begin at 0 at least (statistics_positive) */
-    const char *axis; /* words at an axis: "validation perplexity"; NULL: the text */
-} RunMeasure;
 
 /* Rows of one kind: how many, and where the first is. */
 typedef struct {
@@ -61,15 +50,15 @@ typedef struct {
 
 typedef struct {
     char *name;
-    size_t panel, first;       /* its panel; its first row */
-    size_t same;               /* the first design that is the same map; itself */
-    RunRows missing, diverged; /* rows without a number of the first measure; that diverged */
-    Interval mean[RUNTABLE_MEASURES];    /* of all its numbers */
-    Interval counted[RUNTABLE_MEASURES]; /* of those that are compared */
-    double least, greatest;              /* of the first measure; NaN without one */
+    size_t panel, first;            /* its panel; its first row */
+    size_t same;                    /* the first design that is the same map; itself */
+    RunRows missing, diverged;      /* rows without a number of the first measure; that diverged */
+    Interval mean[RUN_MEASURES];    /* of all its numbers */
+    Interval counted[RUN_MEASURES]; /* of those that are compared */
+    double least, greatest;         /* of the first measure; NaN without one */
     /* Less the baseline of its panel, each alone and together with the others; NaN: not compared */
-    Difference alone[RUNTABLE_MEASURES], together[RUNTABLE_MEASURES];
-    double equal[RUNTABLE_MEASURES]; /* p of these being the margin or more; NaN: not asked for */
+    Difference alone[RUN_MEASURES], together[RUN_MEASURES];
+    double equal[RUN_MEASURES]; /* p of these being the margin or more; NaN: not asked for */
 } RunDesign;
 
 /* What the designs of a panel share on a measure. */
@@ -109,7 +98,7 @@ struct RunTable {
     size_t keys;       /* names of the columns; borrowed from the files */
     const char *key[RUNTABLE_KEYS], *seed, *by;
     size_t measures;
-    RunMeasure measure[RUNTABLE_MEASURES];
+    RunMeasure measure[RUN_MEASURES];
     size_t panels, designs, seeds, runs, rows, bounds;
     const char **panel; /* (panels): the cells of `by` */
     RunDesign *design;  /* (designs), in the order of their first rows */
@@ -125,25 +114,16 @@ struct RunTable {
     double *work;                /* (2, seeds): room for runtable_value and _even */
 };
 
-/* Names of columns; NULL: by default, the last column of numbers is the measure, one called `seed` the seed, and the
- * columns of text that vary are the design's, or without one the first column left. `by` is no part of the design. */
-typedef struct {
-    const char *design, *seed, *by; /* design: separated by commas */
-    const char *only; /* names of designs, separated by commas: others are not read; NULL: all */
-    RunMeasure measure[RUNTABLE_MEASURES];
-    const char *const *positive; /* other columns of positive numbers, ended by NULL; NULL: none */
-} RunTableAsked;
-
 /* Reads the files, whose rows are put together: a file may lack columns of the others. ERR_INPUT with "FILE:LINE: ..."
  * where a file cannot be read, a column is in none (with the nearest name), a cell is no number, or two rows are one run;
  * ERR_MEMORY. runtable_close takes {0} too. */
-int runtable_open(const char *const *name, size_t files, const RunTableAsked *asked, RunTable *out);
+int runtable_open(const char *const *name, size_t files, const RunColumns *asked, RunTable *out);
 /* The same of frames that are there; they are borrowed until runtable_close. */
-int runtable_read(const Frame *file, size_t files, const RunTableAsked *asked, RunTable *out);
+int runtable_read(const Frame *file, size_t files, const RunColumns *asked, RunTable *out);
 void runtable_close(RunTable *t);
 
 /* Part of it: chooses the columns (runtable_columns.c). */
-int runtable_columns(RunTable *t, const RunTableAsked *asked);
+int runtable_columns(RunTable *t, const RunColumns *asked);
 /* What a cell holds; *x out of a number. */
 enum { CELL_NUMBER, CELL_MISSING, CELL_DIVERGED, CELL_TEXT };
 int runtable_cell(const char *text, double *x);

@@ -181,10 +181,9 @@ static int check_once(const RunTable *t)
                      "the column '%s' is named by two of --design, --seed, --by, --measure", twice);
 }
 
-static int find_measures(RunTable *t, const RunTableAsked *asked, const char *const *names,
-                         size_t n)
+static int find_measures(RunTable *t, const RunColumns *asked, const char *const *names, size_t n)
 {
-    for (; t->measures < RUNTABLE_MEASURES && asked->measure[t->measures].column; t->measures++) {
+    for (; t->measures < RUN_MEASURES && asked->measure[t->measures].column; t->measures++) {
         RunMeasure *m = &t->measure[t->measures];
         const char *column = NULL;
         *m = asked->measure[t->measures];
@@ -205,8 +204,8 @@ static int choose_measure(RunTable *t, const Seen *list, size_t n)
     return t->measures ? 0 : error_set(ERR_INPUT, "no column of numbers: --measure names one");
 }
 
-static int choose(RunTable *t, const RunTableAsked *asked, const Seen *list,
-                  const char *const *names, size_t n)
+static int choose(RunTable *t, const RunColumns *asked, const Seen *list, const char *const *names,
+                  size_t n)
 {
     if (asked->design) TRY(find_keys(t, names, n, asked->design));
     if (asked->seed) TRY(find(names, n, "seed", asked->seed, &t->seed));
@@ -229,7 +228,7 @@ static int choose(RunTable *t, const RunTableAsked *asked, const Seen *list,
     return check_once(t);
 }
 
-int runtable_columns(RunTable *t, const RunTableAsked *asked)
+int runtable_columns(RunTable *t, const RunColumns *asked)
 {
     size_t room = 0;
     for (size_t f = 0; f < t->files; f++) room += t->file[f].columns;

@@ -169,7 +169,7 @@ static int add_pairs(const RunTable *t, size_t i, size_t j, const Simultaneous *
 int runtable_tukey(const RunTable *t, Sheet *out)
 {
     for (size_t p = 0; p < t->panels; p++) {
-        Simultaneous s[RUNTABLE_MEASURES];
+        Simultaneous s[RUN_MEASURES];
         size_t k = 0;
         for (size_t i = 0; i < t->designs; i++) k += (size_t)is_design(t, i, p);
         for (size_t m = 0; m < t->measures; m++)

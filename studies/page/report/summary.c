@@ -19,8 +19,7 @@ static int open_table(const Summary *s, const char *path, char full[OUTPUT_PATH]
 
 static int is_runs(const Study *study, const FoundFile *f)
 {
-    return study->kind->runs.design && !f->plot &&
-           strcmp(study->kind->table[f->which].file, "runs") == 0;
+    return study->kind->runs && !f->plot && strcmp(study->kind->table[f->which].file, "runs") == 0;
 }
 
 /* Tells how many of a study's runs are done where some are not. */
