@@ -1,8 +1,10 @@
-/* test_rerun.c: what `train` and `compare` do in a folder that holds a run: an interrupted, stopped or finished one, or
- * one of other options. */
+/* test_rerun.c: what `train` and `compare` do in a folder that holds a run: an interrupted, stopped or finished one, one
+ * of other options, or one of an older program. */
 #include "tests/lib/test.h"
 
-#include "tests/lib/program.h"
+#include "tests/lib/study.h"
+
+static char older[PATH_MAX]; /* studies of older programs: tests/older */
 
 TEST(test_interrupt_and_resume)
 {
@@ -207,9 +209,94 @@ TEST(test_resume_from_nothing)
     must_refuse("train --resume --out blank", "blank/config.ini is not there: it has the options");
 }
 
+/* ---- studies of an older program --------------------------------------------------------------- */
+
+#define OLDER                                                                             \
+    "compare --scheme transformer,heun-layer --seeds 2 --corpus markov:8 --width 8 "      \
+    "--inner 8 --heads 2 --sequence 8 --batch-tokens 64 --max-steps 400 --eval-every 50 " \
+    "--eval-tokens 400 --rate 2e-2 --warmup 20 --activation gelu --truncation 2 "         \
+    "--system linear --precision f64 --threads 1 --out "
+
+/* Copies the stopped study, which is read-only in some checkouts. */
+static void copy_older(const char *to)
+{
+    shell_ok("cp -r %s/stopped %s && chmod -R u+w %s", older, to, to);
+}
+
+/* Tells whether a cell is the older one: a text as it stands; a number to 1e-6 of it, as kernels of other instruction sets
+ * round otherwise (in double precision this study's numbers differ by 1e-13). The 1e-12 are for `check`, which is rounding
+ * alone. */
+static int same_cell(const char *was, const char *is)
+{
+    char *end, *other;
+    double a = strtod(was, &end), b = strtod(is, &other);
+    if (end == was || *end || other == is || *other) return strcmp(was, is) == 0;
+    return fabs(a - b) <= 1e-6 * fabs(a) + 1e-12;
+}
+
+/* Holds a table of the study to the one that the older program ended with: all rows, and all of its columns but speed and
+ * memory. New columns may have come. */
+static void assert_older_table(const char *file)
+{
+    char *was = path_slurp(formed("%s/ended/%s", older, file), NULL),
+         *is = file_slurp(formed("goes-on/%s", file), NULL),
+         *names = kept_text(strndup(was, strcspn(was, "\n"))), *next;
+    int rows = count_lines(was);
+    assert_int_equal(count_lines(is), rows);
+    for (char *name = strtok_r(names, ",", &next); name; name = strtok_r(NULL, ",", &next)) {
+        if (strstr(name, "tokens_per_s") || strstr(name, "peak_bytes")) continue;
+        for (int i = 1; i < rows; i++)
+            if (!same_cell(cell_of(was, i, name), cell_of(is, i, name)))
+                fail_msg("%s, row %d: %s was %s and is %s", file, i, name, cell_of(was, i, name),
+                         cell_of(is, i, name));
+    }
+}
+
+/* A study that the program of commit b030944d (November 2026) began and was stopped in goes on with today's, and ends with
+ * the tables that the older program made of it without a stop. Its finished run is not trained again: all its files stay. The
+ * one in the middle goes on from its checkpoint: the rows of its log.csv, which have times, stay. */
+TEST(test_older_program)
+{
+    copy_older("goes-on");
+    run_ok(OLDER "goes-on");
+    must_count("goes-on", ": trains transformer-seed1", 1);
+    must_count("goes-on", ": trains heun-layer-seed1", 1);
+    must_count("goes-on", ": goes on with heun-layer-seed1", 1);
+    shell_ok("cd %s/stopped/runs/transformer-seed1 && for f in *; do cmp $f "
+             "%s/goes-on/runs/transformer-seed1/$f || exit 1; done",
+             older, folder);
+    shell_ok("f=runs/heun-layer-seed1/log.csv; head -4 goes-on/$f | cmp - %s/stopped/$f", older);
+    assert_older_table("runs.csv");
+    assert_older_table("compare.csv");
+}
+
+/* Where a recorded option of the older study is another, it is refused, and its files stay. */
+TEST(test_older_options)
+{
+    static const char *const list[][2] = {
+        {"config.ini", "spoiled holds a study of other options (--rate 1e-2, now 2e-2): give "
+                       "another --out, or remove spoiled first"},
+        {"runs/transformer-seed1/config.ini",
+         "spoiled/runs/transformer-seed1 holds a finished run of another configuration (--rate "
+         "1e-2, now 2e-2): give another --out, or remove "},
+        {"runs/heun-layer-seed1/config.ini",
+         "spoiled/runs/heun-layer-seed1 holds a stopped run (step 150) of another configuration "
+         "(--rate 1e-2, now 2e-2): give another --out, or remove "},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        copy_older("spoiled");
+        spoil(formed("spoiled/%s", list[i][0]), "rate = 2e-2", "rate = 1e-2");
+        must_refuse(OLDER "spoiled", list[i][1]);
+        shell_ok("cd %s/stopped/runs && for f in */*.safetensors */log.csv; do cmp $f "
+                 "%s/spoiled/runs/$f || exit 1; done",
+                 older, folder);
+        forget("spoiled");
+    }
+}
+
 static int begin(void **state)
 {
-    if (program_open(state) != 0) return -1;
+    if (!realpath("tests/older", older) || program_open(state) != 0) return -1;
     corpus_write("text", 600, 60);
     return 0;
 }
