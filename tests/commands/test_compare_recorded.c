@@ -235,10 +235,11 @@ TEST(test_names_of_runs)
                 {"euler-layers2-layers1", "euler-layers2-layers1-layers2-seed1", 2}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         char name[512];
-        Table t = {0};
-        strcpy(t.name, list[i].scheme);
-        assert_int_equal(
-            runs_name(&(RunSpec){.scheme = &t, .layers = list[i].layers, .seed = 1}, name), 0);
+        Spec s = {0};
+        spec_set(&s, SPEC_OWN, "scheme", list[i].scheme);
+        spec_put(&s, SPEC_OWN, "layers", list[i].layers);
+        spec_put(&s, SPEC_OWN, "seed", 1);
+        assert_int_equal(runs_name(&s, name), 0);
         assert_string_equal(name, list[i].run);
     }
 }

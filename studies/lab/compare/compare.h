@@ -37,8 +37,8 @@ int compare_open(Study *u);
 int compare_vary(const Options *o, size_t *points);
 /* Makes the i-th point; the last option's value changes first. */
 Spec compare_point(const Options *o, size_t points, size_t i);
-/* Returns 1 where two points have the same values. */
-int compare_same_options(const Spec *a, const Spec *b);
+/* Returns 1 where two designs have the same layers and values of --vary. */
+int compare_beside(const StudyDesign *a, const StudyDesign *b);
 /* Measures the orders, in the process that writes the tables. */
 int compare_begin(Study *u);
 void compare_close(Study *u);

@@ -34,7 +34,7 @@ static void sum_rows(RunRow *sum, size_t *rows, const RunRow *row, size_t n)
     }
 }
 
-static int add_log(const Study *u, const RunSpec *s, RunRow **sum, size_t *rows)
+static int add_log(const Study *u, const Spec *s, RunRow **sum, size_t *rows)
 {
     SCOPED(memory_drop) RunRow *row = NULL;
     size_t n;
@@ -56,12 +56,12 @@ static int add_curve(const Study *u, const StudyDesign *d, Sheet *out)
     SCOPED(memory_drop) RunRow *sum = NULL;
     for (size_t k = 0; k < d->seeds; k++) {
         RunSpec s = study_spec(d, &d->run[k]);
-        TRY(add_log(u, &s, &sum, &rows));
+        TRY(add_log(u, &s.own, &sum, &rows));
     }
     double n = (double)d->seeds;
     for (size_t i = 0; i < rows; i++)
         sheet_row(out, &(CurveRow){d->name,
-                                   d->spec.layers,
+                                   spec_size(&d->spec.own, "layers"),
                                    {.step = sum[i].step / n,
                                     .epoch = sum[i].epoch,
                                     .tokens = sum[i].tokens / n,

@@ -31,20 +31,13 @@ static int find_baseline(Study *u)
         if (strcmp(u->design[u->baseline].name, given) == 0) return 0;
     TRY(zoo_name(given ? given : "transformer", name));
     for (u->baseline = 0; u->baseline < u->designs; u->baseline++)
-        if (strcmp(u->design[u->baseline].spec.scheme->name, name) == 0) return 0;
+        if (strcmp(u->design[u->baseline].spec.stacks.layers->name, name) == 0) return 0;
     u->baseline = 0;
     if (!given) return 0;
     return error_set(ERR_INPUT, "--baseline: '%s' is none of the schemes compared", given);
 }
 
 /* ---- schemes ------------------------------------------------------------------------------------- */
-
-int compare_same_options(const Spec *a, const Spec *b)
-{
-    size_t i = 0;
-    while (i < a->count && strcmp(a->option[i].text, b->option[i].text) == 0) i++;
-    return i == a->count;
-}
 
 /* Returns 1 for a control of equal evaluations. */
 static int is_control(const Table *t)
@@ -93,6 +86,12 @@ void compare_controlled(const Study *u, const Table *t, char out[512])
     }
 }
 
+int compare_beside(const StudyDesign *a, const StudyDesign *b)
+{
+    return spec_size(&a->spec.own, "layers") == spec_size(&b->spec.own, "layers") &&
+           spec_same(&a->spec.own, &b->spec.own, SPEC_VARIED);
+}
+
 /* Finds the first design that is the same map as design i. */
 static int find_same(Study *u, size_t i)
 {
@@ -102,9 +101,7 @@ static int find_same(Study *u, size_t i)
     TRY(runs_plan(u->options, &d->spec, &mine));
     for (size_t j = 0; !same && j < i; j++) {
         SCOPED(plan_drop) Plan *other = NULL;
-        if (u->design[j].spec.layers != d->spec.layers || u->design[j].same != j ||
-            !compare_same_options(&u->design[j].spec.own, &d->spec.own))
-            continue;
+        if (u->design[j].same != j || !compare_beside(&u->design[j], d)) continue;
         TRY(runs_plan(u->options, &u->design[j].spec, &other));
         TRY(plan_same(mine, other, &same));
         if (same) d->same = j;
@@ -115,11 +112,13 @@ static int find_same(Study *u, size_t i)
 static int add_design(Study *u, size_t index, const Spec *own, size_t layers)
 {
     const Table *t = u->schemes.scheme[index];
-    const RunSpec spec = {.scheme = t, .layers = layers, .own = *own};
+    RunSpec spec = {.own = *own, .stacks.layers = t};
     char name[512];
     double far[COLOURS];
     StudyDesign *d;
-    runs_design(&spec, name);
+    spec_set(&spec.own, SPEC_OWN, "scheme", t->name);
+    spec_put(&spec.own, SPEC_OWN, "layers", layers);
+    runs_design(&spec.own, name);
     TRY(study_add(u, name, &spec, u->seeds, &d));
     if (compare_of(u)->depths > 1)
         snprintf(d->label, sizeof d->label, "%.450s, %zu layer%s", name, layers,

@@ -29,7 +29,7 @@ static size_t curve_rows(const Study *u)
 static void cell_over(const Study *u, Plot *p, size_t i, const char *x, const char *y)
 {
     char layers[32];
-    snprintf(layers, sizeof layers, "%zu", u->design[i].spec.layers);
+    snprintf(layers, sizeof layers, "%zu", spec_size(&u->design[i].spec.own, "layers"));
     plot_over(p, "curves.csv",
               (PlotRows){column("scheme"), u->design[i].name, column("layers"), layers}, column(x),
               column(y));
@@ -47,8 +47,8 @@ static void cell_line(const Study *u, Plot *p, size_t i, const char *x, double s
 {
     const StudyDesign *d = &u->design[i];
     cell_over(u, p, i, x, y);
-    plot_item(p, "curves.csv", "using (is(%s, %zu) ? $%d*%g : NaN):%d", d->name, d->spec.layers,
-              column(x), scale, column(y));
+    plot_item(p, "curves.csv", "using (is(%s, %zu) ? $%d*%g : NaN):%d", d->name,
+              spec_size(&d->spec.own, "layers"), column(x), scale, column(y));
     plot_lines(p, curve_rows(u));
 }
 
@@ -75,7 +75,7 @@ static int draw_losses(const Study *u)
         plot_item(
             p, "curves.csv",
             "using (is(%s, %zu) && valid(%d) ? $%d/1000 : NaN):(log($%d)) with points notitle",
-            d->name, d->spec.layers, ppl, column("tokens"), ppl);
+            d->name, spec_size(&d->spec.own, "layers"), ppl, column("tokens"), ppl);
         plot_style(p, runtable_look(&u->table, i));
         plot_item(p, NULL, "keyentry with linespoints");
         plot_over_key(p);

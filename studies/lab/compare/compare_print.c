@@ -105,7 +105,7 @@ static void print_truncation(const Study *u, FILE *f)
             measured, runs);
     int learned = 0, steps = 0;
     for (size_t i = 0; i < u->designs; i++) {
-        const Table *t = u->design[i].spec.scheme;
+        const Table *t = u->design[i].spec.stacks.layers;
         learned += t->symbols > 0;
         steps += !t->symbols && (t->past_y || t->past_k);
     }
@@ -149,8 +149,7 @@ static void parameters_words(const Study *u, char words[160])
     for (size_t i = 0; i < u->designs; i++)
         for (size_t j = 0; j < i; j++) {
             double a = (double)u->design[i].spec.numbers, b = (double)u->design[j].spec.numbers;
-            if (u->design[i].spec.layers == u->design[j].spec.layers && a > 0 && b > 0 &&
-                compare_same_options(&u->design[i].spec.own, &u->design[j].spec.own))
+            if (a > 0 && b > 0 && compare_beside(&u->design[i], &u->design[j]))
                 most = fmax(most, fabs(a - b) / fmin(a, b));
         }
     if (options_choice(u->options, "match") != MATCH_PARAMETERS)

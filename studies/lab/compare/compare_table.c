@@ -25,7 +25,7 @@ void compare_fill(Study *u, const StudyDesign *d, const StudyRun *r)
     const CompareDesign *c = d->own;
     const ConvergenceStudy *orders = &compare_of(u)->orders;
     const Convergence *m = &orders->scheme[c->index];
-    compare_controlled(u, d->spec.scheme, controlled);
+    compare_controlled(u, d->spec.stacks.layers, controlled);
     study_put(u, r, "order", m->theory.order < 0 ? (double)NAN : (double)m->theory.order);
     study_put(u, r, "measured", m->slope);
     study_put(u, r, "low", m->low);
@@ -135,8 +135,8 @@ void compare_more(const void *study, const RunTable *t, size_t design, Frame *ou
     const StudyDesign *d = &u->design[design];
     const RunSpec s = study_spec(d, d->run);
     (void)t;
-    snprintf(evals, sizeof evals, "%zu F + %zu G", table_evals(d->spec.scheme, OP_F),
-             table_evals(d->spec.scheme, OP_G));
+    snprintf(evals, sizeof evals, "%zu F + %zu G", table_evals(d->spec.stacks.layers, OP_F),
+             table_evals(d->spec.stacks.layers, OP_G));
     frame_set(out, row, "evals", evals);
     frame_set(out, row, "beats_unigram", yes(study_beats_unigram(u, design)));
     frame_set(out, row, "truncation_governs", yes(compare_governs(u, design)));

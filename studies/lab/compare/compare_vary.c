@@ -126,8 +126,8 @@ Spec compare_point(const Options *o, size_t points, size_t i)
         const char *values = split(item, name);
         size_t n = count_values(values);
         points /= n;
-        if (value_at(values, i / points % n, text)) spec_set(&s, find_option(name)->name, text);
+        if (value_at(values, i / points % n, text))
+            spec_set(&s, SPEC_VARIED, find_option(name)->name, text);
     }
-    s.varied = s.count;
     return s;
 }

@@ -40,16 +40,14 @@ static int find_order(const Table *t, int *order)
 static int name_design(const Study *u, const char *encoder, const char *decoder, StudyDesign *d)
 {
     size_t layers = strtoul(options_text(u->options, "layers"), NULL, 10);
-    const RunSpec *s = &d->spec;
+    const Spec *s = &d->spec.own;
     snprintf(d->name, sizeof d->name, "%s / %s", encoder, decoder);
-    if (s->encoder_layers != layers || s->layers != layers)
-        snprintf(d->name, sizeof d->name, "%s@%zu / %s@%zu", encoder, s->encoder_layers, decoder,
-                 s->layers);
+    if (spec_size(s, "encoder-layers") != layers || spec_size(s, "layers") != layers)
+        snprintf(d->name, sizeof d->name, "%s@%s / %s@%s", encoder, spec_text(s, "encoder-layers"),
+                 decoder, spec_text(s, "layers"));
     snprintf(d->label, sizeof d->label, "%s", d->name);
     for (const StudyDesign *b = u->design; b < d; b++)
-        if (strcmp(b->spec.encoder->name, s->encoder->name) == 0 &&
-            strcmp(b->spec.scheme->name, s->scheme->name) == 0 &&
-            b->spec.encoder_layers == s->encoder_layers && b->spec.layers == s->layers)
+        if (spec_same(&b->spec.own, s, SPEC_OWN))
             return error_set(ERR_INPUT, "--pair: %s is there twice", d->name);
     return 0;
 }
@@ -63,12 +61,18 @@ static int add_design(Study *u, char *words)
     *slash = '\0';
     TRY(study_add(u, words, &(RunSpec){0}, u->seeds, &d));
     PairDesign *p = d->own;
-    TRY(read_side(u, words, 0, &p->encoder, &d->spec.encoder_layers));
-    TRY(read_side(u, slash + 1, 1, &p->decoder, &d->spec.layers));
+    Spec *s = &d->spec.own;
+    size_t above, layers;
+    TRY(read_side(u, words, 0, &p->encoder, &above));
+    TRY(read_side(u, slash + 1, 1, &p->decoder, &layers));
     TRY(find_order(p->encoder, &p->encoder_order));
     TRY(find_order(p->decoder, &p->decoder_order));
-    d->spec.encoder = p->encoder;
-    d->spec.scheme = p->decoder;
+    d->spec.stacks = (Stacks){p->decoder, p->encoder};
+    spec_set(s, SPEC_OWN, "encoder", p->encoder->name);
+    spec_set(s, SPEC_OWN, "decoder", p->decoder->name);
+    spec_put(s, SPEC_OWN, "encoder-layers", above);
+    spec_put(s, SPEC_OWN, "layers", layers);
+    spec_set(s, SPEC_OWN, "context", "sentence");
     return name_design(u, words, slash + 1, d);
 }
 

@@ -314,7 +314,7 @@ static int make_grid(Study *u)
         StudyPoint *p = &u->point[i];
         options_part(o, "rates", i / seeds, part);
         sheet_number(strtod(part, NULL), rate);
-        spec_set(&p->own, "rate", rate);
+        spec_set(&p->own, SPEC_CHOSEN, "rate", rate);
         p->seed = options_size(o, "seed") + i % seeds;
         for (const StudyPoint *q = u->point; q < p; q++)
             if (strtod(spec_text(&q->own, "rate"), NULL) == strtod(rate, NULL) &&
@@ -328,7 +328,8 @@ static int add_starts(Study *u)
 {
     const Finetune *f = u->more;
     int starts = options_flag(u->options, "pretrained-only") ? 1 : STARTS;
-    const RunSpec spec = {.scheme = f->net.table, .layers = options_size(f->net.options, "layers")};
+    RunSpec spec = {.stacks.layers = f->net.table};
+    spec_set(&spec.own, SPEC_OWN, "layers", options_text(f->net.options, "layers"));
     for (int s = 0; s < starts; s++) {
         StudyDesign *d;
         TRY(study_add(u, finetune_start[s], &spec, 1, &d));

@@ -62,7 +62,7 @@ void finetune_fill(Study *u, const StudyDesign *d, const StudyRun *r)
     study_set(u, r, "scheme", f->net.table->name);
     study_set(u, r, "start", d->name);
     study_set(u, r, "part", r->point ? "trial" : NULL);
-    study_put(u, r, "layers", (double)d->spec.layers);
+    study_set(u, r, "layers", spec_text(&d->spec.own, "layers"));
     study_put(u, r, "model_seed", (double)f->model_seed);
     study_put(u, r, "rate", rate ? strtod(rate, NULL) : none);
     study_put(u, r, "seed", rate ? (double)r->seed : none);

@@ -51,28 +51,12 @@ int runs_option(const char *where, const char *name, const char *text)
 }
 
 /* Makes train's options for this run. */
-static int run_options(const Options *o, const RunSpec *s, Options **out)
+static int run_options(const Options *o, const Spec *s, Options **out)
 {
-    char layers[32], above[32], seed[32];
-    snprintf(above, sizeof above, "%zu", s->encoder_layers);
-    snprintf(layers, sizeof layers, "%zu", s->layers);
-    snprintf(seed, sizeof seed, "%llu", (unsigned long long)s->seed);
-    const struct {
-        const char *name, *text;
-    } own[] = {{"scheme", s->encoder ? NULL : s->scheme->name},
-               {"encoder", s->encoder ? s->encoder->name : NULL},
-               {"decoder", s->encoder ? s->scheme->name : NULL},
-               {"encoder-layers", s->encoder ? above : NULL},
-               {"context", s->encoder ? "sentence" : NULL},
-               {"layers", layers},
-               {"seed", seed},
-               {"untested", s->untested ? "yes" : NULL}};
     TRY(options_new(train_groups, out));
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (own[i].text) TRY(options_set(*out, OPTION_ARGUMENT, "", own[i].name, own[i].text));
-    for (size_t i = 0; i < s->own.count; i++)
-        TRY(options_set(*out, OPTION_ARGUMENT, "", s->own.option[i].name, s->own.option[i].text));
-    return shared_options(o, s->encoder != NULL, *out);
+    for (size_t i = 0; i < s->count; i++)
+        TRY(options_set(*out, OPTION_ARGUMENT, "", s->option[i].name, s->option[i].text));
+    return shared_options(o, spec_text(s, "encoder") != NULL, *out);
 }
 
 static int read_result(const char *dir, Frame *out, size_t row)
@@ -185,8 +169,7 @@ typedef struct {
 /* Returns RERUN_* for the run in the directory; a shorter run of another corpus is RERUN_OTHER. */
 static int run_there(const Job *j)
 {
-    int is =
-        rerun_is(j->options, train_groups, (Stacks){j->spec->scheme, j->spec->encoder}, j->dir);
+    int is = rerun_is(j->options, train_groups, j->spec->stacks, j->dir);
     if (is == RERUN_SHORTER && !rerun_same_corpus(j->dir, j->runs->checksum)) return RERUN_OTHER;
     return is;
 }
@@ -250,7 +233,7 @@ static int train(const Job *j, Lease *claim)
 static void note_result(const Job *j, const Frame *f, size_t row)
 {
     const double valid = frame_real(f, row, "valid_ppl"), test = frame_real(f, row, "test_ppl");
-    if (j->spec->untested)
+    if (spec_text(&j->spec->own, "untested"))
         runs_note(j->runs, "%s is done: validation perplexity %.4f; the test text was not opened",
                   j->name, valid);
     else
@@ -285,9 +268,9 @@ static void job_close(Job *j)
 static int job_open(Job *j, const Runs *r, const RunSpec *s)
 {
     *j = (Job){.runs = r, .spec = s};
-    TRY(runs_name(s, j->name));
-    TRY(runs_directory(r->dir, s, j->dir));
-    return run_options(r->options, s, &j->options);
+    TRY(runs_name(&s->own, j->name));
+    TRY(runs_directory(r->dir, &s->own, j->dir));
+    return run_options(r->options, &s->own, &j->options);
 }
 
 int runs_spare(const Runs *r, const RunSpec *s)
@@ -295,8 +278,7 @@ int runs_spare(const Runs *r, const RunSpec *s)
     SCOPED(job_close) Job j = {0};
     TRY(job_open(&j, r, s));
     if (is_done(&j) || run_there(&j) == RERUN_SHORTER) return 0;
-    return rerun_refuse(j.options, train_groups, (Stacks){s->scheme, s->encoder}, r->checksum,
-                        j.dir, 0);
+    return rerun_refuse(j.options, train_groups, s->stacks, r->checksum, j.dir, 0);
 }
 
 /* Sets the options that a study with --tune chooses itself to the first values of its grid. */
@@ -364,7 +346,7 @@ int runs_look(const Runs *r, const RunSpec *s, Frame *out, size_t row)
 {
     SCOPED(job_close) Job j = {0};
     char dir[OUTPUT_PATH];
-    if (runs_directory(r->dir, s, dir) != 0 || !output_there(dir, "result.csv")) return 0;
+    if (runs_directory(r->dir, &s->own, dir) != 0 || !output_there(dir, "result.csv")) return 0;
     TRY(job_open(&j, r, s));
     return is_done(&j) ? read_result(j.dir, out, row) : 0;
 }
@@ -372,16 +354,17 @@ int runs_look(const Runs *r, const RunSpec *s, Frame *out, size_t row)
 static int plan_of(const Options *o, const RunSpec *s, Plan **out)
 {
     BridgeOptions bridge = network_bridge(o);
-    bridge.layers = s->layers;
-    bridge.encoder_layers = s->encoder_layers;
-    return s->encoder ? bridge_plan_pair(s->encoder, s->scheme, &bridge, out)
-                      : bridge_plan(s->scheme, &bridge, out);
+    const Table *decoder = s->stacks.layers, *encoder = s->stacks.encoder;
+    bridge.layers = spec_size(&s->own, "layers");
+    bridge.encoder_layers = spec_size(&s->own, "encoder-layers");
+    return encoder ? bridge_plan_pair(encoder, decoder, &bridge, out)
+                   : bridge_plan(decoder, &bridge, out);
 }
 
 int runs_plan(const Options *o, const RunSpec *s, Plan **out)
 {
     SCOPED(options_drop) Options *own = NULL;
-    TRY(run_options(o, s, &own));
+    TRY(run_options(o, &s->own, &own));
     return plan_of(own, s, out);
 }
 
@@ -390,12 +373,12 @@ int runs_model(const Options *o, const RunSpec *s, const Vocab *v, const Backend
     SCOPED(options_drop) Options *own = NULL;
     Plan *plan;
     char words[900], design[512];
-    TRY(run_options(o, s, &own));
+    TRY(run_options(o, &s->own, &own));
     TRY(network_check(own));
     TRY(plan_of(own, s, &plan));
     int code = network_model_of(own, plan, v, b, 0, 0, out);
     if (code == 0) return 0;
-    runs_design(s, design);
+    runs_design(&s->own, design);
     snprintf(words, sizeof words, "%s", error_text());
     return error_set(code, "%s: %s", design, words);
 }
@@ -429,7 +412,7 @@ int runs_open(Runs *r)
 
 /* ---- logs ------------------------------------------------------------------------------------ */
 
-int runs_log(const char *dir, const RunSpec *s, RunRow **row, size_t *rows)
+int runs_log(const char *dir, const Spec *s, RunRow **row, size_t *rows)
 {
     char run[OUTPUT_PATH], path[OUTPUT_PATH];
     SCOPED(frame_close) Frame c = {0};

@@ -16,6 +16,7 @@
 #include "studies/base/frame.h"
 #include "studies/base/option.h"
 #include "studies/base/output.h"
+#include "studies/model/network.h"
 #include "studies/model/train/result.h"
 
 /* Many runs that share options, corpus and directory; all borrowed. */
@@ -28,25 +29,33 @@ typedef struct {
     struct timespec begun; /* by the clock of the file system */
 } Runs;
 
-/* Options of `trotter train` with their values, as written: what tells a design, or a point of a grid, from the options of
- * its study. All that a run is made, named and found by is read off this list. */
-enum { SPEC_OPTIONS = 8, SPEC_TEXT = 32 };
+/* A run as a list of options of `trotter train` with their values, as written; a design is the same list without a seed. All that a run
+ * is made, named, found and told from others by is read off this list. */
+enum { SPEC_OPTIONS = 16, SPEC_TEXT = TABLE_NAME };
+/* Each design has the first: its scheme (of pairs encoder and decoder), layers, seed, untested. What a study varies stands in the
+ * design's name. What was chosen for a design (--tune) stands in the names of the runs for that choice alone. */
+enum { SPEC_OWN, SPEC_VARIED, SPEC_CHOSEN };
 typedef struct {
-    size_t varied; /* the first ones, of the design: they stand in its name */
     size_t count;
     struct {
         const char *name; /* borrowed: of a table that stays */
+        int role;
         char text[SPEC_TEXT];
     } option[SPEC_OPTIONS];
 } Spec;
 
 /* Returns the value of an option; NULL: the list has none, so that the study's holds. */
 const char *spec_text(const Spec *s, const char *name);
-/* Sets an option, which has room (asserted). */
-void spec_set(Spec *s, const char *name, const char *text);
-/* Writes the options from the first-th on with their values, `between` before each value and `before` before each option:
+/* Returns the value of an option that is a whole number; 0 where the list has none. */
+size_t spec_size(const Spec *s, const char *name);
+/* Set an option, which has room (asserted), to a text or a whole number. */
+void spec_set(Spec *s, int role, const char *name, const char *text);
+void spec_put(Spec *s, int role, const char *name, unsigned long long value);
+/* Returns 1 where two lists have the same options of a role (below 0: of all), with the same values, in the same order. */
+int spec_same(const Spec *a, const Spec *b, int role);
+/* Writes the options of a role with their values, `between` before each value and `before` before each option:
  * "-rate3e-4-dropout0.1". */
-void spec_print(const Spec *s, size_t first, const char *before, const char *between, char *out,
+void spec_print(const Spec *s, int role, const char *before, const char *between, char *out,
                 size_t room);
 
 /* The options that --tune chooses, in the order in which they stand in names, up to NULL. The values of each are the parts
@@ -60,16 +69,10 @@ int runs_tunes(const Options *o, const char *name);
 /* Checks an option of train by its name, and with text (else NULL) that value. ERR_INPUT with words that begin by `where`. */
 int runs_option(const char *where, const char *name, const char *text);
 
-/* The values of a run beyond the options. */
+/* A run with what its options were compiled to. */
 typedef struct {
-    const Table *scheme;
-    size_t layers;
-    /* The encoder's scheme for a corpus of pairs, the scheme above being the decoder's; NULL: a language model */
-    const Table *encoder;
-    size_t encoder_layers;
-    uint64_t seed;
     Spec own;
-    int untested;   /* 1: for a choice; does not read the test text */
+    Stacks stacks;  /* borrowed */
     size_t numbers; /* of the model; 0: not known */
 } RunSpec;
 
@@ -80,14 +83,14 @@ int runs_open(Runs *r);
 
 /* Writes the name of a design without its depth: its scheme's (of pairs the decoder's), and behind it " OPTION=VALUE" for each
  * option that it varies. No scheme's name has a '='. */
-void runs_design(const RunSpec *s, char out[512]);
+void runs_design(const Spec *s, char out[512]);
 /* Writes the name of a run, where NAME is that of the design with '-' for blanks: "NAME[-layersN]-seedN", for a choice its options stand before "-seedN", as in
  * "NAME[-layersN]-rateX-dropoutP[-epochsE]-seedN"; no two runs
  * have the same. N = 1 is left out of -layersN unless NAME itself ends in -layersN. For pairs NAME-layersN is
  * ENCODER@N+DECODER@N. */
-int runs_name(const RunSpec *s, char out[512]);
+int runs_name(const Spec *s, char out[512]);
 /* Writes its directory: DIR/runs/..., for a choice DIR/tune/.... */
-int runs_directory(const char *dir, const RunSpec *s, char out[OUTPUT_PATH]);
+int runs_directory(const char *dir, const Spec *s, char out[OUTPUT_PATH]);
 
 /* Reads the options, of these groups, of the study in DIR; NULL: there is none. The caller frees them. */
 int runs_study(const OptionGroup *const *groups, const char *dir, Options **there);
@@ -120,7 +123,7 @@ int runs_check(const Options *o, const RunSpec *s, const Vocab *v, const Backend
                size_t *numbers);
 
 /* Reads the log of a run; the caller frees *row (memory_free). */
-int runs_log(const char *dir, const RunSpec *s, RunRow **row, size_t *rows);
+int runs_log(const char *dir, const Spec *s, RunRow **row, size_t *rows);
 
 /* Adds a line to DIR/study.log: time, who, words. */
 void runs_note(const Runs *r, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -18,7 +18,7 @@ static int measure(const StudyMeasured *r, Frame *out)
 {
     RunRow *row;
     size_t rows, last = 0;
-    TRY(runs_log(r->study->dir, &r->spec, &row, &rows));
+    TRY(runs_log(r->study->dir, &r->spec.own, &row, &rows));
     for (size_t i = 0; i < rows; i++)
         if (row[i].valid_ppl > 0 && row[i].epoch >= 1) last = (size_t)row[i].epoch;
     memory_free(row);

@@ -85,7 +85,7 @@ static int save_lines(const StudyMeasured *r)
 {
     SCOPED(sheet_drop) Sheet *s = NULL;
     TRY(sheet_new(measure_lines, &s));
-    measure_add_lines(s, r->design, r->spec.seed, &r->run->lines);
+    measure_add_lines(s, r->design, r->run->seed, &r->run->lines);
     return output_sheet(s, SHEET_CSV, r->dir, "lines.csv");
 }
 
@@ -98,7 +98,7 @@ static int read_lines(const StudyMeasured *r, const Frame *c, Statistics *out)
     int code = out->x ? 0 : ERR_MEMORY;
     for (size_t i = 0; i < c->rows && code == 0; i++) {
         if (strcmp(frame_text(c, i, "pair"), r->design) != 0 ||
-            strtoul(frame_text(c, i, "seed"), NULL, 10) != r->spec.seed)
+            strtoul(frame_text(c, i, "seed"), NULL, 10) != r->run->seed)
             continue;
         for (size_t k = 0; k < BLEU_STATISTICS && n < all && code == 0; k++) {
             double *x = &out->x[n * BLEU_STATISTICS + k];
@@ -112,7 +112,7 @@ static int read_lines(const StudyMeasured *r, const Frame *c, Statistics *out)
     if (code == ERR_MEMORY) return code;
     if (code != 0) return error_set(ERR_INPUT, "%s: a number is missing", c->file);
     return error_set(ERR_INPUT, "%s has %zu lines of %s with seed %zu, and the test text %zu",
-                     c->file, n, r->design, (size_t)r->spec.seed, all);
+                     c->file, n, r->design, (size_t)r->run->seed, all);
 }
 
 /* Returns ERR_INPUT where a recorded run was measured with other options, of which it names the first. */
@@ -127,7 +127,7 @@ static int same_options(const StudyMeasured *r)
     for (size_t i = 0; how[i] && there[i] == how[i]; i++)
         if (i > 0 && how[i - 1] == ';') at = i + 1;
     return error_set(ERR_INPUT, "%s: %s with seed %zu was measured with %.*s, now %.*s", c->file,
-                     r->design, (size_t)r->spec.seed, (int)strcspn(there + at, ";"), there + at,
+                     r->design, (size_t)r->run->seed, (int)strcspn(there + at, ";"), there + at,
                      (int)strcspn(how + at, ";"), how + at);
 }
 

@@ -55,7 +55,7 @@ int measure_on_sentences(const StudyMeasured *r, const char *what, const char *c
     double tolerance = 0, begun = clock_now();
     progress_show("%s of %s", what, r->name);
     TRY(begin(r->study, r->dir, &n, &drawn, &tolerance));
-    TRY(of(&n, r->spec.scheme, &drawn, tolerance, out));
+    TRY(of(&n, r->spec.stacks.layers, &drawn, tolerance, out));
     runs_note(&r->study->runs, "%s: %s %.4g, in %.1f s", r->name, what, frame_real(out, 0, column),
               clock_now() - begun);
     return 0;
@@ -94,8 +94,9 @@ int measure_try_sentences(const Study *u, const RunSpec *s, MeasureSentences *of
     TRY(runs_model(o, s, &u->corpus.vocab, b, &m));
     TRY(sentences_draw(&u->corpus.vocab, &u->corpus.text[SPLIT_VALID], source, 1, tokens, DRAW,
                        &drawn));
-    const Network n = {.table = (Table *)s->scheme, .encoder = (Table *)s->encoder, .model = m};
-    return of(&n, s->scheme, &drawn, rough, &out);
+    const Network n = {
+        .table = (Table *)s->stacks.layers, .encoder = (Table *)s->stacks.encoder, .model = m};
+    return of(&n, s->stacks.layers, &drawn, rough, &out);
 }
 
 /* ---- a language model ---------------------------------------------------------------------------- */

@@ -31,8 +31,9 @@ Column *study_columns(const Column *list, const Spec *varied, int ends)
     Column *out = memory_new(n + 3 * STUDY_VALUES + SPEC_OPTIONS, sizeof *out);
     if (!out) return NULL;
     memcpy(out, list, n * sizeof *out);
-    for (size_t i = 0; varied && i < varied->varied; i++)
-        add(out, (Column){.name = varied->option[i].name});
+    for (size_t i = 0; varied && i < varied->count; i++)
+        if (varied->option[i].role == SPEC_VARIED)
+            add(out, (Column){.name = varied->option[i].name});
     for (const StudyMeasure *const *m = study_measures; *m; m++) {
         if (has(list, (*m)->columns->name)) continue;
         for (const Column *c = (*m)->columns; c->name; c++) {

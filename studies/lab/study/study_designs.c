@@ -52,10 +52,10 @@ RunSpec study_spec(const StudyDesign *d, const StudyRun *r)
 {
     RunSpec s = d->spec;
     const Spec *more = r->point ? &r->point->own : &d->chosen;
-    s.seed = r->seed;
-    s.untested = r->point != NULL;
+    spec_put(&s.own, SPEC_OWN, "seed", r->seed);
+    if (r->point) spec_set(&s.own, SPEC_OWN, "untested", "yes");
     for (size_t i = 0; i < more->count; i++)
-        spec_set(&s.own, more->option[i].name, more->option[i].text);
+        spec_set(&s.own, SPEC_CHOSEN, more->option[i].name, more->option[i].text);
     return s;
 }
 

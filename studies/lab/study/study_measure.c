@@ -103,8 +103,8 @@ static int measure_all(Study *u, StudyTask *t)
                        .design = t->design->name,
                        .dir = dir};
     int busy = 0, state, far = study_run_diverged(u, t->run);
-    TRY(runs_name(&r.spec, r.name));
-    TRY(runs_directory(u->dir, &r.spec, dir));
+    TRY(runs_name(&r.spec.own, r.name));
+    TRY(runs_directory(u->dir, &r.spec.own, dir));
     t->state = RUN_THERE;
     for (const StudyMeasure *const *m = study_measures; *m; m++) {
         if ((*m)->wanted(u) > 0 && !(far && (*m)->how)) {

@@ -14,12 +14,12 @@
 /* Fills what any study of `trotter train` knows of a run beyond its result and its measures. */
 static void fill_common(Study *u, const StudyDesign *d, const StudyRun *r)
 {
-    const Table *t = d->spec.scheme;
+    const Table *t = d->spec.stacks.layers;
     const RunSpec s = study_spec(d, r);
     const double F = (double)table_evals(t, OP_F), G = (double)table_evals(t, OP_G);
     study_set(u, r, "scheme", t->name);
-    study_put(u, r, "layers", (double)d->spec.layers);
-    study_put(u, r, "encoder_layers", (double)d->spec.encoder_layers);
+    study_set(u, r, "layers", spec_text(&s.own, "layers"));
+    study_set(u, r, "encoder_layers", spec_text(&s.own, "encoder-layers"));
     study_put(u, r, "seed", (double)r->seed);
     for (const char *const *name = runs_tuned; *name; name++)
         study_put(u, r, *name, study_number(u, &s, *name));
@@ -30,8 +30,9 @@ static void fill_common(Study *u, const StudyDesign *d, const StudyRun *r)
     study_put(u, r, "evals_F", F);
     study_put(u, r, "evals_G", G);
     study_put(u, r, "evaluations", F + G);
-    for (size_t i = 0; i < d->spec.own.varied; i++)
-        study_set(u, r, d->spec.own.option[i].name, d->spec.own.option[i].text);
+    for (size_t i = 0; i < s.own.count; i++)
+        if (s.own.option[i].role == SPEC_VARIED)
+            study_set(u, r, s.own.option[i].name, s.own.option[i].text);
     study_set(u, r, u->kind->asked->design, d->name);
 }
 

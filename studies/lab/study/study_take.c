@@ -48,24 +48,37 @@ static int is_option(const Study *u, const RunSpec *s, size_t row, const char *n
     return isnan(x) || is_number(&u->recorded, row, name, x);
 }
 
+/* Returns 1 where a row's training had this option of a run. Its column is called as the option, with '_' for '-'; an option
+ * without a column is not told. Schemes stand there as the design is called. */
+static int has_option(const Study *u, const RunSpec *s, size_t row, size_t i)
+{
+    const Frame *t = &u->recorded;
+    const char *option = s->own.option[i].name, *text = s->own.option[i].text;
+    char name[64], design[512];
+    snprintf(name, sizeof name, "%s", option);
+    for (char *c = name; *c; c++) *c = *c == '-' ? '_' : *c;
+    if (s->own.option[i].role == SPEC_CHOSEN) return is_option(u, s, row, option);
+    if (strcmp(option, "encoder") == 0) return is_text(t, row, name, text);
+    if (strcmp(option, "scheme") != 0 && strcmp(option, "decoder") != 0)
+        return frame_column(t, name) < 0 || is_text(t, row, name, text) ||
+               number_at(t, row, name) == strtod(text, NULL);
+    runs_design(&s->own, design);
+    return is_text(t, row, name, design);
+}
+
 static int is_row(const Study *u, const RunSpec *s, size_t row)
 {
     const Frame *t = &u->recorded;
-    char design[512];
-    if (is_none(t, row) || chooses(t, row) != s->untested) return 0;
-    for (size_t i = 0; s->untested && i < s->own.count; i++)
-        if (!is_option(u, s, row, s->own.option[i].name)) return 0;
-    runs_design(s, design);
-    if (!is_text(t, row, s->encoder ? "decoder" : "scheme", design)) return 0;
-    if (s->encoder && (!is_text(t, row, "encoder", s->encoder->name) ||
-                       !is_number(t, row, "encoder_layers", (double)s->encoder_layers)))
-        return 0;
-    return is_number(t, row, "layers", (double)s->layers) &&
-           is_number(t, row, "seed", (double)s->seed) && is_option(u, s, row, "epochs") &&
+    int untested = spec_text(&s->own, "untested") != NULL;
+    if (is_none(t, row) || chooses(t, row) != untested) return 0;
+    for (size_t i = 0; i < s->own.count; i++)
+        if ((untested || s->own.option[i].role != SPEC_CHOSEN) && !has_option(u, s, row, i))
+            return 0;
+    return is_option(u, s, row, "epochs") &&
            (frame_column(t, "corpus") < 0 || is_text(t, row, "corpus", u->checksum));
 }
 
-static int has_folder(const Study *u, const RunSpec *s)
+static int has_folder(const Study *u, const Spec *s)
 {
     char dir[OUTPUT_PATH];
     return runs_directory(u->dir, s, dir) == 0 && output_there(dir, "config.ini");
@@ -76,7 +89,7 @@ static int has_folder(const Study *u, const RunSpec *s)
 static size_t find_row(const Study *u, const RunSpec *s)
 {
     for (size_t i = 0; i < u->recorded.rows; i++)
-        if (is_row(u, s, i)) return has_folder(u, s) ? SIZE_MAX : i;
+        if (is_row(u, s, i)) return has_folder(u, &s->own) ? SIZE_MAX : i;
     return SIZE_MAX;
 }
 
@@ -111,7 +124,7 @@ static int other_size(const Study *u, const RunSpec *s, double params)
     if (output_there(u->dir, "config.ini"))
         snprintf(cure, sizeof cure, "; --config %s/config.ini gives those of the runs", u->dir);
     return error_set(ERR_INPUT, "%s: %s has %.0f parameters, and %zu with these options%s",
-                     u->recorded.file, s->scheme->name, params, s->numbers, cure);
+                     u->recorded.file, s->stacks.layers->name, params, s->numbers, cure);
 }
 
 /* Checks a row of a run against the options. */
@@ -128,9 +141,9 @@ static int check_result(Study *u, const RunSpec *s, size_t row)
     TRY(runs_result(t, row));
     if (s->numbers && params != (double)s->numbers) return other_size(u, s, params);
     if (best > epochs) /* NaN: not told */
-        return error_set(
-            ERR_INPUT, "%s: %s with seed %llu has best epoch %.0f of a training of %.0f (--epochs)",
-            t->file, s->scheme->name, (unsigned long long)s->seed, best, epochs);
+        return error_set(ERR_INPUT,
+                         "%s: %s with seed %s has best epoch %.0f of a training of %.0f (--epochs)",
+                         t->file, s->stacks.layers->name, spec_text(&s->own, "seed"), best, epochs);
     return 0;
 }
 
@@ -148,7 +161,7 @@ static int take_option(const Study *u, StudyDesign *d, size_t row, const char *n
         return error_set(ERR_INPUT, "%s:%zu: %s has %s %s, and %s %s (--%s)", t->file,
                          t->line[row + 1], d->name, name, there, now,
                          tuned ? "in another row" : "with these options", name);
-    spec_set(&d->chosen, name, there);
+    spec_set(&d->chosen, SPEC_CHOSEN, name, there);
     return 0;
 }
 
@@ -205,20 +218,14 @@ int study_take(Study *u)
 static int row_has_folder(const Study *u, size_t row)
 {
     const Frame *t = &u->recorded;
-    int pairs = frame_column(t, "encoder") >= 0;
-    Table *side = memory_new(2, sizeof *side);
-    if (!side) return 0;
-    snprintf(side[0].name, sizeof side[0].name, "%s",
-             frame_text(t, row, pairs ? "decoder" : "scheme"));
-    snprintf(side[1].name, sizeof side[1].name, "%s", frame_text(t, row, "encoder"));
-    RunSpec s = {.scheme = &side[0],
-                 .layers = strtoul(frame_text(t, row, "layers"), NULL, 10),
-                 .encoder = pairs ? &side[1] : NULL,
-                 .encoder_layers = strtoul(frame_text(t, row, "encoder_layers"), NULL, 10),
-                 .seed = strtoull(frame_text(t, row, "seed"), NULL, 10)};
-    int there = has_folder(u, &s);
-    memory_free(side);
-    return there;
+    static const char *const one[] = {"scheme", "layers", "seed", NULL},
+                             *const two[] = {"encoder", "decoder", "encoder_layers",
+                                             "layers",  "seed",    NULL};
+    Spec s = {0};
+    for (const char *const *name = frame_column(t, "encoder") < 0 ? one : two; *name; name++)
+        spec_set(&s, SPEC_OWN, strcmp(*name, "encoder_layers") == 0 ? "encoder-layers" : *name,
+                 frame_text(t, row, *name));
+    return has_folder(u, &s);
 }
 
 int study_keep(const Study *u)

@@ -45,7 +45,7 @@ static int train(Work *w, StudyTask *t)
     char name[512];
     int was = t->state;
     double begun = clock_now();
-    runs_name(&s, name);
+    runs_name(&s.own, name);
     if (was == RUN_OPEN) progress_note("run %zu of %zu: %s", number, w->n, name);
     TRY(runs_do(&w->u->runs, &s, &w->u->runs_csv, t->run->at, &t->state));
     if (t->state == was) return 0;

@@ -47,7 +47,7 @@ static void set_point(const Study *u, size_t i, StudyPoint *p)
         size_t n = count_parts(o, *name);
         if (n == 0) continue;
         each /= n;
-        if (runs_part(o, *name, i / each % n, part)) spec_set(&p->own, *name, part);
+        if (runs_part(o, *name, i / each % n, part)) spec_set(&p->own, SPEC_CHOSEN, *name, part);
     }
 }
 
@@ -87,11 +87,11 @@ static int choose(Study *u, StudyDesign *d)
     }
     if (!best)
         return error_set(ERR_CHECK, "%s, %zu layer(s): no training of the grid came through",
-                         d->name, d->spec.layers);
+                         d->name, spec_size(&d->spec.own, "layers"));
     d->chosen = best->point->own;
-    spec_print(&d->chosen, 0, ", ", " ", chosen, sizeof chosen);
+    spec_print(&d->chosen, SPEC_CHOSEN, ", ", " ", chosen, sizeof chosen);
     runs_note(&u->runs, "%s, %zu layer(s): %s chosen on validation (perplexity %.4f, best of %zu)",
-              d->name, d->spec.layers, chosen + strspn(chosen, ", "),
+              d->name, spec_size(&d->spec.own, "layers"), chosen + strspn(chosen, ", "),
               study_real(u, best, "valid_ppl"), u->points);
     return 0;
 }

@@ -80,7 +80,7 @@ static int train(Study *u)
     runs_note(&u->runs,
               "%s is the best sandwich on validation (seed %zu: %.4f): trained again with %zu "
               "seeds",
-              d->spec.scheme->name, u->seed, first_ppl(u, of->best), seeds);
+              d->spec.stacks.layers->name, u->seed, first_ppl(u, of->best), seeds);
     TRY(study_seeds(u, d, seeds));
     TRY(study_take(u));
     return study_train(u, 0, u->worker.leader, 0);

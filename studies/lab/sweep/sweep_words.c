@@ -79,13 +79,14 @@ static size_t find(const Study *u, const char *letters)
 static int make_word(Study *u, const char *letters)
 {
     StudyDesign *d;
-    const RunSpec spec = {.layers = options_size(u->options, "layers")};
-    TRY(study_add(u, letters, &spec, 0, &d));
+    TRY(study_add(u, letters, &(RunSpec){0}, 0, &d));
     SweepWord *w = d->own;
     w->k = -1;
     for (const char *c = letters; *c; c++) w->count[*c == 'f']++;
     TRY(find_theory(u, letters, w));
-    d->spec.scheme = w->scheme;
+    d->spec.stacks.layers = w->scheme;
+    spec_set(&d->spec.own, SPEC_OWN, "scheme", w->scheme->name);
+    spec_set(&d->spec.own, SPEC_OWN, "layers", options_text(u->options, "layers"));
     return 0;
 }
 
