@@ -27,4 +27,5 @@ static int measure(const StudyMeasured *r, Frame *out)
     return 0;
 }
 
-const StudyMeasure measure_gaining = {"gaining", columns, wanted, NULL, measure, NULL, NULL};
+const StudyMeasure measure_gaining = {
+    .name = "gaining", .columns = columns, .wanted = wanted, .measure = measure};

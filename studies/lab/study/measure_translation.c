@@ -208,5 +208,10 @@ static int try(const Study *u, const RunSpec *s)
     return translator_new(u->options, &m, 1, &u->corpus.vocab, u->corpus.bpe, 1, NULL, &t);
 }
 
-const StudyMeasure measure_translation = {"translation", columns, wanted, measure_how_pairs,
-                                          measure,       load,    try};
+const StudyMeasure measure_translation = {.name = "translation",
+                                          .columns = columns,
+                                          .wanted = wanted,
+                                          .how = measure_how_pairs,
+                                          .measure = measure,
+                                          .load = load,
+                                          .try = try};

@@ -19,6 +19,7 @@
 #define TROTTER_STUDY_H
 
 #include "studies/model/metrics/metric.h"
+#include "studies/model/sentences.h"
 #include "studies/lab/runs/runs.h"
 #include "studies/base/process/worker.h"
 #include "studies/lab/table/runtable.h"
@@ -252,6 +253,11 @@ typedef struct {
     const char *dir; /* its folder; NULL: it is recorded in the study's */
 } StudyMeasured;
 
+/* Computes a measure of a network in double precision on sentences, and sets its columns of row 0. t: the run's scheme, of pairs
+ * the decoder's. */
+typedef int MeasureSentences(const Network *n, const Table *t, const Drawn *drawn, double tolerance,
+                             Frame *out);
+
 /* A measure of trained networks. Its numbers are kept in the run's folder as NAME.csv with `how`, and claimed there as
  * NAME.claim, like the run itself. */
 typedef struct {
@@ -261,10 +267,14 @@ typedef struct {
     int (*wanted)(const Study *u); /* 1, 0; below 0: an error, as an option has no meaning */
     /* Writes the options that the numbers depend on; NULL: they are read off the run's log, and not kept. */
     int (*how)(const Study *u, char *out, size_t room);
+    /* A measure on the sentences of --truncation is this function and what its first number is called in study.log; the members
+     * below are then NULL. */
+    MeasureSentences *of;
+    const char *what;
     /* Sets the columns of row 0, which are empty at first. */
     int (*measure)(const StudyMeasured *r, Frame *out);
-    int (*load)(
-        const StudyMeasured *r); /* reads what is larger than a number; NULL: there is nothing */
+    /* Reads what is larger than a number; NULL: there is nothing. */
+    int (*load)(const StudyMeasured *r);
     /* Tries, before any training, what `measure` will need of the options, the texts and a network of this design.
      * NULL: it needs no more than the run's own folder. ERR_INPUT, as `measure` would say. */
     int (*try)(const Study *u, const RunSpec *s);
@@ -281,6 +291,10 @@ int study_take(Study *u);
 int study_keep(const Study *u);
 /* Returns how many of a design's runs have a number above this in a column. */
 size_t study_count(const Study *u, const StudyDesign *d, const char *column, double above);
+/* Loads a run's network, draws the sentences of --truncation, makes a measure of them, and notes its first number in study.log;
+ * tries that, roughly, on one short sentence with an untrained network of a design (measure_sentences.c). */
+int measure_on_sentences(const StudyMeasured *r, const StudyMeasure *m, Frame *out);
+int measure_try_sentences(const Study *u, const RunSpec *s, const StudyMeasure *m);
 /* Checks the measures' options. ERR_INPUT. */
 int study_check_measures(const Study *u);
 /* Tries all wanted measures on an untrained network of each design, so that none fails for the first time when all are

@@ -87,7 +87,7 @@ static int measure_run(const StudyMeasured *r, const StudyMeasure *m, int *state
         if (is_there(r, m, &now)) return 0;
         *state = RUN_TRAINED;
     }
-    TRY(m->measure(r, &now));
+    TRY(m->of ? measure_on_sentences(r, m, &now) : m->measure(r, &now));
     take(r, m, &now);
     return m->how ? save(m, r->dir, list, &now) : now.code;
 }
@@ -126,13 +126,18 @@ int study_check_measures(const Study *u)
     return 0;
 }
 
+static int try(const Study *u, const StudyMeasure *m, const StudyDesign *d)
+{
+    const RunSpec s = study_spec(d, d->run);
+    if (m->of) return measure_try_sentences(u, &s, m);
+    return m->try ? m->try(u, &s) : 0;
+}
+
 int study_try_measures(const Study *u)
 {
     for (const StudyMeasure *const *m = study_measures; *m; m++)
-        for (size_t i = 0; i < u->designs && (*m)->try && (*m)->wanted(u) > 0; i++) {
-            RunSpec s = study_spec(&u->design[i], u->design[i].run);
-            TRY((*m)->try(u, &s));
-        }
+        for (size_t i = 0; i < u->designs && (*m)->wanted(u) > 0; i++)
+            TRY(try(u, *m, &u->design[i]));
     return 0;
 }
 
