@@ -16,6 +16,8 @@ TEST(test_again)
     assert_true(number(trained, "heun-layer,", "truncation") > 0);
     assert_true(number(trained, "heun-layer,", "state_norm_high") >
                 number(trained, "heun-layer,", "state_norm"));
+    assert_true(number(trained, "heun-layer,", "layer_step_high") >
+                number(trained, "heun-layer,", "layer_step"));
     shell_ok("mkdir again && cp trained/runs.csv trained/config.ini again");
     run_ok("compare --out again %s", args);
     assert_string_equal(out, trained);

@@ -11,8 +11,8 @@ extern const StudyMeasure measure_truncation, measure_sides;
 extern const StudyMeasure measure_translation;
 /* measure_gaining.c: whether the best epoch was the last */
 extern const StudyMeasure measure_gaining;
-/* measure_norm.c: RMS of the last state */
-extern const StudyMeasure measure_norm;
+/* measure_norm.c: RMS of the last state; how far a layer moves its input */
+extern const StudyMeasure measure_norm, measure_step;
 
 /* measure_sentences.c: of those that read the sentences of --truncation, whether any are asked for, and what they depend on. */
 int measure_has_sentences(const Study *u);

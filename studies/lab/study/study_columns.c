@@ -4,9 +4,13 @@
 #include "kernels/base/error.h"
 #include "studies/lab/study/measures.h"
 
-const StudyMeasure *const study_measures[] = {&measure_truncation, &measure_translation,
-                                              &measure_sides,      &measure_gaining,
-                                              &measure_norm,       NULL};
+const StudyMeasure *const study_measures[] = {&measure_truncation,
+                                              &measure_translation,
+                                              &measure_sides,
+                                              &measure_gaining,
+                                              &measure_norm,
+                                              &measure_step,
+                                              NULL};
 
 static int has(const Column *list, const char *name)
 {
