@@ -38,7 +38,7 @@
 
 #include "kernels/base/scoped.h"
 #include "nn/nn.h"
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 #include "ode/ode.h"
 
 enum { FIELD_SPLIT, FIELD_LAYER };

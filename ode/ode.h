@@ -8,6 +8,6 @@
 #include "ode/field/field.h"
 #include "ode/systems/systems.h"
 #include "ode/step/steps.h"
-#include "ode/measure/measures.h"
+#include "ode/measure/measure.h"
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 
 static _Thread_local char text[1024];
 

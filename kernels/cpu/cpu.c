@@ -19,7 +19,7 @@
 #include "kernels/cpu/cpu_norm.h"
 #include "kernels/cpu/cpu_product.h"
 #include "kernels/base/memory.h"
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 #ifdef PRECISION_bf16
 #include "kernels/cpu/cpu_bf16.h"
 #define GEMM_OF_TABLE bf16_gemm

@@ -1,5 +1,5 @@
 /* ends.c: both ends of a network, words in and a loss out. The plain ends have a row of the embedding for every word,
- * and one softmax over all words. adaptive.c, with narrow rare words, uses the same parts. */
+ * and one softmax over all words. adaptive_softmax.c, with narrow rare words, uses the same parts. */
 #include "nn/model/engine.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* ends.h: both ends of a model: words to r0, the output to a loss. Reading order:
  *
  *   ends.c       plain: a row of the embedding a word, one softmax
- *   adaptive.c   also, with narrow rare words
- *   heads.c      of an encoder alone: masked words, classes
+ *   adaptive_softmax.c   also, with narrow rare words
+ *   encoder_ends.c      of an encoder alone: masked words, classes
  *   filled.c     rows filled up to few numbers of them
  */
 #ifndef TROTTER_ENDS_H
@@ -13,8 +13,8 @@
 
 typedef struct Pass Pass; /* engine.h */
 
-/* The operations on words at both ends of a network: ends_plain (ends.c), ends_adaptive (adaptive.c) or ends_heads
- * (heads.c). */
+/* The operations on words at both ends of a network: ends_plain (ends.c), ends_adaptive (adaptive_softmax.c) or ends_heads
+ * (encoder_ends.c). */
 typedef struct {
     /* Sends a batch's inputs and targets. */
     void (*send)(const Model *m, const Batch *x, Pass *p);
@@ -51,7 +51,7 @@ typedef struct {
     void *nll;     /* (max N) */
 } Output;
 
-/* A cluster of rare words, see adaptive.c. */
+/* A cluster of rare words, see adaptive_softmax.c. */
 typedef struct {
     size_t first, words; /* ids first .. first + words - 1 */
     size_t width;        /* w */
@@ -60,7 +60,7 @@ typedef struct {
     size_t project, output_project; /* (D, w) */
 } Tail;
 
-/* Buffers of adaptive.c at the embedding, at the loss and at the embedding's adjoint. */
+/* Buffers of adaptive_softmax.c at the embedding, at the loss and at the embedding's adjoint. */
 enum { MIX_EMBED, MIX_LOSS, MIX_BACK, MIXES };
 typedef struct {
     void *wide;           /* (N, D) */
@@ -88,7 +88,7 @@ typedef struct {
     void *dact;                 /* (n, D), training */
 } Head;
 
-/* Both ends of an encoder alone (heads.c). */
+/* Both ends of an encoder alone (encoder_ends.c). */
 typedef struct {
     Head words, label;
     void *stats;       /* (words, 2) */
@@ -134,12 +134,12 @@ size_t filled_rows(const Model *m, const Pass *p, size_t n, size_t most);
 size_t filled_most(const Model *m);
 int32_t *filled_list(int32_t *list, size_t n, size_t size, int32_t filler);
 
-/* adaptive.c. Check a configuration; set the shapes of the tails and of the output, which without tails is plain. */
+/* adaptive_softmax.c. Check a configuration; set the shapes of the tails and of the output, which without tails is plain. */
 extern const Ends ends_adaptive;
 int adaptive_check(const ModelConfig *c);
 void adaptive_shapes(Model *m);
 
-/* heads.c. Check a configuration; check what a batch asks; return the factor of the adjoints of a loss of labels. */
+/* encoder_ends.c. Check a configuration; check what a batch asks; return the factor of the adjoints of a loss of labels. */
 extern const Ends ends_heads;
 int heads_check(const ModelConfig *c, const Plan *p);
 int heads_batch(const Model *m, const Batch *x);

@@ -104,7 +104,7 @@ struct Pass {
     /* With tails: where the rows of the head (0) and of tail i begin among the rows sorted by cluster and filled up, by
      * input (in) and by target (out). The head has every target, so targets of tails begin at 0. */
     size_t in[TAILS_MOST + 2], out[TAILS_MOST + 2];
-    /* Rows of out.asked, whose words the loss counts: N, except for an encoder alone (heads.c). */
+    /* Rows of out.asked, whose words the loss counts: N, except for an encoder alone (encoder_ends.c). */
     size_t asked;
     /* For an encoder alone: masked words, filled up; sequences with a label (0 or S); the factor of their mean in the
      * loss before it is divided by `tokens`; sequences of the batch before these, which other ranks have. */

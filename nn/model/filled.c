@@ -1,6 +1,6 @@
 /* filled.c: fills up rows whose number depends on the words of a batch, so that few different numbers occur.
  *
- * The number of a batch's words that lie in a cluster (adaptive.c), or are masked (heads.c), differs from batch to
+ * The number of a batch's words that lie in a cluster (adaptive_softmax.c), or are masked (encoder_ends.c), differs from batch to
  * batch, and each number would need a new recording of the products (recorded.c). So in training, for a backend that
  * records, such rows are filled up to the next of a few sizes: 64, 96, 128, 192, 256, ... with row_sizes 2, at most
  * half more than there are. Added rows have no number in lists (NO_ROW) and no loss (FILLER). Gathering gives zeros for

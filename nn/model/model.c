@@ -1,5 +1,5 @@
 /* model.c: building a model from its plan. Its tensors are in params.c, its memory is in layout.c, the
- * passes over it are in pass.c, a step of training in step.c. */
+ * passes over it are in pass.c, a step of training in train_step.c. */
 #include "nn/model/engine.h"
 
 #include <string.h>

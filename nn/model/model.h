@@ -50,13 +50,13 @@ typedef struct {
     /* The same for the source of a plan of two sides; a plan of one side sets them to 0. */
     size_t max_source, max_source_length;
     uint64_t seed;
-    /* Adaptive embedding and softmax (adaptive.c): words cut[0] .. cut[1]-1 are tail 1, and so on; the last tail goes
+    /* Adaptive embedding and softmax (adaptive_softmax.c): words cut[0] .. cut[1]-1 are tail 1, and so on; the last tail goes
      * on to V. The cuts rise; the first is > 0, the last < V. */
     size_t tails, cut[TAILS_MOST];
     size_t factor; /* >= 1: tail i has width D / factor^i, rounded down */
     /* Keep only what EVALs read and make the rest again in backward: the same bits. */
     int recompute;
-    /* Asks an encoder alone (heads.c) in a bidirectional plan. masked 1: the words at a batch's places; classes C > 0:
+    /* Asks an encoder alone (encoder_ends.c) in a bidirectional plan. masked 1: the words at a batch's places; classes C > 0:
      * one of C classes for each sequence or, with C = 1, a number; neither: the next word of every row. segments: the
      * number of segments, each with an embedding; 0: none. */
     int masked;
@@ -75,7 +75,7 @@ typedef struct {
 typedef struct Model Model;
 
 /* Builds a model of a plan and initialises it (names and shapes of tensors: params.c; those of tails:
- * adaptive.c): embedding N(0, 1/d), linear layers (packed qkv as one matrix) Xavier uniform,
+ * adaptive_softmax.c): embedding N(0, 1/d), linear layers (packed qkv as one matrix) Xavier uniform,
  * biases 0, norms 1 and 0, scalars as the plan says, gates 0, relative positions Xavier uniform, learned positions as
  * the embedding. A parameter's draws
  * depend on (seed, its name) only, so two schemes share the values of the tensors they have in common. training 0: no

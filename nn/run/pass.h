@@ -5,7 +5,7 @@
  *   pass.c       forward and backward over the plan
  *   parts.c      parts of it by themselves
  *   weights.c    where attention looks
- *   step.c       a step of training
+ *   train_step.c       a step of training
  */
 #ifndef TROTTER_PASS_H
 #define TROTTER_PASS_H

@@ -6,7 +6,7 @@
 #include "nn/model/model.h"
 #include "nn/text/text.h"
 
-/* ---- pass.c, step.c, exact.c, parts.c, weights.c: forward, backward, steps --------------------------- */
+/* ---- pass.c, train_step.c, exact.c, parts.c, weights.c: forward, backward, steps --------------------------- */
 
 /* Runs forward on a batch and computes the loss over its N targets. nll (N) host out, or NULL. mean: their mean. For an
  * encoder alone nll has the masked words, then the sequences with a label; mean is over batch_asked (0 if that is 0).
@@ -16,14 +16,14 @@
  * target; their E is ours times (V - 1) / V.) train 0 switches both off: nll is -log p_target. */
 int model_forward(Model *m, const Batch *b, int train, uint64_t step, double *nll, double *mean);
 /* Runs forward and backward: model_grad is zeroed and filled with d mean / d parameter. With masked words and labels the gradient is that of the sum of both means
- * (heads.c), and *mean is that of the words. */
+ * (encoder_ends.c), and *mean is that of the words. */
 int model_gradient(Model *m, const Batch *b, uint64_t step, double *mean);
 /* Adam (kernels/backend.h). clip > 0 scales gradients to global norm <= clip; decay > 0 applies to the tensors of
  * model_decays. */
 typedef struct {
     double rate, beta1, beta2, eps, clip, decay;
 } AdamConfig;
-/* step.c. Computes the gradient and makes the Adam step, without waiting for the backend (model_step_part: with several
+/* train_step.c. Computes the gradient and makes the Adam step, without waiting for the backend (model_step_part: with several
  * batches). model_tally reports the result: the sum of nll over all tokens since model_tally_set (which sets both) or
  * another pass, and the last norm. ERR_NUMERIC where a loss or norm was not finite; s->fault_step is that step,
  * s->fault says which, and no parameter has moved since. */

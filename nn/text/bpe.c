@@ -8,7 +8,7 @@
 #include "kernels/base/file.h"
 #include "kernels/base/scoped.h"
 #include "kernels/base/random.h"
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 #include "nn/text/bpe_codes.h"
 #include "nn/text/hash.h"
 

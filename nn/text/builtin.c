@@ -1,6 +1,6 @@
 /* builtin.c: holds the King James text inside the program, so that examples need no file. The
  * assembler reads nn/kjv/ (paths from the repository's root); see nn/kjv/README. */
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 #include "nn/text/corpus.h"
 
 TEXT_EMBED(builtin_train, "nn/kjv/kjv.train.txt");

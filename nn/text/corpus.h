@@ -5,7 +5,7 @@
  *   markov.c a source of known entropy           builtin.c texts inside the program
  *   reverse.c pairs for a model of two sides         pairs.c  languages; long pairs
  *   folder.c  the files of a directory               pieces.c words in pieces, by bpe.c
- *   single.c  one file in three parts                split.c  raw texts to a split
+ *   single.c  one file in three parts                corpus_split.c  raw texts to a split
  */
 #ifndef TROTTER_CORPUS_H
 #define TROTTER_CORPUS_H
@@ -158,7 +158,7 @@ int piece_goes_on(const Vocab *v, const char *word, size_t bytes);
 int pairs_check(const CorpusChoice *w);
 int pairs_alike(const CorpusChoice *w, const char *source, const char *target);
 
-/* ---- split.c ---- */
+/* ---- corpus_split.c ---- */
 
 /* The raw texts of a split: one, or a source and a target. own: bytes that are owned; NULL: they are borrowed. */
 typedef struct {

@@ -8,7 +8,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/file.h"
 #include "kernels/base/memory.h"
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 
 size_t text_line(const BpeText *t, const char *at)
 {

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "kernels/base/error.h"
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 #include "nn/text/corpus.h"
 
 int corpus_is_file(const char *path)

@@ -7,7 +7,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 
 static size_t count_tokens(const char *bytes, size_t count, int level)
 {

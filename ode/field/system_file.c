@@ -48,7 +48,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/file.h"
 #include "kernels/base/scoped.h"
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 #include "ode/field/program.h"
 
 enum { FILE_MAX = 1 << 16, LINE_MAX_BYTES = 4000, SIZE_LIMIT = 1 << 16 };

@@ -14,7 +14,7 @@
 #include "kernels/base/scoped.h"
 #include "kernels/base/tick.h"
 #include "ode/field/system.h"
-#include "ode/measure/measures.h"
+#include "ode/measure/measure.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef TROTTER_FORECAST_H
 #define TROTTER_FORECAST_H
 
-#include "ode/measure/measures.h"
+#include "ode/measure/measure.h"
 
 enum { HALVINGS_MAX = 24 }; /* most halvings of a study */
 

@@ -24,7 +24,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
 #include "kernels/base/parsed.h"
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 #include "ode/scheme/print.h"
 #include "ode/scheme/rationals.h"
 #include "ode/scheme/scheme.h"

@@ -64,7 +64,7 @@ long expression_slope(const char *word);
 void expression_round(mpq_t q);
 void expression_round_table(Table *t);
 
-/* ---- split.c ---- */
+/* ---- splitting.c ---- */
 
 /* Computes out = (state weights of r) Y + c (slopes of r), whose numbers count from base: those of evaluations or,
  * with a solver over H, of its stages. row_step puts the result in the place of Y. */

@@ -1,5 +1,5 @@
 /* print.h: the pieces of a scheme's text, for texts that are made of a table, and their way back into one. Private to
- * ode/scheme (print.c; over.c, fixed_point.c, zoo.c, compose.c, butcher.c,
+ * ode/scheme (print.c; over_operator.c, fixed_point.c, zoo.c, compose.c, butcher.c,
  * rosenbrock.c). */
 #ifndef TROTTER_PRINT_H
 #define TROTTER_PRINT_H

@@ -51,9 +51,9 @@ int zoo_name(const char *given, char name[TABLE_NAME]);
 
 enum { ZOO_LETTERS = 128 }; /* most letters of a word: */
 
-/* Looks a name up: NAME, NAME:SOLVER, NAME:fixed-point-N (fixed_point.c), NAME-layer, NAME-F, NAME-G (over.c),
+/* Looks a name up: NAME, NAME:SOLVER, NAME:fixed-point-N (fixed_point.c), NAME-layer, NAME-F, NAME-G (over_operator.c),
  * word:sf..[:SOLVER], for a decoder word:scf.., sandwich:N-K, looped:N, repeat:N, dial:S-THETA, and any of these
- * with -decoder behind it (over.c); sandwich:N,K and dial:S,THETA are the same names. A splitting without suffix
+ * with -decoder behind it (over_operator.c); sandwich:N,K and dial:S,THETA are the same names. A splitting without suffix
  * takes `solver` ("exact": its flows are kept; otherwise expanded). Caller frees. Unknown: ERR_INPUT, with the
  * nearest name. */
 int zoo_find(const Zoo *z, const char *name, const char *solver, Table **out);
@@ -91,7 +91,7 @@ int rosenbrock_find(const Table *t, Rosenbrock *out);
 void rosenbrock_free(Rosenbrock *r);
 int rosenbrock_latex(const Table *t, FILE *f);
 
-/* ---- over.c: a scheme over another operator ----------------------------------------------------- */
+/* ---- over_operator.c: a scheme over another operator ----------------------------------------------------- */
 
 /* Writes the text of t with another operator in place of the one all its stages have: OP_L for H; OP_F or OP_G
  * for H or L, where the other sublayer takes an Euler sub-step, F before or G behind. `name` is for messages.

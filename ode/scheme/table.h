@@ -26,7 +26,7 @@
  * Where A is W, any matrix near f'(y), it is a stage of a W-method (Steihaug, Wolfbrandt 1979). In the trees of theory W
  * is a colour of its own, whose field is 0: that of C, which such a scheme does not have.
  *
- * A splitting by sub-flows is a list of flows and no evaluations; table_expand (split.c) turns it into the points and
+ * A splitting by sub-flows is a list of flows and no evaluations; table_expand (splitting.c) turns it into the points and
  * evaluations above once a sub-flow solver is chosen.
  */
 #ifndef TROTTER_TABLE_H
@@ -201,7 +201,7 @@ Table *table_estimate(const Table *t);
  * of y', else the estimate is O(h). */
 double table_error_sum(const Table *t);
 
-/* ---- split.c ---- */
+/* ---- splitting.c ---- */
 
 /* Makes the stage table of a splitting: every flow c OP of set s becomes the stages of `solver` (a
  * one-step table over H alone, without history) with OP in place of H and coefficients times c, one

@@ -1,12 +1,12 @@
 /* zoo.c: schemes by name. The built-in texts are ode/scheme/zoo.scheme, embedded as it is; names with a
- * pattern (made.c; -layer, -F, -G, -decoder) are written as texts and parsed, so the language is the only way into a table. */
+ * pattern (families.c; -layer, -F, -G, -decoder) are written as texts and parsed, so the language is the only way into a table. */
 #include "kernels/base/error.h"
 #include "kernels/base/file.h"
 #include "kernels/base/memory.h"
 #include "kernels/base/nearest.h"
 #include "kernels/base/scoped.h"
-#include "kernels/base/text.h"
-#include "ode/scheme/made.h"
+#include "kernels/base/plain_text.h"
+#include "ode/scheme/families.h"
 #include "ode/scheme/print.h"
 #include "ode/scheme/scheme.h"
 

@@ -12,7 +12,7 @@
  * on the number of threads. Entries N(0, g^2 / columns) with g near 1 keep the solution O(1) for t of order 1.
  * Source: Vaswani et al. 2017, eq. 1; Lu et al. 2019 (the layer as convection-diffusion).
  */
-#include "ode/systems/kind.h"
+#include "ode/systems/system_kind.h"
 
 #include <gsl/gsl_cblas.h>
 #include <math.h>

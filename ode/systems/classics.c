@@ -14,7 +14,7 @@
 
 #include "kernels/base/error.h"
 #include "ode/field/program.h"
-#include "ode/systems/kind.h"
+#include "ode/systems/system_kind.h"
 
 static const struct {
     const char *name, *title, *source, *text;

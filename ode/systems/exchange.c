@@ -21,7 +21,7 @@
  * (1.7), with a Gaussian; Cottet, Koumoutsakos 2000, "Vortex methods", section 5.4. Winding by a vortex: Rhines, Young
  * 1983. Places of the particles: Vogel 1979, "A better way to construct the sunflower head".
  */
-#include "ode/systems/kind.h"
+#include "ode/systems/system_kind.h"
 
 #include <math.h>
 #include <string.h>

@@ -10,7 +10,7 @@
  * Source: Hairer, Lubich, Wanner 2006, "Geometric numerical integration", I.2 and I.3; Henon,
  * Heiles 1964.
  */
-#include "ode/systems/kind.h"
+#include "ode/systems/system_kind.h"
 
 #include <math.h>
 

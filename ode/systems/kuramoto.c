@@ -7,7 +7,7 @@
  * and G commute. The d columns are d populations that do not see each other.
  * Source: Kuramoto 1975; pinning: Acebron et al. 2005, Rev. Mod. Phys. 77, section IV.
  */
-#include "ode/systems/kind.h"
+#include "ode/systems/system_kind.h"
 
 #include <math.h>
 

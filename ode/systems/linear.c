@@ -12,7 +12,7 @@
  *
  * Source: nilpotent oracles: design, section 5.
  */
-#include "ode/systems/kind.h"
+#include "ode/systems/system_kind.h"
 
 #include <gsl/gsl_cblas.h>
 #include <math.h>

@@ -10,7 +10,7 @@
  * it tests every scheme's time nodes.
  * Source: Fisher 1937; Kolmogorov, Petrovskii, Piskunov 1937. `forced` is our own.
  */
-#include "ode/systems/kind.h"
+#include "ode/systems/system_kind.h"
 
 #include <math.h>
 

@@ -11,7 +11,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/memory.h"
-#include "ode/systems/kind.h"
+#include "ode/systems/system_kind.h"
 
 /* The first is the default. */
 static const SystemKind *const kinds[] = {

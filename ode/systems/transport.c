@@ -16,7 +16,7 @@
  * Source: Hundsdorfer, Verwer 2003, "Numerical solution of time-dependent advection-diffusion-reaction equations", I.3
  * and IV.2; Weideman, Trefethen 2007, "Parabolic and hyperbolic contours for computing the Bromwich integral".
  */
-#include "ode/systems/kind.h"
+#include "ode/systems/system_kind.h"
 
 #include <complex.h>
 #include <math.h>

@@ -6,7 +6,7 @@
  * Strain does not commute with the interaction, which rotations and translations would.
  * Source: Krasny 1986 (the smoothed kernel); strain: Moore, Saffman 1975.
  */
-#include "ode/systems/kind.h"
+#include "ode/systems/system_kind.h"
 
 #include <math.h>
 

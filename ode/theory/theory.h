@@ -6,7 +6,7 @@
  *   structure.c  symmetry, symplecticity, effective order, error constants
  *   terms.c      sums of terms as texts
  *   stability.c  root condition, amplification limit.c      stability limits
- *   stiff.c      A-stability, stiff decay      phase.c      dispersion, dissipation
+ *   stiff.c      A-stability, stiff decay      dispersion.c      dispersion, dissipation
  *   ssp.c        strong stability
  *
  * The conventions are those of ode.h. Tables are frozen (learned names are numbers) unless a line says
@@ -335,7 +335,7 @@ int stability_blind(const Table *t, Blind *out);
 enum { BLIND_WORDS = 400 };
 int blind_words(const Table *t, char *words, size_t bytes);
 
-/* ---- phase.c: dispersion and dissipation -------------------------------------------------------- */
+/* ---- dispersion.c: dispersion and dissipation -------------------------------------------------------- */
 
 /* On y' = i omega y, with nu = omega h the sum of all colours in equal shares, zeta is the factor of a step that is
  * 1 at nu = 0: nu - arg zeta(i nu) = dispersion nu^(dispersion_order + 1) + ..., 1 - |zeta(i nu)| = dissipation

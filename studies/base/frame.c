@@ -9,7 +9,7 @@
 #include "kernels/base/file.h"
 #include "kernels/base/memory.h"
 #include "kernels/base/scoped.h"
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 
 enum { BYTES_MAX = 1 << 26, COLUMNS_MAX = 256 };
 

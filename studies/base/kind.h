@@ -63,7 +63,7 @@ typedef struct {
 typedef struct {
     const char *command; /* words after `trotter`; of its options only those that identify it */
     const char *title;
-    const char *about; /* formulas stand between dollars (studies/page/report/formula.c) */
+    const char *about; /* formulas stand between dollars (studies/page/report/typeset.c) */
     const char *words; /* a file with the words that it printed; NULL: none */
     void (*judge)(const Frame *first, Verdict *out); /* of the first table; NULL: no verdict */
     KindTable table[KIND_TABLES];                    /* ends with a NULL file */

@@ -11,7 +11,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/file.h"
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 
 int output_directory(const char *dir)
 {

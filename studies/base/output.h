@@ -33,7 +33,7 @@ int output_there(const char *dir, const char *name); /* DIR/NAME */
  * (memory_free). ERR_INPUT, ERR_MEMORY. */
 int output_read(const char *path, char **text, size_t *bytes);
 
-/* walk.c: visits a folder (a descriptor, AT_FDCWD: where the process is) and all beneath it, by name, and follows no symbolic
+/* folder_walk.c: visits a folder (a descriptor, AT_FDCWD: where the process is) and all beneath it, by name, and follows no symbolic
  * link (file_beneath). A folder that cannot be read to its end is visited again, with the error. Returns what a visit
  * returned but for 0, and WALK_SKIP, with which a folder is not read. */
 enum { WALK_SKIP = 1 };

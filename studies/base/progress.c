@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "kernels/base/clock.h"
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 #include "kernels/base/tick.h"
 #include "studies/base/utf8.h"
 

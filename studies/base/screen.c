@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 
 static int people, error;
 static char rest[4]; /* the beginning of a character whose end is not written yet */

@@ -3,7 +3,7 @@
 #ifndef TROTTER_SCREEN_H
 #define TROTTER_SCREEN_H
 
-/* Replaces stdout, once, at the program's start. What a terminal gets is harmless (kernels/base/text.h); files and pipes get every
+/* Replaces stdout, once, at the program's start. What a terminal gets is harmless (kernels/base/plain_text.h); files and pipes get every
  * byte as it is, until screen_people. */
 void screen_begin(void);
 

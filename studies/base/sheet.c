@@ -7,7 +7,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/nearest.h"
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 #include "studies/base/sheet_cells.h"
 
 /* Chooses the columns that people see: those with a place in the order of their places, or all where none

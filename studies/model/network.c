@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernels/base/error.h"
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 #include "kernels/threads.h"
 #include "studies/base/progress.h"
 

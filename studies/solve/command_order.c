@@ -8,7 +8,7 @@
 #include "studies/solve/order.h"
 #include "studies/base/plot/plot.h"
 #include "studies/base/command.h"
-#include "studies/base/systems.h"
+#include "studies/base/system_language.h"
 
 #define USUAL "euler,transformer,lie-trotter,strang-marchuk,heun,heun-layer,rk3,rk4,ab2"
 /* The usual schemes that a model with one set of each operator can take. */

@@ -4,7 +4,7 @@
 #include "ode/scheme/rationals.h"
 #include "studies/theory/derivation.h"
 #include "studies/theory/expansion.h"
-#include "studies/theory/theory.h"
+#include "studies/theory/theory_study.h"
 #include "studies/base/notation.h"
 
 /* Prints "word:sffs: signed area 0, [F,[F,G]] 1/12, ...", with every bracket of three letters; for a decoder's

@@ -4,7 +4,7 @@
 
 #include "studies/theory/expansion.h"
 #include "ode/scheme/rationals.h"
-#include "studies/theory/theory.h"
+#include "studies/theory/theory_study.h"
 
 typedef struct {
     const char *scheme;

@@ -6,7 +6,7 @@
 
 #include "studies/theory/expansion.h"
 #include "studies/theory/region.h"
-#include "studies/theory/theory.h"
+#include "studies/theory/theory_study.h"
 
 typedef struct {
     const char *scheme;

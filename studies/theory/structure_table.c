@@ -1,5 +1,5 @@
 /* structure_table.c: tabulates symmetry, symplecticity, effective order and error constants of schemes. */
-#include "studies/theory/theory.h"
+#include "studies/theory/theory_study.h"
 
 #include "studies/theory/expansion.h"
 

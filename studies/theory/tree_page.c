@@ -1,6 +1,6 @@
 /* tree_page.c: draws rooted trees, root at the bottom, each with its condition: as SVG, for a screen and the report, and as a
  * longtable of TikZ pictures. */
-#include "studies/theory/theory.h"
+#include "studies/theory/theory_study.h"
 
 #include <ctype.h>
 #include <stdio.h>

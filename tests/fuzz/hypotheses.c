@@ -1,7 +1,7 @@
 /* hypotheses.c: hypotheses and references (studies/model/metrics/lines.c, tokenise.c): lines are windows of the file that
  * leave out line ends alone. Each tokenisation leaves words without white space between single blanks, keeps all that
  * 13a does not take out, and scores 100 or 0 against itself. */
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 #include "studies/model/metrics/bootstrap.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,4 +1,4 @@
-/* pairs.c: parallel text (nn/text/split.c) and the learning of merges (nn/text/bpe.c): the first byte gives the number of merges
+/* pairs.c: parallel text (nn/text/corpus_split.c) and the learning of merges (nn/text/bpe.c): the first byte gives the number of merges
  * and of tokens of the validation text (15 merges: none, tokens are characters). The source and the target follow,
  * parted by the first byte 0x1e. They are the training text, and their beginning is the validation text. */
 #include "nn/text/corpus.h"

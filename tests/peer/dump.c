@@ -2,7 +2,7 @@
  *
  *   dump DIR BACKEND SCHEME LAYERS relu|gelu tied|untied pre|post   a language model
  *   dump ... ENCODER ENCODER_LAYERS    SCHEME is the decoder's, and every sequence has a source
- *   dump ... MASKED CLASSES SEGMENTS   an encoder alone (nn/model/heads.c); MASKED 0 or 1
+ *   dump ... MASKED CLASSES SEGMENTS   an encoder alone (nn/model/encoder_ends.c); MASKED 0 or 1
  *
  * DIR/start.safetensors  parameters (all shaken, so that none is at a special value)
  * DIR/batch.json         packed sequences, tasks, loss, norm of the gradient, Adam's numbers

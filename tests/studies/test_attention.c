@@ -5,7 +5,7 @@
 
 #include "kernels/base/memory.h"
 #include "kernels/base/random.h"
-#include "studies/model/attention/attention.h"
+#include "studies/model/attention/attention_distance.h"
 #include "tests/lib/backends.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/study.h"

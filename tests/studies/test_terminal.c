@@ -3,7 +3,7 @@
 #include "tests/lib/test.h"
 
 #include "kernels/base/error.h"
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 #include "studies/base/progress.h"
 #include "studies/base/sheet.h"
 #include "studies/base/utf8.h"

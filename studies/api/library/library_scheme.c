@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "studies/api/library/library.h"
-#include "studies/theory/conditions.h"
+#include "studies/theory/order_conditions.h"
 #include "studies/theory/expansion.h"
 #include "studies/base/plot/contour.h"
 #include "studies/base/command.h"

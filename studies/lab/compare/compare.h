@@ -1,6 +1,6 @@
 /* compare.h: the studies behind `trotter compare` (studies/lab/study): schemes of language models, and pairs of an encoder's and
- * a decoder's scheme. Their parts: the rows (command_compare.c), designs (compare_designs.c, pairs.c), tables
- * (compare_table.c, compare_curves.c, compare_depth.c, pairs_table.c), words (compare_print.c) and plots (compare_plot.c).
+ * a decoder's scheme. Their parts: the rows (command_compare.c), designs (compare_designs.c, compare_pairs.c), tables
+ * (compare_table.c, compare_curves.c, compare_depth.c, compare_pairs_table.c), words (compare_print.c) and plots (compare_plot.c).
  */
 #ifndef TROTTER_COMPARE_H
 #define TROTTER_COMPARE_H

@@ -16,7 +16,7 @@
 #include "kernels/ranks.h"
 #include "studies/base/process/lease.h"
 #include "studies/model/train/rerun.h"
-#include "studies/model/train/train.h"
+#include "studies/model/train/training.h"
 #include "studies/base/process/worker.h"
 #include "studies/base/command.h"
 

@@ -4,7 +4,7 @@
  * duality such an assignment is optimal. Rows are added one by one. From the new row a tree of cheapest
  * paths grows (Dijkstra on the reduced costs), and the prices change with it, until it meets a free
  * column. Then the assignments along the path back to the root move by one. */
-#include "studies/model/attention/attention.h"
+#include "studies/model/attention/attention_distance.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "studies/model/attention/attention.h"
+#include "studies/model/attention/attention_distance.h"
 #include "studies/model/sentences.h"
 #include "studies/model/trained.h"
 #include "studies/base/plot/plot.h"

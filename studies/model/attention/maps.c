@@ -1,6 +1,6 @@
 /* maps.c: draws attention maps. A picture has all its maps in one frame, side by side, so that
  * they share tokens and shade. */
-#include "studies/model/attention/attention.h"
+#include "studies/model/attention/attention_distance.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "studies/model/metrics/bootstrap.h"
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 #include "studies/base/command.h"
 
 static const OptionGroup *const groups[] = {

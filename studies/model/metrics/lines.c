@@ -8,7 +8,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/file.h"
 #include "kernels/base/memory.h"
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 
 static size_t count_ends(const char *text, size_t bytes)
 {

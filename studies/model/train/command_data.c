@@ -4,7 +4,7 @@
 
 #include "nn/text/hash.h"
 #include "studies/base/command.h"
-#include "studies/model/train/train.h"
+#include "studies/model/train/training.h"
 
 typedef struct {
     const char *file, *checksum;

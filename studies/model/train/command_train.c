@@ -15,7 +15,7 @@
 #include "studies/model/train/result.h"
 #include "studies/base/process/worker.h"
 #include "studies/base/command.h"
-#include "studies/model/train/train.h"
+#include "studies/model/train/training.h"
 
 #define USUAL "transformer"
 

@@ -1,5 +1,5 @@
 /* judge.c: computes the BLEU of validation at the end of an epoch. */
-#include "studies/model/train/train.h"
+#include "studies/model/train/training.h"
 
 #include "studies/model/translated.h"
 #include "studies/base/command.h"

@@ -1,5 +1,5 @@
 /* tell.c: tells how a training goes and what came of it, and what each rank did. */
-#include "studies/model/train/train.h"
+#include "studies/model/train/training.h"
 
 #include <math.h>
 #include <stdlib.h>

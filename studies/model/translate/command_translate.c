@@ -8,7 +8,7 @@
 
 #include "kernels/base/clock.h"
 #include "kernels/base/file.h"
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 #include "nn/text/corpus.h"
 #include "studies/model/network.h"
 #include "studies/model/translator.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "studies/base/help.h"
-#include "studies/base/systems.h"
+#include "studies/base/system_language.h"
 
 /* ---- roff ---------------------------------------------------------------------------------------- */
 

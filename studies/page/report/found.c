@@ -10,7 +10,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/file.h"
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 #include "studies/base/output.h"
 #include "studies/base/record.h"
 

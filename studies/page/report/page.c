@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 #include "studies/base/notation.h"
 #include "studies/base/output.h"
 

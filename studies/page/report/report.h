@@ -7,7 +7,7 @@
 
 #include "studies/base/kind.h"
 
-/* ---- formula.c: escapes text, and turns the program's notation of formulas into MathML -------- */
+/* ---- typeset.c: escapes text, and turns the program's notation of formulas into MathML -------- */
 
 /* Both write text, escaped for elements and for quoted attributes; control characters become U+FFFD. */
 void html_text(FILE *f, const char *text);

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "kernels/base/file.h"
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 #include "studies/base/command.h"
 #include "studies/page/report/report.h"
 #include "studies/base/record.h"

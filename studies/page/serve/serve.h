@@ -1,6 +1,6 @@
 /* serve.h: a page on the loopback address that shows what a directory has.
  *
- *   request.c  who may ask, and for what          file.c    files below the directory, lists of them
+ *   request.c  who may ask, and for what          served_files.c    files below the directory, lists of them
  *   work.c     work in child processes, bounded   place.c   what is told of a typed scheme
  *   server.c   connections (libmicrohttpd), headers, time limits
  *
@@ -57,7 +57,7 @@ int door_lock(Door *d);
 int request_read(const Door *d, const char *method, const char *host, const char *address,
                  Request *out, const char **words);
 
-/* ---- file.c -------------------------------------------------------------------------------------- */
+/* ---- served_files.c -------------------------------------------------------------------------------------- */
 
 /* Returns 1 for the path of a table that may be read: relative, its parts neither empty nor beginning with '.', without
  * control characters, the last one log.csv or runs.csv. */

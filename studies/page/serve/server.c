@@ -25,7 +25,7 @@ int server_run(const char *dir, unsigned port)
 #include <unistd.h>
 
 #include "kernels/base/clock.h"
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 #include "studies/page/report/report.h"
 #include "studies/base/command.h"
 

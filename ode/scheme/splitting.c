@@ -1,4 +1,4 @@
-/* split.c: turns a splitting by sub-flows, solved by a one-step method, into one stage table.
+/* splitting.c: turns a splitting by sub-flows, solved by a one-step method, into one stage table.
  *
  * The state of the step so far is a row Y over y and the slopes. A flow c OP with the solver's
  * tableau (a_ij, b_i) appends the stages

@@ -1,4 +1,4 @@
-/* file.c: opens files below the directory, and lists and reports what it has. */
+/* served_files.c: opens files below the directory, and lists and reports what it has. */
 #include "studies/page/serve/serve.h"
 
 #include <errno.h>

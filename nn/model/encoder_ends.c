@@ -1,4 +1,4 @@
-/* heads.c: both ends of an encoder alone, which does not predict every row's next word.
+/* encoder_ends.c: both ends of an encoder alone, which does not predict every row's next word.
  *
  *   words    for the rows that a batch lists: the words that stood there before they were hidden.
  *              a = LN(gelu(h W_d^T + b_d)),   z = a E^T + b,   nll = -log softmax(z)_word
@@ -9,7 +9,7 @@
  * over the sequences of a batch; without words it is the mean over the sequences. config.smoothing applies to words,
  * not to labels. Where a model has segments, a row's embedding is sqrt(D) (E[word] + S[segment]) + position.
  *
- * The kernels of the embedding gather and scatter rows, as in adaptive.c: there are no other kernels.
+ * The kernels of the embedding gather and scatter rows, as in adaptive_softmax.c: there are no other kernels.
  *
  * Source: Devlin, Chang, Lee, Toutanova 2019 (BERT), sections 3.1 and 4, and its public code, the source of the layer
  * before the words' matrix and of its bias. */

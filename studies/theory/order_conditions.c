@@ -1,4 +1,4 @@
-/* conditions.c: the order conditions of one-step schemes as formulas,
+/* order_conditions.c: the order conditions of one-step schemes as formulas,
  *
  *     sum b_i c_i a_ij c_j = 1/8,    c_i = sum of a_ij,
  *
@@ -10,7 +10,7 @@
  * A Rosenbrock method (rosenbrock.c) has beta_ij = alpha_ij + gamma_ij from a vertex of one child, alpha_ij from others. A
  * W-method has vertices H, with alpha_ij, and W, with one child, gamma_ij, and 0 on the right of trees with a W (Hairer,
  * Wanner 1996, IV.7, theorems 7.4 and 7.7). alpha_i, beta_i and gamma_i are sums of rows. */
-#include "studies/theory/conditions.h"
+#include "studies/theory/order_conditions.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
-/* text.h: the text of a number that a macro stands for, so that texts of help and tables need not repeat it; the mark
+/* plain_text.h: the text of a number that a macro stands for, so that texts of help and tables need not repeat it; the mark
  * that a text may begin with; its lines; what is harmless of it; files that the program holds. */
-#ifndef TROTTER_TEXT_H
-#define TROTTER_TEXT_H
+#ifndef TROTTER_PLAIN_TEXT_H
+#define TROTTER_PLAIN_TEXT_H
 
 #include <stddef.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* phase.c: dispersion and dissipation of a table: its principal factor on y' = i omega y as a power series.
+/* dispersion.c: dispersion and dissipation of a table: its principal factor on y' = i omega y as a power series.
  *
  * With nu = omega h and the same share of i nu in every colour, the exact solution is multiplied by exp(i theta nu) in
  * a step (theta = 1; for words it is the mean weight of the field) and the scheme's by zeta(i nu), the factor that is 1

@@ -1,11 +1,11 @@
-/* begin.c: `train --from`: a training begins with the weights of a trained model. */
+/* warm_start.c: `train --from`: a training begins with the weights of a trained model. */
 #include <stdint.h>
 #include <string.h>
 
 #include "studies/model/trained.h"
 #include "studies/model/train/rerun.h"
 #include "studies/base/command.h"
-#include "studies/model/train/train.h"
+#include "studies/model/train/training.h"
 
 /* Finds each word of v, and behind them of its source, in the model's words; word (v->size and the source's) out. Returns
  * how many of v are there. */

@@ -1,4 +1,4 @@
-/* run.c: a run as a list of options, and how it is named by it. */
+/* spec.c: a run as a list of options, and how it is named by it. */
 #include <assert.h>
 #include <ctype.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
-/* kind.h: the row that a family of particle systems gives to the table in registry.c. Private to ode/systems.
+/* system_kind.h: the row that a family of particle systems gives to the table in registry.c. Private to ode/systems.
  *
  * A row is a System with its default sizes and functions filled in, the sizes it can have, and an init that
  * writes param and initial. The functions may use the tail of param as scratch: a System serves one thread
  * at a time (threads inside a field are its own). A row with options finds their values at the head of
  * param, in the order of its list.
  */
-#ifndef TROTTER_SYSTEM_KIND_H
-#define TROTTER_SYSTEM_KIND_H
+#ifndef TROTTER_SYSTEM_SYSTEM_KIND_H
+#define TROTTER_SYSTEM_SYSTEM_KIND_H
 
 #include "ode/field/system.h"
 #include "ode/systems/systems.h"

@@ -1,6 +1,6 @@
-/* made.c: writes the texts of schemes whose names have a pattern: word:, sandwich:, looped:, repeat:, dial:
- * (made.h). */
-#include "ode/scheme/made.h"
+/* families.c: writes the texts of schemes whose names have a pattern: word:, sandwich:, looped:, repeat:, dial:
+ * (families.h). */
+#include "ode/scheme/families.h"
 
 #include <ctype.h>
 #include <stdlib.h>

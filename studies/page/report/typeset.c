@@ -1,4 +1,4 @@
-/* formula.c: writes escaped text, and sets a formula as a row of pieces: a letter with index and primes, a word, a number,
+/* typeset.c: writes escaped text, and sets a formula as a row of pieces: a letter with index and primes, a word, a number,
  * a fraction, brackets with a row in them, an operator. It finds each piece's length first, so that a power can be put
  * around it. Source: MathML Core (W3C 2023), sections 3.2 to 3.4. */
 #include "studies/page/report/report.h"
@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "kernels/base/text.h"
+#include "kernels/base/plain_text.h"
 
 static void put_character(FILE *f, char c)
 {

@@ -1,4 +1,4 @@
-/* walk.c: see output.h. Unlike fts(3) it tells where a folder cannot be read to its end. */
+/* folder_walk.c: see output.h. Unlike fts(3) it tells where a folder cannot be read to its end. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* split.c: makes a split of a corpus from its raw texts: one text, or a source and its target. The training texts come
+/* corpus_split.c: makes a split of a corpus from its raw texts: one text, or a source and its target. The training texts come
  * first; merges and vocabulary are made from them alone, for pairs from both, so that one list of merges (Sennrich,
  * Haddow, Birch 2016, section 3.2: joint BPE) and one embedding (Vaswani et al. 2017, section 3.4) serve both
  * languages, unless these are apart. */

@@ -1,4 +1,4 @@
-/* step.c: a step of training: gradient, its norm, Adam.
+/* train_step.c: a step of training: gradient, its norm, Adam.
  *
  * A step has parts, mostly one: the first zeroes the gradients, each adds to them, and after the last come
  * norm and Adam. On a backend that can record, the calls of a part are recorded when a batch of its shape

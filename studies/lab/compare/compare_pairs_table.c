@@ -1,4 +1,4 @@
-/* pairs_table.c: the tables of a comparison of pairs: a row a run, a row a pair, differences from the first one; words.
+/* compare_pairs_table.c: the tables of a comparison of pairs: a row a run, a row a pair, differences from the first one; words.
  *
  * A difference of BLEU has two intervals. The one over seeds is the engine's (studies/lab/table). The one over sentences is that
  * of the difference of the cells' mean BLEU over their seeds, on 1,000 test texts drawn with replacement, the same for all

@@ -1,7 +1,7 @@
-/* systems.h: the language of system files in words, which `trotter order --help all` and the man page trotter-systems(5)
+/* system_language.h: the language of system files in words, which `trotter order --help all` and the man page trotter-systems(5)
  * print. */
-#ifndef TROTTER_SYSTEMS_H
-#define TROTTER_SYSTEMS_H
+#ifndef TROTTER_SYSTEM_LANGUAGE_H
+#define TROTTER_SYSTEM_LANGUAGE_H
 
 #define LANGUAGE_OF_SYSTEMS                                                                                      \
     "You can write a system as a text. 'trotter order --system-file swarm.txt' reads swarm.txt:\n"               \

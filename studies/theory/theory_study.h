@@ -1,14 +1,14 @@
-/* theory.h: what the commands of schemes share. */
-#ifndef TROTTER_STUDIES_THEORY_H
-#define TROTTER_STUDIES_THEORY_H
+/* theory_study.h: what the commands of schemes share. */
+#ifndef TROTTER_STUDIES_THEORY_STUDY_H
+#define TROTTER_STUDIES_THEORY_STUDY_H
 
 #include <stdio.h>
 
-#include "studies/theory/conditions.h"
+#include "studies/theory/order_conditions.h"
 #include "studies/base/command.h"
 #include "studies/base/select.h"
 
-/* ---- conditions_table.c: order conditions as formulas ------------------------------------------- */
+/* ---- order_conditions_table.c: order conditions as formulas ------------------------------------------- */
 
 /* Adds a row of condition_columns for each condition of order 1 .. degree and each scheme, or writes them as LaTeX
  * (align* of amsmath), where latex is not NULL; with dir (or NULL) it draws the trees, DIR/trees-NAME.svg and .tex.

@@ -1,6 +1,6 @@
-/* train.h: what the commands of training share. */
-#ifndef TROTTER_STUDIES_TRAIN_H
-#define TROTTER_STUDIES_TRAIN_H
+/* training.h: what the commands of training share. */
+#ifndef TROTTER_STUDIES_TRAINING_H
+#define TROTTER_STUDIES_TRAINING_H
 
 #include <stdio.h>
 
@@ -27,7 +27,7 @@ int judge_score(Judge *j, Model *m, double *score);
 void judge_free(Judge *j); /* NULL allowed */
 DROP(Judge, judge)
 
-/* ---- begin.c --------------------------------------------------------------------------------- */
+/* ---- warm_start.c --------------------------------------------------------------------------------- */
 
 /* Sets what the model of --from has in common with m, whose words are v: tensors by name, rows of words by word. Tells how
  * many. ERR_INPUT where tensors have other shapes, heads differ, or nothing is common. */

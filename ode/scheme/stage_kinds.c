@@ -1,4 +1,4 @@
-/* kinds.c: what the stages of a table are: values of fields, or functions of their derivatives, and of which operators. */
+/* stage_kinds.c: what the stages of a table are: values of fields, or functions of their derivatives, and of which operators. */
 #include "ode/scheme/table.h"
 
 #include "ode/scheme/rationals.h"

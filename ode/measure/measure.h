@@ -1,6 +1,6 @@
-/* measures.h: measured orders, predicted constants, energies over a long time. */
-#ifndef TROTTER_MEASURES_H
-#define TROTTER_MEASURES_H
+/* measure.h: measured orders, predicted constants, energies over a long time. */
+#ifndef TROTTER_MEASURE_H
+#define TROTTER_MEASURE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
-/* made.h: schemes whose names have a pattern, as word:sfsf or dial:2-1/2: a text in the language of schemes is written for
+/* families.h: schemes whose names have a pattern, as word:sfsf or dial:2-1/2: a text in the language of schemes is written for
  * each, so that the language is the only way into a table. Private to ode/ (zoo.c). */
-#ifndef TROTTER_MADE_H
-#define TROTTER_MADE_H
+#ifndef TROTTER_FAMILIES_H
+#define TROTTER_FAMILIES_H
 
 #include <stddef.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* over.c: writes the text of a scheme over another operator.
+/* over_operator.c: writes the text of a scheme over another operator.
  *
  * A scheme over H is written once and can be taken over L, or over one sublayer alone: the ODE Transformer's
  * ablation of the function F(., .) of its block (Li et al. 2022, section 5.2, figure 4: SAN, FFN, or both). A layer

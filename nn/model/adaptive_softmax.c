@@ -1,4 +1,4 @@
-/* adaptive.c: adaptive input embeddings and adaptive softmax: rare words have narrow embeddings.
+/* adaptive_softmax.c: adaptive input embeddings and adaptive softmax: rare words have narrow embeddings.
  *
  * The ids, which are sorted by falling frequency, are cut in clusters: the head, 0 .. cut[0]-1, and tails 1 .. k. A
  * word of tail i has an embedding of w = D / factor^i numbers, and the tail a matrix P_i (D, w) that widens it:

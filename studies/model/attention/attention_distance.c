@@ -1,5 +1,5 @@
-/* attention.c: computes distances between attention distributions, and between heads (attention.h). */
-#include "studies/model/attention/attention.h"
+/* attention_distance.c: computes distances between attention distributions, and between heads (attention_distance.h). */
+#include "studies/model/attention/attention_distance.h"
 
 #include <math.h>
 

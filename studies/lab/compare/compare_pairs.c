@@ -1,4 +1,4 @@
-/* pairs.c: makes the designs of a comparison of encoders and decoders. */
+/* compare_pairs.c: makes the designs of a comparison of encoders and decoders. */
 #include "studies/lab/compare/compare.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* conditions_table.c: the table of order conditions, their LaTeX, and the pages of their trees. */
-#include "studies/theory/theory.h"
+/* order_conditions_table.c: the table of order conditions, their LaTeX, and the pages of their trees. */
+#include "studies/theory/theory_study.h"
 #include "studies/base/latex.h"
 
 const Column condition_columns[] = {

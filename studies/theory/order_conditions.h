@@ -1,6 +1,6 @@
-/* conditions.h: the order conditions of one-step schemes as formulas. */
-#ifndef TROTTER_CONDITIONS_H
-#define TROTTER_CONDITIONS_H
+/* order_conditions.h: the order conditions of one-step schemes as formulas. */
+#ifndef TROTTER_ORDER_CONDITIONS_H
+#define TROTTER_ORDER_CONDITIONS_H
 
 #include <stddef.h>
 

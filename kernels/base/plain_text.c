@@ -1,5 +1,5 @@
-/* text.c: takes from a text of others what steers a terminal or a reader's eye (text.h). */
-#include "kernels/base/text.h"
+/* plain_text.c: takes from a text of others what steers a terminal or a reader's eye (plain_text.h). */
+#include "kernels/base/plain_text.h"
 
 #include <unistr.h>
 

@@ -1,6 +1,6 @@
-/* attention.h: distances between distributions of attention, and pictures of them. */
-#ifndef TROTTER_STUDIES_ATTENTION_H
-#define TROTTER_STUDIES_ATTENTION_H
+/* attention_distance.h: distances between distributions of attention, and pictures of them. */
+#ifndef TROTTER_STUDIES_ATTENTION_DISTANCE_H
+#define TROTTER_STUDIES_ATTENTION_DISTANCE_H
 
 #include <stddef.h>
 
@@ -15,7 +15,7 @@ enum { ASSIGNMENT_MAX = 256 };
  * augmenting paths (Jonker, Volgenant 1987). */
 double assignment_find(size_t n, const double *cost, size_t *to);
 
-/* ---- attention.c ----------------------------------------------------------------------------- */
+/* ---- attention_distance.c ----------------------------------------------------------------------------- */
 
 /* The distance between two models' attention (command_attention.c).
  *
