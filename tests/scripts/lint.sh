@@ -99,6 +99,9 @@ unnamed() {
     done
 }
 
+# Prints the names that two of the files have; a header and the source of its name are two names.
+twice() { printf '%s\n' "$@" | sed 's|.*/||' | sort | uniq -d; }
+
 # ---- declarations: prints members that the formatter tore, the type on one line and the name on the next, as their comment behind
 # them is too long: it stands above then
 torn() {
@@ -193,6 +196,8 @@ printf '/* own.h: begins as it should. */\n' >"$bad/own.h"
 [ "$(unnamed "$bad/name.c" "$bad/own.h")" = "$bad/name.c" ] ||
     say "the check of names does not tell a source that begins with another name from one that begins with its own"
 
+[ "$(twice ode/a/step.c nn/b/step.c nn/b/step.h nn/c/steps.c)" = step.c ] || say "the check of names does not see one that is there twice"
+
 printf 'struct a {\n    const char *\n        words; /* what is said */\n    /* what is meant */\n    const char *thought;\n};\n' >"$bad/torn.h"
 [ "$(torn "$bad/torn.h")" = "$bad/torn.h:2:    const char *" ] || say "the check of declarations does not tell a torn one from a whole one"
 
@@ -259,6 +264,10 @@ $found"
 
 found=$(unnamed $(git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cpp' 2>/dev/null))
 [ -z "$found" ] || say "a source whose first line does not begin with its own name:
+$found"
+
+found=$(twice $(git ls-files kernels ode nn bridge studies 2>/dev/null | grep '\.[ch]$' | grep -v '/example/\|/peer/'))
+[ -z "$found" ] || say "two sources of one name, which a reader cannot tell apart:
 $found"
 
 [ $failed = 0 ] && echo "lint: formatting, layering, READMEs, paths, plots, signals, findings and names are as they should be"
