@@ -167,9 +167,16 @@ static int print_recipe(Run *r)
     return 0;
 }
 
+/* A run that goes on needs its log as it is: the rows so far are nowhere else. */
 static int log_failed(Run *r)
 {
-    return error_set(ERR_SYSTEM, "%s: %s", run_file(r, "log.csv"), strerror(errno));
+    int link = errno == ELOOP, opens = r->t->resume && !r->log;
+    return error_set(link ? ERR_INPUT : ERR_SYSTEM, "%s: %s%s", run_file(r, "log.csv"),
+                     link ? "it is a symbolic link, which is not followed" : strerror(errno),
+                     opens
+                         ? ": give a file that can be read and written, or remove it, and the run "
+                           "goes on with a new one"
+                         : "");
 }
 
 /* The rows of log.csv that the state counts are durable before it is. */
@@ -352,27 +359,32 @@ static FILE *log_file(const char *file, const char *mode, int flags)
     return f;
 }
 
-static int log_cut(const char *file, size_t rows)
+/* Cuts the log behind the rows that the state counts. *there = 0: it is missing or has no whole line, and begins anew. A
+ * FIFO is not waited for. */
+static int log_cut(Run *r, int *there)
 {
-    FILE *f = log_file(file, "r+", O_RDWR);
-    if (!f) return 0;
+    FILE *f = log_file(run_file(r, "log.csv"), "r+", O_RDWR | O_NONBLOCK);
+    *there = 0;
+    if (!f) return errno == ENOENT ? 0 : log_failed(r);
     size_t lines = 0;
     long at = 0, end = 0;
-    for (int c; lines <= rows && (c = getc(f)) != EOF;) {
+    for (int c; lines <= r->p.rows && (c = getc(f)) != EOF;) {
         at++;
         if (c != '\n') continue;
         lines++;
         end = at;
     }
-    int done = end > 0 && ftruncate(fileno(f), end) == 0;
+    *there = end > 0;
+    int code = ferror(f) || (*there && ftruncate(fileno(f), end) != 0) ? log_failed(r) : 0;
     fclose(f);
-    return done;
+    return code;
 }
 
 static int log_open(Run *r)
 {
     const char *file = run_file(r, "log.csv");
-    int append = r->t->resume && log_cut(file, r->p.rows);
+    int append = 0;
+    if (r->t->resume) TRY(log_cut(r, &append));
     r->log = log_file(file, append ? "a" : "w", O_WRONLY | O_CREAT | (append ? O_APPEND : O_TRUNC));
     if (!r->log) return log_failed(r);
     if (append) return 0;

@@ -209,6 +209,46 @@ TEST(test_resume_from_nothing)
     must_refuse("train --resume --out blank", "blank/config.ini is not there: it has the options");
 }
 
+#define GIVE \
+    ": give a file that can be read and written, or remove it, and the run goes on with a new one"
+
+/* A run goes on only with its log: one that cannot be opened, read or cut stays as it is, as does what a symbolic link leads
+ * to. One that is missing, or has no whole line, begins anew. A new training follows no link either. */
+TEST(test_log)
+{
+    static const char link[] = "log.csv: it is a symbolic link, which is not followed";
+    static const struct {
+        const char *make, *words; /* NULL: the log begins anew */
+    } list[] = {{"mkdir log.csv", "log.csv: Is a directory" GIVE},
+                {"mkfifo log.csv", "log.csv: Resource temporarily unavailable" GIVE},
+                {"ln -s ../kept log.csv", link},
+                {"ln -s ../nowhere log.csv", link},
+                {":", NULL},
+                {": >log.csv", NULL},
+                {"printf step,epo >log.csv", NULL}};
+    run_ok("train --corpus text --epochs 2 --out whole" SMALL_TRAINING);
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        const char *words = list[i].words;
+        shell_ok("rm -rf logged && cp -r whole logged && cp whole/log.csv kept && cd logged && "
+                 "rm log.csv result.csv && %s",
+                 list[i].make);
+        int status = program_run("train --resume --out logged --epochs 3");
+        if (status != (!words ? 0 : words == link ? 2 : 1)) fail_msg("%d: %s", status, err);
+        if (words) HAS(err, formed("trotter train: logged/%s", words));
+        if (words == link) HAS(err, GIVE);
+        shell_ok(words ? "cmp whole/state.safetensors logged/state.safetensors"
+                       : "head -1 kept >head; head -1 logged/log.csv | cmp - head && "
+                         "sed -n 2p logged/log.csv | grep -q '^[0-9]*,3,'");
+        if (words == link) {
+            shell_ok("rm logged/state.safetensors");
+            must_refuse("train --config whole/config.ini --out logged", link);
+            HAS(err, "~" GIVE);
+        }
+        shell_ok("cmp whole/log.csv kept && [ ! -e nowhere ]");
+    }
+#undef GIVE
+}
+
 /* ---- studies of an older program --------------------------------------------------------------- */
 
 #define OLDER                                                                             \
