@@ -152,7 +152,7 @@ TEST(test_vary)
     char *never = output_of(form, "ungrid");
     run_ok("%s", line);
     must_count("grid", ": trains transformer-activation=relu-width=8-seed1", 1);
-    shell_ok("for d in grid ungrid; do cut -d, -f1-21,38-41 $d/runs.csv >$d/rows; done");
+    shell_ok("for d in grid ungrid; do cut -d, -f1-21,38-42 $d/runs.csv >$d/rows; done");
     assert_same_file("grid", "ungrid", "rows", 1);
     shell_ok("grep -qx 'width = 12' %s/config.ini && grep -qx 'activation = gelu' %s/config.ini",
              last, last);
@@ -163,6 +163,10 @@ TEST(test_vary)
                 number(never, "transformer activation=gelu width=8,", "params"));
     file_read("ungrid/differences.csv", big, sizeof big);
     HAS(big, "transformer activation=gelu width=12,transformer activation=relu width=8,validation");
+    file_read("ungrid/compare.md", big, sizeof big);
+    HAS(big, "The models have the width of their row, inner width 16 and 2 heads; training took");
+    must_print("table ungrid/runs.csv --design integrator,width,activation --measure valid_ppl",
+               "\ntransformer@12@gelu ");
     shell_ok("mkdir regrid && cp ungrid/runs.csv ungrid/config.ini regrid");
     run_ok(form, "regrid");
     assert_string_equal(out, never);

@@ -34,7 +34,8 @@ static const OptionGroup *const groups[] = {
          "your own particle system ('trotter order --help all' shows the form)"},
         {"vary", OPTION_LIST, NULL, "OPTION=A,B,...",
          "train each scheme with each of these values of an option of the model or of training, as width=64,128; "
-         "given several times, with all combinations"},
+         "given several times, with all combinations. A design is then called 'heun width=64', in double quotes in "
+         "--contrast; 'trotter table DIR/runs.csv --design integrator,width' takes schemes and values apart"},
         {"seeds", OPTION_SIZE, "3", "N", "trainings of each scheme, with seeds --seed and the next",
          1, 1000}),
     OPTION_GROUP("Truncation error", 1, STUDY_TRUNCATION("16")),

@@ -15,7 +15,7 @@ const char compare_run_names[] =
     "dropout\0best_epoch\0gaining\0tokens_per_s\0peak_bytes\0valid_exact\0test_exact\0"
     "truncation\0truncation_slope\0truncation_leading\0truncation_governed\0"
     "layer_truncation\0layer_truncation_slope\0check\0truncation_low\0truncation_high\0"
-    "truncation_time\0epochs\0corpus\0?objective\0";
+    "truncation_time\0epochs\0corpus\0?objective\0?integrator\0";
 const Column compare_run_columns[] = {
     VALUE("scheme"), VALUE("layers"), VALUE("seed"), VALUE("valid_ppl"), {0}};
 
@@ -34,6 +34,9 @@ void compare_fill(Study *u, const StudyDesign *d, const StudyRun *r)
     study_set(u, r, "verdict", verdict_name(m->verdict));
     study_set(u, r, "control_of", controlled);
     study_put(u, r, "parameters", study_real(u, r, "params"));
+    if (options_item(u->options, "vary",
+                     0)) /* `scheme` is then the design's name, with what it varies */
+        study_set(u, r, "integrator", d->spec.stacks.layers->name);
     if (!*frame_text(&u->runs_csv, r->at, "truncation_time")) /* else that of a recorded run */
         study_set(u, r, "truncation_time", c->time);
 }

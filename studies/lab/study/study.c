@@ -12,7 +12,8 @@ const OptionGroup study_statistics_group = {
     OPTIONS(
         {"contrast", OPTION_LIST, NULL, "TEXT",
          "also show a contrast: names with blanks between, ' - ', and names, as \"heun fgfg2 - looped:2 "
-         "dial:2,1/2\", the mean of the first minus the mean of the second"},
+         "dial:2,1/2\", the mean of the first minus the mean of the second; a name that has blanks itself "
+         "stands in double quotes"},
         {"all-pairs", OPTION_FLAG, NULL, NULL,
          "also show differences of all pairs of designs, with Tukey's correction"},
         {"equivalence", OPTION_REAL, NULL, "X",

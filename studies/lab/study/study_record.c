@@ -263,6 +263,11 @@ int study_tables(Study *u)
     if (!k->differences && u->baseline < u->designs)
         TRY(runtable_baseline(t, u->design[u->baseline].name,
                               options_real(u->options, "equivalence")));
+    if (t->base && !runtable_compared(&t->design[u->baseline]))
+        notice_warn(
+            "no difference from %s is shown, as it has no run or one that diverged: --baseline "
+            "names another",
+            t->base);
     TRY(runtable_new(t, runtable_differences, &u->differences));
     TRY(k->differences ? k->differences(u, u->differences) : add_differences(u, u->differences));
     TRY(make_designs(u));

@@ -1,5 +1,6 @@
 /* study_show.c: shows and saves what is read off a study's runs: words, tables, plots. */
 #include <stdio.h>
+#include <string.h>
 
 #include "studies/model/network.h"
 #include "studies/base/process/lease.h"
@@ -17,6 +18,18 @@ int study_beats_unigram(const Study *u, size_t i)
                               runtable_value(&u->table, i, "test_ppl").x, &u->unigram);
 }
 
+/* Prints "width 64", or where the designs vary it "the width of their row". */
+static void print_size(const Study *u, const char *name, const char *words, FILE *f)
+{
+    int varied = u->designs && spec_text(&u->design->spec.own, name);
+    if (varied)
+        fprintf(f, "the %s of their row", words);
+    else if (strcmp(name, "heads") == 0)
+        fprintf(f, "%zu heads", options_size(u->options, name));
+    else
+        fprintf(f, "%s %zu", words, options_size(u->options, name));
+}
+
 void study_print_recipe(const Study *u, FILE *f)
 {
     const Options *o = u->options;
@@ -32,11 +45,13 @@ void study_print_recipe(const Study *u, FILE *f)
     if (u->corpus.left_out) fprintf(f, " (%zu longer ones are left out)", u->corpus.left_out);
     double unknown = texts_unknown(&u->corpus);
     if (unknown > 0) fprintf(f, ", of which %.0f %% are read as <unk>,", 100 * unknown);
-    fprintf(f,
-            " and a vocabulary of %zu.\nThe models have width %zu, inner width %zu and %zu heads; "
-            "training took %s.\n",
-            u->corpus.vocab.size, options_size(o, "width"), options_size(o, "inner"),
-            options_size(o, "heads"), length);
+    fprintf(f, " and a vocabulary of %zu.\nThe models have ", u->corpus.vocab.size);
+    print_size(u, "width", "width", f);
+    fputs(", ", f);
+    print_size(u, "inner", "inner width", f);
+    fputs(" and ", f);
+    print_size(u, "heads", "number of heads", f);
+    fprintf(f, "; training took %s.\n", length);
 }
 
 enum { CORRELATED = 3 }; /* designs that a rank correlation needs */
