@@ -504,7 +504,8 @@ int network_trained(const Options *o, Stacks s, const Vocab *v, const Backend *b
 void network_length(const Options *o, char out[64])
 {
     size_t epochs = options_size(o, "epochs"), most = options_size(o, "max-steps");
-    int n = snprintf(out, 64, "%s%zu epoch%s", options_size(o, "patience") ? "at most " : "",
-                     epochs, epochs == 1 ? "" : "s");
-    if (most) snprintf(out + n, 64 - (size_t)n, ", at most %zu steps", most);
+    int n =
+        snprintf(out, 64, "%s%zu epoch%s", options_size(o, "patience") || most ? "at most " : "",
+                 epochs, epochs == 1 ? "" : "s");
+    if (most) snprintf(out + n, 64 - (size_t)n, " and %zu steps", most);
 }

@@ -157,7 +157,7 @@ int network_trained(const Options *o, Stacks s, const Vocab *v, const Backend *b
 
 /* Returns the training of o, without directory, report and stop. */
 TrainConfig network_training(const Options *o);
-/* Writes its length: "8 epochs", "2 epochs, at most 1500 steps"; "at most 20 epochs" with --patience, which may stop it
+/* Writes its length: "8 epochs", "at most 2 epochs and 1500 steps"; "at most 20 epochs" with --patience, which may stop it
  * earlier. */
 void network_length(const Options *o, char out[64]);
 
