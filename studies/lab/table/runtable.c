@@ -5,14 +5,29 @@
 #include <string.h>
 
 #include "kernels/base/error.h"
+#include "nn/text/hash.h"
 
 enum { NONE = 1 << 8 }; /* kind of a cell that is not there */
 
+/* Texts of cells, each once. A row's cell is sought among up to a thousand: numbers and hashes are compared, which a million rows
+ * have time for, and not texts. */
+typedef struct {
+    const char *text[RUNTABLE_MOST];
+    double number[RUNTABLE_MOST]; /* NaN: the text is none */
+    uint64_t hash[RUNTABLE_MOST];
+} Texts;
+
 typedef struct {
     RunTable *t;
-    const char *seed[RUNTABLE_MOST], *panel[RUNTABLE_MOST];
-    size_t last[RUNTABLE_MOST]; /* rows of the designs */
+    Texts seed, panel;
+    uint64_t hash[RUNTABLE_MOST]; /* of the designs' names */
+    size_t last[RUNTABLE_MOST];   /* rows of the designs */
 } Reading;
+
+static uint64_t hash_of(const char *text)
+{
+    return hash_bytes(HASH_START, text, strlen(text));
+}
 
 size_t runtable_find(const RunTable *t, size_t panel, const char *name)
 {
@@ -78,18 +93,32 @@ static int too_many(const char *what, const char *option)
 }
 
 /* Finds a text in a list, or adds it; 2 and 2.0 are one. */
-static int find_text(const char **list, size_t *n, const char *text, const char *what,
-                     const char *option, size_t *out)
+static int find_text(Texts *list, size_t *n, const char *text, const char *what, const char *option,
+                     size_t *out)
 {
-    double x, y;
-    int number = runtable_cell(text, &x) == CELL_NUMBER;
-    for (*out = 0; *out < *n; ++*out) {
-        if (strcmp(list[*out], text) == 0) return 0;
-        if (number && runtable_cell(list[*out], &y) == CELL_NUMBER && x == y) return 0;
-    }
+    double x;
+    const uint64_t hash = hash_of(text);
+    if (runtable_cell(text, &x) != CELL_NUMBER) x = NAN;
+    for (*out = 0; *out < *n; ++*out)
+        if (list->number[*out] == x ||
+            (list->hash[*out] == hash && strcmp(list->text[*out], text) == 0))
+            return 0;
     if (*n == RUNTABLE_MOST) return too_many(what, option);
-    list[(*n)++] = text;
+    list->text[*n] = text;
+    list->number[*n] = x;
+    list->hash[(*n)++] = hash;
     return 0;
+}
+
+/* Returns the index of a design of a panel whose name has this hash, or the number of designs. */
+static size_t find_named(const Reading *r, size_t panel, const char *name, uint64_t hash)
+{
+    const RunTable *t = r->t;
+    size_t i = 0;
+    while (i < t->designs && !(r->hash[i] == hash && t->design[i].panel == panel &&
+                               strcmp(t->design[i].name, name) == 0))
+        i++;
+    return i;
 }
 
 /* Returns 1 where two names are the same but for blanks. */
@@ -128,10 +157,11 @@ static int find_design(Reading *r, size_t at)
     RunTable *t = r->t;
     RunCell *c = &t->row[at];
     size_t panel = 0;
-    if (t->by) TRY(find_text(r->panel, &t->panels, cell_of(t, c, t->by), "panels", "by", &panel));
+    if (t->by) TRY(find_text(&r->panel, &t->panels, cell_of(t, c, t->by), "panels", "by", &panel));
     char *name = design_name(t, c);
     if (!name) return ERR_MEMORY;
-    c->design = runtable_find(t, panel, name);
+    const uint64_t hash = hash_of(name);
+    c->design = find_named(r, panel, name, hash);
     size_t like = c->design < t->designs ? t->designs : find_like(t, name);
     if (like < t->designs) {
         int code = only_blanks(t, c, name, like);
@@ -145,6 +175,7 @@ static int find_design(Reading *r, size_t at)
         memory_free(name);
         return too_many("designs", "design");
     } else {
+        r->hash[t->designs] = hash;
         t->design[t->designs++] = (RunDesign){.name = name, .panel = panel, .first = at};
     }
     r->last[c->design] = at;
@@ -219,7 +250,7 @@ static int read_row(Reading *r, size_t f, size_t row, double *x, int *kind)
     c->counts = strcmp(part, "choice") != 0;
     TRY(check_objective(t, c));
     TRY(find_design(r, t->rows));
-    return find_text(r->seed, &t->seeds, t->seed ? cell_of(t, c, t->seed) : "", "seeds", "seed",
+    return find_text(&r->seed, &t->seeds, t->seed ? cell_of(t, c, t->seed) : "", "seeds", "seed",
                      &t->row[t->rows++].seed);
 }
 
@@ -230,7 +261,7 @@ static int both(const Reading *r, const RunCell *a, const RunCell *b)
     const RunTable *t = r->t;
     return error_set(ERR_INPUT, "%s:%zu and %s:%zu are both %s%s%s%s", t->file[a->file].file,
                      line_of(t, a), t->file[b->file].file, line_of(t, b), t->design[a->design].name,
-                     t->seed ? " with seed " : "", t->seed ? r->seed[a->seed] : "",
+                     t->seed ? " with seed " : "", t->seed ? r->seed.text[a->seed] : "",
                      t->seed ? "" : "; --seed names the column that tells runs of a design apart");
 }
 
@@ -314,7 +345,7 @@ static int read_rows(Reading *r, double *x, int *kind)
     for (size_t f = 0; f < t->files; f++)
         for (size_t row = 0; row < t->file[f].rows; row++)
             TRY(read_row(r, f, row, x + t->rows * RUN_MEASURES, kind + t->rows));
-    if (!t->by) r->panel[t->panels++] = "";
+    if (!t->by) r->panel.text[t->panels++] = "";
     t->panel = memory_new(t->panels, sizeof *t->panel);
     t->model = memory_new(t->panels * t->measures, sizeof *t->model);
     t->y = memory_new(t->measures * t->designs * t->seeds, sizeof *t->y);
@@ -322,7 +353,7 @@ static int read_rows(Reading *r, double *x, int *kind)
     SCOPED(memory_drop) const RunCell **at = memory_new(t->designs * t->seeds, sizeof *at);
     if (!t->panel || !t->model || !t->y || !t->work || !at) return ERR_MEMORY;
     TRY(place_runs(r, x, kind, at));
-    memcpy(t->panel, r->panel, t->panels * sizeof *t->panel);
+    memcpy(t->panel, r->panel.text, t->panels * sizeof *t->panel);
     return 0;
 }
 
