@@ -1,4 +1,4 @@
-/* study_record.c: writes the table of runs of a study, reads it back, and makes the study's sheets of it. */
+/* study_record.c: fills and writes the table of runs of a study, and makes the study's sheets of the same rows. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
