@@ -5,6 +5,7 @@
 
 #include <cpuid.h>
 #include <omp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,18 @@ static const struct {
 };
 enum { LIST = sizeof list / sizeof *list };
 
+/* The same backends with every member: what a table lacks is done in the plain way. */
+static Backend whole[LIST];
+
+static void complete_all(void)
+{
+    for (size_t i = 0; i < LIST; i++) {
+        if (!list[i].backend) continue; /* a build without it */
+        whole[i] = *list[i].backend;
+        backend_complete(&whole[i]);
+    }
+}
+
 /* Compares a kernel's name with "x86-64-v3", or its end "v3" or "-v3". */
 static int kernel_is(const char *kernel, const char *asked)
 {
@@ -126,7 +139,9 @@ static int kernel_error(const char *name, const char *kernel)
 
 int backend_find(const char *name, const char *kernel, const Backend **out)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     int named = 0, met = 0;
+    pthread_once(&once, complete_all);
     if (!kernel) kernel = getenv("TROTTER_KERNEL");
     if (kernel && !*kernel) kernel = NULL;
     for (size_t i = 0; i < LIST; i++) {
@@ -135,7 +150,7 @@ int backend_find(const char *name, const char *kernel, const Backend **out)
         if (!kernel_is(list[i].kernel, kernel)) continue;
         met = 1;
         if (list[i].runs() != 0) continue;
-        *out = list[i].backend;
+        *out = &whole[i];
         return 0;
     }
     return !named ? name_error(name) : !met ? kernel_error(name, kernel) : not_here(name);

@@ -168,14 +168,20 @@ struct Backend {
     /* Returns the most rows of a block of logits of V columns, `bytes` each, that a matrix (V, D) makes: the block should
      * stay in a cache from the product that makes it to those that read its adjoint. */
     size_t (*logit_rows)(size_t V, size_t D, size_t bytes);
+    /* 1: a device with memory of its own. Its calls return before their work is done, and can be recorded and timed.
+     * 0: the processor. A call's work is done when it returns, and memory is the processor's. */
+    int device;
+    /* 1: calls aside (`aside`) may run beside later calls, so that what they read must stay until `meet`. 0: they are
+     * done before later calls begin, and that memory is free again at once. */
+    int branches;
     /* Sizes per octave. Where the words of a batch decide how many rows a product has, rows are filled up to the next
-     * of these sizes (nn/model/filled.c), so that few shapes are recorded; 0: they are not filled up. */
+     * of these sizes (nn/model/filled.c), so that few shapes are recorded. 0: rows are as many as the words. */
     size_t row_sizes;
 
     /* Waits for all calls. ERR_SYSTEM with words where one failed since the last wait. */
     int (*wait)(void);
-    /* Between record and recorded, calls are noted and not run; replay runs them all. NULL where that gains nothing.
-     * alloc, release, put, get, send, receive, wait cannot be recorded. */
+    /* Between record and recorded, calls are noted and not run; replay runs them all. Only a device records; elsewhere
+     * these return ERR_MISUSE. alloc, release, put, get, send, receive, wait cannot be recorded. */
     int (*record)(void);
     int (*recorded)(Recording **out); /* caller: recording_free */
     int (*replay)(Recording *r);
@@ -183,13 +189,13 @@ struct Backend {
 
     /* From `time` on every kernel, product and copy is timed by itself, until `timed` waits for them and gives them in
      * order; out[0] is what is measured where there is nothing. Calls cannot be recorded meanwhile. Keep the device
-     * busy before, so that it does not wait for the host. NULL: there is nothing to time. */
+     * busy before, so that it does not wait for the host. Only a device is timed; elsewhere these return ERR_MISUSE. */
     int (*time)(void);
     int (*timed)(Launch **out, size_t *count); /* caller: memory_free, also after a failure */
 
     /* Makes r sum memory of this backend from now on (ranks_join); each rank has a separate device. Collective, with
-     * one outcome: ERR_INPUT where this build or machine cannot. A failure of a device then ends all ranks. NULL: its
-     * memory is the processor's, which all engines sum. */
+     * one outcome: ERR_INPUT where this build or machine cannot. A failure of a device then ends all ranks. Memory of
+     * the processor is summed by all engines, and there it does nothing. */
     int (*join)(Ranks *r);
 
     /* alloc returns zeroed memory; NULL with error_set when memory is short. */
@@ -200,45 +206,54 @@ struct Backend {
     void (*get)(double *host, const void *x, size_t n);
     /* Registers x (n) as weights, which many products read, and which only put, send, fill, copy and adam write.
      * The backend keeps them also in `twin` (n * twin_size bytes), in the form its products want, until either is
-     * released. ERR_MEMORY. NULL, and twin_size 0: it has no other form. */
+     * released. ERR_MEMORY. Where there is no other form, twin_size is 0 and it does nothing. */
     int (*weights)(const void *x, size_t n, void *twin);
     size_t twin_size;
     /* Allocates memory for n factors: numbers that only products read, kept in the form they want, in factor_size bytes
      * each. It is zeroed; NULL with error_set when memory is short. Below, a factor may be in such memory or be a plain
      * number; the backend sees by the address which it is. gemm's A and B may be factors, and its C, rounded once, where
      * beta is 0, and so may copy's y and x, and get's x. Where a call takes no factors, a device refuses them
-     * NULL, and factor_size 0: products take plain numbers. */
+     * (ERR_MISUSE, from wait). Where products take plain numbers, this is alloc, and factor_size is size. */
     void *(*factors)(size_t n);
     size_t factor_size;
     /* Copies bytes unchanged; host may be used again on return. */
     void (*send)(void *x, const void *host, size_t bytes);
-    /* Between pack(1) and pack(0) only send is called, never on weights, and all goes in one copy. NULL: packing gains
-     * nothing. */
+    /* Between pack(1) and pack(0) only send is called, never on weights; a device gets all of it in one copy. */
     void (*pack)(int on);
     /* Calls between aside(1) and aside(0) come after all earlier calls, but later ones may run beside them. meet(0):
      * later calls wait for the calls aside of the time before the last meet; meet(1), and all that waits or sums over
-     * ranks: for all calls. alloc, put, get, send and receive stand not aside. NULL: aside gains nothing. */
+     * ranks: for all calls. alloc, put, get, send and receive stand not aside. */
     void (*aside)(int on);
     void (*meet)(int all);
     void (*receive)(void *host, const void *x, size_t bytes);
-    /* The functions up to `weigh` are those of a backend whose products do more before they write; all NULL: it has none.
+    /* The functions up to `weigh` join a product with what is done before it or behind it. A backend whose products do
+     * more before they write has its own; elsewhere plain_ways.c makes them of gemm, bias_act, bias_act_back and
+     * bias_drop_back of `self`, the table that they are called from.
      *
-     * u, y as bias_act makes them of u = x W^T: x (N, D) factors, W (M, D), gated (2M, D). But for ReLU, where u is not y
-     * and M is a multiple of `signs`, u gets the N M bits y > 0. */
-    void (*activate)(size_t N, size_t M, size_t D, const void *x, const void *W, const void *b,
-                     int act, Dropout drop, void *u, void *y);
-    /* bias_act_back of dy = dz W without db: dz (N, D) factors, W (D, M); u, y as `activate` left them. dcore
-     * (N, M): room for dy, may be du. */
-    void (*activate_back)(size_t N, size_t M, size_t D, const void *dz, const void *W,
-                          const void *u, const void *y, int act, Dropout drop, void *dcore,
-                          void *du);
-    size_t signs;
-    /* dW (O, D) = dy^T x, with `more` added to dW; dy (N, O), x (N, D) factors. db (O), if any, accumulates the sums of
-     * dy's columns; without `more` it is 0 before. Then no other call makes db. */
-    void (*weigh)(size_t N, size_t O, size_t D, const void *dy, const void *x, int more, void *dW,
-                  void *db);
+     * The gradient db of a bias is the sum of an adjoint's rows. It can be summed where the adjoint is made (bias_back,
+     * activate_back) or with the product for the weights' gradient that reads the adjoint (weigh). The caller gives db
+     * to both, and each backend adds to it in exactly one of the two.
+     *
+     * u, y as bias_act makes them of u = x W^T: x (N, D) factors, W (M, D), gated (2M, D). But for ReLU, where signs(M)
+     * is not 0 and u is not y, u gets the N M bits y > 0. */
+    void (*activate)(const Backend *self, size_t N, size_t M, size_t D, const void *x,
+                     const void *W, const void *b, int act, Dropout drop, void *u, void *y);
+    /* bias_act_back of dy = dz W: dz (N, D) factors, W (D, M); u, y as `activate` left them. dcore (N, M): room for dy,
+     * may be du. db (M), gated (2M): see above. */
+    void (*activate_back)(const Backend *self, size_t N, size_t M, size_t D, const void *dz,
+                          const void *W, const void *u, const void *y, int act, Dropout drop,
+                          void *dcore, void *du, void *db);
+    /* Returns the bytes that `activate` leaves in each row of u for ReLU of M columns; 0: it needs no u beside y. */
+    size_t (*signs)(size_t M);
+    /* Hands the adjoint dy (N, O) of a linear layer's output to the products that read it: dx (N, O), factors, = dy,
+     * which may be dx. db (O): see above. */
+    void (*bias_back)(const Backend *self, size_t N, size_t O, const void *dy, void *dx, void *db);
+    /* dW (O, D) = dy^T x, with `more` added to dW; dy (N, O), x (N, D) factors. db (O), or NULL: see above; without
+     * `more` it is 0 before. */
+    void (*weigh)(const Backend *self, size_t N, size_t O, size_t D, const void *dy, const void *x,
+                  int more, void *dW, void *db);
     /* Tells whether attention of H heads of E numbers, with K of keys (0: H), may have factors as q, k, v, out, dout, dq, dk,
-     * dv; those of a call are all factors, or all plain. NULL: it may not. */
+     * dv; those of a call are all factors, or all plain. */
     int (*attends_factors)(size_t H, size_t E, size_t kv);
     void (*fill)(void *x, double value, size_t n);
     void (*copy)(void *y, const void *x, size_t n);
@@ -400,7 +415,7 @@ static inline size_t attention_each(size_t H, size_t kv)
 /* Steps over i factors. */
 static inline void *backend_factor_at(const Backend *b, const void *p, size_t i)
 {
-    return (char *)p + i * (b->factor_size ? b->factor_size : b->size);
+    return (char *)p + i * b->factor_size;
 }
 
 /* Returns the elements that hold `bytes` bytes. */
@@ -408,6 +423,11 @@ static inline size_t backend_elements(const Backend *b, size_t bytes)
 {
     return (bytes + b->size - 1) / b->size;
 }
+
+/* Gives each member of *b that is NULL or 0 its plain way (plain_ways.c), which computes the same with other members, or
+ * has nothing to do. So a backend's own table names only what it does in a way of its own, and whoever has a backend may call
+ * every member. backend_find has done this; do it again after members of a copy were set to NULL. */
+void backend_complete(Backend *b);
 
 /* Finds the backend of a name. cpu-f32, cpu-f64; cpu-bf16: f32, but matrix products round their factors to bf16
  * (processors with avx512_bf16); cuda-f32, cuda-tf32, cuda-bf16: an NVIDIA device, f32 but for the factors of products.

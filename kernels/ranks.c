@@ -55,7 +55,7 @@ int ranks_join(Ranks *r, const Backend *b)
 {
     if (!r) return 0;
     TRY(ranks_agree(r, same_backend(r, b)));
-    return b->join ? b->join(r) : 0;
+    return b->join(r);
 }
 
 void ranks_end(Ranks *r, int code)

@@ -181,6 +181,8 @@ static size_t cuda_logit_rows(size_t V, size_t D, size_t bytes)
         .size = sizeof(float),                                                                   \
         .eps = eps_,                                                                             \
         .logit_rows = cuda_logit_rows,                                                           \
+        .device = 1,                                                                             \
+        .branches = 1,                                                                           \
         .row_sizes = 2,                                                                          \
         .wait = cuda_wait,                                                                       \
         .record = cuda_record,                                                                   \
@@ -205,7 +207,8 @@ static size_t cuda_logit_rows(size_t V, size_t D, size_t bytes)
         .receive = cuda_receive,                                                                 \
         .activate = cuda_activate<bf16, type>,                                                   \
         .activate_back = cuda_activate_back<bf16, type>,                                         \
-        .signs = SIGNS,                                                                          \
+        .signs = cuda_signs,                                                                     \
+        .bias_back = NULL,                                                                       \
         .weigh = cuda_weigh<bf16, type>,                                                         \
         .attends_factors = bf16 ? cuda_attends_factors : NULL,                                   \
         BACKEND_KERNELS(cuda_, gemm_, (cuda_linear<bf16, type>), attention_, attention_##_back), \

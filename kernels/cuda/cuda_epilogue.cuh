@@ -332,8 +332,8 @@ struct ColumnSum {
 };
 
 template <int bf16, cublasComputeType_t compute>
-static void cuda_weigh(size_t N, size_t O, size_t D, const void *dy, const void *x, int more,
-                       void *dW, void *db)
+static void cuda_weigh(const Backend *, size_t N, size_t O, size_t D, const void *dy, const void *x,
+                       int more, void *dW, void *db)
 {
     if (!NUMBERS(dW, db)) return;
     LtShape s = lt_sized(1, 0, O, D, N);
@@ -376,9 +376,14 @@ struct ReluSigns {
     }
 };
 
+static size_t cuda_signs(size_t M)
+{
+    return M % SIGNS ? 0 : M / 8;
+}
+
 static int leaves_signs(size_t M, int act, const void *u, const void *y)
 {
-    return act == ACT_RELU && u != y && M % SIGNS == 0;
+    return act == ACT_RELU && u != y && cuda_signs(M);
 }
 
 /* Finds the epilogue that makes an activation, where nothing is dropped behind it; 0: there is none. */
@@ -392,8 +397,8 @@ static cublasLtEpilogue_t act_epilogue(int act, int signs, double rate)
 }
 
 template <int bf16, cublasComputeType_t compute>
-static void cuda_activate(size_t N, size_t M, size_t D, const void *x, const void *W, const void *b,
-                          int act, Dropout drop, void *u, void *y)
+static void cuda_activate(const Backend *, size_t N, size_t M, size_t D, const void *x,
+                          const void *W, const void *b, int act, Dropout drop, void *u, void *y)
 {
     if (!NUMBERS(b)) return;
     int signs = leaves_signs(M, act, u, y), relu = act == ACT_RELU;
@@ -413,9 +418,9 @@ static void cuda_activate(size_t N, size_t M, size_t D, const void *x, const voi
 }
 
 template <int bf16, cublasComputeType_t compute>
-static void cuda_activate_back(size_t N, size_t M, size_t D, const void *dy, const void *W,
-                               const void *u, const void *y, int act, Dropout drop, void *dcore,
-                               void *du)
+static void cuda_activate_back(const Backend *, size_t N, size_t M, size_t D, const void *dy,
+                               const void *W, const void *u, const void *y, int act, Dropout drop,
+                               void *dcore, void *du, void *)
 {
     int signs = leaves_signs(M, act, u, y);
     LtShape s = lt_sized(0, 0, N, M, D);

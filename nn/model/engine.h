@@ -251,7 +251,7 @@ struct Model {
 /* Tells whether factors are kept apart from numbers. */
 static inline int keeps_factors(const Model *m)
 {
-    return m->training && m->backend->factors != NULL;
+    return m->training && m->backend->factor_size != m->backend->size;
 }
 
 /* Steps over i elements from p, which may be in memory of numbers or of factors: the address tells which, as it does to
@@ -290,33 +290,14 @@ static inline int writes_matrix(const Model *m)
 }
 
 /* Makes dy^T x, the gradient dW (O, I) of a weight, or adds it to what is there, aside; dy (N, O), x (N, I). db: that of
- * a bias, if this backend makes it here (bias_grad); NULL: none. */
+ * the bias that was given to bias_back or activate_back too (Backend.weigh); NULL: none. */
 static inline void weight_back(const Model *m, size_t N, size_t O, const void *dy, size_t I,
                                const void *x, int more, void *dW, void *db)
 {
     const Backend *b = m->backend;
-    if (b->aside) b->aside(1);
-    if (b->weigh)
-        b->weigh(N, O, I, dy, x, more, dW, db);
-    else
-        b->gemm(1, 0, O, I, N, 1, dy, O, x, I, more, dW, I);
-    if (b->aside) b->aside(0);
-}
-
-/* Return the gradient of a bias for the kernel that makes the adjoint, or for weight_back, and NULL for the other. */
-static inline void *bias_grad(const Model *m, size_t offset)
-{
-    return m->backend->weigh ? NULL : grad(m, offset);
-}
-
-static inline void *bias_grad_aside(const Model *m, size_t offset)
-{
-    return m->backend->weigh ? grad(m, offset) : NULL;
-}
-
-static inline void meet(const Model *m, int all)
-{
-    if (m->backend->meet) m->backend->meet(all);
+    b->aside(1);
+    b->weigh(b, N, O, I, dy, x, more, dW, db);
+    b->aside(0);
 }
 
 static inline size_t index_of(const Model *m, const PlanInstr *in)

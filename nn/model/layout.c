@@ -43,7 +43,7 @@ static int time_back(const Plan *p, int instr)
 static int time_aside(const Model *m, int i)
 {
     int meetings = 0, now = i == (int)m->plan->instrs ? time_loss(m->plan) : time_back(m->plan, i);
-    if (!m->backend->aside || !m->training) return now;
+    if (!m->backend->branches || !m->training) return now;
     while (--i >= 0 && meetings < 2) meetings += plan_weighs(&m->plan->instr[i]);
     return time_back(m->plan, meetings < 2 ? -1 : i + 1) - (meetings == 2);
 }
@@ -177,7 +177,7 @@ static int forgets(const Model *m, int slot)
 static int attends_factors(const Model *m, int slot)
 {
     const Backend *b = m->backend;
-    return keeps_factors(m) && m->plan->slot[slot].kind == SLOT_ATTENTION && b->attends_factors &&
+    return keeps_factors(m) && m->plan->slot[slot].kind == SLOT_ATTENTION &&
            !(m->config.positions & POSITIONS_RELATIVE) &&
            b->attends_factors(m->config.heads, m->E, m->config.kv_heads);
 }
@@ -188,8 +188,7 @@ static size_t in_columns(const Model *m, int slot)
     const Backend *b = m->backend;
     const SlotParams *o = &m->slot[slot];
     if (!forgets(m, slot)) return o->I;
-    int signs = m->training && b->signs && o->O % b->signs == 0;
-    return signs ? o->O / (8 * (keeps_factors(m) ? b->factor_size : b->size)) : 0;
+    return m->training ? b->signs(o->O) / b->factor_size : 0;
 }
 
 typedef struct {
@@ -256,7 +255,7 @@ static void need_inside(Pieces *o, int i)
         need(o, &w->adjoints, rows_of(m, side, D) + (attends && !whole ? I : 0), back, back,
              MEMORY_ADJOINTS);
         need_of(o, FACTORS, &w->dfactors, rows_of(m, side, D) + inner, back, last, MEMORY_ADJOINTS);
-    } else if (m->backend->aside) {
+    } else if (m->backend->branches) {
         need(o, &w->adjoints, O + (attends ? I : 0) + rows_of(m, side, D), back, last,
              MEMORY_ADJOINTS);
     } else if (attends || forgets(m, slot)) {
@@ -423,9 +422,9 @@ static void lay_again(const Model *m, int i)
     void *inner = apart ? backend_factor_at(b, own.dfactors, rows_of(m, s->side, D)) : NULL;
     again->dcore = apart && !attends ? inner : own.adjoints ? own.adjoints : again->core;
     again->dqkv = attends ? backend_at(b, own.adjoints, O) : NULL;
-    again->dnormed = apart      ? own.adjoints
-                     : b->aside ? backend_at(b, own.adjoints, O + (attends ? I : 0))
-                                : again->normed;
+    again->dnormed = apart         ? own.adjoints
+                     : b->branches ? backend_at(b, own.adjoints, O + (attends ? I : 0))
+                                   : again->normed;
     again->dy = apart ? own.dfactors : m->adjoint[in->out];
     if (attends_factors(m, in->slot)) {
         again->dqkv = inner;
@@ -558,6 +557,6 @@ int layout_buffers(Model *m)
     TRY(lay_flat(m));
     TRY(clear_send(m));
     if (m->config.positions & POSITIONS_LEARNED && !m->counted) m->positions = data(m, m->position);
-    if (m->twin) TRY(m->backend->weights(m->data, m->size, m->twin));
+    if (!m->counted) TRY(m->backend->weights(m->data, m->size, m->twin));
     return lay_arena(m);
 }

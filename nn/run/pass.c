@@ -14,8 +14,6 @@
 
 _Static_assert((int)PLAN_FACTORS == (int)LIN_FACTORS, "a plan's term must fit a kernel's");
 
-static const Dropout no_drop = {0};
-
 /* What an EVAL does besides, or is done already: nothing where instructions run apart. */
 static Fuse fused(const Pass *p, size_t i)
 {
@@ -226,10 +224,9 @@ static void keys_back(const Pass *p, const PlanInstr *in)
     size_t M = p->source.N, D = m->config.width;
     int x = in->term[0].x;
     void *dy = m->again[index_of(m, in)].dy;
-    m->backend->bias_drop_back(M, 2 * D, 1, &(LinTerm){.c = 1, .x = m->adjoint[in->out]}, no_drop,
-                               dy, bias_grad(m, o->keys_b));
+    m->backend->bias_back(m->backend, M, 2 * D, m->adjoint[in->out], dy, grad(m, o->keys_b));
     weight_back(m, M, 2 * D, dy, D, m->state[x], p->more || o->last_keys != index_of(m, in),
-                grad(m, o->keys_w), bias_grad_aside(m, o->keys_b));
+                grad(m, o->keys_w), grad(m, o->keys_b));
     m->backend->gemm(0, 0, M, D, 2 * D, 1, dy, 2 * D, data(m, o->keys_w), D, 1, m->adjoint[x], D);
 }
 
@@ -282,7 +279,7 @@ static void run_back(const Model *m, const Pass *p)
 {
     for (size_t i = m->plan->instrs; i-- > 0;) {
         const PlanInstr *in = &m->plan->instr[i];
-        if (plan_weighs(in)) meet(m, 0);
+        if (plan_weighs(in)) m->backend->meet(0);
         pull_adjoints(m, p, (int)i);
         back_op[in->op](p, in);
         share_after(m, p, i);
@@ -415,7 +412,7 @@ static void backward(const Model *m, const Pass *p)
     m->backend->fill(m->dgates, 0, m->plan->gates * gate_rows(m));
     final_norm_back(m, p);
     run_back(m, p);
-    meet(m, 1);
+    m->backend->meet(1);
     m->ends->embed_back(m, p);
 }
 
@@ -429,12 +426,12 @@ static void loss(const Model *m, const Pass *p, int back)
 static void gradients_clear(const Model *m, int some)
 {
     const Backend *b = m->backend;
-    if (b->aside) b->aside(1);
+    b->aside(1);
     if (some)
         b->clear(m->grad, m->clears, m->clear, m->cleared);
     else
         b->fill(m->grad, 0, m->size);
-    if (b->aside) b->aside(0);
+    b->aside(0);
 }
 
 void pass_gradient(const Model *m, const Pass *p)
@@ -442,11 +439,11 @@ void pass_gradient(const Model *m, const Pass *p)
     if (!p->more) gradients_clear(m, p->N > 0);
     if (p->N) {
         pass_forward(m, p);
-        meet(m, 1);
+        m->backend->meet(1);
         loss(m, p, 1);
         backward(m, p);
     } else {
-        meet(m, 1);
+        m->backend->meet(1);
         share_nothing(m, p);
     }
     share_rest(m, p);

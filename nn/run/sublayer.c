@@ -6,8 +6,6 @@
 #include "nn/run/pass.h"
 
 enum { DROP_WEIGHTS, DROP_ATTENTION, DROP_ACTIVATION, DROP_FEEDFORWARD, DROP_KINDS };
-static const Dropout no_drop = {0};
-
 static Dropout drop_eval(const Pass *p, const PlanInstr *in, int kind, size_t columns)
 {
     const ModelConfig *c = &p->m->config;
@@ -69,13 +67,6 @@ static void turn(const Model *m, const Pass *p, const PlanInstr *in, void *x, in
         turn_heads(m, s->side, instr_rows(p, in), n, x, m->slot[in->slot].I, back);
 }
 
-/* Makes w->dcore (N, O), the adjoint of the core's output. */
-static void core_adjoint(const Model *m, size_t N, const SlotParams *o, const Work *w)
-{
-    size_t D = m->config.width;
-    m->backend->gemm(0, 0, N, o->O, D, 1, w->dy, D, data(m, o->out_w), o->O, 0, w->dcore, o->O);
-}
-
 static void attention_core(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     Attention a = attention(m, p, in, w);
@@ -92,47 +83,32 @@ static void attention_core_back(const Model *m, const Pass *p, const PlanInstr *
     Attention a = attention(m, p, in, w);
     const SlotParams *o = &m->slot[in->slot];
     int cross = a.memory != NULL; /* other EVALs add to the adjoints of its keys and values */
-    core_adjoint(m, instr_rows(p, in), o, w);
+    m->backend->gemm(0, 0, instr_rows(p, in), o->O, a.D, 1, w->dy, a.D, data(m, o->out_w), o->O, 0,
+                     w->dcore, o->O);
     void *dk = cross ? m->adjoint[in->term[1].x] : element_at(m, w->dqkv, a.D);
     m->backend->attention_back(&a, w->out, w->lse, w->dcore, w->dqkv, dk,
                                element_at(m, dk, cross ? a.D : key_width(m)), cross,
                                a.relative ? grad(m, o->relative) : NULL);
     turn(m, p, in, w->dqkv, 1);
-    if (m->backend->weigh && w->dqkv == w->din) return; /* weight_back sums them */
-    m->backend->bias_drop_back(instr_rows(p, in), o->I, 1, &(LinTerm){.c = 1, .x = w->dqkv},
-                               no_drop, w->din, bias_grad(m, o->in_b));
+    m->backend->bias_back(m->backend, instr_rows(p, in), o->I, w->dqkv, w->din, grad(m, o->in_b));
 }
 
 static void activation_core(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     const SlotParams *o = &m->slot[in->slot];
     const Backend *b = m->backend;
-    size_t N = instr_rows(p, in), D = m->config.width;
-    int act = activation(m, in->slot);
-    Dropout mask = drop_eval(p, in, DROP_ACTIVATION, o->O);
-    if (b->activate) {
-        b->activate(N, o->O, D, w->normed, data(m, o->in_w), data(m, o->in_b), act, mask, w->in,
-                    w->core);
-        return;
-    }
-    b->gemm(0, 1, N, o->I, D, 1, w->normed, D, data(m, o->in_w), D, 0, w->in, o->I);
-    b->bias_act(N, o->O, w->in, data(m, o->in_b), act, mask, w->core);
+    b->activate(b, instr_rows(p, in), o->O, m->config.width, w->normed, data(m, o->in_w),
+                data(m, o->in_b), activation(m, in->slot), drop_eval(p, in, DROP_ACTIVATION, o->O),
+                w->in, w->core);
 }
 
 static void activation_core_back(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     const SlotParams *o = &m->slot[in->slot];
     const Backend *b = m->backend;
-    size_t N = instr_rows(p, in), D = m->config.width;
-    int act = activation(m, in->slot);
-    Dropout mask = drop_eval(p, in, DROP_ACTIVATION, o->O);
-    if (b->activate_back) {
-        b->activate_back(N, o->O, D, w->dy, data(m, o->out_w), w->in, w->core, act, mask, w->dcore,
-                         w->din);
-        return;
-    }
-    core_adjoint(m, N, o, w);
-    b->bias_act_back(N, o->O, w->in, w->core, act, mask, w->dcore, w->din, bias_grad(m, o->in_b));
+    b->activate_back(b, instr_rows(p, in), o->O, m->config.width, w->dy, data(m, o->out_w), w->in,
+                     w->core, activation(m, in->slot), drop_eval(p, in, DROP_ACTIVATION, o->O),
+                     w->dcore, w->din, grad(m, o->in_b));
 }
 
 static const Core core[] = {
@@ -194,8 +170,7 @@ void sublayer_back(const Pass *p, const PlanInstr *in, size_t n)
     b->bias_drop_back(N, D, n, m->term, sublayer_drop(p, in), w->dy, grad(m, o->out_b));
     weight_back(m, N, D, w->dy, o->O, w->core, more, grad(m, o->out_w), NULL);
     c->back(m, p, in, w);
-    weight_back(m, N, o->I, w->din, D, w->normed, more, grad(m, o->in_w),
-                bias_grad_aside(m, o->in_b));
+    weight_back(m, N, o->I, w->din, D, w->normed, more, grad(m, o->in_w), grad(m, o->in_b));
     b->gemm(0, 0, N, D, o->I, 1, w->din, o->I, data(m, o->in_w), D, post, post ? dx : w->dnormed,
             D);
 }

@@ -194,10 +194,10 @@ static size_t epoch_step(const Run *r)
     return run_epoch_steps(r->t, r->p.batch);
 }
 
-/* Tells whether to read the loss now: rarely on a backend that records, which would make it wait. */
+/* Tells whether to read the loss now: rarely on a device, which it would make wait. */
 static int tally_due(const Run *r, size_t every)
 {
-    return r->t->ranks || !model_backend(r->m)->record || epoch_step(r) % every == 0 ||
+    return r->t->ranks || !model_backend(r->m)->device || epoch_step(r) % every == 0 ||
            epoch_over(r) || validation_due(r) || clock_now() - r->reported >= r->t->log_seconds;
 }
 

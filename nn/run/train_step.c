@@ -1,7 +1,7 @@
 /* train_step.c: a step of training: gradient, its norm, Adam.
  *
  * A step has parts, mostly one: the first zeroes the gradients, each adds to them, and after the last come
- * norm and Adam. On a backend that can record, the calls of a part are recorded when a batch of its shape
+ * norm and Adam. On a device the calls of a part are recorded when a batch of its shape
  * comes for the second time in its role (the only, first, a middle, the last part), and replayed from then on
  * (recorded.c). With more than RECORDED_MOST shapes the least recently used one is forgotten. Batch, step
  * number, masks' number and rate are data of the backend, sent before. The loss stays there until model_tally
@@ -97,18 +97,18 @@ int model_step_part(Model *m, const Batch *x, const StepPart *part, const AdamCo
     Pass p;
     NEED(m->training);
     TRY(check_part(x, part));
-    if (b->pack) b->pack(1);
+    b->pack(1);
     int code = begin(m, x, part, &p);
     Step in = pass_inputs(&p, step, a->rate);
     b->send(m->step, &in, offsetof(Step, loss));
     pass_masks(m, (step - 1) * part->most + part->part + 1);
-    if (b->pack) b->pack(0);
+    b->pack(0);
     if (code != 0 && !part->ranks) return code;
     StepShape s =
         shape(&p, a,
               (p.more ? 0 : PART_FIRST) | (part->part + 1 == part->parts ? PART_LAST : 0) |
                   (part->ranks ? PART_RANKS : 0));
-    if (b->record) {
+    if (b->device) {
         int failed = run_recorded(m, &p, &s, part->ranks);
         return code ? code : failed;
     }

@@ -24,7 +24,7 @@ double bench_now(int threads)
 
 int bench_on_device(const Backend *b)
 {
-    return b->record != NULL;
+    return b->device;
 }
 
 double bench_time(const Backend *b)

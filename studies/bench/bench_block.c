@@ -141,7 +141,7 @@ static double peak_bytes(const Block *b)
 /* Times steps. On an asynchronous backend a piece is timed as a whole, without waits between its steps. */
 static int time_steps(Block *b)
 {
-    int together = b->backend->record ? PIECE : 1;
+    int together = bench_on_device(b->backend) ? PIECE : 1;
     Step s;
     for (int i = 0; i < PIECE; i += together) {
         double start = bench_time(b->backend), tokens = 0;

@@ -81,7 +81,7 @@ int products_end(void)
 
 void products_recorded(int on)
 {
-    products.noting.record = on ? products.inner->record : NULL;
+    products.noting.device = on && products.inner->device;
 }
 
 void products_again(void)

@@ -183,7 +183,7 @@ static int run_launches(const Options *o, const Backend *b, BenchReport *out)
 {
     const char *dir = options_text(o, "out");
     Sheet *launches = NULL;
-    if (!b->time)
+    if (!bench_on_device(b))
         return error_set(ERR_INPUT,
                          "--launches times what a device is asked for: add --device cuda");
     if (!dir) return error_set(ERR_INPUT, "--launches writes DIR/launches.csv: add --out DIR");

@@ -98,7 +98,7 @@ static Calls count_width(const Backend *b, Plan *plan, size_t tokens, size_t wid
     c.clip = 0;
     c.act = act;
     assert_int_equal(model_new(&c, plan, b, 1, &m), 0);
-    for (uint64_t step = 1; step <= 2 || (step == 3 && b->pack && n.sends > 1); step++) {
+    for (uint64_t step = 1; step <= 2 || (step == 3 && n.sends > 1); step++) {
         Calls before = now();
         assert_int_equal(model_step(m, &x, &adam, step), 0);
         assert_int_equal(model_tally(m, &s), 0);
@@ -180,6 +180,7 @@ TEST(few_launches_only_round)
     Backend without = bf16;
     without.factors = NULL;
     without.factor_size = 0;
+    backend_complete(&without);
     size_t plain = count(&f32, LAYERS, FEW).kernels;
     assert_int_equal(count(&bf16, LAYERS, FEW).kernels - plain, 2 * LAYERS);
     size_t wide = count_width(&f32, in_turn(LAYERS), FEW, WIDTH).kernels;
@@ -202,6 +203,7 @@ TEST(roundings_are_seen)
     Backend b = backend("cuda-bf16"), without = b;
     without.weights = NULL;
     without.twin_size = 0;
+    backend_complete(&without);
     assert_int_equal(count(&without, 1, FEW).kernels - count(&b, 1, FEW).kernels, 8 + 2);
 }
 
@@ -270,7 +272,7 @@ TEST(each_launch_is_timed)
     Launch *launch;
     size_t count, products = 0;
     Model *m;
-    b.record = NULL;
+    b.device = 0;
     c.vocab = VOCAB, c.max_tokens = FEW, c.max_length = LENGTH;
     assert_int_equal(model_new(&c, in_turn(1), &b, 1, &m), 0);
     assert_int_equal(model_step(m, &x, &adam, 1), 0);
@@ -346,6 +348,7 @@ TEST(bytes_of_a_number)
     Backend f32 = backend("cuda-f32"), bf16 = backend("cuda-bf16"), without = bf16;
     without.factors = NULL;
     without.factor_size = 0;
+    backend_complete(&without);
     assert_true(number_bytes(&f32, &words) == LOGIT * 4);
     assert_true(number_bytes(&bf16, &words) == LOGIT * 2);
     assert_true(number_bytes(&without, &words) > LOGIT * 4);
@@ -361,6 +364,7 @@ TEST(factors_move_less)
     Backend with = backend("cuda-bf16"), without = with;
     without.factors = NULL;
     without.factor_size = 0;
+    backend_complete(&without);
     double less = layer_bytes(&with), more = layer_bytes(&without);
     print_message("# factors as numbers: %.1f\n", more);
     assert_true(more > less + 1);
@@ -390,6 +394,7 @@ TEST(copies_by_themselves_are_seen)
 {
     Backend b = backend("cuda-f32"), apart = b;
     apart.pack = NULL;
+    backend_complete(&apart);
     Calls one = count(&b, 1, FEW), many = count(&apart, 1, FEW);
     assert_int_equal(many.sends, 6);
     assert_int_equal(one.kernels - many.kernels, 1);

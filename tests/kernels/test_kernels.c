@@ -167,7 +167,7 @@ static void check_large(const Op *op, Trial *t)
     for (size_t i = 0; i < backend_count; i++) {
         SCOPE;
         /* without dropout, and threads of a processor, there is nothing new at another rate */
-        if (!op->back && t->drop.rate > 0 && backends[i]->record) continue;
+        if (!op->back && t->drop.rate > 0 && backends[i]->device) continue;
         Run u = run_new(backends[i], &r);
         check_forward(&u);
         if (op->back) check_adjoint(&u, v, expected);
@@ -184,7 +184,7 @@ TEST(large_sizes)
             SCOPE;
             /* The first sizes are taken with and without dropout and threads, the others in turn. A device alone has
              * no threads: it takes these with dropout only. */
-            int device = backends[0]->record != NULL;
+            int device = backends[0]->device;
             backend_threads(threads);
             Trial t = trial_of(large_trials + i, threads == 1 ? 0 : 0.1);
             for (size_t o = 0; o < OPS; o++)

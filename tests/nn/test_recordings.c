@@ -78,7 +78,6 @@ static Backend idle(void)
     Backend b = *cpu;
     b.row_sizes = 2;
     b.gemm = count_gemm, b.linear = count_linear, b.send = count_send, b.pack = count_pack;
-    b.weigh = NULL, b.activate = NULL, b.activate_back = NULL;
     b.fill = nothing, b.copy = nothing, b.clear = nothing, b.norm = nothing, b.norm_back = nothing;
     b.attention = nothing, b.attention_back = nothing, b.rotate = nothing, b.bias_drop = nothing;
     b.bias_drop_back = nothing, b.residual = nothing, b.bias_act = nothing;
@@ -91,6 +90,7 @@ static Backend idle(void)
 static Backend counting(void)
 {
     Backend b = idle();
+    b.device = 1;
     b.record = count_record;
     b.recorded = count_recorded;
     b.replay = count_replay;
@@ -241,7 +241,7 @@ static Asked run_of(const Case *k, const Corpus *c, const Backend *b, long epoch
 static double cost(const Case *k, const Corpus *c)
 {
     Backend full = counting(), none = full;
-    full.record = none.record = NULL;
+    full.device = none.device = 0;
     none.row_sizes = 0;
     return run_of(k, c, &full, 1).flops / run_of(k, c, &none, 1).flops;
 }

@@ -21,6 +21,7 @@ static Backend backend(int twins)
     if (!twins) {
         copy.weights = NULL;
         copy.twin_size = 0;
+        backend_complete(&copy);
     }
     return copy;
 }
@@ -93,7 +94,7 @@ enum { SPARE = 1 << 16 };
 static void round_numbers(void *x, size_t n)
 {
     float *host = x;
-    if (whole->factors) {
+    if (whole->factor_size != whole->size) {
         whole->copy(spare, x, n);
         whole->copy(x, spare, n);
     } else {
@@ -106,7 +107,7 @@ static void rounded_gemm(int ta, int tb, size_t m, size_t n, size_t k, double al
                          size_t lda, const void *B, size_t ldb, double beta, void *C, size_t ldc)
 {
     int apart = beta == 0 && ldc == n && written_as_factors(second, C, n);
-    int direct = apart && whole->factors;
+    int direct = apart && whole->factor_size != whole->size;
     whole->gemm(ta, tb, m, n, k, alpha, A, lda, B, ldb, beta, direct ? spare : C, ldc);
     if (direct) whole->copy(C, spare, m * n);
     if (apart && !direct) round_numbers(C, m * n);
@@ -125,7 +126,9 @@ static Backend apart(Backend b)
     b.activate = NULL;
     b.activate_back = NULL;
     b.weigh = NULL;
+    b.bias_back = NULL;
     b.attends_factors = NULL;
+    backend_complete(&b);
     return b;
 }
 
@@ -136,6 +139,7 @@ TEST(factors_have_the_same_bits)
     Backend with = apart(backend(1)), without = with, less = with;
     without.factors = NULL;
     without.factor_size = 0;
+    backend_complete(&without);
     whole = &with;
     less.copy = copy_less;
     spare = with.factors(SPARE);
@@ -228,7 +232,7 @@ static void form_loss(const Form *m)
 }
 static void form_sum(const Form *m)
 {
-    m->b->weigh(FORM_ROWS, FORM_WIDTH, FORM_WIDTH, m->f, m->f, 0, m->x, NULL);
+    m->b->weigh(m->b, FORM_ROWS, FORM_WIDTH, FORM_WIDTH, m->f, m->f, 0, m->x, NULL);
 }
 static void form_mixed_heads(const Form *m)
 {
@@ -369,7 +373,7 @@ static double *fed_get(const Backend *b, void *x, size_t n, int factors)
 {
     void *y = x;
     double *host = memory_new(n, sizeof *host);
-    if (factors && b->factors) b->copy(y = b->alloc(n), x, n);
+    if (factors && b->factor_size != b->size) b->copy(y = b->alloc(n), x, n);
     b->get(host, y, n);
     if (y != x) b->release(y);
     return host;
@@ -387,10 +391,10 @@ static void feed(Fed *f, int whole_way, int more)
     void *dW = grads, *db = backend_at(b, dW, I * D), *dW2 = backend_at(b, db, I);
     b->fill(grads, more ? .5 : 0, 2 * I * D + I);
     if (whole_way) {
-        b->activate(N, M, D, f->x, W, bias, f->act, drop, u, y);
-        b->weigh(N, D, M, f->dz, y, more, dW2, NULL);
-        b->activate_back(N, M, D, f->dz, W2, u, y, f->act, drop, dcore, du);
-        b->weigh(N, I, D, du, f->x, more, dW, db);
+        b->activate(b, N, M, D, f->x, W, bias, f->act, drop, u, y);
+        b->weigh(b, N, D, M, f->dz, y, more, dW2, NULL);
+        b->activate_back(b, N, M, D, f->dz, W2, u, y, f->act, drop, dcore, du, db);
+        b->weigh(b, N, I, D, du, f->x, more, dW, db);
     } else {
         b->gemm(0, 1, N, I, D, 1, f->x, D, W, D, 0, u, I);
         b->bias_act(N, M, u, bias, f->act, drop, y);
@@ -435,7 +439,7 @@ static double both_ways(const Backend *b, size_t M, int act, double rate, int mo
     Fed f = {.b = b, .M = M, .act = act, .rate = rate};
     OWN_NUMBERS *host = memory_new(n, sizeof *host);
     for (size_t i = 0; i < n; i++) host[i] = quarters(i, 3);
-    f.weights = b->alloc(n), f.twin = b->weights ? b->alloc(n) : NULL;
+    f.weights = b->alloc(n), f.twin = b->twin_size ? b->alloc(n) : NULL;
     b->put(f.weights, host, n);
     if (b->weights) assert_int_equal(b->weights(f.weights, n, f.twin), 0);
     f.x = fed_factors(b, FED_ROWS * FED_WIDTH, 1), f.dz = fed_factors(b, FED_ROWS * FED_WIDTH, 2);
@@ -617,6 +621,7 @@ TEST(factors_take_less_memory)
     Backend with = backend(1), without = backend(1);
     without.factors = NULL;
     without.factor_size = 0;
+    backend_complete(&without);
     OWN_MODEL *a = new_model(&with, &tiny_plans[0]), *b = new_model(&without, &tiny_plans[0]);
     assert_true(model_bytes(a) < model_bytes(b));
 }

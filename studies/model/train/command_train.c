@@ -253,7 +253,7 @@ static int build(Training *r, Options *o)
     if (bleu && r->ranks) return error_set(ERR_INPUT, "--best bleu: of one process alone");
     if (bleu) TRY(judge_new(o, r->stacks, &r->corpus, b, &r->judge));
     TRY(network_trained(o, r->stacks, &r->corpus.vocab, b, ranks, &bytes, NULL));
-    if (!b->record) TRY(threads_room(backend_threads(0), bytes));
+    if (!b->device) TRY(threads_room(backend_threads(0), bytes));
     TRY(network_trained(o, r->stacks, &r->corpus.vocab, b, ranks, NULL, &r->model));
     TRY(network_warmup(o, &r->corpus));
     int begins = options_flag(o, "resume") ? !rerun_has_state(r->dir) : !is_there(r);
