@@ -6,11 +6,11 @@
 #include "studies/base/option.h"
 
 /* The row of --scheme-file, which all share; --scheme has another default in each command. */
-#define SELECT_FILE                                                                               \
-    {                                                                                             \
-        "scheme-file", OPTION_LIST, NULL, "FILE",                                                 \
-            "read more schemes, in the language of schemes; without --scheme take only these", 0, \
-            0, .flags = OPTION_SOURCE                                                             \
+#define SELECT_FILE                                                                              \
+    {                                                                                            \
+        "scheme-file", OPTION_LIST, NULL, "FILE",                                                \
+            "read more schemes, or without --scheme these alone, in the language of schemes", 0, \
+            0, .flags = OPTION_SOURCE                                                            \
     }
 
 typedef struct {

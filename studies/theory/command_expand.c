@@ -35,6 +35,17 @@ static int print_area(const Table *t)
     return 0;
 }
 
+/* Says how the terms of a scheme whose stages are all H show in fewer rows than one for every colouring by F and G. */
+static void tell_one_field(const Expansion *e, size_t n)
+{
+    int many = 0;
+    for (size_t i = 0; i < n; i++)
+        many |= e[i].basis != BASIS_BRACKETS && !e[i].one && table_one_field(e[i].table);
+    if (many)
+        puts(
+            "where every stage is H, --one-field prints the terms in H alone: one row for each shape of tree");
+}
+
 static int print_words(const Expansion *e, size_t n)
 {
     int decoder = 0;
@@ -50,6 +61,7 @@ static int print_words(const Expansion *e, size_t n)
                "[F,G] = G'F - F'G\n",
                decoder ? "F+C+G, of a decoder, or F+G" : "F+G (of a word: aF+bG)",
                decoder ? "F < C < G" : "F < G");
+    tell_one_field(e, n);
     for (size_t i = 0; i < n; i++) {
         for (int op = 0; op < e[i].table->colours; op++)
             if (e[i].table->linear >> op & 1)

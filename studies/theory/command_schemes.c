@@ -109,7 +109,7 @@ static void tell_rounding(const Table *t, SchemeRow *row, int words)
     if (missed > 0 && missed < NEAR && th->order < 4)
         progress_note(
             "%s: the conditions of order %d are missed by %.2g alone: a digit may be wrong or lacking",
-            t->name, th->order + 1, missed);
+            t->name, th->order + 1, th->missed);
 }
 
 static int tell_blind(const Table *t)
@@ -205,6 +205,18 @@ static int print_dense(const Selection *s)
     return 0;
 }
 
+/* Says what the columns mean, which of them are decided and which are found by a search, and how far that went. */
+static void tell_search(int trees, int brackets)
+{
+    printf(
+        "%sColumns of yes and no, and the constants, are decided: they hold for every order. The orders are\n"
+        "searched for: symmetric_order in trees up to order %d, of splittings in brackets up to %d, as\n"
+        "effective_order; dense_order up to %d; of three colours %d, %d and %d. An order is exact unless\n"
+        "at_least names it: such a search ended at its bound with nothing that disagrees.\n\n",
+        structure_words, trees, brackets, DENSE_MOST, trees < TREE_MAX_3 ? trees : TREE_MAX_3,
+        brackets < LIE_MAX_3 ? brackets : LIE_MAX_3, TREE_MAX_3);
+}
+
 static int show_structure(const Options *o, const Selection *s)
 {
     SCOPED(sheet_drop) Sheet *r = NULL;
@@ -214,11 +226,7 @@ static int show_structure(const Options *o, const Selection *s)
     int trees = !given ? 6 : degree < TREE_MAX ? degree : TREE_MAX;
     int brackets = given && degree < LIE_MAX ? degree : LIE_MAX;
     TRY(structure_report(s, trees, brackets, &r));
-    if (!csv)
-        printf(
-            "%sTrees are compared up to order %d, brackets up to order %d; of three colours up to %d and %d.\n\n",
-            structure_words, trees, brackets, trees < TREE_MAX_3 ? trees : TREE_MAX_3,
-            brackets < LIE_MAX_3 ? brackets : LIE_MAX_3);
+    if (!csv) tell_search(trees, brackets);
     return output_shown(r, csv, options_text(o, "out"), "structure");
 }
 
@@ -348,7 +356,8 @@ const Command command_schemes = {
         "is rational; if not, some are decimals or roots, and the order is found within a tolerance. `past_y`\n"
         "and `past_k` say how many steps back the states y[-j] and the slopes k[-j] lie that a step reads.\n"
         "\n"
-        "More schemes go by name, in every command: looped:N (N Euler steps of 1/N), repeat:N (N whole layers),\n"
+        "More schemes go by name, in every command: looped:N (F, then G at the updated point, N times, each\n"
+        "an Euler sub-step of 1/N), repeat:N (N whole layers),\n"
         "dial:S,THETA (S evaluations, each THETA of a step further than the one before), word:ssff (sublayers, s for\n"
         "attention, f for feed-forward), sandwich:N-K, and NAME-layer, NAME-F, NAME-G (the method over the layer, or\n"
         "over one sublayer). ode/README.md describes them; `schemes --print --scheme dial:2,1/2` prints a text.\n"

@@ -320,9 +320,10 @@ const Command command_stability = {
                    {"*", region_split_lines, "Boundaries |R| = 1", 0},
                    {"*", region_inside, "How many schemes are stable", 0},
                    {"*", region_split_inside, "How many schemes are stable", 0}},
-         .plot = {{"stability*",
-                   "Boundaries |R| = 1 of the regions of stability; dashed: embedded methods."},
-                  {"order-star*", "Order stars: where |R(z)| is above |exp(z)|."},
-                  {"split*", "Boundaries |R| = 1 on the split test equation."}}}),
+         .plot =
+             {{"stability*",
+               "Regions of stability: shaded inside, |R| ≤ 1; lines: |R| = 1; dashed: embedded methods."},
+              {"order-star*", "Order stars: where |R(z)| is above |exp(z)|."},
+              {"split*", "The same on the split test equation."}}}),
     .run = run,
 };

@@ -40,8 +40,7 @@ const char structure_words[] =
     "effective_order is that of the best conjugate of a splitting by exact flows. error_constant is C\n"
     "in numerical - exact = C h^(p+1) y^(p+1); normalised_constant is C divided by the sum of slope\n"
     "weights. weakly_stable is zero-stable with several roots on the unit circle. dense_order is the\n"
-    "order of the values within a step that its slopes give. at_least names orders that may be larger: no\n"
-    "tree, bracket or condition that was looked at disagrees. A cell is empty where the theory here gives no\n"
+    "order of the values within a step that its slopes give. A cell is empty where the theory here gives no\n"
     "answer.\n";
 
 static int told(int answer)

@@ -126,11 +126,14 @@ TEST(test_one_field)
     assert_int_equal(count_lines(out), 10);
     HAS(out, "rk4,5,H'H'H'H'H,-1/120,-0.008333333333333", "~G");
     must_print("expand --scheme rk4 --csv", "rk4,5,F'F'F'F'F,-1/120,");
+    must_print("expand --scheme rk4", "--one-field prints the terms in H alone");
+    must_print("expand --scheme rk4 --one-field", "~--one-field");
+    must_print("expand --scheme macaron", "~--one-field");
     must_refuse("expand --scheme macaron --one-field", "stages are all H");
     must_refuse("expand --scheme strang-marchuk --basis brackets --one-field", "stages are all H");
 }
 
-/* Ralston's method with a wrong digit is of order 1, and the digit is told. */
+/* Ralston's method with a wrong digit is of order 1, and the digit is told, with the defect of the one condition: 7.5e-7. */
 TEST(test_a_wrong_digit)
 {
     file_text(
@@ -138,8 +141,8 @@ TEST(test_a_wrong_digit)
         "scheme right\nk1 = H(y)\nk2 = H(y + 0.666666666666667*k1)\ny' = y + 1/4*k1 + 3/4*k2\n"
         "scheme wrong\nk1 = H(y)\nk2 = H(y + 0.666667666666667*k1)\ny' = y + 1/4*k1 + 3/4*k2\n");
     must_tell("schemes --scheme-file digits.scheme --scheme right", "~missed");
-    must_tell("schemes --scheme-file digits.scheme --scheme wrong",
-              "wrong: the conditions of order 2 are missed by ");
+    must_tell("schemes --scheme-file digits.scheme --scheme wrong", "order 2 fails by 7.5e-07)",
+              "wrong: the conditions of order 2 are missed by 7.5e-07 alone");
 }
 
 /* Decoders have a column, which is left out where no scheme has them. */
@@ -230,7 +233,8 @@ TEST(test_structure)
                "\nyoshida4,yes,,yes,yes,yes,3,,,yes,no,,effective_order\n",
                "\nrk4,no,3,no,no,no,,,,yes,no,3,symmetric_order");
     must_print("schemes --structure --degree 9 --scheme yoshida4",
-               "Trees are compared up to order 8, brackets up to order 9");
+               "symmetric_order in trees up to order 8, of splittings in brackets up to 9, as\n"
+               "effective_order; dense_order up to 8; of three colours 6, 7 and 6.");
 }
 
 /* A scheme with @ shows its order on fields that depend on time, beside the one on those that do not, where the two
