@@ -1,11 +1,14 @@
 /* backend.h: the interface to the hardware. Precision and device are one choice, a backend: a const table of functions.
  * nn/ knows no other way to touch a number of a model.
  *
- * Buffers live where the backend computes and hold its element type (double for cpu-f64,
- * else float); to callers they are `void *`, and backend_at(b, p, i) steps over i elements. Matrices
- * are row-major. Shapes are checked when a plan or model is built; kernels assume them. Unless a
- * line says otherwise, outputs do not overlap inputs. In backward functions dx is the adjoint of x
- * and *accumulates* (+=); a NULL adjoint is skipped.
+ * Buffers live where the backend computes. Those of `alloc` hold its element type (double for cpu-f64, else float); to
+ * callers they are `void *`, and backend_at(b, p, i) steps over i elements. Those of `factors`, which a backend may have
+ * besides, hold elements of factor_size bytes, and backend_factor_at steps over them. Matrices are row-major. Shapes are
+ * checked when a plan or model is built; kernels assume them. Unless a line says otherwise, outputs do not overlap inputs.
+ * In backward functions dx is the adjoint of x, which is d loss / d x, and *accumulates* (+=); a NULL adjoint is skipped.
+ *
+ * A function that returns int returns 0 or a code ERR_*; the codes, and error_text, which has a failure's words, are in
+ * kernels/base/error.h.
  *
  * Sizes: N = rows (tokens) of a batch, D width, M inner width, V vocabulary, H heads, E = D / H.
  * Tokens of a batch are packed: S sequences one after another, sequence s has the rows
@@ -49,11 +52,16 @@ enum { FAULT_LOSS = 1, FAULT_NORM };
 enum { DROPOUT_STEP = 24 }; /* streams of a step: 2^24 */
 
 typedef struct {
-    double rate;          /* p in [0, 1); 0: no dropout, nothing is drawn */
-    uint64_t seed;        /* seed of the run */
-    uint64_t stream;      /* stream of the place in the network; NULL step: any */
-    const uint64_t *step; /* backend memory or NULL; *step * 2^24 is added to stream */
-    uint64_t first; /* index of element 0: rows of the batch that others have, times columns */
+    double rate;   /* p in [0, 1); 0: no dropout, nothing is drawn */
+    uint64_t seed; /* seed of the run */
+    /* Number of the place in the network whose mask this is. With `step` it is below 2^24, and the stream of the
+     * random words is *step 2^24 + stream, so that each step of a training draws anew; with step NULL it is the stream
+     * itself and may be any number. */
+    uint64_t stream;
+    const uint64_t *step; /* (1), in backend memory; or NULL */
+    /* Index of element 0. It is 0 except where other ranks have the first rows of the batch; there it is the number of
+     * those rows times the number of columns. */
+    uint64_t first;
 } Dropout;
 
 /* GELU (Hendrycks, Gimpel 2016): the tanh form, and ACT_ERF u Phi(u), Phi the normal distribution's. Gated ones have two
@@ -75,8 +83,8 @@ typedef struct {
 /* Marks in lists of rows or targets: no row; a row that only fills a matrix up and has no loss at all. */
 enum { NO_ROW = -1, FILLER = -2 };
 
-/* Labels q that cross_entropy compares a row's softmax with: `hit` on the row's target, and `all` on each of the V
- * columns. q need not sum to 1. */
+/* Labels q that cross_entropy compares a row's softmax with: q_v = all + hit (v is the row's target). Each of the V columns
+ * has `all`, and on the target `hit` is added to it. q need not sum to 1. */
 typedef struct {
     double hit, all;
 } Labels;
@@ -118,11 +126,14 @@ typedef struct {
     const size_t *memory; /* (S+1) rows of keys and values; NULL: start */
     int causal;           /* row i sees only j <= i */
     size_t longest;       /* Tmax >= every length of keys */
-    size_t rows, keys;    /* attention_rows, _keys, the sizes that blocks are made for; 0: Tmax */
-    size_t D, H;          /* width, heads; H divides D */
-    size_t kv;            /* K, which divides H; 0: H */
-    const void *q;        /* (N, D), row stride ldq: head h at columns h*E */
-    const void *k, *v;    /* (M, K E), row stride ldk */
+    /* No sequence of this batch has more queries, or more keys, than this; 0: Tmax. Tmax is the same for all batches,
+     * since it numbers the elements of dropout. These may be smaller, and a device makes its blocks no larger than they
+     * need. Kernels read them by attention_rows and attention_keys. */
+    size_t rows, keys;
+    size_t D, H;       /* width, heads; H divides D */
+    size_t kv;         /* K, which divides H; 0: H */
+    const void *q;     /* (N, D), row stride ldq: head h at columns h*E */
+    const void *k, *v; /* (M, K E), row stride ldk */
     size_t ldq, ldk;
     const void *relative; /* (2*clip+1, E) or NULL; row clip + clamp(j-i, -clip, clip) */
     size_t clip;          /* 0 with NULL */
@@ -174,8 +185,9 @@ struct Backend {
     /* 1: calls aside (`aside`) may run beside later calls, so that what they read must stay until `meet`. 0: they are
      * done before later calls begin, and that memory is free again at once. */
     int branches;
-    /* Sizes per octave. Where the words of a batch decide how many rows a product has, rows are filled up to the next
-     * of these sizes (nn/model/filled.c), so that few shapes are recorded. 0: rows are as many as the words. */
+    /* How many sizes there are from a power of 2 up to the next one, that excluded: 2 gives 64, 96, 128, 192, 256, ...
+     * Where the words of a batch decide how many rows a product has, rows are filled up to the next of these sizes
+     * (nn/model/filled.c), so that few shapes are recorded. 0: rows are as many as the words. */
     size_t row_sizes;
 
     /* Waits for all calls. ERR_SYSTEM with words where one failed since the last wait. */
@@ -187,9 +199,10 @@ struct Backend {
     int (*replay)(Recording *r);
     void (*recording_free)(Recording *r); /* NULL allowed */
 
-    /* From `time` on every kernel, product and copy is timed by itself, until `timed` waits for them and gives them in
-     * order; out[0] is what is measured where there is nothing. Calls cannot be recorded meanwhile. Keep the device
-     * busy before, so that it does not wait for the host. Only a device is timed; elsewhere these return ERR_MISUSE. */
+    /* From `time` on every kernel, product and copy is timed by itself, until `timed` waits for them and gives their
+     * times in order, from out[1] on. out[0] is the time of nothing: what a measurement costs, which each of the others
+     * has in it too. Calls cannot be recorded meanwhile. Keep the device busy before, so that it does not wait for the
+     * host. Only a device is timed; elsewhere these return ERR_MISUSE. */
     int (*time)(void);
     int (*timed)(Launch **out, size_t *count); /* caller: memory_free, also after a failure */
 
@@ -209,20 +222,29 @@ struct Backend {
      * released. ERR_MEMORY. Where there is no other form, twin_size is 0 and it does nothing. */
     int (*weights)(const void *x, size_t n, void *twin);
     size_t twin_size;
-    /* Allocates memory for n factors: numbers that only products read, kept in the form they want, in factor_size bytes
-     * each. It is zeroed; NULL with error_set when memory is short. Below, a factor may be in such memory or be a plain
-     * number; the backend sees by the address which it is. gemm's A and B may be factors, and its C, rounded once, where
-     * beta is 0, and so may copy's y and x, and get's x. Where a call takes no factors, a device refuses them
-     * (ERR_MISUSE, from wait). Where products take plain numbers, this is alloc, and factor_size is size. */
+    /* Allocates memory for n factors: numbers that only products read, kept in the form they want (cuda-bf16: bf16), in
+     * factor_size bytes each. It is zeroed; NULL with error_set when memory is short.
+     *
+     * An argument of which a line below says "factors" may lie in such memory or in that of `alloc`; the backend sees by
+     * the address which it is. gemm's A and B may be factors, and so may its C, rounded once, where beta is 0; copy's y
+     * and x; get's x. All other arguments have to be plain numbers: given factors, a call does nothing, and the next
+     * `wait` fails. Where products take plain numbers, this is alloc, and factor_size is size. */
     void *(*factors)(size_t n);
     size_t factor_size;
     /* Copies bytes unchanged; host may be used again on return. */
     void (*send)(void *x, const void *host, size_t bytes);
     /* Between pack(1) and pack(0) only send is called, never on weights; a device gets all of it in one copy. */
     void (*pack)(int on);
-    /* Calls between aside(1) and aside(0) come after all earlier calls, but later ones may run beside them. meet(0):
-     * later calls wait for the calls aside of the time before the last meet; meet(1), and all that waits or sums over
-     * ranks: for all calls. alloc, put, get, send and receive stand not aside. */
+    /* Calls between aside(1) and aside(0) are aside: they come after all earlier calls, in order, but later calls need
+     * not wait for them. meet(1) makes later calls wait for all calls aside; so does all that waits or sums over ranks.
+     * meet(0) makes them wait only for those that were aside before the meet(0) ahead of it, so that what is aside has
+     * until the meeting after the next to end:
+     *
+     *     aside(1); a; aside(0);  meet(0);  p    may run beside a
+     *     aside(1); b; aside(0);  meet(0);  q    comes after a, and may run beside b
+     *                             meet(1);  r    comes after a and b
+     *
+     * alloc, put, get, send and receive may not be aside. */
     void (*aside)(int on);
     void (*meet)(int all);
     void (*receive)(void *host, const void *x, size_t bytes);
@@ -234,8 +256,9 @@ struct Backend {
      * activate_back) or with the product for the weights' gradient that reads the adjoint (weigh). The caller gives db
      * to both, and each backend adds to it in exactly one of the two.
      *
-     * u, y as bias_act makes them of u = x W^T: x (N, D) factors, W (M, D), gated (2M, D). But for ReLU, where signs(M)
-     * is not 0 and u is not y, u gets the N M bits y > 0. */
+     * u, y as bias_act makes them of u = x W^T: x (N, D) factors, W (M, D), gated (2M, D). However, with ReLU the product
+     * is not left in u: where u is another array than y, and signs(M) is not 0, u gets the N M bits y > 0, all that
+     * activate_back needs; else u is not written, unless it is y. */
     void (*activate)(const Backend *self, size_t N, size_t M, size_t D, const void *x,
                      const void *W, const void *b, int act, Dropout drop, void *u, void *y);
     /* bias_act_back of dy = dz W: dz (N, D) factors, W (D, M); u, y as `activate` left them. dcore (N, M): room for dy,
@@ -267,8 +290,8 @@ struct Backend {
     void (*linear)(size_t m, size_t n, size_t k, const void *A, const void *W, const void *b,
                    void *C);
 
-    /* Sets x to 0 in `count` windows, which have `total` numbers: window (2 count), in memory of the backend: where one
-     * begins, where it ends. */
+    /* Sets x to 0 in `count` windows, which have `total` numbers together. Window i is x[window[2 i]] ..
+     * x[window[2 i + 1] - 1]; window (2 count) is in backend memory. */
     void (*clear)(void *x, size_t count, const size_t *window, size_t total);
 
     /* y = (x - mean) rstd w + b by rows. x, y (N, D), y: factors; w, b (D), b NULL for NORM_RMS; stats (N, 2) out: mean
@@ -363,7 +386,8 @@ struct Backend {
                  double eps, double clip, double decay, const Step *s);
 };
 
-/* The members of a table from `fill` on: the functions of these names behind a prefix, but for the four given. */
+/* The members of a table from `fill` on, which every backend has: the functions of these names behind a prefix, except for
+ * the four given. The members before `fill` are set in each table by name; those that a backend lacks are NULL. */
 /* clang-format off */
 #define BACKEND_KERNELS(prefix, gemm_, linear_, attention_, attention_back_)                                     \
     .fill = prefix##fill, .copy = prefix##copy, .gemm = gemm_, .linear = linear_, .clear = prefix##clear, \

@@ -1,7 +1,7 @@
 /* adaptive.c: runs adapt_run for every pair of a selection and every tolerance, beside GSL's,
  * Boost's and ARKODE's pairs; tables, plots.
  *
- * A step's error is compared with tolerance (1 + |y|). With an estimate O(h^(q+1)) the steps go like
+ * A step passes where e_i / (atol + rtol max(|y_n,i|, |y_n+1,i|)) has an RMS over i of 1 at most, atol = rtol = tolerance. With an estimate O(h^(q+1)) the steps go like
  * tolerance^(1/(q+1)), so the error at the end, O(h^p), goes like tolerance^(p/(q+1)): this is the expected slope. It
  * is fitted by least squares to the runs that reached the end in ten steps or more with an error well above that of
  * rounding and the reference. In shorter runs the first and the last step count too much. For our schemes the values
@@ -418,10 +418,11 @@ static int show(const Study *u)
     if (options_flag(u->options, "csv"))
         return sheet_write(summary ? u->summary : u->points, SHEET_CSV, stdout);
     choose_tell(u->system);
-    printf("; error: RMS over coordinates at t = %g\n"
-           "a step's estimated error is held against tolerance*(1 + |y|); error ~ "
-           "tolerance^(p/(q+1)) is expected\n\n",
-           u->t_end);
+    printf(
+        "; error: RMS over coordinates at t = %g\n"
+        "a step passes where e_i / (atol + rtol max(|y_n,i|, |y_n+1,i|)), e its estimated error, has an "
+        "RMS over i of 1 at most;\natol = rtol = tolerance; error ~ tolerance^(p/(q+1)) is expected\n\n",
+        u->t_end);
     if (!summary) {
         TRY(sheet_write(u->points, SHEET_PLAIN, stdout));
         putchar('\n');

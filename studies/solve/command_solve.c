@@ -10,7 +10,7 @@
 
 enum {
     SHOWN = 6,  /* coordinates in tables for people and in the plot over time, at most */
-    LINES = 11, /* times in tables for people */
+    LINES = 25, /* states of a run in tables for people, at most */
     PATHS = 12, /* particles whose paths are drawn, at most */
     STEPS = 10000000
 };
@@ -57,6 +57,7 @@ typedef struct {
     size_t N, rows;
     double t_end, agreement, h; /* h 0: by tolerance */
     size_t steps, stride;       /* of steps of one length; a row each `stride` steps */
+    size_t shown_each;          /* the table for people has one state in so many, and the last */
     double *t;                  /* (rows) rising, the last t_end; without t = 0 */
     double *exact;              /* (rows, N); NaN at times where no reference is known */
     double *apart;              /* (rows) how far its two means differ */
@@ -108,6 +109,15 @@ static void add_state(Study *u, const char *scheme, double t, const double *y, d
     if (show) sheet_row(u->shown, u->row);
 }
 
+/* Returns 1 where a table of `rows` states behind the initial one may show all, else one in how many it shows: equally
+ * far apart up to the last, where that leaves half of LINES or more. */
+static size_t thin(size_t rows)
+{
+    size_t parts = LINES - 1;
+    while (parts > LINES / 2 && rows % parts != 0) parts--;
+    return parts > LINES / 2 ? rows / parts : (rows + LINES - 2) / (LINES - 1);
+}
+
 /* Adds the first `rows` states of a run, y (rows, N), and finds its errors. */
 static void add_states(Study *u, const char *scheme, const double *y, size_t rows, RunRow *r)
 {
@@ -118,8 +128,8 @@ static void add_states(Study *u, const char *scheme, const double *y, size_t row
         const double *at = y + k * u->N;
         double error = own ? order_distance(u->N, at, u->exact + k * u->N) : NAN;
         if (!isnan(error) && !(error <= r->largest)) r->largest = error;
-        size_t line = (k + 1) * (LINES - 1) / u->rows, before = k * (LINES - 1) / u->rows;
-        add_state(u, scheme, u->t[k], at, error, own && (line > before || k + 1 == rows));
+        add_state(u, scheme, u->t[k], at, error,
+                  own && ((k + 1) % u->shown_each == 0 || k + 1 == rows));
         if (k + 1 == u->rows) r->end = error;
     }
 }
@@ -291,6 +301,7 @@ static int set_times(Study *u, size_t schemes)
         u->stride = (u->steps + times - 1) / times;
         u->rows = (u->steps + u->stride - 1) / u->stride;
     }
+    u->shown_each = thin(u->rows);
     tell_memory(u, schemes);
     u->t = memory_new(u->rows, sizeof *u->t);
     u->exact = memory_new(u->rows, u->N * sizeof(double));
@@ -406,6 +417,9 @@ static int show(const Study *u)
     if (has_exact(u) && u->agreement > 0) printf(", known to %.1e", u->agreement);
     putchar('\n');
     if (u->N > SHOWN) printf("the first %d of %zu coordinates; --csv prints all\n", SHOWN, u->N);
+    if (u->shown_each > 1)
+        printf("one in %zu of the %zu states, and the last; --csv prints all\n", u->shown_each,
+               u->rows + 1);
     putchar('\n');
     TRY(sheet_write(u->shown, SHEET_PLAIN, stdout));
     putchar('\n');
@@ -495,9 +509,10 @@ const Command command_solve = {
              "their error",
              1e-14, 1},
             {"times", OPTION_SIZE, "400", "N",
-             "with --tolerance: states at N equal times, within a step by its slopes, or by a step that ends "
-             "there where slopes are not as good (stages that are solved for); else at most N of the steps, "
-             "equally far apart",
+             "with --tolerance: states at t = 0 and at T/N, 2 T/N, ..., T, within a step by its slopes, or by a step "
+             "that ends there where slopes are not as good (stages that are solved for); with steps of one length: at "
+             "t = 0 and behind at most N of the steps, equally far apart, and the last; of more than 25 states the "
+             "printed table has some, --csv and --out all",
              1, 100000}),
         OPTION_GROUP(
             "Output", 0, {"csv", OPTION_FLAG, NULL, NULL, "print all states as CSV"},

@@ -55,8 +55,9 @@ const Column order_summary[] = {
     FIELD(SummaryRow, "expected", s.expected, .page = 3, .words = "exact order p"),
     FIELD(SummaryRow, "measured", s.slope, .form = SHEET_FIXED, .digits = 3, .low = "low",
           .high = "high", .page = 4, .words = "slope of the global error"),
-    FIELD(SummaryRow, "low", s.low, .form = SHEET_FIXED, .digits = 3),
-    FIELD(SummaryRow, "high", s.high, .form = SHEET_FIXED, .digits = 3),
+    FIELD(SummaryRow, "low", s.low, .form = SHEET_FIXED, .digits = 3,
+          .words = "lower end of the 95 % interval of `measured`, wider by bias and rounding"),
+    FIELD(SummaryRow, "high", s.high, .form = SHEET_FIXED, .digits = 3, .words = "upper end of it"),
     FIELD(SummaryRow, "constant", s.constant, .digits = 4, .page = 6,
           .words = "measured c of error ≈ c·h^p"),
     COLUMN(
@@ -69,9 +70,9 @@ const Column order_summary[] = {
            .words = "c that theory predicts from the elementary differentials of order p + 1"),
     COLUMN(SummaryRow, match, .page = 8, .words = "measured constant against the predicted one"),
     COLUMN(SummaryRow, constant_low, .digits = 4,
-           .words = "lower end of the interval of the measured constant"),
+           .words = "the measured constant less what its extrapolation to h = 0 may be off by"),
     COLUMN(SummaryRow, constant_high, .digits = 4,
-           .words = "upper end of the interval of the measured constant"),
+           .words = "the measured constant and what its extrapolation to h = 0 may be off by"),
     COLUMN(
         SummaryRow, unstable_from,
         .words =

@@ -166,13 +166,14 @@ TEST(test_translate)
     const char *at = "5";
     write_peer("{\"sentences_per_s\": 10}");
     assert_int_equal(run_with_peer(TRANSLATE "--precision f64"), 0);
-#define VALUE(name, unit) value("translate.cpu-f64.tiny.base." name, at, unit)
-    double speed = VALUE("sentences_per_s", "sentences/s");
+#define BENCH_VALUE(name, unit) value("translate.cpu-f64.tiny.base." name, at, unit)
+    double speed = BENCH_VALUE("sentences_per_s", "sentences/s");
     assert_true(speed > 0);
-    assert_true(VALUE("sentences_per_s.low", "sentences/s") <= speed);
-    assert_true(near(VALUE("tokens_per_s", "target tokens/s"), 5 * speed)); /* counts <eos> too */
-    assert_true(near(VALUE("peer.tuned.ratio", "times"), speed / 10));
-    assert_true(isnan(VALUE("peer.plain", "sentences/s")));
+    assert_true(BENCH_VALUE("sentences_per_s.low", "sentences/s") <= speed);
+    assert_true(
+        near(BENCH_VALUE("tokens_per_s", "target tokens/s"), 5 * speed)); /* counts <eos> too */
+    assert_true(near(BENCH_VALUE("peer.tuned.ratio", "times"), speed / 10));
+    assert_true(isnan(BENCH_VALUE("peer.plain", "sentences/s")));
     assert_int_equal(shell("grep -q -- '--beam 3 --length 4 --sentences 5' called.txt"), 0);
 }
 

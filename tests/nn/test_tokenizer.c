@@ -119,6 +119,23 @@ TEST(patterns_cut_as_in_the_library)
     json_decref(all);
 }
 
+/* Parts that no pattern of that file needs: flags that end within a group, and small letters that are no Ll (U+00AA, U+2177). */
+TEST(patterns_by_hand)
+{
+    static const char *const rows[][3] = {
+        {"(?i:a(?-i:b))", "xAB Ab", "[4, 2]"},
+        {"[[:lower:]]", "\302\252A\342\205\267", "[2, 1, 3]"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pcre2_code *code;
+        json_t *lengths = json_loads(rows[i][2], 0, NULL);
+        assert_int_equal(cut_compile("text", rows[i][0], 0, &code), 0);
+        if (differs(code, rows[i][1], lengths)) fail_msg("%s", rows[i][0]);
+        pcre2_code_free(code);
+        json_decref(lengths);
+    }
+}
+
 /* What is not understood is refused by its name, never handed through. */
 TEST(patterns_refused)
 {
@@ -138,6 +155,7 @@ TEST(patterns_refused)
                                           {"(?i)\303\211", "beyond ASCII"},
                                           {"(?i)[\\x{e9}]", "beyond ASCII"},
                                           {"(?i)\\p{Lu}", "one case"},
+                                          {"(?i)[\\p{Lu}]", "a set of characters in a class"},
                                           {"\\xe9", "escape"},
                                           {"\\u{41}", "escape"},
                                           {"\\pL", "\\p without {}"},

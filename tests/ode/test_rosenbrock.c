@@ -70,6 +70,9 @@ TEST(test_blind)
         {MIDDLE "error = k3 - k4", BLIND_STIFF, 1},
         {MIDDLE "error = 1/1000000000*k2 - 1/1000000000*k3", BLIND_STIFF, 1},
         {MIDDLE "error = k2 - k3", BLIND_NOT, 1},
+        /* a ten-millionth at infinity, where a step errs by a thousandth */
+        {"k1 = H(y)\nk2 = solve(1/2 H)(k1)\ny' = y + 999/2000*k2\nerror = 1/20000000*k2", BLIND_NOT,
+         1e-3},
         {"k1 = H(y)\nk2 = H(y + 1/2*k1)\nk3 = H(y + k1)\ny' = y + k2\nerror = k1 - 2*k2 + k3",
          BLIND_LINEAR, NAN},
         {"k1 = H(y)\nk2 = H(y + 1/2*k1)\nk3 = H(y + k1)\ny' = y + k2\nerror = k1 - k3", BLIND_NOT,
