@@ -1,4 +1,5 @@
-/* train.h: what a model makes of a batch, steps of training, a whole training run, evaluation. */
+/* train.h: what a model makes of a batch, steps of training, a whole training run, evaluation. Codes ERR_* and their words
+ * are in kernels/base/error.h. */
 #ifndef TROTTER_TRAIN_H
 #define TROTTER_TRAIN_H
 
@@ -9,32 +10,37 @@
 /* ---- pass.c, train_step.c, exact.c, parts.c, weights.c: forward, backward, steps --------------------------- */
 
 /* Runs forward on a batch and computes the loss over its N targets. nll (N) host out, or NULL. mean: their mean. For an
- * encoder alone nll has the masked words, then the sequences with a label; mean is over batch_asked (0 if that is 0).
+ * encoder alone nll has the masked words, then the sequences with a label; mean is over batch_asked (nn/text/text.h; 0 if
+ * that is 0).
  * step numbers the dropout masks. train 1 runs as in training, with dropout and smoothed labels: the nll of a token is
  * then (1 - E) (-log p_target) + E / V sum_v -log p_v over all V words, the target among them. Source: Szegedy et al.
  * 2016, section 7. (Others, such as fairseq's label_smoothed_cross_entropy now, give E / (V - 1) to each word but the
  * target; their E is ours times (V - 1) / V.) train 0 switches both off: nll is -log p_target. */
 int model_forward(Model *m, const Batch *b, int train, uint64_t step, double *nll, double *mean);
-/* Runs forward and backward: model_grad is zeroed and filled with d mean / d parameter. With masked words and labels the gradient is that of the sum of both means
- * (encoder_ends.c), and *mean is that of the words. */
+/* Runs forward and backward: model_grad is zeroed and filled with d mean / d parameter. An encoder alone may be asked both
+ * masked words and labels of sequences. Its loss is then the mean nll of the words plus the mean nll of the labels (with
+ * one class the mean square error of the numbers); the gradient is that of this sum, and *mean is that of the words. */
 int model_gradient(Model *m, const Batch *b, uint64_t step, double *mean);
-/* Adam (kernels/backend.h). clip > 0 scales gradients to global norm <= clip; decay > 0 applies to the tensors of
- * model_decays. */
+/* Adam (kernels/backend.h). clip > 0 scales gradients to global norm <= clip; decay > 0 applies to the tensors for which
+ * model_decays (nn/model/model.h) is 1. */
 typedef struct {
     double rate, beta1, beta2, eps, clip, decay;
 } AdamConfig;
-/* train_step.c. Computes the gradient and makes the Adam step, without waiting for the backend (model_step_part: with several
- * batches). model_tally reports the result: the sum of nll over all tokens since model_tally_set (which sets both) or
- * another pass, and the last norm. ERR_NUMERIC where a loss or norm was not finite; s->fault_step is that step,
- * s->fault says which, and no parameter has moved since. */
+/* train_step.c. Computes the gradient and makes the Adam step number `step`, from 1, without waiting for the backend
+ * (model_step_part: with several batches). model_tally waits and reads what the backend holds: s->loss, the sum of nll
+ * over all tokens of the steps so far, and s->norm, the last gradient's norm. model_tally_set sets the loss from which
+ * that sum goes on, and the norm; any other pass on the model, such as model_forward, sets both to 0. model_tally:
+ * ERR_NUMERIC where a loss or norm was not finite; s->fault_step is that step, s->fault says which, and no parameter has
+ * moved since. */
 int model_step(Model *m, const Batch *b, const AdamConfig *a, uint64_t step);
-/* A step in parts, given in order. The gradient is that of the mean over all their tokens, and Adam comes after the
- * last part. Masks differ from part to part: they are those of step (step - 1) most + part + 1 of a run without
- * parts. */
+/* A step in parts, given in order, each with its batch. The gradient is that of the mean over all their tokens, and Adam
+ * comes after the last part. Dropout masks differ from part to part: a step numbers its masks by itself, and a part has
+ * number (step - 1) most + part + 1. So `most` has to be the same for all steps of a run: the largest number of parts
+ * that any of them has. */
 typedef struct {
     size_t part, parts; /* this part, from 0; number of parts in this step */
-    size_t most;        /* parts of any step of the run, >= parts */
-    size_t tokens;      /* tokens of all parts of this step */
+    size_t most;        /* the largest `parts` of the run */
+    size_t tokens;      /* batch_asked (nn/text/text.h) of all parts of this step together */
     /* Ranks that each have a share of the batch, which may be empty. first: rows before the share; their masks belong
      * to other ranks. Gradients are summed over the ranks before Adam. NULL: one process alone. */
     size_t first[SIDES];
@@ -44,7 +50,8 @@ int model_step_part(Model *m, const Batch *b, const StepPart *part, const AdamCo
                     uint64_t step);
 int model_tally(Model *m, Step *s);
 void model_tally_set(Model *m, double loss, double norm);
-/* Writes logits (N, V) host, dropout off; with tails log p, whose softmax is also p, or ERR_MEMORY. */
+/* Writes logits (N, V) host, dropout off. With an adaptive softmax, whose rare words are in clusters
+ * (ModelConfig.tails), there is no one row of logits; log p takes its place, whose softmax is p too. ERR_MEMORY. */
 int model_logits(Model *m, const Batch *b, double *logits);
 /* exact.c. Runs model_forward with train 0 and counts the sequences whose target is the most probable token in every
  * row (among equals the least id, as in greedy decoding). Allocates LOGIT_LEAST * V numbers. */
@@ -55,9 +62,11 @@ int model_classes(Model *m, const Batch *b, double *z);
  * equals). Allocates (S, C) numbers. */
 int model_right(Model *m, const Batch *b, double *mean, size_t *right);
 /* parts.c. These serve the bridge and tests: dropout off, host doubles, one sequence a side. model_sublayer applies one
- * sublayer slot (in a post plan without its norm) or one norm to x (N, D) and gives y (N, D); the KEYS of
- * cross-attention read memory (M, D), which is NULL for others. model_run_pair runs the whole plan from r0 = x (N, D) and, with two
- * sides, r1 = source (M, D) to its output y (N, D). model_run_plan does so with M = N and the source behind x. */
+ * slot to x (N, D) and gives y (N, D): a sublayer with its norm (in a post plan without), or a norm alone. `slot` is its
+ * number in the plan, an index of Plan.slot (plan_find_slot in nn/model/plan.h). The KEYS of cross-attention read memory
+ * (M, D), which is NULL for others. model_run_pair runs the whole plan from r0 = x (N, D) and, with two sides, r1 =
+ * source (M, D) to its output y (N, D). model_run_plan does so with M = N: x is (N, D), and with two sides (2 N, D), the
+ * target's N rows first. */
 int model_sublayer(Model *m, int slot, size_t N, const double *x, size_t M, const double *memory,
                    double *y);
 int model_run_pair(Model *m, size_t N, const double *x, size_t M, const double *source, double *y);
@@ -75,8 +84,11 @@ int model_cross_attention(Model *m, const Batch *b, double *weights);
 
 /* share.c. share_batch gives a rank of `size` ranks its share of a batch: consecutive whole sequences, cut where the
  * tokens divide best. Every rank has some where there are enough, and at most share_most rows. first: rows of the batch
- * before the share, by side. *out borrows from x and overwrites its starts; out == x allowed. Targets are divided; a
- * pair's source rows go with its target's. */
+ * before the share, by side. *out borrows the arrays of x. In them it overwrites what says where rows are (x->start and
+ * x->source.start of the share's sequences, x->asked.row), so that they count from the share's first row: x is of no use
+ * any more but through *out. out == x allowed. Targets are divided; a pair's source rows go with its target's.
+ * share_most: at most so many rows of a side are in a share of a batch of batch_tokens rows, whose sequences have at most
+ * `sequence`. */
 void share_batch(const Batch *x, int rank, int size, Batch *out, size_t first[SIDES]);
 size_t share_most(size_t batch_tokens, size_t sequence, int size);
 
@@ -115,16 +127,20 @@ typedef struct {
 } TrainReport;
 
 typedef struct {
-    int context;
-    size_t batch_tokens, sequence;
-    double rate;       /* peak */
-    uint64_t warmup;   /* steps to it */
-    int schedule;      /* SCHEDULE_*, from there on */
-    double end_rate;   /* for a schedule that ends, else 0 */
+    int context; /* CONTEXT_STREAM, CONTEXT_SENTENCE: how a text is cut (nn/text/text.h) */
+    /* Most rows of a batch, at most ModelConfig.max_tokens; with ranks a share of it is at most that (share_most). */
+    size_t batch_tokens;
+    size_t sequence; /* most tokens of a sequence, at most ModelConfig.max_length */
+    /* The learning rate: it rises to `rate` in `warmup` steps, and the schedule leads on from there. These four alone
+     * decide it; adam.rate is not read. */
+    double rate;
+    uint64_t warmup;
+    int schedule;      /* SCHEDULE_* */
+    double end_rate;   /* of COSINE and LINEAR; else 0 */
     size_t accumulate; /* batches whose gradients make one step; 0 is 1 */
     long average;      /* 2 and more: the model is the mean of that many last epochs' ends */
     long keep;         /* out/epoch-E.safetensors stays for every E that it divides; 0: none */
-    AdamConfig adam;   /* the schedule sets its rate */
+    AdamConfig adam;   /* all but its rate */
     long epochs;
     uint64_t max_steps; /* 0: no limit */
     /* Steps between the validations that are added to those at epochs' ends. Each may give the best model, writes a row
@@ -146,7 +162,8 @@ typedef struct {
      * largest score, not the least validation perplexity. log.csv has it as valid_score. */
     int (*judge)(void *arg, Model *m, double *score);
     const volatile int *stop; /* set by a signal handler: save state and return ERR_INTERRUPTED */
-    /* (SPLITS) the task of an encoder alone on each text; NULL: the next words */
+    /* (SPLITS), by SPLIT_TRAIN, SPLIT_VALID, SPLIT_TEST: what an encoder alone is asked of each text. All other models
+     * are asked the next words, and have NULL. */
     const Asking *ask;
     Ranks *ranks; /* ranks that train this model together, or NULL */
 } TrainConfig;
@@ -160,7 +177,8 @@ typedef struct {
     double valid_bits, test_bits;   /* bits a byte, where a tokenizer cuts the text; else NaN */
     double tokens_per_s;            /* training only, without evaluation */
     size_t peak_bytes;              /* peak memory of the process */
-    uint64_t steps;                 /* done; in `begin`: of the whole training */
+    /* Steps done. Before that, when TrainConfig.begin is called, it is already set: to those of the whole training. */
+    uint64_t steps;
     struct {
         uint64_t steps;
         double seconds, waited; /* time of training; the part of it spent waiting for other ranks */
