@@ -3,8 +3,8 @@
  * Read it from top to bottom:
  *
  *   parts        linear layer, norm, activation: what everything else is made of
- *   sublayers    attention F and C, feed-forward network G, each with its adjoint
- *   the plan     a list of instructions over registers, run forward and in reverse
+ *   sublayers    attention F and C, feed-forward network G, each with its gradient
+ *   the plan     the network itself: a list of such steps, run forward and in reverse
  *   ends         words to the first register; the last register to a loss
  *   a model      a batch, its loss, its gradient, a step of Adam
  *
@@ -12,9 +12,25 @@
  * H heads, E = D / H numbers a head, K heads of keys and values, V words. x (n, D) is a matrix by rows. Everything is done
  * for one sequence at a time, since sequences of a batch do not see each other.
  *
- * Backward. dx stands for d loss / d x. Where y = f(x, W), the chain rule gives dx += (df/dx)^T dy and dW += (df/dW)^T dy.
- * It is always +=, because x may be read by others too, and their parts add up. What a sublayer had inside is not kept: it
- * is computed again when backward comes to it, in the same function, from the same x.
+ * The plan. A layer of a Transformer is two steps, y <- y + F(y) and y <- y + G(y), and each is a step of Euler's method with
+ * h = 1. Other integrators have stages, and combine them with other weights; so the network is not written in this file but
+ * is data, a list of instructions. Each makes one new state (n, D), a register r0, r1, ..., out of older ones. r0 is made of
+ * the words, and the last register goes to the loss. One layer of a plain Transformer is four instructions, as plan_print
+ * (nn/model/plan.h) shows them:
+ *
+ *   r1 = layers.0.attn.1(r0), draw 0      EVAL: the attention F of layer 0, first set of weights; draw numbers its dropout
+ *   r2 = r0 + r1                          LIN
+ *   r3 = layers.0.ffn.1(r2), draw 1       EVAL: the feed-forward network G
+ *   r4 = r2 + r3                          LIN
+ *   output r4
+ *
+ * An EVAL is a sublayer of the norm of one register; a LIN is a sum of registers with coefficients. The macaron layer of
+ * Lu et al. 2019 has three pairs of these, with r2 = r0 + 0.5 r1 for its first half step.
+ *
+ * Backward. dx stands for d loss / d x, the gradient of the loss with regard to x, which is also called the adjoint of x.
+ * Where y = f(x, W), the chain rule gives dx += (df/dx)^T dy and dW += (df/dW)^T dy. It is always +=, because x may be read
+ * by others too, and their parts add up. What a sublayer had inside is not kept: it is computed again when backward comes
+ * to it, in the same function, from the same x.
  *
  * Sources: Vaswani et al. 2017; Ba, Kiros, Hinton 2016 (layer norm); Zhang, Sennrich 2019 (RMS norm); Shaw, Uszkoreit,
  * Vaswani 2018 (relative positions); Su et al. 2021 (rotary positions); Ainslie et al. 2023 (grouped heads); Shazeer 2020
@@ -30,15 +46,17 @@
 #include "kernels/base/error.h"
 #include "kernels/base/memory.h"
 
-/* An array of zeros that is freed at the end of its block. */
-#define ROOM(x, n)                                                 \
+/* Declares x, an array of n zeros, which is freed where its block ends. The function returns ERR_MEMORY where there is no
+ * memory for it. */
+#define ROOM_OR_RETURN(x, n)                                       \
     SCOPED(memory_drop) double *x = memory_new(n, sizeof(double)); \
     if (!x) return ERR_MEMORY
 
-/* A named tensor: its numbers w and their gradient g, both NULL where the model has no tensor of this name. */
+/* A named tensor of parameters, a matrix (rows, ...) or a vector (rows), and its gradient: windows of Plain.theta and
+ * Plain.grad. Both are NULL where the model has no tensor of this name, such as the bias of an RMS norm. */
 typedef struct {
-    const double *w;
-    double *g;
+    const double *value;
+    double *grad;
     size_t rows;
 } Tensor;
 
@@ -64,8 +82,8 @@ static void linear(size_t n, size_t I, Tensor W, Tensor b, const double *x, doub
     size_t O = W.rows;
     for (size_t i = 0; i < n; i++)
         for (size_t o = 0; o < O; o++) {
-            double sum = b.w ? b.w[o] : 0;
-            for (size_t k = 0; k < I; k++) sum += W.w[o * I + k] * x[i * I + k];
+            double sum = b.value ? b.value[o] : 0;
+            for (size_t k = 0; k < I; k++) sum += W.value[o * I + k] * x[i * I + k];
             y[i * O + o] = sum;
         }
 }
@@ -78,52 +96,59 @@ static void linear_back(size_t n, size_t I, Tensor W, Tensor b, const double *x,
     for (size_t i = 0; i < n; i++)
         for (size_t o = 0; o < O; o++) {
             double d = dy[i * O + o];
-            if (b.g) b.g[o] += d;
+            if (b.grad) b.grad[o] += d;
             for (size_t k = 0; k < I; k++) {
-                dx[i * I + k] += d * W.w[o * I + k];
-                W.g[o * I + k] += d * x[i * I + k];
+                dx[i * I + k] += d * W.value[o * I + k];
+                W.grad[o * I + k] += d * x[i * I + k];
             }
         }
 }
 
-/* The mean that a norm takes off, which is 0 for RMS norms, and 1 / its deviation. */
-static double norm_of(const ModelConfig *c, const double *x, double *mean)
+/* What a norm does to a row x (D): u = (x - mean) / deviation. Layer norm: mean is that of the row's numbers. RMS norm: it
+ * is 0, and nothing is taken off. deviation = sqrt(mean of (x - mean)^2 + eps) for both. */
+static void moments(const ModelConfig *c, const double *x, double *mean, double *deviation)
 {
     size_t D = c->width;
-    double square = 0, eps = c->norm_eps > 0 ? c->norm_eps : 1e-5;
-    *mean = 0;
-    for (size_t k = 0; k < D && c->norm == NORM_LAYER; k++) *mean += x[k] / (double)D;
-    for (size_t k = 0; k < D; k++) square += (x[k] - *mean) * (x[k] - *mean) / (double)D;
-    return 1 / sqrt(square + eps);
+    double sum = 0, squares = 0, eps = c->norm_eps > 0 ? c->norm_eps : 1e-5;
+    for (size_t k = 0; k < D; k++) sum += x[k];
+    *mean = c->norm == NORM_LAYER ? sum / (double)D : 0;
+    for (size_t k = 0; k < D; k++) squares += (x[k] - *mean) * (x[k] - *mean);
+    *deviation = sqrt(squares / (double)D + eps);
 }
 
-/* y (n, D) = u w + b, u = (x - mean) / deviation */
+/* y (n, D) = u w + b, number by number: w, b (D) */
 static void norm(const ModelConfig *c, size_t n, Tensor w, Tensor b, const double *x, double *y)
 {
     size_t D = c->width;
     for (size_t i = 0; i < n; i++, x += D, y += D) {
-        double mean, r = norm_of(c, x, &mean);
-        for (size_t k = 0; k < D; k++) y[k] = (x[k] - mean) * r * w.w[k] + (b.w ? b.w[k] : 0);
+        double mean, deviation;
+        moments(c, x, &mean, &deviation);
+        for (size_t k = 0; k < D; k++)
+            y[k] = (x[k] - mean) / deviation * w.value[k] + (b.value ? b.value[k] : 0);
     }
 }
 
-/* With du = dy w: dx += (du - mean(du) - u mean(du u)) / deviation. The first mean comes from d mean, so RMS norms lack
- * it; the second from d deviation. */
+/* dw += dy u, db += dy and, with du = dy w: dx += (du - mean(du) - u mean(du u)) / deviation. The term mean(du) comes from
+ * the derivative of the mean, so RMS norm lacks it; the other comes from that of the deviation. */
 static void norm_back(const ModelConfig *c, size_t n, Tensor w, Tensor b, const double *x,
                       const double *dy, double *dx)
 {
     size_t D = c->width;
     for (size_t i = 0; i < n; i++, x += D, dy += D, dx += D) {
-        double mean, r = norm_of(c, x, &mean), all = 0, along = 0;
+        double mean, deviation, mean_du = 0, mean_du_u = 0;
+        moments(c, x, &mean, &deviation);
         for (size_t k = 0; k < D; k++) {
-            double u = (x[k] - mean) * r;
-            w.g[k] += dy[k] * u;
-            if (b.g) b.g[k] += dy[k];
-            if (c->norm == NORM_LAYER) all += dy[k] * w.w[k] / (double)D;
-            along += dy[k] * w.w[k] * u / (double)D;
+            double u = (x[k] - mean) / deviation, du = dy[k] * w.value[k];
+            w.grad[k] += dy[k] * u;
+            if (b.grad) b.grad[k] += dy[k];
+            mean_du += du / (double)D;
+            mean_du_u += du * u / (double)D;
         }
-        for (size_t k = 0; k < D; k++)
-            dx[k] += (dy[k] * w.w[k] - all - (x[k] - mean) * r * along) * r;
+        if (c->norm != NORM_LAYER) mean_du = 0;
+        for (size_t k = 0; k < D; k++) {
+            double u = (x[k] - mean) / deviation, du = dy[k] * w.value[k];
+            dx[k] += (du - mean_du - u * mean_du_u) / deviation;
+        }
     }
 }
 
@@ -180,10 +205,10 @@ static int feed_forward(const Plain *p, const PlanSlot *slot, size_t n, const do
     slot_name(p, slot, name);
     Tensor W = tensor(p, "%s.%s.weight", name, up), b = tensor(p, "%s.%s.bias", name, up);
     Tensor Wd = tensor(p, "%s.down.weight", name), bd = tensor(p, "%s.down.bias", name);
-    ROOM(u, n * U);
-    ROOM(a, n * M);
-    ROOM(slope, n * M);
-    ROOM(da, n * M);
+    ROOM_OR_RETURN(u, n * U);
+    ROOM_OR_RETURN(a, n * M);
+    ROOM_OR_RETURN(slope, n * M);
+    ROOM_OR_RETURN(da, n * M);
     linear(n, D, W, b, x, u);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < M; k++) {
@@ -247,7 +272,7 @@ static size_t weights(const Sight *s, size_t h, size_t i, double *a)
     double most = -INFINITY, sum = 0;
     for (size_t j = 0; j < seen; j++) {
         const double *k = s->k + j * s->ldk + h / (s->H / s->K) * E;
-        const double *r = s->relative.w ? s->relative.w + relative_row(s, i, j) * E : NULL;
+        const double *r = s->relative.value ? s->relative.value + relative_row(s, i, j) * E : NULL;
         a[j] = 0;
         for (size_t e = 0; e < E; e++) a[j] += q[e] * (k[e] + (r ? r[e] : 0));
         a[j] /= sqrt((double)E);
@@ -294,9 +319,10 @@ static void attend_back(const Sight *s, const double *dout, double *a, double *d
                 double ds = a[j] * (da[j] - mean) / sqrt((double)E);
                 size_t key = j * s->ldk + head, r = relative_row(s, i, j) * E;
                 for (size_t e = 0; e < E; e++) {
-                    dq[at + e] += ds * (s->k[key + e] + (s->relative.w ? s->relative.w[r + e] : 0));
+                    dq[at + e] +=
+                        ds * (s->k[key + e] + (s->relative.value ? s->relative.value[r + e] : 0));
                     dk[key + e] += ds * s->q[at + e];
-                    if (s->relative.w) s->relative.g[r + e] += ds * s->q[at + e];
+                    if (s->relative.value) s->relative.grad[r + e] += ds * s->q[at + e];
                 }
             }
         }
@@ -317,32 +343,23 @@ static int attention(const Plain *p, const PlanSlot *slot, size_t n, const int32
     Tensor W = tensor(p, "%s.%s.weight", name, in), b = tensor(p, "%s.%s.bias", name, in);
     Tensor Wo = tensor(p, "%s.out.weight", name), bo = tensor(p, "%s.out.bias", name);
     size_t I = W.rows, turned = c->heads + K;
-    ROOM(q, n * I);
-    ROOM(out, n * D);
-    ROOM(a, (cross ? m : n) * 2);
+    ROOM_OR_RETURN(q, n * I);
+    ROOM_OR_RETURN(out, n * D);
+    ROOM_OR_RETURN(a, (cross ? m : n) * 2);
     linear(n, D, W, b, x, q);
     if (rotary) turn(c, n, turned, position, q, I, 0);
-    Sight s = {n,
-               cross ? m : n,
-               c->heads,
-               K,
-               E,
-               I,
-               cross ? 2 * D : I,
-               q,
-               cross ? kv : q + D,
-               NULL,
-               !cross && plan_causal(p->plan, slot->side),
-               cross ? (Tensor){0} : tensor(p, "%s.relative.weight", name),
-               (long)c->clip};
-    s.v = s.k + K * E;
+    Sight s = {.n = n, .m = cross ? m : n, .H = c->heads, .K = K, .E = E, .clip = (long)c->clip};
+    s.q = q, s.ldq = I;
+    s.k = cross ? kv : q + D, s.v = s.k + K * E, s.ldk = cross ? 2 * D : I;
+    s.causal = !cross && plan_causal(p->plan, slot->side);
+    if (!cross) s.relative = tensor(p, "%s.relative.weight", name);
     attend(&s, a, out);
     if (!dy) {
         linear(n, D, Wo, bo, out, y);
         return 0;
     }
-    ROOM(dout, n * D);
-    ROOM(dq, n * I);
+    ROOM_OR_RETURN(dout, n * D);
+    ROOM_OR_RETURN(dq, n * I);
     double *dk = cross ? dkv : dq + D;
     linear_back(n, D, Wo, bo, out, dy, dout);
     attend_back(&s, dout, a, a + s.m, dq, dk, dk + K * E);
@@ -374,8 +391,8 @@ static double factor(const Sequence *s, const PlanFactor *f, size_t i, double **
     }
     const PlanScalar *a = &plan->scalar[f->index];
     Tensor t = tensor(s->p, "%slayers.%d.scheme.%s", plan_prefix(plan, a->side), a->layer, a->name);
-    *d = t.g + f->element;
-    return t.w[f->element];
+    *d = t.grad + f->element;
+    return t.value[f->element];
 }
 
 /* LIN: r = sum over terms of c f_1 f_2 ... x. Back: dx += c f_1 f_2 ... dr, and df_k += c (the other f) <x, dr>. */
@@ -388,10 +405,9 @@ static void combine(const Sequence *s, const PlanInstr *in, size_t n, size_t D, 
             double *x = s->r[t->x] + i * D, *dx = s->dr[t->x] + i * D, f[PLAN_FACTORS],
                    *df[PLAN_FACTORS], c = t->c;
             for (int j = 0; j < t->factors; j++) c *= f[j] = factor(s, &t->factor[j], i, &df[j]);
-            for (size_t e = 0; e < D && !back; e++) r[e] += c * x[e];
-            for (size_t e = 0; e < D && back; e++) {
-                dx[e] += c * dr[e];
-                inner += x[e] * dr[e];
+            for (size_t e = 0; e < D; e++) {
+                if (!back) r[e] += c * x[e];
+                if (back) dx[e] += c * dr[e], inner += x[e] * dr[e];
             }
             for (int j = 0; j < t->factors && back; j++) {
                 double others = t->c;
@@ -410,17 +426,17 @@ static void gate(const Sequence *s, const PlanInstr *in, size_t D, int back)
     Tensor w = tensor(s->p, "%slayers.%d.scheme.%s.weight", side, gate->layer, gate->name);
     Tensor b = tensor(s->p, "%slayers.%d.scheme.%s.bias", side, gate->layer, gate->name);
     for (size_t i = 0; i < s->n[gate->side]; i++) {
-        double u = b.w[0], slope;
+        double u = b.value[0], slope;
         for (size_t k = 0; k < in->terms; k++)
-            for (size_t e = 0; e < D; e++) u += w.w[k * D + e] * s->r[in->term[k].x][i * D + e];
+            for (size_t e = 0; e < D; e++) u += w.value[k * D + e] * s->r[in->term[k].x][i * D + e];
         s->g[in->out][i] = act(gate->act, u, &slope);
         if (!back) continue;
         double du = s->dg[in->out][i] * slope;
-        b.g[0] += du;
+        b.grad[0] += du;
         for (size_t k = 0; k < in->terms; k++)
             for (size_t e = 0; e < D; e++) {
-                w.g[k * D + e] += du * s->r[in->term[k].x][i * D + e];
-                s->dr[in->term[k].x][i * D + e] += du * w.w[k * D + e];
+                w.grad[k * D + e] += du * s->r[in->term[k].x][i * D + e];
+                s->dr[in->term[k].x][i * D + e] += du * w.value[k * D + e];
             }
     }
 }
@@ -434,8 +450,8 @@ static int evaluate(const Sequence *s, const PlanInstr *in, const PlanSlot *slot
     size_t D = p->config->width, n = s->n[slot->side], m = s->n[SIDE_SOURCE];
     slot_name(p, slot, name);
     Tensor w = tensor(p, "%s.norm.weight", name), b = tensor(p, "%s.norm.bias", name);
-    ROOM(u, n * D);
-    ROOM(du, n * D);
+    ROOM_OR_RETURN(u, n * D);
+    ROOM_OR_RETURN(du, n * D);
     if (p->plan->post)
         memcpy(u, s->r[x], n * D * sizeof *u);
     else
@@ -520,13 +536,14 @@ static void embed(const Sequence *s, int side, int back)
             double *r = &s->r[side][i * D + k], d = s->dr[side][i * D + k];
             double angle = s->position[side][i] * exp(-step * (double)(k % half));
             if (!back) {
-                *r = scale * (E.w[e] + (S.w ? S.w[of] : 0)) + (P.w ? P.w[at] : 0);
+                *r = scale * (E.value[e] + (S.value ? S.value[of] : 0)) +
+                     (P.value ? P.value[at] : 0);
                 if (c->positions & POSITIONS_SINUSOID) *r += k < half ? sin(angle) : cos(angle);
                 continue;
             }
-            E.g[e] += scale * d;
-            if (S.g) S.g[of] += scale * d;
-            if (P.g) P.g[at] += d;
+            E.grad[e] += scale * d;
+            if (S.grad) S.grad[of] += scale * d;
+            if (P.grad) P.grad[at] += d;
         }
 }
 
@@ -559,7 +576,7 @@ static int word_loss(const Plain *p, const double *h, int32_t word, const Asked 
     Tensor W = tensor(p, p->config->untied ? "output.weight" : "embed.weight"),
            b = tensor(p, "output.bias");
     size_t V = W.rows = p->config->vocab; /* behind these there may be the source's words */
-    ROOM(z, V);
+    ROOM_OR_RETURN(z, V);
     linear(1, p->config->width, W, b, h, z);
     if (a->logits) memcpy(a->logits, z, V * sizeof *z);
     *a->loss += a->share * cross_entropy(V, z, (size_t)word, a->hit, a->all, a->share);
@@ -574,10 +591,13 @@ static void dense(const Plain *p, const char *name, int kind, const double *h, d
 {
     size_t D = p->config->width;
     Tensor W = tensor(p, "%s.weight", name), b = tensor(p, "%s.bias", name);
-    if (!da) linear(1, D, W, b, h, a);
-    for (size_t k = 0; k < D && !da; k++) a[k] = act(kind, a[k], &slope[k]);
-    for (size_t k = 0; k < D && da; k++) da[k] *= slope[k];
-    if (da) linear_back(1, D, W, b, h, da, dh);
+    if (!da) {
+        linear(1, D, W, b, h, a);
+        for (size_t k = 0; k < D; k++) a[k] = act(kind, a[k], &slope[k]);
+        return;
+    }
+    for (size_t k = 0; k < D; k++) da[k] *= slope[k];
+    linear_back(1, D, W, b, h, da, dh);
 }
 
 /* A masked word: LN(act(h W^T + b)) goes to word_loss. Source: the public code of BERT. */
@@ -587,7 +607,7 @@ static int masked_loss(const Plain *p, const double *h, int32_t word, const Aske
     size_t D = c->width;
     int kind = c->act == ACT_ERF ? ACT_ERF : ACT_GELU;
     Tensor w = tensor(p, "head.norm.weight"), b = tensor(p, "head.norm.bias");
-    ROOM(a, 5 * D);
+    ROOM_OR_RETURN(a, 5 * D);
     double *slope = a + D, *x = slope + D, *dx = x + D, *da = dx + D;
     dense(p, "head.dense", kind, h, a, slope, NULL, NULL);
     norm(c, 1, w, b, a, x);
@@ -605,8 +625,8 @@ static int class_loss(const Plain *p, const double *h, const Batch *b, size_t s,
 {
     size_t D = p->config->width, C = p->config->classes;
     Tensor W = tensor(p, "classes.weight"), bias = tensor(p, "classes.bias");
-    ROOM(a, 3 * D);
-    ROOM(z, C);
+    ROOM_OR_RETURN(a, 3 * D);
+    ROOM_OR_RETURN(z, C);
     double *slope = a + D, *da = slope + D;
     dense(p, "pool", ACT_TANH, h, a, slope, NULL, NULL);
     linear(1, D, W, bias, a, z);
@@ -659,18 +679,18 @@ static int run(const Sequence *s, int train, int back, double *logits, double *l
     const Plan *plan = p->plan;
     size_t D = p->config->width, n = s->n[SIDE_TARGET];
     Tensor w = tensor(p, "final_norm.weight"), b = tensor(p, "final_norm.bias");
-    ROOM(h, n * D);
-    ROOM(dh, n * D);
+    ROOM_OR_RETURN(h, n * D);
+    ROOM_OR_RETURN(dh, n * D);
     for (int side = 0; side < plan->sides; side++) embed(s, side, 0);
     for (size_t i = 0; i < plan->instrs; i++) TRY(instruction(s, &plan->instr[i], 0));
     double *y = s->r[plan->output], *dy = s->dr[plan->output];
-    if (w.w)
+    if (w.value)
         norm(p->config, n, w, b, y, h);
     else
         memcpy(h, y, n * D * sizeof *h);
     TRY(sequence_loss(s, train, h, logits, loss, back ? dh : NULL));
     if (!back) return 0;
-    if (w.w)
+    if (w.value)
         norm_back(p->config, n, w, b, y, dh, dy);
     else
         memcpy(dy, dh, n * D * sizeof *dy);
@@ -693,15 +713,12 @@ static int run_sequence(Plain *p, const Batch *b, size_t number, int train, int 
         s.position[SIDE_SOURCE] = b->source.position + f;
     }
     size_t rows = s.n[0] > s.n[1] ? s.n[0] : s.n[1];
-    ROOM(numbers, 2 * R * rows * 2 * D + 2 * G * rows);
+    ROOM_OR_RETURN(numbers, 2 * R * rows * 2 * D + 2 * G * rows);
     SCOPED(memory_drop) double **at = memory_new(2 * (R + G), sizeof *at);
     if (!at) return ERR_MEMORY;
     for (size_t i = 0; i < 2 * R; i++) at[i] = numbers + i * rows * 2 * D;
     for (size_t i = 0; i < 2 * G; i++) at[2 * R + i] = numbers + 2 * R * rows * 2 * D + i * rows;
-    s.r = at;
-    s.dr = at + R;
-    s.g = at + 2 * R;
-    s.dg = s.g + G;
+    s.r = at, s.dr = at + R, s.g = at + 2 * R, s.dg = s.g + G;
     return run(&s, train, back, logits, loss);
 }
 
