@@ -145,9 +145,18 @@ TEST(test_own_scheme)
     assert_string_equal(cell("never-seen,0,split", "order"), "1");
 }
 
-/* At kinks the slope of a fourth-order method ends near 2.5. Measures by its own sets are marked apart from means. */
+/* At kinks the slope of a fourth-order method ends near 2.5, and it has no leading term. The last lines say of how many
+ * rows they speak, and what to do. Measures by its own sets are marked apart from means. */
 TEST(test_relu)
 {
+    run_ok(STUDY "--model kinks --scheme macaron,rk4");
+    HAS(out, "leading term in 1 of 2 rows:\nthe order governs there.\n");
+    HAS(out, "\n1 of 2 rows have no known leading term");
+    HAS(out,
+        "\nIn 1 of 2 rows the kinks of ReLU end the slope: to see the order, train a model with "
+        "--activation gelu.\n");
+    must_print(STUDY "--model kinks --scheme macaron", "in 1 of 1 row:\nthe order governs.\n",
+               "~--activation gelu");
     run_ok(STUDY "--model kinks --scheme macaron,rk4 --csv --summary");
     assert_string_equal(cell("rk4,0,split", "verdict"), "kinks");
     double slope = atof(cell("rk4,0,split", "slope"));

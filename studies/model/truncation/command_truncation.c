@@ -87,10 +87,14 @@ static void print_words(const TruncationStudy *u)
         "The %s was trained as %s and has %zu layer%s; it reads %zu sentence%s. Weights are\n"
         "frozen in depth-time. error is at h = 1, the network's own step: the RMS of step - exact flow, divided\n"
         "by the flow's displacement in that step, as median over sentences; low and high are its quartiles.\n"
-        "slope is the power of h in the RMS itself, order + 1 from h = `from h` down. leading is the part\n"
-        "of the error that theory predicts; rest is what remains. time is that of the exact flow against\n"
-        "which a step of 1 is measured. The flow's two integrators differ by %.1g, the sublayers put\n"
-        "together and a forward pass by %.1g.\n\n",
+        "slope is the power of h in the RMS itself, order + 1 from h = `from h` down; where that is empty,\n"
+        "none of these steps is seen to follow it. leading is the part of the error that theory predicts;\n"
+        "rest is what remains. time is that of the exact flow against which a step of 1 is measured. field\n"
+        "is what the flow solves: split is y' = F(y) + G(y), attention and feed-forward network (and in a\n"
+        "decoder C(y)); layer is y' = L(y), L all that a layer adds to y, for schemes whose stages are whole\n"
+        "layers (NAME-layer, repeat:N). sets: own where the scheme has the same sets of weights as the model\n"
+        "and reads each by itself; mean where it reads the mean of a layer's sets, or the only one. The\n"
+        "flow's two integrators differ by %.1g, the sublayers put together and a forward pass by %.1g.\n\n",
         !n->encoder                          ? "model"
         : u->in->options.side == SIDE_SOURCE ? "encoder"
                                              : "decoder",
@@ -98,23 +102,33 @@ static void print_words(const TruncationStudy *u)
         u->in->drawn.of.count == 1 ? "" : "s", agreement, u->check);
 }
 
-/* Prints whether the order describes the steps that the network takes. */
+/* Prints whether the order describes the steps that the network takes, and of how many rows this is known. */
 static void print_regime(const TruncationStudy *u)
 {
+    size_t rows = sheet_rows(u->summary);
+    int whole = u->told == rows;
     if (u->told == 0)
         printf(
             "\nNo step of h = 1 has a known leading term, so it is unknown whether the order governs it.\n");
     else if (u->governed == u->told)
         printf(
-            "\nAt h = 1, the network's own step, every error is within %.0f %% of its leading term: "
-            "the order governs.\n",
-            100 * TRUNCATION_GOVERNED);
+            "\nAt h = 1, the network's own step, the error is within %.0f %% of its leading term in "
+            "%zu of %zu row%s:\nthe order governs%s.\n",
+            100 * TRUNCATION_GOVERNED, u->told, rows, rows == 1 ? "" : "s", whole ? "" : " there");
     else
         printf(
             "\nh = 1, the network's own step, is not in the asymptotic regime: in %zu of %zu rows the "
             "error is within %.0f %% of\nits leading term (governs); in the others the order does not "
             "govern.\n",
             u->governed, u->told, 100 * TRUNCATION_GOVERNED);
+    if (u->told && !whole)
+        printf("%zu of %zu rows have no known leading term: of these it is unknown.\n",
+               rows - u->told, rows);
+    if (u->kinks)
+        printf(
+            "In %zu of %zu rows the kinks of ReLU end the slope: to see the order, train a model "
+            "with --activation gelu.\n",
+            u->kinks, rows);
 }
 
 static int show(const Options *o, TruncationStudy *u)
@@ -164,7 +178,7 @@ const Command command_truncation = {
         "\n"
         "`slope` is that of the error's RMS, order + 1 where steps are small enough. Relative errors, in\n"
         "tables and plots, are over the flow's displacement in the same step, so their slope is the order.\n"
-        "`asymptotic_h` is the h from which down steps are small enough (1: the network's own step is).\n"
+        "`asymptotic_h` (`from h`) is the h from which down steps are small enough (1: the network's own is).\n"
         "`time` is that of the exact flow which a step of 1 is measured against; a scheme that goes another\n"
         "distance has its own: `repeat:N` N steps and `lm-resnet` 1/(2-k) of one.\n"
         "\n"
@@ -172,8 +186,8 @@ const Command command_truncation = {
         "the trained field; `remainder` is the rest, whose slope must be one more. `governs` shows whether\n"
         "the error at h = 1 is within " TRUNCATION_PERCENT
         " of `leading`; where it is not, h = 1 is not in the asymptotic\n"
-        "regime and the order does not govern. With ReLU the field has kinks, and slopes above 2.5 are not\n"
-        "seen (verdict kinks).\n"
+        "regime and the order does not govern. With ReLU, which is what train takes by default, the field has\n"
+        "kinks, and slopes above 2.5 are not seen (verdict kinks): train with --activation gelu instead.\n"
         "\n"
         "The field is F + G; for a decoder's layer it is F + C + G with the encoder's output at rest. F is\n"
         "the layer's attention sets, weighted as its own scheme weighs them, and G its feed-forward sets. A\n"
@@ -192,7 +206,7 @@ const Command command_truncation = {
         "--refine takes that many steps in each layer, with the layer's weights; learned scalars and gates\n"
         "stand at their starting values.\n"
         "\n"
-        "A model of another program needs a safetensors file with the names and shapes of nn/nn.h and the\n"
+        "A model of another program needs a safetensors file with the names and shapes of nn/format.md and the\n"
         "metadata scheme, scheme_text, layers, width, inner, heads, positions, activation, and vocab.txt\n"
         "beside it.\n",
     .often =
@@ -213,8 +227,8 @@ const Command command_truncation = {
              "the model's own scheme too (default: the model's own, then " USUAL ")"},
             SELECT_FILE,
             {"field", OPTION_CHOICE, NULL, "split|layer",
-             "split: y' = F + G; layer: y' = L(y), L frozen at h = 1 (default: split, and also layer for "
-             "schemes over L)"},
+             "split: y' = F + G; layer: y' = L(y), L all that a layer adds to y, frozen at h = 1 (default: split, "
+             "and also layer for schemes whose stages are whole layers, as those of NAME-layer)"},
             {"sentences", OPTION_SIZE, "16", "N", "sentences, drawn by the seed", 1, 100000},
             {"tokens", OPTION_SIZE, NULL, "N",
              "tokens of a sentence at most, <eos> first (default: as many as the model was trained on, "

@@ -35,8 +35,8 @@ typedef struct {
     double *room;             /* (layers, sentences) work for medians */
     double check;             /* worst check of truncator_sentence */
     size_t disagree;          /* schemes whose remainder falls too slowly */
-    size_t told,
-        governed; /* rows with a leading term at h = 1; those of them in the asymptotic regime */
+    /* Rows of the summary: with a leading term at h = 1; those of them in the asymptotic regime; with verdict kinks. */
+    size_t told, governed, kinks;
     Sheet *points, *summary, *terms, *curves, *by_layer;
 } TruncationStudy;
 

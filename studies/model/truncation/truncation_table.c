@@ -243,6 +243,7 @@ static void add_verdict(TruncationStudy *u, size_t i, size_t layer, const Trunca
     sheet_row(u->summary, &v);
     u->told += v.governed >= 0;
     u->governed += v.governed > 0;
+    u->kinks += strcmp(v.verdict, "kinks") == 0;
     u->disagree += strcmp(v.remainder_verdict, "disagree") == 0;
 }
 
