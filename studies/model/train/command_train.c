@@ -471,7 +471,8 @@ const Command command_train = {
         "draws anew. Validation masks the same words for all models, always with <mask> ('trotter eval --help all'\n"
         "says more).\n",
     .often =
-        "corpus scheme layers width heads epochs batch-tokens rate dropout seed device out resume",
+        "corpus vocabulary scheme layers width inner heads sequence epochs max-steps batch-tokens rate "
+        "dropout seed threads device out resume",
     .example = "--corpus kjv --scheme macaron --epochs 1 --out out/macaron",
     .faster = "lower --epochs, --max-steps, --width",
     .groups = train_groups,
