@@ -547,8 +547,8 @@ static void embed(const Sequence *s, int side, int back)
         }
 }
 
-/* Cross-entropy of logits z (V) with labels q: hit on the target and `all` on every word. nll = -sum_v q_v log p_v, p =
- * softmax(z); z becomes its adjoint, factor (p sum_v q_v - q). */
+/* Cross-entropy of logits z (V) with labels q: every word has q_v = all, and the target hit more. nll = -sum_v q_v log p_v,
+ * p = softmax(z); z becomes its adjoint, factor (p sum_v q_v - q). */
 static double cross_entropy(size_t V, double *z, size_t target, double hit, double all,
                             double factor)
 {

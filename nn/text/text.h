@@ -83,7 +83,7 @@ typedef struct {
     const char *source, *target;
     /* Cuts words in pieces, by `merges` merges learned from the training text (for pairs the source's followed by the
      * target's), or by the merges of the file `codes`; NULL and 0: words as they stand. The vocabulary holds pieces and
-     * <unk>; kjv's is then not cut. Errors as bpe_check. For a directory or kjv, not with LEVEL_CHAR. "<eos>" and
+     * <unk>; kjv's is then not cut. Errors as bpe_check. For a file, a directory or kjv, not with LEVEL_CHAR. "<eos>" and
      * "<unk>" are cut like other words. */
     const char *codes;
     size_t merges;
