@@ -525,34 +525,38 @@ TEST(dripping_heads)
     unserve();
 }
 
-/* Clients that do not read a large answer share one copy of it; the answer is whole for who reads. */
+/* Clients that do not read a large answer share one copy of it; the answer is whole for who reads. It is larger than what
+ * Linux takes from a sender (tcp(7), tcp_wmem), and they have next to no room for it, as the server else would be rid of it. */
 TEST(large_answers_are_shared)
 {
-    enum { IDLE = 12 };
-    int fd[IDLE];
+    enum { IDLE = 20 };
+    int fd[IDLE], room = 4096;
     size_t n, before;
     shell_ok("rm -rf large && mkdir large");
     run_ok("schemes --scheme euler,heun --out large");
     shell_ok(
         "cd large && sed -n '2,$p' schemes.csv >rows && for i in $(seq 3000); do cat rows; "
-        "done >>schemes.csv && rm rows && for i in $(seq 14); do mkdir $i && cp schemes.csv $i; done");
+        "done >>schemes.csv && rm rows && for i in $(seq 20); do mkdir $i && cp schemes.csv $i; done");
     serve("large");
     must_say(ask("report"), 200, "<!DOCTYPE html>");
     n = strlen(answer);
-    if (!(n > 2 << 20)) fail_msg("%zu bytes are no large answer", n);
+    if (!(n > 4 << 20)) fail_msg("%zu bytes are no large answer", n);
     before = resident();
     for (int i = 0; i < IDLE; i++) {
         const char *head =
             formed("GET /%s/report HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n", door.token, door.port);
         char first[16] = "";
         fd[i] = request_send(&door, head, strlen(head));
+        if (i > 0) /* the first one reads it all in the end */
+            assert_int_equal(setsockopt(fd[i], SOL_SOCKET, SO_RCVBUF, &room, sizeof room), 0);
         struct pollfd p = {fd[i], POLLIN, 0};
         assert_int_equal(poll(&p, 1, 30000), 1); /* it is on its way */
         assert_int_equal(recv(fd[i], first, 12, MSG_PEEK), 12);
         assert_string_equal(first, "HTTP/1.1 200");
     }
 #ifndef __SANITIZE_ADDRESS__ /* which keeps what was freed */
-    if (!(resident() < before + 4 * n))
+    /* a buffer that grows, and is freed, takes some n */
+    if (!(resident() < before + IDLE / 2 * n))
         fail_msg("%zu bytes more for %d answers of %zu", resident() - before, IDLE, n);
 #endif
     must_say(hear(fd[0]), 200, "</html>");

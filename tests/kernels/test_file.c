@@ -193,6 +193,7 @@ TEST(test_beneath)
         {"a/link", O_RDONLY, ELOOP, 1},
         {"a/out/secret", O_RDONLY, -1, 1}, /* ELOOP of openat2, ENOTDIR part by part */
         {"a/back/link", O_RDONLY, -1, 1},
+        {"a/back/b/file", O_RDONLY, -1, 0}, /* a link that stays within */
         {"../secret", O_RDONLY, EXDEV, 1},
         {"a/../../secret", O_RDONLY, EXDEV, 1},
         {"a/b/..", O_RDONLY, EXDEV, 0},
