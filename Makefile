@@ -64,7 +64,7 @@ PACKAGES = gcc g++ libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev l
            libmicrohttpd-dev gnuplot-nox fonts-dejavu-core clang-format
 
 # What a row of a table leaves out is 0, on purpose.
-WARN   = -Wall -Wextra -Wpedantic -Wno-overlength-strings -Wconversion -Wshadow -Wno-missing-field-initializers \
+WARN   = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wno-missing-field-initializers \
          -Werror=implicit-function-declaration $(WERROR)
 # What a wrong index or a format from outside could do ends the program instead (GCC: instrumentation options).
 HARDEN = -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong

@@ -171,25 +171,18 @@ const Command command_order = {
         "err by more than the whole way of the exact solution. If too few are left, the verdict is\n"
         "`unstable`: take a smaller --h0, more --halvings or a shorter --t-end.\n"
         "\n"
-        "`low` and `high` are the interval of `measured`, the slope: the 95 % interval of the fit of log error by\n"
-        "log h (Student's t), wider by what coarse steps (bias) and rounding may add.\n"
-        "\n"
         "`constant` is the factor c of error = c h^p as h -> 0. `predicted` is c by the theory: the elementary\n"
         "differentials of order p + 1, carried along the solution (0: that term vanishes here),\n"
         "up to order 7: beyond, differences have too few digits.\n"
         "`match` compares the two as vectors, so the sign counts. It is empty where c is known to 15 % at\n"
-        "best. `constant_low` and `constant_high` are `constant` less and plus what it may be off by. That is no\n"
-        "statistical level: error / h^p is extrapolated to h = 0, and the bound is how far the entries of the\n"
-        "extrapolation (Neville's table) differ, and what rounding may add. Exit status 1: a scheme disagrees or,\n"
-        "named by --scheme, is not consistent.\n"
+        "best. Exit status 1: a scheme disagrees or, named by --scheme, is not consistent.\n"
         "\n"
         "With --adaptive every scheme with an estimate of its error (a line error = ... in its text) takes\n"
-        "steps as long as the tolerance allows: a step from y_n to y_n+1 with the estimated error e passes where\n"
-        "the RMS over i of e_i / (atol + rtol max(|y_n,i|, |y_n+1,i|)) is at most 1, atol = rtol = tolerance\n"
-        "(PI control; Gustafsson 1991). Hairer's rule gives the first step unless --h0 does. The other libraries\n"
-        "begin with it too, but have their own norms and controllers. A pair of order p whose estimate is O(h^(q+1)) has an error that goes\n"
-        "like tolerance^(p/(q+1)). That power is `expected`; the fitted one is `slope`, and `low` and `high` are\n"
-        "its 95 % interval (Student's t of the fit). Exit status 1: a scheme does not come to t-end.\n"
+        "steps as long as the tolerance allows (see --tolerances; PI control; Gustafsson 1991). Hairer's rule\n"
+        "gives the first step unless --h0 does. The other libraries begin with it too, but have their\n"
+        "own norms and controllers. A pair of order p whose estimate is O(h^(q+1)) has an error that goes\n"
+        "like tolerance^(p/(q+1)). That power is `expected`; the fitted one is `slope`. Exit status 1: a\n"
+        "scheme does not come to t-end.\n"
         "\n" LANGUAGE_OF_SYSTEMS "\n"
         "A trained model is a system: --system network:DIR, or network:DIR:LAYER (from 0), reads what\n"
         "'trotter train --out DIR' wrote, in double precision. F is the layer's attention and G its\n"
@@ -225,13 +218,19 @@ const Command command_order = {
              "choose steps by tolerance instead, for schemes with an estimate of their error (default: all of "
              "them), beside GSL's, Boost's and ARKODE's; --h0 is the first step"},
             {"tolerances", OPTION_REALS, "1e-3,1e-4,1e-5,1e-6,1e-7,1e-8,1e-9,1e-10", "X,...",
-             "tolerances of --adaptive; each is both absolute and relative", 1e-14, 1,
-             .needs = "adaptive"}),
+             "tolerances of --adaptive; each is both atol and rtol: a step from y_n to y_n+1 with the estimated error e passes "
+             "where the RMS over i of e_i / (atol + rtol max(|y_n,i|, |y_n+1,i|)) is at most 1; low and high of the "
+             "summary are the 95 % interval of slope (Student's t)",
+             1e-14, 1, .needs = "adaptive"}),
         OPTION_GROUP(
             "Output", 0,
             {"csv", OPTION_FLAG, NULL, NULL,
              "write CSV: every error, or with --summary the verdicts"},
-            {"summary", OPTION_FLAG, NULL, NULL, "print one row per scheme, without every error"},
+            {"summary", OPTION_FLAG, NULL, NULL,
+             "print one row per scheme, without every error; low and high are the ends of the interval of measured, the slope: "
+             "95 % by the fit of log error over log h (Student's t), wider by what coarse steps and rounding may add; "
+             "constant_low and constant_high are constant less and plus what its extrapolation to h = 0 may be off by, a "
+             "bound by differences in Neville's table and by rounding, of no statistical level"},
             {"columns", OPTION_TEXT, NULL, "A,B,...",
              "columns of the table for people: of each scheme error, rate, steps, evals, seconds (default "
              "error,rate); with --summary those of its CSV"},
