@@ -28,6 +28,9 @@
  *
  * A splitting by sub-flows is a list of flows and no evaluations; table_expand (splitting.c) turns it into the points and
  * evaluations above once a sub-flow solver is chosen.
+ *
+ * Tables are read from texts by zoo_find, zoo_read, scheme_parse and butcher_parse (scheme.h); ode.h says which functions
+ * take them frozen. A function that can fail returns 0 for done, or an ERR_* of kernels/base/error.h (ode.h).
  */
 #ifndef TROTTER_TABLE_H
 #define TROTTER_TABLE_H
@@ -176,7 +179,8 @@ void table_times(Table *t);
 /* Computes c, a row's total weight on slopes of an operator by this rule. */
 void table_row_time(const Table *t, const Row *r, int op, mpq_t c);
 
-/* Copies t without the pair, with starting values for symbols: what theory and fixed steps read. */
+/* Copies t without the pair, with starting values for symbols: what theory and fixed steps read. NULL: out of memory.
+ * theory_freeze (theory.h) does this too, and finds out whether long fractions are roundings. */
 Table *table_freeze(const Table *t);
 
 /* Returns the table of a step that has only `history` past steps behind it (the start of a multistep

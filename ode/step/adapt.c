@@ -1,9 +1,9 @@
 /* adapt.c: runs an embedded pair with steps of such a length that the estimated error of each meets a tolerance.
  *
- * With scale_i = absolute + relative max(|y_i|, |y'_i|) and the estimate e = y' - yhat = O(h^k), k = q + 1 for an
- * estimate of order q, a step is taken where
+ * With the estimate e = y' - yhat = O(h^k), k = q + 1 for an estimate of order q, atol = absolute and rtol = relative, a step
+ * from y_n to y_n+1 = y' is taken where
  *
- *     err = sqrt(mean_i (e_i / scale_i)^2) <= 1,
+ *     err = RMS over i of e_i / (atol + rtol max(|y_n,i|, |y_n+1,i|)) <= 1,
  *
  * and the next one is h (safety) err^(-0.7/k) err_before^(0.4/k): a PI controller, whose second factor keeps the steps
  * smooth where stability bounds them (Gustafsson 1991, section 4; Hairer, Wanner 1996, section IV.2). A rejected step

@@ -1,4 +1,5 @@
-/* steps.h: one stepper for every table; steps by tolerance. */
+/* steps.h: one stepper for every table; steps by tolerance. A function that can fail returns 0 for done, or an ERR_* of
+ * kernels/base/error.h (ode.h). */
 #ifndef TROTTER_STEPS_H
 #define TROTTER_STEPS_H
 
@@ -14,23 +15,26 @@ enum { START_GIVEN, START_NETWORK };
 
 typedef struct Stepper Stepper;
 
-/* Makes a stepper of a frozen table (borrowed) on a system (borrowed). After this only sub-flows
- * without a closed form allocate. */
+/* Makes a stepper of a frozen table (table_freeze; borrowed) on a system (borrowed). After this only sub-flows
+ * without a closed form allocate. ERR_MISUSE: not frozen. ERR_INPUT: the system cannot take the scheme (system_takes). */
 int stepper_new(const Table *t, const System *s, Stepper **out);
 void stepper_free(Stepper *st);
 DROP(Stepper, stepper)
 /* Begins at (t, y) with step h. START_GIVEN: the first steps end in the states `given`, y(t + j h) for
  * j = 1 .. stepper_history (n d doubles each), which are copied; past slopes are evaluated on them as the scheme would.
- * The step after them is the scheme's own first one. START_NETWORK: steps without enough history take table_start. */
+ * The step after them is the scheme's own first one. `given` may be NULL where stepper_history is 0; else that is
+ * ERR_MISUSE. START_NETWORK: steps without enough history take table_start, and `given` is not read. */
 int stepper_begin(Stepper *st, double t, double h, const double *y, int start, const double *given);
 /* Returns how many states START_GIVEN needs. */
 int stepper_history(const Stepper *st);
-/* Takes one step; ERR_NUMERIC: the state is not finite, or implicit stages are not found. */
+/* Takes one step; ERR_NUMERIC: the state is not finite, or implicit stages are not found. stepper_state is then still the
+ * one before the step; another try needs stepper_begin, with a smaller h. */
 int stepper_step(Stepper *st);
 /* Tries a step of length h from where the stepper is, and leaves it there. This takes the place of stepper_step, after
- * stepper_begin, for a stepper of Table.pair. stepper_tried: y' (n, d); stepper_error: y' - yhat, both borrowed until
- * the next try. stepper_accept takes the last try. Slopes that are known are not evaluated again. ERR_NUMERIC when y'
- * is not finite. */
+ * stepper_begin, for a stepper that was made of t->pair, where t is the table of an embedded pair: stepper_new(t->pair,
+ * s, &st), not of t itself, which has no stages for the estimate alone. stepper_tried: y' (n, d); stepper_error: y' -
+ * yhat, both borrowed until the next try. stepper_accept takes the last try. Slopes that are known are not evaluated
+ * again. ERR_NUMERIC when y' is not finite. */
 int stepper_try(Stepper *st, double h);
 void stepper_accept(Stepper *st);
 /* Goes to (t, y), without history, and without derivatives of before: the next try begins there. */
@@ -53,12 +57,13 @@ enum { ADAPT_DONE, ADAPT_UNDERFLOW, ADAPT_STEPS };
 const char *adapt_outcome(int outcome); /* "done", "underflow", "too many steps" */
 
 typedef struct {
-    double absolute,
-        relative; /* in coordinate i an error is compared with absolute + relative |y_i| */
+    /* atol and rtol. A step from y_n to y_n+1, with the estimate e of its error, passes where the RMS over i of
+     * e_i / (atol + rtol max(|y_n,i|, |y_n+1,i|)) is at most 1. */
+    double absolute, relative;
     double t_end;
-    int estimate_order; /* q >= 0 of theory_embedded */
+    int estimate_order; /* q >= 0, which theory_embedded finds: Embedded.estimate_order */
     double first;       /* first step; 0: by Hairer's rule */
-    size_t most;        /* steps, rejected ones included */
+    size_t most;        /* steps, rejected ones included; 0: none is taken, ADAPT_STEPS at t = 0 */
     /* States at these times, rising, 0 < at <= t_end. The steps are the same without. */
     size_t times;
     const double *at; /* (times) */
@@ -74,7 +79,10 @@ typedef struct {
     int dense; /* states within steps are of this order, by weights; 0: they are ends of steps, or not asked for */
 } AdaptRun;
 
-/* Runs a pair (t->pair) from the initial state at time 0; y (n, d) out: the state at out->t. ERR_INPUT: not a pair.
+/* Runs a pair (t->pair) from the initial state at time 0; y (n, d) out: the state at out->t. The code is 0 for every
+ * outcome, ADAPT_UNDERFLOW and ADAPT_STEPS too, in which y and t are what the run came to. ERR_INPUT: not a pair, or the
+ * system cannot take it. ERR_MISUSE: t_end not above 0 or not finite, a tolerance below 0 or both 0, estimate_order
+ * below 0.
  * Source: Gustafsson 1991; Hairer, Norsett, Wanner 1993, II.4; Hairer, Wanner 1996, IV.2. */
 int adapt_run(const Table *t, const System *s, const AdaptOptions *o, double *y, AdaptRun *out);
 

@@ -9,8 +9,8 @@
  *   stiff.c      A-stability, stiff decay      dispersion.c      dispersion, dissipation
  *   ssp.c        strong stability
  *
- * The conventions are those of ode.h. Tables are frozen (learned names are numbers) unless a line says
- * otherwise.
+ * The conventions are those of ode.h, and so are the codes: 0 is done, else an ERR_* of kernels/base/error.h. Tables are
+ * frozen (learned names are numbers; ode.h says by which function) unless a line says otherwise.
  */
 #ifndef TROTTER_THEORY_H
 #define TROTTER_THEORY_H
@@ -57,14 +57,19 @@ typedef struct {
     Cut **cut;                    /* (count) lists, or NULL */
 } Forest;
 
-int forest_most(int colours);                       /* highest order of 1 to 3 colours */
-int forest_new(int max, int colours, Forest **out); /* max > forest_most, > TREE_MAX: ERR_INPUT */
+int forest_most(int colours); /* highest order of 1 to 3 colours */
+/* Makes the trees up to order max, with their cuts. ERR_INPUT: max is outside 1 .. forest_most(colours), or above
+ * TREE_MAX, as cuts have room for no more; in one colour, where forest_most is 15, the second bound is the lower one. */
+int forest_new(int max, int colours, Forest **out);
 /* These have clocks where `timed` is set. */
 int forest_timed_most(int colours, int timed);
 int forest_timed(int max, int colours, int timed, Forest **out);
 /* Makes the trees alone, without their cuts: what series need of tables without flows and past slopes. */
 int forest_trees(int max, int colours, int timed, Forest **out);
-int forest_grow(Forest *f, int max); /* adds trees up to an order, without cuts */
+/* Adds the trees of the orders up to max <= forest_timed_most, without cuts; the indices of those that were there stay.
+ * A Series made before has no coefficients for the new trees, and must not be used any more. ERR_MEMORY alone: some
+ * trees may have been added, and the forest is good for forest_free alone. */
+int forest_grow(Forest *f, int max);
 void forest_free(Forest *f);
 DROP(Forest, forest)
 /* shape (f->count) out: each tree without its colours, in a forest of one colour of this order. */
@@ -76,7 +81,8 @@ static inline int tree_is_clock(const Forest *f, size_t tree)
     return f->tree[tree].colour >= COLOURS;
 }
 
-/* Writes the elementary differential of a tree: F'G, F''(F,G), F'F''(F,G); F't is the derivative of F by time. */
+/* Writes the elementary differential of a tree: F'G, F''(F,G), F'F''(F,G); F't is the derivative of F by time. 64 bytes
+ * hold every name. ERR_MISUSE, and out as it was: the name and its NUL do not fit in `bytes`. */
 int tree_name(const Forest *f, size_t tree, char *out, size_t bytes);
 
 /* Returns whether the elementary differential is 0. It is where a field of `linear` (bits 1 << OP_F and so on) has two
@@ -134,14 +140,17 @@ typedef struct {
 } Level;
 
 typedef struct Conditions Conditions;
-/* Takes a frozen table (borrowed) whose stages are all H; *out is NULL for another table, and where a slope of the past
- * reads one that reads it. estimate: the series of the update is compared with 0. */
+/* Takes a frozen table (borrowed) whose stages are all H; *out is NULL, and the code 0, for another table, and where a
+ * slope of the past reads one that reads it. timed: 1 for a table where @ writes nodes (table_written), so that trees
+ * have clocks; else 0. estimate: 0 for a method, whose series is compared with the exact one, 1/gamma; 1 for the
+ * estimate of a pair (table_estimate), whose series is compared with 0. theory_search and theory_embedded choose both. */
 int conditions_new(const Table *t, int timed, int estimate, Conditions **out);
 void conditions_free(Conditions *c);
 DROP(Conditions, conditions)
 /* Looks at the trees of an order, 1 .. forest_timed_most(1, timed), none below the order before. */
 int conditions_at(Conditions *c, int order, Level *out);
-/* Sums the squares of these defects over sigma in the table's colours, and in one. */
+/* Sums (d/sigma)^2, d the defects of the order that conditions_at looked at last: over the trees in the table's colours
+ * (norm2), in which d is that of the tree without colours, and over those of one colour (one_colour). */
 void conditions_norms(Conditions *c, double *norm2, double *one_colour);
 
 /* ---- theory.c: exact order ---------------------------------------------------------------------- */
@@ -169,7 +178,8 @@ typedef struct {
  * searched means "at least"; norms are NaN there, and where nothing expands. For a table with `linear` the order is
  * that on fields whose operators named there are linear: trees that vanish on them count as met, here and below. A phi
  * function of other derivatives ignores the derivative by time; system_takes refuses such a field if it depends on
- * time. */
+ * time. No expansion is no failure (expands = 0, order 0). ERR_INPUT: most < 1, where stages are not all H.
+ * ERR_NUMERIC: the roots of the state weights were not found. */
 int theory_search(const Table *t, int most, Theory *out);
 
 /* The estimate of an embedded pair (Table.pair): error = y' - yhat. */
@@ -192,7 +202,9 @@ int theory_defect(const Forest *f, const Table *t, mpq_t *defect, mpq_t empty);
 
 /* Computes the modified equation of a one-step table. coefficient (forest->count, initialised mpq) out: the factor of
  * h^(|t|-1) and the elementary differential in the field whose exact flow is the step, to any power of h (backward
- * error analysis). ERR_INPUT: history. ERR_ACCURACY with words where the state weights of a row do not sum to 1. */
+ * error analysis). There is no factor of y, as theory_defect has in `empty`: a step whose state weights do not sum to
+ * 1 has no modified equation, and that of others has no such term. ERR_INPUT: history. ERR_ACCURACY with words: the state
+ * weights of a row do not sum to 1. */
 int theory_modified(const Forest *f, const Table *t, mpq_t *coefficient);
 
 /* Computes coefficient (forest->count): theory_defect as doubles for the trees of one order, 0
@@ -238,7 +250,8 @@ int bracket_read(const Table *t, const char *text, int degree, Brackets *out);
 int bracket_equal(const Table *t, const Brackets *a, const Brackets *b);
 void bracket_free(Brackets *b);
 
-/* Computes the coefficient of [a,b], a < b two colours in the order F, C, G. It is the signed area between a
+/* Computes the coefficient of [a,b], a and b two of OP_F, OP_C, OP_G, a before b in this order: (OP_F, OP_G), (OP_F,
+ * OP_C), (OP_C, OP_G); the other way round it is 0. ERR_INPUT: not flows. It is the signed area between a
  * word's lattice path and its chord in their plane: half of (pairs a before b - pairs b before a), weighted. */
 int bracket_area(const Table *t, int a, int b, mpq_t area);
 
@@ -281,7 +294,9 @@ int structure_effective_order(const Table *t, int most, int *order);
 
 /* ---- stability.c: the test equation y' = (lambda_F + lambda_G + lambda_C) y ----------------------- */
 
-/* Checks the root condition of the state weights; counts the roots on the unit circle. */
+/* Checks the root condition of the state weights. zero_stable out: 1 where no root has a modulus above 1, to 1e-9, and
+ * those on the unit circle are simple; on_circle out: how many different roots lie there, of a consistent scheme at
+ * least the 1 (flows: 1 and 1). ERR_NUMERIC: the roots were not found. */
 int stability_roots(const Table *t, int *zero_stable, int *on_circle);
 
 /* Computes amplification factors of a frozen table (borrowed). ERR_INPUT: more than 255 factors. */
@@ -289,7 +304,8 @@ typedef struct Stability Stability;
 int stability_new(const Table *t, Stability **out);
 void stability_free(Stability *s);
 DROP(Stability, stability)
-/* Returns the largest |amplification factor| at h lambda = z[colour] (re, im), for each colour. */
+/* Returns the largest |amplification factor| where h lambda of colour c is z[c][0] + i z[c][1]; z (t->colours, 2), in
+ * the order OP_F, OP_G, OP_C. Where a stage has no solution (a pole of R), and where it overflows, it is inf. */
 double stability_at(Stability *s, const double z[][2]);
 /* Returns roughly the multiplications that stability_at takes. */
 size_t stability_work(const Stability *s);
@@ -331,7 +347,8 @@ typedef struct {
     double r_infinity; /* lim |R|; NaN: not asked */
 } Blind;
 int stability_blind(const Table *t, Blind *out);
-/* Writes a sentence that says so, or "". */
+/* Writes a sentence that says so, or "", into words (bytes); BLIND_WORDS hold each, and where there are fewer it is cut.
+ * It returns a code, as stability_blind does. */
 enum { BLIND_WORDS = 400 };
 int blind_words(const Table *t, char *words, size_t bytes);
 
@@ -347,14 +364,14 @@ typedef struct {
     mpq_t dispersion, dissipation; /* 0 where the order is not finite */
 } Phase;
 
-/* Finds them for a frozen table. Caller: phase_free. */
+/* Finds them for a frozen table. Caller: phase_free where the code is 0, and only there. */
 int phase_find(const Table *t, Phase *out);
 void phase_free(Phase *p);
 
 /* ---- ssp.c --------------------------------------------------------------------------------------- */
 
 /* Computes the coefficient of strong stability (SSP) of a frozen one-step table whose stages are all H, explicit or
- * implicit. It may be inf; for other tables it is NaN. */
+ * implicit. It may be inf; for other tables it is NaN, and the code 0. */
 int stability_ssp(const Table *t, double *coefficient);
 
 /* ---- dense.c: between the ends of a step ------------------------------------------------------------------------- */
@@ -372,7 +389,9 @@ typedef struct {
     double *b;   /* the same as doubles */
 } Dense;
 
-/* Finds the highest order up to the scheme's, and its least solution. Caller: dense_free. */
+/* Finds the highest order up to the scheme's, and its least solution, for a table as it was read. A table that has none
+ * is no failure (order 0). Caller: dense_free where the code is 0; after an error *out is empty, and dense_free does
+ * nothing. */
 int dense_find(const Table *t, Dense *out);
 void dense_free(Dense *d);
 /* Returns whether a slope of a frozen table may have a weight: one of a field whose derivative a resolvent takes may not,
