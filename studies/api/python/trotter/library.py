@@ -93,7 +93,7 @@ def find() -> str:
     named = os.environ.get("TROTTER_LIBRARY")
     if named:
         return named
-    for beside in ("libtrotter.so", os.path.join("..", "..", "..", "build", "release", "libtrotter.so")):
+    for beside in ("libtrotter.so", os.path.join("..", "..", "..", "..", "build", "release", "libtrotter.so")):
         if os.path.exists(os.path.join(here, beside)):
             return os.path.join(here, beside)
     found = ctypes.util.find_library("trotter")
