@@ -208,7 +208,7 @@ static size_t cuda_logit_rows(size_t V, size_t D, size_t bytes)
         .activate = cuda_activate<bf16, type>,                                                   \
         .activate_back = cuda_activate_back<bf16, type>,                                         \
         .signs = cuda_signs,                                                                     \
-        .bias_back = NULL,                                                                       \
+        .bias_back = NULL, /* plain_ways.c */                                                    \
         .weigh = cuda_weigh<bf16, type>,                                                         \
         .attends_factors = bf16 ? cuda_attends_factors : NULL,                                   \
         BACKEND_KERNELS(cuda_, gemm_, (cuda_linear<bf16, type>), attention_, attention_##_back), \

@@ -272,7 +272,7 @@ TEST(each_launch_is_timed)
     Launch *launch;
     size_t count, products = 0;
     Model *m;
-    b.device = 0;
+    b.device = 0; /* nothing is recorded */
     c.vocab = VOCAB, c.max_tokens = FEW, c.max_length = LENGTH;
     assert_int_equal(model_new(&c, in_turn(1), &b, 1, &m), 0);
     assert_int_equal(model_step(m, &x, &adam, 1), 0);

@@ -68,6 +68,12 @@ TEST(training_has_the_same_bits)
 
 /* ---- factors ---------------------------------------------------------------------------------------- */
 
+/* Tells whether factors have a form of their own. */
+static int has_form(const Backend *b)
+{
+    return b->factor_size != b->size;
+}
+
 /* Copies all factors but the last. */
 static const Backend *whole;
 static void copy_less(void *y, const void *x, size_t n)
@@ -94,7 +100,7 @@ enum { SPARE = 1 << 16 };
 static void round_numbers(void *x, size_t n)
 {
     float *host = x;
-    if (whole->factor_size != whole->size) {
+    if (has_form(whole)) {
         whole->copy(spare, x, n);
         whole->copy(x, spare, n);
     } else {
@@ -107,7 +113,7 @@ static void rounded_gemm(int ta, int tb, size_t m, size_t n, size_t k, double al
                          size_t lda, const void *B, size_t ldb, double beta, void *C, size_t ldc)
 {
     int apart = beta == 0 && ldc == n && written_as_factors(second, C, n);
-    int direct = apart && whole->factor_size != whole->size;
+    int direct = apart && has_form(whole);
     whole->gemm(ta, tb, m, n, k, alpha, A, lda, B, ldb, beta, direct ? spare : C, ldc);
     if (direct) whole->copy(C, spare, m * n);
     if (apart && !direct) round_numbers(C, m * n);
@@ -125,8 +131,9 @@ static Backend apart(Backend b)
 {
     b.activate = NULL;
     b.activate_back = NULL;
-    b.weigh = NULL;
     b.bias_back = NULL;
+    b.weigh = NULL;
+    b.signs = NULL;
     b.attends_factors = NULL;
     backend_complete(&b);
     return b;
@@ -355,7 +362,7 @@ static double quarters(size_t i, size_t seed)
 
 static void *fed_factors(const Backend *b, size_t n, size_t seed)
 {
-    void *x = b->alloc(n), *f = b->factors ? b->factors(n) : x;
+    void *x = b->alloc(n), *f = has_form(b) ? b->factors(n) : x;
     OWN_NUMBERS *host = memory_new(n, sizeof *host);
     assert_true(x && f && host);
     for (size_t i = 0; i < n; i++) host[i] = quarters(i, seed);
@@ -364,16 +371,11 @@ static void *fed_factors(const Backend *b, size_t n, size_t seed)
     return f;
 }
 
-static void *fed_room(const Backend *b, size_t n)
-{
-    return b->factors ? b->factors(n) : b->alloc(n);
-}
-
 static double *fed_get(const Backend *b, void *x, size_t n, int factors)
 {
     void *y = x;
     double *host = memory_new(n, sizeof *host);
-    if (factors && b->factor_size != b->size) b->copy(y = b->alloc(n), x, n);
+    if (factors && has_form(b)) b->copy(y = b->alloc(n), x, n);
     b->get(host, y, n);
     if (y != x) b->release(y);
     return host;
@@ -386,8 +388,8 @@ static void feed(Fed *f, int whole_way, int more)
     size_t N = FED_ROWS, D = FED_WIDTH, M = f->M, I = act_gated(f->act) ? 2 * M : M;
     Dropout drop = {.rate = f->rate, .seed = 5, .stream = 9};
     void *W = f->weights, *bias = backend_at(b, W, I * D), *W2 = backend_at(b, bias, I);
-    void *y = fed_room(b, N * M), *u = fed_room(b, N * I), *dcore = fed_room(b, N * M);
-    void *du = act_gated(f->act) ? fed_room(b, N * I) : dcore, *grads = b->alloc(2 * I * D + I);
+    void *y = b->factors(N * M), *u = b->factors(N * I), *dcore = b->factors(N * M);
+    void *du = act_gated(f->act) ? b->factors(N * I) : dcore, *grads = b->alloc(2 * I * D + I);
     void *dW = grads, *db = backend_at(b, dW, I * D), *dW2 = backend_at(b, db, I);
     b->fill(grads, more ? .5 : 0, 2 * I * D + I);
     if (whole_way) {
@@ -439,9 +441,9 @@ static double both_ways(const Backend *b, size_t M, int act, double rate, int mo
     Fed f = {.b = b, .M = M, .act = act, .rate = rate};
     OWN_NUMBERS *host = memory_new(n, sizeof *host);
     for (size_t i = 0; i < n; i++) host[i] = quarters(i, 3);
-    f.weights = b->alloc(n), f.twin = b->twin_size ? b->alloc(n) : NULL;
+    f.weights = b->alloc(n), f.twin = b->alloc(n);
     b->put(f.weights, host, n);
-    if (b->weights) assert_int_equal(b->weights(f.weights, n, f.twin), 0);
+    assert_int_equal(b->weights(f.weights, n, f.twin), 0);
     f.x = fed_factors(b, FED_ROWS * FED_WIDTH, 1), f.dz = fed_factors(b, FED_ROWS * FED_WIDTH, 2);
     Fed g = f;
     g.rate = other;
