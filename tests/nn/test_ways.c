@@ -198,7 +198,8 @@ static Backend own(void)
 static Model *model_on(const Backend *b, Plan *plan, int act)
 {
     Model *m;
-    ModelConfig c = TINY_WITH(c.act = act);
+    ModelConfig c = tiny_config();
+    c.act = act;
     assert_int_equal(model_new(&c, plan, b, 1, &m), 0);
     tiny_shake(m, 3);
     return m;
