@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "kernels/base/error.h"
-#include "kernels/base/member.h"
 #include "kernels/base/scoped.h"
 #include "nn/text/hash.h"
 
@@ -53,117 +52,13 @@ static int hash_plan(const Plan *p, uint64_t *hash)
     return failed ? error_set(ERR_MEMORY, "out of memory: a plan's text") : 0;
 }
 
-/* Everything that decides a run, in one record. */
-typedef struct {
-    TrainConfig train;
-    ModelConfig model;
-    uint64_t plan, corpus; /* hashes */
-    uint64_t steps;        /* steps of the whole run */
-    int ends;              /* the rates depend on it */
-    int judged;
-    double dropped; /* BPE dropout */
-} Facts;
-
-/* The recipe has the words and the number of each fact whose `when` is above `above`. Facts that a plain run lacks
- * stand at the end and are left out of its recipe, so states from before such a fact existed still belong to their
- * runs: a new choice is a line at the end. */
-#define OF(member) MEMBER(Facts, member)
-static const struct {
-    const char *words;
-    Member member;
-    enum { AS_NUMBER, AS_HASH, AS_SCHEDULE } as;
-    Member when;
-    int above;
-} facts[] = {
-    {"context ", OF(train.context)},
-    {", batch tokens ", OF(train.batch_tokens)},
-    {", sequence ", OF(train.sequence)},
-    {", rate ", OF(train.rate)},
-    {", warm-up ", OF(train.warmup)},
-    {", beta ", OF(train.adam.beta1)},
-    {" ", OF(train.adam.beta2)},
-    {", eps ", OF(train.adam.eps)},
-    {", clip ", OF(train.adam.clip)},
-    {", seed ", OF(train.seed)},
-    {" ", OF(model.seed)},
-    {", dropout ", OF(model.dropout)},
-    {", activation ", OF(model.act)},
-    {", heads ", OF(model.heads)},
-    {", positions ", OF(model.positions)},
-    {", network ", OF(plan), AS_HASH},
-    {", corpus ", OF(corpus), AS_HASH},
-    {", schedule ", OF(train.schedule), AS_SCHEDULE, OF(train.schedule), SCHEDULE_INVERSE_SQRT},
-    {" to ", OF(train.end_rate), .when = OF(ends)},
-    {" at step ", OF(steps), .when = OF(ends)},
-    {", accumulate ", OF(train.accumulate), .when = OF(train.accumulate), .above = 1},
-    {", average ", OF(train.average), .when = OF(train.average), .above = 1},
-    {", smoothing ", OF(model.smoothing), .when = OF(model.smoothing)},
-    {", decay ", OF(train.adam.decay), .when = OF(train.adam.decay)},
-    /* As many numbers as there are tails. */
-    {", adaptive ", OF(model.cut), .when = OF(model.tails)},
-    {" by ", OF(model.factor), .when = OF(model.tails)},
-    {", attention dropout ", OF(model.attention_dropout), .when = OF(model.dropout_apart)},
-    {", activation dropout ", OF(model.activation_dropout), .when = OF(model.dropout_apart)},
-    {", judged ", OF(judged), .when = OF(judged)},
-    {", masked ", OF(model.masked), .when = OF(model.masked)},
-    {", classes ", OF(model.classes), .when = OF(model.classes)},
-    {", segments ", OF(model.segments), .when = OF(model.segments)},
-    {", first ReLU ", OF(model.first_relu), .when = OF(model.first_relu)},
-    {", no final norm ", OF(model.no_final_norm), .when = OF(model.no_final_norm)},
-    {", validated every ", OF(train.eval_every), .when = OF(train.eval_every)},
-    {", plain input ", OF(model.plain_input), .when = OF(model.plain_input)},
-    {", norm kind ", OF(model.norm), .when = OF(model.norm)},
-    {", heads of keys ", OF(model.kv_heads), .when = OF(model.kv_heads)},
-    {", rotary base ", OF(model.rotary_base), .when = OF(model.rotary_base)},
-    {", norm epsilon ", OF(model.norm_eps), .when = OF(model.norm_eps)},
-    {", merges dropped ", OF(dropped), .when = OF(dropped)},
-};
-
-static double member_value(const void *record, Member m)
-{
-    const void *at = (const char *)record + m.at;
-    return m.type == MEMBER_INT    ? *(const int *)at
-           : m.type == MEMBER_LONG ? (double)*(const long *)at
-           : m.type == MEMBER_SIZE ? (double)*(const size_t *)at
-                                   : *(const double *)at;
-}
-
-/* Prints doubles with enough digits to read back the same; a list has n numbers. */
-static void print_member(FILE *f, const void *record, Member m, size_t n)
-{
-    const void *at = (const char *)record + m.at;
-    if (m.type == MEMBER_INT) fprintf(f, "%d", *(const int *)at);
-    if (m.type == MEMBER_LONG) fprintf(f, "%ld", *(const long *)at);
-    if (m.type == MEMBER_SIZE) fprintf(f, "%zu", *(const size_t *)at);
-    if (m.type == MEMBER_REAL) fprintf(f, "%.17g", *(const double *)at);
-    for (size_t i = 0; m.type == MEMBER_SIZES && i < n; i++)
-        fprintf(f, "%s%zu", i ? " " : "", ((const size_t *)at)[i]);
-}
-
-/* Prints everything that decides a run except its length (and that too, where the rates depend on it). */
+/* Writes what a resumed run must agree in, as far as the engine knows it: the layers and the text. */
 static int print_recipe(Run *r)
 {
-    Facts s = {.train = *r->t,
-               .model = *model_config(r->m),
-               .corpus = corpus_checksum(r->c),
-               .steps = r->steps,
-               .ends = schedule_ends(r->t->schedule),
-               .judged = r->t->judge != NULL,
-               .dropped = r->c->dropout};
-    TRY(hash_plan(model_plan(r->m), &s.plan));
-    FILE *f = fmemopen(r->recipe, RUN_LINE, "w");
-    if (!f) return error_set(ERR_MEMORY, "out of memory: a run's recipe");
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
-        if (facts[i].when.type && !(member_value(&s, facts[i].when) > facts[i].above)) continue;
-        fputs(facts[i].words, f);
-        if (facts[i].as == AS_HASH)
-            fprintf(f, "%016" PRIx64, *(uint64_t *)(void *)((char *)&s + facts[i].member.at));
-        else if (facts[i].as == AS_SCHEDULE)
-            fputs(schedule_name(s.train.schedule), f);
-        else
-            print_member(f, &s, facts[i].member, s.model.tails);
-    }
-    fclose(f);
+    uint64_t plan;
+    TRY(hash_plan(model_plan(r->m), &plan));
+    snprintf(r->recipe, sizeof r->recipe, "network %016" PRIx64 ", corpus %016" PRIx64, plan,
+             corpus_checksum(r->c));
     return 0;
 }
 
@@ -188,47 +83,40 @@ int run_save(Run *r)
     print_progress(&r->p, r->t->judge != NULL, line);
     snprintf(epochs, sizeof epochs, "%ld", r->t->epochs);
     snprintf(most, sizeof most, "%" PRIu64, r->t->max_steps);
-    StoreText meta[] = {
-        {"progress", line}, {"recipe", r->recipe}, {"epochs", epochs}, {"max_steps", most}};
-    return store_save_state(r->m, run_file(r, "state.safetensors"), meta, 4);
+    StoreText meta[] = {{"progress", line},
+                        {"recipe", r->recipe},
+                        {"epochs", epochs},
+                        {"max_steps", most},
+                        {"options", (char *)r->t->options}};
+    return store_save_state(r->m, run_file(r, "state.safetensors"), meta, r->t->options ? 5 : 4);
 }
 
-/* Writes what stands behind a fact's words in a recipe, up to the next fact; "none" where the recipe lacks it. */
-static void recipe_value(const char *recipe, const char *words, char value[64])
+/* Returns 1 where two recipes have the same hash behind `words`. States of version 0.2 have more in their recipe, with these two
+ * among it. */
+static int same_hash(const char *a, const char *b, const char *words)
 {
-    const char *at = strstr(recipe, words), *end;
-    if (at) at += strlen(words);
-    end = at ? strstr(at, ", ") : NULL;
-    snprintf(value, 64, "%.*s", end ? (int)(end - at) : 63, at ? at : "none");
-}
-
-/* Adds what differs in one fact, in words; facts that go on with the value of the one before are compared with it. */
-static void tell_fact(const Run *r, const char *recipe, size_t i, char *list)
-{
-    const char *words = facts[i].words, *name = words + 2 * (*words == ',');
-    char there[64], now[64];
-    size_t n = strlen(list);
-    if (i > 0 && *words != ',') return;
-    recipe_value(recipe, words, there);
-    recipe_value(r->recipe, words, now);
-    if (strcmp(there, now) == 0) return;
-    if (n) n += (size_t)snprintf(list + n, RUN_LINE - n, "; ");
-    if (facts[i].member.at == offsetof(Facts, corpus))
-        snprintf(list + n, RUN_LINE - n, "%s is not the text it was trained on", r->c->name);
-    else if (facts[i].member.at == offsetof(Facts, plan))
-        snprintf(list + n, RUN_LINE - n, "its layers compute something else now");
-    else
-        snprintf(list + n, RUN_LINE - n, "%s%s, now %s", name, there, now);
+    enum { DIGITS = 16 };
+    a = strstr(a, words);
+    b = strstr(b, words);
+    return a && b && strncmp(a, b, strlen(words) + DIGITS) == 0;
 }
 
 static int same_recipe(Run *r, const char *file)
 {
     SCOPED(memory_drop) char *recipe = NULL;
-    char list[RUN_LINE] = "";
     TRY(store_meta(file, "recipe", &recipe));
-    if (strcmp(recipe, r->recipe) == 0) return 0;
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) tell_fact(r, recipe, i, list);
-    return error_set(ERR_INPUT, "%s is of another run: %s", file, list);
+    int layers = same_hash(recipe, r->recipe, "network "),
+        text = same_hash(recipe, r->recipe, "corpus ");
+    if (layers && text) return 0;
+    return error_set(ERR_INPUT, "%s is of another run: %s%s%s%s", file,
+                     layers ? "" : "its layers compute something else now",
+                     layers || text ? "" : "; ", text ? "" : r->c->name,
+                     text ? "" : " is not the text it was trained on");
+}
+
+int train_saved_options(const char *file, char **text)
+{
+    return store_meta(file, "options", text);
 }
 
 int train_saved_step(const char *file, uint64_t *step)
@@ -484,7 +372,9 @@ static int same_ranks(Run *r)
     const Backend *b = model_backend(r->m);
     char line[RUN_LINE];
     int n = snprintf(line, sizeof line, "%s %s %d threads", b->name, b->kernel, backend_threads(0));
+    const char *options = r->t->options ? r->t->options : "";
     uint64_t mine = hash_bytes(HASH_START, r->recipe, strlen(r->recipe)), first;
+    mine = hash_bytes(mine, options, strlen(options));
     first = mine = hash_bytes(mine, line, (size_t)n);
     k->send(k, 0, &first, sizeof first);
     int code = first == mine

@@ -37,16 +37,16 @@ typedef struct {
     /* with dropped merges: the corpus with the training text of this epoch; else empty */
     Corpus cut;
     Batches *train, *valid;
-    void *best;            /* weights of the best epoch, where no directory keeps them */
-    FILE *log;             /* log.csv */
-    char *file;            /* room for a file name in the run directory */
-    char recipe[RUN_LINE]; /* a resumed run must agree in it */
-    uint64_t steps;        /* steps of the whole run */
-    double reported;       /* time of the last report */
-    int files;             /* 1: this process reads and writes the directory */
-    int stop;              /* 1: a rank was asked to stop, as of the last step */
-    double waited;         /* seconds spent waiting for other ranks, while training */
-    Progress begun;        /* progress where this process began */
+    void *best;      /* weights of the best epoch, where no directory keeps them */
+    FILE *log;       /* log.csv */
+    char *file;      /* room for a file name in the run directory */
+    char recipe[80]; /* hashes of the layers and of the text: a resumed run must agree in them */
+    uint64_t steps;  /* steps of the whole run */
+    double reported; /* time of the last report */
+    int files;       /* 1: this process reads and writes the directory */
+    int stop;        /* 1: a rank was asked to stop, as of the last step */
+    double waited;   /* seconds spent waiting for other ranks, while training */
+    Progress begun;  /* progress where this process began */
 } Run;
 
 /* Tell whether the training text has a source; whether its evaluation counts exact or right ones. */

@@ -151,7 +151,10 @@ typedef struct {
     const char *out;       /* run directory, which is there, or NULL: nothing is written */
     const StoreText *meta; /* metadata of model.safetensors */
     size_t meta_count;
-    int resume;         /* continue from out/state.safetensors */
+    int resume; /* continue from out/state.safetensors */
+    /* What else decides the run, as text; NULL: nothing is kept of it. The state has it for train_saved_options, with which the
+     * caller compares it; ranks must have the same. */
+    const char *options;
     double log_seconds; /* progress at most this often */
     /* Called once before the first step, when files and state are in order; NULL: not called. */
     void (*begin)(void *arg);
@@ -188,9 +191,9 @@ typedef struct {
 /* Trains m on c; m ends with the best epoch's weights. Writes out/log.csv, out/model.safetensors at
  * each new best validation perplexity, out/state.safetensors at each validation and when stopped,
  * out/vocab.txt. A non-finite loss or gradient: ERR_NUMERIC with step and epoch, the last good model
- * file kept. Resuming needs the options, network and corpus of the run before (ERR_INPUT), but for
- * epochs and max_steps (these too, where the schedule ends with the run); with the same number of
- * threads the result is that of an uninterrupted run, bit for bit. A file that cannot be written ends
+ * file kept. Resuming needs the network and the corpus of the run before (ERR_INPUT). With the same numbers in TrainConfig and
+ * ModelConfig, for which the caller answers (`options`), and of threads, the result is that of an uninterrupted run, bit for bit;
+ * epochs and max_steps may differ unless the schedule ends with the run. A file that cannot be written ends
  * the run with its error, the old one intact.
  *
  * accumulate K: a step takes the gradient of the mean over all tokens of K consecutive batches (an epoch's last step
@@ -211,6 +214,9 @@ int train_length(const Corpus *c, const TrainConfig *config, uint64_t *steps);
 
 /* Reads the step after which a run's state, DIR/state.safetensors, was saved. ERR_INPUT where the file has none. */
 int train_saved_step(const char *file, uint64_t *step);
+/* Reads TrainConfig.options of the run that saved it; the caller frees the text (memory_free). ERR_INPUT where it has none, as
+ * states before version 0.3. */
+int train_saved_options(const char *file, char **text);
 
 /* ---- evaluate.c: what a model makes of a text ------------------------------------------------------ */
 

@@ -403,11 +403,9 @@ static int reader_value(void *arg, const char *section, const char *name, const 
     return r->code == 0;
 }
 
-int options_read(Options *o, const char *file)
+int options_parse(Options *o, const char *where, const char *text)
 {
-    char *text, words[900];
-    size_t bytes;
-    TRY(file_whole(file, SIZE_MAX, &text, &bytes));
+    char words[900];
     Reader r = {o, 0};
     ini_allow_inline_comments = false; /* a ';' may be part of a file name */
     ini_allow_multiline = false;
@@ -416,11 +414,18 @@ int options_read(Options *o, const char *file)
     ini_allow_realloc = true;
     ini_max_line = 1 << 16;
     int line = ini_parse_string(text, reader_value, &r);
-    memory_free(text);
     snprintf(words, sizeof words, "%s", r.code ? error_text() : "expected 'name = value'");
     if (line == 0 || r.code == ERR_MEMORY) return r.code;
-    if (line < 0) return error_set(ERR_MEMORY, "%s: out of memory", file);
-    return error_set(ERR_INPUT, "%s:%d: %s", file, line, words);
+    if (line < 0) return error_set(ERR_MEMORY, "%s: out of memory", where);
+    return error_set(ERR_INPUT, "%s:%d: %s", where, line, words);
+}
+
+int options_read(Options *o, const char *file)
+{
+    SCOPED(memory_drop) char *text = NULL;
+    size_t bytes;
+    TRY(file_whole(file, SIZE_MAX, &text, &bytes));
+    return options_parse(o, file, text);
 }
 
 /* Returns 1 for a text that an INI line cannot hold. */
@@ -448,11 +453,12 @@ int options_recorded(const Options *o, size_t i, const Option **option, const ch
     return 0;
 }
 
-int options_write(const Options *o, FILE *f)
+int options_write(const Options *o, unsigned but, FILE *f)
 {
     const Option *p;
     const char *text;
     for (size_t i = 0; options_recorded(o, i, &p, &text); i++) {
+        if (p->flags & but) continue;
         if (unwritable(text))
             return error_set(ERR_INPUT, "--%s: '%s' cannot be recorded in a file", p->name, text);
         fprintf(f, "%s = %s\n", p->name, text);

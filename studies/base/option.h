@@ -12,7 +12,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "kernels/base/member.h"
 #include "kernels/base/scoped.h"
 
 enum {
@@ -34,6 +33,24 @@ enum {
     OPTION_SOURCE = 4,     /* names a file; what the file holds is recorded elsewhere */
     OPTION_MAP = 8         /* decides the function of the weights; metadata must have it */
 };
+
+/* A member of a record as data, which the value of an option sets (options_fill). */
+enum {
+    MEMBER_NONE,
+    MEMBER_INT,
+    MEMBER_LONG,
+    MEMBER_SIZE /* size_t, uint64_t */,
+    MEMBER_REAL /* double */
+};
+typedef struct {
+    size_t at; /* offset in the record */
+    int type;  /* MEMBER_* */
+} Member;
+/* clang-format off */
+#define MEMBER(Record, member)                                                                             \
+    {offsetof(Record, member),                                                                             \
+     _Generic(((Record *)0)->member, int: MEMBER_INT, long: MEMBER_LONG, size_t: MEMBER_SIZE, double: MEMBER_REAL)}
+/* clang-format on */
 
 typedef struct {
     const char *name;    /* without the leading -- */
@@ -86,6 +103,8 @@ int options_arguments(Options *o, int argc, char **argv);
 /* Reads an INI file (no sections) by the same rules, except that an option that it gives twice with different values is
  * ERR_INPUT; messages begin with FILE:LINE. */
 int options_read(Options *o, const char *file);
+/* Reads a text in that form; messages begin with WHERE:LINE. */
+int options_parse(Options *o, const char *where, const char *text);
 /* Sets one value from elsewhere; `where` begins the message. ERR_INPUT for a name that is no option. */
 int options_set(Options *o, int rank, const char *where, const char *name, const char *text);
 
@@ -102,8 +121,8 @@ int options_either(const Options *o, const char *a, const char *b);
  * its row needs, is off. */
 int options_needs(const Options *o);
 
-/* Writes every recorded option that has a value, one line `name = value` each. */
-int options_write(const Options *o, FILE *f);
+/* Writes every recorded option that has a value and none of the flags `but`, one line `name = value` each. */
+int options_write(const Options *o, unsigned but, FILE *f);
 /* Gives the i-th recorded option with a value; returns 0 past the end. Each item of a list counts. */
 int options_recorded(const Options *o, size_t i, const Option **option, const char **text);
 

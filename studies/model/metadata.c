@@ -159,7 +159,7 @@ int network_config_text(const Options *o, char **text)
     Output f;
     TRY(output_open(&f));
     fprintf(f.f, "# trotter train --config FILE does this run again\n");
-    int code = options_write(o, f.f);
+    int code = options_write(o, 0, f.f);
     return output_take(&f, code, text);
 }
 

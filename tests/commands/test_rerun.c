@@ -18,7 +18,20 @@ TEST(test_interrupt_and_resume)
         "train --resume --clip 3 --rate 0.5 --out stopped",
         "the run in stopped goes on only with its own options (--rate 1e-2, now 0.5; --clip 0, "
         "now 3)");
-    shell_ok("mv text kept");
+    /* a config.ini that was written over since: each option that decides the run is compared with the state's */
+    static const char *const over[][2] = {{"rate = 0.5", "(--rate 1e-2, now 0.5)"},
+                                          {"patience = 3", "(--patience none, now 3)"},
+                                          {"seed = 2", "(--seed 1, now 2)"},
+                                          {"beta2 = 0.9", "--beta2 0.997, now 0.9"},
+                                          {"accumulate = 2", "--accumulate 1, now 2"}};
+    shell_ok("cp stopped/config.ini own.ini");
+    for (size_t i = 0; i < sizeof over / sizeof *over; i++) {
+        int name = (int)strcspn(over[i][0], " ");
+        shell_ok("sed '/^%.*s = /d' own.ini >stopped/config.ini; echo '%s' >>stopped/config.ini",
+                 name, over[i][0], over[i][0]); /* the line goes, another comes */
+        must_refuse("train --resume --out stopped", over[i][1]);
+    }
+    shell_ok("cp own.ini stopped/config.ini; mv text kept");
     corpus_write("text", 600, 59);
     must_refuse(
         "train --resume --out stopped",

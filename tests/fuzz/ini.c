@@ -15,7 +15,7 @@ static char *written(const Options *o, size_t *bytes)
 {
     char *text = NULL;
     FILE *f = open_memstream(&text, bytes);
-    int code = f ? options_write(o, f) : -1;
+    int code = f ? options_write(o, 0, f) : -1;
     FUZZ_CHECK(f && fclose(f) == 0);
     if (code == 0) return text;
     free(text);

@@ -144,7 +144,7 @@ TEST(options_have_other_names)
         assert_int_equal(arguments(o, lines[i]), 0);
         assert_int_equal(options_read(o, file_path("other.ini")), 0); /* the command line's stays */
         assert_true(options_real(o, "real") == 3 && options_rank(o, "real") == OPTION_ARGUMENT);
-        char *text = WRITTEN(f, assert_int_equal(options_write(o, f), 0));
+        char *text = WRITTEN(f, assert_int_equal(options_write(o, 0, f), 0));
         assert_string_equal(text, "real = 3\n");
     }
     option_words(&one[3], 0, words);
@@ -204,7 +204,7 @@ TEST(ini_files)
     for (int i = 0; i < 3; i++) {
         FILE *f = fopen("/dev/null", "w");
         assert_int_equal(set(o, "text", unwritable[i]), 0);
-        expect(unwritable[i], options_write(o, f), ERR_INPUT, "cannot be recorded in a file");
+        expect(unwritable[i], options_write(o, 0, f), ERR_INPUT, "cannot be recorded in a file");
         fclose(f);
     }
 }

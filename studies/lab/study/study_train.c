@@ -126,7 +126,7 @@ static int save_config(const Study *u)
     Output o;
     TRY(output_open(&o));
     fprintf(o.f, "# trotter %s --config FILE does this again\n", u->kind->command);
-    return output_put(&o, options_write(u->options, o.f), u->dir, "config.ini");
+    return output_put(&o, options_write(u->options, 0, o.f), u->dir, "config.ini");
 }
 
 /* Refuses to destroy what is there, before anything is trained. */

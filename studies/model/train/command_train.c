@@ -263,7 +263,10 @@ static int build(Training *r, Options *o)
 
 static int train(Training *r)
 {
+    SCOPED(memory_drop) char *deciding = NULL;
+    TRY(rerun_deciding(r->options, &deciding));
     TrainConfig t = network_training(r->options);
+    t.options = deciding;
     t.out = r->dir;
     t.meta = r->meta.item;
     t.meta_count = r->meta.count;

@@ -33,14 +33,26 @@ int rerun_has_state(const char *dir)
     return output_there(dir, "state.safetensors");
 }
 
-/* Returns ERR_INPUT where an option that decides the run differs. scheme.txt is compared elsewhere, and
- * the text of the corpus with what the state knows of it. */
+/* Returns the flags of options that do not decide a run. scheme.txt is compared elsewhere, and the text of the corpus with
+ * what the state knows of it. Its length decides a run whose rates depend on the end. */
+static unsigned may_differ(const Options *o)
+{
+    int ends = schedule_ends(options_choice(o, "schedule"));
+    return OPTION_MAY_DIFFER | OPTION_SOURCE | (ends ? 0 : OPTION_LENGTH);
+}
+
+int rerun_deciding(const Options *o, char **text)
+{
+    Output f;
+    TRY(output_open(&f));
+    return output_take(&f, options_write(o, may_differ(o), f.f), text);
+}
+
+/* Returns ERR_INPUT where an option that decides the run differs. */
 static int same_run(const Options *o, const Options *there, const char *dir)
 {
     char words[OPTION_WORDS];
-    int ends = schedule_ends(options_choice(there, "schedule"));
-    unsigned but = OPTION_MAY_DIFFER | OPTION_SOURCE | (ends ? 0 : OPTION_LENGTH);
-    if (!options_differ(o, there, but, words)) return 0;
+    if (!options_differ(o, there, may_differ(there), words)) return 0;
     return error_set(ERR_INPUT, "the run in %s goes on only with its own options (%s)", dir, words);
 }
 
@@ -48,6 +60,22 @@ int rerun_is_new(const char *dir)
 {
     return !output_there(dir, "config.ini") && !output_there(dir, "result.csv") &&
            !rerun_has_state(dir);
+}
+
+/* Compares options with those that the state was saved with: config.ini may have been written anew since. States of version
+ * 0.2 have none. */
+static int same_state(const Options *o, const OptionGroup *const *groups, const char *dir)
+{
+    char path[OUTPUT_PATH];
+    SCOPED(memory_drop) char *text = NULL;
+    SCOPED(options_drop) Options *there = NULL;
+    TRY(output_path(path, dir, "state.safetensors"));
+    int code = output_exists(path) ? train_saved_options(path, &text) : ERR_INPUT;
+    if (code == ERR_INPUT) return 0; /* a damaged state is told when it is read */
+    TRY(code);
+    TRY(options_new(groups, &there));
+    TRY(options_parse(there, path, text));
+    return same_run(o, there, dir);
 }
 
 int rerun_resume(Options *o, const OptionGroup *const *groups, const char *dir)
@@ -60,7 +88,8 @@ int rerun_resume(Options *o, const OptionGroup *const *groups, const char *dir)
     TRY(output_path(path, dir, "config.ini"));
     TRY(options_read(o, path));
     TRY(rerun_config(groups, dir, &there));
-    return same_run(o, there, dir);
+    TRY(same_run(o, there, dir));
+    return same_state(o, groups, dir);
 }
 
 /* Reads the checksum of the corpus of the run's model. ERR_INPUT where there is no model, or one that

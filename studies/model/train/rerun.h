@@ -11,9 +11,13 @@ int rerun_config(const OptionGroup *const *groups, const char *dir, Options **ou
 /* Returns 1 where DIR, which may be missing, has nothing of a run: no options, no result, no state. */
 int rerun_is_new(const char *dir);
 
+/* Writes the options that decide a run, as config.ini has them, for the run's state (TrainConfig.options); the caller frees
+ * the text (memory_free). */
+int rerun_deciding(const Options *o, char **text);
+
 /* Sets o, of these groups, from DIR/config.ini, below the command line's rank. ERR_INPUT where a run's config.ini is gone,
  * where the run is finished but its state is gone, and, with both values, where an option that decides the run was given
- * with another value. */
+ * with another value than config.ini or the run's state has. */
 int rerun_resume(Options *o, const OptionGroup *const *groups, const char *dir);
 
 /* Returns what the run in DIR is to a run with o's options and schemes t. A shorter run goes on to more epochs as if
