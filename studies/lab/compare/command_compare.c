@@ -100,12 +100,12 @@ static const RunColumns pairs_read = {
                 {"test_bleu", "test_bleu", "test BLEU", 1, 1}}};
 
 /* What comparisons of schemes share. */
-#define SCHEMES                                                                                  \
-    .command = "compare", .design_bytes = sizeof(CompareDesign), .study_bytes = sizeof(Compare), \
-    .begin = compare_begin, .close = compare_close, .asked = &schemes_read,                      \
-    .runs = compare_run_names, .fill = compare_fill, .bounds = 1, .name = "compare",             \
-    .columns = compare_columns, .more = compare_more, .relations = compare_relations,            \
-    .caption = compare_caption, .apart = &by_evaluations, .scatter = &against_error,             \
+#define SCHEMES                                                                                   \
+    .command = "compare", .design_bytes = sizeof(CompareDesign), .study_bytes = sizeof(Compare),  \
+    .begin = compare_begin, .close = compare_close, .drop = compare_drop, .asked = &schemes_read, \
+    .runs = compare_run_names, .fill = compare_fill, .bounds = 1, .name = "compare",              \
+    .columns = compare_columns, .more = compare_more, .relations = compare_relations,             \
+    .caption = compare_caption, .apart = &by_evaluations, .scatter = &against_error,              \
     .verdict = verdict
 #define CURVES                                  \
     {                                           \

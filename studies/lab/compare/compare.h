@@ -16,6 +16,7 @@ enum { COMPARE_DEPTHS = 16 };
 typedef struct {
     size_t index;  /* of the scheme in the selection */
     char time[64]; /* of the exact flow against which its step is measured */
+    Plan *plan;    /* compiled once, for find_same */
 } CompareDesign;
 
 /* What the study has of its own (Study.more). */
@@ -42,6 +43,7 @@ int compare_beside(const StudyDesign *a, const StudyDesign *b);
 /* Measures the orders, in the process that writes the tables. */
 int compare_begin(Study *u);
 void compare_close(Study *u);
+void compare_drop(void *design);
 /* Writes the names of the other schemes with the evaluations of a control, separated by blanks; "" if t is no
  * control. */
 void compare_controlled(const Study *u, const Table *t, char out[512]);

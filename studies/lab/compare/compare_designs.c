@@ -96,14 +96,13 @@ int compare_beside(const StudyDesign *a, const StudyDesign *b)
 static int find_same(Study *u, size_t i)
 {
     StudyDesign *d = &u->design[i];
-    SCOPED(plan_drop) Plan *mine = NULL;
+    CompareDesign *mine = d->own;
     int same = 0;
-    TRY(runs_plan(u->options, &d->spec, &mine));
+    TRY(runs_plan(u->options, &d->spec, &mine->plan));
     for (size_t j = 0; !same && j < i; j++) {
-        SCOPED(plan_drop) Plan *other = NULL;
+        const CompareDesign *other = u->design[j].own;
         if (u->design[j].same != j || !compare_beside(&u->design[j], d)) continue;
-        TRY(runs_plan(u->options, &u->design[j].spec, &other));
-        TRY(plan_same(mine, other, &same));
+        TRY(plan_same(mine->plan, other->plan, &same));
         if (same) d->same = j;
     }
     return 0;
@@ -167,6 +166,11 @@ int compare_begin(Study *u)
     SystemChoice system = {options_text(o, "system"), options_text(o, "system-file"), 0, 0, 1};
     Compare *c = u->more;
     return u->worker.leader ? convergence_run(&system, &how, &u->schemes, &c->orders) : 0;
+}
+
+void compare_drop(void *design)
+{
+    plan_free(((CompareDesign *)design)->plan);
 }
 
 void compare_close(Study *u)
