@@ -237,13 +237,13 @@ double order_distance(size_t N, const double *x, const double *y)
     return sqrt(sum / (double)N);
 }
 
-static double error_within(const Study *u)
+double order_furthest(size_t N, size_t times, const double *x, const double *y)
 {
-    size_t N = u->system->n * u->system->d;
     double most = 0;
-    for (size_t i = 0; i < TIMES; i++) {
-        double error = order_distance(N, u->states + i * N, u->way + i * N);
-        if (!(error <= most)) most = error; /* keeps NaN */
+    for (size_t i = 0; i < times; i++) {
+        double distance = order_distance(N, x + i * N, y + i * N);
+        if (isnan(distance)) return NAN;
+        most = fmax(most, distance);
     }
     return most;
 }
@@ -276,7 +276,9 @@ static int run_all(Study *u, const Runner *r)
         for (size_t k = i; r->table && k < u->count; k++) u->first[k] = row.run.first;
         int done = row.run.outcome == ADAPT_DONE;
         row.error = done ? order_distance(u->system->n * u->system->d, u->y, u->exact) : NAN;
-        row.within = done && r->table ? error_within(u) : NAN;
+        row.within = done && r->table
+                         ? order_furthest(u->system->n * u->system->d, TIMES, u->states, u->way)
+                         : NAN;
         char words[48];
         row.outcome = adapt_outcome(row.run.outcome);
         if (row.run.outcome == ADAPT_STEPS) {

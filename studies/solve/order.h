@@ -22,6 +22,8 @@ int adaptive_one_field(const Selection *s);
 int adaptive_tell_blind(const Table *t);
 /* Returns the RMS over coordinates of x - y (N). */
 double order_distance(size_t N, const double *x, const double *y);
+/* Returns the largest of these distances at `times` times, x and y (times, N); NaN where one is NaN. */
+double order_furthest(size_t N, size_t times, const double *x, const double *y);
 
 /* Runs every pair, and those of the other libraries, at every one of --tolerances to --t-end, with --h0 as the first step
  * (default: Hairer's rule), and prints the table. Writes adaptive.csv, tolerance.csv, .md and the plots precision and

@@ -3,6 +3,7 @@
 #include "tests/lib/test.h"
 
 #include "studies/solve/convergence.h"
+#include "studies/solve/order.h"
 #include "tests/lib/program.h"
 
 static const char *const head = "| h    | lie-trotter error | lie-trotter rate | ";
@@ -32,6 +33,18 @@ TEST(test_rows)
     assert_true(file_has("table/order.csv", "lie-trotter,nilpotent,0.25,4,"));
     run_ok("order --scheme lie-trotter --system nilpotent --halvings 4 --summary");
     assert_true(strstr(out, "  expected  ") && !strstr(out, "  rate\n"));
+}
+
+/* The error within steps is the largest at any time, and not known where it is not known at one of them, the last or not. */
+TEST(test_furthest)
+{
+    const double x[] = {0, 0, 3, 4, 1, 1}, y[6] = {0};
+    assert_true(order_furthest(2, 3, x, y) == sqrt(12.5));
+    for (int i = 0; i < 6; i++) {
+        double z[6] = {0};
+        z[i] = NAN;
+        assert_true(isnan(order_furthest(2, 3, x, z)));
+    }
 }
 
 /* Steps that are not halved have the rate of their own quotient; a step that a scheme did not take is an empty cell. */
