@@ -47,9 +47,9 @@ typedef struct {
     Network network; /* network of a trained system, else empty */
     Sheet *points, *summary;
     double t_end, h, top;
-} Study;
+} DriftRun;
 
-static int measure(Study *u, const Selection *s)
+static int measure(DriftRun *u, const Selection *s)
 {
     const char *system = u->system->name;
     for (size_t i = 0; i < s->count; i++) {
@@ -67,7 +67,7 @@ static int measure(Study *u, const Selection *s)
     return 0;
 }
 
-static int draw(const Study *u, const Selection *s, const char *dir)
+static int draw(const DriftRun *u, const Selection *s, const char *dir)
 {
     char title[256];
     snprintf(title, sizeof title, "Energy over time: %s, h = %g", u->system->name, u->h);
@@ -83,7 +83,7 @@ static int draw(const Study *u, const Selection *s, const char *dir)
     return plot_finish(p);
 }
 
-static int study(Study *u, const Selection *s, int csv, const char *dir)
+static int study(DriftRun *u, const Selection *s, int csv, const char *dir)
 {
     TRY(sheet_new(drift_columns, &u->points));
     TRY(sheet_new(invariant_columns, &u->summary));
@@ -105,7 +105,7 @@ static int study(Study *u, const Selection *s, int csv, const char *dir)
 int invariant_study(const Options *o, const SystemChoice *system, const Selection *s)
 {
     double t_end = options_real(o, "t-end"), h = options_real(o, "h0");
-    Study u = {0};
+    DriftRun u = {0};
     SystemChoice choice = *system;
     if (!choice.file && !choice.name) choice.name = "kepler";
     TRY(choose_system(&choice, &u.network, &u.system));

@@ -56,7 +56,7 @@ typedef struct {
     int *of; /* (2 count) as in Region */
     Region region;
     Sheet *limits;
-} Study;
+} StabilityRun;
 
 /* ---- limits and the box ---------------------------------------------------------------------------- */
 
@@ -88,7 +88,7 @@ static int add_stiff(const Table *t, LimitRow *row)
     return 0;
 }
 
-static int add_limits(Study *u, size_t i)
+static int add_limits(StabilityRun *u, size_t i)
 {
     const Table *t = u->table[i];
     LimitRow row = {.scheme = t->name, .real_limit = u->real[i], .imag_limit = u->imag[i]};
@@ -105,7 +105,7 @@ static int add_limits(Study *u, size_t i)
     return 0;
 }
 
-static int find_limits(Study *u)
+static int find_limits(StabilityRun *u)
 {
     TRY(sheet_new(limit_columns, &u->limits));
     for (size_t i = 0; i < u->schemes.count; i++) {
@@ -134,7 +134,7 @@ bad:
 }
 
 /* Chooses a box around the farthest finite limit. */
-static void default_box(const Study *u, double box[4])
+static void default_box(const StabilityRun *u, double box[4])
 {
     static const double shape[][4] = {{-1.25, 0.5, -1.25, 1.25},
                                       {-1.25, 0.25, -1.25, 0.25},
@@ -151,7 +151,7 @@ static void default_box(const Study *u, double box[4])
     for (int k = 0; k < 4; k++) box[k] = far * shape[u->region.plane][k];
 }
 
-static int choose_box(Study *u, const char *text)
+static int choose_box(StabilityRun *u, const char *text)
 {
     double box[4];
     if (text)
@@ -166,7 +166,7 @@ static int choose_box(Study *u, const char *text)
 }
 
 /* Puts the embedded methods of pairs behind them, dashed lines of the plot of --out. */
-static int add_embedded(Study *u)
+static int add_embedded(StabilityRun *u)
 {
     size_t n = 0;
     u->drawn = memory_new(2 * u->schemes.count, sizeof *u->drawn);
@@ -192,7 +192,7 @@ static int add_embedded(Study *u)
     return 0;
 }
 
-static int save(const Study *u, const char *dir)
+static int save(const StabilityRun *u, const char *dir)
 {
     TRY(output_directory(dir));
     TRY(output_table(u->limits, dir, "limits"));
@@ -201,7 +201,7 @@ static int save(const Study *u, const char *dir)
 
 /* ---- the command -------------------------------------------------------------------------------------- */
 
-static int study(const Options *o, Study *u)
+static int study(const Options *o, StabilityRun *u)
 {
     const char *dir = options_text(o, "out");
     int csv = options_flag(o, "csv");
@@ -227,7 +227,7 @@ static int study(const Options *o, Study *u)
     return dir ? save(u, dir) : 0;
 }
 
-static void study_free(Study *u)
+static void study_free(StabilityRun *u)
 {
     for (size_t i = 0; u->table && i < u->schemes.count; i++) table_free(u->table[i]);
     for (size_t i = 0; u->of && i < u->region.count; i++)
@@ -239,7 +239,7 @@ static void study_free(Study *u)
 
 static int run(Options *o)
 {
-    Study u = {.region.points = options_size(o, "points")};
+    StabilityRun u = {.region.points = options_size(o, "points")};
     u.region.plane = options_flag(o, "order-star") ? PLANE_STAR
                      : options_flag(o, "split")    ? PLANE_SPLIT
                                                    : PLANE_LAMBDA;

@@ -37,7 +37,7 @@ typedef struct {
     char **first, **second; /* (count) owned */
     double *z;              /* (count) numbers, or probabilities of the labels */
     int32_t *label;         /* (count) */
-} Study;
+} Classifying;
 
 /* ---- the labels in the model's metadata ---------------------------------------------------------- */
 
@@ -51,7 +51,7 @@ static int read_number(const char *file, const char *key, double *x)
     return good ? 0 : error_set(ERR_INPUT, "%s: metadata %s is no number", file, key);
 }
 
-static int read_labels(Study *u, const char *file)
+static int read_labels(Classifying *u, const char *file)
 {
     size_t n = 0;
     if (u->classes == 1) {
@@ -78,7 +78,7 @@ static int has(const char *file, const char *key, const char *value, int *is)
     return code == ERR_INPUT ? 0 : code;
 }
 
-static int open_model(Study *u, const char *dir)
+static int open_model(Classifying *u, const char *dir)
 {
     char file[OUTPUT_PATH];
     TRY(network_describe(dir, u->options, &u->net, file));
@@ -107,14 +107,15 @@ static int is_blank(const char *text, size_t bytes)
     return i == bytes;
 }
 
-static int take_sentence(const Study *u, size_t line, const char *text, size_t bytes, char **out)
+static int take_sentence(const Classifying *u, size_t line, const char *text, size_t bytes,
+                         char **out)
 {
     if (is_blank(text, bytes))
         return error_set(ERR_INPUT, "%s:%zu: an empty sentence", u->lines.file, line);
     return labelled_change(u->change, text, bytes, out);
 }
 
-static int take_line(Study *u, size_t i)
+static int take_line(Classifying *u, size_t i)
 {
     const Line *l = &u->lines.line[i];
     const char *tab = memchr(l->text, '\t', l->bytes);
@@ -132,7 +133,7 @@ static int take_line(Study *u, size_t i)
     return take_sentence(u, i + 1, tab + 1, l->bytes - bytes - 1, &u->second[n]);
 }
 
-static int take_lines(Study *u)
+static int take_lines(Classifying *u)
 {
     TRY(lines_read(options_text(u->options, "text"), &u->lines));
     size_t n = u->lines.count;
@@ -144,7 +145,7 @@ static int take_lines(Study *u)
     return 0;
 }
 
-static int ask(Study *u)
+static int ask(Classifying *u)
 {
     SCOPED(examples_free) Examples e = {0};
     const TrainConfig c = network_training(u->net.options);
@@ -164,13 +165,13 @@ static int ask(Study *u)
 
 /* ---- answers ------------------------------------------------------------------------------------- */
 
-static Answer answer(const Study *u, size_t i)
+static Answer answer(const Classifying *u, size_t i)
 {
     if (u->classes == 1) return (Answer){.line = u->line[i], .value = u->z[i]};
     return (Answer){.line = u->line[i], .label = u->name[u->label[i]], .probability = u->z[i]};
 }
 
-static int print_csv(const Study *u)
+static int print_csv(const Classifying *u)
 {
     SCOPED(sheet_drop) Sheet *s = NULL;
     TRY(sheet_new(u->classes == 1 ? value_columns : class_columns, &s));
@@ -182,7 +183,7 @@ static int print_csv(const Study *u)
 }
 
 /* Prints an answer for every line, and an empty line for a blank one. */
-static void print_lines(const Study *u)
+static void print_lines(const Classifying *u)
 {
     for (size_t line = 1, i = 0; line <= u->lines.count; line++) {
         if (i < u->count && u->line[i] == line) {
@@ -196,7 +197,7 @@ static void print_lines(const Study *u)
     }
 }
 
-static int study(Study *u, const Options *o)
+static int study(Classifying *u, const Options *o)
 {
     const char *dir = options_text(o, "model");
     if (!dir) return error_set(ERR_INPUT, "--model is needed");
@@ -210,7 +211,7 @@ static int study(Study *u, const Options *o)
 
 static int run(Options *o)
 {
-    Study u = {.options = o, .scale = {0, 1}};
+    Classifying u = {.options = o, .scale = {0, 1}};
     int code = study(&u, o);
     for (size_t i = 0; i < u.count; i++) {
         memory_free(u.first[i]);

@@ -48,11 +48,11 @@ typedef struct {
     const char *base; /* NULL: none */
     const char *why;  /* it is not shown whether the plan is older than the data; NULL: it is */
     Sheet *designs, *differences, *correlations;
-} Study;
+} TableRun;
 
 /* ---- tables -------------------------------------------------------------------------------------- */
 
-static int add_designs(Study *u)
+static int add_designs(TableRun *u)
 {
     const RunTable *t = &u->t;
     TRY(runtable_new(&u->t, design_columns, &u->designs));
@@ -77,7 +77,7 @@ static const RunDesign *find_design(const RunTable *t, const char *name)
 }
 
 /* Finds the baseline: the one named, or where no other question is asked the first design that is compared. */
-static int find_base(Study *u)
+static int find_base(TableRun *u)
 {
     const Options *o = u->options;
     const RunTable *t = &u->t;
@@ -95,7 +95,7 @@ static int find_base(Study *u)
     return 0;
 }
 
-static int add_differences(Study *u)
+static int add_differences(TableRun *u)
 {
     const Options *o = u->options;
     RunTable *t = &u->t;
@@ -113,7 +113,7 @@ static int add_differences(Study *u)
 }
 
 /* Adds the rank correlations of the columns of --relate. */
-static int add_correlations(Study *u)
+static int add_correlations(TableRun *u)
 {
     char column[RELATED + 1][64];
     RunRelation list[RELATED + 1] = {{0}};
@@ -126,7 +126,7 @@ static int add_correlations(Study *u)
 }
 
 /* Tells what was chosen where it was not given, and what is left out. */
-static void tell(const Study *u)
+static void tell(const TableRun *u)
 {
     const RunTable *t = &u->t;
     const Options *o = u->options;
@@ -147,7 +147,7 @@ static void tell(const Study *u)
 
 /* ---- words --------------------------------------------------------------------------------------- */
 
-static int print_all(const Study *u, int form, FILE *f)
+static int print_all(const TableRun *u, int form, FILE *f)
 {
     const RunTable *t = &u->t;
     fprintf(f,
@@ -161,7 +161,7 @@ static int print_all(const Study *u, int form, FILE *f)
 }
 
 /* Prints the table of --columns. LaTeX has its words in a comment. */
-static int print_paper(const Study *u, FILE *f)
+static int print_paper(const TableRun *u, FILE *f)
 {
     const Options *o = u->options;
     int form = options_text(o, "format") ? SHEET_PLAIN + options_choice(o, "format") : SHEET_PLAIN;
@@ -178,7 +178,7 @@ static int print_paper(const Study *u, FILE *f)
 
 /* ---- all ----------------------------------------------------------------------------------------- */
 
-static int save(Study *u, const char *dir)
+static int save(TableRun *u, const char *dir)
 {
     Output o;
     TRY(output_directory(dir));
@@ -213,7 +213,7 @@ static int take_kind(Options *o, const char *file, const Kind **out)
 }
 
 /* name: room for the files' names. k: the kind of study that the first is of; NULL: none. */
-static int read_files(Study *u, const char **name, const Kind *k)
+static int read_files(TableRun *u, const char **name, const Kind *k)
 {
     const Options *o = u->options;
     char column[RUN_MEASURES + 1][64];
@@ -236,7 +236,7 @@ static int read_files(Study *u, const char **name, const Kind *k)
     return runtable_open(name, n, &asked, &u->t);
 }
 
-static int study(Study *u)
+static int study(TableRun *u)
 {
     const Options *o = u->options;
     const Kind *k;
@@ -266,7 +266,7 @@ static int study(Study *u)
 
 static int run(Options *o)
 {
-    Study u = {.options = o};
+    TableRun u = {.options = o};
     int code = study(&u);
     runtable_close(&u.t);
     sheet_free(u.designs);

@@ -69,7 +69,7 @@ typedef struct {
     size_t pairs;
     HeadSums *sum; /* (pairs): 0-1, 0-2, .., 1-2, .. */
     Sheet *pair, *scheme;
-} Study;
+} AttentionMaps;
 
 /* ---- the models ---------------------------------------------------------------------------------- */
 
@@ -84,7 +84,7 @@ static size_t evaluations(const Network *n)
 }
 
 /* Refuses a model that cannot be compared with the first. */
-static int check(const Study *u, size_t k)
+static int check(const AttentionMaps *u, size_t k)
 {
     const Network *a = &u->network[0], *b = &u->network[k];
     size_t heads = model_config(b->model)->heads;
@@ -105,13 +105,13 @@ static int check(const Study *u, size_t k)
 }
 
 /* 1: pictures are wanted and have a place. */
-static int draws(const Study *u)
+static int draws(const AttentionMaps *u)
 {
     return u->models > 0 && options_text(u->options, "out") &&
            options_size(u->options, "sentences") > 0;
 }
 
-static int load(Study *u)
+static int load(AttentionMaps *u)
 {
     const Options *o = u->options;
     for (const char *name; (name = options_item(o, "model", u->models));) {
@@ -134,7 +134,7 @@ static int load(Study *u)
     return error_set(ERR_INPUT, "%s has no attention sublayer", u->name[0]);
 }
 
-static int make_room(Study *u)
+static int make_room(AttentionMaps *u)
 {
     u->pairs = u->models * (u->models - 1) / 2;
     u->sum = memory_new(u->pairs, sizeof *u->sum);
@@ -150,7 +150,7 @@ static int make_room(Study *u)
     return sheet_new(scheme_columns, &u->scheme);
 }
 
-static void close_study(Study *u)
+static void close_study(AttentionMaps *u)
 {
     for (size_t k = 0; k < MODELS_MAX; k++) {
         network_free(&u->network[k]);
@@ -166,7 +166,7 @@ static void close_study(Study *u)
 /* ---- reading ------------------------------------------------------------------------------------- */
 
 /* Runs one block of N tokens through every model, then compares every pair. */
-static int read_block(Study *u, size_t N, const int32_t *token)
+static int read_block(AttentionMaps *u, size_t N, const int32_t *token)
 {
     size_t i = 0;
     for (size_t k = 0; k < u->models; k++)
@@ -177,7 +177,7 @@ static int read_block(Study *u, size_t N, const int32_t *token)
     return 0;
 }
 
-static int read_blocks(Study *u, Batches *all)
+static int read_blocks(AttentionMaps *u, Batches *all)
 {
     size_t tokens = options_size(u->options, "tokens");
     for (size_t i = 0; i < batches_count(all); i++) {
@@ -193,7 +193,7 @@ static int read_blocks(Study *u, Batches *all)
 }
 
 /* Reads a text for encoders line by line, each after the tokens that begin the model's sequences. */
-static int read_lines(Study *u)
+static int read_lines(AttentionMaps *u)
 {
     SCOPED(sentences_free) Drawn lines = {0};
     size_t tokens = options_size(u->options, "tokens"),
@@ -208,7 +208,7 @@ static int read_lines(Study *u)
     return 0;
 }
 
-static int read_all(Study *u)
+static int read_all(AttentionMaps *u)
 {
     const Vocab *v = &u->network[0].vocab;
     SCOPED(batches_drop) Batches *all = NULL;
@@ -220,18 +220,18 @@ static int read_all(Study *u)
 
 /* ---- output -------------------------------------------------------------------------------------- */
 
-static const char *scheme(const Study *u, size_t k)
+static const char *scheme(const AttentionMaps *u, size_t k)
 {
     return u->network[k].table->name;
 }
 
 /* Returns the sums of models a < b. */
-static const HeadSums *sums(const Study *u, size_t a, size_t b)
+static const HeadSums *sums(const AttentionMaps *u, size_t a, size_t b)
 {
     return &u->sum[a * (2 * u->models - a - 1) / 2 + b - a - 1];
 }
 
-static void add_pair(Study *u, size_t a, size_t b)
+static void add_pair(AttentionMaps *u, size_t a, size_t b)
 {
     const HeadSums *s = sums(u, a, b);
     HeadDistance d = head_sums_mean(s, u->A);
@@ -240,7 +240,7 @@ static void add_pair(Study *u, size_t a, size_t b)
 }
 
 /* Finds p: are the models of two schemes farther apart than those of one? */
-static int find_apart(const Study *u, const char *x, const char *y, double *p)
+static int find_apart(const AttentionMaps *u, const char *x, const char *y, double *p)
 {
     size_t of[MODELS_MAX], n = 0;
     int second[MODELS_MAX];
@@ -260,7 +260,7 @@ static int find_apart(const Study *u, const char *x, const char *y, double *p)
 }
 
 /* Adds the mean over all pairs of models of these two schemes. distance (2, pairs): work. */
-static int add_schemes(Study *u, const char *x, const char *y, double *distance)
+static int add_schemes(AttentionMaps *u, const char *x, const char *y, double *distance)
 {
     size_t n = 0;
     for (size_t a = 0; a < u->models; a++)
@@ -282,14 +282,14 @@ static int add_schemes(Study *u, const char *x, const char *y, double *distance)
     return 0;
 }
 
-static int is_first(const Study *u, size_t k)
+static int is_first(const AttentionMaps *u, size_t k)
 {
     size_t j = 0;
     while (strcmp(scheme(u, j), scheme(u, k)) != 0) j++;
     return j == k;
 }
 
-static int make_tables(Study *u)
+static int make_tables(AttentionMaps *u)
 {
     SCOPED(memory_drop) double *room = memory_new(2 * u->pairs, sizeof *room);
     if (!room) return ERR_MEMORY;
@@ -304,7 +304,7 @@ static int make_tables(Study *u)
     return 0;
 }
 
-static void print_words(const Study *u, FILE *f)
+static void print_words(const AttentionMaps *u, FILE *f)
 {
     fprintf(
         f,
@@ -318,7 +318,7 @@ static void print_words(const Study *u, FILE *f)
         u->models, u->A, u->H, u->sum[0].tokens, options_text(u->options, "text"));
 }
 
-static int show(const Study *u)
+static int show(const AttentionMaps *u)
 {
     Output o;
     const char *dir = options_text(u->options, "out");
@@ -334,7 +334,7 @@ static int show(const Study *u)
     return output_put(&o, sheet_write(u->scheme, SHEET_MARKDOWN, o.f), dir, "schemes.md");
 }
 
-static int draw(const Study *u)
+static int draw(const AttentionMaps *u)
 {
     const char *dir = options_text(u->options, "out");
     size_t longest = options_size(u->options, "longest"), pictures;
@@ -346,7 +346,7 @@ static int draw(const Study *u)
     return 0;
 }
 
-static int study(Study *u)
+static int study(AttentionMaps *u)
 {
     const char *text = options_text(u->options, "text");
     if (!text) return error_set(ERR_INPUT, "--text is needed");
@@ -366,7 +366,7 @@ static int study(Study *u)
 static int run(Options *o)
 {
     TRY(options_needs(o));
-    Study *u = memory_new(1, sizeof *u);
+    AttentionMaps *u = memory_new(1, sizeof *u);
     if (!u) return ERR_MEMORY;
     u->options = o;
     u->T = options_size(o, "sequence");

@@ -95,11 +95,11 @@ typedef struct {
     char signature[METRICS][METRIC_SIGNATURE];
     Sheet *sheet;
     Output words; /* BLEU's parts and all signatures, for people */
-} Study;
+} Scoring;
 
 /* ---- input --------------------------------------------------------------------------------------- */
 
-static int choose_metrics(Study *u)
+static int choose_metrics(Scoring *u)
 {
     char name[32];
     for (const char *at = options_text(u->options, "metrics"), *end; at;
@@ -117,7 +117,7 @@ static int choose_metrics(Study *u)
     return 0;
 }
 
-static int read_given(Study *u)
+static int read_given(Scoring *u)
 {
     const Options *o = u->options;
     options_fill(o, groups, &u->metric);
@@ -137,7 +137,7 @@ static int read_given(Study *u)
 }
 
 /* Warns of a text that is tokenised already: 13a cuts it again, and its figures are not comparable with others. */
-static void warn_tokenised(const Study *u)
+static void warn_tokenised(const Scoring *u)
 {
     size_t lines = 0, done = 0;
     if (!u->wanted[METRIC_BLEU] || u->metric.tokenize != TOKENIZE_13A) return;
@@ -165,7 +165,7 @@ static void print_bleu(const char *system, const BleuScore *b, FILE *f)
         b->brevity, b->ratio, b->hypothesis, b->reference);
 }
 
-static void add_row(Study *u, int metric, size_t s)
+static void add_row(Scoring *u, int metric, size_t s)
 {
     double sums[METRIC_WIDTH];
     ScoreRow row = {.system = u->system.of[s].file,
@@ -183,7 +183,7 @@ static void add_row(Study *u, int metric, size_t s)
     sheet_row(u->sheet, &row);
 }
 
-static int add_metric(Study *u, int metric)
+static int add_metric(Scoring *u, int metric)
 {
     int code = 0;
     metric_signature(metric, &u->metric, u->reference.count, u->resamples, u->seed,
@@ -206,7 +206,7 @@ static int add_metric(Study *u, int metric)
 /* ---- output -------------------------------------------------------------------------------------- */
 
 /* Prints the collected words. They are complete in memory once the stream is flushed. */
-static void print_words(const Study *u, FILE *f)
+static void print_words(const Scoring *u, FILE *f)
 {
     fflush(u->words.f);
     fprintf(f, "\n%s", u->words.text);
@@ -217,7 +217,7 @@ static void print_words(const Study *u, FILE *f)
             u->resamples, u->system.of[0].file);
 }
 
-static int save(const Study *u, const char *dir)
+static int save(const Scoring *u, const char *dir)
 {
     Output o;
     TRY(output_directory(dir));
@@ -230,7 +230,7 @@ static int save(const Study *u, const char *dir)
     return output_put(&o, code, dir, "bleu.md");
 }
 
-static int show(const Study *u)
+static int show(const Scoring *u)
 {
     const char *dir = options_text(u->options, "out");
     int csv = options_flag(u->options, "csv");
@@ -239,7 +239,7 @@ static int show(const Study *u)
     return dir ? save(u, dir) : 0;
 }
 
-static int study(Study *u)
+static int study(Scoring *u)
 {
     TRY(read_given(u));
     warn_tokenised(u);
@@ -256,7 +256,7 @@ static int study(Study *u)
 
 static int run(Options *o)
 {
-    Study u = {.options = o};
+    Scoring u = {.options = o};
     int code = study(&u);
     lines_list_free(&u.reference);
     lines_list_free(&u.system);

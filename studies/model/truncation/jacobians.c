@@ -47,7 +47,7 @@ typedef struct {
     int layer, field;
     double low[2], high[2]; /* box of all eigenvalues */
     int seen[2];            /* 1: the field was studied */
-} Study;
+} JacobianSet;
 
 /* Splits mu over the operators: equal shares of the colours, or all of it for L. */
 static void part(int field, int colours, const double mu[2], double z[COLOURS][2])
@@ -59,7 +59,7 @@ static void part(int field, int colours, const double mu[2], double z[COLOURS][2
 
 /* Adds a row for a scheme at these eigenvalues. unstable: the share with |R| > 1 among those
  * where the flow does not grow. */
-static int add_scheme(Study *u, const Truncator *truncator, const Table *scheme)
+static int add_scheme(JacobianSet *u, const Truncator *truncator, const Table *scheme)
 {
     SchemeRow row = {.scheme = scheme->name,
                      .field = truncation_field(u->field),
@@ -86,7 +86,7 @@ static int add_scheme(Study *u, const Truncator *truncator, const Table *scheme)
     return 0;
 }
 
-static void add_eigenvalues(Study *u)
+static void add_eigenvalues(JacobianSet *u)
 {
     for (size_t i = 0; i < u->now.count; i++) {
         const double *mu = u->now.eigen[i];
@@ -98,12 +98,12 @@ static void add_eigenvalues(Study *u)
     }
 }
 
-static int count_layers(const Study *u)
+static int count_layers(const JacobianSet *u)
 {
     return (int)model_plan(u->in->network.model)->layers[u->in->options.side];
 }
 
-static int study_layer(Study *u, Truncator *t)
+static int study_layer(JacobianSet *u, Truncator *t)
 {
     const Selection *s = &u->in->schemes;
     TRY(truncator_jacobian(t, u->layer, &u->now));
@@ -117,7 +117,7 @@ static int study_layer(Study *u, Truncator *t)
     return code;
 }
 
-static int study_field(Study *u)
+static int study_field(JacobianSet *u)
 {
     Sentence first = sentence_at(&u->in->drawn.of, 0);
     SCOPED(truncator_drop) Truncator *t = NULL;
@@ -143,7 +143,7 @@ static int study_field(Study *u)
 enum { GRID = 161, REGIONS = 6 };
 
 /* Puts the boundaries |R| = 1 of the first schemes into regions.csv and the plot. */
-static int add_regions(const Study *u, Plot *p, const char *dir)
+static int add_regions(const JacobianSet *u, Plot *p, const char *dir)
 {
     static const double usual[2][2] = {{-3.2, 1}, {-3.2, 3.2}};
     const Selection *s = &u->in->schemes;
@@ -163,7 +163,7 @@ static int add_regions(const Study *u, Plot *p, const char *dir)
     return code;
 }
 
-static void draw_eigenvalues(const Study *u, Plot *p)
+static void draw_eigenvalues(const JacobianSet *u, Plot *p)
 {
     static const char *const shade[] = {"#555555", "#b0b0b0"};
     int layers = count_layers(u);
@@ -184,7 +184,7 @@ static void draw_eigenvalues(const Study *u, Plot *p)
         }
 }
 
-static int draw(const Study *u, const char *dir)
+static int draw(const JacobianSet *u, const char *dir)
 {
     PlotFrame frame = {"jacobian", "Eigenvalues of a trained layer's Jacobian, and where |R| = 1",
                        "Re z   (h = 1; a scheme's region: λ_F = λ_G = z/2)", "Im z", PLOT_EQUAL};
@@ -200,7 +200,7 @@ int jacobian_study(TruncationInput *in, int csv, const char *dir)
     SCOPED(sheet_drop) Sheet *table = NULL, *eigen = NULL;
     TRY(sheet_new(jacobian_schemes, &table));
     TRY(sheet_new(jacobian_eigenvalues, &eigen));
-    Study u = {.in = in, .table = table, .eigen = eigen};
+    JacobianSet u = {.in = in, .table = table, .eigen = eigen};
     for (u.field = 0; u.field < 2; u.field++) TRY(study_field(&u));
     TRY(output_shown(table, csv, dir, "jacobian"));
     if (!dir) return 0;

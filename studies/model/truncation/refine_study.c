@@ -29,9 +29,9 @@ typedef struct {
     double own;     /* nats a token of the unchanged model */
     double largest; /* perplexity */
     Sheet *table;
-} Study;
+} Refinement;
 
-static int evaluate(const Study *u, Model *m, double *nll, size_t *tokens)
+static int evaluate(const Refinement *u, Model *m, double *nll, size_t *tokens)
 {
     Evaluation e = {0};
     int code = train_eval(m, &u->text, NULL, &u->in->network.vocab, NULL, u->how.context,
@@ -41,7 +41,7 @@ static int evaluate(const Study *u, Model *m, double *nll, size_t *tokens)
     return code;
 }
 
-static int refine_once(Study *u, const Table *scheme, size_t substeps)
+static int refine_once(Refinement *u, const Table *scheme, size_t substeps)
 {
     const Network *n = &u->in->network;
     SCOPED(model_drop) Model *m = NULL;
@@ -54,7 +54,7 @@ static int refine_once(Study *u, const Table *scheme, size_t substeps)
     return 0;
 }
 
-static int refine_scheme(Study *u, const Table *scheme, size_t most, const char *left)
+static int refine_scheme(Refinement *u, const Table *scheme, size_t most, const char *left)
 {
     for (size_t n = 1; n <= most; n *= 2) {
         progress_show("%s in %zu steps a layer%s%s", scheme->name, n, *left ? ", about " : "",
@@ -64,7 +64,7 @@ static int refine_scheme(Study *u, const Table *scheme, size_t most, const char 
     return 0;
 }
 
-static int refine_all(Study *u, size_t most)
+static int refine_all(Refinement *u, size_t most)
 {
     const Selection *s = &u->in->schemes;
     double begun = clock_now();
@@ -89,7 +89,7 @@ static Text cut(const Text *t, size_t tokens, int32_t eos)
     return c;
 }
 
-static int draw(const Study *u, const char *dir)
+static int draw(const Refinement *u, const char *dir)
 {
     const Selection *s = &u->in->schemes;
     char title[256];
@@ -114,10 +114,10 @@ int refine_study(TruncationInput *in, size_t most, size_t tokens, int csv, const
     size_t counted;
     SCOPED(sheet_drop) Sheet *table = NULL;
     TRY(sheet_new(refine_steps, &table));
-    Study u = {.in = in,
-               .how = network_training(in->network.options),
-               .text = cut(&in->text, tokens, in->network.vocab.eos),
-               .table = table};
+    Refinement u = {.in = in,
+                    .how = network_training(in->network.options),
+                    .text = cut(&in->text, tokens, in->network.vocab.eos),
+                    .table = table};
     TRY(evaluate(&u, in->network.model, &u.own, &counted));
     TRY(refine_all(&u, most));
     if (!csv)

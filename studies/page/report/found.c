@@ -18,7 +18,7 @@ enum { HEAD_BYTES = 2048 };
 
 /* ---- studies ------------------------------------------------------------------------------------- */
 
-static Study *find_study(const Found *f, const Kind *kind, const char *dir, const char *prefix)
+static FoundStudy *find_study(const Found *f, const Kind *kind, const char *dir, const char *prefix)
 {
     for (size_t i = f->studies; i-- > 0;)
         if (f->study[i].kind == kind && strcmp(f->study[i].dir, dir) == 0 &&
@@ -27,17 +27,18 @@ static Study *find_study(const Found *f, const Kind *kind, const char *dir, cons
     return NULL;
 }
 
-static int add_study(Found *f, const Kind *kind, const char *dir, const char *prefix, Study **out)
+static int add_study(Found *f, const Kind *kind, const char *dir, const char *prefix,
+                     FoundStudy **out)
 {
     if ((*out = find_study(f, kind, dir, prefix))) return 0;
     TRY(memory_more(&f->study, f->studies, sizeof *f->study));
-    Study *s = &f->study[f->studies++];
-    *s = (Study){.kind = kind, .dir = memory_string(dir), .prefix = memory_string(prefix)};
+    FoundStudy *s = &f->study[f->studies++];
+    *s = (FoundStudy){.kind = kind, .dir = memory_string(dir), .prefix = memory_string(prefix)};
     *out = s;
     return s->dir && s->prefix ? 0 : ERR_MEMORY;
 }
 
-static int add_file(Study *s, int plot, size_t which, const char *path)
+static int add_file(FoundStudy *s, int plot, size_t which, const char *path)
 {
     TRY(memory_more(&s->file, s->files, sizeof *s->file));
     s->file[s->files] = (FoundFile){plot, which, memory_string(path)};
@@ -120,7 +121,7 @@ static void fit_take(Fit *best, int match, const Kind *k, size_t which, const ch
 
 static int add_fit(Found *f, const Fit *best, const char *dir, int plot, const char *path)
 {
-    Study *s;
+    FoundStudy *s;
     TRY(add_study(f, best->kind, dir, best->prefix, &s));
     return add_file(s, plot, best->which, path);
 }
@@ -216,7 +217,7 @@ static int visit(void *arg, const WalkEntry *e)
 
 static int compare(const void *a, const void *b)
 {
-    const Study *s = a, *t = b;
+    const FoundStudy *s = a, *t = b;
     int order = strcmp(s->dir, t->dir);
     if (order == 0 && s->kind != t->kind)
         order = kind_place(s->kind) < kind_place(t->kind) ? -1 : 1;
@@ -250,7 +251,7 @@ int found_search(const char *root, const char *skip, Found *out)
 void found_free(Found *f)
 {
     for (size_t i = 0; i < f->studies; i++) {
-        Study *s = &f->study[i];
+        FoundStudy *s = &f->study[i];
         for (size_t k = 0; k < s->files; k++) memory_free(s->file[k].path);
         memory_free_all(s->file, s->dir, s->prefix);
     }

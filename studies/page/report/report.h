@@ -38,14 +38,14 @@ typedef struct {
     char *prefix; /* beginning of its files' names ("gelu-"), mostly "" */
     size_t files;
     FoundFile *file;
-} Study;
+} FoundStudy;
 
 typedef struct {
     const char *root; /* borrowed until found_free */
     int folder; /* it, open: every file is opened beneath it (kernels/base/file.h, file_beneath) */
     size_t studies, outside;
-    Study *study; /* sorted by directory, then in the order of the kinds, then by prefix */
-    char **left;  /* (outside) words on each CSV or SVG file that belongs to no study */
+    FoundStudy *study; /* sorted by directory, then in the order of the kinds, then by prefix */
+    char **left;       /* (outside) words on each CSV or SVG file that belongs to no study */
     size_t drawings;
     char **drawing; /* SVG files, until studies take them */
 } Found;
@@ -126,8 +126,8 @@ int summary_drawing(const Summary *s, const char *file, char **text, size_t *byt
 /* Shows the beginning of a command's Markdown file as text, without its tables; does nothing where the file is missing. */
 void summary_words(Summary *s, const char *path);
 /* Shows the commands recorded for a study, and how they ended. */
-void summary_commands(Summary *s, const Study *study);
+void summary_commands(Summary *s, const FoundStudy *study);
 /* Adds to `v` how the last of them ended, if not well. */
-void summary_ended(const Summary *s, const Study *study, Verdict *v);
+void summary_ended(const Summary *s, const FoundStudy *study, Verdict *v);
 
 #endif

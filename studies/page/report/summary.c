@@ -17,13 +17,13 @@ static int open_table(const Summary *s, const char *path, char full[OUTPUT_PATH]
     return frame_beneath(c, s->found->folder, path, full);
 }
 
-static int is_runs(const Study *study, const FoundFile *f)
+static int is_runs(const FoundStudy *study, const FoundFile *f)
 {
     return study->kind->runs && !f->plot && strcmp(study->kind->table[f->which].file, "runs") == 0;
 }
 
 /* Tells how many of a study's runs are done where some are not. */
-static int count_runs(const Summary *s, const Study *study, Brief *b)
+static int count_runs(const Summary *s, const FoundStudy *study, Brief *b)
 {
     char full[OUTPUT_PATH];
     Frame c;
@@ -38,7 +38,7 @@ static int count_runs(const Summary *s, const Study *study, Brief *b)
     return 0;
 }
 
-static int judge(const Summary *s, const Study *study, Verdict *v)
+static int judge(const Summary *s, const FoundStudy *study, Verdict *v)
 {
     char full[OUTPUT_PATH];
     SCOPED(frame_close) Frame c = {0};
@@ -54,7 +54,7 @@ static int judge(const Summary *s, const Study *study, Verdict *v)
 
 /* Where the system fails a verdict would be missing, and nothing would say so; broken files are left out later, with
  * words. */
-static int brief_study(const Summary *s, const Study *study, Brief *b)
+static int brief_study(const Summary *s, const FoundStudy *study, Brief *b)
 {
     *b = (Brief){0};
     snprintf(b->place, sizeof b->place, "%s%s%s%s", *study->dir ? study->dir : ".",
@@ -164,7 +164,7 @@ static void put_data(Summary *s, const KindTable *k, const FoundFile *file)
 
 /* ---- plots --------------------------------------------------------------------------------------- */
 
-static void put_plot(Summary *s, const Study *study, const FoundFile *file)
+static void put_plot(Summary *s, const FoundStudy *study, const FoundFile *file)
 {
     char alt[512], *text;
     const char *caption = study->kind->plot[file->which].caption;
@@ -189,7 +189,7 @@ static void put_plot(Summary *s, const Study *study, const FoundFile *file)
 /* ---- sections ------------------------------------------------------------------------------------ */
 
 /* Shows a study's tables, or with `data` the data of its plots. The runs of an unfinished study are a table. */
-static void put_tables(Summary *s, const Study *study, const Brief *b, int data, Used *used)
+static void put_tables(Summary *s, const FoundStudy *study, const Brief *b, int data, Used *used)
 {
     for (const FoundFile *f = study->file; f < study->file + study->files; f++) {
         const KindTable *k = &study->kind->table[f->which];
@@ -204,7 +204,7 @@ static void put_tables(Summary *s, const Study *study, const Brief *b, int data,
 }
 
 /* Writes DIR/NAME for the study's directory. */
-static const char *beside(const Study *study, const char *name, char path[OUTPUT_PATH])
+static const char *beside(const FoundStudy *study, const char *name, char path[OUTPUT_PATH])
 {
     snprintf(path, OUTPUT_PATH, "%s%s%s", study->dir, *study->dir ? "/" : "", name);
     return path;
@@ -212,7 +212,7 @@ static const char *beside(const Study *study, const char *name, char path[OUTPUT
 
 static int put_study(Summary *s, size_t i, const Brief *b)
 {
-    const Study *study = &s->found->study[i];
+    const FoundStudy *study = &s->found->study[i];
     char path[OUTPUT_PATH];
     page_print(s->f,
                "<section id=\"s%u\">\n<h2><span class=\"num\">%u</span>%s</h2>\n"
@@ -253,7 +253,7 @@ static void put_left(Summary *s)
 static int formulas(const Found *found)
 {
     int some = 0;
-    for (const Study *study = found->study; study < found->study + found->studies; study++)
+    for (const FoundStudy *study = found->study; study < found->study + found->studies; study++)
         for (const KindTable *k = study->kind->table; k->file; k++)
             for (const Column *c = k->columns; c->name || c->head; c++)
                 some |= c->form == SHEET_FORMULA || c->form == SHEET_WORDS;

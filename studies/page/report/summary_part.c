@@ -174,7 +174,7 @@ static int open_commands(const Summary *s, const char *dir, char full[OUTPUT_PAT
     return code == 0 ? 1 : code;
 }
 
-void summary_ended(const Summary *s, const Study *study, Verdict *v)
+void summary_ended(const Summary *s, const FoundStudy *study, Verdict *v)
 {
     char full[OUTPUT_PATH];
     size_t row[COMMANDS_MOST], earlier;
@@ -204,7 +204,7 @@ static void put_rows(Summary *s, const Frame *c, const size_t *row, size_t n)
                frame_text(c, row[n - 1], "time"), frame_text(c, row[n - 1], "status"));
 }
 
-void summary_commands(Summary *s, const Study *study)
+void summary_commands(Summary *s, const FoundStudy *study)
 {
     char full[OUTPUT_PATH];
     size_t row[COMMANDS_MOST], n = 0, earlier = 0;

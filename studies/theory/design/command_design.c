@@ -55,18 +55,18 @@ typedef struct {
     Search search;
     Table *start, *optimum, *result;
     Sheet *sheet;
-} Study;
+} Designing;
 
 /* ---- the search --------------------------------------------------------------------------------------- */
 
 /* Does a scheme have a truncation error and a growth in the layers of the model? */
-static int measurable(const Study *u, const Table *t)
+static int measurable(const Designing *u, const Table *t)
 {
     return u->options.fields && !t->flows && t->past_y == 0 && t->past_k == 0 && t->colours == 2 &&
            table_sets(t, OP_F) <= 1 && table_sets(t, OP_G) <= 1;
 }
 
-static int add_row(Study *u, const char *role, const Table *scheme)
+static int add_row(Designing *u, const char *role, const Table *scheme)
 {
     DesignRow row = {.role = role,
                      .scheme = scheme->name,
@@ -92,7 +92,7 @@ static int add_row(Study *u, const char *role, const Table *scheme)
 
 /* Opens the form, with its own order where the user gives none, and its table at the starting values. ERR_INPUT where
  * the objective is not defined. */
-static int open_form(const Options *o, Study *u)
+static int open_form(const Options *o, Designing *u)
 {
     const Table *t = u->schemes.scheme[0];
     Theory theory;
@@ -115,7 +115,7 @@ static int open_form(const Options *o, Study *u)
 }
 
 /* Opens the layers of --model, where it is given. */
-static int open_fields(const Options *o, Study *u)
+static int open_fields(const Options *o, Designing *u)
 {
     const char *model = options_text(o, "model");
     if (u->options.objective->in_layers && !model)
@@ -143,14 +143,14 @@ static int replace(char **text, const char *words)
     return 0;
 }
 
-static int figure_of(const Study *u, const Table *t, double *figure)
+static int figure_of(const Designing *u, const Table *t, double *figure)
 {
     return u->options.objective->figure(
         &(Against){u->form.forest, u->form.order, u->options.fields}, t, figure);
 }
 
 /* Gives the result a name, its origin, and the figures that chose it. */
-static int sign_result(Study *u)
+static int sign_result(Designing *u)
 {
     const char *objective = u->options.objective->name, *form = u->start->name;
     double start, result;
@@ -175,7 +175,7 @@ static int sign_result(Study *u)
     return replace(&u->result->note, words);
 }
 
-static int find(Study *u)
+static int find(Designing *u)
 {
     TRY(search_run(&u->form, &u->options, &u->search));
     TRY(form_at(&u->form, u->search.x, &u->optimum));
@@ -187,7 +187,7 @@ static int find(Study *u)
     return sign_result(u);
 }
 
-static int fill(Study *u)
+static int fill(Designing *u)
 {
     TRY(sheet_new(design_columns, &u->sheet));
     TRY(add_row(u, "start", u->start));
@@ -199,7 +199,7 @@ static int fill(Study *u)
 
 /* ---- output ------------------------------------------------------------------------------------------- */
 
-static int save(const Study *u, const char *dir)
+static int save(const Designing *u, const char *dir)
 {
     Output o;
     TRY(output_directory(dir));
@@ -208,7 +208,7 @@ static int save(const Study *u, const char *dir)
     return output_table(u->sheet, dir, "design");
 }
 
-static int show(const Options *o, const Study *u)
+static int show(const Options *o, const Designing *u)
 {
     if (options_flag(o, "print")) return table_print(u->result, stdout);
     if (options_flag(o, "csv")) return sheet_write(u->sheet, SHEET_CSV, stdout);
@@ -224,7 +224,7 @@ static int show(const Options *o, const Study *u)
     return table_print(u->result, stdout);
 }
 
-static int study(const Options *o, Study *u)
+static int study(const Options *o, Designing *u)
 {
     const char *beside = options_text(o, "beside"), *dir = options_text(o, "out");
     if (!options_text(o, "scheme"))
@@ -254,7 +254,7 @@ static int study(const Options *o, Study *u)
 
 static int run(Options *o)
 {
-    Study u = {0};
+    Designing u = {0};
     int code = study(o, &u);
     search_free(&u.search);
     form_free(&u.form);
