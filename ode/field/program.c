@@ -259,12 +259,25 @@ static void interact(const System *s, int which, double t, const double *y, size
     }
 }
 
-/* A parallel region of one thread still costs a team and a system call, more than few particles do. */
+/* Counts the operations of an interaction with n others. Rules of neighbours, and a rule that is not written, cost none of them. */
+static size_t operations(const System *s, int which, size_t n)
+{
+    const Formulas *formulas = s->context;
+    size_t each = 0;
+    for (size_t c = 0; c < s->d; c++) {
+        const Rule *r = &formulas->rule[which][c];
+        if (r->line && r->kind != OTHERS_NEXT) each += (size_t)(r->value.count + r->score.count);
+    }
+    return each * s->n * n;
+}
+
+/* Threads share work of some 0.1 ms and more. A parallel region costs a team and a system call, which is more than few
+ * operations take: on a grid, where neighbours alone are seen, two threads took six times as long as one. */
 static void interact_all(const System *s, int which, double t, const double *y, const double *z,
                          size_t n, double *dy)
 {
-    enum { MANY = 128 };
-    if (s->n < MANY) {
+    enum { MANY = 1 << 17 };
+    if (operations(s, which, n) < MANY) {
         for (size_t i = 0; i < s->n; i++) interact(s, which, t, y, i, z, n, dy);
         return;
     }
