@@ -52,7 +52,8 @@ struct System {
     double t_end;    /* default */
     double h0;       /* default coarsest step of an order study */
     int linear;      /* order may be higher than on a general system */
-    int linear_ops;  /* bits 1 << OP_F and so on: f(y) = A y + b at every time, so f'' = 0 */
+    /* bits 1 << OP_F and so on: f(y) = A y + b at every time, so f'' = 0; SEPARABLE (table.h) */
+    int special;
     int absent; /* bits of operators that are 0 everywhere, as no rule gives them: nothing to evaluate */
     int timed;     /* F or G depends on t explicitly */
     int apart;     /* particles neither see each other nor have numbers of their own: any rows of

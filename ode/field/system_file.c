@@ -443,6 +443,7 @@ static int build(Reader *p, uint64_t seed, System **out)
                   .energy = has_rule(p->formulas, RULE_ENERGY, 1) ? program_energy : NULL,
                   .t_end = p->t_end,
                   .h0 = p->h0 > 0 ? p->h0 : p->t_end / 4,
+                  .special = p->formulas->second > 0 && !p->moved ? SEPARABLE : 0,
                   .timed = p->timed};
     s->initial = memory_new(p->n * p->d, sizeof(double));
     p->formulas->memory = p->memory;
@@ -455,7 +456,7 @@ static int build(Reader *p, uint64_t seed, System **out)
         snprintf(p->formulas->title, sizeof p->formulas->title, "a user's own system");
     for (int op = 0; op < COLOURS; op++)
         if (s->field[op]) {
-            s->linear_ops |= program_linear(p->formulas, op, p->d) << op;
+            s->special |= program_linear(p->formulas, op, p->d) << op;
             s->absent |= !has_rule(p->formulas, op, p->d) << op;
         }
     s->context = p->formulas;

@@ -277,7 +277,8 @@ void print_header(const Pen *pen, const char *behind)
         if (text[i][0]) fprintf(f, "%s %s%s\n", name[i], text[i], i ? "" : behind);
     if (decoder) fprintf(f, "decoder\n");
     for (int op = 0; op < t->colours; op++)
-        if (t->linear >> op & 1) fprintf(f, "linear %c\n", table_letters[op]);
+        if (t->special >> op & 1) fprintf(f, "linear %c\n", table_letters[op]);
+    if (t->special & SEPARABLE) fprintf(f, "separable\n");
     if (!t->word) return;
     gmp_fprintf(f, "field %Qd F ", t->weight[OP_F]);
     if (decoder) gmp_fprintf(f, "%Qd C ", t->weight[t->colours > 2 ? OP_C : OP_F]);

@@ -10,6 +10,7 @@
  *   kN = phiJ([coefficient] OP[set])(sum)   phi_J(c h OP'(y)) of slopes of this step: OP: F G H C, J: 0 .. 4
  *   kN = solve([coefficient] OP[set])(sum)  (1 - c h OP'(y))^-1 of slopes of this step: a Rosenbrock method's; W-method: W
  *   linear OP                         the scheme is for fields whose OP is linear
+ *   separable                         the scheme is for fields whose F reads only what G moves, and G what F moves
  *   error = sum                       y' - yhat of an embedded pair, of slopes k1, k2, ... alone
  *   flow [coefficient] OP[set]        OP: F G C
  *   field coefficient F [coefficient C] coefficient G   the field a word solves; absent: F + G, F + C + G
@@ -187,8 +188,9 @@ static int finish(Parser *p)
     Cursor *c = &p->cursor;
     if (t->flows && (t->stages || t->update.terms))
         return cursor_error(c, "expected k lines or flow lines in scheme '%s', not both", t->name);
-    if (t->flows && t->linear)
-        return cursor_error(c, "expected no 'linear' in scheme '%s': it is made of flows", t->name);
+    if (t->flows && t->special)
+        return cursor_error(
+            c, "expected no 'linear' or 'separable' in scheme '%s': it is made of flows", t->name);
     if (!t->flows && !t->update.terms)
         return cursor_error(c, "expected y' = ... or flow lines in scheme '%s'", t->name);
     if (t->flows && t->symbols)

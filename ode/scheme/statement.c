@@ -348,8 +348,14 @@ static int read_linear(Parser *p)
     TRY(parse_operator(p, COLOURS, &op, &set));
     if (op >= p->table->colours)
         return cursor_error(&p->cursor, "expected F or G: the scheme has no C");
-    p->table->linear |= 1 << op;
+    p->table->special |= 1 << op;
     return cursor_end(&p->cursor, "the end of the line after the operator");
+}
+
+static int read_separable(Parser *p)
+{
+    p->table->special |= SEPARABLE;
+    return cursor_end(&p->cursor, "the end of the line");
 }
 
 /* Only checks the end: scheme.c reads this line before the stages, for H and L among them. */
@@ -477,9 +483,9 @@ static int set_text(Cursor *c, char **text)
 static const struct {
     const char *word;
     int (*run)(Parser *);
-} statements[] = {{"let", read_let},     {"learn", read_learn},  {"gate", read_gate},
-                  {"flow", read_flow},   {"field", read_field},  {"decoder", read_decoder},
-                  {"error", read_error}, {"linear", read_linear}};
+} statements[] = {{"let", read_let},     {"learn", read_learn},   {"gate", read_gate},
+                  {"flow", read_flow},   {"field", read_field},   {"decoder", read_decoder},
+                  {"error", read_error}, {"linear", read_linear}, {"separable", read_separable}};
 
 int statement_parse(Parser *p)
 {
@@ -502,5 +508,5 @@ int statement_parse(Parser *p)
     c->at = at;
     return cursor_error(
         c, "expected scheme, title, source, note, start, let, learn, gate, flow, field, decoder, "
-           "linear, k1 = ..., y' = ..., or error = ...");
+           "linear, separable, k1 = ..., y' = ..., or error = ...");
 }

@@ -246,7 +246,7 @@ static int copy_into(Table *to, const Table *from)
     to->word = from->word;
     to->past_y = from->past_y;
     to->past_k = from->past_k;
-    to->linear = from->linear;
+    to->special = from->special;
     for (int i = 0; i < COLOURS; i++) mpq_set(to->weight[i], from->weight[i]);
     if (from->pair && !(to->pair = table_copy(from->pair))) return ERR_MEMORY;
     TRY(row_copy(&to->error, &from->error));
@@ -524,12 +524,24 @@ static int flows_equal(const Table *a, const Table *b)
     return 1;
 }
 
+const char *table_special(const Table *t, char out[SPECIAL_WORDS])
+{
+    size_t n = 0;
+    out[0] = '\0';
+    for (int op = 0; op < t->colours; op++)
+        if (t->special >> op & 1)
+            n += (size_t)snprintf(out + n, SPECIAL_WORDS - n, "%slinear %c", n ? ", " : "",
+                                  table_letters[op]);
+    if (t->special & SEPARABLE) snprintf(out + n, SPECIAL_WORDS - n, "%sseparable", n ? ", " : "");
+    return out;
+}
+
 int table_equal(const Table *a, const Table *b)
 {
     if (a->stages != b->stages || a->points != b->points || a->evals != b->evals ||
         a->flows != b->flows || a->symbols != b->symbols || a->exact != b->exact ||
         a->dense != b->dense || a->word != b->word || a->colours != b->colours ||
-        a->linear != b->linear)
+        a->special != b->special)
         return 0;
     for (int op = 0; op < a->colours; op++)
         if (!mpq_equal(a->weight[op], b->weight[op])) return 0;

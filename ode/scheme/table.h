@@ -62,6 +62,10 @@ typedef struct {
     Term *term;
 } Row;
 
+/* F reads only what G moves and G only what F moves, as a force that depends on positions and a drift that depends on momenta:
+ * F'F = G'G = 0, and F' is 0 on all that F makes. */
+enum { SEPARABLE = 1 << COLOURS };
+
 typedef struct {
     Row row;
     mpq_t c[COLOURS]; /* time node of a colour: t + c h; by the rule of rows unless `timed` */
@@ -121,9 +125,9 @@ typedef struct Table {
     /* The scheme solves the sum of its colours times these weights: 1 except for words. */
     mpq_t weight[COLOURS];
     int past_y, past_k; /* deepest j */
-    /* Colours that the scheme takes to be linear (`linear F`), bits as in Point.ops: f'' = 0, and no f depends on time.
-     * Its order is the order on such fields. */
-    int linear;
+    /* What the scheme takes its field to be: bits as in Point.ops of the colours that are linear (`linear F`: f'' = 0, and f does
+     * not depend on time), and SEPARABLE (`separable`). Its order is the order on such fields. */
+    int special;
     /* An embedded pair of one-step methods. `pair` is the table of all stages as written, with those that only the
      * error reads. `error` = y' - yhat is a row of slopes in `pair` alone. The table that owns `pair` lacks these
      * stages, so fixed steps do not pay for them. Without a pair: NULL, and no terms. */
@@ -254,6 +258,10 @@ double table_node(const Table *t, const Point *p, int op);
 
 /* Returns whether @ sets an evaluation of a frozen table elsewhere than the rule of rows. */
 int table_written(const Table *t);
+
+/* Writes what the scheme takes its field to be, as "linear F, separable"; "" for any field. Returns out. */
+enum { SPECIAL_WORDS = 48 };
+const char *table_special(const Table *t, char out[SPECIAL_WORDS]);
 
 /* Compares everything but texts: what printing and parsing again must keep. */
 int table_equal(const Table *a, const Table *b);

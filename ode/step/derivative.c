@@ -9,7 +9,7 @@
 
 static int is_linear(const Derivative *A)
 {
-    return (A->ops & ~A->system->linear_ops) == 0;
+    return (A->ops & ~A->system->special) == 0;
 }
 
 /* Computes ax = sum of f(y + r x) over A's colours; it uses work (2, N) of three. */
@@ -51,5 +51,5 @@ void derivative_offsets(const System *s, double *work, double *offset)
     memset(work, 0, N * sizeof *work);
     memset(offset, 0, COLOURS * N * sizeof *offset);
     for (int op = 0; op < COLOURS; op++)
-        if (s->linear_ops >> op & 1) s->field[op](s, 1, 0, work, offset + (size_t)op * N);
+        if (s->special >> op & 1) s->field[op](s, 1, 0, work, offset + (size_t)op * N);
 }

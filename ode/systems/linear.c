@@ -146,26 +146,26 @@ const SystemKind system_linear = {
              .flow = {flow_A, flow_B, flow_C},
              .solution = solution,
              .linear = 1,
-             .linear_ops = 1 << OP_F | 1 << OP_G | 1 << OP_C},
+             .special = 1 << OP_F | 1 << OP_G | 1 << OP_C},
     .n_min = 2,
     .size_max = LINEAR_MAX,
     .params = params,
     .init = init_linear};
 
 /* A kind of two matrices and their sum. */
-#define KIND(NAME, TITLE, N, D, ...)                   \
-    {                                                  \
-        .base = {.name = NAME,                         \
-                 .title = TITLE,                       \
-                 .source = "design, section 5",        \
-                 .n = N,                               \
-                 .d = D,                               \
-                 .field = {field_A, field_B},          \
-                 .flow = {flow_A, flow_B},             \
-                 .solution = solution,                 \
-                 .linear = 1,                          \
-                 .linear_ops = 1 << OP_F | 1 << OP_G}, \
-        .params = params, __VA_ARGS__                  \
+#define KIND(NAME, TITLE, N, D, ...)                \
+    {                                               \
+        .base = {.name = NAME,                      \
+                 .title = TITLE,                    \
+                 .source = "design, section 5",     \
+                 .n = N,                            \
+                 .d = D,                            \
+                 .field = {field_A, field_B},       \
+                 .flow = {flow_A, flow_B},          \
+                 .solution = solution,              \
+                 .linear = 1,                       \
+                 .special = 1 << OP_F | 1 << OP_G}, \
+        .params = params, __VA_ARGS__               \
     }
 
 const SystemKind system_commuting =

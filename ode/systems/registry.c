@@ -183,27 +183,27 @@ const char *system_default(void)
 
 /* ---- whom a table is for ---------------------------------------------------------------------------- */
 
-/* Lists the systems that have these operators linear, as " A B ...". */
-static void list_linear(int ops, char *list, size_t bytes)
+/* Lists the systems that are special so, as " A B ...". */
+static void list_special(int special, char *list, size_t bytes)
 {
     *list = '\0';
     for (size_t i = 0; i < KINDS; i++) {
         size_t used = strlen(list);
-        if ((ops & ~kinds[i]->base.linear_ops) == 0)
+        if ((special & ~kinds[i]->base.special) == 0)
             snprintf(list + used, bytes - used, " %s", kinds[i]->base.name);
     }
 }
 
-static int not_linear(const System *s, const Table *t)
+static int not_special(const System *s, const Table *t)
 {
-    char list[256], letters[COLOURS + 1] = "";
-    for (int op = 0; op < t->colours; op++)
-        if (t->linear >> op & 1) strncat(letters, &table_letters[op], 1);
-    list_linear(t->linear, list, sizeof list);
-    return error_set(ERR_INPUT,
-                     "scheme %s is for a linear %s (its line 'linear'), which system %s has not; "
-                     "these have:%s",
-                     t->name, letters, s->name, list);
+    char list[256], words[SPECIAL_WORDS];
+    list_special(t->special, list, sizeof list);
+    return error_set(
+        ERR_INPUT,
+        "scheme %s is for fields that are as its text says (%s), which system %s is not; "
+        "these are:%s%s",
+        t->name, table_special(t, words), s->name, list,
+        t->special & SEPARABLE ? ", and those of y'' = ... without y', as pendulum" : "");
 }
 
 int system_takes(const System *s, const Table *t)
@@ -213,9 +213,9 @@ int system_takes(const System *s, const Table *t)
                          "scheme %s has C, which reads a memory, and system %s has no memory; "
                          "attention, linear, or a system file with a line 'memory N' has one",
                          t->name, s->name);
-    if (t->linear & ~s->linear_ops) return not_linear(s, t);
+    if (t->special & ~s->special) return not_special(s, t);
     for (size_t i = 0; s->timed && i < t->points; i++)
-        if (t->point[i].phi != PHI_SOLVE && t->point[i].ops & ~s->linear_ops)
+        if (t->point[i].phi != PHI_SOLVE && t->point[i].ops & ~s->special)
             return error_set(ERR_INPUT,
                              "scheme %s takes the derivative of a field by y and not by time, on "
                              "which a part of system %s depends; give a system without time",

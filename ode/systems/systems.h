@@ -19,7 +19,7 @@ const char *system_title(size_t i);
 const SystemOption *system_options(size_t i); /* ends with a NULL name; NULL: it has none */
 const char *system_default(void); /* nonlinear, non-commuting, without a flattering invariant */
 /* Checks that a table can be stepped on a system. ERR_INPUT, with a word on those that fit: a decoder's table without a
- * memory, one with `linear` on another field, derivatives of fields that are not linear and may depend on time. */
+ * memory, one with `linear` or `separable` on another field, derivatives of fields that are not linear and may depend on time. */
 int system_takes(const System *s, const Table *t);
 
 #endif

@@ -182,7 +182,7 @@ static int open_tableau(Conditions *c)
 int conditions_new(const Table *t, int timed, int estimate, Conditions **out)
 {
     *out = NULL;
-    if (!series_one_colour(t) || t->linear || table_phi(t)) return 0;
+    if (!series_one_colour(t) || t->special || table_phi(t)) return 0;
     SCOPED(conditions_drop) Conditions *c = memory_new(1, sizeof *c);
     if (!c) return ERR_MEMORY;
     *c = (Conditions){.t = t, .estimate = estimate, .stage = memory_new(STAGES, sizeof *c->stage)};

@@ -114,7 +114,7 @@ static int first_defects(const Table *t, const Forest *f, int *all, int *separab
     }
     series_compose(both, step, back);
     for (size_t i = f->count; i-- > 0;) {
-        if (theory_is_zero(t, both->a[i]) || tree_vanishes(f, i, t->linear)) continue;
+        if (theory_is_zero(t, both->a[i]) || tree_vanishes(f, i, t->special)) continue;
         *all = f->tree[i].order;
         if (is_separable(f, i)) *separable = f->tree[i].order;
     }
@@ -297,7 +297,7 @@ static int find_self_adjoint(const Table *t, int separable, int *out)
     for (size_t i = 0; i < s.n; i++)
         if (s.used[i] && !theory_is_zero(t, s.b[i])) *out = TOLD_NO;
     /* Where fields are linear, fewer trees have to agree. */
-    if (*out == TOLD_NO && t->linear) *out = TOLD_NOT;
+    if (*out == TOLD_NO && t->special) *out = TOLD_NOT;
     return 0;
 }
 

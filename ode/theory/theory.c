@@ -22,7 +22,7 @@ void theory_state(const Table *t, mpq_t out)
 static void make_factor(const Forest *f, const Table *t, size_t tree, mpq_t a)
 {
     rational_divide(a, f->tree[tree].sigma);
-    if (tree_vanishes(f, tree, t->linear)) mpq_set_ui(a, 0, 1);
+    if (tree_vanishes(f, tree, t->special)) mpq_set_ui(a, 0, 1);
 }
 
 /* Computes the factors of a step's series, less the exact flow's where `less_exact` is set. */

@@ -85,9 +85,10 @@ static inline int tree_is_clock(const Forest *f, size_t tree)
  * hold every name. ERR_MISUSE, and out as it was: the name and its NUL do not fit in `bytes`. */
 int tree_name(const Forest *f, size_t tree, char *out, size_t bytes);
 
-/* Returns whether the elementary differential is 0. It is where a field of `linear` (bits 1 << OP_F and so on) has two
- * children or more somewhere, a second derivative, or a clock; and where the tree is a clock by itself. */
-int tree_vanishes(const Forest *f, size_t tree, int linear);
+/* Returns whether the elementary differential is 0 on such fields (Table.special). It is where a linear field has two
+ * children or more somewhere, a second derivative, or a clock; on separable fields where F stands below F or G below G; and
+ * where the tree is a clock by itself. */
+int tree_vanishes(const Forest *f, size_t tree, int special);
 
 /* Returns whether every vertex is an F, or its clock. One of all trees of one shape is. */
 int tree_is_F(const Forest *f, size_t tree);
@@ -175,8 +176,8 @@ typedef struct {
 
 /* Finds the exact order up to `most`, or the highest of the trees of the table's colours where that is less, and the
  * rest. Trees are of one colour where every stage is H (forest_timed_most). It freezes a copy of t itself. order =
- * searched means "at least"; norms are NaN there, and where nothing expands. For a table with `linear` the order is
- * that on fields whose operators named there are linear: trees that vanish on them count as met, here and below. A phi
+ * searched means "at least"; norms are NaN there, and where nothing expands. For a table with `linear` or `separable` the order is
+ * that on such fields: trees that vanish on them count as met, here and below. A phi
  * function of other derivatives ignores the derivative by time; system_takes refuses such a field if it depends on
  * time. No expansion is no failure (expands = 0, order 0). ERR_INPUT: most < 1, where stages are not all H.
  * ERR_NUMERIC: the roots of the state weights were not found. */

@@ -248,21 +248,24 @@ int tree_name(const Forest *f, size_t tree, char *out, size_t bytes)
     return 0;
 }
 
-/* Returns whether a field of `linear` has a second derivative, or one by time, somewhere. */
-static int has_zero(const Forest *f, size_t tree, int linear)
+/* Returns whether a linear field has a second derivative, or one by time, somewhere, or a separable one F'F or G'G. */
+static int has_zero(const Forest *f, size_t tree, int special)
 {
     const Tree *t = &f->tree[tree];
-    int own = !tree_is_clock(f, tree) && linear >> t->colour & 1;
+    int own = !tree_is_clock(f, tree) && special >> t->colour & 1;
     if (own && (t->children > 1 || (t->children && tree_is_clock(f, (size_t)t->child[0]))))
         return 1;
-    for (int i = 0; i < t->children; i++)
-        if (has_zero(f, (size_t)t->child[i], linear)) return 1;
+    for (int i = 0; i < t->children; i++) {
+        size_t child = (size_t)t->child[i];
+        if (special & SEPARABLE && f->tree[child].colour == t->colour) return 1;
+        if (has_zero(f, child, special)) return 1;
+    }
     return 0;
 }
 
-int tree_vanishes(const Forest *f, size_t tree, int linear)
+int tree_vanishes(const Forest *f, size_t tree, int special)
 {
-    return tree_is_clock(f, tree) || has_zero(f, tree, linear);
+    return tree_is_clock(f, tree) || has_zero(f, tree, special);
 }
 
 int tree_is_F(const Forest *f, size_t tree)

@@ -63,10 +63,10 @@ static int print_words(const Expansion *e, size_t n)
                decoder ? "F < C < G" : "F < G");
     tell_one_field(e, n);
     for (size_t i = 0; i < n; i++) {
-        for (int op = 0; op < e[i].table->colours; op++)
-            if (e[i].table->linear >> op & 1)
-                printf("%s: for a linear %c: terms with a second derivative of it vanish\n",
-                       e[i].table->name, table_letters[op]);
+        char words[SPECIAL_WORDS];
+        if (e[i].table->special)
+            printf("%s: for fields that are %s: terms that vanish there are left out\n",
+                   e[i].table->name, table_special(e[i].table, words));
         if (e[i].count == 0)
             printf("%s: no term up to h^%d\n", e[i].table->name,
                    e[i].degree - (e[i].basis != BASIS_TREES));

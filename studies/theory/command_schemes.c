@@ -15,7 +15,7 @@ typedef struct {
     Embedded embedded;
     int order_exact;           /* of fractions that are roundings, else -1 */
     double holds_to, fails_by; /* of rounded coefficients */
-    const char *linear;        /* NULL: none */
+    const char *fields;        /* NULL: any */
     const char *at_least;      /* NULL: none */
 } SchemeRow;
 
@@ -52,21 +52,11 @@ static const Column columns[] = {
     COLUMN(SchemeRow, fails_by, .sparse = 1, .digits = 3,
            .words =
                "where coefficients are rounded: the largest miss of a condition of the next order"),
-    COLUMN(SchemeRow, linear, .sparse = 1,
-           .words = "operators that are taken to be linear: order and norm hold on such fields"),
+    COLUMN(SchemeRow, fields, .sparse = 1,
+           .words = "what the scheme takes its field to be: order and norm hold on such fields"),
     COLUMN(SchemeRow, at_least, .sparse = 1,
            .words = "orders that are lower bounds: no tree up to --degree disagrees"),
     {0}};
-
-/* Writes the letters of Table.linear; NULL: none. */
-static const char *linear_letters(const Table *t, char letters[COLOURS + 1])
-{
-    size_t n = 0;
-    for (int op = 0; op < t->colours; op++)
-        if (t->linear >> op & 1) letters[n++] = table_letters[op];
-    letters[n] = '\0';
-    return n ? letters : NULL;
-}
 
 /* Names the orders that every tree met, with a note; NULL: none. */
 static const char *lower_bounds(const SchemeRow *row, int words)
@@ -122,7 +112,7 @@ static int tell_blind(const Table *t)
 
 static int add_row(Sheet *r, int degree, const Table *scheme, int words)
 {
-    char letters[COLOURS + 1];
+    char fields[SPECIAL_WORDS];
     SchemeRow row = {.scheme = scheme->name,
                      .stages = scheme->flows ? scheme->flows : scheme->stages,
                      .evals_F = table_evals(scheme, OP_F),
@@ -131,7 +121,7 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
                      .past_y = scheme->past_y,
                      .past_k = scheme->past_k,
                      .exact = scheme->exact,
-                     .linear = linear_letters(scheme, letters)};
+                     .fields = scheme->special ? table_special(scheme, fields) : NULL};
     progress_show("order of %s", scheme->name);
     TRY(theory_search(scheme, degree, &row.theory));
     TRY(theory_embedded(scheme, degree, &row.embedded));
@@ -243,10 +233,10 @@ static int show(const Options *o, const Selection *s)
     for (size_t i = 0; i < s->count; i++)
         TRY(add_row(r, (int)options_size(o, "degree"), s->scheme[i], !csv));
     progress_clear();
-    int pairs = 0, linear = 0, functions = 0;
+    int pairs = 0, special = 0, functions = 0;
     for (size_t i = 0; i < s->count; i++) {
         pairs |= s->scheme[i]->pair != 0;
-        linear |= s->scheme[i]->linear;
+        special |= s->scheme[i]->special;
         functions |= table_phi(s->scheme[i]);
     }
     if (!csv) {
@@ -264,10 +254,10 @@ static int show(const Options *o, const Selection *s)
         if (select_decoders(s))
             printf("decoders solve y' = F + C + G: three colours, trees up to order %d\n",
                    TREE_MAX_3);
-        if (linear)
+        if (special)
             printf(
-                "linear: operators that the scheme takes to be linear and free of time; its order "
-                "is that on such\nfields\n");
+                "fields: what the scheme takes them to be, linear (and free of time) or separable "
+                "(F reads only what\nG moves, and G what F moves); its order is that on such fields\n");
         if (functions)
             printf("phi functions, and systems that are solved, are not counted as evaluations\n");
         putchar('\n');
@@ -368,7 +358,7 @@ const Command command_schemes = {
         "and no network has them.\n"
         "\n"
         "'exponential' selects the exponential integrators. Their stages phiJ(c F)(...) apply a phi function of\n"
-        "c h F'(y), and `linear F` says that the order is that on fields whose F is linear. Their stability\n"
+        "c h F'(y), and `linear F` says that the order is that on fields whose F is linear, `separable` that F reads only what G moves and G what F moves. Their stability\n"
         "limits are searched in double precision, up to 2^20 times the size at which the factor begins to move.\n"
         "'rosenbrock' selects Rosenbrock methods and W-methods: solve(c H)(...) applies (1 - c h H'(y))^-1, and W in\n"
         "place of H is any matrix, which has a letter of its own in error terms.\n"

@@ -150,7 +150,7 @@ static void put_products(Pen *pen, const Stages *s, const Sum *sum)
         for (int pass = 0; pass < 2; pass++) {
             if (pass && terms) powers_begin(&p, n, terms, 1);
             for (size_t i = f->first[n]; i < f->first[n + 1]; i++) {
-                if (tree_vanishes(f, i, s->of->linear)) continue;
+                if (tree_vanishes(f, i, s->of->special)) continue;
                 products(s, sum, i, product, sizeof product);
                 terms += !pass && *product;
                 if (!pass || !*product) continue;
@@ -387,7 +387,7 @@ int derivation_error(Derivation *d, const Table *t, int degree, char one)
     SCOPED(series_drop) Series *step = NULL, *exact = NULL;
     int timed = table_written(t), cuts = t->flows || t->past_k;
     TRY((cuts ? forest_timed : forest_trees)(degree, one ? 1 : t->colours, timed, &f));
-    DerivationField of = {f, one, t->linear, t->exact};
+    DerivationField of = {f, one, t->special, t->exact};
     TRY(derivation_step(d, &of, t, &step));
     TRY(derivation_exact(d, &of, rational_one, ((Table *)t)->weight, &exact));
     return derivation_less(d, &of, step, exact);

@@ -30,7 +30,7 @@ void derivation_free(Derivation *d);
 typedef struct {
     const Forest *forest; /* with cuts where a table has flows or history */
     char one;             /* letter of the one field, as 'H'; 0: F and G are told apart */
-    int linear;           /* of the table: terms that vanish are left out */
+    int special;          /* of the table: terms that vanish are left out */
     int exact;            /* 0: coefficients are decimals, and 1e-12 is 0 */
 } DerivationField;
 

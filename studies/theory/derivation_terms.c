@@ -52,7 +52,7 @@ int pen_find(const DerivationField *of, const Series *s, size_t tree, mpq_t out)
 {
     mpq_set(out, s->a[tree]);
     rational_divide(out, of->forest->tree[tree].sigma);
-    return !pen_zero(of, out) && !tree_vanishes(of->forest, tree, of->linear);
+    return !pen_zero(of, out) && !tree_vanishes(of->forest, tree, of->special);
 }
 
 /* Writes a power of h: "" for h^0, "h ", "h^2 ". */

@@ -341,11 +341,10 @@ TEST(test_files_alone)
 /* Every command says which systems an exponential scheme is for, or refuses it. */
 TEST(test_exponential)
 {
-    must_print("schemes --scheme exponential --csv", ",ssp,linear\netd-euler,3,1,1,");
-    must_print("schemes --scheme exponential",
-               "linear: operators that the scheme takes to be linear");
+    must_print("schemes --scheme exponential --csv", ",ssp,fields\netd-euler,3,1,1,");
+    must_print("schemes --scheme exponential", "fields: what the scheme takes them to be");
     must_print("schemes --scheme exponential --print", "k3 = phi1(1/2 F)(k1 + k2)\n");
-    must_print("expand --scheme etd-rk4", "etd-rk4: for a linear F:");
+    must_print("expand --scheme etd-rk4", "etd-rk4: for fields that are linear F:");
     must_print("order --scheme etd-rk2 --system fisher --halvings 4 --summary", "agree");
     must_print("stability --scheme etd-rk4", "5.39250560385");
     must_refuse("order --scheme etd-rk2 --system attention", "");

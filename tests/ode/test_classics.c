@@ -70,7 +70,7 @@ static void mutate(const Table *t, Row *r, const Theory *before, size_t *mutants
 TEST(published_properties)
 {
     size_t mutants = 0;
-    assert_true(classics.count >= 43);
+    assert_true(classics.count >= 48);
     for (size_t i = 0; i < classics.count; i++) {
         const Table *whole = classics.scheme[i];
         OWN_TABLE *t = freeze(whole); /* without the pair */
@@ -90,6 +90,29 @@ TEST(published_properties)
     }
     print_message("%zu mutants\n", mutants);
     assert_true(mutants > 500);
+}
+
+/* Schemes for kicks and drifts have their order on such systems, measured too. Of any fields they have a lower one, and are
+ * refused there. */
+TEST(separable_fields)
+{
+    size_t seen = 0;
+    OWN_SYSTEM *henon = make("henon"), *pendulum = make("pendulum"), *attention = make("attention");
+    for (size_t i = 0; i < classics.count; i++) {
+        OWN_TABLE *t = freeze(classics.scheme[i]);
+        if (!(t->special & SEPARABLE)) continue;
+        Classic c = told(t);
+        assert_int_equal(order_verdict(t, henon, c.order), VERDICT_AGREE);
+        assert_int_equal(order_verdict(t, henon, c.order + 1), VERDICT_DISAGREE);
+        assert_int_equal(system_takes(pendulum, t), 0);
+        assert_int_equal(system_takes(attention, t), ERR_INPUT);
+        assert_non_null(
+            strstr(error_text(), "separable), which system attention is not; these are: "));
+        t->special = 0;
+        assert_true(theory_of(t, TREE_MAX).order < c.order);
+        seen++;
+    }
+    assert_int_equal(seen, 5);
 }
 
 /* Of all pairs these two have an estimate that is 0 on linear fields, as their rows of weights say: on y' = lambda y the

@@ -35,7 +35,7 @@ TEST(test_orders)
         assert_string_equal(t->name, zoo_schemes[i].name);
         assert_true(table_phi(t));
         assert_int_equal(order_of(t), zoo_schemes[i].order);
-        t->linear = 0;
+        t->special = 0;
         assert_int_equal(order_of(t), zoo_schemes[i].general);
     }
 }
@@ -72,7 +72,7 @@ TEST(test_exact_without_G)
         memcpy(y, s.initial, N * sizeof *y);
         s.flow[OP_F](base, 1, 0, 1, y);
         s.field[OP_G] = no_field;
-        s.linear_ops = 1 << OP_F | 1 << OP_G;
+        s.special = 1 << OP_F | 1 << OP_G;
         for (size_t k = 0; k < SCHEMES; k++)
             for (int steps = 1; steps <= 4; steps *= 4) {
                 OWN_TABLE *t = frozen(zoo_schemes[k].name);
@@ -94,11 +94,11 @@ TEST(test_times)
         "system forced-heat\nn 6\nF = mean 4*(z - y) + 2*(1/2 - y)\n"
         "G = (1 + sin(3*t + i))*y*(1 - y)\ninitial = 0.3 + 0.1*i\nt-end 1\nh0 1/4\n";
     OWN_SYSTEM *s = read_system(text, 0, 0);
-    assert_int_equal(s->linear_ops, 1 << OP_F);
+    assert_int_equal(s->special, 1 << OP_F);
     assert_true(s->timed);
     for (size_t k = 0; k < SCHEMES; k++) {
         OWN_TABLE *t = frozen(zoo_schemes[k].name);
-        if (t->linear) /* the others differentiate G */
+        if (t->special) /* the others differentiate G */
             assert_int_equal(order_verdict(t, s, zoo_schemes[k].order), VERDICT_AGREE);
         else
             assert_int_equal(system_takes(s, t), ERR_INPUT);
@@ -131,7 +131,7 @@ TEST(test_linear_files)
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         const char *text = formed("system a\nn 5\n%s\ninitial = 0.4 + 0.1*i\n", cases[k].fields);
         OWN_SYSTEM *s = read_system(text, 0, 0);
-        int said = s->linear_ops & (1 << OP_F | 1 << OP_G);
+        int said = s->special & (1 << OP_F | 1 << OP_G);
         if (said != (cases[k].F << OP_F | cases[k].G << OP_G)) fail_msg("%s: %d", text, said);
     }
 }

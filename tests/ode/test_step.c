@@ -96,7 +96,7 @@ TEST(test_every_scheme)
     for (size_t i = 0; i < zoo.count; i++) {
         OWN_TABLE *t = table_freeze(zoo.scheme[i]);
         int free =
-            t->linear || table_phi(t); /* without time; phi functions evaluate as they need */
+            t->special || table_phi(t); /* without time; phi functions evaluate as they need */
         OWN_SYSTEM *s = make(t->colours > 2 ? "linear" : free ? "fisher" : "forced");
         size_t N = s->n * s->d;
         OWN_STEPPER *st = stepper(t, s);
@@ -246,7 +246,7 @@ TEST(test_closed_solutions)
             const Table *t = zoo.scheme[i];
             if (!t->pair) continue;
             /* its published estimate has no linear terms */
-            if (strcmp(t->name, "ros3p") == 0 && (s->linear_ops & 3) == 3) continue;
+            if (strcmp(t->name, "ros3p") == 0 && (s->special & 3) == 3) continue;
             for (double tolerance = 1e-3; tolerance > 1e-6; tolerance *= 1e-2) {
                 int q = embedded_of(t).estimate_order;
                 AdaptOptions o = within(tolerance, s->t_end, q);

@@ -309,7 +309,7 @@ TEST(test_neighbours)
         s->field[OP_F](s, 1, 0, s->initial, a);
         sum->field[OP_F](sum, 1, 0, s->initial, b);
         for (int i = 0; i < 18; i++) assert_true(fabs(a[i] - b[i]) <= 1e-13);
-        assert_true(s->linear_ops & 1 << OP_F);
+        assert_true(s->special & 1 << OP_F);
         sum->field[OP_F](sum, 1, 0, a, b); /* control: of another state */
         assert_false(fabs(a[3] - b[3]) <= 1e-13);
     }

@@ -255,7 +255,7 @@ int growth_find(const Growth *g, const Table *t, double *growth)
                                 .t_end = 1,
                                 .h0 = 1,
                                 .linear = 1,
-                                .linear_ops = 1 << OP_F | 1 << OP_G,
+                                .special = 1 << OP_F | 1 << OP_G,
                                 .context = &w.linear}};
     quiet_begin();
     int code = work_new(g, t, &w);
