@@ -1,4 +1,5 @@
-/* ratio.h: R(z) = P(z) / Q(z) of a one-step table on y' = lambda y, exactly. Private to limit.c and stiff.c. */
+/* ratio.h: R(z) = P(z) / Q(z) of a one-step table on y' = lambda y, exactly. Private to limit.c, stiff.c and
+ * stability_function.c. */
 #ifndef TROTTER_RATIO_H
 #define TROTTER_RATIO_H
 
@@ -12,6 +13,8 @@ typedef struct {
     double *p_off, *q_off;
 } Ratio;
 
+/* Finds the colour of every slope that is solved for; -1: they have several, or none is. */
+int ratio_colour(const Table *t, int *colour);
 /* Finds R of a frozen one-step table of stages. colour: the one whose h lambda is z, the others' being 0; -1: each has
  * z / colours. *told = 0, and nothing to free, where implicit stages are too many for it, or fractions too long. ERR_MEMORY. */
 int ratio_new(const Table *t, int colour, Ratio *out, int *told);

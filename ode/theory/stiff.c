@@ -22,29 +22,6 @@
 #include "ode/scheme/rationals.h"
 #include "ode/theory/ratio.h"
 
-/* Finds the colour of every slope that is solved for; -1: they have several, or none is. */
-static int implicit_colour(const Table *t, int *colour)
-{
-    SCOPED(memory_drop) int *of = memory_new(2 * t->points, sizeof *of);
-    int several = 0;
-    size_t blocks;
-    if (!of) return ERR_MEMORY;
-    *colour = -1;
-    TRY(table_blocks(t, of, of + t->points, &blocks));
-    for (size_t e = 0; e < t->evals; e++) {
-        const Point *p = eval_point(t, (int)e);
-        int solved = of[t->points + (size_t)of[t->eval[e].point]];
-        int ops = p->phi ? point_fields(t, p) : solved ? 1 << t->eval[e].op : 0;
-        for (int op = 0; op < t->colours; op++) {
-            if (!(ops >> op & 1)) continue;
-            several |= *colour >= 0 && *colour != op;
-            *colour = op;
-        }
-    }
-    if (several) *colour = -1;
-    return 0;
-}
-
 /* Returns whether all roots of sum q_i s^i have Re s < 0; row (2 (n + 2)), zero: Routh's scheme. */
 static int is_hurwitz(int n, mpq_t *q, mpq_t *row)
 {
@@ -313,7 +290,7 @@ int stability_blind(const Table *t, Blind *out)
     if (!(estimate = table_estimate(t))) return ERR_MEMORY;
     TRY(sees_nothing(estimate, out));
     if (out->kind || !table_solves(t)) return 0;
-    TRY(implicit_colour(t, &colour));
+    TRY(ratio_colour(t, &colour));
     return sees_no_stiffness(t, estimate, colour, out);
 }
 
@@ -344,7 +321,7 @@ int stability_stiff(const Table *t, Stiff *out)
     if (table_exponential(t) && table_solves(t))
         out->why = "R of phi functions is no quotient of polynomials";
     if (t->flows || table_exponential(t)) return 0;
-    TRY(implicit_colour(t, &out->colour));
+    TRY(ratio_colour(t, &out->colour));
     int past = t->past_y || t->past_k;
     if (table_solves(t)) return past ? find_with_history(t, out) : find_one_step(t, out);
     if (past) return 0;

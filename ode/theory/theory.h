@@ -7,7 +7,7 @@
  *   terms.c      sums of terms as texts
  *   stability.c  root condition, amplification limit.c      stability limits
  *   stiff.c      A-stability, stiff decay      dispersion.c      dispersion, dissipation
- *   ssp.c        strong stability
+ *   stability_function.c  R(z), zeros, poles     ssp.c             strong stability
  *
  * The conventions are those of ode.h, and so are the codes: 0 is done, else an ERR_* of kernels/base/error.h. Tables are
  * frozen (learned names are numbers; ode.h says by which function) unless a line says otherwise.
@@ -337,6 +337,25 @@ typedef struct {
     int colour; /* the implicit one; -1: R is that of all */
 } Stiff;
 int stability_stiff(const Table *t, Stiff *out);
+
+/* The stability function itself, R(z) = (P_0 + P_1 z + ... ) / (1 + Q_1 z + ...), of a one-step table of stages, on y' = lambda y
+ * with z = h lambda; for an IMEX scheme z is that of the implicit colour (`colour`), whose others are 0. */
+typedef struct {
+    int colour;
+    int p,
+        q; /* degrees of numerator and denominator; p -1: R is not told, and nothing below is there */
+    /* (p + 1), (q + 1): without a common factor. Of a table in decimals a coefficient is the simplest fraction within its
+     * rounding, where that has a denominator below 10,000, and a common factor may be left. */
+    mpq_t *P, *Q;
+    /* (p, 2), (q, 2): real and imaginary part of each zero and pole, a multiple one as often as it is; by multiplicity, then real
+     * part, then size of the imaginary part, the upper of a pair first; in double precision. Multiplicities are exact, of a table
+     * in decimals as far as their rounding tells. */
+    double *zero, *pole;
+} StabilityFunction;
+/* Finds it for a frozen table. Flows, history, phi functions, too many implicit stages, fractions too long: p is -1, and the code 0.
+ * ERR_NUMERIC: roots were not found. Caller: stability_function_free where the code is 0, and only there. */
+int stability_function(const Table *t, StabilityFunction *out);
+void stability_function_free(StabilityFunction *f);
 
 /* What the estimate of an embedded pair does not see. On y' = lambda y it is E(z) y, z = h lambda; a step errs by
  * (R(z) - e^z) y. BLIND_LINEAR: E(z) = 0 for every z. BLIND_STIFF: E(inf) = 0 (below a millionth of R(inf)) and R(inf) is

@@ -55,7 +55,7 @@ typedef struct {
     Table **drawn;
     int *of; /* (2 count) as in Region */
     Region region;
-    Sheet *limits;
+    Sheet *limits, *functions; /* functions: with --function */
 } StabilityRun;
 
 /* ---- limits and the box ---------------------------------------------------------------------------- */
@@ -133,22 +133,35 @@ bad:
     return error_set(ERR_INPUT, "--box: expected A,B,C,D with A < B and C < D, not '%.100s'", text);
 }
 
-/* Chooses a box around the farthest finite limit. */
-static void default_box(const StabilityRun *u, double box[4])
+/* Finds how far the farthest zero or pole of any R is from 0, at least 4: there are the ends of an order star's fingers. */
+static int farthest_root(const StabilityRun *u, double *far)
 {
-    static const double shape[][4] = {{-1.25, 0.5, -1.25, 1.25},
-                                      {-1.25, 0.25, -1.25, 0.25},
-                                      {-1.25, 1.25, -1.25, 1.25},
-                                      {-5, 5, -5, 5}};
+    *far = 4;
+    for (size_t i = 0; i < u->schemes.count; i++) {
+        SCOPED(stability_function_free) StabilityFunction r = {.p = -1};
+        TRY(stability_function(u->table[i], &r));
+        for (int k = 0; k < r.p; k++) *far = fmax(*far, hypot(r.zero[2 * k], r.zero[2 * k + 1]));
+        for (int k = 0; r.p >= 0 && k < r.q; k++)
+            *far = fmax(*far, hypot(r.pole[2 * k], r.pole[2 * k + 1]));
+    }
+    return 0;
+}
+
+/* Chooses a box around the farthest finite limit, of order stars around all zeros and poles. */
+static int default_box(const StabilityRun *u, double box[4])
+{
+    static const double shape[][4] = {[PLANE_LAMBDA] = {-1.25, 0.5, -1.25, 1.25},
+                                      [PLANE_SPLIT] = {-1.25, 0.25, -1.25, 0.25},
+                                      [PLANE_STAR] = {-1.25, 1.25, -1.25, 1.25}};
     double far = 0;
     for (size_t i = 0; i < u->schemes.count; i++)
         if (isfinite(u->imag[i])) far = fmax(far, u->imag[i]);
     for (size_t i = 0; i < u->schemes.count; i++)
         if (isfinite(u->real[i])) far = fmax(far, -u->real[i]);
     if (!(far > 0)) far = 3;
-    if (u->region.plane == PLANE_STAR)
-        far = 1; /* zeros and poles of usual orders are nearer than 5 */
+    if (u->region.plane == PLANE_STAR) TRY(farthest_root(u, &far));
     for (int k = 0; k < 4; k++) box[k] = far * shape[u->region.plane][k];
+    return 0;
 }
 
 static int choose_box(StabilityRun *u, const char *text)
@@ -157,7 +170,7 @@ static int choose_box(StabilityRun *u, const char *text)
     if (text)
         TRY(read_box(text, box));
     else
-        default_box(u, box);
+        TRY(default_box(u, box));
     for (int k = 0; k < 2; k++) {
         u->region.origin[k] = box[2 * k];
         u->region.step[k] = (box[2 * k + 1] - box[2 * k]) / (double)(u->region.points - 1);
@@ -196,6 +209,7 @@ static int save(const StabilityRun *u, const char *dir)
 {
     TRY(output_directory(dir));
     TRY(output_table(u->limits, dir, "limits"));
+    if (u->functions) TRY(output_table(u->functions, dir, "functions"));
     return region_save(&u->region, dir);
 }
 
@@ -208,10 +222,19 @@ static int study(const Options *o, StabilityRun *u)
     TRY(find_limits(u));
     TRY(choose_box(u, options_text(o, "box")));
     if (dir && u->region.plane != PLANE_STAR) TRY(add_embedded(u));
-    if (csv || dir) TRY(region_fill(&u->region));
+    if ((csv && !options_flag(o, "function")) || dir) TRY(region_fill(&u->region));
     progress_clear();
-    if (csv) {
+    if (options_flag(o, "function"))
+        TRY(function_report(u->table, u->schemes.count, &u->functions));
+    if (csv && u->functions) {
+        TRY(sheet_write(u->functions, SHEET_CSV, stdout));
+    } else if (csv) {
         TRY(region_write(&u->region, stdout));
+    } else if (u->functions) {
+        printf(
+            "stability function, y' = R(z) y on y' = lambda y with z = h lambda (in equal shares of all "
+            "operators,\nor of the operator named); empty: no quotient of polynomials\n\n");
+        TRY(sheet_write(u->functions, SHEET_PLAIN, stdout));
     } else {
         printf(
             "ends of the stability interval from 0 on y' = lambda y, lambda_F = lambda_G = "
@@ -234,6 +257,7 @@ static void study_free(StabilityRun *u)
         if (u->of[i] < 0) table_free(u->drawn[i]);
     memory_free_all(u->drawn, u->of, u->table, u->real, u->imag, u->region.modulus);
     sheet_free(u->limits);
+    sheet_free(u->functions);
     select_close(&u->schemes);
 }
 
@@ -282,7 +306,7 @@ const Command command_stability = {
         "Ketcheson, Shu 2011). For implicit stages, a_stable, l_stable and r_infinity, |R| at infinity, are\n"
         "decided exactly for one-step schemes and searched for others; alpha, in degrees, is the angle of\n"
         "A(alpha)-stability. For an IMEX scheme all four are of its implicit part.\n",
-    .often = "scheme scheme-file split order-star box csv out figure",
+    .often = "scheme scheme-file split order-star function csv out figure",
     .example = "--scheme euler,heun,rk4 --out out/stability",
     .faster = "fewer --scheme, --points",
     .groups = GROUPS(
@@ -297,14 +321,16 @@ const Command command_stability = {
              "use the split test equation: the plane of h lambda_F, h lambda_G, both real"},
             {"order-star", OPTION_FLAG, NULL, NULL,
              "tell |R(z) e^-z| in place of |R|: where it is above 1 is the order star"},
+            {"function", OPTION_FLAG, NULL, NULL,
+             "print R(z) itself, with its zeros and poles, in place of the limits"},
             {"box", OPTION_TEXT, NULL, "A,B,C,D",
-             "range from A to B across, C to D upwards, as --box=-4,1,-3,3 (default: around the limits)"},
+             "range from A to B across, C to D upwards, as --box=-4,1,-3,3 (default: around the limits, of an order star around the zeros and poles)"},
             {"points", OPTION_SIZE, "201", "N", "use a grid of N by N points", 3, 2001}),
         OPTION_GROUP(
             "Output", 0, {"csv", OPTION_FLAG, NULL, NULL, "write |R| on the grid as CSV"},
             {"out", OPTION_TEXT, NULL, "DIR",
              "write limits.csv, .md, .tex, stability.csv, contours.csv and the plot (.gp, .svg, "
-             ".png); with --split: limits, split.csv, split-contours.csv and the plot; with --order-star the same of that name; for several schemes "
+             ".png); with --function functions.csv, .md, .tex; with --split: limits, split.csv, split-contours.csv and the plot; with --order-star the same of that name, with zeros and poles of R; for several schemes "
              "stability-inside.csv or split-inside.csv too"},
             PLOT_FIGURE)),
     .kinds = KINDS(
@@ -314,16 +340,20 @@ const Command command_stability = {
              "|R| is the largest amplification of one step on the linear test equation; $z = h·λ$, and "
              "$λ_F = λ_G = λ/2$ unless a plane says otherwise.",
          .table = {{"limits", limit_columns, "Ends of the stability interval from 0.", KIND_ALL},
+                   {"functions", function_columns, "Stability functions, $y(n+1) = R(z) y(n)$.",
+                    KIND_ALL},
                    {"*", region_grid, "|R| on a grid of $z$", 0},
                    {"*", region_split_grid, "|R| on a grid of $z_F$, $z_G$", 0},
                    {"*", region_lines, "Boundaries |R| = 1", 0},
                    {"*", region_split_lines, "Boundaries |R| = 1", 0},
+                   {"order-star-roots", region_roots, "Zeros and poles of R", 0},
                    {"*", region_inside, "How many schemes are stable", 0},
                    {"*", region_split_inside, "How many schemes are stable", 0}},
          .plot =
              {{"stability*",
                "Regions of stability: shaded inside, |R| ≤ 1; lines: |R| = 1; dashed: embedded methods."},
-              {"order-star*", "Order stars: where |R(z)| is above |exp(z)|."},
+              {"order-star*",
+               "Order stars: where |R(z)| is above |exp(z)|; rings are zeros of R, crosses its poles."},
               {"split*", "The same on the split test equation."}}}),
     .run = run,
 };

@@ -348,6 +348,52 @@ static int shade_counts(Plot *p, const Region *u, const char *name, size_t first
     return 0;
 }
 
+typedef struct {
+    const char *scheme, *kind;
+    double re, im;
+} RootRow;
+
+const Column region_roots[] = {COLUMN(RootRow, scheme),
+                               COLUMN(RootRow, kind, .words = "zero or pole of R"),
+                               COLUMN(RootRow, re),
+                               COLUMN(RootRow, im),
+                               {0}};
+
+static const char star_roots[] = "order-star-roots.csv";
+
+/* Writes the zeros and poles of every R as DIR/FILE; *kinds gets bit 0 where there is a zero, bit 1 where there is a pole. */
+static int write_roots(const Region *u, const char *dir, const char *file, int *kinds)
+{
+    SCOPED(sheet_drop) Sheet *s = NULL;
+    TRY(sheet_new(region_roots, &s));
+    for (size_t i = 0; i < u->count; i++) {
+        SCOPED(stability_function_free) StabilityFunction r = {.p = -1};
+        TRY(stability_function(u->table[i], &r));
+        for (int k = 0; k < r.p; k++)
+            sheet_row(s, &(RootRow){u->table[i]->name, "zero", r.zero[2 * k], r.zero[2 * k + 1]});
+        for (int k = 0; r.p >= 0 && k < r.q; k++)
+            sheet_row(s, &(RootRow){u->table[i]->name, "pole", r.pole[2 * k], r.pole[2 * k + 1]});
+        *kinds |= (r.p > 0) | (r.p >= 0 && r.q > 0) << 1;
+    }
+    return output_sheet(s, SHEET_CSV, dir, file);
+}
+
+/* Marks zeros by rings and poles by crosses, over the lines. */
+static void add_roots(Plot *p, const char *file, int kinds)
+{
+    static const char *const kind[] = {"zero", "pole"};
+    int is = sheet_column(region_roots, "kind"), x = sheet_column(region_roots, "re"),
+        y = sheet_column(region_roots, "im");
+    for (int k = 0; k < 2; k++) {
+        if (!(kinds >> k & 1)) continue;
+        plot_item(
+            p, file,
+            "using (strcol(%d) eq %s ? $%d : NaN):%d with points lc rgb '#000000' pt %d ps 1.2 lw 2",
+            is, kind[k], x, y, k ? 2 : 6);
+        plot_more(p, "title %s noenhanced", k ? "poles of R" : "zeros of R");
+    }
+}
+
 static void set_frame(Plot *p, const Region *u)
 {
     double x = u->step[0] * (double)(u->points - 1), y = u->step[1] * (double)(u->points - 1);
@@ -359,7 +405,7 @@ static void set_frame(Plot *p, const Region *u)
 
 /* Draws schemes first .. last - 1 of PLOT_SCHEMES and their embedded methods, as NAME, NAME-2, ... */
 static int draw(const Region *u, const Lines *l, size_t number, size_t first, size_t last,
-                const char *dir)
+                int kinds, const char *dir)
 {
     const Plane *plane = &planes[u->plane];
     char name[64];
@@ -381,6 +427,7 @@ static int draw(const Region *u, const Lines *l, size_t number, size_t first, si
         size_t style = is_embedded(u, i) ? plot_again(look - 1, PLOT_SCHEMES, 1) : look++;
         add_lines(p, u, &l[i], plane->contours, i, style);
     }
+    if (u->plane == PLANE_STAR) add_roots(p, star_roots, kinds);
     return plot_end(p, code);
 }
 
@@ -394,10 +441,12 @@ int region_save(const Region *u, const char *dir)
     SCOPED(memory_drop) Lines *l = memory_new(u->count, sizeof *l);
     if (!l) return ERR_MEMORY;
     TRY(write_lines(u, l, dir, planes[u->plane].contours));
+    int kinds = 0;
+    if (u->plane == PLANE_STAR) TRY(write_roots(u, dir, star_roots, &kinds));
     for (size_t first = 0, last = 0, number = 1; first < u->count; first = last) {
         for (size_t mains = 0; last < u->count && (mains < PLOT_SCHEMES || is_embedded(u, last));)
             mains += !is_embedded(u, last++);
-        TRY(draw(u, l, number++, first, last, dir));
+        TRY(draw(u, l, number++, first, last, kinds, dir));
     }
     return 0;
 }

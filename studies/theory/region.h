@@ -35,7 +35,7 @@ int region_fill(Region *u);
 /* Writes |R| on the grid as CSV: scheme, two coordinates, modulus. */
 int region_write(const Region *u, FILE *f);
 /* Writes DIR/stability.csv, contours.csv and plots; for a split plane split.csv, split-contours.csv and plots;
- * for order stars order-star.csv, order-star-contours.csv and plots. */
+ * for order stars order-star.csv, order-star-contours.csv, order-star-roots.csv (zeros and poles of R) and plots. */
 int region_save(const Region *u, const char *dir);
 
 /* Writes DIR/FILE, the lines of all schemes (columns region_lines, or region_split_lines), and adds them to a plot. */
@@ -43,6 +43,6 @@ int region_overlay(const Region *u, const char *dir, const char *file, Plot *p);
 
 /* Columns of these files: the grid, the lines of the boundaries, the number of stable schemes. */
 extern const Column region_grid[], region_split_grid[], region_lines[], region_split_lines[],
-    region_inside[], region_split_inside[];
+    region_inside[], region_split_inside[], region_roots[];
 
 #endif

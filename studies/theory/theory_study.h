@@ -39,4 +39,10 @@ int structure_report(const Selection *s, int trees, int brackets, Sheet **out);
 /* Explains the columns to readers. */
 extern const char structure_words[];
 
+/* ---- function_table.c: stability functions with their zeros and poles --------------------------------------------- */
+
+/* Makes a row of function_columns for each frozen table (n); empty where R is no quotient of polynomials. Caller: sheet_free. */
+extern const Column function_columns[];
+int function_report(Table *const *table, size_t n, Sheet **out);
+
 #endif

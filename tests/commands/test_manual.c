@@ -227,7 +227,7 @@ TEST(bash_completes)
         {"solve --system = pro", "prothero-robinson"},
         {"verify --claim lie-error,strang-le", "lie-error,strang-leading"},
         {"stability --positions ''",
-         "--scheme --scheme-file --split --order-star --box --points --csv --out --figure --help"},
+         "--scheme --scheme-file --split --order-star --function --box --points --csv --out --figure --help"},
     };
     need_tool("bash");
     run_ok("manual --out man");

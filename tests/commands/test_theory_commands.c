@@ -281,7 +281,19 @@ TEST(test_order_star)
                "\neuler,-1,0,0\neuler,0,0,1\neuler,1,0,0.7357588823428847\n");
     run_ok("stability --order-star --scheme rk4,heun --points 21 --out star");
     shell_ok("test -s star/order-star.gp && grep -q ^rk4,0, star/order-star-contours.csv");
+    shell_ok("grep -qx 'rk4,zero,-1.729[0-9]*,0.888[0-9]*' star/order-star-roots.csv");
     must_refuse("stability --order-star --split --scheme rk4", "not both");
+    run_ok("stability --function --csv --scheme gauss4,leapfrog,ars222");
+    assert_string_equal(
+        out,
+        "scheme,function,zeros,poles,of\n"
+        "gauss4,(1 + 1/2 z + 1/12 z^2)/(1 - 1/2 z + 1/12 z^2),-3 ± 1.7320508i,3 ± 1.7320508i,\n"
+        "leapfrog,,,,\n"
+        "ars222,(1 + 0.414213562373095 z)/(1 - 0.585786437626905 z + 0.085786437626905 z^2),"
+        "-2.4142136,3.4142136 (2),F\n");
+    must_print("stability --function --scheme rk4 --points 21 --out r",
+               "1 + z + 1/2 z^2 + 1/6 z^3 + 1/24 z^4");
+    assert_true(file_has("r/functions.csv", "-1.7294442 ± 0.88897438i, -0.27055577 ± 2.5047759i"));
 }
 
 /* The embedded method's region is a dashed line in its pair's colour: that of heun-euler is Euler's. */

@@ -374,4 +374,116 @@ TEST(test_history)
     assert_true(real <= 0 && imag >= 0);
 }
 
+/* ---- the stability function itself --------------------------------------------------------------------- */
+
+static double complex polynomial(int degree, mpq_t *c, double complex z)
+{
+    double complex sum = 0;
+    for (int i = degree; i >= 0; i--) sum = sum * z + mpq_get_d(c[i]);
+    return sum;
+}
+
+/* Returns c_n prod (z - root). */
+static double complex product(int n, mpq_t *c, const double *root, double complex z)
+{
+    double complex p = mpq_get_d(c[n]);
+    for (int i = 0; i < n; i++) p *= z - (root[2 * i] + I * root[2 * i + 1]);
+    return p;
+}
+
+/* P/Q has the modulus that the amplifier finds by another way, and the zeros and poles make the same P/Q. */
+TEST(functions_are_the_factor)
+{
+    size_t seen = 0, multiple = 0;
+    for (size_t k = 0; k < zoo.count; k++) {
+        SCOPED(stability_function_free) StabilityFunction r = {.p = -1};
+        OWN_TABLE *t = freeze(zoo.scheme[k]);
+        SCOPED(stability_drop) Stability *s = NULL;
+        assert_int_equal(stability_function(t, &r), 0);
+        if (r.p < 0) {
+            assert_true(t->flows || t->past_y || t->past_k || table_exponential(t));
+            continue;
+        }
+        assert_int_equal(stability_new(t, &s), 0);
+        for (int i = 0; i < 8; i++) {
+            double complex z = 3 * cexp(I * (i + 0.3));
+            double at[COLOURS][2] = {{0}};
+            for (int op = 0; op < t->colours; op++) {
+                double share = r.colour < 0 ? 1.0 / t->colours : op == r.colour;
+                at[op][0] = share * creal(z);
+                at[op][1] = share * cimag(z);
+            }
+            double factor = stability_at(s, (const double(*)[2])at);
+            double complex R = polynomial(r.p, r.P, z) / polynomial(r.q, r.Q, z);
+            double complex roots = product(r.p, r.P, r.zero, z) / product(r.q, r.Q, r.pole, z);
+            if (!(fabs(cabs(R) - factor) <= 1e-10 * factor))
+                fail_msg("%s: %.15g, not %.15g", t->name, cabs(R), factor);
+            if (!(cabs(roots - R) <= 1e-9 * cabs(R)))
+                fail_msg("%s: its roots make another R", t->name);
+        }
+        for (int i = 1; i < r.q; i++)
+            multiple +=
+                r.pole[2 * i] == r.pole[2 * i - 2] && r.pole[2 * i + 1] == r.pole[2 * i - 1];
+        seen++;
+    }
+    assert_true(seen > 40 && multiple > 15);
+}
+
+/* Pade's approximants and the poles of one diagonal coefficient, from their sources. */
+TEST(known_functions)
+{
+    static const struct {
+        const char *text; /* a name of the zoo, or a scheme */
+        int p, q;
+        const char *P[4], *Q[7];
+        double zero[2], pole[2]; /* the first of each */
+    } row[] = {
+        {"rk4", 4, 0, {"1", "1", "1/2", "1/6"}, {"1"}, {-1.7294442310677, 0.8889743761218}, {0}},
+        {"gauss4",
+         2,
+         2,
+         {"1", "1/2", "1/12"},
+         {"1", "-1/2", "1/12"},
+         {-3, 1.7320508075689},
+         {3, 1.7320508075689}},
+        {"radau-iia5",
+         2,
+         3,
+         {"1", "2/5", "1/20"},
+         {"1", "-3/5", "3/20", "-1/60"},
+         {-4, 2},
+         {2.6810828736278, 3.0504301992474}},
+        {"rodas4",
+         5,
+         6,
+         {"1", "-1/2", "-1/16", "1/24"},
+         {"1", "-3/2", "15/16", "-5/16", "15/256", "-3/512", "1/4096"},
+         {-3.3236306, 1.8823949},
+         {4, 0}},
+    };
+    for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+        SCOPED(stability_function_free) StabilityFunction r = {.p = -1};
+        OWN_TABLE *t = frozen(row[k].text);
+        OWN_RATIONAL want;
+        mpq_init(want);
+        assert_int_equal(stability_function(t, &r), 0);
+        assert_int_equal(r.p, row[k].p);
+        assert_int_equal(r.q, row[k].q);
+        for (int i = 0; i <= r.p && i < 4; i++) {
+            mpq_set_str(want, row[k].P[i], 10);
+            assert_true(mpq_equal(r.P[i], want));
+        }
+        for (int i = 0; i <= r.q; i++) {
+            mpq_set_str(want, row[k].Q[i], 10);
+            assert_true(mpq_equal(r.Q[i], want));
+        }
+        assert_true(hypot(r.zero[0] - row[k].zero[0], r.zero[1] - row[k].zero[1]) < 1e-7);
+        assert_true(r.q == 0 ||
+                    hypot(r.pole[0] - row[k].pole[0], r.pole[1] - row[k].pole[1]) < 1e-7);
+        for (int i = 1; k == 3 && i < 6;
+             i++) /* of multiplicity 6, in digits that a sixth power of 1e-16 would spoil */
+            assert_true(r.pole[2 * i] == r.pole[0] && r.pole[2 * i + 1] == r.pole[1]);
+    }
+}
+
 TEST_MAIN(zoo_begin, zoo_end)
