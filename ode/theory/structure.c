@@ -13,20 +13,12 @@
  * history is not decided. */
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
+#include "ode/theory/joined.h"
 #include "ode/theory/lie.h"
 #include "ode/scheme/rationals.h"
 
 #include <math.h>
 #include <string.h>
-
-enum { EVALS_MAX = 256 }; /* above, symplecticity is not decided */
-
-static int differ(const Table *t, const mpq_t a, const mpq_t b)
-{
-    RATIONAL(d);
-    mpq_sub(d, a, b);
-    return !theory_is_zero(t, d);
-}
 
 /* ---- flows ------------------------------------------------------------------------------------------- */
 
@@ -54,7 +46,7 @@ static int is_palindrome(const Table *t, int *yes)
     size_t n = join_flows(t, op, c);
     *yes = 1;
     for (size_t i = 0; i < n / 2; i++)
-        *yes = *yes && op[i] == op[n - 1 - i] && !differ(t, c[i], c[n - 1 - i]);
+        *yes = *yes && op[i] == op[n - 1 - i] && !joined_differ(t, c[i], c[n - 1 - i]);
     return 0;
 }
 
@@ -137,79 +129,6 @@ static int search_trees(const Table *t, const Structure *out, int *all, int *sep
 
 /* ---- one-step tables: symplecticity ---------------------------------------------------------------------- */
 
-/* A method of `evals` evaluations: row (evals, evals), weight (evals); joined: a (n, n), b (n), which have only coefficients
- * that the conditions read. */
-typedef struct {
-    const Table *t;
-    int separable;
-    size_t evals, n;
-    int *colour; /* (evals) */
-    mpq_t *row, *weight;
-    int *of, *next; /* (evals): where an evaluation went */
-    int *op, *used; /* (n) */
-    mpq_t *a, *b;
-} Joined;
-
-/* Returns whether every row is y plus slopes, without history. */
-static int is_runge_kutta(const Table *t)
-{
-    int ok = !t->past_y && !t->past_k && row_plain(&t->update);
-    for (size_t p = 0; p < t->points; p++) ok = ok && row_plain(&t->point[p].row);
-    return ok;
-}
-
-/* Computes out (evals), a row by joined evaluation; `op` >= 0: only the other operators'. */
-static void row_coefficients(const Joined *s, mpq_t *row, int op, mpq_t *out)
-{
-    for (size_t j = 0; j < s->evals; j++) mpq_set_ui(out[j], 0, 1);
-    for (size_t j = 0; j < s->evals; j++)
-        if (s->colour[j] != op) mpq_add(out[s->of[j]], out[s->of[j]], row[j]);
-}
-
-static int find_equal(const Joined *s, int op, mpq_t *row)
-{
-    size_t n = s->evals;
-    for (size_t i = 0; i < s->n; i++) {
-        size_t j = 0;
-        while (j < n && !differ(s->t, s->a[i * n + j], row[j])) j++;
-        if (j == n && s->op[i] == op) return (int)i;
-    }
-    return -1;
-}
-
-/* Marks evaluations that used ones read; returns 0 where there were none to mark. */
-static int mark_used(Joined *s)
-{
-    size_t n = s->evals;
-    int more = 0;
-    for (size_t i = s->n; i-- > 0;)
-        for (size_t j = 0; j < s->n && !s->used[i]; j++)
-            more |= s->used[i] = s->used[j] && !theory_is_zero(s->t, s->a[j * n + i]);
-    return more;
-}
-
-/* Joins equal evaluations: at first all, then those of one operator that read as much of each,
- * until none can be told apart; implicit slopes too (Hundsdorfer, Spijker 1981). */
-static void join_evaluations(Joined *s)
-{
-    size_t n = s->evals, before;
-    do {
-        before = s->n;
-        s->n = 0;
-        for (size_t e = 0; e < n; e++) {
-            mpq_t *row = s->a + s->n * n;
-            row_coefficients(s, s->row + e * n, s->separable ? s->colour[e] : -1, row);
-            int same = find_equal(s, s->colour[e], row);
-            s->next[e] = same < 0 ? (int)s->n : same;
-            if (same < 0) s->op[s->n++] = s->colour[e];
-        }
-        memcpy(s->of, s->next, n * sizeof *s->of);
-    } while (s->n != before);
-    row_coefficients(s, s->weight, -1, s->b);
-    for (size_t i = 0; i < s->n; i++) s->used[i] = !theory_is_zero(s->t, s->b[i]);
-    while (mark_used(s)) {}
-}
-
 /* Returns whether b_i a_ij + b_j a_ji - b_i b_j = 0. */
 static int pair_holds(const Joined *s, size_t i, size_t j)
 {
@@ -218,7 +137,7 @@ static int pair_holds(const Joined *s, size_t i, size_t j)
     mpq_mul(sum, s->b[i], s->a[i * n + j]);
     rational_add(sum, s->b[j], s->a[j * n + i]);
     mpq_mul(q, s->b[i], s->b[j]);
-    return !differ(s->t, sum, q);
+    return !joined_differ(s->t, sum, q);
 }
 
 static int all_pairs_hold(const Joined *s)
@@ -231,55 +150,11 @@ static int all_pairs_hold(const Joined *s)
     return TOLD_YES;
 }
 
-static void joined_free(Joined *s)
-{
-    memory_free(s->colour);
-    rationals_free(s->row);
-}
-
-/* Writes a row's weights on evaluations. */
-static void write_weights(const Row *r, mpq_t *out)
-{
-    for (size_t i = 0; i < r->terms; i++)
-        if (r->term[i].eval != TABLE_STATE)
-            mpq_add(out[r->term[i].eval], out[r->term[i].eval], r->term[i].c);
-}
-
-/* Makes the method of a table, or, twice as large, its update less that of its adjoint. */
-static int joined_new(const Table *t, int separable, int adjoint, Joined *s)
-{
-    size_t m = t->evals, n = adjoint ? 2 * m : m;
-    *s = (Joined){.t = t, .separable = separable, .evals = n};
-    s->colour = memory_new(5 * n, sizeof *s->colour);
-    s->row = rationals_new(2 * (n * n + n));
-    if (!s->colour || !s->row) return ERR_MEMORY;
-    s->of = s->colour + n;
-    s->next = s->of + n;
-    s->op = s->next + n;
-    s->used = s->op + n;
-    s->weight = s->row + n * n;
-    s->a = s->weight + n;
-    s->b = s->a + n * n;
-    write_weights(&t->update, s->weight);
-    for (size_t e = 0; e < m; e++) {
-        write_weights(&eval_point(t, (int)e)->row, s->row + e * n);
-        s->colour[e] = t->eval[e].op;
-    }
-    for (size_t e = m; e < n; e++) {
-        s->colour[e] = s->colour[e - m];
-        mpq_neg(s->weight[e], s->weight[e - m]);
-        for (size_t j = 0; j < m; j++)
-            mpq_sub(s->row[e * n + m + j], s->weight[j], s->row[(e - m) * n + j]);
-    }
-    return 0;
-}
-
 static int find_symplectic(const Table *t, int separable, int *out)
 {
     SCOPED(joined_free) Joined s = {0};
-    if (!is_runge_kutta(t) || t->evals > EVALS_MAX) return 0;
+    if (!joined_takes(t)) return 0;
     TRY(joined_new(t, separable, 0, &s));
-    join_evaluations(&s);
     *out = all_pairs_hold(&s);
     return 0;
 }
@@ -290,9 +165,8 @@ static int find_symplectic(const Table *t, int separable, int *out)
 static int find_self_adjoint(const Table *t, int separable, int *out)
 {
     SCOPED(joined_free) Joined s = {0};
-    if (!is_runge_kutta(t) || t->evals > EVALS_MAX) return 0;
+    if (!joined_takes(t)) return 0;
     TRY(joined_new(t, separable, 1, &s));
-    join_evaluations(&s);
     *out = TOLD_YES;
     for (size_t i = 0; i < s.n; i++)
         if (s.used[i] && !theory_is_zero(t, s.b[i])) *out = TOLD_NO;
@@ -413,9 +287,9 @@ static int multistep_symmetric(const Table *t, const Multistep *m)
     RATIONAL(minus);
     for (int i = 0; i <= last; i++) {
         mpq_neg(minus, m->alpha[last - i]);
-        ok = ok && !differ(t, m->alpha[i], minus);
+        ok = ok && !joined_differ(t, m->alpha[i], minus);
         for (int op = 0; op < m->colours; op++)
-            ok = ok && !differ(t, m->beta[op][i], m->beta[op][last - i]);
+            ok = ok && !joined_differ(t, m->beta[op][i], m->beta[op][last - i]);
     }
     return ok;
 }
@@ -447,7 +321,7 @@ static void find_constant(const Table *t, const Multistep *m, Structure *out)
     int same = 1, n = 1;
     for (int i = 0; i <= m->k + 1; i++) {
         for (int op = 1; op < m->colours; op++)
-            same = same && !differ(t, m->beta[0][i], m->beta[op][i]);
+            same = same && !joined_differ(t, m->beta[0][i], m->beta[op][i]);
         mpq_add(sum, sum, m->alpha[i]);
         mpq_add(sigma, sigma, m->beta[0][i]);
     }

@@ -4,6 +4,7 @@
  *   conditions.c order conditions in one colour
  *   theory.c     exact order, error terms      bracket.c    splittings as Lie series
  *   structure.c  symmetry, symplecticity, effective order, error constants
+ *   assumptions.c  simplifying assumptions, algebraic stability
  *   terms.c      sums of terms as texts
  *   stability.c  root condition, amplification limit.c      stability limits
  *   stiff.c      A-stability, stiff decay      dispersion.c      dispersion, dissipation
@@ -288,6 +289,16 @@ typedef struct {
  * bracket_most. Caller: structure_free. */
 int structure_find(const Table *t, int searched, Structure *out);
 void structure_free(Structure *s);
+
+/* Butcher's simplifying assumptions of a Runge-Kutta method whose stages are all H, its stages joined where no order condition
+ * tells them apart (assumptions.c has the formulas): the largest p, eta and zeta for which B(p), C(eta) and D(zeta) hold; -1:
+ * another table. They are decided: B ends at twice the number of stages, and so does the search for C, which has no end for
+ * Euler's method alone. The stage order is the lesser of B and C. */
+typedef struct {
+    int B, C, D;
+    int algebraic; /* TOLD_*: algebraically stable, so B-stable */
+} Assumptions;
+int assumptions_find(const Table *t, Assumptions *out);
 
 /* Finds the largest p <= most <= bracket_most for which some conjugate exp(chi) S exp(-chi) of a splitting by
  * exact flows has order p (Butcher 1969). For Lie-Trotter it is 2. */

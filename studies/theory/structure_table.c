@@ -12,7 +12,9 @@ typedef struct {
     const char *constant[2];
     int symmetric, separable, symplectic, symplectic_separable; /* -1: unknown */
     int zero_stable, weakly_stable, dense_order;
-    const char *at_least; /* NULL: none */
+    const char *at_least;       /* NULL: none */
+    int stage_order, algebraic; /* -1: unknown */
+    const char *assumptions;    /* NULL: none */
 } StructureRow;
 
 const Column structure_columns[] = {
@@ -29,6 +31,16 @@ const Column structure_columns[] = {
     COLUMN(StructureRow, weakly_stable, .form = SHEET_FLAG),
     COLUMN(StructureRow, dense_order,
            .words = "order of the values within a step that its slopes give"),
+    COLUMN(
+        StructureRow, stage_order, .sparse = 1,
+        .words =
+            "of stages that are all H: every stage is as exact, the lesser of p and $eta$ in B(p), C($eta$)"),
+    COLUMN(
+        StructureRow, assumptions, .sparse = 1,
+        .words =
+            "Butcher's simplifying assumptions B(p), C($eta$), D($zeta$) with the largest numbers that hold"),
+    FIELD(StructureRow, "algebraically_stable", algebraic, .form = SHEET_FLAG, .sparse = 1,
+          .words = "weights are not negative, and M is positive semidefinite, so that B-stable"),
     COLUMN(StructureRow, at_least, .sparse = 1,
            .words = "orders that are lower bounds: nothing up to the order looked at disagrees"),
     {0}};
@@ -40,8 +52,9 @@ const char structure_words[] =
     "effective_order is that of the best conjugate of a splitting by exact flows. error_constant is C\n"
     "in numerical - exact = C h^(p+1) y^(p+1); normalised_constant is C divided by the sum of slope\n"
     "weights. weakly_stable is zero-stable with several roots on the unit circle. dense_order is the\n"
-    "order of the values within a step that its slopes give. A cell is empty where the theory here gives no\n"
-    "answer.\n";
+    "order of the values within a step that its slopes give. Of stages that are all H: stage_order is the lesser\n"
+    "of p and eta in Butcher's simplifying assumptions, B(p), C(eta), D(zeta), and an algebraically stable\n"
+    "method is B-stable. A cell is empty where the theory here gives no answer.\n";
 
 static int told(int answer)
 {
@@ -61,9 +74,10 @@ static const char *lower_bounds(const Structure *s, const Dense *d, char out[96]
 }
 
 static void fill_row(Sheet *r, const Table *t, const Structure *s, int zero_stable, int on_circle,
-                     const Dense *dense)
+                     const Dense *dense, const Assumptions *a)
 {
-    char text[2][1024], names[96];
+    char text[2][1024], names[96], assumptions[64];
+    snprintf(assumptions, sizeof assumptions, "B(%d) C(%d) D(%d)", a->B, a->C, a->D);
     StructureRow row = {.scheme = t->name,
                         .told = *s,
                         .symmetric = told(s->symmetric),
@@ -73,7 +87,10 @@ static void fill_row(Sheet *r, const Table *t, const Structure *s, int zero_stab
                         .zero_stable = zero_stable,
                         .weakly_stable = zero_stable && on_circle > 1,
                         .dense_order = dense->order ? dense->order : -1,
-                        .at_least = lower_bounds(s, dense, names)};
+                        .at_least = lower_bounds(s, dense, names),
+                        .stage_order = a->B < a->C ? a->B : a->C,
+                        .algebraic = told(a->algebraic),
+                        .assumptions = a->B < 0 ? NULL : assumptions};
     for (int i = 0; i < 2 && s->has_constant; i++) {
         expansion_number(t, s->error_constant[i], text[i], sizeof text[i]);
         row.constant[i] = text[i];
@@ -84,6 +101,7 @@ static void fill_row(Sheet *r, const Table *t, const Structure *s, int zero_stab
 static int add_row(Sheet *r, const Table *scheme, int trees, int brackets)
 {
     Structure s;
+    Assumptions a;
     SCOPED(dense_free) Dense dense = {0};
     int zero_stable, on_circle;
     if (table_written(scheme))
@@ -96,9 +114,10 @@ static int add_row(Sheet *r, const Table *scheme, int trees, int brackets)
     TRY(stability_roots(t, &zero_stable, &on_circle));
     TRY(dense_find(scheme, &dense));
     TRY(structure_find(t, t->flows ? brackets : trees, &s));
-    fill_row(r, t, &s, zero_stable, on_circle, &dense);
+    int code = assumptions_find(t, &a);
+    if (code == 0) fill_row(r, t, &s, zero_stable, on_circle, &dense, &a);
     structure_free(&s);
-    return 0;
+    return code;
 }
 
 int structure_report(const Selection *s, int trees, int brackets, Sheet **out)

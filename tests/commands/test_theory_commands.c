@@ -229,9 +229,9 @@ TEST(test_structure)
         "lie-trotter,no,1,no,yes,yes,2,,,yes,no,\n");
     /* what was looked at is told, and which orders may be larger */
     must_print("schemes --structure --csv --degree 3 --scheme yoshida4,rk4",
-               ",dense_order,at_least\n",
-               "\nyoshida4,yes,,yes,yes,yes,3,,,yes,no,,effective_order\n",
-               "\nrk4,no,3,no,no,no,,,,yes,no,3,symmetric_order");
+               ",dense_order,stage_order,assumptions,algebraically_stable,at_least\n",
+               "\nyoshida4,yes,,yes,yes,yes,3,,,yes,no,,,,,effective_order\n",
+               "\nrk4,no,3,no,no,no,,,,yes,no,3,1,B(4) C(1) D(1),no,symmetric_order");
     must_print("schemes --structure --degree 9 --scheme yoshida4",
                "symmetric_order in trees up to order 8, of splittings in brackets up to 9, as\n"
                "effective_order; dense_order up to 8; of three colours 6, 7 and 6.");

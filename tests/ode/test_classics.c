@@ -92,6 +92,57 @@ TEST(published_properties)
     assert_true(mutants > 500);
 }
 
+/* Hairer, Wanner 1996, IV.5 and IV.12: of s stages Gauss's methods have B(2s) C(s) D(s), Radau's IA B(2s-1) C(s-1) D(s), IIA B(2s-1) C(s)
+ * D(s-1), Lobatto's IIIA B(2s-2) C(s) D(s-2), IIIB B(2s-2) C(s-2) D(s), IIIC B(2s-2) C(s-1) D(s-1). Of these all but IIIA and
+ * IIIB are algebraically stable, and so is Crouzeix's of two stages, whose nodes are those of Gauss. */
+TEST(simplifying_assumptions)
+{
+    static const struct {
+        const char *name;
+        int B, C, D, algebraic;
+    } row[] = {{"implicit-midpoint", 2, 1, 1, 1},
+               {"gauss4", 4, 2, 2, 1},
+               {"gauss6", 6, 3, 3, 1},
+               {"radau1a3", 3, 1, 2, 1},
+               {"radau1a5", 5, 2, 3, 1},
+               {"implicit-euler", 1, 1, 0, 1},
+               {"radau-iia3", 3, 2, 1, 1},
+               {"radau-iia5", 5, 3, 2, 1},
+               {"trapezoid", 2, 2, 0, 0},
+               {"lob3a4", 4, 3, 1, 0},
+               {"lob3a6", 6, 4, 2, 0},
+               {"lob3b4", 4, 1, 3, 0},
+               {"lob3b6", 6, 2, 4, 0},
+               {"lob3c2", 2, 1, 1, 1},
+               {"lob3c6", 6, 3, 3, 1},
+               {"lobatto-iiic4", 4, 2, 2, 1},
+               {"crouzeix3", 4, 1, 1, 1},
+               {"rk4", 4, 1, 1, 0},
+               {"heun", 2, 1, 1, 0}};
+    for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+        const Table *whole = NULL;
+        for (size_t i = 0; i < classics.count; i++)
+            if (strcmp(classics.scheme[i]->name, row[k].name) == 0) whole = classics.scheme[i];
+        OWN_TABLE *t = whole ? freeze(whole) : frozen(row[k].name);
+        Assumptions a;
+        assert_int_equal(assumptions_find(t, &a), 0);
+        if (a.B != row[k].B || a.C != row[k].C || a.D != row[k].D ||
+            a.algebraic != (row[k].algebraic ? TOLD_YES : TOLD_NO))
+            fail_msg("%s: B(%d) C(%d) D(%d), %d", t->name, a.B, a.C, a.D, a.algebraic);
+    }
+    /* a stage written twice, or one without effect, changes nothing */
+    OWN_TABLE *twice = frozen("k1 = H(y + 1/4*k1 + 1/4*k2)\nk2 = H(y + 1/4*k1 + 1/4*k2)\n"
+                              "k3 = H(y + 7*k1)\ny' = y + 1/2*k1 + 1/2*k2");
+    Assumptions a;
+    assert_int_equal(assumptions_find(twice, &a), 0);
+    assert_true(a.B == 2 && a.C == 1 && a.D == 1 && a.algebraic == TOLD_YES);
+    OWN_TABLE *layer = frozen("transformer"), *past = frozen("ab2");
+    assert_int_equal(assumptions_find(layer, &a), 0);
+    assert_true(a.B == -1 && a.algebraic == TOLD_NOT);
+    assert_int_equal(assumptions_find(past, &a), 0);
+    assert_true(a.B == -1);
+}
+
 /* Schemes for kicks and drifts have their order on such systems, measured too. Of any fields they have a lower one, and are
  * refused there. */
 TEST(separable_fields)
