@@ -234,6 +234,7 @@ $(ODE_HOT:%=$(B)/ode/%.o): ALL_CFLAGS += -ffp-contract=fast
 
 # Texts that are embedded (by .incbin) rebuild the object that holds them.
 $(B)/ode/scheme/zoo.o: ode/scheme/zoo.scheme
+$(B)/studies/theory/certificate.o: $(wildcard studies/theory/certificate_*.v)
 $(B)/nn/text/builtin.o: $(wildcard nn/kjv/*)
 $(B)/studies/page/report/page.o: studies/page/report/page.css
 $(B)/studies/page/serve/server.o: $(wildcard studies/page/serve/page.*) $(B)/found

@@ -220,8 +220,20 @@ static int show_structure(const Options *o, const Selection *s)
     return output_shown(r, csv, options_text(o, "out"), "structure");
 }
 
+/* Prints the certificate of the one scheme that is chosen. */
+static int print_certificate(const Options *o, const Selection *s)
+{
+    TRY(options_either(o, "certificate", "out"));
+    if (s->count != 1)
+        return error_set(ERR_INPUT, "--certificate: expected one scheme, --scheme NAME, not %zu",
+                         s->count);
+    return certificate_print(s->scheme[0], options_choice(o, "certificate"),
+                             (int)options_size(o, "degree"), stdout);
+}
+
 static int show(const Options *o, const Selection *s)
 {
+    if (options_text(o, "certificate")) return print_certificate(o, s);
     if (options_flag(o, "print")) return print_texts(s, -1);
     if (options_text(o, "tableau"))
         return print_texts(s, options_choice(o, "tableau")); /* BUTCHER_* in this order */
@@ -306,7 +318,8 @@ enum { MAKERS = sizeof makers / sizeof *makers };
 /* Prints the result of the given option of these; *made = 0 where none is given. */
 static int print_made(const Options *o, const Zoo *z, int *made)
 {
-    static const char *const others[] = {"csv", "print", "dense", "structure", "tableau", "out"};
+    static const char *const others[] = {"csv",     "print",       "dense", "structure",
+                                         "tableau", "certificate", "out"};
     TABLE(t);
     *made = 0;
     for (size_t i = 0; i < MAKERS; i++) {
@@ -326,11 +339,11 @@ static int run(Options *o)
 {
     SCOPED(select_close) Selection s = {0};
     int made;
-    static const char *const instead[] = {"print", "tableau", "dense",
-                                          "structure"}; /* options that replace the table */
-    for (size_t i = 0; i < 4; i++)
-        for (size_t k = i + 1; k < 4; k++) TRY(options_either(o, instead[i], instead[k]));
-    for (size_t i = 0; i < 3; i++) TRY(options_either(o, instead[i], "csv"));
+    /* Options that replace the table. */
+    static const char *const instead[] = {"print", "tableau", "dense", "certificate", "structure"};
+    for (size_t i = 0; i < 5; i++)
+        for (size_t k = i + 1; k < 5; k++) TRY(options_either(o, instead[i], instead[k]));
+    for (size_t i = 0; i < 4; i++) TRY(options_either(o, instead[i], "csv"));
     TRY(select_open(o, "exact", &s));
     TRY(print_made(o, &s.zoo, &made));
     return made ? 0 : show(o, &s);
@@ -398,6 +411,9 @@ const Command command_schemes = {
             {"tableau", OPTION_CHOICE, NULL, "json|drawn|latex",
              "print the Butcher tableau of each Runge-Kutta scheme instead, of Rosenbrock methods alpha, gamma and b (latex); "
              "--scheme-file reads json and drawn"},
+            {"certificate", OPTION_CHOICE, NULL, "coq|json",
+             "print a proof of the order of one scheme instead, all conditions and one of the next order that fails: for "
+             "coqc, or for studies/scripts/check_certificate.py; fractions, one step, stages or flows"},
             {"dense", OPTION_FLAG, NULL, NULL,
              "print the weights of each scheme's slopes for values within a step instead, as polynomials of theta"},
             {"structure", OPTION_FLAG, NULL, NULL,

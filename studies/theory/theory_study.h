@@ -29,6 +29,14 @@ void tree_page_add(TreePage *p, const ConditionRow *row);
 /* Where code is 0, writes DIR/trees-SCHEME.svg and .tex; frees the page in any case. Returns code, or that of writing. */
 int tree_page_close(TreePage *p, int code, const char *dir, const char *scheme);
 
+/* ---- certificate.c: the order as a file that others check ------------------------------------------ */
+
+/* Prints a proof that Coq checks, or JSON for studies/scripts/check_certificate.py: the conditions of all trees or words up
+ * to the scheme's order, and one of the next that fails, which is looked for up to `degree`. ERR_INPUT, ERR_ACCURACY: a scheme
+ * that neither can say. */
+enum { CERTIFICATE_COQ, CERTIFICATE_JSON };
+int certificate_print(const Table *t, int form, int degree, FILE *f);
+
 /* ---- structure_table.c: the structure that the schemes' tables preserve, as a report --------- */
 
 /* Makes a row of structure_columns for each scheme; unknown values stay empty. trees, brackets: the highest orders
