@@ -4,7 +4,7 @@
 #   make check              build, run every test, print "N passed, N failed, N skipped"
 #   make demo               the main job on the King James text, at most 5 minutes on 2 cores -> out/demo
 #   make gallery            some twenty pictures with their commands -> out/gallery/index.html, a minute or two on 2 cores
-#   make check-bare         tests that run programs, without mpirun, clang, nvcc, gnuplot, python3, groff, chromium and pdflatex
+#   make check-bare         tests that run programs, without mpirun, clang, nvcc, gnuplot, python3, groff, chromium, pdflatex and coqc
 #   make check-ranks        tests of several processes; fails where Open MPI is missing (libopenmpi-dev openmpi-bin)
 #   make check-python       the library from Python, with NumPy (python3-numpy)
 #   make check-peer         logits, gradients, ten steps of Adam against PyTorch, where it is (python3-torch)

@@ -6,7 +6,7 @@ build=$1 list=$2
 shift 2
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
-tools='mpirun clang nvcc gnuplot python3 groff chromium pdflatex'
+tools='mpirun clang nvcc gnuplot python3 groff chromium pdflatex coqc'
 
 # Links all other commands of PATH; there is no GPU either.
 mkdir "$work/bin"
