@@ -62,29 +62,19 @@ void latex_number(FILE *f, const char *text)
 /* Words and signs that LaTeX's mathematics has under another name. */
 static const struct {
     const char *text, *latex;
-} signs[] = {{"log", "\\log "},
-             {"exp", "\\exp "},
-             {"sum", "\\sum "},
-             {"phi", "\\varphi"},
-             {"λ", "\\lambda "},
-             {"ω", "\\omega "},
-             {"σ", "\\sigma "},
-             {"γ", "\\gamma "},
-             {"φ", "\\varphi "},
-             {"·", "\\cdot "},
-             {"−", "-"},
-             {"<=", "\\le "},
-             {">=", "\\ge "},
-             {"...", "\\cdots "},
-             {"*", "\\,"},
-             {"->", "\\to "},
-             {"%", "\\%"},
-             {"&", "\\&"},
-             {"#", "\\#"},
-             {"{", "\\{"},
-             {"}", "\\}"},
-             {"~", "\\sim "},
-             {"\\", "\\backslash "},
+} signs[] = {{"log", "\\log "},    {"exp", "\\exp "},
+             {"sum", "\\sum"},     {"phi", "\\varphi"},
+             {"alpha", "\\alpha"}, {"beta", "\\beta"},
+             {"gamma", "\\gamma"}, {"λ", "\\lambda "},
+             {"ω", "\\omega "},    {"σ", "\\sigma "},
+             {"γ", "\\gamma "},    {"φ", "\\varphi "},
+             {"·", "\\cdot "},     {"−", "-"},
+             {"<=", "\\le "},      {">=", "\\ge "},
+             {"...", "\\cdots "},  {"*", "\\,"},
+             {"->", "\\to "},      {"%", "\\%"},
+             {"&", "\\&"},         {"#", "\\#"},
+             {"{", "\\{"},         {"}", "\\}"},
+             {"~", "\\sim "},      {"\\", "\\backslash "},
              {"$", "\\$"}};
 
 /* Writes the name or sign at s that the table has. Returns its bytes; 0: none. */
@@ -122,17 +112,36 @@ static size_t put_number(FILE *f, const char *s)
     return n + 1 + sign + power;
 }
 
+/* Writes the index at s, digits or behind _ letters; returns its bytes, 0 where there is none. */
+static size_t put_index(FILE *f, const char *s)
+{
+    size_t under = *s == '_', n = digits(s + under);
+    if (under && !n)
+        while (isalpha((unsigned char)s[under + n])) n++;
+    if (n) fprintf(f, "_{%.*s}", (int)n, s + under);
+    return n ? under + n : 0;
+}
+
+/* Writes below a sum the letters of the indices behind it, up to a sign of relation: "sum b_i a_ij c_j" is the sum over i
+ * and j. */
+static void put_sum_letters(FILE *f, const char *s)
+{
+    char seen[27] = "";
+    for (s += strcspn(s, "_=<>"); *s == '_'; s += strcspn(s, "_=<>"))
+        while (islower((unsigned char)*++s))
+            if (!strchr(seen, *s)) seen[strlen(seen)] = *s;
+    for (size_t i = 0; seen[i]; i++) fprintf(f, i ? ",%c" : "_{%c", seen[i]);
+    fputs(*seen ? "}" : "", f);
+}
+
 /* Writes a letter or word at s with its index and primes; returns its bytes. */
 static size_t put_name(FILE *f, const char *s)
 {
     size_t n = 0, sign = put_sign(f, s);
     while (isalpha((unsigned char)s[n])) n++;
     if (!sign) fprintf(f, n > 1 ? "\\mathrm{%.*s}" : "%.*s", (int)n, s);
-    size_t under = s[n] == '_' && isalnum((unsigned char)s[n + 1]), index = digits(s + n + under);
-    if (under && !index)
-        while (isalpha((unsigned char)s[n + under + index])) index++;
-    if (index) fprintf(f, "_{%.*s}", (int)index, s + n + under);
-    n += under + index;
+    if (n == 3 && strncmp(s, "sum", n) == 0 && s[n] != '_') put_sum_letters(f, s + n);
+    n += put_index(f, s + n);
     size_t primes = strspn(s + n, "'");
     if (primes > 3)
         fprintf(f, "^{(%zu)}", primes);
@@ -155,7 +164,10 @@ static size_t put_script(FILE *f, const char *s)
         n += s[n] == end;
     } else {
         if (*s == '-') fputc(s[n++], f);
-        if (s[n] && s[n] != ' ') n += put_piece(f, s + n);
+        if (isalpha((unsigned char)s[n]) && s[n + 1] == '_') /* b^F_i has both */
+            fputc(s[n++], f);
+        else if (s[n] && s[n] != ' ')
+            n += put_piece(f, s + n);
     }
     fputc('}', f);
     return n;
@@ -167,6 +179,7 @@ static size_t put_piece(FILE *f, const char *s)
     if (isdigit((unsigned char)*s)) return put_number(f, s);
     if (isalpha((unsigned char)*s)) return put_name(f, s);
     if (*s == '^' || (*s == '_' && s[1] == '{')) return 1 + put_script(f, s + 1);
+    if (*s == '_' && (n = put_index(f, s))) return n;
     if ((n = put_sign(f, s))) return n;
     fputs(*s == '_' ? "\\_" : (char[]){*s, '\0'}, f);
     return 1;

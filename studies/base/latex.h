@@ -14,7 +14,8 @@ void latex_text(FILE *f, const char *text);
  * latex_text does. */
 void latex_number(FILE *f, const char *text);
 /* Writes a formula in the program's notation (formula_put of `trotter report` has it) for LaTeX's mathematics: "1/2 h^2
- * F''(F,G)" as \tfrac{1}{2} h^{2} F''(F,G). */
+ * F''(F,G)" as \tfrac{1}{2} h^{2} F''(F,G). A sum stands over the letters of the indices behind it: "sum b_i a_ij c_j" is
+ * \sum_{i,j} b_{i} a_{ij} c_{j}. */
 void latex_formula(FILE *f, const char *text);
 /* Returns an upper bound of the width of a text or a number, in thousandths of the font's size, for 10 points of
  * Computer Modern. */

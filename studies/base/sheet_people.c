@@ -164,6 +164,12 @@ static int is_strong(const Sheet *r, size_t first, size_t column)
 
 static void latex_cell(const Sheet *r, size_t first, size_t column, const char *text, FILE *f)
 {
+    if (first != SIZE_MAX && *text && r->slot[column].column->form == SHEET_FORMULA) {
+        fputc('$', f);
+        latex_formula(f, text);
+        fputc('$', f);
+        return;
+    }
     int strong = is_strong(r, first, column);
     if (strong) fputs("\\textbf{", f);
     (first != SIZE_MAX && r->cell[first + column].number ? latex_number

@@ -140,6 +140,10 @@ static int certificate_open(Certificate *c, const Table *t, int degree)
     c->one = series_one_colour(c->t);
     c->colours = c->one ? 1 : c->t->colours;
     c->order = th.order_exact;
+    if (c->order < th.order)
+        progress_note(
+            "%s: its fractions are roundings: order %d, exactly %d, which is what is proved",
+            t->name, th.order, c->order);
     if (c->order == th.searched)
         return error_set(ERR_INPUT,
                          "%s meets all conditions up to order %d, and a certificate names one that "

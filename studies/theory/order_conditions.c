@@ -12,6 +12,7 @@
  * Wanner 1996, IV.7, theorems 7.4 and 7.7). alpha_i, beta_i and gamma_i are sums of rows. */
 #include "studies/theory/order_conditions.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "kernels/base/error.h"
@@ -21,18 +22,16 @@
 enum { RUNGE_KUTTA, ROSENBROCK, FLOWS };
 
 /* Returns the letters of the edges from a vertex: for a row's sum with `sum`. */
-static const char *edge(const Forest *f, const Tree *t, int kind, int sum, int latex)
+static const char *edge(const Forest *f, const Tree *t, int kind, int sum)
 {
-    static const char *const greek[][2] = {
-        {"alpha", "\\alpha"}, {"beta", "\\beta"}, {"gamma", "\\gamma"}};
+    static const char *const greek[] = {"alpha", "beta", "gamma"};
     if (kind == RUNGE_KUTTA) return sum ? "c" : "a";
     int w = f->w && t->colour == OP_C;
-    return greek[w ? 2 : t->children == 1 && !f->w][latex];
+    return greek[w ? 2 : t->children == 1 && !f->w];
 }
 
 /* Writes the factors of a tree's children, whose root stands at the letter; *next is the next free letter. */
-static void write_factors(const Forest *f, size_t tree, int kind, char at, char *next, int latex,
-                          FILE *out)
+static void write_factors(const Forest *f, size_t tree, int kind, char at, char *next, FILE *out)
 {
     const Tree *t = &f->tree[tree];
     int coloured = f->colours > 1 && kind != ROSENBROCK;
@@ -42,32 +41,31 @@ static void write_factors(const Forest *f, size_t tree, int kind, char at, char 
         if (!coloured) colour[0] = '\0';
         for (leaves = 1; k + leaves < t->children && t->child[k + leaves] == t->child[k];) leaves++;
         if (f->tree[child].children == 0) {
-            fprintf(out, coloured && leaves > 1 ? " (%s%s_%c)" : " %s%s_%c",
-                    edge(f, t, kind, 1, latex), colour, at);
-            if (leaves > 1) fprintf(out, latex ? "^{%d}" : "^%d", leaves);
+            fprintf(out, coloured && leaves > 1 ? " (%s%s_%c)" : " %s%s_%c", edge(f, t, kind, 1),
+                    colour, at);
+            if (leaves > 1) fprintf(out, "^%d", leaves);
             continue;
         }
         leaves = 1;
         char to = (*next)++;
-        fprintf(out, latex ? " %s%s_{%c%c}" : " %s%s_%c%c", edge(f, t, kind, 0, latex), colour, at,
-                to);
-        write_factors(f, child, kind, to, next, latex, out);
+        fprintf(out, " %s%s_%c%c", edge(f, t, kind, 0), colour, at, to);
+        write_factors(f, child, kind, to, next, out);
     }
 }
 
 /* Returns the sum of a tree, "sum b_i c_i^2", "sum b^F_i c^G_i"; of flows "". The caller frees it; NULL: out of memory. */
-static char *formula(const Forest *f, size_t tree, int kind, int latex)
+static char *formula(const Forest *f, size_t tree, int kind)
 {
     char *text = NULL, next = 'j';
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
     if (!out) return NULL;
     if (kind != FLOWS) {
-        fputs(latex ? "\\sum b" : "sum b", out);
+        fputs("sum b", out);
         if (f->colours > 1 && kind != ROSENBROCK)
             fprintf(out, "^%c", table_letters[f->tree[tree].colour]);
         fputs("_i", out);
-        write_factors(f, tree, kind, 'i', &next, latex, out);
+        write_factors(f, tree, kind, 'i', &next, out);
     }
     if (fclose(out) == 0) return text;
     free(text);
@@ -138,27 +136,52 @@ static int is_own(const Forest *f, size_t tree)
     return own;
 }
 
+/* Finds the fraction of at most six digits below that x is, but for the 60 decimals of an inexact table: of roots that cancel.
+ * Returns 0 where there is none. Of x's continued fraction, p1/q1 is the last convergent. */
+static int near_fraction(mpq_srcptr x, mpq_t out)
+{
+    enum { MOST = 999999 };
+    RATIONALS(rest, whole);
+    long p0 = 0, q0 = 1, p1 = 1, q1 = 0;
+    mpq_set(rest, x);
+    for (;;) {
+        mpz_fdiv_q(mpq_numref(whole), mpq_numref(rest), mpq_denref(rest));
+        if (mpz_cmpabs_ui(mpq_numref(whole), MOST) > 0) return 0;
+        long a = mpz_get_si(mpq_numref(whole)), p = a * p1 + p0, q = a * q1 + q0;
+        if (q > MOST) return 0;
+        p0 = p1, q0 = q1, p1 = p, q1 = q;
+        mpq_sub(rest, rest, whole);
+        mpq_set_si(out, p, (unsigned long)q);
+        mpq_sub(whole, out, x);
+        if (fabs(mpq_get_d(whole)) < 1e-40) return 1;
+        mpq_set_ui(whole, 0, 1);
+        mpq_inv(rest, rest);
+    }
+}
+
 /* Hands the row of a tree to `take`. */
 static int put_condition(const Asked *a, size_t tree, ConditionTaker *take, void *to)
 {
     const Tree *t = &a->f->tree[tree];
     char left[1024], right[64], name[EXPANSION_NAME];
-    char *sum = formula(a->f, tree, a->kind, 0), *tex = formula(a->f, tree, a->kind, 1);
-    RATIONAL(x);
-    int code = sum && tex ? tree_name(a->f, tree, name, sizeof name) : ERR_MEMORY;
+    char *sum = formula(a->f, tree, a->kind);
+    RATIONALS(x, fraction);
+    int code = sum ? tree_name(a->f, tree, name, sizeof name) : ERR_MEMORY;
     mpq_set_ui(x, t->sigma, 1);
     mpq_mul(x, x, a->defect[tree]);
     int holds = t->order <= a->theory.order_autonomous || theory_is_zero(a->t, x);
     gmp_snprintf(right, sizeof right, "%Qd", a->exact->a[tree]);
     mpq_add(x, x, a->exact->a[tree]);
-    expansion_number(a->t, x, left, sizeof left);
+    if (!a->t->exact && near_fraction(x, fraction))
+        gmp_snprintf(left, sizeof left, "%Qd", fraction);
+    else
+        expansion_number(a->t, x, left, sizeof left);
     for (char *c = name; (a->f->colours == 1 || a->f->w) && *c; c++)
         if (*c == 'F') *c = 'H';
     if (code == 0)
         code = take(to, &(ConditionRow){a->t->name, sum, left, right, name, t->order, holds,
-                                        t->sigma, t->gamma, tex, a->f, tree});
+                                        t->sigma, t->gamma, a->f, tree});
     free(sum);
-    free(tex);
     return code;
 }
 

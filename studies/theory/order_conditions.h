@@ -11,7 +11,6 @@ typedef struct {
     const char *scheme, *condition, *left, *right, *tree; /* tree: as an elementary differential */
     int order, holds;
     size_t symmetry, density;
-    const char *latex; /* the condition for LaTeX */
     const Forest *forest;
     size_t index; /* of the tree in it */
 } ConditionRow;

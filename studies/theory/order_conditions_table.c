@@ -30,8 +30,9 @@ static int take(void *to, const ConditionRow *r)
 {
     const Taken *t = to;
     if (t->latex) {
-        fprintf(t->latex,
-                r->index ? " \\\\\n  %s &= " : "  %s &= ", *r->latex ? r->latex : r->tree);
+        fputs(r->index ? " \\\\\n  " : "  ", t->latex);
+        latex_formula(t->latex, *r->condition ? r->condition : r->tree);
+        fputs(" &= ", t->latex);
         latex_formula(t->latex, r->right);
         if (!r->holds) fprintf(t->latex, " && \\text{(not met: %s)}", r->left);
     }

@@ -101,8 +101,9 @@ static void put_tikz(TreePage *p, const Shape *s, const ConditionRow *row)
         fprintf(f, "\\fill[tree%c](%g,%g)circle(.22);", letters[s->colour[i]], s->x[i], s->y[i]);
     fputs("} & $", f);
     latex_formula(f, row->tree);
-    fprintf(f, "$ & %d & %zu & %zu & $%s%s", row->order, row->symmetry, row->density, row->latex,
-            *row->latex ? " = " : "");
+    fprintf(f, "$ & %d & %zu & %zu & $", row->order, row->symmetry, row->density);
+    latex_formula(f, row->condition);
+    fputs(*row->condition ? " = " : "", f);
     latex_formula(f, row->right);
     fputs("$ & $", f);
     latex_formula(f, row->left);

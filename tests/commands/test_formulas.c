@@ -153,8 +153,17 @@ TEST(test_conditions)
     }
     must_print("expand --conditions 4 --scheme rk4 --csv",
                "rk4,4,sum b_i c_i a_ij c_j,1/8,1/8,yes");
+    /* Sums of roots that are fractions; those that are not, and those of rounded decimals. */
+    must_print("expand --conditions 5 --scheme gauss4,sdirk2 --csv",
+               "gauss4,4,sum b_i c_i^3,1/4,1/4,yes", "gauss4,5,sum b_i c_i^4,1/5,7/36,no",
+               "sdirk2,2,sum b_i c_i,1/2,1/2,yes",
+               "sdirk2,3,sum b_i c_i^2,1/3,0.35355339059327379,no");
+    file_text("third.scheme", "scheme third\nk1 = H(y)\nk2 = H(y + .33333333333333333333*k1)\n"
+                              "y' = y + .25*k1 + .75*k2\n");
+    must_print("expand --conditions 2 --scheme-file third.scheme --csv", "third,1,sum b_i,1,1,yes",
+               "third,2,sum b_i c_i,1/2,0.25,no");
     must_print("expand --conditions 5 --scheme rk4 --latex",
-               "\\sum b_i a_{ij} c_j^{3} &= \\tfrac{1}{20} && \\text{(not met: 1/24)}");
+               "\\sum_{i,j} b_{i} a_{ij} c_{j}^{3} &= \\tfrac{1}{20} && \\text{(not met: 1/24)}");
     /* Two colours: Macaron meets the conditions of F'G and G'F alone of its four of order 2. */
     must_print("expand --conditions 2 --scheme macaron,strang-marchuk --csv",
                "macaron,2,sum b^F_i c^G_i,1/2,1/2,yes,F'G,1,2\n",
@@ -187,7 +196,7 @@ TEST(test_rosenbrock_conditions)
     HAS(out, "w,2,sum b_i gamma_i,0,0,yes,W'H,", "w,3,sum b_i alpha_ij gamma_j,0,1/4,no,H'W'H,",
         "w,3,sum b_i gamma_ij alpha_j,0,1/4,no,W'H'H,");
     must_print("expand --conditions 3 --scheme rodas4 --latex",
-               "\\sum b_i \\beta_{ij} \\beta_j &= \\tfrac{1}{6}\n");
+               "\\sum_{i,j} b_{i} \\beta_{ij} \\beta_{j} &= \\tfrac{1}{6}\n");
     must_refuse("expand --conditions 3 --scheme etd-rk4", "an exponential integrator");
     must_print("schemes --tableau latex --scheme-file ros.txt --scheme ros",
                "  2 & -\\tfrac{1}{2} & -1 & \\tfrac{1}{2} \\\\\n\\end{array}");
@@ -211,8 +220,11 @@ TEST(test_trees)
     assert_int_equal(file_words("trees/trees-rk4.svg", "class=\"n\""), 17);
     assert_int_equal(file_words("trees/trees-rk4.svg", "class=\"v\""), 8);
     assert_true(file_has("trees/trees-rk4.svg", ">5/24, not 1/5<"));
+    HAS(file_slurp("trees/conditions.tex", NULL),
+        "rk4 & 3 & $\\sum_{i} b_{i} c_{i}^{2}$ & $\\tfrac{1}{3}$ & $\\tfrac{1}{3}$ & yes",
+        "$\\sum_{i,j} b_{i} c_{i} a_{ij} c_{j}$", "~textasciicircum");
     HAS(file_slurp("trees/trees-rk4.tex", NULL), "\\fill[treeH](0.5,0)",
-        "$H''(H,H'H)$ & 4 & 1 & 8 & $\\sum b_i c_i a_{ij} c_j = \\tfrac{1}{8}$ & $\\tfrac{1}{8}$ & yes");
+        "$H''(H,H'H)$ & 4 & 1 & 8 & $\\sum_{i,j} b_{i} c_{i} a_{ij} c_{j} = \\tfrac{1}{8}$ & $\\tfrac{1}{8}$ & yes");
     run_ok("expand --conditions 3 --scheme strang-marchuk:heun --out trees");
     size_t blue = file_words("trees/trees-strang-marchuk-heun.svg", "#0072B2");
     assert_true(blue > 20 && blue == file_words("trees/trees-strang-marchuk-heun.svg", "#E69F00"));

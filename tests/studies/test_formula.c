@@ -98,6 +98,10 @@ TEST(latex)
         {"O(h^(p+1)) <= y_{k+1}", "O(h^{p+1}) \\le  y_{k+1}"},
         {"phi2(1/2 F)(k1 + k2[-1])", "\\varphi_{2}(\\tfrac{1}{2}\\, F)(k_{1} + k_{2}[-1])"},
         {"log(exp(Z) exp(X))", "\\log (\\exp (Z) \\exp (X))"},
+        {"sum b_i c_i^2 = 1/3", "\\sum_{i} b_{i} c_{i}^{2} = \\tfrac{1}{3}"},
+        {"sum b^F_i (c^G_i)^2 a_ij beta_j",
+         "\\sum_{i,j} b^{F}_{i} (c^{G}_{i})^{2} a_{ij} \\beta_{j}"},
+        {"sum beta", "\\sum \\beta"},
         {"x_% & \\ {#} $", "x\\_\\% \\& \\backslash  \\{\\#\\} \\$"}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         FILE *f = fmemopen(html, sizeof html, "w");
