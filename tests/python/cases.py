@@ -90,7 +90,9 @@ def theory():
     told = [(int(r["order"]), r["condition"], Fraction(r["right"]), Fraction(r["left"]), r["holds"] == "yes") for r in rows("conditions.csv")]
     mine = trotter.conditions("rk4", 5)
     assert len(told) == 17 and mine == told and not mine[-1].holds and all(x.holds for x in mine[:8])
-    assert r"\sum b_{i} c_{i}^{2} &= \tfrac{1}{3} && \checkmark" in mine._repr_latex_()
+    norms = (trotter.order("rk4").error_norm, math.hypot(*(t.coefficient for t in trotter.expand("rk4", basis="field"))))
+    assert "%.4g %.4g" % norms == "0.08935 0.0145"    # of two colours, and of one: Dormand, Prince 1980
+    assert r"\sum_{i} b_{i} c_{i}^{2} &= \tfrac{1}{3} && \checkmark" in mine._repr_latex_()
     assert "one-step" in raises(trotter.conditions, "ab2", 3)[1]
     split = trotter.conditions("strang-marchuk", 3)
     assert split[-1].condition == "G'G'G" and split[-1].holds and not split[-2].holds and len(split) == 20

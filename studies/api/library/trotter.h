@@ -74,7 +74,8 @@ typedef struct {
     int at_least;    /* 0, 1 */
     int zero_stable; /* 0, 1 */
     int decoder;     /* 1: it reads C too */
-    /* Root of the sum of squares of the leading error terms, (defect / sigma)^2; NaN: unknown. */
+    /* Root of the sum of squares of the leading error terms, (defect / sigma)^2, in the two colours F and G, of a
+     * decoder in F, G and C, also where every stage is H; NaN: unknown. */
     double error_norm;
     size_t evaluations; /* in a step, of F, G and C together; an exact sub-flow counts as one */
 } TrotterTheory;

@@ -65,12 +65,15 @@ class Theory(NamedTuple):
     at_least: bool      # order is a lower bound
     zero_stable: bool
     decoder: bool       # it reads C too
-    error_norm: float   # root of the sum of squares of the leading error terms
+    error_norm: float   # root of the sum of squares of the leading error terms in F and G, of a decoder in F, G and C
     evaluations: int    # of F, G and C together, a step
 
 
 def order(scheme: SchemeLike) -> Theory:
-    """The exact order, by rooted trees, and what else theory tells."""
+    """The exact order, by rooted trees, and what else theory tells.
+
+    error_norm counts the terms of two colours, F and G (a decoder's of three), also where every stage is H. The literature's
+    norms of Runge-Kutta methods are those of the one colour H: math.hypot(*(t.coefficient for t in expand(s, basis="field")))."""
     t, s = _Theory(), as_scheme(scheme)
     c.scheme_theory(s._at, byref(t))
     return Theory(t.order, bool(t.at_least), bool(t.zero_stable), bool(t.decoder), t.error_norm, t.evaluations)
@@ -143,11 +146,13 @@ class Condition(NamedTuple):
     order: int
     condition: str      # "sum b_i c_i a_ij c_j", c_i = sum of a_ij
     right: Fraction     # what it should be, 1/gamma
-    left: Union[Fraction, float]    # what it is for the scheme
+    left: Union[Fraction, float]    # what it is for the scheme; float where decimals or roots make it no fraction
     holds: bool         # within the rounding of decimals
 
     def _latex(self):
-        sums = re.sub(r"\^(\d+)", r"^{\1}", re.sub(r"_(\w+)", r"_{\1}", self.condition.replace("sum", r"\sum")))
+        letters = ",".join(dict.fromkeys("".join(re.findall(r"_(\w+)", self.condition))))
+        sums = re.sub(r"\^(\d+)", r"^{\1}", re.sub(r"_(\w+)", r"_{\1}", self.condition))
+        sums = sums.replace("sum", r"\sum_{%s}" % letters)
         sign, size = _latex_number(self.left)
         met = r"\checkmark" if self.holds else r"\text{not met: }%s%s" % (sign.strip("+"), size or "1")
         return "%s &= %s && %s" % (sums, _latex_number(self.right)[1] or "1", met)
