@@ -195,7 +195,7 @@ static int counts(const Certificate *c, size_t eval)
     return !c->one || c->t->eval[eval].op == OP_F;
 }
 
-/* Writes the weights of a row on the evaluations, up to the last that is not 0; all of `most` where that is not 0. */
+/* Writes the weights of a row on the evaluations, up to the last one that it reads. */
 static void print_row(const Certificate *c, const Row *r, const char *quote, const char *between,
                       FILE *f)
 {
