@@ -155,36 +155,62 @@ static int certificate_open(Certificate *c, const Table *t, int degree)
                              c->order + 1);
 }
 
+/* How Coq and JSON write what both have. A tree, a stage and a flow each have pieces: before the letter of its colour, behind
+ * it, and so on. */
+typedef struct {
+    const char *quote, *letter, *between; /* around a number, around a letter; in lists */
+    struct {
+        const char *before, *behind, *first, *end; /* first: before the first subtree */
+    } tree;
+    struct {
+        const char *between, *before, *row, *weight, *end;
+    } stage;
+    struct {
+        const char *before, *behind, *end;
+    } flow;
+} Form;
+static const Form forms[] = {
+    [CERTIFICATE_COQ] = {"",
+                         "",
+                         "; ",
+                         {"Node ", " [", "", "]"},
+                         {";\n    ", "Stage ", " [", "] (", ")"},
+                         {"(", ", ", ")"}},
+    [CERTIFICATE_JSON] = {"\"",
+                          "\"",
+                          ", ",
+                          {"[\"", "\"", ", ", "]"},
+                          {",\n  ", "{\"colour\": \"", "\", \"a\": [", "], \"b\": ", "}"},
+                          {"[\"", "\", ", "]"}},
+};
+
 static char letter(const Certificate *c, int colour)
 {
     return c->one ? 'H' : table_letters[colour];
 }
 
-/* Returns the number of conditions of an order. */
-static unsigned long conditions(const Certificate *c, int order)
-{
-    unsigned long words = 1;
-    if (c->forest) return c->forest->first[order + 1] - c->forest->first[order];
-    while (order-- > 0) words *= (unsigned)c->colours;
-    return words;
-}
-
-static void print_numbers(const Certificate *c, const char *between, FILE *f)
-{
-    for (int k = 1; k <= c->order; k++) fprintf(f, "%s%lu", k > 1 ? between : "", conditions(c, k));
-}
-
-static void print_colours(const Certificate *c, const char *quote, const char *between, FILE *f)
+static void print_colours(const Certificate *c, const Form *as, const char *between, FILE *f)
 {
     for (int k = 0; k < c->colours; k++)
-        fprintf(f, "%s%s%c%s", k ? between : "", quote, letter(c, k), quote);
+        fprintf(f, "%s%s%c%s", k ? between : "", as->letter, letter(c, k), as->letter);
 }
 
-/* Writes the number of a coefficient: `quote` is "" for Coq, which has 1 # 2 for 1/2. */
-static void print_number(mpq_srcptr q, const char *quote, FILE *f)
+/* Prints the number of conditions of each order. */
+static void print_numbers(const Certificate *c, const Form *as, FILE *f)
 {
-    if (*quote)
-        gmp_fprintf(f, "%s%Qd%s", quote, q, quote);
+    unsigned long words = 1;
+    for (int k = 1; k <= c->order; k++) {
+        words *= (unsigned)c->colours;
+        fprintf(f, "%s%lu", k > 1 ? as->between : "",
+                c->forest ? c->forest->first[k + 1] - c->forest->first[k] : words);
+    }
+}
+
+/* Coq has 1 # 2 for 1/2. */
+static void print_number(mpq_srcptr q, const Form *as, FILE *f)
+{
+    if (*as->quote)
+        gmp_fprintf(f, "%s%Qd%s", as->quote, q, as->quote);
     else
         gmp_fprintf(f, "%Zd # %Zd", mpq_numref(q), mpq_denref(q));
 }
@@ -196,8 +222,7 @@ static int counts(const Certificate *c, size_t eval)
 }
 
 /* Writes the weights of a row on the evaluations, up to the last one that it reads. */
-static void print_row(const Certificate *c, const Row *r, const char *quote, const char *between,
-                      FILE *f)
+static void print_row(const Certificate *c, const Row *r, const Form *as, FILE *f)
 {
     RATIONAL(q);
     size_t last = 0;
@@ -207,65 +232,50 @@ static void print_row(const Certificate *c, const Row *r, const char *quote, con
     for (size_t e = 0, n = 0; e < last; e++) {
         if (!counts(c, e)) continue;
         row_weight(c->t, r, (int)e, q);
-        fputs(n++ ? between : "", f);
-        print_number(q, quote, f);
+        fputs(n++ ? as->between : "", f);
+        print_number(q, as, f);
     }
 }
 
-/* ---- Coq -------------------------------------------------------------------------------------------- */
-
-static void print_coq_tree(const Certificate *c, size_t tree, FILE *f)
-{
-    const Tree *t = &c->forest->tree[tree];
-    fprintf(f, "Node %c [", letter(c, t->colour));
-    for (int k = 0; k < t->children; k++) {
-        fputs(k ? "; " : "", f);
-        print_coq_tree(c, (size_t)t->child[k], f);
-    }
-    fputc(']', f);
-}
-
-static void print_coq_stages(const Certificate *c, FILE *f)
+static void print_stages(const Certificate *c, const Form *as, FILE *f)
 {
     RATIONAL(q);
-    fputs("Definition scheme : list stage :=\n  [ ", f);
     for (size_t e = 0, n = 0; e < c->t->evals; e++) {
         if (!counts(c, e)) continue;
-        fprintf(f, "%sStage %c [", n++ ? ";\n    " : "", letter(c, c->t->eval[e].op));
-        print_row(c, &eval_point(c->t, (int)e)->row, "", "; ", f);
-        fputs("] (", f);
+        fprintf(f, "%s%s%c%s", n++ ? as->stage.between : "", as->stage.before,
+                letter(c, c->t->eval[e].op), as->stage.row);
+        print_row(c, &eval_point(c->t, (int)e)->row, as, f);
+        fputs(as->stage.weight, f);
         row_weight(c->t, &c->t->update, (int)e, q);
-        print_number(q, "", f);
-        fputc(')', f);
+        print_number(q, as, f);
+        fputs(as->stage.end, f);
     }
-    fputs(" ].\n", f);
 }
 
-static void print_coq_flows(const Certificate *c, FILE *f)
+static void print_flows(const Certificate *c, const Form *as, FILE *f)
 {
-    fputs("Definition scheme : list (colour * Q) :=\n  [ ", f);
     for (size_t i = 0; i < c->t->flows; i++) {
-        fprintf(f, "%s(%c, ", i ? "; " : "", letter(c, c->t->flow[i].op));
-        print_number(c->t->flow[i].c, "", f);
-        fputc(')', f);
+        fprintf(f, "%s%s%c%s", i ? as->between : "", as->flow.before, letter(c, c->t->flow[i].op),
+                as->flow.behind);
+        print_number(c->t->flow[i].c, as, f);
+        fputs(as->flow.end, f);
     }
-    fputs(" ].\n", f);
 }
 
-static void print_coq_scheme(const Certificate *c, FILE *f)
+static void print_tree(const Certificate *c, size_t tree, const Form *as, FILE *f)
 {
-    fprintf(f, "(* %s%s *)\n", c->t->name, c->learned ? ", learned names at their starts" : "");
-    if (c->forest)
-        print_coq_stages(c, f);
-    else
-        print_coq_flows(c, f);
-    fprintf(f, "Definition claimed : nat := %d.\nDefinition numbers : list nat := [", c->order);
-    print_numbers(c, "; ", f);
-    fprintf(f, "]%%nat.\nDefinition failing : %s := ", c->forest ? "tree" : "list colour");
-    if (c->forest) print_coq_tree(c, c->tree, f);
-    for (int k = 0; !c->forest && k <= c->order; k++)
-        fprintf(f, "%s%c%s", k ? "; " : "[", letter(c, c->word[k]), k == c->order ? "]" : "");
-    fputs(".\n", f);
+    const Tree *t = &c->forest->tree[tree];
+    fprintf(f, "%s%c%s", as->tree.before, letter(c, t->colour), as->tree.behind);
+    for (int k = 0; k < t->children; k++) {
+        fputs(k ? as->between : as->tree.first, f);
+        print_tree(c, (size_t)t->child[k], as, f);
+    }
+    fputs(as->tree.end, f);
+}
+
+static void print_word(const Certificate *c, const char *between, FILE *f)
+{
+    for (int k = 0; k <= c->order; k++) fprintf(f, "%s%c", k ? between : "", letter(c, c->word[k]));
 }
 
 /* Writes the text up to its next place, and returns what follows that. */
@@ -277,79 +287,55 @@ static const char *print_to_place(const char *text, FILE *f)
     return behind + sizeof end - 1;
 }
 
-static void print_coq(const Certificate *c, FILE *f)
+static void print_coq(const Certificate *c, const Form *as, FILE *f)
 {
     const char *rest = print_to_place(c->forest ? certificate_stages : certificate_flows, f);
     fputs("Inductive colour := ", f);
-    print_colours(c, "", " | ", f);
+    print_colours(c, as, " | ", f);
     fputs(".\nDefinition colours : list colour := [", f);
-    print_colours(c, "", "; ", f);
+    print_colours(c, as, as->between, f);
     fputs("].\n", f);
     rest = print_to_place(rest, f);
-    print_coq_scheme(c, f);
-    fputs(rest, f);
-}
-
-/* ---- JSON ------------------------------------------------------------------------------------------- */
-
-static void print_json_tree(const Certificate *c, size_t tree, FILE *f)
-{
-    const Tree *t = &c->forest->tree[tree];
-    fprintf(f, "[\"%c\"", letter(c, t->colour));
-    for (int k = 0; k < t->children; k++) {
-        fputs(", ", f);
-        print_json_tree(c, (size_t)t->child[k], f);
-    }
-    fputc(']', f);
-}
-
-static void print_json_stages(const Certificate *c, FILE *f)
-{
-    RATIONAL(q);
-    fputs(" \"stages\": [", f);
-    for (size_t e = 0, n = 0; e < c->t->evals; e++) {
-        if (!counts(c, e)) continue;
-        fprintf(f, "%s\n  {\"colour\": \"%c\", \"a\": [", n++ ? "," : "",
-                letter(c, c->t->eval[e].op));
-        print_row(c, &eval_point(c->t, (int)e)->row, "\"", ", ", f);
-        fputs("], \"b\": ", f);
-        row_weight(c->t, &c->t->update, (int)e, q);
-        print_number(q, "\"", f);
-        fputc('}', f);
-    }
-    fputs("],\n \"fails\": {\"tree\": ", f);
-    print_json_tree(c, c->tree, f);
-}
-
-static void print_json_flows(const Certificate *c, FILE *f)
-{
-    fputs(" \"flows\": [", f);
-    for (size_t i = 0; i < c->t->flows; i++) {
-        fprintf(f, "%s[\"%c\", ", i ? ", " : "", letter(c, c->t->flow[i].op));
-        print_number(c->t->flow[i].c, "\"", f);
+    fprintf(f, "(* %s%s *)\nDefinition scheme : list %s :=\n  [ ", c->t->name,
+            c->learned ? ", learned names at their starts" : "",
+            c->forest ? "stage" : "(colour * Q)");
+    (c->forest ? print_stages : print_flows)(c, as, f);
+    fprintf(f, " ].\nDefinition claimed : nat := %d.\nDefinition numbers : list nat := [",
+            c->order);
+    print_numbers(c, as, f);
+    fprintf(f, "]%%nat.\nDefinition failing : %s := ", c->forest ? "tree" : "list colour");
+    if (c->forest) {
+        print_tree(c, c->tree, as, f);
+    } else {
+        fputc('[', f);
+        print_word(c, as->between, f);
         fputc(']', f);
     }
-    fputs("],\n \"fails\": {\"word\": \"", f);
-    for (int k = 0; k <= c->order; k++) fputc(letter(c, c->word[k]), f);
-    fputc('"', f);
+    fprintf(f, ".\n%s", rest);
 }
 
-static void print_json(const Certificate *c, FILE *f)
+static void print_json(const Certificate *c, const Form *as, FILE *f)
 {
     fprintf(f, "{\"certificate\": \"order conditions\",\n \"scheme\": \"%s\",\n \"colours\": [",
             c->t->name);
-    print_colours(c, "\"", ", ", f);
+    print_colours(c, as, as->between, f);
     fprintf(f, "],\n \"order\": %d,\n \"conditions\": [", c->order);
-    print_numbers(c, ", ", f);
-    fputs("],\n", f);
-    if (c->forest)
-        print_json_stages(c, f);
-    else
-        print_json_flows(c, f);
+    print_numbers(c, as, f);
+    fprintf(f, "],\n \"%s\": [", c->forest ? "stages" : "flows");
+    fputs(c->forest ? "\n  " : "", f);
+    (c->forest ? print_stages : print_flows)(c, as, f);
+    fprintf(f, "],\n \"fails\": {\"%s\": ", c->forest ? "tree" : "word");
+    if (c->forest) {
+        print_tree(c, c->tree, as, f);
+    } else {
+        fputc('"', f);
+        print_word(c, "", f);
+        fputc('"', f);
+    }
     fputs(", \"left\": ", f);
-    print_number(c->left, "\"", f);
+    print_number(c->left, as, f);
     fputs(", \"right\": ", f);
-    print_number(c->right, "\"", f);
+    print_number(c->right, as, f);
     fputs("}}\n", f);
 }
 
@@ -357,8 +343,7 @@ int certificate_print(const Table *t, int form, int degree, FILE *f)
 {
     Certificate c;
     int code = certificate_open(&c, t, degree);
-    if (code == 0 && form == CERTIFICATE_COQ) print_coq(&c, f);
-    if (code == 0 && form == CERTIFICATE_JSON) print_json(&c, f);
+    if (code == 0) (form == CERTIFICATE_COQ ? print_coq : print_json)(&c, &forms[form], f);
     certificate_close(&c);
     return code;
 }
