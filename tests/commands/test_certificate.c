@@ -168,7 +168,7 @@ TEST(what_has_none_is_refused)
         {"rk4 --tableau json", "expected --tableau or --certificate, not both"},
         {"rk4 --degree 4",
          "rk4 meets all conditions up to order 4, and a certificate names one that fails"},
-        {"line --scheme-file line.scheme", "line takes an operator to be linear"},
+        {"line --scheme-file line.scheme", "line is for special fields (linear, separable)"},
     };
     file_text("line.scheme", "scheme line\nlinear F\nk1 = F(y)\nk2 = G(y)\ny' = y + k1 + k2\n");
     file_text("timed.scheme", "scheme timed\nk1 = H(y)\nk2 = H(y + k1 @ 1/2)\ny' = y + k2\n");
