@@ -558,7 +558,7 @@ static void print_latex(const Tableau *b, const Table *t, FILE *f)
 
 int butcher_print(const Table *written, int form, FILE *f)
 {
-    const Table *t = table_whole(written);
+    const Table *t = table_unfiltered(written);
     SCOPED(tableau_free) Tableau b = {.file = t->name};
     TRY(check_table(t));
     TRY(fill(&b, t));

@@ -66,7 +66,7 @@ int scheme_over(const Table *written, int op, const char *name, FILE *f)
                                          [OP_G] = ", over G, after F by Euler",
                                          [OP_L] = ", over L",
                                          [OP_A] = ", with cross-attention behind attention"};
-    const Table *t = table_whole(written);
+    const Table *t = table_unfiltered(written);
     TRY(check(t, op, name));
     Pen pen = print_pen(t, f);
     pen.to = op;

@@ -77,6 +77,12 @@ const Table *table_whole(const Table *t)
     return t->pair ? t->pair : t;
 }
 
+const Table *table_unfiltered(const Table *t)
+{
+    int filtered = t->pair && table_implicit(t) && !table_has(t, HAS_SOLVE);
+    return filtered && table_has(t->pair, HAS_SOLVE) ? t : table_whole(t);
+}
+
 /* Copies the pair with the update `of_update` times its own plus `of_error` times the error. */
 static Table *other_update(const Table *pair, int of_update, int of_error)
 {

@@ -157,18 +157,20 @@ static int check_error(const Parser *p)
                         t->name, what);
 }
 
-/* Refuses functions of derivatives in other schemes: phi_J(h A) takes A at y, where the step begins. */
+/* Refuses functions of derivatives in other schemes: phi_J(h A) takes A at y, where the step begins. Resolvents may
+ * stand beside implicit stages, as in the estimate of radau-iia5. */
 static int check_phi(const Parser *p)
 {
     const Table *t = p->table;
-    const char *what = t->dense            ? "reads every slope so far"
-                       : table_implicit(t) ? "has implicit stages"
-                                           : NULL;
+    const char *what = t->dense                                    ? "reads every slope so far"
+                       : table_exponential(t) && table_implicit(t) ? "has implicit stages"
+                                                                   : NULL;
     if (!what || !table_phi(t)) return 0;
-    return cursor_error(&p->cursor,
-                        "expected phi functions or solve in a scheme of explicit stages; scheme "
-                        "'%s' %s",
-                        t->name, what);
+    return cursor_error(
+        &p->cursor,
+        "expected phi functions in a scheme of explicit stages, solve in one without dense history; "
+        "scheme '%s' %s",
+        t->name, what);
 }
 
 /* Refuses rows of which rounding leaves nothing. */

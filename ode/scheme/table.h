@@ -202,6 +202,9 @@ Table *table_start(const Table *t, int history);
 int table_pair(Table *whole, Table **out);
 /* Returns the table of the text: the pair where there is one, else t. */
 const Table *table_whole(const Table *t);
+/* Returns the same, but where implicit stages have an estimate that a resolvent filters (radau-iia5) the table without
+ * the estimate: the method by itself is one of slopes alone, which has a tableau and forms over other operators. */
+const Table *table_unfiltered(const Table *t);
 /* Copy the pair with another update: yhat = y' - error, or the error. NULL: out of memory. */
 Table *table_embedded(const Table *t);
 Table *table_estimate(const Table *t);

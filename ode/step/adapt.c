@@ -7,7 +7,14 @@
  *
  * and the next one is h (safety) err^(-0.7/k) err_before^(0.4/k): a PI controller, whose second factor keeps the steps
  * smooth where stability bounds them (Gustafsson 1991, section 4; Hairer, Wanner 1996, section IV.2). A rejected step
- * is done again with h (safety) err^(-1/k), and the one behind it does not grow. The first step is that of Hairer,
+ * is done again with h (safety) err^(-1/k), and the one behind it does not grow. Where stages are found to a share of the
+ * tolerance (implicit.c) the controller is that of RADAU5: with n of N turns of Newton's iteration
+ *
+ *     h_next = h (safety) (2N + 1)/(2N + n) min(err^(-1/k), err^(-1/k) h/h_before (err_before/err)^(1/k)),
+ *
+ * the second term predicting what err will be if it goes on as it went (Gustafsson 1994); a step that could be longer by
+ * a fifth at most keeps its length, and with it the factors of Newton's matrix; where the iteration does not end h is
+ * halved. The first step is that of Hairer,
  * Norsett, Wanner 1993, section II.4: it takes two evaluations of the field. A step that is not finite is rejected.
  *
  * With error = O(h^p) at the end and h ~ tolerance^(1/k), the error goes like tolerance^(p/k): Shampine 1994 calls
@@ -24,7 +31,9 @@
  * weights (b A^-1 = (0 .. 0 1) in stiffly accurate methods); other weights b(theta) multiply slopes that have an error e
  * of the state as z e, or, where each is solved for, give y an error 1 - b(theta) A^-1 (1 .. 1)' times e, and the
  * values one of O(h^2), whatever their order, unless b(theta) A^-1 c^2 = theta^2 as well (Prothero, Robinson 1974;
- * Hairer, Wanner 1996, VI.3). Few methods have the stages for that. */
+ * Hairer, Wanner 1996, VI.3). Few methods have the stages for that. Collocation methods have: where the values go through
+ * every point of the step they are the polynomial through these and y, bounded by them, and solve the equation up to
+ * O(h^(s+1)) with s stages, however stiff it is. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -32,12 +41,14 @@
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
 #include "kernels/base/tick.h"
+#include "ode/scheme/rationals.h"
 #include "ode/step/steps.h"
 
 static const double safety = 0.9, shrink = 0.2, grow = 5;
-static const double proportional = 0.7, integral = 0.4; /* over k */
+static const double grow_solved = 8, halve = 0.5, keep = 1.2; /* of Newton's steps */
+static const double proportional = 0.7, integral = 0.4;       /* over k */
 /* Lower bounds of err and of err_before: a step without error is taken, and not remembered. */
-static const double least = 1e-10, remembered = 1e-4;
+static const double least = 1e-10, remembered = 1e-4, remembered_solved = 1e-2;
 
 static const char *const outcomes[] = {
     [ADAPT_DONE] = "done", [ADAPT_UNDERFLOW] = "underflow", [ADAPT_STEPS] = "too many steps"};
@@ -148,11 +159,26 @@ static int fill(Way *w, double t, double end)
     return outcome;
 }
 
+/* Returns the safety factor, which is the smaller the more turns Newton's iteration took (NULL: stages are not found by
+ * tolerance). */
+static double careful(const Newton *n)
+{
+    return n ? safety * (2 * n->most + 1) / (2 * n->most + n->turns) : safety;
+}
+
+/* Returns the factor of the next step; ratio: of the last step over the one before. */
+static double predict(const Newton *n, double k, double err, double before, double ratio)
+{
+    double by_error = careful(n) * pow(fmax(err, least), -1 / k);
+    return fmin(by_error, by_error * ratio * pow(before / fmax(err, least), 1 / k));
+}
+
 static void run(Way *w, AdaptRun *r)
 {
     const AdaptOptions *o = w->o;
     Stepper *st = w->st;
-    double h = r->first, before = 1, k = w->k;
+    const Newton *newton = stepper_newton(st);
+    double h = r->first, h_before = INFINITY, before = 1, k = w->k;
     int rejected = 0;
     while (r->t < o->t_end) {
         tick_of(r->t, w->whole);
@@ -162,10 +188,12 @@ static void run(Way *w, AdaptRun *r)
         if (r->outcome == ADAPT_STEPS || (!last && h <= 16 * DBL_EPSILON * fabs(r->t)) || !(h > 0))
             return;
         double err = INFINITY;
-        if (stepper_try(st, h) == 0)
-            err = norm(o, w->N, stepper_error(st), stepper_state(st), stepper_tried(st));
+        int found = stepper_try(st, h) == 0;
+        if (found) err = norm(o, w->N, stepper_error(st), stepper_state(st), stepper_tried(st));
         if (!(err <= 1)) { /* NaN too */
-            h *= isfinite(err) ? within(shrink, safety * pow(err, -1 / k), 1) : shrink;
+            h *= isfinite(err)      ? within(shrink, careful(newton) * pow(err, -1 / k), 1)
+                 : newton && !found ? halve
+                                    : shrink;
             rejected = 1;
             r->rejected++;
             continue;
@@ -178,9 +206,12 @@ static void run(Way *w, AdaptRun *r)
         r->t = end;
 
         double factor =
-            safety * pow(fmax(err, least), -proportional / k) * pow(before, integral / k);
-        h *= within(shrink, factor, rejected ? 1 : grow);
-        before = fmax(err, remembered);
+            newton ? predict(newton, k, err, before, h / h_before)
+                   : safety * pow(fmax(err, least), -proportional / k) * pow(before, integral / k);
+        h_before = h;
+        factor = within(shrink, factor, rejected ? 1 : newton ? grow_solved : grow);
+        if (!newton || !newton->kept || factor < 1 || factor > keep) h *= factor;
+        before = fmax(err, newton ? remembered_solved : remembered);
         rejected = 0;
     }
     r->outcome = ADAPT_DONE;
@@ -197,22 +228,47 @@ static int check(const Table *t, const AdaptOptions *o)
     return error_set(ERR_MISUSE, "an adaptive run needs a tolerance and a time above 0");
 }
 
+/* Returns whether the values by weights go through every point of the scheme, as those of collocation methods do, and
+ * the pair has its stages first. */
+static int goes_through(const Table *t, const Dense *d)
+{
+    RATIONAL(a);
+    double off = 0;
+    for (size_t e = 0; e < t->evals; e++) {
+        const Point *p = eval_point(t, (int)e);
+        if (p->phi || t->eval[e].op != t->pair->eval[e].op ||
+            !row_equal(&p->row, &eval_point(t->pair, (int)e)->row))
+            return 0;
+        for (size_t i = 0; i < t->evals; i++) {
+            row_weight(t, &p->row, (int)i, a);
+            double value = dense_value(d, i, table_node(t, p, t->eval[e].op));
+            off = fmax(off, fabs(value - table_double(a)));
+        }
+    }
+    return off < 1e-12;
+}
+
 /* Finds the weights of values within a step where they are as good as a step. */
 static int find_weights(const Table *t, int estimate_order, Dense *out)
 {
+    int solved = table_solves(t->pair), implicit = table_implicit(t);
     *out = (Dense){0};
-    if (table_solves(t->pair) || table_written(t->pair) || estimate_order > DENSE_MOST) return 0;
+    if ((solved && !implicit) || table_written(t->pair) || estimate_order > DENSE_MOST) return 0;
     TRY(dense_find(t, out));
-    if (out->order < estimate_order) dense_free(out);
+    if (out->order < estimate_order ||
+        (solved && (out->evals != t->evals || !goes_through(t, out))))
+        dense_free(out);
     return 0;
 }
 
 static int prepare(const Table *t, const System *s, Way *w)
 {
     TRY(stepper_new(t->pair, s, &w->st));
+    TRY(stepper_loosen(w->st, w->o->absolute, w->o->relative));
     if (w->o->times) TRY(find_weights(t, w->o->estimate_order, &w->dense));
     if (!w->o->times || w->dense.order) return 0;
     TRY(stepper_new(t->pair, s, &w->side));
+    TRY(stepper_loosen(w->side, w->o->absolute, w->o->relative));
     return stepper_begin(w->side, 0, 0, s->initial, START_GIVEN, NULL);
 }
 
@@ -233,6 +289,7 @@ int adapt_run(const Table *t, const System *s, const AdaptOptions *o, double *y,
     run(&way, out);
     memcpy(y, stepper_state(way.st), N * sizeof *y);
     out->evals = stepper_evals(way.st) + (o->first > 0 ? 0 : 2 * system_parts(s));
+    if (stepper_newton(way.st)) out->jacobians = stepper_newton(way.st)->jacobians;
     if (way.side) out->evals += stepper_evals(way.side);
     return 0;
 }

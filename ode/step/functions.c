@@ -173,6 +173,18 @@ void functions_forget(Functions *m, int w)
         if (m->derivative[i].w == w) m->derivative[i].known = 0;
 }
 
+void functions_give(Functions *m, int ops, const double *J)
+{
+    for (size_t i = 0; i < m->taken; i++) {
+        Taken *a = &m->derivative[i];
+        if (!a->w || !a->J || a->ops != ops) continue;
+        memcpy(a->J, J, m->N * m->N * sizeof *J);
+        a->known = 1;
+        for (size_t k = 0; k < m->matrices; k++)
+            if (m->matrix[k].of == i) m->matrix[k].h = 0;
+    }
+}
+
 /* ---- derivatives ------------------------------------------------------------------------------------ */
 
 /* Sets and returns the steps of differences (N). */

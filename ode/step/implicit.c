@@ -14,9 +14,25 @@
  * banded matrix (band.c) is its preconditioner, with derivatives that are kept until GMRES takes more vectors. An
  * iteration ends where the error left, the
  * contraction times the last correction, is below rounding, 2^-53 of the RMS of Y, or where corrections below ENOUGH no
- * longer fall. */
+ * longer fall.
+ *
+ * In steps by tolerance that is more than is asked for, where the estimate of the error is filtered by a resolvent (a
+ * stage solve(g W)(...)). Then the iteration is RADAU5's (Hairer, Wanner 1996, IV.8). With |.| the RMS of a correction
+ * over atol + rtol |y_n| it ends where
+ *
+ *     theta / (1 - theta) |d| <= kappa = min(0.03, sqrt(rtol)),   theta = |d| / |d of the turn before|,
+ *
+ * and the first turn takes its theta / (1 - theta) from the step before, to the power 0.8. Each J_e is one matrix for
+ * all stages, at (t_n, y_n), by forward differences with the increments of CVODE. It is kept over steps until an
+ * iteration of more than two turns contracts by less than 1/1000, or does not end; then it is taken anew and the
+ * iteration begins again, and where J_e was new the step fails. Points that need one another begin on the polynomial
+ * through the state and the points of the step before, which collocation methods have anyway; a single one at its row
+ * of known slopes. With d the correction by any J_e, base + h A k = Y + d holds to rounding, so y' is made of the
+ * slopes as always, and what the iteration leaves is not multiplied by h |J|. An explicit slope f(y_n) is: therefore
+ * estimates that are not filtered keep stages to rounding. */
 #include "ode/step/implicit.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +44,7 @@
 
 DROP(Implicit, implicit)
 
-enum { TURNS = 60, RESTARTS = 10 };
+enum { TURNS = 60, RESTARTS = 10, LOOSE_TURNS = 7 };
 enum { SLOWER = 2 }; /* times as many vectors end the use of derivatives */
 static const double refresh = 0.1, enough = 0x1p-38, rounding = 0x1p-53;
 static const double krylov_tolerance = 1e-5;
@@ -36,12 +52,15 @@ static const double krylov_tolerance = 1e-5;
 typedef struct {
     size_t points, evals; /* numbers of those in it */
     int *point, *eval;
-    int solved;
-    double *matrix; /* (points N)^2 factored; NULL: not dense */
+    int solved, function; /* function: its one stage is one of a derivative */
+    double *matrix;       /* (points N)^2 factored; NULL: not dense */
     size_t *pivot;
     Band band;       /* without a dense matrix */
     int first, last; /* vectors that GMRES took with derivatives just found, and the last time */
     double h;        /* the matrix is of this step; 0: of none */
+    /* Of loosened blocks: theta / (1 - theta) of the step before; Y - y_n (points, N) of the step found last and of the
+     * one taken last, NULL: they are not kept. */
+    double eta, *tried, *taken;
 } Block;
 
 struct Implicit {
@@ -57,6 +76,13 @@ struct Implicit {
     double *Y, *base, *r, *d;  /* (largest, N) */
     double *step, *f, *w, *jd; /* (N), (2, N), (N), (N) scratch */
     Krylov krylov;
+    Functions *functions; /* of stages with a derivative; NULL: there are none */
+    /* Loosened: tolerances, kappa; the step taken last, 0: of none; whether J_e are known, and those at y_n. */
+    double absolute, relative, kappa, before;
+    int loose, known, current, slow; /* slow: an iteration of the step found last was */
+    Newton newton;
+    double *sum; /* (N, N) of all J_e, for the functions */
+    const double *y;
     size_t count, probes; /* values of fields; those of finding bands */
     /* The action of the matrix reads these. */
     Block *now;
@@ -70,6 +96,7 @@ static int make_lists(Implicit *m, const Table *t, const int *of, const int *sol
     for (size_t b = 0; b < m->blocks; b++) {
         Block *x = &m->block[b];
         x->solved = solved[b];
+        x->eta = 1;
         x->point = memory_new(m->points, sizeof *x->point);
         x->eval = memory_new(m->evals, sizeof *x->eval);
         if (!x->point || !x->eval) return ERR_MEMORY;
@@ -77,6 +104,7 @@ static int make_lists(Implicit *m, const Table *t, const int *of, const int *sol
             if (of[p] != (int)b) continue;
             m->place[p] = (int)x->points;
             x->point[x->points++] = (int)p;
+            x->function = t->point[p].phi != 0;
         }
         for (size_t e = 0; e < m->evals; e++)
             if (of[t->eval[e].point] == (int)b) x->eval[x->evals++] = (int)e;
@@ -175,18 +203,92 @@ void implicit_free(Implicit *m)
 {
     if (!m) return;
     for (size_t b = 0; m->block && b < m->blocks; b++) {
-        memory_free_all(m->block[b].point, m->block[b].eval, m->block[b].matrix, m->block[b].pivot);
+        memory_free_all(m->block[b].point, m->block[b].eval, m->block[b].matrix, m->block[b].pivot,
+                        m->block[b].tried, m->block[b].taken);
         band_free(&m->block[b].band);
     }
     for (size_t e = 0; m->J && e < m->evals; e++) memory_free(m->J[e]);
     krylov_free(&m->krylov);
-    memory_free_all(m->block, m->a, m->node, m->eval, m->place, m->J, m->Y, m);
+    memory_free_all(m->block, m->a, m->node, m->eval, m->place, m->J, m->Y, m->sum, m);
 }
 
 void implicit_begin(Implicit *m)
 {
-    for (size_t b = 0; b < m->blocks; b++) m->block[b].h = 0;
+    for (size_t b = 0; b < m->blocks; b++) m->block[b].h = 0, m->block[b].eta = 1;
     m->count = m->probes;
+    m->known = m->current = 0;
+    m->before = 0;
+    m->newton = (Newton){.most = LOOSE_TURNS};
+}
+
+int implicit_dense(const Implicit *m)
+{
+    return m->krylov.n == 0;
+}
+
+void implicit_functions(Implicit *m, Functions *f)
+{
+    m->functions = f;
+}
+
+static double node_of(const Implicit *m, int p)
+{
+    size_t e = 0;
+    while (e + 1 < m->evals && m->eval[e].point != p) e++;
+    return m->node[e];
+}
+
+/* Makes room for the points of the step before where they are distinct, and not y_n. */
+static int keep_points(const Implicit *m, Block *b)
+{
+    size_t size = b->points * m->N;
+    for (size_t p = 0; p < b->points; p++) {
+        double c = node_of(m, b->point[p]);
+        if (fabs(c) < 1e-3) return 0;
+        for (size_t i = 0; i < p; i++)
+            if (fabs(c - node_of(m, b->point[i])) < 1e-3) return 0;
+    }
+    b->tried = memory_new(size, sizeof *b->tried);
+    b->taken = memory_new(size, sizeof *b->taken);
+    return b->tried && b->taken ? 0 : ERR_MEMORY;
+}
+
+int implicit_loosen(Implicit *m, double absolute, double relative)
+{
+    double tolerance = relative > 0 ? relative : absolute;
+    m->loose = 1;
+    m->absolute = absolute;
+    m->relative = relative;
+    m->kappa = fmax(10 * DBL_EPSILON / tolerance, fmin(0.03, sqrt(tolerance)));
+    for (size_t b = 0; b < m->blocks; b++)
+        if (m->block[b].points > 1 && !m->block[b].taken) TRY(keep_points(m, &m->block[b]));
+    if (!m->functions || !implicit_dense(m) || m->sum) return 0;
+    m->sum = memory_new(m->N * m->N, sizeof *m->sum);
+    return m->sum ? 0 : ERR_MEMORY;
+}
+
+const Newton *implicit_newton(const Implicit *m)
+{
+    return m->loose ? &m->newton : NULL;
+}
+
+void implicit_move(Implicit *m)
+{
+    m->known = m->current = 0;
+    m->before = 0;
+}
+
+void implicit_accept(Implicit *m)
+{
+    m->current = 0;
+    if (m->slow) m->known = 0;
+    m->newton.kept = m->known;
+    m->before = m->h;
+    for (size_t b = 0; b < m->blocks; b++) {
+        double *swap = m->block[b].tried;
+        m->block[b].tried = m->block[b].taken;
+        m->block[b].taken = swap;
+    }
 }
 
 /* ---- one block ---------------------------------------------------------------------------------------- */
@@ -318,7 +420,7 @@ static void add_slopes(const Implicit *m, int p, const int *eval, size_t evals, 
     }
 }
 
-static void evaluate(Implicit *m, const Block *b, double *k)
+static void evaluate(Implicit *m, Block *b, double *k)
 {
     for (size_t i = 0; i < b->evals; i++) {
         int e = b->eval[i];
@@ -393,6 +495,161 @@ static int iterate(Implicit *m, Block *b, double *k)
     return 0;
 }
 
+/* ---- one block by tolerance ---------------------------------------------------------------------------- */
+
+/* Computes J of an operator at (t_n, y_n) by forward differences. Increments: Hindmarsh et al. 2005 (CVODE's). */
+static void differ(Implicit *m, const Eval *e, double *J)
+{
+    size_t N = m->N;
+    double *y = m->w, *f0 = m->f, *f1 = m->f + N, sum = 0;
+    memcpy(y, m->y, N * sizeof *y);
+    m->s->field[e->op](m->s, e->set, m->t, y, f0);
+    for (size_t c = 0; c < N; c++) {
+        double scaled = f0[c] / (m->absolute + m->relative * fabs(y[c]));
+        sum += scaled * scaled;
+    }
+    double least = 1000 * fabs(m->h) * DBL_EPSILON * (double)N * sqrt(sum / (double)N);
+    for (size_t c = 0; c < N; c++) {
+        double at = y[c], weight = m->absolute + m->relative * fabs(at);
+        double d = fmax(sqrt(DBL_EPSILON) * fabs(at), (least > 0 ? least : 1) * weight);
+        y[c] += at < 0 ? -d : d;
+        d = y[c] - at;
+        m->s->field[e->op](m->s, e->set, m->t, y, f1);
+        for (size_t r = 0; r < N; r++) J[r * N + c] = (f1[r] - f0[r]) / d;
+        y[c] = at;
+    }
+    m->count += N + 1;
+}
+
+/* Finds every J_e at (t_n, y_n), one for all evaluations of an operator and a set, and gives their sum to the functions. */
+static void take_jacobians(Implicit *m)
+{
+    size_t size = m->N * m->N;
+    int ops = 0;
+    if (m->sum) memset(m->sum, 0, size * sizeof *m->sum);
+    for (size_t e = 0, i; e < m->evals; e++) {
+        if (!m->J[e]) continue;
+        for (i = 0; i < e; i++)
+            if (m->J[i] && m->eval[i].op == m->eval[e].op && m->eval[i].set == m->eval[e].set)
+                break;
+        if (i < e) {
+            memcpy(m->J[e], m->J[i], size * sizeof(double));
+            continue;
+        }
+        if (!system_counts(m->s, m->eval[e].op)) {
+            memset(m->J[e], 0, size * sizeof(double));
+            continue;
+        }
+        differ(m, &m->eval[e], m->J[e]);
+        ops |= 1 << m->eval[e].op;
+        for (i = 0; m->sum && i < size; i++) m->sum[i] += m->J[e][i];
+    }
+    for (size_t b = 0; b < m->blocks; b++) m->block[b].h = 0;
+    m->known = m->current = 1;
+    m->newton.jacobians++;
+    if (m->sum) functions_give(m->functions, ops, m->sum);
+}
+
+/* Moves the points of a block from their rows to the polynomial q through 0 and the points less y_n of the step taken
+ * before, by `before`: Y_p = y_n + q(1 + c_p h / before) - q(1), in Lagrange's form. */
+static void predict(const Implicit *m, const Block *b)
+{
+    size_t n = b->points, N = m->N;
+    for (size_t p = 0; p < n; p++) {
+        double *Y = m->Y + p * N, x = 1 + node_of(m, b->point[p]) * m->h / m->before;
+        memcpy(Y, m->y, N * sizeof *Y);
+        for (size_t j = 0; j < n; j++) {
+            double cj = node_of(m, b->point[j]), at_x = x / cj, at_1 = 1 / cj;
+            for (size_t i = 0; i < n; i++) {
+                double ci = node_of(m, b->point[i]);
+                if (i != j) at_x *= (x - ci) / (cj - ci), at_1 *= (1 - ci) / (cj - ci);
+            }
+            for (size_t c = 0; c < N; c++) Y[c] += (at_x - at_1) * b->taken[j * N + c];
+        }
+    }
+}
+
+/* Returns the RMS over a block of the correction over the tolerance. */
+static double correction(const Implicit *m, const Block *b)
+{
+    size_t n = b->points * m->N;
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        double scaled = m->d[i] / (m->absolute + m->relative * fabs(m->y[i % m->N]));
+        sum += scaled * scaled;
+    }
+    return sqrt(sum / (double)n);
+}
+
+/* Keeps what the steps behind need of an iteration that met. */
+static void conclude(Implicit *m, Block *b, int turns, double rate)
+{
+    size_t n = b->points * m->N;
+    m->slow |= turns > 2 && rate > 1e-3;
+    if (turns > m->newton.turns) m->newton.turns = turns;
+    for (size_t i = 0; b->tried && i < n; i++) b->tried[i] = m->Y[i] + m->d[i] - m->y[i % m->N];
+}
+
+/* Runs the simplified iteration from Y; returns what iterate does. */
+static int loosely(Implicit *m, Block *b, double *k)
+{
+    size_t n = b->points * m->N;
+    double last = 0, rate = 0, eta = pow(fmax(b->eta, DBL_EPSILON), 0.8);
+    b->eta = 1;
+    for (int turn = 1; turn <= LOOSE_TURNS; turn++) {
+        double length = system_rms(n, m->Y, NULL);
+        m->scale = length > 0 ? length : 1;
+        evaluate(m, b, k);
+        if (!b->matrix && has_matrix(b) && b->h == 0) {
+            derive(m, b);
+            m->newton.jacobians++;
+        }
+        correct(m, b, k);
+        double size = correction(m, b);
+        if (!isfinite(size)) return -1;
+        if (turn > 1) {
+            rate = size / last;
+            if (rate >= 0.99 ||
+                pow(rate, LOOSE_TURNS - turn) * rate / (1 - rate) * size >= m->kappa)
+                return 0;
+            eta = rate / (1 - rate);
+        }
+        last = size;
+        if (eta * size <= m->kappa || system_rms(n, m->d, NULL) <= 4 * DBL_EPSILON * m->scale) {
+            finish(m, b, k);
+            b->eta = eta;
+            conclude(m, b, turn, rate);
+            return 1;
+        }
+        for (size_t i = 0; i < n; i++) m->Y[i] += m->d[i];
+    }
+    return 0;
+}
+
+static int meet(Implicit *m, Block *b, double *k)
+{
+    size_t n = b->points * m->N;
+    if (!m->loose) return iterate(m, b, k);
+    for (int again = 0;; again++) {
+        if (b->matrix && !m->known) take_jacobians(m);
+        if (b->taken && m->before > 0) predict(m, b);
+        int met = loosely(m, b, k);
+        if (met > 0 || again || (b->matrix && m->current)) return met;
+        m->known = 0;
+        b->h = 0;
+        memcpy(m->Y, m->base, n * sizeof(double));
+    }
+}
+
+/* ---- all ------------------------------------------------------------------------------------------------ */
+
+static void apply_function(Implicit *m, Block *b, double *k)
+{
+    int e = b->eval[0];
+    m->count +=
+        functions_apply(m->functions, &m->eval[e], m->t, m->h, m->y, m->base, k + (size_t)e * m->N);
+}
+
 static int solve(Implicit *m, Block *b, const double *known, double *k)
 {
     size_t N = m->N;
@@ -405,10 +662,10 @@ static int solve(Implicit *m, Block *b, const double *known, double *k)
     }
     memcpy(m->Y, m->base, b->points * N * sizeof(double));
     if (!b->solved) {
-        evaluate(m, b, k);
+        (b->function ? apply_function : evaluate)(m, b, k);
         return 0;
     }
-    int met = iterate(m, b, k);
+    int met = meet(m, b, k);
     if (met > 0) return 0;
     b->h = 0;
     return error_set(ERR_NUMERIC,
@@ -420,11 +677,15 @@ static int solve(Implicit *m, Block *b, const double *known, double *k)
                      m->h, m->t);
 }
 
-int implicit_solve(Implicit *m, double t, double h, const double *known, double *k, size_t *evals)
+int implicit_solve(Implicit *m, double t, double h, const double *y, const double *known, double *k,
+                   size_t *evals)
 {
     int code = 0;
     m->t = t;
     m->h = h;
+    m->y = y;
+    m->newton.turns = m->slow = 0;
+    if (m->functions && !(m->loose && implicit_dense(m))) functions_forget(m->functions, 1);
     for (size_t b = 0; b < m->blocks && code == 0; b++) code = solve(m, &m->block[b], known, k);
     *evals += m->count;
     m->count = 0;

@@ -2,7 +2,7 @@
 #ifndef TROTTER_IMPLICIT_H
 #define TROTTER_IMPLICIT_H
 
-#include "ode/step/steps.h"
+#include "ode/step/functions.h"
 
 typedef struct Implicit Implicit;
 
@@ -12,8 +12,21 @@ int implicit_new(const Table *t, const System *s, size_t dense, Implicit **out);
 void implicit_free(Implicit *m);
 /* Forgets derivatives kept from earlier steps, so that a run does not depend on what was run before. */
 void implicit_begin(Implicit *m);
-/* Finds k (evals, N), f_e of the step from time t by h. known (points, N): the points' rows without slopes of this
- * step. *evals grows by the values of the fields taken. ERR_NUMERIC, in words, where they are not found. */
-int implicit_solve(Implicit *m, double t, double h, const double *known, double *k, size_t *evals);
+/* Returns whether systems are solved by factors. */
+int implicit_dense(const Implicit *m);
+/* Tells which functions of derivatives stand among the stages (borrowed). */
+void implicit_functions(Implicit *m, Functions *f);
+/* From now on stages are found to a share of this tolerance, by derivatives that are kept over steps (simplified Newton
+ * iteration), and what newton says holds. ERR_MEMORY. */
+int implicit_loosen(Implicit *m, double absolute, double relative);
+const Newton *implicit_newton(const Implicit *m); /* NULL: stages are found to rounding */
+/* The step found last is taken: the next one begins at its end. */
+void implicit_accept(Implicit *m);
+/* The next step begins elsewhere. */
+void implicit_move(Implicit *m);
+/* Finds k (evals, N), f_e of the step from (t, y) by h, y (N). known (points, N): the points' rows without slopes of
+ * this step. *evals grows by the values of the fields taken. ERR_NUMERIC, in words, where they are not found. */
+int implicit_solve(Implicit *m, double t, double h, const double *y, const double *known, double *k,
+                   size_t *evals);
 
 #endif

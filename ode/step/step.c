@@ -215,7 +215,10 @@ static int make(Stepper *st)
         !st->c)
         return ERR_MEMORY;
     for (size_t i = 0; i < t->flows; i++) st->fraction[i] = table_double(t->flow[i].c);
-    if (table_phi(t)) TRY(functions_new(t, &st->system, LU_MOST, &st->functions));
+    size_t dense = st->implicit && !implicit_dense(st->implicit[st->depth]) ? 0 : LU_MOST;
+    if (table_phi(t)) TRY(functions_new(t, &st->system, dense, &st->functions));
+    for (int i = 0; st->implicit && i <= st->depth; i++)
+        implicit_functions(st->implicit[i], st->functions);
     if (!t->error.terms) return 0;
     survey_pair(st);
     st->error = memory_new(N, sizeof(double));
@@ -366,8 +369,8 @@ static int solve_stages(Stepper *st, const Sums *p, double t)
         else
             memset(out, 0, st->N * sizeof *out);
     }
-    return implicit_solve(st->implicit[p - st->program], t, st->h, st->known, slope(st, 0, 0),
-                          &st->evals);
+    return implicit_solve(st->implicit[p - st->program], t, st->h, state(st, 0), st->known,
+                          slope(st, 0, 0), &st->evals);
 }
 
 /* A pass over one window; p: NULL for a table of flows. */
@@ -547,7 +550,7 @@ static size_t count_ready(const Stepper *st)
 int stepper_try(Stepper *st, double h)
 {
     st->h = h;
-    if (st->functions && st->tried) functions_forget(st->functions, 1);
+    if (st->functions && st->tried && !st->implicit) functions_forget(st->functions, 1);
     st->tried = 1;
     if (!st->implicit) st->evals += st->counted - count_ready(st);
     TRY(sweep(st, try_pass, &st->program[st->depth], st->t0));
@@ -562,6 +565,7 @@ void stepper_accept(Stepper *st)
         memcpy(slope(st, (int)i, 0), slope(st, (int)(from + i), 0), st->N * sizeof(double));
     st->ready = st->same ? st->first : 0;
     st->tried = 0;
+    if (st->implicit) implicit_accept(st->implicit[st->depth]);
     st->t0 += st->h;
     shift_state(st);
     st->step++;
@@ -572,7 +576,19 @@ void stepper_move(Stepper *st, double t, const double *y)
     st->t0 = t;
     st->ready = 0;
     st->tried = 1; /* so W is taken anew */
+    if (st->implicit) implicit_move(st->implicit[st->depth]);
     push_state(st, y);
+}
+
+int stepper_loosen(Stepper *st, double absolute, double relative)
+{
+    if (!st->implicit || !table_has(st->table, HAS_W)) return 0;
+    return implicit_loosen(st->implicit[st->depth], absolute, relative);
+}
+
+const Newton *stepper_newton(const Stepper *st)
+{
+    return st->implicit ? implicit_newton(st->implicit[st->depth]) : NULL;
 }
 
 double stepper_h(const Stepper *st)

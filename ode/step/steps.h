@@ -46,6 +46,17 @@ const double *stepper_state(const Stepper *st); /* (n, d), borrowed */
  * solving for them took counts, those of derivatives by differences too. */
 size_t stepper_evals(const Stepper *st);
 
+/* Simplified Newton iterations of a stepper by tolerance (implicit.c). */
+typedef struct {
+    int turns, most; /* turns that the last step took, and may take */
+    int kept; /* the derivatives are kept for the next step: one of the same length needs no new factors */
+    size_t jacobians; /* derivatives taken so far, each at one state for all stages */
+} Newton;
+/* Lets tries find solved stages to a share of the tolerance instead of to rounding, where the estimate of the error is
+ * filtered by a stage solve(g W)(...); elsewhere nothing happens. It comes before stepper_begin. ERR_MEMORY. */
+int stepper_loosen(Stepper *st, double absolute, double relative);
+const Newton *stepper_newton(const Stepper *st); /* NULL: stages are found to rounding */
+
 /* stepper_h returns the step tried last. stepper_slope returns the value of evaluation e (n, d) in it, borrowed until
  * the next try, or NULL where evaluation e - 1, the other operator at its point, has both. */
 double stepper_h(const Stepper *st);
@@ -74,8 +85,11 @@ typedef struct {
     int outcome; /* ADAPT_UNDERFLOW: steps fell below the spacing of numbers near t; ADAPT_STEPS: `most` were taken */
     double t;    /* reached: t_end, exactly, where it is done */
     double first; /* step tried first */
-    size_t steps, rejected,
-        evals; /* evals: of F, G and C, those of the first step's rule and of states within steps included */
+    /* evals: of F, G and C, those of the first step's rule, of derivatives by differences and of states within steps
+     * included */
+    size_t steps, rejected, evals;
+    /* derivatives that simplified Newton iterations took; 0 where stages are found to rounding */
+    size_t jacobians;
     int dense; /* states within steps are of this order, by weights; 0: they are ends of steps, or not asked for */
 } AdaptRun;
 

@@ -245,13 +245,13 @@ static void amp_solve(AMP_COMPLEX *m, size_t n, size_t columns)
     }
 }
 
-/* Computes every slope from K = z (known + a K) at w = unit[s]. */
+/* Computes every slope from K = factor (known + a K) at w = unit[s]; factor: z, or the resolvent's. */
 static void amp_solve_slopes(Amplifier *a, size_t s)
 {
     const Table *t = a->t;
     size_t n = a->columns, evals = t->evals, wide = evals + n;
     for (size_t e = 0; e < evals; e++) {
-        AMP_COMPLEX z = a->z[t->eval[e].op], *m = a->system + e * wide;
+        AMP_COMPLEX z = amp_factor(a, &t->eval[e]), *m = a->system + e * wide;
         const Row *r = amp_row(t, (size_t)t->eval[e].point);
         for (size_t j = 0; j < wide; j++) m[j] = j == e;
         for (size_t i = 0; i < r->terms; i++) {

@@ -17,6 +17,9 @@
  * z / (1 - g z) -> -1/g where z = h lambda -> -inf, but a slope k = h f(Y) is z times the error of Y in a stiff
  * component. So these values stay as bounded as the step's own; their order is that for h -> 0 (adapt.c).
  *
+ * Where stages are implicit, and the estimate of the error alone has resolvents, no stage that only the estimate reads has
+ * a weight, for the same reason: one of them is a slope at y.
+ *
  * Where all stages are H one field is enough, and a stage is one unknown. Everything is rational; where the scheme has
  * decimals, to 320 bits.
  * Source: Hairer, Norsett, Wanner 1993, section II.6; solved stages: Hairer, Wanner 1996, section IV.7. */
@@ -298,7 +301,7 @@ static int find(const Table *t, Dense *out)
 int dense_find(const Table *scheme, Dense *out)
 {
     *out = (Dense){0};
-    SCOPED(table_drop) Table *t = table_freeze(table_whole(scheme));
+    SCOPED(table_drop) Table *t = table_freeze(table_unfiltered(scheme));
     if (!t) return ERR_MEMORY;
     int code = has_dense(t) ? find(t, out) : 0;
     if (code < 0) dense_free(out);

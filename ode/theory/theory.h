@@ -423,7 +423,7 @@ typedef struct {
 /* Finds the highest order up to the scheme's, and its least solution, for a table as it was read. A table that has none
  * is no failure (order 0). Caller: dense_free where the code is 0; after an error *out is empty, and dense_free does
  * nothing. */
-int dense_find(const Table *t, Dense *out);
+int dense_find(const Table *t, Dense *out); /* evaluations are those of table_unfiltered(t) */
 void dense_free(Dense *d);
 /* Returns whether a slope of a frozen table may have a weight: one of a field whose derivative a resolvent takes may not,
  * unless it has one in the step itself. */

@@ -173,9 +173,9 @@ static void print_polynomial(const Table *t, const Dense *d, size_t e)
 static int print_dense(const Selection *s)
 {
     for (size_t i = 0; i < s->count; i++) {
-        const Table *t = table_whole(s->scheme[i]);
+        const Table *t = table_unfiltered(s->scheme[i]);
         SCOPED(dense_free) Dense d = {0};
-        TRY(dense_find(t, &d));
+        TRY(dense_find(s->scheme[i], &d));
         if (d.order)
             printf("%s%s: y + sum b(theta) k, 0 <= theta <= 1, of order %d%s%s\n", i ? "\n" : "",
                    t->name, d.order, d.bounded ? " at least (no higher one is looked for)" : "",

@@ -266,7 +266,7 @@ TEST(test_errors)
         {"k1 = F(y)\nk2 = phi1(F)(k2)\ny' = y + k2",
          "text:3:14: expected a stage that is set before it is used"},
         {"k1 = F(y + k1)\nk2 = phi1(F)(k1)\ny' = y + k2",
-         "expected phi functions or solve in a scheme of explicit stages"},
+         "expected phi functions in a scheme of explicit stages"},
         {"k1 = H(y)\nk2 = solve(1/2 W2)(k1)\ny' = y + k2", "text:3:16: expected an operator"},
         {"k1 = H(y)\nk2 = phi1(W)(k1)\ny' = y + k2", "expected W in solve(c W)(...)"},
         {"decoder\nk1 = H(y)\nk2 = solve(W)(k1)\ny' = y + k2", "expected W in solve(c W)"},

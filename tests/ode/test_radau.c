@@ -1,0 +1,246 @@
+/* test_radau.c: Radau's method of order 5 by tolerance: its filtered estimate in closed form, its work beside SciPy's
+ * Radau, ends and values within steps of stiff problems known to 13 digits, large systems; estimates that a user's text
+ * filters. */
+#include "tests/lib/test.h"
+
+#include "tests/lib/schemes.h"
+#include "tests/lib/scratch.h"
+
+/* ---- the estimate ----------------------------------------------------------------------------------- */
+
+static double lambda;
+
+OWN_FIELD(decay)
+{
+    dy[0] = lambda * y[0];
+}
+
+OWN_FIELD(nothing)
+{
+    memset(dy, 0, s->n * s->d * sizeof *dy);
+}
+
+/* Returns (y' - yhat)/y on y' = lambda y with z = h lambda. The stages are those of a collocation method: its polynomial
+ * is R(z) at 1, and Hairer and Wanner's estimate (IV.8, 8.19) is g (1 - g z)^-1 (u'(0) - z). Here u' is the quadratic
+ * through z Y_j at c_j, and Y the solution of three equations by Cramer's rule. */
+static double estimate(double z)
+{
+    double r = sqrt(6), g = (6 + cbrt(81) - cbrt(9)) / 30, Y[3],
+           c[3] = {.4 - r / 10, .4 + r / 10, 1};
+    double M[3][3] = {{(88 - 7 * r) / 360, (296 - 169 * r) / 1800, (-2 + 3 * r) / 225},
+                      {(296 + 169 * r) / 1800, (88 + 7 * r) / 360, (-2 - 3 * r) / 225},
+                      {(16 - r) / 36, (16 + r) / 36, 1. / 9}};
+    double whole = 0, slope = 0;
+    for (int k = -1; k < 3; k++) {
+        double a[3][3];
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++) a[i][j] = j == k ? 1 : (i == j) - z * M[i][j];
+        double det = a[0][0] * (a[1][1] * a[2][2] - a[1][2] * a[2][1]) -
+                     a[0][1] * (a[1][0] * a[2][2] - a[1][2] * a[2][0]) +
+                     a[0][2] * (a[1][0] * a[2][1] - a[1][1] * a[2][0]);
+        if (k < 0)
+            whole = det;
+        else
+            Y[k] = det / whole;
+    }
+    for (int j = 0; j < 3; j++) {
+        double weight = 1;
+        for (int i = 0; i < 3; i++) weight *= i == j ? 1 : c[i] / (c[i] - c[j]);
+        slope += weight * z * Y[j];
+    }
+    return g * (slope - z) / (1 - g * z);
+}
+
+TEST(estimates)
+{
+    System s = scalar_system(nothing, decay);
+    OWN_TABLE *t = scheme("radau-iia5");
+    s.absent = 1 << OP_F;
+    for (int i = 0; i < 5; i++) {
+        static const double z[] = {-.5, -2, -30, -1e4, .7};
+        Stepper *st;
+        lambda = z[i] / .25;
+        assert_int_equal(stepper_new(t->pair, &s, &st), 0);
+        assert_int_equal(stepper_begin(st, 0, .25, s.initial, START_GIVEN, NULL), 0);
+        assert_int_equal(stepper_try(st, .25), 0);
+        if (!(fabs(stepper_error(st)[0] - estimate(z[i])) <= 1e-9))
+            fail_msg("z = %g: %.12g, not %.12g", z[i], stepper_error(st)[0], estimate(z[i]));
+        stepper_free(st);
+    }
+    assert_true(fabs(estimate(-1e9) - 1) <
+                1e-6); /* bounded where the slope at y is not: IV.8, 8.20 */
+}
+
+/* The estimate is O(h^4) for any matrix W, since what it filters is O(h^4) by itself. A user's SDIRK method of order 2
+ * with the slope at y beside has one of O(h^2), unbounded or filtered. */
+TEST(orders_of_estimates)
+{
+    static const char text[] =
+        "let g = 1 - 1/sqrt(2)\nk1 = H(y + g*k1)\nk2 = H(y + (1 - g)*k1 + g*k2)\n"
+        "k3 = H(y)\n%sy' = y + (1 - g)*k1 + g*k2\nerror = %s\n";
+    OWN_TABLE *radau = scheme("radau-iia5");
+    OWN_TABLE *plain = scheme(formed(text, "", "1/2*k3 - 1/2*k1"));
+    OWN_TABLE *filtered = scheme(formed(text, "k4 = solve(g W)(1/2*k3 - 1/2*k1)\n", "k4"));
+    Embedded e = embedded_of(radau);
+    assert_int_equal(e.order, 3);
+    assert_int_equal(e.estimate_order, 3);
+    assert_int_equal(theory_of(radau, 6).order, 5);
+    assert_int_equal(embedded_of(plain).estimate_order, 1);
+    assert_int_equal(embedded_of(filtered).estimate_order, 1);
+    /* control: without the weight of k3 the weights of what is filtered do not sum to 0 */
+    OWN_TABLE *blind = scheme(formed(text, "k4 = solve(g W)(1/2*k1)\n", "k4"));
+    assert_int_equal(embedded_of(blind).estimate_order, 0);
+}
+
+/* ---- work and errors -------------------------------------------------------------------------------- */
+
+enum { PLACES = 200 };
+
+/* Ends to 13 digits and more: Mazzia, Magherini 2008, "Test set for initial value problem solvers", release 2.4. Steps,
+ * evaluations without those of derivatives, and derivatives: SciPy 1.10.1, solve_ivp(method="Radau", rtol=X, atol=X). */
+static const struct {
+    const char *system;
+    double end, tolerance, y[8];
+    size_t steps, evals, jacobians;
+} known[] = {
+    {"van-der-pol:mu=1000", 2000, 1e-4, {1.706167732170483, -.8928097010247975e-3}, 218, 2084, 63},
+    {"van-der-pol:mu=1000", 2000, 1e-6, {1.706167732170483, -.8928097010247975e-3}, 616, 5167, 122},
+    {"hires",
+     321.8122,
+     1e-6,
+     {.7371312573325668e-3, .1442485726316185e-3, .5888729740967575e-4, .1175651343283149e-2,
+      .2386356198831331e-2, .6238968252742796e-2, .2849998395185769e-2, .2850001604814231e-2},
+     81,
+     803,
+     28},
+    {"oregonator",
+     360,
+     1e-6,
+     {1.000814870318523, 1228.178521549917, 132.0554942846706},
+     963,
+     8642,
+     308},
+    {"oregonator",
+     360,
+     1e-8,
+     {1.000814870318523, 1228.178521549917, 132.0554942846706},
+     2989,
+     24303,
+     680},
+    {"robertson",
+     1e11,
+     1e-6,
+     {.2083340149701255e-7, .8333360770334713e-13, .9999999791665050},
+     150,
+     1436,
+     82},
+    {"robertson",
+     1e11,
+     1e-8,
+     {.2083340149701255e-7, .8333360770334713e-13, .9999999791665050},
+     412,
+     3321,
+     121},
+};
+enum { KNOWN = sizeof known / sizeof *known };
+
+/* Returns the largest of |y - exact| over tolerance (1 + |exact|). */
+static double off(size_t N, double tolerance, const double *y, const double *exact)
+{
+    double most = 0;
+    for (size_t i = 0; i < N; i++)
+        most = fmax(most, fabs(y[i] - exact[i]) / (tolerance * (1 + fabs(exact[i]))));
+    return most;
+}
+
+/* At most 20 tolerances at ends, and the work of SciPy's Radau times 1.2. */
+TEST(work_and_ends)
+{
+    OWN_TABLE *t = scheme("radau-iia5");
+    for (size_t i = 0; i < KNOWN; i++) {
+        OWN_SYSTEM *s = make(known[i].system);
+        size_t N = s->d;
+        double y[8];
+        AdaptRun run;
+        AdaptOptions o = within(known[i].tolerance, known[i].end, 3);
+        assert_int_equal(adapt_run(t, s, &o, y, &run), 0);
+        size_t evals = run.evals - run.jacobians * (N + 1);
+        double error = off(N, known[i].tolerance, y, known[i].y);
+        print_message("%s, %g: %zu steps, %zu + %zu evaluations, %zu Jacobians, error %.3g\n",
+                      s->name, known[i].tolerance, run.steps, evals, run.evals - evals,
+                      run.jacobians, error);
+        assert_int_equal(run.outcome, ADAPT_DONE);
+        assert_true(error <= 20);
+        assert_true((double)run.steps <= 1.2 * (double)known[i].steps);
+        assert_true((double)evals <= 1.2 * (double)known[i].evals);
+        assert_true((double)run.jacobians <= 1.2 * (double)known[i].jacobians);
+    }
+}
+
+/* Values within steps lie within 20 tolerances of rodas4's at a ten-thousandth of the tolerance, whose steps end at the
+ * times asked for. */
+TEST(values_within_steps)
+{
+    OWN_TABLE *t = scheme("radau-iia5"), *other = scheme("rodas4");
+    for (size_t i = 0; i < KNOWN; i++) {
+        OWN_SYSTEM *s = make(known[i].system);
+        double at[PLACES], y[8];
+        OWN_REALS *states = numbers(PLACES * s->d), *exact = numbers(PLACES * s->d);
+        int stretched = known[i].end > 1e6;
+        for (int k = 0; k < PLACES; k++)
+            at[k] = stretched ? pow(10, -3 + 13.9 * k / PLACES) : known[i].end * (k + .5) / PLACES;
+        AdaptRun run;
+        AdaptOptions o = within(known[i].tolerance, known[i].end, 3);
+        o.times = PLACES, o.at = at, o.states = states;
+        assert_int_equal(adapt_run(t, s, &o, y, &run), 0);
+        assert_int_equal(run.dense, 3);
+        AdaptOptions tight = within(known[i].tolerance * 1e-4, at[PLACES - 1], 3);
+        tight.most = 1000000, tight.times = PLACES, tight.at = at, tight.states = exact;
+        assert_int_equal(adapt_run(other, s, &tight, y, &run), 0);
+        double most = 0;
+        for (size_t k = 0; k < PLACES; k++)
+            most = fmax(most, off(s->d, known[i].tolerance, states + k * s->d, exact + k * s->d));
+        print_message("%s, %g: within steps %.3g tolerances\n", s->name, known[i].tolerance, most);
+        assert_true(most <= 20);
+    }
+}
+
+/* Fewer unknowns than LU_MOST / 3 are solved for by factors, more by GMRES and a band: steps and errors are the same
+ * but for the grid. The solution of the heat equation on a grid is closed. */
+TEST(many_unknowns)
+{
+    static const size_t sizes[] = {100, 400};
+    OWN_TABLE *t = scheme("radau-iia5");
+    size_t steps[2];
+    for (int i = 0; i < 2; i++) {
+        System *s;
+        assert_int_equal(system_new("heat", sizes[i], 0, 1, &s), 0);
+        OWN_REALS *y = numbers(s->n), *exact = numbers(s->n);
+        AdaptRun run;
+        AdaptOptions o = within(1e-7, s->t_end, 3);
+        assert_int_equal(adapt_run(t, s, &o, y, &run), 0);
+        s->solution(s, s->t_end, exact);
+        assert_int_equal(run.outcome, ADAPT_DONE);
+        assert_true(off(s->n, 1e-7, y, exact) <= 20);
+        steps[i] = run.steps;
+        system_free(s);
+    }
+    assert_true(steps[0] >= 5 && steps[1] <= steps[0] + 2 && steps[0] <= steps[1] + 2);
+}
+
+/* Steps of one length find their stages to rounding still, and so do pairs whose estimate is not filtered. */
+TEST(rounding_stays)
+{
+    OWN_TABLE *radau = scheme("radau-iia5"), *fixed = freeze(radau), *pair = scheme("tr-bdf2");
+    OWN_SYSTEM *s = make("van-der-pol");
+    const Table *tables[] = {fixed, pair->pair, radau->pair};
+    for (int i = 0; i < 3; i++) {
+        Stepper *st;
+        assert_int_equal(stepper_new(tables[i], s, &st), 0);
+        assert_int_equal(stepper_loosen(st, 1e-3, 1e-3), 0);
+        assert_int_equal(stepper_newton(st) != NULL, i == 2);
+        stepper_free(st);
+    }
+}
+
+TEST_MAIN(zoo_begin, zoo_end)
