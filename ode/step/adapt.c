@@ -289,7 +289,8 @@ int adapt_run(const Table *t, const System *s, const AdaptOptions *o, double *y,
     run(&way, out);
     memcpy(y, stepper_state(way.st), N * sizeof *y);
     out->evals = stepper_evals(way.st) + (o->first > 0 ? 0 : 2 * system_parts(s));
-    if (stepper_newton(way.st)) out->jacobians = stepper_newton(way.st)->jacobians;
+    const Newton *newton = stepper_newton(way.st);
+    if (newton) out->jacobians = newton->jacobians, out->factors = newton->factors;
     if (way.side) out->evals += stepper_evals(way.side);
     return 0;
 }

@@ -437,7 +437,10 @@ static void correct(Implicit *m, Block *b, const double *k)
     for (size_t p = 0; p < b->points; p++)
         add_slopes(m, b->point[p], b->eval, b->evals, k, m->r + p * N);
     for (size_t i = 0; i < n; i++) m->r[i] -= m->Y[i];
-    if (has_matrix(b) && b->h != m->h) assemble(m, b);
+    if (has_matrix(b) && b->h != m->h) {
+        assemble(m, b);
+        m->newton.factors++;
+    }
     if (b->matrix) {
         memcpy(m->d, m->r, n * sizeof(double));
         lu_substitute(n, b->matrix, b->pivot, m->d);

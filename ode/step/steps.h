@@ -51,6 +51,7 @@ typedef struct {
     int turns, most; /* turns that the last step took, and may take */
     int kept; /* the derivatives are kept for the next step: one of the same length needs no new factors */
     size_t jacobians; /* derivatives taken so far, each at one state for all stages */
+    size_t factors;   /* matrices factored so far */
 } Newton;
 /* Lets tries find solved stages to a share of the tolerance instead of to rounding, where the estimate of the error is
  * filtered by a stage solve(g W)(...); elsewhere nothing happens. It comes before stepper_begin. ERR_MEMORY. */
@@ -88,8 +89,8 @@ typedef struct {
     /* evals: of F, G and C, those of the first step's rule, of derivatives by differences and of states within steps
      * included */
     size_t steps, rejected, evals;
-    /* derivatives that simplified Newton iterations took; 0 where stages are found to rounding */
-    size_t jacobians;
+    /* derivatives and factors of matrices that simplified Newton iterations took; 0 where stages are found to rounding */
+    size_t jacobians, factors;
     int dense; /* states within steps are of this order, by weights; 0: they are ends of steps, or not asked for */
 } AdaptRun;
 
