@@ -12,8 +12,9 @@
  *
  *     h_next = h (safety) (2N + 1)/(2N + n) min(err^(-1/k), err^(-1/k) h/h_before (err_before/err)^(1/k)),
  *
- * the second term predicting what err will be if it goes on as it went (Gustafsson 1994); a step that could be longer by
- * a fifth at most keeps its length, and with it the factors of Newton's matrix; where the iteration does not end h is
+ * the second term predicting what err will be if it goes on as it went (Gustafsson 1994); while derivatives are kept, a
+ * step that would be shorter, or longer by less than a fifth, keeps its length, and with it the factors of Newton's
+ * matrix (SciPy's rule; RADAU5 lets it shrink); where the iteration does not end h is
  * halved. The first step is that of Hairer,
  * Norsett, Wanner 1993, section II.4: it takes two evaluations of the field. A step that is not finite is rejected.
  *
@@ -210,7 +211,7 @@ static void run(Way *w, AdaptRun *r)
                    : safety * pow(fmax(err, least), -proportional / k) * pow(before, integral / k);
         h_before = h;
         factor = within(shrink, factor, rejected ? 1 : newton ? grow_solved : grow);
-        if (!newton || !newton->kept || factor < 1 || factor > keep) h *= factor;
+        if (!newton || !newton->kept || factor >= keep) h *= factor;
         before = fmax(err, newton ? remembered_solved : remembered);
         rejected = 0;
     }
