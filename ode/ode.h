@@ -23,7 +23,7 @@
 #include "ode/theory/theory.h"
 #include "ode/field/field.h"
 #include "ode/systems/systems.h"
-#include "ode/step/steps.h"
+#include "ode/step/events.h"
 #include "ode/measure/measure.h"
 
 #endif

@@ -132,6 +132,20 @@ static inline int theory_order(const Theory *t, const System *s)
     return s->timed ? t->order : t->order_autonomous;
 }
 
+/* ---- quantity.c: a number of a state, by an expression ------------------------------------------ */
+
+/* An expression in the language of system files (system_file.c) of the coordinates of a state: y1, y2, ... in the order
+ * of the state where there is one particle or one coordinate a particle, else y2_1 for the first coordinate of the
+ * second particle; the time t, numbers, functions, and the parameters where the system is of a text with `param`. */
+typedef struct Quantity Quantity;
+/* Reads an expression at the beginning of `text`; *behind: where it ends. `place` begins messages of ERR_INPUT, with
+ * the column in the text. The system is read here alone. Caller: quantity_free. */
+int quantity_read(const char *text, const char *place, const System *s, const char **behind,
+                  Quantity **out);
+void quantity_free(Quantity *q);
+/* Returns its value at time t in the state y (n, d). */
+double quantity_value(const Quantity *q, double t, const double *y);
+
 /* ---- reference.c -------------------------------------------------------------------------------- */
 
 /* Computes y (count, n d) at times t[0] .. t[count-1] (any order, before or after 0) from the

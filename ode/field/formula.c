@@ -325,6 +325,11 @@ int formula_neighbours(Reader *p, Program *out)
     return parse(p, BITS_NEXT, p->formulas->second ? "y''" : "F of neighbours", out);
 }
 
+int formula_quantity(Reader *p, Program *out)
+{
+    return parse(p, BIT(GET_OWN) | BIT(GET_TIME), "a quantity of a state", out);
+}
+
 int formula_read(Reader *p, int which, Program *out)
 {
     int timed = p->timed, moved = p->moved;

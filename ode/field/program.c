@@ -350,6 +350,14 @@ void program_exact(const System *s, double t, double *y)
     each(s, RULE_EXACT, s->n, t, y, 0, y);
 }
 
+double program_value(const Formulas *f, const Program *p, double t, const double *y)
+{
+    double value;
+    Lanes l = {.formulas = f, .y = y, .n = 1, .di = 1, .t = t, .count = 1};
+    run_program(&l, p, &value);
+    return value;
+}
+
 double program_energy(const System *s, const double *y)
 {
     const Formulas *formulas = s->context;

@@ -71,6 +71,12 @@ enum {
     RULES
 };
 
+typedef struct {
+    char name[WORD_MAX];
+    double value;
+    int first, count; /* of a vector: its numbers in Formulas.vector; count 0: a number */
+} Param;
+
 /* System.context of a system read from a file. */
 typedef struct {
     char name[TABLE_NAME], title[256], source[256];
@@ -85,6 +91,8 @@ typedef struct {
     int ring;                   /* 1: particle 1 follows the last */
     double ends;                /* else: the value of neighbours that there are not */
     size_t memory; /* particles of it; they stand in System.param behind n d numbers of scratch */
+    int params;
+    Param param[PARAMS_MAX]; /* for quantities of its states (quantity.c) */
 } Formulas;
 
 /* ---- program.c ------------------------------------------------------------------------------------ */
@@ -111,6 +119,8 @@ void program_memory(const System *s, uint64_t seed, double *out);
 /* This is System.solution by RULE_EXACT. */
 void program_exact(const System *s, double t, double *y);
 
+/* Returns the value of a program that reads the coordinates of one particle, y, and t alone. */
+double program_value(const Formulas *f, const Program *p, double t, const double *y);
 /* This is System.energy: the sum of RULE_ENERGY over the particles. */
 double program_energy(const System *s, const double *y);
 /* These are System.flow of y'' = f(y): the kick, velocities by h f, and the drift, positions by h times the velocities. */
@@ -128,12 +138,6 @@ int program_linear(const Formulas *f, int which, size_t d);
 int program_start(System *s, const char *file, uint64_t seed);
 
 /* ---- formula.c ------------------------------------------------------------------------------------ */
-
-typedef struct {
-    char name[WORD_MAX];
-    double value;
-    int first, count; /* of a vector: its numbers in Formulas.vector; count 0: a number */
-} Param;
 
 /* A system file being read. */
 typedef struct {
@@ -157,6 +161,8 @@ extern const char
 
 /* Compiles the expression at the cursor, of a rule, behind the operations so far. */
 int formula_read(Reader *p, int which, Program *out);
+/* Compiles a quantity of a state: of y1, y2, ... and t. */
+int formula_quantity(Reader *p, Program *out);
 /* Compiles an interaction of neighbours, y[i+1]. */
 int formula_neighbours(Reader *p, Program *out);
 /* Reads a finite number without variables; `place` names it in messages. */

@@ -459,6 +459,8 @@ static int build(Reader *p, uint64_t seed, System **out)
             s->special |= program_linear(p->formulas, op, p->d) << op;
             s->absent |= !has_rule(p->formulas, op, p->d) << op;
         }
+    p->formulas->params = p->params;
+    memcpy(p->formulas->param, p->param, sizeof p->param);
     s->context = p->formulas;
     p->formulas = NULL;
     int code = program_start(s, p->cursor.file, seed);

@@ -43,7 +43,7 @@
 #include "kernels/base/scoped.h"
 #include "kernels/base/tick.h"
 #include "ode/scheme/rationals.h"
-#include "ode/step/steps.h"
+#include "ode/step/events.h"
 
 static const double safety = 0.9, shrink = 0.2, grow = 5;
 static const double grow_solved = 8, halve = 0.5, keep = 1.2; /* of Newton's steps */
@@ -51,8 +51,10 @@ static const double proportional = 0.7, integral = 0.4;       /* over k */
 /* Lower bounds of err and of err_before: a step without error is taken, and not remembered. */
 static const double least = 1e-10, remembered = 1e-4, remembered_solved = 1e-2;
 
-static const char *const outcomes[] = {
-    [ADAPT_DONE] = "done", [ADAPT_UNDERFLOW] = "underflow", [ADAPT_STEPS] = "too many steps"};
+static const char *const outcomes[] = {[ADAPT_DONE] = "done",
+                                       [ADAPT_UNDERFLOW] = "underflow",
+                                       [ADAPT_STEPS] = "too many steps",
+                                       [ADAPT_EVENT] = "event"};
 
 const char *adapt_outcome(int outcome)
 {
@@ -127,37 +129,81 @@ static double within(double low, double x, double high)
     return x < low ? low : x < high ? x : high;
 }
 
-static void run(Way *w, AdaptRun *r);
+static int run(Way *w, AdaptRun *r);
 
-/* Computes y (N) at a time behind t by steps from the state of the run at t. Returns their outcome. */
-static int reach(const Way *w, double t, double at, double *y)
+/* Computes y (N) at a time behind t by steps from the state of the run at t. *outcome: that of the steps. */
+static int reach(const Way *w, double t, double at, double *y, int *outcome)
 {
     AdaptOptions there = *w->o;
     AdaptRun r = {.t = t, .first = at - t};
     Way way = {.o = &there, .N = w->N, .k = w->k, .whole = w->whole, .st = w->side};
     there.t_end = at;
     there.times = 0;
+    there.events = NULL;
     stepper_move(w->side, t, stepper_state(w->st));
-    run(&way, &r);
+    TRY(run(&way, &r));
     memcpy(y, stepper_state(w->side), w->N * sizeof *y);
-    return r.outcome;
+    *outcome = r.outcome;
+    return 0;
 }
 
-/* Fills in the states asked for within the step tried, from t to end, before it is taken. Returns the outcome. */
-static int fill(Way *w, double t, double end)
+/* The step tried, from t to end. */
+typedef struct {
+    Way *w;
+    double t, end;
+} Tried;
+
+/* Computes the state within it at a time; *outcome: of the steps that this takes. */
+static int state_within(const Tried *s, double at, double *y, int *outcome)
 {
+    *outcome = ADAPT_DONE;
+    if (at == s->end)
+        memcpy(y, stepper_tried(s->w->st), s->w->N * sizeof *y);
+    else if (s->w->side)
+        return reach(s->w, s->t, at, y, outcome);
+    else
+        between(&s->w->dense, s->w->st, (at - s->t) / (s->end - s->t), s->w->N, y);
+    return 0;
+}
+
+/* The same for events, which need a state. */
+static int state_for_event(void *tried, double at, double *y)
+{
+    int outcome;
+    TRY(state_within(tried, at, y, &outcome));
+    if (outcome == ADAPT_DONE) return 0;
+    return error_set(ERR_NUMERIC, "no step to t = %.17g, where an event is looked for", at);
+}
+
+/* Fills in the states asked for within the step tried, up to a time, before it is taken. */
+static int fill(const Tried *s, double stop, int *outcome)
+{
+    Way *w = s->w;
     const AdaptOptions *o = w->o;
-    int outcome = ADAPT_DONE;
-    for (; w->filled < o->times && o->at[w->filled] <= end && outcome == ADAPT_DONE; w->filled++) {
-        double at = o->at[w->filled], *y = o->states + w->filled * w->N;
-        if (at == end)
-            memcpy(y, stepper_tried(w->st), w->N * sizeof *y);
-        else if (w->side)
-            outcome = reach(w, t, at, y);
-        else
-            between(&w->dense, w->st, (at - t) / (end - t), w->N, y);
+    *outcome = ADAPT_DONE;
+    for (; w->filled < o->times && o->at[w->filled] <= stop && *outcome == ADAPT_DONE; w->filled++)
+        TRY(state_within(s, o->at[w->filled], o->states + w->filled * w->N, outcome));
+    return 0;
+}
+
+/* Looks for events within the step tried, and fills in its states up to its end, or to a terminal event, which ends the
+ * run. */
+static int look_inside(Way *w, double end, AdaptRun *r)
+{
+    Events *e = w->o->events;
+    Tried s = {w, r->t, end};
+    if (e) {
+        size_t parts = w->side ? 1 : EVENT_PARTS;
+        TRY(events_step(e, end, stepper_tried(w->st), parts, state_for_event, &s));
     }
-    return outcome;
+    int stopped = e && e->stopped;
+    double stop = stopped ? e->crossing[e->found - 1].t : end;
+    TRY(fill(&s, stop, &r->outcome));
+    if (!stopped || r->outcome != ADAPT_DONE) return 0;
+    r->outcome = ADAPT_EVENT;
+    r->steps++;
+    r->t = stop;
+    return 0;
 }
 
 /* Returns the safety factor, which is the smaller the more turns Newton's iteration took (NULL: stages are not found by
@@ -174,7 +220,7 @@ static double predict(const Newton *n, double k, double err, double before, doub
     return fmin(by_error, by_error * ratio * pow(before / fmax(err, least), 1 / k));
 }
 
-static void run(Way *w, AdaptRun *r)
+static int run(Way *w, AdaptRun *r)
 {
     const AdaptOptions *o = w->o;
     Stepper *st = w->st;
@@ -187,7 +233,7 @@ static void run(Way *w, AdaptRun *r)
         if (last) h = o->t_end - r->t;
         r->outcome = r->steps + r->rejected == o->most ? ADAPT_STEPS : ADAPT_UNDERFLOW;
         if (r->outcome == ADAPT_STEPS || (!last && h <= 16 * DBL_EPSILON * fabs(r->t)) || !(h > 0))
-            return;
+            return 0;
         double err = INFINITY;
         int found = stepper_try(st, h) == 0;
         if (found) err = norm(o, w->N, stepper_error(st), stepper_state(st), stepper_tried(st));
@@ -200,8 +246,8 @@ static void run(Way *w, AdaptRun *r)
             continue;
         }
         double end = last ? o->t_end : r->t + h;
-        r->outcome = fill(w, r->t, end);
-        if (r->outcome != ADAPT_DONE) return;
+        TRY(look_inside(w, end, r));
+        if (r->outcome != ADAPT_DONE) return 0;
         stepper_accept(st);
         r->steps++;
         r->t = end;
@@ -216,6 +262,7 @@ static void run(Way *w, AdaptRun *r)
         rejected = 0;
     }
     r->outcome = ADAPT_DONE;
+    return 0;
 }
 
 static int check(const Table *t, const AdaptOptions *o)
@@ -266,8 +313,9 @@ static int prepare(const Table *t, const System *s, Way *w)
 {
     TRY(stepper_new(t->pair, s, &w->st));
     TRY(stepper_loosen(w->st, w->o->absolute, w->o->relative));
-    if (w->o->times) TRY(find_weights(t, w->o->estimate_order, &w->dense));
-    if (!w->o->times || w->dense.order) return 0;
+    int asked = w->o->times || w->o->events;
+    if (asked) TRY(find_weights(t, w->o->estimate_order, &w->dense));
+    if (!asked || w->dense.order) return 0;
     TRY(stepper_new(t->pair, s, &w->side));
     TRY(stepper_loosen(w->side, w->o->absolute, w->o->relative));
     return stepper_begin(w->side, 0, 0, s->initial, START_GIVEN, NULL);
@@ -287,8 +335,12 @@ int adapt_run(const Table *t, const System *s, const AdaptOptions *o, double *y,
     out->first = o->first > 0 ? fmin(o->first, o->t_end)
                               : first_step(o, word.same ? s : &word.system, way.k, work);
     TRY(stepper_begin(way.st, 0, out->first, s->initial, START_GIVEN, NULL));
-    run(&way, out);
-    memcpy(y, stepper_state(way.st), N * sizeof *y);
+    Events *e = o->events;
+    if (e) events_begin(e, 0, s->initial);
+    TRY(run(&way, out));
+    const double *last =
+        out->outcome == ADAPT_EVENT ? e->state + (e->found - 1) * N : stepper_state(way.st);
+    memcpy(y, last, N * sizeof *y);
     out->evals = stepper_evals(way.st) + (o->first > 0 ? 0 : 2 * system_parts(s));
     const Newton *newton = stepper_newton(way.st);
     if (newton) out->jacobians = newton->jacobians, out->factors = newton->factors;

@@ -65,8 +65,9 @@ const double *stepper_slope(const Stepper *st, size_t e);
 
 /* ---- adapt.c: steps by tolerance ------------------------------------------------------------------ */
 
-enum { ADAPT_DONE, ADAPT_UNDERFLOW, ADAPT_STEPS };
-const char *adapt_outcome(int outcome); /* "done", "underflow", "too many steps" */
+enum { ADAPT_DONE, ADAPT_UNDERFLOW, ADAPT_STEPS, ADAPT_EVENT };
+const char *adapt_outcome(int outcome); /* "done", "underflow", "too many steps", "event" */
+struct Events;
 
 typedef struct {
     /* atol and rtol. A step from y_n to y_n+1, with the estimate e of its error, passes where the RMS over i of
@@ -80,11 +81,14 @@ typedef struct {
     size_t times;
     const double *at; /* (times) */
     double *states;   /* (times, N) out, up to where the run came */
+    struct Events *
+        events; /* what to look for on the way, of events_new (events.h); NULL: nothing. The steps are the same */
 } AdaptOptions;
 
 typedef struct {
-    int outcome; /* ADAPT_UNDERFLOW: steps fell below the spacing of numbers near t; ADAPT_STEPS: `most` were taken */
-    double t;    /* reached: t_end, exactly, where it is done */
+    int outcome; /* ADAPT_UNDERFLOW: steps fell below the spacing of numbers near t; ADAPT_STEPS: `most` were taken;
+                  ADAPT_EVENT: a terminal event ended the run, and y is its state */
+    double t;     /* reached: t_end, exactly, where it is done */
     double first; /* step tried first */
     /* evals: of F, G and C, those of the first step's rule, of derivatives by differences and of states within steps
      * included */
@@ -95,7 +99,7 @@ typedef struct {
 } AdaptRun;
 
 /* Runs a pair (t->pair) from the initial state at time 0; y (n, d) out: the state at out->t. The code is 0 for every
- * outcome, ADAPT_UNDERFLOW and ADAPT_STEPS too, in which y and t are what the run came to. ERR_INPUT: not a pair, or the
+ * outcome, in which y and t are what the run came to. ERR_INPUT: not a pair, or the
  * system cannot take it. ERR_MISUSE: t_end not above 0 or not finite, a tolerance below 0 or both 0, estimate_order
  * below 0.
  * Source: Gustafsson 1991; Hairer, Norsett, Wanner 1993, II.4; Hairer, Wanner 1996, IV.2. */

@@ -1,0 +1,70 @@
+/* events.h: where a quantity g(t, y) of the solution passes 0 on the way: crossings, found between the ends of steps by
+ * the scheme's own values there. A function that can fail returns 0 for done, or an ERR_* of kernels/base/error.h (ode.h).
+ *
+ * Over a step from t0 to t1 a crossing lies where g has another sign at the end than at the beginning, or where it is 0
+ * at the end. With values within steps by weights (dense.c) the step is looked at in EVENT_PARTS equal parts; a pair of
+ * crossings within one part, or within a step elsewhere, is not seen, as by other solvers: shorter steps see more. A g
+ * that is 0 where the run begins does not cross there. Brent's method (Brent 1973, chapter 4; GSL) then finds the time
+ * between the two to 4 units of rounding of t, so what a crossing errs by is what the scheme's values do: for steps by
+ * tolerance an error e of the state at the crossing makes one of about e |g_y| / |dg/dt| in its time. */
+#ifndef TROTTER_EVENTS_H
+#define TROTTER_EVENTS_H
+
+#include "ode/step/steps.h"
+
+enum { EVENT_PARTS = 8 };
+
+/* What to look for. direction: 1 where g rises, -1 where it falls, 0 either. terminal: the run ends at the first one. */
+typedef struct {
+    double (*value)(const void *arg, double t, const double *y); /* g; y (n, d) */
+    const void *arg;
+    int direction, terminal;
+} Event;
+
+/* One crossing: of the event of this number, at time t. rises: g goes up. */
+typedef struct {
+    size_t event;
+    double t;
+    int rises;
+} Crossing;
+
+/* Watches a run. Zeroed, it holds nothing. */
+typedef struct Events {
+    const Event *event; /* (count) borrowed */
+    size_t count, N;
+    /* Out, in the order of time: crossings so far, their states (found, N), and whether a terminal one ended the run. */
+    size_t found;
+    Crossing *crossing;
+    double *state;
+    int stopped;
+    /* The rest is private. */
+    size_t room;
+    double t, *g, *work;
+    int *sign;
+    Stepper *side; /* one-step schemes: takes steps to times within a step */
+    size_t kept,
+        keeps; /* others: states kept, at most `keeps`, (keeps, N), the last first, at h apart */
+    double *past;
+} Events;
+
+/* Prepares for a system of N coordinates; both lists are empty. Caller: events_free. ERR_MEMORY. */
+int events_new(const Event *event, size_t count, size_t N, Events *out);
+void events_free(Events *e);
+/* Begins a run at (t, y); crossings found before are forgotten. */
+void events_begin(Events *e, double t, const double *y);
+
+/* Computes y (N) at time t within a step. */
+typedef int EventState(void *arg, double t, double *y);
+/* Looks at the step from the time of the last call to t1, at whose end the state is y1 (N), in equal parts. Where a
+ * terminal event is found, stopped is 1, it is the last crossing, and what lies behind is left out. Codes: those of `at`;
+ * ERR_NUMERIC: g is not finite. */
+int events_step(Events *e, double t1, const double *y1, size_t parts, EventState *at, void *arg);
+
+/* For steps of one length of a frozen table on a system, both borrowed. Values within a step are those of a shorter step
+ * from the same state; schemes that read the past, which has no such step, have the polynomial through the last states,
+ * history + 2 of them, which is of the scheme's order. Begin with events_begin. */
+int events_fixed(Events *e, const Table *t, const System *s);
+/* Takes the next step, from t to t + h, by stepper_step, and looks at it. Codes: stepper_step's, events_step's. */
+int events_take(Events *e, Stepper *st, double t, double h);
+
+#endif
