@@ -29,7 +29,7 @@ typedef struct {
 } Crossing;
 
 /* Watches a run. Zeroed, it holds nothing. */
-typedef struct Events {
+struct Events {
     const Event *event; /* (count) borrowed */
     size_t count, N;
     /* Out, in the order of time: crossings so far, their states (found, N), and whether a terminal one ended the run. */
@@ -45,7 +45,7 @@ typedef struct Events {
     size_t kept,
         keeps; /* others: states kept, at most `keeps`, (keeps, N), the last first, at h apart */
     double *past;
-} Events;
+};
 
 /* Prepares for a system of N coordinates; both lists are empty. Caller: events_free. ERR_MEMORY. */
 int events_new(const Event *event, size_t count, size_t N, Events *out);

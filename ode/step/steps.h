@@ -67,7 +67,7 @@ const double *stepper_slope(const Stepper *st, size_t e);
 
 enum { ADAPT_DONE, ADAPT_UNDERFLOW, ADAPT_STEPS, ADAPT_EVENT };
 const char *adapt_outcome(int outcome); /* "done", "underflow", "too many steps", "event" */
-struct Events;
+typedef struct Events Events;           /* events.h */
 
 typedef struct {
     /* atol and rtol. A step from y_n to y_n+1, with the estimate e of its error, passes where the RMS over i of
@@ -81,8 +81,8 @@ typedef struct {
     size_t times;
     const double *at; /* (times) */
     double *states;   /* (times, N) out, up to where the run came */
-    struct Events *
-        events; /* what to look for on the way, of events_new (events.h); NULL: nothing. The steps are the same */
+    /* What to look for on the way, of events_new (events.h); NULL: nothing. The steps are the same. */
+    Events *events;
 } AdaptOptions;
 
 typedef struct {

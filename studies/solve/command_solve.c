@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "studies/solve/crossings.h"
 #include "studies/solve/order.h"
 #include "studies/base/plot/plot.h"
 #include "studies/base/command.h"
@@ -38,7 +39,7 @@ static const Column solve_columns[] = {
     COLUMN(
         RunRow, outcome,
         .words =
-            "done; no reference: done, but the solution is not known to six digits at the end, so that no "
+            "done; event: a terminal event ended it; no reference: done, but the solution is not known to six digits at the end, so that no "
             "error is told; else why the run ended before"),
     {0}};
 
@@ -67,7 +68,9 @@ typedef struct {
     Column *columns;            /* of solution.csv */
     char (*names)[48];          /* (N) of its coordinates */
     Sheet *solution, *shown, *runs;
-    int kept; /* solution.csv is wanted */
+    Crossings *crossings; /* NULL: no --event */
+    Events *events;       /* of the run; NULL likewise */
+    int kept;             /* solution.csv is wanted */
     size_t unfinished;
 } Study;
 
@@ -165,8 +168,15 @@ static int step_along(Study *u, Stepper *st, const char *name, size_t *rows, Run
     TRY(code);
     r->outcome = adapt_outcome(ADAPT_DONE);
     for (; r->steps < u->steps; r->steps++) {
-        code = stepper_step(st);
+        code = u->events ? events_take(u->events, st, (double)r->steps * u->h, u->h)
+                         : stepper_step(st);
+        if (code == 0 && u->events && u->events->stopped) {
+            r->steps++;
+            r->outcome = adapt_outcome(ADAPT_EVENT);
+            return 0;
+        }
         if (code == ERR_NUMERIC) {
+            if (u->events) notice_warn("%s: %s", name, error_text());
             r->outcome = "not finite";
             return 0;
         }
@@ -186,6 +196,8 @@ static int run_fixed(Study *u, const Table *t, size_t *rows, RunRow *r)
     TABLE(frozen);
     if (!(frozen = table_freeze(t))) return ERR_MEMORY;
     TRY(stepper_new(frozen, u->system, &st));
+    if (u->events) TRY(events_fixed(u->events, frozen, u->system));
+    if (u->events) events_begin(u->events, 0, u->system->initial);
     TRY(step_along(u, st, t->name, rows, r));
     r->evals = stepper_evals(st);
     return 0;
@@ -206,7 +218,8 @@ static int run_adaptive(Study *u, const Table *t, size_t *rows, RunRow *r)
                       .estimate_order = e.estimate_order,
                       .times = u->rows,
                       .at = u->t,
-                      .states = u->states};
+                      .states = u->states,
+                      .events = u->events};
     TRY(adapt_run(t, u->system, &o, y, &run));
     r->steps = run.steps;
     r->rejected = run.rejected;
@@ -225,10 +238,12 @@ static int run_scheme(Study *u, const Table *t)
                 .rejected = u->h > 0 ? SIZE_MAX : 0};
     size_t rows = 0;
     progress_show("%s on %s", t->name, u->system->name);
+    TRY(crossings_begin(u->crossings, &u->events));
     TRY((u->h > 0 ? run_fixed : run_adaptive)(u, t, &rows, &r));
+    crossings_end(u->crossings, t->name);
     add_states(u, t->name, u->states, rows, &r);
     if (rows == u->rows && isnan(r.end)) r.outcome = "no reference";
-    u->unfinished += rows < u->rows;
+    u->unfinished += rows < u->rows && r.outcome != adapt_outcome(ADAPT_EVENT);
     sheet_row(u->runs, &r);
     return 0;
 }
@@ -401,6 +416,7 @@ static int save(const Study *u, const Selection *s, const char *dir)
 {
     TRY(output_directory(dir));
     TRY(output_sheet(u->solution, SHEET_CSV, dir, "solution.csv"));
+    TRY(crossings_save(u->crossings, dir));
     TRY(output_table(u->runs, dir, "solve"));
     TRY(draw_solution(u, s, dir));
     TRY(draw_phase(u, s, dir));
@@ -423,7 +439,8 @@ static int show(const Study *u)
     putchar('\n');
     TRY(sheet_write(u->shown, SHEET_PLAIN, stdout));
     putchar('\n');
-    return sheet_write(u->runs, SHEET_PLAIN, stdout);
+    TRY(sheet_write(u->runs, SHEET_PLAIN, stdout));
+    return crossings_show(u->crossings);
 }
 
 static int study(Study *u, Selection *s)
@@ -439,6 +456,7 @@ static int study(Study *u, Selection *s)
     u->N = u->system->n * u->system->d;
     TRY(set_times(u, s->count));
     TRY(make_columns(u));
+    TRY(crossings_open(u->options, u->system, u->names, &u->crossings));
     TRY(sheet_new(solve_columns, &u->runs));
     TRY(find_exact(u));
     for (size_t i = 0; i < s->count; i++) TRY(run_scheme(u, s->scheme[i]));
@@ -456,6 +474,7 @@ static void close_study(Study *u)
     sheet_free(u->solution);
     sheet_free(u->shown);
     sheet_free(u->runs);
+    crossings_free(u->crossings);
     memory_free_all(u->columns, u->names, u->row, u->t, u->exact, u->apart, u->states);
     system_free(u->system);
     network_free(&u->network);
@@ -515,9 +534,14 @@ const Command command_solve = {
              "printed table has some, --csv and --out all",
              1, 100000}),
         OPTION_GROUP(
+            "Events", 1,
+            {"event", OPTION_LIST, NULL, "'G [up|down] [terminal]'",
+             "find where G passes 0, an expression of y1, y2, ..., t and the system's parameters as in system files: 'y1 - 0.5'; "
+             "up, down: in this direction alone; terminal: the run ends there (events.csv)"}),
+        OPTION_GROUP(
             "Output", 0, {"csv", OPTION_FLAG, NULL, NULL, "print all states as CSV"},
             {"out", OPTION_TEXT, NULL, "DIR",
-             "write solution.csv, solve.csv, .md, .tex and the plots solution, phase and error"},
+             "write solution.csv, events.csv where --event is given, solve.csv, .md, .tex and the plots solution, phase and error"},
             PLOT_FIGURE)),
     .kinds = KINDS(
         {.command = "solve",
