@@ -173,8 +173,9 @@ void functions_forget(Functions *m, int w)
         if (m->derivative[i].w == w) m->derivative[i].known = 0;
 }
 
-void functions_give(Functions *m, int ops, const double *J)
+int functions_give(Functions *m, int ops, const double *J)
 {
+    int given = 0;
     for (size_t i = 0; i < m->taken; i++) {
         Taken *a = &m->derivative[i];
         if (!a->w || !a->J || a->ops != ops) continue;
@@ -182,7 +183,9 @@ void functions_give(Functions *m, int ops, const double *J)
         a->known = 1;
         for (size_t k = 0; k < m->matrices; k++)
             if (m->matrix[k].of == i) m->matrix[k].h = 0;
+        given = 1;
     }
+    return given;
 }
 
 /* ---- derivatives ------------------------------------------------------------------------------------ */

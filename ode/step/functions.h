@@ -17,8 +17,8 @@ void functions_begin(Functions *m);
 /* Forgets the derivatives of fields, or with w those that W stands for, so that they are taken anew where asked for. */
 void functions_forget(Functions *m, int w);
 /* Gives J (N, N), a derivative of all fields of `ops` that is taken elsewhere, for W, until it is given or taken anew.
- * Nothing happens where W stands for others, or no matrix is kept. */
-void functions_give(Functions *m, int ops, const double *J);
+ * Returns 1, or 0 where W stands for others, or no matrix is kept, and nothing happened. */
+int functions_give(Functions *m, int ops, const double *J);
 /* Computes k (N) = phi_J(c h A) r / h, or (1 - c h A)^-1 (r + c h^2 sum of tau_op df_op/dt) / h, of evaluation e; r (N).
  * A and df/dt are those at (t, y), y (N), unless W is kept; tau_op is the row's node. For W there is no df/dt. k is NaN
  * where it was not found. Returns the values of fields taken. */

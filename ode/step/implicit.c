@@ -80,6 +80,7 @@ struct Implicit {
     /* Loosened: tolerances, kappa; the step taken last, 0: of none; whether J_e are known, and those at y_n. */
     double absolute, relative, kappa, before;
     int loose, known, current, slow; /* slow: an iteration of the step found last was */
+    int given;                       /* the functions have their W from here */
     Newton newton;
     double *sum; /* (N, N) of all J_e, for the functions */
     const double *y;
@@ -216,7 +217,7 @@ void implicit_begin(Implicit *m)
 {
     for (size_t b = 0; b < m->blocks; b++) m->block[b].h = 0, m->block[b].eta = 1;
     m->count = m->probes;
-    m->known = m->current = 0;
+    m->known = m->current = m->given = 0;
     m->before = 0;
     m->newton = (Newton){.most = LOOSE_TURNS};
 }
@@ -550,7 +551,7 @@ static void take_jacobians(Implicit *m)
     for (size_t b = 0; b < m->blocks; b++) m->block[b].h = 0;
     m->known = m->current = 1;
     m->newton.jacobians++;
-    if (m->sum) functions_give(m->functions, ops, m->sum);
+    m->given = m->sum && functions_give(m->functions, ops, m->sum);
 }
 
 /* Moves the points of a block from their rows to the polynomial q through 0 and the points less y_n of the step taken
@@ -688,7 +689,7 @@ int implicit_solve(Implicit *m, double t, double h, const double *y, const doubl
     m->h = h;
     m->y = y;
     m->newton.turns = m->slow = 0;
-    if (m->functions && !(m->loose && implicit_dense(m))) functions_forget(m->functions, 1);
+    if (m->functions && !m->given) functions_forget(m->functions, 1);
     for (size_t b = 0; b < m->blocks && code == 0; b++) code = solve(m, &m->block[b], known, k);
     *evals += m->count;
     m->count = 0;

@@ -271,6 +271,37 @@ TEST(many_unknowns)
     assert_true(steps[0] >= 5 && steps[1] <= steps[0] + 2 && steps[0] <= steps[1] + 2);
 }
 
+/* W is that of the step, of Newton's iteration or, where that has derivatives of F alone, taken at its beginning: after
+ * ten steps an estimate is that of a run which begins there. */
+TEST(matrices_of_the_step)
+{
+    static const char *const texts[] = {
+        "k1 = G(y)\nk2 = F(y + k1 + k2)\nk3 = F(y)\nk4 = solve(W)(1/2*k2 - 1/2*k3)\ny' = y + k1 + k2\nerror = k4",
+        "k1 = H(y + k1)\nk2 = H(y)\nk3 = solve(W)(1/2*k1 - 1/2*k2)\ny' = y + k1\nerror = k3"};
+    OWN_SYSTEM *s = make("van-der-pol-split:mu=50");
+    for (int i = 0; i < 2; i++) {
+        OWN_TABLE *t = scheme(texts[i]);
+        Stepper *st[2];
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(stepper_new(t->pair, s, &st[k]), 0);
+            assert_int_equal(stepper_loosen(st[k], 1e-12, 1e-12), 0);
+        }
+        assert_int_equal(stepper_begin(st[0], 0, .5, s->initial, START_GIVEN, NULL), 0);
+        for (int k = 0; k < 10; k++) {
+            assert_int_equal(stepper_try(st[0], .5), 0);
+            stepper_accept(st[0]);
+        }
+        assert_int_equal(stepper_begin(st[1], 5, .5, stepper_state(st[0]), START_GIVEN, NULL), 0);
+        for (int k = 0; k < 2; k++) assert_int_equal(stepper_try(st[k], .5), 0);
+        for (int c = 0; c < 2; c++) {
+            double a = stepper_error(st[0])[c], b = stepper_error(st[1])[c];
+            if (!(fabs(a - b) <= (i ? 1e-2 : 1e-5) * fabs(b)))
+                fail_msg("%d: %.12g, %.12g", i, a, b);
+        }
+        for (int k = 0; k < 2; k++) stepper_free(st[k]);
+    }
+}
+
 /* Steps of one length find their stages to rounding still, and so do pairs whose estimate is not filtered. */
 TEST(rounding_stays)
 {
