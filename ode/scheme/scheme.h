@@ -78,6 +78,57 @@ int butcher_parse(const char *file, const char *text, size_t bytes, Table ***lis
 enum { BUTCHER_JSON, BUTCHER_DRAWN, BUTCHER_LATEX };
 int butcher_print(const Table *t, int form, FILE *f);
 
+/* ---- coefficients.c: the numbers of a text as pieces of it ------------------------------------------ */
+
+/* A coefficient of a text of one scheme, or of a tableau: the piece at .. at + bytes, with its sign. */
+typedef struct {
+    enum { COEFFICIENT_TEXT, COEFFICIENT_JSON, COEFFICIENT_DRAWN } form;
+    size_t at, bytes;
+    char sign;      /* '-' or '+' before it belongs to the piece; '\0': none */
+    int bare;       /* a slope without a number: 1 */
+    int asked;      /* '?' stands there; its value is 1 until it is known */
+    char word[640]; /* as it is written: -1/2, 0.25 */
+    mpq_t value;
+} Coefficient;
+
+typedef struct {
+    size_t count;
+    Coefficient *list; /* in the order of the text */
+} Coefficients;
+
+/* Finds the coefficients of a text in any form that zoo_read takes. Left out is what a scheme is not linear in: numbers
+ * under roots and powers, divisors, and expressions in tableaus. Caller: coefficients_free. ERR_MEMORY. */
+int coefficients_find(const char *text, size_t bytes, Coefficients *out);
+void coefficients_free(Coefficients *c);
+/* Reads "-1/2", "0.25", "2.5e-3/7" exactly; returns the bytes of it, 0: no number stands there. */
+size_t coefficient_read(const char *text, size_t bytes, mpq_t out);
+/* Writes the text with value[i] in place of coefficient i, NULL: as it is. *out (count bytes and a NUL) is from
+ * open_memstream: the caller frees it with free(). ERR_MEMORY. */
+int coefficients_written(const Coefficients *c, const char *text, size_t bytes,
+                         const char *const *value, char **out, size_t *count);
+/* Reads which orders a text claims, of the method and of the embedded one; 0: it says nothing. They are told by the members
+ * "order" and "embedded" of JSON, and by the words "order 5", "embedded 4" and "5(4)" in titles, sources, notes and the
+ * first line of a drawn tableau. */
+void coefficients_claims(const char *text, size_t bytes, int *order, int *embedded);
+
+/* ---- misprint.c: how near a value is to what is written ------------------------------------------------ */
+
+enum { MISPRINT_WORD = 640 };
+
+typedef struct {
+    /* 1: one slip, which `words` names: the sign, a digit exchanged, lost, doubled or too many, two digits transposed,
+     * numerator and denominator exchanged. Else 2 or more, the characters that differ, and `words` is "". */
+    int distance;
+    const char *words;
+    char text
+        [MISPRINT_WORD]; /* the value, in the form of what is written where one slip explains it */
+} Misprint;
+
+/* Finds by which slip `word` was written for the value, which is known to `within` (0: exactly). Of several slips the
+ * nearest to the value is taken. Without one the text is the fraction, or where the value is known to `within` > 0 the
+ * simplest fraction there if it is no accident, else decimals. */
+void coefficient_misprint(const char *word, const mpq_t value, double within, Misprint *out);
+
 /* ---- rosenbrock.c: Rosenbrock methods and W-methods as alpha, gamma and b ------------------------ */
 
 /* k_i = h H(y + sum over j < i of alpha_ij k_j) + h J sum over j <= i of gamma_ij k_j, y' = y + sum b_i k_i; for a W-method

@@ -1,7 +1,7 @@
 /* theory.h: facts about a table that need no steps. Reading order:
  *
  *   tree.c       coloured rooted trees         series.c     B-series: compose, evaluate a table
- *   conditions.c order conditions in one colour
+ *   conditions.c order conditions in one colour          repair.c     which coefficient fails them
  *   theory.c     exact order, error terms      bracket.c    splittings as Lie series
  *   structure.c  symmetry, symplecticity, effective order, error constants
  *   assumptions.c  simplifying assumptions, algebraic stability
@@ -19,6 +19,7 @@
 #include <stddef.h>
 
 #include "kernels/base/scoped.h"
+#include "ode/scheme/scheme.h"
 #include "ode/scheme/table.h"
 
 /* ---- tree.c: coloured rooted trees --------------------------------------------------------------- */
@@ -154,6 +155,58 @@ int conditions_at(Conditions *c, int order, Level *out);
 /* Sums (d/sigma)^2, d the defects of the order that conditions_at looked at last: over the trees in the table's colours
  * (norm2), in which d is that of the tree without colours, and over those of one colour (one_colour). */
 void conditions_norms(Conditions *c, double *norm2, double *one_colour);
+
+/* ---- repair.c: what a scheme's text should say ------------------------------------------------------ */
+
+/* Most coefficients of a candidate; the highest order that is looked at where nothing says which; bytes of a name. */
+enum { REPAIR_UNKNOWNS = 8, REPAIR_CLIMB = TREE_MAX, REPAIR_NAME = 48 };
+
+/* Values of some coefficients with which conditions hold that failed, and none that held fails. */
+typedef struct {
+    size_t unknowns, coefficient[REPAIR_UNKNOWNS]; /* indices of Repair.coefficients */
+    mpq_t value[REPAIR_UNKNOWNS];
+    double within; /* of decimals: how well the value is known; 0: exactly */
+    Misprint misprint[REPAIR_UNKNOWNS];
+    int distance;     /* sum of those of the misprints */
+    size_t explained; /* failing conditions that these values meet */
+} RepairCandidate;
+
+typedef struct {
+    Coefficients coefficients;
+    /* a32, b4, c3, bhat2, "error weight 2"; "line 7" for one that stands in several places */
+    char (*name)[REPAIR_NAME];
+    /* 0: no condition depends on it; 1: some does; 2: it was left alone, since the scheme is not linear in it, or would
+     * become implicit */
+    char *seen;
+    int exact;           /* 0: decimals, or fractions that are roundings */
+    int now;             /* the order of the text as it is */
+    int order, embedded; /* conditions are those to these orders; embedded 0: none */
+    enum { REPAIR_ASKED, REPAIR_CLAIMED, REPAIR_HIGHEST } how; /* how `order` was chosen */
+    size_t conditions, failing;
+    size_t asked;     /* number of '?' */
+    int undetermined; /* conditions do not determine these */
+    int pairs;        /* pairs of coefficients were looked at */
+    int reached; /* > 0: no candidate meets the conditions to `order`; these meet those to this one */
+    size_t candidates;
+    RepairCandidate *candidate; /* ranked: most explained first, then the least distance */
+} Repair;
+
+/* Finds the coefficients that fail the conditions, and the values that meet them all: the conditions to order p of the method,
+ * of the embedded one to its order, and c = sum of the row where nodes are written. order: p, or 0: the one that the text
+ * claims (coefficients_claims), else the highest up to REPAIR_CLIMB to which a single coefficient can bring it. An
+ * embedded order that is not claimed is p - 1, or if that has no candidate the one it has. The text has one
+ * Runge-Kutta scheme, explicit or implicit, IMEX or a tableau; '?' stands for coefficients that are asked for. Of exact
+ * coefficients single ones and, where none does, pairs are tried; of decimals single ones. Where nothing meets all, the
+ * candidates are those to the highest lower order that one reaches (`reached`). Caller: repair_free where the code is 0. ERR_INPUT:
+ * an unusable text, another kind of scheme, an order above 14 (of several colours 7), too many '?'. */
+int repair_find(const char *file, const char *text, size_t bytes, int order, Repair *out);
+void repair_free(Repair *r);
+/* Writes the text with a candidate's values. *out is to be freed with free(). */
+int repair_written(const Repair *r, size_t candidate, const char *text, size_t bytes, char **out,
+                   size_t *count);
+/* Returns whether there is nothing to repair, or one repair: a single candidate that meets all conditions, or the first of
+ * several if it alone is one slip away from what is written. */
+int repair_unique(const Repair *r);
 
 /* ---- theory.c: exact order ---------------------------------------------------------------------- */
 

@@ -335,8 +335,23 @@ static int print_made(const Options *o, const Zoo *z, int *made)
     return t ? table_print(t, stdout) : 0;
 }
 
+/* Repairs the one file of --scheme-file. */
+static int repair(const Options *o)
+{
+    static const char *const others[] = {"compose", "adjoint", "conjugate", "print",
+                                         "tableau", "dense",   "structure"};
+    const char *file = options_item(o, "scheme-file", 0);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        TRY(options_either(o, "repair", others[i]));
+    if (!file || options_item(o, "scheme-file", 1))
+        return error_set(ERR_INPUT, "--repair: expected one file of a scheme, --scheme-file FILE");
+    return repair_tell(file, (int)options_size(o, "order"), options_flag(o, "csv"),
+                       options_text(o, "out"));
+}
+
 static int run(Options *o)
 {
+    if (options_flag(o, "repair")) return repair(o);
     SCOPED(select_close) Selection s = {0};
     int made;
     /* Options that replace the table. */
@@ -385,12 +400,20 @@ const Command command_schemes = {
         "a text that --scheme-file reads. Explicit stages have an implicit adjoint and inverse.\n"
         "NAME:fixed-point-N iterates a scheme's implicit stages N times, and networks take it.\n"
         "\n"
+        "--repair looks for misprints in a Runge-Kutta scheme or pair (explicit, implicit or IMEX), in any form\n"
+        "that --scheme-file reads: for each coefficient it solves the order conditions, those of the embedded\n"
+        "method and c = sum of the row, and lists the values that meet them all, the nearest misprint first (a\n"
+        "digit, the sign, numerator and denominator). Exact coefficients are tried in pairs where one does not do.\n"
+        "'?' in place of a coefficient asks for it. The status is 0 where nothing is to be repaired or there is\n"
+        "one repair, 1 where there is none or there are several. Splittings, multistep, Rosenbrock and exponential\n"
+        "methods are refused.\n"
+        "\n"
         "Strang from Lie and Trotter's:\n"
         "  trotter schemes --adjoint lie-trotter > adjoint.scheme\n"
         "  trotter schemes --scheme-file adjoint.scheme --compose lie-trotter,lie-trotter-adjoint\n"
         "A method of order 4 from one of order 2 (Yoshida 1990):\n"
         "  trotter schemes --compose \"1/(2-2^(1/3))*strang-marchuk,-2^(1/3)/(2-2^(1/3))*strang-marchuk,1/(2-2^(1/3))*strang-marchuk\"\n",
-    .often = "scheme scheme-file structure compose tableau print csv out",
+    .often = "scheme scheme-file structure repair compose tableau print csv out",
     .example = "--scheme rk4,macaron,strang-marchuk",
     .faster = "fewer --scheme, a lower --degree",
     .groups = GROUPS(
@@ -423,15 +446,21 @@ const Command command_schemes = {
              "print the weights of each scheme's slopes for values within a step instead, as polynomials of theta"},
             {"structure", OPTION_FLAG, NULL, NULL,
              "print what the schemes keep instead: symmetry, symplecticity, effective order, error constants"},
+            {"repair", OPTION_FLAG, NULL, NULL,
+             "say which coefficients of the file's scheme fail its order conditions and what should stand there, and print the repaired text"},
+            {"order", OPTION_SIZE, "0", "P",
+             "--repair: conditions to this order (0: the one that the text claims, else the highest that one coefficient reaches)",
+             0, TREE_MAX_1 - 1},
             {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
             {"out", OPTION_TEXT, NULL, "DIR",
-             "write DIR/schemes.csv, .md, .tex too (with --structure: structure.csv, .md, .tex)"})),
+             "write DIR/schemes.csv, .md, .tex too (with --structure: structure.csv, .md, .tex; --repair: repair.csv, .md, .tex, repaired.scheme)"})),
     .kinds = KINDS(
         {.command = "schemes",
          .title = "Schemes",
          .about = "All values are read off the schemes' texts in rational arithmetic. " KIND_ORDERS,
          .table = {{"schemes", columns, "Order, cost and stability.", KIND_ALL},
                    {"structure", structure_columns, "Symmetry, symplecticity, effective order.",
-                    KIND_ALL}}}),
+                    KIND_ALL},
+                   {"repair", repair_columns, "Misprinted coefficients.", KIND_ALL}}}),
     .run = run,
 };

@@ -52,5 +52,12 @@ extern const char structure_words[];
 /* Makes a row of function_columns for each frozen table (n); empty where R is no quotient of polynomials. Caller: sheet_free. */
 extern const Column function_columns[];
 int function_report(Table *const *table, size_t n, Sheet **out);
+/* ---- repair_table.c: misprinted coefficients ------------------------------------------------------ */
+
+/* Prints what repair_find (theory.h) finds in a file for conditions to an order (0: it chooses), and the repaired text; with dir
+ * (or NULL) it writes DIR/repair.csv, .md, .tex and the text as DIR/repaired.scheme. ERR_CHECK: there is something to
+ * repair, and no repair or several. */
+extern const Column repair_columns[];
+int repair_tell(const char *file, int order, int csv, const char *dir);
 
 #endif
