@@ -1,5 +1,6 @@
 /* misprint.c: by which slip a coefficient can have become what is written: of the sign, of a digit, of numerator and
- * denominator. All texts one slip away are tried, so that an unreduced fraction keeps its form. */
+ * denominator. All texts one slip away are tried, so that an unreduced fraction keeps its form;
+ * of several that are as near, a reduced one is taken. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +12,8 @@
 /* What is looked for, and the nearest text so far. */
 typedef struct {
     mpq_srcptr value;
-    double within, off; /* off: of `best` from the value */
+    const char *reduced; /* the value as a reduced fraction, which is preferred to 2/6 */
+    double within, off;  /* off: of `best` from the value */
     Misprint *best;
 } Search;
 
@@ -24,7 +26,8 @@ static void look(Search *s, const char *text, const char *words)
     mpq_sub(q, q, s->value);
     double off = fabs(mpq_get_d(q));
     if (mpq_sgn(q) != 0 && !(off <= s->within)) return;
-    if (s->best->distance == 1 && off >= s->off) return;
+    int better = off < s->off || (off == s->off && strcmp(text, s->reduced) == 0);
+    if (s->best->distance == 1 && !better) return;
     s->off = off;
     s->best->distance = 1;
     s->best->words = words;
@@ -151,7 +154,9 @@ static void write_plain(mpq_srcptr value, double within, char *text)
 
 void coefficient_misprint(const char *word, const mpq_t value, double within, Misprint *out)
 {
-    Search s = {.value = value, .within = within, .best = out};
+    char reduced[MISPRINT_WORD];
+    Search s = {.value = value, .reduced = reduced, .within = within, .best = out};
+    gmp_snprintf(reduced, sizeof reduced, "%Qd", value);
     size_t n = strlen(word), sign = *word == '-';
     *out = (Misprint){.words = ""};
     for (size_t i = sign; i <= n; i++) {

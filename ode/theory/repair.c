@@ -6,6 +6,9 @@
  *     the same with the embedded weights bhat = b - error for the trees to their order,
  *     c_i - sum_j a_ij for every node that is written.
  *
+ * Those of a splitting by exact flows, exp(c_1 X_1) exp(c_2 X_2) ..., are that every word of n <= p letters has the factor 1/n!
+ * that it has in exp(F + G).
+ *
  * Exact coefficients. Unknown ones are x = x0 + Z s, at first with all of them free. A condition that is affine in s is
  * found by its values on a random line; Gauss's elimination of these leaves fewer s, in which more conditions are affine.
  * Of one s that is left the greatest common divisor of all conditions, as polynomials, has the values that meet them
@@ -106,6 +109,8 @@ typedef struct {
     const Coefficients *c; /* borrowed */
     Forest *f;
     int order, hat; /* conditions of the method, of the embedded one (0: none) */
+    size_t
+        letters; /* of a splitting: F and G, and of a decoder's C; its entries are its flows. 0: stages */
     int one, explicit;
     size_t points, sources;
     int *colour;    /* (sources); -1: H */
@@ -161,19 +166,19 @@ static int read_table(const char *file, const Coefficients *c, const char *text,
 static int check_kind(const Table *whole_table)
 {
     const Table *t = whole_table;
-    const char *what = t->flows                 ? "is a splitting"
-                       : t->past_y || t->past_k ? "is a multistep method"
-                       : table_exponential(t)   ? "is an exponential integrator"
-                       : table_rosenbrock(t)    ? "is a Rosenbrock method"
-                       : t->symbols             ? "has learned coefficients"
-                       : t->word || t->dense    ? "is made for networks"
-                       : t->linear              ? "is for linear fields"
-                       : !row_plain(&t->update) ? "has a weight of y other than 1"
-                                                : NULL;
+    const char *what = t->past_y || t->past_k                ? "is a multistep method"
+                       : table_exponential(t)                ? "is an exponential integrator"
+                       : table_rosenbrock(t)                 ? "is a Rosenbrock method"
+                       : t->symbols                          ? "has learned coefficients"
+                       : t->word || t->dense                 ? "is made for networks"
+                       : t->linear                           ? "is for linear fields"
+                       : !t->flows && !row_plain(&t->update) ? "has a weight of y other than 1"
+                                                             : NULL;
     if (!what) return 0;
-    return error_set(ERR_INPUT,
-                     "%s %s: only Runge-Kutta methods and pairs are repaired, IMEX ones too",
-                     t->name, what);
+    return error_set(
+        ERR_INPUT,
+        "%s %s: Runge-Kutta methods and pairs, IMEX ones too, and splittings are repaired", t->name,
+        what);
 }
 
 static const Row *row_at(const Table *t, size_t row)
@@ -190,6 +195,10 @@ static size_t eval_of(const Model *m, const Table *t, size_t source)
 static void read_entry(const Model *m, const Table *t, size_t e, mpq_t out)
 {
     size_t row = m->entry[e].row;
+    if (m->letters) {
+        mpq_set(out, t->flow[row].c);
+        return;
+    }
     if (e < m->entries) {
         row_weight(t, row_at(t, row), (int)eval_of(m, t, m->entry[e].source), out);
         return;
@@ -222,6 +231,13 @@ static int add_entries(Model *m, const Table *t)
 /* Takes the structure of a table whose coefficients all differ from 0. */
 static int open_structure(Model *m, const Table *t)
 {
+    for (size_t i = 0; i < t->flows; i++) TRY(memory_add(m->entry, m->entries, (Entry){i, 0}));
+    m->letters = t->flows ? (size_t)t->colours : 0;
+    if (m->letters) {
+        if (!(m->colour = memory_new(t->flows, sizeof *m->colour))) return ERR_MEMORY;
+        for (size_t i = 0; i < t->flows; i++) m->colour[i] = t->flow[i].op;
+        return 0;
+    }
     m->one = series_one_colour(t);
     m->points = t->points;
     m->sources = m->one ? t->stages : t->evals;
@@ -321,7 +337,7 @@ static int match_slopes(Model *m, const Table *t, size_t k, mpq_srcptr generic, 
 /* Leaves out the coefficients that would make an explicit scheme implicit: those of a row on its own stage or a later one. */
 static void leave_out(Model *m)
 {
-    for (size_t i = 0; m->explicit && i < m->slopes; i++) {
+    for (size_t i = 0; m->explicit && !m->letters && i < m->slopes; i++) {
         const Entry *e = &m->entry[m->slope[i].entry];
         if (m->slope[i].entry >= m->entries || e->row >= m->points) continue;
         size_t s = 0;
@@ -386,16 +402,34 @@ static int open_model(Model *m, Source *s, const Table *written)
     return 0;
 }
 
+/* Returns the number of trees, or words, to the lesser of two orders. */
+static size_t trees_to(const Model *m, int order, int q)
+{
+    int least = order < q ? order : q;
+    size_t words = 0;
+    for (int i = 0; i < least && m->letters; i++) words = m->letters * (words + 1);
+    return m->letters ? words : least > 0 ? m->f->first[least + 1] : 0;
+}
+
+/* Returns the order of a tree, or the length of a word. */
+static int length_of(const Model *m, size_t tree)
+{
+    int n = 1;
+    if (!m->letters) return m->f->tree[tree].order;
+    while (tree >= trees_to(m, n, n)) n++;
+    return n;
+}
+
 /* Makes room for the conditions to an order. */
 static int set_order(Model *m, int order, int hat)
 {
     int top = order > hat ? order : hat;
     m->order = order;
     m->hat = hat;
-    if (!m->f) TRY(forest_trees(1, m->one ? 1 : 2, 0, &m->f));
+    if (!m->f) TRY(forest_trees(1, m->one || m->letters ? 1 : 2, 0, &m->f));
     if (m->f->max >= top && m->u) return 0;
     TRY(forest_grow(m->f, top));
-    size_t trees = m->f->count, entries = m->entries + m->nodes + 1;
+    size_t trees = trees_to(m, top, top), entries = m->entries + m->nodes + 1;
     memory_free_all(m->base, m->value, m->gamma, m->x0, m->u, m->psi, m->tolerance);
     m->prime = 1;
     m->most = 2 * trees + m->nodes;
@@ -403,8 +437,8 @@ static int set_order(Model *m, int order, int hat)
     m->value = memory_new(entries, sizeof(Number));
     m->gamma = memory_new(trees, sizeof(Number));
     m->x0 = memory_new(m->c->count + 1, sizeof(Number));
-    m->u = memory_new(m->sources, sizeof(Number));
-    m->psi = memory_new(trees * m->sources, sizeof(Number));
+    m->u = memory_new(m->letters ? trees : m->sources, sizeof(Number));
+    m->psi = memory_new(trees * m->sources + 1, sizeof(Number));
     m->tolerance = memory_new(m->most, sizeof(Number));
     int all = m->base && m->value && m->gamma && m->x0 && m->u && m->psi && m->tolerance;
     return all ? 0 : ERR_MEMORY;
@@ -418,18 +452,16 @@ static void set_prime(Model *m, uint64_t p)
     for (size_t i = 0; i < m->entries + m->nodes; i++) m->base[i] = rational(p, m->at[i]);
     for (size_t i = 0; i < m->slopes; i++) m->slope[i].n = rational(p, m->slope[i].d);
     for (size_t k = 0; k < m->c->count; k++) m->x0[k] = rational(p, m->c->list[k].value);
-    for (size_t t = 0; t < m->f->count; t++)
-        m->gamma[t] = p ? (Number){.m = invert(p, m->f->tree[t].gamma % p)}
-                        : (Number){.r = 1 / (long double)m->f->tree[t].gamma};
+    size_t trees = trees_to(m, m->f->max, m->f->max);
+    for (size_t t = 0; t < trees; t++) {
+        uint64_t gamma = m->letters ? 1 : m->f->tree[t].gamma;
+        for (int n = length_of(m, t); n > 1 && m->letters; n--) gamma *= (uint64_t)n;
+        m->gamma[t] =
+            p ? (Number){.m = invert(p, gamma % p)} : (Number){.r = 1 / (long double)gamma};
+    }
 }
 
 /* ---- conditions ------------------------------------------------------------------------------------------- */
-
-static size_t trees_to(const Model *m, int order, int q)
-{
-    int least = order < q ? order : q;
-    return least > 0 ? m->f->first[least + 1] : 0;
-}
 
 /* Returns the number of conditions to order q. */
 static size_t conditions_to(const Model *m, int q)
@@ -456,6 +488,38 @@ static void set_stages(Model *m, size_t tree, Number *u)
     }
 }
 
+/* Multiplies the factors u of all words, that of the empty one is 1, by exp(c X) from behind: a word that ends in n letters X
+ * takes c^k/k! from the one without k of them. Words of n letters are numbers in base m->letters behind all shorter ones. */
+static void append_flow(Model *m, size_t flow, int q)
+{
+    uint64_t p = m->prime;
+    for (int n = q; n > 0; n--) {
+        size_t before = trees_to(m, n - 1, n - 1), count = trees_to(m, n, n) - before;
+        for (size_t w = 0; w < count; w++) {
+            Number factor = whole(p, 1), *u = &m->u[before + w];
+            size_t rest = w;
+            for (int k = 1; k <= n && (int)(rest % m->letters) == m->colour[flow]; k++) {
+                rest /= m->letters;
+                factor = multiply(p, factor, m->value[flow]);
+                factor = multiply(p, factor,
+                                  p ? (Number){.m = invert(p, (uint64_t)k)}
+                                    : (Number){.r = 1 / (long double)k});
+                size_t shorter = n - k > 0 ? trees_to(m, n - k - 1, n) + rest : 0;
+                *u = add(p, *u, n - k > 0 ? multiply(p, factor, m->u[shorter]) : factor);
+            }
+        }
+    }
+}
+
+static void evaluate_words(Model *m, int q, int sizes, Number *r)
+{
+    size_t words = trees_to(m, m->order, q);
+    for (size_t w = 0; w < words; w++) m->u[w] = whole(m->prime, 0);
+    for (size_t i = 0; i < m->entries; i++) append_flow(m, i, q < m->order ? q : m->order);
+    for (size_t w = 0; w < words; w++)
+        r[w] = (sizes ? add : subtract)(m->prime, m->u[w], m->gamma[w]);
+}
+
 /* Computes the conditions to order q of the scheme in m->value; sizes: the sums of absolute values in their place. */
 static void evaluate(Model *m, int q, int sizes, Number *r)
 {
@@ -464,7 +528,8 @@ static void evaluate(Model *m, int q, int sizes, Number *r)
     size_t trees = own > hat ? own : hat, inner = trees_to(m, q - 1, q);
     for (size_t i = 0; sizes && i < m->entries + m->nodes; i++)
         m->value[i].r = fabsl(m->value[i].r);
-    for (size_t t = 0; t < trees; t++) {
+    if (m->letters) evaluate_words(m, q, sizes, r);
+    for (size_t t = 0; t < trees && !m->letters; t++) {
         set_stages(m, t, m->u);
         for (size_t s = 0; t < inner && s < m->sources; s++) {
             Number *psi = &m->psi[t * m->sources + s];
@@ -1078,7 +1143,7 @@ static int try_real(Doctor *d, size_t k, int *status)
 static int order_of(const Model *m, int q, size_t t)
 {
     size_t own = trees_to(m, m->order, q), hat = trees_to(m, m->hat, q);
-    return t < own ? m->f->tree[t].order : t < own + hat ? m->f->tree[t - own].order : 0;
+    return t < own + hat ? length_of(m, t < own ? t : t - own) : 0;
 }
 
 /* Counts the conditions that fail, with the values v of a candidate (NULL: as written). */
@@ -1233,7 +1298,9 @@ static void name_coefficient(const Doctor *d, const Source *s, size_t k, char na
     size_t row = 0;
     while (e && row < m->sources && m->row_of[row] != e->row) row++;
     node = entry >= m->entries;
-    if (entries != 1)
+    if (m->letters && entries == 1)
+        snprintf(name, REPAIR_NAME, "flow %zu", entry + 1);
+    else if (entries != 1)
         snprintf(name, REPAIR_NAME, "line %zu", line);
     else if (node)
         snprintf(name, REPAIR_NAME, "c%zu", row + 1);
@@ -1378,8 +1445,10 @@ int repair_find(const char *file, const char *text, size_t bytes, int order, Rep
     SCOPED(doctor_free) Doctor d = {.r = out};
     TRY(coefficients_find(text, bytes, &out->coefficients));
     const Coefficients *c = d.m.c = &out->coefficients;
-    SCOPED(memory_drop) const char **value = memory_new(c->count + 1, sizeof *value);
-    SCOPED(memory_drop) char(*word)[MISPRINT_WORD] = memory_new(c->count + 1, sizeof *word);
+    SCOPED(memory_drop)
+    const char **value = memory_new(c->count + 1, sizeof *value);
+    SCOPED(memory_drop)
+    char(*word)[MISPRINT_WORD] = memory_new(c->count + 1, sizeof *word);
     out->name = memory_new(c->count + 1, sizeof *out->name);
     out->seen = memory_new(c->count + 1, 1);
     int code = value && word && out->name && out->seen ? 0 : ERR_MEMORY;
@@ -1396,7 +1465,8 @@ int repair_written(const Repair *r, size_t candidate, const char *text, size_t b
                    size_t *count)
 {
     const RepairCandidate *c = &r->candidate[candidate];
-    SCOPED(memory_drop) const char **value = memory_new(r->coefficients.count + 1, sizeof *value);
+    SCOPED(memory_drop)
+    const char **value = memory_new(r->coefficients.count + 1, sizeof *value);
     if (!value) return ERR_MEMORY;
     for (size_t k = 0; k < c->unknowns; k++) value[c->coefficient[k]] = c->misprint[k].text;
     return coefficients_written(&r->coefficients, text, bytes, value, out, count);

@@ -100,8 +100,10 @@ static void tell_found(const Repair *r)
     if (r->undetermined) puts("the conditions do not determine the coefficients asked for");
     if (r->reached)
         printf("nothing meets them all; these meet the conditions to order %d\n", r->reached);
-    else if (r->failing && !r->candidates)
-        printf("no single coefficient%s meets them all\n", r->pairs ? ", and no two of them," : "");
+    else if (r->failing && !r->candidates && !r->undetermined)
+        printf("%s meets them all\n", r->asked   ? "no value of the coefficients asked for"
+                                      : r->pairs ? "no single coefficient, and no two of them,"
+                                                 : "no single coefficient");
 }
 
 /* Writes the text with the first candidate's values to standard output, or into a folder. */
