@@ -109,11 +109,12 @@ typedef struct {
     const Coefficients *c; /* borrowed */
     Forest *f;
     int order, hat; /* conditions of the method, of the embedded one (0: none) */
-    size_t
-        letters; /* of a splitting: F and G, and of a decoder's C; its entries are its flows. 0: stages */
-    int one, explicit;
+    int one;        /* all stages are H, and trees have one colour */
+    int explicit;
+    /* Of a splitting: 2, F and G, of a decoder's 3. Its entries are its flows, and words take the place of trees. 0: stages. */
+    size_t letters;
     size_t points, sources;
-    int *colour;    /* (sources); -1: H */
+    int *colour;    /* (sources, or flows); -1: H */
     size_t *row_of; /* (sources): the row of its point */
     size_t entries; /* without nodes, which come behind them */
     Entry *entry;   /* (entries + nodes); a node's source is not used */
@@ -122,12 +123,15 @@ typedef struct {
     mpq_t *at;     /* (entries + nodes): as written */
     size_t slopes;
     Slope *slope;
-    uint64_t prime;                    /* for which the following hold; 1: none yet */
-    Number *base, *value, *gamma, *x0; /* (entries + nodes) twice, (trees): 1/gamma, (c->count) */
-    Number *u, *psi;                   /* (trees, sources) */
-    size_t most;                       /* conditions */
-    Number *tolerance;                 /* (most) */
-    double unit;
+    uint64_t prime;       /* for which the following hold; 1: none yet */
+    Number *base, *value; /* (entries + nodes): as written, and as they are tried */
+    Number *gamma;        /* (trees): 1/gamma; of words 1/n! */
+    Number *x0;           /* (c->count): the coefficients as written */
+    Number *u;            /* (sources), or (words) */
+    Number *psi;          /* (trees, sources) */
+    size_t most;          /* conditions */
+    Number *tolerance;    /* (most), of decimals */
+    double unit;          /* their last digit */
     char *outside; /* (c->count): the scheme is not affine in it, or it would make it implicit */
 } Model;
 
@@ -1332,7 +1336,8 @@ static double last_digit(const Coefficients *c)
     return fmax(unit, (double)LDBL_EPSILON);
 }
 
-/* Looks for the highest order to which one coefficient, or those that are asked for, can be set. */
+/* Looks for the highest order to which one coefficient, or those that are asked for, can be set. One that meets a single
+ * condition more is no evidence: of implicit Euler's method, of order 1, it would make the midpoint rule. */
 static int climb(Doctor *d, int from, int hat, int asked)
 {
     int best = 0, code = 0;
@@ -1344,8 +1349,9 @@ static int climb(Doctor *d, int from, int hat, int asked)
         else if (d->r->failing)
             TRY(find_single(d));
         if (!asked && !d->r->failing) continue;
+        int evidence = asked || d->r->failing > 1 || d->first_fails == 0;
         if (d->r->candidates)
-            best = q;
+            best = evidence ? q : best;
         else if (status != OPEN)
             break;
     }

@@ -191,14 +191,20 @@ typedef struct {
     RepairCandidate *candidate; /* ranked: most explained first, then the least distance */
 } Repair;
 
-/* Finds the coefficients that fail the conditions, and the values that meet them all: the conditions to order p of the method,
- * of the embedded one to its order, and c = sum of the row where nodes are written. order: p, or 0: the one that the text
- * claims (coefficients_claims), else the highest up to REPAIR_CLIMB to which a single coefficient can bring it. An
- * embedded order that is not claimed is p - 1, or if that has no candidate the one it has. The text has one
- * Runge-Kutta scheme, explicit or implicit, IMEX or a tableau; '?' stands for coefficients that are asked for. Of exact
- * coefficients single ones and, where none does, pairs are tried; of decimals single ones. Where nothing meets all, the
- * candidates are those to the highest lower order that one reaches (`reached`). Caller: repair_free where the code is 0. ERR_INPUT:
- * an unusable text, another kind of scheme, an order above 14 (of several colours 7), too many '?'. */
+/* Finds the coefficients that fail the conditions, and the values that meet them all: the conditions to order p of the
+ * method, of the embedded one to its order, and c = sum of the row where nodes are written.
+ *
+ * order: p, or 0: the one that the text claims (coefficients_claims), else the highest up to REPAIR_CLIMB to which a
+ * single coefficient can bring it by meeting two failing conditions or more, else its own. An embedded order that is
+ * not claimed is p - 1, or if that has no candidate the one that it has. The text has one scheme: a Runge-Kutta method
+ * or pair, explicit or implicit, IMEX or a tableau, or a splitting by exact flows. '?' stands for a coefficient that is
+ * asked for; with one, no other is looked for.
+ *
+ * Of exact coefficients single ones and, where none does, pairs are tried; of decimals single ones. Where nothing meets
+ * all, the candidates are those to the highest lower order that a single one reaches (`reached`).
+ *
+ * Caller: repair_free where the code is 0. ERR_INPUT: an unusable text, another kind of scheme, an order above 14 (of
+ * several colours 7), too many '?'. */
 int repair_find(const char *file, const char *text, size_t bytes, int order, Repair *out);
 void repair_free(Repair *r);
 /* Writes the text with a candidate's values. *out is to be freed with free(). */

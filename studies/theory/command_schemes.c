@@ -343,14 +343,18 @@ static int repair(const Options *o)
     const char *file = options_item(o, "scheme-file", 0);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         TRY(options_either(o, "repair", others[i]));
-    if (!file || options_item(o, "scheme-file", 1))
-        return error_set(ERR_INPUT, "--repair: expected one file of a scheme, --scheme-file FILE");
+    int named = options_rank(o, "scheme") != OPTION_DEFAULT;
+    if (!file || named || options_item(o, "scheme-file", 1))
+        return error_set(
+            ERR_INPUT,
+            "--repair: expected one file with one scheme, --scheme-file FILE, and no --scheme");
     return repair_tell(file, (int)options_size(o, "order"), options_flag(o, "csv"),
                        options_text(o, "out"));
 }
 
 static int run(Options *o)
 {
+    TRY(options_needs(o));
     if (options_flag(o, "repair")) return repair(o);
     SCOPED(select_close) Selection s = {0};
     int made;
@@ -450,7 +454,7 @@ const Command command_schemes = {
              "say which coefficients of the file's scheme fail its order conditions and what should stand there, and print the repaired text"},
             {"order", OPTION_SIZE, "0", "P",
              "--repair: conditions to this order (0: the one that the text claims, else the highest that one coefficient reaches)",
-             0, TREE_MAX_1 - 1},
+             0, TREE_MAX_1 - 1, .needs = "repair"},
             {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
             {"out", OPTION_TEXT, NULL, "DIR",
              "write DIR/schemes.csv, .md, .tex too (with --structure: structure.csv, .md, .tex; --repair: repair.csv, .md, .tex, repaired.scheme)"})),

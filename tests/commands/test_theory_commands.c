@@ -237,6 +237,34 @@ TEST(test_structure)
                "effective_order; dense_order up to 8; of three colours 6, 7 and 6.");
 }
 
+/* The place of a misprint, the repaired text and the status: 0 for one repair, 1 for none or several. A bad file is refused. */
+TEST(test_repair)
+{
+    file_text("m.json",
+              "{\"name\": \"m\", \"order\": 4, \"A\": [[], [\"1/2\"], [0, \"1/3\"], [0, 0, 1]],\n"
+              " \"b\": [\"1/6\", \"1/3\", \"1/3\", \"1/6\"]}\n");
+    must_print(
+        "schemes --repair --scheme-file m.json",
+        "conditions to order 4 (as its text says): 8, of which 7 fail\n",
+        "1  a32          1/3      1/2              7        7  a digit exchanged\n",
+        "\n{\"name\": \"m\", \"order\": 4, \"A\": [[], [\"1/2\"], [0, \"1/2\"], [0, 0, 1]],\n");
+    run_ok("schemes --repair --csv --scheme-file m.json --out r");
+    must_print("schemes --csv --scheme-file r/repaired.scheme", "\nm,4,", ",4,yes,");
+    must_print("schemes --repair --scheme-file r/repaired.scheme", "nothing to repair\n");
+    file_text("n.json", "{\"name\": \"n\", \"A\": [[], [\"1/2\"], [0, \"9/7\"], [0, 0, 1]],\n"
+                        " \"b\": [\"1/6\", \"1/3\", \"1/3\", \"1/6\"]}\n");
+    expect(1, "schemes --repair --scheme-file n.json --order 2");
+    assert_non_null(strstr(err, "several repairs meet the conditions"));
+    expect(1, "schemes --repair --scheme-file m.json --order 6");
+    assert_non_null(strstr(err, "no repair meets the conditions"));
+    must_refuse("schemes --repair --scheme rk4", "--repair: expected one file");
+    must_refuse("schemes --repair --print --scheme-file m.json",
+                "expected --repair or --print, not both");
+    must_refuse("schemes --order 4", "--order has no meaning without --repair");
+    file_text("a.scheme", "scheme a\nk1 = H(y)\ny' = y + 3/2*k1 - 1/2*k1[-1]\n");
+    must_refuse("schemes --repair --scheme-file a.scheme", "a is a multistep method");
+}
+
 /* A scheme with @ shows its order on fields that depend on time, beside the one on those that do not, where the two
  * differ; its terms have t. On a system without time nothing changes. */
 TEST(test_times)

@@ -158,4 +158,157 @@ TEST(seeded_misprints)
     assert_true((double)(all.only + all.first) >= 0.95 * (double)seen);
 }
 
+/* ---- texts whose repair is known ----------------------------------------------------------------------- */
+
+#define RK4_ROWS(a32) "\"A\": [[], [\"1/2\"], [0, \"" a32 "\"], [0, 0, 1]]"
+#define KUTTA(line) \
+    "scheme kutta\ntitle order 4\nk1 = H(y)\nk2 = H(y + 1/3*k1)\nk3 = H(y " line ")\n"
+#define FEHLBERG(a54, a64)                                                                     \
+    "fehlberg 5(4)\n0 |\n1/4 | 1/4\n3/8 | 3/32 9/32\n12/13 | 1932/2197 -7200/2197 7296/2197\n" \
+    "1 | 439/216 -8 3680/513 " a54 "\n1/2 | -8/27 2 -3544/2565 " a64 " -11/40\n---+---\n"      \
+    "| 16/135 0 6656/12825 28561/56430 -9/50 2/55\n| 25/216 0 1408/2565 2197/4104 -1/5 0\n"
+#define BOGACKI(e4)                                                                               \
+    "scheme bs\nnote 3(2)\nk1 = H(y)\nk2 = H(y + 1/2*k1)\nk3 = H(y + 3/4*k2)\nk4 = H(y + "        \
+    "2/9*k1 + 1/3*k2 + 4/9*k3)\ny' = y + 2/9*k1 + 1/3*k2 + 4/9*k3\nerror = -5/72*k1 + 1/12*k2 + " \
+    "1/9*k3 " e4 "*k4\n"
+
+/* found: "a32=1/2 the misprint; ..." of the first candidate. */
+typedef struct {
+    const char *text;
+    int order;
+    const char *found;
+    size_t candidates;
+} Known;
+
+static const Known knowns[] = {
+    {"{" RK4_ROWS("1/3") ", \"b\": [\"1/6\", \"1/3\", \"1/3\", \"1/6\"]}", 4,
+     "a32=1/2 a digit exchanged; ", 1},
+    /* without an order: the highest that one coefficient reaches */
+    {"{" RK4_ROWS("1/2") ", \"b\": [\"1/6\", \"1/3\", \"1/6\", \"1/6\"]}", 0,
+     "b3=1/3 a digit exchanged; ", 1},
+    {KUTTA(
+         "- 1/3*k1 - k2") "k4 = H(y + k1 - k2 + k3)\ny' = y + 1/8*k1 + 3/8*k2 + 3/8*k3 + 1/8*k4\n",
+     0, "a32=1 the sign; ", 1},
+    {KUTTA("- 3*k1 + k2") "k4 = H(y + k1 - k2 + k3)\ny' = y + 1/8*k1 + 3/8*k2 + 3/8*k3 + 1/8*k4\n",
+     0, "a31=-1/3 ; ", 1},
+    {FEHLBERG("-845/4140", "1859/4104"), 0, "a54=-845/4104 two digits transposed; ", 1},
+    {FEHLBERG("-845/4104", "4104/1859"), 0, "a64=1859/4104 numerator and denominator exchanged; ",
+     1},
+    {FEHLBERG("?", "1859/4104"), 0, "a54=-845/4104 asked; ", 1},
+    {BOGACKI("+ 1/8"), 0, "error weight 4=-1/8 the sign; ", 1},
+    {BOGACKI("- ?"), 0, "error weight 4=-1/8 asked; ", 1},
+    {BOGACKI("- 1/8"), 0, "", 0},
+    /* two wrong ones */
+    {"{" RK4_ROWS("1/3") ", \"b\": [\"1/6\", \"1/4\", \"1/3\", \"1/6\"]}", 4,
+     "a32=1/2 a digit exchanged; b2=1/3 a digit exchanged; ", 1},
+    {"{" RK4_ROWS("?") ", \"b\": [\"1/6\", \"?\", \"1/3\", \"1/6\"]}", 4,
+     "a32=1/2 asked; b2=1/3 asked; ", 1},
+    {"{" RK4_ROWS("?") ", \"b\": [\"?\", \"?\", \"?\", \"?\"]}", 4, "", 0},
+    /* a node, and a row whose sum is lost */
+    {"{" RK4_ROWS(
+         "1/2") ", \"b\": [\"1/6\", \"1/3\", \"1/3\", \"1/6\"], \"c\": [0, \"1/2\", \"1/3\", 1]}",
+     4, "c3=1/2 a digit exchanged; ", 1},
+    {"{" RK4_ROWS(
+         "1/2") ", \"b\": [\"1/6\", \"1/3\", \"1/3\", \"1/6\"], \"c\": [0, \"1/2\", 7, 1]}",
+     4, "c3=1/2 ; ", 1},
+    /* implicit stages of a name, decimals of one, two colours, flows */
+    {"scheme midpoint\nlet a = 1/3\nk1 = H(y + a*k1)\ny' = y + k1\n", 2,
+     "a11=1/2 a digit exchanged; ", 1},
+    {"scheme gauss\ntitle order 4\nk1 = H(y + 1/4*k1 - 0.0386751345948128823*k2)\n"
+     "k2 = H(y + 0.5386751354948128823*k1 + 1/4*k2)\ny' = y + 1/2*k1 + 1/2*k2\n",
+     0, "a21=0.5386751345948128823 two digits transposed; ", 1},
+    {"scheme imex\ntitle order 2\nk1 = G(y)\nk2 = F(y + 1/2*k1 + 1/2*k2)\nk3 = G(y + 1/3*k1 + 1/2*k2)\n"
+     "y' = y + k2 + k3\n",
+     0, "a31=1/2 a digit exchanged; ", 1},
+    {"scheme strang\ntitle order 2\nflow 1/2 F\nflow G\nflow 1/3 F\n", 0,
+     "flow 3=1/2 a digit exchanged; ", 1},
+};
+
+static void describe(const Repair *r, char *out, size_t bytes)
+{
+    const RepairCandidate *c = r->candidate;
+    size_t n = 0;
+    *out = '\0';
+    for (size_t k = 0; r->candidates && k < c->unknowns; k++)
+        n += (size_t)snprintf(
+            out + n, bytes - n, "%s=%s %s; ", r->name[c->coefficient[k]], c->misprint[k].text,
+            r->coefficients.list[c->coefficient[k]].asked ? "asked" : c->misprint[k].words);
+}
+
+/* The repaired text of each has nothing left to repair. */
+TEST(known_misprints)
+{
+    for (size_t i = 0; i < sizeof knowns / sizeof *knowns; i++) {
+        const Known *x = &knowns[i];
+        SCOPED(repair_free) Repair r = {0}, again = {0};
+        char found[256], *text;
+        size_t bytes;
+        if (repair_find("text", x->text, strlen(x->text), x->order, &r) != 0)
+            fail_msg("%zu: %s", i, error_text());
+        describe(&r, found, sizeof found);
+        if (strcmp(found, x->found) != 0 || r.candidates != x->candidates)
+            fail_msg("%zu: %zu candidates, '%s'", i, r.candidates, found);
+        if (!r.candidates) continue;
+        assert_true(repair_unique(&r));
+        assert_int_equal(repair_written(&r, 0, x->text, strlen(x->text), &text, &bytes), 0);
+        if (repair_find("text", text, bytes, r.order, &again) != 0)
+            fail_msg("%s: %s", text, error_text());
+        if (again.failing || again.candidates) fail_msg("%zu: not repaired: %s", i, text);
+        free(text);
+    }
+}
+
+/* Every consistent scheme of the zoo that can be repaired needs no repair. */
+TEST(nothing_to_repair)
+{
+    size_t looked = 0;
+    for (size_t i = 0; i < zoo.count; i++) {
+        char *text = NULL;
+        size_t bytes;
+        SCOPED(repair_free) Repair r = {0};
+        FILE *f = open_memstream(&text, &bytes);
+        assert_int_equal(table_print(zoo.scheme[i], f), 0);
+        fclose(f);
+        int code = repair_find(zoo.scheme[i]->name, text, bytes, 0, &r);
+        if (code == 0 && r.now > 0 && (r.failing || r.candidates || !repair_unique(&r)))
+            fail_msg("%s: %zu of %zu fail, %zu candidates", zoo.scheme[i]->name, r.failing,
+                     r.conditions, r.candidates);
+        looked += code == 0;
+        free(text);
+    }
+    print_message("%zu schemes\n", looked);
+    assert_true(looked > 40);
+}
+
+/* The second stage has no weight and no reader, so no condition sees its coefficient. */
+TEST(unseen)
+{
+    static const char text[] =
+        "scheme s\ntitle order 1\nk1 = H(y)\nk2 = H(y + 1/7*k1)\ny' = y + 1*k1 + 0*k2\n";
+    SCOPED(repair_free) Repair r = {0};
+    assert_int_equal(repair_find("text", text, strlen(text), 0, &r), 0);
+    assert_int_equal(r.coefficients.count, 3);
+    assert_string_equal(r.name[0], "a21");
+    assert_int_equal(r.seen[0], 0);
+    assert_int_equal(r.seen[1], 1);
+}
+
+TEST(refused)
+{
+    static const struct {
+        const char *text, *words;
+    } bad[] = {
+        {"scheme a\nk1 = H(y)\ny' = y + 3/2*k1 - 1/2*k1[-1]\n", "multistep"},
+        {"scheme a\nk1 = H(y)\ny' = y + k1\nscheme b\nk1 = H(y)\ny' = y + k1\n", "one scheme"},
+        {"scheme a\nlearn g = 1/2\nk1 = H(y)\ny' = y + g*k1\n", "learned"},
+        {"scheme a\nk1 = H(y + )\ny' = y + k1\n", "expected"},
+        {"scheme a\nk1 = H(y + ?*k1 + 0.1*k1)\ny' = y + ?*k1\n", "one coefficient '?'"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        SCOPED(repair_free) Repair r = {0};
+        assert_int_equal(repair_find("text", bad[i].text, strlen(bad[i].text), 2, &r), ERR_INPUT);
+        if (!strstr(error_text(), bad[i].words)) fail_msg("%zu: %s", i, error_text());
+    }
+}
+
 TEST_MAIN(zoo_begin, zoo_end)
