@@ -220,6 +220,18 @@ static const Known knowns[] = {
     {"scheme imex\ntitle order 2\nk1 = G(y)\nk2 = F(y + 1/2*k1 + 1/2*k2)\nk3 = G(y + 1/3*k1 + 1/2*k2)\n"
      "y' = y + k2 + k3\n",
      0, "a31=1/2 a digit exchanged; ", 1},
+    /* at order 2 five others do, but none by a slip; what would make the scheme implicit is left out */
+    {"{\"A\": [[0, 0, 0, 0], [\"1/2\", 0, 0, 0], [0, \"1/3\", 0, 0], [0, 0, 1, 0]],"
+     " \"b\": [\"1/6\", \"1/3\", \"1/3\", \"1/6\"]}",
+     2, "a32=1/2 a digit exchanged; ", 6},
+    /* 2 g^2 = 1/2, which has two roots, and no condition is affine */
+    {"scheme a\nlet g = 1/3\nk1 = H(y)\nk2 = H(y + 2*g*k1)\ny' = y + k1 - g*k1 + g*k2\n", 2,
+     "line 2=1/2 a digit exchanged; ", 3},
+    {"scheme a\nlet g = 0.30000000000000000000\nk1 = H(y)\nk2 = H(y + 2*g*k1)\ny' = y + k1 - g*k1 + g*k2\n",
+     2, "line 2=0.50000000000000000000 a digit exchanged; ", 3},
+    /* 9/2 g^2 = 1/2 and 9 g^3 = 1/3: g is their common root */
+    {"scheme a\nlet g = 1/8\nk1 = H(y)\nk2 = H(y + g*k1)\nk3 = H(y + 2*g*k2)\ny' = y + k1 - 9/4*g*k1 + 9/4*g*k3\n",
+     3, "line 2=1/3 a digit exchanged; ", 1},
     {"scheme strang\ntitle order 2\nflow 1/2 F\nflow G\nflow 1/3 F\n", 0,
      "flow 3=1/2 a digit exchanged; ", 1},
 };
@@ -291,6 +303,107 @@ TEST(unseen)
     assert_string_equal(r.name[0], "a21");
     assert_int_equal(r.seen[0], 0);
     assert_int_equal(r.seen[1], 1);
+}
+
+/* Misprints a number of a tableau, which must be the only candidate. */
+static void must_locate(const char *tableau, const char *word, const char *wrong)
+{
+    SCOPED(lines_free) Lines l = {0};
+    SCOPED(coefficients_free) Coefficients c = {0};
+    Tally tally = {0};
+    size_t i = 0, k = 0;
+    read_lines(&l, 8);
+    while (i < l.count && !strstr(l.line[i], tableau)) i++;
+    assert_true(i < l.count);
+    assert_int_equal(coefficients_find(l.line[i], strlen(l.line[i]), &c), 0);
+    while (k < c.count && strcmp(c.list[k].word, word) != 0) k++;
+    assert_true(k < c.count);
+    try_case(l.line[i], &c, k, wrong, &tally);
+    assert_int_equal(tally.only, 1);
+}
+
+/* Fractions of more digits than a few primes have; and Prince and Dormand's fractions of 1981, which are roundings: no value
+ * meets the conditions exactly. */
+TEST(long_fractions)
+{
+    must_locate("tanakakasugayamashitayazaki6b", "2141650356947829667/15684127070697870750",
+                "2141650359947829667/15684127070697870750");
+    must_locate("tanakakasugayamashitayazaki6b", "59331555925548335981/3757538915366421931200",
+                "59331555928548335981/3757538915366421931200");
+    must_locate("tanakakasugayamashitayazaki6b", "213748931907436689007/250502594357761462080",
+                "213748931937436689007/250502594357761462080");
+    must_locate("tanakakasugayamashitayazaki6b", "3149950445245624075843/6575693101891238379600",
+                "3149950445275624075843/6575693101891238379600");
+    must_locate("dormandprince8_64bit", "22789713/633445777", "22789713/633445177");
+}
+
+/* Without a repair to the order asked for, what one coefficient reaches below it is told. */
+TEST(lower_order)
+{
+    const char *text = knowns[0].text;
+    SCOPED(repair_free) Repair r = {0};
+    char found[256];
+    assert_int_equal(repair_find("text", text, strlen(text), 5, &r), 0);
+    describe(&r, found, sizeof found);
+    assert_string_equal(found, "a32=1/2 a digit exchanged; ");
+    assert_int_equal(r.reached, 4);
+    assert_int_equal(r.order, 5);
+    assert_true(r.pairs && r.candidate[0].explained >= 7 && r.candidate[0].explained < r.failing);
+    assert_false(repair_unique(&r));
+}
+
+/* ---- coefficients and claims of texts ------------------------------------------------------------------- */
+
+/* A text in which each coefficient is written anew says the same; a fifth of each is another scheme. */
+TEST(written_anew)
+{
+    size_t looked = 0;
+    for (size_t i = 0; i < zoo.count; i++) {
+        for (int changed = 0; changed < 2; changed++) {
+            char *text = NULL, *again;
+            size_t bytes, n, count = 0;
+            SCOPED(coefficients_free) Coefficients c = {0};
+            OWN_TABLES l = {0};
+            FILE *f = open_memstream(&text, &bytes);
+            assert_int_equal(table_print(zoo.scheme[i], f), 0);
+            fclose(f);
+            assert_int_equal(coefficients_find(text, bytes, &c), 0);
+            SCOPED(memory_drop) const char **value = memory_new(c.count + 1, sizeof *value);
+            for (size_t k = 0; k < c.count; k++) value[k] = c.list[k].word;
+            if (changed && c.count) value[c.count - 1] = "1/5";
+            assert_int_equal(coefficients_written(&c, text, bytes, value, &again, &n), 0);
+            if (scheme_parse("anew", again, n, &l.table, &l.count) != 0)
+                fail_msg("%s: %s", error_text(), again);
+            if (table_equal(l.table[0], zoo.scheme[i]) == (changed && c.count))
+                fail_msg("%s", again);
+            count += c.count;
+            looked += count;
+            free(text);
+            free(again);
+        }
+    }
+    assert_true(looked > 500);
+}
+
+TEST(claims)
+{
+    static const struct {
+        const char *text;
+        int order, embedded;
+    } known[] = {
+        {"{\"name\": \"a\", \"order\": 5, \"embedded\":3, \"A\": [[]]}", 5, 3},
+        {"{\"order\": 5, \"embedded\": -1}", 5, 0},
+        {"scheme a\ntitle Dormand and Prince's pair 8(6)\nk1 = H(y)\n", 8, 6},
+        {"scheme a\nnote order 4, embedded order 3\n", 4, 3},
+        {"pair 5(3)\n0 |\n--+--\n| 1\n", 5, 3},
+        {"scheme a\nsource Hairer (1993), eq. 2.7(12)\nk1 = H(y) # order 3\n", 0, 0},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        int order, embedded;
+        coefficients_claims(known[i].text, strlen(known[i].text), &order, &embedded);
+        if (order != known[i].order || embedded != known[i].embedded)
+            fail_msg("%s: %d, %d", known[i].text, order, embedded);
+    }
 }
 
 TEST(refused)
