@@ -1,4 +1,4 @@
-/* repair.c: which coefficient of a Runge-Kutta scheme fails its order conditions, and what should stand there.
+/* repair.c: which coefficient of a one-step scheme fails its order conditions, and what should stand there.
  *
  * The conditions to order p are polynomials in the coefficients x of the text:
  *
@@ -6,7 +6,8 @@
  *     the same with the embedded weights bhat = b - error for the trees to their order,
  *     c_i - sum_j a_ij for every node that is written.
  *
- * Those of a splitting by exact flows, exp(c_1 X_1) exp(c_2 X_2) ..., are that every word of n <= p letters has the factor 1/n!
+ * A stage of a Rosenbrock method, W-method or phi function enters by the series of its function (apply_function). Those of a
+ * splitting by exact flows, exp(c_1 X_1) exp(c_2 X_2) ..., are that every word of n <= p letters has the factor 1/n!
  * that it has in exp(F + G).
  *
  * Exact coefficients. Unknown ones are x = x0 + Z s, at first with all of them free. A condition that is affine in s is
@@ -37,7 +38,7 @@
 #include "ode/theory/poly.h"
 #include "ode/theory/theory.h"
 
-enum { U = REPAIR_UNKNOWNS, PRIMES = 160, PAIRS_MOST = 20000, DEGREE_MOST = TREE_MAX_1 + 1 };
+enum { U = REPAIR_UNKNOWNS, PRIMES = 160, PAIRS_MOST = 20000, DEGREE_MOST = 2 * TREE_MAX_1 };
 static const double slack = 64;
 
 /* ---- numbers: modulo a prime p, or long double where p is 0 --------------------------------------------- */
@@ -111,20 +112,30 @@ typedef struct {
     int order, hat; /* conditions of the method, of the embedded one (0: none) */
     int one;        /* all stages are H, and trees have one colour */
     int explicit;
+    int colours; /* of trees, where not all stages are H */
     /* Of a splitting: 2, F and G, of a decoder's 3. Its entries are its flows, and words take the place of trees. 0: stages. */
     size_t letters;
     size_t points, sources;
+    int *stage;     /* (sources): the stage it belongs to */
     int *colour;    /* (sources, or flows); -1: H */
     size_t *row_of; /* (sources): the row of its point */
-    size_t entries; /* without nodes, which come behind them */
-    Entry *entry;   /* (entries + nodes); a node's source is not used */
-    size_t nodes;
+    /* A stage of a Rosenbrock method or a phi function has J + 1 or PHI_SOLVE here, the colours of its derivative, and its
+     * factor c, an entry. */
+    int *phi, *ops;
+    size_t *factor;
+    int functions; /* there are such stages */
+    int linear;    /* Table.linear: trees that vanish on such fields are met */
+    int w;         /* colour of the matrix W, whose field is 0; -1: there is none */
+    /* Entries of rows; behind them come nodes, then factors of functions, whose source is not used. */
+    size_t entries;
+    size_t nodes, all;
+    Entry *entry;  /* (all) */
     size_t *first; /* (points + 3): the first entry of each row */
-    mpq_t *at;     /* (entries + nodes): as written */
+    mpq_t *at;     /* (all): as written */
     size_t slopes;
     Slope *slope;
     uint64_t prime;       /* for which the following hold; 1: none yet */
-    Number *base, *value; /* (entries + nodes): as written, and as they are tried */
+    Number *base, *value; /* (all): as written, and as they are tried */
     Number *gamma;        /* (trees): 1/gamma; of words 1/n! */
     Number *x0;           /* (c->count): the coefficients as written */
     Number *u;            /* (sources), or (words) */
@@ -139,8 +150,9 @@ static void model_free(Model *m)
 {
     for (size_t i = 0; i < m->slopes; i++) mpq_clear(m->slope[i].d);
     rationals_free(m->at);
-    memory_free_all(m->colour, m->row_of, m->entry, m->first, m->slope, m->base, m->value, m->gamma,
-                    m->x0, m->u, m->psi, m->tolerance, m->outside);
+    memory_free_all(m->stage, m->colour, m->row_of, m->phi, m->ops, m->factor, m->entry, m->first,
+                    m->slope, m->base, m->value, m->gamma, m->x0, m->u, m->psi, m->tolerance,
+                    m->outside);
     forest_free(m->f);
     *m = (Model){0};
 }
@@ -171,18 +183,13 @@ static int check_kind(const Table *whole_table)
 {
     const Table *t = whole_table;
     const char *what = t->past_y || t->past_k                ? "is a multistep method"
-                       : table_exponential(t)                ? "is an exponential integrator"
-                       : table_rosenbrock(t)                 ? "is a Rosenbrock method"
                        : t->symbols                          ? "has learned coefficients"
                        : t->word || t->dense                 ? "is made for networks"
-                       : t->linear                           ? "is for linear fields"
                        : !t->flows && !row_plain(&t->update) ? "has a weight of y other than 1"
                                                              : NULL;
     if (!what) return 0;
-    return error_set(
-        ERR_INPUT,
-        "%s %s: Runge-Kutta methods and pairs, IMEX ones too, and splittings are repaired", t->name,
-        what);
+    return error_set(ERR_INPUT, "%s %s: one-step schemes of stages, and splittings, are repaired",
+                     t->name, what);
 }
 
 static const Row *row_at(const Table *t, size_t row)
@@ -208,7 +215,9 @@ static void read_entry(const Model *m, const Table *t, size_t e, mpq_t out)
         return;
     }
     const Point *p = &t->point[row];
-    if (p->timed)
+    if (e >= m->entries + m->nodes)
+        mpq_set(out, p->scale);
+    else if (p->timed)
         mpq_set(out, p->c[OP_F]);
     else
         table_row_time(t, &p->row, OP_F, out);
@@ -229,6 +238,15 @@ static int add_entries(Model *m, const Table *t)
     for (size_t p = 0; p < t->points && m->one; p++)
         if (t->point[p].timed) TRY(memory_add(m->entry, count, (Entry){p, 0}));
     m->nodes = count - m->entries;
+    for (size_t s = 0; s < m->sources; s++) {
+        const Point *p = &t->point[m->row_of[s]];
+        m->phi[s] = p->phi;
+        m->ops[s] = m->one ? ~0 : p->ops;
+        m->factor[s] = count;
+        m->functions |= p->phi != 0;
+        if (p->phi) TRY(memory_add(m->entry, count, (Entry){m->row_of[s], 0}));
+    }
+    m->all = count;
     return 0;
 }
 
@@ -240,15 +258,24 @@ static int open_structure(Model *m, const Table *t)
     if (m->letters) {
         if (!(m->colour = memory_new(t->flows, sizeof *m->colour))) return ERR_MEMORY;
         for (size_t i = 0; i < t->flows; i++) m->colour[i] = t->flow[i].op;
+        m->all = m->entries;
         return 0;
     }
     m->one = series_one_colour(t);
+    m->colours = table_tree_colours(t);
     m->points = t->points;
     m->sources = m->one ? t->stages : t->evals;
     m->colour = memory_new(m->sources, sizeof *m->colour);
     m->row_of = memory_new(m->sources, sizeof *m->row_of);
     m->first = memory_new(t->points + 3, sizeof *m->first);
-    if (!m->colour || !m->row_of || !m->first) return ERR_MEMORY;
+    m->stage = memory_new(m->sources, sizeof *m->stage);
+    m->phi = memory_new(m->sources, sizeof *m->phi);
+    m->ops = memory_new(m->sources, sizeof *m->ops);
+    m->factor = memory_new(m->sources, sizeof *m->factor);
+    if (!m->stage || !m->colour || !m->row_of || !m->first || !m->phi || !m->ops || !m->factor)
+        return ERR_MEMORY;
+    m->linear = t->linear;
+    m->w = table_has(t, HAS_W) ? OP_C : -1;
     for (size_t p = 0; p < t->points && !m->one; p++)
         if (t->point[p].timed)
             return error_set(ERR_INPUT, "%s: nodes of their own in two colours are not repaired",
@@ -256,6 +283,7 @@ static int open_structure(Model *m, const Table *t)
     for (size_t s = 0; s < m->sources; s++) {
         const Eval *e = &t->eval[eval_of(m, t, s)];
         m->colour[s] = m->one ? -1 : e->op;
+        m->stage[s] = e->stage;
         m->row_of[s] = (size_t)e->point;
     }
     return add_entries(m, t);
@@ -299,7 +327,7 @@ static int find_slopes(Model *m, Source *s, size_t k)
     }
     const Table *first = table_whole(one), *second = table_whole(two);
     size_t before = m->slopes;
-    for (size_t i = 0; i < m->entries + m->nodes; i++) {
+    for (size_t i = 0; i < m->all; i++) {
         read_entry(m, first, i, d);
         read_entry(m, second, i, e);
         mpq_sub(d, d, m->at[i]);
@@ -321,7 +349,7 @@ static int match_slopes(Model *m, const Table *t, size_t k, mpq_srcptr generic, 
     RATIONALS(q, b, minus);
     mpq_set_si(minus, -1, 1);
     *found = 0;
-    for (size_t i = 0; i < m->entries + m->nodes; i++) {
+    for (size_t i = 0; i < m->all; i++) {
         const Entry *e = &m->entry[i];
         mpq_srcptr sign = NULL;
         read_entry(m, t, i, q);
@@ -392,8 +420,8 @@ static int open_model(Model *m, Source *s, const Table *written)
         return error_set(ERR_INPUT, "%s: the scheme changes its form with its coefficients",
                          s->file);
     m->explicit = !table_implicit(as_written);
-    if (!(m->at = rationals_new(m->entries + m->nodes + 1))) return ERR_MEMORY;
-    for (size_t i = 0; i < m->entries + m->nodes; i++) read_entry(m, as_written, i, m->at[i]);
+    if (!(m->at = rationals_new(m->all + 1))) return ERR_MEMORY;
+    for (size_t i = 0; i < m->all; i++) read_entry(m, as_written, i, m->at[i]);
     for (size_t k = 0; k < c->count; k++) {
         size_t found = 0;
         generic_value(k, q);
@@ -430,10 +458,10 @@ static int set_order(Model *m, int order, int hat)
     int top = order > hat ? order : hat;
     m->order = order;
     m->hat = hat;
-    if (!m->f) TRY(forest_trees(1, m->one || m->letters ? 1 : 2, 0, &m->f));
+    if (!m->f) TRY(forest_trees(1, m->one || m->letters ? 1 : m->colours, 0, &m->f));
     if (m->f->max >= top && m->u) return 0;
     TRY(forest_grow(m->f, top));
-    size_t trees = trees_to(m, top, top), entries = m->entries + m->nodes + 1;
+    size_t trees = trees_to(m, top, top), entries = m->all + 1;
     memory_free_all(m->base, m->value, m->gamma, m->x0, m->u, m->psi, m->tolerance);
     m->prime = 1;
     m->most = 2 * trees + m->nodes;
@@ -448,12 +476,22 @@ static int set_order(Model *m, int order, int hat)
     return all ? 0 : ERR_MEMORY;
 }
 
+/* Returns whether a vertex of a tree is W. */
+static int has_w(const Model *m, size_t tree)
+{
+    if (m->letters || m->w < 0) return 0;
+    const Tree *t = &m->f->tree[tree];
+    int has = t->colour == m->w;
+    for (int k = 0; k < t->children; k++) has |= has_w(m, (size_t)t->child[k]);
+    return has;
+}
+
 /* Takes the scheme modulo a prime, or in long double. */
 static void set_prime(Model *m, uint64_t p)
 {
     if (m->prime == p) return;
     m->prime = p;
-    for (size_t i = 0; i < m->entries + m->nodes; i++) m->base[i] = rational(p, m->at[i]);
+    for (size_t i = 0; i < m->all; i++) m->base[i] = rational(p, m->at[i]);
     for (size_t i = 0; i < m->slopes; i++) m->slope[i].n = rational(p, m->slope[i].d);
     for (size_t k = 0; k < m->c->count; k++) m->x0[k] = rational(p, m->c->list[k].value);
     size_t trees = trees_to(m, m->f->max, m->f->max);
@@ -462,6 +500,7 @@ static void set_prime(Model *m, uint64_t p)
         for (int n = length_of(m, t); n > 1 && m->letters; n--) gamma *= (uint64_t)n;
         m->gamma[t] =
             p ? (Number){.m = invert(p, gamma % p)} : (Number){.r = 1 / (long double)gamma};
+        if (has_w(m, t)) m->gamma[t] = whole(p, 0); /* the field of W is 0 */
     }
 }
 
@@ -482,10 +521,37 @@ static Number sum_row(const Model *m, size_t row, const Number *u)
     return sum;
 }
 
+/* Computes u of a function of a derivative, phi(c A) r: sum_n phi_n c^n r(t_n), where A takes a root with one child off
+ * t_n to make t_(n+1), and phi_n is 1/(n + J)!, of solve 1. r(t) is kept as psi. */
+static Number apply_function(Model *m, size_t tree, size_t s, const Number *u)
+{
+    uint64_t p = m->prime;
+    Number *r = &m->psi[tree * m->sources + s], power = whole(p, 1), sum = whole(p, 0);
+    uint64_t factorial = 1;
+    *r = sum_row(m, m->row_of[s], u);
+    for (int k = 2; k < m->phi[s] && m->phi[s] != PHI_SOLVE; k++) factorial *= (uint64_t)k;
+    for (int n = 0;; n++) {
+        const Tree *t = &m->f->tree[tree];
+        Number inverse =
+            p ? (Number){.m = invert(p, factorial % p)} : (Number){.r = 1 / (long double)factorial};
+        Number part = multiply(p, power, m->psi[tree * m->sources + s]);
+        sum = add(p, sum, multiply(p, part, inverse));
+        if (t->children != 1 || !(m->ops[s] >> t->colour & 1)) return sum;
+        tree = (size_t)t->child[0];
+        power = multiply(p, power, m->value[m->factor[s]]);
+        if (m->phi[s] != PHI_SOLVE) factorial *= (uint64_t)(n + m->phi[s]);
+    }
+}
+
 static void set_stages(Model *m, size_t tree, Number *u)
 {
     const Tree *t = &m->f->tree[tree];
+    for (size_t s = 0; s < m->sources; s++) u[s] = whole(m->prime, 0);
     for (size_t s = 0; s < m->sources; s++) {
+        if (m->phi[s]) {
+            u[s] = apply_function(m, tree, s, u);
+            continue;
+        }
         u[s] = whole(m->prime, m->colour[s] < 0 || m->colour[s] == t->colour);
         for (int k = 0; k < t->children; k++)
             u[s] = multiply(m->prime, u[s], m->psi[(size_t)t->child[k] * m->sources + s]);
@@ -530,21 +596,22 @@ static void evaluate(Model *m, int q, int sizes, Number *r)
     uint64_t p = m->prime;
     size_t own = trees_to(m, m->order, q), hat = trees_to(m, m->hat, q);
     size_t trees = own > hat ? own : hat, inner = trees_to(m, q - 1, q);
-    for (size_t i = 0; sizes && i < m->entries + m->nodes; i++)
-        m->value[i].r = fabsl(m->value[i].r);
+    for (size_t i = 0; sizes && i < m->all; i++) m->value[i].r = fabsl(m->value[i].r);
     if (m->letters) evaluate_words(m, q, sizes, r);
     for (size_t t = 0; t < trees && !m->letters; t++) {
         set_stages(m, t, m->u);
         for (size_t s = 0; t < inner && s < m->sources; s++) {
             Number *psi = &m->psi[t * m->sources + s];
+            if (m->phi[s]) continue;                              /* r */
             int same = s > 0 && m->row_of[s] == m->row_of[s - 1]; /* F and G of one stage */
             *psi = same ? psi[-1] : sum_row(m, m->row_of[s], m->u);
         }
         Number y = sum_row(m, m->points, m->u);
-        if (t < own) r[t] = (sizes ? add : subtract)(p, y, m->gamma[t]);
+        int counts = !m->linear || !tree_vanishes(m->f, t, m->linear);
+        if (t < own) r[t] = counts ? (sizes ? add : subtract)(p, y, m->gamma[t]) : whole(p, 0);
         if (t >= hat) continue;
         y = (sizes ? add : subtract)(p, y, sum_row(m, m->points + 1, m->u));
-        r[own + t] = (sizes ? add : subtract)(p, y, m->gamma[t]);
+        r[own + t] = counts ? (sizes ? add : subtract)(p, y, m->gamma[t]) : whole(p, 0);
     }
     for (size_t i = 0; i < m->nodes; i++)
         r[own + hat + i] = (sizes ? add : subtract)(p, m->value[m->entries + i],
@@ -555,7 +622,7 @@ static void evaluate(Model *m, int q, int sizes, Number *r)
 static void set_values(Model *m, size_t n, const size_t *unknown, const Number *x)
 {
     uint64_t p = m->prime;
-    memcpy(m->value, m->base, (m->entries + m->nodes) * sizeof *m->value);
+    memcpy(m->value, m->base, (m->all) * sizeof *m->value);
     for (size_t k = 0; k < n; k++) {
         Number by = subtract(p, x[k], m->x0[unknown[k]]);
         size_t low = 0, high = m->slopes;
@@ -571,6 +638,13 @@ static void set_values(Model *m, size_t n, const size_t *unknown, const Number *
             *v = add(p, *v, multiply(p, by, m->slope[low].n));
         }
     }
+}
+
+/* Returns at how many values of a coefficient the conditions to order q tell their polynomials: each is as often a factor as
+ * a tree has vertices, and the factors of functions as often again. */
+static int points_to(const Model *m, int q)
+{
+    return (m->functions ? 2 * q : q) + 1;
 }
 
 /* ---- polynomials modulo a prime ------------------------------------------------------------------------------ */
@@ -730,7 +804,7 @@ static void restrict_to(uint64_t p, uint64_t (*row)[U + 1], size_t rank, Family 
 static int solve_one(Model *m, int q, const size_t *unknown, Family *y, Number *r)
 {
     uint64_t p = m->prime, s[U] = {0}, value[DEGREE_MOST + 1];
-    int points = q + 1;
+    int points = points_to(m, q);
     size_t n = conditions_to(m, q);
     Modular g = {.degree = -1};
     for (int i = 0; i < points; i++) {
@@ -965,19 +1039,19 @@ typedef struct {
 
 static const uint64_t a_prime = 2147483647;
 
+static int top(const Model *m)
+{
+    return m->order > m->hat ? m->order : m->hat;
+}
+
 static int make_room(Doctor *d)
 {
-    size_t lists = (size_t)d->m.order + 2 > U + 4 ? (size_t)d->m.order + 2 : U + 4;
+    size_t points = (size_t)points_to(&d->m, top(&d->m)), lists = points > U + 4 ? points : U + 4;
     if (lists * d->m.most <= d->rooms) return 0;
     memory_free(d->room);
     d->rooms = lists * d->m.most;
     d->room = memory_new(d->rooms, sizeof *d->room);
     return d->room ? 0 : ERR_MEMORY;
-}
-
-static int top(const Model *m)
-{
-    return m->order > m->hat ? m->order : m->hat;
 }
 
 /* Returns the order to which conditions part candidates first: cheap, and few pass. */
@@ -1059,7 +1133,7 @@ static int real_roots(Doctor *d, int q, size_t k, size_t t, long double x, long 
 {
     Model *m = &d->m;
     size_t n = conditions_to(m, q);
-    int points = q + 1, count = 0;
+    int points = points_to(m, q), count = 0;
     long double step = fmaxl(0.25L, fabsl(x) / 2), c[DEGREE_MOST + 1], y[DEGREE_MOST + 1];
     for (int i = 0; i < points; i++) {
         real_values(m, q, k, x + step * (long double)(i - points / 2), d->room + 2 * n);
@@ -1074,7 +1148,7 @@ static int real_roots(Doctor *d, int q, size_t k, size_t t, long double x, long 
     for (int i = 0; i < points; i++) most = fmaxl(most, fabsl(c[i]));
     SCOPED(poly_free) Poly poly = {0};
     double z[2 * (DEGREE_MOST + 1)];
-    if (poly_new(&poly, q) != 0) return 0;
+    if (poly_new(&poly, points) != 0) return 0;
     for (int i = 0; i < points; i++)
         if (isfinite(c[i]) && fabsl(c[i]) > most * 1e-14L)
             mpq_set_d(poly.c[i], (double)c[i]), poly.degree = i;
@@ -1290,33 +1364,36 @@ static void name_coefficient(const Doctor *d, const Source *s, size_t k, char na
 {
     const Model *m = &d->m;
     const Entry *e = NULL;
-    size_t node = 0, line = 1, entries = 0, entry = 0;
+    size_t line = 1, entries = 0, at = 0, row = 0;
     for (size_t i = 0; i < m->slopes; i++) {
         if (m->slope[i].coefficient != k) continue;
-        int again = e && e->row == m->points && m->entry[m->slope[i].entry].row == m->points + 1;
-        if (again) continue; /* b in the error of a tableau */
-        e = &m->entry[entry = m->slope[i].entry];
+        const Entry *next = &m->entry[m->slope[i].entry];
+        int again = e && !m->letters && m->slope[i].entry < m->entries && at < m->entries;
+        again = again && m->stage[next->source] == m->stage[e->source];
+        /* F and G of a stage H; b in the error of a tableau */
+        if (again && (next->row == e->row || (e->row == m->points && next->row > e->row))) continue;
+        e = &m->entry[at = m->slope[i].entry];
         entries++;
     }
     for (size_t i = 0; i < m->c->list[k].at; i++) line += s->text[i] == '\n';
-    size_t row = 0;
     while (e && row < m->sources && m->row_of[row] != e->row) row++;
-    node = entry >= m->entries;
-    if (m->letters && entries == 1)
-        snprintf(name, REPAIR_NAME, "flow %zu", entry + 1);
-    else if (entries != 1)
+    int i = row < m->sources ? m->stage[row] + 1 : 0;
+    int j = e && m->sources ? m->stage[e->source] + 1 : 0;
+    if (entries != 1)
         snprintf(name, REPAIR_NAME, "line %zu", line);
-    else if (node)
-        snprintf(name, REPAIR_NAME, "c%zu", row + 1);
-    else if (e->row >= m->points)
-        snprintf(name, REPAIR_NAME, "%s%zu",
-                 e->row == m->points             ? "b"
-                 : butcher_is(s->text, s->bytes) ? "bhat"
-                                                 : "error weight ",
-                 e->source + 1);
+    else if (m->letters)
+        snprintf(name, REPAIR_NAME, "flow %zu", at + 1);
+    else if (at >= m->entries + m->nodes)
+        snprintf(name, REPAIR_NAME, "factor of k%d", i);
+    else if (at >= m->entries)
+        snprintf(name, REPAIR_NAME, "c%d", i);
+    else if (e->row == m->points)
+        snprintf(name, REPAIR_NAME, "b%d", j);
+    else if (e->row > m->points)
+        snprintf(name, REPAIR_NAME, "%s%d",
+                 butcher_is(s->text, s->bytes) ? "bhat" : "error weight ", j);
     else
-        snprintf(name, REPAIR_NAME, row > 8 || e->source > 8 ? "a%zu,%zu" : "a%zu%zu", row + 1,
-                 e->source + 1);
+        snprintf(name, REPAIR_NAME, i > 9 || j > 9 ? "a%d,%d" : "a%d%d", i, j);
 }
 
 /* Returns the last digit of the decimals: the coarsest of 9 places and more, else the finest. */
@@ -1336,12 +1413,19 @@ static double last_digit(const Coefficients *c)
     return fmax(unit, (double)LDBL_EPSILON);
 }
 
+/* Returns the highest order of conditions. */
+static int most_order(const Model *m)
+{
+    int most = m->one ? TREE_MAX_1 - 1 : m->colours > 2 ? TREE_MAX_3 : TREE_MAX - 1;
+    return m->functions && most > TREE_MAX ? TREE_MAX : most;
+}
+
 /* Looks for the highest order to which one coefficient, or those that are asked for, can be set. One that meets a single
  * condition more is no evidence: of implicit Euler's method, of order 1, it would make the midpoint rule. */
 static int climb(Doctor *d, int from, int hat, int asked)
 {
     int best = 0, code = 0;
-    for (int q = from; q <= REPAIR_CLIMB && code == 0; q++) {
+    for (int q = from; q <= REPAIR_CLIMB && q <= most_order(&d->m) && code == 0; q++) {
         int status = NONE;
         TRY(look_at(d, q, hat < q ? hat : q));
         if (asked)
@@ -1429,7 +1513,7 @@ static int find(Doctor *d, Source *s, const Table *written, int order)
     TRY(theory_embedded(written, REPAIR_CLIMB, &embedded));
     r->now = now.order;
     TRY(open_model(&d->m, s, written));
-    int most = d->m.one ? TREE_MAX_1 - 1 : TREE_MAX - 1;
+    int most = most_order(&d->m);
     if (order > most || claimed > most || hat > most)
         return error_set(ERR_INPUT, "expected an order of 1 to %d to repair", most);
     for (size_t k = 0; k < r->coefficients.count; k++) name_coefficient(d, s, k, r->name[k]);

@@ -173,7 +173,7 @@ typedef struct {
 
 typedef struct {
     Coefficients coefficients;
-    /* a32, b4, c3, bhat2, "error weight 2"; "line 7" for one that stands in several places */
+    /* a32, b4, c3, bhat2, "error weight 2", "factor of k4", "flow 2"; "line 7" for one that stands in several places */
     char (*name)[REPAIR_NAME];
     /* 0: no condition depends on it; 1: some does; 2: it was left alone, since the scheme is not linear in it, or would
      * become implicit */
@@ -196,15 +196,15 @@ typedef struct {
  *
  * order: p, or 0: the one that the text claims (coefficients_claims), else the highest up to REPAIR_CLIMB to which a
  * single coefficient can bring it by meeting two failing conditions or more, else its own. An embedded order that is
- * not claimed is p - 1, or if that has no candidate the one that it has. The text has one scheme: a Runge-Kutta method
- * or pair, explicit or implicit, IMEX or a tableau, or a splitting by exact flows. '?' stands for a coefficient that is
+ * not claimed is p - 1, or if that has no candidate the one that it has. The text has one scheme, a one-step one of stages
+ * of any kind, a tableau, or a splitting by exact flows. '?' stands for a coefficient that is
  * asked for; with one, no other is looked for.
  *
  * Of exact coefficients single ones and, where none does, pairs are tried; of decimals single ones. Where nothing meets
  * all, the candidates are those to the highest lower order that a single one reaches (`reached`).
  *
  * Caller: repair_free where the code is 0. ERR_INPUT: an unusable text, another kind of scheme, an order above 14 (of
- * several colours 7), too many '?'. */
+ * several colours 7 or 6), too many '?'. */
 int repair_find(const char *file, const char *text, size_t bytes, int order, Repair *out);
 void repair_free(Repair *r);
 /* Writes the text with a candidate's values. *out is to be freed with free(). */

@@ -232,6 +232,16 @@ static const Known knowns[] = {
     /* 9/2 g^2 = 1/2 and 9 g^3 = 1/3: g is their common root */
     {"scheme a\nlet g = 1/8\nk1 = H(y)\nk2 = H(y + g*k1)\nk3 = H(y + 2*g*k2)\ny' = y + k1 - 9/4*g*k1 + 9/4*g*k3\n",
      3, "line 2=1/3 a digit exchanged; ", 1},
+    /* Rosenbrock and W-methods, exponential ones */
+    {"scheme ros2\nlet g = 1/3\nk1 = H(y)\nk2 = solve(g H)(k1)\nk3 = H(y + k2)\nk4 = solve(g H)(k3 - 3*k2)\n"
+     "y' = y + 3/2*k2 + 1/2*k4\n",
+     2, "a42=-2 a digit exchanged; ", 1},
+    {"scheme w\nlet g = 1/3\nk1 = H(y)\nk2 = solve(g W)(k1)\nk3 = H(y + k2)\nk4 = solve(g W)(k3 - 2*k2)\n"
+     "y' = y + 2/3*k2 + 1/2*k4\n",
+     2, "b2=3/2 numerator and denominator exchanged; ", 1},
+    {"scheme etd\ntitle order 2\nlinear F\nk1 = F(y)\nk2 = G(y)\nk3 = phi1(1/2 F)(k1 + k2)\nk4 = G(y + k3)\n"
+     "k5 = phi2(F)(k4 - k2)\ny' = y + k3 + k5\n",
+     0, "factor of k3=2/2 a digit exchanged; ", 1},
     {"scheme strang\ntitle order 2\nflow 1/2 F\nflow G\nflow 1/3 F\n", 0,
      "flow 3=1/2 a digit exchanged; ", 1},
 };
