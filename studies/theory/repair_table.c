@@ -68,9 +68,9 @@ static void tell_orders(const Repair *r)
     char hat[64] = "";
     int fine = r->how == REPAIR_HIGHEST && r->failing == 0;
     if (r->embedded) snprintf(hat, sizeof hat, ", embedded %d", r->embedded);
-    printf("conditions to order %d (%s%s): %zu, of which %zu fail%s\n", r->order,
+    printf("conditions to order %d (%s%s): %zu, of which %zu fail%s%s\n", r->order,
            fine ? "its own; no single coefficient brings it higher" : how[r->how], hat,
-           r->conditions, r->failing,
+           r->conditions, r->failing, r->asked ? " with 1 in place of '?'" : "",
            r->exact ? "" : "; decimals, or fractions that are roundings: to their last digits");
 }
 
