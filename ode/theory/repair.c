@@ -43,6 +43,8 @@ static const double slack = 64;
 
 /* ---- numbers: modulo a prime p, or long double where p is 0 --------------------------------------------- */
 
+#pragma GCC diagnostic ignored \
+    "-Wpsabi" /* a union of a long double is passed in another way than before GCC 4.4 */
 typedef union {
     uint64_t m;
     long double r;
@@ -124,7 +126,7 @@ typedef struct {
     int *phi, *ops;
     size_t *factor;
     int functions; /* there are such stages */
-    int linear;    /* Table.linear: trees that vanish on such fields are met */
+    int special;   /* Table.special: trees that vanish on such fields are met */
     int w;         /* colour of the matrix W, whose field is 0; -1: there is none */
     /* Entries of rows; behind them come nodes, then factors of functions, whose source is not used. */
     size_t entries;
@@ -274,7 +276,7 @@ static int open_structure(Model *m, const Table *t)
     m->factor = memory_new(m->sources, sizeof *m->factor);
     if (!m->stage || !m->colour || !m->row_of || !m->first || !m->phi || !m->ops || !m->factor)
         return ERR_MEMORY;
-    m->linear = t->linear;
+    m->special = t->special;
     m->w = table_has(t, HAS_W) ? OP_C : -1;
     for (size_t p = 0; p < t->points && !m->one; p++)
         if (t->point[p].timed)
@@ -607,7 +609,7 @@ static void evaluate(Model *m, int q, int sizes, Number *r)
             *psi = same ? psi[-1] : sum_row(m, m->row_of[s], m->u);
         }
         Number y = sum_row(m, m->points, m->u);
-        int counts = !m->linear || !tree_vanishes(m->f, t, m->linear);
+        int counts = !m->special || !tree_vanishes(m->f, t, m->special);
         if (t < own) r[t] = counts ? (sizes ? add : subtract)(p, y, m->gamma[t]) : whole(p, 0);
         if (t >= hat) continue;
         y = (sizes ? add : subtract)(p, y, sum_row(m, m->points + 1, m->u));
@@ -1470,7 +1472,12 @@ static int choose(Doctor *d, const Theory *now, const Embedded *embedded, int or
     r->how = order ? REPAIR_ASKED : claimed ? REPAIR_CLAIMED : REPAIR_HIGHEST;
     if (!order) order = claimed;
     if (!pair) hat = 0;
-    if (pair && !hat && order > 1) guessed = 1, hat = order - 1;
+    if (pair && !hat && order > 1) {
+        int lower = now->order >= order && embedded->order >= 1 && embedded->order >= order - 2;
+        guessed = !lower;
+        hat = lower ? embedded->order : order - 1; /* 5(3): as it is, where nothing says 5(4) */
+        if (hat > order) hat = order;
+    }
     for (size_t k = 0; k < d->m.c->count; k++) r->asked += d->m.c->list[k].asked != 0;
     if (!order) {
         TRY(climb(d, r->asked ? 1 : now->order + 1,
