@@ -3,9 +3,11 @@
 #include "studies/solve/choose.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "studies/base/command.h"
 
 SystemChoice choose_options(const Options *o)
@@ -13,6 +15,40 @@ SystemChoice choose_options(const Options *o)
     return (SystemChoice){options_text(o, "system"), options_text(o, "system-file"),
                           options_size(o, "particles"), options_size(o, "dim"),
                           options_size(o, "seed")};
+}
+
+static int refuse_length(const char *name, size_t n, size_t d, int one, size_t there)
+{
+    char lengths[128] = "";
+    if (one && n * d > 1) snprintf(lengths, sizeof lengths, "1 number for all, or ");
+    size_t used = strlen(lengths);
+    if (n > 1 && d > 1)
+        snprintf(lengths + used, sizeof lengths - used,
+                 "%zu, one for each coordinate of a particle, or ", d);
+    return error_set(ERR_INPUT, "--%s: expected %s%zu, one for each coordinate; there %s %zu", name,
+                     lengths, n * d, there == 1 ? "is" : "are", there);
+}
+
+int choose_numbers(const Options *o, const char *name, size_t n, size_t d, int one, double **out)
+{
+    const char *text = options_text(o, name);
+    size_t N = n * d, there = 1;
+    for (const char *at = text; *at; at++) there += *at == ',';
+    if (there != N && there != d && !(one && there == 1))
+        return refuse_length(name, n, d, one, there);
+    double *x = memory_new(N, sizeof *x);
+    if (!x) return ERR_MEMORY;
+    for (size_t i = 0; i < N; i++) {
+        if (i >= there) {
+            x[i] = x[i - there];
+            continue;
+        }
+        char *end;
+        x[i] = strtod(text, &end);
+        text = end + (*end == ',');
+    }
+    *out = x;
+    return 0;
 }
 
 void choose_tell(const System *s)

@@ -25,6 +25,10 @@ SystemChoice choose_options(const Options *o);
 
 /* Opens the system. *n: the model of a trained system, else empty. Caller: system_free, then network_free. */
 int choose_system(const SystemChoice *c, Network *n, System **out);
+/* Reads the list of numbers of an option (OPTION_REALS): one for each coordinate of the state of n particles, or for each
+ * of the d coordinates of a particle, and then the same for all particles, or with `one` a single number for all.
+ * *out (n, d), from memory_new. ERR_INPUT for a list of another length. */
+int choose_numbers(const Options *o, const char *name, size_t n, size_t d, int one, double **out);
 /* Prints "system NAME: TITLE" and, in the next line, how many particles of how many coordinates it has; no line end. */
 void choose_tell(const System *s);
 /* Warns once where schemes tell an operator apart whose field is 0 on this system: they split nothing. */

@@ -2,6 +2,7 @@
  * errors, and pictures of both. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "studies/solve/order.h"
@@ -19,6 +20,7 @@ static const char reference[] = "reference";
 /* A row of solve.csv. */
 typedef struct {
     const char *scheme, *system, *outcome;
+    const char *rtol, *atol; /* as they were given */
     double h, tolerance, end, largest;
     size_t steps, rejected, evals;
 } RunRow;
@@ -28,6 +30,8 @@ static const Column solve_columns[] = {
     COLUMN(RunRow, system),
     COLUMN(RunRow, h, .words = "length of the steps"),
     COLUMN(RunRow, tolerance, .words = "absolute and relative tolerance of a step's error"),
+    COLUMN(RunRow, rtol, .sparse = 1, .words = "relative tolerance, where it was given by itself"),
+    COLUMN(RunRow, atol, .sparse = 1, .words = "absolute tolerance, where it was given by itself"),
     COLUMN(RunRow, steps, .words = "accepted steps"),
     COLUMN(RunRow, rejected, .words = "rejected steps"),
     COLUMN(RunRow, evals, .words = "evaluations of F and G in all"),
@@ -41,6 +45,12 @@ static const Column solve_columns[] = {
             "done; no reference: done, but the solution is not known to six digits at the end, so that no "
             "error is told; else why the run ended before"),
     {0}};
+
+/* Tolerances of steps: a number each, or where a list was given numbers of each coordinate. */
+typedef struct {
+    double absolute, relative;
+    double *absolutes, *relatives; /* (N), owned; NULL: the numbers above hold for all */
+} Tolerances;
 
 /* A row of solution.csv; y (N) stands behind it. */
 typedef struct {
@@ -56,16 +66,17 @@ typedef struct {
     const System *solved; /* the same, in closed form where it is the system's own */
     size_t N, rows;
     double t_end, agreement, h; /* h 0: by tolerance */
-    size_t steps, stride;       /* of steps of one length; a row each `stride` steps */
-    size_t shown_each;          /* the table for people has one state in so many, and the last */
-    double *t;                  /* (rows) rising, the last t_end; without t = 0 */
-    double *exact;              /* (rows, N); NaN at times where no reference is known */
-    double *apart;              /* (rows) how far its two means differ */
-    size_t known;               /* times with a reference */
-    double *states;             /* (rows, N) of a run, up to where it came */
-    StateRow *row;              /* scratch */
-    Column *columns;            /* of solution.csv */
-    char (*names)[48];          /* (N) of its coordinates */
+    Tolerances tolerances;
+    size_t steps, stride; /* of steps of one length; a row each `stride` steps */
+    size_t shown_each;    /* the table for people has one state in so many, and the last */
+    double *t;            /* (rows) rising, the last t_end; without t = 0 */
+    double *exact;        /* (rows, N); NaN at times where no reference is known */
+    double *apart;        /* (rows) how far its two means differ */
+    size_t known;         /* times with a reference */
+    double *states;       /* (rows, N) of a run, up to where it came */
+    StateRow *row;        /* scratch */
+    Column *columns;      /* of solution.csv */
+    char (*names)[48];    /* (N) of its coordinates */
     Sheet *solution, *shown, *runs;
     int kept; /* solution.csv is wanted */
     size_t unfinished;
@@ -134,6 +145,46 @@ static void add_states(Study *u, const char *scheme, const double *y, size_t row
     }
 }
 
+/* ---- tolerances ------------------------------------------------------------------------------------ */
+
+static int by_tolerance(const Options *o)
+{
+    return options_text(o, "tolerance") || options_text(o, "rtol") || options_text(o, "atol");
+}
+
+/* Refuses a tolerance without the other one. */
+static int check_tolerances(const Options *o)
+{
+    if (!by_tolerance(o) || options_text(o, "tolerance")) return 0;
+    if (options_text(o, "rtol") && options_text(o, "atol")) return 0;
+    return error_set(ERR_INPUT, "expected --rtol and --atol, or --tolerance for what is not given");
+}
+
+static int is_list(const Options *o, const char *name)
+{
+    const char *text = options_text(o, name);
+    return text && strchr(text, ',');
+}
+
+/* Finds a tolerance, of its own option or else of --tolerance; list: numbers of each coordinate are wanted. */
+static int find_tolerance(const Study *u, const char *name, int list, double *one, double **each)
+{
+    const Options *o = u->options;
+    const char *from = options_text(o, name) ? name : "tolerance";
+    if (list) TRY(choose_numbers(o, from, u->system->n, u->system->d, 1, each));
+    *one = strtod(options_text(o, from), NULL);
+    return 0;
+}
+
+static int find_tolerances(Study *u)
+{
+    Tolerances *t = &u->tolerances;
+    int list = is_list(u->options, "rtol") || is_list(u->options, "atol");
+    if (!by_tolerance(u->options)) return 0;
+    TRY(find_tolerance(u, "rtol", list, &t->relative, &t->relatives));
+    return find_tolerance(u, "atol", list, &t->absolute, &t->absolutes);
+}
+
 /* ---- runs ------------------------------------------------------------------------------------------ */
 
 /* Begins a run at time 0; the first steps of a multistep scheme end in the reference solution. */
@@ -199,8 +250,10 @@ static int run_adaptive(Study *u, const Table *t, size_t *rows, RunRow *r)
     if (!y) return ERR_MEMORY;
     TRY(theory_embedded(t, CONVERGENCE_TREES, &e));
     TRY(adaptive_tell_blind(t));
-    AdaptOptions o = {.absolute = r->tolerance,
-                      .relative = r->tolerance,
+    AdaptOptions o = {.absolute = u->tolerances.absolute,
+                      .relative = u->tolerances.relative,
+                      .absolutes = u->tolerances.absolutes,
+                      .relatives = u->tolerances.relatives,
                       .t_end = u->t_end,
                       .most = STEPS,
                       .estimate_order = e.estimate_order,
@@ -221,7 +274,11 @@ static int run_scheme(Study *u, const Table *t)
     RunRow r = {.scheme = t->name,
                 .system = u->system->name,
                 .h = u->h > 0 ? u->h : NAN,
-                .tolerance = u->h > 0 ? NAN : options_real(u->options, "tolerance"),
+                .rtol = options_text(u->options, "rtol"),
+                .atol = options_text(u->options, "atol"),
+                .tolerance = options_text(u->options, "tolerance")
+                                 ? options_real(u->options, "tolerance")
+                                 : NAN,
                 .rejected = u->h > 0 ? SIZE_MAX : 0};
     size_t rows = 0;
     progress_show("%s on %s", t->name, u->system->name);
@@ -286,12 +343,12 @@ static void tell_memory(const Study *u, size_t schemes)
 static int set_times(Study *u, size_t schemes)
 {
     const Options *o = u->options;
-    double h = options_real(o, "h"), tolerance = options_real(o, "tolerance");
+    double h = options_real(o, "h");
     size_t times = options_size(o, "times");
     u->t_end = options_text(o, "t-end") ? options_real(o, "t-end") : u->system->t_end;
     u->stride = 1;
     u->rows = times;
-    if (!(tolerance > 0)) {
+    if (!by_tolerance(o)) {
         double steps = ceil(u->t_end / (h > 0 ? h : u->system->h0 / 8) * (1 - 1e-12));
         if (!(steps <= STEPS))
             return error_set(ERR_INPUT, "t-end %g: expected at most %d steps, not %.3g", u->t_end,
@@ -437,6 +494,7 @@ static int study(Study *u, Selection *s)
     u->word = system_weigh(u->system, s->scheme[0]);
     u->solved = u->word.same ? u->system : &u->word.system;
     u->N = u->system->n * u->system->d;
+    TRY(find_tolerances(u));
     TRY(set_times(u, s->count));
     TRY(make_columns(u));
     TRY(sheet_new(solve_columns, &u->runs));
@@ -456,7 +514,8 @@ static void close_study(Study *u)
     sheet_free(u->solution);
     sheet_free(u->shown);
     sheet_free(u->runs);
-    memory_free_all(u->columns, u->names, u->row, u->t, u->exact, u->apart, u->states);
+    memory_free_all(u->columns, u->names, u->row, u->t, u->exact, u->apart, u->states,
+                    u->tolerances.absolutes, u->tolerances.relatives);
     system_free(u->system);
     network_free(&u->network);
 }
@@ -467,8 +526,11 @@ static int run(Options *o)
     SCOPED(select_close) Selection s = {0};
     SystemChoice system = choose_options(o);
     TRY(options_either(o, "h", "tolerance"));
+    TRY(options_either(o, "h", "rtol"));
+    TRY(options_either(o, "h", "atol"));
+    TRY(check_tolerances(o));
     TRY(select_open(o, "exact", &s));
-    int code = options_text(o, "tolerance") ? adaptive_select(&s, 0) : 0;
+    int code = by_tolerance(o) ? adaptive_select(&s, 0) : 0;
     if (code == 0) code = choose_system(&system, &u.network, &u.system);
     if (code == 0) code = choose_blame(&system, study(&u, &s));
     close_study(&u);
@@ -508,6 +570,14 @@ const Command command_solve = {
              "choose steps by this tolerance, absolute and relative in one, for schemes with an estimate of "
              "their error",
              1e-14, 1},
+            {"rtol", OPTION_REALS, NULL, "X,...",
+             "choose steps by a relative tolerance of its own, in the place of --tolerance's: one number, or one for each "
+             "coordinate of a particle, or of all particles. A step passes where the RMS over all coordinates i of "
+             "err_i / (atol_i + rtol_i max(|y_n,i|, |y_n+1,i|)) is at most 1, err its estimated error",
+             1e-14, 1},
+            {"atol", OPTION_REALS, NULL, "X,...",
+             "the absolute tolerance beside it, in the same forms; --rtol and --atol need each other, or --tolerance",
+             1e-300, 1e15},
             {"times", OPTION_SIZE, "400", "N",
              "with --tolerance: states at t = 0 and at T/N, 2 T/N, ..., T, within a step by its slopes, or by a step "
              "that ends there where slopes are not as good (stages that are solved for); with steps of one length: at "
