@@ -125,6 +125,19 @@ typedef struct {
 
 Weighted system_weigh(const System *s, const Table *t);
 
+/* The field along a run from time `begin` on, or with `back` from there back, as a system that runs from 0 on: y'(s) =
+ * f(begin + s, y), or -f(begin - s, y). So whatever steps, solves or measures forward from 0 does the same elsewhere. Its
+ * functions find the rest by System.context: it stays where it was made, and is not freed. */
+typedef struct {
+    System system;
+    System base; /* a copy, whose members are borrowed */
+    double begin, sign;
+} Course;
+
+void system_course(const System *s, double begin, int back, Course *out);
+/* Returns whether the closed solution of a system is at the initial state at time t; 0: it has none. */
+int system_solves(const System *s, double t);
+
 /* Returns the order to expect on a system. */
 static inline int theory_order(const Theory *t, const System *s)
 {

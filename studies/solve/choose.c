@@ -98,7 +98,8 @@ int choose_blame(const SystemChoice *c, int code)
     int told = code == ERR_INPUT || code == ERR_NUMERIC || code == ERR_ACCURACY;
     size_t n = c->file ? strlen(c->file) : 0;
     snprintf(words, sizeof words, "%s", error_text());
-    if (!c->file || !told || (strncmp(words, c->file, n) == 0 && words[n] == ':')) return code;
+    if (!c->file || !told || strncmp(words, "--", 2) == 0) return code;
+    if (strncmp(words, c->file, n) == 0 && words[n] == ':') return code;
     return error_set(code, "%s: %s", c->file, words);
 }
 

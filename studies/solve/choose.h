@@ -33,7 +33,8 @@ int choose_numbers(const Options *o, const char *name, size_t n, size_t d, int o
 void choose_tell(const System *s);
 /* Warns once where schemes tell an operator apart whose field is 0 on this system: they split nothing. */
 int choose_zeros(const System *s, const Selection *chosen);
-/* Returns `code`. Puts the file's name before the words of an error on a system from a file. */
+/* Returns `code`. Puts the file's name before the words of an error on a system from a file, but those on
+ * an option. */
 int choose_blame(const SystemChoice *c, int code);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "studies/solve/order.h"
+#include "studies/solve/times.h"
 #include "studies/base/plot/plot.h"
 #include "studies/base/command.h"
 
@@ -60,23 +61,24 @@ typedef struct {
 
 typedef struct {
     const Options *options;
-    System *system;
+    System *own; /* as it was chosen */
+    Course course;
+    const System *system; /* along the run, which is from 0 on: `own`, or that of `course` */
     Network network;      /* network of a trained system, else empty */
     Weighted word;        /* the field of the schemes */
     const System *solved; /* the same, in closed form where it is the system's own */
-    size_t N, rows;
-    double t_end, agreement, h; /* h 0: by tolerance */
+    size_t N;
+    double agreement;
+    Times times;
     Tolerances tolerances;
-    size_t steps, stride; /* of steps of one length; a row each `stride` steps */
-    size_t shown_each;    /* the table for people has one state in so many, and the last */
-    double *t;            /* (rows) rising, the last t_end; without t = 0 */
-    double *exact;        /* (rows, N); NaN at times where no reference is known */
-    double *apart;        /* (rows) how far its two means differ */
-    size_t known;         /* times with a reference */
-    double *states;       /* (rows, N) of a run, up to where it came */
-    StateRow *row;        /* scratch */
-    Column *columns;      /* of solution.csv */
-    char (*names)[48];    /* (N) of its coordinates */
+    size_t shown_each; /* the table for people has one state in so many, and the last */
+    double *exact;     /* (rows, N); NaN at times where no reference is known */
+    double *apart;     /* (rows) how far its two means differ */
+    size_t known;      /* times with a reference */
+    double *states;    /* (rows, N) of a run, up to where it came */
+    StateRow *row;     /* scratch */
+    Column *columns;   /* of solution.csv */
+    char (*names)[48]; /* (N) of its coordinates */
     Sheet *solution, *shown, *runs;
     int kept; /* solution.csv is wanted */
     size_t unfinished;
@@ -133,15 +135,15 @@ static size_t thin(size_t rows)
 static void add_states(Study *u, const char *scheme, const double *y, size_t rows, RunRow *r)
 {
     int own = y != u->exact;
-    add_state(u, scheme, 0, u->system->initial, own ? 0 : NAN, own);
+    add_state(u, scheme, u->times.begin, u->system->initial, own ? 0 : NAN, own);
     r->end = r->largest = NAN;
     for (size_t k = 0; k < rows; k++) {
         const double *at = y + k * u->N;
         double error = own ? order_distance(u->N, at, u->exact + k * u->N) : NAN;
         if (!isnan(error) && !(error <= r->largest)) r->largest = error;
-        add_state(u, scheme, u->t[k], at, error,
+        add_state(u, scheme, u->times.t[k], at, error,
                   own && ((k + 1) % u->shown_each == 0 || k + 1 == rows));
-        if (k + 1 == u->rows) r->end = error;
+        if (k + 1 == u->times.rows) r->end = error;
     }
 }
 
@@ -193,40 +195,89 @@ static int begin(const Study *u, Stepper *st, const char *name)
     size_t history = (size_t)stepper_history(st);
     SCOPED(memory_drop) double *given = memory_new(history, u->N * sizeof *given);
     if (!given) return ERR_MEMORY;
-    if (u->steps <= history)
+    if (u->times.steps <= history)
         return error_set(
             ERR_INPUT,
             "%s begins with %zu %s of the reference solution, and --h gives %zu: take a smaller "
             "--h",
-            name, history, history == 1 ? "step" : "steps", u->steps);
-    TRY(reference_start(u->solved, u->h, history, given));
-    return stepper_begin(st, 0, u->h, u->system->initial, START_GIVEN, given);
+            name, history, history == 1 ? "step" : "steps", u->times.steps);
+    TRY(reference_start(u->solved, u->times.h, history, given));
+    return stepper_begin(st, 0, u->times.h, u->system->initial, START_GIVEN, given);
 }
 
-/* Takes steps of one length; *rows: the states that it came to. */
-static int step_along(Study *u, Stepper *st, const char *name, size_t *rows, RunRow *r)
+/* Steps of one length under way. */
+typedef struct {
+    const char *name;
+    Stepper *st, *side; /* side: to times within a step */
+    size_t rows;        /* states so far */
+    size_t evals;       /* of `side` */
+} Walk;
+
+/* Computes the states asked for within step k, from 1, which comes: further, shorter steps from the state before it end
+ * there. */
+static int within_step(Study *u, Walk *w, size_t k)
 {
-    int code = begin(u, st, name);
-    *rows = 0;
+    size_t in;
+    const Times *t = &u->times;
+    double from = (double)(k - 1) * t->h;
+    for (; w->rows < t->rows && !times_at_step(t, t->after[w->rows], &in) && in == k; w->rows++) {
+        TRY(stepper_begin(w->side, from, t->after[w->rows] - from, stepper_state(w->st),
+                          START_GIVEN, NULL));
+        TRY(stepper_step(w->side));
+        w->evals += stepper_evals(w->side);
+        memcpy(u->states + w->rows * u->N, stepper_state(w->side), u->N * sizeof(double));
+    }
+    return 0;
+}
+
+/* Takes step k, from 1, and keeps its end where that is asked for. */
+static int one_step(Study *u, Walk *w, size_t k)
+{
+    size_t at;
+    const Times *t = &u->times;
+    TRY(within_step(u, w, k));
+    TRY(stepper_step(w->st));
+    if (w->rows == t->rows || !times_at_step(t, t->after[w->rows], &at) || at != k) return 0;
+    memcpy(u->states + w->rows++ * u->N, stepper_state(w->st), u->N * sizeof(double));
+    return 0;
+}
+
+/* Refuses times within the steps of a scheme that reads the past: it has states at their ends alone. */
+static int check_within(const Study *u, const Walk *w)
+{
+    size_t in;
+    const Times *t = &u->times;
+    for (size_t k = 0; k < t->rows && stepper_history(w->st) > 0; k++)
+        if (!times_at_step(t, t->after[k], &in))
+            return error_set(
+                ERR_INPUT,
+                "%s reads the past, so it has states behind whole steps alone, and --times has "
+                "t = %g, which no step of %g ends at",
+                w->name, t->t[k], t->h);
+    return 0;
+}
+
+static int step_along(Study *u, Walk *w, RunRow *r)
+{
+    TRY(check_within(u, w));
+    int code = begin(u, w->st, w->name);
     if (code == ERR_ACCURACY || code == ERR_NUMERIC) {
-        notice_warn("%s: %s", name, error_text());
+        notice_warn("%s: %s", w->name, error_text());
         r->outcome = "no start";
         return 0;
     }
     TRY(code);
     r->outcome = adapt_outcome(ADAPT_DONE);
-    for (; r->steps < u->steps; r->steps++) {
-        code = stepper_step(st);
+    for (; r->steps < u->times.steps; r->steps++) {
+        code = one_step(u, w, r->steps + 1);
         if (code == ERR_NUMERIC) {
             r->outcome = "not finite";
             return 0;
         }
         TRY(code);
         if (progress_due())
-            progress_of(r->steps, u->steps, "%s on %s: t = %.4g of %g", name, u->system->name,
-                        (double)r->steps * u->h, u->t_end);
-        if ((r->steps + 1) % u->stride != 0 && r->steps + 1 < u->steps) continue;
-        memcpy(u->states + (*rows)++ * u->N, stepper_state(st), u->N * sizeof(double));
+            progress_of(r->steps, u->times.steps, "%s on %s: step %zu of %zu", w->name,
+                        u->system->name, r->steps, u->times.steps);
     }
     return 0;
 }
@@ -234,11 +285,15 @@ static int step_along(Study *u, Stepper *st, const char *name, size_t *rows, Run
 static int run_fixed(Study *u, const Table *t, size_t *rows, RunRow *r)
 {
     SCOPED(stepper_drop) Stepper *st = NULL;
+    SCOPED(stepper_drop) Stepper *side = NULL;
     TABLE(frozen);
     if (!(frozen = table_freeze(t))) return ERR_MEMORY;
     TRY(stepper_new(frozen, u->system, &st));
-    TRY(step_along(u, st, t->name, rows, r));
-    r->evals = stepper_evals(st);
+    TRY(stepper_new(frozen, u->system, &side));
+    Walk w = {.name = t->name, .st = st, .side = side};
+    TRY(step_along(u, &w, r));
+    *rows = w.rows;
+    r->evals = stepper_evals(st) + w.evals;
     return 0;
 }
 
@@ -254,18 +309,18 @@ static int run_adaptive(Study *u, const Table *t, size_t *rows, RunRow *r)
                       .relative = u->tolerances.relative,
                       .absolutes = u->tolerances.absolutes,
                       .relatives = u->tolerances.relatives,
-                      .t_end = u->t_end,
+                      .t_end = u->times.length,
                       .most = STEPS,
                       .estimate_order = e.estimate_order,
-                      .times = u->rows,
-                      .at = u->t,
+                      .times = u->times.rows,
+                      .at = u->times.after,
                       .states = u->states};
     TRY(adapt_run(t, u->system, &o, y, &run));
     r->steps = run.steps;
     r->rejected = run.rejected;
     r->evals = run.evals;
     r->outcome = adapt_outcome(run.outcome);
-    for (*rows = 0; *rows < u->rows && u->t[*rows] <= run.t; ++*rows) {}
+    for (*rows = 0; *rows < u->times.rows && u->times.after[*rows] <= run.t; ++*rows) {}
     return 0;
 }
 
@@ -273,19 +328,19 @@ static int run_scheme(Study *u, const Table *t)
 {
     RunRow r = {.scheme = t->name,
                 .system = u->system->name,
-                .h = u->h > 0 ? u->h : NAN,
+                .h = u->times.h > 0 ? u->times.h : NAN,
                 .rtol = options_text(u->options, "rtol"),
                 .atol = options_text(u->options, "atol"),
                 .tolerance = options_text(u->options, "tolerance")
                                  ? options_real(u->options, "tolerance")
                                  : NAN,
-                .rejected = u->h > 0 ? SIZE_MAX : 0};
+                .rejected = u->times.h > 0 ? SIZE_MAX : 0};
     size_t rows = 0;
     progress_show("%s on %s", t->name, u->system->name);
-    TRY((u->h > 0 ? run_fixed : run_adaptive)(u, t, &rows, &r));
+    TRY((u->times.h > 0 ? run_fixed : run_adaptive)(u, t, &rows, &r));
     add_states(u, t->name, u->states, rows, &r);
-    if (rows == u->rows && isnan(r.end)) r.outcome = "no reference";
-    u->unfinished += rows < u->rows;
+    if (rows == u->times.rows && isnan(r.end)) r.outcome = "no reference";
+    u->unfinished += rows < u->times.rows;
     sheet_row(u->runs, &r);
     return 0;
 }
@@ -296,20 +351,20 @@ static void leave_unknown(Study *u)
 {
     double size = 0, last = 0;
     for (size_t i = 0; i < u->N; i++) size = fmax(size, fabs(u->system->initial[i]));
-    for (size_t i = 0; i < u->rows * u->N; i++) size = fmax(size, fabs(u->exact[i]));
-    for (size_t k = 0; k < u->rows; k++) {
+    for (size_t i = 0; i < u->times.rows * u->N; i++) size = fmax(size, fabs(u->exact[i]));
+    for (size_t k = 0; k < u->times.rows; k++) {
         if (reference_known(u->apart[k], size)) {
             u->known++;
-            last = u->t[k];
+            last = u->times.t[k];
             u->agreement = fmax(u->agreement, u->apart[k]);
         } else
             for (size_t i = 0; i < u->N; i++) u->exact[k * u->N + i] = NAN;
     }
-    if (u->known < u->rows)
+    if (u->known < u->times.rows)
         notice_warn(
             "the reference solution is known to six digits at %zu of %zu times alone, the last t = %g, "
             "as two integrators differ at the others; there is no error at these",
-            u->known, u->rows, last);
+            u->known, u->times.rows, last);
 }
 
 /* Finds the reference solution. Where it cannot be found, or is not known, as on chaotic systems after a while, the errors
@@ -317,7 +372,7 @@ static void leave_unknown(Study *u)
 static int find_exact(Study *u)
 {
     progress_show("reference solution of %s", u->system->name);
-    int code = reference_each(u->solved, u->t, u->rows, u->exact, u->apart);
+    int code = reference_each(u->solved, u->times.after, u->times.rows, u->exact, u->apart);
     progress_clear();
     if (code != 0 && code != ERR_ACCURACY && code != ERR_NUMERIC) return code;
     if (code == 0) {
@@ -325,7 +380,7 @@ static int find_exact(Study *u)
         return 0;
     }
     notice_warn("the errors are left out: %s", error_text());
-    for (size_t i = 0; i < u->rows * u->N; i++) u->exact[i] = NAN;
+    for (size_t i = 0; i < u->times.rows * u->N; i++) u->exact[i] = NAN;
     return 0;
 }
 
@@ -334,42 +389,25 @@ static void tell_memory(const Study *u, size_t schemes)
 {
     enum { CELL = 200 };
     double each = 2 * sizeof(double) + (u->kept ? CELL * (double)(schemes + 1) : 0),
-           bytes = each * (double)u->rows * (double)u->N;
+           bytes = each * (double)u->times.rows * (double)u->N;
     if (bytes > 1e9)
         notice_warn("%zu numbers at %zu times take %.1f GB: fewer --times or --particles take less",
-                    u->N, u->rows, bytes / 1e9);
+                    u->N, u->times.rows, bytes / 1e9);
 }
 
+/* Finds the times of the run, and the system along it. */
 static int set_times(Study *u, size_t schemes)
 {
-    const Options *o = u->options;
-    double h = options_real(o, "h");
-    size_t times = options_size(o, "times");
-    u->t_end = options_text(o, "t-end") ? options_real(o, "t-end") : u->system->t_end;
-    u->stride = 1;
-    u->rows = times;
-    if (!by_tolerance(o)) {
-        double steps = ceil(u->t_end / (h > 0 ? h : u->system->h0 / 8) * (1 - 1e-12));
-        if (!(steps <= STEPS))
-            return error_set(ERR_INPUT, "t-end %g: expected at most %d steps, not %.3g", u->t_end,
-                             STEPS, steps);
-        u->steps = (size_t)steps;
-        u->h = u->t_end / steps;
-        u->stride = (u->steps + times - 1) / times;
-        u->rows = (u->steps + u->stride - 1) / u->stride;
-    }
-    u->shown_each = thin(u->rows);
+    Times *t = &u->times;
+    TRY(times_read(u->options, u->own, by_tolerance(u->options), STEPS, t));
+    system_course(u->own, t->begin, t->back, &u->course);
+    u->system = t->back || t->begin != 0 ? &u->course.system : u->own;
+    u->shown_each = thin(t->rows);
     tell_memory(u, schemes);
-    u->t = memory_new(u->rows, sizeof *u->t);
-    u->exact = memory_new(u->rows, u->N * sizeof(double));
-    u->apart = memory_new(u->rows, sizeof(double));
-    u->states = memory_new(u->rows, u->N * sizeof(double));
-    if (!u->t || !u->exact || !u->apart || !u->states) return ERR_MEMORY;
-    for (size_t k = 0; k + 1 < u->rows; k++)
-        u->t[k] = u->h > 0 ? (double)((k + 1) * u->stride) * u->h
-                           : u->t_end * (double)(k + 1) / (double)u->rows;
-    u->t[u->rows - 1] = u->t_end;
-    return 0;
+    u->exact = memory_new(t->rows, u->N * sizeof(double));
+    u->apart = memory_new(t->rows, sizeof(double));
+    u->states = memory_new(t->rows, u->N * sizeof(double));
+    return u->exact && u->apart && u->states ? 0 : ERR_MEMORY;
 }
 
 /* ---- pictures -------------------------------------------------------------------------------------- */
@@ -470,13 +508,14 @@ static int show(const Study *u)
 {
     if (options_flag(u->options, "csv")) return sheet_write(u->solution, SHEET_CSV, stdout);
     choose_tell(u->system);
+    if (u->system != u->own) printf("; from t = %g to %g", u->times.begin, u->times.end);
     printf("; error: RMS over coordinates against the reference solution");
     if (has_exact(u) && u->agreement > 0) printf(", known to %.1e", u->agreement);
     putchar('\n');
     if (u->N > SHOWN) printf("the first %d of %zu coordinates; --csv prints all\n", SHOWN, u->N);
     if (u->shown_each > 1)
         printf("one in %zu of the %zu states, and the last; --csv prints all\n", u->shown_each,
-               u->rows + 1);
+               u->times.rows + 1);
     putchar('\n');
     TRY(sheet_write(u->shown, SHEET_PLAIN, stdout));
     putchar('\n');
@@ -490,23 +529,24 @@ static int study(Study *u, Selection *s)
     u->kept = dir || options_flag(u->options, "csv");
     TRY(trained_check(&u->network, s));
     TRY(adaptive_one_field(s));
+    u->system = u->own;
+    u->N = u->own->n * u->own->d;
+    TRY(find_tolerances(u));
+    TRY(set_times(u, s->count));
     TRY(choose_zeros(u->system, s));
     u->word = system_weigh(u->system, s->scheme[0]);
     u->solved = u->word.same ? u->system : &u->word.system;
-    u->N = u->system->n * u->system->d;
-    TRY(find_tolerances(u));
-    TRY(set_times(u, s->count));
     TRY(make_columns(u));
     TRY(sheet_new(solve_columns, &u->runs));
     TRY(find_exact(u));
     for (size_t i = 0; i < s->count; i++) TRY(run_scheme(u, s->scheme[i]));
     progress_clear();
-    if (has_exact(u)) add_states(u, reference, u->exact, u->rows, &none);
+    if (has_exact(u)) add_states(u, reference, u->exact, u->times.rows, &none);
     TRY(show(u));
     if (dir) TRY(save(u, s, dir));
     if (!u->unfinished) return 0;
     return error_set(ERR_CHECK, "%zu of %zu runs did not come to t = %g: column outcome",
-                     u->unfinished, s->count, u->t_end);
+                     u->unfinished, s->count, u->times.end);
 }
 
 static void close_study(Study *u)
@@ -514,9 +554,10 @@ static void close_study(Study *u)
     sheet_free(u->solution);
     sheet_free(u->shown);
     sheet_free(u->runs);
-    memory_free_all(u->columns, u->names, u->row, u->t, u->exact, u->apart, u->states,
+    memory_free_all(u->columns, u->names, u->row, u->exact, u->apart, u->states,
                     u->tolerances.absolutes, u->tolerances.relatives);
-    system_free(u->system);
+    times_free(&u->times);
+    system_free(u->own);
     network_free(&u->network);
 }
 
@@ -531,7 +572,7 @@ static int run(Options *o)
     TRY(check_tolerances(o));
     TRY(select_open(o, "exact", &s));
     int code = by_tolerance(o) ? adaptive_select(&s, 0) : 0;
-    if (code == 0) code = choose_system(&system, &u.network, &u.system);
+    if (code == 0) code = choose_system(&system, &u.network, &u.own);
     if (code == 0) code = choose_blame(&system, study(&u, &s));
     close_study(&u);
     return code;
@@ -559,9 +600,11 @@ const Command command_solve = {
              " (default: the one that 'trotter order --systems' marks)"},
             {"system-file", OPTION_TEXT, NULL, "FILE",
              "a particle system of your own ('trotter order --help all' shows the form)"},
-            CHOOSE_SIZES,
+            CHOOSE_SIZES, {"t-begin", OPTION_REAL, "0", "T", "time of the beginning", -1e15, 1e15},
             {"t-end", OPTION_REAL, NULL, "T",
-             "time of the end, from 0 on (default: the system's own)", 1e-9, 1e6},
+             "time of the end (default: the system's own); before --t-begin: the run goes back in time, as a run of -f "
+             "that the same schemes solve, those that read the past too",
+             -1e15, 1e15},
             {"h", OPTION_REAL, NULL, "H",
              "length of the steps, or a little less, so that they end at --t-end (default: an eighth of the "
              "system's h0)",
@@ -578,12 +621,13 @@ const Command command_solve = {
             {"atol", OPTION_REALS, NULL, "X,...",
              "the absolute tolerance beside it, in the same forms; --rtol and --atol need each other, or --tolerance",
              1e-300, 1e15},
-            {"times", OPTION_SIZE, "400", "N",
-             "with --tolerance: states at t = 0 and at T/N, 2 T/N, ..., T, within a step by its slopes, or by a step "
-             "that ends there where slopes are not as good (stages that are solved for); with steps of one length: at "
-             "t = 0 and behind at most N of the steps, equally far apart, and the last; of more than 25 states the "
-             "printed table has some, --csv and --out all",
-             1, 100000}),
+            {"times", OPTION_TEXT, "400", "N|LIST|FILE",
+             "at which times there are states, beside the beginning and the end. A whole number N: with a tolerance at N "
+             "times equally far apart, with steps of one length behind at most N of them. Numbers with a comma, a point or "
+             "an e are the times themselves, 0.5,1,2.25 (one alone: 5.0). Else a file of them, one a line. Within a step "
+             "states are by its slopes, or by a shorter step that ends there where slopes are not as good (stages that are "
+             "solved for, steps of one length); schemes that read the past have none there. Of more than 25 states the "
+             "printed table has some, --csv and --out all"}),
         OPTION_GROUP(
             "Output", 0, {"csv", OPTION_FLAG, NULL, NULL, "print all states as CSV"},
             {"out", OPTION_TEXT, NULL, "DIR",

@@ -1,4 +1,5 @@
-/* test_solve.c: `trotter solve` takes a problem as its user states it: tolerances of each coordinate. */
+/* test_solve.c: `trotter solve` takes a problem as its user states it: tolerances of each coordinate, times of states, an
+ * interval that begins elsewhere or goes back. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/program.h"
@@ -62,6 +63,131 @@ TEST(test_bad_tolerances)
         must_refuse(formed("solve --system-file decay.txt --scheme dormand-prince %s", rows[i][0]),
                     rows[i][1]);
     must_refuse("solve --system-file decay.txt --rtol 1e-6 --atol 1e-6", "has no estimate");
+}
+
+static void is_number(double x, double expected, double within)
+{
+    if (!(fabs(x - expected) <= within)) fail_msg("%.17g, not %.17g", x, expected);
+}
+
+/* Checks lines of the last run's CSV behind that of the initial state: its times and states. */
+static void has_states(size_t count, const double *t, const double *y, double within)
+{
+    for (size_t k = 0; k < count; k++) {
+        is_number(out_number((int)k + 2, "t"), t[k], 0);
+        is_number(out_number((int)k + 2, "y1"), y[k], within);
+    }
+}
+
+static double rk4_factor(double z)
+{
+    return 1 + z + z * z / 2 + z * z * z / 6 + z * z * z * z / 24;
+}
+
+/* A list or file of times: behind whole steps the states are those of the run, within a step those of one shorter step from
+ * the state before; by tolerance they are the solution's. The time of the end is added, that of the beginning left out. */
+TEST(test_times)
+{
+    static const double t[] = {0.125, 0.3, 0.5, 1};
+    double R = rk4_factor(-0.25), exact[4];
+    double y[] = {rk4_factor(-0.125), R * rk4_factor(-0.05), R * R, R * R * R * R};
+    for (int k = 0; k < 4; k++) exact[k] = exp(-t[k]);
+    file_text("own.txt", "system decay\nn 1\nd 1\nG = -y\ninitial = 1\nt-end 1\nh0 1/4\n");
+    file_text("times.txt", "# times\n0\n0.125\n\n 0.3\r\n5e-1");
+    static const char *const same[] = {"0.125,0.3,0.5", "0,0.125,0.3,0.5,1", "times.txt"};
+    for (int i = 0; i < 3; i++) {
+        run_ok("solve --system-file own.txt --scheme rk4 --h 0.25 --csv --times %s", same[i]);
+        has_states(4, t, y, 1e-15);
+        run_ok(
+            "solve --system-file own.txt --scheme dormand-prince --tolerance 1e-9 --csv --times %s",
+            same[i]);
+        has_states(4, t, exact, 1e-7);
+    }
+    run_ok("solve --system-file own.txt --scheme radau-iia5 --h 0.25 --csv --times 5e-2");
+    is_number(out_number(2, "y1"), exp(-0.05), 1e-8);
+    /* A whole number is how many; 1.0 is a time. */
+    run_ok("solve --system-file own.txt --scheme rk4 --h 0.125 --csv --times 2");
+    assert_int_equal(out_number(2, "t") == 0.5, 1);
+    run_ok("solve --system-file own.txt --t-end 2 --scheme ab2 --h 0.125 --csv --times 1.0");
+    assert_int_equal(out_number(2, "t") == 1, 1);
+    static const char *const bad[][2] = {
+        {"rk4 --times 0.5,0.25", "--times: 0.25 does not follow the time before it"},
+        {"rk4 --times 0.5,0.5", "--times: 0.5 does not follow"},
+        {"rk4 --times 0.5,1.5", "--times: 1.5 is out of the run; expected times from 0 to 1"},
+        {"rk4 --times -0.5,1", "--times: -0.5 is out of the run"},
+        {"rk4 --times 0.5,,1", "--times: expected times separated by commas"},
+        {"rk4 --times 0.5,nan", "--times: expected times separated by commas"},
+        {"rk4 --times 0", "--times: expected a whole number from 1 to 100000"},
+        {"rk4 --times own.txt", "own.txt:1: expected a time, not 'system decay'"},
+        {"rk4 --times nowhere", "cannot open nowhere"},
+        {"ab2 --h 0.25 --times 0.3,0.5", "ab2 reads the past"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        must_refuse(formed("solve --system-file own.txt --scheme %s", bad[i][0]), bad[i][1]);
+}
+
+/* y' = t y has the solution exp(t^2/2), up to a factor, forward and back. Steps, by tolerance and of one length, are taken
+ * by schemes of every kind; those that read the past begin with the solution on their side. */
+TEST(test_back)
+{
+    file_text("own.txt", "system own\nn 1\nd 1\nF = own t*y/2\nG = t*y/2\ninitial = 1\nt-end 1\n");
+    static const char *const schemes[] = {
+        "rk4 --h 0.01",
+        "ab5 --h 0.01",
+        "bdf2 --h 0.001",
+        "radau-iia5 --h 0.05",
+        "ars222 --h 0.001",
+        "yoshida4 --h 0.02",
+        "dormand-prince --rtol 1e-9 --atol 1e-9",
+        "ark4 --tolerance 1e-9",
+    };
+    static const double back[] = {1.5, 1, 0.25}, ahead[] = {1.5, 2, 2.5};
+    double y[2][3];
+    for (int k = 0; k < 3; k++) {
+        y[0][k] = exp((back[k] * back[k] - 4) / 2);
+        y[1][k] = exp((ahead[k] * ahead[k] - 1) / 2);
+    }
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        run_ok(
+            "solve --system-file own.txt --t-begin 2 --t-end 0.25 --times 1.5,1 --csv --scheme %s",
+            schemes[i]);
+        has_states(3, back, y[0], 3e-6);
+        run_ok(
+            "solve --system-file own.txt --t-begin 1 --t-end 2.5 --times 1.5,2 --csv --scheme %s",
+            schemes[i]);
+        has_states(3, ahead, y[1], 1e-4);
+    }
+    run_ok(
+        "solve --system-file own.txt --t-begin 1 --t-end -1 --scheme rk4 --h 0.1 --csv --times 2");
+    is_number(out_number(3, "t"), -1, 0);
+    is_number(out_number(3, "y1"), 1, 1e-5);
+    must_print("solve --system-file own.txt --t-begin 1 --t-end -1", "; from t = 1 to -1; ");
+    must_refuse("solve --system-file own.txt --t-begin 1", "--t-end: the system's own, 1, is not");
+    must_refuse("solve --system-file own.txt --t-end 0", "--t-end 0: expected another time");
+    must_refuse("solve --system-file own.txt --t-begin 1 --t-end 0 --times 0.25,0.5",
+                "--times: 0.5 does not follow the time before it; expected times from 1 to 0");
+}
+
+/* Closed solutions stand where the run begins: those of a field without time move with it, others hold if they begin there.
+ * Stiff fields, sub-flows in closed form and systems whose particles are stepped in blocks go back too. */
+TEST(test_elsewhere)
+{
+    static const char *const runs[] = {
+        "dahlquist --t-begin 3 --t-end 4 --scheme rk4 --h 0.01",
+        "dahlquist --t-end -1 --scheme rodas4 --tolerance 1e-9",
+        "prothero-robinson --t-begin 1 --t-end 2 --scheme rk4 --h 0.01",
+        "prothero-robinson --t-begin 6.283185307179586 --t-end 7 --scheme rk4 --h 0.01",
+        "kepler --particles 4000 --t-end -1 --scheme yoshida4 --h 0.01 --times 1",
+        "attention --t-begin -1 --t-end -2 --scheme strang-marchuk --h 0.001 --times 1",
+        "forced --t-begin 2 --t-end 1 --scheme strang-marchuk --h 0.001",
+        "robertson --t-begin 5 --t-end 6 --scheme rodas4 --tolerance 1e-9",
+        "linear --t-begin 1 --t-end 0 --scheme etd-rk4,rk4 --h 0.01",
+    };
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        run_ok("solve --out o --system %s", runs[i]);
+        double error = shell_number("tail -1 o/solve.csv | rev | cut -d, -f3 | rev");
+        if (!(error < 1e-6)) fail_msg("%s: %g", runs[i], error);
+    }
 }
 
 TEST_MAIN(program_open, program_close)
