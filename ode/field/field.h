@@ -70,9 +70,10 @@ struct System {
 void system_free(System *s);
 DROP(System, system)
 
-/* system_file.c: reads the user's own system. particles, dim: 0 for the text's own. ERR_INPUT with
- * "file:line:column: expected ...". Caller: system_free. */
-int system_read(const char *file, size_t particles, size_t dim, uint64_t seed, System **out);
+/* system_file.c: reads the user's own system. particles, dim: 0 for the text's own. options: values of its parameters,
+ * ":NAME=NUMBER:NAME=NUMBER", or "". ERR_INPUT with "file:line:column: expected ...". Caller: system_free. */
+int system_read(const char *file, const char *options, size_t particles, size_t dim, uint64_t seed,
+                System **out);
 int system_parse(const char *file, const char *text, size_t bytes, size_t particles, size_t dim,
                  uint64_t seed, System **out);
 /* Returns the operators of a system's field, as bits 1 << OP_F and so on. */

@@ -120,8 +120,8 @@ static int take_option(const Reader *p, Param *a)
         if (strncmp(++at, a->name, n) != 0 || at[n] != '=') continue;
         a->value = strtod(at + n + 1, &end);
         if (end == at + n + 1 || (*end && *end != ':') || !isfinite(a->value))
-            return error_set(ERR_INPUT, "system %s: expected %s=NUMBER, not '%.*s'", p->cursor.file,
-                             a->name, (int)strcspn(at, ":"), at);
+            return error_set(ERR_INPUT, "system %s: expected %s=NUMBER, not '%.*s'",
+                             p->formulas->name, a->name, (int)strcspn(at, ":"), at);
     }
     return 0;
 }
@@ -141,11 +141,18 @@ static int check_options(const Reader *p)
                                  strncmp(p->param[i].name, at, n) != 0))
             i++;
         if (i == p->params || at[n] != '=')
-            return error_set(
-                ERR_INPUT, "system %s: expected NAME=NUMBER behind a colon, NAME of%s; not '%.*s'",
-                p->cursor.file, *list ? list : " none", (int)strcspn(at, ":"), at);
+            return error_set(ERR_INPUT, "system %s: expected NAME=NUMBER, NAME of%s; not '%.*s'",
+                             p->formulas->name, *list ? list : " none", (int)strcspn(at, ":"), at);
     }
     return 0;
+}
+
+/* Puts the options behind the name: they make another system. */
+static void name_options(Reader *p)
+{
+    char *name = p->formulas->name;
+    size_t used = strlen(name);
+    snprintf(name + used, sizeof p->formulas->name - used, "%s", p->options ? p->options : "");
 }
 
 /* Keeps the value in hand as a vector's next number. */
@@ -492,6 +499,7 @@ int system_parse_with(const char *file, const char *text, size_t bytes, const ch
     TRY(read_lines(&p, text, bytes));
     TRY(check(&p));
     TRY(check_options(&p));
+    name_options(&p);
     return build(&p, seed, out);
 }
 
@@ -501,7 +509,8 @@ int system_parse(const char *file, const char *text, size_t bytes, size_t partic
     return system_parse_with(file, text, bytes, NULL, particles, dim, seed, out);
 }
 
-int system_read(const char *file, size_t particles, size_t dim, uint64_t seed, System **out)
+int system_read(const char *file, const char *options, size_t particles, size_t dim, uint64_t seed,
+                System **out)
 {
     SCOPED(memory_drop) char *text = NULL;
     size_t bytes;
@@ -509,5 +518,5 @@ int system_read(const char *file, size_t particles, size_t dim, uint64_t seed, S
     if (bytes > FILE_MAX)
         return error_set(ERR_INPUT, "%s: expected a system file of at most 64 KiB", file);
     size_t mark = text_mark(text, bytes);
-    return system_parse(file, text + mark, bytes - mark, particles, dim, seed, out);
+    return system_parse_with(file, text + mark, bytes - mark, options, particles, dim, seed, out);
 }

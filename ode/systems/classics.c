@@ -102,8 +102,5 @@ int classic_new(size_t i, const char *options, size_t particles, size_t dim, uin
     char text[2048];
     int n = snprintf(text, sizeof text, "system %s\ntitle %s\nsource %s\n%s", classics[i].name,
                      classics[i].title, classics[i].source, classics[i].text);
-    TRY(system_parse_with(classics[i].name, text, (size_t)n, options, particles, dim, seed, out));
-    Formulas *f = (*out)->context; /* it holds the system's name */
-    snprintf(f->name, sizeof f->name, "%s%s", classics[i].name, options);
-    return 0;
+    return system_parse_with(classics[i].name, text, (size_t)n, options, particles, dim, seed, out);
 }

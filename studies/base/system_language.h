@@ -31,6 +31,6 @@
     "a line `ends x`; `ring` joins the ends. y'' = -sin(y), before F and `initial`, makes the state positions\n" \
     "y and velocities y'; F is y'', G the drift. `exact = cos(t), -sin(t)` is the solution, where\n"             \
     "known: the reference; `energy = y'^2/2` an invariant; `param m = 1, 2` a vector: m[i], m[j], m[c].\n"       \
-    "Parameters of the texts that --systems lists are options: van-der-pol:mu=10.\n"
+    "Parameters are set by --set mu=10, for texts that --systems lists by van-der-pol:mu=10 too.\n"
 
 #endif

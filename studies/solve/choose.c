@@ -12,9 +12,13 @@
 
 SystemChoice choose_options(const Options *o)
 {
-    return (SystemChoice){options_text(o, "system"), options_text(o, "system-file"),
-                          options_size(o, "particles"), options_size(o, "dim"),
-                          options_size(o, "seed")};
+    return (SystemChoice){options_text(o, "system"),
+                          options_text(o, "system-file"),
+                          options_size(o, "particles"),
+                          options_size(o, "dim"),
+                          options_size(o, "seed"),
+                          options_text(o, "set"),
+                          o};
 }
 
 static int refuse_length(const char *name, size_t n, size_t d, int one, size_t there)
@@ -106,16 +110,52 @@ int choose_blame(const SystemChoice *c, int code)
 static int choose_trained(const SystemChoice *c, Network *n, System **out)
 {
     if (c->dim) return error_set(ERR_INPUT, "--dim is not for " TRAINED_WORDS ": it has its width");
+    if (c->set)
+        return error_set(ERR_INPUT, "--set is not for " TRAINED_WORDS ": it has no parameters");
     return trained_system(c->name, c->particles, n, out);
+}
+
+/* Writes a name, "" for a file, and behind it what --set has, as options behind colons. */
+static int join_options(const SystemChoice *c, const char *name, char *text, size_t bytes)
+{
+    const char *set = c->set ? c->set : "";
+    int n = snprintf(text, bytes, "%s%s%s", name, *set ? ":" : "", set);
+    if (n < 0 || (size_t)n >= bytes) return error_set(ERR_INPUT, "--set: expected a shorter text");
+    if (strchr(set, ':') || strstr(set, ",,"))
+        return error_set(ERR_INPUT, "--set: expected NAME=NUMBER,NAME=NUMBER, not '%.80s'", set);
+    for (char *at = text + strlen(name); *at; at++)
+        if (*at == ',') *at = ':';
+    return 0;
+}
+
+/* Puts --initial in the place of the initial state. A closed solution that it is not on is gone. */
+static int choose_initial(const SystemChoice *c, System *s)
+{
+    const Options *o = c->options;
+    if (!o || !options_text(o, "initial")) return 0;
+    double *x, begin = options_known(o, "t-begin") ? options_real(o, "t-begin") : 0;
+    TRY(choose_numbers(o, "initial", s->n, s->d, 0, &x));
+    memory_free(s->initial);
+    s->initial = x;
+    if (!system_solves(s, 0) && !system_solves(s, begin)) s->solution = NULL;
+    return 0;
+}
+
+static int open_system(const SystemChoice *c, Network *n, System **out)
+{
+    enum { TEXT = 4096 };
+    char text[TEXT];
+    if (c->file && c->name)
+        return error_set(ERR_INPUT, "expected --system or --system-file, not both");
+    TRY(join_options(c, c->file ? "" : c->name ? c->name : system_default(), text, sizeof text));
+    if (c->file) return system_read(c->file, text, c->particles, c->dim, c->seed, out);
+    if (c->name && trained_named(c->name)) return choose_trained(c, n, out);
+    return system_new(text, c->particles, c->dim, c->seed, out);
 }
 
 int choose_system(const SystemChoice *c, Network *n, System **out)
 {
     *n = (Network){0};
-    if (c->file && c->name)
-        return error_set(ERR_INPUT, "expected --system or --system-file, not both");
-    if (c->file) return system_read(c->file, c->particles, c->dim, c->seed, out);
-    if (c->name && trained_named(c->name)) return choose_trained(c, n, out);
-    const char *name = c->name ? c->name : system_default();
-    return system_new(name, c->particles, c->dim, c->seed, out);
+    TRY(open_system(c, n, out));
+    return choose_initial(c, *out);
 }

@@ -10,6 +10,8 @@ typedef struct {
     const char *name, *file;
     size_t particles, dim;
     uint64_t seed;
+    const char *set;        /* "NAME=VALUE,NAME=VALUE", parameters of the system; NULL: none */
+    const Options *options; /* that have --initial; NULL: the system's own initial state */
 } SystemChoice;
 
 /* Rows of options beside --system and --system-file, and the choice by them all. */
@@ -19,6 +21,12 @@ typedef struct {
      1, 4096},                                                                                              \
     {"dim", OPTION_SIZE, NULL, "D", "coordinates of a particle (default: the system's own number)",         \
      1, 4096},                                                                                              \
+    {"set", OPTION_TEXT, NULL, "NAME=X,...",                                                                \
+     "values of the system's parameters: options of a built-in one, lines `param` of a file"},              \
+    {"initial", OPTION_REALS, NULL, "X,...",                                                                \
+     "the initial state: a number for each coordinate of all particles, one particle after the other, or "  \
+     "of one, and then the same for all",                                                                   \
+     -1e300, 1e300},                                                                                        \
     {"seed", OPTION_SIZE, "1", "N", "seed of the system's numbers and initial state", 0, 1e18}
 /* clang-format on */
 SystemChoice choose_options(const Options *o);

@@ -1,5 +1,5 @@
 /* test_solve.c: `trotter solve` takes a problem as its user states it: tolerances of each coordinate, times of states, an
- * interval that begins elsewhere or goes back. */
+ * interval that begins elsewhere or goes back, initial states, parameters. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/program.h"
@@ -188,6 +188,59 @@ TEST(test_elsewhere)
         double error = shell_number("tail -1 o/solve.csv | rev | cut -d, -f3 | rev");
         if (!(error < 1e-6)) fail_msg("%s: %g", runs[i], error);
     }
+}
+
+/* --initial has all coordinates, or one particle's for all. A closed solution that it is not on gives no errors. */
+TEST(test_initial)
+{
+    file_text("own.txt", "system a\nn 2\nd 2\nG = -y\ninitial = 1\nt-end 1\nexact = exp(-t)\n");
+    const char *line =
+        "solve --system-file own.txt --scheme rk4 --h 0.01 --times 1 --csv --initial %s";
+    run_ok(line, "3,-4");
+    is_number(out_number(2, "y1_1"), 3 * exp(-1), 1e-9);
+    is_number(out_number(1, "y1_2"), -4, 0);
+    is_number(out_number(2, "y2_2"), -4 * exp(-1), 1e-9);
+    is_number(out_number(2, "error"), 0, 1e-9);
+    run_ok(line, "3,-4,5e0,.5");
+    is_number(out_number(2, "y2_1"), 5 * exp(-1), 1e-9);
+    is_number(out_number(2, "y2_2"), 0.5 * exp(-1), 1e-9);
+    must_refuse(formed(line, "1,2,3"),
+                "--initial: expected 2, one for each coordinate of a particle, or 4");
+    must_refuse(formed(line, "1"), "there is 1");
+    must_refuse(formed(line, "1,x"), "--initial: expected a number");
+    run_ok("solve --system prothero-robinson --t-begin 1 --t-end 2 --initial 0.5403023058681398 "
+           "--scheme rk4 --h 0.01 --times 1 --csv");
+    is_number(out_number(2, "y1"), cos(2), 1e-8);
+    is_number(out_number(2, "error"), 0, 1e-8);
+    run_ok("order --system oscillator --initial 0,2 --scheme rk4 --summary --csv");
+    assert_string_equal(out_cell(1, "verdict"), "agree");
+}
+
+/* --set is the parameters of any system, as options behind its colons are; the name says so. */
+TEST(test_set)
+{
+    char *by_colon = output_of("solve --system van-der-pol:mu=7 --h 0.01 --csv");
+    char *by_set = output_of("solve --system van-der-pol --set mu=7 --h 0.01 --csv");
+    assert_string_equal(by_colon, by_set);
+    assert_string_equal(
+        output_of("solve --system transport:periodic:peclet=9 --h 0.01 --csv"),
+        output_of("solve --system transport --set periodic,peclet=9 --h 0.01 --csv"));
+    file_text("own.txt", "system own\nn 1\nd 1\nparam a = 1\nparam b = 2*a\nG = -a*b*y\n"
+                         "initial = 1\nt-end 1\n");
+    run_ok("solve --system-file own.txt --set a=0.5 --scheme rk4 --h 0.01 --times 1 --csv");
+    is_number(out_number(2, "y1"), exp(-0.5), 1e-9);
+    run_ok("solve --system-file own.txt --set a=0.5,b=3 --scheme rk4 --h 0.01 --times 1 --csv");
+    is_number(out_number(2, "y1"), exp(-1.5), 1e-9);
+    must_print("solve --system-file own.txt --set a=0.5,b=3", "system own:a=0.5:b=3: ");
+    must_refuse("solve --system-file own.txt --set c=1",
+                "solve: system own: expected NAME=NUMBER, NAME of a b; not 'c=1'");
+    must_refuse("solve --system lorenz --set tau=1", "NAME of sigma rho beta; not 'tau=1'");
+    must_refuse("solve --system transport --set tau=1", "each once, of peclet=");
+    must_refuse("solve --system kepler --set e=1", "system kepler has no options; 'e=1' is none");
+    must_refuse("solve --system lorenz --set rho", "not 'rho'");
+    must_refuse("solve --system lorenz --set rho=x", "expected rho=NUMBER, not 'rho=x'");
+    must_refuse("solve --system lorenz --set rho=1,,beta=2",
+                "--set: expected NAME=NUMBER,NAME=NUMBER");
 }
 
 TEST_MAIN(program_open, program_close)

@@ -126,9 +126,9 @@ TEST(systems_are_refused)
                  "test:2:5: expected a number of fewer digits", 0);
     char *text = repeated("system x\nG = y\ninitial = 1\n", "# %zu\n", 20000, "");
     const char *file = file_text("system", text);
-    expect_words("long", system_read(file, 0, 0, 1, &s), "of at most 64 KiB", 1);
+    expect_words("long", system_read(file, "", 0, 0, 1, &s), "of at most 64 KiB", 1);
     file = file_write("system", text, 1000);
-    assert_int_equal(system_read(file, 0, 0, 1, &s), 0); /* control: its beginning */
+    assert_int_equal(system_read(file, "", 0, 0, 1, &s), 0); /* control: its beginning */
     system_free(s);
 }
 
