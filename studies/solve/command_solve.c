@@ -11,9 +11,10 @@
 #include "studies/base/command.h"
 
 enum {
-    SHOWN = 6,  /* coordinates in tables for people and in the plot over time, at most */
-    LINES = 25, /* states of a run in tables for people, at most */
-    PATHS = 12, /* particles whose paths are drawn, at most */
+    SHOWN = 6,   /* coordinates in tables for people and in the plot over time, at most */
+    LINES = 25,  /* states of a run in tables for people, at most */
+    PATHS = 12,  /* particles whose paths are drawn, at most */
+    MANY = 1000, /* coordinates whose closed solution may be dear */
     STEPS = 10000000
 };
 static const char reference[] = "reference";
@@ -37,7 +38,7 @@ static const Column solve_columns[] = {
     COLUMN(RunRow, rejected, .words = "rejected steps"),
     COLUMN(RunRow, evals, .words = "evaluations of F and G in all"),
     FIELD(RunRow, "error", end, .digits = 3,
-          .words = "RMS error over coordinates at the end; empty where no reference is known"),
+          .words = "RMS error over coordinates at the end; empty where no solution is known"),
     FIELD(RunRow, "largest_error", largest, .digits = 3, .head = "largest",
           .words = "largest of these errors at the times of the table"),
     COLUMN(
@@ -68,6 +69,7 @@ typedef struct {
     Weighted word;        /* the field of the schemes */
     const System *solved; /* the same, in closed form where it is the system's own */
     size_t N;
+    const char *against; /* what errors are against; NULL: there are none */
     double agreement;
     Times times;
     Tolerances tolerances;
@@ -83,6 +85,17 @@ typedef struct {
     int kept; /* solution.csv is wanted */
     size_t unfinished;
 } Study;
+
+/* Returns whether the table for people has state k behind the initial one. */
+static int is_shown(const Study *u, size_t k)
+{
+    return (k + 1) % u->shown_each == 0 || k + 1 == u->times.rows;
+}
+
+static int has_exact(const Study *u)
+{
+    return u->known > 0;
+}
 
 /* ---- rows ------------------------------------------------------------------------------------------ */
 
@@ -135,14 +148,13 @@ static size_t thin(size_t rows)
 static void add_states(Study *u, const char *scheme, const double *y, size_t rows, RunRow *r)
 {
     int own = y != u->exact;
-    add_state(u, scheme, u->times.begin, u->system->initial, own ? 0 : NAN, own);
+    add_state(u, scheme, u->times.begin, u->system->initial, own && has_exact(u) ? 0 : NAN, own);
     r->end = r->largest = NAN;
     for (size_t k = 0; k < rows; k++) {
         const double *at = y + k * u->N;
         double error = own ? order_distance(u->N, at, u->exact + k * u->N) : NAN;
         if (!isnan(error) && !(error <= r->largest)) r->largest = error;
-        add_state(u, scheme, u->times.t[k], at, error,
-                  own && ((k + 1) % u->shown_each == 0 || k + 1 == rows));
+        add_state(u, scheme, u->times.t[k], at, error, own && (is_shown(u, k) || k + 1 == rows));
         if (k + 1 == u->times.rows) r->end = error;
     }
 }
@@ -339,7 +351,7 @@ static int run_scheme(Study *u, const Table *t)
     progress_show("%s on %s", t->name, u->system->name);
     TRY((u->times.h > 0 ? run_fixed : run_adaptive)(u, t, &rows, &r));
     add_states(u, t->name, u->states, rows, &r);
-    if (rows == u->times.rows && isnan(r.end)) r.outcome = "no reference";
+    if (u->against && rows == u->times.rows && isnan(r.end)) r.outcome = "no reference";
     u->unfinished += rows < u->times.rows;
     sheet_row(u->runs, &r);
     return 0;
@@ -369,11 +381,12 @@ static void leave_unknown(Study *u)
 
 /* Finds the reference solution. Where it cannot be found, or is not known, as on chaotic systems after a while, the errors
  * are left out, and a warning says so. */
-static int find_exact(Study *u)
+static int find_reference(Study *u)
 {
     progress_show("reference solution of %s", u->system->name);
     int code = reference_each(u->solved, u->times.after, u->times.rows, u->exact, u->apart);
     progress_clear();
+    u->against = "the reference solution";
     if (code != 0 && code != ERR_ACCURACY && code != ERR_NUMERIC) return code;
     if (code == 0) {
         leave_unknown(u);
@@ -381,6 +394,27 @@ static int find_exact(Study *u)
     }
     notice_warn("the errors are left out: %s", error_text());
     for (size_t i = 0; i < u->times.rows * u->N; i++) u->exact[i] = NAN;
+    return 0;
+}
+
+/* Finds what errors are against: the reference where it is asked for, since it may take longer than the schemes; else the
+ * solution in closed form, where there is one; else nothing. That of many coordinates may be an exponential as dear as some
+ * steps: it is taken at the times of the printed table alone, unless all are kept. */
+static int find_exact(Study *u)
+{
+    const System *s = u->solved;
+    if (options_flag(u->options, "reference")) return find_reference(u);
+    for (size_t i = 0; i < u->times.rows * u->N; i++) u->exact[i] = NAN;
+    if (!s->solution) return 0;
+    u->against = "the solution in closed form";
+    for (size_t k = 0; k < u->times.rows; k++) {
+        if (!u->kept && u->N > MANY && !is_shown(u, k)) continue;
+        u->known++;
+        if (progress_due())
+            progress_of(k, u->times.rows, "solution of %s: t = %.4g", s->name, u->times.t[k]);
+        s->solution(s, u->times.after[k], u->exact + k * u->N);
+    }
+    progress_clear();
     return 0;
 }
 
@@ -411,11 +445,6 @@ static int set_times(Study *u, size_t schemes)
 }
 
 /* ---- pictures -------------------------------------------------------------------------------------- */
-
-static int has_exact(const Study *u)
-{
-    return u->known > 0;
-}
 
 /* Adds the columns x and y of a scheme, or with NULL of the reference. title NULL: no place in the key. */
 static void draw_line(Plot *p, const char *scheme, int x, int y, const char *title, size_t colour,
@@ -509,7 +538,11 @@ static int show(const Study *u)
     if (options_flag(u->options, "csv")) return sheet_write(u->solution, SHEET_CSV, stdout);
     choose_tell(u->system);
     if (u->system != u->own) printf("; from t = %g to %g", u->times.begin, u->times.end);
-    printf("; error: RMS over coordinates against the reference solution");
+    if (u->against)
+        printf("; error: RMS over coordinates against %s", u->against);
+    else
+        printf(
+            "; no errors: no solution in closed form is known here; --reference finds it by two integrators");
     if (has_exact(u) && u->agreement > 0) printf(", known to %.1e", u->agreement);
     putchar('\n');
     if (u->N > SHOWN) printf("the first %d of %zu coordinates; --csv prints all\n", SHOWN, u->N);
@@ -584,10 +617,11 @@ const Command command_solve = {
     .about =
         "Takes steps of one length, or with --tolerance steps as long as their estimated errors allow, from\n"
         "the system's initial state on. y1, y2, ... are the coordinates; y2_1 is the first of the second\n"
-        "particle. The reference solution has rows of its own in solution.csv. It is found by two integrators;\n"
-        "at times where they differ in the first six digits, as on chaotic systems after a while, it is not\n"
-        "known, and errors are empty: the states stand, and the run is not at fault. Exit status 1: a run did\n"
-        "not come to the end.\n",
+        "particle. Errors are against the solution in closed form, where the system has one; else, with\n"
+        "--reference, against one that two integrators find; else they are not told. What they are against has\n"
+        "rows named reference in solution.csv. Where the two integrators differ in the first six digits, as on\n"
+        "chaotic systems after a while, it is not known, and errors are empty: the states stand, and the run is\n"
+        "not at fault. Exit status 1: a run did not come to the end.\n",
     .often = "scheme system system-file t-end h tolerance csv out",
     .example = "--system kepler --scheme rk4,leapfrog --h 0.1 --out out/solve",
     .faster = "greater --h, fewer --particles, --times",
@@ -621,6 +655,9 @@ const Command command_solve = {
             {"atol", OPTION_REALS, NULL, "X,...",
              "the absolute tolerance beside it, in the same forms; --rtol and --atol need each other, or --tolerance",
              1e-300, 1e15},
+            {"reference", OPTION_FLAG, NULL, NULL,
+             "find the solution by two tight integrators, which may take longer than the schemes, and tell errors against "
+             "it; without this errors are against the solution in closed form, where there is one, or are not told"},
             {"times", OPTION_TEXT, "400", "N|LIST|FILE",
              "at which times there are states, beside the beginning and the end. A whole number N: with a tolerance at N "
              "times equally far apart, with steps of one length behind at most N of them. Numbers with a comma, a point or "
@@ -638,9 +675,9 @@ const Command command_solve = {
          .title = "Solution of a system",
          .about =
              "The states of a particle system over time by schemes, and their errors against the "
-             "reference solution.",
+             "solution, where it is known.",
          .table = {{"solve", solve_columns, "Runs and their errors.", KIND_ALL}},
-         .plot = {{"solution", "Coordinates over time; thin: the reference solution."},
+         .plot = {{"solution", "Coordinates over time; thin: the solution, where it is known."},
                   {"phase", "Paths of the particles, or two coordinates against each other."},
                   {"error", "RMS error over coordinates against time."}}}),
     .run = run,

@@ -184,10 +184,36 @@ TEST(test_elsewhere)
         "linear --t-begin 1 --t-end 0 --scheme etd-rk4,rk4 --h 0.01",
     };
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
-        run_ok("solve --out o --system %s", runs[i]);
+        run_ok("solve --reference --out o --system %s", runs[i]);
         double error = shell_number("tail -1 o/solve.csv | rev | cut -d, -f3 | rev");
         if (!(error < 1e-6)) fail_msg("%s: %g", runs[i], error);
     }
+}
+
+/* No reference is sought unless --reference asks for it: errors are then against a closed solution or not told, and a line
+ * says which. Of many coordinates that solution is taken where the printed table has states; --csv has all. */
+TEST(test_errors)
+{
+    run_ok("solve --system lorenz --t-end 40 --scheme rk4 --h 0.02");
+    HAS(out, "no errors: no solution in closed form is known here; --reference finds it", "done");
+    assert_int_equal(count_words(out, "error "), 0);
+    assert_int_equal(count_lines(err), 0);
+    run_ok("solve --system lorenz --scheme rk4 --h 0.02 --reference");
+    HAS(out, "against the reference solution, known to ", "  error");
+    run_ok("solve --system lorenz --scheme rk4 --h 0.02 --csv");
+    assert_string_equal(out_cell(1, "error"), "");
+    assert_string_equal(out_cell(2, "error"), "");
+    assert_int_equal(count_words(out, "reference"), 0);
+    run_ok("solve --system transport --particles 1200 --scheme rk4 --h 1e-4 --t-end 0.01");
+    HAS(out, "against the solution in closed form\n");
+    run_ok(
+        "solve --system transport --particles 1200 --scheme radau-iia5 --h 5e-4 --t-end 0.02 --csv");
+    for (int k = 2; k <= 41; k++) assert_true(out_number(k, "error") < 1e-6);
+    /* the closed solution is that of the run, back too */
+    run_ok("solve --system oscillator --t-end -2 --scheme rk4 --h 0.01 --times 1 --csv");
+    is_number(out_number(2, "error"), 0, 1e-8);
+    is_number(out_number(4, "y2"), sin(2), 1e-12);
+    assert_string_equal(out_cell(4, "scheme"), "reference");
 }
 
 /* --initial has all coordinates, or one particle's for all. A closed solution that it is not on gives no errors. */
@@ -200,6 +226,8 @@ TEST(test_initial)
     is_number(out_number(2, "y1_1"), 3 * exp(-1), 1e-9);
     is_number(out_number(1, "y1_2"), -4, 0);
     is_number(out_number(2, "y2_2"), -4 * exp(-1), 1e-9);
+    assert_string_equal(out_cell(2, "error"), "");
+    run_ok(line, "1,1,1,1");
     is_number(out_number(2, "error"), 0, 1e-9);
     run_ok(line, "3,-4,5e0,.5");
     is_number(out_number(2, "y2_1"), 5 * exp(-1), 1e-9);
