@@ -108,7 +108,7 @@ TEST(systems_are_refused)
     } bad[] = {
         {"system ", 160, "\n", "test:1:8: expected at most 159 bytes"},
         {"system x\n", 80, " 1\n", "test:2:1: expected system, title"},
-        {"system x\ntitle ", 4000, "\n", "test:2:1: expected a line of at most 4000"},
+        {"system x\ntitle ", 66000, "\n", "test:2:1: expected a line of at most 65536"},
         {"system x\nG = 1e-", 1, "\n", "test:2:6: expected an operator"},
         {"system x\nG = 0.", 1, "\n", "test:2:7: expected an operator"},
     };
