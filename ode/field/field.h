@@ -50,9 +50,14 @@ struct System {
     double (*energy)(const System *s, const double *y);
     double *initial; /* (n, d) */
     double t_end;    /* default */
-    double h0;       /* default coarsest step of an order study */
-    int linear;      /* order may be higher than on a general system */
-    int linear_ops;  /* bits 1 << OP_F and so on: f(y) = A y + b at every time, so f'' = 0 */
+    /* The end in the literature, where that is later than t_end, to which runs by tolerance go; 0: t_end is it. */
+    double t_whole;
+    /* (n, d) the state at that end where it is known, from the initial state at time 0; borrowed of context; NULL: it is
+     * not. */
+    const double *end;
+    double h0;      /* default coarsest step of an order study */
+    int linear;     /* order may be higher than on a general system */
+    int linear_ops; /* bits 1 << OP_F and so on: f(y) = A y + b at every time, so f'' = 0 */
     int absent; /* bits of operators that are 0 everywhere, as no rule gives them: nothing to evaluate */
     int timed;     /* F or G depends on t explicitly */
     int apart;     /* particles neither see each other nor have numbers of their own: any rows of

@@ -16,6 +16,10 @@
  *     t-end 1                                 # or t-end = 1, as n = 16, d = 2, h0 = 1/8
  *     h0 1/8
  *
+ * `t-whole 321.8122` is an end later than t-end, to which runs by tolerance go: that of the literature, where explicit steps of
+ * one length would be too many. `end = ...` has the state of all particles at that end (without t-whole at t-end), from the
+ * initial state and parameters of the text; `solve` tells errors there against it.
+ *
  * Without a line n there is one particle for each d numbers of a list `initial = ...`, which may have those of all particles, one
  * particle after the other; without a list there are 8 where a rule tells particles apart (sum, z, y[i+1], i, n, normal, ...), and
  * one where none does, as the others would be copies of it.
@@ -371,12 +375,28 @@ static int read_primes(Reader *p, const char *word, size_t n, int *known)
     return cursor_end(&p->cursor, "an operator or the end of the line");
 }
 
+/* Reads `end = ...`, the numbers of all particles at the end. */
+static int read_end(Reader *p)
+{
+    Formulas *f = p->formulas;
+    p->end = (size_t)f->vectors + 1;
+    p->end_values = 0;
+    do {
+        if (f->vectors == VECTORS_MAX)
+            return cursor_error(&p->cursor, "expected at most %d numbers in lists", VECTORS_MAX);
+        TRY(formula_constant(p, "the end", &f->vector[f->vectors++]));
+        p->end_values++;
+    } while (cursor_take(&p->cursor, ","));
+    return 0;
+}
+
 /* Reads what a line says behind its first word; *known = 0: there is no such statement. */
 static int read_known(Reader *p, const char *word, int *known)
 {
-    enum { SYSTEM, TITLE, SOURCE, N, D, PARAM, T_END, H0, MEMORY, RING, ENDS, WORDS };
-    static const char *const words[WORDS] = {"system", "title", "source", "n",    "d",   "param",
-                                             "t-end",  "h0",    "memory", "ring", "ends"};
+    enum { SYSTEM, TITLE, SOURCE, N, D, PARAM, T_END, T_WHOLE, END, H0, MEMORY, RING, ENDS, WORDS };
+    static const char *const words[WORDS] = {"system", "title", "source",  "n",   "d",
+                                             "param",  "t-end", "t-whole", "end", "h0",
+                                             "memory", "ring",  "ends"};
     Formulas *f = p->formulas;
     int which = 0;
     Cursor before = p->cursor;
@@ -391,6 +411,8 @@ static int read_known(Reader *p, const char *word, int *known)
     case D: return read_size(p, "d", p->d_given, SYSTEM_D_MAX, &p->d);
     case PARAM: return read_param(p);
     case T_END: return read_positive(p, "t-end", &p->t_end);
+    case T_WHOLE: return read_positive(p, "t-whole", &p->t_whole);
+    case END: return read_end(p);
     case H0: return read_positive(p, "h0", &p->h0);
     case MEMORY: return read_memory(p);
     case RING: f->ring = 1; return 0;
@@ -402,7 +424,7 @@ static int read_known(Reader *p, const char *word, int *known)
 /* Returns whether '=' follows the word of n bytes at the cursor: then it is a rule, but for numbers of the system. */
 static int is_rule(const Cursor *c, const char *word, size_t n)
 {
-    static const char *const numbers[] = {"n", "d", "t-end", "h0", "ends"};
+    static const char *const numbers[] = {"n", "d", "t-end", "t-whole", "end", "h0", "ends"};
     Cursor behind = *c;
     behind.at += n;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -545,6 +567,10 @@ static int check(const Reader *p)
                              file, c + 1);
     if (!has_rule(p->formulas, RULE_INITIAL, p->d))
         return error_set(ERR_INPUT, "%s: expected an initial state: 'initial = ...'", file);
+    if (p->end && !p->n_given && !p->d_given && p->end_values != p->n * p->d)
+        return error_set(ERR_INPUT,
+                         "%s: end: expected %zu numbers, those of all particles; there are %zu",
+                         file, p->n * p->d, p->end_values);
     if (p->n * p->d > SIZE_LIMIT || p->memory * p->d > SIZE_LIMIT)
         return error_set(ERR_INPUT, "%s: expected at most %d coordinates in all; there are %zu",
                          file, SIZE_LIMIT, (p->n > p->memory ? p->n : p->memory) * p->d);
@@ -566,6 +592,10 @@ static int build(Reader *p, uint64_t seed, System **out)
                   .solution = has_rule(p->formulas, RULE_EXACT, p->d) ? program_exact : NULL,
                   .energy = has_rule(p->formulas, RULE_ENERGY, 1) ? program_energy : NULL,
                   .t_end = p->t_end,
+                  .t_whole = p->t_whole,
+                  .end = p->end && !(p->options && *p->options) && p->end_values == p->n * p->d
+                             ? p->formulas->vector + p->end - 1
+                             : NULL,
                   .h0 = p->h0 > 0 ? p->h0 : p->t_end / 4,
                   .timed = p->timed};
     s->initial = memory_new(p->n * p->d, sizeof(double));

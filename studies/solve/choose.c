@@ -137,6 +137,7 @@ static int choose_initial(const SystemChoice *c, System *s)
     TRY(choose_numbers(o, "initial", s->n, s->d, 0, &x));
     memory_free(s->initial);
     s->initial = x;
+    s->end = NULL;
     if (!system_solves(s, 0) && !system_solves(s, begin)) s->solution = NULL;
     return 0;
 }

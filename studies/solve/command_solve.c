@@ -397,15 +397,27 @@ static int find_reference(Study *u)
     return 0;
 }
 
+/* Takes the state that is known at the end, where the run has its own beginning and end; its digits are some 13. */
+static int take_end(Study *u)
+{
+    const System *s = u->own;
+    double known = s->t_whole > 0 ? s->t_whole : s->t_end;
+    if (!s->end || u->system != s || u->solved != s || u->times.end != known) return 0;
+    u->against = "the end that the literature or the file knows; no errors before it";
+    u->known = 1;
+    memcpy(u->exact + (u->times.rows - 1) * u->N, s->end, u->N * sizeof *s->end);
+    return 0;
+}
+
 /* Finds what errors are against: the reference where it is asked for, since it may take longer than the schemes; else the
- * solution in closed form, where there is one; else nothing. That of many coordinates may be an exponential as dear as some
+ * solution in closed form, where there is one; else the end, where that is known; else nothing. That of many coordinates may be an exponential as dear as some
  * steps: it is taken at the times of the printed table alone, unless all are kept. */
 static int find_exact(Study *u)
 {
     const System *s = u->solved;
     if (options_flag(u->options, "reference")) return find_reference(u);
     for (size_t i = 0; i < u->times.rows * u->N; i++) u->exact[i] = NAN;
-    if (!s->solution) return 0;
+    if (!s->solution) return take_end(u);
     u->against = "the solution in closed form";
     for (size_t k = 0; k < u->times.rows; k++) {
         if (!u->kept && u->N > MANY && !is_shown(u, k)) continue;
@@ -636,7 +648,7 @@ const Command command_solve = {
              "a particle system of your own ('trotter order --help all' shows the form)"},
             CHOOSE_SIZES, {"t-begin", OPTION_REAL, "0", "T", "time of the beginning", -1e15, 1e15},
             {"t-end", OPTION_REAL, NULL, "T",
-             "time of the end (default: the system's own); before --t-begin: the run goes back in time, as a run of -f "
+             "time of the end (default: the system's own; with a tolerance the literature's, where that is later); before --t-begin: the run goes back in time, as a run of -f "
              "that the same schemes solve, those that read the past too",
              -1e15, 1e15},
             {"h", OPTION_REAL, NULL, "H",
@@ -657,7 +669,8 @@ const Command command_solve = {
              1e-300, 1e15},
             {"reference", OPTION_FLAG, NULL, NULL,
              "find the solution by two tight integrators, which may take longer than the schemes, and tell errors against "
-             "it; without this errors are against the solution in closed form, where there is one, or are not told"},
+             "it; without this errors are against the solution in closed form, where there is one, or the end, where that is "
+             "known, or are not told"},
             {"times", OPTION_TEXT, "400", "N|LIST|FILE",
              "at which times there are states, beside the beginning and the end. A whole number N: with a tolerance at N "
              "times equally far apart, with steps of one length behind at most N of them. Numbers with a comma, a point or "

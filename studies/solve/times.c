@@ -20,11 +20,11 @@ void times_free(Times *t)
 
 /* ---- the interval ---------------------------------------------------------------------------------- */
 
-static int find_interval(const Options *o, const System *s, Times *t)
+static int find_interval(const Options *o, const System *s, int free, Times *t)
 {
     int given = options_text(o, "t-end") != NULL;
     t->begin = options_real(o, "t-begin");
-    t->end = given ? options_real(o, "t-end") : s->t_end;
+    t->end = given ? options_real(o, "t-end") : free && s->t_whole > 0 ? s->t_whole : s->t_end;
     t->back = t->end < t->begin;
     t->length = fabs(t->end - t->begin);
     if (given ? t->length > 0 : !t->back && t->length > 0) return 0;
@@ -178,7 +178,7 @@ static int find_times(const Options *o, Times *t)
 
 int times_read(const Options *o, const System *s, int free, size_t most, Times *out)
 {
-    TRY(find_interval(o, s, out));
+    TRY(find_interval(o, s, free, out));
     if (!free) TRY(find_steps(o, s, most, out));
     return find_times(o, out);
 }

@@ -216,6 +216,56 @@ TEST(test_errors)
     assert_string_equal(out_cell(4, "scheme"), "reference");
 }
 
+/* By tolerance the stiff problems go to the end of the literature, and its digits are those that tight steps come to, in every
+ * coordinate; in steps of one length they end earlier, and there, or elsewhere, no errors are told. */
+TEST(test_ends)
+{
+    static const struct {
+        const char *name, *options;
+        int coordinates, line;
+        double end;
+    } rows[] = {
+        {"hires", "rodas4 --rtol 1e-8 --atol 1e-13", 8, 3, 321.8122},
+        {"robertson", "rodas4 --rtol 1e-9 --atol 1e-19", 3, 3, 1e11},
+        {"oregonator", "rodas4 --rtol 1e-9 --atol 1e-9", 3, 3, 360},
+        {"pleiades", "dormand-prince --rtol 1e-11 --atol 1e-11", 28, 3, 3},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        run_ok("solve --system %s --times 2 --csv --scheme %s", rows[i].name, rows[i].options);
+        is_number(out_number(3, "t"), rows[i].end, 0);
+        assert_true(out_number(3, "error") > 0);
+        assert_string_equal(out_cell(2, "error"), "");
+        assert_string_equal(out_cell(6, "scheme"), "reference");
+        for (int k = 0; k < rows[i].coordinates; k++) {
+            const char *name = rows[i].coordinates == 28 ? formed("y%d_%d", k / 4 + 1, k % 4 + 1)
+                                                         : formed("y%d", k + 1);
+            double y = out_number(3, name), known = out_number(6, name);
+            is_number(y / known, 1, 1e-7);
+        }
+    }
+    static const char *const none[] = {"hires --scheme rk4 --h 0.01",
+                                       "e5 --scheme rodas4 --tolerance 1e-9",
+                                       "hires --scheme rodas4 --tolerance 1e-4 --t-end 321",
+                                       "pleiades --scheme rk4 --h 0.01 --t-end -3",
+                                       "hires --particles 2 --scheme rodas4 --tolerance 1e-4"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        must_print(formed("solve --system %s", none[i]), "no errors: ");
+    run_ok("solve --system hires --scheme rk4 --h 0.01 --times 1 --csv");
+    is_number(out_number(2, "t"), 10, 0);
+    run_ok("solve --system e5 --scheme rodas4 --rtol 1e-6 --atol 1e-20 --times 1 --csv");
+    is_number(out_number(2, "t"), 1e13, 0);
+    /* a file's own */
+    file_text(
+        "own.txt",
+        "system a\nparam k = 1\ny' = -k*y\ninitial = 1\nt-end = 1\nend = 0.36787944117144233\n");
+    must_print("solve --system-file own.txt --scheme rk4 --h 0.1", "against the end that");
+    must_print("solve --system-file own.txt --scheme rk4 --h 0.1 --set k=2", "no errors: ");
+    must_print("solve --system-file own.txt --scheme rk4 --h 0.1 --initial 2", "no errors: ");
+    file_text("own.txt", "system a\ny' = -y\ninitial = 1\nend = 1, 2\n");
+    must_refuse("solve --system-file own.txt",
+                "own.txt: end: expected 1 numbers, those of all particles; there are 2");
+}
+
 /* --initial has all coordinates, or one particle's for all. A closed solution that it is not on gives no errors. */
 TEST(test_initial)
 {
