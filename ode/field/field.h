@@ -50,8 +50,13 @@ struct System {
     double (*energy)(const System *s, const double *y);
     double *initial; /* (n, d) */
     double t_end;    /* default */
-    double h0;       /* default coarsest step of an order study */
-    int linear;      /* order may be higher than on a general system */
+    /* The end in the literature, where that is later than t_end, to which runs by tolerance go; 0: t_end is it. */
+    double t_whole;
+    /* (n, d) the state at that end where it is known, from the initial state at time 0; borrowed of context; NULL: it is
+     * not. */
+    const double *end;
+    double h0;  /* default coarsest step of an order study */
+    int linear; /* order may be higher than on a general system */
     /* bits 1 << OP_F and so on: f(y) = A y + b at every time, so f'' = 0; SEPARABLE (table.h) */
     int special;
     int absent; /* bits of operators that are 0 everywhere, as no rule gives them: nothing to evaluate */
@@ -71,9 +76,10 @@ struct System {
 void system_free(System *s);
 DROP(System, system)
 
-/* system_file.c: reads the user's own system. particles, dim: 0 for the text's own. ERR_INPUT with
- * "file:line:column: expected ...". Caller: system_free. */
-int system_read(const char *file, size_t particles, size_t dim, uint64_t seed, System **out);
+/* system_file.c: reads the user's own system. particles, dim: 0 for the text's own. options: values of its parameters,
+ * ":NAME=NUMBER:NAME=NUMBER", or "". ERR_INPUT with "file:line:column: expected ...". Caller: system_free. */
+int system_read(const char *file, const char *options, size_t particles, size_t dim, uint64_t seed,
+                System **out);
 int system_parse(const char *file, const char *text, size_t bytes, size_t particles, size_t dim,
                  uint64_t seed, System **out);
 /* Returns the operators of a system's field, as bits 1 << OP_F and so on. */
@@ -125,6 +131,19 @@ typedef struct {
 } Weighted;
 
 Weighted system_weigh(const System *s, const Table *t);
+
+/* The field along a run from time `begin` on, or with `back` from there back, as a system that runs from 0 on: y'(s) =
+ * f(begin + s, y), or -f(begin - s, y). So whatever steps, solves or measures forward from 0 does the same elsewhere. Its
+ * functions find the rest by System.context: it stays where it was made, and is not freed. */
+typedef struct {
+    System system;
+    System base; /* a copy, whose members are borrowed */
+    double begin, sign;
+} Course;
+
+void system_course(const System *s, double begin, int back, Course *out);
+/* Returns whether the closed solution of a system is at the initial state at time t; 0: it has none. */
+int system_solves(const System *s, double t);
 
 /* Returns the order to expect on a system. */
 static inline int theory_order(const Theory *t, const System *s)

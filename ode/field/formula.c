@@ -194,6 +194,7 @@ static int parse_vector(Reader *p, const Param *v)
         return cursor_error(&before, "'%s' has %d numbers, and '%s' goes to %zu", v->name, v->count,
                             word, most);
     TRY(cursor_expect(c, "]"));
+    p->several |= code != GET_INDEX_C;
     return emit(p, GET_VECTOR, v->first, code);
 }
 
@@ -217,6 +218,7 @@ static int parse_word(Reader *p, const char *word, const char *at)
     int code, k, found = 0;
     TRY(parse_call(p, word, &found));
     if (found) return 0;
+    p->several |= strcmp(word, "n") == 0;
     if (known_constant(p, word, &value)) return emit(p, GET_CONSTANT, 0, value);
     const Param *vector = find_vector(p, word);
     if (vector) return parse_vector(p, vector);
@@ -239,6 +241,7 @@ static int parse_word(Reader *p, const char *word, const char *at)
         return cursor_error(&here, "'%s': a particle has %zu coordinates", word, positions(p));
     TRY(parse_prime(p, code, &k));
     p->timed |= code == GET_TIME;
+    p->several |= code != GET_OWN && code != GET_TIME && code != GET_INDEX_C;
     return emit(p, code, k, by);
 }
 

@@ -12,7 +12,7 @@
 #include "ode/field/field.h"
 
 enum { SYSTEM_D_MAX = 32, PROGRAM_OPS = 8192, PROGRAM_STACK = 32, PROGRAM_LANES = 64 };
-enum { PARAMS_MAX = 64, WORD_MAX = 64, VECTORS_MAX = 1024 };
+enum { PARAMS_MAX = 64, WORD_MAX = 64, VECTORS_MAX = 1 << 14 };
 
 /* Operations that push a value; then those that take two operands; then those that take one. */
 enum {
@@ -145,9 +145,14 @@ typedef struct {
     Formulas *formulas;
     size_t n, d, n_given, d_given; /* n, d: as written; the others: by the caller, 0: not */
     size_t memory;
-    double t_end, h0;
+    double t_end, h0, t_whole;
+    size_t end,
+        end_values;   /* of `end = ...`: first number in Formulas.vector, from 1, and how many */
     int begun, timed; /* an expression was read; t stands in a field */
     int moved;        /* a velocity stands in y'' */
+    int n_found;      /* the number of particles is given, or follows from a list */
+    int several;      /* something tells particles apart: there are several */
+    int whole;        /* the right side was written as y' = ... */
     int params;
     Param param[PARAMS_MAX];
     const char *options; /* ":NAME=NUMBER...", which go before the text's own values */

@@ -137,3 +137,111 @@ Weighted system_weigh(const System *s, const Table *t)
     w.system.solved = NULL; /* those are solutions of another field */
     return w;
 }
+
+/* ---- a run from another time, or back ------------------------------------------------------------------- */
+
+/* Returns the base, with the rows that the stepper's window has now. */
+static const System *course_base(const System *s, double *t)
+{
+    Course *c = s->context;
+    c->base.n = s->n;
+    *t = c->begin + c->sign * *t;
+    return &c->base;
+}
+
+static void turn(const System *s, size_t first, size_t rows, double *dy)
+{
+    const Course *c = s->context;
+    for (size_t i = first * s->d; c->sign < 0 && i < (first + rows) * s->d; i++) dy[i] = -dy[i];
+}
+
+static void course(const System *s, int op, int set, double t, const double *y, double *dy)
+{
+    const System *base = course_base(s, &t);
+    base->field[op](base, set, t, y, dy);
+    turn(s, 0, s->n, dy);
+}
+
+SYSTEM_FIELDS(course)
+
+static void course_both(const System *s, int set, double t, const double *y, size_t first,
+                        size_t rows, double *dy)
+{
+    const System *base = course_base(s, &t);
+    base->both(base, set, t, y, first, rows, dy);
+    turn(s, first, rows, dy);
+}
+
+static void course_flow(const System *s, int op, int set, double t, double h, double *y)
+{
+    const Course *c = s->context;
+    const System *base = course_base(s, &t);
+    base->flow[op](base, set, t, c->sign * h, y);
+}
+
+SYSTEM_FLOW(course_flow_F)
+{
+    course_flow(s, OP_F, set, t, h, y);
+}
+
+SYSTEM_FLOW(course_flow_G)
+{
+    course_flow(s, OP_G, set, t, h, y);
+}
+
+SYSTEM_FLOW(course_flow_C)
+{
+    course_flow(s, OP_C, set, t, h, y);
+}
+
+/* The solution by the clock of the system. */
+static void course_solution(const System *s, double t, double *y)
+{
+    const System *base = course_base(s, &t);
+    base->solution(base, t, y);
+}
+
+/* The solution of an autonomous field, from its initial state at 0. */
+static void course_solution_moved(const System *s, double t, double *y)
+{
+    const Course *c = s->context;
+    c->base.solution(&c->base, c->sign * t, y);
+}
+
+static double course_energy(const System *s, const double *y)
+{
+    double t = 0;
+    const System *base = course_base(s, &t);
+    return base->energy(base, y);
+}
+
+int system_solves(const System *s, double t)
+{
+    size_t N = s->n * s->d, same = 0;
+    SCOPED(memory_drop) double *y = s->solution ? memory_new(N, sizeof *y) : NULL;
+    if (!y) return 0;
+    s->solution(s, t, y);
+    while (same < N && fabs(y[same] - s->initial[same]) <= 1e-12 * (1 + fabs(y[same]))) same++;
+    return same == N;
+}
+
+void system_course(const System *s, double begin, int back, Course *out)
+{
+    static void (*const field[COLOURS])(const System *, int, double, const double *,
+                                        double *) = {course_F, course_G, course_C};
+    static void (*const flow[COLOURS])(const System *, int, double, double,
+                                       double *) = {course_flow_F, course_flow_G, course_flow_C};
+    *out = (Course){.system = *s, .base = *s, .begin = begin, .sign = back ? -1 : 1};
+    System *c = &out->system;
+    for (int op = 0; op < COLOURS; op++) {
+        c->field[op] = s->field[op] ? field[op] : NULL;
+        c->flow[op] = s->flow[op] ? flow[op] : NULL;
+    }
+    c->both = s->both ? course_both : NULL;
+    c->energy = s->energy ? course_energy : NULL;
+    c->solution = system_solves(s, begin)            ? course_solution
+                  : !s->timed && system_solves(s, 0) ? course_solution_moved
+                                                     : NULL;
+    c->solved = NULL; /* those are solutions from another time */
+    c->context = out;
+}

@@ -13,8 +13,16 @@
  *     memory = cos(2*pi*i/4)                  # where they are, like initial; or memory1 = ..., memory2 = ...
  *     C = softmax dot : z                     # interaction with all of them: sum, mean or softmax
  *     initial = cos(2*pi*i/n) + normal/10     # or initial1 = ..., initial2 = ..., or initial = 2, 0: one a coordinate
- *     t-end 1
+ *     t-end 1                                 # or t-end = 1, as n = 16, d = 2, h0 = 1/8
  *     h0 1/8
+ *
+ * `t-whole 321.8122` is an end later than t-end, to which runs by tolerance go: that of the literature, where explicit steps of
+ * one length would be too many. `end = ...` has the state of all particles at that end (without t-whole at t-end), from the
+ * initial state and parameters of the text; `solve` tells errors there against it.
+ *
+ * Without a line n there is one particle for each d numbers of a list `initial = ...`, which may have those of all particles, one
+ * particle after the other; without a list there are 8 where a rule tells particles apart (sum, z, y[i+1], i, n, normal, ...), and
+ * one where none does, as the others would be copies of it.
  *
  *     F  = sum V       sum of V over the others j /= i         mean V: the same, divided by n
  *     F  = softmax S : V    sum over all j, i too, of V with weights exp(S) / sum exp(S)
@@ -22,6 +30,8 @@
  *     F  = k*(y[i+1] - 2*y + y[i-1])    neighbours on a grid, in G too; beyond its ends they are 0, or x by a line `ends x`;
  *                      a line `ring` joins the ends
  *
+ *     y1' = y2                     the right side of a coordinate, or with y' = ... of all, where nobody splits it: it is G,
+ *                      and F is not written. There are as many coordinates as the largest number says, if no line d does
  *     y'' = -y                     second order, before F, G and initial: the state is positions y and as many velocities y',
  *                      F the kick y'' and G the drift y'. y1'' = ... is one coordinate's; sum, mean and neighbours are as in F.
  *                      `initial` has the positions, or positions and velocities; without y' and t both flows are closed
@@ -51,7 +61,7 @@
 #include "kernels/base/plain_text.h"
 #include "ode/field/program.h"
 
-enum { FILE_MAX = 1 << 16, LINE_MAX_BYTES = 4000, SIZE_LIMIT = 1 << 16 };
+enum { FILE_MAX = 1 << 16, LINE_MAX_BYTES = FILE_MAX, USUAL = 8, SIZE_LIMIT = 1 << 16 };
 
 /* ---- statements ---------------------------------------------------------------------------------- */
 
@@ -100,6 +110,7 @@ static int read_size(Reader *p, const char *what, size_t given, long most, size_
 /* Reads `memory N`; `memory = ...` is a rule. */
 static int read_memory(Reader *p)
 {
+    p->several = 1;
     if (p->memory) return cursor_error(&p->cursor, "the memory has its %zu particles", p->memory);
     return read_count(p, SIZE_LIMIT, &p->memory);
 }
@@ -108,7 +119,7 @@ static int read_positive(Reader *p, const char *place, double *out)
 {
     Cursor before = p->cursor;
     TRY(formula_constant(p, place, out));
-    return *out > 0 && *out <= 1e6 ? 0 : cursor_error(&before, "expected a number in (0, 1e6]");
+    return *out > 0 && *out <= 1e15 ? 0 : cursor_error(&before, "expected a number in (0, 1e15]");
 }
 
 /* Takes the value that an option gives to a parameter. */
@@ -120,8 +131,8 @@ static int take_option(const Reader *p, Param *a)
         if (strncmp(++at, a->name, n) != 0 || at[n] != '=') continue;
         a->value = strtod(at + n + 1, &end);
         if (end == at + n + 1 || (*end && *end != ':') || !isfinite(a->value))
-            return error_set(ERR_INPUT, "system %s: expected %s=NUMBER, not '%.*s'", p->cursor.file,
-                             a->name, (int)strcspn(at, ":"), at);
+            return error_set(ERR_INPUT, "system %s: expected %s=NUMBER, not '%.*s'",
+                             p->formulas->name, a->name, (int)strcspn(at, ":"), at);
     }
     return 0;
 }
@@ -141,11 +152,18 @@ static int check_options(const Reader *p)
                                  strncmp(p->param[i].name, at, n) != 0))
             i++;
         if (i == p->params || at[n] != '=')
-            return error_set(
-                ERR_INPUT, "system %s: expected NAME=NUMBER behind a colon, NAME of%s; not '%.*s'",
-                p->cursor.file, *list ? list : " none", (int)strcspn(at, ":"), at);
+            return error_set(ERR_INPUT, "system %s: expected NAME=NUMBER, NAME of%s; not '%.*s'",
+                             p->formulas->name, *list ? list : " none", (int)strcspn(at, ":"), at);
     }
     return 0;
+}
+
+/* Puts the options behind the name: they make another system. */
+static void name_options(Reader *p)
+{
+    char *name = p->formulas->name;
+    size_t used = strlen(name);
+    snprintf(name + used, sizeof p->formulas->name - used, "%s", p->options ? p->options : "");
 }
 
 /* Keeps the value in hand as a vector's next number. */
@@ -207,6 +225,7 @@ static int read_interaction(Reader *p, Rule *r, int which)
                             "expected 'sum', 'mean', 'softmax' or 'own', or neighbours: y[i+1]; a "
                             "part that is 0 is not written");
     }
+    p->several = 1;
     if (r->kind == OTHERS_SOFTMAX) {
         TRY(formula_read(p, which, &r->score));
         TRY(cursor_expect(&p->cursor, ":"));
@@ -233,9 +252,51 @@ static int read_list(Reader *p, int which)
     }
     int at_rest = which == RULE_INITIAL && values == p->formulas->second;
     if (values == 1 || values == p->d || at_rest) return 0;
-    return cursor_error(&p->cursor,
-                        "expected 1 value of %s, or %zu, one a coordinate; there are %zu",
-                        formula_rules[which], p->d, values);
+    return cursor_error(
+        &p->cursor, "expected 1 value of %s, or %zu, one a coordinate%s; there are %zu",
+        formula_rules[which], p->d,
+        which == RULE_INITIAL && p->n > 1 ? ", or those of all particles" : "", values);
+}
+
+/* Returns how many values the list behind the cursor has. */
+static size_t count_values(const Cursor *c)
+{
+    size_t values = 1;
+    for (const char *at = c->at; at < c->end; at++) values += *at == ',';
+    return values;
+}
+
+/* Returns whether `initial = ...` lists the state of all particles, and not of one. */
+static int lists_all(const Reader *p, int which)
+{
+    size_t values = count_values(&p->cursor);
+    return which == RULE_INITIAL && p->n > 1 && values == p->n * p->d && values > 1 &&
+           values != p->formulas->second;
+}
+
+/* Reads `initial = ` and n d numbers: a coordinate's rule is then a vector, with a number for each particle. */
+static int read_all(Reader *p)
+{
+    Formulas *f = p->formulas;
+    Cursor before = p->cursor;
+    size_t first = (size_t)f->vectors;
+    if (first + p->n * p->d > VECTORS_MAX)
+        return cursor_error(&before, "expected at most %d numbers in lists", VECTORS_MAX);
+    TRY(cursor_expect(&p->cursor, "="));
+    f->vectors += (int)(p->n * p->d);
+    for (size_t k = 0; k < p->n * p->d; k++) {
+        double x;
+        if (k) TRY(cursor_expect(&p->cursor, ","));
+        TRY(formula_constant(p, "a list of all particles", &x));
+        f->vector[first + k % p->d * p->n + k / p->d] = x;
+    }
+    for (size_t c = 0; c < p->d; c++) {
+        if (f->ops == PROGRAM_OPS) return cursor_error(&before, "expected fewer operations");
+        f->rule[RULE_INITIAL][c] = (Rule){.value = {f->ops, 1}, .line = before.line};
+        f->op[f->ops++] =
+            (Op){.code = GET_VECTOR, .k = (int)(first + c * p->n), .value = GET_INDEX_I};
+    }
+    return 0;
 }
 
 /* Reads `F = ...`, the rule of every component, or `F2 = ...`, that of one; y'' is the F of the velocities, and one value
@@ -259,6 +320,7 @@ static int read_rules(Reader *p, int which, const char *number)
             return cursor_error(&p->cursor, "coordinate %zu has its rule in line %zu",
                                 c + 1 - (which == RULE_F ? second : 0),
                                 p->formulas->rule[which][c].line);
+    if (!*number && lists_all(p, which)) return read_all(p);
     TRY(read_rule(p, which, &rule));
     for (size_t c = first; c < end; c++) p->formulas->rule[which][c] = rule;
     return (which == RULE_INITIAL || which == RULE_EXACT) && !*number ? read_list(p, which) : 0;
@@ -288,28 +350,57 @@ static int begin_second(Reader *p)
     return 0;
 }
 
-/* Reads `y'' = ...` or `y1'' = ...`, where the word of n bytes at the cursor is its y; *known = 0: it is not. */
-static int read_second(Reader *p, const char *word, size_t n, int *known)
+/* Reads `y' = ...` or `y1' = ...`, the right side as G. */
+static int read_whole(Reader *p, const char *number)
+{
+    if (p->formulas->second)
+        return cursor_error(&p->cursor, "expected y'' alone, not y' beside it");
+    p->whole = 1;
+    return read_rules(p, RULE_G, number);
+}
+
+/* Reads `y'' = ...`, `y1'' = ...`, `y' = ...` or `y1' = ...`, where the word of n bytes at the cursor is its y; *known = 0:
+ * it is none of these. */
+static int read_primes(Reader *p, const char *word, size_t n, int *known)
 {
     Cursor behind = p->cursor;
     behind.at += n;
     *known = *word == 'y' && strspn(word + 1, "0123456789") == n - 1 && n <= 5 &&
-             cursor_take(&behind, "'") && cursor_take(&behind, "'");
+             cursor_take(&behind, "'");
     if (!*known) return 0;
-    if (!p->formulas->second) TRY(begin_second(p));
+    int second = cursor_take(&behind, "'");
+    if (second && !p->formulas->second) TRY(begin_second(p));
     p->cursor = behind;
-    TRY(read_rules(p, RULE_F, word + 1));
+    TRY(second ? read_rules(p, RULE_F, word + 1) : read_whole(p, word + 1));
     return cursor_end(&p->cursor, "an operator or the end of the line");
+}
+
+/* Reads `end = ...`, the numbers of all particles at the end. */
+static int read_end(Reader *p)
+{
+    Formulas *f = p->formulas;
+    p->end = (size_t)f->vectors + 1;
+    p->end_values = 0;
+    do {
+        if (f->vectors == VECTORS_MAX)
+            return cursor_error(&p->cursor, "expected at most %d numbers in lists", VECTORS_MAX);
+        TRY(formula_constant(p, "the end", &f->vector[f->vectors++]));
+        p->end_values++;
+    } while (cursor_take(&p->cursor, ","));
+    return 0;
 }
 
 /* Reads what a line says behind its first word; *known = 0: there is no such statement. */
 static int read_known(Reader *p, const char *word, int *known)
 {
-    enum { SYSTEM, TITLE, SOURCE, N, D, PARAM, T_END, H0, MEMORY, RING, ENDS, WORDS };
-    static const char *const words[WORDS] = {"system", "title", "source", "n",    "d",   "param",
-                                             "t-end",  "h0",    "memory", "ring", "ends"};
+    enum { SYSTEM, TITLE, SOURCE, N, D, PARAM, T_END, T_WHOLE, END, H0, MEMORY, RING, ENDS, WORDS };
+    static const char *const words[WORDS] = {"system", "title", "source",  "n",   "d",
+                                             "param",  "t-end", "t-whole", "end", "h0",
+                                             "memory", "ring",  "ends"};
     Formulas *f = p->formulas;
     int which = 0;
+    Cursor before = p->cursor;
+    if (!cursor_take(&p->cursor, "=")) p->cursor = before; /* of a number; else blanks stay */
     while (which < WORDS && strcmp(word, words[which]) != 0) which++;
     *known = which < WORDS;
     switch (which) {
@@ -320,6 +411,8 @@ static int read_known(Reader *p, const char *word, int *known)
     case D: return read_size(p, "d", p->d_given, SYSTEM_D_MAX, &p->d);
     case PARAM: return read_param(p);
     case T_END: return read_positive(p, "t-end", &p->t_end);
+    case T_WHOLE: return read_positive(p, "t-whole", &p->t_whole);
+    case END: return read_end(p);
     case H0: return read_positive(p, "h0", &p->h0);
     case MEMORY: return read_memory(p);
     case RING: f->ring = 1; return 0;
@@ -328,11 +421,14 @@ static int read_known(Reader *p, const char *word, int *known)
     }
 }
 
-/* Returns whether '=' follows the word of n bytes at the cursor: then it is a rule. */
-static int is_rule(const Cursor *c, size_t n)
+/* Returns whether '=' follows the word of n bytes at the cursor: then it is a rule, but for numbers of the system. */
+static int is_rule(const Cursor *c, const char *word, size_t n)
 {
+    static const char *const numbers[] = {"n", "d", "t-end", "t-whole", "end", "h0", "ends"};
     Cursor behind = *c;
     behind.at += n;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (strcmp(word, numbers[i]) == 0) return 0;
     return cursor_take(&behind, "=");
 }
 
@@ -356,7 +452,7 @@ static int read_statement(Reader *p)
     size_t n = first_word(c, word, sizeof word);
     if (!*p->formulas->name && strcmp(word, "system") != 0)
         return cursor_error(c, "expected 'system NAME'");
-    if (!is_rule(c, n)) {
+    if (!is_rule(c, word, n)) {
         int known;
         Cursor before = *c;
         c->at += n;
@@ -365,7 +461,7 @@ static int read_statement(Reader *p)
         *c = before;
     }
     int second;
-    TRY(read_second(p, word, n, &second));
+    TRY(read_primes(p, word, n, &second));
     for (int k = 0; k < RULES && !second; k++) {
         size_t length = strlen(formula_rules[k]);
         if (strncmp(word, formula_rules[k], length) != 0) continue;
@@ -379,7 +475,7 @@ static int read_statement(Reader *p)
     if (second) return 0;
     return cursor_error(
         c,
-        "expected system, title, source, n, d, param, F, G, C, y'', memory, initial, exact, energy, ring, ends, t-end or h0");
+        "expected system, title, source, n, d, param, F, G, C, y', y'', memory, initial, exact, energy, ring, ends, t-end or h0");
 }
 
 /* ---- the file ------------------------------------------------------------------------------------ */
@@ -403,9 +499,59 @@ static int read_lines(Reader *p, const char *text, size_t bytes)
     return 0;
 }
 
+/* What lines say before they are read: sizes that follow from others. */
+typedef struct {
+    int n, d; /* there are such lines */
+    size_t coordinates, first,
+        values; /* largest number of y1' and y1''; of line d; of a list `initial` */
+    int second;
+} Survey;
+
+static void survey_line(const char *at, const char *end, Survey *s)
+{
+    char word[WORD_MAX];
+    Cursor c = {.at = at, .end = end, .begin = at};
+    cursor_blanks(&c);
+    size_t n = first_word(&c, word, sizeof word), number = strtoul(word + (n > 0), NULL, 10);
+    c.at += n;
+    int primes = cursor_take(&c, "'") ? 1 + cursor_take(&c, "'") : 0, is = cursor_take(&c, "=");
+    if (strcmp(word, "n") == 0) s->n = 1;
+    if (strcmp(word, "d") == 0) s->d = 1, s->first = strtoul(c.at, NULL, 10);
+    if (strcmp(word, "initial") == 0 && is) s->values = count_values(&c);
+    if (*word != 'y' || !primes || strspn(word + 1, "0123456789") != n - 1) return;
+    s->second |= primes == 2;
+    if (number > s->coordinates) s->coordinates = number;
+}
+
+/* Finds n and d where neither the caller nor a line gives them. */
+static void find_sizes(Reader *p, const char *text, size_t bytes)
+{
+    Survey s = {0};
+    const char *end = text + bytes;
+    for (const char *at = text; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        if (!stop) stop = end;
+        const char *hash = memchr(at, '#', (size_t)(stop - at));
+        survey_line(at, hash ? hash : stop, &s);
+        at = stop + 1;
+    }
+    if (!p->d_given && !s.d && s.coordinates && s.coordinates <= SYSTEM_D_MAX) p->d = s.coordinates;
+    if (p->n_given || s.n || s.values < 2) {
+        p->n_found = p->n_given || s.n;
+        return;
+    }
+    size_t d = p->d_given ? p->d : s.d ? s.first : p->d;
+    d *= s.second && s.values != d ? 2 : 1;
+    p->n = d > 0 && s.values % d == 0 ? s.values / d : 1;
+    p->n_found = 1;
+}
+
 static int check(const Reader *p)
 {
     const char *file = p->cursor.file;
+    if (p->whole && (has_rule(p->formulas, RULE_F, p->d) || has_rule(p->formulas, RULE_C, p->d)))
+        return error_set(ERR_INPUT, "%s: y' = ... is the whole right side: expected no F and no C",
+                         file);
     if (!*p->formulas->name) return error_set(ERR_INPUT, "%s: expected 'system NAME'", file);
     if (!has_rule(p->formulas, RULE_F, p->d) && !has_rule(p->formulas, RULE_G, p->d))
         return error_set(ERR_INPUT, "%s: expected an interaction F or a drift G", file);
@@ -421,6 +567,10 @@ static int check(const Reader *p)
                              file, c + 1);
     if (!has_rule(p->formulas, RULE_INITIAL, p->d))
         return error_set(ERR_INPUT, "%s: expected an initial state: 'initial = ...'", file);
+    if (p->end && !p->n_given && !p->d_given && p->end_values != p->n * p->d)
+        return error_set(ERR_INPUT,
+                         "%s: end: expected %zu numbers, those of all particles; there are %zu",
+                         file, p->n * p->d, p->end_values);
     if (p->n * p->d > SIZE_LIMIT || p->memory * p->d > SIZE_LIMIT)
         return error_set(ERR_INPUT, "%s: expected at most %d coordinates in all; there are %zu",
                          file, SIZE_LIMIT, (p->n > p->memory ? p->n : p->memory) * p->d);
@@ -442,6 +592,10 @@ static int build(Reader *p, uint64_t seed, System **out)
                   .solution = has_rule(p->formulas, RULE_EXACT, p->d) ? program_exact : NULL,
                   .energy = has_rule(p->formulas, RULE_ENERGY, 1) ? program_energy : NULL,
                   .t_end = p->t_end,
+                  .t_whole = p->t_whole,
+                  .end = p->end && !(p->options && *p->options) && p->end_values == p->n * p->d
+                             ? p->formulas->vector + p->end - 1
+                             : NULL,
                   .h0 = p->h0 > 0 ? p->h0 : p->t_end / 4,
                   .special = p->formulas->second > 0 && !p->moved ? SEPARABLE : 0,
                   .timed = p->timed};
@@ -485,16 +639,19 @@ int system_parse_with(const char *file, const char *text, size_t bytes, const ch
                 .d_given = dim,
                 .options = options,
                 .t_end = 1};
-    p.n = particles ? particles : 8;
+    p.n = particles ? particles : USUAL;
     p.d = dim ? dim : 1;
     if (p.n > SIZE_LIMIT || p.d > SYSTEM_D_MAX)
         return error_set(ERR_INPUT, "%s: expected at most %d particles of at most %d coordinates",
                          file, SIZE_LIMIT, SYSTEM_D_MAX);
     p.formulas = memory_new(1, sizeof *p.formulas);
     if (!p.formulas) return ERR_MEMORY;
+    find_sizes(&p, text, bytes);
     TRY(read_lines(&p, text, bytes));
+    if (!p.n_found && !p.several) p.n = 1;
     TRY(check(&p));
     TRY(check_options(&p));
+    name_options(&p);
     return build(&p, seed, out);
 }
 
@@ -504,7 +661,8 @@ int system_parse(const char *file, const char *text, size_t bytes, size_t partic
     return system_parse_with(file, text, bytes, NULL, particles, dim, seed, out);
 }
 
-int system_read(const char *file, size_t particles, size_t dim, uint64_t seed, System **out)
+int system_read(const char *file, const char *options, size_t particles, size_t dim, uint64_t seed,
+                System **out)
 {
     SCOPED(memory_drop) char *text = NULL;
     size_t bytes;
@@ -512,5 +670,5 @@ int system_read(const char *file, size_t particles, size_t dim, uint64_t seed, S
     if (bytes > FILE_MAX)
         return error_set(ERR_INPUT, "%s: expected a system file of at most 64 KiB", file);
     size_t mark = text_mark(text, bytes);
-    return system_parse(file, text + mark, bytes - mark, particles, dim, seed, out);
+    return system_parse_with(file, text + mark, bytes - mark, options, particles, dim, seed, out);
 }

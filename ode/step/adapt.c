@@ -99,7 +99,9 @@ static double norm(const AdaptOptions *o, size_t N, const double *x, const doubl
 {
     double sum = 0;
     for (size_t i = 0; i < N; i++) {
-        double e = x[i] / (o->absolute + o->relative * fmax(fabs(y[i]), fabs(z[i])));
+        double absolute = o->absolutes ? o->absolutes[i] : o->absolute;
+        double relative = o->absolutes ? o->relatives[i] : o->relative;
+        double e = x[i] / (absolute + relative * fmax(fabs(y[i]), fabs(z[i])));
         sum += e * e;
     }
     return sqrt(sum / (double)N);

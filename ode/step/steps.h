@@ -73,6 +73,8 @@ typedef struct {
     /* atol and rtol. A step from y_n to y_n+1, with the estimate e of its error, passes where the RMS over i of
      * e_i / (atol + rtol max(|y_n,i|, |y_n+1,i|)) is at most 1. */
     double absolute, relative;
+    /* (n d) atol and rtol of each coordinate, which then take the place of the two numbers; both or neither; borrowed. */
+    const double *absolutes, *relatives;
     double t_end;
     int estimate_order; /* q >= 0, which theory_embedded finds: Embedded.estimate_order */
     double first;       /* first step; 0: by Hairer's rule */

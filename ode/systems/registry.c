@@ -73,8 +73,8 @@ static int refuse_option(const SystemKind *k, const char *text, size_t length)
 {
     char list[512] = "";
     if (count_options(k) == 0)
-        return error_set(ERR_INPUT, "system %s has no options; '%.*s' stands behind its colon",
-                         k->base.name, (int)(length < 80 ? length : 80), text);
+        return error_set(ERR_INPUT, "system %s has no options; '%.*s' is none", k->base.name,
+                         (int)(length < 80 ? length : 80), text);
     for (size_t i = 0; i < count_options(k); i++) {
         size_t used = strlen(list);
         const SystemOption *o = &k->option[i];
@@ -83,8 +83,7 @@ static int refuse_option(const SystemKind *k, const char *text, size_t length)
         else
             snprintf(list + used, sizeof list - used, " %s=%g..%g", o->name, o->low, o->high);
     }
-    return error_set(ERR_INPUT,
-                     "system %s: expected options, each once and behind a colon, of%s; not '%.*s'",
+    return error_set(ERR_INPUT, "system %s: expected options, each once, of%s; not '%.*s'",
                      k->base.name, list, (int)(length < 80 ? length : 80), text);
 }
 

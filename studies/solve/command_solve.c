@@ -2,17 +2,20 @@
  * errors, and pictures of both. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "studies/solve/crossings.h"
 #include "studies/solve/order.h"
+#include "studies/solve/times.h"
 #include "studies/base/plot/plot.h"
 #include "studies/base/command.h"
 
 enum {
-    SHOWN = 6,  /* coordinates in tables for people and in the plot over time, at most */
-    LINES = 25, /* states of a run in tables for people, at most */
-    PATHS = 12, /* particles whose paths are drawn, at most */
+    SHOWN = 6,   /* coordinates in tables for people and in the plot over time, at most */
+    LINES = 25,  /* states of a run in tables for people, at most */
+    PATHS = 12,  /* particles whose paths are drawn, at most */
+    MANY = 1000, /* coordinates whose closed solution may be dear */
     STEPS = 10000000
 };
 static const char reference[] = "reference";
@@ -20,6 +23,7 @@ static const char reference[] = "reference";
 /* A row of solve.csv. */
 typedef struct {
     const char *scheme, *system, *outcome;
+    const char *rtol, *atol; /* as they were given */
     double h, tolerance, end, largest;
     size_t steps, rejected, evals;
 } RunRow;
@@ -29,11 +33,13 @@ static const Column solve_columns[] = {
     COLUMN(RunRow, system),
     COLUMN(RunRow, h, .words = "length of the steps"),
     COLUMN(RunRow, tolerance, .words = "absolute and relative tolerance of a step's error"),
+    COLUMN(RunRow, rtol, .sparse = 1, .words = "relative tolerance, where it was given by itself"),
+    COLUMN(RunRow, atol, .sparse = 1, .words = "absolute tolerance, where it was given by itself"),
     COLUMN(RunRow, steps, .words = "accepted steps"),
     COLUMN(RunRow, rejected, .words = "rejected steps"),
     COLUMN(RunRow, evals, .words = "evaluations of F and G in all"),
     FIELD(RunRow, "error", end, .digits = 3,
-          .words = "RMS error over coordinates at the end; empty where no reference is known"),
+          .words = "RMS error over coordinates at the end; empty where no solution is known"),
     FIELD(RunRow, "largest_error", largest, .digits = 3, .head = "largest",
           .words = "largest of these errors at the times of the table"),
     COLUMN(
@@ -43,6 +49,12 @@ static const Column solve_columns[] = {
             "error is told; else why the run ended before"),
     {0}};
 
+/* Tolerances of steps: a number each, or where a list was given numbers of each coordinate. */
+typedef struct {
+    double absolute, relative;
+    double *absolutes, *relatives; /* (N), owned; NULL: the numbers above hold for all */
+} Tolerances;
+
 /* A row of solution.csv; y (N) stands behind it. */
 typedef struct {
     const char *scheme;
@@ -51,28 +63,42 @@ typedef struct {
 
 typedef struct {
     const Options *options;
-    System *system;
+    System *own; /* as it was chosen */
+    Course course;
+    const System *system; /* along the run, which is from 0 on: `own`, or that of `course` */
     Network network;      /* network of a trained system, else empty */
     Weighted word;        /* the field of the schemes */
     const System *solved; /* the same, in closed form where it is the system's own */
-    size_t N, rows;
-    double t_end, agreement, h; /* h 0: by tolerance */
-    size_t steps, stride;       /* of steps of one length; a row each `stride` steps */
-    size_t shown_each;          /* the table for people has one state in so many, and the last */
-    double *t;                  /* (rows) rising, the last t_end; without t = 0 */
-    double *exact;              /* (rows, N); NaN at times where no reference is known */
-    double *apart;              /* (rows) how far its two means differ */
-    size_t known;               /* times with a reference */
-    double *states;             /* (rows, N) of a run, up to where it came */
-    StateRow *row;              /* scratch */
-    Column *columns;            /* of solution.csv */
-    char (*names)[48];          /* (N) of its coordinates */
+    size_t N;
+    const char *against; /* what errors are against; NULL: there are none */
+    double agreement;
+    Times times;
+    Tolerances tolerances;
+    size_t shown_each; /* the table for people has one state in so many, and the last */
+    double *exact;     /* (rows, N); NaN at times where no reference is known */
+    double *apart;     /* (rows) how far its two means differ */
+    size_t known;      /* times with a reference */
+    double *states;    /* (rows, N) of a run, up to where it came */
+    StateRow *row;     /* scratch */
+    Column *columns;   /* of solution.csv */
+    char (*names)[48]; /* (N) of its coordinates */
     Sheet *solution, *shown, *runs;
     Crossings *crossings; /* NULL: no --event */
     Events *events;       /* of the run; NULL likewise */
     int kept;             /* solution.csv is wanted */
     size_t unfinished;
 } Study;
+
+/* Returns whether the table for people has state k behind the initial one. */
+static int is_shown(const Study *u, size_t k)
+{
+    return (k + 1) % u->shown_each == 0 || k + 1 == u->times.rows;
+}
+
+static int has_exact(const Study *u)
+{
+    return u->known > 0;
+}
 
 /* ---- rows ------------------------------------------------------------------------------------------ */
 
@@ -125,16 +151,55 @@ static size_t thin(size_t rows)
 static void add_states(Study *u, const char *scheme, const double *y, size_t rows, RunRow *r)
 {
     int own = y != u->exact;
-    add_state(u, scheme, 0, u->system->initial, own ? 0 : NAN, own);
+    add_state(u, scheme, u->times.begin, u->system->initial, own && has_exact(u) ? 0 : NAN, own);
     r->end = r->largest = NAN;
     for (size_t k = 0; k < rows; k++) {
         const double *at = y + k * u->N;
         double error = own ? order_distance(u->N, at, u->exact + k * u->N) : NAN;
         if (!isnan(error) && !(error <= r->largest)) r->largest = error;
-        add_state(u, scheme, u->t[k], at, error,
-                  own && ((k + 1) % u->shown_each == 0 || k + 1 == rows));
-        if (k + 1 == u->rows) r->end = error;
+        add_state(u, scheme, u->times.t[k], at, error, own && (is_shown(u, k) || k + 1 == rows));
+        if (k + 1 == u->times.rows) r->end = error;
     }
+}
+
+/* ---- tolerances ------------------------------------------------------------------------------------ */
+
+static int by_tolerance(const Options *o)
+{
+    return options_text(o, "tolerance") || options_text(o, "rtol") || options_text(o, "atol");
+}
+
+/* Refuses a tolerance without the other one. */
+static int check_tolerances(const Options *o)
+{
+    if (!by_tolerance(o) || options_text(o, "tolerance")) return 0;
+    if (options_text(o, "rtol") && options_text(o, "atol")) return 0;
+    return error_set(ERR_INPUT, "expected --rtol and --atol, or --tolerance for what is not given");
+}
+
+static int is_list(const Options *o, const char *name)
+{
+    const char *text = options_text(o, name);
+    return text && strchr(text, ',');
+}
+
+/* Finds a tolerance, of its own option or else of --tolerance; list: numbers of each coordinate are wanted. */
+static int find_tolerance(const Study *u, const char *name, int list, double *one, double **each)
+{
+    const Options *o = u->options;
+    const char *from = options_text(o, name) ? name : "tolerance";
+    if (list) TRY(choose_numbers(o, from, u->system->n, u->system->d, 1, each));
+    *one = strtod(options_text(o, from), NULL);
+    return 0;
+}
+
+static int find_tolerances(Study *u)
+{
+    Tolerances *t = &u->tolerances;
+    int list = is_list(u->options, "rtol") || is_list(u->options, "atol");
+    if (!by_tolerance(u->options)) return 0;
+    TRY(find_tolerance(u, "rtol", list, &t->relative, &t->relatives));
+    return find_tolerance(u, "atol", list, &t->absolute, &t->absolutes);
 }
 
 /* ---- runs ------------------------------------------------------------------------------------------ */
@@ -145,47 +210,101 @@ static int begin(const Study *u, Stepper *st, const char *name)
     size_t history = (size_t)stepper_history(st);
     SCOPED(memory_drop) double *given = memory_new(history, u->N * sizeof *given);
     if (!given) return ERR_MEMORY;
-    if (u->steps <= history)
+    if (u->times.steps <= history)
         return error_set(
             ERR_INPUT,
             "%s begins with %zu %s of the reference solution, and --h gives %zu: take a smaller "
             "--h",
-            name, history, history == 1 ? "step" : "steps", u->steps);
-    TRY(reference_start(u->solved, u->h, history, given));
-    return stepper_begin(st, 0, u->h, u->system->initial, START_GIVEN, given);
+            name, history, history == 1 ? "step" : "steps", u->times.steps);
+    TRY(reference_start(u->solved, u->times.h, history, given));
+    return stepper_begin(st, 0, u->times.h, u->system->initial, START_GIVEN, given);
 }
 
-/* Takes steps of one length; *rows: the states that it came to. */
-static int step_along(Study *u, Stepper *st, const char *name, size_t *rows, RunRow *r)
+/* Steps of one length under way. */
+typedef struct {
+    const char *name;
+    Stepper *st, *side; /* side: to times within a step */
+    size_t rows;        /* states so far */
+    size_t evals;       /* of `side` */
+} Walk;
+
+/* Computes the states asked for within step k, from 1, which comes: further, shorter steps from the state before it end
+ * there. */
+static int within_step(Study *u, Walk *w, size_t k)
 {
-    int code = begin(u, st, name);
-    *rows = 0;
+    size_t in;
+    const Times *t = &u->times;
+    double from = (double)(k - 1) * t->h;
+    for (; w->rows < t->rows && !times_at_step(t, t->after[w->rows], &in) && in == k; w->rows++) {
+        TRY(stepper_begin(w->side, from, t->after[w->rows] - from, stepper_state(w->st),
+                          START_GIVEN, NULL));
+        TRY(stepper_step(w->side));
+        w->evals += stepper_evals(w->side);
+        memcpy(u->states + w->rows * u->N, stepper_state(w->side), u->N * sizeof(double));
+    }
+    return 0;
+}
+
+/* Takes step k, from 1, and keeps its end where that is asked for. */
+static int one_step(Study *u, Walk *w, size_t k)
+{
+    size_t at;
+    const Times *t = &u->times;
+    TRY(within_step(u, w, k));
+    TRY(u->events ? events_take(u->events, w->st, (double)(k - 1) * t->h, t->h)
+                  : stepper_step(w->st));
+    if (u->events && u->events->stopped) {
+        double last = u->events->crossing[u->events->found - 1].t;
+        while (w->rows > 0 && t->after[w->rows - 1] > last) w->rows--;
+        return 0;
+    }
+    if (w->rows == t->rows || !times_at_step(t, t->after[w->rows], &at) || at != k) return 0;
+    memcpy(u->states + w->rows++ * u->N, stepper_state(w->st), u->N * sizeof(double));
+    return 0;
+}
+
+/* Refuses times within the steps of a scheme that reads the past: it has states at their ends alone. */
+static int check_within(const Study *u, const Walk *w)
+{
+    size_t in;
+    const Times *t = &u->times;
+    for (size_t k = 0; k < t->rows && stepper_history(w->st) > 0; k++)
+        if (!times_at_step(t, t->after[k], &in))
+            return error_set(
+                ERR_INPUT,
+                "%s reads the past, so it has states behind whole steps alone, and --times has "
+                "t = %g, which no step of %g ends at",
+                w->name, t->t[k], t->h);
+    return 0;
+}
+
+static int step_along(Study *u, Walk *w, RunRow *r)
+{
+    TRY(check_within(u, w));
+    int code = begin(u, w->st, w->name);
     if (code == ERR_ACCURACY || code == ERR_NUMERIC) {
-        notice_warn("%s: %s", name, error_text());
+        notice_warn("%s: %s", w->name, error_text());
         r->outcome = "no start";
         return 0;
     }
     TRY(code);
     r->outcome = adapt_outcome(ADAPT_DONE);
-    for (; r->steps < u->steps; r->steps++) {
-        code = u->events ? events_take(u->events, st, (double)r->steps * u->h, u->h)
-                         : stepper_step(st);
+    for (; r->steps < u->times.steps; r->steps++) {
+        code = one_step(u, w, r->steps + 1);
         if (code == 0 && u->events && u->events->stopped) {
             r->steps++;
             r->outcome = adapt_outcome(ADAPT_EVENT);
             return 0;
         }
         if (code == ERR_NUMERIC) {
-            if (u->events) notice_warn("%s: %s", name, error_text());
+            if (u->events) notice_warn("%s: %s", w->name, error_text());
             r->outcome = "not finite";
             return 0;
         }
         TRY(code);
         if (progress_due())
-            progress_of(r->steps, u->steps, "%s on %s: t = %.4g of %g", name, u->system->name,
-                        (double)r->steps * u->h, u->t_end);
-        if ((r->steps + 1) % u->stride != 0 && r->steps + 1 < u->steps) continue;
-        memcpy(u->states + (*rows)++ * u->N, stepper_state(st), u->N * sizeof(double));
+            progress_of(r->steps, u->times.steps, "%s on %s: step %zu of %zu", w->name,
+                        u->system->name, r->steps, u->times.steps);
     }
     return 0;
 }
@@ -193,13 +312,17 @@ static int step_along(Study *u, Stepper *st, const char *name, size_t *rows, Run
 static int run_fixed(Study *u, const Table *t, size_t *rows, RunRow *r)
 {
     SCOPED(stepper_drop) Stepper *st = NULL;
+    SCOPED(stepper_drop) Stepper *side = NULL;
     TABLE(frozen);
     if (!(frozen = table_freeze(t))) return ERR_MEMORY;
     TRY(stepper_new(frozen, u->system, &st));
+    TRY(stepper_new(frozen, u->system, &side));
     if (u->events) TRY(events_fixed(u->events, frozen, u->system));
     if (u->events) events_begin(u->events, 0, u->system->initial);
-    TRY(step_along(u, st, t->name, rows, r));
-    r->evals = stepper_evals(st);
+    Walk w = {.name = t->name, .st = st, .side = side};
+    TRY(step_along(u, &w, r));
+    *rows = w.rows;
+    r->evals = stepper_evals(st) + w.evals;
     return 0;
 }
 
@@ -211,13 +334,15 @@ static int run_adaptive(Study *u, const Table *t, size_t *rows, RunRow *r)
     if (!y) return ERR_MEMORY;
     TRY(theory_embedded(t, CONVERGENCE_TREES, &e));
     TRY(adaptive_tell_blind(t));
-    AdaptOptions o = {.absolute = r->tolerance,
-                      .relative = r->tolerance,
-                      .t_end = u->t_end,
+    AdaptOptions o = {.absolute = u->tolerances.absolute,
+                      .relative = u->tolerances.relative,
+                      .absolutes = u->tolerances.absolutes,
+                      .relatives = u->tolerances.relatives,
+                      .t_end = u->times.length,
                       .most = STEPS,
                       .estimate_order = e.estimate_order,
-                      .times = u->rows,
-                      .at = u->t,
+                      .times = u->times.rows,
+                      .at = u->times.after,
                       .states = u->states,
                       .events = u->events};
     TRY(adapt_run(t, u->system, &o, y, &run));
@@ -225,7 +350,7 @@ static int run_adaptive(Study *u, const Table *t, size_t *rows, RunRow *r)
     r->rejected = run.rejected;
     r->evals = run.evals;
     r->outcome = adapt_outcome(run.outcome);
-    for (*rows = 0; *rows < u->rows && u->t[*rows] <= run.t; ++*rows) {}
+    for (*rows = 0; *rows < u->times.rows && u->times.after[*rows] <= run.t; ++*rows) {}
     return 0;
 }
 
@@ -233,17 +358,21 @@ static int run_scheme(Study *u, const Table *t)
 {
     RunRow r = {.scheme = t->name,
                 .system = u->system->name,
-                .h = u->h > 0 ? u->h : NAN,
-                .tolerance = u->h > 0 ? NAN : options_real(u->options, "tolerance"),
-                .rejected = u->h > 0 ? SIZE_MAX : 0};
+                .h = u->times.h > 0 ? u->times.h : NAN,
+                .rtol = options_text(u->options, "rtol"),
+                .atol = options_text(u->options, "atol"),
+                .tolerance = options_text(u->options, "tolerance")
+                                 ? options_real(u->options, "tolerance")
+                                 : NAN,
+                .rejected = u->times.h > 0 ? SIZE_MAX : 0};
     size_t rows = 0;
     progress_show("%s on %s", t->name, u->system->name);
     TRY(crossings_begin(u->crossings, &u->events));
-    TRY((u->h > 0 ? run_fixed : run_adaptive)(u, t, &rows, &r));
+    TRY((u->times.h > 0 ? run_fixed : run_adaptive)(u, t, &rows, &r));
     crossings_end(u->crossings, t->name);
     add_states(u, t->name, u->states, rows, &r);
-    if (rows == u->rows && isnan(r.end)) r.outcome = "no reference";
-    u->unfinished += rows < u->rows && r.outcome != adapt_outcome(ADAPT_EVENT);
+    if (u->against && rows == u->times.rows && isnan(r.end)) r.outcome = "no reference";
+    u->unfinished += rows < u->times.rows && r.outcome != adapt_outcome(ADAPT_EVENT);
     sheet_row(u->runs, &r);
     return 0;
 }
@@ -254,36 +383,70 @@ static void leave_unknown(Study *u)
 {
     double size = 0, last = 0;
     for (size_t i = 0; i < u->N; i++) size = fmax(size, fabs(u->system->initial[i]));
-    for (size_t i = 0; i < u->rows * u->N; i++) size = fmax(size, fabs(u->exact[i]));
-    for (size_t k = 0; k < u->rows; k++) {
+    for (size_t i = 0; i < u->times.rows * u->N; i++) size = fmax(size, fabs(u->exact[i]));
+    for (size_t k = 0; k < u->times.rows; k++) {
         if (reference_known(u->apart[k], size)) {
             u->known++;
-            last = u->t[k];
+            last = u->times.t[k];
             u->agreement = fmax(u->agreement, u->apart[k]);
         } else
             for (size_t i = 0; i < u->N; i++) u->exact[k * u->N + i] = NAN;
     }
-    if (u->known < u->rows)
+    if (u->known < u->times.rows)
         notice_warn(
             "the reference solution is known to six digits at %zu of %zu times alone, the last t = %g, "
             "as two integrators differ at the others; there is no error at these",
-            u->known, u->rows, last);
+            u->known, u->times.rows, last);
 }
 
 /* Finds the reference solution. Where it cannot be found, or is not known, as on chaotic systems after a while, the errors
  * are left out, and a warning says so. */
-static int find_exact(Study *u)
+static int find_reference(Study *u)
 {
     progress_show("reference solution of %s", u->system->name);
-    int code = reference_each(u->solved, u->t, u->rows, u->exact, u->apart);
+    int code = reference_each(u->solved, u->times.after, u->times.rows, u->exact, u->apart);
     progress_clear();
+    u->against = "the reference solution";
     if (code != 0 && code != ERR_ACCURACY && code != ERR_NUMERIC) return code;
     if (code == 0) {
         leave_unknown(u);
         return 0;
     }
     notice_warn("the errors are left out: %s", error_text());
-    for (size_t i = 0; i < u->rows * u->N; i++) u->exact[i] = NAN;
+    for (size_t i = 0; i < u->times.rows * u->N; i++) u->exact[i] = NAN;
+    return 0;
+}
+
+/* Takes the state that is known at the end, where the run has its own beginning and end; its digits are some 13. */
+static int take_end(Study *u)
+{
+    const System *s = u->own;
+    double known = s->t_whole > 0 ? s->t_whole : s->t_end;
+    if (!s->end || u->system != s || u->solved != s || u->times.end != known) return 0;
+    u->against = "the end that the literature or the file knows; no errors before it";
+    u->known = 1;
+    memcpy(u->exact + (u->times.rows - 1) * u->N, s->end, u->N * sizeof *s->end);
+    return 0;
+}
+
+/* Finds what errors are against: the reference where it is asked for, since it may take longer than the schemes; else the
+ * solution in closed form, where there is one; else the end, where that is known; else nothing. That of many coordinates may be an exponential as dear as some
+ * steps: it is taken at the times of the printed table alone, unless all are kept. */
+static int find_exact(Study *u)
+{
+    const System *s = u->solved;
+    if (options_flag(u->options, "reference")) return find_reference(u);
+    for (size_t i = 0; i < u->times.rows * u->N; i++) u->exact[i] = NAN;
+    if (!s->solution) return take_end(u);
+    u->against = "the solution in closed form";
+    for (size_t k = 0; k < u->times.rows; k++) {
+        if (!u->kept && u->N > MANY && !is_shown(u, k)) continue;
+        u->known++;
+        if (progress_due())
+            progress_of(k, u->times.rows, "solution of %s: t = %.4g", s->name, u->times.t[k]);
+        s->solution(s, u->times.after[k], u->exact + k * u->N);
+    }
+    progress_clear();
     return 0;
 }
 
@@ -292,50 +455,28 @@ static void tell_memory(const Study *u, size_t schemes)
 {
     enum { CELL = 200 };
     double each = 2 * sizeof(double) + (u->kept ? CELL * (double)(schemes + 1) : 0),
-           bytes = each * (double)u->rows * (double)u->N;
+           bytes = each * (double)u->times.rows * (double)u->N;
     if (bytes > 1e9)
         notice_warn("%zu numbers at %zu times take %.1f GB: fewer --times or --particles take less",
-                    u->N, u->rows, bytes / 1e9);
+                    u->N, u->times.rows, bytes / 1e9);
 }
 
+/* Finds the times of the run, and the system along it. */
 static int set_times(Study *u, size_t schemes)
 {
-    const Options *o = u->options;
-    double h = options_real(o, "h"), tolerance = options_real(o, "tolerance");
-    size_t times = options_size(o, "times");
-    u->t_end = options_text(o, "t-end") ? options_real(o, "t-end") : u->system->t_end;
-    u->stride = 1;
-    u->rows = times;
-    if (!(tolerance > 0)) {
-        double steps = ceil(u->t_end / (h > 0 ? h : u->system->h0 / 8) * (1 - 1e-12));
-        if (!(steps <= STEPS))
-            return error_set(ERR_INPUT, "t-end %g: expected at most %d steps, not %.3g", u->t_end,
-                             STEPS, steps);
-        u->steps = (size_t)steps;
-        u->h = u->t_end / steps;
-        u->stride = (u->steps + times - 1) / times;
-        u->rows = (u->steps + u->stride - 1) / u->stride;
-    }
-    u->shown_each = thin(u->rows);
+    Times *t = &u->times;
+    TRY(times_read(u->options, u->own, by_tolerance(u->options), STEPS, t));
+    system_course(u->own, t->begin, t->back, &u->course);
+    u->system = t->back || t->begin != 0 ? &u->course.system : u->own;
+    u->shown_each = thin(t->rows);
     tell_memory(u, schemes);
-    u->t = memory_new(u->rows, sizeof *u->t);
-    u->exact = memory_new(u->rows, u->N * sizeof(double));
-    u->apart = memory_new(u->rows, sizeof(double));
-    u->states = memory_new(u->rows, u->N * sizeof(double));
-    if (!u->t || !u->exact || !u->apart || !u->states) return ERR_MEMORY;
-    for (size_t k = 0; k + 1 < u->rows; k++)
-        u->t[k] = u->h > 0 ? (double)((k + 1) * u->stride) * u->h
-                           : u->t_end * (double)(k + 1) / (double)u->rows;
-    u->t[u->rows - 1] = u->t_end;
-    return 0;
+    u->exact = memory_new(t->rows, u->N * sizeof(double));
+    u->apart = memory_new(t->rows, sizeof(double));
+    u->states = memory_new(t->rows, u->N * sizeof(double));
+    return u->exact && u->apart && u->states ? 0 : ERR_MEMORY;
 }
 
 /* ---- pictures -------------------------------------------------------------------------------------- */
-
-static int has_exact(const Study *u)
-{
-    return u->known > 0;
-}
 
 /* Adds the columns x and y of a scheme, or with NULL of the reference. title NULL: no place in the key. */
 static void draw_line(Plot *p, const char *scheme, int x, int y, const char *title, size_t colour,
@@ -429,13 +570,18 @@ static int show(const Study *u)
 {
     if (options_flag(u->options, "csv")) return sheet_write(u->solution, SHEET_CSV, stdout);
     choose_tell(u->system);
-    printf("; error: RMS over coordinates against the reference solution");
+    if (u->system != u->own) printf("; from t = %g to %g", u->times.begin, u->times.end);
+    if (u->against)
+        printf("; error: RMS over coordinates against %s", u->against);
+    else
+        printf(
+            "; no errors: no solution in closed form is known here; --reference finds it by two integrators");
     if (has_exact(u) && u->agreement > 0) printf(", known to %.1e", u->agreement);
     putchar('\n');
     if (u->N > SHOWN) printf("the first %d of %zu coordinates; --csv prints all\n", SHOWN, u->N);
     if (u->shown_each > 1)
         printf("one in %zu of the %zu states, and the last; --csv prints all\n", u->shown_each,
-               u->rows + 1);
+               u->times.rows + 1);
     putchar('\n');
     TRY(sheet_write(u->shown, SHEET_PLAIN, stdout));
     putchar('\n');
@@ -450,23 +596,25 @@ static int study(Study *u, Selection *s)
     u->kept = dir || options_flag(u->options, "csv");
     TRY(trained_check(&u->network, s));
     TRY(adaptive_one_field(s));
+    u->system = u->own;
+    u->N = u->own->n * u->own->d;
+    TRY(find_tolerances(u));
+    TRY(set_times(u, s->count));
     TRY(choose_zeros(u->system, s));
     u->word = system_weigh(u->system, s->scheme[0]);
     u->solved = u->word.same ? u->system : &u->word.system;
-    u->N = u->system->n * u->system->d;
-    TRY(set_times(u, s->count));
     TRY(make_columns(u));
-    TRY(crossings_open(u->options, u->system, u->names, &u->crossings));
+    TRY(crossings_open(u->options, u->own, &u->times, u->names, &u->crossings));
     TRY(sheet_new(solve_columns, &u->runs));
     TRY(find_exact(u));
     for (size_t i = 0; i < s->count; i++) TRY(run_scheme(u, s->scheme[i]));
     progress_clear();
-    if (has_exact(u)) add_states(u, reference, u->exact, u->rows, &none);
+    if (has_exact(u)) add_states(u, reference, u->exact, u->times.rows, &none);
     TRY(show(u));
     if (dir) TRY(save(u, s, dir));
     if (!u->unfinished) return 0;
     return error_set(ERR_CHECK, "%zu of %zu runs did not come to t = %g: column outcome",
-                     u->unfinished, s->count, u->t_end);
+                     u->unfinished, s->count, u->times.end);
 }
 
 static void close_study(Study *u)
@@ -475,8 +623,10 @@ static void close_study(Study *u)
     sheet_free(u->shown);
     sheet_free(u->runs);
     crossings_free(u->crossings);
-    memory_free_all(u->columns, u->names, u->row, u->t, u->exact, u->apart, u->states);
-    system_free(u->system);
+    memory_free_all(u->columns, u->names, u->row, u->exact, u->apart, u->states,
+                    u->tolerances.absolutes, u->tolerances.relatives);
+    times_free(&u->times);
+    system_free(u->own);
     network_free(&u->network);
 }
 
@@ -486,9 +636,12 @@ static int run(Options *o)
     SCOPED(select_close) Selection s = {0};
     SystemChoice system = choose_options(o);
     TRY(options_either(o, "h", "tolerance"));
+    TRY(options_either(o, "h", "rtol"));
+    TRY(options_either(o, "h", "atol"));
+    TRY(check_tolerances(o));
     TRY(select_open(o, "exact", &s));
-    int code = options_text(o, "tolerance") ? adaptive_select(&s, 0) : 0;
-    if (code == 0) code = choose_system(&system, &u.network, &u.system);
+    int code = by_tolerance(o) ? adaptive_select(&s, 0) : 0;
+    if (code == 0) code = choose_system(&system, &u.network, &u.own);
     if (code == 0) code = choose_blame(&system, study(&u, &s));
     close_study(&u);
     return code;
@@ -500,10 +653,11 @@ const Command command_solve = {
     .about =
         "Takes steps of one length, or with --tolerance steps as long as their estimated errors allow, from\n"
         "the system's initial state on. y1, y2, ... are the coordinates; y2_1 is the first of the second\n"
-        "particle. The reference solution has rows of its own in solution.csv. It is found by two integrators;\n"
-        "at times where they differ in the first six digits, as on chaotic systems after a while, it is not\n"
-        "known, and errors are empty: the states stand, and the run is not at fault. Exit status 1: a run did\n"
-        "not come to the end.\n",
+        "particle. Errors are against the solution in closed form, where the system has one; else, with\n"
+        "--reference, against one that two integrators find; else they are not told. What they are against has\n"
+        "rows named reference in solution.csv. Where the two integrators differ in the first six digits, as on\n"
+        "chaotic systems after a while, it is not known, and errors are empty: the states stand, and the run is\n"
+        "not at fault. Exit status 1: a run did not come to the end.\n",
     .often = "scheme system system-file t-end h tolerance csv out",
     .example = "--system kepler --scheme rk4,leapfrog --h 0.1 --out out/solve",
     .faster = "greater --h, fewer --particles, --times",
@@ -516,9 +670,11 @@ const Command command_solve = {
              " (default: the one that 'trotter order --systems' marks)"},
             {"system-file", OPTION_TEXT, NULL, "FILE",
              "a particle system of your own ('trotter order --help all' shows the form)"},
-            CHOOSE_SIZES,
+            CHOOSE_SIZES, {"t-begin", OPTION_REAL, "0", "T", "time of the beginning", -1e15, 1e15},
             {"t-end", OPTION_REAL, NULL, "T",
-             "time of the end, from 0 on (default: the system's own)", 1e-9, 1e6},
+             "time of the end (default: the system's own; with a tolerance the literature's, where that is later); before --t-begin: the run goes back in time, as a run of -f "
+             "that the same schemes solve, those that read the past too",
+             -1e15, 1e15},
             {"h", OPTION_REAL, NULL, "H",
              "length of the steps, or a little less, so that they end at --t-end (default: an eighth of the "
              "system's h0)",
@@ -527,12 +683,25 @@ const Command command_solve = {
              "choose steps by this tolerance, absolute and relative in one, for schemes with an estimate of "
              "their error",
              1e-14, 1},
-            {"times", OPTION_SIZE, "400", "N",
-             "with --tolerance: states at t = 0 and at T/N, 2 T/N, ..., T, within a step by its slopes, or by a step "
-             "that ends there where slopes are not as good (stages that are solved for); with steps of one length: at "
-             "t = 0 and behind at most N of the steps, equally far apart, and the last; of more than 25 states the "
-             "printed table has some, --csv and --out all",
-             1, 100000}),
+            {"rtol", OPTION_REALS, NULL, "X,...",
+             "choose steps by a relative tolerance of its own, in the place of --tolerance's: one number, or one for each "
+             "coordinate of a particle, or of all particles. A step passes where the RMS over all coordinates i of "
+             "err_i / (atol_i + rtol_i max(|y_n,i|, |y_n+1,i|)) is at most 1, err its estimated error",
+             1e-14, 1},
+            {"atol", OPTION_REALS, NULL, "X,...",
+             "the absolute tolerance beside it, in the same forms; --rtol and --atol need each other, or --tolerance",
+             1e-300, 1e15},
+            {"reference", OPTION_FLAG, NULL, NULL,
+             "find the solution by two tight integrators, which may take longer than the schemes, and tell errors against "
+             "it; without this errors are against the solution in closed form, where there is one, or the end, where that is "
+             "known, or are not told"},
+            {"times", OPTION_TEXT, "400", "N|LIST|FILE",
+             "at which times there are states, beside the beginning and the end. A whole number N: with a tolerance at N "
+             "times equally far apart, with steps of one length behind at most N of them. Numbers with a comma, a point or "
+             "an e are the times themselves, 0.5,1,2.25 (one alone: 5.0). Else a file of them, one a line. Within a step "
+             "states are by its slopes, or by a shorter step that ends there where slopes are not as good (stages that are "
+             "solved for, steps of one length); schemes that read the past have none there. Of more than 25 states the "
+             "printed table has some, --csv and --out all"}),
         OPTION_GROUP(
             "Events", 1,
             {"event", OPTION_LIST, NULL, "'G [up|down] [terminal]'",
@@ -548,9 +717,9 @@ const Command command_solve = {
          .title = "Solution of a system",
          .about =
              "The states of a particle system over time by schemes, and their errors against the "
-             "reference solution.",
+             "solution, where it is known.",
          .table = {{"solve", solve_columns, "Runs and their errors.", KIND_ALL}},
-         .plot = {{"solution", "Coordinates over time; thin: the reference solution."},
+         .plot = {{"solution", "Coordinates over time; thin: the solution, where it is known."},
                   {"phase", "Paths of the particles, or two coordinates against each other."},
                   {"error", "RMS error over coordinates against time."}}}),
     .run = run,

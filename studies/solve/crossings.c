@@ -16,11 +16,18 @@ typedef struct {
     double t, y[];
 } CrossingRow;
 
+/* A quantity along a run. */
+typedef struct {
+    Quantity *quantity;
+    const Times *times;
+} Along;
+
 struct Crossings {
     const System *system;
+    const Times *times;
     size_t N, count;
     const char **text; /* (count) borrowed */
-    Quantity **quantity;
+    Along *along;      /* (count) */
     Event *event;
     Events run;
     Column *columns;
@@ -33,17 +40,23 @@ DROP(Crossings, crossings)
 void crossings_free(Crossings *c)
 {
     if (!c) return;
-    for (size_t i = 0; c->quantity && i < c->count; i++) quantity_free(c->quantity[i]);
+    for (size_t i = 0; c->along && i < c->count; i++) quantity_free(c->along[i].quantity);
     events_free(&c->run);
     sheet_free(c->all);
-    memory_free_all(c->text, c->quantity, c->event, c->columns, c->row, c);
+    memory_free_all(c->text, c->along, c->event, c->columns, c->row, c);
 }
 
 /* ---- options ---------------------------------------------------------------------------------------- */
 
-static double value(const void *quantity, double t, const double *y)
+static double time_of(const Times *t, double after)
 {
-    return quantity_value(quantity, t, y);
+    return t->begin + (t->back ? -after : after);
+}
+
+static double value(const void *along, double after, const double *y)
+{
+    const Along *a = along;
+    return quantity_value(a->quantity, time_of(a->times, after), y);
 }
 
 /* Takes a word and the blanks behind it. */
@@ -56,11 +69,11 @@ static int take(const char **at, const char *word)
     return 1;
 }
 
-static int read_event(const System *s, const char *text, Quantity **quantity, Event *e)
+static int read_event(const System *s, const char *text, Along *along, Event *e)
 {
     const char *at;
-    TRY(quantity_read(text, "--event", s, &at, quantity));
-    *e = (Event){.value = value, .arg = *quantity};
+    TRY(quantity_read(text, "--event", s, &at, &along->quantity));
+    *e = (Event){.value = value, .arg = along};
     at += strspn(at, " \t");
     while (*at) {
         if (!e->direction && take(&at, "up"))
@@ -97,7 +110,8 @@ static int make_table(Crossings *c, char (*names)[48])
     return sheet_new(c->columns, &c->all);
 }
 
-int crossings_open(const Options *o, const System *s, char (*names)[48], Crossings **out)
+int crossings_open(const Options *o, const System *s, const Times *times, char (*names)[48],
+                   Crossings **out)
 {
     SCOPED(crossings_drop) Crossings *c = NULL;
     size_t count = 0;
@@ -105,14 +119,15 @@ int crossings_open(const Options *o, const System *s, char (*names)[48], Crossin
     while (options_item(o, "event", count)) count++;
     if (!count) return 0;
     if (!(c = memory_new(1, sizeof *c))) return ERR_MEMORY;
-    *c = (Crossings){.system = s, .N = s->n * s->d, .count = count};
+    *c = (Crossings){.system = s, .times = times, .N = s->n * s->d, .count = count};
     c->text = memory_new(count, sizeof *c->text);
-    c->quantity = memory_new(count, sizeof(Quantity *));
+    c->along = memory_new(count, sizeof *c->along);
     c->event = memory_new(count, sizeof *c->event);
-    if (!c->text || !c->quantity || !c->event) return ERR_MEMORY;
+    if (!c->text || !c->along || !c->event) return ERR_MEMORY;
     for (size_t i = 0; i < count; i++) {
         c->text[i] = options_item(o, "event", i);
-        TRY(read_event(s, c->text[i], &c->quantity[i], &c->event[i]));
+        c->along[i].times = times;
+        TRY(read_event(s, c->text[i], &c->along[i], &c->event[i]));
     }
     TRY(make_table(c, names));
     *out = c;
@@ -134,7 +149,8 @@ void crossings_end(Crossings *c, const char *scheme)
 {
     for (size_t k = 0; c && k < c->run.found; k++) {
         const Crossing *x = &c->run.crossing[k];
-        *c->row = (CrossingRow){scheme, c->text[x->event], x->rises ? "up" : "down", x->t};
+        *c->row = (CrossingRow){scheme, c->text[x->event], x->rises ? "up" : "down",
+                                time_of(c->times, x->t)};
         memcpy(c->row->y, c->run.state + k * c->N, c->N * sizeof(double));
         sheet_row(c->all, c->row);
     }

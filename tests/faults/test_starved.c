@@ -51,7 +51,7 @@ static int all_names_job(void)
 static int system_job(void)
 {
     OWN_SYSTEM *s = NULL;
-    return system_read(file_path("own.system"), 0, 0, 1, &s);
+    return system_read(file_path("own.system"), "", 0, 0, 1, &s);
 }
 
 static int options_job(void)

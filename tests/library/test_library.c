@@ -196,7 +196,7 @@ TEST(what_python_computes)
 {
     need_numpy();
     run_ok(
-        "solve --system arenstorf --scheme dormand-prince --tolerance 1e-7 --times 20 --out numbers");
+        "solve --reference --system arenstorf --scheme dormand-prince --tolerance 1e-7 --times 20 --out numbers");
     run_ok("expand --scheme rk4 --conditions 5 --csv");
     file_text("numbers/conditions.csv", out);
     python_ok("cases.py numbers");

@@ -225,11 +225,20 @@ TEST(test_bad)
         {"system x\nG = y\ninitial = 1\nexact = 2*exp(t)\n", "test:4: exact is 2 at t = 0"},
         {"system x\nG = -y\ninitial = 1\nexact = exp(-2*t)\n", "test:4: exact' is -1.0"},
         {"system x\nC = y\n", "test:2:5: "},
+        {"system x\nF = own y\ny' = y\ninitial = 1\n", "test: y' = ... is the whole right side"},
+        {"system x\ny'' = y\ny' = y\n", "test:3:4: expected y'' alone"},
+        {"system x\ny' = y\ny'' = y\n", "test:3:1: expected y'' before"},
+        {"system x\ny' = y\ny1' = y\n", "test:3:5: coordinate 1 has its rule in line 2"},
+        {"system x\nd 1\ny2' = y\n", "test:3:5: expected a coordinate of 1 to 1"},
+        {"system x\nn 2\nd 2\nG = y\ninitial = 1, 2, 3\n",
+         "test:5:18: expected 1 value of initial, or 2, one a coordinate, or those of all particles; there are 3"},
+        {"system x\nn 2\nG = y\nd 2\ninitial = 1, 2, 3, i\n", "test:4:2: expected 'd' before"},
+        {"system x\nn 2\nd 2\nG = y\ninitial = 1, 2, 3, i\n", "test:5:20: 'i' has no meaning"},
         {"system x\nG = y'\n", "test:2:6: a velocity y' is known where"},
         {"system x\ninitial = 1\ny'' = -y\n", "test:3:1: expected y'' before"},
         {"system x\nd 17\ny'' = -y\n", "test:3:1: expected d of at most 16"},
         {"system x\ny'' = -y2\n", "test:2:8: 'y2': a particle has 1"},
-        {"system x\ny2'' = -y\n", "test:2:5: expected a coordinate of 1 to 1"},
+        {"system x\nd 1\ny2'' = -y\n", "test:3:5: expected a coordinate of 1 to 1"},
         {"system x\ny'' = -y\ny1'' = y\n", "test:3:5: coordinate 1 has its rule in line 2"},
         {"system x\ny'' = -y\nG = y\n", "test:3:1: G has no meaning beside y''"},
         {"system x\ny'' = -y\ninitial = 1, 2, 3\n", "test:3:18: expected 1 value of initial, or 2"},
@@ -244,7 +253,7 @@ TEST(test_bad)
         {"system x\nparam m = 1, 2\nG = m[3]\n", "test:3:7: 'm' has the numbers 1 to 2"},
         {"system x\nparam m = 1, 2\nG = m\n", "test:3:6: "},
         {"system x\nn 3\nmemory 2\nparam m = 1, 2, 3\nC = sum m[j]*z\n", "test:5:11: 'm' has 3"},
-        {"system x\nt-end 1e7\n", "test:2:6: expected a number in"},
+        {"system x\nt-end 1e16\n", "test:2:6: expected a number in"},
         {"system x\nGx = y\n", "test:2:1: expected system, title"},
         {"system x\nG12345 = y\n", "test:2:1: expected system, title"},
         {"system x\nparam 1 = 1\n", "test:2:6: expected a name"},
@@ -279,6 +288,58 @@ TEST(test_initial_list)
                    "system x\nG = y\ninitial1 = 2*i\ninitial2 = -1 + c\ninitial3 = normal\n", 4, 3);
     assert_memory_equal(a->initial, b->initial, 12 * sizeof *a->initial);
     assert_true(a->initial[3] == 4 && a->initial[4] == 1);
+}
+
+static void has_sizes(const char *text, size_t n, size_t d)
+{
+    OWN_SYSTEM *s = read_system(text, 0, 0);
+    if (s->n != n || s->d != d) fail_msg("%s: %zu particles of %zu", text, s->n, s->d);
+}
+
+/* Where no line says how many particles and coordinates there are, the rest of the text does. There are eight particles
+ * where a rule tells them apart, since they would be copies of one else; a list is the state of one, or of all. */
+TEST(test_sizes)
+{
+    has_sizes("system x\nG = -y\ninitial = 1\n", 1, 1);
+    has_sizes("system x\nd 2\nG = t*y1 + c\ninitial = 1 + c\n", 1, 2);
+    has_sizes("system x\ny1' = y2\ny2' = -y1\ninitial = 1\n", 1, 2);
+    has_sizes("system x\ny2'' = y1\ny1'' = -y1\ninitial = 1, 2\n", 1, 4);
+    has_sizes("system x\nd = 2\nG = -y\ninitial = 1, 2 # 3, 4\n", 1, 2);
+    has_sizes("system x\nd = 2\nF = mean z - y\ninitial = 1, 2\n", 1, 2);
+    has_sizes("system x\nd = 2\nF = mean z - y\ninitial = 1, 2, 3, 4, 5, 6\n", 3, 2);
+    has_sizes("system x\ny' = -y\ninitial = 1, 2, 3\n", 3, 1);
+    has_sizes("system x\nn = 4\ny' = -y\ninitial = 1\n", 4, 1);
+    static const char *const several[] = {
+        "F = mean z - y\ninitial = 1\n",
+        "G = -y\ninitial = i\n",
+        "G = -y/n\ninitial = 1\n",
+        "G = y[i+1]\ninitial = 1\n",
+        "G = -y\ninitial = normal\n",
+        "param m = 1, 2, 3, 4, 5, 6, 7, 8\nG = m[i]\ninitial = 1\n"};
+    for (size_t i = 0; i < sizeof several / sizeof *several; i++)
+        has_sizes(formed("system x\n%s", several[i]), 8, 1);
+    OWN_SYSTEM *s = read_system("system x\nd 2\nG = -y\ninitial = 1, 2, -3, 2^2, 5, pi\n", 0, 0);
+    static const double listed[] = {1, 2, -3, 4, 5, 3.14159265358979323846};
+    assert_memory_equal(s->initial, listed, sizeof listed);
+}
+
+/* y' = ... is G, the whole right side; numbers may stand behind '='. */
+TEST(test_whole)
+{
+    OWN_SYSTEM *a = read_system("system x\nn = 2\nd = 2\nparam a = 2\ny1' = a*y2\ny2' = -y1 + t\n"
+                                "initial = 1, 0\nt-end = 3\nh0 = 1/4\n",
+                                0, 0),
+               *b = read_system("system x\nn 2\nd 2\nparam a = 2\nG1 = a*y2\nG2 = -y1 + t\n"
+                                "initial = 1, 0\nt-end 3\nh0 1/4\n",
+                                0, 0),
+               *all = read_system("system x\nd 2\ny' = -y\ninitial = 1, 2\n", 0, 0);
+    double x[4], y[4];
+    a->field[OP_G](a, 1, 0.5, a->initial, x);
+    b->field[OP_G](b, 1, 0.5, b->initial, y);
+    assert_memory_equal(x, y, sizeof x);
+    assert_true(a->t_end == 3 && a->h0 == 0.25 && (a->absent & 1 << OP_F) && a->timed);
+    all->field[OP_G](all, 1, 0, all->initial, x);
+    assert_true(x[0] == -1 && x[1] == -2);
 }
 
 /* The solution of a text is the reference. */
