@@ -55,6 +55,32 @@ TEST(test_none)
     free(plain);
 }
 
+/* Times are the system's, and up and down along the run, also where it does not begin at 0 or goes back: cos of the time since is 0 at
+ * pi/2. No state behind a terminal event is told. */
+TEST(test_back)
+{
+    static const char *const step[] = {"--tolerance 1e-10", "--h 0.01"};
+    for (int i = 0; i < 4; i++) {
+        run_ok(formed(
+            "solve --system oscillator --scheme dormand-prince %s --t-begin %s --initial 1,0 --event y1 --event 't - 6.003 terminal' "
+            "--out back",
+            step[i % 2], i < 2 ? "1 --t-end 9 --times 2,6.005" : "9 --t-end 1 --times 8,6.001"));
+        char *csv = file_slurp("back/events.csv", NULL);
+        double hit = time_behind(csv, "dormand-prince,y1,down,");
+        double quarter = acos(-1.0) / 2;
+        assert_true(fabs(hit - (i < 2 ? 1 + quarter : 9 - quarter)) <= 1e-7);
+        HAS(csv, i < 2 ? ",t - 6.003 terminal,up," : ",t - 6.003 terminal,down,");
+        char *states = file_slurp("back/solution.csv", NULL);
+        int inside = 1;
+        for (int row = 1; row < count_lines(states); row++) {
+            double t = strtod(cell_of(states, row, "t"), NULL);
+            inside &= strcmp(cell_of(states, row, "scheme"), "dormand-prince") != 0 ||
+                      (i < 2 ? t <= 6.003 : t >= 6.003);
+        }
+        assert_true(inside);
+    }
+}
+
 TEST(test_refusals)
 {
     must_refuse("solve --system pendulum --event 'y1 dwon'", "--event:1:4: expected an operator");
