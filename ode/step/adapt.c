@@ -99,9 +99,7 @@ static double norm(const AdaptOptions *o, size_t N, const double *x, const doubl
 {
     double sum = 0;
     for (size_t i = 0; i < N; i++) {
-        double absolute = o->absolutes ? o->absolutes[i] : o->absolute;
-        double relative = o->absolutes ? o->relatives[i] : o->relative;
-        double e = x[i] / (absolute + relative * fmax(fabs(y[i]), fabs(z[i])));
+        double e = x[i] / adapt_scale(o, i, fmax(fabs(y[i]), fabs(z[i])));
         sum += e * e;
     }
     return sqrt(sum / (double)N);
@@ -314,12 +312,12 @@ static int find_weights(const Table *t, int estimate_order, Dense *out)
 static int prepare(const Table *t, const System *s, Way *w)
 {
     TRY(stepper_new(t->pair, s, &w->st));
-    TRY(stepper_loosen(w->st, w->o->absolute, w->o->relative));
+    TRY(stepper_loosen(w->st, w->o));
     int asked = w->o->times || w->o->events;
     if (asked) TRY(find_weights(t, w->o->estimate_order, &w->dense));
     if (!asked || w->dense.order) return 0;
     TRY(stepper_new(t->pair, s, &w->side));
-    TRY(stepper_loosen(w->side, w->o->absolute, w->o->relative));
+    TRY(stepper_loosen(w->side, w->o));
     return stepper_begin(w->side, 0, 0, s->initial, START_GIVEN, NULL);
 }
 

@@ -77,8 +77,9 @@ struct Implicit {
     double *step, *f, *w, *jd; /* (N), (2, N), (N), (N) scratch */
     Krylov krylov;
     Functions *functions; /* of stages with a derivative; NULL: there are none */
-    /* Loosened: tolerances, kappa; the step taken last, 0: of none; whether J_e are known, and those at y_n. */
-    double absolute, relative, kappa, before;
+    /* Loosened: whose tolerance, kappa; the step taken last, 0: of none; whether J_e are known, and those at y_n. */
+    const AdaptOptions *o;
+    double kappa, before;
     int loose, known, current, slow; /* slow: an iteration of the step found last was */
     int given;                       /* the functions have their W from here */
     Newton newton;
@@ -254,12 +255,12 @@ static int keep_points(const Implicit *m, Block *b)
     return b->tried && b->taken ? 0 : ERR_MEMORY;
 }
 
-int implicit_loosen(Implicit *m, double absolute, double relative)
+int implicit_loosen(Implicit *m, const AdaptOptions *o)
 {
-    double tolerance = relative > 0 ? relative : absolute;
+    double tolerance = o->relatives ? INFINITY : o->relative > 0 ? o->relative : o->absolute;
+    for (size_t i = 0; o->relatives && i < m->N; i++) tolerance = fmin(tolerance, o->relatives[i]);
     m->loose = 1;
-    m->absolute = absolute;
-    m->relative = relative;
+    m->o = o;
     m->kappa = fmax(10 * DBL_EPSILON / tolerance, fmin(0.03, sqrt(tolerance)));
     for (size_t b = 0; b < m->blocks; b++)
         if (m->block[b].points > 1 && !m->block[b].taken) TRY(keep_points(m, &m->block[b]));
@@ -509,12 +510,12 @@ static void differ(Implicit *m, const Eval *e, double *J)
     memcpy(y, m->y, N * sizeof *y);
     m->s->field[e->op](m->s, e->set, m->t, y, f0);
     for (size_t c = 0; c < N; c++) {
-        double scaled = f0[c] / (m->absolute + m->relative * fabs(y[c]));
+        double scaled = f0[c] / adapt_scale(m->o, c, fabs(y[c]));
         sum += scaled * scaled;
     }
     double least = 1000 * fabs(m->h) * DBL_EPSILON * (double)N * sqrt(sum / (double)N);
     for (size_t c = 0; c < N; c++) {
-        double at = y[c], weight = m->absolute + m->relative * fabs(at);
+        double at = y[c], weight = adapt_scale(m->o, c, fabs(at));
         double d = fmax(sqrt(DBL_EPSILON) * fabs(at), (least > 0 ? least : 1) * weight);
         y[c] += at < 0 ? -d : d;
         d = y[c] - at;
@@ -579,7 +580,7 @@ static double correction(const Implicit *m, const Block *b)
     size_t n = b->points * m->N;
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
-        double scaled = m->d[i] / (m->absolute + m->relative * fabs(m->y[i % m->N]));
+        double scaled = m->d[i] / adapt_scale(m->o, i % m->N, fabs(m->y[i % m->N]));
         sum += scaled * scaled;
     }
     return sqrt(sum / (double)n);

@@ -16,9 +16,9 @@ void implicit_begin(Implicit *m);
 int implicit_dense(const Implicit *m);
 /* Tells which functions of derivatives stand among the stages (borrowed). */
 void implicit_functions(Implicit *m, Functions *f);
-/* From now on stages are found to a share of this tolerance, by derivatives that are kept over steps (simplified Newton
+/* From now on stages are found to a share of the tolerance of these options (borrowed), by derivatives that are kept over steps (simplified Newton
  * iteration), and what newton says holds. ERR_MEMORY. */
-int implicit_loosen(Implicit *m, double absolute, double relative);
+int implicit_loosen(Implicit *m, const AdaptOptions *o);
 const Newton *implicit_newton(const Implicit *m); /* NULL: stages are found to rounding */
 /* The step found last is taken: the next one begins at its end. */
 void implicit_accept(Implicit *m);

@@ -580,10 +580,10 @@ void stepper_move(Stepper *st, double t, const double *y)
     push_state(st, y);
 }
 
-int stepper_loosen(Stepper *st, double absolute, double relative)
+int stepper_loosen(Stepper *st, const AdaptOptions *o)
 {
     if (!st->implicit || !table_has(st->table, HAS_W)) return 0;
-    return implicit_loosen(st->implicit[st->depth], absolute, relative);
+    return implicit_loosen(st->implicit[st->depth], o);
 }
 
 const Newton *stepper_newton(const Stepper *st)

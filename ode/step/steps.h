@@ -53,9 +53,10 @@ typedef struct {
     size_t jacobians; /* derivatives taken so far, each at one state for all stages */
     size_t factors;   /* matrices factored so far */
 } Newton;
-/* Lets tries find solved stages to a share of the tolerance instead of to rounding, where the estimate of the error is
- * filtered by a stage solve(g W)(...); elsewhere nothing happens. It comes before stepper_begin. ERR_MEMORY. */
-int stepper_loosen(Stepper *st, double absolute, double relative);
+typedef struct AdaptOptions AdaptOptions;
+/* Lets tries find solved stages to a share of the tolerance of these options (borrowed) instead of to rounding, where the
+ * estimate of the error is filtered by a stage solve(g W)(...); elsewhere nothing happens. It comes before stepper_begin. ERR_MEMORY. */
+int stepper_loosen(Stepper *st, const AdaptOptions *o);
 const Newton *stepper_newton(const Stepper *st); /* NULL: stages are found to rounding */
 
 /* stepper_h returns the step tried last. stepper_slope returns the value of evaluation e (n, d) in it, borrowed until
@@ -69,7 +70,7 @@ enum { ADAPT_DONE, ADAPT_UNDERFLOW, ADAPT_STEPS, ADAPT_EVENT };
 const char *adapt_outcome(int outcome); /* "done", "underflow", "too many steps", "event" */
 typedef struct Events Events;           /* events.h */
 
-typedef struct {
+struct AdaptOptions {
     /* atol and rtol. A step from y_n to y_n+1, with the estimate e of its error, passes where the RMS over i of
      * e_i / (atol + rtol max(|y_n,i|, |y_n+1,i|)) is at most 1. */
     double absolute, relative;
@@ -85,7 +86,14 @@ typedef struct {
     double *states;   /* (times, N) out, up to where the run came */
     /* What to look for on the way, of events_new (events.h); NULL: nothing. The steps are the same. */
     Events *events;
-} AdaptOptions;
+};
+
+/* Returns atol_i + rtol_i size, with which an error of coordinate i of that size is compared. */
+static inline double adapt_scale(const AdaptOptions *o, size_t i, double size)
+{
+    return o->absolutes ? o->absolutes[i] + o->relatives[i] * size
+                        : o->absolute + o->relative * size;
+}
 
 typedef struct {
     int outcome; /* ADAPT_UNDERFLOW: steps fell below the spacing of numbers near t; ADAPT_STEPS: `most` were taken;

@@ -271,6 +271,30 @@ TEST(many_unknowns)
     assert_true(steps[0] >= 5 && steps[1] <= steps[0] + 2 && steps[0] <= steps[1] + 2);
 }
 
+/* Newton's iteration ends by the tolerance of each coordinate, as the step passes: the second, stiff and held to 1e-8, is as
+ * exact beside a first one that is held to 1e-2 as beside one held to 1e-8 too. */
+TEST(tolerances_of_coordinates)
+{
+    static const char text[] =
+        "system two\nn 1\nd 2\nG1 = -y1\nG2 = -50*(y2^3 - 1 - t)\ninitial = 1, 1\nt-end 2\n";
+    static const double loose[] = {1e-2, 1e-8}, equal[] = {1e-8, 1e-8};
+    OWN_TABLE *t = scheme("radau-iia5");
+    OWN_SYSTEM *s = read_system(text, 0, 0);
+    double y[3][2];
+    for (int i = 0; i < 3; i++) {
+        AdaptRun run;
+        AdaptOptions o = within(i < 2 ? 1e-8 : 1e-12, s->t_end, 3);
+        if (i < 2)
+            o.absolutes = o.relatives = i ? equal : loose, o.absolute = o.relative = *o.absolutes;
+        assert_int_equal(adapt_run(t, s, &o, y[i], &run), 0);
+        assert_int_equal(run.outcome, ADAPT_DONE);
+    }
+    for (int i = 0; i < 2; i++) {
+        double off = fabs(y[i][1] - y[2][1]) / (1e-8 * (1 + y[2][1]));
+        if (!(off <= 20)) fail_msg("%d: %g tolerances", i, off);
+    }
+}
+
 /* W is that of the step, of Newton's iteration or, where that has derivatives of F alone, taken at its beginning: after
  * ten steps an estimate is that of a run which begins there. */
 TEST(matrices_of_the_step)
@@ -278,13 +302,14 @@ TEST(matrices_of_the_step)
     static const char *const texts[] = {
         "k1 = G(y)\nk2 = F(y + k1 + k2)\nk3 = F(y)\nk4 = solve(W)(1/2*k2 - 1/2*k3)\ny' = y + k1 + k2\nerror = k4",
         "k1 = H(y + k1)\nk2 = H(y)\nk3 = solve(W)(1/2*k1 - 1/2*k2)\ny' = y + k1\nerror = k3"};
+    const AdaptOptions tight = {.absolute = 1e-12, .relative = 1e-12};
     OWN_SYSTEM *s = make("van-der-pol-split:mu=50");
     for (int i = 0; i < 2; i++) {
         OWN_TABLE *t = scheme(texts[i]);
         Stepper *st[2];
         for (int k = 0; k < 2; k++) {
             assert_int_equal(stepper_new(t->pair, s, &st[k]), 0);
-            assert_int_equal(stepper_loosen(st[k], 1e-12, 1e-12), 0);
+            assert_int_equal(stepper_loosen(st[k], &tight), 0);
         }
         assert_int_equal(stepper_begin(st[0], 0, .5, s->initial, START_GIVEN, NULL), 0);
         for (int k = 0; k < 10; k++) {
@@ -308,10 +333,11 @@ TEST(rounding_stays)
     OWN_TABLE *radau = scheme("radau-iia5"), *fixed = freeze(radau), *pair = scheme("tr-bdf2");
     OWN_SYSTEM *s = make("van-der-pol");
     const Table *tables[] = {fixed, pair->pair, radau->pair};
+    const AdaptOptions rough = {.absolute = 1e-3, .relative = 1e-3};
     for (int i = 0; i < 3; i++) {
         Stepper *st;
         assert_int_equal(stepper_new(tables[i], s, &st), 0);
-        assert_int_equal(stepper_loosen(st, 1e-3, 1e-3), 0);
+        assert_int_equal(stepper_loosen(st, &rough), 0);
         assert_int_equal(stepper_newton(st) != NULL, i == 2);
         stepper_free(st);
     }
