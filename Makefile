@@ -233,7 +233,7 @@ ODE_HOT = field/combine systems/attention systems/hamilton systems/reaction
 $(ODE_HOT:%=$(B)/ode/%.o): ALL_CFLAGS += -ffp-contract=fast
 
 # GCC notes that a union of a long double is passed in another way than before GCC 4.4.
-$(B)/ode/theory/repair.o: ALL_CFLAGS += -Wno-psabi
+$(B)/ode/theory/repair.o $(B)/ode/theory/repair_model.o $(B)/ode/theory/repair_modular.o: ALL_CFLAGS += -Wno-psabi
 
 # Texts that are embedded (by .incbin) rebuild the object that holds them.
 $(B)/ode/scheme/zoo.o: ode/scheme/zoo.scheme

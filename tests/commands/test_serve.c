@@ -525,8 +525,10 @@ TEST(dripping_heads)
     unserve();
 }
 
-/* Clients that do not read a large answer share one copy of it; the answer is whole for who reads. It is larger than what
- * Linux takes from a sender (tcp(7), tcp_wmem), and they have next to no room for it, as the server else would be rid of it. */
+/* Clients that hardly read a large answer share one copy of it; the answer is whole for who reads. It is larger than what
+ * Linux takes from a sender (tcp(7), tcp_wmem), and they have next to no room for it, as the server else would be rid of it. Each
+ * takes a little whenever another comes: one that takes nothing for ten seconds is hung up on, and a busy machine needs longer
+ * for all. */
 TEST(large_answers_are_shared)
 {
     enum { IDLE = 20 };
@@ -547,22 +549,23 @@ TEST(large_answers_are_shared)
             formed("GET /%s/report HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n", door.token, door.port);
         char first[16] = "";
         fd[i] = request_send(&door, head, strlen(head));
-        if (i > 0) /* the first one reads it all in the end */
-            assert_int_equal(setsockopt(fd[i], SOL_SOCKET, SO_RCVBUF, &room, sizeof room), 0);
+        assert_int_equal(setsockopt(fd[i], SOL_SOCKET, SO_RCVBUF, &room, sizeof room), 0);
         struct pollfd p = {fd[i], POLLIN, 0};
         assert_int_equal(poll(&p, 1, 30000), 1); /* it is on its way */
         assert_int_equal(recv(fd[i], first, 12, MSG_PEEK), 12);
         assert_string_equal(first, "HTTP/1.1 200");
+        char little[4096];
+        for (int k = 0; k < i; k++)
+            assert_true(recv(fd[k], little, sizeof little, MSG_DONTWAIT) != 0);
     }
 #ifndef __SANITIZE_ADDRESS__ /* which keeps what was freed */
     /* a buffer that grows, and is freed, takes some n */
     if (!(resident() < before + IDLE / 2 * n))
         fail_msg("%zu bytes more for %d answers of %zu", resident() - before, IDLE, n);
 #endif
-    must_say(hear(fd[0]), 200, "</html>");
-    for (int i = 1; i < IDLE; i++) close(fd[i]);
     must_say(ask("report"), 200, "</html>");
     assert_int_equal(strlen(answer), n);
+    for (int i = 0; i < IDLE; i++) close(fd[i]);
     unserve();
 }
 
