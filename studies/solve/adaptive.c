@@ -101,7 +101,7 @@ typedef struct {
     Sheet *points, *summary;
     size_t series;
     const char **name; /* (series) names of the plots' lines */
-} Study;
+} PairStudy;
 
 /* One of our schemes, or a peer. */
 typedef struct {
@@ -199,7 +199,7 @@ int adaptive_one_field(const Selection *s)
 
 /* ---- runs ------------------------------------------------------------------------------------------ */
 
-static int run_once(Study *u, const Runner *r, AdaptOptions o, AdaptRun *out)
+static int run_once(PairStudy *u, const Runner *r, AdaptOptions o, AdaptRun *out)
 {
     o.estimate_order = r->estimate;
     if (r->table) return adapt_run(r->table, u->system, &o, u->y, out);
@@ -208,7 +208,7 @@ static int run_once(Study *u, const Runner *r, AdaptOptions o, AdaptRun *out)
 
 /* Times a run. The values within steps, of order *dense, are computed in a separate run that is not timed; its steps are
  * the same. */
-static int run_timed(Study *u, const Runner *r, const AdaptOptions *o, AdaptRun *out,
+static int run_timed(PairStudy *u, const Runner *r, const AdaptOptions *o, AdaptRun *out,
                      double *seconds, int *dense)
 {
     *seconds = INFINITY;
@@ -249,7 +249,7 @@ double order_furthest(size_t N, size_t times, const double *x, const double *y)
 }
 
 /* Returns the most steps of a run. */
-static size_t most_steps(const Study *u, const Runner *r)
+static size_t most_steps(const PairStudy *u, const Runner *r)
 {
     double values = (double)(u->system->n * u->system->d * r->evals);
     return values > 0 ? (size_t)fmax(LEAST_STEPS, fmin(MOST_STEPS, most_values / values))
@@ -257,7 +257,7 @@ static size_t most_steps(const Study *u, const Runner *r)
 }
 
 /* Runs every tolerance of one runner. A scheme of ours writes the first steps, a peer reads them. */
-static int run_all(Study *u, const Runner *r)
+static int run_all(PairStudy *u, const Runner *r)
 {
     size_t fitted = 0;
     int dense = 0;
@@ -312,7 +312,7 @@ static int run_all(Study *u, const Runner *r)
     return 0;
 }
 
-static int run_schemes(Study *u, const Selection *s)
+static int run_schemes(PairStudy *u, const Selection *s)
 {
     for (size_t i = 0; i < s->count; i++) {
         Theory theory;
@@ -332,7 +332,7 @@ static int run_schemes(Study *u, const Selection *s)
 }
 
 /* Runs the peers. They begin with the first step of our last scheme, as they have no rule for it. */
-static int run_peers(Study *u)
+static int run_peers(PairStudy *u)
 {
     static const char *const name[] = {
         [PEERS_GSL] = "GSL", [PEERS_BOOST] = "Boost", [PEERS_ARKODE] = "ARKODE"};
@@ -361,7 +361,7 @@ static int run_peers(Study *u)
     return 0;
 }
 
-static int solve(Study *u, const Selection *s)
+static int solve(PairStudy *u, const Selection *s)
 {
     size_t N = u->system->n * u->system->d;
     u->word = system_weigh(u->system, s->scheme[0]);
@@ -389,7 +389,7 @@ static int solve(Study *u, const Selection *s)
 
 /* ---- tables and plots ------------------------------------------------------------------------------ */
 
-static int draw(const Study *u, const char *name, const char *title, const char *x,
+static int draw(const PairStudy *u, const char *name, const char *title, const char *x,
                 const char *column)
 {
     char words[256];
@@ -404,7 +404,7 @@ static int draw(const Study *u, const char *name, const char *title, const char 
     return plot_finish(p);
 }
 
-static int save(const Study *u)
+static int save(const PairStudy *u)
 {
     const char *dir = options_text(u->options, "out");
     TRY(output_directory(dir));
@@ -414,7 +414,7 @@ static int save(const Study *u)
     return draw(u, "tolerance", "Error by tolerance", "tolerance", "tolerance");
 }
 
-static int show(const Study *u)
+static int show(const PairStudy *u)
 {
     int summary = options_flag(u->options, "summary");
     if (options_flag(u->options, "csv"))
@@ -438,7 +438,7 @@ static int show(const Study *u)
     return sheet_write(u->summary, SHEET_PLAIN, stdout);
 }
 
-static int study(Study *u, const Selection *s)
+static int study(PairStudy *u, const Selection *s)
 {
     size_t N = u->system->n * u->system->d, peers = 0;
     char part[32];
@@ -473,7 +473,7 @@ static int study(Study *u, const Selection *s)
 
 int adaptive_study(const Options *o, const SystemChoice *system, const Selection *s)
 {
-    Study u = {.options = o};
+    PairStudy u = {.options = o};
     TRY(choose_system(system, &u.network, &u.system));
     int code = choose_zeros(u.system, s);
     if (code == 0) code = choose_blame(system, study(&u, s));

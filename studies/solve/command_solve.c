@@ -26,24 +26,26 @@ typedef struct {
     const char *rtol, *atol; /* as they were given */
     double h, tolerance, end, largest;
     size_t steps, rejected, evals;
-} RunRow;
+} SolveRow;
 
 static const Column solve_columns[] = {
-    COLUMN(RunRow, scheme),
-    COLUMN(RunRow, system),
-    COLUMN(RunRow, h, .words = "length of the steps"),
-    COLUMN(RunRow, tolerance, .words = "absolute and relative tolerance of a step's error"),
-    COLUMN(RunRow, rtol, .sparse = 1, .words = "relative tolerance, where it was given by itself"),
-    COLUMN(RunRow, atol, .sparse = 1, .words = "absolute tolerance, where it was given by itself"),
-    COLUMN(RunRow, steps, .words = "accepted steps"),
-    COLUMN(RunRow, rejected, .words = "rejected steps"),
-    COLUMN(RunRow, evals, .words = "evaluations of F and G in all"),
-    FIELD(RunRow, "error", end, .digits = 3,
+    COLUMN(SolveRow, scheme),
+    COLUMN(SolveRow, system),
+    COLUMN(SolveRow, h, .words = "length of the steps"),
+    COLUMN(SolveRow, tolerance, .words = "absolute and relative tolerance of a step's error"),
+    COLUMN(SolveRow, rtol, .sparse = 1,
+           .words = "relative tolerance, where it was given by itself"),
+    COLUMN(SolveRow, atol, .sparse = 1,
+           .words = "absolute tolerance, where it was given by itself"),
+    COLUMN(SolveRow, steps, .words = "accepted steps"),
+    COLUMN(SolveRow, rejected, .words = "rejected steps"),
+    COLUMN(SolveRow, evals, .words = "evaluations of F and G in all"),
+    FIELD(SolveRow, "error", end, .digits = 3,
           .words = "RMS error over coordinates at the end; empty where no solution is known"),
-    FIELD(RunRow, "largest_error", largest, .digits = 3, .head = "largest",
+    FIELD(SolveRow, "largest_error", largest, .digits = 3, .head = "largest",
           .words = "largest of these errors at the times of the table"),
     COLUMN(
-        RunRow, outcome,
+        SolveRow, outcome,
         .words =
             "done; event: a terminal event ended it; no reference: done, but the solution is not known to six digits at the end, so that no "
             "error is told; else why the run ended before"),
@@ -87,15 +89,15 @@ typedef struct {
     Events *events;       /* of the run; NULL likewise */
     int kept;             /* solution.csv is wanted */
     size_t unfinished;
-} Study;
+} Solving;
 
 /* Returns whether the table for people has state k behind the initial one. */
-static int is_shown(const Study *u, size_t k)
+static int is_shown(const Solving *u, size_t k)
 {
     return (k + 1) % u->shown_each == 0 || k + 1 == u->times.rows;
 }
 
-static int has_exact(const Study *u)
+static int has_exact(const Solving *u)
 {
     return u->known > 0;
 }
@@ -103,7 +105,7 @@ static int has_exact(const Study *u)
 /* ---- rows ------------------------------------------------------------------------------------------ */
 
 /* Makes the columns scheme, t, y1 .. or y1_1 .. (particle, coordinate), error. */
-static int make_columns(Study *u)
+static int make_columns(Solving *u)
 {
     size_t d = u->system->d;
     u->columns = memory_new(u->N + 4, sizeof *u->columns);
@@ -129,7 +131,7 @@ static int make_columns(Study *u)
 }
 
 /* Adds a state to the table where that is wanted, and with `show` to that for people. */
-static void add_state(Study *u, const char *scheme, double t, const double *y, double error,
+static void add_state(Solving *u, const char *scheme, double t, const double *y, double error,
                       int show)
 {
     *u->row = (StateRow){scheme, t, error};
@@ -148,7 +150,7 @@ static size_t thin(size_t rows)
 }
 
 /* Adds the first `rows` states of a run, y (rows, N), and finds its errors. */
-static void add_states(Study *u, const char *scheme, const double *y, size_t rows, RunRow *r)
+static void add_states(Solving *u, const char *scheme, const double *y, size_t rows, SolveRow *r)
 {
     int own = y != u->exact;
     add_state(u, scheme, u->times.begin, u->system->initial, own && has_exact(u) ? 0 : NAN, own);
@@ -184,7 +186,7 @@ static int is_list(const Options *o, const char *name)
 }
 
 /* Finds a tolerance, of its own option or else of --tolerance; list: numbers of each coordinate are wanted. */
-static int find_tolerance(const Study *u, const char *name, int list, double *one, double **each)
+static int find_tolerance(const Solving *u, const char *name, int list, double *one, double **each)
 {
     const Options *o = u->options;
     const char *from = options_text(o, name) ? name : "tolerance";
@@ -193,7 +195,7 @@ static int find_tolerance(const Study *u, const char *name, int list, double *on
     return 0;
 }
 
-static int find_tolerances(Study *u)
+static int find_tolerances(Solving *u)
 {
     Tolerances *t = &u->tolerances;
     int list = is_list(u->options, "rtol") || is_list(u->options, "atol");
@@ -205,7 +207,7 @@ static int find_tolerances(Study *u)
 /* ---- runs ------------------------------------------------------------------------------------------ */
 
 /* Begins a run at time 0; the first steps of a multistep scheme end in the reference solution. */
-static int begin(const Study *u, Stepper *st, const char *name)
+static int begin(const Solving *u, Stepper *st, const char *name)
 {
     size_t history = (size_t)stepper_history(st);
     SCOPED(memory_drop) double *given = memory_new(history, u->N * sizeof *given);
@@ -230,7 +232,7 @@ typedef struct {
 
 /* Computes the states asked for within step k, from 1, which comes: further, shorter steps from the state before it end
  * there. */
-static int within_step(Study *u, Walk *w, size_t k)
+static int within_step(Solving *u, Walk *w, size_t k)
 {
     size_t in;
     const Times *t = &u->times;
@@ -246,7 +248,7 @@ static int within_step(Study *u, Walk *w, size_t k)
 }
 
 /* Takes step k, from 1, and keeps its end where that is asked for. */
-static int one_step(Study *u, Walk *w, size_t k)
+static int one_step(Solving *u, Walk *w, size_t k)
 {
     size_t at;
     const Times *t = &u->times;
@@ -264,7 +266,7 @@ static int one_step(Study *u, Walk *w, size_t k)
 }
 
 /* Refuses times within the steps of a scheme that reads the past: it has states at their ends alone. */
-static int check_within(const Study *u, const Walk *w)
+static int check_within(const Solving *u, const Walk *w)
 {
     size_t in;
     const Times *t = &u->times;
@@ -278,7 +280,7 @@ static int check_within(const Study *u, const Walk *w)
     return 0;
 }
 
-static int step_along(Study *u, Walk *w, RunRow *r)
+static int step_along(Solving *u, Walk *w, SolveRow *r)
 {
     TRY(check_within(u, w));
     int code = begin(u, w->st, w->name);
@@ -309,7 +311,7 @@ static int step_along(Study *u, Walk *w, RunRow *r)
     return 0;
 }
 
-static int run_fixed(Study *u, const Table *t, size_t *rows, RunRow *r)
+static int run_fixed(Solving *u, const Table *t, size_t *rows, SolveRow *r)
 {
     SCOPED(stepper_drop) Stepper *st = NULL;
     SCOPED(stepper_drop) Stepper *side = NULL;
@@ -326,7 +328,7 @@ static int run_fixed(Study *u, const Table *t, size_t *rows, RunRow *r)
     return 0;
 }
 
-static int run_adaptive(Study *u, const Table *t, size_t *rows, RunRow *r)
+static int run_adaptive(Solving *u, const Table *t, size_t *rows, SolveRow *r)
 {
     Embedded e;
     SCOPED(memory_drop) double *y = memory_new(u->N, sizeof *y);
@@ -354,17 +356,17 @@ static int run_adaptive(Study *u, const Table *t, size_t *rows, RunRow *r)
     return 0;
 }
 
-static int run_scheme(Study *u, const Table *t)
+static int run_scheme(Solving *u, const Table *t)
 {
-    RunRow r = {.scheme = t->name,
-                .system = u->system->name,
-                .h = u->times.h > 0 ? u->times.h : NAN,
-                .rtol = options_text(u->options, "rtol"),
-                .atol = options_text(u->options, "atol"),
-                .tolerance = options_text(u->options, "tolerance")
-                                 ? options_real(u->options, "tolerance")
-                                 : NAN,
-                .rejected = u->times.h > 0 ? SIZE_MAX : 0};
+    SolveRow r = {.scheme = t->name,
+                  .system = u->system->name,
+                  .h = u->times.h > 0 ? u->times.h : NAN,
+                  .rtol = options_text(u->options, "rtol"),
+                  .atol = options_text(u->options, "atol"),
+                  .tolerance = options_text(u->options, "tolerance")
+                                   ? options_real(u->options, "tolerance")
+                                   : NAN,
+                  .rejected = u->times.h > 0 ? SIZE_MAX : 0};
     size_t rows = 0;
     progress_show("%s on %s", t->name, u->system->name);
     TRY(crossings_begin(u->crossings, &u->events));
@@ -379,7 +381,7 @@ static int run_scheme(Study *u, const Table *t)
 
 /* Empties the reference at times where its two means differ by more than a millionth of the largest coordinate: errors
  * against it would be its own. Each time counts for itself, as a solution that jumps is badly known in its jumps alone. */
-static void leave_unknown(Study *u)
+static void leave_unknown(Solving *u)
 {
     double size = 0, last = 0;
     for (size_t i = 0; i < u->N; i++) size = fmax(size, fabs(u->system->initial[i]));
@@ -401,7 +403,7 @@ static void leave_unknown(Study *u)
 
 /* Finds the reference solution. Where it cannot be found, or is not known, as on chaotic systems after a while, the errors
  * are left out, and a warning says so. */
-static int find_reference(Study *u)
+static int find_reference(Solving *u)
 {
     progress_show("reference solution of %s", u->system->name);
     int code = reference_each(u->solved, u->times.after, u->times.rows, u->exact, u->apart);
@@ -418,7 +420,7 @@ static int find_reference(Study *u)
 }
 
 /* Takes the state that is known at the end, where the run has its own beginning and end; its digits are some 13. */
-static int take_end(Study *u)
+static int take_end(Solving *u)
 {
     const System *s = u->own;
     double known = s->t_whole > 0 ? s->t_whole : s->t_end;
@@ -432,7 +434,7 @@ static int take_end(Study *u)
 /* Finds what errors are against: the reference where it is asked for, since it may take longer than the schemes; else the
  * solution in closed form, where there is one; else the end, where that is known; else nothing. That of many coordinates may be an exponential as dear as some
  * steps: it is taken at the times of the printed table alone, unless all are kept. */
-static int find_exact(Study *u)
+static int find_exact(Solving *u)
 {
     const System *s = u->solved;
     if (options_flag(u->options, "reference")) return find_reference(u);
@@ -451,7 +453,7 @@ static int find_exact(Study *u)
 }
 
 /* Tells of much memory: the states of the reference and of a run, and, of those that are written, the cells. */
-static void tell_memory(const Study *u, size_t schemes)
+static void tell_memory(const Solving *u, size_t schemes)
 {
     enum { CELL = 200 };
     double each = 2 * sizeof(double) + (u->kept ? CELL * (double)(schemes + 1) : 0),
@@ -462,7 +464,7 @@ static void tell_memory(const Study *u, size_t schemes)
 }
 
 /* Finds the times of the run, and the system along it. */
-static int set_times(Study *u, size_t schemes)
+static int set_times(Solving *u, size_t schemes)
 {
     Times *t = &u->times;
     TRY(times_read(u->options, u->own, by_tolerance(u->options), STEPS, t));
@@ -494,7 +496,7 @@ static void draw_line(Plot *p, const char *scheme, int x, int y, const char *tit
         plot_more(p, " lw 4 lc rgb '#cccccc'");
 }
 
-static int draw_solution(const Study *u, const Selection *s, const char *dir)
+static int draw_solution(const Solving *u, const Selection *s, const char *dir)
 {
     char title[256];
     snprintf(title, sizeof title, "Solution: %s", u->system->name);
@@ -514,7 +516,7 @@ static int draw_solution(const Study *u, const Selection *s, const char *dir)
 }
 
 /* Draws paths of particles of two coordinates or more, or of two particles of one; else nothing. */
-static int draw_phase(const Study *u, const Selection *s, const char *dir)
+static int draw_phase(const Solving *u, const Selection *s, const char *dir)
 {
     size_t d = u->system->d, n = d > 1 ? u->system->n : 1;
     char title[256], x[48], y[48];
@@ -539,7 +541,7 @@ static int draw_phase(const Study *u, const Selection *s, const char *dir)
     return plot_finish(p);
 }
 
-static int draw_error(const Study *u, const Selection *s, const char *dir)
+static int draw_error(const Solving *u, const Selection *s, const char *dir)
 {
     char title[256];
     snprintf(title, sizeof title, "Error over time: %s", u->system->name);
@@ -553,7 +555,7 @@ static int draw_error(const Study *u, const Selection *s, const char *dir)
     return plot_finish(p);
 }
 
-static int save(const Study *u, const Selection *s, const char *dir)
+static int save(const Solving *u, const Selection *s, const char *dir)
 {
     TRY(output_directory(dir));
     TRY(output_sheet(u->solution, SHEET_CSV, dir, "solution.csv"));
@@ -566,7 +568,7 @@ static int save(const Study *u, const Selection *s, const char *dir)
 
 /* ---- all ------------------------------------------------------------------------------------------- */
 
-static int show(const Study *u)
+static int show(const Solving *u)
 {
     if (options_flag(u->options, "csv")) return sheet_write(u->solution, SHEET_CSV, stdout);
     choose_tell(u->system);
@@ -589,10 +591,10 @@ static int show(const Study *u)
     return crossings_show(u->crossings);
 }
 
-static int study(Study *u, Selection *s)
+static int study(Solving *u, Selection *s)
 {
     const char *dir = options_text(u->options, "out");
-    RunRow none;
+    SolveRow none;
     u->kept = dir || options_flag(u->options, "csv");
     TRY(trained_check(&u->network, s));
     TRY(adaptive_one_field(s));
@@ -617,7 +619,7 @@ static int study(Study *u, Selection *s)
                      u->unfinished, s->count, u->times.end);
 }
 
-static void close_study(Study *u)
+static void close_study(Solving *u)
 {
     sheet_free(u->solution);
     sheet_free(u->shown);
@@ -632,7 +634,7 @@ static void close_study(Study *u)
 
 static int run(Options *o)
 {
-    Study u = {.options = o};
+    Solving u = {.options = o};
     SCOPED(select_close) Selection s = {0};
     SystemChoice system = choose_options(o);
     TRY(options_either(o, "h", "tolerance"));
@@ -699,7 +701,7 @@ const Command command_solve = {
              "at which times there are states, beside the beginning and the end. A whole number N: with a tolerance at N "
              "times equally far apart, with steps of one length behind at most N of them. Numbers with a comma, a point or "
              "an e are the times themselves, 0.5,1,2.25 (one alone: 5.0). Else a file of them, one a line. Within a step "
-             "states are by its slopes, or by a shorter step that ends there where slopes are not as good (stages that are "
+             "states are by its slopes, or by a shorter step that ends there where slopes are not as good (most stages that are "
              "solved for, steps of one length); schemes that read the past have none there. Of more than 25 states the "
              "printed table has some, --csv and --out all"}),
         OPTION_GROUP(

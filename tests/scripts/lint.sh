@@ -102,6 +102,17 @@ unnamed() {
 # Prints the names that two of the files have; a header and the source of its name are two names.
 twice() { printf '%s\n' "$@" | sed 's|.*/||' | sort | uniq -d; }
 
+# ---- types: prints those that one of the files and a header of studies/lab or studies/base declare both: a reader would take one
+# for the other
+retyped() {
+    awk '
+        /^} [A-Z][A-Za-z]*;$/ || /^typedef struct [A-Z][A-Za-z]* [A-Z][A-Za-z]*;$/ {
+            ours = FILENAME ~ /studies\/(lab\/.*|base\/[a-z_]*)\.h$/
+            if ($NF in file && file[$NF] != FILENAME && (ours || own[$NF])) print $NF, file[$NF], FILENAME
+            if (!own[$NF]) { file[$NF] = FILENAME; own[$NF] = ours }
+        }' "$@"
+}
+
 # ---- declarations: prints members that the formatter tore, the type on one line and the name on the next, as their comment behind
 # them is too long: it stands above then
 torn() {
@@ -198,6 +209,12 @@ printf '/* own.h: begins as it should. */\n' >"$bad/own.h"
 
 [ "$(twice ode/a/step.c nn/b/step.c nn/b/step.h nn/c/steps.c)" = step.c ] || say "the check of names does not see one that is there twice"
 
+mkdir -p "$bad/studies/lab"
+printf 'typedef struct Study Study;\n' >"$bad/studies/lab/own.h"
+printf 'typedef struct {\n} Study;\ntypedef struct {\n} Alone;\n' >"$bad/its.c"
+printf 'typedef struct {\n} Alone;\n' >"$bad/other.c"
+[ "$(retyped "$bad/its.c" "$bad/other.c" "$bad/studies/lab/own.h" | wc -l)" = 1 ] || say "the check of types does not see one that is there twice"
+
 printf 'struct a {\n    const char *\n        words; /* what is said */\n    /* what is meant */\n    const char *thought;\n};\n' >"$bad/torn.h"
 [ "$(torn "$bad/torn.h")" = "$bad/torn.h:2:    const char *" ] || say "the check of declarations does not tell a torn one from a whole one"
 
@@ -268,6 +285,10 @@ $found"
 
 found=$(twice $(git ls-files kernels ode nn bridge studies 2>/dev/null | grep '\.[ch]$' | grep -v '/example/\|/peer/'))
 [ -z "$found" ] || say "two sources of one name, which a reader cannot tell apart:
+$found"
+
+found=$(retyped $(git ls-files 'studies/*.[ch]'))
+[ -z "$found" ] || say "types that what makes studies declares, and another file too:
 $found"
 
 [ $failed = 0 ] && echo "lint: formatting, layering, READMEs, paths, plots, signals, findings and names are as they should be"
