@@ -46,8 +46,8 @@ typedef struct {
     /* of the names of what is computed from it: "valid" makes valid_low, valid_sd; NULL: the column */
     const char *stem;
     const char *text; /* as words have it: "validation"; NULL: the column */
-    int more;         /* 1: more is better */
-    int positive;     /* 1: intervals of means begin at 0 at least (statistics_positive) */
+    int more;     /* 1: more is better, also where the usual column of the name does not say so */
+    int positive; /* 1: intervals of means begin at 0 at least (statistics_positive) */
     const char *axis; /* words at an axis: "validation perplexity"; NULL: the text */
 } RunMeasure;
 

@@ -104,8 +104,10 @@ void sheet_number(double x, char out[32])
 
 void sheet_shown(const Column *c, double x, char out[SHEET_SHOWN])
 {
-    int fixed = c->form == SHEET_FIXED, scientific = c->form == SHEET_SCIENTIFIC;
-    int digits = c->digits || fixed || scientific ? c->digits : 6;
+    const Column *usual = c->digits || c->form ? NULL : column_usual(c->name);
+    const int form = usual ? usual->form : c->form, said = usual ? usual->digits : c->digits;
+    int fixed = form == SHEET_FIXED, scientific = form == SHEET_SCIENTIFIC;
+    int digits = said || fixed || scientific ? said : 6;
     double y = c->scale != 0 ? x * c->scale : x;
     snprintf(out, SHEET_SHOWN,
              scientific                ? "%.*e"

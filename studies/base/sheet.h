@@ -48,7 +48,7 @@ enum { SHEET_STRONG_MARK = '*' };
 typedef struct {
     const char *name; /* in CSV and in plots; NULL: a column of tables for people alone */
     const char *head; /* in tables for people; NULL: the name */
-    /* What it holds, with its unit; NULL: the usual words for a column of this name (kind.h). */
+    /* What it holds, with its unit; NULL: the usual words for a column of this name (column_usual). */
     const char *words;
     const char *low, *high; /* columns that hold the ends of its interval; NULL: none */
     /* In tables for people: head of a column behind it with the distance to that interval's upper end. */
@@ -59,8 +59,10 @@ typedef struct {
     double scale; /* people see this multiple of the number; 0: 1 */
     /* Place in tables for people, from 1, left to right; 0: not there; all 0: all in order. */
     short place;
-    short digits; /* of a double; 0: 6 */
+    /* of a double; 0: 6. Where neither digits nor a form are said, a number has those that are usual for the name. */
+    short digits;
     unsigned char type, form;
+    unsigned char more;   /* 1: more is better, where this is compared; of usual columns alone */
     unsigned char sparse; /* 1: left out where no row has it (not of sheet_stream) */
     /* The place in tables of `trotter report`; several may have one place. All 0: those with a `place`, else all. */
     unsigned char page;
@@ -86,6 +88,9 @@ typedef struct {
     {                       \
         .name = __VA_ARGS__ \
     }
+
+/* Returns the usual column of a name (columns.c): its words, its digits and form, whether more is better; NULL: there is none. */
+const Column *column_usual(const char *name);
 
 /* Makes a table of such rows. The list ends with a line of zeros; it is copied, the texts in it are borrowed. */
 int sheet_new(const Column *list, Sheet **out);

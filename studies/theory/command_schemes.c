@@ -38,7 +38,7 @@ static const Column columns[] = {
     COLUMN(SchemeRow, imag_limit, .digits = 7),
     FIELD(SchemeRow, "error_norm2", theory.error_norm2),
     FIELD(SchemeRow, "error_norm2_one_colour", theory.error_norm2_one_colour),
-    COLUMN(SchemeRow, ssp, .digits = 7),
+    COLUMN(SchemeRow, ssp),
     FIELD(SchemeRow, "embedded_order", embedded.order, .sparse = 1,
           .words = "order of the embedded method y' - error"),
     FIELD(SchemeRow, "estimate_order", embedded.estimate_order, .sparse = 1,

@@ -31,7 +31,7 @@ static const Column limit_columns[] = {
           .words = "r: 1 − |R(i·nu)| = constant·nu^(r+1); inf: |R| = 1"),
     FIELD(LimitRow, "dissipation_constant", dissipation, .head = "constant",
           .words = "constant of the amplitude's error"),
-    COLUMN(LimitRow, ssp, .digits = 7),
+    COLUMN(LimitRow, ssp),
     COLUMN(LimitRow, a_stable, .form = SHEET_FLAG, .sparse = 1,
            .words =
                "for implicit stages: |R(z)| <= 1 wherever Re z <= 0; for the implicit operator "

@@ -91,13 +91,14 @@ static const RunColumns schemes_read = {
     .design = "scheme",
     .seed = "seed",
     .by = "layers",
-    .measure = {{"valid_ppl", "valid", "validation", 0, 1, "validation perplexity"},
-                {"test_ppl", "test", "test", 0, 1, "test perplexity"}}};
+    .measure = {
+        {"valid_ppl", "valid", "validation", .positive = 1, .axis = "validation perplexity"},
+        {"test_ppl", "test", "test", .positive = 1, .axis = "test perplexity"}}};
 static const RunColumns pairs_read = {
     .design = "pair",
     .seed = "seed",
-    .measure = {{"valid_ppl", "valid", "validation perplexity", 0, 1},
-                {"test_bleu", "test_bleu", "test BLEU", 1, 1}}};
+    .measure = {{"valid_ppl", "valid", "validation perplexity", .positive = 1},
+                {"test_bleu", "test_bleu", "test BLEU", .positive = 1}}};
 
 /* What comparisons of schemes share. */
 #define SCHEMES                                                                                   \

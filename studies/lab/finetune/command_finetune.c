@@ -69,7 +69,7 @@ static const OptionGroup *const groups[] = {
 
 static const RunColumns encoders_read = {.design = "scheme,layers,start",
                                          .seed = "model_seed",
-                                         .measure = {{"score", "score", "score", 1, 0}}};
+                                         .measure = {{"score", "score", "score", .more = 1}}};
 
 static const StudyKind studies[] = {{
     .command = "finetune",

@@ -93,7 +93,7 @@ const Column finetune_columns[] = {
     VALUE("scheme", .place = 1, .page = 1),
     VALUE("start", .place = 2, .page = 2),
     VALUE("layers"),
-    VALUE("params", .form = SHEET_FIXED, .place = 3, .page = 3, .head = "parameters"),
+    VALUE("params", .place = 3, .page = 3, .head = "parameters"),
     VALUE("seeds", .place = 4, .page = 4, .words = "number of encoders"),
     VALUE("chosen", .digits = 3, .place = 5, .page = 5,
           .words = "mean of the scores by which rate, seed and epoch were chosen"),

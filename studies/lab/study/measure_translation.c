@@ -13,13 +13,11 @@
 
 enum { TEST = 1 }; /* from this column on: the test text's, in the order of METRIC_* */
 static const Column columns[] = {
-    VALUE("valid_bleu", .low = "valid_bleu_low", .high = "valid_bleu_high", .form = SHEET_FIXED,
-          .digits = 2),
-    VALUE("test_bleu", .form = SHEET_FIXED, .digits = 2),
-    VALUE("test_chrf", .low = "test_chrf_low", .high = "test_chrf_high", .form = SHEET_FIXED,
-          .digits = 2),
-    VALUE("test_chrf_words", .form = SHEET_FIXED, .digits = 2),
-    VALUE("test_ter", .form = SHEET_FIXED, .digits = 2),
+    VALUE("valid_bleu", .low = "valid_bleu_low", .high = "valid_bleu_high"),
+    VALUE("test_bleu"),
+    VALUE("test_chrf", .low = "test_chrf_low", .high = "test_chrf_high"),
+    VALUE("test_chrf_words"),
+    VALUE("test_ter"),
     VALUE("brevity", .words = "BLEU's factor for short translations, of the test text"),
     VALUE("sentences_per_s", .words = "speed of translating the test text"),
     {0}};

@@ -23,11 +23,11 @@ static int summary(const Network *n, const Table *own, const Table *t, const Dra
 
 /* The last two: the interval over the runs, where a record has no more than that and the mean. */
 static const Column columns[] = {
-    VALUE("truncation", .digits = 3, .low = "truncation_low", .high = "truncation_high",
-          .head = "error", .half = "±", .place = 80, .page = 80,
+    VALUE("truncation", .low = "truncation_low", .high = "truncation_high", .head = "error",
+          .half = "±", .place = 80, .page = 80,
           .words = "truncation error of the network's own step: median over sentences and layers"),
     VALUE("truncation_slope", .digits = 3),
-    VALUE("truncation_leading", .digits = 3, .words = "leading term of that error"),
+    VALUE("truncation_leading", .words = "leading term of that error"),
     VALUE("truncation_governed", .digits = 3,
           .words = "share of sentences and layers whose error is near the leading term"),
     VALUE("layer_truncation", .digits = 3, .low = "layer_truncation_low",

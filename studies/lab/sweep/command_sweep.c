@@ -98,8 +98,9 @@ static const RunScatter against_area = {
 static const RunColumns words_read = {
     .design = "word",
     .seed = "seed",
-    .measure = {{"valid_ppl", "valid", "validation", 0, 1, "validation perplexity"},
-                {"test_ppl", "test", "test", 0, 1, "test perplexity"}}};
+    .measure = {
+        {"valid_ppl", "valid", "validation", .positive = 1, .axis = "validation perplexity"},
+        {"test_ppl", "test", "test", .positive = 1, .axis = "test perplexity"}}};
 
 static const StudyKind studies[] = {{
     .command = "sweep",

@@ -303,7 +303,8 @@ const Command command_table_of_runs = {
              "columns to show (default: the last of numbers)"},
             {"by", OPTION_TEXT, NULL, "COLUMN",
              "column whose values are looked at apart, as depths are, each with its own standard deviation"},
-            {"more-is-better", OPTION_FLAG, NULL, NULL, "greater numbers are better, as of BLEU"}),
+            {"more-is-better", OPTION_FLAG, NULL, NULL,
+             "greater numbers are better (known of BLEU, chrF, exact matches and tokens_per_s)"}),
         OPTION_GROUP(
             "Differences", 1,
             {"baseline", OPTION_TEXT, NULL, "NAME",

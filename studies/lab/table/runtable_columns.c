@@ -220,6 +220,8 @@ static int choose(RunTable *t, const RunColumns *asked, const Seen *list, const 
     }
     for (size_t m = 0; m < t->measures; m++) {
         RunMeasure *of = &t->measure[m];
+        const Column *usual = column_usual(of->column);
+        if (usual && usual->more) of->more = 1;
         if (!of->stem) of->stem = of->column;
         if (!of->text) of->text = of->column;
         if (!of->axis) of->axis = of->text;
