@@ -60,9 +60,15 @@ struct System {
     /* bits 1 << OP_F and so on: f(y) = A y + b at every time, so f'' = 0; SEPARABLE (table.h) */
     int special;
     int absent; /* bits of operators that are 0 everywhere, as no rule gives them: nothing to evaluate */
-    int timed;     /* F or G depends on t explicitly */
-    int apart;     /* particles neither see each other nor have numbers of their own: any rows of
+    int timed; /* F or G depends on t explicitly */
+    int apart; /* particles neither see each other nor have numbers of their own: any rows of
                         y by themselves are a system like this one */
+    /* Particle i sees of an operator those from i - sees + 1 to i + sees - 1, around the ring where there is one; 0: all, or
+     * nobody knows. Linear systems of implicit schemes are solved by it, so an entry beyond would be lost. */
+    size_t sees[COLOURS];
+    int ring;
+    /* Computes J (n d, n d) by rows, the derivative of an operator; NULL: it is found by differences. */
+    void (*jacobian)(const System *s, int op, int set, double t, const double *y, double *J);
     double *param; /* the system's own numbers */
     /* Data of a system made elsewhere (bridge/field.c), or the name with its options; from memory_new, owned; or
      * NULL. */

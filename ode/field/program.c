@@ -194,6 +194,21 @@ int program_linear(const Formulas *f, int which, size_t d)
     return 1;
 }
 
+size_t program_sees(const Formulas *f, int which, size_t d)
+{
+    size_t sees = 1;
+    for (size_t c = 0; c < d; c++) {
+        const Rule *r = &f->rule[which][c];
+        int others = r->line && r->kind != OTHERS_NONE && r->kind != OTHERS_NEXT;
+        if (others && which != RULE_C) return 0; /* the memory stands still */
+        for (int k = r->value.first; r->line && k < r->value.first + r->value.count; k++) {
+            size_t by = (size_t)fabs(f->op[k].value) + 1;
+            if (f->op[k].code == GET_NEXT && by > sees) sees = by;
+        }
+    }
+    return sees;
+}
+
 /* ---- fields -------------------------------------------------------------------------------------- */
 
 static size_t at_most(size_t a, size_t b)

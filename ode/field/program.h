@@ -131,6 +131,9 @@ void program_coast(const System *s, int set, double t, double h, double *y);
  * operations, so 0 may be wrong and 1 never is. */
 int program_linear(const Formulas *f, int which, size_t d);
 
+/* Returns System.sees of F, G or C, as the operations of its rules tell. */
+size_t program_sees(const Formulas *f, int which, size_t d);
+
 /* ---- system_start.c -------------------------------------------------------------------------------- */
 
 /* Fills in the initial state and the memory. ERR_INPUT where a value there is not finite, RULE_EXACT does not solve

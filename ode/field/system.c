@@ -120,6 +120,20 @@ static void weighted(const System *s, int op, int set, double t, const double *y
 
 SYSTEM_FIELDS(weighted)
 
+static void scale(const System *s, double c, double *J)
+{
+    size_t N = s->n * s->d;
+    for (size_t i = 0; c != 1 && i < N * N; i++) J[i] *= c;
+}
+
+static void weighted_jacobian(const System *s, int op, int set, double t, const double *y,
+                              double *J)
+{
+    const Weighted *w = (const Weighted *)s;
+    w->base->jacobian(w->base, op, set, t, y, J);
+    scale(s, w->weight[op], J);
+}
+
 Weighted system_weigh(const System *s, const Table *t)
 {
     Weighted w = {.system = *s, .base = s, .same = s->decoder == (t->colours > 2)};
@@ -132,6 +146,7 @@ Weighted system_weigh(const System *s, const Table *t)
     w.system.field[OP_F] = weighted_F;
     w.system.field[OP_G] = weighted_G;
     w.system.field[OP_C] = s->field[OP_C] ? weighted_C : NULL;
+    w.system.jacobian = s->jacobian ? weighted_jacobian : NULL;
     w.system.both = NULL;
     w.system.solution = NULL;
     w.system.solved = NULL; /* those are solutions of another field */
@@ -163,6 +178,14 @@ static void course(const System *s, int op, int set, double t, const double *y, 
 }
 
 SYSTEM_FIELDS(course)
+
+static void course_jacobian(const System *s, int op, int set, double t, const double *y, double *J)
+{
+    const Course *c = s->context;
+    const System *base = course_base(s, &t);
+    base->jacobian(base, op, set, t, y, J);
+    scale(s, c->sign, J);
+}
 
 static void course_both(const System *s, int set, double t, const double *y, size_t first,
                         size_t rows, double *dy)
@@ -237,6 +260,7 @@ void system_course(const System *s, double begin, int back, Course *out)
         c->field[op] = s->field[op] ? field[op] : NULL;
         c->flow[op] = s->flow[op] ? flow[op] : NULL;
     }
+    c->jacobian = s->jacobian ? course_jacobian : NULL;
     c->both = s->both ? course_both : NULL;
     c->energy = s->energy ? course_energy : NULL;
     c->solution = system_solves(s, begin)            ? course_solution

@@ -598,7 +598,8 @@ static int build(Reader *p, uint64_t seed, System **out)
                              : NULL,
                   .h0 = p->h0 > 0 ? p->h0 : p->t_end / 4,
                   .special = p->formulas->second > 0 && !p->moved ? SEPARABLE : 0,
-                  .timed = p->timed};
+                  .timed = p->timed,
+                  .ring = p->formulas->ring};
     s->initial = memory_new(p->n * p->d, sizeof(double));
     p->formulas->memory = p->memory;
     s->param = memory_new((p->n + p->memory) * p->d, sizeof(double));
@@ -612,6 +613,7 @@ static int build(Reader *p, uint64_t seed, System **out)
         if (s->field[op]) {
             s->special |= program_linear(p->formulas, op, p->d) << op;
             s->absent |= !has_rule(p->formulas, op, p->d) << op;
+            s->sees[op] = program_sees(p->formulas, op, p->d);
         }
     p->formulas->params = p->params;
     memcpy(p->formulas->param, p->param, sizeof p->param);

@@ -2,8 +2,9 @@
  *
  * phi_J(c h A) r comes from exponential.c, by the action of A, which is that of derivative.c. For the stages of Rosenbrock
  * methods and W-methods (1 - c h A) x = r is solved. A is the derivative of some operators' sum at the state y where the
- * step begins, by central differences: up to LU_MOST unknowns a matrix, made once a step and factored once for each c;
- * beyond, GMRES takes its action (derivative.c), and where coordinates see near ones alone a banded matrix (band.c), made
+ * step begins, by central differences or the system's own derivative: a matrix, banded where the system says which particles see each other and
+ * whole up to LU_MOST unknowns (sparsity.c), made once a step and factored once for each c;
+ * elsewhere, and where that is cheaper, GMRES takes its action (derivative.c), and where coordinates are seen to see near ones alone a banded matrix, made
  * once a step too, is its preconditioner. For W it is that of all operators where the run began, or where a step was
  * rejected. A field that depends on time is taken as autonomous, with t' = 1 beside y' = f: then the increment r has a
  * component tau h in t, its row's node, and A adds df/dt tau h (Hairer, Wanner 1996, IV.7, equations 7.4 and 7.25). A
@@ -21,17 +22,20 @@
 
 DROP(Functions, functions)
 
-enum { RESTARTS = 10 };
+enum { RESTARTS = 10, FEW = 64 };            /* FEW: unknowns of which a matrix is taken at once */
 static const double krylov_tolerance = 1e-9; /* near what differences along directions have */
 
 /* A derivative of some colours and one set. */
 typedef struct {
     int ops, set, w; /* w: 1: it is W */
-    int known;
-    size_t evals; /* of its operators */
+    int known;       /* it is that of this step */
+    int derived;     /* so is J */
+    int tries;       /* the action is tried before J is taken */
+    size_t evals;    /* of its operators */
     Eval eval[COLOURS];
     double t, *y;    /* where it was taken; y (N) */
-    double *J;       /* (N, N); NULL: not dense */
+    Pattern pattern; /* of J, the sum over its operators; NULL where no matrix is kept */
+    double *J;
     double *by_time; /* (COLOURS, N), of fields that depend on time */
 } Taken;
 
@@ -39,9 +43,7 @@ typedef struct {
 typedef struct {
     size_t of;   /* its derivative */
     double c, h; /* h: it is factored for that; 0: it is not */
-    double *LU;  /* (N, N); NULL: not dense */
-    size_t *pivot;
-    Band band; /* without LU */
+    Factors factors;
 } Matrix;
 
 struct Functions {
@@ -54,19 +56,22 @@ struct Functions {
     size_t *of;              /* (points): its matrix */
     double (*node)[COLOURS]; /* (points) */
     double *scratch;         /* (6 + COLOURS, N), the last COLOURS: offsets */
+    double *part;            /* a J of one operator */
+    size_t parts;            /* numbers that it has room for */
     Krylov krylov;
     /* The action of the matrix reads these. */
     Derivative A;
     double factor;
-    Band *band;   /* NULL: no preconditioner */
+    Factors *easing;
     size_t count; /* values of fields */
     int failed;   /* the last system was not solved */
 };
 
 /* ---- making one ----------------------------------------------------------------------------------- */
 
-static int add_derivative(Functions *m, int ops, int set, int w, int dense, size_t *at)
+static int add_derivative(Functions *m, int ops, int set, int w, size_t whole, size_t *at)
 {
+    static const int which[COLOURS] = {0, 1, 2};
     for (*at = 0; *at < m->taken; ++*at) {
         const Taken *a = &m->derivative[*at];
         if (a->ops == ops && a->set == set && a->w == w) return 0;
@@ -78,20 +83,17 @@ static int add_derivative(Functions *m, int ops, int set, int w, int dense, size
     if (!(a->y = memory_new(m->N, sizeof(double)))) return ERR_MEMORY;
     if (m->s->timed && !w && !(a->by_time = memory_new(COLOURS, m->N * sizeof(double))))
         return ERR_MEMORY;
-    if (dense && !(a->J = memory_new(m->N * m->N, sizeof(double)))) return ERR_MEMORY;
-    return 0;
+    pattern_find(&a->pattern, m->s, a->eval, which, a->evals, 1, whole, m->scratch);
+    m->probes += a->pattern.probes;
+    size_t size = pattern_size(&a->pattern);
+    if (size > m->parts) {
+        memory_free(m->part);
+        if (!(m->part = memory_new(m->parts = size, sizeof(double)))) return ERR_MEMORY;
+    }
+    return size == 0 || (a->J = memory_new(size, sizeof(double))) ? 0 : ERR_MEMORY;
 }
 
-static int add_band(Functions *m, Matrix *x)
-{
-    static const int which[COLOURS] = {0, 1, 2};
-    const Taken *a = &m->derivative[x->of];
-    TRY(band_new(&x->band, m->s, a->eval, which, a->evals, 1, m->scratch));
-    m->probes += x->band.probes;
-    return 0;
-}
-
-static int add_point(Functions *m, size_t e, int dense)
+static int add_point(Functions *m, size_t e, size_t whole)
 {
     const Table *t = m->t;
     const Point *p = eval_point(t, (int)e);
@@ -103,20 +105,17 @@ static int add_point(Functions *m, size_t e, int dense)
         m->node[point][op] = table_double(node);
     }
     int ops = point_fields(t, p) & ~m->s->absent;
-    TRY(add_derivative(m, ops, t->eval[e].set, ops != (p->ops & ~m->s->absent), dense, &at));
+    TRY(add_derivative(m, ops, t->eval[e].set, ops != (p->ops & ~m->s->absent), whole, &at));
     for (m->of[point] = 0; m->of[point] < m->matrices; m->of[point]++) {
         const Matrix *x = &m->matrix[m->of[point]];
         if (x->of == at && x->c == c) return 0;
     }
     Matrix *x = &m->matrix[m->matrices++];
     *x = (Matrix){.of = at, .c = c};
-    if (!dense) return add_band(m, x);
-    x->LU = memory_new(m->N * m->N, sizeof *x->LU);
-    x->pivot = memory_new(m->N, sizeof *x->pivot);
-    return x->LU && x->pivot ? 0 : ERR_MEMORY;
+    return factors_new(&x->factors, &m->derivative[at].pattern, 1);
 }
 
-static int make(Functions *m, int dense)
+static int make(Functions *m, size_t whole)
 {
     const Table *t = m->t;
     m->derivative = memory_new(t->points, sizeof *m->derivative);
@@ -126,12 +125,17 @@ static int make(Functions *m, int dense)
     m->scratch = memory_new(6 + COLOURS, m->N * sizeof(double));
     if (!m->derivative || !m->matrix || !m->of || !m->node || !m->scratch) return ERR_MEMORY;
     for (size_t e = 0; e < t->evals; e++)
-        if (eval_point(t, (int)e)->phi == PHI_SOLVE) TRY(add_point(m, e, dense));
+        if (eval_point(t, (int)e)->phi == PHI_SOLVE) TRY(add_point(m, e, whole));
     derivative_offsets(m->s, m->scratch, m->scratch + 6 * m->N);
-    return dense || !m->taken ? 0 : krylov_new(&m->krylov, m->N);
+    int factored = 1;
+    for (size_t i = 0; i < m->taken; i++) {
+        const Pattern *p = &m->derivative[i].pattern;
+        factored &= pattern_factors(p) && (p->kind != PATTERN_FULL || m->N <= FEW);
+    }
+    return factored ? 0 : krylov_new(&m->krylov, m->N);
 }
 
-int functions_new(const Table *t, const System *s, size_t dense, Functions **out)
+int functions_new(const Table *t, const System *s, size_t whole, Functions **out)
 {
     SCOPED(functions_drop) Functions *m = memory_new(1, sizeof *m);
     *out = NULL;
@@ -139,7 +143,7 @@ int functions_new(const Table *t, const System *s, size_t dense, Functions **out
     m->t = t;
     m->s = s;
     m->N = s->n * s->d;
-    TRY(make(m, m->N <= dense));
+    TRY(make(m, whole));
     *out = m;
     m = NULL;
     return 0;
@@ -151,19 +155,19 @@ void functions_free(Functions *m)
     for (size_t i = 0; i < m->taken; i++) {
         memory_free_all(m->derivative[i].y, m->derivative[i].J, m->derivative[i].by_time);
     }
-    for (size_t i = 0; i < m->matrices; i++) {
-        memory_free(m->matrix[i].LU);
-        memory_free(m->matrix[i].pivot);
-        band_free(&m->matrix[i].band);
-    }
+    for (size_t i = 0; i < m->matrices; i++) factors_free(&m->matrix[i].factors);
     krylov_free(&m->krylov);
-    memory_free_all(m->derivative, m->matrix, m->of, m->node, m->scratch, m);
+    memory_free_all(m->derivative, m->matrix, m->of, m->node, m->scratch, m->part, m);
 }
 
 void functions_begin(Functions *m)
 {
     functions_forget(m, 0);
     functions_forget(m, 1);
+    for (size_t i = 0; i < m->taken; i++) {
+        Taken *a = &m->derivative[i];
+        a->tries = !a->w && a->pattern.kind == PATTERN_FULL && m->N > FEW;
+    }
     m->unspent = m->probes;
 }
 
@@ -173,14 +177,17 @@ void functions_forget(Functions *m, int w)
         if (m->derivative[i].w == w) m->derivative[i].known = 0;
 }
 
-int functions_give(Functions *m, int ops, const double *J)
+int functions_give(Functions *m, int ops, const Pattern *pattern, const double *J)
 {
     int given = 0;
     for (size_t i = 0; i < m->taken; i++) {
         Taken *a = &m->derivative[i];
-        if (!a->w || !a->J || a->ops != ops) continue;
-        memcpy(a->J, J, m->N * m->N * sizeof *J);
-        a->known = 1;
+        const Pattern *own = &a->pattern;
+        if (!a->w || !a->J || a->ops != ops || own->kind != pattern->kind ||
+            own->width != pattern->width || own->ring != pattern->ring)
+            continue;
+        memcpy(a->J, J, pattern_size(own) * sizeof *J);
+        a->known = a->derived = 1;
         for (size_t k = 0; k < m->matrices; k++)
             if (m->matrix[k].of == i) m->matrix[k].h = 0;
         given = 1;
@@ -190,37 +197,20 @@ int functions_give(Functions *m, int ops, const double *J)
 
 /* ---- derivatives ------------------------------------------------------------------------------------ */
 
-/* Sets and returns the steps of differences (N). */
-static double *set_steps(Functions *m, const Taken *a)
-{
-    double scale = system_rms(m->N, a->y, NULL), *step = m->scratch + 2 * m->N;
-    for (size_t i = 0; i < m->N; i++) step[i] = lu_difference(a->y[i], scale > 0 ? scale : 1);
-    return step;
-}
-
-/* Computes J, operator by operator; the matrix that is factored last has room for one more. */
+/* Computes J, operator by operator, where that was not done. */
 static void find_jacobian(Functions *m, Taken *a)
 {
-    size_t N = m->N;
-    double *step = set_steps(m, a);
-    Matrix *spare = &m->matrix[m->matrices - 1];
-    spare->h = 0;
-    memset(a->J, 0, N * N * sizeof *a->J);
+    if (a->derived) return;
+    a->derived = 1;
+    size_t size = pattern_size(&a->pattern);
+    double scale = system_rms(m->N, a->y, NULL), *step = m->scratch + 3 * m->N;
+    for (size_t i = 0; i < m->N; i++) step[i] = lu_difference(a->y[i], scale > 0 ? scale : 1);
+    memset(a->J, 0, size * sizeof *a->J);
     for (size_t k = 0; k < a->evals; k++) {
-        differentials_jacobian(m->s, a->eval[k].op, a->set, a->t, step, a->y, m->scratch,
-                               spare->LU);
-        for (size_t i = 0; i < N * N; i++) a->J[i] += spare->LU[i];
+        pattern_derive(&a->pattern, m->s, &a->eval[k], a->t, step, 0, a->y, m->scratch, m->part);
+        for (size_t i = 0; i < size; i++) a->J[i] += m->part[i];
     }
-    m->count += 2 * N * a->evals;
-}
-
-/* Computes the derivatives in a band. */
-static void find_band(Functions *m, Taken *a, Band *b)
-{
-    double *step = set_steps(m, a);
-    for (size_t i = 0; i < a->evals; i++)
-        band_derive(b, i, m->s, &a->eval[i], a->t, step, a->y, m->scratch);
-    m->count += a->evals * band_calls(b);
+    m->count += pattern_calls(&a->pattern, m->s, 0) * a->evals;
 }
 
 /* Finds df/dt of one operator. */
@@ -239,40 +229,27 @@ static void take(Functions *m, Taken *a, double t, const double *y)
     a->t = t;
     a->known = 1;
     memcpy(a->y, y, m->N * sizeof *y);
-    if (a->J) find_jacobian(m, a);
+    a->derived = 0;
     for (int op = 0; op < COLOURS && a->by_time; op++)
         if (a->ops >> op & 1) find_by_time(m, a, op);
-    for (size_t i = 0; i < m->matrices; i++) {
-        Matrix *x = &m->matrix[i];
-        if (&m->derivative[x->of] != a) continue;
-        x->h = 0;
-        if (!a->J && !x->band.wide) find_band(m, a, &x->band);
-    }
+    for (size_t i = 0; i < m->matrices; i++)
+        if (&m->derivative[m->matrix[i].of] == a) m->matrix[i].h = 0;
 }
 
 /* ---- solving ---------------------------------------------------------------------------------------- */
 
 static void refactor(const Functions *m, Matrix *x, double h)
 {
-    size_t N = m->N;
-    const double *J = m->derivative[x->of].J;
-    for (size_t i = 0; i < N * N; i++) x->LU[i] = (i % (N + 1) == 0) - x->c * h * J[i];
-    lu_factor(N, x->LU, x->pivot);
-    x->h = h;
-}
-
-static void refactor_band(const Functions *m, Matrix *x, double h)
-{
-    band_clear(&x->band);
-    for (size_t i = 0; i < m->derivative[x->of].evals; i++) band_take(&x->band, i, 0, 0, x->c * h);
-    band_factor(&x->band);
+    factors_clear(&x->factors, m->s->d, NULL);
+    factors_take(&x->factors, m->derivative[x->of].J, 0, 0, x->c * h);
+    factors_make(&x->factors);
     x->h = h;
 }
 
 static void ease(void *functions, double *x)
 {
     Functions *m = functions;
-    band_solve(m->band, x);
+    factors_solve(m->easing, x);
 }
 
 /* Computes Ax = (1 - factor A) x. */
@@ -287,38 +264,54 @@ static void apply(void *functions, const double *x, double *Ax)
     for (size_t i = 0; i < m->N; i++) Ax[i] -= m->factor * action[i];
 }
 
-/* Solves by the action; b (N) is lost. */
-static void solve_by_action(Functions *m, Matrix *matrix, double h, double *b, double *x)
+/* Solves by the action; b (N) is lost. Returns whether it did, with so many restarts. */
+static int solve_by_action(Functions *m, Matrix *matrix, double h, int restarts, double *b,
+                           double *x)
 {
-    const Taken *a = &m->derivative[matrix->of];
-    m->band = matrix->band.wide ? NULL : &matrix->band;
-    if (m->band && matrix->h != h) refactor_band(m, matrix, h);
+    Taken *a = &m->derivative[matrix->of];
+    int eased = a->pattern.kind == PATTERN_NEAR;
+    m->easing = &matrix->factors;
+    if (eased) find_jacobian(m, a);
+    if (eased && matrix->h != h) refactor(m, matrix, h);
     m->A = (Derivative){m->s, a->ops, a->set, a->t, a->y, m->scratch + 6 * m->N, m->scratch};
     m->factor = matrix->c * h;
     m->krylov.apply = apply;
-    m->krylov.precondition = m->band ? ease : NULL;
+    m->krylov.precondition = eased ? ease : NULL;
     m->krylov.arg = m;
-    if (krylov_solve(&m->krylov, b, krylov_tolerance, RESTARTS, x) < 0) x[0] = NAN;
+    return krylov_solve(&m->krylov, b, krylov_tolerance, restarts, x) >= 0;
 }
 
+/* Computes b (N) = r + c h^2 sum of tau_op df_op/dt. */
+static void form(const Functions *m, int point, double h, const double *r, double *b)
+{
+    const Matrix *matrix = &m->matrix[m->of[point]];
+    const Taken *a = &m->derivative[matrix->of];
+    memcpy(b, r, m->N * sizeof *b);
+    for (int op = 0; op < COLOURS && a->by_time; op++)
+        for (size_t i = 0; i < m->N && a->ops >> op & 1; i++)
+            b[i] += matrix->c * h * h * m->node[point][op] * a->by_time[(size_t)op * m->N + i];
+}
+
+/* Where the pattern of A is not told and J would be for this step alone, a field that is not stiff needs few actions, and a J of
+ * many unknowns costs more: J is taken from where GMRES does not come through in one space. */
 static void solve(Functions *m, int point, double t, double h, const double *y, const double *r,
                   double *x)
 {
-    size_t N = m->N;
     Matrix *matrix = &m->matrix[m->of[point]];
     Taken *a = &m->derivative[matrix->of];
-    double factor = matrix->c * h, *b = a->J ? x : m->scratch + 4 * N;
+    double *b = m->scratch + 4 * m->N;
     if (!a->known) take(m, a, t, y);
-    memcpy(b, r, N * sizeof *b);
-    for (int op = 0; op < COLOURS && a->by_time; op++)
-        for (size_t i = 0; i < N && a->ops >> op & 1; i++)
-            b[i] += factor * h * m->node[point][op] * a->by_time[(size_t)op * N + i];
-    if (!a->J) {
-        solve_by_action(m, matrix, h, b, x);
-        return;
+    if (a->tries || !pattern_factors(&a->pattern)) {
+        form(m, point, h, r, b);
+        if (solve_by_action(m, matrix, h, a->tries ? 0 : RESTARTS, b, x)) return;
+        if (!a->tries) x[0] = NAN;
+        if (!a->tries) return;
+        a->tries = 0;
     }
+    form(m, point, h, r, x);
+    find_jacobian(m, a);
     if (matrix->h != h) refactor(m, matrix, h);
-    lu_substitute(N, matrix->LU, matrix->pivot, x);
+    factors_solve(&matrix->factors, x);
 }
 
 size_t functions_apply(Functions *m, const Eval *e, double t, double h, const double *y,

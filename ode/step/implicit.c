@@ -8,10 +8,11 @@
  * values at the corrected point: where h |J| is large these would multiply the rounding of Y by it (Hairer, Wanner
  * 1996, IV.8).
  *
- * Up to LU_MOST unknowns J_e are matrices by central differences, and are kept as long as the iteration
- * contracts by REFRESH or better, over steps too; the matrix is factored anew where they or h change. Beyond,
- * corrections come from GMRES (krylov.c) with differences along directions; where coordinates see near ones alone the
- * banded matrix (band.c) is its preconditioner, with derivatives that are kept until GMRES takes more vectors. An
+ * Where the system says which particles see each other, on grids, J_e are banded matrices, and up to LU_MOST unknowns whole ones (sparsity.c), by
+ * central differences or by the system's own derivative. They are kept as long as the iteration
+ * contracts by REFRESH or better, over steps too; the matrix is factored anew where they or h change. Elsewhere
+ * corrections come from GMRES (krylov.c) with differences along directions; where coordinates are seen to see near ones alone the
+ * banded matrix is its preconditioner, with derivatives that are kept until GMRES takes more vectors. An
  * iteration ends where the error left, the
  * contraction times the last correction, is below rounding, 2^-53 of the RMS of Y, or where corrections below ENOUGH no
  * longer fall.
@@ -53,9 +54,7 @@ typedef struct {
     size_t points, evals; /* numbers of those in it */
     int *point, *eval;
     int solved, function; /* function: its one stage is one of a derivative */
-    double *matrix;       /* (points N)^2 factored; NULL: not dense */
-    size_t *pivot;
-    Band band;       /* without a dense matrix */
+    Factors factors;
     int first, last; /* vectors that GMRES took with derivatives just found, and the last time */
     double h;        /* the matrix is of this step; 0: of none */
     /* Of loosened blocks: theta / (1 - theta) of the step before; Y - y_n (points, N) of the step found last and of the
@@ -72,7 +71,8 @@ struct Implicit {
     int *place; /* (points) in its block */
     size_t blocks;
     Block *block;
-    double **J;                /* (evals) each (N, N); NULL: never asked for */
+    Pattern pattern;           /* of all J_e */
+    double **J;                /* (evals) as the pattern says; NULL: never asked for */
     double *Y, *base, *r, *d;  /* (largest, N) */
     double *step, *f, *w, *jd; /* (N), (2, N), (N), (N) scratch */
     Krylov krylov;
@@ -83,7 +83,7 @@ struct Implicit {
     int loose, known, current, slow; /* slow: an iteration of the step found last was */
     int given;                       /* the functions have their W from here */
     Newton newton;
-    double *sum; /* (N, N) of all J_e, for the functions */
+    double *sum; /* of all J_e, for the functions */
     const double *y;
     size_t count, probes; /* values of fields; those of finding bands */
     /* The action of the matrix reads these. */
@@ -129,35 +129,28 @@ static void read_rows(Implicit *m, const Table *t)
     }
 }
 
-static int make_dense(Implicit *m)
+/* Finds where derivatives of solved blocks have entries, of which the largest has so many points, and makes room for them
+ * and for matrices of them. */
+static int make_matrices(Implicit *m, size_t points, size_t whole)
 {
-    for (size_t b = 0; b < m->blocks; b++) {
-        Block *x = &m->block[b];
-        size_t n = x->points * m->N;
-        if (!x->solved) continue;
-        x->matrix = memory_new(n * n, sizeof *x->matrix);
-        x->pivot = memory_new(n, sizeof *x->pivot);
-        if (!x->matrix || !x->pivot) return ERR_MEMORY;
-        for (size_t i = 0; i < x->evals; i++)
-            if (!(m->J[x->eval[i]] = memory_new(m->N * m->N, sizeof(double)))) return ERR_MEMORY;
-    }
-    return 0;
+    size_t evals = 0;
+    SCOPED(memory_drop) int *which = memory_new(m->evals, sizeof *which);
+    if (!which) return ERR_MEMORY;
+    for (size_t b = 0; b < m->blocks; b++)
+        for (size_t i = 0; m->block[b].solved && i < m->block[b].evals; i++)
+            which[evals++] = m->block[b].eval[i];
+    pattern_find(&m->pattern, m->s, m->eval, which, evals, points, whole, m->step);
+    m->probes = m->pattern.probes;
+    size_t size = pattern_size(&m->pattern);
+    for (size_t i = 0; i < evals && size > 0; i++)
+        if (!(m->J[which[i]] = memory_new(size, sizeof(double)))) return ERR_MEMORY;
+    for (size_t b = 0; b < m->blocks; b++)
+        if (m->block[b].solved)
+            TRY(factors_new(&m->block[b].factors, &m->pattern, m->block[b].points));
+    return pattern_factors(&m->pattern) ? 0 : krylov_new(&m->krylov, m->largest * m->N);
 }
 
-static int make_bands(Implicit *m)
-{
-    for (size_t b = 0; b < m->blocks; b++) {
-        Block *x = &m->block[b];
-        x->band.wide = 1;
-        if (!x->solved) continue;
-        TRY(band_new(&x->band, m->s, m->eval, x->eval, x->evals, x->points, m->step));
-        m->probes += x->band.probes;
-    }
-    return krylov_new(&m->krylov, m->largest * m->N);
-}
-
-/* dense: most unknowns of a block that are solved for by matrices. */
-static int make(Implicit *m, const Table *t, size_t dense, int *of, int *solved)
+static int make(Implicit *m, const Table *t, size_t whole, int *of, int *solved)
 {
     size_t unknowns = 0;
     TRY(table_blocks(t, of, solved, &m->blocks));
@@ -182,10 +175,10 @@ static int make(Implicit *m, const Table *t, size_t dense, int *of, int *solved)
     m->f = m->step + m->N;
     m->w = m->f + 2 * m->N;
     m->jd = m->w + m->N;
-    return unknowns * m->N > dense ? make_bands(m) : make_dense(m);
+    return make_matrices(m, unknowns, whole);
 }
 
-int implicit_new(const Table *t, const System *s, size_t dense, Implicit **out)
+int implicit_new(const Table *t, const System *s, size_t whole, Implicit **out)
 {
     SCOPED(implicit_drop) Implicit *m = memory_new(1, sizeof *m);
     SCOPED(memory_drop) int *of = memory_new(2 * t->points, sizeof *of);
@@ -195,7 +188,7 @@ int implicit_new(const Table *t, const System *s, size_t dense, Implicit **out)
     m->N = s->n * s->d;
     m->points = t->points;
     m->evals = t->evals;
-    TRY(make(m, t, dense, of, of + t->points));
+    TRY(make(m, t, whole, of, of + t->points));
     *out = m;
     m = NULL;
     return 0;
@@ -205,9 +198,8 @@ void implicit_free(Implicit *m)
 {
     if (!m) return;
     for (size_t b = 0; m->block && b < m->blocks; b++) {
-        memory_free_all(m->block[b].point, m->block[b].eval, m->block[b].matrix, m->block[b].pivot,
-                        m->block[b].tried, m->block[b].taken);
-        band_free(&m->block[b].band);
+        memory_free_all(m->block[b].point, m->block[b].eval, m->block[b].tried, m->block[b].taken);
+        factors_free(&m->block[b].factors);
     }
     for (size_t e = 0; m->J && e < m->evals; e++) memory_free(m->J[e]);
     krylov_free(&m->krylov);
@@ -223,9 +215,9 @@ void implicit_begin(Implicit *m)
     m->newton = (Newton){.most = LOOSE_TURNS};
 }
 
-int implicit_dense(const Implicit *m)
+int implicit_by_action(const Implicit *m)
 {
-    return m->krylov.n == 0;
+    return !pattern_factors(&m->pattern);
 }
 
 void implicit_functions(Implicit *m, Functions *f)
@@ -264,8 +256,8 @@ int implicit_loosen(Implicit *m, const AdaptOptions *o)
     m->kappa = fmax(10 * DBL_EPSILON / tolerance, fmin(0.03, sqrt(tolerance)));
     for (size_t b = 0; b < m->blocks; b++)
         if (m->block[b].points > 1 && !m->block[b].taken) TRY(keep_points(m, &m->block[b]));
-    if (!m->functions || !implicit_dense(m) || m->sum) return 0;
-    m->sum = memory_new(m->N * m->N, sizeof *m->sum);
+    if (!m->functions || !pattern_factors(&m->pattern) || m->sum) return 0;
+    m->sum = memory_new(pattern_size(&m->pattern), sizeof *m->sum);
     return m->sum ? 0 : ERR_MEMORY;
 }
 
@@ -300,68 +292,34 @@ static double *point_of(const Implicit *m, double *x, int e)
     return x + (size_t)m->place[m->eval[e].point] * m->N;
 }
 
-static int has_matrix(const Block *b)
-{
-    return b->matrix || !b->band.wide;
-}
-
 static double weight(const Implicit *m, int p, int e)
 {
     return m->a[(size_t)p * m->evals + (size_t)e];
 }
 
-static void derive(Implicit *m, Block *b)
+static void derive(Implicit *m, const Block *b)
 {
-    size_t N = m->N;
     for (size_t i = 0; i < b->evals; i++) {
         int e = b->eval[i];
         double *y = point_of(m, m->Y, e);
         double t = m->t + m->node[e] * m->h;
-        for (size_t c = 0; c < N; c++) m->step[c] = lu_difference(y[c], m->scale);
-        m->count += b->matrix ? 2 * N : band_calls(&b->band);
-        if (b->matrix)
-            differentials_jacobian(m->s, m->eval[e].op, m->eval[e].set, t, m->step, y, m->f,
-                                   m->J[e]);
-        else
-            band_derive(&b->band, i, m->s, &m->eval[e], t, m->step, y, m->f);
+        for (size_t c = 0; c < m->N; c++) m->step[c] = lu_difference(y[c], m->scale);
+        pattern_derive(&m->pattern, m->s, &m->eval[e], t, m->step, 0, y, m->f, m->J[e]);
+        m->count += pattern_calls(&m->pattern, m->s, 0);
     }
-}
-
-static void assemble_band(const Implicit *m, Block *b)
-{
-    band_clear(&b->band);
-    for (size_t p = 0; p < b->points; p++)
-        for (size_t i = 0; i < b->evals; i++) {
-            double a = m->h * weight(m, b->point[p], b->eval[i]);
-            size_t q = (size_t)m->place[m->eval[b->eval[i]].point];
-            if (a != 0) band_take(&b->band, i, p, q, a);
-        }
-    band_factor(&b->band);
-}
-
-static void assemble_dense(const Implicit *m, Block *b)
-{
-    size_t N = m->N, n = b->points * N;
-    memset(b->matrix, 0, n * n * sizeof(double));
-    for (size_t i = 0; i < n; i++) b->matrix[i * n + i] = 1;
-    for (size_t p = 0; p < b->points; p++)
-        for (size_t i = 0; i < b->evals; i++) {
-            int e = b->eval[i];
-            double a = m->h * weight(m, b->point[p], e);
-            size_t q = (size_t)m->place[m->eval[e].point];
-            for (size_t r = 0; r < N && a != 0; r++)
-                for (size_t c = 0; c < N; c++)
-                    b->matrix[(p * N + r) * n + q * N + c] -= a * m->J[e][r * N + c];
-        }
-    lu_factor(n, b->matrix, b->pivot);
 }
 
 static void assemble(const Implicit *m, Block *b)
 {
-    if (b->matrix)
-        assemble_dense(m, b);
-    else
-        assemble_band(m, b);
+    factors_clear(&b->factors, m->s->d, NULL);
+    for (size_t p = 0; p < b->points; p++)
+        for (size_t i = 0; i < b->evals; i++) {
+            int e = b->eval[i];
+            double a = m->h * weight(m, b->point[p], e);
+            if (a != 0)
+                factors_take(&b->factors, m->J[e], p, (size_t)m->place[m->eval[e].point], a);
+        }
+    factors_make(&b->factors);
     b->h = m->h;
 }
 
@@ -371,11 +329,8 @@ static void along(Implicit *m, int e, const double *v)
     size_t N = m->N;
     double size = system_rms(N, v, NULL), t = m->t + m->node[e] * m->h;
     const double *y = point_of(m, m->Y, e);
-    if (m->J[e]) {
-        for (size_t r = 0; r < N; r++) {
-            m->jd[r] = 0;
-            for (size_t c = 0; c < N; c++) m->jd[r] += m->J[e][r * N + c] * v[c];
-        }
+    if (pattern_factors(&m->pattern)) {
+        pattern_multiply(&m->pattern, m->J[e], v, m->jd);
         return;
     }
     memset(m->jd, 0, N * sizeof(double));
@@ -408,7 +363,7 @@ static void apply(void *arg, const double *x, double *Ax)
 static void ease(void *arg, double *x)
 {
     const Implicit *m = arg;
-    band_solve(&m->now->band, x);
+    factors_solve(&m->now->factors, x);
 }
 
 /* Adds h sum of a_pe k_e over some evaluations to out (N). */
@@ -439,17 +394,17 @@ static void correct(Implicit *m, Block *b, const double *k)
     for (size_t p = 0; p < b->points; p++)
         add_slopes(m, b->point[p], b->eval, b->evals, k, m->r + p * N);
     for (size_t i = 0; i < n; i++) m->r[i] -= m->Y[i];
-    if (has_matrix(b) && b->h != m->h) {
+    if (m->pattern.kind != PATTERN_NONE && b->h != m->h) {
         assemble(m, b);
         m->newton.factors++;
     }
-    if (b->matrix) {
+    if (pattern_factors(&m->pattern)) {
         memcpy(m->d, m->r, n * sizeof(double));
-        lu_substitute(n, b->matrix, b->pivot, m->d);
+        factors_solve(&b->factors, m->d);
     } else {
         m->krylov.n = n;
         m->krylov.apply = apply;
-        m->krylov.precondition = b->band.wide ? NULL : ease;
+        m->krylov.precondition = m->pattern.kind == PATTERN_NEAR ? ease : NULL;
         m->krylov.arg = m;
         b->last = abs(krylov_solve(&m->krylov, m->r, krylov_tolerance, RESTARTS, m->d));
     }
@@ -475,14 +430,14 @@ static int iterate(Implicit *m, Block *b, double *k)
         double length = fmax(system_rms(n, m->Y, NULL), system_rms(n, m->base, NULL));
         m->scale = length > 0 ? length : 1;
         evaluate(m, b, k);
-        if (has_matrix(b) && b->h == 0) derive(m, b), fresh = 1;
+        if (m->pattern.kind != PATTERN_NONE && b->h == 0) derive(m, b), fresh = 1;
         correct(m, b, k);
         if (fresh) b->first = b->last;
         if (b->last > SLOWER * (b->first + 1)) b->h = 0;
         size = system_rms(n, m->d, NULL) / m->scale;
         if (!isfinite(size)) return -1;
         double rate = size / last;
-        if (b->matrix && rate > refresh && !fresh && size > enough) {
+        if (pattern_factors(&m->pattern) && rate > refresh && !fresh && size > enough) {
             b->h = 0; /* the same point again, by derivatives there */
             size = last;
             continue;
@@ -506,7 +461,7 @@ static int iterate(Implicit *m, Block *b, double *k)
 static void differ(Implicit *m, const Eval *e, double *J)
 {
     size_t N = m->N;
-    double *y = m->w, *f0 = m->f, *f1 = m->f + N, sum = 0;
+    double *y = m->jd, *f0 = m->f, sum = 0;
     memcpy(y, m->y, N * sizeof *y);
     m->s->field[e->op](m->s, e->set, m->t, y, f0);
     for (size_t c = 0; c < N; c++) {
@@ -515,21 +470,19 @@ static void differ(Implicit *m, const Eval *e, double *J)
     }
     double least = 1000 * fabs(m->h) * DBL_EPSILON * (double)N * sqrt(sum / (double)N);
     for (size_t c = 0; c < N; c++) {
-        double at = y[c], weight = adapt_scale(m->o, c, fabs(at));
-        double d = fmax(sqrt(DBL_EPSILON) * fabs(at), (least > 0 ? least : 1) * weight);
-        y[c] += at < 0 ? -d : d;
-        d = y[c] - at;
-        m->s->field[e->op](m->s, e->set, m->t, y, f1);
-        for (size_t r = 0; r < N; r++) J[r * N + c] = (f1[r] - f0[r]) / d;
-        y[c] = at;
+        double at = y[c];
+        double d = fmax(sqrt(DBL_EPSILON) * fabs(at),
+                        (least > 0 ? least : 1) * adapt_scale(m->o, c, fabs(at)));
+        m->step[c] = at + (at < 0 ? -d : d) - at;
     }
-    m->count += N + 1;
+    pattern_derive(&m->pattern, m->s, e, m->t, m->step, 1, y, m->f, J);
+    m->count += pattern_calls(&m->pattern, m->s, 1) + 1;
 }
 
 /* Finds every J_e at (t_n, y_n), one for all evaluations of an operator and a set, and gives their sum to the functions. */
 static void take_jacobians(Implicit *m)
 {
-    size_t size = m->N * m->N;
+    size_t size = pattern_size(&m->pattern);
     int ops = 0;
     if (m->sum) memset(m->sum, 0, size * sizeof *m->sum);
     for (size_t e = 0, i; e < m->evals; e++) {
@@ -552,7 +505,7 @@ static void take_jacobians(Implicit *m)
     for (size_t b = 0; b < m->blocks; b++) m->block[b].h = 0;
     m->known = m->current = 1;
     m->newton.jacobians++;
-    m->given = m->sum && functions_give(m->functions, ops, m->sum);
+    m->given = m->sum && functions_give(m->functions, ops, &m->pattern, m->sum);
 }
 
 /* Moves the points of a block from their rows to the polynomial q through 0 and the points less y_n of the step taken
@@ -605,7 +558,7 @@ static int loosely(Implicit *m, Block *b, double *k)
         double length = system_rms(n, m->Y, NULL);
         m->scale = length > 0 ? length : 1;
         evaluate(m, b, k);
-        if (!b->matrix && has_matrix(b) && b->h == 0) {
+        if (m->pattern.kind == PATTERN_NEAR && b->h == 0) {
             derive(m, b);
             m->newton.jacobians++;
         }
@@ -634,12 +587,13 @@ static int loosely(Implicit *m, Block *b, double *k)
 static int meet(Implicit *m, Block *b, double *k)
 {
     size_t n = b->points * m->N;
+    int direct = pattern_factors(&m->pattern);
     if (!m->loose) return iterate(m, b, k);
     for (int again = 0;; again++) {
-        if (b->matrix && !m->known) take_jacobians(m);
+        if (direct && !m->known) take_jacobians(m);
         if (b->taken && m->before > 0) predict(m, b);
         int met = loosely(m, b, k);
-        if (met > 0 || again || (b->matrix && m->current)) return met;
+        if (met > 0 || again || (direct && m->current)) return met;
         m->known = 0;
         b->h = 0;
         memcpy(m->Y, m->base, n * sizeof(double));

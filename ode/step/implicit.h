@@ -6,14 +6,13 @@
 
 typedef struct Implicit Implicit;
 
-/* Prepares for a frozen table (read here alone) on a system (borrowed). dense: unknowns, points of a block times
- * coordinates, up to which systems are solved by factors; beyond they are by their action alone. Nothing is allocated after this. */
-int implicit_new(const Table *t, const System *s, size_t dense, Implicit **out);
+/* Prepares for a frozen table (read here alone) on a system (borrowed). whole: unknowns, points of a block times coordinates,
+ * up to which matrices are whole where no band is told (pattern_find). Nothing is allocated after this. */
+int implicit_new(const Table *t, const System *s, size_t whole, Implicit **out);
 void implicit_free(Implicit *m);
+int implicit_by_action(const Implicit *m); /* 1: systems are not solved by factors */
 /* Forgets derivatives kept from earlier steps, so that a run does not depend on what was run before. */
 void implicit_begin(Implicit *m);
-/* Returns whether systems are solved by factors. */
-int implicit_dense(const Implicit *m);
 /* Tells which functions of derivatives stand among the stages (borrowed). */
 void implicit_functions(Implicit *m, Functions *f);
 /* From now on stages are found to a share of the tolerance of these options (borrowed), by derivatives that are kept over steps (simplified Newton

@@ -1,13 +1,14 @@
-/* linear.h: the linear systems of steps: small ones by factors, large ones by their action alone, with a preconditioner
- * for fields whose particles see their neighbours on a grid or ring. Private to ode/ (implicit.c, functions.c). */
+/* linear.h: the linear systems of steps, (M x 1 - A x J) x = b with derivatives J of fields: by factors where J is small
+ * or a band that is known, else by its action, with a preconditioner where a band is seen. Private to ode/ (implicit.c,
+ * functions.c). */
 #ifndef TROTTER_LINEAR_H
 #define TROTTER_LINEAR_H
 
 #include "ode/step/steps.h"
 
-/* ---- lu.c: factors ---- */
+/* ---- lu.c: whole matrices ---- */
 
-/* Unknowns up to which systems are solved by factors; beyond, by their action alone. */
+/* Unknowns up to which whole matrices are factored. */
 enum { LU_MOST = 600 };
 
 /* Factors A (n, n) row-major = L U in place, with rows exchanged: pivot (n). Short of memory A is not finite. Source:
@@ -37,39 +38,61 @@ void krylov_free(Krylov *k);
  * as near as the restarts come a number below 0. */
 int krylov_solve(Krylov *k, double *b, double tolerance, int restarts, double *x);
 
-/* ---- band.c: the preconditioner ---- */
+/* ---- sparsity.c: where derivatives have entries ---- */
 
-/* The matrix 1 - sum over i of A_i x J_i of `points` states of N coordinates, J_i banded: entry (p r, q c) takes away
- * a_i(p, q) J_i(r, c). */
+/* FULL: anywhere; BAND: in a band, for certain; NEAR: in a band, as far as was looked; NONE: no matrix is kept. */
+enum { PATTERN_FULL, PATTERN_BAND, PATTERN_NEAR, PATTERN_NONE };
+
+/* Where the derivatives (N, N) of some operators have entries. They are kept as J (pattern_size): whole matrices by rows, bands
+ * by columns: of column c rows c - width .. c + width. */
 typedef struct {
-    size_t N, points;
-    int wide;      /* 1: the derivatives are no bands, and nothing else holds */
-    size_t width;  /* J(r, c) is 0 where r and c are more than this apart */
+    size_t N;
+    int kind;
+    size_t width;  /* of a band: J(r, c) is 0 where r and c are more than this apart */
     int ring;      /* coordinates are counted around a ring */
     size_t probes; /* values of fields that finding this took */
-    size_t reach;  /* largest distance of an entry of the matrix from its diagonal */
-    double *J;     /* (derivatives, N, 2 width + 1): of column c rows c - width .. c + width */
-    double *matrix,
-        *row; /* (points N, 3 reach + 1) as GSL stores its factors; (points N) scratch */
-    unsigned *pivot;
-} Band;
+} Pattern;
 
-/* Looks at the initial state which coordinates of the operators (evals) change with one of some others; work (3, N):
- * scratch. Then prepares for `points` states. A band that is too wide has no memory and no error. ERR_MEMORY. */
-int band_new(Band *b, const System *s, const Eval *eval, const int *which, size_t evals,
-             size_t points, double *work);
-void band_free(Band *b);
-/* Returns the values of a field that band_derive takes. */
-size_t band_calls(const Band *b);
-/* Computes J_i of an operator at (t, y) by central differences of columns that share no row, with steps (N). y is moved
- * and put back; work (2, N): scratch. Source: Curtis, Powell, Reid 1974. */
-void band_derive(Band *b, size_t i, const System *s, const Eval *e, double t, const double *step,
-                 double *y, double *work);
-/* Makes the matrix 1, takes a J_i from its entries (p, q), factors it. */
-void band_clear(Band *b);
-void band_take(Band *b, size_t i, size_t p, size_t q, double a);
-void band_factor(Band *b);
+/* Finds the pattern of some operators (which) for systems of `points` states, up to `whole` unknowns a whole matrix where no band is told; work (3, N): scratch. */
+void pattern_find(Pattern *p, const System *s, const Eval *eval, const int *which, size_t evals,
+                  size_t points, size_t whole, double *work);
+static inline int pattern_factors(const Pattern *p) /* 1: systems are solved by factors */
+{
+    return p->kind == PATTERN_FULL || p->kind == PATTERN_BAND;
+}
+size_t pattern_size(const Pattern *p);
+/* Returns how far an entry of the matrix of `points` states (Factors) is from its diagonal at most. */
+size_t pattern_reach(const Pattern *p, size_t points);
+/* Returns the rows of a column that are kept; pattern_row the k-th one, or N where there is none. */
+size_t pattern_rows(const Pattern *p);
+size_t pattern_row(const Pattern *p, size_t c, size_t k);
+/* Computes J of an operator at (t, y) by the system's own derivative, or by differences with steps (N), central or one
+ * sided. y is moved and put back; work (3, N): scratch. pattern_calls: the values of the field that it takes. */
+void pattern_derive(const Pattern *p, const System *s, const Eval *e, double t, const double *step,
+                    int sided, double *y, double *work, double *J);
+size_t pattern_calls(const Pattern *p, const System *s, int sided);
+/* Computes Jx = J x, (N) each. */
+void pattern_multiply(const Pattern *p, const double *J, const double *x, double *Jx);
+
+/* ---- lu.c: matrices of `points` states ---- */
+
+/* The matrix M x 1 - sum over i of A_i x J_i: its entry (p r, q c) takes away a_i(p, q) J_i(r, c). */
+typedef struct {
+    Pattern pattern;
+    size_t points, reach; /* reach: of a band, largest distance of an entry from the diagonal */
+    double *matrix; /* (n, n), n = points N; of a band (n, 3 reach + 1) as GSL stores its factors */
+    double *row;    /* (n) scratch of a band */
+    size_t *pivot;  /* (n) */
+    unsigned *places; /* (n) of a band */
+} Factors;
+
+int factors_new(Factors *f, const Pattern *p, size_t points); /* ERR_MEMORY */
+void factors_free(Factors *f);
+/* Makes the matrix M x 1 (mass (d, d) of each particle, NULL: 1), takes a J from its entries (p, q), factors it. */
+void factors_clear(Factors *f, size_t d, const double *mass);
+void factors_take(Factors *f, const double *J, size_t p, size_t q, double a);
+void factors_make(Factors *f);
 /* Solves for x (points, N) in place; a singular matrix leaves x not finite. */
-void band_solve(Band *b, double *x);
+void factors_solve(const Factors *f, double *x);
 
 #endif

@@ -36,7 +36,6 @@
 
 #include "ode/field/combine.h"
 #include "ode/step/implicit.h"
-#include "ode/step/linear.h"
 #include "ode/step/functions.h"
 #include "ode/field/sums.h"
 
@@ -215,8 +214,8 @@ static int make(Stepper *st)
         !st->c)
         return ERR_MEMORY;
     for (size_t i = 0; i < t->flows; i++) st->fraction[i] = table_double(t->flow[i].c);
-    size_t dense = st->implicit && !implicit_dense(st->implicit[st->depth]) ? 0 : LU_MOST;
-    if (table_phi(t)) TRY(functions_new(t, &st->system, dense, &st->functions));
+    size_t whole = st->implicit && implicit_by_action(st->implicit[st->depth]) ? 0 : LU_MOST;
+    if (table_phi(t)) TRY(functions_new(t, &st->system, whole, &st->functions));
     for (int i = 0; st->implicit && i <= st->depth; i++)
         implicit_functions(st->implicit[i], st->functions);
     if (!t->error.terms) return 0;

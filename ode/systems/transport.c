@@ -210,6 +210,7 @@ static void init(System *s, uint64_t seed)
     int ring = s->param[PERIODIC] != 0;
     double phase = 2 * pi * random_uniform(seed, STREAM_INITIAL, 0);
     double *a = s->param + OPTIONS;
+    s->ring = ring;
     if (ring) s->title = "convection and diffusion on a ring";
     for (size_t i = 0; i < s->n; i++) {
         double x = step(s) * (double)(ring ? i : i + 1);
@@ -228,7 +229,8 @@ const SystemKind system_transport = {
              .flow = {diffuse_flow, convect_flow},
              .solution = solution,
              .linear = 1,
-             .special = 1 << OP_F | 1 << OP_G},
+             .special = 1 << OP_F | 1 << OP_G,
+             .sees = {2, 2}},
     .n_min = 3,
     .d_only = 1,
     .size_max = 1 << 16,

@@ -466,8 +466,14 @@ static inline System *banded(int k)
         "system pair\nn 37\nd 2\nring\nF1 = 900*(y[i+1] - 2*y + y[i-1]) + y2^2\n"
         "F2 = 500*(y[i+1] - 2*y + y[i-1]) - y1*y2\ninitial = 1 + sin(i + c)\n";
     System *s = names[k] ? sized(names[k], 96, 0, 1) : read_system(text, 0, 0);
-    if (k == BANDED) s->field[OP_F] = far_field, s->special = 0;
+    if (k == BANDED) s->field[OP_F] = far_field, s->special = 0, s->sees[OP_F] = 0;
     return s;
+}
+
+/* Forgets which particles see each other, so that bands are looked for. */
+static inline void untell(System *s)
+{
+    memset(s->sees, 0, sizeof s->sees);
 }
 
 static inline Stepper *stepper(const Table *t, const System *s)
