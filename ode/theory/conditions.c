@@ -1,196 +1,382 @@
-/* conditions.c: the order conditions of a scheme whose stages are all H, in trees of one colour.
+/* conditions.c: the order conditions of a scheme of stages or flows: its labels, its rows, and how far they are proved.
  *
- * The stages are those of a Runge-Kutta method: slopes of j steps ago are stages too, which stand j steps behind. For
- * every tree t, with the product over its children c,
+ * Slopes of j steps ago are labels too, which stand j steps behind. Where all stages are H, trees have one colour, and a
+ * label is a stage; else a label has the colour of its evaluation. For every tree t, with the product over its children c,
  *
- *     u_i(t) = prod psi_i(c),    psi_i(c) = sum_k a_ik u_k(c) + sum_j w_ij E_-j(c),    E_-j(t) = (-j)^|t| / gamma(t),
- *     d(t) = sum_i b_i u_i(t) + sum_j v_j E_-j(t) - 1/gamma(t),
+ *     u_i(t) = [i has the colour of t's root] prod psi_i(c),    psi_i(c) = sum_k a_ik u_k(c) + sum_j w_ij E_-j(c),
+ *     E_-j(t) = (-j)^|t| g(t),    g(t) = prod over the vertices of their colours' weights / gamma(t),
+ *     d(t) = sum_i b_i u_i(t) + sum_j v_j E_-j(t) - g(t),
  *
- * w and v the weights of y[-j], and psi_i of a clock is the node (Hairer, Norsett, Wanner 1993, section II.2). A tree
- * with one child c takes b A in place of psi(c), so the largest trees need no psi.
+ * w and v the weights of y[-j], and psi_i of a clock is the node (Hairer, Norsett, Wanner 1993, section II.2; Araujo, Murua,
+ * Sanz-Serna 1997). An exact flow is a collocation method whose order, in the flow's one colour, is that of the trees.
  *
- * Numbers are floats of PRECISION bits. A condition is met exactly where its defect is below 1e-100: coefficients that are
- * roundings would have to be right to 100 digits.
- *
- * In more colours a defect is that of its tree's shape. So the sum of squares over all colourings t of a shape is d^2
- * W_1, with W_k = sum over t of sigma(t)^(-2k). For m equal children c, W_k has the factor
- *
- *     [x^m] prod over colourings s of c of sum_n (x sigma(s)^(-2k))^n / n!^(2k) = [x^m] exp(sum_j l_j W_kj(c) x^j),
- *     sum_j l_j x^j = log sum_n x^n / n!^(2k). */
+ * A condition is decided modulo primes above 2^60. Let L be a common denominator of all rows but the update, D of the update,
+ * w of the colours' weights. Because gamma(t) divides n!, the numerator N = d(t) n! L^(n-1) D w^n is whole. With M at least
+ * 1, the largest sum of a row's moduli, and j max(1, |weights|), it is below n! (L M)^(n-1) D w^n (sum |b| + 1): so N = 0
+ * where it is 0 modulo primes whose product is twice that. Where as many primes would take too long, two are tried, and the
+ * order is told, but not as proved. Decimals, and fractions that miss a condition, are taken in floats. */
 #include <gmp.h>
 #include <math.h>
 #include <string.h>
 
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
-#include "kernels/base/tick.h"
 #include "ode/scheme/rationals.h"
-#include "ode/theory/theory.h"
+#include "ode/theory/conditions_inside.h"
 
-enum { PRECISION = 512, STAGES = 1024, HISTORY = 256 };
-static const double zero = 1e-100;
-
-/* ---- numbers ---------------------------------------------------------------------------------------- */
-
-static mpf_t *numbers_new(size_t n)
-{
-    mpf_t *x = memory_new(n, sizeof *x);
-    for (size_t i = 0; x && i < n; i++) mpf_init2(x[i], PRECISION);
-    return x;
-}
-
-static void numbers_free(mpf_t *x, size_t n)
-{
-    for (size_t i = 0; x && i < n; i++) mpf_clear(x[i]);
-    memory_free(x);
-}
-
-/* ---- a scheme as a tableau ------------------------------------------------------------------------------ */
-
-/* c u[at]: at is a stage, or behind the stages E_-(at - stages + 1). */
-typedef struct {
-    size_t at;
-    mpf_t c;
-} Weight;
-
-typedef struct {
-    size_t count, own; /* own: those of stages stand first */
-    Weight *w;
-} Weights;
+enum { LABELS = 1024, HISTORY = 256, PRIME_BITS = 60, UNPROVED = 2 };
+static const double work_most = 1.2e10; /* products of numbers for one order's proof */
 
 struct Conditions {
     const Table *t; /* borrowed */
     Forest *f;
-    int estimate;         /* the update estimates an error: its series is compared with 0 */
-    size_t stages, depth; /* depth: the largest j of E_-j */
-    int (*stage)[2];      /* (stages): evaluation, steps ago */
-    mpf_t *node;          /* (stages) */
-    Weights *row;         /* (stages + 2): psi of every stage, the update, the update of psi */
-    mpf_t *u;             /* (stages + depth) */
-    mpf_t **psi;          /* (forest->count) each NULL or (stages) */
-    size_t room;          /* of psi */
-    mpf_t *d;             /* defects of the order below */
-    size_t defects;
-    int order;
-    mpf_t x; /* scratch */
+    int one, timed, estimate;
+    size_t labels, depth; /* of stages */
+    int (*label)[2];      /* (labels): evaluation, steps ago */
+    Method m;
+    size_t primes;
+    uint64_t *prime;
 };
 
-static const Row *row_of(const Conditions *c, size_t i)
-{
-    return i < c->stages ? &eval_point(c->t, c->stage[i][0])->row : &c->t->update;
-}
+/* ---- labels ------------------------------------------------------------------------------------------------ */
 
-/* Finds the stage, or adds it; -1: too many. A term that is no slope of F has the place of no stage, -2. */
-static int find_stage(Conditions *c, const Term *term, int ago)
+/* Finds the label, or adds it; -1: too many. A term that is no slope, or not of the one colour, has no label, -2. */
+static int find_label(Conditions *c, const Term *term, int ago)
 {
     size_t i = 0;
     ago += term->past;
-    if (term->eval != TABLE_STATE && c->t->eval[term->eval].op != OP_F) return -2;
+    if (term->eval != TABLE_STATE && c->one && c->t->eval[term->eval].op != OP_F) return -2;
     if (ago > HISTORY) return -1;
     if (term->eval == TABLE_STATE) {
         if ((size_t)ago > c->depth) c->depth = (size_t)ago;
         return -2;
     }
-    while (i < c->stages && !(c->stage[i][0] == term->eval && c->stage[i][1] == ago)) i++;
-    if (i == STAGES) return -1;
-    if (i == c->stages) {
-        c->stage[c->stages][0] = term->eval;
-        c->stage[c->stages++][1] = ago;
+    while (i < c->labels && !(c->label[i][0] == term->eval && c->label[i][1] == ago)) i++;
+    if (i == LABELS) return -1;
+    if (i == c->labels) {
+        c->label[c->labels][0] = term->eval;
+        c->label[c->labels++][1] = ago;
     }
     return (int)i;
 }
 
-/* Collects the stages that the update reads, and those which these read. Returns whether they are finitely many. */
-static int find_stages(Conditions *c)
+/* Collects the slopes that the update reads, and those which these read. Returns whether they are finitely many. */
+static int find_labels(Conditions *c)
 {
     const Row *r = &c->t->update;
     int finite = 1;
-    for (size_t k = 0; k < r->terms; k++) finite &= find_stage(c, &r->term[k], 0) != -1;
-    for (size_t i = 0; finite && i < c->stages; i++) {
-        r = row_of(c, i);
+    for (size_t k = 0; k < r->terms; k++) finite &= find_label(c, &r->term[k], 0) != -1;
+    for (size_t i = 0; finite && i < c->labels; i++) {
+        r = &eval_point(c->t, c->label[i][0])->row;
         for (size_t k = 0; finite && k < r->terms; k++)
-            finite = find_stage(c, &r->term[k], c->stage[i][1]) != -1;
+            finite = find_label(c, &r->term[k], c->label[i][1]) != -1;
     }
     return finite;
 }
 
-/* Writes the weights of a dense row (stages + depth) that are not 0. */
-static int set_weights(const Conditions *c, mpq_t *dense, Weights *out)
+/* ---- rows ---------------------------------------------------------------------------------------------------- */
+
+static int method_new(const Conditions *c, size_t labels, size_t depth, size_t rows, Method *m)
 {
-    size_t n = c->stages + c->depth;
-    if (!(out->w = memory_new(n, sizeof *out->w))) return ERR_MEMORY;
-    for (size_t i = 0; i < n; i++) {
-        if (mpq_sgn(dense[i]) == 0) continue;
-        Weight *w = &out->w[out->count++];
-        out->own += i < c->stages;
-        w->at = i;
-        mpf_init2(w->c, PRECISION);
-        mpf_set_q(w->c, dense[i]);
+    *m = (Method){.t = c->t,
+                  .estimate = c->estimate,
+                  .colours = c->one ? 1 : c->t->colours,
+                  .special = c->t->special,
+                  .labels = labels,
+                  .depth = depth,
+                  .rows = rows,
+                  .row_of = memory_new(labels, sizeof *m->row_of),
+                  .node = rationals_new(labels),
+                  .row = memory_new(rows, sizeof *m->row)};
+    mpz_init_set_ui(m->divisor, 1);
+    for (size_t r = 0; m->row && r < rows; r++) m->row[r].base = -1;
+    return m->row_of && m->node && m->row ? 0 : ERR_MEMORY;
+}
+
+static void method_free(Method *m)
+{
+    if (!m->t) return;
+    for (size_t r = 0; m->row && r < m->rows; r++) {
+        for (size_t k = 0; k < m->row[r].count; k++) mpq_clear(m->row[r].w[k].c);
+        memory_free(m->row[r].w);
+        rationals_free(m->row[r].state);
+    }
+    rationals_free(m->node);
+    mpz_clear(m->divisor);
+    memory_free_all(m->row, m->row_of);
+    m->t = NULL;
+}
+
+static int add_weight(LabelRow *r, size_t label, mpq_srcptr c)
+{
+    for (size_t k = 0; k < r->count; k++)
+        if (r->w[k].label == label) {
+            mpq_add(r->w[k].c, r->w[k].c, c);
+            return 0;
+        }
+    if (mpq_sgn(c) == 0) return 0;
+    TRY(memory_more(&r->w, r->count, sizeof *r->w));
+    LabelWeight *w = &r->w[r->count++];
+    w->label = label;
+    mpq_init(w->c);
+    mpq_set(w->c, c);
+    return 0;
+}
+
+/* Writes where each of n labels goes, those of lower colours first. */
+static void sort_labels(Method *m, size_t n, const int *colour, size_t *place)
+{
+    size_t at = 0;
+    for (int c = 0; c < m->colours; c++) {
+        m->first[c] = at;
+        for (size_t i = 0; i < n; i++)
+            if (colour[i] == c) place[i] = at++;
+    }
+    m->first[m->colours] = at;
+}
+
+/* ---- a scheme of stages ----------------------------------------------------------------------------------------- */
+
+static int set_row(Conditions *c, const Row *from, int ago, const size_t *place, LabelRow *r)
+{
+    if (c->depth && !(r->state = rationals_new(c->depth))) return ERR_MEMORY;
+    for (size_t k = 0; k < from->terms; k++) {
+        const Term *term = &from->term[k];
+        int at = find_label(c, term, ago), past = ago + term->past;
+        if (at >= 0) TRY(add_weight(r, place[at], term->c));
+        if (term->eval == TABLE_STATE && past > 0)
+            mpq_add(r->state[past - 1], r->state[past - 1], term->c);
     }
     return 0;
 }
 
-static void add_row(Conditions *c, size_t i, mpq_t *dense)
+/* Returns the first label that stands at the same point, as many steps ago: their argument is one. */
+static size_t same_point(const Conditions *c, size_t i)
 {
-    const Row *r = row_of(c, i);
-    int ago = i < c->stages ? c->stage[i][1] : 0;
-    for (size_t k = 0; k < r->terms; k++) {
-        const Term *term = &r->term[k];
-        int at = find_stage(c, term, ago);
-        if (term->eval == TABLE_STATE && ago + term->past > 0)
-            at = (int)c->stages + ago + term->past - 1;
-        if (at >= 0) mpq_add(dense[at], dense[at], term->c);
+    size_t k = 0;
+    while (eval_point(c->t, c->label[k][0]) != eval_point(c->t, c->label[i][0]) ||
+           c->label[k][1] != c->label[i][1])
+        k++;
+    return k;
+}
+
+static int stages_method(Conditions *c, Method *m)
+{
+    SCOPED(memory_drop) int *colour = memory_new(c->labels, sizeof *colour);
+    SCOPED(memory_drop) size_t *place = memory_new(c->labels, sizeof *place);
+    RATIONAL(ago);
+    TRY(method_new(c, c->labels, c->depth, c->labels + 1, m));
+    if (!colour || !place) return ERR_MEMORY;
+    for (size_t i = 0; i < c->labels; i++) colour[i] = c->one ? 0 : c->t->eval[c->label[i][0]].op;
+    sort_labels(m, c->labels, colour, place);
+    for (size_t i = 0; i < c->labels; i++) {
+        const Point *p = eval_point(c->t, c->label[i][0]);
+        m->row_of[place[i]] = same_point(c, i);
+        if (m->row_of[place[i]] == i) TRY(set_row(c, &p->row, c->label[i][1], place, &m->row[i]));
+        table_time(c->t, p, c->t->eval[c->label[i][0]].op, m->node[place[i]]);
+        mpq_set_si(ago, c->label[i][1], 1);
+        mpq_sub(m->node[place[i]], m->node[place[i]], ago);
+    }
+    return set_row(c, &c->t->update, 0, place, &m->row[c->labels]);
+}
+
+/* ---- a splitting by exact flows ----------------------------------------------------------------------------------- */
+
+static void node_of(size_t s, size_t q, mpq_t out)
+{
+    mpq_set_ui(out, 2 * q + 1, 2 * s);
+    mpq_canonicalize(out);
+}
+
+/* Makes l (s), the coefficients of the polynomial that is 1 at node r and 0 at the others. */
+static void lagrange(size_t s, size_t r, mpq_t *l)
+{
+    RATIONALS(here, there, x);
+    node_of(s, r, here);
+    for (size_t i = 0; i < s; i++) mpq_set_ui(l[i], i == 0, 1);
+    for (size_t k = 0, degree = 0; k < s; k++) {
+        if (k == r) continue;
+        node_of(s, k, there);
+        mpq_sub(x, here, there);
+        for (size_t i = ++degree;; i--) { /* times (theta - there) / x */
+            mpq_mul(l[i], l[i], there);
+            if (i > 0)
+                mpq_sub(l[i], l[i - 1], l[i]);
+            else
+                mpq_neg(l[i], l[i]);
+            mpq_div(l[i], l[i], x);
+            if (i == 0) break;
+        }
     }
 }
 
-/* Writes the rows: A, b, and b A over the stages. */
-static int set_rows(Conditions *c)
+/* Computes the integral of l from 0 to x. */
+static void integral(size_t s, mpq_t *l, mpq_srcptr x, mpq_t out)
 {
-    size_t n = c->stages, wide = n + c->depth;
-    SCOPED(rationals_drop) mpq_t *dense = rationals_new((n + 2) * wide);
-    if (!dense) return ERR_MEMORY;
-    mpq_t *last = dense + (n + 1) * wide;
-    for (size_t i = 0; i <= n; i++) add_row(c, i, dense + i * wide);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < wide; k++)
-            rational_add(last[k], dense[n * wide + i], dense[i * wide + k]);
-    for (size_t i = 0; i < n + 2; i++) TRY(set_weights(c, dense + i * wide, &c->row[i]));
+    RATIONAL(term);
+    mpq_set_ui(out, 0, 1);
+    for (size_t i = s; i-- > 0;) {
+        mpq_set(term, l[i]);
+        rational_divide(term, i + 1);
+        mpq_add(out, out, term);
+        mpq_mul(out, out, x);
+    }
+}
+
+/* Writes the integrals to the nodes, and to 1, of s Lagrange polynomials: a (s + 1, s). Nodes are midpoints, and s is odd, so
+ * that the method has order s + 1. */
+static int collocation(size_t s, mpq_t *a)
+{
+    SCOPED(rationals_drop) mpq_t *l = rationals_new(s + 1);
+    RATIONAL(x);
+    if (!l) return ERR_MEMORY;
+    for (size_t r = 0; r < s; r++) {
+        lagrange(s, r, l);
+        for (size_t q = 0; q <= s; q++) {
+            node_of(s, q, x);
+            if (q == s) mpq_set_ui(x, 1, 1);
+            integral(s, l, x, a[q * s + r]);
+        }
+    }
     return 0;
 }
 
-static void set_nodes(Conditions *c)
+/* Adds the rows of flow i: those of its s nodes, and its end. */
+static int add_flow(const Conditions *c, size_t i, size_t s, mpq_t *a, const size_t *place,
+                    Method *m)
 {
-    RATIONALS(q, ago);
-    for (size_t i = 0; i < c->stages; i++) {
-        table_time(c->t, eval_point(c->t, c->stage[i][0]), OP_F, q);
-        mpq_set_si(ago, c->stage[i][1], 1);
-        mpq_sub(q, q, ago);
-        mpf_set_q(c->node[i], q);
+    RATIONAL(x);
+    for (size_t q = 0; q <= s; q++) {
+        LabelRow *r = &m->row[i * (s + 1) + q];
+        r->base = i ? (int)(i * (s + 1) - 1) : -1;
+        for (size_t k = 0; k < s; k++) {
+            mpq_mul(x, a[q * s + k], c->t->flow[i].c);
+            TRY(add_weight(r, place[i * s + k], x));
+        }
+        if (q < s) m->row_of[place[i * s + q]] = i * (s + 1) + q;
+    }
+    return 0;
+}
+
+static int flows_method(const Conditions *c, int order, Method *m)
+{
+    size_t s = (size_t)(order > 1 ? order - 1 : 1) | 1, n = c->t->flows * s;
+    SCOPED(memory_drop) int *colour = memory_new(n, sizeof *colour);
+    SCOPED(memory_drop) size_t *place = memory_new(n, sizeof *place);
+    SCOPED(rationals_drop) mpq_t *a = rationals_new((s + 1) * s);
+    TRY(method_new(c, n, 0, c->t->flows * (s + 1), m));
+    if (!colour || !place || !a) return ERR_MEMORY;
+    for (size_t i = 0; i < n; i++) colour[i] = c->t->flow[i / s].op;
+    sort_labels(m, n, colour, place);
+    TRY(collocation(s, a));
+    for (size_t i = 0; i < c->t->flows; i++) TRY(add_flow(c, i, s, a, place, m));
+    return 0;
+}
+
+/* ---- how far residues prove -------------------------------------------------------------------------------------------- */
+
+/* Takes the denominators of a row, to which its base's belong, into `divisor`, and returns the sum of its moduli. */
+static double measure_row(const Method *m, const LabelRow *r, double weight, mpz_t divisor)
+{
+    double sum = 0;
+    for (const LabelRow *x = r;; x = &m->row[x->base]) {
+        for (size_t k = 0; k < x->count; k++) {
+            sum += fabs(mpq_get_d(x->w[k].c));
+            mpz_lcm(divisor, divisor, mpq_denref(x->w[k].c));
+        }
+        for (size_t j = 0; x->state && j < m->depth; j++) {
+            sum += fabs(mpq_get_d(x->state[j])) * (double)m->depth * weight;
+            mpz_lcm(divisor, divisor, mpq_denref(x->state[j]));
+        }
+        if (x->base < 0) return sum;
     }
 }
 
-static int open_tableau(Conditions *c)
+static double bits_of(mpz_srcptr x)
 {
-    size_t n = c->stages;
-    if (!(c->row = memory_new(n + 2, sizeof *c->row)) || !(c->node = numbers_new(n)) ||
-        !(c->u = numbers_new(n + c->depth)))
-        return ERR_MEMORY;
-    set_nodes(c);
-    return set_rows(c);
+    return (double)mpz_sizeinbase(x, 2);
 }
+
+/* Finds the bound of a numerator; 8 bits are for the rounding of sums. */
+static void measure(Method *m, int timed)
+{
+    double weight = 1, largest, update;
+    mpz_t L, D, w;
+    mpz_init_set_ui(L, 1);
+    mpz_init_set_ui(D, 1);
+    mpz_init_set_ui(w, 1);
+    for (int op = 0; op < m->t->colours; op++) {
+        weight = fmax(weight, fabs(mpq_get_d(m->t->weight[op])));
+        mpz_lcm(w, w, mpq_denref(m->t->weight[op]));
+    }
+    largest = fmax(1, (double)m->depth) * weight;
+    for (size_t r = 0; r + 1 < m->rows; r++)
+        largest = fmax(largest, measure_row(m, &m->row[r], weight, L));
+    for (size_t r = 0; r < m->rows; r++) m->weights += (double)m->row[r].count;
+    for (size_t i = 0; timed && i < m->labels; i++) {
+        largest = fmax(largest, fabs(mpq_get_d(m->node[i])));
+        mpz_lcm(L, L, mpq_denref(m->node[i]));
+    }
+    update = measure_row(m, &m->row[m->rows - 1], weight, D) + weight;
+    m->digits[1] = bits_of(L) + log2(largest) + bits_of(w);
+    m->digits[0] = bits_of(D) + log2(update) + 8;
+    mpz_mul(m->divisor, L, D);
+    mpz_mul(m->divisor, m->divisor, w);
+    mpz_clears(L, D, w, NULL);
+}
+
+/* Returns how many primes prove the conditions of an order. */
+static double primes_needed(const Method *m, int order)
+{
+    return ceil((m->digits[0] + order * m->digits[1] + lgamma(order + 1) / log(2)) / PRIME_BITS);
+}
+
+/* Returns how many are taken: those needed, or UNPROVED. */
+static size_t primes_taken(const Method *m, int order, int *proved)
+{
+    enum { BEGIN = 20000, EACH = 300 }; /* what a prime takes, and a weight modulo one */
+    double needed = primes_needed(m, order), walk = (double)(m->labels / (size_t)m->colours + 4),
+           begin = BEGIN + m->weights * (EACH + (m->digits[0] + m->digits[1]) / 32);
+    *proved = needed * (tree_count(m->colours, order) * walk + begin) <= work_most;
+    return *proved ? (size_t)needed : UNPROVED;
+}
+
+/* Finds prime k of those that serve. */
+static int find_prime(Conditions *c, size_t k, uint64_t *out)
+{
+    mpz_t p;
+    mpz_init_set_ui(p, c->primes ? c->prime[c->primes - 1] : 1UL << PRIME_BITS);
+    int code = 0;
+    while (code == 0 && c->primes <= k) {
+        mpz_nextprime(p, p);
+        if (!mpz_divisible_p(c->m.divisor, p))
+            code = memory_add(c->prime, c->primes, mpz_get_ui(p));
+    }
+    mpz_clear(p);
+    if (code == 0) *out = c->prime[k];
+    return code;
+}
+
+/* ---- conditions ------------------------------------------------------------------------------------------------------- */
 
 int conditions_new(const Table *t, int timed, int estimate, Conditions **out)
 {
     *out = NULL;
-    if (!series_one_colour(t) || t->special || table_phi(t)) return 0;
+    if (table_phi(t) || (t->flows && timed)) return 0;
     SCOPED(conditions_drop) Conditions *c = memory_new(1, sizeof *c);
     if (!c) return ERR_MEMORY;
-    *c = (Conditions){.t = t, .estimate = estimate, .stage = memory_new(STAGES, sizeof *c->stage)};
-    mpf_init2(c->x, PRECISION);
-    if (!c->stage) return ERR_MEMORY;
-    TRY(forest_trees(1, 1, timed, &c->f));
-    if (!find_stages(c)) return 0;
-    TRY(open_tableau(c));
+    *c = (Conditions){.t = t,
+                      .one = series_one_colour(t) && !t->special,
+                      .timed = timed,
+                      .estimate = estimate,
+                      .label = memory_new(LABELS, sizeof *c->label)};
+    if (!c->label) return ERR_MEMORY;
+    TRY(forest_trees(1, c->one ? 1 : t->colours, timed, &c->f));
+    if (!t->flows && !find_labels(c)) return 0;
+    if (!t->flows) {
+        TRY(stages_method(c, &c->m));
+        measure(&c->m, timed);
+    }
     *out = c;
     c = NULL;
     return 0;
@@ -199,203 +385,51 @@ int conditions_new(const Table *t, int timed, int estimate, Conditions **out)
 void conditions_free(Conditions *c)
 {
     if (!c) return;
-    for (size_t i = 0; c->row && i < c->stages + 2; i++) {
-        for (size_t k = 0; k < c->row[i].count; k++) mpf_clear(c->row[i].w[k].c);
-        memory_free(c->row[i].w);
-    }
-    for (size_t i = 0; i < c->room; i++) numbers_free(c->psi[i], c->stages);
-    numbers_free(c->node, c->stages);
-    numbers_free(c->u, c->stages + c->depth);
-    numbers_free(c->d, c->defects);
-    mpf_clear(c->x);
-    memory_free_all(c->row, c->psi, c->stage);
+    method_free(&c->m);
     forest_free(c->f);
-    memory_free(c);
+    memory_free_all(c->label, c->prime, c);
 }
 
-/* ---- weights of trees ------------------------------------------------------------------------------------- */
-
-/* Adds the terms from .. to - 1 of a row of weights times u to sum. */
-static void add_weights(Conditions *c, const Weights *r, size_t from, size_t to, mpf_t sum)
+int conditions_most(const Conditions *c)
 {
-    for (size_t k = from; k < to; k++) {
-        mpf_mul(c->x, r->w[k].c, c->u[r->w[k].at]);
-        mpf_add(sum, sum, c->x);
-    }
+    static const int most[] = {CONDITIONS_MAX, CONDITIONS_MAX_2, CONDITIONS_MAX_3};
+    int colours = c->one ? 1 : c->t->colours;
+    return c->timed ? forest_timed_most(colours, 1) : most[colours - 1];
 }
 
-static void one_over_gamma(const Conditions *c, size_t tree, mpf_t out)
+/* A splitting's collocation method is that of the order. */
+static int renew(Conditions *c, int order)
 {
-    mpf_set_ui(out, 1);
-    mpf_div_ui(out, out, c->f->tree[tree].gamma);
-}
-
-/* Computes E_-j of a tree into u. */
-static void set_pasts(Conditions *c, size_t tree)
-{
-    for (size_t j = 1; j <= c->depth; j++) {
-        mpf_ptr u = c->u[c->stages + j - 1];
-        one_over_gamma(c, tree, u);
-        for (int k = 0; k < c->f->tree[tree].order; k++) mpf_mul_ui(u, u, j);
-        if (c->f->tree[tree].order % 2) mpf_neg(u, u);
-    }
-}
-
-/* Computes u of a tree. */
-static void set_stages(Conditions *c, size_t tree)
-{
-    const Tree *t = &c->f->tree[tree];
-    for (size_t i = 0; i < c->stages; i++) {
-        mpf_ptr u = c->u[i];
-        mpf_set_ui(u, 1);
-        for (int k = 0; k < t->children; k++) {
-            size_t child = (size_t)t->child[k];
-            mpf_mul(u, u, tree_is_clock(c->f, child) ? c->node[i] : c->psi[child][i]);
-        }
-    }
-    set_pasts(c, tree);
-}
-
-/* Computes psi for all trees up to an order. */
-static int shape(Conditions *c, int order)
-{
-    size_t count = order < 1 ? 0 : c->f->first[order + 1];
-    if (count <= c->room) return 0;
-    mpf_t **grown = memory_grow(c->psi, c->room, count, sizeof *grown);
-    if (!grown) return ERR_MEMORY;
-    c->psi = grown;
-    for (; c->room < count; c->room++) {
-        if (tree_is_clock(c->f, c->room)) continue;
-        mpf_t *psi = numbers_new(c->stages);
-        if (!(c->psi[c->room] = psi)) return ERR_MEMORY;
-        set_stages(c, c->room);
-        for (size_t i = 0; i < c->stages; i++)
-            add_weights(c, &c->row[i], 0, c->row[i].count, psi[i]);
-        tick();
-    }
+    if (!c->t->flows) return 0;
+    method_free(&c->m);
+    c->primes = 0;
+    TRY(flows_method(c, order, &c->m));
+    measure(&c->m, 0);
     return 0;
-}
-
-/* Computes d of a tree. */
-static void find_defect(Conditions *c, size_t tree, mpf_t d)
-{
-    const Tree *t = &c->f->tree[tree];
-    const Weights *update = &c->row[c->stages];
-    if (t->children == 1 && !tree_is_clock(c->f, (size_t)t->child[0])) {
-        const Weights *through = &c->row[c->stages + 1];
-        set_stages(c, (size_t)t->child[0]);
-        add_weights(c, through, 0, through->count, d);
-        set_pasts(c, tree);
-    } else {
-        set_stages(c, tree);
-        add_weights(c, update, 0, update->own, d);
-    }
-    add_weights(c, update, update->own, update->count, d);
-    if (c->estimate) return;
-    one_over_gamma(c, tree, c->x);
-    mpf_sub(d, d, c->x);
-}
-
-static void look_at(const Conditions *c, size_t tree, mpf_srcptr d, Level *out)
-{
-    double size = fabs(mpf_get_d(d)) / (double)c->f->tree[tree].sigma;
-    out->exact &= size <= zero;
-    out->largest = fmax(out->largest, size);
 }
 
 int conditions_at(Conditions *c, int order, Level *out)
 {
-    *out = (Level){.exact = 1};
-    TRY(forest_grow(c->f, order));
-    TRY(shape(c, order - 2));
-    numbers_free(c->d, c->defects);
-    c->order = order;
-    size_t first = c->f->first[order];
-    c->defects = c->f->first[order + 1] - first;
-    if (!(c->d = numbers_new(c->defects))) return ERR_MEMORY;
-    for (size_t i = 0; i < c->defects; i++) {
-        if (tree_is_clock(c->f, first + i)) continue;
-        find_defect(c, first + i, c->d[i]);
-        look_at(c, first + i, c->d[i], out);
-        tick();
+    Defects d = {.zero = c->t->exact};
+    int proved = 0;
+    *out = (Level){.exact = 0};
+    TRY(forest_grow(c->f, order > 1 ? order / 2 : 1));
+    TRY(renew(c, order));
+    size_t n = primes_taken(&c->m, order, &proved);
+    c->m.turns = (double)n;
+    for (size_t k = 0; d.zero && k < n; k++) {
+        uint64_t p;
+        c->m.turn = (double)k;
+        TRY(find_prime(c, k, &p));
+        TRY(tree_weights(&c->m, c->f, order, p, &d));
     }
+    if (!d.zero) {
+        proved = 0;
+        c->m.turn = 0;
+        c->m.turns = 1;
+        TRY(tree_weights(&c->m, c->f, order, 0, &d));
+        d.zero = d.zero && !c->t->exact;
+    }
+    *out = (Level){d.zero, proved, d.largest, d.norm2, d.one_colour};
     return 0;
-}
-
-/* ---- norms ---------------------------------------------------------------------------------------------------- */
-
-static void colourings(const Conditions *c, size_t tree, int k, mpq_t out);
-
-/* Multiplies out by h_m of m equal children: with L_j = j l_j, e_n = 1/n!^(2k),
- * L_n = n e_n - sum over j < n of L_j e_(n-j),   h_n = 1/n sum over j <= n of L_j W_kj h_(n-j). */
-static void equal_children(const Conditions *c, size_t child, int m, int k, mpq_t out)
-{
-    mpq_t list[3 * (TREE_MAX_1 + 1)], *e = list, *L = e + m + 1, *h = L + m + 1, W;
-    mpq_init(W);
-    for (int n = 0; n < 3 * (m + 1); n++) mpq_init(list[n]);
-    mpq_set_ui(e[0], 1, 1);
-    mpq_set_ui(h[0], 1, 1);
-    for (int n = 1; n <= m; n++) {
-        mpq_set(e[n], e[n - 1]);
-        for (int i = 0; i < 2 * k; i++) rational_divide(e[n], (unsigned)n);
-        mpq_set_ui(W, (unsigned)n, 1);
-        mpq_mul(L[n], W, e[n]);
-        for (int j = 1; j < n; j++) rational_subtract(L[n], L[j], e[n - j]);
-    }
-    for (int n = 1; n <= m; n++) { /* L_n becomes L_n W_kn */
-        colourings(c, child, k * n, W);
-        mpq_mul(L[n], L[n], W);
-        for (int j = 1; j <= n; j++) rational_add(h[n], L[j], h[n - j]);
-        rational_divide(h[n], (unsigned)n);
-    }
-    mpq_mul(out, out, h[m]);
-    for (int n = 0; n < 3 * (m + 1); n++) mpq_clear(list[n]);
-    mpq_clear(W);
-}
-
-/* Computes W_k of a tree. A clock has the colour of its parent. */
-static void colourings(const Conditions *c, size_t tree, int k, mpq_t out)
-{
-    const Tree *t = &c->f->tree[tree];
-    mpq_set_ui(out, tree_is_clock(c->f, tree) ? 1 : (unsigned)c->t->colours, 1);
-    for (int i = 0, m; i < t->children; i += m) {
-        for (m = 1; i + m < t->children && t->child[i + m] == t->child[i];) m++;
-        equal_children(c, (size_t)t->child[i], m, k, out);
-    }
-}
-
-/* Adds d^2 q to sum. */
-static void add_square(Conditions *c, mpf_srcptr d, mpq_srcptr q, mpf_t sum)
-{
-    mpf_set_q(c->x, q);
-    mpf_mul(c->x, c->x, d);
-    mpf_mul(c->x, c->x, d);
-    mpf_add(sum, sum, c->x);
-}
-
-static double nearest(mpf_t x, mpq_t q)
-{
-    mpq_set_f(q, x);
-    return table_double(q);
-}
-
-void conditions_norms(Conditions *c, double *norm2, double *one_colour)
-{
-    mpf_t all, one;
-    RATIONAL(q);
-    mpf_init2(all, PRECISION);
-    mpf_init2(one, PRECISION);
-    for (size_t i = 0; i < c->defects; i++) {
-        size_t tree = c->f->first[c->order] + i;
-        if (mpf_sgn(c->d[i]) == 0) continue;
-        colourings(c, tree, 1, q);
-        add_square(c, c->d[i], q, all);
-        mpq_set_ui(q, 1, c->f->tree[tree].sigma);
-        mpq_mul(q, q, q);
-        add_square(c, c->d[i], q, one);
-        tick();
-    }
-    *norm2 = nearest(all, q);
-    *one_colour = nearest(one, q);
-    mpf_clears(all, one, NULL);
 }

@@ -125,6 +125,7 @@ int theory_may_round(const Table *t)
 /* What the conditions of an update tell. */
 typedef struct {
     int order, exactly, searched;
+    int proved;              /* up to this order */
     double residual, missed; /* the largest |defect| taken for 0; that of order + 1 */
     double norm2, norm2_one_colour;
     double unit;
@@ -147,12 +148,17 @@ static int is_met(const Level *l, Found *out)
     return 1;
 }
 
-static int search_one_colour(Conditions *c, Found *out)
+static int search_conditions(const Table *t, Conditions *c, Found *out)
 {
     for (Level l; out->order < out->searched;) {
         TRY(conditions_at(c, out->order + 1, &l));
-        if (is_met(&l, out)) continue;
-        conditions_norms(c, &out->norm2, &out->norm2_one_colour);
+        int proved = l.proved && out->proved == out->order;
+        if (is_met(&l, out)) {
+            out->proved += proved;
+            continue;
+        }
+        out->norm2 = l.norm2;
+        if (table_one_field(t)) out->norm2_one_colour = l.one_colour;
         break;
     }
     return 0;
@@ -191,7 +197,10 @@ static int search_colours(const Table *t, int timed, int estimate, Found *out)
         TRY(find_factors(f, t, !estimate, defect, defect[f->count]));
         while (out->order < max) {
             Level l = level_of(f, out->order + 1, defect);
-            if (is_met(&l, out)) continue;
+            if (is_met(&l, out)) {
+                out->proved = out->exactly; /* in fractions */
+                continue;
+            }
             out->norm2 = norm2(f, out->order + 1, 0, defect);
             if (table_one_field(t)) out->norm2_one_colour = norm2(f, out->order + 1, 1, defect);
             return 0;
@@ -210,9 +219,9 @@ static int find_order(const Table *t, int most, int timed, int estimate, Found *
                    .exact = t->exact,
                    .unit = rounding_unit(t)};
     TRY(conditions_new(t, timed, estimate, &c));
-    int trees = forest_timed_most(c ? 1 : table_tree_colours(t), timed);
+    int trees = c ? conditions_most(c) : forest_timed_most(table_tree_colours(t), timed);
     out->searched = most < trees ? most : trees;
-    return c ? search_one_colour(c, out) : search_colours(t, timed, estimate, out);
+    return c ? search_conditions(t, c, out) : search_colours(t, timed, estimate, out);
 }
 
 static int search(const Table *frozen, int most, int timed, Theory *out)
@@ -226,6 +235,7 @@ static int search(const Table *frozen, int most, int timed, Theory *out)
     if (out->expands) code = find_order(frozen, most, timed, 0, &found);
     out->order = out->order_autonomous = found.order;
     out->order_exact = frozen->exact ? found.exactly : -1;
+    out->order_proved = found.proved;
     out->searched = found.searched;
     out->consistent = found.order >= 1;
     out->residual = found.residual;

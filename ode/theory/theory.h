@@ -1,7 +1,7 @@
 /* theory.h: facts about a table that need no steps. Reading order:
  *
  *   tree.c       coloured rooted trees         series.c     B-series: compose, evaluate a table
- *   conditions.c order conditions in one colour          repair.c     which coefficient fails them
+ *   conditions.c, tree_weights.c order conditions        repair.c     which coefficient fails them
  *   theory.c     exact order, error terms      bracket.c    splittings as Lie series
  *   structure.c  symmetry, symplecticity, effective order, error constants
  *   assumptions.c  simplifying assumptions, algebraic stability
@@ -134,27 +134,33 @@ int series_step(const Forest *f, const Table *t, Series **out);
  * frees each, after errors too: those not reached stay as they are. */
 int series_slopes(const Forest *f, const Table *t, Series **slope);
 
-/* ---- conditions.c: order conditions in one colour ------------------------------------------------ */
+/* ---- conditions.c, tree_weights.c: order conditions ------------------------------------------------ */
 
-/* How a scheme meets the conditions of one order: the largest |defect|/sigma, and whether all are 0. */
+/* Highest order of conditions in one colour, in two, in three. No list of the trees is kept, so that it may be above TREE_MAX. */
+enum { CONDITIONS_MAX = 20, CONDITIONS_MAX_2 = 10, CONDITIONS_MAX_3 = 8 };
+
+/* How a scheme meets the conditions of one order. Where it does not meet them exactly the sums of (defect/sigma)^2 are told:
+ * over the trees in the table's colours (norm2), in which a defect is that of the tree without colours where all stages are
+ * H, and over those of one colour (one_colour). */
 typedef struct {
-    int exact;
-    double largest;
+    int exact;      /* all are 0: of an exact table modulo primes, else to 1e-80 */
+    int proved;     /* of an exact table: the primes are so many that all are 0 indeed */
+    double largest; /* |defect|/sigma */
+    double norm2, one_colour;
 } Level;
 
 typedef struct Conditions Conditions;
-/* Takes a frozen table (borrowed) whose stages are all H; *out is NULL, and the code 0, for another table, and where a
- * slope of the past reads one that reads it. timed: 1 for a table where @ writes nodes (table_written), so that trees
- * have clocks; else 0. estimate: 0 for a method, whose series is compared with the exact one, 1/gamma; 1 for the
- * estimate of a pair (table_estimate), whose series is compared with 0. theory_search and theory_embedded choose both. */
+/* Takes a frozen table (borrowed) of stages or exact flows; *out is NULL, and the code 0, for one with functions of
+ * derivatives, and where a slope of the past reads one that reads it. timed: 1 for a table where @ writes nodes
+ * (table_written), so that trees have clocks; else 0. estimate: 0 for a method, whose series is compared with the exact
+ * one; 1 for the estimate of a pair (table_estimate), whose series is compared with 0. theory_search and theory_embedded
+ * choose both. */
 int conditions_new(const Table *t, int timed, int estimate, Conditions **out);
 void conditions_free(Conditions *c);
 DROP(Conditions, conditions)
-/* Looks at the trees of an order, 1 .. forest_timed_most(1, timed), none below the order before. */
+int conditions_most(const Conditions *c); /* the highest order that is looked at */
+/* Looks at the trees of an order, 1 .. conditions_most. */
 int conditions_at(Conditions *c, int order, Level *out);
-/* Sums (d/sigma)^2, d the defects of the order that conditions_at looked at last: over the trees in the table's colours
- * (norm2), in which d is that of the tree without colours, and over those of one colour (one_colour). */
-void conditions_norms(Conditions *c, double *norm2, double *one_colour);
 
 /* ---- repair.c: what a scheme's text should say ------------------------------------------------------ */
 
@@ -220,6 +226,7 @@ int repair_unique(const Repair *r);
 typedef struct {
     int order; /* largest p with every tree up to p met, within the rounding of coefficients; 0: not consistent */
     int order_exact; /* the same without rounding: less where fractions are roundings; -1: decimals */
+    int order_proved; /* order_exact as far as it is proved: less where that takes too long (conditions.c) */
     int order_autonomous; /* the same on fields that do not depend on time; differs only where @ writes nodes */
     int searched;    /* trees were compared up to this order */
     int consistent;  /* order >= 1 */

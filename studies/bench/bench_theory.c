@@ -85,7 +85,7 @@ static int time_order(const Table *t, size_t order, const Options *o, BenchRepor
     for (size_t i = 0; i < options_size(o, "repeats") && i < BENCH_REPEATS; i++) {
         Theory theory;
         double start = bench_now(1);
-        TRY(theory_search(t, TREE_MAX_1, &theory));
+        TRY(theory_search(t, CONDITIONS_MAX, &theory));
         sample_add(s, bench_now(1) - start);
         if (theory.order != (int)order)
             return error_set(ERR_ACCURACY, "%s of %zu stages: order %d, not %zu", t->name,

@@ -5,7 +5,7 @@
 #include "studies/solve/choose.h"
 #include "studies/base/kind.h"
 
-enum { CONVERGENCE_TREES = TREE_MAX_1 }; /* exact orders are searched up to this one */
+enum { CONVERGENCE_TREES = CONDITIONS_MAX }; /* exact orders are searched up to this one */
 
 typedef struct {
     Theory theory;

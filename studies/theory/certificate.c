@@ -136,9 +136,10 @@ static int certificate_open(Certificate *c, const Table *t, int degree)
     mpq_inits(c->left, c->right, NULL);
     if (!c->t) return ERR_MEMORY;
     TRY(refuse(c->t));
-    TRY(theory_search(c->t, degree, &th));
     c->one = series_one_colour(c->t);
     c->colours = c->one ? 1 : c->t->colours;
+    int most = forest_timed_most(c->colours, 0); /* the failing tree is looked for in a forest */
+    TRY(theory_search(c->t, degree < most ? degree : most, &th));
     c->order = th.order_exact;
     if (c->order < th.order)
         progress_note(
@@ -148,7 +149,7 @@ static int certificate_open(Certificate *c, const Table *t, int degree)
         return error_set(ERR_INPUT,
                          "%s meets all conditions up to order %d, and a certificate names one that "
                          "fails: --degree looks further, up to %d",
-                         t->name, c->order, forest_timed_most(c->colours, 0));
+                         t->name, c->order, most);
     TRY(c->t->flows ? find_word(c, c->order + 1, &found) : find_tree(c, c->order + 1, &found));
     return found ? 0
                  : error_set(ERR_NUMERIC, "%s: no condition of order %d fails", t->name,

@@ -14,6 +14,7 @@ typedef struct {
     double real_limit, imag_limit, ssp;
     Embedded embedded;
     int order_exact;           /* of fractions that are roundings, else -1 */
+    int order_proved;          /* of rational ones whose proof takes too long, else -1 */
     double holds_to, fails_by; /* of rounded coefficients */
     const char *fields;        /* NULL: any */
     const char *at_least;      /* NULL: none */
@@ -47,6 +48,10 @@ static const Column columns[] = {
           .words = "squared norm of the estimate's h^(q+1) terms, in the manner of error_norm2"),
     COLUMN(SchemeRow, order_exact, .sparse = 1,
            .words = "order that fractions which are roundings have exactly"),
+    COLUMN(
+        SchemeRow, order_proved, .sparse = 1,
+        .words =
+            "order whose conditions are proved: those above it hold modulo two primes above 2^60"),
     COLUMN(SchemeRow, holds_to, .sparse = 1, .digits = 3,
            .words = "where coefficients are rounded: the largest miss of a condition of the order"),
     COLUMN(SchemeRow, fails_by, .sparse = 1, .digits = 3,
@@ -102,6 +107,18 @@ static void tell_rounding(const Table *t, SchemeRow *row, int words)
             t->name, th->order + 1, th->missed);
 }
 
+/* Tells how far conditions of fractions are proved, where that is less far than they were looked at. */
+static void tell_proof(SchemeRow *row, int words)
+{
+    const Theory *th = &row->theory;
+    row->order_proved = th->order_proved < th->order_exact ? th->order_proved : -1;
+    if (words && row->order_proved >= 0)
+        progress_note(
+            "%s: order %d is proved; conditions from order %d to %d hold modulo two primes above 2^60, which "
+            "is no proof",
+            row->scheme, th->order_proved, th->order_proved + 1, th->order_exact);
+}
+
 static int tell_blind(const Table *t)
 {
     char words[BLIND_WORDS];
@@ -129,6 +146,7 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
         row.theory.order_autonomous != row.theory.order ? row.theory.order_autonomous : -1;
     row.at_least = lower_bounds(&row, 1);
     tell_rounding(scheme, &row, words);
+    tell_proof(&row, words);
     TRY(tell_blind(scheme));
     TABLE(t);
     TRY(theory_freeze(scheme, &t));
@@ -253,7 +271,7 @@ static int show(const Options *o, const Selection *s)
     }
     if (!csv) {
         printf(
-            "order p means local error h^(p+1), found up to %zu, or 8 where not every stage is H; limits: ends of "
+            "order p means local error h^(p+1), found up to %zu, or 10 where not every stage is H; limits: ends of "
             "the\nstability interval from 0; error_norm2: squared norm of the h^(p+1) terms in two "
             "colours, F and\nG; error_norm2_one_colour: in the one colour F + G, where every stage "
             "is H;\nssp: coefficient of strong stability\n",
@@ -265,7 +283,7 @@ static int show(const Options *o, const Selection *s)
                 "O(h^(estimate_order + 1)), with estimate_norm2 as error_norm2\n");
         if (select_decoders(s))
             printf("decoders solve y' = F + C + G: three colours, trees up to order %d\n",
-                   TREE_MAX_3);
+                   CONDITIONS_MAX_3);
         if (special)
             printf(
                 "fields: what the scheme takes them to be, linear (and free of time) or separable "
@@ -435,9 +453,10 @@ const Command command_schemes = {
              "print the scheme that takes P, then S, then the inverse of P, for splittings by exact flows"}),
         OPTION_GROUP(
             "Output", 0,
-            {"degree", OPTION_SIZE, "15", "N",
-             "compare trees up to this order (where not every stage is H: at most 8, decoders 6; --structure: trees 6, and brackets 10, unless given)",
-             2, TREE_MAX_1},
+            {"degree", OPTION_SIZE, "20", "N",
+             "compare trees up to this order (where not every stage is H: at most 10, decoders 8, with functions of derivatives "
+             "8 and 6; --structure: trees 6, and brackets 10, unless given)",
+             2, CONDITIONS_MAX},
             {"print", OPTION_FLAG, NULL, NULL, "print the texts of the schemes instead"},
             {"tableau", OPTION_CHOICE, NULL, "json|drawn|latex",
              "print the Butcher tableau of each Runge-Kutta scheme instead, of Rosenbrock methods alpha, gamma and b (latex); "

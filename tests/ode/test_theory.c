@@ -314,6 +314,20 @@ TEST(orders_of_texts)
     }
 }
 
+/* The midpoint rule evaluates F elsewhere than the rule of rows says: what is linear does not depend on time. */
+TEST(nodes_of_what_is_linear)
+{
+    static const char rule[] =
+        "k1 = F(y)\nk2 = G(y)\nk3 = F(y + 1/2*k1 + 1/2*k2 @ 1/4)\nk4 = G(y + 1/2*k1 + 1/2*k2)\n"
+        "y' = y + k3 + k4";
+    for (int linear = 0; linear < 2; linear++) {
+        char text[256];
+        snprintf(text, sizeof text, "%s%s", linear ? "linear F\n" : "", rule);
+        OWN_TABLE *t = frozen(text);
+        assert_int_equal(theory_of(t, 5).order, 1 + linear);
+    }
+}
+
 /* Tells whether the error of table t on a system is the one predicted for table `theory`. */
 static int is_predicted(const Table *t, const Table *theory, const System *s)
 {
@@ -333,6 +347,134 @@ TEST(measured_on_a_field_of_time)
         OWN_TABLE *t = frozen(texts[i].text);
         if (!is_predicted(t, t, forced)) fail_msg("%s on forced", texts[i].text);
         if (!is_predicted(t, t, still)) fail_msg("%s on attention", texts[i].text);
+    }
+}
+
+/* ---- high orders ------------------------------------------------------------------------------------------ */
+
+/* Appends "+ c*k1", of the stage's evaluation in each operator. */
+static size_t add_slopes(char *out, const char *ops, const char *c, int stage)
+{
+    size_t n = 0;
+    for (size_t i = 0; ops[i]; i++)
+        n += (size_t)sprintf(out + n, " + %s*k%zu", c, (size_t)(stage - 1) * strlen(ops) + i + 1);
+    return n;
+}
+
+/* Appends y + h f(y) + 2 h f(z_2) + 2 h f(z_4) + ... or y + 2 h f(z_1) + 2 h f(z_3) + ..., the midpoint rule's z_m with h = 1/n.
+ * Stage 1 is at y, z_j at first + j - 1. c: a factor. */
+static size_t add_midpoint(char *out, const char *ops, int m, int n, int first, const char *c)
+{
+    char weight[64];
+    size_t at = 0;
+    snprintf(weight, sizeof weight, "%s1/%d", c, n);
+    if (m % 2) at += add_slopes(out, ops, weight, 1);
+    snprintf(weight, sizeof weight, "%s2/%d", c, n);
+    for (int j = m % 2 ? 2 : 1; j < m; j += 2)
+        at += add_slopes(out + at, ops, weight, first + j - 1);
+    return at;
+}
+
+/* Writes the midpoint rule of 2, 4, .., 2 k steps extrapolated to order 2 k (Gragg 1965): its error has even powers of h
+ * alone. */
+static Table *extrapolated(int k, const char *ops)
+{
+    static char text[1 << 18], update[1 << 16];
+    size_t at = 0, end = (size_t)sprintf(update, "\ny' = y");
+    int stages = 0, first = 2, steps = 0;
+    if (strchr(ops, 'C')) at += (size_t)sprintf(text, "decoder\n");
+    for (int i = 1; i <= k; i++, first += steps - 1) {
+        steps = 2 * i;
+        long over = 1, under = 1;
+        for (int j = 1; j <= k; j++)
+            if (j != i) over *= i * i, under *= i * i - j * j;
+        char weight[64];
+        snprintf(weight, sizeof weight, "(%ld/%ld)*", over, under);
+        for (int m = i > 1; m < steps; m++)
+            for (size_t c = 0; ops[c]; c++) {
+                at += (size_t)sprintf(text + at, "%sk%d = %c(y", stages ? "\n" : "", stages + 1,
+                                      ops[c]);
+                stages++;
+                at += add_midpoint(text + at, ops, m, steps, first, "");
+                at += (size_t)sprintf(text + at, ")");
+            }
+        end += add_midpoint(update + end, ops, steps, steps, first, weight);
+    }
+    sprintf(text + at, "%s", update);
+    return frozen(text);
+}
+
+TEST(orders_of_extrapolation)
+{
+    static const struct {
+        int k, order, searched;
+        const char *ops;
+    } known[] = {{6, 12, 20, "H"}, {4, 8, 10, "FG"}, {5, 10, 10, "FG"}, {4, 8, 8, "FCG"}};
+    double norm2 = 0;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        OWN_TABLE *t = extrapolated(known[i].k, known[i].ops);
+        Theory th = theory_of(t, CONDITIONS_MAX);
+        if (th.order != known[i].order || th.searched != known[i].searched ||
+            th.order_exact != th.order || th.order_proved != th.order)
+            fail_msg("%s: %d of %d, %d proved", known[i].ops, th.order, th.searched,
+                     th.order_proved);
+        if (i == 1) norm2 = th.error_norm2;
+    }
+    OWN_TABLE *h =
+        extrapolated(4, "H"); /* its norm in two colours is one sum over the trees of one */
+    assert_true(fabs(theory_of(h, 20).error_norm2 / norm2 - 1) < 1e-14);
+}
+
+/* Two slopes at one point cancel. Their weights are so long that a proof would take thousands of primes. */
+TEST(what_is_not_proved)
+{
+    for (unsigned long i = 0; i < 2; i++) {
+        OWN_TABLE *t =
+            frozen("k1 = H(y)\nk2 = H(y + k1)\nk3 = H(y + k1)\ny' = y + 1/2*k1 + 1/4*k2 + 1/4*k3");
+        OWN_RATIONAL x;
+        mpq_init(x);
+        mpz_ui_pow_ui(mpq_denref(x), 3, i ? 2000000 : 20);
+        mpz_set_ui(mpq_numref(x), 1);
+        for (size_t k = 0; k < t->update.terms; k++) {
+            Term *term = &t->update.term[k];
+            int stage = term->eval < 0 ? 0 : t->eval[term->eval].stage;
+            if (stage) (stage == 1 ? mpq_add : mpq_sub)(term->c, term->c, x);
+        }
+        Theory th = theory_of(t, 2);
+        assert_int_equal(th.order_exact, 2);
+        assert_int_equal(th.order_proved, i ? 0 : 2);
+    }
+}
+
+/* Euler's method has the defect -1/gamma on every tree above order 1. */
+TEST(all_trees_are_looked_at)
+{
+    static const struct {
+        const char *text;
+        int colours, most;
+    } known[] = {{"k1 = H(y)\ny' = y + k1", 1, 14},
+                 {"k1 = F(y)\nk2 = G(y)\ny' = y + k1 + k2", 2, 8},
+                 {"decoder\nk1 = F(y)\nk2 = G(y)\nk3 = C(y)\ny' = y + k1 + k2 + k3", 3, 6}};
+    for (size_t i = 0; i < 3; i++) {
+        OWN_TABLE *t = frozen(known[i].text);
+        OWN_FOREST *f = NULL;
+        SCOPED(conditions_drop) Conditions *c = NULL;
+        assert_int_equal(forest_trees(known[i].most, known[i].colours, 0, &f), 0);
+        assert_int_equal(conditions_new(t, 0, 0, &c), 0);
+        for (int order = 1; order <= known[i].most; order++) {
+            double sum = 0, largest = 0;
+            Level l;
+            assert_int_equal(conditions_at(c, order, &l), 0);
+            for (size_t k = f->first[order]; order > 1 && k < f->first[order + 1]; k++) {
+                double d = 1 / ((double)f->tree[k].gamma * (double)f->tree[k].sigma);
+                sum += d * d;
+                largest = fmax(largest, d);
+            }
+            assert_int_equal(l.exact, order == 1);
+            if (!(fabs((i ? l.norm2 : l.one_colour) - sum) <= 1e-13 * sum) ||
+                !(fabs(l.largest - largest) <= 1e-15 * largest))
+                fail_msg("%s: order %d: %.17g", known[i].text, order, l.norm2);
+        }
     }
 }
 

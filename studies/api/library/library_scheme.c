@@ -140,7 +140,7 @@ int trotter_scheme_theory(const TrotterScheme *s, TrotterTheory *out)
     GIVEN(out);
     *out = (TrotterTheory){.error_norm = NAN};
     GIVEN(s);
-    TRY(theory_search(s->frozen, TREE_MAX_1, &t));
+    TRY(theory_search(s->frozen, CONDITIONS_MAX, &t));
     *out = (TrotterTheory){.order = t.order,
                            .at_least = t.order == t.searched,
                            .zero_stable = t.zero_stable,

@@ -87,7 +87,7 @@ static int put_stability(FILE *f, const Table *t)
 static int put_facts(FILE *f, const Table *t)
 {
     Theory theory;
-    TRY(theory_search(t, TREE_MAX_1, &theory));
+    TRY(theory_search(t, CONDITIONS_MAX, &theory));
     page_print(f, "<section class=\"scheme\">\n<h3>%s</h3>\n", t->name);
     if (t->title) page_print(f, "<p class=\"soft\">%s</p>\n", t->title);
     fprintf(f,
