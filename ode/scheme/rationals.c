@@ -53,12 +53,12 @@ static int is_nothing(mpq_srcptr x, double nothing)
     return mpq_sgn(x) == 0 || (nothing > 0 && fabs(mpq_get_d(x)) <= nothing);
 }
 
-/* Rounds x, a number of an inexact table, to BITS bits: exact ones of decimals grow without end. */
-static void shorten(mpq_ptr x, double nothing)
+void rational_shorten(mpq_ptr x)
 {
-    enum { BITS = 320 };
+    enum { BITS = 320, ODD_BITS = 64 };
     mpf_t rounded;
-    if (nothing == 0 || mpz_sizeinbase(mpq_denref(x), 2) <= BITS) return;
+    size_t bits = mpz_sizeinbase(mpq_denref(x), 2);
+    if (bits <= BITS && bits - mpz_scan1(mpq_denref(x), 0) <= ODD_BITS) return;
     mpf_init2(rounded, BITS);
     mpf_set_q(rounded, x);
     mpq_set_f(x, rounded);
@@ -79,14 +79,14 @@ size_t rationals_reduce(mpq_t *m, size_t rows, size_t wide, size_t columns, doub
         mpq_set(x, lead[c]);
         for (size_t k = 0; k < wide; k++) {
             mpq_div(lead[k], lead[k], x);
-            shorten(lead[k], nothing);
+            if (nothing > 0) rational_shorten(lead[k]);
         }
         for (size_t r = 0; r < rows; r++) {
             mpq_t *row = m + r * wide;
             mpq_set(x, row[c]);
             for (size_t k = 0; k < wide && r != rank && mpq_sgn(x) != 0; k++) {
                 rational_subtract(row[k], x, lead[k]);
-                shorten(row[k], nothing);
+                if (nothing > 0) rational_shorten(row[k]);
             }
         }
         pivot[rank++] = c;

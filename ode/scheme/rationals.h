@@ -26,6 +26,10 @@ void rational_add(mpq_ptr sum, mpq_srcptr a, mpq_srcptr b);
 void rational_subtract(mpq_ptr sum, mpq_srcptr a, mpq_srcptr b);
 void rational_divide(mpq_ptr x, unsigned long k);
 
+/* Rounds a number of an inexact table to 320 bits, and almost to a power of 2 as denominator: exact ones of decimals grow
+ * without end, and take their time for common divisors. */
+void rational_shorten(mpq_ptr x);
+
 mpq_t *rationals_new(size_t n); /* zeros; NULL: out of memory */
 void rationals_free(mpq_t *list);
 DROP(mpq_t, rationals)

@@ -9,7 +9,8 @@
  * as long as the root of t_j has a colour of A and that child alone: A applied to a series plants it on such a root. A
  * resolvent has 1 in place of 1 / (j + J)!, and its A acts on time too: a clock is the node of the row.
  * So nothing has to be solved: K needs only smaller trees (Butcher 2006, section 6; with colours
- * Araujo, Murua, Sanz-Serna 1997). Splittings by exact flows are compositions of one-colour flows. */
+ * Araujo, Murua, Sanz-Serna 1997). On the way of a flow a tree is a polynomial of time: where its root has the flow's colour, the
+ * integral of the product over its children; else it does not move. */
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
 #include "kernels/base/tick.h"
@@ -138,33 +139,87 @@ int series_log(Series *b, const Series *s)
 
 /* ---- splittings ------------------------------------------------------------------------------------- */
 
-/* A sub-flow moves its own clock alone, by its share of the operator's weight in the field. */
-static void flow_series(Series *s, const Table *t, const Flow *f)
+/* A step on its way: a (trees), and within a flow over theta in [0, 1] polynomials p[tree][k] theta^k. */
+typedef struct {
+    const Forest *f;
+    int exact, *degree;
+    mpq_t *p, *product, *next; /* p: (trees, max + 1); (max + 1) */
+} Moving;
+
+static void moving_free(Moving *m)
 {
-    mpq_t speed[2 * COLOURS];
-    for (int c = 0; c < 2 * COLOURS; c++) mpq_init(speed[c]);
-    mpq_set(speed[f->op], f->c);
-    if (mpq_sgn(t->weight[f->op]) != 0) mpq_div(speed[COLOURS + f->op], f->c, t->weight[f->op]);
-    exact_flow(s, speed);
-    for (int c = 0; c < 2 * COLOURS; c++) mpq_clear(speed[c]);
+    rationals_free(m->p);
+    rationals_free(m->product);
+    rationals_free(m->next);
+    memory_free(m->degree);
+}
+
+/* Multiplies the product, of this degree, by a tree's polynomial. Returns the new degree. */
+static int multiply(Moving *m, int degree, int tree)
+{
+    mpq_t *p = m->p + tree * (m->f->max + 1), *swap = m->product;
+    int more = m->degree[tree];
+    for (int k = 0; k <= degree + more; k++) mpq_set_ui(m->next[k], 0, 1);
+    for (int i = 0; i <= degree; i++)
+        for (int k = 0; k <= more; k++) rational_add(m->next[i + k], m->product[i], p[k]);
+    m->product = m->next;
+    m->next = swap;
+    return degree + more;
+}
+
+/* Moves a tree: d/d theta is `speed` times the product over its children, where it is the flow's. */
+static void move_tree(Moving *m, size_t tree, const mpq_t speed)
+{
+    const Tree *t = &m->f->tree[tree];
+    mpq_t *p = m->p + tree * (size_t)(m->f->max + 1);
+    int degree = 0;
+    mpq_set(m->product[0], speed);
+    for (int k = 0; k < t->children; k++) degree = multiply(m, degree, t->child[k]);
+    for (int k = 0; k <= degree; k++) {
+        mpq_set(p[k + 1], m->product[k]);
+        rational_divide(p[k + 1], (unsigned)k + 1);
+        if (!m->exact) rational_shorten(p[k + 1]);
+    }
+    m->degree[tree] = degree + 1;
+}
+
+/* Moves all trees by a flow. Its own clock alone moves, by its share of the operator's weight in the field. */
+static void move(Moving *m, const Table *t, const Flow *flow, mpq_t *a)
+{
+    RATIONALS(speed, clock);
+    mpq_set(speed, flow->c);
+    if (!t->exact) rational_shorten(speed);
+    if (mpq_sgn(t->weight[flow->op]) != 0) mpq_div(clock, speed, t->weight[flow->op]);
+    for (size_t i = 0; i < m->f->count; i++) {
+        int colour = m->f->tree[i].colour;
+        m->degree[i] = 0;
+        mpq_set(m->p[i * (size_t)(m->f->max + 1)], a[i]);
+        if (colour % COLOURS == flow->op) move_tree(m, i, colour < COLOURS ? speed : clock);
+    }
+    for (size_t i = 0; i < m->f->count; i++) {
+        for (int k = 1; k <= m->degree[i]; k++)
+            mpq_add(a[i], a[i], m->p[i * (size_t)(m->f->max + 1) + (size_t)k]);
+        if (!t->exact) rational_shorten(a[i]);
+    }
 }
 
 static int flows_series(const Forest *f, const Table *t, Series **out)
 {
-    SCOPED(series_drop) Series *flow = NULL, *next = NULL, *all = NULL;
-    TRY(series_new(f, &flow));
-    TRY(series_new(f, &next));
-    TRY(series_new(f, &all));
-    mpq_set_ui(all->empty, 1, 1); /* the identity */
+    size_t wide = (size_t)f->max + 1;
+    SCOPED(moving_free)
+    Moving m = {f,
+                t->exact,
+                memory_new(f->count, sizeof *m.degree),
+                rationals_new(f->count * wide),
+                rationals_new(wide),
+                rationals_new(wide)};
+    if (!m.degree || !m.p || !m.product || !m.next) return ERR_MEMORY;
+    TRY(series_new(f, out));
+    mpq_set_ui((*out)->empty, 1, 1); /* the identity */
     for (size_t i = 0; i < t->flows; i++) {
-        flow_series(flow, t, &t->flow[i]);
-        series_compose(next, all, flow);
-        Series *swap = all;
-        all = next;
-        next = swap;
+        tick_of((double)i, (double)t->flows);
+        move(&m, t, &t->flow[i], (*out)->a);
     }
-    *out = all;
-    all = NULL;
     return 0;
 }
 
@@ -344,7 +399,7 @@ int series_one_colour(const Table *t)
 int series_forest(const Table *t, int max, int colours, int timed, Forest **out)
 {
     int shaped = colours > 1 && series_one_colour(t);
-    int cuts = t->flows || (t->past_k && !shaped);
+    int cuts = t->past_k && !shaped;
     return (cuts ? forest_timed : forest_trees)(max, colours, timed, out);
 }
 

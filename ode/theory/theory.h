@@ -24,8 +24,8 @@
 
 /* ---- tree.c: coloured rooted trees --------------------------------------------------------------- */
 
-/* Highest order in two colours, in three, in one, in one with clocks. */
-enum { TREE_MAX = 8, TREE_MAX_3 = 6, TREE_MAX_1 = 15, TREE_MAX_1_TIMED = 10 };
+/* Highest order of a list of trees in two colours, in three, in one, in one with clocks; with cuts of one edge (forest_edges). */
+enum { TREE_MAX = 8, TREE_MAX_3 = 6, TREE_MAX_1 = 15, TREE_MAX_1_TIMED = 10, EDGES_MAX = 12 };
 
 typedef struct {
     int colour; /* colour of the root */
@@ -68,6 +68,9 @@ int forest_timed_most(int colours, int timed);
 int forest_timed(int max, int colours, int timed, Forest **out);
 /* Makes the trees alone, without their cuts: what series need of tables without flows and past slopes. */
 int forest_trees(int max, int colours, int timed, Forest **out);
+/* Makes the trees with their cuts of one edge and of none: what series_log needs. The order is at most forest_edges_most. */
+int forest_edges_most(int colours, int timed);
+int forest_edges(int max, int colours, int timed, Forest **out);
 /* Adds the trees of the orders up to max <= forest_timed_most, without cuts; the indices of those that were there stay.
  * A Series made before has no coefficients for the new trees, and must not be used any more. ERR_MEMORY alone: some
  * trees may have been added, and the forest is good for forest_free alone. */
@@ -128,7 +131,7 @@ int series_check(const Table *t);
 int series_forest(const Table *t, int max, int colours, int timed, Forest **out);
 /* Returns whether every stage is H, so that a tree's coefficient is that of its shape, and the field is F + G. */
 int series_one_colour(const Table *t);
-/* Computes the series of a step of a frozen table on exact history. Flows are composed. */
+/* Computes the series of a step of a frozen table on exact history; that of flows of an inexact table to 320 bits. */
 int series_step(const Forest *f, const Table *t, Series **out);
 /* slope (t->evals) out: the series of every evaluation of a frozen table of stages, 0 at the empty tree. The caller
  * frees each, after errors too: those not reached stay as they are. */

@@ -107,8 +107,8 @@ static int add_cut(Forest *f, size_t t, const Cut *c)
     return memory_add(f->cut[t], f->cuts[t], *c);
 }
 
-/* Adds the cuts of tree t for which `kept` and `c` decide the fate of its first i children. */
-static int cut_children(Forest *f, size_t t, int i, const Tree *kept, const Cut *c)
+/* Adds the cuts of tree t, of at most `most` edges, for which `kept` and `c` decide the fate of its first i children. */
+static int cut_children(Forest *f, size_t t, int most, int i, const Tree *kept, const Cut *c)
 {
     const Tree *tree = &f->tree[t];
     if (i == tree->children) {
@@ -121,24 +121,25 @@ static int cut_children(Forest *f, size_t t, int i, const Tree *kept, const Cut 
         const Cut *of = &f->cut[child][k];
         Tree next = *kept;
         Cut with = *c;
+        if (with.cuts + of->cuts > most) continue;
         if (of->kept >= 0) {
             insert_sorted(next.child, &next.children, of->kept);
             next.order += f->tree[of->kept].order;
         }
         for (int j = 0; j < of->cuts; j++) insert_sorted(with.cut, &with.cuts, of->cut[j]);
         with.count *= of->count;
-        TRY(cut_children(f, t, i + 1, &next, &with));
+        TRY(cut_children(f, t, most, i + 1, &next, &with));
     }
     return 0;
 }
 
-static int cut_tree(Forest *f, size_t t)
+static int cut_tree(Forest *f, size_t t, int most)
 {
     Cut whole = {.kept = -1, .cuts = 1, .cut = {(int)t}, .count = 1};
     Cut none = {.count = 1};
     Tree root = {.colour = f->tree[t].colour, .order = 1};
     TRY(add_cut(f, t, &whole));
-    return cut_children(f, t, 0, &root, &none);
+    return cut_children(f, t, most, 0, &root, &none);
 }
 
 /* ---- forest -------------------------------------------------------------------------------------------- */
@@ -163,11 +164,11 @@ int forest_grow(Forest *f, int max)
     return 0;
 }
 
-static int cut_forest(Forest *f)
+static int cut_forest(Forest *f, int most)
 {
     if (!(f->cuts = memory_new(f->count, sizeof *f->cuts))) return ERR_MEMORY;
     if (!(f->cut = memory_new(f->count, sizeof *f->cut))) return ERR_MEMORY;
-    for (size_t t = 0; t < f->count; t++) TRY(cut_tree(f, t));
+    for (size_t t = 0; t < f->count; t++) TRY(cut_tree(f, t, most));
     return 0;
 }
 
@@ -189,19 +190,36 @@ int forest_trees(int max, int colours, int timed, Forest **out)
     return 0;
 }
 
-int forest_timed(int max, int colours, int timed, Forest **out)
+/* Makes trees up to max <= bound with their cuts of at most `most` edges. */
+static int forest_cut(int max, int bound, int most, int colours, int timed, Forest **out)
 {
-    if (max > TREE_MAX)
+    if (max > bound)
         return error_set(ERR_INPUT,
                          "expected an order of 1 to %d of flows, slopes of the past and "
-                         "modified equations; %d is asked for",
-                         TREE_MAX, max);
+                         "modified equations%s; %d is asked for",
+                         bound, most == 1 ? " of one field" : "", max);
     TRY(forest_trees(max, colours, timed, out));
-    int code = cut_forest(*out);
+    int code = cut_forest(*out, most);
     if (code == 0) return 0;
     forest_free(*out);
     *out = NULL;
     return code;
+}
+
+int forest_timed(int max, int colours, int timed, Forest **out)
+{
+    return forest_cut(max, TREE_MAX, TREE_MAX, colours, timed, out);
+}
+
+int forest_edges_most(int colours, int timed)
+{
+    int most = forest_timed_most(colours, timed);
+    return most < EDGES_MAX ? most : EDGES_MAX;
+}
+
+int forest_edges(int max, int colours, int timed, Forest **out)
+{
+    return forest_cut(max, forest_edges_most(colours, timed), 1, colours, timed, out);
 }
 
 int forest_new(int max, int colours, Forest **out)

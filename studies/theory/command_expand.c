@@ -252,7 +252,7 @@ const Command command_expand = {
              "names separated by commas, all, decoders, implicit, exponential or rosenbrock"},
             SELECT_FILE,
             {"degree", OPTION_SIZE, NULL, "N",
-             "terms of h^1 to h^N, with --modified and brackets to h^(N-1), at most 8 in trees, 15 in those of one field (default: one more than each scheme's order)",
+             "terms of h^1 to h^N, with --modified and brackets to h^(N-1), at most 8 in trees, 15 in those of one field, 12 with --modified (default: one more than each scheme's order)",
              1, TREE_MAX_1},
             {"basis", OPTION_CHOICE, "trees", "trees|brackets",
              "expand in elementary differentials, or in Lyndon brackets of log(step)/h - (F+G)"},

@@ -64,7 +64,7 @@ static int find_trees(Expansion *e)
 {
     SCOPED(forest_drop) Forest *f = NULL;
     if (e->basis == BASIS_MODIFIED)
-        TRY(forest_timed(e->degree, colours_of(e), table_written(e->table), &f));
+        TRY(forest_edges(e->degree, colours_of(e), table_written(e->table), &f));
     else
         TRY(series_forest(e->table, e->degree, colours_of(e), table_written(e->table), &f));
     f->w = table_has(e->table, HAS_W);
@@ -88,8 +88,9 @@ static int find_brackets(Expansion *e)
 static int read_order(Expansion *e)
 {
     Theory theory;
-    int most = forest_timed_most(colours_of(e), table_written(e->table));
-    if (most > TREE_MAX && (e->basis == BASIS_MODIFIED || e->table->past_k)) most = TREE_MAX;
+    int timed = table_written(e->table), most = forest_timed_most(colours_of(e), timed);
+    if (e->basis == BASIS_MODIFIED) most = forest_edges_most(colours_of(e), timed);
+    if (most > TREE_MAX && e->table->past_k) most = TREE_MAX;
     if (e->degree && !theory_may_round(e->table)) return 0;
     TRY(theory_search(e->table, most, &theory));
     if (theory.order_exact < theory.order) e->table->exact = 0;

@@ -212,6 +212,39 @@ TEST(test_known)
     }
 }
 
+/* Euler's to order 12. On y' = lambda y its step is 1 + z, so the tree without branches has a coefficient of log(1 + z); on y' =
+ * g(t) it is the rectangle rule, so that with n children at the root it is B_n / n!, B the Bernoulli numbers. The cuts of one
+ * edge are among all cuts. */
+TEST(far_modified_equation)
+{
+    enum { MOST = 12 };
+    static const double bernoulli[MOST] = {1,       -1. / 2, 1. / 6,   0, -1. / 30, 0,
+                                           1. / 42, 0,       -1. / 30, 0, 5. / 66,  0};
+    OWN_TABLE *t = frozen("euler");
+    OWN_FOREST *f = NULL, *all = forest_of(TREE_MAX, 1);
+    assert_int_equal(forest_edges(MOST, 1, 0, &f), 0);
+    SCOPED(rationals_drop) mpq_t *c = rationals_new(f->count), *whole = rationals_new(all->count);
+    assert_int_equal(theory_modified(f, t, c), 0);
+    assert_int_equal(theory_modified(all, t, whole), 0);
+    for (size_t i = 0; i < all->count; i++) assert_true(mpq_equal(c[i], whole[i]));
+    double factorial = 1;
+    char tall[4 * MOST] = "F";
+    for (int n = 1; n <= MOST; n++) {
+        char bush[4 * MOST] = "F";
+        for (int k = 1; k < n; k++) strcat(bush, "'");
+        for (int k = 1; k < n; k++) strcat(bush, k == 1 ? n == 2 ? "F" : "(F" : ",F");
+        if (n > 2) strcat(bush, ")");
+        double wide = mpq_get_d(c[tree_named(f, bush)]), high = mpq_get_d(c[tree_named(f, tall)]);
+        if (fabs(wide - bernoulli[n - 1] / factorial) > 1e-15 ||
+            fabs(high - (n % 2 ? 1. : -1.) / n) > 1e-15)
+            fail_msg("order %d: %g, %g", n, wide, high);
+        factorial *= n;
+        memmove(tall + 2, tall, strlen(tall) + 1);
+        memcpy(tall, "F'", 2);
+    }
+    assert_int_equal(forest_edges(MOST + 1, 1, 0, &f), ERR_INPUT);
+}
+
 TEST(test_refused)
 {
     static const struct {
