@@ -6,6 +6,7 @@
 #
 #   moonshot     fgfg-error beside repeat:2, d 512
 #   moonshot-64  the same at d 64 on the King James text (--corpus kjv), as depth-64 and sandwich-64
+#   stage-64     order 2 beside order 1 at the same place of the second stage, d 64, two epochs; twenty schemes (--corpus kjv)
 #   depth        eight schemes at 1 to 12 layers; depth-64: two at 1 to 8
 #   translation  nine pairs of schemes at 6 + 6 layers; --corpus has Multi30k. TR_SEEDS=N is the number of seeds that the plan then has; translation-64: two pairs
 #   sandwich     24 words of 16 + 16 sublayers, as sandwich-64
@@ -68,6 +69,11 @@ moonshot-64)
     # shellcheck disable=SC2086
     study moonshot-64 compare --scheme-file studies/schemes/study.scheme --scheme repeat:2,fgfg-error --baseline repeat:2 --seed 601 --seeds 16 \
         $d64 --sequence 64 --epochs 4 --tune --tune-rate 4e-3,8e-3,1.6e-2 --tune-dropout 0 --tune-seed 600 --truncation 16 ;;
+stage-64)
+    # shellcheck disable=SC2086
+    study stage-64 compare --scheme-file studies/schemes/stage.scheme --scheme "$(sed -n 's/^scheme //p' studies/schemes/stage.scheme | paste -sd, -),looped:2" \
+        --baseline looped:2 --seed 651 --seeds 4 $d64 --sequence 64 --epochs 2 --tune --tune-rate 8e-3,1.13e-2,1.6e-2,2.26e-2 --tune-dropout 0 --tune-seed 650 \
+        --truncation 16 ;;
 depth)
     # shellcheck disable=SC2086
     study depth compare --scheme transformer,heun-layer,rk2-gate,repeat:2,looped:4,rk4-layer,repeat:4,macaron --baseline repeat:4 --layers 1,2,4,6,12 \
