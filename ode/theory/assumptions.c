@@ -8,6 +8,9 @@
  * semidefinite (Burrage, Butcher 1979; Crouzeix 1979). M is decided by elimination with the largest remaining diagonal as pivot:
  * where that is 0 the rest of M has to be 0. Stages that no order condition tells apart are one here, and those without effect
  * are left out, so the conditions are necessary for B-stability too (Hundsdorfer, Spijker 1981). */
+#include <gsl/gsl_eigen.h>
+#include <math.h>
+
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
 #include "ode/scheme/rationals.h"
@@ -152,15 +155,34 @@ static int is_semidefinite(const Method *m, mpq_t *M)
     return 1;
 }
 
-static int is_algebraic(const Method *m, int *yes)
+/* Finds the least eigenvalue of M in double precision, which has no part in the decision. */
+static int least_eigenvalue(size_t n, mpq_t *M, double *least)
+{
+    SCOPED(memory_drop) double *a = memory_new(n * n, sizeof *a);
+    SCOPED(memory_drop) double *value = memory_new(n, sizeof *value);
+    gsl_eigen_symm_workspace *w = a && value ? gsl_eigen_symm_alloc(n) : NULL;
+    if (!w) return ERR_MEMORY;
+    for (size_t i = 0; i < n * n; i++) a[i] = table_double(M[i]);
+    gsl_matrix_view A = gsl_matrix_view_array(a, n, n);
+    gsl_vector_view v = gsl_vector_view_array(value, n);
+    int failed = gsl_eigen_symm(&A.matrix, &v.vector, w);
+    *least = failed ? NAN : gsl_vector_min(&v.vector);
+    gsl_eigen_symm_free(w);
+    return 0;
+}
+
+static int find_algebraic(const Method *m, Assumptions *out)
 {
     SCOPED(rationals_drop) mpq_t *M = rationals_new(m->n * m->n);
     if (!M) return ERR_MEMORY;
-    *yes = 1;
-    for (size_t i = 0; i < m->n; i++)
-        *yes &= mpq_sgn(m->b[i]) >= 0 || theory_is_zero(m->t, m->b[i]);
+    int yes = 1;
+    for (size_t i = 0; i < m->n; i++) {
+        yes &= mpq_sgn(m->b[i]) >= 0 || theory_is_zero(m->t, m->b[i]);
+        out->least_weight = fmin(out->least_weight, table_double(m->b[i]));
+    }
     fill_M(m, M);
-    *yes = *yes && is_semidefinite(m, M);
+    if (m->n) TRY(least_eigenvalue(m->n, M, &out->least_eigenvalue));
+    out->algebraic = yes && is_semidefinite(m, M) ? TOLD_YES : TOLD_NO;
     return 0;
 }
 
@@ -168,15 +190,14 @@ int assumptions_find(const Table *t, Assumptions *out)
 {
     SCOPED(joined_free) Joined s = {0};
     SCOPED(method_free) Method m = {0};
-    *out = (Assumptions){.B = -1, .C = -1, .D = -1, .algebraic = TOLD_NOT};
+    *out =
+        (Assumptions){.B = -1, .C = -1, .D = -1, .algebraic = TOLD_NOT, .least_weight = INFINITY};
     if (!table_over(t, OP_H) || table_phi(t) || !joined_takes(t)) return 0;
     TRY(joined_new(t, 0, 0, &s));
     TRY(method_new(&s, &m));
-    int yes, most = 2 * (int)m.n; /* no quadrature of n nodes has a higher order */
+    int most = 2 * (int)m.n; /* no quadrature of n nodes has a higher order */
     out->B = count(&m, most, holds_B);
     out->C = count(&m, most, holds_C);
     out->D = count(&m, most, holds_D);
-    TRY(is_algebraic(&m, &yes));
-    out->algebraic = yes ? TOLD_YES : TOLD_NO;
-    return 0;
+    return find_algebraic(&m, out);
 }

@@ -91,8 +91,24 @@ static int is_separable(const Forest *f, size_t tree)
     return 1;
 }
 
-/* Finds the lowest order of a non-zero tree of S(-h) S(h), of all and of separable ones; 0: none. */
-static int first_defects(const Table *t, const Forest *f, int *all, int *separable)
+/* Writes a tree with its coefficient in S(-h) S(h), "-1/72 F'F'F'F'". */
+static int write_term(const Forest *f, size_t tree, const mpq_t a, char *out, size_t bytes)
+{
+    char name[64];
+    RATIONALS(c, sigma);
+    mpq_set_ui(sigma, 1, f->tree[tree].sigma);
+    mpq_mul(c, a, sigma);
+    TRY(tree_name(f, tree, name, sizeof name));
+    if (mpz_sizeinbase(mpq_denref(c), 10) < 20)
+        gmp_snprintf(out, bytes, "%Qd %s", c, name);
+    else
+        snprintf(out, bytes, "%.10g %s", table_double(c), name);
+    return 0;
+}
+
+/* Finds the lowest order of a non-zero tree of S(-h) S(h), of all and of separable ones; 0: none. term: the first of all. */
+static int first_defects(const Table *t, const Forest *f, int *all, int *separable,
+                         char term[STRUCTURE_TERM])
 {
     SCOPED(series_drop) Series *step = NULL, *back = NULL, *both = NULL;
     *all = *separable = 0;
@@ -108,19 +124,19 @@ static int first_defects(const Table *t, const Forest *f, int *all, int *separab
     for (size_t i = f->count; i-- > 0;) {
         if (theory_is_zero(t, both->a[i]) || tree_vanishes(f, i, t->special)) continue;
         *all = f->tree[i].order;
+        TRY(write_term(f, i, both->a[i], term, STRUCTURE_TERM));
         if (is_separable(f, i)) *separable = f->tree[i].order;
     }
     return 0;
 }
 
 /* Finds the orders of first_defects up to out->searched; *expands = 0: there is no expansion about y. */
-static int search_trees(const Table *t, const Structure *out, int *all, int *separable,
-                        int *expands)
+static int search_trees(const Table *t, Structure *out, int *all, int *separable, int *expands)
 {
     for (int max = out->searched < 3 ? out->searched : 3;; max++) {
         SCOPED(forest_drop) Forest *f = NULL;
         TRY(forest_new(max, table_tree_colours(t), &f));
-        int code = first_defects(t, f, all, separable);
+        int code = first_defects(t, f, all, separable, out->asymmetry);
         *expands = code != ERR_ACCURACY;
         if (code != 0) return *expands ? code : 0;
         if ((*all && *separable) || max >= out->searched) return 0;
@@ -129,34 +145,53 @@ static int search_trees(const Table *t, const Structure *out, int *all, int *sep
 
 /* ---- one-step tables: symplecticity ---------------------------------------------------------------------- */
 
-/* Returns whether b_i a_ij + b_j a_ji - b_i b_j = 0. */
-static int pair_holds(const Joined *s, size_t i, size_t j)
+/* defect = b_i a_ij + b_j a_ji - b_i b_j. */
+static void pair_defect(const Joined *s, size_t i, size_t j, mpq_t defect)
 {
     size_t n = s->evals;
-    RATIONALS(sum, q);
-    mpq_mul(sum, s->b[i], s->a[i * n + j]);
-    rational_add(sum, s->b[j], s->a[j * n + i]);
-    mpq_mul(q, s->b[i], s->b[j]);
-    return !joined_differ(s->t, sum, q);
+    mpq_mul(defect, s->b[i], s->a[i * n + j]);
+    rational_add(defect, s->b[j], s->a[j * n + i]);
+    rational_subtract(defect, s->b[i], s->b[j]);
 }
 
-static int all_pairs_hold(const Joined *s)
+/* Returns the first evaluation that was joined into i. */
+static int first_of(const Joined *s, size_t i)
+{
+    int e = 0;
+    while (s->of[e] != (int)i) e++;
+    return e;
+}
+
+static void find_pair(const Joined *s, int pair[2], mpq_t defect)
 {
     for (size_t i = 0; i < s->n; i++)
         for (size_t j = 0; j <= i; j++) {
             if (!s->used[i] || !s->used[j] || (s->separable && s->op[i] == s->op[j])) continue;
-            if (!pair_holds(s, i, j)) return TOLD_NO;
+            pair_defect(s, i, j, defect);
+            if (theory_is_zero(s->t, defect)) continue;
+            pair[0] = first_of(s, j);
+            pair[1] = first_of(s, i);
+            return;
         }
-    return TOLD_YES;
+}
+
+int structure_symplectic(const Table *t, int separable, int *told, int pair[2], mpq_t defect)
+{
+    SCOPED(joined_free) Joined s = {0};
+    *told = t->flows ? TOLD_YES : TOLD_NOT;
+    pair[0] = pair[1] = -1;
+    if (t->flows || !joined_takes(t) || (separable && t->colours > 2)) return 0;
+    TRY(joined_new(t, separable, 0, &s));
+    find_pair(&s, pair, defect);
+    *told = pair[0] < 0 ? TOLD_YES : TOLD_NO;
+    return 0;
 }
 
 static int find_symplectic(const Table *t, int separable, int *out)
 {
-    SCOPED(joined_free) Joined s = {0};
-    if (!joined_takes(t)) return 0;
-    TRY(joined_new(t, separable, 0, &s));
-    *out = all_pairs_hold(&s);
-    return 0;
+    int pair[2];
+    RATIONAL(defect);
+    return structure_symplectic(t, separable, out, pair, defect);
 }
 
 /* ---- one-step tables: symmetry, decided ------------------------------------------------------------------- */

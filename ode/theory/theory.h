@@ -336,6 +336,8 @@ int terms_number(const char *text, mpq_t out);
 
 enum { TOLD_NO, TOLD_YES, TOLD_NOT /* the theory here does not tell */ };
 
+enum { STRUCTURE_TERM = 96 };
+
 typedef struct {
     /* S(-h) after S(h) is the identity. Flows: palindromic, adjacent ones of an operator joined. Runge-Kutta methods: the
      * method is its adjoint. Other one-step tables: no, or not told. Linear multistep: alpha_j = -alpha_(k-j), beta_j =
@@ -345,6 +347,8 @@ typedef struct {
     int symmetric_at_least; /* no tree or word up to `searched` disagrees: the order may be larger */
     int symmetric_separable; /* the same where F'F = G'G = 0: F kicks momenta, G drifts positions */
     int searched;
+    char asymmetry
+        [STRUCTURE_TERM]; /* of one-step stages: its first term beside y, "1/72 F'F'F'F'"; "": none is seen */
     /* Every step is symplectic where F and G are Hamiltonian; the second: separable ones. */
     int symplectic, symplectic_separable;
     int effective_order;    /* splittings by exact flows, up to `searched`; -1: unknown */
@@ -360,6 +364,11 @@ typedef struct {
 int structure_find(const Table *t, int searched, Structure *out);
 void structure_free(Structure *s);
 
+/* Tells whether the step is symplectic where F and G are Hamiltonian, or `separable` ones (*told: TOLD_*). Where a Runge-Kutta
+ * method is not, pair and defect out: the first two evaluations i, j with b_i a_ij + b_j a_ji - b_i b_j = defect, not 0; else
+ * pair is -1, -1. */
+int structure_symplectic(const Table *t, int separable, int *told, int pair[2], mpq_t defect);
+
 /* Butcher's simplifying assumptions of a Runge-Kutta method whose stages are all H, its stages joined where no order condition
  * tells them apart (assumptions.c has the formulas): the largest p, eta and zeta for which B(p), C(eta) and D(zeta) hold; -1:
  * another table. They are decided: B ends at twice the number of stages, and so does the search for C, which has no end for
@@ -367,6 +376,8 @@ void structure_free(Structure *s);
 typedef struct {
     int B, C, D;
     int algebraic; /* TOLD_*: algebraically stable, so B-stable */
+    double least_weight,
+        least_eigenvalue; /* of the b_i and of M, in double precision: both at least 0 where it is */
 } Assumptions;
 int assumptions_find(const Table *t, Assumptions *out);
 

@@ -160,6 +160,75 @@ TEST(test_own)
                "k2 =  h H(y + k1)\n", "(0 - 1/6) H'H'H = -1/6 H'H'H   is left\n");
 }
 
+/* A property is verified or refuted, holds only under a condition, or is left undecided; the evidence says how far was looked and
+ * which condition fails. Every word has a scheme that it is wrong of. */
+TEST(test_own_properties)
+{
+    static const char *const row[][3] = {
+        /* claim, verdict, evidence */
+        {"gauss4 symplectic", "verified", "for every pair of evaluations (decided)"},
+        {"rk4 symplectic", "refuted", "is -1/36, not 0, for i = k1, j = k1 (decided)"},
+        {"yoshida4 symplectic", "verified", "flows of Hamiltonian fields"},
+        {"verlet-stages symplectic", "holds only if the Hamiltonian is separable",
+         "is -1/4, not 0, for i = F of k1, j = F of k1"},
+        {"verlet-separable symplectic", "verified", "for separable Hamiltonians: "},
+        {"rkn4 symplectic", "refuted", "Omega up to 1.5e-06 for a step of 1/2"},
+        {"ros2 symplectic", "undecided", "the scheme has functions of a derivative"},
+        {"ab2 symplectic", "undecided", "the scheme reads the past"},
+        {"gauss4 symmetric", "verified", "the method is its adjoint (decided)"},
+        {"rk4 symmetric", "refuted", "has the term h^6 -1/576 H'''(H,H,H''(H,H))"},
+        {"lie-trotter symmetric", "refuted", "no palindrome, and S(-h) S(h) has terms of h^2"},
+        {"verlet-stages symmetric", "holds only if F'F = G'G = 0", "has the term h^2 -1/2 F'F"},
+        {"leapfrog symmetric", "verified", "beta_j = beta_(k-j) for every j"},
+        {"ab2 symmetric", "refuted", "beta_j = beta_(k-j) fails for some j"},
+        {"gauss4 A-stable", "verified",
+         "in rationals); |R| at infinity is 1; measured: |R| <= 1 at 9614"},
+        {"rk4 A-stable", "refuted", "the scheme is explicit"},
+        {"bdf2 A-stable", "verified", "a search on rays, |z| from 2^-10 to 2^16"},
+        {"strang-marchuk A-stable", "undecided", "R is no quotient of polynomials"},
+        {"radau-iia5 L-stable", "verified", "|R| at infinity is 0"},
+        {"gauss4 L-stable", "refuted", "|R| at infinity is 1"},
+        {"ark4 L-stable", "verified", "in F alone"},
+        {"gauss4 algebraically stable", "verified",
+         "positive semidefinite (decided by elimination"},
+        {"sdirk2 algebraically stable", "refuted",
+         "least eigenvalue of M -0.0858, least weight 0.293"},
+        {"radau-iia5 B-stable", "verified", "every b_i >= 0"},
+        {"minus B-stable", "refuted", "a weight is negative: -1 "},
+        {"macaron B-stable", "undecided", "its stages are not all H"},
+        {"radau-iia5 stage order 3", "verified", "the lesser of p = 5 and eta = 3"},
+        {"radau-iia5 stage order 5", "refuted", "it is 3, "},
+        {"macaron stage order 1", "undecided", "its stages are not all H"},
+        {"ab2 zero-stable", "verified", "each of the 1 on it is simple"},
+        {"leapfrog zero-stable", "verified", "each of the 2 on it is simple"},
+        {"dahlquist zero-stable", "refuted", "one is outside the unit circle"},
+        {"verlet-separable order 2", "verified",
+         "where separable: 2 (trees to h^3; measured 2.00)"},
+        {"rkn4 order 4", "verified", "linear G, separable: 4 (trees to h^5; measured 4.00)"},
+        {"rkn4 order 3", "refuted", ">=4 (trees to h^4"},
+        {"verlet-stages order 2", "refuted", ": 1 (trees to h^3; measured 1.00)"}};
+    file_text("own.scheme", "scheme verlet-stages\nk1 = F(y)\nk2 = G(y + 1/2*k1)\n"
+                            "k3 = F(y + 1/2*k1 + k2)\ny' = y + 1/2*k1 + k2 + 1/2*k3\n"
+                            "scheme verlet-separable\nseparable\nk1 = F(y)\nk2 = G(y + 1/2*k1)\n"
+                            "k3 = F(y + 1/2*k1 + k2)\ny' = y + 1/2*k1 + k2 + 1/2*k3\n"
+                            "scheme rkn4\nseparable\nlinear G\nk1 = F(y)\nk2 = G(y + 1/4*k1)\n"
+                            "k3 = F(y + 1/2*k2)\nk4 = G(y + 1/2*k3)\nk5 = F(y + k4)\n"
+                            "k6 = G(y + 1/6*k1 + 1/3*k3)\ny' = y + k6 + 1/6*k1 + 2/3*k3 + 1/6*k5\n"
+                            "scheme minus\nk1 = H(y)\nk2 = H(y + k2)\ny' = y + 2*k2 - k1\n"
+                            "scheme dahlquist\nk1 = H(y)\ny' = -4*y + 5*y[-1] + 4*k1 + 2*k1[-1]\n");
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        expect(strcmp(row[i][1], "verified") != 0,
+               "verify --scheme-file own.scheme --own '%s' --csv", row[i][0]);
+        char *verdict = strstr(out, "\n");
+        verdict = verdict ? strstr(verdict, ",verified,") : NULL;
+        verdict = verdict ? verdict + strlen(",verified,") : NULL;
+        verdict += verdict && *verdict == '"';
+        if (!verdict || strncmp(verdict, row[i][1], strlen(row[i][1])) != 0 ||
+            !strstr(verdict, row[i][2]))
+            fail_msg("%s: %s", row[i][0], out);
+    }
+}
+
 /* A derivation leaves every term that `expand` has, however many. With --out it is a table and compiles; the report has
  * it, and the claims' formulas, as MathML. */
 TEST(test_all_steps)
@@ -190,6 +259,11 @@ TEST(test_own_refused)
         {"macaron", "expected \"SCHEME order P\""},
         {"macaron order", "expected \"SCHEME order P\""},
         {"macaron order 2 3", "expected \"SCHEME order P\""},
+        {"gauss4 stage order", "expected \"SCHEME order P\", \"SCHEME stage order Q\""},
+        {"gauss4 stage", "expected \"SCHEME order P\", \"SCHEME stage order Q\""},
+        {"gauss4 symplectically", "or a scheme and one of: symplectic, symmetric, A-stable"},
+        {"gauss4 symplectic 2", "or a scheme and one of: symplectic, symmetric, A-stable"},
+        {"nothing A-stable", "nothing"},
         {"exact:1/0 order 2", "expected \"SCHEME order P\""},
         {"apart:macaron order 1", "expected \"SCHEME order P\""},
         {"nothing order 2", "nothing"},

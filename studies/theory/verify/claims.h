@@ -119,6 +119,11 @@ typedef struct {
 
 /* Fills a field from the seed. one_field: G = C = 0, so that F alone stands for the field. */
 void sine_new(Sine *s, uint64_t seed, int one_field);
+/* Makes the field's operators Hamiltonian, y being positions and then momenta. Where `separable` F kicks these by those, and
+ * G drifts those by these. */
+void sine_hamiltonian(Sine *s, int separable);
+/* Makes the field one that tables with this Table.special take: operators are linear, A (B y + b), or separable. */
+void sine_take(Sine *s, int special);
 
 /* out (D) = F(t)(y) of a tree. */
 void sine_differential(const Sine *s, const Forest *f, size_t tree, const double *y, double *out);
@@ -177,6 +182,10 @@ ClaimCheck check_same;      /* map, map */
 /* claims_family.c */
 ClaimCheck check_family; /* statements with K, order, values, values if or NULL, field */
 
+/* claims_property.c; each: scheme, and an order where it is one */
+ClaimCheck check_symplectic, check_symmetric, check_A_stable, check_L_stable, check_zero_stable,
+    check_algebraic, check_stage_order;
+
 /* claims_error.c */
 ClaimCheck check_norms;  /* scheme, norm^2, scheme, norm^2: the first is smaller, on every field */
 ClaimCheck check_global; /* scheme, system, order of the global error; scheme if, system if */
@@ -227,8 +236,9 @@ typedef struct {
     int one_field;       /* 1: G = 0, so only trees of F count */
     const char *letters; /* letters: "FG", "FGC"; "F" or "H" for one field; borrowed */
     int degree;
-    Forest *forest;       /* trees of one degree more */
-    mpq_t *want, *have;   /* (forest->count) factors of h^|t| F(t): as stated, as they are */
+    int special;        /* bits of Table.special that a table of the maps has: such is the field */
+    Forest *forest;     /* trees of one degree more */
+    mpq_t *want, *have; /* (forest->count) factors of h^|t| F(t): as stated, as they are */
     mpq_t want_y, have_y; /* factors of h^0 y */
     int expands;          /* 0: no expansion about y */
     int coarsest; /* -log2 of the longest step measured; a word of 3F + 3G takes shorter steps */

@@ -28,7 +28,7 @@ void expansion_close(Expansion *x)
 int expansion_counts(const Expansion *x, size_t tree)
 {
     const Tree *t = &x->forest->tree[tree];
-    int yes = !x->one_field || t->colour == OP_F;
+    int yes = (!x->one_field || t->colour == OP_F) && !tree_vanishes(x->forest, tree, x->special);
     for (int k = 0; yes && k < t->children; k++) yes = expansion_counts(x, (size_t)t->child[k]);
     return yes;
 }
@@ -72,6 +72,14 @@ static int subtract_series(Expansion *x)
     return code == ERR_ACCURACY ? 0 : code;
 }
 
+static int special_of(const Map *m)
+{
+    int special = 0;
+    for (size_t i = 0; i < m->parts; i++)
+        if (m->part[i].table) special |= m->part[i].table->special;
+    return special;
+}
+
 static int expansion_fill(const Zoo *z, const char *minus, Expansion *x)
 {
     static const char *const letters[] = {"FG", "FGC"};
@@ -99,7 +107,9 @@ static int expansion_fill(const Zoo *z, const char *minus, Expansion *x)
     x->want = rationals(x->forest->count);
     x->have = rationals(x->forest->count);
     if (!x->want || !x->have) return ERR_MEMORY;
+    x->special = special_of(&x->map) | special_of(&x->minus);
     sine_new(&x->sine, SEED, x->one_field);
+    sine_take(&x->sine, x->special);
     x->coarsest = COARSEST + (int)ceil(log2(table_double(x->map.weight[OP_F])));
     return subtract_series(x);
 }

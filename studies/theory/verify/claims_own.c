@@ -3,32 +3,58 @@
  *   SCHEME order P               its exact order
  *   SCHEME error N: TERMS        numerical - exact through h^N, "-1/2 F'G + 1/2 G'F"; of a scheme over H in H too, "-1/6 H'H'H"
  *   SCHEME brackets N: TERMS     log(step)/h - (F + G) through N letters, "1/12 [F,[F,G]] - 1/24 [[F,G],G]"
+ *   SCHEME PROPERTY              a property, as "gauss4 A-stable"; "SCHEME stage order Q" too
  *
- * A scheme is a name, of the zoo or of a scheme file. TERMS are a sum in the syntax of ode/theory/terms.c; empty, or 0: there
+ * The words are the rows of a table, each with the check that answers and says how far it looked. A scheme is a name, of the
+ * zoo or of a scheme file. TERMS are a sum in the syntax of ode/theory/terms.c; empty, or 0: there
  * are none. The checks limit P and N. */
 #include <string.h>
 
 #include "kernels/base/error.h"
 #include "studies/theory/verify/claims.h"
 
+enum {
+    PLAIN,
+    NUMBER,
+    TERMS
+}; /* what stands behind the word: nothing, a number, a number with a colon and terms */
+
 static const struct {
     const char *word, *statement;
     ClaimCheck *check;
-    int terms;
+    int form;
+    const char *condition; /* "holds only if"; NULL: the check looks at none */
 } kinds[] = {
-    {"order", "%s has order %s.", check_order, 0},
-    {"error", "Numerical - exact of %s through h^%s is: %s.", check_expansion, 1},
-    {"brackets", "log(step)/h of %s, less its field, through degree %s is: %s.", check_brackets, 1},
+    {"order", "%s has order %s.", check_order, NUMBER, NULL},
+    {"error", "Numerical - exact of %s through h^%s is: %s.", check_expansion, TERMS, NULL},
+    {"brackets", "log(step)/h of %s, less its field, through degree %s is: %s.", check_brackets,
+     TERMS, NULL},
+    {"stage order", "%s has stage order %s.", check_stage_order, NUMBER, NULL},
+    {"symplectic", "%s is symplectic.", check_symplectic, PLAIN,
+     "the Hamiltonian is separable: F kicks momenta and G drifts positions"},
+    {"symmetric", "%s is symmetric.", check_symmetric, PLAIN,
+     "F'F = G'G = 0, as where F kicks momenta and G drifts positions"},
+    {"A-stable", "%s is A-stable.", check_A_stable, PLAIN, NULL},
+    {"L-stable", "%s is L-stable.", check_L_stable, PLAIN, NULL},
+    {"algebraically stable", "%s is algebraically stable.", check_algebraic, PLAIN, NULL},
+    {"B-stable", "%s is B-stable.", check_algebraic, PLAIN, NULL},
+    {"zero-stable", "%s is zero-stable.", check_zero_stable, PLAIN, NULL},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static int expected(const char *text)
 {
+    char words[256] = "";
+    for (int k = 0, n = 0; k < KINDS; k++)
+        if (kinds[k].form == PLAIN)
+            n +=
+                snprintf(words + n, sizeof words - (size_t)n, "%s%s", n ? ", " : "", kinds[k].word);
     return error_set(
         ERR_INPUT,
-        "--own '%.80s': expected \"SCHEME order P\", \"SCHEME error N: 1/2 F'G - ...\" "
-        "or \"SCHEME brackets N: 1/12 [F,[F,G]] - ...\"",
-        text);
+        "--own '%.80s': expected \"SCHEME order P\", \"SCHEME stage order Q\", \"SCHEME "
+        "error N: 1/2 F'G - ...\", \"SCHEME brackets N: 1/12 [F,[F,G]] - ...\", or a scheme "
+        "and one of: %s",
+        text, words);
 }
 
 /* Takes the next word of *at and ends it with a NUL in place of the blank behind it; "" at the end. */
@@ -49,17 +75,47 @@ static int is_number(char *word, int terms)
     return n > 0 && n < 9 && strspn(word, "0123456789") == n && !(terms && strspn(word, "0") == n);
 }
 
+/* Takes the word of a kind, of one word or more, off *at; returns the kind, or KINDS. */
+static int take_kind(char **at)
+{
+    char *from = *at + strspn(*at, " ");
+    for (int k = 0; k < KINDS; k++) {
+        size_t n = strlen(kinds[k].word);
+        if (strncmp(from, kinds[k].word, n) != 0 || (from[n] && from[n] != ' ')) continue;
+        *at = from + n;
+        return k;
+    }
+    return KINDS;
+}
+
+/* Sets the arguments that a kind's check takes. */
+static void set_arguments(OwnClaim *o, int k, const char *scheme, const char *number)
+{
+    const char *const plain[] = {scheme, number, "F+G"},
+                      *const error[] = {scheme, "exact", o->terms, number,
+                                        strchr(o->terms, 'H') ? "H" : "F+G"},
+                      *const brackets[] = {scheme, number, o->terms};
+    if (kinds[k].check == check_expansion)
+        memcpy(o->claim.arg, error, sizeof error);
+    else if (kinds[k].check == check_brackets)
+        memcpy(o->claim.arg, brackets, sizeof brackets);
+    else
+        memcpy(o->claim.arg, plain, sizeof plain);
+}
+
 static int read_claim(OwnClaim *o)
 {
-    char *at = o->words, *scheme = take_word(&at), *word = take_word(&at), *number = take_word(&at);
-    int k = 0;
-    while (k < KINDS && strcmp(kinds[k].word, word) != 0) k++;
+    char *at = o->words, *scheme = take_word(&at);
+    int k = take_kind(&at);
     /* Maps of registered claims are no schemes. */
     int named = *scheme && strcmp(scheme, "exact") != 0 && strncmp(scheme, "exact:", 6) != 0 &&
                 strncmp(scheme, "apart:", 6) != 0 && !strpbrk(scheme, "=|");
-    if (k == KINDS || !named || !is_number(number, kinds[k].terms)) return expected(o->text);
+    if (k == KINDS || !named) return expected(o->text);
+    int terms = kinds[k].form == TERMS;
+    char *number = kinds[k].form == PLAIN ? "" : take_word(&at);
+    if (kinds[k].form != PLAIN && !is_number(number, terms)) return expected(o->text);
     at += strspn(at, " ");
-    if (!kinds[k].terms && *at) return expected(o->text);
+    if (!terms && *at) return expected(o->text);
     snprintf(o->statement, sizeof o->statement, kinds[k].statement, scheme, number,
              *at ? at : "nothing");
     /* Blanks replace all before the terms, so that their columns are those of the text. */
@@ -69,14 +125,9 @@ static int read_claim(OwnClaim *o)
                        .source = "--own",
                        .statement = o->statement,
                        .expected = CLAIM_VERIFIED,
+                       .condition = kinds[k].condition,
                        .check = kinds[k].check};
-    const char *const order[] = {scheme, number, "F+G"},
-                      *const error[] = {scheme, "exact", o->terms, number,
-                                        strchr(at, 'H') ? "H" : "F+G"},
-                      *const brackets[] = {scheme, number, o->terms};
-    if (k == 0) memcpy(o->claim.arg, order, sizeof order);
-    if (k == 1) memcpy(o->claim.arg, error, sizeof error);
-    if (k == 2) memcpy(o->claim.arg, brackets, sizeof brackets);
+    set_arguments(o, k, scheme, number);
     return 0;
 }
 

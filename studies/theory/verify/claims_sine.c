@@ -9,15 +9,22 @@
 
 static const double half_pi = 1.57079632679489661923;
 
+/* Returns the m-th derivative of sin at x, or where the operator is linear that of x. */
+static double unit_derivative(const Sine *s, int op, int m, double x)
+{
+    if (s->system.special & 1 << op) return m == 0 ? x : m == 1;
+    return sin(x + m * half_pi);
+}
+
 /* out (D) = f^(m)(y)(v1, .., vm) of an operator; v (m, D). */
 static void sine_derivative(const Sine *s, int op, const double *y, int m,
                             const double (*v)[SINE_D], double *out)
 {
     double unit[SINE_UNITS];
     for (int u = 0; u < SINE_UNITS; u++) {
-        double x = s->b[op][u] + m * half_pi;
+        double x = s->b[op][u];
         for (int i = 0; i < SINE_D; i++) x += s->B[op][u][i] * y[i];
-        unit[u] = sin(x);
+        unit[u] = unit_derivative(s, op, m, x);
         for (int j = 0; j < m; j++) {
             double Bv = 0;
             for (int i = 0; i < SINE_D; i++) Bv += s->B[op][u][i] * v[j][i];
@@ -84,6 +91,28 @@ void sine_new(Sine *s, uint64_t seed, int one_field)
         for (size_t i = 0; i < count[a]; i++)
             all[a][i] = scale[a] * random_normal(seed, (uint64_t)a, i);
     for (int op = OP_G; one_field && op < COLOURS; op++) memset(s->A[op], 0, sizeof s->A[op]);
+}
+
+/* The gradient of H = -sum a_u cos(B_u y + b_u) is B' a sin(B y + b), and the field is (H_p, -H_q). As both factors are of the
+ * size of B, a is four times as large as A is. */
+void sine_hamiltonian(Sine *s, int separable)
+{
+    enum { HALF = SINE_D / 2 };
+    for (int op = 0; op < COLOURS; op++)
+        for (int u = 0; u < SINE_UNITS; u++) {
+            double a = 4 * s->A[op][0][u], *B = s->B[op][u];
+            for (int i = 0; separable && i < HALF; i++) B[op == OP_F ? i + HALF : i] = 0;
+            for (int i = 0; i < HALF; i++) {
+                s->A[op][i][u] = a * B[i + HALF];
+                s->A[op][i + HALF][u] = -a * B[i];
+            }
+        }
+}
+
+void sine_take(Sine *s, int special)
+{
+    s->system.special = special;
+    if (special & SEPARABLE) sine_hamiltonian(s, 1);
 }
 
 int sine_flow(const Sine *s, const double w[COLOURS], double t, double *y)

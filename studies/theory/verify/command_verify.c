@@ -340,7 +340,8 @@ const Command command_verify = {
              "check a claim of your own, alone or beside those of --claim: \"SCHEME order P\", \"SCHEME error N: "
              "-1/2 F'G + 1/2 G'F\" for numerical - exact through h^N, for a scheme over H in H too, \"SCHEME "
              "brackets N: 1/12 [F,[F,G]] - 1/24 [[F,G],G]\" for log(step)/h - (F+G) through N letters; +, - or ; "
-             "separate terms, which are added up; coefficients are fractions or decimals"},
+             "separate terms, which are added up; coefficients are fractions or decimals; or a property: \"SCHEME "
+             "symplectic\", symmetric, A-stable, L-stable, algebraically stable, B-stable, zero-stable, stage order Q"},
             SELECT_FILE,
             {"mutants", OPTION_FLAG, NULL, NULL,
              "run each claim's altered form instead: every verdict must change"},
