@@ -3,13 +3,15 @@
    two places that lie between the words `begin` and `end`; all else is the same for every scheme.
 
    To know what is proved, read the definitions down to the word PROOFS, and the theorems at the end, which say that
-   every rooted tree with at most `claimed` vertices meets its order condition, and that the tree `failing`, which has
-   one vertex more, does not. The proofs need no reading: Coq has checked them.
+   every rooted tree with at most `claimed` vertices meets its order condition, that the tree `failing`, which has
+   one vertex more, does not, and that the order of the method is `claimed` at least: its step and the solution agree in
+   h, ..., h^claimed, whatever the derivatives of the field are. The proofs need no reading: Coq has checked them.
 
-   That such a method has the order `claimed` on every smooth field, and no higher one, is the theorem of Butcher (Hairer,
-   Norsett, Wanner 1993, "Solving Ordinary Differential Equations I", theorems II.2.11 and II.2.13; for several colours
-   Araujo, Murua, Sanz-Serna 1997). This file does not prove it. *)
-Require Import QArith List Lia Permutation.
+   Steps and solutions are taken as series in h. That those of a smooth field are as close as their series is Taylor's
+   theorem; that the order is no higher, because there are fields on which the tree `failing` alone counts, is Butcher's
+   (Hairer, Norsett, Wanner 1993, "Solving Ordinary Differential Equations I", theorems II.2.11 and II.2.13; for several
+   colours Araujo, Murua, Sanz-Serna 1997). This file proves neither. *)
+Require Import QArith List Lia Permutation Factorial.
 Import ListNotations.
 Open Scope Q_scope.
 
@@ -70,6 +72,57 @@ Fixpoint values (t : tree) : list Q :=
 Definition weight (t : tree) : Q := dot (map b scheme) (values t).
 
 Definition condition (t : tree) : Prop := weight t == 1 # density t.
+
+(* ---- What order means: powers of h in the step and in the solution. ---- *)
+
+(* Vectors: what can be added, and multiplied by fractions. *)
+Record space := Space {
+  V :> Type; zero : V; plus : V -> V -> V; scale : Q -> V -> V;
+  plus_comm : forall u v, plus u v = plus v u;
+  plus_assoc : forall u v w, plus u (plus v w) = plus (plus u v) w;
+  plus_zero : forall v, plus zero v = v;
+  scale_plus : forall q u v, scale q (plus u v) = plus (scale q u) (scale q v);
+  scale_sum : forall p q v, scale (p + q) v = plus (scale p v) (scale q v);
+  scale_times : forall p q v, scale (p * q) v = scale p (scale q v);
+  scale_one : forall v, scale 1 v = v;
+  scale_zero : forall v, scale 0 v = zero;
+  scale_equal : forall p q v, p == q -> scale p v = scale q v }.
+Arguments zero {_}. Arguments plus {_}. Arguments scale {_}.
+
+(* A field at a point y: for each colour its derivatives there, of which the m-th takes m vectors, and is linear in each. *)
+Record field (W : space) := Field {
+  derivative : colour -> list W -> W;
+  linear : forall c l l' p u q v,
+    derivative c (l ++ plus (scale p u) (scale q v) :: l') =
+    plus (scale p (derivative c (l ++ u :: l'))) (scale q (derivative c (l ++ v :: l'))) }.
+Arguments derivative {_}. Arguments linear {_}.
+
+Definition sum {W : space} (l : list W) : W := fold_right plus zero l.
+Fixpoint combine {W : space} (r : list Q) (v : list W) : W :=
+  match r, v with x :: r', y :: v' => plus (scale x y) (combine r' v') | _, _ => zero end.
+
+(* All lists of numbers above 0 whose sum is n; `most` is n at least. *)
+Fixpoint parts (most n : nat) : list (list nat) :=
+  match most, n with
+  | _, O => [[]]
+  | O, _ => []
+  | S m, _ => flat_map (fun k => map (cons k) (parts m (n - k))) (seq 1 n)
+  end.
+
+(* With u = u_1 h + u_2 h^2 + ..., the factor of h^n in Taylor's series of the field at y + u: the sum over m, and over all
+   n_1 + ... + n_m = n, of the m-th derivative of u_n1, ..., u_nm, over m!. *)
+Definition taylor {W : space} (f : field W) (c : colour) (u : nat -> W) (n : nat) : W :=
+  sum (map (fun p => scale (1 # Pos.of_nat (fact (length p))) (derivative f c (map u p)))
+           (parts n n)).
+
+(* K n has for each stage the factor of h^n in k_i = h f(y + sum_j a_ij k_j). *)
+Definition stages_of {W : space} (f : field W) (K : nat -> list W) : Prop :=
+  forall n, K (S n) =
+    map (fun s => taylor f (calls s) (fun k => combine (row s) (K k)) n) scheme.
+
+(* Y n is the factor of h^n in the solution y + Y of y' = f(y), f the sum over the colours. *)
+Definition solution_of {W : space} (f : field W) (Y : nat -> W) : Prop :=
+  forall n, scale (inject_Z (Z.of_nat (S n))) (Y (S n)) = sum (map (fun c => taylor f c Y n) colours).
 
 (* ==== PROOFS ==== *)
 
@@ -362,6 +415,264 @@ Qed.
 Lemma computed : forallb all_meet (seq 0 claimed) = true.
 Proof. vm_cast_no_check (eq_refl true). Qed.
 
+(* ---- Series in h are sums over trees. ---- *)
+
+Section Series.
+Variable W : space.
+Variable f : field W.
+
+(* What the series are made of: sum of a g(t) F(t) over a list of numbers a and trees t. *)
+Fixpoint differential (t : tree) : W :=
+  match t with Node c l => derivative f c (map differential l) end.
+Definition expand (g : tree -> Q) (l : list (Q * tree)) : W :=
+  sum (map (fun x => scale (fst x * g (snd x)) (differential (snd x))) l).
+
+Fixpoint choices {A : Type} (l : list (list A)) : list (list A) :=
+  match l with
+  | [] => [[]]
+  | x :: l' => flat_map (fun a => map (cons a) (choices l')) x
+  end.
+
+Definition numbers_of (x : list (Q * tree)) : Q := product (map fst x).
+Definition grown (L : nat -> list (Q * tree)) (c : colour) (p : list nat) : list (Q * tree) :=
+  map (fun x => ((1 # Pos.of_nat (fact (length p))) * numbers_of x, Node c (map snd x)))
+      (choices (map L p)).
+Definition next (L : nat -> list (Q * tree)) (n : nat) : list (Q * tree) :=
+  flat_map (fun c => flat_map (grown L c) (parts n n)) colours.
+
+Lemma parts_are : forall most n p, In p (parts most n) ->
+  list_sum p = n /\ forall k, In k p -> (0 < k <= n)%nat.
+Proof.
+  unfold list_sum. induction most as [ | m IH]; intros [ | n] p I; cbn [parts] in I;
+    try (destruct I as [<- | []]; split; [ reflexivity | now intros ]); [ destruct I | ].
+  apply in_flat_map in I. destruct I as (k & S & I). apply in_seq in S.
+  apply in_map_iff in I. destruct I as (q & <- & I). destruct (IH _ _ I) as [E N].
+  cbn [fold_right]. split; [ lia | ]. intros j [<- | J]; [ lia | ]. specialize (N j J). lia.
+Qed.
+
+Lemma plus_zero_r (v : W) : plus v zero = v.
+Proof. now rewrite plus_comm, plus_zero. Qed.
+
+Lemma scale_zero_r q : scale q (zero : W) = zero.
+Proof.
+  rewrite <- (scale_zero W zero), <- scale_times. apply scale_equal. ring.
+Qed.
+
+Lemma sum_app (l l' : list W) : sum (l ++ l') = plus (sum l) (sum l').
+Proof.
+  unfold sum. induction l as [ | x l IH]; simpl; [ now rewrite plus_zero | ].
+  now rewrite IH, plus_assoc.
+Qed.
+
+Lemma sum_flat (A : Type) (g : A -> list W) l : sum (flat_map g l) = sum (map (fun x => sum (g x)) l).
+Proof. induction l; simpl; [ reflexivity | ]. now rewrite sum_app, IHl. Qed.
+
+Lemma scale_of_sum q (l : list W) : scale q (sum l) = sum (map (scale q) l).
+Proof.
+  unfold sum. induction l; simpl; [ apply scale_zero_r | ]. now rewrite scale_plus, IHl.
+Qed.
+
+Lemma sum_same (A : Type) (g h : A -> W) l :
+  (forall x, In x l -> g x = h x) -> sum (map g l) = sum (map h l).
+Proof. intro E. f_equal. now apply map_ext_in. Qed.
+
+Lemma expand_flat (A : Type) g (h : A -> list (Q * tree)) l :
+  expand g (flat_map h l) = sum (map (fun x => expand g (h x)) l).
+Proof.
+  unfold expand. induction l; simpl; [ reflexivity | ]. now rewrite map_app, sum_app, IHl.
+Qed.
+
+Lemma expand_same g h l :
+  (forall x, In x l -> g (snd x) == h (snd x)) -> expand g l = expand h l.
+Proof.
+  intro E. apply sum_same. intros x I. apply scale_equal. now rewrite (E x I).
+Qed.
+
+Lemma expand_zero l : expand (fun _ => 0) l = zero.
+Proof.
+  unfold expand, sum. induction l as [ | x l IH]; simpl; [ reflexivity | ].
+  rewrite IH, plus_zero_r, (scale_equal W _ 0) by ring. apply scale_zero.
+Qed.
+
+Lemma expand_scale q g l : scale q (expand g l) = expand (fun t => q * g t) l.
+Proof.
+  unfold expand. rewrite scale_of_sum, map_map. apply sum_same. intros x _.
+  rewrite <- scale_times. apply scale_equal. ring.
+Qed.
+
+Lemma expand_plus g h l : plus (expand g l) (expand h l) = expand (fun t => g t + h t) l.
+Proof.
+  unfold expand, sum. induction l as [ | x l IH]; simpl; [ apply plus_zero | ].
+  rewrite <- IH, (scale_equal W (fst x * (g (snd x) + h (snd x))) (fst x * g (snd x) + fst x * h (snd x)))
+    by ring.
+  rewrite scale_sum, <- !plus_assoc. f_equal. rewrite !plus_assoc. f_equal. apply plus_comm.
+Qed.
+
+Lemma expand_combined (A : Type) (g : A -> tree -> Q) l : forall r s,
+  combine r (map (fun x => expand (g x) l) s) = expand (fun t => dot r (map (fun x => g x t) s)) l.
+Proof.
+  intros r s. revert r. induction s as [ | x s IH]; intros [ | q r]; simpl;
+    try (symmetry; apply expand_zero).
+  now rewrite IH, expand_scale, expand_plus.
+Qed.
+
+(* A derivative of sums is the sum over all choices of one term in each. *)
+Lemma derivative_zero c l l' : derivative f c (l ++ zero :: l') = zero.
+Proof.
+  pose proof (linear f c l l' 0 zero 0 zero) as E. rewrite !scale_zero, plus_zero in E. exact E.
+Qed.
+
+Lemma derivative_sum c l l' (A : Type) (q : A -> Q) (v : A -> W) x :
+  derivative f c (l ++ sum (map (fun a => scale (q a) (v a)) x) :: l') =
+  sum (map (fun a => scale (q a) (derivative f c (l ++ v a :: l'))) x).
+Proof.
+  induction x as [ | a x IH]; [ apply derivative_zero | ]. cbn [map]. unfold sum in *. cbn [fold_right].
+  rewrite <- IH. set (rest := fold_right plus zero _).
+  rewrite <- (scale_one W rest) at 1. now rewrite linear, scale_one.
+Qed.
+
+Lemma derivative_expands c g (u : nat -> W) L : forall p l,
+  (forall k, In k p -> u k = expand g (L k)) ->
+  derivative f c (l ++ map u p) =
+  sum (map (fun x => scale (numbers_of x * product (map (fun y => g (snd y)) x))
+                           (derivative f c (l ++ map (fun y => differential (snd y)) x)))
+           (choices (map L p))).
+Proof.
+  induction p as [ | k p IH]; intros l E.
+  - unfold numbers_of, product, sum. simpl. rewrite plus_zero_r, (scale_equal W _ 1) by ring.
+    now rewrite scale_one.
+  - cbn [map choices]. rewrite (E k) by now left. unfold expand at 1.
+    rewrite derivative_sum, flat_map_concat_map, concat_map, map_map, <- flat_map_concat_map, sum_flat.
+    apply sum_same. intros a _. rewrite map_map.
+    change (differential (snd a) :: map u p) with ([differential (snd a)] ++ map u p).
+    rewrite app_assoc, IH by (intros; apply E; now right).
+    rewrite scale_of_sum, map_map. apply sum_same. intros x _.
+    rewrite <- scale_times, <- app_assoc. apply scale_equal.
+    unfold numbers_of, product. simpl. ring.
+Qed.
+
+Lemma taylor_expands c g h (u : nat -> W) L n :
+  (forall k, (0 < k <= n)%nat -> u k = expand g (L k)) ->
+  (forall l, h (Node c l) == product (map g l)) ->
+  taylor f c u n = expand h (flat_map (grown L c) (parts n n)).
+Proof.
+  intros E G. rewrite expand_flat. apply sum_same. intros p I.
+  assert (N : forall k, In k p -> u k = expand g (L k)) by (intros; now apply E, (parts_are n n p)).
+  pose proof (derivative_expands c g u L p [] N) as D'. cbn [app] in D'. rewrite D'.
+  unfold expand, grown. rewrite scale_of_sum, !map_map. apply sum_same. intros x _.
+  cbn [fst snd differential]. rewrite <- scale_times, map_map.
+  apply scale_equal. rewrite G, map_map. ring.
+Qed.
+
+(* What a stage has on a tree, as in `values`. *)
+Definition value (s : stage) (t : tree) : Q :=
+  match t with
+  | Node c l => if same (calls s) c then product (map (dot (row s)) (map values l)) else 0
+  end.
+Definition exact (t : tree) : Q := 1 # density t.
+
+Lemma values_are t : values t = map (fun s => value s t) scheme.
+Proof. now destruct t. Qed.
+
+Lemma only (G : colour -> W) a l :
+  NoDup l -> In a l -> (forall c, c <> a -> G c = zero) -> sum (map G l) = G a.
+Proof.
+  intros N I Z. induction N as [ | c l M N IH]; [ destruct I | ].
+  unfold sum in *. cbn [map fold_right]. destruct I as [E | I].
+  - subst c. replace (fold_right plus zero (map G l)) with (zero : W); [ apply plus_zero_r | ].
+    clear IH N. induction l as [ | x l IH]; [ reflexivity | ]. cbn [map fold_right].
+    rewrite <- IH, Z, plus_zero; [ reflexivity | | ]; intro J; apply M; [ subst; now left | now right ].
+  - rewrite (Z c), plus_zero; [ now apply IH | intro E; now subst ].
+Qed.
+
+Lemma colours_once : NoDup colours.
+Proof. repeat (constructor; [ simpl; intuition discriminate | ]). constructor. Qed.
+
+Lemma next_of_stage s L n :
+  expand (value s) (next L n) =
+  expand (fun t => match t with Node _ l => product (map (fun t => dot (row s) (values t)) l) end)
+         (flat_map (grown L (calls s)) (parts n n)).
+Proof.
+  unfold next. rewrite expand_flat, (only _ (calls s));
+    [ | apply colours_once | apply all_colours | ].
+  - apply expand_same. intros x I. apply in_flat_map in I. destruct I as (p & _ & I).
+    apply in_map_iff in I. destruct I as (y & <- & _). cbn [snd value].
+    destruct (same (calls s) (calls s)); [ now rewrite map_map | congruence ].
+  - intros c N. rewrite <- (expand_zero (flat_map (grown L c) (parts n n))). apply expand_same.
+    intros x I. apply in_flat_map in I. destruct I as (p & _ & I).
+    apply in_map_iff in I. destruct I as (y & <- & _). cbn [snd value].
+    destruct (same (calls s) c); [ congruence | reflexivity ].
+Qed.
+
+Lemma exact_of l : product (map exact l) == 1 # fold_right Pos.mul 1%positive (map density l).
+Proof.
+  unfold product. induction l as [ | t l IH]; [ reflexivity | ]. cbn [map fold_right].
+  rewrite IH. reflexivity.
+Qed.
+
+Lemma choices_orders (L : nat -> list (Q * tree)) : forall p x,
+  (forall k y, In k p -> In y (L k) -> order (snd y) = k) -> In x (choices (map L p)) ->
+  map order (map snd x) = p.
+Proof.
+  induction p as [ | k p IH]; intros x O I; cbn [map choices] in I.
+  - destruct I as [<- | []]. reflexivity.
+  - apply in_flat_map in I. destruct I as (a & J & I). apply in_map_iff in I.
+    destruct I as (y & <- & I). cbn [map]. f_equal; [ now apply O; [ left | ] | ].
+    apply IH; [ | assumption ]. intros; apply O; [ now right | assumption ].
+Qed.
+
+Lemma next_orders L n x :
+  (forall k y, (0 < k <= n)%nat -> In y (L k) -> order (snd y) = k) ->
+  In x (next L n) -> order (snd x) = S n.
+Proof.
+  intros O I. unfold next in I. apply in_flat_map in I. destruct I as (c & _ & I).
+  apply in_flat_map in I. destruct I as (p & P & I). apply in_map_iff in I.
+  destruct I as (y & <- & I). apply parts_are in P. destruct P as [S N]. cbn [snd order].
+  f_equal. rewrite <- S. f_equal. apply (choices_orders L); [ | assumption ].
+  intros; now apply O; [ apply N | ].
+Qed.
+
+Variable K : nat -> list W.
+Variable Y : nat -> W.
+Hypothesis HK : stages_of f K.
+Hypothesis HY : solution_of f Y.
+
+Definition described (L : nat -> list (Q * tree)) (k : nat) : Prop :=
+  K k = map (fun s => expand (value s) (L k)) scheme /\ Y k = expand exact (L k) /\
+  forall x, In x (L k) -> order (snd x) = k.
+
+Lemma next_described L n :
+  (forall k, (0 < k <= n)%nat -> described L k) ->
+  K (S n) = map (fun s => expand (value s) (next L n)) scheme /\ Y (S n) = expand exact (next L n) /\
+  forall x, In x (next L n) -> order (snd x) = S n.
+Proof.
+  intro D'. assert (O : forall x, In x (next L n) -> order (snd x) = S n).
+  { intros x. apply next_orders. intros k y I. now apply (D' k I). }
+  split; [ | split; [ | assumption ] ].
+  - rewrite (HK n). apply map_ext. intro s. rewrite next_of_stage.
+    apply taylor_expands with (g := fun t => dot (row s) (values t)); [ | reflexivity ].
+    intros k I. destruct (D' k I) as [-> _]. rewrite expand_combined. apply expand_same.
+    intros x _. now rewrite values_are.
+  - pose proof (HY n) as E. set (m := inject_Z (Z.of_nat (S n))) in E.
+    assert (M : (1 # Pos.of_nat (S n)) * m == 1).
+    { unfold m, Qeq. cbn [Qnum Qden Qmult inject_Z Z.of_nat]. rewrite <- Pos.of_nat_succ. lia. }
+    rewrite <- (scale_one W (Y (S n))), <- (scale_equal W _ _ _ M), scale_times, E.
+    set (h := fun t => match t with Node _ l => product (map exact l) end).
+    replace (sum (map (fun c => taylor f c Y n) colours)) with (expand h (next L n)).
+    + rewrite expand_scale. apply expand_same. intros x I. apply O in I. destruct x as [a [c l]].
+      cbn [snd] in *. unfold h, exact at 2. rewrite exact_of. cbn [density]. rewrite I. reflexivity.
+    + unfold next. rewrite expand_flat. apply sum_same. intros c _. symmetry.
+      apply taylor_expands with (g := exact); [ | reflexivity ]. intros k I. now apply D'.
+Qed.
+
+Lemma all_described n : exists L, forall k, (0 < k <= n)%nat -> described L k.
+Proof.
+  induction n as [ | n [L IH]]; [ exists (fun _ => []); intros; lia | ].
+  exists (fun k => if (k =? S n)%nat then next L n else L k). intros k I. unfold described.
+  destruct (Nat.eqb_spec k (S n)) as [-> | N]; [ now apply next_described | apply IH; lia ].
+Qed.
+End Series.
+
 (* ==== THEOREMS ==== *)
 
 (* Every condition up to the order that is claimed holds. *)
@@ -384,6 +695,16 @@ Proof.
   intro E. apply meets_is in E. inversion T; subst. vm_compute in E. discriminate.
 Qed.
 
+(* The order is `claimed` at least: the method's step and the solution have the same factors of h, ..., h^claimed. *)
+Theorem order_holds : forall (W : space) (f : field W) (K : nat -> list W) (Y : nat -> W),
+  stages_of f K -> solution_of f Y ->
+  forall n, (0 < n <= claimed)%nat -> combine (map b scheme) (K n) = Y n.
+Proof.
+  intros W f K Y HK HY n N. destruct (all_described W f K Y HK HY n) as [L E].
+  destruct (E n ltac:(lia)) as (-> & -> & O). rewrite expand_combined. apply expand_same.
+  intros x I. rewrite <- values_are. apply conditions_hold. rewrite (O x I). lia.
+Qed.
+
 (* There are so many trees of order 1, 2, ...: one condition each. *)
 Theorem trees_counted :
   map (fun m => length colours * length (forests (summaries m) m))%nat (seq 0 claimed) = numbers.
@@ -393,5 +714,7 @@ Proof. vm_cast_no_check (eq_refl numbers). Qed.
 Print claimed.
 Check conditions_hold.
 Check condition_fails.
+Check order_holds.
 Print Assumptions conditions_hold.
 Print Assumptions condition_fails.
+Print Assumptions order_holds.
