@@ -246,6 +246,48 @@ static const Known knowns[] = {
      "flow 3=1/2 a digit exchanged; ", 1},
 };
 
+/* Misprints that users of other programs reported: the issue, a tableau of tableaus.jsonl or a text, what stands there and what
+ * did, the first candidate. Of pathsim the pair goes on with order 4; netket's was implicit by mistake; odeint's change of a sign was
+ * taken back; of OrdinaryDiffEq's Nystrom method a whole row was another's, which is asked for (a_ij is c_i times these). */
+static const struct {
+    const char *issue, *tableau, *right, *wrong, *found;
+} published[] = {
+    {"pathsim 232",
+     "fehlberg 4(5)\n0 |\n1/4 | 1/4\n3/8 | 3/32 9/32\n12/13 | 1932/2197 -7200/2197 7296/2197\n"
+     "1 | 439/216 -8 3680/513 -845/4104\n1/2 | -8/27 2 -3544/2565 1859/4104 -11/40\n---+---\n"
+     "| 25/216 0 1408/2565 2197/4104 -1/5 0\n| 16/135 0 6656/12825 28561/56430 -9/50 2/55\n",
+     "-3544/2565", "-3554/2565", "a63=-3544/2565 a digit exchanged; "},
+    {"daceypy 11", "dormandprince8_64bit", "490766935", "49076693",
+     "a10,6=-12992083/490766935 a digit lost; "},
+    {"netket 1056",
+     "{\"A\": [[0, 0, 0, 0], [\"1/2\", 0, 0, 0], [0, \"1/2\", 0, 0], [0, 0, 1, 0]],"
+     " \"b\": [\"1/6\", \"1/3\", \"1/3\", \"1/6\"], \"c\": [0, \"1/2\", \"1/2\", 1], \"order\": 4}",
+     "1, 0]]", "1, 1]]", "a44=0 a digit exchanged; "},
+    {"DiffEqDevTools 23",
+     "cash-karp 5(4)\n0 |\n1/5 | 1/5\n3/10 | 3/40 9/40\n3/5 | 3/10 -9/10 6/5\n1 | -11/54 5/2 -70/27 35/27\n"
+     "7/8 | 1631/55296 175/512 575/13824 44275/110592 253/4096\n---+---\n| 37/378 0 250/621 125/594 0 512/1771\n"
+     "| 2825/27648 0 18575/48384 13525/55296 277/14336 1/4\n",
+     "18575", "18574", "bhat3=18575/48384 a digit exchanged; "},
+    {"odeint-v2 235",
+     "scheme dopri\nnote 5(4)\nk1 = H(y)\nk2 = H(y + 1/5*k1)\nk3 = H(y + 3/40*k1 + 9/40*k2)\n"
+     "k4 = H(y + 44/45*k1 - 56/15*k2 + 32/9*k3)\n"
+     "k5 = H(y + 19372/6561*k1 - 25360/2187*k2 + 64448/6561*k3 - 212/729*k4)\n"
+     "k6 = H(y + 9017/3168*k1 - 355/33*k2 + 46732/5247*k3 + 49/176*k4 - 5103/18656*k5)\n"
+     "k7 = H(y + 35/384*k1 + 500/1113*k3 + 125/192*k4 - 2187/6784*k5 + 11/84*k6)\n"
+     "y' = y + 35/384*k1 + 500/1113*k3 + 125/192*k4 - 2187/6784*k5 + 11/84*k6\n"
+     "error = 71/57600*k1 - 71/16695*k3 + 71/1920*k4 - 17253/339200*k5 + 22/525*k6 - 1/40*k7\n",
+     "- 1/40", "+ 1/40", "error weight 7=-1/40 the sign; "},
+    {"SUNDIALS 850", "tsitouras5", "\"1/66\"", "\"1/40\"", "bhat7=1/66 ; "},
+    {"OrdinaryDiffEq 1938",
+     "scheme dprkn5\ntitle order 5\nseparable\nlinear G\nk1 = F(y)\nk2 = G(y + 1/16*k1)\nk3 = F(y + 1/8*k2)\n"
+     "k4 = G(y + 1/24*k1 + 1/12*k3)\nk5 = F(y + 1/4*k4)\nk6 = G(y + 1/12*k1 + 1/6*k5)\nk7 = F(y + 1/2*k6)\n"
+     "k8 = G(y + 3/32*k1 + 3/16*k5 + 3/32*k7)\nk9 = F(y + 3/4*k8)\n"
+     "k10 = G(y + 7/90*k1 + 4/15*k5 + 1/15*k7 + 4/45*k9)\nk11 = F(y + k10)\n"
+     "y' = y + k10 + 7/90*k1 + 16/45*k5 + 2/15*k7 + 16/45*k9 + 7/90*k11\n",
+     "3/32*k1 + 3/16*k5 + 3/32*k7", "?*k1 + ?*k5 + ?*k7",
+     "a81=3/32 asked; a85=3/16 asked; a87=3/32 asked; "},
+};
+
 static void describe(const Repair *r, char *out, size_t bytes)
 {
     const RepairCandidate *c = r->candidate;
@@ -277,6 +319,38 @@ TEST(known_misprints)
             fail_msg("%s: %s", text, error_text());
         if (again.failing || again.candidates) fail_msg("%zu: not repaired: %s", i, text);
         free(text);
+    }
+}
+
+/* Returns the line of tableaus.jsonl with this name, or the text itself. */
+static const char *tableau_of(const Lines *l, const char *name)
+{
+    char member[64];
+    snprintf(member, sizeof member, "\"name\":\"%.40s\"", name);
+    for (size_t i = 0; i < l->count; i++)
+        if (strstr(l->line[i], member)) return l->line[i];
+    return name;
+}
+
+TEST(published_misprints)
+{
+    SCOPED(lines_free) Lines l = {0};
+    read_lines(&l, 10);
+    for (size_t i = 0; i < sizeof published / sizeof *published; i++) {
+        const char *text = tableau_of(&l, published[i].tableau),
+                   *at = strstr(text, published[i].right);
+        SCOPED(repair_free) Repair right = {0}, wrong = {0};
+        char found[256], misprinted[8192];
+        assert_non_null(at);
+        snprintf(misprinted, sizeof misprinted, "%.*s%s%s", (int)(at - text), text,
+                 published[i].wrong, at + strlen(published[i].right));
+        assert_int_equal(repair_find("text", text, strlen(text), 0, &right), 0);
+        assert_int_equal(right.failing, 0);
+        if (repair_find("text", misprinted, strlen(misprinted), 0, &wrong) != 0)
+            fail_msg("%s: %s", published[i].issue, error_text());
+        describe(&wrong, found, sizeof found);
+        if (strcmp(found, published[i].found) != 0 || wrong.candidates != 1)
+            fail_msg("%s: %zu candidates, '%s'", published[i].issue, wrong.candidates, found);
     }
 }
 
