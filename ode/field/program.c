@@ -8,9 +8,16 @@
 #include "kernels/base/random.h"
 #include "ode/field/system.h"
 
+/* 0 below 0, else 1: what is switched on or off at a time. */
+static double heaviside(double x)
+{
+    return x < 0 ? 0 : 1;
+}
+
 const struct ProgramFunction program_functions[PROGRAM_FUNCTIONS] = {
-    {"sqrt", sqrt}, {"exp", exp}, {"log", log},   {"sin", sin},
-    {"cos", cos},   {"tan", tan}, {"tanh", tanh}, {"abs", fabs}};
+    {"sqrt", sqrt}, {"exp", exp},  {"log", log},
+    {"sin", sin},   {"cos", cos},  {"tan", tan},
+    {"tanh", tanh}, {"abs", fabs}, {"heaviside", heaviside}};
 
 enum { STREAM_MEMORY = STREAM_INITIAL + 2 };
 

@@ -97,7 +97,7 @@ typedef struct {
 
 /* ---- program.c ------------------------------------------------------------------------------------ */
 
-enum { PROGRAM_FUNCTIONS = 8 };
+enum { PROGRAM_FUNCTIONS = 9 };
 extern const struct ProgramFunction {
     const char *name;
     double (*call)(double);

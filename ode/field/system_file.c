@@ -38,7 +38,7 @@
  *     energy = y'^2/2 + y^2/2      an invariant, summed over the particles, for `order --invariant`
  *     param m = 1, 2, 3            a vector: m[i], m[j] of a particle, m[c] of a coordinate, m[2]
  *
- * In an expression: + - * / ^ ( ), sqrt exp log sin cos tan tanh abs, numbers, parameters, pi, n, d; y the coordinate
+ * In an expression: + - * / ^ ( ), sqrt exp log sin cos tan tanh abs, heaviside (0 below 0, else 1), numbers, parameters, pi, n, d; y the coordinate
  * in hand of particle i, y1 .. yd all of them, z and z1 .. zd those of particle j (in F, and in C, where j is of the
  * memory), r2 and r the squared distance of i and j and its root, dot their scalar product; i, j, c: numbers of the
  * particles and of the coordinate, from 1; t the time. In `initial` and `memory`: i, c, `uniform` in (0, 1) and

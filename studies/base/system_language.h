@@ -3,36 +3,36 @@
 #ifndef TROTTER_SYSTEM_LANGUAGE_H
 #define TROTTER_SYSTEM_LANGUAGE_H
 
-#define LANGUAGE_OF_SYSTEMS                                                                                       \
-    "You can write a system as a text. 'trotter order --system-file swarm.txt' reads swarm.txt:\n"                \
-    "\n"                                                                                                          \
-    "    system swarm                        # the name in tables and plots\n"                                    \
-    "    n 16                                # particles, and coordinates of each\n"                              \
-    "    d 2\n"                                                                                                   \
-    "    param a = 1/2\n"                                                                                         \
-    "    F = mean (z - y)*(a - exp(-r2))     # interaction: sum, mean, softmax S : V; own V: none\n"              \
-    "    G1 = -y1                            # drift; `G = ...`: every coordinate\n"                              \
-    "    G2 = sin(t) - y2^3\n"                                                                                    \
-    "    memory 4                            # particles at rest, which C sees, for\n"                            \
-    "    memory = normal                     # decoders' schemes, y' = F + C + G\n"                               \
-    "    C = softmax dot : z                 # interaction with them\n"                                           \
-    "    initial = cos(2*pi*i/n) + normal/10 # or a list: 2, 0\n"                                                 \
-    "    t-end 1                             # or t-end = 1\n"                                                    \
-    "    h0 1/8\n"                                                                                                \
-    "\n"                                                                                                          \
-    "F sums over the other particles (mean: divided by n; softmax: V weighted by exp(S), over all). y is\n"       \
-    "the current coordinate of the particle itself, and y1, y2 .. are all of them; z, z1, z2 .. are those\n"      \
-    "of the other, in F and C. r2, r and dot are squared distance, distance and scalar product;\n"                \
-    "i, j and c are the numbers of the particles and the coordinate, from 1; t is time. Expressions have\n"       \
-    "+ - * / ^ ( ) sqrt exp log sin cos tan tanh abs, pi, n, d. `initial` and `memory` can use i, c,\n"           \
-    "uniform in (0, 1) and normal. A rule not written is 0. y1' = y2 is an unsplit right side, all of it G;\n"    \
-    "the largest number is then d. A list has one particle's numbers, or all particles' in turn, and without n\n" \
-    "says how many there are.\n"                                                                                  \
-    "\n"                                                                                                          \
-    "F = k*(y[i+1] - 2*y + y[i-1]) has neighbours on a grid, as G may; beyond its ends they are 0, or x by\n"     \
-    "a line `ends x`; `ring` joins the ends. y'' = -sin(y), before F and `initial`, makes the state positions\n"  \
-    "y and velocities y'; F is y'', G the drift. `exact = cos(t), -sin(t)` is the solution, where\n"              \
-    "known: the reference; `energy = y'^2/2` an invariant; `param m = 1, 2` a vector: m[i], m[j], m[c].\n"        \
+#define LANGUAGE_OF_SYSTEMS                                                                                                           \
+    "A system is a text. 'trotter order --system-file swarm.txt' reads swarm.txt:\n"                                                  \
+    "\n"                                                                                                                              \
+    "    system swarm                        # the name in tables and plots\n"                                                        \
+    "    n 16                                # particles, and coordinates of each\n"                                                  \
+    "    d 2\n"                                                                                                                       \
+    "    param a = 1/2\n"                                                                                                             \
+    "    F = mean (z - y)*(a - exp(-r2))     # interaction: sum, mean, softmax S : V; own V: none\n"                                  \
+    "    G1 = -y1                            # drift; `G = ...`: every coordinate\n"                                                  \
+    "    G2 = sin(t) - y2^3\n"                                                                                                        \
+    "    memory 4                            # particles at rest, which C sees, for\n"                                                \
+    "    memory = normal                     # decoders' schemes, y' = F + C + G\n"                                                   \
+    "    C = softmax dot : z                 # interaction with them\n"                                                               \
+    "    initial = cos(2*pi*i/n) + normal/10 # or a list: 2, 0\n"                                                                     \
+    "    t-end 1                             # or t-end = 1\n"                                                                        \
+    "    h0 1/8\n"                                                                                                                    \
+    "\n"                                                                                                                              \
+    "F sums over the other particles (mean: divided by n; softmax: V weighted by exp(S), over all). y is\n"                           \
+    "the current coordinate of the particle itself, and y1, y2 .. are all of them; z, z1, z2 .. are those\n"                          \
+    "of the other, in F and C. r2, r and dot are squared distance, distance and scalar product;\n"                                    \
+    "i, j and c are the numbers of the particles and the coordinate, from 1; t is time. Expressions have\n"                           \
+    "+ - * / ^ ( ) sqrt exp log sin cos tan tanh abs heaviside, pi, n, d. `initial` and\n"                                            \
+    "`memory` can use i, c, uniform in (0, 1) and normal. A rule not written is 0. y1' = y2 is an unsplit right side, all of it G;\n" \
+    "the largest number is then d. A list has one particle's numbers, or all particles' in turn, and without n\n"                     \
+    "says how many there are.\n"                                                                                                      \
+    "\n"                                                                                                                              \
+    "F = k*(y[i+1] - 2*y + y[i-1]) has neighbours on a grid, as G may; beyond its ends they are 0, or x by\n"                         \
+    "a line `ends x`; `ring` joins the ends. y'' = -sin(y), before F and `initial`, makes the state positions\n"                      \
+    "y and velocities y'; F is y'', G the drift. `exact = cos(t), -sin(t)` is the solution, where\n"                                  \
+    "known: the reference; `energy = y'^2/2` an invariant; `param m = 1, 2` a vector: m[i], m[j], m[c].\n"                            \
     "--set mu=10 sets parameters, as van-der-pol:mu=10 does for texts that --systems lists.\n"
 
 #endif

@@ -211,7 +211,7 @@ static const char *const lines[] = {
     "order --scheme rk4 --t-end 1e6",
     "order --scheme rk4 --system kepler --invariant --t-end 1e6 --h0 0.02",
     "stability --scheme rk2-scalar --points 2001 --out o",
-    "order --adaptive --tolerances 1e-14 --system van-der-pol:mu=1000000",
+    "order --adaptive --tolerances 1e-14 --system van-der-pol:mu=1000000 --t-end 20",
     "solve --t-end 1e6 --h 1e-9",
     "solve --scheme dormand-prince --tolerance 1e-8 --system transport --particles 4096 --times 100000",
     "verify",

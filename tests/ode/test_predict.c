@@ -242,7 +242,7 @@ OWN_FIELD(kink)
  * equation in 400,000 steps. A path through both jumps is too coarse for a prediction, and there is none. */
 TEST(test_jumps)
 {
-    OWN_SYSTEM *s = make("van-der-pol");
+    OWN_SYSTEM *s = make("van-der-pol:mu=5");
     OWN_TABLE *euler = frozen("k1 = H(y)\ny' = y + k1");
     Prediction p;
     double vector[4];

@@ -43,6 +43,7 @@ TEST(test_expressions)
         {"sqrt(y) + exp(-y) - log(y)", sqrt(y) + exp(-y) - log(y)},
         {"sin(y)*cos(2*t) + tan(t)", sin(y) * cos(2 * t) + tan(t)},
         {"tanh(y) + abs(-y)", tanh(y) + y},
+        {"heaviside(-y) + 2*heaviside(y - y) + 4*heaviside(y)", 6},
         {"1.5e-3*y + .5", 1.5e-3 * y + .5},
         {"pi*i + c*n + d", pi + 1 + 1},
         {"exp(sin(cos(t + y1)))", exp(sin(cos(t + y)))},
