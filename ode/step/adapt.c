@@ -73,6 +73,7 @@ typedef struct {
     Dense dense;   /* of order 0: no weights */
     /* takes steps to times within a step; NULL: weights do, or no time is asked for */
     Stepper *side;
+    size_t watched; /* evaluations of `side` for the watch */
 } Way;
 
 static void way_free(Way *w)
@@ -140,6 +141,7 @@ static int reach(const Way *w, double t, double at, double *y, int *outcome)
     there.t_end = at;
     there.times = 0;
     there.events = NULL;
+    there.watch = NULL;
     stepper_move(w->side, t, stepper_state(w->st));
     TRY(run(&way, &r));
     memcpy(y, stepper_state(w->side), w->N * sizeof *y);
@@ -166,13 +168,14 @@ static int state_within(const Tried *s, double at, double *y, int *outcome)
     return 0;
 }
 
-/* The same for events, which need a state. */
+/* The same for events and the watch, which need a state. */
 static int state_for_event(void *tried, double at, double *y)
 {
     int outcome;
     TRY(state_within(tried, at, y, &outcome));
     if (outcome == ADAPT_DONE) return 0;
-    return error_set(ERR_NUMERIC, "no step to t = %.17g, where an event is looked for", at);
+    return error_set(ERR_NUMERIC, "no step to t = %.17g, where a state within a step is looked for",
+                     at);
 }
 
 /* Fills in the states asked for within the step tried, up to a time, before it is taken. */
@@ -184,6 +187,17 @@ static int fill(const Tried *s, double stop, int *outcome)
     for (; w->filled < o->times && o->at[w->filled] <= stop && *outcome == ADAPT_DONE; w->filled++)
         TRY(state_within(s, o->at[w->filled], o->states + w->filled * w->N, outcome));
     return 0;
+}
+
+/* Tells the watch of the step tried, to a time within it. */
+static int watch(const Tried *s, double stop)
+{
+    const AdaptWatch *a = s->w->o->watch;
+    if (!a) return 0;
+    size_t before = s->w->side ? stepper_evals(s->w->side) : 0;
+    int code = a->step(a->arg, s->t, stop - s->t, state_for_event, (void *)s);
+    if (s->w->side) s->w->watched += stepper_evals(s->w->side) - before;
+    return code;
 }
 
 /* Looks for events within the step tried, and fills in its states up to its end, or to a terminal event, which ends the
@@ -199,6 +213,7 @@ static int look_inside(Way *w, double end, AdaptRun *r)
     int stopped = e && e->stopped;
     double stop = stopped ? e->crossing[e->found - 1].t : end;
     TRY(fill(&s, stop, &r->outcome));
+    if (r->outcome == ADAPT_DONE) TRY(watch(&s, stop));
     if (!stopped || r->outcome != ADAPT_DONE) return 0;
     r->outcome = ADAPT_EVENT;
     r->steps++;
@@ -238,6 +253,7 @@ static int run(Way *w, AdaptRun *r)
         int found = stepper_try(st, h) == 0;
         if (found) err = norm(o, w->N, stepper_error(st), stepper_state(st), stepper_tried(st));
         if (!(err <= 1)) { /* NaN too */
+            if (o->watch) TRY(o->watch->step(o->watch->arg, r->t, h, NULL, NULL));
             h *= isfinite(err)      ? within(shrink, careful(newton) * pow(err, -1 / k), 1)
                  : newton && !found ? halve
                                     : shrink;
@@ -313,7 +329,7 @@ static int prepare(const Table *t, const System *s, Way *w)
 {
     TRY(stepper_new(t->pair, s, &w->st));
     TRY(stepper_loosen(w->st, w->o));
-    int asked = w->o->times || w->o->events;
+    int asked = w->o->times || w->o->events || w->o->watch;
     if (asked) TRY(find_weights(t, w->o->estimate_order, &w->dense));
     if (!asked || w->dense.order) return 0;
     TRY(stepper_new(t->pair, s, &w->side));
@@ -344,6 +360,6 @@ int adapt_run(const Table *t, const System *s, const AdaptOptions *o, double *y,
     out->evals = stepper_evals(way.st) + (o->first > 0 ? 0 : 2 * system_parts(s));
     const Newton *newton = stepper_newton(way.st);
     if (newton) out->jacobians = newton->jacobians, out->factors = newton->factors;
-    if (way.side) out->evals += stepper_evals(way.side);
+    if (way.side) out->evals += stepper_evals(way.side) - way.watched;
     return 0;
 }

@@ -53,8 +53,6 @@ void events_free(Events *e);
 /* Begins a run at (t, y); crossings found before are forgotten. */
 void events_begin(Events *e, double t, const double *y);
 
-/* Computes y (N) at time t within a step. */
-typedef int EventState(void *arg, double t, double *y);
 /* Looks at the step from the time of the last call to t1, at whose end the state is y1 (N), in equal parts. Where a
  * terminal event is found, stopped is 1, it is the last crossing, and what lies behind is left out. Codes: those of `at`;
  * ERR_NUMERIC: g is not finite. */

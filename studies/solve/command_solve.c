@@ -7,14 +7,14 @@
 
 #include "studies/solve/crossings.h"
 #include "studies/solve/order.h"
+#include "studies/solve/pictures.h"
 #include "studies/solve/times.h"
 #include "studies/base/plot/plot.h"
 #include "studies/base/command.h"
 
 enum {
-    SHOWN = 6,   /* coordinates in tables for people and in the plot over time, at most */
+    SHOWN = 6,   /* coordinates in tables for people, at most */
     LINES = 25,  /* states of a run in tables for people, at most */
-    PATHS = 12,  /* particles whose paths are drawn, at most */
     MANY = 1000, /* coordinates whose closed solution may be dear */
     STEPS = 10000000
 };
@@ -85,9 +85,12 @@ typedef struct {
     Column *columns;   /* of solution.csv */
     char (*names)[48]; /* (N) of its coordinates */
     Sheet *solution, *shown, *runs;
-    Crossings *crossings; /* NULL: no --event */
-    Events *events;       /* of the run; NULL likewise */
-    int kept;             /* solution.csv is wanted */
+    Crossings *crossings;    /* NULL: no --event */
+    Events *events;          /* of the run; NULL likewise */
+    const AdaptWatch *watch; /* of the run, for pictures */
+    Pictures *pictures;      /* NULL: no --out */
+    const char **scheme_names;
+    int kept; /* solution.csv is wanted */
     size_t unfinished;
 } Solving;
 
@@ -228,6 +231,7 @@ typedef struct {
     Stepper *st, *side; /* side: to times within a step */
     size_t rows;        /* states so far */
     size_t evals;       /* of `side` */
+    double *before;     /* (N) the state before the step */
 } Walk;
 
 /* Computes the states asked for within step k, from 1, which comes: further, shorter steps from the state before it end
@@ -247,14 +251,46 @@ static int within_step(Solving *u, Walk *w, size_t k)
     return 0;
 }
 
+/* A step from a state, and what takes shorter ones from there. */
+typedef struct {
+    Stepper *side;
+    double t;
+    const double *y;
+    size_t N;
+} Within;
+
+/* Computes the state at a time within it. */
+static int state_within(void *within, double t, double *y)
+{
+    const Within *w = within;
+    TRY(stepper_begin(w->side, w->t, t - w->t, w->y, START_GIVEN, NULL));
+    TRY(stepper_step(w->side));
+    memcpy(y, stepper_state(w->side), w->N * sizeof *y);
+    return 0;
+}
+
+/* Draws step k, whose first state is `before`; where an event ended it, up to there. */
+static int draw_step(const Solving *u, const Walk *w, size_t k, const double *before)
+{
+    const Events *e = u->events;
+    Within in = {w->side, (double)(k - 1) * u->times.h, before, u->N};
+    EventState *at = stepper_history(w->st) > 0 ? NULL : state_within;
+    if (e && e->stopped)
+        return pictures_step(u->pictures, e->crossing[e->found - 1].t,
+                             e->state + (e->found - 1) * u->N, at, &in);
+    return pictures_step(u->pictures, (double)k * u->times.h, stepper_state(w->st), at, &in);
+}
+
 /* Takes step k, from 1, and keeps its end where that is asked for. */
 static int one_step(Solving *u, Walk *w, size_t k)
 {
     size_t at;
     const Times *t = &u->times;
     TRY(within_step(u, w, k));
+    memcpy(w->before, stepper_state(w->st), u->N * sizeof(double));
     TRY(u->events ? events_take(u->events, w->st, (double)(k - 1) * t->h, t->h)
                   : stepper_step(w->st));
+    if (u->pictures) TRY(draw_step(u, w, k, w->before));
     if (u->events && u->events->stopped) {
         double last = u->events->crossing[u->events->found - 1].t;
         while (w->rows > 0 && t->after[w->rows - 1] > last) w->rows--;
@@ -321,7 +357,10 @@ static int run_fixed(Solving *u, const Table *t, size_t *rows, SolveRow *r)
     TRY(stepper_new(frozen, u->system, &side));
     if (u->events) TRY(events_fixed(u->events, frozen, u->system));
     if (u->events) events_begin(u->events, 0, u->system->initial);
-    Walk w = {.name = t->name, .st = st, .side = side};
+    SCOPED(memory_drop) double *before = memory_new(u->N, sizeof *before);
+    if (!before) return ERR_MEMORY;
+    Walk w = {.name = t->name, .st = st, .side = side, .before = before};
+    TRY(pictures_step(u->pictures, 0, u->system->initial, NULL, NULL));
     TRY(step_along(u, &w, r));
     *rows = w.rows;
     r->evals = stepper_evals(st) + w.evals;
@@ -346,7 +385,8 @@ static int run_adaptive(Solving *u, const Table *t, size_t *rows, SolveRow *r)
                       .times = u->times.rows,
                       .at = u->times.after,
                       .states = u->states,
-                      .events = u->events};
+                      .events = u->events,
+                      .watch = u->watch};
     TRY(adapt_run(t, u->system, &o, y, &run));
     r->steps = run.steps;
     r->rejected = run.rejected;
@@ -356,7 +396,7 @@ static int run_adaptive(Solving *u, const Table *t, size_t *rows, SolveRow *r)
     return 0;
 }
 
-static int run_scheme(Solving *u, const Table *t)
+static int run_scheme(Solving *u, const Table *t, size_t number)
 {
     SolveRow r = {.scheme = t->name,
                   .system = u->system->name,
@@ -370,8 +410,10 @@ static int run_scheme(Solving *u, const Table *t)
     size_t rows = 0;
     progress_show("%s on %s", t->name, u->system->name);
     TRY(crossings_begin(u->crossings, &u->events));
+    u->watch = pictures_begin(u->pictures, number);
     TRY((u->times.h > 0 ? run_fixed : run_adaptive)(u, t, &rows, &r));
     crossings_end(u->crossings, t->name);
+    TRY(pictures_end(u->pictures));
     add_states(u, t->name, u->states, rows, &r);
     if (u->against && rows == u->times.rows && isnan(r.end)) r.outcome = "no reference";
     u->unfinished += rows < u->times.rows && r.outcome != adapt_outcome(ADAPT_EVENT);
@@ -480,78 +522,24 @@ static int set_times(Solving *u, size_t schemes)
 
 /* ---- pictures -------------------------------------------------------------------------------------- */
 
-/* Adds the columns x and y of a scheme, or with NULL of the reference. title NULL: no place in the key. */
-static void draw_line(Plot *p, const char *scheme, int x, int y, const char *title, size_t colour,
-                      int dash)
-{
-    plot_item(p, "solution.csv", "using (strcol(1) eq %s ? $%d : NaN):%d with lines",
-              scheme ? scheme : reference, x, y);
-    if (title)
-        plot_more(p, " title %s noenhanced", title);
-    else
-        plot_more(p, " notitle");
-    if (scheme)
-        plot_more(p, " lw 2 dt %d lc rgb %s", dash, plot_colour(colour));
-    else
-        plot_more(p, " lw 4 lc rgb '#cccccc'");
-}
-
-static int draw_solution(const Solving *u, const Selection *s, const char *dir)
-{
-    char title[256];
-    snprintf(title, sizeof title, "Solution: %s", u->system->name);
-    PlotFrame frame = {"solution", title, "time", "coordinates", 0};
-    Plot *p;
-    size_t count = s->count < SHOWN ? SHOWN / s->count : 1;
-    if (count > u->N) count = u->N;
-    TRY(plot_new(dir, &frame, &p));
-    for (size_t k = 0; has_exact(u) && k < count; k++)
-        draw_line(p, NULL, 2, 3 + (int)k, k ? NULL : reference, 0, 1);
-    for (size_t k = 0; k < count; k++)
-        for (size_t i = 0; i < s->count; i++) {
-            snprintf(title, sizeof title, "%s, %s", u->names[k], s->scheme[i]->name);
-            draw_line(p, s->scheme[i]->name, 2, 3 + (int)k, title, count > 1 ? k : i, (int)i + 1);
-        }
-    return plot_finish(p);
-}
-
-/* Draws paths of particles of two coordinates or more, or of two particles of one; else nothing. */
-static int draw_phase(const Solving *u, const Selection *s, const char *dir)
-{
-    size_t d = u->system->d, n = d > 1 ? u->system->n : 1;
-    char title[256], x[48], y[48];
-    if (d == 1 && u->N != 2) return 0;
-    snprintf(title, sizeof title, d > 1 && n > 1 ? "Paths of particles: %s" : "Phase portrait: %s",
-             u->system->name);
-    snprintf(x, sizeof x, n > 1 ? "first coordinate" : "%s", u->names[0]);
-    snprintf(y, sizeof y, n > 1 ? "second coordinate" : "%s", u->names[1]);
-    PlotFrame frame = {"phase", title, x, y, n > 1 ? PLOT_EQUAL : 0};
-    Plot *p;
-    if (n > PATHS) n = PATHS;
-    TRY(plot_new(dir, &frame, &p));
-    for (size_t i = has_exact(u) ? 0 : 1; i <= s->count; i++)
-        for (size_t k = 0; k < n; k++) {
-            const char *name = i ? s->scheme[i - 1]->name : NULL;
-            draw_line(p, name, 3 + (int)(k * d), 4 + (int)(k * d),
-                      k      ? NULL
-                      : name ? name
-                             : reference,
-                      i - 1, (int)i);
-        }
-    return plot_finish(p);
-}
-
 static int draw_error(const Solving *u, const Selection *s, const char *dir)
 {
     char title[256];
     snprintf(title, sizeof title, "Error over time: %s", u->system->name);
-    PlotFrame frame = {"error", title, "time", "RMS error over coordinates", PLOT_LOG_Y};
+    const char *from = options_text(u->options, "log-time");
+    PlotFrame frame = {"error", title, "time t", "RMS error over coordinates",
+                       from ? PLOT_LOG_X | PLOT_LOG_Y : PLOT_LOG_Y};
     Plot *p;
     int y = sheet_column(u->columns, "error");
-    if (!has_exact(u)) return 0;
+    if (u->known < 2) return 0;
     TRY(plot_new(dir, &frame, &p));
-    for (size_t i = 0; i < s->count; i++)
-        draw_line(p, s->scheme[i]->name, 2, y, s->scheme[i]->name, i, (int)i + 1);
+    for (size_t i = 0; i < s->count; i++) {
+        const char *name = s->scheme[i]->name;
+        plot_item(p, "solution.csv",
+                  "using (strcol(1) eq %s && $2 > %.15g ? $2 : NaN):%d with lines", name,
+                  from ? 0.999 * options_real(u->options, "log-time") : -1e300, y);
+        plot_more(p, "title %s noenhanced lw 2 dt %zu lc rgb %s", name, i + 1, plot_colour(i));
+    }
     return plot_finish(p);
 }
 
@@ -561,8 +549,7 @@ static int save(const Solving *u, const Selection *s, const char *dir)
     TRY(output_sheet(u->solution, SHEET_CSV, dir, "solution.csv"));
     TRY(crossings_save(u->crossings, dir));
     TRY(output_table(u->runs, dir, "solve"));
-    TRY(draw_solution(u, s, dir));
-    TRY(draw_phase(u, s, dir));
+    TRY(pictures_save(u->pictures, dir));
     return draw_error(u, s, dir);
 }
 
@@ -591,6 +578,22 @@ static int show(const Solving *u)
     return crossings_show(u->crossings);
 }
 
+static int exact_at(void *solving, double t, double *y)
+{
+    const Solving *u = solving;
+    u->solved->solution(u->solved, t, y);
+    return 0;
+}
+
+static int open_pictures(Solving *u, const Selection *s)
+{
+    u->scheme_names = memory_new(s->count, sizeof *u->scheme_names);
+    if (!u->scheme_names) return ERR_MEMORY;
+    for (size_t i = 0; i < s->count; i++) u->scheme_names[i] = s->scheme[i]->name;
+    Drawn d = {u->options, u->own, &u->times, u->scheme_names, s->count, u->N, u->names};
+    return pictures_open(&d, &u->pictures);
+}
+
 static int study(Solving *u, Selection *s)
 {
     const char *dir = options_text(u->options, "out");
@@ -608,10 +611,13 @@ static int study(Solving *u, Selection *s)
     TRY(make_columns(u));
     TRY(crossings_open(u->options, u->own, &u->times, u->names, &u->crossings));
     TRY(sheet_new(solve_columns, &u->runs));
+    if (dir) TRY(open_pictures(u, s));
     TRY(find_exact(u));
-    for (size_t i = 0; i < s->count; i++) TRY(run_scheme(u, s->scheme[i]));
+    for (size_t i = 0; i < s->count; i++) TRY(run_scheme(u, s->scheme[i], i));
     progress_clear();
     if (has_exact(u)) add_states(u, reference, u->exact, u->times.rows, &none);
+    int closed = u->solved->solution && u->known == u->times.rows && u->agreement == 0;
+    if (has_exact(u)) TRY(pictures_reference(u->pictures, u->exact, closed ? exact_at : NULL, u));
     TRY(show(u));
     if (dir) TRY(save(u, s, dir));
     if (!u->unfinished) return 0;
@@ -625,7 +631,8 @@ static void close_study(Solving *u)
     sheet_free(u->shown);
     sheet_free(u->runs);
     crossings_free(u->crossings);
-    memory_free_all(u->columns, u->names, u->row, u->exact, u->apart, u->states,
+    pictures_free(u->pictures);
+    memory_free_all(u->scheme_names, u->columns, u->names, u->row, u->exact, u->apart, u->states,
                     u->tolerances.absolutes, u->tolerances.relatives);
     times_free(&u->times);
     system_free(u->own);
@@ -637,6 +644,7 @@ static int run(Options *o)
     Solving u = {.options = o};
     SCOPED(select_close) Selection s = {0};
     SystemChoice system = choose_options(o);
+    TRY(options_needs(o));
     TRY(options_either(o, "h", "tolerance"));
     TRY(options_either(o, "h", "rtol"));
     TRY(options_either(o, "h", "atol"));
@@ -712,7 +720,18 @@ const Command command_solve = {
         OPTION_GROUP(
             "Output", 0, {"csv", OPTION_FLAG, NULL, NULL, "print all states as CSV"},
             {"out", OPTION_TEXT, NULL, "DIR",
-             "write solution.csv, events.csv where --event is given, solve.csv, .md, .tex and the plots solution, phase and error"},
+             "write solution.csv, events.csv where --event is given, solve.csv, .md, .tex and the plots solution, phase and error; "
+             "curves.csv and steps.csv have the numbers of the first two"},
+            {"plot", OPTION_TEXT, NULL, "G,...",
+             "what the plot solution shows over time: coordinates by name or number, or expressions of them as in --event: "
+             "y1,1e4*y2,y3 (default: the first coordinates)",
+             .needs = "out"},
+            {"phase", OPTION_TEXT, NULL, "G,G",
+             "which two the plot phase shows against each other, in the same forms (default: the first two of each particle)",
+             .needs = "out"},
+            {"log-time", OPTION_REAL, NULL, "T",
+             "make the time axis logarithmic, from T on; --times N are then equally far apart there too",
+             1e-300, 1e15},
             PLOT_FIGURE)),
     .kinds = KINDS(
         {.command = "solve",
@@ -721,8 +740,10 @@ const Command command_solve = {
              "The states of a particle system over time by schemes, and their errors against the "
              "solution, where it is known.",
          .table = {{"solve", solve_columns, "Runs and their errors.", KIND_ALL}},
-         .plot = {{"solution", "Coordinates over time; thin: the solution, where it is known."},
-                  {"phase", "Paths of the particles, or two coordinates against each other."},
-                  {"error", "RMS error over coordinates against time."}}}),
+         .plot =
+             {{"solution",
+               "Coordinates over time, and by tolerance the size of steps below; grey: the solution, where it is known."},
+              {"phase", "Paths of the particles, or two coordinates against each other."},
+              {"error", "RMS error over coordinates against time."}}}),
     .run = run,
 };

@@ -72,6 +72,21 @@ static void close_rows(Times *t)
     t->after[t->rows - 1] = t->length;
 }
 
+/* Makes `count` times from `from` on, equally far apart on a logarithmic axis. */
+static int spread_log(Times *t, size_t count, double from)
+{
+    if (!(from > t->begin && from < t->end))
+        return error_set(ERR_INPUT,
+                         "--log-time %g: expected a time between %g and %g, in a run forward", from,
+                         t->begin, t->end);
+    TRY(new_rows(t, count));
+    for (size_t k = 0; k < count; k++)
+        t->after[k] =
+            from * pow(t->end / from, count > 1 ? (double)k / (double)(count - 1) : 1) - t->begin;
+    close_rows(t);
+    return 0;
+}
+
 /* Makes `count` times equally far apart, or those behind every so many steps, and the last. */
 static int spread_times(Times *t, size_t count)
 {
@@ -167,7 +182,10 @@ static int find_times(const Options *o, Times *t)
     size_t length = strlen(text);
     if (strspn(text, "0123456789") == length) {
         double count = strtod(text, NULL);
-        if (count >= 1 && count <= MOST) return spread_times(t, (size_t)count);
+        if (count >= 1 && count <= MOST)
+            return options_text(o, "log-time") && t->h == 0
+                       ? spread_log(t, (size_t)count, options_real(o, "log-time"))
+                       : spread_times(t, (size_t)count);
         return error_set(ERR_INPUT, "--times: expected a whole number from 1 to %d, not '%.80s'",
                          MOST, text);
     }

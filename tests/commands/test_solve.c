@@ -1,6 +1,6 @@
 /* test_solve.c: `trotter solve` takes a problem as its user states it: tolerances of each coordinate, times of states, an
  * interval that begins elsewhere or goes back, initial states, parameters. Where quantities of a solution pass 0 is printed and in
- * events.csv (--event): terminal events end a run, which is no failure. */
+ * events.csv (--event): terminal events end a run, which is no failure. What pictures are drawn from: curves.csv, steps.csv. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/program.h"
@@ -412,6 +412,97 @@ TEST(test_event_refusals)
     expect(1,
            "solve --system pendulum --scheme dormand-prince --tolerance 1e-6 --event 1/y1-1/y1/0");
     HAS(err, "event 1 is not finite");
+}
+
+/* ---- pictures --------------------------------------------------------------------------------------- */
+
+/* Curves are smooth where the solution turns: long steps by tolerance and of one length have further points within, so that the chords
+ * keep to the circle, and so does the solution in closed form. Coordinates go by name, by number and by expression. */
+TEST(test_curves)
+{
+    static const char *const steps[] = {"dormand-prince --tolerance 1e-3", "rk4 --h 0.5",
+                                        "rodas4 --tolerance 1e-3"};
+    for (int i = 0; i < 3; i++) {
+        run_ok(
+            "solve --system oscillator --scheme %s --plot '2, y1^2 + y2^2' --phase y1,y2 --times 3 --out round",
+            steps[i]);
+        char *csv = file_slurp("round/curves.csv", NULL);
+        int rows = count_lines(csv) - 1, two = 0;
+        assert_int_equal(strncmp(csv, "scheme,t,y2,y1^2 + y2^2,y1\n", 26), 0);
+        assert_true(rows > 100 && rows < 1000);
+        for (int row = 2; row <= rows; row++) {
+            double a = number_in(csv, row - 1, "y1"), b = number_in(csv, row - 1, "y2"),
+                   c = number_in(csv, row, "y1"), d = number_in(csv, row, "y2");
+            if (strcmp(cell_of(csv, row, "scheme"), cell_of(csv, row - 1, "scheme")) != 0) {
+                two++;
+                continue;
+            }
+            is_number(hypot((a + c) / 2, (b + d) / 2), 1, 0.02);
+            is_number(number_in(csv, row, "y1^2 + y2^2"), c * c + d * d, 1e-12);
+        }
+        assert_int_equal(two, 1);
+    }
+}
+
+/* steps.csv has the steps of the run, those that were rejected apart, and what is drawn changes no number of the run. */
+TEST(test_steps_drawn)
+{
+    static const char *const schemes[] = {"dormand-prince", "rodas4", "radau-iia5"};
+    for (int i = 0; i < 3; i++) {
+        const char *run = formed(
+            "solve --system van-der-pol --set mu=50 --t-end 100 --scheme %s --tolerance 1e-4",
+            schemes[i]);
+        char *plain = output_of("%s", run);
+        char *drawn = output_of("%s --plot y1 --out tried", run);
+        assert_string_equal(plain, drawn);
+        char *csv = file_slurp("tried/steps.csv", NULL);
+        double steps = 0, rejected = 0, t = 0;
+        for (int row = 1; row < count_lines(csv); row++) {
+            if (strcmp(cell_of(csv, row, "rejected"), "yes") == 0) {
+                rejected++;
+                continue;
+            }
+            is_number(number_in(csv, row, "t"), t, 1e-9);
+            t += number_in(csv, row, "h");
+            steps++;
+        }
+        is_number(t, 100, 1e-9);
+        is_number(steps, file_number("tried/solve.csv", 1, "steps"), 0);
+        is_number(rejected, file_number("tried/solve.csv", 1, "rejected"), 0);
+        assert_true(rejected > 0);
+        assert_true(file_has("tried/solution.gp", "set multiplot"));
+        assert_true(file_has("tried/solution.gp", "'steps.csv'"));
+    }
+}
+
+/* On a logarithmic axis times are equally far apart there, and curves begin before it. */
+TEST(test_log_time)
+{
+    run_ok(
+        "solve --system robertson --scheme rodas4 --tolerance 1e-6 --times 4 --log-time 1e-4 --csv");
+    for (int k = 0; k < 4; k++) is_number(out_number(2 + k, "t") / (1e-4 * pow(1e5, k)), 1, 1e-9);
+    run_ok(
+        "solve --system robertson --scheme rodas4 --tolerance 1e-6 --log-time 1e-4 --plot 1e4*y2 --out long");
+    char *csv = file_slurp("long/curves.csv", NULL);
+    int decades[16] = {0};
+    for (int row = 2; row < count_lines(csv); row++)
+        decades[(int)fmax(0, log10(number_in(csv, row, "t")) + 4.5)]++;
+    for (int k = 0; k < 15; k++) assert_true(decades[k] > 0);
+    assert_true(file_has("long/solution.gp", "set logscale x 10"));
+}
+
+TEST(test_picture_refusals)
+{
+    must_refuse("solve --system pendulum --plot y1", "--out");
+    must_refuse("solve --system pendulum --out no --plot 3",
+                "--plot: expected a coordinate from 1 to 2");
+    must_refuse("solve --system pendulum --out no --plot y3", "a particle has 2 coordinates");
+    must_refuse("solve --system pendulum --out no --plot 'y1 y2'", "--plot: expected an operator");
+    must_refuse("solve --system pendulum --out no --phase y1", "--phase: expected two quantities");
+    must_refuse("solve --system pendulum --out no --phase y1,y2,y1", "--phase: expected at most 2");
+    must_refuse("solve --system pendulum --out no --log-time 100",
+                "--log-time 100: expected a time between 0 and 8");
+    assert_int_equal(shell("test -e no"), 1);
 }
 
 TEST_MAIN(program_open, program_close)

@@ -158,7 +158,7 @@ static inline void gp_check_set(GpScript *s)
         "xtics",    "ytics",     "size",      "zeroaxis",  "pointintervalbox",
         "offsets",  "palette",   "cblabel",   "colorbox",  "boxwidth",
         "terminal", "output",    "xzeroaxis", "yzeroaxis", "for",
-        "table",    "autoscale", "arrow",     NULL};
+        "table",    "autoscale", "arrow",     "multiplot", NULL};
     static const char *const terminal[] = {"svg", "pngcairo", "png", "pdfcairo", NULL};
     if (s->tokens < 2 || !gp_in(may, s->token[1])) {
         gp_object(s, "a setting that plots do not have");

@@ -194,6 +194,17 @@ void plot_note(Plot *p, const char *words)
                  words);
 }
 
+void plot_below(Plot *p, const char *y, double low, double high)
+{
+    fflush(p->items.f);
+    p->below = p->items.bytes;
+    p->count = 0;
+    plot_text(y, p->words_below, sizeof p->words_below);
+    plot_setting(p, "set xrange [%.15g:%.15g]", low, high);
+    if (p->log & PLOT_LOG_X && high > 1e6 * low) plot_setting(p, "unset mxtics");
+    plot_taller(p, 180);
+}
+
 void plot_next(Plot *p, size_t i)
 {
     p->series = i;
@@ -437,6 +448,27 @@ void plot_few_tics(Plot *p, double span, size_t most)
     if (!isnan(step)) plot_setting(p, "set xtics %.6g", step);
 }
 
+/* Writes both panels. What the lower one changes, the settings set again for the next image. */
+static void write_panels(const Plot *p, FILE *f)
+{
+    int log = (p->log & PLOT_LOG_X) != 0;
+    fprintf(f,
+            "set multiplot\nunset label\nunset logscale\nset format y '%%g'\nset yrange [*:*]\n%s",
+            p->settings.text);
+    plot_write_key(p, f);
+    plot_write_panel(p, 0, f);
+    fprintf(f, "set format x ''\nset xlabel ' '\nplot %.*s\nunset label\nunset key\n",
+            (int)p->below, p->items.text);
+    fputs(p->settings.text, f);
+    plot_write_panel(p, 1, f);
+    fprintf(
+        f,
+        "unset label\nunset key\nset format x '%s'\nset logscale y 10\nset format y '10^{%%L}'\nset ylabel ",
+        log ? "10^{%L}" : "%g");
+    plot_put_text(f, p->words_below, '\0');
+    fprintf(f, "\nplot %s\nunset multiplot\n", p->items.text + p->below);
+}
+
 int plot_script(Plot *p, FILE *f)
 {
     const char *kinds = plot_width ? "svg png pdf" : "svg png";
@@ -445,17 +477,19 @@ int plot_script(Plot *p, FILE *f)
     fprintf(f, "# gnuplot %s.gp, here, draws %s again as %s\n%s", p->name, p->name, kinds,
             p->settings.text);
     plot_write_key(p, f);
-    write_axes(p, f);
+    if (!p->below) write_axes(p, f);
     write_guides(p, f);
     fprintf(f,
             "can(name) = strstrt(' '.GPVAL_TERMINALS.' ', ' '.name.' ') > 0\n"
             "do for [image in '%s'] {\n    known = 0\n",
             kinds);
     plot_write_terminals(p, f);
-    fprintf(f,
-            "    if (known) {\n        set output '%s.'.image\n        plot %s\n"
-            "        unset output\n    }\n}\n",
-            p->name, p->items.text);
+    fprintf(f, "    if (known) {\n        set output '%s.'.image\n", p->name);
+    if (p->below)
+        write_panels(p, f);
+    else
+        fprintf(f, "        plot %s\n", p->items.text);
+    fputs("        unset output\n    }\n}\n", f);
     return 0;
 }
 

@@ -46,6 +46,11 @@ int plot_narrow(void); /* 1: plots have a paper column's width, where words take
  * first a letter or digit; else ERR_MISUSE. */
 int plot_new(const char *dir, const PlotFrame *frame, Plot **out);
 
+/* Puts the items that follow into a panel of their own, under the first: its y axis is logarithmic and has these words. Both
+ * panels have the x axis from low to high, which is logarithmic where the frame says so; the frame's y axis is not. The items below have
+ * no title, as the key stands above both. */
+void plot_below(Plot *p, const char *y, double low, double high);
+
 /* The rows of a CSV file whose column `key` (from 1) is `value`, and whose column `too` is `is`; too 0: `key` alone. */
 typedef struct {
     int key;

@@ -30,6 +30,8 @@ struct Plot {
     double top;           /* of the y axis */
     int code;             /* why lines could not be read: ERR_MEMORY */
     size_t more;          /* extra height of the vector image */
+    size_t below; /* where the items of the lower panel begin in their text; 0: there is none */
+    char words_below[64]; /* of its y axis */
     int log;              /* the frame's logarithmic axes */
     int equal;            /* 1: both axes have the same unit */
     size_t word;          /* letters of the longest word on the y axis */
@@ -45,6 +47,8 @@ extern size_t plot_width;
 
 /* Writes the settings of the key. */
 void plot_write_key(const Plot *p, FILE *f);
+/* Writes where one of two panels stands: the lower one or the other. */
+void plot_write_panel(const Plot *p, int lower, FILE *f);
 /* Writes the terminals, of which a script's loop over `image` takes one. */
 void plot_write_terminals(const Plot *p, FILE *f);
 

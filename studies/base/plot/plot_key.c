@@ -80,8 +80,8 @@ static Key find_key(const Plot *p)
     size_t above = strlen(p->key_title); /* the key's title begins left of the samples */
     if (k.entries && above > k.longest + 6) k.longest = above - 6;
     double each = ((double)k.longest + 6) * k.letter;
-    if (k.entries == 0 || each <= (plot_narrow() ? 0 : plot_width ? 0.3 : 0.33) * k.across)
-        return k;
+    double most = plot_narrow() || p->below ? 0 : plot_width ? 0.3 : 0.33;
+    if (k.entries == 0 || each <= most * k.across) return k;
     /* The key is centred on the axes, not on the image: the room left of the axes is lost on the right too. */
     double left = fmax(10 * k.letter, ((double)p->word + 5) * k.letter);
     left += 0.8 * k.letter * (double)letters_beside(p);
@@ -97,6 +97,37 @@ static double key_height(const Plot *p, const Key *k)
     return (plot_width ? 11 : 22) * (double)lines + 15;
 }
 
+/* ---- two panels ------------------------------------------------------------------------------------ */
+
+static double panel_line(void)
+{
+    return plot_width ? 12 : 22;
+}
+
+/* Returns the height of an image of two panels. */
+static double panels_up(const Plot *p, const Key *k)
+{
+    double key = key_height(p, k), more = (double)p->more;
+    return plot_width ? figure_up(p) + more * PRINT / PIXELS + key
+                      : SCREEN_UP + (key > more ? key : more);
+}
+
+/* Both panels have the same ends across, which gnuplot alone would make fit the numbers at each axis. The title and the key stand
+ * above them. */
+void plot_write_panel(const Plot *p, int lower, FILE *f)
+{
+    Key k = find_key(p);
+    double line = panel_line(), across = plot_width ? figure_points() : SCREEN_ACROSS;
+    double up = panels_up(p, &k),
+           top = 1 - (key_height(p, &k) + (plot_width ? 0 : 1.6 * line)) / up;
+    double bottom = (plot_width ? 3.4 : 4) * line / up, middle = bottom + 0.34 * (top - bottom);
+    fprintf(f,
+            "set lmargin at screen %.4f\nset rmargin at screen %.4f\n"
+            "set bmargin at screen %.4f\nset tmargin at screen %.4f\n",
+            5.2 * line / across, 1 - 1.5 * line / across, lower ? bottom : middle + 1.1 * line / up,
+            lower ? middle : top);
+}
+
 /* A key "outside right" stands at the edge of the image: far from a plot whose axes have the same unit, and over the words
  * of guides. In these cases it is placed relative to the axes. */
 void plot_write_key(const Plot *p, FILE *f)
@@ -109,7 +140,11 @@ void plot_write_key(const Plot *p, FILE *f)
         plot_put_text(f, p->key_title, '\0');
         fputs(" left font small\n", f);
     }
-    if (k.columns) {
+    if (p->below) {
+        double title = plot_width ? 0.2 : 2;
+        fprintf(f, "set key at screen 0.5, screen %.4f center top horizontal maxcols %zu\n",
+                1 - title * panel_line() / panels_up(p, &k), k.columns);
+    } else if (k.columns) {
         int wide = (double)(k.longest + p->word + 16) * k.letter > k.across;
         fprintf(f, "set key bmargin %s horizontal maxcols %zu height 1.6\n",
                 wide ? "right" : "center", k.columns);

@@ -1,0 +1,38 @@
+/* pictures.h: the pictures of `solve`: what they show, the points of its curves, and the steps that runs by tolerance tried.
+ *
+ * A curve goes through the ends of steps, and through further points within them, of the scheme's own values there, as long as the
+ * curve leaves its chord by more than the eye tolerates. So it is smooth where the solution turns, and true to the scheme. */
+#ifndef TROTTER_SOLVE_PICTURES_H
+#define TROTTER_SOLVE_PICTURES_H
+
+#include "ode/ode.h"
+#include "studies/base/option.h"
+#include "studies/solve/times.h"
+
+typedef struct Pictures Pictures;
+
+/* What a study draws: schemes, a system of coordinates of these names (N) along a run over these times; all borrowed. */
+typedef struct {
+    const Options *options;
+    const System *system;
+    const Times *times;
+    const char *const *scheme;
+    size_t schemes, N;
+    char (*names)[48];
+} Drawn;
+
+/* Reads --plot, --phase and --log-time. ERR_INPUT in words. Caller: pictures_free. */
+int pictures_open(const Drawn *d, Pictures **out);
+void pictures_free(Pictures *p);
+/* Begins the run of a scheme; the watch is for steps by tolerance. For p NULL nothing happens here and below. */
+const AdaptWatch *pictures_begin(Pictures *p, size_t scheme);
+/* Adds the step of a run of steps of one length to t, counted along the run, with the state y there; at: as in AdaptWatch, NULL: there are no states within. */
+int pictures_step(Pictures *p, double t, const double *y, EventState *at, void *of);
+/* Ends the run of a scheme. */
+int pictures_end(Pictures *p);
+/* Adds the reference, states y (rows of the times, N) with NaN where it is not known; at: as above. */
+int pictures_reference(Pictures *p, const double *y, EventState *at, void *of);
+/* Writes curves.csv, steps.csv (by tolerance) and the pictures solution and phase to DIR. */
+int pictures_save(Pictures *p, const char *dir);
+
+#endif
