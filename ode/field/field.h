@@ -67,6 +67,9 @@ struct System {
      * nobody knows. Linear systems of implicit schemes are solved by it, so an entry beyond would be lost. */
     size_t sees[COLOURS];
     int ring;
+    /* (d, d) M of M y' = F(y, t) + G(y, t), the same for every particle, borrowed of context; rows of it may be 0, and it may be
+     * singular (mass.c); NULL: 1. */
+    const double *mass;
     /* Computes J (n d, n d) by rows, the derivative of an operator; NULL: it is found by differences. */
     void (*jacobian)(const System *s, int op, int set, double t, const double *y, double *J);
     double *param; /* the system's own numbers */

@@ -86,6 +86,8 @@ typedef struct {
     /* Of y'' = ...: coordinates that are positions; as many velocities follow. F is the accelerations, G the velocities.
      * 0: a system of first order. */
     size_t second;
+    int massive; /* some equations are not y' = ...: mass (d, d) has the left sides of all */
+    double mass[SYSTEM_D_MAX * SYSTEM_D_MAX];
     int vectors;
     double vector[VECTORS_MAX]; /* the numbers of all vectors */
     int ring;                   /* 1: particle 1 follows the last */
@@ -156,6 +158,7 @@ typedef struct {
     int n_found;      /* the number of particles is given, or follows from a list */
     int several;      /* something tells particles apart: there are several */
     int whole;        /* the right side was written as y' = ... */
+    unsigned plain;   /* bits of coordinates with an equation y1' = ... */
     int params;
     Param param[PARAMS_MAX];
     const char *options; /* ":NAME=NUMBER...", which go before the text's own values */

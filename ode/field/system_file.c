@@ -18,7 +18,7 @@
  *
  * `t-whole 321.8122` is an end later than t-end, to which runs by tolerance go: that of the literature, where explicit steps of
  * one length would be too many. `end = ...` has the state of all particles at that end (without t-whole at t-end), from the
- * initial state and parameters of the text; `solve` tells errors there against it.
+ * initial state and parameters of the text (so has t-whole no meaning with others); `solve` tells errors there against it.
  *
  * Without a line n there is one particle for each d numbers of a list `initial = ...`, which may have those of all particles, one
  * particle after the other; without a list there are 8 where a rule tells particles apart (sum, z, y[i+1], i, n, normal, ...), and
@@ -32,6 +32,9 @@
  *
  *     y1' = y2                     the right side of a coordinate, or with y' = ... of all, where nobody splits it: it is G,
  *                      and F is not written. There are as many coordinates as the largest number says, if no line d does
+ *     0 = y1 + y2 - 1  an equation without derivatives, or one whose left side is a sum of them with constant factors,
+ *     -a*y1' + a*y2' = y1          beside y1' = ...: M y' = G(y), M the same for every particle and perhaps singular. Such an
+ *                      equation stands in the first place that no y1' = ... has; there are as many coordinates as equations
  *     y'' = -y                     second order, before F, G and initial: the state is positions y and as many velocities y',
  *                      F the kick y'' and G the drift y'. y1'' = ... is one coordinate's; sum, mean and neighbours are as in F.
  *                      `initial` has the positions, or positions and velocities; without y' and t both flows are closed
@@ -375,6 +378,103 @@ static int read_primes(Reader *p, const char *word, size_t n, int *known)
     return cursor_end(&p->cursor, "an operator or the end of the line");
 }
 
+/* Reads the word that begins a line, '-' included. */
+static size_t first_word(const Cursor *c, char *out, size_t bytes)
+{
+    size_t n = 0;
+    while (c->at + n < c->end && (isalnum((unsigned char)c->at[n]) || c->at[n] == '-')) n++;
+    if (n >= bytes) n = 0;
+    memcpy(out, c->at, n);
+    out[n] = '\0';
+    return n;
+}
+
+/* ---- equations whose left side is no single derivative ---- */
+
+/* Returns whether the line is one, and where its '=' is: its left side is 0, or has primes and is no y', y1'. */
+static int is_balance(const Cursor *c, const char **equals)
+{
+    char word[WORD_MAX];
+    Cursor left = *c;
+    cursor_blanks(&left);
+    *equals = memchr(left.at, '=', (size_t)(left.end - left.at));
+    if (!*equals) return 0;
+    left.end = *equals;
+    Cursor plain = left;
+    if (cursor_take(&plain, "0") && (cursor_blanks(&plain), plain.at == plain.end)) return 1;
+    size_t n = first_word(&left, word, sizeof word);
+    if (strcmp(word, "title") == 0 || strcmp(word, "source") == 0 ||
+        !memchr(left.at, '\'', (size_t)(left.end - left.at)))
+        return 0;
+    plain = left;
+    plain.at += n;
+    if (*word != 'y' || strspn(word + 1, "0123456789") != n - 1) return 1;
+    while (cursor_take(&plain, "'")) {}
+    cursor_blanks(&plain);
+    return plain.at < plain.end;
+}
+
+/* Reads `3*y2'` or `y2'`, a term of a left side, into the row of M. */
+static int read_derivative(Reader *p, double sign, double *row)
+{
+    Cursor *c = &p->cursor, before = *c;
+    char word[WORD_MAX];
+    double factor = 1;
+    cursor_blanks(c);
+    const char *prime = memchr(c->at, '\'', (size_t)(c->end - c->at)), *end = c->end;
+    if (!prime) return cursor_error(c, "expected derivatives, as y1', on the left");
+    const char *name = prime;
+    while (name > c->at && isdigit((unsigned char)name[-1])) name--;
+    name -= name > c->at && name[-1] == 'y';
+    if (name > c->at) {
+        const char *star = name;
+        while (star > c->at && star[-1] != '*') star--;
+        if (star == c->at) return cursor_error(c, "expected a number, '*' and a derivative");
+        c->end = star - 1;
+        TRY(formula_constant(p, "a factor of a derivative", &factor));
+        TRY(cursor_end(c, "'*'"));
+        c->at = star;
+        c->end = end;
+    }
+    size_t number = cursor_word(c, word, sizeof word) ? strtoul(word + 1, NULL, 10) : 0;
+    if (*word == 'y' && !word[1] && p->d == 1) number = 1;
+    if (*word != 'y' || number < 1 || number > p->d || !cursor_take(c, "'"))
+        return cursor_error(&before, "expected derivatives y1' to y%zu' on the left", p->d);
+    row[number - 1] += sign * factor;
+    return 0;
+}
+
+/* Returns the first coordinate that has no equation yet, nor will have one y1' = ...; d where there is none. */
+static size_t free_place(const Reader *p)
+{
+    size_t c = 0;
+    while (c < p->d && (p->plain >> c & 1 || p->formulas->rule[RULE_G][c].line)) c++;
+    return c;
+}
+
+static int read_balance(Reader *p)
+{
+    Cursor *c = &p->cursor;
+    Formulas *f = p->formulas;
+    size_t at = free_place(p);
+    Rule rule = {.line = c->line};
+    if (f->second) return cursor_error(c, "expected y'' alone, no other equations beside it");
+    if (at == p->d) return cursor_error(c, "expected %zu equations, one a coordinate", p->d);
+    for (size_t i = 0; i < p->d && !f->massive; i++) f->mass[i * p->d + i] = 1;
+    f->massive = p->whole = 1;
+    f->mass[at * p->d + at] = 0;
+    Cursor before = *c;
+    if (!cursor_take(c, "0") || !cursor_take(c, "="))
+        for (*c = before; !cursor_take(c, "=");) {
+            double sign = cursor_take(c, "-") ? -1 : 1;
+            if (sign > 0) cursor_take(c, "+");
+            TRY(read_derivative(p, sign, f->mass + at * p->d));
+        }
+    TRY(formula_read(p, RULE_G, &rule.value));
+    f->rule[RULE_G][at] = rule;
+    return cursor_end(c, "an operator or the end of the line");
+}
+
 /* Reads `end = ...`, the numbers of all particles at the end. */
 static int read_end(Reader *p)
 {
@@ -432,17 +532,6 @@ static int is_rule(const Cursor *c, const char *word, size_t n)
     return cursor_take(&behind, "=");
 }
 
-/* Reads the word that begins a line, '-' included. */
-static size_t first_word(const Cursor *c, char *out, size_t bytes)
-{
-    size_t n = 0;
-    while (c->at + n < c->end && (isalnum((unsigned char)c->at[n]) || c->at[n] == '-')) n++;
-    if (n >= bytes) n = 0;
-    memcpy(out, c->at, n);
-    out[n] = '\0';
-    return n;
-}
-
 static int read_statement(Reader *p)
 {
     char word[WORD_MAX];
@@ -452,6 +541,8 @@ static int read_statement(Reader *p)
     size_t n = first_word(c, word, sizeof word);
     if (!*p->formulas->name && strcmp(word, "system") != 0)
         return cursor_error(c, "expected 'system NAME'");
+    const char *equals;
+    if (*p->formulas->name && is_balance(c, &equals)) return read_balance(p);
     if (!is_rule(c, word, n)) {
         int known;
         Cursor before = *c;
@@ -505,12 +596,24 @@ typedef struct {
     size_t coordinates, first,
         values; /* largest number of y1' and y1''; of line d; of a list `initial` */
     int second;
+    unsigned plain; /* bits of coordinates with y1' = ... */
+    int balances;   /* there are equations of another kind */
+    size_t equations,
+        used; /* all of them; the largest number on the left of those of another kind */
 } Survey;
 
 static void survey_line(const char *at, const char *end, Survey *s)
 {
     char word[WORD_MAX];
     Cursor c = {.at = at, .end = end, .begin = at};
+    const char *equals;
+    if (is_balance(&c, &equals)) {
+        s->equations++;
+        for (const char *y = c.at; y < equals; y++)
+            if (*y == 'y' && strtoul(y + 1, NULL, 10) > s->used) s->used = strtoul(y + 1, NULL, 10);
+        s->balances = 1;
+        return;
+    }
     cursor_blanks(&c);
     size_t n = first_word(&c, word, sizeof word), number = strtoul(word + (n > 0), NULL, 10);
     c.at += n;
@@ -520,6 +623,8 @@ static void survey_line(const char *at, const char *end, Survey *s)
     if (strcmp(word, "initial") == 0 && is) s->values = count_values(&c);
     if (*word != 'y' || !primes || strspn(word + 1, "0123456789") != n - 1) return;
     s->second |= primes == 2;
+    s->equations++;
+    s->plain |= n == 1 ? ~0U : number - 1 < SYSTEM_D_MAX ? 1U << (number - 1) : 0;
     if (number > s->coordinates) s->coordinates = number;
 }
 
@@ -535,6 +640,9 @@ static void find_sizes(Reader *p, const char *text, size_t bytes)
         survey_line(at, hash ? hash : stop, &s);
         at = stop + 1;
     }
+    p->plain = s.plain;
+    if (s.balances && s.used > s.coordinates) s.coordinates = s.used;
+    if (s.balances && s.equations > s.coordinates) s.coordinates = s.equations;
     if (!p->d_given && !s.d && s.coordinates && s.coordinates <= SYSTEM_D_MAX) p->d = s.coordinates;
     if (p->n_given || s.n || s.values < 2) {
         p->n_found = p->n_given || s.n;
@@ -565,6 +673,9 @@ static int check(const Reader *p)
         if (!p->formulas->rule[RULE_EXACT][c].line)
             return error_set(ERR_INPUT, "%s: expected the exact solution of coordinate %zu too",
                              file, c + 1);
+    for (size_t c = 0; p->formulas->massive && c < p->d; c++)
+        if (!p->formulas->rule[RULE_G][c].line)
+            return error_set(ERR_INPUT, "%s: expected %zu equations, one a coordinate", file, p->d);
     if (!has_rule(p->formulas, RULE_INITIAL, p->d))
         return error_set(ERR_INPUT, "%s: expected an initial state: 'initial = ...'", file);
     if (p->end && !p->n_given && !p->d_given && p->end_values != p->n * p->d)
@@ -581,6 +692,7 @@ static int build(Reader *p, uint64_t seed, System **out)
 {
     System *s = memory_new(1, sizeof *s);
     int flows = p->formulas->second > 0 && !p->timed;
+    int others = p->options && *p->options; /* parameters that are not the text's */
     if (!s) return ERR_MEMORY;
     *s = (System){.name = p->formulas->name,
                   .title = p->formulas->title,
@@ -592,14 +704,15 @@ static int build(Reader *p, uint64_t seed, System **out)
                   .solution = has_rule(p->formulas, RULE_EXACT, p->d) ? program_exact : NULL,
                   .energy = has_rule(p->formulas, RULE_ENERGY, 1) ? program_energy : NULL,
                   .t_end = p->t_end,
-                  .t_whole = p->t_whole,
-                  .end = p->end && !(p->options && *p->options) && p->end_values == p->n * p->d
+                  .t_whole = others ? 0 : p->t_whole,
+                  .end = p->end && !others && p->end_values == p->n * p->d
                              ? p->formulas->vector + p->end - 1
                              : NULL,
                   .h0 = p->h0 > 0 ? p->h0 : p->t_end / 4,
                   .special = p->formulas->second > 0 && !p->moved ? SEPARABLE : 0,
                   .timed = p->timed,
-                  .ring = p->formulas->ring};
+                  .ring = p->formulas->ring,
+                  .mass = p->formulas->massive ? p->formulas->mass : NULL};
     s->initial = memory_new(p->n * p->d, sizeof(double));
     p->formulas->memory = p->memory;
     s->param = memory_new((p->n + p->memory) * p->d, sizeof(double));

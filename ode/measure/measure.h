@@ -82,7 +82,7 @@ int order_match(const OrderStudy *o, double predicted, double accuracy, const do
 
 /* As h -> 0 the global error at t-end is global * h^order, that of the first step local * h^(order+1)
  * (RMS over coordinates). 0: the leading term vanishes on this system; NaN: no prediction (no
- * expansion about y, zero-unstable, order 8 or more, a field not smooth enough). */
+ * expansion about y, a mass matrix, zero-unstable, order 8 or more, a field not smooth enough). */
 typedef struct {
     double global, local;
     double accuracy; /* relative, estimated */

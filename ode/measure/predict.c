@@ -325,7 +325,7 @@ static int open_terms(const Table *t, const System *s, double t_end, int order, 
     int timed = s->timed && table_written(t);
     *f = NULL;
     *m = (Terms){0};
-    if (order < 0 || order >= ORDER_MAX || !(t_end > 0)) return 0;
+    if (order < 0 || order >= ORDER_MAX || !(t_end > 0) || s->mass) return 0;
     int colours = table_tree_colours(t);
     if (order >= forest_timed_most(colours, timed)) return 0;
     TRY(forest_timed(order + 1, colours, timed, f));

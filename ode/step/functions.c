@@ -240,7 +240,7 @@ static void take(Functions *m, Taken *a, double t, const double *y)
 
 static void refactor(const Functions *m, Matrix *x, double h)
 {
-    factors_clear(&x->factors, m->s->d, NULL);
+    factors_clear(&x->factors, m->s->d, m->s->mass);
     factors_take(&x->factors, m->derivative[x->of].J, 0, 0, x->c * h);
     factors_make(&x->factors);
     x->h = h;
@@ -257,6 +257,7 @@ static void apply(void *functions, const double *x, double *Ax)
 {
     Functions *m = functions;
     memcpy(Ax, x, m->N * sizeof *x);
+    if (m->s->mass) mass_multiply(m->s, x, Ax);
     if (exponential_size(m->N, x) == 0 || m->A.ops == 0) return;
     double *action = m->scratch + 3 * m->N;
     derivative_act(&m->A, x, action);

@@ -23,8 +23,10 @@
  *
  *     theta / (1 - theta) |d| <= kappa = min(0.03, sqrt(rtol)),   theta = |d| / |d of the turn before|,
  *
- * and the first turn takes its theta / (1 - theta) from the step before, to the power 0.8. Each J_e is one matrix for
- * all stages, at (t_n, y_n), by forward differences with the increments of CVODE. It is kept over steps until an
+ * and the first turn takes its theta / (1 - theta) from the step before, to the power 0.8; with a mass matrix it is 1, since what
+ * algebraic equations have left stands in the next estimate, however short the step. Each J_e is one matrix for
+ * all stages, at (t_n, y_n), by forward differences with the increments of CVODE, or
+ * with a mass matrix of RADAU5, since CVODE's vanish beside numbers of size 1. It is kept over steps until an
  * iteration of more than two turns contracts by less than 1/1000, or does not end; then it is taken anew and the
  * iteration begins again, and where J_e was new the step fails. Points that need one another begin on the polynomial
  * through the state and the points of the step before, which collocation methods have anyway; a single one at its row
@@ -60,6 +62,7 @@ typedef struct {
     /* Of loosened blocks: theta / (1 - theta) of the step before; Y - y_n (points, N) of the step found last and of the
      * one taken last, NULL: they are not kept. */
     double eta, *tried, *taken;
+    double *inverse; /* (points, points) of its weights, where there is a mass matrix */
 } Block;
 
 struct Implicit {
@@ -129,6 +132,34 @@ static void read_rows(Implicit *m, const Table *t)
     }
 }
 
+/* Finds the inverse of a block's weights. A stage H has as many evaluations as there are operators, of one weight. */
+static int invert(const Implicit *m, Block *b)
+{
+    size_t n = b->points;
+    SCOPED(memory_drop) double *A = memory_new(n, n * sizeof *A);
+    SCOPED(memory_drop) double *x = memory_new(n, sizeof *x);
+    SCOPED(memory_drop) size_t *pivot = memory_new(n, sizeof *pivot);
+    b->inverse = memory_new(n, n * sizeof *b->inverse);
+    if (!A || !x || !pivot || !b->inverse) return ERR_MEMORY;
+    for (size_t p = 0; p < n; p++)
+        for (size_t i = 0; i < b->evals; i++)
+            A[p * n + (size_t)m->place[m->eval[b->eval[i]].point]] =
+                m->a[(size_t)b->point[p] * m->evals + (size_t)b->eval[i]];
+    lu_factor(n, A, pivot);
+    for (size_t q = 0; q < n; q++) {
+        memset(x, 0, n * sizeof *x);
+        x[q] = 1;
+        lu_substitute(n, A, pivot, x);
+        for (size_t p = 0; p < n; p++) b->inverse[p * n + q] = x[p];
+        if (!(fabs(x[0]) < 1e8))
+            return error_set(
+                ERR_INPUT,
+                "the matrix of weights of the implicit stages is singular, so that M y' = "
+                "f(y) does not determine their slopes: take another scheme");
+    }
+    return 0;
+}
+
 /* Finds where derivatives of solved blocks have entries, of which the largest has so many points, and makes room for them
  * and for matrices of them. */
 static int make_matrices(Implicit *m, size_t points, size_t whole)
@@ -139,6 +170,7 @@ static int make_matrices(Implicit *m, size_t points, size_t whole)
     for (size_t b = 0; b < m->blocks; b++)
         for (size_t i = 0; m->block[b].solved && i < m->block[b].evals; i++)
             which[evals++] = m->block[b].eval[i];
+    if (evals == 0) return 0; /* all are explicit, or functions of derivatives */
     pattern_find(&m->pattern, m->s, m->eval, which, evals, points, whole, m->step);
     m->probes = m->pattern.probes;
     size_t size = pattern_size(&m->pattern);
@@ -147,6 +179,8 @@ static int make_matrices(Implicit *m, size_t points, size_t whole)
     for (size_t b = 0; b < m->blocks; b++)
         if (m->block[b].solved)
             TRY(factors_new(&m->block[b].factors, &m->pattern, m->block[b].points));
+    for (size_t b = 0; b < m->blocks && m->s->mass; b++)
+        if (m->block[b].solved) TRY(invert(m, &m->block[b]));
     return pattern_factors(&m->pattern) ? 0 : krylov_new(&m->krylov, m->largest * m->N);
 }
 
@@ -198,7 +232,8 @@ void implicit_free(Implicit *m)
 {
     if (!m) return;
     for (size_t b = 0; m->block && b < m->blocks; b++) {
-        memory_free_all(m->block[b].point, m->block[b].eval, m->block[b].tried, m->block[b].taken);
+        memory_free_all(m->block[b].point, m->block[b].eval, m->block[b].tried, m->block[b].taken,
+                        m->block[b].inverse);
         factors_free(&m->block[b].factors);
     }
     for (size_t e = 0; m->J && e < m->evals; e++) memory_free(m->J[e]);
@@ -256,7 +291,7 @@ int implicit_loosen(Implicit *m, const AdaptOptions *o)
     m->kappa = fmax(10 * DBL_EPSILON / tolerance, fmin(0.03, sqrt(tolerance)));
     for (size_t b = 0; b < m->blocks; b++)
         if (m->block[b].points > 1 && !m->block[b].taken) TRY(keep_points(m, &m->block[b]));
-    if (!m->functions || !pattern_factors(&m->pattern) || m->sum) return 0;
+    if (!m->functions || m->pattern.N == 0 || !pattern_factors(&m->pattern) || m->sum) return 0;
     m->sum = memory_new(pattern_size(&m->pattern), sizeof *m->sum);
     return m->sum ? 0 : ERR_MEMORY;
 }
@@ -311,7 +346,7 @@ static void derive(Implicit *m, const Block *b)
 
 static void assemble(const Implicit *m, Block *b)
 {
-    factors_clear(&b->factors, m->s->d, NULL);
+    factors_clear(&b->factors, m->s->d, m->s->mass);
     for (size_t p = 0; p < b->points; p++)
         for (size_t i = 0; i < b->evals; i++) {
             int e = b->eval[i];
@@ -350,6 +385,8 @@ static void apply(void *arg, const double *x, double *Ax)
     Implicit *m = arg;
     const Block *b = m->now;
     memcpy(Ax, x, b->points * m->N * sizeof *Ax);
+    for (size_t p = 0; p < b->points && m->s->mass; p++)
+        mass_multiply(m->s, x + p * m->N, Ax + p * m->N);
     for (size_t i = 0; i < b->evals; i++) {
         int e = b->eval[i];
         along(m, e, x + (size_t)m->place[m->eval[e].point] * m->N);
@@ -391,9 +428,13 @@ static void correct(Implicit *m, Block *b, const double *k)
 {
     size_t N = m->N, n = b->points * N;
     memcpy(m->r, m->base, n * sizeof(double));
+    for (size_t p = 0; p < b->points && m->s->mass; p++) {
+        for (size_t i = p * N; i < (p + 1) * N; i++) m->d[i] = m->base[i] - m->Y[i];
+        mass_multiply(m->s, m->d + p * N, m->r + p * N);
+    }
     for (size_t p = 0; p < b->points; p++)
         add_slopes(m, b->point[p], b->eval, b->evals, k, m->r + p * N);
-    for (size_t i = 0; i < n; i++) m->r[i] -= m->Y[i];
+    for (size_t i = 0; i < n && !m->s->mass; i++) m->r[i] -= m->Y[i];
     if (m->pattern.kind != PATTERN_NONE && b->h != m->h) {
         assemble(m, b);
         m->newton.factors++;
@@ -410,9 +451,28 @@ static void correct(Implicit *m, Block *b, const double *k)
     }
 }
 
+/* Makes the slopes those of M y' = f: h A k = Y + d - base. F and G of a stage H are one slope here. */
+static void recover(const Implicit *m, const Block *b, double *k)
+{
+    size_t N = m->N;
+    for (size_t i = 0; i < b->evals; i++) {
+        int e = b->eval[i], again = i > 0 && m->eval[e].point == m->eval[b->eval[i - 1]].point;
+        double *ke = k + (size_t)e * N;
+        const double *row = b->inverse + (size_t)m->place[m->eval[e].point] * b->points;
+        memset(ke, 0, N * sizeof *ke);
+        for (size_t p = 0; p < b->points && !again; p++)
+            for (size_t c = p * N; c < (p + 1) * N; c++)
+                ke[c - p * N] += row[p] / m->h * (m->Y[c] + m->d[c] - m->base[c]);
+    }
+}
+
 /* Moves the slopes to the corrected point: k_e += J_e d. */
 static void finish(Implicit *m, const Block *b, double *k)
 {
+    if (m->s->mass) {
+        recover(m, b, k);
+        return;
+    }
     for (size_t i = 0; i < b->evals; i++) {
         int e = b->eval[i];
         along(m, e, point_of(m, m->d, e));
@@ -457,7 +517,7 @@ static int iterate(Implicit *m, Block *b, double *k)
 
 /* ---- one block by tolerance ---------------------------------------------------------------------------- */
 
-/* Computes J of an operator at (t_n, y_n) by forward differences. Increments: Hindmarsh et al. 2005 (CVODE's). */
+/* Computes J of an operator at (t_n, y_n) by forward differences. Increments: Hindmarsh et al. 2005 (CVODE's); RADAU5's. */
 static void differ(Implicit *m, const Eval *e, double *J)
 {
     size_t N = m->N;
@@ -473,6 +533,7 @@ static void differ(Implicit *m, const Eval *e, double *J)
         double at = y[c];
         double d = fmax(sqrt(DBL_EPSILON) * fabs(at),
                         (least > 0 ? least : 1) * adapt_scale(m->o, c, fabs(at)));
+        if (m->s->mass) d = sqrt(DBL_EPSILON * fmax(1e-5, fabs(at)));
         m->step[c] = at + (at < 0 ? -d : d) - at;
     }
     pattern_derive(&m->pattern, m->s, e, m->t, m->step, 1, y, m->f, J);
@@ -552,7 +613,7 @@ static void conclude(Implicit *m, Block *b, int turns, double rate)
 static int loosely(Implicit *m, Block *b, double *k)
 {
     size_t n = b->points * m->N;
-    double last = 0, rate = 0, eta = pow(fmax(b->eta, DBL_EPSILON), 0.8);
+    double last = 0, rate = 0, eta = m->s->mass ? 1 : pow(fmax(b->eta, DBL_EPSILON), 0.8);
     b->eta = 1;
     for (int turn = 1; turn <= LOOSE_TURNS; turn++) {
         double length = system_rms(n, m->Y, NULL);
@@ -609,6 +670,18 @@ static void apply_function(Implicit *m, Block *b, double *k)
         functions_apply(m->functions, &m->eval[e], m->t, m->h, m->y, m->base, k + (size_t)e * m->N);
 }
 
+/* Makes the increment of a stage solve(c H)(r) that of M y' = f: of slopes that are derivatives M times them. */
+static void weigh(Implicit *m, const Block *b, const double *k)
+{
+    size_t N = m->N;
+    memset(m->base, 0, N * sizeof(double));
+    memset(m->d, 0, N * sizeof(double));
+    for (const Block *x = m->block; x < b; x++)
+        add_slopes(m, b->point[0], x->eval, x->evals, k, x->solved || x->function ? m->d : m->base);
+    mass_multiply(m->s, m->d, m->r);
+    for (size_t c = 0; c < N; c++) m->base[c] += m->r[c];
+}
+
 static int solve(Implicit *m, Block *b, const double *known, double *k)
 {
     size_t N = m->N;
@@ -619,6 +692,7 @@ static int solve(Implicit *m, Block *b, const double *known, double *k)
         for (const Block *x = m->block; x < b; x++)
             add_slopes(m, b->point[p], x->eval, x->evals, k, base);
     }
+    if (b->function && m->s->mass) weigh(m, b, k);
     memcpy(m->Y, m->base, b->points * N * sizeof(double));
     if (!b->solved) {
         (b->function ? apply_function : evaluate)(m, b, k);

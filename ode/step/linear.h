@@ -95,4 +95,14 @@ void factors_make(Factors *f);
 /* Solves for x (points, N) in place; a singular matrix leaves x not finite. */
 void factors_solve(const Factors *f, double *x);
 
+/* ---- mass.c: M y' = f ---- */
+
+/* Returns ERR_INPUT where a system has a mass matrix and a scheme cannot take steps of it. */
+int mass_takes(const System *s, const Table *t);
+/* Returns ERR_INPUT where M - h J is singular at the initial state whatever h is, where the index is above 1, or where the
+ * state does not satisfy the equations without derivatives. */
+int mass_check(const System *s);
+/* Computes Mx (n, d), M x of every particle. */
+void mass_multiply(const System *s, const double *x, double *Mx);
+
 #endif

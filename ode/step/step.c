@@ -23,7 +23,7 @@
  *
  * The row of a function of a derivative is an increment, to which functions.c applies it; the derivative is that at y
  * and t, and each of its values and actions counts as evaluations. implicit.c solves for stages that name themselves or
- * later ones; it gets the rows without slopes of this step.
+ * later ones, and for all of M y' = f (mass.c); it gets the rows without slopes of this step.
  *
  * Time and words: each operator has its own clock. A table whose field is a F + b G (+ c C) evaluates F over a h and G
  * over b h a step, in which the clocks advance by h: nodes are divided by a and b, and a timed sub-flow with weight
@@ -37,6 +37,7 @@
 #include "ode/field/combine.h"
 #include "ode/step/implicit.h"
 #include "ode/step/functions.h"
+#include "ode/step/linear.h"
 #include "ode/field/sums.h"
 
 #include "kernels/base/error.h"
@@ -107,7 +108,7 @@ static int compile_all(Stepper *st)
     size_t programs = (size_t)st->depth + 1;
     st->pair = memory_new(st->table->evals, sizeof *st->pair);
     st->program = memory_new(programs, sizeof *st->program);
-    if (table_implicit(st->table)) {
+    if (table_implicit(st->table) || st->system.mass) {
         st->implicit = memory_new(programs, sizeof(Implicit *));
         st->known = memory_new(st->table->points, st->N * sizeof(double));
         if (!st->implicit || !st->known) return ERR_MEMORY;
@@ -228,6 +229,8 @@ int stepper_new(const Table *t, const System *s, Stepper **out)
 {
     if (t->symbols) return error_set(ERR_MISUSE, "scheme %s: its table is not frozen", t->name);
     TRY(system_takes(s, t));
+    TRY(mass_takes(s, t));
+    TRY(mass_check(s));
     Stepper *st = memory_new(1, sizeof *st);
     if (!st) return ERR_MEMORY;
     st->table = t;

@@ -1,5 +1,5 @@
-/* system_language.h: the language of system files in words, which `trotter order --help all` and the man page trotter-systems(5)
- * print. */
+/* system_language.h: the language of system files in words, which `trotter order --help all` (`solve` the last part) and the man page
+ * trotter-systems(5) print. */
 #ifndef TROTTER_SYSTEM_LANGUAGE_H
 #define TROTTER_SYSTEM_LANGUAGE_H
 
@@ -34,5 +34,14 @@
     "y and velocities y'; F is y'', G the drift. `exact = cos(t), -sin(t)` is the solution, where\n"                                  \
     "known: the reference; `energy = y'^2/2` an invariant; `param m = 1, 2` a vector: m[i], m[j], m[c].\n"                            \
     "--set mu=10 sets parameters, as van-der-pol:mu=10 does for texts that --systems lists.\n"
+
+/* The same of equations that are not y' = ..., which `solve` takes. */
+#define LANGUAGE_OF_EQUATIONS                                                                                     \
+    "Beside y1' = ..., a text may have equations without derivatives, 0 = y1 + y2 - 1, and with several,\n"       \
+    "-a*y1' + a*y2' = y1, whose factors are constant. Each stands in the first row that no y1' = ... has, and\n"  \
+    "together they are M y' = G(y), the same M for every particle. Schemes that solve for all they add take\n"    \
+    "steps of it: radau-iia5, implicit-euler, rodas4, ros2. The index must be 1, and the initial state satisfy\n" \
+    "the equations without derivatives. Nobody writes a Jacobian: the text tells where it has entries, and\n"     \
+    "differences give them.\n"
 
 #endif

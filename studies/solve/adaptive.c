@@ -338,6 +338,10 @@ static int run_peers(PairStudy *u)
         [PEERS_GSL] = "GSL", [PEERS_BOOST] = "Boost", [PEERS_ARKODE] = "ARKODE"};
     int there[] = {[PEERS_GSL] = 1, [PEERS_BOOST] = 0, [PEERS_ARKODE] = 0};
     const PeerPair *p;
+    if (u->system->mass) {
+        progress_note("peers are left out: they solve y' = f(y) alone");
+        return 0;
+    }
     for (int i = PEERS_BOOST; i <= PEERS_ARKODE; i++) {
         there[i] = peers_library(i) != NULL;
         if (!there[i])

@@ -11,6 +11,7 @@
 #include "studies/solve/times.h"
 #include "studies/base/plot/plot.h"
 #include "studies/base/command.h"
+#include "studies/base/system_language.h"
 
 enum {
     SHOWN = 6,   /* coordinates in tables for people, at most */
@@ -667,7 +668,8 @@ const Command command_solve = {
         "--reference, against one that two integrators find; else they are not told. What they are against has\n"
         "rows named reference in solution.csv. Where the two integrators differ in the first six digits, as on\n"
         "chaotic systems after a while, it is not known, and errors are empty: the states stand, and the run is\n"
-        "not at fault. Exit status 1: a run did not come to the end.\n",
+        "not at fault. Exit status 1: a run did not come to the end.\n"
+        "\n" LANGUAGE_OF_EQUATIONS,
     .often = "scheme system system-file t-end h tolerance csv out",
     .example = "--system kepler --scheme rk4,leapfrog --h 0.1 --out out/solve",
     .faster = "greater --h, fewer --particles, --times",

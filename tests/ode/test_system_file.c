@@ -343,6 +343,42 @@ TEST(test_whole)
     assert_true(x[0] == -1 && x[1] == -2);
 }
 
+/* Equations whose left side is no single derivative make a mass matrix, each in the first place that no y1' = ... has. */
+TEST(test_balances)
+{
+    static const double rows[] = {2, -0.5, 0, 0, 1, 0, 0, 0, 0};
+    OWN_SYSTEM *s =
+        read_system("system x\nparam a = 1/4\n2*y1' - 2*a*y2' = y3\ny2' = -y1 + t\n0 = y1 + y3\n"
+                    "initial = 1, 0, -1\n",
+                    0, 0);
+    double dy[3];
+    assert_true(s->n == 1 && s->d == 3 && s->timed && (s->absent & 1 << OP_F));
+    assert_memory_equal(s->mass, rows, sizeof rows);
+    s->field[OP_G](s, 1, 2, s->initial, dy);
+    assert_true(dy[0] == -1 && dy[1] == 1 && dy[2] == 0);
+    OWN_SYSTEM *one =
+                   read_system("system x\ntitle It's a = b\n0 = y - exp(-t)\ninitial = 1\n", 0, 0),
+               *none = read_system("system x\ny1' = y2\ny2' = -y1\ninitial = 1, 0\n", 0, 0);
+    assert_true(one->d == 1 && one->mass && *one->mass == 0 && !none->mass);
+    static const char *const wrong[] = {
+        "y1' = y2\n0 = y1\n0 = y2\ny2' = 1\ninitial = 1\nd 2\n",
+        "2*y1' = y2\ninitial = 1\nd 2\n",
+        "2*y1 + y2' = y2\ny1' = 1\ninitial = 1\n",
+        "2*y1' + 3 = y1\ninitial = 1\n",
+        "y1*y1' = y1\ninitial = 1\n",
+        "2*y1' - y3' = y1\n0 = y1\nd 2\ninitial = 1\n",
+        "y'' = y\n0 = y1\ninitial = 1\n",
+        "F1 = own y1\n0 = y2\ninitial = 1\n",
+        "0 = 1 + y1\ny1' = y1\ninitial = 1\nd 1\n",
+        "y1' = -y1\n0 = y2 - y1\ninitial = 1, 1\nexact = exp(-2*t), exp(-2*t)\n"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        System *x;
+        const char *text = formed("system x\n%s", wrong[i]);
+        if (system_parse("test", text, strlen(text), 0, 0, 1, &x) != ERR_INPUT)
+            fail_msg("%s", text);
+    }
+}
+
 /* The solution of a text is the reference. */
 TEST(test_exact)
 {

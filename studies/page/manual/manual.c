@@ -137,7 +137,7 @@ void manual_overview(const Command *const *table, FILE *f)
 void manual_systems(FILE *f)
 {
     put_head(f, "systems", "texts of particle systems", NULL);
-    put_paragraphs(f, LANGUAGE_OF_SYSTEMS);
+    put_paragraphs(f, LANGUAGE_OF_SYSTEMS "\n" LANGUAGE_OF_EQUATIONS);
     fputs(".SH SEE ALSO\n.BR trotter\\-order (1),\n.BR trotter\\-solve (1),\n"
           ".BR trotter\\-schemes (5)\n",
           f);
