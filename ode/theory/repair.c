@@ -1,4 +1,4 @@
-/* repair.c: which coefficient of a one-step scheme fails its order conditions, and what should stand there.
+/* repair.c: which coefficient of a scheme fails its order conditions, and what should stand there.
  *
  * The conditions to order p are polynomials in the coefficients x of the text:
  *
@@ -8,7 +8,8 @@
  *
  * A stage of a Rosenbrock method, W-method or phi function enters by the series of its function (apply_function). Those of a
  * splitting by exact flows, exp(c_1 X_1) exp(c_2 X_2) ..., are that every word of n <= p letters has the factor 1/n!
- * that it has in exp(F + G).
+ * that it has in exp(F + G). With slopes and states of the past the conditions are those of conditions.c, and the weights of
+ * states have the sum 1 in every row.
  *
  * Exact coefficients. Unknown ones are x = x0 + Z s, at first with all of them free. A condition that is affine in s is
  * found by its values on a random line; Gauss's elimination of these leaves fewer s, in which more conditions are affine.
@@ -451,7 +452,8 @@ static void name_coefficient(const Doctor *d, const RepairSource *s, size_t k,
         if (m->slope[i].coefficient != k) continue;
         const RepairEntry *next = &m->entry[m->slope[i].entry];
         int again = e && !m->letters && m->slope[i].entry < m->entries && at < m->entries;
-        again = again && m->stage[next->source] == m->stage[e->source];
+        again = again && next->past == e->past && next->source < m->sources &&
+                e->source < m->sources && m->stage[next->source] == m->stage[e->source];
         /* F and G of a stage H; b in the error of a tableau */
         if (again && (next->row == e->row || (e->row == m->points && next->row > e->row))) continue;
         e = &m->entry[at = m->slope[i].entry];
@@ -460,7 +462,9 @@ static void name_coefficient(const Doctor *d, const RepairSource *s, size_t k,
     for (size_t i = 0; i < m->c->list[k].at; i++) line += s->text[i] == '\n';
     while (e && row < m->sources && m->row_of[row] != e->row) row++;
     int i = row < m->sources ? m->stage[row] + 1 : 0;
-    int j = e && m->sources ? m->stage[e->source] + 1 : 0;
+    int j = e && e->source < m->sources ? m->stage[e->source] + 1 : 0;
+    char past[16] = "";
+    if (e && e->past) snprintf(past, sizeof past, "[-%d]", e->past);
     if (entries != 1)
         snprintf(name, REPAIR_NAME, "line %zu", line);
     else if (m->letters)
@@ -469,13 +473,17 @@ static void name_coefficient(const Doctor *d, const RepairSource *s, size_t k,
         snprintf(name, REPAIR_NAME, "factor of k%d", i);
     else if (at >= m->entries)
         snprintf(name, REPAIR_NAME, "c%d", i);
+    else if (e->source == m->sources && e->row < m->points)
+        snprintf(name, REPAIR_NAME, "weight of y%s in k%d", past, i);
+    else if (e->source == m->sources)
+        snprintf(name, REPAIR_NAME, "weight of y%s", past);
     else if (e->row == m->points)
-        snprintf(name, REPAIR_NAME, "b%d", j);
+        snprintf(name, REPAIR_NAME, "b%d%s", j, past);
     else if (e->row > m->points)
         snprintf(name, REPAIR_NAME, "%s%d",
                  butcher_is(s->text, s->bytes) ? "bhat" : "error weight ", j);
     else
-        snprintf(name, REPAIR_NAME, i > 9 || j > 9 ? "a%d,%d" : "a%d%d", i, j);
+        snprintf(name, REPAIR_NAME, i > 9 || j > 9 ? "a%d,%d%s" : "a%d%d%s", i, j, past);
 }
 
 /* Returns the last digit of the decimals: the coarsest of 9 places and more, else the finest. */

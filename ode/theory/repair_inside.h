@@ -44,8 +44,10 @@ RepairNumber repair_rational(uint64_t p, mpq_srcptr q);
 
 /* ---- repair_model.c: a scheme as numbers ------------------------------------------------------------------ */
 
+/* A row: that of a point, then the update, then the error. The source of y[-past] is the number of sources. */
 typedef struct {
-    size_t row, source; /* a row: that of a point, then the update, then the error */
+    size_t row, source;
+    int past;
 } RepairEntry;
 
 /* d entry / d coefficient */
@@ -65,6 +67,7 @@ typedef struct {
     /* Of a splitting: 2, F and G, of a decoder's 3. Its entries are its flows, and words take the place of trees. 0: stages. */
     size_t letters;
     size_t points, sources;
+    int ages; /* slopes of 0 .. ages - 1 steps ago are read; 0: no slope or state of the past is, and rows have no entry for y */
     int *stage;     /* (sources): the stage it belongs to */
     int *colour;    /* (sources, or flows); -1: H */
     size_t *row_of; /* (sources): the row of its point */
@@ -87,8 +90,8 @@ typedef struct {
     RepairNumber *base, *value; /* (all): as written, and as they are tried */
     RepairNumber *gamma;        /* (trees): 1/gamma; of words 1/n! */
     RepairNumber *x0;           /* (c->count): the coefficients as written */
-    RepairNumber *u;            /* (sources), or (words) */
-    RepairNumber *psi;          /* (trees, sources) */
+    RepairNumber *u;            /* (ages, sources), or (words); ages at least 1 */
+    RepairNumber *psi;          /* (trees, ages, sources) */
     size_t most;                /* conditions */
     RepairNumber *tolerance;    /* (most), of decimals */
     double unit;                /* their last digit */

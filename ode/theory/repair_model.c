@@ -74,13 +74,17 @@ int repair_read(const char *file, const Coefficients *c, const char *text, size_
 int repair_check_kind(const Table *whole_table)
 {
     const Table *t = whole_table;
-    const char *what = t->past_y || t->past_k                ? "is a multistep method"
-                       : t->symbols                          ? "has learned coefficients"
-                       : t->word || t->dense                 ? "is made for networks"
-                       : !t->flows && !row_plain(&t->update) ? "has a weight of y other than 1"
-                                                             : NULL;
+    int past = t->past_y || t->past_k, timed = 0;
+    for (size_t p = 0; p < t->points; p++) timed |= t->point[p].timed;
+    const char *what = t->symbols             ? "has learned coefficients"
+                       : t->word || t->dense  ? "is made for networks"
+                       : past && table_phi(t) ? "reads the past and has functions of derivatives"
+                       : past && timed        ? "reads the past and has time nodes (@)"
+                       : !past && !t->flows && !row_plain(&t->update)
+                           ? "has a weight of y other than 1"
+                           : NULL;
     if (!what) return 0;
-    return error_set(ERR_INPUT, "%s %s: one-step schemes of stages, and splittings, are repaired",
+    return error_set(ERR_INPUT, "%s %s: other schemes of stages, and splittings, are repaired",
                      t->name, what);
 }
 
@@ -94,6 +98,14 @@ static size_t eval_of(const RepairModel *m, const Table *t, size_t source)
     return m->one ? (size_t)t->stage[source].eval : source;
 }
 
+/* Computes a row's weight on an evaluation or on states, `past` steps ago. */
+static void weight_of(const Row *r, int eval, int past, mpq_t out)
+{
+    mpq_set_ui(out, 0, 1);
+    for (size_t k = 0; k < r->terms; k++)
+        if (r->term[k].eval == eval && r->term[k].past == past) mpq_add(out, out, r->term[k].c);
+}
+
 /* Reads entry e of another table of the same structure. */
 static void read_entry(const RepairModel *m, const Table *t, size_t e, mpq_t out)
 {
@@ -103,7 +115,9 @@ static void read_entry(const RepairModel *m, const Table *t, size_t e, mpq_t out
         return;
     }
     if (e < m->entries) {
-        row_weight(t, row_at(t, row), (int)eval_of(m, t, m->entry[e].source), out);
+        size_t s = m->entry[e].source;
+        int eval = s == m->sources ? TABLE_STATE : (int)eval_of(m, t, s);
+        weight_of(row_at(t, row), eval, m->entry[e].past, out);
         return;
     }
     const Point *p = &t->point[row];
@@ -115,20 +129,52 @@ static void read_entry(const RepairModel *m, const Table *t, size_t e, mpq_t out
         table_row_time(t, &p->row, OP_F, out);
 }
 
+/* Finds how many steps ago slopes are read, from the update through the rows. */
+static int find_ages(RepairModel *m, const Table *t)
+{
+    enum { MOST = 64 };
+    SCOPED(memory_drop)
+    int *ago = memory_new(t->points + 1, sizeof *ago); /* of rows; -1: not read */
+    if (!ago) return ERR_MEMORY;
+    for (size_t row = 0; row < t->points; row++) ago[row] = -1;
+    for (int more = 1; more;) {
+        more = 0;
+        for (size_t row = 0; row <= t->points; row++) {
+            const Row *r = row_at(t, row);
+            for (size_t k = 0; ago[row] >= 0 && k < r->terms; k++) {
+                if (r->term[k].eval == TABLE_STATE) continue;
+                int *to = &ago[t->eval[r->term[k].eval].point], old = ago[row] + r->term[k].past;
+                if (old <= *to) continue;
+                if (old > MOST)
+                    return error_set(
+                        ERR_INPUT, "%s: slopes that read their own past are not repaired", t->name);
+                *to = old;
+                more = 1;
+                if (old >= m->ages) m->ages = old + 1;
+            }
+        }
+    }
+    return 0;
+}
+
 static int add_entries(RepairModel *m, const Table *t)
 {
     size_t count = 0;
+    int past = t->past_k > t->past_y ? t->past_k : t->past_y;
     for (size_t row = 0; row < t->points + 2; row++) {
         m->first[row] = count;
-        for (size_t s = 0; s < m->sources; s++) {
-            RATIONAL(q);
-            row_weight(t, row_at(t, row), (int)eval_of(m, t, s), q);
-            if (mpq_sgn(q) != 0) TRY(memory_add(m->entry, count, (RepairEntry){row, s}));
-        }
+        for (size_t s = 0; s < m->sources + (past > 0); s++)
+            for (int j = 0; j <= past; j++) {
+                RATIONAL(q);
+                int eval = s == m->sources ? TABLE_STATE : (int)eval_of(m, t, s);
+                weight_of(row_at(t, row), eval, j, q);
+                if (mpq_sgn(q) != 0) TRY(memory_add(m->entry, count, (RepairEntry){row, s, j}));
+            }
     }
+    if (past) TRY(find_ages(m, t));
     m->first[t->points + 2] = m->entries = count;
     for (size_t p = 0; p < t->points && m->one; p++)
-        if (t->point[p].timed) TRY(memory_add(m->entry, count, (RepairEntry){p, 0}));
+        if (t->point[p].timed) TRY(memory_add(m->entry, count, (RepairEntry){.row = p}));
     m->nodes = count - m->entries;
     for (size_t s = 0; s < m->sources; s++) {
         const Point *p = &t->point[m->row_of[s]];
@@ -136,7 +182,7 @@ static int add_entries(RepairModel *m, const Table *t)
         m->ops[s] = m->one ? ~0 : p->ops;
         m->factor[s] = count;
         m->functions |= p->phi != 0;
-        if (p->phi) TRY(memory_add(m->entry, count, (RepairEntry){m->row_of[s], 0}));
+        if (p->phi) TRY(memory_add(m->entry, count, (RepairEntry){.row = m->row_of[s]}));
     }
     m->all = count;
     return 0;
@@ -146,7 +192,7 @@ static int add_entries(RepairModel *m, const Table *t)
 static int open_structure(RepairModel *m, const Table *t)
 {
     for (size_t i = 0; i < t->flows; i++)
-        TRY(memory_add(m->entry, m->entries, (RepairEntry){i, 0}));
+        TRY(memory_add(m->entry, m->entries, (RepairEntry){.row = i}));
     m->letters = t->flows ? (size_t)t->colours : 0;
     if (m->letters) {
         if (!(m->colour = memory_new(t->flows, sizeof *m->colour))) return ERR_MEMORY;
@@ -257,6 +303,7 @@ static void leave_out(RepairModel *m)
     for (size_t i = 0; m->explicit && !m->letters && i < m->slopes; i++) {
         const RepairEntry *e = &m->entry[m->slope[i].entry];
         if (m->slope[i].entry >= m->entries || e->row >= m->points) continue;
+        if (e->past || e->source == m->sources) continue;
         size_t s = 0;
         while (s < m->sources && m->row_of[s] != e->row) s++;
         if (e->source >= s) m->outside[m->slope[i].coefficient] = 1;
@@ -349,13 +396,14 @@ int repair_set_order(RepairModel *m, int order, int hat)
     size_t trees = repair_trees(m, top, top), entries = m->all + 1;
     memory_free_all(m->base, m->value, m->gamma, m->x0, m->u, m->psi, m->tolerance);
     m->prime = 1;
-    m->most = 2 * trees + m->nodes;
+    m->most = 2 * trees + m->nodes + m->points + 1;
+    size_t labels = m->sources * (size_t)(m->ages ? m->ages : 1);
     m->base = memory_new(entries, sizeof(RepairNumber));
     m->value = memory_new(entries, sizeof(RepairNumber));
     m->gamma = memory_new(trees, sizeof(RepairNumber));
     m->x0 = memory_new(m->c->count + 1, sizeof(RepairNumber));
-    m->u = memory_new(m->letters ? trees : m->sources, sizeof(RepairNumber));
-    m->psi = memory_new(trees * m->sources + 1, sizeof(RepairNumber));
+    m->u = memory_new(m->letters ? trees : labels, sizeof(RepairNumber));
+    m->psi = memory_new(trees * labels + 1, sizeof(RepairNumber));
     m->tolerance = memory_new(m->most, sizeof(RepairNumber));
     int all = m->base && m->value && m->gamma && m->x0 && m->u && m->psi && m->tolerance;
     return all ? 0 : ERR_MEMORY;
@@ -394,7 +442,8 @@ void repair_set_prime(RepairModel *m, uint64_t p)
 /* Returns the number of conditions to order q. */
 size_t repair_conditions(const RepairModel *m, int q)
 {
-    return repair_trees(m, m->order, q) + repair_trees(m, m->hat, q) + m->nodes;
+    return repair_trees(m, m->order, q) + repair_trees(m, m->hat, q) + m->nodes +
+           (m->ages ? m->points + 1 : 0);
 }
 
 static RepairNumber sum_row(const RepairModel *m, size_t row, const RepairNumber *u)
@@ -405,6 +454,35 @@ static RepairNumber sum_row(const RepairModel *m, size_t row, const RepairNumber
         sum = number_add(
             p, sum,
             number_multiply(p, m->value[i], u ? u[m->entry[i].source] : number_whole(p, 1)));
+    return sum;
+}
+
+/* Computes E_-j of a tree, (-j)^|t| / gamma; of sizes its absolute value. */
+static RepairNumber past_state(const RepairModel *m, size_t tree, int j, int sizes)
+{
+    uint64_t p = m->prime;
+    RepairNumber E = m->gamma[tree], by = {.m = p ? p - (uint64_t)j : 0};
+    if (!p) by.r = sizes ? j : -j;
+    for (int k = 0; k < m->f->tree[tree].order; k++) E = number_multiply(p, E, by);
+    return E;
+}
+
+/* Sums a row, as it stands `ago` steps back, over u of slopes and over states; of the empty tree (u NULL) over states alone,
+ * which are 1. Slopes that nothing reads are left out. */
+static RepairNumber sum_past(const RepairModel *m, size_t row, int ago, const RepairNumber *u,
+                             size_t tree, int sizes)
+{
+    uint64_t p = m->prime;
+    RepairNumber sum = number_whole(p, 0);
+    for (size_t i = m->first[row]; i < m->first[row + 1]; i++) {
+        const RepairEntry *e = &m->entry[i];
+        int state = e->source == m->sources, back = ago + e->past;
+        if (!state && (!u || back >= m->ages)) continue;
+        RepairNumber x = !state ? u[(size_t)back * m->sources + e->source]
+                         : u    ? past_state(m, tree, back, sizes)
+                                : number_whole(p, 1);
+        sum = number_add(p, sum, number_multiply(p, m->value[i], x));
+    }
     return sum;
 }
 
@@ -429,6 +507,22 @@ static RepairNumber apply_function(RepairModel *m, size_t tree, size_t s, const 
         power = number_multiply(p, power, m->value[m->factor[s]]);
         if (m->phi[s] != PHI_SOLVE) factorial *= (uint64_t)(n + m->phi[s]);
     }
+}
+
+/* Computes u, and psi if it is read, of a tree for the slopes of all ages. */
+static void set_past(RepairModel *m, size_t tree, int inner, int sizes)
+{
+    const Tree *t = &m->f->tree[tree];
+    size_t labels = (size_t)m->ages * m->sources;
+    for (size_t i = 0; i < labels; i++) {
+        int colour = m->colour[i % m->sources];
+        m->u[i] = number_whole(m->prime, colour < 0 || colour == t->colour);
+        for (int k = 0; k < t->children; k++)
+            m->u[i] = number_multiply(m->prime, m->u[i], m->psi[(size_t)t->child[k] * labels + i]);
+    }
+    for (size_t i = 0; inner && i < labels; i++)
+        m->psi[tree * labels + i] =
+            sum_past(m, m->row_of[i % m->sources], (int)(i / m->sources), m->u, tree, sizes);
 }
 
 static void set_stages(RepairModel *m, size_t tree, RepairNumber *u)
@@ -488,14 +582,18 @@ void repair_evaluate(RepairModel *m, int q, int sizes, RepairNumber *r)
     for (size_t i = 0; sizes && i < m->all; i++) m->value[i].r = fabsl(m->value[i].r);
     if (m->letters) evaluate_words(m, q, sizes, r);
     for (size_t t = 0; t < trees && !m->letters; t++) {
-        set_stages(m, t, m->u);
-        for (size_t s = 0; t < inner && s < m->sources; s++) {
+        if (m->ages)
+            set_past(m, t, t < inner, sizes);
+        else
+            set_stages(m, t, m->u);
+        for (size_t s = 0; t < inner && s < m->sources && !m->ages; s++) {
             RepairNumber *psi = &m->psi[t * m->sources + s];
             if (m->phi[s]) continue;                              /* r */
             int same = s > 0 && m->row_of[s] == m->row_of[s - 1]; /* F and G of one stage */
             *psi = same ? psi[-1] : sum_row(m, m->row_of[s], m->u);
         }
-        RepairNumber y = sum_row(m, m->points, m->u);
+        RepairNumber y =
+            m->ages ? sum_past(m, m->points, 0, m->u, t, sizes) : sum_row(m, m->points, m->u);
         int counts = !m->special || !tree_vanishes(m->f, t, m->special);
         if (t < own)
             r[t] = counts ? (sizes ? number_add : number_subtract)(p, y, m->gamma[t])
@@ -508,6 +606,9 @@ void repair_evaluate(RepairModel *m, int q, int sizes, RepairNumber *r)
     for (size_t i = 0; i < m->nodes; i++)
         r[own + hat + i] = (sizes ? number_add : number_subtract)(
             p, m->value[m->entries + i], sum_row(m, m->entry[m->entries + i].row, NULL));
+    for (size_t row = 0; m->ages && row <= m->points; row++)
+        r[own + hat + m->nodes + row] = (sizes ? number_add : number_subtract)(
+            p, sum_past(m, row, 0, NULL, 0, sizes), number_whole(p, 1));
 }
 
 /* Sets coefficients unknown[0 .. n) to x, all others as written. */

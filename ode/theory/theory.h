@@ -206,7 +206,7 @@ typedef struct {
  * order: p, or 0: the one that the text claims (coefficients_claims), else the highest up to REPAIR_CLIMB to which a
  * single coefficient can bring it by meeting two failing conditions or more, else its own. An embedded order that is
  * not claimed is the one that it has, if the method has order p and that is p - 2 at least; else p - 1, or if that has no
- * candidate the one that it has. The text has one scheme, a one-step one of stages
+ * candidate the one that it has. The text has one scheme of stages
  * of any kind, a tableau, or a splitting by exact flows. '?' stands for a coefficient that is
  * asked for; with one, no other is looked for.
  *

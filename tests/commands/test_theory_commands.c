@@ -261,8 +261,9 @@ TEST(test_repair)
     must_refuse("schemes --repair --print --scheme-file m.json",
                 "expected --repair or --print, not both");
     must_refuse("schemes --order 4", "--order has no meaning without --repair");
-    file_text("a.scheme", "scheme a\nk1 = H(y)\ny' = y + 3/2*k1 - 1/2*k1[-1]\n");
-    must_refuse("schemes --repair --scheme-file a.scheme", "a is a multistep method");
+    file_text("a.scheme", "scheme a\nk1 = H(y + 1/2*k1[-1])\ny' = y + k1\n");
+    must_refuse("schemes --repair --scheme-file a.scheme",
+                "a: slopes that read their own past are not repaired");
 }
 
 /* A scheme with @ shows its order on fields that depend on time, beside the one on those that do not, where the two
