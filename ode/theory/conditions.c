@@ -328,7 +328,9 @@ static void measure(Method *m, int timed)
 /* Returns how many primes prove the conditions of an order. */
 static double primes_needed(const Method *m, int order)
 {
-    return ceil((m->digits[0] + order * m->digits[1] + lgamma(order + 1) / log(2)) / PRIME_BITS);
+    double bits = m->digits[0] + order * m->digits[1];
+    for (int n = 2; n <= order; n++) bits += log2(n); /* n! */
+    return ceil(bits / PRIME_BITS);
 }
 
 /* Returns how many are taken: those needed, or UNPROVED. */
