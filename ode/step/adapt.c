@@ -207,7 +207,7 @@ static int look_inside(Way *w, double end, AdaptRun *r)
     Events *e = w->o->events;
     Tried s = {w, r->t, end};
     if (e) {
-        size_t parts = w->side ? 1 : EVENT_PARTS;
+        size_t parts = w->side || !e->count ? 1 : EVENT_PARTS;
         TRY(events_step(e, end, stepper_tried(w->st), parts, state_for_event, &s));
     }
     int stopped = e && e->stopped;
@@ -244,6 +244,7 @@ static int run(Way *w, AdaptRun *r)
     int rejected = 0;
     while (r->t < o->t_end) {
         tick_of(r->t, w->whole);
+        if (o->longest > 0) h = fmin(h, o->longest);
         int last = r->t + 1.01 * h >= o->t_end;
         if (last) h = o->t_end - r->t;
         r->outcome = r->steps + r->rejected == o->most ? ADAPT_STEPS : ADAPT_UNDERFLOW;
@@ -329,7 +330,8 @@ static int prepare(const Table *t, const System *s, Way *w)
 {
     TRY(stepper_new(t->pair, s, &w->st));
     TRY(stepper_loosen(w->st, w->o));
-    int asked = w->o->times || w->o->events || w->o->watch;
+    const Events *e = w->o->events;
+    int asked = w->o->times || w->o->watch || (e && (e->count || e->inside));
     if (asked) TRY(find_weights(t, w->o->estimate_order, &w->dense));
     if (!asked || w->dense.order) return 0;
     TRY(stepper_new(t->pair, s, &w->side));

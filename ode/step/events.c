@@ -39,7 +39,7 @@ static int sign_of(double x)
 
 void events_begin(Events *e, double t, const double *y)
 {
-    e->found = e->kept = 0;
+    e->found = e->kept = e->evals = 0;
     e->stopped = 0;
     e->t = t;
     for (size_t i = 0; i < e->count; i++) {
@@ -151,11 +151,21 @@ static int look(Events *e, size_t i, double t0, double t1, double now, const dou
     return add(e, i, t, -before > 0, e->work);
 }
 
+/* Returns whether crossing k ends the run: it is the one of its event that is terminal. */
+static int ends(const Events *e, size_t k)
+{
+    size_t event = e->crossing[k].event;
+    int left = e->event[event].terminal;
+    if (!left) return 0;
+    for (size_t i = 0; i <= k; i++) left -= e->crossing[i].event == event;
+    return left == 0;
+}
+
 /* Leaves out what lies behind the first terminal crossing of those from `first` on. */
 static void stop(Events *e, size_t first)
 {
     for (size_t k = first; k < e->found && !e->stopped; k++) {
-        if (!e->event[e->crossing[k].event].terminal) continue;
+        if (!ends(e, k)) continue;
         e->stopped = 1;
         e->found = k + 1;
     }
@@ -179,7 +189,12 @@ int events_step(Events *e, double t1, const double *y1, size_t parts, EventState
         e->t = to;
     }
     e->t = t1;
-    return 0;
+    if (!e->seen) return 0;
+    if (e->stopped) {
+        t1 = e->crossing[e->found - 1].t;
+        y1 = e->state + (e->found - 1) * e->N;
+    }
+    return e->seen(e->arg, begin, t1, y1, at, arg);
 }
 
 /* ---- steps of one length ---------------------------------------------------------------------------- */
@@ -211,6 +226,7 @@ static int shorter(void *last, double t, double *y)
     const Last *l = last;
     TRY(stepper_begin(l->e->side, l->t, t - l->t, l->e->past + l->e->N, START_GIVEN, NULL));
     TRY(stepper_step(l->e->side));
+    l->e->evals += stepper_evals(l->e->side);
     memcpy(y, stepper_state(l->e->side), l->e->N * sizeof *y);
     return 0;
 }

@@ -14,7 +14,8 @@
 
 enum { EVENT_PARTS = 8 };
 
-/* What to look for. direction: 1 where g rises, -1 where it falls, 0 either. terminal: the run ends at the first one. */
+/* What to look for. direction: 1 where g rises, -1 where it falls, 0 either. terminal: the run ends at the first one, or
+ * where this is k at the k-th; 0: at none. */
 typedef struct {
     double (*value)(const void *arg, double t, const double *y); /* g; y (n, d) */
     const void *arg;
@@ -28,10 +29,19 @@ typedef struct {
     int rises;
 } Crossing;
 
+/* Sees a step from t0 to t1, at whose end the state is y1 (N), after events were looked for in it; a terminal one is its
+ * end. at(of, t, y) computes states within it. Codes: those of `at`, and its own, which end the run. */
+typedef int EventStep(void *arg, double t0, double t1, const double *y1, EventState *at, void *of);
+
 /* Watches a run. Zeroed, it holds nothing. */
 struct Events {
     const Event *event; /* (count) borrowed */
     size_t count, N;
+    /* Sees every step; NULL: nobody does. inside: it asks for states within them. */
+    EventStep *seen;
+    void *arg;
+    int inside;
+    size_t evals; /* out: of states within steps of one length */
     /* Out, in the order of time: crossings so far, their states (found, N), and whether a terminal one ended the run. */
     size_t found;
     Crossing *crossing;
@@ -47,7 +57,8 @@ struct Events {
     double *past;
 };
 
-/* Prepares for a system of N coordinates; both lists are empty. Caller: events_free. ERR_MEMORY. */
+/* Prepares for a system of N coordinates; both lists are empty, and nobody sees steps. event: NULL where count is 0.
+ * Caller: events_free. ERR_MEMORY. */
 int events_new(const Event *event, size_t count, size_t N, Events *out);
 void events_free(Events *e);
 /* Begins a run at (t, y); crossings found before are forgotten. */
