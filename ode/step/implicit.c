@@ -520,9 +520,13 @@ static int iterate(Implicit *m, Block *b, double *k)
 /* Computes J of an operator at (t_n, y_n) by forward differences. Increments: Hindmarsh et al. 2005 (CVODE's); RADAU5's. */
 static void differ(Implicit *m, const Eval *e, double *J)
 {
-    size_t N = m->N;
-    double *y = m->jd, *f0 = m->f, sum = 0;
+    size_t N = m->N, calls = pattern_calls(&m->pattern, m->s, 1);
+    double *y = m->jd, *f0 = m->f + N, sum = 0;
     memcpy(y, m->y, N * sizeof *y);
+    if (calls == 0) {
+        pattern_derive(&m->pattern, m->s, e, m->t, m->step, 1, y, m->f, J);
+        return;
+    }
     m->s->field[e->op](m->s, e->set, m->t, y, f0);
     for (size_t c = 0; c < N; c++) {
         double scaled = f0[c] / adapt_scale(m->o, c, fabs(y[c]));
@@ -537,7 +541,7 @@ static void differ(Implicit *m, const Eval *e, double *J)
         m->step[c] = at + (at < 0 ? -d : d) - at;
     }
     pattern_derive(&m->pattern, m->s, e, m->t, m->step, 1, y, m->f, J);
-    m->count += pattern_calls(&m->pattern, m->s, 1) + 1;
+    m->count += calls + 1;
 }
 
 /* Finds every J_e at (t_n, y_n), one for all evaluations of an operator and a set, and gives their sum to the functions. */

@@ -67,7 +67,8 @@ size_t pattern_reach(const Pattern *p, size_t points);
 size_t pattern_rows(const Pattern *p);
 size_t pattern_row(const Pattern *p, size_t c, size_t k);
 /* Computes J of an operator at (t, y) by the system's own derivative, or by differences with steps (N), central or one
- * sided. y is moved and put back; work (3, N): scratch. pattern_calls: the values of the field that it takes. */
+ * sided. y is moved and put back; work (3, N): scratch, whose second row holds the value at y where they are one sided.
+ * pattern_calls: the values of the field that it takes. */
 void pattern_derive(const Pattern *p, const System *s, const Eval *e, double t, const double *step,
                     int sided, double *y, double *work, double *J);
 size_t pattern_calls(const Pattern *p, const System *s, int sided);

@@ -156,7 +156,6 @@ void pattern_derive(const Pattern *p, const System *s, const Eval *e, double t, 
         return;
     }
     memcpy(kept, y, p->N * sizeof *kept);
-    if (sided) s->field[e->op](s, e->set, t, y, minus);
     for (size_t colour = 0; colour < colours(p); colour++) {
         size_t apart = colour_columns(p, colour, &first, &end);
         for (size_t c = first; c < end; c += apart) y[c] = kept[c] + step[c];
