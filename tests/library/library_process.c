@@ -33,6 +33,12 @@ static int decay(void *arg, double t, const double *y, double *dy)
     return 0;
 }
 
+static double early(void *arg, double t, const double *y)
+{
+    (void)arg, (void)y;
+    return t - 0.3;
+}
+
 typedef struct {
     size_t count;
     double answer[ANSWERS];
@@ -61,7 +67,7 @@ static void count_point(void *arg, size_t line, double re, double im)
 static void of_schemes(Round *r)
 {
     const double re[] = {-3, 1}, im[] = {-2, 2}, z[][2] = {{-1, 0.5}};
-    double a, b, sum = 0, gain[2];
+    double a, b, constant, sum = 0, gain[2];
     char *text, *names;
     size_t n;
     TrotterScheme *s, *again;
@@ -77,6 +83,7 @@ static void of_schemes(Round *r)
     DONE(trotter_scheme_amplification(s, 1, z, gain));
     DONE(trotter_scheme_region(s, re, im, 21, count_point, &sum));
     DONE(trotter_scheme_names(&names));
+    DONE(trotter_scheme_error_constant(s, &constant));
     say(r, theory.order + theory.error_norm);
     say(r, a + b + gain[0] + sum + (double)strlen(names) + (double)strlen(trotter_scheme_name(s)));
     trotter_free(names);
@@ -110,10 +117,18 @@ static void of_systems(Round *r)
     DONE(trotter_solve(s, kepler, 0.1, 5, y));
     say(r, y[0] + trotter_system_end(kepler) + (double)trotter_system_dimension(kepler));
     say(r, (double)trotter_system_particles(kepler) + *trotter_system_initial(kepler));
-    DONE(trotter_solve_path(s, own, 0.25, 4, y, &run));
-    say(r, y[4]);
-    DONE(trotter_solve_adaptive(s, own, 0, 1e-6, 2, t, y, &run));
-    say(r, y[1] + (double)run.evaluations);
+    TrotterOptions o = {.end = 1, .steps = 4};
+    DONE(trotter_run(s, own, &o, &run));
+    say(r, run.y[4]);
+    trotter_run_free(&run);
+    TrotterEvent event = {early, NULL, 0, 0};
+    o = (TrotterOptions){
+        .end = 1, .relative = 1e-6, .times = 2, .t = t, .events = 1, .event = &event, .dense = 1};
+    DONE(trotter_system_jacobian(own, NULL, NULL));
+    DONE(trotter_run(s, own, &o, &run));
+    DONE(trotter_run_at(&run, 2, t, y));
+    say(r, run.y[1] + (double)run.evaluations + y[0] + (run.crossings ? run.crossing[0].t : 0));
+    trotter_run_free(&run);
     DONE(trotter_reference(read, 1, y));
     DONE(trotter_references(own, 2, t, y + 1, &agreement));
     say(r, y[0] + y[1] + y[2]);
@@ -374,13 +389,15 @@ static void odd_systems(TrotterScheme *s, TrotterSystem *on)
     EACH(i, odd)
     {
         code(trotter_solve(s, on, odd[i], 2, y));
-        code(trotter_solve_path(s, on, odd[i], 2, y, &run));
+        TrotterOptions o = {.end = odd[i], .steps = 2};
+        if (code(trotter_run(s, on, &o, &run)) == 0) trotter_run_free(&run);
         code(trotter_reference(on, odd[i] > 1e300 ? 2 : odd[i],
                                y)); /* 1e308 is far, and takes its time */
         EACH(k, odd)
         {
             const double t[] = {fabs(odd[k]) > 1e300 ? odd[k] / 1e308 : odd[k]};
-            code(trotter_solve_adaptive(s, on, odd[i], fmax(odd[i], 1e-6), 1, t, y, &run));
+            o = (TrotterOptions){.end = *t, .absolute = odd[i], .relative = fmax(odd[i], 1e-6)};
+            if (code(trotter_run(s, on, &o, &run)) == 0) trotter_run_free(&run);
             if (fabs(odd[k]) > 1e300 || fabs(odd[i]) > 1e300) continue;
             if (code(trotter_measure(s, on, odd[i], odd[k], 4, &order)) == 0)
                 trotter_free(order.point);

@@ -17,9 +17,9 @@
 /* A NULL pointer is refused by words of its own. */
 #define NULL_REFUSED(call) NEED((call) == TROTTER_MISUSE && strstr(trotter_error(), "NULL"))
 
-static double y[32];
+static double y[128];
 static TrotterRun run;
-static TrotterScheme *euler, *pair, *split, *past;
+static TrotterScheme *euler, *pair, *split, *past, *stiff, *other;
 static TrotterSystem *F, *G, *wild, *ends;
 
 static int decay(void *arg, double t, const double *x, double *dx)
@@ -44,52 +44,231 @@ static int broken(void *arg, double t, const double *x, double *dx)
     return x[0] > 2;
 }
 
+/* Runs from 0 to an end by steps of one length, after the run before is freed. */
+static int by_steps(const TrotterScheme *s, const TrotterSystem *on, double end, size_t steps)
+{
+    const TrotterOptions o = {.end = end, .steps = steps};
+    trotter_run_free(&run);
+    return trotter_run(s, on, &o, &run);
+}
+
+static int by(const TrotterScheme *s, const TrotterSystem *on, TrotterOptions o)
+{
+    trotter_run_free(&run);
+    return trotter_run(s, on, &o, &run);
+}
+
 /* Steps of one length: Euler's (1 - h)^k, by F alone and by G alone, whose evaluations are those of one field. */
 static int paths(void)
 {
-    DONE(trotter_solve_path(euler, F, 0.25, 4, y, &run));
+    const double at[] = {0, 0.3, 0.75, 1};
+    DONE(by_steps(euler, F, 1, 4));
     NEED(run.steps == 4 && run.evaluations == 4 && run.t == 1 && strcmp(run.outcome, "done") == 0);
-    for (int k = 0; k <= 4; k++) NEED(fabs(y[k] - pow(0.75, k)) < 1e-15);
-    DONE(trotter_solve_path(euler, G, 0.25, 4, y + 8, &run));
-    NEED(run.evaluations == 4 && memcmp(y, y + 8, 5 * sizeof *y) == 0);
-    DONE(trotter_solve_path(split, F, 0.25, 4, y, &run));
-    NEED(fabs(y[4] - exp(-1)) < 1e-10);
+    NEED(run.count == 5 && run.time[4] == 1 && run.time[1] == 0.25);
+    for (int k = 0; k <= 4; k++) NEED(fabs(run.y[k] - pow(0.75, k)) < 1e-15);
+    DONE(by_steps(euler, G, 1, 4));
+    NEED(run.evaluations == 4 && run.count == 5 && run.y[4] == pow(0.75, 4));
+    DONE(by_steps(split, F, 1, 4));
+    NEED(fabs(run.y[4] - exp(-1)) < 1e-10);
+    DONE(by(euler, F, (TrotterOptions){.end = 1, .steps = 4, .times = 4, .t = at}));
+    NEED(run.count == 4 && run.time[1] == 0.3 && fabs(run.y[1] - 0.75 * 0.95) < 1e-15);
+    NEED(run.y[0] == 1 && run.y[2] == pow(0.75, 3) && run.evaluations == 5);
     DONE(trotter_solve(past, F, 0.5, 2, y)); /* its first step is exact: exp(-1/2) at 1/2 */
     NEED(fabs(y[0] - (0.25 * exp(-0.5) + 0.25)) < 1e-11);
     NEED(trotter_solve(past, F, 0.5, 1, y) == TROTTER_INPUT); /* no step of its own */
     NEED(strstr(trotter_error(), "begins with 1 exact step") != NULL);
-    DONE(trotter_solve_path(euler, wild, 1, 4, y, &run));
-    NEED(run.steps == 1 && strcmp(run.outcome, "not finite") == 0);
-    NEED(isfinite(y[1]) && isnan(y[2]) && isnan(y[4]));
-    MISUSE(trotter_solve_path(euler, F, 0, 4, y, &run));
-    NULL_REFUSED(trotter_solve_path(NULL, F, 1, 1, y, &run));
-    NULL_REFUSED(trotter_solve_path(euler, NULL, 1, 1, y, &run));
-    NULL_REFUSED(trotter_solve_path(euler, F, 1, 1, NULL, &run));
-    NULL_REFUSED(trotter_solve_path(euler, F, 1, 1, y, NULL));
+    DONE(by_steps(past, F, 1, 2));
+    NEED(run.count == 3 && run.y[2] == y[0]);
+    const double five = 5; /* a closed solution from another state is not that of the run */
+    TrotterSystem *closed;
+    DONE(trotter_system_parse("system s\nd 1\nG1 = -y1\ninitial = 1\nexact = exp(-t)\n", 1, 1, 1,
+                              &closed));
+    DONE(by(past, closed, (TrotterOptions){.end = 1, .steps = 2, .initial = &five}));
+    NEED(fabs(run.y[1] - 5 * exp(-0.5)) < 1e-9 && run.y[0] == 5);
+    trotter_system_free(closed);
+    DONE(by_steps(euler, wild, 4, 4));
+    NEED(run.steps == 1 && run.count == 2 && strcmp(run.outcome, "not finite") == 0);
+    NEED(isfinite(run.y[1]) && run.t == 1);
+    MISUSE(by_steps(euler, F, 0, 4));
+    NULL_REFUSED(by_steps(NULL, F, 1, 1));
+    NULL_REFUSED(by_steps(euler, NULL, 1, 1));
+    NULL_REFUSED(trotter_run(euler, F, NULL, &run));
+    NULL_REFUSED(trotter_run(euler, F, &(TrotterOptions){.end = 1, .steps = 1}, NULL));
+    NULL_REFUSED(by(euler, F, (TrotterOptions){.end = 1, .steps = 1, .times = 1}));
+    NULL_REFUSED(by(euler, F, (TrotterOptions){.end = 1, .steps = 1, .events = 1}));
     return 0;
 }
 
 static int tolerances(void)
 {
-    const double t[] = {0.5, 1, 2}, falling[] = {1, 0.5}, at[] = {0.1, 0.3, 1};
-    DONE(trotter_solve_adaptive(pair, F, 0, 1e-9, 3, t, y, &run));
-    NEED(run.t == 2 && run.steps > 5 && run.evaluations > 6 * run.steps);
-    for (int k = 0; k < 3; k++) NEED(fabs(y[k] / exp(-t[k]) - 1) < 2e-8);
-    DONE(trotter_solve_adaptive(pair, F, 0, 1e-9, 1, t, y + 8, &run));
-    NEED(fabs(y[8] - y[0]) < 1e-9 && run.t == 0.5);
-    DONE(trotter_solve_adaptive(pair, ends, 1e-6, 0, 3, at, y, &run));
+    const double t[] = {0.5, 1, 2}, falling[] = {1, 0.5}, at[] = {0.1, 0.3, 1}, five = 5, none = 0,
+                 tight = 1e-11;
+    const TrotterOptions o = {.end = 2, .relative = 1e-9, .times = 3, .t = t};
+    TrotterOptions x = o;
+    DONE(by(pair, F, o));
+    NEED(run.t == 2 && run.count == 3 && run.steps > 5 && run.evaluations > 6 * run.steps);
+    for (int k = 0; k < 3; k++) NEED(fabs(run.y[k] / exp(-t[k]) - 1) < 2e-8);
+    size_t steps = run.steps;
+    x.first = 1e-6, x.longest = 0.01;
+    DONE(by(pair, F, x));
+    NEED(run.steps > 200 && run.steps > 4 * steps);
+    x = o, x.relatives = &tight; /* the list in the place of the number */
+    DONE(by(pair, F, x));
+    NEED(run.steps > 1.5 * (double)steps);
+    x = (TrotterOptions){.begin = 3, .end = 1, .initial = &five, .relative = 1e-9}; /* back */
+    DONE(by(pair, F, x));
+    NEED(run.count == run.steps + 1 && run.time[0] == 3 && run.time[run.steps] == 1);
+    NEED(run.y[0] == 5 && fabs(run.y[run.steps] / (5 * exp(2)) - 1) < 2e-8);
+    DONE(by(pair, ends, (TrotterOptions){.end = 1, .absolute = 1e-6, .times = 3, .t = at}));
     NEED(strcmp(run.outcome, "underflow") == 0 && fabs(run.t - 0.25) < 1e-6);
-    NEED(fabs(y[0] - 1.4) < 1e-6 && isnan(y[1]) && isnan(y[2]));
-    NEED(trotter_solve_adaptive(euler, F, 0, 1e-9, 1, t, y, &run) == TROTTER_INPUT);
-    NEED(strstr(trotter_error(), "estimate"));
-    MISUSE(trotter_solve_adaptive(pair, F, 0, 1e-9, 2, falling, y, &run));
-    MISUSE(trotter_solve_adaptive(pair, F, 0, 0, 3, t, y, &run));
-    MISUSE(trotter_solve_adaptive(pair, F, 0, 1, 0, t, y, &run));
-    NULL_REFUSED(trotter_solve_adaptive(NULL, F, 1, 1, 1, t, y, &run));
-    NULL_REFUSED(trotter_solve_adaptive(pair, NULL, 1, 1, 1, t, y, &run));
-    NULL_REFUSED(trotter_solve_adaptive(pair, F, 1, 1, 1, NULL, y, &run));
-    NULL_REFUSED(trotter_solve_adaptive(pair, F, 1, 1, 1, t, NULL, &run));
-    NULL_REFUSED(trotter_solve_adaptive(pair, F, 1, 1, 1, t, y, NULL));
+    NEED(run.count == 1 && fabs(run.y[0] - 1.4) < 1e-6);
+    NEED(by(euler, F, o) == TROTTER_INPUT && strstr(trotter_error(), "estimate"));
+    x = o, x.t = falling, x.times = 2;
+    MISUSE(by(pair, F, x));
+    x = o, x.end = 1;
+    MISUSE(by(pair, F, x));
+    x = o, x.relative = 0;
+    MISUSE(by(pair, F, x));
+    x = o, x.relatives = &none;
+    MISUSE(by(pair, F, x));
+    x = o, x.longest = -1;
+    MISUSE(by(pair, F, x));
+    NEED(run.count == 0 && !run.y && *run.outcome == 0);
+    return 0;
+}
+
+static double less(void *arg, double t, const double *x)
+{
+    (void)t;
+    return x[0] - *(const double *)arg;
+}
+
+static double clock_of(void *arg, double t, const double *x)
+{
+    (void)x;
+    return sin(*(const double *)arg * t);
+}
+
+/* Times at which exp(-t) is a half, and zeros of sin pi t: by tolerance, by steps, of a scheme that reads the past, back in
+ * time; the third of the zeros ends a run. */
+static int events(void)
+{
+    double half = 0.5, pi = acos(-1);
+    TrotterEvent event[] = {{less, &half, 0, 0}, {clock_of, &pi, 0, 3}};
+    const TrotterOptions o = {.end = 5.5, .relative = 1e-10, .events = 2, .event = event};
+    TrotterOptions x = o;
+    DONE(by(pair, F, o));
+    NEED(strcmp(run.outcome, "event") == 0 && fabs(run.t - 3) < 1e-13 && run.crossings == 4);
+    NEED(run.time[run.count - 1] == run.t && fabs(run.y[run.count - 1] - exp(-3)) < 1e-9);
+    NEED(run.crossing[0].event == 0 && fabs(run.crossing[0].t - log(2)) < 1e-9);
+    NEED(fabs(run.crossing_y[0] - 0.5) < 1e-12 && run.crossing[0].rises == 0);
+    NEED(run.crossing[1].event == 1 && run.crossing[2].rises == 1);
+    event[0].direction = 1, event[1].terminal = 0;
+    DONE(by(pair, F, o));
+    NEED(run.crossings == 5 && run.crossing[0].event == 1 && strcmp(run.outcome, "done") == 0);
+    event[0].direction = -1;
+    x.steps = 550;
+    DONE(by(past, F, x));
+    NEED(run.crossings == 6 && run.count == 551 && fabs(run.crossing[0].t - log(2)) < 1e-4);
+    x.begin = 5.5, x.end = 0.5, x.steps = 0;
+    event[1].direction = 1; /* along the run, which goes back: where the sine falls with time */
+    DONE(by(pair, F, x));
+    NEED(run.crossings == 3 && fabs(run.crossing[0].t - 5) < 1e-13 && run.crossing[0].rises);
+    event[1].terminal = -1;
+    MISUSE(by(pair, F, o));
+    event[1].terminal = 0, half = NAN;
+    NEED(by(pair, F, o) == TROTTER_NUMERIC);
+    return 0;
+}
+
+/* Values between, of slopes, of further steps, of steps of one length and back in time: exp(-t) to the tolerance. */
+static int within(void)
+{
+    const TrotterOptions o = {.end = 2, .relative = 1e-9, .dense = 1};
+    TrotterOptions x = o;
+    const double outside = 2.01;
+    double t[101];
+    for (int kind = 0; kind < 5; kind++) {
+        x = o;
+        if (kind == 1) x.steps = 400;
+        if (kind == 2) x.begin = 2, x.end = 0;
+        DONE(by(kind == 1 ? past : kind == 3 ? stiff : kind == 4 ? other : pair, F, x));
+        for (int k = 0; k <= 100; k++) t[k] = 0.02 * k;
+        t[100] = 2;
+        DONE(trotter_run_at(&run, 101, t, y));
+        double c = kind == 2 ? exp(2) : 1;
+        for (int k = 0; k <= 100; k++)
+            NEED(fabs(y[k] - c * exp(-t[k])) < (kind == 1 ? 1e-5 : kind > 2 ? 2e-7 : 2e-8));
+        for (size_t k = 0; k < run.count; k++) {
+            DONE(trotter_run_at(&run, 1, &run.time[k], y));
+            NEED(fabs(y[0] - run.y[k]) < 1e-13);
+        }
+    }
+    MISUSE(trotter_run_at(&run, 1, &outside, y));
+    NEED(strstr(trotter_error(), "2.0"));
+    NULL_REFUSED(trotter_run_at(&run, 1, NULL, y));
+    DONE(by(pair, F, (TrotterOptions){.end = 2, .relative = 1e-9}));
+    MISUSE(trotter_run_at(&run, 1, t, y));
+    return 0;
+}
+
+static int stiffness(void *arg, double t, const double *x, double *dx)
+{
+    (void)arg;
+    dx[0] = -1e4 * (x[0] - cos(t));
+    return 0;
+}
+
+static size_t asked;
+
+static int derivative(void *arg, double t, const double *x, double *J)
+{
+    (void)arg, (void)t, (void)x;
+    asked++;
+    J[0] = -1e4;
+    return 0;
+}
+
+static int refused(void *arg, double t, const double *x, double *J)
+{
+    (void)arg, (void)t, (void)x, (void)J;
+    return 1;
+}
+
+/* A derivative of one's own takes the place of values of the field; one that fails ends the run. */
+static int jacobians(void)
+{
+    const double zero = 0;
+    const TrotterOptions o = {.end = 1, .absolute = 1e-7, .relative = 1e-7};
+    TrotterSystem *on, *named;
+    DONE(trotter_system_make(1, 1, &zero, stiffness, NULL, NULL, &on));
+    DONE(by(stiff, on, o));
+    NEED(fabs(run.y[run.count - 1] - cos(1)) < 2e-4 && run.jacobians > 0 && run.factors > 0);
+    size_t without = run.evaluations, taken = run.jacobians;
+    DONE(trotter_system_jacobian(on, derivative, NULL));
+    DONE(by(stiff, on, o));
+    NEED(asked == run.jacobians && asked == taken && run.evaluations + 2 * taken <= without);
+    DONE(trotter_system_jacobian(on, refused, NULL));
+    DONE(by(stiff, on, o));
+    NEED(strcmp(run.outcome, "underflow") == 0 && run.t == 0);
+    DONE(trotter_system_find("kepler", 0, 0, 1, &named));
+    MISUSE(trotter_system_jacobian(named, derivative, NULL));
+    NULL_REFUSED(trotter_system_jacobian(NULL, derivative, NULL));
+    MISUSE(trotter_system_jacobian(on, NULL, derivative));
+    trotter_system_free(named);
+    trotter_system_free(on);
+    return 0;
+}
+
+static int constants(void)
+{
+    double C;
+    DONE(trotter_scheme_error_constant(past, &C));
+    NEED(C == -5.0 / 12);
+    DONE(trotter_scheme_error_constant(pair, &C));
+    NEED(isnan(C));
+    NULL_REFUSED(trotter_scheme_error_constant(NULL, &C));
+    NULL_REFUSED(trotter_scheme_error_constant(past, NULL));
     return 0;
 }
 
@@ -237,16 +416,22 @@ int main(void)
     DONE(trotter_scheme_find("dormand-prince", &pair));
     DONE(trotter_scheme_find("strang-marchuk", &split));
     DONE(trotter_scheme_find("ab2", &past));
+    DONE(trotter_scheme_find("radau-iia5", &stiff));
+    DONE(trotter_scheme_find("fehlberg", &other));
     DONE(trotter_system_make(1, 1, &one, decay, NULL, NULL, &F));
     DONE(trotter_system_make(1, 1, &one, NULL, decay, NULL, &G));
     DONE(trotter_system_make(1, 1, &one, burst, NULL, NULL, &wild));
     DONE(trotter_system_make(1, 1, &one, NULL, broken, NULL, &ends));
-    int failed = paths() || tolerances() || references() || conditions() || expansions() ||
-                 regions() || names() || refusals() || scores();
+    int failed = paths() || tolerances() || events() || within() || jacobians() || constants() ||
+                 references() || conditions() || expansions() || regions() || names() ||
+                 refusals() || scores();
     trotter_scheme_free(euler);
     trotter_scheme_free(pair);
     trotter_scheme_free(split);
     trotter_scheme_free(past);
+    trotter_scheme_free(stiff);
+    trotter_scheme_free(other);
+    trotter_run_free(&run);
     trotter_system_free(F);
     trotter_system_free(G);
     trotter_system_free(wild);

@@ -47,6 +47,17 @@ TEST(the_example)
     assert_string_equal(out, "gill has order 4\nmeasured 4.00, agree\n");
 }
 
+/* The program of the README, and what it prints. */
+TEST(the_readme)
+{
+    const char *readme = formed("%s/studies/api/library/README.md", root);
+    shell_ok("awk '/^```/ { on = /c$/; next } on' %s >readme.c", readme);
+    shell_ok("awk '/^```/ { on = ++n == 5; next } on' %s >said", readme);
+    if (compile_and_run("readme.c", "") != 0) fail_msg("%s%s", out, err);
+    file_text("printed", out);
+    shell_ok("test -s said && cmp said printed");
+}
+
 TEST(nothing_else_is_exported)
 {
     shell_ok(
@@ -56,8 +67,8 @@ TEST(nothing_else_is_exported)
     shell_ok("test $(wc -l <told) -gt 30");
     shell_ok("readelf -d usr/lib/libtrotter.so.0 | grep -q 'SONAME.*libtrotter.so.0'");
     shell_ok("nm -D usr/lib/libtrotter.so.0 | grep -q 'trotter_solve@@TROTTER_0$'");
-    shell_ok("nm -D usr/lib/libtrotter.so.0 | grep -q 'trotter_solve_path@@TROTTER_0.3$'");
-    shell_ok("test $(nm -D usr/lib/libtrotter.so.0 | grep -c '@TROTTER_0.3$') = 8");
+    shell_ok("nm -D usr/lib/libtrotter.so.0 | grep -q 'trotter_run_at@@TROTTER_0.3$'");
+    shell_ok("test $(nm -D usr/lib/libtrotter.so.0 | grep -c '@TROTTER_0.3$') = 11");
 }
 
 /* The release is hardened, program and library; a plain program is not. */
@@ -209,6 +220,18 @@ TEST(what_python_computes)
     shell_ok("cp numbers/solve.csv spoilt");
     assert_int_equal(shell(PYTHON "%s/tests/python/cases.py spoilt", root, python, root), 1);
     HAS(err, "in theory");
+}
+
+/* Lines of a SciPy user, beside closed forms and SciPy's own results, with NumPy and without. */
+TEST(what_python_solves)
+{
+    python_ok("solving.py");
+    if (strstr(out, "# skipped"))
+        print_message("# skipped: beside SciPy, which this python3 lacks\n");
+    python_ok("solving.py bare");
+    shell_ok(PYTHON "-m doctest %s/studies/api/python/README.md", root, python, root);
+    shell_ok("sed s/17.06521656/17.06521657/ %s/studies/api/python/README.md >spoilt.md", root);
+    assert_int_equal(shell(PYTHON "-m doctest spoilt.md", root, python), 1);
 }
 
 /* A Python that ends while the library computes, is interrupted, or forks; SIGINT is ignored, as in the background of a

@@ -22,7 +22,7 @@ def slow():
         within.set()
         return [-x for x in y]
 
-    trotter.solve("rk4", trotter.System(F=F, initial=[1.0]), 1e-6, 10 ** 8)
+    trotter.solve(F, (0, 100), [1.0], "rk4", h=1e-6)
 
 
 def busy():

@@ -8,7 +8,7 @@ def raises(f, *a):
 assert raises(trotter.order, 'rk44') == ('Error', "scheme 'rk44'") or 'rk4' in raises(trotter.order, 'rk44')[1]
 assert raises(trotter.load, 'nowhere')[0] == 'Error'
 bad = trotter.System(F=lambda t, y: 1 / 0, G=lambda t, y: y, initial=[[1.0]])
-assert raises(trotter.solve, 'rk4', bad, 0.1, 1)[0] == 'ZeroDivisionError'
+assert raises(trotter.solve, bad)[0] == 'ZeroDivisionError'
 m = trotter.load('run')
 assert 'takes 1 to' in raises(m.logits, numpy.zeros(10000, int))[1]
 import read_model
@@ -20,16 +20,15 @@ told['activation'] = 'relu'
 assert abs(a - read_model.logits(told, w, ids)).max() > 1e-6
 for bad in (lambda: trotter.order(None), lambda: trotter.System(), lambda: m.logits([[0, 1]]), lambda: m.logits([0.5]),
             lambda: m.logits([1.0]), lambda: m.logits(numpy.zeros(2)), lambda: trotter.expand('rk4', 4.0),
-            lambda: trotter.solve('rk4', trotter.System(F=lambda t, y: None, initial=[1.0]), 0.1, 1)):
+            lambda: trotter.solve(lambda t, y: None, (0, 1), [1.0])):
     assert raises(bad)[0] == 'TypeError'
-assert 'lacks a return' in raises(trotter.solve, 'rk4', trotter.System(F=lambda t, y: None, initial=[1.0]), 0.1, 1)[1]
+assert 'lacks a return' in raises(trotter.solve, lambda t, y: None, (0, 1), [1.0])[1]
 for bad in (lambda: m.logits([2 ** 32]), lambda: m.logits([-2 ** 31 - 1]), lambda: trotter.expand('rk4', 2 ** 32 + 3), lambda: trotter.measure('rk4', 'linear', halvings=2 ** 32 + 6),
             lambda: m.truncation([0], halvings=2 ** 32 + 6), lambda: trotter.conditions('rk4', 2 ** 32 + 3), lambda: trotter.load('run', 2 ** 64)):
     assert raises(bad)[0] == 'ValueError', raises(bad)
 s = trotter.System(F=lambda t, y: -y, G=lambda t, y: 0 * y, initial=[1.0])
-assert raises(trotter.solve, 'rk4', s, 0.1, -1)[0] == 'ValueError'
 assert 'field, brackets' in raises(trotter.expand, 'rk4', 4, 'roots')[1]
-try: trotter.solve('rk4', s, 0, 1)
+try: trotter.solve(s, (0, 0))
 except trotter.Error as e: assert e.code == -4, e.code  # the library's own code
 # The small reader runs nothing but arithmetic.
 for line in ('k1 = H(y[-1])', 'k1 = __import__(y)', 'k1 = 9**9', "y' = y.T", 'k1 = ' + '1' * 99 + '!'):
@@ -39,14 +38,14 @@ texts = [[0, 1, 2], [2, 1, 0, 3], [1], [3, 3, 2, 0, 1]]
 alone = [m.logits(t) for t in texts]
 errors = [m.truncation(t, halvings=3).error for t in texts]
 orbits = [trotter.System(name) for name in ('kepler', 'attention')]
-paths = [[trotter.solve('rk4', s, h, 40).y for h in (.1, .05, .025, .2)] for s in orbits]
+paths = [[trotter.solve(s, (0, 40 * h), scheme='rk4', steps=40).y for h in (.1, .05, .025, .2)] for s in orbits]
 wrong = []
 def share(k):
     for i in range(12):
         wrong.extend([k] * (not numpy.array_equal(m.logits(texts[k]), alone[k])))
         if i % 4 == 0: wrong.extend([k] * (not numpy.array_equal(m.truncation(texts[k], halvings=3).error, errors[k])))
-        for s, p in zip(orbits, paths): wrong.extend([k] * (not numpy.array_equal(trotter.solve('rk4', s, (.1, .05, .025, .2)[k], 40).y, p[k])))
-        try: trotter.solve('rk4', own, .1, 5 + k)
+        for s, p in zip(orbits, paths): wrong.extend([k] * (not numpy.array_equal(trotter.solve(s, (0, 40 * (.1, .05, .025, .2)[k]), scheme='rk4', steps=40).y, p[k])))
+        try: trotter.solve(own, (0, .5 + .1 * k), scheme='rk4', steps=5 + k)
         except ZeroDivisionError as e: wrong.extend([k] * (k != 3))
         else: wrong.extend([k] * (k == 3))
 def F(t, y):

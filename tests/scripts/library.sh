@@ -45,7 +45,7 @@ record() {
 differs() { ! abidiff --no-added-syms "$1" "$dir/now.abi" >"$dir/log"; }
 record "$build/libtrotter.so" >"$dir/now.abi" || exit 1
 [ -z "$UPDATE" ] || cp "$dir/now.abi" $here/trotter.abi
-sed 's/trotter_solve_path/trotter_solve_road/g' $here/trotter.abi >"$dir/gone.abi"
+sed 's/trotter_run_at/trotter_run_by/g' $here/trotter.abi >"$dir/gone.abi"
 sed "s/name='at_least' type-id='[a-z0-9]*'/name='at_least' type-id='$(sed -n "s/.*type-decl name='double'.* id='\([a-z0-9]*\)'.*/\1/p" $here/trotter.abi)'/" \
     $here/trotter.abi >"$dir/other.abi"
 for control in gone other; do

@@ -10,12 +10,6 @@
 #include "studies/api/library/trotter.h"
 #include "studies/model/network.h"
 
-/* Contents of the exported handles. The link's version script exports nothing else. */
-struct TrotterScheme {
-    Table *table;  /* as written */
-    Table *frozen; /* form that theory and steps read */
-};
-
 /* One thread at a time computes with a handle; a user's F, called by it, may call the library with the same one. In the child
  * of a fork() the lock is free, whoever held it in the parent. */
 typedef struct {
@@ -26,6 +20,15 @@ Lock *library_lock_new(void); /* NULL: no memory; caller: memory_free */
 Lock *library_lock(Lock *l);
 void library_unlock(Lock **l);
 #define LOCKED(handle) SCOPED(library_unlock) Lock *locked = library_lock((handle)->lock)
+
+/* Contents of the exported handles. The link's version script exports nothing else. */
+struct TrotterScheme {
+    Table *table;  /* as written */
+    Table *frozen; /* form that theory and steps read */
+    Lock *lock;
+    /* What runs ask of theory: the scheme's order and that of its estimate; -1: not found yet. */
+    int *order, *estimate;
+};
 
 struct TrotterSystem {
     Lock *lock;

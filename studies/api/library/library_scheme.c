@@ -1,6 +1,8 @@
 /* library_scheme.c: implements the schemes of trotter.h. */
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "studies/api/library/library.h"
 #include "studies/theory/order_conditions.h"
@@ -37,20 +39,59 @@ int library_given(const char *call, const void *const *pointer, size_t count)
     return 0;
 }
 
+/* ---- one thread at a time -------------------------------------------------------------------------- */
+
+static void lock_begin(Lock *l)
+{
+    pthread_mutexattr_t again;
+    pthread_mutexattr_init(&again);
+    pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&l->mutex, &again);
+    pthread_mutexattr_destroy(&again);
+    l->process = getpid();
+}
+
+Lock *library_lock_new(void)
+{
+    Lock *l = memory_new(1, sizeof *l);
+    if (l) lock_begin(l);
+    return l;
+}
+
+Lock *library_lock(Lock *l)
+{
+    if (l->process != getpid()) lock_begin(l);
+    pthread_mutex_lock(&l->mutex);
+    return l;
+}
+
+void library_unlock(Lock **l)
+{
+    pthread_mutex_unlock(&(*l)->mutex);
+}
+
 /* ---- read and print ------------------------------------------------------------------------------ */
 
 /* Makes *out a scheme of a table, which it takes over in any case. */
 static int take_table(Table *t, TrotterScheme **out)
 {
     TrotterScheme *s = memory_new(1, sizeof *s);
-    if (s) *s = (TrotterScheme){t, table_freeze(t)};
-    if (s && s->frozen) {
-        *out = s;
-        return 0;
+    if (!s) {
+        table_free(t);
+        return ERR_MEMORY;
     }
-    memory_free(s);
-    table_free(t);
-    return ERR_MEMORY;
+    *s = (TrotterScheme){.table = t,
+                         .frozen = table_freeze(t),
+                         .lock = library_lock_new(),
+                         .order = memory_new(2, sizeof *s->order)};
+    if (!s->frozen || !s->lock || !s->order) {
+        trotter_scheme_free(s);
+        return ERR_MEMORY;
+    }
+    s->estimate = s->order + 1;
+    *s->order = *s->estimate = -1;
+    *out = s;
+    return 0;
 }
 
 int trotter_scheme_find(const char *name, TrotterScheme **out)
@@ -102,7 +143,7 @@ void trotter_scheme_free(TrotterScheme *s)
     if (!s) return;
     table_free(s->table);
     table_free(s->frozen);
-    memory_free(s);
+    memory_free_all(s->lock, s->order, s);
 }
 
 int trotter_scheme_names(char **names)
@@ -147,6 +188,18 @@ int trotter_scheme_theory(const TrotterScheme *s, TrotterTheory *out)
                            .decoder = s->table->colours > 2,
                            .error_norm = sqrt(t.error_norm2)};
     for (int op = 0; op < COLOURS; op++) out->evaluations += table_evals(s->table, op);
+    return 0;
+}
+
+int trotter_scheme_error_constant(const TrotterScheme *s, double *C)
+{
+    Structure found;
+    GIVEN(C);
+    *C = NAN;
+    GIVEN(s);
+    TRY(structure_find(s->frozen, 1, &found));
+    if (found.has_constant) *C = table_double(found.error_constant[0]);
+    structure_free(&found);
     return 0;
 }
 

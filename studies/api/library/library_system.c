@@ -3,7 +3,6 @@
 #include <omp.h>
 #include <pthread.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "studies/api/library/library.h"
 #include "studies/solve/convergence.h"
@@ -11,7 +10,7 @@
 
 /* A system made of the user's functions. */
 typedef struct {
-    TrotterField *field[2];
+    TrotterField *field[2], *jacobian[2]; /* of F and G; NULL: there is none */
     void *arg;
 } Own;
 
@@ -29,35 +28,6 @@ void library_parallel(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_forks);
-}
-
-static void lock_begin(Lock *l)
-{
-    pthread_mutexattr_t again;
-    pthread_mutexattr_init(&again);
-    pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(&l->mutex, &again);
-    pthread_mutexattr_destroy(&again);
-    l->process = getpid();
-}
-
-Lock *library_lock_new(void)
-{
-    Lock *l = memory_new(1, sizeof *l);
-    if (l) lock_begin(l);
-    return l;
-}
-
-Lock *library_lock(Lock *l)
-{
-    if (l->process != getpid()) lock_begin(l);
-    pthread_mutex_lock(&l->mutex);
-    return l;
-}
-
-void library_unlock(Lock **l)
-{
-    pthread_mutex_unlock(&(*l)->mutex);
 }
 
 /* Makes *out empty. */
@@ -139,6 +109,32 @@ static void evaluate_G(const System *s, int set, double t, const double *y, doub
     evaluate(s, OP_G, t, y, dy);
 }
 
+static void derive(const System *s, int op, int set, double t, const double *y, double *J)
+{
+    const Own *own = s->context;
+    size_t N = s->n * s->d;
+    TrotterField *jacobian = op <= OP_G ? own->jacobian[op] : NULL;
+    (void)set;
+    if (jacobian && jacobian(own->arg, t, y, J) == 0) return;
+    for (size_t i = 0; i < N * N; i++) J[i] = jacobian ? NAN : 0;
+}
+
+int trotter_system_jacobian(TrotterSystem *s, TrotterField *F, TrotterField *G)
+{
+    GIVEN(s);
+    LOCKED(s);
+    if (s->system->field[OP_F] != evaluate_F)
+        return error_set(ERR_MISUSE,
+                         "only a system of one's own functions takes their derivatives");
+    Own *own = s->system->context;
+    if ((F || G) && ((own->field[OP_F] && !F) || (own->field[OP_G] && !G)))
+        return error_set(ERR_MISUSE, "of two functions both derivatives are needed, or none");
+    own->jacobian[OP_F] = F;
+    own->jacobian[OP_G] = G;
+    s->system->jacobian = F || G ? derive : NULL;
+    return 0;
+}
+
 enum { MOST = 1 << 24 };
 
 static int make(size_t n, size_t d, const double *initial, const Own *own, System *s)
@@ -171,7 +167,7 @@ int trotter_system_make(size_t n, size_t d, const double *initial, TrotterField 
                          MOST);
     TRY(begin(out));
     System *s = (*out)->system = memory_new(1, sizeof *s);
-    return end(s ? make(n, d, initial, &(Own){{F, G}, arg}, s) : ERR_MEMORY, out);
+    return end(s ? make(n, d, initial, &(Own){.field = {F, G}, .arg = arg}, s) : ERR_MEMORY, out);
 }
 
 void trotter_system_free(TrotterSystem *s)

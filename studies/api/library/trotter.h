@@ -82,6 +82,9 @@ typedef struct {
 
 int trotter_scheme_theory(const TrotterScheme *s, TrotterTheory *out);
 
+/* Finds C of a linear multistep method, with numerical - exact = C h^(p+1) y^(p+1) + ... in a step; NaN: another scheme. */
+int trotter_scheme_error_constant(const TrotterScheme *s, double *C);
+
 /* Finds the ends of the stability interval on the negative real axis (<= 0, may be -inf) and on the positive imaginary
  * one (>= 0, may be inf). Every operator has the same share of lambda. NaN: unknown. */
 int trotter_scheme_stability(const TrotterScheme *s, double *real, double *imaginary);
@@ -146,6 +149,11 @@ int trotter_system_names(char **names);
 typedef int TrotterField(void *arg, double t, const double *y, double *dy);
 int trotter_system_make(size_t n, size_t d, const double *initial, TrotterField *F, TrotterField *G,
                         void *arg, TrotterSystem **out);
+/* Gives such a system the derivatives of its functions by y, which schemes that solve for stages then take in the place of
+ * differences, up to 600 unknowns (of all stages that need one another): F and G write J (N, N), N = n d, row i the derivative of component i of dy, and are otherwise as above,
+ * with the same arg. NULL for a function that the system has not; for both: differences again. TROTTER_MISUSE: a system
+ * that was not made so, one of two. */
+int trotter_system_jacobian(TrotterSystem *s, TrotterField *F, TrotterField *G);
 void trotter_system_free(TrotterSystem *s);
 
 size_t trotter_system_particles(const TrotterSystem *s);
@@ -167,26 +175,73 @@ int trotter_reference(const TrotterSystem *s, double t, double *y);
 int trotter_references(const TrotterSystem *s, size_t count, const double *t, double *y,
                        double *agreement);
 
+/* Returns g(t, y), y (n, d): an event is where it passes 0. */
+typedef double TrotterQuantity(void *arg, double t, const double *y);
 typedef struct {
-    /* "done"; why it ended before: "not finite", "underflow", "too many steps" */
+    TrotterQuantity *value;
+    void *arg;     /* passed to value */
+    int direction; /* 1: where g rises along the run; -1: where it falls; 0: either */
+    int terminal;  /* k > 0: the k-th one ends the run; 0: none does */
+} TrotterEvent;
+
+/* What is asked of a run. Members that are 0 ask for nothing; a run needs an end, and a tolerance or steps. */
+typedef struct {
+    double begin, end;     /* times; a run to an earlier one goes back */
+    const double *initial; /* (n, d) the state at `begin`; NULL: the system's own */
+    /* Steps are as long as their estimated error e allows, where the scheme has an estimate: RMS over i of
+     * e_i / (absolute_i + relative_i |y_i|) at most 1, where |y_i| is the greater at the step's two ends. The numbers hold
+     * for all coordinates, a list (n, d) has one for each; NULL: the number. None is below 0, and not both are 0. Source:
+     * Gustafsson 1991; Hairer, Norsett, Wanner 1993, II.4; Hairer, Wanner 1996, IV.8. */
+    double absolute, relative;
+    const double *absolutes, *relatives;
+    double first, longest; /* first and longest step; 0: as the estimate says */
+    /* > 0: as many steps of one length instead, by any scheme; no tolerance is read, nor first and longest. */
+    size_t steps;
+    size_t times;    /* 0: states at the ends of steps are wanted */
+    const double *t; /* (times) else at these times, in the order of the run */
+    size_t events;
+    const TrotterEvent *event; /* (events) */
+    int dense;                 /* 1: keep what trotter_run_at needs */
+} TrotterOptions;
+
+typedef struct {
+    size_t event; /* which of the events, from 0 */
+    double t;
+    int rises; /* 1: g goes up there */
+} TrotterCrossing;
+
+typedef struct TrotterWithin TrotterWithin;
+
+typedef struct {
+    /* "done"; "event": a terminal one ended it; else why it ended before: "not finite", "underflow", "too many steps" */
     const char *outcome;
-    double t;                            /* reached */
-    size_t steps, rejected, evaluations; /* of F, G and C together */
+    double t; /* reached */
+    /* evaluations: of F, G and C together, those of derivatives by differences and of states within steps included.
+     * jacobians, factors: derivatives taken and matrices factored where stages are found by tolerance, else 0. */
+    size_t steps, rejected, evaluations, jacobians, factors;
+    /* The states, y (count, n, d) at time (count); the first is that at `begin` unless options->t leaves it out. */
+    size_t count;
+    double *time, *y;
+    size_t crossings;
+    TrotterCrossing *crossing; /* (crossings) in the order of the run */
+    double *crossing_y;        /* (crossings, n, d) their states */
+    TrotterWithin *within;     /* for trotter_run_at; NULL: not kept */
 } TrotterRun;
 
-/* y (steps + 1, n, d) out: the states at times 0, h, 2 h, ... of trotter_solve. Where the state is no longer finite the
- * run ends; run->steps tells how many steps were taken, and the rest of y is NaN. */
-int trotter_solve_path(const TrotterScheme *s, const TrotterSystem *on, double h, size_t steps,
-                       double *y, TrotterRun *run);
-
-/* y (times, n, d) out: the states at times t (times), rising, above 0, of a run to the last of them by steps whose
- * estimated error in coordinate i is at most absolute + relative |y_i| (root mean square); NaN behind run->t. Within
- * steps they come from the step's slopes (dense output) where that has the order of the estimate and no stage is solved
- * for, else from more steps, which end there and are counted in run->evaluations alone. Both tolerances >= 0, one
- * above. TROTTER_INPUT: a scheme without an estimate. Source: Gustafsson 1991; Hairer, Norsett, Wanner 1993, II.4. */
-int trotter_solve_adaptive(const TrotterScheme *s, const TrotterSystem *on, double absolute,
-                           double relative, size_t times, const double *t, double *y,
-                           TrotterRun *run);
+/* Runs a scheme from options->begin on. *run: what it came to, also where that is not the end; caller: trotter_run_free.
+ * States and events within steps are found on the scheme's own values there: from the step's slopes (dense output) where
+ * that is as good as a step; else from more steps, which end there; of steps of one length that read the past on the
+ * polynomial through the last states. The first steps of a multistep scheme end in the exact solution, until it has the
+ * past that it needs. A g that never passes 0 is no failure, and one that is 0 at `begin` does not pass there; of two
+ * crossings in one eighth of a step both may be missed. TROTTER_INPUT: by tolerance without an estimate, or no step would
+ * be the scheme's own. TROTTER_MISUSE: options out of their ranges. TROTTER_NUMERIC: a g is not finite. */
+int trotter_run(const TrotterScheme *s, const TrotterSystem *on, const TrotterOptions *options,
+                TrotterRun *run);
+/* y (times, n, d) out: the solution at any times t (times) of a run with options->dense, in any order. In each step it is the
+ * polynomial through the scheme's own values at some places, one more than its order. TROTTER_MISUSE: a time out of the
+ * run. */
+int trotter_run_at(const TrotterRun *run, size_t times, const double *t, double *y);
+void trotter_run_free(TrotterRun *run);
 
 typedef struct {
     double h, error; /* RMS over coordinates at the end */

@@ -9,7 +9,7 @@ import threading
 from collections import namedtuple
 from contextlib import contextmanager
 from ctypes import POINTER, addressof, c_char_p, c_double, c_int, c_int32, c_size_t, c_uint64, c_void_p
-from math import prod
+from math import nan, prod
 
 class Error(Exception):
     """What the library refused or could not do, in its words; .code is that of trotter.h."""
@@ -20,6 +20,12 @@ class Error(Exception):
 
 
 # ---- the C functions ------------------------------------------------------------------------------
+
+Field = ctypes.CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p)
+Quantity = ctypes.CFUNCTYPE(c_double, c_void_p, c_double, c_void_p)
+LinePoint = ctypes.CFUNCTYPE(None, c_void_p, c_size_t, c_double, c_double)
+_numbers = POINTER(c_double)
+
 
 class _Theory(ctypes.Structure):
     _fields_ = [("order", c_int), ("at_least", c_int), ("zero_stable", c_int), ("decoder", c_int),
@@ -34,8 +40,24 @@ class _Condition(ctypes.Structure):
     _fields_ = [("order", c_int), ("condition", c_char_p), ("right", c_char_p), ("left", c_char_p), ("holds", c_int)]
 
 
+class _Event(ctypes.Structure):
+    _fields_ = [("value", Quantity), ("arg", c_void_p), ("direction", c_int), ("terminal", c_int)]
+
+
+class _Options(ctypes.Structure):
+    _fields_ = [("begin", c_double), ("end", c_double), ("initial", _numbers), ("absolute", c_double), ("relative", c_double),
+                ("absolutes", _numbers), ("relatives", _numbers), ("first", c_double), ("longest", c_double), ("steps", c_size_t),
+                ("times", c_size_t), ("t", _numbers), ("events", c_size_t), ("event", POINTER(_Event)), ("dense", c_int)]
+
+
+class _Crossing(ctypes.Structure):
+    _fields_ = [("event", c_size_t), ("t", c_double), ("rises", c_int)]
+
+
 class _Run(ctypes.Structure):
-    _fields_ = [("outcome", c_char_p), ("t", c_double), ("steps", c_size_t), ("rejected", c_size_t), ("evaluations", c_size_t)]
+    _fields_ = [("outcome", c_char_p), ("t", c_double), ("steps", c_size_t), ("rejected", c_size_t), ("evaluations", c_size_t),
+                ("jacobians", c_size_t), ("factors", c_size_t), ("count", c_size_t), ("time", _numbers), ("y", _numbers),
+                ("crossings", c_size_t), ("crossing", POINTER(_Crossing)), ("crossing_y", _numbers), ("within", c_void_p)]
 
 
 class _Point(ctypes.Structure):
@@ -47,9 +69,6 @@ class _Order(ctypes.Structure):
                 ("expected", c_int), ("verdict", c_char_p), ("count", c_size_t), ("point", POINTER(_Point))]
 
 
-Field = ctypes.CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p)
-LinePoint = ctypes.CFUNCTYPE(None, c_void_p, c_size_t, c_double, c_double)
-_numbers = POINTER(c_double)
 
 # name, result (None: a code that raises), arguments
 _calls = [
@@ -60,6 +79,7 @@ _calls = [
     ("scheme_free", "void", [c_void_p]), ("scheme_name", c_char_p, [c_void_p]),
     ("scheme_print", None, [c_void_p, POINTER(c_void_p)]),
     ("scheme_theory", None, [c_void_p, POINTER(_Theory)]),
+    ("scheme_error_constant", None, [c_void_p, _numbers]),
     ("scheme_stability", None, [c_void_p, _numbers, _numbers]),
     ("scheme_amplification", None, [c_void_p, c_size_t, _numbers, _numbers]),
     ("scheme_region", None, [c_void_p, _numbers, _numbers, c_size_t, LinePoint, c_void_p]),
@@ -68,11 +88,12 @@ _calls = [
     ("system_find", None, [c_char_p, c_size_t, c_size_t, c_uint64, POINTER(c_void_p)]),
     ("system_parse", None, [c_char_p, c_size_t, c_size_t, c_uint64, POINTER(c_void_p)]),
     ("system_make", None, [c_size_t, c_size_t, _numbers, Field, Field, c_void_p, POINTER(c_void_p)]),
+    ("system_jacobian", None, [c_void_p, Field, Field]),
     ("system_names", None, [POINTER(c_void_p)]), ("system_end", c_double, [c_void_p]),
     ("system_free", "void", [c_void_p]), ("system_particles", c_size_t, [c_void_p]),
     ("system_dimension", c_size_t, [c_void_p]), ("system_initial", _numbers, [c_void_p]),
-    ("solve_path", None, [c_void_p, c_void_p, c_double, c_size_t, _numbers, POINTER(_Run)]),
-    ("solve_adaptive", None, [c_void_p, c_void_p, c_double, c_double, c_size_t, _numbers, _numbers, POINTER(_Run)]),
+    ("run", None, [c_void_p, c_void_p, POINTER(_Options), POINTER(_Run)]), ("run_free", "void", [POINTER(_Run)]),
+    ("run_at", None, [POINTER(_Run), c_size_t, _numbers, _numbers]),
     ("references", None, [c_void_p, c_size_t, _numbers, _numbers, _numbers]),
     ("measure", None, [c_void_p, c_void_p, c_double, c_double, c_int, POINTER(_Order)]),
     ("model_load", None, [c_char_p, c_size_t, POINTER(c_void_p)]), ("model_free", "void", [c_void_p]),
@@ -274,24 +295,64 @@ def interrupts(failed):
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def callback(f, shape, name, failed):
-    """f(t, y) as a TrotterField; y has the shape. What f raises is appended to `failed`, and f is not called again."""
+def reader(shape):
+    """A function that copies the numbers at an address to an array of this shape."""
     numbers = c_double * prod(shape)
+    if not np:
+        return lambda at: shaped(numbers.from_address(at), shape)
+    if len(shape) == 1:
+        return lambda at: np.frombuffer(numbers.from_address(at)).copy()
+    return lambda at: np.frombuffer(numbers.from_address(at)).reshape(shape).copy()
 
-    def evaluate(_, t, y_at, dy_at):
+
+def writer(shape, name):
+    """A function that writes what name(t, y) gave, which has to have this shape, to an address."""
+    size = prod(shape)
+    numbers = c_double * size
+
+    def write(given, at):
+        if given is None:
+            raise TypeError("%s(t, y) gives None: it lacks a return" % name)
+        if np:
+            value = np.asarray(given, np.float64)
+            got, count = value.shape, value.size
+        else:
+            value, got = doubles(given)
+            count = len(value)
+        if got != shape and not size == count == 1:
+            raise ValueError("%s(t, y) gives shape %s where %s is expected" % (name, got, shape))
+        ctypes.memmove(at, value.tobytes() if np else value, ctypes.sizeof(numbers))
+    return write
+
+
+def callback(f, shape, out, name, failed):
+    """f(t, y) as a TrotterField: y has one shape, what f gives the other. What f raises is appended to `failed`, and f is not called
+    again."""
+    read, write = reader(shape), writer(out, name)
+
+    def evaluate(_, t, y_at, out_at):
         if failed:
             return 1
         try:
-            y, dy = (numbers.from_address(a) for a in (y_at, dy_at))
-            given = f(t, shaped(y, shape).copy() if np else shaped(y, shape))
-            if given is None:
-                raise TypeError("%s(t, y) gives None: it lacks a return" % name)
-            value, got = doubles(given)
-            if got != shape and not (prod(shape) == 1 and len(value) == 1):
-                raise ValueError("%s(t, y) gives shape %s where y has shape %s" % (name, got, shape))
-            ctypes.memmove(dy, value, ctypes.sizeof(numbers))
+            write(f(t, read(y_at)), out_at)
             return 0
         except BaseException as e:  # it cannot pass through C: the caller raises it
             failed.append(e)
             return 1
     return Field(evaluate)
+
+
+def quantity(g, shape, failed):
+    """g(t, y) as a TrotterQuantity."""
+    read = reader(shape)
+
+    def evaluate(_, t, y_at):
+        try:
+            value = nan if failed else g(t, read(y_at))
+            if not failed and hasattr(value, "__len__"):
+                (value,) = value  # an array of one number
+            return float(value)
+        except BaseException as e:
+            failed.append(e)
+            return nan
+    return Quantity(evaluate)

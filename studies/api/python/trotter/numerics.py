@@ -2,14 +2,15 @@
 
 import re
 from contextlib import nullcontext
-from ctypes import byref, c_double, c_void_p
+from ctypes import addressof, byref, c_double, c_void_p
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, inf, log, nan, prod, sqrt
 from threading import RLock
 from typing import Callable, NamedTuple, Union
 
-from .library import (Error, Field, Handle, LinePoint, _Condition, _Order, _Run, _Term, _Theory, c, callback, doubles, interrupts, np,
-                      shaped, table, take_rows, take_text, text_bytes, whole)
+from .library import (Error, Field, Handle, LinePoint, _Condition, _Event, _Options, _Order, _Run, _Term, _Theory, c, callback, doubles,
+                      interrupts, np, quantity, shaped, table, take_rows, take_text, text_bytes, whole)
 from .pictures import Curve, Picture
 
 SchemeLike = Union["Scheme", str]
@@ -46,8 +47,13 @@ class Scheme(Handle):
         return "trotter.Scheme(%r)" % self.name
 
 
+@lru_cache(maxsize=64)
+def _known(s: str) -> Scheme:
+    return Scheme(s)
+
+
 def as_scheme(s: SchemeLike) -> Scheme:
-    return s if isinstance(s, Scheme) else Scheme(s)
+    return s if isinstance(s, Scheme) else _known(s) if isinstance(s, str) else Scheme(s)
 
 
 def _several(schemes):
@@ -65,18 +71,29 @@ class Theory(NamedTuple):
     at_least: bool      # order is a lower bound
     zero_stable: bool
     decoder: bool       # it reads C too
-    error_norm: float   # root of the sum of squares of the leading error terms in F and G, of a decoder in F, G and C
+    error_norm: float   # root of the sum of squares of the leading error terms in as many colours
     evaluations: int    # of F, G and C together, a step
+    colours: int        # of error_norm: 2, F and G; of a decoder 3, F, G and C
 
 
 def order(scheme: SchemeLike) -> Theory:
     """The exact order, by rooted trees, and what else theory tells.
 
-    error_norm counts the terms of two colours, F and G (a decoder's of three), also where every stage is H. The literature's
+    error_norm counts the terms of two colours, F and G (a decoder's of three), also where every stage is H: `colours`. The literature's
     norms of Runge-Kutta methods are those of the one colour H: math.hypot(*(t.coefficient for t in expand(s, basis="field")))."""
     t, s = _Theory(), as_scheme(scheme)
     c.scheme_theory(s._at, byref(t))
-    return Theory(t.order, bool(t.at_least), bool(t.zero_stable), bool(t.decoder), t.error_norm, t.evaluations)
+    return Theory(t.order, bool(t.at_least), bool(t.zero_stable), bool(t.decoder), t.error_norm, t.evaluations,
+                  3 if t.decoder else 2)
+
+
+def error_constant(scheme: SchemeLike) -> float:
+    """C of a linear multistep method: numerical - exact = C h^(p+1) y^(p+1) + ... in a step, p its order; nan: another scheme.
+
+    Source: Henrici 1962; Hairer, Norsett, Wanner 1993, III.2."""
+    C = c_double()
+    c.scheme_error_constant(as_scheme(scheme)._at, byref(C))
+    return C.value
 
 
 def _number(text, value):
@@ -250,19 +267,24 @@ class System(Handle):
 
         System(F=f, initial=[1, 0], t_end=10)     f(t, y) gives dy/dt, an array of y's shape, that of `initial`
 
-    or System(f, initial=...). With NumPy y is an array, else a list. Schemes of one field take F + G; splittings need both. particles, dimension:
-    0 for the system's own; seed: of its numbers. t_end: where studies end. An exception in a function is raised again."""
+    or System(f, initial=...). With NumPy y is an array, else a list. Schemes of one field take F + G; splittings need both. jac: the
+    derivative of the one function by y, a function jac(t, y) or an array, (N, N) with N numbers of y, row i that of component i;
+    of two functions both. particles, dimension: 0 for the system's own; seed: of its numbers. t_end: where studies end. An
+    exception in a function is raised again."""
     _free = staticmethod(c.system_free)
 
     def __init__(self, system: str = None, particles: int = 0, dimension: int = 0, seed: int = 1, F: Callable = None,
-                 G: Callable = None, initial=None, t_end: float = None):
+                 G: Callable = None, initial=None, t_end: float = None, jac=None):
         if callable(system):
             system, F = None, system
-        self._at, self._failed, self.own, self._lock = c_void_p(), [], system is None, RLock()
+        self._at, self._failed, self.own, self._lock, self._derived = c_void_p(), [], system is None, RLock(), 0
         if self.own:
             if not (callable(F) or callable(G)) or initial is None:
                 raise TypeError("a System needs a name, a text, or functions F or G and an initial state")
             self._make(F, G, initial)
+            self._derive(jac if F and G else (jac, None) if F else (None, jac))
+        elif jac is not None:
+            raise TypeError("jac is the derivative of a function of one's own")
         else:
             text = text_bytes(system)
             sizes = whole(particles, "particles"), whole(dimension, "coordinates"), whole(seed, "a seed of")
@@ -276,15 +298,34 @@ class System(Handle):
         y, shape = doubles(initial)
         self.shape = shape or (1,)
         n, d = self.shape if len(self.shape) == 2 else (1, prod(self.shape))
-        self._fields = [callback(f, self.shape, name, self._failed) if f else Field() for f, name in ((F, "F"), (G, "G"))]
+        self._fields = [callback(f, self.shape, self.shape, name, self._failed) if f else Field() for f, name in ((F, "F"), (G, "G"))]
         c.system_make(n, d, y, *self._fields, None, byref(self._at))
 
-    def _call(self, call, *arguments):
+    def _derive(self, pair):
+        """Takes the derivatives of F and G, functions or arrays; None: there is none."""
+        if pair is None or all(j is None for j in pair):
+            return
+        N = prod(self.shape)
+
+        def counted(jac):
+            def given(t, y):
+                self._derived += 1
+                return jac(t, y)
+            return given
+
+        fields = []
+        for jac in pair:
+            f = counted(jac) if callable(jac) else lambda t, y, jac=jac: jac
+            fields.append(Field() if jac is None else callback(f, self.shape, (N, N), "jac", self._failed))
+        self._fields += fields
+        c.system_jacobian(self._at, *fields)
+
+    def _call(self, call, *arguments, own=False):
         """Calls, for one thread at a time; what a function of one's own raised is raised again."""
         with self._lock:
             self._failed.clear()
             try:
-                with interrupts(self._failed) if self.own else nullcontext():
+                with interrupts(self._failed) if self.own or own else nullcontext():
                     call(*arguments)
             except Error as refused:
                 raise (self._failed[0] if self._failed else refused) from None
@@ -304,6 +345,9 @@ def systems() -> list:
 
 
 def as_system(s: SystemLike) -> System:
+    if isinstance(s, tuple):
+        name, parameters = s
+        return System(name + "".join(":%s=%r" % item for item in parameters.items()))
     if callable(s):
         raise TypeError("a function of one's own is System(F=%s, initial=...)" % getattr(s, "__name__", "f"))
     return s if isinstance(s, System) else System(s)
@@ -323,27 +367,83 @@ def reference(system: SystemLike, t):
 # ---- solving --------------------------------------------------------------------------------------
 
 
-class Solution:
-    """States of a run: t (k), y (k, ...) with the system's shape, also by `t, y = solution`; it ends early where .outcome
-    is not "done". .steps, .rejected, .evaluations (of F and G together); .final, the last state."""
+_MESSAGES = {"done": "the run came to its end", "event": "a terminal event ended the run",
+             "underflow": "the steps that the tolerance asks for are below the spacing of numbers",
+             "too many steps": "the run took 10,000,000 steps and ended", "not finite": "the state is not finite"}
 
-    def __init__(self, scheme, system, t, y, run):
-        self.scheme, self.system = scheme, system
-        self.outcome, self.steps, self.rejected, self.evaluations = run.outcome.decode(), run.steps, run.rejected, run.evaluations
-        self._flat, self.t, self.y = y, shaped(t, (len(t),)), shaped(y, (len(t), *system.shape))
-        self.final, self._error = self.y[-1], None
+
+class Within(Handle):
+    """The solution between the ends of steps: sol(t) has a state's shape; of times (k) that shape and (k) behind it. Each step has the
+    polynomial through as many of the scheme's own values in it as its order and one. Error: a time out of the run."""
+
+    def __init__(self, run, shape):
+        self._at, self._shape = run, shape
+
+    @staticmethod
+    def _free(run):
+        c.run_free(byref(run))
+
+    def __call__(self, t):
+        at, shape = doubles(t)
+        y = (c_double * (len(at) * prod(self._shape)))()
+        c.run_at(byref(self._at), len(at), at, y)
+        return _columns(y, len(at), self._shape) if shape else shaped(y, self._shape)
+
+
+def _columns(flat, k, shape):
+    """k states of a shape, one after the other, as an array of that shape and (k)."""
+    N = prod(shape)
+    if np:
+        return np.ascontiguousarray(shaped(flat, (k, N)).T).reshape(*shape, k)
+    return shaped([x for i in range(N) for x in flat[i::N]], (*shape, k))
+
+
+class Solution:
+    """A run, as scipy.integrate.solve_ivp tells it: t (k); y (n, k), or the system's shape and (k); also by `t, y = solution`.
+    sol: the function between (Within), if asked for. t_events, y_events: a list an event, of times (m) and states (m, n). nfev:
+    evaluations of F and G, those for derivatives by differences and for states within steps included; njev, nlu: derivatives taken
+    and matrices factored, njev where stages are found by tolerance or jac is one's own, nlu where stages are found by tolerance.
+    status: 0 done, 1 ended by an event, -1 ended before; success, message, and outcome, a word. steps, rejected; final: the last
+    state."""
+
+    def __init__(self, scheme, system, run, options, derived):
+        self.scheme, self.system, self.outcome = scheme, system, run.outcome.decode()
+        self.steps, self.rejected = run.steps, run.rejected
+        self.nfev, self.njev, self.nlu = run.evaluations, max(run.jacobians, derived), run.factors
+        self.status = {"done": 0, "event": 1}.get(self.outcome, -1)
+        self.success = self.status >= 0
+        self.message = "%s at t = %.6g" % (_MESSAGES.get(self.outcome, self.outcome), run.t)
+        self._flat, self._begin = _copy(run.y, run.count * prod(system.shape)), (options.begin, bool(options.initial))
+        self.t = shaped(_copy(run.time, run.count), (run.count,))
+        self.y = _columns(self._flat, run.count, system.shape)
+        self.t_events = self.y_events = self.sol = self._error = None
+        if options.events:
+            self._take_events(run, options.events)
+
+    def _take_events(self, run, events):
+        N = prod(self.system.shape)
+        of = [[k for k in range(run.crossings) if run.crossing[k].event == i] for i in range(events)]
+        self.t_events = [shaped(doubles([run.crossing[k].t for k in ks])[0], (len(ks),)) for ks in of]
+        states = [doubles([x for k in ks for x in run.crossing_y[k * N:(k + 1) * N]])[0] for ks in of]
+        self.y_events = [shaped(y, (len(ks), *self.system.shape)) for y, ks in zip(states, of)]
 
     def __iter__(self):
         return iter((self.t, self.y))
 
     def __repr__(self):
-        return "trotter.Solution(%s on %s: t = %g, %d steps, %s)" % (
-            self.scheme.name, self.system.name, self.t[-1], self.steps, self.outcome)
+        return "trotter.Solution(%s on %s: %s, %d steps)" % (self.scheme.name, self.system.name, self.message, self.steps)
+
+    @property
+    def final(self):
+        N = prod(self.system.shape)
+        return shaped(doubles(self._flat[-N:])[0], self.system.shape)
 
     @property
     def error(self):
-        """(k): RMS over coordinates of y - reference at each time."""
+        """(k): RMS over coordinates of y - reference at each time, of a run from the system's own initial state at time 0."""
         if self._error is None:
+            if self._begin != (0, False):
+                raise ValueError("the reference is that from the system's own initial state at time 0, and the run begins elsewhere")
             exact, N = doubles(reference(self.system, self.t))[0], prod(self.system.shape)
             square = [(a - b) ** 2 for a, b in zip(self._flat, exact)]
             self._error = doubles([sqrt(sum(square[k * N:(k + 1) * N]) / N) for k in range(len(self.t))])[0]
@@ -369,37 +469,110 @@ class Solution:
         return self.picture().svg()
 
 
-def solve(scheme: SchemeLike, system: SystemLike, h: float = None, steps: int = None, t_end: float = None,
-          tolerance: Union[float, tuple] = None, times: Union[int, list] = 200) -> Solution:
-    """Solves from time 0 on.
+def _copy(pointer, count):
+    """The first numbers behind a pointer of C."""
+    copy = (c_double * count)()
+    return (c_double * count).from_buffer_copy((c_double * count).from_address(addressof(pointer.contents))) if count else copy
 
-    With steps of one length: any two of h, steps and t_end (default: the system's end, 200 steps; h is shortened so that
-    steps end there); states at all of them. The first steps of a multistep scheme end in the reference.
-    By tolerance, one number or (absolute, relative), for schemes with an estimate of their error: states at `times`
-    equal times up to t_end, or at a list of times, rising; within steps by dense output where that is as good as a step,
-    else by more steps, which end there. Error: a scheme without estimate. Source: Gustafsson 1991; Hairer, Norsett, Wanner 1993, II.4."""
-    s, on, run = as_scheme(scheme), as_system(system), _Run()
-    N, end = prod(on.shape), on.t_end if t_end is None else t_end
-    if None not in (h, steps, t_end) or (tolerance is not None and (h, steps) != (None, None)):
-        raise ValueError("expected a tolerance, or at most two of h, steps and t_end")
-    if tolerance is not None:
-        t = doubles(times if hasattr(times, "__len__") else [end * (k + 1) / times for k in range(whole(times, "times"))])[0]
-        both = tolerance if hasattr(tolerance, "__len__") else (tolerance, tolerance)
-        y = (c_double * (len(t) * N))()
-        on._call(c.solve_adaptive, s._at, on._at, *both, len(t), t, y, byref(run))
-        reached = sum(x <= run.t for x in t)
-        t, y = [0.0, *t[:reached]], doubles(on.initial)[0][:] + y[:reached * N]
+
+def _bound(f, args):
+    """f(t, y, *args) as a function of t and y."""
+    return f if not args or not callable(f) else lambda t, y: f(t, y, *args)
+
+
+def _set_events(o, events, args, on):
+    """Sets the events of options; what holds their functions is returned."""
+    several = [] if events is None else [events] if callable(events) else list(events)
+    kept = (_Event * len(several))()
+    for at, g in zip(kept, several):
+        direction = getattr(g, "direction", 0)
+        at.value = quantity(_bound(g, args), on.shape, on._failed)
+        at.direction, at.terminal = (direction > 0) - (direction < 0), int(getattr(g, "terminal", 0) or 0)
+    o.events, o.event = len(several), kept
+    return kept
+
+
+def _tolerance(o, name, given, N):
+    """Sets a tolerance: a number, or a list of one a coordinate."""
+    values, shape = doubles(given)
+    if not shape:
+        setattr(o, name, values[0])
+    elif len(values) != N:
+        raise ValueError("%d tolerances where the state has %d numbers" % (len(values), N))
     else:
-        if steps is None and h is not None:
-            if not h or end / h <= 0:
-                raise ValueError("steps of h = %g do not come to t = %g" % (h, end))
-            steps, h = ceil(end / h * (1 - 1e-12)), None
-        steps = 200 if steps is None else whole(steps, "steps")
-        h = end / max(1, steps) if h is None else h
-        y = (c_double * ((steps + 1) * N))()
-        on._call(c.solve_path, s._at, on._at, h, steps, y, byref(run))
-        t, y = [k * h for k in range(run.steps + 1)], y[:(run.steps + 1) * N]
-    return Solution(s, on, doubles(t)[0], doubles(y)[0], run)
+        setattr(o, name + "s", values)
+
+
+def _set_steps(o, N, rtol, atol, h, steps):
+    if h is not None or steps is not None:
+        if (h is not None and steps is not None) or rtol is not None or atol is not None:
+            raise ValueError("expected h, or steps, or tolerances")
+        if h is not None and not 0 < h < inf:
+            raise ValueError("steps of length %g" % h)
+        o.steps = ceil(abs(o.end - o.begin) / h * (1 - 1e-12)) if h is not None else whole(steps, "steps")
+        if o.steps == 0:
+            raise ValueError("no step to take: from t = %g to %g" % (o.begin, o.end))
+        return
+    _tolerance(o, "relative", 1e-3 if rtol is None else rtol, N)
+    _tolerance(o, "absolute", 1e-6 if atol is None else atol, N)
+
+
+def _set_times(o, times):
+    if times is None:
+        return
+    if not hasattr(times, "__len__"):
+        parts = whole(times, "times")
+        times = [o.begin + (o.end - o.begin) * k / parts for k in range(parts)] + [o.end]
+    o.t = doubles(times)[0]
+    o.times = len(times)
+    if not o.times:
+        raise ValueError("no time is asked for")
+
+
+def solve(system, t_span=None, y0=None, scheme: SchemeLike = "dormand-prince", *, rtol=None, atol=None, h: float = None,
+          steps: int = None, t_eval=None, times=None, events=None, jac=None, args=None, dense_output: bool = False,
+          first_step: float = None, max_step: float = None) -> Solution:
+    """Solves y' = f(t, y) from t_span[0] to t_span[1], which may be earlier, with names as scipy.integrate.solve_ivp has them.
+
+    system: f(t, y, *args), with the state y0 at the beginning; a System; the name of one, or (name, {parameter: value}); a text in
+    the language of system files. t_span and y0 may be left out of all but f: from 0 to the system's end, from its own state.
+    scheme: a name, a text of one's own, a Scheme. Stiff problems want an implicit one: "radau-iia5", "rodas4".
+    rtol (1e-3), atol (1e-6): tolerances of a step, numbers or lists of one a coordinate, for schemes with an estimate of their error:
+    RMS of err_i / (atol_i + rtol_i |y_i|) at most 1. first_step, max_step: bounds of such steps. Or h or steps: steps of one
+    length, by any scheme; h is shortened so that they end at t_span[1]. The first steps of a multistep scheme end in the reference.
+    t_eval, or times: the times of y, in order; a number of equal parts; None: the ends of steps.
+    events: g(t, y, *args), or a list; where g passes 0. g.direction > 0: upwards alone, < 0: downwards; g.terminal: True, or how
+    many of them end the run. A g that is 0 at the beginning does not pass there.
+    jac: jac(t, y, *args) or an array (n, n), the derivative of f by y, for implicit schemes; None: by differences.
+    dense_output: give sol, the solution between. Within steps all values are the scheme's own (trotter.h, trotter_run).
+    An exception in a function is raised again. Source: Hairer, Norsett, Wanner 1993, II.4; Hairer, Wanner 1996, IV.8."""
+    if t_eval is not None and times is not None:
+        raise ValueError("expected t_eval or times")
+    args = () if args is None else args if isinstance(args, tuple) else (args,)
+    s, o, run = as_scheme(scheme), _Options(dense=bool(dense_output), first=first_step or 0, longest=max_step or 0), _Run()
+    if callable(system):
+        if t_span is None or y0 is None:
+            raise TypeError("a function needs a time span and a state: solve(f, (t0, t1), y0)")
+        on, y0 = System(F=_bound(system, args), initial=y0, t_end=t_span[1], jac=_bound(jac, args)), None
+    elif jac is not None or (args and events is None):
+        raise TypeError("jac and args belong to a function f(t, y)")
+    else:
+        on = as_system(system)
+    N = prod(on.shape)
+    o.begin, o.end = (0, on.t_end) if t_span is None else map(float, t_span)
+    if y0 is not None:
+        o.initial, shape = doubles(y0)
+        if prod(shape) != N:
+            raise ValueError("y0 has %d numbers where the system has %d" % (prod(shape), N))
+    _set_steps(o, N, rtol, atol, h, steps)
+    _set_times(o, t_eval if times is None else times)
+    kept, derived = _set_events(o, events, args, on), on._derived
+    within = Within(run, on.shape)  # which frees the run
+    on._call(c.run, s._at, on._at, byref(o), byref(run), own=len(kept) > 0)
+    solution = Solution(s, on, run, o, on._derived - derived)
+    if dense_output:
+        solution.sol = within
+    return solution
 
 
 # ---- convergence, work and precision ----------------------------------------------------------------
@@ -535,9 +708,9 @@ def work_precision(schemes, system: SystemLike, tolerances=(1e-3, 1e-4, 1e-5, 1e
     for s in _several(schemes):
         rows = []
         for tolerance in tolerances:
-            run = solve(s, on, tolerance=tolerance, times=[end])
+            run = solve(on, (0, end), scheme=s, rtol=tolerance, atol=tolerance, times=[end])
             last = doubles(run.final)[0]
             off = sqrt(sum((a - b) ** 2 for a, b in zip(last, exact)) / len(exact)) if run.outcome == "done" else nan
-            rows.append((s.name, tolerance, off, run.steps, run.rejected, run.evaluations, run.outcome))
+            rows.append((s.name, tolerance, off, run.steps, run.rejected, run.nfev, run.outcome))
         out.append((s.name, rows))
     return out
