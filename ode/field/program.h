@@ -162,6 +162,7 @@ typedef struct {
     int params;
     Param param[PARAMS_MAX];
     const char *options; /* ":NAME=NUMBER...", which go before the text's own values */
+    int changed;         /* they do, to other ones */
     unsigned allowed;    /* bits of GET_ codes in the expression in hand, and where it stands */
     const char *place;
     int depth, stack;

@@ -126,9 +126,10 @@ static int read_positive(Reader *p, const char *place, double *out)
 }
 
 /* Takes the value that an option gives to a parameter. */
-static int take_option(const Reader *p, Param *a)
+static int take_option(Reader *p, Param *a)
 {
     size_t n = strlen(a->name);
+    double written = a->value;
     for (const char *at = p->options; at && *at; at += strcspn(at, ":")) {
         char *end;
         if (strncmp(++at, a->name, n) != 0 || at[n] != '=') continue;
@@ -137,6 +138,7 @@ static int take_option(const Reader *p, Param *a)
             return error_set(ERR_INPUT, "system %s: expected %s=NUMBER, not '%.*s'",
                              p->formulas->name, a->name, (int)strcspn(at, ":"), at);
     }
+    p->changed |= a->value != written;
     return 0;
 }
 
@@ -692,7 +694,6 @@ static int build(Reader *p, uint64_t seed, System **out)
 {
     System *s = memory_new(1, sizeof *s);
     int flows = p->formulas->second > 0 && !p->timed;
-    int others = p->options && *p->options; /* parameters that are not the text's */
     if (!s) return ERR_MEMORY;
     *s = (System){.name = p->formulas->name,
                   .title = p->formulas->title,
@@ -704,8 +705,8 @@ static int build(Reader *p, uint64_t seed, System **out)
                   .solution = has_rule(p->formulas, RULE_EXACT, p->d) ? program_exact : NULL,
                   .energy = has_rule(p->formulas, RULE_ENERGY, 1) ? program_energy : NULL,
                   .t_end = p->t_end,
-                  .t_whole = others ? 0 : p->t_whole,
-                  .end = p->end && !others && p->end_values == p->n * p->d
+                  .t_whole = p->changed ? 0 : p->t_whole,
+                  .end = p->end && !p->changed && p->end_values == p->n * p->d
                              ? p->formulas->vector + p->end - 1
                              : NULL,
                   .h0 = p->h0 > 0 ? p->h0 : p->t_end / 4,

@@ -260,6 +260,9 @@ TEST(test_ends)
     run_ok("solve --system e5 --scheme rodas4 --rtol 1e-6 --atol 1e-20 --times 1 --csv");
     is_number(out_number(2, "t"), 1e13, 0);
     run_ok(
+        "solve --system e5 --set k=1130 --scheme rodas4 --rtol 1e-6 --atol 1e-20 --times 1 --csv");
+    is_number(out_number(2, "t"), 1e13, 0); /* the text's own value */
+    run_ok(
         "solve --system e5 --set k=1e3 --scheme rodas4 --rtol 1e-6 --atol 1e-20 --times 1 --csv");
     is_number(out_number(2, "t"), 0.1, 0); /* the literature's end is that of its parameters */
     /* a file's own */
