@@ -414,7 +414,7 @@ static int run_scheme(Solving *u, const Table *t, size_t number)
     u->watch = pictures_begin(u->pictures, number);
     TRY((u->times.h > 0 ? run_fixed : run_adaptive)(u, t, &rows, &r));
     crossings_end(u->crossings, t->name);
-    TRY(pictures_end(u->pictures));
+    TRY(pictures_end(u->pictures, u->events));
     add_states(u, t->name, u->states, rows, &r);
     if (u->against && rows == u->times.rows && isnan(r.end)) r.outcome = "no reference";
     u->unfinished += rows < u->times.rows && r.outcome != adapt_outcome(ADAPT_EVENT);
@@ -729,7 +729,8 @@ const Command command_solve = {
              "y1,1e4*y2,y3 (default: the first coordinates)",
              .needs = "out"},
             {"phase", OPTION_TEXT, NULL, "G,G",
-             "which two the plot phase shows against each other, in the same forms (default: the first two of each particle)",
+             "which two the plot phase shows against each other, in the same forms (default: the first two of each particle); with "
+             "--event the plot section shows them at the events",
              .needs = "out"},
             {"log-time", OPTION_REAL, NULL, "T",
              "make the time axis logarithmic, from T on; --times N are then equally far apart there too",
@@ -746,6 +747,7 @@ const Command command_solve = {
              {{"solution",
                "Coordinates over time, and by tolerance the size of steps below; grey: the solution, where it is known."},
               {"phase", "Paths of the particles, or two coordinates against each other."},
+              {"section", "The same two at the events (a Poincaré section)."},
               {"error", "RMS error over coordinates against time."}}}),
     .run = run,
 };

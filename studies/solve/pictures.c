@@ -14,11 +14,11 @@
 #include "studies/base/command.h"
 
 enum {
-    SHOWN = 6,     /* coordinates over time, at most, unless they are chosen */
-    PATHS = 12,    /* particles whose paths are drawn, at most */
-    CHOSEN = 24,   /* quantities that can be chosen, at most */
-    DEEP = 6,      /* times that a step is halved for points within, at most */
-    POINTS = 30000 /* of a curve, at most */
+    SHOWN = 6,      /* coordinates over time, at most, unless they are chosen */
+    PATHS = 12,     /* particles whose paths are drawn, at most */
+    CHOSEN = 24,    /* quantities that can be chosen, at most */
+    DEEP = 6,       /* times that a step is halved for points within, at most */
+    POINTS = 100000 /* of a curve, at most */
 };
 /* Of the height of a curve: how far it may leave its chord, and how near points may lie; of the width likewise. */
 static const double bent = 0.002, near_up = 0.0005, near_across = 0.00025;
@@ -50,6 +50,19 @@ static const Column step_columns[] = {COLUMN(StepRow, scheme),
                                       COLUMN(StepRow, rejected),
                                       {0}};
 
+/* A row of section.csv: the two quantities of --phase where an event is. */
+typedef struct {
+    const char *scheme;
+    double t, x, y;
+} SectionRow;
+
+static const Column section_columns[] = {
+    COLUMN(SectionRow, scheme),
+    COLUMN(SectionRow, t, .words = "of the crossing"),
+    COLUMN(SectionRow, x, .words = "the first quantity of --phase"),
+    COLUMN(SectionRow, y, .words = "the second one"),
+    {0}};
+
 typedef struct {
     double t, h;
     int rejected;
@@ -73,7 +86,8 @@ struct Pictures {
     int has_reference;
     Column *columns;
     CurveRow *row;
-    Sheet *curves, *steps;
+    Sheet *curves, *steps, *section;
+    size_t crossings; /* rows of section */
 };
 
 DROP(Pictures, pictures)
@@ -84,6 +98,7 @@ void pictures_free(Pictures *p)
     for (size_t i = 0; i < p->count; i++) quantity_free(p->shown[i].quantity);
     sheet_free(p->curves);
     sheet_free(p->steps);
+    sheet_free(p->section);
     memory_free_all(p->point, p->y, p->tried, p->columns, p->row, p);
 }
 
@@ -208,6 +223,7 @@ static int make_columns(Pictures *p)
                         .at = offsetof(CurveRow, x) + i * sizeof(double),
                         .type = SHEET_DOUBLE};
     TRY(sheet_new(p->columns, &p->curves));
+    TRY(sheet_new(section_columns, &p->section));
     return sheet_new(step_columns, &p->steps);
 }
 
@@ -247,14 +263,18 @@ static double height(const Pictures *p, size_t i)
     return p->high[i] - p->low[i];
 }
 
+static double shown_value(const Pictures *p, size_t i, double after, const double *y)
+{
+    const Shown *s = &p->shown[i];
+    return s->quantity ? quantity_value(s->quantity, time_of(p, after), y) : y[s->coordinate];
+}
+
 /* Computes a point (1 + count) of a state. */
 static void find_point(Pictures *p, double after, const double *y, double *out)
 {
     out[0] = after;
     for (size_t i = 0; i < p->count; i++) {
-        const Shown *s = &p->shown[i];
-        double x =
-            s->quantity ? quantity_value(s->quantity, time_of(p, after), y) : y[s->coordinate];
+        double x = shown_value(p, i, after, y);
         out[1 + i] = x;
         if (isfinite(x)) p->low[i] = fmin(p->low[i], x), p->high[i] = fmax(p->high[i], x);
     }
@@ -371,12 +391,25 @@ static void add_rows(Pictures *p, const char *name)
     }
 }
 
+/* Adds where events were. */
+static void add_crossings(Pictures *p, const Events *e, const char *name)
+{
+    for (size_t k = 0; e && p->pairs == 1 && k < e->found; k++, p->crossings++) {
+        double t = e->crossing[k].t;
+        const double *y = e->state + k * p->d.N;
+        sheet_row(p->section,
+                  &(SectionRow){name, time_of(p, t), shown_value(p, p->phase[0][0], t, y),
+                                shown_value(p, p->phase[0][1], t, y)});
+    }
+}
+
 /* Rejected steps come behind all others, so that a line through these has no gap. */
-int pictures_end(Pictures *p)
+int pictures_end(Pictures *p, const Events *e)
 {
     if (!p) return 0;
     const char *name = p->d.scheme[p->scheme];
     add_rows(p, name);
+    add_crossings(p, e, name);
     for (int rejected = 0; rejected < 2; rejected++)
         for (size_t k = 0; k < p->tries; k++) {
             const Tried *a = &p->tried[k];
@@ -462,13 +495,25 @@ static int draw_solution(const Pictures *p, const char *dir)
         draw_line(plot, NULL, 2, 3 + k, k ? NULL : reference, 0, 0);
     for (size_t k = 0; k < p->over; k++)
         for (size_t i = 0; i < d->schemes; i++) {
-            snprintf(title, sizeof title, d->schemes > 1 ? "%s, %s" : "%s", p->shown[k].name,
-                     d->scheme[i]);
+            snprintf(title, sizeof title, "%s%s%s",
+                     p->over > 1 || d->schemes == 1 ? p->shown[k].name : "",
+                     p->over > 1 && d->schemes > 1 ? ", " : "", d->schemes > 1 ? d->scheme[i] : "");
             draw_line(plot, d->scheme[i], 2, 3 + k, title, p->over > 1 ? k : i, i);
         }
     if (d->times->h == 0) draw_steps(p, plot, p->over > 1);
     if (d->times->h > 0 && p->log_from > 0) plot_setting(plot, "set xrange [%.15g:*]", p->log_from);
     return plot_finish(plot);
+}
+
+/* Returns the width of all paths. */
+static double span_across(const Pictures *p)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (size_t k = 0; k < p->pairs; k++) {
+        low = fmin(low, p->low[p->phase[k][0]]);
+        high = fmax(high, p->high[p->phase[k][0]]);
+    }
+    return high - low;
 }
 
 static int draw_phase(const Pictures *p, const char *dir)
@@ -483,6 +528,7 @@ static int draw_phase(const Pictures *p, const char *dir)
                        one ? 0 : PLOT_EQUAL};
     Plot *plot;
     TRY(plot_new(dir, &frame, &plot));
+    if (!one) plot_few_tics(plot, span_across(p), 5);
     for (size_t i = p->has_reference ? 0 : 1; i <= d->schemes; i++)
         for (size_t k = 0; k < p->pairs; k++) {
             const char *name = i ? d->scheme[i - 1] : NULL;
@@ -495,9 +541,30 @@ static int draw_phase(const Pictures *p, const char *dir)
     return plot_finish(plot);
 }
 
+/* Draws a dot for each event, in the plane of --phase: a Poincare section. */
+static int draw_section(const Pictures *p, const char *dir)
+{
+    char title[256];
+    if (!p->crossings) return 0;
+    title_of(p, "Section at events", title, sizeof title);
+    PlotFrame frame = {"section", title, p->shown[p->phase[0][0]].name,
+                       p->shown[p->phase[0][1]].name, 0};
+    Plot *plot;
+    TRY(output_sheet(p->section, SHEET_CSV, dir, "section.csv"));
+    TRY(plot_new(dir, &frame, &plot));
+    for (size_t i = 0; i < p->d.schemes; i++) {
+        const char *name = p->d.scheme[i];
+        plot_item(plot, "section.csv", "using (strcol(1) eq %s ? $3 : NaN):4 with points", name);
+        plot_more(plot, "title %s noenhanced pt %d ps 0.4 lc rgb %s", name, plot_point(i),
+                  plot_colour(i));
+    }
+    return plot_finish(plot);
+}
+
 int pictures_save(Pictures *p, const char *dir)
 {
     if (!p) return 0;
+    TRY(draw_section(p, dir));
     TRY(output_sheet(p->curves, SHEET_CSV, dir, "curves.csv"));
     if (p->d.times->h == 0) TRY(output_sheet(p->steps, SHEET_CSV, dir, "steps.csv"));
     TRY(draw_solution(p, dir));

@@ -28,11 +28,11 @@ void pictures_free(Pictures *p);
 const AdaptWatch *pictures_begin(Pictures *p, size_t scheme);
 /* Adds the step of a run of steps of one length to t, counted along the run, with the state y there; at: as in AdaptWatch, NULL: there are no states within. */
 int pictures_step(Pictures *p, double t, const double *y, EventState *at, void *of);
-/* Ends the run of a scheme. */
-int pictures_end(Pictures *p);
+/* Ends the run of a scheme; e: the events that it found, NULL: none were looked for. */
+int pictures_end(Pictures *p, const Events *e);
 /* Adds the reference, states y (rows of the times, N) with NaN where it is not known; at: as above. */
 int pictures_reference(Pictures *p, const double *y, EventState *at, void *of);
-/* Writes curves.csv, steps.csv (by tolerance) and the pictures solution and phase to DIR. */
+/* Writes curves.csv, steps.csv (by tolerance), section.csv (where there are events) and the pictures solution, phase and section to DIR. */
 int pictures_save(Pictures *p, const char *dir);
 
 #endif

@@ -1,6 +1,6 @@
 /* test_solve.c: `trotter solve` takes a problem as its user states it: tolerances of each coordinate, times of states, an
  * interval that begins elsewhere or goes back, initial states, parameters. Where quantities of a solution pass 0 is printed and in
- * events.csv (--event): terminal events end a run, which is no failure. What pictures are drawn from: curves.csv, steps.csv. */
+ * events.csv (--event): terminal events end a run, which is no failure. What pictures are drawn from: curves.csv, steps.csv, section.csv. */
 #include "tests/lib/test.h"
 
 #include "tests/lib/program.h"
@@ -495,6 +495,23 @@ TEST(test_log_time)
         decades[(int)fmax(0, log10(number_in(csv, row, "t")) + 4.5)]++;
     for (int k = 0; k < 15; k++) assert_true(decades[k] > 0);
     assert_true(file_has("long/solution.gp", "set logscale x 10"));
+}
+
+/* section.csv has a point for each event, in the plane of --phase: on (cos t, -sin t) those where y1 falls through 0, at -1. */
+TEST(test_section)
+{
+    run_ok(
+        "solve --system oscillator --scheme rk4 --h 0.01 --t-end 20 --event 'y1 down' --phase y2,y1*y1 --out cut");
+    char *points = file_slurp("cut/section.csv", NULL),
+         *events = file_slurp("cut/events.csv", NULL);
+    assert_int_equal(count_lines(points), 4);
+    assert_int_equal(count_lines(events), 4);
+    for (int row = 1; row < 4; row++) {
+        is_number(number_in(points, row, "t"), number_in(events, row, "t"), 1e-12);
+        is_number(number_in(points, row, "x"), -1, 1e-7);
+        is_number(number_in(points, row, "y"), 0, 1e-9);
+    }
+    assert_true(file_has("cut/section.gp", "'section.csv'"));
 }
 
 TEST(test_picture_refusals)

@@ -122,7 +122,7 @@ torn() {
         { type = $0 ~ /^ +(const |struct |unsigned )*[A-Za-z_][A-Za-z_0-9]*( \*+)?$/ ? $0 : "" }' "$@"
 }
 
-# ---- recorded plots: prints the SVG files of $2.. that no README of list $1 shows
+# ---- recorded plots: prints the SVG files of $2.. that no page of list $1 shows
 unseen() {
     readmes=$1
     shift
@@ -258,8 +258,8 @@ for folder in $(echo "$folders" | grep '^studies/' | grep -v '/example$\|/peer$'
 $found"
 done
 
-found=$(unseen "$(git ls-files '*README.md' 2>/dev/null)" $(git ls-files '*.svg' 2>/dev/null))
-[ -z "$found" ] || say "a recorded plot that no README shows:
+found=$(unseen "$(git ls-files '*.md' 2>/dev/null)" $(git ls-files '*.svg' 2>/dev/null))
+[ -z "$found" ] || say "a recorded plot that no page shows:
 $found"
 
 found=$(git ls-files studies 2>/dev/null | grep '\.c$' | grep -v '/plot\.c$' | while IFS= read -r f; do plots "$f"; done)

@@ -135,6 +135,8 @@ static void draw_orders(void)
         "order --invariant --scheme heun --out $ODD/drift",
         "order --adaptive --scheme heun-euler --tolerances 1e-3,1e-4 --out $ODD/adaptive",
         "solve --system kepler --scheme heun,rk4 --out $ODD/solve",
+        "solve --system robertson --scheme rodas4,tr-bdf2 --tolerance 1e-4 --log-time 1e-4 --plot 1e4*y2 --phase y1,y2 "
+        "--event 'y1 - y3' --out $ODD/steps",
         "design --scheme looped-learn --starts 2 --evaluations 40 --out $ODD/design",
         "stability --scheme heun,leapfrog --out $ODD/stability",
         "stability --scheme heun --split --out $ODD/split",
