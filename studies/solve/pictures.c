@@ -331,7 +331,9 @@ static int add_between(Pictures *p, const double *a, const double *b, int depth,
     SCOPED(memory_drop) double *x = memory_new(1 + p->count, sizeof *x);
     double from = across(p, a[0]), to = across(p, b[0]), middle = (a[0] + b[0]) / 2;
     if (!x) return ERR_MEMORY;
-    if (p->log_from > 0 && from > 0)
+    if (p->log_from > 0 && from < 0)
+        middle = p->log_from - p->d.times->begin; /* the curve begins where the axis does */
+    else if (p->log_from > 0)
         middle =
             p->log_from * pow(p->d.times->end / p->log_from, (from + to) / 2) - p->d.times->begin;
     if (depth == DEEP || to <= 0 || !(middle > a[0] && middle < b[0])) return 0;
@@ -464,9 +466,12 @@ static void draw_steps(const Pictures *p, Plot *plot, int one_colour)
     plot_below(plot, "step size", from, fmax(t->begin, t->end));
     for (size_t i = 0; i < p->d.schemes; i++)
         for (int rejected = 0; rejected <= (p->rejected > 0); rejected++) {
-            plot_item(plot, "steps.csv",
-                      "every %zu using (strcol(1) eq %s && strcol(4) eq %s ? $2 : NaN):3 with",
+            plot_item(plot, "steps.csv", "every %zu using (strcol(1) eq %s && strcol(4) eq %s ? ",
                       p->stride, p->d.scheme[i], rejected ? "yes" : "no");
+            if (p->log_from > 0) /* that of the end: the first step begins at 0 */
+                plot_more(plot, "$2 + $3 : NaN):3 with");
+            else
+                plot_more(plot, "$2 : NaN):3 with");
             if (rejected)
                 plot_more(plot, "points pt 2 ps 0.7 lw 1.5");
             else
