@@ -362,6 +362,7 @@ static int flows_closed(const Table *t, const System *s)
     Weighted w = system_weigh(s, t);
     for (size_t i = 0; i < t->flows; i++) {
         int op = t->flow[i].op;
+        if (t->flow[i].by) continue;
         if (!s->flow[op] || (s->timed && w.weight[op] != 1)) return 0;
     }
     return 1;

@@ -45,6 +45,11 @@ static int check_substep(const Table *t, const Table *first)
             "'%s' and '%s': flows and stages do not compose; give the splitting a solver, "
             "as %s:heun",
             first->name, t->name, t->flows ? t->name : first->name);
+    if (table_methods(t))
+        return error_set(
+            ERR_INPUT,
+            "'%s' does not compose: some of its flows name a method and some are exact; let all name one",
+            t->name);
     if (t->colours != first->colours)
         return error_set(
             ERR_INPUT,
@@ -236,7 +241,7 @@ static void reverse_flows(const Table *t, Table *back)
 
 static int check_adjoint(const Table *t)
 {
-    int plain = t->flows > 0 || row_plain(&t->update);
+    int plain = table_exact_flows(t) || (!t->flows && row_plain(&t->update));
     for (size_t p = 0; p < t->points; p++) plain = plain && row_plain(&t->point[p].row);
     for (size_t i = 0; i < t->stages; i++)
         plain = plain && !stage_parts(t, t->stage[i].op)->in_turn;

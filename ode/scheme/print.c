@@ -251,7 +251,7 @@ void print_flows(const Pen *pen)
             fprintf(pen->f, "flow ");
             print_factor(pen, s->c, i == 0 && is_marked(pen));
             print_operator(pen, k ? OP_C : s->op, s->set);
-            fputc('\n', pen->f);
+            fprintf(pen->f, s->method ? ":%s\n" : "\n", s->method);
         }
     }
 }

@@ -63,16 +63,47 @@ static int append_flow(Table *t, const Flow *flow, const Table *solver, Row *Y)
     return row_step(&solver->update, Y, flow->c, base, solver);
 }
 
+/* Appends the stages of a flow that has them. */
+static int append_solved(Table *t, const Table *by, Row *Y)
+{
+    int base = (int)t->evals;
+    for (size_t i = 0; i < by->stages; i++) {
+        Point *p = &t->point[t->points++];
+        point_init(p);
+        TRY(row_shift(&by->point[i].row, Y, rational_one, base, NULL, &p->row));
+        t->stage[t->stages] = by->stage[i];
+        t->stage[t->stages].eval = (int)t->evals;
+        t->eval[t->evals] = by->eval[i];
+        t->eval[t->evals].point = (int)t->points - 1;
+        t->eval[t->evals++].stage = (int)t->stages++;
+    }
+    return row_step(&by->update, Y, rational_one, base, NULL);
+}
+
+static size_t stages_of(const Table *from, const Table *solver)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < from->flows; i++)
+        n += from->flow[i].by ? from->flow[i].by->stages : solver->stages;
+    return n;
+}
+
+static int append(Table *t, const Flow *f, const Table *solver)
+{
+    if (!f->by) return append_flow(t, f, solver, &t->update);
+    t->exact = t->exact && f->by->exact;
+    return append_solved(t, f->by, &t->update);
+}
+
 static int expand_into(Table *t, const Table *from, const Table *solver)
 {
-    size_t n = from->flows * solver->stages;
+    size_t n = stages_of(from, solver);
     if (!(t->stage = memory_new(n, sizeof(Stage)))) return ERR_MEMORY;
     if (!(t->eval = memory_new(n, sizeof(Eval)))) return ERR_MEMORY;
     if (!(t->point = memory_new(n, sizeof(Point)))) return ERR_MEMORY;
     TRY(row_add(&t->update, TABLE_STATE, 0, rational_one, 0, NULL));
-    for (size_t i = 0; i < from->flows; i++)
-        TRY(append_flow(t, &from->flow[i], solver, &t->update));
-    t->exact = from->exact && solver->exact;
+    t->exact = from->exact && (!solver || solver->exact);
+    for (size_t i = 0; i < from->flows; i++) TRY(append(t, &from->flow[i], solver));
     t->word = from->word;
     t->colours = from->colours;
     for (int op = 0; op < COLOURS; op++) mpq_set(t->weight[op], from->weight[op]);
@@ -92,23 +123,40 @@ static int copy_text(char **to, const char *from, const char *solver)
     return 0;
 }
 
+static int check_solver(const Table *solver)
+{
+    if (!solver || is_solver(solver)) return 0;
+    return error_set(ERR_INPUT,
+                     "expected a one-step scheme over H as sub-flow solver; '%s' is none",
+                     solver->name);
+}
+
 int table_expand(const Table *from, const Table *solver, Table **out)
 {
     char name[2 * TABLE_NAME + 2];
-    if (!is_solver(solver))
-        return error_set(ERR_INPUT,
-                         "expected a one-step scheme over H as sub-flow solver; '%s' is none",
-                         solver->name);
-    if (from->flows * solver->stages > STAGES_MAX)
+    const char *of = solver ? solver->name : "the methods that they name";
+    TRY(check_solver(solver));
+    if (stages_of(from, solver) > STAGES_MAX)
         return error_set(ERR_INPUT, "expected at most %d stages; '%s' with '%s' has %zu",
-                         STAGES_MAX, from->name, solver->name, from->flows * solver->stages);
-    snprintf(name, sizeof name, "%s:%s", from->name, solver->name);
+                         STAGES_MAX, from->name, of, stages_of(from, solver));
+    snprintf(name, sizeof name, solver ? "%s:%s" : "%s", from->name, of);
     TABLE(t);
     if (!(t = table_new(name))) return ERR_MEMORY;
     TRY(expand_into(t, from, solver));
-    TRY(copy_text(&t->title, from->title, solver->name));
+    TRY(copy_text(&t->title, from->title, solver ? solver->name : ""));
     TRY(copy_text(&t->source, from->source, ""));
     *out = t;
     t = NULL;
+    return 0;
+}
+
+/* The table of one flow alone becomes that of its stages. */
+int table_solve_flow(Table *t, size_t i, const Table *method)
+{
+    Table alone = *t;
+    alone.flow = t->flow + i;
+    alone.flows = 1;
+    TRY(table_expand(&alone, method, &t->flow[i].by));
+    t->exact = t->exact && t->flow[i].by->exact;
     return 0;
 }

@@ -299,6 +299,26 @@ static int read_error(Parser *p)
     return cursor_error(&p->error, "expected a slope in the estimate of the error, which is 0");
 }
 
+/* Takes the method that a flow names behind its operator, ":heun"; *method stays NULL where none is. */
+static int read_method(Cursor *c, char **method)
+{
+    if (c->at == c->end || *c->at != ':') return 0;
+    const char *from = ++c->at;
+    while (c->at < c->end && !isspace((unsigned char)*c->at)) c->at++;
+    size_t n = (size_t)(c->at - from);
+    if (n == 0 || n >= TABLE_NAME) {
+        c->at = from;
+        return cursor_error(c, "expected a method's name behind ':', as in flow 1/2 G:heun");
+    }
+    if (n == 5 && memcmp(from, "exact", n) == 0) {
+        c->at = from;
+        return cursor_error(c, "expected no 'exact' behind ':': a flow without a method is exact");
+    }
+    if (!(*method = memory_new(n + 1, 1))) return ERR_MEMORY;
+    memcpy(*method, from, n);
+    return 0;
+}
+
 static int read_flow(Parser *p)
 {
     Table *t = p->table;
@@ -311,12 +331,15 @@ static int read_flow(Parser *p)
     if (!operator_stands(&p->cursor)) TRY(expression_number(p, c));
     TRY(parse_operator(p, COLOURS, &op, &set));
     if (op == OP_C) t->colours = 3;
+    SCOPED(memory_drop) char *method = NULL;
+    TRY(read_method(&p->cursor, &method));
     TRY(cursor_end(&p->cursor,
                    "the end of the line after the operator: a fraction stands before it, "
                    "as in flow 1/2 F"));
     TRY(memory_more(&t->flow, t->flows, sizeof(Flow)));
     Flow *f = &t->flow[t->flows++];
-    *f = (Flow){.op = op, .set = set};
+    *f = (Flow){.op = op, .set = set, .method = method};
+    method = NULL;
     mpq_init(f->c);
     mpq_set(f->c, c);
     return 0;

@@ -165,7 +165,11 @@ void table_free(Table *t)
 {
     if (!t) return;
     for (size_t i = 0; i < t->points; i++) point_free(&t->point[i]);
-    for (size_t i = 0; i < t->flows; i++) mpq_clear(t->flow[i].c);
+    for (size_t i = 0; i < t->flows; i++) {
+        mpq_clear(t->flow[i].c);
+        memory_free(t->flow[i].method);
+        table_free(t->flow[i].by);
+    }
     symbols_clear(t);
     row_free(&t->update);
     row_free(&t->error);
@@ -236,9 +240,13 @@ static int copy_into(Table *to, const Table *from)
     to->stages = from->stages;
     to->evals = from->evals;
     for (; to->flows < from->flows; to->flows++) {
-        to->flow[to->flows] = from->flow[to->flows]; /* its mpq is initialised next */
-        mpq_init(to->flow[to->flows].c);
-        mpq_set(to->flow[to->flows].c, from->flow[to->flows].c);
+        const Flow *f = &from->flow[to->flows];
+        Flow *copy = &to->flow[to->flows];
+        *copy = (Flow){.op = f->op, .set = f->set};
+        mpq_init(copy->c);
+        mpq_set(copy->c, f->c);
+        if (f->method && !(copy->method = memory_string(f->method))) return ERR_MEMORY;
+        if (f->by && !(copy->by = table_copy(f->by))) return ERR_MEMORY;
     }
     to->colours = from->colours;
     to->exact = from->exact;
@@ -425,13 +433,26 @@ Table *table_start(const Table *from, int history)
     return NULL;
 }
 
+size_t table_methods(const Table *t)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->flows; i++) n += t->flow[i].method != NULL;
+    return n;
+}
+
+int table_exact_flows(const Table *t)
+{
+    return t->flows > 0 && table_methods(t) == 0;
+}
+
 /* ---- counts --------------------------------------------------------------------------------------- */
 
 size_t table_evals(const Table *t, int op)
 {
     size_t n = 0;
     for (size_t i = 0; i < t->evals; i++) n += t->eval[i].op == op && !eval_point(t, (int)i)->phi;
-    for (size_t i = 0; i < t->flows; i++) n += t->flow[i].op == op;
+    for (size_t i = 0; i < t->flows; i++)
+        n += t->flow[i].by ? table_evals(t->flow[i].by, op) : t->flow[i].op == op;
     return n;
 }
 
@@ -520,6 +541,7 @@ static int flows_equal(const Table *a, const Table *b)
     for (size_t i = 0; i < a->flows; i++) {
         const Flow *f = &a->flow[i], *g = &b->flow[i];
         if (f->op != g->op || f->set != g->set || !mpq_equal(f->c, g->c)) return 0;
+        if (!f->method != !g->method || (f->method && strcmp(f->method, g->method) != 0)) return 0;
     }
     return 1;
 }

@@ -97,6 +97,10 @@ typedef struct {
     int op; /* a colour */
     int set;
     mpq_t c; /* fraction of h */
+    /* A flow that names its method, `flow 1/2 G:heun`: the name, and the method's stages over this fraction, a table by itself.
+     * Without a name: NULL and NULL, the exact flow. zoo_find makes `by`; a table that was only parsed lacks it. */
+    char *method;     /* owned */
+    struct Table *by; /* owned */
 } Flow;
 
 /* learn a = start, or gate g = sigmoid(...) / tanh(...), one number a token. */
@@ -216,8 +220,16 @@ double table_error_sum(const Table *t);
 
 /* Makes the stage table of a splitting: every flow c OP of set s becomes the stages of `solver` (a
  * one-step table over H alone, without history) with OP in place of H and coefficients times c, one
- * after another. Its name is "<t>:<solver>". ERR_INPUT if the solver is not such a table. */
+ * after another. A flow that names its method keeps that. Its name is "<t>:<solver>". ERR_INPUT if the solver is not such a
+ * table. solver NULL: every flow names its method, and the name is that of t. */
 int table_expand(const Table *t, const Table *solver, Table **out);
+/* Makes `by` of flow i from the method that it names, a table as `solver` above. */
+int table_solve_flow(Table *t, size_t i, const Table *method);
+/* Returns how many flows name their method. Where some do and some do not, the table is a splitting of exact flows and others:
+ * it has trees, and steps, but no words and brackets, which are those of exact flows alone. */
+size_t table_methods(const Table *t);
+/* Returns whether the table is made of exact flows alone. */
+int table_exact_flows(const Table *t);
 
 /* ---- table.c ---- */
 

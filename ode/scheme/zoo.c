@@ -181,13 +181,29 @@ static int find_base(const Zoo *z, const char *name, Table **out)
     return 0;
 }
 
-/* Replaces the flows of *t by the stages of `solver`; "exact" keeps them. */
+/* Finds the methods that flows name. */
+static int find_methods(const Zoo *z, Table *t)
+{
+    for (size_t i = 0; i < t->flows; i++) {
+        TABLE(method);
+        if (!t->flow[i].method) continue;
+        TRY(find_base(z, t->flow[i].method, &method));
+        TRY(table_solve_flow(t, i, method));
+    }
+    return 0;
+}
+
+/* Replaces the flows of *t by stages: those of the methods that they name, and of `solver`. "exact" keeps flows that name none,
+ * and then those beside them. */
 static int solve_flows(const Zoo *z, const char *solver, Table **t)
 {
     TABLE(s);
     TABLE(flows);
-    if (strcmp(solver, "exact") == 0) return 0;
-    TRY(find_base(z, solver, &s));
+    int exact = strcmp(solver, "exact") == 0;
+    TRY(find_methods(z, *t));
+    size_t methods = table_methods(*t);
+    if (exact && methods < (*t)->flows) return 0;
+    if (!exact && methods < (*t)->flows) TRY(find_base(z, solver, &s));
     flows = *t;
     *t = NULL;
     return table_expand(flows, s, t);
@@ -262,6 +278,8 @@ int zoo_find(const Zoo *z, const char *given, const char *solver, Table **out)
     if (suffix && t->flows == 0)
         return error_set(ERR_INPUT, "'%s': only a splitting made of flows takes a sub-flow solver",
                          name);
+    if (suffix && table_methods(t) == t->flows)
+        return error_set(ERR_INPUT, "'%s': every flow of '%s' names its own method", name, base);
     if (t->flows) TRY(solve_flows(z, suffix ? suffix + 1 : solver, &t));
     table_rename(t, name);
     *out = t;

@@ -62,6 +62,7 @@ struct Stepper {
     Sums *program; /* (depth + 1): program[i] runs with i past steps */
     int *pair;     /* (evals) 1: F + G of this evaluation and the next are one slope */
     double *fraction; /* (flows) of h */
+    Stepper **by;     /* (flows) of those by a method; NULL: there are none */
     double *given;    /* (history, N) the states in which the first steps of START_GIVEN end */
     double *state;    /* (past_y + 2, N) ring */
     double *slope;    /* (past_k + 1, evals, kept) ring */
@@ -196,6 +197,20 @@ static size_t block_rows(const Table *t, size_t d)
     return d < numbers ? numbers / d : 1;
 }
 
+/* Makes the steppers of flows by a method, on the whole system: there are no windows. */
+static int make_methods(Stepper *st)
+{
+    const Table *t = st->table;
+    if (!(st->by = memory_new(t->flows, sizeof *st->by))) return ERR_MEMORY;
+    for (size_t i = 0; i < t->flows; i++) {
+        const Flow *f = &t->flow[i];
+        if (f->method && !f->by)
+            return error_set(ERR_MISUSE, "the method '%s' of a flow is not found yet", f->method);
+        if (f->by) TRY(stepper_new(f->by, &st->system, &st->by[i]));
+    }
+    return 0;
+}
+
 static int make(Stepper *st)
 {
     const Table *t = st->table;
@@ -215,6 +230,7 @@ static int make(Stepper *st)
         !st->c)
         return ERR_MEMORY;
     for (size_t i = 0; i < t->flows; i++) st->fraction[i] = table_double(t->flow[i].c);
+    if (table_methods(t)) TRY(make_methods(st));
     size_t whole = st->implicit && implicit_by_action(st->implicit[st->depth]) ? 0 : LU_MOST;
     if (table_phi(t)) TRY(functions_new(t, &st->system, whole, &st->functions));
     for (int i = 0; st->implicit && i <= st->depth; i++)
@@ -239,7 +255,8 @@ int stepper_new(const Table *t, const System *s, Stepper **out)
     st->n = s->n;
     st->N = s->n * s->d;
     st->block = block_rows(t, s->d);
-    int windows = s->apart && s->n > st->block && !table_phi(t) && !table_implicit(t);
+    int windows =
+        s->apart && s->n > st->block && !table_phi(t) && !table_implicit(t) && !table_methods(t);
     st->rows = windows ? st->block : s->n;
     st->kept = t->past_k || t->error.terms ? st->N : st->rows * s->d;
     st->depth = t->past_y > t->past_k ? t->past_y : t->past_k;
@@ -257,8 +274,9 @@ void stepper_free(Stepper *st)
     if (!st) return;
     for (int i = 0; st->program && i <= st->depth; i++) sums_free(&st->program[i]);
     for (int i = 0; st->implicit && i <= st->depth; i++) implicit_free(st->implicit[i]);
+    for (size_t i = 0; st->by && i < st->table->flows; i++) stepper_free(st->by[i]);
     functions_free(st->functions);
-    memory_free_all(st->program, st->pair, st->fraction, st->given, st->state, st->slope,
+    memory_free_all(st->program, st->pair, st->by, st->fraction, st->given, st->state, st->slope,
                     st->argument, st->x, st->c, st->error, st->implicit, st->known, st);
 }
 
@@ -475,6 +493,17 @@ static int sub_flow(Stepper *st, int op, int set, double t, double h, double *y)
     return 0;
 }
 
+/* Moves y by the stages of flow i's method, whose coefficients have the fraction in them. */
+static int method_flow(Stepper *st, size_t i, double t, double *y)
+{
+    Stepper *by = st->by[i];
+    TRY(stepper_begin(by, t, st->h, y, START_GIVEN, NULL));
+    TRY(stepper_step(by));
+    memcpy(y, stepper_state(by), st->N * sizeof *y);
+    st->evals += stepper_evals(by);
+    return 0;
+}
+
 static int not_finite(const Stepper *st)
 {
     int unsolved = st->functions && functions_failed(st->functions);
@@ -494,7 +523,10 @@ static int flow_pass(Stepper *st, const Sums *p, double t)
     for (size_t i = 0; i < st->table->flows; i++) {
         const Flow *f = &st->table->flow[i];
         double h = st->fraction[i] * st->h;
-        TRY(sub_flow(st, f->op, f->set, t + clock[f->op], h, y));
+        if (f->method)
+            TRY(method_flow(st, i, t + clock[f->op], y));
+        else
+            TRY(sub_flow(st, f->op, f->set, t + clock[f->op], h, y));
         clock[f->op] += h / st->word.weight[f->op];
     }
     return combine_finite(window_size(st), y) ? 0 : not_finite(st);

@@ -43,7 +43,7 @@ int bracket_most(const Table *t)
 
 static int check_degree(const Table *t, int degree)
 {
-    if (!t->flows)
+    if (!table_exact_flows(t))
         return error_set(ERR_INPUT, "%s: brackets belong to splittings by exact flows", t->name);
     if (degree < 1 || degree > bracket_most(t))
         return error_set(ERR_INPUT, "expected a degree of 1 to %d%s; %d is asked for",

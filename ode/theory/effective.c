@@ -137,7 +137,7 @@ int structure_effective_order(const Table *t, int most, int *order)
     SCOPED(lie_free) Words step = {0}, A = {0};
     int met = 1;
     *order = 0;
-    if (!t->flows)
+    if (!table_exact_flows(t))
         return error_set(ERR_INPUT, "%s: the effective order belongs to splittings by exact flows",
                          t->name);
     if (most < 1 || most > bracket_most(t))

@@ -157,6 +157,9 @@ int lie_log(Words *p)
 int lie_step(const Table *t, Words *p)
 {
     SCOPED(lie_free) Words e = {0}, next = {0};
+    if (table_methods(t))
+        return error_set(ERR_INPUT, "%s: words and brackets belong to splittings by exact flows",
+                         t->name);
     TRY(lie_new(p->letters, p->max, &e));
     TRY(lie_new(p->letters, p->max, &next));
     for (size_t w = 0, all = lie_count(p); w < all; w++) mpq_set_ui(p->c[w], w == 0, 1);

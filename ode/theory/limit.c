@@ -230,7 +230,7 @@ static int searched_limit(const Table *t, int axis, double *end)
     SCOPED(axis_free)
     Axis s = {.axis = axis,
               .colours = t->colours,
-              .bound = table_phi(t) || table_implicit(t) ? bound : INFINITY};
+              .bound = t->flows || table_phi(t) || table_implicit(t) ? bound : INFINITY};
     *end = NAN;
     TRY(open_axis(&s, t, &told));
     if (!told) return 0;
@@ -254,10 +254,10 @@ int stability_limits(const Table *t, double *real, double *imag)
     *real = *imag = 0;
     TRY(stability_roots(t, &zero_stable, &on_circle));
     if (!zero_stable) return 0;
-    if (t->flows) {
+    if (table_exact_flows(t)) {
         flow_limits(t, real, imag);
     } else {
-        TRY(exact_limits(t, real, imag, &done));
+        if (!t->flows) TRY(exact_limits(t, real, imag, &done));
         if (!done) TRY(searched_limit(t, AXIS_REAL, real));
         if (!done) TRY(searched_limit(t, AXIS_IMAG, imag));
     }

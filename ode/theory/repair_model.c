@@ -78,6 +78,7 @@ int repair_check_kind(const Table *whole_table)
     for (size_t p = 0; p < t->points; p++) timed |= t->point[p].timed;
     const char *what = t->symbols             ? "has learned coefficients"
                        : t->word || t->dense  ? "is made for networks"
+                       : table_methods(t)     ? "has flows that name their method"
                        : past && table_phi(t) ? "reads the past and has functions of derivatives"
                        : past && timed        ? "reads the past and has time nodes (@)"
                        : !past && !t->flows && !row_plain(&t->update)

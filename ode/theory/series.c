@@ -203,6 +203,19 @@ static void move(Moving *m, const Table *t, const Flow *flow, mpq_t *a)
     }
 }
 
+/* Composes *step with a flow by a method, which is its stages. */
+static int method_step(const Forest *f, const Flow *flow, Series **step)
+{
+    SCOPED(series_drop) Series *stages = NULL, *before = *step;
+    *step = NULL;
+    if (!flow->by)
+        return error_set(ERR_MISUSE, "the method '%s' of a flow is not found yet", flow->method);
+    TRY(series_step(f, flow->by, &stages));
+    TRY(series_new(f, step));
+    series_compose(*step, before, stages);
+    return 0;
+}
+
 static int flows_series(const Forest *f, const Table *t, Series **out)
 {
     size_t wide = (size_t)f->max + 1;
@@ -218,7 +231,10 @@ static int flows_series(const Forest *f, const Table *t, Series **out)
     mpq_set_ui((*out)->empty, 1, 1); /* the identity */
     for (size_t i = 0; i < t->flows; i++) {
         tick_of((double)i, (double)t->flows);
-        move(&m, t, &t->flow[i], (*out)->a);
+        if (t->flow[i].method)
+            TRY(method_step(f, &t->flow[i], out));
+        else
+            move(&m, t, &t->flow[i], (*out)->a);
     }
     return 0;
 }
@@ -399,7 +415,7 @@ int series_one_colour(const Table *t)
 int series_forest(const Table *t, int max, int colours, int timed, Forest **out)
 {
     int shaped = colours > 1 && series_one_colour(t);
-    int cuts = t->past_k && !shaped;
+    int cuts = (t->past_k && !shaped) || table_methods(t);
     return (cuts ? forest_timed : forest_trees)(max, colours, timed, out);
 }
 

@@ -66,7 +66,18 @@ int stability_roots(const Table *t, int *zero_stable, int *on_circle)
 struct Stability {
     const Table *t;
     Amplifier a;
+    Stability **by; /* (flows) of those by a method; NULL: there are none */
 };
+
+/* Opens the methods of flows. */
+static int open_methods(Stability *s)
+{
+    if (!table_methods(s->t)) return 0;
+    if (!(s->by = memory_new(s->t->flows, sizeof *s->by))) return ERR_MEMORY;
+    for (size_t i = 0; i < s->t->flows; i++)
+        if (s->t->flow[i].by) TRY(stability_new(s->t->flow[i].by, &s->by[i]));
+    return 0;
+}
 
 int stability_new(const Table *t, Stability **out)
 {
@@ -74,9 +85,11 @@ int stability_new(const Table *t, Stability **out)
     Stability *s = memory_new(1, sizeof *s);
     if (!s) return ERR_MEMORY;
     s->t = t;
-    int code = t->flows ? 0 : amp_new(&s->a, t);
-    if (code != 0)
+    int code = t->flows ? open_methods(s) : amp_new(&s->a, t);
+    if (code != 0 && !t->flows)
         memory_free(s);
+    else if (code != 0)
+        stability_free(s);
     else
         *out = s;
     return code;
@@ -85,6 +98,8 @@ int stability_new(const Table *t, Stability **out)
 void stability_free(Stability *s)
 {
     if (s && !s->t->flows) amp_free(&s->a);
+    for (size_t i = 0; s && s->by && i < s->t->flows; i++) stability_free(s->by[i]);
+    if (s) memory_free(s->by);
     memory_free(s);
 }
 
@@ -98,12 +113,18 @@ size_t stability_work(const Stability *s)
            10 * s->a.degree * s->a.degree;
 }
 
-/* Returns the sum of c z over the flows. */
-static double complex flow_exponent(const Table *t, const double complex *z)
+/* Returns the factor of the flows: exp(sum of c z), and of those by a method R(c z). */
+static double flow_factor(Stability *s, const double lambda[][2])
 {
-    double complex sum = 0;
-    for (size_t i = 0; i < t->flows; i++) sum += table_double(t->flow[i].c) * z[t->flow[i].op];
-    return sum;
+    double sum = 0, factor = 1;
+    for (size_t i = 0; i < s->t->flows; i++) {
+        const Flow *f = &s->t->flow[i];
+        if (s->by && s->by[i])
+            factor *= stability_at(s->by[i], lambda);
+        else
+            sum += table_double(f->c) * lambda[f->op][0];
+    }
+    return factor * exp(sum);
 }
 
 static void read_lambda(const Table *t, const double lambda[][2], double complex *z)
@@ -114,8 +135,8 @@ static void read_lambda(const Table *t, const double lambda[][2], double complex
 double stability_at(Stability *s, const double lambda[][2])
 {
     double complex z[COLOURS] = {0};
+    if (s->t->flows) return flow_factor(s, lambda);
     read_lambda(s->t, lambda, z);
-    if (s->t->flows) return exp(creal(flow_exponent(s->t, z)));
     amp_polynomial(&s->a, z);
     return amp_radius(&s->a);
 }

@@ -178,7 +178,7 @@ static void find_pair(const Joined *s, int pair[2], mpq_t defect)
 int structure_symplectic(const Table *t, int separable, int *told, int pair[2], mpq_t defect)
 {
     SCOPED(joined_free) Joined s = {0};
-    *told = t->flows ? TOLD_YES : TOLD_NOT;
+    *told = table_exact_flows(t) ? TOLD_YES : TOLD_NOT;
     pair[0] = pair[1] = -1;
     if (t->flows || !joined_takes(t) || (separable && t->colours > 2)) return 0;
     TRY(joined_new(t, separable, 0, &s));
@@ -384,7 +384,7 @@ static int find_multistep(const Table *t, Structure *out)
 
 static int find_all(const Table *t, Structure *out)
 {
-    if (t->flows) return find_flows(t, out);
+    if (table_exact_flows(t)) return find_flows(t, out);
     if (!t->past_y && !t->past_k) TRY(find_symmetry(t, out));
     TRY(find_symplectic(t, 0, &out->symplectic));
     TRY(find_symplectic(t, 1, &out->symplectic_separable));
@@ -400,7 +400,7 @@ int structure_find(const Table *t, int searched, Structure *out)
                        .symplectic = TOLD_NOT,
                        .symplectic_separable = TOLD_NOT,
                        .effective_order = -1};
-    int most = t->flows ? bracket_most(t) : forest_most(table_tree_colours(t));
+    int most = table_exact_flows(t) ? bracket_most(t) : forest_most(table_tree_colours(t));
     if (searched < 1 || searched > LIE_MAX)
         return error_set(ERR_INPUT, "expected an order of 1 to %d; %d is asked for", LIE_MAX,
                          searched);

@@ -52,6 +52,7 @@ static int refuse(const Table *t)
     const char *why = t->past_y || t->past_k ? "is a multistep scheme"
                       : table_exponential(t) ? "has phi functions of matrices"
                       : table_rosenbrock(t)  ? "has stages of solve"
+                      : table_methods(t)     ? "has exact flows beside flows by a method"
                       : t->special           ? "is for special fields (linear, separable)"
                       : !t->exact            ? "has decimals or roots, which are no fractions"
                       : !unit_weight(t)      ? "is a word, whose field has weights"

@@ -70,7 +70,7 @@ static int print_words(const Expansion *e, size_t n)
         if (e[i].count == 0)
             printf("%s: no term up to h^%d\n", e[i].table->name,
                    e[i].degree - (e[i].basis != BASIS_TREES));
-        if (e[i].table->flows) TRY(print_area(e[i].table));
+        if (table_exact_flows(e[i].table)) TRY(print_area(e[i].table));
     }
     putchar('\n');
     return 0;

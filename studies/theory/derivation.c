@@ -289,8 +289,9 @@ static int derive_flow(Derivation *d, const DerivationField *of, const Table *t,
     SCOPED(series_drop) Series *own = NULL, *step = NULL, *D = NULL;
     if (i) snprintf(at, sizeof at, "Y%zu", i);
     snprintf(left, sizeof left, "Y%zu =", i + 1);
-    derivation_part(d, "flow %zu: %s%s%c, from %s", i + 1, mpq_sgn(f->c) < 0 ? "-" : "",
-                    pen_factor(of, f->c, c), table_letters[f->op], at);
+    derivation_part(d, "flow %zu: %s%s%c%s%s, from %s", i + 1, mpq_sgn(f->c) < 0 ? "-" : "",
+                    pen_factor(of, f->c, c), table_letters[f->op], f->method ? ":" : "",
+                    f->method ? f->method : "", at);
     TRY(series_step(of->forest, &alone, &own));
     TRY(series_step(of->forest, &all, &step));
     if (i) TRY(series_step(of->forest, &before, &D));

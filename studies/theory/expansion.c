@@ -101,7 +101,7 @@ static int read_order(Expansion *e)
 int expansion_find(const Table *scheme, int basis, int degree, int one, Expansion *out)
 {
     *out = (Expansion){.basis = basis, .degree = degree, .one = one};
-    if (basis == BASIS_BRACKETS && !scheme->flows)
+    if (basis == BASIS_BRACKETS && !table_exact_flows(scheme))
         return error_set(ERR_INPUT, "%s: brackets belong to splittings by exact flows",
                          scheme->name);
     if (one && (basis == BASIS_BRACKETS || !table_one_field(scheme)))

@@ -99,6 +99,12 @@ static int check(const Table *t)
             "%s is a multistep scheme, and --conditions are those of one-step schemes: "
             "its terms are printed by --degree",
             t->name);
+    if (table_methods(t))
+        return error_set(
+            ERR_INPUT,
+            "%s has exact flows beside flows by a method, and no conditions in words: its terms are "
+            "printed by --degree",
+            t->name);
     if (table_exponential(t))
         return error_set(ERR_INPUT,
                          "%s is an exponential integrator, whose conditions have phi functions of "

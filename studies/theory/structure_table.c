@@ -113,7 +113,7 @@ static int add_row(Sheet *r, const Table *scheme, int trees, int brackets)
     if (!(t = table_freeze(scheme))) return ERR_MEMORY;
     TRY(stability_roots(t, &zero_stable, &on_circle));
     TRY(dense_find(scheme, &dense));
-    TRY(structure_find(t, t->flows ? brackets : trees, &s));
+    TRY(structure_find(t, table_exact_flows(t) ? brackets : trees, &s));
     int code = assumptions_find(t, &a);
     if (code == 0) fill_row(r, t, &s, zero_stable, on_circle, &dense, &a);
     structure_free(&s);

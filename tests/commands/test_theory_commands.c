@@ -53,6 +53,75 @@ TEST(test_weights_of_the_error)
     must_tell("schemes --scheme-file pasted.json", "~are these the weights");
 }
 
+/* A flow that names its method is that method's stages, beside exact flows too: order, error, limits and steps know it. */
+TEST(test_flows_by_methods)
+{
+    static const char *const refused[][2] = {
+        {"schemes --compose 1/2*mixed,1/2*mixed",
+         "'mixed' does not compose: some of its flows name"},
+        {"schemes --adjoint mixed", "'mixed' has no adjoint here"},
+        {"schemes --scheme mixed --certificate json",
+         "mixed has exact flows beside flows by a method"},
+        {"expand --conditions 3 --scheme mixed", "mixed has exact flows beside flows by a method"},
+        {"expand --basis brackets --scheme mixed", "mixed: brackets belong to splittings by exact"},
+        {"verify --own 'mixed brackets 2:'", "mixed: brackets belong to splittings by exact"},
+        {"schemes --scheme named:heun", "every flow of 'named' names its own method"}};
+    static const char *const bad[][2] = {
+        {"flow F:", "bad.scheme:2:8: expected a method's name behind ':', as in flow 1/2 G:heun"},
+        {"flow F:exact", "bad.scheme:2:8: expected no 'exact' behind ':'"},
+        {"flow F :heun", "bad.scheme:2:8: expected the end of the line"},
+        {"flow F:huen", "unknown scheme 'huen'; the nearest is 'heun'"},
+        {"flow F:ab2", "expected a one-step scheme over H as sub-flow solver; 'ab2' is none"},
+        {"flow F:bad", "expected a one-step scheme over H as sub-flow solver; 'bad' is none"}};
+    char text[64];
+    file_text("mixed.scheme",
+              "scheme named\nflow 1/2 G:heun\nflow F:heun\nflow 1/2 G:heun\n"
+              "scheme mixed\nflow 1/2 G:heun\nflow F\nflow 1/2 G:heun\n"
+              "scheme first\nflow 1/2 G:euler\nflow F\nflow 1/2 G:euler\n"
+              "scheme solved\nflow 1/2 F:rk4\nflow G:implicit-midpoint\nflow 1/2 F:rk4\n");
+    run_ok(
+        "schemes --scheme-file mixed.scheme --scheme named,strang-marchuk:heun,mixed,first,solved --csv");
+    static const char *const same[] = {"evals_F", "evals_G", "order", "real_limit", "error_norm2"};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        char *named = strdup(out_cell(1, same[i]));
+        assert_string_equal(named, out_cell(2, same[i]));
+        free(named);
+    }
+    assert_string_equal(out_cell(3, "order"), "2");
+    assert_string_equal(out_cell(3, "evals_G"), "4");
+    assert_string_equal(out_cell(3, "evals_F"), "1");
+    assert_string_equal(out_cell(3, "real_limit"), "-inf");
+    assert_string_equal(out_cell(3, "imag_limit"), "0"); /* |R| of Heun's method is above 1 there */
+    assert_string_equal(out_cell(4, "order"), "1");
+    must_print("expand --scheme-file mixed.scheme --scheme first --degree 2 --csv",
+               "first,2,G'G,-1/4,-0.25\n");
+    assert_int_equal(count_lines(out), 2);
+    must_print("schemes --scheme-file mixed.scheme --scheme mixed --print",
+               "flow 1/2 G:heun\nflow F\nflow 1/2 G:heun\n");
+    must_print("verify --scheme-file mixed.scheme --own 'mixed order 2'", "measured 2.00");
+    static const char *const system[] = {"linear", "attention",
+                                         "convection-diffusion:pulse=1 --particles 9"};
+    for (size_t i = 0; i < sizeof system / sizeof *system; i++) {
+        run_ok(
+            "order --scheme-file mixed.scheme --scheme mixed,first,solved --csv --summary --system %s",
+            system[i]);
+        for (int row = 1; row <= 3; row++) {
+            assert_string_equal(out_cell(row, "verdict"), "agree");
+            assert_string_equal(out_cell(row, "match"), "agree");
+        }
+    }
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        expect(2, "%s --scheme-file mixed.scheme", refused[i][0]);
+        if (!strstr(err, refused[i][1])) fail_msg("%s: %s", refused[i][0], err);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(text, sizeof text, "scheme bad\n%s\nflow G\n", bad[i][0]);
+        file_text("bad.scheme", text);
+        expect(2, "schemes --scheme-file bad.scheme --scheme bad");
+        if (!strstr(err, bad[i][1])) fail_msg("%s: %s", bad[i][0], err);
+    }
+}
+
 TEST(test_expand)
 {
     must_print("expand --scheme lie-trotter --csv",

@@ -21,6 +21,7 @@ static void take(Finding *f, int told, const char *why)
 static const char *kind_of(const Table *t)
 {
     if (t->past_y || t->past_k) return "the scheme reads the past";
+    if (table_methods(t)) return "some flows are exact and some by a method";
     return table_phi(t) ? "the scheme has functions of a derivative"
                         : "the scheme is no Runge-Kutta method";
 }
@@ -99,7 +100,7 @@ static int ask_symplectic(const Table *t, int separable, int *told, double *meas
     TRY(structure_symplectic(t, separable, told, pair, defect));
     if (*told == TOLD_NOT) return 0;
     finding_say(f, "for %s: ", separable ? "separable Hamiltonians" : "all Hamiltonian F and G");
-    if (t->flows)
+    if (table_exact_flows(t))
         finding_say(f, "flows of Hamiltonian fields are symplectic, and so is one after another");
     else if (*told == TOLD_YES)
         finding_say(f, "b_i a_ij + b_j a_ji = b_i b_j for every pair of evaluations%s",
@@ -179,7 +180,7 @@ static void say_asymmetric(const Table *t, const Structure *s, Finding *f)
         if (*c == 'F') *c = 'H';
     if (t->past_y || t->past_k)
         finding_say(f, "alpha_j = -alpha_(k-j), beta_j = beta_(k-j) fails for some j");
-    else if (t->flows)
+    else if (table_exact_flows(t))
         finding_say(f, "the flows are no palindrome, and S(-h) S(h) has terms of h^%d",
                     s->symmetric_order + 1);
     else if (*term)
