@@ -192,3 +192,106 @@ void stability_function_free(StabilityFunction *f)
     memory_free_all(f->zero, f->pole);
     *f = (StabilityFunction){.p = -1};
 }
+
+/* ---- internal stability --------------------------------------------------------------------------------- */
+
+/* An error r_j in the point of stage j, as rounding makes, enters a step on y' = lambda y as Q_j(z) r_j, where
+ *
+ *     Q_j(z) = z (b_j + sum_i>j a_ij Q_i(z)),    so that Q = z b' (1 - z A)^-1
+ *
+ * (Verwer, Hundsdorfer, Sommeijer 1990; Ketcheson, Loczi, Parsani 2014). The Q_j are polynomials of an explicit method, and the
+ * part of the region |R| <= 1 that 0 belongs to is bounded, so that each |Q_j| is largest on its boundary. That is a curve
+ * R(z) = exp(i theta), which begins at z = 0 and comes back there: z' = i R / R' by theta. Each point is Newton's, from the
+ * tangent, with steps that follow the curve's size. */
+enum { INTERNAL_STAGES = 32, INTERNAL_POINTS = 400000 };
+
+typedef struct {
+    int n, p;                  /* stages; degree of R */
+    double *a, *b;             /* (n, n), (n) */
+    const double *R;           /* (p + 1) */
+    int errs[INTERNAL_STAGES]; /* 0: the stage stands at y itself, where no error is made */
+} Internal;
+
+static double weight_on(const Table *t, const Row *r, size_t stage)
+{
+    double sum = 0;
+    for (size_t i = 0; i < r->terms; i++)
+        if (r->term[i].eval == t->stage[stage].eval) sum += table_double(r->term[i].c);
+    return sum;
+}
+
+static void read_method(const Table *t, Internal *m)
+{
+    for (int j = 0; j < m->n; j++) {
+        m->b[j] = weight_on(t, &t->update, (size_t)j);
+        m->errs[j] = eval_point(t, t->stage[j].eval)->row.terms > 1;
+        for (int i = 0; i < m->n; i++)
+            m->a[i * m->n + j] = weight_on(t, &eval_point(t, t->stage[i].eval)->row, (size_t)j);
+    }
+}
+
+/* Returns the largest |Q_j(z)| of the stages whose point errs. */
+static double largest_internal(const Internal *m, double complex z)
+{
+    double complex Q[INTERNAL_STAGES];
+    double most = 0;
+    for (int j = m->n; j-- > 0;) {
+        Q[j] = m->b[j];
+        for (int i = j + 1; i < m->n; i++) Q[j] += m->a[i * m->n + j] * Q[i];
+        Q[j] *= z;
+        if (m->errs[j]) most = fmax(most, cabs(Q[j]));
+    }
+    return most;
+}
+
+static double complex value(const Internal *m, double complex z, double complex *slope)
+{
+    double complex R = 0;
+    *slope = 0;
+    for (int i = m->p; i >= 0; i--) {
+        *slope = *slope * z + R;
+        R = R * z + m->R[i];
+    }
+    return R;
+}
+
+/* Follows the boundary from 0 in steps of 2^-10 of its distance from 0, at least of 1/8, until it comes back from below. Returns
+ * NaN where it does not. */
+static double follow(const Internal *m)
+{
+    double complex z = 0, slope;
+    double most = 0, theta = 0;
+    value(m, z, &slope);
+    for (int k = 0; k < INTERNAL_POINTS; k++) {
+        double length = 0x1p-10 * fmax(0.125, cabs(z)), step = length * cabs(slope);
+        z += length * I * cexp(I * theta) * cabs(slope) / slope;
+        theta += step;
+        for (int turn = 0; turn < 3; turn++) {
+            double complex R = value(m, z, &slope);
+            z -= (R - cexp(I * theta)) / slope;
+        }
+        value(m, z, &slope);
+        most = fmax(most, largest_internal(m, z));
+        if (k > 2 && cimag(z) <= 0 && cabs(z) < 2 * length) return most;
+    }
+    return NAN;
+}
+
+int stability_internal(const Table *t, double *amplification)
+{
+    SCOPED(stability_function_free) StabilityFunction f = {.p = -1};
+    size_t n = t->stages;
+    *amplification = NAN;
+    if (!table_over(t, OP_H) || table_solves(t) || n > INTERNAL_STAGES) return 0;
+    TRY(stability_function(t, &f));
+    if (f.p < 1 || f.q > 0 || mpq_cmp_ui(f.P[0], 1, 1) != 0 || mpq_sgn(f.P[1]) == 0) return 0;
+    SCOPED(memory_drop) double *block = memory_new(n * n + n + (size_t)f.p + 1, sizeof *block);
+    if (!block) return ERR_MEMORY;
+    Internal m = {.n = (int)n, .p = f.p, .a = block, .b = block + n * n};
+    double *R = m.b + n;
+    for (int i = 0; i <= f.p; i++) R[i] = table_double(f.P[i]);
+    m.R = R;
+    read_method(t, &m);
+    *amplification = follow(&m);
+    return 0;
+}

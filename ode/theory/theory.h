@@ -449,6 +449,11 @@ typedef struct {
 int stability_function(const Table *t, StabilityFunction *out);
 void stability_function_free(StabilityFunction *f);
 
+/* Finds by how much a step at most enlarges an error that is made in one stage's point, as by rounding, where it is stable: the
+ * largest |Q_j(z)| over all stages j but those at y itself, and over the part of |R(z)| <= 1 that 0 belongs to, to some five
+ * digits (stability_function.c has Q). Of a frozen explicit one-step table of at most 32 stages, all H; NaN of another. */
+int stability_internal(const Table *t, double *amplification);
+
 /* What the estimate of an embedded pair does not see. On y' = lambda y it is E(z) y, z = h lambda; a step errs by
  * (R(z) - e^z) y. BLIND_LINEAR: E(z) = 0 for every z. BLIND_STIFF: E(inf) = 0 (below a millionth of R(inf)) and R(inf) is
  * not. For IMEX schemes z is that of the implicit colour. A pair that is not decided (exponential, too many stages) is

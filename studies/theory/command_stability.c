@@ -10,7 +10,7 @@
 
 typedef struct {
     const char *scheme;
-    double real_limit, imag_limit, ssp, r_infinity, alpha;
+    double real_limit, imag_limit, ssp, internal, r_infinity, alpha;
     int a_stable, l_stable;
     Phase phase;
     const char *dispersion, *dissipation;
@@ -45,6 +45,11 @@ static const Column limit_columns[] = {
            .words = "A-stable, and R(z) goes to 0 as z goes to infinity"),
     COLUMN(LimitRow, r_infinity, .digits = 7, .sparse = 1,
            .words = "for implicit stages: |R(z)| as z goes to infinity"),
+    COLUMN(
+        LimitRow, internal, .digits = 5, .sparse = 1,
+        .words =
+            "of explicit stages that are all H: how much a stable step at most enlarges an error, as of "
+            "rounding, that is made in one of its stages"),
     {0}};
 
 typedef struct {
@@ -95,6 +100,7 @@ static int add_limits(StabilityRun *u, size_t i)
     char text[2][64];
     TRY(add_stiff(t, &row));
     TRY(stability_ssp(t, &row.ssp));
+    TRY(stability_internal(t, &row.internal));
     TRY(phase_find(t, &row.phase));
     if (isfinite(row.phase.dispersion_order))
         row.dispersion = constant_text(t, row.phase.dispersion, text[0]);
@@ -241,7 +247,8 @@ static int study(const Options *o, StabilityRun *u)
             "lambda/2: "
             "negative\nreal and positive imaginary h lambda; --csv or --out: the region\n%s"
             "y' = i omega y, nu = omega h: nu - arg R(i nu) = constant nu^(dispersion+1), 1 - |R(i nu)| =\n"
-            "constant nu^(dissipation+1); ssp: coefficient of strong stability\n\n",
+            "constant nu^(dissipation+1); ssp: coefficient of strong stability; internal: how much a stable\n"
+            "step at most enlarges an error that is made in one of its stages\n\n",
             select_decoders(&u->schemes)
                 ? "(of a decoder lambda_F = lambda_C = lambda_G = lambda/3)\n"
                 : "");
@@ -302,6 +309,10 @@ const Command command_stability = {
         "F, G, nu times their mean replaces nu. inf means no error; empty means unknown.\n"
         "trotter stability --scheme rk4 prints 4, 1/120 and 5, 1/144.\n"
         "\n"
+        "`internal` is the largest internal amplification of an explicit method whose stages are all H: a stage's\n"
+        "error r, as of rounding, enters the step as Q(z) r, and the largest |Q(z)| is taken over all stages but\n"
+        "those at y itself, and over the part of |R| <= 1 that 0 belongs to (Verwer, Hundsdorfer, Sommeijer 1990;\n"
+        "Ketcheson, Loczi, Parsani 2014). It is that of the stages as written, y and slopes.\n"
         "`ssp` is the coefficient of strong stability, for one-step schemes whose stages are all H (Gottlieb,\n"
         "Ketcheson, Shu 2011). For implicit stages, a_stable, l_stable and r_infinity, |R| at infinity, are\n"
         "decided exactly for one-step schemes and searched for others; alpha, in degrees, is the angle of\n"

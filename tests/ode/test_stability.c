@@ -486,4 +486,45 @@ TEST(known_functions)
     }
 }
 
+/* NodePy publishes the internal polynomials of rk4, 1/12 z^3 + 1/6 z^2 + 1/3 z, 1/6 z^2 + 1/3 z and 1/6 z, and the largest of
+ * SSPRK(6,2) on a grid of 200 points a side, 2.037. A grid here comes near from below. */
+TEST(internal_stability)
+{
+    enum { SIDE = 1500 };
+    OWN_TABLE *rk4 = frozen("rk4");
+    double found, grid = 0;
+    assert_int_equal(stability_internal(rk4, &found), 0);
+    for (int i = 0; i < SIDE; i++)
+        for (int k = 0; k < SIDE; k++) {
+            double complex z = -4 + 5. * i / SIDE + (3.5 * k / SIDE) * I;
+            double complex Q[] = {z * z * z / 12 + z * z / 6 + z / 3, z * z / 6 + z / 3, z / 6};
+            if (cabs(1 + z + z * z / 2 + z * z * z / 6 + z * z * z * z / 24) > 1) continue;
+            for (int j = 0; j < 3; j++) grid = fmax(grid, cabs(Q[j]));
+        }
+    if (!(found >= grid && found <= grid * 1.002)) fail_msg("rk4: %g, on a grid %g", found, grid);
+    static const struct {
+        const char *text;
+        double largest;
+    } row[] = {
+        {"k1 = H(y)\nk2 = H(y + 1/5*k1)\nk3 = H(y + 1/5*k1 + 1/5*k2)\n"
+         "k4 = H(y + 1/5*k1 + 1/5*k2 + 1/5*k3)\nk5 = H(y + 1/5*k1 + 1/5*k2 + 1/5*k3 + 1/5*k4)\n"
+         "k6 = H(y + 1/5*k1 + 1/5*k2 + 1/5*k3 + 1/5*k4 + 1/5*k5)\n"
+         "y' = y + 1/6*k1 + 1/6*k2 + 1/6*k3 + 1/6*k4 + 1/6*k5 + 1/6*k6",
+         2.0768},
+        {"heun", 1.0987}, /* |z|/2 on |1 + z + z^2/2| <= 1 */
+        {"ssprk3", 1.692},
+        {"fehlberg", 5.429},
+        {"euler", 0}, /* its one stage stands at y */
+        {"gauss4", NAN},
+        {"ab2", NAN},
+        {"macaron", NAN},
+        {"strang-marchuk", NAN}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        OWN_TABLE *t = frozen(row[i].text);
+        assert_int_equal(stability_internal(t, &found), 0);
+        if (isnan(row[i].largest) ? !isnan(found) : !(fabs(found - row[i].largest) < 1e-4 * 5))
+            fail_msg("%s: %g", row[i].text, found);
+    }
+}
+
 TEST_MAIN(zoo_begin, zoo_end)
