@@ -262,7 +262,7 @@ TEST(test_stiff)
     } run[] = {{"van-der-pol:mu=1000", "rodas4", 1},
                {"robertson", "rodas4", 1},
                {"hires", "rodas4", 1},
-               {"van-der-pol:mu=1000", "ros3p", 1},
+               {"van-der-pol:mu=1000", "ros3p", 2},
                {"robertson", "ros3p", 1},
                {"robertson", "ros2-w", 100},
                {"robertson", "ros34pw2", 100}};
