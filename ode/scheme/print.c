@@ -289,6 +289,7 @@ int table_print(const Table *t, FILE *f)
 {
     Pen pen = print_pen(table_whole(t), f);
     print_header(&pen, "");
+    if (t->orders) fprintf(f, "orders 1..%d\n", t->orders);
     if (t->flows)
         print_flows(&pen);
     else {

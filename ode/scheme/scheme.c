@@ -18,6 +18,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/memory.h"
 #include "ode/scheme/lexer.h"
+#include "ode/scheme/rationals.h"
 #include "ode/scheme/print.h"
 #include "ode/scheme/scheme.h"
 
@@ -184,6 +185,48 @@ static int check_rounded(const Parser *p)
                         TABLE_DIGITS, t->name);
 }
 
+/* Makes the formula of order p, sum over j = 1 .. p of (1/j) nabla^j y = h f, solved for the newest state: the weight of y[-m]
+ * is that of the state m + 1 steps before it. */
+static int backward_row(int p, Row *out)
+{
+    RATIONALS(c, sum, part, of_all);
+    for (int j = 1; j <= p; j++) {
+        mpq_set_ui(part, 1, (unsigned long)j);
+        mpq_add(of_all, of_all, part);
+    }
+    for (int m = 1; m <= p; m++) {
+        mpq_set_ui(sum, 0, 1);
+        for (int j = m; j <= p; j++) {
+            mpz_bin_uiui(mpq_numref(part), (unsigned long)j, (unsigned long)m);
+            mpz_set_ui(mpq_denref(part), (unsigned long)j);
+            mpq_canonicalize(part);
+            mpq_add(sum, sum, part);
+        }
+        mpq_div(c, sum, of_all);
+        if (m % 2 == 0) mpq_neg(c, c);
+        TRY(row_add(out, TABLE_STATE, m - 1, c, 0, NULL));
+    }
+    mpq_inv(c, of_all);
+    for (int e = 0; e < 2; e++) TRY(row_add(out, e, 0, c, 0, NULL));
+    return 0;
+}
+
+static int check_orders(const Parser *p)
+{
+    ROW(row);
+    const Table *t = p->table;
+    if (!t->orders) return 0;
+    TRY(backward_row(t->orders, &row));
+    if (t->stages == 1 && t->stage[0].op == OP_H && t->colours == 2 && !t->word &&
+        !t->point[0].timed && row_equal(&t->update, &row) && row_equal(&t->point[0].row, &row))
+        return 0;
+    return cursor_error(
+        &p->cursor,
+        "expected the backward differentiation formula of order %d, of one stage H, in "
+        "scheme '%s', which says orders 1..%d",
+        t->orders, t->name, t->orders);
+}
+
 static int finish(Parser *p)
 {
     Table *t = p->table;
@@ -206,6 +249,7 @@ static int finish(Parser *p)
     for (size_t i = 0; i < t->symbols; i++)
         for (size_t k = 0; k < t->symbol[i].inputs; k++) find_depth(t, &t->symbol[i].input[k]);
     TRY(check_phi(p));
+    TRY(check_orders(p));
     TRY(check_error(p));
     return t->error.terms ? table_pair(t, &p->table) : 0;
 }

@@ -381,6 +381,19 @@ static int read_separable(Parser *p)
     return cursor_end(&p->cursor, "the end of the line");
 }
 
+/* Reads the orders of steps by tolerance; finish (scheme.c) checks that the scheme is the formula of the last. */
+static int read_orders(Parser *p)
+{
+    long last = 0;
+    Cursor *c = &p->cursor;
+    TRY(cursor_expect(c, "1"));
+    TRY(cursor_expect(c, ".."));
+    TRY(cursor_integer(c, BACKWARD_MOST, &last));
+    p->table->orders = (int)last;
+    return last ? cursor_end(c, "the end of the line")
+                : cursor_error(c, "expected an order from 1");
+}
+
 /* Only checks the end: scheme.c reads this line before the stages, for H and L among them. */
 static int read_decoder(Parser *p)
 {
@@ -506,9 +519,10 @@ static int set_text(Cursor *c, char **text)
 static const struct {
     const char *word;
     int (*run)(Parser *);
-} statements[] = {{"let", read_let},     {"learn", read_learn},   {"gate", read_gate},
-                  {"flow", read_flow},   {"field", read_field},   {"decoder", read_decoder},
-                  {"error", read_error}, {"linear", read_linear}, {"separable", read_separable}};
+} statements[] = {{"let", read_let},      {"learn", read_learn},   {"gate", read_gate},
+                  {"flow", read_flow},    {"field", read_field},   {"decoder", read_decoder},
+                  {"error", read_error},  {"linear", read_linear}, {"separable", read_separable},
+                  {"orders", read_orders}};
 
 int statement_parse(Parser *p)
 {
@@ -531,5 +545,5 @@ int statement_parse(Parser *p)
     c->at = at;
     return cursor_error(
         c, "expected scheme, title, source, note, start, let, learn, gate, flow, field, decoder, "
-           "linear, separable, k1 = ..., y' = ..., or error = ...");
+           "linear, separable, orders, k1 = ..., y' = ..., or error = ...");
 }

@@ -255,6 +255,7 @@ static int copy_into(Table *to, const Table *from)
     to->past_y = from->past_y;
     to->past_k = from->past_k;
     to->special = from->special;
+    to->orders = from->orders;
     for (int i = 0; i < COLOURS; i++) mpq_set(to->weight[i], from->weight[i]);
     if (from->pair && !(to->pair = table_copy(from->pair))) return ERR_MEMORY;
     TRY(row_copy(&to->error, &from->error));
@@ -563,7 +564,7 @@ int table_equal(const Table *a, const Table *b)
     if (a->stages != b->stages || a->points != b->points || a->evals != b->evals ||
         a->flows != b->flows || a->symbols != b->symbols || a->exact != b->exact ||
         a->dense != b->dense || a->word != b->word || a->colours != b->colours ||
-        a->special != b->special)
+        a->special != b->special || a->orders != b->orders)
         return 0;
     for (int op = 0; op < a->colours; op++)
         if (!mpq_equal(a->weight[op], b->weight[op])) return 0;

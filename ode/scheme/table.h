@@ -43,6 +43,7 @@
 enum { OP_F, OP_G, OP_C, COLOURS, OP_H = COLOURS, OP_L, OP_A, OPS };
 extern const char table_letters[OPS + 1]; /* "FGCHLA" */
 enum { TABLE_STATE = -1 };                /* Term.eval of a state y[-j] */
+enum { BACKWARD_MOST = 5 };               /* order of a formula that steps by tolerance take */
 enum { TABLE_SYMBOLS = 4, TABLE_NAME = 160, TABLE_BITS = 320, TABLE_DIGITS = 60 };
 enum { SYMBOL_LEARN, SYMBOL_SIGMOID, SYMBOL_TANH };
 
@@ -132,6 +133,9 @@ typedef struct Table {
     /* What the scheme takes its field to be: bits as in Point.ops of the colours that are linear (`linear F`: f'' = 0, and f does
      * not depend on time), and SEPARABLE (`separable`). Its order is the order on such fields. */
     int special;
+    /* Of a backward differentiation formula of order p: p where the text says `orders 1..p`, so that steps by tolerance choose
+     * among the formulas of these orders; else 0. All but adapt_run reads the table, the formula of order p. */
+    int orders;
     /* An embedded pair of one-step methods. `pair` is the table of all stages as written, with those that only the
      * error reads. `error` = y' - yhat is a row of slopes in `pair` alone. The table that owns `pair` lacks these
      * stages, so fixed steps do not pay for them. Without a pair: NULL, and no terms. */

@@ -1,4 +1,4 @@
-/* adapt.c: runs an embedded pair with steps of such a length that the estimated error of each meets a tolerance.
+/* adapt.c: runs an embedded pair, or formulas of several orders, with steps of such a length that the estimated error of each meets a tolerance.
  *
  * With the estimate e = y' - yhat = O(h^k), k = q + 1 for an estimate of order q, atol = absolute and rtol = relative, a step
  * from y_n to y_n+1 = y' is taken where
@@ -20,6 +20,11 @@
  *
  * With error = O(h^p) at the end and h ~ tolerance^(1/k), the error goes like tolerance^(p/k): Shampine 1994 calls
  * p/k = 1, that of pairs that go on with the higher order, tolerance proportionality.
+ *
+ * Backward differentiation formulas (backward.c) go on with the order of which the next step is longest, behind k + 1 equal
+ * steps of order k, by h (safety) err^(-1/(order + 1)) with the estimate of each order (Shampine, Reichelt 1997). Their estimates
+ * count eightfold: what they err by is not what one step errs by but what adds up over hundreds, and with the shorter steps Newton's
+ * iteration takes fewer turns, so that this costs nearly no evaluations.
  *
  * States at times within a step come from its slopes (dense.c) where that is as good as a step: where their weights are
  * of order q at least, so that their error O(h^(q+1)) falls with the tolerance as the estimate does, where no stage is
@@ -43,11 +48,14 @@
 #include "kernels/base/scoped.h"
 #include "kernels/base/tick.h"
 #include "ode/scheme/rationals.h"
+#include "ode/step/backward.h"
 #include "ode/step/events.h"
 
 static const double safety = 0.9, shrink = 0.2, grow = 5;
-static const double grow_solved = 8, halve = 0.5, keep = 1.2; /* of Newton's steps */
-static const double proportional = 0.7, integral = 0.4;       /* over k */
+static const double sharper = 8; /* of formulas of several orders */
+static const double grow_solved = 8, grow_orders = 10, halve = 0.5,
+                    keep = 1.2;                         /* of Newton's steps */
+static const double proportional = 0.7, integral = 0.4; /* over k */
 /* Lower bounds of err and of err_before: a step without error is taken, and not remembered. */
 static const double least = 1e-10, remembered = 1e-4, remembered_solved = 1e-2;
 
@@ -69,8 +77,9 @@ typedef struct {
     double k;     /* the estimate is O(h^k) */
     double whole; /* time of the end of all */
     Stepper *st;
-    size_t filled; /* of o->at */
-    Dense dense;   /* of order 0: no weights */
+    Backward *backward; /* takes the steps in its place where the scheme has orders; else NULL */
+    size_t filled;      /* of o->at */
+    Dense dense;        /* of order 0: no weights */
     /* takes steps to times within a step; NULL: weights do, or no time is asked for */
     Stepper *side;
     size_t watched; /* evaluations of `side` for the watch */
@@ -81,6 +90,7 @@ static void way_free(Way *w)
     dense_free(&w->dense);
     stepper_free(w->st);
     stepper_free(w->side);
+    backward_free(w->backward);
 }
 
 /* Computes y (N), the state at theta h of the step last tried and not yet accepted (stepper_try). */
@@ -142,11 +152,17 @@ static int reach(const Way *w, double t, double at, double *y, int *outcome)
     there.times = 0;
     there.events = NULL;
     there.watch = NULL;
-    stepper_move(w->side, t, stepper_state(w->st));
+    stepper_follow(w->side, w->st);
     TRY(run(&way, &r));
     memcpy(y, stepper_state(w->side), w->N * sizeof *y);
     *outcome = r.outcome;
     return 0;
+}
+
+/* Returns the state at the end of the step that is looked into. */
+static const double *end_of(const Way *w)
+{
+    return w->backward ? backward_state(w->backward) : stepper_tried(w->st);
 }
 
 /* The step tried, from t to end. */
@@ -160,7 +176,9 @@ static int state_within(const Tried *s, double at, double *y, int *outcome)
 {
     *outcome = ADAPT_DONE;
     if (at == s->end)
-        memcpy(y, stepper_tried(s->w->st), s->w->N * sizeof *y);
+        memcpy(y, end_of(s->w), s->w->N * sizeof *y);
+    else if (s->w->backward)
+        backward_within(s->w->backward, (at - s->t) / (s->end - s->t), y);
     else if (s->w->side)
         return reach(s->w, s->t, at, y, outcome);
     else
@@ -208,7 +226,7 @@ static int look_inside(Way *w, double end, AdaptRun *r)
     Tried s = {w, r->t, end};
     if (e) {
         size_t parts = w->side || !e->count ? 1 : EVENT_PARTS;
-        TRY(events_step(e, end, stepper_tried(w->st), parts, state_for_event, &s));
+        TRY(events_step(e, end, end_of(w), parts, state_for_event, &s));
     }
     int stopped = e && e->stopped;
     double stop = stopped ? e->crossing[e->found - 1].t : end;
@@ -282,13 +300,90 @@ static int run(Way *w, AdaptRun *r)
     return 0;
 }
 
+/* ---- by formulas of several orders ---------------------------------------------------------------- */
+
+/* Returns the factor of the next step of the order `more` above or below, of 0 where there is none. */
+static double factor_of(Way *w, int more, const double *y, const double *z)
+{
+    Backward *b = w->backward;
+    const double *e = backward_error(b, more);
+    if (!e) return 0;
+    double err = fmax(sharper * norm(w->o, w->N, e, y, z), least);
+    return careful(backward_newton(b)) * pow(err, -1.0 / (backward_order(b) + more + 1));
+}
+
+/* Chooses order and length of the next step, and returns its length. */
+static double next_step(Way *w, double h)
+{
+    Backward *b = w->backward;
+    const double *y = backward_state(b);
+    double best = 0;
+    int more = 0;
+    if (backward_equal(b) <= backward_order(b)) return h;
+    for (int i = -1; i <= 1; i++) {
+        double factor = factor_of(w, i, y, y);
+        if (factor <= best) continue;
+        best = factor;
+        more = i;
+    }
+    backward_set_order(b, backward_order(b) + more);
+    return h * fmin(best, grow_orders);
+}
+
+/* Tries a step; *factor out: of the length of another try. Returns whether it passes. */
+static int try_order(Way *w, double *factor)
+{
+    Backward *b = w->backward;
+    *factor = halve;
+    if (backward_try(b) != 0) return 0;
+    const double *y = backward_state(b), *z = backward_tried(b);
+    double err = sharper * norm(w->o, w->N, backward_error(b, 0), y, z);
+    *factor = within(shrink, factor_of(w, 0, y, z), 1);
+    return err <= 1;
+}
+
+static int run_orders(Way *w, AdaptRun *r)
+{
+    const AdaptOptions *o = w->o;
+    Backward *b = w->backward;
+    double h = r->first, tried = h, factor;
+    while (r->t < o->t_end) {
+        tick_of(r->t, w->whole);
+        if (o->longest > 0) h = fmin(h, o->longest);
+        int last = r->t + 1.01 * h >= o->t_end;
+        if (last) h = o->t_end - r->t;
+        r->outcome = r->steps + r->rejected == o->most ? ADAPT_STEPS : ADAPT_UNDERFLOW;
+        if (r->outcome == ADAPT_STEPS || (!last && h <= 16 * DBL_EPSILON * fabs(r->t)) || !(h > 0))
+            return 0;
+        if (h != tried) backward_resize(b, h);
+        tried = h;
+        if (!try_order(w, &factor)) {
+            if (o->watch) TRY(o->watch->step(o->watch->arg, r->t, h, NULL, NULL));
+            h *= factor;
+            r->rejected++;
+            continue;
+        }
+        double end = last ? o->t_end : r->t + h;
+        backward_accept(b);
+        TRY(look_inside(w, end, r));
+        if (r->outcome != ADAPT_DONE) return 0;
+        r->steps++;
+        r->t = end;
+        h = next_step(w, h);
+    }
+    r->outcome = ADAPT_DONE;
+    return 0;
+}
+
+/* ---- all ------------------------------------------------------------------------------------------- */
+
 static int check(const Table *t, const AdaptOptions *o)
 {
-    if (!t->pair)
+    if (!t->pair && !t->orders)
         return error_set(ERR_INPUT, "scheme %s has no estimate of its error: a line error = ...",
                          t->name);
     if (o->absolute >= 0 && o->relative >= 0 && o->absolute + o->relative > 0 && o->t_end > 0 &&
-        isfinite(o->t_end) && o->estimate_order >= 0)
+        isfinite(o->t_end) && (o->estimate_order >= 0 || t->orders))
         return 0;
     return error_set(ERR_MISUSE, "an adaptive run needs a tolerance and a time above 0");
 }
@@ -328,6 +423,7 @@ static int find_weights(const Table *t, int estimate_order, Dense *out)
 
 static int prepare(const Table *t, const System *s, Way *w)
 {
+    if (t->orders) return backward_new(t, s, w->o, &w->backward);
     TRY(stepper_new(t->pair, s, &w->st));
     TRY(stepper_loosen(w->st, w->o));
     const Events *e = w->o->events;
@@ -348,19 +444,25 @@ int adapt_run(const Table *t, const System *s, const AdaptOptions *o, double *y,
     SCOPED(memory_drop) double *work = memory_new(4 * N, sizeof *work);
     Weighted word = system_weigh(s, t);
     if (!work) return ERR_MEMORY;
+    const System *whole = word.same ? s : &word.system;
+    if (t->orders) way.k = 2;
     TRY(prepare(t, s, &way));
-    out->dense = way.dense.order;
-    out->first = o->first > 0 ? fmin(o->first, o->t_end)
-                              : first_step(o, word.same ? s : &word.system, way.k, work);
-    TRY(stepper_begin(way.st, 0, out->first, s->initial, START_GIVEN, NULL));
+    out->dense = t->orders ? t->orders : way.dense.order;
+    out->first = o->first > 0 ? fmin(o->first, o->t_end) : first_step(o, whole, way.k, work);
+    if (way.backward)
+        backward_begin(way.backward, 0, out->first, s->initial);
+    else
+        TRY(stepper_begin(way.st, 0, out->first, s->initial, START_GIVEN, NULL));
     Events *e = o->events;
     if (e) events_begin(e, 0, s->initial);
-    TRY(run(&way, out));
-    const double *last =
-        out->outcome == ADAPT_EVENT ? e->state + (e->found - 1) * N : stepper_state(way.st);
+    TRY((way.backward ? run_orders : run)(&way, out));
+    const double *last = out->outcome == ADAPT_EVENT ? e->state + (e->found - 1) * N
+                         : way.backward              ? backward_state(way.backward)
+                                                     : stepper_state(way.st);
     memcpy(y, last, N * sizeof *y);
-    out->evals = stepper_evals(way.st) + (o->first > 0 ? 0 : 2 * system_parts(s));
-    const Newton *newton = stepper_newton(way.st);
+    out->evals = (way.backward ? backward_evals(way.backward) : stepper_evals(way.st)) +
+                 (o->first > 0 ? 0 : 2 * system_parts(s));
+    const Newton *newton = way.backward ? backward_newton(way.backward) : stepper_newton(way.st);
     if (newton) out->jacobians = newton->jacobians, out->factors = newton->factors;
     if (way.side) out->evals += stepper_evals(way.side) - way.watched;
     return 0;

@@ -32,7 +32,10 @@
  * through the state and the points of the step before, which collocation methods have anyway; a single one at its row
  * of known slopes. With d the correction by any J_e, base + h A k = Y + d holds to rounding, so y' is made of the
  * slopes as always, and what the iteration leaves is not multiplied by h |J|. An explicit slope f(y_n) is: therefore
- * estimates that are not filtered keep stages to rounding. */
+ * a step takes the
+ * slope at y_n from the stage before that ended there, where there is one (Hosea, Shampine 1996), and estimates that grow
+ * with h |J| keep stages to rounding. Diagonally implicit stages of equal weights share the factors of one matrix, and
+ * begin at their known slopes and that of the stage before in place of their own. */
 #include "ode/step/implicit.h"
 
 #include <float.h>
@@ -47,7 +50,7 @@
 
 DROP(Implicit, implicit)
 
-enum { TURNS = 60, RESTARTS = 10, LOOSE_TURNS = 7 };
+enum { TURNS = 60, RESTARTS = 10, LOOSE_TURNS = 7, BEGUN_TURNS = 4 };
 enum { SLOWER = 2 }; /* times as many vectors end the use of derivatives */
 static const double refresh = 0.1, enough = 0x1p-38, rounding = 0x1p-53;
 static const double krylov_tolerance = 1e-5;
@@ -59,6 +62,8 @@ typedef struct {
     Factors factors;
     int first, last; /* vectors that GMRES took with derivatives just found, and the last time */
     double h;        /* the matrix is of this step; 0: of none */
+    /* The block whose matrix serves this one: itself, or where loosened an equal one before. */
+    size_t like;
     /* Of loosened blocks: theta / (1 - theta) of the step before; Y - y_n (points, N) of the step found last and of the
      * one taken last, NULL: they are not kept. */
     double eta, *tried, *taken;
@@ -84,10 +89,15 @@ struct Implicit {
     const AdaptOptions *o;
     double kappa, before;
     int loose, known, current, slow; /* slow: an iteration of the step found last was */
-    int given;                       /* the functions have their W from here */
+    int begins; /* iterations begin at y, whose time is the stages', and derivatives are kept as long as they end */
+    /* (evals) at the first stage, where that is the slope at y_n, the evaluation of the stage whose point is y_n+1, whose
+     * slope it is in the next step; NULL: there are no such stages. carried (evals, N): these slopes, if any are. */
+    int *same, carries;
+    double *carried;
+    int given; /* the functions have their W from here */
     Newton newton;
-    double *sum; /* of all J_e, for the functions */
-    const double *y;
+    double *sum;          /* of all J_e, for the functions */
+    const double *y, *k;  /* k: slopes of the step found last */
     size_t count, probes; /* values of fields; those of finding bands */
     /* The action of the matrix reads these. */
     Block *now;
@@ -102,6 +112,7 @@ static int make_lists(Implicit *m, const Table *t, const int *of, const int *sol
         Block *x = &m->block[b];
         x->solved = solved[b];
         x->eta = 1;
+        x->like = b;
         x->point = memory_new(m->points, sizeof *x->point);
         x->eval = memory_new(m->evals, sizeof *x->eval);
         if (!x->point || !x->eval) return ERR_MEMORY;
@@ -238,16 +249,17 @@ void implicit_free(Implicit *m)
     }
     for (size_t e = 0; m->J && e < m->evals; e++) memory_free(m->J[e]);
     krylov_free(&m->krylov);
-    memory_free_all(m->block, m->a, m->node, m->eval, m->place, m->J, m->Y, m->sum, m);
+    memory_free_all(m->block, m->a, m->node, m->eval, m->place, m->J, m->Y, m->sum, m->same,
+                    m->carried, m);
 }
 
 void implicit_begin(Implicit *m)
 {
     for (size_t b = 0; b < m->blocks; b++) m->block[b].h = 0, m->block[b].eta = 1;
     m->count = m->probes;
-    m->known = m->current = m->given = 0;
+    m->known = m->current = m->given = m->carries = 0;
     m->before = 0;
-    m->newton = (Newton){.most = LOOSE_TURNS};
+    m->newton = (Newton){.most = m->begins ? BEGUN_TURNS : LOOSE_TURNS};
 }
 
 int implicit_by_action(const Implicit *m)
@@ -282,13 +294,82 @@ static int keep_points(const Implicit *m, Block *b)
     return b->tried && b->taken ? 0 : ERR_MEMORY;
 }
 
-int implicit_loosen(Implicit *m, const AdaptOptions *o)
+static double weight(const Implicit *m, int p, int e)
+{
+    return m->a[(size_t)p * m->evals + (size_t)e];
+}
+
+/* Finds whose factors serve a block of one point: those of the first with its weight and operators. */
+static void find_like(Implicit *m, size_t b)
+{
+    const Block *x = &m->block[b], *y;
+    for (size_t i = 0; i < b && x->solved && x->points == 1; i++) {
+        int same = (y = &m->block[i])->solved && y->points == 1 && y->evals == x->evals;
+        for (size_t k = 0; same && k < x->evals; k++)
+            same = m->eval[x->eval[k]].op == m->eval[y->eval[k]].op &&
+                   m->eval[x->eval[k]].set == m->eval[y->eval[k]].set &&
+                   weight(m, x->point[0], x->eval[k]) == weight(m, y->point[0], y->eval[k]);
+        if (!same) continue;
+        m->block[b].like = i;
+        return;
+    }
+}
+
+int implicit_damps(const Implicit *m, const Row *error)
+{
+    static const double far[] = {-1e6, -1e9};
+    size_t n = m->points;
+    double size[2] = {0};
+    SCOPED(memory_drop) double *A = memory_new(n * n + n, sizeof *A);
+    SCOPED(memory_drop) size_t *pivot = memory_new(n, sizeof *pivot);
+    for (int i = 0; i < 2 && A && pivot; i++) {
+        double *x = A + n * n;
+        for (size_t k = 0; k < n * n; k++) A[k] = k % (n + 1) == 0;
+        for (size_t k = 0; k < n; k++) x[k] = 1;
+        for (size_t e = 0; e < m->evals; e++)
+            for (size_t p = 0; p < n && m->eval[e].op == OP_F; p++)
+                A[p * n + (size_t)m->eval[e].point] -= far[i] * weight(m, (int)p, (int)e);
+        lu_factor(n, A, pivot);
+        lu_substitute(n, A, pivot, x);
+        for (size_t k = 0; k < error->terms; k++) {
+            const Eval *e = &m->eval[error->term[k].eval];
+            if (e->op == OP_F) size[i] += far[i] * table_double(error->term[k].c) * x[e->point];
+        }
+    }
+    return A && pivot && fabs(size[1]) <= 10 * (1 + fabs(size[0]));
+}
+
+/* Finds the evaluations whose slopes the first stage has from the step before. */
+static int find_same(Implicit *m, const Table *t)
+{
+    const Row *first = &t->point[0].row, *end = &t->update;
+    size_t p = t->points, found = 0, own = 0;
+    while (p-- > 1 && !(row_equal(&t->point[p].row, end) && !t->point[p].phi)) {}
+    if (!p || first->terms != 1 || !row_plain(first) || t->point[0].timed || m->same) return 0;
+    m->same = memory_new(m->evals, sizeof *m->same);
+    if (!m->same) return ERR_MEMORY;
+    for (size_t e = 0; e < m->evals && t->eval[e].point == 0; e++, own++)
+        for (size_t i = 0; i < m->evals; i++) {
+            if (t->eval[i].point != (int)p || t->eval[i].op != t->eval[e].op ||
+                t->eval[i].set != t->eval[e].set || m->node[i] != 1)
+                continue;
+            m->same[e] = (int)i;
+            found++;
+        }
+    if (found != own) return 0;
+    m->carried = memory_new(m->evals, m->N * sizeof *m->carried);
+    return m->carried ? 0 : ERR_MEMORY;
+}
+
+int implicit_loosen(Implicit *m, const Table *t, const AdaptOptions *o)
 {
     double tolerance = o->relatives ? INFINITY : o->relative > 0 ? o->relative : o->absolute;
     for (size_t i = 0; o->relatives && i < m->N; i++) tolerance = fmin(tolerance, o->relatives[i]);
     m->loose = 1;
     m->o = o;
     m->kappa = fmax(10 * DBL_EPSILON / tolerance, fmin(0.03, sqrt(tolerance)));
+    for (size_t b = 0; b < m->blocks; b++) find_like(m, b);
+    TRY(find_same(m, t));
     for (size_t b = 0; b < m->blocks; b++)
         if (m->block[b].points > 1 && !m->block[b].taken) TRY(keep_points(m, &m->block[b]));
     if (!m->functions || m->pattern.N == 0 || !pattern_factors(&m->pattern) || m->sum) return 0;
@@ -301,18 +382,31 @@ const Newton *implicit_newton(const Implicit *m)
     return m->loose ? &m->newton : NULL;
 }
 
+void implicit_from_state(Implicit *m)
+{
+    m->begins = 1;
+}
+
 void implicit_move(Implicit *m)
 {
-    m->known = m->current = 0;
+    m->known = m->current = m->carries = 0;
     m->before = 0;
+}
+
+void implicit_follow(Implicit *m, const Implicit *from)
+{
+    m->carries = m->carried && from->carries;
+    if (m->carries) memcpy(m->carried, from->carried, m->evals * m->N * sizeof *m->carried);
 }
 
 void implicit_accept(Implicit *m)
 {
     m->current = 0;
-    if (m->slow) m->known = 0;
+    if (m->slow && !m->begins) m->known = 0;
     m->newton.kept = m->known;
     m->before = m->h;
+    for (size_t e = 0; m->carried && e < m->evals && m->eval[e].point == 0; e++)
+        memcpy(m->carried + e * m->N, m->k + (size_t)m->same[e] * m->N, m->N * sizeof *m->k);
     for (size_t b = 0; b < m->blocks; b++) {
         double *swap = m->block[b].tried;
         m->block[b].tried = m->block[b].taken;
@@ -325,11 +419,6 @@ void implicit_accept(Implicit *m)
 static double *point_of(const Implicit *m, double *x, int e)
 {
     return x + (size_t)m->place[m->eval[e].point] * m->N;
-}
-
-static double weight(const Implicit *m, int p, int e)
-{
-    return m->a[(size_t)p * m->evals + (size_t)e];
 }
 
 static void derive(Implicit *m, const Block *b)
@@ -435,13 +524,14 @@ static void correct(Implicit *m, Block *b, const double *k)
     for (size_t p = 0; p < b->points; p++)
         add_slopes(m, b->point[p], b->eval, b->evals, k, m->r + p * N);
     for (size_t i = 0; i < n && !m->s->mass; i++) m->r[i] -= m->Y[i];
-    if (m->pattern.kind != PATTERN_NONE && b->h != m->h) {
-        assemble(m, b);
+    Block *like = &m->block[b->like];
+    if (m->pattern.kind != PATTERN_NONE && like->h != m->h) {
+        assemble(m, like);
         m->newton.factors++;
     }
     if (pattern_factors(&m->pattern)) {
         memcpy(m->d, m->r, n * sizeof(double));
-        factors_solve(&b->factors, m->d);
+        factors_solve(&like->factors, m->d);
     } else {
         m->krylov.n = n;
         m->krylov.apply = apply;
@@ -521,13 +611,13 @@ static int iterate(Implicit *m, Block *b, double *k)
 static void differ(Implicit *m, const Eval *e, double *J)
 {
     size_t N = m->N, calls = pattern_calls(&m->pattern, m->s, 1);
-    double *y = m->jd, *f0 = m->f + N, sum = 0;
+    double *y = m->jd, *f0 = m->f + N, sum = 0, t = m->begins ? m->t + m->h : m->t;
     memcpy(y, m->y, N * sizeof *y);
     if (calls == 0) {
-        pattern_derive(&m->pattern, m->s, e, m->t, m->step, 1, y, m->f, J);
+        pattern_derive(&m->pattern, m->s, e, t, m->step, 1, y, m->f, J);
         return;
     }
-    m->s->field[e->op](m->s, e->set, m->t, y, f0);
+    m->s->field[e->op](m->s, e->set, t, y, f0);
     for (size_t c = 0; c < N; c++) {
         double scaled = f0[c] / adapt_scale(m->o, c, fabs(y[c]));
         sum += scaled * scaled;
@@ -540,7 +630,7 @@ static void differ(Implicit *m, const Eval *e, double *J)
         if (m->s->mass) d = sqrt(DBL_EPSILON * fmax(1e-5, fabs(at)));
         m->step[c] = at + (at < 0 ? -d : d) - at;
     }
-    pattern_derive(&m->pattern, m->s, e, m->t, m->step, 1, y, m->f, J);
+    pattern_derive(&m->pattern, m->s, e, t, m->step, 1, y, m->f, J);
     m->count += calls + 1;
 }
 
@@ -619,7 +709,7 @@ static int loosely(Implicit *m, Block *b, double *k)
     size_t n = b->points * m->N;
     double last = 0, rate = 0, eta = m->s->mass ? 1 : pow(fmax(b->eta, DBL_EPSILON), 0.8);
     b->eta = 1;
-    for (int turn = 1; turn <= LOOSE_TURNS; turn++) {
+    for (int turn = 1; turn <= m->newton.most; turn++) {
         double length = system_rms(n, m->Y, NULL);
         m->scale = length > 0 ? length : 1;
         evaluate(m, b, k);
@@ -633,7 +723,7 @@ static int loosely(Implicit *m, Block *b, double *k)
         if (turn > 1) {
             rate = size / last;
             if (rate >= 0.99 ||
-                pow(rate, LOOSE_TURNS - turn) * rate / (1 - rate) * size >= m->kappa)
+                pow(rate, m->newton.most - turn) * rate / (1 - rate) * size >= m->kappa)
                 return 0;
             eta = rate / (1 - rate);
         }
@@ -649,6 +739,18 @@ static int loosely(Implicit *m, Block *b, double *k)
     return 0;
 }
 
+/* Moves a single point from its row of known slopes on by its own slope, which is taken to be that of the stage before it. */
+static void add_last(const Implicit *m, const Block *b, const double *k)
+{
+    for (size_t i = 0; i < b->evals; i++)
+        for (size_t e = m->evals; e-- > 0;) {
+            if ((int)e >= b->eval[0] || m->eval[e].op != m->eval[b->eval[i]].op) continue;
+            double a = m->h * weight(m, b->point[0], b->eval[i]);
+            for (size_t c = 0; c < m->N; c++) m->Y[c] += a * k[e * m->N + c];
+            break;
+        }
+}
+
 static int meet(Implicit *m, Block *b, double *k)
 {
     size_t n = b->points * m->N;
@@ -656,7 +758,9 @@ static int meet(Implicit *m, Block *b, double *k)
     if (!m->loose) return iterate(m, b, k);
     for (int again = 0;; again++) {
         if (direct && !m->known) take_jacobians(m);
+        if (m->begins) memcpy(m->Y, m->y, n * sizeof(double));
         if (b->taken && m->before > 0) predict(m, b);
+        if (n == m->N && !m->begins && b > m->block && !m->s->mass) add_last(m, b, k);
         int met = loosely(m, b, k);
         if (met > 0 || again || (direct && m->current)) return met;
         m->known = 0;
@@ -699,7 +803,14 @@ static int solve(Implicit *m, Block *b, const double *known, double *k)
     if (b->function && m->s->mass) weigh(m, b, k);
     memcpy(m->Y, m->base, b->points * N * sizeof(double));
     if (!b->solved) {
+        int first = m->carried && b->point[0] == 0;
+        size_t bytes = b->evals * N * sizeof *k;
+        if (first && m->carries) {
+            memcpy(k, m->carried, bytes);
+            return 0;
+        }
         (b->function ? apply_function : evaluate)(m, b, k);
+        if (first) memcpy(m->carried, k, bytes), m->carries = 1;
         return 0;
     }
     int met = meet(m, b, k);
@@ -721,6 +832,7 @@ int implicit_solve(Implicit *m, double t, double h, const double *y, const doubl
     m->t = t;
     m->h = h;
     m->y = y;
+    m->k = k;
     m->newton.turns = m->slow = 0;
     if (m->functions && !m->given) functions_forget(m->functions, 1);
     for (size_t b = 0; b < m->blocks && code == 0; b++) code = solve(m, &m->block[b], known, k);

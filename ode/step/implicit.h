@@ -15,12 +15,19 @@ int implicit_by_action(const Implicit *m); /* 1: systems are not solved by facto
 void implicit_begin(Implicit *m);
 /* Tells which functions of derivatives stand among the stages (borrowed). */
 void implicit_functions(Implicit *m, Functions *f);
+/* Returns whether an estimate of the error, of stages over H, is bounded on what is stiff: z e (1 - z A)^-1 (1 .. 1)' for z -> -inf. */
+int implicit_damps(const Implicit *m, const Row *error);
 /* From now on stages are found to a share of the tolerance of these options (borrowed), by derivatives that are kept over steps (simplified Newton
  * iteration), and what newton says holds. ERR_MEMORY. */
-int implicit_loosen(Implicit *m, const AdaptOptions *o);
+int implicit_loosen(Implicit *m, const Table *t, const AdaptOptions *o);
+/* Of a loosened table of one stage, at t + h: iterations begin at the state given to implicit_solve, which a predictor
+ * has brought near the stage, and derivatives, taken there, are kept as long as iterations end. It comes before implicit_begin. */
+void implicit_from_state(Implicit *m);
 const Newton *implicit_newton(const Implicit *m); /* NULL: stages are found to rounding */
 /* The step found last is taken: the next one begins at its end. */
 void implicit_accept(Implicit *m);
+/* Behind implicit_move to where another one of the same table stands: takes its slope there. */
+void implicit_follow(Implicit *m, const Implicit *from);
 /* The next step begins elsewhere. */
 void implicit_move(Implicit *m);
 /* Finds k (evals, N), f_e of the step from (t, y) by h, y (N). known (points, N): the points' rows without slopes of

@@ -614,10 +614,19 @@ void stepper_move(Stepper *st, double t, const double *y)
     push_state(st, y);
 }
 
+void stepper_follow(Stepper *st, const Stepper *from)
+{
+    stepper_move(st, from->t0, stepper_state(from));
+    if (st->implicit) implicit_follow(st->implicit[st->depth], from->implicit[st->depth]);
+}
+
 int stepper_loosen(Stepper *st, const AdaptOptions *o)
 {
-    if (!st->implicit || !table_has(st->table, HAS_W)) return 0;
-    return implicit_loosen(st->implicit[st->depth], o);
+    if (!st->implicit) return 0;
+    Implicit *m = st->implicit[st->depth];
+    int bounded = !table_phi(st->table) && table_over(st->table, OP_H) && st->table->error.terms &&
+                  implicit_damps(m, &st->table->error);
+    return bounded || table_has(st->table, HAS_W) ? implicit_loosen(m, st->table, o) : 0;
 }
 
 const Newton *stepper_newton(const Stepper *st)

@@ -39,6 +39,8 @@ int stepper_try(Stepper *st, double h);
 void stepper_accept(Stepper *st);
 /* Goes to (t, y), without history, and without derivatives of before: the next try begins there. */
 void stepper_move(Stepper *st, double t, const double *y);
+/* Goes where another stepper of the same table and system stands, and takes its slope there if it has one. */
+void stepper_follow(Stepper *st, const Stepper *from);
 const double *stepper_tried(const Stepper *st);
 const double *stepper_error(const Stepper *st);
 const double *stepper_state(const Stepper *st); /* (n, d), borrowed */
@@ -55,7 +57,7 @@ typedef struct {
 } Newton;
 typedef struct AdaptOptions AdaptOptions;
 /* Lets tries find solved stages to a share of the tolerance of these options (borrowed) instead of to rounding, where the
- * estimate of the error is filtered by a stage solve(g W)(...); elsewhere nothing happens. It comes before stepper_begin. ERR_MEMORY. */
+ * estimate of the error is filtered by a stage solve(g W)(...), or is bounded on what is stiff; elsewhere nothing happens. It comes before stepper_begin. ERR_MEMORY. */
 int stepper_loosen(Stepper *st, const AdaptOptions *o);
 const Newton *stepper_newton(const Stepper *st); /* NULL: stages are found to rounding */
 
@@ -86,7 +88,7 @@ struct AdaptOptions {
     /* (n d) atol and rtol of each coordinate, which then take the place of the two numbers; both or neither; borrowed. */
     const double *absolutes, *relatives;
     double t_end;
-    int estimate_order; /* q >= 0, which theory_embedded finds: Embedded.estimate_order */
+    int estimate_order; /* q >= 0 of a pair, which theory_embedded finds: Embedded.estimate_order */
     double first;       /* first step; 0: by Hairer's rule */
     double longest;     /* longest step; 0: as long as the estimate allows */
     size_t most;        /* steps, rejected ones included; 0: none is taken, ADAPT_STEPS at t = 0 */
@@ -119,7 +121,7 @@ typedef struct {
     int dense; /* states within steps are of this order, by weights; 0: they are ends of steps, or not asked for */
 } AdaptRun;
 
-/* Runs a pair (t->pair) from the initial state at time 0; y (n, d) out: the state at out->t. The code is 0 for every
+/* Runs a pair (t->pair), or the formulas of a table with orders (backward.c), from the initial state at time 0; y (n, d) out: the state at out->t. The code is 0 for every
  * outcome, in which y and t are what the run came to. ERR_INPUT: not a pair, or the
  * system cannot take it. ERR_MISUSE: t_end not above 0 or not finite, a tolerance below 0 or both 0, estimate_order
  * below 0.

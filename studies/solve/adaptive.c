@@ -119,8 +119,9 @@ static int refuse_plain(const Selection *s, const char *name)
     char names[800] = "";
     for (size_t i = 0; i < s->zoo.count; i++) {
         size_t n = strlen(names);
-        if (s->zoo.scheme[i]->pair && n + TABLE_NAME < sizeof names)
-            snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", s->zoo.scheme[i]->name);
+        const Table *t = s->zoo.scheme[i];
+        if ((t->pair || t->orders) && n + TABLE_NAME < sizeof names)
+            snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", t->name);
     }
     return error_set(ERR_INPUT,
                      "scheme %s has no estimate of its error (a line error = ...); these have: %s",
@@ -157,7 +158,9 @@ int adaptive_select(Selection *s, int all)
     for (; i < s->count && code == 0; i++) {
         Table *t = s->scheme[i];
         int keep = 0;
-        if (t->pair)
+        if (t->orders)
+            keep = 1;
+        else if (t->pair)
             code = sees_error(t, all, &keep);
         else if (!all)
             code = refuse_plain(s, t->name);
@@ -294,14 +297,15 @@ static int run_all(PairStudy *u, const Runner *r)
         u->x[fitted] = log(tolerance);
         u->error[fitted++] = log(row.error);
     }
-    SummaryRow row = {.scheme = r->name,
-                      .system = u->system->name,
-                      .order = r->order,
-                      .embedded = r->embedded,
-                      .estimate = r->estimate,
-                      .dense = dense ? dense : -1,
-                      .points = fitted,
-                      .expected = r->order < 0 ? NAN : (double)r->order / (r->estimate + 1)};
+    SummaryRow row = {
+        .scheme = r->name,
+        .system = u->system->name,
+        .order = r->order,
+        .embedded = r->embedded,
+        .estimate = r->estimate,
+        .dense = dense ? dense : -1,
+        .points = fitted,
+        .expected = r->order < 0 || r->estimate < 0 ? NAN : (double)r->order / (r->estimate + 1)};
     Slope slope = {.estimate = NAN, .low = NAN, .high = NAN};
     Regression fit;
     if (fitted >= 3 && regression_within(u->error, u->x, fitted, 1, 1, &slope, &fit) == ERR_MEMORY)
@@ -325,7 +329,8 @@ static int run_schemes(PairStudy *u, const Selection *s)
                     .order = theory_order(&theory, u->system),
                     .embedded = e.order,
                     .estimate = e.estimate_order};
-        for (int op = 0; op < COLOURS; op++) r.evals += table_evals(s->scheme[i]->pair, op);
+        for (int op = 0; op < COLOURS && s->scheme[i]->pair; op++)
+            r.evals += table_evals(s->scheme[i]->pair, op);
         TRY(run_all(u, &r));
     }
     return 0;

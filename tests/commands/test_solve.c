@@ -141,6 +141,8 @@ TEST(test_back)
         "yoshida4 --h 0.02",
         "dormand-prince --rtol 1e-9 --atol 1e-9",
         "ark4 --tolerance 1e-9",
+        "bdf --tolerance 1e-9",
+        "kvaerno5 --tolerance 1e-9",
     };
     static const double back[] = {1.5, 1, 0.25}, ahead[] = {1.5, 2, 2.5};
     double y[2][3];

@@ -67,8 +67,9 @@ static void take_steps(const char *name, const System *s, double h, Events *e)
  * the collocation's, those of further steps. */
 TEST(zeros_of_the_oscillator)
 {
-    static const char *const schemes[] = {"dormand-prince", "bogacki-shampine", "fehlberg",
-                                          "radau-iia5",     "rodas4",           "tr-bdf2"};
+    static const char *const schemes[] = {
+        "dormand-prince", "bogacki-shampine", "fehlberg", "radau-iia5",
+        "rodas4",         "tr-bdf2",          "bdf",      "esdirk4"};
     OWN_SYSTEM *s = system_of(oscillator);
     Quantity *q = quantity_of(s, "y1*w");
     const Event list[] = {{quantity, q, 0, 0}, {quantity, q, 1, 0}, {quantity, q, -1, 0}};

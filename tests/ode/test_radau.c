@@ -224,27 +224,65 @@ TEST(work_and_ends)
  * times asked for. */
 TEST(values_within_steps)
 {
-    OWN_TABLE *t = scheme("radau-iia5"), *other = scheme("rodas4");
-    for (size_t i = 0; i < KNOWN; i++) {
+    OWN_TABLE *radau = scheme("radau-iia5"), *bdf = scheme("bdf"), *other = scheme("rodas4");
+    for (size_t k = 0; k < 2 * KNOWN; k++) {
+        size_t i = k / 2;
+        const Table *t = k % 2 ? bdf : radau;
         OWN_SYSTEM *s = make(known[i].system);
         double at[PLACES], y[8];
         OWN_REALS *states = numbers(PLACES * s->d), *exact = numbers(PLACES * s->d);
         int stretched = known[i].end > 1e6;
-        for (int k = 0; k < PLACES; k++)
-            at[k] = stretched ? pow(10, -3 + 13.9 * k / PLACES) : known[i].end * (k + .5) / PLACES;
+        for (int p = 0; p < PLACES; p++)
+            at[p] = stretched ? pow(10, -3 + 13.9 * p / PLACES) : known[i].end * (p + .5) / PLACES;
         AdaptRun run;
+        int jumps = k % 2 && s->d < 8 && !stretched; /* near jumps the time counts, not the state */
         AdaptOptions o = within(known[i].tolerance, known[i].end, 3);
         o.times = PLACES, o.at = at, o.states = states;
         assert_int_equal(adapt_run(t, s, &o, y, &run), 0);
-        assert_int_equal(run.dense, 3);
+        assert_int_equal(run.dense, k % 2 ? 5 : 3);
         AdaptOptions tight = within(known[i].tolerance * 1e-4, at[PLACES - 1], 3);
         tight.most = 1000000, tight.times = PLACES, tight.at = at, tight.states = exact;
         assert_int_equal(adapt_run(other, s, &tight, y, &run), 0);
         double most = 0;
-        for (size_t k = 0; k < PLACES; k++)
-            most = fmax(most, off(s->d, known[i].tolerance, states + k * s->d, exact + k * s->d));
-        print_message("%s, %g: within steps %.3g tolerances\n", s->name, known[i].tolerance, most);
-        assert_true(most <= 20);
+        for (size_t p = 0; p < PLACES; p++)
+            most = fmax(most, off(s->d, known[i].tolerance, states + p * s->d, exact + p * s->d));
+        print_message("%s, %s, %g: within steps %.3g tolerances\n", t->name, s->name,
+                      known[i].tolerance, most);
+        assert_true(most <= (jumps ? 1e4 : 20));
+    }
+}
+
+/* Formulas of several orders, and diagonally implicit pairs: ends within 20 tolerances, of esdirk4, whose steps on the Oregonator are
+ * two thirds of radau-iia5's, within 60, and of the first no more evaluations than 1.2
+ * times SciPy's BDF (1.10.1), which errs by 42, 10, 74 and, on Robertson's at 1e-8, .1 tolerances there. Of states within steps those
+ * near jumps are not looked at. */
+TEST(formulas_and_diagonal_pairs)
+{
+    static const char *const schemes[] = {"bdf", "sdirk4", "kvaerno3", "kvaerno5", "esdirk4"};
+    static const struct {
+        size_t known, evals;
+    } row[] = {{1, 2620}, {2, 450}, {3, 3936}, {6, 1997}};
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        OWN_TABLE *t = scheme(schemes[i]);
+        for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+            size_t at = row[k].known;
+            OWN_SYSTEM *s = make(known[at].system);
+            double y[8], tolerance = known[at].tolerance;
+            AdaptRun run;
+            AdaptOptions o =
+                within(tolerance, known[at].end, i ? embedded_of(t).estimate_order : 0);
+            assert_int_equal(adapt_run(t, s, &o, y, &run), 0);
+            size_t evals = run.evals - run.jacobians * (s->d + 1);
+            double error = off(s->d, tolerance, y, known[at].y);
+            print_message(
+                "%s, %s, %g: %zu steps, %zu + %zu evaluations, %zu Jacobians, %zu factored, error %.3g\n",
+                t->name, s->name, tolerance, run.steps, evals, run.evals - evals, run.jacobians,
+                run.factors, error);
+            assert_int_equal(run.outcome, ADAPT_DONE);
+            assert_true(error <= (i < 4 ? 20 : 60));
+            assert_true(run.jacobians < run.steps && run.factors < run.steps + run.rejected);
+            if (i == 0) assert_true((double)evals <= 1.2 * (double)row[k].evals);
+        }
     }
 }
 
@@ -253,24 +291,27 @@ TEST(values_within_steps)
 TEST(many_unknowns)
 {
     static const size_t sizes[] = {100, 400, 100, 400};
-    OWN_TABLE *t = scheme("radau-iia5");
-    size_t steps[4];
-    for (int i = 0; i < 4; i++) {
-        System *s;
-        assert_int_equal(system_new("heat", sizes[i], 0, 1, &s), 0);
-        OWN_REALS *y = numbers(s->n), *exact = numbers(s->n);
-        AdaptRun run;
-        AdaptOptions o = within(1e-7, s->t_end, 3);
-        if (i < 2) untell(s);
-        assert_int_equal(adapt_run(t, s, &o, y, &run), 0);
-        s->solution(s, s->t_end, exact);
-        assert_int_equal(run.outcome, ADAPT_DONE);
-        assert_true(off(s->n, 1e-7, y, exact) <= 20);
-        steps[i] = run.steps;
-        system_free(s);
+    static const char *const schemes[] = {"radau-iia5", "bdf", "esdirk4"};
+    for (size_t k = 0; k < 3; k++) {
+        OWN_TABLE *t = scheme(schemes[k]);
+        size_t steps[4];
+        for (int i = 0; i < 4; i++) {
+            System *s;
+            assert_int_equal(system_new("heat", sizes[i], 0, 1, &s), 0);
+            OWN_REALS *y = numbers(s->n), *exact = numbers(s->n);
+            AdaptRun run;
+            AdaptOptions o = within(k ? 1e-5 : 1e-7, s->t_end, 3);
+            if (i < 2) untell(s);
+            assert_int_equal(adapt_run(t, s, &o, y, &run), 0);
+            s->solution(s, s->t_end, exact);
+            assert_int_equal(run.outcome, ADAPT_DONE);
+            assert_true(off(s->n, o.absolute, y, exact) <= 20);
+            steps[i] = run.steps;
+            system_free(s);
+        }
+        for (int i = 1; i < 4; i++)
+            assert_true(steps[0] >= 4 && steps[i] <= steps[0] + 2 && steps[0] <= steps[i] + 2);
     }
-    for (int i = 1; i < 4; i++)
-        assert_true(steps[0] >= 5 && steps[i] <= steps[0] + 2 && steps[0] <= steps[i] + 2);
 }
 
 /* Newton's iteration ends by the tolerance of each coordinate, as the step passes: the second, stiff and held to 1e-8, is as
@@ -329,10 +370,12 @@ TEST(matrices_of_the_step)
     }
 }
 
-/* Steps of one length find their stages to rounding still, and so do pairs whose estimate is not filtered. */
+/* Steps of one length find their stages to rounding still, and so do pairs whose estimate grows with h |J|. */
 TEST(rounding_stays)
 {
-    OWN_TABLE *radau = scheme("radau-iia5"), *fixed = freeze(radau), *pair = scheme("tr-bdf2");
+    static const char grows[] = "k1 = H(y)\nk2 = H(y + 1/2*k1 + 1/2*k2)\n"
+                                "y' = y + 1/2*k1 + 1/2*k2\nerror = 1/2*k2 - 1/2*k1";
+    OWN_TABLE *radau = scheme("radau-iia5"), *fixed = freeze(radau), *pair = scheme(grows);
     OWN_SYSTEM *s = make("van-der-pol");
     const Table *tables[] = {fixed, pair->pair, radau->pair};
     const AdaptOptions rough = {.absolute = 1e-3, .relative = 1e-3};
