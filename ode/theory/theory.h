@@ -154,7 +154,7 @@ typedef struct {
 
 typedef struct Conditions Conditions;
 /* Takes a frozen table (borrowed) of stages or exact flows; *out is NULL, and the code 0, for one with functions of
- * derivatives, and where a slope of the past reads one that reads it. timed: 1 for a table where @ writes nodes
+ * derivatives, with flows that name their method, and where a slope of the past reads one that reads it. timed: 1 for a table where @ writes nodes
  * (table_written), so that trees have clocks; else 0. estimate: 0 for a method, whose series is compared with the exact
  * one; 1 for the estimate of a pair (table_estimate), whose series is compared with 0. theory_search and theory_embedded
  * choose both. */
