@@ -82,7 +82,7 @@ typedef struct {
     Dense dense;        /* of order 0: no weights */
     /* takes steps to times within a step; NULL: weights do, or no time is asked for */
     Stepper *side;
-    size_t watched; /* evaluations of `side` for the watch */
+    size_t aside; /* evaluations of `side` that do not count (Events) */
 } Way;
 
 static void way_free(Way *w)
@@ -151,7 +151,6 @@ static int reach(const Way *w, double t, double at, double *y, int *outcome)
     there.t_end = at;
     there.times = 0;
     there.events = NULL;
-    there.watch = NULL;
     stepper_follow(w->side, w->st);
     TRY(run(&way, &r));
     memcpy(y, stepper_state(w->side), w->N * sizeof *y);
@@ -186,14 +185,18 @@ static int state_within(const Tried *s, double at, double *y, int *outcome)
     return 0;
 }
 
-/* The same for events and the watch, which need a state. */
+/* The same for events, which need a state. */
 static int state_for_event(void *tried, double at, double *y)
 {
     int outcome;
-    TRY(state_within(tried, at, y, &outcome));
+    const Tried *s = tried;
+    Way *w = s->w;
+    size_t before = w->side ? stepper_evals(w->side) : 0;
+    TRY(state_within(s, at, y, &outcome));
+    if (w->side && w->o->events->seeing && w->o->events->aside)
+        w->aside += stepper_evals(w->side) - before;
     if (outcome == ADAPT_DONE) return 0;
-    return error_set(ERR_NUMERIC, "no step to t = %.17g, where a state within a step is looked for",
-                     at);
+    return error_set(ERR_NUMERIC, "no step to t = %.17g, where an event is looked for", at);
 }
 
 /* Fills in the states asked for within the step tried, up to a time, before it is taken. */
@@ -205,17 +208,6 @@ static int fill(const Tried *s, double stop, int *outcome)
     for (; w->filled < o->times && o->at[w->filled] <= stop && *outcome == ADAPT_DONE; w->filled++)
         TRY(state_within(s, o->at[w->filled], o->states + w->filled * w->N, outcome));
     return 0;
-}
-
-/* Tells the watch of the step tried, to a time within it. */
-static int watch(const Tried *s, double stop)
-{
-    const AdaptWatch *a = s->w->o->watch;
-    if (!a) return 0;
-    size_t before = s->w->side ? stepper_evals(s->w->side) : 0;
-    int code = a->step(a->arg, s->t, stop - s->t, state_for_event, (void *)s);
-    if (s->w->side) s->w->watched += stepper_evals(s->w->side) - before;
-    return code;
 }
 
 /* Looks for events within the step tried, and fills in its states up to its end, or to a terminal event, which ends the
@@ -231,7 +223,6 @@ static int look_inside(Way *w, double end, AdaptRun *r)
     int stopped = e && e->stopped;
     double stop = stopped ? e->crossing[e->found - 1].t : end;
     TRY(fill(&s, stop, &r->outcome));
-    if (r->outcome == ADAPT_DONE) TRY(watch(&s, stop));
     if (!stopped || r->outcome != ADAPT_DONE) return 0;
     r->outcome = ADAPT_EVENT;
     r->steps++;
@@ -253,6 +244,12 @@ static double predict(const Newton *n, double k, double err, double before, doub
     return fmin(by_error, by_error * ratio * pow(before / fmax(err, least), 1 / k));
 }
 
+/* Tells who sees steps of one of length h from t that is taken again. */
+static int tell_rejected(const Events *e, double t, double h)
+{
+    return e && e->rejected ? e->seen(e->arg, t, t + h, NULL, NULL, NULL) : 0;
+}
+
 static int run(Way *w, AdaptRun *r)
 {
     const AdaptOptions *o = w->o;
@@ -272,7 +269,7 @@ static int run(Way *w, AdaptRun *r)
         int found = stepper_try(st, h) == 0;
         if (found) err = norm(o, w->N, stepper_error(st), stepper_state(st), stepper_tried(st));
         if (!(err <= 1)) { /* NaN too */
-            if (o->watch) TRY(o->watch->step(o->watch->arg, r->t, h, NULL, NULL));
+            TRY(tell_rejected(o->events, r->t, h));
             h *= isfinite(err)      ? within(shrink, careful(newton) * pow(err, -1 / k), 1)
                  : newton && !found ? halve
                                     : shrink;
@@ -358,7 +355,7 @@ static int run_orders(Way *w, AdaptRun *r)
         if (h != tried) backward_resize(b, h);
         tried = h;
         if (!try_order(w, &factor)) {
-            if (o->watch) TRY(o->watch->step(o->watch->arg, r->t, h, NULL, NULL));
+            TRY(tell_rejected(o->events, r->t, h));
             h *= factor;
             r->rejected++;
             continue;
@@ -427,7 +424,7 @@ static int prepare(const Table *t, const System *s, Way *w)
     TRY(stepper_new(t->pair, s, &w->st));
     TRY(stepper_loosen(w->st, w->o));
     const Events *e = w->o->events;
-    int asked = w->o->times || w->o->watch || (e && (e->count || e->inside));
+    int asked = w->o->times || (e && (e->count || e->inside));
     if (asked) TRY(find_weights(t, w->o->estimate_order, &w->dense));
     if (!asked || w->dense.order) return 0;
     TRY(stepper_new(t->pair, s, &w->side));
@@ -464,6 +461,6 @@ int adapt_run(const Table *t, const System *s, const AdaptOptions *o, double *y,
                  (o->first > 0 ? 0 : 2 * system_parts(s));
     const Newton *newton = way.backward ? backward_newton(way.backward) : stepper_newton(way.st);
     if (newton) out->jacobians = newton->jacobians, out->factors = newton->factors;
-    if (way.side) out->evals += stepper_evals(way.side) - way.watched;
+    if (way.side) out->evals += stepper_evals(way.side) - way.aside;
     return 0;
 }

@@ -194,7 +194,10 @@ int events_step(Events *e, double t1, const double *y1, size_t parts, EventState
         t1 = e->crossing[e->found - 1].t;
         y1 = e->state + (e->found - 1) * e->N;
     }
-    return e->seen(e->arg, begin, t1, y1, at, arg);
+    e->seeing = 1;
+    int code = e->seen(e->arg, begin, t1, y1, at, arg);
+    e->seeing = 0;
+    return code;
 }
 
 /* ---- steps of one length ---------------------------------------------------------------------------- */

@@ -41,6 +41,9 @@ struct Events {
     EventStep *seen;
     void *arg;
     int inside;
+    /* rejected: it sees steps by tolerance that were rejected too, with y1 and at NULL. aside: the states that it asks for do not
+     * count as evaluations of a run by tolerance, as those of a picture. */
+    int rejected, aside;
     size_t evals; /* out: of states within steps of one length */
     /* Out, in the order of time: crossings so far, their states (found, N), and whether a terminal one ended the run. */
     size_t found;
@@ -48,6 +51,7 @@ struct Events {
     double *state;
     int stopped;
     /* The rest is private. */
+    int seeing; /* it is at work */
     size_t room;
     double t, *g, *work;
     int *sign;

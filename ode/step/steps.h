@@ -74,12 +74,6 @@ typedef struct Events Events;           /* events.h */
 
 /* Computes y (N) at time t within a step. */
 typedef int EventState(void *arg, double t, double *y);
-/* Is told of every step tried, from t to t + h, in the order of trying. at: the state within it, `of` being its first argument; NULL: the
- * step was rejected. What a watch has computed within steps is not counted in AdaptRun.evals. */
-typedef struct {
-    int (*step)(void *arg, double t, double h, EventState *at, void *of);
-    void *arg;
-} AdaptWatch;
 
 struct AdaptOptions {
     /* atol and rtol. A step from y_n to y_n+1, with the estimate e of its error, passes where the RMS over i of
@@ -98,7 +92,6 @@ struct AdaptOptions {
     double *states;   /* (times, N) out, up to where the run came */
     /* What to look for on the way, of events_new (events.h); NULL: nothing. The steps are the same. */
     Events *events;
-    const AdaptWatch *watch; /* NULL: none. The steps are the same. */
 };
 
 /* Returns atol_i + rtol_i size, with which an error of coordinate i of that size is compared. */

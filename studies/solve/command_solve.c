@@ -86,10 +86,9 @@ typedef struct {
     Column *columns;   /* of solution.csv */
     char (*names)[48]; /* (N) of its coordinates */
     Sheet *solution, *shown, *runs;
-    Crossings *crossings;    /* NULL: no --event */
-    Events *events;          /* of the run; NULL likewise */
-    const AdaptWatch *watch; /* of the run, for pictures */
-    Pictures *pictures;      /* NULL: no --out */
+    Crossings *crossings; /* NULL: no --event */
+    Events *events;       /* of the run; NULL likewise */
+    Pictures *pictures;   /* NULL: no --out */
     const char **scheme_names;
     int kept; /* solution.csv is wanted */
     size_t unfinished;
@@ -232,7 +231,6 @@ typedef struct {
     Stepper *st, *side; /* side: to times within a step */
     size_t rows;        /* states so far */
     size_t evals;       /* of `side` */
-    double *before;     /* (N) the state before the step */
 } Walk;
 
 /* Computes the states asked for within step k, from 1, which comes: further, shorter steps from the state before it end
@@ -252,46 +250,14 @@ static int within_step(Solving *u, Walk *w, size_t k)
     return 0;
 }
 
-/* A step from a state, and what takes shorter ones from there. */
-typedef struct {
-    Stepper *side;
-    double t;
-    const double *y;
-    size_t N;
-} Within;
-
-/* Computes the state at a time within it. */
-static int state_within(void *within, double t, double *y)
-{
-    const Within *w = within;
-    TRY(stepper_begin(w->side, w->t, t - w->t, w->y, START_GIVEN, NULL));
-    TRY(stepper_step(w->side));
-    memcpy(y, stepper_state(w->side), w->N * sizeof *y);
-    return 0;
-}
-
-/* Draws step k, whose first state is `before`; where an event ended it, up to there. */
-static int draw_step(const Solving *u, const Walk *w, size_t k, const double *before)
-{
-    const Events *e = u->events;
-    Within in = {w->side, (double)(k - 1) * u->times.h, before, u->N};
-    EventState *at = stepper_history(w->st) > 0 ? NULL : state_within;
-    if (e && e->stopped)
-        return pictures_step(u->pictures, e->crossing[e->found - 1].t,
-                             e->state + (e->found - 1) * u->N, at, &in);
-    return pictures_step(u->pictures, (double)k * u->times.h, stepper_state(w->st), at, &in);
-}
-
 /* Takes step k, from 1, and keeps its end where that is asked for. */
 static int one_step(Solving *u, Walk *w, size_t k)
 {
     size_t at;
     const Times *t = &u->times;
     TRY(within_step(u, w, k));
-    memcpy(w->before, stepper_state(w->st), u->N * sizeof(double));
     TRY(u->events ? events_take(u->events, w->st, (double)(k - 1) * t->h, t->h)
                   : stepper_step(w->st));
-    if (u->pictures) TRY(draw_step(u, w, k, w->before));
     if (u->events && u->events->stopped) {
         double last = u->events->crossing[u->events->found - 1].t;
         while (w->rows > 0 && t->after[w->rows - 1] > last) w->rows--;
@@ -336,7 +302,7 @@ static int step_along(Solving *u, Walk *w, SolveRow *r)
             return 0;
         }
         if (code == ERR_NUMERIC) {
-            if (u->events) notice_warn("%s: %s", w->name, error_text());
+            if (u->events && u->events->count) notice_warn("%s: %s", w->name, error_text());
             r->outcome = "not finite";
             return 0;
         }
@@ -358,10 +324,7 @@ static int run_fixed(Solving *u, const Table *t, size_t *rows, SolveRow *r)
     TRY(stepper_new(frozen, u->system, &side));
     if (u->events) TRY(events_fixed(u->events, frozen, u->system));
     if (u->events) events_begin(u->events, 0, u->system->initial);
-    SCOPED(memory_drop) double *before = memory_new(u->N, sizeof *before);
-    if (!before) return ERR_MEMORY;
-    Walk w = {.name = t->name, .st = st, .side = side, .before = before};
-    TRY(pictures_step(u->pictures, 0, u->system->initial, NULL, NULL));
+    Walk w = {.name = t->name, .st = st, .side = side};
     TRY(step_along(u, &w, r));
     *rows = w.rows;
     r->evals = stepper_evals(st) + w.evals;
@@ -386,8 +349,7 @@ static int run_adaptive(Solving *u, const Table *t, size_t *rows, SolveRow *r)
                       .times = u->times.rows,
                       .at = u->times.after,
                       .states = u->states,
-                      .events = u->events,
-                      .watch = u->watch};
+                      .events = u->events};
     TRY(adapt_run(t, u->system, &o, y, &run));
     r->steps = run.steps;
     r->rejected = run.rejected;
@@ -411,7 +373,7 @@ static int run_scheme(Solving *u, const Table *t, size_t number)
     size_t rows = 0;
     progress_show("%s on %s", t->name, u->system->name);
     TRY(crossings_begin(u->crossings, &u->events));
-    u->watch = pictures_begin(u->pictures, number);
+    TRY(pictures_begin(u->pictures, number, &u->events));
     TRY((u->times.h > 0 ? run_fixed : run_adaptive)(u, t, &rows, &r));
     crossings_end(u->crossings, t->name);
     TRY(pictures_end(u->pictures, u->events));

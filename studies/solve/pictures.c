@@ -75,7 +75,6 @@ struct Pictures {
     Shown shown[CHOSEN + 2 * PATHS];                          /* (count) */
     size_t phase[PATHS][2];                                   /* (pairs) */
     double low[CHOSEN + 2 * PATHS], high[CHOSEN + 2 * PATHS]; /* of the curves so far */
-    AdaptWatch watch;
     size_t scheme;
     double *point; /* (points, 1 + count) t, along the run, and quantities */
     size_t points,
@@ -86,6 +85,7 @@ struct Pictures {
     int has_reference;
     Column *columns;
     CurveRow *row;
+    Events events; /* of runs without --event */
     Sheet *curves, *steps, *section;
     size_t crossings; /* rows of section */
 };
@@ -99,6 +99,7 @@ void pictures_free(Pictures *p)
     sheet_free(p->curves);
     sheet_free(p->steps);
     sheet_free(p->section);
+    events_free(&p->events);
     memory_free_all(p->point, p->y, p->tried, p->columns, p->row, p);
 }
 
@@ -227,13 +228,11 @@ static int make_columns(Pictures *p)
     return sheet_new(step_columns, &p->steps);
 }
 
-static int watched(void *pictures, double t, double h, EventState *at, void *of);
-
 int pictures_open(const Drawn *d, Pictures **out)
 {
     SCOPED(pictures_drop) Pictures *p = memory_new(1, sizeof *p);
     if (!p) return ERR_MEMORY;
-    *p = (Pictures){.d = *d, .watch = {watched, p}};
+    p->d = *d;
     TRY(choose_over(p));
     TRY(choose_phase(p));
     TRY(find_axis(p));
@@ -348,19 +347,9 @@ static int add_between(Pictures *p, const double *a, const double *b, int depth,
 
 /* ---- runs ------------------------------------------------------------------------------------------- */
 
-const AdaptWatch *pictures_begin(Pictures *p, size_t scheme)
+/* Adds the end of a step, with points within where `at` is there. */
+static int add_step(Pictures *p, double t, const double *y, EventState *at, void *of)
 {
-    if (!p) return NULL;
-    p->scheme = scheme;
-    p->points = p->coarse = p->tries = 0;
-    for (size_t i = 0; i < p->count && scheme == 0; i++)
-        p->low[i] = INFINITY, p->high[i] = -INFINITY;
-    return &p->watch;
-}
-
-int pictures_step(Pictures *p, double t, const double *y, EventState *at, void *of)
-{
-    if (!p) return 0;
     SCOPED(memory_drop) double *x = memory_new(2 * (1 + p->count), sizeof *x);
     if (!x) return ERR_MEMORY;
     double *before = x + 1 + p->count;
@@ -370,17 +359,33 @@ int pictures_step(Pictures *p, double t, const double *y, EventState *at, void *
     return add_point(p, x);
 }
 
-static int watched(void *pictures, double t, double h, EventState *at, void *of)
+/* Sees a step of a run (EventStep). */
+static int see(void *pictures, double t0, double t1, const double *y1, EventState *at, void *of)
 {
     Pictures *p = pictures;
-    SCOPED(memory_drop) double *y = memory_new(p->d.N, sizeof *y);
-    if (!y) return ERR_MEMORY;
-    TRY(memory_more(&p->tried, p->tries, sizeof *p->tried));
-    p->tried[p->tries++] = (Tried){t, h, !at};
-    if (!at) return 0;
-    if (!p->points) TRY(pictures_step(p, 0, p->d.system->initial, NULL, NULL));
-    TRY(at(of, t + h, y));
-    return pictures_step(p, t + h, y, at, of);
+    if (p->d.times->h == 0) {
+        TRY(memory_more(&p->tried, p->tries, sizeof *p->tried));
+        p->tried[p->tries++] = (Tried){t0, t1 - t0, !y1};
+    }
+    return y1 ? add_step(p, t1, y1, at, of) : 0;
+}
+
+int pictures_begin(Pictures *p, size_t scheme, Events **e)
+{
+    if (!p) return 0;
+    p->scheme = scheme;
+    p->points = p->coarse = p->tries = 0;
+    for (size_t i = 0; i < p->count && scheme == 0; i++)
+        p->low[i] = INFINITY, p->high[i] = -INFINITY;
+    events_free(&p->events);
+    if (!*e) {
+        TRY(events_new(NULL, 0, p->d.N, &p->events));
+        *e = &p->events;
+    }
+    (*e)->seen = see;
+    (*e)->arg = p;
+    (*e)->inside = (*e)->rejected = (*e)->aside = 1;
+    return add_step(p, 0, p->d.system->initial, NULL, NULL);
 }
 
 static void add_rows(Pictures *p, const char *name)
@@ -428,9 +433,9 @@ int pictures_reference(Pictures *p, const double *y, EventState *at, void *of)
     if (!p) return 0;
     const Times *t = p->d.times;
     p->points = p->coarse = 0;
-    TRY(pictures_step(p, 0, p->d.system->initial, NULL, NULL));
+    TRY(add_step(p, 0, p->d.system->initial, NULL, NULL));
     for (size_t k = 0; k < t->rows; k++)
-        if (!isnan(y[k * p->d.N])) TRY(pictures_step(p, t->after[k], y + k * p->d.N, at, of));
+        if (!isnan(y[k * p->d.N])) TRY(add_step(p, t->after[k], y + k * p->d.N, at, of));
     p->has_reference = p->points > 2; /* an end alone is no line */
     if (p->has_reference) add_rows(p, reference);
     return 0;

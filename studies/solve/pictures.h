@@ -24,13 +24,12 @@ typedef struct {
 /* Reads --plot, --phase and --log-time. ERR_INPUT in words. Caller: pictures_free. */
 int pictures_open(const Drawn *d, Pictures **out);
 void pictures_free(Pictures *p);
-/* Begins the run of a scheme; the watch is for steps by tolerance. For p NULL nothing happens here and below. */
-const AdaptWatch *pictures_begin(Pictures *p, size_t scheme);
-/* Adds the step of a run of steps of one length to t, counted along the run, with the state y there; at: as in AdaptWatch, NULL: there are no states within. */
-int pictures_step(Pictures *p, double t, const double *y, EventState *at, void *of);
+/* Begins the run of a scheme, whose steps it sees by *e, which becomes one that looks for nothing where it is NULL. For p NULL nothing
+ * happens here and below. */
+int pictures_begin(Pictures *p, size_t scheme, Events **e);
 /* Ends the run of a scheme; e: the events that it found, NULL: none were looked for. */
 int pictures_end(Pictures *p, const Events *e);
-/* Adds the reference, states y (rows of the times, N) with NaN where it is not known; at: as above. */
+/* Adds the reference, states y (rows of the times, N) with NaN where it is not known; at: of states between them, NULL: there are none. */
 int pictures_reference(Pictures *p, const double *y, EventState *at, void *of);
 /* Writes curves.csv, steps.csv (by tolerance), section.csv (where there are events) and the pictures solution, phase and section to DIR. */
 int pictures_save(Pictures *p, const char *dir);
