@@ -55,7 +55,7 @@ table() {
         END {
             if (bad) exit bad
             print layer
-            print "| scheme | order | evaluations | rate; epochs | truncation error | validation | less the transformer | test | less the transformer | best epoch | the study: validation; test |"
+            print "| scheme | order | evaluations | rate; epochs | truncation error | validation | minus the transformer | test | minus the transformer | best epoch | the larger study: validation; test |"
             print "|---|--:|---|---|--:|--:|--:|--:|--:|--:|--:|"
             for (i = 1; i <= rows; i++) print row[i]
             print words

@@ -315,8 +315,9 @@ const Command command_stability = {
         "Ketcheson, Loczi, Parsani 2014). It is that of the stages as written, y and slopes.\n"
         "`ssp` is the coefficient of strong stability, for one-step schemes whose stages are all H (Gottlieb,\n"
         "Ketcheson, Shu 2011). For implicit stages, a_stable, l_stable and r_infinity, |R| at infinity, are\n"
-        "decided exactly for one-step schemes and searched for others; alpha, in degrees, is the angle of\n"
-        "A(alpha)-stability. For an IMEX scheme all four are of its implicit part.\n",
+        "decided exactly for one-step schemes (of decimals and roots: to their rounding) and searched for\n"
+        "others; alpha, in degrees, is the angle of A(alpha)-stability. For an IMEX scheme all four are\n"
+        "of its implicit part.\n",
     .often = "scheme scheme-file split order-star function csv out figure",
     .example = "--scheme euler,heun,rk4 --out out/stability",
     .faster = "fewer --scheme, --points",
