@@ -168,6 +168,7 @@ static const double *end_of(const Way *w)
 typedef struct {
     Way *w;
     double t, end;
+    int outcome; /* of the last steps within it for an event */
 } Tried;
 
 /* Computes the state within it at a time; *outcome: of the steps that this takes. */
@@ -188,14 +189,13 @@ static int state_within(const Tried *s, double at, double *y, int *outcome)
 /* The same for events, which need a state. */
 static int state_for_event(void *tried, double at, double *y)
 {
-    int outcome;
-    const Tried *s = tried;
+    Tried *s = tried;
     Way *w = s->w;
     size_t before = w->side ? stepper_evals(w->side) : 0;
-    TRY(state_within(s, at, y, &outcome));
+    TRY(state_within(s, at, y, &s->outcome));
     if (w->side && w->o->events->seeing && w->o->events->aside)
         w->aside += stepper_evals(w->side) - before;
-    if (outcome == ADAPT_DONE) return 0;
+    if (s->outcome == ADAPT_DONE) return 0;
     return error_set(ERR_NUMERIC, "no step to t = %.17g, where an event is looked for", at);
 }
 
@@ -211,14 +211,17 @@ static int fill(const Tried *s, double stop, int *outcome)
 }
 
 /* Looks for events within the step tried, and fills in its states up to its end, or to a terminal event, which ends the
- * run. */
+ * run; so do steps within it that come to no end, and their outcome is the run's. */
 static int look_inside(Way *w, double end, AdaptRun *r)
 {
     Events *e = w->o->events;
-    Tried s = {w, r->t, end};
+    Tried s = {w, r->t, end, ADAPT_DONE};
     if (e) {
         size_t parts = w->side || !e->count ? 1 : EVENT_PARTS;
-        TRY(events_step(e, end, end_of(w), parts, state_for_event, &s));
+        int code = events_step(e, end, end_of(w), parts, state_for_event, &s);
+        if (code && s.outcome == ADAPT_DONE) return code;
+        r->outcome = s.outcome;
+        if (code) return 0;
     }
     int stopped = e && e->stopped;
     double stop = stopped ? e->crossing[e->found - 1].t : end;

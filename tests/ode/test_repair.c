@@ -464,7 +464,8 @@ TEST(written_anew)
 {
     size_t looked = 0;
     for (size_t i = 0; i < zoo.count; i++) {
-        for (int changed = 0; changed < 2; changed++) {
+        /* a text that says orders 1..p is of one formula alone */
+        for (int changed = 0; changed < 2 - (zoo.scheme[i]->orders > 0); changed++) {
             char *text = NULL, *again;
             size_t bytes, n, count = 0;
             SCOPED(coefficients_free) Coefficients c = {0};

@@ -234,7 +234,7 @@ TEST(test_published_stiff)
          1e11,
          1e-2,
          1e-14,
-         3e-5,
+         8e-3,
          {0.2083340149701255e-7, 0.8333360770334713e-13, 0.9999999791665050}},
     };
     OWN_TABLE *pair = scheme("tr-bdf2");
