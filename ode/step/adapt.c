@@ -247,10 +247,25 @@ static double predict(const Newton *n, double k, double err, double before, doub
     return fmin(by_error, by_error * ratio * pow(before / fmax(err, least), 1 / k));
 }
 
-/* Tells who sees steps of one of length h from t that is taken again. */
-static int tell_rejected(const Events *e, double t, double h)
+/* Cuts the length *h of a step where it would pass the end, *end out. Returns 0 where the run ends before it; its outcome says why. */
+static int begin_try(const Way *w, AdaptRun *r, double *h, double *end)
 {
-    return e && e->rejected ? e->seen(e->arg, t, t + h, NULL, NULL, NULL) : 0;
+    const AdaptOptions *o = w->o;
+    tick_of(r->t, w->whole);
+    if (o->longest > 0) *h = fmin(*h, o->longest);
+    int last = r->t + 1.01 * *h >= o->t_end;
+    if (last) *h = o->t_end - r->t;
+    *end = last ? o->t_end : r->t + *h;
+    r->outcome = r->steps + r->rejected == o->most ? ADAPT_STEPS : ADAPT_UNDERFLOW;
+    return r->outcome != ADAPT_STEPS && *h > (last ? 0 : 16 * DBL_EPSILON * fabs(r->t));
+}
+
+/* Counts a step of length h that is taken again, and tells of it who sees steps. */
+static int reject(const Way *w, AdaptRun *r, double h)
+{
+    const Events *e = w->o->events;
+    r->rejected++;
+    return e && e->rejected ? e->seen(e->arg, r->t, r->t + h, NULL, NULL, NULL) : 0;
 }
 
 static int run(Way *w, AdaptRun *r)
@@ -258,29 +273,21 @@ static int run(Way *w, AdaptRun *r)
     const AdaptOptions *o = w->o;
     Stepper *st = w->st;
     const Newton *newton = stepper_newton(st);
-    double h = r->first, h_before = INFINITY, before = 1, k = w->k;
+    double h = r->first, h_before = INFINITY, before = 1, k = w->k, end;
     int rejected = 0;
     while (r->t < o->t_end) {
-        tick_of(r->t, w->whole);
-        if (o->longest > 0) h = fmin(h, o->longest);
-        int last = r->t + 1.01 * h >= o->t_end;
-        if (last) h = o->t_end - r->t;
-        r->outcome = r->steps + r->rejected == o->most ? ADAPT_STEPS : ADAPT_UNDERFLOW;
-        if (r->outcome == ADAPT_STEPS || (!last && h <= 16 * DBL_EPSILON * fabs(r->t)) || !(h > 0))
-            return 0;
+        if (!begin_try(w, r, &h, &end)) return 0;
         double err = INFINITY;
         int found = stepper_try(st, h) == 0;
         if (found) err = norm(o, w->N, stepper_error(st), stepper_state(st), stepper_tried(st));
         if (!(err <= 1)) { /* NaN too */
-            TRY(tell_rejected(o->events, r->t, h));
+            TRY(reject(w, r, h));
             h *= isfinite(err)      ? within(shrink, careful(newton) * pow(err, -1 / k), 1)
                  : newton && !found ? halve
                                     : shrink;
             rejected = 1;
-            r->rejected++;
             continue;
         }
-        double end = last ? o->t_end : r->t + h;
         TRY(look_inside(w, end, r));
         if (r->outcome != ADAPT_DONE) return 0;
         stepper_accept(st);
@@ -346,24 +353,16 @@ static int run_orders(Way *w, AdaptRun *r)
 {
     const AdaptOptions *o = w->o;
     Backward *b = w->backward;
-    double h = r->first, tried = h, factor;
+    double h = r->first, tried = h, factor, end;
     while (r->t < o->t_end) {
-        tick_of(r->t, w->whole);
-        if (o->longest > 0) h = fmin(h, o->longest);
-        int last = r->t + 1.01 * h >= o->t_end;
-        if (last) h = o->t_end - r->t;
-        r->outcome = r->steps + r->rejected == o->most ? ADAPT_STEPS : ADAPT_UNDERFLOW;
-        if (r->outcome == ADAPT_STEPS || (!last && h <= 16 * DBL_EPSILON * fabs(r->t)) || !(h > 0))
-            return 0;
+        if (!begin_try(w, r, &h, &end)) return 0;
         if (h != tried) backward_resize(b, h);
         tried = h;
         if (!try_order(w, &factor)) {
-            TRY(tell_rejected(o->events, r->t, h));
+            TRY(reject(w, r, h));
             h *= factor;
-            r->rejected++;
             continue;
         }
-        double end = last ? o->t_end : r->t + h;
         backward_accept(b);
         TRY(look_inside(w, end, r));
         if (r->outcome != ADAPT_DONE) return 0;
