@@ -391,7 +391,7 @@ static size_t first_word(const Cursor *c, char *out, size_t bytes)
     return n;
 }
 
-/* ---- equations whose left side is no single derivative ---- */
+/* ---- equations whose left side is no single derivative ------------------------------------------- */
 
 /* Returns whether the line is one, and where its '=' is: its left side is 0, or has primes and is no y', y1'. */
 static int is_balance(const Cursor *c, const char **equals)
@@ -476,6 +476,8 @@ static int read_balance(Reader *p)
     f->rule[RULE_G][at] = rule;
     return cursor_end(c, "an operator or the end of the line");
 }
+
+/* ---- a line -------------------------------------------------------------------------------------- */
 
 /* Reads `end = ...`, the numbers of all particles at the end. */
 static int read_end(Reader *p)

@@ -14,19 +14,9 @@ if "bare" in sys.argv:
 import trotter
 from trotter.library import np
 
+from asserts import near, raises
+
 assert (np is None) == ("bare" in sys.argv)
-
-
-def near(a, b, within=1e-12):
-    return abs(a - b) <= within * (1 + abs(b))
-
-
-def raises(f, *a, **k):
-    try:
-        f(*a, **k)
-    except BaseException as e:
-        return type(e).__name__, str(e)
-    raise AssertionError("not refused: %r %r" % (a, k))
 
 
 def rows(name):

@@ -1,10 +1,7 @@
 """What the Python module refuses, what its small reader of models takes, and what threads and OpenMP do in it (test_library.c)."""
 import os, subprocess, sys, threading
 import trotter, numpy
-def raises(f, *a):
-    try: f(*a)
-    except Exception as e: return type(e).__name__, str(e)
-    raise SystemExit('not refused: %r' % (a,))
+from asserts import raises
 assert raises(trotter.order, 'rk44') == ('Error', "scheme 'rk44'") or 'rk4' in raises(trotter.order, 'rk44')[1]
 assert raises(trotter.load, 'nowhere')[0] == 'Error'
 bad = trotter.System(F=lambda t, y: 1 / 0, G=lambda t, y: y, initial=[[1.0]])

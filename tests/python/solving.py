@@ -8,23 +8,13 @@ if "bare" in sys.argv:
 import trotter
 from trotter.library import np
 
+from asserts import near, raises
+
 try:
     from scipy.integrate import solve_ivp
 except ImportError:
     solve_ivp = None
     print("# skipped: SciPy's own results, as there is no SciPy" if np else "# bare")
-
-
-def raises(f, *a, **k):
-    try:
-        f(*a, **k)
-    except BaseException as e:
-        return type(e).__name__, str(e)
-    raise AssertionError("not refused: %r %r" % (a, k))
-
-
-def near(a, b, within):
-    return abs(a - b) <= within * (1 + abs(b))
 
 
 def beside(mine, within, f, span, y0, method="RK45", **given):
