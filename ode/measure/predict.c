@@ -328,7 +328,7 @@ static int open_terms(const Table *t, const System *s, double t_end, int order, 
     if (order < 0 || order >= ORDER_MAX || !(t_end > 0) || s->mass) return 0;
     int colours = table_tree_colours(t);
     if (order >= forest_timed_most(colours, timed)) return 0;
-    TRY(forest_timed(order + 1, colours, timed, f));
+    TRY(series_forest(t, order + 1, colours, timed, f));
     (*f)->w = table_has(t, HAS_W);
     int code = terms_new(m, t, s, *f);
     if (code == 0) return 0;

@@ -241,7 +241,7 @@ static void reverse_flows(const Table *t, Table *back)
 
 static int check_adjoint(const Table *t)
 {
-    int plain = table_exact_flows(t) || (!t->flows && row_plain(&t->update));
+    int plain = table_exact_flows(t) || row_plain(&t->update);
     for (size_t p = 0; p < t->points; p++) plain = plain && row_plain(&t->point[p].row);
     for (size_t i = 0; i < t->stages; i++)
         plain = plain && !stage_parts(t, t->stage[i].op)->in_turn;

@@ -38,7 +38,7 @@ typedef struct {
 /* The defects d of all trees of one order, each divided by sigma, its symmetry. */
 typedef struct {
     int zero;       /* all are 0: modulo the prime, or below 1e-80 */
-    double largest; /* |d|; and the sums of d^2 that conditions_norms tells */
+    double largest; /* |d|; and the sums of d^2 of both norms */
     double norm2, one_colour;
 } Defects;
 

@@ -38,29 +38,18 @@ void series_free(Series *s)
     memory_free(s);
 }
 
-/* Computes a(t) = prod over vertices of speed[colour] / gamma(t), from children to parents, with gamma(t) = |t| prod
- * gamma(child). speed: theta weight of the colours, then the advance of their clocks. */
-static void exact_flow(Series *s, mpq_t speed[2 * COLOURS])
+/* Computes a(t) = prod over vertices of their speed / gamma(t), from children to parents, with gamma(t) = |t| prod
+ * gamma(child). The speed of a colour is theta weight, that of a clock theta. */
+void series_exact(Series *s, const mpq_t theta, mpq_t weight[COLOURS])
 {
     mpq_set_ui(s->empty, 1, 1);
     for (size_t i = 0; i < s->forest->count; i++) {
         const Tree *t = &s->forest->tree[i];
-        mpq_set(s->a[i], speed[t->colour]);
+        mpq_set(s->a[i], theta);
+        if (t->colour < COLOURS) mpq_mul(s->a[i], s->a[i], weight[t->colour]);
         rational_divide(s->a[i], (unsigned long)t->order);
         for (int k = 0; k < t->children; k++) mpq_mul(s->a[i], s->a[i], s->a[t->child[k]]);
     }
-}
-
-void series_exact(Series *s, const mpq_t theta, mpq_t weight[COLOURS])
-{
-    mpq_t speed[2 * COLOURS];
-    for (int c = 0; c < 2 * COLOURS; c++) mpq_init(speed[c]);
-    for (int c = 0; c < s->forest->colours; c++) {
-        mpq_mul(speed[c], theta, weight[c]);
-        mpq_set(speed[COLOURS + c], theta);
-    }
-    exact_flow(s, speed);
-    for (int c = 0; c < 2 * COLOURS; c++) mpq_clear(speed[c]);
 }
 
 /* Computes out = sum over cuts of t of b(kept) prod a(cut), with b(empty) given. */

@@ -86,9 +86,7 @@ int stability_new(const Table *t, Stability **out)
     if (!s) return ERR_MEMORY;
     s->t = t;
     int code = t->flows ? open_methods(s) : amp_new(&s->a, t);
-    if (code != 0 && !t->flows)
-        memory_free(s);
-    else if (code != 0)
+    if (code != 0)
         stability_free(s);
     else
         *out = s;

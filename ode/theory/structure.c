@@ -180,7 +180,7 @@ int structure_symplectic(const Table *t, int separable, int *told, int pair[2], 
     SCOPED(joined_free) Joined s = {0};
     *told = table_exact_flows(t) ? TOLD_YES : TOLD_NOT;
     pair[0] = pair[1] = -1;
-    if (t->flows || !joined_takes(t) || (separable && t->colours > 2)) return 0;
+    if (!joined_takes(t) || (separable && t->colours > 2)) return 0;
     TRY(joined_new(t, separable, 0, &s));
     find_pair(&s, pair, defect);
     *told = pair[0] < 0 ? TOLD_YES : TOLD_NO;

@@ -66,7 +66,7 @@ int forest_new(int max, int colours, Forest **out);
 /* These have clocks where `timed` is set. */
 int forest_timed_most(int colours, int timed);
 int forest_timed(int max, int colours, int timed, Forest **out);
-/* Makes the trees alone, without their cuts: what series need of tables without flows and past slopes. */
+/* Makes the trees alone, without their cuts: what series need of tables without flows by a method and past slopes. */
 int forest_trees(int max, int colours, int timed, Forest **out);
 /* Makes the trees with their cuts of one edge and of none: what series_log needs. The order is at most forest_edges_most. */
 int forest_edges_most(int colours, int timed);

@@ -194,10 +194,9 @@ int forest_trees(int max, int colours, int timed, Forest **out)
 static int forest_cut(int max, int bound, int most, int colours, int timed, Forest **out)
 {
     if (max > bound)
-        return error_set(ERR_INPUT,
-                         "expected an order of 1 to %d of flows, slopes of the past and "
-                         "modified equations%s; %d is asked for",
-                         bound, most == 1 ? " of one field" : "", max);
+        return error_set(
+            ERR_INPUT, "expected an order of 1 to %d of %s; %d is asked for", bound,
+            most == 1 ? "modified equations" : "slopes of the past and flows by a method", max);
     TRY(forest_trees(max, colours, timed, out));
     int code = cut_forest(*out, most);
     if (code == 0) return 0;

@@ -22,8 +22,10 @@ static const Column usual[] = {
     VALUE("consistent", .words = "the step is one of length h"),
     VALUE("order", .words = "$p$: local error $O(h^(p+1))$"),
     VALUE("zero_stable", .words = "meets the root condition"),
-    VALUE("real_limit", .words = "end of the stability interval on the negative real axis, $h·λ$"),
-    VALUE("imag_limit", .words = "end of the stability interval on the imaginary axis, $h·λ/i$"),
+    VALUE("real_limit", .digits = 7,
+          .words = "end of the stability interval on the negative real axis, $h·λ$"),
+    VALUE("imag_limit", .digits = 7,
+          .words = "end of the stability interval on the imaginary axis, $h·λ/i$"),
     VALUE("ssp", .digits = 7,
           .words =
               "coefficient of strong stability: steps this many times as long as Euler's keep what "

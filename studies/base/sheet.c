@@ -31,11 +31,23 @@ static void choose_view(Sheet *r)
         if (!r->slot[j].absent) r->view[r->shown++] = j;
 }
 
+/* Gives a column that says neither digits nor a form those that are usual for its name, else 6 digits. */
+static void as_usual(Column *c)
+{
+    if (c->digits || c->form) return;
+    const Column *usual = column_usual(c->name);
+    if (usual) c->form = usual->form, c->digits = usual->digits;
+    if (!c->digits && !c->form) c->digits = 6;
+}
+
 Column *sheet_copy(const Column *list, size_t *n)
 {
     for (*n = 0; list[*n].name || list[*n].head;) ++*n;
     Column *copy = memory_new(*n + 1, sizeof *copy);
-    return copy ? memcpy(copy, list, *n * sizeof *copy) : NULL;
+    if (!copy) return NULL;
+    memcpy(copy, list, *n * sizeof *copy);
+    for (Column *c = copy; c < copy + *n; c++) as_usual(c);
+    return copy;
 }
 
 int sheet_new(const Column *list, Sheet **out)
@@ -104,10 +116,10 @@ void sheet_number(double x, char out[32])
 
 void sheet_shown(const Column *c, double x, char out[SHEET_SHOWN])
 {
-    const Column *usual = c->digits || c->form ? NULL : column_usual(c->name);
-    const int form = usual ? usual->form : c->form, said = usual ? usual->digits : c->digits;
-    int fixed = form == SHEET_FIXED, scientific = form == SHEET_SCIENTIFIC;
-    int digits = said || fixed || scientific ? said : 6;
+    Column as = *c;
+    as_usual(&as);
+    int fixed = as.form == SHEET_FIXED, scientific = as.form == SHEET_SCIENTIFIC;
+    int digits = as.digits || fixed || scientific ? as.digits : 6;
     double y = c->scale != 0 ? x * c->scale : x;
     snprintf(out, SHEET_SHOWN,
              scientific                ? "%.*e"

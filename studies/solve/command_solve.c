@@ -489,9 +489,9 @@ static int draw_error(const Solving *u, const Selection *s, const char *dir)
 {
     char title[256];
     snprintf(title, sizeof title, "Error over time: %s", u->system->name);
-    const char *from = options_text(u->options, "log-time");
+    double from = u->times.log_from;
     PlotFrame frame = {"error", title, "time t", "RMS error over coordinates",
-                       from ? PLOT_LOG_X | PLOT_LOG_Y : PLOT_LOG_Y};
+                       from > 0 ? PLOT_LOG_X | PLOT_LOG_Y : PLOT_LOG_Y};
     Plot *p;
     int y = sheet_column(u->columns, "error");
     if (u->known < 2) return 0;
@@ -500,7 +500,7 @@ static int draw_error(const Solving *u, const Selection *s, const char *dir)
         const char *name = s->scheme[i]->name;
         plot_item(p, "solution.csv",
                   "using (strcol(1) eq %s && $2 > %.15g ? $2 : NaN):%d with lines", name,
-                  from ? 0.999 * options_real(u->options, "log-time") : -1e300, y);
+                  from > 0 ? 0.999 * from : -1e300, y);
         plot_more(p, "title %s noenhanced lw 2 dt %zu lc rgb %s", name, i + 1, plot_colour(i));
     }
     return plot_finish(p);

@@ -48,15 +48,10 @@ void crossings_free(Crossings *c)
 
 /* ---- options ---------------------------------------------------------------------------------------- */
 
-static double time_of(const Times *t, double after)
-{
-    return t->begin + (t->back ? -after : after);
-}
-
 static double value(const void *along, double after, const double *y)
 {
     const Along *a = along;
-    return quantity_value(a->quantity, time_of(a->times, after), y);
+    return quantity_value(a->quantity, times_of(a->times, after), y);
 }
 
 /* Takes a word and the blanks behind it. */
@@ -150,7 +145,7 @@ void crossings_end(Crossings *c, const char *scheme)
     for (size_t k = 0; c && k < c->run.found; k++) {
         const Crossing *x = &c->run.crossing[k];
         *c->row = (CrossingRow){scheme, c->text[x->event], x->rises ? "up" : "down",
-                                time_of(c->times, x->t)};
+                                times_of(c->times, x->t)};
         memcpy(c->row->y, c->run.state + k * c->N, c->N * sizeof(double));
         sheet_row(c->all, c->row);
     }

@@ -70,10 +70,9 @@ typedef struct {
 
 struct Pictures {
     Drawn d;
-    double log_from;           /* the time axis is logarithmic from there on; 0: it is linear */
-    size_t over, pairs, count; /* quantities over time, in pairs behind them, and in all */
-    Shown shown[CHOSEN + 2 * PATHS];                          /* (count) */
-    size_t phase[PATHS][2];                                   /* (pairs) */
+    size_t over, pairs, count;       /* quantities over time, in pairs behind them, and in all */
+    Shown shown[CHOSEN + 2 * PATHS]; /* (count) */
+    size_t phase[PATHS][2];          /* (pairs) */
     double low[CHOSEN + 2 * PATHS], high[CHOSEN + 2 * PATHS]; /* of the curves so far */
     size_t scheme;
     double *point; /* (points, 1 + count) t, along the run, and quantities */
@@ -199,17 +198,6 @@ static int choose_phase(Pictures *p)
     return 0;
 }
 
-static int find_axis(Pictures *p)
-{
-    const Times *t = p->d.times;
-    if (!options_text(p->d.options, "log-time")) return 0;
-    p->log_from = options_real(p->d.options, "log-time");
-    if (p->log_from > t->begin && p->log_from < t->end) return 0;
-    return error_set(ERR_INPUT,
-                     "--log-time %g: expected a time between %g and %g, in a run forward",
-                     p->log_from, t->begin, t->end);
-}
-
 static int make_columns(Pictures *p)
 {
     p->columns = memory_new(p->count + 3, sizeof *p->columns);
@@ -235,7 +223,6 @@ int pictures_open(const Drawn *d, Pictures **out)
     p->d = *d;
     TRY(choose_over(p));
     TRY(choose_phase(p));
-    TRY(find_axis(p));
     TRY(make_columns(p));
     *out = p;
     p = NULL;
@@ -244,17 +231,13 @@ int pictures_open(const Drawn *d, Pictures **out)
 
 /* ---- points ----------------------------------------------------------------------------------------- */
 
-static double time_of(const Pictures *p, double after)
-{
-    return p->d.times->begin + (p->d.times->back ? -after : after);
-}
-
 /* Returns where a time stands on the axis, from 0 to 1; below 0: it is left of it. */
 static double across(const Pictures *p, double after)
 {
-    if (p->log_from <= 0) return after / p->d.times->length;
-    double t = time_of(p, after);
-    return t > 0 ? log(t / p->log_from) / log(p->d.times->end / p->log_from) : -INFINITY;
+    if (p->d.times->log_from <= 0) return after / p->d.times->length;
+    double t = times_of(p->d.times, after);
+    return t > 0 ? log(t / p->d.times->log_from) / log(p->d.times->end / p->d.times->log_from)
+                 : -INFINITY;
 }
 
 static double height(const Pictures *p, size_t i)
@@ -265,7 +248,8 @@ static double height(const Pictures *p, size_t i)
 static double shown_value(const Pictures *p, size_t i, double after, const double *y)
 {
     const Shown *s = &p->shown[i];
-    return s->quantity ? quantity_value(s->quantity, time_of(p, after), y) : y[s->coordinate];
+    return s->quantity ? quantity_value(s->quantity, times_of(p->d.times, after), y)
+                       : y[s->coordinate];
 }
 
 /* Computes a point (1 + count) of a state. */
@@ -330,11 +314,13 @@ static int add_between(Pictures *p, const double *a, const double *b, int depth,
     SCOPED(memory_drop) double *x = memory_new(1 + p->count, sizeof *x);
     double from = across(p, a[0]), to = across(p, b[0]), middle = (a[0] + b[0]) / 2;
     if (!x) return ERR_MEMORY;
-    if (p->log_from > 0 && from < 0)
-        middle = p->log_from - p->d.times->begin; /* the curve begins where the axis does */
-    else if (p->log_from > 0)
+    if (p->d.times->log_from > 0 && from < 0)
         middle =
-            p->log_from * pow(p->d.times->end / p->log_from, (from + to) / 2) - p->d.times->begin;
+            p->d.times->log_from - p->d.times->begin; /* the curve begins where the axis does */
+    else if (p->d.times->log_from > 0)
+        middle =
+            p->d.times->log_from * pow(p->d.times->end / p->d.times->log_from, (from + to) / 2) -
+            p->d.times->begin;
     if (depth == DEEP || to <= 0 || !(middle > a[0] && middle < b[0])) return 0;
     if (!are_apart(p, a, b, 10 * near_across, 10 * near_up)) return 0;
     TRY(at(of, middle, p->y));
@@ -392,7 +378,7 @@ static void add_rows(Pictures *p, const char *name)
 {
     for (size_t k = 0; k < p->points; k++) {
         const double *x = p->point + k * (1 + p->count);
-        *p->row = (CurveRow){name, time_of(p, x[0])};
+        *p->row = (CurveRow){name, times_of(p->d.times, x[0])};
         memcpy(p->row->x, x + 1, p->count * sizeof *x);
         sheet_row(p->curves, p->row);
     }
@@ -405,7 +391,7 @@ static void add_crossings(Pictures *p, const Events *e, const char *name)
         double t = e->crossing[k].t;
         const double *y = e->state + k * p->d.N;
         sheet_row(p->section,
-                  &(SectionRow){name, time_of(p, t), shown_value(p, p->phase[0][0], t, y),
+                  &(SectionRow){name, times_of(p->d.times, t), shown_value(p, p->phase[0][0], t, y),
                                 shown_value(p, p->phase[0][1], t, y)});
     }
 }
@@ -422,7 +408,8 @@ int pictures_end(Pictures *p, const Events *e)
             const Tried *a = &p->tried[k];
             if (a->rejected != rejected) continue;
             p->rejected += (size_t)rejected;
-            sheet_row(p->steps, &(StepRow){name, time_of(p, a->t), a->h, rejected ? "yes" : "no"});
+            sheet_row(p->steps,
+                      &(StepRow){name, times_of(p->d.times, a->t), a->h, rejected ? "yes" : "no"});
         }
     if (p->tries / 3000 >= p->stride) p->stride = p->tries / 3000 + 1;
     return 0;
@@ -463,7 +450,7 @@ static void draw_line(Plot *p, const char *scheme, size_t x, size_t y, const cha
 static void draw_steps(const Pictures *p, Plot *plot, int one_colour)
 {
     const Times *t = p->d.times;
-    double from = p->log_from > 0 ? p->log_from : fmin(t->begin, t->end);
+    double from = p->d.times->log_from > 0 ? p->d.times->log_from : fmin(t->begin, t->end);
     if (p->rejected)
         plot_item(
             plot, NULL,
@@ -473,7 +460,7 @@ static void draw_steps(const Pictures *p, Plot *plot, int one_colour)
         for (int rejected = 0; rejected <= (p->rejected > 0); rejected++) {
             plot_item(plot, "steps.csv", "every %zu using (strcol(1) eq %s && strcol(4) eq %s ? ",
                       p->stride, p->d.scheme[i], rejected ? "yes" : "no");
-            if (p->log_from > 0) /* that of the end: the first step begins at 0 */
+            if (p->d.times->log_from > 0) /* that of the end: the first step begins at 0 */
                 plot_more(plot, "$2 + $3 : NaN):3 with");
             else
                 plot_more(plot, "$2 : NaN):3 with");
@@ -498,7 +485,7 @@ static int draw_solution(const Pictures *p, const char *dir)
     const Drawn *d = &p->d;
     title_of(p, "Solution", title, sizeof title);
     PlotFrame frame = {"solution", title, "time t", p->over > 1 ? "coordinates" : p->shown[0].name,
-                       p->log_from > 0 ? PLOT_LOG_X : 0};
+                       p->d.times->log_from > 0 ? PLOT_LOG_X : 0};
     Plot *plot;
     TRY(plot_new(dir, &frame, &plot));
     for (size_t k = 0; p->has_reference && k < p->over; k++)
@@ -511,7 +498,8 @@ static int draw_solution(const Pictures *p, const char *dir)
             draw_line(plot, d->scheme[i], 2, 3 + k, title, p->over > 1 ? k : i, i);
         }
     if (d->times->h == 0) draw_steps(p, plot, p->over > 1);
-    if (d->times->h > 0 && p->log_from > 0) plot_setting(plot, "set xrange [%.15g:*]", p->log_from);
+    if (d->times->h > 0 && p->d.times->log_from > 0)
+        plot_setting(plot, "set xrange [%.15g:*]", p->d.times->log_from);
     return plot_finish(plot);
 }
 

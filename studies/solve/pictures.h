@@ -21,7 +21,7 @@ typedef struct {
     char (*names)[48];
 } Drawn;
 
-/* Reads --plot, --phase and --log-time. ERR_INPUT in words. Caller: pictures_free. */
+/* Reads --plot and --phase. ERR_INPUT in words. Caller: pictures_free. */
 int pictures_open(const Drawn *d, Pictures **out);
 void pictures_free(Pictures *p);
 /* Begins the run of a scheme, whose steps it sees by *e, which becomes one that looks for nothing where it is NULL. For p NULL nothing

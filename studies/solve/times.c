@@ -34,6 +34,21 @@ static int find_interval(const Options *o, const System *s, int free, Times *t)
                      t->end, t->begin);
 }
 
+static int find_axis(const Options *o, Times *t)
+{
+    if (!options_text(o, "log-time")) return 0;
+    t->log_from = options_real(o, "log-time");
+    if (t->log_from > t->begin && t->log_from < t->end && t->log_from > 0) return 0;
+    return error_set(ERR_INPUT,
+                     "--log-time %g: expected a time between %g and %g, in a run forward",
+                     t->log_from, fmax(t->begin, 0), t->end);
+}
+
+double times_of(const Times *t, double after)
+{
+    return t->begin + (t->back ? -after : after);
+}
+
 static int find_steps(const Options *o, const System *s, size_t most, Times *t)
 {
     double h = options_text(o, "h") ? options_real(o, "h") : s->h0 / 8;
@@ -67,22 +82,19 @@ static int new_rows(Times *t, size_t rows)
 
 static void close_rows(Times *t)
 {
-    for (size_t k = 0; k < t->rows; k++) t->t[k] = t->begin + (t->back ? -1 : 1) * t->after[k];
+    for (size_t k = 0; k < t->rows; k++) t->t[k] = times_of(t, t->after[k]);
     t->t[t->rows - 1] = t->end;
     t->after[t->rows - 1] = t->length;
 }
 
-/* Makes `count` times from `from` on, equally far apart on a logarithmic axis. */
-static int spread_log(Times *t, size_t count, double from)
+/* Makes `count` times from that of --log-time on, equally far apart on a logarithmic axis. */
+static int spread_log(Times *t, size_t count)
 {
-    if (!(from > t->begin && from < t->end))
-        return error_set(ERR_INPUT,
-                         "--log-time %g: expected a time between %g and %g, in a run forward", from,
-                         t->begin, t->end);
+    double whole = t->end / t->log_from;
     TRY(new_rows(t, count));
     for (size_t k = 0; k < count; k++)
         t->after[k] =
-            from * pow(t->end / from, count > 1 ? (double)k / (double)(count - 1) : 1) - t->begin;
+            t->log_from * pow(whole, count > 1 ? (double)k / (double)(count - 1) : 1) - t->begin;
     close_rows(t);
     return 0;
 }
@@ -183,9 +195,7 @@ static int find_times(const Options *o, Times *t)
     if (strspn(text, "0123456789") == length) {
         double count = strtod(text, NULL);
         if (count >= 1 && count <= MOST)
-            return options_text(o, "log-time") && t->h == 0
-                       ? spread_log(t, (size_t)count, options_real(o, "log-time"))
-                       : spread_times(t, (size_t)count);
+            return (t->log_from > 0 && t->h == 0 ? spread_log : spread_times)(t, (size_t)count);
         return error_set(ERR_INPUT, "--times: expected a whole number from 1 to %d, not '%.80s'",
                          MOST, text);
     }
@@ -197,6 +207,7 @@ static int find_times(const Options *o, Times *t)
 int times_read(const Options *o, const System *s, int free, size_t most, Times *out)
 {
     TRY(find_interval(o, s, free, out));
+    TRY(find_axis(o, out));
     if (!free) TRY(find_steps(o, s, most, out));
     return find_times(o, out);
 }

@@ -14,12 +14,15 @@ typedef struct {
     double *after; /* (rows) |t - begin|, which rise; owned */
     double h;      /* of steps of one length, > 0; 0: by tolerance */
     size_t steps;
+    double log_from; /* --log-time: the time axis is logarithmic from there on; 0: it is linear */
 } Times;
 
-/* Reads --t-begin, --t-end, --times and, unless `free`, --h. ERR_INPUT for no interval, for times out of it or not in the
+/* Reads --t-begin, --t-end, --log-time, --times and, unless `free`, --h. ERR_INPUT for no interval, for times out of it or not in the
  * direction of the run, and for more steps than `most`. */
 int times_read(const Options *o, const System *s, int free, size_t most, Times *out);
 void times_free(Times *t);
+/* Returns the time that is so far behind the beginning, in the direction of the run. */
+double times_of(const Times *t, double after);
 /* Returns whether a time is the end of a step of a run of steps of one length; *step: which, from 1. Otherwise *step is the
  * step that it is in. */
 int times_at_step(const Times *t, double after, size_t *step);

@@ -35,8 +35,8 @@ static const Column columns[] = {
            .words =
                "order on fields that do not depend on time, shown where @ makes it another one"),
     FIELD(SchemeRow, "zero_stable", theory.zero_stable, .form = SHEET_FLAG),
-    COLUMN(SchemeRow, real_limit, .digits = 7),
-    COLUMN(SchemeRow, imag_limit, .digits = 7),
+    COLUMN(SchemeRow, real_limit),
+    COLUMN(SchemeRow, imag_limit),
     FIELD(SchemeRow, "error_norm2", theory.error_norm2),
     FIELD(SchemeRow, "error_norm2_one_colour", theory.error_norm2_one_colour),
     COLUMN(SchemeRow, ssp),
@@ -271,7 +271,7 @@ static int show(const Options *o, const Selection *s)
     }
     if (!csv) {
         printf(
-            "order p means local error h^(p+1), found up to %zu, or 10 where not every stage is H; limits: ends of "
+            "order p means local error h^(p+1), found up to %zu, or at most 10 where not every stage is H; limits: ends of "
             "the\nstability interval from 0; error_norm2: squared norm of the h^(p+1) terms in two "
             "colours, F and\nG; error_norm2_one_colour: in the one colour F + G, where every stage "
             "is H;\nssp: coefficient of strong stability\n",

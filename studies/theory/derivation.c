@@ -386,7 +386,7 @@ int derivation_error(Derivation *d, const Table *t, int degree, char one)
 {
     SCOPED(forest_drop) Forest *f = NULL;
     SCOPED(series_drop) Series *step = NULL, *exact = NULL;
-    int timed = table_written(t), cuts = t->flows || t->past_k;
+    int timed = table_written(t), cuts = table_methods(t) || t->past_k;
     TRY((cuts ? forest_timed : forest_trees)(degree, one ? 1 : t->colours, timed, &f));
     DerivationField of = {f, one, t->special, t->exact};
     TRY(derivation_step(d, &of, t, &step));

@@ -63,7 +63,8 @@ static int find_modified(Expansion *e, const Forest *f, mpq_t *c)
 static int find_trees(Expansion *e)
 {
     SCOPED(forest_drop) Forest *f = NULL;
-    if (e->basis == BASIS_MODIFIED)
+    /* The logarithm of a series needs cuts of one edge alone; the step of a flow by a method is composed with all. */
+    if (e->basis == BASIS_MODIFIED && !table_methods(e->table))
         TRY(forest_edges(e->degree, colours_of(e), table_written(e->table), &f));
     else
         TRY(series_forest(e->table, e->degree, colours_of(e), table_written(e->table), &f));

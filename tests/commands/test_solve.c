@@ -527,6 +527,11 @@ TEST(test_picture_refusals)
     must_refuse("solve --system pendulum --out no --phase y1,y2,y1", "--phase: expected at most 2");
     must_refuse("solve --system pendulum --out no --log-time 100",
                 "--log-time 100: expected a time between 0 and 8");
+    must_refuse("solve --system pendulum --scheme rk4 --h 0.1 --log-time 100",
+                "--log-time 100: expected a time between 0 and 8");
+    must_refuse(
+        "solve --system pendulum --scheme dormand-prince --tolerance 1e-6 --times 1,2 --log-time 100",
+        "--log-time 100: expected a time between 0 and 8");
     assert_int_equal(shell("test -e no"), 1);
 }
 

@@ -467,7 +467,10 @@ TEST(table_of_a_paper)
     must_print("table runs.csv --columns design,value --format latex",
                "c & \\textbf{4.67 $\\pm$ 1.03} \\\\\n");
     file_text("bleu.csv", "model,seed,test_bleu\na,1,20.1\na,2,20.3\nb,1,22.4\nb,2,22.0\n");
-    must_print("table bleu.csv", "test_bleu, more is better: 2 designs", "better");
+    must_print("table bleu.csv", "test_bleu, more is better: 2 designs",
+               "2.00  0.96  0.012  better");
+    file_text("ppl.csv", "model,seed,test_ppl\na,1,20.1\na,2,20.3\nb,1,22.4\nb,2,22.0\n");
+    must_print("table ppl.csv", "test_ppl, less is better: 2 designs", "2.00  0.96  0.012  worse");
     must_refuse("table runs.csv --columns design,valeu", "--columns: no column is called 'valeu'");
     must_refuse("table runs.csv --columns design,,value", "--columns: expected names of columns");
     must_refuse("table runs.csv --format latex", "--format: expected --columns too");

@@ -77,6 +77,7 @@ TEST(test_flows_by_methods)
     file_text("mixed.scheme",
               "scheme named\nflow 1/2 G:heun\nflow F:heun\nflow 1/2 G:heun\n"
               "scheme mixed\nflow 1/2 G:heun\nflow F\nflow 1/2 G:heun\n"
+              "scheme half\nflow 1/2 F\nflow G:heun\nflow 1/2 F\n"
               "scheme first\nflow 1/2 G:euler\nflow F\nflow 1/2 G:euler\n"
               "scheme solved\nflow 1/2 F:rk4\nflow G:implicit-midpoint\nflow 1/2 F:rk4\n");
     run_ok(
@@ -96,6 +97,12 @@ TEST(test_flows_by_methods)
     must_print("expand --scheme-file mixed.scheme --scheme first --degree 2 --csv",
                "first,2,G'G,-1/4,-0.25\n");
     assert_int_equal(count_lines(out), 2);
+    /* behind order 2 the first terms of the modified equation are those of the step's error */
+    for (int modified = 0; modified < 2; modified++)
+        must_print(
+            modified ? "expand --scheme-file mixed.scheme --scheme half --degree 3 --modified --csv"
+                     : "expand --scheme-file mixed.scheme --scheme half --degree 3 --csv",
+            "half,3,\"G''(F,F)\",-1/24,", "half,3,G'F'G,-1/6,");
     must_print("schemes --scheme-file mixed.scheme --scheme mixed --print",
                "flow 1/2 G:heun\nflow F\nflow 1/2 G:heun\n");
     must_print("verify --scheme-file mixed.scheme --own 'mixed order 2'", "measured 2.00");

@@ -254,8 +254,7 @@ TEST(values_within_steps)
 
 /* Formulas of several orders, and diagonally implicit pairs: ends within 20 tolerances, of esdirk4, whose steps on the Oregonator are
  * two thirds of radau-iia5's, within 60, and of the first no more evaluations than 1.2
- * times SciPy's BDF (1.10.1), which errs by 42, 10, 74 and, on Robertson's at 1e-8, .1 tolerances there. Of states within steps those
- * near jumps are not looked at. */
+ * times SciPy's BDF (1.10.1), which errs by 42, 10, 74 and, on Robertson's at 1e-8, .1 tolerances there. */
 TEST(formulas_and_diagonal_pairs)
 {
     static const char *const schemes[] = {"bdf", "sdirk4", "kvaerno3", "kvaerno5", "esdirk4"};

@@ -30,8 +30,8 @@ static const Column design_columns[] = {
     COLUMN(DesignRow, exact, .form = SHEET_FLAG),
     FIELD(DesignRow, "error_norm2", theory.error_norm2),
     FIELD(DesignRow, "error_norm2_one_colour", theory.error_norm2_one_colour),
-    COLUMN(DesignRow, real_limit, .digits = 7),
-    COLUMN(DesignRow, imag_limit, .digits = 7),
+    COLUMN(DesignRow, real_limit),
+    COLUMN(DesignRow, imag_limit),
     FIELD(
         DesignRow, "truncation_error", error, .sparse = 1, .digits = 5,
         .words =

@@ -13,11 +13,8 @@
 #include "kernels/base/error.h"
 #include "studies/theory/verify/claims.h"
 
-enum {
-    PLAIN,
-    NUMBER,
-    TERMS
-}; /* what stands behind the word: nothing, a number, a number with a colon and terms */
+/* What stands behind the word: nothing, a number, a number with a colon and terms of an error or brackets. */
+enum { PLAIN, NUMBER, ERRORS, BRACKETS };
 
 static const struct {
     const char *word, *statement;
@@ -26,9 +23,9 @@ static const struct {
     const char *condition; /* "holds only if"; NULL: the check looks at none */
 } kinds[] = {
     {"order", "%s has order %s.", check_order, NUMBER, NULL},
-    {"error", "Numerical - exact of %s through h^%s is: %s.", check_expansion, TERMS, NULL},
+    {"error", "Numerical - exact of %s through h^%s is: %s.", check_expansion, ERRORS, NULL},
     {"brackets", "log(step)/h of %s, less its field, through degree %s is: %s.", check_brackets,
-     TERMS, NULL},
+     BRACKETS, NULL},
     {"stage order", "%s has stage order %s.", check_stage_order, NUMBER, NULL},
     {"symplectic", "%s is symplectic.", check_symplectic, PLAIN,
      "the Hamiltonian is separable: F kicks momenta and G drifts positions"},
@@ -95,12 +92,11 @@ static void set_arguments(OwnClaim *o, int k, const char *scheme, const char *nu
                       *const error[] = {scheme, "exact", o->terms, number,
                                         strchr(o->terms, 'H') ? "H" : "F+G"},
                       *const brackets[] = {scheme, number, o->terms};
-    if (kinds[k].check == check_expansion)
-        memcpy(o->claim.arg, error, sizeof error);
-    else if (kinds[k].check == check_brackets)
-        memcpy(o->claim.arg, brackets, sizeof brackets);
-    else
-        memcpy(o->claim.arg, plain, sizeof plain);
+    switch (kinds[k].form) {
+    case ERRORS: memcpy(o->claim.arg, error, sizeof error); break;
+    case BRACKETS: memcpy(o->claim.arg, brackets, sizeof brackets); break;
+    default: memcpy(o->claim.arg, plain, sizeof plain);
+    }
 }
 
 static int read_claim(OwnClaim *o)
@@ -111,7 +107,7 @@ static int read_claim(OwnClaim *o)
     int named = *scheme && strcmp(scheme, "exact") != 0 && strncmp(scheme, "exact:", 6) != 0 &&
                 strncmp(scheme, "apart:", 6) != 0 && !strpbrk(scheme, "=|");
     if (k == KINDS || !named) return expected(o->text);
-    int terms = kinds[k].form == TERMS;
+    int terms = kinds[k].form >= ERRORS;
     char *number = kinds[k].form == PLAIN ? "" : take_word(&at);
     if (kinds[k].form != PLAIN && !is_number(number, terms)) return expected(o->text);
     at += strspn(at, " ");

@@ -1,8 +1,9 @@
 /* claims_property.c: claims that a scheme has a property which the theory in ode/ decides, or tells as far as it says.
  *
- * Each check answers by that theory, and says how far it looked and which condition fails. Beside it stand numbers that
- * share nothing with it but the scheme: the Jacobian of a step in a Hamiltonian field, a step there and back, factors in
- * the left half-plane, eigenvalues in double precision. Where they differ the verdict is "undecided". */
+ * Each check answers by that theory, and says how far it looked and which condition fails. Beside most answers stand numbers
+ * that share nothing with it but the scheme: the Jacobian of a step in a Hamiltonian field, a step there and back, factors in
+ * the left half-plane (which of methods that read the past are those of the theory, at more angles), eigenvalues in double
+ * precision. Where they differ the verdict is "undecided". */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,7 +269,8 @@ static int measure_stability(const Table *t, const Stiff *s, int a_stable, Findi
     TRY(look_left(t, s->colour, &seen));
     f->sound = f->sound && !(a_stable && seen.above) && seen.right > not_rounding;
     if (seen.above)
-        finding_say(f, "; measured: |R| is %.6g at z = %.6g%+.6gi", seen.above, seen.re, seen.im);
+        finding_say(f, "; measured: |R| is 1 + %.3g at z = %.6g%+.6gi", seen.above - 1, seen.re,
+                    seen.im);
     else
         finding_say(f, "; measured: |R| <= 1 at %zu points of the left half-plane", seen.points);
     return 0;

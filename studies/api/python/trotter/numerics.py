@@ -2,7 +2,7 @@
 
 import re
 from contextlib import nullcontext
-from ctypes import addressof, byref, c_double, c_void_p
+from ctypes import byref, c_double, c_void_p, memmove, sizeof
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, inf, log, nan, prod, sqrt
@@ -472,7 +472,9 @@ class Solution:
 def _copy(pointer, count):
     """The first numbers behind a pointer of C."""
     copy = (c_double * count)()
-    return (c_double * count).from_buffer_copy((c_double * count).from_address(addressof(pointer.contents))) if count else copy
+    if count:  # else there may be no pointer
+        memmove(copy, pointer, sizeof(copy))
+    return copy
 
 
 def _bound(f, args):
