@@ -613,8 +613,11 @@ static void survey_line(const char *at, const char *end, Survey *s)
     const char *equals;
     if (is_balance(&c, &equals)) {
         s->equations++;
-        for (const char *y = c.at; y < equals; y++)
-            if (*y == 'y' && strtoul(y + 1, NULL, 10) > s->used) s->used = strtoul(y + 1, NULL, 10);
+        for (const char *y = c.at; y < equals; y++) { /* y2', not a parameter capacity2 */
+            char *behind;
+            size_t number = *y == 'y' ? strtoul(y + 1, &behind, 10) : 0;
+            if (number > s->used && *behind == '\'') s->used = number;
+        }
         s->balances = 1;
         return;
     }

@@ -37,7 +37,7 @@ enum { ORDERS = BACKWARD_MOST + 3 }; /* differences kept: 0 .. order + 2 */
 
 struct Backward {
     const Table *table;
-    System system; /* with the table's weights */
+    const System *system;
     Implicit *implicit;
     size_t N, evals;
     int order, equal;
@@ -54,7 +54,7 @@ int backward_new(const Table *t, const System *s, const AdaptOptions *o, Backwar
     TRY(system_takes(s, t));
     TRY(mass_takes(s, t));
     b->table = t;
-    b->system = *s;
+    b->system = s;
     b->N = s->n * s->d;
     b->slope = table_double(t->update.term[t->update.terms - 1].c);
     b->D = memory_new((ORDERS + 5 + t->evals) * b->N, sizeof *b->D);
@@ -65,7 +65,7 @@ int backward_new(const Table *t, const System *s, const AdaptOptions *o, Backwar
     b->d = b->tried + b->N;
     b->error = b->d + b->N;
     b->k = b->error + b->N;
-    TRY(implicit_new(t, &b->system, LU_MOST, &b->implicit));
+    TRY(implicit_new(t, b->system, LU_MOST, &b->implicit));
     implicit_from_state(b->implicit);
     TRY(implicit_loosen(b->implicit, t, o));
     *out = b;
@@ -91,9 +91,9 @@ void backward_begin(Backward *b, double t, double h, const double *y)
     implicit_begin(b->implicit);
     memset(b->D, 0, ORDERS * b->N * sizeof *b->D);
     memcpy(b->D, y, b->N * sizeof *y);
-    system_sum(&b->system, system_ops(&b->system), 1, t, y, slope, b->error);
+    system_sum(b->system, system_ops(b->system), 1, t, y, slope, b->error);
     for (size_t i = 0; i < b->N; i++) slope[i] *= h;
-    b->evals = (size_t)system_parts(&b->system);
+    b->evals = (size_t)system_parts(b->system);
     b->order = 1;
     b->equal = 0;
     b->t = t;
@@ -137,23 +137,18 @@ void backward_resize(Backward *b, double h)
 
 /* ---- a step -------------------------------------------------------------------------------------- */
 
-static double gamma_of(int k)
-{
-    double sum = 0;
-    for (int j = 1; j <= k; j++) sum += 1.0 / j;
-    return sum;
-}
-
 int backward_try(Backward *b)
 {
-    double gamma = gamma_of(b->order), h = b->h / gamma / b->slope;
+    double gamma_of[BACKWARD_MOST + 1] = {0};
+    for (int j = 1; j <= b->order; j++) gamma_of[j] = gamma_of[j - 1] + 1.0 / j;
+    double gamma = gamma_of[b->order], h = b->h / gamma / b->slope;
     size_t N = b->N;
     for (size_t i = 0; i < N; i++) {
         double sum = b->D[i], minus = 0;
         for (int j = 1; j <= b->order; j++) {
             double D = difference(b, j)[i];
             sum += D;
-            minus += gamma_of(j) * D;
+            minus += gamma_of[j] * D;
         }
         b->start[i] = sum;
         b->known[i] = sum - minus / gamma;

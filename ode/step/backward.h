@@ -18,7 +18,7 @@ void backward_resize(Backward *b, double h);
 /* Tries a step. ERR_NUMERIC: it was not found. Where it is not taken, backward_resize is next. */
 int backward_try(Backward *b);
 void backward_accept(Backward *b);
-/* Returns how many equal steps were taken at this order: order + 1 are needed to tell which one is next. */
+/* Returns how many equal steps were taken since backward_begin or backward_resize: order + 1 are needed to tell which one is next. */
 int backward_equal(const Backward *b);
 int backward_order(const Backward *b);
 /* Sets the order, one more or less at most. */

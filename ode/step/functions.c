@@ -166,7 +166,7 @@ void functions_begin(Functions *m)
     functions_forget(m, 1);
     for (size_t i = 0; i < m->taken; i++) {
         Taken *a = &m->derivative[i];
-        a->tries = !a->w && a->pattern.kind == PATTERN_FULL && m->N > FEW;
+        a->tries = !a->w && a->pattern.kind == PATTERN_FULL && m->N > FEW && !m->s->jacobian;
     }
     m->unspent = m->probes;
 }

@@ -18,7 +18,7 @@
  * longer fall.
  *
  * In steps by tolerance that is more than is asked for, where the estimate of the error is filtered by a resolvent (a
- * stage solve(g W)(...)). Then the iteration is RADAU5's (Hairer, Wanner 1996, IV.8). With |.| the RMS of a correction
+ * stage solve(g W)(...)) or bounded on what is stiff. Then the iteration is RADAU5's (Hairer, Wanner 1996, IV.8). With |.| the RMS of a correction
  * over atol + rtol |y_n| it ends where
  *
  *     theta / (1 - theta) |d| <= kappa = min(0.03, sqrt(rtol)),   theta = |d| / |d of the turn before|,
@@ -30,12 +30,12 @@
  * iteration of more than two turns contracts by less than 1/1000, or does not end; then it is taken anew and the
  * iteration begins again, and where J_e was new the step fails. Points that need one another begin on the polynomial
  * through the state and the points of the step before, which collocation methods have anyway; a single one at its row
- * of known slopes. With d the correction by any J_e, base + h A k = Y + d holds to rounding, so y' is made of the
- * slopes as always, and what the iteration leaves is not multiplied by h |J|. An explicit slope f(y_n) is: therefore
- * a step takes the
- * slope at y_n from the stage before that ended there, where there is one (Hosea, Shampine 1996), and estimates that grow
- * with h |J| keep stages to rounding. Diagonally implicit stages of equal weights share the factors of one matrix, and
- * begin at their known slopes and that of the stage before in place of their own. */
+ * of known slopes and, behind the first, that of the stage before in place of its own. Stages of equal weights share the factors of
+ * one matrix. The formulas of backward.c begin at their predictor, and there J_e is that at its time and state.
+ *
+ * With d the correction by any J_e, base + h A k = Y + d holds to rounding, so y' is made of the slopes as always, and what the
+ * iteration leaves is not multiplied by h |J|. An explicit slope f(y_n) is: therefore a step takes the slope at y_n from the stage
+ * before that ended there, where there is one (Hosea, Shampine 1996), and estimates that grow with h |J| keep stages to rounding. */
 #include "ode/step/implicit.h"
 
 #include <float.h>
@@ -62,7 +62,7 @@ typedef struct {
     Factors factors;
     int first, last; /* vectors that GMRES took with derivatives just found, and the last time */
     double h;        /* the matrix is of this step; 0: of none */
-    /* The block whose matrix serves this one: itself, or where loosened an equal one before. */
+    /* The block whose matrix serves this one: itself, or, where loosened and matrices are factored, an equal one before. */
     size_t like;
     /* Of loosened blocks: theta / (1 - theta) of the step before; Y - y_n (points, N) of the step found last and of the
      * one taken last, NULL: they are not kept. */
@@ -368,7 +368,7 @@ int implicit_loosen(Implicit *m, const Table *t, const AdaptOptions *o)
     m->loose = 1;
     m->o = o;
     m->kappa = fmax(10 * DBL_EPSILON / tolerance, fmin(0.03, sqrt(tolerance)));
-    for (size_t b = 0; b < m->blocks; b++) find_like(m, b);
+    for (size_t b = 0; b < m->blocks && pattern_factors(&m->pattern); b++) find_like(m, b);
     TRY(find_same(m, t));
     for (size_t b = 0; b < m->blocks; b++)
         if (m->block[b].points > 1 && !m->block[b].taken) TRY(keep_points(m, &m->block[b]));

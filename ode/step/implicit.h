@@ -6,7 +6,7 @@
 
 typedef struct Implicit Implicit;
 
-/* Prepares for a frozen table (read here alone) on a system (borrowed). whole: unknowns, points of a block times coordinates,
+/* Prepares for a frozen table (read here and in implicit_loosen) on a system (borrowed). whole: unknowns, points of a block times coordinates,
  * up to which matrices are whole where no band is told (pattern_find). Nothing is allocated after this. */
 int implicit_new(const Table *t, const System *s, size_t whole, Implicit **out);
 void implicit_free(Implicit *m);

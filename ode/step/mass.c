@@ -48,6 +48,7 @@ int mass_takes(const System *s, const Table *t)
     size_t blocks;
     if (!s->mass) return 0;
     if (t->flows || system_apart(t)) return refuse(t, "tells the parts F and G apart");
+    if (t->orders) return refuse(t, "chooses among orders, which begin with the slope y'");
     if (t->past_k || t->past_y)
         return refuse(t, "reads the past, before which no solution is known");
     for (int op = 0; op < t->colours; op++)

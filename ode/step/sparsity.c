@@ -16,8 +16,6 @@
 
 #include <string.h>
 
-#include "kernels/base/error.h"
-#include "kernels/base/memory.h"
 #include "ode/field/system.h"
 
 enum { WIDEST = 16, PROBES = 9 };                   /* WIDEST: of a band that is probed */

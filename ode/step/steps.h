@@ -16,7 +16,7 @@ enum { START_GIVEN, START_NETWORK };
 typedef struct Stepper Stepper;
 
 /* Makes a stepper of a frozen table (table_freeze; borrowed) on a system (borrowed). After this only sub-flows
- * without a closed form allocate. ERR_MISUSE: not frozen. ERR_INPUT: the system cannot take the scheme (system_takes). */
+ * without a closed form allocate. ERR_MISUSE: not frozen. ERR_INPUT: the system cannot take the scheme (system_takes, mass_takes, mass_check). */
 int stepper_new(const Table *t, const System *s, Stepper **out);
 void stepper_free(Stepper *st);
 DROP(Stepper, stepper)

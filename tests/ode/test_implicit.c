@@ -428,6 +428,27 @@ TEST(test_bands)
     assert_true(step_by("radau-iia5", far, 0, slope) > 900);
 }
 
+/* By tolerance equal stages share one matrix where it is factored, and have each their own where a band that is seen is the
+ * preconditioner: more than LU_MOST unknowns that nothing tells of end as told ones do. */
+TEST(test_bands_by_tolerance)
+{
+    static const char *const names[] = {"tr-bdf2", "kvaerno5"};
+    enum { CELLS = 700 };
+    OWN_REALS *y = numbers(2 * CELLS);
+    for (int i = 0; i < 2; i++) {
+        OWN_TABLE *t = scheme(names[i]);
+        for (int told = 1; told >= 0; told--) {
+            OWN_SYSTEM *s = sized("transport", CELLS, 0, 3);
+            AdaptOptions o = within(1e-5, 0.02, embedded_of(t).estimate_order);
+            AdaptRun run;
+            if (!told) untell(s);
+            if (adapt_run(t, s, &o, y + told * CELLS, &run) != 0) fail_msg("%s", error_text());
+            assert_int_equal(run.outcome, ADAPT_DONE);
+        }
+        assert_true(relative_distance(y, y + CELLS, CELLS) <= 1e-4);
+    }
+}
+
 /* The derivatives of `square` in F and `rest` in G. */
 static void own_jacobian(const System *s, int op, int set, double t, const double *y, double *J)
 {
@@ -552,6 +573,7 @@ TEST(test_mass_refused)
         {"rk4", "y1' = -y1\n0 = y1 + y2 - 1\ninitial = 1, 0\n", "has an explicit stage"},
         {"trapezoid", "y1' = -y1\n0 = y1 + y2 - 1\ninitial = 1, 0\n", "has an explicit stage"},
         {"bdf2", "y1' = -y1\n0 = y1 + y2 - 1\ninitial = 1, 0\n", "reads the past"},
+        {"bdf", "y1' = -y1\n0 = y1 + y2 - 1\ninitial = 1, 0\n", "chooses among orders"},
         {"imex-euler", "y1' = -y1\n0 = y1 + y2 - 1\ninitial = 1, 0\n",
          "tells the parts F and G apart"},
         {"radau-iia5", "y1' = -y1\n0 = y1 + y2 - 1\ninitial = 1, 0.5\n",
@@ -568,6 +590,13 @@ TEST(test_mass_refused)
         assert_int_equal(stepper_new(t, s, &st), ERR_INPUT);
         if (!strstr(error_text(), row[i].why)) fail_msg("%s: %s", row[i].scheme, error_text());
     }
+    /* a parameter whose name ends as a coordinate's is none */
+    OWN_SYSTEM *two =
+        read_system("system a\nparam capacity8 = 2\n-capacity8*y1' + capacity8*y2' = y1 - y2\n"
+                    "0 = y1 + y2 - 1\ninitial = 1, 0\n",
+                    0, 0);
+    assert_int_equal(two->d, 2);
+    assert_true(two->mass[0] == -2 && two->mass[1] == 2);
 }
 
 /* ---- iterations by fixed point ----------------------------------------------------------------------- */
