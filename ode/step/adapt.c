@@ -379,8 +379,11 @@ static int run_orders(Way *w, AdaptRun *r)
 static int check(const Table *t, const AdaptOptions *o)
 {
     if (!t->pair && !t->orders)
-        return error_set(ERR_INPUT, "scheme %s has no estimate of its error: a line error = ...",
-                         t->name);
+        return error_set(
+            ERR_INPUT,
+            "scheme %s has no estimate of its error, a line error = ...: take steps of one "
+            "length, or another scheme",
+            t->name);
     if (o->absolute >= 0 && o->relative >= 0 && o->absolute + o->relative > 0 && o->t_end > 0 &&
         isfinite(o->t_end) && (o->estimate_order >= 0 || t->orders))
         return 0;

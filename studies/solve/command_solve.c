@@ -89,8 +89,7 @@ typedef struct {
     Crossings *crossings; /* NULL: no --event */
     Events *events;       /* of the run; NULL likewise */
     Pictures *pictures;   /* NULL: no --out */
-    const char **scheme_names;
-    int kept; /* solution.csv is wanted */
+    int kept;             /* solution.csv is wanted */
     size_t unfinished;
 } Solving;
 
@@ -551,10 +550,7 @@ static int exact_at(void *solving, double t, double *y)
 
 static int open_pictures(Solving *u, const Selection *s)
 {
-    u->scheme_names = memory_new(s->count, sizeof *u->scheme_names);
-    if (!u->scheme_names) return ERR_MEMORY;
-    for (size_t i = 0; i < s->count; i++) u->scheme_names[i] = s->scheme[i]->name;
-    Drawn d = {u->options, u->own, &u->times, u->scheme_names, s->count, u->N, u->names};
+    Drawn d = {u->options, u->own, &u->times, s, u->N, u->names};
     return pictures_open(&d, &u->pictures);
 }
 
@@ -596,7 +592,7 @@ static void close_study(Solving *u)
     sheet_free(u->runs);
     crossings_free(u->crossings);
     pictures_free(u->pictures);
-    memory_free_all(u->scheme_names, u->columns, u->names, u->row, u->exact, u->apart, u->states,
+    memory_free_all(u->columns, u->names, u->row, u->exact, u->apart, u->states,
                     u->tolerances.absolutes, u->tolerances.relatives);
     times_free(&u->times);
     system_free(u->own);

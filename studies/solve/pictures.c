@@ -173,7 +173,7 @@ static int read_list(Pictures *p, const char *option, const char *text, size_t m
 
 static int choose_over(Pictures *p)
 {
-    size_t which[CHOSEN], count = p->d.schemes < SHOWN ? SHOWN / p->d.schemes : 1;
+    size_t which[CHOSEN], count = p->d.schemes->count < SHOWN ? SHOWN / p->d.schemes->count : 1;
     const char *text = options_text(p->d.options, "plot");
     if (text) TRY(read_list(p, "--plot", text, CHOSEN, which, &count));
     if (!text && count > p->d.N) count = p->d.N;
@@ -400,7 +400,7 @@ static void add_crossings(Pictures *p, const Events *e, const char *name)
 int pictures_end(Pictures *p, const Events *e)
 {
     if (!p) return 0;
-    const char *name = p->d.scheme[p->scheme];
+    const char *name = p->d.schemes->scheme[p->scheme]->name;
     add_rows(p, name);
     add_crossings(p, e, name);
     for (int rejected = 0; rejected < 2; rejected++)
@@ -456,10 +456,10 @@ static void draw_steps(const Pictures *p, Plot *plot, int one_colour)
             plot, NULL,
             "NaN with points pt 2 ps 0.8 lw 1.5 lc rgb '#555555' title 'rejected step' noenhanced");
     plot_below(plot, "step size", from, fmax(t->begin, t->end));
-    for (size_t i = 0; i < p->d.schemes; i++)
+    for (size_t i = 0; i < p->d.schemes->count; i++)
         for (int rejected = 0; rejected <= (p->rejected > 0); rejected++) {
             plot_item(plot, "steps.csv", "every %zu using (strcol(1) eq %s && strcol(4) eq %s ? ",
-                      p->stride, p->d.scheme[i], rejected ? "yes" : "no");
+                      p->stride, p->d.schemes->scheme[i]->name, rejected ? "yes" : "no");
             if (p->d.times->log_from > 0) /* that of the end: the first step begins at 0 */
                 plot_more(plot, "$2 + $3 : NaN):3 with");
             else
@@ -475,8 +475,8 @@ static void draw_steps(const Pictures *p, Plot *plot, int one_colour)
 /* Writes what is shown, with the scheme where it is one alone. */
 static void title_of(const Pictures *p, const char *what, char *out, size_t bytes)
 {
-    snprintf(out, bytes, p->d.schemes > 1 ? "%s: %s" : "%s: %s by %s", what, p->d.system->name,
-             p->d.scheme[0]);
+    snprintf(out, bytes, p->d.schemes->count > 1 ? "%s: %s" : "%s: %s by %s", what,
+             p->d.system->name, p->d.schemes->scheme[0]->name);
 }
 
 static int draw_solution(const Pictures *p, const char *dir)
@@ -491,11 +491,12 @@ static int draw_solution(const Pictures *p, const char *dir)
     for (size_t k = 0; p->has_reference && k < p->over; k++)
         draw_line(plot, NULL, 2, 3 + k, k ? NULL : reference, 0, 0);
     for (size_t k = 0; k < p->over; k++)
-        for (size_t i = 0; i < d->schemes; i++) {
+        for (size_t i = 0; i < d->schemes->count; i++) {
             snprintf(title, sizeof title, "%s%s%s",
-                     p->over > 1 || d->schemes == 1 ? p->shown[k].name : "",
-                     p->over > 1 && d->schemes > 1 ? ", " : "", d->schemes > 1 ? d->scheme[i] : "");
-            draw_line(plot, d->scheme[i], 2, 3 + k, title, p->over > 1 ? k : i, i);
+                     p->over > 1 || d->schemes->count == 1 ? p->shown[k].name : "",
+                     p->over > 1 && d->schemes->count > 1 ? ", " : "",
+                     d->schemes->count > 1 ? d->schemes->scheme[i]->name : "");
+            draw_line(plot, d->schemes->scheme[i]->name, 2, 3 + k, title, p->over > 1 ? k : i, i);
         }
     if (d->times->h == 0) draw_steps(p, plot, p->over > 1);
     if (d->times->h > 0 && p->d.times->log_from > 0)
@@ -527,9 +528,9 @@ static int draw_phase(const Pictures *p, const char *dir)
     Plot *plot;
     TRY(plot_new(dir, &frame, &plot));
     if (!one) plot_few_tics(plot, span_across(p), 5);
-    for (size_t i = p->has_reference ? 0 : 1; i <= d->schemes; i++)
+    for (size_t i = p->has_reference ? 0 : 1; i <= d->schemes->count; i++)
         for (size_t k = 0; k < p->pairs; k++) {
-            const char *name = i ? d->scheme[i - 1] : NULL;
+            const char *name = i ? d->schemes->scheme[i - 1]->name : NULL;
             draw_line(plot, name, 3 + p->phase[k][0], 3 + p->phase[k][1],
                       k      ? NULL
                       : name ? name
@@ -550,8 +551,8 @@ static int draw_section(const Pictures *p, const char *dir)
     Plot *plot;
     TRY(output_sheet(p->section, SHEET_CSV, dir, "section.csv"));
     TRY(plot_new(dir, &frame, &plot));
-    for (size_t i = 0; i < p->d.schemes; i++) {
-        const char *name = p->d.scheme[i];
+    for (size_t i = 0; i < p->d.schemes->count; i++) {
+        const char *name = p->d.schemes->scheme[i]->name;
         plot_item(plot, "section.csv", "using (strcol(1) eq %s ? $3 : NaN):4 with points", name);
         plot_more(plot, "title %s noenhanced pt %d ps 0.4 lc rgb %s", name, plot_point(i),
                   plot_colour(i));

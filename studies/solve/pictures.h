@@ -7,6 +7,7 @@
 
 #include "ode/ode.h"
 #include "studies/base/option.h"
+#include "studies/base/select.h"
 #include "studies/solve/times.h"
 
 typedef struct Pictures Pictures;
@@ -16,8 +17,8 @@ typedef struct {
     const Options *options;
     const System *system;
     const Times *times;
-    const char *const *scheme;
-    size_t schemes, N;
+    const Selection *schemes;
+    size_t N;
     char (*names)[48];
 } Drawn;
 

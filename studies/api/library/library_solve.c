@@ -334,12 +334,6 @@ static int adapt(const TrotterScheme *s, const System *on, Keeper *k, Events *e)
     size_t N = k->N;
     SCOPED(memory_drop) double *work = memory_new(3 * N, sizeof *work);
     if (!work) return ERR_MEMORY;
-    if (!s->table->pair && !s->table->orders)
-        return error_set(
-            ERR_INPUT,
-            "scheme %s has no estimate of its error, a line error = ...: take steps of "
-            "one length, or another scheme",
-            s->table->name);
     TRY(find_estimate(s, &estimate));
     AdaptOptions a = {.absolute = o->absolutes ? 1 : o->absolute,
                       .relative = o->relatives ? 1 : o->relative,
