@@ -6,7 +6,7 @@
  *   factor  = NUMBER | '(' sum ')' | 'sqrt' '(' sum ')' | NAME | state | slope
  *   state   = y | y[-j] | y[first]        slope = kN | kN[-j] | kN[all]
  *
- * A value is a Row whose terms are numbers (EXPR_ONE), states and slopes, each with a rational and
+ * A value is a Row whose terms are numbers (TABLE_ONE), states and slopes, each with a rational and
  * learned symbols as factors: a polynomial ring is all that schemes need. Products need one side
  * that is a pure number, quotients a divisor without learned symbols. */
 #include "kernels/base/error.h"
@@ -108,18 +108,18 @@ int cursor_integer(Cursor *c, long most, long *out)
 
 static int row_one(Row *r, const mpq_t q)
 {
-    return row_add(r, EXPR_ONE, 0, q, 0, NULL);
+    return row_add(r, TABLE_ONE, 0, q, 0, NULL);
 }
 
 static int is_number(const Row *r)
 {
-    return r->terms == 0 || (r->terms == 1 && r->term[0].eval == EXPR_ONE && !r->term[0].symbols);
+    return r->terms == 0 || (r->terms == 1 && r->term[0].eval == TABLE_ONE && !r->term[0].symbols);
 }
 
 static int is_scalar(const Row *r)
 {
     for (size_t i = 0; i < r->terms; i++)
-        if (r->term[i].eval != EXPR_ONE) return 0;
+        if (r->term[i].eval != TABLE_ONE) return 0;
     return 1;
 }
 
@@ -263,7 +263,10 @@ void expression_round_table(Table *t)
     if (t->exact) return;
     round_row(&t->update);
     round_row(&t->error);
-    for (size_t i = 0; i < t->flows; i++) expression_round(t->flow[i].c);
+    for (size_t i = 0; i < t->flows; i++) {
+        expression_round(t->flow[i].c);
+        round_row(&t->flow[i].learned);
+    }
     for (size_t i = 0; i < t->symbols; i++) expression_round(t->symbol[i].start);
     for (size_t i = 0; i < t->points; i++) {
         round_row(&t->point[i].row);

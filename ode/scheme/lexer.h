@@ -14,7 +14,7 @@ typedef struct {
     const char *at, *end;
 } Cursor;
 
-/* A name bound to a scalar: let, learn or gate. value: terms with eval == EXPR_ONE. */
+/* A name bound to a scalar: let, learn or gate. value: terms with eval == TABLE_ONE. */
 typedef struct {
     char name[TABLE_NAME];
     Row value;
@@ -33,7 +33,7 @@ typedef struct {
     size_t work;     /* done for this text so far, see expression.c */
 } Parser;
 
-enum { EXPR_ONE = -2, EXPR_ALL = -1 }; /* Term.eval of a pure number; Term.past of first / all */
+enum { EXPR_ALL = -1 }; /* Term.past of first / all */
 
 /* Returns ERR_INPUT with file, line, column of the cursor and the words. */
 int cursor_error(const Cursor *c, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -61,7 +61,10 @@ Pen print_pen(const Table *t, FILE *f)
     Pen pen = {.t = t, .f = f, .mark = MARK_MADE, .from = -1, .state = "y"};
     find_row_mark(&pen, &t->update);
     find_row_mark(&pen, &t->error);
-    for (size_t i = 0; i < t->flows; i++) find_mark(&pen, t->flow[i].c);
+    for (size_t i = 0; i < t->flows; i++) {
+        find_mark(&pen, t->flow[i].c);
+        find_row_mark(&pen, &t->flow[i].learned);
+    }
     for (size_t i = 0; i < t->symbols; i++) {
         find_mark(&pen, t->symbol[i].start);
         for (size_t k = 0; k < t->symbol[i].inputs; k++)
@@ -102,7 +105,8 @@ static void print_past(const Pen *pen, const Term *s, int update)
 
 static void print_term(const Pen *pen, const Term *s, int update, int first)
 {
-    int one = mpq_cmp_ui(s->c, 1, 1) == 0 || mpq_cmp_si(s->c, -1, 1) == 0;
+    int one = (mpq_cmp_ui(s->c, 1, 1) == 0 || mpq_cmp_si(s->c, -1, 1) == 0) &&
+              (s->eval != TABLE_ONE || s->symbols);
     int marked = update && first && is_marked(pen);
     if (mpq_sgn(s->c) < 0)
         fprintf(pen->f, first ? "-" : " - ");
@@ -112,6 +116,7 @@ static void print_term(const Pen *pen, const Term *s, int update, int first)
     if (!one) print_number(pen, s->c);
     for (int i = 0; i < s->symbols; i++)
         fprintf(pen->f, "%s%s", one && i == 0 ? "" : "*", pen->t->symbol[s->symbol[i]].name);
+    if (s->eval == TABLE_ONE) return;
     if (!one || s->symbols) fputc('*', pen->f);
     size_t stage = s->eval == TABLE_STATE ? 0 : (size_t)pen->t->eval[s->eval].stage;
     if (s->eval == TABLE_STATE)
@@ -126,8 +131,7 @@ static void print_row(const Pen *pen, const Row *r, int update)
     int first = 1;
     for (size_t i = 0; i < r->terms; i++) {
         const Term *s = &r->term[i];
-        int second =
-            s->eval != TABLE_STATE && pen->t->stage[pen->t->eval[s->eval].stage].eval != s->eval;
+        int second = s->eval >= 0 && pen->t->stage[pen->t->eval[s->eval].stage].eval != s->eval;
         if (second) continue;
         print_term(pen, s, update, first);
         first = 0;
@@ -241,15 +245,28 @@ void print_update(const Pen *pen, size_t behind)
     fputc('\n', pen->f);
 }
 
+static void print_fraction(const Pen *pen, const Flow *s, int first)
+{
+    if (!s->learned.terms) {
+        print_factor(pen, s->c, first && is_marked(pen));
+    } else {
+        int sum = s->learned.terms > 1;
+        fputs(sum ? "(" : "", pen->f);
+        print_row(pen, &s->learned, first);
+        fputs(sum ? ") " : " ", pen->f);
+    }
+}
+
 /* With `to` = OP_A a flow of F is one of F, then one of C. */
 void print_flows(const Pen *pen)
 {
+    print_symbols(pen, 0, -1);
     for (size_t i = 0; i < pen->t->flows; i++) {
         const Flow *s = &pen->t->flow[i];
         int both = pen->to == OP_A && s->op == OP_F;
         for (int k = 0; k <= both; k++) {
             fprintf(pen->f, "flow ");
-            print_factor(pen, s->c, i == 0 && is_marked(pen));
+            print_fraction(pen, s, i == 0);
             print_operator(pen, k ? OP_C : s->op, s->set);
             fprintf(pen->f, s->method ? ":%s\n" : "\n", s->method);
         }

@@ -238,9 +238,9 @@ static int finish(Parser *p)
             c, "expected no 'linear' or 'separable' in scheme '%s': it is made of flows", t->name);
     if (!t->flows && !t->update.terms)
         return cursor_error(c, "expected y' = ... or flow lines in scheme '%s'", t->name);
-    if (t->flows && t->symbols)
-        return cursor_error(c, "expected no learned names in scheme '%s': it is made of flows",
-                            t->name);
+    for (size_t i = 0; t->flows && i < t->symbols; i++)
+        if (t->symbol[i].kind != SYMBOL_LEARN)
+            return cursor_error(c, "expected no gate in scheme '%s': it is made of flows", t->name);
     expression_round_table(t);
     TRY(check_rounded(p));
     table_times(t);

@@ -136,6 +136,12 @@ int table_expand(const Table *from, const Table *solver, Table **out)
     char name[2 * TABLE_NAME + 2];
     const char *of = solver ? solver->name : "the methods that they name";
     TRY(check_solver(solver));
+    if (from->symbols)
+        return error_set(
+            ERR_INPUT,
+            "'%s' has learned fractions, which exact flows alone have: give a text with "
+            "numbers in their place, as design prints it",
+            from->name);
     if (stages_of(from, solver) > STAGES_MAX)
         return error_set(ERR_INPUT, "expected at most %d stages; '%s' with '%s' has %zu",
                          STAGES_MAX, from->name, of, stages_of(from, solver));

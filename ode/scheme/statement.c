@@ -191,7 +191,7 @@ static int end_of_sum(Cursor *c)
 static int check_row(Parser *p, const Row *r, const char *what)
 {
     for (size_t i = 0; i < r->terms; i++)
-        if (r->term[i].eval == EXPR_ONE)
+        if (r->term[i].eval == TABLE_ONE)
             return cursor_error(&p->cursor,
                                 "expected states and slopes in %s; a number stands alone", what);
     return r->terms ? 0 : cursor_error(&p->cursor, "expected a term in %s", what);
@@ -319,20 +319,41 @@ static int read_method(Cursor *c, char **method)
     return 0;
 }
 
+/* Reads a flow's fraction c of h; with learned names it is a sum of numbers too. */
+static int read_fraction(Parser *p, mpq_t c, Row *learned)
+{
+    int symbols = 0;
+    const char *at = p->cursor.at;
+    TRY(expression_parse(p, learned));
+    for (size_t i = 0; i < learned->terms; i++) {
+        symbols += learned->term[i].symbols;
+        if (learned->term[i].eval == TABLE_ONE) continue;
+        p->cursor.at = at;
+        return cursor_error(&p->cursor, "expected a number");
+    }
+    row_weight(p->table, learned, TABLE_ONE, c);
+    if (!symbols) row_free(learned);
+    return 0;
+}
+
 static int read_flow(Parser *p)
 {
     Table *t = p->table;
     int op, set;
     RATIONAL(c);
+    ROW(learned);
     cursor_blanks(&p->cursor);
     if (t->flows == FLOWS_MAX)
         return cursor_error(&p->cursor, "expected at most %d flows", FLOWS_MAX);
     mpq_set_ui(c, 1, 1);
-    if (!operator_stands(&p->cursor)) TRY(expression_number(p, c));
+    if (!operator_stands(&p->cursor)) TRY(read_fraction(p, c, &learned));
     TRY(parse_operator(p, COLOURS, &op, &set));
     if (op == OP_C) t->colours = 3;
     SCOPED(memory_drop) char *method = NULL;
     TRY(read_method(&p->cursor, &method));
+    if (method && learned.terms)
+        return cursor_error(&p->cursor,
+                            "expected no learned fraction of a flow that names a method");
     TRY(cursor_end(&p->cursor,
                    "the end of the line after the operator: a fraction stands before it, "
                    "as in flow 1/2 F"));
@@ -342,6 +363,7 @@ static int read_flow(Parser *p)
     method = NULL;
     mpq_init(f->c);
     mpq_set(f->c, c);
+    row_swap(&f->learned, &learned);
     return 0;
 }
 
@@ -437,7 +459,7 @@ static int read_let(Parser *p)
     TRY(expression_parse(p, &value));
     TRY(end_of_sum(&p->cursor));
     for (size_t i = 0; i < value.terms; i++)
-        if (value.term[i].eval != EXPR_ONE)
+        if (value.term[i].eval != TABLE_ONE)
             return cursor_error(&p->cursor,
                                 "expected a coefficient; states and slopes have none in 'let'");
     return bind(p, name, &value);
@@ -455,7 +477,7 @@ static int add_symbol(Parser *p, const char *name, int kind, Symbol **out)
     mpq_init((*out)->start);
     mpq_set_d((*out)->start, kind == SYMBOL_SIGMOID ? 0.5 : 0); /* sigmoid(0), tanh(0) */
     ROW(value);
-    TRY(row_add(&value, EXPR_ONE, 0, rational_one, 1, (int[]){(int)t->symbols - 1}));
+    TRY(row_add(&value, TABLE_ONE, 0, rational_one, 1, (int[]){(int)t->symbols - 1}));
     return bind(p, name, &value);
 }
 

@@ -167,6 +167,7 @@ void table_free(Table *t)
     for (size_t i = 0; i < t->points; i++) point_free(&t->point[i]);
     for (size_t i = 0; i < t->flows; i++) {
         mpq_clear(t->flow[i].c);
+        row_free(&t->flow[i].learned);
         memory_free(t->flow[i].method);
         table_free(t->flow[i].by);
     }
@@ -245,6 +246,7 @@ static int copy_into(Table *to, const Table *from)
         *copy = (Flow){.op = f->op, .set = f->set};
         mpq_init(copy->c);
         mpq_set(copy->c, f->c);
+        TRY(row_copy(&copy->learned, &f->learned));
         if (f->method && !(copy->method = memory_string(f->method))) return ERR_MEMORY;
         if (f->by && !(copy->by = table_copy(f->by))) return ERR_MEMORY;
     }
@@ -346,11 +348,19 @@ static int row_freeze(const Table *t, Row *r)
     return 0;
 }
 
+static void freeze_flow(const Table *t, Flow *f)
+{
+    if (!f->learned.terms) return;
+    row_weight(t, &f->learned, TABLE_ONE, f->c);
+    row_free(&f->learned);
+}
+
 Table *table_freeze(const Table *from)
 {
     Table *t = table_copy(from);
     int code = t ? row_freeze(t, &t->update) : ERR_MEMORY;
     for (size_t i = 0; code == 0 && i < t->points; i++) code = row_freeze(t, &t->point[i].row);
+    for (size_t i = 0; code == 0 && i < t->flows; i++) freeze_flow(t, &t->flow[i]);
     if (code != 0) {
         table_free(t);
         return NULL;
@@ -542,6 +552,7 @@ static int flows_equal(const Table *a, const Table *b)
     for (size_t i = 0; i < a->flows; i++) {
         const Flow *f = &a->flow[i], *g = &b->flow[i];
         if (f->op != g->op || f->set != g->set || !mpq_equal(f->c, g->c)) return 0;
+        if (!row_equal(&f->learned, &g->learned)) return 0;
         if (!f->method != !g->method || (f->method && strcmp(f->method, g->method) != 0)) return 0;
     }
     return 1;

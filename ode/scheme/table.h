@@ -41,9 +41,9 @@
 
 /* The colours of a field, F and G, and of a decoder's C; then the operators that are made of them. */
 enum { OP_F, OP_G, OP_C, COLOURS, OP_H = COLOURS, OP_L, OP_A, OPS };
-extern const char table_letters[OPS + 1]; /* "FGCHLA" */
-enum { TABLE_STATE = -1 };                /* Term.eval of a state y[-j] */
-enum { BACKWARD_MOST = 5 };               /* order of a formula that steps by tolerance take */
+extern const char table_letters[OPS + 1];  /* "FGCHLA" */
+enum { TABLE_STATE = -1, TABLE_ONE = -2 }; /* Term.eval of a state y[-j]; of a number alone */
+enum { BACKWARD_MOST = 5 };                /* order of a formula that steps by tolerance take */
 enum { TABLE_SYMBOLS = 4, TABLE_NAME = 160, TABLE_BITS = 320, TABLE_DIGITS = 60 };
 enum { SYMBOL_LEARN, SYMBOL_SIGMOID, SYMBOL_TANH };
 
@@ -98,6 +98,7 @@ typedef struct {
     int op; /* a colour */
     int set;
     mpq_t c; /* fraction of h */
+    Row learned; /* where it has learned names: the same, as a sum of numbers; c is then its value at their start */
     /* A flow that names its method, `flow 1/2 G:heun`: the name, and the method's stages over this fraction, a table by itself.
      * Without a name: NULL and NULL, the exact flow. zoo_find makes `by`; a table that was only parsed lacks it. */
     char *method;     /* owned */

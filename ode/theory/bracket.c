@@ -23,14 +23,14 @@ static int add_bracket(Brackets *b, const Words *p, size_t w, const mpq_t c)
 }
 
 /* Reads the coefficients of a Lie polynomial off, length by length. In inexact tables a coefficient
- * that theory.c takes for zero is no term. */
-static int read_brackets(const Table *t, Words *p, Brackets *out)
+ * that theory.c takes for zero is no term, unless zeros are asked for. */
+static int read_brackets(const Table *t, Words *p, int zeros, Brackets *out)
 {
     RATIONAL(c);
     for (size_t w = 1; w < lie_count(p); w++) {
-        if (mpq_sgn(p->c[w]) == 0 || !lyndon_is(p, w)) continue;
+        if ((mpq_sgn(p->c[w]) == 0 && !zeros) || !lyndon_is(p, w)) continue;
         mpq_set(c, p->c[w]);
-        if (!theory_is_zero(t, c)) TRY(add_bracket(out, p, w, c));
+        if (zeros || !theory_is_zero(t, c)) TRY(add_bracket(out, p, w, c));
         lyndon_subtract(p, w, c);
     }
     return 0;
@@ -51,7 +51,7 @@ static int check_degree(const Table *t, int degree)
     return 0;
 }
 
-static int find_error(const Table *t, int degree, Brackets *out)
+static int find_error(const Table *t, int degree, int zeros, Brackets *out)
 {
     SCOPED(lie_free) Words p = {0};
     TRY(check_degree(t, degree));
@@ -62,15 +62,25 @@ static int find_error(const Table *t, int degree, Brackets *out)
         mpq_ptr x = p.c[lie_letter(&p, op)];
         mpq_sub(x, x, t->weight[op]);
     }
-    return read_brackets(t, &p, out);
+    return read_brackets(t, &p, zeros, out);
+}
+
+static int error(const Table *t, int degree, int zeros, Brackets *out)
+{
+    *out = (Brackets){0};
+    int code = find_error(t, degree, zeros, out);
+    if (code != 0) bracket_free(out);
+    return code;
 }
 
 int bracket_error(const Table *t, int degree, Brackets *out)
 {
-    *out = (Brackets){0};
-    int code = find_error(t, degree, out);
-    if (code != 0) bracket_free(out);
-    return code;
+    return error(t, degree, 0, out);
+}
+
+int bracket_every(const Table *t, int degree, Brackets *out)
+{
+    return error(t, degree, 1, out);
 }
 
 void bracket_free(Brackets *b)
@@ -140,7 +150,7 @@ static int read_sum(const Table *t, const char *text, int degree, Brackets *out)
     TRY(check_degree(t, degree));
     TRY(lie_new(t->colours, degree, &sum));
     TRY(terms_read(text, add_commutator, &sum));
-    return read_brackets(t, &sum, out);
+    return read_brackets(t, &sum, 0, out);
 }
 
 int bracket_read(const Table *t, const char *text, int degree, Brackets *out)

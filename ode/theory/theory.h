@@ -315,6 +315,8 @@ typedef struct {
  * not flows, or a degree outside 1 .. bracket_most. */
 int bracket_most(const Table *t);
 int bracket_error(const Table *t, int degree, Brackets *out);
+/* Does the same with those that are 0, so that two tables have the same list. */
+int bracket_every(const Table *t, int degree, Brackets *out);
 /* Reads the Lie polynomial of a text in the same basis, "-1/2 [G,F] + 1/24 [G,[G,F]]" (terms.c): nested commutators of
  * the table's colours, of `degree` letters at most. ERR_INPUT with its place: not such a text. */
 int bracket_read(const Table *t, const char *text, int degree, Brackets *out);

@@ -248,7 +248,9 @@ TEST(test_errors)
         {"scheme a\nflow 1/0 F", "text:2:10: expected a divisor other than zero"},
         {"scheme a\nflow F1000", "text:2:10: expected a whole number of at most 999"},
         {"scheme a\nk1 = F(y)\nflow F", "text:3:1: expected k lines or flow lines"},
-        {B "flow F", "text:3:1: expected no learned names"},
+        {"scheme a\ngate g = sigmoid(y)\nflow g F", "text:3:1: expected no gate in scheme 'a'"},
+        {B "flow b F:heun", "expected no learned fraction of a flow that names a method"},
+        {B "flow y F", "text:3:6: expected a number"},
         {"k1 = H(y)\ny' = y + k1\nerror = y - k1\n",
          "text:4:9: expected slopes k1, k2, ... of this"},
         {"k1 = H(y)\ny' = y + k1\nerror = k1[-1]\n", "text:4:9: expected slopes"},
@@ -313,6 +315,26 @@ TEST(test_coefficients)
             if (!table_equal(plain, closed)) fail_msg("%s is not (%s)", forms[i], forms[i]);
             check_round_trip(plain);
         }
+}
+
+/* A learned fraction of a flow has the value of its names' beginning where it is frozen, and is printed as it is. */
+TEST(test_learned_fractions)
+{
+    static const char *const forms[] = {
+        "p", "1-p", "-p", "(1 - p/2 - q*p)", "2*p^2-q", "(1-p)/2", "p*p*p*q", "p+1/2-p", "0.5*p-q"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        char text[2][128];
+        for (int k = 0; k < 2; k++)
+            snprintf(text[k], sizeof text[k], "%s p = 1/3\n%s q = 1/5\nflow %s F\nflow G2\n",
+                     k ? "learn" : "let", k ? "learn" : "let", forms[i]);
+        OWN_TABLE *plain = scheme(text[0]), *learned = scheme(text[1]), *at = freeze(learned);
+        if (!table_equal(plain, at)) fail_msg("%s has another value", forms[i]);
+        assert_int_equal(learned->flow[0].learned.terms > 0, strcmp(forms[i], "p+1/2-p") != 0);
+        check_round_trip(learned);
+    }
+    OWN_TABLE *learned = scheme("learn p = 1/3\nflow p F\nflow p G"), *heun = scheme("heun");
+    TABLE(t);
+    assert_refused(table_expand(learned, heun, &t), "learned", "which exact flows alone have");
 }
 
 /* Names and spellings that mean the same, and forms over F, over G, over L and of three operators as written out. */

@@ -15,7 +15,7 @@ typedef struct {
     Theory theory;
     int exact;
     double real_limit, imag_limit;
-    double error, growth;
+    double error, growth, bracket_norm2;
     size_t evals_F, evals_G, evals_C;
 } DesignRow;
 
@@ -30,6 +30,10 @@ static const Column design_columns[] = {
     COLUMN(DesignRow, exact, .form = SHEET_FLAG),
     FIELD(DesignRow, "error_norm2", theory.error_norm2),
     FIELD(DesignRow, "error_norm2_one_colour", theory.error_norm2_one_colour),
+    COLUMN(DesignRow, bracket_norm2, .sparse = 1,
+           .words =
+               "sum of the squares of the coefficients of the leading error in Lyndon brackets; of "
+               "splittings by exact flows"),
     COLUMN(DesignRow, real_limit),
     COLUMN(DesignRow, imag_limit),
     FIELD(
@@ -73,6 +77,7 @@ static int add_row(Designing *u, const char *role, const Table *scheme)
                      .exact = scheme->exact,
                      .error = NAN,
                      .growth = NAN,
+                     .bracket_norm2 = NAN,
                      .evals_F = table_evals(scheme, OP_F),
                      .evals_G = table_evals(scheme, OP_G),
                      .evals_C = scheme->colours > 2 ? table_evals(scheme, OP_C) : SIZE_MAX};
@@ -80,6 +85,8 @@ static int add_row(Designing *u, const char *role, const Table *scheme)
     Table *t = table_freeze(scheme);
     if (!t) return ERR_MEMORY;
     int code = stability_limits(t, &row.real_limit, &row.imag_limit);
+    if (code == 0 && table_exact_flows(t))
+        code = bracket_norm2(t, row.theory.order + 1, &row.bracket_norm2);
     int told = code == 0 && row.theory.consistent && measurable(u, t);
     if (told) code = fields_error(&u->fields, t, &row.error);
     if (code == ERR_ACCURACY) code = 0; /* its step is not finite */
@@ -105,6 +112,9 @@ static int open_form(const Options *o, Designing *u)
             ERR_INPUT,
             "--objective %s: %s tells F and G apart; in one colour every stage must be H",
             u->options.objective->name, t->name);
+    if (u->options.objective->flows && !t->flows)
+        return error_set(ERR_INPUT, "--objective %s: %s is no splitting by exact flows",
+                         u->options.objective->name, t->name);
     if (order == 0) {
         TRY(theory_search(t, DEGREE, &theory));
         order = theory.order > 1 ? theory.order : 1;
@@ -276,7 +286,8 @@ const Command command_design = {
         "begins at these values and at draws about them.\n"
         "\n"
         "Every point that it tries is first put where the scheme has the order asked for: the order conditions of\n"
-        "all rooted trees in two colours hold to 1e-13 (Gauss-Newton). There Nelder and Mead's simplex makes the\n"
+        "all rooted trees in two colours, of a splitting 'flow a F' those of all brackets, hold to 1e-13\n"
+        "(Gauss-Newton). There Nelder and Mead's simplex makes the\n"
         "objective best. Coefficients are then rounded, the smallest denominators first, as long as the order\n"
         "holds exactly and the figure is worse by 1 % at most (--rise). If no fraction is found for one, it stays\n"
         "a decimal.\n"
@@ -295,7 +306,7 @@ const Command command_design = {
             {"objective", OPTION_CHOICE, "norm", OBJECTIVES,
              "what the search makes best: norm, norm-one-colour: least squared norm of the leading error; real, imag: largest "
              "stability limit; error: least truncation error at h = 1 in the layers of --model; growth: least growth of a step "
-             "beyond the flow's, in the same layers"},
+             "beyond the flow's, in the same layers; brackets: least squared norm of the leading error of a splitting in brackets"},
             {"order", OPTION_SIZE, NULL, "P",
              "least order of the result (default: the form's own at its starting values, at least 1)",
              1, DEGREE - 1}),

@@ -12,7 +12,8 @@
 /* A scheme with free (learned) coefficients, at some values of these.
  *
  * A form is a table with `learn` lines; x (n) are their values, in the order of the text. Order conditions are the
- * defects of coloured rooted trees (theory_defect): all of order 1 .. p are zero where the scheme has order p. */
+ * defects of coloured rooted trees (theory_defect): all of order 1 .. p are zero where the scheme has order p. Those of a
+ * form of exact flows are the coefficients of the brackets of 1 .. p letters in log(step)/h - (F + G), which are far fewer. */
 
 typedef struct {
     Table *table;      /* owned; the symbols' starting values change */
@@ -20,11 +21,11 @@ typedef struct {
     Forest *low;       /* owned; trees up to order, for the conditions */
     int order;         /* p: the order whose conditions must hold */
     size_t n;          /* free coefficients */
-    size_t conditions; /* trees of order 1 .. p */
+    size_t conditions; /* trees, or brackets, of order 1 .. p */
     mpq_t *defect;     /* (low->count + 1) work; the last is the defect of h^0 y */
 } Form;
 
-/* Takes a copy of `scheme`. ERR_INPUT: no learned coefficient, a gate, flows. order: 1 .. forest_most - 1. Caller:
+/* Takes a copy of `scheme`. ERR_INPUT: no learned coefficient, a gate, flows by a method. order: 1 .. forest_most - 1. Caller:
  * form_free, also after a failure of form_new. */
 int form_new(const Table *scheme, int order, Form *out);
 void form_free(Form *f);
@@ -38,7 +39,7 @@ int form_at(Form *f, const double *x, Table **out);
  * so the table is inexact. */
 int form_at_rational(Form *f, mpq_t *q, int decimal, Table **out);
 
-/* c (conditions) out: defects of the trees of order 1 .. p at x. ERR_ACCURACY where state weights do not sum to 1. */
+/* c (conditions) out: defects of the trees, or coefficients of the brackets, of order 1 .. p at x. ERR_ACCURACY where state weights do not sum to 1. */
 int form_conditions(Form *f, const double *x, double *c);
 
 /* x (n) in, out: the nearest point, to first order, where all conditions hold to 1e-13, by Gauss-Newton steps of least
@@ -137,11 +138,15 @@ typedef struct {
     int (*figure)(const Against *a, const Table *t, double *figure);
     int stages_over_H; /* 1: defined only where every stage is H */
     int in_layers;     /* 1: a figure of a model's layers */
+    int flows;         /* 1: defined for splittings by exact flows alone */
 } Objective;
 
 /* Rows in the order of OBJECTIVES, which --objective takes; ended by a NULL name. */
 extern const Objective objectives[];
-#define OBJECTIVES "norm|norm-one-colour|real|imag|error|growth"
+#define OBJECTIVES "norm|norm-one-colour|real|imag|error|growth|brackets"
+
+/* Sums the squares of the coefficients of the brackets of `degree` letters in log(step)/h - (F + G), of exact flows. */
+int bracket_norm2(const Table *t, int degree, double *sum);
 
 /* ---- search.c -------------------------------------------------------------------------------- */
 

@@ -7,10 +7,18 @@
 #include "kernels/base/error.h"
 #include "kernels/base/quiet.h"
 
+static int count_brackets(Form *f)
+{
+    SCOPED(bracket_free) Brackets b = {0};
+    TRY(bracket_every(f->table, f->order, &b));
+    f->conditions = b.count;
+    return 0;
+}
+
 int form_new(const Table *scheme, int order, Form *out)
 {
     *out = (Form){.order = order, .n = scheme->symbols};
-    if (scheme->flows || scheme->symbols == 0)
+    if (scheme->symbols == 0)
         return error_set(ERR_INPUT,
                          "%s has no free coefficient: write each in its text as 'learn a = 1/2'",
                          scheme->name);
@@ -22,6 +30,8 @@ int form_new(const Table *scheme, int order, Form *out)
                              scheme->name, scheme->symbol[i].name);
     if (order >= forest_most(scheme->colours))
         return error_set(ERR_INPUT, "--order: expected 1 to %d", forest_most(scheme->colours) - 1);
+    if (table_methods(scheme))
+        return error_set(ERR_INPUT, "%s: a form is made of stages or of exact flows", scheme->name);
     TRY(forest_new(order + 1, scheme->colours, &out->forest));
     TRY(forest_new(order, scheme->colours, &out->low));
     out->conditions = out->low->count;
@@ -29,7 +39,7 @@ int form_new(const Table *scheme, int order, Form *out)
     out->defect = memory_new(out->low->count + 1, sizeof(mpq_t));
     if (!out->table || !out->defect) return ERR_MEMORY;
     for (size_t i = 0; i <= out->low->count; i++) mpq_init(out->defect[i]);
-    return 0;
+    return scheme->flows ? count_brackets(out) : 0;
 }
 
 void form_free(Form *f)
@@ -63,11 +73,20 @@ int form_at_rational(Form *f, mpq_t *q, int decimal, Table **out)
     return 0;
 }
 
+static int bracket_conditions(const Form *f, const Table *t, double *c)
+{
+    SCOPED(bracket_free) Brackets b = {0};
+    TRY(bracket_every(t, f->order, &b));
+    for (size_t i = 0; i < f->conditions; i++) c[i] = table_double(b.bracket[i].c);
+    return 0;
+}
+
 int form_conditions(Form *f, const double *x, double *c)
 {
     TABLE(t);
     mpq_t *empty = &f->defect[f->low->count];
     TRY(form_at(f, x, &t));
+    if (t->flows) return bracket_conditions(f, t, c);
     TRY(theory_defect(f->low, t, f->defect, *empty));
     for (size_t i = 0; i < f->conditions; i++) c[i] = table_double(f->defect[i]);
     if (fabs(mpq_get_d(*empty)) <= 1e-12) return 0;

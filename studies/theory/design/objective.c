@@ -52,6 +52,22 @@ static int growth(const Against *a, const Table *t, double *figure)
     return fields_growth(a->fields, t, figure);
 }
 
+int bracket_norm2(const Table *t, int degree, double *sum)
+{
+    SCOPED(bracket_free) Brackets b = {0};
+    TRY(bracket_error(t, degree, &b));
+    *sum = 0;
+    for (size_t i = 0; i < b.count; i++)
+        if (b.bracket[i].degree == degree)
+            *sum += table_double(b.bracket[i].c) * table_double(b.bracket[i].c);
+    return 0;
+}
+
+static int brackets(const Against *a, const Table *t, double *figure)
+{
+    return bracket_norm2(t, a->order + 1, figure);
+}
+
 const Objective objectives[] = {
     {"norm", "leading error, squared norm", 1, norm, 0, 0},
     {"norm-one-colour", "leading error, squared norm, one colour", 1, norm_one_colour, 1, 0},
@@ -59,4 +75,5 @@ const Objective objectives[] = {
     {"imag", "stability limit, imaginary axis", -1, imag_limit, 0, 0},
     {"error", "truncation error at h = 1, median", 1, error, 0, 1},
     {"growth", "growth beyond the flow's at h = 1, median", 1, growth, 0, 1},
+    {"brackets", "leading error in brackets, squared norm", 1, brackets, .flows = 1},
     {0}};
