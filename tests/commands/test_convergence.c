@@ -47,6 +47,32 @@ TEST(test_furthest)
     }
 }
 
+/* Methods for y'' = f(y) and splittings of kicks and drifts show their published orders on Kepler's ellipses. */
+TEST(test_published_orders)
+{
+    static const struct {
+        const char *scheme;
+        int order;
+    } row[] = {{"stoermer-verlet", 2},
+               {"velocity-verlet", 2},
+               {"ruth3-stages", 3},
+               {"rkn4", 4},
+               {"forest-ruth-stages", 4},
+               {"pefrl", 4},
+               {"calvo-sanz-serna4", 4},
+               {"mclachlan-atela4", 4},
+               {"rkn5", 5},
+               {"dprkn6", 6}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        run_ok("order --scheme-file classics.scheme --scheme %s --system kepler --summary --csv",
+               row[i].scheme);
+        if (atoi(out_cell(1, "expected")) != row[i].order ||
+            fabs(out_number(1, "measured") - row[i].order) > .05 ||
+            strcmp(out_cell(1, "verdict"), "agree") != 0)
+            fail_msg("%s: %s", row[i].scheme, out);
+    }
+}
+
 /* Steps that are not halved have the rate of their own quotient; a step that a scheme did not take is an empty cell. */
 TEST(test_other_steps)
 {
@@ -135,7 +161,9 @@ TEST(network_refused)
 
 static int open_models(void **state)
 {
-    if (program_open(state) != 0) return -1;
+    char classics[PATH_MAX];
+    if (!realpath("tests/ode/classics.scheme", classics) || program_open(state) != 0) return -1;
+    shell_ok("cp %s classics.scheme", classics);
     run_ok("train --corpus markov:20 --scheme transformer --width 16 --heads 2 --inner 32 "
            "--max-steps 20 --activation gelu --out smooth");
     return 0;

@@ -143,6 +143,14 @@ TEST(simplifying_assumptions)
     assert_true(a.B == -1);
 }
 
+/* Returns how the measured order of seven steps agrees with this one; that of order 8 is seen in steps near 1 alone. */
+static int kick_verdict(const Table *t, const System *s, int order, int expected)
+{
+    OrderOptions o = {.halvings = 6, .h0 = order > 6 ? 1 : 0};
+    OWN_STUDY m = measured(t, s, o, expected, 1);
+    return m.verdict;
+}
+
 /* Schemes for kicks and drifts have their order on such systems, measured too. Of any fields they have a lower one, and are
  * refused there. */
 TEST(separable_fields)
@@ -153,8 +161,8 @@ TEST(separable_fields)
         OWN_TABLE *t = freeze(classics.scheme[i]);
         if (!(t->special & SEPARABLE)) continue;
         Classic c = told(t);
-        assert_int_equal(order_verdict(t, henon, c.order), VERDICT_AGREE);
-        assert_int_equal(order_verdict(t, henon, c.order + 1), VERDICT_DISAGREE);
+        assert_int_equal(kick_verdict(t, henon, c.order, c.order), VERDICT_AGREE);
+        assert_int_equal(kick_verdict(t, henon, c.order, c.order + 1), VERDICT_DISAGREE);
         assert_int_equal(system_takes(pendulum, t), 0);
         assert_int_equal(system_takes(attention, t), ERR_INPUT);
         assert_non_null(
@@ -163,7 +171,7 @@ TEST(separable_fields)
         assert_true(theory_of(t, TREE_MAX).order < c.order);
         seen++;
     }
-    assert_int_equal(seen, 5);
+    assert_int_equal(seen, 10);
 }
 
 /* Of all pairs these two have an estimate that is 0 on linear fields, as their rows of weights say: on y' = lambda y the
