@@ -15,6 +15,9 @@
  *   2. the linearly implicit Euler method, extrapolated in h over 1, 2, 3, ... substeps, in long double
  *
  * Both hold whatever the Jacobian is, so that it may come from differences: it bears on stability alone.
+ *
+ * M y' = f(y) with a mass matrix is solved by the second of these, and by the implicit Euler method, whose steps are solved
+ * for to rounding, extrapolated in the same way (Deuflhard, Hairer, Zugck 1987).
  * Source: Prince, Dormand 1981; Gragg 1965; Bulirsch, Stoer 1966; Hairer, Norsett, Wanner 1993,
  * "Solving ordinary differential equations I", II.9; Bader, Deuflhard 1983; Deuflhard 1985; Hairer, Wanner 1996, IV.9.
  */
@@ -47,6 +50,9 @@ enum { EULERS = 14 }; /* columns of the linearly implicit Euler method */
 static const double tightest = 1e-14;
 /* The tolerance of the two means for stiff fields, whose sums cancel more digits. */
 static const double tightest_stiff = 1e-13;
+/* The tolerance of those for M y' = f where they do not come to an end with that: differences tell a Jacobian to some ten
+ * digits, and it bears on what equations without derivatives determine. */
+static const double looser_mass = 1e-11;
 const char work_solution[] = "reference solution", work_check[] = "check of the reference";
 
 /* A walk along y' = sum of the operators in `ops`, by either means. */
@@ -59,6 +65,7 @@ typedef struct {
         *dy; /* (N), (N), (3, N) scratch of the field; argument and value of a slope */
     long double *z0, *z1, *state, *column; /* (N), (N), (N), (EULERS, N) */
     double euler;                          /* last big step of the Euler method; 0: none yet */
+    int solved;                            /* the Euler method is the implicit one */
     int stiff, hits;       /* the other two means are used; yes in a row, of grows_stiff */
     double *J;             /* (N + 2, N) then, two rows of scratch behind J; NULL before */
     gsl_matrix *lu;        /* (N, N) */
@@ -367,23 +374,54 @@ static int gragg(Walk *w, double from, double to, double *y)
 
 /* ---- 2 of stiff fields: the linearly implicit Euler method, extrapolated -------------------------------- */
 
-/* Computes z0 = S(n): n steps (I - h J)(z' - z) = h f(t + h, z) from `state`. Returns 0, or -1: I - h J is singular. */
+/* Returns entry (i, k) of M. */
+static double mass_of(const Walk *w, size_t i, size_t k)
+{
+    size_t d = w->s->d;
+    return !w->s->mass ? i == k : i / d == k / d ? w->s->mass[i % d * d + k % d] : 0;
+}
+
+/* Takes a step (M - h J)(z' - z) = h f(t + h, z) from z0 to z0; of the implicit method further ones of Newton's iteration, M (z' - z) = h
+ * f(t + h, z'), until they move z' by rounding, or no longer by less. Returns 0, or -1: the matrix is singular, or there is no end. */
+static int euler_substep(Walk *w, double t, double h)
+{
+    enum { TURNS = 20 };
+    gsl_vector_view b = gsl_vector_view_array(w->dy, w->N);
+    double last = INFINITY;
+    memcpy(w->z1, w->z0, w->N * sizeof *w->z0);
+    for (int turn = 0; turn < TURNS; turn++) {
+        double most = 0, size = DBL_MIN;
+        slope_long(w, t, w->z0);
+        for (size_t i = 0; i < w->N; i++) {
+            w->dy[i] *= h;
+            for (size_t k = 0; turn && k < w->N; k++)
+                w->dy[i] -= mass_of(w, i, k) * (double)(w->z0[k] - w->z1[k]);
+        }
+        if (gsl_linalg_LU_svx(w->lu, w->rows, &b.vector) != 0) return -1;
+        for (size_t i = 0; i < w->N; i++) {
+            w->z0[i] += w->dy[i];
+            most = fmax(most, fabs(w->dy[i]));
+            size = fmax(size, (double)fabsl(w->z0[i]));
+        }
+        if (!w->solved || most <= DBL_EPSILON * size) return 0;
+        if (turn > 2 && !(most < last / 2)) return most < 1e-12 * size ? 0 : -1;
+        last = most;
+    }
+    return -1;
+}
+
+/* Computes z0 = S(n): n steps from `state`. Returns 0, or -1: there is none. */
 static int eulers(Walk *w, double t, double H, int n)
 {
     double h = H / n;
     int sign;
     for (size_t i = 0; i < w->N; i++)
         for (size_t k = 0; k < w->N; k++)
-            gsl_matrix_set(w->lu, i, k, (double)(i == k) - h * w->J[i * w->N + k]);
+            gsl_matrix_set(w->lu, i, k, mass_of(w, i, k) - h * w->J[i * w->N + k]);
     if (gsl_linalg_LU_decomp(w->lu, w->rows, &sign) != 0) return -1;
     memcpy(w->z0, w->state, w->N * sizeof *w->z0);
-    for (int m = 1; m <= n; m++) {
-        slope_long(w, (double)(t + (long double)m * H / n), w->z0);
-        for (size_t i = 0; i < w->N; i++) w->dy[i] *= h;
-        gsl_vector_view b = gsl_vector_view_array(w->dy, w->N);
-        if (gsl_linalg_LU_svx(w->lu, w->rows, &b.vector) != 0) return -1;
-        for (size_t i = 0; i < w->N; i++) w->z0[i] += w->dy[i];
-    }
+    for (int m = 1; m <= n; m++)
+        if (euler_substep(w, (double)(t + (long double)m * H / n), h) != 0) return -1;
     return 0;
 }
 
@@ -497,18 +535,33 @@ static void close_all(Walk *w, const char *what, const double *t, size_t count, 
     }
 }
 
+/* Marches by one of the two means for M y' = f. */
+static int march_mass(Walk *w, int solved, const double *t, const size_t *order, size_t count,
+                      double *out)
+{
+    w->solved = solved;
+    w->euler = 0;
+    return march_both(w, euler, solved ? work_check : work_solution, t, order, count, out);
+}
+
 /* Solves for y by rk8pd, and for other (count, N; NULL: no check) by Gragg's rule, or in closed form, which
  * then is the answer; without a check it is where rk8pd takes more than CHECK_STEPS. */
 static int solve(Walk *w, const double *t, const size_t *order, size_t count, double *y,
                  double *other, double *agreement)
 {
     if (w->s->solution) w->checks = CHECK_STEPS;
-    TRY(march_both(w, rk8pd, work_solution, t, order, count, y));
+    if (w->s->mass && !w->stiff) TRY(turn_stiff(w));
+    if (w->s->mass)
+        TRY(march_mass(w, 0, t, order, count, y));
+    else
+        TRY(march_both(w, rk8pd, work_solution, t, order, count, y));
     *agreement = w->apart;
     if (!other && w->checks == 0) close_all(w, work_solution, t, count, y);
     if (!other) return 0;
     if (w->s->solution)
         close_all(w, work_check, t, count, other);
+    else if (w->s->mass)
+        TRY(march_mass(w, 1, t, order, count, other));
     else
         TRY(march_both(w, w->stiff ? euler : gragg, work_check, t, order, count, other));
     for (size_t i = 0; i < count; i++) {
@@ -528,8 +581,9 @@ int reference_solve(const System *s, const double *t, size_t count, double *y, d
 static int no_reference(const System *s)
 {
     return error_set(
-        ERR_INPUT, "system %s is M y' = f(y), and the reference integrators solve y' = f(y) alone",
-        s->name);
+        ERR_INPUT,
+        "system %s is M y' = f(y) of %zu coordinates, and the reference integrators take %d at most",
+        s->name, s->n * s->d, STIFF_MOST);
 }
 
 /* each (count) out, or NULL. */
@@ -538,8 +592,8 @@ static int find_solution(const System *s, const Question *q, double *y, double *
 {
     SCOPED(walk_close) Walk w = {0};
     SCOPED(memory_drop) double *other = NULL;
-    if (s->mass && !s->solution) return no_reference(s);
-    if (s->mass) { /* it was checked where it was read */
+    if (s->mass && !s->solution && s->n * s->d > STIFF_MOST) return no_reference(s);
+    if (s->mass && s->solution) { /* it was checked where it was read */
         *agreement = 0;
         for (size_t i = 0; i < q->count; i++) {
             s->solution(s, q->t[i], y + i * q->N);
@@ -557,6 +611,9 @@ static int find_solution(const System *s, const Question *q, double *y, double *
         if (!isfinite(q->t[i])) return not_finite(q->t[i]);
     }
     qsort_r(order, q->count, sizeof *order, by_distance, (void *)q->t);
+    int code = solve(&w, q->t, order, q->count, y, other, agreement);
+    if (code != ERR_ACCURACY || !s->mass) return code;
+    w.tolerance = fmax(w.tolerance, looser_mass);
     return solve(&w, q->t, order, q->count, y, other, agreement);
 }
 

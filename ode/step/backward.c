@@ -53,6 +53,7 @@ int backward_new(const Table *t, const System *s, const AdaptOptions *o, Backwar
     if (!b) return ERR_MEMORY;
     TRY(system_takes(s, t));
     TRY(mass_takes(s, t));
+    TRY(mass_check(s));
     b->table = t;
     b->system = s;
     b->N = s->n * s->d;
@@ -91,9 +92,12 @@ void backward_begin(Backward *b, double t, double h, const double *y)
     implicit_begin(b->implicit);
     memset(b->D, 0, ORDERS * b->N * sizeof *b->D);
     memcpy(b->D, y, b->N * sizeof *y);
-    system_sum(b->system, system_ops(b->system), 1, t, y, slope, b->error);
-    for (size_t i = 0; i < b->N; i++) slope[i] *= h;
-    b->evals = (size_t)system_parts(b->system);
+    b->evals = 0;
+    if (!b->system->mass) { /* else y' is not known, and nabla^1 is 0 */
+        system_sum(b->system, system_ops(b->system), 1, t, y, slope, b->error);
+        for (size_t i = 0; i < b->N; i++) slope[i] *= h;
+        b->evals = (size_t)system_parts(b->system);
+    }
     b->order = 1;
     b->equal = 0;
     b->t = t;

@@ -26,8 +26,8 @@ static int refuse(const Table *t, const char *why)
 {
     return error_set(
         ERR_INPUT,
-        "scheme %s cannot take steps of M y' = f(y) with a mass matrix M, as it %s; radau-iia5, implicit-euler, "
-        "rodas4 and ros2 can",
+        "scheme %s cannot take steps of M y' = f(y) with a mass matrix M, as it %s; radau-iia5, bdf, "
+        "implicit-euler, rodas4 and ros2 can",
         t->name, why);
 }
 
@@ -48,9 +48,7 @@ int mass_takes(const System *s, const Table *t)
     size_t blocks;
     if (!s->mass) return 0;
     if (t->flows || system_apart(t)) return refuse(t, "tells the parts F and G apart");
-    if (t->orders) return refuse(t, "chooses among orders, which begin with the slope y'");
-    if (t->past_k || t->past_y)
-        return refuse(t, "reads the past, before which no solution is known");
+    if (t->past_k) return refuse(t, "reads slopes of the past");
     for (int op = 0; op < t->colours; op++)
         if (fabs(table_double(t->weight[op]) - 1) > 0x1p-50)
             return refuse(t, "has weights of its own");

@@ -525,9 +525,8 @@ static int show(const Solving *u)
     if (u->against)
         printf("; error: RMS over coordinates against %s", u->against);
     else
-        printf("; no errors: no solution in closed form is known here; %s",
-               u->system->mass ? "'exact =' or 'end =' of the system file gives one"
-                               : "--reference finds it by two integrators");
+        printf("; no errors: no solution in closed form is known here; --reference finds it by two "
+               "integrators");
     if (has_exact(u) && u->agreement > 0) printf(", known to %.1e", u->agreement);
     putchar('\n');
     if (u->N > SHOWN) printf("the first %d of %zu coordinates; --csv prints all\n", SHOWN, u->N);
