@@ -232,6 +232,9 @@ TEST(what_python_solves)
     shell_ok(PYTHON "-m doctest %s/studies/api/python/README.md", root, python, root);
     shell_ok("sed s/17.06521656/17.06521657/ %s/studies/api/python/README.md >spoilt.md", root);
     assert_int_equal(shell(PYTHON "-m doctest spoilt.md", root, python), 1);
+    shell_ok(PYTHON "-m doctest %s/studies/solve/course.md", root, python, root);
+    shell_ok("sed 's/^321 returns/322 returns/' %s/studies/solve/course.md >spoilt.md", root);
+    assert_int_equal(shell(PYTHON "-m doctest spoilt.md", root, python), 1);
 }
 
 /* A Python that ends while the library computes, is interrupted, or forks; SIGINT is ignored, as in the background of a

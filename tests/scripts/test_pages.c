@@ -1,6 +1,6 @@
 /* test_pages.c: the commands of pages print what the pages say. A page's command is a line "$ ..." of a fenced block, with a
  * backslash where it goes on, or to the end of its here-document; what it prints follows. A line "..." there is any number of lines, one that
- * ends in " ..." any more words, and numbers may differ in their last digits. To hold a page to it, add its row. */
+ * ends in " ..." any more words, and numbers may differ in their last digits. Blocks of Python, which begin with ">>>", are test_library's. To hold a page to it, add its row. */
 #include "tests/lib/test.h"
 
 #include <math.h>
@@ -124,7 +124,7 @@ static int run_page(const char *text)
             add(p->command, line + 2);
             if (here) sscanf(here, "<<'%63[^']", ends);
             goes_on = line[strlen(line) - 1] == '\\';
-        } else if (fenced)
+        } else if (fenced && *p->command)
             add(p->said, line);
     }
     int count = p->count;
@@ -188,7 +188,10 @@ TEST(test_differences)
             assert_null(line);
     }
     prepare();
-    assert_int_equal(run_page("```\n$ echo a \\\nb\na b\n$ cat <<'e'\nx\ne\nx\n```\n$ none\n"), 2);
+    assert_int_equal(
+        run_page(
+            "```\n>>> 1\n1\n```\n```\n$ echo a \\\nb\na b\n$ cat <<'e'\nx\ne\nx\n```\n$ none\n"),
+        2);
 }
 
 TEST_MAIN(program_open, program_close)

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from ctypes import byref, c_double, c_void_p, memmove, sizeof
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, inf, log, nan, prod, sqrt
+from math import ceil, hypot, inf, log, nan, prod, sqrt
 from threading import RLock
 from typing import Callable, NamedTuple, Union
 
@@ -445,8 +445,8 @@ class Solution:
             if self._begin != (0, False):
                 raise ValueError("the reference is that from the system's own initial state at time 0, and the run begins elsewhere")
             exact, N = doubles(reference(self.system, self.t))[0], prod(self.system.shape)
-            square = [(a - b) ** 2 for a, b in zip(self._flat, exact)]
-            self._error = doubles([sqrt(sum(square[k * N:(k + 1) * N]) / N) for k in range(len(self.t))])[0]
+            apart = [a - b for a, b in zip(self._flat, exact)]
+            self._error = doubles([hypot(*apart[k * N:(k + 1) * N]) / sqrt(N) for k in range(len(self.t))])[0]
         return shaped(self._error, (len(self.t),))
 
     def coordinate(self, i: int):
@@ -712,7 +712,7 @@ def work_precision(schemes, system: SystemLike, tolerances=(1e-3, 1e-4, 1e-5, 1e
         for tolerance in tolerances:
             run = solve(on, (0, end), scheme=s, rtol=tolerance, atol=tolerance, times=[end])
             last = doubles(run.final)[0]
-            off = sqrt(sum((a - b) ** 2 for a, b in zip(last, exact)) / len(exact)) if run.outcome == "done" else nan
+            off = hypot(*(a - b for a, b in zip(last, exact))) / sqrt(len(exact)) if run.outcome == "done" else nan
             rows.append((s.name, tolerance, off, run.steps, run.rejected, run.nfev, run.outcome))
         out.append((s.name, rows))
     return out
