@@ -85,21 +85,46 @@ void sheet_one_column(Sheet *r)
 void sheet_free(Sheet *r)
 {
     if (!r) return;
-    for (size_t i = 0; i < r->cells; i++) {
-        memory_free(r->cell[i].exact);
-        memory_free(r->cell[i].shown);
-    }
-    memory_free_all(r->cell, r->slot, r->view, r->list, r);
+    memory_free_all(r->cell, r->texts, r->slot, r->view, r->list, r);
 }
 
-static void add(Sheet *r, const char *exact, const char *shown, int number)
+int sheet_keep(char **texts, size_t *bytes, size_t *room, const char *text, size_t *at)
+{
+    const size_t n = strlen(text) + 1;
+    if (*bytes + n > *room) {
+        const size_t more = 2 * (*bytes + n);
+        char *grown = memory_grow(*texts, *bytes, more, 1);
+        if (!grown) return ERR_MEMORY;
+        *texts = grown;
+        *room = more;
+    }
+    memcpy(*texts + *bytes, text, n);
+    *at = *bytes;
+    *bytes += n;
+    return 0;
+}
+
+static void add_cell(Sheet *r, Cell c)
 {
     if (r->code == 0) r->code = memory_more(&r->cell, r->cells, sizeof *r->cell);
-    if (r->code != 0) return;
-    Cell c = {memory_string(exact), memory_string(shown), number};
-    if (!c.exact || !c.shown) r->code = ERR_MEMORY;
-    if (c.shown) c.shown[text_harmless(c.shown, strlen(c.shown))] = '\0';
-    r->cell[r->cells++] = c;
+    if (r->code == 0) r->cell[r->cells++] = c;
+}
+
+static void add_number(Sheet *r, double x)
+{
+    add_cell(r, (Cell){.x = x, .real = 1, .number = 1});
+}
+
+/* Adds a text; one that is that of the row above, as names often are, is kept once. */
+static void add_text(Sheet *r, const char *text, int number)
+{
+    Cell c = {.number = (char)number};
+    const Cell *above = r->cells >= r->columns ? &r->cell[r->cells - r->columns] : NULL;
+    if (above && !above->real && strcmp(r->texts + above->text, text) == 0)
+        c.text = above->text;
+    else if (r->code == 0)
+        r->code = sheet_keep(&r->texts, &r->bytes, &r->room, text, &c.text);
+    add_cell(r, c);
 }
 
 void sheet_number(double x, char out[32])
@@ -132,14 +157,6 @@ void sheet_shown(const Column *c, double x, char out[SHEET_SHOWN])
         memmove(out, out + 1, strlen(out));
 }
 
-static void add_number(Sheet *r, const Column *c, double x)
-{
-    char exact[32], shown[SHEET_SHOWN];
-    sheet_number(x, exact);
-    sheet_shown(c, x, shown);
-    add(r, exact, isfinite(x) ? shown : exact, 1);
-}
-
 /* Returns whether a text is a number with its interval, or nothing, as in a column of numbers. */
 static int is_cell(const char *text)
 {
@@ -155,14 +172,14 @@ static void add_member(Sheet *r, const Column *c, const void *member)
     size_t size = c->type == SHEET_SIZE ? *(const size_t *)member : SIZE_MAX;
     char number[32] = "";
     if (c->type == SHEET_DOUBLE) {
-        add_number(r, c, *(const double *)member);
+        add_number(r, *(const double *)member);
         return;
     }
     if (whole >= 0 && c->form == SHEET_FLAG) text = whole ? "yes" : "no";
     if (whole >= 0) size = (size_t)whole;
     if (size != SIZE_MAX) snprintf(number, sizeof number, "%zu", size);
-    add(r, text ? text : number, text ? text : number,
-        c->form == SHEET_CELL ? is_cell(text) : !text && c->type != SHEET_TEXT);
+    add_text(r, text ? text : number,
+             c->form == SHEET_CELL ? is_cell(text) : !text && c->type != SHEET_TEXT);
 }
 
 /* Returns the column of this name, which must exist. */
@@ -181,7 +198,7 @@ void sheet_row(Sheet *s, const void *record)
         const Column *c = s->slot[j].column;
         if (!s->slot[j].half) {
             add_member(s, c, at + c->at);
-            if (s->slot[j].absent && s->code == 0 && s->cell[s->cells - 1].exact[0]) {
+            if (s->slot[j].absent && s->code == 0 && !sheet_empty(s, &s->cell[s->cells - 1])) {
                 s->slot[j].absent = 0;
                 if (c->half) s->slot[j + 1].absent = 0;
                 choose_view(s);
@@ -190,7 +207,7 @@ void sheet_row(Sheet *s, const void *record)
         }
         const double *value = (const void *)(at + c->at),
                      *high = (const void *)(at + named(s, c->high)->column->at);
-        add_number(s, c, *high - *value);
+        add_number(s, *high - *value);
     }
 }
 
@@ -276,10 +293,13 @@ static void put_csv(FILE *f, const char *text)
 static void csv_row(const Sheet *r, size_t first, FILE *f)
 {
     const char *gap = "";
+    char number[32];
     for (size_t j = 0; j < r->columns; j++) {
         if (!r->slot[j].name || r->slot[j].absent) continue;
         fputs(gap, f);
-        put_csv(f, first == SIZE_MAX ? r->slot[j].name : r->cell[first + j].exact);
+        const Cell *c = first == SIZE_MAX ? NULL : &r->cell[first + j];
+        if (c && c->real) sheet_number(c->x, number);
+        put_csv(f, !c ? r->slot[j].name : c->real ? number : r->texts + c->text);
         gap = ",";
     }
     fputc('\n', f);

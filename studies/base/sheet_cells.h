@@ -2,14 +2,20 @@
 #ifndef TROTTER_SHEET_CELLS_H
 #define TROTTER_SHEET_CELLS_H
 
+#include <math.h>
 #include <string.h>
 
 #include "studies/base/sheet.h"
 
+/* A number, or the place of a text among the sheet's texts. Tables have millions of cells, so what CSV and people see of a number is
+ * written when a table is. */
 typedef struct {
-    char *exact; /* CSV */
-    char *shown; /* for people */
-    int number;
+    union {
+        double x;
+        size_t text;
+    };
+    char real;   /* 1: x is the cell */
+    char number; /* 1: people see a number, or nothing */
 } Cell;
 
 /* The column that a cell of a row belongs to. */
@@ -28,7 +34,11 @@ struct Sheet {
     Slot *slot;          /* (columns) */
     size_t shown, *view; /* (shown) columns of the table for people, in its order */
     size_t cells;
-    Cell *cell;      /* (cells), row-major */
+    Cell *cell; /* (cells), row-major */
+    size_t bytes, room;
+    char *texts;     /* (bytes, with room for more) one behind the other, each with its NUL */
+    size_t *seen_at; /* (cells) places in seen, of sheet_lay_out alone */
+    char *seen;      /* what people see of the cells of shown columns */
     size_t streamed; /* cells already written by sheet_stream */
     int header;      /* written by sheet_stream */
     int narrow;      /* LaTeX for one column of a page of two */
@@ -46,8 +56,17 @@ static inline int sheet_together(const Sheet *r, size_t a, size_t b)
 static inline const char *sheet_seen(const Sheet *r, size_t first, size_t j)
 {
     size_t column = r->view[j];
-    return first == SIZE_MAX ? r->slot[column].head : r->cell[first + column].shown;
+    return first == SIZE_MAX ? r->slot[column].head : r->seen + r->seen_at[first + column];
 }
+
+/* Returns 1 where there is nothing in a cell. */
+static inline int sheet_empty(const Sheet *r, const Cell *c)
+{
+    return c->real ? isnan(c->x) : r->texts[c->text] == '\0';
+}
+
+/* Appends a text to a list of bytes (room), which grows; *at: its place. ERR_MEMORY. */
+int sheet_keep(char **texts, size_t *bytes, size_t *room, const char *text, size_t *at);
 
 /* Writes a table for people: text, Markdown, LaTeX (sheet_write). A column that is empty in every row is left out. */
 int sheet_lay_out(const Sheet *r, int form, FILE *f);

@@ -3,6 +3,7 @@
 #include "tests/lib/test.h"
 
 #include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 #include "kernels/base/plain_text.h"
 #include "studies/base/progress.h"
 #include "studies/base/sheet.h"
@@ -125,6 +126,30 @@ TEST(test_parts)
 }
 
 /* People do not see a column that no row has; CSV always has it. */
+/* A cell is no piece of memory of its own: a table of a hundred times the rows takes ten pieces more, as lists double. */
+TEST(test_many_rows)
+{
+    static const Column some[] = {
+        COLUMN(Row, words), COLUMN(Row, scheme), COLUMN(Row, layers), NUMBER(0), {0}};
+    size_t calls[2];
+    for (int k = 0; k < 2; k++) {
+        char words[32];
+        Sheet *s;
+        const size_t before = memory_calls();
+        assert_int_equal(sheet_new(some, &s), 0);
+        for (size_t i = 0; i < (k ? 10000 : 100); i++) {
+            snprintf(words, sizeof words, "row %zu", i / 2);
+            sheet_row(s, &(Row){"heun", words, i, {(double)i / 4}});
+        }
+        FILE *f = fopen("/dev/null", "w");
+        assert_int_equal(sheet_write(s, SHEET_PLAIN, f), 0);
+        fclose(f);
+        sheet_free(s);
+        calls[k] = memory_calls() - before;
+    }
+    assert_true(calls[1] > calls[0] && calls[1] <= calls[0] + 30);
+}
+
 TEST(test_empty_columns)
 {
     static const int forms[] = {SHEET_PLAIN, SHEET_MARKDOWN, SHEET_LATEX, SHEET_CSV};
