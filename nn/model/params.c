@@ -10,7 +10,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
 #include "kernels/base/random.h"
-#include "nn/text/hash.h"
+#include "kernels/base/hash.h"
 
 enum { CHUNK = 1 << 16 };
 

@@ -25,7 +25,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
 #include "kernels/base/random.h"
-#include "nn/text/hash.h"
+#include "kernels/base/hash.h"
 #include "nn/model/plan.h"
 
 enum { WIDTH = 4, SEEDS = 2, KEYS = 5 };

@@ -12,7 +12,7 @@
 #include "kernels/base/scoped.h"
 #include "kernels/base/parsed.h"
 #include "kernels/base/tick.h"
-#include "nn/text/hash.h"
+#include "kernels/base/hash.h"
 #include "nn/model/store.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data come in as they lie in memory");

@@ -6,7 +6,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
-#include "nn/text/hash.h"
+#include "kernels/base/hash.h"
 #include "nn/model/store.h"
 #include "kernels/base/file.h"
 

@@ -13,7 +13,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
-#include "nn/text/hash.h"
+#include "kernels/base/hash.h"
 
 /* ---- the state ---------------------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 #include "kernels/base/random.h"
 #include "kernels/base/plain_text.h"
 #include "nn/text/bpe_codes.h"
-#include "nn/text/hash.h"
+#include "kernels/base/hash.h"
 
 /* The first line of codes, by Bpe.apart. */
 static const char *const version[] = {"#version: 0.2", "#version: 0.1"};

@@ -7,7 +7,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
-#include "nn/text/hash.h"
+#include "kernels/base/hash.h"
 #include "nn/text/masking.h"
 
 /* Reads and adds a split of a directory. */

@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-#include "nn/text/numbers.h"
+#include "kernels/base/numbers.h"
 #include "nn/text/text.h"
 
 #define WORD_EOS "<eos>"

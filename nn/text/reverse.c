@@ -12,7 +12,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
 #include "kernels/base/random.h"
-#include "nn/text/hash.h"
+#include "kernels/base/hash.h"
 
 enum { LENGTH = 12, SYMBOLS = 26, SYMBOLS_MAX = 10000, SHARES = 16 };
 

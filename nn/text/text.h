@@ -156,8 +156,8 @@ int vocab_tokenizer(const char *file, Vocab *v);
  * codes.bpe; for a source apart these again, with "source-" in front. */
 int vocab_save(const Vocab *v, const Bpe *bpe, const char *dir);
 uint64_t vocab_hash(
-    const Vocab
-        *v); /* FNV-1a (nn/text/hash.h) of the words by id, a NUL behind each; then of a source's */
+    const Vocab *
+        v); /* FNV-1a (kernels/base/hash.h) of the words by id, a NUL behind each; then of a source's */
 int32_t vocab_find(const Vocab *v, const char *word, size_t bytes); /* -1: not there */
 void vocab_free(Vocab *v);
 /* Reads a text in memory in pieces (bpe NULL: as it stands). text_begin reads one as it stands, up to the end of the

@@ -8,7 +8,7 @@
 #include "kernels/base/file.h"
 #include "kernels/base/scoped.h"
 #include "kernels/base/parsed.h"
-#include "nn/text/hash.h"
+#include "kernels/base/hash.h"
 #include "nn/text/tokenizer_steps.h"
 
 /* GPT-2's pattern (Radford et al. 2019, in their code). */

@@ -11,7 +11,7 @@
 #include "kernels/base/file.h"
 #include "kernels/base/scoped.h"
 #include "nn/text/buffer.h"
-#include "nn/text/hash.h"
+#include "kernels/base/hash.h"
 #include "nn/text/masking.h"
 
 /* Inside of Vocab.index: the table, and the bytes of every word, with a NUL behind each. */

@@ -5,7 +5,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/memory.h"
-#include "nn/text/hash.h"
+#include "kernels/base/hash.h"
 
 /* Returns the number of a word, or -1; *key is where it stands, or belongs: the next one where another word has its
  * hash. */

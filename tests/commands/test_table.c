@@ -530,6 +530,25 @@ TEST(runs_that_do_not_differ)
     must_print("table equal.csv --baseline b", "\na         2  0.75", "~No design has two runs");
 }
 
+/* Writes a table with so many designs, each of so many runs, no two of one time; a number every other one has at most. */
+static void write_runs(const char *file, int designs, int runs)
+{
+    FILE *f = fopen(file_path(file), "w");
+    fputs("model,time,value\n", f);
+    for (int i = 0; i < designs * runs; i++)
+        fprintf(f, "m%d,%d,%d\n", i % designs, i, i % designs + i / designs % 2);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* Tables have room for thousands of designs and of seeds, and find each by its name. */
+TEST(many)
+{
+    write_runs("many.csv", 2500, 2);
+    must_print("table many.csv --seed time --csv", "m0,2,0.5,", "\nm1900,2,1900.5,", "\nm2499,2,");
+    write_runs("seeds.csv", 2, 3000);
+    must_print("table seeds.csv --seed time --csv", "m0,3000,0.5,", "m1,3000,1.5,");
+}
+
 TEST(refusals)
 {
     static const char *const bad[][2] = {
@@ -561,10 +580,9 @@ TEST(refusals)
     file_text("empty.csv", "model,seed,value\n");
     file_text("plan", "# nothing\n");
     file_text("wrong", "b - a\n\nb - z\n");
-    int n = sprintf(big, "model,time,value\n");
-    for (int i = 0; i < 1001; i++) n += sprintf(big + n, "a,%d,5\n", i);
-    file_text("long.csv", big);
-    must_refuse("table long.csv --seed time", "at most 1000 seeds; is --seed the right column?");
+    write_runs("long.csv", 12000, 1);
+    must_refuse("table long.csv --seed time",
+                "12000 designs of together 12000 seeds: expected at most 134217728 of both");
     REFUSE_ALL("table %s", bad, NULL);
 }
 

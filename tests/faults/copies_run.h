@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "nn/text/hash.h"
+#include "kernels/base/hash.h"
 #include "tests/faults/copies.h"
 #include "tests/lib/program.h"
 

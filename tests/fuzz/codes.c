@@ -1,7 +1,7 @@
 /* codes.c: merges and texts in pieces (nn/text/bpe.c): codes up to the first byte 0x1e, then a text. Accepted merges print
  * as they were learned; the pieces of a text join to the text again, except for surplus blanks between words. */
 #include "nn/text/bpe.h"
-#include "nn/text/hash.h"
+#include "kernels/base/hash.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Checks that merges which are printed and read again are the same; their number is that of lines. */

@@ -1,7 +1,7 @@
 /* seal.c: the checksum of a changed file of tensors. */
 #include <jansson.h>
 
-#include "nn/text/hash.h"
+#include "kernels/base/hash.h"
 #include "nn/model/store.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "kernels/base/random.h"
-#include "nn/text/hash.h"
+#include "kernels/base/hash.h"
 #include "tests/lib/test.h"
 
 enum { NEVER = -1, FOLDER = -2, GONE = -1, FILES = 4096, CHANGES = 1 << 16, ROOM = 1 << 22 };

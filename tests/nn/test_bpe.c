@@ -3,7 +3,7 @@
 #include "tests/lib/test.h"
 
 #include "nn/text/corpus.h"
-#include "nn/text/hash.h"
+#include "kernels/base/hash.h"
 #include "tests/lib/scratch.h"
 #include "tests/nn/slow_bpe.h"
 #include "tests/lib/tiny.h"

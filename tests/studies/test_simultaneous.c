@@ -67,8 +67,8 @@ TEST(test_tukey)
                  {13, 24, 8, 0.000466003640379},
                  {4, 3, 6, 0.0699110897904}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        Simultaneous s;
-        simultaneous_tukey(known[i].df, known[i].designs, &s);
+        OWN_SIMULTANEOUS s = {0};
+        assert_int_equal(simultaneous_tukey(known[i].df, known[i].designs, &s), 0);
         assert_true(fabs(simultaneous_tail(&s, known[i].q * M_SQRT1_2) - known[i].tail) <= 2e-9);
         assert_false(fabs(simultaneous_tail(&s, 1.0001 * known[i].q * M_SQRT1_2) - known[i].tail) <=
                      2e-9);
@@ -85,7 +85,7 @@ TEST(test_one_comparison)
     for (size_t i = 0; i < 5; i++) {
         double nu = (double)df[i];
         assert_int_equal(simultaneous_dunnett(df[i], 5, one, 2, &dunnett), 0);
-        simultaneous_tukey(df[i], 2, &tukey);
+        assert_int_equal(simultaneous_tukey(df[i], 2, &tukey), 0);
         assert_true(dunnett.critical == gsl_cdf_tdist_Qinv(0.025, nu) &&
                     tukey.critical == dunnett.critical);
         for (double t = 0; t < 20; t = 2 * t + 0.3) {
@@ -97,6 +97,7 @@ TEST(test_one_comparison)
         assert_true(simultaneous_tail(&dunnett, 1e300) >= 0 &&
                     simultaneous_tail(&tukey, INFINITY) == 0);
         simultaneous_free(&dunnett);
+        simultaneous_free(&tukey);
     }
     assert_int_equal(simultaneous_dunnett(0, 3, one, 1, &dunnett), 0);
     assert_true(isnan(dunnett.critical) && isnan(simultaneous_tail(&dunnett, 1)));
@@ -104,8 +105,9 @@ TEST(test_one_comparison)
     assert_int_equal(simultaneous_dunnett(4, 3, one + 1, 1, &dunnett), 0);
     assert_true(isnan(dunnett.critical) && isnan(simultaneous_tail(&dunnett, 1)));
     simultaneous_free(&dunnett);
-    simultaneous_tukey(4, 1, &tukey);
+    assert_int_equal(simultaneous_tukey(4, 1, &tukey), 0);
     assert_true(isnan(tukey.critical));
+    simultaneous_free(&tukey);
 }
 
 /* ---- a table of designs and seeds (their numbers by R: tests/commands/test_table.c) ------------------- */
@@ -267,7 +269,7 @@ static void know(Known *x, size_t df, const size_t *runs, size_t n)
 {
     double low = 0, high;
     assert_int_equal(simultaneous_dunnett(df, runs[0], runs + 1, n - 1, &x->dunnett), 0);
-    simultaneous_tukey(df, n, &x->tukey);
+    assert_int_equal(simultaneous_tukey(df, n, &x->tukey), 0);
     x->t = gsl_cdf_tdist_Qinv(0.025, (double)df);
     high = x->dunnett.critical;
     for (int i = 0; i < 40; i++) {
@@ -330,7 +332,8 @@ static Shares draw_studies(const Study *s, int by, size_t studies)
         draw_study(s, k, y);
         count_study(s, by, y, known, &sum);
     }
-    for (int i = 0; i < 2; i++) simultaneous_free(&known[i].dunnett);
+    for (int i = 0; i < 2; i++)
+        simultaneous_free(&known[i].dunnett), simultaneous_free(&known[i].tukey);
     for (size_t i = 0; i < sizeof sum / sizeof(double); i++) ((double *)&sum)[i] /= (double)studies;
     return sum;
 }

@@ -55,22 +55,52 @@ static double range_tail(double k, double w)
     return PHI_0 * step * k * sum;
 }
 
+/* The step of the sum over log S. */
+static double step_of(double df)
+{
+    return fmin(0.12, 0.35 / sqrt(df));
+}
+
+/* Tails of the range stand at w = exp(k step) for these k. Below the first the range is as good as always wider. */
+static long first_place(double df)
+{
+    return lround(-20 / step_of(df));
+}
+
+static long places(double df)
+{
+    return lround(log(M_SQRT2 * FAR) / step_of(df)) + 1 - first_place(df);
+}
+
+/* Returns range_tail at the k-th place, computed once. */
+static double range_at(const Simultaneous *s, long k)
+{
+    const double w = exp(step_of(s->df) * (double)k), designs = (double)s->designs;
+    const long i = k - first_place(s->df);
+    if (i < 0 || i >= places(s->df)) return range_tail(designs, w);
+    if (isnan(s->range[i])) s->range[i] = range_tail(designs, w);
+    return s->range[i];
+}
+
 /* Returns the mean of either tail over S = exp(u), whose density in u is 2 (df/2)^(df/2) / Gamma(df/2) exp(df (u - S^2
  * / 2)). The tail falls at most as fast as exp(-t^2 S^2 / 2) and moves the peak from u = 0 to -log(1 + t^2 / df) / 2.
- * Beyond the ends of the sum the density is below exp(-40) of that at the peaks. */
+ * Beyond the ends of the sum the density is below exp(-40) of that at the peaks. The sum may begin anywhere within a step: that over
+ * the range begins where w = sqrt(2) t S has one of its places. */
 static double mean_tail(const Simultaneous *s, double t, int one_sided)
 {
     if (!(s->df > 0) || (s->groups == 0 && s->designs < 2) || isnan(t)) return NAN;
-    if (isinf(t)) return t < 0;
-    double y = 40 / s->df, step = fmin(0.12, 0.35 / sqrt(s->df)), sum = 0;
+    if (isinf(t) || (s->designs && t <= 0)) return t <= 0;
+    double y = 40 / s->df, step = step_of(s->df), sum = 0;
     double low = -0.5 * log1p(t * t / s->df) - y - sqrt(y);
     double high = 0.5 * log(1 + 2 * sqrt(y) + 2 * y);
     double scale = log(2) + 0.5 * s->df * log(0.5 * s->df) - lgamma(0.5 * s->df);
+    const double width = log(M_SQRT2 * fabs(t));
+    const long place = s->designs ? lround(ceil((low + width) / step)) : 0;
+    if (s->designs) low = step * (double)place - width;
     size_t n = (size_t)((high - low) / step) + 1;
     for (size_t i = 0; i < n; i++) {
         double u = low + step * (double)i, S = exp(u);
-        double tail = s->designs ? range_tail((double)s->designs, M_SQRT2 * t * S)
-                                 : dunnett_tail(s, t * S, one_sided);
+        double tail = s->designs ? range_at(s, place + (long)i) : dunnett_tail(s, t * S, one_sided);
         sum += exp(scale + s->df * (u - 0.5 * S * S)) * tail;
     }
     return fmin(1, step * sum);
@@ -132,16 +162,22 @@ int simultaneous_dunnett(size_t df, size_t base, const size_t *runs, size_t n, S
     return 0;
 }
 
-void simultaneous_tukey(size_t df, size_t designs, Simultaneous *out)
+int simultaneous_tukey(size_t df, size_t designs, Simultaneous *out)
 {
-    *out = (Simultaneous){.df = (double)df, .designs = designs};
+    *out = (Simultaneous){.df = (double)df, .designs = designs, .critical = NAN};
+    if (df == 0) return 0;
+    const size_t n = (size_t)places(out->df);
+    out->range = memory_new(n, sizeof *out->range);
+    if (!out->range) return ERR_MEMORY;
+    for (size_t i = 0; i < n; i++) out->range[i] = NAN;
     double k = (double)designs;
     out->critical = find_critical(out, k * (k - 1) / 2);
+    return 0;
 }
 
 void simultaneous_free(Simultaneous *s)
 {
-    memory_free(s->loading);
+    memory_free_all(s->loading, s->range);
     *s = (Simultaneous){0};
 }
 

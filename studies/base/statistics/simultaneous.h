@@ -27,6 +27,8 @@ typedef struct {
     /* t with P(any |t_i| >= t) = .05; NaN without a degree of freedom or without a comparison */
     double critical;
     size_t designs; /* k of all pairs; 0: with a baseline */
+    /* Tails of the range where they have been asked for: those of two differences are sums over the same places; NaN: not yet */
+    double *range;
     /* With a baseline, comparisons of equal l: */
     size_t groups;
     double *loading, *count; /* (groups) */
@@ -35,7 +37,7 @@ typedef struct {
 /* Fills *out for runs (n), the n_i of each design, and base, n_0. Designs without a run are not counted. ERR_MEMORY.
  * simultaneous_free frees *out and takes {0} too. */
 int simultaneous_dunnett(size_t df, size_t base, const size_t *runs, size_t n, Simultaneous *out);
-void simultaneous_tukey(size_t df, size_t designs, Simultaneous *out);
+int simultaneous_tukey(size_t df, size_t designs, Simultaneous *out);
 void simultaneous_free(Simultaneous *s);
 
 /* Returns P(any |t_i| >= t) if all true differences are 0; t >= 0. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nn/text/hash.h"
+#include "kernels/base/hash.h"
 #include "nn/text/masking.h"
 #include "nn/model/store.h"
 #include "studies/lab/finetune/finetune.h"

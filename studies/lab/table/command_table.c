@@ -81,7 +81,8 @@ static int find_base(TableRun *u)
 {
     const Options *o = u->options;
     const RunTable *t = &u->t;
-    const char *names[RUNTABLE_MOST];
+    SCOPED(memory_drop) const char **names = memory_new(t->designs, sizeof *names);
+    if (!names) return ERR_MEMORY;
     u->base = options_text(o, "baseline");
     for (size_t i = 0; i < t->designs; i++) names[i] = t->design[i].name;
     if (u->base && !find_design(t, u->base))

@@ -5,38 +5,44 @@
 #include <string.h>
 
 #include "kernels/base/error.h"
+#include "kernels/base/hash.h"
 
 enum { NONE = 1 << 8 }; /* kind of a cell that is not there */
 
-/* Texts of cells, each once. A row's cell is sought among up to a thousand: numbers and hashes are compared, which a million rows
- * have time for, and not texts. */
+/* Texts of cells, each once, and their numbers by a hash: a table may have a million rows, each of a design and a seed of its own. */
 typedef struct {
-    const char *text[RUNTABLE_MOST];
-    double number[RUNTABLE_MOST]; /* NaN: the text is none */
-    uint64_t hash[RUNTABLE_MOST];
+    const char **text;
+    size_t count;
+    Numbers number;
 } Texts;
 
 typedef struct {
     RunTable *t;
     Texts seed, panel;
-    uint64_t hash[RUNTABLE_MOST]; /* of the designs' names */
-    size_t last[RUNTABLE_MOST];   /* rows of the designs */
+    size_t *last;  /* (designs) rows of the designs */
+    Numbers plain; /* the first design of a name without its blanks */
 } Reading;
 
-/* Hashes a text (Fowler, Noll, Vo: FNV-1a). */
-static uint64_t hash_of(const char *text)
+/* Returns the key of a design's name in a panel: of its hash, with which others may begin. */
+static uint64_t key_of(const char *name, size_t panel)
 {
-    uint64_t h = 0xcbf29ce484222325;
-    for (; *text; text++) h = (h ^ (unsigned char)*text) * 0x100000001b3;
-    return h;
+    return hash_bytes(hash_bytes(HASH_START, &panel, sizeof panel), name, strlen(name)) >> 1;
+}
+
+/* Finds a design by its name, or with *key the place where it belongs. */
+static size_t find_design(const RunTable *t, size_t panel, const char *name, uint64_t *key)
+{
+    for (*key = key_of(name, panel);; ++*key) {
+        uint32_t i = numbers_find(&t->named, *key, UINT32_MAX);
+        if (i == UINT32_MAX) return t->designs;
+        if (t->design[i].panel == panel && strcmp(t->design[i].name, name) == 0) return i;
+    }
 }
 
 size_t runtable_find(const RunTable *t, size_t panel, const char *name)
 {
-    size_t i = 0;
-    while (i < t->designs && (t->design[i].panel != panel || strcmp(t->design[i].name, name) != 0))
-        i++;
-    return i;
+    uint64_t key;
+    return find_design(t, panel, name, &key);
 }
 
 int runtable_compared(const RunDesign *d)
@@ -94,92 +100,95 @@ static int too_many(const char *what, const char *option)
                      what, option);
 }
 
-/* Finds a text in a list, or adds it; 2 and 2.0 are one. */
-static int find_text(Texts *list, size_t *n, const char *text, const char *what, const char *option,
+/* Returns 1 where two cells are the same text, or the same number: 2 and 2.0. */
+static int is_one(const char *a, const char *b)
+{
+    double x, y;
+    if (strcmp(a, b) == 0) return 1;
+    return runtable_cell(a, &x) == CELL_NUMBER && runtable_cell(b, &y) == CELL_NUMBER && x == y;
+}
+
+/* Finds a text in a list, or adds it. */
+static int find_text(Texts *list, const char *text, const char *what, const char *option,
                      size_t *out)
 {
     double x;
-    const uint64_t hash = hash_of(text);
-    if (runtable_cell(text, &x) != CELL_NUMBER) x = NAN;
-    for (*out = 0; *out < *n; ++*out)
-        if (list->number[*out] == x ||
-            (list->hash[*out] == hash && strcmp(list->text[*out], text) == 0))
-            return 0;
-    if (*n == RUNTABLE_MOST) return too_many(what, option);
-    list->text[*n] = text;
-    list->number[*n] = x;
-    list->hash[(*n)++] = hash;
-    return 0;
-}
-
-/* Returns the index of a design of a panel whose name has this hash, or the number of designs. */
-static size_t find_named(const Reading *r, size_t panel, const char *name, uint64_t hash)
-{
-    const RunTable *t = r->t;
-    size_t i = 0;
-    while (i < t->designs && !(r->hash[i] == hash && t->design[i].panel == panel &&
-                               strcmp(t->design[i].name, name) == 0))
-        i++;
-    return i;
-}
-
-/* Returns 1 where two names are the same but for blanks. */
-static int is_like(const char *a, const char *b)
-{
-    for (;; a++, b++) {
-        a += strspn(a, " \t");
-        b += strspn(b, " \t");
-        if (*a != *b || !*a) return *a == *b;
+    uint64_t key = hash_bytes(HASH_START, text, strlen(text)) >> 1;
+    if (runtable_cell(text, &x) == CELL_NUMBER) {
+        x += 0.0; /* of -0 too */
+        key = hash_bytes(HASH_START, &x, sizeof x) >> 1;
     }
+    for (uint32_t i; (i = numbers_find(&list->number, key, UINT32_MAX)) != UINT32_MAX; key++)
+        if (is_one(list->text[i], text)) {
+            *out = i;
+            return 0;
+        }
+    if (list->count == RUNTABLE_MOST) return too_many(what, option);
+    if (!numbers_place(&list->number, key, (uint32_t)list->count)) return ERR_MEMORY;
+    *out = list->count;
+    return memory_add(list->text, list->count, text);
 }
 
-/* Returns the first design whose name differs by blanks alone; the number of designs: none does. */
-static size_t find_like(const RunTable *t, const char *name)
+/* Takes the blanks out of a name. */
+static void without_blanks(char *name)
 {
-    size_t i = 0;
-    while (i < t->designs &&
-           !(is_like(t->design[i].name, name) && strcmp(t->design[i].name, name) != 0))
-        i++;
-    return i;
+    char *to = name;
+    for (; *name; name++)
+        if (*name != ' ' && *name != '\t') *to++ = *name;
+    *to = '\0';
 }
 
-static int only_blanks(const RunTable *t, const RunCell *c, const char *name, size_t like)
+/* Finds the look of the next design, of row c; ERR_INPUT where its name differs from an earlier one by blanks alone. */
+static int find_look(Reading *r, const RunCell *c, const char *name, size_t *look)
 {
-    const RunCell *first = &t->row[t->design[like].first];
+    RunTable *t = r->t;
+    SCOPED(memory_drop) char *plain = memory_string(name);
+    if (!plain) return ERR_MEMORY;
+    without_blanks(plain);
+    const uint32_t fresh = (uint32_t)t->designs,
+                   *like = numbers_place(&r->plain, key_of(plain, 0), fresh);
+    if (!like) return ERR_MEMORY;
+    *look = *like == fresh ? t->looks++ : t->design[*like].look;
+    if (*like == fresh || strcmp(t->design[*like].name, name) == 0) return 0;
+    const RunCell *first = &t->row[t->design[*like].first];
     return error_set(
         ERR_INPUT,
         "%s:%zu: the design '%s' and '%s' of %s:%zu differ by blanks alone: write them "
         "alike, or otherwise",
-        t->file[c->file].file, line_of(t, c), name, t->design[like].name, t->file[first->file].file,
-        line_of(t, first));
+        t->file[c->file].file, line_of(t, c), name, t->design[*like].name,
+        t->file[first->file].file, line_of(t, first));
 }
 
-static int find_design(Reading *r, size_t at)
+/* Adds the design of row `at`, which owns its name then. */
+static int add_design(Reading *r, size_t at, size_t panel, uint64_t key, char **name)
+{
+    RunTable *t = r->t;
+    size_t look;
+    if (t->designs == RUNTABLE_MOST) return too_many("designs", "design");
+    TRY(find_look(r, &t->row[at], *name, &look));
+    TRY(memory_more(&r->last, t->designs, sizeof *r->last));
+    TRY(memory_more(&t->design, t->designs, sizeof *t->design));
+    if (!numbers_place(&t->named, key, (uint32_t)t->designs)) return ERR_MEMORY;
+    t->design[t->designs++] = (RunDesign){.name = *name, .panel = panel, .first = at, .look = look};
+    *name = NULL;
+    return 0;
+}
+
+/* Finds the design of row `at`, or adds it. */
+static int take_design(Reading *r, size_t at)
 {
     RunTable *t = r->t;
     RunCell *c = &t->row[at];
     size_t panel = 0;
-    if (t->by) TRY(find_text(&r->panel, &t->panels, cell_of(t, c, t->by), "panels", "by", &panel));
-    char *name = design_name(t, c);
+    uint64_t key;
+    if (t->by) TRY(find_text(&r->panel, cell_of(t, c, t->by), "panels", "by", &panel));
+    SCOPED(memory_drop) char *name = design_name(t, c);
     if (!name) return ERR_MEMORY;
-    const uint64_t hash = hash_of(name);
-    c->design = find_named(r, panel, name, hash);
-    size_t like = c->design < t->designs ? t->designs : find_like(t, name);
-    if (like < t->designs) {
-        int code = only_blanks(t, c, name, like);
-        memory_free(name);
-        return code;
-    }
-    if (c->design < t->designs) {
-        memory_free(name);
+    c->design = find_design(t, panel, name, &key);
+    if (c->design < t->designs)
         t->row[r->last[c->design]].next = at;
-    } else if (t->designs == RUNTABLE_MOST) {
-        memory_free(name);
-        return too_many("designs", "design");
-    } else {
-        r->hash[t->designs] = hash;
-        t->design[t->designs++] = (RunDesign){.name = name, .panel = panel, .first = at};
-    }
+    else
+        TRY(add_design(r, at, panel, key, &name));
     r->last[c->design] = at;
     return 0;
 }
@@ -251,8 +260,8 @@ static int read_row(Reading *r, size_t f, size_t row, double *x, int *kind)
     if (*kind == NONE) return 0;
     c->counts = strcmp(part, "choice") != 0;
     TRY(check_objective(t, c));
-    TRY(find_design(r, t->rows));
-    return find_text(&r->seed, &t->seeds, t->seed ? cell_of(t, c, t->seed) : "", "seeds", "seed",
+    TRY(take_design(r, t->rows));
+    return find_text(&r->seed, t->seed ? cell_of(t, c, t->seed) : "", "seeds", "seed",
                      &t->row[t->rows++].seed);
 }
 
@@ -341,22 +350,34 @@ static void find_model(RunTable *t, size_t panel, size_t m, double *y)
 
 /* ---- all ----------------------------------------------------------------------------------------- */
 
+/* Makes room for a number a design and seed. */
+static int make_room(RunTable *t)
+{
+    if (t->designs * t->seeds > RUNTABLE_ROOM)
+        return error_set(ERR_INPUT,
+                         "%zu designs of together %zu seeds: expected at most %d of both; are "
+                         "--design and --seed the right columns?",
+                         t->designs, t->seeds, RUNTABLE_ROOM);
+    t->model = memory_new(t->panels * t->measures, sizeof *t->model);
+    t->y = memory_new(t->measures * t->designs * t->seeds, sizeof *t->y);
+    t->work = memory_new(2 * t->seeds, sizeof *t->work);
+    return t->model && t->y && t->work ? 0 : ERR_MEMORY;
+}
+
 static int read_rows(Reading *r, double *x, int *kind)
 {
     RunTable *t = r->t;
     for (size_t f = 0; f < t->files; f++)
         for (size_t row = 0; row < t->file[f].rows; row++)
             TRY(read_row(r, f, row, x + t->rows * RUN_MEASURES, kind + t->rows));
-    if (!t->by) r->panel.text[t->panels++] = "";
-    t->panel = memory_new(t->panels, sizeof *t->panel);
-    t->model = memory_new(t->panels * t->measures, sizeof *t->model);
-    t->y = memory_new(t->measures * t->designs * t->seeds, sizeof *t->y);
-    t->work = memory_new(2 * t->seeds, sizeof *t->work);
+    if (!t->by) TRY(memory_add(r->panel.text, r->panel.count, ""));
+    t->seeds = r->seed.count;
+    t->panels = r->panel.count;
+    t->panel = r->panel.text;
+    r->panel.text = NULL;
+    TRY(make_room(t));
     SCOPED(memory_drop) const RunCell **at = memory_new(t->designs * t->seeds, sizeof *at);
-    if (!t->panel || !t->model || !t->y || !t->work || !at) return ERR_MEMORY;
-    TRY(place_runs(r, x, kind, at));
-    memcpy(t->panel, r->panel.text, t->panels * sizeof *t->panel);
-    return 0;
+    return at ? place_runs(r, x, kind, at) : ERR_MEMORY;
 }
 
 static int summarise_all(RunTable *t)
@@ -375,21 +396,23 @@ static int read_runs(Reading *r)
     size_t rows = 0;
     for (size_t f = 0; f < t->files; f++) rows += t->file[f].rows;
     t->row = memory_new(rows + 1, sizeof *t->row);
-    t->design = memory_new(RUNTABLE_MOST, sizeof *t->design);
     SCOPED(memory_drop) double *x = memory_new(rows + 1, RUN_MEASURES * sizeof *x);
     SCOPED(memory_drop) int *kind = memory_new(rows + 1, sizeof *kind);
-    if (!t->row || !t->design || !x || !kind) return ERR_MEMORY;
+    if (!t->row || !x || !kind) return ERR_MEMORY;
     TRY(read_rows(r, x, kind));
     return summarise_all(t);
 }
 
 static int read_frames(RunTable *t, const RunColumns *asked)
 {
-    SCOPED(memory_drop) Reading *r = memory_new(1, sizeof *r);
-    if (!r) return ERR_MEMORY;
+    Reading r = {.t = t};
     TRY(runtable_columns(t, asked));
-    r->t = t;
-    return read_runs(r);
+    int code = read_runs(&r);
+    numbers_free(&r.seed.number);
+    numbers_free(&r.panel.number);
+    numbers_free(&r.plain);
+    memory_free_all(r.seed.text, r.panel.text, r.last);
+    return code;
 }
 
 static int read_files(RunTable *t, const char *const *name, size_t files, const RunColumns *asked)
@@ -420,6 +443,7 @@ void runtable_close(RunTable *t)
 {
     for (size_t i = 0; i < t->designs; i++) memory_free(t->design[i].name);
     for (size_t f = 0; t->own && f < t->files; f++) frame_close(&t->own[f]);
+    numbers_free(&t->named);
     memory_free_all(t->design, t->own, t->row, t->panel, t->model, t->y, t->work);
     *t = (RunTable){0};
 }

@@ -31,6 +31,7 @@
 #ifndef TROTTER_RUNTABLE_H
 #define TROTTER_RUNTABLE_H
 
+#include "kernels/base/numbers.h"
 #include "studies/base/statistics/differences.h"
 #include "studies/base/frame.h"
 #include "studies/base/kind.h"
@@ -38,7 +39,8 @@
 enum {
     RUNTABLE_KEYS = 16, /* columns of a design */
     RUNTABLE_BOUNDS = 8,
-    RUNTABLE_MOST = 1000 /* designs, and seeds */
+    RUNTABLE_MOST = 1000000, /* designs, and seeds */
+    RUNTABLE_ROOM = 1 << 27  /* designs times seeds: each pair has a number */
 };
 
 /* Rows of one kind: how many, and where the first is. */
@@ -52,6 +54,7 @@ typedef struct {
     char *name;
     size_t panel, first;            /* its panel; its first row */
     size_t same;                    /* the first design that is the same map; itself */
+    size_t look;                    /* in plots: names are numbered, in whatever panels they are */
     RunRows missing, diverged;      /* rows without a number of the first measure; that diverged */
     Interval mean[RUN_MEASURES];    /* of all its numbers */
     Interval counted[RUN_MEASURES]; /* of those that are compared */
@@ -99,9 +102,10 @@ struct RunTable {
     const char *key[RUNTABLE_KEYS], *seed, *by;
     size_t measures;
     RunMeasure measure[RUN_MEASURES];
-    size_t panels, designs, seeds, runs, rows, bounds;
+    size_t panels, designs, looks, seeds, runs, rows, bounds;
     const char **panel; /* (panels): the cells of `by` */
     RunDesign *design;  /* (designs), in the order of their first rows */
+    Numbers named;      /* their numbers by hashes of their names and panels */
     RunCell *row;       /* (rows) */
     double *y;          /* (measures, designs, seeds); NaN: no number */
     RunModel *model;    /* (panels, measures) */

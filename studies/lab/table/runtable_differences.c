@@ -166,22 +166,31 @@ static int add_pairs(const RunTable *t, size_t i, size_t j, const Simultaneous *
     return 0;
 }
 
+/* Adds the pairs of a panel, of k designs. */
+static int add_panel(const RunTable *t, size_t panel, size_t k, const Simultaneous *s, Sheet *out)
+{
+    for (size_t i = 0; i < t->designs; i++) {
+        progress_of(i * i, t->designs * t->designs, "differences of all pairs");
+        for (size_t j = 0; is_design(t, i, panel) && j < i; j++)
+            if (is_design(t, j, panel)) TRY(add_pairs(t, i, j, s, k, out));
+    }
+    return 0;
+}
+
 int runtable_tukey(const RunTable *t, Sheet *out)
 {
-    for (size_t p = 0; p < t->panels; p++) {
-        Simultaneous s[RUN_MEASURES];
+    int code = 0;
+    for (size_t p = 0; p < t->panels && code == 0; p++) {
+        Simultaneous s[RUN_MEASURES] = {{0}};
         size_t k = 0;
         for (size_t i = 0; i < t->designs; i++) k += (size_t)is_design(t, i, p);
-        for (size_t m = 0; m < t->measures; m++)
-            simultaneous_tukey(runtable_model(t, p, m)->model.pooled.df, k, &s[m]);
-        for (size_t i = 0; i < t->designs; i++) {
-            progress_of(i * i, t->designs * t->designs, "differences of all pairs");
-            for (size_t j = 0; is_design(t, i, p) && j < i; j++)
-                if (is_design(t, j, p)) TRY(add_pairs(t, i, j, s, k, out));
-        }
+        for (size_t m = 0; m < t->measures && code == 0; m++)
+            code = simultaneous_tukey(runtable_model(t, p, m)->model.pooled.df, k, &s[m]);
+        if (code == 0) code = add_panel(t, p, k, s, out);
+        for (size_t m = 0; m < t->measures; m++) simultaneous_free(&s[m]);
     }
     progress_clear();
-    return 0;
+    return code;
 }
 
 int runtable_one(const RunTable *t, size_t design, size_t less, Sheet *out)

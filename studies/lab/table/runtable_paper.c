@@ -60,7 +60,7 @@ static int counts(const RunTable *t, size_t i, size_t panel, size_t m)
 }
 
 /* Returns 1 where a design has the best mean of a measure in its panel and is shown to be better than every other one of
- * several (all pairs, Tukey: which is best was not known before). */
+ * several (all pairs, Tukey: which is best was not known before); ERR_MEMORY. */
 static int is_best(const RunTable *t, size_t best, size_t m)
 {
     const size_t panel = t->design[best].panel;
@@ -68,7 +68,7 @@ static int is_best(const RunTable *t, size_t best, size_t m)
     const Interval *mine = &t->design[best].counted[m];
     const double sign = t->measure[m].more ? -1 : 1;
     size_t compared = 0;
-    Simultaneous s;
+    SCOPED(simultaneous_free) Simultaneous s = {0};
     if (!counts(t, best, panel, m)) return 0;
     for (size_t i = 0; i < t->designs; i++) {
         if (!counts(t, i, panel, m) || t->design[i].same != i) continue;
@@ -77,7 +77,7 @@ static int is_best(const RunTable *t, size_t best, size_t m)
         compared++;
     }
     if (compared < 2) return 0;
-    simultaneous_tukey(pooled->df, compared, &s);
+    TRY(simultaneous_tukey(pooled->df, compared, &s));
     for (size_t i = 0; i < t->designs; i++) {
         if (!counts(t, i, panel, m) || t->design[i].same == best) continue;
         Difference less = differences_pair(&s, pooled, mine, &t->design[i].counted[m]);
@@ -116,14 +116,16 @@ static int read_names(Paper *p, const char *names)
 }
 
 /* Writes the cell of a design and a column; the best of each panel is in bold, where the form has it. */
-static void write_strong(const Paper *p, size_t design, size_t c, char out[PAPER_CELL])
+static int write_strong(const Paper *p, size_t design, size_t c, char out[PAPER_CELL])
 {
     char plain[PAPER_CELL];
     const int markdown = p->form == SHEET_MARKDOWN;
     write_cell(p, design, c, out);
-    if (p->measure[c] == p->t->measures || !is_best(p->t, design, p->measure[c])) return;
+    const int best = p->measure[c] < p->t->measures ? is_best(p->t, design, p->measure[c]) : 0;
+    if (best <= 0) return best;
     memcpy(plain, out, sizeof plain);
     snprintf(out, PAPER_CELL, "%s%.100s%s", markdown ? "**" : "*", plain, markdown ? "**" : "");
+    return 0;
 }
 
 int runtable_paper(const RunTable *t, const char *columns, int form, FILE *f)
@@ -141,7 +143,7 @@ int runtable_paper(const RunTable *t, const char *columns, int form, FILE *f)
     for (size_t i = 0; i < t->designs; i++) {
         TRY(frame_row(&row));
         for (size_t c = 0; c < p.count; c++) {
-            write_strong(&p, i, c, cell);
+            TRY(write_strong(&p, i, c, cell));
             frame_set(&row, i, p.name[c], cell);
         }
     }

@@ -1,6 +1,7 @@
 /* runtable_plot.c: draws the means of designs: a row a design (a forest plot), and against a column. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/base/error.h"
@@ -8,38 +9,10 @@
 #include "studies/lab/table/runtable.h"
 #include "studies/base/output.h"
 
-/* Returns the first word of a design's groups; without groups its name. n: its bytes. */
-static const char *group_of(const RunTable *t, size_t i, const char *groups, size_t *n)
-{
-    const char *text = groups ? runtable_value(t, i, groups).text : t->design[i].name;
-    if (!text) text = "";
-    *n = groups ? strcspn(text, " ") : strlen(text);
-    return text;
-}
-
-/* Returns the first design of a design's group. */
-static size_t first_alike(const RunTable *t, size_t design, const char *groups)
-{
-    size_t n, k, i = 0;
-    const char *mine = group_of(t, design, groups, &n), *other;
-    for (;; i++) {
-        other = group_of(t, i, groups, &k);
-        if (k == n && memcmp(mine, other, n) == 0) return i;
-    }
-}
-
-/* Counts the groups of the first n designs. */
-static size_t count_groups(const RunTable *t, size_t n, const char *groups)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++) count += first_alike(t, i, groups) == i;
-    return count;
-}
-
 size_t runtable_look(const RunTable *t, size_t design)
 {
-    return plot_again(count_groups(t, first_alike(t, design, NULL), NULL),
-                      count_groups(t, t->designs, NULL), t->design[design].panel);
+    const RunDesign *d = &t->design[design];
+    return plot_again(d->look, t->looks, d->panel);
 }
 
 /* ---- forest -------------------------------------------------------------------------------------- */
@@ -61,7 +34,7 @@ typedef struct {
     const RunTable *t;
     size_t m, n, rows;
     const RunForest *apart;
-    size_t order[RUNTABLE_MOST];
+    size_t *order; /* (designs) */
 } Forest;
 
 static double group(const Forest *f, size_t design)
@@ -69,22 +42,23 @@ static double group(const Forest *f, size_t design)
     return f->apart ? runtable_value(f->t, design, f->apart->column).x : 0;
 }
 
-/* Sorts the designs that have runs. */
+/* Compares two designs that have runs: by group, then the better first, then the earlier. */
+static int is_before(const void *a, const void *b, void *of)
+{
+    const Forest *f = of;
+    const size_t i = *(const size_t *)a, j = *(const size_t *)b;
+    const RunDesign *d = f->t->design;
+    const double sign = f->t->measure[f->m].more ? -1 : 1;
+    double less = group(f, i) - group(f, j);
+    if (less == 0) less = sign * (d[i].mean[f->m].mean - d[j].mean[f->m].mean);
+    return less < 0 ? -1 : less > 0 ? 1 : i < j ? -1 : 1;
+}
+
 static void sort(Forest *f)
 {
-    const double sign = f->t->measure[f->m].more ? -1 : 1;
-    for (size_t i = 0, k; i < f->t->designs; i++) {
-        const Interval *mine = &f->t->design[i].mean[f->m];
-        if (mine->n == 0) continue;
-        for (k = f->n++; k > 0; k--) {
-            size_t j = f->order[k - 1];
-            double less = group(f, i) - group(f, j);
-            if (less == 0) less = sign * (mine->mean - f->t->design[j].mean[f->m].mean);
-            if (!(less < 0)) break;
-            f->order[k] = j;
-        }
-        f->order[k] = i;
-    }
+    for (size_t i = 0; i < f->t->designs; i++)
+        if (f->t->design[i].mean[f->m].n > 0) f->order[f->n++] = i;
+    qsort_r(f->order, f->n, sizeof *f->order, is_before, f);
 }
 
 /* Puts a heading into its row, and a line above it. */
@@ -150,6 +124,8 @@ int runtable_forest(const RunTable *t, size_t measure, const RunForest *apart, c
 {
     Forest f = {.t = t, .m = measure, .apart = apart};
     SCOPED(sheet_drop) Sheet *s = NULL;
+    SCOPED(memory_drop) size_t *order = f.order = memory_new(t->designs, sizeof *order);
+    if (!order) return ERR_MEMORY;
     sort(&f);
     if (f.n == 0) return 0;
     TRY(sheet_new(runtable_forest_columns, &s));
@@ -186,16 +162,46 @@ static Point point_of(const RunTable *t, size_t i, size_t m, const RunScatter *o
     return p;
 }
 
+/* Returns the first word of a design's groups, of n bytes. */
+static const char *group_of(const RunTable *t, size_t i, const char *groups, size_t *n)
+{
+    const char *text = runtable_value(t, i, groups).text;
+    *n = strcspn(text ? text : "", " ");
+    return text ? text : "";
+}
+
+/* Returns the first design of a design's group. */
+static size_t first_alike(const RunTable *t, size_t design, const char *groups)
+{
+    size_t n, k, i = 0;
+    const char *mine = group_of(t, design, groups, &n), *other;
+    for (;; i++) {
+        other = group_of(t, i, groups, &k);
+        if (k == n && memcmp(mine, other, n) == 0) return i;
+    }
+}
+
+/* Finds the looks of all designs: those of their groups, in the order of these, where there are groups. */
+static void find_looks(const RunTable *t, const RunScatter *of, size_t *look)
+{
+    for (size_t i = 0, groups = 0; i < t->designs; i++) {
+        size_t first = of->groups ? first_alike(t, i, of->groups) : i;
+        look[i] = !of->groups ? runtable_look(t, i) : first < i ? look[first] : groups++;
+    }
+}
+
 /* Draws the design of a row of the file, with its intervals below it. Sizes differ, so that points in one place show. */
-static void draw_point(const RunTable *t, size_t i, const RunScatter *of, size_t row, Plot *p)
+static void draw_point(const RunTable *t, size_t i, const RunScatter *of, size_t row, size_t look,
+                       Plot *p)
 {
     char name[64], title[512];
     size_t first = of->groups ? first_alike(t, i, of->groups) : i;
-    size_t look = of->groups ? count_groups(t, first, of->groups) : runtable_look(t, i);
-    size_t n;
-    const char *group = group_of(t, i, of->groups, &n);
     runtable_name(t, i, title, sizeof title);
-    if (of->groups) snprintf(title, sizeof title, "%.*s", (int)n, group);
+    if (of->groups) {
+        size_t n;
+        const char *group = group_of(t, i, of->groups, &n);
+        snprintf(title, sizeof title, "%.*s", (int)n, group);
+    }
     snprintf(name, sizeof name, "%s.csv", of->name);
     plot_item(p, name, "every ::%zu::%zu using 1:5:(0):($6-$5)", row, row);
     plot_interval(p, plot_colour(look), 1.5);
@@ -208,16 +214,22 @@ static void draw_point(const RunTable *t, size_t i, const RunScatter *of, size_t
         of->groups ? 1.2 : 1.9 - 0.3 * (double)(row % 4), plot_colour(look));
 }
 
-static int draw_scatter(const RunTable *t, size_t m, const RunScatter *of, Sheet *s, Plot *p)
+/* *any: a design has both numbers. */
+static int draw_scatter(const RunTable *t, size_t m, const RunScatter *of, Sheet *s, Plot *p,
+                        int *any)
 {
+    SCOPED(memory_drop) size_t *look = memory_new(t->designs, sizeof *look);
     size_t row = 0;
+    if (!look) return ERR_MEMORY;
+    find_looks(t, of, look);
     for (size_t i = 0; i < t->designs; i++) {
         const Point at = point_of(t, i, m, of);
         if (!isfinite(at.x) || !isfinite(at.mean)) continue;
         sheet_row(s, &at);
-        draw_point(t, i, of, ++row, p);
+        draw_point(t, i, of, ++row, look[i], p);
     }
-    return row > 0;
+    *any = row > 0;
+    return 0;
 }
 
 int runtable_scatter(const RunTable *t, size_t measure, const RunScatter *of, const char *dir)
@@ -231,10 +243,10 @@ int runtable_scatter(const RunTable *t, size_t measure, const RunScatter *of, co
     PlotFrame frame = {of->name, title, of->axis, t->measure[measure].axis, of->flags};
     TRY(sheet_new(runtable_scatter_columns, &s));
     TRY(plot_new(dir, &frame, &p));
-    int any = draw_scatter(t, measure, of, s, p);
+    int any = 0, code = draw_scatter(t, measure, of, s, p, &any);
     plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
     if (t->measure[measure].positive) plot_setting(p, "set yrange [0<*:*]");
     if (any) return plot_end(p, output_sheet(s, SHEET_CSV, dir, file));
     plot_drop(p);
-    return 0;
+    return code;
 }

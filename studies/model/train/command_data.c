@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "nn/text/hash.h"
+#include "kernels/base/hash.h"
 #include "studies/base/command.h"
 #include "studies/model/train/training.h"
 

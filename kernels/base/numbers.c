@@ -1,5 +1,5 @@
 /* numbers.c: see numbers.h. */
-#include "nn/text/numbers.h"
+#include "kernels/base/numbers.h"
 
 #include "kernels/base/memory.h"
 
