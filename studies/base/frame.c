@@ -11,7 +11,9 @@
 #include "kernels/base/scoped.h"
 #include "kernels/base/plain_text.h"
 
-enum { BYTES_MAX = 1 << 26, COLUMNS_MAX = 256 };
+/* Bytes of a file that is named, and of one that is found in a folder, which may be a stranger's. */
+static const size_t bytes_most = (size_t)1 << 32, found_most = 1 << 26;
+enum { COLUMNS_MAX = 256 };
 
 static int error_at(const Frame *c, size_t line, const char *words)
 {
@@ -111,10 +113,11 @@ static int read_rows(Frame *c)
     return 0;
 }
 
-static int read_text(Frame *c, size_t bytes)
+static int read_text(Frame *c, size_t bytes, size_t most)
 {
-    if (bytes > BYTES_MAX)
-        return error_set(ERR_INPUT, "%s: expected a CSV file of at most 64 MiB", c->file);
+    if (bytes > most)
+        return error_set(ERR_INPUT, "%s: expected a CSV file of at most %zu MiB", c->file,
+                         most >> 20);
     text_unmark(c->text, &bytes);
     return strlen(c->text) == bytes
                ? read_rows(c)
@@ -131,16 +134,16 @@ int frame_read(Frame *c, const char *file)
 {
     size_t bytes;
     *c = (Frame){.file = file};
-    TRY(file_whole(file, BYTES_MAX + 1, &c->text, &bytes));
-    return end_open(c, read_text(c, bytes));
+    TRY(file_whole(file, bytes_most + 1, &c->text, &bytes));
+    return end_open(c, read_text(c, bytes, bytes_most));
 }
 
 int frame_beneath(Frame *c, int folder, const char *path, const char *file)
 {
     size_t bytes;
     *c = (Frame){.file = file};
-    TRY(file_beneath_whole(folder, path, file, BYTES_MAX + 1, &c->text, &bytes));
-    return end_open(c, read_text(c, bytes));
+    TRY(file_beneath_whole(folder, path, file, found_most + 1, &c->text, &bytes));
+    return end_open(c, read_text(c, bytes, found_most));
 }
 
 void frame_close(Frame *c)

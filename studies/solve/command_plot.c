@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/base/hash.h"
+#include "kernels/base/numbers.h"
 #include "studies/solve/order.h"
 #include "studies/base/plot/plot.h"
 #include "studies/base/command.h"
@@ -45,7 +47,7 @@ static const Column series_columns[] = {
     COLUMN(SeriesRow, least_error, .digits = 4, .words = "smallest error"),
     {0}};
 
-enum { SERIES_MAX = 200, PART = 480, SERIES_NAME = 3 * PART + 16 };
+enum { SERIES_MAX = 2000, PART = 480, SERIES_NAME = 3 * PART + 16 };
 
 /* A line: a scheme on a system in a file. The names are as plots show them, since a file from
  * elsewhere may hold anything. */
@@ -67,7 +69,8 @@ typedef struct {
     const Options *options;
     Sheet *points, *summary;
     size_t files, count, used, schemes;
-    Curve series[SERIES_MAX];
+    Curve *series;        /* (count) */
+    Numbers number;       /* of the lines, by hashes of their names and files */
     CurvePoint *point;    /* (used) */
     size_t common;        /* bytes of the folder path that all files share */
     int known[COLUMNS];   /* some point has a number there */
@@ -86,27 +89,41 @@ static int is_wanted(const Options *o, const char *scheme)
     return 0;
 }
 
-static int find_series(Overlay *v, size_t file, const char *scheme, const char *system, size_t *out)
+/* Adds the line that `s` has the names of, with a colour for its scheme. */
+static int add_series(Overlay *v, Curve s)
 {
-    for (*out = 0; *out < v->count; ++*out) {
-        const Curve *s = &v->series[*out];
-        int same = strcmp(s->scheme, scheme) == 0 && strcmp(s->system, system) == 0;
-        if (same && s->file == file) return 0;
-        v->several |= same;
-        v->systems |= strcmp(s->system, system) != 0;
-    }
     if (v->count == SERIES_MAX)
         return error_set(ERR_INPUT, "expected at most %d lines in a plot; --scheme chooses some",
                          SERIES_MAX);
-    Curve *s = &v->series[v->count];
-    *s = (Curve){.file = file, .finest = INFINITY, .least = INFINITY, .colour = v->schemes};
-    for (size_t i = 0; i < v->count; i++)
-        if (strcmp(v->series[i].scheme, scheme) == 0) s->colour = v->series[i].colour, s->again++;
-    v->schemes += s->again == 0;
-    v->count++;
-    memcpy(s->scheme, scheme, strlen(scheme) + 1);
-    memcpy(s->system, system, strlen(system) + 1);
-    return 0;
+    s.colour = v->schemes;
+    for (size_t i = 0; i < v->count; i++) {
+        const Curve *other = &v->series[i];
+        const int alike = strcmp(other->scheme, s.scheme) == 0;
+        if (alike) s.colour = other->colour, s.again++;
+        v->several |= alike && strcmp(other->system, s.system) == 0;
+        v->systems |= strcmp(other->system, s.system) != 0;
+    }
+    v->schemes += s.again == 0;
+    return memory_add(v->series, v->count, s);
+}
+
+/* Finds the line of a scheme on a system in a file, or adds it. */
+static int find_series(Overlay *v, size_t file, const char *scheme, const char *system, size_t *out)
+{
+    Curve s = {.file = file, .finest = INFINITY, .least = INFINITY};
+    uint64_t key = hash_bytes(HASH_START, scheme, strlen(scheme) + 1);
+    key = hash_bytes(hash_bytes(key, system, strlen(system)), &file, sizeof file) >> 1;
+    for (uint32_t i; (i = numbers_find(&v->number, key, UINT32_MAX)) != UINT32_MAX; key++) {
+        const Curve *known = &v->series[ *out = i];
+        if (known->file == file && strcmp(known->scheme, scheme) == 0 &&
+            strcmp(known->system, system) == 0)
+            return 0;
+    }
+    *out = v->count;
+    memcpy(s.scheme, scheme, strlen(scheme) + 1);
+    memcpy(s.system, system, strlen(system) + 1);
+    TRY(add_series(v, s));
+    return numbers_place(&v->number, key, (uint32_t)*out) ? 0 : ERR_MEMORY;
 }
 
 /* Writes "heun", "heun on fisher", "heun (A.csv)". */
@@ -314,8 +331,8 @@ static int run(Options *o)
     int code = show(v);
     sheet_free(v->points);
     sheet_free(v->summary);
-    memory_free(v->point);
-    memory_free(v);
+    numbers_free(&v->number);
+    memory_free_all(v->point, v->series, v);
     return code;
 }
 

@@ -543,6 +543,27 @@ TEST(test_one_place)
     }
 }
 
+/* Hundreds of lines are drawn, and gnuplot looks into the rows of a line alone, where they stand together; the drawing is that of
+ * every row looked into. */
+TEST_DRAWN(test_many_lines)
+{
+    FILE *f = fopen(file_path("lines.csv"), "w");
+    fputs("scheme,h,error\n", f);
+    for (int i = 0; i < 303; i++) fprintf(f, "s%d,%g,%d\n", i / 3, exp2(-i % 3), 1 + i / 3);
+    for (int i = 0; i < 303; i++) fprintf(f, "t%d,%g,%d\n", i % 101, exp2(-i / 101), 200 + i % 101);
+    assert_int_equal(fclose(f), 0);
+    run_ok("plot lines.csv --out lines");
+    assert_true(file_has("lines/overlay.gp", "'overlay.csv' every ::4::6 using 2:5 "));
+    assert_true(file_has("lines/overlay.gp", "'overlay.csv' using ($1 == 103 ? $2 : NaN):5 "));
+    assert_true(file_has("lines/overlay.svg", "<title>s100</title>") &&
+                file_has("lines/overlay.svg", "<title>t100</title>"));
+    shell_ok(
+        "cd lines && cp overlay.svg once.svg && sed -i -E "
+        "'s/every ::([0-9]+)::[0-9]+ using 2:/using (int((column(0)-1)\\/3) == int(\\1\\/3) ? $2 : NaN):/' "
+        "overlay.gp && ! grep -q every overlay.gp && gnuplot overlay.gp");
+    shell_ok("cmp lines/once.svg lines/overlay.svg");
+}
+
 /* Writes the tables of two studies and one of one point. */
 static int open_studies(void **state)
 {

@@ -3,8 +3,10 @@
  * column of a page has words, and no table or plot is described twice. */
 #include "tests/lib/test.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "nn/text/corpus.h"
 #include "ode/ode.h"
@@ -157,8 +159,15 @@ TEST(tables)
     frame_close(&c);
     const char *file = file_write("long.csv", "a\n", 2);
     if (truncate(file, 1 << 27) != 0) skip(); /* a file system without such files */
-    expect_words("long", frame_read(&c, file), "long.csv: expected a CSV file of at most 64 MiB",
-                 1);
+    int at = open(file_path("."), O_RDONLY | O_DIRECTORY);
+    expect_words("long", frame_beneath(&c, at, "long.csv", file),
+                 "long.csv: expected a CSV file of at most 64 MiB", 1);
+    close(at);
+    assert_int_equal(truncate(file, 2), 0);
+    text = repeated("a,b\n", "%zu,some forty bytes behind the number of the row\n", 1300000, "");
+    assert_int_equal(open_csv(text, &c), 0); /* 70 MB that the user named */
+    assert_string_equal(frame_cell(&c, 1299999, 0), "1299999");
+    frame_close(&c);
 }
 
 static int open_corpus(const char *name)

@@ -106,6 +106,7 @@ void plot_drop(Plot *p)
     output_drop(&p->settings);
     output_drop(&p->items);
     for (size_t i = 0; i < p->lines; i++) memory_free(p->line[i].at);
+    frame_close(&p->data);
     memory_free(p->line);
     memory_free(p);
 }
@@ -214,15 +215,12 @@ void plot_next(Plot *p, size_t i)
 
 static int is_near(const Line *a, const Line *b, int k, int logarithmic)
 {
-    double most = 0;
-    for (size_t i = 0; i < a->n; i++)
-        if (isfinite(a->at[i][k])) most = fmax(most, fabs(a->at[i][k]));
     for (size_t i = 0; i < a->n; i++) {
         double u = a->at[i][k], v = b->at[i][k];
         if (!isfinite(u) && !isfinite(v)) continue;
-        if (!(fabs(u - v) <= (logarithmic ? 0.02 * fabs(u) : 0.003 * most))) return 0;
+        if (!(fabs(u - v) <= (logarithmic ? 0.02 * fabs(u) : 0.003 * a->most[k]))) return 0;
     }
-    return most > 0;
+    return a->most[k] > 0;
 }
 
 /* Returns 1 where a plot shows two lines as one: points differ by less than half of a line's width or so. */
@@ -243,28 +241,52 @@ static int is_row(const Frame *c, size_t i, PlotRows r)
            (r.too == 0 || strcmp(frame_cell(c, i, r.too - 1), r.is) == 0);
 }
 
+static int add_point(Line *l, double x, double y)
+{
+    const double at[2] = {x, y};
+    TRY(memory_more(&l->at, l->n, sizeof *l->at));
+    for (int k = 0; k < 2; k++) {
+        l->at[l->n][k] = at[k];
+        if (isfinite(at[k])) l->most[k] = fmax(l->most[k], fabs(at[k]));
+    }
+    l->n++;
+    return 0;
+}
+
 static int read_points(const Frame *c, PlotRows rows, int x, int y, Line *l)
 {
-    l->at = memory_new(c->rows, sizeof *l->at);
-    if (!l->at) return ERR_MEMORY;
     for (size_t i = 0; i < c->rows; i++)
         if (is_row(c, i, rows)) {
-            l->at[l->n][0] = number_in(frame_cell(c, i, x - 1));
-            l->at[l->n++][1] = number_in(frame_cell(c, i, y - 1));
+            if (l->n == 0) l->first = i;
+            l->last = i;
+            TRY(add_point(l, number_in(frame_cell(c, i, x - 1)),
+                          number_in(frame_cell(c, i, y - 1))));
         }
+    return 0;
+}
+
+/* Reads a file of the plot, once for all its lines. */
+static int read_data(Plot *p, const char *data)
+{
+    char path[OUTPUT_PATH];
+    if (strcmp(p->read, data) == 0) return 0;
+    frame_close(&p->data);
+    *p->read = '\0';
+    TRY(output_path(path, p->dir, "%s", data));
+    TRY(frame_read(&p->data, path));
+    p->data.file = ""; /* path ends here */
+    snprintf(p->read, sizeof p->read, "%s", data);
     return 0;
 }
 
 static int add_line(Plot *p, const char *data, PlotRows rows, int x, int y)
 {
-    char path[OUTPUT_PATH];
-    SCOPED(frame_close) Frame c = {0};
-    TRY(output_path(path, p->dir, "%s", data));
-    TRY(frame_read(&c, path));
-    int columns = (int)c.columns;
+    TRY(read_data(p, data));
+    int columns = (int)p->data.columns;
     if (rows.key > columns || rows.too > columns || x > columns || y > columns) return ERR_MISUSE;
     TRY(memory_more(&p->line, p->lines, sizeof *p->line));
-    return read_points(&c, rows, x, y, &p->line[p->lines++]);
+    p->line[p->lines] = (Line){0};
+    return read_points(&p->data, rows, x, y, &p->line[p->lines++]);
 }
 
 int plot_over(Plot *p, const char *data, PlotRows rows, int x, int y)
@@ -311,11 +333,22 @@ static void name_series(Plot *p, const char *title, int known)
     plot_style(p, p->series++);
 }
 
+/* Begins the item of a line whose rows stand together, as they mostly do, by their numbers: gnuplot then passes over the other
+ * rows without looking into them. Returns 0 where they do not. */
+static int add_rows(Plot *p, const char *data, int known, int x, int y)
+{
+    const Line *l = known ? &p->line[p->lines - 1] : NULL;
+    if (!l || l->n == 0 || l->last - l->first + 1 != l->n) return 0;
+    plot_item(p, data, "every ::%zu::%zu using %d:%d", l->first + 1, l->last + 1, x, y);
+    return 1;
+}
+
 void plot_series(Plot *p, const char *data, int key, const char *value, int x, int y,
                  const char *title)
 {
     int known = plot_over(p, data, (PlotRows){key, value}, x, y);
-    plot_item(p, data, "using (strcol(%d) eq %s ? $%d : NaN):%d", key, value, x, y);
+    if (!add_rows(p, data, known, x, y))
+        plot_item(p, data, "using (strcol(%d) eq %s ? $%d : NaN):%d", key, value, x, y);
     name_series(p, title, known);
 }
 
@@ -324,7 +357,8 @@ void plot_numbered(Plot *p, const char *data, size_t number, int x, int y, const
     char value[32];
     snprintf(value, sizeof value, "%zu", number);
     int known = plot_over(p, data, (PlotRows){1, value}, x, y);
-    plot_item(p, data, "using ($1 == %zu ? $%d : NaN):%d", number, x, y);
+    if (!add_rows(p, data, known, x, y))
+        plot_item(p, data, "using ($1 == %zu ? $%d : NaN):%d", number, x, y);
     name_series(p, title, known);
 }
 

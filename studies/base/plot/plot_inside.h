@@ -3,6 +3,7 @@
 #define TROTTER_PLOT_INSIDE_H
 
 #include "studies/base/plot/plot.h"
+#include "studies/base/frame.h"
 #include "studies/base/output.h"
 
 enum { GUIDES_MAX = 16 };
@@ -13,10 +14,12 @@ typedef struct {
     char words[64];
 } Guide;
 
-/* The points of a series, to compare it with the next ones. */
+/* The points of a series, to compare it with the next ones, and where they stand among the rows of the file. */
 typedef struct {
     double (*at)[2]; /* (n) */
     size_t n;
+    double most[2];     /* the greatest finite moduli */
+    size_t first, last; /* rows */
 } Line;
 
 struct Plot {
@@ -24,12 +27,14 @@ struct Plot {
     Output settings, items;
     size_t series, count; /* lines of points; items of the plot command */
     size_t item;          /* where the last one begins in its text */
-    Line *line;           /* (lines) */
-    size_t lines, over;   /* over: earlier lines in the place of the next item */
-    size_t last_over;     /* of the last item */
-    double top;           /* of the y axis */
-    int code;             /* why lines could not be read: ERR_MEMORY */
-    size_t more;          /* extra height of the vector image */
+    Frame data;           /* the file of the last line that was read, of this name */
+    char read[64];
+    Line *line;         /* (lines) */
+    size_t lines, over; /* over: earlier lines in the place of the next item */
+    size_t last_over;   /* of the last item */
+    double top;         /* of the y axis */
+    int code;           /* why lines could not be read: ERR_MEMORY */
+    size_t more;        /* extra height of the vector image */
     size_t below; /* where the items of the lower panel begin in their text; 0: there is none */
     char words_below[64]; /* of its y axis */
     int log;              /* the frame's logarithmic axes */
