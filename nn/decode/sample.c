@@ -62,3 +62,9 @@ size_t sample_token(const double *z, size_t V, const Sampling *s, double u, Rank
         }
     return last;
 }
+
+void sample_penalise(double *z, size_t V, const char *said, double penalty)
+{
+    for (size_t v = 0; v < V; v++)
+        if (said[v]) z[v] = z[v] > 0 ? z[v] / penalty : z[v] * penalty;
+}

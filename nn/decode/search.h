@@ -66,6 +66,11 @@ typedef struct {
  * room. */
 size_t sample_token(const double *z, size_t V, const Sampling *s, double u, Ranked *order);
 
+/* Makes tokens that a text has (said[v] is 1) less likely: a logit z above 0 becomes z / penalty, another z * penalty.
+ * Source: Keskar, McCann, Varshney, Xiong, Socher 2019 (arXiv 1909.05858), section 4.1, which divides every logit; below
+ * 0 that would make a token likelier, so transformers multiplies there, and so do we. */
+void sample_penalise(double *z, size_t V, const char *said, double penalty);
+
 /* ---- beam.c: beam search -------------------------------------------------------------------------- */
 
 /* Divisor of the sum of log p of a finished hypothesis; its length l counts <eos>, as in fairseq.

@@ -77,6 +77,52 @@ TEST(draws_are_of_the_seed)
     assert_string_not_equal(out, first);
 }
 
+/* A text ends before a text of --stop, wherever tokens begin, and what only begins one is printed; the prompt is no part of
+ * the search. */
+TEST(stops_before_a_text)
+{
+    static const struct {
+        const char *model, *prompt, *stop, *text;
+    } list[] = {
+        {"w", "the cat", "--stop 'on a'", "the cat sat \n"},
+        {"w", "the cat", "--stop 'cat'", "the cat sat on a mat\nthe \n"},
+        {"w", "the cat", "--stop nowhere --stop 'mat\nthe c' --stop 't on'", "the cat sa\n"},
+        {"w", "the cat", "--stop 'on a mat\nthe cow'",
+         "the cat sat on a mat\nthe cat sat on a mat\n"},
+        {"c", "the cat s", "--stop 't on'", "the cat sa\n"},
+        {"c", "the cat s", "--stop 'a m'", "the cat sat on \n"},
+        {"c", "the cat s", "--stop tt --stop matter", "the cat sat on a mat\n"}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        run_ok("generate --threads 1 --model %s --prompt '%s' --tokens 11 --temperature 0 %s",
+               list[i].model, list[i].prompt, list[i].stop);
+        assert_string_equal(out, list[i].text);
+    }
+}
+
+/* The first of several samples is the only one of one; the others are others. */
+TEST(samples_differ)
+{
+    const char *hot = "generate --threads 1 --model w --tokens 12 --temperature 50 --seed 3";
+    char *one = output_of("%s", hot), *line = "---------------\n";
+    char *three = output_of("%s --samples 3", hot);
+    assert_true(strncmp(three, one, strlen(one)) == 0);
+    char *second = strstr(three, line) + strlen(line), *third = strstr(second, line);
+    assert_non_null(third);
+    assert_null(strstr(third + 1, line));
+    assert_true(strncmp(second, third + strlen(line), strlen(third + strlen(line))) != 0);
+    assert_true(strncmp(one, second, strlen(one)) != 0);
+}
+
+/* A penalty below 1 makes the words of the prompt likelier than all others (tests/nn/test_sample.c has its numbers). */
+TEST(repetition_is_penalised)
+{
+    const char *all = "generate --threads 1 --model w --prompt 'the cat sat' --temperature 0";
+    run_ok("%s --tokens 4 --repetition-penalty 1", all);
+    assert_string_equal(out, "the cat sat on a mat\n");
+    run_ok("%s --tokens 3 --repetition-penalty 0.001", all);
+    assert_false(says("mat") || says("on"));
+}
+
 /* The smallest nucleus is the likeliest token, however high the temperature (tests/nn/test_sample.c). */
 TEST(nuclei)
 {

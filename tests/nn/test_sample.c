@@ -56,6 +56,15 @@ static const struct {
     {{1e300, 0, 1}, {1, 1, 1, 1, 1}},
 };
 
+/* By hand: a penalty takes likelihood from either sign of a logit, and leaves other tokens. */
+TEST(said_tokens_are_penalised)
+{
+    double z[V] = {3, -2, 0, 5, -1};
+    static const double expected[V] = {1.5, -4, 0, 5, -1};
+    sample_penalise(z, V, (const char[V]){1, 1, 1, 0, 0}, 2);
+    for (int v = 0; v < V; v++) assert_true(z[v] == expected[v]);
+}
+
 TEST(shares_are_probabilities)
 {
     double z[V];
