@@ -67,7 +67,7 @@ int backward_new(const Table *t, const System *s, const AdaptOptions *o, Backwar
     b->error = b->d + b->N;
     b->k = b->error + b->N;
     TRY(implicit_new(t, b->system, LU_MOST, &b->implicit));
-    implicit_from_state(b->implicit);
+    implicit_from_state(b->implicit, 0.1 * 2 / BACKWARD_SHARPER);
     TRY(implicit_loosen(b->implicit, t, o));
     *out = b;
     b = NULL;

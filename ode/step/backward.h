@@ -6,6 +6,9 @@
 
 typedef struct Backward Backward;
 
+/* Estimates of a step's error count as many times as large (adapt.c says why). */
+enum { BACKWARD_SHARPER = 100 };
+
 /* Prepares for a frozen table with orders (Table.orders; borrowed) on a system (borrowed), with stages found to a share
  * of the tolerance of these options (borrowed). */
 int backward_new(const Table *t, const System *s, const AdaptOptions *o, Backward **out);

@@ -31,7 +31,8 @@
  * iteration begins again, and where J_e was new the step fails. Points that need one another begin on the polynomial
  * through the state and the points of the step before, which collocation methods have anyway; a single one at its row
  * of known slopes and, behind the first, that of the stage before in place of its own. Stages of equal weights share the factors of
- * one matrix. The formulas of backward.c begin at their predictor, and there J_e is that at its time and state.
+ * one matrix. The formulas of backward.c begin at their predictor, and there J_e is that at its time and state; their kappa
+ * does not depend on the tolerance (adapt.c).
  *
  * With d the correction by any J_e, base + h A k = Y + d holds to rounding, so y' is made of the slopes as always, and what the
  * iteration leaves is not multiplied by h |J|. An explicit slope f(y_n) is: therefore a step takes the slope at y_n from the stage
@@ -90,6 +91,7 @@ struct Implicit {
     double kappa, before;
     int loose, known, current, slow; /* slow: an iteration of the step found last was */
     int begins; /* iterations begin at y, whose time is the stages', and derivatives are kept as long as they end */
+    double share; /* kappa of these; 0: by the tolerance */
     /* (evals) at the first stage, where that is the slope at y_n, the evaluation of the stage whose point is y_n+1, whose
      * slope it is in the next step; NULL: there are no such stages. carried (evals, N): these slopes, if any are. */
     int *same, carries;
@@ -367,7 +369,8 @@ int implicit_loosen(Implicit *m, const Table *t, const AdaptOptions *o)
     for (size_t i = 0; o->relatives && i < m->N; i++) tolerance = fmin(tolerance, o->relatives[i]);
     m->loose = 1;
     m->o = o;
-    m->kappa = fmax(10 * DBL_EPSILON / tolerance, fmin(0.03, sqrt(tolerance)));
+    m->kappa =
+        fmax(10 * DBL_EPSILON / tolerance, m->share > 0 ? m->share : fmin(0.03, sqrt(tolerance)));
     for (size_t b = 0; b < m->blocks && pattern_factors(&m->pattern); b++) find_like(m, b);
     TRY(find_same(m, t));
     for (size_t b = 0; b < m->blocks; b++)
@@ -382,8 +385,9 @@ const Newton *implicit_newton(const Implicit *m)
     return m->loose ? &m->newton : NULL;
 }
 
-void implicit_from_state(Implicit *m)
+void implicit_from_state(Implicit *m, double share)
 {
+    m->share = share;
     m->begins = 1;
 }
 

@@ -21,8 +21,9 @@ int implicit_damps(const Implicit *m, const Row *error);
  * iteration), and what newton says holds. ERR_MEMORY. */
 int implicit_loosen(Implicit *m, const Table *t, const AdaptOptions *o);
 /* Of a loosened table of one stage, at t + h: iterations begin at the state given to implicit_solve, which a predictor
- * has brought near the stage, and derivatives, taken there, are kept as long as iterations end. It comes before implicit_begin. */
-void implicit_from_state(Implicit *m);
+ * has brought near the stage, and derivatives, taken there, are kept as long as iterations end. They end within
+ * this share of the tolerance. It comes before implicit_loosen. */
+void implicit_from_state(Implicit *m, double share);
 const Newton *implicit_newton(const Implicit *m); /* NULL: stages are found to rounding */
 /* The step found last is taken: the next one begins at its end. */
 void implicit_accept(Implicit *m);

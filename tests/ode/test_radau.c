@@ -248,19 +248,20 @@ TEST(values_within_steps)
             most = fmax(most, off(s->d, known[i].tolerance, states + p * s->d, exact + p * s->d));
         print_message("%s, %s, %g: within steps %.3g tolerances\n", t->name, s->name,
                       known[i].tolerance, most);
-        assert_true(most <= (jumps ? 1e4 : 20));
+        assert_true(most <= (jumps ? 200 : 20));
     }
 }
 
-/* Formulas of several orders, and diagonally implicit pairs: ends within 20 tolerances, of esdirk4, whose steps on the Oregonator are
- * two thirds of radau-iia5's, within 60, and of the first no more evaluations than 1.2
- * times SciPy's BDF (1.10.1), which errs by 42, 10, 74 and, on Robertson's at 1e-8, .1 tolerances there. */
+/* Formulas of several orders, and diagonally implicit pairs: ends within 20 tolerances, of the first within 2, of esdirk4, whose
+ * steps on the Oregonator are two thirds of radau-iia5's, within 60. The first takes no more evaluations than SciPy's BDF (1.10.1)
+ * at a hundredth of the tolerance, since its estimates count a hundredfold; that errs by .6, .04, .9 and, on Robertson's,
+ * .001 tolerances, and at the tolerance itself by 29, 4, 43 and .07. */
 TEST(formulas_and_diagonal_pairs)
 {
     static const char *const schemes[] = {"bdf", "sdirk4", "kvaerno3", "kvaerno5", "esdirk4"};
     static const struct {
         size_t known, evals;
-    } row[] = {{1, 2620}, {2, 450}, {3, 3936}, {6, 1997}};
+    } row[] = {{1, 5713}, {2, 824}, {3, 8721}, {6, 3951}};
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
         OWN_TABLE *t = scheme(schemes[i]);
         for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
@@ -278,9 +279,9 @@ TEST(formulas_and_diagonal_pairs)
                 t->name, s->name, tolerance, run.steps, evals, run.evals - evals, run.jacobians,
                 run.factors, error);
             assert_int_equal(run.outcome, ADAPT_DONE);
-            assert_true(error <= (i < 4 ? 20 : 60));
+            assert_true(error <= (i == 0 ? 2 : i < 4 ? 20 : 60));
             assert_true(run.jacobians < run.steps && run.factors < run.steps + run.rejected);
-            if (i == 0) assert_true((double)evals <= 1.2 * (double)row[k].evals);
+            if (i == 0) assert_true(evals <= row[k].evals);
         }
     }
 }
