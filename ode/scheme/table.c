@@ -558,15 +558,15 @@ static int flows_equal(const Table *a, const Table *b)
     return 1;
 }
 
-const char *table_special(const Table *t, char out[SPECIAL_WORDS])
+const char *table_special(int special, char out[SPECIAL_WORDS])
 {
     size_t n = 0;
     out[0] = '\0';
-    for (int op = 0; op < t->colours; op++)
-        if (t->special >> op & 1)
+    for (int op = 0; op < COLOURS; op++)
+        if (special >> op & 1)
             n += (size_t)snprintf(out + n, SPECIAL_WORDS - n, "%slinear %c", n ? ", " : "",
                                   table_letters[op]);
-    if (t->special & SEPARABLE) snprintf(out + n, SPECIAL_WORDS - n, "%sseparable", n ? ", " : "");
+    if (special & SEPARABLE) snprintf(out + n, SPECIAL_WORDS - n, "%sseparable", n ? ", " : "");
     return out;
 }
 

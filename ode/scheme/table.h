@@ -281,7 +281,7 @@ int table_written(const Table *t);
 
 /* Writes what the scheme takes its field to be, as "linear F, separable"; "" for any field. Returns out. */
 enum { SPECIAL_WORDS = 48 };
-const char *table_special(const Table *t, char out[SPECIAL_WORDS]);
+const char *table_special(int special, char out[SPECIAL_WORDS]);
 
 /* Compares everything but texts: what printing and parsing again must keep. */
 int table_equal(const Table *a, const Table *b);

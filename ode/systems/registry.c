@@ -201,7 +201,7 @@ static int not_special(const System *s, const Table *t)
         ERR_INPUT,
         "scheme %s is for fields that are as its text says (%s), which system %s is not; "
         "these are:%s%s",
-        t->name, table_special(t, words), s->name, list,
+        t->name, table_special(t->special, words), s->name, list,
         t->special & SEPARABLE ? ", and those of y'' = ... without y', as pendulum" : "");
 }
 

@@ -16,15 +16,17 @@ or flows, which it follows in turn, each along one field for a fraction of the s
 For stages the conditions are those of rooted trees whose vertices have colours (Butcher; Hairer, Norsett, Wanner 1993,
 II.2; Araujo, Murua, Sanz-Serna 1997): the elementary weight of each tree is 1/gamma. For flows they are of words
 (Hairer, Lubich, Wanner 2006, III.5.1): in exp(a_1 X_c(1)) exp(a_2 X_c(2)) ... each word of n letters has the
-coefficient 1/n!, as in exp(sum X_c).
+coefficient 1/n!, as in exp(sum X_c). Their certificate has the error too: the step is exp(sum X_c + brackets) in words of
+at most so many letters, where [F,G] = G'F - F'G has the words FG - GF.
 """
 import itertools
 import json
 import math
 import re
 import sys
+from collections import defaultdict
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 
 class Refused(Exception):
@@ -121,6 +123,35 @@ class Stages:
         return read_tree(fails.get("tree"), self.colours)
 
 
+# ---- series: from words to fractions ----
+
+def series(*parts):
+    """The sum of a factor times a series, of each part."""
+    out = defaultdict(Fraction)
+    for factor, part in parts:
+        for word, x in part.items():
+            out[word] += factor * x
+    return out
+
+
+def product(a, b, n):
+    """Up to words of n letters."""
+    return series(*((x, {u + v: y for v, y in b.items() if len(u + v) <= n}) for u, x in a.items()))
+
+
+def exponential(a, n, k=1):
+    """1 + a (1 + a/2 (1 + a/3 (...))), where a has no constant; behind k factors n - k letters are left."""
+    return series((1, {"": 1}), (Fraction(1, k), product(a, exponential(a, n - 1, k + 1), n))) if n else {"": 1}
+
+
+def bracket(given, colours):
+    if isinstance(given, str) and given in colours:
+        return {given: 1}
+    need(isinstance(given, list) and len(given) == 2, "error: expected a letter or [BRACKET, BRACKET]")
+    x, y = (bracket(g, colours) for g in given)
+    return series((1, product(x, y, math.inf)), (-1, product(y, x, math.inf)))
+
+
 class Flows:
     kind = "words"
 
@@ -129,17 +160,16 @@ class Flows:
         need(all(isinstance(f, list) and len(f) == 2 and f[0] in colours for f in given),
              "flows: expected [COLOUR, FRACTION]")
         self.colours, self.flow = colours, [(c, fraction(a)) for c, a in given]
+        self.step = lru_cache(maxsize=None)(self._step)
+
+    def _step(self, n):
+        return reduce(lambda a, f: product(a, exponential({f[0]: f[1]}, n), n), self.flow, {"": 1})
 
     def conditions(self, n):
         return ["".join(w) for w in itertools.product(self.colours, repeat=n)]
 
     def left(self, word):
-        """Multiplies the series one by one; c[k] is the coefficient of the word's first k letters."""
-        c = [Fraction(1)] + [Fraction(0)] * len(word)
-        for colour, a in self.flow:
-            c = [sum((c[j] * a ** (k - j) / math.factorial(k - j) for j in range(k + 1)
-                      if set(word[j:k]) <= {colour}), start=Fraction(0)) for k in range(len(word) + 1)]
-        return c[-1]
+        return self.step(len(word)).get(word, Fraction(0))
 
     def right(self, word):
         return Fraction(1, math.factorial(len(word)))
@@ -151,6 +181,17 @@ class Flows:
         word = fails.get("word")
         need(isinstance(word, str) and set(word) <= set(self.colours), "fails: word: expected letters of the colours")
         return word
+
+    def error(self, n, given):
+        """Claims that the step is the exponential of the field and the brackets."""
+        need(type(n) is int and n > 0 and isinstance(given, list), "expected letters and error")
+        need(all(isinstance(e, list) and len(e) == 2 for e in given), "error: expected [FRACTION, BRACKET]")
+        want = exponential(series((1, {c: 1 for c in self.colours}),
+                                  *((fraction(x), bracket(b, self.colours)) for x, b in given)), n)
+        for word in itertools.chain.from_iterable(map(self.conditions, range(1, n + 1))):
+            claim(self.step(n)[word] == want[word],
+                  f"error: {word} has {self.step(n)[word]}, and with these brackets {want[word]}")
+        return f"; the error to {n} letters is that of the brackets ({len(given)})"
 
 
 def check(given):
@@ -176,8 +217,9 @@ def check(given):
     claim(left != right, f"fails: {method.name(c)} has {left}, as it should")
     claim(left == fraction(fails.get("left")) and right == fraction(fails.get("right")),
           f"fails: {method.name(c)} has {left} and not {right}; the certificate says otherwise")
+    error = method.error(given.get("letters"), given.get("error")) if "flows" in given else ""
     return (f"{given.get('scheme')}: order {p}: all {sum(counts)} conditions hold ({method.kind}: {counts}); "
-            f"of order {p + 1} {method.name(c)} has {left}, not {right}")
+            f"of order {p + 1} {method.name(c)} has {left}, not {right}{error}")
 
 
 def main(files):

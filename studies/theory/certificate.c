@@ -25,13 +25,17 @@ typedef struct {
     int colours, order;
     Forest *forest;         /* of stages: the trees up to the order behind that of the scheme, */
     size_t tree;            /* and the one of that order whose condition fails */
-    int word[TREE_MAX + 1]; /* of flows: the word of that length */
-    mpq_t left, right;      /* the two sides of that condition */
+    int word[TREE_MAX + 1]; /* of flows: the word of that length, */
+    int letters;            /* the claimed brackets, which go through so many letters, */
+    Brackets found;         /* or those that are found */
+    const Brackets *error;
+    mpq_t left, right; /* the two sides of that condition */
 } Certificate;
 
 static void certificate_close(Certificate *c)
 {
     forest_free(c->forest);
+    bracket_free(&c->found);
     table_free(c->t);
     mpq_clears(c->left, c->right, NULL);
 }
@@ -129,32 +133,50 @@ static int find_tree(Certificate *c, int n, int *found)
 
 /* ---- the certificate -------------------------------------------------------------------------------- */
 
-static int certificate_open(Certificate *c, const Table *t, int degree)
+/* Finds the order of the scheme, up to `degree`. */
+static int find_order(Certificate *c, int degree)
 {
     Theory th;
-    int found = 0;
-    *c = (Certificate){.t = table_freeze(t), .learned = t->symbols > 0};
-    mpq_inits(c->left, c->right, NULL);
-    if (!c->t) return ERR_MEMORY;
-    TRY(refuse(c->t));
-    c->one = series_one_colour(c->t);
-    c->colours = c->one ? 1 : c->t->colours;
     int most = forest_timed_most(c->colours, 0); /* the failing tree is looked for in a forest */
     TRY(theory_search(c->t, degree < most ? degree : most, &th));
     c->order = th.order_exact;
     if (c->order < th.order)
         progress_note(
             "%s: its fractions are roundings: order %d, exactly %d, which is what is proved",
-            t->name, th.order, c->order);
+            c->t->name, th.order, c->order);
     if (c->order == th.searched)
         return error_set(ERR_INPUT,
                          "%s meets all conditions up to order %d, and a certificate names one that "
                          "fails: --degree looks further, up to %d",
-                         t->name, c->order, most);
+                         c->t->name, c->order, most);
+    return 0;
+}
+
+/* Takes the claimed brackets, or those with which the error of flows begins. */
+static int find_brackets(Certificate *c, const CertificateClaim *claim)
+{
+    int most = bracket_most(c->t);
+    c->letters = claim->error ? claim->letters : c->order < most ? c->order + 1 : most;
+    c->error = claim->error ? claim->error : &c->found;
+    return claim->error ? 0 : bracket_error(c->t, c->letters, &c->found);
+}
+
+static int certificate_open(Certificate *c, const Table *t, const CertificateClaim *claim,
+                            int degree)
+{
+    int found = 0;
+    *c = (Certificate){.t = table_freeze(t), .learned = t->symbols > 0, .order = claim->order};
+    mpq_inits(c->left, c->right, NULL);
+    if (!c->t) return ERR_MEMORY;
+    TRY(refuse(c->t));
+    c->one = claim->one_field || series_one_colour(c->t);
+    c->colours = c->one ? 1 : c->t->colours;
+    if (c->order < 0) TRY(find_order(c, degree));
+    if (c->t->flows) TRY(find_brackets(c, claim));
     TRY(c->t->flows ? find_word(c, c->order + 1, &found) : find_tree(c, c->order + 1, &found));
-    return found ? 0
-                 : error_set(ERR_NUMERIC, "%s: no condition of order %d fails", t->name,
-                             c->order + 1);
+    return found || claim->order >= 0 ? 0
+                                      : error_set(ERR_NUMERIC, "%s: no condition of order %d fails",
+                                                  t->name, c->order + 1);
 }
 
 /* How Coq and JSON write what both have. A tree, a stage and a flow each have pieces: before the letter of its colour, behind
@@ -170,6 +192,9 @@ typedef struct {
     struct {
         const char *before, *behind, *end;
     } flow;
+    struct {
+        const char *open, *between, *close;
+    } commutator;
 } Form;
 static const Form forms[] = {
     [CERTIFICATE_COQ] = {"",
@@ -177,13 +202,15 @@ static const Form forms[] = {
                          "; ",
                          {"Node ", " [", "", "]"},
                          {";\n    ", "Stage ", " [", "] (", ")"},
-                         {"(", ", ", ")"}},
+                         {"(", ", ", ")"},
+                         {"(Commutator ", " ", ")"}},
     [CERTIFICATE_JSON] = {"\"",
                           "\"",
                           ", ",
                           {"[\"", "\"", ", ", "]"},
                           {",\n  ", "{\"colour\": \"", "\", \"a\": [", "], \"b\": ", "}"},
-                          {"[\"", "\", ", "]"}},
+                          {"[\"", "\", ", "]"},
+                          {"[", ", ", "]"}},
 };
 
 static char letter(const Certificate *c, int colour)
@@ -280,6 +307,31 @@ static void print_word(const Certificate *c, const char *between, FILE *f)
     for (int k = 0; k <= c->order; k++) fprintf(f, "%s%c", k ? between : "", letter(c, c->word[k]));
 }
 
+/* Writes [F,[F,G]]. */
+static void print_bracket(const char *name, const Form *as, FILE *f)
+{
+    for (; *name; name++)
+        if (*name == '[' || *name == ',' || *name == ']')
+            fputs(*name == '['   ? as->commutator.open
+                  : *name == ',' ? as->commutator.between
+                                 : as->commutator.close,
+                  f);
+        else
+            fprintf(f, "%s%c%s", as->letter, *name, as->letter);
+}
+
+static void print_brackets(const Certificate *c, const Form *as, FILE *f)
+{
+    for (size_t i = 0; i < c->error->count; i++) {
+        const Bracket *b = &c->error->bracket[i];
+        fprintf(f, "%s%c", i ? as->between : "", *as->quote ? '[' : '(');
+        print_number(b->c, as, f);
+        fputs(", ", f);
+        print_bracket(b->name, as, f);
+        fputs(as->flow.end, f);
+    }
+}
+
 /* Writes the text up to its next place, and returns what follows that. */
 static const char *print_to_place(const char *text, FILE *f)
 {
@@ -313,7 +365,16 @@ static void print_coq(const Certificate *c, const Form *as, FILE *f)
         print_word(c, as->between, f);
         fputc(']', f);
     }
-    fprintf(f, ".\n%s", rest);
+    fputs(".\n", f);
+    if (c->t->flows) {
+        rest = print_to_place(rest, f);
+        fprintf(f,
+                "Definition letters : nat := %d.\nDefinition error : list (Q * bracket) :=\n  [ ",
+                c->letters);
+        print_brackets(c, as, f);
+        fputs(" ].\n", f);
+    }
+    fputs(rest, f);
 }
 
 static void print_json(const Certificate *c, const Form *as, FILE *f)
@@ -326,6 +387,10 @@ static void print_json(const Certificate *c, const Form *as, FILE *f)
     fprintf(f, "],\n \"%s\": [", c->forest ? "stages" : "flows");
     fputs(c->forest ? "\n  " : "", f);
     (c->forest ? print_stages : print_flows)(c, as, f);
+    if (c->t->flows) {
+        fprintf(f, "],\n \"letters\": %d,\n \"error\": [", c->letters);
+        print_brackets(c, as, f);
+    }
     fprintf(f, "],\n \"fails\": {\"%s\": ", c->forest ? "tree" : "word");
     if (c->forest) {
         print_tree(c, c->tree, as, f);
@@ -341,10 +406,10 @@ static void print_json(const Certificate *c, const Form *as, FILE *f)
     fputs("}}\n", f);
 }
 
-int certificate_print(const Table *t, int form, int degree, FILE *f)
+int certificate_print(const Table *t, const CertificateClaim *claim, int form, int degree, FILE *f)
 {
     Certificate c;
-    int code = certificate_open(&c, t, degree);
+    int code = certificate_open(&c, t, claim, degree);
     if (code == 0) (form == CERTIFICATE_COQ ? print_coq : print_json)(&c, &forms[form], f);
     certificate_close(&c);
     return code;

@@ -66,7 +66,7 @@ static int print_words(const Expansion *e, size_t n)
         char words[SPECIAL_WORDS];
         if (e[i].table->special)
             printf("%s: for fields that are %s: terms that vanish there are left out\n",
-                   e[i].table->name, table_special(e[i].table, words));
+                   e[i].table->name, table_special(e[i].table->special, words));
         if (e[i].count == 0)
             printf("%s: no term up to h^%d\n", e[i].table->name,
                    e[i].degree - (e[i].basis != BASIS_TREES));

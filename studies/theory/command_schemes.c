@@ -138,7 +138,7 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
                      .past_y = scheme->past_y,
                      .past_k = scheme->past_k,
                      .exact = scheme->exact,
-                     .fields = scheme->special ? table_special(scheme, fields) : NULL};
+                     .fields = scheme->special ? table_special(scheme->special, fields) : NULL};
     progress_show("order of %s", scheme->name);
     TRY(theory_search(scheme, degree, &row.theory));
     TRY(theory_embedded(scheme, degree, &row.embedded));
@@ -245,8 +245,9 @@ static int print_certificate(const Options *o, const Selection *s)
     if (s->count != 1)
         return error_set(ERR_INPUT, "--certificate: expected one scheme, --scheme NAME, not %zu",
                          s->count);
-    return certificate_print(s->scheme[0], options_choice(o, "certificate"),
-                             (int)options_size(o, "degree"), stdout);
+    return certificate_print(s->scheme[0], &(CertificateClaim){.order = -1},
+                             options_choice(o, "certificate"), (int)options_size(o, "degree"),
+                             stdout);
 }
 
 static int show(const Options *o, const Selection *s)
@@ -415,7 +416,8 @@ const Command command_schemes = {
         "\n"
         "--certificate writes a proof of one scheme's order that needs no trust in this program. `coqc` (Debian's coq)\n"
         "checks that of Coq: every rooted tree up to the order, or of flows every word, meets its condition, and one of\n"
-        "the next order does not. studies/scripts/check_certificate.py checks JSON in fractions.\n"
+        "the next order does not; of flows the brackets of the leading error are proved too. `verify --certificate`\n"
+        "has those of a claim. studies/scripts/check_certificate.py checks JSON in fractions.\n"
         "  trotter schemes --certificate coq --scheme rk4 > rk4.v && coqc rk4.v\n"
         "\n"
         "--compose, --adjoint and --conjugate make a scheme from one-step schemes (flows, or stages) and print\n"

@@ -31,11 +31,20 @@ int tree_page_close(TreePage *p, int code, const char *dir, const char *scheme);
 
 /* ---- certificate.c: the order as a file that others check ------------------------------------------ */
 
+/* What a certificate is to say of a scheme, be it so or not. */
+typedef struct {
+    int order;     /* -1: the one that is found, up to `degree` */
+    int one_field; /* the field is F alone, and G = C = 0 */
+    const Brackets
+        *error;  /* of flows: brackets of log(step)/h less the field; NULL: the leading ones */
+    int letters; /* through which they go */
+} CertificateClaim;
+
 /* Prints a proof that Coq checks, or JSON for studies/scripts/check_certificate.py: the conditions of all trees or words up
- * to the scheme's order, and one of the next that fails, which is looked for up to `degree`. ERR_INPUT, ERR_ACCURACY: a scheme
+ * to an order, and one of the next that fails; of flows the brackets of the error too. ERR_INPUT, ERR_ACCURACY: a scheme
  * that neither can say. */
 enum { CERTIFICATE_COQ, CERTIFICATE_JSON };
-int certificate_print(const Table *t, int form, int degree, FILE *f);
+int certificate_print(const Table *t, const CertificateClaim *claim, int form, int degree, FILE *f);
 
 /* ---- structure_table.c: the structure that the schemes' tables preserve, as a report --------- */
 

@@ -1,9 +1,10 @@
-/* test_certificate.c: `schemes --certificate`: what it writes is accepted by studies/scripts/check_certificate.py and by Coq, of
- * the order that `schemes` has; mutants of it are refused by both. TROTTER_CERTIFICATES=all takes every scheme of the zoo and
+/* test_certificate.c: `schemes --certificate` and `verify --certificate`: what it writes is accepted by studies/scripts/check_certificate.py and by Coq, of
+ * the order that `schemes` has; mutants of it, and claims that `verify` refutes, are refused by both. TROTTER_CERTIFICATES=all takes every scheme of the zoo and
  * of tests/ode/tableaus.jsonl, in minutes. Tests of what a machine lacks, python3 or coqc, are skipped. */
 #include "tests/lib/test.h"
 
 #include "ode/ode.h"
+#include "studies/base/frame.h"
 #include "tests/lib/program.h"
 
 static Zoo zoo;
@@ -37,12 +38,14 @@ static const struct {
      "dormand-prince-split: order 5: all 286 conditions hold (trees: [2, 4, 14, 52, 214]); of order 6 "},
     {"--scheme-file rk4-decoder-split.scheme",
      "rk4-decoder-split: order 4: all 303 conditions hold (trees: [3, 9, 45, 246]); of order 5 "},
-    {"--scheme ruth3", "ruth3: order 3: all 14 conditions hold (words: [2, 4, 8]); of order 4 FFFG "
-                       "has 101/2304, not 1/24\n"},
+    {"--scheme ruth3",
+     "ruth3: order 3: all 14 conditions hold (words: [2, 4, 8]); of order 4 FFFG "
+     "has 101/2304, not 1/24; the error to 4 letters is that of the brackets (3)\n"},
     {"--scheme rk2-tanh",
      "rk2-tanh: order 0: all 0 conditions hold (trees: []); of order 1 F has 0, not 1\n"},
     {"--scheme strang-decoder",
-     "strang-decoder: order 2: all 12 conditions hold (words: [3, 9]); of order 3 FFG has 1/4, not 1/6\n"},
+     "strang-decoder: order 2: all 12 conditions hold (words: [3, 9]); of order 3 FFG has 1/4, not 1/6; "
+     "the error to 3 letters is that of the brackets (8)\n"},
     {"--scheme radau-iia3", "radau-iia3: order 3: all 4 conditions hold"},
 };
 enum { ACCEPTED = sizeof accepted / sizeof *accepted, BY_COQ = 5 }; /* Coq takes seconds */
@@ -114,6 +117,13 @@ static const Mutant mutants[] = {
      "order 4: FFFG has 101/2304, not 1/24", NULL, 1},
     {"ruth3", "s/FFFG/FFFF/", "s/F; F; F; G/F; F; F; F/", "FFFF has 1/24, as it should",
      "Not a discriminable equality", 1},
+    {"strang-marchuk", "s/\"1.12\"/\"1\\/13\"/", "s/1 # 12/1 # 13/",
+     "error: FFG has 1/4, and with these brackets 19/78", "forallb agrees", 1},
+    {"strang-marchuk", "s/\\[\"F\", \"G\"\\], \"G\"/[\"G\", \"F\"], \"G\"/",
+     "s/(Commutator F G) G/(Commutator G F) G/", "error: FGG has ", "forallb agrees", 1},
+    {"strang-marchuk", "s/\"letters\": 3/\"letters\": 5/",
+     "s/letters : nat := 3/letters : nat := 5/", "error: FFFFG has ", "forallb agrees", 1},
+    {"strang-marchuk", "s/\"1.12\"/1/", NULL, "no certificate: 1 is no fraction", NULL, 2},
     {"rk4", "s/\"5.24\"/\"1\\/24\"/", NULL, "the certificate says otherwise", NULL, 1},
     {"rk4", NULL, "s/(Z.of_nat (S n))) (Y (S n)) =/(Z.of_nat (S (S n)))) (Y (S n)) =/", NULL,
      "Found no subterm", 0},
@@ -183,8 +193,42 @@ TEST(what_has_none_is_refused)
     REFUSE_ALL("schemes --certificate coq --scheme %s", rows, NULL);
     expect(2, "schemes --certificate coq --scheme timed --scheme-file timed.scheme");
     HAS(err, "timed has time nodes (@) that are not the sums of its rows");
+    must_refuse("verify --certificate coq", "--certificate: expected one claim, ");
+    must_refuse(
+        "verify --certificate coq --claim lie-error",
+        "lie-error: --certificate takes claims about the order or the brackets of one scheme");
     expect(1, "schemes --certificate coq --scheme polynet");
     HAS(err, "no expansion about y");
+}
+
+/* Both checkers accept a claim, and its mutant, where `verify` finds that it is so. Coq looks at one, or all. */
+TEST(claims_of_verify)
+{
+    need_tool("python3");
+    for (int altered = 0, looked = 0; altered < 2; altered++, looked = 0) {
+        const char *option = altered ? "--mutants" : "";
+        Frame claims;
+        run_ok("verify --csv %s", option);
+        file_text("verify.csv", out);
+        assert_int_equal(frame_read(&claims, strdup(file_path("verify.csv"))), 0);
+        for (size_t i = 0; i < claims.rows; i++) {
+            const char *id = frame_text(&claims, i, "id");
+            int refuted = strcmp(frame_text(&claims, i, "verdict"), "refuted") == 0;
+            if (program_run("verify --certificate json --claim %s %s", id, option) != 0) continue;
+            file_text("c.json", out);
+            checked_by_python("c.json", refuted);
+            looked++;
+            if (!getenv("TROTTER_CERTIFICATES") && strcmp(id, "strang-leading") != 0) continue;
+            if (!has_tool("coqc")) continue;
+            run_ok("verify --certificate coq --claim %s %s", id, option);
+            file_text("c.v", out);
+            if ((shell("coqc -q c.v") != 0) != refuted) fail_msg("%s %s: %s", id, option, err);
+        }
+        print_message("# %d claims %s\n", looked, option);
+        assert_true(looked > 12);
+        free((char *)(uintptr_t)claims.file);
+        frame_close(&claims);
+    }
 }
 
 /* ---- all -------------------------------------------------------------------------------------------- */

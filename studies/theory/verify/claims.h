@@ -82,6 +82,8 @@ int claim_own(const char *text, size_t number, OwnClaim *out);
 
 /* Runs a claim, or its mutant. steps: derives its series line by line too. *out is empty after an error. Caller: finding_free. */
 int claim_run(const Claim *c, const Zoo *z, int mutant, int steps, Finding *out);
+/* Copies what a claim's check, or its mutant's, takes. */
+void claim_arguments(const Claim *c, int mutant, const char *arg[CLAIM_ARGS]);
 int finding_verdict(const Finding *f); /* CLAIM_* */
 void finding_free(Finding *f);
 

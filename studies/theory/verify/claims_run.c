@@ -7,11 +7,16 @@
 
 #include "kernels/base/error.h"
 
+void claim_arguments(const Claim *c, int mutant, const char *arg[CLAIM_ARGS])
+{
+    memcpy(arg, c->arg, sizeof c->arg);
+    if (mutant) arg[c->mutant.arg] = c->mutant.text;
+}
+
 int claim_run(const Claim *c, const Zoo *z, int mutant, int steps, Finding *out)
 {
     const char *arg[CLAIM_ARGS];
-    memcpy(arg, c->arg, sizeof arg);
-    if (mutant) arg[c->mutant.arg] = c->mutant.text;
+    claim_arguments(c, mutant, arg);
     *out = (Finding){.sound = 1, .stepwise = steps};
     out->words = open_memstream(&out->text, &out->bytes);
     if (!out->words) return error_set(ERR_MEMORY, "out of memory");

@@ -89,7 +89,7 @@ static int find_order(const Zoo *z, const char *map, int want, const char *field
         f->sound = f->sound && !slope_contradicts(slope, off, *order + 1 + 2 * claim_near, 0);
     TRY(code);
     if (x.special)
-        finding_say(f, " where %s:", table_special(x.map.part[0].table, (char[SPECIAL_WORDS]){""}));
+        finding_say(f, " where %s:", table_special(x.special, (char[SPECIAL_WORDS]){""}));
     finding_say(f, " %s%d (trees to h^%d; measured %.2f)", *order > want ? ">=" : "", *order,
                 want + 1, claim_slope(slope - 1));
     return *order && *order <= want ? expansion_derive(&x, map, f) : 0;

@@ -1,7 +1,9 @@
 /* command_verify.c: checks the papers' claims one by one: verified, refuted, or conditional. */
 #include <omp.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "studies/theory/theory_study.h"
 #include "studies/theory/verify/claims.h"
 #include "studies/base/command.h"
 #include "kernels/base/nearest.h"
@@ -268,9 +270,45 @@ static int check_verdicts(const Verification *v)
     return 0;
 }
 
+/* Prints a certificate of a claim, or of its mutant; of one that holds under a condition, of what holds there. */
+static int certify(const Claim *c, const Zoo *z, int mutant, int form)
+{
+    const char *arg[CLAIM_ARGS];
+    TABLE(t);
+    SCOPED(bracket_free) Brackets error = {0};
+    claim_arguments(c, mutant, arg);
+    int order = c->check == check_order, under = order && arg[3];
+    const char *map = under ? arg[3] : arg[0];
+    if ((!order && c->check != check_brackets) || strchr(map, '|') || strstr(map, " then "))
+        return error_set(
+            ERR_INPUT,
+            "%s: --certificate takes claims about the order or the brackets of one scheme", c->id);
+    CertificateClaim claim = {.order = order ? atoi(arg[1]) : -1,
+                              .one_field = order && !strchr(under ? arg[4] : arg[2], '+')};
+    TRY(map_table(z, map, &t));
+    if (!order) {
+        TRY(bracket_read(t, arg[2], atoi(arg[1]), &error));
+        claim.error = &error;
+        claim.letters = atoi(arg[1]);
+    }
+    return certificate_print(t, &claim, form, TREE_MAX, stdout);
+}
+
+static int print_certificate(const Options *o, const Verification *v)
+{
+    SCOPED(zoo_close) Zoo z = {0};
+    if (v->count != 1)
+        return error_set(
+            ERR_INPUT, "--certificate: expected one claim, --claim ID or --own, not %zu", v->count);
+    TRY(select_files(o, &z));
+    return name_own(v->claim[0],
+                    certify(v->claim[0], &z, v->mutants, options_choice(o, "certificate")));
+}
+
 static int verify(const Options *o, Verification *v)
 {
     TRY(choose_all(v));
+    if (options_text(o, "certificate")) return print_certificate(o, v);
     if (options_flag(o, "list")) return list_claims(v, options_flag(o, "csv"));
     TRY(run_claims(v));
     TRY(show(o, v));
@@ -351,6 +389,9 @@ const Command command_verify = {
             "Output", 0,
             {"steps", OPTION_FLAG, NULL, NULL,
              "print the derivation of each claim too: stages or flows expanded, put in, what cancels"},
+            {"certificate", OPTION_CHOICE, NULL, "coq|json",
+             "print the claim instead, of the order or the brackets of one scheme, as a proof that coqc or "
+             "studies/scripts/check_certificate.py accepts if it is so, and refuses if not"},
             {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
             {"out", OPTION_TEXT, NULL, "DIR", "write DIR/verify.csv and DIR/verify.tex too"})),
     .kinds = KINDS(
