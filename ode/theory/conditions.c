@@ -30,7 +30,7 @@ static const double work_most = 1.2e10; /* products of numbers for one order's p
 struct Conditions {
     const Table *t; /* borrowed */
     Forest *f;
-    int one, timed, estimate;
+    int estimate;
     size_t labels, depth; /* of stages */
     int (*label)[2];      /* (labels): evaluation, steps ago */
     Method m;
@@ -45,7 +45,8 @@ static int find_label(Conditions *c, const Term *term, int ago)
 {
     size_t i = 0;
     ago += term->past;
-    if (term->eval != TABLE_STATE && c->one && c->t->eval[term->eval].op != OP_F) return -2;
+    if (term->eval != TABLE_STATE && c->f->colours == 1 && c->t->eval[term->eval].op != OP_F)
+        return -2;
     if (ago > HISTORY) return -1;
     if (term->eval == TABLE_STATE) {
         if ((size_t)ago > c->depth) c->depth = (size_t)ago;
@@ -80,8 +81,7 @@ static int method_new(const Conditions *c, size_t labels, size_t depth, size_t r
 {
     *m = (Method){.t = c->t,
                   .estimate = c->estimate,
-                  .colours = c->one ? 1 : c->t->colours,
-                  .special = c->t->special,
+                  .colours = c->f->colours,
                   .labels = labels,
                   .depth = depth,
                   .rows = rows,
@@ -167,7 +167,8 @@ static int stages_method(Conditions *c, Method *m)
     RATIONAL(ago);
     TRY(method_new(c, c->labels, c->depth, c->labels + 1, m));
     if (!colour || !place) return ERR_MEMORY;
-    for (size_t i = 0; i < c->labels; i++) colour[i] = c->one ? 0 : c->t->eval[c->label[i][0]].op;
+    for (size_t i = 0; i < c->labels; i++)
+        colour[i] = c->f->colours == 1 ? 0 : c->t->eval[c->label[i][0]].op;
     sort_labels(m, c->labels, colour, place);
     for (size_t i = 0; i < c->labels; i++) {
         const Point *p = eval_point(c->t, c->label[i][0]);
@@ -367,13 +368,9 @@ int conditions_new(const Table *t, int timed, int estimate, Conditions **out)
     if (table_phi(t) || (t->flows && timed) || table_methods(t)) return 0;
     SCOPED(conditions_drop) Conditions *c = memory_new(1, sizeof *c);
     if (!c) return ERR_MEMORY;
-    *c = (Conditions){.t = t,
-                      .one = series_one_colour(t) && !t->special,
-                      .timed = timed,
-                      .estimate = estimate,
-                      .label = memory_new(LABELS, sizeof *c->label)};
+    *c = (Conditions){.t = t, .estimate = estimate, .label = memory_new(LABELS, sizeof *c->label)};
     if (!c->label) return ERR_MEMORY;
-    TRY(forest_trees(1, c->one ? 1 : t->colours, timed, &c->f));
+    TRY(forest_trees(1, series_one_colour(t) && !t->special ? 1 : t->colours, timed, &c->f));
     if (!t->flows && !find_labels(c)) return 0;
     if (!t->flows) {
         TRY(stages_method(c, &c->m));
@@ -395,8 +392,7 @@ void conditions_free(Conditions *c)
 int conditions_most(const Conditions *c)
 {
     static const int most[] = {CONDITIONS_MAX, CONDITIONS_MAX_2, CONDITIONS_MAX_3};
-    int colours = c->one ? 1 : c->t->colours;
-    return c->timed ? forest_timed_most(colours, 1) : most[colours - 1];
+    return c->f->timed ? forest_timed_most(c->f->colours, 1) : most[c->f->colours - 1];
 }
 
 /* A splitting's collocation method is that of the order. */

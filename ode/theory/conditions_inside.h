@@ -19,10 +19,9 @@ typedef struct {
 } LabelRow;
 
 typedef struct {
-    const Table *t; /* borrowed */
+    const Table *t; /* borrowed; trees that vanish where it is special are left out */
     int estimate;   /* the update estimates an error: its series is compared with 0 */
     int colours;    /* of trees */
-    int special;    /* Table.special: trees that vanish on such fields are left out */
     size_t labels, depth, rows;
     size_t first[COLOURS + 1]; /* labels of colour c are first[c] .. first[c + 1] - 1 */
     size_t *row_of;            /* (labels) the row of an argument */

@@ -119,22 +119,22 @@ static int is_degree_zero(const Table *t, const Words *p, int d)
     return 1;
 }
 
-/* Meets one degree: *met is 1 when it vanishes, or a conjugation makes it vanish. */
-static int meet_degree(const Table *t, const Words *A, Words *step, int d, int *met)
+/* Meets one degree of log(step): *met is 1 when it vanishes, or a conjugation makes it vanish. */
+static int meet_degree(const Table *t, const Words *A, Words *step, Words *log, int d, int *met)
 {
-    SCOPED(lie_free) Words log = {0}, chi = {0};
-    TRY(lie_new(A->letters, step->max, &log));
+    SCOPED(lie_free) Words chi = {0};
+    if ((*met = is_degree_zero(t, log, d))) return 0;
     TRY(lie_new(A->letters, step->max, &chi));
-    lie_copy(&log, step);
-    TRY(lie_log(&log));
-    if ((*met = is_degree_zero(t, &log, d))) return 0;
-    TRY(remove_degree(t, A, &log, d, &chi, met));
-    return *met ? conjugate(step, &chi, &log) : 0;
+    TRY(remove_degree(t, A, log, d, &chi, met));
+    if (!*met) return 0;
+    TRY(conjugate(step, &chi, log));
+    lie_copy(log, step);
+    return lie_log(log);
 }
 
 int structure_effective_order(const Table *t, int most, int *order)
 {
-    SCOPED(lie_free) Words step = {0}, A = {0};
+    SCOPED(lie_free) Words step = {0}, log = {0}, A = {0};
     int met = 1;
     *order = 0;
     if (!table_exact_flows(t))
@@ -145,7 +145,10 @@ int structure_effective_order(const Table *t, int most, int *order)
                          bracket_most(t), most);
     TRY(lie_new(t->colours, most, &step));
     TRY(lie_new(t->colours, most, &A));
+    TRY(lie_new(t->colours, most, &log));
     TRY(lie_step(t, &step));
+    lie_copy(&log, &step);
+    TRY(lie_log(&log));
     for (int op = 0; op < t->colours; op++) {
         size_t w = lie_letter(&A, op);
         mpq_set(A.c[w], t->weight[op]);
@@ -155,7 +158,7 @@ int structure_effective_order(const Table *t, int most, int *order)
     }
     for (int d = 2; met && d <= most; d++) {
         *order = d - 1;
-        TRY(meet_degree(t, &A, &step, d, &met));
+        TRY(meet_degree(t, &A, &step, &log, d, &met));
     }
     if (met) *order = most;
     return 0;

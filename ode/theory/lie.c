@@ -154,6 +154,18 @@ int lie_log(Words *p)
     return lie_series(p, 0);
 }
 
+/* Rounds to fractions of 2^PRECISION, as those of decimals grow with every product. */
+static void round_all(Words *p)
+{
+    enum { PRECISION = 384 };
+    for (size_t w = 0, all = lie_count(p); w < all; w++) {
+        mpz_mul_2exp(mpq_numref(p->c[w]), mpq_numref(p->c[w]), PRECISION);
+        mpz_tdiv_q(mpq_numref(p->c[w]), mpq_numref(p->c[w]), mpq_denref(p->c[w]));
+        mpz_set_ui(mpq_denref(p->c[w]), 1);
+        mpq_div_2exp(p->c[w], p->c[w], PRECISION);
+    }
+}
+
 int lie_step(const Table *t, Words *p)
 {
     SCOPED(lie_free) Words e = {0}, next = {0};
@@ -167,6 +179,7 @@ int lie_step(const Table *t, Words *p)
         exp_letter(&e, t->flow[i].op, t->flow[i].c);
         lie_multiply(&next, p, &e);
         lie_copy(p, &next);
+        if (!t->exact) round_all(p);
     }
     return 0;
 }

@@ -30,6 +30,8 @@
 #include "ode/theory/conditions_inside.h"
 
 enum { LEVELS = CONDITIONS_MAX + 2, PRECISION = 192, PRECISION_DECIMALS = 320 };
+/* Walk.norm: two numbers a level; those of a tree whose last child is added; the sums of squares, over trees of F alone. */
+enum { NORM_BEFORE = 2 * LEVELS, NORM_WITH, NORM_SUM, NORM_SUM_F, NORMS };
 static const double zero = 1e-80;
 
 /* ---- numbers ------------------------------------------------------------------------------------------------- */
@@ -195,8 +197,8 @@ typedef struct {
     void *value;              /* (rows) scratch */
     void *level;              /* (LEVELS, width) products, and factors on the path */
     void *d;                  /* (1) */
-    /* Floats alone. norm: W_1 without the last child and those equal to it, with them; (small, order) factors of equal
-     * children, where one tree stands for all colourings. */
+    /* Floats alone. norm (NORMS): of each level W_1 without the last child and those equal to it, with them. equal (small,
+     * order): factors of equal children, where one tree stands for all colourings. */
     mpf_t *norm, *equal;
     size_t done;
     double all;
@@ -325,7 +327,7 @@ static void walk_children(Walk *w, const Spot *s);
 static void walk_vertex(Walk *w, const Spot *above, size_t level, int order)
 {
     for (int c = 0; c < w->m->colours; c++) {
-        if (above && w->m->special & SEPARABLE && above->colour == c) continue;
+        if (above && w->m->t->special & SEPARABLE && above->colour == c) continue;
         Spot s = {.level = level,
                   .last = w->small,
                   .colour = c,
@@ -370,7 +372,7 @@ static void take_float(Walk *w, const Spot *s, size_t child, const Spot *tree)
     w->out->zero &= size <= zero;
     w->out->largest = fmax(w->out->largest, size);
     if (size <= zero) return;
-    mpf_ptr before = w->norm[2 * LEVELS], with = w->norm[2 * LEVELS + 1];
+    mpf_ptr before = w->norm[NORM_BEFORE], with = w->norm[NORM_WITH];
     mpf_mul(d, d, d);
     if (w->equal) {
         if (s)
@@ -378,12 +380,12 @@ static void take_float(Walk *w, const Spot *s, size_t child, const Spot *tree)
         else
             mpf_set_ui(with, (unsigned)w->m->t->colours);
         mpf_mul(with, with, d);
-        mpf_add(w->norm[2 * LEVELS + 2], w->norm[2 * LEVELS + 2], with);
+        mpf_add(w->norm[NORM_SUM], w->norm[NORM_SUM], with);
     }
     mpf_div_ui(d, d, tree->sigma);
     mpf_div_ui(d, d, tree->sigma);
-    if (!w->equal) mpf_add(w->norm[2 * LEVELS + 2], w->norm[2 * LEVELS + 2], d);
-    if (tree->all_F) mpf_add(w->norm[2 * LEVELS + 3], w->norm[2 * LEVELS + 3], d);
+    if (!w->equal) mpf_add(w->norm[NORM_SUM], w->norm[NORM_SUM], d);
+    if (tree->all_F) mpf_add(w->norm[NORM_SUM_F], w->norm[NORM_SUM_F], d);
 }
 
 /* Takes the defect of a tree, which is in w->d. */
@@ -401,8 +403,8 @@ static void take_tree(Walk *w, const Spot *s, size_t child, const Spot *tree)
 /* Returns whether a tree may stand below a vertex of this colour beside others. */
 static int may_stand(const Walk *w, const Spot *s, size_t child)
 {
-    int colour = w->f->tree[child].colour, linear = w->m->special >> s->colour & 1;
-    if (w->vanishes[child] || (w->m->special & SEPARABLE && colour == s->colour)) return 0;
+    int colour = w->f->tree[child].colour, linear = w->m->t->special >> s->colour & 1;
+    if (w->vanishes[child] || (w->m->t->special & SEPARABLE && colour == s->colour)) return 0;
     return colour < COLOURS || (colour == COLOURS + s->colour && !linear);
 }
 
@@ -443,7 +445,7 @@ static void take_root(Walk *w, const Spot *s)
 /* Walks the trees that have these children and more: one large one, or small ones whose indices do not fall. */
 static void walk_children(Walk *w, const Spot *s)
 {
-    int left = s->left, full = s->children > 0 && w->m->special >> s->colour & 1;
+    int left = s->left, full = s->children > 0 && w->m->t->special >> s->colour & 1;
     if ((w->r.p && !w->out->zero) || full) return;
     if (left == 0) take_root(w, s);
     if (2 * left > w->order) walk_path(w, s);
@@ -526,7 +528,7 @@ static void close_walk(Walk *w)
     ring_free(&w->r, w->value, w->m->rows);
     ring_free(&w->r, w->level, LEVELS * w->width);
     ring_free(&w->r, w->d, 1);
-    ring_free(&w->r, w->norm, 2 * LEVELS + 4);
+    ring_free(&w->r, w->norm, NORMS);
     ring_free(&w->r, w->equal, w->small * (size_t)w->order);
     memory_free(w->vanishes);
     mpf_clear(w->r.x);
@@ -580,7 +582,7 @@ static int open_walk(Walk *w)
     w->value = ring_new(&w->r, m->rows);
     w->level = ring_new(&w->r, LEVELS * w->width);
     w->d = ring_new(&w->r, 1);
-    w->norm = w->r.p ? NULL : ring_new(&w->r, 2 * LEVELS + 4);
+    w->norm = w->r.p ? NULL : ring_new(&w->r, NORMS);
     w->vanishes = memory_new(w->small, 1);
     if (!w->weight || !w->share || !w->psi || !w->value || !w->level || !w->d || !w->vanishes ||
         (!w->r.p && !w->norm) || (m->depth && !(w->state = ring_new(&w->r, m->rows * orders))))
@@ -590,7 +592,7 @@ static int open_walk(Walk *w)
         for (size_t i = 0; i < m->row[r].count; i++)
             set_number(&w->r, m->row[r].w[i].c, at(&w->r, w->weight, k++));
     for (size_t i = 0; i < w->small; i++) {
-        w->vanishes[i] = !tree_is_clock(w->f, i) && tree_vanishes(w->f, i, m->special);
+        w->vanishes[i] = !tree_is_clock(w->f, i) && tree_vanishes(w->f, i, m->t->special);
         set_psi(w, i);
         if (i % 64 == 0) tick();
     }
@@ -624,8 +626,8 @@ int tree_weights(const Method *m, const Forest *f, int order, uint64_t prime, De
         for (int i = 0; !prime && i < 2; i++)
             mpf_set_ui(w.norm[i], w.equal ? (unsigned)m->t->colours : 1);
         walk_vertex(&w, NULL, 0, order);
-        if (!prime) out->norm2 = nearest(w.norm[2 * LEVELS + 2]);
-        if (!prime) out->one_colour = nearest(w.norm[2 * LEVELS + 3]);
+        if (!prime) out->norm2 = nearest(w.norm[NORM_SUM]);
+        if (!prime) out->one_colour = nearest(w.norm[NORM_SUM_F]);
     }
     close_walk(&w);
     return code;
