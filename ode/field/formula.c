@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "kernels/base/error.h"
+#include "kernels/base/memory.h"
 
 enum { DEPTH_LIMIT = 64 };
 
@@ -65,6 +66,7 @@ static int emit(Reader *p, int code, int k, double value)
     p->stack += 1 - n;
     if (p->stack > PROGRAM_STACK - 1)
         return cursor_error(&p->cursor, "expected an expression of less depth");
+    TRY(memory_more(&m->op, (size_t)m->ops, sizeof *m->op));
     m->op[m->ops++] = op;
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/base/random.h"
+#include "ode/field/simd.h"
 #include "ode/field/system.h"
 
 /* 0 below 0, else 1: what is switched on or off at a time. */
@@ -216,6 +217,88 @@ size_t program_sees(const Formulas *f, int which, size_t d)
     return sees;
 }
 
+/* ---- joined ----------------------------------------------------------------------------------- */
+
+static int is_other(const Rule *r)
+{
+    return r->line && r->kind != OTHERS_NONE && r->kind != OTHERS_NEXT;
+}
+
+size_t program_operations(const Formulas *f, int which, size_t d)
+{
+    size_t all = 0;
+    for (size_t c = 0; c < d; c++) {
+        const Rule *r = &f->rule[which][c];
+        if (is_other(r)) all += (size_t)(r->value.count + r->score.count);
+    }
+    return all;
+}
+
+/* Returns an operation for coordinate c: it names the coordinates that it reads. */
+static Op of_coordinate(const Formulas *f, Op op, size_t c)
+{
+    if (op.code == GET_OWN || op.code == GET_OTHER || op.code == GET_NEXT) {
+        if (op.k == VELOCITY) op.k = (int)(c + f->second);
+        if (op.k == THIS) op.k = (int)c;
+    }
+    if (op.code == GET_INDEX_C) op = (Op){.code = GET_CONSTANT, .value = (double)c + 1};
+    if (op.code == GET_VECTOR && op.value == GET_INDEX_C)
+        op = (Op){.code = GET_CONSTANT, .value = f->vector[(size_t)op.k + c]};
+    return op;
+}
+
+static int is_fixed(const Op *op)
+{
+    return op->code == GET_CONSTANT || op->code == GET_OWN || op->code == GET_NEXT ||
+           op->code == GET_INDEX_I || op->code == GET_TIME ||
+           (op->code == GET_VECTOR && op->value == GET_INDEX_I);
+}
+
+/* Returns the number of an operation in the list, to which it is added unless it is among the last ones. */
+static int add_node(Joint *j, Node node)
+{
+    enum { NEAR = 256 };
+    for (int k = j->count; k-- > 0 && k >= j->count - NEAR;) {
+        const Node *x = &j->node[k];
+        if (x->op.code == node.op.code && x->op.k == node.op.k && x->a == node.a &&
+            x->b == node.b && memcmp(&x->op.value, &node.op.value, sizeof x->op.value) == 0)
+            return k;
+    }
+    j->node[j->count] = node;
+    return j->count++;
+}
+
+static int join(const Formulas *f, Joint *j, const Program *p, size_t c)
+{
+    int stack[PROGRAM_STACK] = {0}, top = -1;
+    for (int k = p->first; k < p->first + p->count; k++) {
+        Node x = {.op = of_coordinate(f, f->op[k], c), .a = -1, .b = -1};
+        int n = program_operands(x.op.code);
+        top -= n - 1;
+        x.fixed = n == 0 && is_fixed(&x.op);
+        if (n > 0) {
+            x.a = stack[top];
+            x.b = n > 1 ? stack[top + 1] : -1;
+            x.fixed = j->node[x.a].fixed && (n == 1 || j->node[x.b].fixed);
+        }
+        stack[top] = add_node(j, x);
+    }
+    return stack[0];
+}
+
+void program_join(Formulas *f, int which, size_t d)
+{
+    Joint *j = &f->joint[which == RULE_C];
+    j->count = 0;
+    for (size_t c = 0; c < d; c++) {
+        const Rule *r = &f->rule[which][c];
+        const size_t of = coordinate(f, which, c);
+        if (!is_other(r)) continue;
+        j->value[c] = join(f, j, &r->value, of);
+        j->score[c] = r->kind == OTHERS_SOFTMAX ? join(f, j, &r->score, of) : -1;
+    }
+}
+
 /* ---- fields -------------------------------------------------------------------------------------- */
 
 static size_t at_most(size_t a, size_t b)
@@ -223,74 +306,166 @@ static size_t at_most(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Sums the n others' values on particle l->i, which is not its own other. */
-static double add_others(Lanes *l, const Rule *r, size_t n)
+/* Computes exp(a - less), to 1e-15 where it is a double's usual number. */
+SIMD_CLONES static void exponentials(size_t count, double less, double *a)
 {
-    double v[PROGRAM_LANES], sum = 0;
-    for (l->j = 0; l->j < n; l->j += PROGRAM_LANES) {
-        l->count = at_most(PROGRAM_LANES, n - l->j);
-        run_program(l, &r->value, v);
-        for (size_t m = 0; m < l->count; m++)
-            if (l->z != l->y || l->j + m != l->i) sum += v[m];
-    }
-    return r->kind == OTHERS_MEAN ? sum / (double)n : sum;
+    double e[PROGRAM_LANES];
+#pragma omp simd
+    for (size_t m = 0; m < count; m++) e[m] = simd_exp(a[m] - less);
+    for (size_t m = 0; m < count; m++) a[m] = fabs(a[m] - less) <= 700 ? e[m] : exp(a[m] - less);
 }
 
-/* Keeps the largest score so far at 0, so that nothing overflows: Milakov, Gimelshein 2018. */
-static double attend(Lanes *l, const Rule *r, size_t n)
+/* Computes r2, r or dot of one particle and its others; of r2 and r the coordinates' sum is in their order. */
+SIMD_CLONES static void distances(size_t count, size_t positions, size_t d, int code,
+                                  const double *a, const double *b, double *restrict out)
 {
-    double v[PROGRAM_LANES], s[PROGRAM_LANES], top = -INFINITY, sum = 0, weight = 0;
-    for (l->j = 0; l->j < n; l->j += PROGRAM_LANES) {
-        double old = top;
-        l->count = at_most(PROGRAM_LANES, n - l->j);
-        run_program(l, &r->score, s);
-        run_program(l, &r->value, v);
-        for (size_t m = 0; m < l->count; m++)
-            if (!(s[m] <= top)) top = s[m];
-        double scale = top > old ? exp(old - top) : 1;
-        sum *= scale;
-        weight *= scale;
-        for (size_t m = 0; m < l->count; m++) {
-            double e = exp(s[m] - top);
-            sum += e * v[m];
-            weight += e;
+    for (size_t m = 0; m < count; m++) out[m] = 0;
+    for (size_t k = 0; k < positions; k++)
+        for (size_t m = 0; m < count; m++) {
+            const double x = a[k], z = b[m * d + k];
+            out[m] += code == GET_DOT ? x * z : (x - z) * (x - z);
         }
+    for (size_t m = 0; code == GET_R && m < count; m++) out[m] = sqrt(out[m]);
+}
+
+/* Computes an operation without operands in every lane; the particle is the same in all. */
+static void leaves(const Lanes *l, const Op *op, double *out)
+{
+    const size_t k = (size_t)op->k, d = l->d;
+    const double *z = l->z + l->j * d;
+    double same;
+    switch (op->code) {
+    case GET_OTHER:
+        for (size_t m = 0; m < l->count; m++) out[m] = z[m * d + k];
+        return;
+    case GET_R2:
+    case GET_R:
+    case GET_DOT:
+        distances(l->count, l->formulas->second ? l->formulas->second : d, d, op->code,
+                  l->y + l->i * d, z, out);
+        return;
+    default: break;
     }
-    return sum / weight;
+    same = leaf(l, op, 0);
+    const int varies = !is_fixed(op);
+    for (size_t m = 0; m < l->count; m++) out[m] = varies ? leaf(l, op, m) : same;
+}
+
+/* Computes a list of nodes in every lane: value (count, lanes). Those that read nothing of the other particle stay from one set of
+ * others to the next. */
+static void run_joint(const Lanes *l, const Joint *j, size_t lanes, double *value)
+{
+    for (int k = 0; k < j->count; k++) {
+        const Node *x = &j->node[k];
+        double *out = value + (size_t)k * lanes;
+        if (x->fixed && l->j > 0) continue;
+        if (x->a < 0) {
+            leaves(l, &x->op, out);
+            continue;
+        }
+        memcpy(out, value + (size_t)x->a * lanes, l->count * sizeof *out);
+        if (x->op.code == DO_CALL && program_functions[x->op.k].call == exp)
+            exponentials(l->count, 0, out);
+        else
+            program_apply(&x->op, l->count, out, value + (size_t)(x->b < 0 ? x->a : x->b) * lanes);
+    }
+}
+
+/* The sums of one coordinate over the others so far. */
+typedef struct {
+    double sum, top, weight, scale;
+} Sum;
+
+SIMD_CLONES static double sum_of(size_t count, const double *v)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t m = 0; m < count; m++) sum += v[m];
+    return sum;
+}
+
+SIMD_CLONES static double product_of(size_t count, const double *e, const double *v)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t m = 0; m < count; m++) sum += e[m] * v[m];
+    return sum;
+}
+
+/* A particle is not its own other. */
+static void add_others(const Lanes *l, const double *v, Sum *s)
+{
+    const size_t own = l->z == l->y && l->i >= l->j ? l->i - l->j : SIZE_MAX;
+    if (own >= l->count)
+        s->sum += sum_of(l->count, v);
+    else
+        s->sum += sum_of(own, v) + sum_of(l->count - own - 1, v + own + 1);
+}
+
+/* Computes the weights e of a softmax's scores. It keeps the largest score so far at 0, so that nothing overflows: Milakov,
+ * Gimelshein 2018. */
+static void weigh(const Lanes *l, const double *score, double *e, Sum *s)
+{
+    const double old = s->top;
+    for (size_t m = 0; m < l->count; m++)
+        if (!(score[m] <= s->top)) s->top = score[m];
+    s->scale = s->top > old ? exp(old - s->top) : 1;
+    memcpy(e, score, l->count * sizeof *e);
+    exponentials(l->count, s->top, e);
+    s->weight *= s->scale;
+    s->weight += sum_of(l->count, e);
+}
+
+/* Adds what a set of others contributes; a coordinate whose scores are those of the one before has its weights, e. */
+static void add_all(const Lanes *l, const Rule *rule, const Joint *j, size_t lanes,
+                    const double *value, Sum *s)
+{
+    double e[PROGRAM_LANES];
+    for (size_t c = 0, last = SIZE_MAX; c < l->d; c++) {
+        const Rule *r = &rule[c];
+        if (!is_other(r)) continue;
+        const double *v = value + (size_t)j->value[c] * lanes;
+        if (r->kind != OTHERS_SOFTMAX) {
+            add_others(l, v, &s[c]);
+            continue;
+        }
+        if (last == SIZE_MAX || j->score[c] != j->score[last]) {
+            weigh(l, value + (size_t)j->score[c] * lanes, e, &s[c]);
+        } else {
+            s[c].top = s[last].top;
+            s[c].scale = s[last].scale;
+            s[c].weight = s[last].weight;
+        }
+        last = c;
+        s[c].sum *= s[c].scale;
+        s[c].sum += product_of(l->count, e, v);
+    }
 }
 
 /* Computes F on particle i, whose others are z (n, d), or C. */
 static void interact(const System *s, int which, double t, const double *y, size_t i,
                      const double *z, size_t n, double *dy)
 {
+    enum { ROOM = PROGRAM_NODES };
     const Formulas *formulas = s->context;
-    size_t d = s->d;
+    const Rule *rule = formulas->rule[which];
+    const Joint *j = &formulas->joint[which == RULE_C];
+    const size_t d = s->d, lanes = at_most(PROGRAM_LANES, ROOM / (size_t)(j->count + !j->count));
+    double value[ROOM];
+    Sum sum[SYSTEM_D_MAX];
+    Lanes l = {.formulas = formulas, .y = y, .z = z, .n = s->n, .d = d, .i = i, .t = t};
+    for (size_t c = 0; c < d; c++) sum[c] = (Sum){0, -INFINITY, 0, 1};
+    for (; j->count && l.j < n; l.j += lanes) {
+        l.count = at_most(lanes, n - l.j);
+        run_joint(&l, j, lanes, value);
+        add_all(&l, rule, j, lanes, value, sum);
+    }
     for (size_t c = 0; c < d; c++) {
-        const Rule *r = &formulas->rule[which][c];
-        if (r->kind == OTHERS_NEXT) continue;
-        Lanes l = {.formulas = formulas,
-                   .y = y,
-                   .z = z,
-                   .d = d,
-                   .i = i,
-                   .c = coordinate(formulas, which, c),
-                   .t = t};
-        dy[i * d + c] = !r->line                    ? 0
-                        : r->kind == OTHERS_SOFTMAX ? attend(&l, r, n)
-                                                    : add_others(&l, r, n);
+        if (rule[c].kind == OTHERS_NEXT) continue;
+        dy[i * d + c] = rule[c].kind == OTHERS_SOFTMAX ? sum[c].sum / sum[c].weight
+                        : rule[c].kind == OTHERS_MEAN  ? sum[c].sum / (double)n
+                                                       : sum[c].sum;
     }
-}
-
-/* Counts the operations of an interaction with n others. Rules of neighbours, and a rule that is not written, cost none of them. */
-static size_t operations(const System *s, int which, size_t n)
-{
-    const Formulas *formulas = s->context;
-    size_t each = 0;
-    for (size_t c = 0; c < s->d; c++) {
-        const Rule *r = &formulas->rule[which][c];
-        if (r->line && r->kind != OTHERS_NEXT) each += (size_t)(r->value.count + r->score.count);
-    }
-    return each * s->n * n;
 }
 
 /* Threads share work of some 0.1 ms and more. A parallel region costs a team and a system call, which is more than few
@@ -299,7 +474,8 @@ static void interact_all(const System *s, int which, double t, const double *y, 
                          size_t n, double *dy)
 {
     enum { MANY = 1 << 17 };
-    if (operations(s, which, n) < MANY) {
+    const Formulas *formulas = s->context;
+    if ((size_t)formulas->joint[which == RULE_C].count * s->n * n < MANY) {
         for (size_t i = 0; i < s->n; i++) interact(s, which, t, y, i, z, n, dy);
         return;
     }

@@ -11,7 +11,7 @@
 #include "ode/scheme/lexer.h"
 #include "ode/field/field.h"
 
-enum { SYSTEM_D_MAX = 32, PROGRAM_OPS = 8192, PROGRAM_STACK = 32, PROGRAM_LANES = 64 };
+enum { SYSTEM_D_MAX = 256, PROGRAM_OPS = 1 << 20, PROGRAM_STACK = 32, PROGRAM_LANES = 64 };
 enum { PARAMS_MAX = 64, WORD_MAX = 64, VECTORS_MAX = 1 << 14 };
 
 /* Operations that push a value; then those that take two operands; then those that take one. */
@@ -50,6 +50,22 @@ typedef struct {
     int first, count; /* in Formulas.op */
 } Program;
 
+/* An operation whose operands are the results of earlier ones, by their numbers. */
+typedef struct {
+    Op op;
+    int a, b;
+    int fixed; /* it reads nothing of the other particle */
+} Node;
+
+/* The interactions of all coordinates as one list of such operations, each of them there once: the distance of two particles is
+ * found once for a pair, and not once for each coordinate. */
+enum { PROGRAM_NODES = 1 << 14 };
+typedef struct {
+    Node *node; /* (count) */
+    int count;
+    int value[SYSTEM_D_MAX], score[SYSTEM_D_MAX]; /* the results of the rules */
+} Joint;
+
 /* How an interaction joins the others' values; OTHERS_NONE: not an interaction; OTHERS_NEXT: an expression in neighbours. */
 enum { OTHERS_NONE, OTHERS_SUM, OTHERS_MEAN, OTHERS_SOFTMAX, OTHERS_NEXT };
 
@@ -81,7 +97,8 @@ typedef struct {
 typedef struct {
     char name[TABLE_NAME], title[256], source[256];
     int ops;
-    Op op[PROGRAM_OPS];
+    Op *op;         /* (ops), of a system behind this record, and then the nodes of both lists */
+    Joint joint[2]; /* of F and C */
     Rule rule[RULES][SYSTEM_D_MAX];
     /* Of y'' = ...: coordinates that are positions; as many velocities follow. F is the accelerations, G the velocities.
      * 0: a system of first order. */
@@ -129,6 +146,11 @@ double program_energy(const System *s, const double *y);
 void program_kick(const System *s, int set, double t, double h, double *y);
 void program_coast(const System *s, int set, double t, double h, double *y);
 
+/* Joins the rules of F, or of C, of d coordinates: fills in the list, whose nodes have room for all operations of these rules. */
+void program_join(Formulas *f, int which, size_t d);
+/* Returns how many operations these rules have; 0: they are no interaction. */
+size_t program_operations(const Formulas *f, int which, size_t d);
+
 /* Returns 1 where the rule of F, G or C is A y + b in all of its d components, and free of time. It judges by the
  * operations, so 0 may be wrong and 1 never is. */
 int program_linear(const Formulas *f, int which, size_t d);
@@ -158,7 +180,8 @@ typedef struct {
     int n_found;      /* the number of particles is given, or follows from a list */
     int several;      /* something tells particles apart: there are several */
     int whole;        /* the right side was written as y' = ... */
-    unsigned plain;   /* bits of coordinates with an equation y1' = ... */
+    int packed;       /* the operations stand behind the formulas */
+    unsigned char plain[SYSTEM_D_MAX]; /* 1: the coordinate has an equation y1' = ... */
     int params;
     Param param[PARAMS_MAX];
     const char *options; /* ":NAME=NUMBER...", which go before the text's own values */

@@ -83,6 +83,7 @@ int quantity_read(const char *text, const char *place, const System *s, const ch
 
 void quantity_free(Quantity *q)
 {
+    if (q) memory_free(q->formulas.op);
     memory_free(q);
 }
 

@@ -64,7 +64,7 @@
 #include "kernels/base/plain_text.h"
 #include "ode/field/program.h"
 
-enum { FILE_MAX = 1 << 16, LINE_MAX_BYTES = FILE_MAX, USUAL = 8, SIZE_LIMIT = 1 << 16 };
+enum { FILE_MAX = 1 << 22, LINE_MAX_BYTES = FILE_MAX, USUAL = 8, SIZE_LIMIT = 1 << 16 };
 
 /* ---- statements ---------------------------------------------------------------------------------- */
 
@@ -296,10 +296,11 @@ static int read_all(Reader *p)
         f->vector[first + k % p->d * p->n + k / p->d] = x;
     }
     for (size_t c = 0; c < p->d; c++) {
+        const Op op = {.code = GET_VECTOR, .k = (int)(first + c * p->n), .value = GET_INDEX_I};
         if (f->ops == PROGRAM_OPS) return cursor_error(&before, "expected fewer operations");
         f->rule[RULE_INITIAL][c] = (Rule){.value = {f->ops, 1}, .line = before.line};
-        f->op[f->ops++] =
-            (Op){.code = GET_VECTOR, .k = (int)(first + c * p->n), .value = GET_INDEX_I};
+        TRY(memory_more(&f->op, (size_t)f->ops, sizeof *f->op));
+        f->op[f->ops++] = op;
     }
     return 0;
 }
@@ -350,7 +351,8 @@ static int begin_second(Reader *p)
     f->second = p->d;
     p->d *= 2;
     Rule drift = {.value = {f->ops, 1}, .line = p->cursor.line};
-    f->op[f->ops++] = (Op){.code = GET_OWN, .k = VELOCITY}; /* there is room: it is the first */
+    TRY(memory_more(&f->op, (size_t)f->ops, sizeof *f->op));
+    f->op[f->ops++] = (Op){.code = GET_OWN, .k = VELOCITY};
     for (size_t c = 0; c < f->second; c++) f->rule[RULE_G][c] = drift;
     return 0;
 }
@@ -450,7 +452,7 @@ static int read_derivative(Reader *p, double sign, double *row)
 static size_t free_place(const Reader *p)
 {
     size_t c = 0;
-    while (c < p->d && (p->plain >> c & 1 || p->formulas->rule[RULE_G][c].line)) c++;
+    while (c < p->d && (p->plain[c] || p->formulas->rule[RULE_G][c].line)) c++;
     return c;
 }
 
@@ -600,8 +602,8 @@ typedef struct {
     size_t coordinates, first,
         values; /* largest number of y1' and y1''; of line d; of a list `initial` */
     int second;
-    unsigned plain; /* bits of coordinates with y1' = ... */
-    int balances;   /* there are equations of another kind */
+    unsigned char plain[SYSTEM_D_MAX]; /* 1: the coordinate has a y1' = ... */
+    int balances;                      /* there are equations of another kind */
     size_t equations,
         used; /* all of them; the largest number on the left of those of another kind */
 } Survey;
@@ -631,7 +633,8 @@ static void survey_line(const char *at, const char *end, Survey *s)
     if (*word != 'y' || !primes || strspn(word + 1, "0123456789") != n - 1) return;
     s->second |= primes == 2;
     s->equations++;
-    s->plain |= n == 1 ? ~0U : number - 1 < SYSTEM_D_MAX ? 1U << (number - 1) : 0;
+    if (n == 1) memset(s->plain, 1, sizeof s->plain);
+    if (number - 1 < SYSTEM_D_MAX) s->plain[number - 1] = 1;
     if (number > s->coordinates) s->coordinates = number;
 }
 
@@ -647,7 +650,7 @@ static void find_sizes(Reader *p, const char *text, size_t bytes)
         survey_line(at, hash ? hash : stop, &s);
         at = stop + 1;
     }
-    p->plain = s.plain;
+    memcpy(p->plain, s.plain, sizeof p->plain);
     if (s.balances && s.used > s.coordinates) s.coordinates = s.used;
     if (s.balances && s.equations > s.coordinates) s.coordinates = s.equations;
     if (!p->d_given && !s.d && s.coordinates && s.coordinates <= SYSTEM_D_MAX) p->d = s.coordinates;
@@ -695,8 +698,33 @@ static int check(const Reader *p)
     return 0;
 }
 
+/* Puts the operations behind the formulas, which are one piece of memory then, and joins those of the interactions. */
+static int pack(Reader *p)
+{
+    Formulas *f = p->formulas;
+    const size_t ops = (size_t)f->ops * sizeof *f->op, F = program_operations(f, RULE_F, p->d),
+                 C = program_operations(f, RULE_C, p->d);
+    if (F > PROGRAM_NODES || C > PROGRAM_NODES)
+        return error_set(ERR_INPUT, "%s: expected interactions of at most %d operations",
+                         p->cursor.file, PROGRAM_NODES);
+    Formulas *all = memory_grow(f, sizeof *f, sizeof *f + ops + (F + C) * sizeof(Node), 1);
+    if (!all) return ERR_MEMORY;
+    Op *op = (Op *)(void *)(all + 1);
+    if (ops) memcpy(op, all->op, ops);
+    memory_free(all->op);
+    all->op = op;
+    all->joint[0].node = (Node *)(void *)(op + all->ops);
+    all->joint[1].node = all->joint[0].node + F;
+    program_join(all, RULE_F, p->d);
+    program_join(all, RULE_C, p->d);
+    p->formulas = all;
+    p->packed = 1;
+    return 0;
+}
+
 static int build(Reader *p, uint64_t seed, System **out)
 {
+    TRY(pack(p));
     System *s = memory_new(1, sizeof *s);
     int flows = p->formulas->second > 0 && !p->timed;
     if (!s) return ERR_MEMORY;
@@ -748,6 +776,7 @@ static int build(Reader *p, uint64_t seed, System **out)
 
 static void reader_free(Reader *p)
 {
+    if (p->formulas && !p->packed) memory_free(p->formulas->op);
     memory_free(p->formulas);
 }
 
@@ -789,7 +818,7 @@ int system_read(const char *file, const char *options, size_t particles, size_t 
     size_t bytes;
     TRY(file_whole(file, FILE_MAX + 1, &text, &bytes));
     if (bytes > FILE_MAX)
-        return error_set(ERR_INPUT, "%s: expected a system file of at most 64 KiB", file);
+        return error_set(ERR_INPUT, "%s: expected a system file of at most 4 MiB", file);
     size_t mark = text_mark(text, bytes);
     return system_parse_with(file, text + mark, bytes - mark, options, particles, dim, seed, out);
 }

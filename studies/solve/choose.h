@@ -18,7 +18,7 @@ typedef struct {
 /* clang-format off */
 #define CHOOSE_SIZES                                                                                        \
     {"particles", OPTION_SIZE, NULL, "N", "number of particles (default: the system's own number)",         \
-     1, 4096},                                                                                              \
+     1, 65536},                                                                                             \
     {"dim", OPTION_SIZE, NULL, "D", "coordinates of a particle (default: the system's own number)",         \
      1, 4096},                                                                                              \
     {"set", OPTION_TEXT, NULL, "NAME=X,...",                                                                \

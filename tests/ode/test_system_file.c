@@ -195,7 +195,7 @@ TEST(test_bad)
         {"system x\nn 0\n", "test:2:2: "},
         {"system x\nn -3\n", "test:2:3: "},
         {"system x\nn 65537\n", "test:2:"},
-        {"system x\nd 33\n", "test:2:"},
+        {"system x\nd 257\n", "test:2:"},
         {"system x\nn 60000\nd 30\nG = y\ninitial = 1\n", "test: "},
         {"system x\nparam pi = 3\n", "test:2:6: "},
         {"system x\nparam y1 = 3\n", "test:2:6: "},
@@ -237,7 +237,7 @@ TEST(test_bad)
         {"system x\nn 2\nd 2\nG = y\ninitial = 1, 2, 3, i\n", "test:5:20: 'i' has no meaning"},
         {"system x\nG = y'\n", "test:2:6: a velocity y' is known where"},
         {"system x\ninitial = 1\ny'' = -y\n", "test:3:1: expected y'' before"},
-        {"system x\nd 17\ny'' = -y\n", "test:3:1: expected d of at most 16"},
+        {"system x\nd 129\ny'' = -y\n", "test:3:1: expected d of at most 128"},
         {"system x\ny'' = -y2\n", "test:2:8: 'y2': a particle has 1"},
         {"system x\nd 1\ny2'' = -y\n", "test:3:5: expected a coordinate of 1 to 1"},
         {"system x\ny'' = -y\ny1'' = y\n", "test:3:5: coordinate 1 has its rule in line 2"},
@@ -469,13 +469,79 @@ TEST(test_large)
     size_t n = (size_t)sprintf(text, "system x\n");
     for (int i = 0; n < 55000; i++) n += (size_t)sprintf(text + n, "param a%d = 1\n", i);
     assert_int_equal(system_parse("test", text, n, 0, 0, 1, &s), ERR_INPUT);
-    n = (size_t)sprintf(text, "system x\nd 32\n");
-    for (int c = 1; c <= 32; c++) {
-        n += (size_t)sprintf(text + n, "G%d = y", c);
-        for (int i = 0; i < 400; i++) n += (size_t)sprintf(text + n, "+y");
-        n += (size_t)sprintf(text + n, "\n");
+    char *many = memory_new(1 << 22, 1);
+    n = (size_t)sprintf(many, "system x\nG = y");
+    for (int i = 0; i < 1 << 19; i++) n += (size_t)sprintf(many + n, "+y");
+    assert_int_equal(system_parse("test", many, n, 0, 0, 1, &s), ERR_INPUT);
+    assert_non_null(strstr(error_text(), "expected at most 1048576 operations in a system"));
+    memory_free(many);
+}
+
+/* Rules of an interaction share what they have in common, over several sets of others: each has the value of its own formula,
+ * which a velocity, a vector's number of the other, the number of the coordinate, two softmaxes of other scores and exponents beyond
+ * a double's tell apart. */
+TEST(test_shared)
+{
+    static const char text[] =
+        "system x\nn 131\nd 4\nparam m = 1, 2, 3, 4\n"
+        "F1 = sum m[c]*(z1 - y1)/(1 + r2)^2 + c*exp(-r2)\nF2 = mean m[c]*(z1 - y1)/(1 + r2)^2 + y3*exp(-2000*r2)\n"
+        "F3 = softmax 300*dot : z1*z2\nF4 = softmax -dot : z1 + y2/r2^0\ninitial = normal\n";
+    static const size_t n = 131, d = 4;
+    System *s = NULL;
+    double got[131 * 4];
+    if (system_parse("test", text, sizeof text - 1, 0, 0, 1, &s) != 0) fail_msg("%s", error_text());
+    const double *y = s->initial;
+    s->field[OP_F](s, 1, 0, y, got);
+    for (size_t i = 0; i < n; i++) {
+        const double *a = y + i * d;
+        double want[4] = {0}, top = -INFINITY, weight[2] = {0};
+        for (size_t j = 0; j < n; j++) {
+            double dot = 0;
+            for (size_t k = 0; k < d; k++) dot += a[k] * y[j * d + k];
+            top = fmax(top, 300 * dot);
+        }
+        for (size_t j = 0; j < n; j++) {
+            const double *z = y + j * d;
+            double r2 = 0, dot = 0;
+            for (size_t k = 0; k < d; k++) r2 += (a[k] - z[k]) * (a[k] - z[k]), dot += a[k] * z[k];
+            const double pull = (z[0] - a[0]) / (1 + r2) / (1 + r2);
+            const double e[2] = {exp(300 * dot - top), exp(-dot)};
+            if (i != j) want[0] += pull + exp(-r2);
+            if (i != j) want[1] += (2 * pull + a[2] * exp(-2000 * r2)) / (double)n;
+            want[2] += e[0] * z[0] * z[1];
+            want[3] += e[1] * (z[0] + a[1]);
+            for (int k = 0; k < 2; k++) weight[k] += e[k];
+        }
+        for (int k = 0; k < 2; k++) want[2 + k] /= weight[k];
+        for (size_t k = 0; k < d; k++)
+            if (!(fabs(got[i * d + k] - want[k]) <= 1e-12 * (1 + fabs(want[k]))))
+                fail_msg("%zu, %zu: %.17g, not %.17g", i, k, got[i * d + k], want[k]);
     }
-    assert_int_equal(system_parse("test", text, n, 0, 0, 1, &s), ERR_INPUT);
+    system_free(s);
+}
+
+/* A system may have hundreds of equations, of together many operations. */
+TEST(test_many_equations)
+{
+    enum { d = 200, TERMS = 60 };
+    char *text = memory_new(1 << 20, 1), *at = text;
+    double got[d];
+    System *s = NULL;
+    at += sprintf(at, "system x\n");
+    for (int c = 1; c <= d; c++) {
+        at += sprintf(at, "y%d' = y%d", c, c % d + 1);
+        for (int k = 0; k < TERMS; k++) at += sprintf(at, " + 0*sin(y%d*%d)", c, k);
+        *at++ = '\n';
+    }
+    at += sprintf(at, "initial = 1");
+    for (int c = 2; c <= d; c++) at += sprintf(at, ", %d", c);
+    if (system_parse("test", text, (size_t)(at - text), 0, 0, 1, &s) != 0)
+        fail_msg("%s", error_text());
+    assert_int_equal(s->d, d);
+    s->field[OP_G](s, 1, 0, s->initial, got);
+    for (int c = 0; c < d; c++) assert_true(got[c] == (c + 1) % d + 1);
+    system_free(s);
+    memory_free(text);
 }
 
 TEST_MAIN(zoo_begin, zoo_end)

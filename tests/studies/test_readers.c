@@ -110,7 +110,7 @@ TEST(systems_are_refused)
     } bad[] = {
         {"system ", 160, "\n", "test:1:8: expected at most 159 bytes"},
         {"system x\n", 80, " 1\n", "test:2:1: expected system, title"},
-        {"system x\ntitle ", 66000, "\n", "test:2:1: expected a line of at most 65536"},
+        {"system x\ntitle ", 4200000, "\n", "test:2:1: expected a line of at most 4194304"},
         {"system x\nG = 1e-", 1, "\n", "test:2:6: expected an operator"},
         {"system x\nG = 0.", 1, "\n", "test:2:7: expected an operator"},
     };
@@ -126,9 +126,9 @@ TEST(systems_are_refused)
     char *digits = repeated("system x\nG = 0.", "1", 70, "\n");
     expect_words(digits, system_parse("test", digits, strlen(digits), 0, 0, 1, &s),
                  "test:2:5: expected a number of fewer digits", 0);
-    char *text = repeated("system x\nG = y\ninitial = 1\n", "# %zu\n", 20000, "");
+    char *text = repeated("system x\nG = y\ninitial = 1\n", "# %zu\n", 600000, "");
     const char *file = file_text("system", text);
-    expect_words("long", system_read(file, "", 0, 0, 1, &s), "of at most 64 KiB", 1);
+    expect_words("long", system_read(file, "", 0, 0, 1, &s), "of at most 4 MiB", 1);
     file = file_write("system", text, 1000);
     assert_int_equal(system_read(file, "", 0, 0, 1, &s), 0); /* control: its beginning */
     system_free(s);
