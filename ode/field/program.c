@@ -125,6 +125,72 @@ int program_operands(int code)
     return code < DO_ADD ? 0 : code <= DO_POW ? 2 : 1;
 }
 
+/* Tells whether an operation reads nothing of the other particle. */
+static int is_fixed(const Op *op)
+{
+    return op->code == GET_CONSTANT || op->code == GET_OWN || op->code == GET_NEXT ||
+           op->code == GET_INDEX_I || op->code == GET_TIME ||
+           (op->code == GET_VECTOR && op->value == GET_INDEX_I);
+}
+
+/* Computes r2, r or dot of one particle and its others; of r2 and r the coordinates' sum is in their order. */
+SIMD_CLONES static void distances(size_t count, size_t positions, size_t d, int code,
+                                  const double *a, const double *b, double *restrict out)
+{
+    for (size_t m = 0; m < count; m++) out[m] = 0;
+    for (size_t k = 0; k < positions; k++)
+        for (size_t m = 0; m < count; m++) {
+            const double x = a[k], z = b[m * d + k];
+            out[m] += code == GET_DOT ? x * z : (x - z) * (x - z);
+        }
+    for (size_t m = 0; code == GET_R && m < count; m++) out[m] = sqrt(out[m]);
+}
+
+/* Takes coordinate k of the neighbours of particles one behind the other; only those of the first and last ones may be beyond the
+ * ends. */
+static void take_neighbours(const Lanes *l, long by, size_t k, double *out)
+{
+    size_t from = by < 0 ? (size_t)-by : 0, to = by > 0 ? (size_t)by : 0, m = 0;
+    to = l->n > to ? l->n - to : 0; /* particles from .. to - 1 have the neighbour */
+    for (; m < l->count && l->i + m < from; m++) out[m] = neighbour(l, l->i + m, by, k);
+    for (; m < l->count && l->i + m < to; m++)
+        out[m] = l->y[(size_t)((long)(l->i + m) + by) * l->d + k];
+    for (; m < l->count; m++) out[m] = neighbour(l, l->i + m, by, k);
+}
+
+/* Computes an operation without operands in every lane: of one particle (di 0), or of one particle after the other (di 1). */
+static void leaves(const Lanes *l, const Op *op, double *out)
+{
+    const size_t d = l->d, k = op->k == THIS       ? l->c
+                               : op->k == VELOCITY ? l->c + l->formulas->second
+                                                   : (size_t)op->k;
+    const double *y = l->y + l->i * d, *z = l->z ? l->z + l->j * d : NULL;
+    switch (op->code) {
+    case GET_OTHER:
+        for (size_t m = 0; m < l->count; m++) out[m] = z[m * d + k];
+        return;
+    case GET_R2:
+    case GET_R:
+    case GET_DOT:
+        distances(l->count, l->formulas->second ? l->formulas->second : d, d, op->code, y, z, out);
+        return;
+    case GET_OWN:
+        for (size_t m = 0; m < l->count; m++) out[m] = y[m * l->di * d + k];
+        return;
+    case GET_NEXT:
+        if (l->di == 1) {
+            take_neighbours(l, (long)op->value, k, out);
+            return;
+        }
+        break;
+    default: break;
+    }
+    const int same = op->code == GET_CONSTANT || op->code == GET_TIME || op->code == GET_INDEX_C ||
+                     (l->di == 0 && is_fixed(op));
+    const double first = leaf(l, op, 0);
+    for (size_t m = 0; m < l->count; m++) out[m] = same ? first : leaf(l, op, m);
+}
+
 /* Computes out (count), the value of a program in every lane. */
 static void run_program(const Lanes *l, const Program *p, double *out)
 {
@@ -135,7 +201,7 @@ static void run_program(const Lanes *l, const Program *p, double *out)
         int n = program_operands(op->code);
         if (n == 0) {
             top++;
-            for (size_t m = 0; m < l->count; m++) stack[top][m] = leaf(l, op, m);
+            leaves(l, op, stack[top]);
             continue;
         }
         top -= n - 1;
@@ -247,13 +313,6 @@ static Op of_coordinate(const Formulas *f, Op op, size_t c)
     return op;
 }
 
-static int is_fixed(const Op *op)
-{
-    return op->code == GET_CONSTANT || op->code == GET_OWN || op->code == GET_NEXT ||
-           op->code == GET_INDEX_I || op->code == GET_TIME ||
-           (op->code == GET_VECTOR && op->value == GET_INDEX_I);
-}
-
 /* Returns the number of an operation in the list, to which it is added unless it is among the last ones. */
 static int add_node(Joint *j, Node node)
 {
@@ -313,42 +372,6 @@ SIMD_CLONES static void exponentials(size_t count, double less, double *a)
 #pragma omp simd
     for (size_t m = 0; m < count; m++) e[m] = simd_exp(a[m] - less);
     for (size_t m = 0; m < count; m++) a[m] = fabs(a[m] - less) <= 700 ? e[m] : exp(a[m] - less);
-}
-
-/* Computes r2, r or dot of one particle and its others; of r2 and r the coordinates' sum is in their order. */
-SIMD_CLONES static void distances(size_t count, size_t positions, size_t d, int code,
-                                  const double *a, const double *b, double *restrict out)
-{
-    for (size_t m = 0; m < count; m++) out[m] = 0;
-    for (size_t k = 0; k < positions; k++)
-        for (size_t m = 0; m < count; m++) {
-            const double x = a[k], z = b[m * d + k];
-            out[m] += code == GET_DOT ? x * z : (x - z) * (x - z);
-        }
-    for (size_t m = 0; code == GET_R && m < count; m++) out[m] = sqrt(out[m]);
-}
-
-/* Computes an operation without operands in every lane; the particle is the same in all. */
-static void leaves(const Lanes *l, const Op *op, double *out)
-{
-    const size_t k = (size_t)op->k, d = l->d;
-    const double *z = l->z + l->j * d;
-    double same;
-    switch (op->code) {
-    case GET_OTHER:
-        for (size_t m = 0; m < l->count; m++) out[m] = z[m * d + k];
-        return;
-    case GET_R2:
-    case GET_R:
-    case GET_DOT:
-        distances(l->count, l->formulas->second ? l->formulas->second : d, d, op->code,
-                  l->y + l->i * d, z, out);
-        return;
-    default: break;
-    }
-    same = leaf(l, op, 0);
-    const int varies = !is_fixed(op);
-    for (size_t m = 0; m < l->count; m++) out[m] = varies ? leaf(l, op, m) : same;
 }
 
 /* Computes a list of nodes in every lane: value (count, lanes). Those that read nothing of the other particle stay from one set of
@@ -475,7 +498,14 @@ static void interact_all(const System *s, int which, double t, const double *y, 
 {
     enum { MANY = 1 << 17 };
     const Formulas *formulas = s->context;
-    if ((size_t)formulas->joint[which == RULE_C].count * s->n * n < MANY) {
+    const size_t nodes = (size_t)formulas->joint[which == RULE_C].count;
+    if (nodes == 0) {
+        for (size_t c = 0; c < s->d; c++)
+            for (size_t i = 0; i < s->n && formulas->rule[which][c].kind != OTHERS_NEXT; i++)
+                dy[i * s->d + c] = 0;
+        return;
+    }
+    if (nodes * s->n * n < MANY) {
         for (size_t i = 0; i < s->n; i++) interact(s, which, t, y, i, z, n, dy);
         return;
     }
