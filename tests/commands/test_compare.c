@@ -376,13 +376,15 @@ TEST(test_program_built_anew)
 }
 
 /* Finished runs that are asked for more epochs go on where they ended, to the bytes of runs that had all epochs at
- * once. Where the rates depend on the end, and for fewer epochs, they are refused and left as they are. */
+ * once, where --keep-states kept their states; other studies have none, and no drawing of a run's loss. Where the rates depend on the end, and for fewer epochs, they are refused and left as they are. */
 TEST(test_lengthened)
 {
     static const char *const ends[] = {"", "--schedule cosine "};
+    static const char *const extra[] = {"state.safetensors", "loss.gp", "loss.svg", "loss.png",
+                                        "loss.pdf"};
     for (int i = 0; i < 2; i++) {
         char args[3][512];
-        static const char *const form[] = {"compare --epochs 2 --out long",
+        static const char *const form[] = {"compare --epochs 2 --keep-states --out long",
                                            "compare --epochs 5 --out long",
                                            "compare --epochs 5 --out once"};
         for (int k = 0; k < 3; k++)
@@ -391,6 +393,8 @@ TEST(test_lengthened)
         forget("long");
         forget("once");
         run_ok(args[0]);
+        for (int k = 0; k < 2; k++)
+            assert_true(file_exists(formed("long/runs/euler-seed1/%s", extra[k])));
         if (i)
             must_refuse(
                 args[1],
@@ -402,6 +406,9 @@ TEST(test_lengthened)
         file_read("long/study.log", big, sizeof big);
         assert_int_equal(count_words(big, ": goes on with euler-seed"), i == 0 ? 2 : 0);
         assert_int_equal(count_words(big, ": trains euler-seed"), 2);
+        for (int k = 0; k < 5; k++)
+            assert_false(file_exists(formed("long/runs/euler-seed1/%s", extra[k])) ||
+                         file_exists(formed("once/runs/euler-seed1/%s", extra[k])));
         for (int left = 0; left < 2; left++) {
             assert_same_file("long/runs", "once/runs", "euler-seed1/model.safetensors", 1);
             assert_same_file("long/runs", "once/runs", "euler-seed2/model.safetensors", 1);
@@ -416,7 +423,7 @@ TEST(test_warmup_of_a_study)
 #define COLD                                                                                     \
     " --scheme euler --seeds 1 --width 8 --inner 16 --heads 2 --sequence 16 --batch-tokens 256 " \
     "--threads 1 --rate 2e-2 --system linear --truncation 0 --corpus text "
-    static const char once[] = "compare --out warm --controls --epochs 1" COLD,
+    static const char once[] = "compare --out warm --controls --keep-states --epochs 1" COLD,
                       longer[] = "compare --out warm --epochs 30" COLD;
     must_tell(once, "--controls adds none: no scheme here has N evaluations of F");
     shell_ok("cp warm/config.ini first");

@@ -183,7 +183,7 @@ TEST(done_once)
 /* A longer training is translated anew, whatever translations there were before. */
 TEST(longer_ones_are_translated_again)
 {
-    run_ok("compare --pair transformer/transformer --seeds 1 --epochs 1 " SMALL
+    run_ok("compare --pair transformer/transformer --seeds 1 --epochs 1 --keep-states " SMALL
            "--corpus c --source a --target b --out longer --csv");
     double bleu = number(out, "transformer /", "valid_bleu"),
            chrf = number(out, "transformer /", "test_chrf");

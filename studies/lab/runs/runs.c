@@ -133,13 +133,14 @@ static int wait_for(pid_t child, Lease *claim)
     return error_set(ERR_CHECK, "a run failed");
 }
 
-/* Runs `trotter train --config DIR/config.ini --out DIR`, or `train --resume --out DIR`, waits for it, and keeps the
+/* Runs `trotter train --config DIR/config.ini --out DIR --brief`, or `train --resume --out DIR --brief`, without --brief where
+ * states are kept, waits for it, and keeps the
  * claim alive meanwhile. The child trains alone, even where this process is one of mpirun's. command_stop is passed on
  * to it. ERR_INTERRUPTED when it was stopped and has saved; ERR_CHECK for any other failure, whose line of words the
  * child has written on stderr. If this process ends in any way, the child gets a signal to save and end. */
-static int child_train(const char *dir, int resume, Lease *claim)
+static int child_train(const char *dir, int resume, int brief, Lease *claim)
 {
-    char config[OUTPUT_PATH], *argv[7];
+    char config[OUTPUT_PATH], *argv[8];
     int n = 0;
     pid_t child;
     TRY(output_path(config, dir, "config.ini"));
@@ -149,6 +150,7 @@ static int child_train(const char *dir, int resume, Lease *claim)
     if (!resume) argv[n++] = config;
     argv[n++] = (char *)"--out";
     argv[n++] = (char *)dir;
+    if (brief) argv[n++] = (char *)"--brief";
     argv[n] = NULL;
     TRY(spawn(argv, claim, &child));
     int code = wait_for(child, claim);
@@ -227,7 +229,7 @@ static int train(const Job *j, Lease *claim)
     TRY(write_config(j));
     if (strcmp(options_text(j->runs->options, "device"), "cpu") != 0)
         worker_device(backend_devices());
-    return child_train(j->dir, resume, claim);
+    return child_train(j->dir, resume, !options_flag(j->runs->options, "keep-states"), claim);
 }
 
 static void note_result(const Job *j, const Frame *f, size_t row)

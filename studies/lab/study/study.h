@@ -74,6 +74,7 @@ struct Study {
     const OptionGroup *const *groups; /* the options' */
     const char *dir;
     Worker worker;
+    double remade, remaking; /* when runs.csv was made last, and the seconds that took */
     Runs runs;
     Selection schemes; /* and the zoo */
     Corpus corpus;     /* with --tune without the test text until all is chosen and trained */
@@ -177,12 +178,15 @@ extern const OptionGroup study_statistics_group;
      "relative tolerance of the exact flow; 0: 1e-13, or 1e-6 where the field has kinks (relu)", 0, \
      1e-3}
 /* The options --figure, --csv, --explain, --config. */
-#define STUDY_OUTPUT                                                                                \
-    PLOT_FIGURE, {"csv", OPTION_FLAG, NULL, NULL, "print the designs as CSV", 0, 0},                \
-        {"explain", OPTION_FLAG, NULL, NULL,                                                        \
-         "print what columns and intervals mean too, as the file .md in DIR has it"},               \
-        {"config", OPTION_TEXT, NULL, "FILE",                                                       \
-         "read options from a file like DIR/config.ini; the command line overrides it"}
+#define STUDY_OUTPUT                                                                                                      \
+    PLOT_FIGURE, {"csv", OPTION_FLAG, NULL, NULL, "print the designs as CSV", 0, 0},                                      \
+        {"explain", OPTION_FLAG, NULL, NULL,                                                                              \
+         "print what columns and intervals mean too, as the file .md in DIR has it"},                                     \
+        {"config", OPTION_TEXT, NULL, "FILE",                                                                             \
+         "read options from a file like DIR/config.ini; the command line overrides it"},                                  \
+        {"keep-states", OPTION_FLAG, NULL, NULL,                                                                          \
+         "keep the state of each finished run, from which a longer study of more --epochs goes on; else it trains anew. " \
+         "States are two thirds of all bytes. And draw each run's loss"}
 /* clang-format on */
 
 /* Adds the table DIR/runs.csv of a folder to those that are read. ERR_MEMORY, ERR_INPUT. */

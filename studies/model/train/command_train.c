@@ -50,6 +50,9 @@ const OptionGroup *const train_groups[] = {
         {"out", OPTION_TEXT, "out/train", "DIR",
          "directory of the run: config.ini, log.csv, result.csv, model.safetensors, vocab.txt, plots"},
         PLOT_FIGURE, {"csv", OPTION_FLAG, NULL, NULL, "print the rows of DIR/log.csv as they come"},
+        {"brief", OPTION_FLAG, NULL, NULL,
+         "keep no state.safetensors of a run that is done, which then goes on to no later end, and draw no loss; runs of "
+         "a study are trained so"},
         {"config", OPTION_TEXT, NULL, "FILE",
          "read options from a file, such as DIR/config.ini of another run; the command line overrides them"},
         {"resume", OPTION_FLAG, NULL, NULL,
@@ -383,9 +386,23 @@ static int open_run(Training *r, Options *o)
     return find_backend(r);
 }
 
+/* Removes what a run that is done needs for a later end alone, two thirds of its bytes, and drawings of an earlier end. */
+static int drop_extras(const Training *r)
+{
+    static const char *const extras[] = {"state.safetensors", "loss.gp", "loss.svg", "loss.png",
+                                         "loss.pdf"};
+    char path[OUTPUT_PATH];
+    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++) {
+        TRY(output_path(path, r->dir, "%s", extras[i]));
+        unlink(path);
+    }
+    return 0;
+}
+
 static int finish(Training *r, double begun)
 {
     TRY(tell_result(r));
+    if (options_flag(r->options, "brief")) TRY(drop_extras(r));
     if (r->ranks) TRY(shares_write(r->ranks, r->shares, r->dir));
     TRY(tell_plots(r));
     tell_end(r, clock_now() - begun);

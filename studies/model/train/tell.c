@@ -268,6 +268,7 @@ static int draw_loss(const Training *r, const char *what)
 
 int tell_plots(Training *r)
 {
+    if (options_flag(r->options, "brief")) return 0;
     double begun = clock_now();
     char what[600];
     size_t layers = options_size(r->options, "layers");
