@@ -329,6 +329,7 @@ int bridge_takes(const Table *t)
                          "%s: its stages are implicit, and no layer of a network solves for them; "
                          "%s:fixed-point-3 is the explicit scheme that corrects them 3 times",
                          t->name, t->name);
+    TRY(table_refuse_carries(t, "networks have no register for it yet"));
     if (!t->flows) return 0;
     size_t n = strlen(t->name), m = strlen(exact);
     if (n > m && strcmp(t->name + n - m, exact) == 0) n -= m;

@@ -11,7 +11,7 @@ int table_implicit(const Table *t)
     for (size_t p = 0; p < t->points; p++)
         for (size_t i = 0; i < t->point[p].row.terms; i++) {
             const Term *s = &t->point[p].row.term[i];
-            if (s->eval != TABLE_STATE && !s->past && t->eval[s->eval].point >= (int)p) return 1;
+            if (s->eval >= 0 && !s->past && t->eval[s->eval].point >= (int)p) return 1;
         }
     return 0;
 }
@@ -42,7 +42,7 @@ static void visit(Walk *w, int p)
     w->number[p] = w->low[p] = ++w->visited;
     w->stack[w->held++] = p;
     for (size_t i = 0; i < r->terms; i++) {
-        if (r->term[i].eval == TABLE_STATE || r->term[i].past) continue;
+        if (r->term[i].eval < 0 || r->term[i].past) continue;
         int q = w->t->eval[r->term[i].eval].point;
         if (!w->number[q]) visit(w, q);
         itself |= q == p;

@@ -433,7 +433,7 @@ static int is_plain(const Row *row)
 
 static int check_table(const Table *t)
 {
-    int plain = table_over(t, OP_H) && t->colours == 2 && is_plain(&t->update);
+    int plain = table_over(t, OP_H) && t->colours == 2 && !t->carries && is_plain(&t->update);
     for (size_t p = 0; plain && p < t->points; p++) plain = is_plain(&t->point[p].row);
     if (plain) return 0; /* times of its own are nodes */
     if (table_rosenbrock(t))

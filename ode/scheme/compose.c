@@ -27,7 +27,8 @@ enum { SUBSTEPS_MAX = 256 };
 
 static int check_substep(const Table *t, const Table *first)
 {
-    if (t->past_y || t->past_k || t->dense)
+    TRY(table_refuse_carries(t, "only schemes that read y alone compose"));
+    if (table_past(t) || t->dense)
         return error_set(ERR_INPUT, "'%s' reads earlier steps: only one-step schemes compose",
                          t->name);
     if (table_phi(t))
@@ -245,7 +246,7 @@ static int check_adjoint(const Table *t)
     for (size_t p = 0; p < t->points; p++) plain = plain && row_plain(&t->point[p].row);
     for (size_t i = 0; i < t->stages; i++)
         plain = plain && !stage_parts(t, t->stage[i].op)->in_turn;
-    if (plain && !t->past_y && !t->past_k && !t->symbols && !t->dense) return 0;
+    if (plain && !table_past(t) && !t->symbols && !t->dense) return 0;
     return error_set(ERR_INPUT,
                      "'%s' has no adjoint here: expected a splitting by exact flows, or a one-step "
                      "scheme of stages F, G, C or H, each y and slopes, without learned names",

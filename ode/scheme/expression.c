@@ -3,8 +3,9 @@
  *   sum     = ['-'|'+'] product { ('+'|'-') product }
  *   product = power { ('*'|'/') power }
  *   power   = ['-'] factor [ '^' ['-'] factor ]
- *   factor  = NUMBER | '(' sum ')' | 'sqrt' '(' sum ')' | NAME | state | slope
+ *   factor  = NUMBER | '(' sum ')' | 'sqrt' '(' sum ')' | NAME | state | carried | slope
  *   state   = y | y[-j] | y[first]        slope = kN | kN[-j] | kN[all]
+ *   carried = v | v'                      v' is the row of its update
  *
  * A value is a Row whose terms are numbers (TABLE_ONE), states and slopes, each with a rational and
  * learned symbols as factors: a polynomial ring is all that schemes need. Products need one side
@@ -263,6 +264,10 @@ void expression_round_table(Table *t)
     if (t->exact) return;
     round_row(&t->update);
     round_row(&t->error);
+    for (size_t i = 0; i < t->carries; i++) {
+        round_row(&t->carry[i].update);
+        round_row(&t->carry[i].start);
+    }
     for (size_t i = 0; i < t->flows; i++) {
         expression_round(t->flow[i].c);
         round_row(&t->flow[i].learned);
@@ -423,10 +428,34 @@ static int unset(Parser *p, const char *word, const char *at)
     return cursor_error(c, "expected a name that is set before it is used; '%s' is not", word);
 }
 
+size_t expression_carried(const Table *t, const char *word)
+{
+    size_t i = 0;
+    while (i < t->carries && strcmp(t->carry[i].name, word) != 0) i++;
+    return i;
+}
+
+/* Parses a carried quantity of this step's beginning, or with ' behind it of its end. */
+static int parse_carried(Parser *p, const Carry *v, const char *at, Row *out)
+{
+    int eval = TABLE_CARRIED - (int)(v - p->table->carry);
+    if (cursor_take(&p->cursor, "["))
+        return cursor_error(&p->cursor,
+                            "expected no [ ] behind '%s': a step reads what is carried to it, and "
+                            "older values are carried by a quantity of their own",
+                            v->name);
+    if (!cursor_take(&p->cursor, "'")) return row_add(out, eval, 0, rational_one, 0, NULL);
+    if (v->update.terms) return add_scaled(p, out, &v->update, 0);
+    p->cursor.at = at;
+    return cursor_error(&p->cursor, "expected %s' = ... before %s' is used", v->name, v->name);
+}
+
 static int parse_name(Parser *p, const char *word, const char *at, Row *out)
 {
     if (strcmp(word, "y") == 0) return parse_state(p, out);
     if (expression_slope(word) >= 0) return parse_slope(p, word, at, out);
+    size_t carried = expression_carried(p->table, word);
+    if (carried < p->table->carries) return parse_carried(p, &p->table->carry[carried], at, out);
     for (size_t i = 0; i < p->bindings; i++) {
         if (strcmp(p->binding[i].name, word) != 0) continue;
         ROW(number);

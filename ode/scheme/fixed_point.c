@@ -38,7 +38,7 @@ static size_t last_read(const Table *t, size_t i, int *itself)
     size_t last = i;
     *itself = 0;
     for (size_t k = 0; k < r->terms; k++) {
-        if (r->term[k].eval == TABLE_STATE || r->term[k].past) continue;
+        if (r->term[k].eval < 0 || r->term[k].past) continue;
         size_t stage = (size_t)t->eval[r->term[k].eval].stage;
         *itself |= stage == i;
         if (stage > last) last = stage;

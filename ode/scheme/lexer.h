@@ -58,6 +58,8 @@ int expression_parse(Parser *p, Row *out);
 int expression_number(Parser *p, mpq_t out);
 /* Parses a product alone in the same way: a + or - behind it is left. */
 int expression_product(Parser *p, mpq_t out);
+/* Returns the index of a carried quantity by its name, or how many there are. */
+size_t expression_carried(const Table *t, const char *word);
 /* Returns N of a word kN, or -1 of another. */
 long expression_slope(const char *word);
 /* Round a number, or all that an inexact table holds, to a small fraction or TABLE_DIGITS decimals. */

@@ -12,7 +12,7 @@
 static void mark_stages(const Table *t, const Row *r, char *used)
 {
     for (size_t i = 0; i < r->terms; i++)
-        if (r->term[i].eval != TABLE_STATE) used[t->eval[r->term[i].eval].stage] = 1;
+        if (r->term[i].eval >= 0) used[t->eval[r->term[i].eval].stage] = 1;
 }
 
 static size_t count_used(const Table *t, const char *used)
@@ -49,15 +49,15 @@ static void delete_stage(Table *t, size_t i)
     for (size_t k = e; k < t->evals; k++) t->eval[k].stage--, t->eval[k].point -= (int)points;
     for (size_t k = 0; k < t->points; k++) move_terms(&t->point[k].row, (int)e, (int)count);
     move_terms(&t->update, (int)e, (int)count);
+    for (size_t k = 0; k < t->carries; k++) move_terms(&t->carry[k].update, (int)e, (int)count);
 }
 
-int table_pair(Table *whole, Table **out)
+int table_prune(Table *t)
 {
-    SCOPED(memory_drop) char *used = memory_new(whole->stages, 1);
-    Table *t = used ? table_copy(whole) : NULL;
-    if (!t) return ERR_MEMORY;
-    row_free(&t->error);
+    SCOPED(memory_drop) char *used = memory_new(t->stages, 1);
+    if (!used) return ERR_MEMORY;
     mark_stages(t, &t->update, used);
+    for (size_t i = 0; i < t->carries; i++) mark_stages(t, &t->carry[i].update, used);
     for (size_t before = 0, now = count_used(t, used);
          now != before;) { /* stages read one another */
         for (size_t e = t->evals; e-- > 0;)
@@ -67,8 +67,18 @@ int table_pair(Table *whole, Table **out)
     }
     for (size_t i = t->stages; i-- > 0;)
         if (!used[i]) delete_stage(t, i);
+    return 0;
+}
+
+int table_pair(Table *whole, Table **out)
+{
+    TABLE(t);
+    if (!(t = table_copy(whole))) return ERR_MEMORY;
+    row_free(&t->error);
+    TRY(table_prune(t));
     t->pair = whole;
     *out = t;
+    t = NULL;
     return 0;
 }
 

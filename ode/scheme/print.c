@@ -61,6 +61,10 @@ Pen print_pen(const Table *t, FILE *f)
     Pen pen = {.t = t, .f = f, .mark = MARK_MADE, .from = -1, .state = "y"};
     find_row_mark(&pen, &t->update);
     find_row_mark(&pen, &t->error);
+    for (size_t i = 0; i < t->carries; i++) {
+        find_row_mark(&pen, &t->carry[i].update);
+        find_row_mark(&pen, &t->carry[i].start);
+    }
     for (size_t i = 0; i < t->flows; i++) {
         find_mark(&pen, t->flow[i].c);
         find_row_mark(&pen, &t->flow[i].learned);
@@ -118,8 +122,10 @@ static void print_term(const Pen *pen, const Term *s, int update, int first)
         fprintf(pen->f, "%s%s", one && i == 0 ? "" : "*", pen->t->symbol[s->symbol[i]].name);
     if (s->eval == TABLE_ONE) return;
     if (!one || s->symbols) fputc('*', pen->f);
-    size_t stage = s->eval == TABLE_STATE ? 0 : (size_t)pen->t->eval[s->eval].stage;
-    if (s->eval == TABLE_STATE)
+    size_t stage = s->eval < 0 ? 0 : (size_t)pen->t->eval[s->eval].stage;
+    if (s->eval < TABLE_STATE)
+        fputs(pen->t->carry[TABLE_CARRIED - s->eval].name, pen->f);
+    else if (s->eval == TABLE_STATE)
         fputs(pen->state, pen->f);
     else
         fprintf(pen->f, "k%zu", pen->number ? pen->number(pen, stage, s->past) : stage + 1);
@@ -176,7 +182,7 @@ static int ready_stage(const Pen *pen, const Symbol *s)
     for (size_t k = 0; k < s->inputs; k++)
         for (size_t i = 0; i < s->input[k].terms; i++) {
             const Term *u = &s->input[k].term[i];
-            if (u->eval != TABLE_STATE && u->past == 0 && pen->t->eval[u->eval].stage > last)
+            if (u->eval >= 0 && u->past == 0 && pen->t->eval[u->eval].stage > last)
                 last = pen->t->eval[u->eval].stage;
         }
     return last;
@@ -220,8 +226,21 @@ void print_stage(const Pen *pen, size_t number, size_t i)
     fprintf(pen->f, ")\n");
 }
 
+/* Prints what is carried, with its starts. */
+static void print_carries(const Pen *pen)
+{
+    for (size_t i = 0; i < pen->t->carries; i++) {
+        const Carry *v = &pen->t->carry[i];
+        fprintf(pen->f, "carry %s%s", v->name, v->started ? " = " : "");
+        if (v->started && v->start.terms == 0) fputc('0', pen->f);
+        print_row(pen, &v->start, 0);
+        fputc('\n', pen->f);
+    }
+}
+
 void print_stages(const Pen *pen)
 {
+    print_carries(pen);
     size_t next = print_symbols(pen, 0, -1);
     for (size_t i = 0; i < pen->t->stages; i++) {
         print_stage(pen, pen->number ? pen->number(pen, i, 0) : i + 1, i);
@@ -235,6 +254,11 @@ void print_update(const Pen *pen, size_t behind)
         fprintf(pen->f, "k%zu = G(", behind);
         print_row(pen, &pen->t->update, 1);
         fprintf(pen->f, ")\n");
+    }
+    for (size_t i = 0; i < pen->t->carries; i++) {
+        fprintf(pen->f, "%s' = ", pen->t->carry[i].name);
+        print_row(pen, &pen->t->carry[i].update, 0);
+        fputc('\n', pen->f);
     }
     fprintf(pen->f, "y' = ");
     print_row(pen, &pen->t->update, 1);

@@ -45,7 +45,7 @@ static int count_read(const Table *t, const Row *r, int solved, size_t *last)
 static int has_form(const Table *t)
 {
     size_t at;
-    int all = t->colours == 2 && !t->past_y && !t->past_k && !t->symbols && table_rosenbrock(t) &&
+    int all = t->colours == 2 && !table_past(t) && !t->symbols && table_rosenbrock(t) &&
               !table_written(t) && !table_implicit(t) && count_read(t, &t->update, 0, &at) == 0;
     for (size_t i = 0; all && i < t->stages; i++) {
         const Point *p = point_of(t, i);

@@ -11,12 +11,14 @@
  *   kN = solve([coefficient] OP[set])(sum)  (1 - c h OP'(y))^-1 of slopes of this step: a Rosenbrock method's; W-method: W
  *   linear OP                         the scheme is for fields whose OP is linear
  *   separable                         the scheme is for fields whose F reads only what G moves, and G what F moves
+ *   carry NAME [= sum]                a quantity that is carried from step to step, and its value before the first
+ *   NAME' = sum                       its update
  *   error = sum                       y' - yhat of an embedded pair, of slopes k1, k2, ... alone
  *   flow [coefficient] OP[set]        OP: F G C
  *   field coefficient F [coefficient C] coefficient G   the field a word solves; absent: F + G, F + C + G
  *   decoder                           a scheme of F + C + G, as one is in which C or A stands */
 #include "kernels/base/error.h"
-#include "kernels/base/memory.h"
+#include "kernels/base/scoped.h"
 #include "ode/scheme/lexer.h"
 #include "ode/scheme/rationals.h"
 #include "ode/scheme/print.h"
@@ -138,7 +140,7 @@ static int declare_stages(Parser *p, const char *stop)
 static void find_depth(Table *t, const Row *r)
 {
     for (size_t i = 0; i < r->terms; i++) {
-        int *deepest = r->term[i].eval == TABLE_STATE ? &t->past_y : &t->past_k;
+        int *deepest = r->term[i].eval < 0 ? &t->past_y : &t->past_k;
         if (r->term[i].past > *deepest) *deepest = r->term[i].past;
     }
 }
@@ -147,11 +149,11 @@ static void find_depth(Table *t, const Row *r)
 static int check_error(const Parser *p)
 {
     const Table *t = p->table;
-    const char *what = t->flows                         ? "is made of flows"
-                       : t->past_y > 0 || t->past_k > 0 ? "reads earlier steps"
-                       : t->dense                       ? "reads every slope so far"
-                       : t->symbols                     ? "has learned names"
-                                                        : NULL;
+    const char *what = t->flows        ? "is made of flows"
+                       : table_past(t) ? "reads earlier steps"
+                       : t->dense      ? "reads every slope so far"
+                       : t->symbols    ? "has learned names"
+                                       : NULL;
     if (!t->error.terms || !what) return 0;
     return cursor_error(&p->error,
                         "expected error = ... in a one-step scheme of stages; scheme '%s' %s",
@@ -217,7 +219,7 @@ static int check_orders(const Parser *p)
     const Table *t = p->table;
     if (!t->orders) return 0;
     TRY(backward_row(t->orders, &row));
-    if (t->stages == 1 && t->stage[0].op == OP_H && t->colours == 2 && !t->word &&
+    if (t->stages == 1 && t->stage[0].op == OP_H && t->colours == 2 && !t->word && !t->carries &&
         !t->point[0].timed && row_equal(&t->update, &row) && row_equal(&t->point[0].row, &row))
         return 0;
     return cursor_error(
@@ -225,6 +227,57 @@ static int check_orders(const Parser *p)
         "expected the backward differentiation formula of order %d, of one stage H, in "
         "scheme '%s', which says orders 1..%d",
         t->orders, t->name, t->orders);
+}
+
+/* Marks the stages whose slopes are known before anything is carried: they read y and each other. */
+static void mark_starting(const Table *t, char *known)
+{
+    for (int more = 1; more--;)
+        for (size_t i = 0; i < t->stages; i++) {
+            const Row *r = &eval_point(t, t->stage[i].eval)->row;
+            int all = !known[i];
+            for (size_t k = 0; k < r->terms; k++) {
+                const Term *s = &r->term[k];
+                all &= !s->past && s->eval >= TABLE_STATE &&
+                       (s->eval < 0 || known[t->eval[s->eval].stage]);
+            }
+            if (all) known[i] = 1, more = 1;
+        }
+}
+
+/* Checks that what is carried has an update, and a start that can be computed. */
+static int check_carries(const Parser *p)
+{
+    const Table *t = p->table;
+    const char *what = t->flows ? "is made of flows" : t->dense ? "reads every slope so far" : NULL;
+    if (t->carries && what)
+        return cursor_error(&p->cursor, "expected no 'carry' in scheme '%s': it %s", t->name, what);
+    int starts = t->start[0] != '\0', some = starts;
+    for (size_t i = 0; i < t->carries; i++) some |= t->carry[i].started;
+    SCOPED(memory_drop) char *known = memory_new(t->stages, 1);
+    if (!known) return ERR_MEMORY;
+    mark_starting(t, known);
+    for (size_t i = 0; i < t->carries; i++) {
+        const Carry *v = &t->carry[i];
+        if (!v->update.terms)
+            return cursor_error(&p->cursor, "expected %s' = ... in scheme '%s', which carries %s",
+                                v->name, t->name, v->name);
+        if (some && v->started == starts)
+            return cursor_error(
+                &p->cursor,
+                "expected 'carry %s = ...' in scheme '%s': what is carried begins with rows, all "
+                "of it, or with the scheme that 'start NAME' names",
+                v->name, t->name);
+        for (size_t k = 0; k < v->start.terms; k++)
+            if (v->start.term[k].eval >= 0 && !known[t->eval[v->start.term[k].eval].stage])
+                return cursor_error(
+                    &p->cursor,
+                    "expected slopes of stages that read y alone, and each other, as the "
+                    "start of '%s' in scheme '%s'; a scheme that 'start NAME' names can "
+                    "have stages of its own",
+                    v->name, t->name);
+    }
+    return 0;
 }
 
 static int finish(Parser *p)
@@ -245,9 +298,11 @@ static int finish(Parser *p)
     TRY(check_rounded(p));
     table_times(t);
     find_depth(t, &t->update);
+    for (size_t i = 0; i < t->carries; i++) find_depth(t, &t->carry[i].update);
     for (size_t i = 0; i < t->points; i++) find_depth(t, &t->point[i].row);
     for (size_t i = 0; i < t->symbols; i++)
         for (size_t k = 0; k < t->symbol[i].inputs; k++) find_depth(t, &t->symbol[i].input[k]);
+    TRY(check_carries(p));
     TRY(check_phi(p));
     TRY(check_orders(p));
     TRY(check_error(p));

@@ -16,8 +16,7 @@ enum { STAGES_MAX = 512 }; /* row s has up to s terms: a table of S stages takes
 
 static int is_solver(const Table *s)
 {
-    int ok = s->colours == 2 && s->stages > 0 && s->flows == 0 && s->symbols == 0 &&
-             s->past_y == 0 && s->past_k == 0;
+    int ok = s->colours == 2 && s->stages > 0 && s->flows == 0 && s->symbols == 0 && !table_past(s);
     for (size_t i = 0; i < s->stages; i++)
         ok = ok && s->stage[i].op == OP_H && s->stage[i].set == 1;
     return ok;

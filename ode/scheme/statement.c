@@ -424,7 +424,7 @@ static int read_decoder(Parser *p)
 
 /* ---- names --------------------------------------------------------------------------------------- */
 
-static int new_name(Parser *p, char *name)
+static int own_name(Parser *p, char *name)
 {
     static const char *const taken[] = {"y", "sqrt", "first", "all"};
     Cursor *c = &p->cursor;
@@ -437,7 +437,15 @@ static int new_name(Parser *p, char *name)
     for (size_t i = 0; i < p->bindings; i++)
         if (strcmp(p->binding[i].name, name) == 0)
             return cursor_error(c, "expected a new name; '%s' is set already", name);
-    return cursor_expect(c, "=");
+    if (expression_carried(p->table, name) < p->table->carries)
+        return cursor_error(c, "expected a new name; '%s' is carried already", name);
+    return 0;
+}
+
+static int new_name(Parser *p, char *name)
+{
+    TRY(own_name(p, name));
+    return cursor_expect(&p->cursor, "=");
 }
 
 /* Binds a name to a value, which is taken. */
@@ -523,6 +531,60 @@ static int read_gate(Parser *p)
     return code == 0 ? cursor_end(c, "the end of the line") : code;
 }
 
+/* ---- carried quantities -------------------------------------------------------------------------- */
+
+/* Reads the start of a carried quantity: 0, or y and slopes of any stage; finish (scheme.c) checks of which. */
+static int read_carried_start(Parser *p, Row *r)
+{
+    p->in_stage = 1;
+    int code = expression_parse(p, r);
+    p->in_stage = 0;
+    TRY(code);
+    TRY(end_of_sum(&p->cursor));
+    for (size_t i = 0; i < r->terms; i++)
+        if (r->term[i].eval < TABLE_STATE || r->term[i].past || r->term[i].symbols)
+            return cursor_error(&p->cursor,
+                                "expected 0, or y and slopes k1, k2, ... with coefficients "
+                                "that are not learned, as the start of what is carried");
+    return 0;
+}
+
+static int read_carry(Parser *p)
+{
+    char name[PLAIN_NAME];
+    Table *t = p->table;
+    if (t->carries == CARRIES_MAX)
+        return cursor_error(&p->cursor, "expected at most %d carried quantities", CARRIES_MAX);
+    TRY(own_name(p, name));
+    TRY(memory_more(&t->carry, t->carries, sizeof(Carry)));
+    Carry *v = &t->carry[t->carries++];
+    *v = (Carry){0};
+    strcpy(v->name, name);
+    v->started = cursor_take(&p->cursor, "=");
+    return v->started ? read_carried_start(p, &v->start)
+                      : cursor_end(&p->cursor, "'=' or the end of the line");
+}
+
+/* Reads v' = sum. */
+static int read_carried_update(Parser *p, const char *name)
+{
+    Cursor *c = &p->cursor;
+    size_t i = expression_carried(p->table, name);
+    if (i == p->table->carries)
+        return cursor_error(c, "expected 'carry %s' before %s' = ...", name, name);
+    ROW(row);
+    TRY(cursor_expect(c, "'"));
+    TRY(cursor_expect(c, "="));
+    TRY(expression_parse(p, &row));
+    TRY(end_of_sum(c));
+    TRY(check_row(p, &row, "the update of what is carried"));
+    if (p->table->carry[i].update.terms)
+        return cursor_error(
+            c, "expected one update %s' = ... in a scheme, and a second stands here", name);
+    row_swap(&p->table->carry[i].update, &row);
+    return 0;
+}
+
 /* ---- texts, and all of them --------------------------------------------------------------------- */
 
 static int set_text(Cursor *c, char **text)
@@ -541,10 +603,10 @@ static int set_text(Cursor *c, char **text)
 static const struct {
     const char *word;
     int (*run)(Parser *);
-} statements[] = {{"let", read_let},      {"learn", read_learn},   {"gate", read_gate},
-                  {"flow", read_flow},    {"field", read_field},   {"decoder", read_decoder},
-                  {"error", read_error},  {"linear", read_linear}, {"separable", read_separable},
-                  {"orders", read_orders}};
+} statements[] = {{"let", read_let},       {"learn", read_learn},   {"gate", read_gate},
+                  {"flow", read_flow},     {"field", read_field},   {"decoder", read_decoder},
+                  {"error", read_error},   {"linear", read_linear}, {"separable", read_separable},
+                  {"orders", read_orders}, {"carry", read_carry}};
 
 int statement_parse(Parser *p)
 {
@@ -559,6 +621,7 @@ int statement_parse(Parser *p)
     if (number) return read_stage(p, number);
     c->at = at;
     if (cursor_word(c, word, sizeof word)) {
+        if (c->at < c->end && *c->at == '\'') return read_carried_update(p, word);
         for (int i = 0; i < 4; i++)
             if (strcmp(word, names[i]) == 0) return set_text(c, texts[i]);
         for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
@@ -566,6 +629,7 @@ int statement_parse(Parser *p)
     }
     c->at = at;
     return cursor_error(
-        c, "expected scheme, title, source, note, start, let, learn, gate, flow, field, decoder, "
-           "linear, separable, orders, k1 = ..., y' = ..., or error = ...");
+        c,
+        "expected scheme, title, source, note, start, let, learn, gate, carry, flow, field, decoder, "
+        "linear, separable, orders, k1 = ..., y' = ..., or error = ...");
 }

@@ -30,9 +30,15 @@ const Parts *stage_parts(const Table *t, int op)
 
 /* ---- rows ---------------------------------------------------------------------------------------- */
 
+/* Returns the place of a source in a row: states, carried quantities, evaluations. */
+static int source_place(int eval)
+{
+    return eval >= 0 ? CARRIES_MAX + 2 + eval : TABLE_STATE - eval;
+}
+
 static int term_compare(const Term *a, int eval, int past, int symbols, const int *symbol)
 {
-    if (a->eval != eval) return a->eval < eval ? -1 : 1;
+    if (a->eval != eval) return source_place(a->eval) < source_place(eval) ? -1 : 1;
     if (a->past != past) return a->past < past ? -1 : 1;
     if (a->symbols != symbols) return a->symbols < symbols ? -1 : 1;
     for (int i = 0; i < symbols; i++)
@@ -172,6 +178,12 @@ void table_free(Table *t)
         table_free(t->flow[i].by);
     }
     symbols_clear(t);
+    for (size_t i = 0; i < t->carries; i++) {
+        row_free(&t->carry[i].update);
+        row_free(&t->carry[i].start);
+    }
+    memory_free(t->carry);
+    table_free(t->starter);
     row_free(&t->update);
     row_free(&t->error);
     table_free(t->pair);
@@ -215,6 +227,22 @@ static int copy_symbols(Table *to, const Table *from)
     return 0;
 }
 
+static int copy_carries(Table *to, const Table *from)
+{
+    if (!(to->carry = memory_new(from->carries, sizeof(Carry)))) return ERR_MEMORY;
+    for (; to->carries < from->carries; to->carries++) {
+        Carry *c = &to->carry[to->carries];
+        const Carry *q = &from->carry[to->carries];
+        memcpy(c->name, q->name, TABLE_NAME);
+        c->started = q->started;
+    }
+    for (size_t i = 0; i < from->carries; i++) {
+        TRY(row_copy(&to->carry[i].update, &from->carry[i].update));
+        TRY(row_copy(&to->carry[i].start, &from->carry[i].start));
+    }
+    return from->starter && !(to->starter = table_copy(from->starter)) ? ERR_MEMORY : 0;
+}
+
 static int copy_texts(Table *to, const Table *from)
 {
     char **a[] = {&to->title, &to->source, &to->note, &to->start};
@@ -233,6 +261,7 @@ static int copy_into(Table *to, const Table *from)
     TRY(copy_texts(to, from));
     TRY(copy_points(to, from));
     TRY(copy_symbols(to, from));
+    TRY(copy_carries(to, from));
     if (!(to->stage = memory_new(from->stages, sizeof(Stage)))) return ERR_MEMORY;
     if (!(to->eval = memory_new(from->evals, sizeof(Eval)))) return ERR_MEMORY;
     if (!(to->flow = memory_new(from->flows, sizeof(Flow)))) return ERR_MEMORY;
@@ -316,8 +345,10 @@ void table_row_time(const Table *t, const Row *r, int op, mpq_t c)
         table_value(t, s, w);
         if (s->eval == TABLE_STATE)
             mpq_set_si(x, -s->past, 1);
-        else
+        else if (s->eval >= 0)
             slope_time(t, s->eval, op, x);
+        else
+            continue;
         rational_add(c, w, x);
     }
 }
@@ -360,6 +391,7 @@ Table *table_freeze(const Table *from)
     Table *t = table_copy(from);
     int code = t ? row_freeze(t, &t->update) : ERR_MEMORY;
     for (size_t i = 0; code == 0 && i < t->points; i++) code = row_freeze(t, &t->point[i].row);
+    for (size_t i = 0; code == 0 && i < t->carries; i++) code = row_freeze(t, &t->carry[i].update);
     for (size_t i = 0; code == 0 && i < t->flows; i++) freeze_flow(t, &t->flow[i]);
     if (code != 0) {
         table_free(t);
@@ -381,7 +413,7 @@ static int start_argument(Row *r, int history, int ready)
     for (size_t i = 0; i < r->terms; i++) {
         const Term *s = &r->term[i];
         int missing = s->past > history;
-        if (missing && s->eval != TABLE_STATE && s->eval >= ready) continue;
+        if (missing && s->eval >= ready) continue;
         TRY(row_add(&out, s->eval, missing ? 0 : s->past, s->c, s->symbols, s->symbol));
     }
     row_swap(r, &out);
@@ -395,7 +427,7 @@ static void slope_total(const Table *t, const Row *r, int op, int set, mpq_t sum
     mpq_set_ui(sum, 0, 1);
     for (size_t i = 0; i < r->terms; i++) {
         const Term *s = &r->term[i];
-        if (s->eval == TABLE_STATE || t->eval[s->eval].op != op) continue;
+        if (s->eval < 0 || t->eval[s->eval].op != op) continue;
         if (eval_point(t, s->eval)->phi) continue;
         if (set && t->eval[s->eval].set != set) continue;
         table_value(t, s, c);
@@ -411,7 +443,7 @@ static int start_update(const Table *t, Row *r)
     TRY(row_add(&out, TABLE_STATE, 0, rational_one, 0, NULL));
     for (size_t i = 0; i < r->terms; i++) {
         const Term *s = &r->term[i];
-        if (s->eval == TABLE_STATE) continue;
+        if (s->eval < 0) continue;
         slope_total(t, r, t->eval[s->eval].op, 0, total);
         if (mpq_sgn(total) == 0) continue; /* no slope to scale: the operator waits */
         mpq_div(c, s->c, total);
@@ -558,6 +590,16 @@ static int flows_equal(const Table *a, const Table *b)
     return 1;
 }
 
+static int carries_equal(const Table *a, const Table *b)
+{
+    for (size_t i = 0; i < a->carries; i++) {
+        const Carry *c = &a->carry[i], *d = &b->carry[i];
+        if (strcmp(c->name, d->name) != 0 || c->started != d->started) return 0;
+        if (!row_equal(&c->update, &d->update) || !row_equal(&c->start, &d->start)) return 0;
+    }
+    return 1;
+}
+
 const char *table_special(int special, char out[SPECIAL_WORDS])
 {
     size_t n = 0;
@@ -575,7 +617,7 @@ int table_equal(const Table *a, const Table *b)
     if (a->stages != b->stages || a->points != b->points || a->evals != b->evals ||
         a->flows != b->flows || a->symbols != b->symbols || a->exact != b->exact ||
         a->dense != b->dense || a->word != b->word || a->colours != b->colours ||
-        a->special != b->special || a->orders != b->orders)
+        a->special != b->special || a->orders != b->orders || a->carries != b->carries)
         return 0;
     for (int op = 0; op < a->colours; op++)
         if (!mpq_equal(a->weight[op], b->weight[op])) return 0;
@@ -584,7 +626,7 @@ int table_equal(const Table *a, const Table *b)
     for (size_t i = 0; i < a->evals; i++)
         if (memcmp(&a->eval[i], &b->eval[i], sizeof(Eval)) != 0) return 0;
     if (!a->pair != !b->pair || (a->pair && !table_equal(a->pair, b->pair))) return 0;
-    return points_equal(a, b) && symbols_equal(a, b) && flows_equal(a, b) &&
+    return points_equal(a, b) && symbols_equal(a, b) && flows_equal(a, b) && carries_equal(a, b) &&
            row_equal(&a->update, &b->update) && row_equal(&a->error, &b->error);
 }
 

@@ -26,6 +26,15 @@
  * Where A is W, any matrix near f'(y), it is a stage of a W-method (Steihaug, Wolfbrandt 1979). In the trees of theory W
  * is a colour of its own, whose field is 0: that of C, which such a scheme does not have.
  *
+ * A scheme may carry further quantities v_1, v_2, ... from step to step, each of the size of y (`carry v`): a velocity, the
+ * Nordsieck vector, the outputs of a general linear method. Points and the update read them as they read y, and each has
+ * an update of its own,
+ *
+ *     v_i' = sum_j w_ij y[-j] + sum_c w_ic v_c + sum_e b_ie k_e + sum_e,j b_iej k_e[-j]
+ *
+ * What v_i stands for, a multiple of y or of h f(y) or something else, the scheme decides; theory finds it out. A step
+ * reads the v_c of its beginning alone: what is older is carried by one more of them.
+ *
  * A splitting by sub-flows is a list of flows and no evaluations; table_expand (splitting.c) turns it into the points and
  * evaluations above once a sub-flow solver is chosen.
  *
@@ -41,23 +50,24 @@
 
 /* The colours of a field, F and G, and of a decoder's C; then the operators that are made of them. */
 enum { OP_F, OP_G, OP_C, COLOURS, OP_H = COLOURS, OP_L, OP_A, OPS };
-extern const char table_letters[OPS + 1];  /* "FGCHLA" */
-enum { TABLE_STATE = -1, TABLE_ONE = -2 }; /* Term.eval of a state y[-j]; of a number alone */
-enum { BACKWARD_MOST = 5 };                /* order of a formula that steps by tolerance take */
+extern const char table_letters[OPS + 1]; /* "FGCHLA" */
+/* Term.eval of a state y[-j]; TABLE_CARRIED - c is that of carried quantity c, from 0; TABLE_ONE that of a number alone. */
+enum { TABLE_STATE = -1, TABLE_CARRIED = -2, CARRIES_MAX = 32, TABLE_ONE = TABLE_CARRIED - CARRIES_MAX };
+enum { BACKWARD_MOST = 5 }; /* order of a formula that steps by tolerance take */
 enum { TABLE_SYMBOLS = 4, TABLE_NAME = 160, TABLE_BITS = 320, TABLE_DIGITS = 60 };
 enum { SYMBOL_LEARN, SYMBOL_SIGMOID, SYMBOL_TANH };
 
 /* c * (learned symbols) * (state or evaluation, `past` steps ago). */
 typedef struct {
-    int eval; /* index of an evaluation, or TABLE_STATE */
-    int past; /* j of [-j], 0: now */
+    int eval; /* index of an evaluation, TABLE_STATE, or TABLE_CARRIED - c */
+    int past; /* j of [-j], 0: now; of carried quantities always 0 */
     mpq_t c;
     int symbols;
     int symbol[TABLE_SYMBOLS]; /* rising */
 } Term;
 
-/* A linear combination; terms sorted by (state before evaluations, eval, past, symbols), no two
- * alike, none zero: a term not written is absent. */
+/* A linear combination; terms sorted by (states, then carried quantities, then evaluations; eval,
+ * past, symbols), no two alike, none zero: a term not written is absent. */
 typedef struct {
     size_t terms;
     Term *term;
@@ -114,6 +124,15 @@ typedef struct {
     Row *input;    /* rows that it reads */
 } Symbol;
 
+/* A quantity that is carried from step to step. */
+typedef struct {
+    char name[TABLE_NAME];
+    Row update; /* v' */
+    /* Its value before the first step, where `started`: y and slopes of stages that read nothing carried. */
+    Row start;
+    int started;
+} Carry;
+
 typedef struct Table {
     char name[TABLE_NAME];
     char *title, *source, *note, *start; /* rest of the line; "" if absent */
@@ -131,6 +150,11 @@ typedef struct Table {
     /* The scheme solves the sum of its colours times these weights: 1 except for words. */
     mpq_t weight[COLOURS];
     int past_y, past_k; /* deepest j */
+    size_t carries;
+    Carry *carry;
+    /* The scheme that `start` names, which gives the carried quantities before the first step: a table of the same carried
+     * quantities, whose updates read none of them. zoo_find finds it; NULL: none is named, or the table was only parsed. */
+    struct Table *starter; /* owned */
     /* What the scheme takes its field to be: bits as in Point.ops of the colours that are linear (`linear F`: f'' = 0, and f does
      * not depend on time), and SEPARABLE (`separable`). Its order is the order on such fields. */
     int special;
@@ -181,7 +205,8 @@ void point_free(Point *p);
 /* Computes a term's coefficient with its symbols at their starting values. */
 void table_value(const Table *t, const Term *term, mpq_t out);
 
-/* Computes a row's total weight on an evaluation, now and before, or on states (TABLE_STATE), likewise. */
+/* Computes a row's total weight on an evaluation, now and before, on states (TABLE_STATE), likewise, or on a carried
+ * quantity. */
 void row_weight(const Table *t, const Row *r, int eval, mpq_t out);
 
 /* Sets the time nodes of the points that no '@' sets, by the rule of rows: a colour's node is the row's total weight on
@@ -204,11 +229,26 @@ Table *table_freeze(const Table *t);
  * are kept. NULL: out of memory. */
 Table *table_start(const Table *t, int history);
 
+/* ---- carry.c ---- */
+
+/* Returns whether a step reads more than y: past states, past slopes, or carried quantities. */
+int table_past(const Table *t);
+/* Refuses a scheme with carried quantities in one line, "NAME carries 'v' from step to step: <why>". ERR_INPUT. */
+int table_refuse_carries(const Table *t, const char *why);
+/* Gives t the scheme that its line `start` names, which is copied. ERR_INPUT: it carries other quantities, or reads more
+ * than y. */
+int table_take_starter(Table *t, Table *starter);
+/* Makes the table whose step from y gives what is carried before the first step: that of `start`, or of the rows behind
+ * `carry v =`. *out NULL: the text has neither. */
+int table_starter(const Table *t, Table **out);
+
 /* ---- pair.c ---- */
 
 /* Makes `whole`, a table with an error, the pair of a new table, which has no error and only the
  * stages that its update reads. Owns whole unless it fails: ERR_MEMORY. */
 int table_pair(Table *whole, Table **out);
+/* Deletes the stages that neither the update reads, nor what is carried, nor a stage that stays. ERR_MEMORY. */
+int table_prune(Table *t);
 /* Returns the table of the text: the pair where there is one, else t. */
 const Table *table_whole(const Table *t);
 /* Returns the same, but where implicit stages have an estimate that a resolvent filters (radau-iia5) the table without

@@ -264,6 +264,15 @@ static int make_fixed_point(const Zoo *z, const char *name, const char *suffix, 
     return 0;
 }
 
+/* Finds the scheme with which what is carried begins. */
+static int find_starter(const Zoo *z, Table *t)
+{
+    TABLE(starter);
+    if (!t->carries || !t->start[0]) return 0;
+    TRY(find_base(z, t->start, &starter));
+    return table_take_starter(t, starter);
+}
+
 int zoo_find(const Zoo *z, const char *given, const char *solver, Table **out)
 {
     char name[TABLE_NAME], base[TABLE_NAME];
@@ -281,6 +290,7 @@ int zoo_find(const Zoo *z, const char *given, const char *solver, Table **out)
     if (suffix && table_methods(t) == t->flows)
         return error_set(ERR_INPUT, "'%s': every flow of '%s' names its own method", name, base);
     if (t->flows) TRY(solve_flows(z, suffix ? suffix + 1 : solver, &t));
+    TRY(find_starter(z, t));
     table_rename(t, name);
     *out = t;
     t = NULL;

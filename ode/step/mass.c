@@ -49,6 +49,7 @@ int mass_takes(const System *s, const Table *t)
     if (!s->mass) return 0;
     if (t->flows || system_apart(t)) return refuse(t, "tells the parts F and G apart");
     if (t->past_k) return refuse(t, "reads slopes of the past");
+    if (t->carries) return refuse(t, "carries quantities besides y");
     for (int op = 0; op < t->colours; op++)
         if (fabs(table_double(t->weight[op]) - 1) > 0x1p-50)
             return refuse(t, "has weights of its own");

@@ -244,6 +244,7 @@ static int make(Stepper *st)
 int stepper_new(const Table *t, const System *s, Stepper **out)
 {
     if (t->symbols) return error_set(ERR_MISUSE, "scheme %s: its table is not frozen", t->name);
+    TRY(table_refuse_carries(t, "steps of it are not written yet"));
     TRY(system_takes(s, t));
     TRY(mass_takes(s, t));
     TRY(mass_check(s));

@@ -251,7 +251,7 @@ static int try_order(Search *s, int *met, Dense *out)
 /* Returns whether there are values between the ends: one step, stages, y + slopes. */
 static int has_dense(const Table *t)
 {
-    return !t->flows && !t->past_y && !t->past_k && t->evals && !table_exponential(t) &&
+    return !t->flows && !table_past(t) && t->evals && !table_exponential(t) &&
            row_plain(&t->update);
 }
 

@@ -299,7 +299,7 @@ int phase_find(const Table *t, Phase *out)
     *out = (Phase){NAN, NAN, {{{0}}}, {{{0}}}};
     mpq_inits(out->dispersion, out->dissipation, NULL);
     exact_power(t, theta);
-    if (table_methods(t)) return 0;
+    if (table_methods(t) || t->carries) return 0;
     if (t->flows) return find_flows(t, theta, out), 0;
     int code = find_stages(t, theta, out);
     if (code != 0) phase_free(out);

@@ -17,7 +17,7 @@ int joined_differ(const Table *t, const mpq_t a, const mpq_t b)
 int joined_takes(const Table *t)
 {
     enum { EVALS_MAX = 256 };
-    int ok = !t->past_y && !t->past_k && row_plain(&t->update) && t->evals <= EVALS_MAX;
+    int ok = !table_past(t) && row_plain(&t->update) && t->evals <= EVALS_MAX;
     for (size_t p = 0; p < t->points; p++) ok = ok && row_plain(&t->point[p].row);
     return ok;
 }

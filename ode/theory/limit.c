@@ -72,7 +72,7 @@ static int exact_limits(const Table *t, double *real, double *imag, int *done)
 {
     SCOPED(ratio_free) Ratio r = {0};
     *done = 0;
-    if (t->past_y || t->past_k || t->points > 128 || table_exponential(t)) return 0;
+    if (table_past(t) || t->points > 128 || table_exponential(t)) return 0;
     TRY(ratio_new(t, -1, &r, done));
     *done = *done && poly_work(&r.P) + poly_work(&r.Q) <= exact_work;
     if (!*done) return 0;
@@ -202,7 +202,7 @@ enum { QUAD_WORK = 100000, FAST_WORK = 10000000 };
  * for a one-step scheme and half the digits at a double root for others; else *told is 0. */
 static int open_axis(Axis *s, const Table *t, int *told)
 {
-    int code = stability_new(t, &s->fast), one_step = !t->past_y && !t->past_k;
+    int code = stability_new(t, &s->fast), one_step = !table_past(t);
     *told = 0;
     if (code == ERR_INPUT) return 0; /* too many factors */
     if (code != 0) return code;

@@ -74,10 +74,11 @@ int repair_read(const char *file, const Coefficients *c, const char *text, size_
 int repair_check_kind(const Table *whole_table)
 {
     const Table *t = whole_table;
-    int past = t->past_y || t->past_k, timed = 0;
+    int past = table_past(t), timed = 0;
     for (size_t p = 0; p < t->points; p++) timed |= t->point[p].timed;
     const char *what = t->symbols             ? "has learned coefficients"
                        : t->word || t->dense  ? "is made for networks"
+                       : t->carries           ? "carries quantities besides y"
                        : table_methods(t)     ? "has flows that name their method"
                        : past && table_phi(t) ? "reads the past and has functions of derivatives"
                        : past && timed        ? "reads the past and has time nodes (@)"

@@ -346,6 +346,7 @@ static int is_one(const Table *t, const mpq_t sum)
 
 int series_check(const Table *t)
 {
+    TRY(table_refuse_carries(t, "its order is not worked out yet"));
     RATIONAL(sum);
     size_t p = 0;
     while (p < t->points &&

@@ -112,7 +112,7 @@ int stability_ssp(const Table *t, double *coefficient)
 {
     size_t n = t->stages + 1;
     *coefficient = NAN;
-    if (!table_over(t, OP_H) || t->past_y || t->past_k || table_phi(t)) return 0;
+    if (!table_over(t, OP_H) || table_past(t) || table_phi(t)) return 0;
     SCOPED(memory_drop) double *K = memory_new(n, 3 * n * sizeof *K);
     if (!K) return ERR_MEMORY;
     if (fill(t, K)) *coefficient = find(K, n, K + n * n);

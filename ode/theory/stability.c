@@ -82,6 +82,7 @@ static int open_methods(Stability *s)
 int stability_new(const Table *t, Stability **out)
 {
     *out = NULL;
+    TRY(table_refuse_carries(t, "its stability is not worked out yet"));
     Stability *s = memory_new(1, sizeof *s);
     if (!s) return ERR_MEMORY;
     s->t = t;

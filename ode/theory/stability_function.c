@@ -176,7 +176,7 @@ int stability_function(const Table *t, StabilityFunction *out)
     SCOPED(ratio_free) Ratio r = {0};
     int told;
     *out = (StabilityFunction){.p = -1, .colour = -1};
-    if (t->flows || t->past_y || t->past_k || table_exponential(t)) return 0;
+    if (t->flows || table_past(t) || table_exponential(t)) return 0;
     TRY(ratio_colour(t, &out->colour));
     TRY(ratio_new(t, out->colour, &r, &told));
     if (!told || r.P.degree < 0) return 0;

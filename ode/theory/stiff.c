@@ -284,7 +284,7 @@ static int sees_no_stiffness(const Table *t, const Table *estimate, int colour, 
 int stability_blind(const Table *t, Blind *out)
 {
     *out = (Blind){.r_infinity = NAN};
-    if (!t->pair || t->past_y || t->past_k || table_exponential(t->pair)) return 0;
+    if (!t->pair || table_past(t) || table_exponential(t->pair)) return 0;
     TABLE(estimate);
     int colour;
     if (!(estimate = table_estimate(t))) return ERR_MEMORY;
@@ -322,7 +322,7 @@ int stability_stiff(const Table *t, Stiff *out)
         out->why = "R of phi functions is no quotient of polynomials";
     if (t->flows || table_exponential(t)) return 0;
     TRY(ratio_colour(t, &out->colour));
-    int past = t->past_y || t->past_k;
+    int past = table_past(t);
     if (table_solves(t)) return past ? find_with_history(t, out) : find_one_step(t, out);
     if (past) return 0;
     out->a_stable = out->l_stable = TOLD_NO; /* a polynomial */

@@ -278,7 +278,7 @@ static int is_linear(const Table *t)
     int j;
     for (size_t p = 0; p < t->points; p++)
         if (!find_place(t, &t->point[p], &j)) return 0;
-    return t->flows == 0 && t->evals > 0;
+    return t->flows == 0 && t->evals > 0 && !t->carries;
 }
 
 static void add_term(const Table *t, const Term *x, Multistep *m)
@@ -374,8 +374,7 @@ static int find_multistep(const Table *t, Structure *out)
 {
     SCOPED(multistep_free) Multistep m;
     TRY(multistep_new(t, &m));
-    if (t->past_y || t->past_k)
-        out->symmetric = out->symmetric_separable = multistep_symmetric(t, &m);
+    if (table_past(t)) out->symmetric = out->symmetric_separable = multistep_symmetric(t, &m);
     find_constant(t, &m, out);
     return 0;
 }
@@ -385,7 +384,7 @@ static int find_multistep(const Table *t, Structure *out)
 static int find_all(const Table *t, Structure *out)
 {
     if (table_exact_flows(t)) return find_flows(t, out);
-    if (!t->past_y && !t->past_k) TRY(find_symmetry(t, out));
+    if (!table_past(t)) TRY(find_symmetry(t, out));
     TRY(find_symplectic(t, 0, &out->symplectic));
     TRY(find_symplectic(t, 1, &out->symplectic_separable));
     return is_linear(t) ? find_multistep(t, out) : 0;

@@ -49,7 +49,7 @@ int theory_modified(const Forest *f, const Table *t, mpq_t *coefficient)
 {
     SCOPED(series_drop) Series *step = NULL, *log = NULL;
     RATIONAL(q);
-    if (t->past_y || t->past_k)
+    if (table_past(t))
         return error_set(ERR_INPUT,
                          "%s: a modified equation belongs to a one-step scheme; this one reads "
                          "earlier steps",

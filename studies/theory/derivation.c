@@ -314,6 +314,7 @@ int derivation_step(Derivation *d, const DerivationField *of, const Table *t, Se
     *step = NULL;
     for (size_t i = 0; i < t->flows; i++) TRY(derive_flow(d, of, t, i));
     if (t->flows) return d->code ? d->code : series_step(of->forest, t, step);
+    TRY(table_refuse_carries(t, "the derivation of its order is not written out"));
     Stages s = {.d = d, .of = of, .t = t, .stage = memory_new(t->stages, sizeof *s.stage)};
     size_t bytes;
     FILE *f = open_memstream(&s.text, &bytes);

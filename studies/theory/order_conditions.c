@@ -93,7 +93,7 @@ static void asked_close(Asked *a)
 static int check(const Table *t)
 {
     Rosenbrock r;
-    if (t->past_y || t->past_k)
+    if (table_past(t))
         return error_set(
             ERR_INPUT,
             "%s is a multistep scheme, and --conditions are those of one-step schemes: "

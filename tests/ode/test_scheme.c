@@ -230,6 +230,21 @@ TEST(test_errors)
         {"scheme a\nk1 = H(y - y)", "text:2:14: expected a term in a stage's argument"},
         {"scheme a\nk1 = H(y @ y)", "text:2:12: expected a number"},
         {"scheme a\nka1 = H(y)", "text:2:1: expected scheme, title"},
+        {"scheme a\ncarry k1\n", "text:2:9: expected a name of its own"},
+        {"scheme a\ncarry v\ncarry v\n", "text:3:8: expected a new name; 'v' is carried already"},
+        {"scheme a\nlet v = 1\ncarry v\n", "text:3:8: expected a new name"},
+        {"scheme a\nk1 = H(y)\nv' = k1", "text:3:2: expected 'carry v' before v' ="},
+        {"scheme a\ncarry v\nk1 = H(y + v[-1])\n", "text:3:14: expected no [ ] behind 'v'"},
+        {"scheme a\ncarry v\nk1 = H(y)\ny' = y + v'\n", "text:4:10: expected v' = ..."},
+        {"scheme a\ncarry v\nk1 = H(y)\ny' = y + v", "text:4:1: expected v' = ... in scheme 'a'"},
+        {"scheme a\ncarry v = k1\nk1 = H(y + v)\nv' = k1\ny' = y + v",
+         "text:5:1: expected slopes of stages that read y alone"},
+        {"scheme a\ncarry v = 0\ncarry w\nk1 = H(y)\nv' = k1\nw' = k1\ny' = y + v",
+         "text:7:1: expected 'carry w = ...'"},
+        {"scheme a\ncarry v\nk1 = H(y)\nv' = k1\nv' = k1\n", "text:5:8: expected one update v' ="},
+        {"scheme a\ncarry v = v\n", "text:2:12: expected 0, or y and slopes"},
+        {"scheme a\ncarry v\nflow F\n", "expected no 'carry' in scheme 'a': it is made of flows"},
+        {"scheme a\ncarry v\nk1 = H(y)\nv' = k1\ny' = y + v\nerror = k1", "reads earlier steps"},
         {"scheme a\norders 1..2\nk1 = H(y + k1)\ny' = y + k1",
          "expected the backward differentiation formula of order 2"},
         {"scheme a\norders 1..1\nk1 = F(y + k1)\ny' = y + k1",
@@ -538,6 +553,28 @@ TEST(test_inexact)
         assert_true(table_double(t->update.term[1].c) == cases[i].value);
         check_round_trip(t);
     }
+}
+
+/* What is carried comes back from its text, with v' replaced by its row; the control is another row. */
+TEST(test_carried_round_trip)
+{
+    static const char *const texts[] = {
+        "carry v\nk1 = H(y + 9/10*v)\nv' = 9/10*v + k1\ny' = y + v'",
+        "learn b = 0.9\ncarry v = 0\nk1 = H(y)\nv' = b*v + k1\ny' = y + v",
+        "carry v1 = k1\ncarry v2 = 1/2*k2 - 1/2*k1\nk1 = H(y)\nk2 = H(y + k1)\nk3 = F(y + v1 + v2)\n"
+        "v1' = k3 - v2\nv2' = v2 + v1' + 1/3*k1[-1]\ny' = y + 2*v2' - y[-1] + y",
+        "carry v\ngate g = sigmoid(v, y)\nk1 = H(y + v)\nv' = y + g*k1\ny' = 0.5*y + 0.5*v"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        OWN_TABLE *t = scheme(texts[i]);
+        check_round_trip(t);
+        OWN_TABLE *again = reread(t);
+        mpq_neg(again->carry[0].update.term[0].c, again->carry[0].update.term[0].c);
+        assert_false(table_equal(t, again));
+    }
+    OWN_TABLE *momentum = scheme(texts[0]);
+    char *printed = text_of(momentum);
+    assert_non_null(strstr(printed, "y' = y + 9/10*v + k1\n"));
+    free(printed);
 }
 
 /* Numbers are printed as a paper has them. One decimal, or 1.0* before the update where there is none, says that a

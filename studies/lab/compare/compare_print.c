@@ -107,7 +107,7 @@ static void print_truncation(const Study *u, FILE *f)
     for (size_t i = 0; i < u->designs; i++) {
         const Table *t = u->design[i].spec.stacks.layers;
         learned += t->symbols > 0;
-        steps += !t->symbols && (t->past_y || t->past_k);
+        steps += !t->symbols && table_past(t);
     }
     if (learned)
         fprintf(f, "For a scheme with learned coefficients, error takes the trained ones and the "

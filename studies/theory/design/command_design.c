@@ -66,7 +66,7 @@ typedef struct {
 /* Does a scheme have a truncation error and a growth in the layers of the model? */
 static int measurable(const Designing *u, const Table *t)
 {
-    return u->options.fields && !t->flows && t->past_y == 0 && t->past_k == 0 && t->colours == 2 &&
+    return u->options.fields && !t->flows && !table_past(t) && t->colours == 2 &&
            table_sets(t, OP_F) <= 1 && table_sets(t, OP_G) <= 1;
 }
 

@@ -21,7 +21,7 @@ static void take(Finding *f, int told, const char *why)
 
 static const char *kind_of(const Table *t)
 {
-    if (t->past_y || t->past_k) return "the scheme reads the past";
+    if (table_past(t)) return "the scheme reads the past";
     if (table_methods(t)) return "some flows are exact and some by a method";
     return table_phi(t) ? "the scheme has functions of a derivative"
                         : "the scheme is no Runge-Kutta method";
@@ -179,7 +179,7 @@ static void say_asymmetric(const Table *t, const Structure *s, Finding *f)
     snprintf(term, sizeof term, "%s", s->asymmetry);
     for (char *c = term; table_one_field(t) && *c; c++)
         if (*c == 'F') *c = 'H';
-    if (t->past_y || t->past_k)
+    if (table_past(t))
         finding_say(f, "alpha_j = -alpha_(k-j), beta_j = beta_(k-j) fails for some j");
     else if (table_exact_flows(t))
         finding_say(f, "the flows are no palindrome, and S(-h) S(h) has terms of h^%d",
@@ -196,7 +196,7 @@ static void say_symmetry(const Table *t, const Structure *s, int separable, int 
     if (separable) finding_say(f, "where F'F = G'G = 0: ");
     if (told == TOLD_NO)
         say_asymmetric(t, s, f);
-    else if (t->past_y || t->past_k)
+    else if (table_past(t))
         finding_say(f, "alpha_j = -alpha_(k-j), beta_j = beta_(k-j) for every j");
     else
         finding_say(f, t->flows ? "the flows are a palindrome" : "the method is its adjoint");
@@ -209,7 +209,7 @@ int check_symmetric(const Zoo *z, const char *const *arg, Finding *f)
     TABLE(t);
     TRY(map_table(z, arg[0], &t));
     TRY(structure_find(t, 7, &s));
-    int separable = (t->special & SEPARABLE) != 0, past = t->past_y || t->past_k;
+    int separable = (t->special & SEPARABLE) != 0, past = table_past(t);
     int told = separable ? s.symmetric_separable : s.symmetric;
     f->conditional = told == TOLD_NO && s.symmetric_separable == TOLD_YES;
     if (told != TOLD_NOT) say_symmetry(t, &s, separable, told, f);
@@ -289,7 +289,7 @@ static void say_stiff(const Table *t, const Stiff *s, Finding *f)
     else
         finding_say(f, "A(alpha)-stable for alpha up to %.6g degrees alone", s->alpha);
     if (!table_solves(t)) return;
-    finding_say(f, t->past_y || t->past_k
+    finding_say(f, table_past(t)
                        ? " (a search on rays, |z| from 2^-10 to 2^16)"
                        : " (decided: the poles of R, and |P|^2 - |Q|^2 on rays, in rationals)");
     finding_say(f, "; |R| at infinity is %.6g", s->r_infinity);
