@@ -28,6 +28,8 @@ void sums_free(Sums *p)
 {
     for (size_t i = 0; i < p->points; i++) sum_free(&p->point[i]);
     p->point = memory_free(p->point);
+    for (size_t i = 0; i < p->carries; i++) sum_free(&p->carry[i]);
+    p->carry = memory_free(p->carry);
     sum_free(&p->update);
     sum_free(&p->error);
 }
@@ -36,7 +38,7 @@ void sum_known(Sum *s)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->parts; i++)
-        if (s->part[i].eval == TABLE_STATE || s->part[i].past) s->part[n++] = s->part[i];
+        if (s->part[i].eval < 0 || s->part[i].past) s->part[n++] = s->part[i];
     s->parts = n;
     s->plain = 0;
 }
@@ -46,6 +48,10 @@ int sums_new(const Table *t, const int *joined, Sums *p)
     p->point = memory_new(t->points, sizeof *p->point);
     if (!p->point) return ERR_MEMORY;
     p->points = t->points;
+    if (!(p->carry = memory_new(t->carries, sizeof *p->carry))) return ERR_MEMORY;
+    p->carries = t->carries;
+    for (size_t i = 0; i < t->carries; i++)
+        TRY(sum_compile(&t->carry[i].update, joined, &p->carry[i]));
     for (size_t i = 0; i < t->points; i++) {
         TRY(sum_compile(&t->point[i].row, joined, &p->point[i]));
         for (int op = 0; op < t->colours; op++)
@@ -78,6 +84,8 @@ int sums_joined(const Table *t, int e)
     if (a->op != OP_F || b->op != OP_G || a->set != b->set || a->point != b->point) return 0;
     if (table_node(t, p, OP_F) != table_node(t, p, OP_G) || !row_pairs(&t->update, e)) return 0;
     if (!row_pairs(&t->error, e)) return 0;
+    for (size_t i = 0; i < t->carries; i++)
+        if (!row_pairs(&t->carry[i].update, e)) return 0;
     for (size_t i = 0; i < t->points; i++)
         if (!row_pairs(&t->point[i].row, e)) return 0;
     return 1;

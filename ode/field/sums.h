@@ -21,8 +21,9 @@ typedef struct {
 
 /* The sums of a table. */
 typedef struct {
-    size_t points;
+    size_t points, carries;
     Sum *point; /* (points) */
+    Sum *carry; /* (carries) updates of what is carried */
     Sum update;
     Sum error; /* error of a pair */
 } Sums;

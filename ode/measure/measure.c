@@ -23,6 +23,7 @@
 #include "ode/measure/fit.h"
 #include "ode/measure/forecast.h"
 #include "ode/field/system.h"
+#include "ode/scheme/rationals.h"
 
 #include <float.h>
 #include <math.h>
@@ -435,9 +436,9 @@ static int measure(Runs *r, OrderStudy *o, size_t steps, int halvings, int zero_
 /* Returns the order a local error has: p + 1, or 0 where the update does not reproduce y. */
 static int local_order(const Table *t, int order)
 {
-    double sum = t->flows ? 1 : 0;
-    for (size_t i = 0; i < t->update.terms; i++)
-        if (t->update.term[i].eval == TABLE_STATE) sum += table_double(t->update.term[i].c);
+    RATIONAL(states);
+    table_states(t, &t->update, states);
+    double sum = t->flows ? 1 : table_double(states);
     return fabs(sum - 1) <= 1e-12 ? order + 1 : 0;
 }
 

@@ -71,15 +71,12 @@ static int find_defects(Terms *m, const Table *t)
     return 0;
 }
 
-/* Returns rho'(1) = 1 + sum j v_j, where the weights v_j of y[-j] sum to 1. */
+/* Returns rho'(1) = 1 + sum j v_j, where the weights v_j of y[-j] sum to 1; what is carried has such sums in it. */
 static double root_slope(const Table *t)
 {
-    double sum = 1;
-    for (size_t i = 0; i < t->update.terms; i++) {
-        const Term *term = &t->update.term[i];
-        if (term->eval == TABLE_STATE) sum += term->past * table_double(term->c);
-    }
-    return sum;
+    RATIONAL(time);
+    table_row_time(t, &t->update, -1, time);
+    return 1 - table_double(time);
 }
 
 static int terms_new(Terms *m, const Table *t, const System *s, const Forest *f)

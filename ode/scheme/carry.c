@@ -69,3 +69,81 @@ int table_starter(const Table *t, Table **out)
     s = NULL;
     return 0;
 }
+
+/* ---- what is carried, on the exact solution ------------------------------------------------------------ */
+
+/* Sets up 1 - W, W the weights of the updates on what is carried, beside the right sides. */
+static void write_system(const Table *t, mpq_t *right, mpq_t *m)
+{
+    size_t n = t->carries, wide = n + 1;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t c = 0; c < n; c++) {
+            mpq_ptr at = m[i * wide + c];
+            row_weight(t, &t->carry[i].update, TABLE_CARRIED - (int)c, at);
+            mpq_neg(at, at);
+            if (c == i) mpq_add(at, at, rational_one);
+        }
+        mpq_set(m[i * wide + n], right[i]);
+    }
+}
+
+int carried_solve(const Table *t, mpq_t *x)
+{
+    size_t n = t->carries, pivot[CARRIES_MAX];
+    SCOPED(rationals_drop) mpq_t *m = rationals_new(n * (n + 1));
+    if (!m) return ERR_MEMORY;
+    write_system(t, x, m);
+    if (rationals_reduce(m, n, n + 1, n, t->exact ? 0 : 1e-12, pivot) < n)
+        return error_set(
+            ERR_INPUT,
+            "%s: the steps do not determine what is carried: the updates keep some of it "
+            "as it is, as v' = v + k1 does, for ever",
+            t->name);
+    for (size_t i = 0; i < n; i++) mpq_set(x[i], m[i * (n + 1) + n]);
+    return 0;
+}
+
+int carried_states(const Table *t, mpq_t *held)
+{
+    for (size_t i = 0; i < t->carries; i++)
+        row_weight(t, &t->carry[i].update, TABLE_STATE, held[i]);
+    return carried_solve(t, held);
+}
+
+int carried_clock(const Table *t, int op, mpq_t *held)
+{
+    SCOPED(rationals_drop) mpq_t *states = rationals_new(t->carries);
+    if (!states) return ERR_MEMORY;
+    TRY(carried_states(t, states));
+    for (size_t i = 0; i < t->carries; i++) {
+        table_read_time(t, &t->carry[i].update, op, held[i]);
+        mpq_sub(held[i], held[i], states[i]); /* at the end of the step it is 1 later */
+    }
+    return carried_solve(t, held);
+}
+
+/* Adds the weights of a row on what is carried times what that holds. */
+static void add_held(const Table *t, const Row *r, mpq_t *held, mpq_t out)
+{
+    RATIONAL(weight);
+    for (size_t c = 0; c < t->carries; c++) {
+        row_weight(t, r, TABLE_CARRIED - (int)c, weight);
+        rational_add(out, weight, held[c]);
+    }
+}
+
+void table_states(const Table *t, const Row *r, mpq_t out)
+{
+    row_weight(t, r, TABLE_STATE, out);
+    if (!reads_carried(r)) return;
+    SCOPED(rationals_drop) mpq_t *held = rationals_new(t->carries);
+    if (held && carried_states(t, held) == 0) add_held(t, r, held, out);
+}
+
+void table_row_time(const Table *t, const Row *r, int op, mpq_t c)
+{
+    table_read_time(t, r, op, c);
+    if (!reads_carried(r)) return;
+    SCOPED(rationals_drop) mpq_t *held = rationals_new(t->carries);
+    if (held && carried_clock(t, op, held) == 0) add_held(t, r, held, c);
+}

@@ -326,17 +326,17 @@ void row_weight(const Table *t, const Row *r, int eval, mpq_t out)
     }
 }
 
-/* Sets c to what a slope adds to an operator's clock: 1 to its own, else 0; for phi the node. */
+/* Sets c to what a slope adds to an operator's clock: 1 to its own, else 0; for phi the node; op < 0: no clock, 0. */
 static void slope_time(const Table *t, int eval, int op, mpq_t c)
 {
     const Point *at = eval_point(t, eval);
-    if (at->phi)
+    if (op >= 0 && at->phi)
         mpq_set(c, at->c[op]);
     else
         mpq_set_ui(c, op == t->eval[eval].op, 1);
 }
 
-void table_row_time(const Table *t, const Row *r, int op, mpq_t c)
+void table_read_time(const Table *t, const Row *r, int op, mpq_t c)
 {
     RATIONALS(w, x);
     mpq_set_ui(c, 0, 1);

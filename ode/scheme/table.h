@@ -214,8 +214,10 @@ void row_weight(const Table *t, const Row *r, int eval, mpq_t out);
  * no derivative of an f moves a clock; solve(0) = 1. Symbols are at their starting values. */
 void table_times(Table *t);
 
-/* Computes c, a row's total weight on slopes of an operator by this rule. */
+/* Computes c, a row's total weight on slopes of an operator by this rule, op < 0: on none. What is carried counts what
+ * it has on the exact solution; table_read_time counts that as 0. */
 void table_row_time(const Table *t, const Row *r, int op, mpq_t c);
+void table_read_time(const Table *t, const Row *r, int op, mpq_t c);
 
 /* Copies t without the pair, with starting values for symbols: what theory and fixed steps read. NULL: out of memory.
  * theory_freeze (theory.h) does this too, and finds out whether long fractions are roundings. */
@@ -241,6 +243,20 @@ int table_take_starter(Table *t, Table *starter);
 /* Makes the table whose step from y gives what is carried before the first step: that of `start`, or of the rows behind
  * `carry v =`. *out NULL: the text has neither. */
 int table_starter(const Table *t, Table **out);
+
+/* On the exact solution carried quantity c is a series V_c about the state y of its time: V_c(empty) y + ... The updates
+ * keep it so, which is what determines it: with the weights W of the updates on what is carried, and what a row has of
+ * states and slopes,
+ *
+ *     (V_c one step later) - sum_d W_cd V_d = (states and slopes of the update of c).
+ *
+ * carried_solve solves (1 - W) x = x in place, x (carries); ERR_INPUT where 1 is an eigenvalue of W. carried_states gives
+ * V(empty), carried_clock the multiple of h in it for a field that is 1 on an operator's clock, as table_row_time counts. */
+int carried_solve(const Table *t, mpq_t *x);
+int carried_states(const Table *t, mpq_t *held);
+int carried_clock(const Table *t, int op, mpq_t *held);
+/* Computes a row's total weight on states, those in what is carried too. */
+void table_states(const Table *t, const Row *r, mpq_t out);
 
 /* ---- pair.c ---- */
 

@@ -136,7 +136,7 @@ static void read_rows(Implicit *m, const Table *t)
     for (size_t p = 0; p < m->points; p++)
         for (size_t i = 0; i < t->point[p].row.terms; i++) {
             const Term *s = &t->point[p].row.term[i];
-            if (s->eval == TABLE_STATE || s->past) continue;
+            if (s->eval < 0 || s->past) continue;
             m->a[p * m->evals + (size_t)s->eval] = table_double(s->c);
         }
     for (size_t e = 0; e < m->evals; e++) {

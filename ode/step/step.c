@@ -17,6 +17,12 @@
  * recursion has no end: it begins WARM steps before with the network's start, whose slopes are wrong by O(h^2). A slope
  * depends on the one before by a factor O(h), so the error left is O(h^(WARM + 2)), beyond any order measured here.
  *
+ * What a table carries besides y has two arrays each, of the beginning of a step and of its end. Where the text says how
+ * it begins, a step of that scheme makes it (table_starter). Else START_GIVEN finds it from the exact states y_0 .. y_m, m
+ * the scheme's order and 1: run along these from any v_0, it is what the exact solution has of it, s_j, and a part that the
+ * updates alone move, v_j = s_j + W^j (v_0 - s_0), but for O(h). The m-th difference of s is as small as the error of the
+ * scheme, so (W - 1)^-m times that of v is taken from v_0, until it vanishes.
+ *
  * The table of a pair (Table.pair) takes tries (stepper_try): the row `error` is one more row, and the first slopes,
  * those at y itself, are kept: a rejected try has them for the next one, and where the last stage stands at the new
  * state an accepted one too (first same as last).
@@ -31,6 +37,7 @@
  */
 #include "ode/field/system.h"
 #include "ode/systems/systems.h"
+#include "ode/theory/theory.h"
 
 #include <string.h>
 
@@ -42,12 +49,17 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
+#include "ode/scheme/rationals.h"
+
+#include <math.h>
 
 enum { WARM = 8 };
+enum { EXACT_ORDER = 8, TURNS_MOST = 100 }; /* of the start of what is carried */
 enum { CACHE = 4096, VECTORS = 64 }; /* numbers: the nearest cache's 32 KiB; 8 vectors of 8 */
 
 struct Stepper {
     const Table *table;
+    Table *owned;  /* the same, of a starter; else NULL */
     System system; /* n: rows of the window */
     Weighted word; /* the system with the table's weights; n: as above */
     size_t n, N;   /* sizes of the whole system */
@@ -64,6 +76,13 @@ struct Stepper {
     double *fraction; /* (flows) of h */
     Stepper **by;     /* (flows) of those by a method; NULL: there are none */
     double *given;    /* (history, N) the states in which the first steps of START_GIVEN end */
+    Stepper *starter; /* makes what is carried before the first step; NULL: no text does */
+    int exact;        /* given states from which it is found then; 0: nothing is carried */
+    double *carried;  /* (2, carries, N) */
+    double *settle;   /* (carries, carries) (W - 1)^-exact */
+    double *begun;    /* (2, carries, N) before the first step; the difference */
+    double *origin;   /* (N) the state there */
+    int carried_at;
     double *state;    /* (past_y + 2, N) ring */
     double *slope;    /* (past_k + 1, evals, kept) ring */
     double *argument; /* (2, rows, d) */
@@ -125,11 +144,13 @@ static size_t survey(Stepper *st)
 {
     const Table *t = st->table;
     size_t longest = t->update.terms > t->error.terms ? t->update.terms : t->error.terms;
+    for (size_t i = 0; i < t->carries; i++)
+        if (t->carry[i].update.terms > longest) longest = t->carry[i].update.terms;
     for (size_t i = 0; i < t->points; i++) {
         const Row *r = &t->point[i].row;
         if (r->terms > longest) longest = r->terms;
         for (size_t k = 0; k < r->terms; k++) {
-            if (r->term[k].eval != TABLE_STATE)
+            if (r->term[k].eval >= 0)
                 st->recursive |= r->term[k].past > 0;
             else if (r->term[k].past > st->stage_y)
                 st->stage_y = r->term[k].past;
@@ -154,7 +175,7 @@ static int find_behind(const Stepper *st, int *behind)
             int *to = i < t->evals ? &reach[i] : behind;
             for (size_t k = 0; k < r->terms; k++) {
                 const Term *m = &r->term[k];
-                if (m->eval == TABLE_STATE || m->past + reach[m->eval] <= *to) continue;
+                if (m->eval < 0 || m->past + reach[m->eval] <= *to) continue;
                 *to = m->past + reach[m->eval];
                 changed = 1;
             }
@@ -211,6 +232,57 @@ static int make_methods(Stepper *st)
     return 0;
 }
 
+/* Computes (W - 1)^-m of the weights W with which what is carried moves itself. */
+static int make_settle(Stepper *st)
+{
+    const Table *t = st->table;
+    size_t n = t->carries;
+    SCOPED(rationals_drop) mpq_t *x = rationals_new(n);
+    SCOPED(memory_drop) double *B = memory_new(2 * n, n * sizeof *B);
+    if (!x || !B || !(st->settle = memory_new(n, n * sizeof(double)))) return ERR_MEMORY;
+    for (size_t j = 0; j < n; j++) {
+        for (size_t i = 0; i < n; i++) mpq_set_si(x[i], i == j ? -1 : 0, 1);
+        TRY(carried_solve(t, x));
+        for (size_t i = 0; i < n; i++) B[i * n + j] = table_double(x[i]);
+    }
+    memcpy(st->settle, B, n * n * sizeof *B);
+    for (int k = 1; k < st->exact; k++) {
+        memcpy(B + n * n, st->settle, n * n * sizeof *B);
+        for (size_t i = 0; i < n * n; i++) {
+            st->settle[i] = 0;
+            for (size_t l = 0; l < n; l++)
+                st->settle[i] += B[i / n * n + l] * B[n * n + l * n + i % n];
+        }
+    }
+    return 0;
+}
+
+/* Makes room for what is carried, and finds how it begins. */
+static int make_carried(Stepper *st)
+{
+    TABLE(starter);
+    Theory theory;
+    const Table *t = st->table;
+    if (!t->carries) return 0;
+    if (t->past_y || t->past_k)
+        return table_refuse_carries(
+            t, "steps that read earlier steps too are not taken; carry what they read");
+    TRY(table_starter(t, &starter));
+    st->carried = memory_new(2 * t->carries, st->N * sizeof(double));
+    st->begun = memory_new(2 * t->carries, st->N * sizeof(double));
+    st->origin = memory_new(st->N, sizeof(double));
+    if (!st->carried || !st->begun || !st->origin) return ERR_MEMORY;
+    if (starter) {
+        TRY(stepper_new(starter, &st->system, &st->starter));
+        st->starter->owned = starter;
+        starter = NULL;
+        return 0;
+    }
+    TRY(theory_search(t, EXACT_ORDER, &theory));
+    st->exact = theory.order + 1;
+    return make_settle(st);
+}
+
 static int make(Stepper *st)
 {
     const Table *t = st->table;
@@ -218,6 +290,7 @@ static int make(Stepper *st)
     for (int op = 0; op < COLOURS; op++)
         st->counted += t->flows || !system_counts(&st->system, op) ? 0 : table_evals(t, op);
     TRY(compile_all(st));
+    TRY(make_carried(st));
     TRY(find_behind(st, &st->behind));
     st->given = memory_new((size_t)stepper_history(st), N * sizeof(double));
     st->fraction = memory_new(t->flows, sizeof(double));
@@ -244,7 +317,6 @@ static int make(Stepper *st)
 int stepper_new(const Table *t, const System *s, Stepper **out)
 {
     if (t->symbols) return error_set(ERR_MISUSE, "scheme %s: its table is not frozen", t->name);
-    TRY(table_refuse_carries(t, "steps of it are not written yet"));
     TRY(system_takes(s, t));
     TRY(mass_takes(s, t));
     TRY(mass_check(s));
@@ -275,10 +347,13 @@ void stepper_free(Stepper *st)
     if (!st) return;
     for (int i = 0; st->program && i <= st->depth; i++) sums_free(&st->program[i]);
     for (int i = 0; st->implicit && i <= st->depth; i++) implicit_free(st->implicit[i]);
+    stepper_free(st->starter);
     for (size_t i = 0; st->by && i < st->table->flows; i++) stepper_free(st->by[i]);
     functions_free(st->functions);
-    memory_free_all(st->program, st->pair, st->by, st->fraction, st->given, st->state, st->slope,
-                    st->argument, st->x, st->c, st->error, st->implicit, st->known, st);
+    table_free(st->owned);
+    memory_free_all(st->carried, st->settle, st->begun, st->origin, st->program, st->pair, st->by,
+                    st->fraction, st->given, st->state, st->slope, st->argument, st->x, st->c,
+                    st->error, st->implicit, st->known, st);
 }
 
 /* ---- rows and evaluations ------------------------------------------------------------------------ */
@@ -298,6 +373,13 @@ static double *slope(const Stepper *st, int eval, int past)
     return st->slope + (slot * st->table->evals + (size_t)eval) * st->kept + at;
 }
 
+/* Returns carried quantity c from the window on, of the step's beginning, or of its end. */
+static double *carried(const Stepper *st, size_t c, int end)
+{
+    size_t half = (size_t)(st->carried_at ^ end) * st->table->carries;
+    return st->carried + (half + c) * st->N + st->at;
+}
+
 static size_t window_size(const Stepper *st)
 {
     return st->system.n * st->system.d;
@@ -308,9 +390,10 @@ static void gather(const Stepper *st, const Sum *s)
 {
     for (size_t m = 0; m < s->parts; m++) {
         const SumPart *p = &s->part[m];
-        int is_state = p->eval == TABLE_STATE;
-        st->c[m] = is_state ? p->c : p->c * st->h;
-        st->x[m] = is_state ? state(st, p->past) : slope(st, p->eval, p->past);
+        st->c[m] = p->eval < 0 ? p->c : p->c * st->h;
+        st->x[m] = p->eval >= 0             ? slope(st, p->eval, p->past)
+                   : p->eval == TABLE_STATE ? state(st, p->past)
+                                            : carried(st, (size_t)(TABLE_CARRIED - p->eval), 0);
     }
 }
 
@@ -394,6 +477,15 @@ static int solve_stages(Stepper *st, const Sums *p, double t)
                           slope(st, 0, 0), &st->evals);
 }
 
+/* Forms what is carried to the next step, once the slopes are known. */
+static void carry_rows(Stepper *st, const Sums *p)
+{
+    for (size_t c = 0; c < p->carries; c++) {
+        gather(st, &p->carry[c]);
+        combine(0, window_size(st), p->carry[c].parts, st->c, st->x, carried(st, c, 1));
+    }
+}
+
 /* A pass over one window; p: NULL for a table of flows. */
 typedef int Pass(Stepper *st, const Sums *p, double t);
 
@@ -431,6 +523,7 @@ static void push_state(Stepper *st, const double *y)
 
 int stepper_history(const Stepper *st)
 {
+    if (st->exact) return st->exact;
     int slopes = st->table->past_k ? st->behind + st->stage_y : 0;
     return slopes > st->table->past_y ? slopes : st->table->past_y;
 }
@@ -442,6 +535,94 @@ static int slopes_pass(Stepper *st, const Sums *p, double t)
     return 0;
 }
 
+static int carried_pass(Stepper *st, const Sums *p, double t)
+{
+    TRY(slopes_pass(st, p, t));
+    carry_rows(st, p);
+    return 0;
+}
+
+/* Moves what is carried over a step of which both states are known. */
+static int carry_along(Stepper *st, double t)
+{
+    TRY(sweep(st, carried_pass, &st->program[st->depth], t));
+    st->carried_at ^= 1;
+    return 0;
+}
+
+/* Runs what is carried from `begun` along the given states; the m-th difference goes behind it. Returns ERR_*. */
+static int carry_difference(Stepper *st)
+{
+    size_t size = st->table->carries * st->N;
+    double binomial = st->exact % 2 ? -1 : 1, *difference = st->begun + size;
+    memcpy(carried(st, 0, 0), st->begun, size * sizeof(double));
+    push_state(st, st->origin);
+    for (int j = 0;; j++) {
+        const double *v = carried(st, 0, 0);
+        for (size_t i = 0; i < size; i++) difference[i] = binomial * v[i] + (j ? difference[i] : 0);
+        if (j == st->exact) return 0;
+        binomial *= -(double)(st->exact - j) / (j + 1);
+        TRY(carry_along(st, st->t0 + j * st->h));
+        push_state(st, st->given + (size_t)j * st->N);
+    }
+}
+
+/* Takes (W - 1)^-m times the difference from `begun`; returns the largest change, *size: the largest value. */
+static double settle(Stepper *st, double *size)
+{
+    size_t n = st->table->carries, N = st->N;
+    const double *difference = st->begun + n * N;
+    double largest = *size = 0;
+    for (size_t i = 0; i < n * N; i++) {
+        double change = 0;
+        for (size_t c = 0; c < n; c++)
+            change += st->settle[i / N * n + c] * difference[c * N + i % N];
+        st->begun[i] -= change;
+        largest = isfinite(change) ? fmax(largest, fabs(change)) : INFINITY;
+        *size = fmax(*size, fabs(st->begun[i]));
+    }
+    return largest;
+}
+
+/* Finds what is carried at the beginning of the given states. Changes fall until rounding keeps them where they are. */
+static int settle_carried(Stepper *st)
+{
+    double last = INFINITY, size;
+    memset(st->begun, 0, st->table->carries * st->N * sizeof(double));
+    for (int turn = 0; turn < TURNS_MOST; turn++) {
+        TRY(carry_difference(st));
+        double change = settle(st, &size);
+        if (!isfinite(change)) break;
+        if (change <= 1e-8 * size && change >= last / 4) return 0;
+        if (change == 0) return 0;
+        last = change;
+    }
+    return error_set(
+        ERR_NUMERIC,
+        "scheme %s: what it carries is not found on the exact solution at step %g: take smaller "
+        "steps, or say how it begins (carry v = ...)",
+        st->table->name, st->h);
+}
+
+/* Makes what is carried before the first step. */
+static int begin_carried(Stepper *st, double t, const double *y, int start)
+{
+    size_t bytes = st->table->carries * st->N * sizeof(double);
+    if (!st->table->carries) return 0;
+    memset(st->begun, 0, bytes);
+    memcpy(st->origin, y, st->N * sizeof(double));
+    if (st->starter) {
+        Stepper *s = st->starter;
+        TRY(stepper_begin(s, t, st->h, y, START_NETWORK, NULL));
+        TRY(stepper_step(s));
+        memcpy(st->begun, carried(s, 0, 0), bytes);
+    } else if (start == START_GIVEN) {
+        TRY(settle_carried(st));
+    }
+    memcpy(carried(st, 0, 0), st->begun, bytes);
+    return 0;
+}
+
 /* Takes a step from time t that ends in a given state; `left`: such steps to come, this one too. */
 static int given_step(Stepper *st, double t, int left)
 {
@@ -450,6 +631,10 @@ static int given_step(Stepper *st, double t, int left)
         int known = st->recursive && done < st->depth ? done : st->depth;
         TRY(sweep(st, slopes_pass, &st->program[known], t));
         shift_slopes(st);
+        if (!st->implicit) st->evals += st->counted;
+    }
+    if (st->exact) {
+        TRY(carry_along(st, t));
         if (!st->implicit) st->evals += st->counted;
     }
     push_state(st, st->given + (size_t)st->step * st->N);
@@ -472,8 +657,9 @@ int stepper_begin(Stepper *st, double t, double h, const double *y, int start, c
         if (!given) return error_set(ERR_MISUSE, "scheme %s needs a history", st->table->name);
         memcpy(st->given, given, history * st->N * sizeof *given);
     }
+    TRY(begin_carried(st, t, y, start));
     push_state(st, y);
-    st->evals = 0;
+    st->evals = st->starter ? stepper_evals(st->starter) : 0;
     return 0;
 }
 
@@ -536,8 +722,13 @@ static int flow_pass(Stepper *st, const Sums *p, double t)
 static int table_pass(Stepper *st, const Sums *p, double t)
 {
     double *y = state(st, -1);
-    if (st->table->evals && !st->implicit) return evaluate(st, p, t, y) ? 0 : not_finite(st);
+    if (st->table->evals && !st->implicit) {
+        if (!evaluate(st, p, t, y)) return not_finite(st);
+        carry_rows(st, p);
+        return 0;
+    }
     if (st->implicit) TRY(solve_stages(st, p, t));
+    carry_rows(st, p);
     gather(st, &p->update);
     combine(0, window_size(st), p->update.parts, st->c, st->x, y);
     return !st->implicit || combine_finite(window_size(st), y) ? 0 : not_finite(st);
@@ -551,6 +742,7 @@ int stepper_step(Stepper *st)
     int known = st->start == START_NETWORK && st->step < st->depth ? (int)st->step : st->depth;
     TRY(sweep(st, st->table->flows ? flow_pass : table_pass, &st->program[known], t));
     if (!st->table->flows) shift_slopes(st);
+    if (st->table->carries) st->carried_at ^= 1;
     shift_state(st);
     st->step++;
     if (!st->implicit) st->evals += st->counted;

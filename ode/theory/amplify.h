@@ -8,7 +8,7 @@
  * On y' = (sum of lambda_op) y with h lambda_op = z[op] a mode is y[-j] = w^j y, w = 1 / zeta. Every slope is
  * then a multiple (in exponential stages: by phi_J(scale h lambda), in a resolvent's by 1 / (1 - scale h lambda)) of y and of the slopes q that some stage reads from the past, by
  * forward substitution or, where stages are implicit, from a linear system; with the update and q = k(y, q) there remains a small
- * matrix M(w), and
+ * matrix M(w), with a row and a column for each carried quantity, and
  *     P(w) = det M(w) = prod over amplification factors zeta of (1 - zeta w),   P(0) = 1.
  * Its coefficients come from its values at the N-th roots of unity (a unitary transform: no digit is
  * lost), its roots from Aberth's iteration (Aberth 1973). */
@@ -26,7 +26,9 @@ typedef struct {
     const Table *t;
     int *column; /* (evals): where k[-1], k[-2], ... of a stage's argument stand; 0: not read */
     size_t columns, degree, samples;
-    AMP_REAL **c;        /* (points + 1): coefficients of the points' rows and the update's */
+    size_t carried;      /* the first column of what is carried */
+    size_t rows;         /* of points, the update, and what is carried */
+    AMP_REAL **c;        /* (rows): their coefficients */
     AMP_REAL *scale;     /* (points) of exponential stages */
     AMP_COMPLEX *k;      /* (evals, columns) */
     AMP_COMPLEX *row;    /* (columns) */
@@ -60,7 +62,7 @@ static AMP_REAL amp_value(const mpq_t q)
 
 static void amp_free(Amplifier *a)
 {
-    for (size_t p = 0; a->c && p <= a->t->points; p++) memory_free(a->c[p]);
+    for (size_t p = 0; a->c && p < a->rows; p++) memory_free(a->c[p]);
     void *owned[] = {a->c,      a->scale, a->column, a->k, a->row, a->matrix,
                      a->system, a->unit,  a->value,  a->p, a->root};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) memory_free(owned[i]);
@@ -69,10 +71,13 @@ static void amp_free(Amplifier *a)
 
 static const Row *amp_row(const Table *t, size_t p)
 {
-    return p < t->points ? &t->point[p].row : &t->update;
+    return p < t->points    ? &t->point[p].row
+           : p == t->points ? &t->update
+                            : &t->carry[p - t->points - 1].update;
 }
 
-/* Numbers the columns: y, then each slope an argument reads from the past. Returns P's degree. */
+/* Numbers the columns: y, then each slope an argument reads from the past, then what is carried. Returns a bound of P's
+ * degree. */
 static size_t amp_columns(const Table *t, int *column, size_t *columns)
 {
     int deepest = 0, past = t->past_y > t->past_k ? t->past_y : t->past_k;
@@ -80,12 +85,14 @@ static size_t amp_columns(const Table *t, int *column, size_t *columns)
     for (size_t p = 0; p < t->points; p++) {
         const Row *r = amp_row(t, p);
         for (size_t i = 0; i < r->terms; i++) {
-            if (r->term[i].eval == TABLE_STATE || r->term[i].past == 0) continue;
+            if (r->term[i].eval < 0 || r->term[i].past == 0) continue;
             if (r->term[i].past > deepest) deepest = r->term[i].past;
             if (!column[r->term[i].eval]) column[r->term[i].eval] = (int)(*columns)++;
         }
     }
-    return (size_t)past + 1 + (*columns - 1) * (size_t)deepest;
+    size_t slopes = *columns - 1;
+    *columns += t->carries;
+    return ((size_t)past + 1) * (t->carries + 1) + slopes * (size_t)deepest;
 }
 
 static int amp_arrays(Amplifier *a)
@@ -116,10 +123,10 @@ static int amp_arrays(Amplifier *a)
 
 static int amp_values(Amplifier *a)
 {
-    if (!(a->c = memory_new(a->t->points + 1, sizeof *a->c))) return ERR_MEMORY;
+    if (!(a->c = memory_new(a->rows, sizeof *a->c))) return ERR_MEMORY;
     if (!(a->scale = memory_new(a->t->points, sizeof *a->scale))) return ERR_MEMORY;
     for (size_t p = 0; p < a->t->points; p++) a->scale[p] = amp_value(a->t->point[p].scale);
-    for (size_t p = 0; p <= a->t->points; p++) {
+    for (size_t p = 0; p < a->rows; p++) {
         const Row *r = amp_row(a->t, p);
         if (!(a->c[p] = memory_new(r->terms, sizeof **a->c))) return ERR_MEMORY;
         for (size_t i = 0; i < r->terms; i++) a->c[p][i] = amp_value(r->term[i].c);
@@ -130,9 +137,10 @@ static int amp_values(Amplifier *a)
 /* Makes the Amplifier of t (borrowed), a frozen table of stages. ERR_INPUT: too much history. */
 static int amp_new(Amplifier *a, const Table *t)
 {
-    *a = (Amplifier){.t = t};
+    *a = (Amplifier){.t = t, .rows = t->points + 1 + t->carries};
     if (!(a->column = memory_new(t->evals, sizeof *a->column))) return ERR_MEMORY;
     a->degree = amp_columns(t, a->column, &a->columns);
+    a->carried = a->columns - t->carries;
     int code = a->degree <= AMP_DEGREE
                    ? 0
                    : error_set(ERR_INPUT, "%s: expected at most %d amplification factors, not %zu",
@@ -155,6 +163,8 @@ static void amp_combine(const Amplifier *a, size_t p, size_t s, int update, AMP_
         if (x->past) c *= a->unit[s * (size_t)x->past % a->samples];
         if (x->eval == TABLE_STATE)
             out[0] += c;
+        else if (x->eval < 0)
+            out[a->carried + (size_t)(TABLE_CARRIED - x->eval)] += c;
         else if (x->past && !update)
             out[a->column[x->eval]] += c;
         else
@@ -260,6 +270,8 @@ static void amp_solve_slopes(Amplifier *a, size_t s)
             if (x->past) c *= a->unit[s * (size_t)x->past % a->samples];
             if (x->eval == TABLE_STATE)
                 m[evals] += c;
+            else if (x->eval < 0)
+                m[evals + a->carried + (size_t)(TABLE_CARRIED - x->eval)] += c;
             else if (x->past)
                 m[evals + (size_t)a->column[x->eval]] += c;
             else
@@ -288,6 +300,11 @@ static AMP_COMPLEX amp_sample(Amplifier *a, size_t s)
     for (size_t e = 0; e < t->evals; e++) {
         size_t i = (size_t)a->column[e];
         for (size_t j = 0; i && j < n; j++) a->matrix[i * n + j] = (i == j) - a->k[e * n + j];
+    }
+    for (size_t v = 0; v < t->carries; v++) {
+        size_t i = a->carried + v;
+        amp_combine(a, t->points + 1 + v, s, 1, a->row);
+        for (size_t j = 0; j < n; j++) a->matrix[i * n + j] = (i == j) - a->unit[s] * a->row[j];
     }
     return amp_determinant(a->matrix, n);
 }

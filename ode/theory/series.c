@@ -8,7 +8,11 @@
  * An exponential stage has K_e(t) = sum over j of c^j / (j + J)! r(t_j), r its row, t_0 = t and t_(j+1) the only child of t_j,
  * as long as the root of t_j has a colour of A and that child alone: A applied to a series plants it on such a root. A
  * resolvent has 1 in place of 1 / (j + J)!, and its A acts on time too: a clock is the node of the row.
- * So nothing has to be solved: K needs only smaller trees (Butcher 2006, section 6; with colours
+ * What is carried has a series V_c too, which the updates reproduce a step later. So at tree t, behind K(t),
+ *     sum_d (1 - W)_cd V_d(t) = (the rest of the row of v_c)(t) - ((exact flow over h, then V_c)(t) - V_c(t)),
+ * W the weights of the updates on what is carried; the right side has V on smaller trees alone, and Y(t) comes then
+ * (general linear methods and the one-step method that underlies them: Butcher 2006, Stoffer 1993).
+ * But for this matrix nothing has to be solved: K needs only smaller trees (Butcher 2006, section 6; with colours
  * Araujo, Murua, Sanz-Serna 1997). On the way of a flow a tree is a polynomial of time: where its root has the flow's colour, the
  * integral of the product over its children; else it does not move. */
 #include "kernels/base/error.h"
@@ -235,8 +239,12 @@ typedef struct {
     const Forest *forest;
     const Table *table;
     mpq_t **K, **Y, ***S;
-    mpq_t *node; /* (evals) on its operator's clock */
-    Series **E;  /* E[j]: exact flow over -j h, j = 0 .. deepest */
+    mpq_t *node;     /* (evals) on its operator's clock */
+    Series **E;      /* E[j]: exact flow over -j h, j = 0 .. deepest */
+    mpq_t **V;       /* (carries) what is carried */
+    mpq_t *held;     /* (carries) its part in y */
+    mpq_t *next;     /* (carries) room for the right sides */
+    Series *forward; /* exact flow over h */
     int depth;
 } Work;
 
@@ -250,8 +258,12 @@ static void work_free(Work *w)
     }
     for (size_t p = 0; w->Y && p < t->points; p++) rationals_free(w->Y[p]);
     for (int j = 0; w->E && j <= w->depth; j++) series_free(w->E[j]);
+    for (size_t c = 0; w->V && c < t->carries; c++) rationals_free(w->V[c]);
+    series_free(w->forward);
     rationals_free(w->node);
-    memory_free_all(w->K, w->Y, w->S, w->E);
+    rationals_free(w->held);
+    rationals_free(w->next);
+    memory_free_all(w->K, w->Y, w->S, w->E, w->V);
 }
 
 static int exact_pasts(Work *w)
@@ -263,6 +275,20 @@ static int exact_pasts(Work *w)
         series_exact(w->E[j], theta, ((Table *)w->table)->weight);
     }
     return 0;
+}
+
+static int new_carried(Work *w)
+{
+    const Table *t = w->table;
+    if (!(w->V = memory_new(t->carries, sizeof *w->V)) || !(w->held = rationals_new(t->carries)) ||
+        !(w->next = rationals_new(t->carries)))
+        return ERR_MEMORY;
+    for (size_t c = 0; c < t->carries; c++)
+        if (!(w->V[c] = rationals_new(w->forest->count))) return ERR_MEMORY;
+    if (!t->carries) return 0;
+    TRY(series_new(w->forest, &w->forward));
+    series_exact(w->forward, rational_one, ((Table *)t)->weight);
+    return carried_states(t, w->held);
 }
 
 static int work_new(Work *w, const Forest *f, const Table *t)
@@ -282,6 +308,7 @@ static int work_new(Work *w, const Forest *f, const Table *t)
         for (int j = 0; j < t->past_k; j++)
             if (!(w->S[e][j] = rationals_new(f->count))) return ERR_MEMORY;
     }
+    TRY(new_carried(w));
     return exact_pasts(w);
 }
 
@@ -291,6 +318,7 @@ static void row_at(const Work *w, const Row *r, size_t i, mpq_t out)
     for (size_t k = 0; k < r->terms; k++) {
         const Term *s = &r->term[k];
         const __mpq_struct *value = s->eval == TABLE_STATE ? w->E[s->past]->a[i]
+                                    : s->eval < 0          ? w->V[TABLE_CARRIED - s->eval][i]
                                     : s->past == 0         ? w->K[s->eval][i]
                                                            : w->S[s->eval][s->past - 1][i];
         rational_add(out, s->c, value);
@@ -315,7 +343,25 @@ static void apply_phi(const Work *w, const Point *p, mpq_t *Y, size_t i, mpq_t K
     }
 }
 
-static void evaluate_at(Work *w, size_t i)
+/* Finds what is carried at tree i, from the slopes there and smaller trees. Its own V(i) is 0 so far. */
+static int carry_at(Work *w, size_t i)
+{
+    const Table *t = w->table;
+    RATIONAL(later);
+    for (size_t c = 0; c < t->carries; c++) {
+        row_at(w, &t->carry[c].update, i, w->next[c]);
+        compose_tree(w->forest, i, w->forward->a, w->V[c], w->held[c], later);
+        mpq_sub(w->next[c], w->next[c], later);
+    }
+    if (t->carries) TRY(carried_solve(t, w->next));
+    for (size_t c = 0; c < t->carries; c++) {
+        mpq_set(w->V[c][i], w->next[c]);
+        if (!t->exact) rational_shorten(w->V[c][i]);
+    }
+    return 0;
+}
+
+static int evaluate_at(Work *w, size_t i)
 {
     const Tree *t = &w->forest->tree[i];
     const Table *table = w->table;
@@ -334,7 +380,9 @@ static void evaluate_at(Work *w, size_t i)
         for (int j = 0; j < table->past_k; j++)
             compose_tree(w->forest, i, w->E[j + 1]->a, w->K[e], zero, w->S[e][j][i]);
     }
+    TRY(carry_at(w, i));
     for (size_t p = 0; p < table->points; p++) row_at(w, &table->point[p].row, i, w->Y[p][i]);
+    return 0;
 }
 
 /* Returns whether a sum of state weights is 1, in inexact tables to 1e-12. */
@@ -346,11 +394,13 @@ static int is_one(const Table *t, const mpq_t sum)
 
 int series_check(const Table *t)
 {
-    TRY(table_refuse_carries(t, "its order is not worked out yet"));
     RATIONAL(sum);
     size_t p = 0;
+    SCOPED(rationals_drop) mpq_t *held = rationals_new(t->carries);
+    if (!held) return ERR_MEMORY;
+    TRY(carried_states(t, held)); /* some weights W have no V */
     while (p < t->points &&
-           (row_weight(t, &t->point[p].row, TABLE_STATE, sum), t->point[p].phi || is_one(t, sum)))
+           (table_states(t, &t->point[p].row, sum), t->point[p].phi || is_one(t, sum)))
         p++;
     if (p == t->points) return 0;
     size_t e = 0;
@@ -366,7 +416,7 @@ static int work_run(Work *w, const Forest *f, const Table *t)
     TRY(work_new(w, f, t));
     for (size_t i = 0; i < f->count; i++) {
         tick_of((double)i, (double)f->count);
-        evaluate_at(w, i);
+        TRY(evaluate_at(w, i));
     }
     return 0;
 }
@@ -376,7 +426,7 @@ static int stages_series(const Forest *f, const Table *t, Series **out)
     SCOPED(work_free) Work w = {.forest = f, .table = t};
     TRY(work_run(&w, f, t));
     TRY(series_new(f, out));
-    row_weight(t, &t->update, TABLE_STATE, (*out)->empty);
+    table_states(t, &t->update, (*out)->empty);
     for (size_t i = 0; i < f->count; i++) {
         row_at(&w, &t->update, i, (*out)->a[i]);
         if (tree_is_clock(f, i)) mpq_set((*out)->a[i], (*out)->empty); /* a step goes h */
@@ -395,6 +445,25 @@ int series_slopes(const Forest *f, const Table *t, Series **slope)
     return 0;
 }
 
+int series_carried(const Forest *f, const Table *t, int after, Series **carried)
+{
+    SCOPED(work_free) Work w = {.forest = f, .table = t};
+    TRY(work_run(&w, f, t));
+    for (size_t c = 0; c < t->carries; c++) {
+        TRY(series_new(f, &carried[c]));
+        if (after)
+            table_states(t, &t->carry[c].update, carried[c]->empty);
+        else
+            mpq_set(carried[c]->empty, w.held[c]);
+        for (size_t i = 0; i < f->count; i++)
+            if (after)
+                row_at(&w, &t->carry[c].update, i, carried[c]->a[i]);
+            else
+                mpq_set(carried[c]->a[i], w.V[c][i]);
+    }
+    return 0;
+}
+
 int series_one_colour(const Table *t)
 {
     int one = table_one_field(t);
@@ -405,7 +474,7 @@ int series_one_colour(const Table *t)
 int series_forest(const Table *t, int max, int colours, int timed, Forest **out)
 {
     int shaped = colours > 1 && series_one_colour(t);
-    int cuts = (t->past_k && !shaped) || table_methods(t);
+    int cuts = ((t->past_k || t->carries) && !shaped) || table_methods(t);
     return (cuts ? forest_timed : forest_trees)(max, colours, timed, out);
 }
 

@@ -8,6 +8,7 @@
 #define AMP_SIN sin
 #define AMP_ATAN atan
 #include "ode/theory/amplify.h"
+#include "ode/scheme/rationals.h"
 #include "ode/theory/poly.h"
 
 /* ---- root condition ---------------------------------------------------------------------------------- */
@@ -29,6 +30,59 @@ static int find_moduli(const Poly *p, double *largest, int *on_circle)
     return 0;
 }
 
+/* Writes the matrix A (n, n) that moves (y, y[-1], ..., v_1, v_2, ...) by a step where the field is 0. */
+static void write_carried(const Table *t, size_t n, mpq_t *A)
+{
+    size_t states = (size_t)t->past_y + 1;
+    for (size_t j = 1; j < states; j++) mpq_set_ui(A[j * n + j - 1], 1, 1);
+    for (size_t c = 0; c <= t->carries; c++) {
+        const Row *r = c ? &t->carry[c - 1].update : &t->update;
+        mpq_t *row = A + (c ? states + c - 1 : 0) * n;
+        for (size_t i = 0; i < r->terms && r->term[i].eval < 0; i++) {
+            int eval = r->term[i].eval;
+            size_t at = eval == TABLE_STATE ? (size_t)r->term[i].past
+                                            : states + (size_t)(TABLE_CARRIED - eval);
+            mpq_set(row[at], r->term[i].c);
+        }
+    }
+}
+
+/* Computes to = A from, all (n, n). */
+static void multiply(size_t n, mpq_t *A, mpq_t *from, mpq_t *to)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            mpq_set_ui(to[i * n + j], 0, 1);
+            for (size_t k = 0; k < n; k++)
+                if (mpq_sgn(A[i * n + k]))
+                    rational_add(to[i * n + j], A[i * n + k], from[k * n + j]);
+        }
+}
+
+/* Writes the minimal polynomial of that matrix: its multiple roots are the eigenvalues whose powers grow. The first power
+ * of A that depends on those before it has as its factors the polynomial's coefficients. */
+static int minimal_polynomial(const Table *t, size_t n, Poly *p)
+{
+    size_t size = n * n, wide = n + 1, *pivot;
+    SCOPED(rationals_drop) mpq_t *A = rationals_new(size), *power = rationals_new((n + 1) * size);
+    SCOPED(rationals_drop) mpq_t *m = rationals_new(size * wide);
+    SCOPED(memory_drop) size_t *room = memory_new(n + 1, sizeof *room);
+    if (!A || !power || !m || !(pivot = room)) return ERR_MEMORY;
+    write_carried(t, n, A);
+    for (size_t i = 0; i < n; i++) mpq_set_ui(power[i * n + i], 1, 1);
+    for (size_t d = 1; d <= n; d++) {
+        multiply(n, A, power + (d - 1) * size, power + d * size);
+        for (size_t i = 0; i < size; i++)
+            for (size_t k = 0; k <= d; k++) mpq_set(m[i * (d + 1) + k], power[k * size + i]);
+        if (rationals_reduce(m, size, d + 1, d + 1, t->exact ? 0 : 1e-12, pivot) > d) continue;
+        mpq_set_ui(p->c[d], 1, 1);
+        for (size_t k = 0; k < d; k++) mpq_neg(p->c[k], m[k * (d + 1) + d]);
+        break;
+    }
+    poly_trim(p);
+    return 0;
+}
+
 /* Writes rho(x) = x^(q+1) - sum v_j x^(q-j). */
 static void characteristic(const Table *t, Poly *p)
 {
@@ -46,14 +100,17 @@ int stability_roots(const Table *t, int *zero_stable, int *on_circle)
 {
     SCOPED(poly_free) Poly rho = {0}, repeated = {0}, simple = {0};
     double largest, largest_repeated;
-    int repeated_on_circle, n = t->past_y + 1;
+    int repeated_on_circle, n = t->past_y + 1 + (int)t->carries;
     *zero_stable = *on_circle = 1;
     if (t->flows) return 0; /* one-step: rho = x - 1 */
     *zero_stable = 0;
     TRY(poly_new(&rho, n));
     TRY(poly_new(&repeated, n));
     TRY(poly_new(&simple, n));
-    characteristic(t, &rho);
+    if (t->carries)
+        TRY(minimal_polynomial(t, (size_t)n, &rho));
+    else
+        characteristic(t, &rho);
     TRY(poly_squarefree(&rho, &simple, &repeated));
     TRY(find_moduli(&simple, &largest, on_circle));
     TRY(find_moduli(&repeated, &largest_repeated, &repeated_on_circle));
@@ -82,7 +139,6 @@ static int open_methods(Stability *s)
 int stability_new(const Table *t, Stability **out)
 {
     *out = NULL;
-    TRY(table_refuse_carries(t, "its stability is not worked out yet"));
     Stability *s = memory_new(1, sizeof *s);
     if (!s) return ERR_MEMORY;
     s->t = t;

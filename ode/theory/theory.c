@@ -14,7 +14,7 @@ static const double inexact_bound = 1e-12, slack = 100, long_fraction = 1e6, lon
 
 void theory_state(const Table *t, mpq_t out)
 {
-    row_weight(t, &t->update, TABLE_STATE, out);
+    table_states(t, &t->update, out);
     if (!t->flows) mpq_sub(out, out, rational_one); /* flows keep the state */
 }
 

@@ -136,6 +136,9 @@ int series_step(const Forest *f, const Table *t, Series **out);
 /* slope (t->evals) out: the series of every evaluation of a frozen table of stages, 0 at the empty tree. The caller
  * frees each, after errors too: those not reached stay as they are. */
 int series_slopes(const Forest *f, const Table *t, Series **slope);
+/* carried (t->carries) out, likewise: the series of what a frozen table of stages carries, on exact history; with `after`
+ * its updates, about the step's beginning. */
+int series_carried(const Forest *f, const Table *t, int after, Series **carried);
 
 /* ---- conditions.c, tree_weights.c: order conditions ------------------------------------------------ */
 
