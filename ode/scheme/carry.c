@@ -1,4 +1,5 @@
-/* carry.c: what a scheme carries from step to step besides y: how it begins. */
+/* carry.c: what a scheme carries from step to step besides y: which scheme starts it, and what it has of y on the exact
+ * solution. */
 #include <string.h>
 
 #include "kernels/base/error.h"
@@ -18,8 +19,7 @@ int table_refuse_carries(const Table *t, const char *why)
                      why);
 }
 
-/* Returns whether a row reads what is carried. */
-static int reads_carried(const Row *r)
+int row_carried(const Row *r)
 {
     int reads = 0;
     for (size_t i = 0; i < r->terms; i++) reads |= r->term[i].eval < TABLE_STATE;
@@ -30,9 +30,8 @@ static int same_carried(const Table *a, const Table *b)
 {
     int same = a->carries == b->carries && !b->flows && !b->past_y && !b->past_k && !b->symbols;
     for (size_t i = 0; same && i < a->carries; i++)
-        same =
-            strcmp(a->carry[i].name, b->carry[i].name) == 0 && !reads_carried(&b->carry[i].update);
-    for (size_t p = 0; same && p < b->points; p++) same = !reads_carried(&b->point[p].row);
+        same = strcmp(a->carry[i].name, b->carry[i].name) == 0 && !row_carried(&b->carry[i].update);
+    for (size_t p = 0; same && p < b->points; p++) same = !row_carried(&b->point[p].row);
     return same && a->colours == b->colours;
 }
 
@@ -47,27 +46,6 @@ int table_take_starter(Table *t, Table *starter)
     table_free(t->starter);
     t->starter = table_copy(starter);
     return t->starter ? 0 : ERR_MEMORY;
-}
-
-int table_starter(const Table *t, Table **out)
-{
-    *out = NULL;
-    if (t->starter) return (*out = table_copy(t->starter)) ? 0 : ERR_MEMORY;
-    if (!t->carries || !t->carry[0].started) return 0;
-    TABLE(s);
-    if (!(s = table_copy(t))) return ERR_MEMORY;
-    row_free(&s->update);
-    TRY(row_add(&s->update, TABLE_STATE, 0, rational_one, 0, NULL));
-    for (size_t i = 0; i < s->carries; i++) {
-        row_swap(&s->carry[i].update, &s->carry[i].start);
-        row_free(&s->carry[i].start);
-        s->carry[i].started = 0;
-    }
-    TRY(table_prune(s));
-    s->past_y = s->past_k = 0;
-    *out = s;
-    s = NULL;
-    return 0;
 }
 
 /* ---- what is carried, on the exact solution ------------------------------------------------------------ */
@@ -110,20 +88,7 @@ int carried_states(const Table *t, mpq_t *held)
     return carried_solve(t, held);
 }
 
-int carried_clock(const Table *t, int op, mpq_t *held)
-{
-    SCOPED(rationals_drop) mpq_t *states = rationals_new(t->carries);
-    if (!states) return ERR_MEMORY;
-    TRY(carried_states(t, states));
-    for (size_t i = 0; i < t->carries; i++) {
-        table_read_time(t, &t->carry[i].update, op, held[i]);
-        mpq_sub(held[i], held[i], states[i]); /* at the end of the step it is 1 later */
-    }
-    return carried_solve(t, held);
-}
-
-/* Adds the weights of a row on what is carried times what that holds. */
-static void add_held(const Table *t, const Row *r, mpq_t *held, mpq_t out)
+void carried_add(const Table *t, const Row *r, mpq_t *held, mpq_t out)
 {
     RATIONAL(weight);
     for (size_t c = 0; c < t->carries; c++) {
@@ -135,15 +100,7 @@ static void add_held(const Table *t, const Row *r, mpq_t *held, mpq_t out)
 void table_states(const Table *t, const Row *r, mpq_t out)
 {
     row_weight(t, r, TABLE_STATE, out);
-    if (!reads_carried(r)) return;
+    if (!row_carried(r)) return;
     SCOPED(rationals_drop) mpq_t *held = rationals_new(t->carries);
-    if (held && carried_states(t, held) == 0) add_held(t, r, held, out);
-}
-
-void table_row_time(const Table *t, const Row *r, int op, mpq_t c)
-{
-    table_read_time(t, r, op, c);
-    if (!reads_carried(r)) return;
-    SCOPED(rationals_drop) mpq_t *held = rationals_new(t->carries);
-    if (held && carried_clock(t, op, held) == 0) add_held(t, r, held, c);
+    if (held && carried_states(t, held) == 0) carried_add(t, r, held, out);
 }

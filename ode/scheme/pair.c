@@ -1,4 +1,4 @@
-/* pair.c: makes the table of an embedded pair, without the stages that only the estimate of the error reads, and from
+/* pair.c: makes tables of some of a table's stages: that of the start of what is carried; that of an embedded pair, without the stages that only the estimate of the error reads, and from
  * the whole one the tables of yhat = y' - error and of the error itself. Source: Hairer, Norsett, Wanner 1993, section
  * II.4. */
 #include <math.h>
@@ -67,6 +67,27 @@ int table_prune(Table *t)
     }
     for (size_t i = t->stages; i-- > 0;)
         if (!used[i]) delete_stage(t, i);
+    return 0;
+}
+
+int table_starter(const Table *t, Table **out)
+{
+    *out = NULL;
+    if (t->starter) return (*out = table_copy(t->starter)) ? 0 : ERR_MEMORY;
+    if (!t->carries || !t->carry[0].started) return 0;
+    TABLE(s);
+    if (!(s = table_copy(t))) return ERR_MEMORY;
+    row_free(&s->update);
+    TRY(row_add(&s->update, TABLE_STATE, 0, rational_one, 0, NULL));
+    for (size_t i = 0; i < s->carries; i++) {
+        row_swap(&s->carry[i].update, &s->carry[i].start);
+        row_free(&s->carry[i].start);
+        s->carry[i].started = 0;
+    }
+    TRY(table_prune(s));
+    s->past_y = s->past_k = 0;
+    *out = s;
+    s = NULL;
     return 0;
 }
 

@@ -326,47 +326,6 @@ void row_weight(const Table *t, const Row *r, int eval, mpq_t out)
     }
 }
 
-/* Sets c to what a slope adds to an operator's clock: 1 to its own, else 0; for phi the node; op < 0: no clock, 0. */
-static void slope_time(const Table *t, int eval, int op, mpq_t c)
-{
-    const Point *at = eval_point(t, eval);
-    if (op >= 0 && at->phi)
-        mpq_set(c, at->c[op]);
-    else
-        mpq_set_ui(c, op == t->eval[eval].op, 1);
-}
-
-void table_read_time(const Table *t, const Row *r, int op, mpq_t c)
-{
-    RATIONALS(w, x);
-    mpq_set_ui(c, 0, 1);
-    for (size_t i = 0; i < r->terms; i++) {
-        const Term *s = &r->term[i];
-        table_value(t, s, w);
-        if (s->eval == TABLE_STATE)
-            mpq_set_si(x, -s->past, 1);
-        else if (s->eval >= 0)
-            slope_time(t, s->eval, op, x);
-        else
-            continue;
-        rational_add(c, w, x);
-    }
-}
-
-/* Sets a point's node by the rule; that of an increment is times the function at 0. */
-static void point_time(const Table *t, Point *p, int op)
-{
-    table_row_time(t, &p->row, op, p->c[op]);
-    if (p->phi) point_coefficient(p, 0, p->c[op]);
-}
-
-void table_times(Table *t)
-{
-    for (size_t i = 0; i < t->points; i++)
-        for (int op = 0; op < t->colours && !t->point[i].timed; op++)
-            point_time(t, &t->point[i], op);
-}
-
 static int row_freeze(const Table *t, Row *r)
 {
     ROW(frozen);
@@ -514,43 +473,6 @@ void table_weight(const Table *t, int op, int set, mpq_t out)
     slope_total(t, &t->update, op, set, out);
     for (size_t i = 0; i < t->flows; i++)
         if (t->flow[i].op == op && t->flow[i].set == set) mpq_add(out, out, t->flow[i].c);
-}
-
-/* Turns a sum by the rule into steps. */
-static void node_in_steps(const Table *t, int op, mpq_t node)
-{
-    if (mpq_sgn(t->weight[op]) != 0) mpq_div(node, node, t->weight[op]);
-}
-
-void table_time(const Table *t, const Point *p, int op, mpq_t out)
-{
-    mpq_set(out, p->c[op]);
-    if (!p->timed) node_in_steps(t, op, out);
-}
-
-double table_node(const Table *t, const Point *p, int op)
-{
-    if (p->phi) return 0;
-    RATIONAL(c);
-    table_time(t, p, op, c);
-    return table_double(c);
-}
-
-/* Decimals typed by hand carry some 16 digits. */
-static int is_elsewhere(const Table *t, const Eval *e)
-{
-    RATIONAL(rule);
-    table_row_time(t, &t->point[e->point].row, e->op, rule);
-    node_in_steps(t, e->op, rule);
-    mpq_sub(rule, rule, t->point[e->point].c[e->op]);
-    return t->exact ? mpq_sgn(rule) != 0 : fabs(mpq_get_d(rule)) > 1e-12;
-}
-
-int table_written(const Table *t)
-{
-    for (size_t i = 0; i < t->evals; i++)
-        if (eval_point(t, (int)i)->timed && is_elsewhere(t, &t->eval[i])) return 1;
-    return 0;
 }
 
 /* ---- equality --------------------------------------------------------------------------------------- */

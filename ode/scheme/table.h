@@ -257,6 +257,9 @@ int carried_states(const Table *t, mpq_t *held);
 int carried_clock(const Table *t, int op, mpq_t *held);
 /* Computes a row's total weight on states, those in what is carried too. */
 void table_states(const Table *t, const Row *r, mpq_t out);
+/* Returns whether a row reads what is carried; adds its weights there times what is held. */
+int row_carried(const Row *r);
+void carried_add(const Table *t, const Row *r, mpq_t *held, mpq_t out);
 
 /* ---- pair.c ---- */
 
