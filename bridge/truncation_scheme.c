@@ -64,28 +64,6 @@ static int state_adds_up(const Table *t)
     return theory_is_zero(t, off);
 }
 
-/* Computes the update's slopes of an operator over one step of the flow, which past states lengthen: the time c = sum
- * over slopes / (1 + sum over past states y[-j] of j times their weight). */
-static void slope_weight(const Table *t, int op, mpq_t out)
-{
-    RATIONALS(part, below);
-    mpq_set_ui(out, 0, 1);
-    mpq_set_ui(below, 1, 1);
-    for (size_t i = 0; i < t->update.terms; i++) {
-        const Term *u = &t->update.term[i];
-        mpq_set_ui(part, (unsigned long)u->past, 1);
-        mpq_mul(part, part, u->c);
-        if (u->eval == TABLE_STATE)
-            mpq_add(below, below, part);
-        else if (t->eval[u->eval].op == op)
-            mpq_add(out, out, u->c);
-    }
-    if (mpq_sgn(below) > 0)
-        mpq_div(out, out, below);
-    else
-        mpq_set_ui(out, 0, 1);
-}
-
 /* Gives a scheme the time that it goes. A scheme that is not consistent with its field over h may be consistent over
  * another time T h: it is if its order is at least 1 with the weights T. Then it is measured against these. */
 static int take_own_time(Table *t, int most, Theory *theory)
@@ -98,7 +76,7 @@ static int take_own_time(Table *t, int most, Theory *theory)
         mpq_init(kept[op]);
         mpq_set(kept[op], t->weight[op]);
         if (op >= t->colours || mpq_sgn(kept[op]) == 0) continue;
-        slope_weight(t, op, t->weight[op]);
+        table_goes(t, op, t->weight[op]);
         forward = forward && mpq_sgn(t->weight[op]) > 0;
     }
     if (forward) code = theory_search(t, most, &own);

@@ -154,10 +154,11 @@ void system_course(const System *s, double begin, int back, Course *out);
 /* Returns whether the closed solution of a system is at the initial state at time t; 0: it has none. */
 int system_solves(const System *s, double t);
 
-/* Returns the order to expect on a system. */
+/* Returns the order to expect on a system, from the text's start too. */
 static inline int theory_order(const Theory *t, const System *s)
 {
-    return s->timed ? t->order : t->order_autonomous;
+    int order = s->timed ? t->order : t->order_autonomous;
+    return t->start_order < order - 1 ? t->start_order + 1 : order;
 }
 
 /* ---- quantity.c: a number of a state, by an expression ------------------------------------------ */

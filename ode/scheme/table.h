@@ -214,6 +214,10 @@ void row_weight(const Table *t, const Row *r, int eval, mpq_t out);
  * no derivative of an f moves a clock; solve(0) = 1. Symbols are at their starting values. */
 void table_times(Table *t);
 
+/* Computes the multiple of h over which a step goes by an operator: the update's slopes over the step that past states and
+ * what is carried lengthen, 1 where the scheme is consistent, 10 of y' = y + v', v' = 9/10 v + k1. */
+void table_goes(const Table *t, int op, mpq_t out);
+
 /* Computes c, a row's total weight on slopes of an operator by this rule, op < 0: on none. What is carried counts what
  * it has on the exact solution; table_read_time counts that as 0. */
 void table_row_time(const Table *t, const Row *r, int op, mpq_t c);

@@ -528,6 +528,11 @@ int stepper_history(const Stepper *st)
     return slopes > st->table->past_y ? slopes : st->table->past_y;
 }
 
+int stepper_carries(const Stepper *st)
+{
+    return st->table->carries > 0;
+}
+
 static int slopes_pass(Stepper *st, const Sums *p, double t)
 {
     if (st->implicit) return solve_stages(st, p, t);

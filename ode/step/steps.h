@@ -25,8 +25,11 @@ DROP(Stepper, stepper)
  * The step after them is the scheme's own first one. `given` may be NULL where stepper_history is 0; else that is
  * ERR_MISUSE. START_NETWORK: steps without enough history take table_start, and `given` is not read. */
 int stepper_begin(Stepper *st, double t, double h, const double *y, int start, const double *given);
-/* Returns how many states START_GIVEN needs. */
+/* Returns how many states START_GIVEN needs. Where something is carried, and the text does not say how it begins, its start is
+ * found from them (step.c), and it runs along until the last. */
 int stepper_history(const Stepper *st);
+/* Returns whether something is carried besides y. */
+int stepper_carries(const Stepper *st);
 /* Takes one step; ERR_NUMERIC: the state is not finite, or implicit stages are not found. stepper_state is then still the
  * one before the step; another try needs stepper_begin, with a smaller h. */
 int stepper_step(Stepper *st);

@@ -4,6 +4,7 @@
 #include "ode/scheme/rationals.h"
 #include "ode/theory/theory.h"
 
+#include <limits.h>
 #include <math.h>
 
 /* Rounded coefficients meet a condition where its residual is below this: they carry up to TABLE_DIGITS decimals, but
@@ -220,6 +221,7 @@ static int find_order(const Table *t, int most, int timed, int estimate, Found *
                    .unit = rounding_unit(t)};
     TRY(conditions_new(t, timed, estimate, &c));
     int trees = c ? conditions_most(c) : forest_timed_most(table_tree_colours(t), timed);
+    if (t->carries && trees > TREE_MAX) trees = TREE_MAX;
     out->searched = most < trees ? most : trees;
     return c ? search_conditions(t, c, out) : search_colours(t, timed, estimate, out);
 }
@@ -248,6 +250,45 @@ static int search(const Table *frozen, int most, int timed, Theory *out)
     return code;
 }
 
+/* Returns the largest order to which two lists of series agree; -1: they have other parts in y. */
+static int agreement(const Forest *f, const Table *t, Series **a, Series **b)
+{
+    int order = f->max;
+    RATIONAL(off);
+    for (size_t c = 0; c < t->carries; c++) {
+        mpq_sub(off, a[c]->empty, b[c]->empty);
+        if (!theory_is_zero(t, off)) return -1;
+        for (size_t i = 0; i < f->count && f->tree[i].order <= order; i++) {
+            mpq_sub(off, a[c]->a[i], b[c]->a[i]);
+            if (!theory_is_zero(t, off)) order = f->tree[i].order - 1;
+        }
+    }
+    return order;
+}
+
+/* Finds to which order the start of a frozen table has what it carries. */
+static int find_start(const Table *t, const Table *starter, int most, int *order)
+{
+    SCOPED(forest_drop) Forest *f = NULL;
+    SCOPED(memory_drop) Series **list = memory_new(2 * t->carries, sizeof *list);
+    if (!list) return ERR_MEMORY;
+    int code = series_forest(t, most, series_one_colour(t) ? 1 : t->colours, 0, &f);
+    if (code == 0) code = series_carried(f, t, 0, list);
+    if (code == 0) code = series_carried(f, starter, 1, list + t->carries);
+    if (code == 0) *order = agreement(f, t, list, list + t->carries);
+    for (size_t i = 0; i < 2 * t->carries; i++) series_free(list[i]);
+    return code;
+}
+
+static int search_start(const Table *t, Theory *out)
+{
+    TABLE(starter);
+    out->start_order = INT_MAX;
+    if (!t->carries || !out->expands) return 0;
+    TRY(table_starter(t, &starter));
+    return starter ? find_start(t, starter, out->order > 1 ? out->order : 1, &out->start_order) : 0;
+}
+
 int theory_search(const Table *t, int most, Theory *out)
 {
     SCOPED(table_drop) Table *frozen = table_freeze(t);
@@ -256,7 +297,7 @@ int theory_search(const Table *t, int most, Theory *out)
     int code = search(frozen, most, 0, out), autonomous = out->order;
     if (code == 0 && table_written(frozen)) code = search(frozen, most, 1, out);
     out->order_autonomous = autonomous;
-    return code;
+    return code == 0 ? search_start(frozen, out) : code;
 }
 
 int theory_freeze(const Table *t, Table **out)

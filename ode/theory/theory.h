@@ -246,6 +246,9 @@ typedef struct {
                                       NaN unless every stage is H */
     int zero_stable;
     int weakly_stable; /* zero-stable with more than one root on the unit circle */
+    /* The text's start gives what is carried to O(h^(start_order + 1)), at least; INT_MAX: nothing is carried, or it begins as the
+     * exact solution has it. A lower one than order - 1 costs order. */
+    int start_order;
 } Theory;
 
 /* Finds the exact order up to `most`, or the highest of the trees of the table's colours where that is less, and the

@@ -2,6 +2,7 @@
 #include "studies/solve/convergence.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,6 +123,8 @@ static int compare_constant(ConvergenceStudy *u, const Table *t, const OrderStud
     if (!vector) return ERR_MEMORY;
     TRY(order_predict(t, u->system, u->options.t_end, c->theory.order, c->theory.zero_stable, &p,
                       vector));
+    if (c->theory.start_order < c->theory.order)
+        p.global = p.local = NAN; /* the start has a share in the error */
     int local = u->options.local;
     c->predicted = local ? p.local : p.global;
     c->constant_verdict = order_match(s, c->predicted, p.accuracy, local ? vector : vector + s->N);
@@ -258,6 +261,12 @@ static int measure_each(ConvergenceStudy *u, const Selection *s, Pace *pace)
         Theory *theory = &u->scheme[i].theory;
         TRY(theory_search(s->scheme[i], CONVERGENCE_TREES, theory));
         theory->order = theory_order(theory, u->system);
+        if (s->scheme[i]->carries && theory->start_order == INT_MAX)
+            progress_note("%s: what it carries begins as the exact solution has it",
+                          s->scheme[i]->name);
+        else if (s->scheme[i]->carries)
+            progress_note("%s: what it carries begins as its text says, with an error of h^%d",
+                          s->scheme[i]->name, theory->start_order + 1);
     }
     for (pace->now = 0; pace->now < s->count; pace->now++)
         TRY(measure(u, s->scheme[pace->now], &u->scheme[pace->now]));

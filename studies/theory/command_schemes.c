@@ -1,4 +1,5 @@
 /* command_schemes.c: lists schemes with the facts that their tables give: sizes, order, stability. */
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ typedef struct {
     int order_proved;          /* of rational ones whose proof takes too long, else -1 */
     double holds_to, fails_by; /* of rounded coefficients */
     const char *fields;        /* NULL: any */
+    const char *goes;          /* multiple of h over which order and norms hold; NULL: 1 */
     const char *at_least;      /* NULL: none */
 } SchemeRow;
 
@@ -57,6 +59,10 @@ static const Column columns[] = {
     COLUMN(SchemeRow, fails_by, .sparse = 1, .digits = 3,
            .words =
                "where coefficients are rounded: the largest miss of a condition of the next order"),
+    COLUMN(
+        SchemeRow, goes, .sparse = 1,
+        .words =
+            "multiple of h over which a step goes, where that is another: order and norm are those over it"),
     COLUMN(SchemeRow, fields, .sparse = 1,
            .words = "what the scheme takes its field to be: order and norm hold on such fields"),
     COLUMN(SchemeRow, at_least, .sparse = 1,
@@ -119,6 +125,51 @@ static void tell_proof(SchemeRow *row, int words)
             row->scheme, th->order_proved, th->order_proved + 1, th->order_exact);
 }
 
+/* Where a scheme with memory has no order over h, finds its order over the time that a step goes, and writes that time in
+ * `goes`, as "10". */
+static int find_own(const Table *scheme, int degree, Theory *theory, char *goes, size_t bytes)
+{
+    TABLE(t);
+    Theory own;
+    if (theory->order > 0 || !theory->expands || !table_past(scheme) || scheme->word ||
+        scheme->symbols)
+        return 0;
+    if (!(t = table_freeze(scheme))) return ERR_MEMORY;
+    for (int op = 0; op < t->colours; op++) {
+        table_goes(t, op, t->weight[op]);
+        if (mpq_sgn(t->weight[op]) <= 0 || !mpq_equal(t->weight[op], t->weight[0])) return 0;
+    }
+    TRY(theory_search(t, degree, &own));
+    if (own.order == 0) return 0;
+    *theory = own;
+    expansion_number(t, t->weight[0], goes, bytes);
+    return 0;
+}
+
+/* Writes what is carried on the exact solution, "v = 10 H - 45 H'H + ...", to h^2. */
+static int tell_carried(const Table *scheme, const Theory *theory)
+{
+    TABLE(t);
+    SCOPED(forest_drop) Forest *f = NULL;
+    SCOPED(memory_drop) Series **list = memory_new(scheme->carries, sizeof *list);
+    if (!scheme->carries || !theory->expands) return 0;
+    if (!list || !(t = table_freeze(scheme))) return ERR_MEMORY;
+    int one = series_one_colour(t);
+    int code = series_forest(t, 2, one ? 1 : t->colours, 0, &f);
+    if (code == 0) code = series_carried(f, t, 0, list);
+    for (size_t c = 0; code == 0 && c < t->carries; c++) {
+        char words[512];
+        code = expansion_words(t, f, list[c], one, words, sizeof words);
+        if (code == 0)
+            progress_note("%s: on the exact solution %s = %s", t->name, t->carry[c].name, words);
+    }
+    for (size_t c = 0; c < scheme->carries; c++) series_free(list[c]);
+    if (code == 0 && theory->start_order < INT_MAX)
+        progress_note("%s: its start has what is carried to h^%d, with an error of h^%d",
+                      scheme->name, theory->start_order, theory->start_order + 1);
+    return code;
+}
+
 static int tell_blind(const Table *t)
 {
     char words[BLIND_WORDS];
@@ -129,6 +180,7 @@ static int tell_blind(const Table *t)
 
 static int add_row(Sheet *r, int degree, const Table *scheme, int words)
 {
+    char goes[128] = "";
     char fields[SPECIAL_WORDS];
     SchemeRow row = {.scheme = scheme->name,
                      .stages = scheme->flows ? scheme->flows : scheme->stages,
@@ -144,9 +196,12 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
     TRY(theory_embedded(scheme, degree, &row.embedded));
     row.order_autonomous =
         row.theory.order_autonomous != row.theory.order ? row.theory.order_autonomous : -1;
+    TRY(find_own(scheme, degree, &row.theory, goes, sizeof goes));
+    row.goes = goes[0] ? goes : NULL;
     row.at_least = lower_bounds(&row, 1);
     tell_rounding(scheme, &row, words);
     tell_proof(&row, words);
+    if (words) TRY(tell_carried(scheme, &row.theory));
     TRY(tell_blind(scheme));
     TABLE(t);
     TRY(theory_freeze(scheme, &t));

@@ -52,6 +52,33 @@ static int find_defects(Expansion *e, const Forest *f, mpq_t *defect, mpq_t empt
     return code == 0 ? add_trees(e, f, defect) : 0;
 }
 
+int expansion_words(const Table *t, const Forest *f, const Series *s, int one, char *out,
+                    size_t bytes)
+{
+    char name[EXPANSION_NAME], number[1024];
+    size_t n = 0;
+    RATIONAL(c);
+    for (size_t i = 0; i <= f->count; i++) { /* y first */
+        mpq_set(c, i ? s->a[i - 1] : s->empty);
+        if (i) rational_divide(c, f->tree[i - 1].sigma);
+        if (theory_is_zero(t, c)) continue;
+        snprintf(name, sizeof name, "y");
+        if (i) TRY(tree_name(f, i - 1, name, sizeof name));
+        for (char *x = name; one && *x; x++)
+            if (*x == 'F') *x = 'H';
+        expansion_number(t, c, number, sizeof number);
+        const char *size = number + (*number == '-');
+        n += (size_t)snprintf(out + n, bytes - n, "%s%s%s%s",
+                              n                ? *number == '-' ? " - " : " + "
+                              : *number == '-' ? "-"
+                                               : "",
+                              strcmp(size, "1") ? size : "", strcmp(size, "1") ? " " : "", name);
+        if (n >= bytes) n = bytes - 1;
+    }
+    snprintf(out + n, bytes - n, n ? " + ..." : "0 + ...");
+    return 0;
+}
+
 static int find_modified(Expansion *e, const Forest *f, mpq_t *c)
 {
     int code = theory_modified(f, e->table, c);
@@ -91,7 +118,7 @@ static int read_order(Expansion *e)
     Theory theory;
     int timed = table_written(e->table), most = forest_timed_most(colours_of(e), timed);
     if (e->basis == BASIS_MODIFIED) most = forest_edges_most(colours_of(e), timed);
-    if (most > TREE_MAX && e->table->past_k) most = TREE_MAX;
+    if (most > TREE_MAX && (e->table->past_k || e->table->carries)) most = TREE_MAX;
     if (e->degree && !theory_may_round(e->table)) return 0;
     TRY(theory_search(e->table, most, &theory));
     if (theory.order_exact < theory.order) e->table->exact = 0;

@@ -43,6 +43,9 @@ void expansion_report(const Expansion *e, Sheet *r);
  * over pages. */
 int expansion_latex(const Expansion *e, FILE *f);
 
+/* Writes a series about y as "y + 1/2 H - 3/4 H'H + ...", in trees of F as H where `one` is set. */
+int expansion_words(const Table *t, const Forest *f, const Series *s, int one, char *out,
+                    size_t bytes);
 /* Writes c as "p/q", or with %.17g where the table is inexact. */
 void expansion_number(const Table *t, const mpq_t c, char *out, size_t bytes);
 

@@ -1,4 +1,4 @@
-/* times.c: where the rows of a table stand in time, on the clock of each operator (table.h, table_times). */
+/* nodes.c: where the rows of a table stand in time, on the clock of each operator (table.h, table_times). */
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
 #include "ode/scheme/rationals.h"
@@ -53,6 +53,19 @@ void table_row_time(const Table *t, const Row *r, int op, mpq_t c)
     if (!row_carried(r)) return;
     SCOPED(rationals_drop) mpq_t *held = rationals_new(t->carries);
     if (held && carried_clock(t, op, held) == 0) carried_add(t, r, held, c);
+}
+
+void table_goes(const Table *t, int op, mpq_t out)
+{
+    RATIONAL(states);
+    table_row_time(t, &t->update, -1, states);
+    table_row_time(t, &t->update, op, out);
+    mpq_sub(out, out, states);
+    mpq_sub(states, rational_one, states);
+    if (mpq_sgn(states) > 0)
+        mpq_div(out, out, states);
+    else
+        mpq_set_ui(out, 0, 1);
 }
 
 /* ---- points ---------------------------------------------------------------------------------------------- */

@@ -1,0 +1,237 @@
+/* test_carried.c: schemes that carry quantities from step to step (carried.scheme): proven orders are those of their
+ * sources, measured ones agree, and the same method written with past states and slopes is the same. */
+#include "tests/lib/test.h"
+
+#include <limits.h>
+
+#include "tests/lib/schemes.h"
+
+static Zoo carried;
+
+static int begin(void **state)
+{
+    return zoo_begin(state) != 0 || zoo_read(&carried, "tests/ode/carried.scheme") != 0;
+}
+
+static int end(void **state)
+{
+    zoo_close(&carried);
+    return zoo_end(state);
+}
+
+/* Returns the order that a scheme's note tells. */
+static int told(const Table *t)
+{
+    int order;
+    if (sscanf(t->note, "order %d", &order) != 1) fail_msg("%s: '%s'", t->name, t->note);
+    return order;
+}
+
+static Table *found(const char *name)
+{
+    Table *t = NULL;
+    if (zoo_find(&carried, name, "exact", &t) != 0) fail_msg("%s", error_text());
+    return t;
+}
+
+/* Calls `check` for each scheme but the one that starts others. */
+static void for_carried(void (*check)(const Table *t, int order))
+{
+    size_t count = 0;
+    for (size_t i = carried.built_in; i < carried.count; i++) {
+        OWN_TABLE *t = found(carried.scheme[i]->name);
+        if (told(t) == 0) continue;
+        check(t, told(t));
+        count++;
+    }
+    assert_true(count >= 20);
+}
+
+static size_t mutants, lower;
+
+/* Shifts every coefficient of a row by 1/16, one at a time: the order is lower, or the leading error is another, or nothing
+ * keeps what is carried. */
+static void mutate(const Table *t, Row *r, const Theory *before)
+{
+    Theory after;
+    OWN_RATIONAL by;
+    mpq_init(by);
+    mpq_set_ui(by, 1, 16);
+    for (size_t k = 0; k < r->terms; k++) {
+        if (r->term[k].eval > 0 &&
+            t->eval[r->term[k].eval].stage == t->eval[r->term[k].eval - 1].stage)
+            continue; /* with its other half */
+        size_t halves = r->term[k].eval < 0 ? 1 : 2;
+        for (size_t j = k; j < k + halves; j++) mpq_add(r->term[j].c, r->term[j].c, by);
+        int code = theory_search(t, before->order + 1, &after);
+        int same = code == 0 && after.order >= before->order &&
+                   fabs(after.error_norm2 / before->error_norm2 - 1) < 1e-6;
+        if (same) fail_msg("%s: a mutant is the same", t->name);
+        lower += code == 0 && after.order < before->order;
+        mutants++;
+        for (size_t j = k; j < k + halves; j++) mpq_sub(r->term[j].c, r->term[j].c, by);
+    }
+}
+
+/* Returns whether what is carried is read by a point, the update of y or that of another; that of irks1 serves an estimate. */
+static int is_read(const Table *t, size_t c)
+{
+    int eval = TABLE_CARRIED - (int)c, reads = 0;
+    for (size_t r = 0; r <= t->points + t->carries; r++) {
+        const Row *row = r < t->points    ? &t->point[r].row
+                         : r == t->points ? &t->update
+                                          : &t->carry[r - t->points - 1].update;
+        for (size_t k = 0; k < row->terms; k++) reads |= row->term[k].eval == eval;
+    }
+    return reads;
+}
+
+static void check_published(const Table *given, int order)
+{
+    OWN_TABLE *t = freeze(given), *again = reread(given);
+    Theory th = theory_of(t, order + 1);
+    if (th.order != order || !th.zero_stable)
+        fail_msg("%s: order %d, not %d, zero-stable %d", t->name, th.order, order, th.zero_stable);
+    same_table(given, again);
+    for (size_t p = 0; t->exact && p < t->points; p++) mutate(t, &t->point[p].row, &th);
+    for (size_t c = 0; t->exact && c < t->carries; c++)
+        if (is_read(t, c)) mutate(t, &t->carry[c].update, &th);
+    if (t->exact) mutate(t, &t->update, &th);
+}
+
+TEST(published_orders)
+{
+    for_carried(check_published);
+    print_message("%zu mutants, %zu of lower order\n", mutants, lower);
+    assert_true(mutants > 150 && lower > 100);
+}
+
+/* What a scheme carries begins as its text says (am3-nordsieck), and else as the exact solution has it. The error of
+ * cyclic5 has a term of h^6 so large that steps to see the other are below rounding. */
+static void check_measured(const Table *given, int order)
+{
+    OWN_TABLE *t = freeze(given);
+    OWN_SYSTEM *s = make("attention");
+    int verdict = order_verdict(t, s, order);
+    if (verdict != (strcmp(t->name, "cyclic5") == 0 ? VERDICT_HIGHER : VERDICT_AGREE))
+        fail_msg("%s: %s", t->name, verdict_name(verdict));
+}
+
+TEST(measured_orders)
+{
+    for_carried(check_measured);
+}
+
+/* Methods with their past carried are those with [-j]: error, limits, and the constant measured. */
+TEST(past_is_carried)
+{
+    static const char *const pair[][2] = {
+        {"ab3", "carry f\ncarry g\nk1 = H(y)\ng' = f\nf' = k1\ny' = y + 23/12*k1 - 4/3*f + 5/12*g"},
+        {"leapfrog", "carry a\nk1 = H(y)\na' = y\ny' = a + 2*k1"},
+        {"bdf2", "carry a\nk1 = H(4/3*y - 1/3*a + 2/3*k1)\na' = y\ny' = 4/3*y - 1/3*a + 2/3*k1"}};
+    OWN_SYSTEM *s = make("kuramoto");
+    for (size_t i = 0; i < sizeof pair / sizeof *pair; i++) {
+        OWN_TABLE *written = named(pair[i][0], "exact"), *past = freeze(written);
+        OWN_TABLE *t = frozen(pair[i][1]);
+        double limit[2][2];
+        Theory a = theory_of(past, 5), b = theory_of(t, 5);
+        assert_int_equal(a.order, b.order);
+        assert_true(is_near(a.error_norm2, b.error_norm2, 1e-14));
+        assert_int_equal(a.weakly_stable, b.weakly_stable);
+        assert_int_equal(stability_limits(past, &limit[0][0], &limit[0][1]), 0);
+        assert_int_equal(stability_limits(t, &limit[1][0], &limit[1][1]), 0);
+        assert_memory_equal(limit[0], limit[1], sizeof limit[0]);
+        OWN_STUDY m = measured(t, s, (OrderOptions){.halvings = 6}, b.order, 1);
+        Prediction p = predict(t, s, s->t_end, NULL), q = predict(past, s, s->t_end, NULL);
+        assert_true(is_near(p.global, q.global, 1e-12));
+        assert_true(is_near(m.constant, p.global, 0.02 * p.global));
+    }
+}
+
+/* The series of what is carried, and of starts. The control: the mean of past slopes lags behind by ten steps, not by nine. */
+TEST(series_and_starts)
+{
+    static const struct {
+        const char *text;
+        int start, order; /* to expect on any system */
+    } row[] = {{"carry v\nk1 = H(y)\nv' = 9/10*v + 1/10*k1\ny' = y + v'", INT_MAX, 1},
+               {"carry v = 0\nk1 = H(y)\nv' = 9/10*v + 1/10*k1\ny' = y + v'", 0, 1},
+               {"carry v = 0\nk1 = H(y)\nv' = k1\ny' = y + 3/2*k1 - 1/2*v", 0, 1},
+               {"carry v = k1\nk1 = H(y)\nv' = k1\ny' = y + 3/2*k1 - 1/2*v", 1, 2},
+               {"carry a = y - k1\nk1 = H(y)\na' = y\ny' = a + 2*k1", 1, 2},
+               {"carry a = 0\nk1 = H(y)\na' = y\ny' = a + 2*k1", -1, 0},
+               {"carry a = y\nk1 = H(y)\na' = y\ny' = a + 2*k1", 0, 1}};
+    OWN_SYSTEM *s = make("attention");
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        OWN_TABLE *t = frozen(row[i].text);
+        Theory th = theory_of(t, 4);
+        if (th.start_order != row[i].start || theory_order(&th, s) != row[i].order)
+            fail_msg("%s\nstart %d, order %d", row[i].text, th.start_order, theory_order(&th, s));
+        if (row[i].order > 0) assert_int_equal(order_verdict(t, s, row[i].order), VERDICT_AGREE);
+    }
+    OWN_TABLE *t = frozen(row[0].text);
+    OWN_FOREST *f = forest_of(2, 1);
+    Series *v = NULL;
+    OWN_RATIONAL lag;
+    mpq_init(lag);
+    mpq_set_si(lag, -10, 1);
+    assert_int_equal(series_carried(f, t, 0, &v), 0);
+    assert_int_equal(mpq_cmp_ui(v->a[0], 1, 1), 0);
+    assert_true(mpq_equal(v->a[1], lag));
+    series_free(v);
+    OWN_TABLE *am3 = found("am3-nordsieck");
+    Theory th = theory_of(am3, 4);
+    assert_int_equal(th.start_order, 2);
+}
+
+/* A step of momentum goes ten times h, with past states and with what is carried. */
+TEST(momentum_goes_further)
+{
+    static const char *const texts[] = {
+        "k1 = H(y + 9/10*y - 9/10*y[-1])\ny' = y + 9/10*y - 9/10*y[-1] + k1",
+        "carry v\nk1 = H(y + 9/10*v)\nv' = 9/10*v + k1\ny' = y + v'"};
+    for (size_t i = 0; i < 2; i++) {
+        OWN_TABLE *t = frozen(texts[i]);
+        OWN_RATIONAL goes;
+        mpq_init(goes);
+        assert_int_equal(order_of(t), 0);
+        for (int op = 0; op < 2; op++) {
+            table_goes(t, op, goes);
+            assert_int_equal(mpq_cmp_ui(goes, 10, 1), 0);
+            mpq_set(t->weight[op], goes);
+        }
+        assert_int_equal(order_of(t), 1);
+    }
+}
+
+/* On a field that depends on time a stage stands where what is carried has brought it. */
+TEST(times_of_what_is_carried)
+{
+    size_t timed = 0;
+    OWN_SYSTEMS list = all_systems();
+    OWN_TABLE *written = found("hybrid5"), *t = freeze(written);
+    for (size_t k = 0; list.of[k]; k++)
+        if (list.of[k]->timed && list.of[k]->n * list.of[k]->d < 50) {
+            assert_int_equal(order_verdict(t, list.of[k], 5), VERDICT_AGREE);
+            timed++;
+        }
+    assert_true(timed > 0);
+}
+
+/* Updates that keep what is carried for ever determine nothing; steps by tolerance, networks and steps that read the past too
+ * refuse in a line. */
+TEST(refusals)
+{
+    Theory th;
+    Stepper *st = NULL;
+    OWN_SYSTEM *s = make("attention");
+    OWN_TABLE *keeps = frozen("carry v\nk1 = H(y)\nv' = v + k1\ny' = y + k1");
+    OWN_TABLE *both = frozen("carry v\nk1 = H(y)\nv' = k1[-1]\ny' = y + k1");
+    assert_refused(theory_search(keeps, 2, &th), "v' = v", "do not determine what is carried");
+    assert_refused(stepper_new(both, s, &st), "both", "carry what they read");
+    OWN_TABLE *other = scheme("start heun\ncarry v\nk1 = H(y)\nv' = k1\ny' = y + v'");
+    OWN_TABLE *heun = named("heun", "exact");
+    assert_refused(table_take_starter(other, heun), "heun", "does not start it");
+}
+
+TEST_MAIN(begin, end)
