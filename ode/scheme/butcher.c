@@ -25,23 +25,13 @@
 #include "kernels/base/scoped.h"
 #include "kernels/base/parsed.h"
 #include "kernels/base/plain_text.h"
+#include "ode/scheme/butcher.h"
 #include "ode/scheme/print.h"
 #include "ode/scheme/rationals.h"
 #include "ode/scheme/scheme.h"
 
 enum { STAGES = 256, ENTRY = TABLEAU_ENTRY };
 typedef TableauEntry Entry;
-
-/* A tableau as texts of numbers. A missing entry of a row is "0", a missing c is "". */
-typedef struct {
-    const char *file;
-    char name[TABLE_NAME];
-    size_t stages;
-    Entry *entry; /* (stages + 3, stages): the rows of A, then those that are named below */
-    int pair;     /* hat is given */
-} Tableau;
-
-enum { WEIGHTS, HAT, NODES, MORE_ROWS }; /* behind the rows of A */
 
 /* ---- numbers -------------------------------------------------------------------------------------- */
 
@@ -70,13 +60,7 @@ static int put_entry(const Tableau *b, Entry out, const char *text, size_t n, co
                      n > 40 ? 40 : (int)n, text);
 }
 
-/* Returns row i of A; stages + WEIGHTS and so on: one of the others. */
-static Entry *row_of(const Tableau *b, size_t i)
-{
-    return b->entry + i * b->stages;
-}
-
-static int make_room(Tableau *b, size_t stages)
+int tableau_room(Tableau *b, size_t stages)
 {
     if (stages < 1 || stages > STAGES)
         return error_set(ERR_INPUT, "%s: %zu stages: expected 1 to %d", b->file, stages, STAGES);
@@ -122,16 +106,16 @@ static int read_json(Tableau *b, const json_t *root)
     char where[32];
     if (!hat) hat = json_object_get(root, "b_hat");
     if (name) snprintf(b->name, sizeof b->name, "%s", name);
-    TRY(make_room(b, json_array_size(A)));
+    TRY(tableau_room(b, json_array_size(A)));
     for (size_t i = 0; i < b->stages; i++) {
         snprintf(where, sizeof where, "row %zu of A", i + 1);
-        TRY(read_json_row(b, json_array_get(A, i), 0, row_of(b, i), where));
+        TRY(read_json_row(b, json_array_get(A, i), 0, tableau_row(b, i), where));
     }
     size_t n = b->stages;
-    TRY(read_json_row(b, json_object_get(root, "b"), n, row_of(b, n + WEIGHTS), "b"));
+    TRY(read_json_row(b, json_object_get(root, "b"), n, tableau_row(b, n + WEIGHTS), "b"));
     b->pair = hat != NULL;
-    if (hat) TRY(read_json_row(b, hat, n, row_of(b, n + HAT), "bhat"));
-    return c ? read_json_row(b, c, n, row_of(b, n + NODES), "c") : 0;
+    if (hat) TRY(read_json_row(b, hat, n, tableau_row(b, n + HAT), "bhat"));
+    return c ? read_json_row(b, c, n, tableau_row(b, n + NODES), "c") : 0;
 }
 
 /* Says how to write a fraction where the reader stopped at one without quotation marks. */
@@ -234,8 +218,8 @@ static int read_stage(Tableau *b, const DrawnLine *l, size_t row)
     size_t n;
     if (row == b->stages)
         return error_set(ERR_INPUT, "%s: line %zu: a row behind that of b", b->file, l->number);
-    TRY(read_words(b, l, 0, l->bar, row_of(b, b->stages + NODES) + row, 1, &n));
-    return read_words(b, l, l->bar + 1, l->bytes, row_of(b, row), b->stages, &n);
+    TRY(read_words(b, l, 0, l->bar, tableau_row(b, b->stages + NODES) + row, 1, &n));
+    return read_words(b, l, l->bar + 1, l->bytes, tableau_row(b, row), b->stages, &n);
 }
 
 /* Reads the weights of y', then those of yhat. */
@@ -248,8 +232,8 @@ static int read_weights(Tableau *b, const DrawnLine *l, int *seen)
                          "one embedded in it",
                          b->file, l->number);
     b->pair = ++*seen == 2;
-    TRY(read_words(b, l, l->bar + 1, l->bytes, row_of(b, b->stages + (b->pair ? HAT : WEIGHTS)),
-                   b->stages, &n));
+    TRY(read_words(b, l, l->bar + 1, l->bytes,
+                   tableau_row(b, b->stages + (b->pair ? HAT : WEIGHTS)), b->stages, &n));
     return n ? 0 : error_set(ERR_INPUT, "%s: line %zu: no weights", b->file, l->number);
 }
 
@@ -258,7 +242,7 @@ static int parse_drawing(Tableau *b, const char *text, size_t bytes)
     const char *at = text;
     int rule = 0, weights = 0;
     size_t row = 0;
-    TRY(make_room(b, count_rows(text, bytes)));
+    TRY(tableau_room(b, count_rows(text, bytes)));
     for (DrawnLine l = {0}; next_line(&at, text + bytes, &l);) {
         if (is_rule(&l))
             rule = 1;
@@ -277,7 +261,7 @@ static int parse_drawing(Tableau *b, const char *text, size_t bytes)
 /* Prints "y + (1/2)*k1 + ...". */
 static void print_row(const Tableau *b, size_t i, FILE *f)
 {
-    Entry *row = row_of(b, i);
+    Entry *row = tableau_row(b, i);
     fputc('y', f);
     for (size_t j = 0; j < b->stages; j++)
         if (!is_zero(row[j])) fprintf(f, " + (%s)*k%zu", row[j], j + 1);
@@ -286,7 +270,7 @@ static void print_row(const Tableau *b, size_t i, FILE *f)
 /* Prints "(1/2 - (1))*k1 + ...", which is y' - yhat. */
 static void print_difference(const Tableau *b, FILE *f)
 {
-    Entry *w = row_of(b, b->stages + WEIGHTS), *hat = row_of(b, b->stages + HAT);
+    Entry *w = tableau_row(b, b->stages + WEIGHTS), *hat = tableau_row(b, b->stages + HAT);
     for (size_t j = 0; j < b->stages; j++)
         if (!is_zero(w[j]) || !is_zero(hat[j]))
             fprintf(f, " + (%s - (%s))*k%zu", w[j], hat[j], j + 1);
@@ -324,7 +308,7 @@ static size_t find_nodes(const Tableau *b, const Table *t, char *own)
         table_row_time(t, &p->row, OP_F, rule);
         double sum = table_double(rule);
         double told =
-            own[i] ? table_double(p->c[OP_F]) : plain_node(row_of(b, t->stages + NODES)[i]);
+            own[i] ? table_double(p->c[OP_F]) : plain_node(tableau_row(b, t->stages + NODES)[i]);
         char differs = fabs(told - sum) > 1e-9 * fmax(1, fabs(sum));
         changed += differs != own[i];
         own[i] = differs;
@@ -342,8 +326,9 @@ static int print_text(const void *of, FILE *f)
 {
     const Tableau *b = ((const Drawn *)of)->b;
     const char *own = ((const Drawn *)of)->own;
-    Entry *c = row_of(b, b->stages + NODES);
+    Entry *c = tableau_row(b, b->stages + NODES);
     fprintf(f, "scheme %s\n", b->name);
+    if (b->note[0]) fprintf(f, "note %s\n", b->note);
     for (size_t i = 0, said = 0; i < b->stages; i++)
         if (own[i] && !said++)
             fprintf(
@@ -363,14 +348,13 @@ static int print_text(const void *of, FILE *f)
     return 0;
 }
 
-/* Reads the scheme twice where nodes of its own turn up, or where expressions turn out to be sums. */
-static int make_table(Tableau *b, Table **t)
+int tableau_scheme(Tableau *b, Table **t)
 {
     char file[300]; /* places are those of the scheme's text */
     SCOPED(memory_drop) char *own = memory_new(b->stages, 1);
     if (!own) return ERR_MEMORY;
     for (size_t i = 0; i < b->stages; i++) {
-        const char *c = row_of(b, b->stages + NODES)[i];
+        const char *c = tableau_row(b, b->stages + NODES)[i];
         own[i] = *c && isnan(plain_node(c));
     }
     clean_name(b);
@@ -396,7 +380,7 @@ int butcher_is(const char *text, size_t bytes)
     return 0;
 }
 
-static void tableau_free(Tableau *b)
+void tableau_free(Tableau *b)
 {
     memory_free(b->entry);
 }
@@ -414,7 +398,7 @@ int butcher_parse(const char *file, const char *text, size_t bytes, Table ***lis
     if (memchr(text, '\0', bytes)) return error_set(ERR_INPUT, "%s: a NUL byte in a tableau", file);
     TRY(parse_any(&b, text, bytes));
     TRY(memory_more(list, *count, sizeof **list));
-    TRY(make_table(&b, *list + *count));
+    TRY(tableau_scheme(&b, *list + *count));
     ++*count;
     return 0;
 }
@@ -431,7 +415,7 @@ static int is_plain(const Row *row)
     return row->terms > 0 && row->term[0].eval == TABLE_STATE;
 }
 
-static int check_table(const Table *t)
+int tableau_check(const Table *t)
 {
     int plain = table_over(t, OP_H) && t->colours == 2 && !t->carries && is_plain(&t->update);
     for (size_t p = 0; plain && p < t->points; p++) plain = is_plain(&t->point[p].row);
@@ -456,11 +440,10 @@ void tableau_number(const Table *t, const mpq_t q, TableauEntry out)
         }
 }
 
-/* Writes the table's rows: A, b, bhat = b - error, c. */
-static int fill(Tableau *b, const Table *t)
+int tableau_fill(Tableau *b, const Table *t)
 {
     RATIONALS(sum, error);
-    TRY(make_room(b, t->stages));
+    TRY(tableau_room(b, t->stages));
     b->pair = t->error.terms > 0;
     for (size_t i = 0; i < t->stages + NODES; i++)
         for (size_t j = 0; j < t->stages; j++) {
@@ -470,18 +453,19 @@ static int fill(Tableau *b, const Table *t)
                 row_weight(t, &t->error, t->stage[j].eval, error);
                 mpq_sub(sum, sum, error);
             }
-            tableau_number(t, sum, row_of(b, i)[j]);
+            tableau_number(t, sum, tableau_row(b, i)[j]);
         }
     for (size_t i = 0; i < t->stages; i++)
         tableau_number(t, eval_point(t, t->stage[i].eval)->c[OP_F],
-                       row_of(b, t->stages + NODES)[i]);
+                       tableau_row(b, t->stages + NODES)[i]);
     return 0;
 }
 
 static void print_json_row(const Tableau *b, size_t i, const char *before, FILE *f)
 {
     fputs(before, f);
-    for (size_t j = 0; j < b->stages; j++) fprintf(f, "%s\"%s\"", j ? ", " : "[", row_of(b, i)[j]);
+    for (size_t j = 0; j < b->stages; j++)
+        fprintf(f, "%s\"%s\"", j ? ", " : "[", tableau_row(b, i)[j]);
     fputc(']', f);
 }
 
@@ -498,8 +482,8 @@ static void print_json(const Tableau *b, const Table *t, FILE *f)
 /* Draws row i with its first `shown` entries. */
 static void draw_row(const Tableau *b, size_t i, size_t shown, const int *width, FILE *f)
 {
-    Entry *x = row_of(b, i);
-    const char *node = i < b->stages ? row_of(b, b->stages + NODES)[i] : "";
+    Entry *x = tableau_row(b, i);
+    const char *node = i < b->stages ? tableau_row(b, b->stages + NODES)[i] : "";
     fprintf(f, " %-*s |", width[0], node);
     for (size_t j = 0; j < shown; j++) fprintf(f, " %-*s", j + 1 < shown ? width[j + 1] : 0, x[j]);
     fputc('\n', f);
@@ -515,8 +499,8 @@ static void draw(const Tableau *b, const Table *t, FILE *f)
     int width[STAGES + 1] = {0}, all = 0, implicit = table_implicit(t);
     size_t n = b->stages, rows = n + (b->pair ? HAT : WEIGHTS) + 1;
     for (size_t j = 0; j < n; j++) {
-        width[0] = longer(width[0], row_of(b, n + NODES)[j]);
-        for (size_t i = 0; i < rows; i++) width[j + 1] = longer(width[j + 1], row_of(b, i)[j]);
+        width[0] = longer(width[0], tableau_row(b, n + NODES)[j]);
+        for (size_t i = 0; i < rows; i++) width[j + 1] = longer(width[j + 1], tableau_row(b, i)[j]);
         all += width[j + 1] + 1;
     }
     fprintf(f, "%s\n", t->name);
@@ -546,10 +530,10 @@ static void print_latex(const Tableau *b, const Table *t, FILE *f)
             t->name, n);
     for (size_t i = 0; i < rows; i++) {
         fputs(i == n ? "  \\hline\n  " : "  ", f);
-        if (i < n) tableau_latex(row_of(b, n + NODES)[i], f);
+        if (i < n) tableau_latex(tableau_row(b, n + NODES)[i], f);
         for (size_t j = 0; j < (i < n && !implicit ? i : n); j++) {
             fputs(" & ", f);
-            tableau_latex(row_of(b, i)[j], f);
+            tableau_latex(tableau_row(b, i)[j], f);
         }
         fputs(i + 1 < rows ? " \\\\\n" : "\n", f);
     }
@@ -560,8 +544,8 @@ int butcher_print(const Table *written, int form, FILE *f)
 {
     const Table *t = table_unfiltered(written);
     SCOPED(tableau_free) Tableau b = {.file = t->name};
-    TRY(check_table(t));
-    TRY(fill(&b, t));
+    TRY(tableau_check(t));
+    TRY(tableau_fill(&b, t));
     (form == BUTCHER_JSON ? print_json : form == BUTCHER_LATEX ? print_latex : draw)(&b, t, f);
     return 0;
 }

@@ -360,6 +360,12 @@ static void read_claims(const char *line, size_t n, int *order, int *embedded)
     }
 }
 
+void coefficients_claims_of(const char *line, int *order, int *embedded)
+{
+    *order = *embedded = 0;
+    read_claims(line, strlen(line), order, embedded);
+}
+
 void coefficients_claims(const char *text, size_t bytes, int *order, int *embedded)
 {
     const char *at = text, *line;

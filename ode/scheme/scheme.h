@@ -75,8 +75,35 @@ int butcher_is(const char *text, size_t bytes);
  * not the sum of its row becomes a node, with a note. */
 int butcher_parse(const char *file, const char *text, size_t bytes, Table ***list, size_t *count);
 /* Prints a one-step table of stages H, in a form that reads back as it, or as LaTeX. ERR_INPUT: another table. */
-enum { BUTCHER_JSON, BUTCHER_DRAWN, BUTCHER_LATEX };
+enum { BUTCHER_JSON, BUTCHER_DRAWN, BUTCHER_LATEX, BUTCHER_FORMS };
 int butcher_print(const Table *t, int form, FILE *f);
+
+/* ---- source_tables.c: tableaus in programs of others ------------------------------------------------ */
+
+/* A table of a source file, or why it is not read. order, embedded: what the file says of it; 0: nothing. */
+enum { SOURCE_TABLE_NAME = 96 };
+typedef struct {
+    char name[SOURCE_TABLE_NAME];
+    size_t line;
+    int order, embedded;
+    Table *table;      /* owned; NULL where it is refused */
+    char refused[300]; /* FILE:LINE: words, else "" */
+} SourceTable;
+/* Returns 1 where a file's name ends as those of C, C++, Julia or Python do, or with .def. */
+int source_is(const char *file);
+/* Reads the tableaus of such a file in its order (list: source_free, whatever the code). ERR_MEMORY. */
+int source_read(const char *file, const char *text, size_t bytes, SourceTable **list,
+                size_t *count);
+void source_free(SourceTable *list, size_t count);
+/* Parses as butcher_parse does, all tableaus of such a file. ERR_INPUT: there is none, or one that is not read. */
+int source_parse(const char *file, const char *text, size_t bytes, Table ***list, size_t *count);
+
+/* ---- source_print.c: tableaus for programs of others ------------------------------------------------ */
+
+/* Prints the tableau of a one-step table of stages H, with the orders that it has, in a form that source_parse reads back.
+ * ERR_INPUT: another table, or one that the program has no place for. */
+enum { SOURCE_SUNDIALS, SOURCE_SCIML, SOURCE_NODEPY, SOURCE_DIFFRAX, SOURCE_SCIPY, SOURCE_FORMS };
+int source_print(const Table *t, int form, int order, int embedded, FILE *f);
 
 /* ---- coefficients.c: the numbers of a text as pieces of it ------------------------------------------ */
 
@@ -110,6 +137,8 @@ int coefficients_written(const Coefficients *c, const char *text, size_t bytes,
  * "order" and "embedded" of JSON, and by the words "order 5", "embedded 4" and "5(4)" in titles, sources, notes and the
  * first line of a drawn tableau. */
 void coefficients_claims(const char *text, size_t bytes, int *order, int *embedded);
+/* Reads them from one line. */
+void coefficients_claims_of(const char *line, int *order, int *embedded);
 
 /* ---- misprint.c: how near a value is to what is written ------------------------------------------------ */
 

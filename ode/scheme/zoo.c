@@ -62,8 +62,9 @@ int zoo_read(Zoo *z, const char *file)
     TRY(file_whole(file, SCHEME_BYTES + 1, &text, &bytes));
     size_t mark = text_mark(text, bytes);
     int tableau = bytes <= SCHEME_BYTES && butcher_is(text + mark, bytes - mark);
-    int code =
-        (tableau ? butcher_parse : scheme_parse)(file, text + mark, bytes - mark, &list, &count);
+    int code = (source_is(file) ? source_parse
+                : tableau       ? butcher_parse
+                                : scheme_parse)(file, text + mark, bytes - mark, &list, &count);
     if (code == 0) return add_tables(z, file, list, count);
     memory_free(list);
     return code;

@@ -211,13 +211,24 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
     return 0;
 }
 
-/* Prints the schemes' texts, or their tableaus where `form` is BUTCHER_*. */
+/* Prints a tableau in the form of another program, which has a place for the orders. */
+static int print_source(const Table *t, int form)
+{
+    Theory th;
+    Embedded e;
+    TRY(theory_search(t, CONDITIONS_MAX_2, &th));
+    TRY(theory_embedded(t, CONDITIONS_MAX_2, &e));
+    return source_print(t, form, th.order, e.order, stdout);
+}
+
+/* Prints the schemes' texts, or their tableaus where `form` is BUTCHER_*, or behind these SOURCE_*. */
 static int print_texts(const Selection *s, int form)
 {
     for (size_t i = 0; i < s->count; i++) {
         if (i) putchar('\n');
         const Table *t = s->scheme[i];
         TRY(form < 0                                       ? table_print(t, stdout)
+            : form >= BUTCHER_FORMS                        ? print_source(t, form - BUTCHER_FORMS)
             : form == BUTCHER_LATEX && table_rosenbrock(t) ? rosenbrock_latex(t, stdout)
                                                            : butcher_print(t, form, stdout));
     }
@@ -305,8 +316,17 @@ static int print_certificate(const Options *o, const Selection *s)
                              stdout);
 }
 
+/* Prints the one scheme that is chosen as a module. */
+static int print_module(const Options *o, const Selection *s)
+{
+    if (s->count != 1)
+        return error_set(ERR_INPUT, "--to: expected one scheme, --scheme NAME, not %zu", s->count);
+    return module_print(s->scheme[0], options_choice(o, "to"), stdout);
+}
+
 static int show(const Options *o, const Selection *s)
 {
+    if (options_text(o, "to")) return print_module(o, s);
     if (options_text(o, "certificate")) return print_certificate(o, s);
     if (options_flag(o, "print")) return print_texts(s, -1);
     if (options_text(o, "tableau"))
@@ -393,7 +413,7 @@ enum { MAKERS = sizeof makers / sizeof *makers };
 static int print_made(const Options *o, const Zoo *z, int *made)
 {
     static const char *const others[] = {"csv",     "print",       "dense", "structure",
-                                         "tableau", "certificate", "out"};
+                                         "tableau", "certificate", "to",    "out"};
     TABLE(t);
     *made = 0;
     for (size_t i = 0; i < MAKERS; i++) {
@@ -413,7 +433,7 @@ static int print_made(const Options *o, const Zoo *z, int *made)
 static int repair(const Options *o)
 {
     static const char *const others[] = {"compose", "adjoint", "conjugate", "print",
-                                         "tableau", "dense",   "structure"};
+                                         "to",      "tableau", "dense",     "structure"};
     const char *file = options_item(o, "scheme-file", 0);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         TRY(options_either(o, "repair", others[i]));
@@ -430,14 +450,17 @@ static int run(Options *o)
 {
     TRY(options_needs(o));
     if (options_flag(o, "repair")) return repair(o);
+    if (options_flag(o, "check")) return check_tell(o);
     SCOPED(select_close) Selection s = {0};
     int made;
     /* Options that replace the table. */
-    static const char *const instead[] = {"print", "tableau", "dense", "certificate", "structure"};
-    for (size_t i = 0; i < 5; i++)
-        for (size_t k = i + 1; k < 5; k++) TRY(options_either(o, instead[i], instead[k]));
-    for (size_t i = 0; i < 4; i++) TRY(options_either(o, instead[i], "csv"));
-    TRY(select_open(o, "exact", &s));
+    static const char *const instead[] = {"to",    "print",       "tableau",
+                                          "dense", "certificate", "structure"};
+    for (size_t i = 0; i < 6; i++)
+        for (size_t k = i + 1; k < 6; k++) TRY(options_either(o, instead[i], instead[k]));
+    for (size_t i = 0; i < 5; i++) TRY(options_either(o, instead[i], "csv"));
+    TRY(options_either(o, "to", "out"));
+    TRY(select_open(o, options_text(o, "to") ? "euler" : "exact", &s));
     TRY(print_made(o, &s.zoo, &made));
     return made ? 0 : show(o, &s);
 }
@@ -486,6 +509,10 @@ const Command command_schemes = {
         "coefficient asks for it. The status is 0 where nothing is to be repaired or there is one repair, 1 where\n"
         "there is none or there are several. Learned coefficients are refused.\n"
         "\n"
+        "--check reads the tableaus of other programs' sources as they stand: SUNDIALS, SciML, NodePy, diffrax, SciPy,\n"
+        "PETSc, Boost (ode/README.md has the forms). The status is 1 where one declares a higher order than it has.\n"
+        "  trotter schemes --check src/arkode/arkode_butcher_erk.def\n"
+        "\n"
         "Strang from Lie and Trotter's:\n"
         "  trotter schemes --adjoint lie-trotter > adjoint.scheme\n"
         "  trotter schemes --scheme-file adjoint.scheme --compose lie-trotter,lie-trotter-adjoint\n"
@@ -515,12 +542,15 @@ const Command command_schemes = {
              "8 and 6; --structure: trees 6, and brackets 10, unless given)",
              2, CONDITIONS_MAX},
             {"print", OPTION_FLAG, NULL, NULL, "print the texts of the schemes instead"},
-            {"tableau", OPTION_CHOICE, NULL, "json|drawn|latex",
-             "print the Butcher tableau of each Runge-Kutta scheme instead, of Rosenbrock methods alpha, gamma and b (latex); "
-             "--scheme-file reads json and drawn"},
+            {"tableau", OPTION_CHOICE, NULL, "json|drawn|latex|sundials|sciml|nodepy|diffrax|scipy",
+             "print the Butcher tableau of each Runge-Kutta scheme instead, also as other programs have it; of Rosenbrock methods alpha, gamma and b (latex); "
+             "--scheme-file reads all but latex"},
             {"certificate", OPTION_CHOICE, NULL, "coq|json",
              "print a proof of the order of one scheme instead, all conditions and one of the next order that fails: for "
              "coqc, or for studies/scripts/check_certificate.py; fractions, one step, stages or flows"},
+            {"to", OPTION_CHOICE, NULL, "torch|jax|numpy",
+             "print the network of one scheme instead, as a module that needs nothing of this program; a splitting's "
+             "sub-flows are by Euler's method unless its suffix says otherwise"},
             {"dense", OPTION_FLAG, NULL, NULL,
              "print the weights of each scheme's slopes for values within a step instead, as polynomials of theta"},
             {"structure", OPTION_FLAG, NULL, NULL,
@@ -530,6 +560,11 @@ const Command command_schemes = {
             {"order", OPTION_SIZE, "0", "P",
              "--repair: conditions to this order (0: the one that the text claims, else the highest that one coefficient reaches)",
              0, TREE_MAX_1 - 1, .needs = "repair"},
+            {"check", OPTION_FLAG, NULL, NULL,
+             "say of each tableau of source files, --check FILE..., in C, Julia or Python, which order it declares and which it has"},
+            {"file", OPTION_LIST, NULL, "FILE",
+             "a source of --check; the name of the option may be left out", 0, 0, .needs = "check",
+             .flags = OPTION_SOURCE},
             {"csv", OPTION_FLAG, NULL, NULL, "write the table as CSV"},
             {"out", OPTION_TEXT, NULL, "DIR",
              "write DIR/schemes.csv, .md, .tex too (with --structure: structure.csv, .md, .tex; --repair: repair.csv, .md, .tex, repaired.scheme)"})),
@@ -540,6 +575,7 @@ const Command command_schemes = {
          .table = {{"schemes", columns, "Order, cost and stability.", KIND_ALL},
                    {"structure", structure_columns, "Symmetry, symplecticity, effective order.",
                     KIND_ALL},
-                   {"repair", repair_columns, "Misprinted coefficients.", KIND_ALL}}}),
+                   {"repair", repair_columns, "Misprinted coefficients.", KIND_ALL},
+                   {"check", check_columns, "Orders declared and orders had.", KIND_ALL}}}),
     .run = run,
 };

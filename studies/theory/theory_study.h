@@ -69,4 +69,18 @@ int function_report(Table *const *table, size_t n, Sheet **out);
 extern const Column repair_columns[];
 int repair_tell(const char *file, int order, int csv, const char *dir);
 
+/* ---- module.c: a scheme's network as a program ------------------------------------------------------ */
+
+/* Prints a module that computes layers of the scheme, and needs no other than PyTorch, JAX or NumPy. ERR_INPUT: one scheme
+ * whose stages are not all explicit. */
+enum { MODULE_TORCH, MODULE_JAX, MODULE_NUMPY };
+int module_print(const Table *t, int target, FILE *f);
+
+/* ---- check_table.c: tableaus of other programs ------------------------------------------------------ */
+
+/* Prints a row of check_columns for each tableau of the sources of --file. ERR_CHECK: one of them declares a higher order
+ * than it has. */
+extern const Column check_columns[];
+int check_tell(const Options *o);
+
 #endif

@@ -574,4 +574,45 @@ TEST(test_zero)
     }
 }
 
+/* SUNDIALS' form of Fehlberg's pair, whose a54 is -845/4104. */
+static void write_fehlberg(const char *file, const char *a54)
+{
+    static const char *const A[] = {"1.0/4.0",       "3.0/32.0",       "9.0/32.0",
+                                    "1932.0/2197.0", "-7200.0/2197.0", "7296.0/2197.0",
+                                    "439.0/216.0",   "-8.0",           "3680.0/513.0"};
+    file_text(
+        file,
+        WRITTEN(
+            f, fputs("ARK_BUTCHER_TABLE(FEHLBERG, {\n B->q = 5;\n B->p = 4;\n", f);
+            for (int i = 1, k = 0; i < 5; i++) for (int j = 0; j < i && k < 9; j++)
+                fprintf(f, " B->A[%d][%d] = %s;\n", i, j, A[k++]);
+            fprintf(f, " B->A[4][3] = %s;\n", a54); fputs(
+                " B->A[5][0] = -8.0/27.0;\n B->A[5][1] = 2.0;\n B->A[5][2] = -3544.0/2565.0;\n"
+                " B->A[5][3] = 1859.0/4104.0;\n B->A[5][4] = -11.0/40.0;\n B->b[0] = 16.0/135.0;\n"
+                " B->b[2] = 6656.0/12825.0;\n B->b[3] = 28561.0/56430.0;\n B->b[4] = -9.0/50.0;\n"
+                " B->b[5] = 2.0/55.0;\n B->d[0] = 25.0/216.0;\n B->d[2] = 1408.0/2565.0;\n"
+                " B->d[3] = 2197.0/4104.0;\n B->d[4] = -1.0/5.0;\n return B;\n })\n",
+                f)));
+}
+
+TEST(orders_that_sources_declare)
+{
+    write_fehlberg("right.def", "-845.0/4104.0");
+    write_fehlberg("wrong.def", "-845.0/4140.0");
+    run_ok("schemes --check right.def --csv");
+    HAS(out, "right.def,1,FEHLBERG,5,5,4,4,", ",agree");
+    assert_int_equal(program_run("schemes --check right.def wrong.def --csv"), 1);
+    HAS(out, ",agree", "wrong.def,1,FEHLBERG,5,1,", ",more,a54: -169/828 -> -845/4104");
+    HAS(err, "1 table(s) declare a higher order than they have");
+    assert_int_equal(program_run("schemes --check nothing.txt"), 2);
+    HAS(err, "nothing.txt: --check reads sources whose names end with .c");
+    assert_int_equal(program_run("schemes --check"), 2);
+    assert_int_equal(program_run("schemes --file right.def"), 2);
+    run_ok("schemes --scheme-file right.def --csv");
+    HAS(out, "fehlberg,6,");
+    file_text("none.c", "int main;\n");
+    run_ok("schemes --check none.c");
+    HAS(err, "none.c: no tableau is found in it");
+}
+
 TEST_MAIN(program_open, program_close)
