@@ -360,6 +360,8 @@ static int take_argument(Source *s, Found *f, int part)
                : !x || x->unread ? SOURCE_UNREAD
                                  : value_copy(&v, &x->v);
     if (code < 0) return code;
+    int kind = reader_peek(r)->kind;
+    if (!address && code == 0 && kind != ',' && kind != ';' && kind != ')') code = SOURCE_UNREAD;
     if (code == SOURCE_UNREAD) {
         const Variable *named_one = t->kind == TOKEN_NAME ? reader_find(r, name) : NULL;
         f->unread = named_one && named_one->unread ? named_one->unread : t->line;

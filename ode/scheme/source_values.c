@@ -432,11 +432,13 @@ static int read_product(Reader *r, Value *v);
 static int take_operator(Reader *r, const char *signs)
 {
     const Token *t = reader_peek(r);
+    int dotted = r->language == SOURCE_JULIA && t->kind == '.' && !t[1].spaced; /* .+ */
+    t += dotted;
     int kind = t->kind == TOKEN_SLASHES ? '/' : t->kind;
     if (t->kind == TOKEN_SLASHES && r->language == SOURCE_PYTHON) return 0; /* rounds down */
     if (kind < ' ' || !strchr(signs, kind)) return 0;
     if (r->matrix && strchr("+-", kind) && t->spaced && !t[1].spaced) return 0;
-    r->at++;
+    r->at += 1 + (size_t)dotted;
     while (r->token[r->at].kind == TOKEN_LINE) r->at++;
     return kind;
 }
@@ -884,6 +886,16 @@ static int set_entry(Reader *r, const Target *to, Value *v, size_t line)
     return 0;
 }
 
+/* Returns whether a statement ends at the token at hand: what goes on was not read, whatever came before. A #define of C
+ * ends with its line. */
+static int ends(const Reader *r)
+{
+    const Token *t = &r->token[r->at];
+    int sign = t->kind > ' ' && strchr(",;)]}", t->kind);
+    return t->kind == TOKEN_END || t->kind == TOKEN_LINE || sign ||
+           (r->language == SOURCE_C && r->at && t->line > t[-1].line);
+}
+
 static int assign(Reader *r, Target *to)
 {
     VALUE(v);
@@ -895,6 +907,7 @@ static int assign(Reader *r, Target *to)
     if (reader_is(&r->token[r->at], "NULL") || reader_is(&r->token[r->at], "None")) return 0;
     int code = reader_expression(r, &v);
     if (code < 0) return code;
+    if (code == 0 && !ends(r)) r->stuck = r->at, code = SOURCE_UNREAD;
     if (to->unread && !declared) code = SOURCE_UNREAD;
     if (code == 0 && to->index.n && !declared) code = set_entry(r, to, &v, line);
     if (code == SOURCE_UNREAD) {

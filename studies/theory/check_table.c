@@ -47,7 +47,7 @@ static int find_repair(const Table *t, int order, char words[REPAIR_WORDS])
     size_t bytes, n = 0;
     FILE *f = open_memstream(&text, &bytes);
     if (!f) return ERR_MEMORY;
-    int code = butcher_print(t, BUTCHER_JSON, f);
+    int code = table_print(table_whole(t), f);
     if (fclose(f) != 0) code = ERR_MEMORY;
     SCOPED(repair_free) Repair r = {0};
     words[0] = '\0';
@@ -90,6 +90,10 @@ static int check(const SourceTable *s, CheckRow *row, char words[REPAIR_WORDS])
     row->fails_by = th.missed;
     row->verdict = verdict(row);
     if (strcmp(row->verdict, "more") != 0) return 0;
+    if (row->order < row->declared && row->embedded >= row->declared) {
+        row->repair = "its two rows of weights are interchanged";
+        return 0;
+    }
     TRY(find_repair(s->table, row->declared, words));
     row->repair = words;
     return 0;

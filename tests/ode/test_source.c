@@ -150,6 +150,7 @@ TEST(refused_with_its_line)
         {"a.jl",
          "function H(T)\n    A = [0 0; 1 0]\n    ExplicitRKTableau(A, [0; 1], [0; sin(1)], 2)\nend\n",
          "a.jl:3:"},
+        {"a.jl", "function H(T)\n    b = [1; 0]\n    d = b |> f\n    ExplicitRKTableau([0 0; 1 0], [0; 1], d, 2)\nend\n", "a.jl:3:"},
         {"a.py", "A = load()\nx = ExplicitRungeKuttaMethod(A, [1], name='a')\n", "a.py:1:"},
         {"a.py", "A = np.array([[0, 0], [x, 0]])\nb = [1, 0]\ny = ExplicitRungeKuttaMethod(A, b)\n",
          "a.py:1:"},
