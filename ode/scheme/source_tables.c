@@ -266,6 +266,9 @@ static int make_tableau(const Source *s, Found *f, SourceTable *out)
     TRY(join_lower(f));
     TRY(complete(f));
     size_t weighed = b->n;
+    if (b->n > A->n)
+        return error_set(ERR_INPUT, "%s:%zu: %zu weights, and A has %zu rows", s->file, out->line,
+                         b->n, A->n);
     for (int p = PART_HAT; p <= PART_EXCESS; p++)
         if (f->part[p].n > weighed) weighed = f->part[p].n;
     TRY(tableau_room(&t, weighed && weighed < A->n ? weighed : A->n));

@@ -859,6 +859,7 @@ static int read_target(Reader *r, Target *to)
             for (r->at = open; r->token[r->at].kind != ']'; r->at++)
                 if (r->token[r->at].kind == TOKEN_END) return code;
             r->at++;
+            continue;
         }
         for (size_t i = 0; i < index.n; i++) {
             Value *item = value_item(&to->index, to->index.n);
