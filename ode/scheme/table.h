@@ -52,7 +52,12 @@
 enum { OP_F, OP_G, OP_C, COLOURS, OP_H = COLOURS, OP_L, OP_A, OPS };
 extern const char table_letters[OPS + 1]; /* "FGCHLA" */
 /* Term.eval of a state y[-j]; TABLE_CARRIED - c is that of carried quantity c, from 0; TABLE_ONE that of a number alone. */
-enum { TABLE_STATE = -1, TABLE_CARRIED = -2, CARRIES_MAX = 32, TABLE_ONE = TABLE_CARRIED - CARRIES_MAX };
+enum {
+    TABLE_STATE = -1,
+    TABLE_CARRIED = -2,
+    CARRIES_MAX = 32,
+    TABLE_ONE = TABLE_CARRIED - CARRIES_MAX
+};
 enum { BACKWARD_MOST = 5 }; /* order of a formula that steps by tolerance take */
 enum { TABLE_SYMBOLS = 4, TABLE_NAME = 160, TABLE_BITS = 320, TABLE_DIGITS = 60 };
 enum { SYMBOL_LEARN, SYMBOL_SIGMOID, SYMBOL_TANH };

@@ -179,33 +179,34 @@ static void next_power(Principal *p, int n)
 /* ---- rounding ------------------------------------------------------------------------------------------- */
 
 /* Adds to off what those of a polynomial make of its logarithm: d log P = dP / P. */
-static void add_off(const Poly *P, const double *by, int terms, double *inverse, double *off)
+static void add_off(const Ratio *r, const fmpq_poly_t P, const double *by, int terms,
+                    double *inverse, double *off)
 {
     for (int n = 0; n <= terms; n++) {
         inverse[n] = n == 0;
-        for (int j = 1; j <= n && j <= P->degree; j++)
-            inverse[n] -= mpq_get_d(P->c[j]) * inverse[n - j];
-        inverse[n] /= mpq_get_d(P->c[0]);
-        for (int j = 0; j <= n && j <= P->room; j++) off[n] += by[j] * fabs(inverse[n - j]);
+        for (int j = 1; j <= n && j <= poly_degree(P); j++)
+            inverse[n] -= poly_number(P, j) * inverse[n - j];
+        inverse[n] /= poly_number(P, 0);
+        for (int j = 0; j <= n && j <= (int)r->points; j++) off[n] += by[j] * fabs(inverse[n - j]);
     }
 }
 
 /* Reads off R, of a one-step table, what rounding is worth, and whether |R| = 1 on the axis. */
 static int read_ratio(Principal *p)
 {
-    SCOPED(ratio_free) Ratio r = {0};
-    SCOPED(poly_free) Poly f = {0};
+    RATIO(r);
+    POLY(f);
     RATIONAL(axis);
     int told = !p->depth && !table_exponential(p->t);
     if (told) TRY(ratio_new(p->t, -1, &r, &told));
     if (!told) return 0;
-    TRY(ratio_excess(&r, axis, &f));
-    p->neutral = f.degree < 0;
-    if (p->t->exact || r.P.degree < 0 || mpq_sgn(r.P.c[0]) == 0) return 0;
+    TRY(ratio_excess(&r, axis, f));
+    p->neutral = poly_degree(f) < 0;
+    if (p->t->exact || poly_number(r.P, 0) == 0) return 0;
     SCOPED(memory_drop) double *inverse = memory_new((size_t)p->terms + 1, sizeof *inverse);
     if (!(p->off = memory_new((size_t)p->terms + 1, sizeof *p->off)) || !inverse) return ERR_MEMORY;
-    add_off(&r.P, r.p_off, p->terms, inverse, p->off);
-    add_off(&r.Q, r.q_off, p->terms, inverse, p->off);
+    add_off(&r, r.P, r.p_off, p->terms, inverse, p->off);
+    add_off(&r, r.Q, r.q_off, p->terms, inverse, p->off);
     return 0;
 }
 

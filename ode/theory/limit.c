@@ -2,8 +2,9 @@
  *
  * A one-step scheme has R(z) = P(z) / Q(z) with rational coefficients, Q = 1 for explicit stages (ratio.c), and
  * |R| <= 1 is decided exactly: on the negative axis by P - Q and -P - Q, on the imaginary one by |P|^2 - |Q|^2, a
- * polynomial in x^2 (poly.c). Schemes with history are searched in quadruple precision, where a double root on the unit
- * circle, as leapfrog has at i, still leaves 17 digits. The largest, and exponential schemes, which have no polynomial,
+ * polynomial in x^2 (poly.c). Schemes with history whose coefficients are fractions are decided by where a factor meets the
+ * unit circle (locus.c). Others are searched in quadruple precision, where a double root on the unit
+ * circle still leaves 17 digits. The largest, and exponential schemes, which have no polynomial,
  * are searched in double. With implicit or exponential stages a limit that is not found up to 2^20 times the size at which |R|
  * begins to move counts as none. */
 __extension__ typedef _Float128 Quad;
@@ -19,7 +20,7 @@ __extension__ typedef _Complex _Float128 QuadComplex;
 #include "kernels/base/tick.h"
 #include "ode/theory/amplify.h"
 #include "ode/scheme/rationals.h"
-#include "ode/theory/poly.h"
+#include "ode/theory/locus.h"
 #include "ode/theory/ratio.h"
 
 enum { AXIS_REAL, AXIS_IMAG };
@@ -29,57 +30,36 @@ static const double bound = 1 << 20; /* in scales, of exponential and implicit s
 
 static const double exact_work = 2e7; /* degree^2 times bits: about a second */
 
-static double poly_work(const Poly *p)
+static double poly_work(const fmpq_poly_t p)
 {
-    size_t bits = 0;
-    for (int i = 0; i <= p->degree; i++) {
-        size_t n = mpz_sizeinbase(mpq_numref(p->c[i]), 2) + mpz_sizeinbase(mpq_denref(p->c[i]), 2);
-        if (n > bits) bits = n;
-    }
-    return (double)bits * (double)p->degree * (double)p->degree;
+    slong bits = _fmpz_vec_max_bits(p->coeffs, fmpq_poly_length(p));
+    return (double)((slong)fmpz_bits(fmpq_poly_denref(p)) + labs(bits)) * poly_degree(p) *
+           poly_degree(p);
 }
 
 /* Finds the end with sign * P - Q <= 0 at z = -x: sign * R <= 1, as Q > 0 before the first pole. */
-static int real_side(const Ratio *r, int sign, double *end)
+static double real_side(const Ratio *r, int sign)
 {
-    SCOPED(poly_free) Poly f = {0};
-    TRY(ratio_below(r, sign, &f));
-    return poly_interval(&f, end);
+    POLY(f);
+    ratio_below(r, sign, f);
+    return poly_interval(f, 0);
 }
 
-static int real_interval(const Ratio *r, double *end)
-{
-    double above, below;
-    TRY(real_side(r, 1, &above));
-    TRY(real_side(r, -1, &below));
-    *end = fmin(above, below);
-    return 0;
-}
-
-static int imag_interval(const Ratio *r, double *end)
-{
-    SCOPED(poly_free) Poly f = {0};
-    RATIONAL(cosine);
-    TRY(ratio_excess(r, cosine, &f));
-    TRY(poly_interval(&f, end));
-    *end = sqrt(*end);
-    return 0;
-}
-
-/* Finds the limits exactly; *done = 0: history, an exponential stage, too much work, or roots that
- * are not told from each other. */
+/* Finds the limits exactly; *done = 0: history, an exponential stage, or too much work. */
 static int exact_limits(const Table *t, double *real, double *imag, int *done)
 {
-    SCOPED(ratio_free) Ratio r = {0};
+    RATIO(r);
+    POLY(f);
+    RATIONAL(cosine);
     *done = 0;
     if (table_past(t) || t->points > 128 || table_exponential(t)) return 0;
     TRY(ratio_new(t, -1, &r, done));
-    *done = *done && poly_work(&r.P) + poly_work(&r.Q) <= exact_work;
+    *done = *done && poly_work(r.P) + poly_work(r.Q) <= exact_work;
     if (!*done) return 0;
-    int code = real_interval(&r, real);
-    if (code == 0) code = imag_interval(&r, imag);
-    *done = code == 0;
-    return code < 0 ? code : 0;
+    *real = fmin(real_side(&r, 1), real_side(&r, -1));
+    TRY(ratio_excess(&r, cosine, f));
+    *imag = poly_interval(f, 1);
+    return 0;
 }
 
 /* ---- the others, by search ---------------------------------------------------------------------------- */
@@ -248,16 +228,21 @@ static void flow_limits(const Table *t, double *real, double *imag)
     *imag = INFINITY;
 }
 
-int stability_limits(const Table *t, double *real, double *imag)
+int stability_limits(const Table *t, double *real, double *imag, int *proved)
 {
-    int zero_stable, on_circle, done = 0;
+    int zero_stable, on_circle, done = 0, found = 0;
+    if (!proved) proved = &found;
     *real = *imag = 0;
+    *proved = t->exact;
     TRY(stability_roots(t, &zero_stable, &on_circle));
     if (!zero_stable) return 0;
     if (table_exact_flows(t)) {
         flow_limits(t, real, imag);
+        *proved = 1;
     } else {
         if (!t->flows) TRY(exact_limits(t, real, imag, &done));
+        if (!done) TRY(locus_limits(t, real, imag, &done));
+        *proved &= done;
         if (!done) TRY(searched_limit(t, AXIS_REAL, real));
         if (!done) TRY(searched_limit(t, AXIS_IMAG, imag));
     }

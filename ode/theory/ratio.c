@@ -2,15 +2,16 @@
  *
  * With share s_e of z in the slope of evaluation e, the points are Y = u y + z A Y, where A_pq adds a_pe s_e over the
  * evaluations e at point q, and y' = v y + z b Y, so R = v + z b (1 - z A)^-1 u. Explicit stages are substituted one after
- * another, and R is a polynomial. Else Q = det(1 - z A) = 1 + c_1 z + ... + c_n z^n, and with x_1 = u, x_(k+1) = A x_k + c_k u
+ * another, and R is a polynomial. Else
  *
- *     P = v Q + sum over k = 1 .. n of (b x_k) z^k,     M_1 = 1,  c_k = -trace(A M_k) / k,  M_(k+1) = A M_k + c_k,
+ *     Q = det(1 - z A),     P = det(1 - z (A - u b)) + (v - 1) Q,
  *
- * the method of Faddeev and LeVerrier (Faddeev, Faddeeva 1963), exact in rationals. The slope of a resolvent's stage is a
- * Y of its own, Y_p = r_p + c s z Y_p with share s of z in its A and scale c; rows that read it take that sum.
- * Where points need one another only within blocks (block.c), Q is the product of their determinants. ratio_off.c tells how
+ * the characteristic polynomials read backwards. The slope of a resolvent's stage is a
+ * Y of its own, Y_p = r_p + c s z Y_p with share s of z in its A and scale c; rows that read it take that sum. ratio_off.c tells how
  * far the coefficients of an inexact table are off, and which may be nothing else. */
 #include "ode/theory/ratio_inside.h"
+
+#include <flint/fmpq_mat.h>
 
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
@@ -18,7 +19,7 @@
 #include "ode/scheme/lexer.h"
 #include "ode/scheme/rationals.h"
 
-enum { BLOCK_POINTS = 24, IMPLICIT_POINTS = 64 }; /* n^4 operations; and of 113 bits */
+enum { IMPLICIT_POINTS = 64 };
 
 /* Adds c s of a resolvent's stage to its place in its row. */
 static void read_resolvent(const Table *t, int colour, const Point *p, mpq_t at)
@@ -31,338 +32,196 @@ static void read_resolvent(const Table *t, int colour, const Point *p, mpq_t at)
 }
 
 /* Leaves an inexact table's coefficients no more digits than there are. */
-static void round_inexact(const Table *t, Poly *p)
+static void round_inexact(const Table *t, fmpq_poly_t p)
 {
-    for (int k = 0; !t->exact && k <= p->degree; k++) expression_round(p->c[k]);
-    poly_trim(p);
+    RATIONAL(c);
+    for (int k = 0; !t->exact && k <= poly_degree(p); k++) {
+        poly_get(p, k, c);
+        expression_round(c);
+        poly_set(p, k, c);
+    }
 }
 
 /* ---- explicit stages -------------------------------------------------------------------------------- */
 
-/* A point's polynomial over one denominator, so that sums need no common factors: sum of whole[j] z^j / below. */
-typedef struct {
-    int degree;
-    mpz_t *whole, below; /* (degree + 1) */
-} Whole;
-
-static int whole_new(Whole *w, size_t degree)
+/* Computes out = state + z sum over q < count of at_q Y_q. */
+static void substitute(const mpq_t state, mpq_t *at, size_t count, fmpq_poly_t *Y, fmpq_poly_t out)
 {
-    w->degree = (int)degree;
-    if (!(w->whole = memory_new(degree + 1, sizeof *w->whole))) return ERR_MEMORY;
-    for (size_t j = 0; j <= degree; j++) mpz_init(w->whole[j]);
-    mpz_init(w->below);
-    return 0;
-}
-
-static void whole_free(Whole *w)
-{
-    for (int j = 0; j <= w->degree; j++) mpz_clear(w->whole[j]);
-    mpz_clear(w->below);
-    memory_free(w->whole);
-}
-
-/* Computes out = state + z sum over q < out->degree of at_q Y_q. */
-static void substitute(const mpq_t state, mpq_t *at, const Whole *Y, Whole *out)
-{
-    mpz_t by;
-    mpz_init(by);
-    mpz_set(out->below, mpq_denref(state));
-    for (int q = 0; q < out->degree; q++) {
-        mpz_mul(by, mpq_denref(at[q]), Y[q].below);
-        if (mpq_sgn(at[q]) != 0) mpz_lcm(out->below, out->below, by);
-    }
-    mpz_divexact(by, out->below, mpq_denref(state));
-    mpz_mul(out->whole[0], by, mpq_numref(state));
-    for (int q = 0; q < out->degree; q++) {
+    FRACTION(c);
+    POLY(x);
+    for (size_t q = 0; q < count; q++) {
         if (mpq_sgn(at[q]) == 0) continue;
-        mpz_mul(by, mpq_denref(at[q]), Y[q].below);
-        mpz_divexact(by, out->below, by);
-        mpz_mul(by, by, mpq_numref(at[q]));
-        for (int j = 0; j <= Y[q].degree; j++) mpz_addmul(out->whole[j + 1], by, Y[q].whole[j]);
+        fmpq_set_mpq(c, at[q]);
+        fmpq_poly_scalar_mul_fmpq(x, Y[q], c);
+        fmpq_poly_add(out, out, x);
     }
-    mpz_clear(by);
+    fmpq_poly_shift_left(out, out, 1);
+    poly_set(out, 0, state);
 }
 
 /* Tells whether a polynomial is past what limit.c takes, degree^2 times bits; the next ones are longer. */
-static int too_long(const Whole *w)
+static int too_long(const fmpq_poly_t p)
 {
     const double most = 1.5e8;
-    return 2.0 * w->degree * w->degree * (double)mpz_sizeinbase(w->below, 2) > most;
-}
-
-static int to_poly(const Whole *w, Poly *p)
-{
-    TRY(poly_new(p, w->degree));
-    for (int j = 0; j <= w->degree; j++) {
-        mpz_set(mpq_numref(p->c[j]), w->whole[j]);
-        mpz_set(mpq_denref(p->c[j]), w->below);
-        mpq_canonicalize(p->c[j]);
-    }
-    poly_trim(p);
-    return 0;
+    return 2.0 * poly_degree(p) * poly_degree(p) * (double)fmpz_bits(fmpq_poly_denref(p)) > most;
 }
 
 typedef struct {
     size_t count;
-    Whole *p; /* (count) */
-} Wholes;
+    fmpq_poly_t *p; /* (count) */
+} Polys;
 
-static void wholes_free(Wholes *w)
+static void polys_free(Polys *w)
 {
-    for (size_t p = 0; w->p && p < w->count && w->p[p].whole; p++) whole_free(&w->p[p]);
+    for (size_t p = 0; w->p && p < w->count; p++) fmpq_poly_clear(w->p[p]);
     memory_free(w->p);
 }
 
 static int explicit_ratio(const Table *t, int colour, Ratio *out, int *told)
 {
     size_t n = t->points;
-    SCOPED(wholes_free) Wholes Y = {n + 1, memory_new(n + 1, sizeof *Y.p)}; /* the last is y' */
+    SCOPED(polys_free) Polys Y = {n + 1, memory_new(n + 1, sizeof *Y.p)}; /* the last is y' */
     SCOPED(rationals_drop) mpq_t *at = rationals_new(n);
     RATIONAL(state);
+    for (size_t p = 0; Y.p && p <= n; p++) fmpq_poly_init(Y.p[p]);
     if (!Y.p || !at) return ERR_MEMORY;
-    for (size_t p = 0; p <= n; p++) {
+    for (size_t p = 0; p <= n && *told; p++) {
         mpq_set_ui(state, 0, 1);
         for (size_t q = 0; q < n; q++) mpq_set_ui(at[q], 0, 1);
         ratio_row(t, colour, p < n ? &t->point[p].row : &t->update, NULL, NULL, state, at);
-        TRY(whole_new(&Y.p[p], p));
-        substitute(state, at, Y.p, &Y.p[p]);
-        *told = !too_long(&Y.p[p]);
-        if (!*told) return 0;
+        substitute(state, at, p, Y.p, Y.p[p]);
+        *told = !too_long(Y.p[p]);
         tick();
     }
-    TRY(to_poly(&Y.p[n], &out->P));
-    TRY(poly_new(&out->Q, 0));
-    mpq_set_ui(out->Q.c[0], 1, 1);
-    poly_trim(&out->Q);
-    round_inexact(t, &out->P);
-    return t->exact ? 0 : off_explicit(t, colour, out);
+    fmpq_poly_swap(out->P, Y.p[n]);
+    fmpq_poly_one(out->Q);
+    round_inexact(t, out->P);
+    return *told && !t->exact ? off_explicit(t, colour, out) : 0;
 }
 
 /* ---- implicit stages -------------------------------------------------------------------------------- */
 
-/* Computes y (rows, columns) = A x, A (rows, rows). */
-static void multiply(size_t rows, size_t columns, mpq_t *A, mpq_t *x, mpq_t *y)
+/* Computes det(1 - z (A - u b)), without u: det(1 - z A). */
+static void determinant(const RatioRows *w, int update, fmpq_poly_t out)
 {
-    RATIONAL(z);
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < columns; j++) {
-            mpq_ptr sum = y[i * columns + j];
-            mpq_set_ui(sum, 0, 1);
-            for (size_t k = 0; k < rows; k++) {
-                if (mpq_sgn(A[i * rows + k]) == 0) continue;
-                mpq_mul(z, A[i * rows + k], x[k * columns + j]);
-                mpq_add(sum, sum, z);
-            }
+    fmpq_mat_t M;
+    RATIONAL(x);
+    slong n = (slong)w->n;
+    fmpq_mat_init(M, n, n);
+    for (slong i = 0; i < n; i++)
+        for (slong j = 0; j < n; j++) {
+            mpq_set(x, w->A[i * n + j]);
+            if (update) rational_subtract(x, w->u[i], w->b[j]);
+            fmpq_set_mpq(fmpq_mat_entry(M, i, j), x);
         }
+    fmpq_mat_charpoly(out, M);
+    fmpq_poly_reverse(out, out, n + 1);
+    fmpq_mat_clear(M);
 }
 
-/* Arrays of one determinant, n points. */
-typedef struct {
-    size_t n;
-    mpq_t *A, *M, *AM; /* (n, n); of the last two, (m, m) of a block of m points */
-    mpq_t *u, *b, *x;  /* (n) */
-    mpq_t *Ax;         /* (n) */
-    mpq_t *v;          /* (1) */
-    mpq_t *part;       /* (n, n) a block of A */
-    int *block;        /* (n) the number of each point's block */
-} Work;
-
-/* Writes the points of a block, and their part of A. Returns how many there are. */
-static size_t take_block(const Work *w, int block, size_t *point)
+static int implicit_ratio(const Table *t, int colour, Ratio *out)
 {
-    size_t m = 0;
-    for (size_t i = 0; i < w->n; i++)
-        if (w->block[i] == block) point[m++] = i;
-    for (size_t i = 0; i < m; i++)
-        for (size_t j = 0; j < m; j++)
-            mpq_set(w->part[i * m + j], w->A[point[i] * w->n + point[j]]);
-    return m;
-}
-
-/* Computes det(1 - z part) of m points into q. */
-static void determinant(Work *w, size_t m, Poly *q)
-{
-    mpq_set_ui(q->c[0], 1, 1);
-    for (size_t i = 0; i < m * m; i++) mpq_set_ui(w->M[i], i % (m + 1) == 0, 1);
-    for (size_t k = 1; k <= m; k++) {
-        mpq_set_ui(q->c[k], 0, 1);
-        multiply(m, m, w->part, w->M, w->AM);
-        for (size_t i = 0; i < m; i++) mpq_sub(q->c[k], q->c[k], w->AM[i * m + i]);
-        rational_divide(q->c[k], (unsigned)k);
-        for (size_t i = 0; i < m * m; i++) mpq_set(w->M[i], w->AM[i]);
-        for (size_t i = 0; i < m; i++) mpq_add(w->M[i * m + i], w->M[i * m + i], q->c[k]);
-    }
-    q->degree = (int)m;
-}
-
-/* Replaces q by q f. */
-static void multiply_by(Poly *q, const Poly *f)
-{
-    RATIONAL(sum);
-    for (int k = q->room; k >= 0; k--) {
-        mpq_set_ui(sum, 0, 1);
-        for (int j = 0; j <= f->degree && j <= k; j++) rational_add(sum, f->c[j], q->c[k - j]);
-        mpq_set(q->c[k], sum);
-    }
-}
-
-/* Computes Q, the product of the blocks' determinants; *told 0: one is too large. */
-static int find_denominator(Work *w, int blocks, Poly *Q, int *told)
-{
-    SCOPED(poly_free) Poly q = {0};
-    SCOPED(memory_drop) size_t *point = memory_new(w->n, sizeof *point);
-    if (!point) return ERR_MEMORY;
-    TRY(poly_new(&q, (int)w->n));
-    mpq_set_ui(Q->c[0], 1, 1);
-    for (int i = 0; i < blocks && *told; i++) {
-        size_t m = take_block(w, i, point);
-        *told = m <= BLOCK_POINTS;
-        if (!*told || (m == 1 && mpq_sgn(w->part[0]) == 0)) continue;
-        determinant(w, m, &q);
-        multiply_by(Q, &q);
-        tick();
-    }
-    return 0;
-}
-
-/* Computes P from Q: v Q + sum of b x_k z^k. */
-static void find_numerator(Work *w, const Poly *Q, Poly *P)
-{
-    size_t n = w->n;
-    for (size_t i = 0; i < n; i++) mpq_set(w->x[i], w->u[i]);
-    mpq_set(P->c[0], *w->v);
-    for (size_t k = 1; k <= n; k++) {
-        mpq_mul(P->c[k], *w->v, Q->c[k]);
-        for (size_t i = 0; i < n; i++) rational_add(P->c[k], w->b[i], w->x[i]);
-        multiply(n, 1, w->A, w->x, w->Ax);
-        for (size_t i = 0; i < n; i++) {
-            mpq_set(w->x[i], w->Ax[i]);
-            rational_add(w->x[i], Q->c[k], w->u[i]);
-        }
-        tick();
-    }
-}
-
-static int work_new(Work *w, size_t n)
-{
-    *w = (Work){.n = n, .A = rationals_new(4 * n * n + 4 * n + 1)};
-    w->block = memory_new(2 * n, sizeof *w->block);
-    if (!w->A || !w->block) return ERR_MEMORY;
-    w->M = w->A + n * n;
-    w->AM = w->M + n * n;
-    w->part = w->AM + n * n;
-    w->u = w->part + n * n;
-    w->b = w->u + n;
-    w->x = w->b + n;
-    w->Ax = w->x + n;
-    w->v = w->Ax + n;
-    return 0;
-}
-
-static void work_free(Work *w)
-{
-    rationals_free(w->A);
-    memory_free(w->block);
-}
-
-static int implicit_ratio(const Table *t, int colour, Ratio *out, int *told)
-{
-    size_t n = t->points, blocks;
-    SCOPED(work_free) Work w;
-    TRY(work_new(&w, n));
-    TRY(table_blocks(t, w.block, w.block + n, &blocks));
-    TRY(poly_new(&out->P, (int)n));
-    TRY(poly_new(&out->Q, (int)n));
+    size_t n = t->points;
+    SCOPED(rationals_drop) mpq_t *list = rationals_new(n * n + 2 * n + 1);
+    FRACTION(v);
+    POLY(x);
+    if (!list) return ERR_MEMORY;
+    RatioRows w = {n, list, list + n * n, list + n * n + n, list + n * n + 2 * n};
     for (size_t p = 0; p < n; p++) {
         const Point *at = &t->point[p];
         ratio_row(t, colour, &at->row, w.u, w.A, w.u[p], w.A + p * n);
         if (at->phi) read_resolvent(t, colour, at, w.A[p * n + p]);
     }
     ratio_row(t, colour, &t->update, w.u, w.A, *w.v, w.b);
-    TRY(find_denominator(&w, (int)blocks, &out->Q, told));
-    if (!*told) return 0;
-    find_numerator(&w, &out->Q, &out->P);
-    poly_trim(&out->P);
-    poly_trim(&out->Q);
-    round_inexact(t, &out->P);
-    round_inexact(t, &out->Q);
-    return t->exact ? 0 : off_implicit(t, colour, &(RatioRows){n, w.A, w.u, w.b, w.v}, out);
+    determinant(&w, 0, out->Q);
+    determinant(&w, 1, out->P);
+    fmpq_set_mpq(v, *w.v);
+    fmpq_sub_si(v, v, 1);
+    fmpq_poly_scalar_mul_fmpq(x, out->Q, v);
+    fmpq_poly_add(out->P, out->P, x);
+    round_inexact(t, out->P);
+    round_inexact(t, out->Q);
+    return t->exact ? 0 : off_implicit(t, colour, &w, out);
 }
 
 /* ---- both --------------------------------------------------------------------------------------------- */
 
 /* Replaces p by p / d, and what its coefficients are off, or NULL, by twice what division by d makes of it: d is as
  * much off as p. */
-static int divide_by(Poly *p, const Poly *d, double *off)
+static void divide_by(const Ratio *r, fmpq_poly_t p, const fmpq_poly_t d, double *off)
 {
-    SCOPED(poly_free) Poly quotient = {0};
-    if (p->degree < 0) return 0;
-    TRY(poly_new(&quotient, p->room));
-    for (int k = 0; off && k <= p->room; k++) {
-        for (int j = 1; j <= k && j <= d->degree; j++) off[k] += off_modulus(d->c[j]) * off[k - j];
+    int n = (int)r->points;
+    for (int k = 0; off && k <= n; k++) {
+        for (int j = 1; j <= k && j <= poly_degree(d); j++)
+            off[k] += fabs(poly_number(d, j)) * off[k - j];
     }
-    for (int k = 0; off && k <= p->room; k++) off[k] *= 2;
-    poly_divide(p, d, &quotient);
-    poly_copy(p, &quotient);
-    return 0;
+    for (int k = 0; off && k <= n; k++) off[k] *= 2;
+    fmpq_poly_div(p, p, d);
 }
 
 /* Divides both by their common factor, of stages that no step depends on; Q(0) stays 1. */
-static int reduce(Ratio *r)
+static void reduce(Ratio *r)
 {
-    SCOPED(poly_free) Poly a = {0};
-    TRY(poly_new(&a, r->Q.room > r->P.room ? r->Q.room : r->P.room));
-    TRY(poly_common(&r->P, &r->Q, &a));
-    if (a.degree < 1) return 0;
-    RATIONAL(by);
-    mpq_set(by, a.c[0]); /* not 0, as Q(0) = 1 */
-    for (int i = 0; i <= a.degree; i++) mpq_div(a.c[i], a.c[i], by);
-    TRY(divide_by(&r->P, &a, r->p_off));
-    return divide_by(&r->Q, &a, r->q_off);
+    POLY(common);
+    FRACTION(by);
+    fmpq_poly_gcd(common, r->P, r->Q);
+    if (poly_degree(common) < 1) return;
+    fmpq_poly_get_coeff_fmpq(by, common, 0); /* not 0, as Q(0) = 1 */
+    fmpq_poly_scalar_div_fmpq(common, common, by);
+    divide_by(r, r->P, common, r->p_off);
+    divide_by(r, r->Q, common, r->q_off);
 }
 
 int ratio_new(const Table *t, int colour, Ratio *out, int *told)
 {
     int implicit = table_solves(t);
-    *out = (Ratio){0};
+    out->points = t->points;
     *told = !implicit || t->points <= IMPLICIT_POINTS;
     if (!*told) return 0;
-    int code =
-        implicit ? implicit_ratio(t, colour, out, told) : explicit_ratio(t, colour, out, told);
-    if (code == 0 && implicit && *told) code = reduce(out);
-    if (code != 0 || !*told) ratio_free(out);
-    return code;
+    TRY(implicit ? implicit_ratio(t, colour, out) : explicit_ratio(t, colour, out, told));
+    if (implicit) reduce(out);
+    return 0;
 }
 
 void ratio_free(Ratio *r)
 {
-    poly_free(&r->P);
-    poly_free(&r->Q);
-    r->p_off = memory_free(r->p_off);
-    r->q_off = memory_free(r->q_off);
+    fmpq_poly_clear(r->P);
+    fmpq_poly_clear(r->Q);
+    memory_free_all(r->p_off, r->q_off);
+}
+
+/* Writes the coefficients of a polynomial, which has `count` at most. */
+static mpq_t *listed(const fmpq_poly_t p, int count)
+{
+    mpq_t *list = rationals_new((size_t)count);
+    for (int i = 0; list && i < count; i++) poly_get(p, i, list[i]);
+    return list;
 }
 
 /* Adds sign times p_i p_j cos((i - j) angle) (-r)^(i + j) to f, a polynomial in r^step; cosine[m]: that of m angle. off grows
  * by what the terms may be off. */
-static void add_square(const Poly *p, const double *p_off, int sign, mpq_t *cosine, int step,
-                       Poly *f, double *off)
+static int add_square(const fmpq_poly_t p, const double *p_off, int sign, mpq_t *cosine, int step,
+                      mpq_t *f, double *off)
 {
+    int n = poly_degree(p) + 1;
+    SCOPED(rationals_drop) mpq_t *c = listed(p, n);
     RATIONAL(x);
-    for (int i = 0; i <= p->degree; i++)
-        for (int j = 0; j <= p->degree; j++) {
+    if (!c) return ERR_MEMORY;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
             mpq_ptr turn = cosine[i > j ? i - j : j - i];
             int at = (i + j) / step;
             if (mpq_sgn(turn) == 0) continue;
-            mpq_mul(x, p->c[i], p->c[j]);
+            mpq_mul(x, c[i], c[j]);
             mpq_mul(x, x, turn);
             if (((i + j) % 2 != 0) != (sign < 0)) mpq_neg(x, x);
-            mpq_add(f->c[at], f->c[at], x);
+            mpq_add(f[at], f[at], x);
             if (p_off)
-                off[at] += off_modulus(turn) * (off_modulus(p->c[i]) * p_off[j] +
-                                                p_off[i] * (off_modulus(p->c[j]) + p_off[j]));
+                off[at] += off_modulus(turn) * (off_modulus(c[i]) * p_off[j] +
+                                                p_off[i] * (off_modulus(c[j]) + p_off[j]));
         }
+    return 0;
 }
-
 /* Writes cos(m angle), m = 0 .. degree, by Chebyshev's recursion. */
 static void write_cosines(const mpq_t cosine, int degree, mpq_t *out)
 {
@@ -375,36 +234,40 @@ static void write_cosines(const mpq_t cosine, int degree, mpq_t *out)
     }
 }
 
-int ratio_excess(const Ratio *r, const mpq_t cosine, Poly *f)
+/* Returns the larger degree, at least 0. */
+static int larger_degree(const Ratio *r)
 {
-    int step = mpq_sgn(cosine) == 0 ? 2 : 1;
-    int degree = r->P.degree > r->Q.degree ? r->P.degree : r->Q.degree;
-    if (degree < 0) degree = 0;
+    int p = poly_degree(r->P), q = poly_degree(r->Q);
+    return p > q ? p : q > 0 ? q : 0;
+}
+
+int ratio_excess(const Ratio *r, const mpq_t cosine, fmpq_poly_t f)
+{
+    int step = mpq_sgn(cosine) == 0 ? 2 : 1, degree = larger_degree(r);
     SCOPED(memory_drop) double *off = memory_new(2 * (size_t)degree + 1, sizeof *off);
     SCOPED(rationals_drop) mpq_t *turn = rationals_new((size_t)degree + 1);
-    if (!off || !turn) return ERR_MEMORY;
-    TRY(poly_new(f, 2 * degree / step));
+    SCOPED(rationals_drop) mpq_t *sum = rationals_new(2 * (size_t)degree + 1);
+    if (!off || !turn || !sum) return ERR_MEMORY;
     write_cosines(cosine, degree, turn);
-    add_square(&r->P, r->p_off, 1, turn, step, f, off);
-    add_square(&r->Q, r->q_off, -1, turn, step, f, off);
-    for (int i = 0; r->p_off && i <= f->room; i++) off_drop(f->c[i], off[i]);
-    poly_trim(f);
+    TRY(add_square(r->P, r->p_off, 1, turn, step, sum, off));
+    TRY(add_square(r->Q, r->q_off, -1, turn, step, sum, off));
+    for (int i = 0; i <= 2 * degree / step; i++) {
+        if (r->p_off) off_drop(sum[i], off[i]);
+        poly_set(f, i, sum[i]);
+    }
     return 0;
 }
 
-int ratio_below(const Ratio *r, int sign, Poly *f)
+void ratio_below(const Ratio *r, int sign, fmpq_poly_t f)
 {
-    int degree = r->P.degree > r->Q.degree ? r->P.degree : r->Q.degree;
-    TRY(poly_new(f, degree));
-    for (int i = 0; i <= degree; i++) {
-        if (i <= r->P.degree) mpq_set(f->c[i], r->P.c[i]);
-        if (sign < 0) mpq_neg(f->c[i], f->c[i]);
-        if (i <= r->Q.degree) mpq_sub(f->c[i], f->c[i], r->Q.c[i]);
-        if (i % 2) mpq_neg(f->c[i], f->c[i]);
-        if (r->p_off)
-            off_drop(f->c[i],
-                     (i <= r->P.room ? r->p_off[i] : 0) + (i <= r->Q.room ? r->q_off[i] : 0));
+    RATIONALS(p, q);
+    for (int i = 0; i <= larger_degree(r); i++) {
+        poly_get(r->P, i, p);
+        poly_get(r->Q, i, q);
+        if (sign < 0) mpq_neg(p, p);
+        mpq_sub(p, p, q);
+        if (i % 2) mpq_neg(p, p);
+        if (r->p_off) off_drop(p, r->p_off[i] + r->q_off[i]);
+        poly_set(f, i, p);
     }
-    poly_trim(f);
-    return 0;
 }

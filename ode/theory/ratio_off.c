@@ -72,45 +72,46 @@ void off_drop(mpq_t sum, double off)
 }
 
 /* Finds the largest share by which R's coefficients, up to the first that is not meant to be 1/k!, are off it. */
-static int missed(const Ratio *r, double *most)
+static double missed(const Ratio *r)
 {
-    int terms = r->P.degree > r->Q.degree ? r->P.degree : r->Q.degree;
-    SCOPED(rationals_drop) mpq_t *R = rationals_new((size_t)(terms < 0 ? 0 : terms) + 1);
+    POLY(R);
     RATIONALS(factorial, x);
-    *most = 0;
-    if (!R) return ERR_MEMORY;
+    double most = 0;
+    slong terms = (slong)r->points + 1;
+    fmpq_poly_div_series(R, r->P, r->Q, terms);
     mpq_set_ui(factorial, 1, 1);
-    for (int k = 0; k <= terms; k++) {
-        if (k <= r->P.degree) mpq_set(R[k], r->P.c[k]);
-        for (int j = 1; j <= k && j <= r->Q.degree; j++)
-            rational_subtract(R[k], r->Q.c[j], R[k - j]);
+    for (int k = 0; k < terms; k++) {
         mpq_set_ui(x, (unsigned)(k > 0 ? k : 1), 1);
         mpq_mul(factorial, factorial, x);
-        mpq_mul(x, R[k], factorial);
+        poly_get(R, k, x);
+        mpq_mul(x, x, factorial);
         mpq_sub(x, x, rational_one);
         if (off_modulus(x) > meant) break;
-        *most = fmax(*most, off_modulus(x));
+        most = fmax(most, off_modulus(x));
     }
-    return 0;
+    return most;
+}
+
+/* Drops what may be rounding alone from p; off (n + 1) out. */
+static void drop_from(fmpq_poly_t p, size_t n, const Off *sums, double share, double *off)
+{
+    RATIONAL(c);
+    for (size_t k = 0; k <= n; k++) {
+        off[k] = slack * (sums->digits[k] + share * sums->sizes[k]);
+        poly_get(p, (int)k, c);
+        off_drop(c, off[k]);
+        poly_set(p, (int)k, c);
+    }
 }
 
 /* Tells how far the coefficients of an inexact table are off, and drops those that may be nothing else. */
 static int drop_rounding(Ratio *r, const Off *P, const Off *Q)
 {
-    double share;
-    TRY(missed(r, &share));
-    if (!(r->p_off = memory_new((size_t)r->P.room + 1, sizeof(double)))) return ERR_MEMORY;
-    if (!(r->q_off = memory_new((size_t)r->Q.room + 1, sizeof(double)))) return ERR_MEMORY;
-    for (int k = 0; k <= r->P.room; k++) {
-        r->p_off[k] = slack * (P->digits[k] + share * P->sizes[k]);
-        off_drop(r->P.c[k], r->p_off[k]);
-    }
-    for (int k = 0; k <= r->Q.room && Q; k++) {
-        r->q_off[k] = slack * (Q->digits[k] + share * Q->sizes[k]);
-        off_drop(r->Q.c[k], r->q_off[k]);
-    }
-    poly_trim(&r->P);
-    poly_trim(&r->Q);
+    double share = missed(r);
+    if (!(r->p_off = memory_new(r->points + 1, sizeof(double)))) return ERR_MEMORY;
+    if (!(r->q_off = memory_new(r->points + 1, sizeof(double)))) return ERR_MEMORY;
+    drop_from(r->P, r->points, P, share, r->p_off);
+    if (Q) drop_from(r->Q, r->points, Q, share, r->q_off);
     return 0;
 }
 

@@ -33,12 +33,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_poly.h>
+
 #include "kernels/base/error.h"
+#include "kernels/base/quiet.h"
 #include "kernels/base/random.h"
 #include "kernels/base/tick.h"
 #include "ode/scheme/rationals.h"
 #include "ode/scheme/scheme.h"
-#include "ode/theory/poly.h"
 #include "ode/theory/repair_inside.h"
 
 enum { PAIRS_MOST = 20000 };
@@ -210,6 +213,18 @@ static int refine(Doctor *d, int q, size_t k, long double *x, double *within)
     return worst(m, q, f) <= 1;
 }
 
+/* Finds the zeros z (degree; re, im) of sum c_i x^i in double precision; 0: they were not found. */
+static int find_zeros(const double *c, int degree, double *z)
+{
+    quiet_begin();
+    size_t n = (size_t)degree + 1;
+    gsl_poly_complex_workspace *w = gsl_poly_complex_workspace_alloc(n);
+    int found = w && gsl_poly_complex_solve(c, n, w, z) == GSL_SUCCESS;
+    if (w) gsl_poly_complex_workspace_free(w);
+    quiet_end();
+    return found;
+}
+
 /* Finds the real roots of the condition t in x_k from its values at points about x: root (DEGREE_MOST). */
 static int real_roots(Doctor *d, int q, size_t k, size_t t, long double x, long double *root)
 {
@@ -228,14 +243,12 @@ static int real_roots(Doctor *d, int q, size_t k, size_t t, long double x, long 
         for (int i = points - 1; i >= 0; i--) c[i] = (i ? c[i - 1] : y[j]) - (long double)j * c[i];
     long double most = 0;
     for (int i = 0; i < points; i++) most = fmaxl(most, fabsl(c[i]));
-    SCOPED(poly_free) Poly poly = {0};
-    double z[2 * (DEGREE_MOST + 1)];
-    if (poly_new(&poly, points) != 0) return 0;
+    double z[2 * (DEGREE_MOST + 1)], in[DEGREE_MOST + 1] = {0};
+    int degree = 0;
     for (int i = 0; i < points; i++)
-        if (isfinite(c[i]) && fabsl(c[i]) > most * 1e-14L)
-            mpq_set_d(poly.c[i], (double)c[i]), poly.degree = i;
-    if (poly.degree < 1 || poly_zeros(&poly, z) != 0) return 0;
-    for (int i = 0; i < poly.degree; i++)
+        if (isfinite(c[i]) && fabsl(c[i]) > most * 1e-14L) in[i] = (double)c[i], degree = i;
+    if (degree < 1 || !find_zeros(in, degree, z)) return 0;
+    for (int i = 0; i < degree; i++)
         if (fabs(z[2 * i + 1]) < 1e-4 * (1 + fabs(z[2 * i])))
             root[count++] = x + step * ((long double)z[2 * i] - points / 2);
     return count;

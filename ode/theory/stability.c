@@ -9,112 +9,76 @@
 #define AMP_ATAN atan
 #include "ode/theory/amplify.h"
 #include "ode/scheme/rationals.h"
-#include "ode/theory/poly.h"
+#include "ode/theory/locus.h"
 
 /* ---- root condition ---------------------------------------------------------------------------------- */
 
-/* Finds the largest modulus of the roots, and how many lie on the unit circle (to 1e-9). */
-static int find_moduli(const Poly *p, double *largest, int *on_circle)
+/* Finds the root condition to 1e-9, and how many different roots lie on the circle. */
+static int rounded_disc(const fmpq_poly_t rho, int *stable, int *on_circle)
 {
-    *largest = 0;
-    *on_circle = 0;
-    if (p->degree < 1) return 0;
-    SCOPED(memory_drop) double *z = memory_new(2 * (size_t)p->degree, sizeof *z);
+    int n = poly_degree(rho);
+    SCOPED(memory_drop) double *z = memory_new(2 * (size_t)n + 1, sizeof *z);
     if (!z) return ERR_MEMORY;
-    TRY(poly_zeros(p, z));
-    for (int i = 0; i < p->degree; i++) {
-        double r = hypot(z[2 * i], z[2 * i + 1]);
-        *largest = fmax(*largest, r);
-        *on_circle += fabs(r - 1) < 1e-9;
+    poly_zeros(rho, z);
+    *stable = 1;
+    *on_circle = 0;
+    for (int i = 0; i < n; i++) {
+        double r = hypot(z[2 * i], z[2 * i + 1]), apart = INFINITY;
+        for (int j = 0; j < i; j++)
+            apart = fmin(apart, hypot(z[2 * i] - z[2 * j], z[2 * i + 1] - z[2 * j + 1]));
+        int on = fabs(r - 1) < 1e-9;
+        *stable &= r <= 1 + 1e-9 && !(on && apart < 1e-9);
+        *on_circle += on && apart >= 1e-9;
     }
     return 0;
 }
 
-/* Writes the matrix A (n, n) that moves (y, y[-1], ..., v_1, v_2, ...) by a step where the field is 0. */
-static void write_carried(const Table *t, size_t n, mpq_t *A)
+/* Writes the minimal polynomial of the matrix that moves (y, y[-1], ..., v_1, v_2, ...) by a step where the field is 0: its
+ * multiple roots are the eigenvalues whose powers grow. */
+static void minimal_polynomial(const Table *t, fmpq_poly_t p)
 {
-    size_t states = (size_t)t->past_y + 1;
-    for (size_t j = 1; j < states; j++) mpq_set_ui(A[j * n + j - 1], 1, 1);
+    fmpq_mat_t A;
+    slong states = t->past_y + 1, n = states + (slong)t->carries;
+    fmpq_mat_init(A, n, n);
+    for (slong j = 1; j < states; j++) fmpq_set_si(fmpq_mat_entry(A, j, j - 1), 1, 1);
     for (size_t c = 0; c <= t->carries; c++) {
         const Row *r = c ? &t->carry[c - 1].update : &t->update;
-        mpq_t *row = A + (c ? states + c - 1 : 0) * n;
+        slong row = c ? states + (slong)c - 1 : 0;
         for (size_t i = 0; i < r->terms && r->term[i].eval < 0; i++) {
-            int eval = r->term[i].eval;
-            size_t at = eval == TABLE_STATE ? (size_t)r->term[i].past
-                                            : states + (size_t)(TABLE_CARRIED - eval);
-            mpq_set(row[at], r->term[i].c);
+            const Term *s = &r->term[i];
+            slong at = s->eval == TABLE_STATE ? s->past : states + TABLE_CARRIED - s->eval;
+            fmpq_set_mpq(fmpq_mat_entry(A, row, at), s->c);
         }
     }
-}
-
-/* Computes to = A from, all (n, n). */
-static void multiply(size_t n, mpq_t *A, mpq_t *from, mpq_t *to)
-{
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++) {
-            mpq_set_ui(to[i * n + j], 0, 1);
-            for (size_t k = 0; k < n; k++)
-                if (mpq_sgn(A[i * n + k]))
-                    rational_add(to[i * n + j], A[i * n + k], from[k * n + j]);
-        }
-}
-
-/* Writes the minimal polynomial of that matrix: its multiple roots are the eigenvalues whose powers grow. The first power
- * of A that depends on those before it has as its factors the polynomial's coefficients. */
-static int minimal_polynomial(const Table *t, size_t n, Poly *p)
-{
-    size_t size = n * n, wide = n + 1, *pivot;
-    SCOPED(rationals_drop) mpq_t *A = rationals_new(size), *power = rationals_new((n + 1) * size);
-    SCOPED(rationals_drop) mpq_t *m = rationals_new(size * wide);
-    SCOPED(memory_drop) size_t *room = memory_new(n + 1, sizeof *room);
-    if (!A || !power || !m || !(pivot = room)) return ERR_MEMORY;
-    write_carried(t, n, A);
-    for (size_t i = 0; i < n; i++) mpq_set_ui(power[i * n + i], 1, 1);
-    for (size_t d = 1; d <= n; d++) {
-        multiply(n, A, power + (d - 1) * size, power + d * size);
-        for (size_t i = 0; i < size; i++)
-            for (size_t k = 0; k <= d; k++) mpq_set(m[i * (d + 1) + k], power[k * size + i]);
-        if (rationals_reduce(m, size, d + 1, d + 1, t->exact ? 0 : 1e-12, pivot) > d) continue;
-        mpq_set_ui(p->c[d], 1, 1);
-        for (size_t k = 0; k < d; k++) mpq_neg(p->c[k], m[k * (d + 1) + d]);
-        break;
-    }
-    poly_trim(p);
-    return 0;
+    fmpq_mat_minpoly(p, A);
+    fmpq_mat_clear(A);
 }
 
 /* Writes rho(x) = x^(q+1) - sum v_j x^(q-j). */
-static void characteristic(const Table *t, Poly *p)
+static void characteristic(const Table *t, fmpq_poly_t p)
 {
-    mpq_set_ui(p->c[p->room], 1, 1);
+    RATIONAL(c);
+    fmpq_poly_set_coeff_si(p, t->past_y + 1, 1);
     for (size_t i = 0; i < t->update.terms; i++) {
         const Term *s = &t->update.term[i];
         if (s->eval != TABLE_STATE) continue;
-        mpq_ptr c = p->c[t->past_y - s->past];
+        poly_get(p, t->past_y - s->past, c);
         mpq_sub(c, c, s->c);
+        poly_set(p, t->past_y - s->past, c);
     }
-    poly_trim(p);
 }
 
 int stability_roots(const Table *t, int *zero_stable, int *on_circle)
 {
-    SCOPED(poly_free) Poly rho = {0}, repeated = {0}, simple = {0};
-    double largest, largest_repeated;
-    int repeated_on_circle, n = t->past_y + 1 + (int)t->carries;
+    POLY(rho);
     *zero_stable = *on_circle = 1;
     if (t->flows) return 0; /* one-step: rho = x - 1 */
-    *zero_stable = 0;
-    TRY(poly_new(&rho, n));
-    TRY(poly_new(&repeated, n));
-    TRY(poly_new(&simple, n));
     if (t->carries)
-        TRY(minimal_polynomial(t, (size_t)n, &rho));
+        minimal_polynomial(t, rho);
     else
-        characteristic(t, &rho);
-    TRY(poly_squarefree(&rho, &simple, &repeated));
-    TRY(find_moduli(&simple, &largest, on_circle));
-    TRY(find_moduli(&repeated, &largest_repeated, &repeated_on_circle));
-    *zero_stable = largest <= 1 + 1e-9 && !repeated_on_circle;
+        characteristic(t, rho);
+    if (!t->exact) return rounded_disc(rho, zero_stable, on_circle);
+    *zero_stable = locus_disc(rho, on_circle);
     return 0;
 }
 

@@ -1,8 +1,7 @@
 /* stability_function.c: R(z) as a quotient of polynomials, with its zeros and poles.
  *
- * A polynomial is the product of f_1 f_2^2 f_3^3 ..., where f_m has the roots of multiplicity m, each once (Yun 1976): with
- * s_1 = p / gcd(p, p') and s_(m+1) made likewise of gcd(p, p'), f_m = s_m / s_(m+1). The roots of f_m alone are looked for in
- * doubles, so that the triple pole of an SDIRK method has all its digits, and not a third of them.
+ * Roots of different multiplicity are looked for apart (poly.c), so that the triple pole of an SDIRK method has all its digits, and
+ * not a third of them.
  *
  * Of a table in decimals a coefficient is the simplest fraction within its rounding, where its denominator has four digits at most
  * (a number drawn at random has one with a chance of 1e-7). Roots near each other are one multiple root, their mean, where the
@@ -17,36 +16,6 @@
 #include "ode/scheme/rationals.h"
 #include "ode/theory/ratio.h"
 #include "ode/theory/theory.h"
-
-/* By real part, then the size of the imaginary part, the upper of a pair first. Parts within 1e-9 of the root count as equal. */
-static int compare_roots(const void *x, const void *y)
-{
-    const double *a = x, *b = y, near = 1e-9 * (hypot(a[0], a[1]) + hypot(b[0], b[1]));
-    if (fabs(a[0] - b[0]) > near) return a[0] < b[0] ? -1 : 1;
-    if (fabs(fabs(a[1]) - fabs(b[1])) > near) return fabs(a[1]) < fabs(b[1]) ? -1 : 1;
-    return (a[1] < b[1]) - (a[1] > b[1]);
-}
-
-/* Adds the roots of a polynomial that has each once, each so often, to list; *n counts them. */
-static int add_roots(const Poly *f, int often, double *list, int *n)
-{
-    if (f->degree < 1) return 0;
-    SCOPED(memory_drop) double *root = memory_new(2 * (size_t)f->degree, sizeof *root);
-    if (!root) return ERR_MEMORY;
-    TRY(poly_zeros(f, root));
-    qsort(root, (size_t)f->degree, 2 * sizeof *root, compare_roots);
-    for (int i = 0; i < f->degree; i++)
-        for (int k = 0; k < often; k++, ++*n) {
-            list[2 * *n] = root[2 * i];
-            list[2 * *n + 1] = root[2 * i + 1];
-        }
-    return 0;
-}
-
-static void clear(Poly *p)
-{
-    poly_copy(p, &(Poly){.degree = -1});
-}
 
 /* ---- decimals ------------------------------------------------------------------------------------------ */
 
@@ -69,19 +38,20 @@ static void settle(mpq_t c, double off)
 }
 
 /* Tells whether p has these roots (degree; re, im): its coefficients are those of c prod (z - root) within off. */
-static int has_roots(const Poly *p, const double *off, const double *root)
+static int has_roots(const fmpq_poly_t p, const double *off, const double *root)
 {
-    SCOPED(memory_drop) double complex *c = memory_new((size_t)p->degree + 1, sizeof *c);
+    int degree = poly_degree(p);
+    SCOPED(memory_drop) double complex *c = memory_new((size_t)degree + 1, sizeof *c);
     int holds = c != NULL;
     if (!c) return 0;
-    c[0] = mpq_get_d(p->c[p->degree]);
-    for (int n = 0; n < p->degree; n++) { /* times (z - r) */
+    c[0] = poly_number(p, degree);
+    for (int n = 0; n < degree; n++) { /* times (z - r) */
         double complex r = root[2 * n] + I * root[2 * n + 1];
         for (int i = n + 1; i >= 0; i--) c[i] = (i ? c[i - 1] : 0) - (i <= n ? r * c[i] : 0);
     }
-    for (int i = 0; i <= p->degree; i++) {
-        double size = fabs(mpq_get_d(p->c[i]));
-        holds &= cabs(c[i] - mpq_get_d(p->c[i])) <= off[i] + 1e-13 * (size + fabs(creal(c[0])));
+    for (int i = 0; i <= degree; i++) {
+        double size = fabs(poly_number(p, i));
+        holds &= cabs(c[i] - poly_number(p, i)) <= off[i] + 1e-13 * (size + fabs(creal(c[0])));
     }
     return holds;
 }
@@ -104,18 +74,16 @@ static void gather(double *root, int n, double near)
     }
 }
 
-/* Makes the roots of a polynomial in decimals. */
-static int rounded_roots(const Poly *p, const double *off, double *root)
+/* Gathers the roots of a polynomial in decimals that are one. */
+static int gather_rounded(const fmpq_poly_t p, const double *off, double *root)
 {
-    size_t numbers = 2 * (size_t)p->degree;
-    int n = 0;
-    TRY(add_roots(p, 1, root, &n));
+    size_t numbers = 2 * (size_t)poly_degree(p);
     SCOPED(memory_drop) double *mean = memory_new(numbers + 1, sizeof *mean);
     if (!mean) return ERR_MEMORY;
     for (double near = 0.1; near > 1e-6;
          near /= 4) { /* m roots of one are apart by some eps^(1/m) of it */
         memcpy(mean, root, numbers * sizeof *mean);
-        gather(mean, n, near);
+        gather(mean, poly_degree(p), near);
         if (!has_roots(p, off, mean)) continue;
         memcpy(root, mean, numbers * sizeof *mean);
         break;
@@ -126,61 +94,38 @@ static int rounded_roots(const Poly *p, const double *off, double *root)
 /* ---- all ------------------------------------------------------------------------------------------------ */
 
 /* Makes the list of a polynomial's roots; off NULL: it is exact, and so are its roots' multiplicities. */
-static int find_roots(const Poly *p, const double *off, double **out)
+static int find_roots(const fmpq_poly_t p, const double *off, double **out)
 {
-    SCOPED(poly_free) Poly rest = {0}, simple = {0}, next = {0}, repeated = {0}, f = {0};
-    int n = 0;
-    if (!(*out = memory_new(2 * (size_t)p->degree + 1, sizeof **out))) return ERR_MEMORY;
-    if (off) return rounded_roots(p, off, *out);
-    TRY(poly_new(&rest, p->degree));
-    TRY(poly_new(&simple, p->degree));
-    TRY(poly_new(&next, p->degree));
-    TRY(poly_new(&repeated, p->degree));
-    TRY(poly_new(&f, p->degree));
-    TRY(poly_squarefree(p, &simple, &repeated));
-    for (int often = 1; simple.degree > 0; often++) {
-        poly_copy(&rest, &repeated);
-        clear(&next);
-        clear(&repeated);
-        TRY(poly_squarefree(&rest, &next, &repeated));
-        poly_copy(&rest, &simple);
-        clear(&f);
-        poly_divide(&rest, &next, &f);
-        TRY(add_roots(&f, often, *out, &n));
-        poly_copy(&simple, &next);
+    if (!(*out = memory_new(2 * (size_t)poly_degree(p) + 1, sizeof **out))) return ERR_MEMORY;
+    poly_zeros(p, *out);
+    return off ? gather_rounded(p, off, *out) : 0;
+}
+
+/* Copies coefficients; of decimals the simplest fractions. */
+static int copy_coefficients(const fmpq_poly_t p, const double *off, int *degree, mpq_t **out)
+{
+    *degree = poly_degree(p);
+    if (!(*out = rationals_new((size_t)*degree + 1))) return ERR_MEMORY;
+    for (int i = 0; i <= *degree; i++) {
+        poly_get(p, i, (*out)[i]);
+        if (off) settle((*out)[i], off[i]);
     }
     return 0;
 }
 
-static int fill(const Ratio *r, StabilityFunction *out)
-{
-    out->P = rationals_new((size_t)r->P.degree + 1);
-    out->Q = rationals_new((size_t)r->Q.degree + 1);
-    if (!out->P || !out->Q) return ERR_MEMORY;
-    out->p = r->P.degree;
-    out->q = r->Q.degree;
-    for (int i = 0; i <= out->p; i++) {
-        mpq_set(out->P[i], r->P.c[i]);
-        if (r->p_off) settle(out->P[i], r->p_off[i]);
-    }
-    for (int i = 0; i <= out->q; i++) {
-        mpq_set(out->Q[i], r->Q.c[i]);
-        if (r->q_off) settle(out->Q[i], r->q_off[i]);
-    }
-    TRY(find_roots(&r->P, r->p_off, &out->zero));
-    return find_roots(&r->Q, r->q_off, &out->pole);
-}
-
 int stability_function(const Table *t, StabilityFunction *out)
 {
-    SCOPED(ratio_free) Ratio r = {0};
+    RATIO(r);
     int told;
     *out = (StabilityFunction){.p = -1, .colour = -1};
     if (t->flows || table_past(t) || table_exponential(t)) return 0;
     TRY(ratio_colour(t, &out->colour));
     TRY(ratio_new(t, out->colour, &r, &told));
-    if (!told || r.P.degree < 0) return 0;
-    int code = fill(&r, out);
+    if (!told || poly_degree(r.P) < 0) return 0;
+    int code = copy_coefficients(r.P, r.p_off, &out->p, &out->P);
+    if (code == 0) code = copy_coefficients(r.Q, r.q_off, &out->q, &out->Q);
+    if (code == 0) code = find_roots(r.P, r.p_off, &out->zero);
+    if (code == 0) code = find_roots(r.Q, r.q_off, &out->pole);
     if (code != 0) stability_function_free(out);
     return code;
 }

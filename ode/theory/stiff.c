@@ -1,15 +1,15 @@
 /* stiff.c: A-stability and stiff decay of implicit tables and Rosenbrock methods, decided exactly where R = P / Q is (ratio.c).
  *
- * |R| <= 1 wherever Re z <= 0 where R has no pole there, and |R| <= 1 on the imaginary axis (by the maximum principle):
- * Q(-s) has its roots where Re s < 0, decided by Routh's scheme, and |P|^2 - |Q|^2 <= 0 for every y^2 >= 0, decided by
- * Descartes' rule (poly.c). R(inf) is that of the leading coefficients. Source: Hairer, Wanner 1996, section IV.3;
- * Routh 1877.
+ * |R| <= 1 wherever Re z <= 0 where R has no pole there, and |R| <= 1 on the imaginary axis (by the maximum principle): Q has its roots
+ * where Re z > 0 (locus_right), and |P|^2 - |Q|^2 <= 0 for every y^2 >= 0 (poly.c). R(inf) is that of the leading coefficients.
+ * Source: Hairer, Wanner 1996, section IV.3.
  *
  * Where R is not A-stable, |R| <= 1 in the sector |arg(-z)| <= alpha where it is so on its edges, |R(inf)| <= 1, and no pole is
- * inside. On a ray whose angle has a rational cosine |P|^2 - |Q|^2 is a rational polynomial in |z|, decided as on the axis, so
- * that no |z| is too large or too small to be seen; alpha is found by bisection of its cosine.
+ * inside. On a ray whose tan(alpha/2) is rational |P|^2 - |Q|^2 is a rational polynomial in |z|, decided as on the axis, so
+ * that no |z| is too large or too small to be seen; alpha is found by bisection of tan(alpha/2).
  *
- * A table with history has several factors, and its angle of A(alpha)-stability is searched in double precision: on
+ * A table with history has several factors. Of fractions it is decided in the same way (locus.c); else its angle of
+ * A(alpha)-stability is searched in double precision: on
  * each ray the largest factor over |z| = 2^-10 .. 2^16, finest around the worst of 16 values an octave; the angle is
  * found by bisection.
  * Source: Widlund 1967; Hairer, Wanner 1996, section V.2. */
@@ -20,50 +20,21 @@
 #include "kernels/base/scoped.h"
 #include "ode/theory/theory.h"
 #include "ode/scheme/rationals.h"
+#include "ode/theory/locus.h"
 #include "ode/theory/ratio.h"
-
-/* Returns whether all roots of sum q_i s^i have Re s < 0; row (2 (n + 2)), zero: Routh's scheme. */
-static int is_hurwitz(int n, mpq_t *q, mpq_t *row)
-{
-    mpq_t *above = row, *below = row + n + 2, *swap;
-    RATIONALS(ratio, x);
-    for (int i = 0; i <= n; i++) {
-        mpq_ptr to = (i % 2 ? below : above)[i / 2];
-        mpq_set(to, q[n - i]);
-    }
-    for (int i = 0; i < n; i++) { /* the first column keeps its sign */
-        if (mpq_sgn(above[0]) * mpq_sgn(below[0]) <= 0) return 0;
-        mpq_div(ratio, above[0], below[0]);
-        for (int j = 0; j <= n; j++) {
-            mpq_mul(x, ratio, below[j + 1]);
-            mpq_sub(above[j], above[j + 1], x);
-        }
-        swap = above;
-        above = below;
-        below = swap;
-    }
-    return 1;
-}
-
-static int poles_apart(const Poly *Q, int *apart)
-{
-    int n = Q->degree;
-    SCOPED(rationals_drop) mpq_t *q = rationals_new((size_t)n + 1);
-    SCOPED(rationals_drop) mpq_t *row = rationals_new(2 * ((size_t)n + 2));
-    if (!q || !row) return ERR_MEMORY;
-    for (int i = 0; i <= n; i++) {
-        mpq_set(q[i], Q->c[i]);
-        if (i % 2) mpq_neg(q[i], q[i]);
-    }
-    *apart = is_hurwitz(n, q, row);
-    return 0;
-}
 
 static double at_infinity(const Ratio *r)
 {
-    if (r->P.degree > r->Q.degree) return INFINITY;
-    if (r->P.degree < r->Q.degree) return 0;
-    return fabs(table_double(r->P.c[r->P.degree]) / table_double(r->Q.c[r->Q.degree]));
+    int p = poly_degree(r->P), q = poly_degree(r->Q);
+    if (p != q) return p > q ? INFINITY : 0;
+    FRACTION(above);
+    FRACTION(below);
+    RATIONAL(x);
+    fmpq_poly_get_coeff_fmpq(above, r->P, p);
+    fmpq_poly_get_coeff_fmpq(below, r->Q, q);
+    fmpq_div(above, above, below);
+    fmpq_get_mpq(x, above);
+    return fabs(table_double(x));
 }
 
 /* ---- the angle of A(alpha)-stability, with history --------------------------------------------------- */
@@ -142,11 +113,13 @@ static int search_angle(const Table *t, int colour, double *angle, double *infin
 
 static int find_with_history(const Table *t, Stiff *out)
 {
-    int zero_stable, on_circle;
+    int zero_stable, on_circle, done;
     TRY(stability_roots(t, &zero_stable, &on_circle));
     out->a_stable = out->l_stable = TOLD_NO;
     if (!zero_stable) return 0;
-    TRY(search_angle(t, out->colour, &out->alpha, &out->r_infinity));
+    TRY(locus_angle(t, out->colour, &out->alpha, &out->r_infinity, &done));
+    out->proved &= done;
+    if (!done) TRY(search_angle(t, out->colour, &out->alpha, &out->r_infinity));
     if (isnan(out->alpha)) {
         out->a_stable = out->l_stable = TOLD_NOT;
         out->why = "its history is too long for a search";
@@ -160,81 +133,55 @@ static int find_with_history(const Table *t, Stiff *out)
 
 /* ---- one step -------------------------------------------------------------------------------------- */
 
-/* Tells whether |R| <= 1 on the rays whose angle with the negative axis has this cosine. Returns 1 where roots are not told
- * from each other. */
-static int ray_holds(const Ratio *r, const mpq_t cosine, int *holds)
-{
-    SCOPED(poly_free) Poly f = {0};
-    double end;
-    TRY(ratio_excess(r, cosine, &f));
-    TRY(poly_interval(&f, &end));
-    *holds = end == INFINITY;
-    return 0;
-}
-
-/* Finds the largest cosine of the angle between a pole and the negative axis, -1 where there is none. */
-static int pole_cosine(const Poly *Q, double *cosine)
-{
-    SCOPED(memory_drop) double *root = memory_new(2 * (size_t)Q->degree, sizeof *root);
-    *cosine = -1;
-    if (Q->degree < 1) return 0;
-    if (!root) return ERR_MEMORY;
-    TRY(poly_zeros(Q, root));
-    for (int i = 0; i < Q->degree; i++)
-        *cosine = fmax(*cosine, -root[2 * i] / hypot(root[2 * i], root[2 * i + 1]));
-    return 0;
-}
-
-/* Halves the interval of cosines; near a pole no ray holds, so that the poles' digits do not enter. */
-static int find_sector(const Ratio *r, double *alpha)
-{
-    enum { HALVINGS = 40 };
-    RATIONALS(
-        low, high,
-        middle); /* cosines: of the widest angle that does not hold, of the narrowest that does */
+/* R, and the largest cosine of the angle between a pole and the negative axis. */
+typedef struct {
+    const Ratio *r;
     double pole;
-    int holds;
-    *alpha = 0;
-    mpq_set_ui(high, 1, 1);
-    TRY(pole_cosine(&r->Q, &pole));
-    TRY(ray_holds(r, high, &holds));
-    if (!holds || at_infinity(r) > 1) return 0;
-    for (int i = 0; i < HALVINGS; i++) {
-        mpq_add(middle, low, high);
-        mpq_div_2exp(middle, middle, 1);
-        holds = mpq_get_d(middle) > pole;
-        if (holds) TRY(ray_holds(r, middle, &holds));
-        mpq_set(holds ? high : low, middle);
-    }
-    *alpha = acos(mpq_get_d(high)) / acos(0) * 90;
+} Sector;
+
+/* Tells whether |R| <= 1 on the rays at angle 2 atan(t) from the negative axis, and no pole is between them. Near a pole no ray holds,
+ * so that the poles' digits do not enter. */
+static int sector_holds(const void *of, const mpq_t t, int *yes)
+{
+    const Sector *s = of;
+    POLY(f);
+    RATIONALS(cosine, below);
+    mpq_mul(cosine, t, t);
+    mpq_add(below, rational_one, cosine);
+    mpq_sub(cosine, rational_one, cosine);
+    mpq_div(cosine, cosine, below);
+    TRY(ratio_excess(s->r, cosine, f));
+    *yes = mpq_get_d(cosine) > s->pole && isinf(poly_interval(f, 0));
     return 0;
 }
 
 static int find(const Ratio *r, Stiff *out)
 {
-    int apart, axis;
-    RATIONAL(cosine);
-    TRY(poles_apart(&r->Q, &apart));
-    TRY(ray_holds(r, cosine, &axis));
-    out->a_stable = apart && axis ? TOLD_YES : TOLD_NO;
+    int axis, imaginary;
+    Sector s = {r, -1};
+    RATIONAL(zero);
     out->r_infinity = at_infinity(r);
-    out->l_stable = out->a_stable == TOLD_YES && out->r_infinity == 0 ? TOLD_YES : TOLD_NO;
-    out->alpha = 90;
-    int code = out->a_stable == TOLD_YES ? 0 : find_sector(r, &out->alpha);
-    if (code != 0) out->alpha = NAN;
-    return code;
+    out->a_stable = out->l_stable = TOLD_NO;
+    TRY(sector_holds(&s, rational_one, &imaginary));
+    if (imaginary && locus_right(r->Q)) {
+        out->a_stable = TOLD_YES;
+        out->l_stable = out->r_infinity == 0 ? TOLD_YES : TOLD_NO;
+        out->alpha = 90;
+        return 0;
+    }
+    TRY(poly_cosine(r->Q, &s.pole));
+    TRY(sector_holds(&s, zero, &axis));
+    out->alpha = 0;
+    return axis && !(out->r_infinity > 1) ? locus_bisect(sector_holds, &s, &out->alpha) : 0;
 }
 
 static int find_one_step(const Table *t, Stiff *out)
 {
-    SCOPED(ratio_free) Ratio r = {0};
+    RATIO(r);
     int told;
     TRY(ratio_new(t, out->colour, &r, &told));
-    if (!told)
-        out->why = "more than 64 points, or 24 that need one another, are too many for R = P / Q";
-    int code = told ? find(&r, out) : 0;
-    if (code > 0) out->why = "roots of |P|^2 - |Q|^2 are too near to be told from each other";
-    return code < 0 ? code : 0;
+    if (!told) out->why = "more than 64 points are too many for R = P / Q";
+    return told ? find(&r, out) : 0;
 }
 
 /* ---- estimates ------------------------------------------------------------------------------------- */
@@ -255,21 +202,22 @@ static const double zero_share = 1e-10, blind_share = 1e-6;
 
 static int sees_nothing(const Table *estimate, Blind *out)
 {
-    SCOPED(ratio_free) Ratio E = {0};
+    RATIO(E);
     double largest = 0, weights = 0;
     int told;
     for (size_t i = 0; i < estimate->update.terms; i++)
         weights += fabs(table_double(estimate->update.term[i].c));
     TRY(ratio_of(estimate, -1, &E, &told));
     if (!told) return 0;
-    for (int i = 0; i <= E.P.degree; i++) largest = fmax(largest, fabs(table_double(E.P.c[i])));
+    for (int i = 0; i <= poly_degree(E.P); i++) largest = fmax(largest, fabs(poly_number(E.P, i)));
     if (largest <= zero_share * weights) out->kind = BLIND_LINEAR;
     return 0;
 }
 
 static int sees_no_stiffness(const Table *t, const Table *estimate, int colour, Blind *out)
 {
-    SCOPED(ratio_free) Ratio E = {0}, R = {0};
+    RATIO(E);
+    RATIO(R);
     int told, too;
     TRY(ratio_of(estimate, colour, &E, &told));
     TRY(ratio_of(t, colour, &R, &too));
@@ -316,8 +264,12 @@ int blind_words(const Table *t, char *words, size_t bytes)
 
 int stability_stiff(const Table *t, Stiff *out)
 {
-    *out = (Stiff){
-        .a_stable = TOLD_NOT, .l_stable = TOLD_NOT, .r_infinity = NAN, .alpha = NAN, .colour = -1};
+    *out = (Stiff){.a_stable = TOLD_NOT,
+                   .l_stable = TOLD_NOT,
+                   .r_infinity = NAN,
+                   .alpha = NAN,
+                   .colour = -1,
+                   .proved = t->exact};
     if (table_exponential(t) && table_solves(t))
         out->why = "R of phi functions is no quotient of polynomials";
     if (t->flows || table_exponential(t)) return 0;

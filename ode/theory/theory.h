@@ -413,11 +413,11 @@ size_t stability_work(const Stability *s);
 
 /* ---- limit.c ------------------------------------------------------------------------------------ */
 
-/* Finds the ends of the stability interval from 0 on the negative real and the positive imaginary axis, to 10 digits at
- * least. lambda has the same share in every colour, lambda_F = lambda_G = lambda / 2. real <= 0, may be -inf; imag >=
+/* Finds the ends of the stability interval from 0 on the negative real and the positive imaginary axis. *proved out (NULL: not asked):
+ * coefficients are fractions, and the ends the nearest doubles, by exact arithmetic; else they have 10 digits at least. lambda has the same share in every colour, lambda_F = lambda_G = lambda / 2. real <= 0, may be -inf; imag >=
  * 0, may be inf. A scheme that fails the root condition has no interval: 0, 0. Tables with history of 10^5
  * multiplications a value have 6 digits. NaN, unknown: above 10^7, or more than 255 factors. */
-int stability_limits(const Table *t, double *real, double *imag);
+int stability_limits(const Table *t, double *real, double *imag, int *proved);
 
 /* ---- stiff.c: A-stability and stiff decay --------------------------------------------------------- */
 
@@ -435,6 +435,7 @@ typedef struct {
      * not zero-stable. */
     double alpha;
     int colour; /* the implicit one; -1: R is that of all */
+    int proved; /* coefficients are fractions, and nothing is searched: each digit of alpha is right */
 } Stiff;
 int stability_stiff(const Table *t, Stiff *out);
 
@@ -496,8 +497,9 @@ void phase_free(Phase *p);
 /* ---- ssp.c --------------------------------------------------------------------------------------- */
 
 /* Computes the coefficient of strong stability (SSP) of a frozen one-step table whose stages are all H, explicit or
- * implicit. It may be inf; for other tables it is NaN, and the code 0. */
-int stability_ssp(const Table *t, double *coefficient);
+ * implicit. It may be inf; for other tables it is NaN, and the code 0. *proved (NULL: not asked): it is the nearest double, by exact
+ * arithmetic, or NaN. */
+int stability_ssp(const Table *t, double *coefficient, int *proved);
 
 /* ---- dense.c: between the ends of a step ------------------------------------------------------------------------- */
 

@@ -30,6 +30,11 @@ static const Column usual[] = {
           .words =
               "coefficient of strong stability: steps this many times as long as Euler's keep what "
               "Euler's keep; for one-step schemes whose stages are all H"),
+    VALUE(
+        "unproved",
+        .words =
+            "which of real_limit and imag_limit (limits), ssp and alpha may be off in their last digits, as coefficients are "
+            "no fractions or the value was searched for; of all others each digit is proved"),
     VALUE("error_norm2", .words = "squared norm of the $h^(p+1)$ terms in two colours, F and G"),
     VALUE("error_norm2_one_colour",
           .words = "the same in the one colour F + G, where every stage is H"),

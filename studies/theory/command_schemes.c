@@ -20,6 +20,7 @@ typedef struct {
     const char *fields;        /* NULL: any */
     const char *goes;          /* multiple of h over which order and norms hold; NULL: 1 */
     const char *at_least;      /* NULL: none */
+    const char *unproved;      /* NULL: nothing */
 } SchemeRow;
 
 static const Column columns[] = {
@@ -54,6 +55,7 @@ static const Column columns[] = {
         SchemeRow, order_proved, .sparse = 1,
         .words =
             "order whose conditions are proved: those above it hold modulo two primes above 2^60"),
+    COLUMN(SchemeRow, unproved, .sparse = 1),
     COLUMN(SchemeRow, holds_to, .sparse = 1, .digits = 3,
            .words = "where coefficients are rounded: the largest miss of a condition of the order"),
     COLUMN(SchemeRow, fails_by, .sparse = 1, .digits = 3,
@@ -205,8 +207,10 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
     TRY(tell_blind(scheme));
     TABLE(t);
     TRY(theory_freeze(scheme, &t));
-    TRY(stability_limits(t, &row.real_limit, &row.imag_limit));
-    TRY(stability_ssp(t, &row.ssp));
+    int limits, ssp;
+    TRY(stability_limits(t, &row.real_limit, &row.imag_limit, &limits));
+    TRY(stability_ssp(t, &row.ssp, &ssp));
+    row.unproved = unproved_words(limits, ssp, 1);
     sheet_row(r, &row);
     return 0;
 }

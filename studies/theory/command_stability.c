@@ -13,7 +13,7 @@ typedef struct {
     double real_limit, imag_limit, ssp, internal, r_infinity, alpha;
     int a_stable, l_stable;
     Phase phase;
-    const char *dispersion, *dissipation;
+    const char *dispersion, *dissipation, *unproved;
 } LimitRow;
 
 static const Column limit_columns[] = {
@@ -50,12 +50,14 @@ static const Column limit_columns[] = {
         .words =
             "of explicit stages that are all H: how much a stable step at most enlarges an error, as of "
             "rounding, that is made in one of its stages"),
+    COLUMN(LimitRow, unproved, .sparse = 1),
     {0}};
 
 typedef struct {
     Selection schemes;
     Table **table; /* frozen, (count) */
     double *real, *imag;
+    int *proved;
     /* (2 count) tables of the region: borrowed, each with its embedded method, owned, behind it */
     Table **drawn;
     int *of; /* (2 count) as in Region */
@@ -77,9 +79,10 @@ static const char *constant_text(const Table *t, const mpq_t c, char out[64])
 }
 
 /* Fills the columns of implicit stages. An explicit scheme's R is a polynomial, for which they have no content. */
-static int add_stiff(const Table *t, LimitRow *row)
+static int add_stiff(const Table *t, LimitRow *row, int *proved)
 {
     Stiff s;
+    *proved = 1;
     row->a_stable = row->l_stable = -1;
     row->r_infinity = row->alpha = NAN;
     if (!table_solves(t)) return 0;
@@ -90,6 +93,7 @@ static int add_stiff(const Table *t, LimitRow *row)
     if (s.l_stable != TOLD_NOT) row->l_stable = s.l_stable == TOLD_YES;
     row->r_infinity = s.r_infinity;
     row->alpha = s.alpha;
+    *proved = s.proved || isnan(s.alpha);
     return 0;
 }
 
@@ -98,8 +102,10 @@ static int add_limits(StabilityRun *u, size_t i)
     const Table *t = u->table[i];
     LimitRow row = {.scheme = t->name, .real_limit = u->real[i], .imag_limit = u->imag[i]};
     char text[2][64];
-    TRY(add_stiff(t, &row));
-    TRY(stability_ssp(t, &row.ssp));
+    int ssp, alpha;
+    TRY(add_stiff(t, &row, &alpha));
+    TRY(stability_ssp(t, &row.ssp, &ssp));
+    row.unproved = unproved_words(u->proved[i], ssp, alpha);
     TRY(stability_internal(t, &row.internal));
     TRY(phase_find(t, &row.phase));
     if (isfinite(row.phase.dispersion_order))
@@ -117,7 +123,7 @@ static int find_limits(StabilityRun *u)
     for (size_t i = 0; i < u->schemes.count; i++) {
         progress_show("stability limits of %s", u->schemes.scheme[i]->name);
         TRY(theory_freeze(u->schemes.scheme[i], &u->table[i]));
-        TRY(stability_limits(u->table[i], &u->real[i], &u->imag[i]));
+        TRY(stability_limits(u->table[i], &u->real[i], &u->imag[i], &u->proved[i]));
         TRY(add_limits(u, i));
     }
     return 0;
@@ -262,7 +268,7 @@ static void study_free(StabilityRun *u)
     for (size_t i = 0; u->table && i < u->schemes.count; i++) table_free(u->table[i]);
     for (size_t i = 0; u->of && i < u->region.count; i++)
         if (u->of[i] < 0) table_free(u->drawn[i]);
-    memory_free_all(u->drawn, u->of, u->table, u->real, u->imag, u->region.modulus);
+    memory_free_all(u->drawn, u->of, u->table, u->real, u->imag, u->proved, u->region.modulus);
     sheet_free(u->limits);
     sheet_free(u->functions);
     select_close(&u->schemes);
@@ -279,11 +285,12 @@ static int run(Options *o)
     u.table = memory_new(u.schemes.count, sizeof *u.table);
     u.real = memory_new(u.schemes.count, sizeof *u.real);
     u.imag = memory_new(u.schemes.count, sizeof *u.imag);
+    u.proved = memory_new(u.schemes.count, sizeof *u.proved);
     u.region.table = u.table;
     u.region.count = u.schemes.count;
     u.region.real = u.real;
     u.region.imag = u.imag;
-    int code = u.table && u.real && u.imag ? study(o, &u) : ERR_MEMORY;
+    int code = u.table && u.real && u.imag && u.proved ? study(o, &u) : ERR_MEMORY;
     study_free(&u);
     return code;
 }
@@ -315,9 +322,10 @@ const Command command_stability = {
         "Ketcheson, Loczi, Parsani 2014). It is that of the stages as written, y and slopes.\n"
         "`ssp` is the coefficient of strong stability, for one-step schemes whose stages are all H (Gottlieb,\n"
         "Ketcheson, Shu 2011). For implicit stages, a_stable, l_stable and r_infinity, |R| at infinity, are\n"
-        "decided exactly for one-step schemes (of decimals and roots: to their rounding) and searched for\n"
-        "others; alpha, in degrees, is the angle of A(alpha)-stability. For an IMEX scheme all four are\n"
-        "of its implicit part.\n",
+        "decided exactly for schemes of fractions, of decimals and roots to their rounding; alpha, in\n"
+        "degrees, is the angle of A(alpha)-stability. For an IMEX scheme all four are of its implicit part.\n"
+        "`unproved` names what may be off in its last digits, since coefficients are no fractions or the value was\n"
+        "searched for. All else is proved to its last digit by exact arithmetic and balls (FLINT, Arb).\n",
     .often = "scheme scheme-file split order-star function csv out figure",
     .example = "--scheme euler,heun,rk4 --out out/stability",
     .faster = "fewer --scheme, --points",

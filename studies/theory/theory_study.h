@@ -8,6 +8,15 @@
 #include "studies/base/command.h"
 #include "studies/base/select.h"
 
+/* Returns what column `unproved` says of a scheme whose limits, ssp or alpha are proved (1) or not (0); NULL: all are. */
+static inline const char *unproved_words(int limits, int ssp, int alpha)
+{
+    static const char *const words[2][2][2] = {
+        {{"limits, ssp, alpha", "limits, ssp"}, {"limits, alpha", "limits"}},
+        {{"ssp, alpha", "ssp"}, {"alpha", NULL}}};
+    return words[limits != 0][ssp != 0][alpha != 0];
+}
+
 /* ---- order_conditions_table.c: order conditions as formulas ------------------------------------------- */
 
 /* Adds a row of condition_columns for each condition of order 1 .. degree and each scheme, or writes them as LaTeX

@@ -459,7 +459,8 @@ TEST(test_files_alone)
 /* Every command says which systems an exponential scheme is for, or refuses it. */
 TEST(test_exponential)
 {
-    must_print("schemes --scheme exponential --csv", ",ssp,fields\netd-euler,3,1,1,");
+    must_print("schemes --scheme exponential --csv", ",ssp,unproved,fields\netd-euler,3,1,1,");
+    must_print("schemes --scheme exponential --csv", ",limits,linear F\n");
     must_print("schemes --scheme exponential", "fields: what the scheme takes them to be");
     must_print("schemes --scheme exponential --print", "k3 = phi1(1/2 F)(k1 + k2)\n");
     must_print("expand --scheme etd-rk4", "etd-rk4: for fields that are linear F:");

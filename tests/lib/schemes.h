@@ -362,7 +362,7 @@ static inline void assert_limits(const char *text, double real, double imag, dou
 {
     OWN_TABLE *t = frozen(text);
     double r, i;
-    assert_int_equal(stability_limits(t, &r, &i), 0);
+    assert_int_equal(stability_limits(t, &r, &i, NULL), 0);
     if (!is_near(r, real, tolerance) || !is_near(i, imag, tolerance))
         fail_msg("%s: %.16g %.16g, not %.16g %.16g", text, r, i, real, imag);
 }

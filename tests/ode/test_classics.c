@@ -226,7 +226,7 @@ static void check_limits(const Table *of)
     double end[2];
     TABLE(t);
     assert_int_equal(theory_freeze(of, &t), 0);
-    assert_int_equal(stability_limits(t, &end[0], &end[1]), 0);
+    assert_int_equal(stability_limits(t, &end[0], &end[1], NULL), 0);
     for (int k = 0; k < 2; k++) {
         double complex turn = k ? I : 1, in = turn * end[k] * 0.999 / 2;
         if (!isfinite(end[k]) || modulus(t, in, in) > 1 + 1e-9 || !leaves(t, turn, end[k]))

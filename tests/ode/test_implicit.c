@@ -242,12 +242,12 @@ TEST(test_stiff_stability)
     assert_true(s.a_stable == TOLD_NOT && isnan(s.alpha) && isnan(s.r_infinity));
 }
 
-/* What is not told is said why: a method of 70 stages, each solved for, and one of 30 in one block. The control is told. */
+/* What is not told is said why: a method of 70 stages, each solved for, one of 30 in one block is told, and the control. */
 TEST(test_untold)
 {
     static const struct {
         int stages, block, told;
-    } row[] = {{70, 0, 0}, {30, 1, 0}, {40, 0, 1}};
+    } row[] = {{70, 0, 0}, {30, 1, 1}, {40, 0, 1}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         char text[8192];
         size_t n = 0;

@@ -144,7 +144,7 @@ TEST(test_unstable_steps)
             double real, imag;
             OWN_TABLE *t = table_freeze(zoo.scheme[i]);
             Theory th = theory_of(t, 6);
-            assert_int_equal(stability_limits(t, &real, &imag), 0);
+            assert_int_equal(stability_limits(t, &real, &imag, NULL), 0);
             if (table_over(t, OP_H) && th.order >= 1 && th.zero_stable && real < 0) {
                 OWN_STUDY m = measured(t, &s, usual, th.order, 1);
                 for (size_t k = 0; k < m.points; k++) {

@@ -41,7 +41,7 @@ TEST(test_known)
         assert_int_equal(stability_stiff(t, &s), 0);
         assert_true(s.a_stable == TOLD_YES && s.l_stable == known[i].l_stable && s.colour == -1);
         assert_true(fabs(s.r_infinity - known[i].infinity) <= 1e-14);
-        assert_int_equal(stability_limits(t, &real, &imag), 0);
+        assert_int_equal(stability_limits(t, &real, &imag, NULL), 0);
         assert_true(real == -INFINITY && imag == INFINITY);
     }
 }

@@ -27,7 +27,7 @@ static int stability(const Given *g)
     Stiff stiff;
     Phase phase;
     TRY(stability_stiff(g->t, &stiff));
-    TRY(stability_limits(g->t, &real, &imag));
+    TRY(stability_limits(g->t, &real, &imag, NULL));
     TRY(phase_find(g->t, &phase));
     phase_free(&phase);
     return 0;

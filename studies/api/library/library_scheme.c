@@ -210,7 +210,7 @@ int trotter_scheme_stability(const TrotterScheme *s, double *real, double *imagi
     GIVEN(s);
     TABLE(t);
     TRY(theory_freeze(s->table, &t));
-    return stability_limits(t, real, imaginary);
+    return stability_limits(t, real, imaginary, NULL);
 }
 
 /* Returns the amplification factor where every operator has the same share of z. */

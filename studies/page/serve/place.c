@@ -66,7 +66,7 @@ static int put_stability(FILE *f, const Table *t)
 {
     double real, imag;
     Stiff stiff;
-    TRY(stability_limits(t, &real, &imag));
+    TRY(stability_limits(t, &real, &imag, NULL));
     TRY(stability_stiff(t, &stiff));
     put_limit(f, "negative real", real, "");
     fputs(isnan(real) || isnan(imag) ? "" : ", ", f);
@@ -209,7 +209,7 @@ static int choose_box(Table *const *frozen, size_t count, Region *u)
 {
     double far = 0, real, imag;
     for (size_t i = 0; i < count; i++) {
-        TRY(stability_limits(frozen[i], &real, &imag));
+        TRY(stability_limits(frozen[i], &real, &imag, NULL));
         if (isfinite(real)) far = fmax(far, -real);
         if (isfinite(imag)) far = fmax(far, imag);
     }

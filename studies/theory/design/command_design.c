@@ -84,7 +84,7 @@ static int add_row(Designing *u, const char *role, const Table *scheme)
     TRY(theory_search(scheme, DEGREE, &row.theory));
     Table *t = table_freeze(scheme);
     if (!t) return ERR_MEMORY;
-    int code = stability_limits(t, &row.real_limit, &row.imag_limit);
+    int code = stability_limits(t, &row.real_limit, &row.imag_limit, NULL);
     if (code == 0 && table_exact_flows(t))
         code = bracket_norm2(t, row.theory.order + 1, &row.bracket_norm2);
     int told = code == 0 && row.theory.consistent && measurable(u, t);

@@ -30,7 +30,7 @@ static int real_limit(const Against *a, const Table *t, double *figure)
 {
     (void)a;
     double imag;
-    TRY(stability_limits(t, figure, &imag));
+    TRY(stability_limits(t, figure, &imag, NULL));
     *figure = -*figure;
     return 0;
 }
@@ -39,7 +39,7 @@ static int imag_limit(const Against *a, const Table *t, double *figure)
 {
     (void)a;
     double real;
-    return stability_limits(t, &real, figure);
+    return stability_limits(t, &real, figure, NULL);
 }
 
 static int error(const Against *a, const Table *t, double *figure)
