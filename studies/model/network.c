@@ -7,6 +7,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/plain_text.h"
 #include "kernels/threads.h"
+#include "studies/base/command.h"
 #include "studies/base/progress.h"
 
 #define TO(member) NETWORK_SETS(member)
@@ -345,6 +346,9 @@ int network_corpus(const Options *o, int untested, Corpus *c)
     progress_show("reading the corpus");
     int code = corpus_choose(options_text(o, "corpus"), &w, c);
     progress_clear();
+    if (code == 0 && w.merges && bpe_merges(c->bpe) < w.merges)
+        notice_warn("--bpe %zu: %zu merges, as no other pair of symbols is there twice", w.merges,
+                    bpe_merges(c->bpe));
     return code;
 }
 

@@ -47,7 +47,11 @@ static const Column series_columns[] = {
     COLUMN(SeriesRow, least_error, .digits = 4, .words = "smallest error"),
     {0}};
 
-enum { SERIES_MAX = 2000, PART = 480, SERIES_NAME = 3 * PART + 16 };
+enum {
+    SERIES_MAX = 500 /* whose key is an image that can be drawn */,
+    PART = 480,
+    SERIES_NAME = 3 * PART + 16
+};
 
 /* A line: a scheme on a system in a file. The names are as plots show them, since a file from
  * elsewhere may hold anything. */

@@ -445,7 +445,8 @@ static int repair(const Options *o)
     if (!file || named || options_item(o, "scheme-file", 1))
         return error_set(
             ERR_INPUT,
-            "--repair: expected one file with one scheme, --scheme-file FILE, and no --scheme");
+            "--repair: expected one file with one scheme, --scheme-file FILE, and no --scheme: it repairs the text as the file "
+            "has it, and --scheme names schemes that are read already");
     return repair_tell(file, (int)options_size(o, "order"), options_flag(o, "csv"),
                        options_text(o, "out"));
 }

@@ -159,6 +159,19 @@ static int farthest_root(const StabilityRun *u, double *far)
     return 0;
 }
 
+/* Raises *far to the limits of the embedded methods that are drawn. */
+static int farthest_embedded(const StabilityRun *u, double *far)
+{
+    for (size_t i = 0; u->drawn && i < u->region.count; i++) {
+        double real, imag;
+        if (u->of[i] >= 0) continue;
+        TRY(stability_limits(u->drawn[i], &real, &imag));
+        if (isfinite(imag)) *far = fmax(*far, imag);
+        if (isfinite(real)) *far = fmax(*far, -real);
+    }
+    return 0;
+}
+
 /* Chooses a box around the farthest finite limit, of order stars around all zeros and poles. */
 static int default_box(const StabilityRun *u, double box[4])
 {
@@ -170,6 +183,7 @@ static int default_box(const StabilityRun *u, double box[4])
         if (isfinite(u->imag[i])) far = fmax(far, u->imag[i]);
     for (size_t i = 0; i < u->schemes.count; i++)
         if (isfinite(u->real[i])) far = fmax(far, -u->real[i]);
+    TRY(farthest_embedded(u, &far));
     if (!(far > 0)) far = 3;
     if (u->region.plane == PLANE_STAR) TRY(farthest_root(u, &far));
     for (int k = 0; k < 4; k++) box[k] = far * shape[u->region.plane][k];
@@ -232,8 +246,8 @@ static int study(const Options *o, StabilityRun *u)
     const char *dir = options_text(o, "out");
     int csv = options_flag(o, "csv");
     TRY(find_limits(u));
-    TRY(choose_box(u, options_text(o, "box")));
     if (dir && u->region.plane != PLANE_STAR) TRY(add_embedded(u));
+    TRY(choose_box(u, options_text(o, "box")));
     if ((csv && !options_flag(o, "function")) || dir) TRY(region_fill(&u->region));
     progress_clear();
     if (options_flag(o, "function"))

@@ -128,6 +128,19 @@ TEST(unknown_words_are_told)
     if (!says("many: 80 of ")) fail_msg("%s", err);
 }
 
+/* Where a text has fewer merges than --bpe asks for, a line says so. */
+TEST(fewer_merges)
+{
+    static const char text[] = "abc abd xab bca\ncab abd abc bca\n";
+    shell_ok("mkdir -p few");
+    for (int i = 0; i < 3; i++)
+        file_text((const char *[]){"few/train.txt", "few/valid.txt", "few/test.txt"}[i], text);
+    must_tell("data --corpus few --bpe 500",
+              "warning: --bpe 500: ", " merges, as no other pair of symbols is there twice");
+    run_ok("data --corpus few --bpe 2");
+    if (says("merges, as")) fail_msg("%s", err);
+}
+
 /* A line's number is the sum of its sentences' numbers, and all together are what eval measures. */
 TEST(ends_inside_lines)
 {

@@ -334,6 +334,8 @@ TEST(test_repair)
     expect(1, "schemes --repair --scheme-file m.json --order 6");
     assert_non_null(strstr(err, "no repair meets the conditions"));
     must_refuse("schemes --repair --scheme rk4", "--repair: expected one file");
+    must_refuse("schemes --repair --scheme-file m.json --scheme m",
+                "it repairs the text as the file has it");
     must_refuse("schemes --repair --print --scheme-file m.json",
                 "expected --repair or --print, not both");
     must_refuse("schemes --order 4", "--order has no meaning without --repair");
@@ -415,6 +417,9 @@ TEST(test_embedded_region)
     assert_false(file_has("pair/stability-inside.csv", ",4\n"));
     run_ok("stability --scheme heun-euler --points 11 --out pair1");
     assert_true(file_has("pair1/stability.gp", "every ::1::121 using"));
+    /* the window holds the limits of both, -3.31 and -4.38 */
+    run_ok("stability --scheme dormand-prince --points 11 --out pair2");
+    assert_true(file_has("pair2/stability.gp", "set xrange [-5.48"));
 }
 
 TEST(test_lists)

@@ -141,8 +141,12 @@ TEST(test_own_scheme)
     const char *heun = strstr(out, "\nheun,");
     assert_true(heun && !strstr(heun + 1, "\nheun,"));
     file_text("other.scheme", "scheme never-seen\nk1 = H(y)\ny' = y + k1\n");
+    if (says("another text")) fail_msg("%s", err);
     run_ok(STUDY "--model own --scheme-file other.scheme --scheme never-seen --csv --summary");
     assert_string_equal(cell("never-seen,0,split", "order"), "1");
+    if (!says("warning: never-seen is the scheme of --scheme-file, and not that with which the "
+              "model was trained: another text with its name"))
+        fail_msg("%s", err);
 }
 
 /* At kinks the slope of a fourth-order method ends near 2.5, and it has no leading term. The last lines say of how many

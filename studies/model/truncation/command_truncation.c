@@ -51,6 +51,24 @@ static int choose_side(const Options *o, TruncationInput *in)
     return 0;
 }
 
+/* Warns of a scheme of a file that has the name of the model's own and another text. */
+static int warn_other(const TruncationInput *in)
+{
+    SCOPED(memory_drop) char *own = NULL;
+    TRY(network_scheme_text((Stacks){in->trained, NULL}, &own));
+    for (size_t i = 0; i < in->schemes.count; i++) {
+        const Table *t = in->schemes.scheme[i];
+        SCOPED(memory_drop) char *text = NULL;
+        if (strcmp(t->name, in->trained->name) != 0) continue;
+        TRY(network_scheme_text((Stacks){t, NULL}, &text));
+        if (!network_scheme_same(own, text))
+            notice_warn("%s is the scheme of --scheme-file, and not that with which the model was "
+                        "trained: another text with its name",
+                        t->name);
+    }
+    return 0;
+}
+
 static int open_input(const Options *o, TruncationInput *in)
 {
     const char *dir = options_text(o, "model");
@@ -63,6 +81,7 @@ static int open_input(const Options *o, TruncationInput *in)
     TRY(trained_load(dir, 0, options_size(o, "threads"), &in->network));
     TRY(choose_side(o, in));
     TRY(select_beside(o, "euler", in->trained, USUAL, &in->schemes));
+    TRY(warn_other(in));
     return read_sentences(o, in);
 }
 
@@ -211,7 +230,7 @@ const Command command_truncation = {
         "beside it.\n",
     .often =
         "model text scheme scheme-file sentences tokens halvings side jacobian refine summary csv out",
-    .example = "--model out/macaron --text kjv:valid",
+    .example = "--model out/macaron --text kjv:valid --sentences 4 --tokens 16",
     .faster = "lower --sentences, --tokens, --halvings",
     .groups = GROUPS(
         OPTION_GROUP(
