@@ -292,6 +292,50 @@ TEST(spoilt_conditions)
     zoo_close(&z);
 }
 
+/* What plain forms compute in doubles is what theory has in fractions: over H, where the trees of F alone are conditions, in two
+ * colours, and over L; products of learned names too. */
+TEST(in_doubles)
+{
+    file_text("plain.scheme",
+              "scheme h3\nlearn a = 1/2\nlearn b = 3/7\nk1 = H(y)\nk2 = H(y + a*k1)\n"
+              "k3 = H(y + (1-b)*k1 + a*b*k2)\ny' = y + (1/2-b)*k1 + 1/5*k2 + b*k3\n"
+              "scheme fg\nlearn a = 1/2\nlearn b = 3/7\nk1 = F(y)\nk2 = G(y + a*k1)\n"
+              "k3 = F(y + (1-b)*k1 + a*b*k2)\ny' = y + (1/2-b)*k1 + 4/5*k2 + b*k3\n"
+              "scheme l2\nlearn a = 1/2\nlearn b = 3/7\nk1 = L(y)\nk2 = L(y + a*k1)\n"
+              "y' = y + (1-b)*k1 + b*a*k2\n");
+    Zoo z;
+    assert_int_equal(zoo_open(&z), 0);
+    assert_int_equal(zoo_read(&z, file_path("plain.scheme")), 0);
+    for (int i = 0; i < 3; i++) {
+        Form f;
+        Table *t, *at;
+        assert_int_equal(zoo_find(&z, (const char *[]){"h3", "fg", "l2"}[i], "exact", &t), 0);
+        assert_int_equal(form_new(t, 3, &f), 0);
+        assert_true(f.plain && f.conditions == (i == 0 ? 4 : f.low->count));
+        const double x[2] = {.37, -.81};
+        double *got = memory_new(f.forest->count, sizeof *got),
+               *want = memory_new(f.forest->count, sizeof *want), c[64];
+        assert_int_equal(form_at(&f, x, &at), 0);
+        assert_int_equal(form_terms(&f, x, got), 0);
+        assert_int_equal(form_conditions(&f, x, c), 0);
+        for (int order = 1; order <= 4; order++) {
+            assert_int_equal(theory_terms(f.forest, at, order, want), 0);
+            for (size_t k = 0; k < f.forest->count; k++)
+                if (f.forest->tree[k].order == order) assert_true(fabs(got[k] - want[k]) <= 1e-14);
+            assert_int_equal(theory_terms(f.low, at, order, want), 0);
+            for (size_t k = 0; k < f.conditions; k++)
+                if (f.low->tree[f.tree[k]].order == order)
+                    assert_true(fabs(c[k] - want[f.tree[k]]) <= 1e-14);
+        }
+        memory_free(got);
+        memory_free(want);
+        table_free(at);
+        table_free(t);
+        form_free(&f);
+    }
+    zoo_close(&z);
+}
+
 /* The values of --objective are the rows of the table, in its order. */
 TEST(objectives_are_the_options)
 {

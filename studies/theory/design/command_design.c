@@ -156,7 +156,7 @@ static int replace(char **text, const char *words)
 static int figure_of(const Designing *u, const Table *t, double *figure)
 {
     return u->options.objective->figure(
-        &(Against){u->form.forest, u->form.order, u->options.fields}, t, figure);
+        &(Against){u->form.forest, u->form.order, u->options.fields, NULL}, t, figure);
 }
 
 /* Gives the result a name, its origin, and the figures that chose it. */

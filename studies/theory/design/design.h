@@ -9,6 +9,11 @@
 
 /* ---- form.c ---------------------------------------------------------------------------------- */
 
+/* A number and its derivative. */
+typedef struct {
+    double x, d;
+} Dual;
+
 /* A scheme with free (learned) coefficients, at some values of these.
  *
  * A form is a table with `learn` lines; x (n) are their values, in the order of the text. Order conditions are the
@@ -22,7 +27,12 @@ typedef struct {
     int order;         /* p: the order whose conditions must hold */
     size_t n;          /* free coefficients */
     size_t conditions; /* trees, or brackets, of order 1 .. p */
-    mpq_t *defect;     /* (low->count + 1) work; the last is the defect of h^0 y */
+    /* (conditions) their trees in `low`. Where every stage is H they are the trees of F alone: those of one shape have one defect,
+     * whatever their colours. */
+    size_t *tree;
+    int plain; /* 1: stages of one step without functions of derivatives, whose defects are computed in doubles */
+    Dual *work;    /* of these */
+    mpq_t *defect; /* (low->count + 1) work; the last is the defect of h^0 y */
 } Form;
 
 /* Takes a copy of `scheme`. ERR_INPUT: no learned coefficient, a gate, flows by a method. order: 1 .. forest_most - 1. Caller:
@@ -41,6 +51,8 @@ int form_at_rational(Form *f, mpq_t *q, int decimal, Table **out);
 
 /* c (conditions) out: defects of the trees, or coefficients of the brackets, of order 1 .. p at x. ERR_ACCURACY where state weights do not sum to 1. */
 int form_conditions(Form *f, const double *x, double *c);
+/* term (forest->count) out: of a plain form what theory_terms has, of all orders. ERR_ACCURACY as above. */
+int form_terms(Form *f, const double *x, double *term);
 
 /* x (n) in, out: the nearest point, to first order, where all conditions hold to 1e-13, by Gauss-Newton steps of least
  * norm. fixed (n): coefficients that stay; NULL: none. Allocates work. ERR_ACCURACY where the steps do not converge. */
@@ -128,6 +140,8 @@ typedef struct {
     const Forest *forest; /* trees of order up to order + 1 */
     int order;
     Fields *fields; /* NULL: no model was given */
+    /* (forest->count) its coefficients where they are known; NULL: they are not */
+    const double *term;
 } Against;
 
 typedef struct {
@@ -139,6 +153,7 @@ typedef struct {
     int stages_over_H; /* 1: defined only where every stage is H */
     int in_layers;     /* 1: a figure of a model's layers */
     int flows;         /* 1: defined for splittings by exact flows alone */
+    int terms;         /* 1: read off Against.term, where that is known, and no table */
 } Objective;
 
 /* Rows in the order of OBJECTIVES, which --objective takes; ended by a NULL name. */

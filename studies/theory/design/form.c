@@ -3,6 +3,7 @@
 
 #include <gsl/gsl_linalg.h>
 #include <math.h>
+#include <string.h>
 
 #include "kernels/base/error.h"
 #include "kernels/base/quiet.h"
@@ -12,6 +13,128 @@ static int count_brackets(Form *f)
     SCOPED(bracket_free) Brackets b = {0};
     TRY(bracket_every(f->table, f->order, &b));
     f->conditions = b.count;
+    return 0;
+}
+
+/* ---- in doubles ---------------------------------------------------------------------------------------- */
+
+/* Returns whether a table has stages of one step alone, without functions of derivatives. */
+static int is_plain(const Table *t)
+{
+    int plain = !t->flows && !t->past_y && !t->past_k && !t->special;
+    for (size_t p = 0; p < t->points; p++) plain &= !t->point[p].phi;
+    return plain;
+}
+
+static Dual times(Dual a, Dual b)
+{
+    return (Dual){a.x * b.x, a.x * b.d + a.d * b.x};
+}
+
+/* Adds the coefficients of a row at x, with derivatives by x[j], to a (evals). Returns the sum of those of states. */
+static double fill_row(const Row *r, const double *x, size_t j, Dual *a)
+{
+    double state = 0;
+    for (const Term *t = r->term; t < r->term + r->terms; t++) {
+        Dual c = {mpq_get_d(t->c), 0};
+        for (int k = 0; k < t->symbols; k++)
+            c = times(c, (Dual){x[t->symbol[k]], (size_t)t->symbol[k] == j});
+        if (t->eval < 0) {
+            state += c.x;
+            continue;
+        }
+        a[t->eval].x += c.x;
+        a[t->eval].d += c.d;
+    }
+    return state;
+}
+
+/* Sums an evaluation's coefficients times its slopes on a tree, over the evaluations of a colour. */
+static Dual dot(const Table *t, int colour, const Dual *a, const Dual *slope)
+{
+    Dual sum = {0, 0};
+    for (size_t e = 0; e < t->evals; e++) {
+        if (t->eval[e].op != colour) continue;
+        const Dual more = times(a[e], slope[e]);
+        sum.x += more.x;
+        sum.d += more.d;
+    }
+    return sum;
+}
+
+/* Computes the defects over sigma of a forest's trees (series.c has the recursion), with derivatives by x[j]: out (count). alone:
+ * of the trees of F alone. ERR_ACCURACY where the weights of states do not sum to 1. */
+static int defects(const Form *f, const Forest *forest, int alone, const double *x, size_t j,
+                   Dual *out)
+{
+    const Table *t = f->table;
+    const size_t E = t->evals, P = t->points;
+    Dual *a = f->work, *b = a + P * E, *slope = b + E, *at = slope + E; /* at (trees, points) */
+    double *exact = (double *)(void *)(at + f->forest->count * P), most = 0;
+    memset(a, 0, (P + 1) * E * sizeof *a);
+    for (size_t p = 0; p < P; p++)
+        most = fmax(most, fabs(fill_row(&t->point[p].row, x, j, a + p * E) - 1));
+    most = fmax(most, fabs(fill_row(&t->update, x, j, b) - 1));
+    if (!(most <= 1e-12))
+        return error_set(ERR_ACCURACY, "%s: the state weights do not sum to 1", t->name);
+    for (size_t i = 0; i < forest->count; i++) {
+        const Tree *tree = &forest->tree[i];
+        if (alone && !tree_is_F(forest, i)) continue;
+        exact[i] = mpq_get_d(t->weight[tree->colour]) / tree->order;
+        for (int k = 0; k < tree->children; k++) exact[i] *= exact[tree->child[k]];
+        for (size_t e = 0; e < E; e++) {
+            if (t->eval[e].op != tree->colour) continue;
+            slope[e] = (Dual){1, 0};
+            for (int k = 0; k < tree->children; k++)
+                slope[e] =
+                    times(slope[e], at[(size_t)tree->child[k] * P + (size_t)t->eval[e].point]);
+        }
+        for (size_t p = 0; p < P; p++) at[i * P + p] = dot(t, tree->colour, a + p * E, slope);
+        out[i] = dot(t, tree->colour, b, slope);
+        out[i].x = (out[i].x - exact[i]) / (double)tree->sigma;
+        out[i].d /= (double)tree->sigma;
+    }
+    return 0;
+}
+
+int form_terms(Form *f, const double *x, double *term)
+{
+    SCOPED(memory_drop) Dual *out = memory_new(f->forest->count, sizeof *out);
+    if (!out) return ERR_MEMORY;
+    TRY(defects(f, f->forest, 0, x, SIZE_MAX, out));
+    for (size_t i = 0; i < f->forest->count; i++) term[i] = out[i].x;
+    return 0;
+}
+
+/* Computes the conditions at x, c (conditions), or with J their derivatives by x[j], in its column. */
+static int plain_conditions(Form *f, const double *x, size_t j, double *c, double *J)
+{
+    Dual *out = f->work + (f->table->points + 2) * f->table->evals +
+                f->forest->count * (f->table->points + 1);
+    TRY(defects(f, f->low, table_over(f->table, OP_H), x, j, out));
+    for (size_t i = 0; i < f->conditions; i++)
+        if (J)
+            J[i * f->n + j] = out[f->tree[i]].d;
+        else
+            c[i] = out[f->tree[i]].x;
+    return 0;
+}
+
+/* ---- forms --------------------------------------------------------------------------------------------- */
+
+/* Lists the trees of the conditions, and makes room. */
+static int choose_trees(Form *f)
+{
+    const Table *t = f->table;
+    const int alone = table_over(t, OP_H);
+    f->plain = is_plain(t);
+    f->tree = memory_new(f->low->count, sizeof *f->tree);
+    f->work = memory_new((t->points + 2) * t->evals + f->forest->count * (t->points + 2),
+                         sizeof *f->work);
+    if (!f->tree || !f->work) return ERR_MEMORY;
+    f->conditions = 0;
+    for (size_t i = 0; i < f->low->count; i++)
+        if (!alone || tree_is_F(f->low, i)) f->tree[f->conditions++] = i;
     return 0;
 }
 
@@ -34,12 +157,11 @@ int form_new(const Table *scheme, int order, Form *out)
         return error_set(ERR_INPUT, "%s: a form is made of stages or of exact flows", scheme->name);
     TRY(forest_new(order + 1, scheme->colours, &out->forest));
     TRY(forest_new(order, scheme->colours, &out->low));
-    out->conditions = out->low->count;
     out->table = table_copy(scheme);
     out->defect = memory_new(out->low->count + 1, sizeof(mpq_t));
     if (!out->table || !out->defect) return ERR_MEMORY;
     for (size_t i = 0; i <= out->low->count; i++) mpq_init(out->defect[i]);
-    return scheme->flows ? count_brackets(out) : 0;
+    return scheme->flows ? count_brackets(out) : choose_trees(out);
 }
 
 void form_free(Form *f)
@@ -49,6 +171,7 @@ void form_free(Form *f)
     forest_free(f->forest);
     forest_free(f->low);
     table_free(f->table);
+    memory_free_all(f->tree, f->work);
     *f = (Form){0};
 }
 
@@ -85,10 +208,11 @@ int form_conditions(Form *f, const double *x, double *c)
 {
     TABLE(t);
     mpq_t *empty = &f->defect[f->low->count];
+    if (f->plain) return plain_conditions(f, x, SIZE_MAX, c, NULL);
     TRY(form_at(f, x, &t));
     if (t->flows) return bracket_conditions(f, t, c);
     TRY(theory_defect(f->low, t, f->defect, *empty));
-    for (size_t i = 0; i < f->conditions; i++) c[i] = table_double(f->defect[i]);
+    for (size_t i = 0; i < f->conditions; i++) c[i] = table_double(f->defect[f->tree[i]]);
     if (fabs(mpq_get_d(*empty)) <= 1e-12) return 0;
     return error_set(ERR_ACCURACY, "%s: the state weights do not sum to 1", t->name);
 }
@@ -112,13 +236,18 @@ static double largest(const double *c, size_t m)
     return most;
 }
 
-/* Fills J by forward differences. Defects are polynomials of exact numbers, so the step can be small. */
+/* Fills J, of a plain form by derivatives, else by forward differences. Defects are polynomials of exact numbers, so the step can be
+ * small. */
 static int fill_jacobian(Form *f, const unsigned char *fixed, double *x, Work *w)
 {
     size_t m = f->conditions, n = f->n;
     const double step = 0x1p-26;
     for (size_t j = 0; j < n; j++) {
         double before = x[j];
+        if (f->plain && !(fixed && fixed[j])) {
+            TRY(plain_conditions(f, x, j, NULL, w->J));
+            continue;
+        }
         if (!fixed || !fixed[j]) {
             x[j] += step;
             TRY(form_conditions(f, x, w->moved));

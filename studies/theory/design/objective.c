@@ -7,12 +7,15 @@
  * p, and 0 where it is higher. */
 static int norm2(const Against *a, const Table *t, int one_colour, double *figure)
 {
-    SCOPED(memory_drop) double *term = memory_new(a->forest->count, sizeof *term);
+    const double *term = a->term;
+    SCOPED(memory_drop) double *own = term ? NULL : memory_new(a->forest->count, sizeof *own);
     *figure = 0;
-    if (!term) return ERR_MEMORY;
-    TRY(theory_terms(a->forest, t, a->order + 1, term));
+    if (!term && !own) return ERR_MEMORY;
+    if (!term) TRY(theory_terms(a->forest, t, a->order + 1, own));
+    if (!term) term = own;
     for (size_t i = 0; i < a->forest->count; i++)
-        if (!one_colour || tree_is_F(a->forest, i)) *figure += term[i] * term[i];
+        if (a->forest->tree[i].order == a->order + 1 && (!one_colour || tree_is_F(a->forest, i)))
+            *figure += term[i] * term[i];
     return 0;
 }
 
@@ -69,8 +72,8 @@ static int brackets(const Against *a, const Table *t, double *figure)
 }
 
 const Objective objectives[] = {
-    {"norm", "leading error, squared norm", 1, norm, 0, 0},
-    {"norm-one-colour", "leading error, squared norm, one colour", 1, norm_one_colour, 1, 0},
+    {"norm", "leading error, squared norm", 1, norm, 0, 0, 0, 1},
+    {"norm-one-colour", "leading error, squared norm, one colour", 1, norm_one_colour, 1, 0, 0, 1},
     {"real", "stability limit, negative real axis", -1, real_limit, 0, 0},
     {"imag", "stability limit, imaginary axis", -1, imag_limit, 0, 0},
     {"error", "truncation error at h = 1, median", 1, error, 0, 1},

@@ -16,11 +16,17 @@ static const double widest = 4;     /* coefficients stay in [-widest, widest] */
 int objective_at(Form *f, const SearchOptions *o, const double *x, double *figure)
 {
     TABLE(t);
+    SCOPED(memory_drop) double *term = NULL;
     for (size_t i = 0; i < f->n; i++)
         if (!(fabs(x[i]) <= widest))
             return error_set(ERR_ACCURACY, "a coefficient is out of [-%g, %g]", widest, widest);
-    TRY(form_at(f, x, &t));
-    TRY(o->objective->figure(&(Against){f->forest, f->order, o->fields}, t, figure));
+    if (f->plain && o->objective->terms) {
+        if (!(term = memory_new(f->forest->count, sizeof *term))) return ERR_MEMORY;
+        TRY(form_terms(f, x, term));
+    } else {
+        TRY(form_at(f, x, &t));
+    }
+    TRY(o->objective->figure(&(Against){f->forest, f->order, o->fields, term}, t, figure));
     return isfinite(*figure) ? 0 : error_set(ERR_ACCURACY, "no finite figure");
 }
 
