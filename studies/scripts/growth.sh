@@ -1,5 +1,5 @@
 #!/bin/sh
-# growth.sh [table|plot|solve|study]...: how time and memory of commands grow as what they read is doubled four times: tables, plots, states, rules of
+# growth.sh [table|plot|solve|design|study]...: how time and memory of commands grow as what they read is doubled four times: tables, plots, states, rules of
 # pairs. It prints a table in Markdown with a row a command: the sizes, seconds of processor, megabytes, and the power of the size with
 # which the seconds grow over the last two doublings. TROTTER is the program (build/trotter). The table of
 # studies/results/bench/README.md is one of its outputs.
@@ -55,6 +55,16 @@ if part solve; then
     row 'particles of the built-in `attention`' 256 '"$trotter" solve --system attention --particles SIZE --scheme rk4 --h 0.125 --csv'
     row 'cells of heat by `ros2`' 128 '"$trotter" order --system heat --scheme ros2 --particles SIZE --halvings 4 --summary'
     row 'cells of heat by `etd-rk2`' 16 '"$trotter" order --system heat --scheme etd-rk2 --particles SIZE --halvings 4 --summary'
+fi
+# stages S: a form of S stages over H, all of whose weights are free
+stages() { awk -v s="$1" 'BEGIN {
+    print "scheme form"; rows = ""; first = "1"
+    for (i = 2; i <= s; i++) { row = "k" i " = H(y"; for (j = 1; j < i; j++) { print "learn a" i "z" j " = 1/" (j < i - 1 ? 2 * s : 2); row = row " + a" i "z" j "*k" j }
+        rows = rows row ")\n"; print "learn b" i " = 1/" s; first = first " - b" i; last = last " + b" i "*k" i }
+    printf "k1 = H(y)\n%s", rows; print "y\x27 = y + (" first ")*k1" last }'; }
+if part design; then
+    stages 4 >form.txt
+    row 'evaluations of `design`, four stages of order 4' 250 '"$trotter" design --scheme form --scheme-file form.txt --order 4 --starts 1 --evaluations SIZE --rise 0 --csv'
 fi
 if part study; then
     tiny='--corpus markov:20 --width 8 --heads 2 --inner 8 --sequence 8 --batch-tokens 64 --threads 1 --eval-tokens 64 --max-steps 3 --truncation 0 --system linear'
