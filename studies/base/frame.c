@@ -20,6 +20,28 @@ static int error_at(const Frame *c, size_t line, const char *words)
     return error_set(ERR_INPUT, "%s:%zu: %s", c->file, line, words);
 }
 
+/* Chooses what stands between columns, by the first line. */
+static char find_apart(const char *text)
+{
+    size_t n = strcspn(text, "\r\n");
+    return memchr(text, ',', n)    ? ','
+           : memchr(text, '\t', n) ? '\t'
+           : memchr(text, ';', n)  ? ';'
+                                   : ',';
+}
+
+/* Puts a point into a number that has one comma, and no point, as 1,5 and -0,25e-3. */
+static void decimal_point(char *cell)
+{
+    static const char digits[] = "0123456789";
+    char *comma = cell + strspn(cell, "+-"), *end;
+    comma += strspn(comma, digits);
+    if (*comma != ',' || !strspn(comma + 1, digits)) return;
+    end = comma + 1 + strspn(comma + 1, digits);
+    if (*end == 'e' || *end == 'E') end += 1 + strspn(end + 1, "+-0123456789");
+    if (!*end) *comma = '.';
+}
+
 /* Ends the cell at *at and steps behind it. *last: the cell ends its line. */
 static int take_cell(const Frame *c, char **at, size_t *line, char **cell, int *last)
 {
@@ -30,19 +52,21 @@ static int take_cell(const Frame *c, char **at, size_t *line, char **cell, int *
     for (from += quoted;; from++) {
         if (*from == '\0' && quoted) return error_at(c, first, "a quoted cell does not end");
         if (quoted && *from == '"' && *++from != '"') break;
-        if (!quoted && (*from == ',' || *from == '\n' || *from == '\0')) break;
+        if (!quoted && (*from == c->apart || *from == '\n' || *from == '\0')) break;
         if (!quoted && *from == '\r' && from[1] == '\n') break;
         if (!quoted && *from == '"') return error_at(c, first, "a quote inside a cell");
         *line += *from == '\n';
         *to++ = *from;
     }
     if (*from == '\r' && from[1] == '\n') from++;
-    if (*from && *from != ',' && *from != '\n')
-        return error_at(c, first, "expected ',' after a quoted cell");
-    *last = *from != ',';
+    if (*from && *from != c->apart && *from != '\n')
+        return error_set(ERR_INPUT, "%s:%zu: expected '%s' after a quoted cell", c->file, first,
+                         c->apart == '\t' ? "a tab" : (char[]){c->apart, 0});
+    *last = *from != c->apart;
     *line += *from == '\n';
     *at = from + (*from != '\0');
     *to = '\0';
+    if (c->apart == ';') decimal_point(*cell);
     return 0;
 }
 
@@ -58,17 +82,9 @@ static int take_row(const Frame *c, char **at, size_t *line, char **list, size_t
     return 0;
 }
 
-/* Checks the first line: a file of one column whose name has tabs or semicolons is of another form, and of two columns with
- * one name nobody could tell which is read. Columns without a name, as a spreadsheet leaves behind its last, may be many. */
+/* Checks the first line: of two columns with one name nobody could tell which is read. Columns without a name, as a spreadsheet leaves behind its last, may be many. */
 static int check_names(const Frame *c)
 {
-    const char *only = c->columns == 1 ? c->cell[0] : "";
-    if (strpbrk(only, "\t;"))
-        return error_set(
-            ERR_INPUT,
-            "%s:1: its columns stand apart by %s: expected commas between columns, and "
-            "a point in 1.5",
-            c->file, strchr(only, '\t') ? "tabs" : "semicolons");
     for (size_t j = 0; j < c->columns; j++)
         if (*c->cell[j] && frame_column(c, c->cell[j]) != (int)j)
             return error_set(ERR_INPUT, "%s:%zu: two columns are called '%.60s': rename one",
@@ -90,6 +106,7 @@ static int read_rows(Frame *c)
 {
     char *list[COLUMNS_MAX], *at = c->text;
     size_t line = 1, count, rows = 0;
+    c->apart = find_apart(c->text + strspn(c->text, "\r\n"));
     while (*at) {
         size_t first = line;
         if (*at == '\n' || strncmp(at, "\r\n", 2) == 0) {

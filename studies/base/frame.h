@@ -1,5 +1,7 @@
 /* frame.h: rows under named columns: a table that was read from a CSV file (RFC 4180: quotes, doubled quotes, line ends of
- * either kind; the first line has the names), or one that is made row by row.
+ * either kind; the first line has the names), or one that is made row by row. Where the first line has no comma, its tabs,
+ * or else its semicolons, stand between columns. Behind semicolons, as spreadsheets of many countries write them, a number
+ * may have a decimal comma: 1,5 is read as 1.5.
  *
  * A cell is a text, as CSV has it. A number in it is the shortest decimal that reads back to the same double (sheet_number), so
  * nothing is lost on the way from a computation through a frame into a file and back. An empty cell says that there is no value;
@@ -9,12 +11,16 @@
 #define TROTTER_FRAME_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "studies/base/sheet.h"
 
 typedef struct {
     const char *file; /* that it was read from, or is written to; borrowed until frame_close */
     size_t columns, rows;
+    /* the number of first columns that were chosen before the run, the options of a training; 0: not known */
+    size_t given;
+    char apart;   /* what stands between the columns of the file that is read */
     char **cell;  /* (rows + 1, columns), the names first; NULL is an empty cell */
     size_t *line; /* (rows + 1): the line of the file where each begins; 0: not known */
     /* of the file that was read, into which the cells point; NULL: each cell is memory of its own */
@@ -23,12 +29,21 @@ typedef struct {
     int code;
 } Frame;
 
-/* Reads a file. ERR_INPUT with "FILE:LINE: ..." where it cannot be read, has another form (tabs, semicolons), rows of
- * unequal length or two columns of one name; ERR_MEMORY. */
+/* Reads a file. ERR_INPUT with "FILE:LINE: ..." where it cannot be read, has another form, rows of unequal length or
+ * two columns of one name; ERR_MEMORY. */
 int frame_read(Frame *c, const char *file);
 /* Reads a file beneath a folder (file_beneath), which `file` names in errors. */
 int frame_beneath(Frame *c, int folder, const char *path, const char *file);
 void frame_close(Frame *c); /* takes {0} too */
+
+/* frame_folder.c: lists the trainings that have ended at and beneath a folder (a descriptor, which `dir` names), by name: a
+ * frame of one row each, whose file is DIR/.../result.csv. Its columns are the options of config.ini, then those of
+ * result.csv that are no options, then `folder`. Links are not followed. ERR_INPUT, ERR_MEMORY; frames_close frees the
+ * list in any case. */
+int frame_trainings(int folder, const char *dir, Frame **list, size_t *count);
+void frames_close(Frame *list, size_t count);
+/* Writes the rows of frames under all their columns, as CSV. ERR_MEMORY. */
+int frames_write(const Frame *list, size_t count, FILE *f);
 
 /* Makes a frame without rows that has the columns of a list, with their names. ERR_MEMORY. frame_close frees it. */
 int frame_new(Frame *f, const Column *list);

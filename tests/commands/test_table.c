@@ -423,12 +423,85 @@ TEST(one_seed)
 {
     file_text("runs.csv", "model,value\na,5\nb,7\nc,8\n");
     tabulate("runs.csv");
-    HAS(err, "(no seed)",
+    HAS(err, "(no seed: each row is a run of its own)",
         "warning: no design that is compared has two runs, so differences have no interval\n");
     HAS(out, "has two runs, so differences have no interval.\n");
     is_near("b,a,", "difference", 2, 0);
     is_text("b,a,", "low", "");
     is_text("b,a,", "result", "");
+}
+
+/* A table without seeds has each row as a run, and pairs none: these runs, with seeds, are paired by the F test. */
+TEST(no_seeds)
+{
+    file_text("paired.csv", "model,seed,value\na,1,1\na,2,5\na,3,9.1\nb,1,2\nb,2,6\nb,3,10\n");
+    shell_ok("cut -d, -f1,3 paired.csv > runs.csv");
+    tabulate("paired.csv");
+    is_text("b,a,", "estimator", "paired by seed");
+    tabulate("runs.csv");
+    HAS(out, "runs have no seeds by which to pair them.\n");
+    is_text("b,a,", "estimator", "unpaired");
+    is_text("b,a,", "df", "4");
+    is_near("b,a,", "difference", 2.9 / 3, 1e-12);
+}
+
+/* The first measure decides whether a table pairs runs by seed, also where the second by itself would not do as it does. */
+TEST(one_estimator)
+{
+    static const char *const column[] = {"steady,shaky", "shaky,steady"};
+    file_text("runs.csv", "model,seed,shaky,steady\na,1,1,1\na,2,5,1.2\na,3,9.1,0.9\n"
+                          "b,1,2,2.1\nb,2,6,1.9\nb,3,10,2\n");
+    for (int i = 0; i < 2; i++) {
+        run_ok("table runs.csv --measure %s --out out", column[i]);
+        char *text = file_slurp("out/differences.csv", NULL);
+        assert_int_equal(count_words(text, ",paired by seed,"), i ? 2 : 0);
+        assert_int_equal(count_words(text, ",unpaired,"), i ? 0 : 2);
+        HAS(out,
+            i ? "steady: standard deviation 0.163, 2 degrees of freedom; seeds are paired, as on"
+              : "shaky: standard deviation 4.03, 4 degrees of freedom; seeds are not paired, as on");
+    }
+}
+
+/* Columns stand apart by commas, tabs or semicolons; behind semicolons a number may have a decimal comma. */
+TEST(columns_apart)
+{
+    file_text("comma.csv",
+              "model,seed,acc,note\na,1,1.5,\"x;y\"\na,2,-0.25,1;2\nb,1,2.5,\nb,2,2.75e0,\n");
+    char *same = output_of("table comma.csv --measure acc --design model");
+    file_text("tab.csv",
+              "model\tseed\tacc\tnote\na\t1\t1.5\t1,5\na\t2\t-0.25\t\nb\t1\t2.5\t\nb\t2\t2.75\t\n");
+    run_ok("table tab.csv --measure acc --design model");
+    assert_string_equal(out, same);
+    file_text("half.csv",
+              "model;seed;acc;note\r\na;1;1,5;\r\na;2;\"-0,25\";x\r\nb;1;2.5;\r\nb;2;2,75e0;\r\n");
+    run_ok("table half.csv --measure acc --design model");
+    assert_string_equal(out, same);
+}
+
+/* Folders of trainings are rows of their options and results. A width tells designs apart; threads do not. */
+TEST(folders_of_trainings)
+{
+    for (int i = 0; i < 4; i++) {
+        const char *dir = formed("runs/%d/r", i);
+        shell_ok(
+            "mkdir -p %s && printf '# again\nscheme = euler\nwidth = %d\nthreads = %d\nseed = %d\n%s' > %s/config.ini",
+            dir, 16 << i / 2, i, i % 2 + 1, i / 2 ? "patience = 3\n" : "", dir);
+        shell_ok(
+            "printf 'scheme,layers,seed,valid_ppl,test_ppl\neuler,1,%d,%d,9\n' > %s/result.csv",
+            i % 2 + 1, 100 - 10 * i + (i == 3), dir);
+    }
+    shell_ok("mkdir -p runs/begun && cp runs/0/r/config.ini runs/begun");
+    run_ok("table runs --csv");
+    HAS(err, "chosen: --design width,patience --seed seed --measure valid_ppl", "~warning");
+    HAS(out, "\n16@,2,95,", "\n32@3,2,75.5,");
+    must_print("table runs --design width --seed seed --measure test_ppl",
+               "test_ppl, less is better: 2 designs, 4 runs");
+    must_refuse("table runs --design scheme",
+                "runs/0/r/result.csv:2 and runs/2/r/result.csv:2 are both euler with seed 1");
+    must_refuse("table runs/begun", "runs/begun: no training has ended there");
+    file_text("runs/3/r/config.ini", "scheme\n");
+    must_refuse("table runs",
+                "runs/3/r/result.csv: config.ini beside it: line 1: expected 'name = value'");
 }
 
 /* Files with different columns are put together; what one lacks is told. Numbers of seeds are compared as numbers. */
@@ -481,8 +554,8 @@ TEST(what_a_file_seems_to_be)
 {
     static const char *const row[][2] = {
         {"model,seed,acc,acc\na,1,1,5\n", ":1: two columns are called 'acc': rename one"},
-        {"model\tseed\tacc\na\t1\t1\n", ":1: its columns stand apart by tabs: expected commas"},
-        {"model;seed;acc\na;1;1,5\n", ":1: its columns stand apart by semicolons: expected commas"},
+        {"model;seed;acc\na;1;\"1\"5\n", ":2: expected ';' after a quoted cell"},
+        {"model\tseed\tacc\na\t1\t1,5\n", ":2: '1,5' in column 'acc' is no number: write it"},
         {"model,seed,acc\na,1,1,234.5\n", "expected 3 cells, as in the first line; there are 4 (a"},
         {"model,seed,acc\na,1,2\na,2,\"1,234.5\"\n",
          ":3: '1,234.5' in column 'acc' is no number: write it without commas, and with a point"},
@@ -555,7 +628,6 @@ TEST(refusals)
         {"", "expected CSV files"},
         {"absent.csv", "absent.csv"},
         {"twice.csv", "twice.csv:2 and twice.csv:4 are both a with seed 1"},
-        {"none.csv", "none.csv:2 and none.csv:3 are both a; --seed names the column"},
         {"runs.csv --measure valeu",
          "--measure: no file has a column 'valeu'; the nearest is 'value'"},
         {"runs.csv --design model,sed",

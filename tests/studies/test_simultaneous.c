@@ -115,7 +115,7 @@ TEST(test_one_comparison)
 /* Returns what is said about seeds. */
 static char *said(const double *y, size_t designs, size_t seeds)
 {
-    Seeds s = statistics_seeds(y, designs, seeds);
+    Seeds s = statistics_seeds(y, designs, seeds, SEEDS_BY_RULE);
     return WRITTEN(f, differences_seeds(&s, "test", 2, f));
 }
 
@@ -134,16 +134,16 @@ TEST(test_equal_spreads)
                                           NAN}},
                         apart[2][3] = {{1, 2, 3}, {11, 12, 13}},
                         flat[2][3] = {{1, 1, 1}, {11, 12, 13}}, none[2][2] = {{3, 3}, {5, 5}};
-    SeedSpread s = statistics_seeds(sprays[0], 7, 13).spread;
+    SeedSpread s = statistics_seeds(sprays[0], 7, 13, SEEDS_BY_RULE).spread;
     assert_true(fabs(s.p - 9.085e-05) <= 5e-9);
     assert_true(near(s.low, 1.7320508075688772, 1e-12) && near(s.high, 6.2133775521901615, 1e-12));
-    s = statistics_seeds(apart[0], 2, 3).spread;
+    s = statistics_seeds(apart[0], 2, 3, SEEDS_BY_RULE).spread;
     assert_true(s.low == 1 && s.high == 1 && near(s.p, 1, 1e-12));
-    s = statistics_seeds(flat[0], 2, 3).spread;
+    s = statistics_seeds(flat[0], 2, 3, SEEDS_BY_RULE).spread;
     assert_true(s.low == 0 && s.high == 1 && s.p == 0);
-    s = statistics_seeds(none[0], 2, 2).spread;
+    s = statistics_seeds(none[0], 2, 2, SEEDS_BY_RULE).spread;
     assert_true(s.low == 0 && s.high == 0 && isnan(s.p));
-    s = statistics_seeds(apart[0], 1, 3).spread;
+    s = statistics_seeds(apart[0], 1, 3, SEEDS_BY_RULE).spread;
     assert_true(isnan(s.low) && isnan(s.high) && isnan(s.p));
     HAS(said(sprays[0], 7, 13), "Designs alone have 1.73 to 6.21 (Bartlett's test of equal ones: p "
                                 "9.1e-05).\n        So one standard deviation is doubtful");
@@ -157,16 +157,16 @@ TEST(test_few_runs)
     static const double hole[2][3] = {{1, NAN, 2}, {4, NAN, 4}}, one[2] = {3, 5},
                         equal[2][2] = {{3, 3}, {5, 5}};
     static const size_t runs[] = {2};
-    Seeds s = statistics_seeds(hole[0], 2, 3);
+    Seeds s = statistics_seeds(hole[0], 2, 3, SEEDS_BY_RULE);
     assert_true(s.incomplete == 0 && !s.paired && s.pooled.df == 2 &&
                 near(s.pooled.sd, 0.5, 1e-12));
     assert_true(near(s.correlation, 0, 1e-12) ||
                 fabs(s.correlation) <= 1e-12); /* two seeds: equal mean squares */
-    s = statistics_seeds(one, 2, 1);
+    s = statistics_seeds(one, 2, 1, SEEDS_BY_RULE);
     assert_true(s.pooled.df == 0 && isnan(s.pooled.sd) && isnan(s.correlation));
-    s = statistics_seeds(NULL, 0, 0);
+    s = statistics_seeds(NULL, 0, 0, SEEDS_BY_RULE);
     assert_true(s.pooled.df == 0 && s.incomplete == 0);
-    s = statistics_seeds(equal[0], 2, 2);
+    s = statistics_seeds(equal[0], 2, 2, SEEDS_BY_RULE);
     Interval a = statistics_mean(equal[0], 1, 2), b = statistics_mean(equal[1], 1, 2);
     Difference alone = statistics_difference(&s.pooled, &b, &a),
                none = statistics_difference(&s.pooled, &a, &a);
@@ -284,7 +284,7 @@ static void count_study(const Study *s, int by, const double *y, Known known[2],
 {
     size_t n = s->designs, runs[MOST_DESIGNS];
     Interval design[MOST_DESIGNS];
-    Seeds seeds = statistics_seeds(y, n, s->seeds);
+    Seeds seeds = statistics_seeds(y, n, s->seeds, SEEDS_BY_RULE);
     for (size_t i = 0; i < n; i++)
         runs[i] = (design[i] = statistics_mean(y + i * s->seeds, 1, s->seeds)).n;
     if (by == BY_REML) choose_reml(&seeds, design, n, s->seeds);

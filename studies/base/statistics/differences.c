@@ -71,9 +71,13 @@ void differences_seeds(const Seeds *s, const char *text, int places, FILE *f)
         fprintf(f, "%s, so there is no interval and no p.\n",
                 s->paired ? "designs differ by the same at every seed"
                           : "all runs of each design are equal");
+    else if (s->pairing == SEEDS_NONE)
+        fprintf(f, "runs have no seeds by which to pair them.\n");
     else if (s->incomplete)
         fprintf(f, "seeds are not paired, as %zu design%s lack%s some.\n", s->incomplete,
                 s->incomplete == 1 ? "" : "s", s->incomplete == 1 ? "s" : "");
+    else if (s->pairing != SEEDS_BY_RULE && !isnan(s->longer))
+        fprintf(f, "seeds are %spaired, as on the first measure.\n", s->paired ? "" : "not ");
     else if (isnan(s->longer))
         fprintf(f, "seeds are not paired, as there is nothing to pair.\n");
     else

@@ -90,7 +90,8 @@ static void choose(Seeds *s, double within, double square, double n, double k)
     s->correlation = (seeds - rest) / (seeds + (n - 1) * rest);
     s->p = rest > 0 ? gsl_cdf_fdist_Q(seeds / rest, k - 1, df) : seeds > 0 ? 0 : 1;
     s->longer = expected_length(df) / expected_length(n * (k - 1));
-    s->paired = s->longer <= most || s->p < sure;
+    s->paired = s->pairing == SEEDS_PAIRED ||
+                (s->pairing == SEEDS_BY_RULE && (s->longer <= most || s->p < sure));
     if (s->paired) s->pooled = (Pooled){(size_t)df, sqrt(rest)};
 }
 
@@ -117,9 +118,9 @@ static SeedSpread find_spread(const double *y, size_t designs, size_t seeds, con
     return s;
 }
 
-Seeds statistics_seeds(const double *y, size_t designs, size_t seeds)
+Seeds statistics_seeds(const double *y, size_t designs, size_t seeds, int pairing)
 {
-    Seeds s = {{0, NAN}, {NAN, NAN, NAN}, 0, 0, NAN, NAN, NAN};
+    Seeds s = {{0, NAN}, {NAN, NAN, NAN}, 0, pairing, 0, NAN, NAN, NAN};
     double within = 0, square = 0, mean = 0;
     size_t most = 0;
     for (size_t j = 0; j < seeds; j++) {

@@ -78,6 +78,7 @@ typedef struct {
     Pooled pooled; /* the estimate that the rule takes */
     SeedSpread spread;
     int paired;        /* 1: two-way */
+    int pairing;       /* SEEDS_*: what decided that */
     size_t incomplete; /* designs that lack a seed which another has; if not 0, one-way */
     /* tau^2 / (tau^2 + sigma^2), estimated by mean squares; it may be below 0 (where it is above, it equals REML's).
      * NaN: only one seed or one design, incomplete, or all runs of each design are equal */
@@ -87,8 +88,10 @@ typedef struct {
     double longer;
 } Seeds;
 
-/* Applies the rule to y (designs, seeds): NaN where there is no run. */
-Seeds statistics_seeds(const double *y, size_t designs, size_t seeds);
+/* Estimates from y (designs, seeds): NaN where there is no run. pairing: by the rule; or as was decided elsewhere, where
+ * runs of one seed can be paired only if no design lacks a seed. SEEDS_NONE: the runs have no seeds. */
+enum { SEEDS_BY_RULE, SEEDS_PAIRED, SEEDS_APART, SEEDS_NONE };
+Seeds statistics_seeds(const double *y, size_t designs, size_t seeds, int pairing);
 
 typedef struct {
     double mean; /* a - b; NaN where a or b has no run */

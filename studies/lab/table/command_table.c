@@ -136,8 +136,8 @@ static void tell(const TableRun *u)
         n += (size_t)snprintf(keys + n, sizeof keys - n, "%s%s", k ? "," : "", t->key[k]);
     if (!options_text(o, "design") || !options_text(o, "seed") || !options_text(o, "measure"))
         progress_note("chosen: --design %s %s%s --measure %s", keys,
-                      t->seed ? "--seed " : "(no seed)", t->seed ? t->seed : "",
-                      t->measure[0].column);
+                      t->seed ? "--seed " : "(no seed: each row is a run of its own)",
+                      t->seed ? t->seed : "", t->measure[0].column);
     if (u->base && !options_text(o, "baseline")) progress_note("chosen: --baseline %s", u->base);
     if (u->base && !runtable_compared(find_design(t, u->base)))
         notice_warn("nothing is compared with %s, as it has no run or one that diverged", u->base);
@@ -161,19 +161,22 @@ static int print_all(const TableRun *u, int form, FILE *f)
     return u->correlations ? runtable_print_correlations(u->correlations, form, 1, f) : 0;
 }
 
-/* Prints the table of --columns. LaTeX has its words in a comment. */
+/* Prints the table of --columns, and what its numbers rest on: in LaTeX as lines below it, to stay there or to go into its
+ * caption. */
 static int print_paper(const TableRun *u, FILE *f)
 {
     const Options *o = u->options;
     int form = options_text(o, "format") ? SHEET_PLAIN + options_choice(o, "format") : SHEET_PLAIN;
-    const char *strong = form == SHEET_PLAIN ? "*" : "bold";
-    if (form != SHEET_LATEX) TRY(runtable_paper(&u->t, options_text(o, "columns"), form, f));
+    const int latex = form == SHEET_LATEX;
+    TRY(runtable_paper(&u->t, options_text(o, "columns"), form, f));
     fprintf(
         f,
-        "%s±: half of the 95 %% interval of a design's runs (Student's t); %s: the best, shown to be better "
-        "than all others\n%s(all pairs, Tukey).\n",
-        form == SHEET_LATEX ? "% " : "\n", strong, form == SHEET_LATEX ? "% " : "");
-    if (form == SHEET_LATEX) TRY(runtable_paper(&u->t, options_text(o, "columns"), form, f));
+        "%s%s: half of the 95 %s interval of a design's runs (Student's t); %s: the best, shown to be better "
+        "than all others\n(all pairs, Tukey",
+        latex ? "\n\\par\\smallskip\\noindent\n{\\footnotesize " : "\n", latex ? "$\\pm$" : "±",
+        latex ? "\\%" : "%", form == SHEET_PLAIN ? "*" : "bold");
+    for (size_t p = 0; p < u->t.panels; p++) runtable_rests(&u->t, p, latex, f);
+    fprintf(f, ").%s\n", latex ? "\\par}" : "");
     return 0;
 }
 
@@ -196,11 +199,12 @@ static int save(TableRun *u, const char *dir)
 static int take_kind(Options *o, const char *file, const Kind **out)
 {
     char head[256] = "";
-    struct stat s; /* of a pipe nothing is taken away */
+    struct stat s = {0}; /* of a pipe nothing is taken away */
     FILE *f = stat(file, &s) == 0 && S_ISREG(s.st_mode) ? fopen(file, "rb") : NULL;
     size_t n = f ? fread(head, 1, sizeof head - 1, f) : 0;
     if (f) fclose(f);
     head[n] = '\0';
+    if (S_ISDIR(s.st_mode)) TRY(options_set(o, OPTION_DEFAULT, "", "measure", "valid_ppl"));
     const Kind *k = *out = kind_of_runs(head);
     if (!k || options_text(o, "design") || options_text(o, "by") || options_text(o, "seed"))
         return 0;
@@ -243,7 +247,8 @@ static int study(TableRun *u)
     const Kind *k;
     size_t n = 0;
     while (options_item(o, "file", n)) n++;
-    if (n == 0) return error_set(ERR_INPUT, "expected CSV files with a row a run");
+    if (n == 0)
+        return error_set(ERR_INPUT, "expected CSV files with a row a run, or folders of trainings");
     TRY(options_either(o, "csv", "columns"));
     if (options_text(o, "format") && !options_text(o, "columns"))
         return error_set(ERR_INPUT, "--format: expected --columns too, as design,valid_ppl");
@@ -280,7 +285,8 @@ const Command command_table_of_runs = {
     .name = "table",
     .purpose = "show means, differences and a plot of any table of runs",
     .about =
-        "Reads tables with a row a run, as CSV: 'runs.csv' of 'trotter compare', or any other program's. Shows each\n"
+        "Reads tables with a row a run, as CSV: 'runs.csv' of 'trotter compare', or any other program's; a folder\n"
+        "stands for the trainings in it, each a row of its options and results. Shows each\n"
         "design's mean over seeds with its interval, and differences of designs by the same statistics as\n"
         "'compare': one standard deviation, runs paired by seed where that helps, intervals that hold together.\n"
         "With three columns - design, seed, number - no option is needed.\n"
@@ -295,11 +301,12 @@ const Command command_table_of_runs = {
         OPTION_GROUP(
             "Table", 1,
             {"file", OPTION_LIST, NULL, "FILE",
-             "CSV file with a row a run; rows of several are put together; --file itself may be left out"},
+             "CSV file with a row a run, also with tabs or semicolons, or a folder of trainings; rows of several are put "
+             "together; --file itself may be left out"},
             {"design", OPTION_TEXT, NULL, "A,B,...",
-             "columns that tell designs apart (default: the columns of text that vary)"},
+             "columns that tell designs apart (default: the columns of text, or options of trainings, that vary)"},
             {"seed", OPTION_TEXT, NULL, "COLUMN",
-             "column of the seeds (default: the one called seed)"},
+             "column of the seeds (default: the one called seed; without one each row is a run of its own)"},
             {"measure", OPTION_TEXT, NULL, "A,B,...",
              "columns to show (default: the last of numbers)"},
             {"by", OPTION_TEXT, NULL, "COLUMN",

@@ -1,8 +1,10 @@
 /* runtable.c: reads a table of runs, and computes the means and the model of its designs and seeds. */
 #include "studies/lab/table/runtable.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kernels/base/error.h"
 #include "kernels/base/hash.h"
@@ -21,6 +23,8 @@ typedef struct {
     Texts seed, panel;
     size_t *last;  /* (designs) rows of the designs */
     Numbers plain; /* the first design of a name without its blanks */
+    /* where there are no seeds: (designs) rows of the designs so far, and the most of them */
+    size_t *numbered, most;
 } Reading;
 
 /* Returns the key of a design's name in a panel: of its hash, with which others may begin. */
@@ -53,6 +57,11 @@ int runtable_compared(const RunDesign *d)
 const RunModel *runtable_model(const RunTable *t, size_t panel, size_t measure)
 {
     return &t->model[panel * t->measures + measure];
+}
+
+const char *runtable_estimator(const RunModel *l)
+{
+    return l->model.paired ? "paired by seed" : "unpaired";
 }
 
 void runtable_name(const RunTable *t, size_t design, char *out, size_t bytes)
@@ -167,6 +176,7 @@ static int add_design(Reading *r, size_t at, size_t panel, uint64_t key, char **
     if (t->designs == RUNTABLE_MOST) return too_many("designs", "design");
     TRY(find_look(r, &t->row[at], *name, &look));
     TRY(memory_more(&r->last, t->designs, sizeof *r->last));
+    TRY(memory_more(&r->numbered, t->designs, sizeof *r->numbered));
     TRY(memory_more(&t->design, t->designs, sizeof *t->design));
     if (!numbers_place(&t->named, key, (uint32_t)t->designs)) return ERR_MEMORY;
     t->design[t->designs++] = (RunDesign){.name = *name, .panel = panel, .first = at, .look = look};
@@ -247,6 +257,16 @@ static int check_objective(const RunTable *t, const RunCell *c)
                      t->file[first->file].file, line_of(t, first), *was ? was : "next");
 }
 
+/* Numbers a run of a table without seeds among those of its design, from 0. */
+static int number_run(Reading *r, size_t at)
+{
+    RunTable *t = r->t;
+    size_t *n = &r->numbered[t->row[at].design];
+    t->row[at].seed = (*n)++;
+    if (*n > r->most) r->most = *n;
+    return 0;
+}
+
 /* Reads a row; x, kind: of its measures. */
 static int read_row(Reading *r, size_t f, size_t row, double *x, int *kind)
 {
@@ -261,7 +281,8 @@ static int read_row(Reading *r, size_t f, size_t row, double *x, int *kind)
     c->counts = strcmp(part, "choice") != 0;
     TRY(check_objective(t, c));
     TRY(take_design(r, t->rows));
-    return find_text(&r->seed, t->seed ? cell_of(t, c, t->seed) : "", "seeds", "seed",
+    if (!t->seed) return number_run(r, t->rows++);
+    return find_text(&r->seed, cell_of(t, c, t->seed), "seeds", "seed",
                      &t->row[t->rows++].seed);
 }
 
@@ -270,10 +291,9 @@ static int read_row(Reading *r, size_t f, size_t row, double *x, int *kind)
 static int both(const Reading *r, const RunCell *a, const RunCell *b)
 {
     const RunTable *t = r->t;
-    return error_set(ERR_INPUT, "%s:%zu and %s:%zu are both %s%s%s%s", t->file[a->file].file,
+    return error_set(ERR_INPUT, "%s:%zu and %s:%zu are both %s with seed %s", t->file[a->file].file,
                      line_of(t, a), t->file[b->file].file, line_of(t, b), t->design[a->design].name,
-                     t->seed ? " with seed " : "", t->seed ? r->seed.text[a->seed] : "",
-                     t->seed ? "" : "; --seed names the column that tells runs of a design apart");
+                     r->seed.text[a->seed]);
 }
 
 /* Fills y from the rows, x (rows, RUN_MEASURES) and kind (rows) being their numbers. at (designs, seeds): room. */
@@ -345,7 +365,11 @@ static void find_model(RunTable *t, size_t panel, size_t m, double *y)
         counted(t, i, m, y + l->designs++ * t->seeds);
         l->single += d->counted[m].n == 1;
     }
-    l->model = statistics_seeds(y, l->designs, t->seeds);
+    int pairing = !t->seed                                    ? SEEDS_NONE
+                  : m == 0                                    ? SEEDS_BY_RULE
+                  : runtable_model(t, panel, 0)->model.paired ? SEEDS_PAIRED
+                                                              : SEEDS_APART;
+    l->model = statistics_seeds(y, l->designs, t->seeds, pairing);
 }
 
 /* ---- all ----------------------------------------------------------------------------------------- */
@@ -371,7 +395,7 @@ static int read_rows(Reading *r, double *x, int *kind)
         for (size_t row = 0; row < t->file[f].rows; row++)
             TRY(read_row(r, f, row, x + t->rows * RUN_MEASURES, kind + t->rows));
     if (!t->by) TRY(memory_add(r->panel.text, r->panel.count, ""));
-    t->seeds = r->seed.count;
+    t->seeds = t->seed ? r->seed.count : r->most;
     t->panels = r->panel.count;
     t->panel = r->panel.text;
     r->panel.text = NULL;
@@ -411,15 +435,43 @@ static int read_frames(RunTable *t, const RunColumns *asked)
     numbers_free(&r.seed.number);
     numbers_free(&r.panel.number);
     numbers_free(&r.plain);
-    memory_free_all(r.seed.text, r.panel.text, r.last);
+    memory_free_all(r.seed.text, r.panel.text, r.last, r.numbered);
     return code;
+}
+
+/* Adds the trainings of a folder, which is closed. */
+static int add_trainings(RunTable *t, int folder, const char *dir)
+{
+    Frame *list = NULL;
+    size_t n = 0, i = 0;
+    int code = frame_trainings(folder, dir, &list, &n);
+    if (code == 0 && n == 0)
+        code = error_set(ERR_INPUT,
+                         "%s: no training has ended there: none of its folders has "
+                         "config.ini and result.csv",
+                         dir);
+    close(folder);
+    for (; code == 0 && i < n; i++) {
+        code = memory_more(&t->own, t->files, sizeof *t->own);
+        if (code == 0) t->own[t->files++] = list[i];
+    }
+    if (code != 0) frames_close(list + i, n - i);
+    if (code == 0) memory_free(list);
+    return code;
+}
+
+static int add_file(RunTable *t, const char *name)
+{
+    int folder = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0) return add_trainings(t, folder, name);
+    TRY(memory_more(&t->own, t->files, sizeof *t->own));
+    return frame_read(&t->own[t->files++], name);
 }
 
 static int read_files(RunTable *t, const char *const *name, size_t files, const RunColumns *asked)
 {
-    t->file = t->own = memory_new(files, sizeof *t->own);
-    if (!t->own) return ERR_MEMORY;
-    for (; t->files < files; t->files++) TRY(frame_read(&t->own[t->files], name[t->files]));
+    for (size_t i = 0; i < files; i++) TRY(add_file(t, name[i]));
+    t->file = t->own;
     return read_frames(t, asked);
 }
 

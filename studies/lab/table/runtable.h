@@ -15,7 +15,9 @@
  *   pair         m_i - m_k -+ c s sqrt(1 / n_i + 1 / n_k)                   c: Tukey, Kramer 1956
  *   contrast     sum_i w_i m_i -+ t_(0.975, df) s sqrt(sum_i w_i^2 / n_i)   by itself
  *
- * with s, df and whether seeds are paired by the one rule of statistics.h, c from simultaneous.h. A run that is missing (an
+ * with s, df and whether seeds are paired by the one rule of statistics.h, c from simultaneous.h. The rule looks at the first
+ * measure of a panel and holds for all measures there, so that a table has one estimator. Where no column has seeds, each row is
+ * a run of its own, and none are paired. A run that is missing (an
  * empty cell, NA) is no run. A design with a run that diverged has no difference: its spread is not the others', and a mean
  * without that run would be of lucky runs alone. Columns of these names say more of a row, where a table has them:
  *
@@ -118,7 +120,8 @@ struct RunTable {
     double *work;                /* (2, seeds): room for runtable_value and _even */
 };
 
-/* Reads the files, whose rows are put together: a file may lack columns of the others. ERR_INPUT with "FILE:LINE: ..."
+/* Reads the files, whose rows are put together: a file may lack columns of the others. A folder stands for the trainings at
+ * and beneath it (frame_trainings). ERR_INPUT with "FILE:LINE: ..."
  * where a file cannot be read, a column is in none (with the nearest name), a cell is no number, or two rows are one run;
  * ERR_MEMORY. runtable_close takes {0} too. */
 int runtable_open(const char *const *name, size_t files, const RunColumns *asked, RunTable *out);
@@ -139,6 +142,8 @@ size_t runtable_find(const RunTable *t, size_t panel, const char *name);
 /* Returns 1 where a design has runs and none diverged; it may be the same map as another. */
 int runtable_compared(const RunDesign *d);
 const RunModel *runtable_model(const RunTable *t, size_t panel, size_t measure);
+/* Returns how a panel's standard deviation was estimated: "paired by seed", "unpaired". */
+const char *runtable_estimator(const RunModel *l);
 /* Writes the design's name, with its panel where there are several: "heun, layers 2". */
 void runtable_name(const RunTable *t, size_t design, char *out, size_t bytes);
 
@@ -269,6 +274,8 @@ const char *runtable_planned(const RunTable *t, const char *plan, const char **w
 void runtable_tell(const RunTable *t);
 /* Prints STATISTICS_POSITIVE_CUT where the interval of a mean is cut at 0. */
 void runtable_cut(const RunTable *t, FILE *f);
+/* Prints in few words what the comparisons of a panel rest on: "; 3 designs, unpaired, 6 degrees of freedom". */
+void runtable_rests(const RunTable *t, size_t panel, int latex, FILE *f);
 /* Prints a table of differences, if it has rows: brief 0: what they are and what they rest on; 1: that alone where it is
  * doubtful. */
 int runtable_print_differences(const RunTable *t, const Sheet *s, int form, int brief, FILE *f);

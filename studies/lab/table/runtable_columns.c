@@ -12,6 +12,7 @@
 typedef struct {
     const char *name;
     int numbers, texts, varies;
+    int given; /* 1: an option of trainings */
 } Seen;
 
 int runtable_cell(const char *text, double *x)
@@ -31,6 +32,11 @@ static void see_cells(const RunTable *t, Seen *s)
     double x;
     for (size_t f = 0; f < t->files; f++) {
         int column = frame_column(&t->file[f], s->name);
+        const size_t given = t->file[f].given;
+        s->given |= column >= 0 && (size_t)column < given;
+        if (column < 0 && given)
+            s->varies |= first && *first; /* an option that was not given there */
+        if (column < 0 && given && !first) first = "";
         for (size_t i = 0; column >= 0 && i < t->file[f].rows; i++) {
             const char *text = frame_cell(&t->file[f], i, column);
             int kind = runtable_cell(text, &x);
@@ -150,7 +156,17 @@ static int is_taken(const RunTable *t, const char *name)
     return name == t->seed || name == t->by;
 }
 
-/* Takes the columns of text that vary, else the first of text, else the first left. */
+/* Returns 1 where a column tells designs apart: one of text that varies; of trainings an option that varies, but for those
+ * that say where and how fast it is computed. */
+static int tells_apart(const RunTable *t, const Seen *s)
+{
+    static const char *const machine[] = {"threads", "device", "precision", "recompute", "keep"};
+    for (size_t i = 0; i < sizeof machine / sizeof *machine; i++)
+        if (strcmp(s->name, machine[i]) == 0) return 0;
+    return s->varies && (t->file[0].given ? s->given : s->texts);
+}
+
+/* Takes the columns that tell designs apart, else the first of text, else the first left. */
 static int choose_keys(RunTable *t, const Seen *list, size_t n)
 {
     const char *text = NULL, *any = NULL;
@@ -159,7 +175,7 @@ static int choose_keys(RunTable *t, const Seen *list, size_t n)
         if (is_taken(t, name)) continue;
         if (!any) any = name;
         if (list[i].texts && !text) text = name;
-        if (list[i].texts && list[i].varies) TRY(add_key(t, name));
+        if (tells_apart(t, &list[i])) TRY(add_key(t, name));
     }
     if (t->keys) return 0;
     if (!any) return error_set(ERR_INPUT, "no column tells designs apart: --design names some");

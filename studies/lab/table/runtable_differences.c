@@ -64,10 +64,10 @@ static void add(const RunTable *t, size_t panel, size_t m, RunDifference row, Sh
     row.half = 0.5 * (row.together.high - row.together.low);
     if (!isnan(row.half))
         row.result = !shown ? "not shown" : (shown > 0) == t->measure[m].more ? "better" : "worse";
-    const Seeds *model = &runtable_model(t, panel, m)->model;
-    row.estimator = model->paired ? "paired by seed" : "unpaired";
-    row.sd = model->pooled.sd;
-    row.df = model->pooled.df;
+    const RunModel *model = runtable_model(t, panel, m);
+    row.estimator = runtable_estimator(model);
+    row.sd = model->model.pooled.sd;
+    row.df = model->model.pooled.df;
     if (t->by) row.panel = t->panel[panel];
     row.measure = t->measure[m].text;
     sheet_row(out, &row);

@@ -2,6 +2,7 @@
 
 #include "studies/lab/table/runtable.h"
 #include "studies/base/command.h"
+#include "studies/base/latex.h"
 
 static void tell_file(const RunTable *t, const Frame *c)
 {
@@ -9,7 +10,7 @@ static void tell_file(const RunTable *t, const Frame *c)
         if (frame_column(c, t->measure[m].column) < 0)
             notice_warn("%s has no column '%s': none of its rows is read", c->file,
                         t->measure[m].column);
-    for (size_t k = 0; k < t->keys + (t->seed != NULL); k++) {
+    for (size_t k = 0; !c->given && k < t->keys + (t->seed != NULL); k++) {
         const char *name = k < t->keys ? t->key[k] : t->seed;
         if (frame_column(c, name) < 0)
             notice_warn("%s has no column '%s': it is empty in its rows", c->file, name);
@@ -65,6 +66,19 @@ static void print_panel(const RunTable *t, size_t p, FILE *f)
     if (l->single)
         fprintf(f, "    %zu design%s one run and add%s nothing to the standard deviation.\n",
                 l->single, l->single == 1 ? " has" : "s have", l->single == 1 ? "s" : "");
+}
+
+void runtable_rests(const RunTable *t, size_t panel, int latex, FILE *f)
+{
+    const RunModel *l = runtable_model(t, panel, 0);
+    fputs(t->panels > 1 ? ";\n" : "; ", f);
+    if (t->panels > 1 && latex) latex_text(f, t->by);
+    if (t->panels > 1) fprintf(f, "%s ", latex ? "" : t->by);
+    if (t->panels > 1 && latex) latex_text(f, t->panel[panel]);
+    if (t->panels > 1) fprintf(f, "%s: ", latex ? "" : t->panel[panel]);
+    fprintf(f, "%zu design%s, runs %s, %zu degree%s of freedom", l->designs,
+            l->designs == 1 ? "" : "s", runtable_estimator(l), l->model.pooled.df,
+            l->model.pooled.df == 1 ? "" : "s");
 }
 
 void runtable_cut(const RunTable *t, FILE *f)
