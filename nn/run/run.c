@@ -235,11 +235,10 @@ int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score)
     fprintf(r->log, "%" PRIu64 ",%ld,%zu,%.9g,%s,%.9g,%.9g,%.1f%s%s%s%s\n", t.step, t.epoch,
             t.tokens, t.train_loss, ppl, t.rate, t.grad_norm, t.tokens_per_s, exact, score, bits,
             is_masked(r) ? ",masked" : "");
-    return fflush(r->log) == 0 ? 0 : log_failed(r);
+    return fflush(r->log) == 0 ? log_forms_follow(r) : log_failed(r);
 }
 
-/* Opens the log; a symbolic link is not followed, as it may lead out of a folder of others. NULL: with errno. */
-static FILE *log_file(const char *file, const char *mode, int flags)
+FILE *run_fopen(const char *file, const char *mode, int flags)
 {
     int fd = open(file, flags | O_NOFOLLOW | O_CLOEXEC, 0666);
     FILE *f = fd < 0 ? NULL : fdopen(fd, mode);
@@ -251,7 +250,7 @@ static FILE *log_file(const char *file, const char *mode, int flags)
  * FIFO is not waited for. */
 static int log_cut(Run *r, int *there)
 {
-    FILE *f = log_file(run_file(r, "log.csv"), "r+", O_RDWR | O_NONBLOCK);
+    FILE *f = run_fopen(run_file(r, "log.csv"), "r+", O_RDWR | O_NONBLOCK);
     *there = 0;
     if (!f) return errno == ENOENT ? 0 : log_failed(r);
     size_t lines = 0;
@@ -273,7 +272,8 @@ static int log_open(Run *r)
     const char *file = run_file(r, "log.csv");
     int append = 0;
     if (r->t->resume) TRY(log_cut(r, &append));
-    r->log = log_file(file, append ? "a" : "w", O_WRONLY | O_CREAT | (append ? O_APPEND : O_TRUNC));
+    r->log =
+        run_fopen(file, append ? "a" : "w", O_WRONLY | O_CREAT | (append ? O_APPEND : O_TRUNC));
     if (!r->log) return log_failed(r);
     if (append) return 0;
     fprintf(r->log, "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s%s%s%s%s\n",
@@ -416,5 +416,6 @@ int run_open(Run *r)
         forget(r, LONG_MAX); /* those of another run */
     }
     TRY(vocab_save(&r->c->vocab, r->c->bpe, r->t->out));
-    return log_open(r);
+    TRY(log_open(r));
+    return log_forms_open(r);
 }

@@ -29,6 +29,12 @@ typedef struct {
     double best_score; /* for runs with a judge */
 } Progress;
 
+/* log.csv, which is read as it grows, and what is made of it; NULL: without a directory (log_forms.c). */
+typedef struct {
+    FILE *log, *json, *events;
+    char names[1024]; /* the first line of log.csv */
+} LogForms;
+
 typedef struct {
     Model *m;
     const Corpus *c;
@@ -39,6 +45,7 @@ typedef struct {
     Batches *train, *valid;
     void *best;      /* weights of the best epoch, where no directory keeps them */
     FILE *log;       /* log.csv */
+    LogForms forms;  /* the same as other programs read it */
     char *file;      /* room for a file name in the run directory */
     char recipe[80]; /* hashes of the layers and of the text: a resumed run must agree in them */
     uint64_t steps;  /* steps of the whole run */
@@ -96,6 +103,15 @@ int run_save(Run *r);
  * a column in the log of a run on pairs alone, valid_score in that of a run with a judge; so is
  * valid_bits, bits a byte, where run_has_bits. */
 int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score);
+
+/* Opens a file of the run directory; a symbolic link is not followed, as it may lead out of a folder of others. NULL: with
+ * errno. */
+FILE *run_fopen(const char *file, const char *mode, int flags);
+
+/* log_forms.c: begins log.jsonl and events.out.tfevents with the rows that log.csv has, and adds those that came since. */
+int log_forms_open(Run *r);
+int log_forms_follow(Run *r);
+void log_forms_close(Run *r);
 
 /* evaluate.c. Gets batch i, or this rank's share of it; first[side] rows of the batch come before the share. */
 int evaluate_batch(Ranks *r, Batches *b, size_t i, Batch *x, size_t first[SIDES]);

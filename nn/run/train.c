@@ -469,6 +469,7 @@ static int finish(Run *r, TrainResult *result)
 static void close_run(Run *r)
 {
     if (r->log) fclose(r->log);
+    log_forms_close(r);
     if (r->best) model_backend(r->m)->release(r->best);
     batches_free(r->train);
     batches_free(r->valid);

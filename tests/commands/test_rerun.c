@@ -222,6 +222,25 @@ TEST(test_resume_from_nothing)
     must_refuse("train --resume --out blank", "blank/config.ini is not there: it has the options");
 }
 
+/* log.jsonl and TensorBoard's events say what log.csv says, also of a run that went on without them, or with damaged ones, and
+ * of masked words, whose rows have a word. The control: an event of another number. */
+TEST(test_log_forms)
+{
+    need_tool("python3");
+    run_ok("train --corpus text --epochs 2 --out forms" SMALL_TRAINING);
+    run_ok("train --corpus text --epochs 1 --objective masked --out masked-forms" SMALL_TRAINING);
+    shell_ok("cd forms && rm log.jsonl && echo >events.out.tfevents");
+    run_ok("train --resume --out forms --epochs 3");
+    for (int i = 0; i < 2; i++) {
+        const char *dir = i ? "masked-forms" : "forms";
+        shell_ok("python3 \"$OLDPWD/tests/python/log_forms.py\" %s", dir);
+        shell_ok("sed -i '$s/[0-9.]*,/9,/2' %s/log.csv", dir);
+        assert_int_not_equal(shell("python3 \"$OLDPWD/tests/python/log_forms.py\" %s", dir), 0);
+    }
+    shell_ok("grep -q '\"objective\": \"masked\"}' masked-forms/log.jsonl && "
+             "grep -q '\"valid_ppl\": null' forms/log.jsonl");
+}
+
 #define GIVE \
     ": give a file that can be read and written, or remove it, and the run goes on with a new one"
 

@@ -48,7 +48,7 @@ const OptionGroup *const train_groups[] = {
     OPTION_GROUP(
         "Output", 0,
         {"out", OPTION_TEXT, "out/train", "DIR",
-         "directory of the run: config.ini, log.csv, result.csv, model.safetensors, vocab.txt, plots"},
+         "directory of the run: config.ini, log.csv (also log.jsonl, TensorBoard's events), result.csv, model.safetensors, vocab.txt, plots"},
         PLOT_FIGURE, {"csv", OPTION_FLAG, NULL, NULL, "print the rows of DIR/log.csv as they come"},
         {"brief", OPTION_FLAG, NULL, NULL,
          "keep no state.safetensors of a run that is done, which then goes on to no later end, and draw no loss; runs of "
