@@ -103,7 +103,7 @@ static int add(Search *s, const WalkEntry *e)
     snprintf(folder, sizeof folder, "%.*s", n > 0 ? n - 1 : 0, e->path);
     TRY(output_path(path, *folder ? folder : ".", "config.ini"));
     TRY(output_path(name, s->dir, "%s", e->path));
-    if (file_beneath_stat(s->root, path, &st) != 0) return 0;
+    if (file_beneath_stat(s->root, path, &st) != 0 || !S_ISREG(st.st_mode)) return 0;
     TRY(frame_beneath(&result, s->root, e->path, name));
     if (result.rows != 1) return 0; /* the results of something else */
     TRY(file_beneath_whole(s->root, path, name, CONFIG_MOST, &config, &bytes));

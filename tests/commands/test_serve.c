@@ -245,6 +245,14 @@ TEST(what_is_read)
     must_say(ask("../%s/"), 404, "");
     must_say(ask("files"), 200, "a/b/log.csv,");
     HAS(body, "~hidden", "~a/log.csv", "~out/");
+    must_say(ask("trainings"), 200, "No training has ended here yet.");
+    shell_ok(
+        "echo valid_ppl >result.csv; echo 5 >>result.csv; cp result.csv results/a/b; cp result.csv results/a; "
+        "mkdir results/c; mv result.csv results/c; echo 'width = 8' >results/a/config.ini; "
+        "echo 'rate = 1e-3' >results/c/config.ini");
+    must_say(ask("trainings"), 200, "folder,width,rate,valid_ppl\na,8,,5\nc,,0.001,5\n");
+    HAS(body, "~a/b", "~" SECRET); /* whose config.ini is a link out */
+    shell_ok("rm -r results/c results/a/result.csv results/a/config.ini results/a/b/result.csv");
     must_say(ask("report"), 200, "Schemes");
     assert_null(strstr(body, SECRET));
     shell_ok("rm results/s/README.md; echo 'words of its own' >results/s/README.md");

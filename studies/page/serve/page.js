@@ -306,8 +306,9 @@ async function openTable() {
     const path = $("runs-table").value;
     if (!path) return;
     try {
-        const bytes = Uint8Array.from(await readFile(path, 0), c => c.charCodeAt(0));
-        [table.names = [], ...table.rows] = readCsv(new TextDecoder().decode(bytes));
+        const text = path === "trainings" ? await ask(path)
+            : new TextDecoder().decode(Uint8Array.from(await readFile(path, 0), c => c.charCodeAt(0)));
+        [table.names = [], ...table.rows] = readCsv(text);
         table.rows = table.rows.filter(r => r.length === table.names.length);
         if (table.path !== path) Object.assign(table, { path, sort: -1, down: false });
         $("runs-sort").replaceChildren(new Option("order of the file", -1), ...table.names.map((n, j) => new Option(n, j)));
@@ -322,10 +323,11 @@ async function showTables() {
     $("runs-said").textContent = "Looking for tables …";
     try {
         const before = $("runs-table").value;
-        const paths = readRows(await ask("files")).map(r => r.path).filter(p => /(^|\/)runs\.csv$/.test(p));
-        $("runs-table").replaceChildren(...paths.map(p => new Option(nameOf(p), p)));
+        const files = readRows(await ask("files")), paths = files.map(r => r.path).filter(p => /(^|\/)runs\.csv$/.test(p));
+        if (files.some(r => r.over === "yes" && /(^|\/)log\.csv$/.test(r.path))) paths.push("trainings");
+        $("runs-table").replaceChildren(...paths.map(p => new Option(p === "trainings" ? "all trainings that have ended" : nameOf(p), p)));
         if (paths.includes(before)) $("runs-table").value = before;
-        $("runs-said").textContent = paths.length ? "" : "No study has written a runs.csv here yet.";
+        $("runs-said").textContent = paths.length ? "" : "No training has ended here yet, and no study has written a runs.csv.";
         await openTable();
     } catch (e) {
         $("runs-said").textContent = e.message;

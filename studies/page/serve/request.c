@@ -18,6 +18,7 @@ static const Resource resources[] = {
     {"page.js", ASK_SCRIPT, 0, "text/javascript; charset=utf-8", NULL},
     {"report", ASK_WORK, 0, html, file_report},
     {"files", ASK_WORK, 0, csv, file_list},
+    {"trainings", ASK_WORK, 0, csv, file_trainings},
     {"file", ASK_FILE, FIELD_PATH | FIELD_FROM, csv, NULL},
     {"check", ASK_WORK, FIELD_TEXT, html, place_check},
     {"region", ASK_WORK, FIELD_TEXT, csv, place_region},

@@ -71,6 +71,8 @@ int file_part(int root, const char *path, size_t from, char **bytes, size_t *cou
 /* Writes the log.csv and runs.csv below the folder that the process is in, as CSV: path, bytes, seconds since it changed,
  * whether its training is over. Hidden folders and symbolic links are left out. */
 int file_list(const Request *r, FILE *f);
+/* Writes the trainings below it that have ended, a row each of their options and results, as CSV (frame_trainings). */
+int file_trainings(const Request *r, FILE *f);
 /* Writes the report of the folder as HTML (studies/page/report/report.h). */
 int file_report(const Request *r, FILE *f);
 

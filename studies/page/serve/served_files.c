@@ -11,6 +11,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/file.h"
+#include "studies/base/frame.h"
 #include "studies/page/report/report.h"
 #include "studies/base/output.h"
 
@@ -104,6 +105,21 @@ int file_list(const Request *r, FILE *f)
     List l = {.sheet = s};
     TRY(output_walk(AT_FDCWD, list_entry, &l));
     return sheet_write(s, SHEET_CSV, f);
+}
+
+int file_trainings(const Request *r, FILE *f)
+{
+    Frame *list = NULL;
+    size_t n = 0;
+    (void)r;
+    int folder = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return error_set(ERR_INPUT, "the folder cannot be read: %s", strerror(errno));
+    int code = frame_trainings(folder, ".", &list, &n);
+    if (code == 0 && n == 0) code = error_set(ERR_INPUT, "No training has ended here yet.");
+    if (code == 0) code = frames_write(list, n, f);
+    frames_close(list, n);
+    close(folder);
+    return code;
 }
 
 /* ---- the report ------------------------------------------------------------------------------------ */
