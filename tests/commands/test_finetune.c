@@ -129,6 +129,25 @@ TEST(pairs_of_sentences)
     shell_ok("! head -1 pair/runs.csv | grep -q f1");
 }
 
+/* The same examples as CSV, under other names, and as JSON train the same encoder. */
+TEST(other_forms)
+{
+    shell_ok(
+        "sed 's/\\(.*\\)\t\\(.*\\)/\"\\1\",\\2/; 1s/.*/text,is/' yes.tsv >forms.csv; "
+        "sed '1d; s/\\(.*\\)\t\\(.*\\)/{\"is\": \"\\2\", \"text\": \"\\1\"}/' yes.tsv >forms.jsonl");
+    run_ok("finetune --model run --task yes.tsv" GRID
+           " --epochs 1 --pretrained-only --out forms-tsv");
+    static const char *const form[] = {"csv", "jsonl"};
+    for (int i = 0; i < 2; i++) {
+        run_ok("finetune --model run --task forms.%s --text-column text --label-column is" GRID
+               " --epochs 1 --pretrained-only --out forms-%s",
+               form[i], form[i]);
+        shell_ok(
+            "for d in tsv %s; do sed s/,[0-9]*$// forms-$d/predictions.csv >said-$d; done; cmp said-tsv said-%s",
+            form[i], form[i]);
+    }
+}
+
 /* Lines of QQP with a column too many are left out, told, and recorded; predictions are numbered by the file's lines. */
 TEST(lines_left_out)
 {
@@ -309,13 +328,17 @@ TEST(refusals)
         {"--model run --task far.tsv --values", "no standard deviation"},
         {"--model run --task end.tsv --dev yes.tsv --part .5", "end.tsv:4: <eos>"},
         {"--model run --task yes.tsv --dev end.tsv", "end.tsv:4: <eos>"},
-        {"--model run --task yes.csv", "yes.csv:1: its columns stand apart by ',': expected a tab"},
+        {"--model run --task commas.tsv",
+         "commas.tsv:1: its columns stand apart by ',': expected a tab"},
+        {"--model run --task yes.csv", "yes.csv:1: no column 'sentence'"},
+        {"--model run --task yes.csv --text-column text", "yes.csv:1: no column 'label'"},
+        {"--model run --task cola --data glue --text-column text", "--text-column has no meaning"},
         {"--model run --task yes.tsv --dev maybe.tsv", "maybe.tsv:2: unknown label 'maybe'"},
     };
     shell_ok(
         "printf 'sentence\\tlabel\\nw1\\t1e300\\nw2\\t-1e300\\nw3\\t2\\n' >far.tsv && sed 's/1e300/7/' far.tsv >near.tsv; "
         "printf 'sentence\\tlabel\\nw1\\tyes\\nw1\\tno\\nw2 <eos> w3\\tno\\nw3\\tno\\n' >end.tsv; "
-        "tr '\\t' , <yes.tsv >yes.csv; "
+        "tr '\\t' , <yes.tsv >commas.tsv; sed '1s/.*/text,is/' commas.tsv >yes.csv; "
         "printf 'sentence\\tlabel\\nw1\\tmaybe\\n' >maybe.tsv");
     REFUSE_ALL("finetune --out r --threads 1 %s", bad, NULL);
     run_ok("finetune --model run --task near.tsv --values" GRID " --epochs 1 --out near");

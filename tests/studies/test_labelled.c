@@ -229,6 +229,50 @@ TEST(values_of_a_file)
     assert_true(dev.count == 1 && dev.value[0] == .5);
 }
 
+/* Reads a text as a file of this name. */
+static int read_form(const char *name, const char *text, Labelled *l)
+{
+    labelled_free(l);
+    return labelled_read(&labelled_classes, file_write(name, text, strlen(text)), 0, NULL, l);
+}
+
+/* CSV with quotes, ends of lines in them and semicolons, and an object a line. Messages count the file's lines. */
+TEST(forms_of_a_file)
+{
+    static const char *const form[][2] = {
+        {"data.csv", "id,label,sentence\r\n1,x,\"a, \"\"b\"\"\"\r\n2,y,\"c\nd\"\r\n"},
+        {"data.csv", "sentence;label\n\"a, \"\"b\"\"\";x\n\n\"c\td\";y\n"},
+        {"data.jsonl", "{\"label\": \"x\", \"n\": {}, \"sentence\": \"a, \\\"b\\\"\"}\n\n"
+                       "{\"sentence\": \"c\\nd\", \"label\": \"y\"}"}};
+    OWN_LABELLED l = {0};
+    for (size_t i = 0; i < sizeof form / sizeof *form; i++) {
+        assert_int_equal(read_form(form[i][0], form[i][1], &l), 0);
+        assert_true(l.count == 2 && l.classes == 2 && l.line[0] == (i == 2 ? 1 : 2));
+        assert_true(l.line[1] == (i == 1 ? 4 : 3));
+        assert_string_equal(l.first[0], "a, \"b\"");
+        assert_string_equal(l.first[1], "c d");
+        assert_string_equal(l.name[1], "y");
+    }
+    assert_int_equal(read_form("data.jsonl",
+                               "{\"label\": 1, \"sentence\": \"a\"}\n"
+                               "{\"sentence\": 2.5, \"label\": true}",
+                               &l),
+                     0);
+    assert_string_equal(l.first[1], "2.5");
+    assert_string_equal(l.name[1], "true");
+    static const char *const bad[][3] = {
+        {"data.csv", "sentence,label\n\"a\nb\",x\nc,\n", "data.csv:4: an empty label"},
+        {"data.csv", "sentence,label\n\"a\nb\",x\nc\xff,y\n", "data.csv:4: invalid UTF-8"},
+        {"data.csv", "sentence,label\na,x,y\n", "data.csv:2: expected 2 cells"},
+        {"data.csv", "sentence,labels\na,x\n", "data.csv:1: no column 'label'"},
+        {"data.jsonl", "\n{\"sentence\": \"a\"\n", "data.jsonl:2: expected a JSON object"},
+        {"data.jsonl", "[1]\n", "data.jsonl:1: expected a JSON object"},
+        {"data.jsonl", "{\"sentence\": \"a\", \"label\": 1}\n\n{\"sentence\": \"b\"}\n",
+         "data.jsonl:3: an empty label"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        expect_words(read_form(bad[i][0], bad[i][1], &l), bad[i][2]);
+}
+
 /* ---- refusals ------------------------------------------------------------------------------------ */
 
 TEST(refusals)

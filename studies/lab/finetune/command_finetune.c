@@ -19,7 +19,12 @@ static const OptionGroup *const groups[] = {
         NULL, 1,
         {"task", OPTION_TEXT, NULL, "NAME",
          "a task of GLUE (cola, sst2, mrpc, stsb, qqp, mnli, qnli, rte, wnli), or FILE.tsv, with tabs between columns: the "
-         "first line names them (sentence, label, and sentence2 for pairs), each further line is an example"},
+         "first line names them (sentence, label, and sentence2 for pairs), each further line is an example; FILE.csv may have "
+         "quotes, FILE.jsonl has an object a line"},
+        {"text-column", OPTION_TEXT, NULL, "NAME",
+         "the column of the sentences in a file (default: sentence)"},
+        {"label-column", OPTION_TEXT, NULL, "NAME",
+         "the column of the labels in a file (default: label)"},
         {"values", OPTION_FLAG, NULL, NULL, "labels of FILE.tsv are numbers, not classes"},
         {"lowercase", OPTION_FLAG, NULL, NULL, "lower-case the sentences"},
         {"tokenize", OPTION_CHOICE, "none", "none|13a",

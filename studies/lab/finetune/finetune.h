@@ -38,7 +38,8 @@ typedef struct {
 /* What the study has of its own (Study.more). */
 typedef struct {
     Options *options;
-    const char *model; /* --model */
+    const char *model;     /* --model */
+    LabelledTask own_task; /* a file of the user's: with the names of its columns */
     const LabelledTask *task;
     char name[64]; /* the task's name in tables: "cola", or the file's name without its folders */
     int metric;    /* the metric that chooses: the task's first */

@@ -43,7 +43,12 @@ static int read_own(Finetune *f, int change)
     const char *file = options_text(f->options, "task"), *dev = options_text(f->options, "dev");
     const char *slash = strrchr(file, '/');
     snprintf(f->name, sizeof f->name, "%s", slash ? slash + 1 : file);
-    f->task = options_flag(f->options, "values") ? &labelled_values : &labelled_classes;
+    f->own_task = options_flag(f->options, "values") ? labelled_values : labelled_classes;
+    if (options_text(f->options, "text-column"))
+        f->own_task.first = options_text(f->options, "text-column");
+    if (options_text(f->options, "label-column"))
+        f->own_task.label = options_text(f->options, "label-column");
+    f->task = &f->own_task;
     if (!dev) {
         TRY(labelled_read(f->task, file, change, NULL, &f->whole));
         return split(file, &f->whole, dev_part, DEV_SEED, &f->train, &f->dev);
@@ -60,7 +65,8 @@ static int is_file(const char *task)
 static int read_task(Finetune *f)
 {
     const Options *o = f->options;
-    const char *task = options_text(o, "task"), *const own[] = {"dev", "values"};
+    const char *task = options_text(o, "task"), *const own[] = {"dev", "values", "text-column",
+                                                                "label-column"};
     int change = (options_choice(o, "tokenize") ? LABELLED_CUT : 0) |
                  (options_flag(o, "lowercase") ? LABELLED_LOWER : 0);
     f->task = labelled_task(task);
@@ -75,7 +81,7 @@ static int read_task(Finetune *f)
         snprintf(f->name, sizeof f->name, "%s", f->task->name);
         TRY(options_set(f->options, OPTION_ARGUMENT, "", "task", f->task->name));
         task = f->name;
-        for (int i = 0; i < 2; i++)
+        for (size_t i = 0; i < sizeof own / sizeof *own; i++)
             if (options_rank(o, own[i]) == OPTION_ARGUMENT)
                 return error_set(ERR_INPUT, "--%s has no meaning for --task %s, only for a file",
                                  own[i], task);

@@ -66,6 +66,7 @@ enum { FIRST, SECOND, LABEL, COLUMNS };
 typedef struct {
     const LabelledTask *task;
     Lines lines;
+    size_t *number;              /* of the lines in the file; NULL: from 1 */
     size_t columns, at[COLUMNS]; /* NOWHERE: the file lacks this column */
     Words words;                 /* classes, by label */
     int learns;                  /* 1: the classes come from this file */
@@ -109,7 +110,7 @@ static int find_columns(Reading *r, Line header, const Labelled *train)
         return error_set(
             ERR_INPUT,
             "%s:1: its columns stand apart by '%c': expected a tab between columns, and "
-            "a first line that names them ('%s', '%s')",
+            "a first line that names them ('%s', '%s'); a file whose name ends in .csv is read by commas",
             file, *other, t->first, t->label);
     for (int k = 0; k < COLUMNS; k++)
         if (name[k] && r->at[k] == NOWHERE && !(k == SECOND && t->may_be_single))
@@ -365,7 +366,7 @@ static int read_lines(Reading *r, const Labelled *train)
     TRY(find_columns(r, header, train));
     TRY(known_classes(r, train));
     TRY(make_room(out, l->count - i, r->at[SECOND] != NOWHERE, r->task->values));
-    for (; i < l->count; i++) TRY(read_line(r, &l->line[i], i + 1));
+    for (; i < l->count; i++) TRY(read_line(r, &l->line[i], r->number ? r->number[i] : i + 1));
     if (out->count == 0) return error_set(ERR_INPUT, "%s has no examples", l->file);
     if (r->learns && r->words.size == 1)
         return error_set(ERR_INPUT, "%s: all labels are '%.60s': expected two classes or more",
@@ -382,11 +383,12 @@ int labelled_read(const LabelledTask *t, const char *file, int change, const Lab
 {
     Reading r = {.task = t, .change = change, .out = out};
     *out = (Labelled){0};
-    TRY(lines_read(file, &r.lines));
+    TRY(labelled_lines(file, &r.lines, &r.number));
     out->text = r.lines.text;
     r.lines.text = NULL;
     int code = read_lines(&r, train);
     lines_free(&r.lines);
+    memory_free(r.number);
     words_free(&r.words);
     symbols_free(&r.all);
     symbols_free(&r.cut);

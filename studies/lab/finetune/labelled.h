@@ -8,7 +8,9 @@
  *
  * A file has one example a line and a tab between columns. Nothing is quoted: a quotation mark is a character. The
  * first line names the columns, except for a task whose files have no such line. Other columns are skipped, and so is a
- * byte-order mark. A user's file has columns `sentence`, `sentence2` for pairs, and `label`.
+ * byte-order mark. A user's file has columns `sentence`, `sentence2` for pairs, and `label`. Where its name ends in .csv it is
+ * CSV with quotes (frame.h), and with .jsonl an object a line, whose first one names the columns; a tab or an end of line in a
+ * cell is read as a blank.
  *
  * Labels are classes or values. GLUE's classes are those of the task, in its order. Those of a user's file are the
  * distinct labels of the training text, words or integers, byte by byte as they stand there; they are sorted by their
@@ -24,6 +26,7 @@
 #define TROTTER_FINETUNE_LABELLED_H
 
 #include "studies/model/metrics/agreement.h"
+#include "studies/model/metrics/lines.h"
 
 enum { LABELLED_CLASSES = 3, LABELLED_METRICS = 2 }; /* largest numbers in a row of the table */
 
@@ -76,6 +79,10 @@ typedef struct {
  * needed after success alone. */
 int labelled_read(const LabelledTask *t, const char *file, int change, const Labelled *train,
                   Labelled *out);
+
+/* Part of it (labelled_forms.c): reads a file as lines with tabs, whatever form it has. *number: the line of the file where
+ * each begins, for memory_free; NULL: they count from 1. */
+int labelled_lines(const char *file, Lines *out, size_t **number);
 
 /* Reads both texts of a task: DIR/FOLDER/train.tsv and dev.tsv. */
 int labelled_open(const LabelledTask *t, const char *dir, int change, Labelled *train,
