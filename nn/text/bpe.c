@@ -97,20 +97,6 @@ static void strip(const char **line, size_t *bytes)
     *bytes = n;
 }
 
-int bpe_check_bytes(const BpeText *t)
-{
-    const char *end = t->bytes + t->count;
-    const uint8_t *bad = u8_check((const uint8_t *)t->bytes, t->count);
-    if (bad)
-        return error_set(ERR_INPUT, "%s:%zu: not UTF-8", t->file, text_line(t, (const char *)bad));
-    TRY(text_no_nul(t));
-    for (const char *p = t->bytes; p + 1 < end; p++)
-        if (*p == '\r' && p[1] != '\n')
-            return error_set(ERR_INPUT, "%s:%zu: a carriage return inside a line", t->file,
-                             text_line(t, p));
-    return 0;
-}
-
 /* Finds a word that ends in the mark of a piece; NULL: there is none. */
 static const char *marked_word(const BpeText *t)
 {
@@ -122,7 +108,7 @@ static const char *marked_word(const BpeText *t)
 
 int bpe_check(const BpeText *t)
 {
-    TRY(bpe_check_bytes(t));
+    TRY(text_check(t));
     const char *word = marked_word(t), *tab = memchr(t->bytes, '\t', t->count);
     if (word)
         return error_set(ERR_INPUT,
@@ -185,7 +171,7 @@ static int parse(Bpe *b, const char *file, const char *bytes, size_t count)
 {
     const char *at = bytes, *end = bytes + count, *line;
     size_t n, number = 0;
-    TRY(bpe_check_bytes(&(BpeText){.file = file, .bytes = bytes, .count = count}));
+    TRY(text_check(&(BpeText){.file = file, .bytes = bytes, .count = count}));
     while (text_next_line(&at, end, &line, &n)) {
         strip(&line, &n);
         int told = ++number == 1 ? parse_version(b, file, line, n) : 0;
@@ -211,7 +197,7 @@ int bpe_read(const char *file, Bpe **out)
     SCOPED(memory_drop) char *bytes = NULL;
     size_t count;
     *out = NULL;
-    TRY(read_text(file, &bytes, &count));
+    TRY(read_raw(file, &bytes, &count));
     return bpe_parse(file, bytes, count, out);
 }
 
@@ -446,7 +432,7 @@ int bpe_apply(const Bpe *b, BpeDrop *drop, const BpeText *t, char **out, size_t 
     SCOPED(split_free) Split s = {.bpe = b, .drop = drop};
     SCOPED(buffer_free) Buffer text = {0};
     *out = NULL;
-    TRY(bpe_check_bytes(t));
+    TRY(text_check(t));
     TRY(bpe_words(t, &s.word));
     TRY(split_words(b, &s));
     TRY(put_text(&s, t, &text));

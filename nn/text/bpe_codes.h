@@ -40,8 +40,6 @@ int bpe_symbol(Bpe *b, const char *x, size_t m, const char *y, size_t n, uint32_
 /* Adds the merge of two symbols. */
 int bpe_merge(Bpe *b, uint32_t x, uint32_t y);
 
-/* Checks a text as bpe_check does, but allows tabs and words that end in "@@". */
-int bpe_check_bytes(const BpeText *t);
 /* Lists the words of a text in order of their first appearance; their texts are borrowed. */
 int bpe_words(const BpeText *t, Words *w);
 

@@ -318,7 +318,7 @@ int bpe_learn(const BpeText *text, size_t texts, size_t merges, BpeTell *tell, B
     *out = NULL;
     if (!l.bpe) return ERR_MEMORY;
     for (size_t i = 0; i < texts; i++) {
-        TRY(bpe_check_bytes(&text[i]));
+        TRY(text_check(&text[i]));
         TRY(check_lengths(&text[i]));
         TRY(bpe_words(&text[i], &w));
     }

@@ -21,13 +21,17 @@
 
 /* ---- read.c ---- */
 
-/* Reads a text as file_whole does, without UTF-8's byte-order mark. An empty file or one with a NUL byte: ERR_INPUT
- * (with its line). */
+/* Reads a text, whatever then cuts it: in UTF-8, with a byte-order mark or without, its lines ended by LF or CR LF, of which LF
+ * stays. Other bytes, a NUL among them, a CR elsewhere, and an empty file: ERR_INPUT (with the line). read_raw reads a file as
+ * it stands, but for the mark; only an empty one and a NUL are ERR_INPUT there. */
 int read_text(const char *file, char **bytes, size_t *count);
+int read_raw(const char *file, char **bytes, size_t *count);
 
-/* text_line: the file's line at a place of a text; text_no_nul: 0, or ERR_INPUT where a text has a NUL byte. */
+/* text_line: the file's line at a place of a text; text_no_nul: 0, or ERR_INPUT where a text has a NUL byte; text_check: 0, or
+ * ERR_INPUT where it is not as read_text has it. */
 size_t text_line(const BpeText *t, const char *at);
 int text_no_nul(const BpeText *t);
+int text_check(const BpeText *t);
 
 /* Reads a text by name, as read_text does. "-" is standard input; "kjv:train", "kjv:valid" and "kjv:test" are inside
  * the program; anything else is a file (write ./NAME for a file of such a name). */

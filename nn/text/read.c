@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include <unistd.h>
+#include <unistr.h>
 
 #include "kernels/base/error.h"
 #include "kernels/base/file.h"
@@ -25,12 +26,49 @@ int text_no_nul(const BpeText *t)
                      text_line(t, nul));
 }
 
-int read_text(const char *file, char **bytes, size_t *count)
+int read_raw(const char *file, char **bytes, size_t *count)
 {
     TRY(file_whole(file, SIZE_MAX, bytes, count));
     text_unmark(*bytes, count);
     int code = *count ? text_no_nul(&(BpeText){file, *bytes, *count, 0})
                       : error_set(ERR_INPUT, "%s is empty", file);
+    if (code) *bytes = memory_free(*bytes);
+    return code;
+}
+
+int text_check(const BpeText *t)
+{
+    const char *end = t->bytes + t->count, *p = t->bytes;
+    const uint8_t *bad = u8_check((const uint8_t *)t->bytes, t->count);
+    if (bad)
+        return error_set(ERR_INPUT, "%s:%zu: not UTF-8", t->file, text_line(t, (const char *)bad));
+    TRY(text_no_nul(t));
+    for (; (p = memchr(p, '\r', (size_t)(end - p))); p++)
+        if (p + 1 < end && p[1] != '\n')
+            return error_set(
+                ERR_INPUT,
+                "%s:%zu: a carriage return inside a line: expected lines that end in LF or CR LF",
+                t->file, text_line(t, p));
+    return 0;
+}
+
+/* Takes the CR away before each LF, and at the end. */
+static void drop_returns(char *bytes, size_t *count)
+{
+    char *to = memchr(bytes, '\r', *count);
+    if (!to) return;
+    for (const char *from = to, *end = bytes + *count; from < end; from++)
+        if (*from != '\r') *to++ = *from;
+    *count = (size_t)(to - bytes);
+    *to = '\0';
+}
+
+int read_text(const char *file, char **bytes, size_t *count)
+{
+    TRY(read_raw(file, bytes, count));
+    int code = text_check(&(BpeText){file, *bytes, *count, 0});
+    if (code == 0) drop_returns(*bytes, count);
+    if (code == 0 && *count == 0) code = error_set(ERR_INPUT, "%s is empty", file);
     if (code) *bytes = memory_free(*bytes);
     return code;
 }

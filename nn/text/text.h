@@ -113,12 +113,12 @@ typedef struct {
  *   "reverse[:V]" (pairs: the source is 12 out of V symbols, 26 by default, the target is the same reversed and exchanged
  *     by a permutation; all is drawn from `seed`; 20,000 pairs for training, 500 for each other text, none of them in
  *     training; <eos> is 0, no <unk>).
- * Words are separated by blanks or tabs; every line ends in <eos>; "\r\n" ends a line as "\n" does, and so does the end
- * of the file.
+ * Words are separated by blanks or tabs; every line ends in <eos>, and so does the end of the file. Files are as read_text has
+ * them (corpus.h): UTF-8, lines ended by LF or CR LF.
  * vocab_limit 0: no cut (10,000 for kjv); V >= 2: <eos>, <unk> and the V - 2 most frequent others. A token of valid or
  * test that the training text lacks becomes <unk>; where the vocabulary has no <unk> that is ERR_INPUT with file, line,
  * word and a limit that brings one. A NUL byte, an empty or missing file: ERR_INPUT.
- * LEVEL_CHAR: the tokens are the characters of the words (UTF-8; a byte that begins none counts as one), "_" between two
+ * LEVEL_CHAR: the tokens are the characters of the words, "_" between two
  * words of a line, <eos> at its end. The number of blanks is lost, and so is a written "_". <unk> is always there; the
  * vocabulary is cut only by a limit. markov and reverse do not allow it.
  * untested: the test text's file is not opened, the text stays empty (no id, no file). eval_tokens: valid and test end

@@ -279,7 +279,7 @@ int vocab_read(const char *file, Vocab *v)
     size_t count;
     SCOPED(words_free) Words w = {0};
     *v = (Vocab){0};
-    TRY(read_text(file, &bytes, &count));
+    TRY(read_raw(file, &bytes, &count));
     TRY(words_listed(file, bytes, count, &w));
     if (words_find(&w, WORD_EOS, strlen(WORD_EOS)) < 0)
         return error_set(ERR_INPUT, "%s: a vocabulary without " WORD_EOS, file);

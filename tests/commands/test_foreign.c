@@ -229,6 +229,10 @@ TEST(refusals)
     file_text("bad.txt", "\xff\xfe\n");
     fetch("gpt2");
     must_refuse("eval --model m --text bad.txt", "bad.txt:1: not UTF-8");
+    char *plain = output_of("eval --threads 1 --model m --text m/text.txt --csv");
+    shell_ok("sed 's/$/\\r/' m/text.txt >returns.txt");
+    run_ok("eval --threads 1 --model m --text returns.txt --csv"); /* lines that end in CR LF */
+    assert_string_equal(strchr(out, ','), strchr(plain, ','));
 }
 
 /* Files of weights that are not as their headers say; `command` changes m, of llama or bert. */
@@ -345,12 +349,6 @@ TEST(there_and_back)
     must_refuse("export --model post --out theirs",
                 "gpt2 has no --norm post, llama has no --norm post");
     must_refuse("export --model post", "--out is needed");
-    shell_ok(
-        "mkdir latin; for s in train valid test; do yes \"$(printf 'a c\\351t sat on the mat')\" | "
-        "head -30 >latin/$s.txt; done");
-    assert_true(trained(program_run("train --corpus latin --scheme transformer --max-steps 2 "
-                                    "--epochs 1 --untested --out french" SMALL_NETWORK)));
-    must_refuse("export --model french --out theirs", "of vocab.txt is not UTF-8");
     fetch("llama"); /* its tokenizer tells the end of a text, 2, from its beginning, 1 */
     shell_ok(
         "mkdir -p c; for s in train valid test; do for i in 1 2 3 4 5; do cat m/text.txt; done "
