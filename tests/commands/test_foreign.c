@@ -329,6 +329,12 @@ TEST(there_and_back)
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         train("ours", models[i]);
         run_ok("export --model ours --out theirs");
+        shell_ok(
+            "cd theirs && grep -q '\"eos_token\": \"<eos>\"' tokenizer_config.json && "
+            "grep -q '\"unk_token\": \"<unk>\"' tokenizer_config.json && "
+            "grep -q '\"model_max_length\": 12,' tokenizer_config.json && "
+            "for f in config generation_config; do grep -o '\"eos_token_id\": [0-9]*' $f.json >$f; done && "
+            "test -s config && cmp config generation_config");
         for (int k = 0; k < 2; k++)
             run_ok("eval --threads 1 --model %s --text said --sequence 12 --precision f64 --logits "
                    "%s.npy",

@@ -66,6 +66,20 @@ TEST(characters_have_bits)
     must_print("eval --threads 1 --model w --text valid.txt --csv", "~bits");
 }
 
+/* Windows that begin a whole sequence apart are its blocks, and one that holds the text is no other (tests/python/encoders.py has
+ * the rest by NumPy). */
+TEST(windows)
+{
+    const char *all = "eval --threads 1 --model w --text train.txt --csv --precision f64";
+    run_ok("%s --stride 16", all);
+    double strided = out_number(1, "nll");
+    run_ok("%s", all);
+    assert_true(fabs(strided - out_number(1, "nll")) <= 1e-12);
+    must_refuse("eval --model w --text train.txt --stride 17", "--stride 17 leaves tokens out");
+    must_refuse("eval --model w --text train.txt --stride 2 --context sentence",
+                "--stride is for language models on a stream: this one reads each line alone");
+}
+
 /* Draws depend on the seed alone. At a high temperature others than the likeliest come. */
 TEST(draws_are_of_the_seed)
 {

@@ -332,6 +332,12 @@ TEST(encoders_by_numpy)
     run_ok(OTHER " --activation geglu --positions learned --untied --out learned");
     run_ok(OTHER " --norm post --out post");
     run_ok(OTHER " --scheme leapfrog --layers 2 --out leapfrog");
+    shell_ok("head -20 %s/nn/kjv/kjv.test.txt >verses", root);
+    for (int stride = 1; stride <= 8; stride = stride == 1 ? 5 : stride + 3) {
+        run_ok("eval --model today --text verses --sequence 8 --stride %d --precision f64 --csv",
+               stride);
+        file_text(formed("stride-%d.csv", stride), out);
+    }
     python_ok("encoders.py");
 }
 

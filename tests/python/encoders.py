@@ -53,3 +53,18 @@ for d in ('post', 'leapfrog'):
     try: read_model.read(d + '/model.safetensors')
     except ValueError as e: assert 'not read here' in str(e)
     else: raise SystemExit(d + ' is read')
+
+# eval --stride: every token once, in windows that begin so many tokens apart
+told, w = read_model.read('today/model.safetensors')
+v = {word: i for i, word in enumerate(open('today/vocab.txt').read().split('\n')[:-1])}
+ids = [v['<eos>']] + [v.get(word, v['<unk>']) for line in open('verses') for word in line.split() + ['<eos>']]
+for stride in 1, 5, 8:
+    sum_nll = start = done = 0
+    while done < len(ids) - 1:
+        end = min(start + 8, len(ids) - 1)
+        z = read_model.logits(told, w, ids[start:end])
+        z -= numpy.log(numpy.exp(z).sum(1, keepdims=True))
+        sum_nll -= sum(z[i - start, ids[i + 1]] for i in range(done, end))
+        done, start = end, start + stride
+    tokens, nll = open(f'stride-{stride}.csv').read().split('\n')[1].split(',')[:2]
+    assert int(tokens) == len(ids) - 1 and abs(float(nll) - sum_nll / int(tokens)) <= 1e-8, stride

@@ -79,6 +79,65 @@ static int save_logits(Network *n, const Text *t, const Text *source, const Aski
     return output_close(&o, file);
 }
 
+/* ---- windows ------------------------------------------------------------------------------------- */
+
+/* Returns the sum of -log p of the targets of the batch's last `scored` rows, z (N, V) being its logits. */
+static double sum_nll(const Batch *x, size_t scored, size_t V, const double *z)
+{
+    double sum = 0;
+    for (size_t i = x->N - scored; i < x->N; i++) {
+        const double *row = z + i * V;
+        double most = row[0], total = 0;
+        for (size_t v = 1; v < V; v++) most = fmax(most, row[v]);
+        for (size_t v = 0; v < V; v++) total += exp(row[v] - most);
+        sum += most + log(total) - row[x->target[i]];
+    }
+    return sum;
+}
+
+/* Evaluates a text in windows of T rows that begin `stride` rows apart. A window scores the rows behind those of the window before,
+ * so every token is predicted once, and behind the first window from T - stride + 1 tokens or more. all: the text as one sequence. */
+static int slide(Network *n, const Batch *all, size_t T, size_t stride, Evaluation *e)
+{
+    const size_t V = n->vocab.size;
+    SCOPED(memory_drop) double *z = memory_new(T, V * sizeof *z);
+    double sum = 0;
+    if (!z) return ERR_MEMORY;
+    for (size_t from = 0, done = 0; done < all->N; from += stride) {
+        size_t rows = all->N - from < T ? all->N - from : T, start[2] = {0, rows};
+        Batch x = {rows, 1, rows, all->input + from, all->target + from, all->position, start};
+        progress_of(done, all->N, "%zu of %zu tokens", done, all->N);
+        TRY(model_logits(n->model, &x, z));
+        sum += sum_nll(&x, from + rows - done, V, z);
+        done = from + rows;
+    }
+    *e = (Evaluation){.mean = sum / (double)all->N, .tokens = all->N};
+    return isfinite(e->mean) ? 0 : error_set(ERR_NUMERIC, "the loss is not finite");
+}
+
+/* Evaluates with --stride, which is for language models on a stream alone. */
+static int eval_windows(const Options *o, Network *n, const Text *t, const Asking *ask,
+                        Evaluation *e)
+{
+    const TrainConfig c = network_training(n->options);
+    size_t stride = options_size(o, "stride");
+    SCOPED(batches_drop) Batches *b = NULL;
+    Batch all;
+    if (ask || n->encoder || c.context != CONTEXT_STREAM)
+        return error_set(ERR_INPUT, "--stride is for language models on a stream: this one %s",
+                         ask          ? "predicts masked words"
+                         : n->encoder ? "has an encoder"
+                                      : "reads each line alone");
+    if (stride > c.sequence)
+        return error_set(ERR_INPUT,
+                         "--stride %zu leaves tokens out: expected at most --sequence, %zu", stride,
+                         c.sequence);
+    TRY(batches_new(t, NULL, &n->vocab, NULL, CONTEXT_STREAM, t->tokens, t->tokens, 0, &b));
+    batches_epoch(b, -1);
+    TRY(batches_get(b, 0, &all));
+    return slide(n, &all, c.sequence, stride, e);
+}
+
 /* ---- perplexity ---------------------------------------------------------------------------------- */
 
 static int report_result(const Evaluation *e, const Text *t, const Asking *ask, int level, int csv)
@@ -124,8 +183,9 @@ static int eval_text(const Options *o, Network *n, const Text *t, const Text *so
     texts_tell(t);
     texts_tell(source);
     progress_show("evaluating %zu tokens", t->tokens);
-    int code =
-        train_eval(n->model, t, source, &n->vocab, ask, c.context, c.batch_tokens, c.sequence, &e);
+    int code = options_size(o, "stride") ? eval_windows(o, n, t, ask, &e)
+                                         : train_eval(n->model, t, source, &n->vocab, ask,
+                                                      c.context, c.batch_tokens, c.sequence, &e);
     progress_clear();
     TRY(code);
     TRY(report_result(&e, t, ask, n->vocab.level, options_flag(o, "csv")));
@@ -196,7 +256,7 @@ const Command command_eval = {
         "next words. The masked words are one set, drawn once for all models: each word but <eos> with probability\n"
         "0.15. With --one-by-one every word but <eos> is masked by itself, in a separate copy of its sequence\n"
         "(Salazar et al. 2020).\n",
-    .often = "model text source-text corpus split device csv logits",
+    .often = "model text source-text corpus split stride device csv logits",
     .example = "--model out/macaron --corpus kjv --split test",
     .faster = "a shorter --text, lower --sequence",
     .groups = GROUPS(
@@ -213,6 +273,10 @@ const Command command_eval = {
             {"context", OPTION_CHOICE, NULL, "stream|sentence",
              "stream: cut the text in blocks of T tokens; sentence: take each line alone (default: as trained)"},
             {"sequence", OPTION_SIZE, NULL, "T", "longest sequence in tokens (default: as trained)",
+             1, 65536},
+            {"stride", OPTION_SIZE, NULL, "S",
+             "for a language model: read the stream in windows of T tokens that begin S tokens apart, so that each token has at "
+             "least T - S before it, but for the first ones (default: T, blocks); takes T / S times as long",
              1, 65536},
             {"batch-tokens", OPTION_SIZE, NULL, "N",
              "largest number of tokens of a batch (default: as trained)", 1, 1048576},

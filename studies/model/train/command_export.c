@@ -305,6 +305,25 @@ static json_t *end_of_text(const Vocab *v)
                                      : json_integer(end);
 }
 
+/* Writes what AutoTokenizer and generate() of transformers read beside tokenizer.json and config.json: which tokens begin and end
+ * a text, and how many tokens a text may have. */
+static int write_ends(const Written *w, const char *dir)
+{
+    const Vocab *v = &w->net->vocab;
+    TRY(write_json(json_pack("{s:b, s:I, s:o}", "_from_model_config", 1, "bos_token_id",
+                             (json_int_t)v->eos, "eos_token_id", end_of_text(v)),
+                   dir, "generation_config.json"));
+    if (!v->tokens && v->level != LEVEL_WORD) return 0;
+    json_t *root =
+        json_pack("{s:s, s:s, s:s, s:I, s:b}", "tokenizer_class", "PreTrainedTokenizerFast",
+                  "bos_token", v->word[v->eos], "eos_token", v->word[last_token(v)],
+                  "model_max_length", (json_int_t)w->rows, "clean_up_tokenization_spaces", 0);
+    if (root && v->unk >= 0 &&
+        json_object_set_new(root, "unk_token", json_string(v->word[v->unk])) != 0)
+        root = (json_decref(root), NULL);
+    return write_json(root, dir, "tokenizer_config.json");
+}
+
 static int write_config(const Written *w, const Family *f, const char *dir)
 {
     const Network *n = w->net;
@@ -361,6 +380,7 @@ static int export_to(Network *n, const char *model, const char *dir)
     TRY(output_directory(dir));
     TRY(write_weights(&w, f, dir));
     TRY(write_config(&w, f, dir));
+    TRY(write_ends(&w, dir));
     if (n->vocab.tokens) return vocab_save(&n->vocab, NULL, dir);
     if (n->vocab.level == LEVEL_WORD) return write_words(n, dir);
     progress_note("%s has no tokenizer.json: tokens of %s are pieces or characters, which have no "
@@ -384,7 +404,8 @@ const Command command_export = {
     .purpose = "write a trained model for another program",
     .about =
         "Writes a language model of the scheme transformer as a directory of Hugging Face's: config.json,\n"
-        "model.safetensors and, where tokens are words or a tokenizer's, tokenizer.json. AutoModelForCausalLM.from_pretrained reads\n"
+        "generation_config.json, model.safetensors and, where tokens are words or a tokenizer's, tokenizer.json and\n"
+        "tokenizer_config.json. AutoModelForCausalLM.from_pretrained reads\n"
         "it, and so does --model here, with the same logits. With layer norms and relu or gelu it is a GPT-2, whose\n"
         "learned positions sinusoids become, as many as --sequence; with RMS norms, rotary positions and swiglu or\n"
         "geglu, also with --kv-heads, a Llama. What neither has is refused by name. In tokenizer.json <eos> stands\n"
