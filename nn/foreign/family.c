@@ -77,6 +77,7 @@ static const FamilyWord scalings[] = {
     {"default", ""},
     {"linear", "factor"},
     {"llama3", "factor,low_freq_factor,high_freq_factor,original_max_position_embeddings"},
+    {"yarn", "factor,beta_slow,beta_fast,original_max_position_embeddings,attention_factor"},
     {0}};
 
 static const FamilySetting llama_settings[] = {

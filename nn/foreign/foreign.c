@@ -2,6 +2,7 @@
 #include "nn/foreign/foreign.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +133,27 @@ static int find_otherwise(const Foreign *f, const FamilySetting *s, char value[N
     return error_set(ERR_INPUT, "%s: no %s", f->config_file, s->key);
 }
 
+static int is_yarn(const Foreign *f)
+{
+    char type[NAME] = "";
+    if (!text_of(rope_of(f->config, "rope_type"), type)) text_of(rope_of(f->config, "type"), type);
+    return strcmp(type, "yarn") == 0;
+}
+
+/* Finds the value of a key of rotary positions. YaRN's have one where they are absent: 1 and 32 turns, the length that the model
+ * takes, and 1 + log(factor) / 10. */
+static int rope_value(const Foreign *f, const char *key, char value[NAME])
+{
+    char factor[NAME];
+    if (text_of(rope_of(f->config, key), value)) return 1;
+    if (strcmp(key, "beta_slow") == 0) return strcpy(value, "1"), 1;
+    if (strcmp(key, "beta_fast") == 0) return strcpy(value, "32"), 1;
+    if (strcmp(key, "attention_factor") == 0 && text_of(rope_of(f->config, "factor"), factor))
+        return snprintf(value, NAME, "%.17g", 1 + 0.1 * log(strtod(factor, NULL)));
+    return is_yarn(f) && strcmp(key, "original_max_position_embeddings") == 0 &&
+           text_of(json_object_get(f->config, "max_position_embeddings"), value);
+}
+
 /* Puts the values of keys of rotary positions, "A,B", as a list; none: nothing. */
 static int put_list(Foreign *f, const char *option, const char *keys)
 {
@@ -139,7 +161,7 @@ static int put_list(Foreign *f, const char *option, const char *keys)
     for (size_t n, at; *keys; keys += n + (keys[n] == ',')) {
         n = strcspn(keys, ","), at = strlen(list);
         snprintf(key, NAME, "%.*s", (int)n, keys);
-        if (!text_of(rope_of(f->config, key), value))
+        if (!rope_value(f, key, value))
             return error_set(ERR_INPUT, "%s: no %s in rope_scaling", f->config_file, key);
         snprintf(list + at, sizeof list - at, "%s%s", at ? "," : "", value);
     }
@@ -243,7 +265,8 @@ static int check_rope(const Foreign *f)
 {
     static const char known[] = " rope_type type factor low_freq_factor high_freq_factor "
                                 "original_max_position_embeddings rope_theta "
-                                "partial_rotary_factor ";
+                                "partial_rotary_factor ",
+                      of_yarn[] = " beta_slow beta_fast attention_factor ";
     const char *name;
     char type[NAME] = "", old[NAME] = "", key[NAME];
     json_t *value;
@@ -252,7 +275,7 @@ static int check_rope(const Foreign *f)
         json_object_foreach (json_object_get(f->config, rope[i]), name, value) {
             says |= strcmp(name, "rope_theta") != 0; /* which needs no type */
             snprintf(key, NAME, " %.100s ", name);
-            if (!strstr(known, key))
+            if (!strstr(known, key) && !(is_yarn(f) && strstr(of_yarn, key)))
                 return error_set(ERR_INPUT, "%s: %.100s in %s is not supported", f->config_file,
                                  name, rope[i]);
         }

@@ -27,8 +27,9 @@ typedef struct {
     size_t kv_heads;
     double rotary_base; /* 0: 10000 */
     /* Turns of a sequence that is longer than the model was first trained on (params.c): a factor, and, unless they are
-     * 0, how many turns in how many positions stay as they are: slow, fast, positions. All 0: none. */
-    double rotary_scaling[4];
+     * 0, how many turns in how many positions stay as they are: slow, fast, positions; then, of YaRN, what queries and keys are
+     * multiplied by. All 0: none. */
+    double rotary_scaling[5];
     int positions; /* bits of POSITIONS_*; 0: none */
     size_t clip;   /* longest distance of relative positions; usually 8 */
     int untied;    /* the output has a separate matrix, output.weight */

@@ -252,7 +252,7 @@ static void init_positions(Model *m, double *row)
 /* Returns w / F, F the factor of rotary_scaling; with L positions: of those that turn at least `fast` times in L, w; less
  * than `slow` times, w / F; between, the mean by number of turns. Source: Chen et al. 2023 (arXiv:2306.15595), eq. 4; by
  * turns as Peng et al. 2023 (arXiv:2309.00071), section 3.2, in the form of Llama 3.1, which blends w itself. */
-static double scaled(const double scaling[4], double w)
+static double scaled(const double scaling[5], double w)
 {
     double factor = scaling[0], slow = scaling[1], fast = scaling[2], L = scaling[3];
     if (factor == 0) return w;
@@ -261,17 +261,36 @@ static double scaled(const double scaling[4], double w)
     return (1 - s) * w / factor + s * w;
 }
 
+/* Returns the number e, not rounded, of the pair that turns so many times in L positions: base^(-2 e / E) L = 2 pi turns. */
+static double pair_of(double turns, double L, double base, size_t E)
+{
+    return (double)E * log(L / (turns * 2 * acos(-1))) / (2 * log(base));
+}
+
+/* Does the same as YaRN has it: the mean is by the number of the pair, between whole numbers. Source: Peng et al. 2023
+ * (arXiv:2309.00071), section 3.2, in the form of its authors' program and of transformers, whose ramp is over pairs. */
+static double scaled_by_pair(const double scaling[5], double w, size_t e, double base, size_t E)
+{
+    double L = scaling[3], low = fmax(floor(pair_of(scaling[2], L, base, E)), 0),
+           high = fmin(ceil(pair_of(scaling[1], L, base, E)), (double)E - 1);
+    if (high == low) high += 0.001;
+    double s = fmin(fmax(((double)e - low) / (high - low), 0), 1);
+    return s * w / scaling[0] + (1 - s) * w;
+}
+
 /* Writes cos(i w_e) and sin(i w_e), w_e = base^(-2 e / E), e < E/2, scaled. Source: Su et al. 2021, eq. 15. */
 static void init_turns(Model *m, double *row)
 {
     size_t E = m->E, half = E / 2;
     double base = m->config.rotary_base > 0 ? m->config.rotary_base : 10000;
+    const double *scaling = m->config.rotary_scaling, size = scaling[4] > 0 ? scaling[4] : 1;
     for (size_t i = 0; i < longest(m); i++) {
         for (size_t e = 0; e < half; e++) {
             double w = pow(base, -2 * (double)e / (double)E);
-            double angle = (double)i * scaled(m->config.rotary_scaling, w);
-            row[e] = cos(angle);
-            row[half + e] = sin(angle);
+            double angle = (double)i * (scaling[4] > 0 ? scaled_by_pair(scaling, w, e, base, E)
+                                                       : scaled(scaling, w));
+            row[e] = size * cos(angle);
+            row[half + e] = size * sin(angle);
         }
         m->backend->put(backend_at(m->backend, m->turns, i * E), row, E);
     }

@@ -25,18 +25,20 @@ const OptionGroup network_label_group = {
         {"segments", OPTION_SIZE, NULL, "N", "sentences of a sequence that are told apart", 0, 2})};
 const OptionGroup network_foreign_group = {
     "As in models of other programs (--from)", 1,
-    OPTIONS({"gelu", OPTION_CHOICE, NULL, "tanh|erf", "form of GELU"},
-            {"plain-input", OPTION_FLAG, NULL, NULL,
-             "a word's row enters without the factor sqrt(D)", .sets = {TO(model.plain_input)}},
-            {"input-norm", OPTION_FLAG, NULL, NULL, "a norm stands behind the input",
-             .sets = {TO(bridge.input_norm)}},
-            {"rotary-base", OPTION_REAL, NULL, "X", "base of rotary positions", 1, 1e12,
-             .sets = {TO(model.rotary_base)}},
-            {"rotary-scaling", OPTION_REALS, NULL, "F,SLOW,FAST,T",
-             "factor by which rotary positions turn slower, and the turns in T tokens that do not",
-             0, 1e12},
-            {"norm-eps", OPTION_REAL, NULL, "X", "epsilon of norms", 1e-30, 0.1,
-             .sets = {TO(model.norm_eps)}})};
+    OPTIONS(
+        {"gelu", OPTION_CHOICE, NULL, "tanh|erf", "form of GELU"},
+        {"plain-input", OPTION_FLAG, NULL, NULL, "a word's row enters without the factor sqrt(D)",
+         .sets = {TO(model.plain_input)}},
+        {"input-norm", OPTION_FLAG, NULL, NULL, "a norm stands behind the input",
+         .sets = {TO(bridge.input_norm)}},
+        {"rotary-base", OPTION_REAL, NULL, "X", "base of rotary positions", 1, 1e12,
+         .sets = {TO(model.rotary_base)}},
+        {"rotary-scaling", OPTION_REALS, NULL, "F,SLOW,FAST,T,X",
+         "factor by which rotary positions turn slower, and the turns in T tokens that do not; of YaRN what queries and keys "
+         "are multiplied by",
+         0, 1e12},
+        {"norm-eps", OPTION_REAL, NULL, "X", "epsilon of norms", 1e-30, 0.1,
+         .sets = {TO(model.norm_eps)}})};
 const OptionGroup network_text_group = {
     "Text", 1,
     OPTIONS(
@@ -279,7 +281,7 @@ NetworkConfig network_config(const Options *o)
     if (options_known(o, "gelu") && options_choice(o, "gelu") > 0 && c.model.act == ACT_GELU)
         c.model.act = ACT_ERF;
     char part[32];
-    for (size_t i = 0; i < 4 && options_known(o, "rotary-scaling"); i++)
+    for (size_t i = 0; i < 5 && options_known(o, "rotary-scaling"); i++)
         if (options_part(o, "rotary-scaling", i, part))
             c.model.rotary_scaling[i] = strtod(part, NULL);
     int attention = options_known(o, "attention-dropout") && options_text(o, "attention-dropout"),

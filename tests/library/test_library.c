@@ -341,6 +341,34 @@ TEST(encoders_by_numpy)
     python_ok("encoders.py");
 }
 
+/* Rotary positions of Llama 3.1 and YaRN by NumPy; the first are transformers' own logits. The control: another factor. */
+TEST(rotary_positions_by_numpy)
+{
+    static const char *const rope[] = {
+        "\"factor\": 8",
+        "\"factor\": 8, \"beta_slow\": 0.1, \"original_max_position_embeddings\": 16",
+        "\"factor\": 2.5, \"beta_fast\": 2, \"beta_slow\": 0.05, \"original_max_position_embeddings\": 16, "
+        "\"attention_factor\": 1.5"};
+    need_numpy();
+    shell_ok(PYTHON
+             "%s/tests/python/llama.py %s/tests/foreign/llama %s/tests/foreign/llama/logits.npy",
+             root, python, root, root, root);
+    shell_ok("cp -r %s/tests/foreign/llama llama && cp llama/config.json kept.json", root);
+    for (size_t i = 0; i < sizeof rope / sizeof *rope; i++) {
+        shell_ok(
+            "tr -d '\\n' <kept.json | sed 's/\"rope_scaling\": {[^}]*}/\"rope_scaling\": {\"rope_type\": "
+            "\"yarn\", %s}/' >llama/config.json",
+            rope[i]);
+        run_ok(
+            "eval --threads 1 --model llama --text %s/tests/foreign/text.txt --logits yarn.npy --precision f64",
+            root);
+        shell_ok(PYTHON "%s/tests/python/llama.py llama yarn.npy", root, python, root);
+        shell_ok("sed -i 's/\"factor\": [0-9.]*/\"factor\": 2/' llama/config.json");
+        assert_int_equal(
+            shell(PYTHON "%s/tests/python/llama.py llama yarn.npy", root, python, root), 1);
+    }
+}
+
 /* Models of two sides are read by NumPy, as nn/format.md says, and compared with the program: four by the small reader, and
  * three whose schemes read earlier layers by the rules of that page, written out here. Mistakes of a reading are
  * seen. */
