@@ -194,6 +194,11 @@ int reference_each(const System *s, const double *t, size_t count, double *y, do
 /* Returns whether a reference whose two means differ by `apart` is known to six digits of `size`. */
 int reference_known(double apart, double size);
 
+/* enclosure.c: computes y (count, n d) at rising times t >= 0, and radius (count): no coordinate of the solution is farther from the state
+ * than that, which is proved in ball arithmetic: of the system whose numbers are the doubles that were read. ERR_INPUT: its field is not a text of
+ * formulas, or has more than 64 unknowns. ERR_ACCURACY with words: it is not enclosed (not smooth, too stiff, too chaotic). */
+int enclosure_solve(const System *s, const double *t, size_t count, double *y, double *radius);
+
 /* Computes the states of the solution at h, 2 h, .. (count, n d), in which the first steps of a multistep scheme end.
  * ERR_ACCURACY, ERR_NUMERIC: they are not found, or the two means differ by more than a millionth of them. */
 int reference_start(const System *s, double h, size_t count, double *y);

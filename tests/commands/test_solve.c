@@ -193,6 +193,21 @@ TEST(test_elsewhere)
     }
 }
 
+/* --rigorous tells errors against a solution that is proved, with its radius, and refuses what it cannot enclose. */
+TEST(rigorous)
+{
+    run_ok("solve --system lorenz --scheme rk4 --h 0.02 --t-end 2 --times 2 --rigorous");
+    HAS(out, "against the solution, by ball arithmetic, proved to ", "  radius");
+    run_ok("solve --system lorenz --scheme rk4 --h 0.02 --t-end 2 --times 2 --rigorous --csv");
+    assert_string_equal(out_cell(6, "scheme"), "reference");
+    assert_string_equal(out_cell(6, "y1"), "13.562831425997324");
+    double radius = atof(out_cell(6, "radius"));
+    assert_true(radius > 0 && radius < 1e-14 && *out_cell(3, "radius") == '\0');
+    must_refuse("solve --system kuramoto --rigorous", "a text of formulas");
+    must_refuse("solve --system lorenz --t-end -1 --rigorous", "from time 0 forward");
+    must_refuse("solve --system lorenz --reference --rigorous", "--reference");
+}
+
 /* No reference is sought unless --reference asks for it: errors are then against a closed solution or not told, and a line
  * says which. Of many coordinates that solution is taken where the printed table has states; --csv has all. */
 TEST(test_errors)
