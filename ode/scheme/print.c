@@ -292,7 +292,9 @@ void print_flows(const Pen *pen)
             fprintf(pen->f, "flow ");
             print_fraction(pen, s, i == 0);
             print_operator(pen, k ? OP_C : s->op, s->set);
-            fprintf(pen->f, s->method ? ":%s\n" : "\n", s->method);
+            if (s->method) fprintf(pen->f, ":%s", s->method);
+            if (s->substeps > 1) fprintf(pen->f, "*%d", s->substeps);
+            fputc('\n', pen->f);
         }
     }
 }

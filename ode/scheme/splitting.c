@@ -44,14 +44,20 @@ int row_step(const Row *r, Row *Y, const mpq_t c, int base, const Table *solver)
     return 0;
 }
 
-static int append_flow(Table *t, const Flow *flow, const Table *solver, Row *Y)
+static size_t substeps_of(const Flow *f)
+{
+    return f->substeps ? (size_t)f->substeps : 1;
+}
+
+/* Appends a step of the solver over c h. */
+static int append_step(Table *t, const Flow *flow, const mpq_t c, const Table *solver, Row *Y)
 {
     int base = (int)t->evals;
     for (size_t i = 0; i < solver->stages; i++) {
         Point *p = &t->point[t->points];
         point_init(p);
         t->points++;
-        TRY(row_shift(&eval_point(solver, solver->stage[i].eval)->row, Y, flow->c, base, solver,
+        TRY(row_shift(&eval_point(solver, solver->stage[i].eval)->row, Y, c, base, solver,
                       &p->row));
         t->stage[t->stages] = (Stage){.op = flow->op, .set = flow->set, .eval = (int)t->evals};
         t->eval[t->evals] = (Eval){
@@ -59,7 +65,16 @@ static int append_flow(Table *t, const Flow *flow, const Table *solver, Row *Y)
         t->stages++;
         t->evals++;
     }
-    return row_step(&solver->update, Y, flow->c, base, solver);
+    return row_step(&solver->update, Y, c, base, solver);
+}
+
+static int append_flow(Table *t, const Flow *flow, const Table *solver, Row *Y)
+{
+    RATIONAL(c);
+    mpq_set(c, flow->c);
+    rational_divide(c, substeps_of(flow));
+    for (size_t k = 0; k < substeps_of(flow); k++) TRY(append_step(t, flow, c, solver, Y));
+    return 0;
 }
 
 /* Appends the stages of a flow that has them. */
@@ -83,7 +98,8 @@ static size_t stages_of(const Table *from, const Table *solver)
 {
     size_t n = 0;
     for (size_t i = 0; i < from->flows; i++)
-        n += from->flow[i].by ? from->flow[i].by->stages : solver->stages;
+        n += from->flow[i].by ? from->flow[i].by->stages
+                              : solver->stages * substeps_of(&from->flow[i]);
     return n;
 }
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { PLAIN_NAME = 32, STAGES_MAX = 256, FLOWS_MAX = 1024, SYMBOLS_MAX = 64 };
-enum { NAMES_MAX = 256, INPUTS_MAX = 256 };
+enum { SUBSTEPS_MAX = 64, NAMES_MAX = 256, INPUTS_MAX = 256 };
 
 /* ---- operators and stages ------------------------------------------------------------------------ */
 
@@ -299,8 +299,25 @@ static int read_error(Parser *p)
     return cursor_error(&p->error, "expected a slope in the estimate of the error, which is 0");
 }
 
-/* Takes the method that a flow names behind its operator, ":heun"; *method stays NULL where none is. */
-static int read_method(Cursor *c, char **method)
+/* Takes "*4" from the end of a method's name. */
+static int read_substeps(Cursor *c, char *method, int *substeps)
+{
+    char *star = strchr(method, '*');
+    long n = 0;
+    if (!star) return 0;
+    Cursor at = *c;
+    at.at = c->at - strlen(star) + 1;
+    TRY(cursor_integer(&at, SUBSTEPS_MAX, &n));
+    if (n == 0 || at.at != c->at)
+        return cursor_error(&at, "expected a number of equal steps of 1 to %d, as in flow F:heun*4",
+                            SUBSTEPS_MAX);
+    *star = '\0';
+    *substeps = (int)n;
+    return 0;
+}
+
+/* Takes the method that a flow names behind its operator, ":heun" or ":heun*4"; *method stays NULL where none is. */
+static int read_method(Cursor *c, char **method, int *substeps)
 {
     if (c->at == c->end || *c->at != ':') return 0;
     const char *from = ++c->at;
@@ -316,7 +333,7 @@ static int read_method(Cursor *c, char **method)
     }
     if (!(*method = memory_new(n + 1, 1))) return ERR_MEMORY;
     memcpy(*method, from, n);
-    return 0;
+    return read_substeps(c, *method, substeps);
 }
 
 /* Reads a flow's fraction c of h; with learned names it is a sum of numbers too. */
@@ -350,7 +367,8 @@ static int read_flow(Parser *p)
     TRY(parse_operator(p, COLOURS, &op, &set));
     if (op == OP_C) t->colours = 3;
     SCOPED(memory_drop) char *method = NULL;
-    TRY(read_method(&p->cursor, &method));
+    int substeps = 0;
+    TRY(read_method(&p->cursor, &method, &substeps));
     if (method && learned.terms)
         return cursor_error(&p->cursor,
                             "expected no learned fraction of a flow that names a method");
@@ -359,7 +377,7 @@ static int read_flow(Parser *p)
                    "as in flow 1/2 F"));
     TRY(memory_more(&t->flow, t->flows, sizeof(Flow)));
     Flow *f = &t->flow[t->flows++];
-    *f = (Flow){.op = op, .set = set, .method = method};
+    *f = (Flow){.op = op, .set = set, .method = method, .substeps = substeps};
     method = NULL;
     mpq_init(f->c);
     mpq_set(f->c, c);

@@ -272,7 +272,7 @@ static int copy_into(Table *to, const Table *from)
     for (; to->flows < from->flows; to->flows++) {
         const Flow *f = &from->flow[to->flows];
         Flow *copy = &to->flow[to->flows];
-        *copy = (Flow){.op = f->op, .set = f->set};
+        *copy = (Flow){.op = f->op, .set = f->set, .substeps = f->substeps};
         mpq_init(copy->c);
         mpq_set(copy->c, f->c);
         TRY(row_copy(&copy->learned, &f->learned));
@@ -507,7 +507,9 @@ static int flows_equal(const Table *a, const Table *b)
         const Flow *f = &a->flow[i], *g = &b->flow[i];
         if (f->op != g->op || f->set != g->set || !mpq_equal(f->c, g->c)) return 0;
         if (!row_equal(&f->learned, &g->learned)) return 0;
-        if (!f->method != !g->method || (f->method && strcmp(f->method, g->method) != 0)) return 0;
+        if (f->substeps != g->substeps || !f->method != !g->method ||
+            (f->method && strcmp(f->method, g->method) != 0))
+            return 0;
     }
     return 1;
 }

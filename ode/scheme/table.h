@@ -117,6 +117,7 @@ typedef struct {
     /* A flow that names its method, `flow 1/2 G:heun`: the name, and the method's stages over this fraction, a table by itself.
      * Without a name: NULL and NULL, the exact flow. zoo_find makes `by`; a table that was only parsed lacks it. */
     char *method;     /* owned */
+    int substeps;     /* equal steps of the method in this fraction, `flow F:heun*4`: 4; 0: one */
     struct Table *by; /* owned */
 } Flow;
 

@@ -230,6 +230,8 @@ TEST(test_errors)
         {"scheme a\nk1 = H(y - y)", "text:2:14: expected a term in a stage's argument"},
         {"scheme a\nk1 = H(y @ y)", "text:2:12: expected a number"},
         {"scheme a\nka1 = H(y)", "text:2:1: expected scheme, title"},
+        {"scheme a\nflow F:heun*0\n", "text:2:14: expected a number of equal steps"},
+        {"scheme a\nflow F:heun*65\n", "expected a whole number of at most 64"},
         {"scheme a\ncarry k1\n", "text:2:9: expected a name of its own"},
         {"scheme a\ncarry v\ncarry v\n", "text:3:8: expected a new name; 'v' is carried already"},
         {"scheme a\nlet v = 1\ncarry v\n", "text:3:8: expected a new name"},
@@ -575,6 +577,27 @@ TEST(test_carried_round_trip)
     char *printed = text_of(momentum);
     assert_non_null(strstr(printed, "y' = y + 9/10*v + k1\n"));
     free(printed);
+}
+
+/* F:heun*3 is three flows of a third each by heun; the control is another number of them. */
+TEST(test_substeps)
+{
+    static const char *const texts[] = {
+        "flow 1/2 G:rk4\nflow F:heun*3",
+        "flow 1/2 G:rk4\nflow 1/3 F:heun\nflow 1/3 F:heun\nflow 1/3 F:heun",
+        "flow 1/2 G:rk4\nflow F:heun*4"};
+    OWN_TABLE *heun = named("heun", "exact"), *rk4 = named("rk4", "exact");
+    Table *t[3];
+    for (int i = 0; i < 3; i++) {
+        OWN_TABLE *flows = scheme(texts[i]);
+        check_round_trip(flows);
+        for (size_t k = 0; k < flows->flows; k++)
+            assert_int_equal(table_solve_flow(flows, k, k ? heun : rk4), 0);
+        assert_int_equal(table_expand(flows, NULL, &t[i]), 0);
+    }
+    assert_true(table_equal(t[0], t[1]));
+    assert_false(table_equal(t[0], t[2]));
+    for (int i = 0; i < 3; i++) table_free(t[i]);
 }
 
 /* Numbers are printed as a paper has them. One decimal, or 1.0* before the update where there is none, says that a

@@ -17,7 +17,7 @@ static void sum_squares(const Table *t, int op, mpq_t sum)
     mpq_set_ui(sum, 0, 1);
     for (size_t i = 0; i < t->update.terms; i++) {
         const Term *u = &t->update.term[i];
-        if (u->eval == TABLE_STATE || t->eval[u->eval].op != op) continue;
+        if (u->eval < 0 || t->eval[u->eval].op != op) continue;
         mpq_mul(square, u->c, u->c);
         mpq_add(sum, sum, square);
     }
