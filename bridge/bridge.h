@@ -35,7 +35,8 @@ typedef struct {
  * parameter set. A block of f attention and g feed-forward sets with MATCH_PARAMETERS gets inner width (M - 2 d (f -
  * 1)) / g, so that its matrices hold as many numbers as those of one of each: 4 d^2 f + 2 d m g = 4 d^2 + 2 d M, or with
  * `gated` 4 d^2 f + 3 d m g = 4 d^2 + 3 d M; with `keys` e an attention has 2 d (d + e) instead of 4 d^2; words keep full sublayers. ERR_INPUT where that is not a whole positive number. Layers without enough history run
- * table_start. Equal argument rows share a register; a dense scheme's update reads each older slope with a separate
+ * table_start. What the scheme carries beside y begins by the row of its text, with the first layer's weights, or as 0,
+ * whose terms are left out; the last layer's goes nowhere, and is not computed. Equal argument rows share a register; a dense scheme's update reads each older slope with a separate
  * weight. */
 int bridge_plan(const Table *t, const BridgeOptions *o, Plan **out);
 

@@ -28,7 +28,9 @@ typedef struct {
     int step;     /* the step that is compiled, counted over all layers */
     int *y;       /* (steps+1) register of the state entering a step */
     int *k;       /* (steps, evals) register of an evaluation */
-    int *symbol;  /* (symbols) scalar or gate index in this layer, -1: not yet */
+    int *
+        carried; /* (steps+1, carries) register of a carried quantity entering a step, -1: it is 0 */
+    int *symbol; /* (symbols) scalar or gate index in this layer, -1: not yet */
     size_t known;
     Known *list;
     int draws;
@@ -115,8 +117,14 @@ static int find_symbol(Compiler *c, int index)
     return c->symbol[index] = reg;
 }
 
+static int *carried_register(const Compiler *c, int step, int eval)
+{
+    return &c->carried[(size_t)step * c->table->carries + (size_t)(TABLE_CARRIED - eval)];
+}
+
 static int source_register(const Compiler *c, const Term *s, int step)
 {
+    if (s->eval < TABLE_STATE) return *carried_register(c, step, s->eval);
     return s->eval == TABLE_STATE ? c->y[step]
                                   : c->k[(size_t)step * c->table->evals + (size_t)s->eval];
 }
@@ -125,7 +133,7 @@ static int source_register(const Compiler *c, const Term *s, int step)
  * step size times a sublayer's output. */
 static int plan_term(Compiler *c, const Term *s, int from, size_t element, PlanTerm *out)
 {
-    double h = s->eval == TABLE_STATE ? 1 : 1.0 / c->substeps;
+    double h = s->eval < 0 ? 1 : 1.0 / c->substeps;
     *out = (PlanTerm){
         .c = h * table_double(s->c), .x = source_register(c, s, from), .factors = s->symbols};
     for (int i = 0; i < s->symbols; i++) {
@@ -193,7 +201,7 @@ static int remember(Compiler *c, const Row *r, int reg)
     return row_copy(&k->row, r);
 }
 
-/* Tells whether a row is one state or slope, as it is. */
+/* Tells whether a row is one state, carried quantity or slope, as it is. */
 static int is_bare(const Row *r)
 {
     return r->terms == 1 && r->term->symbols == 0 && mpq_equal(r->term->c, rational_one);
@@ -202,7 +210,7 @@ static int is_bare(const Row *r)
 static int row_register(Compiler *c, const Row *r)
 {
     /* the register of an evaluation holds the slope of a whole step */
-    if (is_bare(r) && (r->term->eval == TABLE_STATE || c->substeps == 1))
+    if (is_bare(r) && (r->term->eval < 0 || c->substeps == 1))
         return source_register(c, r->term, c->step - r->term->past);
     for (size_t i = 0; i < c->known; i++)
         if (row_equal(&c->list[i].row, r)) return c->list[i].reg;
@@ -219,7 +227,7 @@ static int dense_update(Compiler *c)
     SCOPED(memory_drop) PlanTerm *term = memory_new(most, sizeof(PlanTerm));
     if (!term) return ERR_MEMORY;
     for (size_t i = 0; i < r->terms; i++)
-        for (int l = r->term[i].eval == TABLE_STATE ? c->step : 0; l <= c->step; l++) {
+        for (int l = r->term[i].eval < 0 ? c->step : 0; l <= c->step; l++) {
             int from = r->term[i].eval == TABLE_STATE ? 0 : l;
             TRY(plan_term(c, &r->term[i], from, (size_t)l, &term[n++]));
         }
@@ -228,10 +236,15 @@ static int dense_update(Compiler *c)
 
 /* ---- layers --------------------------------------------------------------------------------------------- */
 
-static void forget(Compiler *c)
+static void forget_rows(Compiler *c)
 {
     for (size_t i = 0; i < c->known; i++) row_free(&c->list[i].row);
     c->known = 0;
+}
+
+static void forget(Compiler *c)
+{
+    forget_rows(c);
     for (size_t i = 0; i < c->table->symbols; i++) c->symbol[i] = -1;
 }
 
@@ -284,16 +297,76 @@ static int compile_post(Compiler *c)
     return 0;
 }
 
-static int compile_step(Compiler *c)
+static int compile_evals(Compiler *c)
 {
-    forget(c);
-    if (c->plan->post) return compile_post(c);
     for (size_t e = 0; e < c->table->evals; e++) {
         int x = row_register(c, &c->table->point[c->table->eval[e].point].row);
         if (x < 0) return x;
         int slot, k = evaluate(c, e, x, &slot);
         if (k < 0) return k;
     }
+    return 0;
+}
+
+/* Computes what is carried into step `to`. */
+static int compile_carried(Compiler *c, int to)
+{
+    for (size_t i = 0; i < c->table->carries; i++) {
+        const Row *r = &c->table->carry[i].update;
+        int reg = r->terms ? row_register(c, r) : -1;
+        if (reg < 0 && r->terms) return reg;
+        c->carried[(size_t)to * c->table->carries + i] = reg;
+    }
+    return 0;
+}
+
+/* Computes what is carried into the first step: 0, or what the rows of the text make of y, with the first layer's weights. */
+static int begin_carried(Compiler *c, const Table *t)
+{
+    TABLE(s);
+    for (size_t i = 0; i < t->carries; i++) c->carried[i] = -1;
+    TRY(table_starter(t, &s));
+    if (!s) return 0;
+    SCOPED(memory_drop) int *k = memory_new(s->evals, sizeof *k);
+    int *kept = c->k;
+    if (!k) return ERR_MEMORY;
+    c->table = s;
+    c->step = 0;
+    c->k = k;
+    int code = compile_evals(c);
+    if (code == 0) code = compile_carried(c, 0);
+    c->k = kept;
+    forget_rows(c);
+    return code;
+}
+
+static int drop_zeros(const Compiler *c, Row *r)
+{
+    ROW(left);
+    for (size_t i = 0; i < r->terms; i++) {
+        const Term *s = &r->term[i];
+        if (s->eval < TABLE_STATE && *carried_register(c, c->step, s->eval) < 0) continue;
+        TRY(row_add(&left, s->eval, s->past, s->c, s->symbols, s->symbol));
+    }
+    row_swap(r, &left);
+    return 0;
+}
+
+/* Leaves out of a step's table what is carried into it and is 0. */
+static int leave_zeros(const Compiler *c, Table *t)
+{
+    for (size_t p = 0; p < t->points; p++) TRY(drop_zeros(c, &t->point[p].row));
+    for (size_t i = 0; i < t->symbols; i++)
+        for (size_t k = 0; k < t->symbol[i].inputs; k++) TRY(drop_zeros(c, &t->symbol[i].input[k]));
+    for (size_t i = 0; i < t->carries; i++) TRY(drop_zeros(c, &t->carry[i].update));
+    return drop_zeros(c, &t->update);
+}
+
+static int compile_step(Compiler *c, int last)
+{
+    if (c->plan->post) return compile_post(c);
+    TRY(compile_evals(c));
+    if (!last) TRY(compile_carried(c, c->step + 1)); /* nothing reads what the last layer carries */
     int reg = c->table->dense ? dense_update(c) : row_register(c, &c->table->update);
     if (reg < 0) return reg;
     c->y[c->step + 1] = c->plan->output = reg;
@@ -304,12 +377,15 @@ static int compile_step(Compiler *c)
 static int compile(Compiler *c, const Table *t, size_t layers)
 {
     int steps = (int)layers * c->substeps;
+    forget(c);
+    TRY(begin_carried(c, t));
     for (int i = 0; i < steps; i++) {
         SCOPED(table_drop) Table *step = table_start(t, i);
         if (!step) return ERR_MEMORY;
         c->table = step;
         c->step = i;
-        int code = compile_step(c);
+        int code = leave_zeros(c, step);
+        if (code == 0) code = compile_step(c, i + 1 == steps);
         forget(c);
         TRY(code);
     }
@@ -329,7 +405,9 @@ int bridge_takes(const Table *t)
                          "%s: its stages are implicit, and no layer of a network solves for them; "
                          "%s:fixed-point-3 is the explicit scheme that corrects them 3 times",
                          t->name, t->name);
-    TRY(table_refuse_carries(t, "networks have no register for it yet"));
+    if (t->start[0])
+        TRY(table_refuse_carries(
+            t, "a network begins it by a row, as carry v = y, and not by the scheme of `start`"));
     if (!t->flows) return 0;
     size_t n = strlen(t->name), m = strlen(exact);
     if (n > m && strcmp(t->name + n - m, exact) == 0) n -= m;
@@ -340,6 +418,8 @@ int bridge_takes(const Table *t)
 static int check_options(const Table *t, const BridgeOptions *o, size_t layers)
 {
     TRY(bridge_takes(t));
+    if (o->norm == NORM_POST)
+        TRY(table_refuse_carries(t, "--norm post normalises one state, and has no rule for it"));
     if (layers < 1 || layers > 10000)
         return error_set(ERR_INPUT, "expected 1 to 10000 layers; %zu are asked for", layers);
     if (o->substeps > 1 && (t->symbols || o->substeps > 10000 / layers))
@@ -364,14 +444,15 @@ static int add_layers(Plan *plan, const Table *t, const BridgeOptions *o, size_t
     size_t steps = layers * (size_t)c.substeps;
     c.y = memory_new(steps + 1, sizeof(int));
     c.k = memory_new(steps * t->evals, sizeof(int));
+    c.carried = memory_new((steps + 1) * t->carries, sizeof(int));
     c.symbol = memory_new(t->symbols, sizeof(int));
-    int code = c.y && c.k && c.symbol ? 0 : ERR_MEMORY;
+    int code = c.y && c.k && c.carried && c.symbol ? 0 : ERR_MEMORY;
     if (code == 0) c.y[0] = begin;
     if (code == 0) code = compile(&c, t, layers);
     for (size_t l = 0; state && code == 0 && l <= layers; l++)
         state[l] = c.y[l * (size_t)c.substeps];
     *draws = c.draws;
-    memory_free_all(c.list, c.y, c.k, c.symbol);
+    memory_free_all(c.list, c.y, c.k, c.carried, c.symbol);
     return code;
 }
 

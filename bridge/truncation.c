@@ -167,8 +167,9 @@ static void compare(Truncator *u, const ExactFlow *f, size_t j, const double *y,
 static int step(Truncator *u, Stepper *st, const ExactFlow *f, size_t j, TruncationPoint *p)
 {
     displace(u, f, j, p);
-    TRY(stepper_begin(st, 0, p->h, flow_state(u, f, j, 0), START_GIVEN, flow_state(u, f, j, 1)));
-    int code = 0;
+    int code =
+        stepper_begin(st, 0, p->h, flow_state(u, f, j, 0), START_GIVEN, flow_state(u, f, j, 1));
+    if (code == ERR_NUMERIC) return 0; /* the step is too long to find what is carried */
     for (int k = 0; k <= f->history && code == 0; k++) code = stepper_step(st);
     if (code == ERR_NUMERIC) p->error = p->relative = INFINITY;
     if (code != 0) return code == ERR_NUMERIC ? 0 : code;

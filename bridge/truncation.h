@@ -21,7 +21,8 @@
  * is the trained network's own step, from its own state, with its learned coefficients (and its own history). Without
  * learned coefficients a multistep scheme has its history on the exact flow: earlier layers have other weights, so
  * their slopes do not belong to this layer's field. A point is left out if its history begins more than 4 behind; this
- * happens for large h when a scheme's stages read past stages. The flow comes from reference_within (ode.h), two
+ * happens for large h when a scheme's stages read past stages. What a scheme carries beside y is at the beginning of a step
+ * what it is on the exact flow (steps.h); where that is not found, as h is too large, the point is left out too. The flow comes from reference_within (ode.h), two
  * independent integrators; their difference is reported.
  *
  * In an encoder with its decoder both sides have such layers. The encoder's layers are the papers' particle system,

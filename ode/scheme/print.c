@@ -226,9 +226,22 @@ void print_stage(const Pen *pen, size_t number, size_t i)
     fprintf(pen->f, ")\n");
 }
 
-/* Prints what is carried, with its starts. */
-static void print_carries(const Pen *pen)
+/* Returns how many symbols stand before the carried quantities, whose starts read them. */
+static size_t symbols_before(const Table *t)
 {
+    int last = -1;
+    for (size_t i = 0; i < t->carries; i++)
+        for (size_t k = 0; k < t->carry[i].start.terms; k++) {
+            const Term *s = &t->carry[i].start.term[k];
+            if (s->symbols && s->symbol[s->symbols - 1] > last) last = s->symbol[s->symbols - 1];
+        }
+    return (size_t)(last + 1);
+}
+
+/* Prints what is carried, with its starts, behind the first symbols. */
+static void print_carries(const Pen *pen, size_t symbols)
+{
+    for (size_t i = 0; i < symbols; i++) print_symbol(pen, &pen->t->symbol[i]);
     for (size_t i = 0; i < pen->t->carries; i++) {
         const Carry *v = &pen->t->carry[i];
         fprintf(pen->f, "carry %s%s", v->name, v->started ? " = " : "");
@@ -240,8 +253,9 @@ static void print_carries(const Pen *pen)
 
 void print_stages(const Pen *pen)
 {
-    print_carries(pen);
-    size_t next = print_symbols(pen, 0, -1);
+    size_t next = symbols_before(pen->t);
+    print_carries(pen, next);
+    next = print_symbols(pen, next, -1);
     for (size_t i = 0; i < pen->t->stages; i++) {
         print_stage(pen, pen->number ? pen->number(pen, i, 0) : i + 1, i);
         next = print_symbols(pen, next, (int)i);

@@ -484,10 +484,9 @@ static int read_let(Parser *p)
     TRY(new_name(p, name));
     TRY(expression_parse(p, &value));
     TRY(end_of_sum(&p->cursor));
-    for (size_t i = 0; i < value.terms; i++)
-        if (value.term[i].eval != TABLE_ONE)
-            return cursor_error(&p->cursor,
-                                "expected a coefficient; states and slopes have none in 'let'");
+    int numbers = 1;
+    for (size_t i = 0; i < value.terms; i++) numbers &= value.term[i].eval == TABLE_ONE;
+    if (!numbers) TRY(check_row(p, &value, "a sum that has some"));
     return bind(p, name, &value);
 }
 
@@ -509,14 +508,17 @@ static int add_symbol(Parser *p, const char *name, int kind, Symbol **out)
 
 static int read_learn(Parser *p)
 {
-    char name[PLAIN_NAME];
-    Symbol *s;
-    TRY(new_name(p, name));
-    TRY(add_symbol(p, name, SYMBOL_LEARN, &s));
-    p->bindings--; /* not yet set while its own start is read */
-    int code = expression_number(p, s->start);
-    p->bindings++;
-    return code == 0 ? end_of_sum(&p->cursor) : code;
+    do {
+        char name[PLAIN_NAME];
+        Symbol *s;
+        TRY(new_name(p, name));
+        TRY(add_symbol(p, name, SYMBOL_LEARN, &s));
+        p->bindings--; /* not yet set while its own start is read */
+        int code = expression_number(p, s->start);
+        p->bindings++;
+        TRY(code);
+    } while (cursor_take(&p->cursor, ","));
+    return end_of_sum(&p->cursor);
 }
 
 static int gate_input(Parser *p, Symbol *s)
@@ -560,10 +562,10 @@ static int read_carried_start(Parser *p, Row *r)
     TRY(code);
     TRY(end_of_sum(&p->cursor));
     for (size_t i = 0; i < r->terms; i++)
-        if (r->term[i].eval < TABLE_STATE || r->term[i].past || r->term[i].symbols)
-            return cursor_error(&p->cursor,
-                                "expected 0, or y and slopes k1, k2, ... with coefficients "
-                                "that are not learned, as the start of what is carried");
+        if (r->term[i].eval < TABLE_STATE || r->term[i].past)
+            return cursor_error(
+                &p->cursor, "expected 0, or y and slopes k1, k2, ... of this step, as the start "
+                            "of what is carried");
     return 0;
 }
 

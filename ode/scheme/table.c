@@ -350,7 +350,10 @@ Table *table_freeze(const Table *from)
     Table *t = table_copy(from);
     int code = t ? row_freeze(t, &t->update) : ERR_MEMORY;
     for (size_t i = 0; code == 0 && i < t->points; i++) code = row_freeze(t, &t->point[i].row);
-    for (size_t i = 0; code == 0 && i < t->carries; i++) code = row_freeze(t, &t->carry[i].update);
+    for (size_t i = 0; code == 0 && i < t->carries; i++) {
+        code = row_freeze(t, &t->carry[i].update);
+        if (code == 0) code = row_freeze(t, &t->carry[i].start);
+    }
     for (size_t i = 0; code == 0 && i < t->flows; i++) freeze_flow(t, &t->flow[i]);
     if (code != 0) {
         table_free(t);

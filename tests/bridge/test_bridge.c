@@ -11,7 +11,7 @@ enum { TOKENS = 6, LAYERS = 6 };
 static Tables schemes;
 
 /* Schemes that no zoo has: a two-step Runge-Kutta method, one with learned products in its arguments, sets of both
- * operators, times, a dense scheme with two slopes. */
+ * operators, times, a dense scheme with two slopes, quantities that are carried beside y. */
 static const char more[] =
     "scheme x-tsrk\nk1 = H(1/2*y + 1/2*y[-1] + k2[-1])\nk2 = L2(y + 1/2*k1 - 1/3*k1[-2])\n"
     "y' = 4/3*y - 1/3*y[-2] + 2/3*k1 + 1/5*k2[-1]\n"
@@ -22,6 +22,9 @@ static const char more[] =
     "1/7*k2 + 0.1*k1\n"
     "scheme x-dense\nlearn a = 1/2\nlearn b = 1/2\nk1 = F(y)\nk2 = G(y + a*k1)\n"
     "y' = y[first] + a*k1[all] + b*k2[all]\n"
+    "scheme x-carried\nlearn a = 1/2, b = -1/3\ncarry v = y + 1/2*k1\ncarry w = b*y\nk1 = F(y)\n"
+    "k2 = G2(y + a*w - 1/3*k1)\ngate g = tanh(k2, v)\nv' = 1/2*w + a*v + k1 - k2\nw' = b*g*v + k2\n"
+    "y' = 3/4*y + 1/4*v + a*k1 + w'\n"
     "scheme x-implicit\nlearn a = 1/2\nk1 = L2(y + a*k1)\nk2 = H(y + k1 + 1/3*k3)\n"
     "k3 = G3(y + a*k2 + k3[-1])\ny' = y + k1 - a*k2 + k3\n";
 
@@ -169,7 +172,8 @@ TEST(test_gradients)
     for (size_t i = 0; i < schemes.count; i++) {
         const Table *t = schemes.table[i];
         int depth = t->past_y > t->past_k ? t->past_y : t->past_k;
-        tensors += check_gradients(NULL, t, options(0, depth || t->dense ? (size_t)depth + 2 : 1));
+        tensors +=
+            check_gradients(NULL, t, options(0, table_past(t) || t->dense ? (size_t)depth + 2 : 1));
     }
     assert_true(tensors > 12 * schemes.count); /* a layer's alone */
 }

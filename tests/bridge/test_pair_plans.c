@@ -14,7 +14,7 @@ static int setup(void **state)
     if (bridged_open(MORE_SCHEMES) != 0) return 1;
     decoders = schemes_of(MANY_DECODERS);
     encoders = schemes_of("transformer,macaron,rk4-layer,heun,rk2-gate,ab2-layer,dlcl,word:ssff,"
-                          "polynet,x-first,x-learned");
+                          "polynet,x-first,x-learned,x-carry");
     return 0;
 }
 

@@ -32,7 +32,7 @@ static void check(const Table *encoder, const Table *scheme)
 TEST(every_scheme)
 {
     OWN_TABLES list =
-        schemes_of("all,word:ssfsff,sandwich:3-1,looped:2,dial:2-1/2,x-first,x-learned");
+        schemes_of("all,word:ssfsff,sandwich:3-1,looped:2,dial:2-1/2,x-first,x-learned,x-carry");
     assert_true(list.count > 40);
     for (size_t i = 0; i < list.count; i++) check(NULL, list.table[i]);
 }

@@ -9,19 +9,23 @@
 
 enum { D = TINY_WIDTH, INNER = 32 };
 
-/* Schemes that no zoo has: rows without terms in a first layer, learned numbers, old slopes of C. */
-#define MORE_SCHEMES                                                                              \
-    "scheme x-first\nk1 = F(y - y[-1])\nk2 = G(y + k1 - y[-1])\ny' = y + k1 + k2\n"               \
-    "scheme x-learned\nlearn a = 1/2\nk1 = F(y)\nk2 = G(y + a*k1)\ngate g = tanh(k1, k2)\n"       \
-    "y' = y + g*k1 + (1-g)*k2\n"                                                                  \
-    "scheme x-cross\nlearn a = 1/3\nk1 = C(y)\nk2 = F2(y + a*k1 - 1/4*k1[-1])\nk3 = C2(y + k2)\n" \
-    "gate g = sigmoid(k1, k3, y)\nk4 = C(y + g*k3)\nk5 = G(y + k4)\n"                             \
-    "y' = y + 1/2*k1 + a*g*k3 + 1/4*k4 + k5 + 1/8*k3[-1]\n"
+/* Schemes that no zoo has: rows without terms in a first layer, learned numbers, old slopes of C, carried quantities. */
+#define MORE_SCHEMES                                                                                 \
+    "scheme x-first\nk1 = F(y - y[-1])\nk2 = G(y + k1 - y[-1])\ny' = y + k1 + k2\n"                  \
+    "scheme x-learned\nlearn a = 1/2\nk1 = F(y)\nk2 = G(y + a*k1)\ngate g = tanh(k1, k2)\n"          \
+    "y' = y + g*k1 + (1-g)*k2\n"                                                                     \
+    "scheme x-cross\nlearn a = 1/3\nk1 = C(y)\nk2 = F2(y + a*k1 - 1/4*k1[-1])\nk3 = C2(y + k2)\n"    \
+    "gate g = sigmoid(k1, k3, y)\nk4 = C(y + g*k3)\nk5 = G(y + k4)\n"                                \
+    "y' = y + 1/2*k1 + a*g*k3 + 1/4*k4 + k5 + 1/8*k3[-1]\n"                                          \
+    "scheme x-carry\ncarry v = y\ncarry w = 0\nlearn a = 1/2\nk1 = F(y + 1/2*w)\nk2 = G(v + a*k1)\n" \
+    "v' = 1/2*v + 1/2*y + k2\nw' = a*w + k1\ny' = y + w' + k2\n"                                     \
+    "scheme x-carry-cross\ncarry v\nk1 = F(y + v)\nk2 = C(y + k1)\nk3 = G(y + k1 + k2)\n"            \
+    "v' = 1/2*v + k2 + k3\ny' = y + k1 + v'\n"
 /* Every decoder's scheme of the zoo and of these, and names that stand for others. */
 #define MANY_DECODERS                                                                        \
     "decoders,word:scfscfscf,word:scscfscff,word:csf,sandwich:2-1-decoder,looped:2-decoder," \
     "repeat:2-decoder,strang-decoder:heun,strang-decoder:rk4,yoshida4-decoder:midpoint,"     \
-    "strang-marchuk-decoder:heun,rk4-layer-decoder,x-cross"
+    "strang-marchuk-decoder:heun,rk4-layer-decoder,x-cross,x-carry-cross"
 
 static inline Tables schemes_of(const char *names)
 {

@@ -26,6 +26,9 @@ static const char *const networks[] = {
     "transformer --norm-kind rms --positions learned",
     "transformer --layers 2 --norm-kind rms --positions rotary --activation swiglu --kv-heads 1",
     "heun-layer --activation geglu",
+    "momentum --layers 2 --scheme-file streams.scheme",
+    "nesterov --layers 3 --scheme-file streams.scheme",
+    "hyper-connections --layers 3 --scheme-file streams.scheme",
 };
 enum { NETWORKS = sizeof networks / sizeof *networks };
 
@@ -36,6 +39,7 @@ TEST(logits_by_torch)
         skip();
     }
     file_text("said", "the lord said unto the king of the land\n");
+    assert_int_equal(shell("cp %s/../../schemes/streams.scheme .", python), 0);
     for (int i = 0; i < NETWORKS; i++) {
         int status = program_run(
             "train --corpus kjv --vocabulary 120 --eval-tokens 200 --untested --width 16 --inner 24 "
@@ -47,7 +51,7 @@ TEST(logits_by_torch)
                i);
     }
     if (shell(
-            "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=%s /usr/bin/python3 %s/../../tests/python/torch_logits.py %d",
+            "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=%s /usr/bin/python3 %s/../../../tests/python/torch_logits.py %d",
             python, python, NETWORKS) != 0)
         fail_msg("%s", err);
 }

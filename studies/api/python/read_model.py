@@ -26,7 +26,8 @@ def read(file):
 def statements(told, side):
     """The scheme's text; of two sides the decoder's comes first."""
     text = re.split(r"^(?=scheme )", told["scheme_text"], flags=re.M)
-    return re.sub(r"^(scheme|title|source|note|start)\b.*", "", text[-1 if side == "encoder." else len(text) > 1], flags=re.M)
+    text = re.sub(r"^(scheme|title|source|note|start)\b.*", "", text[-1 if side == "encoder." else len(text) > 1], flags=re.M)
+    return re.sub(r"^(carry +\w+)$", r"\1 = 0*y", text, flags=re.M)
 
 def linear(w, p, x):
     return x @ w[p + ".weight"].T + w[p + ".bias"]
@@ -105,24 +106,28 @@ def operators(w, told, p, decoder, memory):
         op.update({name + str(s): f for name, f in one.items()}, **(one if s == 1 else {}))
     return op
 
-def step(w, told, layer, y, side="", memory=None):
-    """y' of one layer: the statements of a scheme's text are Python's."""
+def step(w, told, layer, y, carried, side="", memory=None):
+    """y' of one layer: the statements of a scheme's text are Python's. carried: what the scheme carries to it, by name, and
+    where it returns on to the next layer; empty before the first."""
     text = statements(told, side)
-    op = {"__builtins__": {}, "y": y, "sqrt": np.sqrt,
+    op = {"__builtins__": {}, "y": y, "sqrt": np.sqrt, **carried,
           **operators(w, told, "%slayers.%d." % (side, layer), bool(re.search(r"^decoder|\b[AC]\d?\(", text, re.M)), memory)}
-    for kind, name, value in re.findall(r"^(?:(let|learn|gate) +)?([\w']+) *= *([^#\n]*)", text, re.M):
+    for kind, name, value in re.findall(r"^(?:(let|learn|gate|carry) +)?([\w']+) *= *([^#\n]*)", text, re.M):
+        if kind == "carry" and carried:
+            continue
         p = "%slayers.%d.scheme.%s" % (side, layer, name)
-        if kind == "learn":
-            op[name] = w[p]
-        elif kind == "gate":
+        if kind == "learn":  # a layer has those that it reads
+            op[name] = w[p] if p in w else eval(value.replace("^", "**"), op)
+        elif kind == "gate" and p + ".weight" in w:
             act, a, b = re.match(r"(\w+)\((\w+), *(\w+)\)", value).groups()
             z = linear(w, p, np.concatenate([op[a], op[b]], 1))
             op[name] = np.tanh(z) if act == "tanh" else 1 / (1 + np.exp(-z))
         elif re.fullmatch(PLAIN, value):
-            op[name.strip("'")] = eval(value.replace("^", "**"), op)
-        else:
+            op[name] = eval(value.replace("^", "**"), op)
+        elif kind != "gate":
             raise ValueError("not read here: " + value)
-    return op["y"]
+    carried.update({name: op[name + "'"] for name in re.findall(r"^carry +(\w+)", text, re.M)})
+    return op["y'"]
 
 def embed(told, w, ids, segments=None):
     D, T = int(told["width"]), len(ids)
@@ -139,16 +144,16 @@ def embed(told, w, ids, segments=None):
 
 def encoded(told, w, source):
     """The encoder's output under its norm; the source's last id is that of <eos>."""
-    y = embed(told, w, source)
+    y, carried = embed(told, w, source), {}
     for layer in range(int(told.get("encoder-layers", told["layers"]))):
-        y = step(w, told, layer, y, "encoder.")
+        y = step(w, told, layer, y, carried, "encoder.")
     return norm(w, "encoder.norm", y, told)
 
 def hidden(told, w, ids, segments=None, source=None):
     """The output, under its norm where it has one, a row for each id; segments: 0 or 1 for each id, of a model of two."""
-    y, memory = embed(told, w, ids, segments), None if source is None else encoded(told, w, source)
+    y, carried, memory = embed(told, w, ids, segments), {}, None if source is None else encoded(told, w, source)
     for layer in range(int(told["layers"])):
-        y = step(w, told, layer, y, "" if source is None else "decoder.", memory)
+        y = step(w, told, layer, y, carried, "" if source is None else "decoder.", memory)
     return norm(w, "final_norm", y, told) if "final_norm.weight" in w else y
 
 def logits(told, w, ids, segments=None, source=None):

@@ -21,7 +21,8 @@ class Layer(nn.Module):
         text = re.sub(r"(\w+) *\* *(\w+)\[all\]", r"\2_all", statements(told, ""))  # y[-1], k1[-2], k1[all] become names
         text = re.sub(r"\[first\]", "_first", re.sub(r"\[-(\d+)\]", r"_\1", text))
         self.weight = dict((b, a) for a, b in re.findall(r"(\w+) *\* *(\w+)\[all\]", statements(told, "")))
-        self.lines = re.findall(r"^(?:(let|learn|gate) +)?([\w']+) *= *([^#@\n]*)", text, re.M)
+        self.lines = re.findall(r"^(?:(let|learn|gate|carry) +)?([\w']+) *= *([^#@\n]*)", text, re.M)
+        self.carries = [name for kind, name, _ in self.lines if kind == "carry"]
         self.past = max([0, *map(int, re.findall(r"\b[yk]\d*_(\d+)", text))])
 
     def get(self, name):
@@ -79,7 +80,7 @@ class Layer(nn.Module):
         return eval(text.replace("^", "**"), {"__builtins__": {}, "sqrt": math.sqrt}, names)
 
     def forward(self, states, slopes):
-        """y' of states [y of layer 0, ..., y]; slopes: of each layer before, by name. Adds this layer's."""
+        """y' of states [y of layer 0, ..., y]; slopes: of each layer before, by name, with what is carried. Adds this layer's."""
         y, early = states[-1], self.l < self.past
         now, start, parts, z = {}, {}, {}, y
         for j in range(1, self.past + 1):
@@ -96,6 +97,8 @@ class Layer(nn.Module):
                 act, *of = re.findall(r"\w+", text)
                 now[name] = getattr(torch, act)(self.linear("scheme." + name, torch.cat([now[k] for k in of], -1)))
                 start[name] = 0.5 if act == "sigmoid" else 0
+            elif kind == "carry":
+                now[name] = slopes[-1][name] if slopes else self.value(text, now)
             elif call and self.told["norm"] == "post":
                 p = {"F": "attn.", "G": "ffn."}[call[1][0]] + (call[1][1:] or "1")
                 now[name] = self.slope(call[1], z)[call[1][0]]
@@ -106,7 +109,7 @@ class Layer(nn.Module):
                 now.update({"%s_%d" % (name, j): now[name] for j in range(self.l + 1, self.past + 1)})
             elif name != "y'":
                 now[name] = self.value(text, now)
-        slopes.append({k: x for k, x in now.items() if re.fullmatch(r"k\d+", k)})
+        slopes.append({k: x for k, x in now.items() if re.fullmatch(r"k\d+", k)} | {v: now[v + "'"] for v in self.carries})
         for k, w in ((k, w) for k, w in self.weight.items()):
             now[k + "_all"] = sum(c * s[k] for c, s in zip(now[w], slopes))
         if self.told["norm"] == "post":

@@ -282,8 +282,7 @@ static int read_row(Reading *r, size_t f, size_t row, double *x, int *kind)
     TRY(check_objective(t, c));
     TRY(take_design(r, t->rows));
     if (!t->seed) return number_run(r, t->rows++);
-    return find_text(&r->seed, cell_of(t, c, t->seed), "seeds", "seed",
-                     &t->row[t->rows++].seed);
+    return find_text(&r->seed, cell_of(t, c, t->seed), "seeds", "seed", &t->row[t->rows++].seed);
 }
 
 /* ---- runs ---------------------------------------------------------------------------------------- */
