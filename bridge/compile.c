@@ -28,8 +28,8 @@ typedef struct {
     int step;     /* the step that is compiled, counted over all layers */
     int *y;       /* (steps+1) register of the state entering a step */
     int *k;       /* (steps, evals) register of an evaluation */
-    int *
-        carried; /* (steps+1, carries) register of a carried quantity entering a step, -1: it is 0 */
+    /* (steps+1, carries) register of a carried quantity entering a step; -1: it is 0 */
+    int *carried;
     int *symbol; /* (symbols) scalar or gate index in this layer, -1: not yet */
     size_t known;
     Known *list;
