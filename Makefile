@@ -38,7 +38,8 @@
 #                           build with, and studies/bench/peer/torch_lm.py (PEER=FILE: another script too)
 #   make dist               out/trotter-VERSION.tar.xz: what is committed, to build from
 #   make deb                out/*.deb for Debian 12: trotter, libtrotter0, libtrotter-dev (dpkg-dev)
-#   make peers              Boost.odeint and ARKODE as peers of `trotter order --adaptive`, each where it is
+#   make peers              Boost.odeint, ARKODE and CVODE as peers of `trotter order --adaptive` and of
+#                           studies/scripts/solving.py, each where it is
 #                           (g++ and libboost-dev; libsundials-dev, 300 MB, which nothing else needs)
 #   make deps               install the Debian packages (as root or through sudo); NO_DEPS=1 keeps every command from it
 #   make clean              remove build/ and out/
@@ -515,8 +516,9 @@ build/peers/arkode.so: studies/bench/peer/arkode.c studies/solve/peer.h
 	@echo '#include <arkode/arkode_erkstep.h>' | $(CC) -E - >/dev/null 2>&1 || \
 	    { echo "make peers: skipped: ARKODE is missing (apt-get install libsundials-dev)" >&2; exit 1; }
 	@mkdir -p $(@D)
-	$(CC) -std=c17 -O3 -march=native -I. -Wall -Wextra -fPIC -shared -o $@ $< -lsundials_arkode -lsundials_nvecserial \
-	    -lsundials_sunlinsoldense -lsundials_sunmatrixdense -lsundials_generic
+	$(CC) -std=c17 -O3 -march=native -I. -Wall -Wextra -fPIC -shared -o $@ $< -lsundials_arkode -lsundials_cvode \
+	    -lsundials_nvecserial -lsundials_sunlinsolband -lsundials_sunlinsoldense -lsundials_sunmatrixband \
+	    -lsundials_sunmatrixdense -lsundials_generic
 
 build/peers/boost_ode.so: studies/bench/peer/boost_ode.cpp studies/solve/peer.h
 	@command -v g++ >/dev/null || { echo "make peers: skipped: g++ is missing" >&2; exit 1; }

@@ -14,6 +14,7 @@ typedef struct {
     const double *initial;                                           /* (N) */
     void (*field)(double t, const double *y, double *dy, void *arg); /* F + G, counted */
     void *arg;
+    long band; /* entries of its derivative are as near to the diagonal; -1: they are anywhere */
 } PeerProblem;
 
 /* A run by tolerance, from the initial state at time 0. The library compares steps with absolute + relative |y|, in its
@@ -30,11 +31,11 @@ typedef struct {
 } PeerRun;
 
 /* The record that build/peers/boost_ode.so and arkode.so export; dlsym finds it. */
-enum { PEER_VERSION = 4 };
+enum { PEER_VERSION = 5 };
 typedef struct {
     int version;
     /* Runs a method; y (N) out. Returns 0, or a code as in kernels/base/error.h. Methods of Boost: cash-karp, dopri5,
-     * fehlberg78; of ARKODE: erk, dirk. */
+     * fehlberg78; of ARKODE: erk, dirk; of CVODE, in the same library: bdf. */
     int (*adapt)(const char *method, const PeerProblem *p, const PeerTolerance *o, double *y,
                  PeerRun *out);
 } PeerLibrary;

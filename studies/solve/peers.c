@@ -60,6 +60,7 @@ static const PeerPair pairs[] = {
     {"boost:fehlberg78", "fehlberg78", PEERS_BOOST, 8, 7, 0, 13},
     {"arkode:erk", "erk", PEERS_ARKODE, 4, 3, 0, 5},   /* Zonneveld 1963 */
     {"arkode:dirk", "dirk", PEERS_ARKODE, 4, 3, 1, 0}, /* Hairer, Wanner 1996, SDIRK of 5 stages */
+    {"cvode:bdf", "bdf", PEERS_ARKODE, -1, -1, 1, 0},
 };
 
 const PeerPair *peers_pair(size_t i)
@@ -163,7 +164,7 @@ int peers_adapt(const PeerPair *pair, const System *s, const AdaptOptions *o, do
     if (pair->library && !library) return ERR_INPUT;
     PeerField field = {s, memory_new(s->n * s->d, sizeof(double)), 0};
     if (!field.scratch) return ERR_MEMORY;
-    const PeerProblem p = {s->n * s->d, s->initial, peers_field, &field};
+    const PeerProblem p = {s->n * s->d, s->initial, peers_field, &field, -1};
     const PeerTolerance tolerance = {o->absolute, o->relative, o->t_end, o->first, o->most};
     PeerRun run;
     int code = (library ? library->adapt : gsl_adapt)(pair->method, &p, &tolerance, y, &run);

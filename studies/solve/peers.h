@@ -1,5 +1,5 @@
 /* peers.h: integrators of other libraries on the field of a particle system: GSL's odeiv2, and Boost's odeint and
- * SUNDIALS' ARKODE where `make peers` has built them. */
+ * SUNDIALS' ARKODE and CVODE where `make peers` has built them. */
 #ifndef TROTTER_PEERS_H
 #define TROTTER_PEERS_H
 
@@ -7,7 +7,7 @@
 #include "studies/solve/peer.h"
 
 enum { PEERS_GSL, PEERS_BOOST, PEERS_ARKODE };
-/* Returns Boost's library or ARKODE's, from peers/ beside the program; NULL, with a reason in error_text, where `make
+/* Returns Boost's library or SUNDIALS' (PEERS_ARKODE), from peers/ beside the program; NULL, with a reason in error_text, where `make
  * peers` was not run or built another version. */
 const PeerLibrary *peers_library(int which);
 
