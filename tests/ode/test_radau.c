@@ -286,6 +286,57 @@ TEST(formulas_and_diagonal_pairs)
     }
 }
 
+/* Returns atol / rtol of a problem in studies/results/solve, or 0 where its end is not known to 13 digits. */
+static double small_of(const char *problem)
+{
+    static const struct {
+        const char *name;
+        double small;
+    } row[] = {{"van-der-pol", 1}, {"hires", 1e-4},  {"robertson", 1e-6}, {"oregonator", 1e-6},
+               {"pollution", 1},   {"arenstorf", 1}, {"pleiades", 1}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        if (strcmp(row[i].name, problem) == 0) return row[i].small;
+    return 0;
+}
+
+/* What studies/results/solve has of 1e-6 is what runs give: steps to a twentieth, and errors at the end, which are some of the last
+ * digits, no more than twice as large. Runs that take long are left out. */
+TEST(recorded_errors)
+{
+    FILE *f = fopen("studies/results/solve/errors.csv", "r");
+    char line[256], problem[64], name[64];
+    double tolerance, end;
+    size_t steps, held = 0;
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) {
+        if (sscanf(line, "%63[^,],%63[^,],%lf,%lf,%*f,%*f,%zu", problem, name, &tolerance, &end,
+                   &steps) != 5 ||
+            tolerance != 1e-6 || steps > 5000 || small_of(problem) == 0)
+            continue;
+        OWN_TABLE *t = scheme(name);
+        OWN_SYSTEM *s = make(problem);
+        OWN_REALS *y = numbers(s->n * s->d);
+        double small = small_of(problem), sum = 0;
+        AdaptRun run;
+        AdaptOptions o = within(tolerance, s->t_whole > 0 ? s->t_whole : s->t_end,
+                                t->orders ? 0 : embedded_of(t).estimate_order);
+        o.absolute = tolerance * small;
+        assert_int_equal(adapt_run(t, s, &o, y, &run), 0);
+        for (size_t i = 0; i < s->n * s->d; i++) {
+            double e = (y[i] - s->end[i]) / (tolerance * (small + fabs(s->end[i])));
+            sum += e * e;
+        }
+        double error = sqrt(sum / (double)(s->n * s->d));
+        if (fabs((double)run.steps - (double)steps) > (double)steps / 20 + 1 ||
+            !(error <= 2 * end + .02))
+            fail_msg("%s, %s: %zu steps, error %.3g, recorded %zu, %.3g", problem, name, run.steps,
+                     error, steps, end);
+        held++;
+    }
+    fclose(f);
+    assert_true(held >= 30);
+}
+
 /* A band that is told is solved by factors, whatever its size; of one that is looked for so are fewer unknowns than LU_MOST / 3, and
  * more by GMRES: steps and errors are the same but for the grid. The solution of the heat equation on a grid is closed. */
 TEST(many_unknowns)
