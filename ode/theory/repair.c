@@ -20,7 +20,9 @@
  *
  * Decimals. A condition holds where |d| is at most `slack` times the last digit of the coefficients times the sum of
  * the absolute values that d is summed of. One unknown is looked for: a root of the condition that it changes most,
- * refined by Gauss's and Newton's method on all conditions in long double.
+ * refined by Gauss's and Newton's method on all conditions in long double. Where all decimals have few places, as 0.25,
+ * they are taken for exact first: a change that then meets two conditions or more which fail without it, or is the only one,
+ * is no accident.
  *
  * Bounds: one unknown of all coefficients; two of at most PAIRS_MOST pairs, exact coefficients alone; as many `?` as
  * REPAIR_UNKNOWNS. An equation in one s of which a factor of degree 3 or more is left counts as not solved.
@@ -45,7 +47,7 @@
 #include "ode/theory/repair_inside.h"
 
 enum { PAIRS_MOST = 20000 };
-static const double slack = 64;
+static const double slack = 64, few_places = 1e-9;
 
 /* ---- candidates -------------------------------------------------------------------------------------------------- */
 
@@ -407,6 +409,7 @@ static int compare_candidates(const void *a, const void *b)
 {
     const RepairCandidate *s = a, *t = b;
     if (s->explained != t->explained) return s->explained > t->explained ? -1 : 1;
+    if (s->looser != t->looser) return s->looser ? 1 : -1;
     if (s->distance != t->distance) return s->distance < t->distance ? -1 : 1;
     return s->coefficient[0] < t->coefficient[0] ? -1 : s->coefficient[0] > t->coefficient[0];
 }
@@ -609,6 +612,39 @@ static void doctor_free(Doctor *d)
     memory_free(d->room);
 }
 
+/* Returns in *most the largest defect of the conditions with a candidate in the text, or infinity. */
+static int find_defect(const Repair *r, const RepairSource *s, const RepairCandidate *c,
+                       double *most)
+{
+    TABLE(t);
+    Theory th;
+    SCOPED(memory_drop)
+    const char **value = memory_new(r->coefficients.count + 1, sizeof *value);
+    if (!value) return ERR_MEMORY;
+    for (size_t k = 0; k < c->unknowns; k++) value[c->coefficient[k]] = c->misprint[k].text;
+    TRY(repair_read(s->file, &r->coefficients, s->text, s->bytes, value, &t));
+    TRY(theory_search(t, r->order, &th));
+    *most = th.order < r->order ? INFINITY : fmax(th.residual, 1e-60);
+    return 0;
+}
+
+/* Of several changes of decimals finds those that meet the conditions less closely than another one, in floats of 320 bits:
+ * of far digits long double sees too little. */
+static int find_looser(Repair *r, const RepairSource *s)
+{
+    enum { LOOKED_AT = 16, LOOSER = 1000 };
+    double defect[LOOKED_AT], least = INFINITY;
+    size_t n = r->candidates < LOOKED_AT ? r->candidates : LOOKED_AT;
+    if (n < 2 || r->reached) return 0;
+    for (size_t i = 0; i < n; i++) {
+        TRY(find_defect(r, s, &r->candidate[i], &defect[i]));
+        least = fmin(least, defect[i]);
+    }
+    for (size_t i = 0; i < n; i++) r->candidate[i].looser = defect[i] > LOOSER * least;
+    qsort(r->candidate, r->candidates, sizeof *r->candidate, compare_candidates);
+    return 0;
+}
+
 static int find(Doctor *d, RepairSource *s, const Table *written, int order)
 {
     Repair *r = d->r;
@@ -625,15 +661,19 @@ static int find(Doctor *d, RepairSource *s, const Table *written, int order)
     if (order > most || claimed > most || hat > most)
         return error_set(ERR_INPUT, "expected an order of 1 to %d to repair", most);
     for (size_t k = 0; k < r->coefficients.count; k++) name_coefficient(d, s, k, r->name[k]);
-    d->exact = written->exact;
-    d->m.unit = d->exact ? 1e-16 : last_digit(&r->coefficients);
-    r->exact = d->exact;
+    d->m.unit = written->exact ? 1e-16 : last_digit(&r->coefficients);
+    int few = !written->exact && d->m.unit > few_places;
+    r->exact = d->exact = written->exact || few;
     TRY(choose(d, &now, &embedded, order, claimed, hat));
-    int found = !r->failing || (r->candidates && !r->reached);
-    if (!d->exact || r->asked || found || !theory_may_round(written)) return 0;
-    r->exact = d->exact = 0; /* the fractions may be roundings */
-    r->reached = r->pairs = 0;
-    return choose(d, &now, &embedded, order, claimed, hat);
+    int found = !r->failing ||
+                (r->candidates && !r->reached && (!few || r->failing > 1 || repair_unique(r)));
+    if (d->exact && (r->asked || found || !(few || theory_may_round(written)))) return 0;
+    if (d->exact) {
+        r->exact = d->exact = 0; /* the fractions, or decimals of few places, may be roundings */
+        r->reached = r->pairs = 0;
+        TRY(choose(d, &now, &embedded, order, claimed, hat));
+    }
+    return find_looser(r, s);
 }
 
 int repair_find(const char *file, const char *text, size_t bytes, int order, Repair *out)
@@ -674,7 +714,6 @@ int repair_unique(const Repair *r)
 {
     if (r->failing == 0 && r->asked == 0) return 1;
     if (r->candidates == 0 || r->candidate[0].explained < r->failing) return 0;
-    return r->candidates == 1 || compare_candidates(&r->candidate[0], &r->candidate[1]) == 0
-               ? r->candidates == 1
-               : r->candidate[0].distance == 1 && r->candidate[1].distance > 1;
+    if (r->candidates == 1 || (r->candidate[1].looser && !r->candidate[0].looser)) return 1;
+    return r->candidate[0].distance == 1 && r->candidate[1].distance > 1;
 }

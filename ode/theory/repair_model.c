@@ -294,6 +294,9 @@ static int match_slopes(RepairModel *m, const Table *t, size_t k, mpq_srcptr gen
             if (mpq_equal(b, generic)) sign = minus;
         }
         if (sign) TRY(add_slope(m, k, i, sign));
+        /* A tableau's node that is nearly the sum of its row is read as that sum; here it is what is written. */
+        if (sign && !m->c->list[k].asked && i >= m->entries && i < m->entries + m->nodes)
+            mpq_set(m->at[i], m->c->list[k].value);
         *found += sign != NULL;
     }
     return 0;

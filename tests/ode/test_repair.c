@@ -167,6 +167,16 @@ TEST(seeded_misprints)
     "fehlberg 5(4)\n0 |\n1/4 | 1/4\n3/8 | 3/32 9/32\n12/13 | 1932/2197 -7200/2197 7296/2197\n" \
     "1 | 439/216 -8 3680/513 " a54 "\n1/2 | -8/27 2 -3544/2565 " a64 " -11/40\n---+---\n"      \
     "| 16/135 0 6656/12825 28561/56430 -9/50 2/55\n| 25/216 0 1408/2565 2197/4104 -1/5 0\n"
+#define KVAERNO_G "\"0.4358665215084589994160194511935568425293\""
+#define KVAERNO_B                                      \
+    "\"0.3088099699767465233481624698867005109200\", " \
+    "\"1.490563388421780570628467958466544690231\", "  \
+    "\"-1.235239879906986093392649879546802043680\", " KVAERNO_G
+#define KVAERNO(digits, c)                                                                       \
+    "{\"A\": [[], [" KVAERNO_G ", " KVAERNO_G                                                    \
+    "], [\"0.4905633884217805706284679584665446902307\","                                        \
+    " \"0.073570090069760" digits "95551259033989846723997\", " KVAERNO_G "], [" KVAERNO_B "]]," \
+    " \"b\": [" KVAERNO_B "]" c "}"
 #define BOGACKI(e4)                                                                               \
     "scheme bs\nnote 3(2)\nk1 = H(y)\nk2 = H(y + 1/2*k1)\nk3 = H(y + 3/4*k2)\nk4 = H(y + "        \
     "2/9*k1 + 1/3*k2 + 4/9*k3)\ny' = y + 2/9*k1 + 1/3*k2 + 4/9*k3\nerror = -5/72*k1 + 1/12*k2 + " \
@@ -244,6 +254,16 @@ static const Known knowns[] = {
      0, "factor of k3=2/2 a digit exchanged; ", 1},
     {"scheme strang\ntitle order 2\nflow 1/2 F\nflow G\nflow 1/3 F\n", 0,
      "flow 3=1/2 a digit exchanged; ", 1},
+    /* decimals of few places are exact; of the far digits of long ones others are met too, less closely, and in a node */
+    {"{\"A\": [[\"0.25\"], [\"0.5\", \"0.25\"], [\"17/50\", \"-1/25\", \"0.25\"],"
+     " [\"371/1360\", \"-137/2720\", \"15/544\", \"0.25\"],"
+     " [\"25/24\", \"-49/48\", \"-125/16\", \"-85/12\", \"0.25\"]],"
+     " \"b\": [\"25/24\", \"-49/48\", \"125/16\", \"-85/12\", \"0.25\"]}",
+     4, "a53=125/16 the sign; ", 1},
+    {KVAERNO("499", ""), 3, "a32=0.07357009006976042995551259033989846723997 a digit exchanged; ",
+     6},
+    {KVAERNO("499", ", \"c\": [0, \"0.8717330430169179988320389023871136850586\", 1, 1]"), 3,
+     "a32=0.07357009006976042995551259033989846723997 a digit exchanged; ", 2},
     /* the past: Adams and Bashforth's, BDF3, Milne and Simpson's, a corrector that reads a predictor's slope, in two colours, decimals */
     {"scheme ab4\ntitle order 4\nk1 = H(y)\ny' = y + 55/24*k1 - 59/24*k1[-1] + 37/24*k1[-2] - 6/24*k1[-3]\n",
      0, "b1[-3]=-9/24 a digit exchanged; ", 1},
@@ -525,7 +545,7 @@ TEST(refused)
         {"scheme a\nk1 = H(y)\ny' = y + k1\nscheme b\nk1 = H(y)\ny' = y + k1\n", "one scheme"},
         {"scheme a\nlearn g = 1/2\nk1 = H(y)\ny' = y + g*k1\n", "learned"},
         {"scheme a\nk1 = H(y + )\ny' = y + k1\n", "expected"},
-        {"scheme a\nk1 = H(y + ?*k1 + 0.1*k1)\ny' = y + ?*k1\n", "one coefficient '?'"},
+        {"scheme a\nk1 = H(y + ?*k1 + 0.1234567891*k1)\ny' = y + ?*k1\n", "one coefficient '?'"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         SCOPED(repair_free) Repair r = {0};
