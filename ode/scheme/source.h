@@ -12,6 +12,8 @@
 #include "ode/scheme/table.h"
 
 enum { SOURCE_NAME = 96, SOURCE_LONGEST = 256 /* list */, SOURCE_UNREAD = 5 /* no ERR_* */ };
+/* The most that a text may cost, in tokens passed over and numbers copied: some seconds; and names at a time. */
+enum { SOURCE_WORK = 1 << 26, SOURCE_NAMES = 1 << 13 };
 
 /* A number, or a list of values. A number whose text has digits behind a point that no double holds exactly, or a root,
  * is inexact. */
@@ -58,6 +60,7 @@ typedef struct {
     Token *token; /* ends with TOKEN_END */
     size_t tokens, at;
     int nest, matrix, depth;
+    size_t work;  /* see SOURCE_WORK: above it nothing more is read */
     size_t stuck; /* the token where the last expression that was not read ended */
     Variable *variable;
     size_t variables;

@@ -601,7 +601,9 @@ static void try_orders(Source *s)
     const Token *t = &r->token[r->at];
     if (reader_is(t, "def") && reader_is(&t[1], "order")) {
         size_t i = r->at;
-        while (r->token[i].kind != TOKEN_END && !reader_is(&r->token[i], "return")) i++;
+        while (r->token[i].kind != TOKEN_END && !reader_is(&r->token[i], "return") &&
+               i < r->at + 400)
+            i++;
         const Token *n = &r->token[i + (r->token[i].kind != TOKEN_END)];
         int order = n->kind == TOKEN_NUMBER ? atoi(n->at) : 0;
         for (; s->unordered < s->count; s->unordered++)
@@ -652,6 +654,8 @@ static int read_all(Source *s)
         try_orders(s);
         TRY(reader_assign(r));
     }
+    if (r->work > SOURCE_WORK)
+        return error_set(ERR_INPUT, "%s: it would take too long to read", s->file);
     return close_scope(s);
 }
 

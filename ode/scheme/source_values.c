@@ -341,6 +341,8 @@ static int make_variable(Reader *r, const char *name, Variable **out)
 {
     *out = reader_find(r, name);
     if (*out) return 0;
+    if (r->variables == SOURCE_NAMES)
+        return error_set(ERR_INPUT, "more than %d names in one place", SOURCE_NAMES);
     TRY(memory_more(&r->variable, r->variables, sizeof *r->variable));
     *out = &r->variable[r->variables++];
     snprintf((*out)->name, SOURCE_NAME, "%s", name);
@@ -503,6 +505,19 @@ static int read_inside(Reader *r, int matrix, int (*read)(Reader *r, Value *v), 
     return code;
 }
 
+static size_t numbers(const Value *v)
+{
+    size_t n = 1;
+    for (size_t i = 0; i < v->n; i++) n += numbers(&v->item[i]);
+    return n;
+}
+
+/* Returns whether lists stand within lists of lists, which no tableau needs. */
+static int deep(const Value *item)
+{
+    return item->is_list && item->n && item->item[0].is_list;
+}
+
 /* Reads "a, b, c" up to the closing sign, or one expression in parentheses. */
 static int read_items(Reader *r, Value *v, int close)
 {
@@ -514,6 +529,7 @@ static int read_items(Reader *r, Value *v, int close)
         Value *item = n == 0 ? &first : value_item(v, n);
         if (!item) return ERR_MEMORY;
         TRY(reader_expression(r, item));
+        if (n > 0 && deep(item)) return unread(r);
         if (n++ == 0 && close != ')') become_list(v);
         int comma = take(r, ',');
         commas += comma;
@@ -562,6 +578,7 @@ static int read_matrix(Reader *r, Value *v)
         Value *list = value_item(v, row), *item = list ? value_item(list, column) : NULL;
         if (!item) return unread(r);
         TRY(reader_expression(r, item));
+        if (item->is_list) return unread(r);
         wide |= column++ > 0;
     }
     if (v->n > 1 && wide) return 0;
@@ -584,6 +601,7 @@ static int read_matrix(Reader *r, Value *v)
 void reader_skip_argument(Reader *r)
 {
     for (int open = 0;; r->at++) {
+        if (++r->work > SOURCE_WORK) r->at = r->tokens - 1;
         int kind = r->token[r->at].kind;
         if (kind == TOKEN_END) return;
         if (open == 0 && (kind == ',' || kind == ';' || strchr(")]}", kind > ' ' ? kind : ' ')))
@@ -613,6 +631,8 @@ static int listed(const Token *t, const char *const *words, size_t n)
 }
 #define LISTED(t, words) listed(t, words, sizeof(words) / sizeof *(words))
 
+enum { ARGUMENTS = 16 };
+
 /* Reads the arguments that are numbers or lists, behind '('; a text of digits is one too. */
 static int read_arguments(Reader *r, Value *v)
 {
@@ -632,7 +652,7 @@ static int read_arguments(Reader *r, Value *v)
         if (code == 0 && kind != ',' && kind != ';' && kind != ')') code = SOURCE_UNREAD;
         if (code != 0) r->at = from;
         if (code == 0) {
-            Value *item = value_item(v, n++);
+            Value *item = n < ARGUMENTS ? value_item(v, n++) : NULL;
             if (!item) return unread(r);
             value_move(item, &x);
         }
@@ -643,7 +663,7 @@ static int read_arguments(Reader *r, Value *v)
 }
 
 /* Makes zeros(6), zeros(6, 6) of the numbers in v. */
-static int make_zeros(Value *v)
+static int make_zeros(Reader *r, Value *v)
 {
     size_t size[2] = {1, 0};
     const Value *of = v->n && v->item[0].is_list ? &v->item[0] : v;
@@ -654,6 +674,8 @@ static int make_zeros(Value *v)
             return SOURCE_UNREAD;
         size[i] = (size_t)mpz_get_ui(mpq_numref(of->item[i].q));
     }
+    r->work += size[0] * (size[1] + 1);
+    if (r->work > SOURCE_WORK) return SOURCE_UNREAD;
     reset(v);
     for (size_t i = 0; i < size[0]; i++) {
         Value *row = value_item(v, i);
@@ -675,7 +697,7 @@ static int read_call(Reader *r, const Token *name, Value *v)
         return unread(r);
     }
     TRY(read_inside(r, 0, read_arguments, &list));
-    if (zeros) TRY(make_zeros(&list));
+    if (zeros) TRY(make_zeros(r, &list));
     if (zeros) {
         value_move(v, &list);
         return 0;
@@ -768,6 +790,8 @@ static int read_named(Reader *r, Value *v)
         return read_inside(r, 1, read_matrix, v);
     }
     if (!x) return unread(r);
+    r->work += numbers(&x->v);
+    if (r->work > SOURCE_WORK) return unread(r);
     TRY(value_copy(v, &x->v));
     while (v->is_list && r->token[r->at].kind == '[' && !r->token[r->at].spaced)
         TRY(read_entry(r, v));

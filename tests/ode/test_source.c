@@ -172,6 +172,29 @@ TEST(refused_with_its_line)
     assert_true(error_has("a.c: no tableau is found in it"));
 }
 
+/* Texts that would take minutes, or all memory, are refused or read in seconds. */
+TEST(costly_texts)
+{
+    static const char *const begin[] = {"x = T(",
+                                        "y = [x, x, x, x, x, x, x, x]\nx = y\n",
+                                        "z = zeros(256, 256)\n",
+                                        "(",
+                                        "[",
+                                        "def order",
+                                        "-"};
+    for (size_t i = 0; i < sizeof begin / sizeof *begin; i++) {
+        size_t n = strlen(begin[i]), all = 1 << 19;
+        SCOPED(memory_drop) char *text = memory_new(all + 1, 1);
+        SourceTable *list;
+        size_t count;
+        for (size_t k = 0; k < all; k++) text[k] = begin[i][k % n];
+        memcpy(text, "x = 1\n", 6);
+        int code = source_read("a.jl", text, all, &list, &count);
+        if (code != 0 && code != ERR_INPUT) fail_msg("%zu: %s", i, error_text());
+        source_free(list, count);
+    }
+}
+
 /* Texts that end anywhere are read or refused, and nothing stays. */
 TEST(texts_cut_off)
 {
