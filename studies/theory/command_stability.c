@@ -165,7 +165,7 @@ static int farthest_embedded(const StabilityRun *u, double *far)
     for (size_t i = 0; u->drawn && i < u->region.count; i++) {
         double real, imag;
         if (u->of[i] >= 0) continue;
-        TRY(stability_limits(u->drawn[i], &real, &imag));
+        TRY(stability_limits(u->drawn[i], &real, &imag, NULL));
         if (isfinite(imag)) *far = fmax(*far, imag);
         if (isfinite(real)) *far = fmax(*far, -real);
     }
