@@ -88,7 +88,8 @@ void sheet_free(Sheet *r)
     memory_free_all(r->cell, r->texts, r->slot, r->view, r->list, r);
 }
 
-int sheet_keep(char **texts, size_t *bytes, size_t *room, const char *text, size_t *at)
+/* Appends a text to a list of bytes (room), which grows; *at: its place. ERR_MEMORY. */
+static int keep(char **texts, size_t *bytes, size_t *room, const char *text, size_t *at)
 {
     const size_t n = strlen(text) + 1;
     if (*bytes + n > *room) {
@@ -123,7 +124,7 @@ static void add_text(Sheet *r, const char *text, int number)
     if (above && !above->real && strcmp(r->texts + above->text, text) == 0)
         c.text = above->text;
     else if (r->code == 0)
-        r->code = sheet_keep(&r->texts, &r->bytes, &r->room, text, &c.text);
+        r->code = keep(&r->texts, &r->bytes, &r->room, text, &c.text);
     add_cell(r, c);
 }
 
@@ -320,10 +321,46 @@ int sheet_stream(Sheet *r, FILE *f)
     return r->code;
 }
 
+/* ---- for people ---------------------------------------------------------------------------------- */
+
+/* Writes what people see of a cell; a text without what steers a terminal. */
+static int see(Sheet *r, const Column *column, size_t i, size_t *room)
+{
+    char shown[SHEET_SHOWN];
+    const Cell *c = &r->cell[i];
+    if (c->real && isfinite(c->x)) sheet_shown(column, c->x, shown);
+    if (c->real && !isfinite(c->x)) sheet_number(c->x, shown);
+    TRY(keep(&r->seen, &r->bytes, room, c->real ? shown : r->texts + c->text, &r->seen_at[i]));
+    char *text = r->seen + r->seen_at[i];
+    text[text_harmless(text, strlen(text))] = '\0';
+    return 0;
+}
+
+static int see_all(Sheet *r)
+{
+    size_t room = r->bytes = 0;
+    for (size_t i = 0; i < r->cells; i += r->columns)
+        for (size_t j = 0; j < r->shown; j++)
+            TRY(see(r, r->slot[r->view[j]].column, i + r->view[j], &room));
+    return 0;
+}
+
+static int write_people(const Sheet *r, int form, FILE *f)
+{
+    SCOPED(memory_drop) size_t *at = memory_new(r->cells, sizeof *at);
+    if (!at) return ERR_MEMORY;
+    Sheet seen = *r;
+    seen.seen_at = at;
+    int code = see_all(&seen);
+    if (code == 0) code = sheet_lay_out(&seen, form, f);
+    memory_free(seen.seen);
+    return code;
+}
+
 int sheet_write(const Sheet *r, int form, FILE *f)
 {
     if (r->code != 0) return r->code;
-    if (form != SHEET_CSV) return sheet_lay_out(r, form, f);
+    if (form != SHEET_CSV) return write_people(r, form, f);
     csv_row(r, SIZE_MAX, f);
     csv_rows(r, 0, f);
     return 0;

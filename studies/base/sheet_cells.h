@@ -37,7 +37,7 @@ struct Sheet {
     Cell *cell; /* (cells), row-major */
     size_t bytes, room;
     char *texts;     /* (bytes, with room for more) one behind the other, each with its NUL */
-    size_t *seen_at; /* (cells) places in seen, of sheet_lay_out alone */
+    size_t *seen_at; /* (cells) places in seen, of sheet_write alone */
     char *seen;      /* what people see of the cells of shown columns */
     size_t streamed; /* cells already written by sheet_stream */
     int header;      /* written by sheet_stream */
@@ -64,9 +64,6 @@ static inline int sheet_empty(const Sheet *r, const Cell *c)
 {
     return c->real ? isnan(c->x) : r->texts[c->text] == '\0';
 }
-
-/* Appends a text to a list of bytes (room), which grows; *at: its place. ERR_MEMORY. */
-int sheet_keep(char **texts, size_t *bytes, size_t *room, const char *text, size_t *at);
 
 /* Writes a table for people: text, Markdown, LaTeX (sheet_write). A column that is empty in every row is left out. */
 int sheet_lay_out(const Sheet *r, int form, FILE *f);

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "kernels/base/error.h"
-#include "kernels/base/plain_text.h"
 #include "studies/base/latex.h"
 #include "studies/base/screen.h"
 #include "studies/base/sheet_cells.h"
@@ -462,40 +461,12 @@ static int lay_out(const Sheet *r, int form, FILE *f)
     return 0;
 }
 
-/* Writes what people see of a cell; a text without what steers a terminal. */
-static int see(Sheet *r, const Column *column, size_t i, size_t *room)
-{
-    char shown[SHEET_SHOWN];
-    const Cell *c = &r->cell[i];
-    if (c->real && isfinite(c->x)) sheet_shown(column, c->x, shown);
-    if (c->real && !isfinite(c->x)) sheet_number(c->x, shown);
-    TRY(sheet_keep(&r->seen, &r->bytes, room, c->real ? shown : r->texts + c->text,
-                   &r->seen_at[i]));
-    char *text = r->seen + r->seen_at[i];
-    text[text_harmless(text, strlen(text))] = '\0';
-    return 0;
-}
-
-static int see_all(Sheet *r)
-{
-    size_t room = r->bytes = 0;
-    for (size_t i = 0; i < r->cells; i += r->columns)
-        for (size_t j = 0; j < r->shown; j++)
-            TRY(see(r, r->slot[r->view[j]].column, i + r->view[j], &room));
-    return 0;
-}
-
 int sheet_lay_out(const Sheet *r, int form, FILE *f)
 {
     SCOPED(memory_drop) size_t *view = memory_new(r->shown, sizeof *view);
-    SCOPED(memory_drop) size_t *at = memory_new(r->cells, sizeof *at);
-    if (!view || !at) return ERR_MEMORY;
-    Sheet seen = *r;
-    seen.shown = leave_out_empty(r, view);
-    seen.view = view;
-    seen.seen_at = at;
-    int code = see_all(&seen);
-    if (code == 0) code = lay_out(&seen, form, f);
-    memory_free(seen.seen);
-    return code;
+    if (!view) return ERR_MEMORY;
+    Sheet filled = *r;
+    filled.shown = leave_out_empty(r, view);
+    filled.view = view;
+    return lay_out(&filled, form, f);
 }
