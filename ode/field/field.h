@@ -95,6 +95,8 @@ int system_parse(const char *file, const char *text, size_t bytes, size_t partic
 int system_ops(const System *s);
 /* Returns whether an operator has to be evaluated: 0 where it is absent. */
 int system_counts(const System *s, int op);
+/* Computes Mx (n, d), M x of every particle; without a mass matrix M is 1. */
+void system_mass(const System *s, const double *x, double *Mx);
 size_t system_parts(
     const System *s); /* the number of the field's operators that have to be evaluated */
 /* Computes dy (n, d), the sum of these operators of one set at (t, y); part (n, d): scratch. */

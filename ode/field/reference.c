@@ -374,13 +374,6 @@ static int gragg(Walk *w, double from, double to, double *y)
 
 /* ---- 2 of stiff fields: the linearly implicit Euler method, extrapolated -------------------------------- */
 
-/* Returns entry (i, k) of M. */
-static double mass_of(const Walk *w, size_t i, size_t k)
-{
-    size_t d = w->s->d;
-    return !w->s->mass ? i == k : i / d == k / d ? w->s->mass[i % d * d + k % d] : 0;
-}
-
 /* Takes a step (M - h J)(z' - z) = h f(t + h, z) from z0 to z0; of the implicit method further ones of Newton's iteration, M (z' - z) = h
  * f(t + h, z'), until they move z' by rounding, or no longer by less. Returns 0, or -1: the matrix is singular, or there is no end. */
 static int euler_substep(Walk *w, double t, double h)
@@ -392,11 +385,9 @@ static int euler_substep(Walk *w, double t, double h)
     for (int turn = 0; turn < TURNS; turn++) {
         double most = 0, size = DBL_MIN;
         slope_long(w, t, w->z0);
-        for (size_t i = 0; i < w->N; i++) {
-            w->dy[i] *= h;
-            for (size_t k = 0; turn && k < w->N; k++)
-                w->dy[i] -= mass_of(w, i, k) * (double)(w->z0[k] - w->z1[k]);
-        }
+        for (size_t i = 0; i < w->N; i++) w->y[i] = (double)(w->z0[i] - w->z1[i]);
+        system_mass(w->s, w->y, w->part);
+        for (size_t i = 0; i < w->N; i++) w->dy[i] = h * w->dy[i] - w->part[i];
         if (gsl_linalg_LU_svx(w->lu, w->rows, &b.vector) != 0) return -1;
         for (size_t i = 0; i < w->N; i++) {
             w->z0[i] += w->dy[i];
@@ -415,9 +406,14 @@ static int eulers(Walk *w, double t, double H, int n)
 {
     double h = H / n;
     int sign;
-    for (size_t i = 0; i < w->N; i++)
-        for (size_t k = 0; k < w->N; k++)
-            gsl_matrix_set(w->lu, i, k, mass_of(w, i, k) - h * w->J[i * w->N + k]);
+    memset(w->y, 0, w->N * sizeof *w->y);
+    for (size_t k = 0; k < w->N; k++) {
+        w->y[k] = 1;
+        system_mass(w->s, w->y, w->part);
+        w->y[k] = 0;
+        for (size_t i = 0; i < w->N; i++)
+            gsl_matrix_set(w->lu, i, k, w->part[i] - h * w->J[i * w->N + k]);
+    }
     if (gsl_linalg_LU_decomp(w->lu, w->rows, &sign) != 0) return -1;
     memcpy(w->z0, w->state, w->N * sizeof *w->z0);
     for (int m = 1; m <= n; m++)

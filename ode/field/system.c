@@ -41,6 +41,16 @@ int system_counts(const System *s, int op)
     return !(s->absent >> op & 1);
 }
 
+void system_mass(const System *s, const double *x, double *Mx)
+{
+    size_t d = s->d;
+    for (size_t i = 0; i < s->n * d; i++) {
+        const double *row = s->mass ? s->mass + i % d * d : NULL;
+        Mx[i] = row ? 0 : x[i];
+        for (size_t c = 0; row && c < d; c++) Mx[i] += row[c] * x[i - i % d + c];
+    }
+}
+
 size_t system_parts(const System *s)
 {
     size_t n = 0;

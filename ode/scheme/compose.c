@@ -97,8 +97,7 @@ static void add_stage(Table *t, const Table *from, size_t i, int whole)
     }
 }
 
-/* Adds one step over c h from the state Y at t + begin h; Y out: the state behind it. */
-static int add_stages(Table *t, const Table *from, const mpq_t c, const mpq_t begin, Row *Y)
+int table_append(Table *t, const Table *from, const mpq_t c, const mpq_t begin, Row *Y)
 {
     int base = (int)t->evals, points = (int)t->points;
     for (size_t i = 0; i < from->stages; i++) add_stage(t, from, i, mpq_cmp_ui(c, 1, 1) == 0);
@@ -196,7 +195,7 @@ static int add_steps(Table *t, const Substep *step, size_t n)
         const Table *from = step[i].scheme;
         t->exact &= from->exact && !step[i].inexact;
         for (size_t k = 0; k < from->flows; k++) add_flow(t, &from->flow[k], step[i].c);
-        if (!from->flows) TRY(add_stages(t, from, step[i].c, begin, &t->update));
+        if (!from->flows) TRY(table_append(t, from, step[i].c, begin, &t->update));
         mpq_add(begin, begin, step[i].c);
     }
     if (step[0].scheme->flows && !t->flows)

@@ -77,23 +77,6 @@ static int append_flow(Table *t, const Flow *flow, const Table *solver, Row *Y)
     return 0;
 }
 
-/* Appends the stages of a flow that has them. */
-static int append_solved(Table *t, const Table *by, Row *Y)
-{
-    int base = (int)t->evals;
-    for (size_t i = 0; i < by->stages; i++) {
-        Point *p = &t->point[t->points++];
-        point_init(p);
-        TRY(row_shift(&by->point[i].row, Y, rational_one, base, NULL, &p->row));
-        t->stage[t->stages] = by->stage[i];
-        t->stage[t->stages].eval = (int)t->evals;
-        t->eval[t->evals] = by->eval[i];
-        t->eval[t->evals].point = (int)t->points - 1;
-        t->eval[t->evals++].stage = (int)t->stages++;
-    }
-    return row_step(&by->update, Y, rational_one, base, NULL);
-}
-
 static size_t stages_of(const Table *from, const Table *solver)
 {
     size_t n = 0;
@@ -106,8 +89,9 @@ static size_t stages_of(const Table *from, const Table *solver)
 static int append(Table *t, const Flow *f, const Table *solver)
 {
     if (!f->by) return append_flow(t, f, solver, &t->update);
+    RATIONAL(begin);
     t->exact = t->exact && f->by->exact;
-    return append_solved(t, f->by, &t->update);
+    return table_append(t, f->by, rational_one, begin, &t->update);
 }
 
 static int expand_into(Table *t, const Table *from, const Table *solver)

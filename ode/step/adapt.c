@@ -378,7 +378,21 @@ static int run_orders(Way *w, AdaptRun *r)
 
 /* ---- all ------------------------------------------------------------------------------------------- */
 
-static int check(const Table *t, const AdaptOptions *o)
+static int check_tolerances(const AdaptOptions *o, size_t N)
+{
+    for (size_t i = 0; i < N; i++) {
+        double absolute = adapt_absolute(o, i), relative = adapt_relative(o, i);
+        if (!(absolute >= 0 && relative >= 0 && absolute + relative > 0) ||
+            !isfinite(absolute + relative))
+            return error_set(ERR_MISUSE,
+                             "tolerances of %g absolute, %g relative: expected numbers of 0 or "
+                             "more, not both 0",
+                             absolute, relative);
+    }
+    return 0;
+}
+
+static int check(const Table *t, const AdaptOptions *o, size_t N)
 {
     if (!t->pair && !t->orders)
         return error_set(
@@ -386,10 +400,9 @@ static int check(const Table *t, const AdaptOptions *o)
             "scheme %s has no estimate of its error, a line error = ...: take steps of one "
             "length, or another scheme",
             t->name);
-    if (o->absolute >= 0 && o->relative >= 0 && o->absolute + o->relative > 0 && o->t_end > 0 &&
-        isfinite(o->t_end) && (o->estimate_order >= 0 || t->orders))
-        return 0;
-    return error_set(ERR_MISUSE, "an adaptive run needs a tolerance and a time above 0");
+    if (o->t_end > 0 && isfinite(o->t_end) && (o->estimate_order >= 0 || t->orders))
+        return check_tolerances(o, N);
+    return error_set(ERR_MISUSE, "an adaptive run needs a time above 0");
 }
 
 /* Returns whether the values by weights go through every point of the scheme, as those of collocation methods do, and
@@ -441,9 +454,9 @@ static int prepare(const Table *t, const System *s, Way *w)
 
 int adapt_run(const Table *t, const System *s, const AdaptOptions *o, double *y, AdaptRun *out)
 {
-    *out = (AdaptRun){0};
-    TRY(check(t, o));
     size_t N = s->n * s->d;
+    *out = (AdaptRun){0};
+    TRY(check(t, o, N));
     SCOPED(way_free) Way way = {.o = o, .N = N, .k = o->estimate_order + 1, .whole = o->t_end};
     SCOPED(memory_drop) double *work = memory_new(4 * N, sizeof *work);
     Weighted word = system_weigh(s, t);

@@ -257,7 +257,7 @@ static void apply(void *functions, const double *x, double *Ax)
 {
     Functions *m = functions;
     memcpy(Ax, x, m->N * sizeof *x);
-    if (m->s->mass) mass_multiply(m->s, x, Ax);
+    if (m->s->mass) system_mass(m->s, x, Ax);
     if (exponential_size(m->N, x) == 0 || m->A.ops == 0) return;
     double *action = m->scratch + 3 * m->N;
     derivative_act(&m->A, x, action);

@@ -149,6 +149,7 @@ static void read_rows(Implicit *m, const Table *t)
 static int invert(const Implicit *m, Block *b)
 {
     size_t n = b->points;
+    int singular = 0;
     SCOPED(memory_drop) double *A = memory_new(n, n * sizeof *A);
     SCOPED(memory_drop) double *x = memory_new(n, sizeof *x);
     SCOPED(memory_drop) size_t *pivot = memory_new(n, sizeof *pivot);
@@ -163,14 +164,15 @@ static int invert(const Implicit *m, Block *b)
         memset(x, 0, n * sizeof *x);
         x[q] = 1;
         lu_substitute(n, A, pivot, x);
-        for (size_t p = 0; p < n; p++) b->inverse[p * n + q] = x[p];
-        if (!(fabs(x[0]) < 1e8))
-            return error_set(
-                ERR_INPUT,
-                "the matrix of weights of the implicit stages is singular, so that M y' = "
-                "f(y) does not determine their slopes: take another scheme");
+        for (size_t p = 0; p < n; p++) {
+            b->inverse[p * n + q] = x[p];
+            singular |= !(fabs(x[p]) < 1e8);
+        }
     }
-    return 0;
+    if (!singular) return 0;
+    return error_set(ERR_INPUT,
+                     "the matrix of weights of the implicit stages is singular, so that M y' = "
+                     "f(y) does not determine their slopes: take another scheme");
 }
 
 /* Finds where derivatives of solved blocks have entries, of which the largest has so many points, and makes room for them
@@ -365,8 +367,11 @@ static int find_same(Implicit *m, const Table *t)
 
 int implicit_loosen(Implicit *m, const Table *t, const AdaptOptions *o)
 {
-    double tolerance = o->relatives ? INFINITY : o->relative > 0 ? o->relative : o->absolute;
-    for (size_t i = 0; o->relatives && i < m->N; i++) tolerance = fmin(tolerance, o->relatives[i]);
+    double tolerance = INFINITY;
+    for (size_t i = 0; i < m->N; i++) {
+        double relative = adapt_relative(o, i);
+        tolerance = fmin(tolerance, relative > 0 ? relative : adapt_absolute(o, i));
+    }
     m->loose = 1;
     m->o = o;
     m->kappa =
@@ -431,6 +436,10 @@ static void derive(Implicit *m, const Block *b)
         int e = b->eval[i];
         double *y = point_of(m, m->Y, e);
         double t = m->t + m->node[e] * m->h;
+        if (!system_counts(m->s, m->eval[e].op)) {
+            memset(m->J[e], 0, pattern_size(&m->pattern) * sizeof(double));
+            continue;
+        }
         for (size_t c = 0; c < m->N; c++) m->step[c] = lu_difference(y[c], m->scale);
         pattern_derive(&m->pattern, m->s, &m->eval[e], t, m->step, 0, y, m->f, m->J[e]);
         m->count += pattern_calls(&m->pattern, m->s, 0);
@@ -462,7 +471,7 @@ static void along(Implicit *m, int e, const double *v)
         return;
     }
     memset(m->jd, 0, N * sizeof(double));
-    if (!(size > 0)) return;
+    if (!(size > 0) || !system_counts(m->s, m->eval[e].op)) return;
     double c = lu_difference(0, m->scale) / size;
     for (int side = 0; side < 2; side++) {
         for (size_t i = 0; i < N; i++) m->w[i] = y[i] + (side ? -c : c) * v[i];
@@ -479,7 +488,7 @@ static void apply(void *arg, const double *x, double *Ax)
     const Block *b = m->now;
     memcpy(Ax, x, b->points * m->N * sizeof *Ax);
     for (size_t p = 0; p < b->points && m->s->mass; p++)
-        mass_multiply(m->s, x + p * m->N, Ax + p * m->N);
+        system_mass(m->s, x + p * m->N, Ax + p * m->N);
     for (size_t i = 0; i < b->evals; i++) {
         int e = b->eval[i];
         along(m, e, x + (size_t)m->place[m->eval[e].point] * m->N);
@@ -523,7 +532,7 @@ static void correct(Implicit *m, Block *b, const double *k)
     memcpy(m->r, m->base, n * sizeof(double));
     for (size_t p = 0; p < b->points && m->s->mass; p++) {
         for (size_t i = p * N; i < (p + 1) * N; i++) m->d[i] = m->base[i] - m->Y[i];
-        mass_multiply(m->s, m->d + p * N, m->r + p * N);
+        system_mass(m->s, m->d + p * N, m->r + p * N);
     }
     for (size_t p = 0; p < b->points; p++)
         add_slopes(m, b->point[p], b->eval, b->evals, k, m->r + p * N);
@@ -790,7 +799,7 @@ static void weigh(Implicit *m, const Block *b, const double *k)
     memset(m->d, 0, N * sizeof(double));
     for (const Block *x = m->block; x < b; x++)
         add_slopes(m, b->point[0], x->eval, x->evals, k, x->solved || x->function ? m->d : m->base);
-    mass_multiply(m->s, m->d, m->r);
+    system_mass(m->s, m->d, m->r);
     for (size_t c = 0; c < N; c++) m->base[c] += m->r[c];
 }
 

@@ -103,7 +103,5 @@ int mass_takes(const System *s, const Table *t);
 /* Returns ERR_INPUT where M - h J is singular at the initial state whatever h is, where the index is above 1, or where the
  * state does not satisfy the equations without derivatives. */
 int mass_check(const System *s);
-/* Computes Mx (n, d), M x of every particle. */
-void mass_multiply(const System *s, const double *x, double *Mx);
 
 #endif

@@ -93,7 +93,7 @@ static double off(Check *c, double h)
     size_t size = pattern_size(&c->m->pattern);
     double worst = 0;
     for (size_t i = 0; i < c->N; i++) c->x[i] = 1 + (double)(i * 7 % 11) / 11;
-    mass_multiply(c->s, c->x, c->b);
+    system_mass(c->s, c->x, c->b);
     for (size_t k = 0; k < c->Js; k++) {
         pattern_multiply(&c->m->pattern, c->J + k * size, c->x, c->work);
         for (size_t i = 0; i < c->N; i++) c->b[i] -= h * c->work[i];
@@ -114,7 +114,7 @@ static double jump(Check *c, double h, double *d)
     for (size_t i = 0; i < c->N; i++) d[i] = h * c->f[i];
     factors_solve(c->m, d);
     for (size_t i = 0; i < c->N; i++) c->x[i] = 1 + (double)(i * 7 % 11) / 11;
-    mass_multiply(c->s, c->x, c->b);
+    system_mass(c->s, c->x, c->b);
     factors_solve(c->m, c->b);
     return exponential_size(c->N, c->b);
 }
@@ -201,14 +201,4 @@ int mass_check(const System *s)
     c.work = c.b + N;
     system_sum(s, system_ops(s), 1, 0, y, c.f, work);
     return check(&c, size);
-}
-
-void mass_multiply(const System *s, const double *x, double *Mx)
-{
-    size_t d = s->d;
-    for (size_t i = 0; i < s->n * d; i++) {
-        const double *row = s->mass + i % d * d;
-        Mx[i] = 0;
-        for (size_t c = 0; c < d; c++) Mx[i] += row[c] * x[i - i % d + c];
-    }
 }

@@ -106,7 +106,8 @@ void pattern_find(Pattern *p, const System *s, const Eval *eval, const int *whic
     if (n <= whole) return;
     p->kind = PATTERN_NEAR;
     for (size_t i = 0; i < evals && p->kind == PATTERN_NEAR; i++)
-        if (!probe_all(p, s, &eval[which[i]], work)) p->kind = PATTERN_NONE;
+        if (system_counts(s, eval[which[i]].op) && !probe_all(p, s, &eval[which[i]], work))
+            p->kind = PATTERN_NONE;
     if (s->mass && p->width < s->d - 1) p->width = s->d - 1;
     if (p->kind == PATTERN_NEAR && !fits(p, points)) p->kind = PATTERN_NONE;
 }

@@ -82,7 +82,7 @@ struct AdaptOptions {
     /* atol and rtol. A step from y_n to y_n+1, with the estimate e of its error, passes where the RMS over i of
      * e_i / (atol + rtol max(|y_n,i|, |y_n+1,i|)) is at most 1. */
     double absolute, relative;
-    /* (n d) atol and rtol of each coordinate, which then take the place of the two numbers; both or neither; borrowed. */
+    /* (n d) atol and rtol of each coordinate, each of which then takes the place of its number; borrowed. */
     const double *absolutes, *relatives;
     double t_end;
     int estimate_order; /* q >= 0 of a pair, which theory_embedded finds: Embedded.estimate_order */
@@ -97,11 +97,18 @@ struct AdaptOptions {
     Events *events;
 };
 
-/* Returns atol_i + rtol_i size, with which an error of coordinate i of that size is compared. */
+/* Return atol_i, rtol_i, and atol_i + rtol_i size, with which an error of coordinate i of that size is compared. */
+static inline double adapt_absolute(const AdaptOptions *o, size_t i)
+{
+    return o->absolutes ? o->absolutes[i] : o->absolute;
+}
+static inline double adapt_relative(const AdaptOptions *o, size_t i)
+{
+    return o->relatives ? o->relatives[i] : o->relative;
+}
 static inline double adapt_scale(const AdaptOptions *o, size_t i, double size)
 {
-    return o->absolutes ? o->absolutes[i] + o->relatives[i] * size
-                        : o->absolute + o->relative * size;
+    return adapt_absolute(o, i) + adapt_relative(o, i) * size;
 }
 
 typedef struct {
@@ -119,8 +126,8 @@ typedef struct {
 
 /* Runs a pair (t->pair), or the formulas of a table with orders (backward.c), from the initial state at time 0; y (n, d) out: the state at out->t. The code is 0 for every
  * outcome, in which y and t are what the run came to. ERR_INPUT: not a pair, or the
- * system cannot take it. ERR_MISUSE: t_end not above 0 or not finite, a tolerance below 0 or both 0, estimate_order
- * below 0.
+ * system cannot take it. ERR_MISUSE: t_end not above 0 or not finite, a coordinate's tolerance below 0 or both 0,
+ * estimate_order below 0.
  * Source: Gustafsson 1991; Hairer, Norsett, Wanner 1993, II.4; Hairer, Wanner 1996, IV.2. */
 int adapt_run(const Table *t, const System *s, const AdaptOptions *o, double *y, AdaptRun *out);
 

@@ -185,29 +185,21 @@ static int check_tolerances(const Options *o)
     return error_set(ERR_INPUT, "expected --rtol and --atol, or --tolerance for what is not given");
 }
 
-static int is_list(const Options *o, const char *name)
-{
-    const char *text = options_text(o, name);
-    return text && strchr(text, ',');
-}
-
-/* Finds a tolerance, of its own option or else of --tolerance; list: numbers of each coordinate are wanted. */
-static int find_tolerance(const Solving *u, const char *name, int list, double *one, double **each)
+/* Finds a tolerance, of its own option or else of --tolerance. */
+static int find_tolerance(const Solving *u, const char *name, double *one, double **each)
 {
     const Options *o = u->options;
-    const char *from = options_text(o, name) ? name : "tolerance";
-    if (list) TRY(choose_numbers(o, from, u->system->n, u->system->d, 1, each));
-    *one = strtod(options_text(o, from), NULL);
-    return 0;
+    const char *from = options_text(o, name) ? name : "tolerance", *text = options_text(o, from);
+    *one = strtod(text, NULL);
+    return strchr(text, ',') ? choose_numbers(o, from, u->system->n, u->system->d, 1, each) : 0;
 }
 
 static int find_tolerances(Solving *u)
 {
     Tolerances *t = &u->tolerances;
-    int list = is_list(u->options, "rtol") || is_list(u->options, "atol");
     if (!by_tolerance(u->options)) return 0;
-    TRY(find_tolerance(u, "rtol", list, &t->relative, &t->relatives));
-    return find_tolerance(u, "atol", list, &t->absolute, &t->absolutes);
+    TRY(find_tolerance(u, "rtol", &t->relative, &t->relatives));
+    return find_tolerance(u, "atol", &t->absolute, &t->absolutes);
 }
 
 /* ---- runs ------------------------------------------------------------------------------------------ */
@@ -233,65 +225,38 @@ static int begin(const Solving *u, Stepper *st, const char *name)
 
 /* Steps of one length under way. */
 typedef struct {
+    Solving *u;
     const char *name;
-    Stepper *st, *side; /* side: to times within a step */
-    size_t rows;        /* states so far */
-    size_t evals;       /* of `side` */
+    Stepper *st;
+    Events *events;
+    size_t rows;     /* states so far */
+    size_t evals;    /* of those within steps */
+    EventStep *seen; /* who else sees the steps, and its argument; NULL: nobody */
+    void *arg;
 } Walk;
 
-/* Computes the states asked for within step k, from 1, which comes: further, shorter steps from the state before it end
- * there. */
-static int within_step(Solving *u, Walk *w, size_t k)
+/* Sees a step: keeps the states that are asked for in it or at its end. */
+static int see(void *walk, double t0, double t1, const double *y1, EventState *at, void *of)
 {
-    size_t in;
+    Walk *w = walk;
+    const Solving *u = w->u;
     const Times *t = &u->times;
-    double from = (double)(k - 1) * t->h;
-    for (; w->rows < t->rows && !times_at_step(t, t->after[w->rows], &in) && in == k; w->rows++) {
-        TRY(stepper_begin(w->side, from, t->after[w->rows] - from, stepper_state(w->st),
-                          START_GIVEN, NULL));
-        TRY(stepper_step(w->side));
-        w->evals += stepper_evals(w->side);
-        memcpy(u->states + w->rows * u->N, stepper_state(w->side), u->N * sizeof(double));
+    for (; w->rows < t->rows; w->rows++) {
+        double after = t->after[w->rows], *y = u->states + w->rows * u->N;
+        size_t before = w->events->evals;
+        int end = fabs(after - t1) <= 1e-9 * t->h;
+        if (!end && after > t1) break;
+        if (end)
+            memcpy(y, y1, u->N * sizeof *y);
+        else
+            TRY(at(of, after, y));
+        w->evals += w->events->evals - before;
     }
-    return 0;
-}
-
-/* Takes step k, from 1, and keeps its end where that is asked for. */
-static int one_step(Solving *u, Walk *w, size_t k)
-{
-    size_t at;
-    const Times *t = &u->times;
-    TRY(within_step(u, w, k));
-    TRY(u->events ? events_take(u->events, w->st, (double)(k - 1) * t->h, t->h)
-                  : stepper_step(w->st));
-    if (u->events && u->events->stopped) {
-        double last = u->events->crossing[u->events->found - 1].t;
-        while (w->rows > 0 && t->after[w->rows - 1] > last) w->rows--;
-        return 0;
-    }
-    if (w->rows == t->rows || !times_at_step(t, t->after[w->rows], &at) || at != k) return 0;
-    memcpy(u->states + w->rows++ * u->N, stepper_state(w->st), u->N * sizeof(double));
-    return 0;
-}
-
-/* Refuses times within the steps of a scheme that reads the past: it has states at their ends alone. */
-static int check_within(const Solving *u, const Walk *w)
-{
-    size_t in;
-    const Times *t = &u->times;
-    for (size_t k = 0; k < t->rows && stepper_history(w->st) > 0; k++)
-        if (!times_at_step(t, t->after[k], &in))
-            return error_set(
-                ERR_INPUT,
-                "%s reads the past, so it has states behind whole steps alone, and --times has "
-                "t = %g, which no step of %g ends at",
-                w->name, t->t[k], t->h);
-    return 0;
+    return w->seen ? w->seen(w->arg, t0, t1, y1, at, of) : 0;
 }
 
 static int step_along(Solving *u, Walk *w, SolveRow *r)
 {
-    TRY(check_within(u, w));
     int code = begin(u, w->st, w->name);
     if (code == ERR_ACCURACY || code == ERR_NUMERIC) {
         notice_warn("%s: %s", w->name, error_text());
@@ -301,14 +266,14 @@ static int step_along(Solving *u, Walk *w, SolveRow *r)
     TRY(code);
     r->outcome = adapt_outcome(ADAPT_DONE);
     for (; r->steps < u->times.steps; r->steps++) {
-        code = one_step(u, w, r->steps + 1);
-        if (code == 0 && u->events && u->events->stopped) {
+        code = events_take(w->events, w->st, (double)r->steps * u->times.h, u->times.h);
+        if (code == 0 && w->events->stopped) {
             r->steps++;
             r->outcome = adapt_outcome(ADAPT_EVENT);
             return 0;
         }
         if (code == ERR_NUMERIC) {
-            if (u->events && u->events->count) notice_warn("%s: %s", w->name, error_text());
+            if (w->events->count) notice_warn("%s: %s", w->name, error_text());
             r->outcome = "not finite";
             return 0;
         }
@@ -323,15 +288,21 @@ static int step_along(Solving *u, Walk *w, SolveRow *r)
 static int run_fixed(Solving *u, const Table *t, size_t *rows, SolveRow *r)
 {
     SCOPED(stepper_drop) Stepper *st = NULL;
-    SCOPED(stepper_drop) Stepper *side = NULL;
+    SCOPED(events_free) Events own = {0};
+    Events *e = u->events ? u->events : &own;
     TABLE(frozen);
     if (!(frozen = table_freeze(t))) return ERR_MEMORY;
     TRY(stepper_new(frozen, u->system, &st));
-    TRY(stepper_new(frozen, u->system, &side));
-    if (u->events) TRY(events_fixed(u->events, frozen, u->system));
-    if (u->events) events_begin(u->events, 0, u->system->initial);
-    Walk w = {.name = t->name, .st = st, .side = side};
-    TRY(step_along(u, &w, r));
+    if (e == &own) TRY(events_new(NULL, 0, u->N, e));
+    TRY(events_fixed(e, frozen, u->system));
+    events_begin(e, 0, u->system->initial);
+    Walk w = {.u = u, .name = t->name, .st = st, .events = e, .seen = e->seen, .arg = e->arg};
+    e->seen = see;
+    e->arg = &w;
+    int code = step_along(u, &w, r);
+    e->seen = w.seen;
+    e->arg = w.arg;
+    TRY(code);
     *rows = w.rows;
     r->evals = stepper_evals(st) + w.evals;
     return 0;

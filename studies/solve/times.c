@@ -62,14 +62,6 @@ static int find_steps(const Options *o, const System *s, size_t most, Times *t)
 }
 
 /* Multiples of h and of the length are told apart by rounding alone. */
-int times_at_step(const Times *t, double after, size_t *step)
-{
-    double steps = after / t->h, nearest = rint(steps);
-    int at = fabs(steps - nearest) <= 64 * DBL_EPSILON * (1 + steps) && nearest > 0;
-    *step = at ? (size_t)nearest : (size_t)steps + 1;
-    return at;
-}
-
 /* ---- times ----------------------------------------------------------------------------------------- */
 
 static int new_rows(Times *t, size_t rows)

@@ -23,8 +23,5 @@ int times_read(const Options *o, const System *s, int free, size_t most, Times *
 void times_free(Times *t);
 /* Returns the time that is so far behind the beginning, in the direction of the run. */
 double times_of(const Times *t, double after);
-/* Returns whether a time is the end of a step of a run of steps of one length; *step: which, from 1. Otherwise *step is the
- * step that it is in. */
-int times_at_step(const Times *t, double after, size_t *step);
 
 #endif

@@ -478,6 +478,24 @@ TEST(test_own_jacobian)
     }
 }
 
+/* A part that no rule gives costs nothing, in derivatives neither. */
+TEST(test_absent_part)
+{
+    static const char *const texts[] = {
+        "system a\nn 1\nd 2\nG1 = y2\nG2 = -sin(y1)\ninitial = 1, 0\n",
+        "system a\nn 1\nd 2\nF1 = own 0*y1\nG1 = y2\nG2 = -sin(y1)\ninitial = 1, 0\n"};
+    OWN_TABLE *t = frozen("gauss4");
+    double y[2][2] = {{1, 0}, {1, 0}};
+    size_t evals[2];
+    for (int k = 0; k < 2; k++) {
+        OWN_SYSTEM *s = read_system(texts[k], 0, 0);
+        assert_int_equal(walk(t, s, 0, 0.1, 3, y[k]), 0);
+        evals[k] = walk_evals;
+    }
+    assert_memory_equal(y[0], y[1], sizeof y[0]);
+    assert_int_equal(evals[1], 2 * evals[0]);
+}
+
 /* ---- M y' = f ------------------------------------------------------------------------------------------ */
 
 /* Problems of index 1 by tolerance: Robertson's with y1 + y2 + y3 = 1 in place of y3' and the transistor amplifier, whose M is
@@ -598,6 +616,8 @@ TEST(test_mass_refused)
         {"radau-iia5", "y1' = -y1\n0 = y2 + y3\n0 = y1 + y2 + y3 - 1\ninitial = 1, 0, 0\n",
          "singular"},
         {"radau-iia5", "y1' = y2\n0 = y1 - 1\ninitial = 1, 0\n", "its index is above 1"},
+        {"k1 = H(y + k1 + 1e-10*k2)\nk2 = H(y + k1 + 2e-10*k2)\ny' = y + k1",
+         "y1' = -y1\n0 = y1 + y2 - 1\ninitial = 1, 0\n", "the matrix of weights"},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         OWN_SYSTEM *s = read_system(formed("system a\n%s", row[i].text), 0, 0);

@@ -220,8 +220,21 @@ TEST(work_and_ends)
     }
 }
 
+/* Returns how far a state is off, in tolerances, where it may be late, or early, by a time: its coordinates then by that times their
+ * rates. */
+static double off_or_late(const System *s, double late, double tolerance, double t, const double *y,
+                          const double *exact)
+{
+    double rate[8], part[8], most = 0;
+    system_sum(s, system_ops(s), 1, t, exact, rate, part);
+    for (size_t i = 0; i < s->d; i++)
+        most = fmax(most, (fabs(y[i] - exact[i]) - late * fabs(rate[i])) /
+                              (tolerance * (1 + fabs(exact[i]))));
+    return most;
+}
+
 /* Values within steps lie within 20 tolerances of rodas4's at a ten-thousandth of the tolerance, whose steps end at the
- * times asked for. */
+ * times asked for; those of bdf on solutions that jump within 80 at a time within 200 tolerances of that. */
 TEST(values_within_steps)
 {
     OWN_TABLE *radau = scheme("radau-iia5"), *bdf = scheme("bdf"), *other = scheme("rodas4");
@@ -235,7 +248,7 @@ TEST(values_within_steps)
         for (int p = 0; p < PLACES; p++)
             at[p] = stretched ? pow(10, -3 + 13.9 * p / PLACES) : known[i].end * (p + .5) / PLACES;
         AdaptRun run;
-        int jumps = k % 2 && s->d < 8 && !stretched; /* near jumps the time counts, not the state */
+        int jumps = k % 2 && s->d < 8 && !stretched;
         AdaptOptions o = within(known[i].tolerance, known[i].end, 3);
         o.times = PLACES, o.at = at, o.states = states;
         assert_int_equal(adapt_run(t, s, &o, y, &run), 0);
@@ -243,12 +256,13 @@ TEST(values_within_steps)
         AdaptOptions tight = within(known[i].tolerance * 1e-4, at[PLACES - 1], 3);
         tight.most = 1000000, tight.times = PLACES, tight.at = at, tight.states = exact;
         assert_int_equal(adapt_run(other, s, &tight, y, &run), 0);
-        double most = 0;
+        double most = 0, late = jumps ? 200 * known[i].tolerance : 0;
         for (size_t p = 0; p < PLACES; p++)
-            most = fmax(most, off(s->d, known[i].tolerance, states + p * s->d, exact + p * s->d));
+            most = fmax(most, off_or_late(s, late, known[i].tolerance, at[p], states + p * s->d,
+                                          exact + p * s->d));
         print_message("%s, %s, %g: within steps %.3g tolerances\n", t->name, s->name,
                       known[i].tolerance, most);
-        assert_true(most <= (jumps ? 200 : 20));
+        assert_true(most <= (jumps ? 80 : 20));
     }
 }
 

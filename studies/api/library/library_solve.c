@@ -208,21 +208,6 @@ static int see_first(Keeper *k, const System *s, int order)
 
 enum { STEPS = 10000000 };
 
-static int check_tolerances(const TrotterOptions *o, size_t N)
-{
-    for (size_t i = 0; i < N; i++) {
-        double absolute = o->absolutes ? o->absolutes[i] : o->absolute,
-               relative = o->relatives ? o->relatives[i] : o->relative;
-        if (!(absolute >= 0 && relative >= 0 && absolute + relative > 0) ||
-            !isfinite(absolute + relative))
-            return error_set(ERR_MISUSE,
-                             "tolerances of %g absolute, %g relative: expected numbers of 0 or "
-                             "more, not both 0",
-                             absolute, relative);
-    }
-    return 0;
-}
-
 static int check(const TrotterOptions *o, size_t N)
 {
     double length = o->end - o->begin, before = 0;
@@ -247,7 +232,7 @@ static int check(const TrotterOptions *o, size_t N)
     if (!(o->first >= 0 && o->longest >= 0))
         return error_set(ERR_MISUSE, "a first step of %g, a longest one of %g", o->first,
                          o->longest);
-    return o->steps ? 0 : check_tolerances(o, N);
+    return 0;
 }
 
 /* An event along a run. */
@@ -297,13 +282,6 @@ static int walk(const TrotterScheme *s, const System *on, Keeper *k, Events *e)
     return code == ERR_NUMERIC ? 0 : code;
 }
 
-/* Returns the tolerances of each coordinate: the list, or the number for all in `own`. */
-static const double *each(const double *list, double number, size_t N, double *own)
-{
-    for (size_t i = 0; i < N; i++) own[i] = number;
-    return list ? list : own;
-}
-
 /* Finds the order of a scheme and that of its estimate, once. */
 static int find_order(const TrotterScheme *s, int *order)
 {
@@ -331,23 +309,20 @@ static int adapt(const TrotterScheme *s, const System *on, Keeper *k, Events *e)
     TrotterRun *run = k->out;
     AdaptRun r;
     int estimate;
-    size_t N = k->N;
-    SCOPED(memory_drop) double *work = memory_new(3 * N, sizeof *work);
-    if (!work) return ERR_MEMORY;
+    SCOPED(memory_drop) double *y = memory_new(k->N, sizeof *y);
+    if (!y) return ERR_MEMORY;
     TRY(find_estimate(s, &estimate));
-    AdaptOptions a = {.absolute = o->absolutes ? 1 : o->absolute,
-                      .relative = o->relatives ? 1 : o->relative,
+    AdaptOptions a = {.absolute = o->absolute,
+                      .relative = o->relative,
+                      .absolutes = o->absolutes,
+                      .relatives = o->relatives,
                       .t_end = k->length,
                       .estimate_order = estimate,
                       .first = o->first,
                       .longest = o->longest,
                       .most = STEPS,
                       .events = e};
-    if (o->absolutes || o->relatives) {
-        a.absolutes = each(o->absolutes, o->absolute, N, work);
-        a.relatives = each(o->relatives, o->relative, N, work + N);
-    }
-    TRY(adapt_run(s->table, on, &a, work + 2 * N, &r));
+    TRY(adapt_run(s->table, on, &a, y, &r));
     run->outcome = adapt_outcome(r.outcome);
     run->t = time_of(k, r.t);
     run->steps = r.steps;
@@ -411,7 +386,8 @@ int trotter_run(const TrotterScheme *s, const TrotterSystem *on, const TrotterOp
     if (!initial) return ERR_MEMORY;
     memcpy(initial, o->initial ? o->initial : from.initial, N * sizeof *initial);
     from.initial = initial;
-    if (o->initial && !system_solves(&from, 0)) from.solution = NULL;
+    if (o->initial && !system_solves(&from, 0) && !system_solves(&from, o->begin))
+        from.solution = NULL;
     Keeper k = {.o = o,
                 .N = N,
                 .length = fabs(o->end - o->begin),
