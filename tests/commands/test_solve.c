@@ -121,6 +121,7 @@ TEST(test_times)
         error[k] = fabs(out_number(2, "y1") - exp(-.33));
         is_number(out_number(3, "y1"), exp(-.57), 2e-3);
         assert_true(file_has("seen/events.csv", "bdf2,y1 - 0.5,down,0.69"));
+        assert_true(count_lines(file_slurp("seen/curves.csv", NULL)) > 40);
     }
     assert_true(error[0] > 3 * error[1] && error[0] < 1e-3);
     static const char *const bad[][2] = {
