@@ -268,11 +268,13 @@ void expression_round_table(Table *t)
         round_row(&t->carry[i].update);
         round_row(&t->carry[i].start);
     }
-    for (size_t i = 0; i < t->flows; i++) {
-        expression_round(t->flow[i].c);
-        round_row(&t->flow[i].learned);
-    }
     for (size_t i = 0; i < t->symbols; i++) expression_round(t->symbol[i].start);
+    for (size_t i = 0; i < t->flows; i++) {
+        Flow *f = &t->flow[i];
+        round_row(&f->learned);
+        if (f->learned.terms) row_weight(t, &f->learned, TABLE_ONE, f->c);
+        expression_round(f->c);
+    }
     for (size_t i = 0; i < t->points; i++) {
         round_row(&t->point[i].row);
         expression_round(t->point[i].scale);

@@ -354,6 +354,11 @@ TEST(test_learned_fractions)
         assert_int_equal(learned->flow[0].learned.terms > 0, strcmp(forms[i], "p+1/2-p") != 0);
         check_round_trip(learned);
     }
+    for (int k = 20; k < 40; k++) { /* rounded names make rounded fractions */
+        OWN_TABLE *rounded =
+            scheme(formed("learn p = sqrt(1/3)\nflow (1 - sqrt(%d/7)*p) F\nflow G", k));
+        check_round_trip(rounded);
+    }
     OWN_TABLE *learned = scheme("learn p = 1/3\nflow p F\nflow p G"), *heun = scheme("heun");
     TABLE(t);
     assert_refused(table_expand(learned, heun, &t), "learned", "which exact flows alone have");
