@@ -138,8 +138,8 @@ TEST(past_is_carried)
         assert_int_equal(a.order, b.order);
         assert_true(is_near(a.error_norm2, b.error_norm2, 1e-14));
         assert_int_equal(a.weakly_stable, b.weakly_stable);
-        assert_int_equal(stability_limits(past, &limit[0][0], &limit[0][1]), 0);
-        assert_int_equal(stability_limits(t, &limit[1][0], &limit[1][1]), 0);
+        assert_int_equal(stability_limits(past, &limit[0][0], &limit[0][1], NULL), 0);
+        assert_int_equal(stability_limits(t, &limit[1][0], &limit[1][1], NULL), 0);
         assert_memory_equal(limit[0], limit[1], sizeof limit[0]);
         OWN_STUDY m = measured(t, s, (OrderOptions){.halvings = 6}, b.order, 1);
         Prediction p = predict(t, s, s->t_end, NULL), q = predict(past, s, s->t_end, NULL);
