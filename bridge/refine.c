@@ -24,7 +24,7 @@ static int spread_row(const Spreading *s, const Row *from, Row *to)
     row_free(to);
     for (size_t i = 0; i < from->terms; i++) {
         const Term *t = &from->term[i];
-        int op = t->eval == TABLE_STATE ? -1 : s->from->eval[t->eval].op;
+        int op = t->eval < 0 ? -1 : s->from->eval[t->eval].op;
         if (op < 0) TRY(row_add(to, TABLE_STATE, t->past, t->c, 0, NULL));
         for (int k = 0; op >= 0 && k < s->sets[op]; k++) {
             layer_field_share(s->trained, op, k + 1, c);
@@ -109,6 +109,7 @@ int bridge_refine(Model *m, const Table *trained, const Table *scheme, size_t su
     if (model_plan(m)->sides > 1)
         return error_set(ERR_INPUT,
                          "smaller steps are of language models: this model has an encoder");
+    TRY(table_refuse_carries(scheme, "--refine takes schemes that carry y alone"));
     TRY(layer_field_has(trained, scheme));
     SCOPED(table_drop) Table *frozen = table_freeze(scheme), *table = NULL;
     if (!frozen) return ERR_MEMORY;

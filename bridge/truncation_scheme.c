@@ -162,6 +162,11 @@ int truncator_takes(const Truncator *u, const Table *scheme)
     if (u->options.field == FIELD_LAYER && owns_several(u, scheme))
         return error_set(ERR_ACCURACY, "%s reads several sets over L: no one field y' = L(y)",
                          scheme->name);
+    if (scheme->carries && (u->options.field == FIELD_LAYER || owns_several(u, scheme)))
+        return error_set(
+            ERR_ACCURACY,
+            "%s carries '%s', and is measured on y' = F + G alone, with one set of each",
+            scheme->name, scheme->carry[0].name);
     if (scheme->colours < u->colours)
         return error_set(ERR_ACCURACY,
                          "%s has no C, and a decoder's layer is y' = F + C + G: %s-decoder has it",

@@ -21,8 +21,8 @@ void row_map(const int *map, Row *r)
     size_t kept = 0;
     for (size_t i = 0; i < r->terms; i++) {
         Term term = r->term[i];
-        if (term.eval != TABLE_STATE) term.eval = map[term.eval];
-        if (term.eval < TABLE_STATE)
+        if (term.eval >= 0) term.eval = map[term.eval];
+        if (term.eval == ROW_DROPS)
             mpq_clear(term.c);
         else
             r->term[kept++] = term;

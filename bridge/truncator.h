@@ -9,6 +9,8 @@
 #ifndef TROTTER_TRUNCATOR_H
 #define TROTTER_TRUNCATOR_H
 
+#include <limits.h>
+
 #include <math.h>
 
 #include "bridge/layer_field.h"
@@ -86,7 +88,7 @@ int terms_find(Truncator *u, const Scheme *s, const double *y, double displaceme
 /* Finds the coefficients of x'y where sets differ; *differ: some is not zero. */
 int sets_prepare(Scheme *s, int *differ);
 /* Gives the slope of evaluation e the number map[e], or takes it out of the row. */
-enum { ROW_DROPS = TABLE_STATE - 1 };
+enum { ROW_DROPS = INT_MIN };
 void row_map(const int *map, Row *r);
 
 #endif

@@ -324,7 +324,9 @@ static int refuse_word(const Options *o, const char *word)
 
 static int add_word(Options *o, const char *word)
 {
-    if (options_known(o, "file")) return options_set(o, OPTION_ARGUMENT, "", "file", word);
+    const Value *v = options_known(o, "file") ? value_find(o, "file") : NULL;
+    if (v && (!v->option->needs || is_on(o, v->option->needs)))
+        return options_set(o, OPTION_ARGUMENT, "", "file", word);
     return refuse_word(o, word);
 }
 

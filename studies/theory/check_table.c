@@ -19,7 +19,7 @@ typedef struct {
 const Column check_columns[] = {
     COLUMN(CheckRow, file),
     COLUMN(CheckRow, line, .words = "where the table begins, or is made"),
-    COLUMN(CheckRow, table),
+    COLUMN(CheckRow, table, .words = "name of the table in the source"),
     COLUMN(CheckRow, declared, .words = "order that the source declares"),
     COLUMN(CheckRow, order, .words = "order that the table has, to the rounding of its numbers"),
     COLUMN(CheckRow, declared_embedded, .sparse = 1,

@@ -379,6 +379,7 @@ static void write_head(const Writer *w)
 int module_print(const Table *t, int target, FILE *f)
 {
     Writer w = {.t = t, .to = &targets[target], .f = f};
+    TRY(table_refuse_carries(t, "--to writes no module of it yet"));
     w.depth = t->past_y > t->past_k ? t->past_y : t->past_k;
     if (t->dense && w.depth == 0) w.depth = 1;
     if (t->flows || table_phi(t) || table_implicit(t))

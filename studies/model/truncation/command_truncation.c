@@ -230,7 +230,7 @@ const Command command_truncation = {
         "beside it.\n",
     .often =
         "model text scheme scheme-file sentences tokens halvings side jacobian refine summary csv out",
-    .example = "--model out/macaron --text kjv:valid --sentences 4 --tokens 16",
+    .example = "--model out/m --text kjv:valid --sentences 4 --tokens 16",
     .faster = "lower --sentences, --tokens, --halvings",
     .groups = GROUPS(
         OPTION_GROUP(
