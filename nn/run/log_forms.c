@@ -18,9 +18,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "kernels/base/error.h"
 #include "nn/run/run.h"
+
+const char *run_file(Run *r, const char *name)
+{
+    sprintf(r->file, "%s/%s", r->t->out, name);
+    return r->file;
+}
+
+FILE *run_fopen(const char *file, const char *mode, int flags)
+{
+    int fd = open(file, flags | O_NOFOLLOW | O_CLOEXEC, 0666);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, mode);
+    if (fd >= 0 && !f) close(fd);
+    return f;
+}
 
 enum { LINE = 1024, TAG = 64, VALUE = 2 + TAG + 5, EVENT = 2 * LINE };
 

@@ -17,12 +17,6 @@
 
 /* ---- the state ---------------------------------------------------------------------------------- */
 
-const char *run_file(Run *r, const char *name)
-{
-    sprintf(r->file, "%s/%s", r->t->out, name);
-    return r->file;
-}
-
 /* Prints doubles in hexadecimal, which is exact. */
 static void print_progress(const Progress *p, int judged, char line[RUN_LINE])
 {
@@ -236,14 +230,6 @@ int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score)
             t.tokens, t.train_loss, ppl, t.rate, t.grad_norm, t.tokens_per_s, exact, score, bits,
             is_masked(r) ? ",masked" : "");
     return fflush(r->log) == 0 ? log_forms_follow(r) : log_failed(r);
-}
-
-FILE *run_fopen(const char *file, const char *mode, int flags)
-{
-    int fd = open(file, flags | O_NOFOLLOW | O_CLOEXEC, 0666);
-    FILE *f = fd < 0 ? NULL : fdopen(fd, mode);
-    if (fd >= 0 && !f) close(fd);
-    return f;
 }
 
 /* Cuts the log behind the rows that the state counts. *there = 0: it is missing or has no whole line, and begins anew. A
