@@ -80,43 +80,6 @@ static void add_flow(Table *t, const Flow *f, const mpq_t c)
     }
 }
 
-/* ---- stages --------------------------------------------------------------------------------------------- */
-
-/* Adds a stage as it is. Evaluations in turn over less or more than h become a stage each. */
-static void add_stage(Table *t, const Table *from, size_t i, int whole)
-{
-    const Stage *s = &from->stage[i];
-    const Parts *parts = stage_parts(from, s->op);
-    int apart = parts->in_turn && !whole;
-    for (int k = 0; k < parts->count; k++) {
-        if (k == 0 || apart)
-            t->stage[t->stages++] = (Stage){
-                .op = apart ? parts->colour[k] : s->op, .set = s->set, .eval = (int)t->evals};
-        t->eval[t->evals] = from->eval[s->eval + k];
-        t->eval[t->evals++].stage = (int)t->stages - 1;
-    }
-}
-
-int table_append(Table *t, const Table *from, const mpq_t c, const mpq_t begin, Row *Y)
-{
-    int base = (int)t->evals, points = (int)t->points;
-    for (size_t i = 0; i < from->stages; i++) add_stage(t, from, i, mpq_cmp_ui(c, 1, 1) == 0);
-    for (int e = base; e < (int)t->evals; e++) t->eval[e].point += points;
-    for (size_t i = 0; i < from->points; i++) {
-        Point *p = &t->point[t->points];
-        const Point *q = &from->point[i];
-        point_init(p);
-        t->points++;
-        p->timed = q->timed;
-        for (int op = 0; op < COLOURS && q->timed; op++) {
-            mpq_mul(p->c[op], q->c[op], c);
-            mpq_add(p->c[op], p->c[op], begin);
-        }
-        TRY(row_shift(&q->row, Y, c, base, NULL, &p->row));
-    }
-    return row_step(&from->update, Y, c, base, NULL);
-}
-
 /* ---- texts ---------------------------------------------------------------------------------------------- */
 
 /* Joins the names by '+', or writes "composition"; none is the name of a step. */

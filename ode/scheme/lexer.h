@@ -73,8 +73,6 @@ void expression_round_table(Table *t);
 int row_shift(const Row *r, const Row *Y, const mpq_t c, int base, const Table *solver, Row *out);
 int row_step(const Row *r, Row *Y, const mpq_t c, int base, const Table *solver);
 
-/* ---- compose.c ---- */
-
 /* Adds the stages of one step of `from` over c h from the state Y at t + begin h, for which there is room; Y out: the state
  * behind it. */
 int table_append(Table *t, const Table *from, const mpq_t c, const mpq_t begin, Row *Y);
