@@ -23,7 +23,7 @@
  *
  * Backward differentiation formulas (backward.c) go on with the order of which the next step is longest, behind k + 1 equal
  * steps of order k, by h (safety) err^(-1/(order + 1)) with the estimate of each order (Shampine, Reichelt 1997). Their estimates
- * count BACKWARD_SHARPER = 100 fold: what they err by at the end is not what one step errs by but what adds up over hundreds to
+ * count backward_sharper = 100 fold: what they err by at the end is not what one step errs by but what adds up over hundreds to
  * thousands, and the manual of CVODE, whose formulas these are, advises tolerances of a hundredth of the error that is wanted
  * (Hindmarsh et al. 2005). With order 5 a step is shorter by 100^(1/6) = 2.2 for that. Newton's iteration leaves a tenth of
  * what a step may err by, as CVODE's does (Cohen, Hindmarsh 1996): d of the formula of order k may be off by 0.1 (k + 1)
@@ -317,7 +317,7 @@ static double factor_of(Way *w, int more, const double *y, const double *z)
     Backward *b = w->backward;
     const double *e = backward_error(b, more);
     if (!e) return 0;
-    double err = fmax(BACKWARD_SHARPER * norm(w->o, w->N, e, y, z), least);
+    double err = fmax(backward_sharper(b) * norm(w->o, w->N, e, y, z), least);
     return careful(backward_newton(b)) * pow(err, -1.0 / (backward_order(b) + more + 1));
 }
 
@@ -346,7 +346,7 @@ static int try_order(Way *w, double *factor)
     *factor = halve;
     if (backward_try(b) != 0) return 0;
     const double *y = backward_state(b), *z = backward_tried(b);
-    double err = BACKWARD_SHARPER * norm(w->o, w->N, backward_error(b, 0), y, z);
+    double err = backward_sharper(b) * norm(w->o, w->N, backward_error(b, 0), y, z);
     *factor = within(shrink, factor_of(w, 0, y, z), 1);
     return err <= 1;
 }

@@ -67,11 +67,16 @@ int backward_new(const Table *t, const System *s, const AdaptOptions *o, Backwar
     b->error = b->d + b->N;
     b->k = b->error + b->N;
     TRY(implicit_new(t, b->system, LU_MOST, &b->implicit));
-    implicit_from_state(b->implicit, 0.1 * 2 / BACKWARD_SHARPER);
+    implicit_from_state(b->implicit, 0.1 * 2 / backward_sharper(b));
     TRY(implicit_loosen(b->implicit, t, o));
     *out = b;
     b = NULL;
     return 0;
+}
+
+double backward_sharper(const Backward *b)
+{
+    return b->system->mass ? 8 : 100;
 }
 
 void backward_free(Backward *b)
