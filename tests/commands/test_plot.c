@@ -547,6 +547,7 @@ TEST(test_one_place)
  * every row looked into. */
 TEST_DRAWN(test_many_lines)
 {
+    need_tool("gnuplot");
     FILE *f = fopen(file_path("lines.csv"), "w");
     fputs("scheme,h,error\n", f);
     for (int i = 0; i < 303; i++) fprintf(f, "s%d,%g,%d\n", i / 3, exp2(-i % 3), 1 + i / 3);
