@@ -111,7 +111,7 @@ TESTS  = $(TESTSRC:%.c=$(B)/%)
 # The readers of files and texts; what else `make fuzz` has compiled by clang is what builds a model
 # from a file, and plots: the rest of the program is that of the release build.
 READERS = ode/scheme/scheme ode/scheme/butcher ode/scheme/statement ode/scheme/expression ode/scheme/zoo ode/field/system_file ode/field/formula studies/base/option studies/base/frame \
-          studies/model/network studies/model/metadata nn/text/read nn/text/words nn/text/text nn/text/vocab nn/text/corpus nn/text/folder nn/text/bpe nn/text/bpe_learn nn/text/numbers nn/text/pairs \
+          studies/model/network studies/model/metadata nn/text/read nn/text/words nn/text/text nn/text/vocab nn/text/corpus nn/text/folder nn/text/bpe nn/text/bpe_learn kernels/base/numbers nn/text/pairs \
           nn/model/store_in nn/model/store_model studies/model/metrics/lines studies/model/metrics/tokenise studies/model/metrics/detokenise studies/lab/finetune/labelled studies/page/serve/request
 FUZZED  = $(READERS) ode/scheme/table ode/scheme/compose ode/scheme/stage_kinds ode/scheme/pair ode/scheme/print ode/scheme/splitting ode/field/program studies/base/output studies/base/sheet kernels/base/nearest \
           studies/base/plot/plot studies/base/plot/gnuplot studies/model/metrics/symbols studies/model/metrics/metric studies/model/metrics/bleu \
