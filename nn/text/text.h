@@ -155,9 +155,8 @@ int vocab_tokenizer(const char *file, Vocab *v);
 /* Writes into a run's directory what reads its texts: tokenizer.json; or vocab.txt and, where bpe is not NULL,
  * codes.bpe; for a source apart these again, with "source-" in front. */
 int vocab_save(const Vocab *v, const Bpe *bpe, const char *dir);
-uint64_t vocab_hash(
-    const Vocab *
-        v); /* FNV-1a (kernels/base/hash.h) of the words by id, a NUL behind each; then of a source's */
+/* FNV-1a (kernels/base/hash.h) of the words by id, a NUL behind each; then of a source's. */
+uint64_t vocab_hash(const Vocab *v);
 int32_t vocab_find(const Vocab *v, const char *word, size_t bytes); /* -1: not there */
 void vocab_free(Vocab *v);
 /* Reads a text in memory in pieces (bpe NULL: as it stands). text_begin reads one as it stands, up to the end of the
