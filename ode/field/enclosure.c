@@ -326,7 +326,7 @@ static void partials(const Enclosure *s, int c, arb_t by_a, arb_t by_b)
         arb_neg(by_a, by_a);
         break;
     case TAPE_ABS: arb_sgn(by_a, a); break;
-    default: arb_zero(by_a); break;
+    default: arb_is_finite(out) ? arb_zero(by_a) : arb_indeterminate(by_a); break; /* a jump */
     }
 }
 
