@@ -23,7 +23,7 @@
  *
  * Backward differentiation formulas (backward.c) go on with the order of which the next step is longest, behind k + 1 equal
  * steps of order k, by h (safety) err^(-1/(order + 1)) with the estimate of each order (Shampine, Reichelt 1997). Their estimates
- * count backward_sharper = 100 fold: what they err by at the end is not what one step errs by but what adds up over hundreds to
+ * count backward_sharper = 100 fold (fewer near rounding): what they err by at the end is not what one step errs by but what adds up over hundreds to
  * thousands, and the manual of CVODE, whose formulas these are, advises tolerances of a hundredth of the error that is wanted
  * (Hindmarsh et al. 2005). With order 5 a step is shorter by 100^(1/6) = 2.2 for that. Newton's iteration leaves a tenth of
  * what a step may err by, as CVODE's does (Cohen, Hindmarsh 1996): d of the formula of order k may be off by 0.1 (k + 1)

@@ -34,6 +34,9 @@
 #include "ode/systems/systems.h"
 
 enum { ORDERS = BACKWARD_MOST + 3 }; /* differences kept: 0 .. order + 2 */
+/* What estimates are compared with, in shares of a state, is no less unless the tolerance is: differences of order 5 have a rounding of
+ * 32 units of the last digit. */
+static const double finest = 5e-14;
 
 struct Backward {
     const Table *table;
@@ -42,6 +45,7 @@ struct Backward {
     size_t N, evals;
     int order, equal;
     double t, h, slope; /* slope: the weight of the table's own formula */
+    double sharper;     /* backward_sharper */
     double *D;          /* (ORDERS, N) */
     double *start, *known, *tried, *d, *error, *k; /* (N) each; k: of every evaluation */
 };
@@ -58,6 +62,7 @@ int backward_new(const Table *t, const System *s, const AdaptOptions *o, Backwar
     b->system = s;
     b->N = s->n * s->d;
     b->slope = table_double(t->update.term[t->update.terms - 1].c);
+    b->sharper = fmin(s->mass ? 8 : 100, fmax(1, adapt_least(o, b->N) / finest));
     b->D = memory_new((ORDERS + 5 + t->evals) * b->N, sizeof *b->D);
     if (!b->D) return ERR_MEMORY;
     b->start = b->D + ORDERS * b->N;
@@ -67,7 +72,7 @@ int backward_new(const Table *t, const System *s, const AdaptOptions *o, Backwar
     b->error = b->d + b->N;
     b->k = b->error + b->N;
     TRY(implicit_new(t, b->system, LU_MOST, &b->implicit));
-    implicit_from_state(b->implicit, 0.1 * 2 / backward_sharper(b));
+    implicit_from_state(b->implicit, 0.1 * 2 / b->sharper);
     TRY(implicit_loosen(b->implicit, t, o));
     *out = b;
     b = NULL;
@@ -76,7 +81,7 @@ int backward_new(const Table *t, const System *s, const AdaptOptions *o, Backwar
 
 double backward_sharper(const Backward *b)
 {
-    return b->system->mass ? 8 : 100;
+    return b->sharper;
 }
 
 void backward_free(Backward *b)

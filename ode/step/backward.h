@@ -7,7 +7,8 @@
 typedef struct Backward Backward;
 
 /* Returns how many times as large the estimates of a step's error count (adapt.c says why): 100, and with a mass matrix 8:
- * at 100 the transistor amplifier of the IVP test set ends in steps too short (test_implicit). */
+ * at 100 the transistor amplifier of the IVP test set ends in steps too short (test_implicit). Near rounding it is fewer, as few as 1:
+ * at 100 Robertson's reaction took 37 times as many steps to 1e-13 as to 1e-12, and did not end to 1e-14 (test_radau). */
 double backward_sharper(const Backward *b);
 
 /* Prepares for a frozen table with orders (Table.orders; borrowed) on a system (borrowed), with stages found to a share

@@ -367,11 +367,7 @@ static int find_same(Implicit *m, const Table *t)
 
 int implicit_loosen(Implicit *m, const Table *t, const AdaptOptions *o)
 {
-    double tolerance = INFINITY;
-    for (size_t i = 0; i < m->N; i++) {
-        double relative = adapt_relative(o, i);
-        tolerance = fmin(tolerance, relative > 0 ? relative : adapt_absolute(o, i));
-    }
+    double tolerance = adapt_least(o, m->N);
     m->loose = 1;
     m->o = o;
     m->kappa =

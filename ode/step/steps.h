@@ -106,6 +106,16 @@ static inline double adapt_relative(const AdaptOptions *o, size_t i)
 {
     return o->relatives ? o->relatives[i] : o->relative;
 }
+/* Returns the least rtol_i of N coordinates, or atol_i where that is 0. */
+static inline double adapt_least(const AdaptOptions *o, size_t N)
+{
+    double least = INFINITY;
+    for (size_t i = 0; i < N; i++) {
+        double relative = adapt_relative(o, i);
+        least = fmin(least, relative > 0 ? relative : adapt_absolute(o, i));
+    }
+    return least;
+}
 static inline double adapt_scale(const AdaptOptions *o, size_t i, double size)
 {
     return adapt_absolute(o, i) + adapt_relative(o, i) * size;

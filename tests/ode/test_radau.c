@@ -300,6 +300,25 @@ TEST(formulas_and_diagonal_pairs)
     }
 }
 
+/* Formulas of several orders, whose estimates count several times, come to an end where tolerances are near rounding, with errors
+ * that are no greater than at those before. */
+TEST(formulas_near_rounding)
+{
+    static const char *const names[] = {"hires", "robertson"};
+    OWN_TABLE *t = scheme("bdf");
+    for (size_t i = 0; i < 6; i++) {
+        double tolerance = i % 3 == 0 ? 1e-12 : i % 3 == 1 ? 1e-13 : 1e-14, y[8];
+        OWN_SYSTEM *s = make(names[i / 3]);
+        AdaptRun run;
+        AdaptOptions o = within(tolerance, s->t_whole, 0);
+        o.most = 8000;
+        assert_int_equal(adapt_run(t, s, &o, y, &run), 0);
+        if (run.outcome != ADAPT_DONE || !(off(s->d, 1e-12, y, s->end) < 4))
+            fail_msg("%s, %g: %s, %g", s->name, tolerance, adapt_outcome(run.outcome),
+                     off(s->d, 1e-12, y, s->end));
+    }
+}
+
 /* Returns atol / rtol of a problem in studies/results/solve, or 0 where its end is not known to 13 digits. */
 static double small_of(const char *problem)
 {
