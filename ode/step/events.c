@@ -11,6 +11,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/quiet.h"
 #include "kernels/base/scoped.h"
+#include "ode/theory/theory.h"
 
 enum { TURNS = 100 };
 
@@ -202,16 +203,30 @@ int events_step(Events *e, double t1, const double *y1, size_t parts, EventState
 
 /* ---- steps of one length ---------------------------------------------------------------------------- */
 
-int events_fixed(Events *e, const Table *t, const System *s)
+/* Returns in *keeps how many states its polynomial goes through; 0: the scheme takes shorter steps. What is carried belongs to steps of one
+ * length, even where the text makes it at the beginning and no state is given. */
+static int find_keeps(const Stepper *st, const Table *t, size_t *keeps)
 {
-    Stepper *st;
+    enum { ORDER_MOST = 8 };
+    Theory theory;
+    int history = stepper_history(st);
+    *keeps = history > 0 ? (size_t)history + 2 : 0;
+    if (history > 0 || !stepper_carries(st)) return 0;
+    TRY(theory_search(t, ORDER_MOST, &theory));
+    *keeps = (size_t)(theory.order > 0 ? theory.order : 0) + 2;
+    return 0;
+}
+
+int events_fixed(Events *e, const Table *t, const System *s, size_t steps)
+{
+    SCOPED(stepper_drop) Stepper *st = NULL;
     TRY(stepper_new(t, s, &st));
-    if (stepper_history(st) == 0) {
+    TRY(find_keeps(st, t, &e->keeps));
+    if (e->keeps > steps + 1) e->keeps = steps + 1;
+    if (e->keeps == 0) {
         e->side = st;
+        st = NULL;
         e->keeps = 2;
-    } else {
-        e->keeps = (size_t)stepper_history(st) + 2;
-        stepper_free(st);
     }
     e->past = memory_new(e->keeps, e->N * sizeof *e->past);
     return e->past ? 0 : ERR_MEMORY;

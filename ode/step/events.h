@@ -73,10 +73,11 @@ void events_begin(Events *e, double t, const double *y);
  * ERR_NUMERIC: g is not finite. */
 int events_step(Events *e, double t1, const double *y1, size_t parts, EventState *at, void *arg);
 
-/* For steps of one length of a frozen table on a system, both borrowed. Values within a step are those of a shorter step
- * from the same state; schemes that read the past, which has no such step, have the polynomial through the last states,
- * history + 2 of them, which is of the scheme's order. Begin with events_begin. */
-int events_fixed(Events *e, const Table *t, const System *s);
+/* For `steps` steps of one length of a frozen table on a system, both borrowed. Values within a step are those of a shorter step
+ * from the same state; schemes that read the past, or carry quantities, have no such step and have the polynomial through
+ * the last states, history + 2 of them or, where there is no history, order + 2, or all; it is of the scheme's order. Begin with
+ * events_begin. */
+int events_fixed(Events *e, const Table *t, const System *s, size_t steps);
 /* Takes the next step, from t to t + h, by stepper_step, and looks at it. Codes: stepper_step's, events_step's. */
 int events_take(Events *e, Stepper *st, double t, double h);
 

@@ -124,6 +124,15 @@ TEST(test_times)
         assert_true(count_lines(file_slurp("seen/curves.csv", NULL)) > 40);
     }
     assert_true(error[0] > 3 * error[1] && error[0] < 1e-3);
+    /* So has one that carries quantities, whatever it begins with, and where there are fewer steps. */
+    file_text("momentum.scheme",
+              "scheme momentum\ncarry v = 0\nk1 = H(y)\nv' = 9/10*v + 1/10*k1\ny' = y + v'\n");
+    run_ok("solve --system-file own.txt --scheme-file momentum.scheme --scheme momentum --h 0.125 "
+           "--csv --times 0.5,0.6,0.625");
+    is_number(out_number(3, "y1"), .2 * out_number(2, "y1") + .8 * out_number(4, "y1"), 1e-3);
+    run_ok("solve --system-file own.txt --scheme-file momentum.scheme --scheme momentum --h 1 "
+           "--t-end 1 --csv --times 0.5");
+    assert_int_equal(count_lines(out), 4);
     static const char *const bad[][2] = {
         {"rk4 --times 0.5,0.25", "--times: 0.25 does not follow the time before it"},
         {"rk4 --times 0.5,0.5", "--times: 0.5 does not follow"},

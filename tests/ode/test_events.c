@@ -52,7 +52,7 @@ static void take_steps(const char *name, const System *s, double h, Events *e)
     double given[16];
     Stepper *st;
     assert_int_equal(stepper_new(froze, s, &st), 0);
-    assert_int_equal(events_fixed(e, froze, s), 0);
+    assert_int_equal(events_fixed(e, froze, s, (size_t)ceil(s->t_end / h - 0.5)), 0);
     for (int k = 0; k < stepper_history(st); k++) s->solution(s, (k + 1) * h, given + k * 2);
     assert_int_equal(stepper_begin(st, 0, h, s->initial, START_GIVEN, given), 0);
     events_begin(e, 0, s->initial);

@@ -270,7 +270,7 @@ static int walk(const TrotterScheme *s, const System *on, Keeper *k, Events *e)
     size_t steps = k->o->steps;
     int code = 0;
     TRY(begin(s, on, k->h, steps, &st));
-    TRY(events_fixed(e, s->frozen, on));
+    TRY(events_fixed(e, s->frozen, on, steps));
     events_begin(e, 0, on->initial);
     while (code == 0 && run->steps < steps && !e->stopped) {
         code = events_take(e, st, (double)run->steps * k->h, k->h);
