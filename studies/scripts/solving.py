@@ -7,7 +7,7 @@ It needs build/release/libtrotter.so (`make shared`), NumPy and SciPy (python3-s
 
 DIR (studies/results/solve) gets errors.csv, the errors of every pair and of bdf on 20 problems at six tolerances; work.csv, steps,
 evaluations, processor time and errors on seven of them beside the peers; work.svg, the plot of both; references.csv, how well the
-solutions are known; about.txt, the date, the commit and the machine. README.md there has the rules by which they are read.
+solutions are known; about.txt, the date, the machine and the command. README.md there has the rules by which they are read.
 
 Fields are written twice: ours as built in (ode/systems), the peers' here. SciPy's have NumPy where there are many coordinates, and
 Jacobians by differences, of grids with their pattern, as ours. A run that takes more than S seconds (60) of processor time is ended,

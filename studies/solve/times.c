@@ -61,7 +61,6 @@ static int find_steps(const Options *o, const System *s, size_t most, Times *t)
     return 0;
 }
 
-/* Multiples of h and of the length are told apart by rounding alone. */
 /* ---- times ----------------------------------------------------------------------------------------- */
 
 static int new_rows(Times *t, size_t rows)
