@@ -197,7 +197,8 @@ int reference_each(const System *s, const double *t, size_t count, double *y, do
 int reference_known(double apart, double size);
 
 /* enclosure.c: computes y (count, n d) at rising times t >= 0, and radius (count): no coordinate of the solution is farther from the state
- * than that, which is proved in ball arithmetic: of the system whose numbers are the doubles that were read. ERR_INPUT: its field is not a text of
+ * than that, which is proved in ball arithmetic: of the system whose numbers are the doubles that were read, or computed of
+ * numbers alone (1/3, sqrt(2): formula.c). ERR_INPUT: its field is not a text of
  * formulas, or has more than 64 unknowns. ERR_ACCURACY with words: it is not enclosed (not smooth, too stiff, too chaotic). */
 int enclosure_solve(const System *s, const double *t, size_t count, double *y, double *radius);
 

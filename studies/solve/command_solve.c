@@ -626,7 +626,7 @@ const Command command_solve = {
         "\n" LANGUAGE_OF_EQUATIONS,
     .often = "scheme system system-file t-end h tolerance csv out",
     .example = "--system kepler --scheme rk4,leapfrog --h 0.1 --out out/solve",
-    .faster = "greater --h, fewer --particles, --times",
+    .faster = "smaller --t-end, greater --h, fewer --particles, --times",
     .groups = GROUPS(
         OPTION_GROUP(
             "Study", 1, {"scheme", OPTION_TEXT, "rk4", "A,B,...", "names separated by commas"},
