@@ -520,9 +520,9 @@ static int show(const Solving *u)
     else
         printf("; no errors: no solution in closed form is known here; --reference finds it by two "
                "integrators");
-    if (has_exact(u) && u->agreement > 0)
-        printf(", %s to %.1e", options_flag(u->options, "rigorous") ? "proved" : "known",
-               u->agreement);
+    int proved = options_flag(u->options, "rigorous");
+    if (has_exact(u) && u->agreement > 0) /* two digits of what is proved are not less than it */
+        printf(", %s to %.1e", proved ? "proved" : "known", (proved ? 1.05 : 1) * u->agreement);
     putchar('\n');
     if (u->N > SHOWN) printf("the first %d of %zu coordinates; --csv prints all\n", SHOWN, u->N);
     if (u->shown_each > 1)
