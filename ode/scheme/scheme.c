@@ -229,7 +229,15 @@ static int check_orders(const Parser *p)
         t->orders, t->name, t->orders);
 }
 
-/* Marks the stages whose slopes are known before anything is carried: they read y and each other. */
+/* Returns whether a term has a gate as a factor. */
+static int gated(const Table *t, const Term *s)
+{
+    int is = 0;
+    for (int i = 0; i < s->symbols; i++) is |= t->symbol[s->symbol[i]].kind != SYMBOL_LEARN;
+    return is;
+}
+
+/* Marks the stages whose slopes are known before anything is carried: they read y and each other, without gates. */
 static void mark_starting(const Table *t, char *known)
 {
     for (int more = 1; more--;)
@@ -238,7 +246,7 @@ static void mark_starting(const Table *t, char *known)
             int all = !known[i];
             for (size_t k = 0; k < r->terms; k++) {
                 const Term *s = &r->term[k];
-                all &= !s->past && s->eval >= TABLE_STATE &&
+                all &= !s->past && s->eval >= TABLE_STATE && !gated(t, s) &&
                        (s->eval < 0 || known[t->eval[s->eval].stage]);
             }
             if (all) known[i] = 1, more = 1;
@@ -268,14 +276,16 @@ static int check_carries(const Parser *p)
                 "expected 'carry %s = ...' in scheme '%s': what is carried begins with rows, all "
                 "of it, or with the scheme that 'start NAME' names",
                 v->name, t->name);
-        for (size_t k = 0; k < v->start.terms; k++)
-            if (v->start.term[k].eval >= 0 && !known[t->eval[v->start.term[k].eval].stage])
+        for (size_t k = 0; k < v->start.terms; k++) {
+            const Term *s = &v->start.term[k];
+            if (gated(t, s) || (s->eval >= 0 && !known[t->eval[s->eval].stage]))
                 return cursor_error(
                     &p->cursor,
-                    "expected slopes of stages that read y alone, and each other, as the "
-                    "start of '%s' in scheme '%s'; a scheme that 'start NAME' names can "
+                    "expected slopes of stages that read y alone, and each other, without gates, "
+                    "as the start of '%s' in scheme '%s'; a scheme that 'start NAME' names can "
                     "have stages of its own",
                     v->name, t->name);
+        }
     }
     return 0;
 }
