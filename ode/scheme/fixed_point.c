@@ -136,7 +136,8 @@ int scheme_fixed_point(const Table *written, int corrections, const char *name, 
     find_runs(&x);
     snprintf(behind, sizeof behind, ", %d corrections by fixed point", corrections);
     print_header(&x.pen, behind);
-    print_symbols(&x.pen, 0, -1);
+    x.stage = t->stages;
+    print_beginning(&x.pen);
     for (size_t begin = 0; begin < t->stages; begin = x.place[begin].end) put_run(&x, begin);
     x.stage = t->stages;
     print_update(&x.pen, 0);

@@ -204,7 +204,8 @@ static void print_symbol(const Pen *pen, const Symbol *s)
     fputc('\n', pen->f);
 }
 
-size_t print_symbols(const Pen *pen, size_t next, int stage)
+/* Prints the symbols from `next` on that are ready behind a stage (-1: before all); returns the next one. */
+static size_t print_symbols(const Pen *pen, size_t next, int stage)
 {
     for (; next < pen->t->symbols && ready_stage(pen, &pen->t->symbol[next]) <= stage; next++)
         print_symbol(pen, &pen->t->symbol[next]);
@@ -238,9 +239,9 @@ static size_t symbols_before(const Table *t)
     return (size_t)(last + 1);
 }
 
-/* Prints what is carried, with its starts, behind the first symbols. */
-static void print_carries(const Pen *pen, size_t symbols)
+size_t print_beginning(const Pen *pen)
 {
+    size_t symbols = symbols_before(pen->t);
     for (size_t i = 0; i < symbols; i++) print_symbol(pen, &pen->t->symbol[i]);
     for (size_t i = 0; i < pen->t->carries; i++) {
         const Carry *v = &pen->t->carry[i];
@@ -249,13 +250,12 @@ static void print_carries(const Pen *pen, size_t symbols)
         print_row(pen, &v->start, 0);
         fputc('\n', pen->f);
     }
+    return print_symbols(pen, symbols, -1);
 }
 
 void print_stages(const Pen *pen)
 {
-    size_t next = symbols_before(pen->t);
-    print_carries(pen, next);
-    next = print_symbols(pen, next, -1);
+    size_t next = print_beginning(pen);
     for (size_t i = 0; i < pen->t->stages; i++) {
         print_stage(pen, pen->number ? pen->number(pen, i, 0) : i + 1, i);
         next = print_symbols(pen, next, (int)i);

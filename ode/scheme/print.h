@@ -24,8 +24,8 @@ struct Pen {
 Pen print_pen(const Table *t, FILE *f);
 /* Prints the lines before the body, with `behind` the title. */
 void print_header(const Pen *pen, const char *behind);
-/* Prints the symbols from `next` on that are ready behind a stage (-1: before all); returns the next one. */
-size_t print_symbols(const Pen *pen, size_t next, int stage);
+/* Prints what stands before the stages: what is carried, and symbols that read no stage; returns the next symbol. */
+size_t print_beginning(const Pen *pen);
 /* Prints the line of stage i as that of slope k`number`. */
 void print_stage(const Pen *pen, size_t number, size_t i);
 void print_stages(const Pen *pen); /* the lines of symbols and stages */

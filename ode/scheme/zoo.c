@@ -255,13 +255,17 @@ static int make_fixed_point(const Zoo *z, const char *name, const char *suffix, 
     const char *at = suffix + sizeof fixed_point - 1;
     int corrections = made_number(&at, LOOPS_MAX);
     TABLE(t);
+    TABLE(made);
     if (corrections < 0 || *at)
         return error_set(ERR_INPUT, "'%s': expected NAME:fixed-point-N with 0 <= N <= %d", name,
                          LOOPS_MAX);
     snprintf(base, sizeof base, "%.*s", (int)(suffix - name), name);
     TRY(zoo_find(z, base, solver, &t));
-    TRY(scheme_written(name, write_iteration, &(Iteration){t, corrections, name}, out));
-    table_rename(*out, name);
+    TRY(scheme_written(name, write_iteration, &(Iteration){t, corrections, name}, &made));
+    table_rename(made, name);
+    if (t->starter) TRY(table_take_starter(made, t->starter));
+    *out = made;
+    made = NULL;
     return 0;
 }
 

@@ -695,8 +695,10 @@ TEST(test_fixed_point_text)
          "k5 = F2(y + k1 + 1/2*k4)\nk6 = F2(y + 1/3*k3)\nk7 = H(y + k5 @ 1/2)\n"
          "y' = y + k7 + k1\nerror = k6 - k7"},
         {"k1 = H(y + 1/2*k1 + 1/3*k2[-1])\nk2 = G(y)\ny' = y + k1 - k1[-1] + k2", 1,
-         "k1 = H(y)\nk2 = H(y + 1/2*k1 + 1/3*k3[-1])\nk3 = G(y)\ny' = y + k2 - k2[-1] + k3"}};
-    for (int i = 0; i < 2; i++) {
+         "k1 = H(y)\nk2 = H(y + 1/2*k1 + 1/3*k3[-1])\nk3 = G(y)\ny' = y + k2 - k2[-1] + k3"},
+        {"carry v = k1\nk1 = H(y)\nk2 = H(y + v + 1/2*k2)\nv' = k2\ny' = y + k2", 1,
+         "carry v = k1\nk1 = H(y)\nk2 = H(y)\nk3 = H(y + v + 1/2*k2)\nv' = k3\ny' = y + k3"}};
+    for (int i = 0; i < 3; i++) {
         OWN_TABLE *of = scheme(row[i].of), *wanted = scheme(row[i].made);
         char *text = WRITTEN(f, assert_int_equal(scheme_fixed_point(of, row[i].n, "it", f), 0));
         OWN_TABLE *made = scheme_of_text(text);
