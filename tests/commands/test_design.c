@@ -9,6 +9,7 @@ static const char forms[] =
     "scheme steep\nlearn a = 3\nk1 = H(y)\nk2 = H(y + a*k1)\ny' = y + k2\n"
     "scheme root\nlearn a = 1/2\nk1 = H(y)\nk2 = H(y + a*k1)\ny' = y + (1-a)*k1 + a*k2\n"
     "scheme free\nlearn a = 1/4\nlearn b = 1/2\nflow a F\nflow b G\nflow (1-2*a) F\nflow (1-b) G\nflow a F\n"
+    "scheme carries\ncarry v\nlearn a = 1/3\nk1 = H(y + a*v)\nv' = (1-a)*v + a*k1\ny' = y + k1\n"
     "scheme gated\ngate g = sigmoid(y)\nk1 = H(y)\ny' = y + g*k1\n";
 
 static int open_forms(void **state)
@@ -42,6 +43,8 @@ static const struct {
     {"three-stage", "imag", "imag_limit", 2, 2, NULL},
     {"three-two", "brackets", "bracket_norm2", 2, 7.312277464931859e-5, NULL},
     {"free", "brackets", "bracket_norm2", 2, 7.312277464931859e-5, "flow 1/2 G\n"},
+    {"carries", "norm-one-colour", "error_norm2_one_colour", 2, 0.8420138888888888,
+     "v' = 1/2*v + 1/2*k1\n"},
 };
 
 static void run_known(size_t i, const char *more)

@@ -7,6 +7,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/quiet.h"
+#include "ode/scheme/rationals.h"
 
 static int count_brackets(Form *f)
 {
@@ -21,7 +22,7 @@ static int count_brackets(Form *f)
 /* Returns whether a table has stages of one step alone, without functions of derivatives. */
 static int is_plain(const Table *t)
 {
-    int plain = !t->flows && !t->past_y && !t->past_k && !t->special;
+    int plain = !t->flows && !table_past(t) && !t->special;
     for (size_t p = 0; p < t->points; p++) plain &= !t->point[p].phi;
     return plain;
 }
@@ -180,11 +181,21 @@ void form_values(const Form *f, double *x)
     for (size_t i = 0; i < f->n; i++) x[i] = table_double(f->table->symbol[i].start);
 }
 
+/* Some values of free coefficients keep what is carried for ever, as v' = a*v + k1 does at 1: no figure is there. */
+static int check_carried(const Table *t)
+{
+    if (!t->carries) return 0;
+    SCOPED(rationals_drop) mpq_t *held = rationals_new(t->carries);
+    if (!held) return ERR_MEMORY;
+    int code = carried_states(t, held);
+    return code == ERR_INPUT ? ERR_ACCURACY : code;
+}
+
 int form_at(Form *f, const double *x, Table **out)
 {
     for (size_t i = 0; i < f->n; i++) mpq_set_d(f->table->symbol[i].start, x[i]);
     *out = table_freeze(f->table);
-    return *out ? 0 : ERR_MEMORY;
+    return *out ? check_carried(*out) : ERR_MEMORY;
 }
 
 int form_at_rational(Form *f, mpq_t *q, int decimal, Table **out)
