@@ -1,6 +1,7 @@
 /* source_print.c: tableaus as other programs write them, which source_tables.c reads back. A form is a row of `forms`: how a
  * number is written, how lists are, and the words around them. */
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #include "kernels/base/error.h"
@@ -20,6 +21,7 @@ typedef struct {
 typedef struct Form {
     const char *fraction, *decimal;
     int pair;     /* it needs an embedded method */
+    int stages;   /* the fewest */
     int diagonal; /* 0: explicit methods, 1: rows may end with the diagonal, 2: all */
     int nodes;    /* it has nodes of its own */
     void (*print)(const Printed *p, const struct Form *form);
@@ -51,7 +53,8 @@ static void print_entries(const Printed *p, const Form *form, size_t i, const ch
 {
     for (size_t j = 0; j < p->b->stages; j++) {
         const char *x = tableau_row(p->b, i)[j];
-        if (strcmp(x, "0") == 0 || !*x) continue;
+        int own = *place == 'c' && eval_point(p->t, p->t->stage[j].eval)->timed;
+        if ((strcmp(x, "0") == 0 && !own) || !*x) continue;
         fprintf(p->f, "    B->%s[%zu] = ", place, j);
         print_number(p, form, x);
         fputs(";\n", p->f);
@@ -151,6 +154,25 @@ static void print_error(const Printed *p, const Form *form, size_t n, int turned
     }
 }
 
+/* Prints what diffrax asks for of implicit stages: each is predicted by the slope before it. */
+static void print_diagonal(const Printed *p, const Form *form, size_t n)
+{
+    fputs("    c1=", p->f);
+    print_number(p, form, tableau_row(p->b, 0)[0]);
+    fputs(",\n    a_diagonal=np.array([", p->f);
+    for (size_t i = 0; i < n; i++) {
+        if (i) fputs(", ", p->f);
+        print_number(p, form, tableau_row(p->b, i)[i]);
+    }
+    fputs("]),\n    a_predictor=(\n", p->f);
+    for (size_t i = 1; i < n; i++) {
+        fputs("        np.array([", p->f);
+        for (size_t j = 1; j < i; j++) fputs("0, ", p->f);
+        fputs("1]),\n", p->f);
+    }
+    fputs("    ),\n", p->f);
+}
+
 static void print_diffrax(const Printed *p, const Form *form)
 {
     size_t n = p->b->stages;
@@ -170,23 +192,18 @@ static void print_diffrax(const Printed *p, const Form *form)
     fputs("]),\n    c=np.array([", p->f);
     print_list(p, form, n + NODES, 1, n, ", ");
     fputs("]),\n", p->f);
-    if (p->implicit) {
-        fputs("    a_diagonal=np.array([", p->f);
-        for (size_t i = 0; i < n; i++) {
-            if (i) fputs(", ", p->f);
-            print_number(p, form, tableau_row(p->b, i)[i]);
-        }
-        fputs("]),\n", p->f);
-    }
+    if (p->implicit) print_diagonal(p, form, n);
     fputs(")\n", p->f);
 }
 
 /* Returns whether the last stage is the first of the next step, which SciPy leaves out of A. */
-static int first_same_as_last(const Tableau *b)
+static int first_same_as_last(const Printed *p)
 {
+    const Tableau *b = p->b;
     size_t n = b->stages;
     TableauEntry *w = tableau_row(b, n + WEIGHTS), *last = tableau_row(b, n - 1);
-    if (n < 2 || strcmp(w[n - 1], "0") != 0) return 0;
+    double c = table_double(eval_point(p->t, p->t->stage[n - 1].eval)->c[OP_F]);
+    if (n < 2 || strcmp(w[n - 1], "0") != 0 || fabs(c - 1) > 1e-9) return 0;
     for (size_t j = 0; j + 1 < n; j++)
         if (strcmp(w[j], last[j]) != 0) return 0;
     return 1;
@@ -194,7 +211,7 @@ static int first_same_as_last(const Tableau *b)
 
 static void print_scipy(const Printed *p, const Form *form)
 {
-    size_t s = p->b->stages, n = s - (size_t)first_same_as_last(p->b);
+    size_t s = p->b->stages, n = s - (size_t)first_same_as_last(p);
     fprintf(
         p->f,
         "import numpy as np\nfrom scipy.integrate._ivp.rk import RungeKutta\n\n\n"
@@ -213,11 +230,11 @@ static void print_scipy(const Printed *p, const Form *form)
 
 /* In the order of SOURCE_* (scheme.h). */
 static const Form forms[] = {
-    {"SUN_RCONST(%.*s.0) / SUN_RCONST(%s.0)", "SUN_RCONST(%s%s)", 0, 2, 1, print_sundials},
-    {"%.*s // %s", "%s%s", 0, 2, 1, print_julia},
-    {"Rational(%.*s, %s)", "%s%s", 0, 2, 0, print_nodepy},
-    {"%.*s / %s", "%s%s", 0, 1, 1, print_diffrax},
-    {"%.*s / %s", "%s%s", 1, 0, 1, print_scipy}};
+    {"SUN_RCONST(%.*s.0) / SUN_RCONST(%s.0)", "SUN_RCONST(%s%s)", 0, 1, 2, 1, print_sundials},
+    {"%.*s // %s", "%s%s", 0, 1, 2, 1, print_julia},
+    {"Rational(%.*s, %s)", "%s%s", 0, 1, 2, 0, print_nodepy},
+    {"%.*s / %s", "%s%s", 0, 2, 1, 0, print_diffrax},
+    {"%.*s / %s", "%s%s", 1, 1, 0, 1, print_scipy}};
 static const char *const names[] = {"SUNDIALS", "Julia", "NodePy", "diffrax", "SciPy"};
 
 static int check_form(const Form *form, const Printed *p, const char *name)
@@ -234,6 +251,7 @@ static int check_form(const Form *form, const Printed *p, const char *name)
     for (size_t i = 0; i < n && !form->nodes; i++)
         if (eval_point(p->t, p->t->stage[i].eval)->timed)
             lacks = "nodes that are not the sums of rows";
+    if (n < (size_t)form->stages) lacks = "methods of one stage";
     if (lacks) return error_set(ERR_INPUT, "%s: %s has no place for %s", p->t->name, name, lacks);
     if (form->pair && !b->pair)
         return error_set(ERR_INPUT, "%s: %s needs an embedded method, a line error = ...",

@@ -148,6 +148,9 @@ static int write_number(const Source *s, const Value *v, TableauEntry out)
 
 static int write_row(const Source *s, const Value *row, size_t most, TableauEntry *out)
 {
+    if (!row->is_list && mpq_sgn(row->q) != 0)
+        return error_set(ERR_INPUT, "%s:%zu: a number stands where a list should", s->file,
+                         s->line);
     for (size_t j = 0; j < row->n && j < most; j++) {
         if (row->item[j].is_list)
             return error_set(ERR_INPUT, "%s:%zu: a list stands where a number should", s->file,
@@ -157,12 +160,27 @@ static int write_row(const Source *s, const Value *row, size_t most, TableauEntr
     return 0;
 }
 
+/* Writes a row of coefficients of slopes: what is left out behind the stages is 0. */
+static int write_slopes(const Source *s, const Value *row, const Tableau *t, size_t i)
+{
+    TRY(write_row(s, row, t->stages, tableau_row(t, i)));
+    for (size_t j = t->stages; j < row->n; j++)
+        if (row->item[j].is_list || mpq_sgn(row->item[j].q) != 0)
+            return error_set(ERR_INPUT,
+                             "%s:%zu: a row has an entry of stage %zu, and there are %zu stages",
+                             s->file, s->line, j + 1, t->stages);
+    return 0;
+}
+
 /* Makes A of the rows from the second on, and a diagonal. */
-static int join_lower(Found *f)
+static int join_lower(const Source *s, Found *f)
 {
     Value *A = &f->part[PART_A];
     if (!f->given[PART_LOWER]) return 0;
     size_t n = f->part[PART_LOWER].n + 1;
+    if (n > SOURCE_LONGEST)
+        return error_set(ERR_INPUT, "%s:%zu: more than %d stages", s->file, s->line,
+                         SOURCE_LONGEST);
     for (size_t i = 0; i < n; i++) {
         Value *row = value_item(A, i);
         Value *entry = row ? value_item(row, i) : NULL;
@@ -230,7 +248,7 @@ static int write_hat(const Source *s, Found *f, Tableau *t)
         differs |= !mpq_equal(x->q, b->q);
     }
     t->pair = f->given[PART_HAT] && hat->n > 0 && differs;
-    return t->pair ? write_row(s, hat, t->stages, tableau_row(t, t->stages + HAT)) : 0;
+    return t->pair ? write_slopes(s, hat, t, t->stages + HAT) : 0;
 }
 
 /* Writes the nodes. A list that lacks the first stage's, or begins with the second's, is moved by one. */
@@ -238,9 +256,10 @@ static int write_nodes(const Source *s, Found *f, Tableau *t)
 {
     Value *c = &f->part[PART_C];
     size_t first = f->given[PART_LOWER] ? 1 : 0;
-    if (!f->given[PART_C] || c->n == 0) return 0;
+    if (!f->given[PART_C]) return 0;
     int explicit = strcmp(t->entry[0], "0") == 0;
-    if (explicit && c->n < t->stages && !c->item[0].is_list && mpq_sgn(c->item[0].q) != 0)
+    if (explicit && c->n && c->n < f->part[PART_A].n && !c->item[0].is_list &&
+        mpq_sgn(c->item[0].q) != 0)
         first = 1;
     return write_row(s, c, t->stages - first, tableau_row(t, t->stages + NODES) + first);
 }
@@ -263,7 +282,7 @@ static int make_tableau(const Source *s, Found *f, SourceTable *out)
 {
     SCOPED(tableau_free) Tableau t = {.file = s->file, .pair = 0};
     Value *A = &f->part[PART_A], *b = &f->part[PART_B];
-    TRY(join_lower(f));
+    TRY(join_lower(s, f));
     TRY(complete(f));
     size_t weighed = b->n;
     if (b->n > A->n)
@@ -278,9 +297,8 @@ static int make_tableau(const Source *s, Found *f, SourceTable *out)
                  out->embedded ? "order %d, embedded %d, as its source says"
                                : "order %d, as its source says",
                  out->order, out->embedded);
-    for (size_t i = 0; i < t.stages; i++)
-        TRY(write_row(s, &A->item[i], t.stages, tableau_row(&t, i)));
-    TRY(write_row(s, b, t.stages, tableau_row(&t, t.stages + WEIGHTS)));
+    for (size_t i = 0; i < t.stages; i++) TRY(write_slopes(s, &A->item[i], &t, i));
+    TRY(write_slopes(s, b, &t, t.stages + WEIGHTS));
     TRY(write_hat(s, f, &t));
     TRY(write_nodes(s, f, &t));
     return tableau_scheme(&t, &out->table);
@@ -580,8 +598,8 @@ static int try_open(Source *s, int *done)
         const Token *name = t + 1 + opens[i].parenthesis;
         if (opens[i].language != r->language || !reader_is(t, opens[i].word)) continue;
         if (opens[i].parenthesis && t[1].kind != '(') continue;
-        if (r->language == SOURCE_C && name[1].kind != (opens[i].parenthesis ? ',' : '(')) continue;
         if (name->kind != TOKEN_NAME) continue;
+        if (r->language == SOURCE_C && name[1].kind != (opens[i].parenthesis ? ',' : '(')) continue;
         size_t line = t->line;
         TRY(close_scope(s));
         reader_name(name, s->scope);
@@ -591,6 +609,17 @@ static int try_open(Source *s, int *done)
         return 0;
     }
     return 0;
+}
+
+/* Returns the whole number of a token, up to two digits; 0: it is none. */
+static int number_of(const Token *t)
+{
+    int n = 0;
+    for (size_t i = 0; i < t->bytes; i++) {
+        if (t->kind != TOKEN_NUMBER || !isdigit((unsigned char)t->at[i]) || i == 2) return 0;
+        n = 10 * n + (t->at[i] - '0');
+    }
+    return n;
 }
 
 /* Reads what is said of orders outside of tables: `def order(self, terms): return 5` of the tables before it, and the
@@ -605,7 +634,7 @@ static void try_orders(Source *s)
                i < r->at + 400)
             i++;
         const Token *n = &r->token[i + (r->token[i].kind != TOKEN_END)];
-        int order = n->kind == TOKEN_NUMBER ? atoi(n->at) : 0;
+        int order = number_of(n);
         for (; s->unordered < s->count; s->unordered++)
             if (!s->list[s->unordered].order) s->list[s->unordered].order = order;
     }
@@ -614,7 +643,7 @@ static void try_orders(Source *s)
     if (r->language != SOURCE_C || strncmp(name, "explicit_", 9) != 0 || t[1].kind != '<') return;
     int number[4] = {0}, n = 0;
     for (const Token *a = t + 2; a->kind != TOKEN_END && a->kind != '{' && a - t < 60 && n < 4; a++)
-        if (a->kind == TOKEN_NUMBER) number[n++] = atoi(a->at);
+        if (a->kind == TOKEN_NUMBER) number[n++] = number_of(a);
     s->order = n == 3 ? number[0] : number[1];
     s->embedded = n >= 3 ? number[n - 1] : 0;
 }

@@ -237,7 +237,8 @@ static int scan_sign(const Scanner *s, size_t *bytes)
             return signs[i].kind;
         }
     *bytes = 1;
-    return *s->at == '\n' ? TOKEN_LINE : (unsigned char)*s->at;
+    if (*s->at == '\n') return TOKEN_LINE;
+    return (unsigned char)*s->at > ' ' ? (unsigned char)*s->at : TOKEN_OTHER;
 }
 
 static void scan(Scanner *s, Token *t)
@@ -364,12 +365,26 @@ int reader_set(Reader *r, const char *name, Value *v, size_t line, size_t unread
 
 static int read_power(Reader *r, Value *v);
 
+/* Reads the exponent of a number, [+|-]digits, which are few. */
+static int read_exponent(const char *at, size_t bytes, long *out)
+{
+    size_t sign = bytes && (*at == '-' || *at == '+');
+    long n = 0;
+    if (bytes == sign) return SOURCE_UNREAD;
+    for (size_t i = sign; i < bytes; i++) {
+        if (!isdigit((unsigned char)at[i]) || n > EXPONENT_MOST + DIGITS_MOST) return SOURCE_UNREAD;
+        n = 10 * n + (at[i] - '0');
+    }
+    *out = sign && *at == '-' ? -n : n;
+    return 0;
+}
+
 /* Reads digits, a point and an exponent exactly. */
 static int read_number(const Token *t, Value *v)
 {
     char digits[DIGITS_MOST + 1];
     size_t n = 0;
-    long exponent = 0;
+    long exponent = 0, behind_e = 0;
     int behind = 0, minus = t->bytes && *t->at == '-'; /* in a text, "-.5" */
     for (size_t i = (size_t)minus; i < t->bytes; i++) {
         if (t->at[i] == '.') {
@@ -379,11 +394,13 @@ static int read_number(const Token *t, Value *v)
             digits[n++] = t->at[i];
             exponent -= behind > 0;
         } else {
-            exponent += strtol(t->at + i + 1, NULL, 10); /* ends at what is no digit */
+            if (t->at[i] != 'e' && t->at[i] != 'E') return SOURCE_UNREAD;
+            TRY(read_exponent(t->at + i + 1, t->bytes - i - 1, &behind_e));
             break;
         }
     }
     digits[n] = '\0';
+    exponent += behind_e;
     if (n == 0 || labs(exponent) > EXPONENT_MOST) return SOURCE_UNREAD;
     RATIONAL(ten);
     mpz_ui_pow_ui(mpq_numref(ten), 10, (unsigned long)labs(exponent));
@@ -419,8 +436,10 @@ static int raise_to(Value *v, const Value *power)
 {
     if (v->is_list || power->is_list) return SOURCE_UNREAD;
     if (mpq_cmp_ui(power->q, 1, 2) == 0) return take_root(v);
+    if (mpz_cmp_ui(mpq_denref(power->q), 1) != 0 ||
+        mpz_cmpabs_ui(mpq_numref(power->q), POWER_MOST) > 0)
+        return SOURCE_UNREAD;
     long n = mpz_get_si(mpq_numref(power->q));
-    if (mpz_cmp_ui(mpq_denref(power->q), 1) != 0 || labs(n) > POWER_MOST) return SOURCE_UNREAD;
     VALUE(base);
     TRY(value_copy(&base, v));
     mpq_set_ui(v->q, 1, 1);
@@ -712,7 +731,9 @@ static int read_call(Reader *r, const Token *name, Value *v)
 /* Returns the place of a list that an index names; -1 counts from the end in Python. */
 static int place(const Reader *r, const Value *list, const Value *index, size_t *at)
 {
-    if (index->is_list || mpz_cmp_ui(mpq_denref(index->q), 1) != 0) return SOURCE_UNREAD;
+    if (index->is_list || mpz_cmp_ui(mpq_denref(index->q), 1) != 0 ||
+        mpz_cmpabs_ui(mpq_numref(index->q), SOURCE_LONGEST) > 0)
+        return SOURCE_UNREAD;
     long i = mpz_get_si(mpq_numref(index->q)) - (r->language == SOURCE_JULIA);
     if (i < 0 && r->language == SOURCE_PYTHON) i += (long)list->n;
     if (i < 0 || i >= SOURCE_LONGEST) return SOURCE_UNREAD;
@@ -725,22 +746,30 @@ static int read_indices(Reader *r, Value *v)
     return read_items(r, v, ']');
 }
 
-/* Reads [i], [i, j], [i][j], [:-1] behind a list's name, and puts the entry in its place. */
-static int read_entry(Reader *r, Value *v)
+/* Puts an item of a list in its place. */
+static int take_item(Reader *r, Value *v, const Value *index)
 {
     size_t at;
+    TRY(place(r, v, index, &at));
+    if (!v->is_list || at >= v->n) return unread(r);
+    VALUE(item);
+    value_move(&item, &v->item[at]);
+    value_move(v, &item);
+    return 0;
+}
+
+/* Reads [i], [i, j], [i][j], [i, :], [:-1] behind a list's name, and puts the entry in its place. */
+static int read_entry(Reader *r, Value *v)
+{
+    VALUE(index);
     const Token *t = &r->token[r->at];
     int behind = t[1].kind == '-'; /* [-1, :] is the last row */
     if (t[1 + behind].kind == TOKEN_NUMBER && t[2 + behind].kind == ',' &&
         t[3 + behind].kind == ':' && t[4 + behind].kind == ']') {
-        long i = strtol(t[1 + behind].at, NULL, 10);
-        if (behind) i = (long)v->n - i;
-        if (i < 0 || (size_t)i >= v->n) return unread(r);
-        VALUE(row);
-        value_move(&row, &v->item[i]);
-        value_move(v, &row);
+        TRY(read_number(&t[1 + behind], &index));
+        if (behind) mpq_neg(index.q, index.q);
         r->at += 5 + (size_t)behind;
-        return 0;
+        return take_item(r, v, &index);
     }
     if (t[1].kind == ':') { /* [:-1] */
         int last = t[2].kind == '-' && t[3].kind == TOKEN_NUMBER && t[3].bytes == 1 &&
@@ -750,16 +779,9 @@ static int read_entry(Reader *r, Value *v)
         r->at += 5;
         return 0;
     }
-    VALUE(index);
     r->at++;
     TRY(read_inside(r, 0, read_indices, &index));
-    for (size_t i = 0; i < index.n; i++) {
-        TRY(place(r, v, &index.item[i], &at));
-        if (!v->is_list || at >= v->n) return unread(r);
-        VALUE(item);
-        value_move(&item, &v->item[at]);
-        value_move(v, &item);
-    }
+    for (size_t i = 0; i < index.n; i++) TRY(take_item(r, v, &index.item[i]));
     return 0;
 }
 
@@ -777,7 +799,7 @@ static int read_named(Reader *r, Value *v)
     }
     if (reader_is(t, "static_cast") && next->kind == '<') {
         while (r->token[r->at].kind != '>' && r->token[r->at].kind != TOKEN_END) r->at++;
-        r->at++;
+        r->at += r->token[r->at].kind == '>';
     }
     if (r->token[r->at].kind == '(') return read_call(r, t, v);
     char name[SOURCE_NAME];
@@ -822,7 +844,7 @@ static int read_primary(Reader *r, Value *v)
                (t[3].kind == TOKEN_NUMBER || t[3].kind == '(' || t[3].kind == TOKEN_NAME);
     if (cast) { /* (double)2 */
         r->at += 3;
-        return read_primary(r, v);
+        return read_power(r, v);
     }
     int matrix = t->kind == '[' && r->language == SOURCE_JULIA;
     if (t->kind != '(' && t->kind != '[' && (t->kind != '{' || r->language != SOURCE_C))

@@ -156,7 +156,17 @@ TEST(refused_with_its_line)
         {"a.py", "A = load()\nx = ExplicitRungeKuttaMethod(A, [1], name='a')\n", "a.py:1:"},
         {"a.py", "A = np.array([[0, 0], [x, 0]])\nb = [1, 0]\ny = ExplicitRungeKuttaMethod(A, b)\n",
          "a.py:1:"},
-        {"a.py", "y = ExplicitRungeKuttaMethod([[0, 0], [[1], 0]], [1, 0])\n", "a.py:1:"}};
+        {"a.py", "y = ExplicitRungeKuttaMethod([[0, 0], [[1], 0]], [1, 0])\n", "a.py:1:"},
+        {"a.py", "y = ExplicitRungeKuttaMethod([[0, 0], [1, 0]], [1 - sympify('1/3'), 1])\n",
+         "a.py:1:"},
+        {"a.py", "y = ExplicitRungeKuttaMethod([[0, 0], [2**18446744073709551617, 0]], [0, 1])\n",
+         "a.py:1:"},
+        {"a.py", "y = ExplicitRungeKuttaMethod([[0, 0], [.1e-9999999999999999999, 0]], [0, 1])\n",
+         "a.py:1:"},
+        {"a.py", "y = RungeKuttaMethod([[0, 0, 0], [1, 0, 1], [0, 0, 0]], [0, 1])\n",
+         "a.py:1: a row has an entry of stage 3"},
+        {"a.py", "y = ExplicitRungeKuttaMethod([[0, 0], 1], [0, 1])\n",
+         "a.py:1: a number stands where a list should"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         OWN_READ r = read_text(bad[i].file, bad[i].text);
         assert_int_equal(r.count, 1);
@@ -172,10 +182,40 @@ TEST(refused_with_its_line)
     assert_true(error_has("a.c: no tableau is found in it"));
 }
 
+/* What stands at places that are easily taken for others: rows of a matrix from 1 in Julia, nodes without the first where rows
+ * behind the weights are left out, an error of a last stage that is not
+ * SciPy's, a node of 0. */
+TEST(places)
+{
+    OWN_TABLE *heun = named("heun", "exact");
+    OWN_READ row = read_text("a.jl", "function H(T)\n    A = [0 0; 1 0]\n    B = [9 9; 1//2 1//2]\n"
+                                     "    ExplicitRKTableau(A, [0; 1], B[2, :], 2)\nend\n");
+    OWN_READ behind = read_text("a.jl", "function H(T)\n    A = [0 0 0; 1 0 0; 1 1 0]\n"
+                                        "    ExplicitRKTableau(A, [1; 2], [1//2; 1//2], 2)\nend\n");
+    assert_true(row.count == 1 && row.list[0].table && behind.count == 1 && behind.list[0].table);
+    assert_true(table_equal(row.list[0].table, heun));
+    assert_true(table_equal(behind.list[0].table, heun));
+    OWN_TABLE *half = scheme("k1 = H(y)\nk2 = H(y + 1/2*k1)\ny' = y + 1/2*k1\nerror = k2 - k1");
+    OWN_TABLE *still = scheme("k1 = H(y)\nk2 = H(y + 1/2*k1 @ 0)\ny' = y + k2");
+    assert_true(goes_round(half, SOURCE_SCIPY) && goes_round(still, SOURCE_SUNDIALS));
+}
+
+/* diffrax asks for a node, a diagonal and predictions of implicit stages, and for two stages. */
+TEST(diffrax_of_implicit_stages)
+{
+    OWN_TABLE *midpoint = named("implicit-midpoint", "exact");
+    OWN_TABLE *two = scheme("k1 = H(y + 1/4*k1)\nk2 = H(y + 1/2*k1 + 1/3*k2)\ny' = y + k2");
+    assert_false(goes_round(midpoint, SOURCE_DIFFRAX));
+    const char *text = WRITTEN(f, source_print(two, SOURCE_DIFFRAX, 1, 0, f));
+    assert_non_null(strstr(text, "c1=1 / 4,"));
+    assert_non_null(strstr(text, "a_predictor=(\n        np.array([1]),\n    ),\n"));
+}
+
 /* Texts that would take minutes, or all memory, are refused or read in seconds. */
 TEST(costly_texts)
 {
-    static const char *const begin[] = {"x = T(",
+    static const char *const begin[] = {"(T)",
+                                        "x = T(",
                                         "y = [x, x, x, x, x, x, x, x]\nx = y\n",
                                         "z = zeros(256, 256)\n",
                                         "(",
@@ -188,8 +228,8 @@ TEST(costly_texts)
         SourceTable *list;
         size_t count;
         for (size_t k = 0; k < all; k++) text[k] = begin[i][k % n];
-        memcpy(text, "x = 1\n", 6);
-        int code = source_read("a.jl", text, all, &list, &count);
+        memcpy(text, i ? "x = 1\n" : "x =   ", 6);
+        int code = source_read(i ? "a.jl" : "a.c", text, all, &list, &count);
         if (code != 0 && code != ERR_INPUT) fail_msg("%zu: %s", i, error_text());
         source_free(list, count);
     }
