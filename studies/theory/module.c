@@ -120,12 +120,14 @@ static void write_text(const Writer *w, const char *text)
 
 /* ---- rows -------------------------------------------------------------------------------------------- */
 
-/* Writes a source, now or `past` steps ago, as y, k2, past[0]["k2"]. */
+/* Writes a source, now or `past` steps ago, as y, k2, v_x (carried, of the text's x), past[0]["k2"]. */
 static void write_source(const Writer *w, const Term *s)
 {
     char name[24] = "y";
-    if (s->eval != TABLE_STATE) snprintf(name, sizeof name, "k%d", w->t->eval[s->eval].stage + 1);
-    if (s->past)
+    if (s->eval >= 0) snprintf(name, sizeof name, "k%d", w->t->eval[s->eval].stage + 1);
+    if (s->eval < TABLE_STATE)
+        fprintf(w->f, "v_%s", w->t->carry[TABLE_CARRIED - s->eval].name);
+    else if (s->past)
         fprintf(w->f, "past[%d][\"%s\"]", s->past - 1, name);
     else
         fputs(name, w->f);
@@ -136,7 +138,7 @@ static int stands(const Writer *w, const Row *r, size_t k)
 {
     const Term *s = &r->term[k];
     (void)r;
-    return s->eval == TABLE_STATE || w->t->stage[w->t->eval[s->eval].stage].eval == s->eval;
+    return s->eval < 0 || w->t->stage[w->t->eval[s->eval].stage].eval == s->eval;
 }
 
 /* Checks that the evaluations of a stage have one weight in a row. */
@@ -144,7 +146,7 @@ static int check_row(const Writer *w, const Row *r)
 {
     for (size_t k = 0; k < r->terms; k++) {
         const Term *s = &r->term[k];
-        if (s->eval == TABLE_STATE) continue;
+        if (s->eval < 0) continue;
         const Stage *stage = &w->t->stage[w->t->eval[s->eval].stage];
         int found = 0, count = stage_parts(w->t, stage->op)->count;
         for (size_t j = 0; j < r->terms; j++) {
@@ -228,7 +230,8 @@ static int write_gate(const Writer *w, const Symbol *s)
     return 0;
 }
 
-/* Writes the symbols that a row reads, at their first use. */
+/* Writes the symbols that a row reads, at their first use. A trained layer lacks those that are factors of what is carried and
+ * 0 alone, or goes nowhere. */
 static int write_symbols(const Writer *w, const Row *r)
 {
     for (size_t k = 0; k < r->terms; k++)
@@ -240,7 +243,10 @@ static int write_symbols(const Writer *w, const Row *r)
             if (s->kind != SYMBOL_LEARN)
                 TRY(write_gate(w, s));
             else
-                fprintf(w->f, "%sa_%s = w[\"scheme.%s\"]\n", w->indent, s->name, s->name);
+                fprintf(w->f,
+                        w->t->carries ? "%sa_%s = w.get(\"scheme.%s\", 0)\n"
+                                      : "%sa_%s = w[\"scheme.%s\"]\n",
+                        w->indent, s->name, s->name);
         }
     return 0;
 }
@@ -260,19 +266,46 @@ static int write_stage(const Writer *w, size_t i)
     return 0;
 }
 
-/* Writes the record of a layer's state and slopes that later ones read. */
-static void write_record(const Writer *w)
+/* Writes the record of a layer's state and slopes, and of what it carries, that later ones read. */
+static int write_record(const Writer *w)
 {
+    for (size_t i = 0; i < w->t->carries; i++) TRY(write_symbols(w, &w->t->carry[i].update));
     fprintf(w->f, "%snow = {\"y\": y", w->indent);
     for (size_t i = 0; i < w->t->stages; i++) fprintf(w->f, ", \"k%zu\": k%zu", i + 1, i + 1);
+    for (size_t i = 0; i < w->t->carries; i++) {
+        fprintf(w->f, ", \"v_%s\": ", w->t->carry[i].name);
+        TRY(write_row(w, &w->t->carry[i].update));
+    }
     fputs("}\n", w->f);
+    return 0;
 }
 
-static int write_body(Writer *w)
+/* Writes what is carried to a layer; to the first one it is 0, or what a table of stages makes of y. */
+static int write_carried(Writer *w, int first)
+{
+    const Table *t = w->t;
+    TABLE(start);
+    if (first) TRY(table_starter(t, &start));
+    if (start) w->t = start;
+    int code = 0;
+    for (size_t i = 0; start && i < start->stages && code == 0; i++) code = write_stage(w, i);
+    for (size_t i = 0; i < t->carries && code == 0; i++) {
+        const char *v = t->carry[i].name;
+        if (start) code = write_symbols(w, &start->carry[i].update);
+        fprintf(w->f, first ? "%sv_%s = " : "%sv_%s = past[0][\"v_%s\"]", w->indent, v, v);
+        if (first && start && code == 0) code = write_row(w, &start->carry[i].update);
+        fputs(first && !start ? "0 * y\n" : "\n", w->f);
+    }
+    w->t = t;
+    return code;
+}
+
+static int write_body(Writer *w, int layers)
 {
     memset(w->made, 0, w->t->symbols);
+    TRY(write_carried(w, layers == 0));
     for (size_t i = 0; i < w->t->stages; i++) TRY(write_stage(w, i));
-    if (w->depth) write_record(w);
+    if (w->depth) TRY(write_record(w));
     if (w->t->dense) {
         write_dense(w);
         return 0;
@@ -291,7 +324,7 @@ static int write_block(Writer *w, const Table *t)
             w->depth ? ", past" : "");
     if (w->depth)
         fputs(
-            "    # past: the states y and slopes k of the layers before this one, the last one first\n",
+            "    # past: states y, slopes k and what is carried, v, of the layers before this one, the last one first\n",
             w->f);
     for (size_t i = 0; i < t->symbols; i++)
         if (t->symbol[i].kind != SYMBOL_LEARN) {
@@ -306,7 +339,7 @@ static int write_block(Writer *w, const Table *t)
         if (w->depth && !t->dense)
             fprintf(w->f, h == w->depth ? "    else:\n" : "    %s len(past) == %d:\n",
                     h ? "elif" : "if", h);
-        int code = write_body(w);
+        int code = write_body(w, h);
         w->t = t;
         TRY(code);
         if (t->dense) break;
@@ -379,9 +412,14 @@ static void write_head(const Writer *w)
 int module_print(const Table *t, int target, FILE *f)
 {
     Writer w = {.t = t, .to = &targets[target], .f = f};
-    TRY(table_refuse_carries(t, "--to writes no module of it yet"));
+    for (size_t i = 0; i < t->symbols; i++)
+        if (t->symbol[i].kind != SYMBOL_LEARN)
+            TRY(table_refuse_carries(t, "--to writes no gates beside what is carried"));
+    if (t->start[0])
+        TRY(table_refuse_carries(
+            t, "a network begins it by a row, as carry v = y, and not by the scheme of `start`"));
     w.depth = t->past_y > t->past_k ? t->past_y : t->past_k;
-    if (t->dense && w.depth == 0) w.depth = 1;
+    if (w.depth == 0) w.depth = t->dense || t->carries;
     if (t->flows || table_phi(t) || table_implicit(t))
         return error_set(
             ERR_INPUT,

@@ -5,14 +5,19 @@
 #include "tests/lib/bridged.h"
 #include "tests/lib/program.h"
 
+/* What is carried begins by slopes and learned numbers, beside past slopes. */
+#define SCHEMES                                                                                   \
+    MORE_SCHEMES "scheme x-begun\nlearn a = 1/2, b = -1/3\ncarry v = y + 1/2*k1\ncarry w = b*y\n" \
+                 "k1 = F(y)\nk2 = G(a*y + (1-a)*v + b*k1 + 1/3*k1[-1])\nv' = v - 1/2*w + k2\n"    \
+                 "w' = b*w + k1\ny' = 1/2*y + 1/2*v' + k2\n"
+
 enum { LAYERS = 3, ABOVE = 2 };
 static char root[PATH_MAX];
 
 static int open_all(void **state)
 {
-    if (!realpath(".", root) || bridged_open(MORE_SCHEMES) != 0 || program_open(state) != 0)
-        return -1;
-    file_text("more.scheme", MORE_SCHEMES);
+    if (!realpath(".", root) || bridged_open(SCHEMES) != 0 || program_open(state) != 0) return -1;
+    file_text("more.scheme", SCHEMES);
     return 0;
 }
 
@@ -92,24 +97,33 @@ TEST(modules_of_every_scheme)
         print_message("no NumPy: apt-get install python3-numpy\n");
         skip();
     }
-    OWN_TABLES list =
-        schemes_of("all,word:ssfsff,sandwich:3-1,looped:2,dial:2-1/2,x-first,x-learned");
+    OWN_TABLES list = schemes_of(
+        "all,x-carry,x-begun,word:ssfsff,sandwich:3-1,looped:2,dial:2-1/2,x-first,x-learned");
     OWN_TABLES pairs = schemes_of(MANY_DECODERS);
     OWN_TABLE *encoder = euler_named("rk2-gate");
     int n = 0;
     assert_true(list.count > 40 && pairs.count > 40);
-    for (size_t i = 0; i < list.count; i++)
-        if (!list.table[i]->carries) write_scheme(NULL, list.table[i], n++);
-    for (size_t i = 0; i < pairs.count; i++)
-        if (!pairs.table[i]->carries) write_scheme(encoder, pairs.table[i], n++);
-    expect(2, "schemes --scheme-file more.scheme --scheme x-carry --to numpy");
-    HAS(err, "x-carry carries 'v' from step to step");
+    for (size_t i = 0; i < list.count; i++) write_scheme(NULL, list.table[i], n++);
+    for (size_t i = 0; i < pairs.count; i++) write_scheme(encoder, pairs.table[i], n++);
     write_modules("rk2-gate", n); /* the encoder's, and below that of JAX */
     write_modules("rk2-gate", (n + 9) / 10 * 10);
     if (shell(
             "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=. /usr/bin/python3 %s/tests/python/modules.py %d",
             root, n) != 0)
         fail_msg("%s", err);
+}
+
+/* A network begins what is carried by a row, and gates have no words beside it. */
+TEST(refused_modules)
+{
+    file_text("bad.scheme",
+              "scheme gated\ncarry v\nk1 = F(y)\ngate g = tanh(k1)\nv' = g*k1\ny' = y + v\n"
+              "scheme begun\nstart gives\ncarry v\nk1 = F(y)\nv' = k1\ny' = y + v\n"
+              "scheme gives\ncarry v\nk1 = F(y)\nv' = k1\ny' = y\n");
+    expect(2, "schemes --scheme-file bad.scheme --scheme gated --to numpy");
+    HAS(err, "gated carries 'v' from step to step: --to writes no gates");
+    expect(2, "schemes --scheme-file bad.scheme --scheme begun --to numpy");
+    HAS(err, "a network begins it by a row");
 }
 
 TEST_MAIN(open_all, close_all)
