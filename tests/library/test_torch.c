@@ -29,6 +29,7 @@ static const char *const networks[] = {
     "momentum --layers 2 --scheme-file streams.scheme",
     "nesterov --layers 3 --scheme-file streams.scheme",
     "hyper-connections --layers 3 --scheme-file streams.scheme",
+    "begun --layers 3 --scheme-file begun.scheme",
 };
 enum { NETWORKS = sizeof networks / sizeof *networks };
 
@@ -39,6 +40,11 @@ TEST(logits_by_torch)
         skip();
     }
     file_text("said", "the lord said unto the king of the land\n");
+    /* the start reads a stage below, and the last layer has no gate */
+    file_text(
+        "begun.scheme",
+        "scheme begun\nlearn a = 1/3, b = 1/2\ncarry v = a*y + b*k2\nk1 = G(y + v)\nk2 = F(y)\n"
+        "gate g = sigmoid(k1, k2)\nv' = g*k2 + a*v\ny' = y + k1 + k2\n");
     assert_int_equal(shell("cp %s/../../schemes/streams.scheme .", python), 0);
     for (int i = 0; i < NETWORKS; i++) {
         int status = program_run(

@@ -29,6 +29,15 @@ def statements(told, side):
     text = re.sub(r"^(scheme|title|source|note|start)\b.*", "", text[-1 if side == "encoder." else len(text) > 1], flags=re.M)
     return re.sub(r"^(carry +\w+)$", r"\1 = 0*y", text, flags=re.M)
 
+def ordered(lines):
+    """Statements, (kind, name, text), each behind those it reads: the start of what is carried stands before its stages."""
+    lines, missing = list(lines), {name for _, name, _ in lines}
+    while lines:
+        line = next(x for x in lines if not (missing - {x[1]}) & set(re.findall(r"\w+'?", x[2])))
+        missing.remove(line[1])
+        lines.remove(line)
+        yield line
+
 def linear(w, p, x):
     return x @ w[p + ".weight"].T + w[p + ".bias"]
 
@@ -112,19 +121,21 @@ def step(w, told, layer, y, carried, side="", memory=None):
     text = statements(told, side)
     op = {"__builtins__": {}, "y": y, "sqrt": np.sqrt, **carried,
           **operators(w, told, "%slayers.%d." % (side, layer), bool(re.search(r"^decoder|\b[AC]\d?\(", text, re.M)), memory)}
-    for kind, name, value in re.findall(r"^(?:(let|learn|gate|carry) +)?([\w']+) *= *([^#\n]*)", text, re.M):
+    for kind, name, value in ordered(re.findall(r"^(?:(let|learn|gate|carry) +)?([\w']+) *= *([^#\n]*)", text, re.M)):
         if kind == "carry" and carried:
             continue
         p = "%slayers.%d.scheme.%s" % (side, layer, name)
         if kind == "learn":  # a layer has those that it reads
             op[name] = w[p] if p in w else eval(value.replace("^", "**"), op)
-        elif kind == "gate" and p + ".weight" in w:
+        elif kind == "gate" and p + ".weight" not in w:
+            op[name] = 0
+        elif kind == "gate":
             act, a, b = re.match(r"(\w+)\((\w+), *(\w+)\)", value).groups()
             z = linear(w, p, np.concatenate([op[a], op[b]], 1))
             op[name] = np.tanh(z) if act == "tanh" else 1 / (1 + np.exp(-z))
         elif re.fullmatch(PLAIN, value):
             op[name] = eval(value.replace("^", "**"), op)
-        elif kind != "gate":
+        else:
             raise ValueError("not read here: " + value)
     carried.update({name: op[name + "'"] for name in re.findall(r"^carry +(\w+)", text, re.M)})
     return op["y'"]

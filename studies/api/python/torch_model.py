@@ -9,7 +9,7 @@ import math, re, sys
 import torch
 from torch import nn
 from torch.nn.functional import gelu, layer_norm, linear, silu
-from read_model import PLAIN, load, statements
+from read_model import PLAIN, load, ordered, statements
 
 class Layer(nn.Module):
     """One step of a scheme: statements of its text, and the tensors of layer l."""
@@ -21,7 +21,7 @@ class Layer(nn.Module):
         text = re.sub(r"(\w+) *\* *(\w+)\[all\]", r"\2_all", statements(told, ""))  # y[-1], k1[-2], k1[all] become names
         text = re.sub(r"\[first\]", "_first", re.sub(r"\[-(\d+)\]", r"_\1", text))
         self.weight = dict((b, a) for a, b in re.findall(r"(\w+) *\* *(\w+)\[all\]", statements(told, "")))
-        self.lines = re.findall(r"^(?:(let|learn|gate|carry) +)?([\w']+) *= *([^#@\n]*)", text, re.M)
+        self.lines = list(ordered(re.findall(r"^(?:(let|learn|gate|carry) +)?([\w']+) *= *([^#@\n]*)", text, re.M)))
         self.carries = [name for kind, name, _ in self.lines if kind == "carry"]
         self.past = max([0, *map(int, re.findall(r"\b[yk]\d*_(\d+)", text))])
 
@@ -93,6 +93,8 @@ class Layer(nn.Module):
             if kind == "learn":
                 start[name], w = self.value(text, {}), self.get("scheme." + name)  # a layer has those that it reads
                 now[name] = start[name] if w is None else w
+            elif kind == "gate" and self.get("scheme.%s.weight" % name) is None:
+                now[name] = start[name] = 0
             elif kind == "gate":
                 act, *of = re.findall(r"\w+", text)
                 now[name] = getattr(torch, act)(self.linear("scheme." + name, torch.cat([now[k] for k in of], -1)))
