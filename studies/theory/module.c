@@ -218,14 +218,18 @@ static void write_dense(const Writer *w)
 static int write_gate(const Writer *w, const Symbol *s)
 {
     int sigmoid = s->kind == SYMBOL_SIGMOID;
-    fprintf(w->f, "%sz = w[\"scheme.%s.bias\"]", w->indent, s->name);
+    const char *deeper = w->t->carries ? "    " : "";
+    if (w->t->carries)
+        fprintf(w->f, "%sa_%s = 0\n%sif \"scheme.%s.bias\" in w:\n", w->indent, s->name, w->indent,
+                s->name);
+    fprintf(w->f, "%s%sz = w[\"scheme.%s.bias\"]", w->indent, deeper, s->name);
     for (size_t i = 0; i < s->inputs; i++) {
         fputs(" + ((", w->f);
         TRY(write_row(w, &s->input[i]));
         fprintf(w->f, ") * w[\"scheme.%s.weight\"][:, %zu * D:%zu * D]).sum(-1, keepdims=True)",
                 s->name, i, i + 1);
     }
-    fprintf(w->f, "\n%sa_%s = ", w->indent, s->name);
+    fprintf(w->f, "\n%s%sa_%s = ", w->indent, deeper, s->name);
     fprintf(w->f, sigmoid ? "1 / (1 + %s.exp(-z))\n" : "%s.tanh(z)\n", w->to->x);
     return 0;
 }
@@ -412,9 +416,6 @@ static void write_head(const Writer *w)
 int module_print(const Table *t, int target, FILE *f)
 {
     Writer w = {.t = t, .to = &targets[target], .f = f};
-    for (size_t i = 0; i < t->symbols; i++)
-        if (t->symbol[i].kind != SYMBOL_LEARN)
-            TRY(table_refuse_carries(t, "--to writes no gates beside what is carried"));
     if (t->start[0])
         TRY(table_refuse_carries(
             t, "a network begins it by a row, as carry v = y, and not by the scheme of `start`"));

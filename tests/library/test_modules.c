@@ -5,11 +5,11 @@
 #include "tests/lib/bridged.h"
 #include "tests/lib/program.h"
 
-/* What is carried begins by slopes and learned numbers, beside past slopes. */
+/* What is carried begins by slopes and learned numbers, beside past slopes and gates. */
 #define SCHEMES                                                                                   \
     MORE_SCHEMES "scheme x-begun\nlearn a = 1/2, b = -1/3\ncarry v = y + 1/2*k1\ncarry w = b*y\n" \
-                 "k1 = F(y)\nk2 = G(a*y + (1-a)*v + b*k1 + 1/3*k1[-1])\nv' = v - 1/2*w + k2\n"    \
-                 "w' = b*w + k1\ny' = 1/2*y + 1/2*v' + k2\n"
+                 "k1 = F(y)\nk2 = G(a*y + (1-a)*v + b*k1 + 1/3*k1[-1])\ngate g = tanh(k2, v)\n"   \
+                 "v' = g*v - 1/2*w + k2\nw' = b*w + k1\ny' = 1/2*y + 1/2*w' + k2\n"
 
 enum { LAYERS = 3, ABOVE = 2 };
 static char root[PATH_MAX];
@@ -113,17 +113,13 @@ TEST(modules_of_every_scheme)
         fail_msg("%s", err);
 }
 
-/* A network begins what is carried by a row, and gates have no words beside it. */
+/* A network begins what is carried by a row. */
 TEST(refused_modules)
 {
-    file_text("bad.scheme",
-              "scheme gated\ncarry v\nk1 = F(y)\ngate g = tanh(k1)\nv' = g*k1\ny' = y + v\n"
-              "scheme begun\nstart gives\ncarry v\nk1 = F(y)\nv' = k1\ny' = y + v\n"
-              "scheme gives\ncarry v\nk1 = F(y)\nv' = k1\ny' = y\n");
-    expect(2, "schemes --scheme-file bad.scheme --scheme gated --to numpy");
-    HAS(err, "gated carries 'v' from step to step: --to writes no gates");
+    file_text("bad.scheme", "scheme begun\nstart gives\ncarry v\nk1 = F(y)\nv' = k1\ny' = y + v\n"
+                            "scheme gives\ncarry v\nk1 = F(y)\nv' = k1\ny' = y\n");
     expect(2, "schemes --scheme-file bad.scheme --scheme begun --to numpy");
-    HAS(err, "a network begins it by a row");
+    HAS(err, "begun carries 'v' from step to step: a network begins it by a row");
 }
 
 TEST_MAIN(open_all, close_all)
