@@ -110,10 +110,10 @@ TESTS  = $(TESTSRC:%.c=$(B)/%)
 
 # The readers of files and texts; what else `make fuzz` has compiled by clang is what builds a model
 # from a file, and plots: the rest of the program is that of the release build.
-READERS = ode/scheme/scheme ode/scheme/butcher ode/scheme/source_values ode/scheme/source_tables ode/scheme/statement ode/scheme/expression ode/scheme/zoo ode/field/system_file ode/field/formula studies/base/option studies/base/frame \
+READERS = ode/scheme/scheme ode/scheme/butcher ode/scheme/statement ode/scheme/expression ode/scheme/zoo ode/field/system_file ode/field/formula studies/base/option studies/base/frame \
           studies/model/network studies/model/metadata nn/text/read nn/text/words nn/text/text nn/text/vocab nn/text/corpus nn/text/folder nn/text/bpe nn/text/bpe_learn kernels/base/numbers nn/text/pairs \
           nn/model/store_in nn/model/store_model studies/model/metrics/lines studies/model/metrics/tokenise studies/model/metrics/detokenise studies/lab/finetune/labelled studies/page/serve/request
-FUZZED  = $(READERS) ode/scheme/table ode/scheme/source_print ode/scheme/compose ode/scheme/stage_kinds ode/scheme/pair ode/scheme/print ode/scheme/splitting ode/field/program studies/base/output studies/base/sheet kernels/base/nearest \
+FUZZED  = $(READERS) ode/scheme/table ode/scheme/source_values ode/scheme/source_tables ode/scheme/source_print ode/scheme/compose ode/scheme/stage_kinds ode/scheme/pair ode/scheme/print ode/scheme/splitting ode/field/program studies/base/output studies/base/sheet kernels/base/nearest \
           studies/base/plot/plot studies/base/plot/gnuplot studies/model/metrics/symbols studies/model/metrics/metric studies/model/metrics/bleu \
           studies/model/metrics/chrf studies/model/metrics/ter studies/model/metrics/bootstrap studies/model/metrics/agreement \
           nn/text/tokenizer nn/text/tokenizer_read nn/text/normalise nn/text/pretokens nn/text/pattern nn/foreign/foreign nn/foreign/family \
@@ -429,7 +429,7 @@ FUZZ_CFLAGS  = -std=c17 -D_GNU_SOURCE -I. -include stdio.h -O1 -g -fno-omit-fram
 ENGINE ?= libfuzzer
 FUZZ_CC      = $(if $(filter afl,$(ENGINE)),afl-clang-fast,clang)
 # Operands of comparisons are recorded in readers alone: in judges and scores this took up to half of the time.
-FUZZ_EDGES   = $(if $(filter afl,$(ENGINE)),,-fsanitize=fuzzer-no-link$(if $(filter $(READERS) tests/fuzz/planted,$*),, -fno-sanitize-coverage=trace-cmp))
+FUZZ_EDGES   = $(if $(filter afl,$(ENGINE)),,-fsanitize=fuzzer-no-link$(if $(filter $(READERS) ode/scheme/source_% tests/fuzz/planted,$*),, -fno-sanitize-coverage=trace-cmp))
 FUZZ_PACKAGES = $(if $(filter afl,$(ENGINE)),afl++,clang libclang-rt-14-dev)
 FUZZ_RUN     = $(if $(filter afl,$(ENGINE)),tests/scripts/afl.sh,tests/scripts/fuzz.sh)
 F = $(if $(filter afl,$(ENGINE)),build/afl,build/fuzz)
@@ -465,7 +465,7 @@ $(B)/tests/faults/starve.so: tests/faults/starve.c tests/faults/network.c tests/
 $(addprefix $(B)/tests/faults/test_,calls costs goes_on network power tour): | $(B)/tests/faults/starve.so
 
 # The tests that reach the readers.
-COVERING = readers bleu labelled bleu_command options starved scheme source system_file system_command corpus bpe pair_corpus pair_files store store_model recipe \
+COVERING = readers bleu labelled bleu_command options starved scheme system_file system_command corpus bpe pair_corpus pair_files store store_model recipe \
            cli generate plot fuzz report serve
 
 COVER = $(foreach c,$(COVERING),$(patsubst %.c,build/coverage/%,$(filter %/test_$(c).c,$(TESTSRC))))

@@ -32,7 +32,8 @@ void value_free(Value *v);
 /* Puts v in the place of `to`, and a zero in that of v. */
 void value_move(Value *to, Value *v);
 int value_copy(Value *to, const Value *from);
-/* Returns item i of a list, which is made as long as that takes, with zeros; NULL: out of memory, or too long. */
+/* Returns item i of a list, which is made as long as that takes, with zeros; NULL: out of memory, where i is
+ * below SOURCE_LONGEST. */
 Value *value_item(Value *v, size_t i);
 /* Computes to = to OP from, number by number where both are lists; SOURCE_UNREAD: they do not fit. */
 int value_combine(Value *to, int op, const Value *from);

@@ -218,9 +218,10 @@ static int complete(Found *f)
         if (!row) return ERR_MEMORY;
         TRY(value_copy(row, b));
         if (!value_item(b, n)) return ERR_MEMORY;
-        Value *c =
-            f->given[PART_C] && f->part[PART_C].n == n ? value_item(&f->part[PART_C], n) : NULL;
-        if (c) mpq_set_ui(c->q, 1, 1);
+        if (!f->given[PART_C] || f->part[PART_C].n != n) return 0;
+        Value *c = value_item(&f->part[PART_C], n);
+        if (!c) return ERR_MEMORY;
+        mpq_set_ui(c->q, 1, 1);
     }
     return 0;
 }
@@ -237,7 +238,9 @@ static int write_hat(const Source *s, Found *f, Tableau *t)
             if (!value_item(hat, j)) return ERR_MEMORY;
         for (size_t j = 0; j < hat->n; j++)
             if (!value_item(error, j)) return ERR_MEMORY;
-        if (value_combine(hat, excess ? '+' : '-', error) != 0) return 0;
+        if (value_combine(hat, excess ? '+' : '-', error) != 0)
+            return error_set(ERR_INPUT, "%s:%zu: the estimate of the error is not read", s->file,
+                             s->line);
         f->given[PART_HAT] = 1;
     }
     /* Programs that need an estimate have one of zeros for methods without. */
@@ -483,8 +486,9 @@ static int take_rows(const Reader *r, Found *f)
         const char *end = strrchr(r->variable[i].name, '_');
         if (!end || end[1] != 'a' || strspn(end + 2, "0123456789") != strlen(end + 2)) continue;
         int row = atoi(end + 2);
-        Value *to = row > 0 ? value_item(&f->part[PART_A], (size_t)row) : NULL;
-        if (!to) continue;
+        if (row < 1 || row >= SOURCE_LONGEST) continue;
+        Value *to = value_item(&f->part[PART_A], (size_t)row);
+        if (!to) return ERR_MEMORY;
         if (r->variable[i].unread) f->unread = r->variable[i].unread;
         TRY(value_copy(to, &r->variable[i].v));
         f->given[PART_A] = 1;
@@ -530,10 +534,10 @@ static int take_numbers(const Reader *r, const char *prefix, Found *f, int part)
         int plain = *digits && strspn(digits, "0123456789") == strlen(digits) && strlen(digits) < 4;
         if (part == PART_A ? !split(digits, &i, &j) : !plain) continue;
         if (part != PART_A) j = (size_t)atoi(digits);
-        if (part == PART_A && i > SOURCE_LONGEST) continue;
+        if (j == 0 || i > SOURCE_LONGEST || j > SOURCE_LONGEST) continue;
         Value *to = part == PART_A ? value_item(&f->part[part], i - 1) : &f->part[part];
-        if (to && j > 0) to = value_item(to, j - 1);
-        if (!to || j == 0) continue;
+        if (to) to = value_item(to, j - 1);
+        if (!to) return ERR_MEMORY;
         if (x->unread) f->unread = x->unread;
         f->given[part] = 1;
         TRY(value_copy(to, &x->v));

@@ -558,9 +558,11 @@ static int read_items(Reader *r, Value *v, int close)
         value_move(v, &first);
         return 0;
     }
-    Value *item = n ? value_item(v, 0) : NULL;
-    if (item) value_move(item, &first);
     become_list(v);
+    if (n == 0) return 0;
+    Value *item = value_item(v, 0);
+    if (!item) return ERR_MEMORY;
+    value_move(item, &first);
     return 0;
 }
 
@@ -594,8 +596,9 @@ static int read_matrix(Reader *r, Value *v)
             while (kind == ',' && reader_peek(r)->kind == TOKEN_LINE) r->at++;
             continue;
         }
+        if (row == SOURCE_LONGEST || column == SOURCE_LONGEST) return unread(r);
         Value *list = value_item(v, row), *item = list ? value_item(list, column) : NULL;
-        if (!item) return unread(r);
+        if (!item) return ERR_MEMORY;
         TRY(reader_expression(r, item));
         if (item->is_list) return unread(r);
         wide |= column++ > 0;
@@ -671,8 +674,9 @@ static int read_arguments(Reader *r, Value *v)
         if (code == 0 && kind != ',' && kind != ';' && kind != ')') code = SOURCE_UNREAD;
         if (code != 0) r->at = from;
         if (code == 0) {
-            Value *item = n < ARGUMENTS ? value_item(v, n++) : NULL;
-            if (!item) return unread(r);
+            if (n == ARGUMENTS) return unread(r);
+            Value *item = value_item(v, n++);
+            if (!item) return ERR_MEMORY;
             value_move(item, &x);
         }
         reader_skip_argument(r);
@@ -908,8 +912,9 @@ static int read_target(Reader *r, Target *to)
             continue;
         }
         for (size_t i = 0; i < index.n; i++) {
+            if (to->index.n == SOURCE_LONGEST) return SOURCE_UNREAD;
             Value *item = value_item(&to->index, to->index.n);
-            if (!item) return SOURCE_UNREAD;
+            if (!item) return ERR_MEMORY;
             value_move(item, &index.item[i]);
         }
     }
@@ -926,7 +931,7 @@ static int set_entry(Reader *r, const Target *to, Value *v, size_t line)
         size_t at;
         TRY(place(r, item, &to->index.item[i], &at));
         item = value_item(item, at);
-        if (!item) return SOURCE_UNREAD;
+        if (!item) return ERR_MEMORY;
     }
     value_move(item, v);
     if (!x->line) x->line = line;

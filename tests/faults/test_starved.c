@@ -28,6 +28,31 @@ static int scheme_job(void)
     return scheme_parse("text", scheme_text, sizeof scheme_text - 1, &l.table, &l.count);
 }
 
+static int source_job(void)
+{
+    static const char *const of[][2] = {
+        {"a.jl",
+         "function H(T)\n    A = zeros(T, 2, 2)\n    A[2, 1] = 2^0 - sqrt(0)\n    b = [0 0; 1//2 0.5]\n"
+         "    ExplicitRKTableau(A, [0; 1], b[2, :], 2; αEEst = [1; 0], adaptiveorder = 1)\nend\n"},
+        {"a.py",
+         "h = np.array([1/2, 1/2, 0])\nt = ButcherTableau(\n    a_lower=(np.array([1]), h[:-1]),\n"
+         "    b_sol=h,\n    b_error=h - np.array([1, 0, 0]),\n    c=np.array([1, 1]),\n)\n"},
+        {"a.c",
+         "ARK_BUTCHER_TABLE(HEUN, {\n    B->q = 2;\n    B->A[1][0] = (double)1;\n    B->b[0] = RC(0.5);\n"
+         "    B->b[1] = RC(0.5);\n    B->c[1] = -2 * -0.5;\n})\n"},
+        {"a.py",
+         "class A(RungeKutta):\n    A = np.array([[0, 0], [1, 0]])\n    B = np.array([1/2, 1/2])\n"
+         "    C = np.array([0, 1])\n    E = np.array([0, 1/3, -1/3])\n"},
+        {"a.hpp",
+         "struct x_a1 : a\n{ x() { (*this)[0] = 1; } };\nstruct x_b : a\n{ x() { (*this)[0] = 0; (*this)[1] = 1; } };\n"}};
+    int code = 0;
+    for (size_t i = 0; i < sizeof of / sizeof *of && code == 0; i++) {
+        OWN_TABLES l = {0};
+        code = source_parse(of[i][0], of[i][1], strlen(of[i][1]), &l.table, &l.count);
+    }
+    return code;
+}
+
 static int zoo_job(void)
 {
     SCOPED(zoo_close) Zoo z = {0};
@@ -140,13 +165,21 @@ static const struct {
     const char *name;
     int (*run)(void);
 } jobs[] = {
-    {"scheme", scheme_job},     {"zoo", zoo_job},
-    {"names", names_job},       {"all names", all_names_job},
-    {"system", system_job},     {"options", options_job},
-    {"csv", csv_job},           {"folder", folder_job},
-    {"kjv", kjv_job},           {"vocabulary", vocabulary_job},
-    {"pipe", pipe_job},         {"network", network_job},
-    {"metadata", metadata_job}, {"average", average_job},
+    {"scheme", scheme_job},
+    {"source", source_job},
+    {"zoo", zoo_job},
+    {"names", names_job},
+    {"all names", all_names_job},
+    {"system", system_job},
+    {"options", options_job},
+    {"csv", csv_job},
+    {"folder", folder_job},
+    {"kjv", kjv_job},
+    {"vocabulary", vocabulary_job},
+    {"pipe", pipe_job},
+    {"network", network_job},
+    {"metadata", metadata_job},
+    {"average", average_job},
 };
 
 TEST(readers_survive_short_memory)
