@@ -31,13 +31,14 @@ const char *run_file(Run *r, const char *name)
 
 FILE *run_fopen(const char *file, const char *mode, int flags)
 {
-    int fd = open(file, flags | O_NOFOLLOW | O_CLOEXEC, 0666);
+    int fd = open(file, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0666);
     FILE *f = fd < 0 ? NULL : fdopen(fd, mode);
     if (fd >= 0 && !f) close(fd);
     return f;
 }
 
-enum { LINE = 1024, TAG = 64, VALUE = 2 + TAG + 5, EVENT = 2 * LINE };
+/* A value takes 9 bytes beside its tag, and is of 2 bytes of a line or more: an event is below 6 lines. */
+enum { LINE = 1024, EVENT = 6 * LINE };
 
 /* Bytes of a message that is made. */
 typedef struct {

@@ -232,11 +232,10 @@ int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score)
     return fflush(r->log) == 0 ? log_forms_follow(r) : log_failed(r);
 }
 
-/* Cuts the log behind the rows that the state counts. *there = 0: it is missing or has no whole line, and begins anew. A
- * FIFO is not waited for. */
+/* Cuts the log behind the rows that the state counts. *there = 0: it is missing or has no whole line, and begins anew. */
 static int log_cut(Run *r, int *there)
 {
-    FILE *f = run_fopen(run_file(r, "log.csv"), "r+", O_RDWR | O_NONBLOCK);
+    FILE *f = run_fopen(run_file(r, "log.csv"), "r+", O_RDWR);
     *there = 0;
     if (!f) return errno == ENOENT ? 0 : log_failed(r);
     size_t lines = 0;

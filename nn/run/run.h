@@ -104,8 +104,8 @@ int run_save(Run *r);
  * valid_bits, bits a byte, where run_has_bits. */
 int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score);
 
-/* Opens a file of the run directory; a symbolic link is not followed, as it may lead out of a folder of others. NULL: with
- * errno. */
+/* Opens a file of the run directory; a symbolic link is not followed, as it may lead out of a folder of others, and a FIFO not
+ * waited for. NULL: with errno. */
 FILE *run_fopen(const char *file, const char *mode, int flags);
 
 /* log_forms.c: begins log.jsonl and events.out.tfevents with the rows that log.csv has, and adds those that came since. */

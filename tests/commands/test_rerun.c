@@ -239,6 +239,12 @@ TEST(test_log_forms)
     }
     shell_ok("grep -q '\"objective\": \"masked\"}' masked-forms/log.jsonl && "
              "grep -q '\"valid_ppl\": null' forms/log.jsonl");
+    /* a stranger's log has hundreds of columns, and a FIFO is not waited for */
+    shell_ok("cd forms && for x in a 1; do yes $x | head -500 | paste -sd, -; done >log.csv");
+    run_ok("train --resume --out forms --epochs 4");
+    shell_ok("cd forms && rm log.jsonl && mkfifo log.jsonl");
+    expect(1, "train --resume --out forms --epochs 5");
+    HAS(err, "forms/log.jsonl: No such device or address");
 }
 
 #define GIVE \
