@@ -82,7 +82,8 @@ static int take_row(const Frame *c, char **at, size_t *line, char **list, size_t
     return 0;
 }
 
-/* Checks the first line: of two columns with one name nobody could tell which is read. Columns without a name, as a spreadsheet leaves behind its last, may be many. */
+/* Checks the first line: of two columns with one name nobody could tell which is read. Columns without a name, as a
+ * spreadsheet leaves behind its last, may be many. */
 static int check_names(const Frame *c)
 {
     for (size_t j = 0; j < c->columns; j++)

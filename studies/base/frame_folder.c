@@ -1,6 +1,5 @@
 /* frame_folder.c: the trainings of a folder as frames of one row: what was chosen (config.ini), and what came of it
  * (result.csv). See frame.h. */
-#include <ini.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include "kernels/base/memory.h"
 #include "kernels/base/scoped.h"
 #include "studies/base/frame.h"
+#include "studies/base/option.h"
 #include "studies/base/output.h"
 
 enum { CONFIG_MOST = 1 << 20 };
@@ -66,7 +66,7 @@ static int make(const Frame *result, const char *config, const char *folder, Fra
     char *text = NULL;
     TRY(output_open(&m.text));
     fprintf(m.text.f, "%s%c", result->file, 0);
-    int line = ini_parse_string(config, put_option, &m);
+    int line = options_lines(config, put_option, &m);
     size_t given = m.cells;
     for (size_t j = 0; j < result->columns; j++)
         if (!has_option(config, result->cell[j]))
@@ -77,7 +77,8 @@ static int make(const Frame *result, const char *config, const char *folder, Fra
     output_drop(&m.text);
     if (!text) return ERR_MEMORY;
     int code = cut(out, text, m.cells, given);
-    if (line != 0)
+    if (line < 0) code = ERR_MEMORY;
+    if (line > 0)
         code = error_set(ERR_INPUT, "%s: config.ini beside it: line %d: expected 'name = value'",
                          result->file, line);
     if (code != 0) frame_close(out);

@@ -405,17 +405,24 @@ static int reader_value(void *arg, const char *section, const char *name, const 
     return r->code == 0;
 }
 
-int options_parse(Options *o, const char *where, const char *text)
+int options_lines(const char *text,
+                  int (*take)(void *arg, const char *section, const char *name, const char *value),
+                  void *arg)
 {
-    char words[900];
-    Reader r = {o, 0};
     ini_allow_inline_comments = false; /* a ';' may be part of a file name */
     ini_allow_multiline = false;
     ini_stop_on_first_error = true;
     ini_use_stack = false;
     ini_allow_realloc = true;
     ini_max_line = 1 << 16;
-    int line = ini_parse_string(text, reader_value, &r);
+    return ini_parse_string(text, take, arg);
+}
+
+int options_parse(Options *o, const char *where, const char *text)
+{
+    char words[900];
+    Reader r = {o, 0};
+    int line = options_lines(text, reader_value, &r);
     snprintf(words, sizeof words, "%s", r.code ? error_text() : "expected 'name = value'");
     if (line == 0 || r.code == ERR_MEMORY) return r.code;
     if (line < 0) return error_set(ERR_MEMORY, "%s: out of memory", where);

@@ -105,6 +105,11 @@ int options_arguments(Options *o, int argc, char **argv);
 int options_read(Options *o, const char *file);
 /* Reads a text in that form; messages begin with WHERE:LINE. */
 int options_parse(Options *o, const char *where, const char *text);
+/* Gives the lines 'name = value' of a text in that form to `take`, until it returns 0. Returns 0, or the line that is not of this
+ * form or where it ended, or < 0: out of memory. */
+int options_lines(const char *text,
+                  int (*take)(void *arg, const char *section, const char *name, const char *value),
+                  void *arg);
 /* Sets one value from elsewhere; `where` begins the message. ERR_INPUT for a name that is no option. */
 int options_set(Options *o, int rank, const char *where, const char *name, const char *text);
 

@@ -478,14 +478,15 @@ TEST(columns_apart)
     assert_string_equal(out, same);
 }
 
-/* Folders of trainings are rows of their options and results. A width tells designs apart; threads do not. */
+/* Folders of trainings are rows of their options and results. A width tells designs apart; threads do not. An option is read
+ * however long it is, and to its end. */
 TEST(folders_of_trainings)
 {
     for (int i = 0; i < 4; i++) {
         const char *dir = formed("runs/%d/r", i);
         shell_ok(
-            "mkdir -p %s && printf '# again\nscheme = euler\nwidth = %d\nthreads = %d\nseed = %d\n%s' > %s/config.ini",
-            dir, 16 << i / 2, i, i % 2 + 1, i / 2 ? "patience = 3\n" : "", dir);
+            "mkdir -p %s && printf '# again\nscheme = euler\nwidth = %d\nthreads = %d\nseed = %d\ncorpus = %0300d ;x\n%s' > %s/config.ini",
+            dir, 16 << i / 2, i, i % 2 + 1, 0, i / 2 ? "patience = 3\n" : "", dir);
         shell_ok(
             "printf 'scheme,layers,seed,valid_ppl,test_ppl\neuler,1,%d,%d,9\n' > %s/result.csv",
             i % 2 + 1, 100 - 10 * i + (i == 3), dir);
@@ -494,6 +495,7 @@ TEST(folders_of_trainings)
     run_ok("table runs --csv");
     HAS(err, "chosen: --design width,patience --seed seed --measure valid_ppl", "~warning");
     HAS(out, "\n16@,2,95,", "\n32@3,2,75.5,");
+    must_print("table runs --design corpus,width --csv", "00 ;x@16,2,95,");
     must_print("table runs --design width --seed seed --measure test_ppl",
                "test_ppl, less is better: 2 designs, 4 runs");
     must_refuse("table runs --design scheme",
