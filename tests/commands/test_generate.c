@@ -35,6 +35,8 @@ TEST(characters_go_on)
     must_tell("generate --threads 1 --model c --prompt 'tQQc' --tokens 1 --top 1", "'Q'");
     assert_null(strstr(strstr(err, "'Q'") + 1, "'Q'")); /* reported once */
     HAS(out, "t<unk><unk>c");
+    must_refuse("generate --model c --prompt \"$(printf 'the\\ncaf\\351')\"",
+                "prompt:2: not UTF-8");
 }
 
 /* train counts characters, or tokens for a model of words. The memory of so small a model is given in kB. */

@@ -237,13 +237,11 @@ static int read_prompt(const Options *o, char **bytes, size_t *count)
     const char *prompt = options_text(o, "prompt"), *file = options_text(o, "prompt-file");
     if (file && *prompt)
         return error_set(ERR_INPUT, "expected --prompt or --prompt-file, not both");
-    if (file) {
-        TRY(read_named(file, bytes, count));
-    } else {
-        *count = strlen(prompt);
-        if (!(*bytes = memory_string(prompt))) return ERR_MEMORY;
-    }
-    return 0;
+    if (file) return read_named(file, bytes, count);
+    *count = strlen(prompt);
+    *bytes = memory_string(prompt);
+    return *bytes ? text_check(&(BpeText){.file = "prompt", .bytes = *bytes, .count = *count})
+                  : ERR_MEMORY;
 }
 
 static int generate(const Options *o, Network *n)
