@@ -376,12 +376,14 @@ TEST(test_program_built_anew)
 }
 
 /* Finished runs that are asked for more epochs go on where they ended, to the bytes of runs that had all epochs at
- * once, where --keep-states kept their states; other studies have none, and no drawing of a run's loss. Where the rates depend on the end, and for fewer epochs, they are refused and left as they are. */
+ * once, where --keep-states kept their states; other studies have none, no other forms of a log, and no drawing of a run's loss.
+ * Where the rates depend on the end, and for fewer epochs, they are refused and left as they are. */
 TEST(test_lengthened)
 {
     static const char *const ends[] = {"", "--schedule cosine "};
-    static const char *const extra[] = {"state.safetensors", "loss.gp", "loss.svg", "loss.png",
-                                        "loss.pdf"};
+    static const char *const extra[] = {
+        "state.safetensors", "loss.gp",  "log.jsonl", "events.out.tfevents",
+        "loss.svg",          "loss.png", "loss.pdf"};
     for (int i = 0; i < 2; i++) {
         char args[3][512];
         static const char *const form[] = {"compare --epochs 2 --keep-states --out long",
@@ -393,7 +395,7 @@ TEST(test_lengthened)
         forget("long");
         forget("once");
         run_ok(args[0]);
-        for (int k = 0; k < 2; k++)
+        for (int k = 0; k < 4; k++)
             assert_true(file_exists(formed("long/runs/euler-seed1/%s", extra[k])));
         if (i)
             must_refuse(
@@ -406,7 +408,7 @@ TEST(test_lengthened)
         file_read("long/study.log", big, sizeof big);
         assert_int_equal(count_words(big, ": goes on with euler-seed"), i == 0 ? 2 : 0);
         assert_int_equal(count_words(big, ": trains euler-seed"), 2);
-        for (int k = 0; k < 5; k++)
+        for (int k = 0; k < 7; k++)
             assert_false(file_exists(formed("long/runs/euler-seed1/%s", extra[k])) ||
                          file_exists(formed("once/runs/euler-seed1/%s", extra[k])));
         for (int left = 0; left < 2; left++) {

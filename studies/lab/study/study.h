@@ -186,7 +186,7 @@ extern const OptionGroup study_statistics_group;
          "read options from a file like DIR/config.ini; the command line overrides it"},                                  \
         {"keep-states", OPTION_FLAG, NULL, NULL,                                                                          \
          "keep the state of each finished run, from which a longer study of more --epochs goes on; else it trains anew. " \
-         "States are two thirds of all bytes. And draw each run's loss"}
+         "States are two thirds of all bytes. And keep each run's log in its other forms, and draw its loss"}
 /* clang-format on */
 
 /* Adds the table DIR/runs.csv of a folder to those that are read. ERR_MEMORY, ERR_INPUT. */

@@ -51,8 +51,8 @@ const OptionGroup *const train_groups[] = {
          "directory of the run: config.ini, log.csv (also log.jsonl, TensorBoard's events), result.csv, model.safetensors, vocab.txt, plots"},
         PLOT_FIGURE, {"csv", OPTION_FLAG, NULL, NULL, "print the rows of DIR/log.csv as they come"},
         {"brief", OPTION_FLAG, NULL, NULL,
-         "keep no state.safetensors of a run that is done, which then goes on to no later end, and draw no loss; runs of "
-         "a study are trained so"},
+         "keep no state.safetensors of a run that is done, which then goes on to no later end, and no other forms of log.csv, and "
+         "draw no loss; runs of a study are trained so"},
         {"config", OPTION_TEXT, NULL, "FILE",
          "read options from a file, such as DIR/config.ini of another run; the command line overrides them"},
         {"resume", OPTION_FLAG, NULL, NULL,
@@ -386,10 +386,12 @@ static int open_run(Training *r, Options *o)
     return find_backend(r);
 }
 
-/* Removes what a run that is done needs for a later end alone, two thirds of its bytes, and drawings of an earlier end. */
+/* Removes what a run that is done needs for a later end alone, two thirds of its bytes, what says the same as log.csv, and
+ * drawings of an earlier end. */
 static int drop_extras(const Training *r)
 {
-    static const char *const extras[] = {"state.safetensors", "loss.gp", "loss.svg", "loss.png",
+    static const char *const extras[] = {"state.safetensors", "log.jsonl", "events.out.tfevents",
+                                         "loss.gp",           "loss.svg",  "loss.png",
                                          "loss.pdf"};
     char path[OUTPUT_PATH];
     for (size_t i = 0; i < sizeof extras / sizeof *extras; i++) {
