@@ -375,6 +375,18 @@ TEST(test_program_built_anew)
     assert_int_not_equal(shell("./mine --version"), 0);
 }
 
+/* runs.csv of thousands of rows is not written after each run, but a study that is interrupted leaves a row of each there. */
+TEST(test_interrupted_rows)
+{
+    int status = interrupt_at("rows-late/runs/euler-seed8/result.csv", 0,
+                              "compare --scheme euler,heun-layer,rk4-layer --seeds 1000 "
+                              "--max-steps 2 --out rows-late" TINY);
+    assert_int_equal(status, 130);
+    HAS(file_slurp("child.err", NULL), "interrupted; the same command goes on from here");
+    shell_ok("[ $(grep -v bound rows-late/runs.csv | cut -d, -f4 | grep -c '^[0-9]') = "
+             "$(ls rows-late/runs/*/result.csv | wc -l) ]");
+}
+
 /* Finished runs that are asked for more epochs go on where they ended, to the bytes of runs that had all epochs at
  * once, where --keep-states kept their states; other studies have none, no other forms of a log, and no drawing of a run's loss.
  * Where the rates depend on the end, and for fewer epochs, they are refused and left as they are. */

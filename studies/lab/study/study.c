@@ -217,6 +217,10 @@ int study_run(const StudyKind *kinds, const OptionGroup *const *groups, Options 
                .seeds = options_size(o, "seeds"),
                .seed = options_size(o, "seed")};
     int code = do_study(&u, kinds);
+    if (code == ERR_INTERRUPTED) {
+        study_catch_up(&u);
+        code = command_interrupted();
+    }
     close_study(&u);
     return code;
 }

@@ -75,6 +75,7 @@ struct Study {
     const char *dir;
     Worker worker;
     double remade, remaking; /* when runs.csv was made last, and the seconds that took */
+    int behind;              /* 1: it lacks runs that have ended since */
     Runs runs;
     Selection schemes; /* and the zoo */
     Corpus corpus;     /* with --tune without the test text until all is chosen and trained */
@@ -320,8 +321,10 @@ int study_open_runs(Study *u, const Spec *varied);
 /* Fills the rows of runs_csv with what is known by now, and writes DIR/runs.csv. ERR_MEMORY, ERR_INPUT. */
 int study_record(Study *u);
 /* The same while runs are at work, with what other processes have finished; in the process that writes tables alone, and not
- * where rows would be lost. */
+ * where rows would be lost, at most a twentieth of the time. study_catch_up writes what that put off, where a study ends before
+ * its tables. */
 int study_remake(Study *u);
+void study_catch_up(Study *u);
 /* Writes DIR/runs.csv and makes the sheets of its rows, or of the other tables that are read. */
 int study_tables(Study *u);
 /* Returns ERR_INPUT where a contrast of the options is none of the designs. */

@@ -152,19 +152,25 @@ static int remake(Study *u)
     if (!u->worker.leader || study_keep(u) != 0) return 0;
     if (!u->kind->one) TRY(look(u));
     TRY(take_claim(u, 0, &claim, &mine));
+    if (mine) u->behind = 0;
     return mine ? study_record(u) : 0;
 }
 
-/* Makes runs.csv again at most a twentieth of the time, so that a study of n runs does not write n times n rows. study_save
- * writes the last one. */
+/* A study of n runs does not write n times n rows. study_tables writes the last ones. */
 int study_remake(Study *u)
 {
     const double begun = clock_now();
+    u->behind = 1;
     if (begun - u->remade < 20 * u->remaking) return 0;
     int code = remake(u);
     u->remade = clock_now();
     u->remaking = u->remade - begun;
     return code;
+}
+
+void study_catch_up(Study *u)
+{
+    if (u->behind) (void)!remake(u);
 }
 
 /* ---- what is read off it ------------------------------------------------------------------------- */
