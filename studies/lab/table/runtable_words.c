@@ -71,11 +71,13 @@ static void print_panel(const RunTable *t, size_t p, FILE *f)
 void runtable_rests(const RunTable *t, size_t panel, int latex, FILE *f)
 {
     const RunModel *l = runtable_model(t, panel, 0);
+    const char *const which[] = {t->by, " ", t->panel[panel], ": "};
     fputs(t->panels > 1 ? ";\n" : "; ", f);
-    if (t->panels > 1 && latex) latex_text(f, t->by);
-    if (t->panels > 1) fprintf(f, "%s ", latex ? "" : t->by);
-    if (t->panels > 1 && latex) latex_text(f, t->panel[panel]);
-    if (t->panels > 1) fprintf(f, "%s: ", latex ? "" : t->panel[panel]);
+    for (size_t i = 0; t->panels > 1 && i < sizeof which / sizeof *which; i++)
+        if (latex)
+            latex_text(f, which[i]);
+        else
+            fputs(which[i], f);
     fprintf(f, "%zu design%s, runs %s, %zu degree%s of freedom", l->designs,
             l->designs == 1 ? "" : "s", runtable_estimator(l), l->model.pooled.df,
             l->model.pooled.df == 1 ? "" : "s");
