@@ -95,14 +95,14 @@ typedef struct {
 /* Adds the training of a folder's result.csv, if its options are there too. */
 static int add(Search *s, const WalkEntry *e)
 {
-    char folder[OUTPUT_PATH], path[OUTPUT_PATH], name[OUTPUT_PATH];
+    char folder[OUTPUT_PATH], path[OUTPUT_PATH] = "config.ini", name[OUTPUT_PATH];
     SCOPED(frame_close) Frame result = {0};
     SCOPED(memory_drop) char *config = NULL;
     size_t bytes;
     struct stat st;
     int n = (int)(strlen(e->path) - strlen(e->name));
     snprintf(folder, sizeof folder, "%.*s", n > 0 ? n - 1 : 0, e->path);
-    TRY(output_path(path, *folder ? folder : ".", "config.ini"));
+    if (*folder) TRY(output_path(path, folder, "config.ini"));
     TRY(output_path(name, s->dir, "%s", e->path));
     if (file_beneath_stat(s->root, path, &st) != 0 || !S_ISREG(st.st_mode)) return 0;
     TRY(frame_beneath(&result, s->root, e->path, name));

@@ -496,6 +496,7 @@ TEST(folders_of_trainings)
     HAS(err, "chosen: --design width,patience --seed seed --measure valid_ppl", "~warning");
     HAS(out, "\n16@,2,95,", "\n32@3,2,75.5,");
     must_print("table runs --design corpus,width --csv", "00 ;x@16,2,95,");
+    must_print("table runs/3/r runs/2/r --design folder --csv", "\n.,2,75.5,");
     must_print("table runs --design width --seed seed --measure test_ppl",
                "test_ppl, less is better: 2 designs, 4 runs");
     must_refuse("table runs --design scheme",
