@@ -56,7 +56,7 @@ static void put_member(Making *m, const json_t *object, const char *name, int fi
     char number[32] = "";
     if (json_is_integer(x))
         snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(x));
-    if (json_is_real(x)) snprintf(number, sizeof number, "%.17g", json_real_value(x));
+    if (json_is_real(x)) sheet_number(json_real_value(x), number);
     if (json_is_boolean(x)) strcpy(number, json_is_true(x) ? "true" : "false");
     put(m, json_is_string(x) ? json_string_value(x) : number, first);
 }
