@@ -134,7 +134,8 @@ enum { LOCUS_POINTS = 12, LOCUS_PAST = 12 };
 /* d[n][m]: the coefficient of w^n z^m; (1 + i s)^(N - n) (1 - i s)^n = turn[2 n] + i turn[2 n + 1]. */
 typedef struct {
     int N, M;
-    fmpz_poly_t D; /* sum of d[n][m] x^(n + m (most + 1)) */
+    fmpz_poly_t D;     /* sum of d[n][m] x^(n + m (most + 1)) */
+    fmpz_poly_t still; /* what D is divided by, in x: the factors that do not depend on z */
     int most;
     fmpz_poly_t *turn; /* (2 (N + 1)) */
 } Locus;
@@ -144,6 +145,7 @@ static void locus_free(Locus *l)
     for (int i = 0; l->turn && i < 2 * l->N + 2; i++) fmpz_poly_clear(l->turn[i]);
     memory_free(l->turn);
     fmpz_poly_clear(l->D);
+    fmpz_poly_clear(l->still);
 }
 
 static const fmpz *coefficient(const Locus *l, int n, int m)
@@ -208,6 +210,19 @@ static int write_row(const Table *t, int colour, const Row *r, size_t i, int ste
     return 0;
 }
 
+/* Divides D by the factors that do not depend on z: the root condition tells that they are in the disc, and where one is on the
+ * circle, or 1 / its conjugate is another one, the resultant would be 0 throughout. */
+static void divide_by_still(Locus *l)
+{
+    WHOLE(of_power);
+    for (int m = 0; m <= l->M; m++) {
+        fmpz_poly_shift_right(of_power, l->D, (slong)m * (l->most + 1));
+        fmpz_poly_truncate(of_power, l->most + 1);
+        fmpz_poly_gcd(l->still, l->still, of_power);
+    }
+    fmpz_poly_div(l->D, l->D, l->still);
+}
+
 /* Finds D. */
 static int find_determinant(const Table *t, int colour, Locus *l)
 {
@@ -223,6 +238,7 @@ static int find_determinant(const Table *t, int colour, Locus *l)
     if (code == 0) fmpz_poly_mat_det(l->D, M);
     fmpz_poly_mat_clear(M);
     l->M = (int)(fmpz_poly_degree(l->D) / (l->most + 1));
+    if (!fmpz_poly_is_zero(l->D)) divide_by_still(l);
     for (int k = 0; k <= l->most; k++)
         for (int m = 0; m <= l->M; m++)
             if (!fmpz_is_zero(coefficient(l, k, m))) l->N = k;
@@ -253,7 +269,8 @@ static int locus_new(const Table *t, int colour, Locus *l, int *told)
 
 #define LOCUS(l)                      \
     SCOPED(locus_free) Locus l = {0}; \
-    fmpz_poly_init(l.D)
+    fmpz_poly_init(l.D);              \
+    fmpz_poly_init(l.still)
 
 /* ---- a ray ------------------------------------------------------------------------------------------------ */
 
@@ -440,6 +457,7 @@ int locus_bisect(int (*holds)(const void *of, const mpq_t t, int *yes), const vo
 typedef struct {
     Locus l;
     double pole; /* the largest cosine of the angle between a pole and the negative axis */
+    int *told;   /* 0: on some ray a factor is on the circle throughout while others are not */
 } Sector;
 
 static void sector_free(Sector *s)
@@ -462,6 +480,7 @@ static int sector_holds(const void *of, const mpq_t t, int *yes)
     fmpz_submul(p, a, a);
     int told;
     ray_end(&s->l, p, q, &end, &told);
+    *s->told &= told;
     *yes = told && isinf(end) && cosine > s->pole;
     fmpz_clear(p), fmpz_clear(q), fmpz_clear(a), fmpz_clear(b);
     return 0;
@@ -475,27 +494,39 @@ static void column(const Locus *l, int denominator, fmpq_poly_t out)
                                  denominator ? coefficient(l, 0, k) : coefficient(l, k, l->M));
 }
 
+/* Raises *largest to the size of p's zeros. */
+static int raise_to_zeros(const fmpq_poly_t p, double *largest)
+{
+    int n = poly_degree(p);
+    SCOPED(memory_drop) double *z = memory_new(2 * (size_t)n + 1, sizeof *z);
+    if (!z) return ERR_MEMORY;
+    poly_zeros(p, z);
+    for (int i = 0; i < n; i++) *largest = fmax(*largest, hypot(z[2 * i], z[2 * i + 1]));
+    return 0;
+}
+
 /* Returns the largest factor as z goes to infinity. */
 static int at_infinity(const Locus *l, double *largest)
 {
     POLY(p);
+    POLY(still);
     column(l, 0, p);
+    fmpq_poly_set_fmpz_poly(still, l->still);
+    fmpq_poly_reverse(still, still, fmpq_poly_length(still));
     *largest = poly_degree(p) < l->N ? INFINITY : 0;
     if (isinf(*largest)) return 0;
-    SCOPED(memory_drop) double *z = memory_new(2 * (size_t)l->N, sizeof *z);
-    if (!z) return ERR_MEMORY;
-    poly_zeros(p, z);
-    for (int i = 0; i < l->N; i++) *largest = fmax(*largest, hypot(z[2 * i], z[2 * i + 1]));
-    return 0;
+    TRY(raise_to_zeros(still, largest));
+    return raise_to_zeros(p, largest);
 }
 
 int locus_angle(const Table *t, int colour, double *alpha, double *infinity, int *done)
 {
-    SCOPED(sector_free) Sector s = {{0}, -1};
+    SCOPED(sector_free) Sector s = {{0}, -1, done};
     POLY(Q);
     RATIONALS(zero, one);
     int yes, axis;
     fmpz_poly_init(s.l.D);
+    fmpz_poly_init(s.l.still);
     mpq_set_ui(one, 1, 1);
     TRY(locus_new(t, colour, &s.l, done));
     if (!*done) return 0;

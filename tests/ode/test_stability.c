@@ -569,6 +569,46 @@ TEST(proved_limits)
     }
 }
 
+/* What the angle is when a pole is in the half-plane (of 1 + z + z^2, at 60 degrees from the negative axis) and the imaginary axis
+ * does not show it: |R| = (2 c + 1) / 10 (2 c - 1) at most on the ray at angle arccos c. Factors 1/2 and -1
+ * beside that of the trapezoidal rule do not depend on z; one that does, beside another on the circle throughout, is searched for. */
+TEST(angles_with_poles)
+{
+    static const struct {
+        const char *text;
+        double alpha, infinity;
+        int proved;
+    } row[] = {{"k1 = H(y[-1] - k2)\nk2 = H(y[-1] + k1 - k2)\ny' = 1/2*y[-1] - k1", 0,
+                0.70710678118654757, 1},
+               {"k1 = H(y[-1] - k2)\nk2 = H(y[-1] + k1 - k2)\ny' = 1/10*y[-1] - 1/5*k1",
+                52.330113035670372, 0.31622776601683794, 1},
+               {"k1 = H(y[-1] + 1/4*k1)\ny' = y[-1] + k1", 0, 1.7320508075688772, 1},
+               {"k1 = H(y[-1] + k1)\nk2 = H(y[-1] + 2*k1)\ny' = y[-1] + k2", 0, INFINITY, 1},
+               {"k1 = H(y)\nk2 = H(3/2*y - 1/2*y[-1] + 1/2*k2 + 1/4*k1 - 1/4*k1[-1])\n"
+                "y' = 3/2*y - 1/2*y[-1] + 1/2*k2 + 1/4*k1 - 1/4*k1[-1]",
+                90, 1, 1},
+               {"k1 = H(y)\nk2 = H(y[-1] + 1/2*k2 + k1 + 1/2*k1[-1])\n"
+                "y' = y[-1] + 1/2*k2 + k1 + 1/2*k1[-1]",
+                90, 1, 1},
+               {"k1 = H(y)\nk2 = H(y - 1/4*y[-1] + k2 - 1/2*k1)\ny' = y - 1/4*y[-1] + k2 - 1/2*k1",
+                90, 0.5, 1},
+               {"k1 = H(y)\nk2 = H(y + 1/2*k1 + 1/2*k2)\n"
+                "k3 = H(1/2*y - 1/2*y[-1] - 1/4*k1[-1] - 1/4*k2[-1] + k3)\n"
+                "y' = 3/2*y - 1/2*y[-1] + 1/2*k1 + 1/2*k2 - 1/4*k1[-1] - 1/4*k2[-1] + k3",
+                90, 1, 0}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        Stiff s;
+        OWN_TABLE *t = frozen(row[i].text);
+        assert_int_equal(stability_stiff(t, &s), 0);
+        int a_stable = row[i].alpha == 90 ? TOLD_YES : TOLD_NO;
+        if (s.proved != row[i].proved || s.alpha != row[i].alpha || s.a_stable != a_stable ||
+            s.l_stable != TOLD_NO || isinf(s.r_infinity) != isinf(row[i].infinity) ||
+            !is_near(s.r_infinity, row[i].infinity, 1e-8))
+            fail_msg("%s: %.17g, |R| to %.17g, proved %d", row[i].text, s.alpha, s.r_infinity,
+                     s.proved);
+    }
+}
+
 /* Roots of rho that are on the circle, just inside of it and just outside are told apart, and double ones on it. */
 TEST(proved_roots)
 {
