@@ -38,11 +38,11 @@ static double poly_work(const fmpq_poly_t p)
 }
 
 /* Finds the end with sign * P - Q <= 0 at z = -x: sign * R <= 1, as Q > 0 before the first pole. */
-static double real_side(const Ratio *r, int sign)
+static int real_side(const Ratio *r, int sign, double *end)
 {
     POLY(f);
     ratio_below(r, sign, f);
-    return poly_interval(f, 0);
+    return poly_interval(f, 0, end);
 }
 
 /* Finds the limits exactly; *done = 0: history, an exponential stage, or too much work. */
@@ -56,10 +56,11 @@ static int exact_limits(const Table *t, double *real, double *imag, int *done)
     TRY(ratio_new(t, -1, &r, done));
     *done = *done && poly_work(r.P) + poly_work(r.Q) <= exact_work;
     if (!*done) return 0;
-    *real = fmin(real_side(&r, 1), real_side(&r, -1));
+    double side[2];
+    for (int k = 0; k < 2; k++) TRY(real_side(&r, k ? -1 : 1, &side[k]));
+    *real = fmin(side[0], side[1]);
     TRY(ratio_excess(&r, cosine, f));
-    *imag = poly_interval(f, 1);
-    return 0;
+    return poly_interval(f, 1, imag);
 }
 
 /* ---- the others, by search ---------------------------------------------------------------------------- */

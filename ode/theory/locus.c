@@ -365,18 +365,18 @@ static int holds_at(const Ray *r, const fmpq_t x)
     return all_inside(A, C, r->N, &on_circle);
 }
 
-/* Takes a number in the gap between roots i - 1 and i of the rising list; 0 and infinity are beyond its ends. */
+/* Takes a number in the gap between roots i - 1 and i of the rising list, however narrow; 0 and infinity are beyond its ends. */
 static void between(arb_srcptr root, slong count, slong i, fmpq_t out)
 {
     arf_t low, high;
     arf_init(low);
     arf_init(high);
-    if (i > 0) arb_get_ubound_arf(low, root + i - 1, POLY_BITS);
+    if (i > 0) arb_get_ubound_arf(low, root + i - 1, ARF_PREC_EXACT);
     if (i < count)
-        arb_get_lbound_arf(high, root + i, POLY_BITS);
+        arb_get_lbound_arf(high, root + i, ARF_PREC_EXACT);
     else
-        arf_mul_2exp_si(high, low, 1), arf_add_si(high, high, 1, POLY_BITS, ARF_RND_UP);
-    arf_add(low, low, high, POLY_BITS, ARF_RND_NEAR);
+        arf_mul_2exp_si(high, low, 1), arf_add_si(high, high, 1, ARF_PREC_EXACT, ARF_RND_UP);
+    arf_add(low, low, high, ARF_PREC_EXACT, ARF_RND_NEAR);
     arf_mul_2exp_si(low, low, -1);
     arf_get_fmpq(out, low);
     arf_clear(low);
@@ -385,7 +385,7 @@ static void between(arb_srcptr root, slong count, slong i, fmpq_t out)
 
 /* Finds where a factor leaves the disc for the first time; *end in r; inf: nowhere. *told = 0: one is on the circle throughout, and
  * others are not. */
-static void ray_end(const Locus *l, const fmpz_t p, const fmpz_t q, double *end, int *told)
+static int ray_end(const Locus *l, const fmpz_t p, const fmpz_t q, double *end, int *told)
 {
     SCOPED(ray_drop) Ray r;
     WHOLE(meet);
@@ -393,19 +393,20 @@ static void ray_end(const Locus *l, const fmpz_t p, const fmpz_t q, double *end,
     ray_new(l, p, q, &r);
     meetings(&r, meet);
     *told = !fmpz_poly_is_zero(meet);
-    if (!*told) return;
+    if (!*told) return 0;
     while (fmpz_is_zero(fmpz_poly_get_coeff_ptr(meet, 0))) fmpz_poly_shift_right(meet, meet, 1);
     poly_simple(meet);
     slong n = fmpz_poly_degree(meet);
     arb_ptr root = _arb_vec_init(n + 1);
-    slong count = poly_positive(meet, root);
+    slong count;
+    int code = poly_positive(meet, root, &count);
     *end = INFINITY;
-    for (slong i = 0; i <= count && isinf(*end); i++) {
+    for (slong i = 0; code == 0 && i <= count && isinf(*end); i++) {
         between(root, count, i, x);
         if (!holds_at(&r, x)) *end = i == 0 ? 0 : poly_nearest(root + i - 1);
     }
     _arb_vec_clear(root, n + 1);
-    tick();
+    return code;
 }
 
 int locus_limits(const Table *t, double *real, double *imag, int *done)
@@ -413,8 +414,8 @@ int locus_limits(const Table *t, double *real, double *imag, int *done)
     LOCUS(l);
     fmpz one = 1, zero = 0;
     TRY(locus_new(t, -1, &l, done));
-    if (*done) ray_end(&l, &one, &zero, real, done);
-    if (*done) ray_end(&l, &zero, &one, imag, done);
+    if (*done) TRY(ray_end(&l, &one, &zero, real, done));
+    if (*done) TRY(ray_end(&l, &zero, &one, imag, done));
     return 0;
 }
 
@@ -479,11 +480,11 @@ static int sector_holds(const void *of, const mpq_t t, int *yes)
     fmpz_mul(p, b, b);
     fmpz_submul(p, a, a);
     int told;
-    ray_end(&s->l, p, q, &end, &told);
+    int code = ray_end(&s->l, p, q, &end, &told);
     *s->told &= told;
     *yes = told && isinf(end) && cosine > s->pole;
     fmpz_clear(p), fmpz_clear(q), fmpz_clear(a), fmpz_clear(b);
-    return 0;
+    return code;
 }
 
 /* Writes the factor polynomial's coefficients of z^M, M the highest, or d_0, the denominator. */
@@ -500,7 +501,7 @@ static int raise_to_zeros(const fmpq_poly_t p, double *largest)
     int n = poly_degree(p);
     SCOPED(memory_drop) double *z = memory_new(2 * (size_t)n + 1, sizeof *z);
     if (!z) return ERR_MEMORY;
-    poly_zeros(p, z);
+    TRY(poly_zeros(p, z));
     for (int i = 0; i < n; i++) *largest = fmax(*largest, hypot(z[2 * i], z[2 * i + 1]));
     return 0;
 }

@@ -2,7 +2,8 @@
  *
  * A polynomial is a number times f_1 f_2^2 f_3^3 ..., where f_m has the roots of multiplicity m, each once (Yun 1976). Its sign
  * changes at the real roots of f_1, f_3, ... and nowhere else. Arb puts every root of such an f in a ball of its own, and tells
- * which are real (arb_fmpz_poly_complex_roots), so that none is missed, and halves the balls until all digits are known. */
+ * which are real, so that none is missed. Precision is doubled until all digits are known, as arb_fmpz_poly_complex_roots does,
+ * which has no end where roots are too near each other. */
 #include "ode/theory/poly.h"
 
 #include <math.h>
@@ -68,37 +69,85 @@ void poly_simple(fmpz_poly_t p)
     fmpz_poly_div(p, p, repeated);
 }
 
-slong poly_positive(const fmpz_poly_t p, arb_ptr root)
+/* Tells whether every ball has its digits; the real ones are made so. */
+static int settled(acb_ptr z, slong n, const acb_poly_t p, slong bits)
 {
-    slong n = fmpz_poly_degree(p), count = 0;
-    if (n < 1) return 0;
-    acb_ptr z = _acb_vec_init(n);
-    arb_fmpz_poly_complex_roots(z, p, 0, POLY_BITS);
-    for (slong i = 0; i < n && arb_is_zero(acb_imagref(z + i)); i++)
-        if (arb_is_positive(acb_realref(z + i))) arb_set(root + count++, acb_realref(z + i));
-    _acb_vec_clear(z, n);
-    return count;
+    for (slong i = 0; i < n; i++)
+        if (acb_rel_accuracy_bits(z + i) < POLY_BITS) return 0;
+    if (!acb_poly_validate_real_roots(z, p, bits)) return 0;
+    for (slong i = 0; i < n; i++)
+        if (arb_contains_zero(acb_imagref(z + i))) arb_zero(acb_imagref(z + i));
+    return 1;
 }
 
-double poly_interval(const fmpq_poly_t p, int square)
+/* Finds the roots of a polynomial that has each once: z (degree), the real ones first, rising. Two that agree to k bits take k
+ * corrections of each, which those of few roots have time for. */
+static int find_roots(const fmpz_poly_t p, acb_ptr z)
+{
+    enum { BITS_LEAST = 32, BITS_MOST = 8192, WORK = 20000 };
+    slong zero = fmpz_is_zero(p->coeffs), n = fmpz_poly_degree(p) - zero;
+    slong turns = 64 + 4 * n + WORK / (n * n + 1);
+    acb_poly_t in;
+    int done = n == 0;
+    acb_poly_init(in);
+    if (zero) acb_zero(z + n);
+    for (slong bits = BITS_LEAST; bits <= BITS_MOST && !done; bits *= 2) {
+        acb_ptr start = bits > BITS_LEAST ? z : NULL;
+        acb_poly_set_fmpz_poly(in, p, bits);
+        acb_poly_shift_right(in, in, zero);
+        done = acb_poly_find_roots(z, in, start, turns < bits ? turns : bits, bits) == n &&
+               settled(z, n, in, bits);
+        tick();
+    }
+    acb_poly_clear(in);
+    _acb_vec_sort_pretty(z, n + zero);
+    return done ? 0
+                : error_set(ERR_NUMERIC,
+                            "two roots of a polynomial of degree %d lie too near each other to be "
+                            "told apart",
+                            (int)n);
+}
+
+int poly_positive(const fmpz_poly_t p, arb_ptr root, slong *count)
+{
+    slong n = fmpz_poly_degree(p);
+    *count = 0;
+    if (n < 1) return 0;
+    acb_ptr z = _acb_vec_init(n);
+    int code = find_roots(p, z);
+    for (slong i = 0; code == 0 && i < n && arb_is_zero(acb_imagref(z + i)); i++)
+        if (arb_is_positive(acb_realref(z + i))) arb_set(root + (*count)++, acb_realref(z + i));
+    _acb_vec_clear(z, n);
+    return code;
+}
+
+/* Lowers first to the least positive root. */
+static int lower_to_roots(const fmpz_poly_t p, arb_t first)
+{
+    slong n = fmpz_poly_degree(p), count;
+    arb_ptr root = _arb_vec_init(n);
+    int code = poly_positive(p, root, &count);
+    if (count > 0) arb_min(first, first, root, POLY_BITS);
+    _arb_vec_clear(root, n);
+    return code;
+}
+
+int poly_interval(const fmpq_poly_t p, int square, double *end)
 {
     WHOLE(whole);
     BALL(first);
-    arb_pos_inf(first);
-    if (poly_degree(p) < 0) return INFINITY;
+    *end = INFINITY;
+    if (poly_degree(p) < 0) return 0;
     drop_zero_roots(p, whole);
+    *end = 0;
     if (fmpz_sgn(fmpz_poly_get_coeff_ptr(whole, 0)) > 0) return 0;
     FACTORS(f, whole);
-    for (slong i = 0; i < f->num; i++) {
-        slong n = fmpz_poly_degree(f->p + i);
-        arb_ptr root = _arb_vec_init(n);
-        if (f->exp[i] % 2 && poly_positive(f->p + i, root) > 0)
-            arb_min(first, first, root, POLY_BITS);
-        _arb_vec_clear(root, n);
-        tick();
-    }
+    arb_pos_inf(first);
+    for (slong i = 0; i < f->num; i++)
+        if (f->exp[i] % 2) TRY(lower_to_roots(f->p + i, first));
     if (square) arb_sqrt(first, first, POLY_BITS);
-    return poly_nearest(first);
+    *end = poly_nearest(first);
+    return 0;
 }
 
 /* By real part, then the size of the imaginary part, the upper of a pair first. Parts within 1e-9 of the root count as equal. */
@@ -110,7 +159,23 @@ static int compare_roots(const void *x, const void *y)
     return (a[1] < b[1]) - (a[1] > b[1]);
 }
 
-void poly_zeros(const fmpq_poly_t p, double *z)
+/* Writes the roots of a polynomial that has each once to z, each m times. */
+static int write_zeros(const fmpz_poly_t p, slong m, double *z)
+{
+    slong n = fmpz_poly_degree(p);
+    acb_ptr root = _acb_vec_init(n);
+    int code = find_roots(p, root);
+    for (slong k = 0; k < n; k++) {
+        z[2 * k] = poly_nearest(acb_realref(root + k));
+        z[2 * k + 1] = poly_nearest(acb_imagref(root + k));
+    }
+    qsort(z, (size_t)n, 2 * sizeof *z, compare_roots);
+    for (slong k = n * m; k-- > 0;) memmove(z + 2 * k, z + 2 * (k / m), 2 * sizeof *z);
+    _acb_vec_clear(root, n);
+    return code;
+}
+
+int poly_zeros(const fmpq_poly_t p, double *z)
 {
     WHOLE(whole);
     fmpq_poly_get_numerator(whole, p);
@@ -119,18 +184,10 @@ void poly_zeros(const fmpq_poly_t p, double *z)
         for (slong i = 0; i < f->num; i++) {
             slong n = fmpz_poly_degree(f->p + i);
             if (f->exp[i] != m || n < 1) continue;
-            acb_ptr root = _acb_vec_init(n);
-            arb_fmpz_poly_complex_roots(root, f->p + i, 0, POLY_BITS);
-            double *first = z;
-            for (slong k = 0; k < n; k++, z += 2)
-                z[0] = poly_nearest(acb_realref(root + k)),
-                z[1] = poly_nearest(acb_imagref(root + k));
-            qsort(first, (size_t)n, 2 * sizeof *first, compare_roots);
-            for (slong k = n * m; k-- > 0;) /* each as often as its multiplicity */
-                memmove(first + 2 * k, first + 2 * (k / m), 2 * sizeof *first);
-            z = first + 2 * n * m;
-            _acb_vec_clear(root, n);
+            TRY(write_zeros(f->p + i, m, z));
+            z += 2 * n * m;
         }
+    return 0;
 }
 
 int poly_cosine(const fmpq_poly_t p, double *cosine)
@@ -140,7 +197,7 @@ int poly_cosine(const fmpq_poly_t p, double *cosine)
     if (n < 1) return 0;
     SCOPED(memory_drop) double *z = memory_new(2 * (size_t)n, sizeof *z);
     if (!z) return ERR_MEMORY;
-    poly_zeros(p, z);
+    TRY(poly_zeros(p, z));
     for (int i = 0; i < n; i++) *cosine = fmax(*cosine, -z[2 * i] / hypot(z[2 * i], z[2 * i + 1]));
     return 0;
 }

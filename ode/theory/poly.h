@@ -8,10 +8,10 @@
 #include <flint/fmpq_poly.h>
 #include <flint/fmpz_poly_mat.h>
 /* Arb is a library of its own before FLINT 3. */
-#if __has_include(<flint/arb_fmpz_poly.h>)
-#include <flint/arb_fmpz_poly.h>
+#if __has_include(<flint/acb_poly.h>)
+#include <flint/acb_poly.h>
 #else
-#include <arb_fmpz_poly.h>
+#include <acb_poly.h>
 #endif
 
 #include "kernels/base/scoped.h"
@@ -54,18 +54,20 @@ void poly_set(fmpq_poly_t p, int i, const mpq_t c);
 void poly_get(const fmpq_poly_t p, int i, mpq_t c);
 double poly_number(const fmpq_poly_t p, int i); /* coefficient i, the nearest double */
 
+/* What looks for roots returns ERR_NUMERIC where some lie so near each other that thousands of bits do not tell them apart. */
+
 /* Finds sup of X with p <= 0 on [0, X], the nearest double; inf without end; 0 where p > 0 at once. square: p is one in X^2. */
-double poly_interval(const fmpq_poly_t p, int square);
+int poly_interval(const fmpq_poly_t p, int square, double *end);
 
 void poly_simple(fmpz_poly_t p); /* leaves each root once; p is not 0 */
 
-/* Writes the positive roots of a polynomial that has each root once to root (degree), rising, in balls of POLY_BITS bits.
- * Returns how many there are. */
-slong poly_positive(const fmpz_poly_t p, arb_ptr root);
+/* Writes the positive roots of a polynomial that has each root once to root (degree), rising, in balls of POLY_BITS bits;
+ * count out: how many there are. */
+int poly_positive(const fmpz_poly_t p, arb_ptr root, slong *count);
 
 /* Finds the complex zeros z (degree; re, im) of p of degree >= 1, the nearest doubles; by multiplicity, then real part, then size
  * of the imaginary part, the upper of a pair first. */
-void poly_zeros(const fmpq_poly_t p, double *z);
+int poly_zeros(const fmpq_poly_t p, double *z);
 
 /* Finds the largest cosine of the angle between a zero of p and the negative axis, -1 where there is none. ERR_MEMORY. */
 int poly_cosine(const fmpq_poly_t p, double *cosine);

@@ -19,7 +19,7 @@ static int rounded_disc(const fmpq_poly_t rho, int *stable, int *on_circle)
     int n = poly_degree(rho);
     SCOPED(memory_drop) double *z = memory_new(2 * (size_t)n + 1, sizeof *z);
     if (!z) return ERR_MEMORY;
-    poly_zeros(rho, z);
+    TRY(poly_zeros(rho, z));
     *stable = 1;
     *on_circle = 0;
     for (int i = 0; i < n; i++) {

@@ -97,7 +97,7 @@ static int gather_rounded(const fmpq_poly_t p, const double *off, double *root)
 static int find_roots(const fmpq_poly_t p, const double *off, double **out)
 {
     if (!(*out = memory_new(2 * (size_t)poly_degree(p) + 1, sizeof **out))) return ERR_MEMORY;
-    poly_zeros(p, *out);
+    TRY(poly_zeros(p, *out));
     return off ? gather_rounded(p, off, *out) : 0;
 }
 

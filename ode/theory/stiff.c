@@ -151,7 +151,9 @@ static int sector_holds(const void *of, const mpq_t t, int *yes)
     mpq_sub(cosine, rational_one, cosine);
     mpq_div(cosine, cosine, below);
     TRY(ratio_excess(s->r, cosine, f));
-    *yes = mpq_get_d(cosine) > s->pole && isinf(poly_interval(f, 0));
+    double end;
+    TRY(poly_interval(f, 0, &end));
+    *yes = mpq_get_d(cosine) > s->pole && isinf(end);
     return 0;
 }
 
