@@ -65,13 +65,48 @@ static void write_system(const Table *t, mpq_t *right, mpq_t *m)
     }
 }
 
-int carried_solve(const Table *t, mpq_t *x)
+/* Tells whether v begins as y and moves as y does: v' - y' = v - y, so that it stays y. */
+static int stays_y(const Table *t, size_t c)
+{
+    const Carry *v = &t->carry[c];
+    int same = !t->past_y && !t->past_k;
+    RATIONALS(weight, of_y);
+    for (int e = TABLE_CARRIED - (int)t->carries + 1; same && e < (int)t->evals; e++) {
+        row_weight(t, &v->start, e, weight);
+        same = mpq_cmp_si(weight, e == TABLE_STATE, 1) == 0;
+        row_weight(t, &v->update, e, weight);
+        row_weight(t, &t->update, e, of_y);
+        mpq_sub(weight, weight, of_y);
+        same &= mpq_cmp_si(weight, (e == TABLE_CARRIED - (int)c) - (e == TABLE_STATE), 1) == 0;
+    }
+    return same;
+}
+
+/* Puts V_c = y, of which `y` is the part that is asked for, in the place of the rows that say V_c - V_c = ... */
+static void write_what_stays(const Table *t, int y, mpq_t *m)
+{
+    size_t n = t->carries, wide = n + 1;
+    for (size_t c = 0; c < n; c++) {
+        if (!stays_y(t, c)) continue;
+        for (size_t j = 0; j < n; j++) mpq_set_si(m[c * wide + j], j == c, 1);
+        mpq_set_si(m[c * wide + n], y, 1);
+    }
+}
+
+int carried_solve(const Table *t, int y, mpq_t *x)
 {
     size_t n = t->carries, pivot[CARRIES_MAX];
     SCOPED(rationals_drop) mpq_t *m = rationals_new(n * (n + 1));
+    double zero = t->exact ? 0 : 1e-12;
     if (!m) return ERR_MEMORY;
     write_system(t, x, m);
-    if (rationals_reduce(m, n, n + 1, n, t->exact ? 0 : 1e-12, pivot) < n)
+    size_t rank = rationals_reduce(m, n, n + 1, n, zero, pivot);
+    if (rank < n) {
+        write_system(t, x, m);
+        write_what_stays(t, y, m);
+        rank = rationals_reduce(m, n, n + 1, n, zero, pivot);
+    }
+    if (rank < n)
         return error_set(
             ERR_INPUT,
             "%s: the steps do not determine what is carried: the updates keep some of it "
@@ -85,7 +120,7 @@ int carried_states(const Table *t, mpq_t *held)
 {
     for (size_t i = 0; i < t->carries; i++)
         row_weight(t, &t->carry[i].update, TABLE_STATE, held[i]);
-    return carried_solve(t, held);
+    return carried_solve(t, 1, held);
 }
 
 void carried_add(const Table *t, const Row *r, mpq_t *held, mpq_t out)

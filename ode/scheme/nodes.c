@@ -44,7 +44,7 @@ int carried_clock(const Table *t, int op, mpq_t *held)
         table_read_time(t, &t->carry[i].update, op, held[i]);
         mpq_sub(held[i], held[i], states[i]); /* at the end of the step it is 1 later */
     }
-    return carried_solve(t, held);
+    return carried_solve(t, 0, held);
 }
 
 void table_row_time(const Table *t, const Row *r, int op, mpq_t c)

@@ -260,9 +260,11 @@ int table_starter(const Table *t, Table **out);
  *
  *     (V_c one step later) - sum_d W_cd V_d = (states and slopes of the update of c).
  *
- * carried_solve solves (1 - W) x = x in place, x (carries); ERR_INPUT where 1 is an eigenvalue of W. carried_states gives
+ * Where that leaves V_c open, and the text begins v as y and moves it as y, so that v' - y' = v - y, it stays y: V_c = y.
+ * carried_solve solves (1 - W) x = x in place, x (carries), with the part `y` of y in what stays y; ERR_INPUT where 1 is an
+ * eigenvalue of W and the start does not tell. carried_states gives
  * V(empty), carried_clock the multiple of h in it for a field that is 1 on an operator's clock, as table_row_time counts. */
-int carried_solve(const Table *t, mpq_t *x);
+int carried_solve(const Table *t, int y, mpq_t *x);
 int carried_states(const Table *t, mpq_t *held);
 int carried_clock(const Table *t, int op, mpq_t *held);
 /* Computes a row's total weight on states, those in what is carried too. */

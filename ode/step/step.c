@@ -242,7 +242,7 @@ static int make_settle(Stepper *st)
     if (!x || !B || !(st->settle = memory_new(n, n * sizeof(double)))) return ERR_MEMORY;
     for (size_t j = 0; j < n; j++) {
         for (size_t i = 0; i < n; i++) mpq_set_si(x[i], i == j ? -1 : 0, 1);
-        TRY(carried_solve(t, x));
+        TRY(carried_solve(t, 0, x));
         for (size_t i = 0; i < n; i++) B[i * n + j] = table_double(x[i]);
     }
     memcpy(st->settle, B, n * n * sizeof *B);

@@ -353,7 +353,7 @@ static int carry_at(Work *w, size_t i)
         compose_tree(w->forest, i, w->forward->a, w->V[c], w->held[c], later);
         mpq_sub(w->next[c], w->next[c], later);
     }
-    if (t->carries) TRY(carried_solve(t, w->next));
+    if (t->carries) TRY(carried_solve(t, 0, w->next));
     for (size_t c = 0; c < t->carries; c++) {
         mpq_set(w->V[c][i], w->next[c]);
         if (!t->exact) rational_shorten(w->V[c][i]);
@@ -398,7 +398,8 @@ int series_check(const Table *t)
     size_t p = 0;
     SCOPED(rationals_drop) mpq_t *held = rationals_new(t->carries);
     if (!held) return ERR_MEMORY;
-    TRY(carried_states(t, held)); /* some weights W have no V */
+    int code = carried_states(t, held);
+    if (code != 0) return code == ERR_INPUT ? ERR_ACCURACY : code; /* some weights W have no V */
     while (p < t->points &&
            (table_states(t, &t->point[p].row, sum), t->point[p].phi || is_one(t, sum)))
         p++;

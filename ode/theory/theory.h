@@ -125,7 +125,8 @@ void series_compose(Series *c, const Series *a, const Series *b);
 /* Computes b = log(s): the field sum h^(|t|-1) b(t)/sigma(t) F(t) whose exact flow over h is the map s; s(0) = 1,
  * b(0) = 0. b != s. Source: Hairer, Lubich, Wanner 2006, section IX.9.1. */
 int series_log(Series *b, const Series *s);
-/* Returns ERR_ACCURACY with words where a point's state weights do not sum to 1: there is no expansion about y. */
+/* Returns ERR_ACCURACY with words where a point's state weights do not sum to 1, or the steps do not determine what is carried:
+ * there is no expansion about y. */
 int series_check(const Table *t);
 /* Makes the forest that series_step takes for this table, with cuts where it needs them. */
 int series_forest(const Table *t, int max, int colours, int timed, Forest **out);

@@ -186,7 +186,7 @@ static void warn_inconsistent(const Table *t)
     }
 }
 
-static void warn(const Table *t, const Theory *theory, const OrderStudy *s)
+static void warn(const Table *t, const Table *frozen, const Theory *theory, const OrderStudy *s)
 {
     if (!is_known(s))
         notice_warn(
@@ -198,6 +198,8 @@ static void warn(const Table *t, const Theory *theory, const OrderStudy *s)
                     "or is double on it, so errors grow with the number of steps and it converges "
                     "at no order",
                     t->name);
+    else if (!theory->expands && frozen->carries && series_check(frozen) == ERR_ACCURACY)
+        notice_warn("%s", error_text());
     else if (!theory->expands)
         notice_warn("%s: the state weights of some row do not sum to 1, so there is no expansion "
                     "about y and no order",
@@ -220,7 +222,7 @@ static int measure(ConvergenceStudy *u, const Table *scheme, Convergence *c)
     report_points(u, scheme, &s);
     report_verdict(u, scheme, &s, c);
     warn_unstable(u, scheme, &s);
-    warn(scheme, &c->theory, &s);
+    warn(scheme, t, &c->theory, &s);
     c->slope = s.slope, c->low = s.low, c->high = s.high;
     c->verdict = s.verdict;
     c->solved = t->flows && !s.closed_flows;

@@ -167,9 +167,20 @@ static int tell_carried(const Table *scheme, const Theory *theory)
     }
     for (size_t c = 0; c < scheme->carries; c++) series_free(list[c]);
     if (code == 0 && theory->start_order < INT_MAX)
-        progress_note("%s: its start has what is carried to h^%d, with an error of h^%d",
-                      scheme->name, theory->start_order, theory->start_order + 1);
+        progress_note("%s: its start has what is carried to h^%d at least", t->name,
+                      theory->start_order);
     return code;
+}
+
+/* Tells why a scheme has no expansion, and so no order. */
+static int tell_unexpanded(const Table *scheme, const Theory *theory)
+{
+    TABLE(t);
+    if (theory->expands) return 0;
+    if (!(t = table_freeze(scheme))) return ERR_MEMORY;
+    int code = series_check(t);
+    if (code == ERR_ACCURACY) progress_note("%s", error_text());
+    return code == ERR_ACCURACY ? 0 : code;
 }
 
 static int tell_blind(const Table *t)
@@ -204,6 +215,7 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
     tell_rounding(scheme, &row, words);
     tell_proof(&row, words);
     if (words) TRY(tell_carried(scheme, &row.theory));
+    if (words) TRY(tell_unexpanded(scheme, &row.theory));
     TRY(tell_blind(scheme));
     TABLE(t);
     TRY(theory_freeze(scheme, &t));
