@@ -527,6 +527,44 @@ TEST(several_files)
                 "one.csv:2 and one.csv:4 are both a with seed 1");
 }
 
+/* Two files whose runs have the same names and seeds are looked at apart by --by file. By hand: in each, designs a, b of
+ * cost 1 and c, d of cost 2 fall with x within a cost but for the last pair, and rise between costs: products of ranks
+ * -1/2, -1/2, -1/2 and 1/2 over four times 1/2. Control: costs that all differ leave no group. */
+TEST(within_groups_of_files)
+{
+    static const char one[] =
+        "model,seed,x,cost,value\na,1,1,1,5\nb,1,2,1,4\nc,1,8,2,90\nd,1,9,2,80\n",
+                      two[] =
+                          "model,seed,x,cost,value\na,1,1,1,7\nb,1,2,1,6\nc,1,8,2,70\nd,1,9,2,75\n";
+    file_text("one.csv", one);
+    file_text("two.csv", two);
+    run_ok("table one.csv two.csv --by file --measure value --relate x --within cost --out apart");
+    char *related = file_slurp("apart/correlations.csv", NULL);
+    static const char row[] = "value,,within cost,x,";
+    assert_true(number(related, row, "designs") == 8 && number(related, row, "groups") == 4);
+    assert_true(fabs(number(related, row, "rho") + 0.5) <= 1e-12);
+    assert_true(number(related, "value,one.csv,,x,", "rho") > 0.5);
+    assert_true(fabs(number(related, row, "p") - 10.0 / 16) <= 0.02);
+    run_ok("table one.csv --measure value --relate x --within x --out alone");
+    assert_null(strstr(file_slurp("alone/correlations.csv", NULL), "within"));
+    must_refuse("table one.csv two.csv --by file --measure value --within cost",
+                "--within: expected --relate too");
+    must_refuse("table one.csv --measure value --relate x --within coast",
+                "--within: no file has a column 'coast'");
+    /* of a recorded study, by SciPy's rankdata, NumPy and Student's t */
+    char path[PATH_MAX];
+    assert_non_null(realpath("studies/results/dial/all/runs.csv", path));
+    run_ok(formed(
+        "table %.4000s --design scheme --measure valid_ppl --relate truncation --within evaluations "
+        "--out dial",
+        path));
+    related = file_slurp("dial/correlations.csv", NULL);
+    static const char dial[] = "valid_ppl,within evaluations,truncation,";
+    assert_true(fabs(number(related, dial, "rho") - 0.43636363636363634) <= 1e-12);
+    assert_true(fabs(number(related, dial, "slope") - 0.029435960992723713) <= 1e-12);
+    assert_true(fabs(number(related, dial, "slope_low") + 0.00038899558689341543) <= 1e-9);
+}
+
 /* The best is strong where all pairs show it: c is, and where d has runs as good as c's, neither is. */
 TEST(table_of_a_paper)
 {

@@ -220,11 +220,81 @@ TEST(test_sampled_permutations)
     assert_false(fabs(rank(x, weaker, 9).p - counted) <= allowed);
 }
 
+/* Returns the p of statistics_within's definition by all orders within groups of 3 and 4, x and y being ranks about their
+ * means: sums of products at least as large as that of the data. */
+static double count_orders_within(const double *x, const double *y)
+{
+    static const int three[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                    {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    double seen = 0, extreme = 0;
+    for (int i = 0; i < 7; i++) seen += x[i] * y[i];
+    for (int a = 0; a < 6; a++)
+        for (int code = 0; code < 256; code++) {
+            const int at[4] = {code & 3, code >> 2 & 3, code >> 4 & 3, code >> 6};
+            if ((1 << at[0] | 1 << at[1] | 1 << at[2] | 1 << at[3]) != 15) continue;
+            double sum = 0;
+            for (int i = 0; i < 3; i++) sum += x[i] * y[three[a][i]];
+            for (int i = 0; i < 4; i++) sum += x[3 + i] * y[3 + at[i]];
+            extreme += fabs(sum) >= fabs(seen) - 1e-9;
+        }
+    return extreme / (6 * 24);
+}
+
+/* Groups of 3, 4 and 1, mixed, whose levels differ far more than what is in them: the ranks of all say the opposite. By
+ * hand: ranks of x about their means -1 0 1, -1.5 -.5 .5 1.5, of y 0 -1 1, -1.5 .5 -.5 1.5; sums 1 + 4, squares 7. */
+TEST(test_within_groups)
+{
+    const double x[] = {1, 11, 2, 12, 3, 13, 99, 14}, y[] = {92, 31, 91, 33, 93, 32, 1, 34};
+    const size_t group[] = {0, 1, 0, 1, 0, 1, 6, 1};
+    const double rx[] = {-1, 0, 1, -1.5, -0.5, 0.5, 1.5}, ry[] = {0, -1, 1, -1.5, 0.5, -0.5, 1.5};
+    Within w, other;
+    assert_int_equal(statistics_within(x, y, group, 8, 1, &w), 0);
+    assert_true(w.n == 7 && w.groups == 2 && fabs(w.rho - 5.0 / 7) <= 1e-12);
+    assert_true(rank(x, y, 8).rho < 0);
+    double p = count_orders_within(rx, ry);
+    assert_true(p > 0.05 && fabs(w.p - p) <= 4 * sqrt(p * (1 - p) / 20000));
+    /* y = a_group x^-2 exactly, which a NaN does not change; without groups the exponent is another */
+    double power[9], more[9];
+    size_t alike[9], one[9] = {0};
+    for (int i = 0; i < 9; i++) {
+        more[i] = i < 8 ? x[i] : 7;
+        alike[i] = i < 8 ? group[i] : 0;
+        power[i] = i < 8 ? (group[i] ? 5000 : 0.1) / (x[i] * x[i]) : (double)NAN;
+    }
+    assert_int_equal(statistics_within(more, power, alike, 9, 1, &w), 0);
+    assert_true(w.n == 7 && fabs(w.slope + 2) <= 1e-12 && w.slope_high - w.slope_low <= 1e-12);
+    assert_int_equal(statistics_within(more, power, one, 9, 1, &other), 0);
+    assert_true(other.groups == 1 && other.slope > 0 && other.slope_high - other.slope_low > 1);
+    /* nothing differs within groups; no group has two */
+    const size_t alone[] = {0, 1, 2};
+    assert_int_equal(
+        statistics_within((double[]){4, 4, 5}, (double[]){1, 2, 3}, (size_t[]){0, 0, 2}, 3, 1, &w),
+        0);
+    assert_true(w.n == 2 && isnan(w.rho) && isnan(w.slope));
+    assert_int_equal(statistics_within(x, y, alone, 3, 1, &w), 0);
+    assert_true(w.n == 0 && w.groups == 0 && isnan(w.rho));
+}
+
+/* By hand, as in by_hand below: log x is 0 1 2 twice, log y 0 1 5 and 10 12 13: slope 2, 3 degrees of freedom, error sqrt(2/9). */
+TEST(test_slope_within_groups)
+{
+    double x[6], y[6] = {0, 1, 5, 10, 12, 13};
+    const size_t group[] = {0, 0, 0, 3, 3, 3};
+    Within w;
+    for (int i = 0; i < 6; i++) x[i] = exp(i % 3), y[i] = exp(y[i]);
+    assert_int_equal(statistics_within(x, y, group, 6, 1, &w), 0);
+    double half = 3.182446305 * sqrt(2.0 / 9);
+    assert_true(fabs(w.slope - 2) <= 1e-12 && fabs(w.slope_low - (2 - half)) <= 1e-8 &&
+                fabs(w.slope_high - (2 + half)) <= 1e-8);
+}
+
 static int job(void)
 {
     const double x[] = {1, 2, 3, 4, 5}, y[] = {2, 1, 3, 5, 4};
     Correlation c;
-    return statistics_rank(x, y, 5, 1, &c);
+    Within w;
+    TRY(statistics_rank(x, y, 5, 1, &c));
+    return statistics_within(x, y, (size_t[]){0, 0, 0, 0, 0}, 5, 1, &w);
 }
 
 TEST(test_memory)

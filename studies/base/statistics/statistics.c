@@ -288,6 +288,95 @@ int statistics_rank(const double *x, const double *y, size_t n, uint64_t seed, C
     return 0;
 }
 
+/* ---- rank correlation within groups ------------------------------------------------------------ */
+
+/* Pairs in the order of their groups: group g has those from end[g - 1] (0 for the first) up to end[g]. */
+typedef struct {
+    size_t n, groups;
+    double *x, *y, *rx, *ry, *v;
+    size_t *end;
+    uint32_t *order;
+} Strata;
+
+/* Takes the pairs of one group, where it has two at least. */
+static void take_group(Strata *s, const double *x, const double *y, const size_t *group, size_t of,
+                       size_t n)
+{
+    size_t from = s->n;
+    for (size_t i = 0; i < n; i++) {
+        if (group[i] != of || isnan(x[i]) || isnan(y[i])) continue;
+        s->x[s->n] = x[i];
+        s->y[s->n++] = y[i];
+    }
+    if (s->n - from < 2) s->n = from;
+    if (s->n == from) return;
+    find_ranks(s->x + from, s->n - from, s->rx + from);
+    find_ranks(s->y + from, s->n - from, s->ry + from);
+    s->end[s->groups++] = s->n;
+}
+
+/* Returns the share of the permutations of ry within groups that are extreme, the data among them. */
+static double count_within(const Strata *s, double seen, uint64_t seed)
+{
+    size_t extreme = 1;
+    for (uint64_t k = 0; k < SHUFFLES; k++) {
+        for (size_t g = 0, from = 0; g < s->groups; from = s->end[g++]) {
+            random_permutation(seed, STREAM_SHUFFLE + (k << 32) + g, s->end[g] - from, s->order);
+            for (size_t i = from; i < s->end[g]; i++) s->v[i] = s->ry[from + s->order[i - from]];
+        }
+        extreme += (size_t)is_extreme(product(s->rx, s->v, s->n), seen);
+    }
+    return (double)extreme / (SHUFFLES + 1);
+}
+
+/* Replaces numbers by their logarithms less the mean of their group's. */
+static void centre_logs(const Strata *s, double *x)
+{
+    for (size_t g = 0, from = 0; g < s->groups; from = s->end[g++]) {
+        double mean = 0, n = (double)(s->end[g] - from);
+        for (size_t i = from; i < s->end[g]; i++) mean += (x[i] = log(x[i])) / n;
+        for (size_t i = from; i < s->end[g]; i++) x[i] -= mean;
+    }
+}
+
+static void fit_within(const Strata *s, Within *out)
+{
+    centre_logs(s, s->x);
+    centre_logs(s, s->y);
+    double xx = product(s->x, s->x, s->n), df = (double)s->n - (double)s->groups - 1, rest = 0;
+    if (!(xx > 0) || df < 1) return;
+    out->slope = product(s->x, s->y, s->n) / xx;
+    for (size_t i = 0; i < s->n; i++) {
+        double off = s->y[i] - out->slope * s->x[i];
+        rest += off * off;
+    }
+    double half = gsl_cdf_tdist_Pinv(0.975, df) * sqrt(rest / df / xx);
+    out->slope_low = out->slope - half;
+    out->slope_high = out->slope + half;
+}
+
+int statistics_within(const double *x, const double *y, const size_t *group, size_t n,
+                      uint64_t seed, Within *out)
+{
+    SCOPED(memory_drop) double *room = memory_new(5 * n, sizeof *room);
+    SCOPED(memory_drop) size_t *end = memory_new(n, sizeof *end);
+    SCOPED(memory_drop) uint32_t *order = memory_new(n, sizeof *order);
+    *out = (Within){0, 0, NAN, NAN, NAN, NAN, NAN};
+    if (!room || !end || !order) return ERR_MEMORY;
+    Strata s = {0, 0, room, room + n, room + 2 * n, room + 3 * n, room + 4 * n, end, order};
+    for (size_t i = 0; i < n; i++)
+        if (group[i] == i) take_group(&s, x, y, group, i, n);
+    out->n = s.n;
+    out->groups = s.groups;
+    double xx = product(s.rx, s.rx, s.n), yy = product(s.ry, s.ry, s.n);
+    if (!(xx > 0 && yy > 0)) return 0;
+    double seen = product(s.rx, s.ry, s.n);
+    out->rho = seen / sqrt(xx * yy);
+    out->p = count_within(&s, seen, seed);
+    fit_within(&s, out);
+    return 0;
+}
+
 /* ---- distances --------------------------------------------------------------------------------- */
 
 /* Returns D of the division whose second group is the set of bits; NaN where no group has a pair or a group is

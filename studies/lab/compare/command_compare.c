@@ -115,9 +115,13 @@ static const RunColumns pairs_read = {
 
 static const RunForest by_evaluations = {"evaluations", "evaluations of F and G a layer",
                                          "evaluations"};
-static const RunScatter against_error = {"truncation", "truncation", "truncation error",
+static const RunScatter against_error = {"truncation",
+                                         "truncation",
+                                         "truncation error",
                                          "truncation error at h = 1 / exact displacement",
-                                         PLOT_LOG_X};
+                                         PLOT_LOG_X,
+                                         .colours = "evaluations",
+                                         .colours_words = "evaluations of F and G"};
 static const RunScatter against_encoder = {"truncation", "encoder_error",
                                            "the encoder's truncation error",
                                            "truncation error of the encoder's layers", PLOT_LOG_X};
@@ -234,7 +238,8 @@ const Command command_compare = {
               {"truncation", runtable_scatter_columns, "Designs, as drawn", 0},
               {"curves", curve_columns, "Curves of training, means over seeds", 0}},
          .plot = {{"truncation",
-                   "Perplexity against the truncation error of the trained network's own step."},
+                   "Perplexity against the truncation error of the trained network's own step; "
+                   "a colour for each number of evaluations."},
                   {"forest", "Perplexity by evaluations of F and G a layer."},
                   {"depth", "Validation perplexity by depth, means over seeds."},
                   {"curves", "Training loss against tokens, means over seeds."},

@@ -117,11 +117,19 @@ static int add_differences(TableRun *u)
 static int add_correlations(TableRun *u)
 {
     char column[RELATED + 1][64];
-    RunRelation list[RELATED + 1] = {{0}};
+    RunRelation list[2 * RELATED + 1] = {{0}};
+    const char *within = options_text(u->options, "within");
     size_t n = 0;
+    if (within && !options_text(u->options, "relate"))
+        return error_set(ERR_INPUT, "--within: expected --relate too, which names what is ranked");
+    if (within && !runtable_has(&u->t, within))
+        return error_set(ERR_INPUT, "--within: no file has a column '%s'", within);
     if (!options_text(u->options, "relate")) return 0;
-    for (; n < RELATED && options_part(u->options, "relate", n, column[n]); n++)
-        list[n] = (RunRelation){.quantity = column[n], .x = column[n]};
+    for (size_t k = 0; k < RELATED && options_part(u->options, "relate", k, column[k]); k++) {
+        list[n++] = (RunRelation){.quantity = column[k], .x = column[k]};
+        if (within)
+            list[n++] = (RunRelation){.quantity = column[k], .x = column[k], .within = within};
+    }
     TRY(runtable_new(&u->t, runtable_correlations, &u->correlations));
     return runtable_relate(&u->t, list, NULL, u->t.measures, 1, u->correlations);
 }
@@ -310,7 +318,7 @@ const Command command_table_of_runs = {
             {"measure", OPTION_TEXT, NULL, "A,B,...",
              "columns to show (default: the last of numbers)"},
             {"by", OPTION_TEXT, NULL, "COLUMN",
-             "column whose values are looked at apart, as depths are, each with its own standard deviation"},
+             "column whose values are looked at apart, as depths are, each with its own standard deviation; file: each file"},
             {"more-is-better", OPTION_FLAG, NULL, NULL,
              "greater numbers are better (known of BLEU, chrF, exact matches and tokens_per_s)"}),
         OPTION_GROUP(
@@ -326,6 +334,8 @@ const Command command_table_of_runs = {
              1e-9, 1e9},
             {"relate", OPTION_TEXT, NULL, "A,B,...",
              "show rank correlations of the measures with these columns over designs"},
+            {"within", OPTION_TEXT, NULL, "COLUMN",
+             "show those within designs equal in this column too, over all of --by, and the exponent of a power law"},
             {"plan", OPTION_TEXT, NULL, "FILE",
              "show the contrasts of this file, one a line, and whether it was committed before the data"}),
         OPTION_GROUP(

@@ -80,11 +80,6 @@ static double *numbers(const RunTable *t, size_t measure, size_t design)
 
 /* ---- rows ---------------------------------------------------------------------------------------- */
 
-static const char *cell_of(const RunTable *t, const RunCell *r, const char *name)
-{
-    return frame_text(&t->file[r->file], r->row, name);
-}
-
 static size_t line_of(const RunTable *t, const RunCell *r)
 {
     return t->file[r->file].line[r->row + 1];
@@ -94,11 +89,11 @@ static size_t line_of(const RunTable *t, const RunCell *r)
 static char *design_name(const RunTable *t, const RunCell *r)
 {
     size_t bytes = 1;
-    for (size_t k = 0; k < t->keys; k++) bytes += strlen(cell_of(t, r, t->key[k])) + 1;
+    for (size_t k = 0; k < t->keys; k++) bytes += strlen(runtable_text(t, r, t->key[k])) + 1;
     char *name = memory_new(bytes, 1), *at = name;
     for (size_t k = 0; name && k < t->keys; k++) {
         if (k > 0) *at++ = '@';
-        at = stpcpy(at, cell_of(t, r, t->key[k]));
+        at = stpcpy(at, runtable_text(t, r, t->key[k]));
     }
     return name;
 }
@@ -191,7 +186,7 @@ static int take_design(Reading *r, size_t at)
     RunCell *c = &t->row[at];
     size_t panel = 0;
     uint64_t key;
-    if (t->by) TRY(find_text(&r->panel, cell_of(t, c, t->by), "panels", "by", &panel));
+    if (t->by) TRY(find_text(&r->panel, runtable_text(t, c, t->by), "panels", "by", &panel));
     SCOPED(memory_drop) char *name = design_name(t, c);
     if (!name) return ERR_MEMORY;
     c->design = find_design(t, panel, name, &key);
@@ -207,7 +202,7 @@ static int take_design(Reading *r, size_t at)
 static int read_numbers(const RunTable *t, const RunCell *r, double *x, int *kind)
 {
     const Frame *c = &t->file[r->file];
-    int diverged = strcmp(cell_of(t, r, "diverged"), "yes") == 0;
+    int diverged = strcmp(runtable_text(t, r, "diverged"), "yes") == 0;
     for (size_t m = 0; m < t->measures; m++) {
         int column = frame_column(c, t->measure[m].column), is = NONE;
         const char *text = column < 0 ? "" : frame_cell(c, r->row, column);
@@ -230,11 +225,11 @@ static int read_numbers(const RunTable *t, const RunCell *r, double *x, int *kin
 static int add_bound(RunTable *t, const RunCell *r)
 {
     for (size_t i = 0; i < t->bounds; i++)
-        if (strcmp(t->bound[i].name, cell_of(t, r, t->key[0])) == 0) return 0;
+        if (strcmp(t->bound[i].name, runtable_text(t, r, t->key[0])) == 0) return 0;
     if (t->bounds == RUNTABLE_BOUNDS)
         return error_set(ERR_INPUT, "%s:%zu: expected at most %d bounds", t->file[r->file].file,
                          line_of(t, r), RUNTABLE_BOUNDS);
-    t->bound[t->bounds++] = (RunBound){cell_of(t, r, t->key[0]), r->file, r->row};
+    t->bound[t->bounds++] = (RunBound){runtable_text(t, r, t->key[0]), r->file, r->row};
     return 0;
 }
 
@@ -248,7 +243,7 @@ static int check_objective(const RunTable *t, const RunCell *c)
 {
     static const char column[] = "objective";
     const RunCell *first = &t->row[0];
-    const char *is = cell_of(t, c, column), *was = cell_of(t, first, column);
+    const char *is = runtable_text(t, c, column), *was = runtable_text(t, first, column);
     if (strcmp(is, was) == 0 || (t->by && strcmp(t->by, column) == 0)) return 0;
     return error_set(ERR_INPUT,
                      "%s:%zu has the objective '%s', and %s:%zu '%s': perplexities of masked words "
@@ -273,7 +268,7 @@ static int read_row(Reading *r, size_t f, size_t row, double *x, int *kind)
     RunTable *t = r->t;
     RunCell *c = &t->row[t->rows];
     *c = (RunCell){.file = f, .row = row, .next = SIZE_MAX};
-    const char *part = cell_of(t, c, "part");
+    const char *part = runtable_text(t, c, "part");
     if (strcmp(part, "tuning") == 0 || strcmp(part, "trial") == 0) return 0;
     TRY(read_numbers(t, c, x, kind));
     if (strcmp(part, "bound") == 0) return add_bound(t, c);
@@ -282,7 +277,8 @@ static int read_row(Reading *r, size_t f, size_t row, double *x, int *kind)
     TRY(check_objective(t, c));
     TRY(take_design(r, t->rows));
     if (!t->seed) return number_run(r, t->rows++);
-    return find_text(&r->seed, cell_of(t, c, t->seed), "seeds", "seed", &t->row[t->rows++].seed);
+    return find_text(&r->seed, runtable_text(t, c, t->seed), "seeds", "seed",
+                     &t->row[t->rows++].seed);
 }
 
 /* ---- runs ---------------------------------------------------------------------------------------- */
@@ -349,7 +345,7 @@ static void summarise(RunTable *t, size_t i, double *y)
         d->alone[m] = d->together[m] = none;
         d->equal[m] = NAN;
     }
-    const char *same = cell_of(t, &t->row[d->first], "same_as");
+    const char *same = runtable_text(t, &t->row[d->first], "same_as");
     d->same = *same ? runtable_find(t, d->panel, same) : i;
     if (d->same > i) d->same = i; /* not there, or not earlier */
 }

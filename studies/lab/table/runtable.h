@@ -5,7 +5,8 @@
  *   Design     columns that tell designs apart; its name is their cells, joined by '@'
  *   Seed       column with the seed (fold, subject, block) of a run; runs of one seed may be paired
  *   Measure    column with the number, and whether less or more is better
- *   By         column whose values are looked at apart (a panel each), as depths are; NULL: all is one panel
+ *   By         column whose values are looked at apart (a panel each), as depths are; NULL: all is one panel.
+ *              `file`, where no table has such a column, is the name of the file that a run is read from
  *   Baseline   the design from which differences are shown, in every panel
  *
  * With y_ij the run of design i and seed j of a panel, n_i runs and their mean m_i, rows show
@@ -153,6 +154,9 @@ int runtable_baseline(RunTable *t, const char *name, double margin);
 
 /* ---- values by name (runtable_values.c) ---- */
 
+/* Returns the cell of a row in a column: `file` is the file's name, where it has no such column; else "". */
+const char *runtable_text(const RunTable *t, const RunCell *row, const char *name);
+
 /* A cell of a design's row: a text, or where that is NULL a number. */
 typedef struct {
     const char *text;
@@ -217,6 +221,8 @@ typedef struct {
     const char *quantity, *x; /* words for x, and its column */
     const char *only;         /* a column that must be above 0; NULL: none */
     const char *text, *y;     /* words for y, and its column; NULL: y is each measure in turn */
+    /* a column: ranks are taken within the designs of a panel that are equal in it, and all panels are in one row; NULL */
+    const char *within;
 } RunRelation;
 extern const Column runtable_correlations[];
 /* Adds a row for each relation of the list (ended by a NULL x) in each panel, over all its designs and, with `groups`, a
@@ -251,8 +257,11 @@ typedef struct {
     const char *name, *column, *words,
         *axis; /* of the files; on the x axis; in the title; at the axis */
     int flags; /* PLOT_ */
-    /* a column whose first word gives designs their colour; NULL: each its own */
+    /* a column whose first word gives designs their colour and mark, named once; NULL: each its own */
     const char *groups;
+    /* a column of numbers, and its words: designs that are equal in it have one colour, each with a mark of its own, and
+     * stand together, with the number behind their names; NULL: none */
+    const char *colours, *colours_words;
 } RunScatter;
 /* Writes DIR/NAME.csv, of these columns, and draws it: the means of a measure against those of a column. Nothing where no
  * design has both. */

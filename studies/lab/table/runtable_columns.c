@@ -106,12 +106,13 @@ static size_t see(const RunTable *t, Seen *list, const char **names)
     return n;
 }
 
-/* Finds a named column: *out. */
+/* Finds a named column: *out. `file` is one that every row has. */
 static int find(const char *const *names, size_t n, const char *option, const char *name,
                 const char **out)
 {
     for (size_t i = 0; i < n; i++)
         if (strcmp(names[i], name) == 0) *out = names[i];
+    if (!*out && strcmp(name, "file") == 0) *out = "file"; /* runtable_text */
     if (*out) return 0;
     return error_set(ERR_INPUT, "--%s: no file has a column '%s'%s", option, name,
                      nearest_words(name, names, n));

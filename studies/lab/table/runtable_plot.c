@@ -181,52 +181,91 @@ static size_t first_alike(const RunTable *t, size_t design, const char *groups)
     }
 }
 
-/* Finds the looks of all designs: those of their groups, in the order of these, where there are groups. */
-static void find_looks(const RunTable *t, const RunScatter *of, size_t *look)
+/* How a design is drawn: the numbers of its colour and mark, and what it is coloured by. */
+typedef struct {
+    size_t design, colour, mark;
+    double value;
+} Look;
+
+static int by_value(const void *a, const void *b)
 {
-    for (size_t i = 0, groups = 0; i < t->designs; i++) {
-        size_t first = of->groups ? first_alike(t, i, of->groups) : i;
-        look[i] = !of->groups ? runtable_look(t, i) : first < i ? look[first] : groups++;
+    const Look *x = a, *y = b;
+    if (x->value != y->value) return x->value < y->value ? -1 : 1;
+    return x->design < y->design ? -1 : x->design > y->design;
+}
+
+/* Gives each value a colour and each of its designs a mark, in the order of values. */
+static void colour_by(const RunTable *t, const char *column, Look *look)
+{
+    for (size_t i = 0; i < t->designs; i++) {
+        look[i] = (Look){i, 0, 0, runtable_value(t, i, column).x};
+        if (isnan(look[i].value)) look[i].value = INFINITY;
+    }
+    qsort(look, t->designs, sizeof *look, by_value);
+    for (size_t i = 1; i < t->designs; i++) {
+        int same = look[i].value == look[i - 1].value;
+        look[i].colour = look[i - 1].colour + (size_t)!same;
+        look[i].mark = same ? look[i - 1].mark + 1 : 0;
     }
 }
 
+/* Finds the looks of all designs, in the order in which they are drawn: those of their groups, where there are groups. */
+static void find_looks(const RunTable *t, const RunScatter *of, Look *look)
+{
+    if (of->colours) colour_by(t, of->colours, look);
+    for (size_t i = 0, groups = 0; !of->colours && i < t->designs; i++) {
+        size_t first = of->groups ? first_alike(t, i, of->groups) : i,
+               n = !of->groups ? runtable_look(t, i)
+                   : first < i ? look[first].colour
+                               : groups++;
+        look[i] = (Look){i, n, n, NAN};
+    }
+}
+
+/* Writes what the key says of a design; nothing where its group is named already. */
+static void write_title(const RunTable *t, size_t i, const RunScatter *of, const Look *look,
+                        char *out, size_t bytes)
+{
+    size_t n;
+    runtable_name(t, i, out, bytes);
+    if (of->colours && isfinite(look->value))
+        snprintf(out + strlen(out), bytes - strlen(out), " (%g)", look->value);
+    if (!of->groups) return;
+    const char *group = group_of(t, i, of->groups, &n);
+    snprintf(out, bytes, "%.*s", first_alike(t, i, of->groups) == i ? (int)n : 0, group);
+}
+
 /* Draws the design of a row of the file, with its intervals below it. Sizes differ, so that points in one place show. */
-static void draw_point(const RunTable *t, size_t i, const RunScatter *of, size_t row, size_t look,
+static void draw_point(const RunTable *t, const Look *look, const RunScatter *of, size_t row,
                        Plot *p)
 {
     char name[64], title[512];
-    size_t first = of->groups ? first_alike(t, i, of->groups) : i;
-    runtable_name(t, i, title, sizeof title);
-    if (of->groups) {
-        size_t n;
-        const char *group = group_of(t, i, of->groups, &n);
-        snprintf(title, sizeof title, "%.*s", (int)n, group);
-    }
+    write_title(t, look->design, of, look, title, sizeof title);
     snprintf(name, sizeof name, "%s.csv", of->name);
     plot_item(p, name, "every ::%zu::%zu using 1:5:(0):($6-$5)", row, row);
-    plot_interval(p, plot_colour(look), 1.5);
+    plot_interval(p, plot_colour(look->colour), 1.5);
     plot_item(p, name, "every ::%zu::%zu using 2:4:($3-$2):(0)", row, row);
-    plot_interval(p, plot_colour(look), 1.5);
+    plot_interval(p, plot_colour(look->colour), 1.5);
     plot_item(
         p, name,
         "every ::%zu::%zu using 1:4 with points title %s noenhanced pt %d ps %.3g lc rgb %s lw 1.5",
-        row, row, first == i ? title : "", plot_point(look),
-        of->groups ? 1.2 : 1.9 - 0.3 * (double)(row % 4), plot_colour(look));
+        row, row, title, plot_point(look->mark), of->groups ? 1.2 : 1.9 - 0.3 * (double)(row % 4),
+        plot_colour(look->colour));
 }
 
 /* *any: a design has both numbers. */
 static int draw_scatter(const RunTable *t, size_t m, const RunScatter *of, Sheet *s, Plot *p,
                         int *any)
 {
-    SCOPED(memory_drop) size_t *look = memory_new(t->designs, sizeof *look);
+    SCOPED(memory_drop) Look *look = memory_new(t->designs, sizeof *look);
     size_t row = 0;
     if (!look) return ERR_MEMORY;
     find_looks(t, of, look);
     for (size_t i = 0; i < t->designs; i++) {
-        const Point at = point_of(t, i, m, of);
+        const Point at = point_of(t, look[i].design, m, of);
         if (!isfinite(at.x) || !isfinite(at.mean)) continue;
         sheet_row(s, &at);
-        draw_point(t, i, of, ++row, look[i], p);
+        draw_point(t, &look[i], of, ++row, p);
     }
     *any = row > 0;
     return 0;
@@ -246,6 +285,8 @@ int runtable_scatter(const RunTable *t, size_t measure, const RunScatter *of, co
     int any = 0, code = draw_scatter(t, measure, of, s, p, &any);
     plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
     if (t->measure[measure].positive) plot_setting(p, "set yrange [0<*:*]");
+    snprintf(title, sizeof title, "design (%s)", of->colours_words);
+    if (of->colours) plot_key_title(p, title);
     if (any) return plot_end(p, output_sheet(s, SHEET_CSV, dir, file));
     plot_drop(p);
     return code;

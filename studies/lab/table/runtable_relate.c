@@ -5,9 +5,12 @@
 #include "kernels/base/error.h"
 #include "studies/lab/table/runtable.h"
 
+static const Within none = {0, SIZE_MAX, NAN, NAN, NAN, NAN, NAN};
+
 typedef struct {
     const char *text, *panel, *group, *quantity;
     Correlation c;
+    Within w;
 } CorrelationRow;
 
 const Column runtable_correlations[] = {
@@ -25,6 +28,14 @@ const Column runtable_correlations[] = {
     FIELD(CorrelationRow, "high", c.high, .form = SHEET_FIXED, .digits = 2),
     FIELD(CorrelationRow, "p", c.p, .digits = 2,
           .words = "probability that chance gives as large a correlation, over permutations"),
+    FIELD(CorrelationRow, "groups", w.groups, .sparse = 1,
+          .words = "groups of two designs or more, within which ranks are taken"),
+    FIELD(CorrelationRow, "slope", w.slope, .digits = 3, .sparse = 1,
+          .words =
+              "the exponent of the measure as a power of the quantity, each group with its own "
+              "factor"),
+    FIELD(CorrelationRow, "slope_low", w.slope_low, .digits = 3, .sparse = 1),
+    FIELD(CorrelationRow, "slope_high", w.slope_high, .digits = 3, .sparse = 1),
     {0}};
 
 typedef struct {
@@ -33,6 +44,7 @@ typedef struct {
     size_t measures;
     uint64_t seed;
     double *x, *y; /* (designs): room */
+    size_t *group; /* (designs): room */
     Sheet *out;
 } Relating;
 
@@ -84,7 +96,36 @@ static int relate(const Relating *r, const RunRelation *of, const char *text, co
                                         word        ? word
                                         : r->groups ? "all"
                                                     : NULL,
-                                        of->quantity, c});
+                                        of->quantity, c, none});
+    return 0;
+}
+
+/* Returns 1 where two designs are of one panel and equal in a column. */
+static int are_equal(const RunTable *t, size_t i, size_t j, const char *column)
+{
+    if (t->design[i].panel != t->design[j].panel) return 0;
+    RunValue a = runtable_value(t, i, column), b = runtable_value(t, j, column);
+    return a.text && b.text ? strcmp(a.text, b.text) == 0 : !a.text && !b.text && a.x == b.x;
+}
+
+/* Adds a row over the designs of all panels, with ranks within those that are equal in a column. */
+static int relate_within(const Relating *r, const RunRelation *of, const char *text, const char *y)
+{
+    const RunTable *t = r->t;
+    char words[96];
+    Within w;
+    for (size_t i = 0; i < t->designs; i++) {
+        int one = t->design[i].same == i;
+        r->x[i] = one ? of_map(t, i, of->x, of->only) : NAN;
+        r->y[i] = one ? of_map(t, i, y, NULL) : NAN;
+        r->group[i] = 0;
+        while (r->group[i] < i && !are_equal(t, i, r->group[i], of->within)) r->group[i]++;
+    }
+    TRY(statistics_within(r->x, r->y, r->group, t->designs, r->seed, &w));
+    if (isnan(w.rho)) return 0;
+    snprintf(words, sizeof words, "within %s", of->within);
+    const Correlation c = {w.n, w.rho, NAN, NAN, w.p};
+    sheet_row(r->out, &(CorrelationRow){text, NULL, words, of->quantity, c, w});
     return 0;
 }
 
@@ -92,7 +133,7 @@ static int relate_all(const Relating *r, const RunRelation *list, size_t panel, 
 {
     for (size_t m = 0; m < r->measures; m++)
         for (const RunRelation *of = list; of->x; of++)
-            if (!of->y)
+            if (!of->y && !of->within)
                 TRY(relate(r, of, r->t->measure[m].text, r->t->measure[m].column, panel, word));
     for (; list->x; list++)
         if (list->y) TRY(relate(r, list, list->text, list->y, panel, word));
@@ -130,11 +171,15 @@ int runtable_relate(const RunTable *t, const RunRelation *list, const char *grou
                     uint64_t seed, Sheet *out)
 {
     SCOPED(memory_drop) double *x = memory_new(2 * t->designs, sizeof *x);
-    if (!x) return ERR_MEMORY;
-    const Relating r = {t, groups, measures, seed, x, x + t->designs, out};
+    SCOPED(memory_drop) size_t *group = memory_new(t->designs, sizeof *group);
+    if (!x || !group) return ERR_MEMORY;
+    const Relating r = {t, groups, measures, seed, x, x + t->designs, group, out};
     for (size_t p = 0; p < t->panels; p++) {
         if (groups) TRY(relate_groups(&r, list, p));
         TRY(relate_all(&r, list, p, NULL));
     }
+    for (size_t m = 0; m < measures; m++)
+        for (const RunRelation *of = list; of->x; of++)
+            if (of->within) TRY(relate_within(&r, of, t->measure[m].text, t->measure[m].column));
     return 0;
 }

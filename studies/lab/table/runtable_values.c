@@ -46,9 +46,11 @@ static int of_measure(const RunTable *t, size_t design, const char *name, RunVal
 
 /* ---- other columns of the runs ------------------------------------------------------------------- */
 
-static const char *cell(const RunTable *t, size_t row, const char *name)
+const char *runtable_text(const RunTable *t, const RunCell *row, const char *name)
 {
-    return frame_text(&t->file[t->row[row].file], t->row[row].row, name);
+    const Frame *c = &t->file[row->file];
+    if (strcmp(name, "file") == 0 && frame_column(c, name) < 0) return c->file;
+    return frame_text(c, row->row, name);
 }
 
 /* Collects a design's numbers in a column, by seed: x (seeds) out. Returns a text that one of its cells holds; NULL: none. */
@@ -58,9 +60,9 @@ static const char *collect(const RunTable *t, size_t design, const char *name, d
     for (size_t j = 0; j < t->seeds; j++) x[j] = NAN;
     for (size_t k = t->design[design].first; k != SIZE_MAX; k = t->row[k].next) {
         double value;
-        int kind = runtable_cell(cell(t, k, name), &value);
+        int kind = runtable_cell(runtable_text(t, &t->row[k], name), &value);
         if (kind == CELL_NUMBER) x[t->row[k].seed] = value;
-        if (kind == CELL_TEXT && !text) text = cell(t, k, name);
+        if (kind == CELL_TEXT && !text) text = runtable_text(t, &t->row[k], name);
     }
     return text;
 }
@@ -85,6 +87,7 @@ static Interval summarise(const RunTable *t, const char *name, const double *x)
 
 int runtable_has(const RunTable *t, const char *name)
 {
+    if (strcmp(name, "file") == 0) return 1;
     for (size_t f = 0; f < t->files; f++)
         if (frame_column(&t->file[f], name) >= 0) return 1;
     return 0;

@@ -145,7 +145,7 @@ int runtable_print_differences(const RunTable *t, const Sheet *s, int form, int 
             "\nDifferences have 95 %% intervals with one standard deviation of the runs, assumed to be the same in "
             "all\ndesigns%s%s. As many as 'comparisons' says hold together (Dunnett: with one design; Tukey: all pairs); "
             "p is\ncorrected in the same way. A contrast is the mean of some designs minus that of others, by itself.\n",
-            t->panels > 1 ? " of one number of " : "", t->panels > 1 ? t->by : "");
+            t->panels > 1 ? " of one value of " : "", t->panels > 1 ? t->by : "");
     if (!brief && t->draw)
         fprintf(
             f,
