@@ -129,17 +129,17 @@ int statistics_rank(const double *x, const double *y, size_t n, uint64_t seed, C
  * group, about the group's mean, so that what differs between groups counts for nothing. */
 typedef struct {
     size_t n, groups; /* pairs without NaN in groups of two or more; these groups */
-    double
-        rho; /* sum of the products of ranks over the root of that of their squares; NaN: none differ */
-    double
-        p; /* two-sided, of permutations of y within the groups: a sample with the data among it */
+    /* sum of the products of ranks over the root of that of their squares; NaN where none differ */
+    double rho;
+    /* two-sided, of permutations of y within the groups: a sample with the data among it */
+    double p;
     /* the exponent b of y = a_group x^b, by least squares of logarithms, with its 95 % interval (Student's t, n - groups -
      * 1 degrees of freedom); NaN where a number is not positive, or too few differ */
     double slope, slope_low, slope_high;
 } Within;
 
 /* Computes it; group (n): the index of the first pair of each one's group. A function of the data and the seed.
- * Source: the stratified permutation test, Good 2005, chapter 7. ERR_MEMORY. */
+ * Source: Taylor 1987, Biometrics 43, on Spearman's rho with a blocking variable. ERR_MEMORY. */
 int statistics_within(const double *x, const double *y, const size_t *group, size_t n,
                       uint64_t seed, Within *out);
 

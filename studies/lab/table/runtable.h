@@ -135,6 +135,8 @@ int runtable_columns(RunTable *t, const RunColumns *asked);
 /* What a cell holds; *x out of a number. */
 enum { CELL_NUMBER, CELL_MISSING, CELL_DIVERGED, CELL_TEXT };
 int runtable_cell(const char *text, double *x);
+/* Returns the cell of a row in a column: `file` is the file's name, where it has no such column; else "". */
+const char *runtable_text(const RunTable *t, const RunCell *row, const char *name);
 /* Says how to write a cell that is no number but seems meant as one, as 71% and 1,234.5; NULL: it seems a word. */
 const char *runtable_seems(const char *text);
 
@@ -153,9 +155,6 @@ void runtable_name(const RunTable *t, size_t design, char *out, size_t bytes);
 int runtable_baseline(RunTable *t, const char *name, double margin);
 
 /* ---- values by name (runtable_values.c) ---- */
-
-/* Returns the cell of a row in a column: `file` is the file's name, where it has no such column; else "". */
-const char *runtable_text(const RunTable *t, const RunCell *row, const char *name);
 
 /* A cell of a design's row: a text, or where that is NULL a number. */
 typedef struct {

@@ -26,6 +26,13 @@ int runtable_cell(const char *text, double *x)
     return isfinite(*x) ? CELL_NUMBER : CELL_DIVERGED;
 }
 
+const char *runtable_text(const RunTable *t, const RunCell *row, const char *name)
+{
+    const Frame *c = &t->file[row->file];
+    if (strcmp(name, "file") == 0 && frame_column(c, name) < 0) return c->file;
+    return frame_text(c, row->row, name);
+}
+
 static void see_cells(const RunTable *t, Seen *s)
 {
     const char *first = NULL;

@@ -46,13 +46,6 @@ static int of_measure(const RunTable *t, size_t design, const char *name, RunVal
 
 /* ---- other columns of the runs ------------------------------------------------------------------- */
 
-const char *runtable_text(const RunTable *t, const RunCell *row, const char *name)
-{
-    const Frame *c = &t->file[row->file];
-    if (strcmp(name, "file") == 0 && frame_column(c, name) < 0) return c->file;
-    return frame_text(c, row->row, name);
-}
-
 /* Collects a design's numbers in a column, by seed: x (seeds) out. Returns a text that one of its cells holds; NULL: none. */
 static const char *collect(const RunTable *t, size_t design, const char *name, double *x)
 {
