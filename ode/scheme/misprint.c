@@ -11,18 +11,21 @@
 
 /* What is looked for, and the nearest text so far. */
 typedef struct {
-    mpq_srcptr value;
+    mpq_srcptr value, written;
     const char *reduced; /* the value as a reduced fraction, which is preferred to 2/6 */
     double within, off;  /* off: of `best` from the value */
     Misprint *best;
 } Search;
 
-/* Takes a text if its value is the one looked for. */
+/* Takes a text if its value is the one looked for, and not the one that is written. Nobody writes a number with a 0 before
+ * its first digit. */
 static void look(Search *s, const char *text, const char *words)
 {
     RATIONAL(q);
     size_t n = strlen(text);
-    if (n == 0 || coefficient_read(text, n, q) != n) return;
+    const char *first = text + (*text == '-');
+    if (*first == '0' && isdigit((unsigned char)first[1])) return;
+    if (n == 0 || coefficient_read(text, n, q) != n || mpq_equal(q, s->written)) return;
     mpq_sub(q, q, s->value);
     double off = fabs(mpq_get_d(q));
     if (mpq_sgn(q) != 0 && !(off <= s->within)) return;
@@ -133,14 +136,14 @@ static int find_fraction(mpq_srcptr value, double within, mpq_t out)
     return found && size * within < 1e-3;
 }
 
-/* Writes a value that no slip explains: the fraction, or its decimals. */
-static void write_plain(mpq_srcptr value, double within, char *text)
+/* Writes a value that no slip explains: the fraction, unless it is what is written, or its decimals. */
+static void write_plain(mpq_srcptr value, mpq_srcptr written, double within, char *text)
 {
     RATIONAL(q);
     if (within == 0) {
         if (gmp_snprintf(text, MISPRINT_WORD, "%Qd", value) >= MISPRINT_WORD)
             snprintf(text, MISPRINT_WORD, "%.17g", mpq_get_d(value));
-    } else if (find_fraction(value, within, q)) {
+    } else if (find_fraction(value, within, q) && !mpq_equal(q, written)) {
         gmp_snprintf(text, MISPRINT_WORD, "%Qd", q);
     } else {
         int digits = (int)fmax(1, ceil(-log10(within / fmax(within, fabs(mpq_get_d(value))))));
@@ -155,9 +158,11 @@ static void write_plain(mpq_srcptr value, double within, char *text)
 void coefficient_misprint(const char *word, const mpq_t value, double within, Misprint *out)
 {
     char reduced[MISPRINT_WORD];
-    Search s = {.value = value, .reduced = reduced, .within = within, .best = out};
+    RATIONAL(written);
+    Search s = {value, written, .reduced = reduced, .within = within, .best = out};
     gmp_snprintf(reduced, sizeof reduced, "%Qd", value);
     size_t n = strlen(word), sign = *word == '-';
+    coefficient_read(word, n, written);
     *out = (Misprint){.words = ""};
     for (size_t i = sign; i <= n; i++) {
         if (n + 2 >= MISPRINT_WORD) break;
@@ -169,7 +174,7 @@ void coefficient_misprint(const char *word, const mpq_t value, double within, Mi
     }
     try_whole(&s, word);
     if (out->distance == 1) return;
-    write_plain(value, within, out->text);
+    write_plain(value, written, within, out->text);
     int far = edits(word, out->text);
     out->distance = far < 2 ? 2 : far;
 }

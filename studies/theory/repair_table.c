@@ -94,8 +94,21 @@ static void tell_unseen(const Repair *r)
     }
 }
 
+/* Says of several repairs that meet all conditions that these cannot tell which is right. */
+static void tell_undecided(const Repair *r)
+{
+    size_t met = 0, near = 0;
+    if (r->reached || repair_unique(r)) return;
+    for (; met < r->candidates && r->candidate[met].explained == r->failing; met++)
+        near += r->candidate[met].distance == 1;
+    if (met < 2) return;
+    printf("the conditions do not decide: %zu repairs meet them all%s, %zu of these by one slip\n",
+           met, r->exact ? "" : " to the last digits", near);
+}
+
 static void tell_found(const Repair *r)
 {
+    tell_undecided(r);
     if (r->failing == 0 && !r->asked) puts("nothing to repair");
     if (r->undetermined) puts("the conditions do not determine the coefficients asked for");
     if (r->reached)

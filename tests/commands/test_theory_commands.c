@@ -331,6 +331,8 @@ TEST(test_repair)
                         " \"b\": [\"1/6\", \"1/3\", \"1/3\", \"1/6\"]}\n");
     expect(1, "schemes --repair --scheme-file n.json --order 2");
     assert_non_null(strstr(err, "several repairs meet the conditions"));
+    assert_non_null(strstr(
+        out, "the conditions do not decide: 6 repairs meet them all, 0 of these by one slip\n"));
     expect(1, "schemes --repair --scheme-file m.json --order 6");
     assert_non_null(strstr(err, "no repair meets the conditions"));
     must_refuse("schemes --repair --scheme rk4", "--repair: expected one file");
