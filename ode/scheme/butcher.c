@@ -420,6 +420,7 @@ int tableau_check(const Table *t)
     int plain = table_over(t, OP_H) && t->colours == 2 && !t->carries && is_plain(&t->update);
     for (size_t p = 0; plain && p < t->points; p++) plain = is_plain(&t->point[p].row);
     if (plain) return 0; /* times of its own are nodes */
+    TRY(table_refuse_carries(t, "a tableau has the stages of one step from y alone"));
     if (table_rosenbrock(t))
         return error_set(ERR_INPUT,
                          "%s is a Rosenbrock method: its alpha, gamma and b are printed by "

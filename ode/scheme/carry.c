@@ -69,7 +69,7 @@ static void write_system(const Table *t, mpq_t *right, mpq_t *m)
 static int stays_y(const Table *t, size_t c)
 {
     const Carry *v = &t->carry[c];
-    int same = !t->past_y && !t->past_k;
+    int same = 1;
     RATIONALS(weight, of_y);
     for (int e = TABLE_CARRIED - (int)t->carries + 1; same && e < (int)t->evals; e++) {
         row_weight(t, &v->start, e, weight);

@@ -208,6 +208,7 @@ static int check_adjoint(const Table *t)
     for (size_t p = 0; p < t->points; p++) plain = plain && row_plain(&t->point[p].row);
     for (size_t i = 0; i < t->stages; i++)
         plain = plain && !stage_parts(t, t->stage[i].op)->in_turn;
+    TRY(table_refuse_carries(t, "only schemes that read y alone have an adjoint here"));
     if (plain && !table_past(t) && !t->symbols && !t->dense) return 0;
     return error_set(ERR_INPUT,
                      "'%s' has no adjoint here: expected a splitting by exact flows, or a one-step "

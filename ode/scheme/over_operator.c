@@ -45,7 +45,9 @@ static int check(const Table *t, int op, const char *name)
                          "'%s': only a scheme all of whose stages are H, or all L, has a form over "
                          "one sublayer; '%s' is none",
                          name, t->name);
-    if (op != OP_L && (t->past_y > 0 || t->carries || t->dense))
+    if (op != OP_L)
+        TRY(table_refuse_carries(t, "over one sublayer a scheme reads y and slopes alone"));
+    if (op != OP_L && (t->past_y > 0 || t->dense))
         return error_set(ERR_INPUT,
                          "'%s': a scheme that reads past states steps both operators or none; '%s' "
                          "does",

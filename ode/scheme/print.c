@@ -321,7 +321,7 @@ static void print_name(const Table *t, FILE *f)
     fputc('\n', f);
 }
 
-/* With `to` = OP_A the table becomes a decoder's, in whose field C stands as often as F. */
+/* What is carried begins by the same operators as the scheme. With `to` = OP_A the table becomes a decoder's, in whose field C stands as often as F. */
 void print_header(const Pen *pen, const char *behind)
 {
     const Table *t = pen->t;
@@ -329,9 +329,11 @@ void print_header(const Pen *pen, const char *behind)
     const char *const text[] = {t->title, t->source, t->note, t->start};
     static const char *const name[] = {"title ", "source", "note  ", "start "};
     int decoder = t->colours > 2 || pen->to == OP_A;
+    const char *over = pen->to == OP_A ? "-decoder" : pen->to == OP_L ? "-layer" : "";
     print_name(t, f);
     for (int i = 0; i < 4; i++)
-        if (text[i][0]) fprintf(f, "%s %s%s\n", name[i], text[i], i ? "" : behind);
+        if (text[i][0])
+            fprintf(f, "%s %s%s\n", name[i], text[i], i == 0 ? behind : i == 3 ? over : "");
     if (decoder) fprintf(f, "decoder\n");
     for (int op = 0; op < t->colours; op++)
         if (t->special >> op & 1) fprintf(f, "linear %c\n", table_letters[op]);

@@ -150,6 +150,7 @@ static int check_error(const Parser *p)
 {
     const Table *t = p->table;
     const char *what = t->flows        ? "is made of flows"
+                       : t->carries    ? "carries quantities from step to step"
                        : table_past(t) ? "reads earlier steps"
                        : t->dense      ? "reads every slope so far"
                        : t->symbols    ? "has learned names"
@@ -260,6 +261,12 @@ static int check_carries(const Parser *p)
     const char *what = t->flows ? "is made of flows" : t->dense ? "reads every slope so far" : NULL;
     if (t->carries && what)
         return cursor_error(&p->cursor, "expected no 'carry' in scheme '%s': it %s", t->name, what);
+    if (t->carries && (t->past_y || t->past_k))
+        return cursor_error(
+            &p->cursor,
+            "expected no [-j] in scheme '%s', which carries '%s': it can carry what it reads, as "
+            "carry a and a' = y",
+            t->name, t->carry[0].name);
     int starts = t->start[0] != '\0', some = starts;
     for (size_t i = 0; i < t->carries; i++) some |= t->carry[i].started;
     SCOPED(memory_drop) char *known = memory_new(t->stages, 1);

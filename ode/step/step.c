@@ -18,10 +18,10 @@
  * depends on the one before by a factor O(h), so the error left is O(h^(WARM + 2)), beyond any order measured here.
  *
  * What a table carries besides y has two arrays each, of the beginning of a step and of its end. Where the text says how
- * it begins, a step of that scheme makes it (table_starter). Else START_GIVEN finds it from the exact states y_0 .. y_m, m
- * the scheme's order and 1: run along these from any v_0, it is what the exact solution has of it, s_j, and a part that the
- * updates alone move, v_j = s_j + W^j (v_0 - s_0), but for O(h). The m-th difference of s is as small as the error of the
- * scheme, so (W - 1)^-m times that of v is taken from v_0, until it vanishes.
+ * it begins, a step of that scheme makes it (table_starter). Else START_GIVEN finds it from the exact states y_0 .. y_m: run along these from any v_0, it is what the exact solution has of it, s_j, and a part that the
+ * updates alone move, v_j = s_j + W^j (v_0 - s_0), but for O(h). The m-th difference of s is O(h^m), and O(h^(m+1)) where
+ * slopes alone are carried, so (W - 1)^-m times that of v is taken from v_0, until it vanishes. With order p, m is p + 2, and
+ * p + 1 of slopes alone: what is left is O(h^(p+2)), below the error of one step.
  *
  * The table of a pair (Table.pair) takes tries (stepper_try): the row `error` is one more row, and the first slopes,
  * those at y itself, are kept: a rejected try has them for the next one, and where the last stage stands at the new
@@ -264,9 +264,8 @@ static int make_carried(Stepper *st)
     Theory theory;
     const Table *t = st->table;
     if (!t->carries) return 0;
-    if (t->past_y || t->past_k)
-        return table_refuse_carries(
-            t, "steps that read earlier steps too are not taken; carry what they read");
+    SCOPED(rationals_drop) mpq_t *held = rationals_new(t->carries);
+    if (!held) return ERR_MEMORY;
     TRY(table_starter(t, &starter));
     st->carried = memory_new(2 * t->carries, st->N * sizeof(double));
     st->begun = memory_new(2 * t->carries, st->N * sizeof(double));
@@ -279,7 +278,10 @@ static int make_carried(Stepper *st)
         return 0;
     }
     TRY(theory_search(t, EXACT_ORDER, &theory));
-    st->exact = theory.order + 1;
+    TRY(carried_states(t, held));
+    int states = 0;
+    for (size_t c = 0; c < t->carries; c++) states |= !theory_is_zero(t, held[c]);
+    st->exact = theory.order + (states ? 2 : 1);
     return make_settle(st);
 }
 

@@ -122,7 +122,7 @@ static int find_with_history(const Table *t, Stiff *out)
     if (!done) TRY(search_angle(t, out->colour, &out->alpha, &out->r_infinity));
     if (isnan(out->alpha)) {
         out->a_stable = out->l_stable = TOLD_NOT;
-        out->why = "its history is too long for a search";
+        out->why = "it reads or carries too much of the past for a search";
     }
     if (out->alpha == 90) {
         out->a_stable = TOLD_YES;

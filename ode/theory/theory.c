@@ -50,6 +50,7 @@ int theory_modified(const Forest *f, const Table *t, mpq_t *coefficient)
 {
     SCOPED(series_drop) Series *step = NULL, *log = NULL;
     RATIONAL(q);
+    TRY(table_refuse_carries(t, "a modified equation belongs to a scheme that reads y alone"));
     if (table_past(t))
         return error_set(ERR_INPUT,
                          "%s: a modified equation belongs to a one-step scheme; this one reads "

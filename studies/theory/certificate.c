@@ -53,7 +53,8 @@ static int refuse(const Table *t)
 {
     RATIONAL(state);
     theory_state(t, state);
-    const char *why = table_past(t)          ? "is a multistep scheme"
+    const char *why = t->carries             ? "carries quantities from step to step"
+                      : table_past(t)        ? "is a multistep scheme"
                       : table_exponential(t) ? "has phi functions of matrices"
                       : table_rosenbrock(t)  ? "has stages of solve"
                       : table_methods(t)     ? "has exact flows beside flows by a method"

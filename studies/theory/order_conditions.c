@@ -93,6 +93,8 @@ static void asked_close(Asked *a)
 static int check(const Table *t)
 {
     Rosenbrock r;
+    TRY(table_refuse_carries(
+        t, "--conditions are those of one-step schemes: its terms are printed by --degree"));
     if (table_past(t))
         return error_set(
             ERR_INPUT,

@@ -172,6 +172,45 @@ TEST(test_modified)
     must_refuse("expand --modified --scheme rk4 --degree 9", "1 to 8");
 }
 
+/* What reads a table takes schemes that carry, or refuses them in a line that says so. In one step from the text's start its
+ * error shows whole. */
+TEST(test_carried)
+{
+    static const char *const refused[][2] = {
+        {"schemes --tableau json --scheme nord", "a tableau has the stages of one step"},
+        {"schemes --tableau drawn --scheme dim", "dim carries 'v' from step to step"},
+        {"schemes --certificate coq --scheme dim", "dim carries quantities from step to step: -"},
+        {"schemes --certificate json --scheme mom", "mom carries quantities from step to step: -"},
+        {"schemes --compose dim,dim", "dim carries 'v' from step to step: only schemes that read"},
+        {"schemes --adjoint mom", "mom carries 'v' from step to step: only schemes that read"},
+        {"schemes --conjugate dim,rk4", "dim carries 'v' from step to step: only schemes that"},
+        {"schemes --to torch --scheme start", "a network begins it by a row, as carry v = y"},
+        {"schemes --scheme dim-F", "dim carries 'v' from step to step: over one sublayer"},
+        {"expand --modified --scheme dim", "dim carries 'v' from step to step: a modified"},
+        {"expand --conditions 3 --scheme nord", "nord carries 'v' from step to step: --cond"},
+        {"expand --steps --scheme nord", "nord carries 'v' from step to step: the derivation"},
+        {"expand --basis brackets --scheme dim", "dim: brackets belong to splittings by exact"}};
+    file_text(
+        "c.scheme",
+        "scheme dim\ncarry v\nk1 = H(y)\nk2 = H(v + 2*k1)\n"
+        "v' = 1/2*y + 1/2*v + 3/4*k1 - 1/4*k2\ny' = 1/2*y + 1/2*v + 5/4*k1 + 1/4*k2\n"
+        "scheme nord\ncarry v = k1\nk1 = H(y)\nk2 = H(y + v)\nv' = k2\ny' = y + 1/2*v + 1/2*k2\n"
+        "scheme mom\ncarry v\nlearn g = 9/10\nk1 = F(y)\nlet w = g*v + (1-g)*k1\nk2 = G(y + w)\n"
+        "v' = g*w + (1-g)*k2\ny' = y + w + v'\n"
+        "scheme begun\ncarry v\nk1 = H(y)\nv' = k1\ny' = y\n"
+        "scheme start\nstart begun\ncarry v\nk1 = H(y)\nv' = k1\ny' = y + 3/2*k1 - 1/2*v\n");
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        assert_int_equal(program_run("%s --scheme-file c.scheme", refused[i][0]), 2);
+        HAS(err, refused[i][1], "~multistep", "~earlier steps");
+        assert_int_equal(count_lines(err), 1);
+    }
+    run_ok(
+        "order --local --scheme-file c.scheme --scheme dim,start --system attention --csv --summary");
+    HAS(out, "dim,attention,3,", "start,attention,2,");
+    must_print("schemes --scheme-file c.scheme --scheme start-decoder --print",
+               "start  begun-decoder");
+}
+
 /* --scheme-file reads the text that --compose, --adjoint and --conjugate print. */
 TEST(test_made)
 {

@@ -138,7 +138,7 @@ static int open_fields(const Options *o, Designing *u)
     if (u->options.objective->in_layers && !measurable(u, u->start))
         return error_set(
             ERR_INPUT,
-            "--objective %s: %s has history, C or several sets; errors and growth are of "
+            "--objective %s: %s reads or carries the past, or has C or several sets; errors and growth are of "
             "one-step schemes of F and G with one set each",
             u->options.objective->name, u->start->name);
     return 0;
