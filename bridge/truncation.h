@@ -22,7 +22,9 @@
  * learned coefficients a multistep scheme has its history on the exact flow: earlier layers have other weights, so
  * their slopes do not belong to this layer's field. A point is left out if its history begins more than 4 behind; this
  * happens for large h when a scheme's stages read past stages. What a scheme carries beside y is at the beginning of a step
- * what it is on the exact flow (steps.h); where that is not found, as h is too large, the point is left out too. The flow comes from reference_within (ode.h), two
+ * what it is on the exact flow (steps.h), or what the text says; where that is not found, as h is too large, the point is
+ * left out too. On the exact flow it is, by definition, what the updates reproduce a step later: it has no error of its own, and
+ * the error of y is that of the whole state. The flow comes from reference_within (ode.h), two
  * independent integrators; their difference is reported.
  *
  * In an encoder with its decoder both sides have such layers. The encoder's layers are the papers' particle system,

@@ -211,7 +211,7 @@ static int find_keeps(const Stepper *st, const Table *t, size_t *keeps)
     Theory theory;
     int history = stepper_history(st);
     *keeps = history > 0 ? (size_t)history + 2 : 0;
-    if (history > 0 || !stepper_carries(st)) return 0;
+    if (history > 0 || !stepper_carried(st)) return 0;
     TRY(theory_search(t, ORDER_MOST, &theory));
     *keeps = (size_t)(theory.order > 0 ? theory.order : 0) + 2;
     return 0;

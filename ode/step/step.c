@@ -18,10 +18,10 @@
  * depends on the one before by a factor O(h), so the error left is O(h^(WARM + 2)), beyond any order measured here.
  *
  * What a table carries besides y has two arrays each, of the beginning of a step and of its end. Where the text says how
- * it begins, a step of that scheme makes it (table_starter). Else START_GIVEN finds it from the exact states y_0 .. y_m: run along these from any v_0, it is what the exact solution has of it, s_j, and a part that the
- * updates alone move, v_j = s_j + W^j (v_0 - s_0), but for O(h). The m-th difference of s is O(h^m), and O(h^(m+1)) where
- * slopes alone are carried, so (W - 1)^-m times that of v is taken from v_0, until it vanishes. With order p, m is p + 2, and
- * p + 1 of slopes alone: what is left is O(h^(p+2)), below the error of one step.
+ * it begins, a step of that scheme makes it (table_starter). Else START_GIVEN finds it from the exact states y_0 .. y_m, m
+ * the scheme's order and 1: run along these from any v_0, it is what the exact solution has of it, s_j, and a part that the
+ * updates alone move, v_j = s_j + W^j (v_0 - s_0), but for O(h). Of s, its part in y aside (`held`), the m-th difference is
+ * O(h^(m+1)), less than the error of one step, so (W - 1)^-m times that of v is taken from v_0, until it vanishes.
  *
  * The table of a pair (Table.pair) takes tries (stepper_try): the row `error` is one more row, and the first slopes,
  * those at y itself, are kept: a rejected try has them for the next one, and where the last stage stands at the new
@@ -80,8 +80,9 @@ struct Stepper {
     int exact;        /* given states from which it is found then; 0: nothing is carried */
     double *carried;  /* (2, carries, N) */
     double *settle;   /* (carries, carries) (W - 1)^-exact */
-    double *begun;    /* (2, carries, N) before the first step; the difference */
-    double *origin;   /* (N) the state there */
+    double held[CARRIES_MAX]; /* weights of y in what the exact solution has of what is carried */
+    double *begun;            /* (2, carries, N) before the first step; the difference */
+    double *origin;           /* (N) the state there */
     int carried_at;
     double *state;    /* (past_y + 2, N) ring */
     double *slope;    /* (past_k + 1, evals, kept) ring */
@@ -279,9 +280,8 @@ static int make_carried(Stepper *st)
     }
     TRY(theory_search(t, EXACT_ORDER, &theory));
     TRY(carried_states(t, held));
-    int states = 0;
-    for (size_t c = 0; c < t->carries; c++) states |= !theory_is_zero(t, held[c]);
-    st->exact = theory.order + (states ? 2 : 1);
+    for (size_t c = 0; c < t->carries; c++) st->held[c] = table_double(held[c]);
+    st->exact = theory.order + 1;
     return make_settle(st);
 }
 
@@ -530,9 +530,9 @@ int stepper_history(const Stepper *st)
     return slopes > st->table->past_y ? slopes : st->table->past_y;
 }
 
-int stepper_carries(const Stepper *st)
+const double *stepper_carried(const Stepper *st)
 {
-    return st->table->carries > 0;
+    return st->carried ? carried(st, 0, 0) : NULL;
 }
 
 static int slopes_pass(Stepper *st, const Sums *p, double t)
@@ -565,8 +565,10 @@ static int carry_difference(Stepper *st)
     memcpy(carried(st, 0, 0), st->begun, size * sizeof(double));
     push_state(st, st->origin);
     for (int j = 0;; j++) {
-        const double *v = carried(st, 0, 0);
-        for (size_t i = 0; i < size; i++) difference[i] = binomial * v[i] + (j ? difference[i] : 0);
+        const double *v = carried(st, 0, 0), *y = state(st, 0);
+        for (size_t i = 0; i < size; i++)
+            difference[i] =
+                binomial * (v[i] - st->held[i / st->N] * y[i % st->N]) + (j ? difference[i] : 0);
         if (j == st->exact) return 0;
         binomial *= -(double)(st->exact - j) / (j + 1);
         TRY(carry_along(st, st->t0 + j * st->h));

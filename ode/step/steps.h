@@ -28,8 +28,8 @@ int stepper_begin(Stepper *st, double t, double h, const double *y, int start, c
 /* Returns how many states START_GIVEN needs. Where something is carried, and the text does not say how it begins, its start is
  * found from them (step.c), and it runs along until the last. */
 int stepper_history(const Stepper *st);
-/* Returns whether something is carried besides y. */
-int stepper_carries(const Stepper *st);
+/* Returns what is carried besides y (carries, n d), borrowed until the next step; NULL: nothing is. */
+const double *stepper_carried(const Stepper *st);
 /* Takes one step; ERR_NUMERIC: the state is not finite, or implicit stages are not found. stepper_state is then still the
  * one before the step; another try needs stepper_begin, with a smaller h. */
 int stepper_step(Stepper *st);

@@ -216,7 +216,7 @@ static int begin(const Solving *u, Stepper *st, const char *name)
             "%s begins with %zu %s of the reference solution, and --h gives %zu: take a smaller "
             "--h",
             name, history, history == 1 ? "step" : "steps", u->times.steps);
-    if (stepper_carries(st))
+    if (stepper_carried(st))
         progress_note("%s: what it carries begins as %s", name,
                       history ? "the exact solution has it" : "its text says");
     TRY(reference_start(u->solved, u->times.h, history, given));

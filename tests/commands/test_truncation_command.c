@@ -149,6 +149,23 @@ TEST(test_own_scheme)
         fail_msg("%s", err);
 }
 
+/* What is carried begins as the exact flow has it: errors have the order and the leading terms that theory tells. With
+ * momentum 9/10 it is not found at h = 1, which a line says. */
+TEST(test_carried)
+{
+    file_text("carried.scheme",
+              "scheme nesterov\ncarry v\nk1 = H(y + 9/10*v)\nv' = 9/10*v + 1/10*k1\ny' = y + v'\n"
+              "scheme dimsim2\ncarry v\nk1 = H(y)\nk2 = H(v + 2*k1)\n"
+              "v' = 1/2*y + 1/2*v + 3/4*k1 - 1/4*k2\ny' = 1/2*y + 1/2*v + 5/4*k1 + 1/4*k2\n");
+    must_print(STUDY "--model smooth --scheme-file carried.scheme --scheme nesterov,dimsim2",
+               "\n2 of 4 rows have no error: what their scheme carries is not found on the exact");
+    run_ok(STUDY
+           "--model smooth --scheme-file carried.scheme --scheme nesterov,dimsim2 --csv --summary");
+    assert_string_equal(cell("nesterov,1,split", "relative_error"), "");
+    assert_string_equal(cell("dimsim2,1,split", "verdict"), "agree");
+    assert_string_equal(cell("dimsim2,1,split", "remainder_verdict"), "agree");
+}
+
 /* At kinks the slope of a fourth-order method ends near 2.5, and it has no leading term. The last lines say of how many
  * rows they speak, and what to do. Measures by its own sets are marked apart from means. */
 TEST(test_relu)

@@ -137,6 +137,59 @@ TEST(local_errors)
     }
 }
 
+/* Finds what is carried at time `from` h on the exact solution (N), and moves it over `steps` exact steps. */
+static void carried_at(const Table *t, const System *s, double h, size_t from, size_t steps,
+                       double *v)
+{
+    Stepper *st = NULL;
+    size_t N = s->n * s->d;
+    double *exact = memory_new(16, N * sizeof *exact), times[16], agreement;
+    assert_int_equal(stepper_new(t, s, &st), 0);
+    size_t need = from + (size_t)stepper_history(st);
+    for (size_t j = 0; j <= need; j++) times[j] = (double)j * h;
+    memcpy(exact, s->initial, N * sizeof *exact);
+    assert_int_equal(reference_solve(s, times + 1, need, exact + N, &agreement), 0);
+    assert_int_equal(
+        stepper_begin(st, times[from], h, exact + from * N, START_GIVEN, exact + (from + 1) * N),
+        0);
+    for (size_t j = 0; j < steps; j++) assert_int_equal(stepper_step(st), 0);
+    memcpy(v, stepper_carried(st), N * sizeof *v);
+    stepper_free(st);
+    memory_free(exact);
+}
+
+/* On the exact solution a step moves what is carried to what is carried there, by what it is: it has no error of its own,
+ * but for what finding it leaves, O(h^(p+2)). So the error of all that is carried is that of y. The control: begun as the text
+ * says it is off. */
+TEST(carried_has_no_error)
+{
+    static const struct {
+        const char *text;
+        int order; /* of what is found less what is moved there */
+    } row[] = {{"carry v\nk1 = H(y)\nv' = 1/2*v + 1/2*k1\ny' = y + v'", 3},
+               {"carry v\nk1 = H(y)\nk2 = H(v + 2*k1)\nv' = 1/2*y + 1/2*v + 3/4*k1 - 1/4*k2\n"
+                "y' = 1/2*y + 1/2*v + 5/4*k1 + 1/4*k2",
+                4},
+               {"carry v = k1\nk1 = H(y)\nv' = 1/2*v + 1/2*k1\ny' = y + v'", 2}};
+    OWN_SYSTEM *s = make("attention");
+    size_t N = s->n * s->d;
+    double *v = memory_new(2, N * sizeof *v), apart[2];
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        OWN_TABLE *t = frozen(row[i].text);
+        OWN_TABLE *found = i < 2 ? frozen(row[i].text) : frozen(row[0].text);
+        for (int k = 0; k < 2; k++) {
+            double h = ldexp(1, -5 - k);
+            carried_at(t, s, h, 0, 1, v);
+            carried_at(found, s, h, 1, 0, v + N);
+            for (size_t j = 0; j < N; j++) v[j] -= v[N + j];
+            apart[k] = system_rms(N, v, NULL);
+        }
+        if (!is_near(log2(apart[0] / apart[1]), row[i].order, 0.2))
+            fail_msg("%zu: %g", i, log2(apart[0] / apart[1]));
+    }
+    memory_free(v);
+}
+
 /* Methods with their past carried are those with [-j]: error, limits, and the constant measured. */
 TEST(past_is_carried)
 {

@@ -113,9 +113,10 @@ static void print_truncation(const Study *u, FILE *f)
         fprintf(f, "For a scheme with learned coefficients, error takes the trained ones and the "
                    "network's own history;\norder and slope take the starting values.\n");
     if (steps)
-        fprintf(f, "A multistep scheme without learned coefficients has its history on the exact "
-                   "flow, so error is that\nof the scheme; in the network, earlier layers have "
-                   "other weights.\n");
+        fprintf(f,
+                "What a scheme without learned coefficients reads or carries of earlier steps is "
+                "that of the exact flow, so error is that\nof the scheme; in the network, "
+                "earlier layers have other weights.\n");
 }
 
 /* Prints how many runs were still gaining; their perplexities are not their best ones. */

@@ -143,6 +143,11 @@ static void print_regime(const TruncationStudy *u)
     if (u->told && !whole)
         printf("%zu of %zu rows have no known leading term: of these it is unknown.\n",
                rows - u->told, rows);
+    if (u->lost)
+        printf(
+            "%zu of %zu rows have no error: what their scheme carries is not found on the exact flow "
+            "at h = 1.\n",
+            u->lost, rows);
     if (u->kinks)
         printf(
             "In %zu of %zu rows the kinks of ReLU end the slope: to see the order, train a model "
@@ -211,7 +216,10 @@ const Command command_truncation = {
         "The field is F + G; for a decoder's layer it is F + C + G with the encoder's output at rest. F is\n"
         "the layer's attention sets, weighted as its own scheme weighs them, and G its feed-forward sets. A\n"
         "scheme with the same sets reads each by itself (sets: own), and any other reads the mean (sets:\n"
-        "mean). Multistep schemes have their history on the exact forward flow. Learned scalars and gates\n"
+        "mean). Multistep schemes have their history on the exact forward flow. What a scheme carries beside\n"
+        "y is at the beginning of a step what it is on that flow, or what the text says. Its steps move it\n"
+        "there without an error of its own, so the error of y is that of all that is carried; rows are\n"
+        "empty where h is too large to find it. Learned scalars and gates\n"
         "of a scheme stand at their starting values; those of the model's own scheme are as trained at\n"
         "h = 1, the network's own step, with its own history.\n"
         "\n"

@@ -244,6 +244,7 @@ static void add_verdict(TruncationStudy *u, size_t i, size_t layer, const Trunca
     u->told += v.governed >= 0;
     u->governed += v.governed > 0;
     u->kinks += strcmp(v.verdict, "kinks") == 0;
+    u->lost += s->scheme->carries && isnan(v.relative.median);
     u->disagree += strcmp(v.remainder_verdict, "disagree") == 0;
 }
 
