@@ -3,7 +3,8 @@
  * A row of the table becomes one LIN, an evaluation one EVAL; a row that is the bare state costs
  * nothing. Rows of a layer are kept with their registers, so equal rows share one, and a row that
  * differs from an earlier one by few terms is written as that one plus the difference: a chain of
- * sublayers (a word, looped:N) costs two terms a link, not one more each. Symbols become scalars and
+ * sublayers (a word, looped:N) costs two terms a link, not one more each. Where learned numbers are multiplied, as in sums named
+ * by `let`, what one of them multiplies is a row too. Symbols become scalars and
  * gates of the plan when a row first needs them. */
 #include "bridge/bridge.h"
 #include "kernels/base/error.h"
@@ -34,6 +35,7 @@ typedef struct {
     size_t known;
     Known *list;
     int draws;
+    int products; /* some of the rows have terms with two symbols */
 } Compiler;
 
 /* Returns the layer whose weights a step reads. */
@@ -153,20 +155,6 @@ static size_t present(const Compiler *c)
     return c->table->dense ? (size_t)c->step : 0;
 }
 
-/* Writes `base` (if >= 0) plus the terms of r as one LIN. A row without terms, such as y - y[-1] in a first layer, is
- * written as 0 y, because a line's side is that of the registers it reads. */
-static int write_lin(Compiler *c, int base, const Row *r)
-{
-    SCOPED(memory_drop) PlanTerm *term = memory_new(r->terms + 1, sizeof(PlanTerm));
-    size_t n = 0;
-    if (!term) return ERR_MEMORY;
-    if (base >= 0) term[n++] = (PlanTerm){.c = 1, .x = base};
-    for (size_t i = 0; i < r->terms; i++)
-        TRY(plan_term(c, &r->term[i], c->step - r->term[i].past, present(c), &term[n++]));
-    if (n == 0) term[n++] = (PlanTerm){.c = 0, .x = c->y[c->step]};
-    return plan_lin(c->plan, n, term);
-}
-
 /* Computes difference = r - q. */
 static int subtract(const Row *r, const Row *q, Row *difference)
 {
@@ -176,21 +164,105 @@ static int subtract(const Row *r, const Row *q, Row *difference)
     return row_add_row(difference, q, minus);
 }
 
-/* Writes r as a LIN, from the known row that leaves the fewest terms. */
-static int write_row(Compiler *c, const Row *r)
+/* Finds the known row that leaves the fewest terms of r, *base its register and `rest` what it leaves; -1: none leaves fewer. */
+static int find_base(const Compiler *c, const Row *r, Row *rest, int *base)
 {
-    ROW(best);
-    int base = -1;
     size_t fewest = r->terms;
+    *base = -1;
     for (size_t i = 0; i < c->known; i++) {
         ROW(difference);
         TRY(subtract(r, &c->list[i].row, &difference));
         if (difference.terms + 1 >= fewest) continue;
         fewest = difference.terms + 1;
-        base = c->list[i].reg;
-        row_swap(&best, &difference);
+        *base = c->list[i].reg;
+        row_swap(rest, &difference);
     }
-    return write_lin(c, base, base >= 0 ? &best : r);
+    return 0;
+}
+
+/* Adds a term to the sum that a symbol is multiplied by, or, where it lacks the symbol, to the rest. */
+static int part_term(const Term *s, int symbol, const mpq_t scale, Row *sum, Row *rest)
+{
+    int left[TABLE_SYMBOLS], n = 0, found = 0;
+    RATIONAL(c);
+    for (int i = 0; i < s->symbols; i++)
+        if (found || s->symbol[i] != symbol)
+            left[n++] = s->symbol[i];
+        else
+            found = 1;
+    mpq_set(c, s->c);
+    if (found) mpq_div(c, c, scale);
+    return row_add(found ? sum : rest, s->eval, s->past, c, n, left);
+}
+
+static int has_symbol(const Term *s, int symbol)
+{
+    int has = 0;
+    for (int i = 0; i < s->symbols; i++) has |= s->symbol[i] == symbol;
+    return has;
+}
+
+/* Takes the symbol that stands in most terms of r out of them: r = scale symbol sum + rest, where the first term of the sum is
+ * not scaled, so that sums which differ by a factor are one. *symbol = -1: none stands in two terms. */
+static int take_symbol(const Compiler *c, const Row *r, int *symbol, mpq_t scale, Row *sum,
+                       Row *rest)
+{
+    size_t most = 1;
+    *symbol = -1;
+    for (int k = 0; k < (int)c->table->symbols; k++) {
+        size_t count = 0;
+        for (size_t i = 0; i < r->terms; i++) count += (size_t)has_symbol(&r->term[i], k);
+        if (count > most) most = count, *symbol = k;
+    }
+    for (size_t i = r->terms; *symbol >= 0 && i-- > 0;)
+        if (has_symbol(&r->term[i], *symbol)) mpq_set(scale, r->term[i].c);
+    for (size_t i = 0; *symbol >= 0 && i < r->terms; i++)
+        TRY(part_term(&r->term[i], *symbol, scale, sum, rest));
+    return 0;
+}
+
+/* Adds scale times a learned number, or a gate, times the register of a sum. */
+static int add_product(Compiler *c, int symbol, const mpq_t scale, const Row *sum, PlanTerm *out)
+{
+    int reg = row_register(c, sum);
+    if (reg < 0) return reg;
+    Term of = {.eval = TABLE_STATE, .c = {*scale}, .symbols = 1, .symbol = {symbol}};
+    TRY(plan_term(c, &of, c->step, present(c), out));
+    out->x = reg;
+    return 0;
+}
+
+/* Adds the terms that make r. Where numbers that are learned are multiplied, as they are in sums named by `let`, a sum that is
+ * multiplied by one of them is a row of its own, which others share. */
+static int add_terms(Compiler *c, const Row *r, PlanTerm *term, size_t *n)
+{
+    ROW(rest);
+    ROW(sum);
+    RATIONAL(scale);
+    int base, symbol = -1;
+    TRY(find_base(c, r, &rest, &base));
+    if (base >= 0)
+        term[(*n)++] = (PlanTerm){.c = 1, .x = base};
+    else if (c->products)
+        TRY(take_symbol(c, r, &symbol, scale, &sum, &rest));
+    if (symbol >= 0) TRY(add_product(c, symbol, scale, &sum, &term[(*n)++]));
+    const Row *left = base >= 0 || symbol >= 0 ? &rest : r;
+    if (left == &rest && c->products) return add_terms(c, left, term, n);
+    for (size_t i = 0; i < left->terms; i++)
+        TRY(plan_term(c, &left->term[i], c->step - left->term[i].past, present(c), &term[(*n)++]));
+    return 0;
+}
+
+/* Writes r as a LIN. A row without terms, such as y - y[-1] in a first layer, is written as 0 y, because a line's side is
+ * that of the registers it reads. */
+static int write_row(Compiler *c, const Row *r)
+{
+    SCOPED(memory_drop) PlanTerm *term = memory_new(r->terms + 1, sizeof(PlanTerm));
+    size_t n = 0;
+    if (!term) return ERR_MEMORY;
+    TRY(add_terms(c, r, term, &n));
+    if (n == 0) term[n++] = (PlanTerm){.c = 0, .x = c->y[c->step]};
+    return plan_lin(c->plan, n, term);
 }
 
 static int remember(Compiler *c, const Row *r, int reg)
@@ -362,6 +434,19 @@ static int leave_zeros(const Compiler *c, Table *t)
     return drop_zeros(c, &t->update);
 }
 
+/* Tells whether some row of a table has terms with two symbols. */
+static int has_products(const Table *t)
+{
+    int has = 0;
+    for (size_t r = 0; r <= t->points + t->carries; r++) {
+        const Row *row = r < t->points    ? &t->point[r].row
+                         : r == t->points ? &t->update
+                                          : &t->carry[r - t->points - 1].update;
+        for (size_t i = 0; i < row->terms; i++) has |= row->term[i].symbols > 1;
+    }
+    return has;
+}
+
 static int compile_step(Compiler *c, int last)
 {
     if (c->plan->post) return compile_post(c);
@@ -384,6 +469,7 @@ static int compile(Compiler *c, const Table *t, size_t layers)
         if (!step) return ERR_MEMORY;
         c->table = step;
         c->step = i;
+        c->products = has_products(step);
         int code = leave_zeros(c, step);
         if (code == 0) code = compile_step(c, i + 1 == steps);
         forget(c);

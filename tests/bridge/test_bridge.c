@@ -163,6 +163,22 @@ TEST(test_chains_are_short)
     assert_int_equal(evals, 32);
 }
 
+/* A sum that is multiplied by several learned numbers is made once a layer: written out at each use, these three layers have
+ * LINs of 59 terms. */
+TEST(test_sums_are_shared)
+{
+    static const char text[] =
+        "carry v = y\nlearn a = 1, b = 0, p = 1, q = 0, r = 0, s = 1, c = 0, d = 1\n"
+        "k1 = F(a*y + b*v)\nlet x = p*y + q*v + a*k1\nlet z = r*y + s*v + b*k1\nk2 = G(c*x + d*z)\n"
+        "v' = a*x + b*z + d*k2\ny' = c*x + s*z + r*k2\n";
+    OWN_TABLE *t = scheme(text);
+    OWN_PLAN *plan = plan_of(NULL, t, options(0, 3));
+    size_t terms = 0;
+    for (size_t i = 0; i < plan->instrs; i++)
+        if (plan->instr[i].op == PLAN_LIN) terms += plan->instr[i].terms;
+    assert_int_equal(terms, 45);
+}
+
 /* ---- gradients --------------------------------------------------------------------------------------- */
 
 /* Gradients are right for every scheme and every tensor. */
