@@ -623,7 +623,7 @@ int enclosure_solve(const System *s, const double *t, size_t count, double *y, d
         return error_set(ERR_INPUT,
                          "%s: a solution is enclosed where there are at most %d unknowns, not %zu",
                          s->name, UNKNOWNS_MOST, s->n * s->d);
-    TRY(tape_new(s, &tape));
+    TRY(tape_new(s, 1 << OP_F | 1 << OP_G, &tape));
     double end = count ? t[count - 1] : 0;
     for (slong bits = FEWEST_BITS; bits <= MOST_BITS;) {
         double size = 1;

@@ -72,6 +72,9 @@ struct System {
     const double *mass;
     /* Computes J (n d, n d) by rows, the derivative of an operator; NULL: it is found by differences. */
     void (*jacobian)(const System *s, int op, int set, double t, const double *y, double *J);
+    /* Computes dz (2, n d), an operator of one set at the complex state z (2, n d): real parts, then imaginary ones. NULL: formulas
+     * tell it (tape.h), or nothing does. */
+    void (*at_complex)(const System *s, int op, int set, const double *z, double *dz);
     double *param; /* the system's own numbers */
     /* Data of a system made elsewhere (bridge/field.c), or the name with its options; from memory_new, owned; or
      * NULL. */
@@ -214,6 +217,16 @@ DROP(Solved, solved)
 
 /* Computes one sub-flow of a system without a closed one, by the same integrator. */
 int reference_flow(const System *s, int op, int set, double t, double h, double *y, size_t *evals);
+
+/* complex_flow.c: the field of one operator of a system (borrowed) in complex numbers. ERR_INPUT: it has no System.at_complex, and is
+ * no text of formulas, or one with abs, heaviside or the time in it. complex_flow moves z (2, n d), real parts and then imaginary ones, over the time (re + im i) h.
+ * The solutions must not come to a singularity of a function on their way, nor across the cut of sqrt, log or a broken power. */
+typedef struct ComplexField ComplexField;
+int complex_field(const System *s, int op, ComplexField **out);
+void complex_field_free(ComplexField *c);
+DROP(ComplexField, complex_field)
+int complex_flow(ComplexField *c, int set, double re, double im, double h, double *z,
+                 size_t *evals);
 
 /* ---- differential.c: derivatives of fields by numbers -------------------------------------------- */
 

@@ -158,6 +158,7 @@ Weighted system_weigh(const System *s, const Table *t)
     w.system.field[OP_C] = s->field[OP_C] ? weighted_C : NULL;
     w.system.jacobian = s->jacobian ? weighted_jacobian : NULL;
     w.system.both = NULL;
+    w.system.at_complex = NULL;
     w.system.solution = NULL;
     w.system.solved = NULL; /* those are solutions of another field */
     return w;
@@ -272,6 +273,7 @@ void system_course(const System *s, double begin, int back, Course *out)
     }
     c->jacobian = s->jacobian ? course_jacobian : NULL;
     c->both = s->both ? course_both : NULL;
+    c->at_complex = NULL;
     c->energy = s->energy ? course_energy : NULL;
     c->solution = system_solves(s, begin)            ? course_solution
                   : !s->timed && system_solves(s, 0) ? course_solution_moved

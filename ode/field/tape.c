@@ -181,12 +181,12 @@ static int interact(Writer *w, const Rule *r)
 }
 
 /* Writes y' of coordinate c of particle i. */
-static int rate(Writer *w, size_t c)
+static int rate(Writer *w, int ops, size_t c)
 {
     int sum = -1;
     for (int which = RULE_F; which <= RULE_G; which++) {
         const Rule *r = &w->f->rule[which][c];
-        if (!r->line) continue;
+        if (!r->line || !(ops >> which & 1)) continue;
         w->c = which == RULE_F && w->f->second && c >= w->f->second ? c - w->f->second : c;
         int alone = which == RULE_G || r->kind == OTHERS_NEXT;
         sum = sum_of(w, sum, alone ? run_program(w, &r->value) : interact(w, r));
@@ -194,13 +194,13 @@ static int rate(Writer *w, size_t c)
     return sum < 0 ? number(w, 0) : sum;
 }
 
-int tape_new(const System *s, Tape **out)
+int tape_new(const System *s, int ops, Tape **out)
 {
     size_t N = s->n * s->d;
     if (s->field[OP_G] != program_drift || s->mass || s->field[OP_C])
         return error_set(
             ERR_INPUT,
-            "%s: a solution is enclosed where y' = F + G is a text of formulas, as of --system-file",
+            "%s: expected y' = F + G as a text of formulas, as of --system-file: only such a field is enclosed, or taken at complex states",
             s->name);
     SCOPED(memory_drop) Tape *t = memory_new(1, sizeof *t + N * sizeof *t->rate);
     if (!t) return ERR_MEMORY;
@@ -208,7 +208,7 @@ int tape_new(const System *s, Tape **out)
     Writer w = {.t = t, .f = s->context, .n = s->n, .d = s->d};
     for (size_t k = 0; k < N && !w.full; k++) {
         w.i = k / s->d;
-        t->rate[k] = rate(&w, k % s->d);
+        t->rate[k] = rate(&w, ops, k % s->d);
     }
     if (w.full || w.odd)
         return error_set(

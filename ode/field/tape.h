@@ -37,8 +37,8 @@ typedef struct {
     int rate[]; /* (N) the entries of y' */
 } Tape;
 
-/* Writes F + G of a system that was read from a text. ERR_INPUT: another system, one with a memory, a matrix on the left or random numbers,
+/* Writes the sum of these operators of a system that was read from a text (bits 1 << OP_F and 1 << OP_G). ERR_INPUT: another system, one with a memory, a matrix on the left or random numbers,
  * or too many operations. Caller: memory_free. */
-int tape_new(const System *s, Tape **out);
+int tape_new(const System *s, int ops, Tape **out);
 
 #endif

@@ -361,6 +361,7 @@ static int judge(const OrderStudy *o, const FitPoint *p, const Fit *f, int zero_
 static int flows_closed(const Table *t, const System *s)
 {
     Weighted w = system_weigh(s, t);
+    if (table_complex(t)) return 0;
     for (size_t i = 0; i < t->flows; i++) {
         int op = t->flow[i].op;
         if (t->flow[i].by) continue;

@@ -51,6 +51,11 @@ static int check_substep(const Table *t, const Table *first)
             ERR_INPUT,
             "'%s' does not compose: some of its flows name a method and some are exact; let all name one",
             t->name);
+    if (table_complex(t))
+        return error_set(
+            ERR_INPUT,
+            "'%s' does not compose: its fractions are complex, and its step is a real part",
+            t->name);
     if (t->colours != first->colours)
         return error_set(
             ERR_INPUT,
@@ -71,11 +76,11 @@ static void add_flow(Table *t, const Flow *f, const mpq_t c)
     } else {
         last = &t->flow[t->flows++];
         *last = (Flow){.op = f->op, .set = f->set};
-        mpq_init(last->c);
+        mpq_inits(last->c, last->im, NULL);
         mpq_set(last->c, x);
     }
     if (mpq_sgn(last->c) == 0) {
-        mpq_clear(last->c);
+        mpq_clears(last->c, last->im, NULL);
         t->flows--;
     }
 }

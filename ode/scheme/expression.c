@@ -8,7 +8,7 @@
  *   carried = v | v'                      v' is the row of its update
  *
  * A value is a Row whose terms are numbers (TABLE_ONE), states and slopes, each with a rational and
- * learned symbols as factors: a polynomial ring is all that schemes need. Products need one side
+ * learned symbols, or i, as factors: a polynomial ring is all that schemes need. Products need one side
  * that is a pure number, quotients a divisor without learned symbols. */
 #include "kernels/base/error.h"
 #include "kernels/base/memory.h"
@@ -130,6 +130,16 @@ static void number_of(const Row *r, mpq_t out)
     if (r->terms) mpq_set(out, r->term[0].c);
 }
 
+int row_complex(const Row *r)
+{
+    int complex = 0;
+    for (size_t i = 0; i < r->terms; i++) {
+        const Term *s = &r->term[i];
+        complex |= s->symbols && s->symbol[s->symbols - 1] == SYMBOL_I;
+    }
+    return complex;
+}
+
 static int check_size(const Cursor *c, const mpq_t q)
 {
     if (mpz_sizeinbase(mpq_numref(q), 2) + mpz_sizeinbase(mpq_denref(q), 2) <= SIZE_MAX_BITS)
@@ -217,7 +227,8 @@ static int power(Parser *p, mpq_t x, const mpq_t e)
                             mpq_sgn(e) < 0 ? "below" : "of");
     if (d > 1 && mpq_sgn(x) < 0)
         return cursor_error(
-            c, "expected a number of at least zero under a root: coefficients are real");
+            c,
+            "expected a number of at least zero under a root: that of -3 is sqrt(3)*i, in a flow");
     if (d > 1 && mpq_sgn(x) > 0) root(x, d, &p->table->exact);
     if (mpq_sgn(e) < 0) mpq_inv(x, x);
     if ((mpz_sizeinbase(mpq_numref(x), 2) + mpz_sizeinbase(mpq_denref(x), 2)) * n >
@@ -274,6 +285,7 @@ void expression_round_table(Table *t)
         round_row(&f->learned);
         if (f->learned.terms) row_weight(t, &f->learned, TABLE_ONE, f->c);
         expression_round(f->c);
+        expression_round(f->im);
     }
     for (size_t i = 0; i < t->points; i++) {
         round_row(&t->point[i].row);
@@ -315,6 +327,10 @@ static int multiply(Parser *p, const Row *a, const Row *b, Row *out)
                                     "expected at most %d learned factors in a coefficient",
                                     TABLE_SYMBOLS);
             mpq_mul(c, s->c, t->c);
+            if (n > 1 && symbol[n - 2] == SYMBOL_I) { /* i^2 = -1 */
+                mpq_neg(c, c);
+                n -= 2;
+            }
             TRY(check_size(&p->cursor, c));
             TRY(add_term(p, out, t, c, n, symbol));
         }
@@ -338,6 +354,7 @@ static int add_scaled(Parser *p, Row *a, const Row *b, int minus)
 /* ---- factors ------------------------------------------------------------------------------------- */
 
 static int parse_sum(Parser *p, Row *out);
+static int divide(Parser *p, Row *a, const Row *b);
 
 /* Parses [-j], [first] or [all] behind a state or slope. */
 static int parse_past(Parser *p, const char *all, int *past)
@@ -464,6 +481,8 @@ static int parse_name(Parser *p, const char *word, const char *at, Row *out)
         TRY(row_one(&number, rational_one));
         return multiply(p, &number, &p->binding[i].value, out);
     }
+    if (strcmp(word, "i") == 0)
+        return row_add(out, TABLE_ONE, 0, rational_one, 1, (int[]){SYMBOL_I});
     return unset(p, word, at);
 }
 
@@ -551,9 +570,31 @@ static int parse_power(Parser *p, Row *out)
     return 0;
 }
 
+/* Makes a / b, b complex, of a times the conjugate of b and a divisor that is real. */
+static int divide_complex(Parser *p, Row *a, const Row *b)
+{
+    ROW(conjugate);
+    ROW(real);
+    ROW(product);
+    for (size_t i = 0; i < b->terms; i++) {
+        const Term *t = &b->term[i];
+        RATIONAL(c);
+        (t->symbols ? mpq_neg : mpq_set)(c, t->c);
+        TRY(add_term(p, &conjugate, t, c, t->symbols, t->symbol));
+    }
+    TRY(multiply(p, b, &conjugate, &real));
+    TRY(multiply(p, a, &conjugate, &product));
+    row_swap(a, &product);
+    return divide(p, a, &real);
+}
+
 static int divide(Parser *p, Row *a, const Row *b)
 {
     RATIONAL(q);
+    int numbers = is_scalar(b);
+    for (size_t i = 0; i < b->terms; i++)
+        numbers &= !b->term[i].symbols || b->term[i].symbol[0] == SYMBOL_I;
+    if (numbers && row_complex(b)) return divide_complex(p, a, b);
     if (!is_number(b))
         return cursor_error(&p->cursor, "expected a number without learned names as divisor");
     if (b->terms == 0) return cursor_error(&p->cursor, "expected a divisor other than zero");
@@ -596,8 +637,14 @@ static int parse_sum(Parser *p, Row *out)
 
 int expression_parse(Parser *p, Row *out)
 {
+    const char *at = p->cursor.at;
     p->depth = 0;
-    return parse_sum(p, out);
+    TRY(parse_sum(p, out));
+    if (p->complex || !row_complex(out)) return 0;
+    p->cursor.at = at;
+    return cursor_error(
+        &p->cursor,
+        "expected real coefficients: complex ones belong to flows, as flow (1/4 + 1/4*i) F");
 }
 
 static int read_number(Parser *p, int (*parse)(Parser *p, Row *out), mpq_t out)

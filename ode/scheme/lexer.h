@@ -29,6 +29,7 @@ typedef struct {
     int depth;       /* open parentheses */
     int in_update;   /* y[first] and k[all] are allowed */
     int in_stage;    /* slopes of any stage are allowed; the argument's own makes it implicit */
+    int complex;     /* i is allowed: in the fraction of a flow, and in what `let` names */
     Cursor error;    /* where an estimate of the error stands */
     size_t work;     /* done for this text so far, see expression.c */
 } Parser;
@@ -60,6 +61,8 @@ int expression_number(Parser *p, mpq_t out);
 int expression_product(Parser *p, mpq_t out);
 /* Returns the index of a carried quantity by its name, or how many there are. */
 size_t expression_carried(const Table *t, const char *word);
+/* Returns whether i stands in a row. */
+int row_complex(const Row *r);
 /* Returns N of a word kN, or -1 of another. */
 long expression_slope(const char *word);
 /* Round a number, or all that an inexact table holds, to a small fraction or TABLE_DIGITS decimals. */

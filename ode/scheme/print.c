@@ -67,6 +67,7 @@ Pen print_pen(const Table *t, FILE *f)
     }
     for (size_t i = 0; i < t->flows; i++) {
         find_mark(&pen, t->flow[i].c);
+        find_mark(&pen, t->flow[i].im);
         find_row_mark(&pen, &t->flow[i].learned);
     }
     for (size_t i = 0; i < t->symbols; i++) {
@@ -285,7 +286,14 @@ void print_update(const Pen *pen, size_t behind)
 
 static void print_fraction(const Pen *pen, const Flow *s, int first)
 {
-    if (!s->learned.terms) {
+    if (mpq_sgn(s->im) != 0) {
+        int marked = first && is_marked(pen);
+        fputs(mpq_sgn(s->c) < 0 ? "(-" : "(", pen->f);
+        print_number(pen, s->c);
+        fprintf(pen->f, "%s %c ", marked ? " + 0.0" : "", mpq_sgn(s->im) < 0 ? '-' : '+');
+        print_number(pen, s->im);
+        fputs("*i) ", pen->f);
+    } else if (!s->learned.terms) {
         print_factor(pen, s->c, first && is_marked(pen));
     } else {
         int sum = s->learned.terms > 1;

@@ -25,6 +25,7 @@
 #include "ode/scheme/scheme.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,6 +298,29 @@ static int check_carries(const Parser *p)
     return 0;
 }
 
+/* Refuses complex fractions beside flows by a method, which takes real states, and those whose sum is not real: of such a text not
+ * even the step on y' = lambda y is the exponential of one. */
+static int check_complex(Parser *p)
+{
+    const Table *t = p->table;
+    RATIONAL(sum);
+    if (!table_complex(t)) return 0;
+    if (table_methods(t))
+        return cursor_error(
+            &p->cursor, "expected no method of a flow in scheme '%s': its fractions are complex",
+            t->name);
+    for (int op = 0; op < COLOURS; op++) {
+        mpq_set_ui(sum, 0, 1);
+        for (size_t i = 0; i < t->flows; i++)
+            if (t->flow[i].op == op) mpq_add(sum, sum, t->flow[i].im);
+        if (fabs(mpq_get_d(sum)) > (t->exact ? 0 : 1e-12))
+            return cursor_error(&p->cursor,
+                                "expected complex fractions of %c whose sum is real in scheme '%s'",
+                                table_letters[op], t->name);
+    }
+    return 0;
+}
+
 static int finish(Parser *p)
 {
     Table *t = p->table;
@@ -312,6 +336,7 @@ static int finish(Parser *p)
         if (t->symbol[i].kind != SYMBOL_LEARN)
             return cursor_error(c, "expected no gate in scheme '%s': it is made of flows", t->name);
     expression_round_table(t);
+    TRY(check_complex(p));
     TRY(check_rounded(p));
     table_times(t);
     find_depth(t, &t->update);

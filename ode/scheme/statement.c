@@ -336,17 +336,38 @@ static int read_method(Cursor *c, char **method, int *substeps)
     return read_substeps(c, *method, substeps);
 }
 
-/* Reads a flow's fraction c of h; with learned names it is a sum of numbers too. */
-static int read_fraction(Parser *p, mpq_t c, Row *learned)
+/* Takes the terms with i alone from a sum of numbers, as im i. */
+static void take_imaginary(Row *r, mpq_t im)
+{
+    size_t n = 0, terms = r->terms;
+    for (size_t i = 0; i < terms; i++) {
+        Term *s = &r->term[i];
+        if (s->symbols != 1 || s->symbol[0] != SYMBOL_I) {
+            r->term[n++] = *s;
+            continue;
+        }
+        mpq_add(im, im, s->c);
+        mpq_clear(s->c);
+    }
+    r->terms = n;
+}
+
+/* Reads a flow's fraction c + im i of h; with learned names, and a real one, it is a sum of numbers too. */
+static int read_fraction(Parser *p, mpq_t c, mpq_t im, Row *learned)
 {
     int symbols = 0;
     const char *at = p->cursor.at;
+    p->complex = 1;
     TRY(expression_parse(p, learned));
+    p->complex = 0;
+    int complex = row_complex(learned);
+    take_imaginary(learned, im);
     for (size_t i = 0; i < learned->terms; i++) {
         symbols += learned->term[i].symbols;
-        if (learned->term[i].eval == TABLE_ONE) continue;
+        if (learned->term[i].eval == TABLE_ONE && !(complex && symbols)) continue;
         p->cursor.at = at;
-        return cursor_error(&p->cursor, "expected a number");
+        return cursor_error(&p->cursor,
+                            complex ? "expected no learned name beside i" : "expected a number");
     }
     row_weight(p->table, learned, TABLE_ONE, c);
     if (!symbols) row_free(learned);
@@ -357,13 +378,13 @@ static int read_flow(Parser *p)
 {
     Table *t = p->table;
     int op, set;
-    RATIONAL(c);
+    RATIONALS(c, im);
     ROW(learned);
     cursor_blanks(&p->cursor);
     if (t->flows == FLOWS_MAX)
         return cursor_error(&p->cursor, "expected at most %d flows", FLOWS_MAX);
     mpq_set_ui(c, 1, 1);
-    if (!operator_stands(&p->cursor)) TRY(read_fraction(p, c, &learned));
+    if (!operator_stands(&p->cursor)) TRY(read_fraction(p, c, im, &learned));
     TRY(parse_operator(p, COLOURS, &op, &set));
     if (op == OP_C) t->colours = 3;
     SCOPED(memory_drop) char *method = NULL;
@@ -379,8 +400,9 @@ static int read_flow(Parser *p)
     Flow *f = &t->flow[t->flows++];
     *f = (Flow){.op = op, .set = set, .method = method, .substeps = substeps};
     method = NULL;
-    mpq_init(f->c);
+    mpq_inits(f->c, f->im, NULL);
     mpq_set(f->c, c);
+    mpq_set(f->im, im);
     row_swap(&f->learned, &learned);
     return 0;
 }
@@ -482,7 +504,9 @@ static int read_let(Parser *p)
     char name[PLAIN_NAME];
     ROW(value);
     TRY(new_name(p, name));
+    p->complex = 1;
     TRY(expression_parse(p, &value));
+    p->complex = 0;
     TRY(end_of_sum(&p->cursor));
     int numbers = 1;
     for (size_t i = 0; i < value.terms; i++) numbers &= value.term[i].eval == TABLE_ONE;

@@ -172,7 +172,7 @@ void table_free(Table *t)
     if (!t) return;
     for (size_t i = 0; i < t->points; i++) point_free(&t->point[i]);
     for (size_t i = 0; i < t->flows; i++) {
-        mpq_clear(t->flow[i].c);
+        mpq_clears(t->flow[i].c, t->flow[i].im, NULL);
         row_free(&t->flow[i].learned);
         memory_free(t->flow[i].method);
         table_free(t->flow[i].by);
@@ -273,8 +273,9 @@ static int copy_into(Table *to, const Table *from)
         const Flow *f = &from->flow[to->flows];
         Flow *copy = &to->flow[to->flows];
         *copy = (Flow){.op = f->op, .set = f->set, .substeps = f->substeps};
-        mpq_init(copy->c);
+        mpq_inits(copy->c, copy->im, NULL);
         mpq_set(copy->c, f->c);
+        mpq_set(copy->im, f->im);
         TRY(row_copy(&copy->learned, &f->learned));
         if (f->method && !(copy->method = memory_string(f->method))) return ERR_MEMORY;
         if (f->by && !(copy->by = table_copy(f->by))) return ERR_MEMORY;
@@ -445,9 +446,16 @@ size_t table_methods(const Table *t)
     return n;
 }
 
+int table_complex(const Table *t)
+{
+    int complex = 0;
+    for (size_t i = 0; i < t->flows; i++) complex |= mpq_sgn(t->flow[i].im) != 0;
+    return complex;
+}
+
 int table_exact_flows(const Table *t)
 {
-    return t->flows > 0 && table_methods(t) == 0;
+    return t->flows > 0 && table_methods(t) == 0 && !table_complex(t);
 }
 
 /* ---- counts --------------------------------------------------------------------------------------- */
@@ -508,7 +516,8 @@ static int flows_equal(const Table *a, const Table *b)
 {
     for (size_t i = 0; i < a->flows; i++) {
         const Flow *f = &a->flow[i], *g = &b->flow[i];
-        if (f->op != g->op || f->set != g->set || !mpq_equal(f->c, g->c)) return 0;
+        if (f->op != g->op || f->set != g->set) return 0;
+        if (!mpq_equal(f->c, g->c) || !mpq_equal(f->im, g->im)) return 0;
         if (!row_equal(&f->learned, &g->learned)) return 0;
         if (f->substeps != g->substeps || !f->method != !g->method ||
             (f->method && strcmp(f->method, g->method) != 0))

@@ -61,6 +61,8 @@ enum {
 enum { BACKWARD_MOST = 5 }; /* order of a formula that steps by tolerance take */
 enum { TABLE_SYMBOLS = 4, TABLE_NAME = 160, TABLE_BITS = 320, TABLE_DIGITS = 60 };
 enum { SYMBOL_LEARN, SYMBOL_SIGMOID, SYMBOL_TANH };
+/* The square root of -1, in a Term.symbol while a text is read; at most once in a term. */
+enum { SYMBOL_I = 1 << 20 };
 
 /* c * (learned symbols) * (state or evaluation, `past` steps ago). */
 typedef struct {
@@ -112,7 +114,8 @@ typedef struct {
 typedef struct {
     int op; /* a colour */
     int set;
-    mpq_t c; /* fraction of h */
+    mpq_t c;  /* fraction of h */
+    mpq_t im; /* of a complex fraction c + im i (table_complex) */
     Row learned; /* where it has learned names: the same, as a sum of numbers; c is then its value at their start */
     /* A flow that names its method, `flow 1/2 G:heun`: the name, and the method's stages over this fraction, a table by itself.
      * Without a name: NULL and NULL, the exact flow. zoo_find makes `by`; a table that was only parsed lacks it. */
@@ -304,7 +307,10 @@ int table_solve_flow(Table *t, size_t i, const Table *method);
 /* Returns how many flows name their method. Where some do and some do not, the table is a splitting of exact flows and others:
  * it has trees, and steps, but no words and brackets, which are those of exact flows alone. */
 size_t table_methods(const Table *t);
-/* Returns whether the table is made of exact flows alone. */
+/* Returns whether a splitting has complex fractions, whose sums are real for each operator. A step is then the real part of what the
+ * flows over complex times make of y. That is no product of flows: it has trees, and no brackets. */
+int table_complex(const Table *t);
+/* Returns whether the table is made of exact flows over real times alone. */
 int table_exact_flows(const Table *t);
 
 /* ---- table.c ---- */

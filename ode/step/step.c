@@ -73,8 +73,10 @@ struct Stepper {
     int behind;    /* steps whose slopes START_GIVEN evaluates before the scheme's own first step */
     Sums *program; /* (depth + 1): program[i] runs with i past steps */
     int *pair;     /* (evals) 1: F + G of this evaluation and the next are one slope */
-    double *fraction; /* (flows) of h */
-    Stepper **by;     /* (flows) of those by a method; NULL: there are none */
+    double *fraction;               /* (flows) of h */
+    Stepper **by;                   /* (flows) of those by a method; NULL: there are none */
+    ComplexField *complex[COLOURS]; /* the fields of flows over complex times */
+    double *z;                      /* (2, N) their state; NULL: there are none */
     double *given;    /* (history, N) the states in which the first steps of START_GIVEN end */
     Stepper *starter; /* makes what is carried before the first step; NULL: no text does */
     int exact;        /* given states from which it is found then; 0: nothing is carried */
@@ -233,6 +235,14 @@ static int make_methods(Stepper *st)
     return 0;
 }
 
+static int make_complex(Stepper *st)
+{
+    if (!(st->z = memory_new(2, st->N * sizeof *st->z))) return ERR_MEMORY;
+    for (int op = 0; op < st->table->colours; op++)
+        if (system_counts(&st->system, op)) TRY(complex_field(&st->system, op, &st->complex[op]));
+    return 0;
+}
+
 /* Computes (W - 1)^-m of the weights W with which what is carried moves itself. */
 static int make_settle(Stepper *st)
 {
@@ -306,6 +316,7 @@ static int make(Stepper *st)
         return ERR_MEMORY;
     for (size_t i = 0; i < t->flows; i++) st->fraction[i] = table_double(t->flow[i].c);
     if (table_methods(t)) TRY(make_methods(st));
+    if (table_complex(t)) TRY(make_complex(st));
     size_t whole = st->implicit && implicit_by_action(st->implicit[st->depth]) ? 0 : LU_MOST;
     if (table_phi(t)) TRY(functions_new(t, &st->system, whole, &st->functions));
     for (int i = 0; st->implicit && i <= st->depth; i++)
@@ -330,8 +341,8 @@ int stepper_new(const Table *t, const System *s, Stepper **out)
     st->n = s->n;
     st->N = s->n * s->d;
     st->block = block_rows(t, s->d);
-    int windows =
-        s->apart && s->n > st->block && !table_phi(t) && !table_implicit(t) && !table_methods(t);
+    int windows = s->apart && s->n > st->block && !table_phi(t) && !table_implicit(t) &&
+                  !table_methods(t) && !table_complex(t);
     st->rows = windows ? st->block : s->n;
     st->kept = t->past_k || t->error.terms ? st->N : st->rows * s->d;
     st->depth = t->past_y > t->past_k ? t->past_y : t->past_k;
@@ -351,11 +362,12 @@ void stepper_free(Stepper *st)
     for (int i = 0; st->implicit && i <= st->depth; i++) implicit_free(st->implicit[i]);
     stepper_free(st->starter);
     for (size_t i = 0; st->by && i < st->table->flows; i++) stepper_free(st->by[i]);
+    for (int op = 0; op < COLOURS; op++) complex_field_free(st->complex[op]);
     functions_free(st->functions);
     table_free(st->owned);
     memory_free_all(st->carried, st->settle, st->begun, st->origin, st->program, st->pair, st->by,
-                    st->fraction, st->given, st->state, st->slope, st->argument, st->x, st->c,
-                    st->error, st->implicit, st->known, st);
+                    st->z, st->fraction, st->given, st->state, st->slope, st->argument, st->x,
+                    st->c, st->error, st->implicit, st->known, st);
 }
 
 /* ---- rows and evaluations ------------------------------------------------------------------------ */
@@ -710,12 +722,29 @@ static int not_finite(const Stepper *st)
                      st->table->name, st->step + 1);
 }
 
+/* Moves y by flows over complex times, and takes the real part of what comes. */
+static int complex_pass(Stepper *st, double *y)
+{
+    memcpy(st->z, y, st->N * sizeof *y);
+    memset(st->z + st->N, 0, st->N * sizeof *y);
+    for (size_t i = 0; i < st->table->flows; i++) {
+        const Flow *f = &st->table->flow[i];
+        ComplexField *c = st->complex[f->op];
+        if (c)
+            TRY(complex_flow(c, f->set, st->fraction[i], table_double(f->im), st->h, st->z,
+                             &st->evals));
+    }
+    memcpy(y, st->z, st->N * sizeof *y);
+    return combine_finite(st->N, y) ? 0 : not_finite(st);
+}
+
 /* Applies sub-flows one after another, each by its operator's clock. */
 static int flow_pass(Stepper *st, const Sums *p, double t)
 {
     double clock[COLOURS] = {0}, *y = state(st, -1);
     (void)p;
     memcpy(y, state(st, 0), window_size(st) * sizeof *y);
+    if (st->z) return complex_pass(st, y);
     for (size_t i = 0; i < st->table->flows; i++) {
         const Flow *f = &st->table->flow[i];
         double h = st->fraction[i] * st->h;

@@ -365,7 +365,8 @@ static int find_prime(Conditions *c, size_t k, uint64_t *out)
 int conditions_new(const Table *t, int timed, int estimate, Conditions **out)
 {
     *out = NULL;
-    if (table_phi(t) || (t->flows && timed) || table_methods(t) || t->carries) return 0;
+    if (table_phi(t) || (t->flows && timed) || table_methods(t) || table_complex(t) || t->carries)
+        return 0;
     SCOPED(conditions_drop) Conditions *c = memory_new(1, sizeof *c);
     if (!c) return ERR_MEMORY;
     *c = (Conditions){.t = t, .estimate = estimate, .label = memory_new(LABELS, sizeof *c->label)};

@@ -169,7 +169,7 @@ static void round_all(Words *p)
 int lie_step(const Table *t, Words *p)
 {
     SCOPED(lie_free) Words e = {0}, next = {0};
-    if (table_methods(t))
+    if (!table_exact_flows(t))
         return error_set(ERR_INPUT, "%s: words and brackets belong to splittings by exact flows",
                          t->name);
     TRY(lie_new(p->letters, p->max, &e));

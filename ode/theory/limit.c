@@ -237,7 +237,7 @@ int stability_limits(const Table *t, double *real, double *imag, int *proved)
     *proved = t->exact;
     TRY(stability_roots(t, &zero_stable, &on_circle));
     if (!zero_stable) return 0;
-    if (table_exact_flows(t)) {
+    if (t->flows && !table_methods(t)) {
         flow_limits(t, real, imag);
         *proved = 1;
     } else {

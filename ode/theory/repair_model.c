@@ -80,6 +80,7 @@ int repair_check_kind(const Table *whole_table)
                        : t->word || t->dense  ? "is made for networks"
                        : t->carries           ? "carries quantities besides y"
                        : table_methods(t)     ? "has flows that name their method"
+                       : table_complex(t)     ? "has complex fractions"
                        : past && table_phi(t) ? "reads the past and has functions of derivatives"
                        : past && timed        ? "reads the past and has time nodes (@)"
                        : !past && !t->flows && !row_plain(&t->update)

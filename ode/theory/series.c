@@ -176,11 +176,12 @@ static void move_tree(Moving *m, size_t tree, const mpq_t speed)
     m->degree[tree] = degree + 1;
 }
 
-/* Moves all trees by a flow. Its own clock alone moves, by its share of the operator's weight in the field. */
-static void move(Moving *m, const Table *t, const Flow *flow, mpq_t *a)
+/* Moves all trees by a flow over c + s im. Its own clock alone moves, by its share of the operator's weight in the field. */
+static void move(Moving *m, const Table *t, const Flow *flow, const mpq_t s, mpq_t *a)
 {
     RATIONALS(speed, clock);
     mpq_set(speed, flow->c);
+    rational_add(speed, s, flow->im);
     if (!t->exact) rational_shorten(speed);
     if (mpq_sgn(t->weight[flow->op]) != 0) mpq_div(clock, speed, t->weight[flow->op]);
     for (size_t i = 0; i < m->f->count; i++) {
@@ -209,7 +210,8 @@ static int method_step(const Forest *f, const Flow *flow, Series **step)
     return 0;
 }
 
-static int flows_series(const Forest *f, const Table *t, Series **out)
+/* Finds the series of the flows with the number s in the place of i. */
+static int flows_at(const Forest *f, const Table *t, const mpq_t s, Series **out)
 {
     size_t wide = (size_t)f->max + 1;
     SCOPED(moving_free)
@@ -227,7 +229,46 @@ static int flows_series(const Forest *f, const Table *t, Series **out)
         if (t->flow[i].method)
             TRY(method_step(f, &t->flow[i], out));
         else
-            move(&m, t, &t->flow[i], (*out)->a);
+            move(&m, t, &t->flow[i], s, (*out)->a);
+    }
+    return 0;
+}
+
+/* Computes the real part of the value at i of the polynomial that is 1 at node k of 0 .. n and 0 at the others. Nodes are 0 .. n
+ * less n / 2: numbers remain short. */
+static void real_weight(long n, long k, mpq_t out)
+{
+    RATIONALS(im, x, node);
+    mpq_set_ui(out, 1, 1);
+    for (long j = 0; j <= n; j++) {
+        if (j == k) continue;
+        mpq_set_si(node, j - n / 2, 1);
+        mpq_set(x, out); /* times (i - node) / (k - j) */
+        mpq_mul(out, out, node);
+        mpq_add(out, out, im);
+        mpq_mul(im, im, node);
+        mpq_sub(im, x, im);
+        mpq_neg(out, out);
+        mpq_set_si(node, k - j, 1);
+        mpq_div(out, out, node);
+        mpq_div(im, im, node);
+    }
+}
+
+/* Of complex fractions c + im i it is the real part. A tree of n vertices is a polynomial of degree n in i: what it is at n + 1
+ * numbers s in the place of i, where all is real, gives its value at i. */
+static int flows_series(const Forest *f, const Table *t, Series **out)
+{
+    RATIONALS(s, weight);
+    if (!table_complex(t)) return flows_at(f, t, s, out);
+    TRY(series_new(f, out));
+    mpq_set_ui((*out)->empty, 1, 1);
+    for (long k = 0; k <= f->max; k++) {
+        SCOPED(series_drop) Series *real = NULL;
+        mpq_set_si(s, k - f->max / 2, 1);
+        real_weight(f->max, k, weight);
+        TRY(flows_at(f, t, s, &real));
+        for (size_t i = 0; i < f->count; i++) rational_add((*out)->a[i], weight, real->a[i]);
     }
     return 0;
 }

@@ -113,7 +113,10 @@ static double rounding_unit(const Table *t)
         read_unit(t->point[p].scale, least, &unit);
     }
     read_row_unit(&t->update, least, &unit);
-    for (size_t i = 0; i < t->flows; i++) read_unit(t->flow[i].c, least, &unit);
+    for (size_t i = 0; i < t->flows; i++) {
+        read_unit(t->flow[i].c, least, &unit);
+        read_unit(t->flow[i].im, least, &unit);
+    }
     return unit;
 }
 

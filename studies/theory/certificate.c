@@ -57,6 +57,7 @@ static int refuse(const Table *t)
                       : table_past(t)        ? "is a multistep scheme"
                       : table_exponential(t) ? "has phi functions of matrices"
                       : table_rosenbrock(t)  ? "has stages of solve"
+                      : table_complex(t)     ? "has complex fractions"
                       : table_methods(t)     ? "has exact flows beside flows by a method"
                       : t->special           ? "is for special fields (linear, separable)"
                       : !t->exact            ? "has decimals or roots, which are no fractions"

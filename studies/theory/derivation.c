@@ -312,6 +312,12 @@ static int derive_flow(Derivation *d, const DerivationField *of, const Table *t,
 int derivation_step(Derivation *d, const DerivationField *of, const Table *t, Series **step)
 {
     *step = NULL;
+    if (table_complex(t))
+        return error_set(
+            ERR_INPUT,
+            "%s has complex fractions, whose flows are not written out one by one: its "
+            "terms are printed without --steps",
+            t->name);
     for (size_t i = 0; i < t->flows; i++) TRY(derive_flow(d, of, t, i));
     if (t->flows) return d->code ? d->code : series_step(of->forest, t, step);
     TRY(table_refuse_carries(t, "the derivation of its order is not written out"));

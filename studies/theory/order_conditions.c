@@ -101,10 +101,10 @@ static int check(const Table *t)
             "%s is a multistep scheme, and --conditions are those of one-step schemes: "
             "its terms are printed by --degree",
             t->name);
-    if (table_methods(t))
+    if (table_methods(t) || table_complex(t))
         return error_set(
             ERR_INPUT,
-            "%s has exact flows beside flows by a method, and no conditions in words: its terms are "
+            "%s has complex fractions, or exact flows beside flows by a method, and no conditions in words: its terms are "
             "printed by --degree",
             t->name);
     if (table_exponential(t))

@@ -206,8 +206,11 @@ TEST(test_own_properties)
          "where separable: 2 (trees to h^3; measured 2.00)"},
         {"rkn4 order 4", "verified", "linear G, separable: 4 (trees to h^5; measured 4.00)"},
         {"rkn4 order 3", "refuted", ">=4 (trees to h^4"},
+        {"complex order 2", "verified", ": 2 (trees to h^3; measured 2.00)"},
         {"verlet-stages order 2", "refuted", ": 1 (trees to h^3; measured 1.00)"}};
-    file_text("own.scheme", "scheme verlet-stages\nk1 = F(y)\nk2 = G(y + 1/2*k1)\n"
+    file_text("own.scheme", "scheme complex\nflow (1/2 + i/2) F\nflow (1/2 + i/2) G\n"
+                            "flow (1/2 - i/2) F\nflow (1/2 - i/2) G\n"
+                            "scheme verlet-stages\nk1 = F(y)\nk2 = G(y + 1/2*k1)\n"
                             "k3 = F(y + 1/2*k1 + k2)\ny' = y + 1/2*k1 + k2 + 1/2*k3\n"
                             "scheme verlet-separable\nseparable\nk1 = F(y)\nk2 = G(y + 1/2*k1)\n"
                             "k3 = F(y + 1/2*k1 + k2)\ny' = y + 1/2*k1 + k2 + 1/2*k3\n"

@@ -66,6 +66,19 @@ static void mutate(const Table *t, Row *r, const Theory *before, size_t *mutants
     }
 }
 
+/* Shifts the imaginary part of a complex fraction, where it has one. */
+static void mutate_imaginary(Table *t, size_t k, const Theory *before, size_t *mutants)
+{
+    OWN_RATIONAL x;
+    mpq_init(x);
+    if (mpq_sgn(t->flow[k].im) == 0) return;
+    mpq_set_ui(x, 1, 16);
+    mpq_add(t->flow[k].im, t->flow[k].im, x);
+    assert_true(theory_of(t, TREE_MAX).order < before->order);
+    mpq_sub(t->flow[k].im, t->flow[k].im, x);
+    ++*mutants;
+}
+
 /* Every scheme has its published properties, and no coefficient is without effect. */
 TEST(published_properties)
 {
@@ -85,6 +98,7 @@ TEST(published_properties)
         if (th.order != c.order || e.order != c.embedded || !stiff || !th.zero_stable)
             fail_msg("%s: order %d, embedded %d, A %d, L %d", t->name, th.order, e.order,
                      s.a_stable, s.l_stable);
+        for (size_t k = 0; k < t->flows; k++) mutate_imaginary(t, k, &th, &mutants);
         for (size_t p = 0; p < t->points; p++) mutate(t, &t->point[p].row, &th, &mutants);
         if (!t->flows) mutate(t, &t->update, &th, &mutants);
     }

@@ -3,6 +3,7 @@
  * solutions, a field that counts, and GSL's rkf45. */
 #include "tests/lib/test.h"
 
+#include <complex.h>
 #include <gsl/gsl_odeiv2.h>
 
 #include "tests/lib/distance.h"
@@ -47,6 +48,38 @@ static void strang(const System *s, double t, double h, double *y)
 }
 
 static const char *const names[] = {"macaron", "strang-marchuk"};
+
+static void refuse_steps(const Table *t, const System *s, const char *words)
+{
+    Stepper *st = NULL;
+    assert_refused(stepper_new(t, s, &st), s->name, words);
+}
+
+/* Of y' = -y^2 + y, y and its flows over complex times are y / (1 + z y) and exp(z) y. */
+TEST(complex_flows)
+{
+    static const double complex c[] = {.25 + .25 * I, .75 - .25 * I};
+    OWN_SYSTEM *s = read_system("system a\nF1 = own -y1*y1\nG1 = y1\ninitial = 0.5", 0, 0);
+    OWN_TABLE *t = frozen("flow (1/4 + i/4) F\nflow (1/4 + i/4) G\n"
+                          "flow (3/4 - i/4) F\nflow (3/4 - i/4) G");
+    double y = .5, h = .5, by_hand = .5;
+    for (int step = 0; step < 3; step++) {
+        double complex z = by_hand;
+        for (int k = 0; k < 2; k++) z = cexp(c[k] * h) * z / (1 + c[k] * h * z);
+        by_hand = creal(z);
+    }
+    assert_int_equal(walk(t, s, 0, h, 3, &y), 0);
+    assert_true(fabs(y - by_hand) < 1e-13);
+    static const char *const fields[] = {"G1 = abs(y1)", "G1 = t", "G1 = heaviside(y1)"};
+    for (size_t k = 0; k < sizeof fields / sizeof *fields; k++) {
+        char text[100];
+        snprintf(text, sizeof text, "system a\n%s\ninitial = 0.5", fields[k]);
+        OWN_SYSTEM *other = read_system(text, 0, 0);
+        refuse_steps(t, other, "without the time, abs and heaviside");
+    }
+    OWN_SYSTEM *numbers = make("fisher");
+    refuse_steps(t, numbers, "as a text of formulas");
+}
 
 /* Returns the largest difference over 8 steps of scheme i and hand j. */
 static double hand_error(const System *s, int i, int j)

@@ -143,7 +143,7 @@ static void put_terms(FILE *f, const Expansion *e)
 static int put_expansion(FILE *f, const Table *t)
 {
     SCOPED(expansion_free) Expansion e = {0};
-    int flows = t->flows > 0;
+    int flows = table_exact_flows(t);
     TRY(expansion_find(t, flows ? BASIS_BRACKETS : BASIS_TREES, 0, !flows && table_one_field(t),
                        &e));
     put_terms(f, &e);

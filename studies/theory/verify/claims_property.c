@@ -23,6 +23,7 @@ static const char *kind_of(const Table *t)
 {
     if (table_past(t)) return "the scheme reads the past";
     if (table_methods(t)) return "some flows are exact and some by a method";
+    if (table_complex(t)) return "its step is the real part of a complex one";
     return table_phi(t) ? "the scheme has functions of a derivative"
                         : "the scheme is no Runge-Kutta method";
 }

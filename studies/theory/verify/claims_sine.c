@@ -1,5 +1,6 @@
 /* claims_sine.c: a vector field whose elementary differentials of every order are known in closed
  * form, so that a predicted error term is a vector, not only an order. */
+#include <complex.h>
 #include <math.h>
 #include <string.h>
 
@@ -70,6 +71,23 @@ static void field_C(const System *s, int set, double t, const double *y, double 
     field(s, OP_C, y, dy);
 }
 
+static void field_complex(const System *system, int op, int set, const double *z, double *dz)
+{
+    const Sine *s = system->context;
+    double complex sum[SINE_D] = {0};
+    (void)set;
+    for (int u = 0; u < SINE_UNITS; u++) {
+        double complex x = s->b[op][u];
+        for (int i = 0; i < SINE_D; i++) x += s->B[op][u][i] * CMPLX(z[i], z[SINE_D + i]);
+        if (!(system->special & 1 << op)) x = csin(x);
+        for (int i = 0; i < SINE_D; i++) sum[i] += s->weight[op] * s->A[op][i][u] * x;
+    }
+    for (int i = 0; i < SINE_D; i++) {
+        dz[i] = creal(sum[i]);
+        dz[SINE_D + i] = cimag(sum[i]);
+    }
+}
+
 void sine_new(Sine *s, uint64_t seed, int one_field)
 {
     *s = (Sine){.system = {.name = "sine",
@@ -78,6 +96,7 @@ void sine_new(Sine *s, uint64_t seed, int one_field)
                            .n = 1,
                            .d = SINE_D,
                            .field = {field_F, field_G, field_C},
+                           .at_complex = field_complex,
                            .t_end = 1,
                            .h0 = 0.125},
                 .weight = {1, 1, 1}};
