@@ -16,6 +16,8 @@
 #                           growth, its binary interface (abigail-tools)
 #   make check-machines     ranks and a study on two machines (network namespaces, as root): lost packets, a rank killed or
 #                           paused, clocks apart
+#   make release-check      check-race, check-library, check-machines, check-builds and check-faults (FAULTS=N), whatever becomes of
+#                           the others; what each found goes to tests/measured.txt
 #   make check-builds       two builds in two folders are the same bytes; gcc -O0 and -O3, and clang, without a warning
 #   make soak-memory        resident memory of trainings of TIME seconds each: its slope, with its 95 % interval
 #   make check-valgrind     memcheck on a short training
@@ -24,6 +26,7 @@
 #                           make fuzz-coverage: the branches that its inputs take
 #   make analyse            cppcheck and clang-tidy; what they look for: .clang-tidy
 #   make coverage           branch coverage of the readers by the tests (gcov); fails below 95 %
+#   make mutants            how many faults in the code the tests see: COUNT=100 of them, drawn by SEED=N, in ROOM="FOLDER..."
 #   make check-sanitize     the same tests under address and undefined-behaviour sanitizers
 #   make check-race         CUDA kernels on the host under ThreadSanitizer
 #   make lint               formatting (clang-format), layering (which room includes which), circles of calls in a room
@@ -391,6 +394,11 @@ check-builds: deps
 	@sh tests/scripts/builds.sh $(JOBS)
 .PHONY: check-faults check-builds
 
+# What a release is held to beside `make check`, in order of time.
+release-check: deps
+	@MAKE='$(MAKE)' sh tests/scripts/release.sh tests/measured.txt check-race check-library check-machines check-builds check-faults
+.PHONY: release-check
+
 SEED ?= 1
 soak: build
 	@$(MAKE) --no-print-directory -j$(JOBS) $(addprefix $(B)/tests/,faults/test_faults faults/test_tour faults/test_goes_on ode/test_drawn)
@@ -479,6 +487,14 @@ coverage: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) FLAVOUR=coverage build/coverage/trotter $(COVER)
 	@sh tests/scripts/coverage.sh build/coverage "$(COVER)" $(READERS)
 .PHONY: fuzz coverage
+
+# Faults in the sources of these folders, each given to the tests that execute its line (tests/scripts/mutants.py).
+ROOM  ?= ode/theory ode/step bridge nn/run nn/model studies/base/statistics
+COUNT ?= 100
+mutants: deps
+	@$(MAKE) --no-print-directory -j$(JOBS) $(B)/trotter $(TESTS)
+	@python3 tests/scripts/mutants.py $(SEED) $(COUNT) $(ROOM)
+.PHONY: mutants
 
 run-tests:
 	@sh tests/scripts/run.sh $(B) $(VARIANTS) $(TESTS)

@@ -1,8 +1,9 @@
 #!/bin/sh
 # run.sh BUILD PROGRAM...: runs test programs (cmocka, TAP output), shows failed and skipped tests, and closes with
 # "N passed, N failed, N skipped". TOGETHER programs run at a time (default 4, as some wait). A program that dies counts as one
-# failure, and so does one that leaves no result.
-build=$1
+# failure, and so does one that leaves no result. One that runs for more than LIMIT seconds (default 1,800) is ended with
+# what it began, and its last test that ended is told.
+build=$1 limit=${LIMIT:-1800}
 shift
 # Makes waiting threads sleep: on a busy machine spinning threads take the cores from those that work.
 export OMP_WAIT_POLICY=passive
@@ -16,13 +17,18 @@ if [ "$1" = --one ]; then
     start=$(date +%s)
     # Factors of tf32 are cut; in one of the orders they are rounded.
     if [ "$order" = 1 ]; then export TROTTER_CUDA_TF32=1; else unset TROTTER_CUDA_TF32; fi
-    CMOCKA_MESSAGE_OUTPUT=TAP TROTTER=$build/trotter TROTTER_CUDA_ORDER=$order "$program" >"$log" 2>&1
+    # What runs in the background can be stopped from the keyboard; there it would not see that signal, but for env.
+    CMOCKA_MESSAGE_OUTPUT=TAP TROTTER=$build/trotter TROTTER_CUDA_ORDER=$order env --default-signal=INT,QUIT \
+        timeout -k 10 "$limit" "$program" >"$log" 2>&1 &
+    trap 'kill $!; exit 130' INT TERM
+    wait $!
     status=$?
     p=$(grep -c '^ok [0-9]* - ' "$log")
     f=$(grep '^not ok ' "$log" | grep -vc '# SKIP')
     s=$(grep -c '^ok [0-9]* # SKIP\|^not ok [0-9]* # SKIP' "$log")
     if [ "$status" -ne 0 ] && [ "$f" -eq 0 ]; then
         f=1
+        [ "$status" -ne 124 ] || status="124: it was stopped after $limit s, after $(grep '^ok \|^not ok ' "$log" | tail -n 1)"
         echo "not ok: $name ended with status $status" >>"$log"
     fi
     {

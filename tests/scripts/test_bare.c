@@ -1,5 +1,6 @@
 /* test_bare.c: the tests of bare.skips are skipped where their tools are missing, as tests/scripts/bare.sh
- * finds; bare.sh and run.sh also see what is wrong with programs that stand for tests. It runs where the sources are. */
+ * finds; bare.sh, run.sh, release.sh and mutants.py see what is wrong with programs that stand for tests. It runs where the
+ * sources are. */
 #include "tests/lib/test.h"
 
 #include <stdbool.h>
@@ -67,18 +68,23 @@ TEST(what_goes_wrong_is_told)
     }
 }
 
-/* Each row: what run.sh says of test_b, this script, beside test_a, which passes one test, and whether it fails. */
+/* Each row: what run.sh says of test_b, this script, beside test_a, which passes one test, whether it fails, and the
+ * seconds that it leaves them (NULL: 1,800). */
 static const struct {
     const char *body;
     int status;
     const char *words;
     bool fails;
+    const char *limit;
 } runs[] = {
     {"echo 'ok 1 - second'; echo 'ok 2 # SKIP third'", 0, "2 passed, 0 failed, 1 skipped", false},
     {"echo 'ok 1 - second'; echo 'not ok 2 - third'", 1, "2 passed, 1 failed, 0 skipped", true},
     {"echo 'ok 1 - second'", 3, "test_b ended with status 3", true},
-    /* The shell around the program is killed. */
-    {"kill -KILL $PPID", 0, "1 programs left no result", true},
+    /* The shell around the program is killed, whose child is timeout. */
+    {"read -r _ _ _ shell _ </proc/$PPID/stat; kill -KILL $shell", 0, "1 programs left no result",
+     true},
+    {"echo 'ok 1 - second'; sleep 300", 0,
+     "test_b ended with status 124: it was stopped after 3 s, after ok 1 - second", true, "3"},
 };
 
 TEST(failures_are_counted)
@@ -89,11 +95,55 @@ TEST(failures_are_counted)
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         script("test_b", runs[i].body, runs[i].status);
         int status = shell(
-            "cd \"$OLDPWD\" && sh tests/scripts/run.sh %s %s/tests/any/test_a %s/tests/any/test_b 2>&1",
-            build, build, build);
+            "cd \"$OLDPWD\" && LIMIT=%s sh tests/scripts/run.sh %s %s/tests/any/test_a %s/tests/any/test_b 2>&1",
+            runs[i].limit ? runs[i].limit : "", build, build, build);
         if ((status != 0) != runs[i].fails || !strstr(out, runs[i].words))
             fail_msg("%s: status %d: %s", runs[i].body, status, out);
     }
+}
+
+/* release.sh goes on after a target that fails, and writes what each found. */
+TEST(a_release_check_goes_on)
+{
+    file_text("Makefile", "check-a:\n\t@echo noise; echo 'check-a: as it was'\n"
+                          "check-b:\n\t@echo '# 7 disks tried, 1 lost (seed 1)'; false\n"
+                          "check-c:\n\t@echo 'check-c: SKIPPED: no root'\n");
+    assert_int_equal(
+        shell("MAKEFLAGS= sh \"$OLDPWD/tests/scripts/release.sh\" found check-a check-b check-c"),
+        1);
+    assert_int_equal(
+        shell("grep -v '^What\\|^$' found | sed 's/  *[0-9]* s$//; s/  */ /g; /make/d'"), 0);
+    assert_string_equal(
+        out,
+        "check-a passed\n check-a: as it was\ncheck-b FAILED\n # 7 disks tried, 1 lost (seed 1)\n"
+        " # 7 disks tried, 1 lost (seed 1)\ncheck-c passed\n check-c: SKIPPED: no root\n");
+    assert_int_equal(shell("sh \"$OLDPWD/tests/scripts/release.sh\" found check-a check-c"), 0);
+}
+
+/* mutants.py is given a program of one source and its one test, and finds what the test cannot see: the sign before an
+ * argument that it leaves 0. */
+TEST(mutants_are_killed_or_survive)
+{
+    if (shell("command -v python3 gcov make") != 0) skip();
+    shell_ok("mkdir -p room tests/any build/release/tests/any");
+    file_text("room/sum.c",
+              "int sum(const int *a, int n, int zero)\n{\n    int s = 0;\n"
+              "    for (int i = 0; i < n; i++) s = s + a[i];\n    return s + zero;\n}\n");
+    file_text("tests/any/test_sum.c",
+              "int sum(const int *a, int n, int zero);\n"
+              "int main(void) { return sum((int[]){1, 2, 3, 9}, 3, 0) != 6; }\n");
+    file_text(
+        "Makefile",
+        "build/mutants/%: build/mutants/%.o\n\tgcc $(LDFLAGS) -o $@ $< build/mutants/libtrotter.a\n");
+    shell_ok("cd build/release && gcc -fPIC -c ../../room/sum.c && gcc -c -o tests/any/test_sum.o "
+             "../../tests/any/test_sum.c && ar rcs libtrotter.a sum.o && ar rcs libstudies.a");
+    int status = shell("JOBS=2 python3 \"$OLDPWD/tests/scripts/mutants.py\" 1 100 room 2>&1");
+    if (status != 0) fail_msg("%s", out);
+    assert_non_null(
+        strstr(out, "control, nothing changed: survived\ncontrol, every program ends: killed\n"));
+    assert_non_null(strstr(out, "survived room/sum.c:5 operator `+` -> `-`"));
+    assert_non_null(strstr(out, "killed   room/sum.c:4 operator `+` -> `-` tests/any/test_sum:"));
+    assert_non_null(strstr(out, "5 of 6 killed: 83.3 % [43.6, 97.0]"));
 }
 
 TEST_MAIN(program_open_drawn, program_close)
