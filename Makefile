@@ -474,7 +474,7 @@ $(addprefix $(B)/tests/faults/test_,calls costs goes_on network power tour): | $
 
 # The tests that reach the readers.
 COVERING = readers bleu labelled bleu_command options starved scheme system_file system_command corpus bpe pair_corpus pair_files store store_model recipe \
-           cli generate plot fuzz report serve
+           cli generate plot fuzz report serve butcher foreign piece_models tokenizer tokenizer_models pieces translate pairs texts
 
 COVER = $(foreach c,$(COVERING),$(patsubst %.c,build/coverage/%,$(filter %/test_$(c).c,$(TESTSRC))))
 

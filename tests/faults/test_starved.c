@@ -12,7 +12,8 @@
 static Zoo zoo;
 static Options *given; /* nothing */
 static Model *model;
-static Table *table;
+static Table *table, *decoder;
+static Corpus sides; /* its words and merges */
 static const OptionGroup *const no_groups[] = {NULL};
 
 static const char scheme_text[] =
@@ -141,16 +142,53 @@ static int network_job(void)
     return saved_load(folder, given);
 }
 
+/* Reads all but the weights of a model of two sides, and of one that has a tokenizer. */
+static int sides_job(void)
+{
+    SCOPED(network_free) Network n = {0};
+    char file[OUTPUT_PATH];
+    return network_describe(file_path("sides"), given, &n, file);
+}
+
+static int tokens_job(void)
+{
+    SCOPED(network_free) Network n = {0};
+    char file[OUTPUT_PATH];
+    return network_describe(file_path("tokens"), given, &n, file);
+}
+
+static int tableau_job(void)
+{
+    static const char text[] =
+        "{\"name\": \"pair\", \"A\": [[], [\"1/2\"], [-1, 2.5]], \"b\": [0, 1, 0], "
+        "\"b_hat\": [\"1/3\", \"1/3\", \"1/3\"], \"c\": [0, 1, 0.5]}";
+    OWN_TABLES l = {0};
+    SCOPED(memory_drop) char *all = NULL;
+    Output f;
+    TRY(butcher_parse("text", text, sizeof text - 1, &l.table, &l.count));
+    TRY(output_open(&f));
+    int code = 0;
+    for (int form = 0; form <= BUTCHER_LATEX && code == 0; form++)
+        code = butcher_print(l.table[0], form, f.f);
+    return output_take(&f, code, &all);
+}
+
+/* Makes the metadata of a model of two sides whose merges and words are apart. */
+static int metadata_of_sides(Metadata *meta)
+{
+    OWN_OPTIONS *o = NULL;
+    OWN_BYTES *text = NULL;
+    TRY(options_new(network_groups, &o));
+    TRY(options_set(o, OPTION_ARGUMENT, "", "vocabularies", "separate"));
+    TRY(options_set(o, OPTION_ARGUMENT, "", "activation", "gelu"));
+    TRY(network_metadata(o, (Stacks){decoder, table}, &sides, model, meta));
+    return network_config_text(o, &text);
+}
+
 static int metadata_job(void)
 {
     SCOPED(network_metadata_free) Metadata meta = {0};
-    OWN_OPTIONS *o = NULL;
-    OWN_BYTES *text = NULL;
-    char *word[] = {(char[]){"<eos>"}, (char[]){"a"}};
-    Corpus c = {.vocab = {.size = 2, .word = word}};
-    TRY(options_new(network_groups, &o));
-    TRY(network_metadata(o, (Stacks){table}, &c, model, &meta));
-    return network_config_text(o, &text);
+    return metadata_of_sides(&meta);
 }
 
 static int average_job(void)
@@ -178,6 +216,9 @@ static const struct {
     {"vocabulary", vocabulary_job},
     {"pipe", pipe_job},
     {"network", network_job},
+    {"sides", sides_job},
+    {"tokens", tokens_job},
+    {"tableau", tableau_job},
     {"metadata", metadata_job},
     {"average", average_job},
 };
@@ -220,6 +261,44 @@ TEST(bad_jobs_are_found)
 
 /* ---- their files ------------------------------------------------------------------------------------ */
 
+/* Writes a model of two sides, and one that has a tokenizer, of which no more than the metadata are right. */
+static int write_models(void)
+{
+    static const char codes[] = "#version: 0.2\na b</w>\n", words[] = WORD_EOS "\nab\n";
+    SCOPED(network_metadata_free) Metadata meta = {0};
+    SCOPED(vocab_free) Vocab tokens = {0};
+    Bpe *source;
+    Vocab own;
+    char digits[2][24];
+    for (int k = 0; k < 2; k++)
+        if (mkdir(file_path(k ? "tokens" : "sides"), 0777) != 0) return -1;
+    file_text("sides/codes.bpe", codes);
+    file_text("sides/source-codes.bpe", codes);
+    file_text("sides/vocab.txt", words);
+    file_text("sides/source-vocab.txt", words);
+    TRY(bpe_read(file_path("sides/codes.bpe"), &sides.bpe));
+    TRY(bpe_read(file_path("sides/codes.bpe"), &source));
+    bpe_set_source(sides.bpe, source);
+    TRY(vocab_read(file_path("sides/vocab.txt"), &sides.vocab));
+    TRY(vocab_read(file_path("sides/vocab.txt"), &own));
+    TRY(vocab_apart(&sides.vocab, &own));
+    TRY(zoo_find(&zoo, "strang-decoder", "euler", &decoder));
+    TRY(metadata_of_sides(&meta));
+    TRY(store_save(model, file_path("sides/model.safetensors"), meta.item, meta.count));
+    size_t bytes;
+    OWN_BYTES *text = NULL;
+    TRY(file_whole("tests/foreign/gpt2/tokenizer.json", SIZE_MAX, &text, &bytes));
+    TRY(vocab_tokenizer(file_write("tokens/tokenizer.json", text, bytes), &tokens));
+    saved_alter(&meta, "codes_checksum", NULL);
+    saved_alter(&meta, "vocabularies", "joined");
+    snprintf(digits[0], sizeof *digits, "%016llx", (unsigned long long)vocab_hash(&tokens));
+    snprintf(digits[1], sizeof *digits, "%016llx",
+             (unsigned long long)tokenizer_hash(tokens.tokens));
+    saved_alter(&meta, "vocabulary_checksum", digits[0]);
+    TRY(network_metadata_put(&meta, "tokenizer_checksum", digits[1]));
+    return store_save(model, file_path("tokens/model.safetensors"), meta.item, meta.count);
+}
+
 static int open_all(void **state)
 {
     const Backend *b;
@@ -237,13 +316,16 @@ static int open_all(void **state)
     TRY(options_new(no_groups, &given));
     TRY(zoo_find(&zoo, "transformer", "euler", &table));
     TRY(network_backend(o, &b));
-    return network_model(o, (Stacks){table}, &(Vocab){.size = 2}, b, 0, &model);
+    TRY(network_model(o, (Stacks){table}, &(Vocab){.size = 2}, b, 0, &model));
+    return write_models();
 }
 
 static int close_all(void **state)
 {
     model_free(model);
     table_free(table);
+    table_free(decoder);
+    corpus_free(&sides);
     options_free(given);
     zoo_close(&zoo);
     return scratch_close(state);
