@@ -8,6 +8,7 @@
 
 #include "kernels/base/random.h"
 #include "ode/theory/poly.h"
+#include "tests/lib/draws.h"
 #include "tests/lib/schemes.h"
 
 /* ---- the matrix of the whole history, another reader of the table --------------------------------- */
@@ -615,6 +616,52 @@ TEST(angles_with_poles)
             !is_near(s.r_infinity, row[i].infinity, 1e-8))
             fail_msg("%s: %.17g, |R| to %.17g, proved %d", row[i].text, s.alpha, s.r_infinity,
                      s.proved);
+    }
+}
+
+/* Returns the angle up to which |1 + w + c w^2| <= 1, w = z / (1 - g z), holds at points of each ray, in tenths of degrees. */
+static double angle_by_rays(double g, double c)
+{
+    for (int a = 0; a <= 900; a++)
+        for (int k = -120; k <= 240; k++) {
+            double complex z = -pow(10, k / 40.) * cexp(I * a * M_PI / 1800), w = z / (1 - g * z);
+            if (cabs(1 + w + c * w * w) > 1 + 1e-9) return a ? (a - 1) / 10. : 0;
+        }
+    return 90;
+}
+
+/* Angles of drawn singly diagonal methods of two stages. */
+TEST(angles_of_two_stages)
+{
+    int between = 0;
+    for (size_t k = 0; k < draws(60); k++) {
+        char text[128];
+        Stiff s;
+        int g = 1 + (int)draw(20), c = (int)draw(40) - 10;
+        snprintf(text, sizeof text,
+                 "k1 = H(y + %d/20*k1)\nk2 = H(y + %d/40*k1 + %d/20*k2)\ny' = y + k2", g, c, g);
+        OWN_TABLE *t = frozen(text);
+        assert_int_equal(stability_stiff(t, &s), 0);
+        double want = angle_by_rays(g / 20., c / 40.);
+        if (!(fabs(s.alpha - want) <= 0.2)) fail_msg("%s: %g, not %g", text, s.alpha, want);
+        between += s.alpha > 0 && s.alpha < 90 && s.r_infinity > 0.01;
+    }
+    assert_true(between > 0);
+}
+
+/* |R| of flows is exp(sum of their coefficients times re z): they hold in the left half-plane unless the sum is below 0. */
+TEST(limits_of_flows)
+{
+    for (size_t k = 0; k < draws(30); k++) {
+        char text[128];
+        double real, imag;
+        int c[3] = {(int)draw(20) - 10, (int)draw(20) - 10, (int)draw(20) - 10};
+        snprintf(text, sizeof text, "flow (%d/7) F\nflow (%d/7) G\nflow (%d/7) F", c[0], c[1],
+                 c[2]);
+        OWN_TABLE *t = frozen(text);
+        assert_int_equal(stability_limits(t, &real, &imag, NULL), 0);
+        if (real != (c[0] + c[1] + c[2] < 0 ? 0 : -INFINITY) || !isinf(imag))
+            fail_msg("%s: %g, %g", text, real, imag);
     }
 }
 

@@ -256,9 +256,17 @@ TEST(test_heads)
 #define ONE " --model s/runs/word:sfsf:euler-seed1"
 #define TWO " --model s/runs/word:sfsf:euler-seed2"
 
+static int open_models(void **state)
+{
+    if (study_open(state) != 0) return -1;
+    run_ok("sweep --pairs 2 --interleaved --words ssff,sf --seeds 2 --epochs 2 --out s" MODEL);
+    run_ok("train --objective masked --corpus text --epochs 1 --layers 2 --out encoder" NETWORK
+           "--inner 16");
+    return 0;
+}
+
 TEST(test_command)
 {
-    run_ok("sweep --pairs 2 --interleaved --words ssff,sf --seeds 2 --epochs 2 --out s" MODEL);
     run_ok("attention" ONE ONE TEXT "--csv");
     const char *row = strchr(out, '\n') + 1;
     assert_non_null(strstr(row, ",0,0\n"));
@@ -329,8 +337,6 @@ TEST(test_maps)
     assert_int_equal(count_lines(big), 1 + 2 * 2 * 3 * (5 * 6 / 2));
     assert_true(file_exists("maps/map-1-1.gp") && file_exists("maps/map-1-2.gp"));
     assert_false(file_exists("maps/map-1-1-0-1.gp") || file_exists("maps/attention.csv"));
-    run_ok("train --objective masked --corpus text --epochs 1 --layers 2 --out encoder" NETWORK
-           "--inner 16");
     must_print(
         "attention --model encoder --model encoder --text text/valid.txt --tokens 50 --longest 5 "
         "--by-head --csv --out maps",
@@ -356,4 +362,4 @@ TEST(test_refused)
     REFUSE_ALL("attention %s", bad, "none");
 }
 
-TEST_MAIN(study_open, program_close)
+TEST_MAIN(open_models, program_close)

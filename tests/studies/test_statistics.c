@@ -7,6 +7,7 @@
 #include "kernels/base/random.h"
 #include "studies/base/statistics/regression.h"
 #include "studies/base/statistics/statistics.h"
+#include "tests/lib/draws.h"
 #include "tests/lib/scratch.h"
 
 /* ---- intervals ------------------------------------------------------------------------------- */
@@ -61,6 +62,33 @@ TEST(test_difference)
     double t = 3 / sqrt(0.5), u = t / sqrt(t * t + 4), want = 1 - u * (1 + (1 - u * u) / 2);
     assert_true(fabs(i.p - want) <= 1e-12 && fabs(want - 0.0132) <= 1e-4);
     assert_true(statistics_mean(none, 1, 5).p == 1 && isnan(statistics_mean(five, 1, 1).p));
+}
+
+/* Student's distribution of 1 degree of freedom is Cauchy's, so that p and the interval of a drawn sum of means have closed
+ * forms. */
+TEST(contrasts_by_hand)
+{
+    for (size_t k = 0; k < draws(200); k++) {
+        Interval d[4] = {{0}};
+        const Interval *design[4] = {&d[0], &d[1], &d[2], &d[3]};
+        double weight[4], mean = 0, part = 0;
+        size_t n = 2 + draw(3);
+        Pooled s = {.sd = 0.1 + (double)draw(1000) / 1000, .df = 1};
+        for (size_t i = 0; i < n; i++) {
+            d[i].n = 1 + draw(5);
+            d[i].mean = (double)draw(1000) / 1000 - 0.5;
+            weight[i] = (double)draw(5) - 2;
+            mean += weight[i] * d[i].mean;
+            part += weight[i] * weight[i] / (double)d[i].n;
+        }
+        if (part == 0) continue;
+        Difference got = statistics_contrast(&s, design, weight, n);
+        double error = s.sd * sqrt(part), half = tan(0.475 * M_PI) * error;
+        if (fabs(got.mean - mean) > 1e-12 || fabs(got.error - error) > 1e-12 ||
+            fabs(got.low - (mean - half)) > 1e-8 || fabs(got.high - (mean + half)) > 1e-8 ||
+            fabs(got.p - (1 - M_2_PI * atan(fabs(mean) / error))) > 1e-12)
+            fail_msg("draw %zu: %g, %g: p %g", k, mean, error, got.p);
+    }
 }
 
 /* ---- one-way layout (its numbers: tests/commands/test_table.c) ------------------------------------ */
