@@ -29,19 +29,42 @@ static int needs(const char *what)
     return error_set(ERR_INPUT, "this processor does not run %s", what);
 }
 
-/* Return 0, or ERR_INPUT with words. The built-in takes only a literal. */
-#define RUNS(level)                                                                    \
-    static int runs_##level(void)                                                      \
-    {                                                                                  \
-        return __builtin_cpu_supports("x86-64-" #level) ? 0 : needs("x86-64-" #level); \
-    }
-RUNS(v2)
-RUNS(v3)
-RUNS(v4)
+/* Returns 1 where the processor has all that the level of x86-64 names. clang before 17 knows no levels, but what they consist
+ * of: of v3 it leaves f16c, lzcnt and movbe unasked, which every processor with AVX2 and BMI2 has. */
+static int has_level(int level)
+{
+    __builtin_cpu_init();
+#ifdef __clang__
+#define HAS __builtin_cpu_supports
+    if (level >= 4 && !(HAS("avx512f") && HAS("avx512bw") && HAS("avx512cd") && HAS("avx512dq") &&
+                        HAS("avx512vl")))
+        return 0;
+    if (level >= 3 && !(HAS("avx2") && HAS("fma") && HAS("bmi") && HAS("bmi2"))) return 0;
+    return HAS("sse4.2") && HAS("popcnt") && HAS("ssse3");
+#else
+    return level == 4   ? __builtin_cpu_supports("x86-64-v4")
+           : level == 3 ? __builtin_cpu_supports("x86-64-v3")
+                        : __builtin_cpu_supports("x86-64-v2");
+#endif
+}
+
+/* Return 0, or ERR_INPUT with words. */
+static int runs_v2(void)
+{
+    return has_level(2) ? 0 : needs("x86-64-v2");
+}
+static int runs_v3(void)
+{
+    return has_level(3) ? 0 : needs("x86-64-v3");
+}
+static int runs_v4(void)
+{
+    return has_level(4) ? 0 : needs("x86-64-v4");
+}
 
 static int runs_bf16(void)
 {
-    if (__builtin_cpu_supports("x86-64-v4") && __builtin_cpu_supports("avx512bf16")) return 0;
+    if (has_level(4) && __builtin_cpu_supports("avx512bf16")) return 0;
     return needs("x86-64-v4 with bf16 instructions (avx512_bf16)");
 }
 static int runs_cuda(void)

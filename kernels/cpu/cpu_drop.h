@@ -12,6 +12,7 @@
 #include <immintrin.h>
 
 #include "kernels/cpu/cpu_norm.h"
+#include "kernels/cpu/shuffle.h"
 
 #if defined __AVX512F__
 enum { WIDE = 8 };
@@ -38,8 +39,8 @@ static inline void store_lanes(Lanes c0, Lanes c1, Lanes c2, Lanes c3, uint32_t 
         low[l] = (uint64_t)(l % 2 * WIDE + l / 2);
         high[l] = low[l] + WIDE / 2;
     }
-    *(Stored *)out = __builtin_shuffle(first, second, low);
-    *(Stored *)(out + 2 * WIDE) = __builtin_shuffle(first, second, high);
+    *(Stored *)out = SHUFFLE(Lanes, WIDE, first, second, low);
+    *(Stored *)(out + 2 * WIDE) = SHUFFLE(Lanes, WIDE, first, second, high);
 }
 
 /* Computes the words of blocks `block` .. `block` + BLOCKS - 1, in order; out (4 * BLOCKS). A number is in the low half

@@ -34,8 +34,8 @@ static inline __attribute__((always_inline)) void transpose(Lane r[LANE])
         for (int i = 0; i < LANE; i++) {
             if (i & s) continue;
             Lane x = r[i], y = r[i + s];
-            r[i] = __builtin_shuffle(x, y, low);
-            r[i + s] = __builtin_shuffle(x, y, high);
+            r[i] = SHUFFLE(Lane, LANE, x, y, low);
+            r[i + s] = SHUFFLE(Lane, LANE, x, y, high);
         }
     }
 }

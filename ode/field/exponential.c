@@ -23,12 +23,17 @@
 #include "ode/field/combine.h"
 #include "ode/field/simd.h"
 
-SIMD_CLONES double exponential_size(size_t N, const double *x)
+SIMD_CLONES static double largest(size_t N, const double *x)
 {
     double m = 0;
 #pragma omp simd reduction(max : m)
     for (size_t i = 0; i < N; i++) m = fabs(x[i]) > m ? fabs(x[i]) : m;
     return m;
+}
+
+double exponential_size(size_t N, const double *x)
+{
+    return largest(N, x);
 }
 
 enum { PHI_TERMS = 48, PHI_DOUBLINGS = 23 };

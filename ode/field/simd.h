@@ -11,11 +11,14 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Their resolvers run before ThreadSanitizer has begun, which would instrument them. */
-#if defined __x86_64__ && defined __GNUC__ && !defined __clang__ && !defined __SANITIZE_THREAD__
-#define SIMD_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#else
+/* Their resolvers run before ThreadSanitizer has begun, which would instrument them. clang's clones are of one feature each, so
+ * they do without fused products. */
+#if !defined __x86_64__ || defined __SANITIZE_THREAD__
 #define SIMD_CLONES
+#elif defined __clang__
+#define SIMD_CLONES __attribute__((target_clones("default", "avx2", "avx512f")))
+#else
+#define SIMD_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #endif
 
 /* Returns e^x without branches, for omp simd loops. The relative error is below 1e-15 on [-708,

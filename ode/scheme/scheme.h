@@ -108,8 +108,9 @@ int source_print(const Table *t, int form, int order, int embedded, FILE *f);
 /* ---- coefficients.c: the numbers of a text as pieces of it ------------------------------------------ */
 
 /* A coefficient of a text of one scheme, or of a tableau: the piece at .. at + bytes, with its sign. */
+enum { COEFFICIENT_TEXT, COEFFICIENT_JSON, COEFFICIENT_DRAWN };
 typedef struct {
-    enum { COEFFICIENT_TEXT, COEFFICIENT_JSON, COEFFICIENT_DRAWN } form;
+    int form; /* COEFFICIENT_ */
     size_t at, bytes;
     char sign;      /* '-' or '+' before it belongs to the piece; '\0': none */
     int bare;       /* a slope without a number: 1 */

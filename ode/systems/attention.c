@@ -117,7 +117,7 @@ static void in_tiles(size_t n, size_t d, const Weights *w, Tile *tile, const dou
 }
 
 /* Replaces row (n) by exp(row - max); returns the sum. */
-SIMD_CLONES static double exponentials(size_t n, double *row)
+SIMD_CLONES static double softmax_row(size_t n, double *row)
 {
     double top = row[0], sum = 0;
 #pragma omp simd reduction(max : top)
@@ -136,7 +136,7 @@ static void attend_tile(size_t n, size_t d, const Weights *w, size_t first, size
     (void)y;
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)n, (int)d,
                 1 / sqrt((double)d), w->q + w->ld * first, ld, w->k, ld, 0, p, (int)n);
-    for (size_t i = 0; i < rows; i++) sum[i] = exponentials(n, p + i * n);
+    for (size_t i = 0; i < rows; i++) sum[i] = softmax_row(n, p + i * n);
     times(rows, d, n, p, w->v, w->ld, out);
     for (size_t i = 0; i < rows; i++)
         for (size_t c = 0; c < d; c++) out[i * d + c] /= sum[i];

@@ -7,8 +7,13 @@
  * circle still leaves 17 digits. The largest, and exponential schemes, which have no polynomial,
  * are searched in double. With implicit or exponential stages a limit that is not found up to 2^20 times the size at which |R|
  * begins to move counts as none. */
-__extension__ typedef _Float128 Quad;
-__extension__ typedef _Complex _Float128 QuadComplex;
+typedef float Quad __attribute__((
+    mode(TF))); /* the type of IEEE 754's binary128, under one name in gcc and clang */
+typedef _Complex float QuadComplex __attribute__((mode(TC)));
+#ifdef __clang__ /* the C library has these, and declares them for gcc alone */
+Quad cabsf128(QuadComplex), cosf128(Quad), sinf128(Quad), atanf128(Quad);
+QuadComplex cexpf128(QuadComplex);
+#endif
 #define AMP_REAL Quad
 #define AMP_COMPLEX QuadComplex
 #define AMP_EPSILON 0x1p-112

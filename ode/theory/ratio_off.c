@@ -192,7 +192,7 @@ int off_explicit(const Table *t, int colour, Ratio *out)
 
 /* ---- implicit stages -------------------------------------------------------------------------------- */
 
-__extension__ typedef _Float128 Quad;
+typedef float Quad __attribute__((mode(TF))); /* as in limit.c */
 
 /* Computes sums[k] (n + 1), over i and j, of W_ij |(M_k)_ji| for two weights W; A, M, AM (n, n), M and AM scratch. */
 static void sum_adjugate(size_t n, const Quad *A, Quad *M, Quad *AM, double *const W[2],

@@ -1,8 +1,7 @@
 #!/bin/sh
 # builds.sh [JOBS]: what is committed, built twice in folders with names of different lengths, is the same bytes (program and
 # library). gcc builds it with -O0 and -O3 without a warning, and the program that comes out finds an order and trains.
-# clang compiles it without a warning, but for what is written in GNU C that clang 14 has not: shuffles of vectors,
-# _Float128, names of processors. CUDA is left out.
+# So does clang (14 and later), where it is. CUDA is left out.
 jobs=${1:-2}
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) || exit 2
 export SOURCE_DATE_EPOCH
@@ -25,23 +24,23 @@ for file in trotter libtrotter.so.0; do
 done
 echo "builds: two builds are the same bytes: $(sha256sum <"$folder/a/build/release/trotter" | cut -c1-16)"
 
-for level in -O0 -O3; do
-    build "gcc$level" CC=gcc CFLAGS="$level -Werror"
-    (cd "$folder/gcc$level" && build/release/trotter verify --own "rk4 order 4" >/dev/null &&
+# works NAME WORDS: the program of a build finds an order and trains.
+works() {
+    (cd "$folder/$1" && build/release/trotter verify --own "rk4 order 4" >/dev/null &&
         build/release/trotter train --corpus nn/kjv/kjv.train.txt --parts 2,1,97 --width 8 --inner 16 --heads 2 \
             --vocabulary 300 --epochs 1 --out run >log 2>&1; [ -f run/result.csv ]) ||
-        { echo "builds: the program of gcc $level does not work"; exit 1; }
-    echo "builds: gcc $level: no warning; the program verifies and trains"
-    rm -rf "${folder:?}/gcc$level"
-done
+        { echo "builds: the program of $2 does not work"; exit 1; }
+    echo "builds: $2: no warning; the program verifies and trains"
+    rm -rf "${folder:?}/$1"
+}
 
-if ! echo '#include <omp.h>' | clang -fopenmp -E - >/dev/null 2>&1; then
+for level in -O0 -O3; do
+    build "gcc$level" CC=gcc CFLAGS="$level -Werror"
+    works "gcc$level" "gcc $level"
+done
+if echo '#include <omp.h>' | clang -fopenmp -E - >/dev/null 2>&1; then
+    build clang CC=clang CFLAGS="-O2 -Werror"
+    works clang clang
+else
     echo "builds: SKIPPED clang: it is not here, or has no omp.h (apt-get install clang libomp-dev)"
-    exit 0
 fi
-gnu='^(\./)?(kernels/(backend\.c|cpu/)|ode/theory/(amplify\.h|limit\.c))'
-(build clang -k CC=clang CFLAGS=-O0) >/dev/null
-grep -E '^[a-z./0-9_]+:[0-9]+:[0-9]+: (warning|error|fatal error):' "$folder/clang.log" | grep -vE "$gnu" && exit 1
-objects=$(find "$folder/clang/build" -name '*.o' | wc -l)
-[ "$objects" -gt 300 ] || { echo "builds: clang compiled $objects files: see"; tail -5 "$folder/clang.log"; exit 1; }
-echo "builds: clang: no warning in $objects files"

@@ -19,7 +19,8 @@ typedef struct {
 Lock *library_lock_new(void); /* NULL: no memory; caller: memory_free */
 Lock *library_lock(Lock *l);
 void library_unlock(Lock **l);
-#define LOCKED(handle) SCOPED(library_unlock) Lock *locked = library_lock((handle)->lock)
+#define LOCKED(handle) \
+    SCOPED(library_unlock) __attribute__((unused)) Lock *locked = library_lock((handle)->lock)
 
 /* Contents of the exported handles. The link's version script exports nothing else. */
 struct TrotterScheme {

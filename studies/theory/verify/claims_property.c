@@ -257,7 +257,7 @@ static int look_left(const Table *t, int colour, HalfPlane *out)
         for (int k = 0; k <= RAYS; k++, out->points++) {
             double r = exp2((double)i / OCTAVE), re = k == RAYS ? 0 : -r * cos(right * k / RAYS),
                    im = r * sin(right * k / RAYS), m = factor_at(s, t, colour, re, im);
-            if (!out->above && m > not_rounding) out->above = m, out->re = re, out->im = im;
+            if (!(out->above > 0) && m > not_rounding) out->above = m, out->re = re, out->im = im;
             out->right = fmax(out->right, factor_at(s, t, colour, r * cos(right * k / RAYS), im));
         }
     return 0;
@@ -268,8 +268,8 @@ static int measure_stability(const Table *t, const Stiff *s, int a_stable, Findi
 {
     HalfPlane seen;
     TRY(look_left(t, s->colour, &seen));
-    f->sound = f->sound && !(a_stable && seen.above) && seen.right > not_rounding;
-    if (seen.above)
+    f->sound = f->sound && !(a_stable && seen.above > 0) && seen.right > not_rounding;
+    if (seen.above > 0)
         finding_say(f, "; measured: |R| is 1 + %.3g at z = %.6g%+.6gi", seen.above - 1, seen.re,
                     seen.im);
     else
