@@ -4,6 +4,8 @@
 #   make check              build, run every test, print "N passed, N failed, N skipped"
 #   make demo               the main job on the King James text, at most 5 minutes on 2 cores -> out/demo
 #   make gallery            some twenty pictures with their commands -> out/gallery/index.html, a minute or two on 2 cores
+#   make site               an atlas for browsers, without a server: a page a method, findings, manual, and a page that tells
+#                           of what is typed (with emcc) -> out/site/index.html, some minutes on 2 cores
 #   make check-bare         tests that run programs, without mpirun, clang, nvcc, gnuplot, python3, groff, chromium, pdflatex and coqc
 #   make check-ranks        tests of several processes; fails where Open MPI is missing (libopenmpi-dev openmpi-bin)
 #   make check-python       the library from Python, with NumPy (python3-numpy)
@@ -106,7 +108,7 @@ ROOMS  = kernels ode nn bridge
 LIBSRC = $(filter-out kernels/cpu/cpu.c,$(wildcard $(ROOMS:%=%/*.c) $(ROOMS:%=%/*/*.c)))
 LIBOBJ = $(LIBSRC:%.c=$(B)/%.o) $(CPUOBJ)
 # Peers and examples are programs of their own.
-APPSRC = studies/commands.c $(filter-out %/peer/arkode.c studies/api/library/example/%,$(wildcard studies/*/*.c studies/*/*/*.c))
+APPSRC = studies/commands.c $(filter-out %/peer/arkode.c studies/api/library/example/% %/site/typed.c,$(wildcard studies/*/*.c studies/*/*/*.c))
 APPOBJ = $(APPSRC:%.c=$(B)/%.o)
 # Tests that a stand-in of the device alone can run (VARIED). The shared library is of the release alone.
 ON_HOST = failures launches branches
@@ -248,7 +250,7 @@ $(B)/ode/scheme/zoo.o: ode/scheme/zoo.scheme
 $(B)/studies/theory/certificate.o: $(wildcard studies/theory/certificate_*.v)
 $(B)/nn/text/builtin.o: $(wildcard nn/kjv/*)
 $(B)/studies/page/report/page.o: studies/page/report/page.css
-$(B)/studies/page/serve/server.o: $(wildcard studies/page/serve/page.*) $(B)/found
+$(B)/studies/page/serve/server.o: $(wildcard studies/page/serve/page.*) studies/page/told/scheme.js $(B)/found
 
 # ---- tests ---------------------------------------------------------------------------------------
 TESTLIB = $(patsubst %.c,$(B)/%.o,$(wildcard tests/lib/*.c))
@@ -509,6 +511,16 @@ demo: build
 gallery: build
 	@sh studies/scripts/gallery.sh build/trotter studies/scripts/gallery.txt out/gallery
 .PHONY: gallery
+
+# The atlas: a page a method, the findings, the manual (studies/page/site/README.md); METHODS="rk4 heun": of these alone.
+SITE ?= out/site
+$(B)/typed: $(B)/studies/page/site/typed.o $(B)/libstudies.a $(B)/libtrotter.a
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+site: man
+	@$(MAKE) --no-print-directory $(B)/typed
+	@JOBS=$(JOBS) sh studies/page/site/site.sh $(SITE) $(METHODS)
+$(B)/tests/scripts/test_site: | $(B)/typed
+.PHONY: site
 
 lint:
 	@sh tests/scripts/lint.sh && sh tests/scripts/circles.sh $(B)

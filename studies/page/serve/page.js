@@ -1,8 +1,7 @@
-/* page.js: the page of `trotter serve`. It asks the server for HTML that is escaped there and for CSV, and draws SVG. */
+/* page.js: the page of `trotter serve`. It asks the server for HTML that is escaped there and for CSV; scheme.js draws. */
 "use strict";
 
-const COLOURS = 8, POLL = 2000;
-const $ = id => document.getElementById(id);
+const POLL = 2000;
 const visible = name => !$("view-" + name).hidden && document.visibilityState === "visible";
 
 /* ---- asking ---- */
@@ -21,122 +20,6 @@ async function readFile(path, from) {
     for (let part = " "; part && text.length < 1 << 24; text += part)
         part = new TextDecoder("latin1").decode(await ask("file", { path, from: from + text.length }, undefined, "arrayBuffer"));
     return text;
-}
-
-/* RFC 4180: lists of cells. */
-function readCsv(text) {
-    const rows = [[]];
-    const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/gy;
-    for (let m; cell.lastIndex < text.length && (m = cell.exec(text));) {
-        rows[rows.length - 1].push(m[1] !== undefined ? m[1].replaceAll('""', '"') : m[2]);
-        if (m[3] !== ",") rows.push([]);
-    }
-    if (rows[rows.length - 1].length === 0) rows.pop();
-    return rows;
-}
-
-/* Rows as objects by the names of the first one. */
-function readRows(text) {
-    const [names = [], ...rows] = readCsv(text);
-    return rows.map(row => Object.fromEntries(names.map((n, i) => [n, row[i] ?? ""])));
-}
-
-/* Nodes of the server's HTML. The policy forbids styles in attributes, so they are set by name. */
-function nodes(html) {
-    const page = new DOMParser().parseFromString(html.replaceAll(' style="', ' data-style="'), "text/html");
-    for (const e of page.querySelectorAll("[data-style]"))
-        for (const [name, value] of e.dataset.style.split(";").map(s => s.split(":")))
-            if (value) e.style.setProperty(name.trim(), value.trim());
-    return [...page.body.childNodes].map(n => document.adoptNode(n));
-}
-
-function make(tag, attributes = {}, ...children) {
-    const e = document.createElement(tag);
-    for (const [k, v] of Object.entries(attributes)) if (v !== undefined) e.setAttribute(k, v);
-    e.append(...children);
-    return e;
-}
-
-/* ---- charts ---- */
-
-function draw(tag, attributes, ...children) {
-    const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, v);
-    e.append(...children);
-    return e;
-}
-
-function niceTicks(low, high, most) {
-    const rough = (high - low) / most || 1, power = 10 ** Math.floor(Math.log10(rough));
-    const step = power * [1, 2, 5, 10].find(f => f * power >= rough);
-    const ticks = [];
-    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) ticks.push(k * step);
-    return ticks;
-}
-
-/* Ticks of an axis, in its own numbers; of a logarithmic one decades, or 1, 2, 5, or even steps where few are there. */
-function axisTicks(axis, most) {
-    if (!axis.log) return niceTicks(axis.low, axis.high, most);
-    const from = Math.ceil(axis.low), to = Math.floor(axis.high), decades = [], some = [];
-    for (let k = from; k <= to; k += Math.ceil((to - from + 1) / most)) decades.push(10 ** k);
-    for (let k = from - 1; k <= to; k++)
-        some.push(...[1, 2, 5].map(f => f * 10 ** k).filter(v => v >= 10 ** axis.low && v <= 10 ** axis.high));
-    if (some.length < 3) return niceTicks(10 ** axis.low, 10 ** axis.high, most).filter(v => v > 0);
-    return some.length <= most + 2 ? some : decades;
-}
-
-function tickText(v) {
-    const size = Math.abs(v);
-    if (size === 0 || (size >= 1e-3 && size < 1e5)) return String(+v.toPrecision(6)).replace("-", "−");
-    const power = Math.floor(Math.log10(size) + 1e-9), factor = +(v / 10 ** power).toPrecision(3);
-    const digits = [...String(power)].map(c => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("");
-    return (factor === 1 ? "" : factor + "·") + "10" + digits;
-}
-
-function axisOf(values, log, pad) {
-    const list = values.map(v => log ? Math.log10(v) : v).filter(Number.isFinite);
-    let low = list.reduce((a, b) => Math.min(a, b), Infinity), high = list.reduce((a, b) => Math.max(a, b), -Infinity);
-    if (!(low <= high)) [low, high] = [0, 1];
-    const more = high > low ? (high - low) * pad : .5;
-    return { log, low: low - more, high: high + more };
-}
-
-/* Draws series of { points, colour, thin, dots, closed } into a box, as wide as that is. how: x, y words of the axes; logX,
- * logY; equal: the same unit on both. A point [x, y, edge] ends a line where edge and the one before are set. */
-function chart(box, series, how) {
-    const points = series.flatMap(s => s.points), w = box.clientWidth || 600;
-    const left = 62, right = 14, top = 14, bottom = 46;
-    const x = axisOf(points.map(p => p[0]).concat(how.equal ? [0] : []), how.logX, how.pad ?? .02);
-    const y = axisOf(points.map(p => p[1]).concat(how.equal ? [0] : []), how.logY, .05);
-    const inner = w - left - right;
-    const h = how.equal ? Math.min(inner * (y.high - y.low) / (x.high - x.low), 380) : Math.min(Math.max(inner * .58, 220), how.tall ?? 380);
-    const unit = how.equal ? Math.min(inner / (x.high - x.low), h / (y.high - y.low)) : 0;
-    const sx = unit || inner / (x.high - x.low), sy = unit || h / (y.high - y.low);
-    const X = v => +(left + ((x.log ? Math.log10(v) : v) - x.low) * sx).toFixed(2);
-    const Y = v => +(top + h - ((y.log ? Math.log10(v) : v) - y.low) * sy).toFixed(2);
-    const far = left + (x.high - x.low) * sx;
-    const svg = draw("svg", { viewBox: `0 0 ${w} ${h + top + bottom}`, role: "img", "aria-label": how.label });
-    for (const v of axisTicks(y, h / 60))
-        svg.append(draw("line", { class: how.equal && v === 0 ? "axis" : "grid", x1: left, x2: far, y1: Y(v), y2: Y(v) }),
-                   draw("text", { x: left - 8, y: Y(v) + 4, "text-anchor": "end" }, tickText(v)));
-    for (const v of axisTicks(x, Math.min(inner / 70, 8))) {
-        if (how.equal)
-            svg.append(draw("line", { class: v === 0 ? "axis" : "grid", x1: X(v), x2: X(v), y1: top, y2: top + h }));
-        svg.append(draw("text", { x: X(v), y: top + h + 20, "text-anchor": "middle" }, tickText(v)));
-    }
-    svg.append(draw("text", { x: far, y: top + h + 40, "text-anchor": "end" }, how.x),
-               draw("text", { x: left, y: 2, "text-anchor": "start" }, how.y));
-    for (const s of series) {
-        const good = s.points.filter(p => Number.isFinite(X(p[0])) && Number.isFinite(Y(p[1])));
-        const at = good.map(p => X(p[0]) + " " + Y(p[1]));
-        const path = at.map((p, i) => (i === 0 || (good[i][2] && good[i - 1][2]) ? "M" : "L") + p).join("");
-        const c = "c" + s.colour % COLOURS;
-        if (s.closed) svg.append(draw("path", { class: c + " area", "fill-rule": "evenodd", d: s.area(X, Y) }));
-        if (at.length) svg.append(draw("path", { class: c + (s.thin ? " thin" : ""), d: path }));
-        if (s.dots && good.length <= 60)
-            for (const p of good) svg.append(draw("circle", { class: c, cx: X(p[0]), cy: Y(p[1]), r: 3 }));
-    }
-    box.replaceChildren(svg);
 }
 
 /* ---- the report ---- */
@@ -334,92 +217,6 @@ async function showTables() {
     }
 }
 
-/* ---- a scheme ---- */
-
-let asked = new AbortController(), pause, drawn = {};
-
-/* The lines of a CSV of points, by scheme: [name, [line, ...]]. */
-function byScheme(rows) {
-    const found = new Map();
-    for (const r of rows) found.set(r.scheme, [...(found.get(r.scheme) ?? []), r]);
-    return [...found];
-}
-
-const colourOf = name => [...document.querySelectorAll("section.scheme h3")].findIndex(h => h.textContent === name);
-
-/* A path around all lines of a region, for filling. */
-function areaOf(rows) {
-    return (X, Y) => rows.map((r, i) => (i && rows[i - 1].line === r.line ? "L" : "M") + X(+r.re) + " " + Y(+r.im)).join("");
-}
-
-function drawRegion(text) {
-    const series = byScheme(readRows(text)).flatMap(([name, rows]) => {
-        const lines = new Map();
-        for (const r of rows) lines.set(r.line, [...(lines.get(r.line) ?? []), [+r.re, +r.im, r.edge === "yes"]]);
-        const list = [...lines.values()].map(points => ({ points, colour: Math.max(colourOf(name), 0) }));
-        if (list.length) Object.assign(list[0], { closed: true, area: areaOf(rows) });
-        return list;
-    });
-    $("region-said").textContent = series.length ? "Region of stability: |R(z)| ≤ 1, z = hλ." : "There is no region of stability around here.";
-    chart($("scheme-region"), series, { x: "Re z", y: "Im z", equal: true, pad: text.includes(",yes\n") ? 0 : .06, label: "Region of stability" });
-}
-
-function drawOrder(text) {
-    const [points, summary] = text.split("\n\n"), rows = readRows(summary);
-    const series = byScheme(readRows(points)).map(([name, list]) =>
-        ({ points: list.map(r => [+r.h, +r.error]), colour: Math.max(colourOf(name), 0), dots: true }));
-    const said = rows.map(r => (rows.length > 1 ? r.scheme + " " : "") + (r.measured ? `${(+r.measured).toFixed(3)} (${r.verdict})` : r.verdict));
-    $("order-said").textContent = `Error by step on the system ${rows[0]?.system}; measured order ${said.join(", ")}.`;
-    chart($("scheme-order"), series, { x: "h", y: "error", logX: true, logY: true, label: "Error by step" });
-}
-
-/* Says what is wrong; where it is, a button leads there. */
-function sayWrong(words) {
-    const place = /^scheme:(\d+):(\d+): /.exec(words), area = $("scheme-text");
-    area.setAttribute("aria-invalid", words ? "true" : "false");
-    if (!place) return $("scheme-wrong").replaceChildren(words);
-    const button = make("button", { type: "button" }, words);
-    button.addEventListener("click", () => {
-        const before = area.value.split("\n").slice(0, place[1] - 1).reduce((n, line) => n + line.length + 1, 0);
-        area.focus();
-        area.setSelectionRange(before + +place[2] - 1, before + +place[2]);
-    });
-    $("scheme-wrong").replaceChildren(button);
-}
-
-/* Asks for a part and shows it; until then, and where it is refused, what stands there is marked as old. */
-async function tell(name, box, show, text, signal) {
-    try {
-        const answer = await ask(name, { text }, signal);
-        drawn[name] = () => show(answer);
-        show(answer);
-        box.classList.remove("waiting");
-        return true;
-    } catch (e) {
-        if (e.name === "AbortError") return false;
-        if (name === "check") sayWrong(e.message);
-        else box.closest("figure").querySelector("figcaption").textContent = e.message;
-        return false;
-    }
-}
-
-async function showScheme() {
-    const text = $("scheme-text").value;
-    asked.abort();
-    asked = new AbortController();
-    if (!text.trim()) return;
-    const signal = asked.signal, told = $("scheme-told");
-    const show = html => {
-        sayWrong("");
-        told.replaceChildren(...nodes(html));
-        told.querySelectorAll("section.scheme").forEach((s, i, all) => all.length > 1 && s.classList.add("marked", "c" + i % COLOURS));
-    };
-    for (const box of [told, $("scheme-region"), $("scheme-order")]) box.classList.add("waiting");
-    if (!await tell("check", told, show, text, signal)) return;
-    tell("region", $("scheme-region"), drawRegion, text, signal);
-    tell("order", $("scheme-order"), drawOrder, text, signal);
-}
-
 /* ---- views ---- */
 
 const views = { report: showReport, curves: pollCurves, runs: showTables, scheme: showScheme };
@@ -436,15 +233,12 @@ function showView() {
 
 addEventListener("hashchange", showView);
 addEventListener("visibilitychange", pollCurves);
-addEventListener("resize", () => {
-    if (visible("curves")) showCurves();
-    if (visible("scheme")) for (const name of ["region", "order"]) drawn[name]?.();
-});
+addEventListener("resize", () => { if (visible("curves")) showCurves(); });
 $("curves-find").addEventListener("input", showCurves);
 $("runs-table").addEventListener("change", openTable);
 $("runs-find").addEventListener("input", showRows);
 $("runs-all").addEventListener("change", showRows);
 $("runs-sort").addEventListener("change", () => { table.sort = -2; sortBy(+$("runs-sort").value); });
-$("scheme-text").addEventListener("input", () => { clearTimeout(pause); pause = setTimeout(showScheme, 300); });
+followScheme();
 for (const form of document.forms) form.addEventListener("submit", e => e.preventDefault());
 showView();

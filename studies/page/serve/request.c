@@ -16,6 +16,7 @@ static const Resource resources[] = {
     {"report.css", ASK_REPORT_STYLE, 0, "text/css; charset=utf-8", NULL},
     {"page.css", ASK_STYLE, 0, "text/css; charset=utf-8", NULL},
     {"page.js", ASK_SCRIPT, 0, "text/javascript; charset=utf-8", NULL},
+    {"scheme.js", ASK_SCHEME, 0, "text/javascript; charset=utf-8", NULL},
     {"report", ASK_WORK, 0, html, file_report},
     {"files", ASK_WORK, 0, csv, file_list},
     {"trainings", ASK_WORK, 0, csv, file_trainings},

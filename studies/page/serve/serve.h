@@ -19,7 +19,7 @@
 enum { TOKEN_DIGITS = 32, ADDRESS_MOST = 32768, PATH_MOST = 1024, TEXT_MOST = 8192 };
 
 /* What is asked for: files that the program has in it, work for a child, a file's bytes. */
-enum { ASK_PAGE, ASK_REPORT_STYLE, ASK_STYLE, ASK_SCRIPT, ASK_FILE, ASK_WORK };
+enum { ASK_PAGE, ASK_REPORT_STYLE, ASK_STYLE, ASK_SCRIPT, ASK_SCHEME, ASK_FILE, ASK_WORK };
 
 typedef struct Request Request;
 typedef int Work(const Request *r, FILE *f);
@@ -98,12 +98,8 @@ void job_end(Job *j); /* ends the child too */
 
 /* ---- place.c: what is told of a scheme as soon as it is typed ------------------------------------- */
 
-/* place_check: HTML with order, counts, stability and leading terms of every scheme of the text. ERR_INPUT with
- * "scheme:LINE:COLUMN: ..." as words, as the commands have them. place_region and place_order write CSV: the boundary of
- * the region of stability, closed at the edge of what was looked at; errors over steps on the default system and, behind
- * an empty line, what they show (order_points, order_summary). A text has at most PLACE_SCHEMES schemes of PLACE_STAGES
- * stages. */
-enum { PLACE_SCHEMES = 6, PLACE_STAGES = 24 };
+/* place_check: HTML on every scheme of the text, place_region: CSV (studies/page/told/told.h). place_order writes CSV: errors
+ * over steps on the default system and, behind an empty line, what they show (order_points, order_summary). */
 int place_check(const Request *r, FILE *f);
 int place_region(const Request *r, FILE *f);
 int place_order(const Request *r, FILE *f);

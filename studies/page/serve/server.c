@@ -33,6 +33,7 @@ int server_run(const char *dir, unsigned port)
 TEXT_EMBED(serve_html, "studies/page/serve/page.html");
 TEXT_EMBED(serve_css, "studies/page/serve/page.css");
 TEXT_EMBED(serve_js, "studies/page/serve/page.js");
+TEXT_EMBED(scheme_js, "studies/page/told/scheme.js");
 
 /* FREE_SHARE: one of so many seats is kept free of those who do not end their heads. HELD_MOST: bytes of large answers (from LARGE on) that
  * are on their way; one that is the same as another on its way is held once. */
@@ -273,8 +274,10 @@ static enum MHD_Result send_file(Server *s, Ask *a)
 
 static enum MHD_Result send_asked(Server *s, Ask *a)
 {
-    static const char *const fixed[] = {
-        [ASK_PAGE] = serve_html, [ASK_STYLE] = serve_css, [ASK_SCRIPT] = serve_js};
+    static const char *const fixed[] = {[ASK_PAGE] = serve_html,
+                                        [ASK_STYLE] = serve_css,
+                                        [ASK_SCRIPT] = serve_js,
+                                        [ASK_SCHEME] = scheme_js};
     const Resource *r = a->request.resource;
     if (r->ask == ASK_WORK) return begin_work(s, a);
     if (r->ask == ASK_FILE) return send_file(s, a);

@@ -1,0 +1,75 @@
+/* test_site.c: the atlas of a few methods: its links lead somewhere, each page has each section or says why not, and it is
+ * small. */
+#include "tests/lib/test.h"
+
+#include "tests/lib/program.h"
+
+#define METHODS "rk4 macaron radau-iia5 dormand-prince polynet"
+
+/* Prints each link of the pages of the folder that leads to no file, or an empty one. */
+static const char dead[] =
+    "cd site && for f in *.html */*.html; do grep -oE '(href|src)=\"[^\"#]+' $f | sed 's/^[a-z]*=\"//' | sort -u | "
+    "while read -r l; do case $l in data:*|http*) ;; *) [ -s \"$(dirname $f)/$l\" ] || echo \"$f: $l\" ;; esac; done; done";
+
+/* Returns the first section that a method's page lacks, or has without a word behind its title; NULL: none. */
+static const char *lacking(const char *page)
+{
+    static const char *const section[] = {"text", "told",  "regions",    "convergence",
+                                          "work", "block", "perplexity", "certificate"};
+    static const char *const part[] = {"order", "terms", "tableau", "conditions"};
+    char mark[64];
+    for (size_t i = 0; i < sizeof section / sizeof *section; i++) {
+        snprintf(mark, sizeof mark, "<section id=\"%s\">", section[i]);
+        const char *at = strstr(page, mark), *title = at ? strstr(at, "</h2>") : NULL;
+        if (!at || !title || strncmp(title, "</h2>\n</section>", 16) == 0) return section[i];
+    }
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        snprintf(mark, sizeof mark, "data-part=\"%s\">", part[i]);
+        const char *at = strstr(page, mark);
+        if (!at || strncmp(at + strlen(mark), "\n</div>", 7) == 0) return part[i];
+    }
+    return NULL;
+}
+
+static void make_site(void)
+{
+    char root[PATH_MAX];
+    assert_non_null(getcwd(root, sizeof root));
+    run_ok("manual --out man");
+    shell_ok(
+        "H=$PWD && cd %s && TROTTER=%s WORK=$H/work MAN=$H/man sh studies/page/site/site.sh $H/site " METHODS
+        " 2>$H/log",
+        root, program);
+}
+
+TEST_DRAWN(links_and_sections)
+{
+    static const char *const names[] = {"rk4", "macaron", "radau-iia5", "dormand-prince",
+                                        "polynet"};
+    char path[128];
+    make_site();
+    HAS(file_slurp("log", NULL), "make site: 5 of 5 methods", "site/index.html, ");
+    shell("%s", dead);
+    assert_string_equal(out, "");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "site/methods/%s.html", names[i]);
+        char *text = file_slurp(path, NULL);
+        const char *lacks = lacking(text);
+        if (lacks) fail_msg("%s lacks %s", names[i], lacks);
+        if (i == 1) {
+            HAS(text, "../findings/one-layer.html", "class=\"box F\">attention<");
+        }
+        if (i > 0) continue;
+        HAS(text, "<b class=\"order\">4</b>", "<tr class=\"weights\">",
+            "<figure data-draw=\"star\">", "h,steps,evals,error", "its error",
+            "../certificates/rk4.json");
+    }
+    /* controls: a file less, a section less */
+    shell("rm site/certificates/rk4.json; %s", dead);
+    assert_string_equal(out, "methods/rk4.html: ../certificates/rk4.json\n");
+    char *text = file_slurp("site/methods/rk4.html", NULL);
+    memcpy(strstr(text, "<section id=\"block\">"), "<section id=\"clock\">", 20);
+    assert_string_equal(lacking(text), "block");
+}
+
+TEST_MAIN(program_open, program_close)
