@@ -482,6 +482,28 @@ TEST(known_functions)
     }
 }
 
+/* The poles of a singly implicit method, whose matrix has the eigenvalue gamma twice, are one, 1 / gamma, though its decimals
+ * are rounded. Roots of the rounded polynomial are some 1e-8 apart. */
+TEST(poles_of_decimals)
+{
+    for (size_t k = 0; k < draws(30); k++) {
+        SCOPED(stability_function_free) StabilityFunction r = {.p = -1};
+        char text[512];
+        double gamma = 0.2 + (double)draw(1000) / 1000, off = 0.1 + (double)draw(100) / 1700,
+               low = 0.3 + (double)draw(100) / 130;
+        snprintf(text, sizeof text,
+                 "k1 = H(y + %.16f*k1 - %.16f*k2)\nk2 = H(y + %.16f*k1 + %.16f*k2)\n"
+                 "y' = y + 1/2*k1 + 1/2*k2",
+                 gamma + off, off * off / low, low, gamma - off);
+        OWN_TABLE *t = frozen(text);
+        assert_int_equal(stability_function(t, &r), 0);
+        assert_int_equal(r.q, 2);
+        for (int i = 0; i < 2; i++)
+            if (fabs(r.pole[2 * i] * gamma - 1) > 1e-12 || r.pole[2 * i + 1] != 0)
+                fail_msg("%s: %.17g, %g", text, r.pole[2 * i], r.pole[2 * i + 1]);
+    }
+}
+
 /* NodePy publishes the internal polynomials of rk4, 1/12 z^3 + 1/6 z^2 + 1/3 z, 1/6 z^2 + 1/3 z and 1/6 z, and the largest of
  * SSPRK(6,2) on a grid of 200 points a side, 2.037. A grid here comes near from below. */
 TEST(internal_stability)
