@@ -42,7 +42,7 @@ static int has_roots(const fmpq_poly_t p, const double *off, const double *root)
 {
     int degree = poly_degree(p);
     SCOPED(memory_drop) double complex *c = memory_new((size_t)degree + 1, sizeof *c);
-    int holds = c != NULL;
+    int holds = 1;
     if (!c) return 0;
     c[0] = poly_number(p, degree);
     for (int n = 0; n < degree; n++) { /* times (z - r) */

@@ -646,7 +646,7 @@ static double angle_by_rays(double g, double c)
 {
     for (int a = 0; a <= 900; a++)
         for (int k = -120; k <= 240; k++) {
-            double complex z = -pow(10, k / 40.) * cexp(I * a * M_PI / 1800), w = z / (1 - g * z);
+            double complex z = -pow(10, k / 40.) * cexp(I * (a * M_PI / 1800)), w = z / (1 - g * z);
             if (cabs(1 + w + c * w * w) > 1 + 1e-9) return a ? (a - 1) / 10. : 0;
         }
     return 90;
