@@ -12,8 +12,9 @@
 #include "ode/scheme/table.h"
 
 enum { SOURCE_NAME = 96, SOURCE_LONGEST = 256 /* list */, SOURCE_UNREAD = 5 /* no ERR_* */ };
-/* The most that a text may cost, in tokens passed over and numbers copied: some seconds; and names at a time. */
-enum { SOURCE_WORK = 1 << 26, SOURCE_NAMES = 1 << 13 };
+/* The most that a text may cost, in tokens passed over and numbers copied, each of which takes as long as sixteen of them: a
+ * second; and names at a time. */
+enum { SOURCE_WORK = 1 << 26, SOURCE_COPY = 16, SOURCE_NAMES = 1 << 13 };
 
 /* A number, or a list of values. A number whose text has digits behind a point that no double holds exactly, or a root,
  * is inexact. */

@@ -697,7 +697,7 @@ static int make_zeros(Reader *r, Value *v)
             return SOURCE_UNREAD;
         size[i] = (size_t)mpz_get_ui(mpq_numref(of->item[i].q));
     }
-    r->work += size[0] * (size[1] + 1);
+    r->work += SOURCE_COPY * size[0] * (size[1] + 1);
     if (r->work > SOURCE_WORK) return SOURCE_UNREAD;
     reset(v);
     for (size_t i = 0; i < size[0]; i++) {
@@ -816,7 +816,7 @@ static int read_named(Reader *r, Value *v)
         return read_inside(r, 1, read_matrix, v);
     }
     if (!x) return unread(r);
-    r->work += numbers(&x->v);
+    r->work += SOURCE_COPY * numbers(&x->v);
     if (r->work > SOURCE_WORK) return unread(r);
     TRY(value_copy(v, &x->v));
     while (v->is_list && r->token[r->at].kind == '[' && !r->token[r->at].spaced)

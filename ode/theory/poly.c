@@ -110,9 +110,10 @@ static int find_roots(const fmpz_poly_t p, acb_ptr z)
 
 int poly_positive(const fmpz_poly_t p, arb_ptr root, slong *count)
 {
-    slong n = fmpz_poly_degree(p);
+    slong n = fmpz_poly_degree(p), below, above = 0;
     *count = 0;
-    if (n < 1) return 0;
+    if (n > 0) _fmpz_poly_num_real_roots_sturm(&below, &above, p->coeffs, n + 1);
+    if (above == 0) return 0; /* at once, where balls of all roots take long */
     acb_ptr z = _acb_vec_init(n);
     int code = find_roots(p, z);
     for (slong i = 0; code == 0 && i < n && arb_is_zero(acb_imagref(z + i)); i++)

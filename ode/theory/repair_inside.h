@@ -21,12 +21,14 @@ uint64_t number_invert(uint64_t p, uint64_t a);
 
 static inline RepairNumber number_add(uint64_t p, RepairNumber a, RepairNumber b)
 {
-    return p ? (RepairNumber){.m = (a.m + b.m) % p} : (RepairNumber){.r = a.r + b.r};
+    uint64_t sum = a.m + b.m;
+    return p ? (RepairNumber){.m = sum < p ? sum : sum - p} : (RepairNumber){.r = a.r + b.r};
 }
 
 static inline RepairNumber number_subtract(uint64_t p, RepairNumber a, RepairNumber b)
 {
-    return p ? (RepairNumber){.m = (a.m + p - b.m) % p} : (RepairNumber){.r = a.r - b.r};
+    uint64_t rest = a.m < b.m ? a.m + p - b.m : a.m - b.m;
+    return p ? (RepairNumber){.m = rest} : (RepairNumber){.r = a.r - b.r};
 }
 
 static inline RepairNumber number_multiply(uint64_t p, RepairNumber a, RepairNumber b)

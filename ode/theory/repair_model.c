@@ -454,13 +454,16 @@ size_t repair_conditions(const RepairModel *m, int q)
 
 static RepairNumber sum_row(const RepairModel *m, size_t row, const RepairNumber *u)
 {
-    uint64_t p = m->prime;
-    RepairNumber sum = number_whole(p, 0);
-    for (size_t i = m->first[row]; i < m->first[row + 1]; i++)
-        sum = number_add(
-            p, sum,
-            number_multiply(p, m->value[i], u ? u[m->entry[i].source] : number_whole(p, 1)));
-    return sum;
+    uint64_t p = m->prime, whole = 0;
+    long double sum = 0;
+    for (size_t i = m->first[row]; i < m->first[row + 1]; i++) {
+        RepairNumber by = u ? u[m->entry[i].source] : number_whole(p, 1);
+        if (!p) sum += m->value[i].r * by.r;
+        if (p)
+            whole += m->value[i].m * by.m; /* p has 31 bits: the sum is divided once in a while */
+        if (whole >> 63) whole %= p;
+    }
+    return p ? (RepairNumber){.m = whole % p} : (RepairNumber){.r = sum};
 }
 
 /* Computes E_-j of a tree, (-j)^|t| / gamma; of sizes its absolute value. */

@@ -85,7 +85,7 @@ TEST(spoilt_fields)
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         double y[2][64], radius[2], apart = 0;
         size_t N;
-        for (int k = 0; k < 2; k++) radius[k] = enclosed(pairs[i][k], 0.5, y[k], &N);
+        for (int k = 0; k < 2; k++) radius[k] = enclosed(pairs[i][k], 0.125, y[k], &N);
         for (size_t k = 0; k < N; k++) apart = fmax(apart, fabs(y[0][k] - y[1][k]));
         if (!(apart > 10 * (radius[0] + radius[1]))) fail_msg("%s: %g", pairs[i][1], apart);
     }

@@ -490,6 +490,26 @@ TEST(long_fractions)
     must_locate("dormandprince8_64bit", "22789713/633445777", "22789713/633445177");
 }
 
+/* Sums of 79 products of residues, which 64 bits do not hold. */
+TEST(long_rows)
+{
+    enum { STAGES = 80 };
+    SCOPED(repair_free) Repair r = {0};
+    char *text = NULL, found[256];
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+    fprintf(f, "scheme long\nk1 = H(y)\n");
+    for (int i = 2; i <= STAGES; i++) fprintf(f, "k%d = H(y + 1/2*k1)\n", i);
+    fprintf(f, "y' = y");
+    for (int i = 2; i <= STAGES; i++) fprintf(f, " + %s*k%d", i < STAGES ? "1/79" : "1/97", i);
+    fclose(f);
+    assert_int_equal(repair_find("text", text, bytes, 2, &r), 0);
+    free(text);
+    describe(&r, found, sizeof found);
+    assert_string_equal(found, "b80=1/79 two digits transposed; ");
+    assert_int_equal(r.failing, 2);
+}
+
 /* Without a repair to the order asked for, what one coefficient reaches below it is told. */
 TEST(lower_order)
 {
