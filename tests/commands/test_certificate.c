@@ -194,9 +194,21 @@ TEST(what_has_none_is_refused)
     expect(2, "schemes --certificate coq --scheme timed --scheme-file timed.scheme");
     HAS(err, "timed has time nodes (@) that are not the sums of its rows");
     must_refuse("verify --certificate coq", "--certificate: expected one claim, ");
-    must_refuse(
-        "verify --certificate coq --claim lie-error",
-        "lie-error: --certificate takes claims about the order or the brackets of one scheme");
+    static const struct {
+        const char *claim, *why;
+    } of[] = {
+        {"lie-error", "this one says each term of an error"},
+        {"rk2-weights", "this one is about all members of a family"},
+        {"palindrome-order", "this one is about several schemes"},
+        {"claim1-map", "this one is not of order conditions"},
+    };
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        for (int altered = 0; altered < 2; altered++) {
+            const char *option = altered ? "--mutants" : "";
+            expect(2, "verify --certificate coq --claim %s %s", of[i].claim, option);
+            HAS(err, ": --certificate takes claims about the order or the brackets of one scheme;");
+            HAS(err, of[i].why);
+        }
     expect(1, "schemes --certificate coq --scheme polynet");
     HAS(err, "no expansion about y");
 }

@@ -270,6 +270,21 @@ static int check_verdicts(const Verification *v)
     return 0;
 }
 
+/* Returns why a claim has no certificate; NULL: it has one. */
+static const char *uncertified(ClaimCheck *check, const char *map)
+{
+    return check == check_family
+               ? "is about all members of a family: --own \"SCHEME order P\" takes one member"
+           : check == check_expansion
+               ? "says each term of an error, where a certificate says which conditions hold: "
+                 "--own \"SCHEME order P\" takes those"
+           : check != check_order && check != check_brackets ? "is not of order conditions"
+           : strchr(map, '|')
+               ? "is about several schemes: --own \"SCHEME order P\" takes one of them"
+           : strstr(map, " then ") ? "is about schemes that take turns"
+                                   : NULL;
+}
+
 /* Prints a certificate of a claim, or of its mutant; of one that holds under a condition, of what holds there. */
 static int certify(const Claim *c, const Zoo *z, int mutant, int form)
 {
@@ -278,11 +293,12 @@ static int certify(const Claim *c, const Zoo *z, int mutant, int form)
     SCOPED(bracket_free) Brackets error = {0};
     claim_arguments(c, mutant, arg);
     int order = c->check == check_order, under = order && arg[3];
-    const char *map = under ? arg[3] : arg[0];
-    if ((!order && c->check != check_brackets) || strchr(map, '|') || strstr(map, " then "))
+    const char *map = under ? arg[3] : arg[0], *why = uncertified(c->check, map);
+    if (why)
         return error_set(
             ERR_INPUT,
-            "%s: --certificate takes claims about the order or the brackets of one scheme", c->id);
+            "%s: --certificate takes claims about the order or the brackets of one scheme; this one %s",
+            c->id, why);
     CertificateClaim claim = {.order = order ? atoi(arg[1]) : -1,
                               .one_field = order && !strchr(under ? arg[4] : arg[2], '+')};
     TRY(map_table(z, map, &t));
