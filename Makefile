@@ -65,9 +65,9 @@ CC      := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
 CXX     := $(if $(filter default undefined,$(origin CXX)),g++,$(CXX))
 B       := build/$(FLAVOUR)
 
-PACKAGES = gcc g++ libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev libdnnl-dev libgmp-dev libflint-dev libflint-arb-dev \
-           librandom123-dev libunistring-dev libcmocka-dev libjansson-dev libpcre2-dev libinih-dev nettle-dev \
-           libmicrohttpd-dev gnuplot-nox fonts-dejavu-core clang-format
+PACKAGES = gcc g++ libc6-dev make pkg-config libgsl-dev libopenblas-openmp-dev libdnnl-dev libgmp-dev libflint-dev \
+           $(if $(wildcard /usr/include/flint/arb.h),,libflint-arb-dev) librandom123-dev libunistring-dev libcmocka-dev \
+           libjansson-dev libpcre2-dev libinih-dev nettle-dev libmicrohttpd-dev gnuplot-nox fonts-dejavu-core clang-format
 
 # What a row of a table leaves out is 0, on purpose.
 WARN   = -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wno-missing-field-initializers \
@@ -98,7 +98,8 @@ DNNL   := $(if $(NO_DNNL),,$(if $(wildcard /usr/include/dnnl.h),-DHAVE_DNNL))
 HTTP   := $(if $(NO_HTTP),,$(if $(wildcard /usr/include/microhttpd.h),-DHAVE_MICROHTTPD))
 # Open MPI, loaded by the processes that mpirun starts; `make NO_MPI=1` leaves it out.
 MPI    := $(if $(NO_MPI),,$(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I ompi-c 2>/dev/null)))
-# Arb is a part of FLINT 3; before, a library of its own, which Debian 12 calls flint-arb and others arb.
+# Arb is a part of FLINT 3, of Debian 13 and Ubuntu 24.04, whose header is flint/arb.h; before, a library of its own, which
+# Debian 12 calls flint-arb and others arb.
 ARB    := $(patsubst %,-l%,$(if $(wildcard /usr/include/arb.h),$(if $(wildcard /usr/lib/*/libflint-arb.so),flint-arb,arb)))
 LDLIBS  = -lgsl $(if $(OPENBLAS_DIR),-L$(OPENBLAS_DIR) -Wl$(comma)-rpath$(comma)$(OPENBLAS_DIR)) \
           -lopenblas $(if $(DNNL),-ldnnl) $(if $(HTTP),-lmicrohttpd) $(ARB) -lflint -lmpfr -lgmp -ljansson -lpcre2-8 -linih -lnettle -lunistring -lm

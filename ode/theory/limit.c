@@ -22,6 +22,10 @@ QuadComplex cexpf128(QuadComplex);
 #define AMP_COS cosf128
 #define AMP_SIN sinf128
 #define AMP_ATAN atanf128
+#include <stdlib.h>
+
+#include <flint/fmpz_vec.h>
+
 #include "kernels/base/tick.h"
 #include "ode/theory/amplify.h"
 #include "ode/scheme/rationals.h"

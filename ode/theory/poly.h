@@ -4,8 +4,10 @@
 
 #include <gmp.h>
 
+#include <flint/fmpq.h>
 #include <flint/fmpq_mat.h>
 #include <flint/fmpq_poly.h>
+#include <flint/fmpz_poly.h>
 #include <flint/fmpz_poly_mat.h>
 /* Arb is a library of its own before FLINT 3. */
 #if __has_include(<flint/acb_poly.h>)

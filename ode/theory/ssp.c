@@ -16,6 +16,7 @@
 #include "ode/theory/poly.h"
 
 #include <flint/fmpq_mat.h>
+#include <flint/fmpz_mat.h>
 #include "ode/theory/theory.h"
 
 enum { HALVINGS = 60 };

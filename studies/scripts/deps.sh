@@ -1,5 +1,6 @@
 #!/bin/sh
-# deps.sh PACKAGE...: installs those of the Debian packages that are missing; prints nothing when none is.
+# deps.sh PACKAGE...: installs those of the Debian packages that are missing; prints nothing when none is. What the release does
+# not have is told and left out, since it may have become a part of another package.
 missing=
 for p in "$@"; do
     dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"
@@ -22,8 +23,19 @@ else
 fi
 echo "installing:$missing" >&2
 log=$(mktemp)
-if $root apt-get update -qq >"$log" 2>&1 &&
-   DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $missing >>"$log" 2>&1; then
+# Installs what apt has of $missing.
+install()
+{
+    there=
+    $root apt-get update -qq || return
+    for p in $missing; do
+        if LC_ALL=C apt-cache policy "$p" | grep -q "Candidate: [^(]"; then there="$there $p"; else absent="$absent $p"; fi
+    done
+    DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $there
+}
+absent=
+if install >"$log" 2>&1; then
+    [ -z "$absent" ] || echo "trotter: this release has no$absent; going on without" >&2
     rm -f "$log"
 else
     tail -5 "$log" >&2
