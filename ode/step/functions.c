@@ -213,10 +213,13 @@ static void find_jacobian(Functions *m, Taken *a)
     m->count += pattern_calls(&a->pattern, m->s, 0) * a->evals;
 }
 
-/* Finds df/dt of one operator. */
-static void find_by_time(Functions *m, Taken *a, int op)
+/* Finds df/dt of one operator. The difference is a small part of the step h, since the field may change within far less than the
+ * time 1, but not one of few spacings of t. */
+static void find_by_time(Functions *m, Taken *a, int op, double h)
 {
-    double step = lu_difference(a->t, 1), *plus = m->scratch, *minus = plus + m->N;
+    double step = fmin(lu_difference(a->t, 1), fmax(0x1p-10 * fabs(h), 0x1p-26 * fabs(a->t)));
+    double *plus = m->scratch, *minus = plus + m->N;
+    step = a->t + step - a->t;
     m->s->field[op](m->s, a->set, a->t + step, a->y, plus);
     m->s->field[op](m->s, a->set, a->t - step, a->y, minus);
     for (size_t i = 0; i < m->N; i++)
@@ -224,14 +227,14 @@ static void find_by_time(Functions *m, Taken *a, int op)
     m->count += 2;
 }
 
-static void take(Functions *m, Taken *a, double t, const double *y)
+static void take(Functions *m, Taken *a, double t, double h, const double *y)
 {
     a->t = t;
     a->known = 1;
     memcpy(a->y, y, m->N * sizeof *y);
     a->derived = 0;
     for (int op = 0; op < COLOURS && a->by_time; op++)
-        if (a->ops >> op & 1) find_by_time(m, a, op);
+        if (a->ops >> op & 1) find_by_time(m, a, op, h);
     for (size_t i = 0; i < m->matrices; i++)
         if (&m->derivative[m->matrix[i].of] == a) m->matrix[i].h = 0;
 }
@@ -301,7 +304,7 @@ static void solve(Functions *m, int point, double t, double h, const double *y, 
     Matrix *matrix = &m->matrix[m->of[point]];
     Taken *a = &m->derivative[matrix->of];
     double *b = m->scratch + 4 * m->N;
-    if (!a->known) take(m, a, t, y);
+    if (!a->known) take(m, a, t, h, y);
     if (a->tries || !pattern_factors(&a->pattern)) {
         form(m, point, h, r, b);
         if (solve_by_action(m, matrix, h, a->tries ? 0 : RESTARTS, b, x)) return;

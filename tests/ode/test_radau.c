@@ -319,6 +319,38 @@ TEST(formulas_near_rounding)
     }
 }
 
+/* Newton's iteration does not end while coordinates far below the others have digits left: else the noise of that keeps orders low,
+ * and steps short (4,800,000 here). */
+TEST(small_coordinates_near_rounding)
+{
+    OWN_TABLE *t = scheme("bdf");
+    OWN_SYSTEM *s = make("oregonator");
+    double y[3];
+    AdaptRun run;
+    AdaptOptions o = within(1e-11, s->t_whole, 0);
+    o.most = 200000;
+    assert_int_equal(adapt_run(t, s, &o, y, &run), 0);
+    assert_int_equal(run.outcome, ADAPT_DONE);
+    assert_true(off(s->d, 1e-11, y, s->end) < 100);
+}
+
+/* Pairs whose stages come one after another follow the jumps at a loose tolerance, and do not end on the other branch of the solution,
+ * 760 tolerances away. */
+TEST(jumps_at_loose_tolerances)
+{
+    static const char *const names[] = {"kvaerno3", "kvaerno5", "sdirk4", "esdirk4"};
+    for (size_t i = 0; i < 4; i++) {
+        OWN_TABLE *t = scheme(names[i]);
+        OWN_SYSTEM *s = make("van-der-pol");
+        double y[2];
+        AdaptRun run;
+        AdaptOptions o = within(1e-3, s->t_whole, embedded_of(t).estimate_order);
+        assert_int_equal(adapt_run(t, s, &o, y, &run), 0);
+        if (run.outcome != ADAPT_DONE || !(off(s->d, 1e-3, y, s->end) < 100))
+            fail_msg("%s: %g tolerances", names[i], off(s->d, 1e-3, y, s->end));
+    }
+}
+
 /* Returns atol / rtol of a problem in studies/results/solve, or 0 where its end is not known to 13 digits. */
 static double small_of(const char *problem)
 {

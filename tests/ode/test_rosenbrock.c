@@ -283,6 +283,20 @@ TEST(test_stiff)
     }
 }
 
+/* The derivative by time is one over a small part of the step, on a field that changes 20,000 times a second: with a difference over 7.6e-6
+ * rodas4 took 7,000 steps over the first tenth of this time. */
+TEST(test_fast_field)
+{
+    OWN_SYSTEM *s = make("ring-modulator");
+    OWN_TABLE *t = scheme("rodas4");
+    double y[15];
+    AdaptRun r;
+    AdaptOptions o = within(1e-3, 1e-5, embedded_of(t).estimate_order);
+    o.most = 200;
+    assert_int_equal(adapt_run(t, s, &o, y, &r), 0);
+    assert_int_equal(r.outcome, ADAPT_DONE);
+}
+
 /* ---- the language, and elsewhere ------------------------------------------------------------------------ */
 
 TEST(test_refused)
