@@ -4,8 +4,8 @@
 #   make check              build, run every test, print "N passed, N failed, N skipped"
 #   make demo               the main job on the King James text, at most 5 minutes on 2 cores -> out/demo
 #   make gallery            some twenty pictures with their commands -> out/gallery/index.html, a minute or two on 2 cores
-#   make site               an atlas for browsers, without a server: a page a method, findings, manual, and a page that tells
-#                           of what is typed (with emcc) -> out/site/index.html, some minutes on 2 cores
+#   make site               an atlas for browsers, without a server: a page a method, findings, manual
+#                           -> out/site/index.html, some minutes on 2 cores
 #   make check-bare         tests that run programs, without mpirun, clang, nvcc, gnuplot, python3, groff, chromium, pdflatex and coqc
 #   make check-ranks        tests of several processes; fails where Open MPI is missing (libopenmpi-dev openmpi-bin)
 #   make check-python       the library from Python, with NumPy (python3-numpy)

@@ -4,8 +4,6 @@
 
 #include "tests/lib/program.h"
 
-#define METHODS "rk4 macaron radau-iia5 dormand-prince polynet"
-
 /* Prints each link of the pages of the folder that leads to no file, or an empty one. */
 static const char dead[] =
     "cd site && for f in *.html */*.html; do grep -oE '(href|src)=\"[^\"#]+' $f | sed 's/^[a-z]*=\"//' | sort -u | "
@@ -31,15 +29,14 @@ static const char *lacking(const char *page)
     return NULL;
 }
 
-static void make_site(void)
+static void make_site(const char *methods)
 {
     char root[PATH_MAX];
     assert_non_null(getcwd(root, sizeof root));
     run_ok("manual --out man");
     shell_ok(
-        "H=$PWD && cd %s && TROTTER=%s WORK=$H/work MAN=$H/man sh studies/page/site/site.sh $H/site " METHODS
-        " 2>$H/log",
-        root, program);
+        "H=$PWD && cd %s && TROTTER=%s WORK=$H/work MAN=$H/man sh studies/page/site/site.sh $H/site %s 2>$H/log",
+        root, program, methods);
 }
 
 TEST_DRAWN(links_and_sections)
@@ -47,7 +44,7 @@ TEST_DRAWN(links_and_sections)
     static const char *const names[] = {"rk4", "macaron", "radau-iia5", "dormand-prince",
                                         "polynet"};
     char path[128];
-    make_site();
+    make_site("rk4 macaron radau-iia5 dormand-prince polynet");
     HAS(file_slurp("log", NULL), "make site: 5 of 5 methods", "site/index.html, ");
     shell("%s", dead);
     assert_string_equal(out, "");
@@ -70,6 +67,33 @@ TEST_DRAWN(links_and_sections)
     char *text = file_slurp("site/methods/rk4.html", NULL);
     memcpy(strstr(text, "<section id=\"block\">"), "<section id=\"clock\">", 20);
     assert_string_equal(lacking(text), "block");
+}
+
+/* Prints a page as the browser has it when its scripts have run. */
+static void browse(const char *page)
+{
+    assert_int_equal(
+        shell("HOME=$PWD timeout 200 chromium --headless --no-sandbox --disable-gpu --no-first-run "
+              "--disable-dev-shm-usage --user-data-dir=$PWD/browser --virtual-time-budget=5000 "
+              "--dump-dom file://$PWD/site/%s",
+              page),
+        0);
+}
+
+/* In a browser, without a server, the charts are drawn, and the index counts its rows; control: without the script there is no
+ * chart. */
+TEST_DRAWN(charts_in_a_browser)
+{
+    need_tool("chromium");
+    make_site("heun-euler");
+    browse("index.html");
+    HAS(out, "1 of 1 methods", "data-value=\"2\"");
+    browse("methods/heun-euler.html");
+    assert_int_equal(count_words(out, "<svg"), 4);
+    HAS(out, "measured order 2.0", "gsl:rkf45</span>");
+    shell_ok("echo >site/scheme.js");
+    browse("methods/heun-euler.html");
+    assert_int_equal(count_words(out, "<svg"), 0);
 }
 
 TEST_MAIN(program_open, program_close)

@@ -1,4 +1,4 @@
-/* site.js: draws the charts of a method's page, sorts and filters the index, and asks the module of the typed page. */
+/* site.js: draws the charts of a method's page, and sorts and filters the index. */
 "use strict";
 
 /* ---- charts: the CSV beside each stands in the page ---- */
@@ -52,18 +52,7 @@ function showIndex(table) {
     keep();
 }
 
-/* ---- the typed page ---- */
-
-let module; /* of typed.js */
-async function ask(name, fields) {
-    module ??= await Typed();
-    const answer = module.ccall("typed", "string", ["string", "string"], [name, fields.text]);
-    if (answer[0] !== "1") throw new Error(answer.slice(1));
-    return answer.slice(1);
-}
-
 for (const form of document.forms) form.addEventListener("submit", e => e.preventDefault());
 drawAll();
 addEventListener("resize", drawAll);
 if ($("index")) showIndex($("index"));
-if (typeof Typed !== "undefined") { followScheme(); showScheme(); }

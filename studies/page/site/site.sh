@@ -1,6 +1,6 @@
 #!/bin/sh
-# site.sh DIR [METHOD...]: writes the atlas (README.md): a page for each method, an index, the findings, the manual, and a page
-# where schemes are typed. `make site` calls it, which has made the program, build/release/typed and the man pages. A page that is
+# site.sh DIR [METHOD...]: writes the atlas (README.md): a page for each method, an index, the findings, and the
+# manual. `make site` calls it, which has made the program, build/release/typed and the man pages. A page that is
 # newer than what it is made of stays. site.sh --page DIR NAME makes that of one method, whose text is build/site/method/NAME.
 # TROTTER, WORK and MAN name another program, beside which is `typed`, another folder for what is kept, and that of man pages.
 set -u
@@ -36,7 +36,7 @@ page()
 <script src="$2site.js" defer></script>
 </head>
 <body class="serve">
-<nav class="views" aria-label="Pages"><a href="$2index.html">Methods</a><a href="$2typed.html">Type a scheme</a><a href="$2findings/index.html">Findings</a><a href="$2manual/index.html">Manual</a></nav>
+<nav class="views" aria-label="Pages"><a href="$2index.html">Methods</a><a href="$2findings/index.html">Findings</a><a href="$2manual/index.html">Manual</a></nav>
 END
     cat
     echo '</body></html>'
@@ -254,19 +254,6 @@ done
     echo '</ul></main>'
 } | page Manual ../ >"$dir/manual/index.html"
 
-# ---- the typed page: that of `serve`, less what is measured ----------------------------------------------------------------------
-{
-    sed -n '/<main class="view" id="view-scheme"/,/<\/main>/p' studies/page/serve/page.html | sed 's/ hidden>/>/; /<figure>/{N;/scheme-order/{N;N;d;};}'
-    if [ -s build/site/typed.js ]; then
-        cp build/site/typed.js "$dir/typed.js"
-        echo '<script src="typed.js"></script>'
-    else
-        rm -f "$dir/typed.js"
-        echo "make site: the page of typed schemes is left out: no build/site/typed.js, which emcc makes (apt-get install emscripten)" >&2
-        echo '<p>This copy of the atlas was made without a compiler for browsers: <code>apt-get install emscripten</code>, then <code>make site</code>, and the page tells of what is typed. The program does so by <code>trotter serve .</code></p>'
-    fi
-} | page 'Type a scheme' '' >"$dir/typed.html"
-
 # ---- all methods, then the index -------------------------------------------------------------------------------------------------
 : >"$work/todo"
 cut -f1 "$work/methods" | while IFS= read -r name; do
@@ -279,7 +266,7 @@ echo "make site: $todo of $all methods" >&2
 <"$work/todo" OMP_NUM_THREADS=1 xargs -P "${JOBS:-2}" -I{} sh -c 'sh "$0" --page "$1" "$2" && echo "make site: $2" >&2 || exit 255' "$0" "$dir" {} || exit 1
 
 {
-    echo '<main><h1>An atlas of methods</h1><p>One step of an integrator of y′ = F(y) + G(y), written as a text. All that is said of a method is read off its text by the program, and what is measured was measured by it.</p>'
+    echo '<main><h1>An atlas of methods</h1><p>One step of an integrator of y′ = F(y) + G(y), written as a text. All that is said of a method is read off its text by the program, and what is measured was measured by it. <code>trotter serve .</code> tells the same of a scheme of your own as you type it.</p>'
     echo '<form class="row"><label>Keep <input type="search" id="index-find" placeholder="implicit order&gt;4"></label><span class="soft" id="index-said"></span></form>'
     echo '<div class="scroll"><table id="index"><thead><tr>'
     for c in method order stages embedded real imaginary 'error norm²' set title; do echo "<th scope=\"col\"><button type=\"button\">$c</button></th>"; done

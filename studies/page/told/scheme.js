@@ -1,5 +1,5 @@
-/* scheme.js: charts as SVG, and the page of typed schemes, which `serve` and the atlas share. Who includes it has `ask`, which
- * answers with HTML that is escaped, and with CSV. */
+/* scheme.js: charts as SVG, for `serve` and the atlas, and the page of typed schemes. Who shows that has `ask`, which answers
+ * with HTML that is escaped, and with CSV. */
 "use strict";
 
 const COLOURS = 8;
@@ -205,10 +205,10 @@ async function showScheme() {
         told.replaceChildren(...nodes(html));
         told.querySelectorAll("section.scheme").forEach((s, i, all) => all.length > 1 && s.classList.add("marked", "c" + i % COLOURS));
     };
-    for (const box of [told, $("scheme-region"), $("scheme-order")]) box?.classList.add("waiting");
+    for (const box of [told, $("scheme-region"), $("scheme-order")]) box.classList.add("waiting");
     if (!await tell("check", told, show, text, signal)) return;
     tell("region", $("scheme-region"), drawRegion, text, signal);
-    if ($("scheme-order")) tell("order", $("scheme-order"), drawOrder, text, signal);
+    tell("order", $("scheme-order"), drawOrder, text, signal);
 }
 
 function followScheme() {

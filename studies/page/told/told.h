@@ -1,5 +1,5 @@
-/* told.h: what the theory says of a scheme whose text alone is known: for the page of `serve`, for the atlas (`make site`) and,
- * compiled for browsers, in its page of typed schemes. No number here is measured. */
+/* told.h: what the theory says of a scheme whose text alone is known: for the page of `serve` and for the atlas
+ * (`make site`). No number here is measured. */
 #ifndef TROTTER_STUDIES_TOLD_H
 #define TROTTER_STUDIES_TOLD_H
 
