@@ -275,8 +275,9 @@ def main(seed, count, rooms):
     def work(worker):
         while True:
             with lock:
-                if not drawn or score['killed'] + score['survived'] >= count:
+                if not drawn or score['taken'] >= count:
                     return
+                score['taken'] += 1
                 path, (kind, begin, end, new) = drawn.pop(0)
             text, line = texts[path], texts[path].count('\n', 0, begin) + 1
             if path not in as_it_is:
@@ -288,7 +289,9 @@ def main(seed, count, rooms):
                 verdict = 'killed' if by else 'survived'
             with lock:
                 score[verdict] += 1
-                if verdict != 'none':
+                if verdict == 'none':
+                    score['taken'] -= 1
+                else:
                     rows.writerow([path, line, kind, text[begin:end], new, verdict, by])
                     out.flush()
                     print(f'{verdict:8} {path}:{line} {kind} `{text[begin:end]}` -> `{new}` {by}', flush=True)

@@ -144,6 +144,8 @@ TEST(mutants_are_killed_or_survive)
     assert_non_null(strstr(out, "survived room/sum.c:5 operator `+` -> `-`"));
     assert_non_null(strstr(out, "killed   room/sum.c:4 operator `+` -> `-` tests/any/test_sum:"));
     assert_non_null(strstr(out, "5 of 6 killed: 83.3 % [43.6, 97.0]"));
+    assert_int_equal(shell("JOBS=2 python3 \"$OLDPWD/tests/scripts/mutants.py\" 1 1 room"), 0);
+    assert_non_null(strstr(out, " of 1 killed: "));
 }
 
 TEST_MAIN(program_open_drawn, program_close)
