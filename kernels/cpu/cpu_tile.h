@@ -8,6 +8,7 @@
 #define TROTTER_CPU_TILE_H
 
 #include "kernels/cpu/cpu_math.h"
+#include "kernels/cpu/shuffle.h"
 
 #if defined __AVX512F__
 enum { VECTOR = 64, R = 8 };

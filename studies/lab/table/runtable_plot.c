@@ -285,8 +285,10 @@ int runtable_scatter(const RunTable *t, size_t measure, const RunScatter *of, co
     int any = 0, code = draw_scatter(t, measure, of, s, p, &any);
     plot_setting(p, "set offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05");
     if (t->measure[measure].positive) plot_setting(p, "set yrange [0<*:*]");
-    snprintf(title, sizeof title, "design (%s)", of->colours_words);
-    if (of->colours) plot_key_title(p, title);
+    if (of->colours) {
+        snprintf(title, sizeof title, "design (%s)", of->colours_words);
+        plot_key_title(p, title);
+    }
     if (any) return plot_end(p, output_sheet(s, SHEET_CSV, dir, file));
     plot_drop(p);
     return code;

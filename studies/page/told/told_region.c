@@ -57,8 +57,8 @@ static int freeze(const Selection *s, Table **t)
     return 0;
 }
 
-/* Raises *far to twice the farthest zero or pole of R, where an order star's fingers end, and around which an implicit method
- * is unstable. */
+/* Raises *far to the farthest zero of R, where an order star's fingers end, and to twice the farthest pole, around which an
+ * implicit method is unstable. */
 static int look_at_roots(const Table *t, double *far)
 {
     SCOPED(stability_function_free) StabilityFunction r = {.p = -1};
