@@ -109,6 +109,8 @@ static void must_say(int status, int expected, const char *words)
         fail_msg("status %d, expected %d with '%s': %.600s", status, expected, words, answer);
 }
 
+#define FAR "scheme far\nk1 = H(y)\nk2 = H(y + k1)\ny' = y + 99/100*k1 + 1/100*k2\n"
+#define BACK "scheme back\nk1 = H(y + k1)\ny' = y + k1\n"
 #define SCHEME "scheme typed\nk1 = H(y)\nk2 = H(y + k1)\ny' = y + 1/2*k1 + 1/2*k2\n"
 /* ---- who is answered -------------------------------------------------------------------------------- */
 
@@ -306,6 +308,10 @@ TEST(schemes_are_told)
     must_say(ask_scheme("check", "<script>alert(1)</script>"), 200, "scheme:1:1: expected");
     must_say(200, 200, "Content-Type: text/plain"); /* words, not HTML */
     must_say(ask_scheme("region", SCHEME), 200, "scheme,line,re,im,edge\ntyped,");
+    /* What is looked at does not depend on which scheme is the first; here R is 1 + z + z^2/100, and 1/(1 - z). */
+    must_say(ask_scheme("region", FAR BACK), 200, "\nfar,0,");
+    snprintf(wide, sizeof wide, "%.40s", strstr(answer, "\nfar,0,"));
+    must_say(ask_scheme("region", BACK FAR), 200, wide);
     must_say(ask_scheme("order", SCHEME), 200, "\ntyped,attention,2,1.99");
     size_t n = (size_t)snprintf(wide, sizeof wide, "scheme wide\n");
     for (int i = 1; i <= 25; i++) n += (size_t)snprintf(wide + n, 16, "k%d = H(y)\n", i);

@@ -73,13 +73,13 @@ static int look_at_roots(const Table *t, double *far)
 static int choose_box(Region *u)
 {
     double far = 0, real, imag;
-    int around = u->plane == PLANE_STAR;
+    int star = u->plane == PLANE_STAR, around = star;
     for (size_t i = 0; i < u->count; i++) {
         int solves = table_solves(u->table[i]);
         TRY(stability_limits(u->table[i], &real, &imag, NULL));
         if (isfinite(real)) far = fmax(far, -real);
         if (isfinite(imag)) far = fmax(far, imag);
-        if (around || solves) TRY(look_at_roots(u->table[i], &far));
+        if (star || solves) TRY(look_at_roots(u->table[i], &far));
         around |= solves;
     }
     if (!(far > 0)) far = 4;
