@@ -342,7 +342,7 @@ static void take_imaginary(Row *r, mpq_t im)
     size_t n = 0, terms = r->terms;
     for (size_t i = 0; i < terms; i++) {
         Term *s = &r->term[i];
-        if (s->symbols != 1 || s->symbol[0] != SYMBOL_I) {
+        if (s->eval != TABLE_ONE || s->symbols != 1 || s->symbol[0] != SYMBOL_I) {
             r->term[n++] = *s;
             continue;
         }
@@ -363,11 +363,12 @@ static int read_fraction(Parser *p, mpq_t c, mpq_t im, Row *learned)
     int complex = row_complex(learned);
     take_imaginary(learned, im);
     for (size_t i = 0; i < learned->terms; i++) {
+        int number = learned->term[i].eval == TABLE_ONE;
         symbols += learned->term[i].symbols;
-        if (learned->term[i].eval == TABLE_ONE && !(complex && symbols)) continue;
+        if (number && !(complex && symbols)) continue;
         p->cursor.at = at;
         return cursor_error(&p->cursor,
-                            complex ? "expected no learned name beside i" : "expected a number");
+                            number ? "expected no learned name beside i" : "expected a number");
     }
     row_weight(p->table, learned, TABLE_ONE, c);
     if (!symbols) row_free(learned);

@@ -237,6 +237,7 @@ TEST(test_errors)
         {"scheme a\nflow (1/2 + i) F\nflow G", "expected complex fractions of F whose sum is real"},
         {"scheme a\nflow (1 + i) F\nflow G:heun\nflow -i F", "expected no method of a flow"},
         {"scheme a\nlearn b = 1\nflow (b*i) F\n", "text:3:6: expected no learned name beside i"},
+        {"scheme a\nflow (1/2 + i*y) F\nflow (1/2 - i*y) F\n", "text:2:6: expected a number"},
         {"scheme a\nlet g = i/2\nk1 = H(y + g*y)\n", "text:3:8: expected real coefficients"},
         {"scheme a\nlearn b = i\n", "text:2:11: expected a number"},
         {"scheme a\nflow (1/(i - i)) F\n", "text:2:16: expected a divisor other than zero"},
