@@ -35,12 +35,13 @@ static int has_level(int level)
 {
     __builtin_cpu_init();
 #ifdef __clang__
-#define HAS __builtin_cpu_supports
+#define HAS __builtin_cpu_supports /* takes only a literal */
     if (level >= 4 && !(HAS("avx512f") && HAS("avx512bw") && HAS("avx512cd") && HAS("avx512dq") &&
                         HAS("avx512vl")))
         return 0;
     if (level >= 3 && !(HAS("avx2") && HAS("fma") && HAS("bmi") && HAS("bmi2"))) return 0;
     return HAS("sse4.2") && HAS("popcnt") && HAS("ssse3");
+#undef HAS
 #else
     return level == 4   ? __builtin_cpu_supports("x86-64-v4")
            : level == 3 ? __builtin_cpu_supports("x86-64-v3")

@@ -103,10 +103,9 @@ static int check(const Table *t)
             t->name);
     if (table_methods(t) || table_complex(t))
         return error_set(
-            ERR_INPUT,
-            "%s has complex fractions, or exact flows beside flows by a method, and no conditions in words: its terms are "
-            "printed by --degree",
-            t->name);
+            ERR_INPUT, "%s has %s, and no conditions in words: its terms are printed by --degree",
+            t->name,
+            table_complex(t) ? "complex fractions" : "exact flows beside flows by a method");
     if (table_exponential(t))
         return error_set(ERR_INPUT,
                          "%s is an exponential integrator, whose conditions have phi functions of "

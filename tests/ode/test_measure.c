@@ -66,6 +66,7 @@ TEST(test_zero_unstable)
         assert_int_equal(solved_new(1 << 24, &on->solved), 0); /* for the second study */
         assert_int_equal(verdict_on(wild, on, usual, 3, 0), VERDICT_DIVERGES);
         if (!linear) assert_int_equal(verdict_on(wild, on, usual, 3, 1), VERDICT_UNSTABLE);
+        solved_free(on->solved);
     }
     assert_int_equal(verdict(heun, "attention", 2, 0), VERDICT_DIVERGES);
     OWN_SYSTEM *s = make("attention");

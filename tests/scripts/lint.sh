@@ -46,7 +46,6 @@ studies/solve: studies/solve studies/model/. studies/base ode kernels
 studies/lab/table: studies/lab/table studies/base kernels/base
 studies/lab/runs: studies/lab/runs studies/model studies/base bridge nn ode kernels
 studies/lab/study: studies/lab/study studies/lab/runs studies/lab/table studies/model studies/solve studies/theory/. studies/base bridge nn ode kernels
-studies/page/site: studies/page/site studies/page/told studies/base ode kernels
 studies/page/told: studies/page/told studies/page/report studies/theory/. studies/base ode kernels
 studies/page/site: studies/page/site studies/page/told studies/theory/. studies/base kernels/base
 studies/page/serve: studies/page/serve studies/page/told studies/page/report studies/solve studies/theory/. studies/base ode kernels

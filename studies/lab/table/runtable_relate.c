@@ -34,8 +34,10 @@ const Column runtable_correlations[] = {
           .words =
               "the exponent of the measure as a power of the quantity, each group with its own "
               "factor"),
-    FIELD(CorrelationRow, "slope_low", w.slope_low, .digits = 3, .sparse = 1),
-    FIELD(CorrelationRow, "slope_high", w.slope_high, .digits = 3, .sparse = 1),
+    FIELD(CorrelationRow, "slope_low", w.slope_low, .digits = 3, .sparse = 1,
+          .words = "lower end of its 95 % interval"),
+    FIELD(CorrelationRow, "slope_high", w.slope_high, .digits = 3, .sparse = 1,
+          .words = "upper end of it"),
     {0}};
 
 typedef struct {

@@ -205,6 +205,7 @@ texts()
 }
 : >"$work/methods.new"
 names=$("$program" schemes --print --scheme all,implicit,exponential,rosenbrock 2>/dev/null | sed -n 's/^scheme //p')
+[ -n "$names" ] || fail "'$program schemes --print' tells of no scheme"
 texts 'built in' <ode/scheme/zoo.scheme
 "$program" schemes --print --scheme "$(echo "$names" | paste -sd,)" 2>/dev/null | texts 'built in'
 texts classics <tests/ode/classics.scheme
@@ -217,6 +218,10 @@ done <tests/ode/tableaus.jsonl | texts tableaus
 [ $# -eq 0 ] || for name; do grep "^$name$tab" "$work/methods.new" || fail "no method is called $name"; done >"$work/chosen"
 [ $# -eq 0 ] || mv "$work/chosen" "$work/methods.new"
 mv "$work/methods.new" "$work/methods"
+[ $# -gt 0 ] || for file in "$dir"/methods/*.html; do # of methods that are gone
+    name=${file##*/}
+    grep -q "^${name%.html}$tab" "$work/methods" || rm -f "$file"
+done
 for f in "$work"/new/*; do
     cmp -s "$f" "$work/method/${f##*/}" || mv "$f" "$work/method/${f##*/}"
 done
