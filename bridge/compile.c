@@ -1,48 +1,12 @@
 /* compile.c: compiles layers of a scheme to a network plan.
  *
- * A row of the table becomes one LIN, an evaluation one EVAL; a row that is the bare state costs
- * nothing. Rows of a layer are kept with their registers, so equal rows share one, and a row that
- * differs from an earlier one by few terms is written as that one plus the difference: a chain of
- * sublayers (a word, looped:N) costs two terms a link, not one more each. Where learned numbers are multiplied, as in sums named
- * by `let`, what one of them multiplies is a row too. Symbols become scalars and
- * gates of the plan when a row first needs them. */
-#include "bridge/bridge.h"
+ * A row of the table becomes one LIN (compile_rows.c), an evaluation one EVAL. */
+#include "bridge/compile.h"
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
 #include "ode/scheme/rationals.h"
 
 #include <string.h>
-
-typedef struct {
-    Row row; /* row of the table, symbols included */
-    int reg;
-} Known;
-
-typedef struct {
-    const Table *table; /* table of the layer that is compiled */
-    const BridgeOptions *options;
-    Plan *plan;
-    int side;   /* SIDE_TARGET or SIDE_SOURCE of the layers that are compiled */
-    int memory; /* register that cross-attention reads, in a plan of two sides */
-    size_t inner;
-    int substeps; /* steps a layer, of size 1 / substeps */
-    int step;     /* the step that is compiled, counted over all layers */
-    int *y;       /* (steps+1) register of the state entering a step */
-    int *k;       /* (steps, evals) register of an evaluation */
-    /* (steps+1, carries) register of a carried quantity entering a step; -1: it is 0 */
-    int *carried;
-    int *symbol; /* (symbols) scalar or gate index in this layer, -1: not yet */
-    size_t known;
-    Known *list;
-    int draws;
-    int products; /* some of the rows have terms with two symbols */
-} Compiler;
-
-/* Returns the layer whose weights a step reads. */
-static int layer_of(const Compiler *c)
-{
-    return c->step / c->substeps;
-}
 
 /* ---- sublayers -------------------------------------------------------------------------------------- */
 
@@ -84,11 +48,11 @@ static int find_slot(Compiler *c, const Eval *e)
     static const int kinds[COLOURS] = {
         [OP_F] = SLOT_ATTENTION, [OP_G] = SLOT_FEEDFORWARD, [OP_C] = SLOT_CROSS};
     int kind = kinds[e->op];
-    int slot = plan_find_slot(c->plan, c->side, kind, layer_of(c), e->set);
+    int slot = plan_find_slot(c->plan, c->side, kind, compile_layer(c), e->set);
     if (slot >= 0) return slot;
     slot = plan_slot(c->plan, (PlanSlot){.kind = kind,
                                          .side = c->side,
-                                         .layer = layer_of(c),
+                                         .layer = compile_layer(c),
                                          .set = e->set,
                                          .inner = e->op == OP_G ? c->inner : 0});
     if (slot < 0 || kind != SLOT_CROSS) return slot;
@@ -96,229 +60,7 @@ static int find_slot(Compiler *c, const Eval *e)
     return code < 0 ? code : slot;
 }
 
-/* ---- rows --------------------------------------------------------------------------------------------- */
-
-static int row_register(Compiler *c, const Row *r);
-
-/* Returns the index of a symbol's scalar or gate in this layer, and makes it at its first use. */
-static int find_symbol(Compiler *c, int index)
-{
-    const Symbol *s = &c->table->symbol[index];
-    if (c->symbol[index] >= 0) return c->symbol[index];
-    if (s->kind == SYMBOL_LEARN) {
-        size_t size = c->table->dense ? (size_t)c->step + 1 : 1;
-        return c->symbol[index] = plan_scalar(c->plan, c->side, layer_of(c), s->name, size,
-                                              table_double(s->start));
-    }
-    SCOPED(memory_drop) int *x = memory_new(s->inputs, sizeof(int));
-    if (!x) return ERR_MEMORY;
-    int reg = 0;
-    for (size_t i = 0; i < s->inputs && reg >= 0; i++) reg = x[i] = row_register(c, &s->input[i]);
-    int act = s->kind == SYMBOL_SIGMOID ? ACT_SIGMOID : ACT_TANH;
-    if (reg >= 0) reg = plan_gate(c->plan, c->side, layer_of(c), s->name, act, s->inputs, x);
-    return c->symbol[index] = reg;
-}
-
-static int *carried_register(const Compiler *c, int step, int eval)
-{
-    return &c->carried[(size_t)step * c->table->carries + (size_t)(TABLE_CARRIED - eval)];
-}
-
-static int source_register(const Compiler *c, const Term *s, int step)
-{
-    if (s->eval < TABLE_STATE) return *carried_register(c, step, s->eval);
-    return s->eval == TABLE_STATE ? c->y[step]
-                                  : c->k[(size_t)step * c->table->evals + (size_t)s->eval];
-}
-
-/* Makes a term of a row whose source was made in step `from`, with `element` of its learned vectors. A slope is the
- * step size times a sublayer's output. */
-static int plan_term(Compiler *c, const Term *s, int from, size_t element, PlanTerm *out)
-{
-    double h = s->eval < 0 ? 1 : 1.0 / c->substeps;
-    *out = (PlanTerm){
-        .c = h * table_double(s->c), .x = source_register(c, s, from), .factors = s->symbols};
-    for (int i = 0; i < s->symbols; i++) {
-        int gate = c->table->symbol[s->symbol[i]].kind != SYMBOL_LEARN;
-        int index = find_symbol(c, s->symbol[i]);
-        if (index < 0) return index;
-        out->factor[i] = (PlanFactor){.kind = gate ? FACTOR_GATE : FACTOR_SCALAR,
-                                      .index = index,
-                                      .element = gate ? 0 : element};
-    }
-    return 0;
-}
-
-/* Returns the current element of a learned vector: the last. */
-static size_t present(const Compiler *c)
-{
-    return c->table->dense ? (size_t)c->step : 0;
-}
-
-/* Computes difference = r - q. */
-static int subtract(const Row *r, const Row *q, Row *difference)
-{
-    RATIONAL(minus);
-    mpq_set_si(minus, -1, 1);
-    TRY(row_copy(difference, r));
-    return row_add_row(difference, q, minus);
-}
-
-/* Finds the known row that leaves the fewest terms of r, *base its register and `rest` what it leaves; -1: none leaves fewer. */
-static int find_base(const Compiler *c, const Row *r, Row *rest, int *base)
-{
-    size_t fewest = r->terms;
-    *base = -1;
-    for (size_t i = 0; i < c->known; i++) {
-        ROW(difference);
-        TRY(subtract(r, &c->list[i].row, &difference));
-        if (difference.terms + 1 >= fewest) continue;
-        fewest = difference.terms + 1;
-        *base = c->list[i].reg;
-        row_swap(rest, &difference);
-    }
-    return 0;
-}
-
-/* Adds a term to the sum that a symbol is multiplied by, or, where it lacks the symbol, to the rest. */
-static int part_term(const Term *s, int symbol, const mpq_t scale, Row *sum, Row *rest)
-{
-    int left[TABLE_SYMBOLS], n = 0, found = 0;
-    RATIONAL(c);
-    for (int i = 0; i < s->symbols; i++)
-        if (found || s->symbol[i] != symbol)
-            left[n++] = s->symbol[i];
-        else
-            found = 1;
-    mpq_set(c, s->c);
-    if (found) mpq_div(c, c, scale);
-    return row_add(found ? sum : rest, s->eval, s->past, c, n, left);
-}
-
-static int has_symbol(const Term *s, int symbol)
-{
-    int has = 0;
-    for (int i = 0; i < s->symbols; i++) has |= s->symbol[i] == symbol;
-    return has;
-}
-
-/* Takes the symbol that stands in most terms of r out of them: r = scale symbol sum + rest, where the first term of the sum is
- * not scaled, so that sums which differ by a factor are one. *symbol = -1: none stands in two terms. */
-static int take_symbol(const Compiler *c, const Row *r, int *symbol, mpq_t scale, Row *sum,
-                       Row *rest)
-{
-    size_t most = 1;
-    *symbol = -1;
-    for (int k = 0; k < (int)c->table->symbols; k++) {
-        size_t count = 0;
-        for (size_t i = 0; i < r->terms; i++) count += (size_t)has_symbol(&r->term[i], k);
-        if (count > most) most = count, *symbol = k;
-    }
-    for (size_t i = r->terms; *symbol >= 0 && i-- > 0;)
-        if (has_symbol(&r->term[i], *symbol)) mpq_set(scale, r->term[i].c);
-    for (size_t i = 0; *symbol >= 0 && i < r->terms; i++)
-        TRY(part_term(&r->term[i], *symbol, scale, sum, rest));
-    return 0;
-}
-
-/* Adds scale times a learned number, or a gate, times the register of a sum. */
-static int add_product(Compiler *c, int symbol, const mpq_t scale, const Row *sum, PlanTerm *out)
-{
-    int reg = row_register(c, sum);
-    if (reg < 0) return reg;
-    Term of = {.eval = TABLE_STATE, .c = {*scale}, .symbols = 1, .symbol = {symbol}};
-    TRY(plan_term(c, &of, c->step, present(c), out));
-    out->x = reg;
-    return 0;
-}
-
-/* Adds the terms that make r. Where numbers that are learned are multiplied, as they are in sums named by `let`, a sum that is
- * multiplied by one of them is a row of its own, which others share. */
-static int add_terms(Compiler *c, const Row *r, PlanTerm *term, size_t *n)
-{
-    ROW(rest);
-    ROW(sum);
-    RATIONAL(scale);
-    int base, symbol = -1;
-    TRY(find_base(c, r, &rest, &base));
-    if (base >= 0)
-        term[(*n)++] = (PlanTerm){.c = 1, .x = base};
-    else if (c->products)
-        TRY(take_symbol(c, r, &symbol, scale, &sum, &rest));
-    if (symbol >= 0) TRY(add_product(c, symbol, scale, &sum, &term[(*n)++]));
-    const Row *left = base >= 0 || symbol >= 0 ? &rest : r;
-    if (left == &rest && c->products) return add_terms(c, left, term, n);
-    for (size_t i = 0; i < left->terms; i++)
-        TRY(plan_term(c, &left->term[i], c->step - left->term[i].past, present(c), &term[(*n)++]));
-    return 0;
-}
-
-/* Writes r as a LIN. A row without terms, such as y - y[-1] in a first layer, is written as 0 y, because a line's side is
- * that of the registers it reads. */
-static int write_row(Compiler *c, const Row *r)
-{
-    SCOPED(memory_drop) PlanTerm *term = memory_new(r->terms + 1, sizeof(PlanTerm));
-    size_t n = 0;
-    if (!term) return ERR_MEMORY;
-    TRY(add_terms(c, r, term, &n));
-    if (n == 0) term[n++] = (PlanTerm){.c = 0, .x = c->y[c->step]};
-    return plan_lin(c->plan, n, term);
-}
-
-static int remember(Compiler *c, const Row *r, int reg)
-{
-    TRY(memory_more(&c->list, c->known, sizeof(Known)));
-    Known *k = &c->list[c->known++];
-    k->reg = reg;
-    return row_copy(&k->row, r);
-}
-
-/* Tells whether a row is one state, carried quantity or slope, as it is. */
-static int is_bare(const Row *r)
-{
-    return r->terms == 1 && r->term->symbols == 0 && mpq_equal(r->term->c, rational_one);
-}
-
-static int row_register(Compiler *c, const Row *r)
-{
-    /* the register of an evaluation holds the slope of a whole step */
-    if (is_bare(r) && (r->term->eval < 0 || c->substeps == 1))
-        return source_register(c, r->term, c->step - r->term->past);
-    for (size_t i = 0; i < c->known; i++)
-        if (row_equal(&c->list[i].row, r)) return c->list[i].reg;
-    int reg = write_row(c, r);
-    if (reg < 0) return reg;
-    int code = remember(c, r, reg);
-    return code == 0 ? reg : code;
-}
-
-static int dense_update(Compiler *c)
-{
-    const Row *r = &c->table->update;
-    size_t n = 0, most = 1 + r->terms * ((size_t)c->step + 1);
-    SCOPED(memory_drop) PlanTerm *term = memory_new(most, sizeof(PlanTerm));
-    if (!term) return ERR_MEMORY;
-    for (size_t i = 0; i < r->terms; i++)
-        for (int l = r->term[i].eval < 0 ? c->step : 0; l <= c->step; l++) {
-            int from = r->term[i].eval == TABLE_STATE ? 0 : l;
-            TRY(plan_term(c, &r->term[i], from, (size_t)l, &term[n++]));
-        }
-    return plan_lin(c->plan, n, term);
-}
-
 /* ---- layers --------------------------------------------------------------------------------------------- */
-
-static void forget_rows(Compiler *c)
-{
-    for (size_t i = 0; i < c->known; i++) row_free(&c->list[i].row);
-    c->known = 0;
-}
-
-static void forget(Compiler *c)
-{
-    forget_rows(c);
-    for (size_t i = 0; i < c->table->symbols; i++) c->symbol[i] = -1;
-}
 
 static int evaluate(Compiler *c, size_t e, int x, int *slot)
 {
@@ -336,7 +78,7 @@ static int sub_step(const Table *t, size_t e, Row *difference)
 {
     const Row *here = &t->point[t->eval[e].point].row;
     const Row *next = e + 1 < t->evals ? &t->point[t->eval[e + 1].point].row : &t->update;
-    TRY(subtract(next, here, difference));
+    TRY(compile_difference(next, here, difference));
     const Term *s = difference->term;
     if (!t->dense && difference->terms == 1 && s->eval == (int)e && s->past == 0) return 0;
     return error_set(ERR_INPUT,
@@ -352,7 +94,7 @@ static int compile_post(Compiler *c)
     const Table *t = c->table;
     int x = c->y[c->step], slot;
     const Row *first = t->evals ? &t->point[t->eval[0].point].row : NULL;
-    if (!first || !is_bare(first) || first->term->eval != TABLE_STATE || first->term->past)
+    if (!first || !compile_is_bare(first) || first->term->eval != TABLE_STATE || first->term->past)
         return error_set(ERR_INPUT, "%s: --norm post needs a first step from y", t->name);
     for (size_t e = 0; e < t->evals; e++) {
         ROW(step);
@@ -360,7 +102,7 @@ static int compile_post(Compiler *c)
         TRY(sub_step(t, e, &step));
         int k = evaluate(c, e, x, &slot);
         if (k < 0) return k;
-        TRY(plan_term(c, &step.term[0], c->step, present(c), &term[1]));
+        TRY(compile_term(c, &step.term[0], c->step, compile_present(c), &term[1]));
         int sum = plan_lin(c->plan, 2, term);
         x = sum < 0 ? sum : plan_norm(c->plan, slot, sum);
         if (x < 0) return x;
@@ -372,7 +114,7 @@ static int compile_post(Compiler *c)
 static int compile_evals(Compiler *c)
 {
     for (size_t e = 0; e < c->table->evals; e++) {
-        int x = row_register(c, &c->table->point[c->table->eval[e].point].row);
+        int x = compile_row(c, &c->table->point[c->table->eval[e].point].row);
         if (x < 0) return x;
         int slot, k = evaluate(c, e, x, &slot);
         if (k < 0) return k;
@@ -385,7 +127,7 @@ static int compile_carried(Compiler *c, int to)
 {
     for (size_t i = 0; i < c->table->carries; i++) {
         const Row *r = &c->table->carry[i].update;
-        int reg = r->terms ? row_register(c, r) : -1;
+        int reg = r->terms ? compile_row(c, r) : -1;
         if (reg < 0 && r->terms) return reg;
         c->carried[(size_t)to * c->table->carries + i] = reg;
     }
@@ -408,7 +150,7 @@ static int begin_carried(Compiler *c, const Table *t)
     int code = compile_evals(c);
     if (code == 0) code = compile_carried(c, 0);
     c->k = kept;
-    forget_rows(c);
+    compile_forget_rows(c);
     return code;
 }
 
@@ -417,7 +159,7 @@ static int drop_zeros(const Compiler *c, Row *r)
     ROW(left);
     for (size_t i = 0; i < r->terms; i++) {
         const Term *s = &r->term[i];
-        if (s->eval < TABLE_STATE && *carried_register(c, c->step, s->eval) < 0) continue;
+        if (s->eval < TABLE_STATE && *compile_carried_register(c, c->step, s->eval) < 0) continue;
         TRY(row_add(&left, s->eval, s->past, s->c, s->symbols, s->symbol));
     }
     row_swap(r, &left);
@@ -452,7 +194,7 @@ static int compile_step(Compiler *c, int last)
     if (c->plan->post) return compile_post(c);
     TRY(compile_evals(c));
     if (!last) TRY(compile_carried(c, c->step + 1)); /* nothing reads what the last layer carries */
-    int reg = c->table->dense ? dense_update(c) : row_register(c, &c->table->update);
+    int reg = c->table->dense ? compile_dense(c) : compile_row(c, &c->table->update);
     if (reg < 0) return reg;
     c->y[c->step + 1] = c->plan->output = reg;
     return 0;
@@ -462,7 +204,7 @@ static int compile_step(Compiler *c, int last)
 static int compile(Compiler *c, const Table *t, size_t layers)
 {
     int steps = (int)layers * c->substeps;
-    forget(c);
+    compile_forget(c);
     TRY(begin_carried(c, t));
     for (int i = 0; i < steps; i++) {
         SCOPED(table_drop) Table *step = table_start(t, i);
@@ -472,7 +214,7 @@ static int compile(Compiler *c, const Table *t, size_t layers)
         c->products = has_products(step);
         int code = leave_zeros(c, step);
         if (code == 0) code = compile_step(c, i + 1 == steps);
-        forget(c);
+        compile_forget(c);
         TRY(code);
     }
     return 0;

@@ -23,6 +23,7 @@
 #include "ode/field/combine.h"
 #include "ode/field/simd.h"
 
+/* A function by itself, as clang 14 links no clones of one that other files call. */
 SIMD_CLONES static double largest(size_t N, const double *x)
 {
     double m = 0;

@@ -256,8 +256,9 @@ static int put_conditions(FILE *f, const Asked *a)
     if (too_many(f, a)) return 0;
     TRY(conditions_each(a->t, order, take_failing, &u));
     if (u.fail) fputs("</tbody></table>\n", f);
-    fprintf(f, "<p class=\"soft\">Of the %zu conditions of order %d, %zu fail%s.</p>\n", u.all,
-            order, u.fail, u.fail > CONDITIONS_TOLD ? "; the first are shown" : "");
+    fprintf(f, "<p class=\"soft\">Of the %zu conditions of order %d, %zu fail%s%s.</p>\n", u.all,
+            order, u.fail, u.fail == 1 ? "s" : "",
+            u.fail > CONDITIONS_TOLD ? "; the first are shown" : "");
     return 0;
 }
 
@@ -298,7 +299,7 @@ static int put_scheme(FILE *f, const Table *scheme)
     a.t = t;
     TRY(theory_search(t, CONDITIONS_MAX, &a.theory));
     page_print(f, "<section class=\"scheme\">\n<h3>%s</h3>\n", t->name);
-    if (t->title) page_print(f, "<p class=\"soft\">%s</p>\n", t->title);
+    if (t->title && *t->title) page_print(f, "<p class=\"soft\">%s</p>\n", t->title);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) TRY(put_part(f, &a, i));
     fputs("</section>\n", f);
     return 0;
