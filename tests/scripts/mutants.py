@@ -168,6 +168,14 @@ def tests_in(program):
     return [''] if 'test_add(' in text or not names else names
 
 
+def say(words, now_and_then):
+    """Tells how far it is: on a terminal in one line that changes, elsewhere now and then in a line of its own."""
+    if sys.stderr.isatty():
+        print('\r' + words, end='' if words else '\n', file=sys.stderr, flush=True)
+    elif words and now_and_then:
+        print(words, file=sys.stderr, flush=True)
+
+
 def reached(programs, rooms):
     """{'lines': {file: {line: tests}}, 'seconds': {test: seconds}}, kept in map.json and made longer by rooms that it lacks."""
     kept, lock = HOME + '/map.json', threading.Lock()
@@ -195,7 +203,7 @@ def reached(programs, rooms):
                 if not waiting:
                     return
                 test = waiting.pop(0)
-                print(f'\rlines of tests: {total - len(waiting)} of {total}', end='', file=sys.stderr, flush=True)
+                say(f'lines of tests: {total - len(waiting)} of {total}', (total - len(waiting)) % 100 == 0)
             passed, seconds = passes(test, worker, 600, GCOV_PREFIX=worker, GCOV_PREFIX_STRIP='99')
             counts = glob.glob(worker + '/*.gcda')
             text = subprocess.run(['gcov', '--json-format', '--stdout', *counts], stdout=subprocess.PIPE,
@@ -215,7 +223,7 @@ def reached(programs, rooms):
                                 tests.append(test)
 
     together(work)
-    print(file=sys.stderr)
+    say('', True)
     found['rooms'] += lacking
     json.dump(found, open(kept, 'w'))
     return found
