@@ -403,7 +403,7 @@ static void combine(const Sequence *s, const PlanInstr *in, size_t n, size_t D, 
             const PlanTerm *t = &in->term[k];
             double *r = s->r[in->out] + i * D, *dr = s->dr[in->out] + i * D, inner = 0;
             double *x = s->r[t->x] + i * D, *dx = s->dr[t->x] + i * D, f[PLAN_FACTORS],
-                   *df[PLAN_FACTORS], c = t->c;
+                   *df[PLAN_FACTORS] = {0}, c = t->c;
             for (int j = 0; j < t->factors; j++) c *= f[j] = factor(s, &t->factor[j], i, &df[j]);
             for (size_t e = 0; e < D; e++) {
                 if (!back) r[e] += c * x[e];
