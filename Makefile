@@ -570,7 +570,7 @@ debug: deps
 man: build
 	@rm -rf build/man
 	build/trotter manual --out build/man
-	awk -v version=$(VERSION) -f studies/page/manual/schemes.awk ode/README.md >build/man/trotter-schemes.5
+	awk -v version=$(VERSION) -f studies/page/manual/schemes.awk ode/scheme/README.md >build/man/trotter-schemes.5
 	awk -v version=$(VERSION) -f studies/api/library/man.awk studies/api/library/trotter.h >build/man/trotter.3
 	awk -v version=$(VERSION) -v dir=build/man -f studies/api/library/functions.awk studies/api/library/trotter.h
 

@@ -716,8 +716,8 @@ int source_parse(const char *file, const char *text, size_t bytes, Table ***list
     size_t n, before = *count;
     int code = source_read(file, text, bytes, &found, &n);
     if (code == 0 && n == 0)
-        code = error_set(ERR_INPUT, "%s: no tableau is found in it; ode/README.md has the forms",
-                         file);
+        code = error_set(
+            ERR_INPUT, "%s: no tableau is found in it; ode/scheme/tableaus.md has the forms", file);
     for (size_t i = 0; i < n && code == 0; i++) {
         if (found[i].refused[0]) code = error_set(ERR_INPUT, "%s", found[i].refused);
         if (code == 0) code = memory_more(list, *count, sizeof **list);

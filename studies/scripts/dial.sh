@@ -1,6 +1,6 @@
 #!/bin/sh
 # dial.sh: the recorded study of equal evaluations: does the order of the integrator, its truncation error or the displacement of
-# its stages go with perplexity? The family is dial:S,THETA (ode/README.md): at S = 2 the leading error is proportional to
+# its stages go with perplexity? The family is dial:S,THETA (ode/scheme/README.md): at S = 2 the leading error is proportional to
 # |THETA - 1|, so on levels symmetric about 1 a U says error, and a slope says displacement.
 #
 #   sh studies/scripts/dial.sh --corpus DIR --out OUT [--only PART,PART,...] [--first N] [--seeds N]

@@ -193,7 +193,7 @@ TEST(other_pages)
     run_ok("manual --out man");
     must_say(
         formed(
-            "ln -s '%s' src; mkdir man3; awk -v version=1 -f src/studies/page/manual/schemes.awk src/ode/README.md >schemes.5; "
+            "ln -s '%s' src; mkdir man3; awk -v version=1 -f src/studies/page/manual/schemes.awk src/ode/scheme/README.md >schemes.5; "
             "awk -v version=1 -v dir=man3 -f src/studies/api/library/functions.awk src/studies/api/library/trotter.h",
             root),
         "");

@@ -254,8 +254,11 @@ found=$(git ls-files 2>/dev/null | grep -v '^nn/kjv/.*\.txt$' | while IFS= read 
 [ -z "$found" ] || say "a path of one machine:
 $found"
 
-for folder in $(echo "$folders" | grep '^studies/' | grep -v '/example$\|/peer$'); do
-    found=$(unlisted "$folder/README.md" $(ls "$folder"/*.c "$folder"/*.h 2>/dev/null))
+# A folder without a page of its own is on that of the room that it lies in.
+for folder in $(echo "$folders" | grep '^studies/\|^ode/' | grep -v '/example$\|/peer$'); do
+    page=$folder/README.md
+    [ -f "$page" ] || page=${folder%/*}/README.md
+    found=$(unlisted "$page" $(ls "$folder"/*.c "$folder"/*.h 2>/dev/null))
     [ -z "$found" ] || say "a file that the README of its folder does not name:
 $found"
 done

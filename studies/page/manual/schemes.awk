@@ -1,5 +1,5 @@
-# schemes.awk: the language of schemes as a man page, trotter-schemes(5), of the sections of ode/README.md that tell it.
-#   awk -v version=0.3.0 -f schemes.awk ode/README.md
+# schemes.awk: the language of schemes as a man page, trotter-schemes(5), of ode/scheme/README.md.
+#   awk -v version=0.3.0 -f schemes.awk ode/scheme/README.md
 function words(text,   n, part, i) {
     gsub(/\\/, "\\e", text)
     gsub(/-/, "\\-", text)
@@ -7,7 +7,10 @@ function words(text,   n, part, i) {
     gsub(/\^/, "\\(ha", text)
     gsub(/~/, "\\(ti", text)
     gsub(/φ/, "phi", text)
-    gsub(/θ/, "theta", text)
+    gsub(/Σ/, "sum", text)
+    gsub(/²/, "^2", text)
+    gsub(/±/, "+-", text)
+    gsub(/ö/, "\\(:o", text)
     if (example) return text
     while (match(text, /\[[^]]*\]\([^)]*\.md[^)]*\)/)) # a link: its words
         text = substr(text, 1, RSTART - 1) substr(text, RSTART + 1, index(substr(text, RSTART), "]") - 2) substr(text, RSTART + RLENGTH)
@@ -20,12 +23,12 @@ function words(text,   n, part, i) {
     return text
 }
 BEGIN { printf ".TH TROTTER\\-SCHEMES 5 \"\" \"Trotter %s\" \"Trotter\"\n.nr HY 0\n.ad l\n.SH NAME\ntrotter\\-schemes \\- texts of integrators\n", version }
-/^## / { told = /The language of schemes|Embedded pairs|Implicit stages|Exponential integrators/
-         if (told) print ".SH " toupper(substr($0, 4)); fresh = 1; next }
+/^##? / { told = !/The files$/
+          sub(/^#* /, ""); if (told) print ".SH " toupper($0); fresh = 1; next }
 !told { next }
 example && !/^    / { print ".EE"; example = 0 }
 /^$/ { parted = !fresh; next }
-/^\|--/ || /^\| statement/ { next }
+/^\|--/ || /^\| (statement|name) / { next }
 /^\| / { line = substr($0, 3); sub(/ \|$/, "", line); at = index(line, " | ")
          print ".TP\n" words(substr(line, 1, at - 1)) "\n" words(substr(line, at + 3)); next }
 /^    / { if (!example) print ".PP\n.EX"; example = 1; print words($0); next }
