@@ -2,6 +2,7 @@
  * with the test text untouched, several processes at one directory, one of them killed. */
 #include "tests/lib/test.h"
 
+#include "studies/base/process/lease.h"
 #include "tests/lib/compare.h"
 
 /* ---- the whole row --------------------------------------------------------------------------- */
@@ -450,6 +451,28 @@ TEST(test_warmup_of_a_study)
     run_ok(longer);
     shell_ok("! grep -qx 'warmup = 1' warm/config.ini && cd warm && "
              "grep -x 'warmup = .*' config.ini >w && grep -qxf w runs/euler-seed1/config.ini");
+}
+
+/* runs.csv has what other processes finished, also trials that this one passed by while another had them, so that it alone is
+ * enough to go on from. Here another has the first trial, and this one trains the last. */
+TEST(test_trials_of_others)
+{
+    static const char grid[] =
+        "compare --scheme euler --seeds 1 --epochs 1 --tune --tune-rate 1e-3,2e-2 "
+        "--tune-dropout 0 --csv --out others" TINY;
+    Lease held;
+    int mine = 0;
+    run_ok(grid);
+    shell_ok("rm -r others/runs others/runs.csv others/tune/euler-rate2e-2*");
+    assert_int_equal(lease_take(file_path("others/tune/euler-rate1e-3-dropout0-seed0/claim"),
+                                "another 1", &held, &mine),
+                     0);
+    assert_true(mine);
+    pid_t pid = start(grid, "log");
+    await_lines("others/runs.csv", 1);
+    shell_ok("test $(grep -c ,tuning, others/runs.csv) = 2");
+    lease_drop(&held);
+    assert_int_equal(shell_finish(pid), 0);
 }
 
 /* Only the first process of a job writes tables; the others train and leave (which is first: tests/studies/test_lease.c). */

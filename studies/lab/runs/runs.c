@@ -344,13 +344,15 @@ int runs_do(const Runs *r, const RunSpec *s, Frame *out, size_t row, int *state)
     return mine ? do_claimed(&j, &claim, out, row, state) : 0;
 }
 
-int runs_look(const Runs *r, const RunSpec *s, Frame *out, size_t row)
+int runs_look(const Runs *r, const RunSpec *s, Frame *out, size_t row, int *there)
 {
     SCOPED(job_close) Job j = {0};
     char dir[OUTPUT_PATH];
+    *there = 0;
     if (runs_directory(r->dir, &s->own, dir) != 0 || !output_there(dir, "result.csv")) return 0;
     TRY(job_open(&j, r, s));
-    return is_done(&j) ? read_result(j.dir, out, row) : 0;
+    *there = is_done(&j);
+    return *there ? read_result(j.dir, out, row) : 0;
 }
 
 static int plan_of(const Options *o, const RunSpec *s, Plan **out)

@@ -109,8 +109,8 @@ int runs_spare(const Runs *r, const RunSpec *s);
  * RUN_TRAINED the row of the frame has the run's result (run_columns). ERR_INTERRUPTED after command_stop. */
 int runs_do(const Runs *r, const RunSpec *s, Frame *out, size_t row, int *state);
 
-/* Reads the result of a run that this or another process has finished; the row stays as it is where none has. */
-int runs_look(const Runs *r, const RunSpec *s, Frame *out, size_t row);
+/* Reads the result of a run that this or another process has finished, *there = 1; the row stays as it is where none has. */
+int runs_look(const Runs *r, const RunSpec *s, Frame *out, size_t row, int *there);
 
 /* Makes the plan of a run's network with its own options. ERR_INPUT with words. */
 int runs_plan(const Options *o, const RunSpec *s, Plan **out);

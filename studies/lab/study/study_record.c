@@ -113,7 +113,7 @@ int study_record(Study *u)
     return output_sheet(s, SHEET_CSV, u->dir, "runs.csv");
 }
 
-/* Reads what other processes have finished. */
+/* Reads what other processes have finished, also where a list that is being worked off has not come back to it. */
 static int look(Study *u)
 {
     for (size_t i = 0; i < u->designs; i++) {
@@ -121,7 +121,9 @@ static int look(Study *u)
         for (size_t k = 0; k < d->seeds + (d->trial ? u->points : 0); k++) {
             StudyRun *r = k < d->seeds ? &d->run[k] : &d->trial[k - d->seeds];
             RunSpec s = study_spec(d, r);
-            if (r->state == RUN_OPEN) TRY(runs_look(&u->runs, &s, &u->runs_csv, r->at));
+            int there = 0;
+            if (r->state == RUN_OPEN) TRY(runs_look(&u->runs, &s, &u->runs_csv, r->at, &there));
+            if (there && r->point) r->state = RUN_THERE; /* a trial has its row from now on */
         }
     }
     return 0;
