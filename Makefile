@@ -111,9 +111,11 @@ LIBOBJ = $(LIBSRC:%.c=$(B)/%.o) $(CPUOBJ)
 # Peers and examples are programs of their own.
 APPSRC = studies/commands.c $(filter-out %/peer/arkode.c studies/api/library/example/% %/site/typed.c,$(wildcard studies/*/*.c studies/*/*/*.c))
 APPOBJ = $(APPSRC:%.c=$(B)/%.o)
-# Tests that a stand-in of the device alone can run (VARIED). The shared library is of the release alone.
+# Tests that a stand-in of the device alone can run (VARIED). The shared library is of the release alone. Written for x86-64 are the
+# fibres of that stand-in, and what reads the registers of traced programs (tests/faults).
 ON_HOST = failures launches branches
-TESTSRC = $(filter-out $(ON_HOST:%=tests/cuda/test_%.c) $(if $(filter release,$(FLAVOUR)),,tests/library/test_library.c),$(wildcard tests/*/test_*.c))
+FOR_X86 = $(if $(filter x86_64,$(MACHINE)),,tests/cuda/% tests/faults/% tests/lib/disk.c tests/lib/traced.c)
+TESTSRC = $(filter-out $(FOR_X86) $(ON_HOST:%=tests/cuda/test_%.c) $(if $(filter release,$(FLAVOUR)),,tests/library/test_library.c),$(wildcard tests/*/test_*.c))
 TESTS  = $(TESTSRC:%.c=$(B)/%)
 
 # The readers of files and texts; what else `make fuzz` has compiled by clang is what builds a model
@@ -131,11 +133,15 @@ FUZZED  = $(READERS) ode/scheme/table ode/scheme/source_values ode/scheme/source
 FUZZERS = $(filter-out seeds seal worst planted test_fuzz,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
 FUZZOBJ = $(FUZZERS:%=$(B)/tests/fuzz/%.o) $(B)/tests/fuzz/seeds.o $(B)/tests/fuzz/seal.o $(B)/tests/fuzz/worst.o
 
-# One source of the CPU kernels, for two precisions and three instruction sets; bf16 asks for more.
-CPU    = f32_v2 f32_v3 f32_v4 f64_v2 f64_v3 f64_v4 bf16_v4 bf16_amx
+# One source of the CPU kernels, for each precision and instruction set of the architecture (kernels/processor.h).
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
+CPU_x86_64  = f32_v2 f32_v3 f32_v4 f64_v2 f64_v3 f64_v4 bf16_v4 bf16_amx
+CPU_aarch64 = f32_v8 f64_v8
+CPU    = $(CPU_$(MACHINE))
 CPUOBJ = $(CPU:%=$(B)/kernels/cpu_%.o)
 ISA_v2 = -march=x86-64-v2
 ISA_v3 = -march=x86-64-v3
+ISA_v8 = -march=armv8-a
 ISA_v4 = -march=x86-64-v4 -mprefer-vector-width=512
 EXTRA_bf16_v4 = -mavx512bf16
 ISA_amx  = $(ISA_v4) -mavx512bf16 -mamx-tile -mamx-bf16
@@ -254,7 +260,7 @@ $(B)/studies/page/report/page.o: studies/page/report/page.css
 $(B)/studies/page/serve/server.o: $(wildcard studies/page/serve/page.*) studies/page/told/scheme.js $(B)/found
 
 # ---- tests ---------------------------------------------------------------------------------------
-TESTLIB = $(patsubst %.c,$(B)/%.o,$(wildcard tests/lib/*.c))
+TESTLIB = $(patsubst %.c,$(B)/%.o,$(filter-out $(FOR_X86),$(wildcard tests/lib/*.c)))
 # Without optimisation a test is compiled in a fifth of the time, and gold links it in a third; references of kernels
 # calculate more than that saves.
 ifeq ($(FLAVOUR),release)
@@ -289,7 +295,8 @@ $(B)/tests/cuda/%.o: kernels/cuda/%.cu Makefile
 
 # The device's backends on it: programs that loop over backends, and what only a stand-in can make go wrong;
 # run.sh runs one in two orders of threads.
-VARIED   = kernels/test_kernels kernels/test_decode_kernels kernels/test_attention_kernels kernels/test_backend bridge/test_device $(ON_HOST:%=cuda/test_%) nn/test_twin nn/test_ways nn/test_adaptive \
+VARIED   = $(if $(FOR_X86),,$(DEVICE_TESTS))
+DEVICE_TESTS = kernels/test_kernels kernels/test_decode_kernels kernels/test_attention_kernels kernels/test_backend bridge/test_device $(ON_HOST:%=cuda/test_%) nn/test_twin nn/test_ways nn/test_adaptive \
            nn/test_share nn/test_sides nn/test_filled nn/test_decode bridge/test_decode_plans commands/test_gpus
 VARIANTS = $(foreach t,$(VARIED),$(B)/tests/cuda/cuda_$(notdir $(t)))
 VARIANT  = $(B)/tests/cuda/cuda.o $(B)/tests/cuda/variant.o $(CUDA_HOST) $(TESTLIB) $(B)/libtrotter.a
@@ -343,6 +350,7 @@ tests: $(if $(filter release,$(FLAVOUR)),$(SHARED)) $(TESTS) $(VARIANTS) $(if $(
 
 check: deps
 	@$(MAKE) --no-print-directory -j$(JOBS) build/trotter tests
+	@$(if $(FOR_X86),echo "# skipped: $(FOR_X86)$(comma) which are written for x86-64")
 	@sh tests/scripts/run.sh $(B) $(VARIANTS) $(TESTS)
 
 # Tests that run programs, where some of these are not to be found. test_bare runs those alone that skip.
@@ -502,6 +510,7 @@ mutants: deps
 .PHONY: mutants
 
 run-tests:
+	@$(if $(FOR_X86),echo "# skipped: $(FOR_X86)$(comma) which are written for x86-64")
 	@sh tests/scripts/run.sh $(B) $(VARIANTS) $(TESTS)
 .PHONY: run-tests
 

@@ -6,13 +6,15 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Makes `name` the bytes of a file, whose path begins at the repository's root, with a NUL behind them at `name`_end. */
-#define TEXT_EMBED(name, file)                       \
-    __asm__(".pushsection .rodata\n" #name ":\n"     \
-            ".incbin \"" file "\"\n" #name "_end:\n" \
-            ".byte 0\n"                              \
-            ".popsection\n");                        \
-    extern const char name[], name##_end[]
+/* Makes `name` the bytes of a file, whose path begins at the repository's root, with a NUL behind them at `name`_end. Hidden: names that
+ * are the object's own have no entry in the table of global addresses, where on ARM the assembler would take both for one. */
+#define TEXT_EMBED(name, file)                                      \
+    __asm__(".pushsection .rodata\n" #name ":\n"                    \
+            ".incbin \"" file "\"\n" #name "_end:\n"                \
+            ".byte 0\n"                                             \
+            ".popsection\n");                                       \
+    extern const char name[] __attribute__((visibility("hidden"))), \
+        name##_end[] __attribute__((visibility("hidden")))
 
 /* TEXT(N) is "8" after #define N 8. */
 #define TEXT_OF(x) #x

@@ -20,6 +20,7 @@
 #include "kernels/cpu/cpu_product.h"
 #include "kernels/base/memory.h"
 #include "kernels/base/plain_text.h"
+#include "kernels/processor.h"
 #ifdef PRECISION_bf16
 #include "kernels/cpu/cpu_bf16.h"
 #define GEMM_OF_TABLE bf16_gemm
@@ -141,7 +142,7 @@ static void cpu_linear(size_t m, size_t n, size_t k, const void *A, const void *
 extern const Backend TABLE;
 const Backend TABLE = {
     .name = "cpu-" TEXT(PRECISION),
-    .kernel = "x86-64-" TEXT(KERNEL),
+    .kernel = PROCESSOR TEXT(KERNEL),
     .size = sizeof(real),
     .eps = GEMM_EPS,
     .logit_rows = cpu_logit_rows,

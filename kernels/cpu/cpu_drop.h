@@ -3,13 +3,17 @@
  * Element i (counted from drop->first) is kept where word i % 4 of random_words(seed, stream + step 2^24, i / 4) >= p * 2^32. The ten rounds
  * of Philox4x32 (Salmon, Moraes, Dror, Shaw 2011, section 3.3 and table 2) are written over vectors here because the
  * function of Random123 does not vectorise; the tests check that both are equal. A round needs 32 x 32 -> 64 bit
- * products, which every level of x86 has as one instruction on 64-bit lanes but gcc does not find in plain loops (up to
- * 3 times slower), hence one intrinsic a level.
+ * products, which every instruction set has as one instruction but gcc does not find in plain loops (up to
+ * 3 times slower on x86), hence one intrinsic for each.
  */
 #ifndef TROTTER_CPU_DROP_H
 #define TROTTER_CPU_DROP_H
 
+#ifdef __x86_64__
 #include <immintrin.h>
+#elif defined __aarch64__
+#include <arm_neon.h>
+#endif
 
 #include "kernels/cpu/cpu_norm.h"
 #include "kernels/cpu/shuffle.h"
@@ -20,9 +24,15 @@ enum { WIDE = 8 };
 #elif defined __AVX2__
 enum { WIDE = 4 };
 #define PRODUCT(a, b) ((Lanes)_mm256_mul_epu32((__m256i)(a), (__m256i)(b)))
-#else
+#elif defined __x86_64__
 enum { WIDE = 2 };
 #define PRODUCT(a, b) ((Lanes)_mm_mul_epu32((__m128i)(a), (__m128i)(b)))
+#elif defined __aarch64__
+enum { WIDE = 2 };
+#define PRODUCT(a, b) ((Lanes)vmull_u32(vmovn_u64((uint64x2_t)(a)), vmovn_u64((uint64x2_t)(b))))
+#else
+enum { WIDE = 2 };
+#define PRODUCT(a, b) (((a)&UINT32_MAX) * ((b)&UINT32_MAX))
 #endif
 typedef uint64_t Lanes __attribute__((vector_size(8 * WIDE)));
 typedef Lanes Stored __attribute__((aligned(4), may_alias));

@@ -432,14 +432,15 @@ TEST(large_relative_table)
                 for (size_t e = 0; e < D; e++) relative[(clip - r) * D + e] = sample(3, r * D + e);
             void *in = buffer_new(b, 3 * N * D, qkv), *out = buffer_new(b, N * D, NULL);
             void *lse = buffer_new(b, N, NULL), *dout = buffer_new(b, N * D, dy);
-            void *rel = buffer_new(b, rows * D, relative), *din = buffer_new(b, 3 * N * D, NULL);
+            void *rel = buffer_new(b, rows * D, relative),
+                 *din[3] = {buffer_new(b, 3 * N * D, NULL)};
             void *drel = plain_new(b, rows * D);
             Trial on = trial_on(b, &t);
             Attention a = attention_of(b, &on, &in);
             a.relative = rel, a.clip = clip;
             b->attention(&a, out, lse);
-            b->attention_back(&a, out, lse, dout, din, keys_or_values(b, &on, &din, 0),
-                              keys_or_values(b, &on, &din, 1), 0, drel);
+            b->attention_back(&a, out, lse, dout, din[0], keys_or_values(b, &on, din, 0),
+                              keys_or_values(b, &on, din, 1), 0, drel);
             sum[k] = fetch(b, backend_at(b, drel, (clip - N) * D), (N + 1) * D);
         }
         assert_true(largest(sum[0], (N + 1) * D) > 0.01);

@@ -7,10 +7,11 @@
 #include "kernels/base/error.h"
 #include "kernels/base/memory.h"
 #include "kernels/base/random.h"
+#include "kernels/processor.h"
 #include "tests/lib/backends.h"
 #include "tests/lib/test.h"
 
-static const char *const kernels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-amx"};
+static const char *const kernels[] = {PROCESSOR_SETS};
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 static const Backend *backends[16];
 static size_t backend_count;

@@ -54,9 +54,10 @@ static double symplectic_defect(const double J[SINE_D][SINE_D], double c)
     double worst = 0;
     for (int a = 0; a < SINE_D; a++)
         for (int b = 0; b < SINE_D; b++) {
-            double sum = (a == b + HALF) - (b == a + HALF);
+            double sum = 0;
             for (int i = 0; i < HALF; i++)
-                sum += c * c * (J[i][a] * J[i + HALF][b] - J[i + HALF][a] * J[i][b]);
+                sum += J[i][a] * J[i + HALF][b] - J[i + HALF][a] * J[i][b];
+            sum = c * c * sum - (b == a + HALF) + (a == b + HALF);
             worst = fmax(worst, fabs(sum));
         }
     return worst;
