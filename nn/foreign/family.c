@@ -41,10 +41,13 @@ static const FamilySetting gpt2_settings[] = {
     {"plain-input", NULL, "yes"},
     {0}};
 
-static const FamilyDemand gpt2_demands[] = {
-    {"scale_attn_weights", "true"},   {"scale_attn_by_inverse_layer_idx", "false"},
-    {"add_cross_attention", "false"}, {"quantization_config", ""},
-    {"is_encoder_decoder", "false"},  {0}};
+static const FamilyDemand gpt2_demands[] = {{"scale_attn_weights", "true", .null = 1},
+                                            {"scale_attn_by_inverse_layer_idx", "false"},
+                                            {"add_cross_attention", "false"},
+                                            {"quantization_config", ""},
+                                            {"pruned_heads", ""},
+                                            {"is_encoder_decoder", "false"},
+                                            {0}};
 
 static const FamilyTensor gpt2_tensors[] = {
     {"wte.weight", "embed.weight"},
@@ -103,7 +106,10 @@ static const FamilyDemand llama_demands[] = {{"head_dim", "hidden_size/num_atten
                                              {"partial_rotary_factor", "1"},
                                              {"rope_interleaved", "false"},
                                              {"layer_types", "full_attention"},
+                                             {"use_mrope", "false"},
                                              {"quantization_config", ""},
+                                             {"pruned_heads", ""},
+                                             {"add_cross_attention", "false"},
                                              {"is_encoder_decoder", "false"},
                                              {"attention_bias", "true", .written = 1},
                                              {"mlp_bias", "true", .written = 1},
@@ -158,10 +164,13 @@ static const FamilySetting bert_settings[] = {
     {"plain-input", NULL, "yes"},
     {0}};
 
-static const FamilyDemand bert_demands[] = {
-    {"position_embedding_type", "absolute"}, {"is_decoder", "false"},
-    {"add_cross_attention", "false"},        {"quantization_config", ""},
-    {"is_encoder_decoder", "false"},         {0}};
+static const FamilyDemand bert_demands[] = {{"position_embedding_type", "absolute", .null = 1},
+                                            {"is_decoder", "false"},
+                                            {"add_cross_attention", "false"},
+                                            {"quantization_config", ""},
+                                            {"pruned_heads", ""},
+                                            {"is_encoder_decoder", "false"},
+                                            {0}};
 
 static const FamilyTensor bert_tensors[] = {
     {"embeddings.word_embeddings.weight", "embed.weight"},
@@ -218,6 +227,8 @@ const char *const family_ignored[] = {
     "architectures", "auto_map", "dtype", "torch_dtype", "transformers_version", "use_cache",
     "use_bfloat16", "torchscript", "tokenizer_class", "prefix", "finetuning_task",
     "task_specific_params", "problem_type", "id2label", "label2id", "num_labels", "license",
+    "is_llama_config", "transformers.js_config", "n_special", "predict_special_tokens",
+    "tf_legacy_loss", "xla_device",
     /* tokens: the first three are read by foreign.c */
     "vocab_size", "bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id", "cls_token_id",
     "unk_token_id", "mask_token_id", "decoder_start_token_id", "forced_bos_token_id",
@@ -232,8 +243,9 @@ const char *const family_ignored[] = {
     "return_dict", "output_attentions", "output_hidden_states", "output_past", "n_ctx",
     /* other heads, and what a decoder alone has no use for */
     "summary_activation", "summary_proj_to_labels", "summary_type", "summary_use_proj",
-    "type_vocab_size", "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers",
-    "pooler_size_per_head", "pooler_type", "directionality", "tie_encoder_decoder",
+    "cross_attention_hidden_size", "is_decoder", "type_vocab_size", "pooler_fc_size",
+    "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type",
+    "directionality", "tie_encoder_decoder",
     /* how generate draws, which our options say */
     "do_sample", "early_stopping", "num_beams", "num_beam_groups", "diversity_penalty",
     "temperature", "top_k", "top_p", "typical_p", "repetition_penalty", "length_penalty",
@@ -242,6 +254,15 @@ const char *const family_ignored[] = {
     /* read by foreign.c, where the family has a window */
     "sliding_window", "max_window_layers", "use_sliding_window", "rope_scaling", "rope_parameters",
     NULL};
+
+const FamilyWord family_kinds[] = {
+    {"vocab_size", FAMILY_WHOLE},        {"sliding_window", FAMILY_WHOLE},
+    {"max_window_layers", FAMILY_WHOLE}, {"use_sliding_window", FAMILY_TRUTH},
+    {"rope_scaling", FAMILY_OBJECT},     {"rope_parameters", FAMILY_OBJECT},
+    {"factor", FAMILY_NUMBER},           {"low_freq_factor", FAMILY_NUMBER},
+    {"high_freq_factor", FAMILY_NUMBER}, {"original_max_position_embeddings", FAMILY_NUMBER},
+    {"beta_slow", FAMILY_NUMBER},        {"beta_fast", FAMILY_NUMBER},
+    {"attention_factor", FAMILY_NUMBER}, {0}};
 
 void family_name(const char *prefix, const char *pattern, size_t layer, char out[FAMILY_NAME])
 {

@@ -24,6 +24,7 @@ typedef struct {
 typedef struct {
     const char *key, *value;
     int written; /* 1: only in what is written */
+    int null;    /* 1: null is not as if the key were absent */
 } FamilyDemand;
 
 /* ADDED: its first row is added to every row of ours, after all else. */
@@ -60,6 +61,15 @@ typedef struct {
  * other heads. Others of the family are in its lists; one that begins with '_', or is null, is transformers' own. All else
  * is refused: a key that nobody has looked at may change every number. */
 extern const char *const family_ignored[];
+
+/* Kinds of values, in the words of a message. */
+#define FAMILY_NUMBER "a number"
+#define FAMILY_WHOLE "a whole number"
+#define FAMILY_TRUTH "true or false"
+#define FAMILY_WORD "a word"
+#define FAMILY_OBJECT "an object"
+/* The kinds of keys that no setting and no demand of a family reads; their keys, and the kind as `ours`. */
+extern const FamilyWord family_kinds[];
 
 extern const Family families[]; /* ends with a row of zeros */
 

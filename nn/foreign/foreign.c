@@ -163,6 +163,8 @@ static int put_list(Foreign *f, const char *option, const char *keys)
         snprintf(key, NAME, "%.*s", (int)n, keys);
         if (!rope_value(f, key, value))
             return error_set(ERR_INPUT, "%s: no %s in rope_scaling", f->config_file, key);
+        if (strtod(value, NULL) == 0) /* our word for: left out */
+            return error_set(ERR_INPUT, "%s: %s 0 is not supported", f->config_file, key);
         snprintf(list + at, sizeof list - at, "%s%s", at ? "," : "", value);
     }
     return *list ? put_setting(f, option, list) : 0;
@@ -172,8 +174,6 @@ static int take_setting(Foreign *f, const FamilySetting *s)
 {
     char value[NAME];
     const json_t *x = s->key ? find_value(f->config, s->key) : NULL;
-    if (x && !json_is_null(x) && !text_of(x, value))
-        return error_set(ERR_INPUT, "%s: %s is no number and no word", f->config_file, s->key);
     if (!text_of(x, value)) TRY(find_otherwise(f, s, value));
     if (s->most && strtoul(value, NULL, 10) > s->most) snprintf(value, NAME, "%zu", s->most);
     if (!s->words) return put_setting(f, s->option, value);
@@ -199,6 +199,7 @@ static int check_demand(const Foreign *f, const FamilyDemand *d)
 {
     const json_t *x = find_value(f->config, d->key);
     size_t n = json_is_array(x) ? json_array_size(x) : 1, fits = 0;
+    if (json_is_object(x) && json_object_size(x) == 0) return 0;
     for (size_t i = 0; i < n; i++) {
         char value[NAME] = "";
         if (text_of(json_is_array(x) ? json_array_get(x, i) : x, value))
@@ -223,9 +224,9 @@ static int find_family(Foreign *f)
                      f->config_file, type, known);
 }
 
-/* Finds how many tokens attention sees; 0: all. Where the key is absent, transformers takes 4096 and, of Qwen's layers,
+/* Finds how many tokens attention sees. Where the key is absent, transformers takes 4096 and, of Qwen's layers,
  * those from the 28th on. */
-static size_t find_window(const Foreign *f)
+static int find_window(Foreign *f)
 {
     const char *on = f->family->window;
     const json_t *window = json_object_get(f->config, "sliding_window"),
@@ -233,7 +234,61 @@ static size_t find_window(const Foreign *f)
     json_int_t first = json_is_integer(from) ? json_integer_value(from) : 28,
                layers = json_integer_value(json_object_get(f->config, "num_hidden_layers"));
     if (!on || (*on && (!is_true(f->config, on) || first >= layers))) return 0;
-    return window ? (size_t)json_integer_value(window) : 4096;
+    f->window = window ? (size_t)json_integer_value(window) : 4096;
+    if (!json_is_integer(window) || json_integer_value(window) > 0) return 0;
+    return error_set(ERR_INPUT, "%s: sliding_window lets a token see none", f->config_file);
+}
+
+/* ---- kinds of values: Python takes 1 and "false" for true, null for false, 4.0 for a window of 4 --------- */
+
+static int is_truth(const char *text)
+{
+    return strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
+}
+
+/* Returns the kind of values that a key has, NULL: any; *null out: 1 where null is a value of its own. */
+static const char *kind_of(const Family *f, const char *key, int *null)
+{
+    *null = 0;
+    for (const FamilySetting *s = f->setting; s->option; s++)
+        if (s->key && strcmp(s->key, key) == 0) {
+            if (!s->words) return FAMILY_NUMBER;
+            if (!is_truth(s->words->theirs)) return FAMILY_WORD;
+            return *null = strcmp(s->otherwise, "true") == 0, FAMILY_TRUTH;
+        }
+    for (const FamilyDemand *d = f->demand; d->key; d++)
+        if (strcmp(d->key, key) == 0) {
+            *null = d->null;
+            if (is_truth(d->value)) return FAMILY_TRUTH;
+            return strchr(d->value, '/') || strcmp(d->value, "1") == 0 ? FAMILY_NUMBER : NULL;
+        }
+    for (const FamilyWord *k = family_kinds; k->theirs; k++)
+        if (strcmp(k->theirs, key) == 0) return k->ours;
+    return NULL;
+}
+
+static int is_kind(const json_t *x, const char *kind)
+{
+    if (strcmp(kind, FAMILY_NUMBER) == 0) return json_is_number(x);
+    if (strcmp(kind, FAMILY_WHOLE) == 0) return json_is_integer(x);
+    if (strcmp(kind, FAMILY_TRUTH) == 0) return json_is_boolean(x);
+    return strcmp(kind, FAMILY_WORD) == 0 ? json_is_string(x) : json_is_object(x);
+}
+
+static int check_kinds(const Foreign *f, json_t *object)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach (object, key, value) {
+        int null, is_null = json_is_null(value);
+        const char *kind = kind_of(f->family, key, &null);
+        if (is_null && null)
+            return error_set(ERR_INPUT, "%s: %.100s null is not supported", f->config_file, key);
+        if (kind && !is_null && !is_kind(value, kind))
+            return error_set(ERR_INPUT, "%s: %.100s has to be %s", f->config_file, key, kind);
+        if (kind && strcmp(kind, FAMILY_OBJECT) == 0 && !is_null) TRY(check_kinds(f, value));
+    }
+    return 0;
 }
 
 static int is_listed(const Family *f, const char *key)
@@ -257,6 +312,21 @@ static int check_keys(const Foreign *f)
                              "%s: the key %.100s is not known, and may change what the model "
                              "computes: remove it if it does not",
                              f->config_file, key);
+    return 0;
+}
+
+/* Refuses what is said twice of rotary positions: versions of transformers differ in which they take. */
+static int check_rope_once(const Foreign *f)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach (json_object_get(f->config, rope[1]), key, value) {
+        const json_t *other = json_object_get(json_object_get(f->config, rope[0]), key);
+        if (!other && strcmp(key, "rope_theta") == 0) other = json_object_get(f->config, key);
+        if (other && !json_equal(value, other))
+            return error_set(ERR_INPUT, "%s: %.100s of %s is also said elsewhere, otherwise",
+                             f->config_file, key, rope[1]);
+    }
     return 0;
 }
 
@@ -295,13 +365,15 @@ static int read_config(Foreign *f)
     TRY(path(f->dir, "config.json", f->config_file));
     TRY(read_json(f->config_file, &f->config));
     TRY(find_family(f));
-    f->window = find_window(f);
+    TRY(check_kinds(f, f->config));
+    TRY(find_window(f));
     TRY(put_setting(f, "scheme", f->family->scheme));
     for (const FamilyDemand *d = f->family->demand; d->key; d++)
         if (!d->written) TRY(check_demand(f, d));
     for (const FamilySetting *s = f->family->setting; s->option; s++) TRY(take_setting(f, s));
     TRY(check_keys(f));
     TRY(check_rope(f));
+    TRY(check_rope_once(f));
     for (size_t i = 0; i < f->settings; i++)
         if (strcmp(f->setting[i].key, "layers") == 0)
             f->layers = strtoul(f->setting[i].value, NULL, 10);
@@ -538,6 +610,23 @@ static int has_bias(const Foreign *f, const FamilyTensor *row, const char **why)
     return -1;
 }
 
+static int same_ours(const FamilyTensor *a, const FamilyTensor *b)
+{
+    return a->ours && b->ours && strcmp(a->ours, b->ours) == 0;
+}
+
+/* Returns the most rows that a tensor makes of ours behind the first `at`; *exact out: 1 where it has to make so many. Queries
+ * are as many as the model is wide; keys and values, and both parts of a gated network, are alike. */
+static size_t room_for(const Loading *l, const FamilyTensor *row, const Param *p, size_t at,
+                       int *exact)
+{
+    size_t left = 1, room = p->rows - at;
+    while (same_ours(row + left, row)) left++;
+    *exact = left > 1 && !(row->how & FAMILY_MORE_ROWS);
+    if (!*exact) return room;
+    return left == 3 ? model_config(l->m)->width : room / left;
+}
+
 /* Makes theirs rows *row .. of ours; *row goes on behind them. */
 static int want_row(Loading *l, const FamilyTensor *row, size_t layer, const Param *p, size_t *at)
 {
@@ -558,10 +647,12 @@ static int want_row(Loading *l, const FamilyTensor *row, size_t layer, const Par
                          layer);
     size_t rows = dimension(theirs, (size_t)transposed), cols = p->cols ? p->cols : 1;
     if (row->how & FAMILY_MORE_ROWS && rows > p->rows) rows = p->rows;
-    if (rows > p->rows - *at)
+    int exact;
+    size_t room = room_for(l, row, p, *at, &exact);
+    if (rows > room || (exact && rows != room))
         return error_set(ERR_INPUT,
                          "%s: tensor '%s' has another shape: %zu rows, where %s has room for %zu",
-                         l->f->dir, name, rows, p->name, p->rows - *at);
+                         l->f->dir, name, rows, p->name, room);
     TRY(want(l, shard,
              (Tensor){.name = name,
                       .rows = rows,
@@ -603,11 +694,6 @@ static int add_row(const Loading *l)
         b->put(at, x, D);
     }
     return 0;
-}
-
-static int same_ours(const FamilyTensor *a, const FamilyTensor *b)
-{
-    return a->ours && b->ours && strcmp(a->ours, b->ours) == 0;
 }
 
 /* Wants all rows of the table, from *row on, that make one tensor of ours; *row goes on behind them. */

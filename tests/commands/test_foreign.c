@@ -4,6 +4,7 @@
  * TROTTER_FOREIGN: another such folder. */
 #include "tests/lib/test.h"
 
+#include <jansson.h>
 #include <math.h>
 
 #include "nn/foreign/family.h"
@@ -173,7 +174,7 @@ TEST(refusals)
         {"\"type\": \"linear\"", "\"type\": \"default\"", "do not agree", "qwen2"},
         {"\"rope_type\"", "\"attention_factor\": 2, \"rope_type\"",
          "attention_factor in rope_scaling", "qwen2"},
-        {"\"n_inner\": null", "\"n_inner\": [64]", "n_inner is no number"},
+        {"\"n_inner\": null", "\"n_inner\": [64]", "n_inner has to be a number"},
         {"\"sliding_window\": null", "\"sliding_window\": 4", NULL, "qwen2"},
         {"\"sliding_window\": 20", "\"sliding_window\": 16", "take --sequence 16", "mistral"},
         {"\"vocab_size\": 300", "\"vocab_size\": 90", "vocab_size is 90"},
@@ -248,7 +249,12 @@ TEST(files_that_do_not_fit)
         {"llama", "truncate -s -400 m/model-00002-of-00003.safetensors",
          "m/model-00002-of-00003.safetensors is cut short"},
         {"llama", "cp m/model-00001-of-00003.safetensors m/model-00002-of-00003.safetensors",
-         "is in m/model-00001-of-00003.safetensors and in m/model-00002"}};
+         "is in m/model-00001-of-00003.safetensors and in m/model-00002"},
+        {"mistral", /* 20 rows of the gate and 28 of the other part, which are as many as 24 and 24 */
+         "LC_ALL=C sed -i 's/.24, 24., \"data_offsets\": .64224, 66528./[20, 24], \"data_offsets\": [64224, 66144]/; "
+         "s/.24, 24., \"data_offsets\": .66528, 68832./[28, 24], \"data_offsets\": [66144, 68832]/' "
+         "m/model.safetensors",
+         "mlp.gate_proj.weight' has another shape: 20 rows, where layers.0.ffn.1.gate_up.weight has room for 24"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         fetch(rows[i].type);
         shell_ok("%s", rows[i].command);
@@ -373,6 +379,307 @@ TEST(there_and_back)
             lines ? ".2,1." : "2");
         shell_ok("rm -r tokens theirs");
     }
+}
+
+/* ---- every key of config.json ------------------------------------------------------------------------------ */
+
+/* What a value of a key does. SAME: nothing; OTHER: other numbers, which tests/python/llama.py and the recorded logits hold for some; else the words
+ * of the refusal. Families by their first letters; the keys are those that transformers 4.48 documents for them, writes for all
+ * models, or that published models have. A row is a value that is not the default, but of keys that nothing else may be. */
+#define SAME NULL
+#define OTHER ""
+static const struct {
+    const char *family, *key, *value, *what;
+} keys[] = {
+    /* GPT-2 */
+    {"g", "n_layer", "1", "this model has no such tensor"},
+    {"g", "n_embd", "32", "needs 32"},
+    {"g", "n_head", "2", OTHER},
+    {"g", "n_inner", "64", SAME},
+    {"g", "n_inner", "60", "another shape"},
+    {"g", "n_positions", "12", OTHER},
+    {"g", "n_ctx", "7", SAME},
+    {"g", "activation_function", "\"gelu\"", OTHER},
+    {"g", "activation_function", "\"gelu_python\"", OTHER},
+    {"g", "activation_function", "\"gelu_pytorch_tanh\"", SAME},
+    {"g", "activation_function", "\"gelu_fast\"", SAME},
+    {"g", "activation_function", "\"relu\"", OTHER},
+    {"g", "activation_function", "\"silu\"", "activation_function \"silu\" is not supported"},
+    {"g", "layer_norm_epsilon", "0.1", OTHER},
+    {"g", "layer_norm_epsilon", "\"0.1\"", "layer_norm_epsilon has to be a number"},
+    {"g", "scale_attn_weights", "false", "scale_attn_weights other than true"},
+    {"g", "scale_attn_weights", "null", "scale_attn_weights null"},
+    {"g", "scale_attn_by_inverse_layer_idx", "true",
+     "scale_attn_by_inverse_layer_idx other than false"},
+    {"g", "scale_attn_by_inverse_layer_idx", "\"false\"", /* Python takes it for true */
+     "scale_attn_by_inverse_layer_idx has to be true or false"},
+    {"g", "reorder_and_upcast_attn", "true", SAME},
+    {"g", "attn_pdrop", "0.5", SAME},
+    {"g", "embd_pdrop", "0.5", SAME},
+    {"g", "resid_pdrop", "0.5", SAME},
+    {"g", "summary_activation", "\"tanh\"", SAME},
+    {"g", "summary_first_dropout", "0.5", SAME},
+    {"g", "summary_proj_to_labels", "false", SAME},
+    {"g", "summary_type", "\"last\"", SAME},
+    {"g", "summary_use_proj", "false", SAME},
+    {"g", "n_special", "3", SAME},
+    {"g", "predict_special_tokens", "true", SAME},
+    {"g", "embd_dropout", "0.5", SAME},
+    {"g", "resid_dropout", "0.5", SAME},
+    {"gb", "tie_word_embeddings", "false", "no tensor for output.weight"},
+    {"gb", "tie_word_embeddings", "null", "tie_word_embeddings null"},
+    {"gb", "tie_word_embeddings", "\"false\"", "tie_word_embeddings has to be true or false"},
+    {"gb", "add_cross_attention", "true", "add_cross_attention other than false"},
+    /* Llama, Mistral, Qwen 2 */
+    {"lmqb", "num_hidden_layers", "1", "this model has no such tensor"},
+    {"lm", "hidden_size", "32", "head_dim other than hidden_size/num_attention_heads"},
+    {"q", "hidden_size", "32", "a model of 23680 numbers, where there can be at most"},
+    {"b", "hidden_size", "32", "needs"},
+    {"lm", "num_attention_heads", "2", "head_dim other than hidden_size/num_attention_heads"},
+    {"q", "num_attention_heads", "2", "2 heads are not divisible by 4 heads of keys"},
+    {"b", "num_attention_heads", "2", OTHER},
+    {"l", "num_key_value_heads", "1", "another shape"},
+    {"mq", "num_key_value_heads", "2", "another shape"},
+    {"lmqb", "intermediate_size", "20", "another shape"},
+    {"lmqb", "max_position_embeddings", "10", OTHER},
+    {"lmq", "hidden_act", "\"swish\"", SAME},
+    {"lmq", "hidden_act", "\"gelu_new\"", OTHER},
+    {"lmq", "hidden_act", "\"gelu_fast\"", OTHER},
+    {"lmq", "hidden_act", "\"gelu_pytorch_tanh\"", OTHER},
+    {"lmq", "hidden_act", "\"gelu\"", "hidden_act \"gelu\" is not supported"},
+    {"lmq", "rms_norm_eps", "0.1", OTHER},
+    {"lmq", "rope_theta", "20", OTHER},
+    {"lmq", "rope_theta", "\"20\"", "rope_theta has to be a number"},
+    {"lmq", "rope_scaling", "{\"rope_type\": \"linear\", \"factor\": 2}", OTHER},
+    {"lmq", "rope_scaling", "{\"rope_type\": \"linear\", \"factor\": \"2\"}",
+     "factor has to be a number"},
+    {"lmq", "rope_scaling", "{\"rope_type\": \"yarn\", \"factor\": 2}", OTHER},
+    {"lmq", "rope_scaling",
+     "{\"rope_type\": \"yarn\", \"factor\": 2, \"beta_fast\": 2.5, \"beta_slow\": 0.1, "
+     "\"original_max_position_embeddings\": 64}",
+     OTHER},
+    {"lmq", "rope_scaling", "{\"rope_type\": \"yarn\", \"factor\": 2, \"attention_factor\": 0}",
+     "attention_factor 0"},
+    {"lmq", "rope_scaling",
+     "{\"rope_type\": \"llama3\", \"factor\": 2, \"low_freq_factor\": 1, \"high_freq_factor\": 2, "
+     "\"original_max_position_embeddings\": 16}",
+     OTHER},
+    {"lmq", "rope_scaling", "{\"rope_type\": \"dynamic\", \"factor\": 2}",
+     "rope_type \"dynamic\" is not supported"},
+    {"lmq", "rope_scaling", "{\"rope_type\": \"longrope\", \"factor\": 2}",
+     "rope_type \"longrope\" is not supported"},
+    {"lmq", "rope_scaling", "{\"rope_type\": \"yarn\", \"factor\": 2, \"mscale\": 1}",
+     "mscale in rope_scaling"},
+    {"lmq", "rope_scaling", "{\"rope_type\": \"yarn\", \"factor\": 2, \"truncate\": false}",
+     "truncate in rope_scaling"},
+    {"lmq", "rope_scaling", "\"linear\"", "rope_scaling has to be an object"},
+    {"lmq", "rope_scaling", "[{\"rope_type\": \"linear\", \"factor\": 2}]",
+     "rope_scaling has to be an object"},
+    {"lmq", "rope_scaling", "{\"rope_type\": \"default\", \"rope_theta\": 20}",
+     "rope_theta of rope_scaling is also said"},
+    {"m", "rope_parameters", "{\"rope_type\": \"default\", \"rope_theta\": 20}", OTHER},
+    {"l", "rope_parameters", "{\"rope_type\": \"default\", \"rope_theta\": 20}",
+     "rope_type of rope_scaling is also said"},
+    {"q", "rope_parameters", "{\"rope_type\": \"default\", \"rope_theta\": 20}", "do not agree"},
+    {"lmq", "rope_parameters", "{\"full_attention\": {\"rope_theta\": 20}}",
+     "full_attention in rope_parameters"},
+    {"lmq", "rope_parameters", "9", "rope_parameters has to be an object"},
+    {"l", "rope_parameters", "{\"rope_type\": \"linear\", \"factor\": 2}",
+     "of rope_scaling is also said"},
+    {"lm", "head_dim", "8", "head_dim other than hidden_size/num_attention_heads"},
+    {"q", "head_dim", "4", SAME},
+    {"lmq", "partial_rotary_factor", "0.5", "partial_rotary_factor other than 1"},
+    {"lmq", "partial_rotary_factor", "1.0", SAME},
+    {"lmq", "rope_interleaved", "true", "rope_interleaved other than false"},
+    {"lmq", "use_mrope", "true", "use_mrope other than false"},
+    {"lmq", "is_llama_config", "true", SAME},
+    {"lmq", "transformers.js_config", "{\"dtype\": \"q4\"}", SAME},
+    {"lmq", "pretraining_tp", "2", SAME},
+    {"lmq", "attention_dropout", "0.5", SAME},
+    {"lmq", "hidden_dropout", "0.5", SAME},
+    {"l", "attention_bias", "false", "where attention_bias is false"},
+    {"l", "attention_bias", "1", "attention_bias has to be true or false"},
+    {"mq", "attention_bias", "true", SAME}, /* which their classes do not read */
+    {"mq", "attention_bias", "false", SAME},
+    {"l", "mlp_bias", "false", "where mlp_bias is false"},
+    {"mq", "mlp_bias", "true", SAME},
+    {"lm", "tie_word_embeddings", "true", OTHER},
+    {"q", "tie_word_embeddings", "false", "no tensor for output.weight"},
+    {"l", "sliding_window", "4", SAME},
+    {"m", "sliding_window", "10", "take --sequence 10"},
+    {"m", "sliding_window", "10.0", "sliding_window has to be a whole number"},
+    {"m", "sliding_window", "\"10\"", "sliding_window has to be a whole number"},
+    {"m", "sliding_window", "[10]", "sliding_window has to be a whole number"},
+    {"m", "sliding_window", "true", "sliding_window has to be a whole number"},
+    {"m", "sliding_window", "0", "lets a token see none"},
+    {"m", "sliding_window", "-1", "lets a token see none"},
+    {"q", "sliding_window", "4", SAME},
+    {"lm", "use_sliding_window", "true", SAME},
+    {"q", "use_sliding_window", "true", SAME}, /* none of two layers is from the 28th on */
+    {"q", "use_sliding_window", "1", "use_sliding_window has to be true or false"},
+    {"lm", "max_window_layers", "0", SAME},
+    {"q", "max_window_layers", "9", SAME},
+    {"q", "max_window_layers", "0.0", "max_window_layers has to be a whole number"},
+    {"mq", "layer_types", "[\"full_attention\", \"sliding_attention\"]", "layer_types other than"},
+    {"lmq", "layer_types", "[\"full_attention\", \"full_attention\"]", SAME},
+    /* BERT */
+    {"b", "hidden_act", "\"gelu_new\"", OTHER},
+    {"b", "hidden_act", "\"gelu_fast\"", OTHER},
+    {"b", "hidden_act", "\"gelu_python\"", SAME},
+    {"b", "hidden_act", "\"relu\"", "hidden_act \"relu\" is not supported"},
+    {"b", "layer_norm_eps", "0.1", OTHER},
+    {"b", "position_embedding_type", "\"relative_key\"", "position_embedding_type other than"},
+    {"b", "position_embedding_type", "null", "position_embedding_type null"},
+    {"b", "is_decoder", "true", "is_decoder other than false"},
+    {"b", "type_vocab_size", "3", SAME}, /* its first row is read */
+    {"b", "hidden_dropout_prob", "0.5", SAME},
+    {"b", "attention_probs_dropout_prob", "0.5", SAME},
+    {"b", "classifier_dropout", "0.5", SAME},
+    {"b", "pooler_fc_size", "9", SAME},
+    {"b", "pooler_num_attention_heads", "9", SAME},
+    {"b", "pooler_num_fc_layers", "9", SAME},
+    {"b", "pooler_size_per_head", "9", SAME},
+    {"b", "pooler_type", "\"first\"", SAME},
+    {"b", "directionality", "\"bidi\"", SAME},
+    {"b", "gradient_checkpointing", "true", SAME},
+    /* all */
+    {"glmqb", "vocab_size", "9", "vocab_size is 9"},
+    {"glmqb", "vocab_size", "300.0", "vocab_size has to be a whole number"},
+    {"glmqb", "vocab_size", "330", "needs 330"},
+    {"glmqb", "quantization_config", "{\"bits\": 4}", "quantization_config other than null"},
+    {"glmqb", "pruned_heads", "{\"0\": [1]}", "pruned_heads other than null"},
+    {"glmqb", "pruned_heads", "{}", SAME},
+    {"glmqb", "is_encoder_decoder", "true", "is_encoder_decoder other than false"},
+    {"lmq", "add_cross_attention", "true", "add_cross_attention other than false"},
+    {"glmq", "is_decoder", "true", SAME},
+    {"glmqb", "cross_attention_hidden_size", "9", SAME},
+    {"glmqb", "tie_encoder_decoder", "true", SAME},
+    {"glmqb", "architectures", "[\"Other\"]", SAME},
+    {"glmqb", "auto_map", "{}", SAME},
+    {"glmqb", "dtype", "\"float16\"", SAME},
+    {"glmqb", "torch_dtype", "\"float16\"", SAME},
+    {"glmqb", "transformers_version", "\"9\"", SAME},
+    {"glmqb", "use_cache", "false", SAME},
+    {"glmqb", "use_bfloat16", "true", SAME},
+    {"glmqb", "tf_legacy_loss", "true", SAME},
+    {"glmqb", "xla_device", "true", SAME},
+    {"glmqb", "torchscript", "true", SAME},
+    {"glmqb", "tokenizer_class", "\"Other\"", SAME},
+    {"glmqb", "prefix", "\"a\"", SAME},
+    {"glmqb", "finetuning_task", "\"a\"", SAME},
+    {"glmqb", "task_specific_params", "{}", SAME},
+    {"glmqb", "problem_type", "\"a\"", SAME},
+    {"glmqb", "id2label", "{}", SAME},
+    {"glmqb", "label2id", "{}", SAME},
+    {"glmqb", "num_labels", "9", SAME},
+    {"glmqb", "license", "\"a\"", SAME},
+    {"glmq", "bos_token_id", "9999", "bos_token_id is no token"}, /* what stands before a text */
+    {"b", "bos_token_id", "7", SAME},
+    {"glmqb", "eos_token_id", "7", SAME},
+    {"glmqb", "pad_token_id", "7", SAME},
+    {"glmqb", "sep_token_id", "7", SAME},
+    {"glmqb", "cls_token_id", "7", SAME},
+    {"glmqb", "unk_token_id", "7", SAME},
+    {"glmqb", "mask_token_id", "7", SAME},
+    {"glmqb", "decoder_start_token_id", "7", SAME},
+    {"glmqb", "forced_bos_token_id", "7", SAME},
+    {"glmqb", "forced_eos_token_id", "7", SAME},
+    {"glmqb", "begin_suppress_tokens", "[7]", SAME},
+    {"glmqb", "suppress_tokens", "[7]", SAME},
+    {"glmqb", "bad_words_ids", "[[7]]", SAME},
+    {"glmqb", "initializer_range", "9", SAME},
+    {"glmqb", "initializer_factor", "9", SAME},
+    {"glmqb", "max_length", "9", SAME},
+    {"glmqb", "min_length", "9", SAME},
+    {"glmqb", "chunk_size_feed_forward", "9", SAME},
+    {"glmqb", "attn_implementation", "\"eager\"", SAME},
+    {"glmqb", "_attn_implementation", "\"eager\"", SAME},
+    {"glmqb", "return_dict", "false", SAME},
+    {"glmqb", "output_attentions", "true", SAME},
+    {"glmqb", "output_hidden_states", "true", SAME},
+    {"glmqb", "output_past", "true", SAME},
+    {"glmqb", "do_sample", "true", SAME},
+    {"glmqb", "early_stopping", "true", SAME},
+    {"glmqb", "num_beams", "9", SAME},
+    {"glmqb", "num_beam_groups", "9", SAME},
+    {"glmqb", "diversity_penalty", "9", SAME},
+    {"glmqb", "temperature", "9", SAME},
+    {"glmqb", "top_k", "9", SAME},
+    {"glmqb", "top_p", "0.9", SAME},
+    {"glmqb", "typical_p", "0.9", SAME},
+    {"glmqb", "repetition_penalty", "9", SAME},
+    {"glmqb", "length_penalty", "9", SAME},
+    {"glmqb", "no_repeat_ngram_size", "9", SAME},
+    {"glmqb", "encoder_no_repeat_ngram_size", "9", SAME},
+    {"glmqb", "num_return_sequences", "9", SAME},
+    {"glmqb", "output_scores", "true", SAME},
+    {"glmqb", "return_dict_in_generate", "true", SAME},
+    {"glmqb", "remove_invalid_values", "true", SAME},
+    {"glmqb", "exponential_decay_length_penalty", "[9, 2]", SAME},
+    {"glmqb", "any_other", "0", "the key any_other is not known"},
+    {"glmqb", "any_other", "null", SAME},
+};
+enum { KEYS = sizeof keys / sizeof *keys };
+
+/* Writes m's config.json with a key of this value alone. */
+static void say(const char *key, const char *value)
+{
+    json_t *config = json_loads(file_slurp("m/config.json", NULL), 0, NULL),
+           *one = json_loads(value, JSON_DECODE_ANY, NULL);
+    char *text = config && one && json_object_set_new(config, key, one) == 0
+                     ? json_dumps(config, JSON_INDENT(1))
+                     : NULL;
+    if (!text) fail_msg("%s: %s", key, value);
+    file_text("m/config.json", text);
+    free(text);
+    json_decref(config);
+}
+
+/* All that does nothing is said at once, and then does nothing; each other by itself. */
+TEST(every_key_is_read_refused_or_known_to_change_nothing)
+{
+    for (const Family *f = families; f->type; f++) {
+        fetch(f->type);
+        for (size_t i = 0; i < KEYS; i++)
+            if (strchr(keys[i].family, *f->type) && keys[i].what == SAME)
+                say(keys[i].key, keys[i].value);
+        assert_true(off(f->type, "--precision f64") <= 2e-6);
+        for (size_t i = 0; i < KEYS; i++) {
+            if (!strchr(keys[i].family, *f->type) || keys[i].what == SAME) continue;
+            fetch(f->type);
+            say(keys[i].key, keys[i].value);
+            if (*keys[i].what)
+                must_refuse("eval --model m --text m/text.txt", keys[i].what);
+            else if (off(f->type, "--precision f64") < 1e-5)
+                fail_msg("%s %s", keys[i].key, keys[i].value);
+        }
+    }
+}
+
+static int has_row(const char *key)
+{
+    int has = strcmp(key, "type") == 0 || strcmp(key, "rope_type") == 0; /* within rope_scaling */
+    for (size_t i = 0; i < KEYS; i++) {
+        const char *in = strstr(keys[i].value, key);
+        has |= strcmp(keys[i].key, key) == 0 || (in && in[-1] == '"' && in[strlen(key)] == '"');
+    }
+    return has;
+}
+
+/* Control: a name that no row has is told. */
+TEST(every_key_that_the_reader_knows_has_a_row)
+{
+    for (const char *const *name = family_ignored; *name; name++)
+        if (!has_row(*name)) fail_msg("%s", *name);
+    for (const FamilyWord *k = family_kinds; k->theirs; k++)
+        if (!has_row(k->theirs)) fail_msg("%s", k->theirs);
+    for (const Family *f = families; f->type; f++) {
+        for (const FamilySetting *s = f->setting; s->option; s++)
+            if (s->key && !has_row(s->key)) fail_msg("%s", s->key);
+        for (const FamilyDemand *d = f->demand; d->key; d++)
+            if (!has_row(d->key)) fail_msg("%s", d->key);
+    }
+    assert_false(has_row("no_such_key") || has_row("n_head_"));
 }
 
 TEST_MAIN(open_all, program_close)
