@@ -333,7 +333,10 @@ TEST(there_and_back)
                                          "--positions none",
                                          "--positions learned",
                                          LLAMA "--activation swiglu --layers 2 --kv-heads 1",
-                                         LLAMA "--activation geglu"};
+                                         LLAMA "--activation geglu",
+                                         LLAMA "--activation swiglu --rotary-scaling 2.5",
+                                         LLAMA "--activation swiglu --rotary-scaling 4,1,4,16",
+                                         LLAMA "--activation swiglu --rotary-scaling 4,1,8,16,1.3"};
     shell_ok("printf 'the lord said unto the king\\n\\nof the  land\\n' >said");
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         train("ours", models[i]);

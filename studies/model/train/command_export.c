@@ -265,14 +265,40 @@ static int put_value(json_t *config, const char *key, const char *text)
     return error_set(ERR_MEMORY, "out of memory");
 }
 
+/* Writes how rotary positions are scaled: by their word for a list of so many numbers (ModelConfig). */
+static int put_scaling(json_t *config, const Network *n, const FamilySetting *s)
+{
+    const double *x = model_config(n->model)->rotary_scaling;
+    size_t count = x[0] == 0 ? 0 : x[4] != 0 ? 5 : x[3] != 0 ? 4 : 1, keys;
+    const FamilyWord *w = s->words;
+    for (;; w++) {
+        keys = *w->ours != 0;
+        for (const char *c = w->ours; *c; c++) keys += *c == ',';
+        if (keys == count) break;
+    }
+    json_t *scaling = json_pack("{s:s}", s->key, w->theirs);
+    if (!scaling || json_object_set_new(config, "rope_scaling", scaling) != 0)
+        return error_set(ERR_MEMORY, "out of memory");
+    for (const char *key = w->ours; *key; key += *key == ',') {
+        char name[FAMILY_NAME], value[FAMILY_NAME];
+        size_t size = strcspn(key, ",");
+        snprintf(name, sizeof name, "%.*s", (int)size, key);
+        snprintf(value, sizeof value, "%.17g", *x++);
+        TRY(put_value(scaling, name, value));
+        key += size;
+    }
+    return 0;
+}
+
 static int put_settings(json_t *config, const Written *w, const Family *f)
 {
     const Network *n = w->net;
     const Param *down = model_find(n->model, "layers.0.ffn.1.down.weight");
     char value[OPTION_VALUE];
     for (const FamilyDemand *d = f->demand; d->key; d++)
-        if (*d->value && !strchr(d->value, '/')) TRY(put_value(config, d->key, d->value));
+        if (d->written) TRY(put_value(config, d->key, d->value));
     for (const FamilySetting *s = f->setting; s->option; s++) {
+        if (s->keys && !json_object_get(config, "rope_scaling")) TRY(put_scaling(config, n, s));
         if (!s->key || s->keys || json_object_get(config, s->key)) continue;
         int known = value_of(n, s->option, value);
         if (strcmp(s->option, "inner") == 0) snprintf(value, sizeof value, "%zu", down->cols);
