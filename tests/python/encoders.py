@@ -47,7 +47,8 @@ def told_otherwise(d, **more):
     b = read_model.logits(*read_model.read('other/model.safetensors'), [1, 2, 3])
     assert abs(a - b).max() < 1e-12 * abs(a).max(), more
     return a
-for d, key, value in (('first-relu', 'gelu', 'erf'), ('today', 'plain-input', 'yes'), ('today', 'norm-eps', '1e-2'), ('today', 'rotary-base', '50')):
+for d, key, value in (('first-relu', 'gelu', 'erf'), ('today', 'plain-input', 'yes'), ('today', 'norm-eps', '1e-2'), ('today', 'rotary-base', '50'),
+                      ('today', 'rotary-scaling', '2.5'), ('today', 'rotary-scaling', '4,1,4,16'), ('today', 'rotary-scaling', '4,0.1,8,16,1.3')):
     assert abs(told_otherwise(d, **{key: value}) - told_otherwise(d)).max() > 1e-9, key
 for d in ('post', 'leapfrog'):
     try: read_model.read(d + '/model.safetensors')

@@ -58,7 +58,7 @@ def F(w, told, p, y):
     K, x = int(told.get("kv-heads", H)), linear(w, p + ".qkv", norm(w, p + ".norm", y, told))
     q, k, v = (x.reshape(T, -1, D // H).transpose(1, 0, 2) for x in np.split(x, (D, D + D // H * K), -1))
     if told["positions"] == "rotary":
-        q, k = (turn(x, float(told.get("rotary-base", 10000))) for x in (q, k))
+        q, k = (turn(x, *turns(told, D // H)) for x in (q, k))
     k, v = np.repeat(k, H // K, 0), np.repeat(v, H // K, 0)
     s, apart = q @ k.transpose(0, 2, 1), np.arange(T)[None] - np.arange(T)[:, None]
     if p + ".relative.weight" in w:
@@ -66,11 +66,25 @@ def F(w, told, p, y):
     seen = told["format"] == "trotter encoder 1" or p.startswith("encoder.") or apart <= 0
     return linear(w, p + ".out", attend(np.where(seen, s, -np.inf), v))
 
-def turn(x, base):
+def turns(told, E):
+    """What rotary positions turn by from a token to the next, a number a pair, and what queries and keys are multiplied by."""
+    base = float(told.get("rotary-base", 10000))
+    w = [base ** (-2 * e / E) for e in range(E // 2)]
+    F, slow, fast, L, size = ([float(x) for x in told.get("rotary-scaling", "0").split(",")] + [0] * 4)[:5]
+    if F == 0: return w, 1
+    pair = lambda n: E * math.log(L / (2 * math.pi * n)) / (2 * math.log(base))
+    kept = [(x * L / (2 * math.pi) - slow) / (fast - slow) if L else 0 for x in w]
+    if size:  # YaRN's: by the number of the pair
+        low, high = max(math.floor(pair(fast)), 0), min(math.ceil(pair(slow)), E - 1)
+        kept = [1 - (e - low) / (high - low or 0.001) for e in range(E // 2)]
+    kept = [min(max(x, 0), 1) for x in kept]
+    return [k * x + (1 - k) * x / F for k, x in zip(kept, w)], size or 1
+
+def turn(x, w, size):
     """Rotary positions of heads x (H, T, E): numbers e and e + E/2 are a pair."""
     T, E = x.shape[1:]
-    angle = np.arange(T)[:, None] * base ** (-2 * np.arange(E // 2) / E)
-    a, b, c, s = x[..., :E // 2], x[..., E // 2:], np.cos(angle), np.sin(angle)
+    angle = np.arange(T)[:, None] * np.array(w)
+    a, b, c, s = x[..., :E // 2], x[..., E // 2:], np.cos(angle) * size, np.sin(angle) * size
     return np.concatenate([a * c - b * s, b * c + a * s], -1)
 
 def attend(s, v):

@@ -9,7 +9,7 @@ import math, re, sys
 import torch
 from torch import nn
 from torch.nn.functional import gelu, layer_norm, linear, silu
-from read_model import PLAIN, load, ordered, statements
+from read_model import PLAIN, load, ordered, statements, turns
 
 class Layer(nn.Module):
     """One step of a scheme: statements of its text, and the tensors of layer l."""
@@ -52,8 +52,9 @@ class Layer(nn.Module):
 
     def turn(self, x):
         half = x.shape[-1] // 2
-        t = torch.arange(x.shape[-2])[:, None] * float(self.told.get("rotary-base", 10000)) ** (-torch.arange(half).to(x) / half)
-        a, b = x.chunk(2, -1)
+        w, size = turns(self.told, 2 * half)
+        t = torch.arange(x.shape[-2])[:, None] * torch.tensor(w).to(x)
+        a, b = (size * x).chunk(2, -1)
         return torch.cat([a * t.cos() - b * t.sin(), b * t.cos() + a * t.sin()], -1)
 
     def G(self, p, y):
