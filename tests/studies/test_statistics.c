@@ -470,4 +470,18 @@ TEST(intervals_hold)
     assert_true(held[0] < .93 && held[1] < .93);
 }
 
+/* No correlation is above 1, whatever its sums round to; among these some sums are. */
+TEST(no_correlation_is_above_one)
+{
+    double x[40], y[40];
+    for (size_t n = 7; n <= 40; n++)
+        for (int sign = -1; sign <= 1; sign += 2) {
+            Correlation c;
+            for (size_t i = 0; i < n; i++) x[i] = (double)i, y[i] = sign * exp((double)i);
+            assert_int_equal(statistics_rank(x, y, n, n, &c), 0);
+            assert_true(c.low >= -1 && c.high <= 1 && fabs(c.rho) <= 1);
+            assert_true(fabs(c.rho - sign) < 1e-12);
+        }
+}
+
 TEST_MAIN(NULL, NULL)

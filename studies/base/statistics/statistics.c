@@ -204,6 +204,12 @@ static int is_constant(const double *x, size_t n)
     return 1;
 }
 
+/* Returns Spearman's rho without what rounding puts above 1. */
+static double spearman(Pairs *p, const double *x, const double *y)
+{
+    return fmin(fmax(gsl_stats_spearman(x, 1, y, 1, p->n, p->work), -1), 1);
+}
+
 /* Draws pairs with replacement. A draw of equal values has no correlation and is replaced by the next one. No interval
  * is given where more than one draw in 20 has none, as where only one pair differs: the other draws do not show the
  * spread. */
@@ -217,7 +223,7 @@ static void bootstrap(Pairs *p, uint64_t seed, Correlation *out)
             p->v[i] = p->y[k];
         }
         if (is_constant(p->u, n) || is_constant(p->v, n)) continue;
-        p->sample[count++] = gsl_stats_spearman(p->u, 1, p->v, 1, n, p->work);
+        p->sample[count++] = spearman(p, p->u, p->v);
     }
     if (count < RESAMPLES) return;
     gsl_sort(p->sample, 1, count);
@@ -264,7 +270,7 @@ static void correlate(Pairs *p, uint64_t seed, Correlation *out)
     find_ranks(p->x, n, p->rx);
     find_ranks(p->y, n, p->ry);
     double seen = product(p->rx, p->ry, n);
-    out->rho = gsl_stats_spearman(p->x, 1, p->y, 1, n, p->work);
+    out->rho = spearman(p, p->x, p->y);
     out->p = n <= EXACT_MOST ? count_all(p, seen) : count_some(p, seen, seed);
     if (n >= BOOTSTRAP_LEAST) bootstrap(p, seed, out);
 }
