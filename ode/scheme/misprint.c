@@ -81,6 +81,30 @@ static void try_whole(Search *s, const char *word)
     look(s, text, "numerator and denominator exchanged");
 }
 
+/* Returns 2 log2 n, within a bit what Elias's gamma code has for n > 0. */
+static double whole_bits(mpz_srcptr n)
+{
+    long exponent;
+    double part = mpz_get_d_2exp(&exponent, n);
+    return 2 * (log2(part) + (double)exponent);
+}
+
+double coefficient_bits(const char *word)
+{
+    enum { DECIMALS = 53 };
+    RATIONALS(q, simple);
+    const char *point = strchr(word, '.');
+    size_t places = point ? strspn(point + 1, "0123456789") : 0;
+    coefficient_read(word, strlen(word), q);
+    mpq_abs(q, q);
+    if (places && rational_simplest(q, 0.6 * pow(10, -(double)places), simple))
+        mpq_set(q, simple);
+    else if (places)
+        return DECIMALS;
+    mpz_add_ui(mpq_numref(q), mpq_numref(q), 1);
+    return whole_bits(mpq_numref(q)) + whole_bits(mpq_denref(q));
+}
+
 /* Returns the number of characters to exchange, add, leave out or transpose between two texts. */
 static int edits(const char *a, const char *b)
 {
@@ -104,9 +128,7 @@ static int edits(const char *a, const char *b)
     return row[n % 3][m];
 }
 
-/* Writes the simplest fraction within the bound, by continued fractions; returns whether its digits are so few that it is
- * no accident. */
-static int find_fraction(mpq_srcptr value, double within, mpq_t out)
+int rational_simplest(const mpq_t value, double within, mpq_t out)
 {
     mpz_t whole, p[3], q[3];
     RATIONALS(rest, off);
@@ -143,7 +165,7 @@ static void write_plain(mpq_srcptr value, mpq_srcptr written, double within, cha
     if (within == 0) {
         if (gmp_snprintf(text, MISPRINT_WORD, "%Qd", value) >= MISPRINT_WORD)
             snprintf(text, MISPRINT_WORD, "%.17g", mpq_get_d(value));
-    } else if (find_fraction(value, within, q) && !mpq_equal(q, written)) {
+    } else if (rational_simplest(value, within, q) && !mpq_equal(q, written)) {
         gmp_snprintf(text, MISPRINT_WORD, "%Qd", q);
     } else {
         int digits = (int)fmax(1, ceil(-log10(within / fmax(within, fabs(mpq_get_d(value))))));

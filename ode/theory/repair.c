@@ -24,6 +24,13 @@
  * they are taken for exact first: a change that then meets two conditions or more which fail without it, or is the only one,
  * is no accident.
  *
+ * Ties. Where several repairs meet all conditions, each by one slip, the conditions have told all they know. What is left
+ * is what tableaus look like before anything is known of this one: a whole number n has the probability 1/n^2 up to a
+ * factor (Rissanen 1983, for a number of any size), a negative one is half as probable, one that stood in the tableau already costs no more than
+ * to say which, and one of a hundred nodes lies outside of [0, 1]. All slips count alike. The repaired numbers are then told in
+ * some number of bits (Rissanen's least description), and the repair of the fewest comes first. It counts as the one
+ * if it is 2 bits ahead, four times as probable as the next.
+ *
  * Bounds: one unknown of all coefficients; two of at most PAIRS_MOST pairs, exact coefficients alone; as many `?` as
  * REPAIR_UNKNOWNS. An equation in one s of which a factor of degree 3 or more is left counts as not solved.
  *
@@ -47,7 +54,7 @@
 #include "ode/theory/repair_inside.h"
 
 enum { PAIRS_MOST = 20000 };
-static const double slack = 64, few_places = 1e-9;
+static const double slack = 64, few_places = 1e-9, enough_bits = 2, node_outside = 7;
 
 /* ---- candidates -------------------------------------------------------------------------------------------------- */
 
@@ -411,15 +418,61 @@ static int compare_candidates(const void *a, const void *b)
     if (s->explained != t->explained) return s->explained > t->explained ? -1 : 1;
     if (s->looser != t->looser) return s->looser ? 1 : -1;
     if (s->distance != t->distance) return s->distance < t->distance ? -1 : 1;
+    if (s->bits != t->bits) return s->bits < t->bits ? -1 : 1;
     return s->coefficient[0] < t->coefficient[0] ? -1 : s->coefficient[0] > t->coefficient[0];
 }
 
-static void rank(Doctor *d)
+/* ---- of several repairs that conditions do not tell apart -------------------------------------------------------- */
+
+static int is_slip(const RepairCandidate *c)
+{
+    return c->distance == (int)c->unknowns;
+}
+
+/* Finds in how many bits all numbers are told with a candidate's values in their place. */
+static int find_bits(const Repair *r, RepairCandidate *c)
+{
+    size_t n = r->coefficients.count, different = 0, again = 0;
+    SCOPED(memory_drop) double *size = memory_new(n + 1, sizeof *size);
+    if (!size) return ERR_MEMORY;
+    c->bits = 0;
+    for (size_t k = 0, i, was; k < n; k++) {
+        RATIONAL(q);
+        const char *word = r->coefficients.list[k].word;
+        for (i = 0; i < c->unknowns; i++)
+            if (c->coefficient[i] == k) word = c->misprint[i].text;
+        if (coefficient_read(word, strlen(word), q) == 0) continue; /* '?' */
+        c->bits += mpq_sgn(q) < 0;
+        int node = r->name[k][0] == 'c' && (mpq_sgn(q) < 0 || mpq_cmp_ui(q, 1, 1) > 0);
+        c->bits += node ? node_outside : 0;
+        size[different] = fabs(mpq_get_d(q));
+        for (was = 0; size[was] != size[different];) was++;
+        if (was < different) {
+            again++;
+            continue;
+        }
+        c->bits += coefficient_bits(word);
+        different++;
+    }
+    c->bits += (double)again * log2((double)(different ? different : 1));
+    return 0;
+}
+
+static int find_all_bits(Repair *r)
+{
+    for (size_t i = 0; i < r->candidates; i++)
+        if (is_slip(&r->candidate[i])) TRY(find_bits(r, &r->candidate[i]));
+    return 0;
+}
+
+static int rank(Doctor *d)
 {
     Repair *r = d->r;
+    TRY(find_all_bits(r));
     for (size_t i = 0; i < r->candidates; i++)
         r->candidate[i].explained = r->failing - count_failing(d, &r->candidate[i], NULL);
     if (r->candidates) qsort(r->candidate, r->candidates, sizeof *r->candidate, compare_candidates);
+    return 0;
 }
 
 /* Sets the orders, and counts what fails. */
@@ -601,7 +654,7 @@ static int choose(Doctor *d, const Theory *now, const Embedded *embedded, int or
             TRY(search(d, 1));
         }
     }
-    rank(d);
+    TRY(rank(d));
     find_unseen(d);
     return 0;
 }
@@ -715,5 +768,6 @@ int repair_unique(const Repair *r)
     if (r->failing == 0 && r->asked == 0) return 1;
     if (r->candidates == 0 || r->candidate[0].explained < r->failing) return 0;
     if (r->candidates == 1 || (r->candidate[1].looser && !r->candidate[0].looser)) return 1;
-    return r->candidate[0].distance == 1 && r->candidate[1].distance > 1;
+    const RepairCandidate *first = &r->candidate[0], *second = &r->candidate[1];
+    return is_slip(first) && (!is_slip(second) || second->bits >= first->bits + enough_bits);
 }

@@ -182,6 +182,7 @@ typedef struct {
     Misprint misprint[REPAIR_UNKNOWNS];
     int distance;     /* sum of those of the misprints */
     size_t explained; /* failing conditions that these values meet */
+    double bits;      /* of one slip each: in how many the repaired numbers are told */
     int looser; /* of decimals: another candidate meets the conditions 1,000 times more closely */
 } RepairCandidate;
 
@@ -201,7 +202,7 @@ typedef struct {
     int undetermined; /* conditions do not determine these */
     int pairs;        /* pairs of coefficients were looked at */
     int reached; /* > 0: no candidate meets the conditions to `order`; these meet those to this one */
-    /* Ranked: most explained first, then the looser ones last, then the least distance. */
+    /* Ranked: most explained first, then the looser ones last, then the least distance, then the fewest bits. */
     size_t candidates;
     RepairCandidate *candidate;
 } Repair;
@@ -227,7 +228,8 @@ void repair_free(Repair *r);
 int repair_written(const Repair *r, size_t candidate, const char *text, size_t bytes, char **out,
                    size_t *count);
 /* Returns whether there is nothing to repair, or one repair: a single candidate that meets all conditions, or the first of
- * several if it alone is one slip away from what is written, or all others are looser. */
+ * several if it alone is one slip away from what is written, or leaves the simplest numbers by 2 bits (repair.c), or all
+ * others are looser. */
 int repair_unique(const Repair *r);
 
 /* ---- theory.c: exact order ---------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* repair_table.c: which coefficients of a scheme's text fail its order conditions, and what should stand there, as a table
  * with words, and the repaired text. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,16 +95,24 @@ static void tell_unseen(const Repair *r)
     }
 }
 
-/* Says of several repairs that meet all conditions that these cannot tell which is right. */
+/* Says of several repairs that meet all conditions that these cannot tell which is right, and what else tells. */
 static void tell_undecided(const Repair *r)
 {
     size_t met = 0, near = 0;
-    if (r->reached || repair_unique(r)) return;
-    for (; met < r->candidates && r->candidate[met].explained == r->failing; met++)
-        near += r->candidate[met].distance == 1;
+    const char *last = r->exact ? "" : " to the last digits";
+    const RepairCandidate *c = r->candidate;
+    if (r->reached) return;
+    for (; met < r->candidates && c[met].explained == r->failing; met++)
+        near += c[met].distance == 1;
     if (met < 2) return;
-    printf("the conditions do not decide: %zu repairs meet them all%s, %zu of these by one slip\n",
-           met, r->exact ? "" : " to the last digits", near);
+    if (!repair_unique(r))
+        printf(
+            "the conditions do not decide: %zu repairs meet them all%s, %zu of these by one slip\n",
+            met, last, near);
+    else if (near > 1 && c[0].looser == c[1].looser)
+        printf(
+            "%zu repairs meet all conditions%s by one slip; the first leaves the simplest numbers, by %.0f bits\n",
+            near, last, floor(c[1].bits - c[0].bits));
 }
 
 static void tell_found(const Repair *r)

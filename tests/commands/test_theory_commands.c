@@ -366,6 +366,10 @@ TEST(test_repair)
     run_ok("schemes --repair --csv --scheme-file m.json --out r");
     must_print("schemes --csv --scheme-file r/repaired.scheme", "\nm,4,", ",4,yes,");
     must_print("schemes --repair --scheme-file r/repaired.scheme", "nothing to repair\n");
+    file_text("e.json", "{\"A\": [[1]], \"b\": [1], \"c\": [11]}");
+    must_print(
+        "schemes --repair --scheme-file e.json --order 1",
+        "2 repairs meet all conditions by one slip; the first leaves the simplest numbers, by ");
     file_text("n.json", "{\"name\": \"n\", \"A\": [[], [\"1/2\"], [0, \"9/7\"], [0, 0, 1]],\n"
                         " \"b\": [\"1/6\", \"1/3\", \"1/3\", \"1/6\"]}\n");
     expect(1, "schemes --repair --scheme-file n.json --order 2");
