@@ -133,18 +133,40 @@ static int hint_fraction(const Tableau *b, const char *text, size_t bytes, size_
                      line, to - from > 40 ? 40 : (int)(to - from), text + from);
 }
 
-static int parse_json(Tableau *b, const char *text, size_t bytes)
+/* Returns where the object that begins a text ends, behind its bracket; without one the whole text. */
+static size_t object_end(const char *text, size_t bytes)
+{
+    int depth = 0, quoted = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        if (quoted && text[i] == '\\')
+            i++;
+        else if (text[i] == '"')
+            quoted = !quoted;
+        else if (!quoted)
+            depth += (text[i] == '{') - (text[i] == '}');
+        if (depth == 0 && text[i] == '}') return i + 1;
+    }
+    return bytes;
+}
+
+/* Reads the object at `from`; *end out: where it ends. */
+static int parse_json(Tableau *b, const char *text, size_t from, size_t bytes, size_t *end)
 {
     json_error_t e;
     json_auto_t *root = NULL;
-    int code = parsed_json(text, bytes, &e, &root);
+    int before = 0;
+    for (size_t i = 0; i < from; i++) before += text[i] == '\n';
+    *end = from + object_end(text + from, bytes - from);
+    int code = parsed_json(text + from, *end - from, &e, &root);
     if (code == ERR_INPUT) {
-        if (e.position > 0) TRY(hint_fraction(b, text, bytes, (size_t)e.position, e.line));
-        return error_set(code, "%s:%d: %s", b->file, e.line, e.text);
+        if (e.position > 0)
+            TRY(hint_fraction(b, text, bytes, from + (size_t)e.position, before + e.line));
+        return error_set(code, "%s:%d: %s", b->file, before + e.line, e.text);
     }
     TRY(code);
     if (!json_is_object(root))
-        return error_set(ERR_INPUT, "%s:1: expected an object with A, b and c", b->file);
+        return error_set(ERR_INPUT, "%s:%d: expected an object with A, b and c", b->file,
+                         before + 1);
     return read_json(b, root);
 }
 
@@ -385,21 +407,25 @@ void tableau_free(Tableau *b)
     memory_free(b->entry);
 }
 
-static int parse_any(Tableau *b, const char *text, size_t bytes)
+static void skip_blanks(const char *text, size_t bytes, size_t *at)
 {
-    size_t i = 0;
-    while (i < bytes && isspace((unsigned char)text[i])) i++;
-    return i < bytes && text[i] == '{' ? parse_json(b, text, bytes) : parse_drawing(b, text, bytes);
+    while (*at < bytes && isspace((unsigned char)text[*at])) ++*at;
 }
 
 int butcher_parse(const char *file, const char *text, size_t bytes, Table ***list, size_t *count)
 {
-    SCOPED(tableau_free) Tableau b = {.file = file};
+    size_t at = 0;
     if (memchr(text, '\0', bytes)) return error_set(ERR_INPUT, "%s: a NUL byte in a tableau", file);
-    TRY(parse_any(&b, text, bytes));
-    TRY(memory_more(list, *count, sizeof **list));
-    TRY(tableau_scheme(&b, *list + *count));
-    ++*count;
+    skip_blanks(text, bytes, &at);
+    int json = at < bytes && text[at] == '{';
+    do {
+        SCOPED(tableau_free) Tableau b = {.file = file};
+        TRY(json ? parse_json(&b, text, at, bytes, &at) : parse_drawing(&b, text, bytes));
+        TRY(memory_more(list, *count, sizeof **list));
+        TRY(tableau_scheme(&b, *list + *count));
+        ++*count;
+        skip_blanks(text, bytes, &at);
+    } while (json && at < bytes);
     return 0;
 }
 

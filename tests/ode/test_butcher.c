@@ -225,6 +225,26 @@ TEST(nodes_of_their_own)
     }
 }
 
+/* Objects one after another, as `--tableau json` prints those of several schemes; brackets in names do not count, and lines are those of the file. */
+TEST(several_objects)
+{
+    static const char text[] =
+        "{\"name\": \"a}\\\"{\", \"A\": [[]], \"b\": [1]}\n\n"
+        "{\"name\": \"heun\", \"A\": [[], [1]],\n \"b\": [\"1/2\", \"1/2\"]}\n";
+    OWN_TABLES l = {0};
+    assert_int_equal(butcher_parse("tableau", text, strlen(text), &l.table, &l.count), 0);
+    assert_int_equal(l.count, 2);
+    assert_int_equal(l.table[1]->stages, 2);
+    OWN_TABLES bad = {0};
+    const char *more = formed("%s{\"A\": [[0], [1/6]], \"b\": [0, 1]}", text);
+    assert_refused(butcher_parse("tableau", more, strlen(more), &bad.table, &bad.count), "more",
+                   "tableau:5: a fraction is a text in JSON");
+    OWN_TABLES rest = {0};
+    more = formed("%s}", text);
+    assert_refused(butcher_parse("tableau", more, strlen(more), &rest.table, &rest.count), "rest",
+                   "tableau:5: ");
+}
+
 TEST(what_is_refused)
 {
     static const char *const row[][2] = {
