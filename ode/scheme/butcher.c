@@ -144,7 +144,7 @@ static size_t object_end(const char *text, size_t bytes)
             quoted = !quoted;
         else if (!quoted)
             depth += (text[i] == '{') - (text[i] == '}');
-        if (depth == 0 && text[i] == '}') return i + 1;
+        if (!quoted && depth == 0 && text[i] == '}') return i + 1;
     }
     return bytes;
 }

@@ -279,6 +279,12 @@ TEST(what_is_refused)
     char *exact = memcpy(malloc(bytes), "{\"A\": [[", bytes);
     assert_int_equal(butcher_parse("tableau", exact, bytes, &list, &count), ERR_INPUT);
     free(exact);
+    static const char cut[] = "{\"A\": [[]], \"b\": [1]} \"\\";
+    exact = memcpy(malloc(sizeof cut - 1), cut, sizeof cut - 1);
+    OWN_TABLES l = {0};
+    assert_int_equal(butcher_parse("tableau", exact, sizeof cut - 1, &l.table, &l.count),
+                     ERR_INPUT);
+    free(exact);
     assert_int_equal(butcher_is("scheme a\n# | b\n", 15), 0);
     assert_int_equal(butcher_is("nothing", 7), 0);
 }
