@@ -98,6 +98,14 @@ struct AdaptOptions {
 };
 
 /* Return atol_i, rtol_i, and atol_i + rtol_i size, with which an error of coordinate i of that size is compared. */
+/* Returns the longest step of a run that is asked for its solution, to a time from 0 on. A field that depends on t may have a
+ * pulse between two stages, which no estimate sees, and steps are the longer the less there is before it. So they are at most a
+ * hundredth of the run, and a pulse as long as that is seen. 0: any. */
+static inline double adapt_longest(const System *s, double t_end)
+{
+    return s->timed ? t_end / 100 : 0;
+}
+
 static inline double adapt_absolute(const AdaptOptions *o, size_t i)
 {
     return o->absolutes ? o->absolutes[i] : o->absolute;

@@ -133,11 +133,12 @@ void option_value(const char *values, int index, char out[OPTION_VALUE])
 
 static const char flag_words[] = "no|yes|false|true|0|1";
 
-static void range_words(const Option *p, char *words, size_t bytes)
+/* Tells the range; one without an end in sight by its beginning alone, unless the text is behind its end. */
+static void range_words(const Option *p, const char *text, char *words, size_t bytes)
 {
     int whole = p->type == OPTION_SIZE || p->type == OPTION_SIZES;
     int n = snprintf(words, bytes, "expected a %snumber", whole ? "whole " : "");
-    if (p->high >= 1e15)
+    if (p->high >= 1e15 && !(strtod(text, NULL) > p->high))
         n += snprintf(words + n, bytes - (size_t)n, " of at least %g", p->low);
     else
         n += snprintf(words + n, bytes - (size_t)n, " from %.10g to %.10g", p->low, p->high);
@@ -158,7 +159,7 @@ static int is_value(const Option *p, const char *text, char *words, size_t bytes
     else if (expected[p->type])
         snprintf(words, bytes, "expected %s", expected[p->type]);
     else
-        range_words(p, words, bytes);
+        range_words(p, text, words, bytes);
     switch (p->type) {
     case OPTION_FLAG: return option_index(flag_words, text) >= 0;
     case OPTION_CHOICE: return option_index(p->values, text) >= 0;

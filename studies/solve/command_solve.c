@@ -180,6 +180,10 @@ static int by_tolerance(const Options *o)
 /* Refuses a tolerance without the other one. */
 static int check_tolerances(const Options *o)
 {
+    if (options_text(o, "longest") && !by_tolerance(o))
+        return error_set(
+            ERR_INPUT,
+            "--longest: expected a tolerance, --tolerance or --rtol and --atol; the length of equal steps is --h");
     if (!by_tolerance(o) || options_text(o, "tolerance")) return 0;
     if (options_text(o, "rtol") && options_text(o, "atol")) return 0;
     return error_set(ERR_INPUT, "expected --rtol and --atol, or --tolerance for what is not given");
@@ -273,7 +277,7 @@ static int step_along(Solving *u, Walk *w, SolveRow *r)
             return 0;
         }
         if (code == ERR_NUMERIC) {
-            if (w->events->count) notice_warn("%s: %s", w->name, error_text());
+            notice_warn("%s: %s", w->name, error_text());
             r->outcome = "not finite";
             return 0;
         }
@@ -308,6 +312,23 @@ static int run_fixed(Solving *u, const Table *t, size_t *rows, SolveRow *r)
     return 0;
 }
 
+/* Tells where a run by tolerance ended that did not come to its end, what that may mean, and what to do. */
+static void warn_ended(const Solving *u, const char *name, const AdaptRun *run)
+{
+    double t = u->times.begin + copysign(run->t, u->times.end - u->times.begin);
+    if (run->outcome == ADAPT_UNDERFLOW)
+        notice_warn(
+            "%s: behind t = %.10g no step is short enough for the tolerance: the solution ends or is not smooth "
+            "there (a pole, a jump, the root of a number below 0: end before it, --t-end), or --atol is too "
+            "small for what y is rounded to",
+            name, t);
+    if (run->outcome == ADAPT_STEPS)
+        notice_warn(
+            "%s: %zu steps ended at t = %.10g: take a greater tolerance, an earlier --t-end, or for "
+            "a stiff system radau-iia5 or bdf",
+            name, run->steps + run->rejected, t);
+}
+
 static int run_adaptive(Solving *u, const Table *t, size_t *rows, SolveRow *r)
 {
     Embedded e;
@@ -327,7 +348,10 @@ static int run_adaptive(Solving *u, const Table *t, size_t *rows, SolveRow *r)
                       .at = u->times.after,
                       .states = u->states,
                       .events = u->events};
+    o.longest = options_text(u->options, "longest") ? options_real(u->options, "longest")
+                                                    : adapt_longest(u->system, o.t_end);
     TRY(adapt_run(t, u->system, &o, y, &run));
+    warn_ended(u, t->name, &run);
     r->steps = run.steps;
     r->rejected = run.rejected;
     r->evals = run.evals;
@@ -602,6 +626,7 @@ static int run(Options *o)
     TRY(options_either(o, "h", "tolerance"));
     TRY(options_either(o, "h", "rtol"));
     TRY(options_either(o, "h", "atol"));
+    TRY(options_either(o, "h", "longest"));
     TRY(options_either(o, "reference", "rigorous"));
     TRY(check_tolerances(o));
     TRY(select_open(o, "exact", &s));
@@ -656,6 +681,11 @@ const Command command_solve = {
              1e-14, 1},
             {"atol", OPTION_REALS, NULL, "X,...",
              "the absolute tolerance beside it, in the same forms; --rtol and --atol need each other, or --tolerance",
+             1e-300, 1e15},
+            {"longest", OPTION_REAL, NULL, "H",
+             "longest step by a tolerance. Steps see a field at their stages alone, and pass without a word what is shorter "
+             "than they are, as a pulse in t (default: as long as the tolerance allows, of a field that depends on t a "
+             "hundredth of the run, which sees pulses as long as that)",
              1e-300, 1e15},
             {"reference", OPTION_FLAG, NULL, NULL,
              "find the solution by two tight integrators, which may take longer than the schemes, and tell errors against "

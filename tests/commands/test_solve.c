@@ -59,6 +59,10 @@ TEST(test_bad_tolerances)
          "--atol: expected 1 number for all, or 2, one for each coordinate of a particle, or 4, one for "
          "each coordinate; there are 3"},
         {"--h 0.1 --atol 1", "expected --h or --atol, not both"},
+        {"--rtol 1e-6 --atol 1e16", "--atol: expected a number from 1e-300 to 1e+15"},
+        {"--t-end 1e16", "--t-end: expected a number from -1e+15 to 1e+15, not '1e16'"},
+        {"--longest 1", "--longest: expected a tolerance"},
+        {"--longest 1 --h 1", "expected --h or --longest, not both"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         must_refuse(formed("solve --system-file decay.txt --scheme dormand-prince %s", rows[i][0]),
@@ -78,6 +82,45 @@ static void has_states(size_t count, const double *t, const double *y, double wi
         is_number(out_number((int)k + 2, "t"), t[k], 0);
         is_number(out_number((int)k + 2, "y1"), y[k], within);
     }
+}
+
+/* A pulse in t that is a hundredth of the run long is not passed without a word, by whatever takes the steps; a shorter one
+ * needs --longest. The control: steps as long as the tolerance allows see nothing of either. */
+TEST(test_pulses)
+{
+    const double root = sqrt(acos(-1));
+    static const char *const by[] = {"dormand-prince", "bogacki-shampine", "radau-iia5", "bdf",
+                                     "rodas4",         "kvaerno5"};
+    file_text("pulse.txt",
+              "system pulse\nparam w = 1\ny1' = exp(-((t-90)/w)^2)/w\ninitial = 0\nt-end = 100\n");
+    int missed = 0;
+    for (size_t i = 0; i < sizeof by / sizeof *by; i++)
+        for (int k = 0; k < 4; k++) {
+            run_ok(
+                "solve --system-file pulse.txt --csv --times 1 --tolerance 1e-6 --scheme %s %s %s",
+                by[i], k < 2 ? "" : "--set w=0.1",
+                k % 2 ? "--longest 100"
+                : k   ? "--longest 0.1"
+                      : "");
+            double y = out_number(2, "y1");
+            if (k % 2 == 0) is_number(y, root, 1e-3);
+            missed += k % 2 && fabs(y) < 1e-3;
+        }
+    assert_true(missed >= 8);
+}
+
+/* What ends a run before its end is told, with what to do. */
+TEST(test_ends_before)
+{
+    file_text("pole.txt", "system pole\ny1' = y1^2\ninitial = 1\nt-end = 2\n");
+    expect(1, "solve --system-file pole.txt --scheme dormand-prince --tolerance 1e-6");
+    HAS(err, "dormand-prince: behind t = 1.00000", "no step is short enough", "--t-end", "--atol");
+    expect(1, "solve --system-file pole.txt --scheme bdf --tolerance 1e-6 --initial=-1 --t-end -2");
+    HAS(err, "bdf: behind t = -0.99999");
+    expect(1, "solve --system-file pole.txt --scheme implicit-euler --h 0.1");
+    HAS(err, "were not found by Newton's method: take smaller steps");
+    run_ok("solve --system-file pole.txt --scheme dormand-prince --tolerance 1e-6 --t-end 0.9");
+    assert_null(strstr(err, "behind t"));
 }
 
 static double rk4_factor(double z)
