@@ -183,6 +183,10 @@ static int find_one_step(const Table *t, Stiff *out)
     int told;
     TRY(ratio_new(t, out->colour, &r, &told));
     if (!told) out->why = "more than 64 points are too many for R = P / Q";
+    for (size_t k = 0; told && r.p_off && k <= r.points; k++) {
+        out->within = fmax(out->within, r.p_off[k]);
+        if (r.q_off) out->within = fmax(out->within, r.q_off[k]);
+    }
     return told ? find(&r, out) : 0;
 }
 

@@ -441,6 +441,9 @@ typedef struct {
     double alpha;
     int colour; /* the implicit one; -1: R is that of all */
     int proved; /* coefficients are fractions, and nothing is searched: each digit of alpha is right */
+    /* How far a coefficient of R = P / Q, Q(0) = 1, may be off at most where they are roundings: what is less is 0 here, and
+     * what is decided holds of one of the numbers that they may be. 0: exact, or with history. */
+    double within;
 } Stiff;
 int stability_stiff(const Table *t, Stiff *out);
 

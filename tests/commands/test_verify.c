@@ -166,7 +166,7 @@ TEST(test_own_properties)
 {
     static const char *const row[][3] = {
         /* claim, verdict, evidence */
-        {"gauss4 symplectic", "verified", "for every pair of evaluations (decided)"},
+        {"gauss4 symplectic", "verified", "for every pair of evaluations (decided to 1e-12, as"},
         {"rk4 symplectic", "refuted", "is -1/36, not 0, for i = k1, j = k1 (decided)"},
         {"yoshida4 symplectic", "verified", "flows of Hamiltonian fields"},
         {"verlet-stages symplectic", "holds only if the Hamiltonian is separable",
@@ -175,7 +175,7 @@ TEST(test_own_properties)
         {"rkn4 symplectic", "refuted", "Omega up to 1.5e-06 for a step of 1/2"},
         {"ros2 symplectic", "undecided", "the scheme has functions of a derivative"},
         {"ab2 symplectic", "undecided", "the scheme reads the past"},
-        {"gauss4 symmetric", "verified", "the method is its adjoint (decided)"},
+        {"gauss4 symmetric", "verified", "the method is its adjoint (decided to 1e-12, as"},
         {"rk4 symmetric", "refuted", "has the term h^6 -1/576 H'''(H,H,H''(H,H))"},
         {"lie-trotter symmetric", "refuted", "no palindrome, and S(-h) S(h) has terms of h^2"},
         {"verlet-stages symmetric", "holds only if F'F = G'G = 0", "has the term h^2 -1/2 F'F"},
@@ -183,6 +183,11 @@ TEST(test_own_properties)
         {"ab2 symmetric", "refuted", "beta_j = beta_(k-j) fails for some j"},
         {"gauss4 A-stable", "verified",
          "in rationals); |R| at infinity is 1; measured: |R| <= 1 at 9614"},
+        {"implicit-midpoint A-stable", "verified", "in rationals); |R| at infinity is 1"},
+        {"implicit-midpoint symmetric", "verified", "the method is its adjoint (decided)"},
+        {"near A-stable", "verified", "roundings and known to 1.0e-07"},
+        {"near-rk4 order 4", "verified", "conditions to order 4 hold to 1.0e-12; measured"},
+        {"rk4 order 4", "verified", "4 (trees to h^5; measured"},
         {"rk4 A-stable", "refuted", "the scheme is explicit"},
         {"bdf2 A-stable", "verified", "a search on rays, |z| from 2^-10 to 2^16"},
         {"strang-marchuk A-stable", "undecided", "R is no quotient of polynomials"},
@@ -208,17 +213,21 @@ TEST(test_own_properties)
         {"rkn4 order 3", "refuted", ">=4 (trees to h^4"},
         {"complex order 2", "verified", ": 2 (trees to h^3; measured 2.00)"},
         {"verlet-stages order 2", "refuted", ": 1 (trees to h^3; measured 1.00)"}};
-    file_text("own.scheme", "scheme complex\nflow (1/2 + i/2) F\nflow (1/2 + i/2) G\n"
-                            "flow (1/2 - i/2) F\nflow (1/2 - i/2) G\n"
-                            "scheme verlet-stages\nk1 = F(y)\nk2 = G(y + 1/2*k1)\n"
-                            "k3 = F(y + 1/2*k1 + k2)\ny' = y + 1/2*k1 + k2 + 1/2*k3\n"
-                            "scheme verlet-separable\nseparable\nk1 = F(y)\nk2 = G(y + 1/2*k1)\n"
-                            "k3 = F(y + 1/2*k1 + k2)\ny' = y + 1/2*k1 + k2 + 1/2*k3\n"
-                            "scheme rkn4\nseparable\nlinear G\nk1 = F(y)\nk2 = G(y + 1/4*k1)\n"
-                            "k3 = F(y + 1/2*k2)\nk4 = G(y + 1/2*k3)\nk5 = F(y + k4)\n"
-                            "k6 = G(y + 1/6*k1 + 1/3*k3)\ny' = y + k6 + 1/6*k1 + 2/3*k3 + 1/6*k5\n"
-                            "scheme minus\nk1 = H(y)\nk2 = H(y + k2)\ny' = y + 2*k2 - k1\n"
-                            "scheme dahlquist\nk1 = H(y)\ny' = -4*y + 5*y[-1] + 4*k1 + 2*k1[-1]\n");
+    file_text("own.scheme",
+              "scheme complex\nflow (1/2 + i/2) F\nflow (1/2 + i/2) G\n"
+              "flow (1/2 - i/2) F\nflow (1/2 - i/2) G\n"
+              "scheme verlet-stages\nk1 = F(y)\nk2 = G(y + 1/2*k1)\n"
+              "k3 = F(y + 1/2*k1 + k2)\ny' = y + 1/2*k1 + k2 + 1/2*k3\n"
+              "scheme verlet-separable\nseparable\nk1 = F(y)\nk2 = G(y + 1/2*k1)\n"
+              "k3 = F(y + 1/2*k1 + k2)\ny' = y + 1/2*k1 + k2 + 1/2*k3\n"
+              "scheme rkn4\nseparable\nlinear G\nk1 = F(y)\nk2 = G(y + 1/4*k1)\n"
+              "k3 = F(y + 1/2*k2)\nk4 = G(y + 1/2*k3)\nk5 = F(y + k4)\n"
+              "k6 = G(y + 1/6*k1 + 1/3*k3)\ny' = y + k6 + 1/6*k1 + 2/3*k3 + 1/6*k5\n"
+              "scheme minus\nk1 = H(y)\nk2 = H(y + k2)\ny' = y + 2*k2 - k1\n"
+              "scheme dahlquist\nk1 = H(y)\ny' = -4*y + 5*y[-1] + 4*k1 + 2*k1[-1]\n"
+              "scheme near\nk1 = H(y + 0.499999999*k1)\ny' = y + k1\n"
+              "scheme near-rk4\nk1 = H(y)\nk2 = H(y + 1/2*k1)\nk3 = H(y + 1/2*k2)\n"
+              "k4 = H(y + k3)\ny' = y + (1/6 + 1e-12)*k1 + 1/3*k2 + 1/3*k3 + (1/6 - 1e-12)*k4\n");
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         expect(strcmp(row[i][1], "verified") != 0,
                "verify --scheme-file own.scheme --own '%s' --csv", row[i][0]);

@@ -11,6 +11,13 @@
 #include "kernels/base/error.h"
 #include "studies/theory/verify/claims.h"
 
+/* Says that exact arithmetic decided; how closely it looked where coefficients are roundings (theory_is_zero). */
+static void say_decided(const Table *t, const char *how, Finding *f)
+{
+    finding_say(f, " (decided%s%s)", how,
+                t->exact ? "" : " to 1e-12, as coefficients are decimals or roots");
+}
+
 /* Takes what theory says: an answer, or that the claim is left undecided, with the reason. */
 static void take(Finding *f, int told, const char *why)
 {
@@ -110,7 +117,10 @@ static int ask_symplectic(const Table *t, int separable, int *told, double *meas
                     separable ? " of F and G" : "");
     else
         say_pair(t, pair, defect, f);
-    finding_say(f, " (decided)");
+    if (table_exact_flows(t))
+        finding_say(f, " (decided)");
+    else
+        say_decided(t, "", f);
     return measure_symplectic(t, separable, *told == TOLD_YES, f, measured);
 }
 
@@ -202,7 +212,7 @@ static void say_symmetry(const Table *t, const Structure *s, int separable, int 
         finding_say(f, "alpha_j = -alpha_(k-j), beta_j = beta_(k-j) for every j");
     else
         finding_say(f, t->flows ? "the flows are a palindrome" : "the method is its adjoint");
-    finding_say(f, " (decided)");
+    say_decided(t, "", f);
 }
 
 int check_symmetric(const Zoo *z, const char *const *arg, Finding *f)
@@ -293,7 +303,11 @@ static void say_stiff(const Table *t, const Stiff *s, Finding *f)
     if (!table_solves(t)) return;
     finding_say(f, table_past(t)
                        ? " (a search on rays, |z| from 2^-10 to 2^16)"
-                       : " (decided: the poles of R, and |P|^2 - |Q|^2 on rays, in rationals)");
+                       : " (decided: the poles of R, and |P|^2 - |Q|^2 on rays, in rationals");
+    if (!table_past(t) && s->within > 1e-15)
+        finding_say(f, ", of coefficients of P and Q that are roundings and known to %.1e",
+                    s->within);
+    finding_say(f, table_past(t) ? "" : ")");
     finding_say(f, "; |R| at infinity is %.6g", s->r_infinity);
 }
 
@@ -359,9 +373,9 @@ int check_algebraic(const Zoo *z, const char *const *arg, Finding *f)
         finding_say(f, "a weight is negative: %.6g", a.least_weight);
     else
         finding_say(f, "M, m_ij = b_i a_ij + b_j a_ji - b_i b_j, is not positive semidefinite");
-    finding_say(
-        f, " (decided by elimination; measured: least eigenvalue of M %.3g, least weight %.3g)",
-        a.least_eigenvalue, a.least_weight);
+    say_decided(t, " by elimination", f);
+    finding_say(f, "; measured: least eigenvalue of M %.3g, least weight %.3g", a.least_eigenvalue,
+                a.least_weight);
     return 0;
 }
 
@@ -377,6 +391,6 @@ int check_stage_order(const Zoo *z, const char *const *arg, Finding *f)
         f,
         "it is %d, the lesser of p = %d and eta = %d, the largest for which B(p) and C(eta) hold",
         a.B < a.C ? a.B : a.C, a.B, a.C);
-    finding_say(f, " (decided)");
+    say_decided(t, "", f);
     return 0;
 }

@@ -72,6 +72,17 @@ int check_expansion(const Zoo *z, const char *const *arg, Finding *f)
 
 /* ---- check: order --------------------------------------------------------------------------------------- */
 
+/* Says how closely conditions to an order hold where they do not exactly: coefficients that are roundings, be they decimals
+ * or fractions, are given 1e-12 (expansion_is_zero). */
+static void say_closeness(const Expansion *x, int order, Finding *f)
+{
+    double most = 0;
+    for (size_t i = 0; i < x->forest->first[order + 1]; i++)
+        if (expansion_counts(x, i)) most = fmax(most, fabs(mpq_get_d(x->have[i])));
+    if (most > 1e-15) /* less than doubles tell */
+        finding_say(f, ", conditions to order %d hold to %.1e", order, most);
+}
+
 /* Finds the exact order of a map, at most one above `want`, and whether the numbers agree. */
 static int find_order(const Zoo *z, const char *map, int want, const char *field, Finding *f,
                       int *order)
@@ -90,8 +101,9 @@ static int find_order(const Zoo *z, const char *map, int want, const char *field
     TRY(code);
     if (x.special)
         finding_say(f, " where %s:", table_special(x.special, (char[SPECIAL_WORDS]){""}));
-    finding_say(f, " %s%d (trees to h^%d; measured %.2f)", *order > want ? ">=" : "", *order,
-                want + 1, claim_slope(slope - 1));
+    finding_say(f, " %s%d (trees to h^%d", *order > want ? ">=" : "", *order, want + 1);
+    if (*order) say_closeness(&x, *order, f);
+    finding_say(f, "; measured %.2f)", claim_slope(slope - 1));
     return *order && *order <= want ? expansion_derive(&x, map, f) : 0;
 }
 
