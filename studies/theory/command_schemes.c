@@ -300,10 +300,10 @@ static void tell_search(int trees, int brackets)
 {
     printf(
         "%sColumns of yes and no, and the constants, are decided: they hold for every order; where coefficients\n"
-        "are decimals or roots, of what holds to 1e-12. The orders are searched for: symmetric_order in trees\n"
-        "up to order %d, of splittings in brackets up to %d, as effective_order; dense_order up to %d; of three\n"
-        "colours %d, %d and %d. An order is exact unless at_least names it: such a search ended at its bound\n"
-        "with nothing that disagrees.\n\n",
+        "are decimals or roots, of what holds to 1e-12. The orders are searched for:\n"
+        "symmetric_order in trees up to order %d, of splittings in brackets up to %d, as effective_order;\n"
+        "dense_order up to %d; of three colours %d, %d and %d. An order is exact unless at_least names it:\n"
+        "such a search ended at its bound with nothing that disagrees.\n\n",
         structure_words, trees, brackets, DENSE_MOST, trees < TREE_MAX_3 ? trees : TREE_MAX_3,
         brackets < LIE_MAX_3 ? brackets : LIE_MAX_3, TREE_MAX_3);
 }

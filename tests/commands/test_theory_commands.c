@@ -347,9 +347,10 @@ TEST(test_structure)
                ",dense_order,stage_order,assumptions,algebraically_stable,at_least\n",
                "\nyoshida4,yes,,yes,yes,yes,3,,,yes,no,,,,,effective_order\n",
                "\nrk4,no,3,no,no,no,,,,yes,no,3,1,B(4) C(1) D(1),no,symmetric_order");
-    must_print("schemes --structure --degree 9 --scheme yoshida4",
-               "symmetric_order in trees up to order 8, of splittings in brackets up to 9, as\n"
-               "effective_order; dense_order up to 8; of three colours 6, 7 and 6.");
+    must_print(
+        "schemes --structure --degree 9 --scheme yoshida4",
+        "symmetric_order in trees up to order 8, of splittings in brackets up to 9, as effective_order;\n"
+        "dense_order up to 8; of three colours 6, 7 and 6.");
 }
 
 /* The place of a misprint, the repaired text and the status: 0 for one repair, 1 for none or several. A bad file is refused. */

@@ -1,5 +1,8 @@
 /* test_drawn.c: theorems on schemes drawn at random. Each returns what is wrong, "" if nothing; a planted mistake must be
- * found. Sources: Hairer, Lubich, Wanner 2006, theorems II.3.2, II.4.1 and section V.3; Butcher 1969; Yoshida 1990. */
+ * found. Sources: Hairer, Lubich, Wanner 2006, theorems II.1.5, II.3.2, II.4.1 and section V.3; Butcher 1969; Yoshida 1990;
+ * Williamson 1980 (low storage); Chen 1957 (iterated sums). */
+#include <flint/fmpq_poly.h>
+
 #include "tests/lib/test.h"
 
 #include "tests/lib/distance.h"
@@ -303,6 +306,219 @@ TEST(adjoints_and_conjugates)
     }
     print_message("# %zu draws, controls %zu and %zu\n", n, found[0], found[1]);
     if (!(found[0] >= n / 4 && found[1] > n / 20)) fail_msg("%zu %zu", found[0], found[1]);
+}
+
+/* ---- families with closed forms ---------------------------------------------------------------------- */
+
+enum { STAGES = 7, TEXT = 16384 };
+
+/* Draws s different nodes i / den in 0 .. 1; symmetric ones, i and den - i, where `even` is set. Returns den. */
+static ulong draw_nodes(size_t s, int even, ulong *node)
+{
+    ulong den = 2 * (8 + draw(9));
+    for (size_t n = 0; n < s;) {
+        ulong x = even && s % 2 && n == 0 ? den / 2 : (ulong)draw(den + 1);
+        int taken = even && x == den / 2 && !(s % 2 && n == 0);
+        for (size_t i = 0; i < n; i++) taken |= node[i] == x;
+        if (taken) continue;
+        node[n++] = x;
+        if (even && n < s && x != den / 2) node[n++] = den - x;
+    }
+    return den;
+}
+
+/* Makes l, the polynomial that is 1 at node j and 0 at the others; j = s: the product of all t - c_i. */
+static void basis(const ulong *node, size_t s, ulong den, size_t j, fmpq_poly_t l)
+{
+    fmpq_t at;
+    fmpq_poly_t factor;
+    fmpq_init(at), fmpq_poly_init(factor);
+    fmpq_poly_one(l);
+    for (size_t i = 0; i < s; i++) {
+        if (i == j) continue;
+        fmpq_set_si(at, -(slong)node[i], den);
+        fmpq_poly_set_coeff_fmpq(factor, 0, at);
+        fmpq_poly_set_coeff_si(factor, 1, 1);
+        fmpq_poly_mul(l, l, factor);
+        if (j == s) continue;
+        fmpq_set_si(at, (slong)node[j] - (slong)node[i], den);
+        fmpq_poly_scalar_div_fmpq(l, l, at);
+    }
+    fmpq_clear(at), fmpq_poly_clear(factor);
+}
+
+/* Returns the integral of a polynomial from 0 to x / den, printed. */
+static char *integral(const fmpq_poly_t of, ulong x, ulong den, fmpq_t value)
+{
+    fmpq_t at;
+    fmpq_poly_t sum;
+    fmpq_init(at), fmpq_poly_init(sum);
+    fmpq_poly_integral(sum, of);
+    fmpq_set_si(at, (slong)x, den);
+    fmpq_poly_evaluate_fmpq(value, sum, at);
+    fmpq_clear(at), fmpq_poly_clear(sum);
+    return fmpq_get_str(NULL, 10, value);
+}
+
+/* Adds a row, the sum over j of (integral of l_j from 0 to x / den) k_j, to a text. */
+static size_t add_row(const ulong *node, size_t s, ulong den, ulong x, char *text, size_t n)
+{
+    fmpq_t value;
+    fmpq_poly_t l;
+    fmpq_init(value), fmpq_poly_init(l);
+    for (size_t j = 0; j < s; j++) {
+        basis(node, s, den, j, l);
+        char *number = integral(l, x, den, value);
+        if (!fmpq_is_zero(value))
+            n += (size_t)snprintf(text + n, TEXT - n, " + (%s)*k%zu", number, j + 1);
+        flint_free(number);
+    }
+    fmpq_clear(value), fmpq_poly_clear(l);
+    return n;
+}
+
+/* Returns how many of 1, t, t^2, ... the product of all t - c_i is orthogonal to on 0 .. 1. */
+static int orthogonal(const ulong *node, size_t s, ulong den)
+{
+    int m = -1;
+    fmpq_t value;
+    fmpq_poly_t M;
+    fmpq_init(value), fmpq_poly_init(M);
+    basis(node, s, den, s, M);
+    do {
+        flint_free(integral(M, 1, 1, value));
+        fmpq_poly_shift_left(M, M, 1);
+        m++;
+    } while (fmpq_is_zero(value));
+    fmpq_clear(value), fmpq_poly_clear(M);
+    return m;
+}
+
+/* Collocation at s nodes has stage order s and order s + m, the product of t - c_i being orthogonal to polynomials below
+ * degree m, and is symmetric where the nodes are. planted: the order is s + 1. */
+static const char *collocation_is(size_t s, int even, int planted)
+{
+    ulong node[STAGES], den = draw_nodes(s, even, node);
+    static char text[TEXT];
+    size_t n = 0;
+    for (size_t i = 0; i < s; i++) {
+        n += (size_t)snprintf(text + n, TEXT - n, "k%zu = H(y", i + 1);
+        n = add_row(node, s, den, node[i], text, n);
+        n += (size_t)snprintf(text + n, TEXT - n, ")\n");
+    }
+    n += (size_t)snprintf(text + n, TEXT - n, "y' = y");
+    add_row(node, s, den, den, text, n);
+    OWN_TABLE *t = NULL;
+    if (read_scheme(text, &t) != 0) fail_msg("%s: %s", text, error_text());
+    OWN_STRUCTURE structure = {0};
+    Assumptions a;
+    int order = (int)s + (planted ? 1 : orthogonal(node, s, den));
+    int mirrored = 1;
+    for (size_t i = 0; i < s; i++) {
+        int there = 0;
+        for (size_t j = 0; j < s; j++) there |= node[j] == den - node[i];
+        mirrored &= there;
+    }
+    assert_int_equal(structure_find(t, 4, &structure), 0);
+    assert_int_equal(assumptions_find(t, &a), 0);
+    if (theory_of(t, 2 * STAGES).order != order) return "collocation of another order";
+    int euler = s == 1 && node[0] == 0; /* C(eta) holds for every eta */
+    if ((a.C != (int)s && !euler) || a.B != order) return "collocation of another stage order";
+    if (structure.symmetric != (mirrored ? TOLD_YES : TOLD_NO)) return "another symmetry";
+    return "";
+}
+
+/* Williamson's low storage, d = A_i d + k_i, u = u + B_i d, as a text of sums and as the tableau, in which the weight of k_j in
+ * stage i is the sum of B_m A_(j+1) ... A_m over j <= m < i. planted: one B is another. */
+static const char *low_storage_is(size_t s, int planted)
+{
+    long A[STAGES + 1], B[STAGES + 1];
+    char sums[2048] = "", rows[8192] = "";
+    size_t n = 0, k = 0;
+    for (size_t i = 1; i <= s; i++) A[i] = (long)draw(9) - 4, B[i] = 1 + (long)draw(7);
+    for (size_t i = 1; i <= s; i++) {
+        n += (size_t)sprintf(sums + n,
+                             i == 1 ? "k1 = H(y)\nlet d1 = k1\n"
+                                    : "k%zu = H(u%zu)\nlet d%zu = (%ld/5)*d%zu + k%zu\n",
+                             i, i - 1, i, A[i], i - 1, i);
+        n += (size_t)sprintf(sums + n, i == s ? "y' = " : "let u%zu = ", i);
+        n += (size_t)sprintf(sums + n, i == 1 ? "y" : "u%zu", i - 1);
+        n += (size_t)sprintf(sums + n, " + (%ld/6)*d%zu\n", B[i] + (planted && i == s), i);
+    }
+    RATIONALS(weight, product);
+    for (size_t i = 1; i <= s + 1; i++) {
+        k += (size_t)sprintf(rows + k, i > s ? "y' = y" : "k%zu = H(y", i);
+        for (size_t j = 1; j < i; j++) {
+            mpq_set_ui(weight, 0, 1);
+            mpq_set_ui(product, 1, 6);
+            for (size_t m = j; m < i; m++) {
+                RATIONAL(factor);
+                mpq_set_si(factor, m > j ? A[m] : 5, 5);
+                mpq_canonicalize(factor);
+                mpq_mul(product, product, factor);
+                mpq_set_si(factor, B[m], 1);
+                mpq_mul(factor, factor, product);
+                mpq_add(weight, weight, factor);
+            }
+            if (mpq_sgn(weight) != 0)
+                k += (size_t)gmp_sprintf(rows + k, " + (%Qd)*k%zu", weight, j);
+        }
+        k += (size_t)sprintf(rows + k, i > s ? "\n" : ")\n");
+    }
+    OWN_TABLE *a = NULL, *b = NULL;
+    if (read_scheme(sums, &a) != 0) fail_msg("%s: %s", sums, error_text());
+    if (read_scheme(rows, &b) != 0) fail_msg("%s: %s", rows, error_text());
+    return table_equal(a, b) ? "" : "low storage is another tableau";
+}
+
+/* The leading error of a splitting by its iterated sums: with s_w the coefficient of the word w in exp(f_1 F) exp(g_1 G) ..., whose sums
+ * of F and G are 1, [F,G] has s_FG - 1/2, [F,[F,G]] has s_FFG - s_FG/2 + 1/12 and [[F,G],G] s_FGG - s_FG/2 + 1/12.
+ * planted: the last two are exchanged. */
+static const char *splitting_is(size_t count, int planted)
+{
+    double f = 0, g = 0, ff = 0, fg = 0, ffg = 0, fgg = 0;
+    char text[1024] = "";
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        int last = i + 2 >= count, G = i % 2;
+        double c = last ? 1 - (G ? g : f) : ((double)draw(33) - 16) / 8;
+        if (G)
+            fgg += fg * c + f * c * c / 2, ffg += ff * c, fg += f * c, g += c;
+        else
+            ff += f * c + c * c / 2, f += c;
+        n += (size_t)sprintf(text + n, "flow (%.17g) %c\n", c, "FG"[G]);
+    }
+    OWN_TABLE *t = NULL;
+    OWN_BRACKETS found = {0};
+    if (read_scheme(text, &t) != 0) fail_msg("%s: %s", text, error_text());
+    assert_int_equal(bracket_error(t, 3, &found), 0);
+    const char *const name[] = {"[F,G]", "[F,[F,G]]", "[[F,G],G]"};
+    double c[] = {fg - .5, ffg - fg / 2 + 1 / 12., fgg - fg / 2 + 1 / 12.};
+    for (size_t k = 0; k < 3; k++) {
+        double told = 0, right = c[planted && k ? 3 - k : k];
+        for (size_t i = 0; i < found.count; i++)
+            if (strcmp(found.bracket[i].name, name[k]) == 0) told = mpq_get_d(found.bracket[i].c);
+        if (!(fabs(told - right) < 1e-10)) return "another leading bracket";
+    }
+    return "";
+}
+
+TEST(families_with_closed_forms)
+{
+    size_t n = draws(12), found[3] = {0};
+    for (size_t k = 0; k < n; k++) {
+        size_t s = 1 + k % STAGES;
+        const char *words = collocation_is(s, k % 3 == 0, 0);
+        if (!*words) words = low_storage_is(s, 0);
+        if (!*words) words = splitting_is(2 + draw(7), 0);
+        if (*words) fail_msg("draw %zu, %zu stages: %s", k, s, words);
+        found[0] += *collocation_is(s, 0, 1) != '\0';
+        found[1] += *low_storage_is(s, 1) != '\0';
+        found[2] += *splitting_is(4 + draw(5), 1) != '\0';
+    }
+    print_message("# %zu draws, controls %zu, %zu and %zu\n", n, found[0], found[1], found[2]);
+    if (!(found[0] >= n / 2 && found[1] == n && found[2] >= n / 2))
+        fail_msg("%zu %zu %zu", found[0], found[1], found[2]);
 }
 
 TEST_MAIN(zoo_begin, zoo_end)
