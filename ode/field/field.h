@@ -115,9 +115,18 @@ int system_apart(const Table *t);
 /* Returns the RMS of a - b (n); b NULL: of a. */
 static inline double system_rms(size_t n, const double *a, const double *b)
 {
-    double sum = 0;
+    double sum = 0, most = 0;
     for (size_t i = 0; i < n; i++) sum += (a[i] - (b ? b[i] : 0)) * (a[i] - (b ? b[i] : 0));
-    return sqrt(sum / (double)n);
+    if ((sum > 1e-250 && sum < 1e250) || isnan(sum)) return sqrt(sum / (double)n);
+    /* Squares are 0 or infinite where the numbers are not, as of 1e-200. */
+    for (size_t i = 0; i < n; i++) most = fmax(most, fabs(a[i] - (b ? b[i] : 0)));
+    if (!(most > 0) || !isfinite(most)) return most;
+    sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        double part = (a[i] - (b ? b[i] : 0)) / most;
+        sum += part * part;
+    }
+    return most * sqrt(sum / (double)n);
 }
 
 /* Defines the functions of System.field from name(s, op, set, t, y, dy). */

@@ -101,7 +101,7 @@ static double cycle(Krylov *k, const double *r, double wanted, double *x, int *v
     return left;
 }
 
-int krylov_solve(Krylov *k, double *b, double tolerance, int restarts, double *x)
+static int solve(Krylov *k, double *b, double tolerance, int restarts, double *x)
 {
     double wanted = tolerance * sqrt(dot(k->n, b, b)), *step = k->image;
     int vectors = 0;
@@ -116,4 +116,24 @@ int krylov_solve(Krylov *k, double *b, double tolerance, int restarts, double *x
         add(k->n, -1, k->basis, b);
     }
     return -vectors - 1;
+}
+
+/* Multiplies b by a power of 2 where squares of its entries would be 0 or infinite, as b of 1e-200 would be found solved by
+ * x = 0; returns it, else 1. */
+static double tame(size_t n, double *b)
+{
+    double most = 0;
+    for (size_t i = 0; i < n; i++) most = fmax(most, fabs(b[i]));
+    if (!(most > 0) || !isfinite(most) || (most > 1e-100 && most < 1e100)) return 1;
+    double by = ldexp(1, -ilogb(most));
+    for (size_t i = 0; i < n; i++) b[i] *= by;
+    return by;
+}
+
+int krylov_solve(Krylov *k, double *b, double tolerance, int restarts, double *x)
+{
+    double by = tame(k->n, b);
+    int turns = solve(k, b, tolerance, restarts, x);
+    for (size_t i = 0; i < k->n && by != 1; i++) x[i] /= by;
+    return turns;
 }

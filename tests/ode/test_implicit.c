@@ -458,6 +458,40 @@ static void own_jacobian(const System *s, int op, int set, double t, const doubl
 
 /* A system's own derivative takes the place of differences: the same ends by fewer values of the fields, also back in
  * time, where its sign turns. */
+/* Linear fields scale: states of 1e-200 and 1e200, whose squares are 0 and infinite, end as those of 1 do, be matrices whole (2
+ * unknowns) or vectors GMRES's (700). The control: a state that was not solved for stays where it was. */
+TEST(test_scales)
+{
+    static const char *const by[] = {"implicit-midpoint", "gauss4", "radau-iia3", "bdf2", "ros2"};
+    static double y[2][700];
+    for (size_t i = 0; i < sizeof by / sizeof *by; i++)
+        for (size_t n = 2; n <= (i % 4 ? 2 : 700); n += 698) {
+            OWN_TABLE *t = frozen(by[i]);
+            char text[160];
+            sprintf(
+                text,
+                "system a\nn %zu\nd 1\nF = mean 3*(z - y)\nG = -y\ninitial = 1 + i/n\nt-end 1\n",
+                n);
+            OWN_SYSTEM *s = read_system(text, 0, 0);
+            walk_on(t, s, 0.25, 2, y[0]);
+            for (int side = -1; side <= 1; side += 2) {
+                double size = pow(10, side * 200);
+                sprintf(
+                    text,
+                    "system a\nn %zu\nd 1\nF = mean 3*(z - y)\nG = -y\ninitial = 1e%d*(1 + i/n)\nt-end 1\n",
+                    n, side * 200);
+                OWN_SYSTEM *scaled = read_system(text, 0, 0);
+                walk_on(t, scaled, 0.25, 2, y[1]);
+                for (size_t k = 0; k < n; k++) y[1][k] /= size;
+                double off = relative_distance(y[1], y[0], n);
+                if (!(off < 1e-7))
+                    fail_msg("%s, %zu unknowns of %g: off by %g", by[i], n, size, off);
+                for (size_t k = 0; k < n; k++) y[1][k] = s->initial[k];
+                assert_true(relative_distance(y[1], y[0], n) > 0.1);
+            }
+        }
+}
+
 TEST(test_own_jacobian)
 {
     OWN_TABLE *t = frozen("implicit-euler");
