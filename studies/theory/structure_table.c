@@ -109,6 +109,11 @@ static int add_row(Sheet *r, const Table *scheme, int trees, int brackets)
             "%s: what @ writes is not looked at here: a field that does not depend on time is "
             "supposed",
             scheme->name);
+    if (scheme->carries)
+        progress_note(
+            "%s carries '%s' from step to step: zero-stability alone is told. The other columns are of "
+            "methods whose step is a map of y, or of linear multistep ones written with y[-1] and k1[-1]",
+            scheme->name, scheme->carry[0].name);
     TABLE(t);
     if (!(t = table_freeze(scheme))) return ERR_MEMORY;
     TRY(stability_roots(t, &zero_stable, &on_circle));

@@ -10,6 +10,8 @@ static const char forms[] =
     "scheme root\nlearn a = 1/2\nk1 = H(y)\nk2 = H(y + a*k1)\ny' = y + (1-a)*k1 + a*k2\n"
     "scheme free\nlearn a = 1/4\nlearn b = 1/2\nflow a F\nflow b G\nflow (1-2*a) F\nflow (1-b) G\nflow a F\n"
     "scheme carries\ncarry v\nlearn a = 1/3\nk1 = H(y + a*v)\nv' = (1-a)*v + a*k1\ny' = y + k1\n"
+    "scheme momentum\ncarry v\nlearn g = 9/10\nk1 = F(y)\nk2 = G(y + g*v + (1-g)*k1)\n"
+    "v' = g^2*v + g*(1-g)*k1 + (1-g)*k2\ny' = y + g*(1+g)*v + (1-g)*(1+g)*k1 + (1-g)*k2\n"
     "scheme gated\ngate g = sigmoid(y)\nk1 = H(y)\ny' = y + g*k1\n";
 
 static int open_forms(void **state)
@@ -89,6 +91,17 @@ TEST(four_stages)
     shell_ok("sed 's,^k2 = .*,k2 = G(y + 1/5*k1),' found/result.scheme >spoilt.scheme");
     run_ok("schemes --scheme-file spoilt.scheme --scheme fgfg-norm --csv");
     assert_string_equal(out_cell(1, "order"), "1");
+}
+
+/* What is found is zero-stable: momentum of factor 4 has a small leading error too, and its velocity grows 16 times a step. */
+TEST(zero_stable)
+{
+    run_ok(DESIGN "--scheme momentum --evaluations 1000 --starts 4 --beside none --print");
+    file_text("found.scheme", out);
+    run_ok("schemes --scheme-file found.scheme --csv");
+    assert_string_equal(out_cell(1, "zero_stable"), "yes");
+    assert_true(out_number(1, "error_norm2") < 2);
+    assert_true(out_number(1, "real_limit") < -2);
 }
 
 /* Published splittings found again. McLachlan 1995 has 0.1931833275037836 for three flows of one operator and two of the other;

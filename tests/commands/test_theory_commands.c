@@ -204,6 +204,8 @@ TEST(test_carried)
         HAS(err, refused[i][1], "~multistep", "~earlier steps");
         assert_int_equal(count_lines(err), 1);
     }
+    run_ok("schemes --structure --scheme-file c.scheme --scheme dim,rk4,ab2");
+    HAS(err, "dim carries 'v' from step to step: zero-stability alone is told", "~ab2", "~rk4");
     run_ok(
         "order --local --scheme-file c.scheme --scheme dim,start --system attention --csv --summary");
     HAS(out, "dim,attention,3,", "start,attention,2,");

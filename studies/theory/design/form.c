@@ -181,6 +181,15 @@ void form_values(const Form *f, double *x)
     for (size_t i = 0; i < f->n; i++) x[i] = table_double(f->table->symbol[i].start);
 }
 
+/* Errors of steps that grow in number are no method's, however small its leading error is: no figure is there. */
+static int check_zero_stable(const Table *t)
+{
+    int stable, on_circle;
+    if (!table_past(t)) return 0;
+    TRY(stability_roots(t, &stable, &on_circle));
+    return stable ? 0 : error_set(ERR_ACCURACY, "%s is not zero-stable", t->name);
+}
+
 /* Some values of free coefficients keep what is carried for ever, as v' = a*v + k1 does at 1: no figure is there. */
 static int check_carried(const Table *t)
 {
@@ -195,7 +204,9 @@ int form_at(Form *f, const double *x, Table **out)
 {
     for (size_t i = 0; i < f->n; i++) mpq_set_d(f->table->symbol[i].start, x[i]);
     *out = table_freeze(f->table);
-    return *out ? check_carried(*out) : ERR_MEMORY;
+    if (!*out) return ERR_MEMORY;
+    TRY(check_carried(*out));
+    return check_zero_stable(*out);
 }
 
 int form_at_rational(Form *f, mpq_t *q, int decimal, Table **out)
