@@ -249,6 +249,11 @@ static Weighted limit_field(const Table *t, const System *s)
     RATIONAL(one);
     for (int op = 0; op < t->colours; op++) {
         double sum = 0;
+        if (t->carries) {
+            table_goes(t, op, one);
+            w.weight[op] = table_double(one);
+            continue;
+        }
         for (int set = 1; set <= table_sets(t, op); set++) {
             table_weight(t, op, set, one);
             sum += table_double(one);

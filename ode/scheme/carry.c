@@ -1,5 +1,6 @@
 /* carry.c: what a scheme carries from step to step besides y: which scheme starts it, and what it has of y on the exact
  * solution. */
+#include <math.h>
 #include <string.h>
 
 #include "kernels/base/error.h"
@@ -93,18 +94,24 @@ static void write_what_stays(const Table *t, int y, mpq_t *m)
     }
 }
 
+/* Returns the rank of 1 - W, with x in the place of what stands beside it. */
+static size_t solve_own(const Table *t, mpq_t *x, mpq_t *m, size_t *pivot)
+{
+    size_t n = t->carries;
+    write_system(t, x, m);
+    return rationals_reduce(m, n, n + 1, n, t->exact ? 0 : 1e-12, pivot);
+}
+
 int carried_solve(const Table *t, int y, mpq_t *x)
 {
     size_t n = t->carries, pivot[CARRIES_MAX];
     SCOPED(rationals_drop) mpq_t *m = rationals_new(n * (n + 1));
-    double zero = t->exact ? 0 : 1e-12;
     if (!m) return ERR_MEMORY;
-    write_system(t, x, m);
-    size_t rank = rationals_reduce(m, n, n + 1, n, zero, pivot);
+    size_t rank = solve_own(t, x, m, pivot);
     if (rank < n) {
         write_system(t, x, m);
         write_what_stays(t, y, m);
-        rank = rationals_reduce(m, n, n + 1, n, zero, pivot);
+        rank = rationals_reduce(m, n, n + 1, n, t->exact ? 0 : 1e-12, pivot);
     }
     if (rank < n)
         return error_set(
@@ -138,4 +145,76 @@ void table_states(const Table *t, const Row *r, mpq_t out)
     if (!row_carried(r)) return;
     SCOPED(rationals_drop) mpq_t *held = rationals_new(t->carries);
     if (held && carried_states(t, held) == 0) carried_add(t, r, held, out);
+}
+
+/* ---- in the place of what is carried --------------------------------------------------------------------- */
+
+/* Finds the eigenvector (1, r) of the step on y' = 0 with 1: (1 - W) r = w and u r = 1 - m, where m, w are the weights of the
+ * updates on y. *one: there is one, and no other with its y. */
+static int find_vector(const Table *t, mpq_t *r, int *one)
+{
+    size_t n = t->carries, wide = n + 1, pivot[CARRIES_MAX + 1];
+    SCOPED(rationals_drop) mpq_t *m = rationals_new((n + 1) * wide);
+    if (!m) return ERR_MEMORY;
+    for (size_t i = 0; i < n; i++) row_weight(t, &t->carry[i].update, TABLE_STATE, r[i]);
+    write_system(t, r, m);
+    for (size_t c = 0; c < n; c++)
+        row_weight(t, &t->update, TABLE_CARRIED - (int)c, m[n * wide + c]);
+    row_weight(t, &t->update, TABLE_STATE, m[n * wide + n]);
+    mpq_sub(m[n * wide + n], rational_one, m[n * wide + n]);
+    size_t rank = rationals_reduce(m, n + 1, wide, n, t->exact ? 0 : 1e-12, pivot);
+    *one = rank == n && fabs(mpq_get_d(m[n * wide + n])) <= (t->exact ? 0 : 1e-12);
+    for (size_t i = 0; i < n; i++) mpq_set(r[i], m[i * wide + n]);
+    return 0;
+}
+
+/* Writes v = z + r y into a row. */
+static int recast_row(const Table *t, mpq_t *r, Row *row)
+{
+    RATIONAL(more);
+    if (row_carried(row)) carried_add(t, row, r, more);
+    return mpq_sgn(more) ? row_add(row, TABLE_STATE, 0, more, 0, NULL) : 0;
+}
+
+/* Writes z' = v' - r y', and how z begins. */
+static int recast_carry(Table *t, size_t c, mpq_t r)
+{
+    Carry *v = &t->carry[c];
+    RATIONAL(minus);
+    mpq_neg(minus, r);
+    TRY(row_add_row(&v->update, &t->update, minus));
+    TRY(row_add(&v->moved, TABLE_STATE, 0, r, 0, NULL));
+    if (v->started) TRY(row_add(&v->start, TABLE_STATE, 0, minus, 0, NULL));
+    return t->starter ? row_add(&t->starter->carry[c].update, TABLE_STATE, 0, minus, 0, NULL) : 0;
+}
+
+static int recast(Table *t, mpq_t *r)
+{
+    for (size_t p = 0; p < t->points; p++) TRY(recast_row(t, r, &t->point[p].row));
+    TRY(recast_row(t, r, &t->update));
+    for (size_t c = 0; c < t->carries; c++) TRY(recast_row(t, r, &t->carry[c].update));
+    for (size_t c = 0; c < t->carries; c++)
+        if (mpq_sgn(r[c])) TRY(recast_carry(t, c, r[c]));
+    return 0;
+}
+
+int table_recast(Table *t)
+{
+    size_t n = t->carries, pivot[CARRIES_MAX];
+    int one;
+    if (!n) return 0;
+    SCOPED(rationals_drop) mpq_t *r = rationals_new(n);
+    SCOPED(rationals_drop) mpq_t *m = rationals_new(n * (n + 1));
+    if (!r || !m) return ERR_MEMORY;
+    if (solve_own(t, r, m, pivot) == n) return 0;
+    TRY(find_vector(t, r, &one));
+    if (!one) return 0;
+    TABLE(other);
+    if (!(other = table_copy(t))) return ERR_MEMORY;
+    TRY(recast(other, r));
+    if (solve_own(other, r, m, pivot) < n) return 0; /* a second eigenvalue 1 */
+    Table kept = *t;
+    *t = *other;
+    *other = kept;
+    return 0;
 }

@@ -62,7 +62,7 @@ void table_goes(const Table *t, int op, mpq_t out)
     table_row_time(t, &t->update, op, out);
     mpq_sub(out, out, states);
     mpq_sub(states, rational_one, states);
-    if (mpq_sgn(states) > 0)
+    if (mpq_sgn(states) > 0 || (t->carries && mpq_sgn(states)))
         mpq_div(out, out, states);
     else
         mpq_set_ui(out, 0, 1);

@@ -1,4 +1,4 @@
-/* table.c: builds, compares, freezes and starts tables. It neither parses nor knows theory.
+/* table.c: builds, compares and starts tables. It neither parses nor knows theory.
  *
  * Rows keep their terms sorted and merged, so equality of tables is equality of arrays. */
 #include "ode/scheme/table.h"
@@ -157,7 +157,7 @@ Table *table_new(const char *name)
     return NULL;
 }
 
-static void symbols_clear(Table *t)
+void symbols_clear(Table *t)
 {
     for (size_t i = 0; i < t->symbols; i++) {
         for (size_t k = 0; k < t->symbol[i].inputs; k++) row_free(&t->symbol[i].input[k]);
@@ -181,6 +181,7 @@ void table_free(Table *t)
     for (size_t i = 0; i < t->carries; i++) {
         row_free(&t->carry[i].update);
         row_free(&t->carry[i].start);
+        row_free(&t->carry[i].moved);
     }
     memory_free(t->carry);
     table_free(t->starter);
@@ -239,6 +240,7 @@ static int copy_carries(Table *to, const Table *from)
     for (size_t i = 0; i < from->carries; i++) {
         TRY(row_copy(&to->carry[i].update, &from->carry[i].update));
         TRY(row_copy(&to->carry[i].start, &from->carry[i].start));
+        TRY(row_copy(&to->carry[i].moved, &from->carry[i].moved));
     }
     return from->starter && !(to->starter = table_copy(from->starter)) ? ERR_MEMORY : 0;
 }
@@ -325,46 +327,6 @@ void row_weight(const Table *t, const Row *r, int eval, mpq_t out)
         table_value(t, &r->term[i], c);
         mpq_add(out, out, c);
     }
-}
-
-static int row_freeze(const Table *t, Row *r)
-{
-    ROW(frozen);
-    RATIONAL(c);
-    for (size_t i = 0; i < r->terms; i++) {
-        table_value(t, &r->term[i], c);
-        TRY(row_add(&frozen, r->term[i].eval, r->term[i].past, c, 0, NULL));
-    }
-    row_swap(r, &frozen);
-    return 0;
-}
-
-static void freeze_flow(const Table *t, Flow *f)
-{
-    if (!f->learned.terms) return;
-    row_weight(t, &f->learned, TABLE_ONE, f->c);
-    row_free(&f->learned);
-}
-
-Table *table_freeze(const Table *from)
-{
-    Table *t = table_copy(from);
-    int code = t ? row_freeze(t, &t->update) : ERR_MEMORY;
-    for (size_t i = 0; code == 0 && i < t->points; i++) code = row_freeze(t, &t->point[i].row);
-    for (size_t i = 0; code == 0 && i < t->carries; i++) {
-        code = row_freeze(t, &t->carry[i].update);
-        if (code == 0) code = row_freeze(t, &t->carry[i].start);
-    }
-    for (size_t i = 0; code == 0 && i < t->flows; i++) freeze_flow(t, &t->flow[i]);
-    if (code != 0) {
-        table_free(t);
-        return NULL;
-    }
-    symbols_clear(t);
-    t->dense = 0; /* constant weights telescope exactly */
-    table_free(t->pair);
-    t->pair = NULL;
-    return t;
 }
 
 /* ---- start of a multistep scheme ----------------------------------------------------------------- */

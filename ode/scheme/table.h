@@ -140,6 +140,7 @@ typedef struct {
     /* Its value before the first step, where `started`: y and slopes of stages that read nothing carried. */
     Row start;
     int started;
+    Row moved; /* of y, what table_recast has taken out of it; else empty */
 } Carry;
 
 typedef struct Table {
@@ -187,6 +188,7 @@ static inline void table_drop(Table **t)
     table_free(*t);
 }
 #define TABLE(t) __attribute__((cleanup(table_drop))) Table *t = NULL
+void symbols_clear(Table *t); /* deletes the learned names */
 Table *table_copy(const Table *t);
 void table_rename(Table *t, const char *name);
 
@@ -268,6 +270,11 @@ int table_starter(const Table *t, Table **out);
  * eigenvalue of W and the start does not tell. carried_states gives
  * V(empty), carried_clock the multiple of h in it for a field that is 1 on an operator's clock, as table_row_time counts. */
 int carried_solve(const Table *t, int y, mpq_t *x);
+/* Where 1 is an eigenvalue of W, and yet a simple one of the whole step (y, v) -> (y', v'), errors of y alone do not last, as in
+ * leapfrog with v = -y[-1] - y carried: v' = v - 2 k1, y' = -v - y + 2 k1. Such a frozen table gets z = v - r y in the place of v,
+ * (1, r) the eigenvector: z' = (W - r u) z on y' = 0, u the weights of y' on v, and W - r u has the other eigenvalues alone
+ * (deflation; Wielandt 1944). The states are the same. Other tables stay as they are. ERR_MEMORY. */
+int table_recast(Table *t);
 int carried_states(const Table *t, mpq_t *held);
 int carried_clock(const Table *t, int op, mpq_t *held);
 /* Computes a row's total weight on states, those in what is carried too. */

@@ -304,6 +304,25 @@ int theory_search(const Table *t, int most, Theory *out)
     return code == 0 ? search_start(frozen, out) : code;
 }
 
+int theory_own(const Table *scheme, int most, Theory *theory, mpq_t goes)
+{
+    Theory own;
+    if (theory->order > 0 || !theory->expands || !table_past(scheme) || scheme->word ||
+        scheme->symbols)
+        return 0;
+    TABLE(t);
+    if (!(t = table_freeze(scheme))) return ERR_MEMORY;
+    for (int op = 0; op < t->colours; op++) {
+        table_goes(t, op, t->weight[op]);
+        if (mpq_sgn(t->weight[op]) <= 0 || !mpq_equal(t->weight[op], t->weight[0])) return 0;
+    }
+    TRY(theory_search(t, most, &own));
+    if (own.order == 0) return 0;
+    *theory = own;
+    mpq_set(goes, t->weight[0]);
+    return 0;
+}
+
 int theory_freeze(const Table *t, Table **out)
 {
     Theory th;

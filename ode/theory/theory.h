@@ -264,6 +264,8 @@ typedef struct {
  * time. No expansion is no failure (expands = 0, order 0). ERR_INPUT: most < 1, where stages are not all H.
  * ERR_NUMERIC: the roots of the state weights were not found. */
 int theory_search(const Table *t, int most, Theory *out);
+/* Where a scheme with memory has no order over h, finds its theory over the time `goes` h that a step goes; else both stay. */
+int theory_own(const Table *scheme, int most, Theory *theory, mpq_t goes);
 
 /* The estimate of an embedded pair (Table.pair): error = y' - yhat. */
 typedef struct {

@@ -166,10 +166,29 @@ static void warn_unstable(const ConvergenceStudy *u, const Table *t, const Order
                     s->unstable, u->system->name, advice);
 }
 
+/* Says over which time a step with memory goes, where that is another than h. */
+static void warn_time(const Table *t)
+{
+    RATIONAL(goes);
+    for (int op = 0; op < t->colours; op++) {
+        table_goes(t, op, goes);
+        if (mpq_cmp(goes, t->weight[op]) == 0) continue;
+        notice_warn(
+            "%s is not consistent: a step goes %.6g h by %c; the line 'field %.6g F ...' says so, and gives "
+            "its order over that time",
+            t->name, mpq_get_d(goes), "FGC"[op], mpq_get_d(goes));
+        return;
+    }
+}
+
 /* Says by which weights a scheme solves another equation: those of an operator that do not sum to the field's. */
 static void warn_inconsistent(const Table *t)
 {
     RATIONALS(sum, part);
+    if (table_past(t)) {
+        warn_time(t);
+        return;
+    }
     for (int op = 0, said = 0; op < t->colours && !said; op++) {
         mpq_set_ui(sum, 0, 1);
         for (int set = 1; set <= table_sets(t, op); set++) {

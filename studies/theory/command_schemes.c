@@ -127,27 +127,6 @@ static void tell_proof(SchemeRow *row, int words)
             row->scheme, th->order_proved, th->order_proved + 1, th->order_exact);
 }
 
-/* Where a scheme with memory has no order over h, finds its order over the time that a step goes, and writes that time in
- * `goes`, as "10". */
-static int find_own(const Table *scheme, int degree, Theory *theory, char *goes, size_t bytes)
-{
-    TABLE(t);
-    Theory own;
-    if (theory->order > 0 || !theory->expands || !table_past(scheme) || scheme->word ||
-        scheme->symbols)
-        return 0;
-    if (!(t = table_freeze(scheme))) return ERR_MEMORY;
-    for (int op = 0; op < t->colours; op++) {
-        table_goes(t, op, t->weight[op]);
-        if (mpq_sgn(t->weight[op]) <= 0 || !mpq_equal(t->weight[op], t->weight[0])) return 0;
-    }
-    TRY(theory_search(t, degree, &own));
-    if (own.order == 0) return 0;
-    *theory = own;
-    expansion_number(t, t->weight[0], goes, bytes);
-    return 0;
-}
-
 /* Writes what is carried on the exact solution, "v = 10 H - 45 H'H + ...", to h^2. */
 static int tell_carried(const Table *scheme, const Theory *theory)
 {
@@ -161,6 +140,8 @@ static int tell_carried(const Table *scheme, const Theory *theory)
     if (code == 0) code = series_carried(f, t, 0, list);
     for (size_t c = 0; code == 0 && c < t->carries; c++) {
         char words[512];
+        const Row *moved = &t->carry[c].moved;
+        if (moved->terms) mpq_add(list[c]->empty, list[c]->empty, moved->term[0].c);
         code = expansion_words(t, f, list[c], one, words, sizeof words);
         if (code == 0)
             progress_note("%s: on the exact solution %s = %s", t->name, t->carry[c].name, words);
@@ -193,7 +174,7 @@ static int tell_blind(const Table *t)
 
 static int add_row(Sheet *r, int degree, const Table *scheme, int words)
 {
-    char goes[128] = "";
+    char text[128];
     char fields[SPECIAL_WORDS];
     SchemeRow row = {.scheme = scheme->name,
                      .stages = scheme->flows ? scheme->flows : scheme->stages,
@@ -204,13 +185,17 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
                      .past_k = scheme->past_k,
                      .exact = scheme->exact,
                      .fields = scheme->special ? table_special(scheme->special, fields) : NULL};
+    RATIONAL(goes);
     progress_show("order of %s", scheme->name);
     TRY(theory_search(scheme, degree, &row.theory));
     TRY(theory_embedded(scheme, degree, &row.embedded));
     row.order_autonomous =
         row.theory.order_autonomous != row.theory.order ? row.theory.order_autonomous : -1;
-    TRY(find_own(scheme, degree, &row.theory, goes, sizeof goes));
-    row.goes = goes[0] ? goes : NULL;
+    TRY(theory_own(scheme, degree, &row.theory, goes));
+    if (mpq_sgn(goes)) {
+        expansion_number(scheme, goes, text, sizeof text);
+        row.goes = text;
+    }
     row.at_least = lower_bounds(&row, 1);
     tell_rounding(scheme, &row, words);
     tell_proof(&row, words);

@@ -12,6 +12,12 @@ TEST(test_inconsistent)
     expect(1, "order --scheme-file half.scheme --halvings 4 --summary --csv");
     HAS(out, ",inconsistent,");
     HAS(err, "half is not consistent: its weights on F sum to 1/2\n");
+    file_text("m.scheme",
+              "scheme m\ncarry x\nk1 = H(x)\nx' = 19/10*x + 19/10*k1 - 9/10*y\ny' = x + k1\n");
+    expect(1, "order --halvings 8 --csv --summary --scheme m --scheme-file m.scheme");
+    HAS(err, "m is not consistent: a step goes 10 h by F; the line 'field 10 F ...' says so");
+    expect(1, "verify --own \"m order 1\" --scheme-file m.scheme");
+    HAS(out, "a step goes 10 h");
     file_text("half.scheme", "scheme half\nk1 = H(y)\ny' = y + 1*k1\n");
     run_ok("order --scheme-file half.scheme --halvings 4 --summary --csv");
 }

@@ -52,6 +52,14 @@ static int set_apart(const Table *t, Table **out)
     return code;
 }
 
+/* A claim about a method is one about steps that begin with what is carried on the exact solution. */
+static void forget_start(Table *t)
+{
+    for (size_t i = 0; i < t->carries; i++) t->carry[i].started = 0;
+    table_free(t->starter);
+    t->starter = NULL;
+}
+
 int map_table(const Zoo *z, const char *spec, Table **out)
 {
     static const char apart[] = "apart:";
@@ -68,7 +76,9 @@ int map_table(const Zoo *z, const char *spec, Table **out)
     }
     *out = table_freeze(t);
     table_free(t);
-    return *out ? 0 : ERR_MEMORY;
+    if (!*out) return ERR_MEMORY;
+    forget_start(*out);
+    return 0;
 }
 
 static int read_part(const Zoo *z, const char *spec, Map *m)

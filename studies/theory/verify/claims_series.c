@@ -83,6 +83,22 @@ static void say_closeness(const Expansion *x, int order, Finding *f)
         finding_say(f, ", conditions to order %d hold to %.1e", order, most);
 }
 
+/* Says what the order is over the time that a step goes, where it has none over h. */
+static int say_own(const Zoo *z, const char *map, int want, Finding *f)
+{
+    TABLE(t);
+    Theory theory;
+    RATIONAL(goes);
+    if (strstr(map, " then ") || strcmp(map, "exact") == 0) return 0;
+    TRY(map_table(z, map, &t));
+    TRY(theory_search(t, want + 1, &theory));
+    TRY(theory_own(t, want + 1, &theory, goes));
+    if (mpq_sgn(goes))
+        finding_say(f, "; a step goes %.6g h, and the order over that time is %s%d",
+                    mpq_get_d(goes), theory.order > want ? ">=" : "", theory.order);
+    return 0;
+}
+
 /* Finds the exact order of a map, at most one above `want`, and whether the numbers agree. */
 static int find_order(const Zoo *z, const char *map, int want, const char *field, Finding *f,
                       int *order)
@@ -104,7 +120,8 @@ static int find_order(const Zoo *z, const char *map, int want, const char *field
     finding_say(f, " %s%d (trees to h^%d", *order > want ? ">=" : "", *order, want + 1);
     if (*order) say_closeness(&x, *order, f);
     finding_say(f, "; measured %.2f)", claim_slope(slope - 1));
-    return *order && *order <= want ? expansion_derive(&x, map, f) : 0;
+    if (*order == 0) return say_own(z, map, want, f);
+    return *order <= want ? expansion_derive(&x, map, f) : 0;
 }
 
 /* *holds: does every map of "A|B|C" have exactly this order? */
