@@ -306,6 +306,56 @@ TEST(other_coordinates)
     assert_int_equal(order_verdict(t, s, 2), VERDICT_AGREE);
 }
 
+/* Writes the update of quantity j of Nordsieck's vector: sum over i >= j of binomial(i, j) of quantity i, and l_j times what the new
+ * slope is apart from the predicted one, k1 - v - 2 w - 3 x - .... */
+static void write_nordsieck(FILE *f, int q, int j, const char *l)
+{
+    long binomial = 1;
+    for (int i = j; i <= q; i++) {
+        fprintf(f, "%s%ld*%c", i > j ? " + " : "", binomial, "yvwxupq"[i]);
+        binomial = binomial * (i + 1) / (i + 1 - j);
+    }
+    fprintf(f, " + %s*k1", l);
+    for (int i = 1; i <= q; i++) fprintf(f, " - %d*%s*%c", i, l, "yvwxupq"[i]);
+}
+
+/* Adams-Moulton methods and BDF in Nordsieck's form, as Gear 1971 has them, tables 9.1 and 11.1: of order q + 1 and q. The control: with a wrong
+ * l_0 the first have order q, that of the polynomials which the vector holds. */
+TEST(nordsieck_by_gear)
+{
+    static const struct {
+        int q, order;
+        const char *l[7];
+    } row[] = {{3, 4, {"3/8", "1", "3/4", "1/6"}},
+               {4, 5, {"251/720", "1", "11/12", "1/3", "1/24"}},
+               {5, 6, {"95/288", "1", "25/24", "35/72", "5/48", "1/120"}},
+               {4, 4, {"12/25", "1", "7/10", "1/5", "1/50"}},
+               {5, 5, {"60/137", "1", "225/274", "85/274", "15/274", "1/274"}},
+               {4, 4, {"1/3", "1", "11/12", "1/3", "1/24"}}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        char *text = NULL;
+        size_t bytes;
+        FILE *f = open_memstream(&text, &bytes);
+        assert_non_null(f);
+        for (int j = 1; j <= row[i].q; j++) fprintf(f, "carry %c\n", "yvwxupq"[j]);
+        fprintf(f, "k1 = H(");
+        write_nordsieck(f, row[i].q, 0, row[i].l[0]);
+        fprintf(f, ")\n");
+        for (int j = 1; j <= row[i].q; j++) {
+            fprintf(f, "%c' = ", "yvwxupq"[j]);
+            write_nordsieck(f, row[i].q, j, row[i].l[j]);
+            fprintf(f, "\n");
+        }
+        fprintf(f, "y' = ");
+        write_nordsieck(f, row[i].q, 0, row[i].l[0]);
+        fclose(f);
+        OWN_TABLE *t = frozen(text);
+        Theory th = theory_of(t, row[i].order + 1);
+        if (th.order != row[i].order || !th.zero_stable) fail_msg("%s\norder %d", text, th.order);
+        free(text);
+    }
+}
+
 /* The series of what is carried, and of starts. The control: the mean of past slopes lags behind by ten steps, not by nine. */
 TEST(series_and_starts)
 {
