@@ -91,6 +91,19 @@ def theory():
     assert all(trotter.order(s).order >= 0 for s in trotter.schemes()[:5])
 
 
+def carried():
+    nesterov = "scheme n\ncarry v\nk1 = H(y + 9/10*v)\nv' = 9/10*v + 1/10*k1\ny' = y + v'"
+    dimsim = "scheme d\ncarry v\nk1 = H(y)\nk2 = H(v + 2*k1)\nv' = 1/2*y + 1/2*v + 3/4*k1 - 1/4*k2\ny' = 1/2*y + 1/2*v + 5/4*k1 + 1/4*k2"
+    assert [trotter.order(s).order for s in (nesterov, dimsim)] == [1, 2] and trotter.order(dimsim).zero_stable
+    assert trotter.expand(dimsim, basis="field") == [(3, "H''(H,H)", Fraction(-1, 3)), (3, "H'H'H", Fraction(-1, 3))]
+    ball = trotter.System(F=lambda t, y: [y[1], -y[0]], initial=[1, 0], t_end=1)
+    errors = [trotter.solve(ball, scheme=dimsim, h=h).final[0] - math.cos(1) for h in (.02, .01)]
+    assert 3.6 < errors[0] / errors[1] < 4.4
+    assert abs(trotter.convergence([dimsim], "attention").table[-1].rate - 2) < .1
+    assert "no estimate of its error" in raises(trotter.solve, ball, (0, 1), scheme=dimsim, rtol=1e-3)[1]
+    assert "carries 'v' from step to step" in raises(trotter.conditions, dimsim, 2)[1] and math.isnan(trotter.error_constant(dimsim))
+
+
 def stable():
     p = trotter.region("rk4")
     line = next(c for c in p.curves if c.label == "rk4")
@@ -158,6 +171,6 @@ def refused():
     assert raises(trotter.solve, decay, scheme="rk4", steps=-1)[0] == "ValueError" and "modified" in raises(trotter.expand, "rk4", 4, "roots")[1]
 
 
-for case in (solving, by_tolerance, theory, stable, converging, pictures, refused):
+for case in (solving, by_tolerance, theory, carried, stable, converging, pictures, refused):
     case()
     print(case.__name__)
