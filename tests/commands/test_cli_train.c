@@ -37,6 +37,38 @@ TEST(test_defaults_told)
                 file_has("defaults/model.safetensors", "\"gelu\":\"tanh\""));
 }
 
+/* Networks that carry a velocity or the outputs of a general linear method, through the commands that read models. The mean of a
+ * model with itself is the model. */
+TEST(test_carried)
+{
+    static const char *const name[] = {"mom", "dim"};
+    file_text(
+        "carried.scheme",
+        "scheme mom\ncarry v\nlearn g = 9/10\nk1 = F(y)\nlet w = g*v + (1-g)*k1\nk2 = G(y + w)\n"
+        "v' = g*w + (1-g)*k2\ny' = y + w + v'\n"
+        "scheme dim\ncarry v\nk1 = H(y)\nk2 = H(v + 2*k1)\n"
+        "v' = 1/2*y + 1/2*v + 3/4*k1 - 1/4*k2\ny' = 1/2*y + 1/2*v + 5/4*k1 + 1/4*k2\n");
+    for (size_t i = 0; i < 2; i++) {
+        run_ok("train --corpus text --epochs 1 --layers 2 --scheme-file carried.scheme --scheme %s "
+               "--out %s" SMALL_TRAINING,
+               name[i], name[i]);
+        run_ok("average --model %s --model %s --out mean-%s", name[i], name[i], name[i]);
+        run_ok("eval --model mean-%s --text text/valid.txt --csv", name[i]);
+        double valid = result_of(name[i], "valid_ppl");
+        assert_true(fabs(out_number(1, "ppl") - valid) <= 1e-5 * valid);
+        run_ok("generate --model %s --tokens 3 --temperature 0", name[i]);
+        expect(2, "export --to huggingface --model %s --out never", name[i]);
+        HAS(err, "its layers are steps of another scheme than transformer");
+    }
+    run_ok("compare --corpus text --epochs 1 --layers 2 --scheme-file carried.scheme --scheme "
+           "transformer,mom,dim --seeds 1 --out both" SMALL_TRAINING);
+    HAS(out, "\nmom ", "\ndim ");
+    run_ok(
+        "train --corpus reverse --max-steps 5 --layers 2 --scheme-file carried.scheme --encoder mom "
+        "--decoder dim --out sides" SMALL_TRAINING);
+    must_refuse("sweep --corpus text --scheme mom --out never", "unknown option '--scheme'");
+}
+
 /* A multistep scheme in too few layers is reported to be another one; a scheme that has its history is not. */
 TEST(test_no_history)
 {
