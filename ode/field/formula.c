@@ -330,6 +330,11 @@ int formula_neighbours(Reader *p, Program *out)
     return parse(p, BITS_NEXT, p->formulas->second ? "y''" : "F of neighbours", out);
 }
 
+int formula_partial(Reader *p, Program *out)
+{
+    return parse(p, BIT(GET_OWN) | BIT(GET_INDEX_I) | BIT(GET_TIME), "a Jacobian", out);
+}
+
 int formula_quantity(Reader *p, Program *out)
 {
     return parse(p, BIT(GET_OWN) | BIT(GET_TIME), "a quantity of a state", out);

@@ -562,6 +562,31 @@ void program_drift(const System *s, int set, double t, const double *y, double *
     each(s, RULE_G, s->n, t, y, 0, dy);
 }
 
+void program_partial(const System *s, const Partial *p, double t, const double *y, double *out)
+{
+    for (size_t i = 0; i < s->n; i += PROGRAM_LANES) {
+        Lanes l = {.formulas = s->context, .y = y, .n = s->n, .d = s->d, .i = i, .di = 1};
+        l.t = t;
+        l.c = p->of;
+        l.count = at_most(PROGRAM_LANES, s->n - i);
+        run_program(&l, &p->value, out + i);
+    }
+}
+
+void program_jacobian(const System *s, int op, int set, double t, const double *y, double *J)
+{
+    const Formulas *formulas = s->context;
+    size_t N = s->n * s->d;
+    (void)set;
+    memset(J, 0, N * N * sizeof *J);
+    for (size_t k = 0; op == OP_G && k < formulas->partials; k++) {
+        const Partial *p = &formulas->partial[k];
+        program_partial(s, p, t, y, s->param);
+        for (size_t i = 0; i < s->n; i++)
+            J[(i * s->d + p->of) * N + i * s->d + p->by] = s->param[i];
+    }
+}
+
 void program_initial(const System *s, uint64_t seed, double *out)
 {
     each(s, RULE_INITIAL, s->n, 0, out, seed, out);

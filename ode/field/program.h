@@ -75,6 +75,12 @@ typedef struct {
     size_t line;          /* 0: not written */
 } Rule;
 
+/* An entry of a Jacobian that a text writes: dy1'/dy2 has of 0 and by 1. */
+typedef struct {
+    size_t of, by, line;
+    Program value;
+} Partial;
+
 /* Those of fields have the numbers of their colours. */
 enum {
     RULE_F = OP_F,
@@ -99,6 +105,9 @@ typedef struct {
     int ops;
     Op *op;         /* (ops), of a system behind this record, and then the nodes of both lists */
     Joint joint[2]; /* of F and C */
+    /* (partials), behind those nodes: the entries of a Jacobian that are written; none where the text has no Jacobian */
+    Partial *partial;
+    size_t partials;
     Rule rule[RULES][SYSTEM_D_MAX];
     /* Of y'' = ...: coordinates that are positions; as many velocities follow. F is the accelerations, G the velocities.
      * 0: a system of first order. */
@@ -135,6 +144,10 @@ void program_drift(const System *s, int set, double t, const double *y, double *
 /* Compute out (n, d) by RULE_INITIAL, 0 where none is written, and out (memory, d) by RULE_MEMORY. */
 void program_initial(const System *s, uint64_t seed, double *out);
 void program_memory(const System *s, uint64_t seed, double *out);
+/* Computes the entry for each particle: out (n). */
+void program_partial(const System *s, const Partial *p, double t, const double *y, double *out);
+/* This is System.jacobian by the entries of the text. */
+void program_jacobian(const System *s, int op, int set, double t, const double *y, double *J);
 /* This is System.solution by RULE_EXACT. */
 void program_exact(const System *s, double t, double *y);
 
@@ -161,7 +174,7 @@ size_t program_sees(const Formulas *f, int which, size_t d);
 /* ---- system_start.c -------------------------------------------------------------------------------- */
 
 /* Fills in the initial state and the memory. ERR_INPUT where a value there is not finite, RULE_EXACT does not solve
- * y' = F + G or begins elsewhere, or RULE_ENERGY changes. `file` begins the messages. */
+ * y' = F + G or begins elsewhere, RULE_ENERGY changes, or an entry of the Jacobian is not the derivative. `file` begins the messages. */
 int program_start(System *s, const char *file, uint64_t seed);
 
 /* ---- formula.c ------------------------------------------------------------------------------------ */
@@ -182,6 +195,8 @@ typedef struct {
     int whole;        /* the right side was written as y' = ... */
     int packed;       /* the operations stand behind the formulas */
     unsigned char plain[SYSTEM_D_MAX]; /* 1: the coordinate has an equation y1' = ... */
+    Partial *partial;                  /* (partials) */
+    size_t partials;
     int params;
     Param param[PARAMS_MAX];
     const char *options; /* ":NAME=NUMBER...", which go before the text's own values */
@@ -198,6 +213,8 @@ extern const char
 int formula_read(Reader *p, int which, Program *out);
 /* Compiles a quantity of a state: of y1, y2, ... and t. */
 int formula_quantity(Reader *p, Program *out);
+/* Compiles an entry of a Jacobian: of one particle's coordinates, i and t. */
+int formula_partial(Reader *p, Program *out);
 /* Compiles an interaction of neighbours, y[i+1]. */
 int formula_neighbours(Reader *p, Program *out);
 /* Reads a finite number without variables; `place` names it in messages. */

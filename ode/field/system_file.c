@@ -35,6 +35,9 @@
  *     0 = y1 + y2 - 1  an equation without derivatives, or one whose left side is a sum of them with constant factors,
  *     -a*y1' + a*y2' = y1          beside y1' = ...: M y' = G(y), M the same for every particle and perhaps singular. Such an
  *                      equation stands in the first place that no y1' = ... has; there are as many coordinates as equations
+ *     dy1'/dy2 = 1     an entry of the Jacobian of equations y1' = ... of a particle alone; where one is written those that are not are 0.
+ *                      Implicit schemes then take it, and no differences, up to 600 unknowns; of many particles they take differences
+ *                      in a band. Each entry is held to differences at a few states when the file is read
  *     y'' = -y                     second order, before F, G and initial: the state is positions y and as many velocities y',
  *                      F the kick y'' and G the drift y'. y1'' = ... is one coordinate's; sum, mean and neighbours are as in F.
  *                      `initial` has the positions, or positions and velocities; without y' and t both flows are closed
@@ -395,12 +398,53 @@ static size_t first_word(const Cursor *c, char *out, size_t bytes)
 
 /* ---- equations whose left side is no single derivative ------------------------------------------- */
 
+/* Returns whether the line begins like dy1'/dy2. */
+static int is_partial(const Cursor *c)
+{
+    char word[WORD_MAX];
+    Cursor at = *c;
+    return cursor_word(&at, word, sizeof word) && strncmp(word, "dy", 2) == 0 &&
+           strspn(word + 2, "0123456789") == strlen(word + 2) && cursor_take(&at, "'") &&
+           cursor_take(&at, "/");
+}
+
+/* Reads `y1`, or of one coordinate `y`, behind d. */
+static int read_coordinate(Reader *p, size_t *out)
+{
+    char word[WORD_MAX];
+    Cursor before = p->cursor;
+    if (!cursor_word(&p->cursor, word, sizeof word) || strncmp(word, "dy", 2) != 0) *word = '\0';
+    *out = *word && !word[2] && p->d == 1 ? 0 : strtoul(*word ? word + 2 : "0", NULL, 10) - 1;
+    if (*out < p->d && strspn(word + 2, "0123456789") == strlen(word + 2)) return 0;
+    return cursor_error(&before, "expected dyK'/dyL = ..., K and L of 1 to %zu", p->d);
+}
+
+static int read_partial(Reader *p)
+{
+    Cursor *c = &p->cursor, before = *c;
+    Partial new = {.line = c->line};
+    int timed = p->timed;
+    TRY(read_coordinate(p, &new.of));
+    TRY(cursor_expect(c, "'"));
+    TRY(cursor_expect(c, "/"));
+    TRY(read_coordinate(p, &new.by));
+    TRY(cursor_expect(c, "="));
+    for (size_t k = 0; k < p->partials; k++)
+        if (p->partial[k].of == new.of && p->partial[k].by == new.by)
+            return cursor_error(&before, "this entry stands in line %zu", p->partial[k].line);
+    TRY(formula_partial(p, &new.value));
+    p->timed = timed;
+    TRY(memory_add(p->partial, p->partials, new));
+    return cursor_end(c, "an operator or the end of the line");
+}
+
 /* Returns whether the line is one, and where its '=' is: its left side is 0, or has primes and is no y', y1'. */
 static int is_balance(const Cursor *c, const char **equals)
 {
     char word[WORD_MAX];
     Cursor left = *c;
     cursor_blanks(&left);
+    if (is_partial(&left)) return 0;
     *equals = memchr(left.at, '=', (size_t)(left.end - left.at));
     if (!*equals) return 0;
     left.end = *equals;
@@ -547,6 +591,7 @@ static int read_statement(Reader *p)
     size_t n = first_word(c, word, sizeof word);
     if (!*p->formulas->name && strcmp(word, "system") != 0)
         return cursor_error(c, "expected 'system NAME'");
+    if (*p->formulas->name && is_partial(c)) return read_partial(p);
     const char *equals;
     if (*p->formulas->name && is_balance(c, &equals)) return read_balance(p);
     if (!is_rule(c, word, n)) {
@@ -572,7 +617,7 @@ static int read_statement(Reader *p)
     if (second) return 0;
     return cursor_error(
         c,
-        "expected system, title, source, n, d, param, F, G, C, y', y'', memory, initial, exact, energy, ring, ends, t-end or h0");
+        "expected system, title, source, n, d, param, F, G, C, y', y'', dy'/dy, memory, initial, exact, energy, ring, ends, t-end or h0");
 }
 
 /* ---- the file ------------------------------------------------------------------------------------ */
@@ -686,6 +731,15 @@ static int check(const Reader *p)
     for (size_t c = 0; p->formulas->massive && c < p->d; c++)
         if (!p->formulas->rule[RULE_G][c].line)
             return error_set(ERR_INPUT, "%s: expected %zu equations, one a coordinate", file, p->d);
+    if (p->partials && (!p->whole || p->formulas->massive))
+        return error_set(ERR_INPUT, "%s:%zu: a Jacobian belongs to equations y1' = ... alone", file,
+                         p->partial->line);
+    if (p->partials && program_sees(p->formulas, RULE_G, p->d) != 1)
+        return error_set(
+            ERR_INPUT,
+            "%s:%zu: a Jacobian belongs to particles that do not see each other; that of "
+            "neighbours is taken by differences",
+            file, p->partial->line);
     if (!has_rule(p->formulas, RULE_INITIAL, p->d))
         return error_set(ERR_INPUT, "%s: expected an initial state: 'initial = ...'", file);
     if (p->end && !p->n_given && !p->d_given && p->end_values != p->n * p->d)
@@ -702,12 +756,13 @@ static int check(const Reader *p)
 static int pack(Reader *p)
 {
     Formulas *f = p->formulas;
-    const size_t ops = (size_t)f->ops * sizeof *f->op, F = program_operations(f, RULE_F, p->d),
-                 C = program_operations(f, RULE_C, p->d);
+    const size_t ops = (size_t)f->ops * sizeof *f->op, partials = p->partials * sizeof *p->partial,
+                 F = program_operations(f, RULE_F, p->d), C = program_operations(f, RULE_C, p->d);
     if (F > PROGRAM_NODES || C > PROGRAM_NODES)
         return error_set(ERR_INPUT, "%s: expected interactions of at most %d operations",
                          p->cursor.file, PROGRAM_NODES);
-    Formulas *all = memory_grow(f, sizeof *f, sizeof *f + ops + (F + C) * sizeof(Node), 1);
+    Formulas *all =
+        memory_grow(f, sizeof *f, sizeof *f + ops + (F + C) * sizeof(Node) + partials, 1);
     if (!all) return ERR_MEMORY;
     Op *op = (Op *)(void *)(all + 1);
     if (ops) memcpy(op, all->op, ops);
@@ -715,6 +770,9 @@ static int pack(Reader *p)
     all->op = op;
     all->joint[0].node = (Node *)(void *)(op + all->ops);
     all->joint[1].node = all->joint[0].node + F;
+    all->partial = (Partial *)(void *)(all->joint[1].node + C);
+    all->partials = p->partials;
+    if (partials) memcpy(all->partial, p->partial, partials);
     program_join(all, RULE_F, p->d);
     program_join(all, RULE_C, p->d);
     p->formulas = all;
@@ -737,6 +795,7 @@ static int build(Reader *p, uint64_t seed, System **out)
                   .flow = {flows && !p->moved ? program_kick : NULL, flows ? program_coast : NULL},
                   .solution = has_rule(p->formulas, RULE_EXACT, p->d) ? program_exact : NULL,
                   .energy = has_rule(p->formulas, RULE_ENERGY, 1) ? program_energy : NULL,
+                  .jacobian = p->partials ? program_jacobian : NULL,
                   .t_end = p->t_end,
                   .t_whole = p->changed ? 0 : p->t_whole,
                   .end = p->end && !p->changed && p->end_values == p->n * p->d
@@ -777,7 +836,7 @@ static int build(Reader *p, uint64_t seed, System **out)
 static void reader_free(Reader *p)
 {
     if (p->formulas && !p->packed) memory_free(p->formulas->op);
-    memory_free(p->formulas);
+    memory_free_all(p->formulas, p->partial);
 }
 
 int system_parse_with(const char *file, const char *text, size_t bytes, const char *options,

@@ -1,6 +1,8 @@
 /* system_start.c: the initial state of a system of a file, and checks of what its text says at it: values are finite, the
- * exact solution is one, the energy does not change. */
+ * exact solution is one, the energy does not change, a Jacobian is the derivative. */
+#include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
@@ -78,6 +80,73 @@ static int check_energy(const System *s, const char *file)
                      file, m->rule[RULE_ENERGY][0].line, sum);
 }
 
+/* Returns the entry's line in the text, which is kept in *out; NULL: the text has none, and it is 0. */
+static const Partial *find_partial(const Formulas *m, size_t of, size_t by)
+{
+    for (size_t k = 0; k < m->partials; k++)
+        if (m->partial[k].of == of && m->partial[k].by == by) return &m->partial[k];
+    return NULL;
+}
+
+static int not_derivative(const Formulas *m, const char *file, size_t of, size_t by, double is,
+                          double expected)
+{
+    const Partial *p = find_partial(m, of, by);
+    return error_set(
+        ERR_INPUT,
+        "%s:%zu: dy%zu'/dy%zu is %g%s near the initial state, and differences of y%zu' "
+        "give %g",
+        file, p ? p->line : m->partial->line, of + 1, by + 1, is, p ? "" : ", as no line gives it,",
+        of + 1, expected);
+}
+
+/* Checks what the text says of derivatives by coordinate `by` at (t, y), where the field and the text have values, by central
+ * differences of all particles, which do not see each other. Of a derivative x they have some 1e-10 x, of others in its row a
+ * rounding: an entry may differ by 1e-6 of itself and 1e-9 of the largest that its row's field could come of. */
+static int check_column(const System *s, const char *file, double t, double *y, size_t by,
+                        double *work)
+{
+    const Formulas *m = s->context;
+    size_t n = s->n, d = s->d;
+    double *plus = work, *minus = plus + n * d, *written = minus + n * d, *e = written + n;
+    for (size_t i = 0; i < n; i++) e[i] = cbrt(DBL_EPSILON) * (1 + fabs(y[i * d + by]));
+    for (size_t i = 0; i < n; i++) y[i * d + by] += e[i];
+    s->field[OP_G](s, 1, t, y, plus);
+    for (size_t i = 0; i < n; i++) y[i * d + by] -= 2 * e[i];
+    s->field[OP_G](s, 1, t, y, minus);
+    for (size_t i = 0; i < n; i++) y[i * d + by] += e[i];
+    for (size_t of = 0; of < d; of++) {
+        const Partial *p = find_partial(m, of, by);
+        memset(written, 0, n * sizeof *written);
+        if (p) program_partial(s, p, t, y, written);
+        for (size_t i = 0; i < n; i++) {
+            double a = plus[i * d + of], b = minus[i * d + of], slope = (a - b) / (2 * e[i]);
+            double off =
+                1e-6 * (fabs(written[i]) + fabs(slope)) + 1e-9 * (fabs(a) + fabs(b)) / e[i] + 1e-9;
+            if (isfinite(slope) && isfinite(written[i]) && fabs(slope - written[i]) > off)
+                return not_derivative(m, file, of, by, written[i], slope);
+        }
+    }
+    return 0;
+}
+
+/* Checks the Jacobian at the initial state and near it, where products of coordinates that begin at 0 have derivatives. */
+static int check_jacobian(const System *s, const char *file)
+{
+    static const double far[] = {0, 0.01, 0.7};
+    size_t N = s->n * s->d;
+    SCOPED(memory_drop) double *y = memory_new(3 * N + 2 * s->n, sizeof *y);
+    if (!y) return ERR_MEMORY;
+    for (size_t k = 0; k < 3; k++)
+        for (size_t by = 0; by < s->d; by++) {
+            for (size_t i = 0; i < N; i++)
+                y[i] = s->initial[i] +
+                       far[k] * (1 + fabs(s->initial[i])) * (1 + (double)(i * 7 % 11)) / 11;
+            TRY(check_column(s, file, (double)k * s->t_end / 3, y, by, y + N));
+        }
+    return 0;
+}
+
 int program_start(System *s, const char *file, uint64_t seed)
 {
     const Formulas *m = s->context;
@@ -86,6 +155,7 @@ int program_start(System *s, const char *file, uint64_t seed)
     TRY(check_finite(s, file, RULE_INITIAL, s->n, s->initial));
     if (s->solution) TRY(check_exact(s, file));
     if (s->energy && !s->mass) TRY(check_energy(s, file));
+    if (s->jacobian) TRY(check_jacobian(s, file));
     program_memory(s, seed, memory);
     TRY(check_finite(s, file, RULE_MEMORY, m->memory, memory));
     for (int op = 0; op < COLOURS; op++) {

@@ -36,12 +36,15 @@
     "--set mu=10 sets parameters, as van-der-pol:mu=10 does for texts that --systems lists.\n"
 
 /* The same of equations that are not y' = ..., which `solve` takes. */
-#define LANGUAGE_OF_EQUATIONS                                                                                     \
-    "Beside y1' = ..., a text may have equations without derivatives, 0 = y1 + y2 - 1, and with several,\n"       \
-    "-a*y1' + a*y2' = y1, whose factors are constant. Each stands in the first row that no y1' = ... has, and\n"  \
-    "together they are M y' = G(y), the same M for every particle. Schemes that solve for all they add take\n"    \
-    "steps of it: radau-iia5, implicit-euler, rodas4, ros2. The index must be 1, and the initial state satisfy\n" \
-    "the equations without derivatives. Nobody writes a Jacobian: the text tells where it has entries, and\n"     \
-    "differences give them.\n"
+#define LANGUAGE_OF_EQUATIONS                                                                                       \
+    "Beside y1' = ..., a text may have equations without derivatives, 0 = y1 + y2 - 1, and with several,\n"         \
+    "-a*y1' + a*y2' = y1, whose factors are constant. Each stands in the first row that no y1' = ... has, and\n"    \
+    "together they are M y' = G(y), the same M for every particle. Schemes that solve for all they add take\n"      \
+    "steps of it: radau-iia5, implicit-euler, rodas4, ros2. The index must be 1, and the initial state satisfy\n"   \
+    "the equations without derivatives.\n"                                                                          \
+    "\n"                                                                                                            \
+    "Nobody needs to write a Jacobian: the text tells where it has entries, and differences give them. For\n"       \
+    "equations y1' = ... of particles that do not see each other a text may: dy1'/dy2 = 1, a line an entry. Then\n" \
+    "entries that are not written are 0, and each is held to differences at a few states when the file is read.\n"
 
 #endif

@@ -379,6 +379,57 @@ TEST(test_balances)
     }
 }
 
+/* A text may write its Jacobian: entries not written are 0, and each is held to differences, also where the initial state hides it. */
+TEST(test_jacobian)
+{
+    static const char robertson[] =
+        "system x\nn 2\nparam k = 1e4\ny1' = -0.04*y1 + k*y2*y3\ny2' = 0.04*y1 - k*y2*y3 - 3e7*y2^2\n"
+        "y3' = 3e7*y2^2\ninitial = 1, 0, 0\n"
+        "dy1'/dy1 = -0.04\ndy1'/dy2 = k*y3\ndy1'/dy3 = k*y2\ndy2'/dy1 = 0.04\n"
+        "dy2'/dy2 = -k*y3 - 6e7*y2\ndy2'/dy3 = -k*y2\n";
+    static const double at[6] = {0, 0, 0, 1, 2, 3};
+    double J[36], one[1], *entry = J + 21; /* of the second particle */
+    OWN_SYSTEM *s = read_system(formed("%sdy3'/dy2 = 6e7*y2\n", robertson), 0, 0);
+    s->jacobian(s, OP_G, 1, 0, at, J);
+    static const double second[] = {-0.04, 3e4, 2e4, 0.04, -3e4 - 12e7, -2e4, 0, 12e7, 0};
+    for (size_t k = 0; k < 9; k++) assert_true(entry[k / 3 * 6 + k % 3] == second[k]);
+    assert_true(J[0] == -0.04 && J[3] == 0 && J[18] == 0);
+    s->jacobian(s, OP_F, 1, 0, at, J);
+    assert_true(J[0] == 0 && entry[0] == 0);
+    OWN_SYSTEM *scalar = read_system("system x\ny' = -t*y^2\ndy'/dy = -2*t*y\ninitial = 1\n", 0, 0);
+    scalar->jacobian(scalar, OP_G, 1, 2, at + 4, one);
+    assert_true(*one == -8 && scalar->timed);
+    static const struct {
+        const char *text, *told;
+    } wrong[] = {{"", "dy3'/dy2 is 0, as no line gives it"},
+                 {"dy3'/dy2 = 6e7*y1\n", "test:14: dy3'/dy2 is"},
+                 {"dy3'/dy2 = 6e7*y2\ndy3'/dy3 = 1e-3\n", "dy3'/dy3 is 0.001"},
+                 {"dy4'/dy1 = 1\n", "K and L of 1 to 3"},
+                 {"dy3'/dy0 = 1\n", "K and L of 1 to 3"},
+                 {"dy3'/dy = 1\n", "K and L of 1 to 3"},
+                 {"dy3'/y2 = 1\n", "K and L of 1 to 3"},
+                 {"dy3'/dy2 6e7\n", "expected '='"},
+                 {"dy3'/dy2 = 6e7*y2[i+1]\n", "no meaning in a Jacobian"},
+                 {"dy2'/dy1 = 0.04\n", "this entry stands in line 11"}};
+    for (size_t i = 0; i <= sizeof wrong / sizeof *wrong; i++) {
+        System *x;
+        const char *told = i ? wrong[i - 1].told : "y1' = ... alone";
+        const char *text = i ? formed("%s%s", robertson, wrong[i - 1].text)
+                             : "system x\ny1' = y2\n0 = y2\ndy1'/dy2 = 1\ninitial = 1, 0\n";
+        if (system_parse("test", text, strlen(text), 0, 0, 1, &x) != ERR_INPUT ||
+            !strstr(error_text(), told))
+            fail_msg("%s: %s", text, error_text());
+    }
+    static const char *const others[] = {"system x\nG1 = -y1\ndy1'/dy1 = -1\ninitial = 1\n",
+                                         "system x\nn 4\ny' = -y[i+1]\ndy'/dy = 0\ninitial = 1\n",
+                                         "system x\ny'' = -y\ndy1'/dy1 = 0\ninitial = 1\n"};
+    for (size_t i = 0; i < 3; i++) {
+        System *x;
+        if (system_parse("test", others[i], strlen(others[i]), 0, 0, 1, &x) != ERR_INPUT)
+            fail_msg("%s", others[i]);
+    }
+}
+
 /* The solution of a text is the reference. */
 TEST(test_exact)
 {
