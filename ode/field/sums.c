@@ -32,6 +32,7 @@ void sums_free(Sums *p)
     p->carry = memory_free(p->carry);
     sum_free(&p->update);
     sum_free(&p->error);
+    sum_free(&p->coarse);
 }
 
 void sum_known(Sum *s)
@@ -58,6 +59,7 @@ int sums_new(const Table *t, const int *joined, Sums *p)
             p->point[i].node[op] = table_node(t, &t->point[i], op);
     }
     TRY(sum_compile(&t->error, joined, &p->error));
+    TRY(sum_compile(&t->coarse, joined, &p->coarse));
     return sum_compile(&t->update, joined, &p->update);
 }
 
@@ -83,7 +85,7 @@ int sums_joined(const Table *t, int e)
     const Point *p = &t->point[a->point];
     if (a->op != OP_F || b->op != OP_G || a->set != b->set || a->point != b->point) return 0;
     if (table_node(t, p, OP_F) != table_node(t, p, OP_G) || !row_pairs(&t->update, e)) return 0;
-    if (!row_pairs(&t->error, e)) return 0;
+    if (!row_pairs(&t->error, e) || !row_pairs(&t->coarse, e)) return 0;
     for (size_t i = 0; i < t->carries; i++)
         if (!row_pairs(&t->carry[i].update, e)) return 0;
     for (size_t i = 0; i < t->points; i++)

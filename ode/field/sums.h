@@ -25,7 +25,7 @@ typedef struct {
     Sum *point; /* (points) */
     Sum *carry; /* (carries) updates of what is carried */
     Sum update;
-    Sum error; /* error of a pair */
+    Sum error, coarse; /* of a pair */
 } Sums;
 
 /* Makes the sums of a table. joined (t->evals): 1 where evaluation e and the next are one slope, kept in that of e.

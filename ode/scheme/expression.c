@@ -275,6 +275,7 @@ void expression_round_table(Table *t)
     if (t->exact) return;
     round_row(&t->update);
     round_row(&t->error);
+    round_row(&t->coarse);
     for (size_t i = 0; i < t->carries; i++) {
         round_row(&t->carry[i].update);
         round_row(&t->carry[i].start);

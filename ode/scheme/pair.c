@@ -96,6 +96,7 @@ int table_pair(Table *whole, Table **out)
     TABLE(t);
     if (!(t = table_copy(whole))) return ERR_MEMORY;
     row_free(&t->error);
+    row_free(&t->coarse);
     TRY(table_prune(t));
     t->pair = whole;
     *out = t;
@@ -114,8 +115,8 @@ const Table *table_unfiltered(const Table *t)
     return filtered && table_has(t->pair, HAS_SOLVE) ? t : table_whole(t);
 }
 
-/* Copies the pair with the update `of_update` times its own plus `of_error` times the error. */
-static Table *other_update(const Table *pair, int of_update, int of_error)
+/* Copies the pair with the update `of_update` times its own plus `of_error` times an estimate. */
+static Table *other_update(const Table *pair, int of_update, int of_error, const Row *estimate)
 {
     Table *t = table_copy(pair);
     RATIONAL(factor);
@@ -124,8 +125,9 @@ static Table *other_update(const Table *pair, int of_update, int of_error)
     mpq_set_si(factor, of_update, 1);
     int code = row_add_row(&t->update, &pair->update, factor);
     mpq_set_si(factor, of_error, 1);
-    if (code == 0) code = row_add_row(&t->update, &pair->error, factor);
+    if (code == 0) code = row_add_row(&t->update, estimate, factor);
     row_free(&t->error);
+    row_free(&t->coarse);
     if (code == 0) return t;
     table_free(t);
     return NULL;
@@ -133,12 +135,17 @@ static Table *other_update(const Table *pair, int of_update, int of_error)
 
 Table *table_embedded(const Table *t)
 {
-    return other_update(t->pair, 1, -1);
+    return other_update(t->pair, 1, -1, &t->pair->error);
 }
 
 Table *table_estimate(const Table *t)
 {
-    return other_update(t->pair, 0, 1);
+    return other_update(t->pair, 0, 1, &t->pair->error);
+}
+
+Table *table_coarse(const Table *t)
+{
+    return other_update(t->pair, 0, 1, &t->pair->coarse);
 }
 
 double table_error_sum(const Table *t)

@@ -61,6 +61,7 @@ Pen print_pen(const Table *t, FILE *f)
     Pen pen = {.t = t, .f = f, .mark = MARK_MADE, .from = -1, .state = "y"};
     find_row_mark(&pen, &t->update);
     find_row_mark(&pen, &t->error);
+    find_row_mark(&pen, &t->coarse);
     for (size_t i = 0; i < t->carries; i++) {
         find_row_mark(&pen, &t->carry[i].update);
         find_row_mark(&pen, &t->carry[i].start);
@@ -281,6 +282,7 @@ void print_update(const Pen *pen, size_t behind)
     if (pen->t->error.terms == 0) return;
     fprintf(pen->f, "error = ");
     print_row(pen, &pen->t->error, 0);
+    if (pen->t->coarse.terms) fputs("\nerror = ", pen->f), print_row(pen, &pen->t->coarse, 0);
     fputc('\n', pen->f);
 }
 

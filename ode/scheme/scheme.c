@@ -13,7 +13,7 @@
  *   separable                         the scheme is for fields whose F reads only what G moves, and G what F moves
  *   carry NAME [= sum]                a quantity that is carried from step to step, and its value before the first
  *   NAME' = sum                       its update
- *   error = sum                       y' - yhat of an embedded pair, of slopes k1, k2, ... alone
+ *   error = sum                       y' - yhat of an embedded pair, of slopes k1, k2, ... alone; a second one is coarser (adapt.c)
  *   flow [coefficient] OP[set]        OP: F G C
  *   field coefficient F [coefficient C] coefficient G   the field a word solves; absent: F + G, F + C + G
  *   decoder                           a scheme of F + C + G, as one is in which C or A stands */
@@ -155,7 +155,9 @@ static int check_error(const Parser *p)
                        : table_past(t) ? "reads earlier steps"
                        : t->dense      ? "reads every slope so far"
                        : t->symbols    ? "has learned names"
-                                       : NULL;
+                       : t->coarse.terms && (table_implicit(t) || table_phi(t))
+                           ? "has two, for explicit stages alone, and solves for some"
+                           : NULL;
     if (!t->error.terms || !what) return 0;
     return cursor_error(&p->error,
                         "expected error = ... in a one-step scheme of stages; scheme '%s' %s",

@@ -279,12 +279,12 @@ static int read_update(Parser *p)
     return code == 0 ? fold_dense(p, &t->update) : code;
 }
 
-/* Reads y' - yhat of an embedded pair; finish (scheme.c) checks what the scheme is. */
+/* Reads y' - yhat of an embedded pair, or a second, coarser estimate; finish (scheme.c) checks what the scheme is. */
 static int read_error(Parser *p)
 {
-    Row *r = &p->table->error;
+    Row *r = p->table->error.terms ? &p->table->coarse : &p->table->error;
     Cursor *c = &p->cursor;
-    if (r->terms) return cursor_error(c, "expected one estimate error = ... a scheme");
+    if (r->terms) return cursor_error(c, "expected at most two estimates error = ... a scheme");
     TRY(cursor_expect(c, "="));
     cursor_blanks(c);
     p->error = *c;

@@ -187,6 +187,7 @@ void table_free(Table *t)
     table_free(t->starter);
     row_free(&t->update);
     row_free(&t->error);
+    row_free(&t->coarse);
     table_free(t->pair);
     for (int i = 0; i < COLOURS; i++) mpq_clear(t->weight[i]);
     memory_free_all(t->title, t->source, t->note, t->start, t->stage, t->point, t->eval, t->flow,
@@ -293,6 +294,7 @@ static int copy_into(Table *to, const Table *from)
     for (int i = 0; i < COLOURS; i++) mpq_set(to->weight[i], from->weight[i]);
     if (from->pair && !(to->pair = table_copy(from->pair))) return ERR_MEMORY;
     TRY(row_copy(&to->error, &from->error));
+    TRY(row_copy(&to->coarse, &from->coarse));
     return row_copy(&to->update, &from->update);
 }
 
@@ -525,7 +527,8 @@ int table_equal(const Table *a, const Table *b)
         if (memcmp(&a->eval[i], &b->eval[i], sizeof(Eval)) != 0) return 0;
     if (!a->pair != !b->pair || (a->pair && !table_equal(a->pair, b->pair))) return 0;
     return points_equal(a, b) && symbols_equal(a, b) && flows_equal(a, b) && carries_equal(a, b) &&
-           row_equal(&a->update, &b->update) && row_equal(&a->error, &b->error);
+           row_equal(&a->update, &b->update) && row_equal(&a->error, &b->error) &&
+           row_equal(&a->coarse, &b->coarse);
 }
 
 /* ---- to double --------------------------------------------------------------------------------------- */

@@ -173,9 +173,10 @@ typedef struct Table {
     int orders;
     /* An embedded pair of one-step methods. `pair` is the table of all stages as written, with those that only the
      * error reads. `error` = y' - yhat is a row of slopes in `pair` alone. The table that owns `pair` lacks these
-     * stages, so fixed steps do not pay for them. Without a pair: NULL, and no terms. */
+     * stages, so fixed steps do not pay for them. Without a pair: NULL, and no terms. `coarse` is a second estimate, which falls more slowly
+     * with h, of explicit stages alone: steps then go by |error|^2 / sqrt(|error|^2 + .01 |coarse|^2) (adapt.c). */
     struct Table *pair; /* owned; has no pair itself */
-    Row error;
+    Row error, coarse;
 } Table;
 
 /* ---- table.c ---- */
@@ -298,6 +299,7 @@ const Table *table_unfiltered(const Table *t);
 /* Copy the pair with another update: yhat = y' - error, or the error. NULL: out of memory. */
 Table *table_embedded(const Table *t);
 Table *table_estimate(const Table *t);
+Table *table_coarse(const Table *t); /* where there is a second one */
 /* Returns the sum of the estimate's weights on one operator, the largest of these sums: 0 where yhat has the weights
  * of y', else the estimate is O(h). */
 double table_error_sum(const Table *t);

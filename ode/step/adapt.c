@@ -21,6 +21,9 @@
  * With error = O(h^p) at the end and h ~ tolerance^(1/k), the error goes like tolerance^(p/k): Shampine 1994 calls
  * p/k = 1, that of pairs that go on with the higher order, tolerance proportionality.
  *
+ * Where a text has a second, coarser estimate e3 = O(h^j), err is |e|^2 / sqrt(|e|^2 + .01 |e3|^2) in these norms, as in DOP853 (Hairer, Norsett,
+ * Wanner 1993, II.10, where e is of order 5 and e3 of order 3): it is O(h^(2k - j)), of e's kind where e alone is large, and so k is 2k - j.
+ *
  * Backward differentiation formulas (backward.c) go on with the order of which the next step is longest, behind k + 1 equal
  * steps of order k (Shampine, Reichelt 1997), by h (c err)^(-1/(order + 1)) with the estimate of each order, c = 6, and 10 of an order
  * more (VODE's: Brown, Byrne, Hindmarsh 1989). With SciPy's h (safety) err^(-1/(order + 1)) every fifth step on van der Pol's equation was rejected. Their estimates
@@ -272,6 +275,15 @@ static int reject(const Way *w, AdaptRun *r, double h)
     return e && e->rejected ? e->seen(e->arg, r->t, r->t + h, NULL, NULL, NULL) : 0;
 }
 
+/* Returns err of the step tried: |e|, or with a second estimate |e|^2 / sqrt(|e|^2 + .01 |e3|^2). */
+static double estimate(const Way *w, const Stepper *st)
+{
+    const double *y = stepper_state(st), *z = stepper_tried(st), *coarse = stepper_coarse(st);
+    double e = norm(w->o, w->N, stepper_error(st), y, z);
+    double e3 = coarse ? norm(w->o, w->N, coarse, y, z) : 0;
+    return e3 > 0 ? e * e / hypot(e, 0.1 * e3) : e;
+}
+
 static int run(Way *w, AdaptRun *r)
 {
     const AdaptOptions *o = w->o;
@@ -283,7 +295,7 @@ static int run(Way *w, AdaptRun *r)
         if (!begin_try(w, r, &h, &end)) return 0;
         double err = INFINITY;
         int found = stepper_try(st, h) == 0;
-        if (found) err = norm(o, w->N, stepper_error(st), stepper_state(st), stepper_tried(st));
+        if (found) err = estimate(w, st);
         if (!(err <= 1)) { /* NaN too */
             TRY(reject(w, r, h));
             h *= isfinite(err)      ? within(shrink, careful(newton) * pow(err, -1 / k), 1)

@@ -98,7 +98,8 @@ struct Stepper {
     size_t evals;
     /* Evaluations a step, except those of functions of derivatives and implicit stages, which count their own */
     size_t counted;
-    double *error;       /* (N) of the last try; NULL: the table is no pair */
+    /* (N) of the last try, and N of its coarser estimate; NULL: the table is no pair */
+    double *error;
     size_t first;        /* evaluations at y and t itself, which stand first */
     int tried;           /* a try was not accepted */
     int same;            /* the last evaluations are the first ones of the next step */
@@ -147,6 +148,7 @@ static size_t survey(Stepper *st)
 {
     const Table *t = st->table;
     size_t longest = t->update.terms > t->error.terms ? t->update.terms : t->error.terms;
+    if (t->coarse.terms > longest) longest = t->coarse.terms;
     for (size_t i = 0; i < t->carries; i++)
         if (t->carry[i].update.terms > longest) longest = t->carry[i].update.terms;
     for (size_t i = 0; i < t->points; i++) {
@@ -323,7 +325,7 @@ static int make(Stepper *st)
         implicit_functions(st->implicit[i], st->functions);
     if (!t->error.terms) return 0;
     survey_pair(st);
-    st->error = memory_new(N, sizeof(double));
+    st->error = memory_new(2 * N, sizeof(double));
     return st->error ? 0 : ERR_MEMORY;
 }
 
@@ -800,6 +802,9 @@ static int try_pass(Stepper *st, const Sums *p, double t)
     }
     gather(st, &p->error);
     combine(0, window_size(st), p->error.parts, st->c, st->x, st->error + st->at);
+    if (!st->table->coarse.terms) return 0;
+    gather(st, &p->coarse);
+    combine(0, window_size(st), p->coarse.parts, st->c, st->x, st->error + st->N + st->at);
     return 0;
 }
 
@@ -883,6 +888,11 @@ const double *stepper_tried(const Stepper *st)
 const double *stepper_error(const Stepper *st)
 {
     return st->error;
+}
+
+const double *stepper_coarse(const Stepper *st)
+{
+    return st->table->coarse.terms ? st->error + st->N : NULL;
 }
 
 const double *stepper_state(const Stepper *st)

@@ -46,7 +46,8 @@ void stepper_move(Stepper *st, double t, const double *y);
 void stepper_follow(Stepper *st, const Stepper *from);
 const double *stepper_tried(const Stepper *st);
 const double *stepper_error(const Stepper *st);
-const double *stepper_state(const Stepper *st); /* (n, d), borrowed */
+const double *stepper_coarse(const Stepper *st); /* the second estimate; NULL: there is none */
+const double *stepper_state(const Stepper *st);  /* (n, d), borrowed */
 /* Returns the evaluations of F and G so far. A flow counts one. With implicit stages every value of F, G or C that
  * solving for them took counts, those of derivatives by differences too. */
 size_t stepper_evals(const Stepper *st);

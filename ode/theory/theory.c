@@ -334,6 +334,19 @@ int theory_freeze(const Table *t, Table **out)
     return code;
 }
 
+/* Of a second estimate of order r and the first of order q > r steps see e^2 / e3 = O(h^(2(q + 1) - (r + 1))) (adapt.c). */
+static int join_estimates(const Table *t, int most, Embedded *out)
+{
+    SCOPED(table_drop) Table *coarse = t->pair->coarse.terms ? table_coarse(t) : NULL;
+    Found found;
+    if (!t->pair->coarse.terms) return 0;
+    if (!coarse) return ERR_MEMORY;
+    TRY(find_order(coarse, most, table_written(coarse), 1, &found));
+    if (found.order < out->estimate_order)
+        out->estimate_order = 2 * out->estimate_order - found.order;
+    return 0;
+}
+
 static int find_estimate(const Table *estimate, int most, Embedded *out)
 {
     Found found;
@@ -356,6 +369,7 @@ int theory_embedded(const Table *t, int most, Embedded *out)
     out->order = theory.order;
     out->order_at_least = theory.order == theory.searched;
     int code = find_estimate(estimate, most, out);
+    if (code == 0) code = join_estimates(t, most, out);
     if (code == ERR_ACCURACY) out->estimate_order = 0, code = 0; /* no expansion about y */
     return code;
 }

@@ -271,7 +271,7 @@ int theory_own(const Table *scheme, int most, Theory *theory, mpq_t goes);
 typedef struct {
     int order;          /* that of yhat, as Theory.order; -1: t is no pair, the rest is unknown */
     int order_at_least; /* every tree agreed: the order may be larger */
-    int estimate_order; /* largest q such that the estimate is O(h^(q+1)); `searched`: at least */
+    int estimate_order; /* largest q such that the estimate, or what two make (adapt.c), is O(h^(q+1)); `searched`: at least */
     int searched;       /* trees were looked at up to this order */
     /* sum (coefficient/sigma)^2 over the trees of order q+1: the estimate's own constant */
     double error_norm2;
