@@ -237,6 +237,9 @@ int bridge_takes(const Table *t)
         TRY(table_refuse_carries(
             t, "a network begins it by a row, as carry v = y, and not by the scheme of `start`"));
     if (!t->flows) return 0;
+    if (table_complex(t))
+        return error_set(ERR_INPUT, "%s: no network takes complex fractions: its states are real",
+                         t->name);
     size_t n = strlen(t->name), m = strlen(exact);
     if (n > m && strcmp(t->name + n - m, exact) == 0) n -= m;
     return error_set(ERR_INPUT, "%s: a network needs a sub-flow solver: %.*s:euler, %.*s:heun, ...",

@@ -177,9 +177,10 @@ int table_expand(const Table *from, const Table *solver, Table **out)
             "numbers in their place, as design prints it",
             from->name);
     if (table_complex(from))
-        return error_set(ERR_INPUT,
-                         "'%s' has complex fractions, which exact flows alone have: take %s:exact",
-                         from->name, from->name);
+        return error_set(
+            ERR_INPUT,
+            "'%s' has complex fractions, which exact flows alone take (%s:exact), and no network",
+            from->name, from->name);
     if (stages_of(from, solver) > STAGES_MAX)
         return error_set(ERR_INPUT, "expected at most %d stages; '%s' with '%s' has %zu",
                          STAGES_MAX, from->name, of, stages_of(from, solver));

@@ -43,6 +43,10 @@ int bracket_most(const Table *t)
 
 static int check_degree(const Table *t, int degree)
 {
+    if (table_complex(t))
+        return error_set(ERR_INPUT,
+                         "%s: its step is the real part of complex flows, which has no brackets",
+                         t->name);
     if (!table_exact_flows(t))
         return error_set(ERR_INPUT, "%s: brackets belong to splittings by exact flows", t->name);
     if (degree < 1 || degree > bracket_most(t))

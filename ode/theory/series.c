@@ -210,8 +210,8 @@ static int method_step(const Forest *f, const Flow *flow, Series **step)
     return 0;
 }
 
-/* Finds the series of the flows with the number s in the place of i. */
-static int flows_at(const Forest *f, const Table *t, const mpq_t s, Series **out)
+/* Finds the series of the flows with the number s in the place of i, of so many the k-th (for who asks how far it is). */
+static int flows_at(const Forest *f, const Table *t, const mpq_t s, long k, long all, Series **out)
 {
     size_t wide = (size_t)f->max + 1;
     SCOPED(moving_free)
@@ -225,7 +225,7 @@ static int flows_at(const Forest *f, const Table *t, const mpq_t s, Series **out
     TRY(series_new(f, out));
     mpq_set_ui((*out)->empty, 1, 1); /* the identity */
     for (size_t i = 0; i < t->flows; i++) {
-        tick_of((double)i, (double)t->flows);
+        tick_of((double)i + (double)k * (double)t->flows, (double)all * (double)t->flows);
         if (t->flow[i].method)
             TRY(method_step(f, &t->flow[i], out));
         else
@@ -260,14 +260,14 @@ static void real_weight(long n, long k, mpq_t out)
 static int flows_series(const Forest *f, const Table *t, Series **out)
 {
     RATIONALS(s, weight);
-    if (!table_complex(t)) return flows_at(f, t, s, out);
+    if (!table_complex(t)) return flows_at(f, t, s, 0, 1, out);
     TRY(series_new(f, out));
     mpq_set_ui((*out)->empty, 1, 1);
     for (long k = 0; k <= f->max; k++) {
         SCOPED(series_drop) Series *real = NULL;
         mpq_set_si(s, k - f->max / 2, 1);
         real_weight(f->max, k, weight);
-        TRY(flows_at(f, t, s, &real));
+        TRY(flows_at(f, t, s, k, f->max + 1, &real));
         for (size_t i = 0; i < f->count; i++) rational_add((*out)->a[i], weight, real->a[i]);
     }
     return 0;

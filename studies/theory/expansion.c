@@ -129,6 +129,10 @@ static int read_order(Expansion *e)
 int expansion_find(const Table *scheme, int basis, int degree, int one, Expansion *out)
 {
     *out = (Expansion){.basis = basis, .degree = degree, .one = one};
+    if (basis == BASIS_BRACKETS && table_complex(scheme))
+        return error_set(ERR_INPUT,
+                         "%s: its step is the real part of complex flows, which has no brackets",
+                         scheme->name);
     if (basis == BASIS_BRACKETS && !table_exact_flows(scheme))
         return error_set(ERR_INPUT, "%s: brackets belong to splittings by exact flows",
                          scheme->name);

@@ -421,6 +421,9 @@ int module_print(const Table *t, int target, FILE *f)
             t, "a network begins it by a row, as carry v = y, and not by the scheme of `start`"));
     w.depth = t->past_y > t->past_k ? t->past_y : t->past_k;
     if (w.depth == 0) w.depth = t->dense || t->carries;
+    if (table_complex(t))
+        return error_set(ERR_INPUT, "%s: no network takes complex fractions: its states are real",
+                         t->name);
     if (t->flows || table_phi(t) || table_implicit(t))
         return error_set(
             ERR_INPUT,

@@ -160,6 +160,15 @@ TEST(test_own)
                "k2 =  h H(y + k1)\n", "(0 - 1/6) H'H'H = -1/6 H'H'H   is left\n");
 }
 
+/* Strang's splitting over the nine steps of two triple jumps, each of the least arguments: order 6 (Castella et al. 2009). */
+#define STEP(x) "flow (" x ")/2 F\nflow (" x ") G\nflow (" x ")/2 F\n"
+#define JUMP(x, y) STEP(x) STEP(y) STEP(x)
+#define OUTER "0.09914002482702512229 + 0.1476532818213768114*i"
+#define INNER "0.2235622878074325831 - 0.01515828543318405055*i"
+#define MIDDLE "0.1261163543661209384 - 0.1607202911519469259*i"
+#define CENTRE "-0.09591738365520753209 - 0.2388559741152452925*i"
+#define JUMPS "scheme complex-jumps\n" JUMP(OUTER, INNER) JUMP(MIDDLE, CENTRE) JUMP(OUTER, INNER)
+
 /* A property is verified or refuted, holds only under a condition, or is left undecided; the evidence says how far was looked and
  * which condition fails. Every word has a scheme that it is wrong of. */
 TEST(test_own_properties)
@@ -212,6 +221,7 @@ TEST(test_own_properties)
         {"rkn4 order 4", "verified", "linear G, separable: 4 (trees to h^5; measured 4.00)"},
         {"rkn4 order 3", "refuted", ">=4 (trees to h^4"},
         {"complex order 2", "verified", ": 2 (trees to h^3; measured 2.00)"},
+        {"complex-jumps order 6", "verified", ": 6 (trees to h^7; measured 5."},
         {"verlet-stages order 2", "refuted", ": 1 (trees to h^3; measured 1.00)"}};
     file_text("own.scheme",
               "scheme complex\nflow (1/2 + i/2) F\nflow (1/2 + i/2) G\n"
@@ -227,7 +237,7 @@ TEST(test_own_properties)
               "scheme dahlquist\nk1 = H(y)\ny' = -4*y + 5*y[-1] + 4*k1 + 2*k1[-1]\n"
               "scheme near\nk1 = H(y + 0.499999999*k1)\ny' = y + k1\n"
               "scheme near-rk4\nk1 = H(y)\nk2 = H(y + 1/2*k1)\nk3 = H(y + 1/2*k2)\n"
-              "k4 = H(y + k3)\ny' = y + (1/6 + 1e-12)*k1 + 1/3*k2 + 1/3*k3 + (1/6 - 1e-12)*k4\n");
+              "k4 = H(y + k3)\ny' = y + (1/6 + 1e-12)*k1 + 1/3*k2 + 1/3*k3 + (1/6 - 1e-12)*k4\n" JUMPS);
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         expect(strcmp(row[i][1], "verified") != 0,
                "verify --scheme-file own.scheme --own '%s' --csv", row[i][0]);

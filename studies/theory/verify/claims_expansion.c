@@ -263,14 +263,16 @@ static int remainder_at(const Expansion *x, double h, double *e)
     return 0;
 }
 
-int expansion_measure(const Expansion *x, int degree, double *slope, double *off, double *control)
+/* The same with steps 2^-coarsest, 2^-coarsest / 2, ... */
+static int measure_from(const Expansion *x, int coarsest, int degree, double *slope, double *off,
+                        double *control)
 {
     double e[SINE_D], v[SINE_D], norm[STEPS], bad[STEPS];
     size_t tree = degree ? x->forest->first[degree] : 0;
     while (!expansion_counts(x, tree)) tree++;
     sine_differential(&x->sine, x->forest, tree, x->sine.y, v);
     for (int j = 0; j < STEPS; j++) {
-        double h = ldexp(1, -x->coarsest - j);
+        double h = ldexp(1, -coarsest - j);
         TRY(remainder_at(x, h, e));
         norm[j] = sine_norm(e);
         sine_subtract(e, spoilt * pow(h, degree), degree ? v : x->sine.y);
@@ -279,5 +281,14 @@ int expansion_measure(const Expansion *x, int degree, double *slope, double *off
     double spoilt_off;
     *slope = sine_slope(norm, STEPS, off);
     *control = sine_slope(bad, STEPS, &spoilt_off);
+    return 0;
+}
+
+/* Where the remainder is below rounding, as that of a high order may be at 1/8, steps are longer, up to 1. */
+int expansion_measure(const Expansion *x, int degree, double *slope, double *off, double *control)
+{
+    int coarsest = x->coarsest;
+    do TRY(measure_from(x, coarsest, degree, slope, off, control));
+    while (*slope == INFINITY && --coarsest >= 0);
     return 0;
 }
