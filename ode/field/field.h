@@ -52,6 +52,8 @@ struct System {
     double t_end;    /* default */
     /* The end in the literature, where that is later than t_end, to which runs by tolerance go; 0: t_end is it. */
     double t_whole;
+    /* The absolute tolerance that the literature has beside a relative one of 1, as small as coordinates are; 0: it has none. */
+    double small;
     /* (n, d) the state at that end where it is known, from the initial state at time 0; borrowed of context; NULL: it is
      * not. */
     const double *end;

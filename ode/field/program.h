@@ -185,7 +185,7 @@ typedef struct {
     Formulas *formulas;
     size_t n, d, n_given, d_given; /* n, d: as written; the others: by the caller, 0: not */
     size_t memory;
-    double t_end, h0, t_whole;
+    double t_end, h0, t_whole, small;
     size_t end,
         end_values;   /* of `end = ...`: first number in Formulas.vector, from 1, and how many */
     int begun, timed; /* an expression was read; t stands in a field */

@@ -17,7 +17,7 @@
  *     h0 1/8
  *
  * `t-whole 321.8122` is an end later than t-end, to which runs by tolerance go: that of the literature, where explicit steps of
- * one length would be too many. `end = ...` has the state of all particles at that end (without t-whole at t-end), from the
+ * one length would be too many. `small 1e-6` says how small coordinates are: `solve --rtol X` alone takes an absolute tolerance of 1e-6 X. `end = ...` has the state of all particles at that end (without t-whole at t-end), from the
  * initial state and parameters of the text (so has t-whole no meaning with others); `solve` tells errors there against it.
  *
  * Without a line n there is one particle for each d numbers of a list `initial = ...`, which may have those of all particles, one
@@ -346,6 +346,10 @@ static int has_rule(const Formulas *m, int which, size_t d)
 static int begin_second(Reader *p)
 {
     Formulas *f = p->formulas;
+    if (p->whole)
+        return cursor_error(
+            &p->cursor,
+            "expected y'' alone, not beside y': in first order y'' = f is y1' = y2 and y2' = f");
     for (int k = 0; k < RULES; k++)
         if (has_rule(f, k, p->d))
             return cursor_error(&p->cursor, "expected y'' before F, G, C, initial and exact");
@@ -543,10 +547,26 @@ static int read_end(Reader *p)
 /* Reads what a line says behind its first word; *known = 0: there is no such statement. */
 static int read_known(Reader *p, const char *word, int *known)
 {
-    enum { SYSTEM, TITLE, SOURCE, N, D, PARAM, T_END, T_WHOLE, END, H0, MEMORY, RING, ENDS, WORDS };
-    static const char *const words[WORDS] = {"system", "title", "source",  "n",   "d",
-                                             "param",  "t-end", "t-whole", "end", "h0",
-                                             "memory", "ring",  "ends"};
+    enum {
+        SYSTEM,
+        TITLE,
+        SOURCE,
+        N,
+        D,
+        PARAM,
+        T_END,
+        T_WHOLE,
+        SMALL,
+        END,
+        H0,
+        MEMORY,
+        RING,
+        ENDS,
+        WORDS
+    };
+    static const char *const words[WORDS] = {"system", "title",  "source",  "n",     "d",
+                                             "param",  "t-end",  "t-whole", "small", "end",
+                                             "h0",     "memory", "ring",    "ends"};
     Formulas *f = p->formulas;
     int which = 0;
     Cursor before = p->cursor;
@@ -562,6 +582,7 @@ static int read_known(Reader *p, const char *word, int *known)
     case PARAM: return read_param(p);
     case T_END: return read_positive(p, "t-end", &p->t_end);
     case T_WHOLE: return read_positive(p, "t-whole", &p->t_whole);
+    case SMALL: return read_positive(p, "small", &p->small);
     case END: return read_end(p);
     case H0: return read_positive(p, "h0", &p->h0);
     case MEMORY: return read_memory(p);
@@ -574,7 +595,8 @@ static int read_known(Reader *p, const char *word, int *known)
 /* Returns whether '=' follows the word of n bytes at the cursor: then it is a rule, but for numbers of the system. */
 static int is_rule(const Cursor *c, const char *word, size_t n)
 {
-    static const char *const numbers[] = {"n", "d", "t-end", "t-whole", "end", "h0", "ends"};
+    static const char *const numbers[] = {"n",     "d",   "t-end", "t-whole",
+                                          "small", "end", "h0",    "ends"};
     Cursor behind = *c;
     behind.at += n;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -617,7 +639,7 @@ static int read_statement(Reader *p)
     if (second) return 0;
     return cursor_error(
         c,
-        "expected system, title, source, n, d, param, F, G, C, y', y'', dy'/dy, memory, initial, exact, energy, ring, ends, t-end or h0");
+        "expected system, title, source, n, d, param, F, G, C, y', y'', dy'/dy, memory, initial, exact, energy, ring, ends, small, t-end or h0");
 }
 
 /* ---- the file ------------------------------------------------------------------------------------ */
@@ -798,6 +820,7 @@ static int build(Reader *p, uint64_t seed, System **out)
                   .jacobian = p->partials ? program_jacobian : NULL,
                   .t_end = p->t_end,
                   .t_whole = p->changed ? 0 : p->t_whole,
+                  .small = p->small,
                   .end = p->end && !p->changed && p->end_values == p->n * p->d
                              ? p->formulas->vector + p->end - 1
                              : NULL,

@@ -77,6 +77,7 @@ typedef struct {
     double agreement;
     Times times;
     Tolerances tolerances;
+    char atol[32];     /* as words, where it is the literature's */
     size_t shown_each; /* the table for people has one state in so many, and the last */
     double *exact;     /* (rows, N); NaN at times where no reference is known */
     double *apart;     /* (rows) how far its two means differ */
@@ -178,14 +179,14 @@ static int by_tolerance(const Options *o)
 }
 
 /* Refuses a tolerance without the other one. */
-static int check_tolerances(const Options *o)
+static int check_tolerances(const Options *o, const System *s)
 {
     if (options_text(o, "longest") && !by_tolerance(o))
         return error_set(
             ERR_INPUT,
             "--longest: expected a tolerance, --tolerance or --rtol and --atol; the length of equal steps is --h");
     if (!by_tolerance(o) || options_text(o, "tolerance")) return 0;
-    if (options_text(o, "rtol") && options_text(o, "atol")) return 0;
+    if (options_text(o, "rtol") && (options_text(o, "atol") || s->small > 0)) return 0;
     return error_set(ERR_INPUT, "expected --rtol and --atol, or --tolerance for what is not given");
 }
 
@@ -198,11 +199,25 @@ static int find_tolerance(const Solving *u, const char *name, double *one, doubl
     return strchr(text, ',') ? choose_numbers(o, from, u->system->n, u->system->d, 1, each) : 0;
 }
 
+/* Takes the literature's absolute tolerance beside a relative one. */
+static int atol_of_system(Solving *u)
+{
+    Tolerances *t = &u->tolerances;
+    if (t->relatives)
+        return error_set(ERR_INPUT, "--rtol of several numbers: expected --atol beside it");
+    t->absolute = u->system->small * t->relative;
+    snprintf(u->atol, sizeof u->atol, "%g", t->absolute);
+    return 0;
+}
+
 static int find_tolerances(Solving *u)
 {
     Tolerances *t = &u->tolerances;
     if (!by_tolerance(u->options)) return 0;
+    TRY(check_tolerances(u->options, u->system));
     TRY(find_tolerance(u, "rtol", &t->relative, &t->relatives));
+    if (!options_text(u->options, "atol") && !options_text(u->options, "tolerance"))
+        return atol_of_system(u);
     return find_tolerance(u, "atol", &t->absolute, &t->absolutes);
 }
 
@@ -366,7 +381,7 @@ static int run_scheme(Solving *u, const Table *t, size_t number)
                   .system = u->system->name,
                   .h = u->times.h > 0 ? u->times.h : NAN,
                   .rtol = options_text(u->options, "rtol"),
-                  .atol = options_text(u->options, "atol"),
+                  .atol = *u->atol ? u->atol : options_text(u->options, "atol"),
                   .tolerance = options_text(u->options, "tolerance")
                                    ? options_real(u->options, "tolerance")
                                    : NAN,
@@ -628,7 +643,6 @@ static int run(Options *o)
     TRY(options_either(o, "h", "atol"));
     TRY(options_either(o, "h", "longest"));
     TRY(options_either(o, "reference", "rigorous"));
-    TRY(check_tolerances(o));
     TRY(select_open(o, "exact", &s));
     int code = by_tolerance(o) ? adaptive_select(&s, 0) : 0;
     if (code == 0) code = choose_system(&system, &u.network, &u.own);
@@ -680,7 +694,7 @@ const Command command_solve = {
              "err_i / (atol_i + rtol_i max(|y_n,i|, |y_n+1,i|)) is at most 1, err its estimated error",
              1e-14, 1},
             {"atol", OPTION_REALS, NULL, "X,...",
-             "the absolute tolerance beside it, in the same forms; --rtol and --atol need each other, or --tolerance",
+             "the absolute tolerance beside it, in the same forms; --rtol and --atol need each other, or --tolerance, save where the literature has one: of hires, robertson, oregonator, e5, van-der-pol, pollution, medical-akzo, ring-modulator and texts with a line small",
              1e-300, 1e15},
             {"longest", OPTION_REAL, NULL, "H",
              "longest step by a tolerance. Steps see a field at their stages alone, and pass without a word what is shorter "

@@ -42,6 +42,20 @@ TEST(test_tolerances)
     write_decay("1024, 1024");
     assert_true(work_of("--rtol 1e-6 --atol 1") == small);
     assert_true(work_of("--rtol 1e-6 --atol 0.0009765625") > small);
+    /* The literature's of Robertson's reactions is a millionth of the relative one; a text has its own. */
+    char *usual = output_of("solve --system robertson --scheme rodas4 --rtol 1e-4 --csv --times 1");
+    char *said = output_of(
+        "solve --system robertson --scheme rodas4 --rtol 1e-4 --atol 1e-10 --csv --times 1");
+    char *other = output_of(
+        "solve --system robertson --scheme rodas4 --rtol 1e-4 --atol 1e-9 --csv --times 1");
+    assert_string_equal(usual, said);
+    assert_string_not_equal(usual, other);
+    free(usual), free(said), free(other);
+    file_text("decay.txt", "system decay\ny' = -y\nsmall = 1e-3\ninitial = 1\n");
+    assert_true(work_of("--rtol 1e-6") == work_of("--rtol 1e-6 --atol 1e-9"));
+    assert_true(work_of("--rtol 1e-6") != work_of("--tolerance 1e-6"));
+    must_refuse("solve --system hires --scheme rodas4 --rtol 1,1,1,1,1,1,1,1",
+                "expected --atol beside it");
 }
 
 /* A tolerance that is missing, 0, below 0 or of the wrong length is one line and status 2. */

@@ -228,7 +228,7 @@ TEST(test_bad)
         {"system x\nC = y\n", "test:2:5: "},
         {"system x\nF = own y\ny' = y\ninitial = 1\n", "test: y' = ... is the whole right side"},
         {"system x\ny'' = y\ny' = y\n", "test:3:4: expected y'' alone"},
-        {"system x\ny' = y\ny'' = y\n", "test:3:1: expected y'' before"},
+        {"system x\ny' = y\ny'' = y\n", "test:3:1: expected y'' alone"},
         {"system x\ny' = y\ny1' = y\n", "test:3:5: coordinate 1 has its rule in line 2"},
         {"system x\nd 1\ny2' = y\n", "test:3:5: expected a coordinate of 1 to 1"},
         {"system x\nn 2\nd 2\nG = y\ninitial = 1, 2, 3\n",
