@@ -103,6 +103,33 @@ def stiff_van_der_pol():
         assert near(linear.y[1][-1], math.exp(-0.5), 1e-4) and near(linear.y[0][-1], math.exp(-0.5) / 999.5, 1e-4), linear
 
 
+def sparse_derivatives():
+    """Where the derivative has entries three differences give those of 40 columns; a wrong pattern gives other steps."""
+    n, calls = 40, [0]
+
+    def heat(t, y):
+        calls[0] += 1
+        return [900 * ((y[i - 1] if i else 0) - 2 * y[i] + (y[i + 1] if i < n - 1 else 0)) for i in range(n)]
+
+    band = [[int(abs(i - k) < 2) for k in range(n)] for i in range(n)]
+    y0, given = [math.sin(math.pi * (i + 1) / (n + 1)) for i in range(n)], {"rtol": 1e-6, "atol": 1e-8}
+    whole = trotter.solve(heat, (0, 0.1), y0, "rodas4", **given)
+    calls[0] = 0
+    sparse = trotter.solve(heat, (0, 0.1), y0, "rodas4", jac_sparsity=band, **given)
+    assert sparse.nfev == calls[0] and sparse.nfev < whole.nfev / 5 and sparse.steps == whole.steps, (sparse.nfev, calls, whole.nfev)
+    assert near(sparse.y[0][-1], whole.y[0][-1], 1e-9)
+    diagonal = [[int(i == k) for k in range(n)] for i in range(n)]
+    assert trotter.solve(heat, (0, 0.1), y0, "rodas4", jac_sparsity=diagonal, **given).steps != whole.steps
+    assert raises(trotter.solve, heat, (0, 1), y0, "bdf", jac_sparsity=[[1]]) == ("ValueError", "jac_sparsity: expected 40 rows of 40 numbers, one a coordinate")
+    assert "belong to a function" in raises(trotter.solve, "lorenz", jac_sparsity=[[1]])[1]
+    if solve_ivp is not None:
+        from scipy.sparse import csc_matrix
+        mine = trotter.solve(heat, (0, 0.1), y0, "bdf", jac_sparsity=csc_matrix(band), **given)
+        beside(mine, 1e-4, heat, (0, 0.1), y0, "BDF", jac_sparsity=csc_matrix(band), **given)
+        turn = trotter.solve(lambda t, y: [y[1], -y[0]], (0, 1), [1, 0], "bdf", jac=lambda t, y: csc_matrix([[0, 1], [-1, 0]]), **given)
+        assert near(turn.y[0][-1], math.cos(1), 1e-5)
+
+
 def dense_output():
     for scheme in ("dormand-prince", "radau-iia5", "rodas4", "fehlberg", "rk4", "ab2"):
         given = {"steps": 400} if scheme in ("rk4", "ab2") else {"rtol": 1e-7, "atol": 1e-9}
@@ -195,7 +222,7 @@ def refused():
     assert raises(trotter.solve, f, (0, 1), [1], events=lambda t, y: None)[0] == "TypeError"
 
 
-for case in (bouncing_ball, poincare_section, period_of_arenstorf, stiff_van_der_pol, dense_output, times, backwards, arguments, exceptions,
+for case in (bouncing_ball, poincare_section, period_of_arenstorf, stiff_van_der_pol, sparse_derivatives, dense_output, times, backwards, arguments, exceptions,
              systems_and_schemes, refused):
     case()
     print(case.__name__)
