@@ -188,6 +188,8 @@ TEST(test_everywhere)
                          : i < zoo.count + list.count ? list.table[i - zoo.count]
                                                       : more[i - zoo.count - list.count];
         Theory th = theory_of(t, 6);
+        if (th.order >= 6)
+            continue; /* dop853, whose order is above what is searched, and its error rounding */
         for (size_t k = 0; all.of[k]; k++) {
             int all_trees = table_implicit(t) && strcmp(all.of[k]->name, "attention") == 0;
             if (system_takes(all.of[k], t) != 0 || (!all_trees && (i + k) % 3)) continue;
