@@ -223,21 +223,22 @@ TEST(test_own_properties)
         {"complex order 2", "verified", ": 2 (trees to h^3; measured 2.00)"},
         {"complex-jumps order 6", "verified", ": 6 (trees to h^7; measured 5."},
         {"verlet-stages order 2", "refuted", ": 1 (trees to h^3; measured 1.00)"}};
-    file_text("own.scheme",
-              "scheme complex\nflow (1/2 + i/2) F\nflow (1/2 + i/2) G\n"
-              "flow (1/2 - i/2) F\nflow (1/2 - i/2) G\n"
-              "scheme verlet-stages\nk1 = F(y)\nk2 = G(y + 1/2*k1)\n"
-              "k3 = F(y + 1/2*k1 + k2)\ny' = y + 1/2*k1 + k2 + 1/2*k3\n"
-              "scheme verlet-separable\nseparable\nk1 = F(y)\nk2 = G(y + 1/2*k1)\n"
-              "k3 = F(y + 1/2*k1 + k2)\ny' = y + 1/2*k1 + k2 + 1/2*k3\n"
-              "scheme rkn4\nseparable\nlinear G\nk1 = F(y)\nk2 = G(y + 1/4*k1)\n"
-              "k3 = F(y + 1/2*k2)\nk4 = G(y + 1/2*k3)\nk5 = F(y + k4)\n"
-              "k6 = G(y + 1/6*k1 + 1/3*k3)\ny' = y + k6 + 1/6*k1 + 2/3*k3 + 1/6*k5\n"
-              "scheme minus\nk1 = H(y)\nk2 = H(y + k2)\ny' = y + 2*k2 - k1\n"
-              "scheme dahlquist\nk1 = H(y)\ny' = -4*y + 5*y[-1] + 4*k1 + 2*k1[-1]\n"
-              "scheme near\nk1 = H(y + 0.499999999*k1)\ny' = y + k1\n"
-              "scheme near-rk4\nk1 = H(y)\nk2 = H(y + 1/2*k1)\nk3 = H(y + 1/2*k2)\n"
-              "k4 = H(y + k3)\ny' = y + (1/6 + 1e-12)*k1 + 1/3*k2 + 1/3*k3 + (1/6 - 1e-12)*k4\n" JUMPS);
+    file_text(
+        "own.scheme",
+        "scheme complex\nflow (1/2 + i/2) F\nflow (1/2 + i/2) G\n"
+        "flow (1/2 - i/2) F\nflow (1/2 - i/2) G\n"
+        "scheme verlet-stages\nk1 = F(y)\nk2 = G(y + 1/2*k1)\n"
+        "k3 = F(y + 1/2*k1 + k2)\ny' = y + 1/2*k1 + k2 + 1/2*k3\n"
+        "scheme verlet-separable\nseparable\nk1 = F(y)\nk2 = G(y + 1/2*k1)\n"
+        "k3 = F(y + 1/2*k1 + k2)\ny' = y + 1/2*k1 + k2 + 1/2*k3\n"
+        "scheme rkn4\nseparable\nlinear G\nk1 = F(y)\nk2 = G(y + 1/4*k1)\n"
+        "k3 = F(y + 1/2*k2)\nk4 = G(y + 1/2*k3)\nk5 = F(y + k4)\n"
+        "k6 = G(y + 1/6*k1 + 1/3*k3)\ny' = y + k6 + 1/6*k1 + 2/3*k3 + 1/6*k5\n"
+        "scheme minus\nk1 = H(y)\nk2 = H(y + k2)\ny' = y + 2*k2 - k1\n"
+        "scheme dahlquist\nk1 = H(y)\ny' = -4*y + 5*y[-1] + 4*k1 + 2*k1[-1]\n"
+        "scheme near\nk1 = H(y + 0.499999999*k1)\ny' = y + k1\n"
+        "scheme near-rk4\nk1 = H(y)\nk2 = H(y + 1/2*k1)\nk3 = H(y + 1/2*k2)\n"
+        "k4 = H(y + k3)\ny' = y + (1/6 + 1e-12)*k1 + 1/3*k2 + 1/3*k3 + (1/6 - 1e-12)*k4\n" JUMPS);
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         expect(strcmp(row[i][1], "verified") != 0,
                "verify --scheme-file own.scheme --own '%s' --csv", row[i][0]);

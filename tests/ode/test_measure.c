@@ -212,16 +212,19 @@ TEST(test_stiff_reference)
         {"van-der-pol:mu=1000", 20, {1.9865919171638784, -0.0006742099253084714}},
         {"van-der-pol:mu=1000", 2000, {1.7061677321704027, -0.0008928097010248833}},
     };
+    /* y2 of van der Pol's equation at 2000 is .0005 of y1: of it 1e-8 is 5e-12 of the state, and roundings of processors differ by some
+     * of that (1.2e-8 was seen). */
+    const double near = 2e-8;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         OWN_SYSTEM *s = make(known[i].system);
         double y[3], apart;
         assert_int_equal(reference_solve(s, &known[i].t, 1, y, &apart), 0);
         for (int k = 0; k < 2; k++) {
             double off = fabs(y[k] - known[i].y[k]), share = fabs(known[i].y[k]);
-            if (!(off <= 1e-8 * share && apart < 1e-8))
+            if (!(off <= near * share && apart < near))
                 fail_msg("%s at %g: y%d off by %g, means differ by %g", s->name, known[i].t, k + 1,
                          off, apart);
-            assert_true(fabs(y[k] - known[i].y[k] * (1 + 1e-7)) > 1e-8 * share);
+            assert_true(fabs(y[k] - known[i].y[k] * (1 + 1e-7)) > near * share);
         }
     }
 }
