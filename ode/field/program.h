@@ -103,9 +103,9 @@ typedef struct {
 typedef struct {
     char name[TABLE_NAME], title[256], source[256];
     int ops;
-    Op *op;         /* (ops), of a system behind this record, and then the nodes of both lists */
+    Op *op;         /* (ops), of a system behind the partials, and then the nodes of both lists */
     Joint joint[2]; /* of F and C */
-    /* (partials), behind those nodes: the entries of a Jacobian that are written; none where the text has no Jacobian */
+    /* (partials), behind this record: the entries of a Jacobian that are written; none where the text has no Jacobian */
     Partial *partial;
     size_t partials;
     Rule rule[RULES][SYSTEM_D_MAX];

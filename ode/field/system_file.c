@@ -786,15 +786,15 @@ static int pack(Reader *p)
     Formulas *all =
         memory_grow(f, sizeof *f, sizeof *f + ops + (F + C) * sizeof(Node) + partials, 1);
     if (!all) return ERR_MEMORY;
-    Op *op = (Op *)(void *)(all + 1);
+    all->partial = (Partial *)(void *)(all + 1);
+    all->partials = p->partials;
+    if (partials) memcpy(all->partial, p->partial, partials);
+    Op *op = (Op *)(void *)(all->partial + p->partials);
     if (ops) memcpy(op, all->op, ops);
     memory_free(all->op);
     all->op = op;
     all->joint[0].node = (Node *)(void *)(op + all->ops);
     all->joint[1].node = all->joint[0].node + F;
-    all->partial = (Partial *)(void *)(all->joint[1].node + C);
-    all->partials = p->partials;
-    if (partials) memcpy(all->partial, p->partial, partials);
     program_join(all, RULE_F, p->d);
     program_join(all, RULE_C, p->d);
     p->formulas = all;

@@ -21,6 +21,11 @@
  * With error = O(h^p) at the end and h ~ tolerance^(1/k), the error goes like tolerance^(p/k): Shampine 1994 calls
  * p/k = 1, that of pairs that go on with the higher order, tolerance proportionality.
  *
+ * A field that depends on t may have a pulse between two stages, which no estimate sees, and steps are the longer the less there is
+ * before it. So behind a step whose estimate is rounding (err <= 1e-10) the next is at most a hundredth of the run, where AdaptOptions
+ * does not say how long steps may be: a pulse as long as that is seen, and a field that moves the estimate costs nothing. (MATLAB's
+ * solvers take no step above a tenth of the run, whatever the field.)
+ *
  * Where a text has a second, coarser estimate e3 = O(h^j), err is |e|^2 / sqrt(|e|^2 + .01 |e3|^2) in these norms, as in DOP853 (Hairer, Norsett,
  * Wanner 1993, II.10, where e is of order 5 and e3 of order 3): it is O(h^(2k - j)), of e's kind where e alone is large, and so k is 2k - j.
  *
@@ -83,6 +88,8 @@ typedef struct {
     size_t N;
     double k;     /* the estimate is O(h^k) */
     double whole; /* time of the end of all */
+    double blind; /* longest step behind one of which the estimate saw nothing; 0: any */
+    int seen;     /* the estimate of the last step is above rounding */
     Stepper *st;
     Backward *backward; /* takes the steps in its place where the scheme has orders; else NULL */
     size_t filled;      /* of o->at */
@@ -260,6 +267,7 @@ static int begin_try(const Way *w, AdaptRun *r, double *h, double *end)
     const AdaptOptions *o = w->o;
     tick_of(r->t, w->whole);
     if (o->longest > 0) *h = fmin(*h, o->longest);
+    if (w->blind > 0 && !w->seen) *h = fmin(*h, w->blind);
     int last = r->t + 1.01 * *h >= o->t_end;
     if (last) *h = o->t_end - r->t;
     *end = last ? o->t_end : r->t + *h;
@@ -307,6 +315,7 @@ static int run(Way *w, AdaptRun *r)
         TRY(look_inside(w, end, r));
         if (r->outcome != ADAPT_DONE) return 0;
         stepper_accept(st);
+        w->seen = err > least;
         r->steps++;
         r->t = end;
 
@@ -361,6 +370,7 @@ static int try_order(Way *w, double *factor)
     if (backward_try(b) != 0) return 0;
     const double *y = backward_state(b), *z = backward_tried(b);
     double err = backward_sharper(b) * norm(w->o, w->N, backward_error(b, 0), y, z);
+    w->seen = err > least;
     *factor = within(shrink, factor_of(w, 0, y, z), 1);
     return err <= 1;
 }
@@ -477,6 +487,7 @@ int adapt_run(const Table *t, const System *s, const AdaptOptions *o, double *y,
     if (!work) return ERR_MEMORY;
     const System *whole = word.same ? s : &word.system;
     if (t->orders) way.k = 2;
+    if (s->timed && o->longest == 0) way.blind = o->t_end / 100;
     TRY(prepare(t, s, &way));
     out->dense = t->orders ? t->orders : way.dense.order;
     out->first = o->first > 0 ? fmin(o->first, o->t_end) : first_step(o, whole, way.k, work);

@@ -88,8 +88,9 @@ struct AdaptOptions {
     double t_end;
     int estimate_order; /* q >= 0 of a pair, which theory_embedded finds: Embedded.estimate_order */
     double first;       /* first step; 0: by Hairer's rule */
-    double longest;     /* longest step; 0: as long as the estimate allows */
-    size_t most;        /* steps, rejected ones included; 0: none is taken, ADAPT_STEPS at t = 0 */
+    double
+        longest; /* longest step; 0: as long as the estimate allows, and where it sees nothing (adapt.c) a hundredth of the run */
+    size_t most; /* steps, rejected ones included; 0: none is taken, ADAPT_STEPS at t = 0 */
     /* States at these times, rising, 0 < at <= t_end. The steps are the same without. */
     size_t times;
     const double *at; /* (times) */
@@ -99,14 +100,6 @@ struct AdaptOptions {
 };
 
 /* Return atol_i, rtol_i, and atol_i + rtol_i size, with which an error of coordinate i of that size is compared. */
-/* Returns the longest step of a run that is asked for its solution, to a time from 0 on. A field that depends on t may have a
- * pulse between two stages, which no estimate sees, and steps are the longer the less there is before it. So they are at most a
- * hundredth of the run, and a pulse as long as that is seen. 0: any. */
-static inline double adapt_longest(const System *s, double t_end)
-{
-    return s->timed ? t_end / 100 : 0;
-}
-
 static inline double adapt_absolute(const AdaptOptions *o, size_t i)
 {
     return o->absolutes ? o->absolutes[i] : o->absolute;

@@ -363,8 +363,7 @@ static int run_adaptive(Solving *u, const Table *t, size_t *rows, SolveRow *r)
                       .at = u->times.after,
                       .states = u->states,
                       .events = u->events};
-    o.longest = options_text(u->options, "longest") ? options_real(u->options, "longest")
-                                                    : adapt_longest(u->system, o.t_end);
+    if (options_text(u->options, "longest")) o.longest = options_real(u->options, "longest");
     TRY(adapt_run(t, u->system, &o, y, &run));
     warn_ended(u, t->name, &run);
     r->steps = run.steps;
@@ -698,8 +697,8 @@ const Command command_solve = {
              1e-300, 1e15},
             {"longest", OPTION_REAL, NULL, "H",
              "longest step by a tolerance. Steps see a field at their stages alone, and pass without a word what is shorter "
-             "than they are, as a pulse in t (default: as long as the tolerance allows, of a field that depends on t a "
-             "hundredth of the run, which sees pulses as long as that)",
+             "than they are, as a pulse in t (default: as long as the tolerance allows, and where no error is seen and the "
+             "field depends on t a hundredth of the run, which sees pulses as long as that)",
              1e-300, 1e15},
             {"reference", OPTION_FLAG, NULL, NULL,
              "find the solution by two tight integrators, which may take longer than the schemes, and tell errors against "

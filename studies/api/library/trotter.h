@@ -194,7 +194,8 @@ typedef struct {
      * Gustafsson 1991; Hairer, Norsett, Wanner 1993, II.4; Hairer, Wanner 1996, IV.8. */
     double absolute, relative;
     const double *absolutes, *relatives;
-    double first, longest; /* first and longest step; 0: as the estimate says */
+    double first,
+        longest; /* first and longest step; 0: as the estimate says (a hundredth of the run where it sees nothing) */
     /* > 0: as many steps of one length instead, by any scheme; no tolerance is read, nor first and longest. */
     size_t steps;
     size_t times;    /* 0: states at the ends of steps are wanted */
