@@ -181,10 +181,6 @@ static int by_tolerance(const Options *o)
 /* Refuses a tolerance without the other one. */
 static int check_tolerances(const Options *o, const System *s)
 {
-    if (options_text(o, "longest") && !by_tolerance(o))
-        return error_set(
-            ERR_INPUT,
-            "--longest: expected a tolerance, --tolerance or --rtol and --atol; the length of equal steps is --h");
     if (!by_tolerance(o) || options_text(o, "tolerance")) return 0;
     if (options_text(o, "rtol") && (options_text(o, "atol") || s->small > 0)) return 0;
     return error_set(ERR_INPUT, "expected --rtol and --atol, or --tolerance for what is not given");
@@ -641,6 +637,10 @@ static int run(Options *o)
     TRY(options_either(o, "h", "rtol"));
     TRY(options_either(o, "h", "atol"));
     TRY(options_either(o, "h", "longest"));
+    if (options_text(o, "longest") && !by_tolerance(o))
+        return error_set(
+            ERR_INPUT,
+            "--longest: expected a tolerance, --tolerance or --rtol and --atol; the length of equal steps is --h");
     TRY(options_either(o, "reference", "rigorous"));
     TRY(select_open(o, "exact", &s));
     int code = by_tolerance(o) ? adaptive_select(&s, 0) : 0;
