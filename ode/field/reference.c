@@ -327,6 +327,14 @@ static double largest(const Walk *w)
     return m;
 }
 
+/* Returns the same of the end of a step in row k of `column`: of a state at rest what it moves to is its size. */
+static double largest_moved(const Walk *w, int k)
+{
+    double m = largest(w);
+    for (size_t i = 0; i < w->N; i++) m = fmax(m, (double)fabsl(w->column[(size_t)k * w->N + i]));
+    return m;
+}
+
 /* Returns whether a field may have kinks: at looser tolerances. No column sees past one; a step is
  * given up where the table converges slowly, and the next is much smaller. */
 static int has_kinks(const Walk *w)
@@ -424,14 +432,14 @@ static int eulers(Walk *w, double t, double H, int n)
 /* Takes one big step into row k of `column`; returns k, or -1 as big_step does. */
 static int euler_step(Walk *w, double t, double H)
 {
-    double tolerance = fmax(w->tolerance, tightest_stiff) * largest(w), last = INFINITY;
+    double tolerance = fmax(w->tolerance, tightest_stiff), last = INFINITY;
     double *at = w->J + w->N * (w->N + 1);
     for (size_t i = 0; i < w->N; i++) at[i] = (double)w->state[i];
     if (gsl_jacobian(t, at, w->J, at - w->N, w) != GSL_SUCCESS) return -1;
     for (int k = 0; k < EULERS; k++) {
         if (eulers(w, t, H, k + 1) != 0) return -1;
         double change = extrapolate(w, k, 1);
-        if (k > 3 && change <= tolerance) return k;
+        if (k > 3 && change <= tolerance * largest_moved(w, k)) return k;
         if (!(change < INFINITY) || (k > 6 && change > last)) return -1;
         last = change;
     }

@@ -481,7 +481,8 @@ int adapt_run(const Table *t, const System *s, const AdaptOptions *o, double *y,
     size_t N = s->n * s->d;
     *out = (AdaptRun){0};
     TRY(check(t, o, N));
-    SCOPED(way_free) Way way = {.o = o, .N = N, .k = o->estimate_order + 1, .whole = o->t_end};
+    SCOPED(way_free)
+    Way way = {.o = o, .N = N, .k = o->estimate_order + 1, .whole = o->t_end, .seen = 1};
     SCOPED(memory_drop) double *work = memory_new(4 * N, sizeof *work);
     Weighted word = system_weigh(s, t);
     if (!work) return ERR_MEMORY;

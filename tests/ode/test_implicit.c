@@ -590,6 +590,12 @@ TEST(test_mass_reference)
         if (!(off <= 1e-12 + 20 * apart) || !(apart <= (i == 1 ? 1e-8 : 1e-11)))
             fail_msg("%s: %g from the end, known to %g", s->name, off, apart);
     }
+    /* At rest, as a circuit before it is switched on: y1 = (sin t - cos t + e^-t) / 2. */
+    OWN_SYSTEM *rest =
+        read_system("system a\ny1' = -y1 + y2\n0 = y2 - sin(t)\ninitial = 0, 0\nt-end 1\n", 0, 0);
+    double from_rest[2], known;
+    assert_int_equal(reference_solve(rest, &rest->t_end, 1, from_rest, &known), 0);
+    assert_true(fabs(from_rest[0] - (sin(1) - cos(1) + exp(-1)) / 2) < 1e-12 && known < 1e-11);
     OWN_SYSTEM *many =
         read_system("system a\nn 200\ny1' = -y1\n0 = y1 + y2 - 1\ninitial = 1, 0\n", 0, 0);
     OWN_REALS *y = numbers(400);
