@@ -84,6 +84,7 @@ static double leaf(const Lanes *l, const Op *op, size_t m)
 static double whole_power(double x, int n)
 {
     double p = 1;
+    if (n == 2) return x * x;
     for (int k = abs(n); k > 0; k /= 2, x *= x)
         if (k % 2) p *= x;
     return n < 0 ? 1 / p : p;
@@ -191,9 +192,42 @@ static void leaves(const Lanes *l, const Op *op, double *out)
     for (size_t m = 0; m < l->count; m++) out[m] = same ? first : leaf(l, op, m);
 }
 
+/* Returns the value of a program in the one lane there is: sets of lanes, a loop for each operation, would cost a particle alone
+ * five times as much. */
+static double run_single(const Lanes *l, const Program *p)
+{
+    const double *y = l->y + l->i * l->d;
+    const Op *op = l->formulas->op + p->first, *end = op + p->count;
+    double stack[PROGRAM_STACK + 1], *top = stack; /* nothing is below the first value */
+    for (; op < end; op++) {
+        switch (op->code) {
+        case GET_CONSTANT: *++top = op->value; break;
+        case DO_ADD: top--, *top += top[1]; break;
+        case DO_SUB: top--, *top -= top[1]; break;
+        case DO_MUL: top--, *top *= top[1]; break;
+        case DO_DIV: top--, *top /= top[1]; break;
+        case DO_NEG: *top = -*top; break;
+        default:
+            if (op->code == GET_OWN && op->k >= 0)
+                *++top = y[op->k];
+            else if (program_operands(op->code) == 0)
+                *++top = leaf(l, op, 0);
+            else if (program_operands(op->code) == 1)
+                program_apply(op, 1, top, NULL);
+            else
+                top--, program_apply(op, 1, top, top + 1);
+        }
+    }
+    return stack[1];
+}
+
 /* Computes out (count), the value of a program in every lane. */
 static void run_program(const Lanes *l, const Program *p, double *out)
 {
+    if (l->count == 1) {
+        *out = run_single(l, p);
+        return;
+    }
     double stack[PROGRAM_STACK][PROGRAM_LANES];
     int top = -1;
     for (int k = p->first; k < p->first + p->count; k++) {
@@ -535,8 +569,10 @@ static void each(const System *s, int which, size_t n, double t, const double *y
                        .seed = seed,
                        .stream = which == RULE_MEMORY ? STREAM_MEMORY : STREAM_INITIAL,
                        .count = at_most(PROGRAM_LANES, n - i)};
-            memset(v, 0, sizeof v);
-            if (r->line) run_program(&l, &r->value, v);
+            if (r->line)
+                run_program(&l, &r->value, v);
+            else
+                memset(v, 0, l.count * sizeof *v);
             for (size_t m = 0; m < l.count; m++) out[(i + m) * s->d + c] = v[m];
         }
     }

@@ -29,6 +29,43 @@ void rational_divide(mpq_ptr x, unsigned long k)
     mpq_canonicalize(x);
 }
 
+void rational_sum_begin(RationalSum *s, mpq_srcptr a, mpq_srcptr b)
+{
+    mpz_mul(s->n, mpq_numref(a), mpq_numref(b));
+    mpz_mul(s->d, mpq_denref(a), mpq_denref(b));
+}
+
+void rational_sum_times(RationalSum *s, mpq_srcptr x)
+{
+    mpz_mul(s->n, s->n, mpq_numref(x));
+    mpz_mul(s->d, s->d, mpq_denref(x));
+}
+
+/* N / D + n / d = (N d/g + n D/g) / (D d/g), g the common divisor of D and d. */
+void rational_sum_take(RationalSum *s)
+{
+    mpz_ptr N = mpq_numref(s->sum), D = mpq_denref(s->sum);
+    if (mpz_sgn(s->n) == 0) return;
+    if (mpz_divisible_p(D, s->d)) {
+        mpz_divexact(s->d, D, s->d);
+        mpz_addmul(N, s->n, s->d);
+        return;
+    }
+    mpz_gcd(s->common, D, s->d);
+    mpz_divexact(s->d, s->d, s->common);
+    mpz_divexact(s->common, D, s->common);
+    mpz_mul(N, N, s->d);
+    mpz_addmul(N, s->n, s->common);
+    mpz_mul(D, D, s->d);
+}
+
+void rational_sum_end(RationalSum *s, mpq_ptr out)
+{
+    mpq_canonicalize(s->sum);
+    mpq_swap(out, s->sum);
+    mpq_set_ui(s->sum, 0, 1);
+}
+
 /* A list has its length in front. */
 mpq_t *rationals_new(size_t n)
 {

@@ -26,6 +26,29 @@ void rational_add(mpq_ptr sum, mpq_srcptr a, mpq_srcptr b);
 void rational_subtract(mpq_ptr sum, mpq_srcptr a, mpq_srcptr b);
 void rational_divide(mpq_ptr x, unsigned long k);
 
+/* A sum of products over one denominator, which is brought to lowest terms at its end alone: a term takes one common divisor at
+ * most, and rational_add four. */
+typedef struct {
+    mpq_t sum;
+    mpz_t n, d, common; /* n / d: the product so far */
+} RationalSum;
+
+#define RATIONAL_SUM(x)                      \
+    SCOPED(rational_sum_drop) RationalSum x; \
+    mpq_init(x.sum);                         \
+    mpz_inits(x.n, x.d, x.common, NULL)
+static inline void rational_sum_drop(RationalSum *s)
+{
+    mpq_clear(s->sum);
+    mpz_clears(s->n, s->d, s->common, NULL);
+}
+
+/* Makes the product a b, not 0; multiplies it by x; adds it to the sum; ends the sum, which then is 0. */
+void rational_sum_begin(RationalSum *s, mpq_srcptr a, mpq_srcptr b);
+void rational_sum_times(RationalSum *s, mpq_srcptr x);
+void rational_sum_take(RationalSum *s);
+void rational_sum_end(RationalSum *s, mpq_ptr out);
+
 /* Rounds a number of an inexact table to 320 bits, and almost to a power of 2 as denominator: exact ones of decimals grow
  * without end, and take their time for common divisors. */
 void rational_shorten(mpq_ptr x);

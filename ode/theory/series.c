@@ -60,17 +60,18 @@ void series_exact(Series *s, const mpq_t theta, mpq_t weight[COLOURS])
 static void compose_tree(const Forest *f, size_t t, mpq_t *a, mpq_t *b, const mpq_t b_empty,
                          mpq_t out)
 {
-    RATIONALS(product, count);
-    mpq_set_ui(out, 0, 1);
+    RATIONAL(count);
+    RATIONAL_SUM(sum);
     for (size_t i = 0; i < f->cuts[t]; i++) {
         const Cut *c = &f->cut[t][i];
         const __mpq_struct *kept = c->kept < 0 ? b_empty : b[c->kept];
         if (mpq_sgn(kept) == 0) continue;
         mpq_set_si(count, c->count, 1);
-        mpq_mul(product, kept, count);
-        for (int k = 0; k < c->cuts; k++) mpq_mul(product, product, a[c->cut[k]]);
-        mpq_add(out, out, product);
+        rational_sum_begin(&sum, kept, count);
+        for (int k = 0; k < c->cuts; k++) rational_sum_times(&sum, a[c->cut[k]]);
+        rational_sum_take(&sum);
     }
+    rational_sum_end(&sum, out);
 }
 
 void series_compose(Series *c, const Series *a, const Series *b)
@@ -355,15 +356,18 @@ static int work_new(Work *w, const Forest *f, const Table *t)
 
 static void row_at(const Work *w, const Row *r, size_t i, mpq_t out)
 {
-    mpq_set_ui(out, 0, 1);
+    RATIONAL_SUM(sum);
     for (size_t k = 0; k < r->terms; k++) {
         const Term *s = &r->term[k];
         const __mpq_struct *value = s->eval == TABLE_STATE ? w->E[s->past]->a[i]
                                     : s->eval < 0          ? w->V[TABLE_CARRIED - s->eval][i]
                                     : s->past == 0         ? w->K[s->eval][i]
                                                            : w->S[s->eval][s->past - 1][i];
-        rational_add(out, s->c, value);
+        if (mpq_sgn(value) == 0) continue;
+        rational_sum_begin(&sum, s->c, value);
+        rational_sum_take(&sum);
     }
+    rational_sum_end(&sum, out);
 }
 
 /* Computes K = phi_J(scale h A) Y, or solve's, at tree i, from Y at tree i and smaller ones. */
