@@ -16,8 +16,14 @@
  * where it is 0 modulo primes whose product is twice that. Where as many primes would take too long, two are tried, and the
  * order is told, but not as proved. Decimals, and fractions that miss a condition, are taken in floats. */
 #include <gmp.h>
+#include <flint/fmpq.h>
 #include <math.h>
 #include <string.h>
+#if __has_include(<flint/arb_hypgeom.h>)
+#include <flint/arb_hypgeom.h>
+#else
+#include <arb_hypgeom.h>
+#endif
 
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
@@ -183,24 +189,39 @@ static int stages_method(Conditions *c, Method *m)
 
 /* ---- a splitting by exact flows ----------------------------------------------------------------------------------- */
 
-static void node_of(size_t s, size_t q, mpq_t out)
+/* Makes the nodes (s): of fractions midpoints, s odd, so that the method has order s + 1. Decimals are rounded anyway, and half
+ * as many nodes do, Gauss's, the roots of Legendre's polynomial (order 2 s), to more digits than floats have. */
+static void make_nodes(int exact, size_t s, mpq_t *node)
 {
-    mpq_set_ui(out, 2 * q + 1, 2 * s);
-    mpq_canonicalize(out);
+    enum { BITS = 400 };
+    arb_t root;
+    fmpq_t q;
+    arb_init(root);
+    fmpq_init(q);
+    for (size_t k = 0; k < s; k++) {
+        mpq_set_ui(node[k], 2 * k + 1, 2 * s);
+        mpq_canonicalize(node[k]);
+        if (exact) continue;
+        arb_hypgeom_legendre_p_ui_root(root, NULL, s, k, BITS);
+        arb_add_ui(root, root, 1, BITS);
+        arb_mul_2exp_si(root, root, -1);
+        arf_get_fmpq(q, arb_midref(root));
+        fmpq_get_mpq(node[k], q);
+    }
+    arb_clear(root);
+    fmpq_clear(q);
 }
 
 /* Makes l (s), the coefficients of the polynomial that is 1 at node r and 0 at the others. */
-static void lagrange(size_t s, size_t r, mpq_t *l)
+static void lagrange(size_t s, size_t r, mpq_t *node, mpq_t *l)
 {
-    RATIONALS(here, there, x);
-    node_of(s, r, here);
+    RATIONAL(x);
     for (size_t i = 0; i < s; i++) mpq_set_ui(l[i], i == 0, 1);
     for (size_t k = 0, degree = 0; k < s; k++) {
         if (k == r) continue;
-        node_of(s, k, there);
-        mpq_sub(x, here, there);
-        for (size_t i = ++degree;; i--) { /* times (theta - there) / x */
-            mpq_mul(l[i], l[i], there);
+        mpq_sub(x, node[r], node[k]);
+        for (size_t i = ++degree;; i--) { /* times (theta - node_k) / x */
+            mpq_mul(l[i], l[i], node[k]);
             if (i > 0)
                 mpq_sub(l[i], l[i - 1], l[i]);
             else
@@ -224,34 +245,33 @@ static void integral(size_t s, mpq_t *l, mpq_srcptr x, mpq_t out)
     }
 }
 
-/* Writes the integrals to the nodes, and to 1, of s Lagrange polynomials: a (s + 1, s). Nodes are midpoints, and s is odd, so
- * that the method has order s + 1. */
-static int collocation(size_t s, mpq_t *a)
+/* Writes the integrals to the nodes, and to 1, of s Lagrange polynomials: a (s + 1, s). */
+static int collocation(int exact, size_t s, mpq_t *a)
 {
     SCOPED(rationals_drop) mpq_t *l = rationals_new(s + 1);
-    RATIONAL(x);
-    if (!l) return ERR_MEMORY;
+    SCOPED(rationals_drop) mpq_t *node = rationals_new(s + 1);
+    if (!l || !node) return ERR_MEMORY;
+    make_nodes(exact, s, node);
+    mpq_set_ui(node[s], 1, 1);
     for (size_t r = 0; r < s; r++) {
-        lagrange(s, r, l);
+        lagrange(s, r, node, l);
         for (size_t q = 0; q <= s; q++) {
-            node_of(s, q, x);
-            if (q == s) mpq_set_ui(x, 1, 1);
-            integral(s, l, x, a[q * s + r]);
+            integral(s, l, node[q], a[q * s + r]);
+            if (!exact) rational_shorten(a[q * s + r]);
         }
     }
     return 0;
 }
 
 /* Adds the rows of flow i: those of its s nodes, and its end. */
-static int add_flow(const Conditions *c, size_t i, size_t s, mpq_t *a, const size_t *place,
-                    Method *m)
+static int add_flow(mpq_srcptr flow, size_t i, size_t s, mpq_t *a, const size_t *place, Method *m)
 {
     RATIONAL(x);
     for (size_t q = 0; q <= s; q++) {
         LabelRow *r = &m->row[i * (s + 1) + q];
         r->base = i ? (int)(i * (s + 1) - 1) : -1;
         for (size_t k = 0; k < s; k++) {
-            mpq_mul(x, a[q * s + k], c->t->flow[i].c);
+            mpq_mul(x, a[q * s + k], flow);
             TRY(add_weight(r, place[i * s + k], x));
         }
         if (q < s) m->row_of[place[i * s + q]] = i * (s + 1) + q;
@@ -259,18 +279,34 @@ static int add_flow(const Conditions *c, size_t i, size_t s, mpq_t *a, const siz
     return 0;
 }
 
+/* Writes the flows' times and operators; two that follow each other along the same one are one. Returns how many are left. */
+static size_t join_flows(const Table *t, mpq_t *time, int *op)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->flows; i++) {
+        if (n == 0 || op[n - 1] != t->flow[i].op) op[n++] = t->flow[i].op;
+        mpq_add(time[n - 1], time[n - 1], t->flow[i].c);
+    }
+    return n;
+}
+
 static int flows_method(const Conditions *c, int order, Method *m)
 {
-    size_t s = (size_t)(order > 1 ? order - 1 : 1) | 1, n = c->t->flows * s;
+    int exact = c->t->exact;
+    size_t s = exact ? (size_t)(order > 1 ? order - 1 : 1) | 1 : (size_t)(order + 1) / 2;
+    SCOPED(memory_drop) int *op = memory_new(c->t->flows, sizeof *op);
+    SCOPED(rationals_drop) mpq_t *time = rationals_new(c->t->flows);
+    if (!op || !time) return ERR_MEMORY;
+    size_t flows = join_flows(c->t, time, op), n = flows * s;
     SCOPED(memory_drop) int *colour = memory_new(n, sizeof *colour);
     SCOPED(memory_drop) size_t *place = memory_new(n, sizeof *place);
     SCOPED(rationals_drop) mpq_t *a = rationals_new((s + 1) * s);
-    TRY(method_new(c, n, 0, c->t->flows * (s + 1), m));
+    TRY(method_new(c, n, 0, flows * (s + 1), m));
     if (!colour || !place || !a) return ERR_MEMORY;
-    for (size_t i = 0; i < n; i++) colour[i] = c->t->flow[i / s].op;
+    for (size_t i = 0; i < n; i++) colour[i] = op[i / s];
     sort_labels(m, n, colour, place);
-    TRY(collocation(s, a));
-    for (size_t i = 0; i < c->t->flows; i++) TRY(add_flow(c, i, s, a, place, m));
+    TRY(collocation(exact, s, a));
+    for (size_t i = 0; i < flows; i++) TRY(add_flow(time[i], i, s, a, place, m));
     return 0;
 }
 

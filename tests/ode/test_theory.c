@@ -512,4 +512,24 @@ TEST(all_trees_are_looked_at)
     }
 }
 
+/* A splitting of fractions is taken in midpoints, the same one as decimals in Gauss's nodes; of a flow in two parts the theory is
+ * that of the whole. */
+TEST(flows_in_both_nodes)
+{
+    OWN_TABLE *whole =
+                  scheme("flow 7/24 G\nflow 2/3 F\nflow 3/4 G\nflow -2/3 F\nflow -1/24 G\nflow F"),
+              *parted = scheme(
+                  "flow 1/4 G\nflow 1/24 G\nflow 2/3 F\nflow 1/4 G\nflow 1/2 G\nflow -2/3 F\n"
+                  "flow -1/24 G\nflow 1/3 F\nflow 2/3 F");
+    Theory th = theory_of(whole, 8), same = theory_of(parted, 8);
+    assert_int_equal(th.order, 3);
+    assert_true(same.order == th.order && same.error_norm2 == th.error_norm2);
+    whole->exact = parted->exact = 0;
+    Theory decimal = theory_of(whole, 8);
+    same = theory_of(parted, 8);
+    assert_true(decimal.order == 3 && same.order == 3);
+    assert_true(fabs(decimal.error_norm2 / th.error_norm2 - 1) < 1e-14);
+    assert_true(same.error_norm2 == decimal.error_norm2);
+}
+
 TEST_MAIN(zoo_begin, zoo_end)
