@@ -49,7 +49,9 @@ int bridge_plan_pair(const Table *encoder, const Table *decoder, const BridgeOpt
 /* Registers of the states: of that which enters each layer of a side, and of the side's output. */
 typedef struct {
     int *at[SIDES]; /* (layers + 1), allocated by the caller; NULL: not told */
-    int memory;     /* register that cross-attention reads; -1: one side */
+    /* (layers, carries) of what is carried into each layer, allocated alike; -1: it is 0 */
+    int *carried[SIDES];
+    int memory; /* register that cross-attention reads; -1: one side */
 } PlanStates;
 int bridge_plan_states(const Table *encoder, const Table *decoder, const BridgeOptions *o,
                        Plan **out, PlanStates *states);

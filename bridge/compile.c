@@ -259,10 +259,9 @@ static int check_options(const Table *t, const BridgeOptions *o, size_t layers)
     return 0;
 }
 
-/* Adds `layers` layers of t to the plan, from register `begin` of a side; state (layers + 1) as in PlanStates, or
- * NULL. */
+/* Adds `layers` layers of t to the plan, from register `begin` of a side; with its registers of the states in s. */
 static int add_layers(Plan *plan, const Table *t, const BridgeOptions *o, size_t layers, int side,
-                      int begin, int memory, int *draws, int *state)
+                      int begin, int memory, int *draws, PlanStates *s)
 {
     Compiler c = {.options = o,
                   .table = t,
@@ -280,8 +279,11 @@ static int add_layers(Plan *plan, const Table *t, const BridgeOptions *o, size_t
     int code = c.y && c.k && c.carried && c.symbol ? 0 : ERR_MEMORY;
     if (code == 0) c.y[0] = begin;
     if (code == 0) code = compile(&c, t, layers);
-    for (size_t l = 0; state && code == 0 && l <= layers; l++)
-        state[l] = c.y[l * (size_t)c.substeps];
+    size_t every = (size_t)c.substeps, n = t->carries;
+    for (size_t l = 0; s->at[side] && code == 0 && l <= layers; l++)
+        s->at[side][l] = c.y[l * every];
+    for (size_t i = 0; s->carried[side] && code == 0 && i < layers * n; i++)
+        s->carried[side][i] = c.carried[i / n * every * n + i % n];
     *draws = c.draws;
     memory_free_all(c.list, c.y, c.k, c.carried, c.symbol);
     return code;
@@ -329,14 +331,12 @@ static int add_sides(Plan *plan, const Table *encoder, const Table *decoder, con
     s->memory = -1;
     if (encoder) {
         if ((begin = add_input(plan, o, SIDE_SOURCE)) < 0) return begin;
-        TRY(add_layers(plan, encoder, o, above, SIDE_SOURCE, begin, -1, &draws,
-                       s->at[SIDE_SOURCE]));
+        TRY(add_layers(plan, encoder, o, above, SIDE_SOURCE, begin, -1, &draws, s));
         s->memory = add_memory(plan);
         if (s->memory < 0) return s->memory;
     }
     if ((begin = add_input(plan, o, SIDE_TARGET)) < 0) return begin;
-    return add_layers(plan, decoder, o, o->layers, SIDE_TARGET, begin, s->memory, &draws,
-                      s->at[SIDE_TARGET]);
+    return add_layers(plan, decoder, o, o->layers, SIDE_TARGET, begin, s->memory, &draws, s);
 }
 
 int bridge_plan_states(const Table *encoder, const Table *decoder, const BridgeOptions *o,

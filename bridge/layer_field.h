@@ -57,7 +57,12 @@ typedef struct {
     double *state[SIDES];
     /* (n of the source, d) out: the memory that cross-attention reads; else NULL. */
     double *memory;
+    /* (layers, carries, n d) out: what enters each layer beside y; NULL: not asked for. */
+    double *carried[SIDES];
 } States;
 int bridge_states(Model *m, States *s);
+/* Puts the learned coefficients of a layer in the place of the starting values of its table. ERR_ACCURACY: it has gates, which
+ * are functions of y, or the layer lacks one, as the first does where v begins as 0. */
+int layer_learned(Model *m, int side, int layer, Table *t);
 
 #endif

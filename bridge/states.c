@@ -8,15 +8,22 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Reads n numbers, from `first` on, of tensor "layers.<layer>.scheme.<name><suffix>" of a side. */
+/* Finds tensor "layers.<layer>.scheme.<name><suffix>" of a side; NULL: there is none. */
+static const Param *find_learned(Model *m, int side, int layer, const char *name,
+                                 const char *suffix)
+{
+    char full[2 * sizeof((Param *)0)->name];
+    snprintf(full, sizeof full, "%slayers.%d.scheme.%s%s", plan_prefix(model_plan(m), side), layer,
+             name, suffix);
+    return model_find(m, full);
+}
+
+/* Reads n numbers of it, from `first` on. */
 static int learned(Model *m, int side, int layer, const char *name, const char *suffix,
                    size_t first, size_t n, double *out)
 {
-    char full[sizeof((Param *)0)->name];
     const Backend *b = model_backend(m);
-    snprintf(full, sizeof full, "%slayers.%d.scheme.%s%s", plan_prefix(model_plan(m), side), layer,
-             name, suffix);
-    const Param *p = model_find(m, full);
+    const Param *p = find_learned(m, side, layer, name, suffix);
     NEED(p && p->size >= first + n);
     b->get(out, backend_at(b, model_data(m), p->offset + first), n);
     return 0;
@@ -68,6 +75,31 @@ static int gate(void *arg, const PlanInstr *in)
     return 0;
 }
 
+static void copy_carried(const States *s, const PlanStates *p, const PlanValues *v, int side)
+{
+    size_t N = s->n[side] * v->D, count = v->plan->layers[side] * s->table[side]->carries;
+    for (size_t i = 0; i < count; i++)
+        if (p->carried[side][i] >= 0)
+            memcpy(s->carried[side] + i * N, plan_value(v, p->carried[side][i]),
+                   N * sizeof(double));
+        else
+            memset(s->carried[side] + i * N, 0, N * sizeof(double));
+}
+
+int layer_learned(Model *m, int side, int layer, Table *t)
+{
+    for (size_t i = 0; i < t->symbols; i++) {
+        double value;
+        Symbol *a = &t->symbol[i];
+        if (a->inputs || !find_learned(m, side, layer, a->name, ""))
+            return error_set(ERR_ACCURACY, "%s: layer %d has no number %s", t->name, layer,
+                             a->name);
+        TRY(learned(m, side, layer, a->name, "", 0, 1, &value));
+        mpq_set_d(a->start, value);
+    }
+    return 0;
+}
+
 static int follow(Model *m, const States *s, PlanStates *p)
 {
     size_t d = model_config(m)->width;
@@ -94,6 +126,8 @@ static int follow(Model *m, const States *s, PlanStates *p)
         for (size_t l = 1; l <= plan->layers[side]; l++)
             memcpy(s->state[side] + l * s->n[side] * d, plan_value(&v, p->at[side][l]),
                    s->n[side] * d * sizeof(double));
+    for (int side = 0; side < plan->sides; side++)
+        if (s->carried[side]) copy_carried(s, p, &v, side);
     if (plan->sides > 1)
         memcpy(s->memory, plan_value(&v, p->memory), s->n[SIDE_SOURCE] * d * sizeof(double));
     return 0;
@@ -103,10 +137,14 @@ int bridge_states(Model *m, States *s)
 {
     PlanStates p = {0};
     int code = 0;
-    for (int side = 0; side < SIDES; side++)
-        if (!(p.at[side] = memory_new(model_plan(m)->layers[side] + 1, sizeof(int))))
-            code = ERR_MEMORY;
+    for (int side = 0; side < SIDES; side++) {
+        size_t layers = model_plan(m)->layers[side];
+        size_t carries = s->table[side] ? s->table[side]->carries : 0;
+        p.at[side] = memory_new(layers + 1, sizeof(int));
+        p.carried[side] = memory_new(layers * carries, sizeof(int));
+        if (!p.at[side] || !p.carried[side]) code = ERR_MEMORY;
+    }
     if (code == 0) code = follow(m, s, &p);
-    for (int side = 0; side < SIDES; side++) memory_free(p.at[side]);
+    for (int side = 0; side < SIDES; side++) memory_free_all(p.at[side], p.carried[side]);
     return code;
 }

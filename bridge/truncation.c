@@ -38,6 +38,7 @@ static void forget_sentence(Truncator *u)
     for (int side = 0; side < SIDES; side++) u->states[side] = memory_free(u->states[side]);
     u->memory = memory_free(u->memory);
     u->state = NULL;
+    u->carried = memory_free(u->carried);
     u->error = memory_free(u->error);
 }
 
@@ -107,6 +108,9 @@ static int find_states(Truncator *u, const Sentence *s)
         u->memory = states.memory = memory_new(s->n[SIDE_SOURCE], d * sizeof *u->memory);
         if (!u->memory) return ERR_MEMORY;
     }
+    u->carried = states.carried[side] =
+        memory_new(u->layers * u->trained->carries * s->n[side], d * sizeof *u->carried);
+    if (!u->carried) return ERR_MEMORY;
     return bridge_states(u->model, &states);
 }
 
@@ -310,6 +314,7 @@ static int measure(Truncator *u, const Scheme *s, Truncation *t)
     if (u->options.terms) TRY(add_terms(u, s, t));
     judge(t);
     if (s->network) TRY(first_step(u, weight, 1, &t->point[0]));
+    TRY(carried_find(u, s, t));
     return bridge_system_failed(u->field->raw);
 }
 
@@ -330,6 +335,9 @@ int truncator_measure(Truncator *u, int layer, const Table *scheme, Truncation *
                         .asymptotic = 0,
                         .remainder_slope = NAN,
                         .remainder_tolerance = NAN,
-                        .leading = NAN};
+                        .leading = NAN,
+                        .carried = NAN,
+                        .smooth = NAN,
+                        .remembered = NAN};
     return measure(u, s, out);
 }

@@ -24,7 +24,8 @@
  * happens for large h when a scheme's stages read past stages. What a scheme carries beside y is at the beginning of a step
  * what it is on the exact flow (steps.h), or what the text says; where that is not found, as h is too large, the point is
  * left out too. On the exact flow it is, by definition, what the updates reproduce a step later: it has no error of its own, and
- * the error of y is that of the whole state. The flow comes from reference_within (ode.h), two
+ * the error of y is that of the whole state. What the trained network carries into a layer is compared with that of the layer's
+ * flow, with its learned coefficients (truncation_carried.c). The flow comes from reference_within (ode.h), two
  * independent integrators; their difference is reported.
  *
  * In an encoder with its decoder both sides have such layers. The encoder's layers are the papers' particle system,
@@ -47,6 +48,10 @@
 enum { FIELD_SPLIT, FIELD_LAYER };
 const char *truncation_field(int field); /* "split", "layer" */
 
+/* What is carried is sought on the exact flow from this many steps back on, and is found where at most this share of how it began
+ * is left. */
+#define TRUNCATION_BACK 32
+#define TRUNCATION_REMEMBERED 0.01
 enum { TRUNCATION_POINTS = 12, TRUNCATION_TERMS = 14 };
 /* The order governs an error that is within this many percent of its leading term. */
 #define TRUNCATION_NEAR 20
@@ -106,6 +111,11 @@ typedef struct {
     size_t terms;   /* count of terms where the order is at most 2; else 0 */
     TruncationTerm term[TRUNCATION_TERMS];
     double agreement; /* largest RMS difference of the two integrators, / displacement at h = 1 */
+    /* Of the model's own scheme, what it carries into the layer, v, beside that on the exact flow, with the learned coefficients:
+     * RMS of the difference / RMS of the latter; the error of y in a step from the latter, / displacement; and what is seen in
+     * the latter of its beginning TRUNCATION_BACK steps back. NaN: not found. */
+    int holds; /* 1: it is the model's own scheme, and carries something */
+    double carried, smooth, remembered;
 } Truncation;
 
 /* Returns 1 where the error at h = 1 is within TRUNCATION_GOVERNED of its leading term, so that the order tells its

@@ -2,6 +2,7 @@
  *
  *   truncation.c          one scheme in one layer of one sentence
  *   truncation_scheme.c   schemes prepared for measuring
+ *   truncation_carried.c  what the network carries, and what is carried on the exact flow
  *   truncation_flow.c     the exact flow at the times that a scheme asks for
  *   truncation_terms.c    the leading terms of the error
  *   truncation_summary.c  medians over sentences and layers
@@ -58,9 +59,10 @@ struct Truncator {
     LayerOf of;
     size_t n, N;
     double *states[SIDES],
-        *memory;   /* states of either side (layers + 1, n d); memory of cross-attention */
-    double *state; /* the measured side's (layers + 1, N) */
-    int layer;     /* layer of `flow` and `kept` */
+        *memory;     /* states of either side (layers + 1, n d); memory of cross-attention */
+    double *state;   /* the measured side's (layers + 1, N) */
+    double *carried; /* and what enters its layers beside y (layers, carries, N) */
+    int layer;       /* layer of `flow` and `kept` */
     size_t flows, keeps;
     ExactFlow *flow;
     Watch watch; /* progress of the flows' system */
@@ -80,6 +82,9 @@ double flow_time(int history);
 int flow_find(Truncator *u, const double weight[COLOURS], int history, const ExactFlow **out);
 const double *flow_state(const Truncator *u, const ExactFlow *f, size_t point, int row);
 void flow_free(ExactFlow *f);
+
+/* truncation_carried.c. Compares what the network carries into the layer with what its updates make on the exact flow. */
+int carried_find(Truncator *u, const Scheme *s, Truncation *t);
 
 /* truncation_terms.c. Computes leading (N), the sum of coefficient * differential at y; *accuracy is relative. Names
  * and sizes go into t, sizes divided by `displacement`. *told = 0: there are no terms. */

@@ -45,6 +45,25 @@ TEST(test_states)
     }
 }
 
+/* Where y' = y + v', what enters a layer beside y is what the layer before added, of either quantity. */
+TEST(test_carried_states)
+{
+    OWN_TABLE *t =
+        scheme_of_text("carry v\ncarry x\nlearn g = 9/10\nk1 = F(y)\nlet w = g*v + (1-g)*k1\n"
+                       "k2 = G(y + w)\nv' = w + k2\nx' = y\ny' = y + w + k2 + 1/8*x - 1/8*x");
+    OWN_MODEL *m = layers_model(t, 3, D, ACT_GELU);
+    shake(m, 0.2, 1);
+    OWN_TRUNCATOR *u = open(m, t, (TruncationOptions){0});
+    const double *y = truncator_states(u), *v = u->carried;
+    for (size_t i = 0; i < 2 * N * D; i++) assert_true(v[i] == 0);
+    for (size_t l = 1; l < 3; l++)
+        for (size_t i = 0; i < N * D; i++) {
+            const double *before = y + (l - 1) * N * D, *now = y + l * N * D;
+            assert_true(fabs(v[2 * l * N * D + i] - (now[i] - before[i])) <= 1e-12);
+            assert_true(v[(2 * l + 1) * N * D + i] == before[i]);
+        }
+}
+
 /* The control: a scheme that is not the model's makes another network of the same sublayers. */
 TEST(test_states_control)
 {

@@ -59,6 +59,11 @@ TEST(test_carried)
         run_ok("generate --model %s --tokens 3 --temperature 0", name[i]);
         expect(2, "export --to huggingface --model %s --out never", name[i]);
         HAS(err, "its layers are steps of another scheme than transformer");
+        run_ok("truncation --model %s --text text/valid.txt --scheme-file carried.scheme --scheme "
+               "%s,heun --sentences 1 --tokens 4 --halvings 4 --summary --csv",
+               name[i], name[i]);
+        HAS(out, ",carried,carried_error,remembered,carried_verdict\n", ",found\n", ",,,,\n",
+            "~not told");
     }
     run_ok("compare --corpus text --epochs 1 --layers 2 --scheme-file carried.scheme --scheme "
            "transformer,mom,dim --seeds 1 --out both" SMALL_TRAINING);

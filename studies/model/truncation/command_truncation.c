@@ -148,6 +148,12 @@ static void print_regime(const TruncationStudy *u)
             "%zu of %zu rows have no error: what their scheme carries is not found on the exact flow "
             "at h = 1.\n",
             u->lost, rows);
+    if (u->holds)
+        printf(
+            "`v off` compares what the model carries into a layer with what is carried on the exact flow, by the "
+            "layer's learned\ncoefficients, and `error from v` is the error of a step that begins with the latter. "
+            "It is found where at most %.0f %% is\nleft of how it began %d steps back; `v` says where it is not.\n",
+            100 * TRUNCATION_REMEMBERED, TRUNCATION_BACK);
     if (u->kinks)
         printf(
             "In %zu of %zu rows the kinks of ReLU end the slope: to see the order, train a model "
@@ -219,7 +225,8 @@ const Command command_truncation = {
         "mean). Multistep schemes have their history on the exact forward flow. What a scheme carries beside\n"
         "y is at the beginning of a step what it is on that flow, or what the text says. Its steps move it\n"
         "there without an error of its own, so the error of y is that of all that is carried; rows are\n"
-        "empty where h is too large to find it. Learned scalars and gates\n"
+        "empty where h is too large to find it. What the model itself carries into a layer is compared with that\n"
+        "of the exact flow (`v off`), and where that is not found the column v says why. Learned scalars and gates\n"
         "of a scheme stand at their starting values; those of the model's own scheme are as trained at\n"
         "h = 1, the network's own step, with its own history.\n"
         "\n"

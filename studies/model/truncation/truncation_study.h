@@ -36,8 +36,8 @@ typedef struct {
     double check;             /* worst check of truncator_sentence */
     size_t disagree;          /* schemes whose remainder falls too slowly */
     /* Rows of the summary: with a leading term at h = 1; those of them in the asymptotic regime; with verdict kinks; those whose
-     * scheme carries what is not found on the exact flow at h = 1. */
-    size_t told, governed, kinks, lost;
+     * scheme carries what is not found on the exact flow at h = 1; those of the model's own scheme that carries. */
+    size_t told, governed, kinks, lost, holds;
     Sheet *points, *summary, *terms, *curves, *by_layer;
 } TruncationStudy;
 

@@ -39,12 +39,13 @@ const Column truncation_layers[] = {
     COLUMN(PointRow, name, .words = NAME), COLUMN(PointRow, layer), RELATIVE, {0}};
 
 typedef struct {
-    const char *scheme, *field, *sets, *verdict, *remainder_verdict, *time;
+    const char *scheme, *field, *sets, *verdict, *remainder_verdict, *time, *carried_verdict;
     int governed;
     size_t layer;
     int order;
     Spread slope, relative;
     double asymptotic_h, leading, remainder, remainder_slope, agreement;
+    double carried, carried_error, remembered;
 } VerdictRow;
 
 const Column truncation_verdicts[] = {
@@ -88,6 +89,25 @@ const Column truncation_verdicts[] = {
         .words =
             "whether the order governs h = 1: the median error there is within " TRUNCATION_PERCENT
             " of the median of leading"),
+    COLUMN(
+        VerdictRow, carried, .head = "v off", .digits = 3, .place = 17,
+        .words =
+            "what the model carries beside y into the layer, less what its updates, with the layer's "
+            "learned coefficients, make of it on the exact flow, divided by the latter"),
+    COLUMN(
+        VerdictRow, carried_error, .head = "error from v", .digits = 3, .place = 18,
+        .words =
+            "error of a step of 1 that begins with what is carried on the exact flow: that of y, "
+            "and of all that is carried, as the rest has none"),
+    COLUMN(VerdictRow, remembered, .head = "remembered", .digits = 1, .place = 19,
+           .words = "what is left of how v began " TEXT(
+               TRUNCATION_BACK) " steps back on the exact flow: the "
+                                "difference between two beginnings, 0 and y, divided by v"),
+    COLUMN(
+        VerdictRow, carried_verdict, .head = "v", .place = 20,
+        .words =
+            "of the model's own scheme: found; too long a memory: more than 1 % is left; not told: "
+            "the layer has gates, lacks a coefficient, or reads earlier steps, or the step is not finite"),
     {0}};
 
 typedef struct {
@@ -215,6 +235,21 @@ static const char *rest_verdict(const TruncationStudy *u, int order, double slop
     return settled && slope + tolerance < order + 1.6 ? "disagree" : "not asymptotic";
 }
 
+/* Tells whether what is carried is found on the exact flow; where it is not there are no numbers of it. */
+static void add_carried(const TruncationStudy *u, size_t i, size_t layer, const Truncation *t,
+                        VerdictRow *v)
+{
+    v->carried = v->carried_error = NAN;
+    v->carried_verdict = "";
+    v->remembered = spread(u, i, layer, PICK(remembered)).median;
+    if (!t->holds) return;
+    v->carried_verdict = v->remembered > TRUNCATION_REMEMBERED ? "too long a memory" : "not told";
+    if (!(v->remembered <= TRUNCATION_REMEMBERED)) return;
+    v->carried = spread(u, i, layer, PICK(carried)).median;
+    v->carried_error = spread(u, i, layer, PICK(smooth)).median;
+    if (isfinite(v->carried_error)) v->carried_verdict = "found";
+}
+
 /* Adds a verdict. t: values that are the same in all sentences. */
 static void add_verdict(TruncationStudy *u, size_t i, size_t layer, const Truncation *t)
 {
@@ -240,6 +275,8 @@ static void add_verdict(TruncationStudy *u, size_t i, size_t layer, const Trunca
     v.verdict = slope_verdict(u, t, v.slope.median, tolerance, v.relative.median, v.asymptotic_h);
     v.remainder_verdict =
         rest_verdict(u, t->order, v.remainder_slope, rest_tolerance, is_settled(t, v.asymptotic_h));
+    add_carried(u, i, layer, t, &v);
+    if (t->holds) u->holds++;
     sheet_row(u->summary, &v);
     u->told += v.governed >= 0;
     u->governed += v.governed > 0;
