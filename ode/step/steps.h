@@ -91,8 +91,8 @@ struct AdaptOptions {
     double t_end;
     int estimate_order; /* q >= 0 of a pair, which theory_embedded finds: Embedded.estimate_order */
     double first;       /* first step; 0: by Hairer's rule */
-    double
-        longest; /* longest step; 0: as long as the estimate allows, and where it sees nothing (adapt.c) a hundredth of the run */
+    /* Longest step; 0: as long as the estimate allows, and where it sees nothing a hundredth of the run (adapt.c). */
+    double longest;
     size_t most; /* steps, rejected ones included; 0: none is taken, ADAPT_STEPS at t = 0 */
     /* States at these times, rising, 0 < at <= t_end. The steps are the same without. */
     size_t times;
