@@ -8,6 +8,7 @@
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_linalg.h>
 #include <math.h>
+#include <omp.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -20,11 +21,17 @@ typedef struct {
     gsl_permutation p;
 } Square;
 
+/* Small matrices are factorised in one thread: of 64 rows OpenBLAS would open a team of its threads for some microseconds of work, and
+ * they wait in a loop for a millisecond after. */
 static int factor(void *square)
 {
+    enum { MANY = 256 };
     Square *s = square;
-    int sign;
-    return gsl_linalg_LU_decomp(&s->m.matrix, &s->p, &sign);
+    int sign, threads = omp_get_max_threads();
+    if (s->p.size < MANY) omp_set_num_threads(1);
+    int code = gsl_linalg_LU_decomp(&s->m.matrix, &s->p, &sign);
+    omp_set_num_threads(threads);
+    return code;
 }
 
 void lu_factor(size_t n, double *A, size_t *pivot)
