@@ -157,7 +157,7 @@ sec_certificate()
     fi
     cp "$t.csv" "$dir/$cert"
     cat <<END
-<p><a href="../$cert">$name.json</a>: every condition of its order, and one of the next that fails, in fractions. Who trusts neither this page nor the program checks it with <a href="../check_certificate.py">200 lines of Python</a>, or a longer file with Coq:</p>
+<p><a href="../$cert">$name.json</a>: every condition of its order, and one of the next that fails, in fractions. Who trusts neither this page nor the program checks it with <a href="../check_certificate.py">a short program in Python</a>, or a longer file with Coq:</p>
 <pre>python3 check_certificate.py $name.json
 trotter schemes${file:+ --scheme-file FILE} --scheme $name --certificate coq &gt; rk.v
 coqc rk.v</pre>
