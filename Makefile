@@ -123,10 +123,10 @@ TESTS  = $(TESTSRC:%.c=$(B)/%)
 READERS = ode/scheme/scheme ode/scheme/butcher ode/scheme/statement ode/scheme/expression ode/scheme/zoo ode/field/system_file ode/field/formula studies/base/option studies/base/frame \
           studies/model/network studies/model/metadata nn/text/read nn/text/words nn/text/text nn/text/vocab nn/text/corpus nn/text/folder nn/text/bpe nn/text/bpe_learn kernels/base/numbers nn/text/pairs \
           nn/model/store_in nn/model/store_model studies/model/metrics/lines studies/model/metrics/tokenise studies/model/metrics/detokenise studies/lab/finetune/labelled studies/page/serve/request
-FUZZED  = $(READERS) ode/scheme/table ode/scheme/source_values ode/scheme/source_tables ode/scheme/source_print ode/scheme/compose ode/scheme/stage_kinds ode/scheme/pair ode/scheme/print ode/scheme/splitting ode/field/program studies/base/output studies/base/sheet kernels/base/nearest \
+FUZZED  = $(READERS) ode/scheme/table ode/scheme/source_values ode/scheme/source_tables ode/scheme/source_print ode/scheme/compose ode/scheme/stage_kinds ode/scheme/pair ode/scheme/print ode/scheme/splitting ode/field/program ode/field/program_rules studies/base/output studies/base/sheet kernels/base/nearest \
           studies/base/plot/plot studies/base/plot/gnuplot studies/model/metrics/symbols studies/model/metrics/metric studies/model/metrics/bleu \
           studies/model/metrics/chrf studies/model/metrics/ter studies/model/metrics/bootstrap studies/model/metrics/agreement \
-          nn/text/tokenizer nn/text/tokenizer_read nn/text/normalise nn/text/pretokens nn/text/pattern nn/foreign/foreign nn/foreign/family \
+          nn/text/tokenizer nn/text/tokenizer_read nn/text/normalise nn/text/pretokens nn/text/pattern nn/foreign/foreign nn/foreign/foreign_config nn/foreign/foreign_tensors nn/foreign/family \
           nn/model/store_out nn/model/plan nn/model/fold nn/model/model nn/model/params nn/model/layout nn/model/arena bridge/compile kernels/base/error kernels/base/file kernels/base/memory
 
 # Each tests/fuzz/NAME.c is a harness for libFuzzer; test_fuzz links all of them, as fuzz_NAME.

@@ -63,6 +63,7 @@ typedef struct {
     int field;
     int halvings; /* points - 1: h = 1 .. 2^-halvings, at most TRUNCATION_POINTS - 1; 0: 6 */
     int terms;    /* 1: compute the leading terms and the remainder too */
+    int carried;  /* 1: compare what the network carries, of the model's own scheme, too */
     int side;     /* SIDE_* of the layers */
     /* Table that the other side was trained with; NULL: the model is a language model. */
     const Table *other;

@@ -51,7 +51,9 @@ int carried_find(Truncator *u, const Scheme *s, Truncation *t)
 {
     const ExactFlow *f;
     size_t n = s->scheme->carries * u->N;
-    if (!n || u->options.field != FIELD_SPLIT || !table_equal(s->scheme, u->trained)) return 0;
+    if (!n || !u->options.carried || u->options.field != FIELD_SPLIT ||
+        !table_equal(s->scheme, u->trained))
+        return 0;
     SCOPED(table_drop) Table *table = NULL;
     SCOPED(stepper_drop) Stepper *st = NULL;
     SCOPED(memory_drop) double *states = memory_new(TRUNCATION_BACK + 1, u->N * sizeof *states);

@@ -49,6 +49,13 @@ int parsed_json(const char *text, size_t n, json_error_t *e, json_t **root)
     return parse(text, n, 0, e, root);
 }
 
+int parsed_next(const char *text, size_t n, json_error_t *e, json_t **root, size_t *used)
+{
+    TRY(parse(text, n, JSON_DISABLE_EOF_CHECK, e, root));
+    *used = (size_t)e->position;
+    return 0;
+}
+
 int parsed_value(const char *text, json_t **root)
 {
     json_error_t e;

@@ -1,4 +1,4 @@
-/* family.c: the table of families of models that foreign.c reads and `trotter export` writes. A new family is a row here.
+/* family.c: the table of families of models that foreign_config.c and foreign_tensors.c read and `trotter export` writes. A new family is a row here.
  *
  * Source: GPT-2: Radford et al. 2019; its matrices are (in, out). Names and settings are those of the files that
  * `transformers` writes. */
@@ -229,7 +229,7 @@ const char *const family_ignored[] = {
     "task_specific_params", "problem_type", "id2label", "label2id", "num_labels", "license",
     "is_llama_config", "transformers.js_config", "n_special", "predict_special_tokens",
     "tf_legacy_loss", "xla_device",
-    /* tokens: the first three are read by foreign.c */
+    /* tokens: the first three are read by foreign_config.c and foreign.c */
     "vocab_size", "bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id", "cls_token_id",
     "unk_token_id", "mask_token_id", "decoder_start_token_id", "forced_bos_token_id",
     "forced_eos_token_id", "begin_suppress_tokens", "suppress_tokens", "bad_words_ids",
@@ -251,7 +251,7 @@ const char *const family_ignored[] = {
     "temperature", "top_k", "top_p", "typical_p", "repetition_penalty", "length_penalty",
     "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "num_return_sequences", "output_scores",
     "return_dict_in_generate", "remove_invalid_values", "exponential_decay_length_penalty",
-    /* read by foreign.c, where the family has a window */
+    /* read by foreign_config.c, where the family has a window */
     "sliding_window", "max_window_layers", "use_sliding_window", "rope_scaling", "rope_parameters",
     NULL};
 

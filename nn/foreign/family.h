@@ -1,4 +1,4 @@
-/* family.h: shared by family.c, the table of families, and foreign.c, which reads a directory by it. */
+/* family.h: shared by family.c, the table of families, and those that read a directory by it (foreign_config.c, foreign_tensors.c). */
 #ifndef TROTTER_FAMILY_H
 #define TROTTER_FAMILY_H
 

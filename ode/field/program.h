@@ -137,6 +137,26 @@ int program_operands(int code);
  * a. */
 void program_apply(const Op *op, size_t count, double *a, const double *b);
 
+/* Returns whether a rule is an interaction with the other particles. */
+static inline int rule_is_other(const Rule *r)
+{
+    return r->line && r->kind != OTHERS_NONE && r->kind != OTHERS_NEXT;
+}
+
+/* Tells whether an operation reads nothing of the other particle. */
+static inline int op_is_fixed(const Op *op)
+{
+    return op->code == GET_CONSTANT || op->code == GET_OWN || op->code == GET_NEXT ||
+           op->code == GET_INDEX_I || op->code == GET_TIME ||
+           (op->code == GET_VECTOR && op->value == GET_INDEX_I);
+}
+
+/* Returns the coordinate in hand of a rule: the accelerations of y'' are those of the positions. */
+static inline size_t program_coordinate(const Formulas *f, int which, size_t c)
+{
+    return which == RULE_F && f->second && c >= f->second ? c - f->second : c;
+}
+
 /* These are System.field of F, C and G: dy (n, d) out, y (n, d) in, not the same. */
 void program_interact(const System *s, int set, double t, const double *y, double *dy);
 void program_remember(const System *s, int set, double t, const double *y, double *dy);

@@ -133,31 +133,16 @@ static int hint_fraction(const Tableau *b, const char *text, size_t bytes, size_
                      line, to - from > 40 ? 40 : (int)(to - from), text + from);
 }
 
-/* Returns where the object that begins a text ends, behind its bracket; without one the whole text. */
-static size_t object_end(const char *text, size_t bytes)
-{
-    int depth = 0, quoted = 0;
-    for (size_t i = 0; i < bytes; i++) {
-        if (quoted && text[i] == '\\')
-            i++;
-        else if (text[i] == '"')
-            quoted = !quoted;
-        else if (!quoted)
-            depth += (text[i] == '{') - (text[i] == '}');
-        if (!quoted && depth == 0 && text[i] == '}') return i + 1;
-    }
-    return bytes;
-}
-
 /* Reads the object at `from`; *end out: where it ends. */
 static int parse_json(Tableau *b, const char *text, size_t from, size_t bytes, size_t *end)
 {
     json_error_t e;
     json_auto_t *root = NULL;
     int before = 0;
+    size_t used = 0;
     for (size_t i = 0; i < from; i++) before += text[i] == '\n';
-    *end = from + object_end(text + from, bytes - from);
-    int code = parsed_json(text + from, *end - from, &e, &root);
+    int code = parsed_next(text + from, bytes - from, &e, &root, &used);
+    *end = from + used;
     if (code == ERR_INPUT) {
         if (e.position > 0)
             TRY(hint_fraction(b, text, bytes, from + (size_t)e.position, before + e.line));

@@ -475,7 +475,7 @@ TEST(test_carried)
     double smooth, not_learned;
     for (int i = 0; i < 2; i++) {
         layers_put(m, "layers.0.scheme.g", 0, &learned[i], 1);
-        OWN_TRUNCATOR *u = open(m, t, (TruncationOptions){.tolerance = 1e-13}, 1);
+        OWN_TRUNCATOR *u = open(m, t, (TruncationOptions){.tolerance = 1e-13, .carried = 1}, 1);
         Truncation r = measure(u, t), o = measure(u, other);
         const double *x = truncator_states(u);
         assert_true(r.holds && !o.holds && isnan(o.carried) && isnan(o.remembered));

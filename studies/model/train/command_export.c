@@ -265,17 +265,20 @@ static int put_value(json_t *config, const char *key, const char *text)
     return error_set(ERR_MEMORY, "out of memory");
 }
 
+static size_t count_keys(const char *list)
+{
+    size_t keys = *list != 0;
+    for (; *list; list++) keys += *list == ',';
+    return keys;
+}
+
 /* Writes how rotary positions are scaled: by their word for a list of so many numbers (ModelConfig). */
 static int put_scaling(json_t *config, const Network *n, const FamilySetting *s)
 {
     const double *x = model_config(n->model)->rotary_scaling;
-    size_t count = x[0] == 0 ? 0 : x[4] != 0 ? 5 : x[3] != 0 ? 4 : 1, keys;
-    const FamilyWord *w = s->words;
-    for (;; w++) {
-        keys = *w->ours != 0;
-        for (const char *c = w->ours; *c; c++) keys += *c == ',';
-        if (keys == count) break;
-    }
+    size_t count = x[0] == 0 ? 0 : x[4] != 0 ? 5 : x[3] != 0 ? 4 : 1;
+    const FamilyWord *w = s->words; /* has a row of 0, 1, 4 and 5 keys each (family.c) */
+    while (count_keys(w->ours) != count) w++;
     json_t *scaling = json_pack("{s:s}", s->key, w->theirs);
     if (!scaling || json_object_set_new(config, "rope_scaling", scaling) != 0)
         return error_set(ERR_MEMORY, "out of memory");

@@ -75,7 +75,8 @@ static int open_input(const Options *o, TruncationInput *in)
     *in = (TruncationInput){.dir = options_text(o, "out")};
     if (!dir || !options_text(o, "text"))
         return error_set(ERR_INPUT, "--%s is needed", dir ? "text" : "model");
-    in->options = (TruncationOptions){.halvings = (int)options_size(o, "halvings"),
+    in->options = (TruncationOptions){.carried = 1,
+                                      .halvings = (int)options_size(o, "halvings"),
                                       .tolerance = options_real(o, "tolerance")};
     if (options_text(o, "field")) in->fields[options_choice(o, "field")] = 1;
     TRY(trained_load(dir, 0, options_size(o, "threads"), &in->network));

@@ -1,0 +1,251 @@
+/* foreign_tensors.c: puts the tensors of another program's files into a model, by the rows of its family (family.h). */
+#include "nn/foreign/foreign_inside.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/base/error.h"
+#include "kernels/base/memory.h"
+
+/* Tensors of one file that are wanted. */
+typedef struct {
+    size_t count;
+    Tensor *tensor;
+} Wanted;
+
+typedef struct {
+    const Foreign *f;
+    Model *m;
+    Wanted *wanted; /* (shards) */
+    char *used;     /* (tensors of m) 1: filled */
+    const Param *param;
+    double *added; /* (cols of `to`) a row that is added to all rows of `to`; NULL: there is none */
+    const Param *to;
+} Loading;
+
+/* Writes a tensor's name in variant i < 4: without and with the prefix, today's and the first BERT's. */
+static void variant(const Foreign *f, const char *pattern, size_t layer, int i, char out[NAME])
+{
+    family_name(i & 1 ? f->family->prefix : "", pattern, layer, out);
+    char *dot = strrchr(out, '.');
+    if (i & 2 && dot && strcmp(dot, ".weight") == 0) strcpy(dot, ".gamma");
+    if (i & 2 && dot && strcmp(dot, ".bias") == 0) strcpy(dot, ".beta");
+}
+
+/* Finds a tensor of theirs; *name is the header's. NULL: no file has it. */
+static const json_t *find_tensor(const Foreign *f, const char *pattern, size_t layer,
+                                 const char **name, size_t *shard)
+{
+    char wanted[NAME];
+    for (int i = 0; i < 4; i++)
+        for (*shard = 0; *shard < f->shards; ++*shard) {
+            variant(f, pattern, layer, i, wanted);
+            void *at = json_object_iter_at(f->shard[*shard].header, wanted);
+            if (!at) continue;
+            *name = json_object_iter_key(at);
+            return json_object_iter_value(at);
+        }
+    return NULL;
+}
+
+static int want(Loading *l, size_t shard, Tensor t)
+{
+    Wanted *w = &l->wanted[shard];
+    return memory_add(w->tensor, w->count, t);
+}
+
+/* Returns dimension i of a tensor in a header, or 0. */
+static size_t dimension(const json_t *tensor, size_t i)
+{
+    json_int_t n = json_integer_value(json_array_get(json_object_get(tensor, "shape"), i));
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* Tells whether a model has the biases of a row: 1 or 0; -1: the row is of no such biases. *why out: the key. */
+static int has_bias(const Foreign *f, const FamilyTensor *row, const char **why)
+{
+    for (int k = 0; k < FAMILY_BIASES; k++)
+        if (row->how & (FAMILY_QKV_BIAS << k)) {
+            const char *is = *why = f->family->bias[k];
+            return strcmp(is, "true") == 0 ||
+                   (strcmp(is, "false") != 0 && foreign_true(f->config, is));
+        }
+    return -1;
+}
+
+static int same_ours(const FamilyTensor *a, const FamilyTensor *b)
+{
+    return a->ours && b->ours && strcmp(a->ours, b->ours) == 0;
+}
+
+/* Returns the most rows that a tensor makes of ours behind the first `at`; *exact out: 1 where it has to make so many. Queries
+ * are as many as the model is wide; keys and values, and both parts of a gated network, are alike. */
+static size_t room_for(const Loading *l, const FamilyTensor *row, const Param *p, size_t at,
+                       int *exact)
+{
+    size_t left = 1, room = p->rows - at;
+    while (same_ours(row + left, row)) left++;
+    *exact = left > 1 && !(row->how & FAMILY_MORE_ROWS);
+    if (!*exact) return room;
+    return left == 3 ? model_config(l->m)->width : room / left;
+}
+
+/* Makes theirs rows *row .. of ours; *row goes on behind them. */
+static int want_row(Loading *l, const FamilyTensor *row, size_t layer, const Param *p, size_t *at)
+{
+    const char *name;
+    size_t shard;
+    const Backend *b = model_backend(l->m);
+    const json_t *theirs = find_tensor(l->f, row->theirs, layer, &name, &shard);
+    const char *why = NULL;
+    int transposed = (row->how & FAMILY_TRANSPOSED) != 0, biased = has_bias(l->f, row, &why);
+    if (theirs && biased == 0)
+        return error_set(ERR_INPUT,
+                         "%s: tensor '%s' is there, but transformers reads none where %s is false: "
+                         "remove the tensor, or, if the model has it, say so in config.json",
+                         l->f->dir, name, strcmp(why, "false") ? why : "that of the family");
+    if (!theirs && (biased == 0 || row->how & FAMILY_MAY_MISS)) return 0;
+    if (!theirs)
+        return error_set(ERR_INPUT, "%s: no tensor '%s' (layer %zu)", l->f->dir, row->theirs,
+                         layer);
+    size_t rows = dimension(theirs, (size_t)transposed), cols = p->cols ? p->cols : 1;
+    if (row->how & FAMILY_MORE_ROWS && rows > p->rows) rows = p->rows;
+    int exact;
+    size_t room = room_for(l, row, p, *at, &exact);
+    if (rows > room || (exact && rows != room))
+        return error_set(ERR_INPUT,
+                         "%s: tensor '%s' has another shape: %zu rows, where %s has room for %zu",
+                         l->f->dir, name, rows, p->name, room);
+    TRY(want(l, shard,
+             (Tensor){.name = name,
+                      .rows = rows,
+                      .cols = p->cols,
+                      .backend = b,
+                      .device = backend_at(b, model_data(l->m), p->offset + *at * cols),
+                      .transposed = transposed,
+                      .more_rows = (row->how & FAMILY_MORE_ROWS) != 0}));
+    *at += rows;
+    return 0;
+}
+
+/* Wants a row that is added to all rows of p when all else is read. */
+static int want_added(Loading *l, const FamilyTensor *row, const Param *p)
+{
+    const char *name;
+    size_t shard;
+    if (!find_tensor(l->f, row->theirs, 0, &name, &shard))
+        return error_set(ERR_INPUT, "%s: no tensor '%s'", l->f->dir, row->theirs);
+    if (l->added) return error_set(ERR_MISUSE, "two tensors are added");
+    l->added = memory_new(p->cols, sizeof *l->added);
+    l->to = p;
+    if (!l->added) return ERR_MEMORY;
+    return want(
+        l, shard,
+        (Tensor){.name = name, .rows = 1, .cols = p->cols, .data = l->added, .more_rows = 1});
+}
+
+static int add_row(const Loading *l)
+{
+    const Backend *b = model_backend(l->m);
+    size_t D = l->to ? l->to->cols : 0;
+    SCOPED(memory_drop) double *x = memory_new(D, sizeof *x);
+    if (!x) return ERR_MEMORY;
+    for (size_t i = 0; l->to && i < l->to->rows; i++) {
+        void *at = backend_at(b, model_data(l->m), l->to->offset + i * D);
+        b->get(x, at, D);
+        for (size_t c = 0; c < D; c++) x[c] += l->added[c];
+        b->put(at, x, D);
+    }
+    return 0;
+}
+
+/* Wants all rows of the table, from *row on, that make one tensor of ours; *row goes on behind them. */
+static int want_tensor(Loading *l, const FamilyTensor *row, size_t layer)
+{
+    char ours[NAME];
+    size_t at = 0;
+    family_name("", row->ours, layer, ours);
+    const Param *p = model_find(l->m, ours);
+    if (!p && row->how & FAMILY_MAY_MISS) return 0;
+    if (!p) return error_set(ERR_MISUSE, "the model has no tensor %s", ours);
+    for (const FamilyTensor *one = row; same_ours(one, row); one++)
+        TRY(one->how & FAMILY_ADDED ? want_added(l, one, p) : want_row(l, one, layer, p, &at));
+    l->used[p - l->param] = at > 0;
+    if (at == p->rows || at == 0) return 0;
+    if (row->how & FAMILY_MORE_ROWS)
+        return error_set(ERR_INPUT,
+                         "%s has positions for at most %zu tokens: --sequence %zu is too long",
+                         l->f->dir, at, p->rows);
+    return error_set(ERR_INPUT, "%s: '%s' has %zu rows, where %s needs %zu", l->f->dir, row->theirs,
+                     at, ours, p->rows);
+}
+
+/* Checks that no matrix and no gain of ours kept the value that it began with: only biases may be absent. */
+static int check_filled(const Loading *l)
+{
+    const Param *p;
+    for (size_t i = 0, n = model_params(l->m, &p); i < n; i++) {
+        const char *dot = strrchr(p[i].name, '.');
+        if (!l->used[i] && !(dot && strcmp(dot, ".bias") == 0))
+            return error_set(ERR_INPUT, "%s: no tensor for %s", l->f->dir, p[i].name);
+    }
+    return 0;
+}
+
+static int matches(const char *name, const char *pattern)
+{
+    size_t n = strlen(name), p = strlen(pattern);
+    if (*pattern != '*') return strcmp(name, pattern) == 0;
+    return n + 1 >= p && strcmp(name + n - (p - 1), pattern + 1) == 0;
+}
+
+/* Lists the tensors that a file may have beside those wanted: masks, and an output that is tied. */
+static int want_unread(Loading *l, size_t shard)
+{
+    const char *name;
+    json_t *value;
+    const char *prefix = l->f->family->prefix;
+    json_object_foreach (l->f->shard[shard].header, name, value) {
+        const char *plain = strncmp(name, prefix, strlen(prefix)) ? name : name + strlen(prefix);
+        int unread = 0;
+        for (const FamilyTensor *t = l->f->family->tensor; t->theirs; t++)
+            if (matches(plain, t->theirs))
+                unread |= !t->ours || (t->how & FAMILY_MAY_MISS && !strchr(t->theirs, '#') &&
+                                       !model_find(l->m, t->ours));
+        if (unread) TRY(want(l, shard, (Tensor){.name = name, .unread = 1}));
+    }
+    return 0;
+}
+
+static int load(Loading *l)
+{
+    const FamilyTensor *first = l->f->family->tensor;
+    for (const FamilyTensor *t = first; t->theirs; t++) {
+        size_t layers = strchr(t->theirs, '#') ? l->f->layers : 1;
+        if (!t->ours || (t > first && same_ours(t, t - 1))) continue;
+        for (size_t i = 0; i < layers; i++) TRY(want_tensor(l, t, i));
+    }
+    TRY(check_filled(l));
+    for (size_t i = 0; i < l->f->shards; i++) {
+        TRY(want_unread(l, i));
+        TRY(tensors_read(l->f->shard[i].file, l->wanted[i].tensor, l->wanted[i].count, STORE_ANY,
+                         STORE_FINITE));
+    }
+    return add_row(l);
+}
+
+int foreign_load(const Foreign *f, Model *m)
+{
+    size_t longest = model_config(m)->max_length;
+    if (f->window && longest > f->window)
+        return error_set(ERR_INPUT,
+                         "%s: sliding_window is %zu, so sequences of up to %zu tokens are not "
+                         "supported: take --sequence %zu",
+                         f->config_file, f->window, longest, f->window);
+    Loading l = {.f = f, .m = m, .wanted = memory_new(f->shards, sizeof *l.wanted)};
+    l.used = memory_new(model_params(m, &l.param), sizeof *l.used);
+    int code = l.wanted && l.used ? load(&l) : ERR_MEMORY;
+    for (size_t i = 0; l.wanted && i < f->shards; i++) memory_free(l.wanted[i].tensor);
+    memory_free_all(l.wanted, l.used, l.added);
+    return code;
+}
