@@ -83,17 +83,31 @@ static int find_shards(Foreign *f)
     return add_shards(f, list);
 }
 
+/* Refuses what is to end a text where it is no id and no list of ids: no token would. */
+static int check_ends(const char *file, const json_t *ids)
+{
+    int wrong = ids && !json_is_null(ids) && !json_is_integer(ids) && !json_is_array(ids);
+    for (size_t i = 0; i < json_array_size(ids); i++)
+        wrong |= !json_is_integer(json_array_get(ids, i));
+    return wrong ? error_set(ERR_INPUT,
+                             "%s: eos_token_id is no number and no list of numbers: give the ids "
+                             "of the tokens that end a text",
+                             file)
+                 : 0;
+}
+
 /* Reads what ends a text for generate, where a file says it apart. */
 static int read_stop(Foreign *f)
 {
     static const char name[] = "generation_config.json";
     char file[PATH];
     json_auto_t *root = NULL;
+    TRY(check_ends(f->config_file, json_object_get(f->config, "eos_token_id")));
     if (!exists(f->dir, name)) return 0;
     TRY(foreign_path(f->dir, name, file));
     TRY(foreign_json(file, &root));
     f->stop = json_incref(json_object_get(root, "eos_token_id"));
-    return 0;
+    return check_ends(file, f->stop);
 }
 
 int foreign_open(const char *dir, Foreign **out)

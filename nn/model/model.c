@@ -102,6 +102,9 @@ static int check_shape(const ModelConfig *c, const Plan *p)
     if (!(c->rotary_base >= 0 && c->rotary_base < 1e30))
         return error_set(ERR_INPUT, "base of rotary positions: %g is not positive", c->rotary_base);
     const double *s = c->rotary_scaling;
+    if (s[0] != 0 && !(c->positions & POSITIONS_ROTARY))
+        return error_set(ERR_INPUT,
+                         "rotary positions are scaled, and there are none: --positions rotary");
     int turns = s[1] > 0 && s[2] > s[1] && s[3] > 0, yarn = s[4] != 0;
     if (s[0] != 0 && (!(s[0] >= 1 && (turns || (s[3] == 0 && !yarn))) || !(s[4] >= 0)))
         return error_set(ERR_INPUT, "scaling of rotary positions: %g,%g,%g,%g,%g is unusable", s[0],

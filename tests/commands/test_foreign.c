@@ -579,6 +579,8 @@ static const struct {
     {"glmq", "bos_token_id", "9999", "bos_token_id is no token"}, /* what stands before a text */
     {"b", "bos_token_id", "7", SAME},
     {"glmqb", "eos_token_id", "7", SAME},
+    {"glmqb", "eos_token_id", "\"7\"", "eos_token_id is no number and no list of numbers"},
+    {"glmqb", "eos_token_id", "[7, true]", "eos_token_id is no number and no list of numbers"},
     {"glmqb", "pad_token_id", "7", SAME},
     {"glmqb", "sep_token_id", "7", SAME},
     {"glmqb", "cls_token_id", "7", SAME},

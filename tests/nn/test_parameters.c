@@ -183,6 +183,7 @@ TEST(bad_shapes_are_refused)
                                TINY_WITH(c.positions = POSITIONS_LEARNED | POSITIONS_SINUSOID),
                                TINY_WITH(c.norm_eps = NAN),
                                TINY_WITH(c.rotary_base = -1),
+                               TINY_WITH(c.rotary_scaling[0] = 2),
                                TINY_WITH(c.smoothing = -0.1),
                                TINY_WITH(c.smoothing = 1),
                                TINY_WITH(c.smoothing = NAN)};
