@@ -28,7 +28,11 @@ if [ "$1" = --one ]; then
     s=$(grep -c '^ok [0-9]* # SKIP\|^not ok [0-9]* # SKIP' "$log")
     if [ "$status" -ne 0 ] && [ "$f" -eq 0 ]; then
         f=1
-        [ "$status" -ne 124 ] || status="124: it was stopped after $limit s, after $(grep '^ok \|^not ok ' "$log" | tail -n 1)"
+        last="after $(grep '^ok \|^not ok ' "$log" | tail -n 1)"
+        case $status in
+        124) status="124: it was stopped after $limit s, $last" ;;
+        137) status="137: it was killed (it ran on for 10 s when $limit s were over, or memory was short), $last" ;;
+        esac
         echo "not ok: $name ended with status $status" >>"$log"
     fi
     {

@@ -85,6 +85,7 @@ static const struct {
      true},
     {"echo 'ok 1 - second'; sleep 300", 0,
      "test_b ended with status 124: it was stopped after 3 s, after ok 1 - second", true, "3"},
+    {"echo 'ok 1 - second'; kill -KILL $$", 0, "test_b ended with status 137: it was killed", true},
 };
 
 TEST(failures_are_counted)
