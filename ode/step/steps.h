@@ -75,9 +75,10 @@ const double *stepper_slope(const Stepper *st, size_t e);
 
 /* ---- adapt.c: steps by tolerance ------------------------------------------------------------------ */
 
-enum { ADAPT_DONE, ADAPT_UNDERFLOW, ADAPT_STEPS, ADAPT_EVENT };
-const char *adapt_outcome(int outcome); /* "done", "underflow", "too many steps", "event" */
-typedef struct Events Events;           /* events.h */
+enum { ADAPT_DONE, ADAPT_UNDERFLOW, ADAPT_STEPS, ADAPT_EVENT, ADAPT_JUMPS };
+const char *adapt_outcome(
+    int outcome);             /* "done", "underflow", "too many steps", "event", "jumps" */
+typedef struct Events Events; /* events.h */
 
 /* Computes y (N) at time t within a step. */
 typedef int EventState(void *arg, double t, double *y);
@@ -128,7 +129,8 @@ static inline double adapt_scale(const AdaptOptions *o, size_t i, double size)
 
 typedef struct {
     int outcome; /* ADAPT_UNDERFLOW: steps fell below the spacing of numbers near t; ADAPT_STEPS: `most` were taken;
-                  ADAPT_EVENT: a terminal event ended the run, and y is its state */
+                  ADAPT_EVENT: a terminal event ended the run, and y is its state; ADAPT_JUMPS: the right side jumps where the solution
+                  stays (adapt.c), and `most` steps would not have come to the end */
     double t;     /* reached: t_end, exactly, where it is done */
     double first; /* step tried first */
     /* evals: of F, G and C, those of the first step's rule, of derivatives by differences and of states within steps

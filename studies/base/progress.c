@@ -27,6 +27,7 @@ static struct {
     double begun, looked; /* begun: start of the work; looked: last look at the clock */
     unsigned turns, look; /* turns of its loops since that look; turns until the next */
     size_t done, all;     /* of progress_of; all 0: tick_share tells */
+    double shown, share; /* time of the last line, and the share that was done then; both 0: none */
 } work;
 
 void progress_time(double s, char out[32])
@@ -68,6 +69,18 @@ static double most_memory(void)
     return getrusage(RUSAGE_SELF, &use) == 0 ? (double)use.ru_maxrss * 1024 / 1e9 : 0;
 }
 
+/* Returns the seconds that the rest takes, `share` being done: as fast as all before or as since the last line, whichever is slower, since
+ * parts that should take as long as one another may not, as times of a run whose steps have become short. */
+static double rest(double now, double share)
+{
+    double each = (now - work.begun) / share;
+    double late = (now - work.shown) / (share - work.share);
+    if (work.shown > 0 && share > work.share) each = fmax(each, late);
+    work.shown = now;
+    work.share = share;
+    return (1 - share) * each;
+}
+
 /* Writes what stands behind the words: how long the work has taken, how long it still takes, much memory, and what
  * makes both less. */
 static void tell_time(double now, int so_far, char out[160])
@@ -79,8 +92,9 @@ static void tell_time(double now, int so_far, char out[160])
     size_t n = 0;
     progress_time(taken, time);
     if (so_far && *time) n += (size_t)snprintf(out, ROOM, ", %s", time);
-    progress_time(taken * (1 - share) / share, time);
-    if (taken > 1 && share > 0 && share < 1 && *time)
+    double left = share > 0 && share < 1 ? rest(now, share) : 0;
+    progress_time(left, time);
+    if (taken > 1 && left >= 0.5 && *time)
         n += (size_t)snprintf(out + n, ROOM - n, ", about %s left", time);
     double memory = most_memory(), age = now - started;
     if (memory > 1) n += (size_t)snprintf(out + n, ROOM - n, ", %.1f GB", memory);
@@ -150,6 +164,7 @@ static void take_words(int begins, const char *format, va_list args)
     say(work.words, sizeof work.words, format, args);
     if (begins) {
         work.begun = work.looked = clock_now();
+        work.shown = work.share = 0;
         work.turns = 0;
         work.look = 1;
     }

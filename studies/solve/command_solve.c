@@ -333,6 +333,12 @@ static void warn_ended(const Solving *u, const char *name, const AdaptRun *run)
             "there (a pole, a jump, the root of a number below 0: end before it, --t-end), or --atol is too "
             "small for what y is rounded to",
             name, t);
+    if (run->outcome == ADAPT_JUMPS)
+        notice_warn(
+            "%s: ended at t = %.10g after %zu steps, as many are rejected and the rest would take more than %d: the right side jumps where "
+            "the solution stays, as sign(y) does at y = 0; end at the jump (--event 'G terminal'), make it smooth (tanh(y/small)), or "
+            "take a greater tolerance or an explicit scheme",
+            name, t, run->steps + run->rejected, STEPS);
     if (run->outcome == ADAPT_STEPS)
         notice_warn(
             "%s: %zu steps ended at t = %.10g: take a greater tolerance, an earlier --t-end, or for "

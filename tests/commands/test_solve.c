@@ -135,6 +135,10 @@ TEST(test_ends_before)
     HAS(err, "were not found by Newton's method: take smaller steps");
     run_ok("solve --system-file pole.txt --scheme dormand-prince --tolerance 1e-6 --t-end 0.9");
     assert_null(strstr(err, "behind t"));
+    file_text("slides.txt", "system slides\ny1' = 3/2 - 2*heaviside(y1)\ninitial = 1\nt-end = 9\n");
+    expect(1, "solve --system-file slides.txt --scheme ros2 --tolerance 1e-6");
+    HAS(err, "ros2: ended at t = ", "the right side jumps where the solution stays", "--event");
+    HAS(out, " jumps");
 }
 
 static double rk4_factor(double z)

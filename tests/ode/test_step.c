@@ -325,7 +325,8 @@ TEST(test_evaluations)
         }
 }
 
-/* y' = y^2 from 1 has no solution at t = 2. */
+/* y' = y^2 from 1 has no solution at t = 2. y' = 1/2 - sign(y) slides along y = 0 from t = 2/3 on: a run that would take more steps than
+ * are allowed ends soon. The same with a steep slope is smooth, and takes no more than they are. */
 TEST(test_outcomes)
 {
     OWN_TABLE *t = scheme("dormand-prince"), *plain = scheme("rk4");
@@ -342,6 +343,21 @@ TEST(test_outcomes)
     assert_refused(adapt_run(plain, s, &o, y, &r), "rk4", "no estimate of its error");
     o.absolute = o.relative = 0;
     assert_int_equal(adapt_run(t, s, &o, y, &r), ERR_MISUSE);
+
+    OWN_TABLE *ros2 = scheme("ros2");
+    OWN_SYSTEM *slides =
+        read_system("system slide\ny1' = 3/2 - 2*heaviside(y1)\ninitial = 1/3\nt-end 9\n", 0, 0);
+    OWN_SYSTEM *steep =
+        read_system("system steep\ny1' = 1/2 - tanh(1000*y1)\ninitial = 1/3\nt-end 9\n", 0, 0);
+    o = within(1e-6, 9, 2);
+    o.most = 20000;
+    r = run_pair(ros2, slides, &o, y);
+    assert_int_equal(r.outcome, ADAPT_JUMPS);
+    assert_true(r.t > 2. / 3 && r.t < 1 && r.steps + r.rejected < 3000);
+    assert_int_equal(run_pair(ros2, steep, &o, y).outcome, ADAPT_DONE);
+    /* where steps are enough, it comes through */
+    o.t_end = r.t;
+    assert_int_equal(run_pair(ros2, slides, &o, y).outcome, ADAPT_DONE);
 }
 
 /* Of two estimates, of orders q > r, a step sees e^2 / e3 = O(h^(2q - r + 1)): dop853 (8 of 5 and 3) takes Arenstorf's orbit in SciPy's

@@ -1,10 +1,13 @@
 /* test_terminal.c: tables and lines of progress on terminals of 60, 80 and 200 columns: no line is wider and nothing is
  * lost. Each test has a control that is wider. */
+#include <time.h>
+
 #include "tests/lib/test.h"
 
 #include "kernels/base/error.h"
 #include "kernels/base/memory.h"
 #include "kernels/base/plain_text.h"
+#include "kernels/base/tick.h"
 #include "studies/base/progress.h"
 #include "studies/base/sheet.h"
 #include "studies/base/utf8.h"
@@ -214,6 +217,24 @@ TEST(test_progress)
     }
     terminal_run(0, write_progress); /* the control */
     assert_non_null(strstr(shown, " left"));
+}
+
+/* Nine tenths of the work are done at once, and then a millionth a second. */
+static void write_slow(void)
+{
+    progress_show("slow");
+    for (int i = 0; i < 23; i++) {
+        nanosleep(&(struct timespec){0, 100000000}, NULL);
+        tick_of(0.9 + 1e-7 * i, 1);
+    }
+    progress_clear();
+}
+
+/* The time that is left is told as work goes now, and never as 0. */
+TEST(test_time_left)
+{
+    terminal_run(80, write_slow);
+    HAS(shown, "slow, 1 s\r", "slow, 2 s, about ", " h ", "~about 0 s");
 }
 
 static void run_program(void)

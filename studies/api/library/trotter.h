@@ -214,7 +214,8 @@ typedef struct {
 typedef struct TrotterWithin TrotterWithin;
 
 typedef struct {
-    /* "done"; "event": a terminal one ended it; else why it ended before: "not finite", "underflow", "too many steps" */
+    /* "done"; "event": a terminal one ended it; else why it ended before: "not finite", "underflow", "too many steps",
+     * "jumps": the right side jumps where the solution stays, and the steps that are allowed would not come to the end */
     const char *outcome;
     double t; /* reached */
     /* evaluations: of F, G and C together, those of derivatives by differences and of states within steps included.

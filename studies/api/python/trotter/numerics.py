@@ -369,7 +369,9 @@ def reference(system: SystemLike, t):
 
 _MESSAGES = {"done": "the run came to its end", "event": "a terminal event ended the run",
              "underflow": "the steps that the tolerance asks for are below the spacing of numbers",
-             "too many steps": "the run took 10,000,000 steps and ended", "not finite": "the state is not finite"}
+             "too many steps": "the run took 10,000,000 steps and ended",
+             "jumps": "the right side jumps where the solution stays, so that 10,000,000 steps would not come to the end: end the run "
+                      "at the jump by a terminal event, make it smooth, or take a greater tolerance or an explicit scheme", "not finite": "the state is not finite"}
 
 
 class Within(Handle):
