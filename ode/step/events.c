@@ -20,7 +20,7 @@ int events_new(const Event *event, size_t count, size_t N, Events *out)
     *out = (Events){.event = event, .count = count, .N = N};
     out->g = memory_new(3 * count, sizeof *out->g);
     out->sign = memory_new(count, sizeof *out->sign);
-    out->work = memory_new(2 * N, sizeof *out->work);
+    out->work = memory_new(3 * N, sizeof *out->work);
     if (out->g && out->sign && out->work) return 0;
     events_free(out);
     return ERR_MEMORY;
@@ -133,8 +133,20 @@ static int add(Events *e, size_t i, double t, int rises, const double *y)
 
 /* ---- a part of a step ------------------------------------------------------------------------------- */
 
-/* Looks for event i between two times, at the second of which g is now and the state y1. Where that is 0 it is a
- * crossing, and the next sign, whatever it is, is none. */
+/* Returns in *sign that of g behind t1, where g is 0: a part of 1024 of the way from t0 further, or where there is no state or no g the other
+ * one than before. */
+static int look_further(const Events *e, size_t i, double t0, double t1, EventState *at, void *arg,
+                        int *sign)
+{
+    double t = t1 + (t1 - t0) / 1024, g = NAN, *y = e->work + 2 * e->N;
+    int code = at(arg, t, y);
+    if (code && code != ERR_NUMERIC) return code;
+    if (!code) g = e->event[i].value(e->event[i].arg, t, y);
+    *sign = isfinite(g) ? sign_of(g) : -e->sign[i];
+    return 0;
+}
+
+/* Looks for event i between two times, at the second of which g is now and the state y1. */
 static int look(Events *e, size_t i, double t0, double t1, double now, const double *y1,
                 EventState *at, void *arg)
 {
@@ -142,9 +154,11 @@ static int look(Events *e, size_t i, double t0, double t1, double now, const dou
     int before = e->sign[i], sign = sign_of(now);
     Search s = {event, at, arg, t0, t1, e->g[i], now, e->work, 0};
     double t;
+    if (!sign && before) TRY(look_further(e, i, t0, t1, at, arg, &sign));
     e->g[i] = now;
+    if (!sign || sign == before) return 0;
     e->sign[i] = sign;
-    if (!before || before == sign) return 0;
+    if (!before) return 0;
     if (event->direction && event->direction != -before) return 0;
     TRY(find_time(&s, &t));
     if (t == t1) return add(e, i, t, -before > 0, y1);

@@ -1,8 +1,10 @@
 /* events.h: where a quantity g(t, y) of the solution passes 0 on the way: crossings, found between the ends of steps by
  * the scheme's own values there. A function that can fail returns 0 for done, or an ERR_* of kernels/base/error.h (ode.h).
  *
- * Over a step from t0 to t1 a crossing lies where g has another sign at the end than at the beginning, or where it is 0
- * at the end. With values within steps by weights (dense.c) the step is looked at in EVENT_PARTS equal parts; a pair of
+ * Over a step from t0 to t1 a crossing lies where g has another sign at the end than at the beginning. Where it is 0 at the end its sign is
+ * that a little further on, as in CVODE (Hindmarsh et al. 2005), but with a distance that rounding does not hide: a g that goes through 0
+ * there crosses there, once, and one that touches 0 and turns back does not cross. (SciPy counts both, and the former in both steps.) Where it is
+ * 0 a little further too it keeps the side that it came from; where there is no state further on it has crossed. With values within steps by weights (dense.c) the step is looked at in EVENT_PARTS equal parts; a pair of
  * crossings within one part, or within a step elsewhere, is not seen, as by other solvers: shorter steps see more. A g
  * that is 0 where the run begins does not cross there. Brent's method (Brent 1973, chapter 4; GSL) then finds the time
  * between the two to 4 units of rounding of t, so what a crossing errs by is what the scheme's values do: for steps by

@@ -178,6 +178,54 @@ TEST(ball_by_steps)
     quantity_free(ground);
 }
 
+/* Quantities that are 0 exactly where a step, or a part of one, ends: they cross where the sign changes, once, and touch elsewhere. y is t in all
+ * digits, steps are 1/2 long. A quantity that stays 0 for a while crosses where it goes on to the other side. */
+TEST(zero_at_the_end_of_a_step)
+{
+    static const char *const schemes[] = {"dormand-prince", "rodas4", "bdf", "rk4", "ab2"};
+    static const struct {
+        const char *text;
+        int found, rises; /* at t = 1 */
+    } known[] = {{"y1 - 1", 1, 1},
+                 {"1 - t", 1, 0},
+                 {"(t - 1)^2", 0, 0},
+                 {"-(y1 - 1)^2", 0, 0},
+                 {"(t - 1)^3", 1, 1},
+                 {"(1 - y1)^3", 1, 0},
+                 {"-abs(t - 1)", 0, 0},
+                 {"(t - 1)*(1 - t)", 0, 0},
+                 {"(t - 1)*heaviside(2 - t)", 1, 1},
+                 {"(t - 1)*heaviside(1 - t) - heaviside(t - 3/2)", 0, 0},
+                 {"(t - 1)*heaviside(1 - t) + heaviside(t - 3/2)", 1, 1}};
+    enum { KNOWN = sizeof known / sizeof *known };
+    OWN_SYSTEM *s = system_of(
+        "system clock\nn 1\nd 2\nG1 = 1\nG2 = 0\ninitial = 0, 1\nexact = t, 1\nt-end 3\n");
+    for (size_t k = 0; k < sizeof schemes / sizeof *schemes; k++)
+        for (size_t i = 0; i < KNOWN; i++) {
+            OWN_TABLE *t = scheme(schemes[k]);
+            Quantity *q = quantity_of(s, known[i].text);
+            const Event list[] = {{quantity, q, 0, 0}, {quantity, q, known[i].rises ? 1 : -1, 1}};
+            Events e;
+            AdaptRun run;
+            double y[2];
+            AdaptOptions o = within(1e-6, 3, t->pair ? embedded_of(t).estimate_order : 1);
+            assert_int_equal(events_new(list, 2, 2, &e), 0);
+            o.first = o.longest = 0.5, o.events = &e;
+            if (t->pair || t->orders)
+                assert_int_equal(adapt_run(t, s, &o, y, &run), 0);
+            else
+                take_steps(schemes[k], s, 0.5, &e);
+            if ((int)e.found != 2 * known[i].found || e.stopped != known[i].found)
+                fail_msg("%s, %s: %zu", schemes[k], known[i].text, e.found);
+            double waits = strstr(known[i].text, "3/2") ? 0.5 : 0; /* 0 from 1 to 3/2 */
+            for (size_t j = 0; j < e.found; j++)
+                assert_true(e.crossing[j].rises == known[i].rises &&
+                            fabs(e.crossing[j].t - 1 - waits / 2) <= waits / 2 + 1e-5);
+            events_free(&e);
+            quantity_free(q);
+        }
+}
+
 /* ---- orbits ----------------------------------------------------------------------------------------- */
 
 /* Arenstorf's satellite comes back after this period (Hairer, Norsett, Wanner 1993, II.0): y2 falls through 0 there. */
