@@ -443,6 +443,16 @@ static int local_order(const Table *t, int order)
     return fabs(sum - 1) <= 1e-12 ? order + 1 : 0;
 }
 
+int order_expected(const Table *t, const System *s, const Theory *theory, int *order)
+{
+    int singular;
+    *order = theory_order(theory, s);
+    TRY(mass_singular(s, &singular));
+    if (!singular) return 0;
+    if (s->timed && table_has(t, HAS_W) && !table_implicit(t)) *order = 1;
+    return assumptions_index_1(t, order);
+}
+
 int order_measure(const Table *t, const System *s, const OrderOptions *o, int expected,
                   int zero_stable, OrderStudy *out)
 {

@@ -62,6 +62,10 @@ typedef struct {
     int repeats;      /* runs of a short run, of which the shortest time counts; 0: none */
 } OrderOptions;
 
+/* Returns in *order the order to expect of a frozen table on a system: theory_order, and where M is singular that on equations of index 1
+ * (assumptions_index_1), which is a lower bound. W-methods have 1 there where the field depends on t, since W tells nothing of df/dt; the order of
+ * Rosenbrock methods is taken to hold, as that of the built-in ones does (Hairer, Wanner 1996, VI.4, has the conditions). */
+int order_expected(const Table *t, const System *s, const Theory *theory, int *order);
 /* Measures the global error of a table (symbols frozen inside) on a system over dyadic steps, the first of which end in
  * the reference solution where the scheme has history. The verdict compares its slope with the exact order `expected`.
  * With o->local it is the error of the first own step, which falls like h^(expected + 1), or not at all where the

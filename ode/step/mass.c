@@ -12,6 +12,7 @@
  * (M - h J)^-1 M grows like 1/h or faster. */
 #include "ode/step/linear.h"
 
+#include <gsl/gsl_linalg.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,6 +65,28 @@ int mass_takes(const System *s, const Table *t)
     derivatives &= is_of_derivatives(t, &t->update, block, solved) &&
                    is_of_derivatives(t, &t->error, block, solved);
     return derivatives ? 0 : refuse(t, "has an explicit stage in its points or its update");
+}
+
+int mass_singular(const System *s, int *singular)
+{
+    size_t d = s->d;
+    int sign;
+    double least = INFINITY, most = 0;
+    *singular = 0;
+    if (!s->mass) return 0;
+    SCOPED(memory_drop) double *copy = memory_new(d, d * sizeof *copy);
+    gsl_permutation *p = copy ? gsl_permutation_alloc(d) : NULL;
+    if (!p) return ERR_MEMORY;
+    memcpy(copy, s->mass, d * d * sizeof *copy);
+    gsl_matrix_view M = gsl_matrix_view_array(copy, d, d);
+    gsl_linalg_LU_decomp(&M.matrix, p, &sign);
+    gsl_permutation_free(p);
+    for (size_t i = 0; i < d; i++) {
+        least = fmin(least, fabs(copy[i * d + i]));
+        most = fmax(most, fabs(copy[i * d + i]));
+    }
+    *singular = !(least > 1e-12 * most);
+    return 0;
 }
 
 /* ---- the initial state --------------------------------------------------------------------------------- */

@@ -73,6 +73,11 @@ const Newton *stepper_newton(const Stepper *st); /* NULL: stages are found to ro
 double stepper_h(const Stepper *st);
 const double *stepper_slope(const Stepper *st, size_t e);
 
+/* ---- mass.c: M y' = f ----------------------------------------------------------------------------- */
+
+/* Returns in *singular whether M is, to rounding, so that some equations have no derivatives. ERR_MEMORY. */
+int mass_singular(const System *s, int *singular);
+
 /* ---- adapt.c: steps by tolerance ------------------------------------------------------------------ */
 
 enum { ADAPT_DONE, ADAPT_UNDERFLOW, ADAPT_STEPS, ADAPT_EVENT, ADAPT_JUMPS };

@@ -201,3 +201,20 @@ int assumptions_find(const Table *t, Assumptions *out)
     out->D = count(&m, most, holds_D);
     return find_algebraic(&m, out);
 }
+
+int assumptions_index_1(const Table *t, int *order)
+{
+    Assumptions a;
+    StabilityFunction R;
+    TRY(assumptions_find(t, &a));
+    if (a.C < 0) return 0;
+    for (size_t e = 0; e < t->evals; e++)
+        if (row_equal(&eval_point(t, (int)e)->row, &t->update)) return 0;
+    TRY(stability_function(t, &R));
+    double end = R.p == R.q && R.p >= 0 ? table_double(R.P[R.p]) / table_double(R.Q[R.q]) : 0;
+    int q = a.B < a.C ? a.B : a.C, most = fabs(end - 1) < 1e-9 ? q : q + 1;
+    if (most == q) --*order;
+    if (*order > most) *order = most;
+    stability_function_free(&R);
+    return 0;
+}

@@ -395,6 +395,11 @@ typedef struct {
         least_eigenvalue; /* of the b_i and of M, in double precision: both at least 0 where it is */
 } Assumptions;
 int assumptions_find(const Table *t, Assumptions *out);
+/* Returns in *order the order on algebraic equations of index 1 of a method of order p = *order that solves for all its stages: p where the last
+ * is the new state, else min(p, q + 1), q being the stage order, where -1 <= R(inf) < 1, and min(p - 1, q) where R(inf) is 1. Equations that
+ * are linear in y and free of t are met at all stages, and the order is p. Without stages H alone, or with history, it stays p.
+ * Source: Hairer, Wanner 1996, Theorem VI.1.1; of multistep methods VI.2. */
+int assumptions_index_1(const Table *t, int *order);
 
 /* Finds the largest p <= most <= bracket_most for which some conjugate exp(chi) S exp(-chi) of a splitting by
  * exact flows has order p (Butcher 1969). For Lie-Trotter it is 2. */

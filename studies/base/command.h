@@ -36,6 +36,8 @@ typedef struct {
     int one_file;       /* 1: --out is the one file it writes, not a directory of results */
     const char *faster; /* what makes it less work, for lines of progress; NULL: nothing */
     const Kind *kinds;  /* of the studies that it writes, up to a NULL command; NULL: none */
+    /* Paragraphs behind `about`, of a language that several commands read; NULL: none. */
+    const char *language[2];
     int (*run)(Options *o); /* returns a code of error.h, with its words in error_text */
 } Command;
 

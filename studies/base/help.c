@@ -267,6 +267,7 @@ int help_print(const Command *c, const OptionGroup *const *groups, const char *w
     if (strcmp(word, HELP_SCREEN) == 0) return put_screen(&p, c, groups), 0;
     if (all) put_head(&p, c);
     put_about(&p, c->about, all ? NULL : word);
+    for (int i = 0; i < 2 && c->language[i]; i++) put_about(&p, c->language[i], all ? NULL : word);
     if (all) put_example(&p, c);
     put_groups(&p, groups, all ? NULL : word);
     return p.blocks ? 0 : nothing_has(groups, word);

@@ -1,5 +1,5 @@
 /* system_language.h: the language of system files in words, which `trotter order --help all` (`solve` the last part) and the man page
- * trotter-systems(5) print. */
+ * trotter-systems(5) print. C99 has texts of 4,095 bytes, so there are two. */
 #ifndef TROTTER_SYSTEM_LANGUAGE_H
 #define TROTTER_SYSTEM_LANGUAGE_H
 
@@ -33,7 +33,12 @@
     "a line `ends x`; `ring` joins the ends. y'' = -sin(y), before F and `initial`, makes the state positions\n"                      \
     "y and velocities y'; F is y'', G the drift. `exact = cos(t), -sin(t)` is the solution, where\n"                                  \
     "known: the reference; `energy = y'^2/2` an invariant; `param m = 1, 2` a vector: m[i], m[j], m[c].\n"                            \
-    "--set mu=10 sets parameters, as van-der-pol:mu=10 does for texts that --systems lists.\n"
+    "--set mu=10 sets parameters, as van-der-pol:mu=10 does for texts that --systems lists.\n"                                        \
+    "\n"                                                                                                                              \
+    "`t-whole 321.8122` is an end later than t-end, to which runs by tolerance go. `end = ...` has the state of all particles\n"      \
+    "there (without t-whole at t-end), from the text's own initial state and parameters, and `solve` tells the error at the\n"        \
+    "end against it. `small 1e-6` says how small coordinates are: `solve --rtol X` alone takes 1e-6 X as the absolute\n"              \
+    "tolerance. `title` and `source` are words for tables.\n"
 
 /* The same of equations that are not y' = ..., which `solve` takes. */
 #define LANGUAGE_OF_EQUATIONS                                                                                       \

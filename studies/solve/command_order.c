@@ -165,7 +165,9 @@ const Command command_order = {
         "verdict compares it with the exact order: agree, higher, disagree, diverges, floor (rounding hides\n"
         "it), unstable, inconsistent. An error that is seen to come near c h^p, c other than 0, agrees with order p\n"
         "whatever the slope at coarser steps. Sub-flows are exact unless a suffix says otherwise. Multistep\n"
-        "schemes take their first steps from the reference solution.\n"
+        "schemes take their first steps from the reference solution. Where equations have no derivatives, 0 = ...,\n"
+        "schemes whose last stage is not the new state may have a lower order, which is expected then (Hairer,\n"
+        "Wanner 1996, VI.1); where these are linear they have their own one, and are told to be higher.\n"
         "\n"
         "Steps too large for a scheme's stability are left out; `unstable_from` is the finest. If\n"
         "too few are left, the verdict is `unstable`: take a smaller --h0, more --halvings or a shorter --t-end.\n"
@@ -181,13 +183,14 @@ const Command command_order = {
         "or --h0 gives the first step. A pair of order p whose estimate is O(h^(q+1)) has an error that goes\n"
         "like tolerance^(p/(q+1)). That power is `expected`; the fitted one is `slope`. Exit status 1: a\n"
         "scheme does not end.\n"
-        "\n" LANGUAGE_OF_SYSTEMS "\n"
+        "\n"
         "A trained model is a system: --system network:DIR, or network:DIR:LAYER (from 0), reads what\n"
         "'trotter train --out DIR' wrote, in double precision. F is the layer's attention and G its\n"
         "feed-forward network, each with its layer norm and without dropout; depth is time. The particles\n"
         "(8) are the first words of DIR/vocab.txt, embedded, with positions where the model has them. A\n"
         "scheme that reads G2 needs a model trained with two sets. A model of ReLU is refused: no order\n"
         "above 1 survives its kinks.\n",
+    .language = {LANGUAGE_OF_SYSTEMS, LANGUAGE_OF_EQUATIONS},
     .often =
         "scheme scheme-file system system-file systems particles t-end h0 halvings local adaptive summary csv out",
     .example = "--scheme rk4,heun --summary --out out/order",

@@ -279,12 +279,24 @@ static int check_schemes(const ConvergenceStudy *u, const Selection *s)
     return 0;
 }
 
+/* Sets the order to expect, and says where it is that of algebraic equations. */
+static int expect(const ConvergenceStudy *u, const Table *t, Theory *theory)
+{
+    int order = theory_order(theory, u->system);
+    TRY(order_expected(t, u->system, theory, &theory->order));
+    if (theory->order < order)
+        progress_note(
+            "%s: not all equations have derivatives: order %d at least is expected, not %d",
+            t->name, theory->order, order);
+    return 0;
+}
+
 static int measure_each(ConvergenceStudy *u, const Selection *s, Pace *pace)
 {
     for (size_t i = 0; i < s->count; i++) {
         Theory *theory = &u->scheme[i].theory;
         TRY(theory_search(s->scheme[i], CONVERGENCE_TREES, theory));
-        theory->order = theory_order(theory, u->system);
+        TRY(expect(u, s->scheme[i], theory));
         if (s->scheme[i]->carries && theory->start_order == INT_MAX)
             progress_note("%s: what it carries begins as the exact solution has it",
                           s->scheme[i]->name);

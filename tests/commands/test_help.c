@@ -112,6 +112,9 @@ TEST(test_command_line)
     run_ok("help train learning-rate"); /* another name of it */
     assert_true(has_option(out, "rate", 4) && !strstr(out, "Usage"));
     must_print("help train all", "Usage: trotter train");
+    static const char *const lines[] = {"t-whole", "end = ...", "small 1e-6",
+                                        "0 = y1"}; /* of system files */
+    for (int i = 0; i < 4; i++) must_print(formed("order --help '%s'", lines[i]), lines[i]);
     must_refuse("train --help shedule",
                 "nothing has 'shedule'; the nearest option is '--schedule'");
     must_refuse("train --help qqqqqq", "nothing has 'qqqqqq'; --help all shows all options");

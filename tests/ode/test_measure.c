@@ -26,6 +26,44 @@ static int verdict(const Table *t, const char *system, int expected, int stable)
     return verdict_on(t, s, usual, expected, stable);
 }
 
+/* Equations without derivatives lower the order of methods whose last stage is not the new state, as Hairer and Wanner 1996,
+ * Theorem VI.1.1, has it; a mass matrix that is regular does not. */
+TEST(test_algebraic)
+{
+    static const struct {
+        const char *scheme; /* name or text */
+        int order, expected;
+    } known[] = {
+        {"gauss4", 4, 2},
+        {"implicit-midpoint", 2, 2},
+        {"radau-iia3", 3, 3},
+        {"implicit-euler", 1, 1},
+        {"rodas4", 4, 4},
+        {"bdf2", 2, 2},
+        {"ros2-w", 2, 1},
+        {"scheme crouzeix\nlet g = 1/2 + sqrt(3)/6\nk1 = H(y + g*k1)\nk2 = H(y + (1 - 2*g)*k1 + g*k2)\ny' = y + 1/2*k1 + 1/2*k2\n",
+         3, 2},
+        {"scheme radau-ia3\nk1 = H(y + 1/4*k1 - 1/4*k2)\nk2 = H(y + 1/4*k1 + 5/12*k2)\ny' = y + 1/4*k1 + 3/4*k2\n",
+         3, 2}};
+    OWN_SYSTEM *s = read_system("system dae\ny1' = -y1*y2 + sin(t)\n0 = y2 - y1^2 - cos(t)\n"
+                                "initial = 1, 2\nt-end 1\nh0 1/8\n",
+                                0, 0);
+    OWN_SYSTEM *regular =
+        read_system("system mass\ny1' + y2' = -y1*y2\ny1' - y2' = sin(t)\ninitial = 1, 2\n", 0, 0);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const char *text = known[i].scheme;
+        OWN_TABLE *t = scheme(text), *froze = freeze(t);
+        Theory theory;
+        int order;
+        assert_int_equal(theory_search(froze, 6, &theory), 0);
+        assert_int_equal(order_expected(froze, regular, &theory, &order), 0);
+        assert_int_equal(order, known[i].order);
+        assert_int_equal(order_expected(froze, s, &theory, &order), 0);
+        assert_int_equal(order, known[i].expected);
+        assert_int_equal(verdict_on(t, s, usual, order, theory.zero_stable), VERDICT_AGREE);
+    }
+}
+
 /* Schemes that are not consistent keep an error of size 1: order 0. */
 TEST(test_inconsistent)
 {

@@ -205,6 +205,7 @@ int trotter_measure(const TrotterScheme *s, const TrotterSystem *on, double t_en
                     int halvings, TrotterOrder *out)
 {
     Theory theory;
+    int expected;
     SCOPED(order_free) OrderStudy u = {0};
     const OrderOptions o = {.t_end = t_end, .h0 = h, .halvings = halvings};
     GIVEN(out);
@@ -214,13 +215,13 @@ int trotter_measure(const TrotterScheme *s, const TrotterSystem *on, double t_en
     if (halvings < 4 || halvings > 30)
         return error_set(ERR_MISUSE, "%d halvings: expected 4 to 30", halvings);
     TRY(theory_search(s->frozen, CONVERGENCE_TREES, &theory));
-    TRY(order_measure(s->table, on->system, &o, theory_order(&theory, on->system),
-                      theory.zero_stable, &u));
+    TRY(order_expected(s->frozen, on->system, &theory, &expected));
+    TRY(order_measure(s->table, on->system, &o, expected, theory.zero_stable, &u));
     *out = (TrotterOrder){.slope = u.slope,
                           .low = u.low,
                           .high = u.high,
                           .constant = u.constant,
-                          .expected = theory_order(&theory, on->system),
+                          .expected = expected,
                           .verdict = verdict_name(u.verdict),
                           .point = memory_new(u.points, sizeof *out->point)};
     if (!out->point) return ERR_MEMORY;

@@ -105,6 +105,7 @@ void manual_page(const Command *c, const Command *const *table, FILE *f)
     char other[64];
     put_head(f, c->name, c->purpose, "[\\fIOPTION\\fP]...");
     put_paragraphs(f, c->about);
+    for (int i = 0; i < 2 && c->language[i]; i++) put_paragraphs(f, c->language[i]);
     fprintf(f, ".SS Example\n.EX\n  trotter %s ", c->name);
     put_text(f, c->example);
     fputs("\n.EE\n", f);
@@ -137,7 +138,8 @@ void manual_overview(const Command *const *table, FILE *f)
 void manual_systems(FILE *f)
 {
     put_head(f, "systems", "texts of particle systems", NULL);
-    put_paragraphs(f, LANGUAGE_OF_SYSTEMS "\n" LANGUAGE_OF_EQUATIONS);
+    put_paragraphs(f, LANGUAGE_OF_SYSTEMS);
+    put_paragraphs(f, LANGUAGE_OF_EQUATIONS);
     fputs(".SH SEE ALSO\n.BR trotter\\-order (1),\n.BR trotter\\-solve (1),\n"
           ".BR trotter\\-schemes (5)\n",
           f);
