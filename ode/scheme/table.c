@@ -512,6 +512,13 @@ const char *table_special(int special, char out[SPECIAL_WORDS])
     return out;
 }
 
+const Row *table_row(const Table *t, size_t i)
+{
+    return i < t->points    ? &t->point[i].row
+           : i == t->points ? &t->update
+                            : &t->carry[i - t->points - 1].update;
+}
+
 int table_equal(const Table *a, const Table *b)
 {
     if (a->stages != b->stages || a->points != b->points || a->evals != b->evals ||

@@ -217,6 +217,9 @@ void point_free(Point *p);
 /* Computes a term's coefficient with its symbols at their starting values. */
 void table_value(const Table *t, const Term *term, mpq_t out);
 
+/* Returns the i-th row of a step: of a point, y', or the update of what is carried, in this order. */
+const Row *table_row(const Table *t, size_t i);
+
 /* Computes a row's total weight on an evaluation, now and before, on states (TABLE_STATE), likewise, or on a carried
  * quantity. */
 void row_weight(const Table *t, const Row *r, int eval, mpq_t out);

@@ -69,13 +69,6 @@ static void amp_free(Amplifier *a)
     *a = (Amplifier){0};
 }
 
-static const Row *amp_row(const Table *t, size_t p)
-{
-    return p < t->points    ? &t->point[p].row
-           : p == t->points ? &t->update
-                            : &t->carry[p - t->points - 1].update;
-}
-
 /* Numbers the columns: y, then each slope an argument reads from the past, then what is carried. Returns a bound of P's
  * degree. */
 static size_t amp_columns(const Table *t, int *column, size_t *columns)
@@ -83,7 +76,7 @@ static size_t amp_columns(const Table *t, int *column, size_t *columns)
     int deepest = 0, past = t->past_y > t->past_k ? t->past_y : t->past_k;
     *columns = 1;
     for (size_t p = 0; p < t->points; p++) {
-        const Row *r = amp_row(t, p);
+        const Row *r = table_row(t, p);
         for (size_t i = 0; i < r->terms; i++) {
             if (r->term[i].eval < 0 || r->term[i].past == 0) continue;
             if (r->term[i].past > deepest) deepest = r->term[i].past;
@@ -127,7 +120,7 @@ static int amp_values(Amplifier *a)
     if (!(a->scale = memory_new(a->t->points, sizeof *a->scale))) return ERR_MEMORY;
     for (size_t p = 0; p < a->t->points; p++) a->scale[p] = amp_value(a->t->point[p].scale);
     for (size_t p = 0; p < a->rows; p++) {
-        const Row *r = amp_row(a->t, p);
+        const Row *r = table_row(a->t, p);
         if (!(a->c[p] = memory_new(r->terms, sizeof **a->c))) return ERR_MEMORY;
         for (size_t i = 0; i < r->terms; i++) a->c[p][i] = amp_value(r->term[i].c);
     }
@@ -154,7 +147,7 @@ static int amp_new(Amplifier *a, const Table *t)
 /* Computes out (columns), the row at w = unit[s]. */
 static void amp_combine(const Amplifier *a, size_t p, size_t s, int update, AMP_COMPLEX *out)
 {
-    const Row *r = amp_row(a->t, p);
+    const Row *r = table_row(a->t, p);
     size_t n = a->columns;
     for (size_t j = 0; j < n; j++) out[j] = 0;
     for (size_t i = 0; i < r->terms; i++) {
@@ -262,7 +255,7 @@ static void amp_solve_slopes(Amplifier *a, size_t s)
     size_t n = a->columns, evals = t->evals, wide = evals + n;
     for (size_t e = 0; e < evals; e++) {
         AMP_COMPLEX z = amp_factor(a, &t->eval[e]), *m = a->system + e * wide;
-        const Row *r = amp_row(t, (size_t)t->eval[e].point);
+        const Row *r = table_row(t, (size_t)t->eval[e].point);
         for (size_t j = 0; j < wide; j++) m[j] = j == e;
         for (size_t i = 0; i < r->terms; i++) {
             const Term *x = &r->term[i];

@@ -1,7 +1,7 @@
 /* locus.c: where an amplification factor of a table with history meets the unit circle, decided by rational arithmetic.
  *
  * The points of a step on y' = lambda y are Y_p = u_p(w) y + z sum over q of a_pq(w) Y_q, w = 1 / zeta, and y = w (v(w) y + z sum of
- * b_q(w) Y_q). The determinant of these equations is D(w, z) = sum of d_n(z) w^n, d_0 the denominator, and the factors zeta are
+ * b_q(w) Y_q); what is carried has an equation like y's. The determinant of these equations is D(w, z) = sum of d_n(z) w^n, d_0 the denominator, and the factors zeta are
  * the roots of B = sum of d_n zeta^(N - n). On the circle zeta = (1 + i s) / (1 - i s), s real or infinite, and
  *
  *     (1 - i s)^N B = A(s) + i C(s),     A, C real polynomials of degree N in s.
@@ -175,12 +175,13 @@ static void subtract(fmpq_poly_t at, int power, const mpq_t c)
     fmpq_poly_set_coeff_fmpq(at, power, sum);
 }
 
-/* Writes row i of the matrix (n, n), times a number > 0 that makes it whole: point i's equation, or the update's. z = x^step, w = x. */
-static int write_row(const Table *t, int colour, const Row *r, size_t i, int step,
-                     fmpz_poly_mat_t M)
+/* Writes row i of the matrix (n, n), times a number > 0 that makes it whole: point i's equation, the update's, or that of something
+ * carried, v = w (its update). z = x^step, w = x. */
+static int write_row(const Table *t, int colour, size_t i, int step, fmpz_poly_mat_t M)
 {
-    size_t n = t->points + 1;
-    int update = i == t->points;
+    const Row *r = table_row(t, i);
+    size_t n = t->points + 1 + t->carries;
+    int update = i >= t->points;
     fmpq_poly_t *row = memory_new(n, sizeof *row);
     fmpz_t below;
     RATIONAL(c);
@@ -190,14 +191,13 @@ static int write_row(const Table *t, int colour, const Row *r, size_t i, int ste
     fmpq_poly_set_si(row[i], 1);
     for (size_t k = 0; k < r->terms; k++) {
         const Term *x = &r->term[k];
-        int state = x->eval == TABLE_STATE;
-        if (!state) ratio_share(t, colour, x->eval, c);
-        if (state)
-            mpq_set(c, x->c);
-        else
-            mpq_mul(c, c, x->c);
-        subtract(row[state ? t->points : (size_t)t->eval[x->eval].point],
-                 x->past + update + (state ? 0 : step), c);
+        size_t of = x->eval == TABLE_STATE ? t->points
+                    : x->eval < 0          ? t->points + 1 + (size_t)(TABLE_CARRIED - x->eval)
+                                           : (size_t)t->eval[x->eval].point;
+        mpq_set_ui(c, 1, 1);
+        if (x->eval >= 0) ratio_share(t, colour, x->eval, c);
+        mpq_mul(c, c, x->c);
+        subtract(row[of], x->past + update + (x->eval >= 0 ? step : 0), c);
     }
     for (size_t j = 0; j < n; j++) fmpz_lcm(below, below, fmpq_poly_denref(row[j]));
     for (size_t j = 0; j < n; j++) {
@@ -227,14 +227,12 @@ static void divide_by_still(Locus *l)
 static int find_determinant(const Table *t, int colour, Locus *l)
 {
     fmpz_poly_mat_t M;
-    slong n = (slong)t->points + 1;
+    size_t n = t->points + 1 + t->carries;
     int code = 0;
-    l->most = 1 + deepest(&t->update);
-    for (size_t p = 0; p < t->points; p++) l->most += deepest(&t->point[p].row);
-    fmpz_poly_mat_init(M, n, n);
-    for (size_t i = 0; i <= t->points && code == 0; i++)
-        code =
-            write_row(t, colour, i < t->points ? &t->point[i].row : &t->update, i, l->most + 1, M);
+    l->most = 1 + (int)t->carries;
+    for (size_t i = 0; i < n; i++) l->most += deepest(table_row(t, i));
+    fmpz_poly_mat_init(M, (slong)n, (slong)n);
+    for (size_t i = 0; i < n && code == 0; i++) code = write_row(t, colour, i, l->most + 1, M);
     if (code == 0) fmpz_poly_mat_det(l->D, M);
     fmpz_poly_mat_clear(M);
     l->M = (int)(fmpz_poly_degree(l->D) / (l->most + 1));
@@ -259,7 +257,7 @@ static int find_turns(Locus *l)
 /* Makes D of a table, in the colour that z belongs to; *told = 0: it is none of fractions alone, or too large. */
 static int locus_new(const Table *t, int colour, Locus *l, int *told)
 {
-    *told = t->exact && !table_phi(t) && !t->flows && !t->carries && t->points <= LOCUS_POINTS &&
+    *told = t->exact && !table_phi(t) && !t->flows && t->points + t->carries <= LOCUS_POINTS &&
             t->past_y + t->past_k <= LOCUS_PAST;
     if (!*told) return 0;
     TRY(find_determinant(t, colour, l));
