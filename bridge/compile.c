@@ -15,7 +15,7 @@ static size_t count_sets(const Table *t, int op)
     size_t n = 0;
     for (size_t i = 0; i < t->evals; i++) {
         size_t j = 0; /* the first evaluation of this operator and set is counted */
-        if (t->eval[i].op != op) continue;
+        if (t->eval[i].op != op || eval_point(t, (int)i)->phi) continue;
         while (t->eval[j].op != op || t->eval[j].set != t->eval[i].set) j++;
         n += j == i;
     }
@@ -62,8 +62,20 @@ static int find_slot(Compiler *c, const Eval *e)
 
 /* ---- layers --------------------------------------------------------------------------------------------- */
 
+static int evaluate_norm(const Compiler *c, const Eval *e, int x)
+{
+    PlanSlot norm = {
+        .kind = SLOT_NORM, .side = c->side, .layer = compile_layer(c), .set = NORM_OWN + e->set};
+    int slot = plan_find_slot(c->plan, c->side, SLOT_NORM, norm.layer, norm.set);
+    if (slot < 0) slot = plan_slot(c->plan, norm);
+    return slot < 0 ? slot : plan_norm(c->plan, slot, x);
+}
+
 static int evaluate(Compiler *c, size_t e, int x, int *slot)
 {
+    if (eval_point(c->table, (int)e)->phi == PHI_NORM)
+        return c->k[(size_t)c->step * c->table->evals + e] =
+                   evaluate_norm(c, &c->table->eval[e], x);
     *slot = find_slot(c, &c->table->eval[e]);
     if (*slot < 0) return *slot;
     int draw = c->options->masks == MASKS_STEP ? *slot : c->draws++;
@@ -134,11 +146,24 @@ static int compile_carried(Compiler *c, int to)
     return 0;
 }
 
-/* Computes what is carried into the first step: 0, or what the rows of the text make of y, with the first layer's weights. */
+/* Makes the register of a quantity that begins as an embedding. */
+static int begin_embedded(Compiler *c, int carry)
+{
+    int slot =
+        plan_slot(c->plan, (PlanSlot){.kind = SLOT_WORDS, .side = c->side, .set = carry + 1});
+    if (slot < 0) return slot;
+    return plan_words(c->plan, slot, c->options->masks == MASKS_STEP ? slot : c->draws++);
+}
+
+/* Computes what is carried into the first step: 0, an embedding, or what the rows of the text make of y, with the first layer's
+ * weights. */
 static int begin_carried(Compiler *c, const Table *t)
 {
     TABLE(s);
-    for (size_t i = 0; i < t->carries; i++) c->carried[i] = -1;
+    for (size_t i = 0; i < t->carries; i++) {
+        c->carried[i] = t->carry[i].embedded ? begin_embedded(c, (int)i) : -1;
+        if (t->carry[i].embedded && c->carried[i] < 0) return c->carried[i];
+    }
     TRY(table_starter(t, &s));
     if (!s) return 0;
     SCOPED(memory_drop) int *k = memory_new(s->evals, sizeof *k);

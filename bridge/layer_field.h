@@ -51,8 +51,9 @@ int layer_field_owns(const Table *trained, const Table *scheme);
  * schemes' plan by hand, each sublayer by model_sublayer, with learned scalars and gates as
  * trained. */
 typedef struct {
-    const Table *table[SIDES]; /* trained tables; NULL without a source */
-    size_t n[SIDES];           /* tokens; 0 without a source */
+    const Table *table[SIDES];   /* trained tables; NULL without a source */
+    size_t n[SIDES];             /* tokens; 0 without a source */
+    const int32_t *token[SIDES]; /* what their scheme begins by an embedding needs; else NULL */
     /* (layers + 1, n d): the first holds the embedding on entry, the others are out. */
     double *state[SIDES];
     /* (n of the source, d) out: the memory that cross-attention reads; else NULL. */

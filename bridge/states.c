@@ -35,14 +35,16 @@ static int scalar(const PlanValues *v, const PlanFactor *f, double *value)
     return learned(v->arg, s->side, s->layer, s->name, "", f->element, 1, value);
 }
 
-/* Runs an EVAL or a NORM. A KEYS copies the memory, which stands for the keys made of it. */
+/* Runs an EVAL, a NORM or a WORDS. A KEYS copies the memory, which stands for the keys made of it. */
 static int sublayer(void *arg, const PlanInstr *in)
 {
     const PlanValues *v = arg;
     const PlanSlot *s = &v->plan->slot[in->slot];
     int slot = plan_find_slot(model_plan(v->arg), s->side, s->kind, s->layer, s->set);
-    const double *x = plan_value(v, in->term[0].x);
+    const double *x = in->terms ? plan_value(v, in->term[0].x) : NULL;
     double *y = plan_value(v, in->out);
+    if (in->op == PLAN_WORDS)
+        return model_words(v->arg, slot, plan_rows(v, s->side), v->token[s->side], y);
     if (in->op == PLAN_KEYS) memcpy(y, x, v->M * v->D * sizeof *y);
     if (in->op == PLAN_KEYS) return 0;
     const double *memory = in->terms > 1 ? plan_value(v, in->term[1].x) : NULL;
@@ -120,7 +122,8 @@ static int follow(Model *m, const States *s, PlanStates *p)
                     .sublayer = sublayer,
                     .gate = gate,
                     .scalar = scalar,
-                    .arg = m};
+                    .arg = m,
+                    .token = {s->token[SIDE_TARGET], s->token[SIDE_SOURCE]}};
     TRY(plan_values(&v, begin));
     for (int side = 0; side < plan->sides; side++)
         for (size_t l = 1; l <= plan->layers[side]; l++)

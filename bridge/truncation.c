@@ -51,6 +51,12 @@ int truncator_new(Model *m, const Table *trained, const TruncationOptions *o, Tr
     if (halvings < 1 || halvings >= TRUNCATION_POINTS)
         return error_set(ERR_INPUT, "%d halvings: expected 1 to %d", halvings,
                          TRUNCATION_POINTS - 1);
+    const Table *encoder = o->side == SIDE_SOURCE ? trained : o->other;
+    if (encoder && encoder->carries && encoder->carry[0].embedded)
+        return error_set(ERR_INPUT,
+                         "%s: truncation errors are of networks whose encoder begins by one "
+                         "embedding; '%s' has its own",
+                         encoder->name, encoder->carry[0].name);
     Truncator *u = memory_new(1, sizeof *u);
     if (!u) return ERR_MEMORY;
     *u = (Truncator){.model = m, .trained = trained, .options = *o, .layer = -1};
@@ -99,6 +105,7 @@ static int find_states(Truncator *u, const Sentence *s)
     for (int k = 0; k < model_plan(u->model)->sides; k++) {
         size_t layers = model_plan(u->model)->layers[k];
         states.n[k] = s->n[k];
+        states.token[k] = s->token[k];
         u->states[k] = states.state[k] =
             memory_new((layers + 1) * s->n[k], d * sizeof *u->states[k]);
         if (!u->states[k]) return ERR_MEMORY;

@@ -128,7 +128,8 @@ static int prepare(const Truncator *u, const Table *scheme, Scheme *s)
 {
     int layer = u->options.field == FIELD_LAYER;
     *s = (Scheme){.scheme = scheme,
-                  .network = scheme->symbols > 0 && table_equal(scheme, u->trained),
+                  .network = (scheme->symbols > 0 || table_has(scheme, HAS_NORM)) &&
+                             table_equal(scheme, u->trained),
                   .own = !layer && owns_several(u, scheme)};
     TRY(truncator_table(u, scheme, &s->table));
     s->one = layer ? 'L' : table_over(scheme, OP_H) && !s->own ? 'H' : 0;

@@ -187,8 +187,8 @@ static double act(int kind, double u, double *slope)
 /* A slot's tensors begin with this name: layers.0.attn.1, decoder.layers.3.cross.1. */
 static const char *slot_name(const Plain *p, const PlanSlot *s, char name[96])
 {
-    snprintf(name, 96, "%slayers.%d.%s.%d", plan_prefix(p->plan, s->side), s->layer,
-             plan_kind_name(s->kind), s->set);
+    char behind[SLOT_NAME];
+    snprintf(name, 96, "%s%s", plan_prefix(p->plan, s->side), plan_slot_name(s, behind));
     return name;
 }
 
@@ -475,10 +475,8 @@ static void normed(const Sequence *s, const PlanInstr *in, const PlanSlot *slot,
 {
     char name[96];
     const Plain *p = s->p;
-    if (slot->kind == SLOT_NORM)
-        snprintf(name, sizeof name, "%s%s", plan_prefix(p->plan, slot->side), plan_norm_name(slot));
-    else
-        snprintf(strchr(slot_name(p, slot, name), 0), 6, ".norm");
+    slot_name(p, slot, name);
+    if (slot->kind != SLOT_NORM) snprintf(strchr(name, 0), 6, ".norm");
     Tensor w = tensor(p, "%s.weight", name), b = tensor(p, "%s.bias", name);
     size_t n = s->n[slot->side];
     int x = in->term[0].x;
@@ -501,6 +499,8 @@ static void keys(const Sequence *s, const PlanInstr *in, const PlanSlot *slot, i
         linear(n, D, W, b, s->r[x], s->r[in->out]);
 }
 
+static void embed(const Sequence *s, int side, const PlanInstr *in, int back);
+
 static int instruction(const Sequence *s, const PlanInstr *in, int back)
 {
     const Plan *plan = s->p->plan;
@@ -511,6 +511,7 @@ static int instruction(const Sequence *s, const PlanInstr *in, int back)
     case PLAN_GATE: gate(s, in, D, back); return 0;
     case PLAN_NORM: normed(s, in, slot, back); return 0;
     case PLAN_KEYS: keys(s, in, slot, back); return 0;
+    case PLAN_WORDS: embed(s, slot->side, in, back); return 0;
     default: return evaluate(s, in, slot, back);
     }
 }
@@ -518,22 +519,27 @@ static int instruction(const Sequence *s, const PlanInstr *in, int back)
 /* ---- ends --------------------------------------------------------------------------------------------- */
 
 /* The first register of a side: r0_i = scale (E[word] + S[segment]) + P(position). P is a table, learned or of sinusoids:
- * P(i, k) = sin(i w_k), P(i, D/2 + k) = cos(i w_k), w_k = 10000^(-k / (D/2 - 1)). */
-static void embed(const Sequence *s, int side, int back)
+ * P(i, k) = sin(i w_k), P(i, D/2 + k) = cos(i w_k), w_k = 10000^(-k / (D/2 - 1)). WORDS makes its register so too, without
+ * S and with tensors of its own; in NULL: the first. */
+static void embed(const Sequence *s, int side, const PlanInstr *in, int back)
 {
+    char name[96], prefix[98] = "";
     const ModelConfig *c = s->p->config;
+    if (in)
+        snprintf(prefix, sizeof prefix, "%s.", slot_name(s->p, &s->p->plan->slot[in->slot], name));
     const int32_t *word = (side == SIDE_SOURCE ? s->b->source.input : s->b->input) + s->first[side];
     const int32_t *segment = s->b->asked.segment;
     size_t D = c->width, half = D / 2;
     double scale = c->plain_input ? 1 : sqrt((double)D);
     double step = half > 1 ? log(10000) / (double)(half - 1) : 0;
-    Tensor E = tensor(s->p, "embed.weight"), S = tensor(s->p, "segment.weight"),
-           P = tensor(s->p, "position.weight");
+    int out = in ? in->out : side;
+    Tensor E = tensor(s->p, "%sembed.weight", prefix), S = tensor(s->p, "%ssegment.weight", prefix),
+           P = tensor(s->p, "%sposition.weight", prefix);
     for (size_t i = 0; i < s->n[side]; i++)
         for (size_t k = 0; k < D; k++) {
             size_t at = (size_t)s->position[side][i] * D + k, e = (size_t)word[i] * D + k;
             size_t of = segment ? (size_t)segment[s->first[side] + i] * D + k : k;
-            double *r = &s->r[side][i * D + k], d = s->dr[side][i * D + k];
+            double *r = &s->r[out][i * D + k], d = s->dr[out][i * D + k];
             double angle = s->position[side][i] * exp(-step * (double)(k % half));
             if (!back) {
                 *r = scale * (E.value[e] + (S.value ? S.value[of] : 0)) +
@@ -681,7 +687,7 @@ static int run(const Sequence *s, int train, int back, double *logits, double *l
     Tensor w = tensor(p, "final_norm.weight"), b = tensor(p, "final_norm.bias");
     ROOM_OR_RETURN(h, n * D);
     ROOM_OR_RETURN(dh, n * D);
-    for (int side = 0; side < plan->sides; side++) embed(s, side, 0);
+    for (int side = 0; side < plan->sides; side++) embed(s, side, NULL, 0);
     for (size_t i = 0; i < plan->instrs; i++) TRY(instruction(s, &plan->instr[i], 0));
     double *y = s->r[plan->output], *dy = s->dr[plan->output];
     if (w.value)
@@ -695,7 +701,7 @@ static int run(const Sequence *s, int train, int back, double *logits, double *l
     else
         memcpy(dy, dh, n * D * sizeof *dy);
     for (size_t i = plan->instrs; i-- > 0;) TRY(instruction(s, &plan->instr[i], 1));
-    for (int side = 0; side < plan->sides; side++) embed(s, side, 1);
+    for (int side = 0; side < plan->sides; side++) embed(s, side, NULL, 1);
     return 0;
 }
 

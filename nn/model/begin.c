@@ -5,9 +5,16 @@
 #include "kernels/base/scoped.h"
 #include "nn/model/model.h"
 
+/* Tells whether a name is this one, or of an embedding beside that of the input, as start.1.embed.weight. */
+static int is_named(const Param *p, const char *name)
+{
+    const char *start = strstr(p->name, "start."), *dot = start ? strchr(start + 6, '.') : NULL;
+    return strcmp(p->name, name) == 0 || (dot && strcmp(dot + 1, name) == 0);
+}
+
 static int of_words(const Param *p)
 {
-    return strcmp(p->name, "embed.weight") == 0 || strcmp(p->name, "output.weight") == 0 ||
+    return is_named(p, "embed.weight") || strcmp(p->name, "output.weight") == 0 ||
            strcmp(p->name, "output.bias") == 0;
 }
 
@@ -27,7 +34,7 @@ static int check_tails(const Model *m, const Model *from, const size_t *word)
 /* Learned positions may be fewer than there. */
 static int check_shape(const Param *p, const Param *q)
 {
-    int fewer = p->rows < q->rows && strcmp(p->name, "position.weight") == 0;
+    int fewer = p->rows < q->rows && is_named(p, "position.weight");
     if (p->cols == q->cols && (p->rows == q->rows || of_words(p) || fewer)) return 0;
     return error_set(ERR_INPUT, "tensor '%s' has %zu x %zu numbers there and %zu x %zu here",
                      p->name, q->rows, q->cols ? q->cols : 1, p->rows, p->cols ? p->cols : 1);

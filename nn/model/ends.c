@@ -59,6 +59,33 @@ void ends_position_back(const Model *m, const Pass *p, int side, Dropout drop, c
                            grad(m, m->position));
 }
 
+static const int32_t *words_of(const Model *m, int side)
+{
+    return side == SIDE_SOURCE ? m->batch.source : m->batch.input;
+}
+
+void ends_words(const Pass *p, const PlanInstr *in, Dropout drop)
+{
+    const Model *m = p->m;
+    const SlotParams *o = &m->slot[in->slot];
+    int side = m->plan->slot[in->slot].side, learned = m->config.positions & POSITIONS_LEARNED;
+    m->backend->embed(rows(p, side), m->config.width, words_of(m, side), places(m, side),
+                      data(m, o->in_w), ends_scale(m), learned ? data(m, o->in_b) : m->positions,
+                      drop, m->state[in->out]);
+}
+
+void ends_words_back(const Pass *p, const PlanInstr *in, Dropout drop)
+{
+    const Model *m = p->m;
+    const SlotParams *o = &m->slot[in->slot];
+    const void *dx = m->adjoint[in->out];
+    int side = m->plan->slot[in->slot].side;
+    size_t N = rows(p, side), D = m->config.width, V = m->config.vocab + m->config.source_vocab;
+    m->backend->embed_back(N, D, V, words_of(m, side), ends_scale(m), drop, dx, grad(m, o->in_w));
+    if (m->config.positions & POSITIONS_LEARNED)
+        m->backend->embed_back(N, D, longest(m), places(m, side), 1, drop, dx, grad(m, o->in_b));
+}
+
 /* ---- a loss -------------------------------------------------------------------------------------- */
 
 /* Returns the rows of out.asked from `at` on. */
@@ -138,8 +165,7 @@ static void send(const Model *m, const Batch *x, Pass *p)
 
 static void embed(const Model *m, const Pass *p, int side)
 {
-    ends_embed(m, p, side, side == SIDE_SOURCE ? m->batch.source : m->batch.input,
-               data(m, m->embed));
+    ends_embed(m, p, side, words_of(m, side), data(m, m->embed));
 }
 
 static void embed_back(const Model *m, const Pass *p)

@@ -124,6 +124,9 @@ Labels ends_labels(const Model *m, const Pass *p);
 void ends_embed(const Model *m, const Pass *p, int side, const int32_t *index, const void *E);
 void ends_embed_back(const Model *m, const Pass *p, int side, size_t rows, const int32_t *index,
                      void *dE);
+/* Make the register of a WORDS, and the gradients of its slot. */
+void ends_words(const Pass *p, const PlanInstr *in, Dropout drop);
+void ends_words_back(const Pass *p, const PlanInstr *in, Dropout drop);
 /* Adds the gradient of learned positions, where there are any, from dx (N, D), the adjoint of what `drop` left. */
 void ends_position_back(const Model *m, const Pass *p, int side, Dropout drop, const void *dx);
 

@@ -33,9 +33,9 @@ enum { MODEL_BUFFERS = 32 };
 
 /* A sublayer is norm -> y = x W_in^T (I, D) -> core -> y = c W_out^T (D, O) -> + b, dropout. The core is attention (I =
  * D + 2 K E, O = D), cross-attention (I = O = D, x being the queries' alone) or bias and activation (I = O = M; gated I = 2 M). Members
- * are offsets into data. */
+ * are offsets into data. A SLOT_WORDS has a row a word at in_w, and a row a place at in_b where these are learned. */
 typedef struct {
-    size_t I, O;           /* 0 for a norm */
+    size_t I, O;           /* 0 for a norm, and for words */
     size_t norm_w, norm_b; /* (D) */
     size_t in_w, in_b;     /* (I, D), (I) */
     size_t out_w, out_b;   /* (D, O), (D) */

@@ -64,9 +64,14 @@ static int check_rates(const ModelConfig *c)
     return 0;
 }
 
-/* Refuses what an encoder with its decoder cannot have. */
+/* Refuses what an encoder with its decoder, or an embedding beside that of the input, cannot have. */
 static int check_sides(const ModelConfig *c, const Plan *p)
 {
+    for (size_t i = 0; i < p->slots && c->tails; i++)
+        if (p->slot[i].kind == SLOT_WORDS)
+            return error_set(ERR_INPUT,
+                             "what begins by an embedding of its own has a row for every "
+                             "word: adaptive embeddings have none");
     if (p->sides == 1 || c->tails == 0) return 0;
     return error_set(
         ERR_INPUT,
@@ -166,13 +171,9 @@ int model_new(const ModelConfig *config, Plan *plan, const Backend *backend, int
 }
 
 int model_count(const ModelConfig *config, Plan *plan, const Backend *backend, int training,
-                size_t *bytes)
+                Model **out)
 {
-    Model *m;
-    TRY(make(config, plan, backend, training, 1, &m));
-    *bytes = model_bytes(m);
-    model_free(m);
-    return 0;
+    return make(config, plan, backend, training, 1, out);
 }
 
 void model_free(Model *m)

@@ -113,9 +113,10 @@ enum {
     MEMORY_KINDS
 };
 size_t model_bytes(const Model *m);
-/* Counts model_bytes of what model_new would build, without building it; the plan is taken likewise. */
+/* Makes what model_new would build without its memory, to be counted: its plan, tensors and bytes are told, and it runs
+ * nothing. The plan is taken likewise. */
 int model_count(const ModelConfig *config, Plan *plan, const Backend *backend, int training,
-                size_t *bytes);
+                Model **out);
 size_t model_memory(const Model *m, int kind);
 const char *model_memory_name(int kind);
 

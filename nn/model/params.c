@@ -58,17 +58,27 @@ static void add_norm(Model *m, const char *name, size_t *w, size_t *b)
     if (m->config.norm != NORM_RMS) *b = add(m, D, 0, START_VALUE, 0, "%s.bias", name);
 }
 
+/* Adds an embedding beside that of the input, of as many words and places. */
+static void add_words(Model *m, const char *name, SlotParams *o)
+{
+    size_t D = m->config.width, words = m->config.vocab + m->config.source_vocab;
+    double deviation = 1 / sqrt((double)D);
+    o->in_w = o->norm_w = add(m, words, D, START_NORMAL, deviation, "%s.embed.weight", name);
+    if (m->config.positions & POSITIONS_LEARNED)
+        o->in_b = add(m, longest(m), D, START_NORMAL, deviation, "%s.position.weight", name);
+    o->end = m->size;
+}
+
 static void add_slot(Model *m, const PlanSlot *s, SlotParams *o)
 {
     size_t D = m->config.width;
-    char name[64], norm[72];
-    const char *side = plan_prefix(m->plan, s->side);
-    snprintf(name, sizeof name, "%slayers.%d.%s.%d", side, s->layer, plan_kind_name(s->kind),
-             s->set);
-    if (s->kind == SLOT_NORM)
-        snprintf(norm, sizeof norm, "%s%s", side, plan_norm_name(s));
-    else
-        snprintf(norm, sizeof norm, "%s.norm", name);
+    char name[SLOT_NAME + 8], norm[SLOT_NAME + 16], behind[SLOT_NAME];
+    snprintf(name, sizeof name, "%s%s", plan_prefix(m->plan, s->side), plan_slot_name(s, behind));
+    if (s->kind == SLOT_WORDS) {
+        add_words(m, name, o);
+        return;
+    }
+    snprintf(norm, sizeof norm, "%s%s", name, s->kind == SLOT_NORM ? "" : ".norm");
     add_norm(m, norm, &o->norm_w, &o->norm_b);
     if (s->kind != SLOT_NORM) {
         int gated = is_gated(m, s);

@@ -66,12 +66,17 @@ static int inside(int i, size_t count)
     return i >= 0 && (size_t)i < count;
 }
 
+static int is_side_norm(const PlanSlot *s)
+{
+    return s->kind == SLOT_NORM && s->set <= NORM_OWN;
+}
+
 int plan_slot(Plan *p, PlanSlot slot)
 {
     NEED(inside(slot.kind, SLOT_KINDS) && inside(slot.side, (size_t)p->sides));
     NEED(inside(slot.layer, p->layers[slot.side]) && slot.set >= 1);
     NEED((slot.kind == SLOT_FEEDFORWARD) == (slot.inner > 0));
-    NEED(slot.kind != SLOT_NORM || slot.layer == 0);
+    NEED(slot.layer == 0 || !(slot.kind == SLOT_WORDS || is_side_norm(&slot)));
     NEED(slot.kind != SLOT_CROSS || (p->sides == 2 && slot.side == SIDE_TARGET));
     NEED(plan_find_slot(p, slot.side, slot.kind, slot.layer, slot.set) < 0);
     TRY(memory_add(p->slot, p->slots, slot));
@@ -129,8 +134,9 @@ static int check_of_slot(const Plan *p, const PlanInstr *in)
     NEED(inside(in->slot, p->slots) && in->draw >= 0);
     int kind = p->slot[in->slot].kind, cross = kind == SLOT_CROSS;
     NEED(in->op == PLAN_NORM ? p->post || kind == SLOT_NORM : kind != SLOT_NORM);
+    NEED((in->op == PLAN_WORDS) == (kind == SLOT_WORDS));
     NEED(in->op != PLAN_KEYS || (cross && plan_find_keys(p, in->slot) < 0));
-    NEED(in->terms == (in->op == PLAN_EVAL && cross ? 2 : 1));
+    NEED(in->terms == (in->op == PLAN_WORDS ? 0 : in->op == PLAN_EVAL && cross ? 2 : 1));
     return 0;
 }
 
@@ -143,7 +149,9 @@ int plan_add(Plan *p, PlanInstr in, const PlanTerm *term)
     in.term = memory_new(in.terms, sizeof *term);
     if (!in.term) return ERR_MEMORY;
     if (in.terms) memcpy(in.term, term, in.terms * sizeof *term);
-    PlanRegister r = {.side = in.terms ? p->reg[term[0].x].side : SIDE_TARGET,
+    PlanRegister r = {.side = in.op == PLAN_WORDS ? p->slot[in.slot].side
+                              : in.terms          ? p->reg[term[0].x].side
+                                                  : SIDE_TARGET,
                       .keys = in.op == PLAN_KEYS};
     int code = writes ? memory_add(p->reg, p->registers, r) : 0;
     if (code == 0) {
@@ -181,6 +189,11 @@ int plan_keys(Plan *p, int slot, int x)
 {
     PlanInstr in = {.op = PLAN_KEYS, .slot = slot, .terms = 1};
     return plan_add(p, in, &(PlanTerm){.c = 1, .x = x});
+}
+
+int plan_words(Plan *p, int slot, int draw)
+{
+    return plan_add(p, (PlanInstr){.op = PLAN_WORDS, .slot = slot, .draw = draw}, NULL);
 }
 
 int plan_gate(Plan *p, int side, int layer, const char *name, int act, size_t inputs, const int *x)
@@ -229,10 +242,17 @@ const char *plan_prefix(const Plan *p, int side)
     return p->sides == 1 ? "" : side == SIDE_SOURCE ? "encoder." : "decoder.";
 }
 
-const char *plan_kind_name(int kind)
+const char *plan_slot_name(const PlanSlot *s, char out[SLOT_NAME])
 {
-    static const char *const name[SLOT_KINDS] = {"attn", "ffn", "cross", "norm"};
-    return name[kind];
+    static const char *const name[SLOT_KINDS] = {"attn", "ffn", "cross", "norm", "start"};
+    if (is_side_norm(s))
+        snprintf(out, SLOT_NAME, s->set == NORM_INPUT ? "input.norm" : "norm");
+    else if (s->kind == SLOT_WORDS)
+        snprintf(out, SLOT_NAME, "start.%d", s->set);
+    else
+        snprintf(out, SLOT_NAME, "layers.%d.%s.%d", s->layer, name[s->kind],
+                 s->kind == SLOT_NORM ? s->set - NORM_OWN : s->set);
+    return out;
 }
 
 /* ---- printing ----------------------------------------------------------------------------------- */
@@ -260,18 +280,15 @@ static void print_lin(const Plan *p, const PlanInstr *in, FILE *f)
 
 static void print_of_slot(const Plan *p, const PlanInstr *in, FILE *f)
 {
+    char name[SLOT_NAME];
     const PlanSlot *s = &p->slot[in->slot];
-    fprintf(f, "r%d = %s", in->out, plan_prefix(p, s->side));
-    if (s->kind == SLOT_NORM)
-        fputs(plan_norm_name(s), f);
-    else
-        fprintf(f, "layers.%d.%s.%d%s", s->layer, plan_kind_name(s->kind), s->set,
-                in->op == PLAN_NORM   ? ".norm"
-                : in->op == PLAN_KEYS ? ".keys"
-                                      : "");
-    for (size_t k = 0; k < in->terms; k++) fprintf(f, "%sr%d", k ? ", " : "(", in->term[k].x);
-    fputc(')', f);
-    if (in->op == PLAN_EVAL) fprintf(f, ", draw %d", in->draw);
+    fprintf(f, "r%d = %s%s%s(", in->out, plan_prefix(p, s->side), plan_slot_name(s, name),
+            in->op == PLAN_KEYS                           ? ".keys"
+            : in->op == PLAN_NORM && s->kind != SLOT_NORM ? ".norm"
+                                                          : "");
+    for (size_t k = 0; k < in->terms; k++) fprintf(f, "%sr%d", k ? ", " : "", in->term[k].x);
+    fputs(in->op == PLAN_WORDS ? "words)" : ")", f);
+    if (in->op == PLAN_EVAL || in->op == PLAN_WORDS) fprintf(f, ", draw %d", in->draw);
 }
 
 static void print_gate(const Plan *p, const PlanInstr *in, FILE *f)
@@ -284,12 +301,9 @@ static void print_gate(const Plan *p, const PlanInstr *in, FILE *f)
 
 void plan_print(const Plan *p, FILE *f)
 {
-    static void (*const print[])(const Plan *, const PlanInstr *,
-                                 FILE *) = {[PLAN_LIN] = print_lin,
-                                            [PLAN_EVAL] = print_of_slot,
-                                            [PLAN_GATE] = print_gate,
-                                            [PLAN_NORM] = print_of_slot,
-                                            [PLAN_KEYS] = print_of_slot};
+    static void (*const print[])(const Plan *, const PlanInstr *, FILE *) = {
+        [PLAN_LIN] = print_lin,      [PLAN_EVAL] = print_of_slot, [PLAN_GATE] = print_gate,
+        [PLAN_NORM] = print_of_slot, [PLAN_KEYS] = print_of_slot, [PLAN_WORDS] = print_of_slot};
     for (size_t i = 0; i < p->instrs; i++) {
         print[p->instr[i].op](p, &p->instr[i], f);
         fputc('\n', f);

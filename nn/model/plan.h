@@ -19,6 +19,8 @@
  *                of a slot that is a norm
  *   KEYS r       r = K_slot(x) (M, 2 D): keys, values      dx, dK; dr is the sum over the EVALs that
  *                of cross-attention at M source tokens     read r
+ *   WORDS r      r = E_slot[word] + P_slot[place] of each   dE, dP
+ *                token, as r0 is made, with its own tensors
  *
  *   sublayer_slot(x) = Attention(LayerNorm(x)) or FeedForward(LayerNorm(x)), no skip, no step factor.
  *   A slot owns one set of weights; two EVALs of one slot share them. Multistep schemes read older registers.
@@ -36,20 +38,23 @@
 #define TROTTER_PLAN_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "kernels/base/scoped.h"
 
-enum { PLAN_LIN, PLAN_EVAL, PLAN_GATE, PLAN_NORM, PLAN_KEYS, PLAN_OPS };
-enum { SLOT_ATTENTION, SLOT_FEEDFORWARD, SLOT_CROSS, SLOT_NORM, SLOT_KINDS };
+enum { PLAN_LIN, PLAN_EVAL, PLAN_GATE, PLAN_NORM, PLAN_KEYS, PLAN_WORDS, PLAN_OPS };
+enum { SLOT_ATTENTION, SLOT_FEEDFORWARD, SLOT_CROSS, SLOT_NORM, SLOT_WORDS, SLOT_KINDS };
 enum { SIDE_TARGET, SIDE_SOURCE, SIDES };
 enum { FACTOR_SCALAR, FACTOR_GATE };
 enum { PLAN_FACTORS = 4, PLAN_NAME = 32 };
 
 /* A sublayer and its weights. It is saved as layers.<layer>.attn|ffn.<set>; in a plan of two sides as
  * encoder.layers.<layer>.attn|ffn.<set> and decoder.layers.<layer>.attn|ffn|cross.<set>. SLOT_NORM is a norm
- * alone, for the whole side; its layer is 0. Set 1 is saved as encoder.norm, set 2, which stands behind the input of a
- * post plan, as input.norm (encoder.input.norm, decoder.input.norm). */
+ * alone. Sets 1 and 2 are for the whole side, with layer 0: set 1 is saved as encoder.norm, set 2, which stands behind the
+ * input of a post plan, as input.norm (encoder.input.norm, decoder.input.norm). Set NORM_OWN + i is norm i of a layer,
+ * layers.<layer>.norm.<i>. SLOT_WORDS is an embedding beside that of the input, start.<set>; its layer is 0. */
+enum { NORM_SIDE = 1, NORM_INPUT, NORM_OWN = NORM_INPUT };
 typedef struct {
     int kind;     /* SLOT_* */
     int layer;    /* from 0 */
@@ -92,9 +97,9 @@ typedef struct {
     int op;   /* PLAN_* */
     int out;  /* register written; for GATE the index of the gate whose value it computes */
     int slot; /* EVAL, NORM, KEYS */
-    int draw; /* EVAL: instructions of equal draw share their dropout masks in a step */
+    int draw; /* EVAL, WORDS: instructions of equal draw share their dropout masks in a step */
     /* The instruction reads the registers term[i].x: one for EVAL, NORM and KEYS, but two for an EVAL of
-     * cross-attention (x and what KEYS made). Only a LIN reads c and has factors. */
+     * cross-attention (x and what KEYS made), and none for WORDS. Only a LIN reads c and has factors. */
     size_t terms;
     PlanTerm *term;
 } PlanInstr;
@@ -141,6 +146,7 @@ int plan_eval(Plan *p, int slot, int x, int draw);
 int plan_cross(Plan *p, int slot, int x, int keys, int draw);
 int plan_norm(Plan *p, int slot, int x);
 int plan_keys(Plan *p, int slot, int x);
+int plan_words(Plan *p, int slot, int draw);
 int plan_gate(Plan *p, int side, int layer, const char *name, int act, size_t inputs, const int *x);
 /* Adds any instruction, with these terms. It writes the next register; a gate must be there already. */
 int plan_add(Plan *p, PlanInstr in, const PlanTerm *term);
@@ -153,14 +159,9 @@ int plan_find_keys(const Plan *p, int slot);
 int plan_sets(const Plan *p, int side, int kind);
 /* Returns the prefix of a side's tensor names: "" in a plan of one side, else "encoder." or "decoder.". */
 const char *plan_prefix(const Plan *p, int side);
-/* Returns the name of a SLOT_NORM behind its prefix. */
-static inline const char *plan_norm_name(const PlanSlot *s)
-{
-    return s->set == 1 ? "norm" : "input.norm";
-}
-
-/* Returns "attn", "ffn", "cross" or "norm". */
-const char *plan_kind_name(int kind);
+/* Writes the name of a slot behind its prefix, as "layers.0.attn.1", and returns it. */
+enum { SLOT_NAME = 64 };
+const char *plan_slot_name(const PlanSlot *s, char out[SLOT_NAME]);
 
 /* Tells whether the instruction multiplies by weights, and (of_slot) whether it has a slot: NORM does too. */
 static inline int plan_weighs(const PlanInstr *in)
@@ -170,7 +171,7 @@ static inline int plan_weighs(const PlanInstr *in)
 
 static inline int plan_of_slot(const PlanInstr *in)
 {
-    return in->op == PLAN_EVAL || in->op == PLAN_NORM || in->op == PLAN_KEYS;
+    return in->op != PLAN_LIN && in->op != PLAN_GATE;
 }
 
 /* Tells whether a slot is attention, of either kind. */
@@ -197,11 +198,12 @@ typedef struct PlanValues PlanValues;
 struct PlanValues {
     const Plan *plan;
     size_t N, M, D; /* M: 0 without a source */
-    /* arg is the PlanValues. EVAL, NORM and KEYS read plan_value(v, in->term[k].x) and write plan_value(v, in->out).
+    /* arg is the PlanValues. EVAL, NORM, KEYS and WORDS read plan_value(v, in->term[k].x) and write plan_value(v, in->out).
      * GATE reads plan_value(v, in->term[k].x) and writes plan_gates(v, in->out). */
     PlanOp *sublayer, *gate;
     int (*scalar)(const PlanValues *v, const PlanFactor *f, double *value);
-    void *arg; /* free for the caller */
+    void *arg;                   /* free for the caller */
+    const int32_t *token[SIDES]; /* for its WORDS */
     double *reg,
         *gates; /* (registers, rows, D), (gates, rows), rows = max(N, M): made by plan_values */
 };

@@ -89,8 +89,10 @@ static int sublayer(void *arg, const PlanInstr *in)
     const size_t kind = (size_t)(s->side * SLOT_KINDS + s->kind);
     const size_t key[KEYS] = {(size_t)in->op, SIDES * SLOT_KINDS * *number + kind, s->inner,
                               (size_t)(2 * v->plan->bidirectional + v->plan->post)};
+    static const double none[WIDTH]; /* what WORDS reads is the same for both plans */
+    const double *x = in->terms ? plan_value(v, in->term[0].x) : none;
     const double *other = in->terms > 1 ? plan_value(v, in->term[1].x) : NULL;
-    return look_up(d, key, plan_value(v, in->term[0].x), other, plan_value(v, in->out));
+    return look_up(d, key, x, other, plan_value(v, in->out));
 }
 
 /* A function of many arguments is one of the last and of another function of those before. */

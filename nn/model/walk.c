@@ -47,11 +47,9 @@ static int line(void *arg, const PlanInstr *in)
 int plan_values(PlanValues *v, const double *const begin[SIDES])
 {
     const Plan *p = v->plan;
-    PlanOp *const op[PLAN_OPS] = {[PLAN_LIN] = line,
-                                  [PLAN_EVAL] = v->sublayer,
-                                  [PLAN_GATE] = v->gate,
-                                  [PLAN_NORM] = v->sublayer,
-                                  [PLAN_KEYS] = v->sublayer};
+    PlanOp *const op[PLAN_OPS] = {
+        [PLAN_LIN] = line,         [PLAN_EVAL] = v->sublayer, [PLAN_GATE] = v->gate,
+        [PLAN_NORM] = v->sublayer, [PLAN_KEYS] = v->sublayer, [PLAN_WORDS] = v->sublayer};
     v->reg = memory_new(p->registers, plan_most(v) * v->D * sizeof *v->reg);
     v->gates = memory_new(p->gates, plan_most(v) * sizeof *v->gates);
     if (!v->reg || !v->gates) return ERR_MEMORY;

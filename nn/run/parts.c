@@ -113,3 +113,14 @@ int model_embed(Model *m, int side, size_t N, const int32_t *token, double *y)
     m->backend->get(y, m->state[side], N * m->config.width);
     return m->backend->wait();
 }
+
+int model_words(Model *m, int slot, size_t N, const int32_t *token, double *y)
+{
+    Pass p;
+    const PlanInstr *in = find_instr(m, slot, PLAN_WORDS);
+    NEED(in && token);
+    TRY(pass_tokens(m, N, token, &p));
+    TRY(pass_op[PLAN_WORDS](&p, in));
+    m->backend->get(y, m->state[in->out], N * m->config.width);
+    return m->backend->wait();
+}

@@ -230,6 +230,18 @@ static void keys_back(const Pass *p, const PlanInstr *in)
     m->backend->gemm(0, 0, M, D, 2 * D, 1, dy, 2 * D, data(m, o->keys_w), D, 1, m->adjoint[x], D);
 }
 
+static int words(void *arg, const PlanInstr *in)
+{
+    const Pass *p = arg;
+    ends_words(p, in, sublayer_drop(p, in));
+    return 0;
+}
+
+static void words_back(const Pass *p, const PlanInstr *in)
+{
+    ends_words_back(p, in, sublayer_drop(p, in));
+}
+
 static void gate_inputs(const Model *m, const PlanInstr *in)
 {
     for (size_t k = 0; k < in->terms; k++) {
@@ -261,18 +273,13 @@ static void gate_back(const Pass *p, const PlanInstr *in)
                           grad(m, m->gate[g].b));
 }
 
-PlanOp *const pass_op[PLAN_OPS] = {[PLAN_LIN] = lin,
-                                   [PLAN_EVAL] = eval,
-                                   [PLAN_GATE] = gate,
-                                   [PLAN_NORM] = norm,
-                                   [PLAN_KEYS] = keys};
+PlanOp *const pass_op[PLAN_OPS] = {[PLAN_LIN] = lin,   [PLAN_EVAL] = eval, [PLAN_GATE] = gate,
+                                   [PLAN_NORM] = norm, [PLAN_KEYS] = keys, [PLAN_WORDS] = words};
 
 typedef void BackOp(const Pass *p, const PlanInstr *in);
-static BackOp *const back_op[PLAN_OPS] = {[PLAN_LIN] = lin_back,
-                                          [PLAN_EVAL] = eval_back,
-                                          [PLAN_GATE] = gate_back,
-                                          [PLAN_NORM] = norm_back,
-                                          [PLAN_KEYS] = keys_back};
+static BackOp *const back_op[PLAN_OPS] = {
+    [PLAN_LIN] = lin_back,   [PLAN_EVAL] = eval_back, [PLAN_GATE] = gate_back,
+    [PLAN_NORM] = norm_back, [PLAN_KEYS] = keys_back, [PLAN_WORDS] = words_back};
 
 /* Goes from the output's adjoint back to those of the embeddings. */
 static void run_back(const Model *m, const Pass *p)

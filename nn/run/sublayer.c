@@ -115,6 +115,7 @@ static const Core core[] = {
     [SLOT_ATTENTION] = {attention_core, attention_core_back, DROP_ATTENTION},
     [SLOT_FEEDFORWARD] = {activation_core, activation_core_back, DROP_FEEDFORWARD},
     [SLOT_CROSS] = {attention_core, attention_core_back, DROP_ATTENTION},
+    [SLOT_WORDS] = {.drop = DROP_FEEDFORWARD},
 };
 
 static const Core *core_of(const Model *m, const PlanInstr *in)

@@ -73,6 +73,8 @@ int model_run_pair(Model *m, size_t N, const double *x, size_t M, const double *
 int model_run_plan(Model *m, size_t N, const double *x, double *y);
 /* Embeds N tokens of a side, dropout off: y (N, D) host. A token or position not there: ERR_MISUSE. */
 int model_embed(Model *m, int side, size_t N, const int32_t *token, double *y);
+/* Does so with the tensors of a SLOT_WORDS of the plan, for the slot's side. */
+int model_words(Model *m, int slot, size_t N, const int32_t *token, double *y);
 /* weights.c. Writes the attention weights of every self-attention sublayer on one sequence of N tokens, dropout off:
  * weights (A, H, N, N) host doubles out, A = plan_evals(plan, SLOT_ATTENTION), in the order of evaluation. Row i holds
  * a_i0 .. a_ii, sum 1, and zeros behind; in a bidirectional plan a_i0 .. a_i,N-1. They are those of kernels/backend.h,

@@ -1,4 +1,4 @@
-/* freeze.c: numbers in the place of what is learned, and quantities that the steps determine in the place of those that they leave
+/* freeze.c: numbers in the place of what is learned, sums in the place of their norms, and quantities that the steps determine in the place of those that they leave
  * open. */
 #include "kernels/base/error.h"
 #include "ode/scheme/rationals.h"
@@ -31,8 +31,10 @@ Table *table_freeze(const Table *from)
     for (size_t i = 0; code == 0 && i < t->carries; i++) {
         code = row_freeze(t, &t->carry[i].update);
         if (code == 0) code = row_freeze(t, &t->carry[i].start);
+        t->carry[i].embedded = 0;
     }
     for (size_t i = 0; code == 0 && i < t->flows; i++) freeze_flow(t, &t->flow[i]);
+    if (code == 0) code = table_drop_norms(t);
     if (code == 0) code = table_recast(t);
     if (code != 0) {
         table_free(t);

@@ -20,11 +20,13 @@
 #include "ode/scheme/print.h"
 #include "ode/scheme/scheme.h"
 
+/* Returns the operator of all stages, norms aside; -1: there is no one. */
 static int only_operator(const Table *t)
 {
+    int op = t->stages > 0 ? t->stage[0].op : -1;
     for (size_t i = 1; i < t->stages; i++)
-        if (t->stage[i].op != t->stage[0].op) return -1;
-    return t->stages > 0 ? t->stage[0].op : -1;
+        if (t->stage[i].op != op && eval_point(t, t->stage[i].eval)->phi != PHI_NORM) return -1;
+    return op;
 }
 
 static int check(const Table *t, int op, const char *name)

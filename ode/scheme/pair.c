@@ -49,7 +49,10 @@ static void delete_stage(Table *t, size_t i)
     for (size_t k = e; k < t->evals; k++) t->eval[k].stage--, t->eval[k].point -= (int)points;
     for (size_t k = 0; k < t->points; k++) move_terms(&t->point[k].row, (int)e, (int)count);
     move_terms(&t->update, (int)e, (int)count);
-    for (size_t k = 0; k < t->carries; k++) move_terms(&t->carry[k].update, (int)e, (int)count);
+    for (size_t k = 0; k < t->carries; k++) {
+        move_terms(&t->carry[k].update, (int)e, (int)count);
+        move_terms(&t->carry[k].start, (int)e, (int)count);
+    }
 }
 
 int table_prune(Table *t)
@@ -67,6 +70,38 @@ int table_prune(Table *t)
     }
     for (size_t i = t->stages; i-- > 0;)
         if (!used[i]) delete_stage(t, i);
+    return 0;
+}
+
+/* Puts a frozen row in the place of evaluation e. */
+static int put_row(Row *r, int e, const Row *in_place)
+{
+    ROW(out);
+    for (size_t i = 0; i < r->terms; i++) {
+        const Term *s = &r->term[i];
+        TRY(s->eval == e ? row_add_row(&out, in_place, s->c)
+                         : row_add(&out, s->eval, s->past, s->c, 0, NULL));
+    }
+    row_swap(r, &out);
+    return 0;
+}
+
+int table_drop_norms(Table *t)
+{
+    if (!table_has(t, HAS_NORM)) return 0;
+    for (size_t i = t->stages; i-- > 0;) { /* a norm reads stages before it alone */
+        int e = t->stage[i].eval;
+        const Row *r = &eval_point(t, e)->row;
+        if (eval_point(t, e)->phi != PHI_NORM) continue;
+        for (size_t p = 0; p < t->points; p++) TRY(put_row(&t->point[p].row, e, r));
+        TRY(put_row(&t->update, e, r));
+        for (size_t c = 0; c < t->carries; c++) {
+            TRY(put_row(&t->carry[c].update, e, r));
+            TRY(put_row(&t->carry[c].start, e, r));
+        }
+        delete_stage(t, i);
+    }
+    table_times(t); /* they are those of the rows as they are now */
     return 0;
 }
 

@@ -164,7 +164,9 @@ static void print_factor(const Pen *pen, mpq_srcptr c, int marked)
 
 static void print_head(const Pen *pen, const Stage *s, const Point *p)
 {
-    if (p->phi) {
+    if (p->phi == PHI_NORM) {
+        fputs("norm", pen->f);
+    } else if (p->phi) {
         fprintf(pen->f, p->phi == PHI_SOLVE ? "solve(" : "phi%d(", p->phi - 1);
         print_factor(pen, p->scale, 0);
         if (p->ops != point_fields(pen->t, p))
@@ -247,7 +249,10 @@ size_t print_beginning(const Pen *pen)
     for (size_t i = 0; i < symbols; i++) print_symbol(pen, &pen->t->symbol[i]);
     for (size_t i = 0; i < pen->t->carries; i++) {
         const Carry *v = &pen->t->carry[i];
-        fprintf(pen->f, "carry %s%s", v->name, v->started ? " = " : "");
+        fprintf(pen->f, "carry %s%s", v->name,
+                v->started    ? " = "
+                : v->embedded ? " = embedding"
+                              : "");
         if (v->started && v->start.terms == 0) fputc('0', pen->f);
         print_row(pen, &v->start, 0);
         fputc('\n', pen->f);

@@ -11,7 +11,9 @@
  *   kN = solve([coefficient] OP[set])(sum)  (1 - c h OP'(y))^-1 of slopes of this step: a Rosenbrock method's; W-method: W
  *   linear OP                         the scheme is for fields whose OP is linear
  *   separable                         the scheme is for fields whose F reads only what G moves, and G what F moves
+ *   kN = norm(sum)                    a layer norm of what is carried and slopes, of networks
  *   carry NAME [= sum]                a quantity that is carried from step to step, and its value before the first
+ *   carry NAME = embedding            ... which networks begin by an embedding of the tokens
  *   NAME' = sum                       its update
  *   error = sum                       y' - yhat of an embedded pair, of slopes k1, k2, ... alone; a second one is coarser (adapt.c)
  *   flow [coefficient] OP[set]        OP: F G C
@@ -270,8 +272,12 @@ static int check_carries(const Parser *p)
             "expected no [-j] in scheme '%s', which carries '%s': it can carry what it reads, as "
             "carry a and a' = y",
             t->name, t->carry[0].name);
-    int starts = t->start[0] != '\0', some = starts;
-    for (size_t i = 0; i < t->carries; i++) some |= t->carry[i].started;
+    if (table_has(t, HAS_NORM) && (!t->carries || table_implicit(t) || table_phi(t)))
+        return cursor_error(&p->cursor,
+                            "expected norm(...) in a scheme that carries a quantity, and has "
+                            "explicit stages; scheme '%s' %s",
+                            t->name, t->carries ? "has others" : "carries none");
+    int starts = t->start[0] != '\0';
     SCOPED(memory_drop) char *known = memory_new(t->stages, 1);
     if (!known) return ERR_MEMORY;
     mark_starting(t, known);
@@ -280,11 +286,12 @@ static int check_carries(const Parser *p)
         if (!v->update.terms)
             return cursor_error(&p->cursor, "expected %s' = ... in scheme '%s', which carries %s",
                                 v->name, t->name, v->name);
-        if (some && v->started == starts)
+        int other = v->started != t->carry[0].started || v->embedded != t->carry[0].embedded;
+        if (other || (starts && (v->started || v->embedded)))
             return cursor_error(
                 &p->cursor,
-                "expected 'carry %s = ...' in scheme '%s': what is carried begins with rows, all "
-                "of it, or with the scheme that 'start NAME' names",
+                "expected 'carry %s = ...' in scheme '%s': what is carried begins with rows, or "
+                "with embeddings, all of it, or with the scheme that 'start NAME' names",
                 v->name, t->name);
         for (size_t k = 0; k < v->start.terms; k++) {
             const Term *s = &v->start.term[k];

@@ -16,8 +16,8 @@ int point_fields(const Table *t, const Point *p)
 
 void point_coefficient(const Point *p, unsigned n, mpq_t c)
 {
-    unsigned J = p->phi == PHI_SOLVE ? 0 : (unsigned)p->phi - 1;
-    for (unsigned j = n ? n + J : 2; p->phi != PHI_SOLVE && j <= n + J; j++) {
+    unsigned J = p->phi >= PHI_SOLVE ? 0 : (unsigned)p->phi - 1;
+    for (unsigned j = n ? n + J : 2; p->phi < PHI_SOLVE && j <= n + J; j++) {
         rational_divide(c, j);
     }
 }
@@ -27,6 +27,8 @@ int table_has(const Table *t, int kinds)
     int has = kinds & HAS_IMPLICIT && table_implicit(t) ? HAS_IMPLICIT : 0;
     for (size_t i = 0; i < t->points; i++) {
         const Point *p = &t->point[i];
+        if (p->phi == PHI_NORM) has |= HAS_NORM;
+        if (p->phi == PHI_NORM) continue;
         if (p->phi) has |= p->phi == PHI_SOLVE ? HAS_SOLVE : HAS_PHI;
         if (p->phi && p->ops != point_fields(t, p)) has |= HAS_W;
     }

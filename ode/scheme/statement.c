@@ -49,7 +49,7 @@ size_t statement_stage_head(Cursor *c)
 }
 
 /* The part before a stage's argument: OP[set], phiJ([coefficient] OP[set]) or solve([coefficient] OP[set]), where `ops`
- * are the colours of OP and op is the first of them. */
+ * are the colours of OP and op is the first of them; or norm, whose set is its number among the text's norms. */
 typedef struct {
     int op, set, phi, ops;
     mpq_ptr scale;
@@ -59,7 +59,9 @@ typedef struct {
 static int take_function(Cursor *c, int *phi)
 {
     long J = 0;
-    *phi = cursor_take(c, "solve") ? PHI_SOLVE : cursor_take(c, "phi");
+    *phi = cursor_take(c, "norm")    ? PHI_NORM
+           : cursor_take(c, "solve") ? PHI_SOLVE
+                                     : cursor_take(c, "phi");
     if (*phi != 1) return 0;
     TRY(cursor_integer(c, PHI_MOST, &J));
     *phi += (int)J;
@@ -115,7 +117,14 @@ static int parse_function(Parser *p, Head *h)
 
 static int parse_head(Parser *p, Head *h)
 {
+    const Table *t = p->table;
     TRY(take_function(&p->cursor, &h->phi));
+    if (h->phi == PHI_NORM) {
+        h->op = OP_F;
+        h->set = 1;
+        for (size_t i = 0; i < t->points; i++) h->set += t->point[i].phi == PHI_NORM;
+        return 0;
+    }
     return h->phi ? parse_function(p, h) : parse_operator(p, OPS, &h->op, &h->set);
 }
 
@@ -197,17 +206,22 @@ static int check_row(Parser *p, const Row *r, const char *what)
     return r->terms ? 0 : cursor_error(&p->cursor, "expected a term in %s", what);
 }
 
-/* Checks the increment of a function of a derivative, and gives its evaluation the operator. */
+/* Checks the increment of a function of a derivative, or what a norm is of, and gives its evaluation the operator. */
 static int check_increment(Parser *p, const Head *h, const Row *r, int timed)
 {
     Table *t = p->table;
     Stage *s = &t->stage[t->stages];
-    for (size_t i = 0; i < r->terms; i++)
-        if (timed || r->term[i].eval < 0 || r->term[i].eval >= s->eval)
+    for (size_t i = 0; i < r->terms; i++) {
+        int eval = r->term[i].eval, carried = eval < TABLE_STATE && h->phi == PHI_NORM;
+        if (timed || (eval < 0 && !carried) || eval >= s->eval)
             return cursor_error(
                 &p->cursor,
-                "expected slopes of stages before it, of this step or past ones, in a stage of a phi function "
-                "or solve, and no state or '@'");
+                h->phi == PHI_NORM
+                    ? "expected what is carried and slopes of stages before it in norm(...), and no "
+                      "y or '@'"
+                    : "expected slopes of stages before it, of this step or past ones, in a stage of a phi function "
+                      "or solve, and no state or '@'");
+    }
     s->op = t->eval[s->eval].op = h->op;
     s->set = t->eval[s->eval].set = h->set;
     return 0;
@@ -606,6 +620,10 @@ static int read_carry(Parser *p)
     *v = (Carry){0};
     strcpy(v->name, name);
     v->started = cursor_take(&p->cursor, "=");
+    if (v->started && cursor_take(&p->cursor, "embedding")) {
+        v->started = 0;
+        v->embedded = 1;
+    }
     return v->started ? read_carried_start(p, &v->start)
                       : cursor_end(&p->cursor, "'=' or the end of the line");
 }

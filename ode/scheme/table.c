@@ -237,6 +237,7 @@ static int copy_carries(Table *to, const Table *from)
         const Carry *q = &from->carry[to->carries];
         memcpy(c->name, q->name, TABLE_NAME);
         c->started = q->started;
+        c->embedded = q->embedded;
     }
     for (size_t i = 0; i < from->carries; i++) {
         TRY(row_copy(&to->carry[i].update, &from->carry[i].update));
@@ -437,7 +438,8 @@ int table_sets(const Table *t, int op)
 {
     int most = 0;
     for (size_t i = 0; i < t->evals; i++)
-        if (t->eval[i].op == op && t->eval[i].set > most) most = t->eval[i].set;
+        if (t->eval[i].op == op && t->eval[i].set > most && eval_point(t, (int)i)->phi != PHI_NORM)
+            most = t->eval[i].set;
     for (size_t i = 0; i < t->flows; i++)
         if (t->flow[i].op == op && t->flow[i].set > most) most = t->flow[i].set;
     return most;
@@ -494,7 +496,8 @@ static int carries_equal(const Table *a, const Table *b)
 {
     for (size_t i = 0; i < a->carries; i++) {
         const Carry *c = &a->carry[i], *d = &b->carry[i];
-        if (strcmp(c->name, d->name) != 0 || c->started != d->started) return 0;
+        if (strcmp(c->name, d->name) != 0 || c->started != d->started || c->embedded != d->embedded)
+            return 0;
         if (!row_equal(&c->update, &d->update) || !row_equal(&c->start, &d->start)) return 0;
     }
     return 1;

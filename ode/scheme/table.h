@@ -33,7 +33,10 @@
  *     v_i' = sum_j w_ij y[-j] + sum_c w_ic v_c + sum_e b_ie k_e + sum_e,j b_iej k_e[-j]
  *
  * What v_i stands for, a multiple of y or of h f(y) or something else, the scheme decides; theory finds it out. A step
- * reads the v_c of its beginning alone: what is older is carried by one more of them.
+ * reads the v_c of its beginning alone: what is older is carried by one more of them. Where v stands for a network's second
+ * stream, its text may say what networks alone do: v begins as an embedding of the tokens, and a stage k_e = norm(r_e) is a layer
+ * norm of what is carried and slopes. Theory and steps take the text without these: v begins as without a start, and k_e is r_e
+ * (table_freeze).
  *
  * A splitting by sub-flows is a list of flows and no evaluations; table_expand (splitting.c) turns it into the points and
  * evaluations above once a sub-flow solver is chosen.
@@ -92,11 +95,12 @@ typedef struct {
      * increment r, and its one evaluation is phi_J(scale h A) r, or solve(scale h A) r. A is the derivative at y of the
      * sum of the colours in `ops`, bits 1 << OP_F and so on; for W it is 1 << OP_C in a table of two colours. c is what
      * the evaluation adds to the time nodes of rows that read it. */
-    int phi, ops;
+    int phi,
+        ops; /* phi PHI_NORM: a layer norm of the row, which reads slopes and what is carried; its Eval has the norm's number */
     mpq_t scale;
 } Point;
 
-enum { PHI_MOST = 4, PHI_SOLVE = PHI_MOST + 2 }; /* PHI_MOST: largest J */
+enum { PHI_MOST = 4, PHI_SOLVE = PHI_MOST + 2, PHI_NORM }; /* PHI_MOST: largest J */
 
 typedef struct {
     int op;    /* a colour */
@@ -140,7 +144,8 @@ typedef struct {
     /* Its value before the first step, where `started`: y and slopes of stages that read nothing carried. */
     Row start;
     int started;
-    Row moved; /* of y, what table_recast has taken out of it; else empty */
+    int embedded; /* 1: networks begin it by an embedding of the tokens; `started` is then 0 */
+    Row moved;    /* of y, what table_recast has taken out of it; else empty */
 } Carry;
 
 typedef struct Table {
@@ -294,6 +299,8 @@ void carried_add(const Table *t, const Row *r, mpq_t *held, mpq_t out);
 int table_pair(Table *whole, Table **out);
 /* Deletes the stages that neither the update reads, nor what is carried, nor a stage that stays. ERR_MEMORY. */
 int table_prune(Table *t);
+/* Puts what it is the norm of in the place of each norm, and deletes its stage. ERR_MEMORY. */
+int table_drop_norms(Table *t);
 /* Returns the table of the text: the pair where there is one, else t. */
 const Table *table_whole(const Table *t);
 /* Returns the same, but where implicit stages have an estimate that a resolvent filters (radau-iia5) the table without
@@ -342,8 +349,8 @@ int table_over(const Table *t, int op);
 /* Returns 1 where every stage is H, or a function of its derivative, so that one colour stands for the sum of all. */
 int table_one_field(const Table *t);
 
-/* Returns whether some stage is of one of these kinds: a phi function, a resolvent, that of W, an implicit stage. */
-enum { HAS_PHI = 1, HAS_SOLVE = 2, HAS_W = 4, HAS_IMPLICIT = 8 };
+/* Returns whether some stage is of one of these kinds: a phi function, a resolvent, that of W, an implicit stage, a norm. */
+enum { HAS_PHI = 1, HAS_SOLVE = 2, HAS_W = 4, HAS_IMPLICIT = 8, HAS_NORM = 16 };
 int table_has(const Table *t, int kinds);
 #define table_phi(t) table_has(t, HAS_PHI | HAS_SOLVE) /* any function of a derivative */
 #define table_exponential(t) table_has(t, HAS_PHI)

@@ -497,14 +497,14 @@ static int check_ranks(const ModelConfig *c, const Options *o, int ranks)
 }
 
 int network_trained(const Options *o, Stacks s, const Vocab *v, const Backend *b, int ranks,
-                    size_t *bytes, Model **out)
+                    int counted, Model **out)
 {
     ModelConfig config;
     Plan *plan;
     TRY(config_of(o, v, ranks, s.encoder ? 2 : 1, &config));
     TRY(check_ranks(&config, o, ranks));
     TRY(network_plan(o, s, &plan));
-    return out ? model_new(&config, plan, b, 1, out) : model_count(&config, plan, b, 1, bytes);
+    return (counted ? model_count : model_new)(&config, plan, b, 1, out);
 }
 
 void network_length(const Options *o, char out[64])

@@ -150,10 +150,10 @@ int network_model(const Options *o, Stacks s, const Vocab *v, const Backend *b, 
 int network_model_of(const Options *o, Plan *plan, const Vocab *v, const Backend *b, int training,
                      size_t max_params, Model **out);
 
-/* Makes a model for training as one of so many ranks (ERR_INPUT where a batch has fewer sequences). With out NULL it
- * only counts the model's memory. */
+/* Makes a model for training as one of so many ranks (ERR_INPUT where a batch has fewer sequences). With
+ * `counted` it has no memory (model_count). */
 int network_trained(const Options *o, Stacks s, const Vocab *v, const Backend *b, int ranks,
-                    size_t *bytes, Model **out);
+                    int counted, Model **out);
 
 /* Returns the training of o, without directory, report and stop. */
 TrainConfig network_training(const Options *o);

@@ -261,10 +261,18 @@ static int write_stage(const Writer *w, size_t i)
 {
     const Stage *s = &w->t->stage[i];
     const Row *r = &eval_point(w->t, s->eval)->row;
+    int norm = eval_point(w->t, s->eval)->phi == PHI_NORM;
     int alone = s->op == OP_G, memory = w->t->colours > 2 && !alone && s->op != OP_F;
     TRY(write_symbols(w, r));
-    fprintf(w->f, "%sk%zu = %c(w, ", w->indent, i + 1, table_letters[s->op]);
+    if (norm)
+        fprintf(w->f, "%sk%zu = norm(w, \"norm.%d\", ", w->indent, i + 1, s->set);
+    else
+        fprintf(w->f, "%sk%zu = %c(w, ", w->indent, i + 1, table_letters[s->op]);
     TRY(write_row(w, r));
+    if (norm) {
+        fputs(")\n", w->f);
+        return 0;
+    }
     fprintf(w->f, "%s%s", memory ? ", memory" : "", alone ? "" : ", heads");
     fprintf(w->f, s->set > 1 ? ", s=%d)\n" : ")\n", s->set);
     return 0;
@@ -386,6 +394,11 @@ static void write_shapes(const Writer *w)
                 "        new[f\"%s.%d.{name}.weight\"], new[f\"%s.%d.{name}.bias\"] = (shape, None), (shape[:1], 0)\n",
                 tensors[k].name, s, tensors[k].name, s, tensors[k].shape, tensors[k].name, s,
                 tensors[k].name, s);
+    for (size_t i = 0; i < t->stages; i++)
+        if (eval_point(t, t->stage[i].eval)->phi == PHI_NORM)
+            fprintf(w->f,
+                    "    new[\"norm.%d.weight\"], new[\"norm.%d.bias\"] = ((D,), 1), ((D,), 0)\n",
+                    t->stage[i].set, t->stage[i].set);
     for (size_t i = 0; i < t->symbols; i++) {
         const Symbol *s = &t->symbol[i];
         if (s->kind == SYMBOL_LEARN)
@@ -419,6 +432,11 @@ int module_print(const Table *t, int target, FILE *f)
     if (t->start[0])
         TRY(table_refuse_carries(
             t, "a network begins it by a row, as carry v = y, and not by the scheme of `start`"));
+    if (t->carries && t->carry[0].embedded)
+        return error_set(
+            ERR_INPUT,
+            "%s: '%s' begins by an embedding of the tokens, and --to writes layers alone", t->name,
+            t->carry[0].name);
     w.depth = t->past_y > t->past_k ? t->past_y : t->past_k;
     if (w.depth == 0) w.depth = t->dense || t->carries;
     if (table_complex(t))

@@ -21,12 +21,13 @@ static int setup(void **state)
         if (!is_alike(tested_backend(i)) &&
             backend_find(tested_backend(i), NULL, &backend[backends++]) != 0)
             return 1;
-    if (bridged_open(MORE_SCHEMES) != 0) return 1;
+    if (bridged_open(MORE_SCHEMES WORDS_SCHEMES) != 0) return 1;
     alone = schemes_of(
-        tested_prefix ? "heun,ab2,rk2-gate"
+        tested_prefix ? "heun,ab2,rk2-gate,x-words"
                       : "all,word:ssfsff,looped:2,repeat:2,strang-marchuk:rk4,x-first,x-carry");
-    decoders = schemes_of(tested_prefix ? "heun-decoder,ab2-decoder,x-cross,strang-decoder"
-                                        : MANY_DECODERS);
+    decoders =
+        schemes_of(tested_prefix ? "heun-decoder,ab2-decoder,x-cross,strang-decoder,x-words-decoder"
+                                 : MANY_DECODERS);
     encoders = schemes_of("transformer,rk2-gate,ab2-layer,dlcl");
     return 0;
 }

@@ -25,15 +25,15 @@ static int set_up(void **state)
         const Backend *b;
         if (backend_find(tested_backend(i), NULL, &b) == 0 && b->device) device[devices++] = b;
     }
-    if (backend_find("cpu-f32", NULL, &cpu) != 0 || bridged_open(NULL) != 0) return 1;
+    if (backend_find("cpu-f32", NULL, &cpu) != 0 || bridged_open(WORDS_SCHEMES) != 0) return 1;
     encoder = euler_named("transformer");
     /* all kinds of instructions; every scheme where the device is quick */
     schemes =
         schemes_of(tested_prefix ? "euler,ab2,leapfrog,rk2-gate,rk2-scalar,dlcl,macaron,polynet,"
                                    "lm-resnet,looped:2,rk2-gate-decoder,macaron-decoder,"
-                                   "transformer-decoder"
+                                   "transformer-decoder,x-words,x-words-decoder"
                                  : "all,word:ssfsff,looped:2,rk2-gate-decoder,ab2-decoder,"
-                                   "macaron-decoder,transformer-decoder");
+                                   "macaron-decoder,transformer-decoder,x-words-decoder");
     return 0;
 }
 

@@ -11,7 +11,7 @@ static Tables decoders, encoders;
 static int setup(void **state)
 {
     (void)state;
-    if (bridged_open(MORE_SCHEMES) != 0) return 1;
+    if (bridged_open(MORE_SCHEMES WORDS_SCHEMES) != 0) return 1;
     decoders = schemes_of(MANY_DECODERS);
     encoders = schemes_of("transformer,macaron,rk4-layer,heun,rk2-gate,ab2-layer,dlcl,word:ssff,"
                           "polynet,x-first,x-learned,x-carry");

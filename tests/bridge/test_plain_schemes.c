@@ -7,7 +7,7 @@
 static int setup(void **state)
 {
     (void)state;
-    return bridged_open(MORE_SCHEMES);
+    return bridged_open(MORE_SCHEMES WORDS_SCHEMES);
 }
 
 /* Layers enough for the longest history. */
@@ -21,12 +21,19 @@ static ModelConfig config_of(const Plan *p)
     return c;
 }
 
-static void check(const Table *encoder, const Table *scheme)
+static void check_with(const Table *encoder, const Table *scheme, int positions)
 {
     Plan *p = plan_of(encoder, scheme, options(ABOVE, LAYERS));
-    OWN_MODEL *m = shaken(p, config_of(p), .3, 1, 1);
+    ModelConfig c = config_of(p);
+    if (positions) c.positions = positions;
+    OWN_MODEL *m = shaken(p, c, .3, 1, 1);
     Batch x = tiny_batch_of(m);
     plain_agrees(m, &x, scheme->name, 0);
+}
+
+static void check(const Table *encoder, const Table *scheme)
+{
+    check_with(encoder, scheme, 0);
 }
 
 TEST(every_scheme)
@@ -42,6 +49,10 @@ TEST(every_decoder)
     OWN_TABLES list = schemes_of(MANY_DECODERS);
     OWN_TABLE *encoder = euler_named("rk2-gate");
     for (size_t i = 0; i < list.count; i++) check(encoder, list.table[i]);
+    OWN_TABLE *words = euler_named("x-words"), *both = euler_named("x-words-decoder");
+    check(words, both);
+    check_with(words, both, POSITIONS_LEARNED);
+    check_with(NULL, words, POSITIONS_LEARNED);
 }
 
 TEST_MAIN(setup, zoo_end)

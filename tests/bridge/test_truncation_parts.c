@@ -64,6 +64,24 @@ TEST(test_carried_states)
         }
 }
 
+/* A network with norms and an embedding of its own is put together from its parts; its first v is that embedding. */
+TEST(test_words_and_norms)
+{
+    OWN_TABLE *t = scheme_of_text("carry v = embedding\nlearn g = 9/10\nk1 = F(y + v)\n"
+                                  "k2 = norm(g*v + k1)\nk3 = G(y + k2)\nv' = k2 + k3\ny' = y + v'");
+    OWN_MODEL *m = layers_model(t, 3, D, ACT_GELU);
+    double check, v[N * D];
+    OWN_TRUNCATOR *u = NULL;
+    shake(m, 0.2, 1);
+    assert_int_equal(truncator_new(m, t, &(TruncationOptions){0}, &u), 0);
+    assert_int_equal(layers_sentence(u, N, &check), 0);
+    assert_true(check <= 1e-11);
+    int slot = plan_find_slot(model_plan(m), SIDE_TARGET, SLOT_WORDS, 0, 1);
+    assert_int_equal(model_words(m, slot, N, layers_token, v), 0);
+    assert_memory_equal(u->carried, v, sizeof v);
+    assert_int_equal(model_words(m, slot + 1, N, layers_token, v), ERR_MISUSE);
+}
+
 /* The control: a scheme that is not the model's makes another network of the same sublayers. */
 TEST(test_states_control)
 {

@@ -20,7 +20,14 @@ enum { D = TINY_WIDTH, INNER = 32 };
     "scheme x-carry\ncarry v = y\ncarry w = 0\nlearn a = 1/2\nk1 = F(y + 1/2*w)\nk2 = G(v + a*k1)\n" \
     "v' = 1/2*v + 1/2*y + k2\nw' = a*w + k1\ny' = y + w' + k2\n"                                     \
     "scheme x-carry-cross\ncarry v\nk1 = F(y + v)\nk2 = C(y + k1)\nk3 = G(y + k1 + k2)\n"            \
-    "v' = 1/2*v + k2 + k3\ny' = y + k1 + v'\n"
+    "v' = 1/2*v + k2 + k3\ny' = y + k1 + v'\n"                                                       \
+    "scheme x-norm\ncarry v\nlearn a = 1/2\nk1 = F(y + a*v)\nk2 = norm(1/2*v + k1)\n"                \
+    "k3 = G(y + k2)\nk4 = norm(a*k2 + k3)\nv' = k4 + 1/4*v\ny' = y + k2 + 1/2*k4\n"
+/* What is carried begins by embeddings of its own: nothing outside a network knows these. */
+#define WORDS_SCHEMES                                                                             \
+    "scheme x-words\ncarry v = embedding\ncarry w = embedding\nlearn a = 1/2\nk1 = F(y + a*v)\n"  \
+    "k2 = norm(1/2*v + k1 + w)\nk3 = G(y + k2)\nk4 = norm(a*k2 + k3)\nv' = k4\nw' = 1/2*w + k1\n" \
+    "y' = y + k2 + 1/2*k4\n"
 /* Every decoder's scheme of the zoo and of these, and names that stand for others. */
 #define MANY_DECODERS                                                                        \
     "decoders,word:scfscfscf,word:scscfscff,word:csf,sandwich:2-1-decoder,looped:2-decoder," \

@@ -139,6 +139,7 @@ TEST(a_pair_prints_and_counts)
     X(SLOT(SLOT_ATTENTION, 0, 9, 8))                                                         \
     X(SLOT(SLOT_FEEDFORWARD, 0, 9, 0))                                                       \
     X(SLOT(SLOT_NORM, 1, 1, 0))                                                              \
+    X(SLOT(SLOT_WORDS, 1, 1, 0))                                                             \
     X(SLOT(SLOT_CROSS, 0, 9, 0, SIDE_SOURCE))                                                \
     X(SLOT(SLOT_ATTENTION, 0, 1, 0))                                                         \
     /* A learned number of no layer, name or size, a gate of nothing */                      \
@@ -176,7 +177,8 @@ TEST(a_pair_prints_and_counts)
     X(plan_keys(p, CROSS0, R_MEMORY))                                                        \
     X(plan_cross(p, CROSS0, R0, R_KEYS1, 0))                                                 \
     X(plan_cross(p, CROSS0, R0, R_MEMORY, 0))                                                \
-    X(plan_cross(p, T_FFN, R0, R_KEYS0, 0))
+    X(plan_cross(p, T_FFN, R0, R_KEYS0, 0))                                                  \
+    X(plan_words(p, T_FFN, 0))
 
 TEST(what_does_not_fit_is_refused)
 {

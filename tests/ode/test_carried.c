@@ -468,6 +468,22 @@ TEST(fixed_points_carry)
     assert_true(order_of(bdf2) == 2 && order_of(am3) == 3 && am3->starter);
 }
 
+/* Theory and steps read a text with norms and a second embedding as the text without them, times of its rows included. */
+TEST(norms_are_left_out)
+{
+    OWN_TABLE *with =
+        frozen("carry v = embedding\nk1 = F(y + 9/10*v)\nk2 = norm(9/10*v + 1/10*k1)\n"
+               "k3 = G(y + 19/10*k2)\nk4 = norm(9/10*k2 + 1/10*k3)\nv' = k4\ny' = y + k2 + k4");
+    OWN_TABLE *without =
+        frozen("carry v\nk1 = F(y + 9/10*v)\nlet w = 9/10*v + 1/10*k1\nk2 = G(y + 19/10*w)\n"
+               "let x = 9/10*w + 1/10*k2\nv' = x\ny' = y + w + x");
+    OWN_TABLE *begun = frozen("carry v = k2\nk1 = F(y)\nk2 = norm(1/2*k1)\nk3 = G(y + v)\n"
+                              "v' = 1/2*v + k3\ny' = y + v'");
+    OWN_TABLE *plain = frozen("carry v = 1/2*k1\nk1 = F(y)\nk2 = G(y + v)\nv' = 1/2*v + k2\n"
+                              "y' = y + v'");
+    assert_true(table_equal(with, without) && table_equal(begun, plain));
+}
+
 /* Updates that keep what is carried for ever determine nothing; a start must fit. */
 TEST(refusals)
 {

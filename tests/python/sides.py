@@ -5,12 +5,12 @@ def words(d, text):
     return [v[x] for x in text.split()]
 def ids(d): return words(d, '3 1 2 5 <eos>'), words(d, '<eos> 2 4 1')
 def far(d, z): return abs(z - numpy.load(d + '.npy')).max()
-for d in ('turns', 'layered', 'unsplit', 'modern'):
+for d in ('turns', 'layered', 'unsplit', 'modern', 'begun'):
     (source, target), (told, w) = ids(d), r.read(d + '/model.safetensors')
     def of(target=target, source=source, **changed): return far(d, r.logits({**told, **changed}, w, target, source=source))
     assert of() < 1e-6, (d, of())
     assert of(source=source[:-1]) > 1e-4 and of(target=target[1:] + target[:1]) > 1e-4, d
-    wrong = [of(scheme_text=told['scheme_text'].replace(*x)) for x in (('decoder\n', '\n'), ('A(y', 'F(y'), ('H(y', 'L(y'))]
+    wrong = [of(scheme_text=told['scheme_text'].replace(*x)) for x in (('decoder\n', '\n'), ('A(y', 'F(y'), ('H(y', 'L(y'), ('norm(', '('))]
     assert max(wrong) > 1e-4, (d, wrong)
 assert 'encoder-layers' not in r.load('layered/model.safetensors')[0]
 def pair(d, encoder, decoder):

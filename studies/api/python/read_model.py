@@ -2,7 +2,7 @@
 
 Language models, and encoders alone, whose first ID is that of <cls>: words, or where a model tells no words its classes or number.
 Of an encoder and a decoder: the source's IDs, "/", the target's. A model that it cannot read, as with norm post, is refused."""
-import json, math, re, struct, sys
+import itertools, json, math, re, struct, sys
 import numpy as np
 
 def load(file):
@@ -27,7 +27,8 @@ def statements(told, side):
     """The scheme's text; of two sides the decoder's comes first."""
     text = re.split(r"^(?=scheme )", told["scheme_text"], flags=re.M)
     text = re.sub(r"^(scheme|title|source|note|start)\b.*", "", text[-1 if side == "encoder." else len(text) > 1], flags=re.M)
-    return re.sub(r"^(carry +\w+)$", r"\1 = 0*y", text, flags=re.M)
+    text = re.sub(r"^(carry +\w+)$", r"\1 = 0*y", text, flags=re.M)
+    return re.sub(r"^(k\d+ *= *)norm\(", lambda at, n=itertools.count(1): at[1] + "norm%d(" % next(n), text, flags=re.M)
 
 def ordered(lines):
     """Statements, (kind, name, text), each behind those it reads: the start of what is carried stands before its stages."""
@@ -114,7 +115,7 @@ PLAIN = r"(?:%s|%s|[-+/^() ]|\*(?!\*))*" % (NAME, NUMBER)  # all that is evaluat
 
 def operators(w, told, p, decoder, memory):
     """F, G, ... of a layer, whose tensors begin with p. decoder: its schemes solve y' = F + C + G."""
-    op = {}
+    op = {"norm%d" % s: lambda x, p=p + "norm.%d" % s: norm(w, p, x, told) for s in range(1, 257)}
     for s in range(1, 10):
         one = {name: lambda x, f=f, p=p + "%s.%d" % (kind, s), more=more: f(w, told, p, x, *more)
                for name, kind, f, more in (("F", "attn", F, ()), ("C", "cross", C, (memory,)), ("G", "ffn", G, ()))}
@@ -136,7 +137,7 @@ def step(w, told, layer, y, carried, side="", memory=None):
     op = {"__builtins__": {}, "y": y, "sqrt": np.sqrt, **carried,
           **operators(w, told, "%slayers.%d." % (side, layer), bool(re.search(r"^decoder|\b[AC]\d?\(", text, re.M)), memory)}
     for kind, name, value in ordered(re.findall(r"^(?:(let|learn|gate|carry) +)?([\w']+) *= *([^#\n]*)", text, re.M)):
-        if kind == "carry" and carried:
+        if kind == "carry" and (carried or value.strip() == "embedding"):
             continue
         p = "%slayers.%d.scheme.%s" % (side, layer, name)
         if kind == "learn":  # a layer has those that it reads
@@ -154,31 +155,40 @@ def step(w, told, layer, y, carried, side="", memory=None):
     carried.update({name: op[name + "'"] for name in re.findall(r"^carry +(\w+)", text, re.M)})
     return op["y'"]
 
-def embed(told, w, ids, segments=None):
+def embedded(told, side=""):
+    """What the scheme carries and begins by an embedding of its own, and how the names of its tensors begin."""
+    names = re.findall(r"^carry +(\w+)(?: *= *(\w+))?", statements(told, side), re.M)
+    return {name: "%sstart.%d." % (side, i + 1) for i, (name, by) in enumerate(names) if by == "embedding"}
+
+def begun(told, w, ids, side):
+    return {name: embed(told, w, ids, of=of) for name, of in embedded(told, side).items()}
+
+def embed(told, w, ids, segments=None, of=""):
     D, T = int(told["width"]), len(ids)
-    y, angle = w["embed.weight"][ids], np.arange(T)[:, None] * 10000.0 ** -(np.arange(D // 2) / max(D // 2 - 1, 1))
-    if "segment.weight" in w:
+    y, angle = w[of + "embed.weight"][ids], np.arange(T)[:, None] * 10000.0 ** -(np.arange(D // 2) / max(D // 2 - 1, 1))
+    if of + "segment.weight" in w:
         y = y + w["segment.weight"][[0] * T if segments is None else segments]
     if told.get("plain-input") != "yes":
         y = np.sqrt(D) * y
     if told["positions"] == "learned":
-        y = y + w["position.weight"][:T]
+        y = y + w[of + "position.weight"][:T]
     if told["positions"] in ("sinusoid", "both"):
         y = y + np.concatenate([np.sin(angle), np.cos(angle)], 1)
     return y
 
 def encoded(told, w, source):
     """The encoder's output under its norm; the source's last id is that of <eos>."""
-    y, carried = embed(told, w, source), {}
+    y, carried = embed(told, w, source), begun(told, w, source, "encoder.")
     for layer in range(int(told.get("encoder-layers", told["layers"]))):
         y = step(w, told, layer, y, carried, "encoder.")
     return norm(w, "encoder.norm", y, told)
 
 def hidden(told, w, ids, segments=None, source=None):
     """The output, under its norm where it has one, a row for each id; segments: 0 or 1 for each id, of a model of two."""
-    y, carried, memory = embed(told, w, ids, segments), {}, None if source is None else encoded(told, w, source)
+    side, memory = ("", None) if source is None else ("decoder.", encoded(told, w, source))
+    y, carried = embed(told, w, ids, segments), begun(told, w, ids, side)
     for layer in range(int(told["layers"])):
-        y = step(w, told, layer, y, carried, "" if source is None else "decoder.", memory)
+        y = step(w, told, layer, y, carried, side, memory)
     return norm(w, "final_norm", y, told) if "final_norm.weight" in w else y
 
 def logits(told, w, ids, segments=None, source=None):

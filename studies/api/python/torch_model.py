@@ -9,7 +9,7 @@ import math, re, sys
 import torch
 from torch import nn
 from torch.nn.functional import gelu, layer_norm, linear, silu
-from read_model import PLAIN, load, ordered, statements, turns
+from read_model import PLAIN, embedded, load, ordered, statements, turns
 
 class Layer(nn.Module):
     """One step of a scheme: statements of its text, and the tensors of layer l."""
@@ -22,6 +22,7 @@ class Layer(nn.Module):
         text = re.sub(r"\[first\]", "_first", re.sub(r"\[-(\d+)\]", r"_\1", text))
         self.weight = dict((b, a) for a, b in re.findall(r"(\w+) *\* *(\w+)\[all\]", statements(told, "")))
         self.lines = list(ordered(re.findall(r"^(?:(let|learn|gate|carry) +)?([\w']+) *= *([^#@\n]*)", text, re.M)))
+        self.norms = {"norm%d" % s: lambda x, s=s: self.norm("norm.%d" % s, x) for s in range(1, 257)}
         self.carries = [name for kind, name, _ in self.lines if kind == "carry"]
         self.past = max([0, *map(int, re.findall(r"\b[yk]\d*_(\d+)", text))])
 
@@ -78,10 +79,11 @@ class Layer(nn.Module):
     def value(self, text, names):
         if not re.fullmatch(PLAIN, text):
             raise ValueError("not read here: " + text)
-        return eval(text.replace("^", "**"), {"__builtins__": {}, "sqrt": math.sqrt}, names)
+        return eval(text.replace("^", "**"), {"__builtins__": {}, "sqrt": math.sqrt, **self.norms}, names)
 
-    def forward(self, states, slopes):
-        """y' of states [y of layer 0, ..., y]; slopes: of each layer before, by name, with what is carried. Adds this layer's."""
+    def forward(self, states, slopes, begun):
+        """y' of states [y of layer 0, ..., y]; slopes: of each layer before, by name, with what is carried. Adds this layer's.
+        begun: what is carried and begins by an embedding."""
         y, early = states[-1], self.l < self.past
         now, start, parts, z = {}, {}, {}, y
         for j in range(1, self.past + 1):
@@ -101,7 +103,7 @@ class Layer(nn.Module):
                 now[name] = getattr(torch, act)(self.linear("scheme." + name, torch.cat([now[k] for k in of], -1)))
                 start[name] = 0.5 if act == "sigmoid" else 0
             elif kind == "carry":
-                now[name] = slopes[-1][name] if slopes else self.value(text, now)
+                now[name] = slopes[-1][name] if slopes else begun[name] if name in begun else self.value(text, now)
             elif call and self.told["norm"] == "post":
                 p = {"F": "attn.", "G": "ffn."}[call[1][0]] + (call[1][1:] or "1")
                 now[name] = self.slope(call[1], z)[call[1][0]]
@@ -154,18 +156,19 @@ class Model(nn.Module):
         self.layers = nn.ModuleList(Layer(self.told, w, l) for l in range(int(self.told["layers"])))
         self.w = nn.ParameterDict({k.replace(".", "/"): nn.Parameter(torch.tensor(x)) for k, x in w.items() if not k.startswith("layers.")})
 
-    def embed(self, ids):
-        D, T, y = int(self.told["width"]), ids.shape[-1], self.w["embed/weight"][ids]
+    def embed(self, ids, of=""):
+        D, T, y = int(self.told["width"]), ids.shape[-1], self.w[of + "embed/weight"][ids]
         y = y if self.told.get("plain-input") == "yes" else math.sqrt(D) * y
         angle = torch.arange(T)[:, None] * 10000.0 ** -(torch.arange(D // 2) / max(D // 2 - 1, 1)).to(y)
         if self.told["positions"] in ("sinusoid", "both"):
             y = y + torch.cat([angle.sin(), angle.cos()], -1)
-        return y + self.w["position/weight"][:T] if self.told["positions"] == "learned" else y
+        return y + self.w[of + "position/weight"][:T] if self.told["positions"] == "learned" else y
 
     def forward(self, ids):
         states, slopes = [self.embed(ids)], []
+        begun = {name: self.embed(ids, of.replace(".", "/")) for name, of in embedded(self.told).items()}
         for layer in self.layers:
-            states.append(layer(states, slopes))
+            states.append(layer(states, slopes, begun))
         h = states[-1]
         if "final_norm/weight" in self.w:
             h = norm(self.told, self.w["final_norm/weight"], self.w["final_norm/bias"] if "final_norm/bias" in self.w else None, h)

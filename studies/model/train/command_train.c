@@ -49,7 +49,11 @@ const OptionGroup *const train_groups[] = {
         "Output", 0,
         {"out", OPTION_TEXT, "out/train", "DIR",
          "directory of the run: config.ini, log.csv (also log.jsonl, TensorBoard's events), result.csv, model.safetensors, vocab.txt, plots"},
-        PLOT_FIGURE, {"csv", OPTION_FLAG, NULL, NULL, "print the rows of DIR/log.csv as they come"},
+        PLOT_FIGURE,
+        {"plan", OPTION_FLAG, NULL, NULL,
+         "print the network's instructions and what it costs, and train nothing",
+         .flags = OPTION_MAY_DIFFER},
+        {"csv", OPTION_FLAG, NULL, NULL, "print the rows of DIR/log.csv as they come"},
         {"brief", OPTION_FLAG, NULL, NULL,
          "keep no state.safetensors of a run that is done, which then goes on to no later end, and no other forms of log.csv, and "
          "draw no loss; runs of a study are trained so"},
@@ -248,16 +252,20 @@ static int build(Training *r, Options *o)
 {
     const Backend *b = r->backend;
     int ranks = r->ranks ? r->ranks->size : 1;
-    size_t bytes;
+    SCOPED(model_drop) Model *counted = NULL;
     TRY(network_corpus(o, options_flag(o, "untested"), &r->corpus));
     TRY(choose_stacks(r, o));
     if (!r->stacks.encoder) TRY(network_adaptive(o, &r->corpus));
     int bleu = options_choice(o, "best") == BEST_BLEU;
     if (bleu && r->ranks) return error_set(ERR_INPUT, "--best bleu: of one process alone");
     if (bleu) TRY(judge_new(o, r->stacks, &r->corpus, b, &r->judge));
-    TRY(network_trained(o, r->stacks, &r->corpus.vocab, b, ranks, &bytes, NULL));
-    if (!b->device) TRY(threads_room(backend_threads(0), bytes));
-    TRY(network_trained(o, r->stacks, &r->corpus.vocab, b, ranks, NULL, &r->model));
+    TRY(network_trained(o, r->stacks, &r->corpus.vocab, b, ranks, 1, &counted));
+    if (options_flag(o, "plan")) {
+        if (is_first(r)) tell_plan(counted);
+        return 0;
+    }
+    if (!b->device) TRY(threads_room(backend_threads(0), model_bytes(counted)));
+    TRY(network_trained(o, r->stacks, &r->corpus.vocab, b, ranks, 0, &r->model));
     TRY(network_warmup(o, &r->corpus));
     int begins = options_flag(o, "resume") ? !rerun_has_state(r->dir) : !is_there(r);
     if (begins && options_text(o, "from")) TRY(train_begin(o, &r->corpus.vocab, r->model));
@@ -418,6 +426,7 @@ static int run_all(Training *r, Options *o)
     TRY(ranks_agree(r->ranks, open_run(r, o)));
     TRY(ranks_join(r->ranks, r->backend));
     TRY(ranks_agree(r->ranks, build(r, o)));
+    if (options_flag(o, "plan")) return 0;
     TRY(ranks_agree(r->ranks, is_first(r) ? begin_files(r) : 0));
     if (r->ranks) r->ranks->send(r->ranks, 0, &r->goes_on, sizeof r->goes_on);
     if (r->ranks) r->ranks->send(r->ranks, 0, &r->there, sizeof r->there);

@@ -351,6 +351,24 @@ void tell_end(const Training *r, double seconds)
                   r->dir);
 }
 
+/* ---- a network before it is trained -------------------------------------------------------------- */
+
+void tell_plan(const Model *m)
+{
+    const Param *p;
+    const Plan *plan = model_plan(m);
+    size_t count = model_params(m, &p), layers = 0;
+    plan_print(plan, stdout);
+    printf("evaluations: %zu of attention, %zu of cross-attention, %zu of feed-forward networks\n",
+           plan_evals(plan, SLOT_ATTENTION), plan_evals(plan, SLOT_CROSS),
+           plan_evals(plan, SLOT_FEEDFORWARD));
+    for (size_t i = 0; i < count; i++) layers += strstr(p[i].name, "layers.") ? p[i].size : 0;
+    printf("parameters: %zu, of which the layers have %zu", model_size(m), layers);
+    for (size_t i = 0; i < count; i++)
+        if (!strstr(p[i].name, "layers.")) printf(", %s %zu", p[i].name, p[i].size);
+    printf("\nmemory for training: %.1f MB\n", 1e-6 * (double)model_bytes(m));
+}
+
 /* ---- ranks --------------------------------------------------------------------------------------- */
 
 enum { FIELDS = sizeof(Share) / sizeof(double) };

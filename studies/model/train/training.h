@@ -100,6 +100,8 @@ int tell_plots(Training *r);
 
 /* Writes the last line. */
 void tell_end(const Training *r, double seconds);
+/* Prints the plan of a model that is only counted, and what it costs. */
+void tell_plan(const Model *m);
 
 /* Warns where the model is no better than word frequencies, as one of few steps is; ERR_CHECK where the training diverged.
  * Masked words pass: their perplexity is not comparable. */
