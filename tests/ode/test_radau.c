@@ -238,12 +238,13 @@ static double off_or_late(const System *s, double late, double tolerance, double
 TEST(values_within_steps)
 {
     OWN_TABLE *radau = scheme("radau-iia5"), *bdf = scheme("bdf"), *other = scheme("rodas4");
+    double exact[PLACES * 8]; /* of the system before, where that is the same */
     for (size_t k = 0; k < 2 * KNOWN; k++) {
         size_t i = k / 2;
         const Table *t = k % 2 ? bdf : radau;
         OWN_SYSTEM *s = make(known[i].system);
         double at[PLACES], y[8];
-        OWN_REALS *states = numbers(PLACES * s->d), *exact = numbers(PLACES * s->d);
+        OWN_REALS *states = numbers(PLACES * s->d);
         int stretched = known[i].end > 1e6;
         for (int p = 0; p < PLACES; p++)
             at[p] = stretched ? pow(10, -3 + 13.9 * p / PLACES) : known[i].end * (p + .5) / PLACES;
@@ -255,7 +256,7 @@ TEST(values_within_steps)
         assert_int_equal(run.dense, k % 2 ? 5 : 3);
         AdaptOptions tight = within(known[i].tolerance * 1e-4, at[PLACES - 1], 3);
         tight.most = 1000000, tight.times = PLACES, tight.at = at, tight.states = exact;
-        assert_int_equal(adapt_run(other, s, &tight, y, &run), 0);
+        if (k % 2 == 0) assert_int_equal(adapt_run(other, s, &tight, y, &run), 0);
         double most = 0, late = jumps ? 20 * known[i].tolerance : 0;
         for (size_t p = 0; p < PLACES; p++)
             most = fmax(most, off_or_late(s, late, known[i].tolerance, at[p], states + p * s->d,

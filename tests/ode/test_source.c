@@ -223,7 +223,7 @@ TEST(costly_texts)
                                         "def order",
                                         "-"};
     for (size_t i = 0; i < sizeof begin / sizeof *begin; i++) {
-        size_t n = strlen(begin[i]), all = 1 << 19;
+        size_t n = strlen(begin[i]), all = 1 << 17;
         SCOPED(memory_drop) char *text = memory_new(all + 1, 1);
         SourceTable *list;
         size_t count;
