@@ -594,6 +594,10 @@ TEST(test_log_time)
         decades[(int)fmax(0, log10(number_in(csv, row, "t")) + 4.5)]++;
     for (int k = 0; k < 15; k++) assert_true(decades[k] > 0);
     assert_true(file_has("long/solution.gp", "set logscale x 10"));
+    /* gnuplot finds no room for four columns of such a key, and a third line of two would lie on the axes */
+    run_ok(
+        "solve --system robertson --scheme radau-iia5,bdf --rtol 1e-4 --times 9 --log-time 1e-4 --plot y1,1e4*y2,y3 --out wide");
+    assert_true(file_has("wide/solution.gp", "horizontal maxcols 3\n"));
 }
 
 /* section.csv has a point for each event, in the plane of --phase: on (cos t, -sin t) those where y1 falls through 0, at -1. */

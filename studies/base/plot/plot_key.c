@@ -85,6 +85,10 @@ static Key find_key(const Plot *p)
     /* The key is centred on the axes, not on the image: the room left of the axes is lost on the right too. */
     double left = fmax(10 * k.letter, ((double)p->word + 5) * k.letter);
     left += 0.8 * k.letter * (double)letters_beside(p);
+    if (p->below) { /* above two panels gnuplot takes a key no wider than these, and letters for wider than below one */
+        left = 0.17 * k.across;
+        each *= 1.12;
+    }
     k.columns = k.across - left > each ? (size_t)((k.across - left) / each) : 1;
     return k;
 }
