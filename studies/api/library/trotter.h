@@ -234,8 +234,8 @@ typedef struct {
  * States and events within steps are found on the scheme's own values there: from the step's slopes (dense output) where
  * that is as good as a step; else from more steps, which end there; of steps of one length that read the past on the
  * polynomial through the last states. The first steps of a multistep scheme end in the exact solution, until it has the
- * past that it needs. A g that never passes 0 is no failure, and one that is 0 at `begin` does not pass there; of two
- * crossings in one eighth of a step both may be missed. TROTTER_INPUT: by tolerance without an estimate, or no step would
+ * past that it needs. A g that never passes 0 is no failure; one that is 0 at `begin`, or touches 0 and turns back, does not
+ * pass there; of two crossings in one eighth of a step both may be missed. TROTTER_INPUT: by tolerance without an estimate, or no step would
  * be the scheme's own. TROTTER_MISUSE: options out of their ranges. TROTTER_NUMERIC: a g is not finite. */
 int trotter_run(const TrotterScheme *s, const TrotterSystem *on, const TrotterOptions *options,
                 TrotterRun *run);
