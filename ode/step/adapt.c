@@ -29,7 +29,7 @@
  * A right side that jumps where the solution stays, as sign(y) at y = 0 in y' = 1/2 - sign(y), has no solution there but in Filippov's sense
  * (Filippov 1988): the solution slides, and each step crosses the jump, is rejected, and is taken again so short that the jump weighs nothing.
  * Explicit pairs come through in a million steps; those that solve for stages need more than anyone waits for, since Newton's iteration meets
- * the jump as well. A run ends for that (ADAPT_JUMPS) where of a fiftieth of the tries that AdaptOptions allow, one after the other, more than a tenth
+ * the jump as well. A run ends for that (ADAPT_JUMPS) where of a fiftieth of the tries that AdaptOptions allow, 10,000 or more, one after the other, more than a tenth
  * were rejected, and the rest of the run, as fast as these, would take more than are allowed. Stability alone rejects few: of 23,000 to 570,000 tries by explicit pairs
  * on van der Pol's, Robertson's and Oregonator's problems at 1e-6 less than one in a thousand.
  *
@@ -70,10 +70,9 @@
 #include "ode/step/backward.h"
 #include "ode/step/events.h"
 
-enum {
-    CHATTER = 50,
-    CHATTER_REJECTED = 10
-}; /* a look each such part of the tries allowed; of which one in so many is rejected */
+/* A look at each such part of the tries allowed, or at so many where these are more, since a transient has fewer; one in how many is
+ * rejected. */
+enum { CHATTER = 50, CHATTER_LEAST = 10000, CHATTER_REJECTED = 10 };
 static const double safety = 0.9, shrink = 0.2, grow = 5;
 static const double grow_solved = 8, grow_orders = 10, halve = 0.5,
                     keep = 1.2;                         /* of Newton's steps */
@@ -279,7 +278,7 @@ static int chatters(Way *w, const AdaptRun *r)
 {
     size_t rejected = r->rejected - w->looked.rejected,
            tries = r->steps - w->looked.steps + rejected;
-    if (tries < w->o->most / CHATTER) return 0;
+    if (tries < CHATTER_LEAST || tries < w->o->most / CHATTER) return 0;
     double turns = (w->o->t_end - r->t) / (r->t - w->looked.t);
     w->looked = *r;
     return rejected > tries / CHATTER_REJECTED && turns * (double)tries > (double)w->o->most;
