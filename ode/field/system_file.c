@@ -825,7 +825,9 @@ static int build(Reader *p, uint64_t seed, System **out)
                              ? p->formulas->vector + p->end - 1
                              : NULL,
                   .h0 = p->h0 > 0 ? p->h0 : p->t_end / 4,
-                  .special = p->formulas->second > 0 && !p->moved ? SEPARABLE : 0,
+                  .special = !p->formulas->second ? 0
+                             : p->moved           ? SEPARABLE_G
+                                                  : SEPARABLE,
                   .timed = p->timed,
                   .ring = p->formulas->ring,
                   .mass = p->formulas->massive ? p->formulas->mass : NULL};

@@ -352,7 +352,9 @@ void print_header(const Pen *pen, const char *behind)
     if (decoder) fprintf(f, "decoder\n");
     for (int op = 0; op < t->colours; op++)
         if (t->special >> op & 1) fprintf(f, "linear %c\n", table_letters[op]);
-    if (t->special & SEPARABLE) fprintf(f, "separable\n");
+    if (special_separable(t->special)) fprintf(f, "separable\n");
+    for (int op = 0; op < t->colours && !special_separable(t->special); op++)
+        if (special_apart(t->special, op)) fprintf(f, "separable %c\n", table_letters[op]);
     if (!t->word) return;
     gmp_fprintf(f, "field %Qd F ", t->weight[OP_F]);
     if (decoder) gmp_fprintf(f, "%Qd C ", t->weight[t->colours > 2 ? OP_C : OP_F]);

@@ -11,6 +11,7 @@
  *   kN = solve([coefficient] OP[set])(sum)  (1 - c h OP'(y))^-1 of slopes of this step: a Rosenbrock method's; W-method: W
  *   linear OP                         the scheme is for fields whose OP is linear
  *   separable                         the scheme is for fields whose F reads only what G moves, and G what F moves
+ *   separable G                       the scheme is for fields whose G reads nothing that it moves
  *   kN = norm(sum)                    a layer norm of what is carried and slopes, of networks
  *   carry NAME [= sum]                a quantity that is carried from step to step, and its value before the first
  *   carry NAME = embedding            ... which networks begin by an embedding of the tokens

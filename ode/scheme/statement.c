@@ -454,8 +454,17 @@ static int read_linear(Parser *p)
 
 static int read_separable(Parser *p)
 {
-    p->table->special |= SEPARABLE;
-    return cursor_end(&p->cursor, "the end of the line");
+    int op, set;
+    cursor_blanks(&p->cursor);
+    if (p->cursor.at == p->cursor.end) {
+        p->table->special |= SEPARABLE;
+        return 0;
+    }
+    TRY(parse_operator(p, COLOURS, &op, &set));
+    if (op >= p->table->colours)
+        return cursor_error(&p->cursor, "expected F or G: the scheme has no C");
+    p->table->special |= 1 << (COLOURS + op);
+    return cursor_end(&p->cursor, "the end of the line after the operator");
 }
 
 /* Reads the orders of steps by tolerance; finish (scheme.c) checks that the scheme is the formula of the last. */

@@ -511,7 +511,12 @@ const char *table_special(int special, char out[SPECIAL_WORDS])
         if (special >> op & 1)
             n += (size_t)snprintf(out + n, SPECIAL_WORDS - n, "%slinear %c", n ? ", " : "",
                                   table_letters[op]);
-    if (special & SEPARABLE) snprintf(out + n, SPECIAL_WORDS - n, "%sseparable", n ? ", " : "");
+    for (int op = 0; op < COLOURS && !special_separable(special); op++)
+        if (special_apart(special, op))
+            n += (size_t)snprintf(out + n, SPECIAL_WORDS - n, "%sseparable %c", n ? ", " : "",
+                                  table_letters[op]);
+    if (special_separable(special))
+        snprintf(out + n, SPECIAL_WORDS - n, "%sseparable", n ? ", " : "");
     return out;
 }
 

@@ -83,9 +83,18 @@ typedef struct {
     Term *term;
 } Row;
 
-/* F reads only what G moves and G only what F moves, as a force that depends on positions and a drift that depends on momenta:
- * F'F = G'G = 0, and F' is 0 on all that F makes. */
-enum { SEPARABLE = 1 << COLOURS };
+/* Table.special: a colour is linear (1 << OP_F), or reads nothing that it moves itself (1 << (COLOURS + OP_F)): F'F = 0, and F' is 0 on
+ * all that F makes. SEPARABLE: that of each, as of a force that depends on positions and a drift that depends on momenta. Of
+ * y'' = f(y, y') the drift alone, G = (y', 0), is so, and linear; the force F = (0, f) reads all. */
+enum { SEPARABLE = ((1 << COLOURS) - 1) << COLOURS, SEPARABLE_G = 1 << (COLOURS + OP_G) };
+static inline int special_apart(int special, int op)
+{
+    return special >> (COLOURS + op) & 1;
+}
+static inline int special_separable(int special)
+{
+    return (special & SEPARABLE) == SEPARABLE;
+}
 
 typedef struct {
     Row row;
@@ -171,7 +180,7 @@ typedef struct Table {
      * quantities, whose updates read none of them. zoo_find finds it; NULL: none is named, or the table was only parsed. */
     struct Table *starter; /* owned */
     /* What the scheme takes its field to be: bits as in Point.ops of the colours that are linear (`linear F`: f'' = 0, and f does
-     * not depend on time), and SEPARABLE (`separable`). Its order is the order on such fields. */
+     * not depend on time) or separable (`separable`, `separable G`). Its order is the order on such fields. */
     int special;
     /* Of a backward differentiation formula of order p: p where the text says `orders 1..p`, so that steps by tolerance choose
      * among the formulas of these orders; else 0. All but adapt_run reads the table, the formula of order p. */
@@ -376,7 +385,7 @@ double table_node(const Table *t, const Point *p, int op);
 int table_written(const Table *t);
 
 /* Writes what the scheme takes its field to be, as "linear F, separable"; "" for any field. Returns out. */
-enum { SPECIAL_WORDS = 48 };
+enum { SPECIAL_WORDS = 80 };
 const char *table_special(int special, char out[SPECIAL_WORDS]);
 
 /* Compares everything but texts: what printing and parsing again must keep. */

@@ -202,7 +202,9 @@ static int not_special(const System *s, const Table *t)
         "scheme %s is for fields that are as its text says (%s), which system %s is not; "
         "these are:%s%s",
         t->name, table_special(t->special, words), s->name, list,
-        t->special & SEPARABLE ? ", and those of y'' = ... without y', as pendulum" : "");
+        special_separable(t->special) ? ", and those of y'' = ... without y', as pendulum"
+        : t->special & SEPARABLE_G    ? ", and those of y'' = ..., as pendulum"
+                                      : "");
 }
 
 int system_takes(const System *s, const Table *t)

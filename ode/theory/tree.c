@@ -274,7 +274,7 @@ static int has_zero(const Forest *f, size_t tree, int special)
         return 1;
     for (int i = 0; i < t->children; i++) {
         size_t child = (size_t)t->child[i];
-        if (special & SEPARABLE && f->tree[child].colour == t->colour) return 1;
+        if (f->tree[child].colour == t->colour && special_apart(special, t->colour)) return 1;
         if (has_zero(f, child, special)) return 1;
     }
     return 0;

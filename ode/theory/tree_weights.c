@@ -327,7 +327,7 @@ static void walk_children(Walk *w, const Spot *s);
 static void walk_vertex(Walk *w, const Spot *above, size_t level, int order)
 {
     for (int c = 0; c < w->m->colours; c++) {
-        if (above && w->m->t->special & SEPARABLE && above->colour == c) continue;
+        if (above && above->colour == c && special_apart(w->m->t->special, c)) continue;
         Spot s = {.level = level,
                   .last = w->small,
                   .colour = c,
@@ -404,7 +404,8 @@ static void take_tree(Walk *w, const Spot *s, size_t child, const Spot *tree)
 static int may_stand(const Walk *w, const Spot *s, size_t child)
 {
     int colour = w->f->tree[child].colour, linear = w->m->t->special >> s->colour & 1;
-    if (w->vanishes[child] || (w->m->t->special & SEPARABLE && colour == s->colour)) return 0;
+    if (w->vanishes[child] || (colour == s->colour && special_apart(w->m->t->special, colour)))
+        return 0;
     return colour < COLOURS || (colour == COLOURS + s->colour && !linear);
 }
 

@@ -369,7 +369,7 @@ static int show(const Options *o, const Selection *s)
         if (special)
             printf(
                 "fields: what the scheme takes them to be, linear (and free of time) or separable "
-                "(F reads only what\nG moves, and G what F moves); its order is that on such fields\n");
+                "(F reads only what\nG moves, and G what F moves; separable G: G reads nothing that it moves); its order is that on such fields\n");
         if (functions)
             printf("phi functions, and systems that are solved, are not counted as evaluations\n");
         putchar('\n');
@@ -494,7 +494,7 @@ const Command command_schemes = {
         "and no network has them.\n"
         "\n"
         "'exponential' selects the exponential integrators. Their stages phiJ(c F)(...) apply a phi function of\n"
-        "c h F'(y), and `linear F` says that the order is that on fields whose F is linear, `separable` that F reads only what G moves and G what F moves. Their stability\n"
+        "c h F'(y), and `linear F` says that the order is that on fields whose F is linear, `separable` that F reads only what G moves and G what F moves, `separable G` that G reads nothing that it moves. Their stability\n"
         "limits are searched in double precision, up to 2^20 times the size at which the factor begins to move.\n"
         "'rosenbrock' selects Rosenbrock methods and W-methods: solve(c H)(...) applies (1 - c h H'(y))^-1, and W in\n"
         "place of H is any matrix, which has a letter of its own in error terms.\n"

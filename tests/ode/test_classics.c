@@ -166,12 +166,14 @@ static int kick_verdict(const Table *t, const System *s, int order, int expected
     return m.verdict;
 }
 
-/* Schemes for kicks and drifts have their order on such systems, measured too. Of any fields they have a lower one, and are
- * refused there. */
+/* Schemes for kicks and drifts have their order on such systems, measured too, and those for y'' = f(y, y') on a damped pendulum, which
+ * the others refuse. Of any fields they have a lower one, and are refused there. */
 TEST(separable_fields)
 {
-    size_t seen = 0;
+    size_t seen = 0, velocity = 0;
     OWN_SYSTEM *henon = make("henon"), *pendulum = make("pendulum"), *attention = make("attention");
+    OWN_SYSTEM *damped = read_system(
+        "system damped\ny'' = -sin(y) - 1/2*y'^3 + y*y'\ninitial = 1, 1/2\nt-end 2\n", 0, 0);
     for (size_t i = 0; i < classics.count; i++) {
         OWN_TABLE *t = freeze(classics.scheme[i]);
         if (!(t->special & SEPARABLE)) continue;
@@ -179,14 +181,23 @@ TEST(separable_fields)
         assert_int_equal(kick_verdict(t, henon, c.order, c.order), VERDICT_AGREE);
         assert_int_equal(kick_verdict(t, henon, c.order, c.order + 1), VERDICT_DISAGREE);
         assert_int_equal(system_takes(pendulum, t), 0);
+        assert_int_equal(system_takes(damped, t), special_separable(t->special) ? ERR_INPUT : 0);
+        if (!special_separable(t->special)) {
+            assert_int_equal(kick_verdict(t, damped, c.order, c.order), VERDICT_AGREE);
+            assert_int_equal(kick_verdict(t, damped, c.order, c.order + 1), VERDICT_DISAGREE);
+            velocity++;
+        }
         assert_int_equal(system_takes(attention, t), ERR_INPUT);
-        assert_non_null(
-            strstr(error_text(), "separable), which system attention is not; these are: "));
+        assert_non_null(strstr(error_text(), "), which system attention is not; these are: "));
+        t->special &= SEPARABLE_G | 1 << OP_G;
+        int lower = theory_of(t, TREE_MAX).order < c.order; /* where F reads the velocity too */
+        assert_true(lower == special_separable(classics.scheme[i]->special));
         t->special = 0;
         assert_true(theory_of(t, TREE_MAX).order < c.order);
         seen++;
     }
-    assert_int_equal(seen, 10);
+    assert_int_equal(seen, 13);
+    assert_int_equal(velocity, 3);
 }
 
 /* Of all pairs these two have an estimate that is 0 on linear fields, as their rows of weights say: on y' = lambda y the

@@ -143,7 +143,8 @@ int check_symplectic(const Zoo *z, const char *const *arg, Finding *f)
     double measured = NAN;
     TABLE(t);
     TRY(map_table(z, arg[0], &t));
-    int separable = (t->special & SEPARABLE) != 0, linear = (t->special & ~SEPARABLE) != 0;
+    int separable = special_separable(t->special),
+        linear = (t->special & ~(separable ? SEPARABLE : 0)) != 0;
     TRY(ask_symplectic(t, separable, &told, &measured, f));
     /* Where a field is linear fewer conditions suffice; then a counterexample decides. */
     if (told == TOLD_NO && linear && measured <= symplectic) {
@@ -221,7 +222,7 @@ int check_symmetric(const Zoo *z, const char *const *arg, Finding *f)
     TABLE(t);
     TRY(map_table(z, arg[0], &t));
     TRY(structure_find(t, 7, &s));
-    int separable = (t->special & SEPARABLE) != 0, past = table_past(t);
+    int separable = special_separable(t->special), past = table_past(t);
     int told = separable ? s.symmetric_separable : s.symmetric;
     f->conditional = told == TOLD_NO && s.symmetric_separable == TOLD_YES;
     if (told != TOLD_NOT) say_symmetry(t, &s, separable, told, f);

@@ -130,8 +130,15 @@ void sine_hamiltonian(Sine *s, int separable)
 
 void sine_take(Sine *s, int special)
 {
+    enum { HALF = SINE_D / 2 };
     s->system.special = special;
-    if (special & SEPARABLE) sine_hamiltonian(s, 1);
+    if (special_separable(special)) sine_hamiltonian(s, 1);
+    for (int op = 0; op < COLOURS && !special_separable(special); op++)
+        for (int i = 0; i < HALF && special_apart(special, op); i++)
+            for (int u = 0; u < SINE_UNITS; u++) { /* it reads one half and moves the other */
+                s->B[op][u][op == OP_F ? i + HALF : i] = 0;
+                s->A[op][op == OP_F ? i : i + HALF][u] = 0;
+            }
 }
 
 int sine_flow(const Sine *s, const double w[COLOURS], double t, double *y)
