@@ -115,7 +115,8 @@ typedef struct {
     /* Of the model's own scheme, what it carries into the layer, v, beside that on the exact flow, with the learned coefficients:
      * RMS of the difference / RMS of the latter; the error of y in a step from the latter, / displacement; and what is seen in
      * the latter of its beginning TRUNCATION_BACK steps back. NaN: not found. */
-    int holds; /* 1: it is the model's own scheme, and carries something */
+    int holds;          /* 1: it is the model's own scheme, and carries something */
+    const char *untold; /* why it is not sought or not found, in two or three words; NULL */
     double carried, smooth, remembered;
 } Truncation;
 

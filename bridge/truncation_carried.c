@@ -4,7 +4,11 @@
  * coefficients. Where these forget how v began, one v(t) alone has v(t + 1) = W(y(t), v(t)) for all t and is bounded: what is left
  * at 0 of any beginning long ago. Its expansion in h is the series that theory tells (Stoffer 1993, General linear methods:
  * connection to one step methods and invariant curves). It is found by two runs along y(-J), .., y(0): from 0, and from
- * y(-J). Where they end is the same to what is remembered of the beginning. */
+ * y(-J). Where they end is the same to what is remembered of the beginning.
+ *
+ * W is run by the stepper, so its coefficients must be numbers. It has none for gates, which are functions of each token's slopes,
+ * for norms, which divide by the size of what they are of, and for a coefficient of v in a layer that v enters as 0, which
+ * the network has not learned. */
 #include "bridge/truncator.h"
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
@@ -59,15 +63,20 @@ int carried_find(Truncator *u, const Scheme *s, Truncation *t)
     SCOPED(memory_drop) double *states = memory_new(TRUNCATION_BACK + 1, u->N * sizeof *states);
     SCOPED(memory_drop) double *v = memory_new(n, sizeof *v);
     t->holds = 1;
-    if (s->scheme->past_y || s->scheme->past_k) return 0;
+    t->untold = table_has(s->scheme, HAS_NORM) ? "norms" : NULL;
+    for (size_t i = 0; i < s->scheme->symbols; i++)
+        if (s->scheme->symbol[i].inputs) t->untold = "gates";
+    if (t->untold) return 0;
     const double *own = u->carried + (size_t)u->layer * n;
     if (!states || !v) return ERR_MEMORY;
     int code = learned_table(u, &table);
+    if (code == ERR_ACCURACY) t->untold = "v enters as 0";
     if (code == ERR_ACCURACY) return 0;
     TRY(code);
     TRY(stepper_new(table, &u->field->mean, &st));
     TRY(flow_find(u, t->time, 0, &f));
     code = solve_back(u, t->time, states);
+    t->untold = "not finite";
     if (code == ERR_NUMERIC) return 0;
     TRY(code);
     for (size_t i = 0; i < n; i++) v[i] = states[i % u->N];
@@ -80,6 +89,7 @@ int carried_find(Truncator *u, const Scheme *s, Truncation *t)
     code = stepper_step(st);
     if (code == ERR_NUMERIC) return 0;
     TRY(code);
+    t->untold = NULL;
     double sum = 0;
     const double *end = flow_state(u, f, 0, 1), *y = stepper_state(st);
     for (size_t i = 0; i < u->N; i++) sum += (y[i] - end[i]) * (y[i] - end[i]);

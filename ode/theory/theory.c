@@ -307,8 +307,8 @@ int theory_search(const Table *t, int most, Theory *out)
 int theory_own(const Table *scheme, int most, Theory *theory, mpq_t goes)
 {
     Theory own;
-    if (theory->order > 0 || !theory->expands || !table_past(scheme) || scheme->word ||
-        scheme->symbols)
+    int learned = scheme->symbols && !scheme->carries; /* past states beside these are no method */
+    if (theory->order > 0 || !theory->expands || !table_past(scheme) || scheme->word || learned)
         return 0;
     TABLE(t);
     if (!(t = table_freeze(scheme))) return ERR_MEMORY;

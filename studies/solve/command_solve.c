@@ -307,6 +307,7 @@ static int run_fixed(Solving *u, const Table *t, size_t *rows, SolveRow *r)
     Events *e = u->events ? u->events : &own;
     TABLE(frozen);
     if (!(frozen = table_freeze(t))) return ERR_MEMORY;
+    if (table_has(t, HAS_NORM)) progress_note("%s: its norms are left out", t->name);
     TRY(stepper_new(frozen, u->system, &st));
     if (e == &own) TRY(events_new(NULL, 0, u->N, e));
     TRY(events_fixed(e, frozen, u->system, u->times.steps));

@@ -298,8 +298,9 @@ static int measure_each(ConvergenceStudy *u, const Selection *s, Pace *pace)
         TRY(theory_search(s->scheme[i], CONVERGENCE_TREES, theory));
         TRY(expect(u, s->scheme[i], theory));
         if (s->scheme[i]->carries && theory->start_order == INT_MAX)
-            progress_note("%s: what it carries begins as the exact solution has it",
-                          s->scheme[i]->name);
+            progress_note("%s: what it carries begins as the exact solution has it%s",
+                          s->scheme[i]->name,
+                          table_has(s->scheme[i], HAS_NORM) ? "; its norms are left out" : "");
         else if (s->scheme[i]->carries)
             progress_note("%s: what it carries begins as its text says, with an error of h^%d",
                           s->scheme[i]->name, theory->start_order + 1);

@@ -4,6 +4,8 @@
 
 #include "tests/lib/program.h"
 
+static char streams[PATH_MAX];
+
 TEST(test_train_and_eval)
 {
     run_ok("train --corpus text --epochs 2 --positions both --untied --activation gelu --scheme "
@@ -42,12 +44,20 @@ TEST(test_defaults_told)
 TEST(test_carried)
 {
     static const char *const name[] = {"mom", "dim"};
+    static const char *const why[][3] = {{"gated", ",gates\n", "~found"},
+                                         {"normed", ",norms\n", "~found"},
+                                         {"begun", ",v enters as 0\n", ",found\n"}};
     file_text(
         "carried.scheme",
         "scheme mom\ncarry v\nlearn g = 9/10\nk1 = F(y)\nlet w = g*v + (1-g)*k1\nk2 = G(y + w)\n"
         "v' = g*w + (1-g)*k2\ny' = y + w + v'\n"
         "scheme dim\ncarry v\nk1 = H(y)\nk2 = H(v + 2*k1)\n"
-        "v' = 1/2*y + 1/2*v + 3/4*k1 - 1/4*k2\ny' = 1/2*y + 1/2*v + 5/4*k1 + 1/4*k2\n");
+        "v' = 1/2*y + 1/2*v + 3/4*k1 - 1/4*k2\ny' = 1/2*y + 1/2*v + 5/4*k1 + 1/4*k2\n"
+        "scheme gated\ncarry v = y\nk1 = H(y)\ngate g = sigmoid(k1, y)\nv' = g*v + k1\n"
+        "y' = y + v'\n"
+        "scheme normed\ncarry v = embedding\nk1 = H(y)\nk2 = norm(1/2*v + k1)\nv' = k2\n"
+        "y' = y + k2\n"
+        "scheme begun\ncarry v\nlearn a = 1/2\nk1 = H(y)\nv' = a*v + k1\ny' = y + v'\n");
     for (size_t i = 0; i < 2; i++) {
         run_ok("train --corpus text --epochs 1 --layers 2 --scheme-file carried.scheme --scheme %s "
                "--out %s" SMALL_TRAINING,
@@ -65,12 +75,42 @@ TEST(test_carried)
         HAS(out, ",carried,carried_error,remembered,carried_verdict\n", ",found\n", ",,,,\n",
             "~not told");
     }
+    for (size_t i = 0; i < 3; i++) {
+        run_ok(
+            "train --corpus text --max-steps 2 --layers 2 --scheme-file carried.scheme --scheme %s "
+            "--out %s" SMALL_TRAINING,
+            why[i][0], why[i][0]);
+        run_ok("truncation --model %s --text text/valid.txt --scheme-file carried.scheme --scheme "
+               "%s --sentences 1 --tokens 4 --halvings 4 --summary --csv",
+               why[i][0], why[i][0]);
+        HAS(out, why[i][1], why[i][2]);
+    }
     run_ok("compare --corpus text --epochs 1 --layers 2 --scheme-file carried.scheme --scheme "
            "transformer,mom,dim --seeds 1 --out both" SMALL_TRAINING);
     HAS(out, "\nmom ", "\ndim ");
     run_ok(
         "train --corpus reverse --max-steps 5 --layers 2 --scheme-file carried.scheme --encoder mom "
         "--decoder dim --out sides" SMALL_TRAINING);
+}
+
+/* A plan is told without training. At the size of GPT-2 the numbers are those of the transformer and, of YuriiFormer's layer, a
+ * second embedding of 768 (50,304 + 1,024) more, 24 norms and 72 learned numbers; without the embedding they are fewer (the control). */
+TEST(test_plan)
+{
+    static const char *const numbers[][2] = {
+        {"transformer", "parameters: 124475904, of which the layers have 85054464"},
+        {"yuriiformer", "parameters: 163932744, of which the layers have 85091400"},
+        {"nesterov", "parameters: 124475974, of which the layers have 85054534"}};
+    for (size_t i = 0; i < 3; i++) {
+        run_ok("train --corpus markov:50304 --scheme %s --scheme-file %s --layers 12 --width 768 "
+               "--heads 12 --inner 3072 --positions learned --sequence 1024 --batch-tokens 1024 "
+               "--plan --out planned",
+               numbers[i][0], streams);
+        HAS(out, numbers[i][1],
+            "evaluations: 12 of attention, 0 of cross-attention, 12 of feed-forward networks",
+            i == 1 ? "r5 = layers.0.norm.1(r4)\n" : "~start.1.embed.weight");
+    }
+    assert_false(file_exists("planned"));
 }
 
 /* A multistep scheme in too few layers is reported to be another one; a scheme that has its history is not. */
@@ -297,6 +337,7 @@ TEST(from_what_is_no_model)
 
 static int open_text(void **state)
 {
+    if (!realpath("studies/schemes/streams.scheme", streams)) return -1;
     if (program_open(state) != 0) return -1;
     corpus_write("text", 600, 60);
     run_ok("train --corpus text --epochs 2 --dropout 0 --untied --out first" SMALL_TRAINING);

@@ -387,9 +387,10 @@ TEST(two_sides_by_numpy)
     file_text("odd.scheme", "scheme odd\nlearn a = 1/4\nk1 = F(y + 1/2*k2[-1])\n"
                             "k2 = G(y + k1 + 1/4*k1[-1] - 1/8*k2[-1] + 1/4*y[-1] - 1/4*y)\n"
                             "y' = 3/4*y + 1/4*y[-1] + a*k1 + 1/2*k1[-1] + k2 + 1/3*k2[-1]\n");
-    file_text("begun.scheme",
-              "scheme begun\nlearn b = 1/2\ncarry v = embedding\nk1 = F(y + b*v)\nk2 = norm(b*v + k1)\n"
-              "k3 = G(y + k2)\nk4 = norm(k2 + k3)\nv' = k4\ny' = y + k2 + k4\n");
+    file_text(
+        "begun.scheme",
+        "scheme begun\nlearn b = 1/2\ncarry v = embedding\nk1 = F(y + b*v)\nk2 = norm(b*v + k1)\n"
+        "k3 = G(y + k2)\nk4 = norm(k2 + k3)\nv' = k4\ny' = y + k2 + k4\n");
     file_text("source", "3 1 2 5\n");
     file_text("target", "2 4 1\n");
     for (size_t i = 0; i < sizeof model / sizeof *model; i++) {

@@ -117,9 +117,11 @@ TEST(modules_of_every_scheme)
 TEST(refused_modules)
 {
     file_text("bad.scheme", "scheme begun\nstart gives\ncarry v\nk1 = F(y)\nv' = k1\ny' = y + v\n"
-                            "scheme gives\ncarry v\nk1 = F(y)\nv' = k1\ny' = y\n");
+                            "scheme gives\ncarry v\nk1 = F(y)\nv' = k1\ny' = y\n" WORDS_SCHEMES);
     expect(2, "schemes --scheme-file bad.scheme --scheme begun --to numpy");
     HAS(err, "begun carries 'v' from step to step: a network begins it by a row");
+    expect(2, "schemes --scheme-file bad.scheme --scheme x-words --to torch");
+    HAS(err, "x-words: 'v' begins by an embedding of the tokens, and --to writes layers alone");
 }
 
 TEST_MAIN(open_all, close_all)

@@ -449,6 +449,27 @@ TEST(momentum_goes_further)
     }
 }
 
+/* So does a momentum that is learned, or gated, from where it starts; past states beside learned numbers are left (the control). */
+TEST(learned_momentum_goes_further)
+{
+    static const struct {
+        const char *text;
+        unsigned long goes;
+    } cases[] = {{"carry v\nlearn g = 9/10\nk1 = H(y)\nv' = g*v + k1\ny' = y + v'", 10},
+                 {"carry v\ngate g = sigmoid(v, y)\nk1 = H(y)\nv' = g*v + k1\ny' = y + v'", 2},
+                 {"learn g = 9/10\nk1 = H(y)\ny' = y + g*y - g*y[-1] + k1", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        OWN_TABLE *t = scheme(cases[i].text);
+        Theory th = theory_of(t, 3);
+        OWN_RATIONAL goes;
+        mpq_init(goes);
+        assert_int_equal(th.order, 0);
+        assert_int_equal(theory_own(t, 3, &th, goes), 0);
+        assert_int_equal(mpq_cmp_ui(goes, cases[i].goes, 1), 0);
+        assert_int_equal(th.order, cases[i].goes > 0);
+    }
+}
+
 /* On a field that depends on time a stage stands where what is carried has brought it. */
 TEST(times_of_what_is_carried)
 {

@@ -153,7 +153,9 @@ static void print_regime(const TruncationStudy *u)
         printf(
             "`v off` compares what the model carries into a layer with what is carried on the exact flow, by the "
             "layer's learned\ncoefficients, and `error from v` is the error of a step that begins with the latter. "
-            "It is found where at most %.0f %% is\nleft of how it began %d steps back; `v` says where it is not.\n",
+            "It is found where at most %.0f %% is\nleft of how it began %d steps back; `v` says why it is not: with gates or norms "
+            "the updates have functions of the token's\nstate where an integrator has numbers, and a layer that v enters as "
+            "0 has learned no coefficient of v.\n",
             100 * TRUNCATION_REMEMBERED, TRUNCATION_BACK);
     if (u->kinks)
         printf(

@@ -106,8 +106,9 @@ const Column truncation_verdicts[] = {
     COLUMN(
         VerdictRow, carried_verdict, .head = "v", .place = 20,
         .words =
-            "of the model's own scheme: found; too long a memory: more than 1 % is left; not told: "
-            "the layer has gates, lacks a coefficient, or reads earlier steps, or the step is not finite"),
+            "of the model's own scheme: found; too long a memory: more than 1 % is left; gates, norms: the "
+            "updates have functions of the token's state where an integrator has numbers; v enters as 0: "
+            "the layer has learned no coefficient of v; not finite: the exact flow, or the step"),
     {0}};
 
 typedef struct {
@@ -243,7 +244,9 @@ static void add_carried(const TruncationStudy *u, size_t i, size_t layer, const 
     v->carried_verdict = "";
     v->remembered = spread(u, i, layer, PICK(remembered)).median;
     if (!t->holds) return;
-    v->carried_verdict = v->remembered > TRUNCATION_REMEMBERED ? "too long a memory" : "not told";
+    v->carried_verdict = v->remembered > TRUNCATION_REMEMBERED ? "too long a memory"
+                         : t->untold                           ? t->untold
+                                                               : "not told";
     if (!(v->remembered <= TRUNCATION_REMEMBERED)) return;
     v->carried = spread(u, i, layer, PICK(carried)).median;
     v->carried_error = spread(u, i, layer, PICK(smooth)).median;
