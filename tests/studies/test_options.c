@@ -247,7 +247,11 @@ static int count_for(const Options *o, const char *scheme, int ranks, int device
     assert_int_equal(network_backend(o, &b), 0);
     Backend fake = *b;
     fake.device = device;
-    return network_trained(o, (Stacks){t}, &(Vocab){.size = 9}, &fake, ranks, bytes, NULL);
+    Model *m = NULL;
+    int code = network_trained(o, (Stacks){t}, &(Vocab){.size = 9}, &fake, ranks, 1, &m);
+    if (code == 0) *bytes = model_bytes(m);
+    model_free(m);
+    return code;
 }
 
 /* Every rank needs a sequence of each batch, and room for its share only. */
