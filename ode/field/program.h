@@ -137,6 +137,14 @@ int program_operands(int code);
  * a. */
 void program_apply(const Op *op, size_t count, double *a, const double *b);
 
+/* Returns whether one of the coordinates' rules is written. */
+static inline int formulas_have(const Formulas *f, int which, size_t d)
+{
+    for (size_t c = 0; c < d; c++)
+        if (f->rule[which][c].line) return 1;
+    return 0;
+}
+
 /* Returns whether a rule is an interaction with the other particles. */
 static inline int rule_is_other(const Rule *r)
 {
@@ -241,5 +249,14 @@ int formula_neighbours(Reader *p, Program *out);
 int formula_constant(Reader *p, const char *place, double *out);
 /* Returns whether a word has a meaning already. */
 int formula_reserved(const Reader *p, const char *word);
+
+/* ---- system_statement.c ---------------------------------------------------------------------------- */
+
+enum { SIZE_LIMIT = 1 << 16 }; /* particles, and their numbers */
+/* Reads the statement at the cursor, whose end is that of the line; a blank line is none. */
+int system_statement(Reader *p);
+/* Finds n and d, and which coordinates have an equation y1' = ..., where neither the caller nor a line gives them: before a
+ * statement is read. */
+void system_survey(Reader *p, const char *text, size_t bytes);
 
 #endif

@@ -336,7 +336,7 @@ static void warn_ended(const Solving *u, const char *name, const AdaptRun *run)
             name, t);
     if (run->outcome == ADAPT_JUMPS)
         notice_warn(
-            "%s: ended at t = %.10g after %zu steps, as many are rejected and the rest would take more than %d: the right side jumps where "
+            "%s: ended at t = %.10g after %zu steps, of which many are rejected, and the rest would take more than %d: the right side jumps where "
             "the solution stays, as sign(y) does at y = 0; end at the jump (--event 'G terminal'), make it smooth (tanh(y/small)), or "
             "take a greater tolerance or an explicit scheme",
             name, t, run->steps + run->rejected, STEPS);

@@ -246,7 +246,7 @@ static void add_carried(const TruncationStudy *u, size_t i, size_t layer, const 
     if (!t->holds) return;
     v->carried_verdict = v->remembered > TRUNCATION_REMEMBERED ? "too long a memory"
                          : t->untold                           ? t->untold
-                                                               : "not told";
+                                                               : "not finite";
     if (!(v->remembered <= TRUNCATION_REMEMBERED)) return;
     v->carried = spread(u, i, layer, PICK(carried)).median;
     v->carried_error = spread(u, i, layer, PICK(smooth)).median;
