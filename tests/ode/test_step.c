@@ -358,6 +358,13 @@ TEST(test_outcomes)
     /* where steps are enough, it comes through */
     o.t_end = r.t;
     assert_int_equal(run_pair(ros2, slides, &o, y).outcome, ADAPT_DONE);
+    /* A few rejected tries at the beginning are none, however few are allowed: this run takes 125 steps and rejects 27. */
+    OWN_TABLE *radau = scheme("radau-iia5");
+    OWN_SYSTEM *orbit = make("arenstorf");
+    double four[4];
+    o = within(1e-4, orbit->t_end, 3);
+    o.most = 800;
+    assert_int_equal(run_pair(radau, orbit, &o, four).outcome, ADAPT_DONE);
 }
 
 /* Of two estimates, of orders q > r, a step sees e^2 / e3 = O(h^(2q - r + 1)): dop853 (8 of 5 and 3) takes Arenstorf's orbit in SciPy's
