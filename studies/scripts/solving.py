@@ -477,11 +477,13 @@ def brief(x):
 
 
 def good_from(rows, condition):
-    """The largest of TOLERANCES from which on a scheme is good, at the end and at the quiet times, down to the smallest; None: it is not good at the smallest."""
+    """The largest of TOLERANCES from which on a scheme is good up to the condition, at the end and at the quiet times, down to the smallest; None: not at the
+    smallest. condition None: from which on it is good, at the end and at all times."""
     passed = None
     for rtol in reversed(TOLERANCES):
         own = [r for r in rows if float(r["tolerance"]) == rtol]
-        if not own or not all(number(r[c]) <= GOOD * max(1.0, condition[r["problem"]]) for r in own for c in ("end", "quiet")):
+        most = GOOD * (max(1.0, condition[rows[0]["problem"]]) if condition else 1)
+        if not own or not all(number(r[c]) <= most for r in own for c in ("end", "quiet" if condition else "within")):
             return passed
         passed = rtol
     return passed
@@ -489,14 +491,15 @@ def good_from(rows, condition):
 
 def schemes_table(found, condition):
     """Tables of all schemes: where they err most, and from which tolerance on they are good, by problems."""
-    lines = ["| scheme | largest at the end | while quiet | within | good | good from a smaller tolerance on, on | else not on |", "|---|--:|--:|--:|---|---|---|"]
+    lines = ["| scheme | largest at the end | while quiet | within | good | good up to the condition | so from a smaller tolerance on, on | else not on |", "|---|--:|--:|--:|---|---|---|---|"]
     for scheme in EXPLICIT + IMPLICIT:
         own = [r for r in found if r["scheme"] == scheme]
         if not own:
             continue
-        good, late, bad = 0, [], []
+        plain, good, late, bad = 0, 0, [], []
         for name in dict.fromkeys(r["problem"] for r in own):
             rows = [r for r in own if r["problem"] == name]
+            plain += good_from(rows, None) == TOLERANCES[0]
             start = good_from(rows, condition)
             if start == TOLERANCES[0]:
                 good += 1
@@ -506,12 +509,12 @@ def schemes_table(found, condition):
                 most = max((number(r[c]) / max(1, condition[name]) for r in rows for c in ("end", "quiet") if r[c]), default=math.nan)
                 bad.append("%s (%s)" % (name, brief(most) + (", then too long" if rows[-1]["outcome"].startswith("over") else "")))
         cell = ["%s" % brief(max((number(r[c]) / max(1, condition[r["problem"]]) for r in own if r[c]), default=math.nan)) for c in ("end", "quiet", "within")]
-        lines.append("| `%s` | %s | %d of %d | %s | %s |" % (scheme, " | ".join(cell), good, good + len(late) + len(bad), ", ".join(late), ", ".join(bad)))
+        lines.append("| `%s` | %s | %d of %d | %d | %s | %s |" % (scheme, " | ".join(cell), plain, good + len(late) + len(bad), good, ", ".join(late), ", ".join(bad)))
     return lines
 
 
 def problems_table(found, condition, column):
-    """Largest error over tolerance among the schemes that are good for the problem, by problem and tolerance."""
+    """Largest error over tolerance among the schemes that are good for the problem up to its condition, by problem and tolerance."""
     lines = ["| problem | condition | schemes | " + " | ".join("%g" % x for x in TOLERANCES) + " |", "|---|--:|--:|" + "--:|" * len(TOLERANCES)]
     for p in PROBLEMS:
         own = [r for r in found if r["problem"] == p.name]
