@@ -156,9 +156,8 @@ static double fastest_rate(Walk *w, double t, const double *y)
 {
     enum { POWERS = 12 };
     const double share = sqrt(DBL_EPSILON);
-    double rate = 0, size = system_rms(w->N, y, NULL);
+    double rate = 0, size = fmax(system_rms(w->N, y, NULL), SYSTEM_LEAST);
     double *base = w->dy + w->N, *v = base + w->N;
-    if (!(size > 0)) return 0;
     slope(w, t, y, base);
     memcpy(v, base, w->N * sizeof *v);
     for (int k = 0; k < POWERS; k++) {
@@ -172,15 +171,16 @@ static double fastest_rate(Walk *w, double t, const double *y)
     return rate;
 }
 
-/* Returns whether rk8pd has been taking steps h for long whose h L is beyond `much`, and has a long way left of them: over a
- * short one it is the better of the two, as steps that are held by stability err by less than they may. A part of the solution that moves
+/* Returns whether rk8pd has been taking steps h for long whose h L is beyond `much`, and has a long way left of them to the last of all times:
+ * over a short one it is the better of the two, as steps that are held by stability err by less than they may. A part of the solution that moves
  * at the rate L is followed to 1e-14 by h L < 1, since the error is some (h L)^9/9!; so nothing moves at that rate any
  * more, and only stability, which ends at 4 to 6, holds the steps. */
-static int grows_stiff(Walk *w, long step, double t, double h, double left, const double *y)
+static int grows_stiff(Walk *w, double t, double h, const double *y)
 {
     const double much = 2;
-    if (w->stiff || w->s->solution || w->N > WALK_STIFF_MOST || step % STIFF_EVERY != 0) return 0;
-    if (!(fabs(left) > STIFF_WAY * fabs(h))) return 0;
+    if (w->stiff || w->s->solution || w->N > WALK_STIFF_MOST || w->tried++ % STIFF_EVERY != 0)
+        return 0;
+    if (!(w->length - w->passed - fabs(t) > STIFF_WAY * fabs(h))) return 0;
     w->hits = fabs(h) * fastest_rate(w, t, y) > much ? w->hits + 1 : 0;
     return w->hits == STIFF_HITS;
 }
@@ -217,7 +217,7 @@ static int rk8pd_loop(Walk *w, double from, double to, double *y)
         if (gsl_odeiv2_evolve_apply(w->evolve, w->control, w->step, &system, &t, to, &h, y) != 0)
             return walk_not_finite(t);
         walk_tell(w, t);
-        if (!grows_stiff(w, k, t, h, to - t, y)) continue;
+        if (!grows_stiff(w, t, h, y)) continue;
         TRY(walk_turn_stiff(w));
         gsl_odeiv2_evolve_reset(w->evolve);
     }

@@ -24,6 +24,7 @@ typedef struct {
     double euler;                          /* last big step of the Euler method; 0: none yet */
     int solved;                            /* the Euler method is the implicit one */
     int stiff, hits;       /* the other two means are used; yes in a row, of grows_stiff */
+    long tried;            /* steps of rk8pd */
     double *J;             /* (N + 2, N) then, two rows of scratch behind J; NULL before */
     gsl_matrix *lu;        /* (N, N) */
     gsl_permutation *rows; /* (N) */

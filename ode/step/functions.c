@@ -204,7 +204,7 @@ static void find_jacobian(Functions *m, Taken *a)
     a->derived = 1;
     size_t size = pattern_size(&a->pattern);
     double scale = system_rms(m->N, a->y, NULL), *step = m->scratch + 3 * m->N;
-    for (size_t i = 0; i < m->N; i++) step[i] = lu_difference(a->y[i], scale > 0 ? scale : 1);
+    for (size_t i = 0; i < m->N; i++) step[i] = lu_difference(a->y[i], scale);
     memset(a->J, 0, size * sizeof *a->J);
     for (size_t k = 0; k < a->evals; k++) {
         pattern_derive(&a->pattern, m->s, &a->eval[k], a->t, step, 0, a->y, m->scratch, m->part);

@@ -16,7 +16,7 @@ enum { LU_MOST = 600 };
 void lu_factor(size_t n, double *A, size_t *pivot);
 /* Solves in place, x (n), by the factors; a singular matrix leaves x not finite. */
 void lu_substitute(size_t n, const double *A, const size_t *pivot, double *x);
-/* Returns the step of a central difference at a coordinate y of states of RMS `scale`: 2^-17, near eps^(1/3). */
+/* Returns the step of a central difference at a coordinate y of states of RMS `scale` (0: at rest, taken as 1): 2^-17, near eps^(1/3). */
 double lu_difference(double y, double scale);
 
 /* ---- krylov.c: the action alone ---- */

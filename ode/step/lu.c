@@ -52,7 +52,7 @@ void lu_substitute(size_t n, const double *A, const size_t *pivot, double *x)
 
 double lu_difference(double y, double scale)
 {
-    return 0x1p-17 * fmax(fabs(y), scale);
+    return 0x1p-17 * fmax(fmax(fabs(y), scale > 0 ? scale : 1), SYSTEM_LEAST);
 }
 
 /* ---- matrices of several states ---------------------------------------------------------------------- */

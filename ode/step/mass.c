@@ -212,7 +212,7 @@ int mass_check(const System *s)
     double scale = system_rms(N, s->initial, NULL), size = 0, *y = work + 3 * N, *step = y + N;
     for (size_t i = 0; i < N; i++) {
         y[i] = s->initial[i];
-        step[i] = lu_difference(y[i], scale > 0 ? scale : 1);
+        step[i] = lu_difference(y[i], scale);
     }
     for (size_t k = 0; k < c.Js; k++)
         pattern_derive(&p, s, &eval[k], 0, step, 0, y, work, J + k * pattern_size(&p));

@@ -440,15 +440,6 @@ TEST(test_bands_by_tolerance)
     }
 }
 
-/* The derivatives of `square` in F and `rest` in G. */
-static void own_jacobian(const System *s, int op, int set, double t, const double *y, double *J)
-{
-    (void)s, (void)set, (void)t;
-    *J = op == OP_F ? 2 * y[0] : 0;
-}
-
-/* A system's own derivative takes the place of differences: the same ends by fewer values of the fields, also back in
- * time, where its sign turns. */
 /* Linear fields scale: states of 1e-200 and 1e200, whose squares are 0 and infinite, end as those of 1 do, be matrices whole (2
  * unknowns) or vectors GMRES's (700). The control: a state that was not solved for stays where it was. */
 TEST(test_scales)
@@ -483,6 +474,35 @@ TEST(test_scales)
         }
 }
 
+/* A solution that fades below the smallest numbers fades to 0: differences for the derivatives do not become 0 with it. */
+TEST(test_fading)
+{
+    static const char *const by[] = {
+        "implicit-midpoint", "radau-iia5", "bdf2",      "ros2", "rodas4",
+        "etd-rk2",           "sdirk4",     "imex-euler"};
+    static double y[700];
+    for (size_t i = 0; i < sizeof by / sizeof *by; i++)
+        for (size_t n = 1; n <= (i < 2 ? 700 : 1); n += 699) {
+            OWN_TABLE *t = frozen(by[i]);
+            char text[160];
+            sprintf(text, "system a\nn %zu\nd 1\n%s\ninitial = 1 + i/n\nt-end 8\n", n,
+                    strchr("ei", *by[i]) && i > 1 ? "F = own -400*y" : "G = -400*y");
+            OWN_SYSTEM *s = read_system(text, 0, 0);
+            walk_on(t, s, 1. / 128, 1024, y);
+            for (size_t k = 0; k < n; k++)
+                if (!(fabs(y[k]) < 1e-300)) fail_msg("%s, %zu unknowns: %g", by[i], n, y[k]);
+        }
+}
+
+/* The derivatives of `square` in F and `rest` in G. */
+static void own_jacobian(const System *s, int op, int set, double t, const double *y, double *J)
+{
+    (void)s, (void)set, (void)t;
+    *J = op == OP_F ? 2 * y[0] : 0;
+}
+
+/* A system's own derivative takes the place of differences: the same ends by fewer values of the fields, also back in
+ * time, where its sign turns. */
 TEST(test_own_jacobian)
 {
     OWN_TABLE *t = frozen("implicit-euler");

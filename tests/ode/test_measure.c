@@ -265,6 +265,13 @@ TEST(test_stiff_reference)
             assert_true(fabs(y[k] - known[i].y[k] * (1 + 1e-7)) > near * share);
         }
     }
+    /* at many times too, between which the way is too short to see it */
+    double t[200], y[200], apart;
+    OWN_SYSTEM *fast =
+        read_system("system a\nn 1\nd 1\nG = -1000000*y\ninitial = 1\nt-end 1\n", 0, 0);
+    for (int k = 0; k < 200; k++) t[k] = (k + 1) / 200.;
+    assert_int_equal(reference_solve(fast, t, 200, y, &apart), 0);
+    for (int k = 0; k < 200; k++) assert_true(fabs(y[k]) < 1e-14);
 }
 
 /* These methods are stable at any step, so Prothero and Robinson's solution decides. Order and constant are met
