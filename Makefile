@@ -18,7 +18,7 @@
 #                           growth, its binary interface (abigail-tools)
 #   make check-machines     ranks and a study on two machines (network namespaces, as root): lost packets, a rank killed or
 #                           paused, clocks apart
-#   make release-check      check-race, check-library, check-machines, check-builds and check-faults (FAULTS=N), whatever becomes of
+#   make release-check      check-bare, check-race, check-library, check-machines, check-builds and check-faults (FAULTS=N), whatever becomes of
 #                           the others; what each found goes to tests/measured.txt
 #   make check-builds       two builds in two folders are the same bytes; gcc -O0 and -O3, and clang, without a warning
 #   make soak-memory        resident memory of trainings of TIME seconds each: its slope, with its 95 % interval
@@ -409,7 +409,7 @@ check-builds: deps
 
 # What a release is held to beside `make check`, in order of time.
 release-check: deps
-	@MAKE='$(MAKE)' sh tests/scripts/release.sh tests/measured.txt check-race check-library check-machines check-builds check-faults
+	@MAKE='$(MAKE)' sh tests/scripts/release.sh tests/measured.txt check-bare check-race check-library check-machines check-builds check-faults
 .PHONY: release-check
 
 SEED ?= 1

@@ -133,7 +133,7 @@ TEST(test_windows)
     for (size_t k = 0; system_name(k); k++) {
         OWN_SYSTEM *probe = make(system_name(k));
         if (!probe->apart) continue;
-        OWN_SYSTEM *s = sized(system_name(k), 1000, 0, 5);
+        OWN_SYSTEM *s = sized(system_name(k), 400, 0, 5);
         size_t N = s->n * s->d;
         OWN_REALS *a = numbers(N), *b = numbers(N);
         for (size_t i = 0; i < zoo.count; i++) {

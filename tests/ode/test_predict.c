@@ -162,7 +162,7 @@ static int compare(const Table *t, const System *s, const Theory *th)
 }
 
 /* Every scheme of the zoo, sub-flow solvers, blocks over L, words, which are compared with a F + b G, stages on past
- * slopes and Butcher's method of 1964 (six stages, weights 7, 32, 12, 32, 7 over 90) have their orders on every third system. Two independent computations of their constants agree: trees and derivatives,
+ * slopes and Butcher's method of 1964 (six stages, weights 7, 32, 12, 32, 7 over 90) have their orders on every sixth system. Two independent computations of their constants agree: trees and derivatives,
  * and steps and a line. Nearly all can be
  * compared; on commuting and nilpotent systems most vanish. On attention's field, which has all kinds of trees, every
  * implicit scheme's can be. */
@@ -192,14 +192,14 @@ TEST(test_everywhere)
             continue; /* dop853, whose order is above what is searched, and its error rounding */
         for (size_t k = 0; all.of[k]; k++) {
             int all_trees = table_implicit(t) && strcmp(all.of[k]->name, "attention") == 0;
-            if (system_takes(all.of[k], t) != 0 || (!all_trees && (i + k) % 3)) continue;
+            if (system_takes(all.of[k], t) != 0 || (!all_trees && (i + k) % 6)) continue;
             int found = compare(t, all.of[k], &th);
             compared += found;
             if (found < 2 && all_trees) fail_msg("%s is not compared on attention", t->name);
         }
     }
     print_message("%d compared\n", compared);
-    assert_true(compared >= 400);
+    assert_true(compared >= 200);
 }
 
 /* Exponential schemes on a stiff system: at most of the steps h |J| is above 1, where extrapolated constants agree with

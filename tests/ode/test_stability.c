@@ -656,7 +656,7 @@ static double angle_by_rays(double g, double c)
 TEST(angles_of_two_stages)
 {
     int between = 0;
-    for (size_t k = 0; k < draws(60); k++) {
+    for (size_t k = 0; k < draws(25); k++) {
         char text[128];
         Stiff s;
         int g = 1 + (int)draw(20), c = (int)draw(40) - 10;
