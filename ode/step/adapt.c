@@ -30,8 +30,9 @@
  * (Filippov 1988): the solution slides, and each step crosses the jump, is rejected, and is taken again so short that the jump weighs nothing.
  * Explicit pairs come through in a million steps; those that solve for stages need more than anyone waits for, since Newton's iteration meets
  * the jump as well. A run ends for that (ADAPT_JUMPS) where of a fiftieth of the tries that AdaptOptions allow, 10,000 or more, one after the other, more than a tenth
- * were rejected, and the rest of the run, as fast as these, would take more than are allowed. Stability alone rejects few: of 23,000 to 570,000 tries by explicit pairs
- * on van der Pol's, Robertson's and Oregonator's problems at 1e-6 less than one in a thousand.
+ * were rejected, and the rest of the run, as fast as these, would take more than are allowed. Stability alone may reject as many (ark3 with explicit
+ * stages, a third), so a jump has to be there: of the points (t, y) + x H (1, f), 0 <= x <= 1, with H = 1, 4, 16 or 64 steps, that half is taken nine times
+ * between whose ends f changes more; of a jump there remains all of the change, of a field that is smooth to a sixteenth of a step and less 2^-9.
  *
  * Where a text has a second, coarser estimate e3 = O(h^j), err is |e|^2 / sqrt(|e|^2 + .01 |e3|^2) in these norms, as in DOP853 (Hairer, Norsett,
  * Wanner 1993, II.10, where e is of order 5 and e3 of order 3): it is O(h^(2k - j)), of e's kind where e alone is large, and so k is 2k - j.
@@ -96,6 +97,7 @@ const char *adapt_outcome(int outcome)
 /* A run under way. */
 typedef struct {
     const AdaptOptions *o;
+    const System *s; /* whose F, G and C are weighed as the scheme does */
     size_t N;
     double k;     /* the estimate is O(h^k) */
     double whole; /* time of the end of all */
@@ -173,7 +175,7 @@ static int reach(const Way *w, double t, double at, double *y, int *outcome)
 {
     AdaptOptions there = *w->o;
     AdaptRun r = {.t = t, .first = at - t};
-    Way way = {.o = &there, .N = w->N, .k = w->k, .whole = w->whole, .st = w->side};
+    Way way = {.o = &there, .s = w->s, .N = w->N, .k = w->k, .whole = w->whole, .st = w->side};
     there.t_end = at;
     there.times = 0;
     there.events = NULL;
@@ -273,15 +275,47 @@ static double predict(const Newton *n, double k, double err, double before, doub
     return fmin(by_error, by_error * ratio * pow(before / fmax(err, least), 1 / k));
 }
 
-/* Returns whether the run is caught at a jump of the right side (above). */
-static int chatters(Way *w, const AdaptRun *r)
+/* Returns whether the right side jumps near the state of the run, where steps of h are taken (above). Short of memory it does not. */
+static int meets_jump(const Way *w, double t, double h)
+{
+    enum { LONGEST = 64, HALVINGS = 9 };
+    const System *s = w->s;
+    size_t N = w->N;
+    const double *y = w->backward ? backward_state(w->backward) : stepper_state(w->st);
+    SCOPED(memory_drop) double *work = memory_new(6 * N, sizeof *work);
+    if (!work) return 0;
+    double *f = work, *at = f + N, *part = at + N, *low = part + N, *high = low + N,
+           *mid = high + N;
+    system_sum(s, system_ops(s), 1, t, y, f, part);
+    for (double H = h; H <= LONGEST * h; H *= 4) {
+        double from = 0, to = 1, whole = 0, left = 0;
+        for (int k = -1; k <= HALVINGS; k++) {
+            double x = k < 0 ? 1 : (from + to) / 2, *value = k < 0 ? high : mid;
+            for (size_t i = 0; i < N; i++) at[i] = y[i] + x * H * f[i];
+            system_sum(s, system_ops(s), 1, t + x * H, at, value, part);
+            if (k < 0) memcpy(low, f, N * sizeof *low);
+            if (k < 0) whole = left = system_rms(N, low, high);
+            if (k < 0) continue;
+            double below = system_rms(N, low, mid), above = system_rms(N, mid, high);
+            left = fmax(below, above);
+            memcpy(below > above ? high : low, mid, N * sizeof *mid);
+            *(below > above ? &to : &from) = x;
+        }
+        if (whole > 0 && isfinite(whole) && left > whole / 4) return 1;
+    }
+    return 0;
+}
+
+/* Returns whether the run, whose steps are of h, is caught at a jump of the right side (above). */
+static int chatters(Way *w, const AdaptRun *r, double h)
 {
     size_t rejected = r->rejected - w->looked.rejected,
            tries = r->steps - w->looked.steps + rejected;
     if (tries < CHATTER_LEAST || tries < w->o->most / CHATTER) return 0;
     double turns = (w->o->t_end - r->t) / (r->t - w->looked.t);
     w->looked = *r;
-    return rejected > tries / CHATTER_REJECTED && turns * (double)tries > (double)w->o->most;
+    return rejected > tries / CHATTER_REJECTED && turns * (double)tries > (double)w->o->most &&
+           meets_jump(w, r->t, h);
 }
 
 /* Cuts the length *h of a step where it would pass the end, *end out. Returns 0 where the run ends before it; its outcome says why. */
@@ -295,7 +329,7 @@ static int begin_try(Way *w, AdaptRun *r, double *h, double *end)
     if (last) *h = o->t_end - r->t;
     *end = last ? o->t_end : r->t + *h;
     r->outcome = r->steps + r->rejected == o->most ? ADAPT_STEPS
-                 : chatters(w, r)                  ? ADAPT_JUMPS
+                 : chatters(w, r, *h)              ? ADAPT_JUMPS
                                                    : ADAPT_UNDERFLOW;
     return r->outcome == ADAPT_UNDERFLOW && *h > (last ? 0 : 16 * DBL_EPSILON * fabs(r->t));
 }
@@ -512,6 +546,7 @@ int adapt_run(const Table *t, const System *s, const AdaptOptions *o, double *y,
     Weighted word = system_weigh(s, t);
     if (!work) return ERR_MEMORY;
     const System *whole = word.same ? s : &word.system;
+    way.s = whole;
     if (t->orders) way.k = 2;
     if (s->timed && o->longest == 0) way.blind = o->t_end / 100;
     TRY(prepare(t, s, &way));
