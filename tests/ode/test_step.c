@@ -325,6 +325,25 @@ TEST(test_evaluations)
         }
 }
 
+/* A solution that begins with -3 y^2 = -192 and calms down: with the W of its beginning ros34pw2 takes 10,000 steps, each of which may
+ * err by a tolerance. */
+TEST(test_old_matrix)
+{
+    OWN_TABLE *t = scheme("ros34pw2"), *other = scheme("dormand-prince");
+    OWN_SYSTEM *s =
+        read_system("system calm\ny1' = -y1^3 + sin(t)/10\ny2' = y1 - y2^3 + sin(1.6*t)\n"
+                    "initial = 8, 0\nt-end 80\n",
+                    0, 0);
+    double y[2], exact[2];
+    AdaptOptions o = within(1e-11, 80, 5);
+    run_pair(other, s, &o, exact);
+    o = within(1e-5, 80, 3);
+    AdaptRun r = run_pair(t, s, &o, y);
+    assert_int_equal(r.outcome, ADAPT_DONE);
+    assert_true(r.steps < 4000);
+    if (!(distance(y, exact, 2) < 1e-3)) fail_msg("%g", distance(y, exact, 2));
+}
+
 /* y' = y^2 from 1 has no solution at t = 2. y' = 1/2 - sign(y) slides along y = 0 from t = 2/3 on: a run that would take more steps than
  * are allowed ends soon. The same with a steep slope is smooth, and takes no more than they are. */
 TEST(test_outcomes)
