@@ -51,6 +51,7 @@ typedef struct {
     int *at[SIDES]; /* (layers + 1), allocated by the caller; NULL: not told */
     /* (layers, carries) of what is carried into each layer, allocated alike; -1: it is 0 */
     int *carried[SIDES];
+    int last;   /* in, 1: what the last layer carries is computed too, and told behind the others */
     int memory; /* register that cross-attention reads; -1: one side */
 } PlanStates;
 int bridge_plan_states(const Table *encoder, const Table *decoder, const BridgeOptions *o,

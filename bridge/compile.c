@@ -218,7 +218,8 @@ static int compile_step(Compiler *c, int last)
 {
     if (c->plan->post) return compile_post(c);
     TRY(compile_evals(c));
-    if (!last) TRY(compile_carried(c, c->step + 1)); /* nothing reads what the last layer carries */
+    if (!last || c->past)
+        TRY(compile_carried(c, c->step + 1)); /* nothing reads what the last layer carries */
     int reg = c->table->dense ? compile_dense(c) : compile_row(c, &c->table->update);
     if (reg < 0) return reg;
     c->y[c->step + 1] = c->plan->output = reg;
@@ -293,6 +294,7 @@ static int add_layers(Plan *plan, const Table *t, const BridgeOptions *o, size_t
                   .plan = plan,
                   .side = side,
                   .memory = memory,
+                  .past = s->last && s->carried[side],
                   .substeps = o->substeps > 1 ? (int)o->substeps : 1,
                   .draws = *draws};
     TRY(bridge_inner(t, o, &c.inner));
@@ -307,7 +309,7 @@ static int add_layers(Plan *plan, const Table *t, const BridgeOptions *o, size_t
     size_t every = (size_t)c.substeps, n = t->carries;
     for (size_t l = 0; s->at[side] && code == 0 && l <= layers; l++)
         s->at[side][l] = c.y[l * every];
-    for (size_t i = 0; s->carried[side] && code == 0 && i < layers * n; i++)
+    for (size_t i = 0; s->carried[side] && code == 0 && i < (layers + (size_t)s->last) * n; i++)
         s->carried[side][i] = c.carried[i / n * every * n + i % n];
     *draws = c.draws;
     memory_free_all(c.list, c.y, c.k, c.carried, c.symbol);

@@ -15,6 +15,7 @@ typedef struct {
     Plan *plan;
     int side;   /* SIDE_TARGET or SIDE_SOURCE of the layers that are compiled */
     int memory; /* register that cross-attention reads, in a plan of two sides */
+    int past;   /* 1: what the last layer carries is computed too */
     size_t inner;
     int substeps; /* steps a layer, of size 1 / substeps */
     int step;     /* the step that is compiled, counted over all layers */

@@ -62,8 +62,16 @@ typedef struct {
     double *carried[SIDES];
 } States;
 int bridge_states(Model *m, States *s);
-/* Puts the learned coefficients of a layer in the place of the starting values of its table. ERR_ACCURACY: it has gates, which
- * are functions of y, or the layer lacks one, as the first does where v begins as 0. */
-int layer_learned(Model *m, int side, int layer, Table *t);
+
+/* The step of a layer of a scheme that carries, as it was trained, with its gates, norms and learned coefficients: (y, v) to
+ * (y', v') for any y (n d) and v (carries, n d). of->layer says which, encoder is the table of a decoder's other side. ERR_ACCURACY:
+ * the layer has not learned a coefficient or a gate that the text has, as a first layer that v enters as 0. */
+typedef struct LayerStep LayerStep;
+int layer_step_new(Model *m, const Table *trained, const Table *encoder, const LayerOf *of,
+                   LayerStep **out);
+void layer_step_free(LayerStep *s);
+DROP(LayerStep, layer_step)
+/* Takes the step from y; end out: y', NULL: not told. v: in and out. */
+int layer_step(const LayerStep *s, const double *y, double *end, double *v);
 
 #endif

@@ -345,6 +345,7 @@ int truncator_measure(Truncator *u, int layer, const Table *scheme, Truncation *
                         .leading = NAN,
                         .carried = NAN,
                         .smooth = NAN,
+                        .carried_after = NAN,
                         .remembered = NAN};
     return measure(u, s, out);
 }

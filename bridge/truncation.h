@@ -24,8 +24,8 @@
  * happens for large h when a scheme's stages read past stages. What a scheme carries beside y is at the beginning of a step
  * what it is on the exact flow (steps.h), or what the text says; where that is not found, as h is too large, the point is
  * left out too. On the exact flow it is, by definition, what the updates reproduce a step later: it has no error of its own, and
- * the error of y is that of the whole state. What the trained network carries into a layer is compared with that of the layer's
- * flow, with its learned coefficients (truncation_carried.c). The flow comes from reference_within (ode.h), two
+ * the error of y is that of the whole state. What the trained network carries into a layer, and behind its step, is compared with
+ * that of the layer's flow, by the layer as it was trained (truncation_carried.c). The flow comes from reference_within (ode.h), two
  * independent integrators; their difference is reported.
  *
  * In an encoder with its decoder both sides have such layers. The encoder's layers are the papers' particle system,
@@ -112,12 +112,12 @@ typedef struct {
     size_t terms;   /* count of terms where the order is at most 2; else 0 */
     TruncationTerm term[TRUNCATION_TERMS];
     double agreement; /* largest RMS difference of the two integrators, / displacement at h = 1 */
-    /* Of the model's own scheme, what it carries into the layer, v, beside that on the exact flow, with the learned coefficients:
-     * RMS of the difference / RMS of the latter; the error of y in a step from the latter, / displacement; and what is seen in
-     * the latter of its beginning TRUNCATION_BACK steps back. NaN: not found. */
+    /* Of the model's own scheme, what it carries into the layer, v, beside that on the exact flow, by the layer as it was trained:
+     * RMS of the difference / RMS of the latter; the same behind the network's step; the error of y in a step from the latter, /
+     * displacement; and what is seen in the latter of its beginning TRUNCATION_BACK steps back. NaN: not found. */
     int holds;          /* 1: it is the model's own scheme, and carries something */
     const char *untold; /* why it is not sought or not found, in two or three words; NULL */
-    double carried, smooth, remembered;
+    double carried, carried_after, smooth, remembered;
 } Truncation;
 
 /* Returns 1 where the error at h = 1 is within TRUNCATION_GOVERNED of its leading term, so that the order tells its

@@ -1,31 +1,32 @@
 /* truncation_carried.c: what a network carries beside y, against what its updates make on the exact flow.
  *
- * Let y(t) be the exact flow through the state x that enters the layer, and v' = W(y, v) the updates with the layer's learned
- * coefficients. Where these forget how v began, one v(t) alone has v(t + 1) = W(y(t), v(t)) for all t and is bounded: what is left
- * at 0 of any beginning long ago. Its expansion in h is the series that theory tells (Stoffer 1993, General linear methods:
- * connection to one step methods and invariant curves). It is found by two runs along y(-J), .., y(0): from 0, and from
- * y(-J). Where they end is the same to what is remembered of the beginning.
+ * Let y(t) be the exact flow through the state x that enters the layer, and (y', v') = S(y, v) the layer's step as it was trained,
+ * v' = W(y, v) the part of it that is carried: with its learned coefficients, gates and norms. Where W forgets how v began, one v(t)
+ * alone is bounded and has
  *
- * W is run by the stepper, so its coefficients must be numbers. It has none for gates, which are functions of each token's slopes,
- * for norms, which divide by the size of what they are of, and for a coefficient of v in a layer that v enters as 0, which
- * the network has not learned. */
+ *     v(t + 1) = W(y(t), v(t))    for all t,
+ *
+ * that which is left at t of any beginning long ago: W(y(t-1), W(y(t-2), ...)). W may be any function. Where it is linear in v and
+ * y's slopes, v(t) is the series in h that theory tells (Stoffer 1993, General linear methods: connection to one step methods and
+ * invariant curves; there a strictly stable method has one such curve, which attracts all of its solutions). A norm is no
+ * series in h, as it divides by the size of slopes that are multiplied by h, but the curve is there. So v(0) is found by two runs along
+ * y(-J), .., y(0), one from 0 and one from y(-J). Where they end is the same but for what is remembered of the beginning.
+ *
+ * The error of the step is then told for all of the state, the flow being (y(t), v(t)). A step that begins on it, at (x, v(0)),
+ * ends at v(1), as v(1) = W(y(0), v(0)): its error is that of y alone. The network's own step begins at (x, u), u being
+ * what its earlier layers have made, or its embedding. It ends in error by |y' - y(1)| and by |W(x, u) - v(1)|.
+ *
+ * Halved steps of the same text are no reference for v: v' = 9/10*v + 1/10*k1 forgets as much in half a step as in a whole one, so
+ * that they have another v(t), which for h to 0 is the slope and not the mean of slopes that the layer carries.
+ *
+ * A layer has no W where it lacks a coefficient: that of v in one that v enters as 0, and one that the last layer's v' alone has,
+ * which nothing reads. Such ones are not learned. */
 #include "bridge/truncator.h"
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
 
 #include <math.h>
 #include <string.h>
-
-/* Makes the table of the layer's learned coefficients, whose v begins as it is told to. */
-static int learned_table(const Truncator *u, Table **out)
-{
-    SCOPED(table_drop) Table *t = table_copy(u->trained);
-    if (!t) return ERR_MEMORY;
-    TRY(layer_learned(u->model, u->options.side, u->layer, t));
-    for (size_t c = 0; c < t->carries; c++) t->carry[c].started = 1;
-    *out = table_freeze(t);
-    return *out ? 0 : ERR_MEMORY;
-}
 
 /* Solves the flow backward: states (J + 1, N) at -J .. 0. */
 static int solve_back(Truncator *u, const double weight[COLOURS], double *states)
@@ -51,48 +52,58 @@ static double apart(size_t n, const double *a, const double *b)
     return sqrt(sum / size);
 }
 
-int carried_find(Truncator *u, const Scheme *s, Truncation *t)
+/* Runs the updates along the states at -J .. 0. */
+static int run_along(const Truncator *u, const LayerStep *w, const double *states, double *v)
+{
+    for (size_t j = 0; j < TRUNCATION_BACK; j++) TRY(layer_step(w, states + j * u->N, NULL, v));
+    return 0;
+}
+
+/* Compares the step from what is carried on the flow, v, and the network's own step. */
+static int compare_steps(Truncator *u, const LayerStep *w, size_t n, double *v, Truncation *t)
 {
     const ExactFlow *f;
+    const double *x = u->state + (size_t)u->layer * u->N;
+    SCOPED(memory_drop) double *y = memory_new(u->N, sizeof *y);
+    SCOPED(memory_drop) double *own = memory_new(n, sizeof *own);
+    if (!y || !own) return ERR_MEMORY;
+    memcpy(own, u->carried + (size_t)u->layer * n, n * sizeof *own);
+    t->carried = apart(n, own, v);
+    TRY(layer_step(w, x, NULL, own));
+    TRY(layer_step(w, x, y, v));
+    t->carried_after = apart(n, own, v);
+    TRY(flow_find(u, t->time, 0, &f));
+    const double *end = flow_state(u, f, 0, 1);
+    for (size_t i = 0; i < u->N; i++) y[i] -= end[i];
+    t->smooth = system_rms(u->N, y, NULL) / t->point[0].displacement;
+    if (isfinite(t->smooth)) t->untold = NULL;
+    return 0;
+}
+
+int carried_find(Truncator *u, const Scheme *s, Truncation *t)
+{
     size_t n = s->scheme->carries * u->N;
+    LayerOf of = u->of;
     if (!n || !u->options.carried || u->options.field != FIELD_SPLIT ||
         !table_equal(s->scheme, u->trained))
         return 0;
-    SCOPED(table_drop) Table *table = NULL;
-    SCOPED(stepper_drop) Stepper *st = NULL;
+    SCOPED(layer_step_drop) LayerStep *w = NULL;
     SCOPED(memory_drop) double *states = memory_new(TRUNCATION_BACK + 1, u->N * sizeof *states);
-    SCOPED(memory_drop) double *v = memory_new(n, sizeof *v);
-    t->holds = 1;
-    t->untold = table_has(s->scheme, HAS_NORM) ? "norms" : NULL;
-    for (size_t i = 0; i < s->scheme->symbols; i++)
-        if (s->scheme->symbol[i].inputs) t->untold = "gates";
-    if (t->untold) return 0;
-    const double *own = u->carried + (size_t)u->layer * n;
+    SCOPED(memory_drop) double *v = memory_new(2 * n, sizeof *v);
     if (!states || !v) return ERR_MEMORY;
-    int code = learned_table(u, &table);
-    if (code == ERR_ACCURACY) t->untold = "v enters as 0";
+    t->holds = 1;
+    t->untold = "not learned";
+    of.layer = u->layer;
+    int code = layer_step_new(u->model, u->trained, u->options.other, &of, &w);
     if (code == ERR_ACCURACY) return 0;
     TRY(code);
-    TRY(stepper_new(table, &u->field->mean, &st));
-    TRY(flow_find(u, t->time, 0, &f));
-    code = solve_back(u, t->time, states);
     t->untold = "not finite";
+    code = solve_back(u, t->time, states);
     if (code == ERR_NUMERIC) return 0;
     TRY(code);
     for (size_t i = 0; i < n; i++) v[i] = states[i % u->N];
-    TRY(stepper_along(st, 1, v, TRUNCATION_BACK, states));
-    memcpy(v, stepper_carried(st), n * sizeof *v);
-    TRY(stepper_along(st, 1, NULL, TRUNCATION_BACK, states));
-    t->remembered = apart(n, v, stepper_carried(st));
-    if (!(t->remembered <= TRUNCATION_REMEMBERED)) return 0;
-    t->carried = apart(n, own, stepper_carried(st));
-    code = stepper_step(st);
-    if (code == ERR_NUMERIC) return 0;
-    TRY(code);
-    t->untold = NULL;
-    double sum = 0;
-    const double *end = flow_state(u, f, 0, 1), *y = stepper_state(st);
-    for (size_t i = 0; i < u->N; i++) sum += (y[i] - end[i]) * (y[i] - end[i]);
-    t->smooth = sqrt(sum / (double)u->N) / t->point[0].displacement;
-    return 0;
+    TRY(run_along(u, w, states, v));
+    TRY(run_along(u, w, states, v + n));
+    t->remembered = apart(n, v, v + n);
+    return t->remembered <= TRUNCATION_REMEMBERED ? compare_steps(u, w, n, v + n, t) : 0;
 }

@@ -686,25 +686,6 @@ int stepper_begin(Stepper *st, double t, double h, const double *y, int start, c
     return 0;
 }
 
-int stepper_along(Stepper *st, double h, const double *v, size_t count, const double *states)
-{
-    NEED(st->carried);
-    if (st->depth)
-        return error_set(ERR_INPUT, "%s reads earlier steps beside what it carries",
-                         st->table->name);
-    TRY(stepper_begin(st, 0, h, states, START_NETWORK, NULL));
-    size_t bytes = st->table->carries * st->N * sizeof(double);
-    if (v)
-        memcpy(carried(st, 0, 0), v, bytes);
-    else
-        memset(carried(st, 0, 0), 0, bytes);
-    for (size_t j = 1; j <= count; j++) {
-        TRY(carry_along(st, st->t0));
-        push_state(st, states + j * st->N);
-    }
-    return 0;
-}
-
 /* ---- steps --------------------------------------------------------------------------------------- */
 
 /* Moves y over the fraction h of an operator, which is h / weight of its clock. A closed flow counts as one

@@ -30,9 +30,6 @@ int stepper_begin(Stepper *st, double t, double h, const double *y, int start, c
 int stepper_history(const Stepper *st);
 /* Returns what is carried besides y (carries, n d), borrowed until the next step; NULL: nothing is. */
 const double *stepper_carried(const Stepper *st);
-/* Begins what is carried as `v` (carries, n d; NULL: 0) in the first of `count` + 1 states, h apart, and moves it along them: the
- * next step begins in the last. ERR_INPUT: the scheme reads earlier steps too. */
-int stepper_along(Stepper *st, double h, const double *v, size_t count, const double *states);
 /* Takes one step; ERR_NUMERIC: the state is not finite, or implicit stages are not found. stepper_state is then still the
  * one before the step; another try needs stepper_begin, with a smaller h. */
 int stepper_step(Stepper *st);

@@ -82,6 +82,37 @@ TEST(test_words_and_norms)
     assert_int_equal(model_words(m, slot + 1, N, layers_token, v), ERR_MISUSE);
 }
 
+/* The step of each layer from what enters it ends in what enters the next, of y and of all that is carried, also with gates, norms
+ * and embeddings. The controls: another layer's step, and one from what another layer carries, do not. */
+TEST(test_layer_steps)
+{
+    static const char *const texts[] = {
+        "carry v\ncarry x\nlearn g = 9/10\nk1 = F(y + 1/4*x)\ngate a = tanh(k1, v)\n"
+        "k2 = G(y + g*v + k1)\nv' = a*v + k2\nx' = y + g*v'\ny' = y + v' + 1/8*x",
+        "carry v = embedding\ncarry x = embedding\nlearn g = 9/10\nk1 = F(y + v)\n"
+        "k2 = norm(g*v + k1)\nk3 = G(y + k2)\nk4 = norm(x + k3)\nv' = k2 + k3\nx' = g*k4\n"
+        "y' = y + k2 + x'"};
+    enum { CARRIED = 2 * N * D };
+    for (int i = 0; i < 2; i++) {
+        OWN_TABLE *t = scheme_of_text(texts[i]);
+        OWN_MODEL *m = layers_model(t, 4, D, ACT_GELU);
+        shake(m, 0.2, 1);
+        OWN_TRUNCATOR *u = open(m, t, (TruncationOptions){0});
+        for (int at = 0; at < 3; at++)
+            for (int of = 1; of < 4; of++) { /* the first layer of the first text lacks some */
+                SCOPED(layer_step_drop) LayerStep *w = NULL;
+                const double *y = truncator_states(u) + at * N * D, *v = u->carried + at * CARRIED;
+                double end[N * D], next[CARRIED];
+                memcpy(next, u->carried + (of == at ? at : of - 1) * CARRIED, sizeof next);
+                assert_int_equal(layer_step_new(m, t, NULL, &(LayerOf){.layer = of, .n = N}, &w),
+                                 0);
+                assert_int_equal(layer_step(w, y, end, next), 0);
+                double e = fmax(apart(end, y + N * D, N * D), apart(next, v + CARRIED, CARRIED));
+                if ((e <= 1e-11) != (of == at)) fail_msg("%d: layer %d at %d: %g", i, of, at, e);
+            }
+    }
+}
+
 /* The control: a scheme that is not the model's makes another network of the same sublayers. */
 TEST(test_states_control)
 {

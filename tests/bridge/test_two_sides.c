@@ -3,7 +3,7 @@
  * are made here of the sublayers; Jacobians with differences of the whole network. All is in f64. */
 #include "tests/lib/test.h"
 
-#include "bridge/truncation.h"
+#include "bridge/truncator.h"
 #include "tests/lib/bridged.h"
 
 enum { N = 5, M = 7, LAYERS = 3, ENCODER = 2, MOST = M * D };
@@ -116,6 +116,35 @@ static void find_memory(Model *m, const Table *encoder, const Table *decoder, do
     int slot = plan_find_slot(model_plan(m), SIDE_SOURCE, SLOT_NORM, 0, 1);
     assert_int_equal(
         model_sublayer(m, slot, M, truncator_states(u) + ENCODER * M * D, 0, NULL, memory), 0);
+}
+
+/* The step of a layer of either side from what enters it ends in what enters the next, of all that is carried too; a decoder's
+ * that reads another memory does not (the control). */
+TEST(layers_that_carry)
+{
+    OWN_TABLE *encoder =
+                  scheme_of_text("carry v = y\nlearn g = 1/2\nk1 = F(y)\n"
+                                 "k2 = norm(g*v + k1)\nk3 = G(y + k2)\nv' = k2\ny' = y + k3"),
+              *decoder =
+                  scheme_of_text("carry v\nlearn g = 1/2\nk1 = A(y)\nlet w = g*v + (1-g)*k1\n"
+                                 "k2 = G(y + w)\nv' = w + k2\ny' = y + w + k2");
+    OWN_MODEL *m = build(encoder, decoder, 0.2, 1);
+    for (int side = 0; side < SIDES; side++)
+        for (int other = 0; other < 2; other++) {
+            const Table *t = side == SIDE_SOURCE ? encoder : decoder;
+            OWN_TRUNCATOR *u = open(m, encoder, decoder, side);
+            SCOPED(layer_step_drop) LayerStep *w = NULL;
+            size_t n = u->N;
+            double v[MOST], end[MOST];
+            LayerOf of = u->of;
+            if (other) of.memory = u->states[SIDE_SOURCE];
+            assert_int_equal(layer_step_new(m, t, encoder, &of, &w), 0);
+            memcpy(v, u->carried, n * sizeof *v);
+            assert_int_equal(layer_step(w, u->state, end, v), 0);
+            double e = fmax(relative_distance(end, u->state + n, n),
+                            relative_distance(v, u->carried + n, n));
+            assert_true((e <= rounding) == (side == SIDE_SOURCE || !other));
+        }
 }
 
 /* These give the layer's only set of each operator, whatever set is asked for. */

@@ -152,10 +152,10 @@ static void print_regime(const TruncationStudy *u)
     if (u->holds)
         printf(
             "`v off` compares what the model carries into a layer with what is carried on the exact flow, by the "
-            "layer's learned\ncoefficients, and `error from v` is the error of a step that begins with the latter. "
-            "It is found where at most %.0f %% is\nleft of how it began %d steps back; `v` says why it is not: with gates or norms "
-            "the updates have functions of the token's\nstate where an integrator has numbers, and a layer that v enters as "
-            "0 has learned no coefficient of v.\n",
+            "layer's updates as they\nwere trained, `v' off` does so behind the layer's step, and `error from v` is the "
+            "error of a step that begins on that\nflow, of y and so of all that is carried. It is found where at most "
+            "%.0f %% is left of how it began %d steps back; `v` says\nwhy it is not: a layer that v enters as 0 has "
+            "learned no coefficient of v.\n",
             100 * TRUNCATION_REMEMBERED, TRUNCATION_BACK);
     if (u->kinks)
         printf(
@@ -229,7 +229,8 @@ const Command command_truncation = {
         "y is at the beginning of a step what it is on that flow, or what the text says. Its steps move it\n"
         "there without an error of its own, so the error of y is that of all that is carried; rows are\n"
         "empty where h is too large to find it. What the model itself carries into a layer is compared with that\n"
-        "of the exact flow (`v off`), and where that is not found the column v says why. Learned scalars and gates\n"
+        "of the exact flow (`v off`), as is what it carries out of it (`v' off`), by the layer's updates as they\n"
+        "were trained; where that is not found the column v says why. Learned scalars and gates\n"
         "of a scheme stand at their starting values; those of the model's own scheme are as trained at\n"
         "h = 1, the network's own step, with its own history.\n"
         "\n"

@@ -45,7 +45,7 @@ typedef struct {
     int order;
     Spread slope, relative;
     double asymptotic_h, leading, remainder, remainder_slope, agreement;
-    double carried, carried_error, remembered;
+    double carried, carried_after, carried_error, remembered;
 } VerdictRow;
 
 const Column truncation_verdicts[] = {
@@ -92,23 +92,27 @@ const Column truncation_verdicts[] = {
     COLUMN(
         VerdictRow, carried, .head = "v off", .digits = 3, .place = 17,
         .words =
-            "what the model carries beside y into the layer, less what its updates, with the layer's "
-            "learned coefficients, make of it on the exact flow, divided by the latter"),
+            "what the model carries beside y into the layer, less what the layer's updates, as they were "
+            "trained, make of it on the exact flow, divided by the latter"),
+    COLUMN(VerdictRow, carried_after, .head = "v' off", .digits = 3, .place = 18,
+           .words =
+               "the same behind the layer's step from what the model carries: the error of v' in "
+               "the network's own step, as `error` is that of y"),
     COLUMN(
-        VerdictRow, carried_error, .head = "error from v", .digits = 3, .place = 18,
+        VerdictRow, carried_error, .head = "error from v", .digits = 3, .place = 19,
         .words =
             "error of a step of 1 that begins with what is carried on the exact flow: that of y, "
             "and of all that is carried, as the rest has none"),
-    COLUMN(VerdictRow, remembered, .head = "remembered", .digits = 1, .place = 19,
+    COLUMN(VerdictRow, remembered, .head = "remembered", .digits = 2, .place = 20,
            .words = "what is left of how v began " TEXT(
                TRUNCATION_BACK) " steps back on the exact flow: the "
                                 "difference between two beginnings, 0 and y, divided by v"),
     COLUMN(
-        VerdictRow, carried_verdict, .head = "v", .place = 20,
+        VerdictRow, carried_verdict, .head = "v", .place = 21,
         .words =
-            "of the model's own scheme: found; too long a memory: more than 1 % is left; gates, norms: the "
-            "updates have functions of the token's state where an integrator has numbers; v enters as 0: "
-            "the layer has learned no coefficient of v; not finite: the exact flow, or the step"),
+            "of the model's own scheme: found; too long a memory: more than 1 % is left; not learned: the layer "
+            "lacks a coefficient of its updates, of v where v enters as 0, or of the last layer's v', which "
+            "nothing reads; not finite: the exact flow, or the step"),
     {0}};
 
 typedef struct {
@@ -240,7 +244,7 @@ static const char *rest_verdict(const TruncationStudy *u, int order, double slop
 static void add_carried(const TruncationStudy *u, size_t i, size_t layer, const Truncation *t,
                         VerdictRow *v)
 {
-    v->carried = v->carried_error = NAN;
+    v->carried = v->carried_after = v->carried_error = NAN;
     v->carried_verdict = "";
     v->remembered = spread(u, i, layer, PICK(remembered)).median;
     if (!t->holds) return;
@@ -249,6 +253,7 @@ static void add_carried(const TruncationStudy *u, size_t i, size_t layer, const 
                                                                : "not finite";
     if (!(v->remembered <= TRUNCATION_REMEMBERED)) return;
     v->carried = spread(u, i, layer, PICK(carried)).median;
+    v->carried_after = spread(u, i, layer, PICK(carried_after)).median;
     v->carried_error = spread(u, i, layer, PICK(smooth)).median;
     if (isfinite(v->carried_error)) v->carried_verdict = "found";
 }
