@@ -48,9 +48,10 @@
 enum { FIELD_SPLIT, FIELD_LAYER };
 const char *truncation_field(int field); /* "split", "layer" */
 
-/* What is carried is sought on the exact flow from this many steps back on, and is found where at most this share of how it began
- * is left. */
+/* What is carried is sought on the exact flow from this many steps back on, to the most where it needs them, and is found where at
+ * most this share of how it began is left. */
 #define TRUNCATION_BACK 32
+#define TRUNCATION_BACK_MOST 128
 #define TRUNCATION_REMEMBERED 0.01
 enum { TRUNCATION_POINTS = 12, TRUNCATION_TERMS = 14 };
 /* The order governs an error that is within this many percent of its leading term. */
@@ -114,7 +115,7 @@ typedef struct {
     double agreement; /* largest RMS difference of the two integrators, / displacement at h = 1 */
     /* Of the model's own scheme, what it carries into the layer, v, beside that on the exact flow, by the layer as it was trained:
      * RMS of the difference / RMS of the latter; the same behind the network's step; the error of y in a step from the latter, /
-     * displacement; and what is seen in the latter of its beginning TRUNCATION_BACK steps back. NaN: not found. */
+     * displacement; and what is seen in the latter of its beginning, 32 to 128 steps back. NaN: not found. */
     int holds;          /* 1: it is the model's own scheme, and carries something */
     const char *untold; /* why it is not sought or not found, in two or three words; NULL */
     double carried, carried_after, smooth, remembered;

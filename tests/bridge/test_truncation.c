@@ -537,20 +537,27 @@ TEST(test_carried)
     }
 }
 
-/* A layer that forgets 4 % a step, whose beginning shows, is told by what it remembers; one that lacks a coefficient of what it
- * carries is not learned. */
-TEST(test_carried_untold)
+/* A layer that forgets 1/10 a step needs more steps back than the first 32, and is told to what it remembers; one that forgets 1/100,
+ * whose beginning shows, is not; one that lacks a coefficient of what it carries is not learned. */
+TEST(test_carried_memory)
 {
     static const char lacks[] = "carry v\nlearn g = 1/2\nk1 = H(y)\nv' = g*v + 1/2*k1\ny' = y + v";
     OWN_TABLE *t = scheme_of_text(carries[NUMBER].text), *short_of = scheme_of_text(lacks);
     OWN_MODEL *m = turning(t, ACT_GELU), *first = turning(short_of, ACT_GELU);
-    layers_put(m, "layers.0.scheme.g", 0, &(double){0.96}, 1);
     OWN_TRUNCATOR *u = open(m, t, (TruncationOptions){.carried = 1}, 1),
                   *w = open(first, short_of, (TruncationOptions){.carried = 1}, 1);
-    Truncation r = measure(u, t), q = measure(w, short_of);
+    double v[D], begun[D] = {0};
+    layers_put(m, "layers.0.scheme.g", 0, &(double){0.9}, 1);
+    Truncation r = measure(u, t);
+    closed_carried(NUMBER, 0.9, truncator_states(u), v);
+    carry(NUMBER, 0, truncator_states(u), begun);
+    assert_true(r.remembered <= 0.01 && fabs(r.carried - off(begun, v)) <= 0.01 * r.carried);
+    layers_put(m, "layers.0.scheme.g", 0, &(double){0.99}, 1);
+    r = measure(u, t);
     assert_true(r.holds && r.remembered > 0.05 && isnan(r.carried) && isnan(r.smooth));
-    assert_true(q.holds && isnan(q.remembered) && isnan(q.carried_after));
-    assert_string_equal(q.untold, "not learned");
+    r = measure(w, short_of);
+    assert_true(r.holds && isnan(r.remembered) && isnan(r.carried_after));
+    assert_string_equal(r.untold, "not learned");
 }
 
 TEST_MAIN(layers_open, layers_close)

@@ -154,9 +154,9 @@ static void print_regime(const TruncationStudy *u)
             "`v off` compares what the model carries into a layer with what is carried on the exact flow, by the "
             "layer's updates as they\nwere trained, `v' off` does so behind the layer's step, and `error from v` is the "
             "error of a step that begins on that\nflow, of y and so of all that is carried. It is found where at most "
-            "%.0f %% is left of how it began %d steps back; `v` says\nwhy it is not: a layer that v enters as 0 has "
+            "%.0f %% is left of how it began %d to %d steps back; `v` says\nwhy it is not: a layer that v enters as 0 has "
             "learned no coefficient of v.\n",
-            100 * TRUNCATION_REMEMBERED, TRUNCATION_BACK);
+            100 * TRUNCATION_REMEMBERED, TRUNCATION_BACK, TRUNCATION_BACK_MOST);
     if (u->kinks)
         printf(
             "In %zu of %zu rows the kinks of ReLU end the slope: to see the order, train a model "

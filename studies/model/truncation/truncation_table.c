@@ -104,9 +104,9 @@ const Column truncation_verdicts[] = {
             "error of a step of 1 that begins with what is carried on the exact flow: that of y, "
             "and of all that is carried, as the rest has none"),
     COLUMN(VerdictRow, remembered, .head = "remembered", .digits = 2, .place = 20,
-           .words = "what is left of how v began " TEXT(
-               TRUNCATION_BACK) " steps back on the exact flow: the "
-                                "difference between two beginnings, 0 and y, divided by v"),
+           .words = "what is left of how v began " TEXT(TRUNCATION_BACK) " to " TEXT(
+               TRUNCATION_BACK_MOST) " steps back on the exact flow: the "
+                                     "difference between two beginnings, 0 and y, divided by v"),
     COLUMN(
         VerdictRow, carried_verdict, .head = "v", .place = 21,
         .words =
