@@ -291,9 +291,9 @@ static int check_carries(const Parser *p)
         if (other || (starts && (v->started || v->embedded)))
             return cursor_error(
                 &p->cursor,
-                "expected 'carry %s = ...' in scheme '%s': what is carried begins with rows, or "
-                "with embeddings, all of it, or with the scheme that 'start NAME' names",
-                v->name, t->name);
+                "expected one way in which all begins that scheme '%s' carries: rows (carry v = ...), "
+                "embeddings, 0 (carry v), or the scheme that 'start NAME' names; '%s' has another",
+                t->name, v->name);
         for (size_t k = 0; k < v->start.terms; k++) {
             const Term *s = &v->start.term[k];
             if (gated(t, s) || (s->eval >= 0 && !known[t->eval[s->eval].stage]))

@@ -366,7 +366,7 @@ TEST(rotary_positions_by_numpy)
     }
 }
 
-/* Models of two sides are read by NumPy, as nn/format.md says, and compared with the program: five by the small reader, and
+/* Models of two sides are read by NumPy, as nn/format.md says, and compared with the program: six by the small reader, and
  * three whose schemes read earlier layers by the rules of that page, written out here. Mistakes of a reading are
  * seen. */
 TEST(two_sides_by_numpy)
@@ -382,6 +382,7 @@ TEST(two_sides_by_numpy)
         {"begun",
          "--scheme-file begun.scheme --encoder begun --decoder begun --layers 2 --encoder-layers 2",
          "--positions learned"},
+        {"zeroed", "--scheme-file begun.scheme --encoder zeroed --decoder zeroed --layers 2", ""},
         {"dense", "--encoder rk2-dlcl --decoder ab2 --layers 3 --encoder-layers 3", ""},
         {"steps", "--encoder ab3 --decoder lm-resnet --layers 3 --encoder-layers 4", ""}};
     file_text("odd.scheme", "scheme odd\nlearn a = 1/4\nk1 = F(y + 1/2*k2[-1])\n"
@@ -390,7 +391,9 @@ TEST(two_sides_by_numpy)
     file_text(
         "begun.scheme",
         "scheme begun\nlearn b = 1/2\ncarry v = embedding\nk1 = F(y + b*v)\nk2 = norm(b*v + k1)\n"
-        "k3 = G(y + k2)\nk4 = norm(k2 + k3)\nv' = k4\ny' = y + k2 + k4\n");
+        "k3 = G(y + k2)\nk4 = norm(k2 + k3)\nv' = k4\ny' = y + k2 + k4\n"
+        "scheme zeroed\ncarry v = 0\nk1 = F(y)\ngate g = tanh(k1, v)\nk2 = norm(g*v + k1)\n"
+        "k3 = G(y + k2)\nv' = k2\ny' = y + k2 + g*k3\n");
     file_text("source", "3 1 2 5\n");
     file_text("target", "2 4 1\n");
     for (size_t i = 0; i < sizeof model / sizeof *model; i++) {

@@ -257,7 +257,7 @@ TEST(test_errors)
         {"scheme a\nk1 = F(y)\ngate g = tanh(k1)\ncarry v = k2\nk2 = F(g*y)\nv' = k1\ny' = y + v",
          "text:7:1: expected slopes of stages that read y alone, and each other, without gates"},
         {"scheme a\ncarry v = 0\ncarry w\nk1 = H(y)\nv' = k1\nw' = k1\ny' = y + v",
-         "text:7:1: expected 'carry w = ...'"},
+         "text:7:1: expected one way in which all begins"},
         {"scheme a\ncarry v\nk1 = H(y)\nv' = k1\nv' = k1\n", "text:5:8: expected one update v' ="},
         {"scheme a\ncarry v = v\n", "text:2:12: expected 0, or y and slopes"},
         {"scheme a\nlearn b = 1\nlet p = b*y\ny' = y + p*p\n",
@@ -328,7 +328,8 @@ TEST(test_errors)
         {"carry v\nk1 = F(y)\nk2 = norm(y + k1)\nv' = k2\ny' = y + v'",
          "text:4:18: expected what is carried and slopes of stages before it in norm(...)"},
         {"carry v = embedding\ncarry w = y\nk1 = F(y + v)\nv' = k1\nw' = k1\ny' = y + w'",
-         "begins with rows, or with embeddings, all of it"},
+         "'w' has another"},
+        {"carry v\ncarry w = y\nk1 = F(y + v)\nv' = k1\nw' = k1\ny' = y + w'", "'w' has another"},
         {"start heun\ncarry v = embedding\nk1 = F(y + v)\nv' = k1\ny' = y + v'",
          "the scheme that 'start NAME' names"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) refuse_text(bad[i][0], bad[i][1]);

@@ -5,7 +5,7 @@ def words(d, text):
     return [v[x] for x in text.split()]
 def ids(d): return words(d, '3 1 2 5 <eos>'), words(d, '<eos> 2 4 1')
 def far(d, z): return abs(z - numpy.load(d + '.npy')).max()
-for d in ('turns', 'layered', 'unsplit', 'modern', 'begun'):
+for d in ('turns', 'layered', 'unsplit', 'modern', 'begun', 'zeroed'):
     (source, target), (told, w) = ids(d), r.read(d + '/model.safetensors')
     def of(target=target, source=source, **changed): return far(d, r.logits({**told, **changed}, w, target, source=source))
     assert of() < 1e-6, (d, of())

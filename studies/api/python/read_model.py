@@ -27,7 +27,7 @@ def statements(told, side):
     """The scheme's text; of two sides the decoder's comes first."""
     text = re.split(r"^(?=scheme )", told["scheme_text"], flags=re.M)
     text = re.sub(r"^(scheme|title|source|note|start)\b.*", "", text[-1 if side == "encoder." else len(text) > 1], flags=re.M)
-    text = re.sub(r"^(carry +\w+)$", r"\1 = 0*y", text, flags=re.M)
+    text = re.sub(r"^(carry +\w+)(?: *= *0)?$", r"\1 = 0*y", text, flags=re.M)
     return re.sub(r"^(k\d+ *= *)norm\(", lambda at, n=itertools.count(1): at[1] + "norm%d(" % next(n), text, flags=re.M)
 
 def ordered(lines):
