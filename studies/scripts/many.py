@@ -1,0 +1,98 @@
+"""many.py: the blocks and the rates of the planned study many-64 (studies/results/planned/many-64.txt has the rules, planned.sh runs it).
+
+    python3 studies/scripts/many.py blocks DIR > many.scheme      # DIR/671 to DIR/686 each hold a result.scheme of `trotter design`
+    python3 studies/scripts/many.py rate RUNS.csv NAME,NAME       # the rate of least mean log validation perplexity of these schemes
+
+A block of the form fgfg has ten coefficients: a to f of the stages, p and q of the step, and 1-p and 1-q there. A drawn block has the norm of all
+ten of the found one beside which it stands, none of them negative: p and q are uniform in [0, 1], a to f the magnitudes of normal draws, scaled to what of
+the norm remains. All are rounded to thousandths."""
+import csv
+import math
+import random
+import re
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+SEEDS = range(671, 687)
+ALIKE = 1 / 64  # blocks whose ten coefficients are all this near count as one
+TERM = re.compile(r"([+-])\s*(?:([\d./]+)\*)?k(\d)")
+PLACES = [("k2", 1), ("k3", 1), ("k3", 2), ("k4", 1), ("k4", 2), ("k4", 3), ("y'", 1), ("y'", 2), ("y'", 3), ("y'", 4)]
+
+
+def read_block(path):
+    """The ten coefficients of a block, in the order of PLACES; what a line does not have is 0."""
+    found = dict.fromkeys(PLACES, Fraction(0))
+    for line in path.read_text().splitlines():
+        name, _, right = line.partition(" = ")
+        for sign, size, stage in TERM.findall(right):
+            found[name.strip(), int(stage)] += Fraction(size or 1) * (-1 if sign == "-" else 1)
+    assert list(found) == PLACES and found["y'", 1] + found["y'", 3] == 1 == found["y'", 2] + found["y'", 4], path
+    return list(found.values())
+
+
+def draw_block(seed, norm2, found):
+    """A block of the squared norm `norm2` that is like none of `found`."""
+    source = random.Random(seed)
+    while True:
+        p, q = source.random(), source.random()
+        stages = [abs(source.gauss(0, 1)) for _ in range(6)]
+        rest = norm2 - p * p - q * q - (1 - p) ** 2 - (1 - q) ** 2
+        if rest <= 0:
+            continue
+        scale = math.sqrt(rest / sum(x * x for x in stages))
+        p, q, *stages = (Fraction(round(1000 * x), 1000) for x in [p, q, *(scale * x for x in stages)])
+        block = [*stages, p, q, 1 - p, 1 - q]
+        if not any(is_alike(block, other) for other in found):
+            return block
+
+
+def is_alike(one, other):
+    return all(abs(x - y) <= ALIKE for x, y in zip(one, other))
+
+
+def print_block(name, title, source, block):
+    lines = dict.fromkeys(["k2", "k3", "k4", "y'"], "")
+    for (line, stage), value in zip(PLACES, block):
+        if value:
+            lines[line] += f" {'-' if value < 0 else '+'} {abs(value)}*k{stage}"
+    print(f"\nscheme {name}\ntitle  {title}\nsource own: {source}\nk1 = F(y)")
+    for line, field in (("k2", "G"), ("k3", "F"), ("k4", "G")):
+        print(f"{line} = {field}(y{lines[line]})")
+    print(f"y' = y{lines[chr(121) + chr(39)]}")
+
+
+def blocks(folder):
+    print("# Blocks of the planned study many-64, made by studies/scripts/many.py: found-NN by `trotter design` as that of least truncation error in one\n"
+          "# trained layer, drawn-NN at random with the same norm of coefficients. Two found ones that are alike are one: the later is left out.")
+    found = [read_block(Path(folder) / str(seed) / "result.scheme") for seed in SEEDS]
+    kept = []
+    for number, (seed, block) in enumerate(zip(SEEDS, found), 1):
+        twin = next((i for i in kept if is_alike(found[i - 1], block)), None)
+        if twin:
+            print(f"\n# found-{number:02} is found-{twin:02}")
+            continue
+        kept.append(number)
+        print_block(f"found-{number:02}", f"Two F and two G in turn, the least error at h = 1 in the trained layer of seed {seed}",
+                    f"trotter design --scheme fgfg --objective error --order 1 --seed {seed} (planned.sh many-64)", block)
+    for number, (seed, block) in enumerate(zip(SEEDS, found), 1):
+        print_block(f"drawn-{number:02}", f"Two F and two G in turn, drawn by seed {seed} with the norm of found-{number:02}",
+                    f"studies/scripts/many.py, seed {seed}", draw_block(seed, float(sum(x * x for x in block)), found))
+
+
+def rate(path, names):
+    logs = {}
+    with open(path, newline="") as file:
+        for row in csv.DictReader(file):
+            if row["integrator"] in names:
+                logs.setdefault(row["rate"], []).append(math.log(float(row["valid_ppl"])))
+    assert logs and all(len(x) == len(names) for x in logs.values()), f"{path}: not every scheme has been trained at every rate"
+    print(min(logs, key=lambda r: sum(logs[r])))
+
+
+if sys.argv[1:2] == ["blocks"] and len(sys.argv) == 3:
+    blocks(sys.argv[2])
+elif sys.argv[1:2] == ["rate"] and len(sys.argv) == 4:
+    rate(sys.argv[2], sys.argv[3].split(","))
+else:
+    sys.exit(__doc__)
