@@ -2,6 +2,7 @@
 
     python3 studies/scripts/many.py blocks DIR > many.scheme      # DIR/671 to DIR/686 each hold a result.scheme of `trotter design`
     python3 studies/scripts/many.py rate RUNS.csv NAME,NAME       # the rate of least mean log validation perplexity of these schemes
+    python3 studies/scripts/many.py results DIR OUT               # when all is trained: tables of DIR's runs, a value for each block, the picture (gnuplot)
 
 A block of the form fgfg has ten coefficients: a to f of the stages, p and q of the step, and 1-p and 1-q there. A drawn block has the norm of all
 ten of the found one beside which it stands, none of them negative: p and q are uniform in [0, 1], a to f the magnitudes of normal draws, scaled to what of
@@ -10,6 +11,7 @@ import csv
 import math
 import random
 import re
+import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -90,9 +92,58 @@ def rate(path, names):
     print(min(logs, key=lambda r: sum(logs[r])))
 
 
+def read_rows(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write_rows(path, rows):
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def results(folder, out):
+    """runs.csv, rates.csv and search.csv have the program's rows; blocks.csv a row a block: means of 100 log of its perplexities, so that differences are percent."""
+    runs = []
+    for name in ("found", "drawn", "looped2", "repeat2", "fgfg-error"):
+        rows = read_rows(folder / name / "runs.csv")
+        runs += [row for row in rows if row["seed"] or not runs or row not in runs]
+    write_rows(out / "runs.csv", runs)
+    write_rows(out / "rates.csv", read_rows(folder / "rates" / "runs.csv"))
+    write_rows(out / "search.csv", [{"seed": seed, **row} for seed in SEEDS for row in read_rows(folder / "search" / str(seed) / "design.csv")])
+    values = {}
+    for row in runs:
+        if row["seed"]:
+            values.setdefault(row["scheme"], []).append([100 * math.log(float(row["test_ppl"])), 100 * math.log(float(row["valid_ppl"])), float(row["truncation"] or "nan")])
+    table = []
+    for name, logs in values.items():
+        kind, _, number = name.partition("-") if name[:5] in ("found", "drawn") else (name, "", "")
+        test, valid, error = (sum(x) / len(x) for x in zip(*logs))
+        table.append({"kind": kind, "block": number, "test_log": round(test, 4), "valid_log": round(valid, 4), "truncation": round(error, 6)})
+    write_rows(out / "blocks.csv", table)
+    draw_picture(table, out / "truncation.svg")
+
+
+def draw_picture(table, path):
+    points = {}
+    for row in table:
+        points.setdefault(row["kind"], []).append((row["truncation"], math.exp(row["test_log"] / 100)))
+    styles = {"found": "pt 7 lc rgb '#0072b2'", "drawn": "pt 6 lc rgb '#d55e00'", "looped:2": "pt 5 lc rgb 'black'", "repeat:2": "pt 9 lc rgb 'black'", "fgfg-error": "pt 13 lc rgb 'black'"}
+    lines = ["set terminal svg size 900,600 font 'sans,14' background 'white'", f"set output '{path}'", "set xlabel 'truncation error of the trained layers, h = 1'",
+             "set ylabel 'perplexity of the test text (lower is better)'", "set key outside right", "set grid"]
+    for kind, style in styles.items():
+        lines += [f"${kind.replace(':', '').replace('-', '')} << END", *(f"{x} {y}" for x, y in points[kind]), "END"]
+    lines.append("plot " + ", ".join(f"${kind.replace(':', '').replace('-', '')} with points ps 1.2 lw 1.5 {style} title '{kind}'" for kind, style in styles.items()))
+    subprocess.run(["gnuplot"], input="\n".join(lines) + "\n", text=True, check=True)
+
+
 if sys.argv[1:2] == ["blocks"] and len(sys.argv) == 3:
     blocks(sys.argv[2])
 elif sys.argv[1:2] == ["rate"] and len(sys.argv) == 4:
     rate(sys.argv[2], sys.argv[3].split(","))
+elif sys.argv[1:2] == ["results"] and len(sys.argv) == 4:
+    results(Path(sys.argv[2]), Path(sys.argv[3]))
 else:
     sys.exit(__doc__)
