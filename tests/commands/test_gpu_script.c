@@ -167,6 +167,29 @@ TEST(planned_studies_are_parts)
     HAS(out, "masked needs --glue DIR");
 }
 
+#define MANY "python3 \"$OLDPWD/studies/scripts/many.py\" "
+
+/* many-64: the committed scheme file is what many.py makes of the found blocks alone, as drawn ones come from their seeds and the found ones' norms;
+ * the rate is that of the least mean of logs, where the least mean is another, and a training that lacks is told. */
+TEST(blocks_are_drawn_and_rates_chosen_by_rule)
+{
+    static const char rates[] =
+        "integrator,rate,valid_ppl\na,1e-2,10\nb,1e-2,40\na,2e-2,21\nb,2e-2,20\n";
+    need_tool("python3");
+    shell_ok(
+        "awk '/^scheme drawn/ {exit} /^scheme/ {n = 670 + substr($2, 7); system(\"mkdir -p b/\" n)} "
+        "n && /^[ky]/ {print > (\"b/\" n \"/result.scheme\")}' \"$OLDPWD/studies/schemes/many.scheme\"");
+    shell_ok(MANY "blocks b | cmp - \"$OLDPWD/studies/schemes/many.scheme\"");
+    shell_ok("sed -i 's|^k2.*|k2 = G(y + 1/7*k1)|' b/680/result.scheme");
+    assert_int_not_equal(shell(MANY "blocks b | cmp - \"$OLDPWD/studies/schemes/many.scheme\""), 0);
+    shell_ok("cp b/680/result.scheme b/686/result.scheme");
+    shell_ok(MANY "blocks b > again && grep -q '# found-16 is found-10' again");
+    file_text("runs.csv", rates);
+    shell_ok("[ \"$(" MANY "rate runs.csv a,b)\" = 1e-2 ]");
+    shell_ok("[ \"$(" MANY "rate runs.csv b)\" = 2e-2 ]");
+    assert_int_not_equal(shell(MANY "rate runs.csv a,b,c"), 0);
+}
+
 TEST(without_a_device_or_program_nothing_is_measured)
 {
     prepare();
