@@ -25,7 +25,8 @@
  *
  * or where corrections below the rounding of |Y| no longer fall so fast. (To end as soon as they are below it would be too early, since
  * coordinates far below |Y| have digits left: on the reaction `oregonator` bdf took millions of steps at 1e-12.) The first turn
- * takes its theta / (1 - theta) from the step before, to the power 0.8; with a mass matrix it is 1, since what
+ * takes its theta / (1 - theta) from the step before, to the power 0.8, theta being the largest of that iteration: the last, which RADAU5
+ * takes, is 0 where the last correction is, and then a first turn by an old J_e would pass whatever it corrects. With a mass matrix it is 1, since what
  * algebraic equations have left stands in the next estimate, however short the step. Where stages come one after another kappa is at most
  * 0.001: each begins at what the one before it tells, and with 0.03 is taken as that where a solution is about to leave for elsewhere, so that pairs
  * passed over the jumps of van der Pol's equation at a tolerance of 1e-3. Each J_e is one matrix for
@@ -69,7 +70,7 @@ typedef struct {
     double h;        /* the matrix is of this step; 0: of none */
     /* The block whose matrix serves this one: itself, or, where loosened and matrices are factored, an equal one before. */
     size_t like;
-    /* Of loosened blocks: theta / (1 - theta) of the step before; Y - y_n (points, N) of the step found last and of the
+    /* Of loosened blocks: theta / (1 - theta) of the step before, theta its largest; Y - y_n (points, N) of the step found last and of the
      * one taken last, NULL: they are not kept. */
     double eta, *tried, *taken;
     double *inverse; /* (points, points) of its weights, where there is a mass matrix */
@@ -720,7 +721,8 @@ static void conclude(Implicit *m, Block *b, int turns, double rate)
 static int loosely(Implicit *m, Block *b, double *k)
 {
     size_t n = b->points * m->N;
-    double last = 0, rate = 0, eta = m->s->mass ? 1 : pow(fmax(b->eta, DBL_EPSILON), 0.8);
+    double last = 0, rate = 0, worst = 0,
+           eta = m->s->mass ? 1 : pow(fmax(b->eta, DBL_EPSILON), 0.8);
     b->eta = 1;
     for (int turn = 1; turn <= m->newton.most; turn++) {
         double length = system_rms(n, m->Y, NULL);
@@ -736,6 +738,7 @@ static int loosely(Implicit *m, Block *b, double *k)
         int slow = 0;
         if (turn > 1) {
             rate = size / last;
+            worst = fmax(worst, rate);
             eta = rate < 0.99 ? rate / (1 - rate) : INFINITY;
             slow = pow(rate, m->newton.most - turn) * eta * size >= m->kappa;
         }
@@ -743,7 +746,7 @@ static int loosely(Implicit *m, Block *b, double *k)
         last = size;
         if (slow || eta * size <= m->kappa) {
             finish(m, b, k);
-            b->eta = slow ? 1 : eta;
+            b->eta = slow ? 1 : worst > 0 ? worst / (1 - fmin(worst, 0.99)) : eta;
             conclude(m, b, turn, rate);
             return 1;
         }

@@ -325,6 +325,26 @@ TEST(test_evaluations)
         }
 }
 
+/* y2 is a line, so the second correction of a stage can be 0 while the derivative by it, 23/10 / cosh^2 y2, moves on: what one
+ * iteration leaves is no bound for the next. y1 = 230/59 log cosh y2. */
+TEST(test_contraction)
+{
+    static const char *const by[] = {"sdirk4",  "kvaerno3", "kvaerno5",   "esdirk4",
+                                     "tr-bdf2", "bdf",      "radau-iia5", "rodas4"};
+    OWN_SYSTEM *s =
+        read_system("system bent\ny1' = 2.3*tanh(y2)\ny2' = 0.59\ninitial = 0, 0\nt-end 3\n", 0, 0);
+    for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
+        OWN_TABLE *t = scheme(by[i]);
+        double y[2];
+        Embedded e = embedded_of(t);
+        AdaptOptions o = within(1e-7, 3, t->orders ? 2 : e.estimate_order);
+        AdaptRun r = run_pair(t, s, &o, y);
+        double off = fabs(y[0] - 2.3 / 0.59 * log(cosh(1.77)));
+        if (!(r.outcome == ADAPT_DONE && off < 1e-4 && r.rejected < 60))
+            fail_msg("%s: off by %g, %zu steps, %zu rejected", by[i], off, r.steps, r.rejected);
+    }
+}
+
 /* A solution that begins with -3 y^2 = -192 and calms down: with the W of its beginning ros34pw2 takes 10,000 steps, each of which may
  * err by a tolerance. */
 TEST(test_old_matrix)
