@@ -19,7 +19,7 @@ typedef struct {
     /* MATCH_PARAMETERS: each set has inner width (M - 2 d (f - 1)) / g, see below. */
     int match;
     int masks;
-    size_t keys; /* K E, numbers of a token's keys in self-attention; 0: d */
+    size_t rows; /* H E + K E, numbers of a token's queries and keys in self-attention; 0: 2 d */
     int gated;   /* 1: feed-forward networks are gated, of 3 d M numbers instead of 2 d M */
     int norm;    /* NORM_PRE: F(y) = Attention(LN(y)); NORM_POST: see below */
     /* 1: a norm stands behind the input of each side (BERT, Devlin et al. 2019); NORM_POST alone. Dropout of the input
@@ -34,7 +34,7 @@ typedef struct {
 /* Compiles `layers` steps of a table (h = 1, symbols kept) to a network plan. There is one slot per layer, operator and
  * parameter set. A block of f attention and g feed-forward sets with MATCH_PARAMETERS gets inner width (M - 2 d (f -
  * 1)) / g, so that its matrices hold as many numbers as those of one of each: 4 d^2 f + 2 d m g = 4 d^2 + 2 d M, or with
- * `gated` 4 d^2 f + 3 d m g = 4 d^2 + 3 d M; with `keys` e an attention has 2 d (d + e) instead of 4 d^2; words keep full sublayers. ERR_INPUT where that is not a whole positive number. Layers without enough history run
+ * `gated` 4 d^2 f + 3 d m g = 4 d^2 + 3 d M; with `rows` a an attention has 2 d a instead of 4 d^2; words keep full sublayers. ERR_INPUT where that is not a whole positive number. Layers without enough history run
  * table_start. What the scheme carries beside y begins by the row of its text, with the first layer's weights, or as 0,
  * whose terms are left out; the last layer's goes nowhere, and is not computed. Equal argument rows share a register; a dense scheme's update reads each older slope with a separate
  * weight. */

@@ -27,9 +27,9 @@ int bridge_inner(const Table *t, const BridgeOptions *o, size_t *inner)
     size_t f = count_sets(t, OP_F), g = count_sets(t, OP_G), c = count_sets(t, OP_C);
     *inner = o->inner;
     if (o->match == MATCH_NONE || t->word || g == 0) return 0;
-    static const char *const loss[2][2] = {{"2 d", "4/3 d"}, {"(d + e)", "2/3 (d + e)"}};
-    size_t d = o->width, keys = o->keys ? o->keys : d, matrices = o->gated ? 3 : 2;
-    size_t numbers = 2 * (d + keys) * (f > 1 ? f - 1 : 0) + 4 * d * (c > 1 ? c - 1 : 0);
+    static const char *const loss[2][2] = {{"2 d", "4/3 d"}, {"a", "2/3 a"}};
+    size_t d = o->width, rows = o->rows ? o->rows : 2 * d, matrices = o->gated ? 3 : 2;
+    size_t numbers = 2 * rows * (f > 1 ? f - 1 : 0) + 4 * d * (c > 1 ? c - 1 : 0);
     size_t lost = numbers / matrices;
     if (numbers % matrices == 0 && lost < o->inner && (o->inner - lost) % g == 0) {
         *inner = (o->inner - lost) / g;
@@ -39,7 +39,7 @@ int bridge_inner(const Table *t, const BridgeOptions *o, size_t *inner)
         ERR_INPUT,
         "%s: equal parameters need inner width (M - %s (f-1))/g whole and positive, but M = %zu, "
         "d = %zu, %zu attention and %zu feed-forward sets; change --inner, or use --match none",
-        t->name, loss[keys < d][o->gated != 0], o->inner, o->width, f + c, g);
+        t->name, loss[rows != 2 * d][o->gated != 0], o->inner, o->width, f + c, g);
 }
 
 /* Finds or makes a slot. A new slot of cross-attention gets its keys and values at once, from the memory. */

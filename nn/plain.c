@@ -9,7 +9,7 @@
  *   a model      a batch, its loss, its gradient, a step of Adam
  *
  * A letter is a size, the same everywhere: n rows (tokens of one sequence), D width, M width inside a feed-forward network,
- * H heads, E = D / H numbers a head, K heads of keys and values, V words. x (n, D) is a matrix by rows. Everything is done
+ * H heads, E numbers a head (D / H unless said otherwise), K heads of keys and values, V words. x (n, D) is a matrix by rows. Everything is done
  * for one sequence at a time, since sequences of a batch do not see each other.
  *
  * The plan. A layer of a Transformer is two steps, y <- y + F(y) and y <- y + G(y), and each is a step of Euler's method with
@@ -106,23 +106,21 @@ static void linear_back(size_t n, size_t I, Tensor W, Tensor b, const double *x,
 
 /* What a norm does to a row x (D): u = (x - mean) / deviation. Layer norm: mean is that of the row's numbers. RMS norm: it
  * is 0, and nothing is taken off. deviation = sqrt(mean of (x - mean)^2 + eps) for both. */
-static void moments(const ModelConfig *c, const double *x, double *mean, double *deviation)
+static void moments(NormKind kind, size_t D, const double *x, double *mean, double *deviation)
 {
-    size_t D = c->width;
-    double sum = 0, squares = 0, eps = c->norm_eps > 0 ? c->norm_eps : 1e-5;
+    double sum = 0, squares = 0, eps = kind.eps > 0 ? kind.eps : 1e-5;
     for (size_t k = 0; k < D; k++) sum += x[k];
-    *mean = c->norm == NORM_LAYER ? sum / (double)D : 0;
+    *mean = kind.kind == NORM_LAYER ? sum / (double)D : 0;
     for (size_t k = 0; k < D; k++) squares += (x[k] - *mean) * (x[k] - *mean);
     *deviation = sqrt(squares / (double)D + eps);
 }
 
 /* y (n, D) = u w + b, number by number: w, b (D) */
-static void norm(const ModelConfig *c, size_t n, Tensor w, Tensor b, const double *x, double *y)
+static void norm(NormKind kind, size_t n, size_t D, Tensor w, Tensor b, const double *x, double *y)
 {
-    size_t D = c->width;
     for (size_t i = 0; i < n; i++, x += D, y += D) {
         double mean, deviation;
-        moments(c, x, &mean, &deviation);
+        moments(kind, D, x, &mean, &deviation);
         for (size_t k = 0; k < D; k++)
             y[k] = (x[k] - mean) / deviation * w.value[k] + (b.value ? b.value[k] : 0);
     }
@@ -130,13 +128,12 @@ static void norm(const ModelConfig *c, size_t n, Tensor w, Tensor b, const doubl
 
 /* dw += dy u, db += dy and, with du = dy w: dx += (du - mean(du) - u mean(du u)) / deviation. The term mean(du) comes from
  * the derivative of the mean, so RMS norm lacks it; the other comes from that of the deviation. */
-static void norm_back(const ModelConfig *c, size_t n, Tensor w, Tensor b, const double *x,
+static void norm_back(NormKind kind, size_t n, size_t D, Tensor w, Tensor b, const double *x,
                       const double *dy, double *dx)
 {
-    size_t D = c->width;
     for (size_t i = 0; i < n; i++, x += D, dy += D, dx += D) {
         double mean, deviation, mean_du = 0, mean_du_u = 0;
-        moments(c, x, &mean, &deviation);
+        moments(kind, D, x, &mean, &deviation);
         for (size_t k = 0; k < D; k++) {
             double u = (x[k] - mean) / deviation, du = dy[k] * w.value[k];
             w.grad[k] += dy[k] * u;
@@ -144,12 +141,17 @@ static void norm_back(const ModelConfig *c, size_t n, Tensor w, Tensor b, const 
             mean_du += du / (double)D;
             mean_du_u += du * u / (double)D;
         }
-        if (c->norm != NORM_LAYER) mean_du = 0;
+        if (kind.kind != NORM_LAYER) mean_du = 0;
         for (size_t k = 0; k < D; k++) {
             double u = (x[k] - mean) / deviation, du = dy[k] * w.value[k];
             dx[k] += (du - mean_du - u * mean_du_u) / deviation;
         }
     }
+}
+
+static NormKind kind_of(const ModelConfig *c)
+{
+    return (NormKind){c->norm, c->norm_eps};
 }
 
 /* Returns act(u), and its derivative. */
@@ -236,7 +238,7 @@ static int feed_forward(const Plain *p, const PlanSlot *slot, size_t n, const do
 static void turn(const ModelConfig *c, size_t n, size_t heads, const int32_t *position, double *x,
                  size_t ld, int back)
 {
-    size_t E = c->width / c->heads;
+    size_t E = model_head_width(c);
     double base = c->rotary_base > 0 ? c->rotary_base : 10000;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < heads * (E / 2); k++) {
@@ -283,7 +285,7 @@ static size_t weights(const Sight *s, size_t h, size_t i, double *a)
     return seen;
 }
 
-/* out (n, D): out_i = sum_j a_ij v_j, head by head; a (m) is scratch */
+/* out (n, H E): out_i = sum_j a_ij v_j, head by head; a (m) is scratch */
 static void attend(const Sight *s, double *a, double *out)
 {
     for (size_t i = 0; i < s->n; i++)
@@ -294,7 +296,7 @@ static void attend(const Sight *s, double *a, double *out)
                         a[j] * s->v[j * s->ldk + h / (s->H / s->K) * s->E + e];
 }
 
-/* From dout (n, D): da_j = dout . v_j and dv_j += a_j dout; through the softmax, whose derivative is a_j (1_(j = l) - a_l),
+/* From dout (n, H E): da_j = dout . v_j and dv_j += a_j dout; through the softmax, whose derivative is a_j (1_(j = l) - a_l),
  * the score's adjoint is ds_j = a_j (da_j - sum_l a_l da_l) / sqrt(E); then dq += ds_j (k_j + r), dk_j += ds_j q, and dr
  * likewise. dq, dk, dv lie as q, k, v do; a, da (m) are scratch. */
 static void attend_back(const Sight *s, const double *dout, double *a, double *da, double *dq,
@@ -328,8 +330,8 @@ static void attend_back(const Sight *s, const double *dout, double *a, double *d
         }
 }
 
-/* F: y (n, D) = W_out a + b, a the attention of x to itself: queries, keys and values are one product, (n, I), I = D + 2 K
- * E. C: queries of x (n, D), and keys and values kv (m, 2 D) that the instruction KEYS made of the source; dkv is added to. */
+/* F: y (n, D) = W_out a + b, a the attention of x to itself: queries, keys and values are one product, (n, I), I = H E + 2 K
+ * E. With norms of heads each head's queries and keys are RMS norms of the product's. C: queries of x (n, D), and keys and values kv (m, 2 D) that the instruction KEYS made of the source; dkv is added to. */
 static int attention(const Plain *p, const PlanSlot *slot, size_t n, const int32_t *position,
                      const double *x, size_t m, const double *kv, double *y, const double *dy,
                      double *dx, double *dkv)
@@ -338,33 +340,49 @@ static int attention(const Plain *p, const PlanSlot *slot, size_t n, const int32
     const ModelConfig *c = p->config;
     int cross = slot->kind == SLOT_CROSS, rotary = !cross && c->positions & POSITIONS_ROTARY;
     const char *in = cross ? "q" : "qkv";
-    size_t D = c->width, K = !cross && c->kv_heads ? c->kv_heads : c->heads, E = D / c->heads;
+    size_t D = c->width, K = !cross && c->kv_heads ? c->kv_heads : c->heads,
+           E = model_head_width(c);
     slot_name(p, slot, name);
     Tensor W = tensor(p, "%s.%s.weight", name, in), b = tensor(p, "%s.%s.bias", name, in);
     Tensor Wo = tensor(p, "%s.out.weight", name), bo = tensor(p, "%s.out.bias", name);
-    size_t I = W.rows, turned = c->heads + K;
+    Tensor wq = tensor(p, "%s.q_norm.weight", name), wk = tensor(p, "%s.k_norm.weight", name);
+    size_t H = c->heads, I = W.rows, A = H * E, turned = H + K;
+    const NormKind rms = {NORM_RMS, c->norm_eps};
     ROOM_OR_RETURN(q, n * I);
-    ROOM_OR_RETURN(out, n * D);
+    ROOM_OR_RETURN(raw, n * I);
+    ROOM_OR_RETURN(out, n * A);
     ROOM_OR_RETURN(a, (cross ? m : n) * 2);
     linear(n, D, W, b, x, q);
+    memcpy(raw, q, n * I * sizeof *q);
+    for (size_t i = 0; i < n * I && wq.value; i += I) {
+        norm(rms, H, E, wq, (Tensor){0}, raw + i, q + i);
+        norm(rms, K, E, wk, (Tensor){0}, raw + i + A, q + i + A);
+    }
     if (rotary) turn(c, n, turned, position, q, I, 0);
     Sight s = {.n = n, .m = cross ? m : n, .H = c->heads, .K = K, .E = E, .clip = (long)c->clip};
     s.q = q, s.ldq = I;
-    s.k = cross ? kv : q + D, s.v = s.k + K * E, s.ldk = cross ? 2 * D : I;
+    s.k = cross ? kv : q + A, s.v = s.k + K * E, s.ldk = cross ? 2 * D : I;
     s.causal = !cross && plan_causal(p->plan, slot->side);
     if (!cross) s.relative = tensor(p, "%s.relative.weight", name);
     attend(&s, a, out);
     if (!dy) {
-        linear(n, D, Wo, bo, out, y);
+        linear(n, A, Wo, bo, out, y);
         return 0;
     }
-    ROOM_OR_RETURN(dout, n * D);
+    ROOM_OR_RETURN(dout, n * A);
+    ROOM_OR_RETURN(draw, n * I);
     ROOM_OR_RETURN(dq, n * I);
-    double *dk = cross ? dkv : dq + D;
-    linear_back(n, D, Wo, bo, out, dy, dout);
+    double *dk = cross ? dkv : dq + A;
+    linear_back(n, A, Wo, bo, out, dy, dout);
     attend_back(&s, dout, a, a + s.m, dq, dk, dk + K * E);
     if (rotary) turn(c, n, turned, position, dq, I, 1);
-    linear_back(n, D, W, b, x, dq, dx);
+    memcpy(draw, dq, n * I * sizeof *dq);
+    for (size_t i = 0; i < n * I && wq.value; i += I) {
+        memset(draw + i, 0, (A + K * E) * sizeof *draw);
+        norm_back(rms, H, E, wq, (Tensor){0}, raw + i, dq + i, draw + i);
+        norm_back(rms, K, E, wk, (Tensor){0}, raw + i + A, dq + i + A, draw + i + A);
+    }
+    linear_back(n, D, W, b, x, draw, dx);
     return 0;
 }
 
@@ -455,7 +473,7 @@ static int evaluate(const Sequence *s, const PlanInstr *in, const PlanSlot *slot
     if (p->plan->post)
         memcpy(u, s->r[x], n * D * sizeof *u);
     else
-        norm(p->config, n, w, b, s->r[x], u);
+        norm(kind_of(p->config), n, D, w, b, s->r[x], u);
     double *y = s->r[in->out], *dy = back ? s->dr[in->out] : NULL;
     if (slot->kind == SLOT_FEEDFORWARD)
         TRY(feed_forward(p, slot, n, u, y, dy, du));
@@ -464,7 +482,7 @@ static int evaluate(const Sequence *s, const PlanInstr *in, const PlanSlot *slot
                       dy, du, keys < 0 ? NULL : s->dr[keys]));
     if (!back) return 0;
     if (!p->plan->post)
-        norm_back(p->config, n, w, b, s->r[x], du, s->dr[x]);
+        norm_back(kind_of(p->config), n, D, w, b, s->r[x], du, s->dr[x]);
     else
         for (size_t i = 0; i < n * D; i++) s->dr[x][i] += du[i];
     return 0;
@@ -481,9 +499,9 @@ static void normed(const Sequence *s, const PlanInstr *in, const PlanSlot *slot,
     size_t n = s->n[slot->side];
     int x = in->term[0].x;
     if (back)
-        norm_back(p->config, n, w, b, s->r[x], s->dr[in->out], s->dr[x]);
+        norm_back(kind_of(p->config), n, p->config->width, w, b, s->r[x], s->dr[in->out], s->dr[x]);
     else
-        norm(p->config, n, w, b, s->r[x], s->r[in->out]);
+        norm(kind_of(p->config), n, p->config->width, w, b, s->r[x], s->r[in->out]);
 }
 
 static void keys(const Sequence *s, const PlanInstr *in, const PlanSlot *slot, int back)
@@ -616,10 +634,10 @@ static int masked_loss(const Plain *p, const double *h, int32_t word, const Aske
     ROOM_OR_RETURN(a, 5 * D);
     double *slope = a + D, *x = slope + D, *dx = x + D, *da = dx + D;
     dense(p, "head.dense", kind, h, a, slope, NULL, NULL);
-    norm(c, 1, w, b, a, x);
+    norm(kind_of(c), 1, D, w, b, a, x);
     TRY(word_loss(p, x, word, q, dh ? dx : NULL));
     if (!dh) return 0;
-    norm_back(c, 1, w, b, a, dx, da);
+    norm_back(kind_of(c), 1, D, w, b, a, dx, da);
     dense(p, "head.dense", kind, h, a, slope, da, dh);
     return 0;
 }
@@ -691,13 +709,13 @@ static int run(const Sequence *s, int train, int back, double *logits, double *l
     for (size_t i = 0; i < plan->instrs; i++) TRY(instruction(s, &plan->instr[i], 0));
     double *y = s->r[plan->output], *dy = s->dr[plan->output];
     if (w.value)
-        norm(p->config, n, w, b, y, h);
+        norm(kind_of(p->config), n, D, w, b, y, h);
     else
         memcpy(h, y, n * D * sizeof *h);
     TRY(sequence_loss(s, train, h, logits, loss, back ? dh : NULL));
     if (!back) return 0;
     if (w.value)
-        norm_back(p->config, n, w, b, y, dh, dy);
+        norm_back(kind_of(p->config), n, D, w, b, y, dh, dy);
     else
         memcpy(dy, dh, n * D * sizeof *dy);
     for (size_t i = plan->instrs; i-- > 0;) TRY(instruction(s, &plan->instr[i], 1));

@@ -39,10 +39,29 @@ static void project(const Model *m, const SlotParams *o, size_t N, size_t from, 
                     const void *x, void *y)
 {
     size_t D = m->config.width;
-    m->backend->linear(N, n, D, x, data(m, o->in_w + from * D), data(m, o->in_b + from), y);
+    m->backend->linear(N, n, D, x, data(m, o->in_w + from * D), bias(m, o->in_b + from), y);
 }
 
-/* Computes the attention of an EVAL, w->normed (N, D) to w->core (N, D). */
+/* Computes queries of the new rows to w->in (N, A), and keys and values into the cache, own + key row * ld and `v` numbers
+ * behind; all normed and turned as the model has them. */
+static void project_heads(const Model *m, const SlotParams *o, size_t N, const Work *w, void *own,
+                          size_t v)
+{
+    size_t A = m->A, W = key_width(m), ldk = m->config.head_norm ? W : 2 * W;
+    project(m, o, N, 0, A, w->normed, m->config.head_norm ? w->raw : w->in);
+    if (m->config.head_norm) {
+        project(m, o, N, A, W, w->normed, element_at(m, w->raw, N * A));
+        project(m, o, N, A + W, W, w->normed, element_at(m, own, v));
+        sublayer_norm_heads(m, N, o, w, own);
+    } else {
+        project(m, o, N, A, 2 * W, w->normed, own);
+    }
+    turn_heads(m, SIDE_TARGET, N, m->config.heads, w->in, A, 0);
+    turn_heads(m, SIDE_TARGET, N, W / m->E, own, ldk, 0);
+}
+
+/* Computes the attention of an EVAL, w->normed (N, D) to w->core (N, A). Keys of the cache are beside their values; with
+ * norms of heads, whose rows have no gaps, the values are behind all keys. */
 static void attend(const Pass *p, const PlanInstr *in, const Work *w)
 {
     const Decoding *d = p->context;
@@ -56,27 +75,25 @@ static void attend(const Pass *p, const PlanInstr *in, const Work *w)
     const Lists *l = cross ? &d->cross : &d->self;
     size_t at =
         cross ? (size_t)d->memory_of[in->slot] * d->sources : (size_t)d->cache_of[i] * cells(d);
-    size_t wide = cross ? D : key_width(m);
+    size_t wide = cross ? D : key_width(m), ldk = c->head_norm ? wide : 2 * wide;
+    size_t v = c->head_norm ? wide * cells(d) : wide;
     void *k = backend_at(b, cross ? d->memory : d->cache, at * 2 * wide);
-    project(m, o, N, 0, D, w->normed, w->in);
-    if (!cross) {
-        void *own = backend_at(b, k, d->used * 2 * wide);
-        project(m, o, N, D, 2 * wide, w->normed, own);
-        turn_heads(m, SIDE_TARGET, N, c->heads, w->in, D, 0);
-        turn_heads(m, SIDE_TARGET, N, wide / m->E, own, 2 * wide, 0);
-    }
+    if (cross)
+        project(m, o, N, 0, D, w->normed, w->in);
+    else
+        project_heads(m, o, N, w, backend_at(b, k, d->used * ldk), v);
     Listed a = {.N = N,
                 .count = l->count,
                 .key = l->key,
                 .ld = l->ld,
-                .D = D,
+                .D = m->A,
                 .H = c->heads,
                 .kv = cross ? 0 : c->kv_heads,
                 .q = w->in,
                 .k = k,
-                .v = backend_at(b, k, wide),
-                .ldq = D,
-                .ldk = 2 * wide,
+                .v = backend_at(b, k, v),
+                .ldq = m->A,
+                .ldk = ldk,
                 .relative = relative ? data(m, o->relative) : NULL,
                 .clip = relative ? c->clip : 0};
     b->attend(&a, w->out);

@@ -71,7 +71,7 @@ static const FamilyTensor gpt2_tensors[] = {
     {"*.attn.masked_bias"},
     {0}};
 
-/* ---- Llama: Touvron et al. 2023; also Mistral and Qwen 2, which differ in biases ------------------- */
+/* ---- Llama: Touvron et al. 2023; also Mistral and Qwen 2, which differ in biases, and Qwen 3 ------------------- */
 
 static const FamilyWord gated[] = {
     {"silu", "swiglu"},    {"swish", "swiglu"},    {"gelu_pytorch_tanh", "geglu"},
@@ -83,37 +83,42 @@ static const FamilyWord scalings[] = {
     {"yarn", "factor,beta_slow,beta_fast,original_max_position_embeddings,attention_factor"},
     {0}};
 
-static const FamilySetting llama_settings[] = {
-    {"layers", "num_hidden_layers"},
-    {"width", "hidden_size"},
-    {"heads", "num_attention_heads"},
-    {"kv-heads", "num_key_value_heads", "=num_attention_heads"},
-    {"inner", "intermediate_size"},
-    {"sequence", "max_position_embeddings", "1024", .most = FOREIGN_TOKENS},
-    {"batch-tokens", "max_position_embeddings", "1024", .most = FOREIGN_TOKENS},
-    {"activation", "hidden_act", "silu", gated},
-    {"norm-kind", NULL, "rms"},
-    {"norm-eps", "rms_norm_eps", "1e-6"},
-    {"untied", "tie_word_embeddings", "false", untied},
-    {"positions", NULL, "rotary"},
-    {"rotary-base", "rope_theta", "10000"},
-    {"rotary-scaling", "rope_type", "default", scalings, .keys = 1},
-    {"rotary-scaling", "type", "default", scalings, .keys = 1}, /* its name until 4.42 */
-    {"plain-input", NULL, "yes"},
-    {0}};
-
-static const FamilyDemand llama_demands[] = {{"head_dim", "hidden_size/num_attention_heads"},
-                                             {"partial_rotary_factor", "1"},
-                                             {"rope_interleaved", "false"},
-                                             {"layer_types", "full_attention"},
-                                             {"use_mrope", "false"},
-                                             {"quantization_config", ""},
-                                             {"pruned_heads", ""},
-                                             {"add_cross_attention", "false"},
-                                             {"is_encoder_decoder", "false"},
+/* What the families share. The type of rotary_scaling is called `type` until transformers 4.42. */
+/* clang-format off */
+#define LLAMA_SETTINGS                                                                              \
+    {"layers", "num_hidden_layers"},                                                               \
+    {"width", "hidden_size"},                                                                      \
+    {"heads", "num_attention_heads"},                                                              \
+    {"kv-heads", "num_key_value_heads", "=num_attention_heads"},                                   \
+    {"inner", "intermediate_size"},                                                                \
+    {"sequence", "max_position_embeddings", "1024", .most = FOREIGN_TOKENS},                       \
+    {"batch-tokens", "max_position_embeddings", "1024", .most = FOREIGN_TOKENS},                   \
+    {"activation", "hidden_act", "silu", gated},                                                   \
+    {"norm-kind", NULL, "rms"},                                                                    \
+    {"norm-eps", "rms_norm_eps", "1e-6"},                                                          \
+    {"untied", "tie_word_embeddings", "false", untied},                                            \
+    {"positions", NULL, "rotary"},                                                                 \
+    {"rotary-base", "rope_theta", "10000"},                                                        \
+    {"rotary-scaling", "rope_type", "default", scalings, .keys = 1},                               \
+    {"rotary-scaling", "type", "default", scalings, .keys = 1},                                    \
+    {"plain-input", NULL, "yes"}                                                                  
+#define LLAMA_DEMANDS                                                                               \
+    {"partial_rotary_factor", "1"}, {"rope_interleaved", "false"},                                  \
+    {"layer_types", "full_attention"}, {"use_mrope", "false"}, {"quantization_config", ""},         \
+    {"pruned_heads", ""}, {"add_cross_attention", "false"}, {"is_encoder_decoder", "false"}
+/* clang-format on */
+static const FamilySetting llama_settings[] = {LLAMA_SETTINGS, {"head-width", "head_dim", ""}, {0}};
+static const FamilyDemand llama_demands[] = {LLAMA_DEMANDS,
                                              {"attention_bias", "true", .written = 1},
                                              {"mlp_bias", "true", .written = 1},
                                              {0}};
+/* Qwen 3: Yang et al. 2025 (arXiv:2505.09388). Its heads have 128 numbers where nothing is said. */
+static const FamilySetting qwen3_settings[] = {LLAMA_SETTINGS,
+                                               {"head-width", "head_dim", "128"},
+                                               {"head-norm", NULL, "yes"},
+                                               {"no-bias", NULL, "yes"},
+                                               {0}};
+static const FamilyDemand qwen3_demands[] = {LLAMA_DEMANDS, {"attention_bias", "false"}, {0}};
 
 static const FamilyTensor llama_tensors[] = {
     {"embed_tokens.weight", "embed.weight"},
@@ -124,6 +129,8 @@ static const FamilyTensor llama_tensors[] = {
     {"layers.#.self_attn.q_proj.bias", "layers.#.attn.1.qkv.bias", FAMILY_QKV_BIAS},
     {"layers.#.self_attn.k_proj.bias", "layers.#.attn.1.qkv.bias", FAMILY_QKV_BIAS},
     {"layers.#.self_attn.v_proj.bias", "layers.#.attn.1.qkv.bias", FAMILY_QKV_BIAS},
+    {"layers.#.self_attn.q_norm.weight", "layers.#.attn.1.q_norm.weight", FAMILY_MAY_MISS},
+    {"layers.#.self_attn.k_norm.weight", "layers.#.attn.1.k_norm.weight", FAMILY_MAY_MISS},
     {"layers.#.self_attn.o_proj.weight", "layers.#.attn.1.out.weight"},
     {"layers.#.self_attn.o_proj.bias", "layers.#.attn.1.out.bias", FAMILY_OUT_BIAS},
     {"layers.#.post_attention_layernorm.weight", "layers.#.ffn.1.norm.weight"},
@@ -221,6 +228,8 @@ const Family families[] = {
      .mark = {"[SEP]", "[UNK]", "[CLS]", "[MASK]"}},
     {"qwen2", "Qwen2ForCausalLM", "model.", "transformer", llama_settings, llama_demands,
      llama_tensors, .bias = {"true", "false", "false"}, .window = "use_sliding_window"},
+    {"qwen3", "Qwen3ForCausalLM", "model.", "transformer", qwen3_settings, qwen3_demands,
+     llama_tensors, .bias = {"false", "false", "false"}, .window = "use_sliding_window"},
     {0}};
 
 const char *const family_ignored[] = {

@@ -13,14 +13,15 @@ typedef struct {
 typedef struct {
     const char *option;
     const char *key; /* NULL: the value is `otherwise` */
-    /* Where the key is absent or null; "4*KEY": four times another, "=KEY": as another; NULL: it must be there. */
+    /* Where the key is absent or null; "4*KEY": four times another, "=KEY": as another, "": the option is not given; NULL: it
+     * must be there. */
     const char *otherwise;
     const FamilyWord *words; /* all values that are supported; NULL: a number, as it stands */
     size_t most;             /* a larger number becomes this; 0: no limit */
     int keys; /* 1: ours of `words` is a list of keys, whose values are the option's; "": it is left out */
 } FamilySetting;
 
-/* A key that must have this value where it is there and not null; A/B: a quotient of two others; a list: each of it. */
+/* A key that must have this value where it is there and not null; a list: each of it. */
 typedef struct {
     const char *key, *value;
     int written; /* 1: only in what is written */

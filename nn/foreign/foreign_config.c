@@ -132,6 +132,7 @@ static int take_setting(Foreign *f, const FamilySetting *s)
     char value[NAME];
     const json_t *x = s->key ? find_value(f->config, s->key) : NULL;
     if (!text_of(x, value)) TRY(find_otherwise(f, s, value));
+    if (!*value) return 0;
     if (s->most && strtoul(value, NULL, 10) > s->most) snprintf(value, NAME, "%zu", s->most);
     if (!s->words) return put_setting(f, s->option, value);
     for (const FamilyWord *w = s->words; w->theirs; w++)
@@ -139,17 +140,6 @@ static int take_setting(Foreign *f, const FamilySetting *s)
             return s->keys ? put_list(f, s->option, w->ours) : put_setting(f, s->option, w->ours);
     return error_set(ERR_INPUT, "%s: %s \"%.100s\" is not supported", f->config_file, s->key,
                      value);
-}
-
-/* Returns 1 where a demand is a quotient of two keys and `value` is that. */
-static int is_quotient(const json_t *config, const char *demand, const char *value)
-{
-    char top[NAME], over[NAME];
-    const char *cut = strchr(demand, '/');
-    if (!cut) return 0;
-    snprintf(over, NAME, "%.*s", (int)(cut - demand), demand);
-    return value_of(config, over, top) && value_of(config, cut + 1, over) &&
-           strtod(value, NULL) * strtod(over, NULL) == strtod(top, NULL);
 }
 
 static int check_demand(const Foreign *f, const FamilyDemand *d)
@@ -160,7 +150,7 @@ static int check_demand(const Foreign *f, const FamilyDemand *d)
     for (size_t i = 0; i < n; i++) {
         char value[NAME] = "";
         if (text_of(json_is_array(x) ? json_array_get(x, i) : x, value))
-            fits += strcmp(value, d->value) == 0 || is_quotient(f->config, d->value, value);
+            fits += strcmp(value, d->value) == 0;
     }
     if (!x || json_is_null(x) || fits == n) return 0;
     return error_set(ERR_INPUT, "%s: %s other than %s is not supported", f->config_file, d->key,
@@ -217,7 +207,7 @@ static const char *kind_of(const Family *f, const char *key, int *null)
         if (strcmp(d->key, key) == 0) {
             *null = d->null;
             if (is_truth(d->value)) return FAMILY_TRUTH;
-            return strchr(d->value, '/') || strcmp(d->value, "1") == 0 ? FAMILY_NUMBER : NULL;
+            return strcmp(d->value, "1") == 0 ? FAMILY_NUMBER : NULL;
         }
     for (const FamilyWord *k = family_kinds; k->theirs; k++)
         if (strcmp(k->theirs, key) == 0) return k->ours;

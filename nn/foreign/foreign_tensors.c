@@ -79,7 +79,7 @@ static int same_ours(const FamilyTensor *a, const FamilyTensor *b)
 }
 
 /* Returns the most rows that a tensor makes of ours behind the first `at`; *exact out: 1 where it has to make so many. Queries
- * are as many as the model is wide; keys and values, and both parts of a gated network, are alike. */
+ * have the rows of all heads; keys and values, and both parts of a gated network, are alike. */
 static size_t room_for(const Loading *l, const FamilyTensor *row, const Param *p, size_t at,
                        int *exact)
 {
@@ -87,7 +87,8 @@ static size_t room_for(const Loading *l, const FamilyTensor *row, const Param *p
     while (same_ours(row + left, row)) left++;
     *exact = left > 1 && !(row->how & FAMILY_MORE_ROWS);
     if (!*exact) return room;
-    return left == 3 ? model_config(l->m)->width : room / left;
+    const ModelConfig *c = model_config(l->m);
+    return left == 3 ? c->heads * model_head_width(c) : room / left;
 }
 
 /* Makes theirs rows *row .. of ours; *row goes on behind them. */
@@ -166,7 +167,9 @@ static int want_tensor(Loading *l, const FamilyTensor *row, size_t layer)
     size_t at = 0;
     family_name("", row->ours, layer, ours);
     const Param *p = model_find(l->m, ours);
-    if (!p && row->how & FAMILY_MAY_MISS) return 0;
+    int without =
+        row->how & (FAMILY_MAY_MISS | FAMILY_QKV_BIAS | FAMILY_OUT_BIAS | FAMILY_MLP_BIAS);
+    if (!p && without) return 0;
     if (!p) return error_set(ERR_MISUSE, "the model has no tensor %s", ours);
     for (const FamilyTensor *one = row; same_ours(one, row); one++)
         TRY(one->how & FAMILY_ADDED ? want_added(l, one, p) : want_row(l, one, layer, p, &at));

@@ -32,7 +32,7 @@
 enum { MODEL_BUFFERS = 32 };
 
 /* A sublayer is norm -> y = x W_in^T (I, D) -> core -> y = c W_out^T (D, O) -> + b, dropout. The core is attention (I =
- * D + 2 K E, O = D), cross-attention (I = O = D, x being the queries' alone) or bias and activation (I = O = M; gated I = 2 M). Members
+ * A + 2 K E, O = A = H E), cross-attention (I = O = D, x being the queries' alone) or bias and activation (I = O = M; gated I = 2 M). Members
  * are offsets into data. A SLOT_WORDS has a row a word at in_w, and a row a place at in_b where these are learned. */
 typedef struct {
     size_t I, O;           /* 0 for a norm, and for words */
@@ -40,7 +40,8 @@ typedef struct {
     size_t in_w, in_b;     /* (I, D), (I) */
     size_t out_w, out_b;   /* (D, O), (D) */
     size_t keys_w, keys_b; /* (2D, D), (2D), for cross-attention */
-    size_t relative;       /* (2*clip+1, D/H), if any */
+    size_t relative;       /* (2*clip+1, E), if any */
+    size_t q_norm, k_norm; /* (E), with head_norm */
     /* End of the slot's window, which begins with norm_w. */
     size_t end;
     /* First instruction of the slot; once backward is behind it, all its gradients are complete. */
@@ -58,10 +59,12 @@ typedef struct {
     void *base, *factors; /* pieces of memory */
     void *normed;         /* (N, D) factors */
     void *stats;          /* (N, 2) of the norm: mean, rstd */
-    void *in;   /* (N, I): qkv or q, or the input of the activation, or the bits of ReLU */
-    void *core; /* (N, O) factors: attention's output, or the activation's */
-    void *out;  /* (N, D): output of attention's core as numbers */
-    void *lse;  /* (N, H), attention */
+    void *in;  /* (N, I): qkv (HeadsAt) or q, or the input of the activation, or the bits of ReLU */
+    void *raw; /* (N, A), behind it (N, K E): queries and keys before their norms, with head_norm */
+    void *head_stats; /* (N (H + K), 2) of these norms */
+    void *core;       /* (N, O) factors: attention's output, or the activation's */
+    void *out;        /* (N, A): output of attention's core as numbers */
+    void *lse;        /* (N, H), attention */
 
     void *adjoints, *dfactors; /* pieces of memory in backward; a KEYS has them too */
     void *dy, *din;            /* (N, D), (N, I) factors; a KEYS has dy (M, 2D) */
@@ -186,7 +189,7 @@ struct Model {
     const Ends *ends;
     int training;
     int counted; /* 1: the model has no buffers, only their sizes are asked for */
-    size_t E;    /* D / H */
+    size_t E, A; /* numbers of a head, and of all: D / H unless said otherwise, and H E */
 
     Param *param;
     Start *start;
@@ -225,7 +228,7 @@ struct Model {
     size_t position; /* offset of that tensor */
     void *turns;     /* (longest, E) cosines, then sines, of rotary positions; NULL: none */
     Output out;
-    void *zeros; /* (D), for dropout without a bias, or NULL */
+    void *zeros; /* in the place of biases that are not there, or NULL */
     Tails tails;
     Heads heads;
 
@@ -269,7 +272,7 @@ static inline void *element_at(const Model *m, const void *p, size_t i)
 /* Copies attention's output to where the next product reads it. */
 static inline void core_factors(const Model *m, size_t N, const Work *w)
 {
-    if (w->core != w->out) m->backend->copy(w->core, w->out, N * m->config.width);
+    if (w->core != w->out) m->backend->copy(w->core, w->out, N * m->A);
 }
 
 /* Return windows of the flat buffers. */
@@ -281,6 +284,17 @@ static inline void *data(const Model *m, size_t offset)
 static inline void *grad(const Model *m, size_t offset)
 {
     return backend_at(m->backend, m->grad, offset);
+}
+
+/* Return a bias of a sublayer's linear layer, and its gradient; with no_bias zeros, and NULL. */
+static inline const void *bias(const Model *m, size_t offset)
+{
+    return m->config.no_bias ? m->zeros : data(m, offset);
+}
+
+static inline void *bias_grad(const Model *m, size_t offset)
+{
+    return m->config.no_bias ? NULL : grad(m, offset);
 }
 
 /* Tells whether the loss writes the gradient of the matrix of logits before others add to it. */
@@ -321,6 +335,19 @@ static inline int activation(const Model *m, int slot)
 static inline size_t key_width(const Model *m)
 {
     return (m->config.kv_heads ? m->config.kv_heads : m->config.heads) * m->E;
+}
+
+/* Where keys and values of self-attention are in w->in, which has the queries in front, and the row strides. They are the
+ * columns of one matrix (N, I). With norms of heads they are three, one behind the other, of rows without gaps, as the
+ * kernel of norms reads them. */
+typedef struct {
+    size_t k, v, ldq, ldk;
+} HeadsAt;
+
+static inline HeadsAt heads_at(const Model *m, size_t N)
+{
+    size_t A = m->A, W = key_width(m), I = A + 2 * W;
+    return m->config.head_norm ? (HeadsAt){N * A, N * (A + W), A, W} : (HeadsAt){A, A + W, I, I};
 }
 
 /* Returns the positions of a side's rows in their sequences. */

@@ -178,7 +178,7 @@ static int attends_factors(const Model *m, int slot)
 {
     const Backend *b = m->backend;
     return keeps_factors(m) && m->plan->slot[slot].kind == SLOT_ATTENTION &&
-           !(m->config.positions & POSITIONS_RELATIVE) &&
+           !(m->config.positions & POSITIONS_RELATIVE) && !m->config.head_norm &&
            b->attends_factors(m->config.heads, m->E, m->config.kv_heads);
 }
 
@@ -202,6 +202,7 @@ static Sizes lay_work(const Model *m, int slot, Work *w)
     const SlotParams *o = &m->slot[slot];
     const PlanSlot *s = &m->plan->slot[slot];
     size_t D = m->config.width, H = plan_attends(s) ? m->config.heads : 0;
+    size_t turned = s->kind == SLOT_ATTENTION && m->config.head_norm ? m->A + key_width(m) : 0;
     int normed = !m->plan->post; /* else the sublayer reads the register itself */
     int factors = factors_of(m), plain = H && !attends_factors(m, slot);
     int apart = keeps_factors(m) && plain; /* attention has numbers, and the product factors */
@@ -214,8 +215,10 @@ static Sizes lay_work(const Model *m, int slot, Work *w)
     } piece[] = {{&w->normed, normed ? D : 0, factors},
                  {&w->stats, normed ? 2 : 0, NUMBERS},
                  {&w->in, in_columns(m, slot), plain ? NUMBERS : factors},
+                 {&w->raw, turned, NUMBERS},
+                 {&w->head_stats, 2 * turned / m->E, NUMBERS},
                  {&w->core, o->O, factors},
-                 {&w->out, apart ? D : 0, NUMBERS},
+                 {&w->out, apart ? o->O : 0, NUMBERS},
                  {&w->lse, H, NUMBERS}};
     for (size_t i = 0; i < sizeof piece / sizeof *piece; i++) {
         int k = piece[i].arena;
@@ -506,6 +509,11 @@ static int lay_flat(Model *m)
     size_t sorted = m->config.tails ? filled_most(m) : 0, inputs = sorted ? sorted : N;
     size_t M = m->config.max_source, words = m->config.masked ? N : 0;
     size_t labels = m->config.classes ? N : 0, segments = m->config.segments ? N : 0;
+    size_t zeros = segments || m->config.no_bias ? m->config.width : 0;
+    for (size_t s = 0; s < m->plan->slots && m->config.no_bias; s++) {
+        size_t keys = m->plan->slot[s].kind == SLOT_CROSS ? 2 : 1;
+        if (keys * m->slot[s].I > zeros) zeros = keys * m->slot[s].I;
+    }
     size_t numbers = m->size * e, trained = m->training ? numbers : 0;
     size_t sines = m->config.positions & POSITIONS_SINUSOID ? longest(m) : 0;
     size_t turns = m->config.positions & POSITIONS_ROTARY ? longest(m) : 0;
@@ -542,7 +550,7 @@ static int lay_flat(Model *m)
         {&m->heads.value, m->config.classes == 1 ? N * e : 0, MEMORY_WORKSPACE},
         {(void **)&m->heads.segment, segments * sizeof *m->heads.segment, MEMORY_WORKSPACE},
         {(void **)&m->clear, clear_size(m), MEMORY_WORKSPACE},
-        {&m->zeros, segments ? m->config.width * e : 0, MEMORY_WORKSPACE}};
+        {&m->zeros, zeros * e, MEMORY_WORKSPACE}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         size_t n = backend_elements(m->backend, list[i].bytes);
         if (n == 0) continue;

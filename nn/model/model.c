@@ -78,6 +78,17 @@ static int check_sides(const ModelConfig *c, const Plan *p)
         "adaptive embeddings are of language models: an encoder with its decoder has none");
 }
 
+/* Refuses heads of their own width, or with norms, where cross-attention has heads too. */
+static int check_heads(const ModelConfig *c, const Plan *p)
+{
+    if (c->head_width > SIZE_LIMIT / c->heads)
+        return error_set(ERR_INPUT, "%zu heads of width %zu: more than %d numbers", c->heads,
+                         c->head_width, SIZE_LIMIT);
+    if (p->sides == 1 || !(c->head_width || c->head_norm)) return 0;
+    return error_set(ERR_INPUT, "heads with a width or norms of their own are of models of one "
+                                "side: an encoder with its decoder has none");
+}
+
 static int check_shape(const ModelConfig *c, const Plan *p)
 {
     TRY(check_sizes(c, p));
@@ -87,7 +98,8 @@ static int check_shape(const ModelConfig *c, const Plan *p)
     if (c->classes > SIZE_LIMIT || c->segments > SIZE_LIMIT)
         return error_set(ERR_INPUT, "%zu classes, %zu segments: at most %d", c->classes,
                          c->segments, SIZE_LIMIT);
-    if (c->width % c->heads)
+    TRY(check_heads(c, p));
+    if (c->width % c->heads && !c->head_width)
         return error_set(ERR_INPUT, "width %zu is not divisible by %zu heads: change either",
                          c->width, c->heads);
     if ((c->positions & POSITIONS_SINUSOID) && c->width % 2)
@@ -100,10 +112,10 @@ static int check_shape(const ModelConfig *c, const Plan *p)
         return error_set(ERR_INPUT,
                          "%zu heads are not divisible by %zu heads of keys: change either",
                          c->heads, c->kv_heads);
-    if ((c->positions & POSITIONS_ROTARY) && c->width / c->heads % 2)
+    if ((c->positions & POSITIONS_ROTARY) && model_head_width(c) % 2)
         return error_set(ERR_INPUT,
                          "heads of width %zu are odd: rotary positions need an even width",
-                         c->width / c->heads);
+                         model_head_width(c));
     if (!(c->rotary_base >= 0 && c->rotary_base < 1e30))
         return error_set(ERR_INPUT, "base of rotary positions: %g is not positive", c->rotary_base);
     const double *s = c->rotary_scaling;
@@ -134,7 +146,8 @@ static int build(Model *m)
     plan_free(m->plan);
     m->plan = folded;
     m->ends = m->plan->bidirectional ? &ends_heads : m->config.tails ? &ends_adaptive : &ends_plain;
-    m->E = m->config.width / m->config.heads;
+    m->E = model_head_width(&m->config);
+    m->A = m->E * m->config.heads;
     adaptive_shapes(m);
     TRY(lists_make(m));
     params_list(m);

@@ -25,6 +25,11 @@ typedef struct {
     size_t source_vocab;
     /* K, heads of keys and values in self-attention, which divides heads; 0: heads */
     size_t kv_heads;
+    /* E, numbers of a head of self-attention; 0: width / heads. With another, attention's output has H E numbers. */
+    size_t head_width;
+    /* 1: each head's queries and keys are RMS norms of themselves before they turn, with gains (E) that all heads share
+     * (query-key norm: Dehghani et al. 2023, arXiv:2302.05442, section 2; in this form Qwen 3, arXiv:2505.09388). */
+    int head_norm;
     double rotary_base; /* 0: 10000 */
     /* Turns of a sequence that is longer than the model was first trained on (params.c): a factor, and, unless they are
      * 0, how many turns in how many positions stay as they are: slow, fast, positions; then, of YaRN, what queries and keys are
@@ -32,6 +37,7 @@ typedef struct {
     double rotary_scaling[5];
     int positions; /* bits of POSITIONS_*; 0: none */
     size_t clip;   /* longest distance of relative positions; usually 8 */
+    int no_bias;   /* 1: the linear layers of sublayers have no biases */
     int untied;    /* the output has a separate matrix, output.weight */
     /* 1: the last layer's output makes the logits without a norm; a post plan does so anyway. */
     int no_final_norm;
@@ -66,6 +72,12 @@ typedef struct {
     size_t max_params;
 } ModelConfig;
 
+/* Returns E, the numbers of a head. */
+static inline size_t model_head_width(const ModelConfig *c)
+{
+    return c->head_width ? c->head_width : c->width / c->heads;
+}
+
 /* One named tensor: a window of the flat parameter buffer. */
 typedef struct {
     char name[96];
@@ -80,7 +92,8 @@ typedef struct Model Model;
  * biases 0, norms 1 and 0, scalars as the plan says, gates 0, relative positions Xavier uniform, learned positions as
  * the embedding. A parameter's draws
  * depend on (seed, its name) only, so two schemes share the values of the tensors they have in common. training 0: no
- * gradient or optimiser memory. Takes ownership of the plan in any case. Width not divisible by heads: ERR_INPUT. */
+ * gradient or optimiser memory. Takes ownership of the plan in any case. Width not divisible by heads, without
+ * head_width: ERR_INPUT. */
 int model_new(const ModelConfig *config, Plan *plan, const Backend *backend, int training,
               Model **out);
 void model_free(Model *m);

@@ -72,6 +72,7 @@ static void add_words(Model *m, const char *name, SlotParams *o)
 static void add_slot(Model *m, const PlanSlot *s, SlotParams *o)
 {
     size_t D = m->config.width;
+    int biased = !m->config.no_bias;
     char name[SLOT_NAME + 8], norm[SLOT_NAME + 16], behind[SLOT_NAME];
     snprintf(name, sizeof name, "%s%s", plan_prefix(m->plan, s->side), plan_slot_name(s, behind));
     if (s->kind == SLOT_WORDS) {
@@ -84,21 +85,25 @@ static void add_slot(Model *m, const PlanSlot *s, SlotParams *o)
         int gated = is_gated(m, s);
         const char *in = gated ? "gate_up" : kinds[s->kind].in, *out = kinds[s->kind].out;
         o->I = s->inner                    ? (size_t)(1 + gated) * s->inner
-               : s->kind == SLOT_ATTENTION ? D + 2 * key_width(m)
+               : s->kind == SLOT_ATTENTION ? m->A + 2 * key_width(m)
                                            : D;
-        o->O = s->inner ? s->inner : D;
+        o->O = s->inner ? s->inner : s->kind == SLOT_ATTENTION ? m->A : D;
         o->in_w = add(m, o->I, D, START_XAVIER, 0, "%s.%s.weight", name, in);
-        o->in_b = add(m, o->I, 0, START_VALUE, 0, "%s.%s.bias", name, in);
+        if (biased) o->in_b = add(m, o->I, 0, START_VALUE, 0, "%s.%s.bias", name, in);
         o->out_w = add(m, D, o->O, START_XAVIER, 0, "%s.%s.weight", name, out);
-        o->out_b = add(m, D, 0, START_VALUE, 0, "%s.%s.bias", name, out);
+        if (biased) o->out_b = add(m, D, 0, START_VALUE, 0, "%s.%s.bias", name, out);
     }
     if (s->kind == SLOT_CROSS) {
         o->keys_w = add(m, 2 * D, D, START_XAVIER, 0, "%s.kv.weight", name);
-        o->keys_b = add(m, 2 * D, 0, START_VALUE, 0, "%s.kv.bias", name);
+        if (biased) o->keys_b = add(m, 2 * D, 0, START_VALUE, 0, "%s.kv.bias", name);
     }
     if (s->kind == SLOT_ATTENTION && (m->config.positions & POSITIONS_RELATIVE))
         o->relative =
             add(m, 2 * m->config.clip + 1, m->E, START_XAVIER, 0, "%s.relative.weight", name);
+    if (s->kind == SLOT_ATTENTION && m->config.head_norm) {
+        o->q_norm = add(m, m->E, 0, START_VALUE, 1, "%s.q_norm.weight", name);
+        o->k_norm = add(m, m->E, 0, START_VALUE, 1, "%s.k_norm.weight", name);
+    }
     o->end = m->size;
 }
 

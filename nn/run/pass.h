@@ -19,6 +19,8 @@
 void sublayer_forward(const Pass *p, const PlanInstr *in, int normed);
 Dropout sublayer_drop(const Pass *p, const PlanInstr *in);
 void sublayer_back(const Pass *p, const PlanInstr *in, size_t n);
+/* Norms each head of w->raw: queries to w->in, keys to k, rows without gaps (N, A), (N, K E). A head is a row of the norm. */
+void sublayer_norm_heads(const Model *m, size_t N, const SlotParams *o, const Work *w, void *k);
 
 /* share.c. With p->sums, share_after begins the sums that are ready when backward has done instruction i; share_nothing
  * does so for a rank without rows; share_rest sums the rest and waits. */

@@ -26,10 +26,11 @@ static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, c
     const ModelConfig *c = &m->config;
     const PlanSlot *s = &m->plan->slot[in->slot];
     int cross = s->kind == SLOT_CROSS, relative = !cross && c->positions & POSITIONS_RELATIVE;
-    size_t D = c->width, I = m->slot[in->slot].I, wide = cross ? D : key_width(m);
+    size_t D = c->width;
+    HeadsAt at = cross ? (HeadsAt){0, D, D, 2 * D} : heads_at(m, instr_rows(p, in));
     size_t most = cross || s->side == SIDE_SOURCE ? c->max_source_length : c->max_length;
     size_t rows = s->side == SIDE_SOURCE ? p->source.longest : p->longest;
-    const void *k = cross ? m->state[in->term[1].x] : element_at(m, w->in, D);
+    const void *k = cross ? m->state[in->term[1].x] : w->in;
     return (Attention){.S = p->S,
                        .start = s->side == SIDE_SOURCE ? m->batch.source_begins : m->batch.begins,
                        .memory = cross ? m->batch.source_begins : NULL,
@@ -37,14 +38,14 @@ static Attention attention(const Model *m, const Pass *p, const PlanInstr *in, c
                        .longest = most,
                        .rows = rows,
                        .keys = cross ? p->source.longest : rows,
-                       .D = D,
+                       .D = m->A,
                        .H = c->heads,
                        .kv = cross ? 0 : c->kv_heads,
                        .q = w->in,
-                       .k = k,
-                       .v = element_at(m, k, wide),
-                       .ldq = I,
-                       .ldk = cross ? 2 * D : I,
+                       .k = element_at(m, k, at.k),
+                       .v = element_at(m, k, at.v),
+                       .ldq = at.ldq,
+                       .ldk = at.ldk,
                        .relative = relative ? data(m, m->slot[in->slot].relative) : NULL,
                        .clip = relative ? c->clip : 0,
                        .drop = drop_eval(p, in, DROP_WEIGHTS, c->heads * most)};
@@ -62,17 +63,68 @@ typedef struct {
 static void turn(const Model *m, const Pass *p, const PlanInstr *in, void *x, int back)
 {
     const PlanSlot *s = &m->plan->slot[in->slot];
-    size_t n = m->config.heads + key_width(m) / m->E;
-    if (s->kind == SLOT_ATTENTION)
-        turn_heads(m, s->side, instr_rows(p, in), n, x, m->slot[in->slot].I, back);
+    size_t N = instr_rows(p, in), H = m->config.heads, K = key_width(m) / m->E;
+    HeadsAt at = heads_at(m, N);
+    int normed = m->config.head_norm;
+    if (s->kind != SLOT_ATTENTION) return;
+    turn_heads(m, s->side, N, normed ? H : H + K, x, at.ldq, back);
+    if (normed) turn_heads(m, s->side, N, K, element_at(m, x, at.k), at.ldk, back);
+}
+
+/* The products of a slot's first matrix: one or, with norms of heads, one each for queries, keys and values, whose rows have
+ * no gaps. Part: `rows` rows of the matrix from `row` on, and where in w->in and its adjoints. */
+typedef struct {
+    size_t row, rows, at;
+} Part;
+enum { PARTS = 3 };
+
+static size_t parts_of(const Model *m, const PlanInstr *in, size_t N, Part part[PARTS])
+{
+    size_t A = m->A, W = key_width(m);
+    part[0] = (Part){0, m->slot[in->slot].I, 0};
+    if (m->plan->slot[in->slot].kind != SLOT_ATTENTION || !m->config.head_norm) return 1;
+    part[0] = (Part){0, A, 0};
+    part[1] = (Part){A, W, N * A};
+    part[2] = (Part){A + W, W, N * (A + W)};
+    return PARTS;
+}
+
+void sublayer_norm_heads(const Model *m, size_t N, const SlotParams *o, const Work *w, void *k)
+{
+    size_t q = N * m->config.heads;
+    const NormKind kind = {NORM_RMS, norm_kind(m).eps};
+    m->backend->norm(q, m->E, kind, w->raw, data(m, o->q_norm), NULL, w->in, w->head_stats);
+    m->backend->norm(N * key_width(m) / m->E, m->E, kind, element_at(m, w->raw, N * m->A),
+                     data(m, o->k_norm), NULL, k, element_at(m, w->head_stats, 2 * q));
+}
+
+/* Turns w->dqkv, the adjoint of the norms, into that of the product before them, by way of w->in, which nothing reads any
+ * more. */
+static void norm_heads_back(const Model *m, size_t N, const SlotParams *o, const Work *w)
+{
+    static const LinTerm none = {0};
+    size_t q = N * m->config.heads, A = N * m->A, W = N * key_width(m);
+    const NormKind kind = {NORM_RMS, norm_kind(m).eps};
+    m->backend->norm_back(q, m->E, kind, w->raw, data(m, o->q_norm), w->head_stats, w->dqkv, 0,
+                          &none, w->in, grad(m, o->q_norm), NULL);
+    m->backend->norm_back(W / m->E, m->E, kind, element_at(m, w->raw, A), data(m, o->k_norm),
+                          element_at(m, w->head_stats, 2 * q), element_at(m, w->dqkv, A), 0, &none,
+                          element_at(m, w->in, A), grad(m, o->k_norm), NULL);
+    m->backend->copy(w->dqkv, w->in, A + W);
 }
 
 static void attention_core(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
 {
     Attention a = attention(m, p, in, w);
     const SlotParams *o = &m->slot[in->slot];
-    m->backend->linear(instr_rows(p, in), o->I, m->config.width, w->normed, data(m, o->in_w),
-                       data(m, o->in_b), w->in);
+    Part part[PARTS];
+    size_t N = instr_rows(p, in), parts = parts_of(m, in, N, part);
+    for (size_t k = 0; k < parts; k++)
+        m->backend->linear(N, part[k].rows, m->config.width, w->normed,
+                           data(m, o->in_w + part[k].row * m->config.width),
+                           bias(m, o->in_b + part[k].row),
+                           element_at(m, parts > 1 && k < 2 ? w->raw : w->in, part[k].at));
+    if (parts > 1) sublayer_norm_heads(m, N, o, w, element_at(m, w->in, part[1].at));
     turn(m, p, in, w->in, 0);
     m->backend->attention(&a, w->out, w->lse);
     core_factors(m, instr_rows(p, in), w);
@@ -83,14 +135,20 @@ static void attention_core_back(const Model *m, const Pass *p, const PlanInstr *
     Attention a = attention(m, p, in, w);
     const SlotParams *o = &m->slot[in->slot];
     int cross = a.memory != NULL; /* other EVALs add to the adjoints of its keys and values */
-    m->backend->gemm(0, 0, instr_rows(p, in), o->O, a.D, 1, w->dy, a.D, data(m, o->out_w), o->O, 0,
-                     w->dcore, o->O);
-    void *dk = cross ? m->adjoint[in->term[1].x] : element_at(m, w->dqkv, a.D);
-    m->backend->attention_back(&a, w->out, w->lse, w->dcore, w->dqkv, dk,
-                               element_at(m, dk, cross ? a.D : key_width(m)), cross,
+    Part part[PARTS];
+    size_t N = instr_rows(p, in), D = m->config.width, parts = parts_of(m, in, N, part);
+    HeadsAt at = cross ? (HeadsAt){.v = D} : heads_at(m, N);
+    m->backend->gemm(0, 0, N, o->O, D, 1, w->dy, D, data(m, o->out_w), o->O, 0, w->dcore, o->O);
+    void *dk = cross ? m->adjoint[in->term[1].x] : w->dqkv;
+    m->backend->attention_back(&a, w->out, w->lse, w->dcore, w->dqkv, element_at(m, dk, at.k),
+                               element_at(m, dk, at.v), cross,
                                a.relative ? grad(m, o->relative) : NULL);
     turn(m, p, in, w->dqkv, 1);
-    m->backend->bias_back(m->backend, instr_rows(p, in), o->I, w->dqkv, w->din, grad(m, o->in_b));
+    if (parts > 1) norm_heads_back(m, N, o, w);
+    for (size_t k = 0; k < parts; k++)
+        m->backend->bias_back(m->backend, N, part[k].rows, element_at(m, w->dqkv, part[k].at),
+                              element_at(m, w->din, part[k].at),
+                              bias_grad(m, o->in_b + part[k].row));
 }
 
 static void activation_core(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
@@ -98,7 +156,7 @@ static void activation_core(const Model *m, const Pass *p, const PlanInstr *in, 
     const SlotParams *o = &m->slot[in->slot];
     const Backend *b = m->backend;
     b->activate(b, instr_rows(p, in), o->O, m->config.width, w->normed, data(m, o->in_w),
-                data(m, o->in_b), activation(m, in->slot), drop_eval(p, in, DROP_ACTIVATION, o->O),
+                bias(m, o->in_b), activation(m, in->slot), drop_eval(p, in, DROP_ACTIVATION, o->O),
                 w->in, w->core);
 }
 
@@ -108,7 +166,7 @@ static void activation_core_back(const Model *m, const Pass *p, const PlanInstr 
     const Backend *b = m->backend;
     b->activate_back(b, instr_rows(p, in), o->O, m->config.width, w->dy, data(m, o->out_w), w->in,
                      w->core, activation(m, in->slot), drop_eval(p, in, DROP_ACTIVATION, o->O),
-                     w->dcore, w->din, grad(m, o->in_b));
+                     w->dcore, w->din, bias_grad(m, o->in_b));
 }
 
 static const Core core[] = {
@@ -168,10 +226,15 @@ void sublayer_back(const Pass *p, const PlanInstr *in, size_t n)
     size_t N = instr_rows(p, in), D = m->config.width;
     int post = m->plan->post, more = p->more || o->last != index_of(m, in);
     if (m->config.recompute) inside(m, p, in, x, 0, w);
-    b->bias_drop_back(N, D, n, m->term, sublayer_drop(p, in), w->dy, grad(m, o->out_b));
+    b->bias_drop_back(N, D, n, m->term, sublayer_drop(p, in), w->dy, bias_grad(m, o->out_b));
     weight_back(m, N, D, w->dy, o->O, w->core, more, grad(m, o->out_w), NULL);
     c->back(m, p, in, w);
-    weight_back(m, N, o->I, w->din, D, w->normed, more, grad(m, o->in_w), grad(m, o->in_b));
-    b->gemm(0, 0, N, D, o->I, 1, w->din, o->I, data(m, o->in_w), D, post, post ? dx : w->dnormed,
-            D);
+    Part part[PARTS];
+    size_t parts = parts_of(m, in, N, part);
+    for (size_t k = 0; k < parts; k++)
+        weight_back(m, N, part[k].rows, element_at(m, w->din, part[k].at), D, w->normed, more,
+                    grad(m, o->in_w + part[k].row * D), bias_grad(m, o->in_b + part[k].row));
+    for (size_t k = 0; k < parts; k++) /* dnormed may take the place of normed */
+        b->gemm(0, 0, N, D, part[k].rows, 1, element_at(m, w->din, part[k].at), part[k].rows,
+                data(m, o->in_w + part[k].row * D), D, post || k, post ? dx : w->dnormed, D);
 }

@@ -10,7 +10,7 @@
 #include "kernels/base/scoped.h"
 
 typedef struct {
-    double *qkv;      /* (N, D + 2 K E) one evaluation, turned where positions are rotary */
+    double *qkv; /* (N, A + 2 K E) one evaluation (HeadsAt), turned where positions are rotary */
     double *relative; /* (2 clip + 1, E) its slot's */
     double *next;     /* weights of the next evaluation, (H, N, N) */
 } Watch;
@@ -36,19 +36,20 @@ static void softmax(double *a, size_t n)
  * distance (kernels/backend.h). */
 static void head_weights(const Model *m, const Watch *x, size_t N, size_t h, double *w)
 {
-    size_t D = m->config.width, E = m->E, clip = m->config.clip, ld = D + 2 * key_width(m);
-    size_t key = D + h / attention_each(m->config.heads, m->config.kv_heads) * E;
+    HeadsAt at = heads_at(m, N);
+    size_t E = m->E, clip = m->config.clip;
+    size_t key = at.k + h / attention_each(m->config.heads, m->config.kv_heads) * E;
     int causal = plan_causal(m->plan, SIDE_TARGET),
         relative = m->config.positions & POSITIONS_RELATIVE;
     memset(w, 0, N * N * sizeof *w);
     for (size_t i = 0; i < N; i++) {
-        const double *q = x->qkv + i * ld + h * E;
+        const double *q = x->qkv + i * at.ldq + h * E;
         size_t seen = causal ? i + 1 : N;
         for (size_t j = 0; j < seen; j++) {
             size_t back = j < i ? i - j : 0, ahead = j > i ? j - i : 0;
             size_t row = clip + (ahead < clip ? ahead : clip) - (back < clip ? back : clip);
             const double *r = relative ? x->relative + row * E : NULL;
-            w[i * N + j] = score(q, x->qkv + j * ld + key, r, E);
+            w[i * N + j] = score(q, x->qkv + j * at.ldk + key, r, E);
         }
         softmax(w + i * N, seen);
     }
@@ -73,7 +74,7 @@ int model_attention(Model *m, size_t N, const int32_t *token, double *weights)
 {
     Pass p;
     TRY(pass_tokens(m, N, token, &p));
-    SCOPED(memory_drop) double *qkv = memory_new(N * 3, m->config.width * sizeof(double));
+    SCOPED(memory_drop) double *qkv = memory_new(N * 3, m->A * sizeof(double));
     SCOPED(memory_drop)
     double *relative = memory_new(2 * m->config.clip + 1, m->E * sizeof(double));
     if (!qkv || !relative) return ERR_MEMORY;

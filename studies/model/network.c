@@ -113,6 +113,14 @@ const OptionGroup network_model_group = {
          "number of heads of keys and values in self-attention, a divisor of H; each serves H / N heads of queries "
          "(Ainslie et al. 2023; default: H)",
          1, 1024, .sets = {TO(model.kv_heads)}},
+        {"head-width", OPTION_SIZE, NULL, "E",
+         "numbers of a head; with another than D / H, D need be no multiple of H (default: D / H)",
+         1, 65536, .sets = {TO(model.head_width)}},
+        {"head-norm", OPTION_FLAG, NULL, NULL,
+         "RMS norms of each head's queries and keys, before they turn (Dehghani et al. 2023; so Qwen 3)",
+         .sets = {TO(model.head_norm)}},
+        {"no-bias", OPTION_FLAG, NULL, NULL, "linear layers of sublayers have no biases",
+         .sets = {TO(model.no_bias)}},
         {"norm-kind", OPTION_CHOICE, NULL, "layer|rms",
          "layer: layer norms; rms: y = x / sqrt(mean x^2 + eps) * weight, without mean and bias (Zhang and "
          "Sennrich 2019)",
@@ -277,7 +285,9 @@ NetworkConfig network_config(const Options *o)
     c.model.positions = positions_of[c.model.positions];
     c.model.act = act_of[c.model.act];
     c.bridge.gated = act_gated(c.model.act);
-    if (c.model.kv_heads) c.bridge.keys = c.model.width / c.model.heads * c.model.kv_heads;
+    const ModelConfig *m = &c.model;
+    if (m->kv_heads || m->head_width)
+        c.bridge.rows = model_head_width(m) * (m->heads + (m->kv_heads ? m->kv_heads : m->heads));
     if (options_known(o, "gelu") && options_choice(o, "gelu") > 0 && c.model.act == ACT_GELU)
         c.model.act = ACT_ERF;
     char part[32];

@@ -129,7 +129,7 @@ TEST(test_equal_parameters)
     }
     OWN_PLAN *gated =
         plan_named(NULL, "att-ffn-att",
-                   (BridgeOptions){.layers = 1, .width = 6, .inner = 20, .gated = 1, .keys = 3});
+                   (BridgeOptions){.layers = 1, .width = 6, .inner = 20, .gated = 1, .rows = 9});
     assert_int_equal(gated->slot[plan_find_slot(gated, SIDE_TARGET, SLOT_FEEDFORWARD, 0, 1)].inner,
                      20 - 2 * (6 + 3) / 3);
     static const struct {

@@ -44,14 +44,15 @@ static int tear_down(void **state)
     return zoo_end(state);
 }
 
-/* Makes a scheme's model; every third scheme has RMS norms, SwiGLU, rotary positions and grouped heads. */
+/* Makes a scheme's model; every third scheme has RMS norms, SwiGLU, rotary positions and grouped heads, and every second of
+ * these heads of another width, with norms. */
 static Model *model_of(const Backend *b, const Table *t)
 {
     size_t k = 0;
     while (schemes.table[k] != t) k++;
-    ModelConfig c = k % 3 == 2 ? tiny_today() : tiny_config();
     Model *m;
     Plan *p = plan_of(t->colours > 2 ? encoder : NULL, t, options(0, LAYERS));
+    ModelConfig c = k % 6 == 5 ? tiny_latest(p) : k % 3 == 2 ? tiny_today() : tiny_config();
     if (model_new(&c, p, b, 1, &m) != 0) fail_msg("%s: %s", t->name, error_text());
     tiny_shake(m, 3);
     return m;

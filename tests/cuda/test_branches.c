@@ -11,10 +11,10 @@ enum { STEPS = 4 }; /* apart; recorded; replayed twice */
 static const char *const names[] = {"cuda-f32", "cuda-bf16"}; /* cuda-tf32 makes the calls of f32 */
 enum { NAMES = sizeof names / sizeof *names };
 
-/* Returns configuration k of five: of yesterday and of today, with ReLU, stored and computed again. */
-static ModelConfig config(size_t k)
+/* Returns configuration k of five: of yesterday and of the latest, with ReLU, stored and computed again. */
+static ModelConfig config(size_t k, const Plan *plan)
 {
-    ModelConfig c = k % 5 == 4 ? tiny_today() : tiny_config();
+    ModelConfig c = k % 5 == 4 ? tiny_latest(plan) : tiny_config();
     if (k % 5 == 1) c.act = ACT_RELU;
     c.recompute = k % 5 == 3;
     return c;
@@ -25,7 +25,8 @@ static Model *trained(const char *name, const TinyPlan *t, size_t k, CudaHostStr
                       int deaf)
 {
     const AdamConfig adam = {.rate = 1e-2, .beta1 = .9, .beta2 = .99, .eps = 1e-8, .clip = 1};
-    Model *m = shaken(name, config(k), t->build(), 1);
+    Plan *plan = t->build();
+    Model *m = shaken(name, config(k, plan), plan, 1);
     Batch x = tiny_batch_of(m);
     assert_int_equal(backend(name)->wait(), 0);
     cuda_host_streams(first);

@@ -314,6 +314,14 @@ ModelConfig tiny_today(void)
                      c.positions = POSITIONS_ROTARY, c.kv_heads = 1);
 }
 
+ModelConfig tiny_latest(const Plan *plan)
+{
+    ModelConfig c = tiny_today();
+    c.no_bias = 1;
+    if (plan->sides == 1) c.head_width = 6, c.head_norm = 1;
+    return c;
+}
+
 Batch tiny_batch(void)
 {
     static size_t start[] = {0, 5, 6, TINY_ROWS};

@@ -74,6 +74,9 @@ Plan *tiny_transformer(int post);
 ModelConfig tiny_config(void);
 /* The same with RMS norms, SwiGLU, rotary positions and one head of keys for two of queries. */
 ModelConfig tiny_today(void);
+/* The same without biases, with heads of 6 numbers, 12 in all where the width is 8, and with norms of each head's queries and
+ * keys; a plan of two sides has neither. */
+ModelConfig tiny_latest(const Plan *plan);
 /* The same with fields changed: TINY_WITH(c.untied = 1, c.dropout = 0). */
 #define TINY_WITH(...)                 \
     __extension__({                    \

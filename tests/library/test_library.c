@@ -326,6 +326,9 @@ TEST(encoders_by_numpy)
     run_ok(OTHER " --scheme looped-learn --out learn");
     run_ok(OTHER " --scheme heun-layer --layers 2 --activation swiglu --norm-kind rms --positions "
                  "rotary --kv-heads 1 --out today");
+    run_ok(OTHER
+           " --activation swiglu --norm-kind rms --positions rotary --head-width 6 --kv-heads 1 "
+           "--head-norm --no-bias --out latest");
     run_ok(OTHER " --activation geglu --positions learned --untied --out learned");
     run_ok(OTHER " --norm post --out post");
     run_ok(OTHER " --scheme leapfrog --layers 2 --out leapfrog");
@@ -363,6 +366,43 @@ TEST(rotary_positions_by_numpy)
         shell_ok("sed -i 's/\"factor\": [0-9.]*/\"factor\": 2/' llama/config.json");
         assert_int_equal(
             shell(PYTHON "%s/tests/python/llama.py llama yarn.npy", root, python, root), 1);
+    }
+}
+
+/* Heads of another width than D / H, and Qwen 3 with its norms of heads: the recorded logits of transformers' classes, and
+ * models that were trained here and exported. The controls: without the norms, and other heads. */
+TEST(heads_by_numpy)
+{
+    static const char *const heads[] = {"", "--head-norm --no-bias"};
+    need_numpy();
+    shell_ok(PYTHON
+             "%s/tests/python/llama.py %s/tests/foreign/qwen3 %s/tests/foreign/qwen3/logits.npy",
+             root, python, root, root, root);
+    shell_ok(
+        "cp -r %s/tests/foreign/qwen3 odd && LC_ALL=C sed -i 's/q_norm/x_norm/g' odd/model.safetensors",
+        root);
+    assert_int_equal(
+        shell(PYTHON "%s/tests/python/llama.py odd odd/logits.npy", root, python, root), 1);
+    file_text("king", "the lord said unto the king\nof the land\n");
+    for (int i = 0; i < 2; i++) {
+        run_ok(
+            "train --corpus kjv --vocabulary 200 --eval-tokens 300 --untested --max-steps 20 --rate 1e-2 --scheme "
+            "transformer --layers 2 --width 12 --inner 16 --heads 3 --head-width 6 --kv-heads 1 --activation swiglu "
+            "--norm-kind rms --positions rotary --sequence 8 --batch-tokens 64 --threads 1 --warmup 1 --epochs 1 %s "
+            "--out heads-%d",
+            heads[i], i);
+        run_ok("export --model heads-%d --out heads-%d-hf", i, i);
+        run_ok(
+            "eval --threads 1 --model heads-%d-hf --text king --logits heads.npy --precision f64",
+            i);
+        shell_ok(PYTHON "%s/tests/python/llama.py heads-%d-hf heads.npy king", root, python, root,
+                 i);
+        shell_ok(
+            "sed -i 's/\"rms_norm_eps\": [0-9.e-]*/\"rms_norm_eps\": 0.1/' heads-%d-hf/config.json",
+            i);
+        assert_int_equal(shell(PYTHON "%s/tests/python/llama.py heads-%d-hf heads.npy king", root,
+                               python, root, i),
+                         1);
     }
 }
 

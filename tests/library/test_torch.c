@@ -25,6 +25,8 @@ static const char *const networks[] = {
     "rk2-dlcl --layers 3",
     "transformer --norm-kind rms --positions learned",
     "transformer --layers 2 --norm-kind rms --positions rotary --activation swiglu --kv-heads 1",
+    "transformer --layers 2 --norm-kind rms --positions rotary --activation swiglu --head-width 6 --kv-heads 1 "
+    "--head-norm --no-bias",
     "heun-layer --activation geglu",
     "momentum --layers 2 --scheme-file streams.scheme",
     "nesterov --layers 3 --scheme-file streams.scheme",

@@ -25,8 +25,9 @@ TEST(logits_are_those_of_a_pass)
             TINY_WITH(c.positions = POSITIONS_RELATIVE),
             TINY_WITH(c.untied = 1, c.act = ACT_RELU, c.positions = POSITIONS_RELATIVE),
             tiny_today(),
-            TINY_WITH(c.positions = POSITIONS_LEARNED, c.kv_heads = 1, c.act = ACT_GEGLU)};
-        for (int v = 0; v < 6; v++) check(each_twin(&e, config[v], 0), e.plan->name);
+            TINY_WITH(c.positions = POSITIONS_LEARNED, c.kv_heads = 1, c.act = ACT_GEGLU),
+            tiny_latest(model_plan(e.m))};
+        for (int v = 0; v < 7; v++) check(each_twin(&e, config[v], 0), e.plan->name);
     }
 }
 

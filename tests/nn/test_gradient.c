@@ -60,6 +60,9 @@ TEST(blocks_of_today)
         TINY_WITH(c.act = ACT_GEGLU, c.recompute = 1)};
     for (size_t i = 0; i < sizeof config / sizeof *config; i++)
         for (int k = 0; k < 2; k++) check_list(lists[k], config[i], steep);
+    Plan *one = tiny_residual();
+    check_list(tiny_plans, tiny_latest(one), steep);
+    plan_free(one);
     check(input_norm(), "input norm", config[1], steep);
     check(tiny_encoder(tiny_residual()), "encoder", tiny_head_config(config[0], &tiny_heads[1]),
           smooth);

@@ -40,10 +40,11 @@ TEST(sublayers_make_the_plan)
 {
     double x[N * D], y[N * D], k[N * D];
     for (size_t i = 0; tested_backend(i); i++) {
-        for (int today = 0; today < 2; today++) {
-            ModelConfig c = today ? tiny_today() : tiny_config();
+        for (int today = 0; today < 3; today++) {
+            Plan *plan = tiny_residual();
+            ModelConfig c = today > 1 ? tiny_latest(plan) : today ? tiny_today() : tiny_config();
             c.max_length = TINY_ROWS + 3;
-            OWN_MODEL *m = shaken(tested_backend(i), c, tiny_residual(), 1);
+            OWN_MODEL *m = shaken(tested_backend(i), c, plan, 1);
             for (int j = 0; j < N * D; j++) x[j] = sin(j + 1);
             assert_int_equal(model_run_plan(m, N, x, y), 0);
             Batch other = tiny_batch(); /* positions of another pass do not stay */
@@ -164,8 +165,10 @@ TEST(poisoned_memory_changes_nothing)
 TEST(recomputing_changes_no_bit)
 {
     for (Each e = {.plans = tiny_all, .training = 1}; each_next(&e);)
-        for (int today = 0; today < 2; today++) {
-            ModelConfig again = today ? tiny_today() : tiny_config();
+        for (int today = 0; today < 3; today++) {
+            ModelConfig again = today > 1 ? tiny_latest(model_plan(e.m))
+                                : today   ? tiny_today()
+                                          : tiny_config();
             if (today) model_free(e.m), e.m = each_twin(&e, again, 1);
             again.recompute = 1;
             OWN_MODEL *r = each_twin(&e, again, 1);

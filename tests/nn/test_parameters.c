@@ -179,6 +179,8 @@ TEST(bad_shapes_are_refused)
                                TINY_WITH(c.dropout = NAN),
                                TINY_WITH(c.act = ACT_TANH),
                                TINY_WITH(c.kv_heads = 3),
+                               TINY_WITH(c.head_width = SIZE_MAX),
+                               TINY_WITH(c.head_width = 5, c.positions = POSITIONS_ROTARY),
                                TINY_WITH(c.heads = 8, c.positions = POSITIONS_ROTARY),
                                TINY_WITH(c.positions = POSITIONS_LEARNED | POSITIONS_SINUSOID),
                                TINY_WITH(c.norm_eps = NAN),
@@ -189,6 +191,8 @@ TEST(bad_shapes_are_refused)
                                TINY_WITH(c.smoothing = NAN)};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         refuse_model(bad[i], tiny_residual, ERR_INPUT, "");
+    refuse_model(TINY_WITH(c.head_norm = 1), tiny_pairs->build, ERR_INPUT, "one side");
+    refuse_model(TINY_WITH(c.head_width = 4), tiny_pairs->build, ERR_INPUT, "one side");
     refuse_model(tiny_config(), wide_plan, ERR_INPUT, "");
     refuse_model(tiny_config(), late_draw, ERR_INPUT, "");
     refuse_model(tiny_config(), no_plan, ERR_MISUSE, "");

@@ -7,8 +7,9 @@
 
 static ModelConfig settings(int k)
 {
-    ModelConfig today = tiny_today();
-    today.dropout = 0;
+    ModelConfig today = tiny_today(), latest = today;
+    today.dropout = latest.dropout = 0;
+    latest.head_width = 6, latest.head_norm = 1, latest.no_bias = 1;
     switch (k) {
     case 0: return TINY_WITH(c.dropout = 0);
     case 1: return TINY_WITH(c.dropout = 0, c.untied = 1, c.act = ACT_RELU, c.no_final_norm = 1);
@@ -18,6 +19,8 @@ static ModelConfig settings(int k)
                          c.plain_input = 1);
     case 4: return TINY_WITH(c.dropout = 0, c.positions = 0, c.norm = NORM_RMS);
     case 5: return today;
+    case 6: return latest;
+    case 7: return TINY_WITH(c.dropout = 0, c.head_width = 3, c.head_norm = 1, c.heads = 3);
     default: return (ModelConfig){0};
     }
 }
@@ -26,7 +29,11 @@ TEST(every_plan_and_setting)
 {
     for (const TinyPlan *p = tiny_all; p->name; p++)
         for (int k = 0; settings(k).width; k++) {
-            OWN_MODEL *m = shaken("cpu-f64", settings(k), p->build(), 1);
+            Plan *plan = p->build();
+            ModelConfig c = settings(k);
+            if (plan->sides > 1) c.head_width = 0, c.head_norm = 0;
+            if (plan->sides > 1 && c.width % c.heads) c.heads = 2;
+            OWN_MODEL *m = shaken("cpu-f64", c, plan, 1);
             Batch x = tiny_batch_of(m);
             plain_agrees(m, &x, p->name, 1);
         }

@@ -26,7 +26,7 @@ assert abs(label(None)[1] - float(line[2])) > 1e-6
 ids = [v[x] for x in '<cls> the <eos> of the <eos>'.split()]
 cut = float(open('cut.csv').read().split('\n')[1].split(',')[2])
 assert abs(label([0, 0, 0, 1, 1, 1])[1] - cut) < 1e-9 and abs(cut - float(line[2])) > 1e-9
-for d in ('first-relu', 'gate', 'learn', 'today', 'learned'):
+for d in ('first-relu', 'gate', 'learn', 'today', 'latest', 'learned'):
     a = trotter.load(d).logits([1, 2, 3])
     b = read_model.logits(*read_model.read(d + '/model.safetensors'), [1, 2, 3])
     assert abs(a - b).max() < 1e-12 * abs(a).max(), d
@@ -47,7 +47,7 @@ def told_otherwise(d, **more):
     b = read_model.logits(*read_model.read('other/model.safetensors'), [1, 2, 3])
     assert abs(a - b).max() < 1e-12 * abs(a).max(), more
     return a
-for d, key, value in (('first-relu', 'gelu', 'erf'), ('today', 'plain-input', 'yes'), ('today', 'norm-eps', '1e-2'), ('today', 'rotary-base', '50'),
+for d, key, value in (('first-relu', 'gelu', 'erf'), ('today', 'plain-input', 'yes'), ('today', 'norm-eps', '1e-2'), ('latest', 'norm-eps', '1e-2'), ('today', 'rotary-base', '50'),
                       ('today', 'rotary-scaling', '2.5'), ('today', 'rotary-scaling', '4,1,4,16'), ('today', 'rotary-scaling', '4,0.1,8,16,1.3')):
     assert abs(told_otherwise(d, **{key: value}) - told_otherwise(d)).max() > 1e-9, key
 for d in ('post', 'leapfrog'):

@@ -1,6 +1,6 @@
-"""llama.py FOLDER LOGITS.npy: a Llama of Hugging Face by NumPy, on the text of text.json (tests/foreign), with the rotary positions of
-its config.json: default, Llama 3.1's and YaRN's as transformers' modeling_rope_utils.py has them. Ends with 1 where a logit of
-LOGITS.npy is off by more than 2e-6."""
+"""llama.py FOLDER LOGITS.npy [TEXT]: a Llama, Mistral or Qwen of Hugging Face by NumPy, on the text of text.json (tests/foreign) or on
+words of TEXT, with the rotary positions of its config.json: default, Llama 3.1's and YaRN's as transformers' modeling_rope_utils.py has
+them. Ends with 1 where a logit of LOGITS.npy is off by more than 2e-6."""
 import glob
 import json
 import math
@@ -22,9 +22,9 @@ for name in glob.glob(f"{folder}/*.safetensors"):
             x = (x.astype("<u4") << 16).view("<f4") if t["dtype"] == "BF16" else x
             w[key] = x.astype(float).reshape(t["shape"])
 H, K = c["num_attention_heads"], c["num_key_value_heads"]
-E = c["hidden_size"] // H
+E = c.get("head_dim") or c["hidden_size"] // H
 rope = c.get("rope_scaling") or {}
-kind, base = rope.get("rope_type", rope.get("type", "default")), c["rope_theta"]
+kind, base = rope.get("rope_type", rope.get("type", "default")), c.get("rope_theta", 10000.0)
 inv, size = base ** (-np.arange(0, E, 2) / E), 1.0
 if kind == "llama3":
     F, L = rope["factor"], rope["original_max_position_embeddings"]
@@ -63,6 +63,8 @@ def logits(ids):
         p = f"model.layers.{i}."
         x = rms(y, p + "input_layernorm")
         q, k, v = (linear(x, f"{p}self_attn.{n}_proj").reshape(len(x), -1, E) for n in "qkv")
+        if p + "self_attn.q_norm.weight" in w:
+            q, k = rms(q, p + "self_attn.q_norm"), rms(k, p + "self_attn.k_norm")
         q, k, v = turned(q), np.repeat(turned(k), H // K, 1), np.repeat(v, H // K, 1)
         s = np.einsum("ihe,jhe->hij", q, k) / math.sqrt(E) + np.triu(np.full((len(x), len(x)), -np.inf), 1)
         s = np.exp(s - s.max(-1, keepdims=True))
@@ -71,10 +73,13 @@ def logits(ids):
         x = rms(y, p + "post_attention_layernorm")
         gate = linear(x, p + "mlp.gate_proj")
         y = y + linear(gate / (1 + np.exp(-gate)) * linear(x, p + "mlp.up_proj"), p + "mlp.down_proj")
-    return linear(rms(y, "model.norm"), "lm_head")
+    return linear(rms(y, "model.norm"), "model.embed_tokens" if c.get("tie_word_embeddings") else "lm_head")
 
 
 ids = json.load(open(os.path.join(os.path.dirname(sys.argv[0]), "../foreign/text.json")))["llama"]
+if len(sys.argv) > 3:
+    vocab = json.load(open(f"{folder}/tokenizer.json"))["model"]["vocab"]
+    ids = [vocab[word] for word in open(sys.argv[3]).read().replace("\n", " <eos> ").split()]
 x, T = [c["bos_token_id"]] + ids[:-1], c["max_position_embeddings"]
 mine = np.concatenate([logits(x[i:i + T]) for i in range(0, len(x), T)])
 off = abs(mine[-len(theirs):] - theirs).max()  # the last ones are recorded

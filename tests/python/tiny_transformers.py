@@ -13,7 +13,9 @@ Some models compute norms, softmax and angles in float32 whatever they are asked
 library finds float64 under the name of float32 once the files are saved.
 
 tests/foreign holds what this script wrote with transformers 4.48.0.dev0 (commit 3e2769a3c of 2024-12-10) on PyTorch 1.13,
-processor, without `tokenizers`; safetensors was read and written by a stand-in of its format."""
+processor, without `tokenizers`; safetensors was read and written by a stand-in of its format. Qwen 3 is younger: qwen3 is from
+the classes Qwen3RMSNorm to Qwen3DecoderLayer of modeling_qwen3.py as they stand in commit 000c33fd of transformers (2026), in
+float64 on that PyTorch, between an embedding and a last norm of ten lines; tests/python/llama.py gives the same logits."""
 import json, os, sys
 import numpy as np, torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, PreTrainedTokenizerFast
@@ -23,7 +25,7 @@ out, exported = sys.argv[1], sys.argv[2:]
 here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "foreign")
 recorded, parts = (json.load(open(os.path.join(here, x), encoding="utf-8")) for x in ("ids.json", "text.json"))
 text = open(os.path.join(here, "text.txt"), encoding="utf-8").read()
-TOKENS = {"gpt2": "gpt2", "llama": "llama", "mistral": "llama", "qwen2": "llama", "bert": "bert"}  # whose tokenizer.json
+TOKENS = {"gpt2": "gpt2", "llama": "llama", "mistral": "llama", "qwen2": "llama", "qwen3": "llama", "bert": "bert"}  # whose tokenizer.json
 
 
 def build(config, dtype):

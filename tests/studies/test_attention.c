@@ -13,6 +13,8 @@
 
 enum { H = TINY_HEADS, T = 7 };
 
+static int head_norm; /* 1: heads of 3 numbers, whose queries and keys are normed */
+
 /* ---- weights ----------------------------------------------------------------------------------- */
 
 static Model *tiny_model(const char *backend, Plan *plan)
@@ -20,6 +22,8 @@ static Model *tiny_model(const char *backend, Plan *plan)
     const Backend *b;
     Model *m;
     ModelConfig c = tiny_config();
+    c.head_norm = head_norm;
+    if (head_norm) c.head_width = 3;
     if (plan->bidirectional) c = tiny_head_config(c, &tiny_heads[0]);
     assert_int_equal(backend_find(backend, NULL, &b), 0);
     assert_int_equal(model_new(&c, plan, b, 0, &m), 0);
@@ -33,11 +37,23 @@ static const int32_t *tiny_tokens(void)
     return token;
 }
 
+/* Norms H heads of x (H E) with the gains of a tensor, as head_norm has it. */
+static void define_norm(Model *m, const char *gains, int E, double *x)
+{
+    OWN_NUMBERS *g = tiny_tensor(m, gains);
+    for (int h = 0; h < H; h++, x += E) {
+        double square = 0;
+        for (int e = 0; e < E; e++) square += x[e] * x[e] / E;
+        for (int e = 0; e < E; e++) x[e] *= g[e] / sqrt(square + 1e-5);
+    }
+}
+
 /* a (H, T, T) = softmax_j of q_i . (k_j + r_(j - i)) / sqrt(E) by its definition, q and k of LN(y), y the embedding. The
  * caller has zeroed it. */
 static void defined_weights(Model *m, double *a)
 {
-    enum { D = TINY_WIDTH, E = D / H };
+    enum { D = TINY_WIDTH };
+    const int E = (int)model_head_width(model_config(m)), A = H * E;
     double y[T * D], q[T][2 * D];
     OWN_NUMBERS *w = tiny_tensor(m, "layers.0.attn.1.norm.weight"),
                 *b = tiny_tensor(m, "layers.0.attn.1.norm.bias"),
@@ -50,11 +66,13 @@ static void defined_weights(Model *m, double *a)
         double mean = 0, square = 0, *x = y + i * D;
         for (int k = 0; k < D; k++) mean += x[k] / D;
         for (int k = 0; k < D; k++) square += (x[k] - mean) * (x[k] - mean) / D;
-        for (int o = 0; o < 2 * D; o++) {
+        for (int o = 0; o < 2 * A; o++) {
             q[i][o] = c[o];
             for (int k = 0; k < D; k++)
                 q[i][o] += W[o * D + k] * ((x[k] - mean) / sqrt(square + 1e-5) * w[k] + b[k]);
         }
+        if (head_norm) define_norm(m, "layers.0.attn.1.q_norm.weight", E, q[i]);
+        if (head_norm) define_norm(m, "layers.0.attn.1.k_norm.weight", E, q[i] + A);
     }
     for (int h = 0; h < H; h++)
         for (int i = 0; i < T; i++) {
@@ -62,7 +80,7 @@ static void defined_weights(Model *m, double *a)
             for (int j = 0; j < (all ? T : i + 1); j++) {
                 int at = j - i < -clip ? 0 : j - i > clip ? 2 * clip : clip + j - i;
                 for (int e = 0; e < E; e++)
-                    row[j] += q[i][h * E + e] * (q[j][D + h * E + e] + r[at * E + e]) / sqrt(E);
+                    row[j] += q[i][h * E + e] * (q[j][A + h * E + e] + r[at * E + e]) / sqrt(E);
                 sum += row[j] = exp(row[j]);
             }
             for (int j = 0; j < T; j++) row[j] /= sum;
@@ -86,12 +104,14 @@ TEST(test_definition)
 {
     const char *name;
     double weights[2][H * T * T], spoilt[H * T * T];
-    for (size_t i = 0; (name = tested_backend(i / 2)); i++) {
+    for (size_t i = 0; (name = tested_backend(i / 4)); i++) {
+        head_norm = i / 2 % 2;
         Model *m = tiny_model(name, i % 2 ? tiny_encoder(tiny_residual()) : tiny_residual());
         double bound = 100 * model_backend(m)->eps + 1e-13;
         if (!(difference(m) <= bound)) fail_msg("%s: %g > %g", name, difference(m), bound);
         model_free(m);
     }
+    head_norm = 0;
     for (int k = 0; k < 2; k++) {
         Model *m = tiny_model("cpu-f64", k ? tiny_encoder(tiny_residual()) : tiny_residual());
         double *rel = tiny_tensor(m, "layers.0.attn.1.relative.weight"), other = rel[0] + 0.1;

@@ -40,7 +40,7 @@ def ordered(lines):
         yield line
 
 def linear(w, p, x):
-    return x @ w[p + ".weight"].T + w[p + ".bias"]
+    return x @ w[p + ".weight"].T + w.get(p + ".bias", 0)
 
 def norm(w, p, x, told={}):
     """A layer norm or, without bias, an RMS norm."""
@@ -55,11 +55,14 @@ def gelu(u, told={}):
     return u / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (u + 0.044715 * u ** 3)))
 
 def F(w, told, p, y):
-    T, H, c, D = len(y), int(told["heads"]), int(told["relative_clip"]), y.shape[1]
+    T, H, c = len(y), int(told["heads"]), int(told["relative_clip"])
+    E = int(told.get("head-width", y.shape[1] // H))
     K, x = int(told.get("kv-heads", H)), linear(w, p + ".qkv", norm(w, p + ".norm", y, told))
-    q, k, v = (x.reshape(T, -1, D // H).transpose(1, 0, 2) for x in np.split(x, (D, D + D // H * K), -1))
+    q, k, v = (x.reshape(T, -1, E).transpose(1, 0, 2) for x in np.split(x, (H * E, (H + K) * E), -1))
+    if told.get("head-norm") == "yes":
+        q, k = (norm(w, p + name, x, told) for name, x in ((".q_norm", q), (".k_norm", k)))
     if told["positions"] == "rotary":
-        q, k = (turn(x, *turns(told, D // H)) for x in (q, k))
+        q, k = (turn(x, *turns(told, E)) for x in (q, k))
     k, v = np.repeat(k, H // K, 0), np.repeat(v, H // K, 0)
     s, apart = q @ k.transpose(0, 2, 1), np.arange(T)[None] - np.arange(T)[:, None]
     if p + ".relative.weight" in w:

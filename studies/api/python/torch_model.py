@@ -43,6 +43,8 @@ class Layer(nn.Module):
         K = int(self.told.get("kv-heads", H))
         x = self.linear(p + ".qkv", self.inside(p, y)).unflatten(-1, (H + 2 * K, -1)).transpose(-2, -3)
         q, k, v = (x.repeat_interleave(H // x.shape[-3], -3) for x in x.split([H, K, K], -3))
+        if self.told.get("head-norm") == "yes":
+            q, k = self.norm(p + ".q_norm", q), self.norm(p + ".k_norm", k)
         if self.told["positions"] == "rotary":
             q, k = self.turn(q), self.turn(k)
         s, apart = q @ k.transpose(-1, -2), torch.arange(T) - torch.arange(T)[:, None]

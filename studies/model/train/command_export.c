@@ -99,8 +99,9 @@ static int has_value(const Network *n, const Family *f, const char *option, cons
 static void find_lack(const Network *n, const Family *f, char lacks[FAMILY_NAME])
 {
     static const char *const deciding[] = {
-        "objective", "norm",       "norm-kind", "positions",     "activation", "first-relu",
-        "adaptive",  "input-norm", "kv-heads",  "no-final-norm", "plain-input"};
+        "objective",   "norm",       "norm-kind",  "positions", "activation",
+        "first-relu",  "adaptive",   "input-norm", "kv-heads",  "no-final-norm",
+        "plain-input", "head-width", "head-norm",  "no-bias"};
     char value[OPTION_VALUE];
     *lacks = 0;
     for (size_t i = 0; i < sizeof deciding / sizeof *deciding && !*lacks; i++)
@@ -120,7 +121,7 @@ static int find_form(const Network *n, const char *dir, const Family **form)
         find_lack(n, *form, lacks);
         if (!*lacks) return 0;
         const Family *first = families;
-        while (first->tensor != (*form)->tensor) first++;
+        while (first->setting != (*form)->setting) first++;
         if (first < *form) continue; /* what it lacks is said */
         snprintf(words + at, sizeof words - at, "%s%s has no%s", at ? ", " : "", (*form)->type,
                  lacks);
@@ -183,8 +184,9 @@ static int find_positions(Written *w, double **x)
 /* Returns the rows of the i-th of n tensors of theirs that make p: queries, keys and values, or equal parts. */
 static size_t piece(const Written *w, const Param *p, size_t i, size_t n)
 {
-    size_t D = model_config(w->net->model)->width;
-    return n != 3 ? p->rows / n : i == 0 ? D : (p->rows - D) / 2;
+    const ModelConfig *c = model_config(w->net->model);
+    size_t A = c->heads * model_head_width(c);
+    return n != 3 ? p->rows / n : i == 0 ? A : (p->rows - A) / 2;
 }
 
 /* Puts the i-th of n rows of the table that make one tensor of ours, in a layer. */
@@ -203,6 +205,7 @@ static int put_row(Written *w, const FamilyTensor *t, size_t i, size_t n, const 
     }
     int output = strcmp(ours, "output.weight") == 0;
     const Param *p = model_find(m, output && !c->untied ? "embed.weight" : ours);
+    if (!p) return 0; /* norms of heads, biases */
     int transposed = (t->how & FAMILY_TRANSPOSED) != 0;
     size_t first = 0, rows = piece(w, p, i, n), cols = p->cols;
     for (size_t k = 0; k < i; k++) first += piece(w, p, k, n);
@@ -305,6 +308,8 @@ static int put_settings(json_t *config, const Written *w, const Family *f)
         if (!s->key || s->keys || json_object_get(config, s->key)) continue;
         int known = value_of(n, s->option, value);
         if (strcmp(s->option, "inner") == 0) snprintf(value, sizeof value, "%zu", down->cols);
+        if (strcmp(s->option, "head-width") == 0)
+            known = snprintf(value, sizeof value, "%zu", model_head_width(model_config(n->model)));
         if (strcmp(s->option, "sequence") == 0) snprintf(value, sizeof value, "%zu", w->rows);
         if (strcmp(s->option, "untied") == 0)
             TRY(put_value(config, s->key, "false"));
@@ -437,7 +442,8 @@ const Command command_export = {
         "tokenizer_config.json. AutoModelForCausalLM.from_pretrained reads\n"
         "it, and so does --model here, with the same logits. With layer norms and relu or gelu it is a GPT-2, whose\n"
         "learned positions sinusoids become, as many as --sequence; with RMS norms, rotary positions and swiglu or\n"
-        "geglu, also with --kv-heads, a Llama. What neither has is refused by name. In tokenizer.json <eos> stands\n"
+        "geglu, also with --kv-heads and --head-width, a Llama; with --head-norm and --no-bias besides, a Qwen 3. What\n"
+        "none has is refused by name. In tokenizer.json <eos> stands\n"
         "for every end of a line; a text's last line has to end.\n",
     .example = "--to huggingface --model out/plain --out out/plain-hf",
     .groups = GROUPS(
