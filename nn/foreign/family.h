@@ -28,8 +28,10 @@ typedef struct {
     int null;    /* 1: null is not as if the key were absent */
 } FamilyDemand;
 
-/* ADDED: its first row is added to every row of ours, after all else. */
+/* ADDED: its first row is added to every row of ours, after all else; where a model tells segments apart (segment.weight),
+ * what the second row has beyond the first is theirs. HEAD: of a head that our model may lack, since it is asked words or labels. */
 enum { FAMILY_TRANSPOSED = 1, FAMILY_MAY_MISS = 2, FAMILY_MORE_ROWS = 4, FAMILY_ADDED = 8 };
+enum { FAMILY_HEAD = 128 };
 /* Biases that a model has or has not as a whole: of queries, keys, values; of attention's output; of feed-forward. */
 enum { FAMILY_QKV_BIAS = 16, FAMILY_OUT_BIAS = 32, FAMILY_MLP_BIAS = 64 };
 enum { FAMILY_BIASES = 3 };

@@ -19,8 +19,9 @@ typedef struct {
     Wanted *wanted; /* (shards) */
     char *used;     /* (tensors of m) 1: filled */
     const Param *param;
-    double *added; /* (cols of `to`) a row that is added to all rows of `to`; NULL: there is none */
-    const Param *to;
+    /* (1, or rows of segments; cols of `to`) a row that is added to all rows of `to`, and those of segments; NULL: there is none */
+    double *added;
+    const Param *to, *segments; /* segments (2 or more, cols): NULL: the model tells none apart */
 } Loading;
 
 /* Writes a tensor's name in variant i < 4: without and with the prefix, today's and the first BERT's. */
@@ -110,7 +111,10 @@ static int want_row(Loading *l, const FamilyTensor *row, size_t layer, const Par
         return error_set(ERR_INPUT, "%s: no tensor '%s' (layer %zu)", l->f->dir, row->theirs,
                          layer);
     size_t rows = dimension(theirs, (size_t)transposed), cols = p->cols ? p->cols : 1;
-    if (row->how & FAMILY_MORE_ROWS && rows > p->rows) rows = p->rows;
+    /* Who asks for labels has no row of a word that no token is. */
+    int more = row->how & FAMILY_MORE_ROWS ||
+               (model_config(l->m)->classes && strcmp(p->name, "embed.weight") == 0);
+    if (more && rows > p->rows) rows = p->rows;
     int exact;
     size_t room = room_for(l, row, p, *at, &exact);
     if (rows > room || (exact && rows != room))
@@ -124,7 +128,7 @@ static int want_row(Loading *l, const FamilyTensor *row, size_t layer, const Par
                       .backend = b,
                       .device = backend_at(b, model_data(l->m), p->offset + *at * cols),
                       .transposed = transposed,
-                      .more_rows = (row->how & FAMILY_MORE_ROWS) != 0}));
+                      .more_rows = more}));
     *at += rows;
     return 0;
 }
@@ -137,12 +141,14 @@ static int want_added(Loading *l, const FamilyTensor *row, const Param *p)
     if (!find_tensor(l->f, row->theirs, 0, &name, &shard))
         return error_set(ERR_INPUT, "%s: no tensor '%s'", l->f->dir, row->theirs);
     if (l->added) return error_set(ERR_MISUSE, "two tensors are added");
-    l->added = memory_new(p->cols, sizeof *l->added);
+    l->segments = model_find(l->m, "segment.weight");
+    size_t rows = l->segments ? l->segments->rows : 1;
+    l->added = memory_new(rows, p->cols * sizeof *l->added);
     l->to = p;
     if (!l->added) return ERR_MEMORY;
     return want(
         l, shard,
-        (Tensor){.name = name, .rows = 1, .cols = p->cols, .data = l->added, .more_rows = 1});
+        (Tensor){.name = name, .rows = rows, .cols = p->cols, .data = l->added, .more_rows = 1});
 }
 
 static int add_row(const Loading *l)
@@ -157,6 +163,10 @@ static int add_row(const Loading *l)
         for (size_t c = 0; c < D; c++) x[c] += l->added[c];
         b->put(at, x, D);
     }
+    for (size_t i = 0; l->segments && i < l->segments->rows; i++) {
+        for (size_t c = 0; c < D; c++) x[c] = l->added[i * D + c] - l->added[c];
+        b->put(backend_at(b, model_data(l->m), l->segments->offset + i * D), x, D);
+    }
     return 0;
 }
 
@@ -167,8 +177,8 @@ static int want_tensor(Loading *l, const FamilyTensor *row, size_t layer)
     size_t at = 0;
     family_name("", row->ours, layer, ours);
     const Param *p = model_find(l->m, ours);
-    int without =
-        row->how & (FAMILY_MAY_MISS | FAMILY_QKV_BIAS | FAMILY_OUT_BIAS | FAMILY_MLP_BIAS);
+    int without = row->how & (FAMILY_MAY_MISS | FAMILY_HEAD | FAMILY_QKV_BIAS | FAMILY_OUT_BIAS |
+                              FAMILY_MLP_BIAS);
     if (!p && without) return 0;
     if (!p) return error_set(ERR_MISUSE, "the model has no tensor %s", ours);
     for (const FamilyTensor *one = row; same_ours(one, row); one++)
@@ -183,15 +193,25 @@ static int want_tensor(Loading *l, const FamilyTensor *row, size_t layer)
                      at, ours, p->rows);
 }
 
-/* Checks that no matrix and no gain of ours kept the value that it began with: only biases may be absent. */
+/* Tells whether a tensor of ours keeps the value that it began with where no file has it: a bias, and what labels and their
+ * sentences are told by, which pre-training may lack. */
+static int may_begin(const char *name)
+{
+    static const char *const labels[] = {"classes.", "pool.", "segment."};
+    const char *dot = strrchr(name, '.');
+    int may = dot && strcmp(dot, ".bias") == 0;
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
+        may |= strncmp(name, labels[i], strlen(labels[i])) == 0;
+    return may;
+}
+
+/* Checks that no other matrix and no gain of ours kept the value that it began with. */
 static int check_filled(const Loading *l)
 {
     const Param *p;
-    for (size_t i = 0, n = model_params(l->m, &p); i < n; i++) {
-        const char *dot = strrchr(p[i].name, '.');
-        if (!l->used[i] && !(dot && strcmp(dot, ".bias") == 0))
+    for (size_t i = 0, n = model_params(l->m, &p); i < n; i++)
+        if (!l->used[i] && !may_begin(p[i].name))
             return error_set(ERR_INPUT, "%s: no tensor for %s", l->f->dir, p[i].name);
-    }
     return 0;
 }
 
@@ -213,8 +233,8 @@ static int want_unread(Loading *l, size_t shard)
         int unread = 0;
         for (const FamilyTensor *t = l->f->family->tensor; t->theirs; t++)
             if (matches(plain, t->theirs))
-                unread |= !t->ours || (t->how & FAMILY_MAY_MISS && !strchr(t->theirs, '#') &&
-                                       !model_find(l->m, t->ours));
+                unread |= !t->ours || (t->how & (FAMILY_MAY_MISS | FAMILY_HEAD) &&
+                                       !strchr(t->theirs, '#') && !model_find(l->m, t->ours));
         if (unread) TRY(want(l, shard, (Tensor){.name = name, .unread = 1}));
     }
     return 0;

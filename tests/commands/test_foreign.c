@@ -267,8 +267,40 @@ TEST(files_that_do_not_fit)
     shell_ok(
         "{ printf 'sentence\\tlabel\\n'; for i in 1 2 3 4 5 6 7 8 9; do printf 'good\\tyes\\n'; printf 'bad\\tno\\n'; "
         "done; } >mine.tsv");
-    must_refuse("finetune --model m --task mine.tsv --out tuned", "read and not fine-tuned");
-    must_refuse("classify --model m", "read and not fine-tuned");
+    must_refuse("classify --model m", "m tells no labels: 'trotter finetune --model m");
+}
+
+/* A BERT is the beginning of labels: what two words say is learned, and the folder knows its weights. tests/python/bert.py
+ * holds what it begins with to NumPy. */
+TEST(labels_are_learned_from_the_weights_of_others)
+{
+#define TUNE "finetune --threads 1 --seeds 1 --task mine.tsv --out tuned "
+    static const char *const rows[] = {"god created", "the heaven", "created the", "the earth god"};
+    file_text("mine.tsv", WRITTEN(f, {
+                  fputs("label\tsentence\n", f);
+                  for (int i = 0; i < 400; i++)
+                      fprintf(f, "%s\t%s %s\n", i % 2 ? "one" : "other", rows[i / 2 % 4],
+                              i % 2 ? "in" : "isn't");
+              }));
+    fetch("bert");
+    run_ok(TUNE "--model m --rates 1e-2 --epochs 4 --dropout 0 --batch-tokens 128");
+    assert_true(file_number("tuned/finetune.csv", 1, "score") == 1);
+    file_text("said", "the heaven in\nthe heaven isn't\n");
+    run_ok("classify --threads 1 --model tuned --text said");
+    assert_string_equal(out, "one\nother\n");
+    shell_ok("cmp m/tokenizer.json tuned/tokenizer.json");
+    run_ok(
+        TUNE
+        "--model m --rates 1e-2 --epochs 4 --dropout 0 --batch-tokens 128"); /* nothing is left to do */
+    size_t n;
+    char *file = file_slurp("m/model.safetensors", &n);
+    file[n - 4000 + 3] ^= (char)0x80;
+    file_write("m/model.safetensors", file, n);
+    must_refuse(TUNE "--model m --rates 1e-2 --epochs 4 --dropout 0 --batch-tokens 128",
+                "its weights or examples were others than now");
+    fetch("gpt2");
+    must_refuse(TUNE "--model m", "m is no encoder alone");
+    shell_ok("rm -r tuned");
 }
 
 /* Nothing stands before a prompt unless the tokenizer puts it there: then the text is that of the prompt behind the token,

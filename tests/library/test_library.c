@@ -406,6 +406,36 @@ TEST(heads_by_numpy)
     }
 }
 
+/* A BERT with a pooler as the beginning of labels, of one sentence and of pairs: next to no step leaves what NumPy says. The
+ * control: other norms. */
+TEST(labels_of_bert_by_numpy)
+{
+    need_numpy();
+    shell_ok("cp -r %s/tests/foreign/bert bert && chmod -R u+w bert", root);
+    shell_ok(PYTHON "%s/tests/python/bert.py pooler bert", root, python, root);
+    shell_ok(
+        "for i in 0 1 2 3 4 5 6 7 8 9 10; do echo \"god,the heaven,$((i %% 2))\"; done >rows; { echo "
+        "'sentence,label'; cut -d, -f1,3 rows; } >one.csv; { echo 'sentence,sentence2,label'; cat rows; } >two.csv");
+    shell_ok(
+        "cp %s/tests/foreign/text.txt one.txt; read -r x <one.txt; printf '%%s\\t%%s\\n' \"$x\" \"$x\" >two.txt",
+        root);
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? "two" : "one";
+        run_ok(
+            "finetune --model bert --task %s.csv --rates 1e-12 --seeds 1 --epochs 1 --threads 1 --pretrained-only "
+            "--out labels-%s",
+            name, name);
+        run_ok("classify --model labels-%s --text %s.txt --csv --precision f64", name, name);
+        file_text("classified.csv", out);
+        shell_ok(PYTHON "%s/tests/python/bert.py bert labels-%s classified.csv", root, python, root,
+                 name);
+    }
+    shell_ok("sed -i 's/1e-12/0.1/' bert/config.json");
+    assert_int_equal(
+        shell(PYTHON "%s/tests/python/bert.py bert labels-two classified.csv", root, python, root),
+        1);
+}
+
 /* Models of two sides are read by NumPy, as nn/format.md says, and compared with the program: six by the small reader, and
  * three whose schemes read earlier layers by the rules of that page, written out here. Mistakes of a reading are
  * seen. */

@@ -82,7 +82,6 @@ static int open_model(Classifying *u, const char *dir)
 {
     char file[OUTPUT_PATH];
     TRY(network_describe(dir, u->options, &u->net, file));
-    if (u->net.foreign) return error_set(ERR_INPUT, FINETUNE_FOREIGN, dir);
     u->classes = options_size(u->net.options, "classes");
     network_free(&u->net);
     if (u->classes == 0)

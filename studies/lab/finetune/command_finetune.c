@@ -117,7 +117,7 @@ const Command command_finetune = {
     .name = "finetune",
     .purpose = "train an encoder on labelled sentences, as GLUE's",
     .about =
-        "Trains an encoder, pre-trained on masked words, to label sentences. A dense layer, tanh and a last\n"
+        "Trains an encoder, pre-trained on masked words here or a BERT of Hugging Face, to label sentences. A dense layer, tanh and a last\n"
         "matrix read classes or one number from the first token, and all weights are trained. A grid of rates\n"
         "and seeds is trained on a part of the training text; the rate rises over the first tenth of the steps\n"
         "and then falls linearly to 0. The task's metric on the rest of that text chooses rate, seed and epoch.\n"

@@ -11,10 +11,6 @@
 #include "studies/lab/finetune/labelled.h"
 #include "studies/model/network.h"
 
-#define FINETUNE_FOREIGN                                                                                 \
-    "%s is a model of Hugging Face, which is read and not fine-tuned: give an encoder that was trained " \
-    "here ('trotter train --objective masked')"
-
 /* The scale of learned numbers; for classes 0, 1. */
 typedef struct {
     double mean, sd; /* sd > 0 */

@@ -44,12 +44,14 @@ typedef struct {
     char name[64]; /* the task's name in tables: "cola", or the file's name without its folders */
     int metric;    /* the metric that chooses: the task's first */
     const Backend *backend;
-    Network net;               /* without a model */
-    char weights[OUTPUT_PATH]; /* the file of the pre-trained weights */
-    Labelled whole;            /* where both texts are parts of one file */
-    Labelled train, dev;       /* files */
-    Labelled rest, chosen;     /* parts of train: for training, for choosing */
-    Scale scale;               /* scale of the values */
+    Network net; /* without a model */
+    char weights
+        [OUTPUT_PATH]; /* the file of the pre-trained weights; of an encoder of another program net.foreign has them */
+    uint64_t begun;        /* checksum of those */
+    Labelled whole;        /* where both texts are parts of one file */
+    Labelled train, dev;   /* files */
+    Labelled rest, chosen; /* parts of train: for training, for choosing */
+    Scale scale;           /* scale of the values */
     Examples on_rest, on_chosen, on_dev;
     Corpus corpus;                 /* rest and chosen, as a training takes them; borrows all */
     size_t batch_tokens, sequence; /* most tokens of a batch, of a sequence */

@@ -105,6 +105,19 @@ static int set(Options *o, const char *name, size_t value)
     return options_set(o, OPTION_ARGUMENT, "", name, text);
 }
 
+/* Gives an encoder of another program the words by which the fine-tuned one is read again: those of its tokenizer.json, and no
+ * row of a word that no token is. */
+static int own_words(Finetune *f)
+{
+    SCOPED(memory_drop)
+    char *file = memory_string(f->net.vocab.tokens ? tokenizer_file(f->net.vocab.tokens) : "");
+    if (!file) return ERR_MEMORY;
+    vocab_free(&f->net.vocab);
+    TRY(vocab_tokenizer(file, &f->net.vocab));
+    f->net.vocab.lines = 1;
+    return 0;
+}
+
 /* Sets the options of the model: those of its training, except for the machine and for options
  * that a fine-tuning changes. */
 static int describe(Finetune *f)
@@ -114,7 +127,7 @@ static int describe(Finetune *f)
     TRY(options_new(given, &machine));
     TRY(options_given(machine, f->options));
     TRY(network_describe(f->model, machine, &f->net, f->weights));
-    if (f->net.foreign) return error_set(ERR_INPUT, FINETUNE_FOREIGN, f->model);
+    if (f->net.foreign) TRY(own_words(f));
     Options *o = f->net.options;
     const char *dropout = options_text(f->options, "dropout");
     if (f->net.encoder || !network_bridge(o).bidirectional)
@@ -201,7 +214,9 @@ int finetune_model(Study *u, int start, uint64_t seed, int training, Model **out
     TRY(options_set(o, OPTION_ARGUMENT, "", "seed", text));
     TRY(network_plan(o, (Stacks){f->net.table, NULL}, &plan));
     TRY(network_model_of(o, plan, &f->net.vocab, f->backend, training, 0, out));
-    return start == START_PRETRAINED ? store_load_encoder(*out, f->weights) : 0;
+    if (start != START_PRETRAINED) return 0;
+    return f->net.foreign ? foreign_load(f->net.foreign, *out)
+                          : store_load_encoder(*out, f->weights);
 }
 
 /* ---- metadata ------------------------------------------------------------------------------------ */
@@ -267,8 +282,9 @@ static int find_checksum(Study *u)
     uint64_t h = hash_examples(HASH_START, &f->on_rest, &f->rest);
     h = hash_examples(h, &f->on_chosen, &f->chosen);
     h = hash_examples(h, &f->on_dev, &f->dev);
-    int code = store_meta(f->weights, STORE_CHECKSUM, &sum);
+    int code = f->net.foreign ? 0 : store_meta(f->weights, STORE_CHECKSUM, &sum);
     if (code != 0 && code != ERR_INPUT) return code;
+    if (f->net.foreign) h = hash_bytes(h, &f->begun, sizeof f->begun);
     if (sum) h = hash_bytes(h, sum, strlen(sum));
     memory_free(sum);
     snprintf(u->checksum, sizeof u->checksum, "%016" PRIx64, h);
@@ -386,6 +402,21 @@ static int together(Study *u)
     return output_directory(u->dir);
 }
 
+/* Finds the checksum of the numbers that a start begins with, where the file of an encoder tells none. */
+static int hash_begun(Finetune *f, Model *m)
+{
+    const Param *p;
+    const Backend *b = model_backend(m);
+    f->begun = HASH_START;
+    for (size_t i = 0, n = model_params(m, &p); i < n; i++) {
+        SCOPED(memory_drop) double *x = memory_new(p[i].size, sizeof *x);
+        if (!x) return ERR_MEMORY;
+        b->get(x, backend_at(b, model_data(m), p[i].offset), p[i].size);
+        f->begun = hash_bytes(f->begun, x, p[i].size * sizeof *x);
+    }
+    return 0;
+}
+
 /* Checks that a model can be made, and makes the metadata of those that are trained. */
 static int check_model(Study *u)
 {
@@ -393,6 +424,7 @@ static int check_model(Study *u)
     SCOPED(model_drop) Model *m = NULL;
     TRY(network_backend(f->net.options, &f->backend));
     TRY(finetune_model(u, START_PRETRAINED, f->model_seed, 0, &m));
+    if (f->net.foreign) TRY(hash_begun(f, m));
     return finetune_metadata(u, m, NULL);
 }
 
