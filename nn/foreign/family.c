@@ -78,6 +78,7 @@ static const FamilyWord gated[] = {
     {"gelu_new", "geglu"}, {"gelu_fast", "geglu"}, {0}};
 static const FamilyWord scalings[] = {
     {"default", ""},
+    {"dynamic", ""}, /* within foreign_inside.h's `plain` */
     {"linear", "factor"},
     {"llama3", "factor,low_freq_factor,high_freq_factor,original_max_position_embeddings"},
     {"yarn", "factor,beta_slow,beta_fast,original_max_position_embeddings,attention_factor"},

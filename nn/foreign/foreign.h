@@ -35,7 +35,8 @@ int foreign_stops(const Foreign *f, size_t id);
 /* Reads tokenizer.json. Caller: vocab_free. */
 int foreign_words(const Foreign *f, Vocab *v);
 /* Fills all tensors of a model that was built with these settings. ERR_INPUT: m is to be thrown away. An attention that
- * sees a window alone (sliding_window) is as ours for sequences within it; a model of longer ones is refused. */
+ * sees a window alone (sliding_window) is as ours for sequences within it; a model of longer ones is refused, and so are sequences that dynamic rotary positions turn
+ * otherwise. */
 int foreign_load(const Foreign *f, Model *m);
 
 #endif

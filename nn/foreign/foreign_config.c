@@ -90,11 +90,11 @@ static int find_otherwise(const Foreign *f, const FamilySetting *s, char value[N
     return error_set(ERR_INPUT, "%s: no %s", f->config_file, s->key);
 }
 
-static int is_yarn(const Foreign *f)
+static int turns_by(const Foreign *f, const char *rope_type)
 {
     char type[NAME] = "";
     if (!text_of(rope_of(f->config, "rope_type"), type)) text_of(rope_of(f->config, "type"), type);
-    return strcmp(type, "yarn") == 0;
+    return strcmp(type, rope_type) == 0;
 }
 
 /* Finds the value of a key of rotary positions. YaRN's have one where they are absent: 1 and 32 turns, the length that the model
@@ -107,7 +107,7 @@ static int rope_value(const Foreign *f, const char *key, char value[NAME])
     if (strcmp(key, "beta_fast") == 0) return strcpy(value, "32"), 1;
     if (strcmp(key, "attention_factor") == 0 && text_of(rope_of(f->config, "factor"), factor))
         return snprintf(value, NAME, "%.17g", 1 + 0.1 * log(strtod(factor, NULL)));
-    return is_yarn(f) && strcmp(key, "original_max_position_embeddings") == 0 &&
+    return turns_by(f, "yarn") && strcmp(key, "original_max_position_embeddings") == 0 &&
            text_of(json_object_get(f->config, "max_position_embeddings"), value);
 }
 
@@ -184,6 +184,21 @@ static int find_window(Foreign *f)
     f->window = window ? (size_t)json_integer_value(window) : 4096;
     if (!json_is_integer(window) || json_integer_value(window) > 0) return 0;
     return error_set(ERR_INPUT, "%s: sliding_window lets a token see none", f->config_file);
+}
+
+/* Finds how long a sequence may be whose rotary positions turn as by default, where the type is dynamic: its base is that of
+ * `default` up to the length that the model was trained on, and grows with the sequence beyond, anew for each length. Source:
+ * transformers' modeling_rope_utils.py; which of the two lengths it is depends on its version, and the smaller one is safe. */
+static void find_plain(Foreign *f)
+{
+    static const char *const lengths[] = {"max_position_embeddings",
+                                          "original_max_position_embeddings"};
+    if (!turns_by(f, "dynamic")) return;
+    f->plain = FOREIGN_TOKENS;
+    for (size_t i = 0; i < 2; i++) {
+        json_int_t n = json_integer_value(find_value(f->config, lengths[i]));
+        if (n > 0 && (i == 0 || (size_t)n < f->plain)) f->plain = (size_t)n;
+    }
 }
 
 /* ---- kinds of values: Python takes 1 and "false" for true, null for false, 4.0 for a window of 4 --------- */
@@ -292,7 +307,7 @@ static int check_rope(const Foreign *f)
         json_object_foreach (json_object_get(f->config, rope[i]), name, value) {
             says |= strcmp(name, "rope_theta") != 0; /* which needs no type */
             snprintf(key, NAME, " %.100s ", name);
-            if (!strstr(known, key) && !(is_yarn(f) && strstr(of_yarn, key)))
+            if (!strstr(known, key) && !(turns_by(f, "yarn") && strstr(of_yarn, key)))
                 return error_set(ERR_INPUT, "%s: %.100s in %s is not supported", f->config_file,
                                  name, rope[i]);
         }
@@ -314,6 +329,7 @@ int foreign_config(Foreign *f)
     TRY(find_family(f));
     TRY(check_kinds(f, f->config));
     TRY(find_window(f));
+    find_plain(f);
     TRY(put_setting(f, "scheme", f->family->scheme));
     for (const FamilyDemand *d = f->family->demand; d->key; d++)
         if (!d->written) TRY(check_demand(f, d));

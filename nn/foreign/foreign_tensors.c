@@ -265,6 +265,12 @@ int foreign_load(const Foreign *f, Model *m)
                          "%s: sliding_window is %zu, so sequences of up to %zu tokens are not "
                          "supported: take --sequence %zu",
                          f->config_file, f->window, longest, f->window);
+    if (f->plain && longest > f->plain)
+        return error_set(
+            ERR_INPUT,
+            "%s: rope_type is dynamic, so sequences of up to %zu tokens are not supported, "
+            "which turn otherwise from %zu on: take --sequence %zu",
+            f->config_file, longest, f->plain + 1, f->plain);
     Loading l = {.f = f, .m = m, .wanted = memory_new(f->shards, sizeof *l.wanted)};
     l.used = memory_new(model_params(m, &l.param), sizeof *l.used);
     int code = l.wanted && l.used ? load(&l) : ERR_MEMORY;

@@ -223,6 +223,13 @@ TEST(refusals)
                 "sliding_window is 20, so sequences of up to 24 tokens");
     change("\"sliding_window\": 20", "\"sliding_window\": null");
     run_ok("eval --model m --text m/text.txt --sequence 24 --batch-tokens 24");
+    fetch("qwen3");
+    change("\"rope_scaling\": null", "\"rope_scaling\": {\"type\": \"dynamic\", \"factor\": 2}");
+    run_ok("eval --model m --text m/text.txt --sequence 20 --batch-tokens 20");
+    must_refuse("eval --model m --text m/text.txt --sequence 21 --batch-tokens 21",
+                "rope_type is dynamic, so sequences of up to 21 tokens are not supported");
+    change("\"factor\": 2", "\"factor\": 2, \"original_max_position_embeddings\": 8");
+    must_refuse("eval --model m --text m/text.txt", "take --sequence 8");
     fetch("qwen2");
     change("\"use_sliding_window\": false", "\"use_sliding_window\": true");
     change("\"sliding_window\": null", "\"sliding_window\": 4");
@@ -518,8 +525,8 @@ static const struct {
      "{\"rope_type\": \"llama3\", \"factor\": 2, \"low_freq_factor\": 1, \"high_freq_factor\": 2, "
      "\"original_max_position_embeddings\": 16}",
      OTHER},
-    {"lmq3", "rope_scaling", "{\"rope_type\": \"dynamic\", \"factor\": 2}",
-     "rope_type \"dynamic\" is not supported"},
+    {"lq", "rope_scaling", "{\"rope_type\": \"dynamic\", \"factor\": 2}", OTHER},
+    {"m3", "rope_scaling", "{\"rope_type\": \"dynamic\", \"factor\": 2}", SAME}, /* as by default */
     {"lmq3", "rope_scaling", "{\"rope_type\": \"longrope\", \"factor\": 2}",
      "rope_type \"longrope\" is not supported"},
     {"lmq3", "rope_scaling", "{\"rope_type\": \"yarn\", \"factor\": 2, \"mscale\": 1}",
