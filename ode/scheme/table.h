@@ -360,6 +360,10 @@ int table_one_field(const Table *t);
 
 /* Returns whether some stage is of one of these kinds: a phi function, a resolvent, that of W, an implicit stage, a norm. */
 enum { HAS_PHI = 1, HAS_SOLVE = 2, HAS_W = 4, HAS_IMPLICIT = 8, HAS_NORM = 16 };
+/* What theory says of a scheme that has norms. */
+#define TABLE_NORMS_LEFT                                                                    \
+    "a norm is no operation of an integrator: order, error and stability are those of the " \
+    "text without its norms"
 int table_has(const Table *t, int kinds);
 #define table_phi(t) table_has(t, HAS_PHI | HAS_SOLVE) /* any function of a derivative */
 #define table_exponential(t) table_has(t, HAS_PHI)

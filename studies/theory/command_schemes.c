@@ -200,10 +200,7 @@ static int add_row(Sheet *r, int degree, const Table *scheme, int words)
     tell_rounding(scheme, &row, words);
     tell_proof(&row, words);
     if (words) TRY(tell_carried(scheme, &row.theory));
-    if (words && table_has(scheme, HAS_NORM))
-        progress_note("%s: a norm is no operation of an integrator: order, error and stability are "
-                      "those of the text without its norms",
-                      scheme->name);
+    if (words && table_has(scheme, HAS_NORM)) progress_note("%s: " TABLE_NORMS_LEFT, scheme->name);
     if (words) TRY(tell_unexpanded(scheme, &row.theory));
     TRY(tell_blind(scheme));
     TABLE(t);

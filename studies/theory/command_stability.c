@@ -122,6 +122,8 @@ static int find_limits(StabilityRun *u)
     TRY(sheet_new(limit_columns, &u->limits));
     for (size_t i = 0; i < u->schemes.count; i++) {
         progress_show("stability limits of %s", u->schemes.scheme[i]->name);
+        if (table_has(u->schemes.scheme[i], HAS_NORM))
+            progress_note("%s: " TABLE_NORMS_LEFT, u->schemes.scheme[i]->name);
         TRY(theory_freeze(u->schemes.scheme[i], &u->table[i]));
         TRY(stability_limits(u->table[i], &u->real[i], &u->imag[i], &u->proved[i]));
         TRY(add_limits(u, i));

@@ -143,6 +143,8 @@ int expansion_find(const Table *scheme, int basis, int degree, int one, Expansio
     if (!(out->table = table_freeze(scheme))) return ERR_MEMORY;
     int code = read_order(out);
     if (code == 0) code = basis == BASIS_BRACKETS ? find_brackets(out) : find_trees(out);
+    if (!out->warning[0] && table_has(scheme, HAS_NORM))
+        snprintf(out->warning, sizeof out->warning, "%s: " TABLE_NORMS_LEFT, scheme->name);
     if (code != 0) expansion_free(out);
     return code;
 }

@@ -26,7 +26,7 @@ typedef struct {
     int one; /* 1: terms of H alone */
     size_t count;
     ExpansionTerm *term; /* terms that are not zero, by degree */
-    char warning[512];   /* why there are no terms, or one of h^0; "" */
+    char warning[512];   /* why there are no terms, or one of h^0, or whose they are; "" */
 } Expansion;
 
 /* Finds the terms. one: for a scheme whose stages are all H = F + G, the fields are not distinguished; its terms are

@@ -304,6 +304,13 @@ TEST(schemes_are_told)
              "A-stable, not L-stable; |R(∞)| = 1");
     must_say(ask_scheme("check", "scheme s\nflow 1/2 G\nflow F\nflow 1/2 G\n"), 200,
              "alttext=\"1/12 [F,[F,G]]\"");
+    static const char normed[] =
+        "scheme n\ncarry v\nk1 = H(y)\nk2 = %s(1/2*v + k1)\nv' = k2\ny' = y + k2\n";
+    snprintf(wide, sizeof wide, normed, "norm");
+    must_say(ask_scheme("check", wide), 200, "those of the text without its norms");
+    snprintf(wide, sizeof wide, normed, "");
+    ask_scheme("check", wide);
+    assert_null(strstr(answer, "norms"));
     must_say(ask_scheme("check", "scheme a\nflow\n"), 200, "scheme:2:5: expected a number");
     must_say(ask_scheme("check", "<script>alert(1)</script>"), 200, "scheme:1:1: expected");
     must_say(200, 200, "Content-Type: text/plain"); /* words, not HTML */

@@ -268,6 +268,23 @@ TEST(test_a_wrong_digit)
               "wrong: the conditions of order 2 are missed by 7.5e-07 alone");
 }
 
+/* Of a scheme with norms theory says that it leaves them out, and of its text without them nothing such (the control). */
+TEST(test_norms)
+{
+    static const char *const commands[] = {"schemes --scheme n", "expand --scheme n",
+                                           "stability --scheme n", "verify --own 'n order 1'"};
+    for (int i = 0; i < 2; i++) {
+        file_text("n.scheme",
+                  formed("scheme n\ncarry v\nk1 = H(y)\nlet w = 1/2*v + 1/2*k1\n%s\ny' = y + w\n",
+                         i ? "v' = w" : "k2 = norm(w)\nv' = k2"));
+        for (size_t k = 0; k < sizeof commands / sizeof *commands; k++) {
+            run_ok("%s --scheme-file n.scheme", commands[k]);
+            HAS(err, i ? "~norms"
+                       : "order, error and stability are those of the text without its norms");
+        }
+    }
+}
+
 /* Decoders have a column, which is left out where no scheme has them. */
 TEST(test_decoders)
 {

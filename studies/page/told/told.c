@@ -91,6 +91,8 @@ static int put_more(FILE *f, const Asked *a)
     if (a->scheme->special)
         page_print(f, "<dt>for fields</dt><dd>%s</dd>\n",
                    table_special(a->scheme->special, fields));
+    if (table_has(a->scheme, HAS_NORM))
+        page_print(f, "<dt>norms</dt><dd>%s</dd>\n", TABLE_NORMS_LEFT);
     TRY(theory_embedded(a->scheme, CONDITIONS_MAX, &e));
     if (e.order >= 0) page_print(f, "<dt>embedded</dt><dd>order %u</dd>\n", (size_t)e.order);
     return 0;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/base/error.h"
+#include "studies/base/progress.h"
 #include "studies/theory/verify/claims.h"
 
 /* Statements have an '=' or begin with flow; a name has neither. */
@@ -74,6 +75,7 @@ int map_table(const Zoo *z, const char *spec, Table **out)
         table_free(whole);
         TRY(code);
     }
+    if (table_has(t, HAS_NORM)) progress_note("%s: " TABLE_NORMS_LEFT, t->name);
     *out = table_freeze(t);
     table_free(t);
     if (!*out) return ERR_MEMORY;
