@@ -132,7 +132,7 @@ def draw_picture(table, path):
         points.setdefault(row["kind"], []).append((row["truncation"], math.exp(row["test_log"] / 100)))
     styles = {"found": "pt 7 lc rgb '#0072b2'", "drawn": "pt 6 lc rgb '#d55e00'", "looped:2": "pt 5 lc rgb 'black'", "repeat:2": "pt 9 lc rgb 'black'", "fgfg-error": "pt 13 lc rgb 'black'"}
     lines = ["set terminal svg size 900,600 font 'sans,14' background 'white'", f"set output '{path}'", "set xlabel 'truncation error of the trained layers, h = 1'",
-             "set ylabel 'perplexity of the test text (lower is better)'", "set key outside right", "set grid"]
+             "set ylabel 'perplexity of the test text (lower is better)'", "set key outside right", "set grid", "set offsets graph 0.03, graph 0.03, graph 0.03, graph 0.03"]
     for kind, style in styles.items():
         lines += [f"${kind.replace(':', '').replace('-', '')} << END", *(f"{x} {y}" for x, y in points[kind]), "END"]
     lines.append("plot " + ", ".join(f"${kind.replace(':', '').replace('-', '')} with points ps 1.2 lw 1.5 {style} title '{kind}'" for kind, style in styles.items()))
