@@ -7,6 +7,7 @@
 #   moonshot     fgfg-error beside repeat:2, d 512
 #   moonshot-64  the same at d 64 on the King James text (--corpus kjv), as depth-64 and sandwich-64
 #   many-64      blocks found by their truncation error in 16 layers, beside 16 drawn ones (--corpus kjv; needs python3)
+#   many-long-64 the same blocks, trained for four epochs
 #   stage-64     order 2 beside order 1 at the same place of the second stage, d 64, two epochs; twenty schemes (--corpus kjv)
 #   depth        eight schemes at 1 to 12 layers; depth-64: two at 1 to 8
 #   translation  nine pairs of schemes at 6 + 6 layers; --corpus has Multi30k. TR_SEEDS=N is the number of seeds that the plan then has; translation-64: two pairs
@@ -65,10 +66,27 @@ step() {
     [ -e "$file" ] || "$@"
 }
 
-# numbered KIND FIRST LAST: the blocks KIND-FIRST to KIND-LAST of many-64, those which were left out as like another one not.
+# numbered KIND FIRST LAST: the blocks KIND-FIRST to KIND-LAST of file $blocks, those which were left out as like another one not.
 numbered() {
     if [ $list = 1 ]; then echo "$1-$2,...,$1-$3"; return; fi
-    sed -n "s/^scheme \($1-[0-9]*\)$/\1/p" "$out/many-64/many.scheme" | awk -F- -v a="$2" -v b="$3" '$2 >= a && $2 <= b' | paste -sd, -
+    sed -n "s/^scheme \($1-[0-9]*\)$/\1/p" "$blocks" | awk -F- -v a="$2" -v b="$3" '$2 >= a && $2 <= b' | paste -sd, -
+}
+
+# kinds STUDY TRIAL FIRST RECIPE...: the found and the drawn blocks of file $blocks and their controls, a rate a kind by trials of seed TRIAL,
+# and two seeds from FIRST on.
+kinds() {
+    into=$1 trial=$2 first=$3
+    shift 3
+    found=$(numbered found 01 03) drawn=$(numbered drawn 01 03)
+    set -- --scheme-file "$blocks" --scheme-file studies/schemes/study.scheme "$@"
+    study "$into/rates" compare "$@" --scheme "$found,$drawn,looped:2,repeat:2,fgfg-error" --vary rate=8e-3,1.13e-2,1.6e-2,2.26e-2 --seed "$trial" --seeds 1 \
+        --truncation 0
+    for kind in "found $found" "drawn $drawn" looped:2 repeat:2 fgfg-error; do
+        name=${kind%% *} rate=RATE
+        [ $list = 1 ] || rate=$(python3 studies/scripts/many.py rate "$out/$into/rates/runs.csv" "${kind#* }")
+        case $name in found | drawn) schemes=$(numbered "$name" 01 16) ;; *) schemes=$name ;; esac
+        study "$into/$(echo "$name" | tr -d :)" compare "$@" --scheme "$schemes" --seed "$first" --seeds 2 --rate "$rate" --truncation 8
+    done
 }
 
 long="--epochs 20 --patience 3"
@@ -91,7 +109,6 @@ stage-64)
         --truncation 16 ;;
 many-64)
     home=$out/many-64 recipe="$(echo "$d64" | sed 's/warmup 400/warmup 83/') --layers 1 --sequence 64 --vocabulary 2000 --epochs 1 --dropout 0"
-    grid=8e-3,1.13e-2,1.6e-2,2.26e-2
     [ $list = 1 ] || mkdir -p "$home"
     for seed in $(seq 671 686); do
         # shellcheck disable=SC2086
@@ -102,17 +119,13 @@ many-64)
             --out "$home/search/$seed"
     done
     step "$home/many.scheme" sh -c 'python3 studies/scripts/many.py blocks "$1/search" > "$1/many.made" && mv "$1/many.made" "$1/many.scheme"' - "$home"
-    set -- --scheme-file "$home/many.scheme" --scheme-file studies/schemes/study.scheme
-    found=$(numbered found 01 03) drawn=$(numbered drawn 01 03)
+    blocks=$home/many.scheme
     # shellcheck disable=SC2086
-    study many-64/rates compare "$@" --scheme "$found,$drawn,looped:2,repeat:2,fgfg-error" --vary rate=$grid --seed 670 --seeds 1 $recipe --truncation 0
-    for kind in "found $found" "drawn $drawn" looped:2 repeat:2 fgfg-error; do
-        name=${kind%% *} rate=RATE
-        [ $list = 1 ] || rate=$(python3 studies/scripts/many.py rate "$home/rates/runs.csv" "${kind#* }")
-        case $name in found | drawn) schemes=$(numbered "$name" 01 16) ;; *) schemes=$name ;; esac
-        # shellcheck disable=SC2086
-        study "many-64/$(echo "$name" | tr -d :)" compare "$@" --scheme "$schemes" --seed 687 --seeds 2 $recipe --rate "$rate" --truncation 8
-    done ;;
+    kinds many-64 670 687 $recipe ;;
+many-long-64)
+    blocks=studies/schemes/many.scheme
+    # shellcheck disable=SC2086
+    kinds many-long-64 691 692 $(echo "$d64" | sed 's/warmup 400/warmup 83/') --layers 1 --sequence 64 --vocabulary 2000 --epochs 4 --dropout 0 ;;
 depth)
     # shellcheck disable=SC2086
     study depth compare --scheme transformer,heun-layer,rk2-gate,repeat:2,looped:4,rk4-layer,repeat:4,macaron --baseline repeat:4 --layers 1,2,4,6,12 \
