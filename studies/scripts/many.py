@@ -1,6 +1,6 @@
 """many.py: the blocks and the rates of the planned study many-64 (studies/results/planned/many-64.txt has the rules, planned.sh runs it).
 
-    python3 studies/scripts/many.py blocks DIR > many.scheme      # DIR/671 to DIR/686 each hold a result.scheme of `trotter design`
+    python3 studies/scripts/many.py blocks DIR > many.scheme      # DIR/SEED each hold a result.scheme of `trotter design`
     python3 studies/scripts/many.py rate RUNS.csv NAME,NAME       # the rate of least mean log validation perplexity of these schemes
     python3 studies/scripts/many.py results DIR OUT               # when all is trained: tables of DIR's runs, a value for each block, the picture (gnuplot)
 
@@ -16,7 +16,6 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
-SEEDS = range(671, 687)
 ALIKE = 1 / 64  # blocks whose ten coefficients are all this near count as one
 TERM = re.compile(r"([+-])\s*(?:([\d./]+)\*)?k(\d)")
 PLACES = [("k2", 1), ("k3", 1), ("k3", 2), ("k4", 1), ("k4", 2), ("k4", 3), ("y'", 1), ("y'", 2), ("y'", 3), ("y'", 4)]
@@ -64,12 +63,18 @@ def print_block(name, title, source, block):
     print(f"y' = y{lines[chr(121) + chr(39)]}")
 
 
+def seeds_of(folder):
+    """The seeds of the searched layers, whose folders are called by them."""
+    return sorted(int(path.name) for path in Path(folder).iterdir())
+
+
 def blocks(folder):
+    seeds = seeds_of(folder)
     print("# Blocks of the planned study many-64, made by studies/scripts/many.py: found-NN by `trotter design` as that of least truncation error in one\n"
           "# trained layer, drawn-NN at random with the same norm of coefficients. Two found ones that are alike are one: the later is left out.")
-    found = [read_block(Path(folder) / str(seed) / "result.scheme") for seed in SEEDS]
+    found = [read_block(Path(folder) / str(seed) / "result.scheme") for seed in seeds]
     kept = []
-    for number, (seed, block) in enumerate(zip(SEEDS, found), 1):
+    for number, (seed, block) in enumerate(zip(seeds, found), 1):
         twin = next((i for i in kept if is_alike(found[i - 1], block)), None)
         if twin:
             print(f"\n# found-{number:02} is found-{twin:02}")
@@ -77,7 +82,7 @@ def blocks(folder):
         kept.append(number)
         print_block(f"found-{number:02}", f"Two F and two G in turn, the least error at h = 1 in the trained layer of seed {seed}",
                     f"trotter design --scheme fgfg --objective error --order 1 --seed {seed} (planned.sh many-64)", block)
-    for number, (seed, block) in enumerate(zip(SEEDS, found), 1):
+    for number, (seed, block) in enumerate(zip(seeds, found), 1):
         print_block(f"drawn-{number:02}", f"Two F and two G in turn, drawn by seed {seed} with the norm of found-{number:02}",
                     f"studies/scripts/many.py, seed {seed}", draw_block(seed, float(sum(x * x for x in block)), found))
 
@@ -108,11 +113,10 @@ def results(folder, out):
     """runs.csv, rates.csv and search.csv have the program's rows; blocks.csv a row a block: means of 100 log of its perplexities, so that differences are percent."""
     runs = []
     for name in ("found", "drawn", "looped2", "repeat2", "fgfg-error"):
-        rows = read_rows(folder / name / "runs.csv")
-        runs += [row for row in rows if row["seed"] or not runs or row not in runs]
+        runs += [row for row in read_rows(folder / name / "runs.csv") if row not in runs]  # each table ends with the same bound
     write_rows(out / "runs.csv", runs)
     write_rows(out / "rates.csv", read_rows(folder / "rates" / "runs.csv"))
-    write_rows(out / "search.csv", [{"seed": seed, **row} for seed in SEEDS for row in read_rows(folder / "search" / str(seed) / "design.csv")])
+    write_rows(out / "search.csv", [{"seed": seed, **row} for seed in seeds_of(folder / "search") for row in read_rows(folder / "search" / str(seed) / "design.csv")])
     values = {}
     for row in runs:
         if row["seed"]:

@@ -7,7 +7,7 @@
 #   moonshot     fgfg-error beside repeat:2, d 512
 #   moonshot-64  the same at d 64 on the King James text (--corpus kjv), as depth-64 and sandwich-64
 #   many-64      blocks found by their truncation error in 16 layers, beside 16 drawn ones (--corpus kjv; needs python3)
-#   many-long-64 the same blocks, trained for four epochs
+#   many-long-64 the same with other layers, draws and seeds, and four epochs
 #   stage-64     order 2 beside order 1 at the same place of the second stage, d 64, two epochs; twenty schemes (--corpus kjv)
 #   depth        eight schemes at 1 to 12 layers; depth-64: two at 1 to 8
 #   translation  nine pairs of schemes at 6 + 6 layers; --corpus has Multi30k. TR_SEEDS=N is the number of seeds that the plan then has; translation-64: two pairs
@@ -72,18 +72,29 @@ numbered() {
     sed -n "s/^scheme \($1-[0-9]*\)$/\1/p" "$blocks" | awk -F- -v a="$2" -v b="$3" '$2 >= a && $2 <= b' | paste -sd, -
 }
 
-# kinds STUDY TRIAL FIRST RECIPE...: the found and the drawn blocks of file $blocks and their controls, a rate a kind by trials of seed TRIAL,
-# and two seeds from FIRST on.
-kinds() {
-    into=$1 trial=$2 first=$3
-    shift 3
+# many STUDY LAYER EPOCHS TRIAL FIRST: searches in sixteen layers of seeds from LAYER on, as many drawn blocks, and their controls: a rate a kind by trials
+# of seed TRIAL, and two seeds from FIRST on.
+many() {
+    into=$1 layer=$2 trial=$4 first=$5 home=$out/$1 blocks=$out/$1/many.scheme
+    recipe="$(echo "$d64" | sed 's/warmup 400/warmup 83/') --layers 1 --sequence 64 --vocabulary 2000 --epochs $3 --dropout 0"
+    [ $list = 1 ] || mkdir -p "$home"
+    for seed in $(seq "$layer" $((layer + 15))); do
+        # shellcheck disable=SC2086
+        step "$home/layer/$seed/result.csv" "$trotter" train --corpus "$corpus" $machine --scheme looped:2 $recipe --rate 1.13e-2 --seed "$seed" \
+            --out "$home/layer/$seed"
+        step "$home/search/$seed/result.scheme" "$trotter" design --scheme-file studies/theory/design/forms.scheme --scheme fgfg --objective error --order 1 \
+            --model "$home/layer/$seed" --text kjv:train --sentences 16 --tokens 64 --starts 4 --evaluations 2000 --seed "$seed" --beside looped:2 \
+            --out "$home/search/$seed"
+    done
+    step "$blocks" sh -c 'python3 studies/scripts/many.py blocks "$1/search" > "$1/many.made" && mv "$1/many.made" "$1/many.scheme"' - "$home"
     found=$(numbered found 01 03) drawn=$(numbered drawn 01 03)
-    set -- --scheme-file "$blocks" --scheme-file studies/schemes/study.scheme "$@"
+    # shellcheck disable=SC2086
+    set -- --scheme-file "$blocks" --scheme-file studies/schemes/study.scheme $recipe
     study "$into/rates" compare "$@" --scheme "$found,$drawn,looped:2,repeat:2,fgfg-error" --vary rate=8e-3,1.13e-2,1.6e-2,2.26e-2 --seed "$trial" --seeds 1 \
         --truncation 0
     for kind in "found $found" "drawn $drawn" looped:2 repeat:2 fgfg-error; do
         name=${kind%% *} rate=RATE
-        [ $list = 1 ] || rate=$(python3 studies/scripts/many.py rate "$out/$into/rates/runs.csv" "${kind#* }")
+        [ $list = 1 ] || rate=$(python3 studies/scripts/many.py rate "$home/rates/runs.csv" "${kind#* }")
         case $name in found | drawn) schemes=$(numbered "$name" 01 16) ;; *) schemes=$name ;; esac
         study "$into/$(echo "$name" | tr -d :)" compare "$@" --scheme "$schemes" --seed "$first" --seeds 2 --rate "$rate" --truncation 8
     done
@@ -107,25 +118,8 @@ stage-64)
     study stage-64 compare --scheme-file studies/schemes/stage.scheme --scheme "$(sed -n 's/^scheme //p' studies/schemes/stage.scheme | paste -sd, -),looped:2" \
         --baseline looped:2 --seed 651 --seeds 4 $d64 --sequence 64 --epochs 2 --tune --tune-rate 8e-3,1.13e-2,1.6e-2,2.26e-2 --tune-dropout 0 --tune-seed 650 \
         --truncation 16 ;;
-many-64)
-    home=$out/many-64 recipe="$(echo "$d64" | sed 's/warmup 400/warmup 83/') --layers 1 --sequence 64 --vocabulary 2000 --epochs 1 --dropout 0"
-    [ $list = 1 ] || mkdir -p "$home"
-    for seed in $(seq 671 686); do
-        # shellcheck disable=SC2086
-        step "$home/layer/$seed/result.csv" "$trotter" train --corpus "$corpus" $machine --scheme looped:2 $recipe --rate 1.13e-2 --seed "$seed" \
-            --out "$home/layer/$seed"
-        step "$home/search/$seed/result.scheme" "$trotter" design --scheme-file studies/theory/design/forms.scheme --scheme fgfg --objective error --order 1 \
-            --model "$home/layer/$seed" --text kjv:train --sentences 16 --tokens 64 --starts 4 --evaluations 2000 --seed "$seed" --beside looped:2 \
-            --out "$home/search/$seed"
-    done
-    step "$home/many.scheme" sh -c 'python3 studies/scripts/many.py blocks "$1/search" > "$1/many.made" && mv "$1/many.made" "$1/many.scheme"' - "$home"
-    blocks=$home/many.scheme
-    # shellcheck disable=SC2086
-    kinds many-64 670 687 $recipe ;;
-many-long-64)
-    blocks=studies/schemes/many.scheme
-    # shellcheck disable=SC2086
-    kinds many-long-64 691 692 $(echo "$d64" | sed 's/warmup 400/warmup 83/') --layers 1 --sequence 64 --vocabulary 2000 --epochs 4 --dropout 0 ;;
+many-64) many many-64 671 1 670 687 ;;
+many-long-64) many many-long-64 701 4 691 692 ;;
 depth)
     # shellcheck disable=SC2086
     study depth compare --scheme transformer,heun-layer,rk2-gate,repeat:2,looped:4,rk4-layer,repeat:4,macaron --baseline repeat:4 --layers 1,2,4,6,12 \
