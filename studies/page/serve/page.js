@@ -89,15 +89,21 @@ function runState(run) {
     return (run.over ? "done" : isLive(run) ? "in training" : "not over") + (last ? ", step " + last[0] : "");
 }
 
+/* A run's entry is made once and then kept: what is pressed stays where it is while the numbers change. */
 function runItem(path, run, colour) {
-    const tick = make("input", { type: "checkbox", "data-path": path });
+    if (!run.item) {
+        const tick = make("input", { type: "checkbox", "data-path": path });
+        tick.addEventListener("change", () => { run.chosen = tick.checked; showCurves(); pollCurves(); });
+        const name = nameOf(path), parts = [make("span", { class: "name" }), make("span", { class: "value" }), make("span", {})];
+        run.item = { li: make("li", {}, make("label", {}, tick, ...parts)), tick, name, parts };
+    }
+    const { li, tick, name, parts } = run.item, least = run.valid.reduce((a, p) => Math.min(a, p[1]), Infinity);
     tick.checked = run.chosen;
-    tick.addEventListener("change", () => { run.chosen = tick.checked; showCurves(); pollCurves(); });
-    const least = run.valid.reduce((a, p) => Math.min(a, p[1]), Infinity);
-    return make("li", { class: colour < 0 ? "" : "c" + colour % COLOURS },
-                make("label", {}, tick, make("span", { class: "name" }, nameOf(path) + (run.masked ? " (pseudo-perplexity)" : "")),
-                     make("span", { class: "value" }, Number.isFinite(least) ? least.toPrecision(4) : ""),
-                     make("span", { class: "state" + (isLive(run) ? " live" : "") }, runState(run))));
+    li.className = colour < 0 ? "" : "c" + colour % COLOURS;
+    parts[2].className = "state" + (isLive(run) ? " live" : "");
+    const says = [name + (run.masked ? " (pseudo-perplexity)" : ""), Number.isFinite(least) ? least.toPrecision(4) : "", runState(run)];
+    parts.forEach((part, i) => { if (part.textContent !== says[i]) part.textContent = says[i]; });
+    return li;
 }
 
 function showCurves() {
@@ -109,8 +115,9 @@ function showCurves() {
         if (words.every(w => path.toLowerCase().includes(w))) items.push(runItem(path, run, mine));
         if (mine >= 0) series.push({ points: run.train, colour: mine, thin: true }, { points: run.valid, colour: mine, dots: true });
     }
-    $("curves-list").replaceChildren(...items);
-    if (focused) document.querySelector(`[data-path="${CSS.escape(focused)}"]`)?.focus();
+    const list = $("curves-list");
+    if (items.length !== list.children.length || items.some((item, i) => item !== list.children[i])) list.replaceChildren(...items);
+    if (focused && document.activeElement?.dataset?.path !== focused) document.querySelector(`[data-path="${CSS.escape(focused)}"]`)?.focus();
     const live = [...runs.values()].filter(isLive).length;
     const said = runs.size ? `${runs.size} training${runs.size > 1 ? "s" : ""}, ${live} running; ${colour} shown. The numbers are the least validation perplexities.`
                            : "No training has written a log.csv here yet.";
