@@ -114,9 +114,6 @@ int system_zeros(const System *s, int *ops);
 /* Returns the operators that a table uses and tells apart: none where all stages are H. */
 int system_apart(const Table *t);
 
-/* A state below this counts as one of this size where a share of it is needed, as for a difference: numbers below 2^-1022 have the fewer
- * digits the smaller they are, and a share of one may be 0. */
-#define SYSTEM_LEAST 0x1p-900
 /* Returns the RMS of a - b (n); b NULL: of a. */
 static inline double system_rms(size_t n, const double *a, const double *b)
 {

@@ -156,8 +156,9 @@ static double fastest_rate(Walk *w, double t, const double *y)
 {
     enum { POWERS = 12 };
     const double share = sqrt(DBL_EPSILON);
-    double rate = 0, size = fmax(system_rms(w->N, y, NULL), SYSTEM_LEAST);
+    double rate = 0, size = system_rms(w->N, y, NULL);
     double *base = w->dy + w->N, *v = base + w->N;
+    if (!(size > 0)) return 0;
     slope(w, t, y, base);
     memcpy(v, base, w->N * sizeof *v);
     for (int k = 0; k < POWERS; k++) {

@@ -275,34 +275,39 @@ static double predict(const Newton *n, double k, double err, double before, doub
     return fmin(by_error, by_error * ratio * pow(before / fmax(err, least), 1 / k));
 }
 
-/* Returns whether the right side jumps near the state of the run, where steps of h are taken (above). Short of memory it does not. */
+/* Returns whether the right side jumps between (t, y) and (t, y) + H (1, f) (above). work (6 N): f, then scratch. */
+static int jumps_within(const System *s, double t, const double *y, double H, double *work)
+{
+    enum { HALVINGS = 9 };
+    size_t N = s->n * s->d;
+    double *f = work, *low = f + N, *high = low + N, *mid = high + N, *at = mid + N, *part = at + N;
+    double from = 0, to = 1, left = 0;
+    memcpy(low, f, N * sizeof *low);
+    for (size_t i = 0; i < N; i++) at[i] = y[i] + H * f[i];
+    system_sum(s, system_ops(s), 1, t + H, at, high, part);
+    double whole = system_rms(N, low, high);
+    for (int k = 0; k <= HALVINGS; k++) {
+        double x = (from + to) / 2;
+        for (size_t i = 0; i < N; i++) at[i] = y[i] + x * H * f[i];
+        system_sum(s, system_ops(s), 1, t + x * H, at, mid, part);
+        double below = system_rms(N, low, mid), above = system_rms(N, mid, high);
+        left = fmax(below, above);
+        memcpy(below > above ? high : low, mid, N * sizeof *mid);
+        *(below > above ? &to : &from) = x;
+    }
+    return whole > 0 && isfinite(whole) && left > whole / 4;
+}
+
+/* Returns whether it does so near the state of the run, where steps of h are taken. Short of memory it does not. */
 static int meets_jump(const Way *w, double t, double h)
 {
-    enum { LONGEST = 64, HALVINGS = 9 };
-    const System *s = w->s;
-    size_t N = w->N;
+    enum { LONGEST = 64 };
     const double *y = w->backward ? backward_state(w->backward) : stepper_state(w->st);
-    SCOPED(memory_drop) double *work = memory_new(6 * N, sizeof *work);
+    SCOPED(memory_drop) double *work = memory_new(6 * w->N, sizeof *work);
     if (!work) return 0;
-    double *f = work, *at = f + N, *part = at + N, *low = part + N, *high = low + N,
-           *mid = high + N;
-    system_sum(s, system_ops(s), 1, t, y, f, part);
-    for (double H = h; H <= LONGEST * h; H *= 4) {
-        double from = 0, to = 1, whole = 0, left = 0;
-        for (int k = -1; k <= HALVINGS; k++) {
-            double x = k < 0 ? 1 : (from + to) / 2, *value = k < 0 ? high : mid;
-            for (size_t i = 0; i < N; i++) at[i] = y[i] + x * H * f[i];
-            system_sum(s, system_ops(s), 1, t + x * H, at, value, part);
-            if (k < 0) memcpy(low, f, N * sizeof *low);
-            if (k < 0) whole = left = system_rms(N, low, high);
-            if (k < 0) continue;
-            double below = system_rms(N, low, mid), above = system_rms(N, mid, high);
-            left = fmax(below, above);
-            memcpy(below > above ? high : low, mid, N * sizeof *mid);
-            *(below > above ? &to : &from) = x;
-        }
-        if (whole > 0 && isfinite(whole) && left > whole / 4) return 1;
-    }
+    system_sum(w->s, system_ops(w->s), 1, t, y, work, work + w->N);
+    for (double H = h; H <= LONGEST * h; H *= 4)
+        if (jumps_within(w->s, t, y, H, work)) return 1;
     return 0;
 }
 

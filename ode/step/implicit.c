@@ -472,7 +472,7 @@ static void along(Implicit *m, int e, const double *v)
         return;
     }
     memset(m->jd, 0, N * sizeof(double));
-    if (!(size > SYSTEM_LEAST * m->scale) || !system_counts(m->s, m->eval[e].op)) return;
+    if (!(size > 0) || !system_counts(m->s, m->eval[e].op)) return;
     double c = lu_difference(0, m->scale) / size;
     for (int side = 0; side < 2; side++) {
         for (size_t i = 0; i < N; i++) m->w[i] = y[i] + (side ? -c : c) * v[i];
@@ -591,8 +591,7 @@ static int iterate(Implicit *m, Block *b, double *k)
     double last = INFINITY, size;
     int fresh = 0; /* the derivatives are those at this Y */
     for (int turn = 0; turn < TURNS; turn++, last = size) {
-        double length = fmax(system_rms(n, m->Y, NULL), system_rms(n, m->base, NULL));
-        m->scale = length > 0 ? fmax(length, SYSTEM_LEAST) : 1;
+        m->scale = lu_scale(fmax(system_rms(n, m->Y, NULL), system_rms(n, m->base, NULL)));
         evaluate(m, b, k);
         if (m->pattern.kind != PATTERN_NONE && b->h == 0) derive(m, b), fresh = 1;
         correct(m, b, k);
@@ -725,8 +724,7 @@ static int loosely(Implicit *m, Block *b, double *k)
            eta = m->s->mass ? 1 : pow(fmax(b->eta, DBL_EPSILON), 0.8);
     b->eta = 1;
     for (int turn = 1; turn <= m->newton.most; turn++) {
-        double length = system_rms(n, m->Y, NULL);
-        m->scale = length > 0 ? fmax(length, SYSTEM_LEAST) : 1;
+        m->scale = lu_scale(system_rms(n, m->Y, NULL));
         evaluate(m, b, k);
         if (m->pattern.kind == PATTERN_NEAR && b->h == 0) {
             derive(m, b);

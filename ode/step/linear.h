@@ -16,8 +16,11 @@ enum { LU_MOST = 600 };
 void lu_factor(size_t n, double *A, size_t *pivot);
 /* Solves in place, x (n), by the factors; a singular matrix leaves x not finite. */
 void lu_substitute(size_t n, const double *A, const size_t *pivot, double *x);
-/* Returns the step of a central difference at a coordinate y of states of RMS `scale` (0: at rest, taken as 1): 2^-17, near eps^(1/3). */
-double lu_difference(double y, double scale);
+/* Returns what states of this RMS are taken to be as large as where a share of that is needed: 1 at rest, and else no less than 2^-900, as
+ * numbers below 2^-1022 have the fewer digits the smaller they are, and a share of one may be 0. */
+double lu_scale(double rms);
+/* Returns the step of a central difference at a coordinate y of states of RMS `rms`: 2^-17, near eps^(1/3). */
+double lu_difference(double y, double rms);
 
 /* ---- krylov.c: the action alone ---- */
 

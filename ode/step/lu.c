@@ -50,9 +50,14 @@ void lu_substitute(size_t n, const double *A, const size_t *pivot, double *x)
     quiet_end();
 }
 
-double lu_difference(double y, double scale)
+double lu_scale(double rms)
 {
-    return 0x1p-17 * fmax(fmax(fabs(y), scale > 0 ? scale : 1), SYSTEM_LEAST);
+    return rms > 0 ? fmax(rms, 0x1p-900) : 1;
+}
+
+double lu_difference(double y, double rms)
+{
+    return 0x1p-17 * fmax(fabs(y), lu_scale(rms));
 }
 
 /* ---- matrices of several states ---------------------------------------------------------------------- */

@@ -58,7 +58,7 @@ static void mutate(const Table *t, Row *r, const Theory *before, size_t *mutants
 {
     static size_t seen;
     for (size_t k = 0; k < r->terms; k++) {
-        if (draws(3) == 3 && seen++ % 3) continue;
+        if (!draws(0) && seen++ % 3) continue;
         shift(t, r, &r->term[k], 0x1p-4);
         Theory after = theory_of(t, before->order + 1);
         if (after.order == before->order &&

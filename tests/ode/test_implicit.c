@@ -477,21 +477,30 @@ TEST(test_scales)
 /* A solution that fades below the smallest numbers fades to 0: differences for the derivatives do not become 0 with it. */
 TEST(test_fading)
 {
-    static const char *const by[] = {
-        "implicit-midpoint", "radau-iia5", "bdf2",      "ros2", "rodas4",
-        "etd-rk2",           "sdirk4",     "imex-euler"};
+    static const struct {
+        const char *by;
+        size_t n;
+        const char *rule; /* in F, which exponential and IMEX schemes take to be stiff, or in G */
+    } row[] = {{"implicit-midpoint", 1, "G = "},
+               {"implicit-midpoint", 700, "G = "},
+               {"radau-iia5", 1, "G = "},
+               {"bdf2", 1, "G = "},
+               {"ros2", 1, "G = "},
+               {"rodas4", 1, "G = "},
+               {"sdirk4", 1, "G = "},
+               {"etd-rk2", 1, "F = own "},
+               {"imex-euler", 1, "F = own "}};
     static double y[700];
-    for (size_t i = 0; i < sizeof by / sizeof *by; i++)
-        for (size_t n = 1; n <= (i < 1 ? 700 : 1); n += 699) {
-            OWN_TABLE *t = frozen(by[i]);
-            char text[160];
-            sprintf(text, "system a\nn %zu\nd 1\n%s\ninitial = 1 + i/n\nt-end 6\n", n,
-                    strchr("ei", *by[i]) && i > 1 ? "F = own -400*y" : "G = -400*y");
-            OWN_SYSTEM *s = read_system(text, 0, 0);
-            walk_on(t, s, 1. / 128, 768, y);
-            for (size_t k = 0; k < n; k++)
-                if (!(fabs(y[k]) < 1e-300)) fail_msg("%s, %zu unknowns: %g", by[i], n, y[k]);
-        }
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        OWN_TABLE *t = frozen(row[i].by);
+        char text[160];
+        sprintf(text, "system a\nn %zu\nd 1\n%s-400*y\ninitial = 1 + i/n\nt-end 6\n", row[i].n,
+                row[i].rule);
+        OWN_SYSTEM *s = read_system(text, 0, 0);
+        walk_on(t, s, 1. / 128, 768, y);
+        for (size_t k = 0; k < row[i].n; k++)
+            if (!(fabs(y[k]) < 1e-300)) fail_msg("%s, %zu unknowns: %g", row[i].by, row[i].n, y[k]);
+    }
 }
 
 /* The derivatives of `square` in F and `rest` in G. */
