@@ -558,6 +558,17 @@ TEST(test_carried_memory)
     r = measure(w, short_of);
     assert_true(r.holds && isnan(r.remembered) && isnan(r.carried_after));
     assert_string_equal(r.untold, "not learned");
+    /* Of two layers each forgets by its own number. */
+    OWN_MODEL *two = layers_model(t, 2, D, ACT_GELU);
+    for (int l = 0; l < 2; l++) {
+        layers_put(two, "layers.0.scheme.g", 0, &(double){l ? 0.5 : 0.99}, 1);
+        layers_put(two, "layers.1.scheme.g", 0, &(double){l ? 0.99 : 0.5}, 1);
+        OWN_TRUNCATOR *both = open(two, t, (TruncationOptions){.carried = 1}, 1);
+        for (int at = 0; at < 2; at++) {
+            assert_int_equal(truncator_measure(both, at, t, &r), 0);
+            assert_true(isnan(r.carried) == (at == l));
+        }
+    }
 }
 
 TEST_MAIN(layers_open, layers_close)
