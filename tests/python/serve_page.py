@@ -65,8 +65,11 @@ class Browser:
                 sys.exit(f"{words}; the page says: {self.value('document.body.innerText.slice(0, 600)')}")
             time.sleep(.1)
 
-    def key(self, key, code=0, text=None):
+    def key(self, key, code=0, text=None, between=None):
+        """Presses a key; the page evaluates `between` before it is let go."""
         for kind in ("keyDown", "keyUp"):
+            if between and kind == "keyUp":
+                self.value(between)
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code,
                       **({"text": text} if text and kind == "keyDown" else {}))
 
@@ -119,7 +122,7 @@ def choose_runs(b, log):
     b.tab_to("#curves-list input", "a run")
     b.key(" ", 32, " ")
     b.wait(f"{paths} < {before}", "a run does not go")
-    b.key(" ", 32, " ")
+    b.key(" ", 32, " ", between="showCurves()")  # the list is told anew while the key is down
     b.wait(f"{paths} === {before}", "a run does not come back")
     points = b.value("document.querySelectorAll('#curves-chart circle').length")
     with open(log, encoding="utf-8") as f:
