@@ -146,13 +146,11 @@ static int add_symbol(Encoding *e, int32_t id)
     return memory_add(e->symbol, e->symbols, (Symbol){id, n ? (uint32_t)n - 1 : NONE, NONE});
 }
 
-/* Refuses what is no token, as the library does, where the unknown token is none either. */
-static int unknown(const Encoding *e, const char *text, size_t bytes)
+int tokenizer_unknown(const Tokenizer *t, const char *file, const char *text, size_t bytes)
 {
-    const Tokenizer *t = e->t;
     return error_set(
         ERR_INPUT, "%s: '%.*s' is no token of %s, whose vocabulary has no unknown token%s%.100s%s",
-        e->file, bytes > 200 ? 200 : (int)bytes, text, t->file, *t->unknown_name ? " (\"" : "",
+        file, bytes > 200 ? 200 : (int)bytes, text, t->file, *t->unknown_name ? " (\"" : "",
         t->unknown_name, *t->unknown_name ? "\" is not in it)" : "");
 }
 
@@ -164,7 +162,7 @@ static int add_unknown(Encoding *e, const char *c, size_t bytes)
     for (size_t i = 0; i < bytes; i++) all &= t->byte[(unsigned char)c[i]] >= 0;
     for (size_t i = 0; all && i < bytes; i++) TRY(add_symbol(e, t->byte[(unsigned char)c[i]]));
     if (all || (t->unknown < 0 && !*t->unknown_name)) return 0;
-    if (t->unknown < 0) return unknown(e, c, bytes);
+    if (t->unknown < 0) return tokenizer_unknown(t, e->file, c, bytes);
     if (t->fuse && e->symbols && e->symbol[e->symbols - 1].id == t->unknown) return 0;
     return add_symbol(e, t->unknown);
 }
@@ -175,8 +173,8 @@ static int add_characters(Encoding *e, const char *text, size_t bytes)
     size_t n = 1;
     for (size_t i = 0; i < bytes; i += n) {
         ucs4_t c; /* u8_mblen would give NUL no byte */
-        if (!t->bytes) n = (size_t)u8_mbtouc(&c, (const uint8_t *)text + i, bytes - i);
-        int32_t id = t->bytes ? t->byte[(unsigned char)text[i]] : tokenizer_known(t, text + i, n);
+        if (!t->raw) n = (size_t)u8_mbtouc(&c, (const uint8_t *)text + i, bytes - i);
+        int32_t id = t->raw ? t->byte[(unsigned char)text[i]] : tokenizer_known(t, text + i, n);
         TRY(id >= 0 ? add_symbol(e, id) : add_unknown(e, text + i, n));
     }
     return 0;
@@ -187,7 +185,7 @@ static int32_t whole(const Tokenizer *t, const char *text, size_t bytes)
 {
     SCOPED(buffer_free) Buffer b = {0};
     if (!t->ignore_merges) return -1;
-    if (!t->bytes) return tokenizer_known(t, text, bytes);
+    if (!t->raw) return tokenizer_known(t, text, bytes);
     for (size_t i = 0; i < bytes; i++) {
         int32_t one = t->byte[(unsigned char)text[i]];
         if (one < 0 || buffer_add(&b, t->name[one], strlen(t->name[one])) != 0) break;
@@ -249,14 +247,14 @@ static int cut_word(Encoding *e, const char *text, size_t bytes)
     }
     if (id >= 0) return 0;
     *e->count = begun;
-    return t->unknown < 0 ? unknown(e, text, bytes) : put(e, t->unknown);
+    return t->unknown < 0 ? tokenizer_unknown(t, e->file, text, bytes) : put(e, t->unknown);
 }
 
 static int find_word(Encoding *e, const char *text, size_t bytes)
 {
     int32_t id = tokenizer_known(e->t, text, bytes);
     id = id < 0 ? e->t->unknown : id;
-    return id < 0 ? unknown(e, text, bytes) : put(e, id);
+    return id < 0 ? tokenizer_unknown(e->t, e->file, text, bytes) : put(e, id);
 }
 
 /* ---- a text -------------------------------------------------------------------------------------- */
@@ -264,18 +262,22 @@ static int find_word(Encoding *e, const char *text, size_t bytes)
 static int encode_piece(Encoding *e, const char *piece, size_t n)
 {
     if (e->pieces) return words_own(e->pieces, piece, n, "");
-    if (e->t->model == MODEL_BPE) return merge_piece(e, piece, n);
-    return e->t->model == MODEL_WORDPIECE ? cut_word(e, piece, n) : find_word(e, piece, n);
+    switch (e->t->model) {
+    case MODEL_BPE: return merge_piece(e, piece, n);
+    case MODEL_WORDPIECE: return cut_word(e, piece, n);
+    case MODEL_UNIGRAM: return unigram_cut(e->t, e->file, piece, n, e->id, e->count);
+    default: return find_word(e, piece, n);
+    }
 }
 
 /* Encodes a normalised text without added tokens. */
 static int encode_plain(Encoding *e, int first, const char *text, size_t bytes)
 {
-    SCOPED(pieces_free) Pieces p = {{0}};
+    SCOPED(pieces_free) Pieces p = {.begins = first};
     if (bytes == 0) return 0;
     TRY(buffer_add(&p.text, text, bytes));
     TRY(memory_add(p.span, p.spans, (Span){0, p.text.count}));
-    for (const Cut *c = e->t->cut; c->kind && p.spans; c++) TRY(cut_apply(c, e->file, first, &p));
+    for (const Cut *c = e->t->cut; c->kind && p.spans; c++) TRY(cut_apply(c, e->file, &p));
     for (size_t i = 0; i < p.spans; i++)
         TRY(encode_piece(e, p.text.byte + p.span[i].begin, p.span[i].end - p.span[i].begin));
     return 0;
@@ -317,17 +319,41 @@ static size_t trim(const char *text, size_t begin, size_t end)
     return end;
 }
 
+/* Tells whether text begins, or (last) ends, with a character of a word: \w of the crate `regex`, which is Unicode Technical Standard 18's. */
+static int in_word(const char *text, size_t bytes, int last)
+{
+    enum { NON_JOINER = 0x200c, JOINER = 0x200d };
+    ucs4_t c = 0;
+    if (last)
+        u8_prev(&c, (const uint8_t *)text + bytes, (const uint8_t *)text);
+    else if (bytes)
+        u8_mbtouc(&c, (const uint8_t *)text, bytes);
+    return uc_is_property_alphabetic(c) || c == NON_JOINER || c == JOINER ||
+           uc_is_general_category(c, UC_MARK) ||
+           uc_is_general_category(c, UC_DECIMAL_DIGIT_NUMBER) ||
+           uc_is_general_category(c, UC_CONNECTOR_PUNCTUATION);
+}
+
 /* Encodes a text between its added tokens: first those that are sought in the raw text, then, in what remains of it and
  * is normalised, the others. first: the text begins what was given. */
 static int encode(Encoding *e, int normalized, int first, const char *text, size_t bytes)
 {
     SCOPED(buffer_free) Buffer normal = {0};
     if (normalized) {
-        TRY(normal_all(e->t->normal, text, bytes, &normal));
+        int keeps;
+        TRY(normal_all(e->t->normal, e->file, text, bytes, &normal));
+        TRY(normal_keeps(e->t->normal, text, bytes, &keeps));
+        first &= keeps;
         text = normal.byte ? normal.byte : "", bytes = normal.count;
     }
     for (size_t from = 0, i = 0;; i++) {
         const Added *a = added_at(e->t, normalized, text + i, bytes - i);
+        if (a && a->alone &&
+            (in_word(text, i, 1) ||
+             in_word(text + i + a->text.count, bytes - i - a->text.count, 0))) {
+            i += a->text.count - 1; /* what it covers has no other one */
+            continue;
+        }
         size_t end = a && a->left ? trim(text, from, i) : i;
         if (!a && i < bytes) continue;
         TRY(normalized ? encode_plain(e, first && from == 0, text + from, end - from)

@@ -1,17 +1,17 @@
 /* tokenizer.h: a tokenizer as tokenizer.json of Hugging Face's `tokenizers` describes it: a text is normalised, cut in
- * pieces, and each piece is cut in tokens by byte-pair merges or by WordPiece. A text and its tokens' texts agree byte
+ * pieces, and each piece is cut in tokens by byte-pair merges, by WordPiece or by Unigram. A text and its tokens' texts agree byte
  * for byte for byte-level merges; elsewhere as far as the normaliser keeps the text.
  *
  * What is read (all else is refused by its name):
- *   normalizer     Prepend, Replace (of a string), NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, BertNormalizer
- *   pre_tokenizer  ByteLevel, Split (isolated or removed), Metaspace, Digits, BertPreTokenizer, WhitespaceSplit
- *   model          BPE (byte level or byte_fallback), WordPiece, WordLevel
+ *   normalizer     Prepend, Replace, Strip, NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, BertNormalizer, Nmt, Precompiled
+ *   pre_tokenizer  ByteLevel (once), Split, CharDelimiterSplit, Metaspace, Digits, Punctuation, BertPreTokenizer, Whitespace, WhitespaceSplit
+ *   model          BPE (byte level or byte_fallback), WordPiece, WordLevel, Unigram
  *   added_tokens   found in the raw text, before all else, or where `normalized` is true in the normalised one
  * Sequences of these are read too. Patterns are Oniguruma's (pattern.c). A word that is no token is refused where the
  * vocabulary lacks the unknown token that it names. What post_processor adds to a text is left to the reader of the text.
  *
  * Source: Sennrich, Haddow, Birch 2016 (BPE); Radford et al. 2019, section 2.2 (bytes); Kudo, Richardson 2018
- * (SentencePiece: metaspace, byte fallback); Wu et al. 2016, section 4.1 (WordPiece, greedy). */
+ * (SentencePiece: metaspace, byte fallback, tables of characters); Kudo 2018 (Unigram); Wu et al. 2016, section 4.1 (WordPiece, greedy). */
 #ifndef TROTTER_TOKENIZER_H
 #define TROTTER_TOKENIZER_H
 

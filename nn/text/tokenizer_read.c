@@ -1,6 +1,8 @@
 /* tokenizer_read.c: tokenizer.json -> Tokenizer (tokenizer.h). The file is a stranger's: every type is checked, every
  * part that is not supported is refused by its name. */
 #include <jansson.h>
+#include <math.h>
+#include <nettle/base64.h>
 #include <string.h>
 #include <unistr.h>
 
@@ -14,6 +16,10 @@
 /* GPT-2's pattern (Radford et al. 2019, in their code). */
 #define GPT2_PATTERN \
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
+/* Words, and what else is no blank: \w and \s of the crate `regex` (Unicode Technical Standard 18). */
+#define WORD_PATTERN                                            \
+    "[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200c}\\x{200d}]+|" \
+    "[^\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200c}\\x{200d}\\p{White_Space}]+"
 #define METASPACE "\xe2\x96\x81" /* U+2581 */
 
 static const char *text_of(const json_t *o, const char *key)
@@ -40,12 +46,20 @@ static int bad(const Tokenizer *t, const char *what)
 
 /* ---- normalizer ---------------------------------------------------------------------------------- */
 
+/* The last normaliser; NULL: there is none. */
+static Normal *last_normal(Tokenizer *t)
+{
+    Normal *n = t->normal;
+    while (n->kind) n++;
+    return n == t->normal ? NULL : n - 1;
+}
+
 static int add_normal(Tokenizer *t, int kind, const char *text, const char *with)
 {
     Normal *n = t->normal;
     while (n->kind) n++;
     if (n == t->normal + STEPS_MOST - 1) return bad(t, "too many normalisers");
-    *n = (Normal){kind, memory_string(text), memory_string(with)};
+    *n = (Normal){kind, .text = memory_string(text), .with = memory_string(with)};
     return n->text && n->with ? 0 : ERR_MEMORY;
 }
 
@@ -61,12 +75,43 @@ static int read_bert(Tokenizer *t, const json_t *o)
     return small ? add_normal(t, NORMAL_LOWER, "", "") : 0;
 }
 
+static uint32_t little(const uint8_t *b)
+{
+    return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
 static int read_replace(Tokenizer *t, const json_t *o)
 {
     const json_t *pattern = json_object_get(o, "pattern");
-    const char *text = text_of(pattern, "String");
-    if (!*text) return unsupported(t, "pattern of the normaliser", "Replace");
-    return add_normal(t, NORMAL_REPLACE, text, text_of(o, "content"));
+    const char *text = text_of(pattern, "String"), *regex = text_of(pattern, "Regex");
+    if (!*text && !*regex) return unsupported(t, "pattern of the normaliser", "Replace");
+    TRY(add_normal(t, NORMAL_REPLACE, text, text_of(o, "content")));
+    return *text ? 0 : cut_compile(t->file, regex, PATTERN_ONIGURUMA, &last_normal(t)->code);
+}
+
+/* Reads the table of SentencePiece: the bytes of a trie as a number of 4 bytes, the trie, and texts. */
+static int read_charts(Tokenizer *t, const json_t *o)
+{
+    const char *coded = text_of(o, "precompiled_charsmap");
+    struct base64_decode_ctx c;
+    size_t bytes = BASE64_DECODE_LENGTH(strlen(coded));
+    SCOPED(memory_drop) uint8_t *all = memory_new(bytes + 1, 1);
+    if (!all) return ERR_MEMORY;
+    base64_decode_init(&c);
+    int is = base64_decode_update(&c, &bytes, all, strlen(coded), coded) && base64_decode_final(&c);
+    size_t trie = is && bytes > 4 ? little(all) : 0;
+    if (trie < 4 || trie % 4 || trie > bytes - 4)
+        return bad(t, "the precompiled_charsmap of its normaliser is none");
+    TRY(add_normal(t, NORMAL_CHARTS, "", ""));
+    Charts *charts = &last_normal(t)->charts;
+    charts->units = trie / 4;
+    charts->bytes = bytes - 4 - trie;
+    charts->unit = memory_new(charts->units, sizeof *charts->unit);
+    charts->text = memory_new(charts->bytes + 1, 1);
+    if (!charts->unit || !charts->text) return ERR_MEMORY;
+    for (size_t i = 0; i < charts->units; i++) charts->unit[i] = little(all + 4 + 4 * i);
+    memcpy(charts->text, all + 4 + trie, charts->bytes);
+    return 0;
 }
 
 /* Sequences are one deep: a sequence inside another is refused. */
@@ -75,9 +120,9 @@ static int read_normal(Tokenizer *t, const json_t *o, int inside)
     static const struct {
         const char *name;
         int kind;
-    } plain[] = {{"NFC", NORMAL_NFC},         {"NFD", NORMAL_NFD},
-                 {"NFKC", NORMAL_NFKC},       {"NFKD", NORMAL_NFKD},
-                 {"Lowercase", NORMAL_LOWER}, {"StripAccents", NORMAL_MARKS}};
+    } plain[] = {{"NFC", NORMAL_NFC},   {"NFD", NORMAL_NFD},         {"NFKC", NORMAL_NFKC},
+                 {"NFKD", NORMAL_NFKD}, {"Lowercase", NORMAL_LOWER}, {"StripAccents", NORMAL_MARKS},
+                 {"Nmt", NORMAL_NMT}};
     const char *type = text_of(o, "type");
     json_t *list = json_object_get(o, "normalizers"), *item;
     size_t i;
@@ -90,6 +135,10 @@ static int read_normal(Tokenizer *t, const json_t *o, int inside)
         return add_normal(t, NORMAL_PREPEND, text_of(o, "prepend"), "");
     if (strcmp(type, "Replace") == 0) return read_replace(t, o);
     if (strcmp(type, "BertNormalizer") == 0) return read_bert(t, o);
+    if (strcmp(type, "Precompiled") == 0) return read_charts(t, o);
+    if (strcmp(type, "Strip") == 0)
+        return add_normal(t, NORMAL_TRIM, flag_of(o, "strip_left", 1) ? "left" : "",
+                          flag_of(o, "strip_right", 1) ? "right" : "");
     for (i = 0; i < sizeof plain / sizeof *plain; i++)
         if (strcmp(type, plain[i].name) == 0) return add_normal(t, plain[i].kind, "", "");
     return unsupported(t, "normaliser", type);
@@ -103,34 +152,53 @@ static Cut *add_cut(Tokenizer *t, Cut cut)
     Cut *c = t->cut;
     while (c->kind) c++;
     if (c == t->cut + STEPS_MOST - 1) return bad(t, "too many pre-tokenizers"), NULL;
-    if (t->bytes) return bad(t, "ByteLevel is not the last pre-tokenizer"), NULL;
+    t->raw = cut.kind == CUT_BYTES;
     *c = cut;
     return c;
 }
 
 static int read_bytes(Tokenizer *t, const json_t *o)
 {
+    if (t->bytes) return bad(t, "ByteLevel stands twice among its pre-tokenizers");
     Cut *c = add_cut(t, (Cut){CUT_BYTES});
     if (!c) return ERR_INPUT;
     c->prefix = flag_of(o, "add_prefix_space", 1) ? PREFIX_ALWAYS : PREFIX_NEVER;
     t->bytes = 1;
-    return flag_of(o, "use_regex", 1) ? cut_compile(t->file, GPT2_PATTERN, 0, &c->code) : 0;
+    return flag_of(o, "use_regex", 1)
+               ? cut_compile(t->file, GPT2_PATTERN, PATTERN_ONIGURUMA, &c->code)
+               : 0;
+}
+
+/* What becomes of matches; -1: ERR_INPUT. */
+static int behavior_of(const Tokenizer *t, const json_t *o, const char *otherwise)
+{
+    static const char *const names[] = {[BEHAVIOR_ISOLATED] = "Isolated",
+                                        [BEHAVIOR_REMOVED] = "Removed",
+                                        [BEHAVIOR_PREVIOUS] = "MergedWithPrevious",
+                                        [BEHAVIOR_NEXT] = "MergedWithNext",
+                                        [BEHAVIOR_CONTIGUOUS] = "Contiguous"};
+    const char *name = json_object_get(o, "behavior") ? text_of(o, "behavior") : otherwise;
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+        if (strcmp(name, names[i]) == 0) return i;
+    return unsupported(t, "behavior of a pre-tokenizer", name), -1;
+}
+
+/* Adds a cut at the matches of a pattern (form: PATTERN_*). */
+static int add_split(Tokenizer *t, const char *pattern, int form, int behavior, int invert)
+{
+    Cut *c =
+        behavior < 0 ? NULL : add_cut(t, (Cut){CUT_SPLIT, .behavior = behavior, .invert = invert});
+    return c ? cut_compile(t->file, pattern, form, &c->code) : ERR_INPUT;
 }
 
 static int read_split(Tokenizer *t, const json_t *o)
 {
     const json_t *pattern = json_object_get(o, "pattern");
     const char *regex = json_string_value(json_object_get(pattern, "Regex")),
-               *literal = json_string_value(json_object_get(pattern, "String")),
-               *behavior = text_of(o, "behavior");
-    int removed = strcmp(behavior, "Removed") == 0;
+               *literal = json_string_value(json_object_get(pattern, "String"));
     if (!regex && !(literal && *literal)) return bad(t, "Split has no pattern");
-    if (!removed && strcmp(behavior, "Isolated") != 0)
-        return unsupported(t, "behavior of Split", behavior);
-    if (flag_of(o, "invert", 0)) return unsupported(t, "setting of Split", "invert");
-    Cut *c = add_cut(t, (Cut){CUT_SPLIT, .removed = removed});
-    if (!c) return ERR_INPUT;
-    return cut_compile(t->file, regex ? regex : literal, !regex, &c->code);
+    return add_split(t, regex ? regex : literal, regex ? PATTERN_ONIGURUMA : PATTERN_TEXT,
+                     behavior_of(t, o, ""), flag_of(o, "invert", 0));
 }
 
 static int read_metaspace(Tokenizer *t, const json_t *o)
@@ -146,10 +214,15 @@ static int read_metaspace(Tokenizer *t, const json_t *o)
     return c->text ? 0 : ERR_MEMORY;
 }
 
+static int add_kind(Tokenizer *t, int kind, int behavior)
+{
+    return behavior >= 0 && add_cut(t, (Cut){kind, .behavior = behavior}) ? 0 : ERR_INPUT;
+}
+
 static int read_bert_cuts(Tokenizer *t)
 {
-    if (!add_cut(t, (Cut){CUT_BLANKS, .removed = 1})) return ERR_INPUT;
-    return add_cut(t, (Cut){CUT_PUNCTUATION, .each = 1}) ? 0 : ERR_INPUT;
+    TRY(add_kind(t, CUT_BLANKS, BEHAVIOR_REMOVED));
+    return add_kind(t, CUT_PUNCTUATION, BEHAVIOR_ISOLATED);
 }
 
 static int read_cut(Tokenizer *t, const json_t *o, int inside)
@@ -166,12 +239,17 @@ static int read_cut(Tokenizer *t, const json_t *o, int inside)
     if (strcmp(type, "Split") == 0) return read_split(t, o);
     if (strcmp(type, "Metaspace") == 0) return read_metaspace(t, o);
     if (strcmp(type, "BertPreTokenizer") == 0) return read_bert_cuts(t);
+    if (strcmp(type, "WhitespaceSplit") == 0) return add_kind(t, CUT_BLANKS, BEHAVIOR_REMOVED);
+    if (strcmp(type, "Whitespace") == 0)
+        return add_split(t, WORD_PATTERN, PATTERN_PCRE2, BEHAVIOR_REMOVED, 1);
+    if (strcmp(type, "Punctuation") == 0)
+        return add_kind(t, CUT_PUNCTUATION, behavior_of(t, o, "Isolated"));
+    if (strcmp(type, "CharDelimiterSplit") == 0 && *text_of(o, "delimiter"))
+        return add_split(t, text_of(o, "delimiter"), PATTERN_TEXT, BEHAVIOR_REMOVED, 0);
     if (strcmp(type, "Digits") == 0)
-        return add_cut(t, (Cut){CUT_DIGITS, .each = flag_of(o, "individual_digits", 0)})
-                   ? 0
-                   : ERR_INPUT;
-    if (strcmp(type, "WhitespaceSplit") == 0)
-        return add_cut(t, (Cut){CUT_BLANKS, .removed = 1}) ? 0 : ERR_INPUT;
+        return add_kind(t, CUT_DIGITS,
+                        flag_of(o, "individual_digits", 0) ? BEHAVIOR_ISOLATED
+                                                           : BEHAVIOR_CONTIGUOUS);
     return unsupported(t, "pre-tokenizer", type);
 }
 
@@ -215,8 +293,9 @@ static int add_added(Tokenizer *t, int32_t id, const json_t *item)
     *a = (Added){.id = id,
                  .left = flag_of(item, "lstrip", 0),
                  .right = flag_of(item, "rstrip", 0),
+                 .alone = flag_of(item, "single_word", 0),
                  .normalized = flag_of(item, "normalized", 0)};
-    TRY(a->normalized ? normal_all(t->normal, name, strlen(name), &a->text)
+    TRY(a->normalized ? normal_all(t->normal, t->file, name, strlen(name), &a->text)
                       : buffer_add(&a->text, name, strlen(name)));
     if (a->text.count) t->begins[a->normalized][(unsigned char)*a->text.byte] = 1;
     return 0;
@@ -245,7 +324,6 @@ static int read_names(Tokenizer *t, json_t *vocab, const json_t *added)
     {
         int32_t id = (int32_t)json_integer_value(json_object_get(item, "id"));
         name = text_of(item, "content");
-        if (flag_of(item, "single_word", 0)) return unsupported(t, "single_word of token", name);
         TRY(take_name(t, name, id, &at));
         TRY(add_added(t, id, item));
     }
@@ -254,18 +332,11 @@ static int read_names(Tokenizer *t, json_t *vocab, const json_t *added)
 
 /* ---- bytes ----------------------------------------------------------------------------------------- */
 
-uint32_t byte_character(int byte)
-{
-    int plain = (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte != 0xad);
-    int before = byte < '!' ? byte : byte < 0xa1 ? byte - ('~' - '!' + 1) : 0x43; /* others */
-    return (uint32_t)(plain ? byte : 0x100 + before);
-}
-
 static void find_bytes(Tokenizer *t)
 {
     for (int b = 0; b < 256; b++) {
         char name[8] = "";
-        if (t->bytes)
+        if (t->raw)
             u8_uctomb((uint8_t *)name, byte_character(b), 6);
         else
             snprintf(name, sizeof name, "<0x%02X>", (unsigned)b);
@@ -290,15 +361,16 @@ static size_t show_bytes(const char *name, const Numbers *byte_of, char *out)
 static size_t show_word(const Tokenizer *t, const char *name, char *out)
 {
     size_t mark = strlen(METASPACE), n = 0, prefix = t->prefix ? strlen(t->prefix) : 0;
+    int marks = t->model == MODEL_BPE || t->model == MODEL_UNIGRAM;
     unsigned byte;
     if (t->model == MODEL_WORDPIECE && prefix && strncmp(name, t->prefix, prefix) == 0)
         name += prefix;
-    else if (t->model != MODEL_BPE)
+    else if (!marks)
         out[n++] = ' ';
     if (t->fallback && strlen(name) == 6 && sscanf(name, "<0x%2X>", &byte) == 1)
         return out[0] = (char)byte, 1;
     while (*name)
-        if (t->model == MODEL_BPE && strncmp(name, METASPACE, mark) == 0)
+        if (marks && strncmp(name, METASPACE, mark) == 0)
             out[n++] = ' ', name += mark;
         else
             out[n++] = *name++;
@@ -364,6 +436,17 @@ static int read_merge(Tokenizer *t, const json_t *item, Buffer *room, Buffer *jo
     return 0;
 }
 
+/* Refuses a model that draws its tokens. */
+static int check_drawn(const Tokenizer *t, const json_t *m, const char *key, const char *hint)
+{
+    if (!(json_number_value(json_object_get(m, key)) > 0)) return 0;
+    return error_set(
+        ERR_INPUT,
+        "%s: with the \"%s\" of its model no two readings of a text are alike: set it to "
+        "null%s",
+        t->file, key, hint);
+}
+
 static int read_bpe(Tokenizer *t, const json_t *m)
 {
     const json_t *list = json_object_get(m, "merges"), *item;
@@ -372,9 +455,7 @@ static int read_bpe(Tokenizer *t, const json_t *m)
     if (*text_of(m, "continuing_subword_prefix") || *text_of(m, "end_of_word_suffix"))
         return unsupported(t, "setting of BPE", "continuing_subword_prefix or end_of_word_suffix");
     if (!json_is_array(list)) return bad(t, "BPE has no merges");
-    if (json_number_value(json_object_get(m, "dropout")) > 0)
-        return bad(t, "with the \"dropout\" of its BPE no two readings of a text are alike: set it "
-                      "to null (train --bpe-dropout is for training alone)");
+    TRY(check_drawn(t, m, "dropout", " (train --bpe-dropout is for training alone)"));
     t->fallback = flag_of(m, "byte_fallback", 0);
     t->fuse = flag_of(m, "fuse_unk", 0);
     t->ignore_merges = flag_of(m, "ignore_merges", 0);
@@ -397,12 +478,44 @@ static int read_wordpiece(Tokenizer *t, const json_t *m)
     return t->prefix ? 0 : ERR_MEMORY;
 }
 
+/* Reads [name, score] of each token. A score is a log probability; one that JSON cannot write is none. */
+static int read_unigram(Tokenizer *t, const json_t *m)
+{
+    const json_t *list = json_object_get(m, "vocab"), *unknown = json_object_get(m, "unk_id"),
+                 *item;
+    size_t i, n = json_array_size(list);
+    double least = INFINITY;
+    TRY(check_drawn(t, m, "alpha", ""));
+    t->model = MODEL_UNIGRAM;
+    t->widest = 4; /* a character, which is tried whether it is a token or not */
+    t->fallback = flag_of(m, "byte_fallback", 0);
+    t->score = memory_new(n, sizeof *t->score);
+    if (!t->score) return ERR_MEMORY;
+    json_array_foreach(list, i, item)
+    {
+        const json_t *score = json_array_get(item, 1);
+        size_t bytes = strlen(t->name[i]);
+        if (!json_is_number(score)) return bad(t, "a token of Unigram has no score");
+        t->score[i] = json_number_value(score);
+        if (t->score[i] < least) least = t->score[i];
+        if (bytes > t->widest) t->widest = bytes;
+    }
+    t->unknown_score = least - 10;
+    if (!unknown || json_is_null(unknown)) return 0;
+    if (!json_is_integer(unknown) || json_integer_value(unknown) < 0 ||
+        (size_t)json_integer_value(unknown) >= n)
+        return bad(t, "unk_id of Unigram is no token");
+    t->unknown = (int32_t)json_integer_value(unknown);
+    return 0;
+}
+
 static int read_model(Tokenizer *t, const json_t *m)
 {
     const char *type = text_of(m, "type");
     int merges = json_is_array(json_object_get(m, "merges"));
     if (strcmp(type, "WordPiece") == 0) return read_wordpiece(t, m);
     if (strcmp(type, "WordLevel") == 0) return t->model = MODEL_WORDS, 0;
+    if (strcmp(type, "Unigram") == 0) return read_unigram(t, m);
     if (strcmp(type, "BPE") == 0 || (!*type && merges)) return read_bpe(t, m);
     return unsupported(t, "model", type);
 }
@@ -430,20 +543,50 @@ static void read_first(Tokenizer *t, const json_t *o, int inside)
         read_first(t, item, 1);
 }
 
+/* The names of the model with their ids: *vocab is the file's own, or, of Unigram, whose file has a list, made, and the caller's. */
+static int list_names(const Tokenizer *t, const json_t *m, json_t **vocab)
+{
+    const json_t *own = json_object_get(m, "vocab"), *item;
+    int listed = strcmp(text_of(m, "type"), "Unigram") == 0;
+    size_t i;
+    if (listed && !json_is_array(own)) return bad(t, "the vocab of Unigram is no list");
+    if (!listed && !json_is_object(own)) return unsupported(t, "model", text_of(m, "type"));
+    *vocab = listed ? json_object() : json_incref((json_t *)own);
+    if (!*vocab) return error_set(ERR_MEMORY, "out of memory");
+    json_array_foreach(own, i, item)
+    {
+        const char *name = json_string_value(json_array_get(item, 0));
+        if (!name) return bad(t, "a token of Unigram has no name");
+        if (json_object_get(*vocab, name))
+            return error_set(ERR_INPUT, "%s: token '%.100s' comes twice", t->file, name);
+        if (json_object_set_new(*vocab, name, json_integer((json_int_t)i)) != 0)
+            return error_set(ERR_MEMORY, "out of memory");
+    }
+    return 0;
+}
+
+/* Merges begin with bytes as they are; other models, and pre-tokenizers behind, see their characters. */
+static void convert_bytes(Tokenizer *t)
+{
+    t->raw &= t->model == MODEL_BPE;
+    for (Cut *c = t->cut; c->kind; c++) c->convert |= c->kind == CUT_BYTES && !t->raw;
+}
+
 static int read_all(Tokenizer *t, const json_t *root)
 {
     const json_t *m = json_object_get(root, "model");
-    json_t *vocab = json_object_get(m, "vocab");
+    json_auto_t *vocab = NULL;
     if (!json_is_object(m)) return bad(t, "it has no model: it is no tokenizer.json");
     TRY(read_normal(t, json_object_get(root, "normalizer"), 0));
     TRY(read_cut(t, json_object_get(root, "pre_tokenizer"), 0));
-    if (!json_is_object(vocab)) return unsupported(t, "model", text_of(m, "type"));
+    TRY(list_names(t, m, &vocab));
     TRY(read_names(t, vocab, json_object_get(root, "added_tokens")));
     if (t->size == 0) return bad(t, "it has no tokens");
-    TRY(read_model(t, m));
     t->unknown_name = memory_string(text_of(m, "unk_token"));
     if (!t->unknown_name) return ERR_MEMORY;
     t->unknown = tokenizer_known(t, t->unknown_name, strlen(t->unknown_name));
+    TRY(read_model(t, m));
+    convert_bytes(t);
     find_bytes(t);
     read_first(t, json_object_get(root, "post_processor"), 0);
     return show_names(t);
@@ -501,12 +644,14 @@ void tokenizer_free(Tokenizer *t)
 {
     if (!t) return;
     for (int i = 0; i < STEPS_MOST; i++) {
-        memory_free_all(t->normal[i].text, t->normal[i].with, t->cut[i].text);
+        Normal *n = &t->normal[i];
+        memory_free_all(n->text, n->with, n->charts.unit, n->charts.text, t->cut[i].text);
+        pcre2_code_free(n->code);
         pcre2_code_free(t->cut[i].code);
     }
     for (size_t i = 0; i < t->addeds; i++) buffer_free(&t->added[i].text);
     words_free(&t->names);
     numbers_free(&t->pair);
     memory_free_all(t->file, t->json, t->id_of, t->arena, t->name, t->shown, t->shown_bytes,
-                    t->shown_text, t->merge, t->prefix, t->unknown_name, t->added, t);
+                    t->shown_text, t->merge, t->score, t->prefix, t->unknown_name, t->added, t);
 }

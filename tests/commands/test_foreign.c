@@ -190,18 +190,18 @@ TEST(refusals)
          "qwen3"}, /* 128 where nothing is said */
         {"\"silu\"", "\"gelu\"", "hidden_act \"gelu\" is not", "qwen2"},
         {"\"gelu\"", "\"relu\"", "hidden_act \"relu\" is not", "bert"},
-        {"\"normalizer\": null", "\"normalizer\": {\"type\": \"Nmt\"}",
-         "the normaliser \"Nmt\" is not supported"},
+        {"\"normalizer\": null", "\"normalizer\": {\"type\": \"ByteLevel\"}",
+         "the normaliser \"ByteLevel\" is not supported"},
         {"\"pre_tokenizer\": {\"type\": \"ByteLevel\"",
-         "\"pre_tokenizer\": {\"type\": \"CharDelimiterSplit\"",
-         "the pre-tokenizer \"CharDelimiterSplit\" is not supported"},
-        {"\"type\": \"BPE\"", "\"type\": \"Unigram\"", "the model \"Unigram\" is not supported"},
+         "\"pre_tokenizer\": {\"type\": \"UnicodeScripts\"",
+         "the pre-tokenizer \"UnicodeScripts\" is not supported"},
+        {"\"type\": \"BPE\"", "\"type\": \"Unigram\"", "the vocab of Unigram is no list"},
+        {"\"type\": \"BPE\"", "\"type\": \"Words\"", "the model \"Words\" is not supported"},
         {"\"merges\": [\"", "\"merges\": [\"zz qq\", \"", "merge 1: 'zz' and 'qq'"},
         {"\"merges\": [\"", "\"merges\": [\"a b c\", \"", "not of two tokens"},
         {"\"!\": 0", "\"!\": 1", "comes twice"},
         {"\"!\": 0", "\"!\": -7", "has no id from 0"},
         {"\"!\": 0", "\"!\": 4294967296", "has no id from 0"},
-        {"\"single_word\": false", "\"single_word\": true", "single_word"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         fetch(rows[i].type ? rows[i].type : "gpt2");
