@@ -1,4 +1,4 @@
-"""many.py: the blocks and the rates of the planned study many-64 (studies/results/planned/many-64.txt has the rules, planned.sh runs it).
+"""many.py: the blocks and the rates of the planned studies many-64 and many-long-64 (studies/results/planned/many-64.txt has the rules, planned.sh runs it).
 
     python3 studies/scripts/many.py blocks DIR > many.scheme      # DIR/SEED each hold a result.scheme of `trotter design`
     python3 studies/scripts/many.py rate RUNS.csv NAME,NAME       # the rate of least mean log validation perplexity of these schemes
@@ -69,8 +69,8 @@ def seeds_of(folder):
 
 
 def blocks(folder):
-    seeds = seeds_of(folder)
-    print("# Blocks of the planned study many-64, made by studies/scripts/many.py: found-NN by `trotter design` as that of least truncation error in one\n"
+    seeds, study = seeds_of(folder), Path(folder).resolve().parent.name
+    print(f"# Blocks of the planned study {study}, made by studies/scripts/many.py: found-NN by `trotter design` as that of least truncation error in one\n"
           "# trained layer, drawn-NN at random with the same norm of coefficients. Two found ones that are alike are one: the later is left out.")
     found = [read_block(Path(folder) / str(seed) / "result.scheme") for seed in seeds]
     kept = []
@@ -81,7 +81,7 @@ def blocks(folder):
             continue
         kept.append(number)
         print_block(f"found-{number:02}", f"Two F and two G in turn, the least error at h = 1 in the trained layer of seed {seed}",
-                    f"trotter design --scheme fgfg --objective error --order 1 --seed {seed} (planned.sh many-64)", block)
+                    f"trotter design --scheme fgfg --objective error --order 1 --seed {seed} (planned.sh {study})", block)
     for number, (seed, block) in enumerate(zip(seeds, found), 1):
         print_block(f"drawn-{number:02}", f"Two F and two G in turn, drawn by seed {seed} with the norm of found-{number:02}",
                     f"studies/scripts/many.py, seed {seed}", draw_block(seed, float(sum(x * x for x in block)), found))
