@@ -12,6 +12,7 @@ enum {
 }; /* a fresh dropout mask per evaluation, or one per slot and layer */
 
 enum { NORM_PRE, NORM_POST };
+enum { PENALISE_NONE, PENALISE_ERROR, PENALISE_DISPLACEMENT };
 
 typedef struct {
     size_t layers, width, inner; /* inner: M of the one-set block */
@@ -29,6 +30,8 @@ typedef struct {
     int bidirectional;
     /* Replaces each step by this many of size 1 / substeps, with the layer's weights; 0 is 1. */
     size_t substeps;
+    int penalty;   /* PENALISE_*: of a training, see below */
+    double lambda; /* its factor; 0: as PENALISE_NONE */
 } BridgeOptions;
 
 /* Compiles `layers` steps of a table (h = 1, symbols kept) to a network plan. There is one slot per layer, operator and
@@ -39,6 +42,25 @@ typedef struct {
  * whose terms are left out; the last layer's goes nowhere, and is not computed. Equal argument rows share a register; a dense scheme's update reads each older slope with a separate
  * weight. */
 int bridge_plan(const Table *t, const BridgeOptions *o, Plan **out);
+
+/* A penalty on the step of each layer. Phi_h is the step of size h of the layer's scheme, with the layer's weights; y enters it:
+ *
+ *   PENALISE_ERROR         lambda mean |e|^2 / |d|^2     d = Phi_1(y) - y,  e = Phi_1(y) - Phi_1/2(Phi_1/2(y))
+ *   PENALISE_DISPLACEMENT  lambda mean |d|^2 / |y|^2
+ *
+ * are added to the loss of a training, summed over layers; the mean is over tokens, and | |^2 the sum of squares over the
+ * token's sequence (nn/run/penalty.c). A step of order p has the error C h^(p+1) + O(h^(p+2)), so two half steps have
+ * 2 C (1/2)^(p+1) = 2^-p C, and e is 1 - 2^-p of the error of the step, up to terms of higher order: Hairer, Norsett, Wanner
+ * 1993, section II.4 (Richardson's extrapolation). The gradient is that of the whole expression: through y, the step, its
+ * half steps and both sums of squares. A field c L in place of L has c^p of the relative error e / d in its leading term, so a
+ * penalty on the error also makes steps smaller: hence the one on the displacement, as a control.
+ *
+ * Phi_1/2 has to be a step of the same field. That is so where every slope stands in the table with the factor h: a scheme's
+ * sets of weights are parts of one field, whose step uses them in turn (macaron, words), and the half step of repeat:N is N
+ * half steps. ERR_INPUT for the error of schemes with learned numbers or gates, which may multiply a state; that read earlier
+ * steps, whose half step would need the states between; that carry a quantity; whose step of size 0 is not y, as with
+ * NORM_POST. With dropout the masks are part of the field, so the error then needs MASKS_STEP, of which the caller sees to it. A
+ * displacement is of any scheme. Both are of language models: ERR_INPUT for two sides or `bidirectional`. */
 
 /* Compiles a network of two sides: encoder_layers steps of a scheme of F and G on the source, a final norm (NORM_PRE),
  * then `layers` steps of a decoder's scheme on the target, whose C is cross-attention to the encoder's output. Sets of

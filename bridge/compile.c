@@ -272,6 +272,34 @@ int bridge_takes(const Table *t)
                      t->name, (int)n, t->name, (int)n, t->name);
 }
 
+/* Tells whether a step of size 0 leaves y as it is. */
+static int starts_from_y(const Table *t, const BridgeOptions *o)
+{
+    RATIONAL(sum);
+    for (size_t i = 0; i < t->update.terms; i++)
+        if (t->update.term[i].eval == TABLE_STATE) mpq_add(sum, sum, t->update.term[i].c);
+    return o->norm != NORM_POST && mpq_equal(sum, rational_one);
+}
+
+/* Refuses a penalty of what has none, as bridge.h says. */
+static int check_penalty(const Table *t, const BridgeOptions *o, int alone)
+{
+    if (!o->penalty || o->lambda == 0) return 0;
+    if (!alone || o->bidirectional)
+        return error_set(ERR_INPUT, "a penalty on a layer's step is of language models");
+    const char *what = o->penalty == PENALISE_DISPLACEMENT  ? NULL
+                       : t->symbols                         ? "learned numbers or gates"
+                       : t->past_y || t->past_k || t->dense ? "earlier steps in it"
+                       : t->carries                         ? "a quantity carried beside y"
+                       : !starts_from_y(t, o) ? "no step of size 0 that leaves y as it is"
+                                              : NULL;
+    if (!what) return 0;
+    return error_set(ERR_INPUT,
+                     "%s has %s, and so no half step to measure its error by; a displacement is "
+                     "penalised in any scheme",
+                     t->name, what);
+}
+
 static int check_options(const Table *t, const BridgeOptions *o, size_t layers)
 {
     TRY(bridge_takes(t));
@@ -283,6 +311,54 @@ static int check_options(const Table *t, const BridgeOptions *o, size_t layers)
         return error_set(ERR_MISUSE, "%s: %zu sub-steps need a frozen table, and 10000 in all",
                          t->name, o->substeps);
     return 0;
+}
+
+/* ---- penalties ------------------------------------------------------------------------------------------ */
+
+/* Compiles two half steps of t from register y with the weights of a layer; returns their register. */
+static int add_halves(Compiler *half, const Table *t, int layer, int y)
+{
+    half->y[2 * layer] = y;
+    for (half->step = 2 * layer; half->step < 2 * layer + 2; half->step++) {
+        half->table = t;
+        int code = compile_step(half, 1);
+        compile_forget(half);
+        TRY(code);
+    }
+    return half->y[2 * layer + 2];
+}
+
+/* Adds the penalty of a layer's step, from register y to `next`. */
+static int add_ratio(Compiler *half, const Table *t, int layer, int y, int next)
+{
+    Plan *p = half->plan;
+    const BridgeOptions *o = half->options;
+    int d = plan_lin(p, 2, (PlanTerm[]){{.c = 1, .x = next}, {.c = -1, .x = y}});
+    if (d < 0) return d;
+    if (o->penalty == PENALISE_DISPLACEMENT) return plan_penalty(p, o->lambda, d, y);
+    int z = add_halves(half, t, layer, y);
+    if (z < 0) return z;
+    int e = plan_lin(p, 2, (PlanTerm[]){{.c = 1, .x = next}, {.c = -1, .x = z}});
+    return e < 0 ? e : plan_penalty(p, o->lambda, e, d);
+}
+
+/* Adds the penalties of all layers behind the network. */
+static int add_penalties(const Compiler *c, const Table *t, size_t layers)
+{
+    Compiler half = *c;
+    int code = 0, output = c->plan->output;
+    if (!c->options->penalty || c->options->lambda == 0) return 0;
+    half.substeps = 2;
+    half.y = memory_new(2 * layers + 1, sizeof(int));
+    half.k = memory_new(2 * layers * t->evals, sizeof(int));
+    half.list = NULL;
+    if (!half.y || !half.k) code = ERR_MEMORY;
+    plan_end(c->plan);
+    for (size_t l = 0; l < layers && code >= 0; l++)
+        code = add_ratio(&half, t, (int)l, c->y[l], c->y[l + 1]);
+    c->plan->output = output;
+    memory_free_all(half.list, half.y, half.k);
+    return code < 0 ? code : 0;
 }
 
 /* Adds `layers` layers of t to the plan, from register `begin` of a side; with its registers of the states in s. */
@@ -306,6 +382,7 @@ static int add_layers(Plan *plan, const Table *t, const BridgeOptions *o, size_t
     int code = c.y && c.k && c.carried && c.symbol ? 0 : ERR_MEMORY;
     if (code == 0) c.y[0] = begin;
     if (code == 0) code = compile(&c, t, layers);
+    if (code == 0) code = add_penalties(&c, t, layers);
     size_t every = (size_t)c.substeps, n = t->carries;
     for (size_t l = 0; s->at[side] && code == 0 && l <= layers; l++)
         s->at[side][l] = c.y[l * every];
@@ -375,6 +452,7 @@ int bridge_plan_states(const Table *encoder, const Table *decoder, const BridgeO
     if (encoder) TRY(check_options(encoder, o, above));
     TRY(check_options(decoder, o, o->layers));
     TRY(check_colours(encoder, decoder));
+    TRY(check_penalty(decoder, o, !encoder));
     SCOPED(plan_drop)
     Plan *plan = encoder ? plan_new_pair(above, o->layers) : plan_new(o->layers);
     if (!plan) return ERR_MEMORY;

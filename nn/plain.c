@@ -397,6 +397,7 @@ typedef struct {
     const int32_t *position[SIDES]; /* (n) */
     double **r, **dr;               /* (registers) (n, D), of KEYS (n, 2 D), and their adjoints */
     double **g, **dg;               /* (gates) (n) */
+    double *loss;                   /* where penalties are added */
 } Sequence;
 
 /* The factor f of a term at row i: a learned scalar, or a gate, which has a number for each row. d: its adjoint. */
@@ -456,6 +457,22 @@ static void gate(const Sequence *s, const PlanInstr *in, size_t D, int back)
                 w.grad[k * D + e] += du * s->r[in->term[k].x][i * D + e];
                 s->dr[in->term[k].x][i * D + e] += du * w.value[k * D + e];
             }
+    }
+}
+
+/* PENALTY: the loss += c (n / N) |x|^2 / |z|^2, a share of the batch's N tokens; |x|^2 is the sum of all squares of x (n, D).
+ * Back, as d(X / Z) = dX / Z - X / Z dZ / Z: dx += 2 c (n / N) x / Z and dz -= 2 c (n / N) z X / Z^2. */
+static void penalise(const Sequence *s, const PlanInstr *in, size_t D, int back)
+{
+    int x = in->term[0].x, z = in->term[1].x;
+    size_t n = s->n[SIDE_TARGET];
+    double X = 0, Z = 0, share = in->term[0].c * (double)n / (double)s->b->N;
+    for (size_t k = 0; k < n * D; k++) X += s->r[x][k] * s->r[x][k], Z += s->r[z][k] * s->r[z][k];
+    if (Z == 0) return;
+    if (!back) *s->loss += share * X / Z;
+    for (size_t k = 0; k < n * D && back; k++) {
+        s->dr[x][k] += 2 * share * s->r[x][k] / Z;
+        s->dr[z][k] -= 2 * share * s->r[z][k] * X / (Z * Z);
     }
 }
 
@@ -527,6 +544,7 @@ static int instruction(const Sequence *s, const PlanInstr *in, int back)
     switch (in->op) {
     case PLAN_LIN: combine(s, in, s->n[plan->reg[in->out].side], D, back); return 0;
     case PLAN_GATE: gate(s, in, D, back); return 0;
+    case PLAN_PENALTY: penalise(s, in, D, back); return 0;
     case PLAN_NORM: normed(s, in, slot, back); return 0;
     case PLAN_KEYS: keys(s, in, slot, back); return 0;
     case PLAN_WORDS: embed(s, slot->side, in, back); return 0;
@@ -706,7 +724,8 @@ static int run(const Sequence *s, int train, int back, double *logits, double *l
     ROOM_OR_RETURN(h, n * D);
     ROOM_OR_RETURN(dh, n * D);
     for (int side = 0; side < plan->sides; side++) embed(s, side, NULL, 0);
-    for (size_t i = 0; i < plan->instrs; i++) TRY(instruction(s, &plan->instr[i], 0));
+    size_t instrs = train ? plan->instrs : plan_network(plan);
+    for (size_t i = 0; i < instrs; i++) TRY(instruction(s, &plan->instr[i], 0));
     double *y = s->r[plan->output], *dy = s->dr[plan->output];
     if (w.value)
         norm(kind_of(p->config), n, D, w, b, y, h);
@@ -729,7 +748,8 @@ static int run_sequence(Plain *p, const Batch *b, size_t number, int train, int 
 {
     const Plan *plan = p->plan;
     size_t D = p->config->width, R = plan->registers, G = plan->gates, f = b->start[number];
-    Sequence s = {.p = p, .b = b, .s = number, .n = {b->start[number + 1] - f}, .first = {f}};
+    Sequence s = {
+        .p = p, .b = b, .s = number, .loss = loss, .n = {b->start[number + 1] - f}, .first = {f}};
     s.position[SIDE_TARGET] = b->position + f;
     if (plan->sides > 1) {
         f = s.first[SIDE_SOURCE] = b->source.start[number];

@@ -23,7 +23,7 @@ typedef struct {
 int plain_new(Model *m, Plain *out);
 void plain_free(Plain *p);
 
-/* Runs forward on a batch. loss out: its loss, as model_gradient has it, with smoothed labels where `train` is 1. logits
+/* Runs forward on a batch. loss out: its loss, as model_gradient has it, with smoothed labels and with penalties where `train` is 1. logits
  * out, or NULL: of a language model or a decoder (N, V), of an encoder alone (count, V) of the masked words, and behind
  * them (S, C) of the classes. */
 int plain_loss(Plain *p, const Batch *b, int train, double *logits, double *loss);

@@ -113,7 +113,7 @@ static int keys(void *arg, const PlanInstr *in)
 static int run(const Pass *p, int side)
 {
     const Plan *plan = p->m->plan;
-    for (size_t i = 0; i < plan->instrs; i++) {
+    for (size_t i = 0; i < plan_network(plan); i++) {
         const PlanInstr *in = &plan->instr[i];
         if (side_of(p->m, in) != side) continue;
         TRY((in->op == PLAN_KEYS ? keys : pass_op[in->op])((void *)p, in));
@@ -129,7 +129,7 @@ static void count_caches(const Model *m, int *cache_of, int *memory_of, size_t *
 {
     const Plan *p = m->plan;
     *caches = *memories = 0;
-    for (size_t i = 0; i < p->instrs; i++) {
+    for (size_t i = 0; i < plan_network(p); i++) {
         const PlanInstr *in = &p->instr[i];
         int self = in->op == PLAN_EVAL && p->slot[in->slot].kind == SLOT_ATTENTION &&
                    p->slot[in->slot].side == SIDE_TARGET;

@@ -240,6 +240,12 @@ struct Model {
         /* (max N + 1) there are as many sequences as on the target's side. */
         size_t *source_begins;
     } batch;
+    /* Of a plan with a PENALTY (penalty.c): a number a row in backend memory, and on the host two a row, and the sum of the
+     * penalties since it was asked for; else NULL. */
+    struct {
+        void *row;
+        double *list, *sum;
+    } penalty;
     Step *step;
     uint64_t *masks; /* (1) number of the dropout masks of a pass */
 

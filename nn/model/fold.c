@@ -44,7 +44,7 @@ static void find_lives(const Plan *p, Reg *reg)
             x->kept |= in->op != PLAN_LIN || in->term[k].factors || x->line == i; /* twice in i */
             touch(x, i);
         }
-        if (in->op != PLAN_GATE) touch(&reg[in->out], i);
+        if (plan_writes(in)) touch(&reg[in->out], i);
     }
 }
 
@@ -76,7 +76,7 @@ static int fold_before(Folder *f, int i)
     for (int j = i - 1; j >= 0; j--) {
         const PlanInstr *in = &p->instr[j];
         for (size_t k = 0; k < in->terms; k++) TRY(fold_line(f, f->reg[in->term[k].x].line, i));
-        if (in->op != PLAN_GATE) TRY(fold_line(f, f->reg[in->out].line, i));
+        if (plan_writes(in)) TRY(fold_line(f, f->reg[in->out].line, i));
         if (plan_of_slot(in)) break;
     }
     return 0;
@@ -96,14 +96,17 @@ static int copy_instr(Folder *f, int i)
     if (f->sum[i] >= 0) f->term[n++] = (PlanTerm){.c = 1, .x = f->sum[i]};
     in.terms = n;
     int out = plan_add(f->new, in, f->term);
-    if (in.op != PLAN_GATE) f->reg[in.out].map = out;
+    if (plan_writes(&in)) f->reg[in.out].map = out;
     return out < 0 ? out : 0;
 }
 
 static int copy_plan(Folder *f)
 {
     for (int side = 0; side < f->old->sides; side++) f->reg[side].map = side;
-    for (int i = 0; i < (int)f->old->instrs; i++) TRY(copy_instr(f, i));
+    for (int i = 0; i < (int)f->old->instrs; i++) {
+        if (f->old->network == (size_t)i && i) plan_end(f->new);
+        TRY(copy_instr(f, i));
+    }
     f->new->output = f->reg[f->old->output].map;
     return 0;
 }

@@ -60,7 +60,7 @@ static void find_pulls(const Plan *p, int *written, int *pull)
     for (int side = 0; side < p->sides; side++) written[side] = pull[side] = -1;
     for (int i = 0; i < (int)p->instrs; i++) {
         const PlanInstr *in = &p->instr[i];
-        if (in->op != PLAN_GATE) written[in->out] = pull[in->out] = i;
+        if (plan_writes(in)) written[in->out] = pull[in->out] = i;
         for (size_t k = 0; in->op != PLAN_LIN && k < in->terms; k++) pull[in->term[k].x] = i;
     }
     pull[p->output] = (int)p->instrs;
@@ -514,6 +514,7 @@ static int lay_flat(Model *m)
         size_t keys = m->plan->slot[s].kind == SLOT_CROSS ? 2 : 1;
         if (keys * m->slot[s].I > zeros) zeros = keys * m->slot[s].I;
     }
+    size_t penalties = m->plan->network ? N : 0;
     size_t numbers = m->size * e, trained = m->training ? numbers : 0;
     size_t sines = m->config.positions & POSITIONS_SINUSOID ? longest(m) : 0;
     size_t turns = m->config.positions & POSITIONS_ROTARY ? longest(m) : 0;
@@ -540,6 +541,7 @@ static int lay_flat(Model *m)
         {(void **)&m->step, sizeof *m->step, MEMORY_WORKSPACE},
         {(void **)&m->masks, sizeof *m->masks, MEMORY_WORKSPACE},
         {&m->out.nll, N * e, MEMORY_WORKSPACE},
+        {&m->penalty.row, penalties * e, MEMORY_WORKSPACE},
         {(void **)&m->tails.place, tail * sizeof *m->tails.place, MEMORY_WORKSPACE},
         {(void **)&m->tails.row, sorted * sizeof *m->tails.row, MEMORY_WORKSPACE},
         {(void **)&m->tails.within, sorted * sizeof *m->tails.within, MEMORY_WORKSPACE},

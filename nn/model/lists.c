@@ -60,6 +60,11 @@ int lists_make(Model *m)
     m->gate_x = memory_new(terms, sizeof *m->gate_x);
     m->gate_dx = memory_new(terms, sizeof *m->gate_dx);
     m->recorded = memory_new(RECORDED_MOST, sizeof *m->recorded);
+    if (p->network) {
+        m->penalty.list = memory_new(2 * m->config.max_tokens, sizeof(double));
+        m->penalty.sum = memory_new(1, sizeof(double));
+        if (!m->penalty.list || !m->penalty.sum) return ERR_MEMORY;
+    }
     m->tails.sorted = memory_new(5 * tail, sizeof *m->tails.sorted);
     m->heads.list =
         memory_new(m->plan->bidirectional ? m->config.max_tokens : 0, sizeof *m->heads.list);
@@ -77,9 +82,10 @@ void lists_free(Model *m)
 {
     for (size_t i = 0; m->recorded && i < RECORDED_MOST; i++) recorded_free(m, &m->recorded[i]);
     for (size_t i = 0; i < m->buffers; i++) m->backend->release(m->buffer[i]);
-    void *list[] = {m->heads.list, m->tails.sorted, m->stretch,        m->param,   m->start,
-                    m->slot,       m->scalar,       m->gate,           m->pull,    m->from,
-                    m->fuse,       m->reader,       m->state,          m->adjoint, m->work,
-                    m->again,      m->term,         (void *)m->gate_x, m->gate_dx, m->recorded};
+    void *list[] = {m->heads.list,   m->tails.sorted, m->stretch,        m->param,   m->start,
+                    m->slot,         m->scalar,       m->gate,           m->pull,    m->from,
+                    m->fuse,         m->reader,       m->state,          m->adjoint, m->work,
+                    m->again,        m->term,         (void *)m->gate_x, m->gate_dx, m->recorded,
+                    m->penalty.list, m->penalty.sum};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) memory_free(list[i]);
 }

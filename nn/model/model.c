@@ -142,6 +142,10 @@ static int build(Model *m)
     if (m->plan->sides == 1) m->config.max_source = m->config.max_source_length = 0;
     TRY(adaptive_check(&m->config));
     TRY(check_shape(&m->config, m->plan));
+    if (m->plan->network && m->backend->device)
+        return error_set(
+            ERR_INPUT,
+            "a penalty on a layer's step is trained by the processor alone: --device cpu");
     TRY(plan_fold(m->plan, &folded));
     plan_free(m->plan);
     m->plan = folded;

@@ -142,8 +142,9 @@ static int check_of_slot(const Plan *p, const PlanInstr *in)
 
 int plan_add(Plan *p, PlanInstr in, const PlanTerm *term)
 {
-    int writes = in.op != PLAN_GATE;
+    int writes = plan_writes(&in);
     if (plan_of_slot(&in)) TRY(check_of_slot(p, &in));
+    NEED(in.op != PLAN_PENALTY || (in.terms == 2 && p->network && p->sides == 1));
     for (size_t k = 0; k < in.terms; k++) TRY(check_term(p, &in, term, k));
     if (writes) in.out = (int)p->registers;
     in.term = memory_new(in.terms, sizeof *term);
@@ -209,6 +210,17 @@ int plan_gate(Plan *p, int side, int layer, const char *name, int act, size_t in
     if (code < 0) return code;
     TRY(memory_add(p->gate, p->gates, gate));
     return (int)p->gates - 1;
+}
+
+void plan_end(Plan *p)
+{
+    p->network = p->instrs;
+}
+
+int plan_penalty(Plan *p, double c, int x, int z)
+{
+    PlanInstr in = {.op = PLAN_PENALTY, .terms = 2};
+    return plan_add(p, in, (PlanTerm[]){{.c = c, .x = x}, {.c = 1, .x = z}});
 }
 
 int plan_find_slot(const Plan *p, int side, int kind, int layer, int set)
@@ -299,11 +311,18 @@ static void print_gate(const Plan *p, const PlanInstr *in, FILE *f)
     fputs("] + b)", f);
 }
 
+static void print_penalty(const Plan *p, const PlanInstr *in, FILE *f)
+{
+    (void)p;
+    fprintf(f, "penalty %.10g |r%d|^2 / |r%d|^2", in->term[0].c, in->term[0].x, in->term[1].x);
+}
+
 void plan_print(const Plan *p, FILE *f)
 {
     static void (*const print[])(const Plan *, const PlanInstr *, FILE *) = {
-        [PLAN_LIN] = print_lin,      [PLAN_EVAL] = print_of_slot, [PLAN_GATE] = print_gate,
-        [PLAN_NORM] = print_of_slot, [PLAN_KEYS] = print_of_slot, [PLAN_WORDS] = print_of_slot};
+        [PLAN_LIN] = print_lin,        [PLAN_EVAL] = print_of_slot, [PLAN_GATE] = print_gate,
+        [PLAN_NORM] = print_of_slot,   [PLAN_KEYS] = print_of_slot, [PLAN_WORDS] = print_of_slot,
+        [PLAN_PENALTY] = print_penalty};
     for (size_t i = 0; i < p->instrs; i++) {
         print[p->instr[i].op](p, &p->instr[i], f);
         fputc('\n', f);
@@ -316,7 +335,7 @@ void plan_print(const Plan *p, FILE *f)
 size_t plan_evals(const Plan *p, int kind)
 {
     size_t n = 0;
-    for (size_t i = 0; i < p->instrs; i++)
+    for (size_t i = 0; i < plan_network(p); i++)
         n += p->instr[i].op == PLAN_EVAL && p->slot[p->instr[i].slot].kind == kind;
     return n;
 }
@@ -324,7 +343,7 @@ size_t plan_evals(const Plan *p, int kind)
 double plan_macs(const Plan *p, size_t D, size_t T)
 {
     double d = (double)D, sum = 0;
-    for (size_t i = 0; i < p->instrs; i++) {
+    for (size_t i = 0; i < plan_network(p); i++) {
         int op = p->instr[i].op;
         if (op == PLAN_KEYS) sum += 2 * d * d;
         if (op != PLAN_EVAL) continue;

@@ -22,6 +22,11 @@
  *   WORDS r      r = E_slot[word] + P_slot[place] of each   dE, dP
  *                token, as r0 is made, with its own tensors
  *
+ *   PENALTY      the loss += c sum_s (n_s / N)            dx = 2 c (n_s / N) x / |z_s|^2,
+ *                |x_s|^2 / |z_s|^2, over the sequences   dz = -2 c (n_s / N) z |x_s|^2 / |z_s|^4, by sequence
+ *                s of n_s of the batch's N tokens; x and
+ *                z are registers, c = term[0].c
+ *
  *   sublayer_slot(x) = Attention(LayerNorm(x)) or FeedForward(LayerNorm(x)), no skip, no step factor.
  *   A slot owns one set of weights; two EVALs of one slot share them. Multistep schemes read older registers.
  *
@@ -33,6 +38,9 @@
  *
  *   In a post plan a sublayer is Attention(x) or FeedForward(x), and a NORM applies its norm: r = NORM(x + EVAL(x)) is
  *   a sublayer of Vaswani et al. 2017, section 3.1. A NORM writes the output, so there is no final layer norm.
+ *
+ *   PENALTYs, and what is evaluated for them alone, stand behind the network. Training runs the whole list; everything else
+ *   (validation, tests, inference, the walks below) runs the network, the instructions before `network`.
  */
 #ifndef TROTTER_PLAN_H
 #define TROTTER_PLAN_H
@@ -43,7 +51,7 @@
 
 #include "kernels/base/scoped.h"
 
-enum { PLAN_LIN, PLAN_EVAL, PLAN_GATE, PLAN_NORM, PLAN_KEYS, PLAN_WORDS, PLAN_OPS };
+enum { PLAN_LIN, PLAN_EVAL, PLAN_GATE, PLAN_NORM, PLAN_KEYS, PLAN_WORDS, PLAN_PENALTY, PLAN_OPS };
 enum { SLOT_ATTENTION, SLOT_FEEDFORWARD, SLOT_CROSS, SLOT_NORM, SLOT_WORDS, SLOT_KINDS };
 enum { SIDE_TARGET, SIDE_SOURCE, SIDES };
 enum { FACTOR_SCALAR, FACTOR_GATE };
@@ -94,12 +102,13 @@ typedef struct {
 } PlanTerm;
 
 typedef struct {
-    int op;   /* PLAN_* */
-    int out;  /* register written; for GATE the index of the gate whose value it computes */
+    int op; /* PLAN_* */
+    int out; /* register written (plan_writes); for GATE the index of the gate whose value it computes */
     int slot; /* EVAL, NORM, KEYS */
     int draw; /* EVAL, WORDS: instructions of equal draw share their dropout masks in a step */
     /* The instruction reads the registers term[i].x: one for EVAL, NORM and KEYS, but two for an EVAL of
-     * cross-attention (x and what KEYS made), and none for WORDS. Only a LIN reads c and has factors. */
+     * cross-attention (x and what KEYS made), two for a PENALTY, and none for WORDS. Only a LIN has factors; it and a
+     * PENALTY read c. */
     size_t terms;
     PlanTerm *term;
 } PlanInstr;
@@ -118,6 +127,8 @@ typedef struct {
     size_t registers;  /* 0 .. registers-1 */
     PlanRegister *reg; /* (registers) */
     int output;
+    /* Instructions of the network, where others stand behind it; 0: all are (plan_network). */
+    size_t network;
     size_t slots, scalars, gates, instrs;
     PlanSlot *slot;
     PlanScalar *scalar;
@@ -148,6 +159,9 @@ int plan_norm(Plan *p, int slot, int x);
 int plan_keys(Plan *p, int slot, int x);
 int plan_words(Plan *p, int slot, int draw);
 int plan_gate(Plan *p, int side, int layer, const char *name, int act, size_t inputs, const int *x);
+/* Ends the network: what is added from now on is for penalties. plan_penalty adds one of a language model. */
+void plan_end(Plan *p);
+int plan_penalty(Plan *p, double c, int x, int z);
 /* Adds any instruction, with these terms. It writes the next register; a gate must be there already. */
 int plan_add(Plan *p, PlanInstr in, const PlanTerm *term);
 
@@ -171,7 +185,19 @@ static inline int plan_weighs(const PlanInstr *in)
 
 static inline int plan_of_slot(const PlanInstr *in)
 {
-    return in->op != PLAN_LIN && in->op != PLAN_GATE;
+    return in->op != PLAN_LIN && in->op != PLAN_GATE && in->op != PLAN_PENALTY;
+}
+
+/* Tells whether it writes a register. */
+static inline int plan_writes(const PlanInstr *in)
+{
+    return in->op != PLAN_GATE && in->op != PLAN_PENALTY;
+}
+
+/* Returns the number of the network's instructions. */
+static inline size_t plan_network(const Plan *p)
+{
+    return p->network ? p->network : p->instrs;
 }
 
 /* Tells whether a slot is attention, of either kind. */
@@ -186,10 +212,11 @@ static inline int plan_causal(const Plan *p, int side)
     return side == SIDE_TARGET && !p->bidirectional;
 }
 
-/* walk.c: gives the instructions in their order to the operation of their kind, op[PLAN_LIN], ...; the first code that
- * is not 0 ends the walk and is returned. */
+/* walk.c: gives the network's instructions in their order to the operation of their kind, op[PLAN_LIN], ...; the first code
+ * that is not 0 ends the walk and is returned. plan_walk_on does so with those behind the network. */
 typedef int PlanOp(void *arg, const PlanInstr *in);
 int plan_walk(const Plan *p, PlanOp *const op[PLAN_OPS], void *arg);
+int plan_walk_on(const Plan *p, PlanOp *const op[PLAN_OPS], void *arg);
 
 /* A walk over the plan in host doubles. A register has N rows of D numbers on the target's side, M rows on the
  * source's; keys have D too, whatever the callbacks put there. The caller's callbacks define sublayers, norms, gates
@@ -243,10 +270,10 @@ int plan_same(const Plan *a, const Plan *b, int *same);
 /* Prints one line an instruction, with decimal coefficients: `r5 = r0 + 0.5 r1 + 0.5 a[0] r4`. */
 void plan_print(const Plan *p, FILE *f);
 
-/* Counts the EVALs of a kind, on both sides. */
+/* Counts the EVALs of a kind in the network, on both sides. */
 size_t plan_evals(const Plan *p, int kind);
 
-/* Returns the multiply-adds of the matrix products of one forward pass, per token, without the output layer: attention
+/* Returns the multiply-adds of the matrix products of one forward pass of the network, per token, without the output layer: attention
  * 4 D^2 + 2 T D (dense scores), feed-forward 2 D M, cross-attention 2 D^2 + 2 T D, KEYS 2 D^2. Source and target both
  * have length T. */
 double plan_macs(const Plan *p, size_t D, size_t T);

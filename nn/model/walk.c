@@ -10,7 +10,13 @@
 
 int plan_walk(const Plan *p, PlanOp *const op[PLAN_OPS], void *arg)
 {
-    for (size_t i = 0; i < p->instrs; i++) TRY(op[p->instr[i].op](arg, &p->instr[i]));
+    for (size_t i = 0; i < plan_network(p); i++) TRY(op[p->instr[i].op](arg, &p->instr[i]));
+    return 0;
+}
+
+int plan_walk_on(const Plan *p, PlanOp *const op[PLAN_OPS], void *arg)
+{
+    for (size_t i = plan_network(p); i < p->instrs; i++) TRY(op[p->instr[i].op](arg, &p->instr[i]));
     return 0;
 }
 

@@ -66,7 +66,7 @@ static void pull(const Model *m, const Pass *p, int r, int i)
 static void pull_adjoints(const Model *m, const Pass *p, int i)
 {
     const PlanInstr *in = &m->plan->instr[i];
-    if (in->op != PLAN_GATE && m->pull[in->out] == i && !fuse_pulls(m, (size_t)i, in->out))
+    if (plan_writes(in) && m->pull[in->out] == i && !fuse_pulls(m, (size_t)i, in->out))
         pull(m, p, in->out, i);
     for (size_t k = 0; k < in->terms; k++)
         if (m->pull[in->term[k].x] == i && !fuse_pulls(m, (size_t)i, in->term[k].x))
@@ -273,13 +273,15 @@ static void gate_back(const Pass *p, const PlanInstr *in)
                           grad(m, m->gate[g].b));
 }
 
-PlanOp *const pass_op[PLAN_OPS] = {[PLAN_LIN] = lin,   [PLAN_EVAL] = eval, [PLAN_GATE] = gate,
-                                   [PLAN_NORM] = norm, [PLAN_KEYS] = keys, [PLAN_WORDS] = words};
+PlanOp *const pass_op[PLAN_OPS] = {
+    [PLAN_LIN] = lin,   [PLAN_EVAL] = eval,   [PLAN_GATE] = gate,      [PLAN_NORM] = norm,
+    [PLAN_KEYS] = keys, [PLAN_WORDS] = words, [PLAN_PENALTY] = penalty};
 
 typedef void BackOp(const Pass *p, const PlanInstr *in);
 static BackOp *const back_op[PLAN_OPS] = {
-    [PLAN_LIN] = lin_back,   [PLAN_EVAL] = eval_back, [PLAN_GATE] = gate_back,
-    [PLAN_NORM] = norm_back, [PLAN_KEYS] = keys_back, [PLAN_WORDS] = words_back};
+    [PLAN_LIN] = lin_back,        [PLAN_EVAL] = eval_back, [PLAN_GATE] = gate_back,
+    [PLAN_NORM] = norm_back,      [PLAN_KEYS] = keys_back, [PLAN_WORDS] = words_back,
+    [PLAN_PENALTY] = penalty_back};
 
 /* Goes from the output's adjoint back to those of the embeddings. */
 static void run_back(const Model *m, const Pass *p)
@@ -410,6 +412,7 @@ void pass_forward(const Model *m, const Pass *p)
     whole.whole = 1;
     for (int side = 0; side < m->plan->sides; side++) m->ends->embed(m, p, side);
     plan_walk(m->plan, pass_op, &whole);
+    if (p->train) plan_walk_on(m->plan, pass_op, &whole);
     if (I < 2 || m->fuse[I - 2].norm != I) pass_end(m, p);
     if (m->ends->head) m->ends->head(m, p);
 }

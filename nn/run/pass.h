@@ -2,6 +2,7 @@
  *
  *   share.c      gradients summed over ranks
  *   sublayer.c   the inside of a sublayer, forward and backward
+ *   penalty.c    what a PENALTY adds to the loss and to adjoints
  *   pass.c       forward and backward over the plan
  *   parts.c      parts of it by themselves
  *   weights.c    where attention looks
@@ -21,6 +22,10 @@ Dropout sublayer_drop(const Pass *p, const PlanInstr *in);
 void sublayer_back(const Pass *p, const PlanInstr *in, size_t n);
 /* Norms each head of w->raw: queries to w->in, keys to k, rows without gaps (N, A), (N, K E). A head is a row of the norm. */
 void sublayer_norm_heads(const Model *m, size_t N, const SlotParams *o, const Work *w, void *k);
+
+/* penalty.c. Forward and backward of a PENALTY. */
+PlanOp penalty;
+void penalty_back(const Pass *p, const PlanInstr *in);
 
 /* share.c. With p->sums, share_after begins the sums that are ready when backward has done instruction i; share_nothing
  * does so for a rank without rows; share_rest sums the rest and waits. */

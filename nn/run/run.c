@@ -18,20 +18,30 @@
 /* ---- the state ---------------------------------------------------------------------------------- */
 
 /* Prints doubles in hexadecimal, which is exact. */
-static void print_progress(const Progress *p, int judged, char line[RUN_LINE])
+static void print_progress(const Progress *p, int judged, int penalised, char line[RUN_LINE])
 {
     int n = snprintf(line, RUN_LINE, "%" PRIu64 " %" PRIu64 " %ld %zu %zu %zu %zu %a %a %a %a %ld",
                      p->step, p->checked, p->epoch, p->batch, p->tokens, p->rows, p->sum_tokens,
                      p->sum_nll, p->grad_norm, p->seconds, p->best_ppl, p->best_epoch);
-    if (judged) snprintf(line + n, RUN_LINE - (size_t)n, " %a", p->best_score);
+    if (judged) n += snprintf(line + n, RUN_LINE - (size_t)n, " %a", p->best_score);
+    if (penalised) snprintf(line + n, RUN_LINE - (size_t)n, " %a", p->sum_penalty);
 }
 
-static int scan_progress(const char *line, int judged, Progress *p)
+static int scan_progress(const char *line, int judged, int penalised, Progress *p)
 {
-    return sscanf(line, "%" SCNu64 " %" SCNu64 " %ld %zu %zu %zu %zu %la %la %la %la %ld %la",
-                  &p->step, &p->checked, &p->epoch, &p->batch, &p->tokens, &p->rows, &p->sum_tokens,
-                  &p->sum_nll, &p->grad_norm, &p->seconds, &p->best_ppl, &p->best_epoch,
-                  &p->best_score) == 12 + judged;
+    double more[2] = {0};
+    int count = sscanf(
+        line, "%" SCNu64 " %" SCNu64 " %ld %zu %zu %zu %zu %la %la %la %la %ld %la %la", &p->step,
+        &p->checked, &p->epoch, &p->batch, &p->tokens, &p->rows, &p->sum_tokens, &p->sum_nll,
+        &p->grad_norm, &p->seconds, &p->best_ppl, &p->best_epoch, &more[0], &more[1]);
+    if (judged) p->best_score = more[0];
+    if (penalised) p->sum_penalty = more[judged];
+    return count == 12 + judged + penalised;
+}
+
+static int is_penalised(const Run *r)
+{
+    return model_plan(r->m)->network > 0;
 }
 
 static int hash_plan(const Plan *p, uint64_t *hash)
@@ -74,7 +84,7 @@ int run_save(Run *r)
     char line[RUN_LINE], epochs[32], most[32];
     if (!r->files) return 0;
     if (r->log && fsync(fileno(r->log)) != 0 && errno != EINVAL) return log_failed(r);
-    print_progress(&r->p, r->t->judge != NULL, line);
+    print_progress(&r->p, r->t->judge != NULL, is_penalised(r), line);
     snprintf(epochs, sizeof epochs, "%ld", r->t->epochs);
     snprintf(most, sizeof most, "%" PRIu64, r->t->max_steps);
     StoreText meta[] = {{"progress", line},
@@ -126,7 +136,7 @@ int train_saved_step(const char *file, uint64_t *step)
 static int is_progress(const Run *r)
 {
     const Progress *p = &r->p;
-    const double real[] = {p->sum_nll, p->grad_norm, p->seconds, p->best_ppl};
+    const double real[] = {p->sum_nll, p->grad_norm, p->seconds, p->best_ppl, p->sum_penalty};
     size_t n = r->c->dropout > 0 ? SIZE_MAX : batches_count(r->train);
     for (size_t i = 0; i < sizeof real / sizeof *real; i++)
         if (!(real[i] >= 0)) return 0;
@@ -141,7 +151,7 @@ static int load_state(Run *r)
     SCOPED(memory_drop) char *line = NULL;
     TRY(same_recipe(r, file));
     TRY(store_meta(file, "progress", &line));
-    if (!scan_progress(line, r->t->judge != NULL, &r->p) || !is_progress(r))
+    if (!scan_progress(line, r->t->judge != NULL, is_penalised(r), &r->p) || !is_progress(r))
         return error_set(ERR_INPUT, "%s: 'progress' is damaged", file);
     return store_load_state(r->m, file);
 }
@@ -183,8 +193,10 @@ size_t run_epoch_steps(const TrainConfig *t, size_t batches)
     return batches / K + (batches % K > 0);
 }
 
-double run_loss(const Progress *p)
+double run_loss(Run *r)
 {
+    const Progress *p = &r->p;
+    r->penalty = is_penalised(r) && p->sum_tokens ? p->sum_penalty / (double)p->sum_tokens : NAN;
     return p->sum_tokens ? p->sum_nll / (double)p->sum_tokens : NAN;
 }
 
@@ -195,6 +207,7 @@ TrainReport run_report(const Run *r, double loss, double ppl, double exact, doub
                          .epoch = p->epoch,
                          .tokens = p->tokens,
                          .train_loss = loss,
+                         .penalty = r->penalty,
                          .valid_ppl = ppl,
                          .valid_exact = exact,
                          .valid_score = score,
@@ -212,8 +225,8 @@ static int is_masked(const Run *r)
 int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score)
 {
     Progress *p = &r->p;
-    TrainReport t = run_report(r, run_loss(p), valid_ppl, valid_exact, valid_score);
-    char ppl[32] = "", exact[40] = "", score[40] = "", bits[40] = "";
+    TrainReport t = run_report(r, run_loss(r), valid_ppl, valid_exact, valid_score);
+    char ppl[32] = "", exact[40] = "", score[40] = "", bits[40] = "", penalty[40] = "";
     if (valid_ppl > 0) snprintf(ppl, sizeof ppl, "%.9g", valid_ppl);
     if (run_has_exact(r)) snprintf(exact, sizeof exact, ",");
     if (!isnan(valid_exact)) snprintf(exact, sizeof exact, ",%.9g", valid_exact);
@@ -222,13 +235,14 @@ int run_log(Run *r, double valid_ppl, double valid_exact, double valid_score)
     if (run_has_bits(r)) snprintf(bits, sizeof bits, ",");
     if (run_has_bits(r) && valid_ppl > 0)
         snprintf(bits, sizeof bits, ",%.9g", run_bits(r, SPLIT_VALID, valid_ppl));
-    p->sum_nll = 0;
+    if (is_penalised(r)) snprintf(penalty, sizeof penalty, ",%.9g", t.penalty);
+    p->sum_nll = p->sum_penalty = 0;
     p->sum_tokens = 0;
     p->rows++;
     if (!r->log) return 0;
-    fprintf(r->log, "%" PRIu64 ",%ld,%zu,%.9g,%s,%.9g,%.9g,%.1f%s%s%s%s\n", t.step, t.epoch,
+    fprintf(r->log, "%" PRIu64 ",%ld,%zu,%.9g,%s,%.9g,%.9g,%.1f%s%s%s%s%s\n", t.step, t.epoch,
             t.tokens, t.train_loss, ppl, t.rate, t.grad_norm, t.tokens_per_s, exact, score, bits,
-            is_masked(r) ? ",masked" : "");
+            is_masked(r) ? ",masked" : "", penalty);
     return fflush(r->log) == 0 ? log_forms_follow(r) : log_failed(r);
 }
 
@@ -261,9 +275,11 @@ static int log_open(Run *r)
         run_fopen(file, append ? "a" : "w", O_WRONLY | O_CREAT | (append ? O_APPEND : O_TRUNC));
     if (!r->log) return log_failed(r);
     if (append) return 0;
-    fprintf(r->log, "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s%s%s%s%s\n",
+    fprintf(r->log,
+            "step,epoch,tokens,train_loss,valid_ppl,rate,grad_norm,tokens_per_s%s%s%s%s%s\n",
             run_has_exact(r) ? ",valid_exact" : "", r->t->judge ? ",valid_score" : "",
-            run_has_bits(r) ? ",valid_bits" : "", is_masked(r) ? ",objective" : "");
+            run_has_bits(r) ? ",valid_bits" : "", is_masked(r) ? ",objective" : "",
+            is_penalised(r) ? ",penalty" : "");
     return fflush(r->log) == 0 ? 0 : log_failed(r);
 }
 

@@ -25,8 +25,9 @@ typedef struct {
     double grad_norm;
     double seconds; /* time of training alone */
     double best_ppl;
-    long best_epoch;   /* 0: none yet */
-    double best_score; /* for runs with a judge */
+    long best_epoch;    /* 0: none yet */
+    double best_score;  /* for runs with a judge */
+    double sum_penalty; /* as sum_nll, for runs with a penalty */
 } Progress;
 
 /* log.csv, which is read as it grows, and what is made of it; NULL: without a directory (log_forms.c). */
@@ -53,6 +54,7 @@ typedef struct {
     int files;       /* 1: this process reads and writes the directory */
     int stop;        /* 1: a rank was asked to stop, as of the last step */
     double waited;   /* seconds spent waiting for other ranks, while training */
+    double penalty;  /* run_penalty where run_loss was asked last */
     Progress begun;  /* progress where this process began */
 } Run;
 
@@ -78,8 +80,8 @@ int checkpoint_add(Run *r);
 void checkpoint_prune(Run *r);
 int run_average(Run *r, long *count);
 
-/* Returns the mean loss since the log's last row (NaN: none). */
-double run_loss(const Progress *p);
+/* Returns the mean loss since the log's last row (NaN: none), and sets r->penalty, the mean penalty (NaN: none). */
+double run_loss(Run *r);
 
 /* Returns what the progress tells, with a loss and results of the validation text. */
 TrainReport run_report(const Run *r, double loss, double ppl, double exact, double score);

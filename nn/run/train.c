@@ -113,11 +113,12 @@ static int tally_own(Run *r, Step *s)
 static int tally_ranks(Run *r, int code, const Step *s)
 {
     Ranks *k = r->t->ranks;
-    double told[3] = {code != 0, r->t->stop && *r->t->stop, code ? 0 : s->loss};
-    k->sum(k, told, 3);
+    double told[] = {code != 0, r->t->stop && *r->t->stop, code ? 0 : s->loss, model_penalty(r->m)};
+    k->sum(k, told, sizeof told / sizeof *told);
     if (told[0] > 0) return agree(r, code);
     r->stop = told[1] > 0;
     r->p.sum_nll += told[2];
+    r->p.sum_penalty += told[3];
     model_tally_set(r->m, 0, s->norm);
     return 0;
 }
@@ -130,7 +131,7 @@ static int tally(Run *r, int code)
     if (r->t->ranks)
         code = tally_ranks(r, code, &s);
     else if (code == 0)
-        r->p.sum_nll = s.loss;
+        r->p.sum_nll = s.loss, r->p.sum_penalty += model_penalty(r->m);
     r->p.seconds += clock_now() - begun;
     return code;
 }
@@ -206,7 +207,7 @@ static int after_step(Run *r, int code, size_t every)
 {
     if (!tally_due(r, every)) return code;
     TRY(tally(r, code));
-    double loss = run_loss(&r->p);
+    double loss = run_loss(r);
     if (epoch_step(r) % every == 0 && !epoch_over(r) && !validation_due(r)) {
         TRY(agree(r, run_log(r, 0, NAN, NAN)));
         tally_begin(r);
@@ -242,7 +243,7 @@ static int keep_best(Run *r, double ppl, double score)
 static int validate(Run *r)
 {
     Progress *p = &r->p;
-    double loss = run_loss(p);
+    double loss = run_loss(r);
     Evaluation e;
     int code = evaluate_batches(r->m, r->t->ranks, r->valid, r->t->stop, &e);
     if (code == ERR_INTERRUPTED) return interrupted(r);

@@ -19,8 +19,12 @@
 int model_forward(Model *m, const Batch *b, int train, uint64_t step, double *nll, double *mean);
 /* Runs forward and backward: model_grad is zeroed and filled with d mean / d parameter. An encoder alone may be asked both
  * masked words and labels of sequences. Its loss is then the mean nll of the words plus the mean nll of the labels (with
- * one class the mean square error of the numbers); the gradient is that of this sum, and *mean is that of the words. */
+ * one class the mean square error of the numbers); the gradient is that of this sum, and *mean is that of the words. So
+ * it is with penalties (model_penalty): the gradient has them, and *mean has not. */
 int model_gradient(Model *m, const Batch *b, uint64_t step, double *mean);
+/* penalty.c. Returns the penalties (PENALTY in nn/model/plan.h) of the training passes since it was last asked, each times the
+ * tokens of its step; 0 without. Passes with train 1 add to the loss what they are, but `mean` is without them. */
+double model_penalty(Model *m);
 /* Adam (kernels/backend.h). clip > 0 scales gradients to global norm <= clip; decay > 0 applies to the tensors for which
  * model_decays (nn/model/model.h) is 1. */
 typedef struct {
@@ -120,6 +124,7 @@ typedef struct {
     size_t tokens;        /* trained so far */
     /* Mean of model_step's nll since the last log line, in nats, with smoothed labels. */
     double train_loss;
+    double penalty;     /* mean of what is added to it (model_penalty); NaN without a penalty */
     double valid_ppl;   /* 0 except at a validation */
     double valid_exact; /* at a validation, for pairs, the share of exact sequences; else NaN */
     double valid_score; /* at a validation, the judge's score; else NaN */

@@ -202,6 +202,9 @@ const OptionGroup network_training_group = {
          .sets = {TO(train.adam.beta2)}},
         {"eps", OPTION_REAL, "1e-8", "X", "epsilon of Adam, added outside the square root", 1e-30,
          1, .sets = {TO(train.adam.eps)}},
+        {"step-penalty", OPTION_TEXT, NULL, "error=X|displacement=X",
+         "add to the loss, in training alone, X times the mean square of the step of each layer: error, its difference from two "
+         "half steps of the same weights over its displacement; displacement, that over the state it begins at (default: none)"},
         {"recompute", OPTION_FLAG, "no", NULL,
          "keep only the inputs of sublayers, and compute the rest again in the backward pass; this takes "
          "less memory and gives the same bits",
@@ -390,10 +393,44 @@ static int check_frequency(const Corpus *c, size_t *count)
     return 0;
 }
 
+/* Reads --step-penalty. */
+static int take_penalty(const Options *o, BridgeOptions *b)
+{
+    static const char *const kind[] = {
+        [PENALISE_ERROR] = "error=", [PENALISE_DISPLACEMENT] = "displacement="};
+    const char *text = options_text(o, "step-penalty");
+    for (int i = PENALISE_ERROR; text && i <= PENALISE_DISPLACEMENT; i++) {
+        char *end = NULL;
+        size_t n = strlen(kind[i]);
+        if (strncmp(text, kind[i], n) != 0) continue;
+        b->penalty = i;
+        b->lambda = strtod(text + n, &end);
+        if (end > text + n && !*end && b->lambda >= 0 && b->lambda <= 1e9) return 0;
+    }
+    if (!text) return 0;
+    return error_set(
+        ERR_INPUT, "--step-penalty %s: expected error=X or displacement=X, X from 0 to 1e9", text);
+}
+
+/* Refuses to compare a step with its half steps where they have other dropout masks. */
+static int check_penalty(const Options *o)
+{
+    NetworkConfig c = network_config(o);
+    const ModelConfig *m = &c.model;
+    TRY(take_penalty(o, &c.bridge));
+    int drops = m->dropout > 0 || m->attention_dropout > 0 || m->activation_dropout > 0;
+    if (c.bridge.penalty != PENALISE_ERROR || !drops || c.bridge.masks == MASKS_STEP) return 0;
+    return error_set(
+        ERR_INPUT,
+        "--step-penalty error compares a step with its half steps, which have other dropout "
+        "masks: give --masks step, or --dropout 0");
+}
+
 int network_check(const Options *o)
 {
     size_t epochs = options_size(o, "epochs"), average = options_size(o, "average");
     TRY(options_needs(o));
+    TRY(check_penalty(o));
     if (average <= epochs) return 0;
     return error_set(ERR_INPUT, "--average %zu: there are the ends of --epochs %zu only", average,
                      epochs);
@@ -481,11 +518,16 @@ int network_model_of(const Options *o, Plan *plan, const Vocab *v, const Backend
     return code;
 }
 
+static int plan_of(const BridgeOptions *o, Stacks s, Plan **out)
+{
+    return s.encoder ? bridge_plan_pair(s.encoder, s.layers, o, out)
+                     : bridge_plan(s.layers, o, out);
+}
+
 int network_plan(const Options *o, Stacks s, Plan **out)
 {
     BridgeOptions bridge = network_bridge(o);
-    return s.encoder ? bridge_plan_pair(s.encoder, s.layers, &bridge, out)
-                     : bridge_plan(s.layers, &bridge, out);
+    return plan_of(&bridge, s, out);
 }
 
 int network_model(const Options *o, Stacks s, const Vocab *v, const Backend *b, int training,
@@ -513,7 +555,9 @@ int network_trained(const Options *o, Stacks s, const Vocab *v, const Backend *b
     Plan *plan;
     TRY(config_of(o, v, ranks, s.encoder ? 2 : 1, &config));
     TRY(check_ranks(&config, o, ranks));
-    TRY(network_plan(o, s, &plan));
+    BridgeOptions bridge = network_bridge(o);
+    TRY(take_penalty(o, &bridge));
+    TRY(plan_of(&bridge, s, &plan));
     return (counted ? model_count : model_new)(&config, plan, b, 1, out);
 }
 

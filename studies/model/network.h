@@ -150,8 +150,8 @@ int network_model(const Options *o, Stacks s, const Vocab *v, const Backend *b, 
 int network_model_of(const Options *o, Plan *plan, const Vocab *v, const Backend *b, int training,
                      size_t max_params, Model **out);
 
-/* Makes a model for training as one of so many ranks (ERR_INPUT where a batch has fewer sequences). With
- * `counted` it has no memory (model_count). */
+/* Makes a model for training, with the rows of --step-penalty, as one of so many ranks (ERR_INPUT where a batch has fewer
+ * sequences). With `counted` it has no memory (model_count). */
 int network_trained(const Options *o, Stacks s, const Vocab *v, const Backend *b, int ranks,
                     int counted, Model **out);
 

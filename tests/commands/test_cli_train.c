@@ -113,6 +113,37 @@ TEST(test_plan)
     assert_false(file_exists("planned"));
 }
 
+/* A penalty is told beside the loss, in the log and on the way, and lowers what it is a penalty on; of factor 0 it is none, to
+ * the bit. What has none is refused in a line. */
+TEST(test_penalty)
+{
+    static const char *const refused[][2] = {
+        {"--step-penalty error", "--step-penalty error: expected error=X or displacement=X"},
+        {"--step-penalty error=", "expected error=X"},
+        {"--step-penalty error=-1", "X from 0 to 1e9"},
+        {"--step-penalty error=nan", "X from 0 to 1e9"},
+        {"--step-penalty moves=1", "expected error=X"},
+        {"--step-penalty error=1 --dropout 0.1", "give --masks step, or --dropout 0"},
+        {"--step-penalty error=1 --dropout 0 --scheme rk2-gate",
+         "rk2-gate has learned numbers or gates"},
+        {"--step-penalty error=1 --dropout 0 --objective masked", "is of language models"}};
+    const char *line =
+        "train --corpus text --epochs 2 --activation gelu --scheme macaron --dropout 0 %s --out %s" SMALL_TRAINING;
+    run_ok(line, "", "without");
+    run_ok(line, "--step-penalty error=0", "zero");
+    assert_false(file_has("zero/log.csv", "penalty"));
+    run_ok(line, "--step-penalty error=100", "large");
+    HAS(err, ", penalty ");
+    shell_ok("for d in without zero large; do tail -c 9000 $d/model.safetensors >$d.end; done; "
+             "cmp without.end zero.end && ! cmp -s without.end large.end");
+    assert_true(file_has("large/log.csv", "tokens_per_s,penalty\n"));
+    assert_true(file_has("large/log.jsonl", "\"penalty\": "));
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        must_refuse(formed("train --corpus text --out never --activation gelu %s" SMALL_TRAINING,
+                           refused[i][0]),
+                    refused[i][1]);
+}
+
 /* A multistep scheme in too few layers is reported to be another one; a scheme that has its history is not. */
 TEST(test_no_history)
 {

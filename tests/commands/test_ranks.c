@@ -36,6 +36,10 @@ static const struct {
      "--dropout 0.2" TINY,
      1e-8,
      {3, 0}},
+    {"train --scheme macaron --step-penalty error=5 --masks step --precision f64 --accumulate 2 --epochs 2 "
+     "--dropout 0.2" TINY,
+     1e-8,
+     {2, 3, 0}},
     {"train --bpe 12 --bpe-dropout 0.3 --precision f64 --epochs 2" TINY, 1e-8, {2, 0}},
 };
 

@@ -42,6 +42,17 @@ static void refused(const char *words)
     assert_non_null(cuda());
 }
 
+/* A penalty is made of numbers on the host, which no recording has: a device has none. */
+TEST(a_device_has_no_penalty)
+{
+    ModelConfig c = tiny_config();
+    Model *m = NULL;
+    assert_int_equal(model_new(&c, toy_penalised(), cuda(), 1, &m), ERR_INPUT);
+    assert_true(!m && said("--device cpu"));
+    assert_int_equal(model_new(&c, tiny_residual(), cuda(), 1, &m), 0);
+    model_free(m);
+}
+
 /* ---- no kernel for a product with a bias ------------------------------------------------------------ */
 
 enum { ROWS = 8, DEEP = 16, WIDE = 12 };

@@ -16,7 +16,7 @@ typedef struct {
     double h, tol;
 } Steps;
 
-/* Returns the mean loss, with that of labels where an encoder is asked words and labels. */
+/* Returns the mean loss, with that of labels where an encoder is asked words and labels, and with penalties. */
 static inline double gradient_loss(Model *m, const Batch *b, const Param *p, const double *x,
                                    const double *v, double h)
 {
@@ -26,7 +26,9 @@ static inline double gradient_loss(Model *m, const Batch *b, const Param *p, con
     void *at = backend_at(on, model_data(m), p->offset);
     for (size_t k = 0; k < p->size; k++) y[k] = x[k] + h * v[k];
     on->put(at, y, p->size);
+    model_penalty(m);
     assert_int_equal(model_forward(m, b, 1, GRADIENT_STEP, nll, &mean), 0);
+    mean += model_penalty(m) / (double)batch_asked(b);
     on->put(at, x, p->size);
     for (size_t s = 0; b->asked.masked && b->asked.label && s < b->S; s++)
         mean += nll[b->asked.count + s] / (double)b->S;

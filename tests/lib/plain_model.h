@@ -90,6 +90,8 @@ static inline void plain_agrees(Model *m, const Batch *x, const char *name, int 
     for (uint64_t step = 1; step <= 3; step++) {
         assert_int_equal(model_gradient(m, x, step, &mean), 0);
         assert_int_equal(plain_gradient(&p, x, &loss), 0);
+        mean += model_penalty(m) / (double)batch_asked(x);
+        if (!p.config->masked || !p.config->classes) plain_near("loss", name, &mean, &loss, 1);
         OWN_NUMBERS *g = tiny_gradient(m);
         plain_near("gradient", name, g, p.grad, p.size);
         for (size_t k = 0; k < p.params && control && step == 1; k++)
@@ -97,6 +99,7 @@ static inline void plain_agrees(Model *m, const Batch *x, const char *name, int 
                 fail_msg("%s: another %s is not seen", name, p.param[k].name);
         assert_int_equal(plain_gradient(&p, x, &loss), 0);
         assert_int_equal(model_step(m, x, &adam, step), 0);
+        model_penalty(m);
         plain_adam(&p, &adam, step);
         OWN_NUMBERS *theta = tiny_numbers(m);
         plain_near("parameter", name, theta, p.theta, p.size);

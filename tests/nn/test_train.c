@@ -223,6 +223,31 @@ TEST(choices_survive_any_stop)
     }
 }
 
+/* So does one with a penalty, whose mean the state keeps between rows of the log. Validation has none, and the penalty is not
+ * in the loss that is told. */
+TEST(a_penalty_survives_any_stop)
+{
+    Trial whole;
+    toy_plan = toy_penalised;
+    choices_init(&whole, "penalty");
+    assert_int_equal(run(&whole), 0);
+    double rows = 0, penalty;
+    char *text = file_slurp("penalty/log.csv", NULL);
+    assert_non_null(strstr(text, ",tokens_per_s,penalty\n"));
+    for (char *line = strchr(text, '\n') + 1; *line; line = strchr(line, '\n') + 1, rows++) {
+        const char *end = strchr(line, '\n');
+        while (*end != ',') end--;
+        assert_true(sscanf(end, ",%lf", &penalty) == 1 && penalty > 1e-3);
+    }
+    assert_int_equal(rows, whole.result.steps);
+    for (uint64_t step = 1; step <= whole.result.steps; step++)
+        assert_resumes(choices_init, "penalty", &whole, step, "cpu-f32");
+    toy_plan = tiny_residual;
+    choices_init(&whole, "none");
+    assert_int_equal(run(&whole), 0);
+    assert_false(strstr(file_slurp("none/log.csv", NULL), "penalty"));
+}
+
 /* The mean is that of the states of runs that end after each of the last epochs. */
 TEST(the_model_is_the_mean_of_the_last_epochs)
 {

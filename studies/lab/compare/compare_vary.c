@@ -23,7 +23,8 @@ static const Option *find_option(const char *name)
             for (int k = 0; k < OPTION_ALIASES && p->alias[k]; k++)
                 is |= strcmp(p->alias[k], name) == 0;
             int single = p->type == OPTION_FLAG || p->type == OPTION_SIZE ||
-                         p->type == OPTION_REAL || p->type == OPTION_CHOICE;
+                         p->type == OPTION_REAL || p->type == OPTION_CHOICE ||
+                         p->type == OPTION_TEXT;
             if (is) return single && !(p->flags & OPTION_MAY_DIFFER) ? p : NULL;
         }
     return NULL;

@@ -43,6 +43,9 @@ const Column log_columns[] = {
            .words = "BLEU of the validation text, greedily translated"),
     COLUMN(RunRow, objective, .sparse = 1, .words = RUN_OBJECTIVE),
     COLUMN(RunRow, valid_bits, .sparse = 1, .words = "bits a byte of the validation text"),
+    COLUMN(RunRow, penalty, .sparse = 1,
+           .words =
+               "what --step-penalty adds to the loss, with its factor; train_loss is without it"),
     {0}};
 
 int runs_diverged(double valid_ppl, double test_ppl, size_t V)

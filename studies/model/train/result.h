@@ -18,8 +18,8 @@ int runs_result(const Frame *c, size_t row);
 /* A row of a run's log. */
 typedef struct {
     double step, epoch, tokens, train_loss, valid_ppl, rate, grad_norm, tokens_per_s, valid_exact,
-        valid_score, valid_bits; /* NaN where the log has none */
-    const char *objective;       /* as in result.csv */
+        valid_score, valid_bits, penalty; /* NaN where the log has none */
+    const char *objective;                /* as in result.csv */
 } RunRow;
 extern const Column log_columns[]; /* log.csv, as nn/run/run.c writes it */
 

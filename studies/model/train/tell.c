@@ -75,27 +75,29 @@ static void draw_on_the_way(Training *r)
 void tell_report(void *arg, const TrainReport *t)
 {
     Training *r = arg;
-    char left[32], exact[EXACT], score[32] = "", step[64] = "", word[WORDS];
+    char left[32], exact[EXACT], score[32] = "", step[64] = "", word[WORDS], penalty[32] = "";
     size_t seed = options_size(r->options, "seed");
     lease_keep(&r->claim);
     progress_time(t->seconds_left, left);
     exact_words(t->valid_exact, exact);
     per_word(r, SPLIT_VALID, t->valid_ppl, word);
     if (!isnan(t->valid_score)) snprintf(score, sizeof score, ", BLEU %.2f", t->valid_score);
+    if (!isnan(t->penalty)) snprintf(penalty, sizeof penalty, ", penalty %.4g", t->penalty);
     if (t->within)
         snprintf(step, sizeof step, ", step %llu of %llu", (unsigned long long)t->step,
                  (unsigned long long)t->steps);
     if (t->valid_ppl > 0)
         progress_note(
-            "%s, seed %zu: epoch %ld of %ld%s, training loss %.4f, validation %s %.2f%s%s%s%s",
-            r->name, seed, t->epoch, t->epochs, step, t->train_loss, perplexity_name(r),
+            "%s, seed %zu: epoch %ld of %ld%s, training loss %.4f%s, validation %s %.2f%s%s%s%s",
+            r->name, seed, t->epoch, t->epochs, step, t->train_loss, penalty, perplexity_name(r),
             t->valid_ppl, r->corpus.vocab.tokens ? word : "", exact, score,
             t->best ? "" : " (not the best)");
     else
         progress_show(
-            "%s, seed %zu: epoch %ld of %ld, step %llu of %llu, %s left, loss %.4f, %.0f %ss/s",
+            "%s, seed %zu: epoch %ld of %ld, step %llu of %llu, %s left, loss %.4f%s, %.0f %ss/s",
             r->name, seed, t->epoch, t->epochs, (unsigned long long)t->step,
-            (unsigned long long)t->steps, left, t->train_loss, t->tokens_per_s, unit(r)->token);
+            (unsigned long long)t->steps, left, t->train_loss, penalty, t->tokens_per_s,
+            unit(r)->token);
     tell_log(r);
     if (t->valid_ppl > 0) draw_on_the_way(r);
 }
