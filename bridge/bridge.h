@@ -57,10 +57,11 @@ int bridge_plan(const Table *t, const BridgeOptions *o, Plan **out);
  *
  * Phi_1/2 has to be a step of the same field. That is so where every slope stands in the table with the factor h: a scheme's
  * sets of weights are parts of one field, whose step uses them in turn (macaron, words), and the half step of repeat:N is N
- * half steps. ERR_INPUT for the error of schemes with learned numbers or gates, which may multiply a state; that read earlier
- * steps, whose half step would need the states between; that carry a quantity; whose step of size 0 is not y, as with
- * NORM_POST. With dropout the masks are part of the field, so the error then needs MASKS_STEP, of which the caller sees to it. A
- * displacement is of any scheme. Both are of language models: ERR_INPUT for two sides or `bidirectional`. */
+ * half steps. In a scheme of whole layers, L(y) = F(y) + G(y + F(y)), the F inside L has the factor h too: its field is F + G, as
+ * that of the others (FIELD_SPLIT in truncation.h). ERR_INPUT for the error of schemes with learned numbers or gates, which
+ * may multiply a state; that read earlier steps, whose half step would need the states between; that carry a quantity; whose
+ * step of size 0 is not y, as with NORM_POST. With dropout the masks are part of the field: the error then needs MASKS_STEP, which
+ * the caller sees to. A displacement is of any scheme. Both are of language models: ERR_INPUT for two sides or `bidirectional`. */
 
 /* Compiles a network of two sides: encoder_layers steps of a scheme of F and G on the source, a final norm (NORM_PRE),
  * then `layers` steps of a decoder's scheme on the target, whose C is cross-attention to the encoder's output. Sets of

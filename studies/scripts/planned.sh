@@ -8,6 +8,7 @@
 #   moonshot-64  the same at d 64 on the King James text (--corpus kjv), as depth-64 and sandwich-64
 #   many-64      blocks found by their truncation error in 16 layers, beside 16 drawn ones (--corpus kjv; needs python3)
 #   many-long-64 the same with other layers, draws and seeds, and four epochs
+#   penalty-64   three schemes, trained with penalties on the truncation error of their step and, as a control, on its displacement (--corpus kjv)
 #   stage-64     order 2 beside order 1 at the same place of the second stage, d 64, two epochs; twenty schemes (--corpus kjv)
 #   depth        eight schemes at 1 to 12 layers; depth-64: two at 1 to 8
 #   translation  nine pairs of schemes at 6 + 6 layers; --corpus has Multi30k. TR_SEEDS=N is the number of seeds that the plan then has; translation-64: two pairs
@@ -120,6 +121,13 @@ stage-64)
         --truncation 16 ;;
 many-64) many many-64 671 1 670 687 ;;
 many-long-64) many many-long-64 701 4 691 692 ;;
+penalty-64)
+    for scheme in looped:2 heun-layer fgfg-error; do
+        # shellcheck disable=SC2086
+        study "penalty-64/$(echo "$scheme" | tr -d :)" compare --scheme-file studies/schemes/study.scheme --scheme "$scheme" --vary \
+            "step-penalty=error=0,$(sed -n "s/^# penalties $scheme //p" $plans/penalty-64.txt)" --seed 731 --seeds 6 $(echo "$d64" | sed 's/warmup 400/warmup 83/') \
+            --sequence 64 --vocabulary 2000 --epochs 4 --tune --tune-rate 8e-3,1.13e-2,1.6e-2 --tune-dropout 0 --tune-seed 730 --truncation 8
+    done ;;
 depth)
     # shellcheck disable=SC2086
     study depth compare --scheme transformer,heun-layer,rk2-gate,repeat:2,looped:4,rk4-layer,repeat:4,macaron --baseline repeat:4 --layers 1,2,4,6,12 \

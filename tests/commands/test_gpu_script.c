@@ -190,6 +190,27 @@ TEST(blocks_are_drawn_and_rates_chosen_by_rule)
     assert_int_not_equal(shell(MANY "rate runs.csv a,b,c"), 0);
 }
 
+/* penalty-64: of trainings whose perplexity is a power of an error the slope is that power, by scheme and seed; the control has it on the errors of the others, at
+ * the places of equal penalties, and on its own. Trials of rates and trainings without a penalty do not count, and a training that lacks is told. */
+TEST(slopes_are_those_of_lines)
+{
+    need_tool("python3");
+    shell_ok(
+        "mkdir -p p/a p/b lines; { echo seed,test_ppl,valid_ppl,part,truncation,integrator,step-penalty; awk 'BEGIN {for (k = 4; k; k--) {"
+        "printf \"7,%%g,%%g,,%%g,a,error=%%d\\n\", 30 * k ^ .25, 40 * k ^ .5, k, k;"
+        "printf \"7,%%g,40,,%%g,a,displacement=%%d\\n\", 30 / k, k ^ 2, k * 10}}'; "
+        "echo 7,99,99,,9,a,error=0; echo 9,99,99,tuning,,a,error=1; echo ,5,5,,,,; } >p/a/runs.csv");
+    shell_ok("sed 's/,a,/,b,/; s/^7/8/' p/a/runs.csv >p/b/runs.csv");
+    shell_ok("python3 \"$OLDPWD/studies/scripts/penalty.py\" p lines");
+    shell_ok(
+        "for i in 'a 7' 'b 8'; do echo displacement,$i,${i%% *},-1.0,0.0,-0.5,2.772589; done >want; "
+        "for i in 'a 7' 'b 8'; do echo error,$i,${i%% *},0.25,0.5,0.25,1.386294; done >>want; "
+        "tail -n +2 lines/lines.csv | sort | diff - want; wc -l lines/runs.csv | grep -q '^22 '");
+    shell_ok("sed -i '/error=3/d' p/b/runs.csv");
+    assert_int_not_equal(shell("python3 \"$OLDPWD/studies/scripts/penalty.py\" p lines"), 0);
+    HAS(err, "3 trainings, not 4");
+}
+
 TEST(without_a_device_or_program_nothing_is_measured)
 {
     prepare();
