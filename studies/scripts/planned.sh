@@ -126,7 +126,7 @@ penalty-64)
         # shellcheck disable=SC2086
         study "penalty-64/$(echo "$scheme" | tr -d :)" compare --scheme-file studies/schemes/study.scheme --scheme "$scheme" --vary \
             "step-penalty=error=0,$(sed -n "s/^# penalties $scheme //p" $plans/penalty-64.txt)" --seed 731 --seeds 6 $(echo "$d64" | sed 's/warmup 400/warmup 83/') \
-            --sequence 64 --vocabulary 2000 --epochs 4 --tune --tune-rate 8e-3,1.13e-2,1.6e-2 --tune-dropout 0 --tune-seed 730 --truncation 8
+            --sequence 64 --vocabulary 2000 --epochs 4 --dropout 0 --tune --tune-rate 8e-3,1.13e-2,1.6e-2 --tune-dropout 0 --tune-seed 730 --truncation 8
     done ;;
 depth)
     # shellcheck disable=SC2086
