@@ -1,9 +1,10 @@
 /* poly.c: rational polynomials: the first place where one turns positive, and its zeros.
  *
  * A polynomial is a number times f_1 f_2^2 f_3^3 ..., where f_m has the roots of multiplicity m, each once (Yun 1976). Its sign
- * changes at the real roots of f_1, f_3, ... and nowhere else. Arb puts every root of such an f in a ball of its own, and tells
- * which are real, so that none is missed. Precision is doubled until all digits are known, as arb_fmpz_poly_complex_roots does,
- * which has no end where roots are too near each other. */
+ * changes at the real roots of f_1, f_3, ... and nowhere else. Its positive roots are told apart by Descartes' rule of signs, in whole
+ * numbers, and refined by Newton's method in balls; none is missed. Where complex roots are wanted Arb puts every one in a ball of its
+ * own. Precision is doubled until all digits are known, as arb_fmpz_poly_complex_roots does, which has no end where roots are
+ * too near each other. */
 #include "ode/theory/poly.h"
 
 #include <math.h>
@@ -80,6 +81,14 @@ static int settled(acb_ptr z, slong n, const acb_poly_t p, slong bits)
     return 1;
 }
 
+static int too_near(const fmpz_poly_t p)
+{
+    return error_set(
+        ERR_NUMERIC,
+        "two roots of a polynomial of degree %d lie too near each other to be told apart",
+        (int)fmpz_poly_degree(p));
+}
+
 /* Finds the roots of a polynomial that has each once: z (degree), the real ones first, rising. Two that agree to k bits take k
  * corrections of each, which those of few roots have time for. */
 static int find_roots(const fmpz_poly_t p, acb_ptr z)
@@ -101,24 +110,130 @@ static int find_roots(const fmpz_poly_t p, acb_ptr z)
     }
     acb_poly_clear(in);
     _acb_vec_sort_pretty(z, n + zero);
-    return done ? 0
-                : error_set(ERR_NUMERIC,
-                            "two roots of a polynomial of degree %d lie too near each other to be "
-                            "told apart",
-                            (int)n);
+    return done ? 0 : too_near(p);
+}
+
+/* ---- positive roots ------------------------------------------------------------------------------------------ */
+
+/* Takes the half of a ball in which the one root is, before which p has this sign; v: p at the middle, to some digits. */
+static void halve(const fmpz_poly_t p, int before, const arb_t v, arb_t x)
+{
+    FRACTION(at);
+    BALL(quarter);
+    int sign = arb_is_positive(v) - arb_is_negative(v);
+    if (sign == 0) {
+        arf_get_fmpq(at, arb_midref(x));
+        fmpz_poly_evaluate_fmpq(at, p, at);
+        sign = fmpq_sgn(at);
+    }
+    mag_mul_2exp_si(arb_radref(x), arb_radref(x), -1);
+    if (sign == 0) mag_zero(arb_radref(x));
+    arf_set_mag(arb_midref(quarter), arb_radref(x));
+    if (sign != before) arb_neg(quarter, quarter);
+    arf_add(arb_midref(x), arb_midref(x), arb_midref(quarter), ARF_PREC_EXACT, ARF_RND_DOWN);
+}
+
+/* Puts the one root between low and low + 2^k, before which p has this sign, in a ball of POLY_BITS bits that keeps away from both
+ * ends: by the interval form of Newton's method, m - p(m)/p'(x), and by halves where that does not halve the ball x. */
+static void refine(const fmpz_poly_t p, const arb_t low, slong k, int before, arb_t x)
+{
+    enum { MORE_BITS = 32 };
+    BALL(ends);
+    BALL(v);
+    BALL(ratio);
+    BALL(better);
+    arb_poly_t f, slope;
+    arb_poly_init(f);
+    arb_poly_init(slope);
+    arb_one(ends);
+    arb_mul_2exp_si(ends, ends, k - 1);
+    arb_add(ends, ends, low, ARF_PREC_EXACT);
+    mag_set_ui_2exp_si(arb_radref(ends), 1, k - 1);
+    arb_set(x, ends);
+    for (slong bits = 2 * POLY_BITS;
+         arb_rel_accuracy_bits(x) < POLY_BITS || !arb_contains_interior(ends, x);) {
+        arb_poly_set_fmpz_poly(f, p, bits);
+        arb_poly_derivative(slope, f, bits);
+        arb_get_mid_arb(better, x);
+        arb_poly_evaluate(v, f, better, bits);
+        arb_poly_evaluate(ratio, slope, x, bits);
+        arb_div(ratio, v, ratio, bits); /* infinite where the slope may be 0 */
+        arb_sub(better, better, ratio, bits);
+        arb_mul_2exp_si(ratio, better, 1);
+        if (mag_cmp(arb_radref(ratio), arb_radref(x)) < 0) {
+            arb_intersection(x, x, better, bits);
+            continue;
+        }
+        halve(p, before, v, x);
+        bits += MORE_BITS;
+    }
+    arb_poly_clear(f);
+    arb_poly_clear(slope);
+}
+
+typedef struct {
+    const fmpz_poly_struct *p;
+    arb_ptr root;
+    slong count;
+} Positive;
+
+/* Returns how often signs change along the coefficients of (1 + x)^n p(1/(1 + x)): that many roots are in (0, 1), or fewer by an
+ * even number (Descartes; Collins and Akritas 1976). */
+static int sign_changes(const fmpz_poly_t p)
+{
+    WHOLE(q);
+    fmpz one = 1;
+    int changes = 0, last = 0;
+    fmpz_poly_reverse(q, p, fmpz_poly_length(p));
+    fmpz_poly_taylor_shift(q, q, &one);
+    for (slong i = 0; i < fmpz_poly_length(q); i++) {
+        int sign = fmpz_sgn(q->coeffs + i);
+        changes += sign * last < 0;
+        if (sign) last = sign;
+    }
+    return changes;
+}
+
+/* Finds the roots between low and low + 2^k, rising, where p is `part` on (0, 1), which is not 0 at 0. */
+static int find_between(Positive *f, const fmpz_poly_t part, const arb_t low, slong k, int halvings)
+{
+    int changes = sign_changes(part);
+    fmpz one = 1;
+    WHOLE(half);
+    BALL(middle);
+    tick();
+    if (changes == 1) refine(f->p, low, k, fmpz_sgn(part->coeffs), f->root + f->count++);
+    if (changes <= 1) return 0;
+    if (halvings == 0) return too_near(f->p);
+    fmpz_poly_set(half, part);
+    _fmpz_poly_scale_2exp(half->coeffs, half->length, -1);
+    TRY(find_between(f, half, low, k - 1, halvings - 1));
+    fmpz_poly_taylor_shift(half, half, &one);
+    arb_one(middle);
+    arb_mul_2exp_si(middle, middle, k - 1);
+    arb_add(middle, middle, low, ARF_PREC_EXACT);
+    if (fmpz_is_zero(half->coeffs)) {
+        arb_set(f->root + f->count++, middle);
+        fmpz_poly_shift_right(half, half, 1);
+    }
+    return find_between(f, half, middle, k - 1, halvings - 1);
 }
 
 int poly_positive(const fmpz_poly_t p, arb_ptr root, slong *count)
 {
-    slong n = fmpz_poly_degree(p), below, above = 0;
-    *count = 0;
-    if (n > 0) _fmpz_poly_num_real_roots_sturm(&below, &above, p->coeffs, n + 1);
-    if (above == 0) return 0; /* at once, where balls of all roots take long */
-    acb_ptr z = _acb_vec_init(n);
-    int code = find_roots(p, z);
-    for (slong i = 0; code == 0 && i < n && arb_is_zero(acb_imagref(z + i)); i++)
-        if (arb_is_positive(acb_realref(z + i))) arb_set(root + (*count)++, acb_realref(z + i));
-    _acb_vec_clear(z, n);
+    enum { HALVINGS = 8192 };
+    Positive f = {p, root, 0};
+    WHOLE(part);
+    BALL(zero);
+    fmpz_t bound;
+    fmpz_poly_shift_right(part, p, fmpz_is_zero(p->coeffs));
+    fmpz_init(bound);
+    fmpz_poly_bound_roots(bound, part);
+    slong k = (slong)fmpz_bits(bound);
+    fmpz_clear(bound);
+    _fmpz_poly_scale_2exp(part->coeffs, part->length, k);
+    int code = find_between(&f, part, zero, k, HALVINGS);
+    *count = f.count;
     return code;
 }
 

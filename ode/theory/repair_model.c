@@ -452,18 +452,21 @@ size_t repair_conditions(const RepairModel *m, int q)
            (m->ages ? m->points + 1 : 0);
 }
 
-static RepairNumber sum_row(const RepairModel *m, size_t row, const RepairNumber *u)
+static void sum_row(const RepairModel *m, size_t row, const RepairNumber *u, RepairNumber *out)
 {
     uint64_t p = m->prime, whole = 0;
     long double sum = 0;
-    for (size_t i = m->first[row]; i < m->first[row + 1]; i++) {
-        RepairNumber by = u ? u[m->entry[i].source] : number_whole(p, 1);
-        if (!p) sum += m->value[i].r * by.r;
-        if (p)
-            whole += m->value[i].m * by.m; /* p has 31 bits: the sum is divided once in a while */
-        if (whole >> 63) whole %= p;
+    size_t first = m->first[row], end = m->first[row + 1];
+    for (size_t i = first; !p && i < end; i++)
+        sum += u ? m->value[i].r * u[m->entry[i].source].r : m->value[i].r;
+    for (size_t i = first; p && i < end; i++) {
+        whole += u ? m->value[i].m * u[m->entry[i].source].m : m->value[i].m;
+        if (whole >> 63) whole %= p; /* p has 31 bits: the sum is divided once in a while */
     }
-    return p ? (RepairNumber){.m = whole % p} : (RepairNumber){.r = sum};
+    if (p)
+        out->m = whole % p;
+    else
+        out->r = sum;
 }
 
 /* Computes E_-j of a tree, (-j)^|t| / gamma; of sizes its absolute value. */
@@ -503,7 +506,7 @@ static RepairNumber apply_function(RepairModel *m, size_t tree, size_t s, const 
     RepairNumber *r = &m->psi[tree * m->sources + s], power = number_whole(p, 1),
                  sum = number_whole(p, 0);
     uint64_t factorial = 1;
-    *r = sum_row(m, m->row_of[s], u);
+    sum_row(m, m->row_of[s], u, r);
     for (int k = 2; k < m->phi[s] && m->phi[s] != PHI_SOLVE; k++) factorial *= (uint64_t)k;
     for (int n = 0;; n++) {
         const Tree *t = &m->f->tree[tree];
@@ -518,6 +521,22 @@ static RepairNumber apply_function(RepairModel *m, size_t tree, size_t s, const 
     }
 }
 
+/* Computes the product of psi of slope i, of so many, over a tree's children. */
+static void multiply_children(const RepairModel *m, const Tree *t, size_t slopes, size_t i,
+                              RepairNumber *out)
+{
+    uint64_t p = m->prime, whole = 1;
+    long double product = 1;
+    for (int k = 0; !p && k < t->children; k++)
+        product *= m->psi[(size_t)t->child[k] * slopes + i].r;
+    for (int k = 0; p && whole && k < t->children; k++)
+        whole = whole * m->psi[(size_t)t->child[k] * slopes + i].m % p;
+    if (p)
+        out->m = whole;
+    else
+        out->r = product;
+}
+
 /* Computes u, and psi if it is read, of a tree for the slopes of all ages. */
 static void set_past(RepairModel *m, size_t tree, int inner, int sizes)
 {
@@ -525,9 +544,8 @@ static void set_past(RepairModel *m, size_t tree, int inner, int sizes)
     size_t labels = (size_t)m->ages * m->sources;
     for (size_t i = 0; i < labels; i++) {
         int colour = m->colour[i % m->sources];
-        m->u[i] = number_whole(m->prime, colour < 0 || colour == t->colour);
-        for (int k = 0; k < t->children; k++)
-            m->u[i] = number_multiply(m->prime, m->u[i], m->psi[(size_t)t->child[k] * labels + i]);
+        m->u[i] = number_whole(m->prime, 0);
+        if (colour < 0 || colour == t->colour) multiply_children(m, t, labels, i, &m->u[i]);
     }
     for (size_t i = 0; inner && i < labels; i++)
         m->psi[tree * labels + i] =
@@ -539,13 +557,10 @@ static void set_stages(RepairModel *m, size_t tree, RepairNumber *u)
     const Tree *t = &m->f->tree[tree];
     for (size_t s = 0; s < m->sources; s++) u[s] = number_whole(m->prime, 0);
     for (size_t s = 0; s < m->sources; s++) {
-        if (m->phi[s]) {
+        if (m->phi[s])
             u[s] = apply_function(m, tree, s, u);
-            continue;
-        }
-        u[s] = number_whole(m->prime, m->colour[s] < 0 || m->colour[s] == t->colour);
-        for (int k = 0; k < t->children; k++)
-            u[s] = number_multiply(m->prime, u[s], m->psi[(size_t)t->child[k] * m->sources + s]);
+        else if (m->colour[s] < 0 || m->colour[s] == t->colour)
+            multiply_children(m, t, m->sources, s, &u[s]);
     }
 }
 
@@ -599,22 +614,31 @@ void repair_evaluate(RepairModel *m, int q, int sizes, RepairNumber *r)
             RepairNumber *psi = &m->psi[t * m->sources + s];
             if (m->phi[s]) continue;                              /* r */
             int same = s > 0 && m->row_of[s] == m->row_of[s - 1]; /* F and G of one stage */
-            *psi = same ? psi[-1] : sum_row(m, m->row_of[s], m->u);
+            if (same)
+                *psi = psi[-1];
+            else
+                sum_row(m, m->row_of[s], m->u, psi);
         }
-        RepairNumber y =
-            m->ages ? sum_past(m, m->points, 0, m->u, t, sizes) : sum_row(m, m->points, m->u);
+        RepairNumber y, hats;
+        if (m->ages)
+            y = sum_past(m, m->points, 0, m->u, t, sizes);
+        else
+            sum_row(m, m->points, m->u, &y);
         int counts = !m->special || !tree_vanishes(m->f, t, m->special);
         if (t < own)
             r[t] = counts ? (sizes ? number_add : number_subtract)(p, y, m->gamma[t])
                           : number_whole(p, 0);
         if (t >= hat) continue;
-        y = (sizes ? number_add : number_subtract)(p, y, sum_row(m, m->points + 1, m->u));
+        sum_row(m, m->points + 1, m->u, &hats);
+        y = (sizes ? number_add : number_subtract)(p, y, hats);
         r[own + t] =
             counts ? (sizes ? number_add : number_subtract)(p, y, m->gamma[t]) : number_whole(p, 0);
     }
-    for (size_t i = 0; i < m->nodes; i++)
-        r[own + hat + i] = (sizes ? number_add : number_subtract)(
-            p, m->value[m->entries + i], sum_row(m, m->entry[m->entries + i].row, NULL));
+    for (size_t i = 0; i < m->nodes; i++) {
+        RepairNumber sum;
+        sum_row(m, m->entry[m->entries + i].row, NULL, &sum);
+        r[own + hat + i] = (sizes ? number_add : number_subtract)(p, m->value[m->entries + i], sum);
+    }
     for (size_t row = 0; m->ages && row <= m->points; row++)
         r[own + hat + m->nodes + row] = (sizes ? number_add : number_subtract)(
             p, sum_past(m, row, 0, NULL, 0, sizes), number_whole(p, 1));

@@ -304,6 +304,45 @@ TEST(roots_close_together)
     }
 }
 
+/* Positive roots have balls of their own that do not touch, rising: at the halves of intervals that are looked through, beside these
+ * by 2^-200, and in threes; those at 0 and below have none. */
+TEST(positive_roots)
+{
+    static const struct {
+        long n, d;
+        int beside; /* 1: that and n/d + 2^-200; -1: and n/d - 2^-200 */
+    } row[] = {{-3, 2, 0}, {0, 1, 0}, {1, 7, 1}, {1, 4, 0}, {1, 2, 1},
+               {3, 4, -1}, {1, 1, 0}, {2, 1, 1}, {3, 1, 0}, {1000000, 3, -1}};
+    POLY(p);
+    OWN_RATIONAL root, little;
+    fmpq_t list[20];
+    slong n = 0, count;
+    mpq_inits(root, little, NULL);
+    mpq_set_ui(little, 1, 1);
+    mpq_div_2exp(little, little, 200);
+    fmpq_poly_one(p);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        for (int k = row[i].beside < 0 ? -1 : 0; k <= (row[i].beside > 0); k++) {
+            mpq_set_si(root, row[i].n, (unsigned long)row[i].d);
+            if (k != 0) (k > 0 ? mpq_add : mpq_sub)(root, root, little);
+            times_root(p, root);
+            fmpq_init(list[n]);
+            if (mpq_sgn(root) > 0) fmpq_set_mpq(list[n++], root);
+        }
+    WHOLE(whole);
+    fmpq_poly_get_numerator(whole, p);
+    arb_ptr ball = _arb_vec_init(20);
+    assert_int_equal(poly_positive(whole, ball, &count), 0);
+    assert_int_equal(count, n);
+    for (slong i = 0; i < n; i++) {
+        assert_true(arb_contains_fmpq(ball + i, list[i]));
+        assert_true(arb_rel_accuracy_bits(ball + i) >= POLY_BITS);
+        assert_true(i == 0 || arb_lt(ball + i - 1, ball + i));
+        fmpq_clear(list[i]);
+    }
+    _arb_vec_clear(ball, 20);
+}
+
 /* ---- dispersion and dissipation ------------------------------------------------------------------------- */
 
 typedef struct {
