@@ -14,7 +14,7 @@
  * (general linear methods and the one-step method that underlies them: Butcher 2006, Stoffer 1993).
  * But for this matrix nothing has to be solved: K needs only smaller trees (Butcher 2006, section 6; with colours
  * Araujo, Murua, Sanz-Serna 1997). On the way of a flow a tree is a polynomial of time: where its root has the flow's colour, the
- * integral of the product over its children; else it does not move. */
+ * integral of the product over its children; else it does not move. Of inexact tables all values have 320 bits. */
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
 #include "kernels/base/tick.h"
@@ -368,6 +368,7 @@ static void row_at(const Work *w, const Row *r, size_t i, mpq_t out)
         rational_sum_take(&sum);
     }
     rational_sum_end(&sum, out);
+    if (!w->table->exact) rational_shorten(out);
 }
 
 /* Computes K = phi_J(scale h A) Y, or solve's, at tree i, from Y at tree i and smaller ones. */
@@ -418,6 +419,7 @@ static int evaluate_at(Work *w, size_t i)
         for (int k = 0; k < t->children && !p->phi; k++)
             mpq_mul(w->K[e][i], w->K[e][i],
                     tree_is_clock(w->forest, (size_t)t->child[k]) ? w->node[e] : Y[t->child[k]]);
+        if (!table->exact) rational_shorten(w->K[e][i]);
         if (p->phi) {
             row_at(w, &p->row, i, Y[i]);
             apply_phi(w, p, Y, i, w->K[e][i]);

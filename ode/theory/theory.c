@@ -12,6 +12,8 @@
  * `slack` times what is known of the rounding: the largest residual so far, and the last digit of the coefficients.
  * Fractions can be roundings where a denominator is at least `long_fraction`. */
 static const double inexact_bound = 1e-12, slack = 100, long_fraction = 1e6, long_decimal = 1e9;
+/* Series of inexact tables have 320 bits: less than this is their rounding. */
+static const double rounded = 1e-80;
 
 void theory_state(const Table *t, mpq_t out)
 {
@@ -36,6 +38,7 @@ static int find_factors(const Forest *f, const Table *t, int less_exact, mpq_t *
     mpq_sub(empty, step->empty, exact->empty);
     for (size_t i = 0; i < f->count; i++) {
         mpq_sub(factor[i], step->a[i], exact->a[i]);
+        if (!t->exact && fabs(mpq_get_d(factor[i])) < rounded) mpq_set_ui(factor[i], 0, 1);
         make_factor(f, t, i, factor[i]);
     }
     return 0;

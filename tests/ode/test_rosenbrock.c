@@ -34,6 +34,8 @@ TEST(test_known)
         double real, imag;
         assert_string_equal(t->name, known[i].name);
         assert_int_equal(order_of(t), known[i].order);
+        /* ros2-w has decimals of a root, and meets its conditions in fractions of them */
+        if (i == 1) assert_true(theory_of(t, 3).residual == 0);
         Embedded e = embedded_of(list.table[i]);
         assert_true(e.order == known[i].embedded && e.estimate_order == known[i].embedded);
         assert_true(fabs(table_error_sum(list.table[i])) < 1e-14);
