@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "ode/field/simd.h"
+#include "kernels/base/simd.h"
 
 enum { TERMS = 6, BLOCK = 2048 }; /* 16 KiB of out */
 

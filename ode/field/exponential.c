@@ -21,7 +21,7 @@
 
 #include "kernels/base/tick.h"
 #include "ode/field/combine.h"
-#include "ode/field/simd.h"
+#include "kernels/base/simd.h"
 
 /* A function by itself, as clang 14 links no clones of one that other files call. */
 SIMD_CLONES static double largest(size_t N, const double *x)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kernels/base/random.h"
-#include "ode/field/simd.h"
+#include "kernels/base/simd.h"
 #include "ode/field/system.h"
 
 /* 0 below 0, else 1: what is switched on or off at a time. */

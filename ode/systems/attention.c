@@ -18,7 +18,7 @@
 #include <math.h>
 #include <omp.h>
 
-#include "ode/field/simd.h"
+#include "kernels/base/simd.h"
 
 enum { SHARED = 256, TILE = 128, THREADS = 16 }; /* TILE * THREADS rows of scratch at most */
 

@@ -27,7 +27,7 @@
 #include <string.h>
 
 #include "kernels/base/random.h"
-#include "ode/field/simd.h"
+#include "kernels/base/simd.h"
 
 static const double pi = 3.14159265358979323846;
 static const double radius = 2; /* R, of the cloud */

@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-#include "ode/field/simd.h"
+#include "kernels/base/simd.h"
 
 /* Functions that are inlined with their loops into the clones below. */
 #define INLINE static inline __attribute__((always_inline))

@@ -15,7 +15,7 @@
 #include <math.h>
 
 #include "kernels/base/random.h"
-#include "ode/field/simd.h"
+#include "kernels/base/simd.h"
 
 static const double diffusion = 0.5;
 static const double turn = 6.283185307179586476925286766559; /* 2 pi */

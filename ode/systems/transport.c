@@ -22,7 +22,7 @@
 #include <math.h>
 
 #include "kernels/base/random.h"
-#include "ode/field/simd.h"
+#include "kernels/base/simd.h"
 
 static const double pi = 3.14159265358979323846;
 static const double lengthy =

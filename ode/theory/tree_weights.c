@@ -12,7 +12,9 @@
  * by those that begin alike. In each colour a vector has one entry behind its labels, for g: there psi has g(t), and r has
  * the sum of what -g and the E_-j at the path's vertices are over those of the last one's children.
  *
- * Numbers are residues in Montgomery's form (1985), or floats: of 192 bits, of decimals, which have 60 digits, of 320.
+ * Numbers are residues in Montgomery's form (1985), or floats: of 192 bits, of decimals, which have 60 digits, of 320. Of fractions the
+ * products of vectors are in pairs of doubles first (Dekker 1971), 2^-104 of the sum of moduli off for each term; a defect that is less
+ * than 2^-40 of that sum is taken in the floats, whose vectors are made where they are wanted.
  *
  * In more colours than the trees have, a defect is that of its tree's shape. So the sum of squares over all colourings t of a shape
  * is d^2 W_1, with W_k = sum over t of sigma(t)^(-2k). For m equal children c, W_k has the factor
@@ -25,6 +27,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/scoped.h"
+#include "kernels/base/simd.h"
 #include "kernels/base/tick.h"
 #include "ode/scheme/rationals.h"
 #include "ode/theory/conditions_inside.h"
@@ -178,6 +181,70 @@ static int is_zero(const Ring *r, const void *a)
     return r->p ? *(const uint64_t *)a == 0 : mpf_sgn((mpf_srcptr)a) == 0;
 }
 
+/* ---- pairs of doubles -------------------------------------------------------------------------------------------------- */
+
+/* Numbers high + low, |low| at most 2^-53 |high|. */
+typedef struct {
+    double *high, *low;
+} Pairs;
+
+static Pairs pairs_at(Pairs list, size_t i)
+{
+    return (Pairs){list.high + i, list.low + i};
+}
+
+static void set_pairs(Ring *r, size_t n, const void *from, Pairs to)
+{
+    for (size_t i = 0; i < n; i++) {
+        mpf_srcptr x = at(r, from, i);
+        to.high[i] = mpf_get_d(x);
+        mpf_set_d(r->x, to.high[i]);
+        mpf_sub(r->x, x, r->x);
+        to.low[i] = mpf_get_d(r->x);
+    }
+}
+
+/* Computes out = a b, entry by entry. */
+SIMD_CLONES
+static void multiply_pairs(size_t n, Pairs a, Pairs b, Pairs out)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) {
+        double p = a.high[i] * b.high[i];
+        double rest =
+            __builtin_fma(a.high[i], b.high[i], -p) + (a.high[i] * b.low[i] + a.low[i] * b.high[i]);
+        out.high[i] = p + rest;
+        out.low[i] = rest - (out.high[i] - p);
+    }
+}
+
+/* Computes sum a b over n entries, and the sum of moduli. */
+SIMD_CLONES
+static void sum_pairs(size_t n, Pairs a, Pairs b, double *high, double *low, double *moduli)
+{
+    enum { LANES = 8 };
+    double sum[LANES] = {0}, rest[LANES] = {0}, size[LANES] = {0};
+    for (size_t k = 0; k < n; k += LANES) {
+        size_t lanes = n - k < LANES ? n - k : LANES;
+#pragma omp simd
+        for (size_t j = 0; j < lanes; j++) {
+            double x = a.high[k + j], y = b.high[k + j], p = x * y, s = sum[j] + p,
+                   back = s - sum[j];
+            rest[j] += (sum[j] - (s - back)) + (p - back) + __builtin_fma(x, y, -p) +
+                       (x * b.low[k + j] + a.low[k + j] * y);
+            sum[j] = s;
+            size[j] += fabs(p);
+        }
+    }
+    *high = *low = *moduli = 0;
+    for (int j = 0; j < LANES; j++) {
+        double s = *high + sum[j], back = s - *high;
+        *low += (*high - (s - back)) + (sum[j] - back) + rest[j];
+        *high = s;
+        *moduli += size[j];
+    }
+}
+
 /* ---- the walk ------------------------------------------------------------------------------------------------------- */
 
 /* Vectors (width): for each colour its labels, then the entry of g. */
@@ -200,6 +267,10 @@ typedef struct {
     /* Floats alone. norm (NORMS): of each level W_1 without the last child and those equal to it, with them. equal (small,
      * order): factors of equal children, where one tree stands for all colourings. */
     mpf_t *norm, *equal;
+    Pairs pairs, pair_psi; /* of fractions: of level, and of psi; else NULL */
+    char late
+        [LEVELS]; /* `level` has not yet what `pairs` has: the product of those of the level before and psi of */
+    size_t child[LEVELS]; /* this tree */
     size_t done;
     double all;
     Defects *out;
@@ -319,6 +390,10 @@ static void set_factors(Walk *w, int order, const void *g, size_t level)
     for (int c = m->colours; c-- > 0;)
         multiply(&w->r, 1, last, share_of(w, c, order),
                  at(&w->r, w->level, level * w->width + w->from[c + 1] - 1));
+    w->late[level] = 0;
+    if (w->pairs.high)
+        set_pairs(&w->r, w->width, at(&w->r, w->level, level * w->width),
+                  pairs_at(w->pairs, level * w->width));
 }
 
 static void walk_children(Walk *w, const Spot *s);
@@ -338,11 +413,22 @@ static void walk_vertex(Walk *w, const Spot *above, size_t level, int order)
     }
 }
 
+/* Returns the vector of a level in floats. */
+static void *floats(Walk *w, size_t level, int colour)
+{
+    void *z = vector(w, w->level, level, colour);
+    if (w->late[level])
+        multiply(&w->r, length(w, colour), floats(w, level - 1, colour),
+                 vector(w, w->psi, w->child[level], colour), z);
+    w->late[level] = 0;
+    return z;
+}
+
 /* Goes on to a child of all vertices that are left. */
 static void walk_path(Walk *w, const Spot *s)
 {
     const Method *m = w->m;
-    const void *z = vector(w, w->level, s->level, s->colour);
+    const void *z = floats(w, s->level, s->colour);
     size_t colour = (size_t)s->colour, level = s->level + 1;
     clear(&w->r, m->rows, w->value);
     for (size_t i = m->first[colour]; i < m->first[colour + 1]; i++)
@@ -409,12 +495,50 @@ static int may_stand(const Walk *w, const Spot *s, size_t child)
     return colour < COLOURS || (colour == COLOURS + s->colour && !linear);
 }
 
+static Pairs pair_vector(const Walk *w, Pairs list, size_t i, int colour)
+{
+    return pairs_at(list, i * w->width + w->from[colour]);
+}
+
+/* Computes the defect of a spot's tree with the last child. */
+static void find_defect(Walk *w, const Spot *s, size_t child)
+{
+    static const double least = 0x1p-40;
+    size_t n = length(w, s->colour);
+    double high, low, moduli;
+    if (w->pairs.high) {
+        sum_pairs(n, pair_vector(w, w->pairs, s->level, s->colour),
+                  pair_vector(w, w->pair_psi, child, s->colour), &high, &low, &moduli);
+        if (fabs(high + low) > least * moduli && moduli < INFINITY) {
+            mpf_set_d(w->d, high);
+            mpf_set_d(w->r.x, low);
+            mpf_add(w->d, w->d, w->r.x);
+            return;
+        }
+    }
+    scalar_product(&w->r, n, floats(w, s->level, s->colour), vector(w, w->psi, child, s->colour),
+                   w->d);
+}
+
+/* Computes the product of a spot's vector and the child's psi, at the next level. */
+static void next_level(Walk *w, const Spot *s, size_t child)
+{
+    size_t n = length(w, s->colour), next = s->level + 1;
+    w->late[next] = w->pairs.high != NULL;
+    w->child[next] = child;
+    if (w->late[next])
+        multiply_pairs(n, pair_vector(w, w->pairs, s->level, s->colour),
+                       pair_vector(w, w->pair_psi, child, s->colour),
+                       pair_vector(w, w->pairs, next, s->colour));
+    else
+        multiply(&w->r, n, vector(w, w->level, s->level, s->colour),
+                 vector(w, w->psi, child, s->colour), vector(w, w->level, next, s->colour));
+}
+
 /* Adds one child more; it is the last where nothing is left then. */
 static void add_child(Walk *w, const Spot *s, size_t child)
 {
     const Tree *t = &w->f->tree[child];
-    size_t n = length(w, s->colour);
-    void *z = vector(w, w->level, s->level, s->colour), *psi = vector(w, w->psi, child, s->colour);
     Spot next = *s;
     next.left -= t->order;
     next.run = child == s->last ? s->run + 1 : 1;
@@ -423,12 +547,12 @@ static void add_child(Walk *w, const Spot *s, size_t child)
     next.last = child;
     next.all_F = s->all_F && (w->r.p || w->m->colours == 1 || tree_is_F(w->f, child));
     if (next.left == 0) {
-        scalar_product(&w->r, n, z, psi, w->d);
+        find_defect(w, s, child);
         take_tree(w, s, child, &next);
         return;
     }
+    next_level(w, s, child);
     next.level++;
-    multiply(&w->r, n, z, psi, vector(w, w->level, next.level, s->colour));
     if (!w->r.p)
         add_norm(w, s, child, next.run, w->norm[2 * next.level], w->norm[2 * next.level + 1]);
     walk_children(w, &next);
@@ -531,7 +655,7 @@ static void close_walk(Walk *w)
     ring_free(&w->r, w->d, 1);
     ring_free(&w->r, w->norm, NORMS);
     ring_free(&w->r, w->equal, w->small * (size_t)w->order);
-    memory_free(w->vanishes);
+    memory_free_all(w->vanishes, w->pairs.high);
     mpf_clear(w->r.x);
 }
 
@@ -573,6 +697,18 @@ static int set_equal(Walk *w)
     return 0;
 }
 
+static int open_pairs(Walk *w)
+{
+    size_t n = LEVELS * w->width, all = w->small * w->width;
+    if (!w->m->t->exact) return 0;
+    double *list = memory_new(2 * (n + all), sizeof *list);
+    if (!list) return ERR_MEMORY;
+    w->pairs = (Pairs){list, list + n};
+    w->pair_psi = (Pairs){list + 2 * n, list + 2 * n + all};
+    set_pairs(&w->r, all, w->psi, w->pair_psi);
+    return 0;
+}
+
 static int open_walk(Walk *w)
 {
     const Method *m = w->m;
@@ -597,7 +733,9 @@ static int open_walk(Walk *w)
         set_psi(w, i);
         if (i % 64 == 0) tick();
     }
-    return w->r.p ? 0 : set_equal(w);
+    if (w->r.p) return 0;
+    TRY(open_pairs(w));
+    return set_equal(w);
 }
 
 static double nearest(mpf_t x)

@@ -5,7 +5,7 @@
 #include <float.h>
 
 #include "ode/field/combine.h"
-#include "ode/field/simd.h"
+#include "kernels/base/simd.h"
 #include "tests/lib/distance.h"
 #include "tests/lib/schemes.h"
 

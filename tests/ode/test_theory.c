@@ -453,10 +453,26 @@ TEST(orders_of_extrapolation)
             fail_msg("%s: %d of %d, %d proved", known[i].ops, th.order, th.searched,
                      th.order_proved);
         if (i == 1) norm2 = th.error_norm2;
+        /* what floats of 192 bits alone gave */
+        if (i == 0)
+            assert_true(fabs(th.error_norm2_one_colour / 4.671101891506443e-15 - 1) < 1e-15);
     }
     OWN_TABLE *h =
         extrapolated(4, "H"); /* its norm in two colours is one sum over the trees of one */
     assert_true(fabs(theory_of(h, 20).error_norm2 / norm2 - 1) < 1e-14);
+}
+
+/* A defect far below the terms that it is a sum of has all its digits: b c is 1/2 + 10^-27. */
+TEST(small_defects)
+{
+    OWN_TABLE *t = frozen("k1 = H(y)\nk2 = H(y + 3/7*k1)\n"
+                          "y' = y + (-1/6 - 7/3/10^27)*k1 + (7/6 + 7/3/10^27)*k2");
+    SCOPED(conditions_drop) Conditions *c = NULL;
+    Level l;
+    assert_int_equal(conditions_new(t, 0, 0, &c), 0);
+    assert_int_equal(conditions_at(c, 2, &l), 0);
+    if (!(fabs(l.largest / 1e-27 - 1) < 1e-15 && fabs(l.one_colour / 1e-54 - 1) < 1e-15))
+        fail_msg("%.17g, %.17g", l.largest, l.one_colour);
 }
 
 /* Two slopes at one point cancel. Their weights are so long that a proof would take thousands of primes. */

@@ -1,4 +1,4 @@
-/* simd.h: hot loops of ode/ for the processor at hand, and an exponential that vectorises.
+/* simd.h: hot loops for the processor at hand, and an exponential that vectorises.
  *
  * SIMD_CLONES before a function compiles it for x86-64-v2's default, v3 and v4; the best is taken when
  * the program starts (GCC's target_clones). Last bits depend on it where a*b + c is rounded once
