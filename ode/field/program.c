@@ -162,7 +162,10 @@ static void leaves(const Lanes *l, const Op *op, double *out)
         distances(l->count, l->formulas->second ? l->formulas->second : d, d, op->code, y, z, out);
         return;
     case GET_OWN:
-        for (size_t m = 0; m < l->count; m++) out[m] = y[m * l->di * d + k];
+        if (l->di * d == 1)
+            memcpy(out, y + k, l->count * sizeof *out);
+        else
+            for (size_t m = 0; m < l->count; m++) out[m] = y[m * l->di * d + k];
         return;
     case GET_NEXT:
         if (l->di == 1) {
@@ -175,7 +178,11 @@ static void leaves(const Lanes *l, const Op *op, double *out)
     const int same = op->code == GET_CONSTANT || op->code == GET_TIME || op->code == GET_INDEX_C ||
                      (l->di == 0 && op_is_fixed(op));
     const double first = leaf(l, op, 0);
-    for (size_t m = 0; m < l->count; m++) out[m] = same ? first : leaf(l, op, m);
+    const size_t count = l->count;
+    if (same)
+        for (size_t m = 0; m < count; m++) out[m] = first;
+    else
+        for (size_t m = 0; m < count; m++) out[m] = leaf(l, op, m);
 }
 
 /* Returns the value of a program in the one lane there is: sets of lanes, a loop for each operation, would cost a particle alone

@@ -282,7 +282,7 @@ TEST(errors_within_steps)
 
 /* ---- stiff systems ---------------------------------------------------------------------------------- */
 
-enum { PLACES = 24 };
+enum { PLACES = 12 };
 static const double rate = 1e6;
 
 OWN_FIELD(rest)
