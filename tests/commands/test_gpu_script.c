@@ -156,8 +156,8 @@ TEST(a_change_is_measured_beside_what_was_before)
     assert_int_equal(words("ledger --limit 20 --before \"$PWD/before\""), 1);
 }
 
-/* Each command of a planned study has options that the program takes: it asks for its corpus first. Commands of many-64 have names of blocks in them that
- * are not made yet. */
+/* Each command of a planned study has options that the program takes: it asks for its corpus. Of what --vary and --tune put in their place nothing is seen. Commands
+ * of many-64 have names of blocks in them that are not made yet. */
 TEST(planned_commands_are_taken)
 {
     shell_ok(
@@ -192,13 +192,14 @@ TEST(blocks_are_drawn_and_rates_chosen_by_rule)
         "integrator,rate,valid_ppl\na,1e-2,10\nb,1e-2,40\na,2e-2,21\nb,2e-2,20\n";
     need_tool("python3");
     shell_ok(
-        "awk '/^scheme drawn/ {exit} /^scheme/ {n = 670 + substr($2, 7); system(\"mkdir -p b/\" n)} "
-        "n && /^[ky]/ {print > (\"b/\" n \"/result.scheme\")}' \"$OLDPWD/studies/schemes/many.scheme\"");
-    shell_ok(MANY "blocks b | cmp - \"$OLDPWD/studies/schemes/many.scheme\"");
-    shell_ok("sed -i 's|^k2.*|k2 = G(y + 1/7*k1)|' b/680/result.scheme");
-    assert_int_not_equal(shell(MANY "blocks b | cmp - \"$OLDPWD/studies/schemes/many.scheme\""), 0);
-    shell_ok("cp b/680/result.scheme b/686/result.scheme");
-    shell_ok(MANY "blocks b > again && grep -q '# found-16 is found-10' again");
+        "awk '/^scheme drawn/ {exit} /^scheme/ {n = 670 + substr($2, 7); system(\"mkdir -p many-64/b/\" n)} "
+        "n && /^[ky]/ {print > (\"many-64/b/\" n \"/result.scheme\")}' \"$OLDPWD/studies/schemes/many.scheme\"");
+    shell_ok(MANY "blocks many-64/b | cmp - \"$OLDPWD/studies/schemes/many.scheme\"");
+    shell_ok("sed -i 's|^k2.*|k2 = G(y + 1/7*k1)|' many-64/b/680/result.scheme");
+    assert_int_not_equal(
+        shell(MANY "blocks many-64/b | cmp - \"$OLDPWD/studies/schemes/many.scheme\""), 0);
+    shell_ok("cp many-64/b/680/result.scheme many-64/b/686/result.scheme");
+    shell_ok(MANY "blocks many-64/b > again && grep -q '# found-16 is found-10' again");
     file_text("runs.csv", rates);
     shell_ok("[ \"$(" MANY "rate runs.csv a,b)\" = 1e-2 ]");
     shell_ok("[ \"$(" MANY "rate runs.csv b)\" = 2e-2 ]");
