@@ -17,6 +17,7 @@
 #include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,8 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/memory.h"
+
+_Static_assert(SIZE_MAX == UINT64_MAX, "products of shapes and places in files have 64 bits");
 
 static int failed(const char *what, const char *file)
 {

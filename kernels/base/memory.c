@@ -11,8 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-_Static_assert(SIZE_MAX == UINT64_MAX, "products of shapes and places in files have 64 bits");
-
 enum { LINE = 64, HUGE_PAGE = 2 << 20 };
 
 static atomic_size_t live, calls, fail_at, refused;

@@ -8,12 +8,19 @@
 
 /* Makes `name` the bytes of a file, whose path begins at the repository's root, with a NUL behind them at `name`_end. Hidden: names that
  * are the object's own have no entry in the table of global addresses, where on ARM the assembler would take both for one. */
-#define TEXT_EMBED(name, file)                                      \
-    __asm__(".pushsection .rodata\n" #name ":\n"                    \
-            ".incbin \"" file "\"\n" #name "_end:\n"                \
-            ".byte 0\n"                                             \
-            ".popsection\n");                                       \
-    extern const char name[] __attribute__((visibility("hidden"))), \
+#ifdef __wasm__ /* whose assembler wants to know what a name stands for */
+#define TEXT_SECTION(name) \
+    ".section .rodata." name ",\"\",@\n.type " name ",@object\n.type " name "_end,@object\n"
+#define TEXT_SECTION_END(name) ".size " name ", .-" name "\n.size " name "_end, 1\n.text\n"
+#else
+#define TEXT_SECTION(name) ".pushsection .rodata\n"
+#define TEXT_SECTION_END(name) ".popsection\n"
+#endif
+#define TEXT_EMBED(name, file)                                                 \
+    __asm__(TEXT_SECTION(#name) #name ":\n"                                    \
+                                      ".incbin \"" file "\"\n" #name "_end:\n" \
+                                      ".byte 0\n" TEXT_SECTION_END(#name));    \
+    extern const char name[] __attribute__((visibility("hidden"))),            \
         name##_end[] __attribute__((visibility("hidden")))
 
 /* TEXT(N) is "8" after #define N 8. */

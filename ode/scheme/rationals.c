@@ -23,10 +23,42 @@ void rational_subtract(mpq_ptr sum, mpq_srcptr a, mpq_srcptr b)
     mpq_sub(sum, sum, x);
 }
 
-void rational_divide(mpq_ptr x, unsigned long k)
+void rational_divide(mpq_ptr x, uint64_t k)
 {
-    mpz_mul_ui(mpq_denref(x), mpq_denref(x), k);
+    mpz_t by;
+    if ((unsigned long)k == k) {
+        mpz_mul_ui(mpq_denref(x), mpq_denref(x), (unsigned long)k);
+    } else {
+        mpz_init(by);
+        integer_set(by, k);
+        mpz_mul(mpq_denref(x), mpq_denref(x), by);
+        mpz_clear(by);
+    }
     mpq_canonicalize(x);
+}
+
+void integer_set(mpz_ptr out, uint64_t n)
+{
+    mpz_import(out, 1, 1, sizeof n, 0, 0, &n);
+}
+
+uint64_t integer_get(mpz_srcptr n)
+{
+    uint64_t out = 0;
+    mpz_export(&out, NULL, 1, sizeof out, 0, 0, n);
+    return out;
+}
+
+uint64_t integer_modulo(mpz_srcptr n, uint64_t p)
+{
+    mpz_t x;
+    if ((unsigned long)p == p) return mpz_fdiv_ui(n, (unsigned long)p);
+    mpz_init(x);
+    integer_set(x, p);
+    mpz_fdiv_r(x, n, x);
+    p = integer_get(x);
+    mpz_clear(x);
+    return p;
 }
 
 void rational_sum_begin(RationalSum *s, mpq_srcptr a, mpq_srcptr b)

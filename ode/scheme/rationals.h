@@ -4,6 +4,7 @@
 
 #include <gmp.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "kernels/base/scoped.h"
 
@@ -24,7 +25,13 @@ static inline void rational_drop(mpq_t *x)
 /* Compute sum + a b, sum - a b and x / k, k > 0, in place. */
 void rational_add(mpq_ptr sum, mpq_srcptr a, mpq_srcptr b);
 void rational_subtract(mpq_ptr sum, mpq_srcptr a, mpq_srcptr b);
-void rational_divide(mpq_ptr x, unsigned long k);
+void rational_divide(mpq_ptr x, uint64_t k);
+
+/* Whole numbers of 64 bits, where GMP's functions take `long`, which may have 32: n as an integer, one below 2^64 as a number,
+ * and n modulo p, p > 0. */
+void integer_set(mpz_ptr out, uint64_t n);
+uint64_t integer_get(mpz_srcptr n);
+uint64_t integer_modulo(mpz_srcptr n, uint64_t p);
 
 /* A sum of products over one denominator, which is brought to lowest terms at its end alone: a term takes one common divisor at
  * most, and rational_add four. */

@@ -384,12 +384,13 @@ static size_t primes_taken(const Method *m, int order, int *proved)
 static int find_prime(Conditions *c, size_t k, uint64_t *out)
 {
     mpz_t p;
-    mpz_init_set_ui(p, c->primes ? c->prime[c->primes - 1] : 1UL << PRIME_BITS);
+    mpz_init(p);
+    integer_set(p, c->primes ? c->prime[c->primes - 1] : (uint64_t)1 << PRIME_BITS);
     int code = 0;
     while (code == 0 && c->primes <= k) {
         mpz_nextprime(p, p);
         if (!mpz_divisible_p(c->m.divisor, p))
-            code = memory_add(c->prime, c->primes, mpz_get_ui(p));
+            code = memory_add(c->prime, c->primes, integer_get(p));
     }
     mpz_clear(p);
     if (code == 0) *out = c->prime[k];

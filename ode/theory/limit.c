@@ -14,6 +14,14 @@ typedef _Complex float QuadComplex __attribute__((mode(TC)));
 Quad cabsf128(QuadComplex), cosf128(Quad), sinf128(Quad), atanf128(Quad);
 QuadComplex cexpf128(QuadComplex);
 #endif
+#ifdef __wasm__ /* where `long double` is that type, and musl's cexpl no better than cexp */
+#define cabsf128 cabsl
+#define cosf128 cosl
+#define sinf128 sinl
+#define atanf128 atanl
+#define cexpf128 exp_quad
+static QuadComplex exp_quad(QuadComplex z);
+#endif
 #define AMP_REAL Quad
 #define AMP_COMPLEX QuadComplex
 #define AMP_EPSILON 0x1p-112
@@ -31,6 +39,19 @@ QuadComplex cexpf128(QuadComplex);
 #include "ode/scheme/rationals.h"
 #include "ode/theory/locus.h"
 #include "ode/theory/ratio.h"
+
+#ifdef __wasm__
+/* e^x = 2^n e^r, |r| <= log(2) / 2, of whose series 30 terms are below 2^-160. */
+static QuadComplex exp_quad(QuadComplex z)
+{
+    Quad x = __real__ z, y = __imag__ z, n = rintl(x * 0x1.71547652b82fe1777d0ffda0d23ap0L),
+         sum = 1;
+    Quad r = x - n * 0x1.62e42fefa39ef35793c7673007e6p-1L;
+    for (int k = 30; k > 0; k--) sum = 1 + sum * r / k;
+    sum = scalbnl(sum, (int)fmaxl(-20000, fminl(20000, n)));
+    return sum * cosl(y) + sum * sinl(y) * (QuadComplex)I;
+}
+#endif
 
 enum { AXIS_REAL, AXIS_IMAG };
 static const double bound = 1 << 20; /* in scales, of exponential and implicit schemes */

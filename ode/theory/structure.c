@@ -95,9 +95,9 @@ static int is_separable(const Forest *f, size_t tree)
 static int write_term(const Forest *f, size_t tree, const mpq_t a, char *out, size_t bytes)
 {
     char name[64];
-    RATIONALS(c, sigma);
-    mpq_set_ui(sigma, 1, f->tree[tree].sigma);
-    mpq_mul(c, a, sigma);
+    RATIONAL(c);
+    mpq_set(c, a);
+    rational_divide(c, f->tree[tree].sigma);
     TRY(tree_name(f, tree, name, sizeof name));
     if (mpz_sizeinbase(mpq_denref(c), 10) < 20)
         gmp_snprintf(out, bytes, "%Qd %s", c, name);

@@ -17,6 +17,7 @@
 #define TROTTER_THEORY_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "kernels/base/scoped.h"
 #include "ode/scheme/scheme.h"
@@ -31,8 +32,8 @@ typedef struct {
     int colour; /* colour of the root */
     int order;  /* vertices */
     int children;
-    int child[TREE_MAX_1];      /* tree indices, rising */
-    unsigned long gamma, sigma; /* density, symmetry */
+    int child[TREE_MAX_1]; /* tree indices, rising */
+    uint64_t gamma, sigma; /* density, symmetry */
 } Tree;
 
 /* A way to split a tree into a subtree that holds its root and the trees cut off. */

@@ -31,8 +31,8 @@ static int add_children(Forest *f, Tree *t, int left, size_t from)
 
 static void measure(Forest *f, Tree *t)
 {
-    unsigned long equal = 1;
-    t->gamma = (unsigned long)t->order;
+    uint64_t equal = 1;
+    t->gamma = (uint64_t)t->order;
     t->sigma = 1;
     for (int i = 0; i < t->children; i++) {
         const Tree *c = &f->tree[t->child[i]];

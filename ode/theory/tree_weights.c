@@ -96,12 +96,12 @@ static void set_number(const Ring *r, mpq_srcptr q, void *out)
         return;
     }
     uint64_t inverse = reduced(r, r->square), power;
-    power = reduced(r, (Wide)mpz_fdiv_ui(mpq_denref(q), r->p) * r->square);
+    power = reduced(r, (Wide)integer_modulo(mpq_denref(q), r->p) * r->square);
     for (uint64_t e = r->p - 2; e; e >>= 1) { /* 1/a = a^(p - 2) */
         if (e & 1) inverse = reduced(r, (Wide)inverse * power);
         power = reduced(r, (Wide)power * power);
     }
-    *m = reduced(r, (Wide)mpz_fdiv_ui(mpq_numref(q), r->p) * r->square);
+    *m = reduced(r, (Wide)integer_modulo(mpq_numref(q), r->p) * r->square);
     *m = reduced(r, (Wide)*m * inverse);
 }
 
@@ -281,7 +281,7 @@ typedef struct {
     size_t level, last;              /* last: the child that was added last */
     int colour, left, children, run; /* vertices that are left; run: children equal to the last */
     int all_F;
-    unsigned long sigma;
+    uint64_t sigma;
 } Spot;
 
 static void *vector(const Walk *w, const void *list, size_t i, int colour)
@@ -451,6 +451,22 @@ static void add_norm(Walk *w, const Spot *s, size_t child, int run, mpf_t before
     if (w->equal) mpf_mul(with, before, w->equal[child * (size_t)w->order + (size_t)run]);
 }
 
+/* Divides by n, whose halves a `long` holds. */
+static void divide(mpf_t d, uint64_t n)
+{
+    mpf_t x;
+    if ((unsigned long)n == n) {
+        mpf_div_ui(d, d, (unsigned long)n);
+        return;
+    }
+    mpf_init2(x, 64);
+    mpf_set_ui(x, (unsigned long)(n >> 32));
+    mpf_mul_2exp(x, x, 32);
+    mpf_add_ui(x, x, (unsigned long)(n & UINT32_MAX));
+    mpf_div(d, d, x);
+    mpf_clear(x);
+}
+
 static void take_float(Walk *w, const Spot *s, size_t child, const Spot *tree)
 {
     mpf_ptr d = w->d;
@@ -468,8 +484,7 @@ static void take_float(Walk *w, const Spot *s, size_t child, const Spot *tree)
         mpf_mul(with, with, d);
         mpf_add(w->norm[NORM_SUM], w->norm[NORM_SUM], with);
     }
-    mpf_div_ui(d, d, tree->sigma);
-    mpf_div_ui(d, d, tree->sigma);
+    for (int k = 0; k < 2; k++) divide(d, tree->sigma);
     if (!w->equal) mpf_add(w->norm[NORM_SUM], w->norm[NORM_SUM], d);
     if (tree->all_F) mpf_add(w->norm[NORM_SUM_F], w->norm[NORM_SUM_F], d);
 }
@@ -543,7 +558,7 @@ static void add_child(Walk *w, const Spot *s, size_t child)
     next.left -= t->order;
     next.run = child == s->last ? s->run + 1 : 1;
     next.children++;
-    next.sigma *= t->sigma * (unsigned long)next.run;
+    next.sigma *= t->sigma * (uint64_t)next.run;
     next.last = child;
     next.all_F = s->all_F && (w->r.p || w->m->colours == 1 || tree_is_F(w->f, child));
     if (next.left == 0) {

@@ -62,7 +62,9 @@ void screen_begin(void)
     if (!f) return; /* without memory nothing is printed */
     setvbuf(f, NULL, terminal ? _IOLBF : _IOFBF, BUFSIZ);
     people = terminal;
+#ifndef __wasm__ /* a constant there, where no screen is */
     stdout = f;
+#endif
 }
 
 void screen_people(void)

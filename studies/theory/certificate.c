@@ -126,9 +126,11 @@ static int find_tree(Certificate *c, int n, int *found)
     for (c->tree = f->first[n]; c->tree < f->count && !*found; c->tree++)
         *found = mpq_sgn(defect[c->tree]) != 0;
     const Tree *t = &f->tree[--c->tree];
-    mpq_set_ui(c->right, t->sigma, 1);
+    integer_set(mpq_numref(c->right), t->sigma);
+    mpz_set_ui(mpq_denref(c->right), 1);
     mpq_mul(c->left, defect[c->tree], c->right);
-    mpq_set_ui(c->right, 1, t->gamma);
+    mpz_set_ui(mpq_numref(c->right), 1);
+    integer_set(mpq_denref(c->right), t->gamma);
     mpq_add(c->left, c->left, c->right);
     return 0;
 }

@@ -149,16 +149,17 @@ static int near_fraction(mpq_srcptr x, mpq_t out)
 {
     enum { MOST = 999999 };
     RATIONALS(rest, whole);
-    long p0 = 0, q0 = 1, p1 = 1, q1 = 0;
+    int64_t p0 = 0, q0 = 1, p1 = 1, q1 = 0;
     mpq_set(rest, x);
     for (;;) {
         mpz_fdiv_q(mpq_numref(whole), mpq_numref(rest), mpq_denref(rest));
         if (mpz_cmpabs_ui(mpq_numref(whole), MOST) > 0) return 0;
-        long a = mpz_get_si(mpq_numref(whole)), p = a * p1 + p0, q = a * q1 + q0;
+        int64_t a = mpz_get_si(mpq_numref(whole)), p = a * p1 + p0, q = a * q1 + q0;
         if (q > MOST) return 0;
         p0 = p1, q0 = q1, p1 = p, q1 = q;
         mpq_sub(rest, rest, whole);
-        mpq_set_si(out, p, (unsigned long)q);
+        mpz_set_d(mpq_numref(out), (double)p); /* whole: |p| is below 2^53 */
+        mpz_set_ui(mpq_denref(out), (unsigned long)q);
         mpq_sub(whole, out, x);
         if (fabs(mpq_get_d(whole)) < 1e-40) return 1;
         mpq_set_ui(whole, 0, 1);
@@ -174,7 +175,7 @@ static int put_condition(const Asked *a, size_t tree, ConditionTaker *take, void
     char *sum = formula(a->f, tree, a->kind);
     RATIONALS(x, fraction);
     int code = sum ? tree_name(a->f, tree, name, sizeof name) : ERR_MEMORY;
-    mpq_set_ui(x, t->sigma, 1);
+    integer_set(mpq_numref(x), t->sigma);
     mpq_mul(x, x, a->defect[tree]);
     int holds = t->order <= a->theory.order_autonomous || theory_is_zero(a->t, x);
     gmp_snprintf(right, sizeof right, "%Qd", a->exact->a[tree]);

@@ -3,6 +3,7 @@
 #define TROTTER_ORDER_CONDITIONS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "ode/ode.h"
 
@@ -10,7 +11,7 @@
 typedef struct {
     const char *scheme, *condition, *left, *right, *tree; /* tree: as an elementary differential */
     int order, holds;
-    size_t symmetry, density;
+    uint64_t symmetry, density;
     const Forest *forest;
     size_t index; /* of the tree in it */
 } ConditionRow;

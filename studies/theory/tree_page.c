@@ -3,6 +3,7 @@
 #include "studies/theory/theory_study.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -101,7 +102,7 @@ static void put_tikz(TreePage *p, const Shape *s, const ConditionRow *row)
         fprintf(f, "\\fill[tree%c](%g,%g)circle(.22);", letters[s->colour[i]], s->x[i], s->y[i]);
     fputs("} & $", f);
     latex_formula(f, row->tree);
-    fprintf(f, "$ & %d & %zu & %zu & $", row->order, row->symmetry, row->density);
+    fprintf(f, "$ & %d & %" PRIu64 " & %" PRIu64 " & $", row->order, row->symmetry, row->density);
     latex_formula(f, row->condition);
     fputs(*row->condition ? " = " : "", f);
     latex_formula(f, row->right);

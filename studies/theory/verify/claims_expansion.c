@@ -58,16 +58,15 @@ static mpq_t *rationals(size_t n)
 static int subtract_series(Expansion *x)
 {
     SCOPED(series_drop) Series *a = NULL, *b = NULL;
-    RATIONAL(sigma);
     int code = map_series(&x->map, x->forest, &a);
     if (code == 0 && x->has_minus) code = map_series(&x->minus, x->forest, &b);
     x->expands = code == 0;
     if (code == 0) mpq_set(x->have_y, a->empty);
     if (b) mpq_sub(x->have_y, a->empty, b->empty);
     for (size_t i = 0; code == 0 && i < x->forest->count; i++) {
-        mpq_set_ui(sigma, 1, x->forest->tree[i].sigma);
         if (b) mpq_sub(a->a[i], a->a[i], b->a[i]);
-        mpq_mul(x->have[i], a->a[i], sigma);
+        mpq_set(x->have[i], a->a[i]);
+        rational_divide(x->have[i], x->forest->tree[i].sigma);
     }
     return code == ERR_ACCURACY ? 0 : code;
 }
