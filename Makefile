@@ -6,6 +6,7 @@
 #   make gallery            some twenty pictures with their commands -> out/gallery/index.html, a minute or two on 2 cores
 #   make site               an atlas for browsers, without a server: a page a method, findings, manual
 #                           -> out/site/index.html, some minutes on 2 cores
+#   make wasm               what tells there of a scheme that is typed: the program's own code for browsers (Debian 12: emscripten)
 #   make check-bare         tests that run programs, without mpirun, clang, nvcc, gnuplot, python3, groff, chromium, pdflatex and coqc
 #   make check-ranks        tests of several processes; fails where Open MPI is missing (libopenmpi-dev openmpi-bin)
 #   make check-python       the library from Python, with NumPy (python3-numpy)
@@ -529,6 +530,11 @@ $(B)/typed: $(B)/studies/page/site/typed.o $(B)/libstudies.a $(B)/libtrotter.a
 site: man
 	@$(MAKE) --no-print-directory $(B)/typed
 	@JOBS=$(JOBS) sh studies/page/site/site.sh $(SITE) $(METHODS)
+# What the atlas tells of a scheme that is typed, for browsers: by Emscripten, from source packages. Some minutes, the first time.
+wasm:
+	@$(if $(NO_DEPS),,sh studies/scripts/deps.sh emscripten node-acorn dpkg-dev)
+	@JOBS=$(JOBS) sh studies/page/site/wasm.sh
+.PHONY: wasm
 $(B)/tests/scripts/test_site: | $(B)/typed
 .PHONY: site
 

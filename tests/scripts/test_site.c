@@ -29,14 +29,17 @@ static const char *lacking(const char *page)
     return NULL;
 }
 
-static void make_site(const char *methods)
+static const char typed_js[] = "build/wasm/typed.js";
+
+/* wasm: what tells of a scheme that is typed. */
+static void make_site(const char *methods, const char *wasm)
 {
     char root[PATH_MAX];
     assert_non_null(getcwd(root, sizeof root));
     run_ok("manual --out man");
     shell_ok(
-        "H=$PWD && cd %s && TROTTER=%s WORK=$H/work MAN=$H/man sh studies/page/site/site.sh $H/site %s 2>$H/log",
-        root, program, methods);
+        "H=$PWD && cd %s && TROTTER=%s WORK=$H/work MAN=$H/man WASM=%s sh studies/page/site/site.sh $H/site %s 2>$H/log",
+        root, program, wasm, methods);
 }
 
 TEST_DRAWN(links_and_sections)
@@ -44,8 +47,10 @@ TEST_DRAWN(links_and_sections)
     static const char *const names[] = {"rk4", "macaron", "radau-iia5", "dormand-prince",
                                         "polynet"};
     char path[128];
-    make_site("rk4 macaron radau-iia5 dormand-prince polynet");
-    HAS(file_slurp("log", NULL), "make site: 5 of 5 methods", "site/index.html, ");
+    make_site("rk4 macaron radau-iia5 dormand-prince polynet", "none.js");
+    HAS(file_slurp("log", NULL), "make site: 5 of 5 methods", "site/index.html, ",
+        "a scheme that is typed is not told of: make wasm (Emscripten) writes none.js");
+    HAS(file_slurp("site/typed.html", NULL), "made without <code>make wasm</code>");
     shell("%s", dead);
     assert_string_equal(out, "");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -85,7 +90,7 @@ static void browse(const char *page)
 TEST_DRAWN(charts_in_a_browser)
 {
     need_tool("chromium");
-    make_site("heun-euler");
+    make_site("heun-euler", "none.js");
     browse("index.html");
     HAS(out, "1 of 1 methods", "data-value=\"2\"");
     browse("methods/heun-euler.html");
@@ -94,6 +99,28 @@ TEST_DRAWN(charts_in_a_browser)
     shell_ok("echo >site/scheme.js");
     browse("methods/heun-euler.html");
     assert_int_equal(count_words(out, "<svg"), 0);
+}
+
+/* A scheme that is typed into the page, opened as a file, is told of in the words of the program, byte for byte; of one
+ * scheme of ten of the zoo, of all where TROTTER_SITE_ALL is set. */
+TEST_DRAWN(a_scheme_typed_in_a_browser)
+{
+    char root[PATH_MAX];
+    need_tool("chromium");
+    need_tool("python3");
+    assert_non_null(getcwd(root, sizeof root));
+    if (access(typed_js, R_OK) != 0) {
+        printf("# skipped: no %s, which make wasm writes\n", typed_js);
+        skip();
+    }
+    make_site("euler", typed_js);
+    assert_null(strstr(file_slurp("log", NULL), "make wasm (Emscripten)"));
+    run_ok("schemes --print --scheme all,implicit,exponential,rosenbrock >zoo");
+    int status = shell(
+        "timeout 900 python3 %s/tests/python/site_page.py $PWD/site/typed.html %s/build/release/typed zoo",
+        root, root);
+    printf("# %s", out);
+    if (status != 0) fail_msg("%.600s%.1200s", out, err);
 }
 
 TEST_MAIN(program_open, program_close)

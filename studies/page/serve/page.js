@@ -24,15 +24,6 @@ async function readFile(path, from) {
 
 /* ---- the report ---- */
 
-/* Nodes of the server's HTML. The policy forbids styles in attributes, so they are set by name. */
-function nodes(html) {
-    const page = new DOMParser().parseFromString(html.replaceAll(' style="', ' data-style="'), "text/html");
-    for (const e of page.querySelectorAll("[data-style]"))
-        for (const [name, value] of e.dataset.style.split(";").map(s => s.split(":")))
-            if (value) e.style.setProperty(name.trim(), value.trim());
-    return [...page.body.childNodes].map(n => document.adoptNode(n));
-}
-
 async function showReport() {
     const view = $("view-report");
     try {
@@ -235,59 +226,7 @@ async function showTables() {
 
 /* ---- the scheme that is typed ---- */
 
-let asked = new AbortController(), pause, drawn = {};
-
-/* Says what is wrong; where it is, a button leads there. */
-function sayWrong(words) {
-    const place = /^scheme:(\d+):(\d+): /.exec(words), area = $("scheme-text");
-    area.setAttribute("aria-invalid", words ? "true" : "false");
-    if (!place) return $("scheme-wrong").replaceChildren(words);
-    const button = make("button", { type: "button" }, words);
-    button.addEventListener("click", () => {
-        const before = area.value.split("\n").slice(0, place[1] - 1).reduce((n, line) => n + line.length + 1, 0);
-        area.focus();
-        area.setSelectionRange(before + +place[2] - 1, before + +place[2]);
-    });
-    $("scheme-wrong").replaceChildren(button);
-}
-
-/* Asks for a part and shows it; until then, and where it is refused, what stands there is marked as old. */
-async function tell(name, box, show, text, signal) {
-    try {
-        const answer = await ask(name, { text }, signal);
-        drawn[name] = () => show(answer);
-        show(answer);
-        box.classList.remove("waiting");
-        return true;
-    } catch (e) {
-        if (e.name === "AbortError") return false;
-        if (name === "check") sayWrong(e.message);
-        else box.closest("figure").querySelector("figcaption").textContent = e.message;
-        return false;
-    }
-}
-
-async function showScheme() {
-    const text = $("scheme-text").value;
-    asked.abort();
-    asked = new AbortController();
-    if (!text.trim()) return;
-    const signal = asked.signal, told = $("scheme-told");
-    const show = html => {
-        sayWrong("");
-        told.replaceChildren(...nodes(html));
-        told.querySelectorAll("section.scheme").forEach((s, i, all) => all.length > 1 && s.classList.add("marked", "c" + i % COLOURS));
-    };
-    for (const box of [told, $("scheme-region"), $("scheme-order")]) box.classList.add("waiting");
-    if (!await tell("check", told, show, text, signal)) return;
-    tell("region", $("scheme-region"), drawRegion, text, signal);
-    tell("order", $("scheme-order"), drawOrder, text, signal);
-}
-
-function followScheme() {
-    $("scheme-text").addEventListener("input", () => { clearTimeout(pause); pause = setTimeout(showScheme, 300); });
-    addEventListener("resize", () => Object.values(drawn).forEach(show => show()));
-}
+const showScheme = typedScheme((part, text, signal) => ask(part, { text }, signal), { region: drawRegion, order: drawOrder });
 
 /* ---- views ---- */
 
@@ -311,6 +250,5 @@ $("runs-table").addEventListener("change", openTable);
 $("runs-find").addEventListener("input", showRows);
 $("runs-all").addEventListener("change", showRows);
 $("runs-sort").addEventListener("change", () => { table.sort = -2; sortBy(+$("runs-sort").value); });
-followScheme();
 for (const form of document.forms) form.addEventListener("submit", e => e.preventDefault());
 showView();

@@ -1,4 +1,4 @@
-/* site.js: draws the charts of a method's page, and sorts and filters the index. */
+/* site.js: draws the charts of a method's page, sorts and filters the index, and has a scheme told of that is typed. */
 "use strict";
 
 /* ---- charts: the CSV beside each stands in the page ---- */
@@ -14,7 +14,7 @@ function drawWork(text, box) {
 
 const drawings = {
     region: drawRegion, order: drawOrder, work: drawWork,
-    star: (text, box) => drawRegion(text, box, "Order star: it is where |R(z) e^−z| > 1, the part without shade.")
+    star: (text, box = $("scheme-star")) => drawRegion(text, box, "Order star: it is where |R(z) e^−z| > 1, the part without shade.")
 };
 function drawAll() {
     for (const f of document.querySelectorAll("figure[data-draw]"))
@@ -52,7 +52,56 @@ function showIndex(table) {
     keep();
 }
 
+/* ---- the scheme that is typed, told of by the program's own code (wasm.sh) ---- */
+
+const PATIENCE = 20; /* seconds that one part of an answer may take */
+const here = { worker: null, waiting: [] };
+
+/* What the worker does; TYPED, which stands before it there, defines typedModule. */
+function inWorker() {
+    const module = typedModule();
+    onmessage = async ({ data }) => {
+        try {
+            const m = await module, told = m.ccall("typed_tell", "number", ["string", "string"], data);
+            postMessage(told ? { told: m.UTF8ToString(told) } : { wrong: m.ccall("error_text", "string") });
+            m._memory_free(told);
+        } catch (e) {
+            postMessage({ broken: e.message });
+        }
+    };
+}
+
+function endWorker(error) {
+    here.worker?.terminate();
+    here.worker = null;
+    for (const w of here.waiting.splice(0)) w.settle(null, error);
+}
+
+/* A worker answers in the order in which it is asked. One that is not waited for any more, or for too long, is ended. */
+function askWorker(part, text, signal) {
+    if (!here.worker) {
+        here.worker = new Worker(URL.createObjectURL(new Blob([TYPED, `\n(${inWorker})();`], { type: "text/javascript" })));
+        here.worker.onerror = e => endWorker(new Error(e.message));
+        here.worker.onmessage = ({ data }) => {
+            if (data.broken !== undefined) endWorker(new Error(`The program ended: ${data.broken}.`));
+            else here.waiting.shift().settle(data.told, data.wrong && new Error(data.wrong));
+        };
+    }
+    here.worker.postMessage([part, text]);
+    return new Promise((resolve, reject) => {
+        const stop = () => endWorker(new DOMException("not asked any more", "AbortError"));
+        const late = setTimeout(() => endWorker(new Error(`Not told within ${PATIENCE} seconds: the program itself waits longer (trotter schemes --scheme-file FILE).`)), 1000 * PATIENCE);
+        signal?.addEventListener("abort", stop);
+        here.waiting.push({ settle: (told, error) => {
+            clearTimeout(late);
+            signal?.removeEventListener("abort", stop);
+            if (error) reject(error); else resolve(told);
+        } });
+    });
+}
+
 for (const form of document.forms) form.addEventListener("submit", e => e.preventDefault());
 drawAll();
 addEventListener("resize", drawAll);
 if ($("index")) showIndex($("index"));
+if ($("scheme-text") && typeof TYPED === "string") typedScheme(askWorker, { region: drawRegion, star: drawings.star })();

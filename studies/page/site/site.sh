@@ -2,9 +2,10 @@
 # site.sh DIR [METHOD...]: writes the atlas (README.md): a page for each method, an index, the findings, and the
 # manual. `make site` calls it, which has made the program, build/release/typed and the man pages. A page that is
 # newer than what it is made of stays. site.sh --page DIR NAME makes that of one method, whose text is build/site/method/NAME.
-# TROTTER, WORK and MAN name another program, beside which is `typed`, another folder for what is kept, and that of man pages.
+# TROTTER, WORK and MAN name another program, beside which is `typed`, another folder for what is kept, and that of man pages;
+# WASM the script that `make wasm` writes, without which the page of a scheme that is typed says so.
 set -u
-here=studies/page/site program=${TROTTER:-build/release/trotter} work=${WORK:-build/site} man=${MAN:-build/man}
+here=studies/page/site program=${TROTTER:-build/release/trotter} work=${WORK:-build/site} man=${MAN:-build/man} wasm=${WASM:-build/wasm/typed.js}
 typed=${program%/*}/typed
 tab=$(printf '\t')
 
@@ -36,7 +37,7 @@ page()
 <script src="$2site.js" defer></script>
 </head>
 <body class="serve">
-<nav class="views" aria-label="Pages"><a href="$2index.html">Methods</a><a href="$2findings/index.html">Findings</a><a href="$2manual/index.html">Manual</a></nav>
+<nav class="views" aria-label="Pages"><a href="$2index.html">Methods</a><a href="$2typed.html">Scheme</a><a href="$2findings/index.html">Findings</a><a href="$2manual/index.html">Manual</a></nav>
 END
     cat
     echo '</body></html>'
@@ -259,6 +260,21 @@ done
     echo '</ul></main>'
 } | page Manual ../ >"$dir/manual/index.html"
 
+# The box is that of `serve`; in the place of what it measures stands the order star.
+{
+    if [ -s "$wasm" ]; then
+        cp "$wasm" "$dir/typed.js"
+        [ "$wasm" -nt "$typed" ] || echo "make site: $wasm is older than the program: make wasm" >&2
+        sed -n '/<main[^>]*id="view-scheme"/,/<\/main>/p' studies/page/serve/page.html | sed 's/ class="view" id="view-scheme" hidden//
+            s/scheme-order/scheme-star/; s/<figcaption id="order-said">[^<]*/<figcaption id="order-said">Order star./'
+        echo '<script src="typed.js"></script>'
+    else
+        rm -f "$dir/typed.js"
+        echo "make site: a scheme that is typed is not told of: make wasm (Emscripten) writes $wasm" >&2
+        echo '<main class="prose"><h1>Scheme</h1><p>A scheme that is typed is not told of here: this site was made without <code>make wasm</code>. <code>trotter serve .</code> tells of it.</p></main>'
+    fi
+} | page Scheme '' >"$dir/typed.html"
+
 # ---- all methods, then the index -------------------------------------------------------------------------------------------------
 : >"$work/todo"
 cut -f1 "$work/methods" | while IFS= read -r name; do
@@ -271,7 +287,7 @@ echo "make site: $todo of $all methods" >&2
 <"$work/todo" OMP_NUM_THREADS=1 xargs -P "${JOBS:-2}" -I{} sh -c 'sh "$0" --page "$1" "$2" && echo "make site: $2" >&2 || exit 255' "$0" "$dir" {} || exit 1
 
 {
-    echo '<main><h1>An atlas of methods</h1><p>One step of an integrator of y′ = F(y) + G(y), written as a text. All that is said of a method is read off its text by the program, and what is measured was measured by it. <code>trotter serve .</code> tells the same of a scheme of your own as you type it.</p>'
+    echo '<main><h1>An atlas of methods</h1><p>One step of an integrator of y′ = F(y) + G(y), written as a text. All that is said of a method is read off its text by the program, and what is measured was measured by it. A <a href="typed.html">scheme of your own</a> is told of as you type it.</p>'
     echo '<form class="row"><label>Keep <input type="search" id="index-find" placeholder="implicit order&gt;4"></label><span class="soft" id="index-said"></span></form>'
     echo '<div class="scroll"><table id="index"><thead><tr>'
     for c in method order stages embedded real imaginary 'error norm²' set title; do echo "<th scope=\"col\"><button type=\"button\">$c</button></th>"; done

@@ -1,5 +1,5 @@
 /* typed.c: a program that tells of the schemes on its standard input, for `make site`. Usage: typed check|region|star < TEXT.
- * Status 2: the text is unusable, as a line says. */
+ * Status 2: the text is unusable, as a line says. In a page (wasm.sh) its function typed_tell does the same. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,17 @@ static int tell(const char *what, const char *text, FILE *f)
     TRY(told_read(text, 0, &s));
     if (strcmp(what, "check") == 0) return told_schemes(&s, f);
     return told_region(&s, strcmp(what, "star") == 0 ? PLANE_STAR : PLANE_LAMBDA, f);
+}
+
+/* Returns what the program prints; NULL: the text is unusable, as error_text says. Caller: memory_free. */
+char *typed_tell(const char *what, const char *text);
+char *typed_tell(const char *what, const char *text)
+{
+    Output o;
+    char *told = NULL;
+    if (output_open(&o) != 0) return NULL;
+    output_take(&o, tell(what, text, o.f), &told);
+    return told;
 }
 
 int main(int count, char **argument)

@@ -1,4 +1,4 @@
-/* scheme.js: charts of a scheme as SVG, drawn from CSV, for `serve` and the atlas. */
+/* scheme.js: the scheme that is typed, and charts as SVG, drawn from CSV, for `serve` and the atlas. */
 "use strict";
 
 const COLOURS = 8;
@@ -150,4 +150,72 @@ function drawOrder(text, box = $("scheme-order")) {
     const said = rows.map(r => (rows.length > 1 ? r.scheme + " " : "") + (r.measured ? `${(+r.measured).toFixed(3)} (${r.verdict})` : r.verdict));
     sayBelow(box, `Error by step on the system ${rows[0]?.system}; measured order ${said.join(", ")}.`);
     chart(box, series, { x: "h", y: "error", logX: true, logY: true, label: "Error by step" });
+}
+
+/* ---- the scheme that is typed ---- */
+
+/* Nodes of the program's HTML. The policy of `serve` forbids styles in attributes, so they are set by name. */
+function nodes(html) {
+    const page = new DOMParser().parseFromString(html.replaceAll(' style="', ' data-style="'), "text/html");
+    for (const e of page.querySelectorAll("[data-style]"))
+        for (const [name, value] of e.dataset.style.split(";").map(s => s.split(":")))
+            if (value) e.style.setProperty(name.trim(), value.trim());
+    return [...page.body.childNodes].map(n => document.adoptNode(n));
+}
+
+/* Says what is wrong; where it is, a button leads there. */
+function sayWrong(words) {
+    const place = /^scheme:(\d+):(\d+): /.exec(words), area = $("scheme-text");
+    area.setAttribute("aria-invalid", words ? "true" : "false");
+    if (!place) return $("scheme-wrong").replaceChildren(words);
+    const button = make("button", { type: "button" }, words);
+    button.addEventListener("click", () => {
+        const before = area.value.split("\n").slice(0, place[1] - 1).reduce((n, line) => n + line.length + 1, 0);
+        area.focus();
+        area.setSelectionRange(before + +place[2] - 1, before + +place[2]);
+    });
+    $("scheme-wrong").replaceChildren(button);
+}
+
+/* Follows what is typed. answer(part, text, signal) is what the program says, a promise; drawings: by part, what draws it in
+ * the box scheme-PART. Returns what shows all anew. */
+function typedScheme(answer, drawings) {
+    const told = $("scheme-told"), drawn = {};
+    let asked = new AbortController(), pause;
+
+    /* Asks for a part and shows it; until then, and where it is refused, what stands there is marked as old. */
+    async function tell(part, box, show, text) {
+        const signal = asked.signal;
+        try {
+            const said = await answer(part, text, signal);
+            if (signal.aborted) return false;
+            drawn[part] = () => show(said);
+            show(said);
+            box.classList.remove("waiting");
+            return true;
+        } catch (e) {
+            if (e.name === "AbortError") return false;
+            if (part === "check") sayWrong(e.message);
+            else box.closest("figure").querySelector("figcaption").textContent = e.message;
+            return false;
+        }
+    }
+
+    const showTold = html => {
+        sayWrong("");
+        told.replaceChildren(...nodes(html));
+        told.querySelectorAll("section.scheme").forEach((s, i, all) => all.length > 1 && s.classList.add("marked", "c" + i % COLOURS));
+    };
+    async function showScheme() {
+        const text = $("scheme-text").value;
+        asked.abort();
+        asked = new AbortController();
+        if (!text.trim()) return;
+        for (const box of [told, ...Object.keys(drawings).map(part => $("scheme-" + part))]) box.classList.add("waiting");
+        if (!await tell("check", told, showTold, text)) return;
+        for (const [part, show] of Object.entries(drawings)) tell(part, $("scheme-" + part), show, text);
+    }
+    $("scheme-text").addEventListener("input", () => { clearTimeout(pause); pause = setTimeout(showScheme, 300); });
+    addEventListener("resize", () => Object.values(drawn).forEach(show => show()));
+    return showScheme;
 }

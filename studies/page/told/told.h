@@ -19,7 +19,7 @@ int told_read(const char *text, size_t most, Selection *s);
 int told_schemes(const Selection *s, FILE *f);
 
 /* Writes CSV: the boundary of the region of stability, or of order stars (PLANE_STAR), closed at the edge of what was looked
- * at. */
+ * at, to a millionth of its size. */
 int told_region(const Selection *s, int plane, FILE *f);
 
 #endif

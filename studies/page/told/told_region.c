@@ -2,6 +2,7 @@
 #include "studies/page/told/told.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "kernels/base/error.h"
 #include "studies/base/plot/contour.h"
@@ -27,7 +28,16 @@ typedef struct {
     Sheet *to;
     const char *scheme;
     const Region *region;
+    int places; /* of a point's numbers, behind the mark */
 } Boundary;
+
+/* Rounds to so many decimal places: where a root or an exponential is the C library's, its last digits differ. */
+static double rounded(double x, int places)
+{
+    char text[400];
+    snprintf(text, sizeof text, "%.*f", places, x);
+    return strtod(text, NULL) + 0.0; /* -0 is 0 */
+}
 
 static void add_point(void *context, size_t line, double x, double y)
 {
@@ -39,7 +49,8 @@ static void add_point(void *context, size_t line, double x, double y)
         double cells = (at[k] - u->origin[k]) / u->step[k];
         edge |= cells <= 1 || cells >= (double)u->points - 2;
     }
-    sheet_row(b->to, &(PointRow){b->scheme, line, x, y, edge});
+    sheet_row(b->to,
+              &(PointRow){b->scheme, line, rounded(x, b->places), rounded(y, b->places), edge});
 }
 
 /* Makes the edge unstable, so that every line around the region is closed. */
@@ -100,8 +111,9 @@ static int write_lines(Table *const *t, size_t count, int plane, FILE *f)
     TRY(region_fill(&u));
     modulus = u.modulus;
     TRY(sheet_new(point_columns, &s));
+    int places = (int)fmax(0, 6 - floor(log10(u.step[0] * POINTS)));
     for (size_t i = 0; i < count; i++) {
-        Boundary b = {s, t[i]->name, &u};
+        Boundary b = {s, t[i]->name, &u, places};
         double *v = modulus + i * u.points * u.points;
         close_edge(v, u.points);
         TRY(contour_find(v, u.points, u.points, u.origin, u.step, 1 + 1e-9, add_point, &b));
