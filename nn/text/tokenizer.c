@@ -46,34 +46,6 @@ static int put(Encoding *e, int32_t id)
     return e->pieces ? 0 : memory_add(*e->id, *e->count, id);
 }
 
-int32_t tokenizer_known(const Tokenizer *t, const char *text, size_t bytes)
-{
-    int32_t i = words_find(&t->names, text, bytes);
-    return i < 0 || (size_t)i >= t->known ? -1 : t->id_of[i];
-}
-
-int32_t tokenizer_find(const Tokenizer *t, const char *name)
-{
-    int32_t i = words_find(&t->names, name, strlen(name));
-    return i < 0 ? -1 : t->id_of[i];
-}
-
-size_t tokenizer_size(const Tokenizer *t)
-{
-    return t->size;
-}
-
-const char *tokenizer_name(const Tokenizer *t, size_t id)
-{
-    return id < t->size ? t->name[id] : NULL;
-}
-
-const char *tokenizer_shown(const Tokenizer *t, size_t id, size_t *bytes)
-{
-    *bytes = id < t->size && t->shown[id] ? t->shown_bytes[id] : 0;
-    return *bytes ? t->shown[id] : "";
-}
-
 /* ---- merges -------------------------------------------------------------------------------------- */
 
 static int earlier(const Candidate *a, const Candidate *b)
@@ -144,14 +116,6 @@ static int add_symbol(Encoding *e, int32_t id)
     if (n >= NONE - 1) return error_set(ERR_INPUT, "%s: too long a piece", e->file);
     if (n) e->symbol[n - 1].after = (uint32_t)n;
     return memory_add(e->symbol, e->symbols, (Symbol){id, n ? (uint32_t)n - 1 : NONE, NONE});
-}
-
-int tokenizer_unknown(const Tokenizer *t, const char *file, const char *text, size_t bytes)
-{
-    return error_set(
-        ERR_INPUT, "%s: '%.*s' is no token of %s, whose vocabulary has no unknown token%s%.100s%s",
-        file, bytes > 200 ? 200 : (int)bytes, text, t->file, *t->unknown_name ? " (\"" : "",
-        t->unknown_name, *t->unknown_name ? "\" is not in it)" : "");
 }
 
 /* Adds a character that is no token: its bytes, or <unk>, or, where the file has none, nothing. */

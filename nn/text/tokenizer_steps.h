@@ -4,6 +4,7 @@
  *   normalise.c       a text -> a text                 pretokens.c  a text -> pieces
  *   tokenizer_learn.c texts -> tokenizer.json         pattern.c    a pattern -> one of PCRE2
  *   unigram.c         a piece -> tokens of Unigram    matches.c    a pattern's matches in a text
+ *   tokenizer_names.c names and ids
  */
 #ifndef TROTTER_TOKENIZER_STEPS_H
 #define TROTTER_TOKENIZER_STEPS_H
