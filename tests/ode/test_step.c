@@ -389,7 +389,7 @@ TEST(test_outcomes)
     OWN_SYSTEM *steep =
         read_system("system steep\ny1' = 1/2 - tanh(1000*y1)\ninitial = 1/3\nt-end 9\n", 0, 0);
     o = within(1e-6, 9, 2);
-    o.most = 500000;
+    o.most = 200000;
     r = run_pair(ros2, slides, &o, y);
     assert_int_equal(r.outcome, ADAPT_JUMPS);
     assert_true(r.t > 2. / 3 && r.t < 1 && r.steps + r.rejected < 50000);
@@ -399,12 +399,12 @@ TEST(test_outcomes)
     OWN_SYSTEM *stiff = read_system(
         "system stiff\ny1' = -y2\ny2' = -3*y1^2 - y2^3\ninitial = -1/4, 0\nt-end 200\n", 0, 0);
     o = within(1e-7, 200, 3);
-    o.most = 500000;
+    o.most = 200000;
     AdaptRun long_way = run_pair(ark3, stiff, &o, y);
     assert_int_equal(long_way.outcome, ADAPT_STEPS);
     assert_true(long_way.rejected > long_way.steps / 5 && long_way.t < 100);
     o = within(1e-6, 9, 2);
-    o.most = 500000;
+    o.most = 200000;
     /* where steps are enough, it comes through */
     o.t_end = r.t;
     assert_int_equal(run_pair(ros2, slides, &o, y).outcome, ADAPT_DONE);

@@ -482,9 +482,9 @@ TEST(test_long_diffusion)
                                         "transport:peclet=10"};
     static const double most[] = {1e-13, 1e-12, 2e-13};
     for (int k = 0; k < 3; k++) {
-        OWN_SYSTEM *s = sized(names[k], 512, 0, 3),
-                   *other = sized("transport:peclet=4.001", 512, 0, 3);
-        double whole[512], parts[512], off[512];
+        OWN_SYSTEM *s = sized(names[k], 256, 0, 3),
+                   *other = sized("transport:peclet=4.001", 256, 0, 3);
+        double whole[256], parts[256], off[256];
         s->solution(s, 4, whole);
         other->solution(other, 4, off);
         memcpy(parts, s->initial, sizeof parts);
@@ -492,9 +492,9 @@ TEST(test_long_diffusion)
             s->solution(s, 0.5, parts);
             memcpy(s->initial, parts, sizeof parts);
         }
-        double apart = distance(whole, parts, 512);
+        double apart = distance(whole, parts, 256);
         if (!(apart <= most[k])) fail_msg("%s: %g", names[k], apart);
-        assert_true(distance(off, parts, 512) > 1e-6);
+        assert_true(distance(off, parts, 256) > 1e-6);
     }
 }
 
