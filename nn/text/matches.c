@@ -35,39 +35,52 @@ int cut_compile(const char *file, const char *pattern, int form, pcre2_code **co
 typedef struct {
     const pcre2_code *code;
     const char *file, *text;
-    pcre2_match_data *found;
-    pcre2_match_context *limits;
 } Search;
 
 /* Gives the next match in text + from .. end; none: one behind the end. */
-static int next_match(const Search *s, size_t begin, size_t from, size_t end, Span *m)
+static int next_match(const Search *s, size_t begin, size_t from, size_t end, Matches *out, Span *m)
 {
     *m = (Span){SIZE_MAX, SIZE_MAX};
     int code = pcre2_match(s->code, (PCRE2_SPTR)s->text + begin, end - begin, from - begin,
-                           PCRE2_NO_UTF_CHECK, s->found, s->limits);
+                           PCRE2_NO_UTF_CHECK, out->found, out->limits);
     if (code == PCRE2_ERROR_NOMATCH) return 0;
     if (code < 0)
         return error_set(ERR_INPUT, "%s: the tokenizer's pattern gives up on it (PCRE2: %d)",
                          s->file, code);
-    PCRE2_SIZE *at = pcre2_get_ovector_pointer(s->found);
+    PCRE2_SIZE *at = pcre2_get_ovector_pointer(out->found);
     *m = (Span){begin + at[0], begin + at[1]};
+    return 0;
+}
+
+/* Makes room for one match, without its groups. */
+static int begin(Matches *m)
+{
+    if (m->found) return 0;
+    m->found = pcre2_match_data_create(1, NULL);
+    m->limits = pcre2_match_context_create(NULL);
+    if (!m->found || !m->limits) return error_set(ERR_MEMORY, "out of memory");
+    pcre2_set_match_limit(m->limits, MATCH_STEPS);
+    pcre2_set_heap_limit(m->limits, MATCH_KIBIBYTES);
     return 0;
 }
 
 /* A match of nothing where the last one ended is passed over: the search goes on behind the next character, as in the crate
  * `onig`. */
-static int search(const Search *s, Span piece, Matches *out)
+int matches_find(const pcre2_code *code, const char *file, const char *text, Span piece,
+                 Matches *out)
 {
+    const Search s = {code, file, text};
     size_t last = SIZE_MAX, cut = piece.begin;
+    TRY(begin(out));
     for (size_t from = piece.begin; from <= piece.end;) {
         Span m;
-        TRY(next_match(s, piece.begin, from, piece.end, &m));
+        TRY(next_match(&s, piece.begin, from, piece.end, out, &m));
         if (m.end == SIZE_MAX) break;
         if (m.begin == m.end && m.end == last) {
             ucs4_t c;
             from += from == piece.end
                         ? 1
-                        : (size_t)u8_mbtouc(&c, (const uint8_t *)s->text + from, piece.end - from);
+                        : (size_t)u8_mbtouc(&c, (const uint8_t *)text + from, piece.end - from);
             continue;
         }
         if (cut < m.begin) TRY(memory_add(out->match, out->count, (Match){{cut, m.begin}, 0}));
@@ -77,24 +90,10 @@ static int search(const Search *s, Span piece, Matches *out)
     return cut < piece.end ? memory_add(out->match, out->count, (Match){{cut, piece.end}, 0}) : 0;
 }
 
-int matches_find(const pcre2_code *code, const char *file, const char *text, Span piece,
-                 Matches *out)
-{
-    Search s = {code, file, text, pcre2_match_data_create_from_pattern(code, NULL),
-                pcre2_match_context_create(NULL)};
-    int result = s.found && s.limits ? 0 : error_set(ERR_MEMORY, "out of memory");
-    if (result == 0) {
-        pcre2_set_match_limit(s.limits, MATCH_STEPS);
-        pcre2_set_heap_limit(s.limits, MATCH_KIBIBYTES);
-        result = search(&s, piece, out);
-    }
-    pcre2_match_data_free(s.found);
-    pcre2_match_context_free(s.limits);
-    return result;
-}
-
 void matches_free(Matches *m)
 {
     memory_free(m->match);
+    pcre2_match_data_free(m->found);
+    pcre2_match_context_free(m->limits);
     *m = (Matches){0};
 }

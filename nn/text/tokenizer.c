@@ -304,10 +304,8 @@ static int encode(Encoding *e, int normalized, int first, const char *text, size
 {
     SCOPED(buffer_free) Buffer normal = {0};
     if (normalized) {
-        int keeps;
         TRY(normal_all(e->t->normal, e->file, text, bytes, &normal));
-        TRY(normal_keeps(e->t->normal, text, bytes, &keeps));
-        first &= keeps;
+        if (first) TRY(normal_keeps(e->t->normal, text, bytes, &first));
         text = normal.byte ? normal.byte : "", bytes = normal.count;
     }
     for (size_t from = 0, i = 0;; i++) {

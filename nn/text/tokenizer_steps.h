@@ -4,7 +4,7 @@
  *   normalise.c       a text -> a text                 pretokens.c  a text -> pieces
  *   tokenizer_learn.c texts -> tokenizer.json         pattern.c    a pattern -> one of PCRE2
  *   unigram.c         a piece -> tokens of Unigram    matches.c    a pattern's matches in a text
- *   tokenizer_names.c names and ids
+ *   tokenizer_names.c names and ids                   tokenizer_read_steps.c  its normalisers, pre-tokenizers
  */
 #ifndef TROTTER_TOKENIZER_STEPS_H
 #define TROTTER_TOKENIZER_STEPS_H
@@ -33,7 +33,7 @@ typedef struct {
     size_t begin, end;
 } Span;
 
-/* The matches of a pattern and what lies between them, in turn. */
+/* The matches of a pattern and what lies between them, in turn; with what PCRE2 searches in. */
 typedef struct {
     Span at;
     int is; /* 1: a match */
@@ -41,6 +41,8 @@ typedef struct {
 typedef struct {
     Match *match; /* (count) */
     size_t count;
+    pcre2_match_data *found;
+    pcre2_match_context *limits;
 } Matches;
 
 /* A normaliser. A step of zeros in a list ends it. */

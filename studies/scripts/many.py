@@ -143,11 +143,16 @@ def draw_picture(table, path):
     subprocess.run(["gnuplot"], input="\n".join(lines) + "\n", text=True, check=True)
 
 
-if sys.argv[1:2] == ["blocks"] and len(sys.argv) == 3:
-    blocks(sys.argv[2])
-elif sys.argv[1:2] == ["rate"] and len(sys.argv) == 4:
-    rate(sys.argv[2], sys.argv[3].split(","))
-elif sys.argv[1:2] == ["results"] and len(sys.argv) == 4:
-    results(Path(sys.argv[2]), Path(sys.argv[3]))
-else:
-    sys.exit(__doc__)
+def main(words):
+    if words[:1] == ["blocks"] and len(words) == 2:
+        blocks(words[1])
+    elif words[:1] == ["rate"] and len(words) == 3:
+        rate(words[1], words[2].split(","))
+    elif words[:1] == ["results"] and len(words) == 3:
+        results(Path(words[1]), Path(words[2]))
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

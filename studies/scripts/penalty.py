@@ -11,17 +11,12 @@ import math
 import sys
 from pathlib import Path
 
+from many import write_rows
+
 
 def slope(x, y):
     middle = sum(x) / len(x)
     return sum((a - middle) * b for a, b in zip(x, y)) / sum((a - middle) ** 2 for a in x)
-
-
-def write_rows(path, rows):
-    with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def results(folder, out):

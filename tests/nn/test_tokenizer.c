@@ -58,15 +58,15 @@ TEST(tokens_are_those_of_the_library)
     json_decref(all);
 }
 
-/* Counts the texts of a drawn tokenizer that are cut otherwise than in the library, or of which one of the two refuses to cut what the other cuts. */
+/* Counts the texts of a drawn tokenizer that are cut otherwise than in the library, or of which one of the two refuses to cut what the other cuts; all where the file is refused. */
 static size_t cut_otherwise(const json_t *item, size_t *compared)
 {
     json_t *texts = json_object_get(item, "texts"), *ids = json_object_get(item, "ids");
     char *json = json_dumps(json_object_get(item, "json"), JSON_COMPACT);
     OWN_TOKENIZER *t;
     size_t other = 0;
-    if (tokenizer_parse("drawn", json, strlen(json), &t) != 0) fail_msg("%s", error_text());
-    for (size_t i = 0; i < json_array_size(texts); i++, ++*compared) {
+    if (tokenizer_parse("drawn", json, strlen(json), &t) != 0) other = json_array_size(texts);
+    for (size_t i = 0; i < json_array_size(texts) && t; i++, ++*compared) {
         const char *text = json_string_value(json_array_get(texts, i));
         const json_t *list = json_array_get(ids, i);
         OWN_IDS *id = NULL;
