@@ -32,7 +32,7 @@
  * if it is 2 bits ahead, four times as probable as the next.
  *
  * Bounds: one unknown of all coefficients; two of at most PAIRS_MOST pairs, exact coefficients alone; as many `?` as
- * REPAIR_UNKNOWNS. An equation in one s of which a factor of degree 3 or more is left counts as not solved.
+ * REPAIR_UNKNOWNS, and where no values of these do one or two more. An equation in one s of which a factor of degree 3 or more is left counts as not solved.
  *
  * repair_model.c has the scheme and its conditions, repair_modular.c solves them exactly; decimals, the search and the ranking are here. */
 #include <complex.h>
@@ -126,7 +126,9 @@ typedef struct {
     Repair *r;
     RepairNumber *room; /* (lists, m.most) */
     size_t rooms;
+    char *fails;            /* (m.most): conditions that fail as the text is */
     int exact, first_fails; /* first_fails: the lowest order at which a condition fails */
+    size_t asked, unknown[U];
 } Doctor;
 
 static const uint64_t a_prime = 2147483647;
@@ -141,10 +143,11 @@ static int make_room(Doctor *d)
     size_t points = (size_t)repair_points(&d->m, top(&d->m)),
            lists = points > U + 4 ? points : U + 4;
     if (lists * d->m.most <= d->rooms) return 0;
-    memory_free(d->room);
+    memory_free_all(d->room, d->fails);
     d->rooms = lists * d->m.most;
     d->room = memory_new(d->rooms, sizeof *d->room);
-    return d->room ? 0 : ERR_MEMORY;
+    d->fails = memory_new(d->rooms, 1);
+    return d->room && d->fails ? 0 : ERR_MEMORY;
 }
 
 /* Returns the order to which conditions part candidates first: cheap, and few pass. */
@@ -328,13 +331,14 @@ static int order_of(const RepairModel *m, int q, size_t t)
     return t < own + hat ? repair_length(m, t < own ? t : t - own) : 0;
 }
 
-/* Counts the conditions that fail, with the values v of a candidate (NULL: as written). */
-static size_t count_failing(Doctor *d, const RepairCandidate *c, int *lowest)
+/* Evaluates the conditions with the values of a candidate (NULL: as written), and counts of those that fail as written the ones that
+ * it meets; where c is NULL those that fail, of which *lowest is the lowest order. */
+static size_t count(Doctor *d, const RepairCandidate *c, int *lowest)
 {
     RepairModel *m = &d->m;
     RepairNumber x[U];
     int q = top(m);
-    size_t failing = 0, zero = 0, n = c ? c->unknowns : 0;
+    size_t counted = 0, zero = 0, n = c ? c->unknowns : 0;
     repair_set_prime(m, d->exact ? a_prime : 0);
     if (!d->exact)
         set_tolerance(d, q, c ? c->coefficient[0] : zero,
@@ -345,26 +349,39 @@ static size_t count_failing(Doctor *d, const RepairCandidate *c, int *lowest)
     for (size_t t = repair_conditions(m, q); t-- > 0;) {
         int fails = d->exact ? d->room[t].m != 0 : !(fabsl(d->room[t].r) <= m->tolerance[t].r);
         int order = order_of(m, q, t);
-        if (fails && lowest && (*lowest == 0 || order < *lowest)) *lowest = order;
-        failing += fails != 0;
+        if (c) {
+            counted += d->fails[t] && !fails;
+            continue;
+        }
+        if (fails && (*lowest == 0 || order < *lowest)) *lowest = order;
+        d->fails[t] = (char)(fails != 0);
+        counted += fails != 0;
     }
-    return failing;
+    return counted;
 }
 
-/* Looks for one coefficient. */
+/* Coefficients that stand in no sum by themselves are not tried, nor those that are asked for, which are unknown already. */
+static int is_tried(const Doctor *d, size_t k)
+{
+    return !d->m.outside[k] && !d->m.c->list[k].asked;
+}
+
+/* Looks for one coefficient, beside those that are asked for. */
 static int find_single(Doctor *d)
 {
     drop_candidates(d->r);
     for (size_t k = 0; k < d->m.c->count; k++) {
         int status;
-        if (d->m.outside[k]) continue;
+        if (!is_tried(d, k)) continue;
         repair_set_prime(&d->m, d->exact ? a_prime : 0);
-        TRY(d->exact ? try_exact(d, 1, &k, &status) : try_real(d, k, &status));
+        d->unknown[d->asked] = k;
+        TRY(d->exact ? try_exact(d, d->asked + 1, d->unknown, &status) : try_real(d, k, &status));
         tick();
     }
     return 0;
 }
 
+/* Looks for two. */
 static int find_pairs(Doctor *d)
 {
     size_t n = d->m.c->count;
@@ -373,8 +390,10 @@ static int find_pairs(Doctor *d)
     for (size_t i = 0; i < n; i++)
         for (size_t k = i + 1; k < n; k++) {
             int status;
-            if (d->m.outside[i] || d->m.outside[k]) continue;
-            TRY(try_exact(d, 2, (size_t[]){i, k}, &status));
+            if (!is_tried(d, i) || !is_tried(d, k)) continue;
+            d->unknown[d->asked] = i;
+            d->unknown[d->asked + 1] = k;
+            TRY(try_exact(d, d->asked + 2, d->unknown, &status));
             tick();
         }
     return 0;
@@ -470,7 +489,7 @@ static int rank(Doctor *d)
     Repair *r = d->r;
     TRY(find_all_bits(r));
     for (size_t i = 0; i < r->candidates; i++)
-        r->candidate[i].explained = r->failing - count_failing(d, &r->candidate[i], NULL);
+        r->candidate[i].explained = count(d, &r->candidate[i], NULL);
     if (r->candidates) qsort(r->candidate, r->candidates, sizeof *r->candidate, compare_candidates);
     return 0;
 }
@@ -484,28 +503,36 @@ static int look_at(Doctor *d, int order, int hat)
     d->r->embedded = hat;
     d->r->conditions = repair_conditions(&d->m, top(&d->m));
     d->first_fails = 0;
-    d->r->failing = count_failing(d, NULL, &d->first_fails);
+    d->r->failing = count(d, NULL, &d->first_fails);
+    return 0;
+}
+
+/* Finds which coefficients are asked for. */
+static int list_asked(Doctor *d)
+{
+    d->asked = 0;
+    for (size_t k = 0; k < d->m.c->count; k++) {
+        if (!d->m.c->list[k].asked) continue;
+        if (d->asked == U) return error_set(ERR_INPUT, "expected at most %d coefficients '?'", U);
+        d->unknown[d->asked++] = k;
+    }
+    d->r->asked = d->asked;
     return 0;
 }
 
 /* Finds the values of the coefficients that are asked for. */
 static int find_asked(Doctor *d, int *status)
 {
-    size_t n = 0, unknown[U];
     *status = REPAIR_NONE;
-    for (size_t k = 0; k < d->m.c->count; k++) {
-        if (!d->m.c->list[k].asked) continue;
-        if (n == U) return error_set(ERR_INPUT, "expected at most %d coefficients '?'", U);
-        unknown[n++] = k;
-    }
-    d->r->asked = n;
-    if (!d->exact && n > 1)
-        return error_set(
-            ERR_INPUT, "expected one coefficient '?' of a scheme with decimals; there are %zu", n);
+    if (!d->exact && d->asked > 1)
+        return error_set(ERR_INPUT,
+                         "expected one coefficient '?' of a scheme with decimals; there are %zu",
+                         d->asked);
     d->first_fails = top(&d->m);
     drop_candidates(d->r);
     repair_set_prime(&d->m, d->exact ? a_prime : 0);
-    return d->exact ? try_exact(d, n, unknown, status) : try_real(d, unknown[0], status);
+    return d->exact ? try_exact(d, d->asked, d->unknown, status)
+                    : try_real(d, d->unknown[0], status);
 }
 
 /* ---- names, decimals, orders ------------------------------------------------------------------------------------------ */
@@ -635,7 +662,7 @@ static int choose(Doctor *d, const Theory *now, const Embedded *embedded, int or
         hat = lower ? embedded->order : order - 1; /* 5(3): as it is, where nothing says 5(4) */
         if (hat > order) hat = order;
     }
-    for (size_t k = 0; k < d->m.c->count; k++) r->asked += d->m.c->list[k].asked != 0;
+    TRY(list_asked(d));
     if (!order) {
         TRY(climb(d, r->asked ? 1 : now->order + 1,
                   pair ? embedded->order > 0 ? embedded->order : 0 : 0, r->asked > 0));
@@ -646,6 +673,9 @@ static int choose(Doctor *d, const Theory *now, const Embedded *embedded, int or
     if (r->asked) {
         TRY(find_asked(d, &status));
         r->undetermined = status == REPAIR_OPEN;
+        /* what is asked for may not be all that is wrong */
+        if (status == REPAIR_NONE && d->exact && r->asked < U) TRY(find_single(d));
+        if (status == REPAIR_NONE && !r->candidates && r->asked + 1 < U) TRY(find_pairs(d));
     } else {
         TRY(search(d, !guessed && r->how != REPAIR_HIGHEST));
         if (guessed && !r->candidates &&
@@ -662,7 +692,7 @@ static int choose(Doctor *d, const Theory *now, const Embedded *embedded, int or
 static void doctor_free(Doctor *d)
 {
     repair_model_free(&d->m);
-    memory_free(d->room);
+    memory_free_all(d->room, d->fails);
 }
 
 /* Returns in *most the largest defect of the conditions with a candidate in the text, or infinity. */

@@ -23,8 +23,10 @@ const Column repair_columns[] = {
             "place in the tableau: a32, b4, a node c3, bhat2, a weight of the error; or a line of the text"),
     COLUMN(RepairRow, written, .words = "value that stands there"),
     COLUMN(RepairRow, repaired, .words = "value with which the conditions hold"),
-    COLUMN(RepairRow, explains,
-           .words = "failing conditions that the repair meets; none that holds is broken"),
+    COLUMN(
+        RepairRow, explains,
+        .words =
+            "failing conditions that the repair meets; none that holds is broken, unless the lines above say that nothing meets them all"),
     COLUMN(RepairRow, failing, .words = "conditions that fail as the text is"),
     COLUMN(RepairRow, misprint,
            .words = "slip by which the one becomes the other, or how many characters differ"),
@@ -123,9 +125,13 @@ static void tell_found(const Repair *r)
     if (r->reached)
         printf("nothing meets them all; these meet the conditions to order %d\n", r->reached);
     else if (r->failing && !r->candidates && !r->undetermined)
-        printf("%s meets them all\n", r->asked   ? "no value of the coefficients asked for"
-                                      : r->pairs ? "no single coefficient, and no two of them,"
-                                                 : "no single coefficient");
+        printf("%s meets them all%s\n",
+               r->asked   ? "no value of the coefficients asked for"
+               : r->pairs ? "no single coefficient, and no two of them,"
+                          : "no single coefficient",
+               r->asked && r->exact ? r->pairs ? ", nor any with one or two more changed"
+                                               : ", nor any with one more changed"
+                                    : "");
 }
 
 /* Writes the text with the first candidate's values to standard output, or into a folder. */

@@ -199,8 +199,8 @@ TEST(separable_fields)
         assert_true(theory_of(t, TREE_MAX).order < c.order);
         seen++;
     }
-    assert_int_equal(seen, 13);
-    assert_int_equal(velocity, 3);
+    assert_int_equal(seen, 14);
+    assert_int_equal(velocity, 4);
 }
 
 /* Of all pairs these two have an estimate that is 0 on linear fields, as their rows of weights say: on y' = lambda y the
