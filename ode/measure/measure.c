@@ -392,11 +392,16 @@ static int find_constant(OrderStudy *o, const FitPoint *p, const Fit *f)
     return 0;
 }
 
-/* Returns whether errors are seen to come near c h^p: c is known not to be 0, and the finest error
- * used is c h^p within a factor 2. For another power c would be 0 or grow. */
+/* Returns whether errors are seen to have a term c h^p: c is known not to be 0, as it would be for a higher power. */
+static int has_term(const OrderStudy *o, const Fit *f)
+{
+    return f->count > 0 && o->expected >= 1 && o->constant_off <= known * o->constant;
+}
+
+/* Returns whether errors are seen to come near c h^p: the finest error used is that within a factor 2. For a lower power c would
+ * grow. */
 static int is_leading(const OrderStudy *o, const FitPoint *p, const Fit *f)
 {
-    if (f->count == 0 || o->expected < 1 || !(o->constant_off <= known * o->constant)) return 0;
     const FitPoint *finest = &p[f->first + f->count - 1];
     double ratio = o->constant * pow(finest->h, o->expected) / finest->error;
     return ratio >= 0.5 && ratio <= 2;
@@ -420,7 +425,13 @@ static int measure(Runs *r, OrderStudy *o, size_t steps, int halvings, int zero_
     o->verdict = judge(o, p, &f, zero_stable);
     int differs = o->verdict == VERDICT_HIGHER || o->verdict == VERDICT_DISAGREE ||
                   o->verdict == VERDICT_UNDECIDED;
-    if (differs && is_leading(o, p, &f)) o->verdict = VERDICT_AGREE;
+    if (differs && has_term(o, &f)) {
+        if (is_leading(o, p, &f))
+            o->verdict = VERDICT_AGREE;
+        else if (o->verdict == VERDICT_HIGHER)
+            o->verdict =
+                VERDICT_UNDECIDED; /* c h^p is there, beside a larger term of a higher power */
+    }
     if (o->expected < 1 && o->verdict == VERDICT_AGREE) o->verdict = VERDICT_INCONSISTENT;
     if (o->verdict == VERDICT_DIVERGES) o->unstable = 0; /* no step of it is stable */
     if (o->verdict == VERDICT_UNSTABLE || o->verdict == VERDICT_FLOOR) {
@@ -495,7 +506,9 @@ int order_match(const OrderStudy *o, double predicted, double accuracy, const do
     int higher = o->verdict == VERDICT_HIGHER;
     if (isnan(predicted)) return -1;
     if (predicted == 0 && (higher || o->verdict == VERDICT_FLOOR)) return VERDICT_AGREE;
-    if (predicted == 0 || !(higher || o->verdict == VERDICT_AGREE)) return -1;
+    if (predicted == 0 ||
+        !(higher || o->verdict == VERDICT_AGREE || o->verdict == VERDICT_UNDECIDED))
+        return -1;
     if (!higher && !(off <= known * o->constant)) return -1;
     double allowed = fmax(off, narrow * o->constant) + accuracy * predicted;
     if (!(system_rms(o->N, o->leading, e) <= allowed)) return VERDICT_DISAGREE;

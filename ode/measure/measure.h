@@ -13,7 +13,8 @@
  * it; unstable: too few steps are small enough for the scheme to be stable; diverges: errors grow as
  * h falls, though no step is unstable, or the scheme is zero-unstable; inconsistent: the exact order
  * is 0, so it converges to nothing that is asked for; undecided: the slope is near the order, but may be off by
- * more than 1/2; disagree: all else. */
+ * more than 1/2, or it is above it while a term of the order is seen (`constant` is known not to be 0), which will lead at smaller steps;
+ * disagree: all else. */
 enum {
     VERDICT_AGREE,
     VERDICT_HIGHER,

@@ -66,7 +66,7 @@ const Column order_summary[] = {
         .words =
             "slope against the exact order: agree, higher, disagree, diverges, floor (rounding "
             "hides it), unstable (too few stable steps), undecided (the slope may be off by more than "
-            "1/2), or inconsistent (the exact order is 0)"),
+            "1/2, or is higher though a term c h^p is seen), or inconsistent (the exact order is 0)"),
     COLUMN(SummaryRow, predicted, .digits = 4, .page = 7,
            .words = "c that theory predicts from the elementary differentials of order p + 1"),
     COLUMN(SummaryRow, match, .page = 8, .words = "measured constant against the predicted one"),
@@ -166,6 +166,20 @@ static void warn_unstable(const ConvergenceStudy *u, const Table *t, const Order
                     s->unstable, u->system->name, advice);
 }
 
+/* Says from which step on the term c h^p will be half of an error that now falls like h^slope: with the share r of the finest error it is
+ * r / (1 - r) of the rest, which falls faster by h^(slope - p). */
+static void warn_hidden(const Table *t, const OrderStudy *s)
+{
+    const OrderPoint *finest = &s->point[s->points - 1];
+    double share = s->constant * pow(finest->h, s->expected) / finest->error;
+    if (s->verdict != VERDICT_UNDECIDED || !(s->low > s->expected) || !(share < .5)) return;
+    double h = finest->h * pow(share / (1 - share), 1 / (s->slope - s->expected));
+    notice_warn(
+        "%s: of the error at the finest step %.2g %% is the term %.3g h^%d, which has the order; it leads from about "
+        "h = %.2g on: give 'trotter order' --halvings %.0f",
+        t->name, 100 * share, s->constant, s->expected, h, ceil(log2(s->point[0].h / h)) + 1);
+}
+
 /* Says over which time a step with memory goes, where that is another than h. */
 static void warn_time(const Table *t)
 {
@@ -244,6 +258,7 @@ static int measure(ConvergenceStudy *u, const Table *scheme, Convergence *c)
     report_points(u, scheme, &s);
     report_verdict(u, scheme, &s, c);
     warn_unstable(u, scheme, &s);
+    warn_hidden(scheme, &s);
     warn(scheme, t, &c->theory, &s);
     c->slope = s.slope, c->low = s.low, c->high = s.high;
     c->verdict = s.verdict;

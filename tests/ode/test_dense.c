@@ -282,7 +282,7 @@ TEST(errors_within_steps)
 
 /* ---- stiff systems ---------------------------------------------------------------------------------- */
 
-enum { PLACES = 12 };
+enum { PLACES = 8 };
 static const double rate = 1e6;
 
 OWN_FIELD(rest)

@@ -605,7 +605,7 @@ TEST(test_mass_reference)
     for (int i = 0; i < ALGEBRAIC; i++) {
         OWN_SYSTEM *s = read_system(algebraic[i].text, 0, 0);
         double y[8], apart;
-        assert_int_equal(reference_solve(s, &s->t_end, 1, y, &apart), 0);
+        assert_int_equal(reference_within(s, i == 1 ? 1e-9 : 0, &s->t_end, 1, y, &apart), 0);
         double off = system_rms(s->d, y, algebraic[i].end);
         if (!(off <= 1e-12 + 20 * apart) || !(apart <= (i == 1 ? 1e-8 : 1e-11)))
             fail_msg("%s: %g from the end, known to %g", s->name, off, apart);

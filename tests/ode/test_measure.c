@@ -85,6 +85,16 @@ TEST(test_flattery)
     assert_int_equal(verdict(lie, "linear:commuting", 2, 1), VERDICT_FLOOR);
 }
 
+/* Its term of order 1 is an eighth of the error at the finest of the usual steps, which fall by 1.99: that is no higher order. At smaller
+ * steps it leads. */
+TEST(test_hidden_term)
+{
+    OWN_TABLE *t = scheme("word:ssfsff:heun");
+    OWN_SYSTEM *s = sized("convection-diffusion", 4, 0, 3);
+    assert_int_equal(verdict_on(t, s, usual, 1, 1), VERDICT_UNDECIDED);
+    assert_int_equal(verdict_on(t, s, (OrderOptions){.halvings = 12}, 1, 1), VERDICT_AGREE);
+}
+
 /* A scheme of order 3 by its trees, with roots 1 and -5, converges at no order. Its growth is seen even where the study
  * takes it for stable, but might be due to the steps then. A stable scheme that is said to be unstable does not
  * pass. */

@@ -114,12 +114,13 @@ static void check_study(const OrderStudy *m, const System *s)
     if (isfinite(m->slope)) assert_true(m->low <= m->slope && m->slope <= m->high);
 }
 
-/* The default system must give the exact order. More is allowed where a system lacks trees: linear systems, and those
- * of kick and drift, where F'F = G'G = 0. */
+/* The default system must give the exact order, or its constant where a term of a higher order is larger at these steps. More is
+ * allowed where a system lacks trees: linear systems, and those of kick and drift, where F'F = G'G = 0. */
 static void check_verdict(const OrderStudy *m, const Table *t, const System *s)
 {
     int special = s->linear || strcmp(s->name, "kepler") == 0 || strcmp(s->name, "henon") == 0;
-    int good = m->verdict == VERDICT_AGREE ||
+    int hidden = m->verdict == VERDICT_UNDECIDED && m->constant_off <= .15 * m->constant;
+    int good = m->verdict == VERDICT_AGREE || hidden ||
                (special && (m->verdict == VERDICT_HIGHER || m->verdict == VERDICT_FLOOR));
     if (!good)
         fail_msg("%s on %s: order %d, measured %g in [%g, %g]: %s", t->name, s->name, m->expected,
@@ -161,11 +162,10 @@ static int compare(const Table *t, const System *s, const Theory *th)
     return compared;
 }
 
-/* Every scheme of the zoo, sub-flow solvers, blocks over L, words, which are compared with a F + b G, stages on past
- * slopes and Butcher's method of 1964 (six stages, weights 7, 32, 12, 32, 7 over 90) have their orders on every sixth system. Two independent computations of their constants agree: trees and derivatives,
- * and steps and a line. Nearly all can be
- * compared; on commuting and nilpotent systems most vanish. On attention's field, which has all kinds of trees, every
- * implicit scheme's can be. */
+/* Every scheme of the zoo, sub-flow solvers, blocks over L, words, which are compared with a F + b G, stages on past slopes and
+ * Butcher's method of 1964 (six stages, weights 7, 32, 12, 32, 7 over 90) have their orders on every eighth system. Two
+ * independent computations of their constants agree: trees and derivatives, and steps and a line. Nearly all can be compared; on
+ * commuting and nilpotent systems most vanish. On attention's field, which has all kinds of trees, every implicit scheme's can be. */
 TEST(test_everywhere)
 {
     OWN_TABLES list =
@@ -192,7 +192,7 @@ TEST(test_everywhere)
             continue; /* dop853, whose order is above what is searched, and its error rounding */
         for (size_t k = 0; all.of[k]; k++) {
             int all_trees = table_implicit(t) && strcmp(all.of[k]->name, "attention") == 0;
-            if (system_takes(all.of[k], t) != 0 || (!all_trees && (i + k) % 6)) continue;
+            if (system_takes(all.of[k], t) != 0 || (!all_trees && (i + k) % 8)) continue;
             int found = compare(t, all.of[k], &th);
             compared += found;
             if (found < 2 && all_trees) fail_msg("%s is not compared on attention", t->name);
