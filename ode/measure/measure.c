@@ -340,21 +340,47 @@ static int is_hidden(const OrderStudy *o, const FitPoint *p, const Fit *f)
     return f->slope + f->tolerance >= o->expected && coarsest->error <= near * coarsest->floor;
 }
 
-/* Judges an order. One that could not be shown, for want of points above the floor or of a narrow slope, does not
- * agree: `disagree` asks for smaller steps or a smoother field, `undecided` says that the slope is near the order by
- * chance, for all that is known of it, `floor` that errors of smaller steps are rounding, and `unstable` says that a scheme that would converge has too few stable ones. */
+/* Returns whether from two steps or more to the finest one of the fit errors fall by a tenth of what the order says, or less. From one
+ * alone it may be that its error is small by chance, where errors change their sign. */
+static int falls_short(const OrderStudy *o, const FitPoint *p, const Fit *f)
+{
+    const FitPoint *finest = &p[f->first + f->count - 1];
+    int short_of = 0;
+    for (const FitPoint *q = p; q < finest; q++)
+        short_of +=
+            fit_usable(q) && 10 * q->error * pow(finest->h / q->h, o->expected) < finest->error;
+    return short_of > 1;
+}
+
+/* Returns whether no error is more than rounding: even the coarsest step's is below 1e-10 of the solution, and the finest one's is none the
+ * less. Sub-flows that are solved for have such errors, at random, where the scheme has none. */
+static int is_rounding(const OrderStudy *o)
+{
+    const double small = 1e-10;
+    for (size_t i = 0; i < o->points; i++)
+        if (!(o->point[i].error <= small * o->size)) return 0;
+    return o->point[o->points - 1].error >= o->point[0].error;
+}
+
+/* Judges an order. One that could not be shown, for want of points above the floor or of a narrow slope, does not agree. Nor does
+ * it disagree where the slope's interval holds it and errors fall as much: `undecided` says so, `disagree` that the slope is another, so that
+ * it asks for smaller steps or a smoother field, `floor` that errors of smaller steps are rounding, and `unstable` that a scheme that would converge has too few
+ * stable ones. */
 static int judge(const OrderStudy *o, const FitPoint *p, const Fit *f, int zero_stable)
 {
     double tolerance = fmin(fmax(f->tolerance, tolerance_min), tolerance_max);
     int converges = zero_stable && (o->expected >= 1 || !grows(o));
     int settles = f->tolerance <= tolerance_max, smaller = fit_usable(&p[o->points - 1]);
     if (converges && o->unstable > 0 && !settles) return VERDICT_UNSTABLE;
+    if (zero_stable && is_rounding(o)) return VERDICT_FLOOR;
     if (!zero_stable || grows(o)) return VERDICT_DIVERGES;
     if (f->count == 0) return smaller ? VERDICT_DISAGREE : VERDICT_FLOOR;
     if (fabs(f->slope - o->expected) <= tolerance)
         return settles ? VERDICT_AGREE : VERDICT_UNDECIDED;
     if (!settles && !smaller && is_hidden(o, p, f)) return VERDICT_FLOOR;
-    return f->slope - f->tolerance > o->expected ? VERDICT_HIGHER : VERDICT_DISAGREE;
+    if (f->slope - f->tolerance > o->expected) return VERDICT_HIGHER;
+    int other = f->slope + f->tolerance < o->expected || falls_short(o, p, f);
+    return other ? VERDICT_DISAGREE : VERDICT_UNDECIDED;
 }
 
 /* Returns whether every sub-flow is the system's own closed one: step.c, sub_flow. */
@@ -432,7 +458,10 @@ static int measure(Runs *r, OrderStudy *o, size_t steps, int halvings, int zero_
             o->verdict =
                 VERDICT_UNDECIDED; /* c h^p is there, beside a larger term of a higher power */
     }
-    if (o->expected < 1 && o->verdict == VERDICT_AGREE) o->verdict = VERDICT_INCONSISTENT;
+    int keeps = f.slope + f.tolerance < tolerance_max; /* errors are seen not to fall */
+    if (o->expected < 1 &&
+        (o->verdict == VERDICT_AGREE || (o->verdict == VERDICT_DISAGREE && keeps)))
+        o->verdict = VERDICT_INCONSISTENT;
     if (o->verdict == VERDICT_DIVERGES) o->unstable = 0; /* no step of it is stable */
     if (o->verdict == VERDICT_UNSTABLE || o->verdict == VERDICT_FLOOR) {
         f = (Fit){.slope = NAN, .tolerance = INFINITY};

@@ -9,12 +9,11 @@
 
 /* ---- measure.c: measured order ------------------------------------------------------------------ */
 
-/* agree: the slope is the expected one within its tolerance; higher: above it; floor: rounding hides
- * it; unstable: too few steps are small enough for the scheme to be stable; diverges: errors grow as
- * h falls, though no step is unstable, or the scheme is zero-unstable; inconsistent: the exact order
- * is 0, so it converges to nothing that is asked for; undecided: the slope is near the order, but may be off by
- * more than 1/2, or it is above it while a term of the order is seen (`constant` is known not to be 0), which will lead at smaller steps;
- * disagree: all else. */
+/* agree: the slope is the expected one within its tolerance; higher: above it; floor: rounding hides it; unstable: too few
+ * steps are small enough for the scheme to be stable; diverges: errors grow as h falls, though no step is unstable, or the
+ * scheme is zero-unstable; inconsistent: the exact order is 0, so it converges to nothing that is asked for; undecided: the
+ * slope's interval holds the order, but is wider than 1/2 to a side, or the slope is above the order while a term of it is seen
+ * (`constant` is known not to be 0), which will lead at smaller steps; disagree: all else. */
 enum {
     VERDICT_AGREE,
     VERDICT_HIGHER,

@@ -66,7 +66,7 @@ const Column order_summary[] = {
         .words =
             "slope against the exact order: agree, higher, disagree, diverges, floor (rounding "
             "hides it), unstable (too few stable steps), undecided (the slope may be off by more than "
-            "1/2, or is higher though a term c h^p is seen), or inconsistent (the exact order is 0)"),
+            "1/2, and be the order, or is higher though a term c h^p is seen), or inconsistent (the exact order is 0)"),
     COLUMN(SummaryRow, predicted, .digits = 4, .page = 7,
            .words = "c that theory predicts from the elementary differentials of order p + 1"),
     COLUMN(SummaryRow, match, .page = 8, .words = "measured constant against the predicted one"),

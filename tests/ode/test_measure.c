@@ -95,6 +95,24 @@ TEST(test_hidden_term)
     assert_int_equal(verdict_on(t, s, (OrderOptions){.halvings = 12}, 1, 1), VERDICT_AGREE);
 }
 
+/* Verdicts that say more than is seen, each once given: radau-iia5's errors on the logistic equation change their sign at h = 1/8,
+ * and are rounding soon after (disagree); a splitting whose other part is 0 has the errors of its reference flows alone (diverges,
+ * disagree); one that is not consistent errs more at smaller steps, to no end (disagree). */
+TEST(test_no_more_than_seen)
+{
+    OWN_TABLE *radau = scheme("radau-iia5"), *yoshida = scheme("yoshida4"),
+              *without = scheme("no-residual");
+    OWN_SYSTEM *logistic = make("logistic"), *prey = make("lotka-volterra"),
+               *nerve = make("fitzhugh-nagumo");
+    const OrderOptions o = {.halvings = 7};
+    assert_int_equal(verdict_on(radau, logistic, o, 5, 1), VERDICT_UNDECIDED);
+    assert_int_equal(verdict_on(radau, logistic, o, 8, 1), VERDICT_DISAGREE);
+    assert_int_equal(verdict_on(yoshida, prey, o, 4, 1), VERDICT_FLOOR);
+    assert_int_equal(verdict_on(yoshida, nerve, o, 4, 1), VERDICT_FLOOR);
+    assert_int_equal(verdict_on(without, nerve, o, 0, 1), VERDICT_INCONSISTENT);
+    assert_int_equal(verdict_on(without, nerve, o, 1, 1), VERDICT_DISAGREE);
+}
+
 /* A scheme of order 3 by its trees, with roots 1 and -5, converges at no order. Its growth is seen even where the study
  * takes it for stable, but might be due to the steps then. A stable scheme that is said to be unstable does not
  * pass. */
