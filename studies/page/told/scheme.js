@@ -195,8 +195,10 @@ function typedScheme(answer, drawings) {
             return true;
         } catch (e) {
             if (e.name === "AbortError") return false;
-            if (part === "check") sayWrong(e.message);
-            else box.closest("figure").querySelector("figcaption").textContent = e.message;
+            if (part === "check") {
+                sayWrong(e.message);
+                told.querySelector("p.first")?.remove();
+            } else box.closest("figure").querySelector("figcaption").textContent = e.message;
             return false;
         }
     }
@@ -212,6 +214,7 @@ function typedScheme(answer, drawings) {
         asked = new AbortController();
         if (!text.trim()) return;
         for (const box of [told, ...Object.keys(drawings).map(part => $("scheme-" + part))]) box.classList.add("waiting");
+        if (!told.children.length) told.append(make("p", { class: "first" }, "The scheme is being read …"));
         if (!await tell("check", told, showTold, text)) return;
         for (const [part, show] of Object.entries(drawings)) tell(part, $("scheme-" + part), show, text);
     }
