@@ -168,6 +168,10 @@ TEST(tokenisation)
         {TOKENIZE_FR, "L'été, M. Hugo (p. 5) dit: «aujourd'hui!»",
          "L' été , M. Hugo ( p. 5 ) dit : « aujourd' hui ! »"},
         {TOKENIZE_FR, "", ""},
+        {TOKENIZE_EN, "The Corporation. In 1,000, or 5,", "The Corporation . In 1,000 , or 5 ,"},
+        {TOKENIZE_EN, "a 10. b. Two", "a 10. b . Two"},
+        {TOKENIZE_DE, "a. Das É. é. Das 10. Das 100. Das", "a. Das É. é . Das 10. Das 100 . Das"},
+        {TOKENIZE_FR, "b. Puis a. Puis 10. Puis", "b. Puis a . Puis 10 . Puis"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(cut(cases[i].how, 0, cases[i].text), cases[i].words);
@@ -199,6 +203,26 @@ TEST(detokenisation)
         {TOKENIZE_DE, "中  文  . a  ,", "中 文 . a ,"},
         {TOKENIZE_EN, "<seg id = 1 >", "<seg id = 1 >"},
         {TOKENIZE_FR, "안녕 하세요 ? oui", "안녕하세요 ? oui"},
+        {TOKENIZE_EN, "£ 5 and ¿ que ? ¡ ole !", "£5 and ¿que? ¡ole!"},
+        {TOKENIZE_EN, "5 's the 1990 's , a-' s x- 'tis", "5's the 1990's, a-' s x- 'tis"},
+        {TOKENIZE_EN, "` a ` b `` so '' he said", "`a` b ``so ''he said"},
+        {TOKENIZE_EN, "\"\" a \"\" b", "\"\"a\"\" b"},
+        {TOKENIZE_EN, "„“ a “„ b “ c „", "„“a“„ b “c„"},
+        {TOKENIZE_EN, "''' a \"\"' b '\" c ''' d '\" e", "'''a \"\"'b '\"c''' d'\" e"},
+        {TOKENIZE_EN, "a ' the dogs' ' b s ' end '", "a 'the dogs'' b s' end '"},
+        {TOKENIZE_EN, "_ 'em 7 'em a '7 b 'é c 5- 's", "_ 'em 7'em a '7 b'é c 5- 's"},
+        {TOKENIZE_EN, "< a", "< a"},
+        {TOKENIZE_EN, "<a> b", "<a> b"},
+        {TOKENIZE_EN, "ab>", "ab>"},
+        {TOKENIZE_FR, "l' été d' 5 ' a qu' est l' ? 7' a aujourd' hui s'",
+         "l'été d' 5 'a qu'est l' ? 7' a aujourd'hui s'"},
+        {TOKENIZE_FR, "a ? b ?! c : d :", "a ? b?! c : d :"},
+        {TOKENIZE_FR, "' s ' s' _' x", "'s' s' _' x"},
+        {TOKENIZE_DE, "l' été 's ' a '", "l' été 's 'a'"},
+        /* More than 16 words of quotation marks: here the script would still tell them apart. */
+        {TOKENIZE_EN,
+         "` '' '\" \"' `` \"\" ''' \"\"\" '''' '`' `'` \"` `\" '\"' ``` '` `' `'' ''` \"' a ''` `' ''` b",
+         "`'''\"\"'``\"\"'''\"\"\"'''''`'`'`\"``\"'\"'```'``' `''''`\"' a ''``' ''`b"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(changed(detokenise, cases[i].how, 0, cases[i].words), cases[i].text);

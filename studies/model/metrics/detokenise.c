@@ -8,18 +8,22 @@
 
 enum { LOW_QUOTE = 0x201E, HIGH_QUOTE = 0x201C, RIGHT_QUOTE = 0x201D };
 
-/* Kinds of quotation marks, which are counted apart. */
-enum { DOUBLE, SINGLE, BACK, TWO_SINGLES, TWO_BACKS, OTHER_QUOTES, QUOTES };
-
 typedef struct {
     const uint32_t *x;
     size_t n;
 } Token;
 
+/* Words of quotation marks that are counted apart in a line. Further ones are counted with the last. */
+enum { QUOTES = 16 };
+
 typedef struct {
     int how;
     Token before, next; /* n 0: none */
-    size_t quotes[QUOTES];
+    size_t quotes;
+    struct {
+        Token word;
+        size_t times;
+    } quote[QUOTES];
     int joins; /* the word before takes the blank behind it away */
 } Joining;
 
@@ -53,27 +57,31 @@ static int all_in(const Token *w, const char *ascii, int currency)
     return 1;
 }
 
-/* Returns the kind of a word of quotation marks, else -1. */
-static int quote_kind(const Token *w)
+/* Returns how often a word of quotation marks stood in the line so far, to be counted on; NULL: the word is none. Curved
+ * marks count as '"'. */
+static size_t *quote_times(Joining *j, Token w)
 {
-    int same = 1, typed = 1;
-    for (size_t i = 0; i < w->n; i++) {
-        uint32_t c = w->x[i];
-        int curved = c == LOW_QUOTE || c == HIGH_QUOTE;
-        if (!curved && c != '\'' && c != '"' && c != '`') return -1;
-        same = same && c == w->x[0];
-        typed = typed && curved;
+    static const uint32_t typewritten[] = {'"'};
+    int curved = 1;
+    size_t i = 0;
+    for (size_t k = 0; k < w.n; k++) {
+        int c = w.x[k] == LOW_QUOTE || w.x[k] == HIGH_QUOTE;
+        if (!c && w.x[k] != '\'' && w.x[k] != '"' && w.x[k] != '`') return NULL;
+        curved &= c;
     }
-    if (typed || (w->n == 1 && w->x[0] == '"')) return DOUBLE;
-    if (!same || w->n > 2 || w->x[0] == '"') return OTHER_QUOTES;
-    return w->x[0] == '`' ? (w->n == 1 ? BACK : TWO_BACKS) : (w->n == 1 ? SINGLE : TWO_SINGLES);
+    if (curved) w = (Token){typewritten, 1};
+    while (i < j->quotes &&
+           (j->quote[i].word.n != w.n || memcmp(j->quote[i].word.x, w.x, w.n * sizeof *w.x) != 0))
+        i++;
+    if (i == j->quotes && i < QUOTES) j->quote[j->quotes++].word = w;
+    return &j->quote[i < QUOTES ? i : QUOTES - 1].times;
 }
 
 /* Tells for a word whether a blank before it goes, and, in *joins, whether that behind it does. */
 static int loses_blank(Joining *j, const Token *w, int *joins)
 {
     const Token *b = &j->before;
-    int kind = quote_kind(w), last_of_word = w->n > 1 && w->x[w->n - 1] == '\'';
+    int last_of_word = w->n > 1 && w->x[w->n - 1] == '\'';
     *joins = 0;
     if (w->n == 0) return 0;
     if (is_east(w->x[0])) return b->n && is_east(b->x[b->n - 1]);
@@ -89,10 +97,11 @@ static int loses_blank(Joining *j, const Token *w, int *joins)
     if (j->how == TOKENIZE_FR && last_of_word && is_letter(w->x[w->n - 2]) && j->next.n &&
         is_letter(j->next.x[0]))
         return !(*joins = 1);
-    if (kind < 0) return 0;
-    int opens = j->quotes[kind] % 2 == 0;
-    if (opens && j->how == TOKENIZE_EN && kind == SINGLE && b->n && b->x[b->n - 1] == 's') return 1;
-    j->quotes[kind]++;
+    size_t *times = quote_times(j, *w);
+    if (!times) return 0;
+    int opens = *times % 2 == 0, single = w->n == 1 && w->x[0] == '\'';
+    if (opens && j->how == TOKENIZE_EN && single && b->n && b->x[b->n - 1] == 's') return 1;
+    ++*times;
     *joins = opens;
     return !opens;
 }
