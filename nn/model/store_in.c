@@ -322,7 +322,7 @@ static int check_length(const char *file, const Tensor *t, size_t count)
     struct stat s;
     size_t most = 8 + HEADER_MOST;
     for (size_t i = 0; i < count; i++) most += 3 * tensor_numbers(&t[i]) * sizeof(double);
-    if (stat(file, &s) != 0 || s.st_size < 0 || (size_t)s.st_size <= most) return 0;
+    if (stat(file, &s) != 0 || (size_t)s.st_size <= most) return 0;
     return error_set(ERR_INPUT, "%s: its %zu bytes are more than such a model can have", file,
                      (size_t)s.st_size);
 }

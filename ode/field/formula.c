@@ -274,8 +274,9 @@ static int parse_power(Reader *p)
     }
     TRY(parse_factor(p));
     if (!cursor_take(c, "^")) return 0;
-    TRY(cursor_take(c, "-") ? (parse_factor(p) || emit(p, DO_NEG, 0, 0) ? ERR_INPUT : 0)
-                            : parse_factor(p));
+    int minus = cursor_take(c, "-");
+    TRY(parse_factor(p));
+    if (minus) TRY(emit(p, DO_NEG, 0, 0));
     Op *last = &p->formulas->op[p->formulas->ops - 1];
     if (last->code != GET_CONSTANT || last->value != rint(last->value) || fabs(last->value) > 16)
         return emit(p, DO_POW, 0, 0);

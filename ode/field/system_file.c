@@ -180,7 +180,7 @@ static int pack(Reader *p)
     all->partials = p->partials;
     if (partials) memcpy(all->partial, p->partial, partials);
     Op *op = (Op *)(void *)(all->partial + p->partials);
-    if (ops) memcpy(op, all->op, ops);
+    memcpy(op, all->op, ops);
     memory_free(all->op);
     all->op = op;
     all->joint[0].node = (Node *)(void *)(op + all->ops);

@@ -118,15 +118,15 @@ static int read_json(Tableau *b, const json_t *root)
     return c ? read_json_row(b, c, n, tableau_row(b, n + NODES), "c") : 0;
 }
 
-/* Says how to write a fraction where the reader stopped at one without quotation marks. */
+/* Says how to write a fraction where the reader stopped at one without quotation marks, behind the '{' of an object. */
 static int hint_fraction(const Tableau *b, const char *text, size_t bytes, size_t at, int line)
 {
     size_t slash = at;
-    if (slash >= bytes) slash = at = bytes - (bytes > 0);
+    if (slash >= bytes) slash = at = bytes - 1;
     while (slash > 0 && text[slash - 1] != '\n' && text[slash] != '/' && at - slash < 8) slash--;
-    if (bytes == 0 || text[slash] != '/') return 0;
+    if (text[slash] != '/') return 0;
     size_t from = slash, to = slash + 1;
-    while (from > 0 && (isdigit((unsigned char)text[from - 1]) || text[from - 1] == '-')) from--;
+    while (isdigit((unsigned char)text[from - 1]) || text[from - 1] == '-') from--;
     while (to < bytes && isdigit((unsigned char)text[to])) to++;
     if (from == slash || to == slash + 1) return 0;
     return error_set(ERR_INPUT, "%s:%d: a fraction is a text in JSON: write \"%.*s\"", b->file,
@@ -144,8 +144,7 @@ static int parse_json(Tableau *b, const char *text, size_t from, size_t bytes, s
     int code = parsed_next(text + from, bytes - from, &e, &root, &used);
     *end = from + used;
     if (code == ERR_INPUT) {
-        if (e.position > 0)
-            TRY(hint_fraction(b, text, bytes, from + (size_t)e.position, before + e.line));
+        TRY(hint_fraction(b, text, bytes, from + (size_t)e.position, before + e.line));
         return error_set(code, "%s:%d: %s", b->file, before + e.line, e.text);
     }
     TRY(code);
@@ -223,8 +222,6 @@ static void read_name(Tableau *b, const DrawnLine *l)
 static int read_stage(Tableau *b, const DrawnLine *l, size_t row)
 {
     size_t n;
-    if (row == b->stages)
-        return error_set(ERR_INPUT, "%s: line %zu: a row behind that of b", b->file, l->number);
     TRY(read_words(b, l, 0, l->bar, tableau_row(b, b->stages + NODES) + row, 1, &n));
     return read_words(b, l, l->bar + 1, l->bytes, tableau_row(b, row), b->stages, &n);
 }
@@ -446,7 +443,7 @@ void tableau_number(const Table *t, const mpq_t q, TableauEntry out)
     if (t->exact)
         gmp_snprintf(out, ENTRY, "%Qd", q);
     else
-        for (int digits = 15; digits <= 17; digits++) {
+        for (int digits = 15;; digits++) { /* 17 give every double back */
             snprintf(out, ENTRY, "%.*g", digits, table_double(q));
             if (strtod(out, NULL) == table_double(q)) break;
         }

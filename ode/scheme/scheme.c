@@ -226,7 +226,7 @@ static int check_orders(const Parser *p)
     const Table *t = p->table;
     if (!t->orders) return 0;
     TRY(backward_row(t->orders, &row));
-    if (t->stages == 1 && t->stage[0].op == OP_H && t->colours == 2 && !t->word && !t->carries &&
+    if (t->stages == 1 && t->stage[0].op == OP_H && t->colours == 2 && !t->carries &&
         !t->point[0].timed && row_equal(&t->update, &row) && row_equal(&t->point[0].row, &row))
         return 0;
     return cursor_error(

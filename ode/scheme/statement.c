@@ -645,7 +645,7 @@ static int read_carried_update(Parser *p, const char *name)
     if (i == p->table->carries)
         return cursor_error(c, "expected 'carry %s' before %s' = ...", name, name);
     ROW(row);
-    TRY(cursor_expect(c, "'"));
+    c->at++; /* the ' that says so */
     TRY(cursor_expect(c, "="));
     TRY(expression_parse(p, &row));
     TRY(end_of_sum(c));

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "kernels/base/file.h"
+#include "nn/text/bpe_codes.h"
 #include "studies/base/frame.h"
 #include "tests/lib/saved.h"
 #include "tests/lib/tiny.h"
@@ -19,7 +20,10 @@ static const OptionGroup *const no_groups[] = {NULL};
 static const char scheme_text[] =
     "scheme a\ntitle t\nlearn b = 1/2\nlet c = (b+1)*sqrt(2)\nk1 = L(y + 1/2*k2[-1] @ 1/3)\n"
     "gate g = tanh(k1, y)\nk2 = H(y + (b+g)*k1/3)\ny' = y[-1] + 2*b^2*k1 + k2\n"
-    "scheme c\nflow 1/2 F\nflow G\nscheme d\nk1 = F(y)\ny' = y[first] + k1[all]\n";
+    "scheme c\nflow 1/2 F\nflow G\nscheme d\nk1 = F(y)\ny' = y[first] + k1[all]\n"
+    "scheme e\nflow (1/(1 + i)) F\nflow (1/2 + i/2) F\nflow G\nscheme f\nflow F:heun*2\nflow G\n"
+    "scheme g\norders 1..2\nk1 = H(4/3*y - 1/3*y[-1] + 2/3*k1)\ny' = 4/3*y - 1/3*y[-1] + 2/3*k1\n"
+    "scheme h\ncarry v = k1\nk1 = H(y)\nk2 = norm(v + k1)\nv' = k2\ny' = y + v'\n";
 
 /* ---- jobs (what else asks for memory in the library: tests/ode/test_short.c and the tests of nn/) ----- */
 
@@ -191,6 +195,46 @@ static int metadata_job(void)
     return metadata_of_sides(&meta);
 }
 
+/* Makes a frame row by row, and a sheet of it. */
+static int frame_job(void)
+{
+    static const Column list[] = {{.name = "a"}, {.name = "b"}, {0}};
+    SCOPED(frame_close) Frame f = {0};
+    SCOPED(sheet_drop) Sheet *s = NULL;
+    TRY(frame_new(&f, list));
+    for (size_t i = 0; i < 9; i++) {
+        TRY(frame_row(&f));
+        frame_set(&f, i, "a", "word");
+    }
+    return frame_sheet(&f, list, NULL, 9, &s);
+}
+
+/* Reads lines of tokens, and the first of them. */
+static int lines_job(void)
+{
+    static const char text[] = "a b\r\n\nb a b\n";
+    const BpeText raw = {"text", text, sizeof text - 1, 0};
+    OWN_VOCAB v = {0};
+    OWN_TEXT all = {0}, some = {0};
+    TRY(vocab_tokenizer(file_path("tokens/tokenizer.json"), &v));
+    v.lines = 1;
+    TRY(text_begin(&raw, SIZE_MAX, &v, &all));
+    return text_begin(&raw, 2, &v, &some);
+}
+
+static int foreign_job(void)
+{
+    SCOPED(network_free) Network n = {0};
+    char file[OUTPUT_PATH];
+    return network_describe("tests/foreign/gpt2", given, &n, file);
+}
+
+static int pieces_job(void)
+{
+    SCOPED(words_free_own) Words w = {0};
+    return bpe_made(sides.bpe, &w);
+}
+
 static int average_job(void)
 {
     const char *file[] = {file_path("model.safetensors"), file_path("model.safetensors")};
@@ -221,6 +265,10 @@ static const struct {
     {"tableau", tableau_job},
     {"metadata", metadata_job},
     {"average", average_job},
+    {"frame", frame_job},
+    {"lines", lines_job},
+    {"foreign", foreign_job},
+    {"pieces", pieces_job},
 };
 
 TEST(readers_survive_short_memory)
@@ -304,7 +352,8 @@ static int open_all(void **state)
     const Backend *b;
     if (scratch_open(state) != 0 || zoo_open(&zoo) != 0) return -1;
     file_text("own.scheme", scheme_text);
-    file_text("own.system", "system s\nd 2\nF = mean z - y\nG1 = -y\ninitial = i\n");
+    file_text("own.system",
+              "system s\nd 2\nF = mean z - y\nG1 = -y^-2\nG2 = 2^-y\ninitial = 1 + i\n");
     file_text("own.ini", "corpus = b\nheads = 2\nrate = 0.1\n");
     file_text("own.csv", "a,b\n1,2\n3,4\n");
     if (mkdir(file_path("texts"), 0777) != 0) return -1;

@@ -225,9 +225,51 @@ static const struct {
     {"{" GOOD_A "," GOOD_B, 20, "header, byte"},
     {" {" GOOD_A "," GOOD_B "}", 20, "not a JSON object"},
     {"[]", 20, "not a JSON object"},
+    {"{" A("F32", "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,2]",
+           "[0,8]") "," GOOD_B "}",
+     20, "another shape: [1, 1, 1, 1, 1, 1"},
     {"{}", 0, "'a': it is missing"},
     {"{\"\xff\":1," GOOD_A "," GOOD_B "}", 20, "header, byte"},
 };
+
+static int count_metas(void *arg, const char *key, const char *value)
+{
+    assert_string_equal(value, "b");
+    return --*(int *)arg < 0 ? error_set(ERR_CHECK, "%s: that is enough", key) : 0;
+}
+
+/* A header is read without what is behind it, of which only the length counts; each of its texts is told. */
+TEST(headers_alone)
+{
+    static const struct {
+        const char *header, *says; /* says NULL: it is read */
+        size_t size;
+    } rows[] = {{"{" GOOD_A "," GOOD_B "}", NULL, 20},
+                {"{" GOOD_B "," GOOD_A "}", NULL, 20},
+                {"{" GOOD_A "," GOOD_B "}", "is cut short: it has ", 19},
+                {"{" GOOD_B "," GOOD_A "}", "is cut short: it has ", 19},
+                {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2,1]}," GOOD_B "}", NULL, 20},
+                {"{\"a\":{\"data_offsets\":[0,-1]}," GOOD_B "}", NULL, 20},
+                {"{\"a\":", "header, byte", 20}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *root;
+        int code = store_header(write_raw(rows[i].header, rows[i].size), &root);
+        if (code != (rows[i].says ? ERR_INPUT : 0) || (code && !error_has(rows[i].says)))
+            fail_msg("%s: %d %s", rows[i].header, code, error_text());
+        json_decref(root);
+    }
+    int all = 2, few = 1, none = 0;
+    const char *file = write_raw("{\"__metadata__\":{\"a\":\"b\",\"c\":\"b\"}}", 0);
+    assert_int_equal(store_metas(file, count_metas, &all), 0);
+    assert_int_equal(all, 0);
+    assert_int_equal(store_metas(file, count_metas, &few), ERR_CHECK);
+    file = write_raw(
+        "{\"__metadata__\":{\"a\":\"b\",\"checksum\":\"00000000000000000000000000000000\"}}", 0);
+    assert_int_equal(store_metas(file, count_metas, &none), ERR_INPUT);
+    assert_true(error_has("was altered"));
+    assert_true(store_metas(file_path("nowhere"), count_metas, &none) < 0);
+    assert_int_equal(store_metas(write_raw("{}", 0), count_metas, &none), 0);
+}
 
 /* Halves of files of others, transposed, with rows that are left and a tensor that is not read. */
 TEST(halves)
@@ -254,9 +296,25 @@ TEST(halves)
     assert_memory_equal(b, second, sizeof second);
     assert_int_equal(tensors_read(file_path("halves"), t, 3, STORE_ANY, STORE_FINITE), ERR_INPUT);
     assert_true(error_has("'b': a number in it is not finite")); /* infinity, in a row behind */
-    t[0].transposed = 0;
-    assert_int_equal(tensors_read(file_path("halves"), t, 3, STORE_ANY, 0), ERR_INPUT);
-    assert_true(error_has("another shape"));
+    static const struct {
+        size_t rows, cols;
+        int transposed, more_rows;
+        const char *wanted;
+    } shapes[] = {{2, 3, 0, 0, "[3, 2], where the model needs [2, 3]"},
+                  {5, 3, 1, 0, "[3, 2], where the model needs [3, 5]"},
+                  {4, 2, 0, 1, "[3, 2], where the model needs [4, 2]"},
+                  {6, 0, 1, 0, "[3, 2], where the model needs [6]"}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        Tensor one = {.name = "a",
+                      .rows = shapes[i].rows,
+                      .cols = shapes[i].cols,
+                      .data = a,
+                      .transposed = shapes[i].transposed,
+                      .more_rows = shapes[i].more_rows};
+        assert_int_equal(tensors_read(file_path("halves"), &one, 1, STORE_ANY, STORE_MORE),
+                         ERR_INPUT);
+        if (!error_has(shapes[i].wanted)) fail_msg("%s", error_text());
+    }
     assert_int_equal(tensors_read(file_path("halves"), t, 2, STORE_ANY, 0), ERR_INPUT);
 }
 

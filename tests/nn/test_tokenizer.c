@@ -32,6 +32,53 @@ static int same(const json_t *ids, const int32_t *id, size_t n)
     return is;
 }
 
+/* A text of lines has the tokens of each line alone, without '\r', and behind them the mark of its end. With a limit it
+ * is read to the end of the line that reaches it. */
+TEST(lines_of_a_text)
+{
+    static const char text[] = "hello world\r\n\nab\r";
+    static const char *const line[] = {"hello world", "", "ab"};
+    const BpeText raw = {"text", text, sizeof text - 1, 0};
+    SCOPED(vocab_free) Vocab v = {0};
+    SCOPED(text_free) Text all = {0}, first = {0};
+    SCOPED(memory_drop) int32_t *id = NULL;
+    size_t n = 0, ends[3];
+    assert_int_equal(vocab_tokenizer("tests/foreign/gpt2/tokenizer.json", &v), 0);
+    v.lines = 1;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(
+            tokenizer_encode(v.tokens, NULL, "line", line[i], strlen(line[i]), &id, &n), 0);
+        assert_int_equal(memory_add(id, n, v.eos), 0);
+        ends[i] = n;
+    }
+    assert_int_equal(text_begin(&raw, SIZE_MAX, &v, &all), 0);
+    assert_int_equal(all.tokens, n);
+    assert_memory_equal(all.id, id, n * sizeof *id);
+    assert_int_equal(all.blank, 1);
+    size_t of_first = 0; /* tokens of the first line */
+    SCOPED(memory_drop) int32_t *its = NULL;
+    assert_int_equal(
+        tokenizer_encode(v.tokens, NULL, "line", text, strcspn(text, "\n") + 1, &its, &of_first),
+        0);
+    for (size_t most = 1; most <= of_first + 1; most += most < of_first ? of_first - 1 : 1) {
+        assert_int_equal(text_begin(&raw, most, &v, &first), 0);
+        assert_int_equal(first.tokens, ends[most > of_first]);
+        assert_memory_equal(first.id, id, ends[0] * sizeof *id);
+        text_free(&first);
+    }
+    assert_int_equal(text_sentences(&all, v.eos), 0);
+    all.id[n - 1]++; /* no end of a line behind the last one */
+    all.id[0] = v.eos;
+    assert_int_equal(text_sentences(&all, v.eos), ERR_INPUT);
+    Text none = {.file = (char[]){"none"}};
+    assert_int_equal(text_sentences(&none, v.eos), ERR_INPUT);
+    Vocab words;
+    Text empty;
+    assert_int_equal(vocab_numbered("w", 3, &words), 0);
+    assert_int_equal(text_read(file_write("empty", "", 0), NULL, &words, &empty), ERR_INPUT);
+    vocab_free(&words);
+}
+
 TEST(tokens_are_those_of_the_library)
 {
     json_error_t e;

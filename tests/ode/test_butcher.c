@@ -245,6 +245,38 @@ TEST(several_objects)
                    "tableau:5: ");
 }
 
+/* What no tableau can show is refused, and in LaTeX a number has its fraction or its power of ten. */
+TEST(what_is_printed)
+{
+    static const char *const refused[][2] = {
+        {"lie-trotter", "has no tableau"},
+        {"rk2-gate", "has no tableau"},
+        {"ab2", "has no tableau"},
+        {"euler-decoder", "has no tableau"},
+        {"k1 = H(2*y)\ny' = y + k1", "has no tableau"},
+        {"k1 = H(y)\ny' = k1", "has no tableau"},
+        {"k1 = H(y)\ny' = y + k1 + y[-1]", "has no tableau"},
+        {"carry v\nk1 = H(y)\nv' = k1\ny' = y + v", "carr"},
+        {"k1 = H(y)\nk2 = solve(H)(k1)\ny' = y + k2", "printed by --tableau latex alone"}};
+    static const char *const latex[][2] = {
+        {"k1 = H(y)\ny' = y - 1/2*k1", "-\\tfrac{1}{2}"},
+        {"k1 = H(y)\nk2 = H(y + 1e-9*k1)\ny' = y + k2", "1\\cdot10^{-09}"},
+        {"k1 = H(y + k1)\ny' = y + k1\n", "1 & 1 \\\\\n"},
+        {fehlberg, "\\tfrac{2197}{4104}"}};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        OWN_TABLE *t = scheme(refused[i][0]);
+        assert_refused(butcher_print(t, BUTCHER_LATEX, stdout), refused[i][0], refused[i][1]);
+    }
+    for (size_t i = 0; i < sizeof latex / sizeof *latex; i++) {
+        OWN_TABLE *t = butcher_is(latex[i][0], strlen(latex[i][0])) ? parsed(latex[i][0])
+                                                                    : scheme(latex[i][0]);
+        char *text = print(t, BUTCHER_LATEX);
+        if (!strstr(text, latex[i][1])) fail_msg("%s is printed as\n%s", latex[i][0], text);
+    }
+    OWN_TABLE *named = parsed("\n \n  two words\nmore\n | \n---\n | 1\n");
+    assert_string_equal(named->name, "two");
+}
+
 TEST(what_is_refused)
 {
     static const char *const row[][2] = {
@@ -269,6 +301,14 @@ TEST(what_is_refused)
         {" |\n---\n |\n", "no weights"},
         {" |\n---\n | 1\n---\n | x\n", "'x' is no number"},
         {" |\n 1 | 1 |\n---\n | 1 0\n", "'|' is no number"},
+        {"{\"A\": [[], [1]], \"b\": {}}", "b: expected an array of 2"},
+        {"{\"A\": [[], [1/x]], \"b\": [0, 1]}", "tableau:1: ']' expected near '/'"},
+        {"{\"A\": [[], [/2]], \"b\": [0, 1]}", "tableau:1: invalid token near '/'"},
+
+        {"{\"A\": 1/2", "tableau:1: a fraction is a text in JSON: write \"1/2\""},
+        {"{1/2", "tableau:1: a fraction is a text in JSON: write \"1/2\""},
+        {"{\"A\": /", "tableau:1: invalid token near '/'"},
+        {"{", "tableau:1: "},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         Table *t = parse(row[i][0]);
@@ -285,6 +325,21 @@ TEST(what_is_refused)
     assert_int_equal(butcher_parse("tableau", exact, sizeof cut - 1, &l.table, &l.count),
                      ERR_INPUT);
     free(exact);
+    assert_int_equal(butcher_parse("tableau", "| 1\0", 4, &l.table, &l.count), ERR_INPUT);
+    assert_string_equal(error_text(), "tableau: a NUL byte in a tableau");
+    char *many =
+        WRITTEN(f, fputs("{\"A\": [", f); for (int i = 0; i < 257; i++) fputs(i ? ", []" : "[]", f);
+                fputs("], \"b\": []}", f));
+    assert_int_equal(butcher_parse("tableau", many, strlen(many), &l.table, &l.count), ERR_INPUT);
+    assert_string_equal(error_text(), "tableau: 257 stages: expected 1 to 256");
+    char *digits =
+        WRITTEN(f, fputs(" |\n---\n | ", f); for (int i = 0; i < 700; i++) fputc('1', f));
+    assert_int_equal(butcher_parse("tableau", digits, strlen(digits), &l.table, &l.count),
+                     ERR_INPUT);
+    assert_string_equal(error_text(),
+                        "tableau: line 3: '1111111111111111111111111111111111111111' is "
+                        "no number, as 1/2 or 0.5");
+    assert_int_equal(butcher_is(" \n ", 3), 0);
     assert_int_equal(butcher_is("scheme a\n# | b\n", 15), 0);
     assert_int_equal(butcher_is("nothing", 7), 0);
 }

@@ -40,7 +40,9 @@ TEST(test_exponential_round_trip)
         "linear F\nk1 = H(y)\nk2 = phi1(F)(k1)\ny' = y + k1\nerror = k2 - k1",
         "k1 = H(y)\nlet W = 1/3\nk2 = solve(W H)(k1)\nk3 = solve( -W W )( k1 - k2 )\ny' = y + k3",
         "k1 = H(y)\nk2 = solve(0.3 F)(k1)\nk3 = phi2(G)(k2)\ny' = y + k3 + sqrt(2)*k2",
-        "decoder\nk1 = H(y)\nk2 = solve(H)(k1)\ny' = y + k2"};
+        "decoder\nk1 = H(y)\nk2 = solve(H)(k1)\ny' = y + k2",
+        "separable\nk1 = F(y)\nk2 = G(y + k1)\ny' = y + k1 + k2",
+        "separable G\nk1 = F(y)\nk2 = G(y + k1)\ny' = y + k1 + k2"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         OWN_TABLE *t = scheme(texts[i]), *again = reread(t);
         same_table(t, again);
@@ -135,6 +137,8 @@ TEST(test_random_round_trip)
 
 #define K1 "scheme a\nk1 = F(y)\n"
 #define B "scheme a\nlearn b = 1\n"
+#define NAME_OF_16 "abcdefghijklmnop"
+#define NAME_OF_80 NAME_OF_16 NAME_OF_16 NAME_OF_16 NAME_OF_16 NAME_OF_16
 #define BIG "let q = (9^64*9^64)"
 
 /* Each error names its line and column, and what was expected; also those of estimates and exponential stages. */
@@ -331,7 +335,50 @@ TEST(test_errors)
          "'w' has another"},
         {"carry v\ncarry w = y\nk1 = F(y + v)\nv' = k1\nw' = k1\ny' = y + w'", "'w' has another"},
         {"start heun\ncarry v = embedding\nk1 = F(y + v)\nv' = k1\ny' = y + v'",
-         "the scheme that 'start NAME' names"}};
+         "the scheme that 'start NAME' names"},
+        {"start heun\ncarry v = y\nk1 = F(y + v)\nv' = k1\ny' = y + v'",
+         "the scheme that 'start NAME' names"},
+        {"carry v = embedding\ncarry w\nk1 = F(y + v)\nv' = k1\nw' = k1\ny' = y + w'",
+         "'w' has another"},
+        {"carry v\nk1 = F(y)\nk2 = phi1(F)(k1)\nk3 = norm(v + k1)\nv' = k3\ny' = y + k2",
+         "has others"},
+        {"carry v\nk1 = F(y)\nk2 = norm(v @ 1)\nv' = k2\ny' = y + v'",
+         "text:4:17: expected what is carried and slopes"},
+        {"carry v = 2\nk1 = F(y)\nv' = k1\ny' = y + v'", "text:2:12: expected"},
+        {"carry v = k1[-1]\nk1 = F(y)\nv' = k1\ny' = y + v'",
+         "text:2:17: expected 0, or y and slopes k1"},
+        {"carry w\ncarry v = w\nk1 = F(y)\nv' = k1\ny' = y + v'",
+         "text:3:12: expected 0, or y and slopes k1"},
+        {"carry v = y x\nk1 = F(y)\nv' = k1\ny' = y + v'",
+         "text:2:13: expected '*' between two factors"},
+        {"carry v\nk1 = F(y)\nv' k1\ny' = y + v'", "text:4:4: expected '='"},
+        {"carry v\nk1 = F(y)\nv' = \ny' = y + v'", "text:4:6: expected a number, a name"},
+        {"carry v\nk1 = F(y)\nv' = k1 x\ny' = y + v'",
+         "text:4:9: expected '*' between two factors"},
+        {"carry v\nk1 = F(y)\nv' = 2\ny' = y + v'", "text:4:7: expected states and slopes"},
+        {"carry v\nk1 = F(y)\nv' = k1\nv' = k1\ny' = y + v'",
+         "text:5:8: expected one update v' = ..."},
+        {"orders 1.2", "text:2:9: expected '..'"},
+        {"orders 1..1\nk1 = H(y + k1)\nk2 = H(y + k1)\ny' = y + k1", "of one stage H"},
+        {"orders 1..1\ndecoder\nk1 = H(y + k1)\ny' = y + k1", "of one stage H"},
+        {"orders 1..1\ncarry v\nk1 = H(y + k1)\nv' = k1\ny' = y + k1", "of one stage H"},
+        {"orders 1..1\nk1 = H(y + k1 @ 1)\ny' = y + k1", "of one stage H"},
+        {"orders 1..1\nk1 = H(y)\ny' = y + k1", "of one stage H"},
+        {"orders 1..1\nflow F\nflow G", "of one stage H"},
+        {"k1 = H(y)\nk2 = solve(H)(k1)\ny' = y + k2\nerror = k2 - k1\nerror = k2 - 2*k1",
+         "solves for some"},
+        {"separable G1\nflow F", "it is made of flows"},
+        {"separable H\nk1 = F(y)\ny' = y + k1", "text:2:11: expected an operator"},
+        {"separable C\nk1 = F(y)\ny' = y + k1", "expected F or G: the scheme has no C"},
+        {"separable G F\nk1 = F(y)\ny' = y + k1", "text:2:13: expected the end of the line"},
+        {"scheme a\nlet F = 1", "text:2:6: expected a name of its own; 'F' has a meaning already"},
+        {"flow F:\n", "text:2:8: expected a method's name behind ':'"},
+        {"flow F:exact\n", "text:2:8: expected no 'exact' behind ':'"},
+        {"flow F:heun*4x\n", "text:2:14: expected a number of equal steps of 1 to 64"},
+        {"flow F:" NAME_OF_80 NAME_OF_80 "\n", "text:2:8: expected a method's name behind ':'"},
+        {"flow F:euler x\n", "text:2:14: expected the end of the line"},
+        {"scheme a\nflow (1 + i) F\nflow (1 - 1.5*i) F",
+         "complex fractions of F whose sum is real"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) refuse_text(bad[i][0], bad[i][1]);
     Tables list = {0};
     for (size_t i = 0; i < 3; i++)
@@ -340,6 +387,17 @@ TEST(test_errors)
             whole[i][0], whole[i][1]);
     assert_int_equal(scheme_parse("text", "scheme a\n\0", 10, &list.table, &list.count), ERR_INPUT);
     assert_string_equal(error_text(), "text:2: expected text; a NUL byte stands there");
+}
+
+TEST(test_name_of_a_scheme)
+{
+    static const struct {
+        const char *name;
+        int is;
+    } names[] = {{"heun", 1}, {"dial:2-1/2", 1},          {"a.b_c+d", 1}, {"", 0}, {"heun rk4", 0},
+                 {"a,b", 0},  {NAME_OF_80 NAME_OF_80, 0}, {NAME_OF_80, 1}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (scheme_named(names[i].name) != names[i].is) fail_msg("'%s'", names[i].name);
 }
 
 /* A coefficient of a flow or a field is an expression; parentheses around it change nothing. */
@@ -435,10 +493,20 @@ TEST(test_expansions)
                 {K1 "y' = y + 0^(1/2)*k1 + k1", K1 "y' = y + k1"},
                 {K1 "y' = y + sqrt(4/3)*k1", K1 "y' = y + 2*3^(-1/2)*k1"},
                 {"scheme a\n\n  # within\nk1 = F(y) # behind\ny' = y + k1", K1 "y' = y + k1"},
+                {K1 "let k = 2\nlet kx = 3\ny' = y + k*kx*k1", K1 "y' = y + 6*k1"},
+                {"flow 1/(1 + i) F\nflow 1/(1 - i) F\nflow G",
+                 "flow (1/2 - i/2) F\nflow (1/2 + i/2) F\nflow G"},
+                {"flow 1/(2 + i) F\nflow (3/5 + i/5) F\nflow G",
+                 "flow (2/5 - i/5) F\nflow (3/5 + i/5) F\nflow G"},
+                {"flow (i/2 - i*i/2) F\nflow (1/2 - i/2) F\nflow G",
+                 "flow (1/2 + i/2) F\nflow (1/2 - i/2) F\nflow G"},
+                {"flow 0.5*(1 + i) F\nflow (0.5 - 0.5*i) F\nflow G",
+                 "flow (0.5 + i/2) F\nflow (1 - i)/2 F\nflow G"},
                 {"scheme a\nflow 2/4 F\nflow G1\n", "scheme a\nflow 1/2 F\nflow G\n"}};
     static const char *const other[][2] = {
         {"strang-marchuk:heun", "strang-marchuk:midpoint"},
         {"heun-F", "heun-G"},
+        {"separable\nk1 = G(y)\ny' = y + k1", "separable G\nk1 = G(y)\ny' = y + k1"},
         {"transformer-decoder",
          "k1 = F(y)\nk2 = C(y + k1)\nk3 = G(y + k1 + k2)\ny' = y + k1 + k2 + k3"},
         {"euler", "decoder\nk1 = H(y)\ny' = y + k1"}};
@@ -601,6 +669,7 @@ TEST(test_carried_round_trip)
         "learn b = 0.9\ncarry v = 0\nk1 = H(y)\nv' = b*v + k1\ny' = y + v",
         "carry v1 = k1\ncarry v2 = 1/2*k2 - 1/2*k1\nk1 = H(y)\nk2 = H(y + k1)\nk3 = F(y + v1 + v2)\n"
         "v1' = k3 - v2\nv2' = v2 + v1' + 1/3*k1\ny' = y + 2*v2'",
+        "carry v = y - k1\ncarry w = k2\nk1 = F(y)\nk2 = G(y + k1)\nv' = v + k1\nw' = k2\ny' = y + v + w",
         "carry v\ngate g = sigmoid(v, y)\nk1 = H(y + v)\nv' = y + g*k1\ny' = 0.5*y + 0.5*v",
         "carry v = embedding\nlearn b = 9/10\nk1 = F(y + v)\nk2 = norm(b*v + 1/10*k1)\n"
         "k3 = norm(k2)\nv' = k3 + v\ny' = y + v'"};

@@ -6,6 +6,7 @@
 
 #include "kernels/base/random.h"
 #include "tests/lib/distance.h"
+#include "ode/field/system.h"
 #include "tests/lib/schemes.h"
 #include "tests/lib/scratch.h"
 
@@ -268,6 +269,22 @@ TEST(test_bad)
         {"system x\nd 2\nmemory1 = 1\nmemory = 1\n", "test:4:7: "},
         {"system x\nG = y\nC = sum 1/r\nmemory 1\nmemory = 1\ninitial = 1\n", "test:3: "},
         {"system x\nG = y\nC = sum z\nmemory 1\nmemory = log(-i)\ninitial = 1\n", "test:5: "},
+        {"system x\nC = sum z\nmemory 2\nmemory = 1\ny' = y\ninitial = 1\n",
+         "test: y' = ... is the whole right side"},
+        {"system x\nd 2\n2*y1' + y2' = y1\ninitial = 1\n", "test: expected 2 equations"},
+        {"system x\nn 2\nG = y\ninitial = 1\nend = 1, 2, 3\n", "test: end: expected 2 numbers"},
+        {"system x\nG = y10000\n", "test:2:5: unknown name 'y10000'"},
+        {"system x\nparam m = 1, 2\nparam m = 3\n", "test:3:6: "},
+        {"system x\nparam m = 1, 2\nG = m[0]\n", "test:3:7: 'm' has the numbers 1 to 2"},
+        {"system x\nparam m = 1, 2\nG = m[-1]\n", "test:3:7: expected"},
+        {"system x\nparam m = 1, 2\nG = m[1\n", "test:3:8: expected ']'"},
+        {"system x\nn 2\nparam m = 1, 2\nG = m[i\n", "test:4:8: expected ']'"},
+        {"system x\nd 2\nparam m = 1, 2\nG = m[c]*m[k]\n", "test:4:12: 'm[k]' has no meaning"},
+        {"system x\nG = y[j+1]\n", "test:2:7: expected 'i'"},
+        {"system x\nG = y[i*1]\n", "test:2:8: expected '+'"},
+        {"system x\nG = y[i+k]\n", "test:2:9: expected"},
+        {"system x\nG = y^-\n", "test:2:8: "},
+        {"system x\nG = 2*\n", "test:2:7: "},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         System *s = NULL;
@@ -279,6 +296,42 @@ TEST(test_bad)
         assert_null(strchr(error_text(), '\n'));
         assert_int_equal(memory_live(), live);
     }
+}
+
+/* Options set parameters of one number by their names, and stand behind the system's name. */
+TEST(test_options)
+{
+    static const char text[] =
+        "system x\nn 1\nparam a = 3\nparam bc = 2\nparam m = 1, 2\nt-end 2\nG = a*y + m[2]*bc\ninitial = 1\nend = 7\n";
+    static const struct {
+        const char *options, *words; /* words NULL: taken */
+        double slope;
+    } rows[] = {{"", NULL, 7},
+                {":a=5", NULL, 9},
+                {":a=5:bc=.5", NULL, 6},
+                {":a", "system x: expected NAME=NUMBER, NAME of a bc; not 'a'", 0},
+                {":b=1", "not 'b=1'", 0},
+                {":bcd=1", "not 'bcd=1'", 0},
+                {":m=1", "not 'm=1'", 0},
+                {":a=2:c=1", "not 'c=1'", 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        OWN_SYSTEM *s = NULL;
+        int code = system_parse_with("test", text, strlen(text), rows[i].options, 0, 0, 1, &s);
+        if (rows[i].words) {
+            assert_refused(code, rows[i].options, rows[i].words);
+            continue;
+        }
+        double dy = 0;
+        if (code != 0) fail_msg("%s: %s", rows[i].options, error_text());
+        s->field[OP_G](s, 0, 0, s->initial, &dy);
+        assert_true(dy == rows[i].slope);
+        assert_string_equal(s->name, formed("x%s", rows[i].options));
+        assert_int_equal(s->end != NULL, i == 0); /* what the file knows is of its own numbers */
+    }
+    static const char plain[] = "system x\nG = y\ninitial = 1\n";
+    OWN_SYSTEM *none = NULL;
+    assert_refused(system_parse_with("test", plain, strlen(plain), ":a=1", 0, 0, 1, &none), plain,
+                   "NAME of none; not 'a=1'");
 }
 
 /* A list of initial values is that of the coordinates one by one. */

@@ -352,6 +352,10 @@ TEST(other_programs_files)
         "rate", "corpus", "seed", "dropout", "format", "masks", "vocabulary_checksum"};
     static const char *const altered[][3] = {
         {"scheme_text", "scheme a\nflow F\nscheme b\nflow F\n", ": expected one scheme"},
+        {"scheme_text",
+         "scheme a\ndecoder\nk1 = H(y)\ny' = y + k1\nscheme b\nflow F\nscheme c\nflow F\n",
+         ": expected one scheme"},
+        {"scheme", "a b", "metadata scheme: expected a scheme's name"},
         {"scheme_text", "scheme a\nflow", "safetensors:2:"},
         {"scheme_text", "scheme x", "safetensors"},
         {"width", "wide", "metadata width: expected"},
@@ -390,6 +394,107 @@ TEST(words_belong_to_a_model)
     file_text("vocab.txt", other[0]);
     saved_write("vocabulary_checksum", "0123456789abcdef");
     expect("altered", saved_load(folder, none), ERR_INPUT, "does not hold the words of");
+}
+
+/* A fine-tuned encoder tells no words, and one of masked words no next ones. */
+TEST(what_encoders_tell)
+{
+    OWN_OPTIONS *labels = saved_options(), *none = fresh();
+    Network n = {.options = labels};
+    set(labels, "classes", "2");
+    expect("labels", network_no_labels(&n, "run"), ERR_INPUT,
+           "run was fine-tuned: it tells labels");
+    expect("labels", network_tells_next(&n, "run"), ERR_INPUT,
+           "run was fine-tuned: it tells labels");
+    expect("labels", network_alone(&n, "run"), ERR_INPUT, "run was fine-tuned: it tells labels");
+    for (int masked = 0; masked < 2; masked++) {
+        const Backend *b;
+        OWN_TABLE *t = built_in("transformer", "euler");
+        OWN_OPTIONS *o = saved_options();
+        set(o, "objective", masked ? "masked" : "next");
+        n = (Network){.options = o};
+        assert_int_equal(network_backend(o, &b), 0);
+        assert_int_equal(network_model(o, (Stacks){t}, &(Vocab){.size = 9}, b, 0, &n.model), 0);
+        int code = network_alone(&n, "run");
+        model_free(n.model);
+        if (masked)
+            expect("masked", code, ERR_INPUT, "run is an encoder alone, which tells masked words");
+        else
+            assert_int_equal(code, 0);
+    }
+    assert_int_equal(saved_load("tests/foreign/gpt2", none), 0);
+}
+
+/* Texts are of one scheme where they differ in remarks alone. */
+TEST(texts_of_one_scheme)
+{
+    static const struct {
+        const char *a, *b;
+        int same;
+    } rows[] = {{"scheme a\nflow F\n", "scheme a\nnote x\nflow F\n", 1},
+                {"scheme a\nflow F\n", "scheme a\nflow F\nnote x", 1},
+                {"scheme a\nflow F\nsource", "scheme a\nflow F\nsource", 1},
+                {"scheme a\nflow F", "scheme a\nflow F\n", 0},
+                {"scheme a\nflow F\n", "scheme a\nflow F", 0},
+                {"scheme a\nflow F\n", "scheme a\nflow G\n", 0},
+                {"scheme a\nflow F\n", "scheme a\nflow F\nflow G\n", 0},
+                {"", "", 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (network_scheme_same(rows[i].a, rows[i].b) != rows[i].same) fail_msg("row %zu", i);
+}
+
+/* Options that are refused together, and what two of them make. */
+TEST(options_of_networks)
+{
+    static const struct {
+        const char *given[7], *words; /* words NULL: they go together */
+    } rows[] = {
+        {{"step-penalty", "error=1x"}, "--step-penalty error=1x: expected error=X"},
+        {{"step-penalty", "error=2e9"}, "X from 0 to 1e9"},
+        {{"step-penalty", "displacement=1"}, NULL},
+        {{"step-penalty", "error=1"}, "give --masks step, or --dropout 0"},
+        {{"step-penalty", "error=1", "dropout", "0"}, NULL},
+        {{"step-penalty", "error=1", "masks", "step"}, NULL},
+        {{"step-penalty", "error=1", "dropout", "0", "attention-dropout", ".1"},
+         "give --masks step"},
+        {{"step-penalty", "error=1", "dropout", "0", "activation-dropout", ".1"},
+         "give --masks step"},
+        {{"average", "5", "epochs", "4"}, "--average 5: there are the ends of --epochs 4 only"}};
+    static char name[] = "text";
+    static const Corpus text = {.name = name};
+    Corpus c;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        OWN_OPTIONS *o = saved_options();
+        for (const char *const *at = rows[i].given; *at; at += 2)
+            assert_int_equal(set(o, at[0], at[1]), 0);
+        int code = network_check(o);
+        if (rows[i].words)
+            expect(rows[i].given[1], code, ERR_INPUT, rows[i].words);
+        else if (code != 0)
+            fail_msg("row %zu: %s", i, error_text());
+    }
+    OWN_OPTIONS *o = saved_options();
+    set(o, "gelu", "erf"); /* of a model without GELU: nothing */
+    assert_int_equal(network_config(o).model.act, ACT_RELU);
+    set(o, "activation", "gelu");
+    assert_int_equal(network_config(o).model.act, ACT_ERF);
+    assert_int_equal(network_language(o, &text), 0);
+    set(o, "best", "bleu");
+    expect("bleu", network_language(o, &text), ERR_INPUT, "--best bleu: corpus text has no pairs");
+    set(o, "parts", "8,1,1,1");
+    expect("parts", network_corpus(o, 0, &c), ERR_INPUT, "expected three shares");
+    static const char *const lengths[][5] = {
+        {"epochs", "1", NULL, NULL, "1 epoch"},
+        {"max-steps", "9", NULL, NULL, "at most 4 epochs and 9 steps"},
+        {"patience", "2", NULL, NULL, "at most 4 epochs"},
+        {"patience", "2", "max-steps", "9", "at most 4 epochs and 9 steps"}};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        char told[64];
+        OWN_OPTIONS *l = saved_options();
+        for (int k = 0; k < 4 && lengths[i][k]; k += 2) set(l, lengths[i][k], lengths[i][k + 1]);
+        network_length(l, told);
+        assert_string_equal(told, lengths[i][4]);
+    }
 }
 
 TEST(places_of_networks)

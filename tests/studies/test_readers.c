@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "kernels/base/hash.h"
+#include "kernels/base/scoped.h"
 #include "nn/text/corpus.h"
 #include "ode/ode.h"
 #include "studies/base/frame.h"
@@ -65,6 +67,7 @@ TEST(schemes_have_limits)
         {"scheme x\nk1 = H(y)\ngate g = tanh(k1", ", y", 20000, ")\n", "at most 256 arguments"},
         {"scheme x\nlet a = 0", "+1/1%05zu^60", 3000, "\n", "fewer digits"},
         {"scheme x\nflow F\n", "# %0999zu\n", 1100, "", "at most 1 MiB"},
+        {"scheme x\n", "carry c%zu\n", 33, "", "at most 32 carried quantities"},
         {"scheme x\n", "k1 = H(y)\n", 10000, "", "at most 256 stages"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -99,6 +102,78 @@ TEST(names_of_schemes)
     }
     assert_int_equal(count[0], count[1]);
     zoo_close(&z);
+}
+
+/* Files of schemes: the first finds are taken, the others refused in one line. A scheme takes the place of a built-in one, and
+ * no scheme that of another file's; flows by methods and what begins a quantity that is carried are found by their names. */
+TEST(files_of_schemes)
+{
+#define CARRIED(name, start) \
+    "scheme " name "\nstart " start "\ncarry v\nk1 = H(y + v)\nv' = k1\ny' = y + v'\n"
+    static const char text[] =
+        "\xEF\xBB\xBFscheme euler\nk1 = H(y)\ny' = y + 2*k1\nscheme part\nflow 1/2 F\nflow G:heun\nflow 1/2 F\n"
+        "scheme all-own\nflow F:heun\nflow G:euler\nscheme lost\nflow F:nothing\nflow G\n"
+        "scheme past\nflow F:leapfrog\nflow G\n" CARRIED("begun", "first")
+            CARRIED("unbegun", "nothing") CARRIED("late", "leapfrog")
+                CARRIED("own", "own") "scheme inside\nstart first\ncarry v\n"
+                                      "k1 = H(y + k1 + v)\nv' = k1\ny' = y + v'\n"
+                                      "scheme first\ncarry v\nk1 = H(y)\nv' = k1\ny' = y + v'\n";
+    static const char python[] =
+        "class A(RungeKutta):\n    A = np.array([[0, 0], [1, 0]])\n    B = np.array([1/2, 1/2])\n"
+        "    C = np.array([0, 1])\n";
+    static const struct {
+        const char *name, *solver, *words; /* words NULL: it is found */
+    } sought[] = {{"euler", "exact", NULL},
+                  {"part", "exact", NULL},
+                  {"part", "rk4", NULL},
+                  {"part:euler", "exact", NULL},
+                  {"all-own", "exact", NULL},
+                  {"all-own", "rk4", NULL},
+                  {"all-own:euler", "exact", "every flow of 'all-own' names its own method"},
+                  {"lost", "exact", "unknown scheme 'nothing'"},
+                  {"past", "exact", "leapfrog"},
+                  {"begun", "exact", NULL},
+                  {"unbegun", "exact", "unknown scheme 'nothing'"},
+                  {"late", "exact", "leapfrog"},
+                  {"own", "exact", "own"},
+                  {"inside:fixed-point-2", "exact", NULL},
+                  {"a", "exact", NULL},
+                  {"nothing:fixed-point-2", "exact", "unknown scheme 'nothing'"}};
+    SCOPED(zoo_close) Zoo z = {0};
+    Table *t = NULL;
+    assert_int_equal(zoo_open(&z), 0);
+    size_t built_in = z.count;
+    assert_int_equal(zoo_read(&z, file_write("a.scheme", text, sizeof text - 1)), 0);
+    assert_int_equal(zoo_read(&z, file_text("a.py", python)), 0);
+    assert_int_equal(z.count, built_in - 1 + 11 + 1);
+    for (size_t i = 0; i < sizeof sought / sizeof *sought; i++) {
+        int code = zoo_find(&z, sought[i].name, sought[i].solver, &t);
+        if (sought[i].words)
+            expect_words(sought[i].name, code, sought[i].words, 1);
+        else if (code != 0)
+            fail_msg("%s: %s", sought[i].name, error_text());
+        else if (strcmp(sought[i].name, "all-own") == 0)
+            assert_int_equal(t->flows, 0);
+        else if (strcmp(sought[i].name, "euler") == 0)
+            assert_true(table_double(t->update.term[1].c) == 2);
+        table_free(t);
+        t = NULL;
+    }
+    expect_words("again", zoo_read(&z, file_path("a.scheme")),
+                 "a.scheme: expected a new name; scheme 'euler' exists already", 1);
+    expect_words("python", zoo_read(&z, file_text("a.py", "class A(RungeKutta):\n    A = 1\n")),
+                 "a.py", 1);
+    char *long_text = repeated("scheme b\nflow F\n", "# %0999zu\n", 1100, "");
+    expect_words("long", zoo_read(&z, file_text("b.scheme", long_text)), "at most 1 MiB", 1);
+    assert_int_equal(zoo_find_decoder(&z, "heun", "exact", &t), 0);
+    assert_int_equal(t->colours, 3);
+    table_free(t);
+    t = NULL;
+    assert_int_equal(zoo_find_decoder(&z, "strang-decoder", "exact", &t), 0);
+    table_free(t);
+    t = NULL;
+    expect_words("decoder", zoo_find_decoder(&z, "nothing", "exact", &t),
+                 "unknown scheme 'nothing'", 1);
 }
 
 TEST(systems_are_refused)
@@ -168,6 +243,76 @@ TEST(tables)
     assert_int_equal(open_csv(text, &c), 0); /* 70 MB that the user named */
     assert_string_equal(frame_cell(&c, 1299999, 0), "1299999");
     frame_close(&c);
+}
+
+/* Numbers of other countries: behind ';' a comma is a point where it makes a number. Blank lines and lines' ends of other
+ * systems are passed over. */
+TEST(forms_of_tables)
+{
+    static const struct {
+        const char *text,
+            *words; /* words NULL: it is read, and `cells` are those of its first two rows, NAN: no number */
+        double cells[2];
+    } rows[] = {
+        {"a;b\n1,5;-0,25e-3\n", NULL, {1.5, -0.25e-3}},
+        {"a;b\n1,5E2;x,5\n", NULL, {150, NAN}},
+        {"a;b\n1,5,2;,5\n", NULL, {NAN, .5}},
+        {"a;b\n1,;1,5e\n", NULL, {NAN, NAN}},
+        {"a;b\n\r\n\n\"2,5\";nan\r\n", NULL, {2.5, NAN}},
+        {"\r\na\tb\r\n1\t2\r\n", NULL, {1, 2}},
+        {"a\n1\n", NULL, {1, 1}},
+        {"a;b\n\"x\"y;1\n", "table.csv:2: expected ';' after a quoted cell", {0}},
+        {"a\tb\n\"x\"y\t1\n", "table.csv:2: expected 'a tab' after a quoted cell", {0}},
+        {"a;a\n", "table.csv:1: two columns are called 'a'", {0}},
+        {"a,b\n1\n", "table.csv:2: expected 2 cells, as in the first line; there are 1", {0}},
+        {"a\n1,5\n", "table.csv:2: expected 1 cells", {0}},
+        {"a;b\n1;2;3\n", "there are 3 (a number such as 1,234 has no comma here", {0}},
+        {"\n\r\n", "table.csv: expected a CSV file; it is empty", {0}},
+        {"a\n\"1", "table.csv:2: a quoted cell does not end", {0}},
+        {"a\n1\"", "table.csv:2: a quote inside a cell", {0}}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Frame c;
+        int code = open_csv(rows[i].text, &c);
+        if (rows[i].words) {
+            expect_words(rows[i].text, code, rows[i].words, 1);
+            continue;
+        }
+        assert_int_equal(code, 0);
+        for (int j = 0; j < 2; j++) {
+            double x, want = rows[i].cells[j];
+            int column = j < (int)c.columns ? j : 0;
+            if (frame_number(&c, 0, column, &x) != 0) x = NAN;
+            if (x != want && !(isnan(x) && isnan(want)))
+                fail_msg("row %zu: cell %d is %g", i, j, x);
+        }
+        frame_close(&c);
+    }
+}
+
+/* A record has the numbers of a row; a column that it needs must be there. */
+TEST(records_of_tables)
+{
+    typedef struct {
+        double a, b;
+    } Record;
+    static const Column list[] = {
+        {.name = "a", .type = SHEET_DOUBLE, .at = offsetof(Record, a)},
+        {.head = "no name", .type = SHEET_DOUBLE},
+        {.name = "word", .type = SHEET_TEXT},
+        {.name = "b", .type = SHEET_DOUBLE, .at = offsetof(Record, b), .sparse = 1},
+        {0}};
+    SCOPED(frame_close) Frame c = {0}, bad = {0}, other = {0};
+    Record r = {0};
+    assert_int_equal(open_csv("a\n1\n2\n", &c), 0);
+    assert_int_equal(frame_record(&c, 1, list, &r), 0);
+    assert_true(r.a == 2 && isnan(r.b));
+    expect_words("row", frame_record(&c, 2, list, &r), "expected a column 'a', and a row", 1);
+    assert_int_equal(open_csv("a,b\n1,x\n", &bad), 0);
+    expect_words("word", frame_record(&bad, 0, list, &r),
+                 "expected a number in column 'b'; there is 'x'", 1);
+    assert_int_equal(open_csv("b\n1\n", &other), 0);
+    expect_words("column", frame_record(&other, 0, list, &r), "expected a column 'a', and a row",
+                 1);
 }
 
 static int open_corpus(const char *name)
@@ -253,6 +398,21 @@ TEST(words_and_unknown_words)
                  0);
     assert_true(strlen(error_text()) < 300); /* a long word is cut in the message */
     vocab_free(&v);
+    /* Words of one hash (FNV-1a), found by reduction of the lattice of the prime's powers modulo 2^64. */
+    static const char *const alike[] = {"D07gLMhneCV0Sl", "Fqp73STXiBOhmc", "gS2Q0ap7dEvoCO",
+                                        "0yT0I0b218Ev2MN"};
+    SCOPED(words_free) Words w = {0};
+    for (int i = 0; i < 4; i++) {
+        size_t n = strlen(alike[i]);
+        assert_true(hash_bytes(HASH_START, alike[i], n) ==
+                    hash_bytes(HASH_START, alike[i ^ 1], strlen(alike[i ^ 1])));
+        assert_int_equal(words_find(&w, alike[i], n), -1);
+        assert_int_equal(words_add(&w, alike[i], n, (uint64_t)i + 1), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(words_find(&w, alike[i], strlen(alike[i])), i);
+        assert_int_equal(w.word[i].count, i + 1);
+    }
     char *twice = repeated(text, "%zu\n", 1, text);
     expect_words("twice", vocab_read(file_text("v", twice), &v), "v:3: 'x", 1);
 }
