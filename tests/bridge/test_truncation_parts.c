@@ -42,6 +42,10 @@ TEST(test_states)
         assert_int_equal(truncator_new(m, t, &(TruncationOptions){0}, &u), 0);
         assert_int_equal(layers_sentence(u, N, &check), 0);
         if (!(check <= 1e-11)) fail_msg("%s: %g apart", t->name, check);
+        /* a sentence takes the place of the one before it */
+        const size_t live = memory_live();
+        for (size_t n = N - 2; n <= N; n += 2) assert_int_equal(layers_sentence(u, n, NULL), 0);
+        assert_int_equal(memory_live(), live);
     }
 }
 

@@ -151,6 +151,25 @@ TEST(test_equal_spreads)
     HAS(said(apart[0], 1, 3), "~Designs alone");
 }
 
+/* By hand: seeds' means are 2, 5, 6, so their mean square is 13, and that of the rest 2, each with its degrees of freedom 2
+ * and 4. With 2 degrees above, the tail of F is (1 + 2 F / 4)^(-4/2). Intervals of 4 degrees of freedom are longer than those
+ * of 6 by t(4) sqrt(2/4) Gamma(5/2) / Gamma(2) over t(6) sqrt(2/6) Gamma(7/2) / Gamma(3). What seeds add alone has no rest. */
+TEST(seeds_by_hand)
+{
+    static const double y[3][3] = {{1, 2, 6}, {2, 5, 5}, {3, 8, 7}},
+                        sums[2][3] = {{1, 2, 6}, {2, 3, 7}};
+    Seeds s = statistics_seeds(y[0], 3, 3, SEEDS_BY_RULE);
+    assert_true(near(s.p, 1 / 18.0625, 1e-12) && near(s.correlation, 11.0 / 17, 1e-12));
+    assert_true(near(s.longer, 1.1117480678186722, 1e-9) && !s.paired);
+    assert_true(s.pooled.df == 6 && near(s.pooled.sd, sqrt(34.0 / 6), 1e-12));
+    s = statistics_seeds(y[0], 3, 3, SEEDS_PAIRED);
+    assert_true(s.paired && s.pooled.df == 4 && near(s.pooled.sd, sqrt(2), 1e-12));
+    s = statistics_seeds(y[0], 1, 3, SEEDS_BY_RULE); /* one design tells nothing of seeds */
+    assert_true(isnan(s.p) && isnan(s.correlation) && !s.paired && s.pooled.df == 2);
+    s = statistics_seeds(sums[0], 2, 3, SEEDS_BY_RULE);
+    assert_true(s.p == 0 && s.correlation == 1 && s.paired && s.pooled.df == 2 && s.pooled.sd == 0);
+}
+
 /* A seed that no design has is no seed. Single runs have no spread; equal runs have none either. */
 TEST(test_few_runs)
 {

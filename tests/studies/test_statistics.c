@@ -299,6 +299,15 @@ TEST(test_within_groups)
         statistics_within((double[]){4, 4, 5}, (double[]){1, 2, 3}, (size_t[]){0, 0, 2}, 3, 1, &w),
         0);
     assert_true(w.n == 2 && isnan(w.rho) && isnan(w.slope));
+    /* two points have a slope, and nothing that tells how sure it is */
+    assert_int_equal(
+        statistics_within((double[]){1, 2}, (double[]){1, 8}, (size_t[]){0, 0}, 2, 1, &w), 0);
+    assert_true(w.n == 2 && w.rho == 1 && isnan(w.slope) && isnan(w.slope_low));
+    assert_int_equal(
+        statistics_within((double[]){1, 2, 4}, (double[]){1, 4, 16}, (size_t[]){0, 0, 0}, 3, 1, &w),
+        0);
+    assert_true(fabs(w.slope - 2) <= 1e-12 &&
+                fabs(w.slope_high - 2) <= 1e-6); /* three are one too many */
     assert_int_equal(statistics_within(x, y, alone, 3, 1, &w), 0);
     assert_true(w.n == 0 && w.groups == 0 && isnan(w.rho));
 }
@@ -352,6 +361,10 @@ TEST(by_hand)
     assert_true(r.runs == 4 && r.seeds == 2 &&
                 r.df == 1); /* 13 is its seed's mean: it adds nothing */
     assert_true(fabs(s.estimate - 2.5) <= 1e-12);
+    /* as many runs as numbers to find: a slope, and nothing that tells how sure it is */
+    assert_int_equal(regression_within((double[]){3, 5}, x, 2, 1, 1, &s, &r), 0);
+    assert_true(r.df == 0 && fabs(s.estimate - 2) <= 1e-12 && isnan(s.error) && isnan(s.low) &&
+                isnan(r.sd));
 }
 
 enum { DRAWS = 4000, LEVELS = 7, SEEDS = 4 };

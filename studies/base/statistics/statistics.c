@@ -88,7 +88,7 @@ static void choose(Seeds *s, double within, double square, double n, double k)
     double seeds = between / (k - 1), rest = left / df;
     if (!(within > 0)) return; /* all runs of each design are equal, so nothing tells of seeds */
     s->correlation = (seeds - rest) / (seeds + (n - 1) * rest);
-    s->p = rest > 0 ? gsl_cdf_fdist_Q(seeds / rest, k - 1, df) : seeds > 0 ? 0 : 1;
+    s->p = rest > 0 ? gsl_cdf_fdist_Q(seeds / rest, k - 1, df) : 0;
     s->longer = expected_length(df) / expected_length(n * (k - 1));
     s->paired = s->pairing == SEEDS_PAIRED ||
                 (s->pairing == SEEDS_BY_RULE && (s->longer <= most || s->p < sure));
