@@ -487,7 +487,8 @@ $(B)/tests/faults/starve.so: tests/faults/starve.c tests/faults/network.c tests/
 $(addprefix $(B)/tests/faults/test_,calls costs goes_on network power tour): | $(B)/tests/faults/starve.so
 
 # The tests that reach the readers.
-COVERING = readers bleu labelled bleu_command options starved scheme system_file system_command corpus bpe pair_corpus pair_files store store_model recipe \
+COVERING = readers bleu labelled bleu_command options identity starved scheme system_file system_command corpus bpe bpe_dropout pair_corpus pair_files store \
+           store_model recipe cli_train \
            cli generate plot fuzz report serve butcher foreign piece_models tokenizer tokenizer_models pieces translate pairs texts
 
 COVER = $(foreach c,$(COVERING),$(patsubst %.c,build/coverage/%,$(filter %/test_$(c).c,$(TESTSRC))))

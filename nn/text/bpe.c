@@ -86,13 +86,13 @@ int bpe_made(const Bpe *b, Words *w)
 
 /* ---- texts -------------------------------------------------------------------------------------- */
 
-/* Removes blanks and '\r' at both ends. */
+/* Removes blanks at both ends, and '\r', which stands at a line's end alone (text_check). */
 static void strip(const char **line, size_t *bytes)
 {
     const char *p = *line;
     size_t n = *bytes;
     while (n && (p[n - 1] == ' ' || p[n - 1] == '\r')) n--;
-    while (n && (*p == ' ' || *p == '\r')) p++, n--;
+    while (n && *p == ' ') p++, n--;
     *line = p;
     *bytes = n;
 }
@@ -386,9 +386,8 @@ static int put_word(Split *s, const char *word, size_t bytes, Buffer *out)
 {
     size_t i = s->drop ? 0 : (size_t)words_find(&s->word, word, bytes), begun = 0;
     const size_t *end = s->drop ? s->one.end : s->end + s->first[i];
-    size_t pieces = s->drop ? split_dropped(s->bpe, s->drop, word, bytes, &s->one)
-                            : s->first[i + 1] - s->first[i];
-    for (size_t k = 0; k < pieces; k++) {
+    if (s->drop) split_dropped(s->bpe, s->drop, word, bytes, &s->one);
+    for (size_t k = 0;; k++) {
         TRY(buffer_add(out, word + begun, end[k] - begun));
         begun = end[k];
         if (begun == bytes) break;

@@ -246,13 +246,12 @@ static int check_hash(const char *file, const char *key, uint64_t hash, const ch
                      beside, what, file);
 }
 
-/* Writes the name of a file that lies beside the weights. */
-static int beside(const char *file, const char *name, char out[OUTPUT_PATH])
+/* Writes the name of a file that lies beside the weights, for which find_weights leaves room. */
+static void beside(const char *file, const char *name, char out[OUTPUT_PATH])
 {
     const char *slash = strrchr(file, '/');
     int folder = slash ? (int)(slash - file) + 1 : 0;
-    if (snprintf(out, OUTPUT_PATH, "%.*s%s", folder, file, name) < OUTPUT_PATH) return 0;
-    return error_set(ERR_INPUT, "%.100s...: name too long", file);
+    snprintf(out, OUTPUT_PATH, "%.*s%s", folder, file, name);
 }
 
 /* Tells in *has whether the metadata have a key. */
@@ -271,14 +270,14 @@ static int take_codes(Network *n, const char *file)
     int has;
     TRY(has_meta(file, "codes_checksum", &has));
     if (!has) return 0;
-    TRY(beside(file, "codes.bpe", codes));
+    beside(file, "codes.bpe", codes);
     n->codes = memory_string(codes);
     if (!n->codes) return ERR_MEMORY;
     TRY(bpe_read(codes, &n->bpe));
     if (options_choice(n->options, "vocabularies") > 0) {
         char source[OUTPUT_PATH];
         Bpe *b;
-        TRY(beside(file, "source-codes.bpe", source));
+        beside(file, "source-codes.bpe", source);
         TRY(bpe_read(source, &b));
         bpe_set_source(n->bpe, b);
         n->source_codes = memory_string(source);
@@ -293,12 +292,12 @@ static int take_words(Network *n, const char *file)
     char words[OUTPUT_PATH];
     int tokens;
     TRY(has_meta(file, "tokenizer_checksum", &tokens));
-    TRY(beside(file, tokens ? "tokenizer.json" : "vocab.txt", words));
+    beside(file, tokens ? "tokenizer.json" : "vocab.txt", words);
     TRY(tokens ? vocab_tokenizer(words, &n->vocab) : vocab_read(words, &n->vocab));
     if (options_choice(n->options, "vocabularies") > 0) {
         char source[OUTPUT_PATH];
         Vocab v;
-        TRY(beside(file, "source-vocab.txt", source));
+        beside(file, "source-vocab.txt", source);
         TRY(vocab_read(source, &v));
         v.level = options_text(n->options, "bpe") || options_text(n->options, "codes")
                       ? LEVEL_PIECE
@@ -317,7 +316,7 @@ static int build(Network *n, const char *file)
 {
     const Backend *b;
     struct stat s;
-    if (stat(file, &s) != 0 && !n->foreign)
+    if (!n->foreign && stat(file, &s) != 0)
         return error_set(ERR_INPUT, "%s: %s", file, strerror(errno));
     size_t most = n->foreign ? foreign_most(n->foreign) : (size_t)s.st_size / sizeof(uint16_t) + 1;
     TRY(network_backend(n->options, &b));
@@ -331,10 +330,11 @@ static int build(Network *n, const char *file)
 static int find_weights(const char *dir, char file[OUTPUT_PATH])
 {
     static const char ending[] = ".safetensors";
+    enum { MOST = OUTPUT_PATH - (sizeof "source-codes.bpe" - sizeof "a.safetensors") };
     size_t n = strlen(dir), e = sizeof ending - 1;
     if (n <= e || strcmp(dir + n - e, ending) != 0)
         return output_path(file, dir, "model.safetensors");
-    if (snprintf(file, OUTPUT_PATH, "%s", dir) < OUTPUT_PATH) return 0;
+    if (snprintf(file, MOST, "%s", dir) < MOST) return 0;
     return error_set(ERR_INPUT, "%.100s...: name too long", dir);
 }
 

@@ -4,6 +4,7 @@
 
 #include "nn/text/corpus.h"
 #include "kernels/base/hash.h"
+#include "nn/text/bpe_codes.h"
 #include "tests/lib/scratch.h"
 #include "tests/nn/slow_bpe.h"
 #include "tests/lib/tiny.h"
@@ -180,6 +181,8 @@ TEST(test_forms_of_codes_and_texts)
         {"b </w>\na b\n", "ab aba", "a@@ b ab@@ a", NULL},
         {"# v\na b\n", "# ab #v", "# ab #v", NULL},
         {"a </w>\n", "a", "a", NULL},
+        /* the end of a word, made of characters */
+        {"< /\n</ w\n</w >\n</w> a\n", "</w>a", "</w>a", NULL},
     };
 #undef LOW
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -187,10 +190,36 @@ TEST(test_forms_of_codes_and_texts)
         OWN_BYTES *mine = applied(b, row[i].text), *text = printed(b);
         assert_string_equal(mine, row[i].pieces);
         if (row[i].printed) assert_string_equal(text, row[i].printed);
+        const BpeText all = text_of(row[i].text);
+        BpeDrop none = {.p = 0};
+        OWN_BYTES *kept = NULL;
+        size_t n;
+        assert_int_equal(bpe_apply(b, &none, &all, &kept, &n), 0); /* no merge is dropped */
+        assert_string_equal(kept, row[i].pieces);
         OWN_BPE *again = parsed(text, strlen(text));
         assert_true(bpe_hash(b) == bpe_hash(again));
     }
     bpe_free(NULL);
+}
+
+/* What merges make stands at a word's end or before it, by the mark that its symbol has; without a version it may do both. */
+TEST(test_made_pieces)
+{
+    static const struct {
+        const char *codes, *pieces;
+    } row[] = {{"#version: 0.2\na b\nab cd\nab c</w>\n", "ab@@ abcd@@ abc "},
+               {"#version: 0.2\na </w\na b</w>x\n", "a</w@@ ab</w>x@@ "},
+               {"#version: 0.1\na b\nab </w>\nabcd efgh\n", "ab@@ ab abcdefgh@@ abcdefgh "}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        char all[256] = "";
+        SCOPED(words_free_own) Words w = {0};
+        OWN_BPE *b = parsed(row[i].codes, strlen(row[i].codes));
+        assert_int_equal(bpe_made(b, &w), 0);
+        for (size_t k = 0; k < w.size; k++)
+            snprintf(all + strlen(all), sizeof all - strlen(all), "%.*s ", (int)w.word[k].bytes,
+                     w.word[k].text);
+        assert_string_equal(all, row[i].pieces);
+    }
 }
 
 TEST(test_join)
@@ -278,6 +307,7 @@ TEST(test_refused_codes)
     } row[] = {
         {"#version: 0.3\na b\n", 0, "codes:1: expected '#version: 0.2' or '#version: 0.1', or a"},
         {"the cat sat\n", 0, "codes:1: expected two symbols with one blank"},
+        {"#version: 0.20\na b\n", 0, "codes:1: expected '#version: 0.2'"},
         {"#version: 0.2 \na b\n#version: 0.2 a\n", 0, "codes:3: expected two symbols"},
         {"\n#version: 0.2\na b\n", 0, "codes:1: expected two symbols"},
         {"#version: 0.2", 0, "codes: codes without a merge"},

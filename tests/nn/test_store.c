@@ -296,6 +296,13 @@ TEST(halves)
     assert_memory_equal(b, second, sizeof second);
     assert_int_equal(tensors_read(file_path("halves"), t, 3, STORE_ANY, STORE_FINITE), ERR_INPUT);
     assert_true(error_has("'b': a number in it is not finite")); /* infinity, in a row behind */
+    uint16_t odd[] = {0x7c00, 0xfc00, 0x7e00};                   /* infinities, and no number */
+    memcpy(file + 8 + n, odd, sizeof odd);
+    file_write("odd", file, 8 + n + sizeof data);
+    t[0].transposed = 0, t[0].rows = 3, t[0].cols = 2;
+    assert_int_equal(tensors_read(file_path("odd"), t, 3, STORE_ANY, 0), 0);
+    assert_true(a[0] == INFINITY && a[1] == -INFINITY && isnan(a[2]) && a[3] == 65504);
+    t[0].rows = 2, t[0].cols = 3;
     static const struct {
         size_t rows, cols;
         int transposed, more_rows;
