@@ -39,7 +39,7 @@ static void project(const Model *m, const SlotParams *o, size_t N, size_t from, 
                     const void *x, void *y)
 {
     size_t D = m->config.width;
-    m->backend->linear(N, n, D, x, data(m, o->in_w + from * D), bias(m, o->in_b + from), y);
+    m->backend->linear(N, n, D, x, data(m, o->in_w + from * D), bias(m, o->in_b, from), y);
 }
 
 /* Computes queries of the new rows to w->in (N, A), and keys and values into the cache, own + key row * ld and `v` numbers

@@ -109,17 +109,10 @@ static const FamilyWord scalings[] = {
     {"pruned_heads", ""}, {"add_cross_attention", "false"}, {"is_encoder_decoder", "false"}
 /* clang-format on */
 static const FamilySetting llama_settings[] = {LLAMA_SETTINGS, {"head-width", "head_dim", ""}, {0}};
-static const FamilyDemand llama_demands[] = {LLAMA_DEMANDS,
-                                             {"attention_bias", "true", .written = 1},
-                                             {"mlp_bias", "true", .written = 1},
-                                             {0}};
+static const FamilyDemand llama_demands[] = {LLAMA_DEMANDS, {0}};
 /* Qwen 3: Yang et al. 2025 (arXiv:2505.09388). Its heads have 128 numbers where nothing is said. */
-static const FamilySetting qwen3_settings[] = {LLAMA_SETTINGS,
-                                               {"head-width", "head_dim", "128"},
-                                               {"head-norm", NULL, "yes"},
-                                               {"no-bias", NULL, "yes"},
-                                               {0}};
-static const FamilyDemand qwen3_demands[] = {LLAMA_DEMANDS, {"attention_bias", "false"}, {0}};
+static const FamilySetting qwen3_settings[] = {
+    LLAMA_SETTINGS, {"head-width", "head_dim", "128"}, {"head-norm", NULL, "yes"}, {0}};
 
 static const FamilyTensor llama_tensors[] = {
     {"embed_tokens.weight", "embed.weight"},
@@ -229,8 +222,9 @@ const Family families[] = {
      .mark = {"[SEP]", "[UNK]", "[CLS]", "[MASK]"}},
     {"qwen2", "Qwen2ForCausalLM", "model.", "transformer", llama_settings, llama_demands,
      llama_tensors, .bias = {"true", "false", "false"}, .window = "use_sliding_window"},
-    {"qwen3", "Qwen3ForCausalLM", "model.", "transformer", qwen3_settings, qwen3_demands,
-     llama_tensors, .bias = {"false", "false", "false"}, .window = "use_sliding_window"},
+    {"qwen3", "Qwen3ForCausalLM", "model.", "transformer", qwen3_settings, llama_demands,
+     llama_tensors, .bias = {"attention_bias", "attention_bias", "false"},
+     .window = "use_sliding_window"},
     {0}};
 
 const char *const family_ignored[] = {
@@ -263,7 +257,8 @@ const char *const family_ignored[] = {
     "return_dict_in_generate", "remove_invalid_values", "exponential_decay_length_penalty",
     /* read by foreign_config.c, where the family has a window */
     "sliding_window", "max_window_layers", "use_sliding_window", "rope_scaling", "rope_parameters",
-    NULL};
+    /* read where the family has them (Family.bias) */
+    "attention_bias", "mlp_bias", NULL};
 
 const FamilyWord family_kinds[] = {
     {"vocab_size", FAMILY_WHOLE},        {"sliding_window", FAMILY_WHOLE},
@@ -272,7 +267,13 @@ const FamilyWord family_kinds[] = {
     {"factor", FAMILY_NUMBER},           {"low_freq_factor", FAMILY_NUMBER},
     {"high_freq_factor", FAMILY_NUMBER}, {"original_max_position_embeddings", FAMILY_NUMBER},
     {"beta_slow", FAMILY_NUMBER},        {"beta_fast", FAMILY_NUMBER},
-    {"attention_factor", FAMILY_NUMBER}, {0}};
+    {"attention_factor", FAMILY_NUMBER}, {"attention_bias", FAMILY_TRUTH},
+    {"mlp_bias", FAMILY_TRUTH},          {0}};
+
+const char *family_bias(const Family *f, int kind)
+{
+    return f->bias[kind] ? f->bias[kind] : "true";
+}
 
 void family_name(const char *prefix, const char *pattern, size_t layer, char out[FAMILY_NAME])
 {

@@ -24,15 +24,15 @@ typedef struct {
 /* A key that must have this value where it is there and not null; a list: each of it. */
 typedef struct {
     const char *key, *value;
-    int written; /* 1: only in what is written */
-    int null;    /* 1: null is not as if the key were absent */
+    int null; /* 1: null is not as if the key were absent */
 } FamilyDemand;
 
 /* ADDED: its first row is added to every row of ours, after all else; where a model tells segments apart (segment.weight),
  * what the second row has beyond the first is theirs. HEAD: of a head that our model may lack, since it is asked words or labels. */
 enum { FAMILY_TRANSPOSED = 1, FAMILY_MAY_MISS = 2, FAMILY_MORE_ROWS = 4, FAMILY_ADDED = 8 };
 enum { FAMILY_HEAD = 128 };
-/* Biases that a model has or has not as a whole: of queries, keys, values; of attention's output; of feed-forward. */
+/* Biases that a model has or has not as a whole: of queries, keys, values; of attention's output; of feed-forward. Kind k is
+ * FAMILY_QKV_BIAS << k, and NO_BIAS_QKV << k in our model, which then has no such tensors, so that nothing trains them. */
 enum { FAMILY_QKV_BIAS = 16, FAMILY_OUT_BIAS = 32, FAMILY_MLP_BIAS = 64 };
 enum { FAMILY_BIASES = 3 };
 
@@ -53,7 +53,7 @@ typedef struct {
     const FamilyDemand *demand;
     const FamilyTensor *tensor;
     const char *const mark[VOCAB_MARKS]; /* as of vocab_tokens; NULL: bos_token_id, or none */
-    /* For each kind of biases "true", "false", or the key that says so (false where it is absent). NULL: there are none. */
+    /* For each kind of biases "true" (NULL too), "false", or the key that says so (false where it is absent). */
     const char *const bias[FAMILY_BIASES];
     /* What attends to the last sliding_window tokens alone: NULL: nothing, whatever the key says; "": all layers; a key: if
      * that is true, the layers from max_window_layers on. */
@@ -75,6 +75,9 @@ extern const char *const family_ignored[];
 extern const FamilyWord family_kinds[];
 
 extern const Family families[]; /* ends with a row of zeros */
+
+/* Returns "true", "false" or the key that tells whether a family has biases of a kind. */
+const char *family_bias(const Family *f, int kind);
 
 enum { FAMILY_NAME = 200 };
 /* Writes a pattern's name, with the layer in place of '#'. */

@@ -146,7 +146,7 @@ size_t foreign_settings(const Foreign *f, const StoreText **list)
 
 size_t foreign_most(const Foreign *f)
 {
-    return f->bytes + 1; /* two bytes a number, and as many biases that the files lack */
+    return f->bytes + 1; /* two bytes a number; more where labels and tied words need it */
 }
 
 /* Tells whether an id is `ids`, or is among them. */

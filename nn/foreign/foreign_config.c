@@ -142,6 +142,24 @@ static int take_setting(Foreign *f, const FamilySetting *s)
                      value);
 }
 
+int foreign_has_bias(const Foreign *f, int kind)
+{
+    const char *is = family_bias(f->family, kind);
+    return strcmp(is, "true") == 0 || (strcmp(is, "false") != 0 && foreign_true(f->config, is));
+}
+
+/* Says which biases there are: the model has no others, so that it is of the family after a training too. */
+static int put_biases(Foreign *f)
+{
+    static const char *const words[] = {"none",         "qkv", NULL, "attention",
+                                        "feed-forward", NULL,  NULL};
+    size_t has = 0;
+    for (int k = 0; k < FAMILY_BIASES; k++) has |= (size_t)foreign_has_bias(f, k) << k;
+    if (has == sizeof words / sizeof *words) return 0;
+    if (words[has]) return put_setting(f, "biases", words[has]);
+    return error_set(ERR_INPUT, "%s: these biases are not supported", f->config_file);
+}
+
 static int check_demand(const Foreign *f, const FamilyDemand *d)
 {
     const json_t *x = find_value(f->config, d->key);
@@ -331,8 +349,9 @@ int foreign_config(Foreign *f)
     TRY(find_window(f));
     find_plain(f);
     TRY(put_setting(f, "scheme", f->family->scheme));
-    for (const FamilyDemand *d = f->family->demand; d->key; d++)
-        if (!d->written) TRY(check_demand(f, d));
+    TRY(put_setting(f, "family", f->family->type));
+    TRY(put_biases(f));
+    for (const FamilyDemand *d = f->family->demand; d->key; d++) TRY(check_demand(f, d));
     for (const FamilySetting *s = f->family->setting; s->option; s++) TRY(take_setting(f, s));
     TRY(check_keys(f));
     TRY(check_rope(f));

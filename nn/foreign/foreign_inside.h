@@ -12,7 +12,7 @@
 enum {
     PATH = 1024,
     NAME = FAMILY_NAME,
-    SETTINGS_MOST = 32,
+    SETTINGS_MOST = 40,
     SHARDS_MOST = 1000,
     LAYERS_MOST = 10000
 };
@@ -46,5 +46,7 @@ int foreign_json(const char *file, json_t **out);
 int foreign_config(Foreign *f);
 /* Returns whether a key of config.json is true. */
 int foreign_true(const json_t *config, const char *key);
+/* Returns whether the model has biases of a kind (family.h). */
+int foreign_has_bias(const Foreign *f, int kind);
 
 #endif

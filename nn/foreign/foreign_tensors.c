@@ -62,16 +62,22 @@ static size_t dimension(const json_t *tensor, size_t i)
     return n > 0 ? (size_t)n : 0;
 }
 
-/* Tells whether a model has the biases of a row: 1 or 0; -1: the row is of no such biases. *why out: the key. */
-static int has_bias(const Foreign *f, const FamilyTensor *row, const char **why)
+/* Refuses a bias that the files have and the model has not. */
+static int check_bias(const Foreign *f, const FamilyTensor *row, size_t layer)
 {
-    for (int k = 0; k < FAMILY_BIASES; k++)
-        if (row->how & (FAMILY_QKV_BIAS << k)) {
-            const char *is = *why = f->family->bias[k];
-            return strcmp(is, "true") == 0 ||
-                   (strcmp(is, "false") != 0 && foreign_true(f->config, is));
-        }
-    return -1;
+    const char *name;
+    size_t shard;
+    for (int k = 0; k < FAMILY_BIASES; k++) {
+        const char *is = family_bias(f->family, k);
+        if (!(row->how & (FAMILY_QKV_BIAS << k)) || foreign_has_bias(f, k) ||
+            !find_tensor(f, row->theirs, layer, &name, &shard))
+            continue;
+        return error_set(ERR_INPUT,
+                         "%s: tensor '%s' is there, but transformers reads none where %s is false: "
+                         "remove the tensor, or, if the model has it, say so in config.json",
+                         f->dir, name, strcmp(is, "false") ? is : "that of the family");
+    }
+    return 0;
 }
 
 static int same_ours(const FamilyTensor *a, const FamilyTensor *b)
@@ -99,14 +105,8 @@ static int want_row(Loading *l, const FamilyTensor *row, size_t layer, const Par
     size_t shard;
     const Backend *b = model_backend(l->m);
     const json_t *theirs = find_tensor(l->f, row->theirs, layer, &name, &shard);
-    const char *why = NULL;
-    int transposed = (row->how & FAMILY_TRANSPOSED) != 0, biased = has_bias(l->f, row, &why);
-    if (theirs && biased == 0)
-        return error_set(ERR_INPUT,
-                         "%s: tensor '%s' is there, but transformers reads none where %s is false: "
-                         "remove the tensor, or, if the model has it, say so in config.json",
-                         l->f->dir, name, strcmp(why, "false") ? why : "that of the family");
-    if (!theirs && (biased == 0 || row->how & FAMILY_MAY_MISS)) return 0;
+    int transposed = (row->how & FAMILY_TRANSPOSED) != 0;
+    if (!theirs && row->how & FAMILY_MAY_MISS) return 0;
     if (!theirs)
         return error_set(ERR_INPUT, "%s: no tensor '%s' (layer %zu)", l->f->dir, row->theirs,
                          layer);
@@ -179,7 +179,7 @@ static int want_tensor(Loading *l, const FamilyTensor *row, size_t layer)
     const Param *p = model_find(l->m, ours);
     int without = row->how & (FAMILY_MAY_MISS | FAMILY_HEAD | FAMILY_QKV_BIAS | FAMILY_OUT_BIAS |
                               FAMILY_MLP_BIAS);
-    if (!p && without) return 0;
+    if (!p && without) return check_bias(l->f, row, layer);
     if (!p) return error_set(ERR_MISUSE, "the model has no tensor %s", ours);
     for (const FamilyTensor *one = row; same_ours(one, row); one++)
         TRY(one->how & FAMILY_ADDED ? want_added(l, one, p) : want_row(l, one, layer, p, &at));
@@ -193,19 +193,18 @@ static int want_tensor(Loading *l, const FamilyTensor *row, size_t layer)
                      at, ours, p->rows);
 }
 
-/* Tells whether a tensor of ours keeps the value that it began with where no file has it: a bias, and what labels and their
- * sentences are told by, which pre-training may lack. */
+/* Tells whether a tensor of ours keeps the value that it began with where no file has it: what labels and their sentences
+ * are told by, which pre-training may lack. */
 static int may_begin(const char *name)
 {
     static const char *const labels[] = {"classes.", "pool.", "segment."};
-    const char *dot = strrchr(name, '.');
-    int may = dot && strcmp(dot, ".bias") == 0;
+    int may = 0;
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
         may |= strncmp(name, labels[i], strlen(labels[i])) == 0;
     return may;
 }
 
-/* Checks that no other matrix and no gain of ours kept the value that it began with. */
+/* Checks that no other tensor of ours kept the value that it began with. */
 static int check_filled(const Loading *l)
 {
     const Param *p;
@@ -257,9 +256,8 @@ static int load(Loading *l)
     return add_row(l);
 }
 
-int foreign_load(const Foreign *f, Model *m)
+int foreign_fits(const Foreign *f, size_t longest)
 {
-    size_t longest = model_config(m)->max_length;
     if (f->window && longest > f->window)
         return error_set(ERR_INPUT,
                          "%s: sliding_window is %zu, so sequences of up to %zu tokens are not "
@@ -271,6 +269,12 @@ int foreign_load(const Foreign *f, Model *m)
             "%s: rope_type is dynamic, so sequences of up to %zu tokens are not supported, "
             "which turn otherwise from %zu on: take --sequence %zu",
             f->config_file, longest, f->plain + 1, f->plain);
+    return 0;
+}
+
+int foreign_load(const Foreign *f, Model *m)
+{
+    TRY(foreign_fits(f, model_config(m)->max_length));
     Loading l = {.f = f, .m = m, .wanted = memory_new(f->shards, sizeof *l.wanted)};
     l.used = memory_new(model_params(m, &l.param), sizeof *l.used);
     int code = l.wanted && l.used ? load(&l) : ERR_MEMORY;

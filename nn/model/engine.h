@@ -37,7 +37,7 @@ enum { MODEL_BUFFERS = 32 };
 typedef struct {
     size_t I, O;           /* 0 for a norm, and for words */
     size_t norm_w, norm_b; /* (D) */
-    size_t in_w, in_b;     /* (I, D), (I) */
+    size_t in_w, in_b;     /* (I, D), (I); a bias that is not there: 0 */
     size_t out_w, out_b;   /* (D, O), (D) */
     size_t keys_w, keys_b; /* (2D, D), (2D), for cross-attention */
     size_t relative;       /* (2*clip+1, E), if any */
@@ -292,15 +292,16 @@ static inline void *grad(const Model *m, size_t offset)
     return backend_at(m->backend, m->grad, offset);
 }
 
-/* Return a bias of a sublayer's linear layer, and its gradient; with no_bias zeros, and NULL. */
-static inline const void *bias(const Model *m, size_t offset)
+/* Return a bias of a sublayer's linear layer from its row `from` on, and its gradient; offset 0, which is the embedding's:
+ * there is none, but zeros, and NULL. */
+static inline const void *bias(const Model *m, size_t offset, size_t from)
 {
-    return m->config.no_bias ? m->zeros : data(m, offset);
+    return offset ? data(m, offset + from) : m->zeros;
 }
 
-static inline void *bias_grad(const Model *m, size_t offset)
+static inline void *bias_grad(const Model *m, size_t offset, size_t from)
 {
-    return m->config.no_bias ? NULL : grad(m, offset);
+    return offset ? grad(m, offset + from) : NULL;
 }
 
 /* Tells whether the loss writes the gradient of the matrix of logits before others add to it. */

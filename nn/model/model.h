@@ -18,6 +18,8 @@ enum {
     POSITIONS_ROTARY = 8
 }; /* bits */
 enum { TAILS_MOST = 8 };
+/* Biases of sublayers that a model lacks, bits: of queries, keys and values; of attention's output; of feed-forward networks. */
+enum { NO_BIAS_QKV = 1, NO_BIAS_OUT = 2, NO_BIAS_FFN = 4, NO_BIAS = 7 };
 
 typedef struct {
     size_t vocab, width, heads;
@@ -37,7 +39,7 @@ typedef struct {
     double rotary_scaling[5];
     int positions; /* bits of POSITIONS_*; 0: none */
     size_t clip;   /* longest distance of relative positions; usually 8 */
-    int no_bias;   /* 1: the linear layers of sublayers have no biases */
+    int no_bias;   /* bits of NO_BIAS_*: linear layers of sublayers without biases */
     int untied;    /* the output has a separate matrix, output.weight */
     /* 1: the last layer's output makes the logits without a norm; a post plan does so anyway. */
     int no_final_norm;

@@ -72,7 +72,8 @@ static void add_words(Model *m, const char *name, SlotParams *o)
 static void add_slot(Model *m, const PlanSlot *s, SlotParams *o)
 {
     size_t D = m->config.width;
-    int biased = !m->config.no_bias;
+    int lacks = m->config.no_bias, in_lacks = s->inner ? NO_BIAS_FFN : NO_BIAS_QKV,
+        out_lacks = s->inner ? NO_BIAS_FFN : NO_BIAS_OUT;
     char name[SLOT_NAME + 8], norm[SLOT_NAME + 16], behind[SLOT_NAME];
     snprintf(name, sizeof name, "%s%s", plan_prefix(m->plan, s->side), plan_slot_name(s, behind));
     if (s->kind == SLOT_WORDS) {
@@ -89,13 +90,13 @@ static void add_slot(Model *m, const PlanSlot *s, SlotParams *o)
                                            : D;
         o->O = s->inner ? s->inner : s->kind == SLOT_ATTENTION ? m->A : D;
         o->in_w = add(m, o->I, D, START_XAVIER, 0, "%s.%s.weight", name, in);
-        if (biased) o->in_b = add(m, o->I, 0, START_VALUE, 0, "%s.%s.bias", name, in);
+        if (!(lacks & in_lacks)) o->in_b = add(m, o->I, 0, START_VALUE, 0, "%s.%s.bias", name, in);
         o->out_w = add(m, D, o->O, START_XAVIER, 0, "%s.%s.weight", name, out);
-        if (biased) o->out_b = add(m, D, 0, START_VALUE, 0, "%s.%s.bias", name, out);
+        if (!(lacks & out_lacks)) o->out_b = add(m, D, 0, START_VALUE, 0, "%s.%s.bias", name, out);
     }
     if (s->kind == SLOT_CROSS) {
         o->keys_w = add(m, 2 * D, D, START_XAVIER, 0, "%s.kv.weight", name);
-        if (biased) o->keys_b = add(m, 2 * D, 0, START_VALUE, 0, "%s.kv.bias", name);
+        if (!(lacks & in_lacks)) o->keys_b = add(m, 2 * D, 0, START_VALUE, 0, "%s.kv.bias", name);
     }
     if (s->kind == SLOT_ATTENTION && (m->config.positions & POSITIONS_RELATIVE))
         o->relative =

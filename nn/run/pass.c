@@ -100,7 +100,7 @@ static int eval(void *arg, const PlanInstr *in)
     const Model *m = p->m;
     const Fuse f = fused(p, index_of(m, in));
     const PlanInstr *line = in + 1;
-    const void *out_b = bias(m, m->slot[in->slot].out_b);
+    const void *out_b = bias(m, m->slot[in->slot].out_b, 0);
     void *y = m->state[in->out];
     size_t N = instr_rows(p, in), D = m->config.width;
     sublayer_forward(p, in, f.normed);
@@ -206,8 +206,8 @@ void pass_keys(const Pass *p, const PlanInstr *in, void *r)
     const Model *m = p->m;
     const SlotParams *o = &m->slot[in->slot];
     size_t M = p->source.N, D = m->config.width;
-    m->backend->linear(M, 2 * D, D, m->state[in->term[0].x], data(m, o->keys_w), bias(m, o->keys_b),
-                       r);
+    m->backend->linear(M, 2 * D, D, m->state[in->term[0].x], data(m, o->keys_w),
+                       bias(m, o->keys_b, 0), r);
 }
 
 static int keys(void *arg, const PlanInstr *in)
@@ -224,9 +224,10 @@ static void keys_back(const Pass *p, const PlanInstr *in)
     size_t M = p->source.N, D = m->config.width;
     int x = in->term[0].x;
     void *dy = m->again[index_of(m, in)].dy;
-    m->backend->bias_back(m->backend, M, 2 * D, m->adjoint[in->out], dy, bias_grad(m, o->keys_b));
+    m->backend->bias_back(m->backend, M, 2 * D, m->adjoint[in->out], dy,
+                          bias_grad(m, o->keys_b, 0));
     weight_back(m, M, 2 * D, dy, D, m->state[x], p->more || o->last_keys != index_of(m, in),
-                grad(m, o->keys_w), bias_grad(m, o->keys_b));
+                grad(m, o->keys_w), bias_grad(m, o->keys_b, 0));
     m->backend->gemm(0, 0, M, D, 2 * D, 1, dy, 2 * D, data(m, o->keys_w), D, 1, m->adjoint[x], D);
 }
 

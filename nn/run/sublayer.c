@@ -122,7 +122,7 @@ static void attention_core(const Model *m, const Pass *p, const PlanInstr *in, c
     for (size_t k = 0; k < parts; k++)
         m->backend->linear(N, part[k].rows, m->config.width, w->normed,
                            data(m, o->in_w + part[k].row * m->config.width),
-                           bias(m, o->in_b + part[k].row),
+                           bias(m, o->in_b, part[k].row),
                            element_at(m, parts > 1 && k < 2 ? w->raw : w->in, part[k].at));
     if (parts > 1) sublayer_norm_heads(m, N, o, w, element_at(m, w->in, part[1].at));
     turn(m, p, in, w->in, 0);
@@ -148,7 +148,7 @@ static void attention_core_back(const Model *m, const Pass *p, const PlanInstr *
     for (size_t k = 0; k < parts; k++)
         m->backend->bias_back(m->backend, N, part[k].rows, element_at(m, w->dqkv, part[k].at),
                               element_at(m, w->din, part[k].at),
-                              bias_grad(m, o->in_b + part[k].row));
+                              bias_grad(m, o->in_b, part[k].row));
 }
 
 static void activation_core(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
@@ -156,8 +156,8 @@ static void activation_core(const Model *m, const Pass *p, const PlanInstr *in, 
     const SlotParams *o = &m->slot[in->slot];
     const Backend *b = m->backend;
     b->activate(b, instr_rows(p, in), o->O, m->config.width, w->normed, data(m, o->in_w),
-                bias(m, o->in_b), activation(m, in->slot), drop_eval(p, in, DROP_ACTIVATION, o->O),
-                w->in, w->core);
+                bias(m, o->in_b, 0), activation(m, in->slot),
+                drop_eval(p, in, DROP_ACTIVATION, o->O), w->in, w->core);
 }
 
 static void activation_core_back(const Model *m, const Pass *p, const PlanInstr *in, const Work *w)
@@ -166,7 +166,7 @@ static void activation_core_back(const Model *m, const Pass *p, const PlanInstr 
     const Backend *b = m->backend;
     b->activate_back(b, instr_rows(p, in), o->O, m->config.width, w->dy, data(m, o->out_w), w->in,
                      w->core, activation(m, in->slot), drop_eval(p, in, DROP_ACTIVATION, o->O),
-                     w->dcore, w->din, bias_grad(m, o->in_b));
+                     w->dcore, w->din, bias_grad(m, o->in_b, 0));
 }
 
 static const Core core[] = {
@@ -226,14 +226,14 @@ void sublayer_back(const Pass *p, const PlanInstr *in, size_t n)
     size_t N = instr_rows(p, in), D = m->config.width;
     int post = m->plan->post, more = p->more || o->last != index_of(m, in);
     if (m->config.recompute) inside(m, p, in, x, 0, w);
-    b->bias_drop_back(N, D, n, m->term, sublayer_drop(p, in), w->dy, bias_grad(m, o->out_b));
+    b->bias_drop_back(N, D, n, m->term, sublayer_drop(p, in), w->dy, bias_grad(m, o->out_b, 0));
     weight_back(m, N, D, w->dy, o->O, w->core, more, grad(m, o->out_w), NULL);
     c->back(m, p, in, w);
     Part part[PARTS];
     size_t parts = parts_of(m, in, N, part);
     for (size_t k = 0; k < parts; k++)
         weight_back(m, N, part[k].rows, element_at(m, w->din, part[k].at), D, w->normed, more,
-                    grad(m, o->in_w + part[k].row * D), bias_grad(m, o->in_b + part[k].row));
+                    grad(m, o->in_w + part[k].row * D), bias_grad(m, o->in_b, part[k].row));
     for (size_t k = 0; k < parts; k++) /* dnormed may take the place of normed */
         b->gemm(0, 0, N, D, part[k].rows, 1, element_at(m, w->din, part[k].at), part[k].rows,
                 data(m, o->in_w + part[k].row * D), D, post || k, post ? dx : w->dnormed, D);

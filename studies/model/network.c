@@ -38,7 +38,13 @@ const OptionGroup network_foreign_group = {
          "are multiplied by",
          0, 1e12},
         {"norm-eps", OPTION_REAL, NULL, "X", "epsilon of norms", 1e-30, 0.1,
-         .sets = {TO(model.norm_eps)}})};
+         .sets = {TO(model.norm_eps)}},
+        {"biases", OPTION_CHOICE, NULL, "all|none|qkv|attention|feed-forward",
+         "linear layers of sublayers that have biases; qkv: of queries, keys and values alone (default: all, with "
+         "--no-bias none)"},
+        {"family", OPTION_TEXT, NULL, "NAME",
+         "family of models whose form 'trotter export' takes where it has all that this model has",
+         .flags = OPTION_MAY_DIFFER})};
 const OptionGroup network_text_group = {
     "Text", 1,
     OPTIONS(
@@ -272,8 +278,10 @@ int network_backend(const Options *o, const Backend **out)
     return threads_room(backend_threads((int)options_size(o, "threads")), 0);
 }
 
-/* The choices of --activation, and bits of those of --positions. */
+/* The choices of --activation, and bits of those of --biases and --positions. */
 static const int act_of[] = {ACT_RELU, ACT_GELU, ACT_SWIGLU, ACT_GEGLU};
+static const int lacks_of[] = {0, NO_BIAS, NO_BIAS_OUT | NO_BIAS_FFN, NO_BIAS_FFN,
+                               NO_BIAS_QKV | NO_BIAS_OUT};
 static const int positions_of[] = {0,
                                    POSITIONS_SINUSOID,
                                    POSITIONS_RELATIVE,
@@ -293,6 +301,10 @@ NetworkConfig network_config(const Options *o)
         c.bridge.rows = model_head_width(m) * (m->heads + (m->kv_heads ? m->kv_heads : m->heads));
     if (options_known(o, "gelu") && options_choice(o, "gelu") > 0 && c.model.act == ACT_GELU)
         c.model.act = ACT_ERF;
+    if (c.model.no_bias)
+        c.model.no_bias = NO_BIAS;
+    else if (options_known(o, "biases"))
+        c.model.no_bias = lacks_of[options_choice(o, "biases")];
     char part[32];
     for (size_t i = 0; i < 5 && options_known(o, "rotary-scaling"); i++)
         if (options_part(o, "rotary-scaling", i, part))

@@ -317,7 +317,7 @@ ModelConfig tiny_today(void)
 ModelConfig tiny_latest(const Plan *plan)
 {
     ModelConfig c = tiny_today();
-    c.no_bias = 1;
+    c.no_bias = NO_BIAS;
     if (plan->sides == 1) c.head_width = 6, c.head_norm = 1;
     return c;
 }

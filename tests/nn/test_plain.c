@@ -9,7 +9,7 @@ static ModelConfig settings(int k)
 {
     ModelConfig today = tiny_today(), latest = today;
     today.dropout = latest.dropout = 0;
-    latest.head_width = 6, latest.head_norm = 1, latest.no_bias = 1;
+    latest.head_width = 6, latest.head_norm = 1, latest.no_bias = NO_BIAS;
     switch (k) {
     case 0: return TINY_WITH(c.dropout = 0);
     case 1: return TINY_WITH(c.dropout = 0, c.untied = 1, c.act = ACT_RELU, c.no_final_norm = 1);
@@ -20,7 +20,10 @@ static ModelConfig settings(int k)
     case 4: return TINY_WITH(c.dropout = 0, c.positions = 0, c.norm = NORM_RMS);
     case 5: return today;
     case 6: return latest;
-    case 7: return TINY_WITH(c.dropout = 0, c.head_width = 3, c.head_norm = 1, c.heads = 3);
+    case 7:
+        return TINY_WITH(c.dropout = 0, c.head_width = 3, c.head_norm = 1, c.heads = 3,
+                         c.no_bias = NO_BIAS_OUT | NO_BIAS_FFN);
+    case 8: return TINY_WITH(c.dropout = 0, c.no_bias = NO_BIAS_QKV);
     default: return (ModelConfig){0};
     }
 }

@@ -1,8 +1,8 @@
 /* command_export.c: writes a trained model as another program reads it, by the table of families that reads such models
  * (nn/foreign/family.c): the first family with a form for every setting of the model.
  *
- * None scales rows of words. So here they are scaled by sqrt(D), the output keeps a matrix of its own, and sinusoids become
- * learned positions, where a family has those. */
+ * None scales rows of words. So here they are scaled by sqrt(D), unless they enter as they are (--plain-input); then the output
+ * keeps a matrix of its own. Sinusoids become learned positions, where a family has those. */
 #include <math.h>
 #include <string.h>
 
@@ -95,38 +95,58 @@ static int has_value(const Network *n, const Family *f, const char *option, cons
     return strcmp(value, s->otherwise) == 0;
 }
 
+/* Returns 1 where a family can have the biases of a model: kinds of one key are there together. */
+static int has_biases(const Family *f, int lacks)
+{
+    int has = 1;
+    for (int k = 0; k < FAMILY_BIASES; k++) {
+        const char *is = family_bias(f, k);
+        int there = !(lacks & NO_BIAS_QKV << k);
+        has &= strcmp(is, there ? "false" : "true") != 0;
+        for (int i = 0; i < k; i++)
+            has &= strcmp(is, family_bias(f, i)) != 0 || there == !(lacks & NO_BIAS_QKV << i);
+    }
+    return has;
+}
+
 /* Finds the first setting that a family lacks, " --NAME VALUE", in lacks; "": none. */
 static void find_lack(const Network *n, const Family *f, char lacks[FAMILY_NAME])
 {
     static const char *const deciding[] = {
         "objective",   "norm",       "norm-kind",  "positions", "activation",
         "first-relu",  "adaptive",   "input-norm", "kv-heads",  "no-final-norm",
-        "plain-input", "head-width", "head-norm",  "no-bias"};
+        "plain-input", "head-width", "head-norm"};
     char value[OPTION_VALUE];
     *lacks = 0;
+    if (!has_biases(f, model_config(n->model)->no_bias))
+        snprintf(lacks, FAMILY_NAME, " such biases");
     for (size_t i = 0; i < sizeof deciding / sizeof *deciding && !*lacks; i++)
         if (value_of(n, deciding[i], value) && !has_value(n, f, deciding[i], value))
             snprintf(lacks, FAMILY_NAME, " --%s %s", deciding[i], value);
 }
 
-/* Finds the family whose form a model has. */
+/* Finds the family whose form a model has: that of the weights that its training began with, else the first. */
 static int find_form(const Network *n, const char *dir, const Family **form)
 {
     char words[900] = "", lacks[FAMILY_NAME];
+    const char *own = options_text(n->options, "family");
+    const Family *found = NULL;
     TRY(network_alone(n, dir));
     if (n->foreign) return no_form(dir, "it is one already");
     TRY(check_scheme(n, dir));
     for (*form = families; (*form)->type; ++*form) {
         size_t at = strlen(words);
         find_lack(n, *form, lacks);
-        if (!*lacks) return 0;
+        if (!*lacks && (!found || (own && strcmp((*form)->type, own) == 0))) found = *form;
+        if (!*lacks) continue;
         const Family *first = families;
         while (first->setting != (*form)->setting) first++;
         if (first < *form) continue; /* what it lacks is said */
         snprintf(words + at, sizeof words - at, "%s%s has no%s", at ? ", " : "", (*form)->type,
                  lacks);
     }
-    return no_form(dir, words);
+    *form = found;
+    return found ? 0 : no_form(dir, words);
 }
 
 /* ---- tensors ------------------------------------------------------------------------------------- */
@@ -137,6 +157,7 @@ typedef struct {
     size_t count;
     Tensor *tensor; /* (count), which own name and data */
     size_t rows;    /* of positions */
+    int tied;       /* the output's matrix is that of the words there too */
 } Written;
 
 static int put_tensor(Written *w, const char *name, size_t rows, size_t cols, double *data)
@@ -204,6 +225,7 @@ static int put_row(Written *w, const FamilyTensor *t, size_t i, size_t n, const 
         return code ? memory_free(x), code : put_tensor(w, name, w->rows, c->width, x);
     }
     int output = strcmp(ours, "output.weight") == 0;
+    if (output && w->tied) return 0;
     const Param *p = model_find(m, output && !c->untied ? "embed.weight" : ours);
     if (!p) return 0; /* norms of heads, biases */
     int transposed = (t->how & FAMILY_TRANSPOSED) != 0;
@@ -301,8 +323,12 @@ static int put_settings(json_t *config, const Written *w, const Family *f)
     const Network *n = w->net;
     const Param *down = model_find(n->model, "layers.0.ffn.1.down.weight");
     char value[OPTION_VALUE];
-    for (const FamilyDemand *d = f->demand; d->key; d++)
-        if (d->written) TRY(put_value(config, d->key, d->value));
+    for (int k = 0; k < FAMILY_BIASES; k++) {
+        const char *is = family_bias(f, k);
+        int lacks = model_config(n->model)->no_bias & NO_BIAS_QKV << k;
+        if (strcmp(is, "true") && strcmp(is, "false"))
+            TRY(put_value(config, is, lacks ? "false" : "true"));
+    }
     for (const FamilySetting *s = f->setting; s->option; s++) {
         if (s->keys && !json_object_get(config, "rope_scaling")) TRY(put_scaling(config, n, s));
         if (!s->key || s->keys || json_object_get(config, s->key)) continue;
@@ -312,7 +338,7 @@ static int put_settings(json_t *config, const Written *w, const Family *f)
             known = snprintf(value, sizeof value, "%zu", model_head_width(model_config(n->model)));
         if (strcmp(s->option, "sequence") == 0) snprintf(value, sizeof value, "%zu", w->rows);
         if (strcmp(s->option, "untied") == 0)
-            TRY(put_value(config, s->key, "false"));
+            TRY(put_value(config, s->key, w->tied ? "true" : "false"));
         else if (known)
             TRY(put_value(config, s->key, s->words ? word_of(n, f, s) : value));
     }
@@ -408,7 +434,8 @@ static int check_words(const Vocab *v, const char *dir)
 static int export_to(Network *n, const char *model, const char *dir)
 {
     const Family *f = families;
-    Written w = {.net = n, .rows = model_config(n->model)->max_length};
+    const ModelConfig *c = model_config(n->model);
+    Written w = {.net = n, .rows = c->max_length, .tied = !c->untied && c->plain_input};
     TRY(find_form(n, model, &f));
     TRY(check_words(&n->vocab, model));
     TRY(output_directory(dir));

@@ -26,6 +26,7 @@ static int begin(const Network *n, const char *dir, const Vocab *v, Model *m, si
     const Param *list;
     size_t taken, found = find_words(v, &n->vocab, word), all = model_params(m, &list);
     size_t heads = model_config(m)->heads, there = model_config(n->model)->heads;
+    if (n->foreign) TRY(foreign_fits(n->foreign, model_config(m)->max_length));
     if (heads != there)
         return error_set(ERR_INPUT, "--from %s: it has %zu heads, and this model %zu", dir, there,
                          heads);
